@@ -1,0 +1,37 @@
+/*
+ * alloc.h - buffers of tensors in host memory, and their accounting.
+ *
+ * Freed buffers are kept in size classes (powers of two and the halves between)
+ * and handed out again, so that a step in steady state neither calls malloc
+ * nor faults pages; touching fresh pages costs three times a copy.  What is kept
+ * is bounded by TFD_BUFFER_CACHE_MAX and can be given back with _trim().
+ *
+ * Data is aligned to TFD_BUFFER_ALIGN bytes.  Threads: any.
+ */
+#ifndef TFD_COMMON_ALLOC_H
+#define TFD_COMMON_ALLOC_H
+
+#include "common/tensor.h"
+
+#define TFD_BUFFER_ALIGN 64
+
+/* NULL when there is no memory or the limit would be passed.  Contents are
+ * undefined; size 0 gives a buffer of 0 bytes. */
+struct tfd_buffer *tfd_buffer_new(size_t size);
+
+/* A buffer that shows `size` bytes of parent from offset; holds a reference. */
+struct tfd_buffer *tfd_buffer_slice(struct tfd_buffer *parent, size_t offset,
+                                    size_t size);
+
+struct tfd_alloc_stats {
+    size_t in_use;   /* bytes of live buffers */
+    size_t cached;   /* bytes kept for reuse */
+    size_t peak;     /* of in_use */
+    uint64_t allocs; /* calls of malloc and mmap made */
+};
+
+void tfd_alloc_stats(struct tfd_alloc_stats *out);
+void tfd_alloc_limit(size_t bytes); /* 0: none; applies to new buffers */
+void tfd_alloc_trim(void);          /* gives every cached buffer back */
+
+#endif
