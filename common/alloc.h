@@ -3,8 +3,8 @@
  *
  * Freed buffers are kept in size classes (powers of two and the halves between)
  * and handed out again, so that a step in steady state neither calls malloc
- * nor faults pages; touching fresh pages costs three times a copy.  What is kept
- * is bounded by TFD_BUFFER_CACHE_MAX and can be given back with _trim().
+ * nor faults pages; touching fresh pages costs three times a copy.  What is
+ * kept is bounded by TFD_BUFFER_CACHE_MAX and can be given back with _trim().
  *
  * Data is aligned to TFD_BUFFER_ALIGN bytes.  Threads: any.
  */

@@ -97,7 +97,7 @@ enum tfd_dtype {
 };
 
 #define TFD_DTYPE_END 24 /* one past the last number */
-#define TFD_REF 100      /* added to a type: an edge that refers to a variable */
+#define TFD_REF 100 /* added to a type: an edge that refers to a variable */
 
 /* In graph construction rank and dimensions may be unknown; in a tensor that
  * exists they never are. */
@@ -137,7 +137,7 @@ struct tfd_tensor {
 
 /* ---- Types -------------------------------------------------------------- */
 
-bool tfd_dtype_valid(int number); /* a type we have, not a reference */
+bool tfd_dtype_valid(int number);        /* a type we have, not a reference */
 size_t tfd_dtype_size(enum tfd_dtype t); /* of one element in memory */
 bool tfd_dtype_is_pod(enum tfd_dtype t);
 const char *tfd_dtype_name(int number); /* "float", "int64_ref"; "invalid" */
