@@ -19,8 +19,7 @@
 #ifndef TFD_RPC_MESSAGE_H
 #define TFD_RPC_MESSAGE_H
 
-#include "common/pbio.h"
-#include "common/tensor.h"
+#include "common/tensor_proto.h"
 
 struct tfd_splice {
     size_t at; /* offset in proto where the bytes belong (gRPC) */
@@ -60,7 +59,6 @@ void tfd_incoming_deinit(struct tfd_incoming *in);
  * inline, large POD ones are spliced.  STRING, RESOURCE as tensor_content in
  * TensorFlow's layout (protocol.md section 5); `handle` writes one RESOURCE
  * element as ResourceHandleProto and may be NULL where none can occur. */
-typedef void tfd_handle_encode_fn(struct tfd_bytes *b, void *handle);
 void tfd_message_put_tensor(struct tfd_message *m, uint32_t tag,
                             const struct tfd_tensor *t,
                             tfd_handle_encode_fn *handle);
@@ -69,8 +67,6 @@ void tfd_message_put_tensor(struct tfd_message *m, uint32_t tag,
  * elements repeat the last), payload_index.  Takes the payload's buffer, or a
  * slice of the message's body where that is aligned for the type, without a
  * copy.  Checks every count against the shape before it allocates. */
-typedef enum tfd_code tfd_handle_decode_fn(struct tfd_str proto, void **handle,
-                                           struct tfd_status *st);
 enum tfd_code tfd_tensor_decode(const struct tfd_incoming *in,
                                 struct tfd_str tensor_proto,
                                 tfd_handle_decode_fn *handle,
