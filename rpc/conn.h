@@ -1,0 +1,81 @@
+/*
+ * conn.h - one byte stream: reads into the place its handler names, a write
+ * queue with backpressure, one orderly end.
+ *
+ * A listener accepts connections and lets the first bytes choose their handler
+ * (sniff.h).  An outgoing connection has its handler from the start.
+ *
+ * The handler is told closed() exactly once, after which the connection is
+ * gone.  Whatever was queued for writing is released then, written or not.
+ *
+ * Threads: loop thread.
+ */
+#ifndef TFD_RPC_CONN_H
+#define TFD_RPC_CONN_H
+
+#include "common/str.h"
+#include "common/tensor.h"
+#include "rpc/loop.h"
+
+struct tfd_conn;
+
+struct tfd_conn_handler {
+    /* Where the next bytes belong and how many fit there, at least 1. */
+    size_t (*space)(void *self, uint8_t **at);
+    /* n bytes were written there.  A failure closes the connection. */
+    enum tfd_code (*commit)(void *self, size_t n, struct tfd_status *st);
+    /* An outgoing connection is up.  May be NULL. */
+    void (*connected)(void *self);
+    /* The write queue has fallen below TFD_CONN_LOW bytes.  May be NULL. */
+    void (*drained)(void *self);
+    /* The last call: why is OK for an end of stream between messages. */
+    void (*closed)(void *self, const struct tfd_status *why);
+};
+
+#define TFD_CONN_LOW (256u << 10) /* bytes queued: writers go on below ... */
+#define TFD_CONN_HIGH (4u << 20)  /* ... and pause above */
+
+/* Dials host:port (the name is resolved anew each time, IPv6 too; proxies are
+ * never used).  Failures, also of the name, arrive at closed() with UNAVAILABLE
+ * and a text that tells a name not resolved, a refusal and a time-out apart. */
+enum tfd_code tfd_conn_dial(struct tfd_loop *l, const char *address,
+                            uint64_t timeout_us,
+                            const struct tfd_conn_handler *h, void *self,
+                            struct tfd_conn **out,
+                            struct tfd_status *st) TFD_MUST_USE;
+
+/* Copies and queues; sent at the latest when the loop goes to sleep. */
+void tfd_conn_write(struct tfd_conn *c, const void *data, size_t size);
+/* Queues without a copy; holds a reference until written. */
+void tfd_conn_write_buffer(struct tfd_conn *c, struct tfd_buffer *b,
+                           size_t offset, size_t size);
+/* Takes the bytes (b is empty afterwards). */
+void tfd_conn_write_bytes(struct tfd_conn *c, struct tfd_bytes *take_b);
+size_t tfd_conn_queued(const struct tfd_conn *c); /* bytes not yet written */
+
+/* Stops reading until resumed: backpressure towards the peer. */
+void tfd_conn_pause(struct tfd_conn *c);
+void tfd_conn_resume(struct tfd_conn *c);
+
+/* Writes what is queued, then closes; at most grace_us, 0: at once. */
+void tfd_conn_close(struct tfd_conn *c, uint64_t grace_us);
+/* Changes the handler (sniffing, protocol fallback). */
+void tfd_conn_handle(struct tfd_conn *c, const struct tfd_conn_handler *h,
+                     void *self);
+const char *tfd_conn_peer(const struct tfd_conn *c); /* "127.0.0.1:4711" */
+
+/* ---- Listening ----------------------------------------------------------- */
+
+struct tfd_listener;
+
+/* accepted() sets the first handler of each connection (or closes it). */
+enum tfd_code tfd_listener_new(struct tfd_loop *l, const char *address,
+                               int port, int connections_max,
+                               void (*accepted)(void *ctx, struct tfd_conn *c),
+                               void *ctx, struct tfd_listener **out,
+                               struct tfd_status *st) TFD_MUST_USE;
+int tfd_listener_port(const struct tfd_listener *l);
+void tfd_listener_close(struct tfd_listener *l); /* accepted ones live on */
+int tfd_listener_connections(const struct tfd_listener *l);
+
+#endif
