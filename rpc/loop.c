@@ -335,7 +335,8 @@ void tfd_loop_free(struct tfd_loop *l)
     uv_close((uv_handle_t *)&l->wake, NULL);
     uv_close((uv_handle_t *)&l->prepare, NULL);
     uv_close((uv_handle_t *)&l->clock, NULL);
-    uv_run(&l->uv, UV_RUN_DEFAULT); /* until the last handle is closed */
+    while (uv_run(&l->uv, UV_RUN_DEFAULT) != 0)
+        ; /* a stop that nobody saw yet ends the first */
     rc = uv_loop_close(&l->uv);
     assert(rc == 0);
     (void)rc;
