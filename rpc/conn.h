@@ -63,6 +63,7 @@ void tfd_conn_close(struct tfd_conn *c, uint64_t grace_us);
 void tfd_conn_handle(struct tfd_conn *c, const struct tfd_conn_handler *h,
                      void *self);
 const char *tfd_conn_peer(const struct tfd_conn *c); /* "127.0.0.1:4711" */
+struct tfd_loop *tfd_conn_loop(const struct tfd_conn *c);
 
 /* ---- Listening ----------------------------------------------------------- */
 

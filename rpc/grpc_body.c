@@ -15,6 +15,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Less is read together with the frames behind it, and copied. */
+#define DIRECT_MIN ((size_t)32 << 10)
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
 /* ---- Incoming -------------------------------------------------------------
  */
 
@@ -91,12 +99,15 @@ enum tfd_code tfd_grpc_reader_feed(struct tfd_grpc_reader *r,
     return n > 0 ? feed_body(r, data, n, st) : TFD_OK;
 }
 
-size_t tfd_grpc_reader_room(const struct tfd_grpc_reader *r, uint8_t **at)
+size_t tfd_grpc_reader_room(const struct tfd_grpc_reader *r, size_t data_left,
+                            uint8_t **at)
 {
-    if (!r->body)
+    size_t room = least(r->size - r->have, data_left);
+
+    if (!r->body || room < DIRECT_MIN)
         return 0;
     *at = (uint8_t *)r->body->data + r->start + r->have;
-    return r->size - r->have;
+    return room;
 }
 
 bool tfd_grpc_reader_complete(const struct tfd_grpc_reader *r)
@@ -156,11 +167,6 @@ static void put_proto(struct tfd_grpc_writer *w, size_t n)
     else
         tfd_conn_write_buffer(w->conn, w->shared, w->proto_at, n);
     w->proto_at += n;
-}
-
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
 }
 
 /* Puts out what one piece has of the next n bytes; how many those were. */

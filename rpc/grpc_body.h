@@ -43,8 +43,11 @@ enum tfd_code tfd_grpc_reader_feed(struct tfd_grpc_reader *r,
                                    int64_t size_max,
                                    struct tfd_status *st) TFD_MUST_USE;
 
-/* Where the next bytes of the message belong and how many, 0 if unknown. */
-size_t tfd_grpc_reader_room(const struct tfd_grpc_reader *r, uint8_t **at);
+/* Where the socket may put the next bytes of the message itself, and how many
+ * of the data_left bytes that are still to come of a DATA frame; 0 when that is
+ * not known yet or not worth a read of its own. */
+size_t tfd_grpc_reader_room(const struct tfd_grpc_reader *r, size_t data_left,
+                            uint8_t **at);
 
 bool tfd_grpc_reader_complete(const struct tfd_grpc_reader *r);
 
