@@ -36,8 +36,7 @@ static bool kind_of(const char *type, enum tfd_device_kind *kind)
 
 enum tfd_code tfd_device_set_add(struct tfd_device_set *s,
                                  const struct tfd_device_attributes *a,
-                                 int worker, bool *added,
-                                 struct tfd_status *st)
+                                 int worker, bool *added, struct tfd_status *st)
 {
     struct tfd_device d = {.attributes = *a, .worker = worker};
     struct tfd_device *grown;

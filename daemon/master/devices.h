@@ -39,7 +39,6 @@ enum tfd_code tfd_device_set_add(struct tfd_device_set *s,
 enum tfd_code tfd_device_set_finish(struct tfd_device_set *s,
                                     struct tfd_status *st) TFD_MUST_USE;
 /* "[ /job:a/..., /job:b/... ]", sorted by name, for messages. */
-void tfd_device_set_text(const struct tfd_device_set *s,
-                         struct tfd_bytes *out);
+void tfd_device_set_text(const struct tfd_device_set *s, struct tfd_bytes *out);
 
 #endif

@@ -5,6 +5,9 @@
 #include "daemon/master/partition.h"
 
 #include "common/graphdef.h"
+#include "common/pbio.h"
+#include "common/proto/graph.pb.h"
+#include "config/limits.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,10 +16,10 @@
 
 /* One endpoint that one task gets from another. */
 struct crossing {
-    int32_t output; /* TFD_CONTROL for a control edge */
-    int worker;     /* who gets it */
+    int32_t output;      /* TFD_CONTROL for a control edge */
+    int worker;          /* who gets it */
     struct tfd_str name; /* input text at the consumer: "v/read_S3", "^..." */
-    int32_t next;   /* of the same producer, or -1 */
+    int32_t next;        /* of the same producer, or -1 */
 };
 
 struct partitioner {
@@ -234,8 +237,7 @@ static struct pair make_pair(struct partitioner *p, const struct tfd_device *a,
     int32_t channel = p->channels++;
     bool push = p->r->native[a->worker] && p->r->native[b->worker];
 
-    return (struct pair){TFD_STR_EMPTY, a, b, type, false,
-                         push ? channel : -1};
+    return (struct pair){TFD_STR_EMPTY, a, b, type, false, push ? channel : -1};
 }
 
 static enum tfd_code cross_data(struct partitioner *p, struct tfd_edge e,
@@ -480,15 +482,25 @@ static enum tfd_code check_loops(struct partitioner *p)
 
 /* ---- All ----------------------------------------------------------------- */
 
+static void put_versions(struct tfd_bytes *out, const struct tfd_graph *g)
+{
+    size_t mark = tfd_pb_begin(out, tensorflow_GraphDef_versions_tag);
+
+    tfd_pb_put_int(out, tensorflow_VersionDef_producer_tag,
+                   g->versions.producer);
+    tfd_pb_put_int(out, tensorflow_VersionDef_min_consumer_tag,
+                   g->versions.min_consumer);
+    tfd_pb_finish(out, mark);
+    tfd_pb_put_str(out, tensorflow_GraphDef_library_tag, g->library);
+}
+
 static enum tfd_code finish(struct partitioner *p)
 {
     for (int w = 0; w < p->r->worker_count; w++) {
         if (p->out[w].size == 0)
             continue;
-        tfd_graphdef_put_versions(&p->out[w], &p->r->graph->versions,
-                                  p->r->graph->library);
-        TFD_TRY(tfd_bytes_ok(&p->out[w], "the GraphDef of a partition",
-                             p->st));
+        put_versions(&p->out[w], p->r->graph);
+        TFD_TRY(tfd_bytes_ok(&p->out[w], "the GraphDef of a partition", p->st));
     }
     return TFD_OK;
 }

@@ -408,8 +408,9 @@ enum tfd_code tfd_place(const struct tfd_place_request *r, int32_t *device_of,
     enum tfd_code rc;
 
     if (!p.groups || !p.consumer)
-        rc = tfd_fail(&own, TFD_RESOURCE_EXHAUSTED, "No memory to place %d "
-                                                    "nodes",
+        rc = tfd_fail(&own, TFD_RESOURCE_EXHAUSTED,
+                      "No memory to place %d "
+                      "nodes",
                       r->graph->count);
     else
         rc = place_all(&p);

@@ -3,9 +3,9 @@
  *
  * The rules are TensorFlow's (runtime.md section 2): nodes joined by reference
  * or resource edges, or by `_class` attributes ("loc:@x"), are placed as one
- * group; partial requests merge; a node without inputs joins its only consumers;
- * an op that reads only metadata joins its input; what is left goes to the best
- * candidate, which is the master's own task.
+ * group; partial requests merge; a node without inputs joins its only
+ * consumers; an op that reads only metadata joins its input; what is left goes
+ * to the best candidate, which is the master's own task.
  *
  * Iterative; time is linear in nodes and edges.  Threads: loop thread.
  */

@@ -86,8 +86,7 @@ static void built(struct tfd_plan *p)
 
     for (int i = 0; i < p->part_count; i++)
         tfd_bytes_deinit(&p->parts[i].graph_def);
-    p->state =
-        p->status.code == TFD_OK ? TFD_PLAN_READY : TFD_PLAN_FAILED;
+    p->state = p->status.code == TFD_OK ? TFD_PLAN_READY : TFD_PLAN_FAILED;
     if (p->state == TFD_PLAN_FAILED)
         forget_graphs(p);
     tfd_session_ref(s);
@@ -190,9 +189,9 @@ static enum tfd_code split(struct tfd_plan *p, struct tfd_status *st)
 
     if (!defs)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "No memory for a plan");
-    tfd_arena_init(&arena, TFD_GRAPH_ARENA_MAX);
+    tfd_arena_init(&arena, TFD_GRAPH_SIZE_MAX);
     for (int w = 0; w < workers; w++)
-        tfd_bytes_init(&defs[w], TFD_GRAPH_DEF_MAX);
+        tfd_bytes_init(&defs[w], (size_t)TFD_GRAPH_SIZE_MAX);
     rc = partition(p, &arena, defs, st);
     for (int w = 0; w < workers; w++)
         tfd_bytes_deinit(&defs[w]);
@@ -250,8 +249,8 @@ static enum tfd_code copy_signature(struct tfd_plan *p,
     TFD_TRY(copy_names(p, run->feed_names, run->feed_count, &sig->feeds, st));
     TFD_TRY(
         copy_names(p, run->fetch_names, run->fetch_count, &sig->fetches, st));
-    TFD_TRY(copy_names(p, run->target_names, run->target_count, &sig->targets,
-                       st));
+    TFD_TRY(
+        copy_names(p, run->target_names, run->target_count, &sig->targets, st));
     p->key = tfd_arena_str(&p->arena, key);
     return tfd_arena_check(p->key.data, "a signature", st);
 }
@@ -263,11 +262,11 @@ static enum tfd_code make_room(struct tfd_session *s, struct tfd_status *st)
 
     if (s->plan_count < s->plan_capacity)
         return TFD_OK;
-    if (s->plan_count >= TFD_SESSION_PLANS_MAX)
+    if (s->plan_count >= TFD_PLANS_PER_SESSION_MAX)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "More than %d different combinations of feeds, fetches "
                         "and targets in session %s",
-                        TFD_SESSION_PLANS_MAX, s->handle);
+                        TFD_PLANS_PER_SESSION_MAX, s->handle);
     grown = realloc(s->plans, capacity * sizeof(struct tfd_plan *));
     if (!grown)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "No memory for plans");
@@ -287,7 +286,7 @@ static enum tfd_code add_plan(struct tfd_session *s,
     p = calloc(1, sizeof(*p));
     if (!p)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "No memory for a plan");
-    tfd_arena_init(&p->arena, TFD_GRAPH_ARENA_MAX);
+    tfd_arena_init(&p->arena, TFD_GRAPH_SIZE_MAX);
     p->session = s;
     p->number = s->plan_count + 1;
     if (copy_signature(p, run, key, st) != TFD_OK) {
@@ -317,8 +316,8 @@ void tfd_plan_free(struct tfd_plan *p)
 /* A plan that failed for lack of a peer is built anew. */
 static void retry(struct tfd_plan *p)
 {
-    if (p->state != TFD_PLAN_FAILED || (p->status.code != TFD_UNAVAILABLE &&
-                                        p->status.code != TFD_ABORTED))
+    if (p->state != TFD_PLAN_FAILED ||
+        (p->status.code != TFD_UNAVAILABLE && p->status.code != TFD_ABORTED))
         return;
     tfd_status_clear(&p->status);
     free(p->parts);

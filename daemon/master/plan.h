@@ -17,8 +17,8 @@
 enum tfd_plan_state { TFD_PLAN_BUILDING, TFD_PLAN_READY, TFD_PLAN_FAILED };
 
 struct tfd_plan_part {
-    int worker;     /* of the session */
-    uint64_t graph; /* registered there */
+    int worker;                 /* of the session */
+    uint64_t graph;             /* registered there */
     struct tfd_bytes graph_def; /* while registering */
     struct tfd_plan *plan;
 };

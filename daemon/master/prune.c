@@ -121,10 +121,10 @@ static enum tfd_code resolve_targets(struct pruner *p)
             name.size = (size_t)(colon - name.data);
         n = tfd_graph_find(p->g, name);
         if (!n)
-            return tfd_fail(p->st, TFD_NOT_FOUND,
-                            "PruneForTargets: Some target nodes not found: "
-                            TFD_STR_FMT,
-                            TFD_STR_ARG(name));
+            return tfd_fail(
+                p->st, TFD_NOT_FOUND,
+                "PruneForTargets: Some target nodes not found: " TFD_STR_FMT,
+                TFD_STR_ARG(name));
         p->targets[i] = n->id;
     }
     return TFD_OK;
@@ -252,8 +252,8 @@ static enum tfd_code write_list(struct pruner *p, struct tfd_pruned *out)
     int32_t at = p->sig->feed_count;
 
     out->count = at + p->reached + p->sig->fetch_count;
-    out->nodes = tfd_arena_array(p->arena, (size_t)out->count + 1,
-                                 sizeof(*out->nodes));
+    out->nodes =
+        tfd_arena_array(p->arena, (size_t)out->count + 1, sizeof(*out->nodes));
     TFD_TRY(tfd_arena_check(out->nodes, "a pruned graph", p->st));
     for (int32_t i = 0; i < p->g->count; i++)
         if (p->number[i] >= 0)

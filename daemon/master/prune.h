@@ -24,10 +24,10 @@ enum tfd_part_kind { TFD_PART_NODE, TFD_PART_FEED, TFD_PART_FETCH };
 
 struct tfd_part_node {
     enum tfd_part_kind kind;
-    int32_t node;    /* in the graph: itself, or the fed or fetched one */
-    int32_t output;  /* FEED, FETCH: of that node */
-    int32_t index;   /* FEED, FETCH: position in the signature */
-    int type;        /* FEED, FETCH: element type, without TFD_REF */
+    int32_t node;        /* in the graph: itself, or the fed or fetched one */
+    int32_t output;      /* FEED, FETCH: of that node */
+    int32_t index;       /* FEED, FETCH: position in the signature */
+    int type;            /* FEED, FETCH: element type, without TFD_REF */
     struct tfd_edge *in; /* edges into this list, in_count of them */
     int32_t in_count;
     int32_t *control; /* nodes of this list */

@@ -5,6 +5,8 @@
  * handles that the worker gave.  Each call's state is one small allocation,
  * except RunGraph's, which are pooled.
  */
+#define _GNU_SOURCE 1 /* strndup */
+
 #include "daemon/master/remote_worker.h"
 
 #include "common/proto/worker.pb.h"
@@ -92,8 +94,7 @@ static void send(struct call *c, enum tfd_method_number method,
     struct tfd_outcall_options o = {.timeout_us = timeout_us,
                                     .wait_ready = wait};
 
-    c->outcall =
-        tfd_channel_call(c->remote->channel, method, m, &o, done, c);
+    c->outcall = tfd_channel_call(c->remote->channel, method, m, &o, done, c);
 }
 
 static void begin(struct remote *r, struct tfd_message *m)
@@ -448,11 +449,11 @@ static void put_run(struct tfd_message *m, struct remote *r,
     tfd_pb_put_str(&m->proto, tensorflow_RunGraphRequest_session_handle_tag,
                    run->session);
     tfd_pb_put_bool(
-        &m->proto,
-        tensorflow_RunGraphRequest_store_errors_in_response_body_tag, true);
-    tfd_pb_put_bool(
-        &m->proto, tensorflow_RunGraphRequest_create_worker_session_called_tag,
+        &m->proto, tensorflow_RunGraphRequest_store_errors_in_response_body_tag,
         true);
+    tfd_pb_put_bool(&m->proto,
+                    tensorflow_RunGraphRequest_create_worker_session_called_tag,
+                    true);
     tfd_pb_put_int(&m->proto, tensorflow_RunGraphRequest_request_id_tag,
                    ++r->request_id);
 }

@@ -192,8 +192,7 @@ static enum tfd_code add_name(struct tfd_str **names, int *count, int *room,
                               int max, struct tfd_str name, const char *what,
                               struct tfd_status *st)
 {
-    if (*count >= max ||
-        !grow((void **)names, sizeof(**names), room, *count))
+    if (*count >= max || !grow((void **)names, sizeof(**names), room, *count))
         return too_many(what, max, st);
     (*names)[(*count)++] = name;
     return TFD_OK;
@@ -231,9 +230,8 @@ static enum tfd_code decode_field(struct run_call *c, struct tfd_pb_reader *r,
         return add_name(&c->names, &c->run.fetch_count, &c->fetch_room,
                         TFD_FETCHES_MAX, tfd_pb_str(r, f), "fetches", st);
     case tensorflow_RunStepRequest_target_tag:
-        return add_name(&c->target_names, &c->run.target_count,
-                        &c->target_room, TFD_TARGETS_MAX, tfd_pb_str(r, f),
-                        "targets", st);
+        return add_name(&c->target_names, &c->run.target_count, &c->target_room,
+                        TFD_TARGETS_MAX, tfd_pb_str(r, f), "targets", st);
     case tensorflow_RunStepRequest_options_tag:
         return decode_options(c, tfd_pb_str(r, f), st);
     case tensorflow_RunStepRequest_store_errors_in_response_body_tag:

@@ -31,7 +31,7 @@ struct tfd_session *tfd_session_new(struct tfd_master *m, struct tfd_status *st)
     tfd_device_set_init(&s->devices);
     tfd_map_init(&s->plan_by_key);
     tfd_bytes_init(&s->key, TFD_SIGNATURE_SIZE_MAX);
-    tfd_bytes_init(&s->config_proto, TFD_CONFIG_PROTO_SIZE_MAX);
+    tfd_bytes_init(&s->config_proto, TFD_SESSION_CONFIG_SIZE_MAX);
     s->graph = tfd_graph_new(&m->o.registry->ops, st);
     if (!s->graph) {
         tfd_session_unref(s);
@@ -162,7 +162,7 @@ void tfd_session_run(struct tfd_session *s, struct tfd_run_step *run)
     run->waiting = NULL;
     if (s->state != TFD_SESSION_OPEN)
         (void)tfd_fail(&st, TFD_FAILED_PRECONDITION, "Session is closed.");
-    else if (s->running >= TFD_SESSION_STEPS_MAX)
+    else if (s->running >= TFD_STEPS_PER_SESSION_MAX)
         (void)tfd_fail(&st, TFD_RESOURCE_EXHAUSTED,
                        "%d steps of session %s are running, the most allowed",
                        s->running, s->handle);

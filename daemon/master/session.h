@@ -38,11 +38,11 @@ struct tfd_session {
     struct tfd_plan **plans; /* plan number n is plans[n - 1] */
     uint32_t plan_count;
     uint32_t plan_capacity;
-    struct tfd_map plan_by_key; /* signature -> plan number */
-    struct tfd_bytes key;       /* scratch */
-    int running;                /* steps not yet ended */
+    struct tfd_map plan_by_key;    /* signature -> plan number */
+    struct tfd_bytes key;          /* scratch */
+    int running;                   /* steps not yet ended */
     struct tfd_master_step *steps; /* those, linked */
-    struct tfd_create *create;  /* while CREATING: session_create.c */
+    struct tfd_create *create;     /* while CREATING: session_create.c */
     struct tfd_close_waiter *close_waiters;
     int closing_workers; /* DeleteWorkerSession calls not yet answered */
     struct tfd_session *next, *previous; /* in the master */

@@ -19,8 +19,8 @@ struct tfd_master_step {
     int64_t id;
     int pending; /* parts that have not ended */
     bool aborted;
-    bool merged;    /* several parts failed on their own */
-    bool starting;  /* parts are still being started */
+    bool merged;   /* several parts failed on their own */
+    bool starting; /* parts are still being started */
     struct tfd_timer timer;
     struct tfd_status error;
     struct tfd_tensor *fetches;
