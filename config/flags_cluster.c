@@ -46,23 +46,24 @@ static void read_cluster(struct tfd_flags_parse *p, struct tfd_cluster *c,
 
     if (origin == TFD_ORIGIN_FILE && p->settings.file)
         snprintf(head, sizeof(head), "%.60s: ", p->settings.file);
-    if (spec)
-        read_spec(p, c, spec, origin);
     for (size_t i = 0; i < HOST_OPTIONS; i++) {
         const char *hosts = tfd_flags_said(p, host_options[i], origin);
-        char job[16];
+        int size = (int)strcspn(host_options[i], "_");
+        char text[TFD_FLAGS_PATH_SIZE];
 
         if (!hosts)
             continue;
-        snprintf(job, sizeof(job), "%.*s", (int)strcspn(host_options[i], "_"),
-                 host_options[i]);
-        if (spec)
-            tfd_report_add(&p->errors, head, hosts,
-                           "%s is given beside cluster_spec; keep one",
-                           host_options[i]);
-        else
-            tfd_cluster_json_hosts(c, job, hosts, head, &p->errors);
+        if (spec) {
+            snprintf(text, sizeof(text), "%s%s", head, host_options[i]);
+            tfd_report_add(&p->errors, text, hosts,
+                           "given beside cluster_spec; keep one of them");
+            return;
+        }
+        snprintf(text, sizeof(text), "%.*s", size, host_options[i]);
+        tfd_cluster_json_hosts(c, text, hosts, head, &p->errors);
     }
+    if (spec)
+        read_spec(p, c, spec, origin);
 }
 
 /* Flags and TF_CONFIG both name a cluster: they must agree. */
