@@ -97,7 +97,7 @@ enum tfd_dtype {
 };
 
 #define TFD_DTYPE_END 24 /* one past the last number */
-#define TFD_REF 100      /* added to a type: an edge that refers to a variable */
+#define TFD_REF 100 /* added to a type: an edge that refers to a variable */
 
 /* In graph construction rank and dimensions may be unknown; in a tensor that
  * exists they never are. */
@@ -127,17 +127,14 @@ struct tfd_tensor {
     struct tfd_buffer *buffer; /* NULL only when there are no elements */
 };
 
-#define TFD_TENSOR_INIT         \
-    {                           \
-        TFD_DTYPE_INVALID, {0}, \
-        {                       \
-            0                   \
-        }                       \
+#define TFD_TENSOR_INIT                    \
+    {                                      \
+        TFD_DTYPE_INVALID, {0, {0}}, NULL, \
     }
 
 /* ---- Types -------------------------------------------------------------- */
 
-bool tfd_dtype_valid(int number); /* a type we have, not a reference */
+bool tfd_dtype_valid(int number);        /* a type we have, not a reference */
 size_t tfd_dtype_size(enum tfd_dtype t); /* of one element in memory */
 bool tfd_dtype_is_pod(enum tfd_dtype t);
 const char *tfd_dtype_name(int number); /* "float", "int64_ref"; "invalid" */
@@ -190,6 +187,12 @@ int64_t tfd_tensor_elements(const struct tfd_tensor *t);
 size_t tfd_tensor_size(const struct tfd_tensor *t);
 /* NULL when there are no elements. */
 void *tfd_tensor_data(const struct tfd_tensor *t);
+
+/* Called for each handle that is not NULL when a buffer of RESOURCE or VARIANT
+ * goes.  Set once by the kernels, before there are threads; without it handles
+ * are forgotten. */
+typedef void tfd_handle_release_fn(void *handle);
+void tfd_tensor_handle_release(tfd_handle_release_fn *fn);
 
 struct tfd_buffer *tfd_buffer_ref(struct tfd_buffer *b); /* NULL stays NULL */
 void tfd_buffer_unref(struct tfd_buffer *b);
