@@ -482,7 +482,10 @@ static int make_session(struct tfd_h2 *h, nghttp2_session_callbacks *callbacks,
     /* Until its SETTINGS say otherwise we may open this many. */
     nghttp2_option_set_peer_max_concurrent_streams(
         option, TFD_STREAMS_PER_CONNECTION_MAX);
-    /* h2_guard.c counts resets, and knows how many are honest. */
+    /* h2_guard.c counts these, with time; nghttp2 only bounds what is not yet
+     * sent. */
+    nghttp2_option_set_max_outbound_ack(option,
+                                        2 * (TFD_PINGS_MAX + TFD_SETTINGS_MAX));
     nghttp2_option_set_stream_reset_rate_limit(
         option, 2 * TFD_STREAMS_PER_CONNECTION_MAX,
         TFD_STREAMS_PER_CONNECTION_MAX);
