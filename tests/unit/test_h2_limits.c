@@ -97,7 +97,7 @@ static const struct {
     {"SETTINGS", put_settings, TFD_SETTINGS_MAX - 1}, /* and the first */
     {"PRIORITY", put_priority, TFD_PRIORITIES_MAX},
     {"empty DATA", put_empty_data, TFD_EMPTY_DATA_MAX},
-    {"reset", put_rapid_reset, TFD_STREAM_RESETS_MAX + 2},
+    {"reset", put_rapid_reset, TFD_STREAM_RESETS_MAX + 2 * 10},
 };
 
 static void test_floods_end_the_session(void **state)
