@@ -334,14 +334,14 @@ static void test_nesting_is_limited(void **state)
 
     (void)state;
     for (size_t depth = 31; depth <= 1000; depth += 969) {
-        bool good = depth == 31; /* and the object around it: 32 */
+        bool fits = depth == 31; /* and the object around it: 32 */
 
         strcpy(text, "{\"x_launcher\":");
         memset(text + 14, '[', depth);
         memset(text + 14 + depth, ']', depth);
         strcpy(text + 14 + 2 * depth, "}");
-        assert_int_equal(run(&r, text), good);
-        if (!good)
+        assert_int_equal(run(&r, text), fits);
+        if (!fits)
             assert_non_null(strstr(r.errors.lines[0], "1001 deep"));
         tfd_tf_config_deinit(&r.tf);
     }
