@@ -124,27 +124,6 @@ static void test_numbers_stay_in_their_range(void **state)
     check(read_small, good, COUNT(good), bad, COUNT(bad));
 }
 
-static void test_durations_print_as_they_read(void **state)
-{
-    static const struct {
-        int64_t ms;
-        const char *text;
-    } cases[] = {{0, "0ms"},      {250, "250ms"}, {1500, "1500ms"},
-                 {60000, "1m"},   {90000, "90s"}, {7200000, "2h"},
-                 {86400000, "1d"}};
-
-    (void)state;
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        char text[32];
-        int64_t back;
-
-        tfd_value_print_duration(cases[i].ms, text, sizeof(text));
-        assert_string_equal(text, cases[i].text);
-        assert_int_equal(tfd_value_duration(text, &back, NULL), TFD_OK);
-        assert_int_equal(back, cases[i].ms);
-    }
-}
-
 static void test_words_near_and_far(void **state)
 {
     static const struct {
@@ -204,7 +183,6 @@ int main(void)
         cmocka_unit_test(test_durations),
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_numbers_stay_in_their_range),
-        cmocka_unit_test(test_durations_print_as_they_read),
         cmocka_unit_test(test_words_near_and_far),
         cmocka_unit_test(test_quotas_round_up),
     };
