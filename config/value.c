@@ -133,17 +133,6 @@ enum tfd_code tfd_value_bool(const char *text, bool *out, struct tfd_status *st)
                     "neither true nor false; write one of them");
 }
 
-void tfd_value_print_duration(int64_t ms, char *text, size_t size)
-{
-    size_t i = 0;
-
-    while (durations[i].factor > 1 &&
-           (ms % durations[i].factor != 0 || ms < durations[i].factor))
-        i++;
-    snprintf(text, size, "%" PRId64 "%s", ms / durations[i].factor,
-             durations[i].name);
-}
-
 static char fold(char c)
 {
     if (c == '-')
@@ -199,7 +188,8 @@ size_t tfd_value_distance(const char *a, const char *b)
 
 bool tfd_value_near(const char *word, const char *meant)
 {
-    size_t allowed = strlen(meant) >= 6 ? 2 : 1;
+    size_t size = strlen(meant);
+    size_t allowed = size >= 6 ? 2 : size >= 4 ? 1 : 0;
 
     return tfd_value_distance(word, meant) <= allowed;
 }

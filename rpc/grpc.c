@@ -278,10 +278,9 @@ static void deadline_over(struct tfd_timer *t)
     struct tfd_status st = TFD_STATUS_INIT;
 
     tfd_fail(&st, TFD_DEADLINE_EXCEEDED, "Deadline Exceeded");
-    v->inside = true; /* so that an answer does not free the stream */
+    reply_failure(s, &st); /* first: a cancelled handler has other reasons */
+    v->inside = true;      /* so that an answer does not free the stream */
     cancel_call(s);
-    if (!s->replied)
-        reply_failure(s, &st);
     v->inside = false;
     go_on(v);
 }

@@ -249,14 +249,17 @@ void tfd_h2_expect(struct tfd_h2 *h, int32_t id, uint64_t size)
 /* ---- Receiving ------------------------------------------------------------
  */
 
-/* The event a frame counts as, or TFD_H2_GUARD_COUNT. */
-static enum tfd_h2_guarded guarded_kind(const nghttp2_frame_hd *hd)
+/* The event a frame counts as, or TFD_H2_GUARD_COUNT.  A server's reset only
+ * ends what we began; gRPC's sends one behind every error. */
+static enum tfd_h2_guarded guarded_kind(const struct tfd_h2 *h,
+                                        const nghttp2_frame_hd *hd)
 {
     bool ack = hd->flags & NGHTTP2_FLAG_ACK;
 
     switch (hd->type) {
     case NGHTTP2_RST_STREAM:
-        return TFD_H2_GUARD_RESET;
+        return h->role == TFD_H2_SERVER ? TFD_H2_GUARD_RESET
+                                        : TFD_H2_GUARD_COUNT;
     case NGHTTP2_PING:
         return ack ? TFD_H2_GUARD_COUNT : TFD_H2_GUARD_PING;
     case NGHTTP2_SETTINGS:
@@ -276,7 +279,7 @@ static int on_begin_frame(nghttp2_session *session, const nghttp2_frame_hd *hd,
                           void *user_data)
 {
     struct tfd_h2 *h = user_data;
-    enum tfd_h2_guarded kind = guarded_kind(hd);
+    enum tfd_h2_guarded kind = guarded_kind(h, hd);
 
     (void)session;
     h->data_left = 0;
@@ -482,7 +485,10 @@ static int make_session(struct tfd_h2 *h, nghttp2_session_callbacks *callbacks,
     /* Until its SETTINGS say otherwise we may open this many. */
     nghttp2_option_set_peer_max_concurrent_streams(
         option, TFD_STREAMS_PER_CONNECTION_MAX);
-    /* h2_guard.c counts resets, and knows how many are honest. */
+    /* h2_guard.c counts these, with time; nghttp2 only bounds what is not yet
+     * sent. */
+    nghttp2_option_set_max_outbound_ack(option,
+                                        2 * (TFD_PINGS_MAX + TFD_SETTINGS_MAX));
     nghttp2_option_set_stream_reset_rate_limit(
         option, 2 * TFD_STREAMS_PER_CONNECTION_MAX,
         TFD_STREAMS_PER_CONNECTION_MAX);

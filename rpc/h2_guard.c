@@ -5,6 +5,9 @@
 
 #include "config/limits.h"
 
+/* Every stream that is open at once may be reset once a second. */
+#define RESETS_PER_STREAM (TFD_STREAM_RESETS_WINDOW_MS / 1000)
+
 #define WINDOW_US (UINT64_C(1000) * TFD_STREAM_RESETS_WINDOW_MS)
 
 static const uint32_t limits[TFD_H2_GUARD_COUNT] = {
@@ -21,7 +24,7 @@ bool tfd_h2_guard_count(struct tfd_h2_guard *g, enum tfd_h2_guarded what,
     if (now_us - g->window_us >= WINDOW_US)
         *g = (struct tfd_h2_guard){.window_us = now_us, .streams_peak = open};
     if (what == TFD_H2_GUARD_RESET)
-        limit += g->streams_peak;
+        limit += RESETS_PER_STREAM * g->streams_peak;
     return ++g->count[what] <= limit;
 }
 

@@ -2,10 +2,10 @@
  * h2_guard.h - counts what an HTTP/2 peer may do cheaply and we may not.
  *
  * Each kind of event has a number that no honest peer reaches within
- * TFD_STREAM_RESETS_WINDOW_MS.  Resets are allowed once more for every stream
- * that was open at the same time: a TensorFlow master whose step fails cancels
- * its thousand pending RecvTensor calls at once, while rapid reset
- * (CVE-2023-44487) keeps few streams open.
+ * TFD_STREAM_RESETS_WINDOW_MS.  Resets are allowed more often the more streams
+ * are open at once: a TensorFlow master whose step fails cancels its thousand
+ * pending RecvTensor calls together, and may do so step after step, while rapid
+ * reset (CVE-2023-44487) opens few streams at a time, so as to open many.
  *
  * Threads: values.
  */
