@@ -11,6 +11,7 @@
 #include "common/log.h"
 #include "config/limits.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,14 +41,9 @@ static bool in_scope(const struct tfd_session *s, const char *task)
 {
     struct tfd_device_name name;
 
-    if (s->config.device_filter_count == 0)
-        return true;
     if (tfd_device_name_parse(tfd_str_of(task), &name, NULL) != TFD_OK)
         return false;
-    for (int i = 0; i < (int)s->config.device_filter_count; i++)
-        if (tfd_device_name_intersects(&s->config.device_filters[i], &name))
-            return true;
-    return false;
+    return tfd_session_config_admits(&s->config, &name);
 }
 
 static enum tfd_code choose_workers(struct tfd_session *s,
@@ -255,13 +251,24 @@ static void finish(struct tfd_create *c)
         tfd_session_unref(s);
 }
 
+static void log_unhonoured(const struct tfd_session_config *config)
+{
+    for (size_t i = 0; i < config->unhonoured_count; i++)
+        tfd_log(TFD_LOG_INFO, "option_not_honoured", "field=%s",
+                config->unhonoured[i]);
+}
+
 static enum tfd_code prepare(struct tfd_create *c,
                              const struct tfd_create_session *spec)
 {
     struct tfd_session *s = c->session;
     int32_t first;
 
-    TFD_TRY(tfd_session_config_decode(spec->config, &s->config, &c->status));
+    TFD_TRY(tfd_session_config_read(spec->config, &s->config, &c->status));
+    log_unhonoured(&s->config);
+    if (s->config.has_cluster_def)
+        return tfd_fail(&c->status, TFD_UNIMPLEMENTED,
+                        "ConfigProto.cluster_def (ClusterSpec propagation)");
     tfd_bytes_add_str(&s->config_proto, spec->config);
     TFD_TRY(tfd_bytes_ok(&s->config_proto, "a ConfigProto", &c->status));
     TFD_TRY(tfd_graphdef_import(s->graph, spec->graph_def, NULL, &first,
