@@ -46,7 +46,8 @@ struct tfd_server {
     struct tfd_server_options o;
     struct tfd_registry registry;
     bool has_registry;
-    struct tfd_file_roots *roots;
+    struct tfd_file_roots roots;
+    bool has_roots;
     struct tfd_pool *pool;
     struct tfd_loop *loop;
     struct tfd_service *service;
@@ -280,14 +281,16 @@ static enum tfd_code open_roots(struct tfd_server *s, const char *fallback,
                                 struct tfd_status *st)
 {
     const struct tfd_config *c = s->o.config;
-    struct tfd_str roots[TFD_FILE_ROOTS_MAX];
+    const char *roots[TFD_FILE_ROOTS_MAX];
     int count = 0;
 
     for (size_t i = 0; i < c->file_root_count; i++)
-        roots[count++] = tfd_str_of(c->file_roots[i]);
+        roots[count++] = c->file_roots[i];
     if (count == 0 && fallback)
-        roots[count++] = tfd_str_of(fallback);
-    return tfd_file_roots_new(roots, count, &s->roots, st);
+        roots[count++] = fallback;
+    TFD_TRY(tfd_file_roots_init(&s->roots, roots, count, st));
+    s->has_roots = true;
+    return TFD_OK;
 }
 
 static enum tfd_code open_port(struct tfd_server *s, struct tfd_status *st)
@@ -341,7 +344,7 @@ static enum tfd_code make_services(struct tfd_server *s, struct tfd_status *st)
         .peers = s->peers,
         .registry = &s->registry,
         .pool = s->pool,
-        .files = tfd_file_roots_access(s->roots),
+        .files = &s->roots.access,
         .devices = c->devices,
         .device_type_count = c->device_type_count,
         .task = s->self.task,
@@ -496,8 +499,8 @@ void tfd_server_free(struct tfd_server *s)
         tfd_loop_free(s->loop);
     if (s->pool)
         tfd_pool_free(s->pool);
-    if (s->roots)
-        tfd_file_roots_free(s->roots);
+    if (s->has_roots)
+        tfd_file_roots_deinit(&s->roots);
     if (s->has_registry)
         tfd_registry_deinit(&s->registry);
     tfd_alloc_trim();

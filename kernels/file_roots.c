@@ -518,10 +518,10 @@ enum tfd_code tfd_file_roots_init(struct tfd_file_roots *r,
     assert(count >= 0);
     memset(r, 0, sizeof(*r));
     r->access = roots_access;
-    if (count > TFD_FILE_ROOTS_MAX)
+    if (count > TFD_FILE_ROOT_DIRS_MAX)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "--file_root given %d times, at most %d are possible",
-                        count, TFD_FILE_ROOTS_MAX);
+                        count, TFD_FILE_ROOT_DIRS_MAX);
     for (int i = 0; i < count; i++) {
         enum tfd_code rc = root_init(&r->root[r->count++], dirs[i], st);
 
