@@ -103,7 +103,6 @@
 /* Tensors beside one native message: as many as feeds, or variables pushed. */
 #define TFD_PAYLOADS_MAX 65536
 
-
 /* HTTP pages that can be bound; healthz, readyz, metrics and a few more. */
 #define TFD_PAGES_MAX 16
 #define TFD_PAGE_SIZE_MAX (16 * 1024 * 1024)
