@@ -115,8 +115,7 @@ static enum tfd_code slice(const struct tfd_incoming *in,
                            struct tfd_tensor *out, struct tfd_status *st)
 {
     size_t offset = (size_t)(h->content.data - (const char *)in->body->data);
-    struct tfd_buffer *b =
-        tfd_buffer_slice(in->body, offset, h->content.size);
+    struct tfd_buffer *b = tfd_buffer_slice(in->body, offset, h->content.size);
 
     if (!b)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
