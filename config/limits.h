@@ -161,6 +161,22 @@
 #define TFD_FETCHES_MAX 65536
 #define TFD_TARGETS_MAX 65536
 
+/* Feeds, fetches and targets of one step, as names one after another. */
+#define TFD_SIGNATURE_SIZE_MAX (64 * 1024 * 1024)
+
+/* Devices of all tasks of one session. */
+#define TFD_SESSION_DEVICES_MAX 20000
+
+/* `_class` entries of one node; Python writes one or two. */
+#define TFD_COLOCATIONS_MAX 64
+
+/* Attributes of one node that the master adds to a partition. */
+#define TFD_ATTR_SIZE_MAX (64 * 1024)
+
+/* Containers named by one Reset, and their names together. */
+#define TFD_CONTAINERS_MAX 256
+#define TFD_RESET_SIZE_MAX (1024 * 1024)
+
 /* Nested while loops of one node; TensorFlow programs use up to 4. */
 #define TFD_LOOP_DEPTH_MAX 64
 

@@ -311,16 +311,27 @@ static void run_turn(struct tfd_post *p)
         write_turn(c);
 }
 
+/* libuv saw POLLERR and stopped.  What the peer sent before may still be read:
+ * an answer, or the first bytes of another protocol. */
+static void poll_failed(struct tfd_conn *c)
+{
+    socklen_t size = sizeof(int);
+    int error = 0;
+
+    c->events = 0;
+    while (c->state == TFD_CONN_OPEN && !c->paused && read_once(c))
+        ;
+    if (c->fd >= 0)
+        (void)getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &size);
+    fail_socket(c, "connection to", error ? error : ECONNRESET);
+}
+
 static void on_poll(uv_poll_t *poll, int status, int events)
 {
     struct tfd_conn *c = poll->data;
 
-    if (status < 0) { /* libuv saw POLLERR and stopped */
-        socklen_t size = sizeof(int);
-        int error = 0;
-
-        getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &size);
-        fail_socket(c, "connection to", error ? error : ECONNRESET);
+    if (status < 0) {
+        poll_failed(c);
         return;
     }
     if (events & UV_READABLE) {

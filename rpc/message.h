@@ -19,8 +19,7 @@
 #ifndef TFD_RPC_MESSAGE_H
 #define TFD_RPC_MESSAGE_H
 
-#include "common/pbio.h"
-#include "common/tensor.h"
+#include "common/tensor_proto.h"
 
 struct tfd_splice {
     size_t at; /* offset in proto where the bytes belong (gRPC) */
@@ -70,7 +69,6 @@ void tfd_incoming_deinit(struct tfd_incoming *in);
  * of tensor_content: the length of every element as a varint, then the bytes
  * of all.  `handle` writes one RESOURCE element as ResourceHandleProto and may
  * be NULL where none can occur. */
-typedef void tfd_handle_encode_fn(struct tfd_bytes *b, void *handle);
 void tfd_message_put_tensor(struct tfd_message *m, uint32_t tag,
                             const struct tfd_tensor *t,
                             tfd_handle_encode_fn *handle);
@@ -82,8 +80,6 @@ void tfd_message_put_tensor(struct tfd_message *m, uint32_t tag,
  * count against the shape before it allocates.  in may be NULL where the proto
  * came from elsewhere (an attribute); in->body must not be decoded twice while
  * a tensor of the first time may be written.  Threads: any, for one tensor. */
-typedef enum tfd_code tfd_handle_decode_fn(struct tfd_str proto, void **handle,
-                                           struct tfd_status *st);
 enum tfd_code tfd_tensor_decode(const struct tfd_incoming *in,
                                 struct tfd_str tensor_proto,
                                 tfd_handle_decode_fn *handle,

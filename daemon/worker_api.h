@@ -1,0 +1,114 @@
+/*
+ * worker_api.h - what a master asks of a worker: the same calls whether the
+ * worker lives in this process (daemon/worker/local.c, a direct call) or behind
+ * a channel (daemon/master/remote_worker.c, native or gRPC).
+ *
+ * Every call returns at once; done() follows exactly once, on the loop thread,
+ * possibly before the call returns.  Arguments are borrowed until then.
+ *
+ * How tensors cross tasks.  The master gives each partition its _Send and _Recv
+ * nodes.  Where both ends are tfd, both carry the attribute `_tfd_channel`
+ * (int, unique in the plan): the producer pushes the value to the consumer's
+ * task under (step, channel) with tfd.Peer/PushTensors.  Where it is missing,
+ * the consumer asks for the rendezvous key with RecvTensor, as TensorFlow does.
+ * Between devices of one task both ends meet in the step's own rendezvous.
+ *
+ * Threads: loop thread.
+ */
+#ifndef TFD_DAEMON_WORKER_API_H
+#define TFD_DAEMON_WORKER_API_H
+
+#include "common/str.h"
+#include "common/tensor.h"
+
+#define TFD_DEVICE_NAME_MAX 256
+#define TFD_SESSION_HANDLE_MAX 64
+
+/* DeviceAttributes. */
+struct tfd_device_attributes {
+    char name[TFD_DEVICE_NAME_MAX]; /* full */
+    char type[16];                  /* "CPU" */
+    int64_t memory_limit;
+    uint64_t incarnation;
+};
+
+struct tfd_worker_session {
+    struct tfd_str handle;
+    struct tfd_str master_task;
+    uint64_t master_incarnation;
+    bool isolate;              /* private resource containers */
+    struct tfd_str server_def; /* message; "" for the boot cluster */
+};
+
+struct tfd_register_graph {
+    struct tfd_str session; /* handle */
+    struct tfd_str graph_def;
+    /* Feeds and fetches of a run, by tensor_name of the client-terminated _Recv
+     * and _Send nodes; only for the master's own worker. */
+    const struct tfd_str *feeds;
+    int feed_count;
+    const struct tfd_str *fetches;
+    int fetch_count;
+    struct tfd_str config_proto; /* passed on to TensorFlow workers */
+};
+
+/* One step on one worker.  Embedded in the master's pooled step; the fields
+ * below the line are the worker's. */
+struct tfd_run_graph {
+    struct tfd_str session;
+    uint64_t graph; /* from register_graph */
+    int64_t step_id;
+    struct tfd_tensor *feeds;   /* in the registered order; taken */
+    struct tfd_tensor *fetches; /* filled in, owned by the master; an empty
+                                   tensor (dtype INVALID) was dead */
+    uint64_t deadline_us;       /* 0: none */
+    void (*done)(struct tfd_run_graph *run, const struct tfd_status *st);
+    void *master;
+    /* -- */
+    void *worker;
+};
+
+struct tfd_worker;
+
+typedef void tfd_worker_done_fn(void *ctx, const struct tfd_status *st);
+typedef void tfd_worker_status_fn(void *ctx, const struct tfd_status *st,
+                                  const struct tfd_device_attributes *devices,
+                                  int count);
+typedef void tfd_worker_registered_fn(void *ctx, const struct tfd_status *st,
+                                      uint64_t graph);
+
+struct tfd_worker_ops {
+    /* Waits for the peer to be reachable at most timeout_us (0: for ever). */
+    void (*get_status)(struct tfd_worker *w, uint64_t timeout_us,
+                       tfd_worker_status_fn *done, void *ctx);
+    void (*create_session)(struct tfd_worker *w,
+                           const struct tfd_worker_session *s,
+                           tfd_worker_done_fn *done, void *ctx);
+    void (*delete_session)(struct tfd_worker *w, struct tfd_str handle,
+                           uint64_t timeout_us, tfd_worker_done_fn *done,
+                           void *ctx);
+    void (*register_graph)(struct tfd_worker *w,
+                           const struct tfd_register_graph *r,
+                           tfd_worker_registered_fn *done, void *ctx);
+    void (*deregister_graph)(struct tfd_worker *w, struct tfd_str session,
+                             uint64_t graph);
+    /* The hot path: no strings are looked at, nothing is allocated. */
+    void (*run_graph)(struct tfd_worker *w, struct tfd_run_graph *run);
+    /* done() follows, with CANCELLED unless it had ended otherwise. */
+    void (*cancel)(struct tfd_worker *w, struct tfd_run_graph *run);
+    /* Drops what the step left behind; no done(). */
+    void (*cleanup_graph)(struct tfd_worker *w, int64_t step_id);
+    void (*cleanup_all)(struct tfd_worker *w, const struct tfd_str *containers,
+                        int count, tfd_worker_done_fn *done, void *ctx);
+    /* True when it speaks native: pushes work towards and from it. */
+    bool (*is_native)(const struct tfd_worker *w);
+    /* Why it cannot be reached; "" when it can or nobody tried. */
+    const char *(*trouble)(const struct tfd_worker *w);
+};
+
+struct tfd_worker {
+    const struct tfd_worker_ops *ops;
+    char task[TFD_DEVICE_NAME_MAX]; /* "/job:worker/replica:0/task:1" */
+};
+
+#endif

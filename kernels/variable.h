@@ -1,0 +1,61 @@
+/*
+ * variable.h - variables: what VariableV2 refers to and VarHandleOp names.
+ *
+ * A value is never changed while somebody else can see its buffer: an update
+ * that finds other readers copies first, so a tensor read from a variable is a
+ * snapshot and no read is torn.  Reading costs a lock and a count.
+ *
+ * Locks of several variables (optimizers with slots) are taken in the order of
+ * their addresses, each once: tfd_variables_lock().
+ *
+ * Threads: any.
+ */
+#ifndef TFD_KERNELS_VARIABLE_H
+#define TFD_KERNELS_VARIABLE_H
+
+#include "common/lock.h"
+#include "kernels/runtime.h"
+
+struct tfd_variable {
+    struct tfd_resource resource;
+    struct tfd_lock lock;
+    struct tfd_tensor value; /* guarded; dtype is set while uninitialized too */
+    bool initialized;        /* guarded */
+    enum tfd_dtype dtype;
+    struct tfd_shape shape; /* declared; may be partial */
+    char *name;             /* for messages; owned */
+};
+
+extern const struct tfd_resource_type tfd_variable_type;
+
+struct tfd_variable_spec {
+    struct tfd_str name;
+    enum tfd_dtype dtype;
+    struct tfd_shape shape;
+};
+/* A tfd_resource_make_fn; arg is a struct tfd_variable_spec. */
+enum tfd_code tfd_variable_make(void *arg, struct tfd_resource **out,
+                                struct tfd_status *st) TFD_MUST_USE;
+
+/* A counted snapshot.  FAILED_PRECONDITION "Attempting to use uninitialized
+ * value NAME" when there is none. */
+enum tfd_code tfd_variable_read(struct tfd_variable *v, struct tfd_tensor *out,
+                                struct tfd_status *st) TFD_MUST_USE;
+/* Takes the tensor as the new value. */
+void tfd_variable_set(struct tfd_variable *v, struct tfd_tensor *take_value);
+
+/* The variable at input `in`, whether a reference or a resource handle; counted
+ * (tfd_resource_unref(&v->resource)).  For the ops that come in both kinds. */
+enum tfd_code tfd_kctx_variable(struct tfd_kctx *k, int in,
+                                struct tfd_variable **out,
+                                struct tfd_status *st) TFD_MUST_USE;
+
+/* Locks count variables (duplicates allowed) without deadlock. */
+void tfd_variables_lock(struct tfd_variable *const *v, int count);
+void tfd_variables_unlock(struct tfd_variable *const *v, int count);
+/* Makes v's value writable in place: copies it if others see it.  The lock is
+ * held.  FAILED_PRECONDITION when uninitialized. */
+enum tfd_code tfd_variable_writable(struct tfd_variable *v,
+                                    struct tfd_status *st) TFD_MUST_USE;
+
+#endif

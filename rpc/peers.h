@@ -1,0 +1,31 @@
+/*
+ * peers.h - the tasks of the cluster and one channel to each, shared by master
+ * and worker of this process.
+ *
+ * A channel is made when first asked for and lives as long as the table.
+ * Threads: loop thread.
+ */
+#ifndef TFD_RPC_PEERS_H
+#define TFD_RPC_PEERS_H
+
+#include "config/cluster.h"
+#include "rpc/channel.h"
+
+struct tfd_peers;
+
+enum tfd_code tfd_peers_new(struct tfd_loop *l,
+                            const struct tfd_cluster *cluster, /* borrowed */
+                            const struct tfd_peer_info *self,  /* borrowed */
+                            struct tfd_peers **out,
+                            struct tfd_status *st) TFD_MUST_USE;
+void tfd_peers_free(struct tfd_peers *p);
+int tfd_peers_count(const struct tfd_peers *p);
+/* "/job:worker/replica:0/task:1" of peer i; own task included. */
+const char *tfd_peers_task(const struct tfd_peers *p, int i);
+/* By task name, or by a full device name; -1 when not in the cluster. */
+int tfd_peers_find(const struct tfd_peers *p, struct tfd_str name);
+int tfd_peers_self(const struct tfd_peers *p);
+/* NULL for the own task or without memory. */
+struct tfd_channel *tfd_peers_channel(struct tfd_peers *p, int i);
+
+#endif
