@@ -2,6 +2,7 @@
  * test_grpc.c - rpc/grpc.c: a server on a connection in memory, called by an
  * HTTP/2 client session that also does what gRPC clients do not.
  */
+#include "common/alloc.h"
 #include "config/limits.h"
 #include "rpc/health.h"
 #include "rpc/link.h"
@@ -377,6 +378,31 @@ static void test_refused_requests(void **state)
     }
 }
 
+static void test_a_claimed_size_is_not_believed(void **state)
+{
+    struct tfd_alloc_stats before, after;
+
+    (void)state;
+    rig_open();
+    net_run(&rig.net);
+    tfd_alloc_stats(&before);
+    rig.server->stuck = true;
+    send_request(&(struct request){BODY("\0\x7f\xff\xff\xff"
+                                        "abc")});
+    rig.client->out.size -= 3; /* not even the first byte of it */
+    net_run(&rig.net);
+    tfd_alloc_stats(&after);
+    assert_int_equal(after.in_use, before.in_use);
+    tfd_conn_write(rig.client, "abc", 3);
+    net_run(&rig.net);
+    tfd_alloc_stats(&after);
+    assert_true(after.in_use - before.in_use < 4 << 20);
+    rig.server->stuck = false;
+    net_run(&rig.net);
+    assert_true(said("ended after 3 of 2147483647 bytes"));
+    rig_close();
+}
+
 static void test_too_many_headers_are_refused(void **state)
 {
     static char value[TFD_HEADER_LIST_SIZE_MAX + 1];
@@ -670,6 +696,7 @@ int main(void)
         cmocka_unit_test(test_a_thousand_calls_wait_and_are_answered),
         cmocka_unit_test(test_answers_wait_for_a_slow_reader),
         cmocka_unit_test(test_refused_requests),
+        cmocka_unit_test(test_a_claimed_size_is_not_believed),
         cmocka_unit_test(test_too_many_headers_are_refused),
         cmocka_unit_test(test_a_deadline_cancels_and_answers),
         cmocka_unit_test(test_a_handler_may_answer_when_its_deadline_passes),
