@@ -114,7 +114,7 @@ static enum tfd_code concat_axis(const struct tfd_kctx *k, int rank, int *axis,
 
 static enum tfd_code concat_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
-    int count = k->in_count - 1, axis;
+    int count = k->in_count - 1, axis = 0;
     struct tfd_shape out = k->in[0].shape;
     int64_t dim = 0;
 
