@@ -163,7 +163,7 @@ static enum tfd_code gather_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_tensor *x = &k->in[0];
     int64_t axis;
-    int batch;
+    int batch = 0;
 
     if (x->shape.rank < 1)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
@@ -216,7 +216,7 @@ static enum tfd_code resource_gather(struct tfd_kctx *k, struct tfd_status *st)
     struct tfd_tensor value = TFD_TENSOR_INIT;
     struct tfd_variable *v;
     enum tfd_code rc;
-    int batch;
+    int batch = 0;
 
     if (tfd_kctx_variable(k, 0, &v, &why) != TFD_OK)
         return variable_failed(&why, st);
