@@ -327,12 +327,12 @@ static void master_activity(void *ctx)
                            tfd_master_session_count(s->master) > 0);
 }
 
-static void worker_session(void *ctx, struct tfd_str master_task)
+static int cpu_count(const struct tfd_config *c)
 {
-    struct tfd_server *s = ctx;
-
-    if (s->exit_rule && !tfd_str_is(master_task, s->self.task))
-        tfd_exit_rule_came(s->exit_rule, master_task);
+    for (size_t i = 0; i < c->device_type_count; i++)
+        if (strcmp(c->devices[i].type, "CPU") == 0)
+            return c->devices[i].count;
+    return 1;
 }
 
 static enum tfd_code make_services(struct tfd_server *s, struct tfd_status *st)
@@ -345,12 +345,10 @@ static enum tfd_code make_services(struct tfd_server *s, struct tfd_status *st)
         .registry = &s->registry,
         .pool = s->pool,
         .files = &s->roots.access,
-        .devices = c->devices,
-        .device_type_count = c->device_type_count,
         .task = s->self.task,
-        .job = c->cluster.job_name,
-        .session_created = worker_session,
-        .ctx = s,
+        .container = c->cluster.job_name,
+        .cpu_count = cpu_count(c),
+        .peer_wait_us = (uint64_t)c->peer_wait_ms * 1000,
     };
     struct tfd_master_options master = {
         .loop = s->loop,
@@ -361,7 +359,7 @@ static enum tfd_code make_services(struct tfd_server *s, struct tfd_status *st)
         .activity_ctx = s,
     };
 
-    TFD_TRY(tfd_worker_new(&worker, &s->worker, st));
+    TFD_TRY(tfd_worker_service_new(&worker, &s->worker, st));
     master.local = tfd_worker_local(s->worker);
     TFD_TRY(tfd_master_new(&master, &s->master, st));
     TFD_TRY(
@@ -492,7 +490,7 @@ void tfd_server_free(struct tfd_server *s)
     if (s->master)
         tfd_master_free(s->master);
     if (s->worker)
-        tfd_worker_free(s->worker);
+        tfd_worker_service_free(s->worker);
     if (s->service)
         tfd_service_free(s->service);
     if (s->loop)

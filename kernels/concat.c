@@ -455,7 +455,7 @@ static enum tfd_code split_axis(const struct tfd_kctx *k, int arg,
 static enum tfd_code split_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_tensor *x = &k->in[1];
-    int axis;
+    int axis = 0;
 
     TFD_TRY(split_axis(k, 0, x, &axis, st));
     if (x->shape.dim[axis] % k->out_count != 0)
@@ -515,7 +515,7 @@ static enum tfd_code split_v_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_tensor *x = &k->in[0];
     int64_t sizes[SPLITS_MAX];
-    int axis;
+    int axis = 0;
 
     TFD_TRY(split_axis(k, 2, x, &axis, st));
     TFD_TRY(split_v_sizes(k, x->shape.dim[axis], sizes, st));

@@ -296,7 +296,7 @@ static enum tfd_code roots_open_read(struct tfd_file_access *a,
                                      struct tfd_status *st)
 {
     enum tfd_code rc;
-    uint64_t size;
+    uint64_t size = 0;
     int fd;
 
     TFD_TRY(open_existing(roots_of(a), name, O_PATH, &fd, st));

@@ -11,7 +11,6 @@
 #include "common/log.h"
 #include "config/limits.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -148,11 +147,13 @@ static void session_made(void *ctx, const struct tfd_status *st)
     struct answer *a = ctx;
     struct tfd_create *c = a->create;
 
-    if (st->code != TFD_OK && c->status.code == TFD_OK) {
-        c->status.code = st->code;
-        snprintf(c->status.text, sizeof(c->status.text), "From %s:\n%s",
-                 c->session->workers[a->worker]->task, st->text);
-    }
+    if (st->code != TFD_OK)
+        (void)tfd_fail(&c->status, st->code,
+                       "From %s:
+                           % s ",
+                             c->session->workers[a->worker]
+                                 ->task,
+                       st->text);
     if (--c->pending == 0)
         finish(c);
 }
