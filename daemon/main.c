@@ -4,7 +4,6 @@
 #include "common/log.h"
 #include "daemon/notify.h"
 #include "daemon/server.h"
-#include "daemon/trainer.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -14,7 +13,6 @@
 struct program {
     const struct tfd_config *config;
     struct tfd_notify notify;
-    struct tfd_trainer *trainer;
     int exit_code;
 };
 
@@ -32,19 +30,11 @@ static void write_port_file(const char *path, int port)
 static void ready(void *ctx, struct tfd_server *s)
 {
     struct program *p = ctx;
-    struct tfd_status st = TFD_STATUS_INIT;
 
     if (p->config->port_file)
         write_port_file(p->config->port_file, tfd_server_port(s));
     tfd_notify_ready(&p->notify, "%s %d on %s", p->config->cluster.job_name,
                      p->config->cluster.task_index, tfd_server_target(s));
-    if (!p->config->train)
-        return;
-    if (tfd_trainer_start(s, p->config, &p->trainer, &st) != TFD_OK) {
-        fprintf(stderr, "tfd: --train: %s\n", st.text);
-        p->exit_code = 70;
-        tfd_server_stop(s);
-    }
 }
 
 static int serve(struct program *p)
@@ -67,11 +57,6 @@ static int serve(struct program *p)
     }
     code = tfd_server_run(server);
     tfd_notify_stopping(&p->notify, "stopping");
-    if (p->trainer) {
-        int trained = tfd_trainer_finish(p->trainer);
-
-        code = code ? code : trained;
-    }
     tfd_server_free(server);
     return p->exit_code ? p->exit_code : code;
 }

@@ -25,6 +25,7 @@
 #include "daemon/worker/worker.h"
 #include "kernels/file_roots.h"
 #include "kernels/registry.h"
+#include "kernels/runtime.h"
 #include "rpc/health.h"
 #include "rpc/peers.h"
 #include "rpc/sniff.h"
@@ -370,11 +371,16 @@ static enum tfd_code make_services(struct tfd_server *s, struct tfd_status *st)
                              &s->exit_rule, st);
 }
 
+static void release_handle(void *handle)
+{
+    tfd_handle_unref(handle);
+}
+
 static enum tfd_code make_basis(struct tfd_server *s, struct tfd_status *st)
 {
     const struct tfd_config *c = s->o.config;
 
-    tfd_tensor_handle_release(tfd_handle_release);
+    tfd_tensor_handle_release(release_handle);
     TFD_TRY(
         tfd_registry_init(&s->registry, tfd_families, tfd_family_count, st));
     s->has_registry = true;

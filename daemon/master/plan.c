@@ -105,12 +105,8 @@ static void registered(void *ctx, const struct tfd_status *st, uint64_t graph)
     if (st->code != TFD_OK) {
         struct tfd_status named = TFD_STATUS_INIT;
 
-        (void)tfd_fail(&named, st->code,
-                       "From %s:
-                           % s ",
-                             p->session->workers[part->worker]
-                                 ->task,
-                       st->text);
+        (void)tfd_fail(&named, st->code, "From %s:\n%s",
+                       p->session->workers[part->worker]->task, st->text);
         fail_plan(p, &named);
     }
     if (--p->registering == 0)

@@ -148,12 +148,8 @@ static void session_made(void *ctx, const struct tfd_status *st)
     struct tfd_create *c = a->create;
 
     if (st->code != TFD_OK)
-        (void)tfd_fail(&c->status, st->code,
-                       "From %s:
-                           % s ",
-                             c->session->workers[a->worker]
-                                 ->task,
-                       st->text);
+        (void)tfd_fail(&c->status, st->code, "From %s:\n%s",
+                       c->session->workers[a->worker]->task, st->text);
     if (--c->pending == 0)
         finish(c);
 }
