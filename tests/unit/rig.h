@@ -209,6 +209,7 @@ struct rig_raw {
     struct tfd_status why;
     bool closed;
     bool connected;
+    bool tick_connected;
     size_t tick_at; /* ticks when so many bytes are here; 0: only at the end */
     uint8_t part[4096];
 };
@@ -239,6 +240,8 @@ static inline void rig_raw_connected(void *self)
     struct rig_raw *w = self;
 
     w->connected = true;
+    if (w->tick_connected)
+        rig_tick(w->rig);
 }
 
 static inline void rig_raw_closed(void *self, const struct tfd_status *why)
