@@ -23,9 +23,13 @@ struct tfd_buffer *tfd_buffer_new(size_t size);
 struct tfd_buffer *tfd_buffer_slice(struct tfd_buffer *parent, size_t offset,
                                     size_t size);
 
+/* What buffers made here have as `release`, for those who put a function of
+ * their own there that does something first. */
+void tfd_buffer_release(struct tfd_buffer *b);
+
 struct tfd_alloc_stats {
-    size_t in_use;   /* bytes of live buffers */
-    size_t cached;   /* bytes kept for reuse */
+    size_t in_use;   /* bytes of live buffers, as asked for; no slices */
+    size_t cached;   /* bytes kept for reuse, as they lie in memory */
     size_t peak;     /* of in_use */
     uint64_t allocs; /* calls of malloc and mmap made */
 };
@@ -33,5 +37,9 @@ struct tfd_alloc_stats {
 void tfd_alloc_stats(struct tfd_alloc_stats *out);
 void tfd_alloc_limit(size_t bytes); /* 0: none; applies to new buffers */
 void tfd_alloc_trim(void);          /* gives every cached buffer back */
+
+/* Replaces TFD_BUFFER_CACHE_MAX.  0 keeps nothing, which tests under the
+ * address sanitizer want: a use after free then is one. */
+void tfd_alloc_cache_limit(size_t bytes);
 
 #endif

@@ -58,7 +58,8 @@ double tfd_pb_double(struct tfd_pb_reader *r, const struct tfd_pb_field *f);
 struct tfd_str tfd_pb_str(struct tfd_pb_reader *r,
                           const struct tfd_pb_field *f);
 
-/* One element after another of a packed repeated field (its bytes). */
+/* One element after another of a packed repeated field (its bytes).  False at
+ * the end, where *packed is empty, and at damage, where it is not. */
 bool tfd_pb_packed_varint(struct tfd_str *packed, uint64_t *value);
 
 /* map<string, V>: key and value (raw bytes of V; number for scalar V) of one

@@ -127,12 +127,9 @@ struct tfd_tensor {
     struct tfd_buffer *buffer; /* NULL only when there are no elements */
 };
 
-#define TFD_TENSOR_INIT         \
-    {                           \
-        TFD_DTYPE_INVALID, {0}, \
-        {                       \
-            0                   \
-        }                       \
+#define TFD_TENSOR_INIT                    \
+    {                                      \
+        TFD_DTYPE_INVALID, {0, {0}}, NULL, \
     }
 
 /* ---- Types -------------------------------------------------------------- */
@@ -190,6 +187,12 @@ int64_t tfd_tensor_elements(const struct tfd_tensor *t);
 size_t tfd_tensor_size(const struct tfd_tensor *t);
 /* NULL when there are no elements. */
 void *tfd_tensor_data(const struct tfd_tensor *t);
+
+/* Called for each handle that is not NULL when a buffer of RESOURCE or VARIANT
+ * goes.  Set once by the kernels, before there are threads; without it handles
+ * are forgotten. */
+typedef void tfd_handle_release_fn(void *handle);
+void tfd_tensor_handle_release(tfd_handle_release_fn *fn);
 
 struct tfd_buffer *tfd_buffer_ref(struct tfd_buffer *b); /* NULL stays NULL */
 void tfd_buffer_unref(struct tfd_buffer *b);

@@ -1,0 +1,332 @@
+/*
+ * pool.c - see pool.h.
+ *
+ *     submit     ---> queue of jobs ----+
+ *                                       +--> thread: ranges first, then jobs,
+ *     parallel   ---> list of ranges ---+            then the stack of sleepers
+ *
+ * A range lies on the stack of the thread in tfd_pool_parallel().  It is in the
+ * list while it has pieces that nobody took; a thread that helps is counted in
+ * it under the lock, so the owner knows when nobody looks at it any more.
+ * Pieces are handed out by an atomic counter without the lock.  Ranges come
+ * before jobs, since somebody waits for them.
+ *
+ * Waking costs a system call, and whoever makes it computes nothing meanwhile.
+ * So each thread that finds more to do than it can wakes one other, before it
+ * begins: the caller pays for one, and the rest wake each other in a chain.
+ */
+#define _GNU_SOURCE 1 /* pthread_setname_np(), pthread_sigmask() */
+
+#include "common/pool.h"
+
+#include "common/lock.h"
+
+#include <assert.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Pieces per thread: enough that one that is late does not keep all waiting,
+ * few enough that handing them out costs nothing. */
+#define PIECES_PER_THREAD 4
+
+struct range {
+    tfd_range_fn *fn;
+    void *arg;
+    int64_t n;
+    int64_t piece; /* elements in one */
+    int64_t piece_count;
+    atomic_int_fast64_t taken; /* pieces; may pass piece_count */
+    int helpers;               /* under the lock, as the rest */
+    bool listed;
+    struct range *next, *previous;
+    struct tfd_cond left; /* the last helper has gone */
+};
+
+struct worker {
+    struct tfd_pool *pool;
+    pthread_t thread;
+    struct tfd_cond wake;
+    bool asleep; /* in the stack of sleepers; under the lock */
+    struct worker *next;
+};
+
+struct tfd_pool {
+    struct tfd_lock lock; /* of everything below but the counts */
+    struct tfd_job *first;
+    struct tfd_job **last;
+    struct range *ranges;
+    struct worker *sleepers;
+    bool stop;
+    int count;
+    struct worker worker[];
+};
+
+/* ---- Waking -------------------------------------------------------------- */
+
+/* The caller signals it after it has released the lock, which the woken thread
+ * needs first. */
+static struct worker *take_sleeper(struct tfd_pool *p)
+{
+    struct worker *w = p->sleepers;
+
+    assert(tfd_lock_held(&p->lock));
+    if (w) {
+        p->sleepers = w->next;
+        w->asleep = false;
+    }
+    return w;
+}
+
+static void unlock_and_wake(struct tfd_pool *p, struct worker *w)
+{
+    tfd_unlock(&p->lock);
+    if (w)
+        tfd_cond_signal(&w->wake);
+}
+
+static bool has_work(const struct tfd_pool *p)
+{
+    return p->first || p->ranges;
+}
+
+/* ---- Ranges -------------------------------------------------------------- */
+
+static void list(struct tfd_pool *p, struct range *r)
+{
+    r->listed = true;
+    r->next = p->ranges;
+    if (r->next)
+        r->next->previous = r;
+    p->ranges = r;
+}
+
+static void unlist(struct tfd_pool *p, struct range *r)
+{
+    if (!r->listed)
+        return;
+    r->listed = false;
+    if (r->previous)
+        r->previous->next = r->next;
+    else
+        p->ranges = r->next;
+    if (r->next)
+        r->next->previous = r->previous;
+}
+
+static void work_on(struct range *r)
+{
+    for (;;) {
+        int64_t i =
+            atomic_fetch_add_explicit(&r->taken, 1, memory_order_relaxed);
+        int64_t begin;
+
+        if (i >= r->piece_count)
+            return;
+        begin = i * r->piece;
+        r->fn(r->arg, begin, i + 1 < r->piece_count ? begin + r->piece : r->n);
+    }
+}
+
+/* What is taken between this and its use makes a wake-up useless, not wrong. */
+static int64_t pieces_left(struct range *r)
+{
+    return r->piece_count -
+           atomic_load_explicit(&r->taken, memory_order_relaxed);
+}
+
+/* Called and returns with the lock held. */
+static void help(struct tfd_pool *p, struct range *r)
+{
+    struct worker *next = NULL;
+
+    r->helpers++;
+    if (pieces_left(r) > 1 || p->first)
+        next = take_sleeper(p);
+    unlock_and_wake(p, next);
+    work_on(r);
+    tfd_lock(&p->lock);
+    unlist(p, r);
+    if (--r->helpers == 0)
+        tfd_cond_signal(&r->left);
+}
+
+static int64_t piece_of(int64_t n, int64_t grain, int threads)
+{
+    int64_t pieces = ((int64_t)threads + 1) * PIECES_PER_THREAD;
+    int64_t even = n / pieces + (n % pieces != 0);
+
+    return even > grain ? even : grain;
+}
+
+void tfd_pool_parallel(struct tfd_pool *p, int64_t n, int64_t grain,
+                       tfd_range_fn *fn, void *arg)
+{
+    struct range r = {.fn = fn, .arg = arg, .n = n};
+
+    if (n <= 0)
+        return;
+    r.piece = piece_of(n, grain > 0 ? grain : 1, tfd_pool_threads(p));
+    r.piece_count = n / r.piece + (n % r.piece != 0);
+    if (!p || r.piece_count == 1) {
+        fn(arg, 0, n);
+        return;
+    }
+
+    tfd_cond_init(&r.left);
+    tfd_lock(&p->lock);
+    list(p, &r);
+    unlock_and_wake(p, take_sleeper(p));
+
+    work_on(&r);
+
+    tfd_lock(&p->lock);
+    unlist(p, &r);
+    while (r.helpers > 0)
+        tfd_cond_wait(&r.left, &p->lock);
+    tfd_unlock(&p->lock);
+    tfd_cond_deinit(&r.left);
+}
+
+/* ---- Jobs ---------------------------------------------------------------- */
+
+void tfd_pool_submit(struct tfd_pool *p, struct tfd_job *job)
+{
+    job->next = NULL;
+    tfd_lock(&p->lock);
+    *p->last = job;
+    p->last = &job->next;
+    unlock_and_wake(p, take_sleeper(p));
+}
+
+/* Called and returns with the lock held. */
+static void run_first(struct tfd_pool *p)
+{
+    struct tfd_job *job = p->first;
+
+    p->first = job->next;
+    if (!p->first)
+        p->last = &p->first;
+    unlock_and_wake(p, has_work(p) ? take_sleeper(p) : NULL);
+    job->run(job);
+    tfd_lock(&p->lock);
+}
+
+/* ---- Threads ------------------------------------------------------------- */
+
+static void sleep_until_woken(struct tfd_pool *p, struct worker *w)
+{
+    w->asleep = true;
+    w->next = p->sleepers;
+    p->sleepers = w;
+    while (w->asleep)
+        tfd_cond_wait(&w->wake, &p->lock);
+}
+
+static void *run_worker(void *arg)
+{
+    struct worker *w = arg;
+    struct tfd_pool *p = w->pool;
+
+    tfd_lock(&p->lock);
+    for (;;) {
+        if (p->ranges)
+            help(p, p->ranges);
+        else if (p->first)
+            run_first(p);
+        else if (p->stop)
+            break;
+        else
+            sleep_until_woken(p, w);
+    }
+    tfd_unlock(&p->lock);
+    return NULL;
+}
+
+/* The names are for people who look at threads; without one it works too. */
+static int start_worker(struct tfd_pool *p, struct worker *w)
+{
+    int error;
+
+    w->pool = p;
+    tfd_cond_init(&w->wake);
+    error = pthread_create(&w->thread, NULL, run_worker, w);
+    if (error) {
+        tfd_cond_deinit(&w->wake);
+        return error;
+    }
+    (void)pthread_setname_np(w->thread, "tfd-compute");
+    p->count++;
+    return 0;
+}
+
+/* A thread inherits the mask of its maker.  Signals belong to the loop. */
+static int start_workers(struct tfd_pool *p, int threads)
+{
+    sigset_t all, before;
+    int error = 0;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    for (int i = 0; i < threads && !error; i++)
+        error = start_worker(p, &p->worker[i]);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error;
+}
+
+struct tfd_pool *tfd_pool_new(int threads, struct tfd_status *st)
+{
+    struct tfd_pool *p;
+    int error;
+
+    if (threads < 1 || threads > TFD_POOL_THREADS_MAX) {
+        tfd_fail(st, TFD_INVALID_ARGUMENT,
+                 "a pool of %d threads; 1 to %d are possible", threads,
+                 TFD_POOL_THREADS_MAX);
+        return NULL;
+    }
+    p = calloc(1, sizeof(*p) + (size_t)threads * sizeof(p->worker[0]));
+    if (!p) {
+        tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for %d threads",
+                 threads);
+        return NULL;
+    }
+    tfd_lock_init(&p->lock, TFD_LOCK_POOL);
+    p->last = &p->first;
+
+    error = start_workers(p, threads);
+    if (error) {
+        tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                 "cannot start compute thread %d of %d: %s", p->count + 1,
+                 threads, strerror(error));
+        tfd_pool_free(p);
+        return NULL;
+    }
+    return p;
+}
+
+void tfd_pool_free(struct tfd_pool *p)
+{
+    if (!p)
+        return;
+    tfd_lock(&p->lock);
+    p->stop = true;
+    for (struct worker *w = take_sleeper(p); w; w = take_sleeper(p))
+        tfd_cond_signal(&w->wake);
+    tfd_unlock(&p->lock);
+
+    for (int i = 0; i < p->count; i++)
+        pthread_join(p->worker[i].thread, NULL);
+    /* Only now: until its end a thread may wake another. */
+    for (int i = 0; i < p->count; i++)
+        tfd_cond_deinit(&p->worker[i].wake);
+    assert(!has_work(p));
+    tfd_lock_deinit(&p->lock);
+    free(p);
+}
+
+int tfd_pool_threads(const struct tfd_pool *p)
+{
+    return p ? p->count : 0;
+}

@@ -1,0 +1,392 @@
+/*
+ * test_pool.c - common/pool.c: every job runs once, every element is in one
+ * piece, and waiting inside of the pool ends.
+ */
+#include "common/lock.h"
+#include "common/pool.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct tfd_pool *make(int threads)
+{
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct tfd_pool *p = tfd_pool_new(threads, &st);
+
+    assert_string_equal(st.text, "");
+    assert_non_null(p);
+    return p;
+}
+
+/* ---- Jobs ---------------------------------------------------------------- */
+
+struct counted {
+    struct tfd_job job; /* first */
+    struct tfd_pool *pool;
+    int again; /* submits itself so many times */
+};
+
+static atomic_int runs;
+
+static void run_counted(struct tfd_job *job)
+{
+    struct counted *c = (struct counted *)job;
+
+    atomic_fetch_add(&runs, 1);
+    if (c->again-- > 0)
+        tfd_pool_submit(c->pool, job);
+    else
+        free(c);
+}
+
+static void submit_counted(struct tfd_pool *p, int again)
+{
+    struct counted *c = malloc(sizeof(*c));
+
+    *c = (struct counted){{run_counted, NULL}, p, again};
+    tfd_pool_submit(p, &c->job);
+}
+
+static void test_every_job_runs_before_the_pool_is_gone(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= 4; threads++) {
+        struct tfd_pool *p = make(threads);
+
+        atomic_store(&runs, 0);
+        for (int i = 0; i < 1000; i++)
+            submit_counted(p, 0);
+        tfd_pool_free(p);
+        assert_int_equal(atomic_load(&runs), 1000);
+    }
+}
+
+static void test_jobs_may_submit_themselves_again(void **state)
+{
+    struct tfd_pool *p = make(3);
+
+    (void)state;
+    atomic_store(&runs, 0);
+    for (int i = 0; i < 10; i++)
+        submit_counted(p, 99);
+    tfd_pool_free(p);
+    assert_int_equal(atomic_load(&runs), 1000);
+}
+
+struct ordered {
+    struct tfd_job job; /* first */
+    int number;
+};
+
+static int order[100], order_count;
+
+static void run_ordered(struct tfd_job *job)
+{
+    order[order_count++] = ((struct ordered *)job)->number;
+}
+
+static void test_one_thread_runs_jobs_in_order(void **state)
+{
+    struct tfd_pool *p = make(1);
+    struct ordered jobs[100];
+
+    (void)state;
+    order_count = 0;
+    for (int i = 0; i < 100; i++) {
+        jobs[i] = (struct ordered){{run_ordered, NULL}, i};
+        tfd_pool_submit(p, &jobs[i].job);
+    }
+    tfd_pool_free(p);
+    assert_int_equal(order_count, 100);
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(order[i], i);
+}
+
+/* Two that wait for each other need two threads, both awake. */
+struct pair {
+    struct tfd_lock lock;
+    struct tfd_cond cond;
+    int present;
+};
+
+static void pair_init(struct pair *pair)
+{
+    pair->present = 0;
+    tfd_lock_init(&pair->lock, TFD_LOCK_STEP);
+    tfd_cond_init(&pair->cond);
+}
+
+static void pair_deinit(struct pair *pair)
+{
+    tfd_cond_deinit(&pair->cond);
+    tfd_lock_deinit(&pair->lock);
+}
+
+static void meet(void *arg, int64_t begin, int64_t end)
+{
+    struct pair *pair = arg;
+
+    (void)begin;
+    (void)end;
+    tfd_lock(&pair->lock);
+    pair->present++;
+    tfd_cond_broadcast(&pair->cond);
+    while (pair->present < 2)
+        tfd_cond_wait(&pair->cond, &pair->lock);
+    tfd_unlock(&pair->lock);
+}
+
+struct meeting {
+    struct tfd_job job; /* first */
+    struct pair *pair;
+};
+
+static void run_meeting(struct tfd_job *job)
+{
+    meet(((struct meeting *)job)->pair, 0, 1);
+}
+
+static void test_each_submit_wakes_a_thread(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 100; round++) {
+        struct tfd_pool *p = make(2);
+        struct pair pair;
+        struct meeting m[2] = {
+            {{run_meeting, NULL}, &pair},
+            {{run_meeting, NULL}, &pair},
+        };
+
+        pair_init(&pair);
+        tfd_pool_submit(p, &m[0].job);
+        tfd_pool_submit(p, &m[1].job);
+        tfd_pool_free(p);
+        assert_int_equal(pair.present, 2);
+        pair_deinit(&pair);
+    }
+}
+
+/* ---- Ranges -------------------------------------------------------------- */
+
+struct touched {
+    unsigned char *count; /* per element */
+    int64_t grain, n;
+    atomic_int short_pieces;
+};
+
+static void touch(void *arg, int64_t begin, int64_t end)
+{
+    struct touched *t = arg;
+
+    if (end - begin < t->grain)
+        atomic_fetch_add(&t->short_pieces, 1);
+    if (begin < 0 || begin >= end || end > t->n)
+        abort();
+    for (int64_t i = begin; i < end; i++)
+        t->count[i]++;
+}
+
+static void check_parallel(struct tfd_pool *p, int64_t n, int64_t grain)
+{
+    struct touched t = {calloc(1, (size_t)n + 1), grain, n, 0};
+
+    tfd_pool_parallel(p, n, grain, touch, &t);
+    for (int64_t i = 0; i < n; i++)
+        assert_int_equal(t.count[i], 1);
+    assert_true(atomic_load(&t.short_pieces) <= 1);
+    free(t.count);
+}
+
+static void test_every_element_is_in_one_piece(void **state)
+{
+    static const int64_t sizes[] = {1,  2,  3,   7,    15,   16,
+                                    17, 64, 100, 1000, 65537};
+    static const int64_t grains[] = {1, 2, 16, 1000, 1 << 20};
+
+    (void)state;
+    for (int threads = 0; threads <= 4; threads++) {
+        struct tfd_pool *p = threads ? make(threads) : NULL;
+
+        for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+            for (size_t j = 0; j < sizeof(grains) / sizeof(grains[0]); j++)
+                check_parallel(p, sizes[i], grains[j]);
+        tfd_pool_free(p);
+    }
+}
+
+static void test_nothing_to_do_calls_nothing(void **state)
+{
+    struct tfd_pool *p = make(2);
+
+    (void)state;
+    tfd_pool_parallel(p, 0, 1, touch, NULL);
+    tfd_pool_parallel(p, -5, 1, touch, NULL);
+    tfd_pool_parallel(NULL, 0, 1, touch, NULL);
+    tfd_pool_free(p);
+}
+
+static void test_a_bad_grain_counts_as_one(void **state)
+{
+    struct tfd_pool *p = make(2);
+
+    (void)state;
+    check_parallel(p, 100, 0);
+    check_parallel(p, 100, INT64_MIN);
+    tfd_pool_free(p);
+}
+
+static void add_length(void *arg, int64_t begin, int64_t end)
+{
+    atomic_fetch_add((atomic_int_fast64_t *)arg, end - begin);
+}
+
+static void test_ranges_up_to_the_largest_number(void **state)
+{
+    struct tfd_pool *p = make(3);
+    atomic_int_fast64_t sum = 0;
+
+    (void)state;
+    tfd_pool_parallel(p, INT64_MAX, 1, add_length, &sum);
+    assert_true(atomic_load(&sum) == INT64_MAX);
+    atomic_store(&sum, 0);
+    tfd_pool_parallel(p, INT64_MAX, INT64_MAX - 1, add_length, &sum);
+    assert_true(atomic_load(&sum) == INT64_MAX);
+    tfd_pool_free(p);
+}
+
+struct nest {
+    struct tfd_pool *pool;
+    int depth;
+    atomic_int_fast64_t *sum;
+};
+
+static void nested(void *arg, int64_t begin, int64_t end)
+{
+    const struct nest *outer = arg;
+    struct nest inner = {outer->pool, outer->depth - 1, outer->sum};
+
+    for (int64_t i = begin; i < end; i++)
+        if (outer->depth == 0)
+            atomic_fetch_add(outer->sum, 1);
+        else
+            tfd_pool_parallel(inner.pool, 8, 1, nested, &inner);
+}
+
+static void test_loops_may_nest(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= 4; threads++) {
+        struct tfd_pool *p = make(threads);
+        atomic_int_fast64_t sum = 0;
+        struct nest n = {p, 3, &sum};
+
+        tfd_pool_parallel(p, 8, 1, nested, &n);
+        assert_int_equal(atomic_load(&sum), 8 * 8 * 8 * 8);
+        tfd_pool_free(p);
+    }
+}
+
+struct looping {
+    struct tfd_job job; /* first */
+    struct tfd_pool *pool;
+    atomic_int_fast64_t sum;
+};
+
+static void run_looping(struct tfd_job *job)
+{
+    struct looping *l = (struct looping *)job;
+
+    for (int i = 0; i < 20; i++)
+        tfd_pool_parallel(l->pool, 1000, 10, add_length, &l->sum);
+}
+
+/* All threads are in jobs that loop in parallel: nobody idle is left, and each
+ * has to do with itself. */
+static void test_loops_from_every_thread_at_once(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= 4; threads++) {
+        struct tfd_pool *p = make(threads);
+        static struct looping l[16];
+
+        for (int i = 0; i < 16; i++) {
+            l[i].job.run = run_looping;
+            l[i].pool = p;
+            atomic_store(&l[i].sum, 0);
+            tfd_pool_submit(p, &l[i].job);
+        }
+        tfd_pool_free(p);
+        for (int i = 0; i < 16; i++)
+            assert_int_equal(atomic_load(&l[i].sum), 20 * 1000);
+    }
+}
+
+static void test_an_idle_thread_helps(void **state)
+{
+    struct tfd_pool *p = make(1);
+
+    (void)state;
+    for (int round = 0; round < 200; round++) {
+        struct pair pair;
+
+        pair_init(&pair);
+        tfd_pool_parallel(p, 2, 1, meet, &pair);
+        assert_int_equal(pair.present, 2);
+        pair_deinit(&pair);
+    }
+    tfd_pool_free(p);
+}
+
+/* ---- Making one ---------------------------------------------------------- */
+
+static void test_numbers_of_threads_that_are_refused(void **state)
+{
+    static const int bad[] = {0, -1, INT32_MIN, TFD_POOL_THREADS_MAX + 1,
+                              INT32_MAX};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct tfd_status st = TFD_STATUS_INIT;
+
+        assert_null(tfd_pool_new(bad[i], &st));
+        assert_int_equal(st.code, TFD_INVALID_ARGUMENT);
+    }
+}
+
+static void test_a_pool_knows_its_threads(void **state)
+{
+    struct tfd_pool *p = make(3);
+
+    (void)state;
+    assert_int_equal(tfd_pool_threads(p), 3);
+    assert_int_equal(tfd_pool_threads(NULL), 0);
+    tfd_pool_free(p);
+    tfd_pool_free(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_job_runs_before_the_pool_is_gone),
+        cmocka_unit_test(test_jobs_may_submit_themselves_again),
+        cmocka_unit_test(test_one_thread_runs_jobs_in_order),
+        cmocka_unit_test(test_each_submit_wakes_a_thread),
+        cmocka_unit_test(test_every_element_is_in_one_piece),
+        cmocka_unit_test(test_nothing_to_do_calls_nothing),
+        cmocka_unit_test(test_a_bad_grain_counts_as_one),
+        cmocka_unit_test(test_ranges_up_to_the_largest_number),
+        cmocka_unit_test(test_loops_may_nest),
+        cmocka_unit_test(test_loops_from_every_thread_at_once),
+        cmocka_unit_test(test_an_idle_thread_helps),
+        cmocka_unit_test(test_numbers_of_threads_that_are_refused),
+        cmocka_unit_test(test_a_pool_knows_its_threads),
+    };
+
+    return cmocka_run_group_tests_name("pool", tests, NULL, NULL);
+}
