@@ -28,7 +28,8 @@ struct tfd_conn_handler {
     void (*connected)(void *self);
     /* The write queue has fallen below TFD_CONN_LOW bytes.  May be NULL. */
     void (*drained)(void *self);
-    /* The last call: why is OK for an end of stream between messages. */
+    /* The last call: why is OK when the peer ended the stream or we closed it;
+     * whether a message was cut, the handler knows. */
     void (*closed)(void *self, const struct tfd_status *why);
 };
 
@@ -63,12 +64,15 @@ void tfd_conn_close(struct tfd_conn *c, uint64_t grace_us);
 void tfd_conn_handle(struct tfd_conn *c, const struct tfd_conn_handler *h,
                      void *self);
 const char *tfd_conn_peer(const struct tfd_conn *c); /* "127.0.0.1:4711" */
+struct tfd_loop *tfd_conn_loop(const struct tfd_conn *c);
 
 /* ---- Listening ----------------------------------------------------------- */
 
 struct tfd_listener;
 
-/* accepted() sets the first handler of each connection (or closes it). */
+/* accepted() sets the first handler of each connection (or closes it).
+ * address NULL or "": every interface; port 0: any that is free.  Beyond
+ * connections_max a connection is closed as soon as it is accepted. */
 enum tfd_code tfd_listener_new(struct tfd_loop *l, const char *address,
                                int port, int connections_max,
                                void (*accepted)(void *ctx, struct tfd_conn *c),

@@ -55,8 +55,14 @@ void tfd_timer_stop(struct tfd_timer *t);
  * share one system call.  Embedded; started again by each call. */
 void tfd_loop_defer(struct tfd_loop *l, struct tfd_post *p);
 
+/* Memory for bytes that are looked at before the caller returns to the loop:
+ * connections with little to read share it instead of holding a buffer each. */
+#define TFD_LOOP_SCRATCH_SIZE (64u << 10)
+uint8_t *tfd_loop_scratch(struct tfd_loop *l);
+
 /* SIGTERM, SIGINT, ...: fn runs on the loop thread. */
 enum tfd_code tfd_loop_signal(struct tfd_loop *l, int number,
                               void (*fn)(void *ctx, int number), void *ctx,
                               struct tfd_status *st) TFD_MUST_USE;
+
 #endif

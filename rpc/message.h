@@ -41,6 +41,11 @@ void tfd_message_deinit(struct tfd_message *m);
  * with tfd_pb_begin(): their length counts spliced bytes. */
 size_t tfd_message_begin(struct tfd_message *m, uint32_t tag);
 void tfd_message_finish(struct tfd_message *m, size_t mark);
+/* Size bytes of b belong here (gRPC) or travel as the next payload (native);
+ * adds a reference.  The caller has written the field's head, or its
+ * payload_index. */
+void tfd_message_splice(struct tfd_message *m, struct tfd_buffer *b,
+                        size_t size);
 /* Bytes on a gRPC wire without the 5-byte prefix. */
 uint64_t tfd_message_size(const struct tfd_message *m);
 
@@ -53,20 +58,28 @@ struct tfd_incoming {
 
 void tfd_incoming_deinit(struct tfd_incoming *in);
 
-/* ---- Tensors (tensor_wire.c) --------------------------------------------- */
+/* ---- Tensors (tensor_encode.c, tensor_decode.c) -------------------------- */
+
+/* Contents up to here are copied into the protobuf: a splice costs a vector,
+ * a reference and, natively, a frame, which is more than the copy. */
+#define TFD_TENSOR_INLINE_MAX 1024
 
 /* Adds field `tag` holding the TensorProto of t.  Small tensors are copied
- * inline, large POD ones are spliced.  STRING, RESOURCE as tensor_content in
- * TensorFlow's layout (protocol.md section 5); `handle` writes one RESOURCE
- * element as ResourceHandleProto and may be NULL where none can occur. */
+ * inline, large ones are spliced.  STRING and RESOURCE have TensorFlow's layout
+ * of tensor_content: the length of every element as a varint, then the bytes
+ * of all.  `handle` writes one RESOURCE element as ResourceHandleProto and may
+ * be NULL where none can occur. */
 void tfd_message_put_tensor(struct tfd_message *m, uint32_t tag,
                             const struct tfd_tensor *t,
                             tfd_handle_encode_fn *handle);
 
 /* Decodes a TensorProto: tensor_content, the *_val fields (fewer values than
- * elements repeat the last), payload_index.  Takes the payload's buffer, or a
- * slice of the message's body where that is aligned for the type, without a
- * copy.  Checks every count against the shape before it allocates. */
+ * elements repeat the last, more are ignored, as in TensorFlow), payload_index.
+ * Takes the payload's buffer, or a slice of the message's body where that is
+ * aligned for the type and most of the body, without a copy.  Checks every
+ * count against the shape before it allocates.  in may be NULL where the proto
+ * came from elsewhere (an attribute); in->body must not be decoded twice while
+ * a tensor of the first time may be written.  Threads: any, for one tensor. */
 enum tfd_code tfd_tensor_decode(const struct tfd_incoming *in,
                                 struct tfd_str tensor_proto,
                                 tfd_handle_decode_fn *handle,

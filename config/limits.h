@@ -1,0 +1,218 @@
+/*
+ * limits.h - every maximum of the program, one row each, with its reason.
+ *
+ * Nothing that a client, a peer, a file or an operator controls may grow past
+ * a row of this file: the code that reads it checks first and fails with
+ * RESOURCE_EXHAUSTED or INVALID_ARGUMENT naming both sizes.  A number that is
+ * no limit on input (a timer period, a default) belongs to its module.
+ *
+ * Units end the names: _MAX counts things, _SIZE_MAX counts bytes, _MS
+ * milliseconds.  Threads: constants.
+ */
+#ifndef TFD_CONFIG_LIMITS_H
+#define TFD_CONFIG_LIMITS_H
+
+#include <stdint.h>
+
+/* ---- Messages ------------------------------------------------------------ */
+
+/* TensorFlow's own ceiling: protobuf and its gRPC channels stop at INT32_MAX;
+ * a client that got here was already near its end. */
+#define TFD_GRPC_MESSAGE_SIZE_MAX INT64_C(2147483647)
+
+/* Native messages travel in chunks, so this bounds one tensor, not a buffer:
+ * the largest embedding shard seen in reports is 40 GB. */
+#define TFD_NATIVE_MESSAGE_SIZE_MAX (INT64_C(64) << 30)
+
+/* One frame body.  A small call on the same connection waits behind one chunk
+ * at most: 54 ms at 10 Gbit/s. */
+#define TFD_FRAME_BODY_SIZE_MAX (UINT32_C(64) << 20)
+
+/* The protobuf part of a native message, tensor bytes apart.  Graphs of
+ * 1,000,000 nodes are about 300 MB. */
+#define TFD_NATIVE_ENVELOPE_SIZE_MAX (INT64_C(1) << 30)
+
+/* A message up to this size may be inlined in one write; above it the tensor
+ * bytes get an iovec of their own.  Not a limit on input but on copies. */
+#define TFD_INLINE_BODY_SIZE_MAX (16 * 1024)
+
+/* Protobuf's own default recursion limit; TensorFlow decodes no deeper. */
+#define TFD_PROTO_DEPTH_MAX 100
+
+/* The value TensorFlow announces as SETTINGS_MAX_HEADER_LIST_SIZE. */
+#define TFD_HEADER_LIST_SIZE_MAX (16 * 1024)
+
+/* A request line and headers of a status page; browsers stay below 8 KiB. */
+#define TFD_HTTP_HEAD_SIZE_MAX (16 * 1024)
+
+/* An error text on the wire; TensorFlow cuts its own at 3072 bytes. */
+#define TFD_ERROR_TEXT_SIZE_MAX 3072
+
+/* ---- Connections and calls ----------------------------------------------- */
+
+/* Sockets of one server.  14 kB each idle in TensorFlow; ours stay below. */
+#define TFD_CONNECTIONS_MAX 10000
+
+/* From one peer address, so that one broken client cannot use up all. */
+#define TFD_CONNECTIONS_PER_PEER_MAX 256
+
+/* Calls open on one connection.  RecvTensor calls of TensorFlow wait a whole
+ * step long and come in thousands; below 1,000 such a cluster deadlocks. */
+#define TFD_STREAMS_PER_CONNECTION_MAX 4096
+
+/* Streams a peer reset within the window below; more is rapid reset
+ * (CVE-2023-44487) and ends the connection. */
+#define TFD_STREAM_RESETS_MAX 200
+#define TFD_STREAM_RESETS_WINDOW_MS 10000
+
+/* First bytes, TLS and HTTP/2 settings: an honest peer needs one round trip. */
+#define TFD_HANDSHAKE_MS 10000
+
+/* From the first byte of a head to its last. */
+#define TFD_HEAD_MS 10000
+
+/* A connection without a session, a call or a byte. */
+#define TFD_CONNECTION_IDLE_MS (5 * 60 * 1000)
+
+/* Bytes queued for one slow reader before the server stops reading from it.
+ * Two chunks keep a fast link busy. */
+#define TFD_WRITE_QUEUE_SIZE_MAX (INT64_C(128) << 20)
+
+/* Tensors pushed by peers for steps that this worker has not started.  Beyond
+ * it the connection is not read until a step takes some. */
+#define TFD_PARKED_PUSH_SIZE_MAX (INT64_C(1) << 30)
+#define TFD_PARKED_PUSHES_MAX 100000
+
+/* A step id whose parked pushes nobody asked for in this time is dead. */
+#define TFD_PARKED_PUSH_MS (10 * 60 * 1000)
+
+/* Request bytes of one native connection whose calls were not answered yet.
+ * Beyond it the connection is not read until a handler answers some. */
+#define TFD_REQUESTS_SIZE_MAX (INT64_C(1) << 30)
+
+/* Tensors beside one native message: as many as feeds, or variables pushed. */
+#define TFD_PAYLOADS_MAX 65536
+
+/* Bytes of a string tensor whose values the sender gave once for all of its
+ * elements; a request of a few bytes must not fill the memory. */
+#define TFD_REPEATED_STRINGS_SIZE_MAX (INT64_C(256) << 20)
+
+/* HTTP pages that can be bound; healthz, readyz, metrics and a few more. */
+#define TFD_PAGES_MAX 16
+#define TFD_PAGE_SIZE_MAX (16 * 1024 * 1024)
+
+/* A silent peer is asked after 5 s and given up after about 10. */
+#define TFD_KEEPALIVE_IDLE_S 5
+#define TFD_KEEPALIVE_INTERVAL_S 2
+#define TFD_KEEPALIVE_PROBES_MAX 3
+
+/* A peer whose kernel has taken no byte of ours for so long is gone.  It also
+ * ends a peer that is alive and does not read, so it is longer than a pause
+ * that backpressure makes. */
+#define TFD_TCP_USER_TIMEOUT_MS 20000
+
+/* ---- Sessions, graphs, steps --------------------------------------------- */
+
+/* A session costs about 260 kB in TensorFlow, which has no limit. */
+#define TFD_SESSIONS_MAX 1000
+
+/* Versions of a graph: each ExtendSession makes one. */
+#define TFD_GRAPH_VERSIONS_MAX 1000000
+
+/* Nodes of one session's graph, after function bodies are expanded.
+ * TensorFlow itself crashes on a chain of 100,000. */
+#define TFD_GRAPH_NODES_MAX 1000000
+#define TFD_GRAPH_EDGES_MAX 16000000
+#define TFD_GRAPH_SIZE_MAX (INT64_C(2) << 30) /* bytes of its arena */
+
+/* The widest op in use (a fused optimizer over all variables) has 50,000. */
+#define TFD_NODE_INPUTS_MAX 100000
+#define TFD_NODE_OUTPUTS_MAX 100000
+#define TFD_NODE_ATTRS_MAX 1000
+
+/* Names of nodes, containers, tensors.  Deep scopes reach 2,000 bytes. */
+#define TFD_NAME_SIZE_MAX 8192
+
+#define TFD_FUNCTIONS_MAX 10000
+#define TFD_FUNCTION_DEPTH_MAX 64 /* calls of calls while expanding */
+
+/* TensorFlow's TensorShape holds no more than 254 dimensions. */
+#define TFD_DIMS_MAX 254
+
+/* Different (feeds, fetches, targets) signatures kept per session; the oldest
+ * idle one is dropped, so a client that makes them up costs only time. */
+#define TFD_PLANS_PER_SESSION_MAX 256
+
+/* Steps of all sessions running at once; more wait in arrival order. */
+#define TFD_STEPS_MAX 4096
+#define TFD_STEPS_PER_SESSION_MAX 1024
+
+#define TFD_FEEDS_MAX 65536
+#define TFD_FETCHES_MAX 65536
+#define TFD_TARGETS_MAX 65536
+
+/* Nested while loops of one node; TensorFlow programs use up to 4. */
+#define TFD_LOOP_DEPTH_MAX 64
+
+/* device_filters of one ConfigProto; one per task is what Python writes. */
+#define TFD_DEVICE_FILTERS_MAX 10000
+
+/* The bytes of one ConfigProto; a cluster_def of 10,000 tasks fits. */
+#define TFD_SESSION_CONFIG_SIZE_MAX (4 * 1024 * 1024)
+
+/* Entries of ConfigProto.device_count and of --device_count. */
+#define TFD_DEVICE_TYPES_MAX 8
+
+/* Devices of one type on one task: more than cores or GPUs of any host. */
+#define TFD_DEVICES_PER_TYPE_MAX 64
+
+/* ---- Names --------------------------------------------------------------- */
+
+/* TensorFlow has no limit; real names are ps, worker, chief.  Bounded so that
+ * a device name is a value that is copied and compared without a pointer. */
+#define TFD_JOB_NAME_SIZE_MAX 63
+#define TFD_DEVICE_TYPE_SIZE_MAX 31
+
+/* Text of a device name given by a client, before it is parsed. */
+#define TFD_DEVICE_TEXT_SIZE_MAX 1024
+
+/* RFC 1035: a host name has at most 253 characters; plus ":65535", brackets
+ * and a scope. */
+#define TFD_HOST_SIZE_MAX 253
+#define TFD_ADDRESS_SIZE_MAX 320
+
+/* ---- Files --------------------------------------------------------------- */
+
+/* PATH_MAX of Linux, which the kernel enforces anyway; checked first so that
+ * the error can name the graph's node. */
+#define TFD_FILE_NAME_SIZE_MAX 4095
+
+/* One file read whole (ReadFile, a MetaGraphDef). */
+#define TFD_FILE_READ_SIZE_MAX (INT64_C(8) << 30)
+
+/* Directories a server may read and write below; one bind mount each. */
+#define TFD_FILE_ROOTS_MAX 16
+
+/* ---- Configuration ------------------------------------------------------- */
+
+/* Linux allows 128 KiB in one environment variable; a file may hold more. */
+#define TFD_CONFIG_TEXT_SIZE_MAX (1024 * 1024)
+
+/* TF_CONFIG needs 4; Google's echo of the submitted job goes to about 10. */
+#define TFD_CONFIG_DEPTH_MAX 32
+
+#define TFD_JOBS_MAX 64
+#define TFD_TASKS_MAX 10000 /* of all jobs; one connection each */
+#define TFD_TASK_INDEX_MAX 999999
+
+/* Errors printed for one configuration; after these a reader gives up. */
+#define TFD_REPORT_LINES_MAX 16
+#define TFD_REPORT_LINE_SIZE_MAX 768
+
+/* A configured wait: 10 years.  Larger is a typing error. */
+#define TFD_DURATION_MS_MAX (INT64_C(3650) * 24 * 3600 * 1000)
+
+/* Compute threads: twice the cores of the largest machine on sale. */
+#define TFD_THREADS_MAX 1024
+
+#endif

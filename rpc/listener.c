@@ -1,0 +1,237 @@
+/*
+ * listener.c - a listening socket and the count of what it accepted.
+ *
+ * When the process is out of descriptors accept() keeps failing while the
+ * socket stays readable; the listener then rests a while instead of spinning.
+ */
+#define _GNU_SOURCE 1
+
+#include "rpc/conn_impl.h"
+
+#include "rpc/loop_uv.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define BACKLOG 511
+#define ACCEPTS_PER_TURN 64
+#define REST_US (100 * 1000)
+
+struct tfd_listener {
+    struct tfd_loop *loop;
+    uv_poll_t poll;
+    struct tfd_timer rest;
+    int fd; /* -1: closed */
+    int port;
+    int connections, connections_max;
+    int holds; /* connections, and one for the socket */
+    void (*accepted)(void *ctx, struct tfd_conn *c);
+    void *ctx;
+};
+
+static void drop_hold(struct tfd_listener *l)
+{
+    if (--l->holds == 0)
+        free(l);
+}
+
+void tfd_listener_forget(struct tfd_listener *l)
+{
+    l->connections--;
+    drop_hold(l);
+}
+
+/* ---- Accepting ----------------------------------------------------------- */
+
+static void welcome(struct tfd_listener *l, int fd, const char *peer)
+{
+    struct tfd_conn *c;
+
+    if (l->connections >= l->connections_max) {
+        close(fd);
+        return;
+    }
+    c = tfd_conn_adopt(l->loop, fd, peer);
+    if (!c)
+        return;
+    c->listener = l;
+    l->connections++;
+    l->holds++;
+    l->accepted(l->ctx, c);
+    if (!c->handler)
+        tfd_conn_close(c, 0);
+}
+
+static void on_readable(uv_poll_t *poll, int status, int events);
+
+static void rest_over(struct tfd_timer *t)
+{
+    struct tfd_listener *l =
+        (struct tfd_listener *)((char *)t -
+                                offsetof(struct tfd_listener, rest));
+
+    uv_poll_start(&l->poll, UV_READABLE, on_readable);
+}
+
+static void accept_failed(struct tfd_listener *l, int error)
+{
+    if (error != EMFILE && error != ENFILE && error != ENOMEM &&
+        error != ENOBUFS)
+        return; /* that connection is gone, the next may be well */
+    if (tfd_timer_start(&l->rest, REST_US, NULL) == TFD_OK)
+        uv_poll_stop(&l->poll);
+}
+
+static void on_readable(uv_poll_t *poll, int status, int events)
+{
+    struct tfd_listener *l = poll->data;
+
+    (void)status;
+    (void)events;
+    for (int i = 0; i < ACCEPTS_PER_TURN && l->fd >= 0; i++) {
+        struct sockaddr_storage from;
+        socklen_t size = sizeof(from);
+        char peer[TFD_PEER_TEXT_MAX];
+        int fd = accept4(l->fd, (struct sockaddr *)&from, &size,
+                         SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+        if (fd < 0) {
+            accept_failed(l, errno);
+            return;
+        }
+        tfd_dial_peer_text((struct sockaddr *)&from, peer);
+        welcome(l, fd, peer);
+    }
+}
+
+/* ---- The socket ---------------------------------------------------------- */
+
+static int listen_on(const struct addrinfo *a)
+{
+    int one = 1, zero = 0, error;
+    int fd = socket(a->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
+                    IPPROTO_TCP);
+
+    if (fd < 0)
+        return -1;
+    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+    if (a->ai_family == AF_INET6) /* "::" takes IPv4 too */
+        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof(zero));
+    if (bind(fd, a->ai_addr, a->ai_addrlen) == 0 && listen(fd, BACKLOG) == 0)
+        return fd;
+    error = errno;
+    close(fd);
+    errno = error;
+    return -1;
+}
+
+/* The first address that can be listened on.  With no name, every interface:
+ * IPv6 with IPv4 in it, or IPv4 alone where there is no IPv6. */
+static int open_socket(const char *address, int port, struct tfd_status *st)
+{
+    bool any = !address || !*address;
+    const char *names[] = {any ? "::" : address, any ? "0.0.0.0" : NULL};
+    char service[TFD_PORT_TEXT_MAX];
+    int fd = -1, error = 0;
+
+    snprintf(service, sizeof(service), "%u", (unsigned)port & 0xffff);
+    for (int i = 0; i < 2 && names[i] && fd < 0; i++) {
+        struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
+                                 .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
+        struct addrinfo *found = NULL;
+        int rc = getaddrinfo(names[i], service, &hints, &found);
+
+        if (rc != 0) {
+            (void)tfd_fail(st, TFD_INVALID_ARGUMENT, "cannot resolve %s: %s",
+                           names[i], gai_strerror(rc));
+            return -1;
+        }
+        for (const struct addrinfo *a = found; a && fd < 0; a = a->ai_next) {
+            fd = listen_on(a);
+            error = errno;
+        }
+        freeaddrinfo(found);
+        if (fd < 0 && error == EADDRINUSE)
+            break; /* another family would only hide it */
+    }
+    if (fd < 0)
+        (void)tfd_fail(st, TFD_UNAVAILABLE, "cannot listen on %s:%d: %s",
+                       any ? "*" : address, port, strerror(error));
+    return fd;
+}
+
+static int port_of(int fd)
+{
+    struct sockaddr_storage own;
+    socklen_t size = sizeof(own);
+    char port[TFD_PORT_TEXT_MAX] = "0";
+
+    if (getsockname(fd, (struct sockaddr *)&own, &size) == 0)
+        (void)getnameinfo((struct sockaddr *)&own, size, NULL, 0, port,
+                          sizeof(port), NI_NUMERICSERV);
+    return atoi(port);
+}
+
+enum tfd_code tfd_listener_new(struct tfd_loop *l, const char *address,
+                               int port, int connections_max,
+                               void (*accepted)(void *ctx, struct tfd_conn *c),
+                               void *ctx, struct tfd_listener **out,
+                               struct tfd_status *st)
+{
+    struct tfd_listener *li = calloc(1, sizeof(*li));
+
+    if (!li)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory to listen");
+    li->fd = open_socket(address, port, st);
+    if (li->fd < 0) {
+        free(li);
+        return st ? st->code : TFD_UNAVAILABLE;
+    }
+    if (uv_poll_init(tfd_loop_uv(l), &li->poll, li->fd) != 0) {
+        close(li->fd);
+        free(li);
+        return tfd_fail(st, TFD_UNAVAILABLE, "cannot poll port %d", port);
+    }
+    li->loop = l;
+    li->port = port_of(li->fd);
+    li->connections_max = connections_max;
+    li->holds = 1;
+    li->accepted = accepted;
+    li->ctx = ctx;
+    li->poll.data = li;
+    tfd_timer_init(&li->rest, l, rest_over);
+    uv_poll_start(&li->poll, UV_READABLE, on_readable);
+    *out = li;
+    return TFD_OK;
+}
+
+static void poll_closed(uv_handle_t *handle)
+{
+    drop_hold(handle->data);
+}
+
+void tfd_listener_close(struct tfd_listener *l)
+{
+    if (!l || l->fd < 0)
+        return;
+    tfd_timer_stop(&l->rest);
+    uv_close((uv_handle_t *)&l->poll, poll_closed);
+    close(l->fd);
+    l->fd = -1;
+}
+
+int tfd_listener_port(const struct tfd_listener *l)
+{
+    return l->port;
+}
+
+int tfd_listener_connections(const struct tfd_listener *l)
+{
+    return l->connections;
+}

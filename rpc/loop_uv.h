@@ -1,0 +1,19 @@
+/*
+ * loop_uv.h - what the files that own sockets (conn.c, conn_read.c,
+ * conn_dial.c, listener.c) need of the loop beyond loop.h.  Nobody else
+ * includes it: the rest of the program does not know libuv.
+ *
+ * Threads: loop thread.
+ */
+#ifndef TFD_RPC_LOOP_UV_H
+#define TFD_RPC_LOOP_UV_H
+
+#include "rpc/loop.h"
+
+#include <stddef.h>
+
+struct uv_loop_s;
+
+struct uv_loop_s *tfd_loop_uv(struct tfd_loop *l);
+
+#endif

@@ -1,0 +1,413 @@
+/*
+ * native.c - the serving side of the native protocol.
+ *
+ * A caller numbers its open calls from 1, taking the lowest that is free, so
+ * the table of calls is an array by that number.  A number is free again when
+ * its answer has arrived; cancelled calls are answered too.
+ *
+ * Two things stop us from reading a connection: requests that no handler has
+ * answered yet, and answers that the caller does not read.  A frame that breaks
+ * the protocol is answered with an ERROR that says so, then the connection is
+ * closed: what follows has no frame boundaries any more.
+ */
+#include "config/limits.h"
+#include "rpc/link.h"
+#include "rpc/native_io.h"
+#include "rpc/peer_info.h"
+#include "rpc/service.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GRACE_US (1000 * 1000) /* for the last ERROR */
+#define CALLS_MIN 16
+
+struct native_call {
+    struct tfd_call call; /* first: a call is its native_call */
+    struct native *native;
+    uint32_t number; /* 0: one way */
+    bool dispatched;
+    uint64_t size; /* of the request, while it counts */
+    struct tfd_native_in in;
+    struct native_call *next; /* while free */
+};
+
+struct native {
+    struct tfd_service *service;
+    const struct tfd_peer_info *self;
+    struct tfd_conn *conn; /* NULL: closed */
+    struct tfd_native_reader reader;
+    struct tfd_native_out out;
+    struct native_call **calls; /* by number; [0] is the one-way message */
+    uint32_t calls_capacity;
+    uint32_t open;       /* calls that exist */
+    uint64_t unanswered; /* bytes of dispatched requests */
+    uint64_t assembling; /* announced bytes of incomplete requests */
+    struct native_call *free_calls;
+    bool paused;
+    bool ending; /* no more frames are looked at */
+    char peer[64];
+    uint32_t current; /* call of the frame being read, 0: of none */
+    uint8_t small[8]; /* of PING and PONG */
+};
+
+/* ---- Life of a call ------------------------------------------------------ */
+
+static void native_free_when_done(struct native *n)
+{
+    if (n->conn || n->open > 0)
+        return;
+    while (n->free_calls) {
+        struct native_call *next = n->free_calls->next;
+
+        free(n->free_calls);
+        n->free_calls = next;
+    }
+    free(n->calls);
+    free(n);
+}
+
+static bool reserve_number(struct native *n, uint32_t number)
+{
+    uint32_t capacity = n->calls_capacity ? n->calls_capacity : CALLS_MIN;
+    struct native_call **calls;
+
+    if (number < n->calls_capacity)
+        return true;
+    while (capacity <= number)
+        capacity *= 2;
+    calls = realloc(n->calls, capacity * sizeof(struct native_call *));
+    if (!calls)
+        return false;
+    memset(calls + n->calls_capacity, 0,
+           (capacity - n->calls_capacity) * sizeof(struct native_call *));
+    n->calls = calls;
+    n->calls_capacity = capacity;
+    return true;
+}
+
+static struct native_call *call_of(const struct native *n, uint32_t number)
+{
+    return number < n->calls_capacity ? n->calls[number] : NULL;
+}
+
+static void answer(struct tfd_call *call, const struct tfd_status *st,
+                   struct tfd_message *take_response);
+
+static enum tfd_code call_new(struct native *n,
+                              const struct tfd_frame_header *h,
+                              struct native_call **out, struct tfd_status *st)
+{
+    struct native_call *c = n->free_calls;
+
+    if (h->call > TFD_STREAMS_PER_CONNECTION_MAX)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "call number %u, at most %d calls may be open", h->call,
+                        TFD_STREAMS_PER_CONNECTION_MAX);
+    if (c)
+        n->free_calls = c->next;
+    else
+        c = malloc(sizeof(*c));
+    if (!c || !reserve_number(n, h->call)) {
+        free(c);
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a call");
+    }
+    *c = (struct native_call){.native = n, .number = h->call};
+    c->call.method = (enum tfd_method_number)h->method;
+    c->call.native = true;
+    c->call.peer = n->peer;
+    c->call.answer = answer;
+    n->calls[h->call] = c;
+    n->open++;
+    *out = c;
+    return TFD_OK;
+}
+
+static void update_reading(struct native *n)
+{
+    bool pause;
+
+    if (!n->conn)
+        return;
+    pause = n->unanswered > (uint64_t)TFD_REQUESTS_SIZE_MAX ||
+            tfd_native_out_size(&n->out) > (uint64_t)TFD_WRITE_QUEUE_SIZE_MAX;
+    if (pause == n->paused)
+        return;
+    n->paused = pause;
+    if (pause)
+        tfd_conn_pause(n->conn);
+    else
+        tfd_conn_resume(n->conn);
+}
+
+/* The native may be gone when this returns. */
+static void call_free(struct native_call *c)
+{
+    struct native *n = c->native;
+
+    if (c->dispatched)
+        n->unanswered -= c->size;
+    else
+        n->assembling -= c->size;
+    if (n->calls[c->number] == c)
+        n->calls[c->number] = NULL;
+    tfd_incoming_deinit(&c->call.in);
+    tfd_native_in_deinit(&c->in);
+    c->next = n->free_calls;
+    n->free_calls = c;
+    n->open--;
+    update_reading(n);
+    native_free_when_done(n);
+}
+
+static void answer(struct tfd_call *call, const struct tfd_status *st,
+                   struct tfd_message *take_response)
+{
+    struct native_call *c = (struct native_call *)call;
+    struct native *n = c->native;
+    struct tfd_frame_header h = {.kind = TFD_FRAME_RESPONSE, .call = c->number};
+
+    if (n->conn && c->number != 0) {
+        struct tfd_status failed;
+
+        tfd_status_clear(&failed);
+        if (!st && tfd_native_out_message(&n->out, &h, take_response,
+                                          &failed) != TFD_OK)
+            st = &failed;
+        if (st)
+            tfd_native_out_error(&n->out, c->number, st);
+    } else if (take_response) {
+        tfd_message_deinit(take_response);
+    }
+    call_free(c);
+}
+
+static void cancel(struct native_call *c)
+{
+    void (*cancelled)(void *ctx, struct tfd_call *call) = c->call.cancelled;
+
+    c->call.is_cancelled = true;
+    c->call.cancelled = NULL;
+    if (cancelled)
+        cancelled(c->call.ctx, &c->call);
+}
+
+/* ---- Frames -------------------------------------------------------------- */
+
+static enum tfd_code begin_request(struct native *n,
+                                   const struct tfd_frame_header *h,
+                                   uint8_t **body, struct tfd_status *st)
+{
+    struct native_call *c = call_of(n, h->call);
+
+    if (!c)
+        TFD_TRY(call_new(n, h, &c, st));
+    if (c->dispatched)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "call %u is open, its number cannot be used", h->call);
+    return tfd_native_in_begin(&c->in, h, body, st);
+}
+
+static void hello(struct native *n, struct native_call *c)
+{
+    struct tfd_status st;
+    struct tfd_message m;
+    struct tfd_peer_info peer;
+
+    tfd_status_clear(&st);
+    if (tfd_peer_info_decode(c->call.in.proto, &peer, &st) != TFD_OK) {
+        answer(&c->call, &st, NULL);
+        return;
+    }
+    tfd_message_init(&m, true);
+    tfd_peer_info_encode(&m.proto, n->self);
+    answer(&c->call, NULL, &m);
+    tfd_message_deinit(&m);
+}
+
+static void dispatch(struct native *n, struct native_call *c)
+{
+    struct tfd_status st;
+
+    c->call.in = c->in.message;
+    c->in.message = (struct tfd_incoming){0};
+    n->assembling -= c->size;
+    n->unanswered += c->size;
+    c->dispatched = true;
+    if (c->number == 0)
+        n->calls[0] = NULL; /* the next one-way message may begin */
+    if (c->call.method == TFD_METHOD_Hello) {
+        hello(n, c);
+    } else if (c->call.method > 0 && c->call.method < TFD_METHOD_END) {
+        tfd_service_dispatch(n->service, &c->call);
+    } else {
+        tfd_status_clear(&st);
+        (void)tfd_fail(&st, TFD_UNIMPLEMENTED, "no method has the number %d",
+                       (int)c->call.method);
+        answer(&c->call, &st, NULL);
+    }
+}
+
+static enum tfd_code end_request(struct native *n,
+                                 const struct tfd_frame_header *h,
+                                 struct tfd_status *st)
+{
+    struct native_call *c = call_of(n, h->call);
+    bool complete;
+
+    assert(c && !c->dispatched);
+    TFD_TRY(tfd_native_in_end(&c->in, h, &complete, st));
+    n->assembling += c->in.total - c->size;
+    c->size = c->in.total;
+    if (n->assembling > (uint64_t)TFD_NATIVE_MESSAGE_SIZE_MAX)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "incomplete requests of %llu bytes, at most %lld",
+                        (unsigned long long)n->assembling,
+                        (long long)TFD_NATIVE_MESSAGE_SIZE_MAX);
+    if (complete)
+        dispatch(n, c);
+    return TFD_OK;
+}
+
+static void end_cancel(struct native *n, uint32_t number)
+{
+    struct native_call *c = number ? call_of(n, number) : NULL;
+    struct tfd_status st;
+
+    if (!c)
+        return; /* our answer and this crossed */
+    if (c->dispatched) {
+        cancel(c);
+        return;
+    }
+    tfd_status_clear(&st);
+    (void)tfd_fail(&st, TFD_CANCELLED, "cancelled by the caller");
+    answer(&c->call, &st, NULL);
+}
+
+static enum tfd_code begin_frame(void *ctx, const struct tfd_frame_header *h,
+                                 uint8_t **body, struct tfd_status *st)
+{
+    struct native *n = ctx;
+
+    if (n->ending)
+        return TFD_CANCELLED;
+    n->reader.payload_comes = false;
+    n->current = h->call;
+    if (h->kind == TFD_FRAME_REQUEST)
+        return begin_request(n, h, body, st);
+    if (h->kind != TFD_FRAME_CANCEL && h->kind != TFD_FRAME_PING &&
+        h->kind != TFD_FRAME_PONG)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "a caller cannot send frames of kind %d", h->kind);
+    *body = n->small;
+    return TFD_OK;
+}
+
+static enum tfd_code end_frame(void *ctx, const struct tfd_frame_header *h,
+                               struct tfd_status *st)
+{
+    struct native *n = ctx;
+
+    n->reader.payload_comes = h->flags & TFD_FRAME_MORE;
+    if (h->kind == TFD_FRAME_REQUEST)
+        TFD_TRY(end_request(n, h, st));
+    if (h->kind == TFD_FRAME_CANCEL)
+        end_cancel(n, h->call);
+    if (h->kind == TFD_FRAME_PING)
+        tfd_native_out_small(&n->out, TFD_FRAME_PONG, h->call, n->small,
+                             h->length);
+    n->current = 0;
+    update_reading(n);
+    return TFD_OK;
+}
+
+static const struct tfd_frame_sink sink = {begin_frame, end_frame};
+
+/* ---- Connection ---------------------------------------------------------- */
+
+static size_t on_space(void *self, uint8_t **at)
+{
+    struct native *n = self;
+
+    return tfd_native_reader_space(&n->reader, at);
+}
+
+/* Says why, then closes. */
+static void refuse(struct native *n, const struct tfd_status *st)
+{
+    n->ending = true;
+    tfd_native_out_error(&n->out, n->current, st);
+    tfd_conn_close(n->conn, GRACE_US);
+}
+
+static enum tfd_code on_commit(void *self, size_t size, struct tfd_status *st)
+{
+    struct native *n = self;
+
+    if (tfd_native_reader_commit(&n->reader, size, st) == TFD_OK)
+        return TFD_OK;
+    if (!n->ending)
+        refuse(n, st);
+    return TFD_OK;
+}
+
+static void on_drained(void *self)
+{
+    struct native *n = self;
+
+    tfd_native_out_pump(&n->out);
+    update_reading(n);
+}
+
+static void on_closed(void *self, const struct tfd_status *why)
+{
+    struct native *n = self;
+
+    (void)why; /* who waits for an answer is not here to read it */
+    tfd_native_out_deinit(&n->out);
+    n->conn = NULL;
+    n->open++; /* holds n until all calls were told */
+    for (uint32_t i = 0; i < n->calls_capacity; i++) {
+        struct native_call *c = n->calls[i];
+
+        if (!c)
+            continue;
+        if (c->dispatched)
+            cancel(c);
+        else
+            call_free(c);
+    }
+    n->open--;
+    native_free_when_done(n);
+}
+
+static const struct tfd_conn_handler handler = {
+    .space = on_space,
+    .commit = on_commit,
+    .drained = on_drained,
+    .closed = on_closed,
+};
+
+enum tfd_code tfd_native_serve(struct tfd_service *s, struct tfd_conn *c,
+                               const struct tfd_peer_info *self,
+                               struct tfd_str prefix, struct tfd_status *st)
+{
+    struct native *n = calloc(1, sizeof(*n));
+
+    if (!n)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "no memory for a connection");
+    n->service = s;
+    n->self = self;
+    n->conn = c;
+    n->reader.loop = tfd_conn_loop(c);
+    strncpy(n->peer, tfd_conn_peer(c), sizeof(n->peer) - 1);
+    tfd_frame_reader_init(&n->reader.frames, &sink, n, TFD_NATIVE_BODY_MAX);
+    tfd_native_out_init(&n->out, c);
+    tfd_conn_handle(c, &handler, n);
+    TFD_TRY(tfd_frame_reader_feed(
+        &n->reader.frames, (const uint8_t *)prefix.data, prefix.size, st));
+    return TFD_OK;
+}
