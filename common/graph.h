@@ -149,6 +149,9 @@ enum tfd_code tfd_node_tensor(const struct tfd_node *n, const char *name,
 enum tfd_code tfd_node_ints(const struct tfd_node *n, const char *name,
                             int64_t *out, int max, int *count,
                             struct tfd_status *st) TFD_MUST_USE;
+enum tfd_code tfd_node_floats(const struct tfd_node *n, const char *name,
+                              float *out, int max, int *count,
+                              struct tfd_status *st) TFD_MUST_USE;
 enum tfd_code tfd_node_strs(const struct tfd_node *n, const char *name,
                             struct tfd_str *out, int max, int *count,
                             struct tfd_status *st) TFD_MUST_USE;

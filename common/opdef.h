@@ -77,8 +77,11 @@ enum tfd_attr_kind {
     TFD_ATTR_FUNC,
 };
 
+/* Of an attribute that may be any type. */
+#define TFD_OP_TYPES_ALL (~UINT32_C(0))
+
 struct tfd_op_attr {
-    struct tfd_str name;
+    struct tfd_str name; /* terminated */
     enum tfd_attr_kind kind;
     bool list;
     bool has_default;
@@ -142,6 +145,9 @@ const struct tfd_op *tfd_op_find(const struct tfd_op_set *s,
                                  struct tfd_str name);
 const struct tfd_op_attr *tfd_op_attr_find(const struct tfd_op *op,
                                            struct tfd_str name);
+/* "Op<name=Relu; signature=features:T -> activations:T; attr=T:type,...>" as
+ * TensorFlow's messages show definitions. */
+void tfd_op_summary(const struct tfd_op *op, struct tfd_bytes *out);
 /* OpDef message, for clients that ask (TF_GetAllOpList). */
 void tfd_op_encode(const struct tfd_op *op, struct tfd_bytes *out);
 

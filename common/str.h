@@ -23,6 +23,11 @@ struct tfd_str {
 
 #define TFD_STR(literal) \
     ((struct tfd_str){(literal), sizeof(literal) - 1}) /* of a "literal" */
+/* The same for the initialiser of a static object. */
+#define TFD_STR_INIT(literal)          \
+    {                                  \
+        (literal), sizeof(literal) - 1 \
+    }
 #define TFD_STR_EMPTY ((struct tfd_str){"", 0})
 #define TFD_STR_FMT "%.*s"
 #define TFD_STR_ARG(s) (int)((s).size > 1024 ? 1024 : (s).size), (s).data

@@ -86,31 +86,6 @@
 /* A step id whose parked pushes nobody asked for in this time is dead. */
 #define TFD_PARKED_PUSH_MS (10 * 60 * 1000)
 
-/* Request bytes of one native connection whose calls were not answered yet.
- * Beyond it the connection is not read until a handler answers some. */
-#define TFD_REQUESTS_SIZE_MAX (INT64_C(1) << 30)
-
-/* Tensors beside one native message: as many as feeds, or variables pushed. */
-#define TFD_PAYLOADS_MAX 65536
-
-/* Bytes of a string tensor whose values the sender gave once for all of its
- * elements; a request of a few bytes must not fill the memory. */
-#define TFD_REPEATED_STRINGS_SIZE_MAX (INT64_C(256) << 20)
-
-/* HTTP pages that can be bound; healthz, readyz, metrics and a few more. */
-#define TFD_PAGES_MAX 16
-#define TFD_PAGE_SIZE_MAX (16 * 1024 * 1024)
-
-/* A silent peer is asked after 5 s and given up after about 10. */
-#define TFD_KEEPALIVE_IDLE_S 5
-#define TFD_KEEPALIVE_INTERVAL_S 2
-#define TFD_KEEPALIVE_PROBES_MAX 3
-
-/* A peer whose kernel has taken no byte of ours for so long is gone.  It also
- * ends a peer that is alive and does not read, so it is longer than a pause
- * that backpressure makes. */
-#define TFD_TCP_USER_TIMEOUT_MS 20000
-
 /* ---- Sessions, graphs, steps --------------------------------------------- */
 
 /* A session costs about 260 kB in TensorFlow, which has no limit. */
