@@ -82,7 +82,7 @@ void tfd_cluster_json_read(struct tfd_cluster *c, const json_t *jobs,
         else if (json_is_string(tasks))
             tfd_json_fail(errors, at, tasks,
                           "not a list; write [\"host:port\"]");
-        else
+        else if (!json_is_null(tasks)) /* Go's empty list */
             tfd_json_fail(errors, at, tasks,
                           "neither a list of addresses nor a map from index "
                           "to address; write [\"host:port\"]");
@@ -90,13 +90,14 @@ void tfd_cluster_json_read(struct tfd_cluster *c, const json_t *jobs,
 }
 
 void tfd_cluster_json_hosts(struct tfd_cluster *c, const char *job,
-                            const char *hosts, struct tfd_report *errors)
+                            const char *hosts, const char *head,
+                            struct tfd_report *errors)
 {
     char host[TFD_ADDRESS_SIZE_MAX];
     char path[PATH_SIZE];
     int64_t index = 0;
 
-    snprintf(c->source_head, sizeof(c->source_head), "--");
+    snprintf(c->source_head, sizeof(c->source_head), "%.90s", head);
     snprintf(c->source_tail, sizeof(c->source_tail), "_hosts");
     while (*hosts) {
         size_t size = strcspn(hosts, ",");
@@ -105,7 +106,8 @@ void tfd_cluster_json_hosts(struct tfd_cluster *c, const char *job,
 
         snprintf(host, sizeof(host), "%.*s", size > 300 ? 300 : (int)size,
                  hosts);
-        snprintf(path, sizeof(path), "--%s_hosts[%d]", job, (int)index);
+        snprintf(path, sizeof(path), "%.90s%s_hosts[%d]", head, job,
+                 (int)index);
         if (size == 0 || (!last && hosts[size + 1] == '\0'))
             tfd_report_add(errors, path, hosts,
                            "an empty address; drop the comma");

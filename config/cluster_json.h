@@ -19,8 +19,10 @@
 void tfd_cluster_json_read(struct tfd_cluster *c, const json_t *jobs,
                            const char *path, struct tfd_report *errors);
 
-/* The same from "a:2222,b:2222", the value of a flag such as --ps_hosts. */
+/* The same from "a:2222,b:2222", the value of "<head><job>_hosts": head is "--"
+ * for a flag. */
 void tfd_cluster_json_hosts(struct tfd_cluster *c, const char *job,
-                            const char *hosts, struct tfd_report *errors);
+                            const char *hosts, const char *head,
+                            struct tfd_report *errors);
 
 #endif

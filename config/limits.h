@@ -65,6 +65,16 @@
 #define TFD_STREAM_RESETS_MAX 200
 #define TFD_STREAM_RESETS_WINDOW_MS 10000
 
+/* Other frames of HTTP/2 that cost us more than the peer, in the same window.
+ * gRPC sends a few PINGs a second and SETTINGS when its windows grow. */
+#define TFD_PINGS_MAX 1000
+#define TFD_SETTINGS_MAX 100
+#define TFD_PRIORITIES_MAX 1000
+#define TFD_EMPTY_DATA_MAX 1000
+
+/* CONTINUATION frames of one list of headers: 16 KiB need none. */
+#define TFD_CONTINUATIONS_MAX 8
+
 /* First bytes, TLS and HTTP/2 settings: an honest peer needs one round trip. */
 #define TFD_HANDSHAKE_MS 10000
 

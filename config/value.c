@@ -199,7 +199,8 @@ size_t tfd_value_distance(const char *a, const char *b)
 
 bool tfd_value_near(const char *word, const char *meant)
 {
-    size_t allowed = strlen(meant) >= 6 ? 2 : 1;
+    size_t size = strlen(meant);
+    size_t allowed = size >= 6 ? 2 : size >= 4 ? 1 : 0;
 
     return tfd_value_distance(word, meant) <= allowed;
 }

@@ -1,0 +1,37 @@
+/*
+ * flags_parse.h - what the parts of flags.c share: the state while the sources
+ * are read.  Included by config/flags*.c only.
+ *
+ * Threads: one at a time.
+ */
+#ifndef TFD_CONFIG_FLAGS_PARSE_H
+#define TFD_CONFIG_FLAGS_PARSE_H
+
+#include "config/options.h"
+#include "config/tf_config.h"
+
+#define TFD_FLAGS_PATH_SIZE 320
+
+struct tfd_flags_parse {
+    struct tfd_config *out;
+    struct tfd_settings settings;
+    struct tfd_tf_config tf;
+    enum tfd_origin cluster_origin; /* who named the cluster */
+    struct tfd_report errors;
+};
+
+/* Notes what an origin said about an option; mistakes go to errors. */
+void tfd_flags_put(struct tfd_flags_parse *p, int option,
+                   enum tfd_origin origin, const char *text);
+
+/* The text of an option, if it was said by this origin; else NULL. */
+const char *tfd_flags_said(const struct tfd_flags_parse *p, const char *name,
+                           enum tfd_origin origin);
+
+/* flags_file.c: reads the file of --config, if one is named. */
+void tfd_flags_read_file(struct tfd_flags_parse *p);
+
+/* flags_cluster.c: fixes the cluster and this task from all sources. */
+void tfd_flags_choose_cluster(struct tfd_flags_parse *p);
+
+#endif

@@ -1,0 +1,356 @@
+/*
+ * options.c - the rows, and the readers they share; see options.h.
+ */
+#include "config/options.h"
+
+#include "config/device_name.h"
+#include "config/machine.h"
+#include "config/value.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+static void *field(const struct tfd_option *o, struct tfd_config *c)
+{
+    return (char *)c + o->offset;
+}
+
+static char *copy_text(const char *text)
+{
+    size_t size = strlen(text) + 1;
+    char *copy = malloc(size);
+
+    return copy ? memcpy(copy, text, size) : NULL;
+}
+
+/* ---- Readers ------------------------------------------------------------- */
+
+static enum tfd_code read_text(const struct tfd_option *o, const char *text,
+                               struct tfd_config *c, struct tfd_status *st)
+{
+    char **at = field(o, c);
+
+    if (!*text)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "empty; give a %s or drop the option", o->value);
+    free(*at);
+    *at = copy_text(text);
+    if (!*at)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "out of memory");
+    return TFD_OK;
+}
+
+static enum tfd_code read_choice(const struct tfd_option *o, const char *text,
+                                 struct tfd_config *c, struct tfd_status *st)
+{
+    char words[200] = "";
+
+    for (size_t i = 0; o->words[i]; i++) {
+        if (strcmp(text, o->words[i]) == 0)
+            return read_text(o, text, c, st);
+        tfd_report_path(words, sizeof(words), "%s%s", i ? ", " : "",
+                        o->words[i]);
+    }
+    return tfd_fail(st, TFD_INVALID_ARGUMENT, "not known; give %s%s",
+                    o->words[1] ? "one of " : "", words);
+}
+
+static enum tfd_code read_int32(const struct tfd_option *o, const char *text,
+                                struct tfd_config *c, struct tfd_status *st)
+{
+    int32_t *at = field(o, c);
+    int64_t value;
+
+    TFD_TRY(tfd_value_number(text, o->min, o->max, &value, st));
+    *at = (int32_t)value;
+    return TFD_OK;
+}
+
+static enum tfd_code read_int64(const struct tfd_option *o, const char *text,
+                                struct tfd_config *c, struct tfd_status *st)
+{
+    return tfd_value_number(text, o->min, o->max, field(o, c), st);
+}
+
+static enum tfd_code read_duration(const struct tfd_option *o, const char *text,
+                                   struct tfd_config *c, struct tfd_status *st)
+{
+    return tfd_value_duration(text, field(o, c), st);
+}
+
+static enum tfd_code read_bool(const struct tfd_option *o, const char *text,
+                               struct tfd_config *c, struct tfd_status *st)
+{
+    return tfd_value_bool(text, field(o, c), st);
+}
+
+static enum tfd_code read_threads(const struct tfd_option *o, const char *text,
+                                  struct tfd_config *c, struct tfd_status *st)
+{
+    if (strcmp(text, "auto") != 0)
+        return read_int32(o, text, c, st);
+    c->threads = tfd_machine_cores();
+    return TFD_OK;
+}
+
+static enum tfd_code read_memory(const struct tfd_option *o, const char *text,
+                                 struct tfd_config *c, struct tfd_status *st)
+{
+    (void)o;
+    if (strcmp(text, "none") == 0) {
+        c->memory_limit = 0;
+        return TFD_OK;
+    }
+    if (strcmp(text, "auto") == 0) {
+        /* A refusal must come before the kernel's killer does. */
+        c->memory_limit = tfd_machine_memory() / 10 * 9;
+        return TFD_OK;
+    }
+    return tfd_value_size(text, &c->memory_limit, st);
+}
+
+static enum tfd_code read_root(const struct tfd_option *o, const char *text,
+                               struct tfd_config *c, struct tfd_status *st)
+{
+    struct tfd_option one = *o;
+
+    one.offset = offsetof(struct tfd_config, file_roots) +
+                 c->file_root_count * sizeof(c->file_roots[0]);
+    TFD_TRY(read_text(&one, text, c, st));
+    c->file_root_count++;
+    return TFD_OK;
+}
+
+static enum tfd_code read_exit_when(const struct tfd_option *o,
+                                    const char *text, struct tfd_config *c,
+                                    struct tfd_status *st)
+{
+    static const struct {
+        const char *word;
+        enum tfd_exit_when when;
+    } words[] = {
+        {"never", TFD_EXIT_NEVER},
+        {"workers-exit", TFD_EXIT_WORKERS},
+        {"chief-exit", TFD_EXIT_CHIEF},
+    };
+
+    (void)o;
+    for (size_t i = 0; i < COUNT(words); i++) {
+        if (strcmp(text, words[i].word) == 0) {
+            c->exit_when = words[i].when;
+            return TFD_OK;
+        }
+    }
+    if (strncmp(text, "idle:", 5) != 0)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "not known; give workers-exit, chief-exit, "
+                        "idle:DURATION or never");
+    c->exit_when = TFD_EXIT_IDLE;
+    return tfd_value_duration(text + 5, &c->exit_idle_ms, st);
+}
+
+/* "CPU:2" of "CPU:2,GPU:1". */
+static enum tfd_code read_one_device(const char *text, size_t size,
+                                     struct tfd_config *c,
+                                     struct tfd_status *st)
+{
+    struct tfd_device_count *d = &c->devices[c->device_type_count];
+    char number[16];
+    size_t colon = 0;
+    int64_t count;
+
+    while (colon < size && text[colon] != ':')
+        colon++;
+    if (!tfd_device_name_type_ok((struct tfd_str){text, colon}) ||
+        (strncmp(text, "CPU:", 4) != 0 && strncmp(text, "GPU:", 4) != 0) ||
+        size - colon - 1 >= sizeof(number))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "not TYPE:COUNT; write CPU:2 or CPU:1,GPU:2");
+    memset(number, 0, sizeof(number));
+    memcpy(number, text + colon + 1, size - colon - 1);
+    TFD_TRY(tfd_value_number(number, strncmp(text, "CPU", 3) == 0 ? 1 : 0,
+                             TFD_DEVICES_PER_TYPE_MAX, &count, st));
+    for (size_t i = 0; i < c->device_type_count; i++)
+        if (strlen(c->devices[i].type) == colon &&
+            memcmp(c->devices[i].type, text, colon) == 0)
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "%s is there twice; give it once",
+                            c->devices[i].type);
+    memset(d->type, 0, sizeof(d->type));
+    memcpy(d->type, text, colon);
+    d->count = (int32_t)count;
+    c->device_type_count++;
+    return TFD_OK;
+}
+
+static enum tfd_code read_devices(const struct tfd_option *o, const char *text,
+                                  struct tfd_config *c, struct tfd_status *st)
+{
+    (void)o;
+    c->device_type_count = 0;
+    do {
+        size_t size = strcspn(text, ",");
+
+        if (c->device_type_count == TFD_DEVICE_TYPES_MAX)
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "more than %d types; give fewer",
+                            TFD_DEVICE_TYPES_MAX);
+        TFD_TRY(read_one_device(text, size, c, st));
+        text += size + (text[size] == ',');
+    } while (*text);
+    if (strcmp(c->devices[0].type, "CPU") != 0)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "no CPU in front; write CPU:1,%s:%d",
+                        c->devices[0].type, c->devices[0].count);
+    return TFD_OK;
+}
+
+/* ---- Rows ---------------------------------------------------------------- */
+
+static const char *const protocols[] = {"grpc", NULL};
+static const char *const log_levels[] = {"error", "warn", "info", "debug",
+                                         NULL};
+
+#define AT(member) .offset = offsetof(struct tfd_config, member)
+
+#define TASK "Task and cluster (or TF_CONFIG in the environment)"
+#define NETWORK "Network"
+#define MACHINE "Devices and memory"
+#define FILES "Files"
+#define LIFE "Sessions, start and end"
+#define TRAINING "Training (chief and workers)"
+#define ABOUT "About"
+
+/* clang-format off */
+const struct tfd_option tfd_options[] = {
+    {TASK, "job_name", "JOB", NULL,
+     "the job of this task: ps, worker, chief, evaluator, ...", .read = NULL},
+    {TASK, "task_index", "N", NULL,
+     "its number within the job; needed where the job has several", .read = NULL},
+    {TASK, "ps_hosts", "HOST:PORT,...", NULL,
+     "where the parameter servers listen", .read = NULL},
+    {TASK, "worker_hosts", "HOST:PORT,...", NULL,
+     "where the workers listen", .read = NULL},
+    {TASK, "chief_hosts", "HOST:PORT", NULL,
+     "where the chief listens; without one, worker 0 is the chief", .read = NULL},
+    {TASK, "evaluator_hosts", "HOST:PORT", NULL,
+     "where the evaluator listens; nobody waits for it", .read = NULL},
+    {TASK, "cluster_spec", "JSON", NULL,
+     "the cluster in one, as in TF_CONFIG: {\"ps\": [\"host:port\"], ...}",
+     .read = NULL},
+    {TASK, "config", "FILE", NULL,
+     "a JSON object with the names of these options as keys",
+     read_text, AT(config)},
+
+    {NETWORK, "port", "PORT", NULL,
+     "where to listen; 0: any free port; default: the port that the cluster "
+     "names for this task, else 2222",
+     read_int32, AT(port), .min = 0, .max = 65535},
+    {NETWORK, "bind", "ADDR", NULL,
+     "the address to listen on, \"localhost\", or \"any\"; default: the "
+     "address that the cluster names for this task, if this host has it; "
+     "without cluster localhost",
+     read_text, AT(bind)},
+    {NETWORK, "protocol", "NAME", "grpc",
+     "grpc: clients and TensorFlow's servers; other tfds are called in their "
+     "own protocol on the same port",
+     read_choice, AT(protocol), .words = protocols},
+    {NETWORK, "port_file", "FILE", NULL,
+     "the port is written here once it is open",
+     read_text, AT(port_file)},
+    {NETWORK, "peer_wait", "DURATION", "60s",
+     "how long a new session waits for tasks that do not answer; 0: for ever, "
+     "as TensorFlow does",
+     read_duration, AT(peer_wait_ms)},
+
+    {MACHINE, "device_count", "TYPE:N,...", "CPU:1",
+     "devices of this task; CPU:2 gives CPU:0 and CPU:1",
+     read_devices, AT(devices)},
+    {MACHINE, "threads", "N", "auto",
+     "compute threads; auto: the cores that the control group grants",
+     read_threads, AT(threads), .min = 1, .max = TFD_THREADS_MAX},
+    {MACHINE, "memory_limit", "SIZE", "auto",
+     "refuse tensors beyond it, such as 8G; auto: nine tenths of what the "
+     "control group grants; none: no limit",
+     read_memory, AT(memory_limit)},
+
+    {FILES, "file_root", "DIR", NULL,
+     "graphs may read and write files below it; may be given several times; "
+     "default: / where only this host can connect, else none",
+     read_root, AT(file_roots), .repeated = true},
+
+    {LIFE, "drain_timeout", "DURATION", "25s",
+     "how long running steps may go on after SIGTERM",
+     read_duration, AT(drain_timeout_ms)},
+    {LIFE, "session_idle", "DURATION", "10m",
+     "a session without client and steps is closed after it; 0: never",
+     read_duration, AT(session_idle_ms)},
+    {LIFE, "exit_when", "EVENT", "never",
+     "end when the training is over: workers-exit, chief-exit, "
+     "idle:DURATION or never",
+     read_exit_when, AT(exit_when)},
+    {LIFE, "log_level", "LEVEL", "info", "error, warn, info or debug",
+     read_choice, AT(log_level), .words = log_levels},
+
+    {TRAINING, "train", "MODEL.meta", NULL,
+     "train this MetaGraphDef and end when it is done",
+     read_text, AT(train)},
+    {TRAINING, "checkpoint_dir", "DIR", NULL,
+     "restore from it, save to it",
+     read_text, AT(checkpoint_dir), .of_training = true},
+    {TRAINING, "max_steps", "N", "0",
+     "the last global step; 0: no last step",
+     read_int64, AT(max_steps), .max = INT64_MAX, .of_training = true},
+    {TRAINING, "save_steps", "N", "0",
+     "save every N steps; 0: by time only",
+     read_int64, AT(save_steps), .max = INT64_MAX, .of_training = true},
+    {TRAINING, "save_secs", "DURATION", "10m",
+     "save this often; 0: by steps only",
+     read_duration, AT(save_secs_ms), .of_training = true},
+
+    {ABOUT, "print_config", NULL, "false",
+     "show every value and where it came from, then end",
+     read_bool, AT(print_config)},
+    {ABOUT, "check_config", NULL, "false",
+     "check the configuration, then end: 0 good, 78 not",
+     read_bool, AT(check_config)},
+    {ABOUT, "help", NULL, "false", "this text", read_bool, AT(help)},
+    {ABOUT, "version", NULL, "false", "version and build",
+     read_bool, AT(version)},
+};
+/* clang-format on */
+
+const size_t tfd_option_count = COUNT(tfd_options);
+_Static_assert(COUNT(tfd_options) <= TFD_OPTIONS_MAX, "raise TFD_OPTIONS_MAX");
+
+int tfd_option_find(const char *name, size_t size)
+{
+    for (size_t i = 0; i < tfd_option_count; i++)
+        if (strlen(tfd_options[i].name) == size &&
+            memcmp(tfd_options[i].name, name, size) == 0)
+            return (int)i;
+    return -1;
+}
+
+int tfd_option_nearest(const char *name)
+{
+    size_t least = SIZE_MAX;
+    int found = -1;
+
+    for (size_t i = 0; i < tfd_option_count; i++) {
+        const char *known = tfd_options[i].name;
+        size_t distance = tfd_value_distance(name, known);
+
+        /* A beginning is as good as two slips of the pen. */
+        if (strlen(name) >= 3 && strncmp(known, name, strlen(name)) == 0)
+            distance = distance < 2 ? distance : 2;
+        if (distance < least) {
+            least = distance;
+            found = (int)i;
+        }
+    }
+    return least <= 3 && least < strlen(name) ? found : -1;
+}

@@ -1,0 +1,42 @@
+/*
+ * file.c - what is the same over every access.
+ */
+#include "kernels/file.h"
+
+struct tfd_str tfd_file_dirname(struct tfd_str name)
+{
+    size_t n = name.size;
+
+    while (n > 0 && name.data[n - 1] != '/')
+        n--;
+    while (n > 1 && name.data[n - 1] == '/')
+        n--;
+    return (struct tfd_str){name.data, n};
+}
+
+enum tfd_code tfd_file_read_all(struct tfd_file_access *a, struct tfd_str name,
+                                struct tfd_bytes *out, struct tfd_status *st)
+{
+    struct tfd_status cause = TFD_STATUS_INIT;
+    struct tfd_file f = TFD_FILE_INIT;
+    char *to = NULL;
+    enum tfd_code rc;
+
+    TFD_TRY(a->open_read(a, name, &f, st));
+    if (f.size > out->max - out->size)
+        rc = tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                      TFD_STR_FMT "; %llu bytes, at most %zu can be read",
+                      TFD_STR_ARG(name), (unsigned long long)f.size,
+                      out->max - out->size);
+    else {
+        to = tfd_bytes_extend(out, (size_t)f.size);
+        rc = tfd_bytes_ok(out, "file contents", st);
+    }
+    if (rc == TFD_OK && f.size > 0) {
+        rc = a->read_at(a, &f, 0, to, (size_t)f.size, &cause);
+        if (rc != TFD_OK)
+            tfd_fail(st, rc, TFD_STR_FMT "; %s", TFD_STR_ARG(name), cause.text);
+    }
+    a->close(a, &f);
+    return rc;
+}

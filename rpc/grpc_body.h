@@ -1,0 +1,79 @@
+/*
+ * grpc_body.h - the one message that each side of a unary call sends.
+ *
+ *   0          1                5
+ *   +----------+----------------+-----------------
+ *   | 0        | size, big-end. | size bytes of protobuf ...
+ *   +----------+----------------+-----------------
+ *
+ * The reader collects an incoming message in one buffer, allocated when its
+ * size is known and has been checked.  The writer is a source of HTTP/2 data
+ * (h2.h) that puts out an outgoing message with its tensors, which it does not
+ * copy.
+ *
+ * Threads: loop thread.
+ */
+#ifndef TFD_RPC_GRPC_BODY_H
+#define TFD_RPC_GRPC_BODY_H
+
+#include "rpc/conn.h"
+#include "rpc/grpc_wire.h"
+#include "rpc/h2.h"
+#include "rpc/message.h"
+
+/* ---- Incoming ------------------------------------------------------------ */
+
+/* Zero is the initial state. */
+struct tfd_grpc_reader {
+    uint8_t prefix[TFD_GRPC_PREFIX_SIZE];
+    uint32_t prefix_have;
+    uint32_t size;           /* of the message, once the prefix is there */
+    uint32_t have;           /* received of it */
+    size_t start;            /* of the message in the buffer */
+    struct tfd_buffer *body; /* NULL while nothing of it has arrived */
+};
+
+void tfd_grpc_reader_deinit(struct tfd_grpc_reader *r);
+
+/* Takes n more bytes; those already lying where room() pointed are not copied.
+ * RESOURCE_EXHAUSTED: larger than size_max or than memory; UNIMPLEMENTED:
+ * compressed; INTERNAL: more than one message. */
+enum tfd_code tfd_grpc_reader_feed(struct tfd_grpc_reader *r,
+                                   const uint8_t *data, size_t n,
+                                   int64_t size_max,
+                                   struct tfd_status *st) TFD_MUST_USE;
+
+/* Where the socket may put the next bytes of the message itself, and how many
+ * of the data_left bytes that are still to come of a DATA frame; 0 when that is
+ * not known yet or not worth a read of its own. */
+size_t tfd_grpc_reader_room(const struct tfd_grpc_reader *r, size_t data_left,
+                            uint8_t **at);
+
+bool tfd_grpc_reader_complete(const struct tfd_grpc_reader *r);
+
+/* Moves a complete message out; the reader is empty afterwards. */
+void tfd_grpc_reader_take(struct tfd_grpc_reader *r, struct tfd_incoming *out);
+
+/* ---- Outgoing ------------------------------------------------------------ */
+
+struct tfd_grpc_writer {
+    struct tfd_h2_source source; /* first: write() gets a pointer to it */
+    struct tfd_conn *conn;
+    struct tfd_message message;
+    struct tfd_buffer *shared; /* owns the bytes of a large message.proto */
+    uint8_t prefix[TFD_GRPC_PREFIX_SIZE];
+    uint32_t prefix_at; /* bytes put out of each part */
+    size_t proto_at;
+    uint32_t splice; /* the next one, and bytes put out of it */
+    size_t splice_at;
+};
+
+/* take_message is emptied, also on failure (RESOURCE_EXHAUSTED: larger than
+ * gRPC's messages can be, or it could not be built for lack of memory). */
+enum tfd_code tfd_grpc_writer_init(struct tfd_grpc_writer *w,
+                                   struct tfd_conn *conn,
+                                   struct tfd_message *take_message,
+                                   struct tfd_status *st) TFD_MUST_USE;
+void tfd_grpc_writer_deinit(struct tfd_grpc_writer *w); /* zeroed is allowed */
+
+#endif

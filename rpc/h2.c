@@ -1,0 +1,569 @@
+/*
+ * h2.c - nghttp2 behind our own interface.
+ *
+ * nghttp2 parses, compresses headers and keeps the flow control windows; what
+ * it calls back is turned into tfd_h2_events here.  Its callbacks must not
+ * enter it again, so `busy` says that we are inside: a pump asked for then is
+ * made by whoever is outside, who always pumps next.
+ *
+ * Windows.  Everything received is consumed at once into memory that the
+ * message limits bound, so a window protects nothing and is only made large
+ * enough not to stop a sender: nghttp2 re-opens it when half is used, and
+ * tfd_h2_expect() widens it for a message known to be larger.
+ *
+ * Sending.  The body of a stream is a tfd_h2_source.  nghttp2 asks how much of
+ * it may go into the next frame (read_source) and says when that frame's turn
+ * has come (send_frame); the bytes never pass through nghttp2.
+ */
+#include "rpc/h2.h"
+
+#include "config/limits.h"
+#include "rpc/h2_guard.h"
+
+#include <assert.h>
+#include <nghttp2/nghttp2.h>
+#include <stdlib.h>
+
+/* What TensorFlow's own servers announce for a stream.  4 MiB frames cost a
+ * reader 9 bytes and one wake-up per 4 MiB. */
+#define STREAM_WINDOW (4 << 20)
+#define FRAME_SIZE_MAX (4 << 20)
+#define CONNECTION_WINDOW (64 << 20)
+#define WINDOW_MAX INT32_MAX
+
+/* Largest DATA frame sent: streams take turns frame by frame, and 1 MiB is
+ * under a millisecond on a fast link. */
+#define FRAME_OUT_MAX (1 << 20)
+
+/* Headers past the limit are dropped, so that the answer can say so; a list
+ * this large is not even worth an answer. */
+#define HEADER_LIST_ABSURD (8 * TFD_HEADER_LIST_SIZE_MAX)
+#define HEADER_COST 32 /* RFC 9113 6.5.2 adds it to each header */
+#define HEADERS_MAX 16 /* we send at once */
+
+struct tfd_h2 {
+    nghttp2_session *session;
+    const struct tfd_h2_events *events;
+    void *ctx;
+    enum tfd_h2_role role;
+    bool busy;    /* inside nghttp2 */
+    bool over;    /* nghttp2 gave up */
+    bool greeted; /* the peer's first SETTINGS have arrived */
+    bool closing; /* GOAWAY came or went */
+    bool in_head; /* between a HEADERS frame and the end of its list */
+    uint32_t streams;
+    uint32_t continuations; /* of the list being read */
+    size_t head_size;       /* of the list being read */
+    size_t data_left;
+    void *data_stream;
+    int32_t data_id;
+    uint64_t now_us;
+    struct tfd_h2_guard guard;
+};
+
+static void *stream_of(struct tfd_h2 *h, int32_t id)
+{
+    return nghttp2_session_get_stream_user_data(h->session, id);
+}
+
+/* ---- Sending --------------------------------------------------------------
+ */
+
+static size_t fill_headers(nghttp2_nv *nv, const struct tfd_h2_header *headers,
+                           size_t count)
+{
+    assert(count <= HEADERS_MAX);
+    for (size_t i = 0; i < count; i++) {
+        const struct tfd_h2_header *h = &headers[i];
+
+        /* nghttp2 copies; its interface only lacks the const. */
+        nv[i] = (nghttp2_nv){
+            (uint8_t *)(uintptr_t)h->name.data,
+            (uint8_t *)(uintptr_t)h->value.data, h->name.size, h->value.size,
+            h->unique ? NGHTTP2_NV_FLAG_NO_INDEX : NGHTTP2_NV_FLAG_NONE};
+    }
+    return count;
+}
+
+/* How much of the source goes into the next frame. */
+static ssize_t read_source(nghttp2_session *session, int32_t id, uint8_t *buf,
+                           size_t length, uint32_t *data_flags,
+                           nghttp2_data_source *source, void *user_data)
+{
+    struct tfd_h2_source *s = source->ptr;
+    size_t n = length < s->left ? length : (size_t)s->left;
+    nghttp2_nv nv[HEADERS_MAX];
+    size_t count;
+
+    (void)buf;
+    (void)user_data;
+    s->left -= n;
+    *data_flags |= NGHTTP2_DATA_FLAG_NO_COPY;
+    if (s->left > 0)
+        return (ssize_t)n;
+    *data_flags |= NGHTTP2_DATA_FLAG_EOF;
+    if (s->trailer_count == 0)
+        return (ssize_t)n;
+    *data_flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
+    count = fill_headers(nv, s->trailers, s->trailer_count);
+    if (nghttp2_submit_trailer(session, id, nv, count) != 0)
+        return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+    return (ssize_t)n;
+}
+
+static int send_frame(nghttp2_session *session, nghttp2_frame *frame,
+                      const uint8_t *head, size_t length,
+                      nghttp2_data_source *source, void *user_data)
+{
+    struct tfd_h2 *h = user_data;
+    struct tfd_h2_source *s = source->ptr;
+
+    (void)session;
+    assert(frame->data.padlen == 0); /* we select none */
+    if (h->events->full(h->ctx))
+        return NGHTTP2_ERR_WOULDBLOCK;
+    h->events->write(h->ctx, head, 9);
+    s->write(s, length);
+    return 0;
+}
+
+static ssize_t frame_length(nghttp2_session *session, uint8_t type, int32_t id,
+                            int32_t session_window, int32_t stream_window,
+                            uint32_t frame_max, void *user_data)
+{
+    (void)session;
+    (void)type;
+    (void)id;
+    (void)session_window;
+    (void)stream_window;
+    (void)frame_max;
+    (void)user_data;
+    return FRAME_OUT_MAX; /* nghttp2 takes the least of all */
+}
+
+/* A server that has said everything has no use for the rest of a request. */
+static int on_frame_send(nghttp2_session *session, const nghttp2_frame *frame,
+                         void *user_data)
+{
+    struct tfd_h2 *h = user_data;
+    int32_t id = frame->hd.stream_id;
+
+    if (frame->hd.type == NGHTTP2_GOAWAY)
+        h->closing = true;
+    if (h->role != TFD_H2_SERVER || frame->hd.type != NGHTTP2_HEADERS ||
+        !(frame->hd.flags & NGHTTP2_FLAG_END_STREAM))
+        return 0;
+    if (nghttp2_session_get_stream_remote_close(session, id) == 0)
+        tfd_h2_reset(h, id, TFD_H2_NO_ERROR);
+    return 0;
+}
+
+void tfd_h2_pump(struct tfd_h2 *h)
+{
+    const uint8_t *at;
+    ssize_t n = 1;
+
+    if (h->busy || h->over)
+        return;
+    h->busy = true;
+    while (n > 0 && !h->events->full(h->ctx)) {
+        n = nghttp2_session_mem_send(h->session, &at);
+        if (n > 0)
+            h->events->write(h->ctx, at, (size_t)n);
+    }
+    h->busy = false;
+    if (n < 0)
+        h->over = true; /* no memory: nothing can be sent any more */
+}
+
+enum tfd_code tfd_h2_respond(struct tfd_h2 *h, int32_t id,
+                             const struct tfd_h2_header *headers, size_t count,
+                             struct tfd_h2_source *source,
+                             struct tfd_status *st)
+{
+    nghttp2_data_provider body = {{.ptr = source}, read_source};
+    nghttp2_nv nv[HEADERS_MAX];
+    int rv;
+
+    assert(h->role == TFD_H2_SERVER && id > 0);
+    count = fill_headers(nv, headers, count);
+    rv = nghttp2_submit_response(h->session, id, nv, count,
+                                 source ? &body : NULL);
+    if (rv != 0)
+        return tfd_fail(st, TFD_INTERNAL, "HTTP/2 stream %d: %s", (int)id,
+                        nghttp2_strerror(rv));
+    return TFD_OK;
+}
+
+enum tfd_code tfd_h2_request(struct tfd_h2 *h,
+                             const struct tfd_h2_header *headers, size_t count,
+                             struct tfd_h2_source *source, void *stream,
+                             int32_t *id, struct tfd_status *st)
+{
+    nghttp2_data_provider body = {{.ptr = source}, read_source};
+    nghttp2_nv nv[HEADERS_MAX];
+    int32_t rv;
+
+    assert(h->role == TFD_H2_CLIENT && source && stream);
+    if (h->closing || h->over)
+        return tfd_fail(st, TFD_UNAVAILABLE,
+                        "the peer takes no new calls on this connection");
+    count = fill_headers(nv, headers, count);
+    rv = nghttp2_submit_request(h->session, NULL, nv, count, &body, stream);
+    if (rv < 0)
+        return tfd_fail(st, TFD_UNAVAILABLE, "HTTP/2: %s",
+                        nghttp2_strerror(rv));
+    *id = rv;
+    h->streams++;
+    return TFD_OK;
+}
+
+void tfd_h2_reset(struct tfd_h2 *h, int32_t id, uint32_t error)
+{
+    /* Fails only for lack of memory; the connection's end then ends the
+     * stream, and until then the peer wastes its own time. */
+    (void)nghttp2_submit_rst_stream(h->session, NGHTTP2_FLAG_NONE, id, error);
+}
+
+void tfd_h2_terminate(struct tfd_h2 *h, uint32_t error)
+{
+    if (nghttp2_session_terminate_session(h->session, error) != 0)
+        h->over = true;
+    h->closing = true;
+}
+
+void tfd_h2_expect(struct tfd_h2 *h, int32_t id, uint64_t size)
+{
+    int32_t window = size < WINDOW_MAX ? (int32_t)size : WINDOW_MAX;
+
+    /* Failures: no memory (the message then comes more slowly). */
+    if (window >
+        nghttp2_session_get_stream_effective_local_window_size(h->session, id))
+        (void)nghttp2_session_set_local_window_size(
+            h->session, NGHTTP2_FLAG_NONE, id, window);
+    if (window > nghttp2_session_get_effective_local_window_size(h->session))
+        (void)nghttp2_session_set_local_window_size(
+            h->session, NGHTTP2_FLAG_NONE, 0, window);
+}
+
+/* ---- Receiving ------------------------------------------------------------
+ */
+
+/* The event a frame counts as, or TFD_H2_GUARD_COUNT.  A server's reset only
+ * ends what we began; gRPC's sends one behind every error. */
+static enum tfd_h2_guarded guarded_kind(const struct tfd_h2 *h,
+                                        const nghttp2_frame_hd *hd)
+{
+    bool ack = hd->flags & NGHTTP2_FLAG_ACK;
+
+    switch (hd->type) {
+    case NGHTTP2_RST_STREAM:
+        return h->role == TFD_H2_SERVER ? TFD_H2_GUARD_RESET
+                                        : TFD_H2_GUARD_COUNT;
+    case NGHTTP2_PING:
+        return ack ? TFD_H2_GUARD_COUNT : TFD_H2_GUARD_PING;
+    case NGHTTP2_SETTINGS:
+        return ack ? TFD_H2_GUARD_COUNT : TFD_H2_GUARD_SETTINGS;
+    case NGHTTP2_PRIORITY:
+        return TFD_H2_GUARD_PRIORITY;
+    case NGHTTP2_DATA:
+        return hd->length == 0 && !(hd->flags & NGHTTP2_FLAG_END_STREAM)
+                   ? TFD_H2_GUARD_EMPTY_DATA
+                   : TFD_H2_GUARD_COUNT;
+    default:
+        return TFD_H2_GUARD_COUNT;
+    }
+}
+
+static int on_begin_frame(nghttp2_session *session, const nghttp2_frame_hd *hd,
+                          void *user_data)
+{
+    struct tfd_h2 *h = user_data;
+    enum tfd_h2_guarded kind = guarded_kind(h, hd);
+
+    (void)session;
+    h->data_left = 0;
+    if (hd->type == NGHTTP2_DATA && !(hd->flags & NGHTTP2_FLAG_PADDED)) {
+        h->data_left = hd->length;
+        h->data_id = hd->stream_id;
+        h->data_stream = stream_of(h, hd->stream_id);
+    }
+    if (hd->type == NGHTTP2_CONTINUATION)
+        h->continuations++;
+    else
+        h->continuations = 0;
+    if (h->continuations > TFD_CONTINUATIONS_MAX ||
+        (kind != TFD_H2_GUARD_COUNT &&
+         !tfd_h2_guard_count(&h->guard, kind, h->streams, h->now_us)))
+        tfd_h2_terminate(h, TFD_H2_ENHANCE_YOUR_CALM);
+    return 0;
+}
+
+static int on_begin_headers(nghttp2_session *session,
+                            const nghttp2_frame *frame, void *user_data)
+{
+    struct tfd_h2 *h = user_data;
+    int32_t id = frame->hd.stream_id;
+    void *stream;
+
+    h->in_head = true;
+    h->head_size = 0;
+    if (frame->headers.cat != NGHTTP2_HCAT_REQUEST)
+        return 0;
+    stream = h->events->begin(h->ctx, id);
+    if (!stream)
+        return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+    tfd_h2_guard_opened(&h->guard, ++h->streams);
+    return nghttp2_session_set_stream_user_data(session, id, stream);
+}
+
+static int on_header(nghttp2_session *session, const nghttp2_frame *frame,
+                     const uint8_t *name, size_t name_size,
+                     const uint8_t *value, size_t value_size, uint8_t flags,
+                     void *user_data)
+{
+    struct tfd_h2 *h = user_data;
+    void *stream = stream_of(h, frame->hd.stream_id);
+
+    (void)session;
+    (void)flags;
+    h->head_size += name_size + value_size + HEADER_COST;
+    if (h->head_size > HEADER_LIST_ABSURD)
+        tfd_h2_terminate(h, TFD_H2_ENHANCE_YOUR_CALM);
+    else if (stream && h->head_size <= TFD_HEADER_LIST_SIZE_MAX)
+        h->events->header(h->ctx, stream,
+                          (struct tfd_str){(const char *)name, name_size},
+                          (struct tfd_str){(const char *)value, value_size});
+    return 0;
+}
+
+static int on_data(nghttp2_session *session, uint8_t flags, int32_t id,
+                   const uint8_t *data, size_t n, void *user_data)
+{
+    struct tfd_h2 *h = user_data;
+    void *stream = stream_of(h, id);
+
+    (void)session;
+    (void)flags;
+    if (h->data_left > 0) {
+        assert(n <= h->data_left);
+        h->data_left -= n;
+    }
+    if (stream)
+        h->events->data(h->ctx, stream, data, n);
+    return 0;
+}
+
+static void received_stream_frame(struct tfd_h2 *h, const nghttp2_frame *frame)
+{
+    void *stream = stream_of(h, frame->hd.stream_id);
+
+    if (frame->hd.type == NGHTTP2_HEADERS) {
+        h->in_head = false;
+        if (stream)
+            h->events->headers(h->ctx, stream,
+                               h->head_size > TFD_HEADER_LIST_SIZE_MAX);
+    }
+    if (stream && (frame->hd.flags & NGHTTP2_FLAG_END_STREAM))
+        h->events->end(h->ctx, stream);
+}
+
+static int on_frame_recv(nghttp2_session *session, const nghttp2_frame *frame,
+                         void *user_data)
+{
+    struct tfd_h2 *h = user_data;
+
+    (void)session;
+    switch (frame->hd.type) {
+    case NGHTTP2_HEADERS:
+    case NGHTTP2_DATA:
+        received_stream_frame(h, frame);
+        break;
+    case NGHTTP2_SETTINGS:
+        h->greeted = true;
+        break;
+    case NGHTTP2_GOAWAY:
+        h->closing = true;
+        break;
+    default:
+        break;
+    }
+    return 0;
+}
+
+static int on_stream_close(nghttp2_session *session, int32_t id, uint32_t error,
+                           void *user_data)
+{
+    struct tfd_h2 *h = user_data;
+    void *stream = stream_of(h, id);
+
+    (void)session;
+    if (h->data_id == id) {
+        h->data_left = 0;
+        h->data_stream = NULL;
+    }
+    h->in_head = false; /* of this stream or of none */
+    if (!stream)
+        return 0;
+    assert(h->streams > 0);
+    h->streams--;
+    h->events->closed(h->ctx, stream, error);
+    return 0;
+}
+
+enum tfd_code tfd_h2_receive(struct tfd_h2 *h, const uint8_t *data, size_t n,
+                             uint64_t now_us, struct tfd_status *st)
+{
+    ssize_t rv;
+
+    assert(!h->busy);
+    if (h->over)
+        return tfd_fail(st, TFD_UNAVAILABLE, "the HTTP/2 session is over");
+    h->now_us = now_us;
+    h->busy = true;
+    rv = nghttp2_session_mem_recv(h->session, data, n);
+    h->busy = false;
+    if (rv >= 0)
+        return TFD_OK;
+    h->over = true;
+    return tfd_fail(st,
+                    rv == NGHTTP2_ERR_NOMEM ? TFD_RESOURCE_EXHAUSTED
+                                            : TFD_INVALID_ARGUMENT,
+                    "HTTP/2: %s", nghttp2_strerror((int)rv));
+}
+
+bool tfd_h2_done(const struct tfd_h2 *h)
+{
+    return h->over || (!nghttp2_session_want_read(h->session) &&
+                       !nghttp2_session_want_write(h->session));
+}
+
+bool tfd_h2_greeted(const struct tfd_h2 *h)
+{
+    return h->greeted;
+}
+
+bool tfd_h2_owed(const struct tfd_h2 *h)
+{
+    return !h->greeted || h->in_head;
+}
+
+bool tfd_h2_closing(const struct tfd_h2 *h)
+{
+    return h->closing || h->over;
+}
+
+size_t tfd_h2_data_left(const struct tfd_h2 *h, void **stream)
+{
+    *stream = h->data_stream;
+    return h->data_stream ? h->data_left : 0;
+}
+
+/* ---- A session ------------------------------------------------------------
+ */
+
+static void set_callbacks(nghttp2_session_callbacks *c)
+{
+    nghttp2_session_callbacks_set_send_data_callback(c, send_frame);
+    nghttp2_session_callbacks_set_data_source_read_length_callback(
+        c, frame_length);
+    nghttp2_session_callbacks_set_on_frame_send_callback(c, on_frame_send);
+    nghttp2_session_callbacks_set_on_begin_frame_callback(c, on_begin_frame);
+    nghttp2_session_callbacks_set_on_begin_headers_callback(c,
+                                                            on_begin_headers);
+    nghttp2_session_callbacks_set_on_header_callback(c, on_header);
+    nghttp2_session_callbacks_set_on_data_chunk_recv_callback(c, on_data);
+    nghttp2_session_callbacks_set_on_frame_recv_callback(c, on_frame_recv);
+    nghttp2_session_callbacks_set_on_stream_close_callback(c, on_stream_close);
+}
+
+static int make_session(struct tfd_h2 *h, nghttp2_session_callbacks *callbacks,
+                        nghttp2_option *option)
+{
+    /* Without this nghttp2 remembers closed streams, for their priorities. */
+    nghttp2_option_set_no_closed_streams(option, 1);
+    /* Until its SETTINGS say otherwise we may open this many. */
+    nghttp2_option_set_peer_max_concurrent_streams(
+        option, TFD_STREAMS_PER_CONNECTION_MAX);
+    /* h2_guard.c counts these, with time; nghttp2 only bounds what is not yet
+     * sent. */
+    nghttp2_option_set_max_outbound_ack(option,
+                                        2 * (TFD_PINGS_MAX + TFD_SETTINGS_MAX));
+    nghttp2_option_set_stream_reset_rate_limit(
+        option, 2 * TFD_STREAMS_PER_CONNECTION_MAX,
+        TFD_STREAMS_PER_CONNECTION_MAX);
+    if (h->role == TFD_H2_SERVER)
+        return nghttp2_session_server_new2(&h->session, callbacks, h, option);
+    return nghttp2_session_client_new2(&h->session, callbacks, h, option);
+}
+
+static int send_settings(struct tfd_h2 *h)
+{
+    nghttp2_settings_entry entries[] = {
+        {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS,
+         TFD_STREAMS_PER_CONNECTION_MAX},
+        {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, STREAM_WINDOW},
+        {NGHTTP2_SETTINGS_MAX_FRAME_SIZE, FRAME_SIZE_MAX},
+        {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, TFD_HEADER_LIST_SIZE_MAX},
+    };
+    int rv;
+
+    if (h->role == TFD_H2_CLIENT) /* servers have nothing to open */
+        entries[0] = (nghttp2_settings_entry){NGHTTP2_SETTINGS_ENABLE_PUSH, 0};
+    rv = nghttp2_submit_settings(h->session, NGHTTP2_FLAG_NONE, entries,
+                                 sizeof(entries) / sizeof(entries[0]));
+    if (rv == 0)
+        rv = nghttp2_session_set_local_window_size(
+            h->session, NGHTTP2_FLAG_NONE, 0, CONNECTION_WINDOW);
+    return rv;
+}
+
+static int start(struct tfd_h2 *h)
+{
+    nghttp2_session_callbacks *callbacks = NULL;
+    nghttp2_option *option = NULL;
+    int rv = nghttp2_session_callbacks_new(&callbacks);
+
+    if (rv == 0)
+        rv = nghttp2_option_new(&option);
+    if (rv == 0) {
+        set_callbacks(callbacks);
+        rv = make_session(h, callbacks, option);
+    }
+    if (rv == 0)
+        rv = send_settings(h);
+    nghttp2_option_del(option);
+    nghttp2_session_callbacks_del(callbacks);
+    return rv;
+}
+
+enum tfd_code tfd_h2_new(enum tfd_h2_role role,
+                         const struct tfd_h2_events *events, void *ctx,
+                         struct tfd_h2 **out, struct tfd_status *st)
+{
+    struct tfd_h2 *h = calloc(1, sizeof(*h));
+    int rv;
+
+    if (!h)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "no memory for an HTTP/2 session");
+    h->role = role;
+    h->events = events;
+    h->ctx = ctx;
+    rv = start(h);
+    if (rv != 0) {
+        tfd_h2_free(h);
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "HTTP/2: %s",
+                        nghttp2_strerror(rv));
+    }
+    *out = h;
+    return TFD_OK;
+}
+
+void tfd_h2_free(struct tfd_h2 *h)
+{
+    if (!h)
+        return;
+    nghttp2_session_del(h->session);
+    free(h);
+}

@@ -1,0 +1,528 @@
+/*
+ * test_file.c - kernels/file_roots.c: what leads out of the roots is refused,
+ * with and without openat2; kernels/file_draft.c: whole or not at all.
+ *
+ * Each test works in a directory of its own:
+ *
+ *     outside/secret
+ *     root/plain  root/sub/inner  root/...   what the test adds
+ */
+#define _GNU_SOURCE
+#include "kernels/file_draft.h"
+#include "kernels/file_roots.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+struct place {
+    char top[64];
+    char path[512]; /* result of at() */
+    struct tfd_file_roots roots;
+    struct tfd_status st;
+};
+
+static const char *at(struct place *p, const char *below)
+{
+    snprintf(p->path, sizeof(p->path), "%s/%s", p->top, below);
+    return p->path;
+}
+
+static void put(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "w");
+
+    assert_non_null(f);
+    fputs(text, f);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void open_roots(struct place *p, const char *dir)
+{
+    assert_int_equal(tfd_file_roots_init(&p->roots, &dir, dir ? 1 : 0, &p->st),
+                     TFD_OK);
+}
+
+static int set_up(void **state)
+{
+    struct place *p = calloc(1, sizeof(*p));
+
+    assert_non_null(p);
+    snprintf(p->top, sizeof(p->top), "/tmp/tfd_test_file_XXXXXX");
+    assert_non_null(mkdtemp(p->top));
+    assert_int_equal(mkdir(at(p, "outside"), 0755), 0);
+    assert_int_equal(mkdir(at(p, "root"), 0755), 0);
+    assert_int_equal(mkdir(at(p, "root/sub"), 0755), 0);
+    put(at(p, "outside/secret"), "secret");
+    put(at(p, "root/plain"), "plain");
+    put(at(p, "root/sub/inner"), "inner");
+    open_roots(p, at(p, "root"));
+    *state = p;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct place *p = *state;
+    char command[128];
+
+    tfd_file_roots_deinit(&p->roots);
+    snprintf(command, sizeof(command), "rm -rf '%s'", p->top);
+    assert_int_equal(system(command), 0);
+    free(p);
+    return 0;
+}
+
+/* The code of reading `name`; on success its contents must be `text`. */
+static enum tfd_code try_read(struct place *p, const char *name,
+                              const char *text)
+{
+    struct tfd_bytes out;
+    enum tfd_code rc;
+
+    tfd_bytes_init(&out, 64);
+    tfd_status_clear(&p->st);
+    rc = tfd_file_read_all(&p->roots.access, tfd_str_of(name), &out, &p->st);
+    if (rc == TFD_OK)
+        assert_true(tfd_str_is(tfd_bytes_view(&out), text));
+    else
+        assert_string_not_equal(p->st.text, "");
+    tfd_bytes_deinit(&out);
+    return rc;
+}
+
+/* ---- Reading ---------------------------------------------------------------
+ */
+
+static void test_files_below_the_root_are_read(void **state)
+{
+    struct place *p = *state;
+
+    for (int by_comparison = 0; by_comparison < 2; by_comparison++) {
+        p->roots.by_comparison = by_comparison != 0;
+        assert_int_equal(try_read(p, at(p, "root/plain"), "plain"), TFD_OK);
+        assert_int_equal(try_read(p, at(p, "root//sub/./inner"), "inner"),
+                         TFD_OK);
+        assert_int_equal(try_read(p, at(p, "root/sub/../plain"), "plain"),
+                         TFD_OK);
+        assert_int_equal(try_read(p, at(p, "outside/../root/plain"), "plain"),
+                         TFD_OK);
+    }
+}
+
+static void test_relative_names_start_at_the_working_directory(void **state)
+{
+    struct place *p = *state;
+    char before[512];
+
+    assert_non_null(getcwd(before, sizeof(before)));
+    assert_int_equal(chdir(at(p, "root/sub")), 0);
+    assert_int_equal(try_read(p, "inner", "inner"), TFD_OK);
+    assert_int_equal(try_read(p, "../plain", "plain"), TFD_OK);
+    assert_int_equal(try_read(p, "../../outside/secret", ""),
+                     TFD_PERMISSION_DENIED);
+    assert_int_equal(chdir(before), 0);
+}
+
+static void test_links_that_stay_below_are_followed(void **state)
+{
+    struct place *p = *state;
+    char to[600];
+
+    snprintf(to, sizeof(to), "%s/root/plain", p->top);
+    assert_int_equal(symlink("sub/inner", at(p, "root/relative")), 0);
+    assert_int_equal(symlink(to, at(p, "root/absolute")), 0);
+    for (int by_comparison = 0; by_comparison < 2; by_comparison++) {
+        p->roots.by_comparison = by_comparison != 0;
+        assert_int_equal(try_read(p, at(p, "root/relative"), "inner"), TFD_OK);
+        assert_int_equal(try_read(p, at(p, "root/absolute"), "plain"), TFD_OK);
+    }
+}
+
+static void test_a_root_may_be_named_through_a_link(void **state)
+{
+    struct place *p = *state;
+
+    assert_int_equal(symlink("root", at(p, "alias")), 0);
+    tfd_file_roots_deinit(&p->roots);
+    open_roots(p, at(p, "alias"));
+    assert_int_equal(try_read(p, at(p, "alias/plain"), "plain"), TFD_OK);
+    assert_int_equal(try_read(p, at(p, "root/plain"), "plain"), TFD_OK);
+}
+
+static void test_whatever_leads_out_is_refused(void **state)
+{
+    static const char *const names[] = {
+        "outside/secret",
+        "outside/nothing", /* the same as if it were there */
+        "root/../outside/secret",
+        "root/sub/../../outside/secret",
+        "root/link",
+        "root/linked/secret",
+        "root/chain",
+        "root/self",
+        "root/process/environ",
+        "roots", /* begins like the root, is another */
+        "root/../../../../../../../etc/hostname",
+    };
+    struct place *p = *state;
+    char fd_link[32];
+    int fd = open(at(p, "outside/secret"), O_RDONLY);
+
+    assert_true(fd >= 0);
+    snprintf(fd_link, sizeof(fd_link), "/proc/self/fd/%d", fd);
+    put(at(p, "roots"), "other");
+    assert_int_equal(symlink("../outside/secret", at(p, "root/link")), 0);
+    assert_int_equal(symlink("../outside", at(p, "root/linked")), 0);
+    assert_int_equal(symlink("link", at(p, "root/chain")), 0);
+    assert_int_equal(symlink(fd_link, at(p, "root/self")), 0);
+    assert_int_equal(symlink("/proc/self", at(p, "root/process")), 0);
+    for (int by_comparison = 0; by_comparison < 2; by_comparison++) {
+        p->roots.by_comparison = by_comparison != 0;
+        for (size_t i = 0; i < COUNT(names); i++) {
+            assert_int_equal(try_read(p, at(p, names[i]), ""),
+                             TFD_PERMISSION_DENIED);
+            assert_non_null(strstr(p->st.text, "--file_root"));
+        }
+    }
+    close(fd);
+}
+
+static void test_only_regular_files_are_opened(void **state)
+{
+    struct place *p = *state;
+
+    assert_int_equal(mkfifo(at(p, "root/fifo"), 0644), 0);
+    assert_int_equal(try_read(p, at(p, "root/fifo"), ""),
+                     TFD_FAILED_PRECONDITION);
+    assert_int_equal(try_read(p, at(p, "root/sub"), ""),
+                     TFD_FAILED_PRECONDITION);
+    assert_non_null(strstr(p->st.text, "; Is a directory"));
+
+    tfd_file_roots_deinit(&p->roots);
+    open_roots(p, "/");
+    assert_int_equal(try_read(p, "/dev/null", ""), TFD_FAILED_PRECONDITION);
+    assert_int_equal(try_read(p, "/dev/zero", ""), TFD_FAILED_PRECONDITION);
+}
+
+static void test_the_root_of_everything_admits_everything(void **state)
+{
+    struct place *p = *state;
+    char to[600];
+
+    snprintf(to, sizeof(to), "%s/outside", p->top);
+    assert_int_equal(symlink(to, at(p, "absolute")), 0);
+    tfd_file_roots_deinit(&p->roots);
+    open_roots(p, "/");
+    for (int by_comparison = 0; by_comparison < 2; by_comparison++) {
+        p->roots.by_comparison = by_comparison != 0;
+        assert_int_equal(try_read(p, at(p, "outside/secret"), "secret"),
+                         TFD_OK);
+        assert_int_equal(try_read(p, at(p, "absolute/secret"), "secret"),
+                         TFD_OK);
+        assert_int_equal(try_read(p, "/nonexistent/file", ""), TFD_NOT_FOUND);
+        assert_string_equal(p->st.text,
+                            "/nonexistent/file; No such file or directory");
+    }
+}
+
+static void test_no_root_refuses_everything(void **state)
+{
+    struct place *p = *state;
+
+    tfd_file_roots_deinit(&p->roots);
+    open_roots(p, NULL);
+    assert_int_equal(try_read(p, at(p, "root/plain"), ""),
+                     TFD_PERMISSION_DENIED);
+    assert_non_null(strstr(p->st.text, "without --file_root"));
+}
+
+static void test_names_no_file_can_have(void **state)
+{
+    struct place *p = *state;
+    static const char with_nul[] = "root/plain\0.txt";
+    struct tfd_bytes out;
+    char name[6000];
+
+    tfd_bytes_init(&out, 64);
+    assert_int_equal(
+        tfd_file_read_all(&p->roots.access, TFD_STR(with_nul), &out, NULL),
+        TFD_INVALID_ARGUMENT);
+    tfd_bytes_deinit(&out);
+
+    assert_int_equal(try_read(p, "", ""), TFD_NOT_FOUND);
+    snprintf(name, sizeof(name), "%s/root/%0300d", p->top, 1);
+    assert_int_equal(try_read(p, name, ""), TFD_INVALID_ARGUMENT);
+    snprintf(name, sizeof(name), "%s/root/%05000d", p->top, 1);
+    assert_int_equal(try_read(p, name, ""), TFD_INVALID_ARGUMENT);
+    assert_int_equal(try_read(p, at(p, "root/plain/below"), ""),
+                     TFD_FAILED_PRECONDITION);
+    assert_int_equal(try_read(p, at(p, "root/missing"), ""), TFD_NOT_FOUND);
+}
+
+static void test_a_file_over_the_limit_is_not_read(void **state)
+{
+    struct place *p = *state;
+    struct tfd_bytes out;
+
+    tfd_bytes_init(&out, 4);
+    assert_int_equal(tfd_file_read_all(&p->roots.access,
+                                       tfd_str_of(at(p, "root/plain")), &out,
+                                       &p->st),
+                     TFD_RESOURCE_EXHAUSTED);
+    assert_int_equal(out.size, 0);
+    tfd_bytes_deinit(&out);
+}
+
+static void test_reading_past_the_end_fails(void **state)
+{
+    struct place *p = *state;
+    struct tfd_file_access *a = &p->roots.access;
+    struct tfd_file f = TFD_FILE_INIT;
+    char data[8];
+
+    assert_int_equal(
+        a->open_read(a, tfd_str_of(at(p, "root/plain")), &f, &p->st), TFD_OK);
+    assert_int_equal(f.size, 5);
+    assert_int_equal(a->read_at(a, &f, 2, data, 3, &p->st), TFD_OK);
+    assert_memory_equal(data, "ain", 3);
+    assert_int_equal(a->read_at(a, &f, 2, data, 4, NULL), TFD_OUT_OF_RANGE);
+    assert_int_equal(a->read_at(a, &f, UINT64_MAX, data, 1, NULL),
+                     TFD_OUT_OF_RANGE);
+    a->close(a, &f);
+    a->close(a, &f); /* closing twice does nothing */
+}
+
+static void test_a_missing_root_is_named(void **state)
+{
+    const char *dirs[] = {"/tmp", "/nonexistent/root"};
+    struct place *p = *state;
+    struct tfd_file_roots r;
+
+    assert_int_equal(tfd_file_roots_init(&r, dirs, 2, &p->st), TFD_NOT_FOUND);
+    assert_non_null(strstr(p->st.text, "--file_root"));
+    assert_non_null(strstr(p->st.text, "/nonexistent/root"));
+}
+
+/* ---- Changing --------------------------------------------------------------
+ */
+
+static void test_changes_outside_are_refused(void **state)
+{
+    static const char *const names[] = {
+        "outside/new",
+        "root/../outside/new",
+        "root/linked/new",
+        "new",
+    };
+    struct place *p = *state;
+    struct tfd_file_access *a = &p->roots.access;
+    struct tfd_file f = TFD_FILE_INIT;
+    char inside[600], secret[600];
+
+    snprintf(inside, sizeof(inside), "%s/root/plain", p->top);
+    snprintf(secret, sizeof(secret), "%s/root/linked/secret", p->top);
+    assert_int_equal(symlink("../outside", at(p, "root/linked")), 0);
+    for (size_t i = 0; i < 2 * COUNT(names); i++) {
+        struct tfd_str name = tfd_str_of(at(p, names[i / 2]));
+        struct tfd_str from = tfd_str_of(inside);
+
+        p->roots.by_comparison = i % 2 != 0;
+        assert_int_equal(a->open_new(a, name, &f, NULL), TFD_PERMISSION_DENIED);
+        assert_int_equal(a->make_dir(a, name, NULL), TFD_PERMISSION_DENIED);
+        assert_int_equal(a->remove_dir(a, name, NULL), TFD_PERMISSION_DENIED);
+        assert_int_equal(a->rename(a, from, name, NULL), TFD_PERMISSION_DENIED);
+        assert_int_equal(a->rename(a, name, from, NULL), TFD_PERMISSION_DENIED);
+    }
+    assert_int_equal(a->remove(a, tfd_str_of(secret), NULL),
+                     TFD_PERMISSION_DENIED);
+    assert_int_equal(a->remove_dir(a, tfd_str_of(at(p, "root")), NULL),
+                     TFD_PERMISSION_DENIED);
+    assert_int_equal(access(at(p, "outside/secret"), F_OK), 0);
+    assert_int_equal(access(at(p, "root/plain"), F_OK), 0);
+}
+
+static void test_changes_inside(void **state)
+{
+    struct place *p = *state;
+    struct tfd_file_access *a = &p->roots.access;
+    struct tfd_file f = TFD_FILE_INIT;
+    char new_dir[600], new_file[600];
+
+    snprintf(new_dir, sizeof(new_dir), "%s/root/dir", p->top);
+    snprintf(new_file, sizeof(new_file), "%s/root/dir/file", p->top);
+    assert_int_equal(a->make_dir(a, tfd_str_of(new_dir), &p->st), TFD_OK);
+    assert_int_equal(a->make_dir(a, tfd_str_of(new_dir), NULL),
+                     TFD_ALREADY_EXISTS);
+    assert_int_equal(a->make_dir(a, tfd_str_of(at(p, "root/x/y")), NULL),
+                     TFD_NOT_FOUND);
+    assert_int_equal(a->open_new(a, tfd_str_of(new_file), &f, &p->st), TFD_OK);
+    assert_int_equal(a->write(a, &f, "abc", 3, &p->st), TFD_OK);
+    assert_int_equal(a->sync(a, &f, &p->st), TFD_OK);
+    a->close(a, &f);
+    assert_int_equal(a->open_new(a, tfd_str_of(new_file), &f, NULL),
+                     TFD_ALREADY_EXISTS);
+    assert_int_equal(a->remove_dir(a, tfd_str_of(new_dir), NULL),
+                     TFD_FAILED_PRECONDITION);
+    assert_int_equal(a->rename(a, tfd_str_of(new_file),
+                               tfd_str_of(at(p, "root/plain")), &p->st),
+                     TFD_OK);
+    assert_int_equal(try_read(p, at(p, "root/plain"), "abc"), TFD_OK);
+    assert_int_equal(a->remove_dir(a, tfd_str_of(new_dir), &p->st), TFD_OK);
+    assert_int_equal(a->remove(a, tfd_str_of(at(p, "root/plain")), &p->st),
+                     TFD_OK);
+    assert_int_equal(try_read(p, at(p, "root/plain"), ""), TFD_NOT_FOUND);
+}
+
+/* A link planted under the name of a new file is not followed. */
+static void test_a_new_file_is_not_written_through_a_link(void **state)
+{
+    struct place *p = *state;
+    struct tfd_file_access *a = &p->roots.access;
+    struct tfd_file f = TFD_FILE_INIT;
+
+    assert_int_equal(symlink("../outside/secret", at(p, "root/new")), 0);
+    assert_int_equal(a->open_new(a, tfd_str_of(at(p, "root/new")), &f, NULL),
+                     TFD_ALREADY_EXISTS);
+}
+
+/* ---- Drafts ----------------------------------------------------------------
+ */
+
+static int entries_of(struct place *p, const char *below)
+{
+    char command[700];
+    int n = 0;
+    FILE *f;
+
+    snprintf(command, sizeof(command), "ls '%s' | wc -l", at(p, below));
+    f = popen(command, "r");
+    assert_non_null(f);
+    assert_int_equal(fscanf(f, "%d", &n), 1);
+    pclose(f);
+    return n;
+}
+
+static void test_a_draft_replaces_the_file_at_once(void **state)
+{
+    struct place *p = *state;
+    struct tfd_str name = tfd_str_of(at(p, "root/sub/inner"));
+    struct tfd_file_draft d;
+
+    assert_int_equal(tfd_file_draft_open(&d, &p->roots.access, name, &p->st),
+                     TFD_OK);
+    assert_int_equal(tfd_file_draft_write(&d, "new ", 4, &p->st), TFD_OK);
+    assert_int_equal(tfd_file_draft_write(&d, "text", 4, &p->st), TFD_OK);
+    assert_int_equal(tfd_file_draft_seal(&d, &p->st), TFD_OK);
+    assert_int_equal(entries_of(p, "root/sub"), 2);
+    assert_int_equal(try_read(p, at(p, "root/sub/inner"), "inner"), TFD_OK);
+    assert_int_equal(tfd_file_draft_publish(&d, &p->st), TFD_OK);
+    tfd_file_draft_deinit(&d);
+    assert_int_equal(try_read(p, at(p, "root/sub/inner"), "new text"), TFD_OK);
+    assert_int_equal(entries_of(p, "root/sub"), 1);
+}
+
+static void test_an_abandoned_draft_leaves_nothing(void **state)
+{
+    struct place *p = *state;
+
+    for (int sealed = 0; sealed < 2; sealed++) {
+        struct tfd_str name = tfd_str_of(at(p, "root/sub/inner"));
+        struct tfd_file_draft d;
+
+        assert_int_equal(
+            tfd_file_draft_open(&d, &p->roots.access, name, &p->st), TFD_OK);
+        assert_int_equal(tfd_file_draft_write(&d, "x", 1, &p->st), TFD_OK);
+        if (sealed)
+            assert_int_equal(tfd_file_draft_seal(&d, &p->st), TFD_OK);
+        tfd_file_draft_deinit(&d);
+        assert_int_equal(entries_of(p, "root/sub"), 1);
+    }
+    assert_int_equal(try_read(p, at(p, "root/sub/inner"), "inner"), TFD_OK);
+}
+
+/* /dev/full accepts no byte. */
+static void test_a_full_disk_is_reported_with_the_name(void **state)
+{
+    struct place *p = *state;
+    struct tfd_str name = tfd_str_of(at(p, "root/sub/inner"));
+    struct tfd_file_draft d;
+
+    assert_int_equal(tfd_file_draft_open(&d, &p->roots.access, name, &p->st),
+                     TFD_OK);
+    close(d.file.fd);
+    d.file.fd = open("/dev/full", O_WRONLY);
+    assert_int_equal(tfd_file_draft_write(&d, "x", 1, &p->st),
+                     TFD_RESOURCE_EXHAUSTED);
+    assert_non_null(strstr(p->st.text, "inner.tempstate"));
+    assert_non_null(strstr(p->st.text, "; No space left on device"));
+    tfd_file_draft_deinit(&d);
+    assert_int_equal(entries_of(p, "root/sub"), 1);
+}
+
+static void test_a_draft_in_a_missing_directory(void **state)
+{
+    struct place *p = *state;
+    struct tfd_file_draft d;
+
+    assert_int_equal(tfd_file_draft_open(&d, &p->roots.access,
+                                         tfd_str_of(at(p, "root/no/file")),
+                                         &p->st),
+                     TFD_NOT_FOUND);
+    assert_non_null(strstr(p->st.text, "; No such file or directory"));
+}
+
+static void test_dirname(void **state)
+{
+    static const struct {
+        const char *name, *dir;
+    } cases[] = {
+        {"a/b/c", "a/b"}, {"/a", "/"},   {"a", ""},   {"", ""},
+        {"a//b", "a"},    {"/a/", "/a"}, {"//", "/"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++)
+        assert_true(tfd_str_is(tfd_file_dirname(tfd_str_of(cases[i].name)),
+                               cases[i].dir));
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_files_below_the_root_are_read),
+        TEST(test_relative_names_start_at_the_working_directory),
+        TEST(test_links_that_stay_below_are_followed),
+        TEST(test_a_root_may_be_named_through_a_link),
+        TEST(test_whatever_leads_out_is_refused),
+        TEST(test_only_regular_files_are_opened),
+        TEST(test_the_root_of_everything_admits_everything),
+        TEST(test_no_root_refuses_everything),
+        TEST(test_names_no_file_can_have),
+        TEST(test_a_file_over_the_limit_is_not_read),
+        TEST(test_reading_past_the_end_fails),
+        TEST(test_a_missing_root_is_named),
+        TEST(test_changes_outside_are_refused),
+        TEST(test_changes_inside),
+        TEST(test_a_new_file_is_not_written_through_a_link),
+        TEST(test_a_draft_replaces_the_file_at_once),
+        TEST(test_an_abandoned_draft_leaves_nothing),
+        TEST(test_a_full_disk_is_reported_with_the_name),
+        TEST(test_a_draft_in_a_missing_directory),
+        cmocka_unit_test(test_dirname),
+    };
+
+    return cmocka_run_group_tests_name("file", tests, NULL, NULL);
+}
