@@ -65,16 +65,6 @@
 #define TFD_STREAM_RESETS_MAX 200
 #define TFD_STREAM_RESETS_WINDOW_MS 10000
 
-/* Other frames of HTTP/2 that cost us more than the peer, in the same window.
- * gRPC sends a few PINGs a second and SETTINGS when its windows grow. */
-#define TFD_PINGS_MAX 1000
-#define TFD_SETTINGS_MAX 100
-#define TFD_PRIORITIES_MAX 1000
-#define TFD_EMPTY_DATA_MAX 1000
-
-/* CONTINUATION frames of one list of headers: 16 KiB need none. */
-#define TFD_CONTINUATIONS_MAX 8
-
 /* First bytes, TLS and HTTP/2 settings: an honest peer needs one round trip. */
 #define TFD_HANDSHAKE_MS 10000
 
@@ -95,6 +85,27 @@
 
 /* A step id whose parked pushes nobody asked for in this time is dead. */
 #define TFD_PARKED_PUSH_MS (10 * 60 * 1000)
+
+/* Request bytes of one native connection whose calls were not answered yet.
+ * Beyond it the connection is not read until a handler answers some. */
+#define TFD_REQUESTS_SIZE_MAX (INT64_C(1) << 30)
+
+/* Tensors beside one native message: as many as feeds, or variables pushed. */
+#define TFD_PAYLOADS_MAX 65536
+
+/* HTTP pages that can be bound; healthz, readyz, metrics and a few more. */
+#define TFD_PAGES_MAX 16
+#define TFD_PAGE_SIZE_MAX (16 * 1024 * 1024)
+
+/* A silent peer is asked after 5 s and given up after about 10. */
+#define TFD_KEEPALIVE_IDLE_S 5
+#define TFD_KEEPALIVE_INTERVAL_S 2
+#define TFD_KEEPALIVE_PROBES_MAX 3
+
+/* A peer whose kernel has taken no byte of ours for so long is gone.  It also
+ * ends a peer that is alive and does not read, so it is longer than a pause
+ * that backpressure makes. */
+#define TFD_TCP_USER_TIMEOUT_MS 20000
 
 /* ---- Sessions, graphs, steps --------------------------------------------- */
 
