@@ -65,6 +65,16 @@
 #define TFD_STREAM_RESETS_MAX 200
 #define TFD_STREAM_RESETS_WINDOW_MS 10000
 
+/* Other frames of HTTP/2 that cost us more than the peer, in the same window.
+ * gRPC sends a few PINGs a second and SETTINGS when its windows grow. */
+#define TFD_PINGS_MAX 1000
+#define TFD_SETTINGS_MAX 100
+#define TFD_PRIORITIES_MAX 1000
+#define TFD_EMPTY_DATA_MAX 1000
+
+/* CONTINUATION frames of one list of headers: 16 KiB need none. */
+#define TFD_CONTINUATIONS_MAX 8
+
 /* First bytes, TLS and HTTP/2 settings: an honest peer needs one round trip. */
 #define TFD_HANDSHAKE_MS 10000
 
@@ -92,6 +102,10 @@
 
 /* Tensors beside one native message: as many as feeds, or variables pushed. */
 #define TFD_PAYLOADS_MAX 65536
+
+/* Bytes of a string tensor whose values the sender gave once for all of its
+ * elements; a request of a few bytes must not fill the memory. */
+#define TFD_REPEATED_STRINGS_SIZE_MAX (INT64_C(256) << 20)
 
 /* HTTP pages that can be bound; healthz, readyz, metrics and a few more. */
 #define TFD_PAGES_MAX 16
@@ -146,6 +160,22 @@
 #define TFD_FEEDS_MAX 65536
 #define TFD_FETCHES_MAX 65536
 #define TFD_TARGETS_MAX 65536
+
+/* Feeds, fetches and targets of one step, as names one after another. */
+#define TFD_SIGNATURE_SIZE_MAX (64 * 1024 * 1024)
+
+/* Devices of all tasks of one session. */
+#define TFD_SESSION_DEVICES_MAX 20000
+
+/* `_class` entries of one node; Python writes one or two. */
+#define TFD_COLOCATIONS_MAX 64
+
+/* Attributes of one node that the master adds to a partition. */
+#define TFD_ATTR_SIZE_MAX (64 * 1024)
+
+/* Containers named by one Reset, and their names together. */
+#define TFD_CONTAINERS_MAX 256
+#define TFD_RESET_SIZE_MAX (1024 * 1024)
 
 /* Nested while loops of one node; TensorFlow programs use up to 4. */
 #define TFD_LOOP_DEPTH_MAX 64
