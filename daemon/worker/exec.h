@@ -157,6 +157,7 @@ struct tfd_exec {
     int32_t feed_count, fetch_count;
     struct tfd_exec_channel *channels;
     int32_t channel_count, channel_capacity;
+    int32_t local_channels; /* that need the step's rendezvous */
     struct tfd_exec_state *states;
     int32_t state_count;
     bool has_loops;

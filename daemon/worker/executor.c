@@ -14,6 +14,8 @@
  * input.  After a failure nothing new is started; runners leave, asynchronous
  * kernels are told, and what lies in slots is dropped when the step is reset.
  */
+#define _GNU_SOURCE 1 /* clock_gettime() */
+
 #include "daemon/worker/executor.h"
 
 #include "daemon/worker/rendezvous.h"

@@ -4,6 +4,8 @@
  * A kernel's outputs lie on the runner's stack, or in the iteration where they
  * are many or come later.  Places are empty before and after.
  */
+#define _GNU_SOURCE 1 /* clock_gettime() */
+
 #include "daemon/worker/runner.h"
 
 #include "kernels/variable.h"

@@ -17,9 +17,10 @@
 #include "common/lock.h"
 #include "common/pool.h"
 #include "daemon/worker/exec.h"
-#include "rpc/loop.h"
+#include "daemon/worker/rendezvous.h"
 
-struct tfd_rendezvous;
+struct tfd_transfer;
+struct tfd_remote_recvs;
 struct tfd_frame;
 struct tfd_iter;
 
@@ -41,6 +42,11 @@ struct tfd_async {
     struct tfd_kctx k;
     struct tfd_ready *item;
     struct tfd_async *next; /* in the step's inbox */
+    /* of a Recv */
+    struct tfd_waiter waiter;
+    struct tfd_post post;
+    const struct tfd_exec_channel *channel;
+    struct tfd_remote_recvs *remote;
 };
 
 /* One iteration of a loop, or all there is of frame 0. */
@@ -81,7 +87,8 @@ struct tfd_step {
     int64_t id;
     struct tfd_loop *loop;
     struct tfd_pool *pool;
-    struct tfd_rendezvous *rendezvous; /* NULL: no channels */
+    struct tfd_rendezvous *rendezvous; /* NULL: needs none */
+    struct tfd_transfer *transfer;     /* the way to other tasks */
     struct tfd_tensor *feeds;          /* by position; taken */
     struct tfd_tensor *fetches;        /* by position; empty when dead */
 
