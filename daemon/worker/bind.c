@@ -60,7 +60,8 @@ static enum tfd_code bind_kernel(struct tfd_compiler *c,
     struct tfd_exec *e = c->e;
 
     if (k->flags & TFD_KERNEL_SHARED)
-        return c->env->shared(c->env->session, k, &b.prepare, &x->state, st);
+        return c->env->shared(c->env->session, k, &b.prepare, e->graph,
+                              &x->state, st);
     TFD_TRY(tfd_exec_prepare(k, &b.prepare, &x->state, st));
     if (x->state)
         e->states[e->state_count++] = (struct tfd_exec_state){k, x->state};
@@ -153,9 +154,7 @@ static enum tfd_code grow_channels(struct tfd_exec *e, struct tfd_status *st)
     return TFD_OK;
 }
 
-/* Both ends of a push know it by a number, and nothing else shall have this
- * hash. */
-static uint64_t push_hash(uint32_t number)
+uint64_t tfd_exec_push_hash(uint32_t number)
 {
     return ((uint64_t)number + 1) * 0x9e3779b97f4a7c15u;
 }
@@ -186,12 +185,13 @@ enum tfd_code tfd_rt_channel(const struct tfd_prepare *p, bool sends,
                             TFD_STR_ARG(p->node->name), number);
         x.pushes = true;
         x.number = (uint32_t)number;
-        x.hash = push_hash(x.number);
+        x.hash = tfd_exec_push_hash(x.number);
     }
     if (e->channel_count == e->channel_capacity)
         TFD_TRY(grow_channels(e, st));
     *channel = e->channel_count;
     e->channels[e->channel_count++] = x;
+    e->local_channels += !sends || x.local || !x.pushes;
     return TFD_OK;
 }
 

@@ -10,11 +10,12 @@
 #include "daemon/worker/exec.h"
 
 /* Makes the state of a kernel that the session's graphs share by node name, or
- * finds it. */
+ * finds it.  It may point into the node's graph. */
 typedef enum tfd_code tfd_shared_state_fn(void *session,
                                           const struct tfd_kernel *kernel,
                                           const struct tfd_prepare *p,
-                                          void **state, struct tfd_status *st);
+                                          struct tfd_graph *graph, void **state,
+                                          struct tfd_status *st);
 
 struct tfd_compile_env {
     const struct tfd_registry *registry;
@@ -40,6 +41,9 @@ enum tfd_code tfd_exec_prepare(const struct tfd_kernel *k,
                                const struct tfd_prepare *p, void **state,
                                struct tfd_status *st) TFD_MUST_USE;
 void tfd_exec_release(const struct tfd_kernel *k, void *state);
+
+/* Hash of a channel that pushes; its other end is known by the same number. */
+uint64_t tfd_exec_push_hash(uint32_t number);
 
 /* TensorFlow's Hash64, which is in the frame numbers of rendezvous keys. */
 uint64_t tfd_exec_hash(struct tfd_str s);

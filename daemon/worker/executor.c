@@ -82,6 +82,11 @@ void tfd_runner_fail(struct tfd_runner *r, const struct tfd_exec_node *n,
     record(r->step, n, st);
 }
 
+void tfd_executor_record(struct tfd_step *s, const struct tfd_status *st)
+{
+    record(s, NULL, st);
+}
+
 /* Tells everything that waits.  Once; by a runner, so the step stays. */
 static void abort_once(struct tfd_step *s)
 {
@@ -441,7 +446,7 @@ void tfd_kctx_finish(struct tfd_kctx *k, const struct tfd_status *st)
 
 /* ---- Beginning and failing ----------------------------------------------- */
 
-void tfd_step_init_threads(struct tfd_step *s)
+void tfd_executor_init_step(struct tfd_step *s)
 {
     s->resume.run = resume_posted;
     s->end.run = end_posted;
@@ -453,7 +458,7 @@ void tfd_step_init_threads(struct tfd_step *s)
     }
 }
 
-const struct tfd_iter *tfd_step_place(const struct tfd_kctx *k, bool *dead)
+const struct tfd_iter *tfd_executor_place(const struct tfd_kctx *k, bool *dead)
 {
     const struct tfd_ready *item = k->async;
 
@@ -461,7 +466,7 @@ const struct tfd_iter *tfd_step_place(const struct tfd_kctx *k, bool *dead)
     return item->it;
 }
 
-void tfd_step_start(struct tfd_step *s)
+void tfd_executor_start(struct tfd_step *s)
 {
     const struct tfd_exec *e = s->exec;
 
@@ -485,7 +490,7 @@ void tfd_step_start(struct tfd_step *s)
 
 /* Becomes a runner for a moment, so that the step stays while everybody is
  * told. */
-void tfd_step_fail(struct tfd_step *s, const struct tfd_status *st)
+void tfd_executor_fail(struct tfd_step *s, const struct tfd_status *st)
 {
     bool over;
 
@@ -494,9 +499,9 @@ void tfd_step_fail(struct tfd_step *s, const struct tfd_status *st)
     if (!over)
         s->runners++;
     tfd_unlock(&s->lock);
-    if (over)
-        return;
     record(s, NULL, st);
+    if (over)
+        return; /* the owner, who is to be told of the end, will see it */
     tfd_executor_enter();
     run_here(s, false);
     tfd_executor_leave();

@@ -13,15 +13,17 @@
 
 /* Begins; s->ended() follows once, possibly before this returns.  feeds,
  * fetches, id, rendezvous and ended are set.  Loop thread. */
-void tfd_step_start(struct tfd_step *s);
-/* Makes the step fail, unless it has ended.  ended() may come before this
- * returns.  Loop thread. */
-void tfd_step_fail(struct tfd_step *s, const struct tfd_status *st);
+void tfd_executor_start(struct tfd_step *s);
+/* Makes the step fail.  ended() may come before this returns.  Loop thread. */
+void tfd_executor_fail(struct tfd_step *s, const struct tfd_status *st);
+/* Only says so: nothing new is started, but nobody is told yet.  Any thread,
+ * while the step cannot end. */
+void tfd_executor_record(struct tfd_step *s, const struct tfd_status *st);
 /* Between these asynchronous kernels may be finished in numbers; their steps go
  * on at the end.  Loop thread; may nest. */
 void tfd_executor_enter(void);
 void tfd_executor_leave(void);
 /* The iteration an executing Send or Recv is in. */
-const struct tfd_iter *tfd_step_place(const struct tfd_kctx *k, bool *dead);
+const struct tfd_iter *tfd_executor_place(const struct tfd_kctx *k, bool *dead);
 
 #endif

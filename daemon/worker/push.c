@@ -15,6 +15,7 @@
 
 #include "common/proto/peer.pb.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -44,7 +45,8 @@ struct tfd_transfer {
     struct item_list waiting;
     bool scheduled;
     struct tfd_post post;
-    struct item_list sending; /* loop thread */
+    struct item_list sending; /* loop thread, as what follows */
+    struct tfd_step *failed;  /* their values could not be sent */
 };
 
 static void run_post(struct tfd_post *p)
@@ -202,6 +204,17 @@ static enum tfd_code hand_over(struct tfd_channel *ch,
     return rc;
 }
 
+static void add_failed(struct tfd_transfer *t, struct tfd_step *s,
+                       const struct tfd_status *st)
+{
+    tfd_executor_record(s, st);
+    if (s->unsent)
+        return;
+    s->unsent = true;
+    s->next_unsent = t->failed;
+    t->failed = s;
+}
+
 static void send(struct tfd_transfer *t, size_t first)
 {
     struct tfd_step *step = t->sending.items[first].step;
@@ -216,15 +229,38 @@ static void send(struct tfd_transfer *t, size_t first)
         return;
     tfd_status_context(
         &st, "cannot push tensors to %s: ", tfd_peers_task(t->peers, peer));
-    tfd_step_fail(step, &st);
+    add_failed(t, step, &st);
+}
+
+/* A step that fails may end at once, and others may begin and push: all of what
+ * was to be sent has gone before. */
+static void tell_failed(struct tfd_transfer *t)
+{
+    while (t->failed) {
+        struct tfd_step *s = t->failed;
+
+        t->failed = s->next_unsent;
+        s->unsent = false;
+        tfd_executor_fail(s, &s->status);
+    }
+}
+
+void tfd_transfer_forget(struct tfd_transfer *t, struct tfd_step *s)
+{
+    struct tfd_step **at = &t->failed;
+
+    while (*at && *at != s)
+        at = &(*at)->next_unsent;
+    if (*at)
+        *at = s->next_unsent;
+    s->unsent = false;
 }
 
 void tfd_transfer_flush(struct tfd_transfer *t)
 {
     struct item_list l;
 
-    if (t->sending.count > 0)
-        return; /* called from within: the outer one goes on */
+    assert(t->sending.count == 0);
     tfd_lock(&t->lock);
     l = t->waiting;
     t->waiting = t->sending;
@@ -234,6 +270,7 @@ void tfd_transfer_flush(struct tfd_transfer *t)
         if (t->sending.items[i].step)
             send(t, i);
     t->sending.count = 0;
+    tell_failed(t);
 }
 
 void tfd_transfer_recv(struct tfd_transfer *t, struct tfd_async *a)

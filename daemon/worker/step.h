@@ -89,8 +89,9 @@ struct tfd_step {
     struct tfd_pool *pool;
     struct tfd_rendezvous *rendezvous; /* NULL: needs none */
     struct tfd_transfer *transfer;     /* the way to other tasks */
-    struct tfd_tensor *feeds;          /* by position; taken */
-    struct tfd_tensor *fetches;        /* by position; empty when dead */
+    struct tfd_run_graph *run;
+    struct tfd_tensor *feeds;   /* by position; taken */
+    struct tfd_tensor *fetches; /* by position; empty when dead */
 
     bool aborted;     /* after a failure: everybody has been told; the lock's */
     bool on_loop;     /* runs on the loop thread */
@@ -121,6 +122,8 @@ struct tfd_step {
     struct tfd_post end;
     struct tfd_timer deadline;
     struct tfd_step *next_resumable;
+    struct tfd_step *next_unsent; /* among those whose pushes failed */
+    bool unsent;
     bool is_ended; /* the last runner has left; the lock's */
 
     void (*ended)(struct tfd_step *s); /* loop thread; may free it */
@@ -144,7 +147,7 @@ void tfd_iter_reset(struct tfd_iter *it);
 void tfd_iter_free(struct tfd_iter *it);
 
 /* executor.c: its jobs and posts. */
-void tfd_step_init_threads(struct tfd_step *s);
+void tfd_executor_init_step(struct tfd_step *s);
 /* cancel.c: calls everything registered, once; later ones are refused. */
 void tfd_step_cancel_all(struct tfd_step *s);
 

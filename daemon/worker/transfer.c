@@ -25,7 +25,7 @@ enum tfd_code tfd_kctx_send(struct tfd_kctx *k, int channel,
     const struct tfd_iter *place;
     bool dead;
 
-    place = tfd_step_place(k, &dead);
+    place = tfd_executor_place(k, &dead);
     if (!dead)
         value = tfd_tensor_ref(&k->in[0]);
     if (ch->pushes && !ch->local)
@@ -57,7 +57,7 @@ void tfd_kctx_recv(struct tfd_kctx *k, int channel)
         tfd_transfer_recv(k->step->transfer, a);
         return;
     }
-    place = tfd_step_place(k, &dead);
+    place = tfd_executor_place(k, &dead);
     a->waiter.arrived = arrived;
     tfd_rendezvous_recv(k->step->rendezvous, key_of(ch, place), &a->waiter);
 }

@@ -32,6 +32,9 @@ enum tfd_code tfd_transfer_push(struct tfd_transfer *t, struct tfd_step *s,
  * step is said to have ended.  Loop thread. */
 void tfd_transfer_flush(struct tfd_transfer *t);
 
+/* The step is about to go.  After a flush.  Loop thread. */
+void tfd_transfer_forget(struct tfd_transfer *t, struct tfd_step *s);
+
 /* Asks the producer's task; a->k finishes.  Any thread. */
 void tfd_transfer_recv(struct tfd_transfer *t, struct tfd_async *a);
 
