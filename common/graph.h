@@ -99,6 +99,9 @@ enum tfd_code tfd_graph_set_input(struct tfd_graph *g, struct tfd_node *n,
 enum tfd_code tfd_graph_add_control(struct tfd_graph *g, struct tfd_node *n,
                                     int32_t from,
                                     struct tfd_status *st) TFD_MUST_USE;
+/* Forgets the nodes from `count` on, which no earlier node may refer to: for a
+ * caller who finds after an import that it cannot keep it. */
+void tfd_graph_truncate(struct tfd_graph *g, int32_t count);
 struct tfd_node *tfd_graph_find(const struct tfd_graph *g, struct tfd_str name);
 
 /* "node", "node:1" -> an edge, checked against the node's outputs.  "^node"
