@@ -1,5 +1,4 @@
 """Clusters of server processes on this host, each started from TF_CONFIG."""
-import argparse
 import dataclasses
 import itertools
 import json
@@ -9,6 +8,7 @@ import shlex
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -35,10 +35,10 @@ class Server:
 def add_server_options(parser):
     parser.add_argument(
         "--server", default=os.environ.get("TFD_SERVER", "./build/tfd"),
-        help="command that starts a server from TF_CONFIG")
+        help="command that starts a tfd from TF_CONFIG")
     parser.add_argument(
         "--tensorflow", action="store_true",
-        help="the command is a real TensorFlow server: skip what tfd adds")
+        help="use a real TensorFlow server, and skip what tfd adds to it")
     parser.add_argument("--slow", type=float, default=1.0,
                         help="factor on all time limits")
     parser.add_argument("--only", default="", metavar="TEXT",
@@ -48,14 +48,11 @@ def add_server_options(parser):
 
 
 def server_from(options):
-    return Server(shlex.split(options.server), not options.tensorflow,
-                  options.slow)
-
-
-def parse_options(description):
-    parser = argparse.ArgumentParser(description=description)
-    add_server_options(parser)
-    return parser.parse_args()
+    command = shlex.split(options.server)
+    if options.tensorflow:
+        command = [sys.executable, os.path.join(
+            os.path.dirname(__file__), "tensorflow_server.py")]
+    return Server(command, not options.tensorflow, options.slow)
 
 
 def free_ports(count):
