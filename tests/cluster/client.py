@@ -1,6 +1,7 @@
 """What the tests need of an unmodified TensorFlow client."""
 import contextlib
 import os
+import re
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
@@ -54,3 +55,23 @@ def equal(got, want):
     assert got.dtype == want.dtype, "%s, not %s" % (got.dtype, want.dtype)
     assert got.shape == want.shape, "%s, not %s" % (got.shape, want.shape)
     np.testing.assert_array_equal(got, want)
+
+
+def failing_op(name=None):
+    """An op that fails wherever it runs; the error says "From <task>".
+
+    To be run as a target: fetched, its error would reach the client through
+    the master's own task as well."""
+    missing = tf.placeholder_with_default("/no/such/file", None)
+    return tf.raw_ops.ReadFile(filename=missing, name=name).op
+
+
+def task_that_runs(target, op, config=None):
+    """The name of the task that a failing_op() ran on."""
+    try:
+        run(target, op, config=config)
+    except tf.errors.NotFoundError as error:
+        found = re.findall(r"From (/job:\S+?):\n", error.message)
+        assert len(set(found)) == 1, error.message
+        return found[0]
+    raise AssertionError("the op did not fail")
