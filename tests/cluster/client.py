@@ -51,7 +51,8 @@ def expect(kind, *texts):
 
 def equal(got, want):
     """Both the value and numpy's type; NaN equals NaN."""
-    got, want = np.asarray(got), np.asarray(want)
+    got, want = (np.array(v, object) if isinstance(v, bytes) else
+                 np.asarray(v) for v in (got, want))
     assert got.dtype == want.dtype, "%s, not %s" % (got.dtype, want.dtype)
     assert got.shape == want.shape, "%s, not %s" % (got.shape, want.shape)
     np.testing.assert_array_equal(got, want)

@@ -161,7 +161,8 @@ def switch_and_merge_of_every_type(side):
 def _dead_paths(session, pred):
     """A dead control input kills; a merge of two dead inputs is dead."""
     off, on = tf.raw_ops.Switch(data=tf.constant(3.0), pred=pred)
-    with tf.control_dependencies([on]):
+    # Not on the Switch itself: the node is alive, one output is dead.
+    with tf.control_dependencies([tf.raw_ops.Identity(input=on)]):
         guarded = tf.constant(5.0)
     negative = tf.raw_ops.Neg(x=on)
     inner = tf.raw_ops.Merge(inputs=[negative, negative]).output
