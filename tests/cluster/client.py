@@ -10,6 +10,7 @@ os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
 
 import numpy as np  # noqa: E402,F401
 import tensorflow.compat.v1 as tf  # noqa: E402
+from tensorflow.core.framework.tensor_pb2 import TensorProto  # noqa: E402,F401
 
 tf.disable_eager_execution()
 tf.logging.set_verbosity(tf.logging.ERROR)
