@@ -12,6 +12,8 @@ import numpy as np  # noqa: E402,F401
 import tensorflow.compat.v1 as tf  # noqa: E402
 from tensorflow.core.framework.tensor_pb2 import TensorProto  # noqa: E402,F401
 
+_KEPT = []  # sessions
+
 tf.disable_eager_execution()
 tf.logging.set_verbosity(tf.logging.ERROR)
 
@@ -35,6 +37,14 @@ def run(target, fetches, feeds=None, config=None):
     """One step of a new session on the default graph."""
     with tf.Session(target, config=config) as session:
         return session.run(fetches, feeds)
+
+
+def kept_session(target, **arguments):
+    """A session that only an explicit close() closes.
+
+    Dropping one closes it, which may wait for servers that a test killed."""
+    _KEPT.append(tf.Session(target, **arguments))
+    return _KEPT[-1]
 
 
 @contextlib.contextmanager

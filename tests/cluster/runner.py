@@ -6,6 +6,7 @@ crash, and leaves nothing behind: its process group is killed when it ends.
 """
 import ctypes
 import dataclasses
+import faulthandler
 import os
 import pickle
 import selectors
@@ -56,24 +57,28 @@ class Child:
         self.pidfd = os.pidfd_open(self.pid)
 
     def _run(self, function):
-        status = 1
         try:
             os.setpgid(0, 0)
             die_with_parent()
             for fd in (1, 2):
                 os.dup2(self.log.fileno(), fd)
+            # Says where it hangs, just before the parent ends it.
+            faulthandler.dump_traceback_later(max(0.1, self.limit - 0.3))
             pickle.dump(("ok", function()), self.result)
-            status = 0
         except Skip as reason:
             pickle.dump(("skip", str(reason)), self.result)
-            status = 0
         except BaseException:  # whatever it was, the parent must hear of it
             traceback.print_exc()
-        finally:
-            sys.stdout.flush()
-            sys.stderr.flush()
-            self.result.flush()
-            os._exit(status)
+            # Here, while the exception lives: with it go the test's sessions,
+            # and a session may wait long for a server that is gone.
+            self._leave(1)
+        self._leave(0)
+
+    def _leave(self, status):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        self.result.flush()
+        os._exit(status)
 
     def left(self):
         return max(0.0, self.start + self.limit - time.monotonic())
