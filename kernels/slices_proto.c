@@ -163,7 +163,6 @@ struct filling {
 
 static bool take_fixed(struct filling *f, const struct tfd_pb_field *field)
 {
-    char *to = (char *)tfd_tensor_data(f->t) + f->have * f->unit;
     struct tfd_str bytes = field->bytes;
     enum tfd_pb_wire single = f->unit == 4 ? TFD_PB_FIXED32 : TFD_PB_FIXED64;
     char one[8];
@@ -177,7 +176,8 @@ static bool take_fixed(struct filling *f, const struct tfd_pb_field *field)
     if (bytes.size % f->unit != 0 || bytes.size / f->unit > f->count - f->have)
         return false;
     if (bytes.size > 0)
-        memcpy(to, bytes.data, bytes.size);
+        memcpy((char *)tfd_tensor_data(f->t) + f->have * f->unit, bytes.data,
+               bytes.size);
     f->have += bytes.size / f->unit;
     return true;
 }
