@@ -2,7 +2,7 @@
  * test_channel.c - rpc/channel.c: which protocol, when to dial again, what a
  * call is told when the peer is not there, not ours, or gone.
  */
-#include "tests/unit/rig.h"
+#include "tests/support/rig.h"
 
 #include "config/limits.h"
 #include "rpc/peer_info.h"

@@ -2,7 +2,7 @@
  * test_http.c - rpc/http.c and sniff.c: pages, refusals, and what the first
  * bytes of a connection choose.
  */
-#include "tests/unit/rig.h"
+#include "tests/support/rig.h"
 
 #include "config/limits.h"
 
