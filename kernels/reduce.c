@@ -18,29 +18,34 @@
 
 /* ---- Loops --------------------------------------------------------------- */
 
-/* Eight lanes: what vectors and several additions under way need. */
-#define LANES 8
+/* Accumulators of a run, folded side by side.  Eight sums stay in registers.
+ * Comparisons are vectorised only as a loop that is too long to be unrolled. */
+#define SUM_LANES 8
+#define ORDER_LANES 32
 
 /* FOLD(acc, x) takes an element in, MERGE(acc, acc) joins two accumulators. */
-#define RUN_BODY(T, A, INIT, FOLD, MERGE)                  \
-    {                                                      \
-        const struct tfd_fold *f = arg;                    \
-        const T *x = f->x;                                 \
-        A *acc = f->acc;                                   \
-        A lane[LANES];                                     \
-        int64_t i = begin;                                 \
-                                                           \
-        for (int l = 0; l < LANES; l++)                    \
-            lane[l] = INIT;                                \
-        for (; i + LANES <= end; i += LANES)               \
-            for (int l = 0; l < LANES; l++)                \
-                lane[l] = FOLD(lane[l], x[i + l]);         \
-        for (; i < end; i++)                               \
-            lane[0] = FOLD(lane[0], x[i]);                 \
-        for (int width = LANES / 2; width; width /= 2)     \
-            for (int l = 0; l < width; l++)                \
-                lane[l] = MERGE(lane[l], lane[l + width]); \
-        *acc = MERGE(*acc, lane[0]);                       \
+#define RUN_BODY(LANES, T, A, INIT, FOLD, MERGE)               \
+    {                                                          \
+        const struct tfd_fold *f = arg;                        \
+        const T *x = f->x;                                     \
+        A *acc = f->acc;                                       \
+        A lane[LANES], one = *acc;                             \
+        int64_t i = begin;                                     \
+                                                               \
+        if (end - begin >= 2 * LANES) {                        \
+            for (int l = 0; l < LANES; l++)                    \
+                lane[l] = INIT;                                \
+            for (; i + LANES <= end; i += LANES)               \
+                for (int l = 0; l < LANES; l++)                \
+                    lane[l] = FOLD(lane[l], x[i + l]);         \
+            for (int width = LANES / 2; width; width /= 2)     \
+                for (int l = 0; l < width; l++)                \
+                    lane[l] = MERGE(lane[l], lane[l + width]); \
+            one = MERGE(one, lane[0]);                         \
+        }                                                      \
+        for (; i < end; i++)                                   \
+            one = FOLD(one, x[i]);                             \
+        *acc = one;                                            \
     }
 
 /* Four rows at a time: an accumulator is loaded and stored once for them. */
@@ -87,19 +92,20 @@
         (void)folded;                                              \
     }
 
-#define FOLDING(id, T, A, INIT, FOLD, MERGE)                                \
-    static const A init_##id = INIT;                                        \
-    static void run_##id(void *arg, int64_t begin, int64_t end)             \
-        RUN_BODY(T, A, init_##id, FOLD, MERGE) static void columns_##id(    \
-            void *arg, int64_t begin, int64_t end) COLUMNS_BODY(T, A, FOLD) \
-            MERGE_FUNCTION(id, A, MERGE)
+#define FOLDING(LANES, id, T, A, INIT, FOLD, MERGE)                            \
+    static const A init_##id = INIT;                                           \
+    static void run_##id(void *arg, int64_t begin, int64_t end) RUN_BODY(      \
+        LANES, T, A, init_##id, FOLD,                                          \
+        MERGE) static void columns_##id(void *arg, int64_t begin, int64_t end) \
+        COLUMNS_BODY(T, A, FOLD) MERGE_FUNCTION(id, A, MERGE)
 
-#define FOLDING_SIMD(id, T, A, INIT, FOLD, MERGE)                    \
-    static const A init_##id = INIT;                                 \
-    TFD_SIMD_LOOP(run_##id)                                          \
-    RUN_BODY(T, A, init_##id, FOLD, MERGE) TFD_SIMD_CLONES(run_##id) \
-        TFD_SIMD_LOOP(columns_##id) COLUMNS_BODY(T, A, FOLD)         \
-            TFD_SIMD_CLONES(columns_##id) MERGE_FUNCTION(id, A, MERGE)
+#define FOLDING_SIMD(LANES, id, T, A, INIT, FOLD, MERGE)       \
+    static const A init_##id = INIT;                           \
+    TFD_SIMD_LOOP(run_##id)                                    \
+    RUN_BODY(LANES, T, A, init_##id, FOLD, MERGE)              \
+    TFD_SIMD_CLONES(run_##id) TFD_SIMD_LOOP(columns_##id)      \
+        COLUMNS_BODY(T, A, FOLD) TFD_SIMD_CLONES(columns_##id) \
+            MERGE_FUNCTION(id, A, MERGE)
 
 #define REDUCER(id, folding, A)                            \
     static const struct tfd_reducer id = {                 \
@@ -120,14 +126,14 @@
 #define MEAN_SIGNED(T, acc, n) ((T)((n) ? (int64_t)(acc) / (n) : 0))
 #define MEAN_UNSIGNED(T, acc, n) ((T)((n) ? (acc) / (uint64_t)(n) : 0))
 
-#define INT_REDUCERS(name, T, MEAN)                        \
-    FOLDING(sum_##name, T, uint64_t, 0, ADD_INT, ADD_INT)  \
-    FOLDING(prod_##name, T, uint64_t, 1, MUL_INT, MUL_INT) \
-    FINISH_FUNCTION(sum_##name, T, uint64_t, CUT)          \
-    FINISH_FUNCTION(mean_##name, T, uint64_t, MEAN)        \
-    FINISH_FUNCTION(prod_##name, T, uint64_t, CUT)         \
-    REDUCER(sum_##name, sum_##name, uint64_t)              \
-    REDUCER(mean_##name, sum_##name, uint64_t)             \
+#define INT_REDUCERS(name, T, MEAN)                                   \
+    FOLDING(SUM_LANES, sum_##name, T, uint64_t, 0, ADD_INT, ADD_INT)  \
+    FOLDING(SUM_LANES, prod_##name, T, uint64_t, 1, MUL_INT, MUL_INT) \
+    FINISH_FUNCTION(sum_##name, T, uint64_t, CUT)                     \
+    FINISH_FUNCTION(mean_##name, T, uint64_t, MEAN)                   \
+    FINISH_FUNCTION(prod_##name, T, uint64_t, CUT)                    \
+    REDUCER(sum_##name, sum_##name, uint64_t)                         \
+    REDUCER(mean_##name, sum_##name, uint64_t)                        \
     REDUCER(prod_##name, prod_##name, uint64_t)
 
 INT_REDUCERS(INT8, int8_t, MEAN_SIGNED)
@@ -143,14 +149,14 @@ INT_REDUCERS(UINT64, uint64_t, MEAN_UNSIGNED)
 #define MUL_REAL(acc, x) ((acc) * (double)(x))
 #define MEAN_REAL(T, acc, n) ((T)((acc) / (double)(n)))
 
-#define FLOAT_REDUCERS(name, number, T)                   \
-    FOLDING_SIMD(sum_##name, T, double, 0, ADD_REAL, ADD) \
-    FOLDING(prod_##name, T, double, 1, MUL_REAL, MUL)     \
-    FINISH_FUNCTION(sum_##name, T, double, CUT)           \
-    FINISH_FUNCTION(mean_##name, T, double, MEAN_REAL)    \
-    FINISH_FUNCTION(prod_##name, T, double, CUT)          \
-    REDUCER(sum_##name, sum_##name, double)               \
-    REDUCER(mean_##name, sum_##name, double)              \
+#define FLOAT_REDUCERS(name, number, T)                              \
+    FOLDING_SIMD(SUM_LANES, sum_##name, T, double, 0, ADD_REAL, ADD) \
+    FOLDING(SUM_LANES, prod_##name, T, double, 1, MUL_REAL, MUL)     \
+    FINISH_FUNCTION(sum_##name, T, double, CUT)                      \
+    FINISH_FUNCTION(mean_##name, T, double, MEAN_REAL)               \
+    FINISH_FUNCTION(prod_##name, T, double, CUT)                     \
+    REDUCER(sum_##name, sum_##name, double)                          \
+    REDUCER(mean_##name, sum_##name, double)                         \
     REDUCER(prod_##name, prod_##name, double)
 
 TFD_FLOAT_DTYPES(FLOAT_REDUCERS)
@@ -165,14 +171,14 @@ TFD_FLOAT_DTYPES(FLOAT_REDUCERS)
 #define MEAN_BFLOAT16(T, acc, n) \
     tfd_bfloat16_from_float((float)((acc) / (double)(n)))
 
-#define NARROW_REDUCERS(name, number, T)                 \
-    FOLDING(sum_##name, T, double, 0, ADD_##name, ADD)   \
-    FOLDING(prod_##name, T, double, 1, MUL_##name, MUL)  \
-    FINISH_FUNCTION(sum_##name, T, double, CUT_##name)   \
-    FINISH_FUNCTION(mean_##name, T, double, MEAN_##name) \
-    FINISH_FUNCTION(prod_##name, T, double, CUT_##name)  \
-    REDUCER(sum_##name, sum_##name, double)              \
-    REDUCER(mean_##name, sum_##name, double)             \
+#define NARROW_REDUCERS(name, number, T)                           \
+    FOLDING(SUM_LANES, sum_##name, T, double, 0, ADD_##name, ADD)  \
+    FOLDING(SUM_LANES, prod_##name, T, double, 1, MUL_##name, MUL) \
+    FINISH_FUNCTION(sum_##name, T, double, CUT_##name)             \
+    FINISH_FUNCTION(mean_##name, T, double, MEAN_##name)           \
+    FINISH_FUNCTION(prod_##name, T, double, CUT_##name)            \
+    REDUCER(sum_##name, sum_##name, double)                        \
+    REDUCER(mean_##name, sum_##name, double)                       \
     REDUCER(prod_##name, prod_##name, double)
 
 TFD_HALF_DTYPES(NARROW_REDUCERS)
@@ -195,24 +201,24 @@ static tfd_complex128 mean_complex(tfd_complex128 sum, int64_t n)
     return (tfd_complex128){sum.re / count, sum.im / count};
 }
 
-#define COMPLEX_REDUCERS(name, number, T)                         \
-    static inline tfd_complex128 add_##T(tfd_complex128 acc, T x) \
-    {                                                             \
-        return tfd_complex128_add(acc, T##_widen(x));             \
-    }                                                             \
-    static inline tfd_complex128 mul_##T(tfd_complex128 acc, T x) \
-    {                                                             \
-        return tfd_complex128_mul(acc, T##_widen(x));             \
-    }                                                             \
-    FOLDING(sum_##name, T, tfd_complex128, ZERO_COMPLEX, add_##T, \
-            tfd_complex128_add)                                   \
-    FOLDING(prod_##name, T, tfd_complex128, ONE_COMPLEX, mul_##T, \
-            tfd_complex128_mul)                                   \
-    FINISH_FUNCTION(sum_##name, T, tfd_complex128, CUT_COMPLEX)   \
-    FINISH_FUNCTION(mean_##name, T, tfd_complex128, MEAN_COMPLEX) \
-    FINISH_FUNCTION(prod_##name, T, tfd_complex128, CUT_COMPLEX)  \
-    REDUCER(sum_##name, sum_##name, tfd_complex128)               \
-    REDUCER(mean_##name, sum_##name, tfd_complex128)              \
+#define COMPLEX_REDUCERS(name, number, T)                                    \
+    static inline tfd_complex128 add_##T(tfd_complex128 acc, T x)            \
+    {                                                                        \
+        return tfd_complex128_add(acc, T##_widen(x));                        \
+    }                                                                        \
+    static inline tfd_complex128 mul_##T(tfd_complex128 acc, T x)            \
+    {                                                                        \
+        return tfd_complex128_mul(acc, T##_widen(x));                        \
+    }                                                                        \
+    FOLDING(SUM_LANES, sum_##name, T, tfd_complex128, ZERO_COMPLEX, add_##T, \
+            tfd_complex128_add)                                              \
+    FOLDING(SUM_LANES, prod_##name, T, tfd_complex128, ONE_COMPLEX, mul_##T, \
+            tfd_complex128_mul)                                              \
+    FINISH_FUNCTION(sum_##name, T, tfd_complex128, CUT_COMPLEX)              \
+    FINISH_FUNCTION(mean_##name, T, tfd_complex128, MEAN_COMPLEX)            \
+    FINISH_FUNCTION(prod_##name, T, tfd_complex128, CUT_COMPLEX)             \
+    REDUCER(sum_##name, sum_##name, tfd_complex128)                          \
+    REDUCER(mean_##name, sum_##name, tfd_complex128)                         \
     REDUCER(prod_##name, prod_##name, tfd_complex128)
 
 TFD_COMPLEX_DTYPES(COMPLEX_REDUCERS)
@@ -223,8 +229,8 @@ TFD_COMPLEX_DTYPES(COMPLEX_REDUCERS)
 #define MIN(acc, x) ((acc) < (x) ? (acc) : (x))
 
 #define ORDER_REDUCERS(FOLDING_, name, T, LOWEST, HIGHEST, MAX_, MIN_) \
-    FOLDING_(max_##name, T, T, LOWEST, MAX_, MAX_)                     \
-    FOLDING_(min_##name, T, T, HIGHEST, MIN_, MIN_)                    \
+    FOLDING_(ORDER_LANES, max_##name, T, T, LOWEST, MAX_, MAX_)        \
+    FOLDING_(ORDER_LANES, min_##name, T, T, HIGHEST, MIN_, MIN_)       \
     FINISH_FUNCTION(max_##name, T, T, CUT)                             \
     FINISH_FUNCTION(min_##name, T, T, CUT)                             \
     REDUCER(max_##name, max_##name, T)                                 \
@@ -283,8 +289,8 @@ ORDER_REDUCERS(FOLDING, BFLOAT16, tfd_bfloat16, 0xff80, 0x7f80, max_of_BFLOAT16,
 #define AND(acc, x) ((tfd_bool)((acc) & (x)))
 #define OR(acc, x) ((tfd_bool)((acc) | (x)))
 
-FOLDING(all, tfd_bool, tfd_bool, 1, AND, AND)
-FOLDING(any, tfd_bool, tfd_bool, 0, OR, OR)
+FOLDING(SUM_LANES, all, tfd_bool, tfd_bool, 1, AND, AND)
+FOLDING(SUM_LANES, any, tfd_bool, tfd_bool, 0, OR, OR)
 FINISH_FUNCTION(all, tfd_bool, tfd_bool, CUT)
 FINISH_FUNCTION(any, tfd_bool, tfd_bool, CUT)
 REDUCER(all, all, tfd_bool)

@@ -163,19 +163,24 @@ static int64_t offset_of(const struct group *groups, int count, int64_t index)
 {
     int64_t offset = 0;
 
-    for (int i = count - 1; i >= 0; i--) {
+    for (int i = count - 1; i > 0; i--) {
         offset += index % groups[i].size * groups[i].stride;
         index /= groups[i].size;
     }
-    return offset;
+    return count ? offset + index * groups[0].stride : 0;
 }
 
 /* ---- Folding ------------------------------------------------------------- */
 
 static void clear(const struct tfd_reducer *r, char *acc, int64_t n)
 {
+    size_t size = r->acc_size;
+
     for (int64_t i = 0; i < n; i++)
-        memcpy(acc + (size_t)i * r->acc_size, r->identity, r->acc_size);
+        if (size == sizeof(uint64_t))
+            memcpy(acc + 8 * i, r->identity, 8);
+        else
+            memcpy(acc + (size_t)i * size, r->identity, size);
 }
 
 /* Rows (or elements) [begin, end) of the run at x into acc, for columns
@@ -192,7 +197,8 @@ static void fold(const struct plan *p, const char *x, int64_t begin,
         p->r->run(&f, 0, end - begin);
 }
 
-static void fold_unit(const struct plan *p, int64_t unit)
+/* One tile of a row of outputs. */
+static void fold_columns(const struct plan *p, int64_t unit)
 {
     _Alignas(16) char acc[TILE * TFD_REDUCE_ACC_MAX];
     int64_t outer = unit / p->tiles, left = unit % p->tiles * TILE;
@@ -209,10 +215,35 @@ static void fold_unit(const struct plan *p, int64_t unit)
                  p->folded);
 }
 
-static void fold_units(void *arg, int64_t begin, int64_t end)
+static void fold_column_units(void *arg, int64_t begin, int64_t end)
 {
     for (int64_t i = begin; i < end; i++)
-        fold_unit(arg, i);
+        fold_columns(arg, i);
+}
+
+/* Up to TILE outputs from begin, each the fold of runs. */
+static void fold_runs(const struct plan *p, int64_t begin, int64_t n)
+{
+    _Alignas(16) char acc[TILE * TFD_REDUCE_ACC_MAX];
+
+    clear(p->r, acc, n);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t base = offset_of(p->kept, p->kept_count, begin + i);
+
+        for (int64_t r = 0; r < p->repeats; r++) {
+            int64_t at = base + offset_of(p->reduced, p->reduced_count, r);
+
+            fold(p, p->x + (size_t)at * p->item, 0, p->run, 0, 1,
+                 acc + (size_t)i * p->r->acc_size);
+        }
+    }
+    p->r->finish(p->y + (size_t)begin * p->item, acc, n, p->folded);
+}
+
+static void fold_run_units(void *arg, int64_t begin, int64_t end)
+{
+    for (int64_t i = begin; i < end; i += TILE)
+        fold_runs(arg, i, end - i < TILE ? end - i : TILE);
 }
 
 /* ---- Split reductions ---------------------------------------------------- */
@@ -272,7 +303,8 @@ static void run_plan(struct tfd_kctx *k, struct plan *p)
     }
     if (p->folded > INT64_MAX / width)
         width = 1;
-    tfd_kctx_parallel(k, units, cost_of(p->folded * width), fold_units, p);
+    tfd_kctx_parallel(k, units, cost_of(p->folded * width),
+                      p->columns ? fold_column_units : fold_run_units, p);
 }
 
 /* Every output is what nothing folds to. */
