@@ -210,7 +210,7 @@ static enum tfd_code begin_recv(struct tfd_worker_service *w,
 {
     struct recv_request q = {.key = TFD_STR_EMPTY};
     struct tfd_rendezvous *rendezvous;
-    struct key key;
+    struct key key = {.frame = 0};
 
     TFD_TRY(decode_recv(call->in.proto, &q, st));
     TFD_TRY(tfd_request_ids_add(&w->recv_ids, q.request_id,
