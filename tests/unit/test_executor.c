@@ -374,10 +374,9 @@ static void test_a_merge_waits_for_its_control_inputs(void **state)
     graph = wrig_register(&w);
     w.fed[0] = wrig_scalar(TFD_BOOL, 1);
     wrig_start(&w, graph);
-    while (__atomic_load_n(&wrig_held_count, __ATOMIC_ACQUIRE) < 1)
-        continue;
+    (void)wrig_wait_held(0);
     assert_false(w.done);
-    assert_true(wrig_let_go(wrig_held[0]));
+    assert_true(wrig_let_go(wrig_wait_held(0)));
     wrig_wait(&w);
     assert_int_equal(w.st.code, TFD_OK);
     assert_true(wrig_result(&w, 0) == 15);
@@ -554,11 +553,8 @@ static void test_a_step_is_cancelled(void **state)
     wrig_node(&w, "count", "TestCount", "hold");
     graph = wrig_register(&w);
     for (int i = 0; i < 10; i++) {
-        int before = wrig_held_count;
-
         wrig_start(&w, graph);
-        while (__atomic_load_n(&wrig_held_count, __ATOMIC_ACQUIRE) == before)
-            continue;
+        (void)wrig_wait_held(i);
         w.worker->ops->cancel(w.worker, &w.run);
         wrig_wait(&w);
         assert_int_equal(w.st.code, TFD_CANCELLED);
@@ -653,14 +649,8 @@ static void test_kernels_finish_on_this_thread(void **state)
     wrig_fetch(&w, "d");
     graph = wrig_register(&w);
     for (int i = 0; i < 40; i++) {
-        int before = wrig_held_count;
-
         wrig_start(&w, graph);
-        while (__atomic_load_n(&wrig_held_count, __ATOMIC_ACQUIRE) == before)
-            continue;
-        while (!__atomic_load_n(&wrig_held[before], __ATOMIC_ACQUIRE))
-            continue;
-        assert_true(wrig_let_go(wrig_held[before]));
+        assert_true(wrig_let_go(wrig_wait_held(i)));
         wrig_wait(&w);
         assert_true(wrig_result(&w, 0) == 2);
     }
@@ -817,11 +807,10 @@ static void test_a_graph_outlives_its_deregistration(void **state)
     wrig_fetch(&w, "hold");
     graph = wrig_register(&w);
     wrig_start(&w, graph);
-    while (__atomic_load_n(&wrig_held_count, __ATOMIC_ACQUIRE) < 1)
-        continue;
+    (void)wrig_wait_held(0);
     w.worker->ops->deregister_graph(w.worker, TFD_STR_EMPTY, graph);
     assert_int_equal(tfd_worker_counts(w.service).graphs, 0);
-    assert_true(wrig_let_go(wrig_held[0]));
+    assert_true(wrig_let_go(wrig_wait_held(0)));
     wrig_wait(&w);
     assert_int_equal(w.st.code, TFD_OK);
     assert_int_equal(wrig_run(&w, graph), TFD_ABORTED);

@@ -68,8 +68,8 @@ struct wrig {
 /* ---- Kernels --------------------------------------------------------------- */
 
 /* Kernels of TestHold wait here until wrig_let_go(). */
-static struct tfd_kctx *wrig_held[64];
-static int wrig_held_count;         /* atomic */
+static struct tfd_kctx *wrig_held[64]; /* atomic */
+static int wrig_held_count;            /* atomic */
 static int wrig_cancelled_count;    /* atomic */
 static int wrig_runs;               /* atomic: of TestCount */
 static int wrig_threads_at_once, wrig_threads_max; /* atomic: in TestSpin */
@@ -179,7 +179,18 @@ static inline void wrig_hold(struct tfd_kctx *k)
         return;
     }
     at = __atomic_fetch_add(&wrig_held_count, 1, __ATOMIC_ACQ_REL);
-    wrig_held[at] = k;
+    __atomic_store_n(&wrig_held[at], k, __ATOMIC_RELEASE);
+}
+
+/* Waits until `at` + 1 kernels have been held. */
+static inline struct tfd_kctx *wrig_wait_held(int at)
+{
+    struct tfd_kctx *k;
+
+    do
+        k = __atomic_load_n(&wrig_held[at], __ATOMIC_ACQUIRE);
+    while (!k);
+    return k;
 }
 
 /* Finishes a held kernel with its input; false when it was cancelled. */
@@ -358,6 +369,7 @@ static inline void wrig_init(struct wrig *w, int threads)
     w->step = 1000;
     wrig_clear(w);
     wrig_held_count = wrig_cancelled_count = wrig_runs = 0;
+    memset(wrig_held, 0, sizeof(wrig_held));
     wrig_threads_max = 0;
 }
 
