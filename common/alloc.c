@@ -211,6 +211,12 @@ struct tfd_buffer *tfd_buffer_new(size_t size)
     return &b->buffer;
 }
 
+/* Of slices, so that they can be told from buffers of their own. */
+static void release_slice(struct tfd_buffer *b)
+{
+    tfd_buffer_release(b);
+}
+
 /* The block of a slice is a head of the smallest class. */
 struct tfd_buffer *tfd_buffer_slice(struct tfd_buffer *parent, size_t offset,
                                     size_t size)
@@ -224,6 +230,7 @@ struct tfd_buffer *tfd_buffer_slice(struct tfd_buffer *parent, size_t offset,
     b->parent = tfd_buffer_ref(parent);
     b->buffer.data = (char *)parent->data + offset;
     b->buffer.size = size;
+    b->buffer.release = release_slice;
     return &b->buffer;
 }
 

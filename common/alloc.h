@@ -23,8 +23,9 @@ struct tfd_buffer *tfd_buffer_new(size_t size);
 struct tfd_buffer *tfd_buffer_slice(struct tfd_buffer *parent, size_t offset,
                                     size_t size);
 
-/* What buffers made here have as `release`, for those who put a function of
- * their own there that does something first. */
+/* What buffers made here have as `release`, except slices; for those who put a
+ * function of their own there that does something first.  A buffer that has it
+ * shares its bytes with no other. */
 void tfd_buffer_release(struct tfd_buffer *b);
 
 struct tfd_alloc_stats {

@@ -152,6 +152,19 @@ enum tfd_code tfd_node_tensor(const struct tfd_node *n, const char *name,
     return tfd_tensor_proto_decode(&head, NULL, out, st);
 }
 
+enum tfd_code tfd_node_tensor_shape(const struct tfd_node *n, const char *name,
+                                    struct tfd_shape *out,
+                                    struct tfd_status *st)
+{
+    struct tfd_tensor_head head;
+    struct tfd_pb_field f;
+
+    TFD_TRY(get(n, name, TFD_ATTR_TENSOR, &f, st));
+    TFD_TRY(tfd_tensor_proto_head(f.bytes, &head, st));
+    *out = head.shape;
+    return TFD_OK;
+}
+
 /* ---- Lists --------------------------------------------------------------- */
 
 /* The elements are all of this kind then, and no more than max. */

@@ -147,6 +147,10 @@ enum tfd_code tfd_node_shape(const struct tfd_node *n, const char *name,
 enum tfd_code tfd_node_tensor(const struct tfd_node *n, const char *name,
                               struct tfd_tensor *out,
                               struct tfd_status *st) TFD_MUST_USE;
+/* Only its shape, without reading the elements. */
+enum tfd_code tfd_node_tensor_shape(const struct tfd_node *n, const char *name,
+                                    struct tfd_shape *out,
+                                    struct tfd_status *st) TFD_MUST_USE;
 /* Lists: at most max elements are written, *count is how many there are;
  * more than max fails.  Element kind as in the function's name. */
 enum tfd_code tfd_node_ints(const struct tfd_node *n, const char *name,

@@ -12,6 +12,7 @@
 #include "common/graph_internal.h"
 #include "config/limits.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -105,7 +106,7 @@ static enum tfd_code find_op(const struct adding *a)
     if (a->n->op)
         return TFD_OK;
     if (gethostname(host, sizeof(host) - 1))
-        strcpy(host, "this host");
+        snprintf(host, sizeof(host), "this host");
     return tfd_fail(a->st, TFD_NOT_FOUND,
                     "Op type not registered '%s' in binary running on %s. Make "
                     "sure the Op and Kernel are registered in the binary "

@@ -1,0 +1,68 @@
+/*
+ * kctx.c - outputs of a kernel in host memory.
+ *
+ * An input's buffer becomes an output's by one more reference: the executor
+ * holds the other until compute() returns and drops it with the inputs.  So the
+ * rule "one reference: may be written" is bent for exactly the time in which
+ * only this kernel can see the buffer.
+ */
+#include "kernels/kernel.h"
+
+#include "common/alloc.h"
+
+#include <assert.h>
+
+/* Nobody else reads it now or later, and it is no part of something larger. */
+static bool is_free(const struct tfd_tensor *t, size_t size)
+{
+    const struct tfd_buffer *b = t->buffer;
+
+    return b && tfd_dtype_is_pod(t->dtype) && tfd_tensor_size(t) == size &&
+           b->release == tfd_buffer_release && tfd_buffer_sole(b);
+}
+
+enum tfd_code tfd_kctx_output(struct tfd_kctx *k, int out, enum tfd_dtype dtype,
+                              const struct tfd_shape *shape,
+                              struct tfd_status *st)
+{
+    assert(out >= 0 && out < k->out_count);
+    return tfd_tensor_new(&k->out[out], dtype, shape, st);
+}
+
+enum tfd_code tfd_kctx_output_reuse(struct tfd_kctx *k, uint32_t candidates,
+                                    int out, enum tfd_dtype dtype,
+                                    const struct tfd_shape *shape,
+                                    struct tfd_status *st)
+{
+    struct tfd_tensor like = {dtype, *shape, NULL};
+    size_t size = tfd_dtype_is_pod(dtype) ? tfd_tensor_size(&like) : 0;
+
+    assert(out >= 0 && out < k->out_count);
+    for (int i = 0; size && i < k->in_count && candidates >> i; i++) {
+        if (!(candidates >> i & 1) || (k->ref && k->ref[i]) ||
+            !is_free(&k->in[i], size))
+            continue;
+        like.buffer = tfd_buffer_ref(k->in[i].buffer);
+        k->out[out] = like;
+        return TFD_OK;
+    }
+    return tfd_kctx_output(k, out, dtype, shape, st);
+}
+
+enum tfd_code tfd_kctx_output_like(struct tfd_kctx *k, int in, int out,
+                                   struct tfd_status *st)
+{
+    assert(in >= 0 && in < k->in_count);
+    return tfd_kctx_output_reuse(k, in < 32 ? UINT32_C(1) << in : 0, out,
+                                 k->in[in].dtype, &k->in[in].shape, st);
+}
+
+void tfd_kctx_output_alias(struct tfd_kctx *k, int in, int out,
+                           const struct tfd_shape *shape)
+{
+    assert(in >= 0 && in < k->in_count && out >= 0 && out < k->out_count);
+    assert(tfd_shape_elements(shape) <= tfd_tensor_elements(&k->in[in]));
+    k->out[out] = (struct tfd_tensor){k->in[in].dtype, *shape, NULL};
+    if (tfd_shape_elements(shape))
+        k->out[out].buffer = tfd_buffer_ref(k->in[in].buffer);
+}
