@@ -33,6 +33,7 @@ static enum tfd_code check_dim(int64_t dim, int64_t dim_min,
 static enum tfd_code make(struct tfd_shape *out, const int64_t *dim, int rank,
                           int64_t dim_min, struct tfd_status *st)
 {
+    struct tfd_shape made = {.rank = rank};
     char text[TFD_SHAPE_TEXT_MAX];
     int64_t product = 1;
 
@@ -51,9 +52,9 @@ static enum tfd_code make(struct tfd_shape *out, const int64_t *dim, int rank,
         product *= dim[i];
     }
 
-    *out = (struct tfd_shape){.rank = rank};
     for (int i = 0; i < rank; i++)
-        out->dim[i] = dim[i];
+        made.dim[i] = dim[i];
+    *out = made; /* at once: dim may be out->dim */
     return TFD_OK;
 }
 

@@ -102,8 +102,8 @@ static void extend_on_loop(struct tfd_post *p)
     struct request *r = (struct request *)p;
     struct tfd_local_session *l = r->local;
 
-    (void)tfd_session_extend(l->session, r->bytes, l->version, &l->version,
-                             &r->status);
+    r->status.code = tfd_session_extend(l->session, r->bytes, l->version,
+                                        &l->version, &r->status);
     finish(r);
 }
 

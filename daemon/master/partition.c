@@ -312,7 +312,7 @@ static enum tfd_code input_name(struct partitioner *p, struct tfd_edge e,
 {
     int worker = device_at(p, to)->worker;
     const struct crossing *known;
-    struct crossing *c, made;
+    struct crossing *c = NULL, made;
 
     if (device_at(p, e.node)->worker == worker) {
         if (e.output == TFD_CONTROL)

@@ -103,10 +103,10 @@ static void registered(void *ctx, const struct tfd_status *st, uint64_t graph)
 
     part->graph = graph;
     if (st->code != TFD_OK) {
-        struct tfd_status named = {.code = st->code, .text = ""};
+        struct tfd_status named = TFD_STATUS_INIT;
 
-        snprintf(named.text, sizeof(named.text), "From %s:\n%s",
-                 p->session->workers[part->worker]->task, st->text);
+        (void)tfd_fail(&named, st->code, "From %s:\n%s",
+                       p->session->workers[part->worker]->task, st->text);
         fail_plan(p, &named);
     }
     if (--p->registering == 0)

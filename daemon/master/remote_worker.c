@@ -329,7 +329,8 @@ static struct tfd_str handle_in(struct tfd_str bytes, struct tfd_status *st)
     while (tfd_pb_next(&r, &f))
         if (f.tag == tensorflow_RegisterGraphResponse_graph_handle_tag)
             handle = tfd_pb_str(&r, &f);
-    (void)tfd_pb_end(&r, "RegisterGraphResponse", st);
+    if (tfd_pb_end(&r, "RegisterGraphResponse", st) != TFD_OK)
+        return TFD_STR_EMPTY;
     return handle;
 }
 

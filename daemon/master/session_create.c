@@ -40,14 +40,9 @@ static bool in_scope(const struct tfd_session *s, const char *task)
 {
     struct tfd_device_name name;
 
-    if (s->config.device_filter_count == 0)
-        return true;
     if (tfd_device_name_parse(tfd_str_of(task), &name, NULL) != TFD_OK)
         return false;
-    for (int i = 0; i < (int)s->config.device_filter_count; i++)
-        if (tfd_device_name_intersects(&s->config.device_filters[i], &name))
-            return true;
-    return false;
+    return tfd_session_config_admits(&s->config, &name);
 }
 
 static enum tfd_code choose_workers(struct tfd_session *s,
@@ -152,11 +147,9 @@ static void session_made(void *ctx, const struct tfd_status *st)
     struct answer *a = ctx;
     struct tfd_create *c = a->create;
 
-    if (st->code != TFD_OK && c->status.code == TFD_OK) {
-        c->status.code = st->code;
-        snprintf(c->status.text, sizeof(c->status.text), "From %s:\n%s",
-                 c->session->workers[a->worker]->task, st->text);
-    }
+    if (st->code != TFD_OK)
+        (void)tfd_fail(&c->status, st->code, "From %s:\n%s",
+                       c->session->workers[a->worker]->task, st->text);
     if (--c->pending == 0)
         finish(c);
 }
@@ -255,13 +248,24 @@ static void finish(struct tfd_create *c)
         tfd_session_unref(s);
 }
 
+static void log_unhonoured(const struct tfd_session_config *config)
+{
+    for (size_t i = 0; i < config->unhonoured_count; i++)
+        tfd_log(TFD_LOG_INFO, "option_not_honoured", "field=%s",
+                config->unhonoured[i]);
+}
+
 static enum tfd_code prepare(struct tfd_create *c,
                              const struct tfd_create_session *spec)
 {
     struct tfd_session *s = c->session;
     int32_t first;
 
-    TFD_TRY(tfd_session_config_decode(spec->config, &s->config, &c->status));
+    TFD_TRY(tfd_session_config_read(spec->config, &s->config, &c->status));
+    log_unhonoured(&s->config);
+    if (s->config.has_cluster_def)
+        return tfd_fail(&c->status, TFD_UNIMPLEMENTED,
+                        "ConfigProto.cluster_def (ClusterSpec propagation)");
     tfd_bytes_add_str(&s->config_proto, spec->config);
     TFD_TRY(tfd_bytes_ok(&s->config_proto, "a ConfigProto", &c->status));
     TFD_TRY(tfd_graphdef_import(s->graph, spec->graph_def, NULL, &first,

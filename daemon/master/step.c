@@ -7,7 +7,7 @@
 #include "daemon/master/step.h"
 
 #include <stddef.h>
-#include <stdio.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -130,22 +130,20 @@ static void merge_root(struct tfd_master_step *step,
 {
     static const char rule[] = "\n=====================\n";
     struct tfd_status old = step->error;
-    char *text = step->error.text;
+    size_t n = strlen(old.text);
 
     if (strcmp(old.text, st->text) == 0)
         return;
-    if (step->merged) { /* drop the closing rule, add one more */
-        size_t n = strlen(old.text);
-
-        if (n >= sizeof(rule) - 1)
-            old.text[n - (sizeof(rule) - 1)] = '\0';
-        snprintf(text, TFD_STATUS_TEXT_MAX, "%s\n%s: %s%s", old.text,
-                 tfd_code_name(st->code), st->text, rule);
-        return;
+    tfd_status_clear(&step->error);
+    if (step->merged && n >= sizeof(rule) - 1) {
+        old.text[n - (sizeof(rule) - 1)] = '\0'; /* one more before the rule */
+        (void)tfd_fail(&step->error, old.code, "%s\n%s: %s%s", old.text,
+                       tfd_code_name(st->code), st->text, rule);
+    } else {
+        (void)tfd_fail(&step->error, old.code, "%s%s: %s\n%s: %s%s", rule,
+                       tfd_code_name(old.code), old.text,
+                       tfd_code_name(st->code), st->text, rule);
     }
-    snprintf(text, TFD_STATUS_TEXT_MAX, "%s%s: %s\n%s: %s%s", rule,
-             tfd_code_name(old.code), old.text, tfd_code_name(st->code),
-             st->text, rule);
     step->merged = true;
 }
 
@@ -188,9 +186,8 @@ void tfd_step_abort(struct tfd_master_step *step, const struct tfd_status *why)
 static void from_worker(const struct tfd_worker *w, const struct tfd_status *in,
                         struct tfd_status *out)
 {
-    out->code = in->code;
-    out->text[0] = '\0';
-    snprintf(out->text, sizeof(out->text), "From %s:\n%s", w->task, in->text);
+    tfd_status_clear(out);
+    (void)tfd_fail(out, in->code, "From %s:\n%s", w->task, in->text);
 }
 
 /* ---- The end ------------------------------------------------------------- */

@@ -1,0 +1,229 @@
+/*
+ * compare.c - comparisons of two tensors, and logic:
+ *
+ *     Equal NotEqual Less LessEqual Greater GreaterEqual
+ *     LogicalAnd LogicalOr LogicalNot
+ *
+ * Equal and NotEqual of shapes that do not fit together are an error or, with
+ * incompatible_shape_error false, the scalar false or true.
+ */
+#include "kernels/families.h"
+
+#include "common/half.h"
+#include "common/str.h"
+#include "kernels/broadcast.h"
+#include "kernels/check.h"
+#include "kernels/elementwise.h"
+
+#include <string.h>
+
+/* ---- Functions of two elements ------------------------------------------- */
+
+#define EQUAL(a, b) ((tfd_bool)((a) == (b)))
+#define NOT_EQUAL(a, b) ((tfd_bool)((a) != (b)))
+#define LESS(a, b) ((tfd_bool)((a) < (b)))
+#define LESS_EQUAL(a, b) ((tfd_bool)((a) <= (b)))
+#define GREATER(a, b) ((tfd_bool)((a) > (b)))
+#define GREATER_EQUAL(a, b) ((tfd_bool)((a) >= (b)))
+#define AND(a, b) ((tfd_bool)((a) & (b)))
+#define OR(a, b) ((tfd_bool)((a) | (b)))
+#define NOT(a) ((tfd_bool) !(a))
+
+#define NARROW_FUNCTION(function, OP, T, to)  \
+    static inline tfd_bool function(T a, T b) \
+    {                                         \
+        return OP(to(a), to(b));              \
+    }
+
+#define DEFINE_NARROW(name, T, to, from)                  \
+    NARROW_FUNCTION(equal_##name, EQUAL, T, to)           \
+    NARROW_FUNCTION(not_equal_##name, NOT_EQUAL, T, to)   \
+    NARROW_FUNCTION(less_##name, LESS, T, to)             \
+    NARROW_FUNCTION(less_equal_##name, LESS_EQUAL, T, to) \
+    NARROW_FUNCTION(greater_##name, GREATER, T, to)       \
+    NARROW_FUNCTION(greater_equal_##name, GREATER_EQUAL, T, to)
+
+TFD_NARROW_DTYPES(DEFINE_NARROW)
+
+#define DEFINE_COMPLEX(name, number, T)               \
+    static inline tfd_bool equal_##name(T a, T b)     \
+    {                                                 \
+        return a.re == b.re && a.im == b.im;          \
+    }                                                 \
+    static inline tfd_bool not_equal_##name(T a, T b) \
+    {                                                 \
+        return !equal_##name(a, b);                   \
+    }
+
+TFD_COMPLEX_DTYPES(DEFINE_COMPLEX)
+
+static inline tfd_bool equal_STRING(struct tfd_tstring a, struct tfd_tstring b)
+{
+    return tfd_str_eq(tfd_tstring_view(&a), tfd_tstring_view(&b));
+}
+
+static inline tfd_bool not_equal_STRING(struct tfd_tstring a,
+                                        struct tfd_tstring b)
+{
+    return !equal_STRING(a, b);
+}
+
+/* ---- Loops --------------------------------------------------------------- */
+
+#define LOOPS_EQUAL(name, T, equal, not_equal)             \
+    TFD_BINARY_LOOP(loop_equal_##name, T, tfd_bool, equal) \
+    TFD_BINARY_LOOP(loop_not_equal_##name, T, tfd_bool, not_equal)
+#define LOOPS_ORDER(name, T, less, less_equal, greater, greater_equal) \
+    TFD_BINARY_LOOP(loop_less_##name, T, tfd_bool, less)               \
+    TFD_BINARY_LOOP(loop_less_equal_##name, T, tfd_bool, less_equal)   \
+    TFD_BINARY_LOOP(loop_greater_##name, T, tfd_bool, greater)         \
+    TFD_BINARY_LOOP(loop_greater_equal_##name, T, tfd_bool, greater_equal)
+
+#define LOOPS_REAL(name, number, T)        \
+    LOOPS_EQUAL(name, T, EQUAL, NOT_EQUAL) \
+    LOOPS_ORDER(name, T, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL)
+TFD_REAL_DTYPES(LOOPS_REAL)
+
+#define LOOPS_NARROW(name, number, T)                                    \
+    LOOPS_EQUAL(name, T, equal_##name, not_equal_##name)                 \
+    LOOPS_ORDER(name, T, less_##name, less_equal_##name, greater_##name, \
+                greater_equal_##name)
+TFD_HALF_DTYPES(LOOPS_NARROW)
+
+#define LOOPS_COMPLEX(name, number, T) \
+    LOOPS_EQUAL(name, T, equal_##name, not_equal_##name)
+TFD_COMPLEX_DTYPES(LOOPS_COMPLEX)
+
+LOOPS_EQUAL(STRING, struct tfd_tstring, equal_STRING, not_equal_STRING)
+LOOPS_EQUAL(BOOL, tfd_bool, EQUAL, NOT_EQUAL)
+TFD_BINARY_LOOP(loop_and, tfd_bool, tfd_bool, AND)
+TFD_BINARY_LOOP(loop_or, tfd_bool, tfd_bool, OR)
+TFD_UNARY_LOOP(loop_not, tfd_bool, tfd_bool, NOT)
+
+/* ---- Kernels ------------------------------------------------------------- */
+
+struct equal_state {
+    bool lenient;  /* incompatible_shape_error is false */
+    tfd_bool none; /* the answer for shapes that do not fit */
+};
+
+static enum tfd_code equal_prepare(const struct tfd_prepare *p, void *state,
+                                   struct tfd_status *st)
+{
+    struct equal_state *s = state;
+    bool error;
+
+    TFD_TRY(tfd_node_bool(p->node, "incompatible_shape_error", &error, st));
+    s->lenient = !error;
+    s->none = tfd_str_is(p->node->op->name, "NotEqual");
+    return TFD_OK;
+}
+
+static enum tfd_code equal_cpu(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const struct equal_state *s = k->state;
+    const struct tfd_shape scalar = {.rank = 0};
+
+    if (!s->lenient || tfd_broadcast_fits(&k->in[0].shape, &k->in[1].shape))
+        return tfd_elementwise_compare(k, st);
+    TFD_TRY(tfd_kctx_output(k, 0, TFD_BOOL, &scalar, st));
+    *(tfd_bool *)k->out[0].buffer->data = s->none;
+    return TFD_OK;
+}
+
+/* ---- Shapes -------------------------------------------------------------- */
+
+/* With incompatible_shape_error false nothing is certain before the values
+ * come, unless the shapes are known and equal in every dimension. */
+static enum tfd_code equal_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
+{
+    bool error = true;
+
+    if (s->node)
+        TFD_TRY(tfd_node_bool(s->node, "incompatible_shape_error", &error, st));
+    if (error)
+        return tfd_shape_broadcast2(s, st);
+    if (tfd_shape_elements(&s->in[0]) >= 0 &&
+        tfd_shape_equal(&s->in[0], &s->in[1]))
+        s->out[0] = s->in[0];
+    return TFD_OK;
+}
+
+/* ---- Tables -------------------------------------------------------------- */
+
+#define EQUAL_OP(name_)                                                \
+    {                                                                  \
+        .name = (name_), .inputs = "x: T, y: T", .outputs = "z: bool", \
+        .attrs = "T: type; incompatible_shape_error: bool = true",     \
+        .shape = equal_shape,                                          \
+        .flags = TFD_OP_COMMUTATIVE | TFD_OP_NO_GRADIENT,              \
+    }
+#define ORDER_OP(name_)                                                  \
+    {                                                                    \
+        .name = (name_), .inputs = "x: T, y: T", .outputs = "z: bool",   \
+        .attrs = "T: {float, double, int32, uint8, int16, int8, int64, " \
+                 "bfloat16, uint16, half, uint32, uint64}",              \
+        .shape = tfd_shape_broadcast2, .flags = TFD_OP_NO_GRADIENT,      \
+    }
+#define LOGIC_OP(name_)                                                      \
+    {                                                                        \
+        .name = (name_), .inputs = "x: bool, y: bool", .outputs = "z: bool", \
+        .shape = tfd_shape_broadcast2,                                       \
+        .flags = TFD_OP_COMMUTATIVE | TFD_OP_NO_GRADIENT,                    \
+    }
+
+static const struct tfd_opdef ops[] = {
+    EQUAL_OP("Equal"),
+    EQUAL_OP("NotEqual"),
+    ORDER_OP("Less"),
+    ORDER_OP("LessEqual"),
+    ORDER_OP("Greater"),
+    ORDER_OP("GreaterEqual"),
+    LOGIC_OP("LogicalAnd"),
+    LOGIC_OP("LogicalOr"),
+    {
+        .name = "LogicalNot",
+        .inputs = "x: bool",
+        .outputs = "y: bool",
+        .shape = tfd_shape_like_first,
+        .flags = TFD_OP_NO_GRADIENT,
+    },
+};
+
+/* Quantized types compare as the integers they lie in. */
+#define KERNELS_EQUAL_AS(name, loops)                                   \
+    TFD_KERNEL("Equal", name, equal_cpu, loop_equal_##loops,            \
+               .prepare = equal_prepare,                                \
+               .state_size = sizeof(struct equal_state)),               \
+        TFD_KERNEL("NotEqual", name, equal_cpu, loop_not_equal_##loops, \
+                   .prepare = equal_prepare,                            \
+                   .state_size = sizeof(struct equal_state)),
+#define KERNELS_EQUAL(name, number, T) KERNELS_EQUAL_AS(name, name)
+#define KERNEL_ORDER(op, name, loop) \
+    TFD_KERNEL(op, name, tfd_elementwise_compare, loop_##loop##_##name),
+#define KERNELS_ORDER(name, number, T)          \
+    KERNELS_EQUAL_AS(name, name)                \
+    KERNEL_ORDER("Less", name, less)            \
+    KERNEL_ORDER("LessEqual", name, less_equal) \
+    KERNEL_ORDER("Greater", name, greater)      \
+    KERNEL_ORDER("GreaterEqual", name, greater_equal)
+
+static const struct tfd_kernel kernels[] = {
+    TFD_REAL_DTYPES(KERNELS_ORDER) TFD_HALF_DTYPES(KERNELS_ORDER)
+        TFD_COMPLEX_DTYPES(KERNELS_EQUAL) KERNELS_EQUAL_AS(STRING, STRING)
+            KERNELS_EQUAL_AS(BOOL, BOOL) KERNELS_EQUAL_AS(QINT8, INT8)
+                KERNELS_EQUAL_AS(QUINT8, UINT8) KERNELS_EQUAL_AS(QINT16, INT16)
+                    KERNELS_EQUAL_AS(QUINT16, UINT16)
+                        KERNELS_EQUAL_AS(QINT32, INT32) TFD_KERNEL_ANY(
+                            "LogicalAnd", tfd_elementwise_compare, loop_and),
+    TFD_KERNEL_ANY("LogicalOr", tfd_elementwise_compare, loop_or),
+    TFD_KERNEL_ANY("LogicalNot", tfd_elementwise_test, loop_not),
+};
+
+const struct tfd_family tfd_family_compare = {
+    .name = "compare",
+    .ops = ops,
+    .op_count = TFD_COUNT(ops),
+    .kernels = kernels,
+    .kernel_count = TFD_COUNT(kernels),
+};

@@ -1,0 +1,194 @@
+/*
+ * elementwise.c - see elementwise.h.
+ *
+ * The order of tests is the order of how often they hold in a training step:
+ * equal shapes, then a scalar on one side (one row), then real broadcasting.
+ */
+#include "kernels/elementwise.h"
+
+#include "kernels/broadcast.h"
+
+#include <assert.h>
+
+static void run(struct tfd_kctx *k, int64_t n, int cost, void *row)
+{
+    if (n <= TFD_ELEMENTWISE_FEW)
+        k->kernel->range(row, 0, n);
+    else
+        tfd_kctx_parallel(k, n, cost, k->kernel->range, row);
+}
+
+static enum tfd_code fail_shapes(const struct tfd_kctx *k,
+                                 struct tfd_status *st)
+{
+    char a[TFD_SHAPE_TEXT_MAX], b[TFD_SHAPE_TEXT_MAX];
+
+    return tfd_fail(st, TFD_INVALID_ARGUMENT, "Incompatible shapes: %s vs. %s",
+                    tfd_shape_text(&k->in[0].shape, a),
+                    tfd_shape_text(&k->in[1].shape, b));
+}
+
+/* ---- Equal shapes -------------------------------------------------------- */
+
+static enum tfd_code run_pair(struct tfd_kctx *k,
+                              const struct tfd_elementwise *e,
+                              struct tfd_status *st)
+{
+    struct tfd_row row = {.a_step = 1, .b_step = 1, .failed = e->failed};
+    const struct tfd_shape shape = k->in[0].shape;
+
+    TFD_TRY(tfd_kctx_output_reuse(k, 3, 0, e->dtype, &shape, st));
+    if (!k->out[0].buffer)
+        return TFD_OK;
+    row.a = k->in[0].buffer->data;
+    row.b = k->in[1].buffer->data;
+    row.y = k->out[0].buffer->data;
+    run(k, tfd_shape_elements(&shape), e->cost, &row);
+    return TFD_OK;
+}
+
+/* ---- Broadcasting -------------------------------------------------------- */
+
+struct rows {
+    const struct tfd_broadcast *plan;
+    struct tfd_row row; /* of element 0 */
+    tfd_range_fn *loop;
+    size_t a_size, b_size, y_size; /* bytes of an element */
+};
+
+static void run_rows(void *arg, int64_t begin, int64_t end)
+{
+    const struct rows *rows = arg;
+    const struct tfd_broadcast *p = rows->plan;
+    struct tfd_broadcast_at at;
+
+    tfd_broadcast_seek(p, begin, &at);
+    for (int64_t i = begin; i < end; i++, tfd_broadcast_next(p, &at)) {
+        struct tfd_row row = rows->row;
+
+        row.a = (const char *)row.a + (size_t)at.offset[0] * rows->a_size;
+        row.b = (const char *)row.b + (size_t)at.offset[1] * rows->b_size;
+        row.y = (char *)row.y + (size_t)(i * p->row_size) * rows->y_size;
+        rows->loop(&row, 0, p->row_size);
+    }
+}
+
+/* Cost of one row, within int. */
+static int row_cost(const struct tfd_broadcast *p, int cost)
+{
+    int64_t size = p->row_size < 1000000 ? p->row_size : 1000000;
+
+    return (int)size * cost + 10;
+}
+
+static enum tfd_code run_broadcast(struct tfd_kctx *k,
+                                   const struct tfd_elementwise *e,
+                                   struct tfd_status *st)
+{
+    const struct tfd_shape a = k->in[0].shape, b = k->in[1].shape;
+    const struct tfd_shape *const in[] = {&a, &b};
+    struct tfd_broadcast plan;
+    struct rows rows = {.plan = &plan, .loop = k->kernel->range};
+    struct tfd_shape shape;
+
+    if (!tfd_broadcast_fits(&a, &b))
+        return fail_shapes(k, st);
+    TFD_TRY(tfd_broadcast_shape(&a, &b, &shape, st));
+    TFD_TRY(tfd_kctx_output_reuse(k, 3, 0, e->dtype, &shape, st));
+    if (!k->out[0].buffer)
+        return TFD_OK;
+
+    tfd_broadcast_plan(&plan, &shape, in, 2);
+    rows.row.a = k->in[0].buffer->data;
+    rows.row.b = k->in[1].buffer->data;
+    rows.row.y = k->out[0].buffer->data;
+    rows.row.a_step = plan.row_step[0];
+    rows.row.b_step = plan.row_step[1];
+    rows.row.failed = e->failed;
+    rows.a_size = tfd_dtype_size(k->in[0].dtype);
+    rows.b_size = tfd_dtype_size(k->in[1].dtype);
+    rows.y_size = tfd_dtype_size(e->dtype);
+    if (plan.rows == 1)
+        run(k, plan.row_size, e->cost, &rows.row);
+    else
+        tfd_kctx_parallel(k, plan.rows, row_cost(&plan, e->cost), run_rows,
+                          &rows);
+    return TFD_OK;
+}
+
+/* ---- Public -------------------------------------------------------------- */
+
+enum tfd_code tfd_elementwise_binary(struct tfd_kctx *k,
+                                     const struct tfd_elementwise *e,
+                                     struct tfd_status *st)
+{
+    if (tfd_shape_equal(&k->in[0].shape, &k->in[1].shape))
+        return run_pair(k, e, st);
+    return run_broadcast(k, e, st);
+}
+
+enum tfd_code tfd_elementwise_pair(struct tfd_kctx *k,
+                                   const struct tfd_elementwise *e,
+                                   struct tfd_status *st)
+{
+    int64_t a = tfd_shape_elements(&k->in[0].shape);
+    int64_t b = tfd_shape_elements(&k->in[1].shape);
+
+    if (a != b)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "The two arguments to a cwise op must have same "
+                        "number of elements, got %lld and %lld",
+                        (long long)a, (long long)b);
+    return run_pair(k, e, st);
+}
+
+enum tfd_code tfd_elementwise_unary(struct tfd_kctx *k,
+                                    const struct tfd_elementwise *e,
+                                    struct tfd_status *st)
+{
+    struct tfd_row row = {.a_step = 1, .failed = e->failed};
+    const struct tfd_shape shape = k->in[0].shape;
+
+    TFD_TRY(tfd_kctx_output_reuse(k, 1, 0, e->dtype, &shape, st));
+    if (!k->out[0].buffer)
+        return TFD_OK;
+    row.a = k->in[0].buffer->data;
+    row.y = k->out[0].buffer->data;
+    run(k, tfd_shape_elements(&shape), e->cost, &row);
+    return TFD_OK;
+}
+
+/* ---- Compute functions --------------------------------------------------- */
+
+#define COST_CHEAP 1 /* arithmetic runs at memory speed */
+#define COST_DEAR 5  /* a call of the mathematical library, per element */
+
+enum tfd_code tfd_elementwise_compute2(struct tfd_kctx *k,
+                                       struct tfd_status *st)
+{
+    struct tfd_elementwise e = {k->in[0].dtype, COST_CHEAP, NULL};
+
+    return tfd_elementwise_binary(k, &e, st);
+}
+
+enum tfd_code tfd_elementwise_compare(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_elementwise e = {TFD_BOOL, COST_CHEAP, NULL};
+
+    return tfd_elementwise_binary(k, &e, st);
+}
+
+enum tfd_code tfd_elementwise_compute1(struct tfd_kctx *k,
+                                       struct tfd_status *st)
+{
+    struct tfd_elementwise e = {k->in[0].dtype, COST_DEAR, NULL};
+
+    return tfd_elementwise_unary(k, &e, st);
+}
+
+enum tfd_code tfd_elementwise_test(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_elementwise e = {TFD_BOOL, COST_CHEAP, NULL};
+
+    return tfd_elementwise_unary(k, &e, st);
+}

@@ -1,0 +1,132 @@
+/*
+ * elementwise.h - kernels whose element i of the output depends on element i
+ * of each input, after broadcasting.
+ *
+ * A family supplies, for each element type, a loop over [begin, end) of a
+ * struct tfd_row (the kernel's `range`), normally made by one of the macros
+ * below from a function of one or two elements.  The functions here make the
+ * output, in the buffer of an input where that is free, and run the loop:
+ * directly on a few elements, on all compute threads for many, row by row when
+ * an operand is repeated.
+ *
+ * Loops must not use restrict: y may be a or b.
+ *
+ * Threads: loops run on several threads at once, on separate elements.
+ */
+#ifndef TFD_KERNELS_ELEMENTWISE_H
+#define TFD_KERNELS_ELEMENTWISE_H
+
+#include "kernels/simd.h"
+
+struct tfd_row {
+    const void *a;
+    const void *b; /* NULL for functions of one element */
+    void *y;
+    int a_step, b_step; /* 0: the same element again and again */
+    int *failed;        /* set by tfd_row_fail() */
+};
+
+/* A loop met an element it cannot compute (an integer divided by zero). */
+static inline void tfd_row_fail(const struct tfd_row *r)
+{
+    __atomic_store_n(r->failed, 1, __ATOMIC_RELAXED);
+}
+
+/* Elements below which a loop is not worth splitting or timing. */
+#define TFD_ELEMENTWISE_FEW 256
+
+/* cost: nanoseconds per element (tfd_kctx_parallel).  *failed is set to 1 when
+ * a loop failed; may be NULL when loops cannot. */
+struct tfd_elementwise {
+    enum tfd_dtype dtype; /* of the output */
+    int cost;
+    int *failed;
+};
+
+/* Two inputs, broadcast.  INVALID_ARGUMENT "Incompatible shapes: A vs. B". */
+enum tfd_code tfd_elementwise_binary(struct tfd_kctx *k,
+                                     const struct tfd_elementwise *e,
+                                     struct tfd_status *st) TFD_MUST_USE;
+/* Two inputs with as many elements; the result has the first one's shape. */
+enum tfd_code tfd_elementwise_pair(struct tfd_kctx *k,
+                                   const struct tfd_elementwise *e,
+                                   struct tfd_status *st) TFD_MUST_USE;
+enum tfd_code tfd_elementwise_unary(struct tfd_kctx *k,
+                                    const struct tfd_elementwise *e,
+                                    struct tfd_status *st) TFD_MUST_USE;
+
+/* Ready compute functions: result of the inputs' type, or BOOL. */
+enum tfd_code tfd_elementwise_compute2(struct tfd_kctx *k,
+                                       struct tfd_status *st);
+enum tfd_code tfd_elementwise_compare(struct tfd_kctx *k,
+                                      struct tfd_status *st);
+enum tfd_code tfd_elementwise_compute1(struct tfd_kctx *k,
+                                       struct tfd_status *st);
+enum tfd_code tfd_elementwise_test(struct tfd_kctx *k, struct tfd_status *st);
+
+/* ---- Loops --------------------------------------------------------------- */
+
+#define TFD_BINARY_BODY(TA, TY, function)         \
+    {                                             \
+        const struct tfd_row *r = arg;            \
+        const TA *a = r->a, *b = r->b;            \
+        TY *y = r->y;                             \
+                                                  \
+        if (!r->b_step) {                         \
+            const TA right = *b;                  \
+                                                  \
+            for (int64_t i = begin; i < end; i++) \
+                y[i] = function(a[i], right);     \
+        } else if (!r->a_step) {                  \
+            const TA left = *a;                   \
+                                                  \
+            for (int64_t i = begin; i < end; i++) \
+                y[i] = function(left, b[i]);      \
+        } else {                                  \
+            for (int64_t i = begin; i < end; i++) \
+                y[i] = function(a[i], b[i]);      \
+        }                                         \
+    }
+
+#define TFD_UNARY_BODY(TA, TY, function)      \
+    {                                         \
+        const struct tfd_row *r = arg;        \
+        const TA *a = r->a;                   \
+        TY *y = r->y;                         \
+                                              \
+        for (int64_t i = begin; i < end; i++) \
+            y[i] = function(a[i]);            \
+    }
+
+#define TFD_BINARY_LOOP(name, TA, TY, function)             \
+    static void name(void *arg, int64_t begin, int64_t end) \
+        TFD_BINARY_BODY(TA, TY, function)
+
+#define TFD_BINARY_SIMD(name, TA, TY, function) \
+    TFD_SIMD_LOOP(name) TFD_BINARY_BODY(TA, TY, function) TFD_SIMD_CLONES(name)
+
+#define TFD_UNARY_LOOP(name, TA, TY, function)              \
+    static void name(void *arg, int64_t begin, int64_t end) \
+        TFD_UNARY_BODY(TA, TY, function)
+
+#define TFD_UNARY_SIMD(name, TA, TY, function) \
+    TFD_SIMD_LOOP(name) TFD_UNARY_BODY(TA, TY, function) TFD_SIMD_CLONES(name)
+
+/* name, C type, unsigned type to compute in without overflow being undefined;
+ * narrow types would be promoted to int, whose product can overflow. */
+#define TFD_WRAPPING_DTYPES(X)    \
+    X(INT8, int8_t, uint32_t)     \
+    X(INT16, int16_t, uint32_t)   \
+    X(INT32, int32_t, uint32_t)   \
+    X(INT64, int64_t, uint64_t)   \
+    X(UINT8, uint8_t, uint32_t)   \
+    X(UINT16, uint16_t, uint32_t) \
+    X(UINT32, uint32_t, uint32_t) \
+    X(UINT64, uint64_t, uint64_t)
+
+/* name, C type, to float, from float. */
+#define TFD_NARROW_DTYPES(X)                                  \
+    X(HALF, tfd_half, tfd_half_to_float, tfd_half_from_float) \
+    X(BFLOAT16, tfd_bfloat16, tfd_bfloat16_to_float, tfd_bfloat16_from_float)
+
+#endif
