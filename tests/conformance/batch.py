@@ -6,6 +6,7 @@ taken apart, first by type, then case by case, to find whose fault it was.
 Cases that must fail run alone.
 """
 import dataclasses
+import itertools
 import os
 
 from tensorflow.python.framework import dtypes
@@ -20,6 +21,9 @@ from tests.conformance.table import Many, Variable
 
 BATCH_MS = 20000
 ALONE_MS = 8000
+# A batch that is taken apart builds its items again, and variables outlive
+# sessions on a server.
+NUMBERS = itertools.count()
 
 
 class ServerGone(Exception):
@@ -157,7 +161,8 @@ class Builder:
             shape = value.shape
         shape = tf.TensorShape(shape)
         self.variables += 1
-        name = "%s/%d/%d" % (self.scope, self.variables, os.getpid())
+        name = "%s/%d/%d/%d" % (self.scope, self.variables, os.getpid(),
+                                next(NUMBERS))
         if arg.type == dtypes.resource.as_datatype_enum:
             return self._resource(dtype, shape, name, value)
         ref = tf.raw_ops.VariableV2(shape=shape, dtype=dtype,
