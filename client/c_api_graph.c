@@ -224,7 +224,7 @@ static bool shape_of(TF_Graph *g, TF_Output output, struct tfd_shape *out,
 int TF_GraphGetTensorNumDims(TF_Graph *graph, TF_Output output,
                              TF_Status *status)
 {
-    struct tfd_shape shape;
+    struct tfd_shape shape = TFD_SHAPE_UNKNOWN;
 
     if (!shape_of(graph, output, &shape, tfd_capi_status(status)))
         return -1;
@@ -235,7 +235,7 @@ void TF_GraphGetTensorShape(TF_Graph *graph, TF_Output output, int64_t *dims,
                             int num_dims, TF_Status *status)
 {
     struct tfd_status *st = tfd_capi_status(status);
-    struct tfd_shape shape;
+    struct tfd_shape shape = TFD_SHAPE_UNKNOWN;
 
     if (!shape_of(graph, output, &shape, st))
         return;

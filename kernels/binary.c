@@ -203,7 +203,7 @@ static void loop_join(void *arg, int64_t begin, int64_t end)
 static enum tfd_code join_cpu(struct tfd_kctx *k, struct tfd_status *st)
 {
     int failed = 0;
-    struct tfd_elementwise e = {TFD_STRING, 30, &failed};
+    struct tfd_elementwise e = {TFD_STRING, 30, &failed, NULL};
 
     TFD_TRY(tfd_elementwise_binary(k, &e, st));
     if (failed)

@@ -3,20 +3,14 @@
  */
 #include "kernels/checkpoint_proto.h"
 
-#include "kernels/tensor_slice.h"
+#include "common/proto/bundle.pb.h"
+#include "common/tensor_proto.h"
 
-enum { SHAPE_DIM = 2, SHAPE_UNKNOWN_RANK = 3, DIM_SIZE = 1 };
-enum { VERSION_PRODUCER = 1, VERSION_MIN_CONSUMER = 2, VERSION_BAD = 3 };
-enum { HEADER_SHARDS = 1, HEADER_ENDIANNESS = 2, HEADER_VERSION = 3 };
-enum {
-    ENTRY_DTYPE = 1,
-    ENTRY_SHAPE = 2,
-    ENTRY_SHARD = 3,
-    ENTRY_OFFSET = 4,
-    ENTRY_SIZE = 5,
-    ENTRY_CRC = 6,
-    ENTRY_SLICES = 7,
-};
+#define VERSION(field) tensorflow_VersionDef_##field##_tag
+#define HEADER(field) tensorflow_BundleHeaderProto_##field##_tag
+#define ENTRY(field) tensorflow_BundleEntryProto_##field##_tag
+
+#define BIG_ENDIAN_MACHINE 1 /* BundleHeaderProto.Endianness */
 
 /* ---- Shapes ---------------------------------------------------------------
  */
@@ -26,49 +20,20 @@ void tfd_checkpoint_put_shape(struct tfd_bytes *b, uint32_t tag,
 {
     size_t mark = tfd_pb_begin(b, tag);
 
-    for (int i = 0; i < shape->rank; i++) {
-        size_t dim = tfd_pb_begin(b, SHAPE_DIM);
-
-        tfd_pb_put_int(b, DIM_SIZE, shape->dim[i]);
-        tfd_pb_finish(b, dim);
-    }
+    tfd_shape_proto_encode(b, shape);
     tfd_pb_finish(b, mark);
-}
-
-static enum tfd_code take_dim(struct tfd_str proto, int64_t *size,
-                              struct tfd_status *st)
-{
-    struct tfd_pb_reader r = tfd_pb_reader_of(proto);
-    struct tfd_pb_field f;
-
-    *size = 0;
-    while (tfd_pb_next(&r, &f))
-        if (f.tag == DIM_SIZE)
-            *size = tfd_pb_int64(&r, &f);
-    return tfd_pb_end(&r, "TensorShapeProto.Dim", st);
 }
 
 enum tfd_code tfd_checkpoint_take_shape(struct tfd_str proto,
                                         struct tfd_shape *shape,
                                         struct tfd_status *st)
 {
-    struct tfd_pb_reader r = tfd_pb_reader_of(proto);
-    int64_t dim[TFD_RANK_MAX];
-    struct tfd_pb_field f;
-    int rank = 0;
+    struct tfd_shape any;
 
-    while (tfd_pb_next(&r, &f)) {
-        if (f.tag == SHAPE_UNKNOWN_RANK && tfd_pb_bool(&r, &f))
-            return tfd_fail(st, TFD_INVALID_ARGUMENT, "shape of unknown rank");
-        if (f.tag != SHAPE_DIM)
-            continue;
-        if (rank == TFD_RANK_MAX)
-            return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                            "shape has more than %d dimensions", TFD_RANK_MAX);
-        TFD_TRY(take_dim(tfd_pb_str(&r, &f), &dim[rank++], st));
-    }
-    TFD_TRY(tfd_pb_end(&r, "TensorShapeProto", st));
-    return tfd_shape_make(shape, dim, rank, st);
+    TFD_TRY(tfd_shape_proto_decode(proto, &any, st));
+    if (any.rank == TFD_RANK_UNKNOWN)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT, "shape of unknown rank");
+    return tfd_shape_make(shape, any.dim, any.rank, st);
 }
 
 /* ---- Versions -------------------------------------------------------------
@@ -78,7 +43,7 @@ void tfd_checkpoint_put_version(struct tfd_bytes *b, uint32_t tag)
 {
     size_t mark = tfd_pb_begin(b, tag);
 
-    tfd_pb_put_int(b, VERSION_PRODUCER, TFD_CHECKPOINT_VERSION);
+    tfd_pb_put_int(b, VERSION(producer), TFD_CHECKPOINT_VERSION);
     tfd_pb_finish(b, mark);
 }
 
@@ -100,14 +65,14 @@ enum tfd_code tfd_checkpoint_check_version(struct tfd_str proto,
     uint64_t bad;
 
     while (tfd_pb_next(&r, &f)) {
-        if (f.tag == VERSION_MIN_CONSUMER &&
+        if (f.tag == VERSION(min_consumer) &&
             tfd_pb_int32(&r, &f) > TFD_CHECKPOINT_VERSION)
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
                             "Checkpoint min consumer version %d above current "
                             "version %d for TensorFlow 2.21.0.  Please upgrade "
                             "TensorFlow.",
                             tfd_pb_int32(&r, &f), TFD_CHECKPOINT_VERSION);
-        if (f.tag != VERSION_BAD)
+        if (f.tag != VERSION(bad_consumers))
             continue;
         if (f.wire == TFD_PB_VARINT)
             TFD_TRY(check_bad_consumer(tfd_pb_int32(&r, &f), st));
@@ -122,8 +87,8 @@ enum tfd_code tfd_checkpoint_check_version(struct tfd_str proto,
 
 void tfd_bundle_header_put(struct tfd_bytes *b, int32_t num_shards)
 {
-    tfd_pb_put_int(b, HEADER_SHARDS, num_shards);
-    tfd_checkpoint_put_version(b, HEADER_VERSION);
+    tfd_pb_put_int(b, HEADER(num_shards), num_shards);
+    tfd_checkpoint_put_version(b, HEADER(version));
 }
 
 enum tfd_code tfd_bundle_header_take(struct tfd_str proto,
@@ -135,11 +100,11 @@ enum tfd_code tfd_bundle_header_take(struct tfd_str proto,
 
     *h = (struct tfd_bundle_header){.version = TFD_STR_EMPTY};
     while (tfd_pb_next(&r, &f)) {
-        if (f.tag == HEADER_SHARDS)
+        if (f.tag == HEADER(num_shards))
             h->num_shards = tfd_pb_int32(&r, &f);
-        else if (f.tag == HEADER_ENDIANNESS)
-            h->big_endian = tfd_pb_int32(&r, &f) == 1;
-        else if (f.tag == HEADER_VERSION)
+        else if (f.tag == HEADER(endianness))
+            h->big_endian = tfd_pb_int32(&r, &f) == BIG_ENDIAN_MACHINE;
+        else if (f.tag == HEADER(version))
             h->version = tfd_pb_str(&r, &f);
     }
     return tfd_pb_end(&r, "BundleHeaderProto", st);
@@ -147,18 +112,18 @@ enum tfd_code tfd_bundle_header_take(struct tfd_str proto,
 
 void tfd_bundle_entry_put(struct tfd_bytes *b, const struct tfd_bundle_entry *e)
 {
-    tfd_pb_put_int(b, ENTRY_DTYPE, e->dtype);
-    tfd_checkpoint_put_shape(b, ENTRY_SHAPE, &e->shape);
-    tfd_pb_put_int(b, ENTRY_SHARD, e->shard_id);
-    tfd_pb_put_int(b, ENTRY_OFFSET, (int64_t)e->offset);
-    tfd_pb_put_int(b, ENTRY_SIZE, (int64_t)e->size);
-    tfd_pb_put_fixed32(b, ENTRY_CRC, e->crc32c);
+    tfd_pb_put_int(b, ENTRY(dtype), e->dtype);
+    tfd_checkpoint_put_shape(b, ENTRY(shape), &e->shape);
+    tfd_pb_put_int(b, ENTRY(shard_id), e->shard_id);
+    tfd_pb_put_int(b, ENTRY(offset), (int64_t)e->offset);
+    tfd_pb_put_int(b, ENTRY(size), (int64_t)e->size);
+    tfd_pb_put_fixed32(b, ENTRY(crc32c), e->crc32c);
     tfd_bytes_add_str(b, e->slices);
 }
 
 void tfd_bundle_slices_put(struct tfd_bytes *slices, struct tfd_str proto)
 {
-    tfd_pb_put_str_always(slices, ENTRY_SLICES, proto);
+    tfd_pb_put_str_always(slices, ENTRY(slices), proto);
 }
 
 bool tfd_bundle_slices_next(struct tfd_str *slices, struct tfd_str *proto)
@@ -184,26 +149,26 @@ static void take_field(struct tfd_pb_reader *r, const struct tfd_pb_field *f,
                        struct tfd_bytes *slices)
 {
     switch (f->tag) {
-    case ENTRY_DTYPE:
+    case ENTRY(dtype):
         raw->dtype = tfd_pb_int32(r, f);
         break;
-    case ENTRY_SHAPE:
+    case ENTRY(shape):
         raw->shape = tfd_pb_str(r, f);
         break;
-    case ENTRY_SHARD:
+    case ENTRY(shard_id):
         raw->shard_id = tfd_pb_int32(r, f);
         break;
-    case ENTRY_OFFSET:
+    case ENTRY(offset):
         raw->offset = tfd_pb_int64(r, f);
         break;
-    case ENTRY_SIZE:
+    case ENTRY(size):
         raw->size = tfd_pb_int64(r, f);
         break;
-    case ENTRY_CRC:
+    case ENTRY(crc32c):
         r->failed |= f->wire != TFD_PB_FIXED32;
         e->crc32c = (uint32_t)f->number;
         break;
-    case ENTRY_SLICES:
+    case ENTRY(slices):
         if (slices)
             tfd_bundle_slices_put(slices, tfd_pb_str(r, f));
         break;

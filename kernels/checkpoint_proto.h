@@ -2,13 +2,8 @@
  * checkpoint_proto.h - the messages inside checkpoints that both formats share,
  * and the index entries of the second.
  *
- *   TensorShapeProto   {dim = 2 repeated {size = 1}, unknown_rank = 3}
- *   VersionDef         {producer = 1, min_consumer = 2, bad_consumers = 3 rep.}
- *   BundleHeaderProto  {num_shards = 1, endianness = 2 (0 little),
- *                       version = 3 VersionDef}
- *   BundleEntryProto   {dtype = 1, shape = 2, shard_id = 3, offset = 4,
- *                       size = 5, crc32c = 6 fixed32, masked,
- *                       slices = 7 repeated TensorSliceProto}
+ * Fields are those of common/proto/bundle.proto.  An entry's crc32c is masked;
+ * a sliced tensor's entry has slices and no bytes of its own.
  *
  * Fields that are zero are left out.  Readers check what they read: an entry
  * they return has a type we know, a legal shape and no negative number.

@@ -67,4 +67,25 @@ static inline tfd_complex128 tfd_complex128_of(double complex z)
     return (tfd_complex128){creal(z), cimag(z)};
 }
 
+/* Between an element and the type it is summed up in. */
+static inline tfd_complex128 tfd_complex64_widen(tfd_complex64 a)
+{
+    return (tfd_complex128){a.re, a.im};
+}
+
+static inline tfd_complex64 tfd_complex64_narrow(tfd_complex128 a)
+{
+    return (tfd_complex64){(float)a.re, (float)a.im};
+}
+
+static inline tfd_complex128 tfd_complex128_widen(tfd_complex128 a)
+{
+    return a;
+}
+
+static inline tfd_complex128 tfd_complex128_narrow(tfd_complex128 a)
+{
+    return a;
+}
+
 #endif

@@ -180,7 +180,7 @@ TFD_COMPLEX_DTYPES(LOOPS_COMPLEX)
 static enum tfd_code divide(struct tfd_kctx *k, int *failed,
                             struct tfd_status *st)
 {
-    struct tfd_elementwise e = {k->in[0].dtype, COST_INT, failed};
+    struct tfd_elementwise e = {k->in[0].dtype, COST_INT, failed, NULL};
 
     return tfd_elementwise_binary(k, &e, st);
 }

@@ -10,12 +10,21 @@
 
 #include <assert.h>
 
-static void run(struct tfd_kctx *k, int64_t n, int cost, void *row)
+static tfd_range_fn *loop_of(const struct tfd_kctx *k,
+                             const struct tfd_elementwise *e)
 {
+    return e->loop ? e->loop : k->kernel->range;
+}
+
+static void run(struct tfd_kctx *k, const struct tfd_elementwise *e, int64_t n,
+                struct tfd_row *row)
+{
+    tfd_range_fn *loop = loop_of(k, e);
+
     if (n <= TFD_ELEMENTWISE_FEW)
-        k->kernel->range(row, 0, n);
+        loop(row, 0, n);
     else
-        tfd_kctx_parallel(k, n, cost, k->kernel->range, row);
+        tfd_kctx_parallel(k, n, e->cost, loop, row);
 }
 
 static enum tfd_code fail_shapes(const struct tfd_kctx *k,
@@ -43,7 +52,7 @@ static enum tfd_code run_pair(struct tfd_kctx *k,
     row.a = k->in[0].buffer->data;
     row.b = k->in[1].buffer->data;
     row.y = k->out[0].buffer->data;
-    run(k, tfd_shape_elements(&shape), e->cost, &row);
+    run(k, e, tfd_shape_elements(&shape), &row);
     return TFD_OK;
 }
 
@@ -88,7 +97,7 @@ static enum tfd_code run_broadcast(struct tfd_kctx *k,
     const struct tfd_shape a = k->in[0].shape, b = k->in[1].shape;
     const struct tfd_shape *const in[] = {&a, &b};
     struct tfd_broadcast plan;
-    struct rows rows = {.plan = &plan, .loop = k->kernel->range};
+    struct rows rows = {.plan = &plan, .loop = loop_of(k, e)};
     struct tfd_shape shape;
 
     if (!tfd_broadcast_fits(&a, &b))
@@ -109,7 +118,7 @@ static enum tfd_code run_broadcast(struct tfd_kctx *k,
     rows.b_size = tfd_dtype_size(k->in[1].dtype);
     rows.y_size = tfd_dtype_size(e->dtype);
     if (plan.rows == 1)
-        run(k, plan.row_size, e->cost, &rows.row);
+        run(k, e, plan.row_size, &rows.row);
     else
         tfd_kctx_parallel(k, plan.rows, row_cost(&plan, e->cost), run_rows,
                           &rows);
@@ -154,7 +163,7 @@ enum tfd_code tfd_elementwise_unary(struct tfd_kctx *k,
         return TFD_OK;
     row.a = k->in[0].buffer->data;
     row.y = k->out[0].buffer->data;
-    run(k, tfd_shape_elements(&shape), e->cost, &row);
+    run(k, e, tfd_shape_elements(&shape), &row);
     return TFD_OK;
 }
 
@@ -166,14 +175,14 @@ enum tfd_code tfd_elementwise_unary(struct tfd_kctx *k,
 enum tfd_code tfd_elementwise_compute2(struct tfd_kctx *k,
                                        struct tfd_status *st)
 {
-    struct tfd_elementwise e = {k->in[0].dtype, COST_CHEAP, NULL};
+    struct tfd_elementwise e = {k->in[0].dtype, COST_CHEAP, NULL, NULL};
 
     return tfd_elementwise_binary(k, &e, st);
 }
 
 enum tfd_code tfd_elementwise_compare(struct tfd_kctx *k, struct tfd_status *st)
 {
-    struct tfd_elementwise e = {TFD_BOOL, COST_CHEAP, NULL};
+    struct tfd_elementwise e = {TFD_BOOL, COST_CHEAP, NULL, NULL};
 
     return tfd_elementwise_binary(k, &e, st);
 }
@@ -181,14 +190,14 @@ enum tfd_code tfd_elementwise_compare(struct tfd_kctx *k, struct tfd_status *st)
 enum tfd_code tfd_elementwise_compute1(struct tfd_kctx *k,
                                        struct tfd_status *st)
 {
-    struct tfd_elementwise e = {k->in[0].dtype, COST_DEAR, NULL};
+    struct tfd_elementwise e = {k->in[0].dtype, COST_DEAR, NULL, NULL};
 
     return tfd_elementwise_unary(k, &e, st);
 }
 
 enum tfd_code tfd_elementwise_test(struct tfd_kctx *k, struct tfd_status *st)
 {
-    struct tfd_elementwise e = {TFD_BOOL, COST_CHEAP, NULL};
+    struct tfd_elementwise e = {TFD_BOOL, COST_CHEAP, NULL, NULL};
 
     return tfd_elementwise_unary(k, &e, st);
 }

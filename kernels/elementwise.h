@@ -35,12 +35,12 @@ static inline void tfd_row_fail(const struct tfd_row *r)
 /* Elements below which a loop is not worth splitting or timing. */
 #define TFD_ELEMENTWISE_FEW 256
 
-/* cost: nanoseconds per element (tfd_kctx_parallel).  *failed is set to 1 when
- * a loop failed; may be NULL when loops cannot. */
+/* How to run a loop. */
 struct tfd_elementwise {
     enum tfd_dtype dtype; /* of the output */
-    int cost;
-    int *failed;
+    int cost;             /* nanoseconds per element */
+    int *failed;          /* set to 1 by a loop that failed; NULL: none can */
+    tfd_range_fn *loop;   /* NULL: the kernel's range */
 };
 
 /* Two inputs, broadcast.  INVALID_ARGUMENT "Incompatible shapes: A vs. B". */

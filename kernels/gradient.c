@@ -11,7 +11,7 @@
 #include "common/str.h"
 #include "kernels/check.h"
 
-#include <string.h>
+#include <assert.h>
 
 #define ATTR_MAX 64 /* bytes of an AttrValue with a number */
 
@@ -56,44 +56,49 @@ struct tfd_edge tfd_gradient_op3(struct tfd_gradient *b, const char *op,
     return tfd_gradient_op(b, op, in, 3);
 }
 
-/* With one attribute whose value has been put into `value`. */
-static struct tfd_edge op_attr(struct tfd_gradient *b, const char *op,
-                               const struct tfd_edge *in, int in_count,
-                               const char *name, struct tfd_bytes *value)
+struct tfd_edge tfd_gradient_op_flags(struct tfd_gradient *b, const char *op,
+                                      const struct tfd_edge *in, int in_count,
+                                      const char *const *flags)
 {
-    struct tfd_attr attr = {tfd_str_of(name), tfd_bytes_view(value)};
+    struct tfd_attr attrs[TFD_GRADIENT_FLAGS];
     struct tfd_edge out = TFD_EDGE_NONE;
+    struct tfd_bytes yes;
+    int count = 0;
 
+    tfd_bytes_init(&yes, ATTR_MAX);
+    tfd_attr_put_bool(&yes, true);
+    for (; flags[count]; count++) {
+        assert(count < TFD_GRADIENT_FLAGS);
+        attrs[count].name = tfd_str_of(flags[count]);
+        attrs[count].value = tfd_bytes_view(&yes);
+    }
     if (b->code == TFD_OK)
-        b->code = tfd_bytes_ok(value, "an attribute", b->st);
+        b->code = tfd_bytes_ok(&yes, "an attribute", b->st);
     if (b->code == TFD_OK)
-        b->code = tfd_grad_emit_attrs(b->g, op, in, in_count, &attr, 1, &out, 1,
-                                      b->st);
-    tfd_bytes_deinit(value);
+        b->code = tfd_grad_emit_attrs(b->g, op, in, in_count, attrs, count,
+                                      &out, 1, b->st);
+    tfd_bytes_deinit(&yes);
     return out;
-}
-
-struct tfd_edge tfd_gradient_op_bool(struct tfd_gradient *b, const char *op,
-                                     const struct tfd_edge *in, int in_count,
-                                     const char *attr, bool value)
-{
-    struct tfd_bytes bytes;
-
-    tfd_bytes_init(&bytes, ATTR_MAX);
-    tfd_attr_put_bool(&bytes, value);
-    return op_attr(b, op, in, in_count, attr, &bytes);
 }
 
 struct tfd_edge tfd_gradient_cast(struct tfd_gradient *b, struct tfd_edge x,
                                   enum tfd_dtype to)
 {
-    struct tfd_bytes bytes;
+    struct tfd_edge out = TFD_EDGE_NONE;
+    struct tfd_bytes type;
+    struct tfd_attr attr;
 
     if (b->code != TFD_OK || tfd_gradient_dtype(b, x) == to)
         return x;
-    tfd_bytes_init(&bytes, ATTR_MAX);
-    tfd_attr_put_type(&bytes, (int)to);
-    return op_attr(b, "Cast", &x, 1, "DstT", &bytes);
+    tfd_bytes_init(&type, ATTR_MAX);
+    tfd_attr_put_type(&type, (int)to);
+    attr = (struct tfd_attr){TFD_STR("DstT"), tfd_bytes_view(&type)};
+    b->code = tfd_bytes_ok(&type, "an attribute", b->st);
+    if (b->code == TFD_OK)
+        b->code =
+            tfd_grad_emit_attrs(b->g, "Cast", &x, 1, &attr, 1, &out, 1, b->st);
+    tfd_bytes_deinit(&type);
+    return out;
 }
 
 /* ---- Edges --------------------------------------------------------------- */
@@ -250,6 +255,7 @@ static void find_axes(struct tfd_gradient *b, struct side *x, struct side *y)
 static void reduce_side(struct tfd_gradient *b, const struct side *s,
                         struct tfd_edge *grad)
 {
+    static const char *const keep_dims[] = {"keep_dims", NULL};
     struct tfd_edge in[2];
 
     if (b->code != TFD_OK || grad->node < 0 || !s->needed)
@@ -257,7 +263,7 @@ static void reduce_side(struct tfd_gradient *b, const struct side *s,
     in[0] = *grad;
     in[1] = s->axes.node >= 0 ? s->axes
                               : tfd_gradient_ints(b, s->known, s->known_count);
-    *grad = tfd_gradient_op_bool(b, "Sum", in, 2, "keep_dims", true);
+    *grad = tfd_gradient_op_flags(b, "Sum", in, 2, keep_dims);
     *grad = tfd_gradient_op2(b, "Reshape", *grad,
                              tfd_gradient_shape(b, s->operand));
 }

@@ -39,10 +39,12 @@ struct tfd_edge tfd_gradient_op2(struct tfd_gradient *b, const char *op,
 struct tfd_edge tfd_gradient_op3(struct tfd_gradient *b, const char *op,
                                  struct tfd_edge x, struct tfd_edge y,
                                  struct tfd_edge z);
-/* The same with one attribute more: a bool, a type, an int. */
-struct tfd_edge tfd_gradient_op_bool(struct tfd_gradient *b, const char *op,
-                                     const struct tfd_edge *in, int in_count,
-                                     const char *attr, bool value);
+/* The same with the attributes named in `flags`, which NULL ends, set to true;
+ * TFD_GRADIENT_FLAGS of them at most. */
+#define TFD_GRADIENT_FLAGS 4
+struct tfd_edge tfd_gradient_op_flags(struct tfd_gradient *b, const char *op,
+                                      const struct tfd_edge *in, int in_count,
+                                      const char *const *flags);
 struct tfd_edge tfd_gradient_cast(struct tfd_gradient *b, struct tfd_edge x,
                                   enum tfd_dtype to);
 

@@ -90,7 +90,7 @@ TFD_COMPLEX_DTYPES(LOOP)
 static enum tfd_code power_cpu(struct tfd_kctx *k, struct tfd_status *st)
 {
     int failed = 0;
-    struct tfd_elementwise e = {k->in[0].dtype, COST_NS, &failed};
+    struct tfd_elementwise e = {k->in[0].dtype, COST_NS, &failed, NULL};
 
     TFD_TRY(tfd_elementwise_binary(k, &e, st));
     if (failed)

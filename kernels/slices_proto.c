@@ -4,8 +4,12 @@
  */
 #include "kernels/slices_proto.h"
 
+#include "common/proto/tensor.pb.h"
+
 #include <assert.h>
 #include <string.h>
+
+#define VALUES(field) tensorflow_TensorProto_##field##_tag
 
 enum values_kind {
     KIND_NONE,
@@ -20,22 +24,22 @@ static const struct value_field {
     enum values_kind kind;
     unsigned bytes;
 } value_fields[TFD_DTYPE_END] = {
-    [TFD_FLOAT] = {5, KIND_FIXED, 4},
-    [TFD_DOUBLE] = {6, KIND_FIXED, 8},
-    [TFD_INT32] = {7, KIND_VARINT, 10},
-    [TFD_UINT8] = {7, KIND_VARINT, 2},
-    [TFD_INT16] = {7, KIND_VARINT, 10},
-    [TFD_INT8] = {7, KIND_VARINT, 10},
-    [TFD_STRING] = {8, KIND_STRING, 10},
-    [TFD_COMPLEX64] = {9, KIND_FIXED, 8},
-    [TFD_INT64] = {10, KIND_VARINT, 10},
-    [TFD_BOOL] = {11, KIND_VARINT, 1},
-    [TFD_QINT8] = {7, KIND_VARINT, 10},
-    [TFD_QUINT8] = {7, KIND_VARINT, 2},
-    [TFD_QINT32] = {7, KIND_VARINT, 10},
-    [TFD_UINT16] = {7, KIND_VARINT, 3},
-    [TFD_COMPLEX128] = {12, KIND_FIXED, 16},
-    [TFD_HALF] = {13, KIND_VARINT, 3},
+    [TFD_FLOAT] = {VALUES(float_val), KIND_FIXED, 4},
+    [TFD_DOUBLE] = {VALUES(double_val), KIND_FIXED, 8},
+    [TFD_INT32] = {VALUES(int_val), KIND_VARINT, 10},
+    [TFD_UINT8] = {VALUES(int_val), KIND_VARINT, 2},
+    [TFD_INT16] = {VALUES(int_val), KIND_VARINT, 10},
+    [TFD_INT8] = {VALUES(int_val), KIND_VARINT, 10},
+    [TFD_STRING] = {VALUES(string_val), KIND_STRING, 10},
+    [TFD_COMPLEX64] = {VALUES(scomplex_val), KIND_FIXED, 8},
+    [TFD_INT64] = {VALUES(int64_val), KIND_VARINT, 10},
+    [TFD_BOOL] = {VALUES(bool_val), KIND_VARINT, 1},
+    [TFD_QINT8] = {VALUES(int_val), KIND_VARINT, 10},
+    [TFD_QUINT8] = {VALUES(int_val), KIND_VARINT, 2},
+    [TFD_QINT32] = {VALUES(int_val), KIND_VARINT, 10},
+    [TFD_UINT16] = {VALUES(int_val), KIND_VARINT, 3},
+    [TFD_COMPLEX128] = {VALUES(dcomplex_val), KIND_FIXED, 16},
+    [TFD_HALF] = {VALUES(half_val), KIND_VARINT, 3},
 };
 
 enum tfd_code tfd_slices_check_dtype(enum tfd_dtype dtype,

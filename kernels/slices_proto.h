@@ -2,11 +2,8 @@
  * slices_proto.h - the messages of a checkpoint of format V1, which is one
  * table (kernels/table.h):
  *
- *   key ""           SavedTensorSlices {meta = 1: {tensor = 1 repeated:
- *                      {name = 1, shape = 2, type = 3, slice = 4 repeated},
- *                      versions = 2}}
- *   key of a slice   SavedTensorSlices {data = 2:
- *                      {name = 1, slice = 2, data = 3 TensorProto}}
+ *   key ""           SavedTensorSlices with meta, the table of contents
+ *   key of a slice   SavedTensorSlices with data, the slice's values
  *
  * The TensorProto has neither type nor shape, only the field of values of its
  * type: all integers of up to 32 bits as int32, half as its bits.
@@ -17,21 +14,13 @@
 #define TFD_KERNELS_SLICES_PROTO_H
 
 #include "common/pbio.h"
+#include "common/proto/bundle.pb.h"
 #include "common/tensor.h"
 
-enum {
-    TFD_SLICES_META = 1,
-    TFD_SLICES_DATA = 2,
-    TFD_SLICES_META_TENSOR = 1,
-    TFD_SLICES_META_VERSIONS = 2,
-    TFD_SLICES_TENSOR_NAME = 1,
-    TFD_SLICES_TENSOR_SHAPE = 2,
-    TFD_SLICES_TENSOR_TYPE = 3,
-    TFD_SLICES_TENSOR_SLICE = 4,
-    TFD_SLICES_DATA_NAME = 1,
-    TFD_SLICES_DATA_SLICE = 2,
-    TFD_SLICES_DATA_VALUES = 3,
-};
+#define TFD_SLICES(field) tensorflow_SavedTensorSlices_##field##_tag
+#define TFD_SLICES_META(field) tensorflow_SavedTensorSliceMeta_##field##_tag
+#define TFD_SLICES_TENSOR(field) tensorflow_SavedSliceMeta_##field##_tag
+#define TFD_SLICES_SLICE(field) tensorflow_SavedSlice_##field##_tag
 
 /* Largest value of a table, TensorFlow's limit on a message. */
 #define TFD_SLICES_VALUE_MAX ((uint64_t)1 << 31)

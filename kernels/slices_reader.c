@@ -98,18 +98,18 @@ static enum tfd_code take_tensor(struct tfd_slices_reader *r,
     struct tfd_pb_field f;
 
     while (tfd_pb_next(&in, &f)) {
-        if (f.tag == TFD_SLICES_TENSOR_NAME)
+        if (f.tag == TFD_SLICES_TENSOR(name))
             m.name = tfd_pb_str(&in, &f);
-        else if (f.tag == TFD_SLICES_TENSOR_SHAPE)
+        else if (f.tag == TFD_SLICES_TENSOR(shape))
             m.shape = tfd_pb_str(&in, &f);
-        else if (f.tag == TFD_SLICES_TENSOR_TYPE)
+        else if (f.tag == TFD_SLICES_TENSOR(type))
             m.dtype = tfd_pb_int32(&in, &f);
     }
     TFD_TRY(tfd_pb_end(&in, "SavedSliceMeta", st));
     TFD_TRY(find_or_add(r, &m, &t, st));
     in = tfd_pb_reader_of(proto);
     while (tfd_pb_next(&in, &f)) {
-        if (f.tag != TFD_SLICES_TENSOR_SLICE)
+        if (f.tag != TFD_SLICES_TENSOR(slice))
             continue;
         TFD_TRY(tfd_tensor_slice_take(tfd_pb_str(&in, &f), &slice, st));
         TFD_TRY(tfd_slice_set_add(&t->set, &slice, st));
@@ -124,9 +124,9 @@ static enum tfd_code take_meta(struct tfd_slices_reader *r,
     struct tfd_pb_field f;
 
     while (tfd_pb_next(&in, &f)) {
-        if (f.tag == TFD_SLICES_META_TENSOR)
+        if (f.tag == TFD_SLICES_META(tensor))
             TFD_TRY(take_tensor(r, tfd_pb_str(&in, &f), st));
-        else if (f.tag == TFD_SLICES_META_VERSIONS)
+        else if (f.tag == TFD_SLICES_META(versions))
             TFD_TRY(tfd_checkpoint_check_version(tfd_pb_str(&in, &f), st));
     }
     return tfd_pb_end(&in, "SavedTensorSliceMeta", st);
@@ -157,7 +157,7 @@ static enum tfd_code read_contents(struct tfd_slices_reader *r,
         table->valid && table->key.size == 0) {
         tfd_bytes_add_str(&r->contents, table->value);
         TFD_TRY(tfd_bytes_ok(&r->contents, "contents of a checkpoint", st));
-        if (take_part(tfd_bytes_view(&r->contents), TFD_SLICES_META, &meta,
+        if (take_part(tfd_bytes_view(&r->contents), TFD_SLICES(meta), &meta,
                       &cause) == TFD_OK)
             return take_meta(r, meta, st);
     }
@@ -310,8 +310,8 @@ static enum tfd_code load_slice(void *ctx, const struct tfd_tensor_slice *slice,
                       TFD_STR_ARG(l->t->name));
     tfd_bytes_deinit(&key);
     TFD_TRY(rc);
-    TFD_TRY(take_part(table->value, TFD_SLICES_DATA, &data, st));
-    TFD_TRY(take_part(data, TFD_SLICES_DATA_VALUES, &values, st));
+    TFD_TRY(take_part(table->value, TFD_SLICES(data), &data, st));
+    TFD_TRY(take_part(data, TFD_SLICES_SLICE(data), &values, st));
     return decode(l, values, piece, out, st);
 }
 

@@ -183,30 +183,30 @@ static void put_slice(struct tfd_bytes *b, uint32_t tag,
 /* Items are sorted by name. */
 static void put_meta(struct tfd_slices_writer *w, struct tfd_bytes *b)
 {
-    size_t meta = tfd_pb_begin(b, TFD_SLICES_META);
+    size_t meta = tfd_pb_begin(b, TFD_SLICES(meta));
 
     for (size_t i = 0; i < w->count;) {
         const struct tfd_slices_item *first = &w->items[i];
-        size_t tensor = tfd_pb_begin(b, TFD_SLICES_META_TENSOR);
+        size_t tensor = tfd_pb_begin(b, TFD_SLICES_META(tensor));
 
-        tfd_pb_put_str(b, TFD_SLICES_TENSOR_NAME, first->name);
-        tfd_checkpoint_put_shape(b, TFD_SLICES_TENSOR_SHAPE, &first->whole);
-        tfd_pb_put_int(b, TFD_SLICES_TENSOR_TYPE, first->tensor.dtype);
+        tfd_pb_put_str(b, TFD_SLICES_TENSOR(name), first->name);
+        tfd_checkpoint_put_shape(b, TFD_SLICES_TENSOR(shape), &first->whole);
+        tfd_pb_put_int(b, TFD_SLICES_TENSOR(type), first->tensor.dtype);
         for (; i < w->count && tfd_str_eq(w->items[i].name, first->name); i++)
-            put_slice(b, TFD_SLICES_TENSOR_SLICE, &w->items[i].slice);
+            put_slice(b, TFD_SLICES_TENSOR(slice), &w->items[i].slice);
         tfd_pb_finish(b, tensor);
     }
-    tfd_checkpoint_put_version(b, TFD_SLICES_META_VERSIONS);
+    tfd_checkpoint_put_version(b, TFD_SLICES_META(versions));
     tfd_pb_finish(b, meta);
 }
 
 static void put_item(struct tfd_bytes *b, const struct tfd_slices_item *item)
 {
-    size_t data = tfd_pb_begin(b, TFD_SLICES_DATA), values;
+    size_t data = tfd_pb_begin(b, TFD_SLICES(data)), values;
 
-    tfd_pb_put_str(b, TFD_SLICES_DATA_NAME, item->name);
-    put_slice(b, TFD_SLICES_DATA_SLICE, &item->slice);
-    values = tfd_pb_begin(b, TFD_SLICES_DATA_VALUES);
+    tfd_pb_put_str(b, TFD_SLICES_SLICE(name), item->name);
+    put_slice(b, TFD_SLICES_SLICE(slice), &item->slice);
+    values = tfd_pb_begin(b, TFD_SLICES_SLICE(data));
     tfd_slices_put_values(b, &item->tensor);
     tfd_pb_finish(b, values);
     tfd_pb_finish(b, data);

@@ -7,14 +7,15 @@
 #include "kernels/tensor_slice.h"
 
 #include "common/pbio.h"
+#include "common/proto/tensor.pb.h"
 #include "kernels/ordered_code.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Fields of TensorSliceProto and of its Extent. */
-enum { SLICE_EXTENT = 1, EXTENT_START = 1, EXTENT_LENGTH = 2 };
+#define SLICE(field) tensorflow_TensorSliceProto_##field##_tag
+#define EXTENT(field) tensorflow_TensorSliceProto_Extent_##field##_tag
 
 struct tfd_tensor_slice tfd_tensor_slice_all(int rank)
 {
@@ -301,11 +302,11 @@ bool tfd_tensor_slice_intersect(const struct tfd_tensor_slice *a,
 void tfd_tensor_slice_put(struct tfd_bytes *b, const struct tfd_tensor_slice *s)
 {
     for (int i = 0; i < s->rank; i++) {
-        size_t mark = tfd_pb_begin(b, SLICE_EXTENT);
+        size_t mark = tfd_pb_begin(b, SLICE(extent));
 
         if (!all_of(s, i)) {
-            tfd_pb_put_int(b, EXTENT_START, s->start[i]);
-            tfd_pb_put_int_always(b, EXTENT_LENGTH, s->length[i]);
+            tfd_pb_put_int(b, EXTENT(start), s->start[i]);
+            tfd_pb_put_int_always(b, EXTENT(length), s->length[i]);
         }
         tfd_pb_finish(b, mark);
     }
@@ -320,9 +321,9 @@ static enum tfd_code take_extent(struct tfd_str proto,
     struct tfd_pb_field f;
 
     while (tfd_pb_next(&r, &f)) {
-        if (f.tag == EXTENT_START)
+        if (f.tag == EXTENT(start))
             start = tfd_pb_int64(&r, &f);
-        else if (f.tag == EXTENT_LENGTH)
+        else if (f.tag == EXTENT(length))
             length = tfd_pb_int64(&r, &f);
     }
     TFD_TRY(tfd_pb_end(&r, "TensorSliceProto.Extent", st));
@@ -340,7 +341,7 @@ enum tfd_code tfd_tensor_slice_take(struct tfd_str proto,
 
     s->rank = 0;
     while (tfd_pb_next(&r, &f))
-        if (f.tag == SLICE_EXTENT)
+        if (f.tag == SLICE(extent))
             TFD_TRY(take_extent(tfd_pb_str(&r, &f), s, st));
     return tfd_pb_end(&r, "TensorSliceProto", st);
 }

@@ -14,9 +14,9 @@
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define IDLE_STEPS_MAX 64
-#define PEER_WAIT_US (60u * 1000 * 1000)
 
 /* ---- A graph ---------------------------------------------------------------
  */
@@ -36,6 +36,23 @@ static void entry_unref(struct tfd_graph_entry *g)
     tfd_exec_free(g->exec);
     tfd_task_session_unref(g->session);
     free(g);
+}
+
+uint64_t tfd_graphs_number(struct tfd_str handle)
+{
+    uint64_t number = 0;
+
+    if (handle.size != 16)
+        return 0;
+    for (size_t i = 0; i < handle.size; i++) {
+        static const char digits[] = "0123456789abcdef";
+        const char *at = memchr(digits, handle.data[i], sizeof(digits) - 1);
+
+        if (!at)
+            return 0;
+        number = number << 4 | (uint64_t)(at - digits);
+    }
+    return number;
 }
 
 struct tfd_graph_entry *tfd_graphs_find(struct tfd_worker_service *w,
@@ -204,8 +221,6 @@ static void dial(struct registration *r, struct tfd_channel *ch)
                                           true};
     struct tfd_message m;
 
-    if (options.timeout_us == 0)
-        options.timeout_us = PEER_WAIT_US;
     r->links++;
     tfd_message_init(&m, tfd_channel_protocol(ch) == TFD_PROTO_NATIVE);
     tfd_channel_call(ch, TFD_METHOD_GetStatus, &m, &options, link_up, r);

@@ -39,6 +39,8 @@ void tfd_graphs_register(struct tfd_worker_service *w,
                          tfd_graph_registered_fn *done, void *ctx);
 /* Out of its session and the table; freed with its last step. */
 void tfd_graphs_remove(struct tfd_graph_entry *g);
+/* The number in a handle; 0 when it is none. */
+uint64_t tfd_graphs_number(struct tfd_str handle);
 /* NULL when there is no such graph. */
 struct tfd_graph_entry *tfd_graphs_find(struct tfd_worker_service *w,
                                         uint64_t id);

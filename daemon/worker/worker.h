@@ -31,7 +31,7 @@ struct tfd_worker_options {
     const char *task;              /* "/job:worker/replica:0/task:1" */
     const char *container;         /* the default's name: the job's */
     int cpu_count;                 /* --device_count=CPU:n */
-    uint64_t peer_wait_us; /* for the links that a graph pushes over; 0: 60 s */
+    uint64_t peer_wait_us; /* for links that a graph pushes over; 0: for ever */
 };
 
 enum tfd_code tfd_worker_service_new(const struct tfd_worker_options *o,

@@ -144,6 +144,8 @@ class Task:
         return self.process.wait(seconds * self.server.slow)
 
     def log_text(self):
+        if not os.path.exists(self.log_path):
+            return "never started"
         with open(self.log_path, "rb") as log:
             return log.read().decode("utf8", "replace")
 

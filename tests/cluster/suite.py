@@ -24,8 +24,9 @@ def test(limit=30, tfd_only=False, flags=(), **jobs):
     """Registers a test, named by its function.
 
     With jobs, as in test(ps=1, worker=2), the function gets a Cluster that
-    other tests use too, and whose processes are not its children; without, the Server to start clusters with.  tfd_only
-    marks what tfd adds to, or does better than, TensorFlow."""
+    other tests use too, and whose processes are not its children; without,
+    the Server to start clusters with.  tfd_only marks what tfd adds to, or
+    does better than, TensorFlow."""
     def register(function):
         module = function.__module__.rpartition(".")[2].replace("test_", "")
         TESTS.append(Test("%s.%s" % (module, function.__name__), function,

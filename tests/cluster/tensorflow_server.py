@@ -1,6 +1,6 @@
 """A real TensorFlow server configured as tfd is: the tests' reference.
 
-Reads TF_CONFIG; of flags only --device_count=TYPE:N."""
+Reads TF_CONFIG; of tfd's flags it knows --device_count=TYPE:N alone."""
 import json
 import os
 import sys
@@ -11,8 +11,10 @@ import tensorflow.compat.v1 as tf  # noqa: E402
 
 config = tf.ConfigProto()
 for flag in sys.argv[1:]:
-    kind, _, count = flag.removeprefix("--device_count=").partition(":")
-    config.device_count[kind] = int(count)
+    name, _, value = flag.partition("=")
+    if name == "--device_count":
+        kind, _, count = value.partition(":")
+        config.device_count[kind] = int(count)
 described = json.loads(os.environ["TF_CONFIG"])
 server = tf.train.Server(
     described["cluster"], job_name=described["task"]["type"],

@@ -118,7 +118,7 @@ static void check_graph(const struct tfd_graph *g)
 static void check_again(const struct tfd_graph *g)
 {
     struct tfd_graph *again = tfd_graph_new(g->ops, NULL);
-    struct tfd_graphdef_options worker = {.prefix = TFD_STR_EMPTY};
+    struct tfd_graphdef_options alone = {.prefix = TFD_STR_EMPTY};
     struct tfd_bytes a, b;
     enum tfd_code rc;
 
@@ -126,7 +126,7 @@ static void check_again(const struct tfd_graph *g)
     tfd_bytes_init(&a, MEMORY_MAX);
     tfd_bytes_init(&b, MEMORY_MAX);
     tfd_graphdef_export(&a, g);
-    rc = tfd_graphdef_import(again, tfd_bytes_view(&a), &worker, NULL, NULL);
+    rc = tfd_graphdef_import(again, tfd_bytes_view(&a), &alone, NULL, NULL);
     assert(rc == TFD_OK);
     tfd_graphdef_export(&b, again);
     assert(tfd_str_eq(tfd_bytes_view(&a), tfd_bytes_view(&b)));

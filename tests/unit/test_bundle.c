@@ -62,7 +62,7 @@ static struct tfd_tensor tensor_of(enum tfd_dtype dtype, struct tfd_shape shape,
     struct tfd_tensor t = TFD_TENSOR_INIT;
 
     assert_int_equal(tfd_tensor_new(&t, dtype, &shape, NULL), TFD_OK);
-    if (tfd_tensor_size(&t) > 0)
+    if (data)
         memcpy(tfd_tensor_data(&t), data, tfd_tensor_size(&t));
     return t;
 }

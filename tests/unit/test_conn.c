@@ -2,7 +2,7 @@
  * test_conn.c - rpc/conn.c, conn_queue.c, conn_dial.c, listener.c over real
  * loopback sockets.
  */
-#include "tests/unit/rig.h"
+#include "tests/support/rig.h"
 
 #include "config/limits.h"
 #include "rpc/conn_dial.h"

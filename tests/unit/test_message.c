@@ -2,7 +2,7 @@
  * test_message.c - rpc/message.c and tensor_wire.c: tensors in and beside
  * messages, damage at every byte.
  */
-#include "tests/unit/rig.h"
+#include "tests/support/rig.h"
 
 #include "common/proto/tensor.pb.h"
 

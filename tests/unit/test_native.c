@@ -2,7 +2,7 @@
  * test_native.c - rpc/native.c and native_client.c end to end in one loop, and
  * the serving side against bytes that no caller of ours sends.
  */
-#include "tests/unit/rig.h"
+#include "tests/support/rig.h"
 
 #include "config/limits.h"
 

@@ -266,84 +266,84 @@ static void test_handles_go_through_the_hooks(void **state)
 
 /* ---- Bad messages -------------------------------------------------------- */
 
+static const struct {
+    const char *proto;
+    size_t size;
+    enum tfd_code code;
+    const char *text;
+} bad[] = {
+    {"", 0, TFD_INVALID_ARGUMENT, "TensorProto has invalid dtype 0"},
+    {BYTES("\x08\x8f\x4e"), TFD_INVALID_ARGUMENT,
+     "TensorProto has invalid dtype 9999"},
+    {BYTES("\x08\x65"), TFD_INVALID_ARGUMENT,
+     "TensorProto has invalid dtype 101"},
+    {BYTES("\x08\x0a\x12\x0d\x12\x0b\x08\xff\xff\xff\xff\xff\xff\xff\xff"
+           "\xff\x01"),
+     TFD_INVALID_ARGUMENT,
+     "TensorProto has shape [?], which is not fully defined"},
+    {BYTES("\x08\x01\x12\x02\x18\x01"), TFD_INVALID_ARGUMENT,
+     "TensorProto has shape <unknown>, which is not fully defined"},
+    {BYTES("\x08\x01\x12\x12\x12\x07\x08\x80\x80\x80\x80\x80\x01\x12\x07"
+           "\x08\x80\x80\x80\x80\x80\x01"),
+     TFD_INVALID_ARGUMENT, "Shape [34359738368,34359738368]"},
+    {BYTES("\x08\x01\x22\x03"
+           "abc"),
+     TFD_INVALID_ARGUMENT,
+     "tensor_content has 3 bytes, which are no float of shape []"},
+    {BYTES("\x08\x01\x22\x08"
+           "abcdefgh"),
+     TFD_INVALID_ARGUMENT,
+     "tensor_content has 8 bytes, which are no float of shape []"},
+    {BYTES("\x08\x01\x12\x04\x12\x02\x08\x00\x22\x04"
+           "abcd"),
+     TFD_INVALID_ARGUMENT,
+     "tensor_content has 4 bytes, which are no float of shape [0]"},
+    {BYTES("\x08\x01\x2a\x03\x00\x00\x80"), TFD_INVALID_ARGUMENT,
+     "Unable to parse TensorProto"},
+    {BYTES("\x08\x03\x3a\x01\x80"), TFD_INVALID_ARGUMENT,
+     "Unable to parse TensorProto"},
+    {BYTES("\x08\x01\x28\x01"), TFD_INVALID_ARGUMENT,
+     "Unable to parse TensorProto"},
+    {BYTES("\x08\x07\x40\x01"), TFD_INVALID_ARGUMENT,
+     "Unable to parse TensorProto"},
+    /* strings: too few sizes, sizes past the end, bytes left over */
+    {BYTES("\x08\x07\x12\x04\x12\x02\x08\x02\x22\x01\x00"),
+     TFD_INVALID_ARGUMENT, "tensor_content has 1 bytes"},
+    {BYTES("\x08\x07\x22\x02\x02x"), TFD_INVALID_ARGUMENT,
+     "tensor_content has 2 bytes"},
+    {BYTES("\x08\x07\x22\x03\x01xy"), TFD_INVALID_ARGUMENT,
+     "tensor_content has 3 bytes"},
+    {BYTES("\x08\x07\x12\x04\x12\x02\x08\x02\x22\x14\xff\xff\xff\xff\xff"
+           "\xff\xff\xff\xff\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"),
+     TFD_INVALID_ARGUMENT, "tensor_content has 20 bytes"},
+    /* 2^40 strings in a message of 17 bytes */
+    {BYTES("\x08\x07\x12\x09\x12\x07\x08\x80\x80\x80\x80\x80\x20\x22\x02"
+           "\x00\x00"),
+     TFD_INVALID_ARGUMENT, "tensor_content has 2 bytes"},
+    {BYTES("\x08\x07\x12\x09\x12\x07\x08\x80\x80\x80\x80\x80\x20\x42\x02"
+           "xx"),
+     TFD_RESOURCE_EXHAUSTED, "A string of 2 bytes is to be repeated 10995"},
+    /* 2^45 floats from one: over the limit on memory */
+    {BYTES("\x08\x01\x12\x0a\x12\x08\x08\x80\x80\x80\x80\x80\x80\x40\x2a"
+           "\x04\0\0\0\0"),
+     TFD_RESOURCE_EXHAUSTED, "OOM when allocating tensor with shape"},
+    {BYTES("\x08\x15"), TFD_UNIMPLEMENTED,
+     "A tensor of type variant cannot be read here"},
+    {BYTES("\x08\x01\xc0\x3e\x00"), TFD_INVALID_ARGUMENT,
+     "TensorProto refers to payload 0"},
+};
+
 static void test_bad_messages_are_refused(void **state)
 {
-    static const struct {
-        const char *proto;
-        size_t size;
-        enum tfd_code code;
-        const char *text;
-    } cases[] = {
-        {"", 0, TFD_INVALID_ARGUMENT, "TensorProto has invalid dtype 0"},
-        {BYTES("\x08\x8f\x4e"), TFD_INVALID_ARGUMENT,
-         "TensorProto has invalid dtype 9999"},
-        {BYTES("\x08\x65"), TFD_INVALID_ARGUMENT,
-         "TensorProto has invalid dtype 101"},
-        {BYTES("\x08\x0a\x12\x0d\x12\x0b\x08\xff\xff\xff\xff\xff\xff\xff\xff"
-               "\xff\x01"),
-         TFD_INVALID_ARGUMENT,
-         "TensorProto has shape [?], which is not fully defined"},
-        {BYTES("\x08\x01\x12\x02\x18\x01"), TFD_INVALID_ARGUMENT,
-         "TensorProto has shape <unknown>, which is not fully defined"},
-        {BYTES("\x08\x01\x12\x12\x12\x07\x08\x80\x80\x80\x80\x80\x01\x12\x07"
-               "\x08\x80\x80\x80\x80\x80\x01"),
-         TFD_INVALID_ARGUMENT, "Shape [34359738368,34359738368]"},
-        {BYTES("\x08\x01\x22\x03"
-               "abc"),
-         TFD_INVALID_ARGUMENT,
-         "tensor_content has 3 bytes, which are no float of shape []"},
-        {BYTES("\x08\x01\x22\x08"
-               "abcdefgh"),
-         TFD_INVALID_ARGUMENT,
-         "tensor_content has 8 bytes, which are no float of shape []"},
-        {BYTES("\x08\x01\x12\x04\x12\x02\x08\x00\x22\x04"
-               "abcd"),
-         TFD_INVALID_ARGUMENT,
-         "tensor_content has 4 bytes, which are no float of shape [0]"},
-        {BYTES("\x08\x01\x2a\x03\x00\x00\x80"), TFD_INVALID_ARGUMENT,
-         "Unable to parse TensorProto"},
-        {BYTES("\x08\x03\x3a\x01\x80"), TFD_INVALID_ARGUMENT,
-         "Unable to parse TensorProto"},
-        {BYTES("\x08\x01\x28\x01"), TFD_INVALID_ARGUMENT,
-         "Unable to parse TensorProto"},
-        {BYTES("\x08\x07\x40\x01"), TFD_INVALID_ARGUMENT,
-         "Unable to parse TensorProto"},
-        /* strings: too few sizes, sizes past the end, bytes left over */
-        {BYTES("\x08\x07\x12\x04\x12\x02\x08\x02\x22\x01\x00"),
-         TFD_INVALID_ARGUMENT, "tensor_content has 1 bytes"},
-        {BYTES("\x08\x07\x22\x02\x02x"), TFD_INVALID_ARGUMENT,
-         "tensor_content has 2 bytes"},
-        {BYTES("\x08\x07\x22\x03\x01xy"), TFD_INVALID_ARGUMENT,
-         "tensor_content has 3 bytes"},
-        {BYTES("\x08\x07\x12\x04\x12\x02\x08\x02\x22\x14\xff\xff\xff\xff\xff"
-               "\xff\xff\xff\xff\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"),
-         TFD_INVALID_ARGUMENT, "tensor_content has 20 bytes"},
-        /* 2^40 strings in a message of 17 bytes */
-        {BYTES("\x08\x07\x12\x09\x12\x07\x08\x80\x80\x80\x80\x80\x20\x22\x02"
-               "\x00\x00"),
-         TFD_INVALID_ARGUMENT, "tensor_content has 2 bytes"},
-        {BYTES("\x08\x07\x12\x09\x12\x07\x08\x80\x80\x80\x80\x80\x20\x42\x02"
-               "xx"),
-         TFD_RESOURCE_EXHAUSTED, "A string of 2 bytes is to be repeated 10995"},
-        /* 2^45 floats from one: over the limit on memory */
-        {BYTES("\x08\x01\x12\x0a\x12\x08\x08\x80\x80\x80\x80\x80\x80\x40\x2a"
-               "\x04\0\0\0\0"),
-         TFD_RESOURCE_EXHAUSTED, "OOM when allocating tensor with shape"},
-        {BYTES("\x08\x15"), TFD_UNIMPLEMENTED,
-         "A tensor of type variant cannot be read here"},
-        {BYTES("\x08\x01\xc0\x3e\x00"), TFD_INVALID_ARGUMENT,
-         "TensorProto refers to payload 0"},
-    };
-
     (void)state;
     tfd_alloc_limit((size_t)1 << 30);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct tfd_tensor t = TFD_TENSOR_INIT;
         struct tfd_status st = TFD_STATUS_INIT;
-        enum tfd_code rc = decode(cases[i].proto, cases[i].size, &t, &st);
+        enum tfd_code rc = decode(bad[i].proto, bad[i].size, &t, &st);
 
-        if (rc != cases[i].code ||
-            strncmp(st.text, cases[i].text, strlen(cases[i].text)))
+        if (rc != bad[i].code ||
+            strncmp(st.text, bad[i].text, strlen(bad[i].text)))
             fail_msg("case %zu: %s \"%s\"", i, tfd_code_name(rc), st.text);
         assert_null(t.buffer);
     }

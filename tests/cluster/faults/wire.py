@@ -45,6 +45,7 @@ def http(port, request, timeout=10):
 
 
 def parse_http(received):
+    assert received.startswith(b"HTTP/1."), received[:100]
     head, _, body = received.partition(b"\r\n\r\n")
     first, *lines = head.decode("latin1").split("\r\n")
     headers = dict(line.lower().split(": ", 1) for line in lines)

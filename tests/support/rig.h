@@ -5,8 +5,8 @@
  * in (rig_run); every callback counts one (rig_tick).  Nothing sleeps: a test
  * that waits for something that does not happen is ended by the watchdog.
  */
-#ifndef TFD_TESTS_UNIT_RIG_H
-#define TFD_TESTS_UNIT_RIG_H
+#ifndef TFD_TESTS_SUPPORT_RIG_H
+#define TFD_TESTS_SUPPORT_RIG_H
 
 #include "common/alloc.h"
 #include "rpc/channel.h"

@@ -1,0 +1,390 @@
+/*
+ * reduce.c - Sum Mean Prod Max Min All Any.
+ *
+ * Accumulators are wider than the elements: double for floating point, so that
+ * the order of additions does not show in the result; 64 bits for integers,
+ * cut to the type at the end (Sum and Prod wrap, Mean does not, as in
+ * TensorFlow).  Max and Min give NaN when there is one.
+ */
+#include "kernels/families.h"
+
+#include "common/half.h"
+#include "kernels/complex_math.h"
+#include "kernels/elementwise.h"
+#include "kernels/reduce.h"
+#include "kernels/reduce_grad.h"
+
+#include <math.h>
+
+/* ---- Loops --------------------------------------------------------------- */
+
+/* Accumulators of a run, folded side by side.  Eight sums stay in registers.
+ * Comparisons are vectorised only as a loop that is too long to be unrolled. */
+#define SUM_LANES 8
+#define ORDER_LANES 32
+
+/* FOLD(acc, x) takes an element in, MERGE(acc, acc) joins two accumulators. */
+#define RUN_BODY(LANES, T, A, INIT, FOLD, MERGE)               \
+    {                                                          \
+        const struct tfd_fold *f = arg;                        \
+        const T *x = f->x;                                     \
+        A *acc = f->acc;                                       \
+        A lane[LANES], one = *acc;                             \
+        int64_t i = begin;                                     \
+                                                               \
+        if (end - begin >= 2 * LANES) {                        \
+            for (int l = 0; l < LANES; l++)                    \
+                lane[l] = INIT;                                \
+            for (; i + LANES <= end; i += LANES)               \
+                for (int l = 0; l < LANES; l++)                \
+                    lane[l] = FOLD(lane[l], x[i + l]);         \
+            for (int width = LANES / 2; width; width /= 2)     \
+                for (int l = 0; l < width; l++)                \
+                    lane[l] = MERGE(lane[l], lane[l + width]); \
+            one = MERGE(one, lane[0]);                         \
+        }                                                      \
+        for (; i < end; i++)                                   \
+            one = FOLD(one, x[i]);                             \
+        *acc = one;                                            \
+    }
+
+/* Four rows at a time: an accumulator is loaded and stored once for them. */
+#define COLUMNS_BODY(T, A, FOLD)                          \
+    {                                                     \
+        const struct tfd_fold *f = arg;                   \
+        const int64_t stride = f->stride;                 \
+        const T *x = f->x;                                \
+        A *acc = f->acc;                                  \
+        int64_t r = 0;                                    \
+                                                          \
+        for (; r + 4 <= f->rows; r += 4, x += 4 * stride) \
+            for (int64_t j = begin; j < end; j++) {       \
+                A a = FOLD(acc[j], x[j]);                 \
+                                                          \
+                a = FOLD(a, x[j + stride]);               \
+                a = FOLD(a, x[j + 2 * stride]);           \
+                acc[j] = FOLD(a, x[j + 3 * stride]);      \
+            }                                             \
+        for (; r < f->rows; r++, x += stride)             \
+            for (int64_t j = begin; j < end; j++)         \
+                acc[j] = FOLD(acc[j], x[j]);              \
+    }
+
+#define MERGE_FUNCTION(id, A, MERGE)                                \
+    static void merge_##id(void *acc, const void *other, int64_t n) \
+    {                                                               \
+        A *a = acc;                                                 \
+        const A *b = other;                                         \
+                                                                    \
+        for (int64_t i = 0; i < n; i++)                             \
+            a[i] = MERGE(a[i], b[i]);                               \
+    }
+
+#define FINISH_FUNCTION(id, T, A, DONE)                            \
+    static void finish_##id(void *out, const void *acc, int64_t n, \
+                            int64_t folded)                        \
+    {                                                              \
+        T *y = out;                                                \
+        const A *a = acc;                                          \
+                                                                   \
+        for (int64_t i = 0; i < n; i++)                            \
+            y[i] = DONE(T, a[i], folded);                          \
+        (void)folded;                                              \
+    }
+
+#define FOLDING(LANES, id, T, A, INIT, FOLD, MERGE)                            \
+    static const A init_##id = INIT;                                           \
+    static void run_##id(void *arg, int64_t begin, int64_t end) RUN_BODY(      \
+        LANES, T, A, init_##id, FOLD,                                          \
+        MERGE) static void columns_##id(void *arg, int64_t begin, int64_t end) \
+        COLUMNS_BODY(T, A, FOLD) MERGE_FUNCTION(id, A, MERGE)
+
+#define FOLDING_SIMD(LANES, id, T, A, INIT, FOLD, MERGE)       \
+    static const A init_##id = INIT;                           \
+    TFD_SIMD_LOOP(run_##id)                                    \
+    RUN_BODY(LANES, T, A, init_##id, FOLD, MERGE)              \
+    TFD_SIMD_CLONES(run_##id) TFD_SIMD_LOOP(columns_##id)      \
+        COLUMNS_BODY(T, A, FOLD) TFD_SIMD_CLONES(columns_##id) \
+            MERGE_FUNCTION(id, A, MERGE)
+
+#define REDUCER(id, folding, A)                            \
+    static const struct tfd_reducer id = {                 \
+        sizeof(A),         &init_##folding, run_##folding, \
+        columns_##folding, merge_##folding, finish_##id,   \
+    };
+
+/* ---- Sum, Mean, Prod ----------------------------------------------------- */
+
+#define ADD(acc, x) ((acc) + (x))
+#define MUL(acc, x) ((acc) * (x))
+#define CUT(T, acc, n) ((T)(acc))
+#define COMPLEX_CUT(T, acc, n) complex_cut_##T(acc)
+
+/* Integers: sums of 64 bits, whose low bits are those of any narrower sum. */
+#define ADD_INT(acc, x) ((acc) + (uint64_t)(x))
+#define MUL_INT(acc, x) ((acc) * (uint64_t)(x))
+#define MEAN_SIGNED(T, acc, n) ((T)((n) ? (int64_t)(acc) / (n) : 0))
+#define MEAN_UNSIGNED(T, acc, n) ((T)((n) ? (acc) / (uint64_t)(n) : 0))
+
+#define INT_REDUCERS(name, T, MEAN)                                   \
+    FOLDING(SUM_LANES, sum_##name, T, uint64_t, 0, ADD_INT, ADD_INT)  \
+    FOLDING(SUM_LANES, prod_##name, T, uint64_t, 1, MUL_INT, MUL_INT) \
+    FINISH_FUNCTION(sum_##name, T, uint64_t, CUT)                     \
+    FINISH_FUNCTION(mean_##name, T, uint64_t, MEAN)                   \
+    FINISH_FUNCTION(prod_##name, T, uint64_t, CUT)                    \
+    REDUCER(sum_##name, sum_##name, uint64_t)                         \
+    REDUCER(mean_##name, sum_##name, uint64_t)                        \
+    REDUCER(prod_##name, prod_##name, uint64_t)
+
+INT_REDUCERS(INT8, int8_t, MEAN_SIGNED)
+INT_REDUCERS(INT16, int16_t, MEAN_SIGNED)
+INT_REDUCERS(INT32, int32_t, MEAN_SIGNED)
+INT_REDUCERS(INT64, int64_t, MEAN_SIGNED)
+INT_REDUCERS(UINT8, uint8_t, MEAN_UNSIGNED)
+INT_REDUCERS(UINT16, uint16_t, MEAN_UNSIGNED)
+INT_REDUCERS(UINT32, uint32_t, MEAN_UNSIGNED)
+INT_REDUCERS(UINT64, uint64_t, MEAN_UNSIGNED)
+
+#define ADD_REAL(acc, x) ((acc) + (double)(x))
+#define MUL_REAL(acc, x) ((acc) * (double)(x))
+#define MEAN_REAL(T, acc, n) ((T)((acc) / (double)(n)))
+
+#define FLOAT_REDUCERS(name, number, T)                              \
+    FOLDING_SIMD(SUM_LANES, sum_##name, T, double, 0, ADD_REAL, ADD) \
+    FOLDING(SUM_LANES, prod_##name, T, double, 1, MUL_REAL, MUL)     \
+    FINISH_FUNCTION(sum_##name, T, double, CUT)                      \
+    FINISH_FUNCTION(mean_##name, T, double, MEAN_REAL)               \
+    FINISH_FUNCTION(prod_##name, T, double, CUT)                     \
+    REDUCER(sum_##name, sum_##name, double)                          \
+    REDUCER(mean_##name, sum_##name, double)                         \
+    REDUCER(prod_##name, prod_##name, double)
+
+TFD_FLOAT_DTYPES(FLOAT_REDUCERS)
+
+#define ADD_HALF(acc, x) ((acc) + (double)tfd_half_to_float(x))
+#define MUL_HALF(acc, x) ((acc) * (double)tfd_half_to_float(x))
+#define ADD_BFLOAT16(acc, x) ((acc) + (double)tfd_bfloat16_to_float(x))
+#define MUL_BFLOAT16(acc, x) ((acc) * (double)tfd_bfloat16_to_float(x))
+#define CUT_HALF(T, acc, n) tfd_half_from_float((float)(acc))
+#define CUT_BFLOAT16(T, acc, n) tfd_bfloat16_from_float((float)(acc))
+#define MEAN_HALF(T, acc, n) tfd_half_from_float((float)((acc) / (double)(n)))
+#define MEAN_BFLOAT16(T, acc, n) \
+    tfd_bfloat16_from_float((float)((acc) / (double)(n)))
+
+#define NARROW_REDUCERS(name, number, T)                           \
+    FOLDING(SUM_LANES, sum_##name, T, double, 0, ADD_##name, ADD)  \
+    FOLDING(SUM_LANES, prod_##name, T, double, 1, MUL_##name, MUL) \
+    FINISH_FUNCTION(sum_##name, T, double, CUT_##name)             \
+    FINISH_FUNCTION(mean_##name, T, double, MEAN_##name)           \
+    FINISH_FUNCTION(prod_##name, T, double, CUT_##name)            \
+    REDUCER(sum_##name, sum_##name, double)                        \
+    REDUCER(mean_##name, sum_##name, double)                       \
+    REDUCER(prod_##name, prod_##name, double)
+
+TFD_HALF_DTYPES(NARROW_REDUCERS)
+
+#define ZERO_COMPLEX \
+    {                \
+        0, 0         \
+    }
+#define ONE_COMPLEX \
+    {               \
+        1, 0        \
+    }
+#define CUT_COMPLEX(T, acc, n) T##_narrow(acc)
+#define MEAN_COMPLEX(T, acc, n) T##_narrow(mean_complex(acc, n))
+
+static tfd_complex128 mean_complex(tfd_complex128 sum, int64_t n)
+{
+    double count = n ? (double)n : 1;
+
+    return (tfd_complex128){sum.re / count, sum.im / count};
+}
+
+#define COMPLEX_REDUCERS(name, number, T)                                    \
+    static inline tfd_complex128 add_##T(tfd_complex128 acc, T x)            \
+    {                                                                        \
+        return tfd_complex128_add(acc, T##_widen(x));                        \
+    }                                                                        \
+    static inline tfd_complex128 mul_##T(tfd_complex128 acc, T x)            \
+    {                                                                        \
+        return tfd_complex128_mul(acc, T##_widen(x));                        \
+    }                                                                        \
+    FOLDING(SUM_LANES, sum_##name, T, tfd_complex128, ZERO_COMPLEX, add_##T, \
+            tfd_complex128_add)                                              \
+    FOLDING(SUM_LANES, prod_##name, T, tfd_complex128, ONE_COMPLEX, mul_##T, \
+            tfd_complex128_mul)                                              \
+    FINISH_FUNCTION(sum_##name, T, tfd_complex128, CUT_COMPLEX)              \
+    FINISH_FUNCTION(mean_##name, T, tfd_complex128, MEAN_COMPLEX)            \
+    FINISH_FUNCTION(prod_##name, T, tfd_complex128, CUT_COMPLEX)             \
+    REDUCER(sum_##name, sum_##name, tfd_complex128)                          \
+    REDUCER(mean_##name, sum_##name, tfd_complex128)                         \
+    REDUCER(prod_##name, prod_##name, tfd_complex128)
+
+TFD_COMPLEX_DTYPES(COMPLEX_REDUCERS)
+
+/* ---- Max, Min ------------------------------------------------------------ */
+
+#define MAX(acc, x) ((acc) > (x) ? (acc) : (x))
+#define MIN(acc, x) ((acc) < (x) ? (acc) : (x))
+
+#define ORDER_REDUCERS(FOLDING_, name, T, LOWEST, HIGHEST, MAX_, MIN_) \
+    FOLDING_(ORDER_LANES, max_##name, T, T, LOWEST, MAX_, MAX_)        \
+    FOLDING_(ORDER_LANES, min_##name, T, T, HIGHEST, MIN_, MIN_)       \
+    FINISH_FUNCTION(max_##name, T, T, CUT)                             \
+    FINISH_FUNCTION(min_##name, T, T, CUT)                             \
+    REDUCER(max_##name, max_##name, T)                                 \
+    REDUCER(min_##name, min_##name, T)
+
+ORDER_REDUCERS(FOLDING, INT8, int8_t, INT8_MIN, INT8_MAX, MAX, MIN)
+ORDER_REDUCERS(FOLDING, INT16, int16_t, INT16_MIN, INT16_MAX, MAX, MIN)
+ORDER_REDUCERS(FOLDING, INT32, int32_t, INT32_MIN, INT32_MAX, MAX, MIN)
+ORDER_REDUCERS(FOLDING, INT64, int64_t, INT64_MIN, INT64_MAX, MAX, MIN)
+ORDER_REDUCERS(FOLDING, UINT8, uint8_t, 0, UINT8_MAX, MAX, MIN)
+ORDER_REDUCERS(FOLDING, UINT16, uint16_t, 0, UINT16_MAX, MAX, MIN)
+ORDER_REDUCERS(FOLDING, UINT32, uint32_t, 0, UINT32_MAX, MAX, MIN)
+ORDER_REDUCERS(FOLDING, UINT64, uint64_t, 0, UINT64_MAX, MAX, MIN)
+
+/* A NaN in the accumulator stays; one in x fails the comparison and goes in. */
+#define DEFINE_FLOAT_ORDER(name, number, T)                                   \
+    static inline T max_of_##name(T acc, T x)                                 \
+    {                                                                         \
+        T larger = acc > x ? acc : x;                                         \
+                                                                              \
+        return acc == acc ? larger : acc;                                     \
+    }                                                                         \
+    static inline T min_of_##name(T acc, T x)                                 \
+    {                                                                         \
+        T smaller = acc < x ? acc : x;                                        \
+                                                                              \
+        return acc == acc ? smaller : acc;                                    \
+    }                                                                         \
+    ORDER_REDUCERS(FOLDING_SIMD, name, T, -INFINITY, INFINITY, max_of_##name, \
+                   min_of_##name)
+
+TFD_FLOAT_DTYPES(DEFINE_FLOAT_ORDER)
+
+#define DEFINE_NARROW_ORDER(name, T, to, from)               \
+    static inline T max_of_##name(T acc, T x)                \
+    {                                                        \
+        float a = to(acc), larger = max_of_FLOAT(a, to(x));  \
+                                                             \
+        return a != a || larger == a ? acc : x;              \
+    }                                                        \
+    static inline T min_of_##name(T acc, T x)                \
+    {                                                        \
+        float a = to(acc), smaller = min_of_FLOAT(a, to(x)); \
+                                                             \
+        return a != a || smaller == a ? acc : x;             \
+    }
+
+TFD_NARROW_DTYPES(DEFINE_NARROW_ORDER)
+ORDER_REDUCERS(FOLDING, HALF, tfd_half, 0xfc00, 0x7c00, max_of_HALF,
+               min_of_HALF)
+ORDER_REDUCERS(FOLDING, BFLOAT16, tfd_bfloat16, 0xff80, 0x7f80, max_of_BFLOAT16,
+               min_of_BFLOAT16)
+
+/* ---- All, Any ------------------------------------------------------------ */
+
+#define AND(acc, x) ((tfd_bool)((acc) & (x)))
+#define OR(acc, x) ((tfd_bool)((acc) | (x)))
+
+FOLDING(SUM_LANES, all, tfd_bool, tfd_bool, 1, AND, AND)
+FOLDING(SUM_LANES, any, tfd_bool, tfd_bool, 0, OR, OR)
+FINISH_FUNCTION(all, tfd_bool, tfd_bool, CUT)
+FINISH_FUNCTION(any, tfd_bool, tfd_bool, CUT)
+REDUCER(all, all, tfd_bool)
+REDUCER(any, any, tfd_bool)
+
+/* ---- Kernels ------------------------------------------------------------- */
+
+#define COMPUTE(id)                                                          \
+    static enum tfd_code id##_cpu(struct tfd_kctx *k, struct tfd_status *st) \
+    {                                                                        \
+        return tfd_reduce(k, &id, st);                                       \
+    }
+
+#define COMPUTE_SUMS(name, number, T) \
+    COMPUTE(sum_##name)               \
+    COMPUTE(mean_##name)              \
+    COMPUTE(prod_##name)
+#define COMPUTE_ORDERS(name, number, T) \
+    COMPUTE(max_##name)                 \
+    COMPUTE(min_##name)
+
+TFD_REAL_DTYPES(COMPUTE_SUMS)
+TFD_HALF_DTYPES(COMPUTE_SUMS)
+TFD_COMPLEX_DTYPES(COMPUTE_SUMS)
+TFD_REAL_DTYPES(COMPUTE_ORDERS)
+TFD_HALF_DTYPES(COMPUTE_ORDERS)
+COMPUTE(all)
+COMPUTE(any)
+
+const struct tfd_reducer *tfd_reduce_sum(enum tfd_dtype dtype)
+{
+#define SUM_OF(name, number, T) [TFD_##name] = &sum_##name,
+    static const struct tfd_reducer *const sums[TFD_DTYPE_END] = {
+        TFD_REAL_DTYPES(SUM_OF) TFD_HALF_DTYPES(SUM_OF)
+            TFD_COMPLEX_DTYPES(SUM_OF)};
+
+    return sums[dtype];
+}
+
+/* ---- Tables -------------------------------------------------------------- */
+
+#define OP(name_, types_, grad_, flags_)                                \
+    {                                                                   \
+        .name = (name_), .inputs = "input: T, reduction_indices: Tidx", \
+        .outputs = "output: T",                                         \
+        .attrs = "keep_dims: bool = false; T: {" types_ "}; "           \
+                 "Tidx: {int32, int64} = DT_INT32",                     \
+        .shape = tfd_reduce_shape, .grad = (grad_), .flags = (flags_),  \
+    }
+#define BOOL_OP(name_)                                                         \
+    {                                                                          \
+        .name = (name_), .inputs = "input: bool, reduction_indices: Tidx",     \
+        .outputs = "output: bool",                                             \
+        .attrs = "keep_dims: bool = false; "                                   \
+                 "Tidx: {int32, int64} = DT_INT32",                            \
+        .key = "Tidx", .shape = tfd_reduce_shape, .flags = TFD_OP_NO_GRADIENT, \
+    }
+
+#define ORDERED                                                   \
+    "float, double, int32, uint8, int16, int8, int64, bfloat16, " \
+    "uint16, half, uint32, uint64, qint8, quint8, qint32, qint16, quint16"
+
+static const struct tfd_opdef ops[] = {
+    OP("Sum", "numbertype", tfd_reduce_sum_gradient, 0),
+    OP("Mean", "numbertype", tfd_reduce_mean_gradient, 0),
+    OP("Prod", "numbertype", NULL, 0),
+    OP("Max", ORDERED, tfd_reduce_order_gradient, 0),
+    OP("Min", ORDERED, tfd_reduce_order_gradient, 0),
+    BOOL_OP("All"),
+    BOOL_OP("Any"),
+};
+
+#define STATE \
+    .prepare = tfd_reduce_prepare, .state_size = sizeof(struct tfd_reduce_state)
+#define KERNELS_SUMS(name, number, T)                       \
+    TFD_KERNEL("Sum", name, sum_##name##_cpu, STATE),       \
+        TFD_KERNEL("Mean", name, mean_##name##_cpu, STATE), \
+        TFD_KERNEL("Prod", name, prod_##name##_cpu, STATE),
+#define KERNELS_ORDERS(name, number, T)               \
+    TFD_KERNEL("Max", name, max_##name##_cpu, STATE), \
+        TFD_KERNEL("Min", name, min_##name##_cpu, STATE),
+
+static const struct tfd_kernel kernels[] = {
+    TFD_REAL_DTYPES(KERNELS_SUMS) TFD_HALF_DTYPES(KERNELS_SUMS)
+        TFD_COMPLEX_DTYPES(KERNELS_SUMS) TFD_REAL_DTYPES(KERNELS_ORDERS)
+            TFD_HALF_DTYPES(KERNELS_ORDERS)
+                TFD_KERNEL_ANY("All", all_cpu, STATE),
+    TFD_KERNEL_ANY("Any", any_cpu, STATE),
+};
+
+const struct tfd_family tfd_family_reduce = {
+    .name = "reduce",
+    .ops = ops,
+    .op_count = TFD_COUNT(ops),
+    .kernels = kernels,
+    .kernel_count = TFD_COUNT(kernels),
+};

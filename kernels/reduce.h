@@ -1,0 +1,64 @@
+/*
+ * reduce.h - folding a tensor along some of its axes.
+ *
+ * A family describes how one element type is folded by one operation in a
+ * struct tfd_reducer; tfd_reduce() does the rest: axes, output, order, threads.
+ *
+ * Shapes are first brought to alternating groups of kept and reduced
+ * dimensions, so that nearly all calls are one of
+ *
+ *     [reduced]         everything, split into pieces of fixed size
+ *     [kept, reduced]   rows: each is folded by run()
+ *     [reduced, kept]   columns: rows are folded into a row by columns()
+ *
+ * The order of folding depends on the shape alone and not on the number of
+ * threads, so results are the same bits on every machine of one kind.
+ *
+ * Threads: a reducer is read-only.
+ */
+#ifndef TFD_KERNELS_REDUCE_H
+#define TFD_KERNELS_REDUCE_H
+
+#include "kernels/kernel.h"
+
+/* The argument of run() and columns(). */
+struct tfd_fold {
+    const void *x;
+    void *acc;
+    int64_t rows, stride; /* columns(): row r begins at element r * stride */
+};
+
+struct tfd_reducer {
+    size_t acc_size;       /* of an accumulator, at most TFD_REDUCE_ACC_MAX */
+    const void *identity;  /* an accumulator that nothing was folded into */
+    tfd_range_fn *run;     /* elements [begin, end) of x into acc[0] */
+    tfd_range_fn *columns; /* column j of each row into acc[j], j in range */
+    void (*merge)(void *acc, const void *other, int64_t n);
+    /* y[i] from acc[i], i < n, where `folded` elements went into each. */
+    void (*finish)(void *y, const void *acc, int64_t n, int64_t folded);
+};
+
+#define TFD_REDUCE_ACC_MAX 16
+
+/* The state of a reducing kernel. */
+struct tfd_reduce_state {
+    bool keep_dims;
+};
+enum tfd_code tfd_reduce_prepare(const struct tfd_prepare *p, void *state,
+                                 struct tfd_status *st);
+
+/* Folds input 0 along the axes in input 1 into output 0. */
+enum tfd_code tfd_reduce(struct tfd_kctx *k, const struct tfd_reducer *r,
+                         struct tfd_status *st) TFD_MUST_USE;
+/* The same without attributes: columns of [rows, n] into y[n], for kernels
+ * that sum over the leading dimensions. */
+void tfd_reduce_columns(struct tfd_kctx *k, const struct tfd_reducer *r,
+                        const void *x, int64_t rows, int64_t n, void *y);
+
+/* Sums in reduce.c, by type: NULL for types that have none. */
+const struct tfd_reducer *tfd_reduce_sum(enum tfd_dtype dtype);
+
+/* Shape function of all reductions. */
+enum tfd_code tfd_reduce_shape(struct tfd_shape_ctx *s, struct tfd_status *st);
+
+#endif
