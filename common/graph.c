@@ -67,6 +67,13 @@ struct tfd_node *tfd_graph_find(const struct tfd_graph *g, struct tfd_str name)
     return g->nodes[id];
 }
 
+void tfd_graph_truncate(struct tfd_graph *g, int32_t count)
+{
+    assert(count >= 0 && count <= g->count);
+    while (g->count > count)
+        tfd_map_remove(&g->by_name, g->nodes[--g->count]->name);
+}
+
 /* ---- Edges --------------------------------------------------------------- */
 
 int tfd_graph_type(const struct tfd_graph *g, struct tfd_edge e)
@@ -220,12 +227,6 @@ void tfd_node_arg(const struct tfd_node *n, int arg, int32_t *first,
 }
 
 /* ---- For the other files ------------------------------------------------- */
-
-void tfd_graph_truncate(struct tfd_graph *g, int32_t count)
-{
-    while (g->count > count)
-        tfd_map_remove(&g->by_name, g->nodes[--g->count]->name);
-}
 
 const char *tfd_printable(struct tfd_str s, char *text)
 {

@@ -6,8 +6,9 @@
  * it was added (loops).  All memory is the graph's arena.
  *
  * Adding a node checks it against its definition: number and types of inputs,
- * attributes (kind, allowed values, defaults), the device's syntax.  Texts are
- * TensorFlow's where clients match on them.
+ * attributes (kind, allowed values, defaults).  The device's name is only taken
+ * over; placement reads it.  Texts are TensorFlow's where clients match on
+ * them.
  *
  * Ownership: counted.  A graph that is only read may be shared by threads;
  * growing it needs that nobody else reads (a session swaps versions).
@@ -47,8 +48,11 @@ struct tfd_node {
     int32_t out_count;
 };
 
+/* Of GraphDefs that TensorFlow 2.21 writes, and that we do. */
+#define TFD_GRAPH_DEF_VERSION 2474
+
 struct tfd_versions {
-    int32_t producer, min_consumer;
+    int32_t producer, min_consumer; /* producer 0: not known yet */
 };
 
 struct tfd_graph {
@@ -95,6 +99,10 @@ enum tfd_code tfd_graph_set_input(struct tfd_graph *g, struct tfd_node *n,
 enum tfd_code tfd_graph_add_control(struct tfd_graph *g, struct tfd_node *n,
                                     int32_t from,
                                     struct tfd_status *st) TFD_MUST_USE;
+/* Forgets the nodes from `count` on, which no earlier node may refer to: for a
+ * caller who finds after an import that it cannot keep it.  Their memory stays
+ * the arena's. */
+void tfd_graph_truncate(struct tfd_graph *g, int32_t count);
 struct tfd_node *tfd_graph_find(const struct tfd_graph *g, struct tfd_str name);
 
 /* "node", "node:1" -> an edge, checked against the node's outputs.  "^node"

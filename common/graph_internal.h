@@ -28,9 +28,6 @@ enum tfd_code tfd_graph_infer_attrs(struct tfd_graph *g, struct tfd_node *n,
                                     struct tfd_attr *attrs,
                                     struct tfd_status *st) TFD_MUST_USE;
 
-/* Forgets nodes from number `count` on; their memory stays the arena's. */
-void tfd_graph_truncate(struct tfd_graph *g, int32_t count);
-
 #define TFD_PRINTABLE_MAX 128
 /* A copy for messages: short, and '?' for what is no printable ASCII, because
  * texts of errors travel as UTF-8.  text has TFD_PRINTABLE_MAX bytes. */

@@ -20,18 +20,20 @@
 
 /* From the outermost to the innermost. */
 enum tfd_lock_rank {
-    TFD_LOCK_SERVER,     /* lists of sessions, peers, connections */
-    TFD_LOCK_SESSION,    /* one session: its graph and plans */
-    TFD_LOCK_GRAPH,      /* one registered graph: its pool of steps */
-    TFD_LOCK_STEP,       /* one step: ready nodes, failure */
-    TFD_LOCK_RENDEZVOUS, /* keys that wait or are waited for */
-    TFD_LOCK_CONTAINER,  /* names of resources */
-    TFD_LOCK_RESOURCE,   /* one variable, queue, accumulator */
-    TFD_LOCK_CANCEL,     /* who wants to hear of a cancellation */
-    TFD_LOCK_DEVICE,     /* streams, events, memory of a device */
-    TFD_LOCK_LOOP,       /* what waits for the loop thread */
-    TFD_LOCK_POOL,       /* what waits for a compute thread */
-    TFD_LOCK_ALLOC,      /* free buffers */
+    TFD_LOCK_CLIENT,       /* a client's session: what of its graph was sent */
+    TFD_LOCK_CLIENT_GRAPH, /* a client's graph: its growth */
+    TFD_LOCK_SERVER,       /* lists of sessions, peers, connections */
+    TFD_LOCK_SESSION,      /* one session: its graph and plans */
+    TFD_LOCK_GRAPH,        /* one registered graph: its pool of steps */
+    TFD_LOCK_STEP,         /* one step: ready nodes, failure */
+    TFD_LOCK_RENDEZVOUS,   /* keys that wait or are waited for */
+    TFD_LOCK_CONTAINER,    /* names of resources */
+    TFD_LOCK_RESOURCE,     /* one variable, queue, accumulator */
+    TFD_LOCK_CANCEL,       /* who wants to hear of a cancellation */
+    TFD_LOCK_DEVICE,       /* streams, events, memory of a device */
+    TFD_LOCK_LOOP,         /* what waits for the loop thread */
+    TFD_LOCK_POOL,         /* what waits for a compute thread */
+    TFD_LOCK_ALLOC,        /* free buffers */
     TFD_LOCK_RANK_COUNT
 };
 

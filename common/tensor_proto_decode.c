@@ -119,7 +119,8 @@ static enum tfd_code count_values(const struct tfd_tensor_head *h,
 
     *last_size = 0;
     for (*count = 0; next_value(&w, &f); ++*count)
-        *last_size = f.bytes.size;
+        if (w.values->wire == TFD_PB_BYTES)
+            *last_size = f.bytes.size;
     TFD_TRY(tfd_pb_end(&w.reader, "TensorProto", st));
     *count /= w.values->parts;
     return TFD_OK;

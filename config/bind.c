@@ -148,7 +148,22 @@ static enum tfd_code fail_not_own(const char *path, const char *host,
                     path, host, address, own);
 }
 
-/* The first address of the name that this host has. */
+/* The address of the name that this host has: one that others can reach, if
+ * there is one. */
+static const struct addrinfo *choose(const struct addrinfo *found,
+                                     const struct ifaddrs *interfaces)
+{
+    const struct addrinfo *own = NULL;
+
+    for (; found; found = found->ai_next) {
+        if (!is_own(found->ai_addr, interfaces))
+            continue;
+        if (!own || (is_loopback(own->ai_addr) && !is_loopback(found->ai_addr)))
+            own = found;
+    }
+    return own;
+}
+
 static enum tfd_code bind_name(const char *path, const char *host,
                                const struct ifaddrs *interfaces,
                                struct tfd_bind *out, struct tfd_status *st)
@@ -156,14 +171,13 @@ static enum tfd_code bind_name(const char *path, const char *host,
     struct addrinfo hints = {.ai_family = AF_UNSPEC,
                              .ai_socktype = SOCK_STREAM};
     struct addrinfo *found = NULL;
-    struct addrinfo *at;
+    const struct addrinfo *at;
     enum tfd_code rc = TFD_OK;
     int error = getaddrinfo(host, NULL, &hints, &found);
 
     if (error != 0 || !found)
         return fail_name(path, host, error ? error : EAI_NONAME, st);
-    for (at = found; at && !is_own(at->ai_addr, interfaces);)
-        at = at->ai_next;
+    at = choose(found, interfaces);
     if (!at) {
         rc = fail_not_own(path, host, found->ai_addr, interfaces, st);
     } else if (is_any(at->ai_addr)) {
@@ -171,6 +185,7 @@ static enum tfd_code bind_name(const char *path, const char *host,
     } else {
         print_address(at->ai_addr, out->host, sizeof(out->host));
         out->loopback = is_loopback(at->ai_addr);
+        out->loopback_by_name = out->loopback && strcmp(out->host, host) != 0;
     }
     freeaddrinfo(found);
     return rc;

@@ -27,6 +27,10 @@ struct tfd_bind {
     int32_t port;                     /* 0: any that is free */
     bool any;                         /* every address of the host */
     bool loopback;                    /* only this host can connect */
+    /* Loopback because a name of the cluster means it here, as the host's own
+     * name does in Debian's /etc/hosts (127.0.1.1): worth a warning that peers
+     * on other hosts cannot connect and that --bind=ADDR helps. */
+    bool loopback_by_name;
 };
 
 /*

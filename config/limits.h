@@ -103,10 +103,6 @@
 /* Tensors beside one native message: as many as feeds, or variables pushed. */
 #define TFD_PAYLOADS_MAX 65536
 
-/* Bytes of a string tensor whose values the sender gave once for all of its
- * elements; a request of a few bytes must not fill the memory. */
-#define TFD_REPEATED_STRINGS_SIZE_MAX (INT64_C(256) << 20)
-
 /* HTTP pages that can be bound; healthz, readyz, metrics and a few more. */
 #define TFD_PAGES_MAX 16
 #define TFD_PAGE_SIZE_MAX (16 * 1024 * 1024)

@@ -9,7 +9,6 @@
 
 #include "config/limits.h"
 
-#include <inttypes.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -53,10 +52,11 @@ static bool own_group(char *group, size_t size)
 
 int32_t tfd_machine_quota(const char *cpu_max)
 {
-    int64_t quota = 0, period = 0;
+    char *end;
+    int64_t quota = strtoll(cpu_max, &end, 10);
+    int64_t period = strtoll(end, NULL, 10);
 
-    if (sscanf(cpu_max, "%" SCNd64 " %" SCNd64, &quota, &period) != 2 ||
-        quota <= 0 || period <= 0 || quota > INT64_MAX - period)
+    if (quota <= 0 || period <= 0 || quota > INT64_MAX - period)
         return 0;
     quota = (quota + period - 1) / period;
     return quota > TFD_THREADS_MAX ? TFD_THREADS_MAX : (int32_t)quota;

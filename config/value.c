@@ -133,17 +133,6 @@ enum tfd_code tfd_value_bool(const char *text, bool *out, struct tfd_status *st)
                     "neither true nor false; write one of them");
 }
 
-void tfd_value_print_duration(int64_t ms, char *text, size_t size)
-{
-    size_t i = 0;
-
-    while (durations[i].factor > 1 &&
-           (ms % durations[i].factor != 0 || ms < durations[i].factor))
-        i++;
-    snprintf(text, size, "%" PRId64 "%s", ms / durations[i].factor,
-             durations[i].name);
-}
-
 static char fold(char c)
 {
     if (c == '-')

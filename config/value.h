@@ -32,9 +32,6 @@ enum tfd_code tfd_value_size(const char *text, int64_t *bytes,
 enum tfd_code tfd_value_bool(const char *text, bool *out,
                              struct tfd_status *st) TFD_MUST_USE;
 
-/* Writes a duration in the largest unit that divides it: "5m", "1500ms". */
-void tfd_value_print_duration(int64_t ms, char *text, size_t size);
-
 /* How many letters to insert, drop, change or swap to make b of a; "_" and
  * "-" are the same letter, and so are "A" and "a". */
 size_t tfd_value_distance(const char *a, const char *b);

@@ -7,9 +7,6 @@
 
 #include <assert.h>
 
-/* Longer names the system refuses anyway. */
-#define NAME_MAX_SIZE 8192
-
 /* Names the file in an error about it while open. */
 static enum tfd_code fail_named(const struct tfd_file_draft *d,
                                 const struct tfd_status *cause,
@@ -42,8 +39,8 @@ enum tfd_code tfd_file_draft_open(struct tfd_file_draft *d,
     d->access = a;
     d->file = (struct tfd_file)TFD_FILE_INIT;
     d->exists = false;
-    tfd_bytes_init(&d->name, NAME_MAX_SIZE);
-    tfd_bytes_init(&d->temporary, NAME_MAX_SIZE);
+    tfd_bytes_init(&d->name, TFD_FILE_DRAFT_NAME_MAX);
+    tfd_bytes_init(&d->temporary, TFD_FILE_DRAFT_NAME_MAX);
     rc = make_names(d, name, st);
     if (rc == TFD_OK)
         rc = a->open_new(a, tfd_bytes_view(&d->temporary), &d->file, st);

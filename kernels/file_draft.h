@@ -20,6 +20,9 @@
 
 #include "kernels/file.h"
 
+/* Longer names the system refuses anyway. */
+#define TFD_FILE_DRAFT_NAME_MAX 8192
+
 struct tfd_file_draft {
     struct tfd_file_access *access;
     struct tfd_file file;

@@ -296,7 +296,7 @@ static enum tfd_code roots_open_read(struct tfd_file_access *a,
                                      struct tfd_status *st)
 {
     enum tfd_code rc;
-    uint64_t size;
+    uint64_t size = 0;
     int fd;
 
     TFD_TRY(open_existing(roots_of(a), name, O_PATH, &fd, st));
@@ -518,10 +518,10 @@ enum tfd_code tfd_file_roots_init(struct tfd_file_roots *r,
     assert(count >= 0);
     memset(r, 0, sizeof(*r));
     r->access = roots_access;
-    if (count > TFD_FILE_ROOTS_MAX)
+    if (count > TFD_FILE_ROOT_DIRS_MAX)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "--file_root given %d times, at most %d are possible",
-                        count, TFD_FILE_ROOTS_MAX);
+                        count, TFD_FILE_ROOT_DIRS_MAX);
     for (int i = 0; i < count; i++) {
         enum tfd_code rc = root_init(&r->root[r->count++], dirs[i], st);
 

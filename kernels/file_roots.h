@@ -19,7 +19,7 @@
 
 /* Longest name, with the working directory put in front; PATH_MAX of Linux. */
 #define TFD_FILE_NAME_MAX 4096
-#define TFD_FILE_ROOTS_MAX 64
+#define TFD_FILE_ROOT_DIRS_MAX 64
 
 struct tfd_file_root {
     int fd;
@@ -29,7 +29,7 @@ struct tfd_file_root {
 
 struct tfd_file_roots {
     struct tfd_file_access access; /* first: one is the other */
-    struct tfd_file_root root[TFD_FILE_ROOTS_MAX];
+    struct tfd_file_root root[TFD_FILE_ROOT_DIRS_MAX];
     int count;
     /* The kernel is older than openat2 (5.6) or a sandbox forbids it: names
      * are resolved, compared, and then opened, which somebody able to swap

@@ -212,10 +212,12 @@ enum tfd_code tfd_registry_infer(struct tfd_shape_ctx *s, struct tfd_status *st)
         return TFD_OK;
     if (shape(s, &why))
         return fail_shapes(s, &why, st);
-    for (int i = 0; i < s->out_count; i++)
-        if (s->out[i].rank != TFD_RANK_UNKNOWN &&
-            tfd_shape_make_partial(&s->out[i], s->out[i].dim, s->out[i].rank,
-                                   &why))
+    for (int i = 0; i < s->out_count; i++) {
+        struct tfd_shape out = s->out[i];
+
+        if (out.rank != TFD_RANK_UNKNOWN &&
+            tfd_shape_make_partial(&s->out[i], out.dim, out.rank, &why))
             return fail_shapes(s, &why, st);
+    }
     return TFD_OK;
 }

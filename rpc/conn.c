@@ -155,6 +155,7 @@ void tfd_conn_close(struct tfd_conn *c, uint64_t grace_us)
 {
     if (c->state == TFD_CONN_CLOSED)
         return;
+    tfd_timer_stop(&c->timer); /* of the dial, or of an earlier grace */
     tfd_timer_init(&c->timer, c->loop, grace_over);
     if (grace_us == 0 || c->state == TFD_CONN_DIALING ||
         tfd_timer_start(&c->timer, grace_us, NULL) != TFD_OK) {

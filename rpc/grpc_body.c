@@ -15,6 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What 6 bytes of a peer may claim, and what each byte after that. */
+#define FIRST_CAPACITY ((size_t)1 << 20)
+#define GROWTH 256
+
 /* Less is read together with the frames behind it, and copied. */
 #define DIRECT_MIN ((size_t)32 << 10)
 
@@ -52,37 +56,56 @@ static enum tfd_code check_prefix(struct tfd_grpc_reader *r, int64_t size_max,
     return TFD_OK;
 }
 
-/* The first bytes of the message tell where its large tensor will lie; the
- * message is placed so that the tensor is aligned and can be used there. */
-static enum tfd_code make_body(struct tfd_grpc_reader *r, struct tfd_str begin,
-                               struct tfd_status *st)
+/* The buffer grows once it is full: from FIRST_CAPACITY to GROWTH times that,
+ * then to all.  Most messages fit at once and a 100 MiB one copies 1 MiB. */
+static enum tfd_code grow(struct tfd_grpc_reader *r, struct tfd_status *st)
 {
-    size_t size = r->size;
+    size_t wanted = r->capacity ? (size_t)r->capacity * GROWTH : FIRST_CAPACITY;
+    size_t capacity = least(r->size, wanted);
+    struct tfd_buffer *b = tfd_buffer_new(r->start + capacity);
 
-    r->start = tfd_tensor_place(begin, size, TFD_BUFFER_ALIGN);
-    r->body = tfd_buffer_new(size + r->start);
-    if (!r->body)
+    if (!b)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
-                        "no memory for a gRPC message of %zu bytes", size);
+                        "no memory for a gRPC message of %u bytes", r->size);
+    if (r->body)
+        memcpy((char *)b->data + r->start, (char *)r->body->data + r->start,
+               r->have);
+    tfd_buffer_unref(r->body);
+    r->body = b;
+    r->capacity = (uint32_t)capacity;
     return TFD_OK;
+}
+
+static uint8_t *next_byte(const struct tfd_grpc_reader *r)
+{
+    return (uint8_t *)r->body->data + r->start + r->have;
 }
 
 static enum tfd_code feed_body(struct tfd_grpc_reader *r, const uint8_t *data,
                                size_t n, struct tfd_status *st)
 {
-    uint8_t *at;
-
     if (n > r->size - r->have)
         return tfd_fail(st, TFD_INTERNAL,
                         "more than one message in a unary call: %zu bytes "
                         "after the first one",
                         n - (r->size - r->have));
+    /* The first bytes tell where the message's large tensor will lie; it is
+     * placed so that the tensor is aligned and can be used there. */
     if (!r->body)
-        TFD_TRY(make_body(r, (struct tfd_str){(const char *)data, n}, st));
-    at = (uint8_t *)r->body->data + r->start + r->have;
-    if (at != data)
-        memcpy(at, data, n);
-    r->have += (uint32_t)n;
+        r->start = tfd_tensor_place((struct tfd_str){(const char *)data, n},
+                                    r->size, TFD_BUFFER_ALIGN);
+    while (n > 0) {
+        size_t part;
+
+        if (r->have == r->capacity)
+            TFD_TRY(grow(r, st));
+        part = least(n, r->capacity - r->have);
+        if (next_byte(r) != data)
+            memcpy(next_byte(r), data, part);
+        r->have += (uint32_t)part;
+        data += part;
+        n -= part;
+    }
     return TFD_OK;
 }
 
@@ -102,11 +125,11 @@ enum tfd_code tfd_grpc_reader_feed(struct tfd_grpc_reader *r,
 size_t tfd_grpc_reader_room(const struct tfd_grpc_reader *r, size_t data_left,
                             uint8_t **at)
 {
-    size_t room = least(r->size - r->have, data_left);
+    size_t room = least(r->capacity - r->have, data_left);
 
     if (!r->body || room < DIRECT_MIN)
         return 0;
-    *at = (uint8_t *)r->body->data + r->start + r->have;
+    *at = next_byte(r);
     return room;
 }
 

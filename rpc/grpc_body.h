@@ -7,7 +7,9 @@
  *   +----------+----------------+-----------------
  *
  * The reader collects an incoming message in one buffer, allocated when its
- * size is known and has been checked.  The writer is a source of HTTP/2 data
+ * size is known and has been checked.  A large buffer is given only when a part
+ * of the message has really come, so that a few bytes cannot claim 2 GiB.  The
+ * writer is a source of HTTP/2 data
  * (h2.h) that puts out an outgoing message with its tensors, which it does not
  * copy.
  *
@@ -29,6 +31,7 @@ struct tfd_grpc_reader {
     uint32_t prefix_have;
     uint32_t size;           /* of the message, once the prefix is there */
     uint32_t have;           /* received of it */
+    uint32_t capacity;       /* of the buffer, for the message */
     size_t start;            /* of the message in the buffer */
     struct tfd_buffer *body; /* NULL while nothing of it has arrived */
 };

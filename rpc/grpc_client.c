@@ -441,10 +441,9 @@ static enum tfd_code link_call(struct tfd_link *l, uint32_t call,
     code = tfd_grpc_writer_init(&o->out, l->conn, take_request, st);
     if (code == TFD_OK)
         code = send_request(l, o, method, timeout_us, st);
-    if (code == TFD_OK)
-        leave(l);
-    else
+    if (code != TFD_OK)
         free_outgoing(o);
+    leave(l);
     return code;
 }
 

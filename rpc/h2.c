@@ -50,6 +50,7 @@ struct tfd_h2 {
     bool over;    /* nghttp2 gave up */
     bool greeted; /* the peer's first SETTINGS have arrived */
     bool closing; /* GOAWAY came or went */
+    bool used_up; /* all stream numbers are: 2^30 calls were made */
     bool in_head; /* between a HEADERS frame and the end of its list */
     uint32_t streams;
     uint32_t continuations; /* of the list being read */
@@ -205,11 +206,12 @@ enum tfd_code tfd_h2_request(struct tfd_h2 *h,
     int32_t rv;
 
     assert(h->role == TFD_H2_CLIENT && source && stream);
-    if (h->closing || h->over)
+    if (tfd_h2_closing(h))
         return tfd_fail(st, TFD_UNAVAILABLE,
-                        "the peer takes no new calls on this connection");
+                        "no new calls can be made on this connection");
     count = fill_headers(nv, headers, count);
     rv = nghttp2_submit_request(h->session, NULL, nv, count, &body, stream);
+    h->used_up = rv == NGHTTP2_ERR_STREAM_ID_NOT_AVAILABLE;
     if (rv < 0)
         return tfd_fail(st, TFD_UNAVAILABLE, "HTTP/2: %s",
                         nghttp2_strerror(rv));
@@ -434,8 +436,9 @@ enum tfd_code tfd_h2_receive(struct tfd_h2 *h, const uint8_t *data, size_t n,
 
 bool tfd_h2_done(const struct tfd_h2 *h)
 {
-    return h->over || (!nghttp2_session_want_read(h->session) &&
-                       !nghttp2_session_want_write(h->session));
+    return h->over || (h->used_up && h->streams == 0) ||
+           (!nghttp2_session_want_read(h->session) &&
+            !nghttp2_session_want_write(h->session));
 }
 
 bool tfd_h2_greeted(const struct tfd_h2 *h)
@@ -450,7 +453,7 @@ bool tfd_h2_owed(const struct tfd_h2 *h)
 
 bool tfd_h2_closing(const struct tfd_h2 *h)
 {
-    return h->closing || h->over;
+    return h->closing || h->used_up || h->over;
 }
 
 size_t tfd_h2_data_left(const struct tfd_h2 *h, void **stream)
@@ -485,6 +488,8 @@ static int make_session(struct tfd_h2 *h, nghttp2_session_callbacks *callbacks,
     /* Until its SETTINGS say otherwise we may open this many. */
     nghttp2_option_set_peer_max_concurrent_streams(
         option, TFD_STREAMS_PER_CONNECTION_MAX);
+    /* gRPC sends texts that end in a space, as grpc-message. */
+    nghttp2_option_set_no_rfc9113_leading_and_trailing_ws_validation(option, 1);
     /* h2_guard.c counts these, with time; nghttp2 only bounds what is not yet
      * sent. */
     nghttp2_option_set_max_outbound_ack(option,

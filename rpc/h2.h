@@ -95,7 +95,7 @@ bool tfd_h2_greeted(const struct tfd_h2 *h);
 /* The peer owes the rest of a handshake or of a list of headers, which no
  * honest peer takes TFD_HANDSHAKE_MS for. */
 bool tfd_h2_owed(const struct tfd_h2 *h);
-/* The peer will accept no new streams on this connection. */
+/* No new streams can be opened on this connection. */
 bool tfd_h2_closing(const struct tfd_h2 *h);
 
 /* Payload bytes of the DATA frame being received that have not arrived yet,

@@ -52,7 +52,8 @@ extern const struct tfd_link_ops tfd_native_link; /* rpc/native_client.c */
 extern const struct tfd_link_ops tfd_grpc_link;   /* rpc/grpc_client.c */
 
 /* The serving sides: take over an accepted connection whose first bytes
- * `prefix` have been read already. */
+ * `prefix` have been read already.  After a failure it is still the caller's to
+ * close. */
 enum tfd_code tfd_native_serve(struct tfd_service *s, struct tfd_conn *c,
                                const struct tfd_peer_info *self,
                                struct tfd_str prefix, struct tfd_status *st);

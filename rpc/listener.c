@@ -13,6 +13,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -168,14 +169,15 @@ static int open_socket(const char *address, int port, struct tfd_status *st)
 
 static int port_of(int fd)
 {
-    struct sockaddr_storage own;
+    struct sockaddr_storage own = {0};
     socklen_t size = sizeof(own);
-    char port[TFD_PORT_TEXT_MAX] = "0";
+    uint16_t port;
 
-    if (getsockname(fd, (struct sockaddr *)&own, &size) == 0)
-        (void)getnameinfo((struct sockaddr *)&own, size, NULL, 0, port,
-                          sizeof(port), NI_NUMERICSERV);
-    return atoi(port);
+    (void)getsockname(fd, (struct sockaddr *)&own, &size);
+    port = own.ss_family == AF_INET6
+               ? ((const struct sockaddr_in6 *)&own)->sin6_port
+               : ((const struct sockaddr_in *)&own)->sin_port;
+    return ntohs(port);
 }
 
 enum tfd_code tfd_listener_new(struct tfd_loop *l, const char *address,

@@ -47,6 +47,7 @@ struct tfd_loop {
     int32_t heap_count, heap_capacity;
     uint64_t sequence;
     uint64_t armed_us; /* when clock fires; UINT64_MAX: it does not */
+    bool firing;
 
     struct signal_watch signals[SIGNALS_MAX];
     int signal_count;
@@ -195,6 +196,8 @@ static void arm(struct tfd_loop *l)
     now = tfd_loop_now_us(l);
     due = l->heap[0]->due_us;
     wait = due > now ? (due - now + 999) / 1000 : 0;
+    if (l->firing && wait == 0)
+        wait = 1; /* or libuv would come back here before it looks at sockets */
     l->armed_us = due;
     uv_update_time(&l->uv);
     uv_timer_start(&l->clock, fire_timers, wait, 0);
@@ -207,6 +210,7 @@ static void fire_timers(uv_timer_t *clock)
     uint64_t end = l->sequence; /* started by those fired now: next turn */
 
     l->armed_us = UINT64_MAX;
+    l->firing = true;
     while (l->heap_count > 0) {
         struct tfd_timer *t = l->heap[0];
 
@@ -216,6 +220,7 @@ static void fire_timers(uv_timer_t *clock)
         t->fire(t);
     }
     arm(l);
+    l->firing = false;
 }
 
 void tfd_timer_init(struct tfd_timer *t, struct tfd_loop *l,

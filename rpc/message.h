@@ -58,7 +58,7 @@ struct tfd_incoming {
 
 void tfd_incoming_deinit(struct tfd_incoming *in);
 
-/* ---- Tensors (tensor_encode.c, tensor_decode.c) -------------------------- */
+/* ---- Tensors (tensor_wire.c) --------------------------------------------- */
 
 /* Contents up to here are copied into the protobuf: a splice costs a vector,
  * a reference and, natively, a frame, which is more than the copy. */

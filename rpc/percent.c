@@ -5,9 +5,14 @@
 
 #include <assert.h>
 
-static bool is_plain(unsigned char c)
+/* A header may not begin or end with a space (RFC 9113 8.2.1). */
+static bool is_plain(struct tfd_str in, size_t at)
 {
-    return c >= ' ' && c <= '~' && c != '%';
+    unsigned char c = (unsigned char)in.data[at];
+
+    if (c == ' ')
+        return at > 0 && at + 1 < in.size;
+    return c > ' ' && c <= '~' && c != '%';
 }
 
 static int digit_value(char c)
@@ -30,9 +35,9 @@ size_t tfd_percent_encode(struct tfd_str in, char *out, size_t room)
     for (size_t i = 0; i < in.size; i++) {
         unsigned char c = (unsigned char)in.data[i];
 
-        if (room - used <= (is_plain(c) ? 1 : 3))
+        if (room - used <= (is_plain(in, i) ? 1 : 3))
             break;
-        if (is_plain(c)) {
+        if (is_plain(in, i)) {
             out[used++] = (char)c;
             continue;
         }

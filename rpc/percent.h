@@ -1,8 +1,9 @@
 /*
  * percent.h - percent encoding as gRPC uses it for the header grpc-message.
  *
- * Bytes from space to tilde stand for themselves, except '%'; every other byte
- * is "%XX".  Source: the gRPC over HTTP/2 protocol, section Responses.
+ * Bytes from space to tilde stand for themselves, except '%' and a space at
+ * either end; every other byte is "%XX".  Source: the gRPC over HTTP/2
+ * protocol, section Responses.
  *
  * Threads: pure functions.
  */

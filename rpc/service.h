@@ -39,6 +39,7 @@
     X(42, tensorflow.WorkerService, Tracing)             \
     X(64, tfd.Peer, Hello)                               \
     X(65, tfd.Peer, PushTensors)                         \
+    X(66, tfd.Peer, Leaving)                             \
     X(80, grpc.health.v1.Health, Check)                  \
     X(81, grpc.health.v1.Health, Watch)
 

@@ -139,8 +139,8 @@ static void *serve(void *arg)
 
 static void stop(struct tfd_post *p)
 {
-    struct server *s = (struct server *)((char *)p - offsetof(struct server,
-                                                              stop));
+    struct server *s =
+        (struct server *)((char *)p - offsetof(struct server, stop));
 
     tfd_listener_close(s->listener);
     tfd_loop_stop(s->loop);

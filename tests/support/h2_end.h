@@ -105,7 +105,7 @@ static inline void on_headers(void *ctx, void *stream, bool cut)
     note(ctx, "%d headers%s\n", id_of(stream), cut ? " cut" : "");
 }
 
-/* Bytes of equal letters are written down as one run, however they came. */
+/* Byte by byte, since where they were cut must not matter. */
 static inline void on_data(void *ctx, void *stream, const uint8_t *data,
                            size_t n)
 {
@@ -113,7 +113,10 @@ static inline void on_data(void *ctx, void *stream, const uint8_t *data,
 
     e->data += n;
     for (size_t i = 0; i < n && n < 100; i++)
-        note(e, "%d %c\n", id_of(stream), data[i]);
+        if (data[i] > ' ' && data[i] <= '~')
+            note(e, "%d %c\n", id_of(stream), data[i]);
+        else
+            note(e, "%d #%02x\n", id_of(stream), data[i]);
 }
 
 static inline void on_end(void *ctx, void *stream)

@@ -65,9 +65,10 @@ static const struct {
     const char *addresses[3];
     int error;
 } names[] = {
-    {"ps0", {"10.0.0.3"}, 0},   {"two-homed", {"192.0.2.9", "10.0.0.3"}, 0},
-    {"six", {"fd00::3"}, 0},    {"elsewhere", {"192.0.2.9"}, 0},
-    {"loop", {"127.0.1.1"}, 0}, {"later", {NULL}, EAI_AGAIN},
+    {"ps0", {"10.0.0.3"}, 0},     {"two-homed", {"192.0.2.9", "10.0.0.3"}, 0},
+    {"six", {"fd00::3"}, 0},      {"elsewhere", {"192.0.2.9"}, 0},
+    {"loop", {"127.0.1.1"}, 0},   {"loop-first", {"127.0.1.1", "10.0.0.3"}, 0},
+    {"later", {NULL}, EAI_AGAIN},
 };
 
 int getaddrinfo(const char *name, const char *service,
@@ -128,6 +129,7 @@ static void test_addresses_of_this_host(void **state)
         {NULL, "two-homed:2222", "10.0.0.3", false, false},
         {NULL, "six:2222", "fd00::3", false, false},
         {NULL, "loop:2222", "127.0.1.1", false, true},
+        {NULL, "loop-first:2222", "10.0.0.3", false, false},
         {NULL, "0.0.0.0:2222", "::", true, false},
         {NULL, "[::]:2222", "::", true, false},
         {"any", "elsewhere:2222", "::", true, false},
@@ -185,6 +187,20 @@ static void test_other_addresses_are_refused_with_the_flag(void **state)
     }
 }
 
+static void test_own_name_that_means_loopback_is_marked(void **state)
+{
+    struct tfd_bind b;
+
+    (void)state;
+    assert_int_equal(tfd_bind_resolve(NULL, "loop:1", 0, &b, NULL), TFD_OK);
+    assert_true(b.loopback_by_name);
+    assert_int_equal(tfd_bind_resolve(NULL, "127.0.0.1:1", 0, &b, NULL),
+                     TFD_OK);
+    assert_false(b.loopback_by_name);
+    assert_int_equal(tfd_bind_resolve(NULL, "ps0:1", 0, &b, NULL), TFD_OK);
+    assert_false(b.loopback_by_name);
+}
+
 static void test_any_is_ipv4_where_there_is_no_ipv6(void **state)
 {
     struct tfd_bind b;
@@ -214,6 +230,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_addresses_of_this_host),
         cmocka_unit_test(test_other_addresses_are_refused_with_the_flag),
+        cmocka_unit_test(test_own_name_that_means_loopback_is_marked),
         cmocka_unit_test(test_any_is_ipv4_where_there_is_no_ipv6),
         cmocka_unit_test(test_files_are_open_on_loopback_only),
     };

@@ -47,122 +47,117 @@ static bool run(struct result *r, const char *text)
     "{\"cluster\":{\"chief\":[\"c0:2222\"]," \
     "\"worker\":[\"w0:2222\",\"w1:2222\"]}"
 
+static const struct {
+    const char *text;
+    const char *job;
+    int index;
+    const char *address;
+    size_t tasks;
+    enum tfd_role role;
+} good[] = {
+    /* nothing, or a process alone */
+    {"", "local", 0, "", 1, TFD_ROLE_OTHER},
+    {" \n", "local", 0, "", 1, TFD_ROLE_OTHER},
+    {"{}", "local", 0, "", 1, TFD_ROLE_OTHER},
+    {"{\"cluster\":{}}", "local", 0, "", 1, TFD_ROLE_OTHER},
+    {"{\"task\":{\"type\":\"worker\",\"index\":0}}", "worker", 0, "", 1,
+     TFD_ROLE_CHIEF},
+    {"{\"cluster\":{}" TASK("chief", "0"), "chief", 0, "", 1, TFD_ROLE_CHIEF},
+    {"{\"cluster\":null" TASK("ps", "3"), "ps", 3, "", 1, TFD_ROLE_PS},
+    {"{\"environment\":\"cloud\"}", "local", 0, "", 1, TFD_ROLE_OTHER},
+    /* one job with one task needs no task */
+    {"{\"cluster\":{\"worker\":[\"w0:2222\"]}}", "worker", 0, "w0:2222", 1,
+     TFD_ROLE_CHIEF},
+    /* the common ones */
+    {PS_WORKER TASK("ps", "0"), "ps", 0, "p0:2222", 3, TFD_ROLE_PS},
+    {PS_WORKER TASK("worker", "0"), "worker", 0, "w0:2222", 3, TFD_ROLE_CHIEF},
+    {PS_WORKER TASK("worker", "1"), "worker", 1, "w1:2222", 3, TFD_ROLE_WORKER},
+    {CHIEF_WORKER TASK("worker", "0"), "worker", 0, "w0:2222", 3,
+     TFD_ROLE_WORKER},
+    {CHIEF_WORKER TASK("chief", "0"), "chief", 0, "c0:2222", 3, TFD_ROLE_CHIEF},
+    /* one task of the job: no index needed */
+    {PS_WORKER ",\"task\":{\"type\":\"ps\"}}", "ps", 0, "p0:2222", 3,
+     TFD_ROLE_PS},
+    /* index as text, as real */
+    {PS_WORKER TASK("worker", "\"1\""), "worker", 1, "w1:2222", 3,
+     TFD_ROLE_WORKER},
+    {PS_WORKER TASK("worker", "1.0"), "worker", 1, "w1:2222", 3,
+     TFD_ROLE_WORKER},
+    /* master is chief, both ways */
+    {CHIEF_WORKER TASK("master", "0"), "chief", 0, "c0:2222", 3,
+     TFD_ROLE_CHIEF},
+    {"{\"cluster\":{\"master\":[\"m:1\"],\"ps\":[\"p:1\"]}" TASK("chief", "0"),
+     "master", 0, "m:1", 2, TFD_ROLE_CHIEF},
+    /* evaluator inside, outside, and further ones */
+    {"{\"cluster\":{\"chief\":[\"c:1\"],\"evaluator\":[\"e:1\"]}" TASK(
+         "evaluator", "0"),
+     "evaluator", 0, "e:1", 2, TFD_ROLE_EVALUATOR},
+    {CHIEF_WORKER TASK("evaluator", "0"), "evaluator", 0, "", 4,
+     TFD_ROLE_EVALUATOR},
+    {"{\"cluster\":{\"chief\":[\"c:1\"],\"evaluator\":[\"e:1\"]}" TASK(
+         "evaluator", "7"),
+     "evaluator", 7, "", 3, TFD_ROLE_EVALUATOR},
+    /* maps, and gaps in them */
+    {"{\"cluster\":{\"worker\":{\"1\":\"w1:1\",\"5\":\"w5:1\"}}" TASK("worker",
+                                                                      "5"),
+     "worker", 5, "w5:1", 2, TFD_ROLE_WORKER},
+    /* Kubeflow, enableDynamicWorker */
+    {"{\"cluster\":{\"ps\":[\"p0:1\",\"p1:1\"],\"worker\":{\"3\":"
+     "\"w3:1\"}}" TASK("worker", "3"),
+     "worker", 3, "w3:1", 3, TFD_ROLE_WORKER},
+    {"{\"sparseCluster\":{\"ps\":[\"p0:1\"],\"worker\":{\"2\":"
+     "\"w2:1\"}}" TASK("worker", "2"),
+     "worker", 2, "w2:1", 2, TFD_ROLE_WORKER},
+    {"{\"sparseCluster\":{\"ps\":[\"p4:1\"],\"worker\":{}}" TASK("ps", "4"),
+     "ps", 4, "p4:1", 1, TFD_ROLE_PS},
+    {"{\"cluster\":{\"ps\":[\"p4:1\"],\"worker\":null}" TASK("ps", "4"), "ps",
+     4, "p4:1", 1, TFD_ROLE_PS},
+    /* empty jobs do not exist */
+    {"{\"cluster\":{\"ps\":[],\"worker\":[\"w0:1\"]}" TASK("worker", "0"),
+     "worker", 0, "w0:1", 1, TFD_ROLE_CHIEF},
+    /* Google's service: trial, cloud, job */
+    {"{\"cluster\":{\"chief\":[\"cmle-training-chief-4a-0:2222\"]},"
+     "\"environment\":\"cloud\",\"job\":{\"args\":[\"--x\"],\"region\":"
+     "\"r\"},\"task\":{\"type\":\"chief\",\"index\":0,\"trial\":\"1\","
+     "\"cloud\":\"id\"}}",
+     "chief", 0, "cmle-training-chief-4a-0:2222", 1, TFD_ROLE_CHIEF},
+    /* Estimator's keys, rpc_layer */
+    {"{\"cluster\":{\"chief\":[\"c:1\"]},\"rpc_layer\":\"grpc\","
+     "\"model_dir\":\"/m\",\"service\":{},\"session_master\":\"x\"" TASK(
+         "chief", "0"),
+     "chief", 0, "c:1", 1, TFD_ROLE_CHIEF},
+    /* the master listed as a worker too, seen from the master */
+    {"{\"cluster\":{\"master\":[\"a:1\"],\"worker\":[\"a:1\",\"b:1\"]"
+     "}" TASK("master", "0"),
+     "master", 0, "a:1", 3, TFD_ROLE_CHIEF},
+    /* addresses */
+    {"{\"cluster\":{\"ps\":[\"[::1]:2222\"]}}", "ps", 0, "[::1]:2222", 1,
+     TFD_ROLE_PS},
+    {"{\"cluster\":{\"ps\":[\"localhost:0\"]}}", "ps", 0, "localhost:0", 1,
+     TFD_ROLE_PS},
+    {"{\"cluster\":{\"ps\":[\"job-ps-0.ns.svc.cluster.local:2222\"]}}", "ps", 0,
+     "job-ps-0.ns.svc.cluster.local:2222", 1, TFD_ROLE_PS},
+    {"{\"cluster\":{\"trainer\":[\"10.0.0.1:65535\"]}}", "trainer", 0,
+     "10.0.0.1:65535", 1, TFD_ROLE_OTHER},
+    /* an unknown key far from every known one is another launcher's */
+    {"{\"cluster\":{\"ps\":[\"a:1\"]},\"x-launcher\":{\"deep\":[[]]}}", "ps", 0,
+     "a:1", 1, TFD_ROLE_PS},
+};
+
 static void test_every_dialect_is_read(void **state)
 {
-    static const struct {
-        const char *text;
-        const char *job;
-        int index;
-        const char *address;
-        size_t tasks;
-        enum tfd_role role;
-    } cases[] = {
-        /* nothing, or a process alone */
-        {"", "local", 0, "", 1, TFD_ROLE_OTHER},
-        {" \n", "local", 0, "", 1, TFD_ROLE_OTHER},
-        {"{}", "local", 0, "", 1, TFD_ROLE_OTHER},
-        {"{\"cluster\":{}}", "local", 0, "", 1, TFD_ROLE_OTHER},
-        {"{\"task\":{\"type\":\"worker\",\"index\":0}}", "worker", 0, "", 1,
-         TFD_ROLE_CHIEF},
-        {"{\"cluster\":{}" TASK("chief", "0"), "chief", 0, "", 1,
-         TFD_ROLE_CHIEF},
-        {"{\"cluster\":null" TASK("ps", "3"), "ps", 3, "", 1, TFD_ROLE_PS},
-        {"{\"environment\":\"cloud\"}", "local", 0, "", 1, TFD_ROLE_OTHER},
-        /* one job with one task needs no task */
-        {"{\"cluster\":{\"worker\":[\"w0:2222\"]}}", "worker", 0, "w0:2222", 1,
-         TFD_ROLE_CHIEF},
-        /* the common ones */
-        {PS_WORKER TASK("ps", "0"), "ps", 0, "p0:2222", 3, TFD_ROLE_PS},
-        {PS_WORKER TASK("worker", "0"), "worker", 0, "w0:2222", 3,
-         TFD_ROLE_CHIEF},
-        {PS_WORKER TASK("worker", "1"), "worker", 1, "w1:2222", 3,
-         TFD_ROLE_WORKER},
-        {CHIEF_WORKER TASK("worker", "0"), "worker", 0, "w0:2222", 3,
-         TFD_ROLE_WORKER},
-        {CHIEF_WORKER TASK("chief", "0"), "chief", 0, "c0:2222", 3,
-         TFD_ROLE_CHIEF},
-        /* one task of the job: no index needed */
-        {PS_WORKER ",\"task\":{\"type\":\"ps\"}}", "ps", 0, "p0:2222", 3,
-         TFD_ROLE_PS},
-        /* index as text, as real */
-        {PS_WORKER TASK("worker", "\"1\""), "worker", 1, "w1:2222", 3,
-         TFD_ROLE_WORKER},
-        {PS_WORKER TASK("worker", "1.0"), "worker", 1, "w1:2222", 3,
-         TFD_ROLE_WORKER},
-        /* master is chief, both ways */
-        {CHIEF_WORKER TASK("master", "0"), "chief", 0, "c0:2222", 3,
-         TFD_ROLE_CHIEF},
-        {"{\"cluster\":{\"master\":[\"m:1\"],\"ps\":[\"p:1\"]}" TASK("chief",
-                                                                     "0"),
-         "master", 0, "m:1", 2, TFD_ROLE_CHIEF},
-        /* evaluator inside, outside, and further ones */
-        {"{\"cluster\":{\"chief\":[\"c:1\"],\"evaluator\":[\"e:1\"]}" TASK(
-             "evaluator", "0"),
-         "evaluator", 0, "e:1", 2, TFD_ROLE_EVALUATOR},
-        {CHIEF_WORKER TASK("evaluator", "0"), "evaluator", 0, "", 4,
-         TFD_ROLE_EVALUATOR},
-        {"{\"cluster\":{\"chief\":[\"c:1\"],\"evaluator\":[\"e:1\"]}" TASK(
-             "evaluator", "7"),
-         "evaluator", 7, "", 3, TFD_ROLE_EVALUATOR},
-        /* maps, and gaps in them */
-        {"{\"cluster\":{\"worker\":{\"1\":\"w1:1\",\"5\":\"w5:1\"}}" TASK(
-             "worker", "5"),
-         "worker", 5, "w5:1", 2, TFD_ROLE_WORKER},
-        /* Kubeflow, enableDynamicWorker */
-        {"{\"cluster\":{\"ps\":[\"p0:1\",\"p1:1\"],\"worker\":{\"3\":"
-         "\"w3:1\"}}" TASK("worker", "3"),
-         "worker", 3, "w3:1", 3, TFD_ROLE_WORKER},
-        {"{\"sparseCluster\":{\"ps\":[\"p0:1\"],\"worker\":{\"2\":"
-         "\"w2:1\"}}" TASK("worker", "2"),
-         "worker", 2, "w2:1", 2, TFD_ROLE_WORKER},
-        {"{\"sparseCluster\":{\"ps\":[\"p4:1\"],\"worker\":{}}" TASK("ps", "4"),
-         "ps", 4, "p4:1", 1, TFD_ROLE_PS},
-        {"{\"cluster\":{\"ps\":[\"p4:1\"],\"worker\":null}" TASK("ps", "4"),
-         "ps", 4, "p4:1", 1, TFD_ROLE_PS},
-        /* empty jobs do not exist */
-        {"{\"cluster\":{\"ps\":[],\"worker\":[\"w0:1\"]}" TASK("worker", "0"),
-         "worker", 0, "w0:1", 1, TFD_ROLE_CHIEF},
-        /* Google's service: trial, cloud, job */
-        {"{\"cluster\":{\"chief\":[\"cmle-training-chief-4a-0:2222\"]},"
-         "\"environment\":\"cloud\",\"job\":{\"args\":[\"--x\"],\"region\":"
-         "\"r\"},\"task\":{\"type\":\"chief\",\"index\":0,\"trial\":\"1\","
-         "\"cloud\":\"id\"}}",
-         "chief", 0, "cmle-training-chief-4a-0:2222", 1, TFD_ROLE_CHIEF},
-        /* Estimator's keys, rpc_layer */
-        {"{\"cluster\":{\"chief\":[\"c:1\"]},\"rpc_layer\":\"grpc\","
-         "\"model_dir\":\"/m\",\"service\":{},\"session_master\":\"x\"" TASK(
-             "chief", "0"),
-         "chief", 0, "c:1", 1, TFD_ROLE_CHIEF},
-        /* the master listed as a worker too, seen from the master */
-        {"{\"cluster\":{\"master\":[\"a:1\"],\"worker\":[\"a:1\",\"b:1\"]"
-         "}" TASK("master", "0"),
-         "master", 0, "a:1", 3, TFD_ROLE_CHIEF},
-        /* addresses */
-        {"{\"cluster\":{\"ps\":[\"[::1]:2222\"]}}", "ps", 0, "[::1]:2222", 1,
-         TFD_ROLE_PS},
-        {"{\"cluster\":{\"ps\":[\"localhost:0\"]}}", "ps", 0, "localhost:0", 1,
-         TFD_ROLE_PS},
-        {"{\"cluster\":{\"ps\":[\"job-ps-0.ns.svc.cluster.local:2222\"]}}",
-         "ps", 0, "job-ps-0.ns.svc.cluster.local:2222", 1, TFD_ROLE_PS},
-        {"{\"cluster\":{\"trainer\":[\"10.0.0.1:65535\"]}}", "trainer", 0,
-         "10.0.0.1:65535", 1, TFD_ROLE_OTHER},
-        /* an unknown key far from every known one is another launcher's */
-        {"{\"cluster\":{\"ps\":[\"a:1\"]},\"x-launcher\":{\"deep\":[[]]}}",
-         "ps", 0, "a:1", 1, TFD_ROLE_PS},
-    };
-
     (void)state;
-    for (size_t i = 0; i < COUNT(cases); i++) {
+    for (size_t i = 0; i < COUNT(good); i++) {
         struct result r;
 
-        if (!run(&r, cases[i].text))
+        if (!run(&r, good[i].text))
             fail_msg("case %zu: %s", i, r.errors.lines[0]);
-        assert_string_equal(r.tf.cluster.job_name, cases[i].job);
-        assert_int_equal(r.tf.cluster.task_index, cases[i].index);
+        assert_string_equal(r.tf.cluster.job_name, good[i].job);
+        assert_int_equal(r.tf.cluster.task_index, good[i].index);
         assert_string_equal(tfd_cluster_own_address(&r.tf.cluster),
-                            cases[i].address);
-        assert_int_equal(r.tf.cluster.task_count, cases[i].tasks);
-        assert_int_equal(tfd_cluster_role(&r.tf.cluster), cases[i].role);
+                            good[i].address);
+        assert_int_equal(r.tf.cluster.task_count, good[i].tasks);
+        assert_int_equal(tfd_cluster_role(&r.tf.cluster), good[i].role);
         tfd_tf_config_deinit(&r.tf);
     }
 }
@@ -339,14 +334,14 @@ static void test_nesting_is_limited(void **state)
 
     (void)state;
     for (size_t depth = 31; depth <= 1000; depth += 969) {
-        bool good = depth == 31; /* and the object around it: 32 */
+        bool fits = depth == 31; /* and the object around it: 32 */
 
         strcpy(text, "{\"x_launcher\":");
         memset(text + 14, '[', depth);
         memset(text + 14 + depth, ']', depth);
         strcpy(text + 14 + 2 * depth, "}");
-        assert_int_equal(run(&r, text), good);
-        if (!good)
+        assert_int_equal(run(&r, text), fits);
+        if (!fits)
             assert_non_null(strstr(r.errors.lines[0], "1001 deep"));
         tfd_tf_config_deinit(&r.tf);
     }

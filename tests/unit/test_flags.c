@@ -67,73 +67,69 @@ static size_t lines_of(const char *text)
     "\"worker\":[\"c:3\"]},\"task\":{\"type\":" \
     "\"ps\",\"index\":1}}"
 
+static const struct {
+    const char *args[ARGS_MAX];
+    const char *tf_config;
+    const char *job;
+    int task;
+    int port;
+} good[] = {
+    {{NULL}, NULL, "local", 0, 2222},
+    {{NULL}, "", "local", 0, 2222},
+    {{NULL}, "{}", "local", 0, 2222},
+    {{NULL}, TF_PS, "ps", 1, 2},
+    {{"--job_name=ps", CLUSTER, "--task_index=0"}, NULL, "ps", 0, 1},
+    {{"--job_name", "ps", CLUSTER, "--task_index", "1"}, NULL, "ps", 1, 2},
+    {{"--job_name=worker", CLUSTER}, NULL, "worker", 0, 3},
+    {{"--job_name=evaluator", CLUSTER}, NULL, "evaluator", 0, 2222},
+    {{"--cluster_spec={\"ps\":[\"a:1\"]}"}, NULL, "ps", 0, 1},
+    {{"--cluster_spec={\"ps\":{\"4\":\"a:9\"}}", "--task_index=4"},
+     NULL,
+     "ps",
+     4,
+     9},
+    {{"--ps_hosts=", "--worker_hosts=c:3"}, NULL, "worker", 0, 3},
+    {{"--ps_hosts=localhost:0"}, NULL, "ps", 0, 0},
+    {{"--port=0"}, NULL, "local", 0, 0},
+    {{"--port", "65535"}, NULL, "local", 0, 65535},
+    {{CLUSTER, "--job_name=ps", "--task_index=1"}, TF_PS, "ps", 1, 2},
+    {{"--job_name=worker", "--task_index=0"},
+     "{\"cluster\":{\"worker\":[\"a:7\",\"b:8\"]}}",
+     "worker",
+     0,
+     7},
+    {{"--job_name=master"},
+     "{\"cluster\":{\"chief\":[\"a:7\"],\"ps\":[\"b:8\"]},"
+     "\"task\":{\"type\":\"chief\",\"index\":0}}",
+     "chief",
+     0,
+     7},
+    {{"--port=5000", "--bind=any"}, TF_PS, "ps", 1, 5000},
+    {{"--port=2"}, TF_PS, "ps", 1, 2},
+    {{"--job_name=worker"}, NULL, "worker", 0, 2222},
+    {{"--train=m.meta", "--max_steps=5", "--save_secs=0"},
+     NULL,
+     "local",
+     0,
+     2222},
+    {{"--noprint_config", "--check_config=false"}, NULL, "local", 0, 2222},
+    {{"--port=1", "--port=2"}, NULL, "local", 0, 2},
+    {{"--chief_hosts=a:1", CLUSTER, "--job_name=chief"}, NULL, "chief", 0, 1},
+};
+
 static void test_good_command_lines(void **state)
 {
-    static const struct {
-        const char *args[ARGS_MAX];
-        const char *tf_config;
-        const char *job;
-        int task;
-        int port;
-    } cases[] = {
-        {{NULL}, NULL, "local", 0, 2222},
-        {{NULL}, "", "local", 0, 2222},
-        {{NULL}, "{}", "local", 0, 2222},
-        {{NULL}, TF_PS, "ps", 1, 2},
-        {{"--job_name=ps", CLUSTER, "--task_index=0"}, NULL, "ps", 0, 1},
-        {{"--job_name", "ps", CLUSTER, "--task_index", "1"}, NULL, "ps", 1, 2},
-        {{"--job_name=worker", CLUSTER}, NULL, "worker", 0, 3},
-        {{"--job_name=evaluator", CLUSTER}, NULL, "evaluator", 0, 2222},
-        {{"--cluster_spec={\"ps\":[\"a:1\"]}"}, NULL, "ps", 0, 1},
-        {{"--cluster_spec={\"ps\":{\"4\":\"a:9\"}}", "--task_index=4"},
-         NULL,
-         "ps",
-         4,
-         9},
-        {{"--ps_hosts=", "--worker_hosts=c:3"}, NULL, "worker", 0, 3},
-        {{"--ps_hosts=localhost:0"}, NULL, "ps", 0, 0},
-        {{"--port=0"}, NULL, "local", 0, 0},
-        {{"--port", "65535"}, NULL, "local", 0, 65535},
-        {{CLUSTER, "--job_name=ps", "--task_index=1"}, TF_PS, "ps", 1, 2},
-        {{"--job_name=worker", "--task_index=0"},
-         "{\"cluster\":{\"worker\":[\"a:7\",\"b:8\"]}}",
-         "worker",
-         0,
-         7},
-        {{"--job_name=master"},
-         "{\"cluster\":{\"chief\":[\"a:7\"],\"ps\":[\"b:8\"]},"
-         "\"task\":{\"type\":\"chief\",\"index\":0}}",
-         "chief",
-         0,
-         7},
-        {{"--port=5000", "--bind=any"}, TF_PS, "ps", 1, 5000},
-        {{"--port=2"}, TF_PS, "ps", 1, 2},
-        {{"--job_name=worker"}, NULL, "worker", 0, 2222},
-        {{"--train=m.meta", "--max_steps=5", "--save_secs=0"},
-         NULL,
-         "local",
-         0,
-         2222},
-        {{"--noprint_config", "--check_config=false"}, NULL, "local", 0, 2222},
-        {{"--port=1", "--port=2"}, NULL, "local", 0, 2},
-        {{"--chief_hosts=a:1", CLUSTER, "--job_name=chief"},
-         NULL,
-         "chief",
-         0,
-         1},
-    };
-
     (void)state;
-    for (size_t i = 0; i < COUNT(cases); i++) {
+    for (size_t i = 0; i < COUNT(good); i++) {
         struct result r;
 
-        run(&r, cases[i].args, cases[i].tf_config);
+        run(&r, good[i].args, good[i].tf_config);
         if (r.code != TFD_FLAGS_RUN)
             fail_msg("case %zu: %s", i, r.err);
         assert_string_equal(r.err, "");
-        assert_string_equal(r.config.cluster.job_name, cases[i].job);
-        assert_int_equal(r.config.cluster.task_index, cases[i].task);
-        assert_int_equal(r.config.port, cases[i].port);
+        assert_string_equal(r.config.cluster.job_name, good[i].job);
+        assert_int_equal(r.config.cluster.task_index, good[i].task);
+        assert_int_equal(r.config.port, good[i].port);
         tfd_config_deinit(&r.config);
     }
 }

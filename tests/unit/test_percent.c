@@ -24,6 +24,8 @@ static void test_texts_are_encoded_as_tensorflow_does(void **state)
         {"two\nlines\tand", "two%0Alines%09and"},
         {"100%", "100%25"},
         {"~ \x7f", "~ %7F"},
+        {" ", "%20"},
+        {" a key: ", "%20a key:%20"},
         {"\xc3\xa4", "%C3%A4"},
         {"\r\n", "%0D%0A"},
     };

@@ -1,0 +1,94 @@
+/*
+ * c_api_gradients.c - TF_AddGradients(), on client/gradients.h.
+ */
+#include "client/gradients.h"
+
+#include "config/limits.h"
+
+#include <stdlib.h>
+
+/* The arguments as edges; one array holds those of y, dy, x and the results. */
+struct arguments {
+    TF_Graph *g;
+    const TF_Output *y, *x, *dx; /* named as in the API: dx arrives at y */
+    int ny, nx;
+    struct tfd_edge *edges;
+};
+
+static enum tfd_code resolve(const TF_Graph *g, const TF_Output *outputs,
+                             int count, struct tfd_edge *edges,
+                             struct tfd_status *st)
+{
+    for (int i = 0; i < count; i++)
+        TFD_TRY(tfd_capi_edge(g, outputs[i], &edges[i], st));
+    return TFD_OK;
+}
+
+static enum tfd_code choose_prefix(const TF_Graph *g, const char *asked,
+                                   struct tfd_bytes *out, struct tfd_status *st)
+{
+    if (!asked)
+        return tfd_gradients_prefix(g, out, st);
+    tfd_bytes_add_str(out, tfd_str_of(asked));
+    if (!tfd_gradients_prefix_free(g, tfd_bytes_view(out)))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "prefix [%.200s] already exists in the graph", asked);
+    return tfd_bytes_ok(out, "a prefix of names", st);
+}
+
+static enum tfd_code add(const struct arguments *a, const char *asked,
+                         struct tfd_status *st)
+{
+    struct tfd_edge *y = a->edges, *dy = y + a->ny, *x = dy + a->ny;
+    struct tfd_gradients r = {
+        .g = a->g,
+        .device = TFD_STR_EMPTY,
+        .y = y,
+        .y_count = a->ny,
+        .dy = a->dx ? dy : NULL,
+        .x = x,
+        .x_count = a->nx,
+        .dx = x + a->nx,
+    };
+    struct tfd_bytes prefix;
+    enum tfd_code rc;
+
+    TFD_TRY(resolve(a->g, a->y, a->ny, y, st));
+    TFD_TRY(resolve(a->g, a->x, a->nx, x, st));
+    if (a->dx)
+        TFD_TRY(resolve(a->g, a->dx, a->ny, dy, st));
+    tfd_bytes_init(&prefix, TFD_NAME_SIZE_MAX);
+    rc = choose_prefix(a->g, asked, &prefix, st);
+    r.prefix = tfd_bytes_view(&prefix);
+    if (rc == TFD_OK)
+        rc = tfd_gradients_add(&r, st);
+    tfd_bytes_deinit(&prefix);
+    return rc;
+}
+
+void TF_AddGradientsWithPrefix(TF_Graph *g, const char *prefix, TF_Output *y,
+                               int ny, TF_Output *x, int nx, TF_Output *dx,
+                               TF_Status *status, TF_Output *dy)
+{
+    struct tfd_status *st = tfd_capi_status(status);
+    struct arguments a = {g, y, x, dx, ny, nx, NULL};
+
+    if (ny >= 0 && nx >= 0)
+        a.edges = calloc((size_t)ny * 2 + (size_t)nx * 2 + 1, sizeof(*a.edges));
+    if (!a.edges) {
+        tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for %d outputs", nx);
+        return;
+    }
+    tfd_lock(&g->lock);
+    if (add(&a, prefix, st) == TFD_OK)
+        for (int i = 0; i < nx; i++)
+            dy[i] = tfd_capi_output(g, a.edges[2 * ny + nx + i]);
+    tfd_unlock(&g->lock);
+    free(a.edges);
+}
+
+void TF_AddGradients(TF_Graph *g, TF_Output *y, int ny, TF_Output *x, int nx,
+                     TF_Output *dx, TF_Status *status, TF_Output *dy)
+{
+    TF_AddGradientsWithPrefix(g, NULL, y, ny, x, nx, dx, status, dy);
+}

@@ -1,0 +1,194 @@
+/*
+ * local.c - sessions of this process for other threads: each call is posted to
+ * the loop thread, and the caller sleeps until it is answered.
+ */
+#include "common/lock.h"
+#include "daemon/master/master.h"
+#include "daemon/server_impl.h"
+
+#include <stdlib.h>
+
+struct tfd_local_session {
+    struct tfd_server *server;
+    struct tfd_session *session;
+    int64_t version;
+};
+
+/* One call: what to do on the loop thread, and whether it is done. */
+struct request {
+    struct tfd_post post; /* first */
+    struct tfd_local_session *local;
+    struct tfd_lock lock;
+    struct tfd_cond done_cond;
+    bool done;
+    struct tfd_status status;
+    struct tfd_str bytes, config; /* of open and extend */
+    struct tfd_run_step run;
+    struct tfd_local_run *local_run;
+};
+
+static void finish(struct request *r)
+{
+    tfd_lock(&r->lock);
+    r->done = true;
+    tfd_cond_signal(&r->done_cond);
+    tfd_unlock(&r->lock);
+}
+
+static enum tfd_code ask(struct request *r, void (*fn)(struct tfd_post *p),
+                         struct tfd_status *st)
+{
+    tfd_lock_init(&r->lock, TFD_LOCK_SERVER);
+    tfd_cond_init(&r->done_cond);
+    r->post.run = fn;
+    tfd_loop_post(tfd_server_loop(r->local->server), &r->post);
+    tfd_lock(&r->lock);
+    while (!r->done)
+        tfd_cond_wait(&r->done_cond, &r->lock);
+    tfd_unlock(&r->lock);
+    tfd_cond_deinit(&r->done_cond);
+    tfd_lock_deinit(&r->lock);
+    if (r->status.code == TFD_OK)
+        return TFD_OK;
+    return tfd_status_copy(st, &r->status);
+}
+
+/* ---- Open and extend ----------------------------------------------------- */
+
+static void opened(void *ctx, const struct tfd_status *st,
+                   struct tfd_session *session)
+{
+    struct request *r = ctx;
+
+    r->status = *st;
+    r->local->session = session;
+    finish(r);
+}
+
+static void open_on_loop(struct tfd_post *p)
+{
+    struct request *r = (struct request *)p;
+    struct tfd_create_session c = {
+        .graph_def = r->bytes,
+        .config = r->config,
+        .done = opened,
+        .ctx = r,
+    };
+
+    tfd_master_create_session(tfd_server_master(r->local->server), &c);
+}
+
+enum tfd_code tfd_local_open(struct tfd_server *s, struct tfd_str graph_def,
+                             struct tfd_str config,
+                             struct tfd_local_session **out,
+                             struct tfd_status *st)
+{
+    struct tfd_local_session *l = calloc(1, sizeof(*l));
+    struct request r = {.bytes = graph_def, .config = config, .local = l};
+
+    if (!l)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "No memory for a session");
+    l->server = s;
+    if (ask(&r, open_on_loop, st) != TFD_OK) {
+        free(l);
+        return r.status.code;
+    }
+    *out = l;
+    return TFD_OK;
+}
+
+static void extend_on_loop(struct tfd_post *p)
+{
+    struct request *r = (struct request *)p;
+    struct tfd_local_session *l = r->local;
+
+    r->status.code = tfd_session_extend(l->session, r->bytes, l->version,
+                                        &l->version, &r->status);
+    finish(r);
+}
+
+enum tfd_code tfd_local_extend(struct tfd_local_session *l,
+                               struct tfd_str graph_def, struct tfd_status *st)
+{
+    struct request r = {.bytes = graph_def, .local = l};
+
+    return ask(&r, extend_on_loop, st);
+}
+
+/* ---- Run ----------------------------------------------------------------- */
+
+static void ran(struct tfd_run_step *run, const struct tfd_status *st,
+                struct tfd_tensor *fetches, uint32_t plan)
+{
+    struct request *r = run->ctx;
+
+    if (st->code == TFD_OK) {
+        for (int i = 0; i < r->local_run->fetch_count; i++)
+            r->local_run->fetches[i] = tfd_tensor_ref(&fetches[i]);
+        r->local_run->plan = plan;
+    } else {
+        r->status = *st;
+    }
+    finish(r);
+}
+
+static void run_on_loop(struct tfd_post *p)
+{
+    struct request *r = (struct request *)p;
+
+    tfd_session_run(r->local->session, &r->run);
+}
+
+enum tfd_code tfd_local_run(struct tfd_local_session *l,
+                            struct tfd_local_run *run, struct tfd_status *st)
+{
+    struct request r = {
+        .local = l,
+        .local_run = run,
+        .run =
+            {
+                .plan = run->plan,
+                .feed_names = run->feed_names,
+                .feeds = run->feeds,
+                .feed_count = run->feed_count,
+                .fetch_names = run->fetch_names,
+                .fetch_count = run->fetch_count,
+                .target_names = run->target_names,
+                .target_count = run->target_count,
+                .timeout_us = run->timeout_us,
+                .done = ran,
+            },
+    };
+    enum tfd_code rc;
+
+    r.run.ctx = &r;
+    rc = ask(&r, run_on_loop, st);
+    for (int i = 0; i < run->feed_count; i++)
+        tfd_tensor_unref(&run->feeds[i]);
+    return rc;
+}
+
+/* ---- Close --------------------------------------------------------------- */
+
+static void closed(void *ctx, const struct tfd_status *st)
+{
+    struct request *r = ctx;
+
+    r->status = *st;
+    finish(r);
+}
+
+static void close_on_loop(struct tfd_post *p)
+{
+    struct request *r = (struct request *)p;
+
+    tfd_session_close(r->local->session, closed, r);
+}
+
+void tfd_local_close(struct tfd_local_session *l)
+{
+    struct request r = {.local = l};
+
+    (void)ask(&r, close_on_loop, NULL);
+    free(l);
+}

@@ -1,0 +1,83 @@
+/*
+ * main.c - flags -> server -> loop -> exit code; nothing else.
+ */
+#include "common/log.h"
+#include "daemon/notify.h"
+#include "daemon/server.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* For the ready callback. */
+struct program {
+    const struct tfd_config *config;
+    struct tfd_notify notify;
+    int exit_code;
+};
+
+static void write_port_file(const char *path, int port)
+{
+    FILE *f = fopen(path, "w");
+
+    if (!f || fprintf(f, "%d\n", port) < 0)
+        tfd_log(TFD_LOG_ERROR, "port_file", "path=%s error=\"cannot write\"",
+                path);
+    if (f)
+        fclose(f);
+}
+
+static void ready(void *ctx, struct tfd_server *s)
+{
+    struct program *p = ctx;
+
+    if (p->config->port_file)
+        write_port_file(p->config->port_file, tfd_server_port(s));
+    tfd_notify_ready(&p->notify, "%s %d on %s", p->config->cluster.job_name,
+                     p->config->cluster.task_index, tfd_server_target(s));
+}
+
+static int serve(struct program *p)
+{
+    struct tfd_server_options o = {
+        .config = p->config,
+        .listen = true,
+        .signals = true,
+        .ready = ready,
+        .ctx = p,
+    };
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct tfd_server *server;
+    int code;
+
+    if (tfd_server_new(&o, &server, &st) != TFD_OK) {
+        fprintf(stderr, "tfd: %s\n", st.text);
+        return st.code == TFD_FAILED_PRECONDITION ? TFD_EXIT_CONFIG
+                                                  : TFD_EXIT_OS;
+    }
+    code = tfd_server_run(server);
+    tfd_notify_stopping(&p->notify, "stopping");
+    tfd_server_free(server);
+    return p->exit_code ? p->exit_code : code;
+}
+
+int main(int argc, char **argv)
+{
+    struct tfd_config config;
+    struct program p = {.config = &config};
+    enum tfd_log_level level;
+    int code;
+
+    signal(SIGPIPE, SIG_IGN);
+    code = tfd_flags_parse(&config, argc, argv, getenv("TF_CONFIG"), stdout,
+                           stderr);
+    if (code == TFD_FLAGS_RUN) {
+        if (tfd_log_level_parse(config.log_level, &level))
+            tfd_log_level_set(level);
+        tfd_notify_open(&p.notify, getenv("NOTIFY_SOCKET"));
+        code = serve(&p);
+        tfd_notify_close(&p.notify);
+    }
+    tfd_config_deinit(&config);
+    return code;
+}

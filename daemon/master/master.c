@@ -1,0 +1,283 @@
+/*
+ * master.c - the table of sessions, the workers behind it, Reset.
+ */
+#include "daemon/master/session.h"
+
+#include "config/limits.h"
+#include "daemon/master/remote_worker.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+static uint64_t random_bits(void)
+{
+    uint64_t bits = 0;
+
+    /* Cannot fail for 8 bytes once the kernel has booted. */
+    if (getrandom(&bits, sizeof(bits), 0) != (ssize_t)sizeof(bits))
+        bits = (uint64_t)(uintptr_t)&bits;
+    return bits;
+}
+
+enum tfd_code tfd_master_new(const struct tfd_master_options *o,
+                             struct tfd_master **out, struct tfd_status *st)
+{
+    struct tfd_master *m = calloc(1, sizeof(*m));
+    size_t peers = (size_t)tfd_peers_count(o->peers);
+
+    if (m)
+        m->workers = calloc(peers + 1, sizeof(struct tfd_worker *));
+    if (!m || !m->workers) {
+        free(m);
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "No memory for a master");
+    }
+    m->o = *o;
+    m->step_seed = random_bits();
+    tfd_map_init(&m->by_handle);
+    *out = m;
+    return TFD_OK;
+}
+
+void tfd_master_free(struct tfd_master *m)
+{
+    for (int i = 0; i < tfd_peers_count(m->o.peers); i++)
+        if (m->workers[i])
+            tfd_remote_worker_free(m->workers[i]);
+    free(m->workers);
+    tfd_map_deinit(&m->by_handle);
+    free(m);
+}
+
+struct tfd_worker *tfd_master_worker(struct tfd_master *m, int peer)
+{
+    if (!m->workers[peer]) {
+        struct tfd_channel *ch = tfd_peers_channel(m->o.peers, peer);
+
+        if (ch)
+            m->workers[peer] = tfd_remote_worker_new(
+                m->o.loop, ch, tfd_peers_task(m->o.peers, peer));
+    }
+    return m->workers[peer];
+}
+
+/* splitmix64: steps only need ids that differ from those of other masters. */
+int64_t tfd_master_step_id(struct tfd_master *m)
+{
+    uint64_t z = m->step_seed += UINT64_C(0x9e3779b97f4a7c15);
+
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    z ^= z >> 31;
+    return (int64_t)((z & ((UINT64_C(1) << 56) - 1)) | UINT64_C(1) << 56);
+}
+
+/* ---- The table ----------------------------------------------------------- */
+
+enum tfd_code tfd_session_enlist(struct tfd_session *s, struct tfd_status *st)
+{
+    struct tfd_master *m = s->master;
+
+    if (m->session_count >= TFD_SESSIONS_MAX)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "%d sessions are open, the most allowed",
+                        m->session_count);
+    snprintf(s->handle, sizeof(s->handle), "%016llx",
+             (unsigned long long)random_bits());
+    if (!tfd_map_put(&m->by_handle, tfd_str_of(s->handle), (uintptr_t)s))
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "No memory for a session");
+    s->next = m->sessions;
+    if (m->sessions)
+        m->sessions->previous = s;
+    m->sessions = s;
+    m->session_count++;
+    return TFD_OK;
+}
+
+void tfd_session_delist(struct tfd_session *s)
+{
+    struct tfd_master *m = s->master;
+
+    tfd_map_remove(&m->by_handle, tfd_str_of(s->handle));
+    if (s->previous)
+        s->previous->next = s->next;
+    else
+        m->sessions = s->next;
+    if (s->next)
+        s->next->previous = s->previous;
+    s->next = s->previous = NULL;
+    m->session_count--;
+    if (m->o.activity)
+        m->o.activity(m->o.activity_ctx);
+}
+
+enum tfd_code tfd_master_find(struct tfd_master *m, struct tfd_str handle,
+                              struct tfd_session **out, struct tfd_status *st)
+{
+    uintptr_t value;
+
+    if (!tfd_map_get(&m->by_handle, handle, &value))
+        return tfd_fail(st, TFD_ABORTED,
+                        "Session " TFD_STR_FMT " is not found. Possibly, this "
+                        "master has restarted.",
+                        TFD_STR_ARG(handle));
+    *out = (struct tfd_session *)value;
+    return TFD_OK;
+}
+
+void tfd_master_list_local(struct tfd_master *m, tfd_worker_status_fn *done,
+                           void *ctx)
+{
+    m->o.local->ops->get_status(m->o.local, 0, done, ctx);
+}
+
+int tfd_master_session_count(const struct tfd_master *m)
+{
+    return m->session_count;
+}
+
+int tfd_master_step_count(const struct tfd_master *m)
+{
+    return m->running;
+}
+
+uint64_t tfd_master_steps_done(const struct tfd_master *m)
+{
+    return m->steps_done;
+}
+
+/* ---- Closing all, and Reset ---------------------------------------------- */
+
+struct reset {
+    struct tfd_master *master;
+    tfd_master_done_fn *done;
+    void *ctx;
+    int pending;
+    bool clear; /* containers too */
+    struct tfd_bytes names;
+    struct tfd_str *containers;
+    int count;
+    struct tfd_status status;
+};
+
+static void free_reset(struct reset *r)
+{
+    tfd_bytes_deinit(&r->names);
+    free(r->containers);
+    free(r);
+}
+
+static void reset_done(struct reset *r)
+{
+    r->done(r->ctx, &r->status);
+    free_reset(r);
+}
+
+static void cleaned(void *ctx, const struct tfd_status *st)
+{
+    struct reset *r = ctx;
+
+    tfd_status_copy(&r->status, st);
+    if (--r->pending == 0)
+        reset_done(r);
+}
+
+static void clean_workers(struct reset *r)
+{
+    struct tfd_master *m = r->master;
+
+    r->pending = 1;
+    for (int i = 0; r->clear && i < tfd_peers_count(m->o.peers); i++) {
+        struct tfd_worker *w = i == tfd_peers_self(m->o.peers)
+                                   ? m->o.local
+                                   : tfd_master_worker(m, i);
+
+        if (!w)
+            continue;
+        r->pending++;
+        w->ops->cleanup_all(w, r->containers, r->count, cleaned, r);
+    }
+    if (--r->pending == 0)
+        reset_done(r);
+}
+
+static void one_closed(void *ctx, const struct tfd_status *st)
+{
+    struct reset *r = ctx;
+
+    (void)st;
+    if (--r->pending == 0)
+        clean_workers(r);
+}
+
+static void close_sessions(struct reset *r)
+{
+    struct tfd_session *s = r->master->sessions;
+
+    r->pending = 1;
+    while (s) {
+        struct tfd_session *next = s->next;
+
+        r->pending++;
+        tfd_session_close(s, one_closed, r);
+        s = next;
+    }
+    if (--r->pending == 0)
+        clean_workers(r);
+}
+
+static bool copy_containers(struct reset *r, const struct tfd_str *names,
+                            int count)
+{
+    size_t at = 0;
+
+    tfd_bytes_init(&r->names, TFD_RESET_SIZE_MAX);
+    r->containers = calloc((size_t)count + 1, sizeof(*r->containers));
+    if (!r->containers)
+        return false;
+    for (int i = 0; i < count; i++)
+        tfd_bytes_add_str(&r->names, names[i]);
+    if (r->names.failed)
+        return false;
+    for (int i = 0; i < count; i++) {
+        r->containers[i] = (struct tfd_str){r->names.data + at, names[i].size};
+        at += names[i].size;
+    }
+    r->count = count;
+    return true;
+}
+
+static void start_reset(struct tfd_master *m, const struct tfd_str *names,
+                        int count, bool clear, tfd_master_done_fn *done,
+                        void *ctx)
+{
+    struct reset *r = calloc(1, sizeof(*r));
+    struct tfd_status st = TFD_STATUS_INIT;
+
+    if (!r || !copy_containers(r, names, count)) {
+        if (r)
+            free_reset(r);
+        (void)tfd_fail(&st, TFD_RESOURCE_EXHAUSTED,
+                       "No memory to reset %d containers", count);
+        done(ctx, &st);
+        return;
+    }
+    r->master = m;
+    r->done = done;
+    r->ctx = ctx;
+    r->clear = clear;
+    close_sessions(r);
+}
+
+void tfd_master_reset(struct tfd_master *m, const struct tfd_str *containers,
+                      int count, tfd_master_done_fn *done, void *ctx)
+{
+    start_reset(m, containers, count, true, done, ctx);
+}
+
+void tfd_master_close_all(struct tfd_master *m, tfd_master_done_fn *done,
+                          void *ctx)
+{
+    start_reset(m, NULL, 0, false, done, ctx);
+}

@@ -1,0 +1,118 @@
+/*
+ * master.h - the master of one task: sessions, and what clients ask of them.
+ *
+ * Calls are C structs here; daemon/master/service.c puts MasterService on top,
+ * and a client in the same process (daemon/server.h) calls directly.  A session
+ * may be opened on any task; steps of one session run concurrently.
+ *
+ * Ownership: a session is counted; it lives in the master's table until closed.
+ * Threads: loop thread; every done() is called there, possibly before the call
+ * returns.
+ */
+#ifndef TFD_DAEMON_MASTER_MASTER_H
+#define TFD_DAEMON_MASTER_MASTER_H
+
+#include "config/session.h"
+#include "daemon/master/devices.h"
+#include "daemon/worker_api.h"
+#include "kernels/registry.h"
+#include "rpc/peers.h"
+
+struct tfd_session;
+struct tfd_master;
+
+struct tfd_master_options {
+    struct tfd_loop *loop;
+    struct tfd_peers *peers;
+    struct tfd_worker *local; /* the worker of this process */
+    const struct tfd_registry *registry;
+    uint64_t peer_wait_us; /* for tasks that do not answer; 0: for ever */
+    /* A step, a session began or ended; for exit rules.  May be NULL. */
+    void (*activity)(void *ctx);
+    void *activity_ctx;
+};
+
+enum tfd_code tfd_master_new(const struct tfd_master_options *o,
+                             struct tfd_master **out,
+                             struct tfd_status *st) TFD_MUST_USE;
+/* No session may be open. */
+void tfd_master_free(struct tfd_master *m);
+
+/* ---- Sessions ------------------------------------------------------------ */
+
+typedef void tfd_session_done_fn(void *ctx, const struct tfd_status *st,
+                                 struct tfd_session *session);
+
+struct tfd_create_session {
+    struct tfd_str graph_def;
+    struct tfd_str config; /* ConfigProto */
+    tfd_session_done_fn *done;
+    void *ctx;
+};
+/* Waits for the tasks in scope.  The strings are borrowed until done(). */
+void tfd_master_create_session(struct tfd_master *m,
+                               const struct tfd_create_session *c);
+
+/* ABORTED "Session H is not found. Possibly, this master has restarted." */
+enum tfd_code tfd_master_find(struct tfd_master *m, struct tfd_str handle,
+                              struct tfd_session **out,
+                              struct tfd_status *st) TFD_MUST_USE;
+/* The devices of this task, without a session. */
+void tfd_master_list_local(struct tfd_master *m, tfd_worker_status_fn *done,
+                           void *ctx);
+int tfd_master_session_count(const struct tfd_master *m);
+int tfd_master_step_count(const struct tfd_master *m); /* running */
+uint64_t tfd_master_steps_done(const struct tfd_master *m);
+
+typedef void tfd_master_done_fn(void *ctx, const struct tfd_status *st);
+
+/* Closes every session, then clears the containers on every task. */
+void tfd_master_reset(struct tfd_master *m, const struct tfd_str *containers,
+                      int count, tfd_master_done_fn *done, void *ctx);
+/* Closes every session: for shutting down. */
+void tfd_master_close_all(struct tfd_master *m, tfd_master_done_fn *done,
+                          void *ctx);
+
+const char *tfd_session_handle(const struct tfd_session *s);
+const struct tfd_device_set *tfd_session_devices(const struct tfd_session *s);
+
+/* ABORTED when the versions differ; nothing changes on failure. */
+enum tfd_code tfd_session_extend(struct tfd_session *s,
+                                 struct tfd_str graph_def, int64_t version,
+                                 int64_t *new_version,
+                                 struct tfd_status *st) TFD_MUST_USE;
+
+/* Running steps end with CANCELLED; done() when all is gone. */
+void tfd_session_close(struct tfd_session *s, tfd_master_done_fn *done,
+                       void *ctx);
+
+/* ---- Steps --------------------------------------------------------------- */
+
+struct tfd_run_step {
+    /* A plan number from an earlier step of this session, or 0 and names. */
+    uint32_t plan;
+    const struct tfd_str *feed_names; /* borrowed for the call only */
+    struct tfd_tensor *feeds;         /* feed_count; taken when it starts */
+    int feed_count;
+    const struct tfd_str *fetch_names;
+    int fetch_count;
+    const struct tfd_str *target_names;
+    int target_count;
+    uint64_t timeout_us; /* 0: none */
+    /* fetches: fetch_count tensors, borrowed; NULL on failure.  plan is the
+     * number to use from now on. */
+    void (*done)(struct tfd_run_step *run, const struct tfd_status *st,
+                 struct tfd_tensor *fetches, uint32_t plan);
+    void *ctx;
+    /* -- the master's -- */
+    struct tfd_run_step *next;
+    struct tfd_master_step *step;
+    struct tfd_plan *waiting;
+};
+
+/* run, feeds and their array live until done(). */
+void tfd_session_run(struct tfd_session *s, struct tfd_run_step *run);
+/* done() follows with CANCELLED. */
+void tfd_session_cancel(struct tfd_session *s, struct tfd_run_step *run);
+
+#endif

@@ -1,0 +1,536 @@
+/*
+ * partition.c - writes every node into its task's GraphDef, and a Send/Recv
+ * pair the first time an endpoint is wanted in another task.
+ */
+#include "daemon/master/partition.h"
+
+#include "common/graphdef.h"
+#include "common/pbio.h"
+#include "common/proto/graph.pb.h"
+#include "config/limits.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One endpoint that one task gets from another. */
+struct crossing {
+    int32_t output;      /* TFD_CONTROL for a control edge */
+    int worker;          /* who gets it */
+    struct tfd_str name; /* input text at the consumer: "v/read_S3", "^..." */
+    int32_t next;        /* of the same producer, or -1 */
+};
+
+struct partitioner {
+    const struct tfd_partition_request *r;
+    struct tfd_bytes *out;
+    struct tfd_status *st;
+    struct tfd_str *names; /* by part node */
+    int32_t *first;        /* by part node: its crossings */
+    struct crossing *crossings;
+    int32_t crossing_count;
+    int32_t crossing_capacity;
+    int32_t channels; /* edges numbered so far */
+    int32_t suffix;   /* of "_S<n>" */
+};
+
+static const struct tfd_part_node *part(const struct partitioner *p, int32_t i)
+{
+    return &p->r->pruned->nodes[i];
+}
+
+static int device_index(const struct partitioner *p, int32_t i)
+{
+    const struct tfd_part_node *n = part(p, i);
+
+    return n->kind == TFD_PART_NODE ? p->r->device_of[n->node] : 0;
+}
+
+static const struct tfd_device *device_at(const struct partitioner *p,
+                                          int32_t i)
+{
+    return &p->r->devices->devices[device_index(p, i)];
+}
+
+static const struct tfd_node *node_of(const struct partitioner *p, int32_t i)
+{
+    return p->r->graph->nodes[part(p, i)->node];
+}
+
+static int type_of(const struct partitioner *p, struct tfd_edge e)
+{
+    const struct tfd_part_node *n = part(p, e.node);
+
+    if (n->kind != TFD_PART_NODE)
+        return n->type;
+    return (int)tfd_dtype_base(node_of(p, e.node)->out_types[e.output]);
+}
+
+/* ---- Names --------------------------------------------------------------- */
+
+static enum tfd_code text(struct partitioner *p, struct tfd_str *out,
+                          const char *fmt, ...) TFD_PRINTF(3, 4);
+
+static enum tfd_code text(struct partitioner *p, struct tfd_str *out,
+                          const char *fmt, ...)
+{
+    va_list args;
+    char *at;
+    int n;
+
+    va_start(args, fmt);
+    n = vsnprintf(NULL, 0, fmt, args);
+    va_end(args);
+    at = n < 0 ? NULL : tfd_arena_alloc(p->r->arena, (size_t)n + 1);
+    TFD_TRY(tfd_arena_check(at, "names of a partition", p->st));
+    va_start(args, fmt);
+    vsnprintf(at, (size_t)n + 1, fmt, args);
+    va_end(args);
+    *out = (struct tfd_str){at, (size_t)n};
+    return TFD_OK;
+}
+
+static enum tfd_code name_nodes(struct partitioner *p)
+{
+    for (int32_t i = 0; i < p->r->pruned->count; i++) {
+        const struct tfd_part_node *n = part(p, i);
+
+        p->first[i] = -1;
+        p->names[i] = node_of(p, i)->name;
+        if (n->kind != TFD_PART_NODE)
+            TFD_TRY(text(p, &p->names[i], "_%s_%s_%d_%d",
+                         n->kind == TFD_PART_FEED ? "recv" : "send",
+                         node_of(p, i)->name.data, n->output, n->index));
+    }
+    return TFD_OK;
+}
+
+/* "a" for output 0, "a:1" for others. */
+static enum tfd_code input_text(struct partitioner *p, struct tfd_str *out,
+                                struct tfd_edge e)
+{
+    if (e.output > 0)
+        return text(p, out, "%s:%d", p->names[e.node].data, e.output);
+    *out = p->names[e.node];
+    return TFD_OK;
+}
+
+/* ---- Attributes ---------------------------------------------------------- */
+
+/* Attributes of one added node: values are written one after another. */
+struct attrs {
+    struct tfd_attr list[12];
+    size_t at[12];
+    int count;
+    struct tfd_bytes values;
+};
+
+static void attr_begin(struct attrs *a, const char *name)
+{
+    a->at[a->count] = a->values.size;
+    a->list[a->count++].name = tfd_str_of(name);
+}
+
+/* Values move while the buffer grows, so views are made at the end. */
+static void attrs_finish(struct attrs *a)
+{
+    for (int i = 0; i < a->count; i++) {
+        size_t end = i + 1 < a->count ? a->at[i + 1] : a->values.size;
+
+        a->list[i].value.data = a->values.data + a->at[i];
+        a->list[i].value.size = end - a->at[i];
+    }
+}
+
+static void put_node(struct partitioner *p, int worker, struct tfd_str name,
+                     const char *op, const char *device,
+                     const struct tfd_str *in, int in_count, struct attrs *a)
+{
+    struct tfd_nodedef def = {
+        .name = name,
+        .op = tfd_str_of(op),
+        .device = tfd_str_of(device),
+        .in = in,
+        .in_count = in_count,
+        .attrs = a->list,
+        .attr_count = a->count,
+    };
+
+    attrs_finish(a);
+    tfd_graphdef_put(&p->out[worker], &def);
+    tfd_bytes_deinit(&a->values);
+}
+
+/* The attributes that both ends of a rendezvous share. */
+struct pair {
+    struct tfd_str tensor_name;
+    const struct tfd_device *from, *to;
+    int type;
+    bool client;     /* a feed or a fetch */
+    int32_t channel; /* -1: none */
+};
+
+static void put_pair_end(struct partitioner *p, const struct pair *pair,
+                         bool sends, struct tfd_str name,
+                         const struct tfd_str *in, int in_count)
+{
+    const struct tfd_device *here = sends ? pair->from : pair->to;
+    struct attrs a = {.count = 0};
+
+    tfd_bytes_init(&a.values, TFD_ATTR_SIZE_MAX);
+    attr_begin(&a, sends ? "T" : "tensor_type");
+    tfd_attr_put_type(&a.values, pair->type);
+    attr_begin(&a, "tensor_name");
+    tfd_attr_put_str(&a.values, pair->tensor_name);
+    attr_begin(&a, "send_device");
+    tfd_attr_put_str(&a.values, tfd_str_of(pair->from->attributes.name));
+    attr_begin(&a, "send_device_incarnation");
+    tfd_attr_put_int(&a.values, (int64_t)pair->from->attributes.incarnation);
+    attr_begin(&a, "recv_device");
+    tfd_attr_put_str(&a.values, tfd_str_of(pair->to->attributes.name));
+    attr_begin(&a, "client_terminated");
+    tfd_attr_put_bool(&a.values, pair->client);
+    if (pair->channel >= 0) {
+        attr_begin(&a, "_tfd_channel");
+        tfd_attr_put_int(&a.values, pair->channel);
+    }
+    put_node(p, here->worker, name, sends ? "_Send" : "_Recv",
+             here->attributes.name, in, in_count, &a);
+}
+
+/* ---- Edges between tasks ------------------------------------------------- */
+
+static enum tfd_code new_crossing(struct partitioner *p, int32_t from,
+                                  struct crossing **out)
+{
+    if (p->crossing_count == p->crossing_capacity) {
+        int32_t capacity = p->crossing_capacity * 2 + 16;
+        struct crossing *grown =
+            realloc(p->crossings, sizeof(*grown) * (size_t)capacity);
+
+        if (!grown)
+            return tfd_fail(p->st, TFD_RESOURCE_EXHAUSTED,
+                            "No memory for %d edges between tasks", capacity);
+        p->crossings = grown;
+        p->crossing_capacity = capacity;
+    }
+    *out = &p->crossings[p->crossing_count];
+    (*out)->next = p->first[from];
+    p->first[from] = p->crossing_count++;
+    return TFD_OK;
+}
+
+static const struct crossing *find_crossing(const struct partitioner *p,
+                                            struct tfd_edge e, int worker)
+{
+    for (int32_t i = p->first[e.node]; i >= 0; i = p->crossings[i].next)
+        if (p->crossings[i].output == e.output &&
+            p->crossings[i].worker == worker)
+            return &p->crossings[i];
+    return NULL;
+}
+
+static struct pair make_pair(struct partitioner *p, const struct tfd_device *a,
+                             const struct tfd_device *b, int type)
+{
+    int32_t channel = p->channels++;
+    bool push = p->r->native[a->worker] && p->r->native[b->worker];
+
+    return (struct pair){TFD_STR_EMPTY, a, b, type, false, push ? channel : -1};
+}
+
+static enum tfd_code cross_data(struct partitioner *p, struct tfd_edge e,
+                                int32_t to, struct crossing *c)
+{
+    struct pair pair =
+        make_pair(p, device_at(p, e.node), device_at(p, to), type_of(p, e));
+    const char *source = p->names[e.node].data;
+    struct tfd_str in, send;
+
+    TFD_TRY(text(p, &pair.tensor_name, "edge_%d_%s", p->channels - 1, source));
+    TFD_TRY(text(p, &send, "%s_S%d", source, p->suffix++));
+    TFD_TRY(text(p, &c->name, "%s_S%d", source, p->suffix++));
+    TFD_TRY(input_text(p, &in, e));
+    put_pair_end(p, &pair, true, send, &in, 1);
+    put_pair_end(p, &pair, false, c->name, NULL, 0);
+    return TFD_OK;
+}
+
+/* The value a control edge travels as: float[0]. */
+static void put_empty_const(struct partitioner *p, int32_t from,
+                            struct tfd_str name, const struct tfd_str *after)
+{
+    const struct tfd_device *d = device_at(p, from);
+    struct tfd_tensor empty = {TFD_FLOAT, {1, {0}}, NULL};
+    struct attrs a = {.count = 0};
+
+    tfd_bytes_init(&a.values, TFD_ATTR_SIZE_MAX);
+    attr_begin(&a, "dtype");
+    tfd_attr_put_type(&a.values, TFD_FLOAT);
+    attr_begin(&a, "value");
+    tfd_attr_put_tensor(&a.values, &empty);
+    put_node(p, d->worker, name, "Const", d->attributes.name, after, 1, &a);
+}
+
+static void put_identity(struct partitioner *p, const struct tfd_device *d,
+                         struct tfd_str name, const struct tfd_str *in)
+{
+    struct attrs a = {.count = 0};
+
+    tfd_bytes_init(&a.values, TFD_ATTR_SIZE_MAX);
+    attr_begin(&a, "T");
+    tfd_attr_put_type(&a.values, TFD_FLOAT);
+    put_node(p, d->worker, name, "Identity", d->attributes.name, in, 1, &a);
+}
+
+static enum tfd_code cross_control(struct partitioner *p, int32_t from,
+                                   int32_t to, struct crossing *c)
+{
+    struct pair pair =
+        make_pair(p, device_at(p, from), device_at(p, to), TFD_FLOAT);
+    const char *source = p->names[from].data;
+    struct tfd_str after, value, send, recv, identity;
+
+    TFD_TRY(text(p, &pair.tensor_name, "edge_%d_%s", p->channels - 1, source));
+    TFD_TRY(text(p, &after, "^%s", source));
+    TFD_TRY(text(p, &value, "%s/ctrl_S%d", source, p->suffix++));
+    TFD_TRY(text(p, &send, "%s_S%d", source, p->suffix++));
+    TFD_TRY(text(p, &recv, "%s_S%d", source, p->suffix++));
+    TFD_TRY(text(p, &identity, "%s_S%d", source, p->suffix++));
+    TFD_TRY(text(p, &c->name, "^%s", identity.data));
+    put_empty_const(p, from, value, &after);
+    put_pair_end(p, &pair, true, send, &value, 1);
+    put_pair_end(p, &pair, false, recv, NULL, 0);
+    put_identity(p, device_at(p, to), identity, &recv);
+    return TFD_OK;
+}
+
+/* How node `to` writes its input e. */
+static enum tfd_code input_name(struct partitioner *p, struct tfd_edge e,
+                                int32_t to, struct tfd_str *out)
+{
+    int worker = device_at(p, to)->worker;
+    const struct crossing *known;
+    struct crossing *c = NULL, made;
+
+    if (device_at(p, e.node)->worker == worker) {
+        if (e.output == TFD_CONTROL)
+            return text(p, out, "^%s", p->names[e.node].data);
+        return input_text(p, out, e);
+    }
+    known = find_crossing(p, e, worker);
+    if (known) {
+        *out = known->name;
+        return TFD_OK;
+    }
+    TFD_TRY(new_crossing(p, e.node, &c));
+    made = *c;
+    made.output = e.output;
+    made.worker = worker;
+    *c = made;
+    if (e.output == TFD_CONTROL)
+        TFD_TRY(cross_control(p, e.node, to, c));
+    else
+        TFD_TRY(cross_data(p, e, to, c));
+    *out = c->name;
+    return TFD_OK;
+}
+
+/* ---- Nodes --------------------------------------------------------------- */
+
+static enum tfd_code input_names(struct partitioner *p, int32_t i,
+                                 struct tfd_str **out, int *count)
+{
+    const struct tfd_part_node *n = part(p, i);
+    int32_t total = n->in_count + n->control_count;
+    struct tfd_str *in =
+        tfd_arena_array(p->r->arena, (size_t)total + 1, sizeof(*in));
+
+    TFD_TRY(tfd_arena_check(in, "inputs of a partition", p->st));
+    for (int32_t k = 0; k < n->in_count; k++)
+        TFD_TRY(input_name(p, n->in[k], i, &in[k]));
+    for (int32_t k = 0; k < n->control_count; k++) {
+        struct tfd_edge e = {n->control[k], TFD_CONTROL};
+
+        TFD_TRY(input_name(p, e, i, &in[n->in_count + k]));
+    }
+    *out = in;
+    *count = total;
+    return TFD_OK;
+}
+
+static enum tfd_code put_client_node(struct partitioner *p, int32_t i,
+                                     const struct tfd_str *in, int in_count)
+{
+    const struct tfd_part_node *n = part(p, i);
+    const struct tfd_device *client = &p->r->devices->devices[0];
+    bool feed = n->kind == TFD_PART_FEED;
+    struct pair pair = {
+        .tensor_name = feed ? p->r->signature->feeds[n->index]
+                            : p->r->signature->fetches[n->index],
+        .from = client,
+        .to = client,
+        .type = n->type,
+        .client = true,
+        .channel = -1,
+    };
+
+    put_pair_end(p, &pair, !feed, p->names[i], in, in_count);
+    return TFD_OK;
+}
+
+static enum tfd_code put_part(struct partitioner *p, int32_t i)
+{
+    const struct tfd_node *n = node_of(p, i);
+    struct tfd_str *in;
+    int in_count;
+
+    TFD_TRY(input_names(p, i, &in, &in_count));
+    if (part(p, i)->kind != TFD_PART_NODE)
+        return put_client_node(p, i, in, in_count);
+    tfd_graphdef_put(&p->out[device_at(p, i)->worker],
+                     &(struct tfd_nodedef){
+                         .name = n->name,
+                         .op = n->op->name,
+                         .device = tfd_str_of(device_at(p, i)->attributes.name),
+                         .in = in,
+                         .in_count = in_count,
+                         .attrs = n->attrs,
+                         .attr_count = n->attr_count,
+                     });
+    return TFD_OK;
+}
+
+/* ---- Loops --------------------------------------------------------------- */
+
+static bool has_loops(const struct partitioner *p)
+{
+    for (int32_t i = 0; i < p->r->pruned->count; i++)
+        if (node_of(p, i)->op->flags & TFD_OP_ENTER)
+            return true;
+    return false;
+}
+
+/* Depth of the frame that a node's outputs are in. */
+static int depth_after(const struct tfd_node *n, int depth)
+{
+    if (n->op->flags & TFD_OP_ENTER)
+        return depth + 1;
+    if ((n->op->flags & TFD_OP_EXIT) && depth > 0)
+        return depth - 1;
+    return depth;
+}
+
+/* depth: by graph node, of the frame its outputs are in. */
+static enum tfd_code find_depths(struct partitioner *p, int *depth)
+{
+    int32_t *order;
+
+    TFD_TRY(tfd_graph_order(p->r->graph, p->r->arena, &order, p->st));
+    for (int32_t k = 0; k < p->r->graph->count; k++) {
+        const struct tfd_node *n = p->r->graph->nodes[order[k]];
+        int inside = 0;
+
+        for (int32_t i = 0; i < n->in_count; i++)
+            if (n->in[i].node >= 0 && depth[n->in[i].node] > inside)
+                inside = depth[n->in[i].node];
+        for (int32_t i = 0; i < n->control_count; i++)
+            if (depth[n->control[i]] > inside)
+                inside = depth[n->control[i]];
+        depth[n->id] = depth_after(n, inside);
+    }
+    return TFD_OK;
+}
+
+static enum tfd_code check_edge(struct partitioner *p, const int *depth,
+                                int32_t from, int32_t to)
+{
+    const struct tfd_device *a = device_at(p, from), *b = device_at(p, to);
+
+    if (part(p, from)->kind != TFD_PART_NODE || a->worker == b->worker ||
+        depth[part(p, from)->node] == 0)
+        return TFD_OK;
+    return tfd_fail(p->st, TFD_UNIMPLEMENTED,
+                    "The while loop around {{node %s}} spans tasks: it is on "
+                    "%s and its consumer {{node %s}} on %s",
+                    node_of(p, from)->name.data, a->attributes.name,
+                    node_of(p, to)->name.data, b->attributes.name);
+}
+
+static enum tfd_code check_loops(struct partitioner *p)
+{
+    enum tfd_code rc;
+    int *depth;
+
+    if (!has_loops(p))
+        return TFD_OK;
+    depth = tfd_arena_array(p->r->arena, (size_t)p->r->graph->count + 1,
+                            sizeof(*depth));
+    TFD_TRY(tfd_arena_check(depth, "loops of a partition", p->st));
+    rc = find_depths(p, depth);
+    for (int32_t i = 0; i < p->r->pruned->count && rc == TFD_OK; i++) {
+        const struct tfd_part_node *n = part(p, i);
+
+        for (int32_t k = 0; k < n->in_count && rc == TFD_OK; k++)
+            rc = check_edge(p, depth, n->in[k].node, i);
+        for (int32_t k = 0; k < n->control_count && rc == TFD_OK; k++)
+            rc = check_edge(p, depth, n->control[k], i);
+    }
+    return rc;
+}
+
+/* ---- All ----------------------------------------------------------------- */
+
+static void put_versions(struct tfd_bytes *out, const struct tfd_graph *g)
+{
+    size_t mark = tfd_pb_begin(out, tensorflow_GraphDef_versions_tag);
+
+    tfd_pb_put_int(out, tensorflow_VersionDef_producer_tag,
+                   g->versions.producer);
+    tfd_pb_put_int(out, tensorflow_VersionDef_min_consumer_tag,
+                   g->versions.min_consumer);
+    tfd_pb_finish(out, mark);
+    tfd_pb_put_str(out, tensorflow_GraphDef_library_tag, g->library);
+}
+
+static enum tfd_code finish(struct partitioner *p)
+{
+    for (int w = 0; w < p->r->worker_count; w++) {
+        if (p->out[w].size == 0)
+            continue;
+        put_versions(&p->out[w], p->r->graph);
+        TFD_TRY(tfd_bytes_ok(&p->out[w], "the GraphDef of a partition", p->st));
+    }
+    return TFD_OK;
+}
+
+static enum tfd_code run(struct partitioner *p)
+{
+    TFD_TRY(name_nodes(p));
+    TFD_TRY(check_loops(p));
+    for (int32_t i = 0; i < p->r->pruned->count; i++)
+        TFD_TRY(put_part(p, i));
+    return finish(p);
+}
+
+enum tfd_code tfd_partition(const struct tfd_partition_request *r,
+                            struct tfd_bytes *graph_defs, struct tfd_status *st)
+{
+    size_t count = (size_t)r->pruned->count + 1;
+    struct tfd_status own = TFD_STATUS_INIT;
+    struct partitioner p = {.r = r, .out = graph_defs, .st = &own};
+    enum tfd_code rc;
+
+    p.names = calloc(count, sizeof(*p.names));
+    p.first = calloc(count, sizeof(*p.first));
+    if (p.names && p.first)
+        rc = run(&p);
+    else
+        rc = tfd_fail(&own, TFD_RESOURCE_EXHAUSTED,
+                      "No memory to partition %d nodes", r->pruned->count);
+    free(p.names);
+    free(p.first);
+    free(p.crossings);
+    return rc == TFD_OK ? TFD_OK : tfd_status_copy(st, &own);
+}

@@ -1,0 +1,38 @@
+/*
+ * partition.h - one GraphDef per task from a pruned and placed graph.
+ *
+ * Where an edge crosses tasks, a _Send is added on the producer's device and a
+ * _Recv on the consumer's; all consumers of one endpoint in one task share the
+ * pair.  A control edge crosses as an empty float tensor.  Names, attributes
+ * and structure are those that TensorFlow workers accept (protocol.md section
+ * 12); pairs between two tfds carry `_tfd_channel` besides
+ * (daemon/worker_api.h).
+ *
+ * A loop whose body spans tasks is refused with UNIMPLEMENTED.
+ *
+ * Threads: loop thread.
+ */
+#ifndef TFD_DAEMON_MASTER_PARTITION_H
+#define TFD_DAEMON_MASTER_PARTITION_H
+
+#include "daemon/master/devices.h"
+#include "daemon/master/prune.h"
+
+struct tfd_partition_request {
+    const struct tfd_graph *graph;
+    const struct tfd_pruned *pruned;
+    const struct tfd_signature *signature;
+    const struct tfd_device_set *devices;
+    const int32_t *device_of; /* by graph node */
+    const bool *native;       /* by worker: speaks native, or is this process */
+    int worker_count;
+    struct tfd_arena *arena; /* for names, while it runs */
+};
+
+/* graph_defs has worker_count entries, initialised by the caller; those that
+ * stay empty take no part. */
+enum tfd_code tfd_partition(const struct tfd_partition_request *r,
+                            struct tfd_bytes *graph_defs,
+                            struct tfd_status *st) TFD_MUST_USE;
+
+#endif

@@ -1,0 +1,311 @@
+/*
+ * prune.c - resolve the names, walk backwards from fetches and targets with an
+ * explicit stack, number what was reached.
+ */
+#include "daemon/master/prune.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct feed {
+    struct tfd_edge edge;
+    int32_t next; /* another feed of the same node, or -1 */
+};
+
+struct pruner {
+    const struct tfd_graph *g;
+    const struct tfd_signature *sig;
+    struct tfd_arena *arena;
+    struct tfd_status *st;
+    struct feed *feeds;
+    struct tfd_edge *fetches;
+    int32_t *targets;
+    int32_t *feed_of; /* by graph node: its first feed, or -1 */
+    int32_t *number;  /* by graph node: in the list; -1 not reached */
+    int32_t *stack;
+    int32_t depth;
+    int32_t reached;
+};
+
+static bool is_placeholder(const struct tfd_node *n)
+{
+    return tfd_str_is(n->op->name, "Placeholder") ||
+           tfd_str_is(n->op->name, "PlaceholderV2");
+}
+
+/* The feed that replaces an endpoint, or -1. */
+static int32_t find_feed(const struct pruner *p, struct tfd_edge e)
+{
+    for (int32_t f = p->feed_of[e.node]; f >= 0; f = p->feeds[f].next)
+        if (p->feeds[f].edge.output == e.output)
+            return f;
+    return -1;
+}
+
+/* ---- Names --------------------------------------------------------------- */
+
+/* "x" or "x:1".  What is wrong with it is said in TensorFlow's words for feeds
+ * (what == "FeedInputs") and fetches. */
+static enum tfd_code resolve(struct pruner *p, struct tfd_str name, bool feed,
+                             struct tfd_edge *out)
+{
+    struct tfd_status why = TFD_STATUS_INIT;
+    struct tfd_str node = name;
+    const char *colon = memchr(name.data, ':', name.size);
+    const struct tfd_node *n;
+
+    if (colon)
+        node.size = (size_t)(colon - name.data);
+    n = tfd_graph_find(p->g, node);
+    if (!n && feed)
+        return tfd_fail(p->st, TFD_NOT_FOUND,
+                        "FeedInputs: unable to find feed output " TFD_STR_FMT,
+                        TFD_STR_ARG(name));
+    if (!n)
+        return tfd_fail(p->st, TFD_NOT_FOUND,
+                        "FetchOutputs node " TFD_STR_FMT ": not found",
+                        TFD_STR_ARG(name));
+    if (tfd_graph_endpoint(p->g, name, out, &why) == TFD_OK && out->output >= 0)
+        return TFD_OK;
+    if (!feed && n->out_count == 0)
+        return tfd_fail(p->st, TFD_INVALID_ARGUMENT,
+                        "Tried to fetch data for '" TFD_STR_FMT
+                        "', which produces no output.  To run to a node but "
+                        "not fetch any data, pass '" TFD_STR_FMT
+                        "' as an argument to the 'target_node_names' argument "
+                        "of the Session::Run API.",
+                        TFD_STR_ARG(name), TFD_STR_ARG(name));
+    return tfd_fail(p->st, TFD_INVALID_ARGUMENT,
+                    "%s " TFD_STR_FMT ": output index too large, must be < %d",
+                    feed ? "FeedInputs:" : "FetchOutputs", TFD_STR_ARG(name),
+                    n->out_count);
+}
+
+static enum tfd_code resolve_feeds(struct pruner *p)
+{
+    for (int i = 0; i < p->sig->feed_count; i++) {
+        struct feed *f = &p->feeds[i];
+
+        TFD_TRY(resolve(p, p->sig->feeds[i], true, &f->edge));
+        if (find_feed(p, f->edge) >= 0)
+            return tfd_fail(p->st, TFD_INVALID_ARGUMENT,
+                            "Endpoint \"" TFD_STR_FMT "\" fed more than once.",
+                            TFD_STR_ARG(p->sig->feeds[i]));
+        f->next = p->feed_of[f->edge.node];
+        p->feed_of[f->edge.node] = i;
+    }
+    return TFD_OK;
+}
+
+static enum tfd_code resolve_fetches(struct pruner *p)
+{
+    for (int i = 0; i < p->sig->fetch_count; i++) {
+        TFD_TRY(resolve(p, p->sig->fetches[i], false, &p->fetches[i]));
+        if (find_feed(p, p->fetches[i]) >= 0)
+            return tfd_fail(p->st, TFD_INVALID_ARGUMENT,
+                            TFD_STR_FMT " is both fed and fetched.",
+                            TFD_STR_ARG(p->sig->fetches[i]));
+    }
+    return TFD_OK;
+}
+
+/* A target may be written "node" or "node:0". */
+static enum tfd_code resolve_targets(struct pruner *p)
+{
+    for (int i = 0; i < p->sig->target_count; i++) {
+        struct tfd_str name = p->sig->targets[i];
+        const char *colon = memchr(name.data, ':', name.size);
+        const struct tfd_node *n;
+
+        if (colon)
+            name.size = (size_t)(colon - name.data);
+        n = tfd_graph_find(p->g, name);
+        if (!n)
+            return tfd_fail(
+                p->st, TFD_NOT_FOUND,
+                "PruneForTargets: Some target nodes not found: " TFD_STR_FMT,
+                TFD_STR_ARG(name));
+        p->targets[i] = n->id;
+    }
+    return TFD_OK;
+}
+
+/* ---- Reaching ------------------------------------------------------------ */
+
+static void reach(struct pruner *p, int32_t node)
+{
+    if (p->number[node] >= 0)
+        return;
+    p->number[node] = 0;
+    p->reached++;
+    p->stack[p->depth++] = node;
+}
+
+static void reach_endpoint(struct pruner *p, struct tfd_edge e)
+{
+    if (e.node >= 0 && find_feed(p, e) < 0)
+        reach(p, e.node);
+}
+
+/* The feed that a control edge out of `node` follows, or -1. */
+static int32_t control_feed(const struct pruner *p, int32_t node)
+{
+    if (p->feed_of[node] >= 0 && is_placeholder(p->g->nodes[node]))
+        return p->feed_of[node];
+    return -1;
+}
+
+static void reach_all(struct pruner *p)
+{
+    for (int i = 0; i < p->sig->fetch_count; i++)
+        reach_endpoint(p, p->fetches[i]);
+    for (int i = 0; i < p->sig->target_count; i++)
+        if (control_feed(p, p->targets[i]) < 0)
+            reach(p, p->targets[i]);
+    while (p->depth > 0) {
+        const struct tfd_node *n = p->g->nodes[p->stack[--p->depth]];
+
+        for (int32_t i = 0; i < n->in_count; i++)
+            reach_endpoint(p, n->in[i]);
+        for (int32_t i = 0; i < n->control_count; i++)
+            if (control_feed(p, n->control[i]) < 0)
+                reach(p, n->control[i]);
+    }
+}
+
+/* ---- Writing the list ---------------------------------------------------- */
+
+/* Feeds come first, so feed i is entry i; then nodes, then fetches. */
+static struct tfd_edge translate(const struct pruner *p, struct tfd_edge e)
+{
+    int32_t f = find_feed(p, e);
+
+    if (f >= 0)
+        return (struct tfd_edge){f, 0};
+    return (struct tfd_edge){p->number[e.node], e.output};
+}
+
+static enum tfd_code write_node(struct pruner *p, struct tfd_part_node *out,
+                                const struct tfd_node *n)
+{
+    out->kind = TFD_PART_NODE;
+    out->node = n->id;
+    out->in_count = n->in_count;
+    out->control_count = n->control_count;
+    out->in = tfd_arena_array(p->arena, (size_t)n->in_count, sizeof(*out->in));
+    out->control = tfd_arena_array(p->arena, (size_t)n->control_count,
+                                   sizeof(*out->control));
+    TFD_TRY(tfd_arena_check(out->in, "a pruned graph", p->st));
+    TFD_TRY(tfd_arena_check(out->control, "a pruned graph", p->st));
+    for (int32_t i = 0; i < n->in_count; i++) {
+        if (n->in[i].node < 0)
+            return tfd_fail(p->st, TFD_INVALID_ARGUMENT,
+                            "Input %d of node %s is not connected", i,
+                            n->name.data);
+        out->in[i] = translate(p, n->in[i]);
+    }
+    for (int32_t i = 0; i < n->control_count; i++) {
+        int32_t f = control_feed(p, n->control[i]);
+
+        out->control[i] = f >= 0 ? f : p->number[n->control[i]];
+    }
+    return TFD_OK;
+}
+
+static void write_feeds(struct pruner *p, struct tfd_part_node *out)
+{
+    for (int i = 0; i < p->sig->feed_count; i++) {
+        struct tfd_edge e = p->feeds[i].edge;
+
+        out[i] = (struct tfd_part_node){
+            .kind = TFD_PART_FEED,
+            .node = e.node,
+            .output = e.output,
+            .index = i,
+            .type = (int)tfd_dtype_base(tfd_graph_type(p->g, e)),
+        };
+    }
+}
+
+static enum tfd_code write_fetches(struct pruner *p, struct tfd_part_node *out)
+{
+    for (int i = 0; i < p->sig->fetch_count; i++) {
+        struct tfd_edge e = p->fetches[i];
+
+        out[i] = (struct tfd_part_node){
+            .kind = TFD_PART_FETCH,
+            .node = e.node,
+            .output = e.output,
+            .index = i,
+            .type = (int)tfd_dtype_base(tfd_graph_type(p->g, e)),
+            .in = tfd_arena_alloc(p->arena, sizeof(*out->in)),
+            .in_count = 1,
+        };
+        TFD_TRY(tfd_arena_check(out[i].in, "a pruned graph", p->st));
+        out[i].in[0] = translate(p, e);
+    }
+    return TFD_OK;
+}
+
+static enum tfd_code write_list(struct pruner *p, struct tfd_pruned *out)
+{
+    int32_t at = p->sig->feed_count;
+
+    out->count = at + p->reached + p->sig->fetch_count;
+    out->nodes =
+        tfd_arena_array(p->arena, (size_t)out->count + 1, sizeof(*out->nodes));
+    TFD_TRY(tfd_arena_check(out->nodes, "a pruned graph", p->st));
+    for (int32_t i = 0; i < p->g->count; i++)
+        if (p->number[i] >= 0)
+            p->number[i] = at++;
+    write_feeds(p, out->nodes);
+    for (int32_t i = 0; i < p->g->count; i++)
+        if (p->number[i] >= 0)
+            TFD_TRY(write_node(p, &out->nodes[p->number[i]], p->g->nodes[i]));
+    return write_fetches(p, &out->nodes[at]);
+}
+
+static enum tfd_code run(struct pruner *p, struct tfd_pruned *out)
+{
+    if (p->sig->fetch_count + p->sig->target_count == 0)
+        return tfd_fail(p->st, TFD_INVALID_ARGUMENT,
+                        "Must specify at least one target to fetch or "
+                        "execute.");
+    for (int32_t i = 0; i < p->g->count; i++)
+        p->feed_of[i] = p->number[i] = -1;
+    TFD_TRY(resolve_feeds(p));
+    TFD_TRY(resolve_fetches(p));
+    TFD_TRY(resolve_targets(p));
+    reach_all(p);
+    return write_list(p, out);
+}
+
+enum tfd_code tfd_prune(const struct tfd_graph *g,
+                        const struct tfd_signature *sig,
+                        struct tfd_arena *arena, struct tfd_pruned *out,
+                        struct tfd_status *st)
+{
+    size_t nodes = (size_t)g->count + 1;
+    struct tfd_status own = TFD_STATUS_INIT;
+    struct pruner p = {.g = g, .sig = sig, .arena = arena, .st = &own};
+    enum tfd_code rc;
+
+    p.feeds = calloc((size_t)sig->feed_count + 1, sizeof(*p.feeds));
+    p.fetches = calloc((size_t)sig->fetch_count + 1, sizeof(*p.fetches));
+    p.targets = calloc((size_t)sig->target_count + 1, sizeof(*p.targets));
+    p.feed_of = calloc(nodes, sizeof(*p.feed_of));
+    p.number = calloc(nodes, sizeof(*p.number));
+    p.stack = calloc(nodes, sizeof(*p.stack));
+    if (p.feeds && p.fetches && p.targets && p.feed_of && p.number && p.stack)
+        rc = run(&p, out);
+    else
+        rc = tfd_fail(&own, TFD_RESOURCE_EXHAUSTED,
+                      "No memory to prune %d nodes", g->count);
+    free(p.feeds);
+    free(p.fetches);
+    free(p.targets);
+    free(p.feed_of);
+    free(p.number);
+    free(p.stack);
+    return rc == TFD_OK ? TFD_OK : tfd_status_copy(st, &own);
+}

@@ -1,0 +1,19 @@
+/*
+ * run_step.h - the RunStep row: the hot one, so its state is pooled.
+ *
+ * Threads: loop thread.
+ */
+#ifndef TFD_DAEMON_MASTER_RUN_STEP_H
+#define TFD_DAEMON_MASTER_RUN_STEP_H
+
+#include "daemon/master/master.h"
+#include "rpc/service.h"
+
+struct tfd_run_step_service;
+
+struct tfd_run_step_service *tfd_run_step_service_new(struct tfd_master *m);
+void tfd_run_step_service_free(struct tfd_run_step_service *s);
+/* A tfd_handler_fn; self is the struct tfd_run_step_service. */
+void tfd_run_step_handle(void *self, struct tfd_call *call);
+
+#endif

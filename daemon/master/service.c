@@ -1,0 +1,296 @@
+/*
+ * service.c - MasterService but RunStep, which has run_step.c to itself.
+ */
+#include "daemon/master/service.h"
+
+#include "common/proto/device.pb.h"
+#include "common/proto/master.pb.h"
+#include "config/limits.h"
+#include "daemon/master/run_step.h"
+
+#include <stdlib.h>
+
+struct tfd_master_service {
+    struct tfd_master *master;
+    struct tfd_run_step_service *run_step;
+};
+
+static void answer(struct tfd_call *call, struct tfd_message *m)
+{
+    struct tfd_status st = TFD_STATUS_INIT;
+
+    if (tfd_bytes_ok(&m->proto, "the response", &st) != TFD_OK) {
+        tfd_message_deinit(m);
+        tfd_call_fail(call, &st);
+        return;
+    }
+    tfd_call_respond(call, m);
+}
+
+/* An empty response, or the failure. */
+static void answer_empty(void *ctx, const struct tfd_status *st)
+{
+    struct tfd_call *call = ctx;
+    struct tfd_message m;
+
+    if (st->code != TFD_OK) {
+        tfd_call_fail(call, st);
+        return;
+    }
+    tfd_message_init(&m, call->native);
+    answer(call, &m);
+}
+
+/* The one string field `tag` of a request. */
+static enum tfd_code string_field(struct tfd_str message, uint32_t tag,
+                                  struct tfd_str *out, struct tfd_status *st)
+{
+    struct tfd_pb_reader r = tfd_pb_reader_of(message);
+    struct tfd_pb_field f;
+
+    *out = TFD_STR_EMPTY;
+    while (tfd_pb_next(&r, &f))
+        if (f.tag == tag)
+            *out = tfd_pb_str(&r, &f);
+    return tfd_pb_end(&r, "request", st);
+}
+
+/* ---- CreateSession ------------------------------------------------------- */
+
+static void session_created(void *ctx, const struct tfd_status *st,
+                            struct tfd_session *session)
+{
+    struct tfd_call *call = ctx;
+    struct tfd_message m;
+
+    if (st->code != TFD_OK) {
+        tfd_call_fail(call, st);
+        return;
+    }
+    tfd_message_init(&m, call->native);
+    tfd_pb_put_str(&m.proto,
+                   tensorflow_CreateSessionResponse_session_handle_tag,
+                   tfd_str_of(tfd_session_handle(session)));
+    answer(call, &m);
+}
+
+static void create_session(void *self, struct tfd_call *call)
+{
+    struct tfd_master_service *s = self;
+    struct tfd_create_session c = {.done = session_created, .ctx = call};
+    struct tfd_status st = TFD_STATUS_INIT;
+
+    if (string_field(call->in.proto,
+                     tensorflow_CreateSessionRequest_graph_def_tag,
+                     &c.graph_def, &st) != TFD_OK ||
+        string_field(call->in.proto, tensorflow_CreateSessionRequest_config_tag,
+                     &c.config, &st) != TFD_OK)
+        tfd_call_fail(call, &st);
+    else
+        tfd_master_create_session(s->master, &c);
+}
+
+/* ---- ExtendSession ------------------------------------------------------- */
+
+static enum tfd_code extend(struct tfd_master *m, struct tfd_str request,
+                            int64_t *version, struct tfd_status *st)
+{
+    struct tfd_pb_reader r = tfd_pb_reader_of(request);
+    struct tfd_str handle = TFD_STR_EMPTY, graph_def = TFD_STR_EMPTY;
+    struct tfd_session *session;
+    struct tfd_pb_field f;
+    int64_t expected = 0;
+
+    while (tfd_pb_next(&r, &f)) {
+        if (f.tag == tensorflow_ExtendSessionRequest_session_handle_tag)
+            handle = tfd_pb_str(&r, &f);
+        else if (f.tag == tensorflow_ExtendSessionRequest_graph_def_tag)
+            graph_def = tfd_pb_str(&r, &f);
+        else if (f.tag ==
+                 tensorflow_ExtendSessionRequest_current_graph_version_tag)
+            expected = tfd_pb_int64(&r, &f);
+    }
+    TFD_TRY(tfd_pb_end(&r, "request", st));
+    TFD_TRY(tfd_master_find(m, handle, &session, st));
+    return tfd_session_extend(session, graph_def, expected, version, st);
+}
+
+static void extend_session(void *self, struct tfd_call *call)
+{
+    struct tfd_master_service *s = self;
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct tfd_message m;
+    int64_t version = 0;
+
+    if (extend(s->master, call->in.proto, &version, &st) != TFD_OK) {
+        tfd_call_fail(call, &st);
+        return;
+    }
+    tfd_message_init(&m, call->native);
+    tfd_pb_put_int(&m.proto,
+                   tensorflow_ExtendSessionResponse_new_graph_version_tag,
+                   version);
+    answer(call, &m);
+}
+
+/* ---- CloseSession, Reset ------------------------------------------------- */
+
+static void close_session(void *self, struct tfd_call *call)
+{
+    struct tfd_master_service *s = self;
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct tfd_session *session;
+    struct tfd_str handle;
+
+    if (string_field(call->in.proto,
+                     tensorflow_CloseSessionRequest_session_handle_tag, &handle,
+                     &st) != TFD_OK ||
+        tfd_master_find(s->master, handle, &session, &st) != TFD_OK)
+        tfd_call_fail(call, &st);
+    else
+        tfd_session_close(session, answer_empty, call);
+}
+
+static enum tfd_code containers_in(struct tfd_str request, struct tfd_str *out,
+                                   int max, int *count, struct tfd_status *st)
+{
+    struct tfd_pb_reader r = tfd_pb_reader_of(request);
+    struct tfd_pb_field f;
+
+    while (tfd_pb_next(&r, &f)) {
+        if (f.tag != tensorflow_ResetRequest_container_tag)
+            continue;
+        if (*count == max)
+            return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                            "Reset of more than %d containers", max);
+        out[(*count)++] = tfd_pb_str(&r, &f);
+    }
+    return tfd_pb_end(&r, "request", st);
+}
+
+static void reset(void *self, struct tfd_call *call)
+{
+    struct tfd_master_service *s = self;
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct tfd_str containers[TFD_CONTAINERS_MAX];
+    int count = 0;
+
+    if (containers_in(call->in.proto, containers, TFD_CONTAINERS_MAX, &count,
+                      &st) != TFD_OK)
+        tfd_call_fail(call, &st);
+    else
+        tfd_master_reset(s->master, containers, count, answer_empty, call);
+}
+
+/* ---- ListDevices --------------------------------------------------------- */
+
+static void put_device(struct tfd_bytes *b, uint32_t tag,
+                       const struct tfd_device_attributes *d)
+{
+    size_t mark = tfd_pb_begin(b, tag);
+
+    tfd_pb_put_str(b, tensorflow_DeviceAttributes_name_tag,
+                   tfd_str_of(d->name));
+    tfd_pb_put_str(b, tensorflow_DeviceAttributes_device_type_tag,
+                   tfd_str_of(d->type));
+    tfd_pb_put_int(b, tensorflow_DeviceAttributes_memory_limit_tag,
+                   d->memory_limit);
+    tfd_pb_put_str_always(b, tensorflow_DeviceAttributes_locality_tag,
+                          TFD_STR_EMPTY);
+    tfd_pb_put_fixed64(b, tensorflow_DeviceAttributes_incarnation_tag,
+                       d->incarnation);
+    tfd_pb_put_int(b, tensorflow_DeviceAttributes_xla_global_id_tag, -1);
+    tfd_pb_finish(b, mark);
+}
+
+/* Without a session: the devices of this task. */
+static void list_own(void *ctx, const struct tfd_status *st,
+                     const struct tfd_device_attributes *devices, int count)
+{
+    struct tfd_call *call = ctx;
+    struct tfd_message m;
+
+    if (st->code != TFD_OK) {
+        tfd_call_fail(call, st);
+        return;
+    }
+    tfd_message_init(&m, call->native);
+    for (int i = 0; i < count; i++)
+        put_device(&m.proto, tensorflow_ListDevicesResponse_local_device_tag,
+                   &devices[i]);
+    answer(call, &m);
+}
+
+static void list_devices(void *self, struct tfd_call *call)
+{
+    struct tfd_master_service *s = self;
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct tfd_session *session;
+    struct tfd_str handle;
+    struct tfd_message m;
+
+    if (string_field(call->in.proto,
+                     tensorflow_ListDevicesRequest_session_handle_tag, &handle,
+                     &st) != TFD_OK) {
+        tfd_call_fail(call, &st);
+        return;
+    }
+    if (handle.size == 0) {
+        tfd_master_list_local(s->master, list_own, call);
+        return;
+    }
+    if (tfd_master_find(s->master, handle, &session, NULL) != TFD_OK) {
+        (void)tfd_fail(&st, TFD_INVALID_ARGUMENT,
+                       "Session " TFD_STR_FMT
+                       " is not found. Possibly, this master has restarted.",
+                       TFD_STR_ARG(handle));
+        tfd_call_fail(call, &st);
+        return;
+    }
+    tfd_message_init(&m, call->native);
+    for (int i = 0; i < tfd_session_devices(session)->count; i++)
+        put_device(&m.proto, tensorflow_ListDevicesResponse_local_device_tag,
+                   &tfd_session_devices(session)->devices[i].attributes);
+    answer(call, &m);
+}
+
+/* ---- The table ----------------------------------------------------------- */
+
+enum tfd_code tfd_master_service_new(struct tfd_master *m,
+                                     struct tfd_service *service,
+                                     struct tfd_master_service **out,
+                                     struct tfd_status *st)
+{
+    static const struct {
+        enum tfd_method_number method;
+        tfd_handler_fn *handler;
+    } rows[] = {
+        {TFD_METHOD_CreateSession, create_session},
+        {TFD_METHOD_ExtendSession, extend_session},
+        {TFD_METHOD_CloseSession, close_session},
+        {TFD_METHOD_ListDevices, list_devices},
+        {TFD_METHOD_Reset, reset},
+    };
+    struct tfd_master_service *s = calloc(1, sizeof(*s));
+
+    if (s)
+        s->run_step = tfd_run_step_service_new(m);
+    if (!s || !s->run_step) {
+        free(s);
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "No memory for MasterService");
+    }
+    s->master = m;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        tfd_service_bind(service, rows[i].method, rows[i].handler, s);
+    tfd_service_bind(service, TFD_METHOD_RunStep, tfd_run_step_handle,
+                     s->run_step);
+    *out = s;
+    return TFD_OK;
+}
+
+void tfd_master_service_free(struct tfd_master_service *s)
+{
+    tfd_run_step_service_free(s->run_step);
+    free(s);
+}

@@ -1,0 +1,284 @@
+/*
+ * session.c - the life of a session after its creation: extend, run, close.
+ *
+ * A session that closes first aborts its steps, then tells the workers, each
+ * within a limit, then leaves the table.  Nobody waits for a dead worker longer
+ * than that.
+ */
+#include "daemon/master/session.h"
+
+#include "common/graphdef.h"
+#include "config/limits.h"
+#include "daemon/master/place.h"
+#include "daemon/master/plan.h"
+#include "daemon/master/step.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DELETE_TIMEOUT_US 10000000u /* TensorFlow's, per worker */
+
+struct tfd_session *tfd_session_new(struct tfd_master *m, struct tfd_status *st)
+{
+    struct tfd_session *s = calloc(1, sizeof(*s));
+
+    if (!s) {
+        (void)tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "No memory for a session");
+        return NULL;
+    }
+    s->master = m;
+    s->refs = 1;
+    tfd_device_set_init(&s->devices);
+    tfd_map_init(&s->plan_by_key);
+    tfd_bytes_init(&s->key, TFD_SIGNATURE_SIZE_MAX);
+    tfd_bytes_init(&s->config_proto, TFD_SESSION_CONFIG_SIZE_MAX);
+    s->graph = tfd_graph_new(&m->o.registry->ops, st);
+    if (!s->graph) {
+        tfd_session_unref(s);
+        return NULL;
+    }
+    return s;
+}
+
+void tfd_session_ref(struct tfd_session *s)
+{
+    s->refs++;
+}
+
+void tfd_session_unref(struct tfd_session *s)
+{
+    if (--s->refs > 0)
+        return;
+    for (uint32_t i = 0; i < s->plan_count; i++)
+        tfd_plan_free(s->plans[i]);
+    free(s->plans);
+    tfd_map_deinit(&s->plan_by_key);
+    tfd_bytes_deinit(&s->key);
+    tfd_bytes_deinit(&s->config_proto);
+    tfd_session_config_deinit(&s->config);
+    tfd_device_set_deinit(&s->devices);
+    tfd_graph_unref(s->graph);
+    free(s->device_of);
+    free(s->workers);
+    free(s->native);
+    free(s);
+}
+
+const char *tfd_session_handle(const struct tfd_session *s)
+{
+    return s->handle;
+}
+
+const struct tfd_device_set *tfd_session_devices(const struct tfd_session *s)
+{
+    return &s->devices;
+}
+
+/* ---- Growing ------------------------------------------------------------- */
+
+/* Stateful nodes stay where they are: their state is there. */
+static void pin_stateful(const struct tfd_session *s, int32_t kept,
+                         int32_t *pinned)
+{
+    for (int32_t i = 0; i < kept; i++)
+        pinned[i] = s->graph->nodes[i]->op->flags & TFD_OP_STATEFUL
+                        ? s->device_of[i]
+                        : -1;
+}
+
+enum tfd_code tfd_session_place(struct tfd_session *s, int32_t kept,
+                                struct tfd_status *st)
+{
+    size_t count = (size_t)s->graph->count + 1;
+    int32_t *pinned = calloc(count, sizeof(*pinned));
+    int32_t *device_of = calloc(count, sizeof(*device_of));
+    struct tfd_place_request r = {
+        .graph = s->graph,
+        .registry = s->master->o.registry,
+        .devices = &s->devices,
+        .pinned = pinned,
+        .pinned_count = kept,
+        .soft = s->config.allow_soft_placement,
+    };
+    enum tfd_code rc;
+
+    if (!pinned || !device_of) {
+        rc = tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "No memory to place %d nodes",
+                      s->graph->count);
+    } else {
+        pin_stateful(s, kept, pinned);
+        rc = tfd_place(&r, device_of, st);
+    }
+    free(pinned);
+    if (rc != TFD_OK) {
+        free(device_of);
+        return rc;
+    }
+    free(s->device_of);
+    s->device_of = device_of;
+    return TFD_OK;
+}
+
+enum tfd_code tfd_session_extend(struct tfd_session *s,
+                                 struct tfd_str graph_def, int64_t version,
+                                 int64_t *new_version, struct tfd_status *st)
+{
+    int32_t kept = s->graph->count, first;
+
+    if (s->state != TFD_SESSION_OPEN)
+        return tfd_fail(st, TFD_FAILED_PRECONDITION, "Session is closed.");
+    if (version != s->version)
+        return tfd_fail(st, TFD_ABORTED,
+                        "Current version is %lld but caller expected %lld.",
+                        (long long)s->version, (long long)version);
+    TFD_TRY(tfd_graphdef_import(s->graph, graph_def, NULL, &first, st));
+    if (tfd_session_place(s, kept, st) != TFD_OK) {
+        tfd_graph_truncate(s->graph, kept);
+        return st ? st->code : TFD_INVALID_ARGUMENT;
+    }
+    *new_version = ++s->version;
+    return TFD_OK;
+}
+
+/* ---- Running ------------------------------------------------------------- */
+
+static void wait_for(struct tfd_plan *p, struct tfd_run_step *run)
+{
+    struct tfd_run_step **at = &p->waiters;
+
+    while (*at)
+        at = &(*at)->next;
+    *at = run;
+    run->next = NULL;
+    run->waiting = p;
+}
+
+void tfd_session_run(struct tfd_session *s, struct tfd_run_step *run)
+{
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct tfd_plan *p = NULL;
+
+    run->step = NULL;
+    run->waiting = NULL;
+    if (s->state != TFD_SESSION_OPEN)
+        (void)tfd_fail(&st, TFD_FAILED_PRECONDITION, "Session is closed.");
+    else if (s->running >= TFD_STEPS_PER_SESSION_MAX)
+        (void)tfd_fail(&st, TFD_RESOURCE_EXHAUSTED,
+                       "%d steps of session %s are running, the most allowed",
+                       s->running, s->handle);
+    else if (tfd_plan_get(s, run, &p, &st) == TFD_OK &&
+             p->state == TFD_PLAN_FAILED)
+        st = p->status;
+    if (p && run->plan != 0) { /* the caller need not repeat the names */
+        run->fetch_names = p->signature.fetches;
+        run->fetch_count = p->signature.fetch_count;
+    }
+    if (st.code != TFD_OK)
+        run->done(run, &st, NULL, 0);
+    else if (p->state == TFD_PLAN_READY)
+        tfd_step_start(p, run);
+    else
+        wait_for(p, run);
+}
+
+static void stop_waiting(struct tfd_run_step *run)
+{
+    struct tfd_run_step **at = &run->waiting->waiters;
+
+    while (*at != run)
+        at = &(*at)->next;
+    *at = run->next;
+    run->waiting = NULL;
+    run->next = NULL;
+}
+
+void tfd_session_cancel(struct tfd_session *s, struct tfd_run_step *run)
+{
+    struct tfd_status st = TFD_STATUS_INIT;
+
+    (void)s;
+    (void)tfd_fail(&st, TFD_CANCELLED, "RunStep was cancelled by the client");
+    if (run->step) {
+        tfd_step_abort(run->step, &st);
+    } else if (run->waiting) {
+        stop_waiting(run);
+        run->done(run, &st, NULL, 0);
+    }
+}
+
+/* ---- Closing ------------------------------------------------------------- */
+
+static void closed(struct tfd_session *s)
+{
+    struct tfd_status ok = TFD_STATUS_INIT;
+    struct tfd_close_waiter *w = s->close_waiters;
+
+    s->close_waiters = NULL;
+    tfd_session_delist(s);
+    while (w) {
+        struct tfd_close_waiter *next = w->next;
+
+        w->done(w->ctx, &ok);
+        free(w);
+        w = next;
+    }
+    tfd_session_unref(s);
+}
+
+static void worker_deleted(void *ctx, const struct tfd_status *st)
+{
+    struct tfd_session *s = ctx;
+
+    (void)st; /* a worker that is gone has nothing to delete */
+    if (--s->closing_workers == 0)
+        closed(s);
+}
+
+static void delete_from_workers(struct tfd_session *s)
+{
+    s->closing_workers = 1;
+    for (int i = 0; i < s->worker_count; i++) {
+        struct tfd_worker *w = s->workers[i];
+
+        s->closing_workers++;
+        w->ops->delete_session(w, tfd_str_of(s->handle), DELETE_TIMEOUT_US,
+                               worker_deleted, s);
+    }
+    if (--s->closing_workers == 0)
+        closed(s);
+}
+
+void tfd_session_step_ended(struct tfd_session *s)
+{
+    if (s->master->o.activity)
+        s->master->o.activity(s->master->o.activity_ctx);
+    if (s->state != TFD_SESSION_CLOSING || s->running > 0 ||
+        s->closing_workers > 0)
+        return;
+    delete_from_workers(s);
+}
+
+void tfd_session_close(struct tfd_session *s, tfd_master_done_fn *done,
+                       void *ctx)
+{
+    struct tfd_close_waiter *w = calloc(1, sizeof(*w));
+    struct tfd_status why = TFD_STATUS_INIT;
+
+    if (!w) {
+        (void)tfd_fail(&why, TFD_RESOURCE_EXHAUSTED, "No memory to close");
+        done(ctx, &why);
+        return;
+    }
+    *w = (struct tfd_close_waiter){done, ctx, s->close_waiters};
+    s->close_waiters = w;
+    if (s->state == TFD_SESSION_CLOSING || s->create)
+        return; /* session_create.c closes when it has ended */
+    s->state = TFD_SESSION_CLOSING;
+    (void)tfd_fail(&why, TFD_CANCELLED,
+                   "Step was cancelled by an explicit call to "
+                   "`Session::Close()`.");
+    s->running++;
+    tfd_step_abort_all(s, &why);
+    s->running--;
+    tfd_session_step_ended(s);
+}

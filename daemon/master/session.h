@@ -1,0 +1,80 @@
+/*
+ * session.h - a session as the files of daemon/master see it.
+ *
+ * Threads: loop thread.
+ */
+#ifndef TFD_DAEMON_MASTER_SESSION_H
+#define TFD_DAEMON_MASTER_SESSION_H
+
+#include "daemon/master/master.h"
+
+enum tfd_session_state {
+    TFD_SESSION_CREATING,
+    TFD_SESSION_OPEN,
+    TFD_SESSION_CLOSING,
+};
+
+/* Somebody who waits for a session to be gone. */
+struct tfd_close_waiter {
+    tfd_master_done_fn *done;
+    void *ctx;
+    struct tfd_close_waiter *next;
+};
+
+struct tfd_session {
+    struct tfd_master *master;
+    int refs;
+    enum tfd_session_state state;
+    char handle[TFD_SESSION_HANDLE_MAX];
+    struct tfd_session_config config;
+    struct tfd_bytes config_proto; /* passed on to TensorFlow workers */
+    struct tfd_graph *graph;
+    int64_t version;
+    int32_t *device_of; /* by node of the graph */
+    struct tfd_device_set devices;
+    struct tfd_worker **workers; /* [0] is the local one; tasks in scope */
+    bool *native;                /* by worker */
+    int worker_count;
+    struct tfd_plan **plans; /* plan number n is plans[n - 1] */
+    uint32_t plan_count;
+    uint32_t plan_capacity;
+    struct tfd_map plan_by_key;    /* signature -> plan number */
+    struct tfd_bytes key;          /* scratch */
+    int running;                   /* steps not yet ended */
+    struct tfd_master_step *steps; /* those, linked */
+    struct tfd_create *create;     /* while CREATING: session_create.c */
+    struct tfd_close_waiter *close_waiters;
+    int closing_workers; /* DeleteWorkerSession calls not yet answered */
+    struct tfd_session *next, *previous; /* in the master */
+};
+
+struct tfd_master {
+    struct tfd_master_options o;
+    struct tfd_worker **workers; /* by peer; made when first needed */
+    struct tfd_map by_handle;    /* -> struct tfd_session * */
+    struct tfd_session *sessions;
+    int session_count;
+    int running;
+    uint64_t steps_done;
+    uint64_t step_seed; /* state of the generator of step ids */
+};
+
+struct tfd_session *tfd_session_new(struct tfd_master *m,
+                                    struct tfd_status *st);
+void tfd_session_ref(struct tfd_session *s);
+void tfd_session_unref(struct tfd_session *s);
+/* Places all nodes; those before `kept` keep their devices if stateful. */
+enum tfd_code tfd_session_place(struct tfd_session *s, int32_t kept,
+                                struct tfd_status *st) TFD_MUST_USE;
+/* A step has ended: a closing session may be done now. */
+void tfd_session_step_ended(struct tfd_session *s);
+/* Puts the session into, and takes it out of, the master's table. */
+enum tfd_code tfd_session_enlist(struct tfd_session *s,
+                                 struct tfd_status *st) TFD_MUST_USE;
+void tfd_session_delist(struct tfd_session *s);
+/* The worker behind peer i of the cluster; NULL without memory. */
+struct tfd_worker *tfd_master_worker(struct tfd_master *m, int peer);
+/* Random, positive, below 2^57 and not 0. */
+int64_t tfd_master_step_id(struct tfd_master *m);
+
+#endif

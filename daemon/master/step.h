@@ -1,0 +1,20 @@
+/*
+ * step.h - one step of a plan: RunGraph on every part, one result.
+ *
+ * Pooled per plan: a step of a known plan allocates nothing here.
+ * Threads: loop thread.
+ */
+#ifndef TFD_DAEMON_MASTER_STEP_H
+#define TFD_DAEMON_MASTER_STEP_H
+
+#include "daemon/master/plan.h"
+
+/* The plan is READY.  run->done() follows. */
+void tfd_step_start(struct tfd_plan *p, struct tfd_run_step *run);
+/* Ends the step with this status once its parts have ended. */
+void tfd_step_abort(struct tfd_master_step *step, const struct tfd_status *why);
+void tfd_step_free_idle(struct tfd_plan *p);
+/* Aborts every running step of the session. */
+void tfd_step_abort_all(struct tfd_session *s, const struct tfd_status *why);
+
+#endif

@@ -1,0 +1,512 @@
+/*
+ * server.c - builds the parts in the order they depend on each other, serves,
+ * and takes them down again.
+ *
+ * Stopping has stages, each bounded, so that nobody waits for ever:
+ *
+ *     draining   no new connections, no new calls; running ones go on until
+ *                drain_timeout
+ *     closing    sessions close (their steps are cancelled), peers are told
+ *                that we leave; GOODBYE_US at most
+ *     stopped    the loop ends; what is left is freed
+ */
+#define _GNU_SOURCE 1 /* getrandom */
+
+#include "daemon/server_impl.h"
+
+#include "common/alloc.h"
+#include "common/log.h"
+#include "common/pool.h"
+#include "common/proto/peer.pb.h"
+#include "config/bind.h"
+#include "daemon/exit_rule.h"
+#include "daemon/master/service.h"
+#include "daemon/status_page.h"
+#include "daemon/worker/worker.h"
+#include "kernels/file_roots.h"
+#include "kernels/registry.h"
+#include "kernels/runtime.h"
+#include "rpc/health.h"
+#include "rpc/peers.h"
+#include "rpc/sniff.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#define GOODBYE_US 2000000u
+
+enum stage { SERVING, DRAINING, CLOSING, STOPPED };
+
+struct tfd_server {
+    struct tfd_server_options o;
+    struct tfd_registry registry;
+    bool has_registry;
+    struct tfd_file_roots roots;
+    bool has_roots;
+    struct tfd_pool *pool;
+    struct tfd_loop *loop;
+    struct tfd_service *service;
+    struct tfd_peer_info self;
+    struct tfd_peers *peers;
+    struct tfd_worker_service *worker;
+    struct tfd_master *master;
+    struct tfd_master_service *master_service;
+    struct tfd_exit_rule *exit_rule;
+    struct tfd_sniff sniff;
+    struct tfd_listener *listener;
+    char target[TFD_ADDRESS_SIZE_MAX + 16];
+    uint64_t start_us;
+    enum stage stage;
+    struct tfd_post stop_post;
+    struct tfd_post begin_post;
+    struct tfd_timer timer; /* of the stage */
+    int goodbyes;           /* not yet answered */
+    pthread_t thread;
+    bool has_thread;
+    int exit_code;
+};
+
+struct tfd_loop *tfd_server_loop(const struct tfd_server *s)
+{
+    return s->loop;
+}
+
+struct tfd_master *tfd_server_master(const struct tfd_server *s)
+{
+    return s->master;
+}
+
+struct tfd_worker_service *tfd_server_worker(const struct tfd_server *s)
+{
+    return s->worker;
+}
+
+struct tfd_service *tfd_server_service(const struct tfd_server *s)
+{
+    return s->service;
+}
+
+struct tfd_peers *tfd_server_peers(const struct tfd_server *s)
+{
+    return s->peers;
+}
+
+const struct tfd_config *tfd_server_config(const struct tfd_server *s)
+{
+    return s->o.config;
+}
+
+uint64_t tfd_server_start_us(const struct tfd_server *s)
+{
+    return s->start_us;
+}
+
+int tfd_server_connections(const struct tfd_server *s)
+{
+    return s->listener ? tfd_listener_connections(s->listener) : 0;
+}
+
+const char *tfd_server_target(const struct tfd_server *s)
+{
+    return s->target;
+}
+
+int tfd_server_port(const struct tfd_server *s)
+{
+    return s->listener ? tfd_listener_port(s->listener) : 0;
+}
+
+const struct tfd_registry *tfd_server_registry(const struct tfd_server *s)
+{
+    return &s->registry;
+}
+
+/* ---- Stopping ------------------------------------------------------------ */
+
+static void enter_stopped(struct tfd_server *s)
+{
+    if (s->stage == STOPPED)
+        return;
+    s->stage = STOPPED;
+    tfd_timer_stop(&s->timer);
+    tfd_loop_stop(s->loop);
+}
+
+static void goodbye_answered(void *ctx, const struct tfd_status *st,
+                             const struct tfd_incoming *response)
+{
+    struct tfd_server *s = ctx;
+
+    (void)st;
+    (void)response;
+    if (--s->goodbyes == 0)
+        enter_stopped(s);
+}
+
+static void say_goodbye(struct tfd_server *s, struct tfd_channel *ch)
+{
+    struct tfd_outcall_options o = {.timeout_us = GOODBYE_US};
+    struct tfd_message m;
+
+    tfd_message_init(&m, true);
+    tfd_pb_put_str(&m.proto, tfd_Hello_task_tag, tfd_str_of(s->self.task));
+    tfd_pb_put_fixed64(&m.proto, tfd_Hello_incarnation_tag,
+                       s->self.incarnation);
+    s->goodbyes++;
+    (void)tfd_channel_call(ch, TFD_METHOD_Leaving, &m, &o, goodbye_answered, s);
+}
+
+static void sessions_closed(void *ctx, const struct tfd_status *st)
+{
+    struct tfd_server *s = ctx;
+
+    (void)st;
+    if (s->stage != CLOSING)
+        return;
+    s->goodbyes = 1;
+    for (int i = 0; i < tfd_peers_count(s->peers); i++) {
+        struct tfd_channel *ch = i == tfd_peers_self(s->peers)
+                                     ? NULL
+                                     : tfd_peers_channel(s->peers, i);
+
+        if (ch && tfd_channel_up(ch) &&
+            tfd_channel_protocol(ch) == TFD_PROTO_NATIVE)
+            say_goodbye(s, ch);
+    }
+    if (--s->goodbyes == 0)
+        enter_stopped(s);
+}
+
+static void enter_closing(struct tfd_server *s)
+{
+    if (s->stage >= CLOSING)
+        return;
+    s->stage = CLOSING;
+    if (tfd_timer_start(&s->timer, GOODBYE_US, NULL) != TFD_OK)
+        enter_stopped(s);
+    else
+        tfd_master_close_all(s->master, sessions_closed, s);
+}
+
+static void drained(void *ctx)
+{
+    enter_closing(ctx);
+}
+
+static void stage_over(struct tfd_timer *t)
+{
+    struct tfd_server *s =
+        (struct tfd_server *)((char *)t - offsetof(struct tfd_server, timer));
+
+    if (s->stage == DRAINING) {
+        tfd_log(TFD_LOG_WARN, "drain_timeout", "calls=%d",
+                tfd_service_in_flight(s->service));
+        enter_closing(s);
+    } else if (s->stage == CLOSING) {
+        enter_stopped(s);
+    }
+}
+
+static void enter_draining(struct tfd_server *s, const char *why)
+{
+    uint64_t limit = (uint64_t)s->o.config->drain_timeout_ms * 1000;
+
+    if (s->stage != SERVING)
+        return;
+    s->stage = DRAINING;
+    tfd_log(TFD_LOG_INFO, "stopping", "why=\"%s\" steps=%d", why,
+            tfd_master_step_count(s->master));
+    if (s->listener)
+        tfd_listener_close(s->listener);
+    s->listener = NULL;
+    if (tfd_timer_start(&s->timer, limit, NULL) != TFD_OK)
+        enter_closing(s);
+    else
+        tfd_service_drain(s->service, drained, s);
+}
+
+static void stop_by_rule(void *ctx, const char *why)
+{
+    enter_draining(ctx, why);
+}
+
+static void stop_on_loop(struct tfd_post *p)
+{
+    struct tfd_server *s =
+        (struct tfd_server *)((char *)p -
+                              offsetof(struct tfd_server, stop_post));
+
+    enter_draining(s, "asked to");
+}
+
+/* Posted at most once: later calls find it posted already. */
+void tfd_server_stop(struct tfd_server *s)
+{
+    static void (*const posted)(struct tfd_post *) = stop_on_loop;
+
+    if (__atomic_exchange_n(&s->stop_post.run, posted, __ATOMIC_ACQ_REL))
+        return;
+    tfd_loop_post(s->loop, &s->stop_post);
+}
+
+static void on_signal(void *ctx, int number)
+{
+    struct tfd_server *s = ctx;
+
+    if (s->stage != SERVING)
+        _exit(128 + number); /* the second one: at once */
+    enter_draining(s, number == SIGTERM ? "SIGTERM" : "SIGINT");
+}
+
+/* ---- Building ------------------------------------------------------------ */
+
+static enum tfd_code make_identity(struct tfd_server *s, struct tfd_status *st)
+{
+    const struct tfd_cluster *c = &s->o.config->cluster;
+
+    snprintf(s->self.task, sizeof(s->self.task), "/job:%s/replica:0/task:%d",
+             c->job_name, c->task_index);
+    while (s->self.incarnation == 0)
+        if (getrandom(&s->self.incarnation, sizeof(s->self.incarnation), 0) < 0)
+            return tfd_fail(st, TFD_INTERNAL, "no random numbers");
+    return TFD_OK;
+}
+
+static enum tfd_code open_roots(struct tfd_server *s, const char *fallback,
+                                struct tfd_status *st)
+{
+    const struct tfd_config *c = s->o.config;
+    const char *roots[TFD_FILE_ROOTS_MAX];
+    int count = 0;
+
+    for (size_t i = 0; i < c->file_root_count; i++)
+        roots[count++] = c->file_roots[i];
+    if (count == 0 && fallback)
+        roots[count++] = fallback;
+    TFD_TRY(tfd_file_roots_init(&s->roots, roots, count, st));
+    s->has_roots = true;
+    return TFD_OK;
+}
+
+static enum tfd_code open_port(struct tfd_server *s, struct tfd_status *st)
+{
+    const struct tfd_config *c = s->o.config;
+    const char *own = tfd_cluster_own_address(&c->cluster);
+    struct tfd_bind bind;
+
+    if (!s->o.listen)
+        return open_roots(s, "/", st);
+    TFD_TRY(tfd_bind_resolve(c->bind, own, c->port, &bind, st));
+    if (bind.loopback_by_name)
+        tfd_log(TFD_LOG_WARN, "loopback_only",
+                "address=%s host=%s hint=\"peers on other hosts cannot "
+                "connect; --bind=ADDR helps\"",
+                own, bind.host);
+    TFD_TRY(open_roots(s, tfd_bind_file_root(&bind), st));
+    s->sniff = (struct tfd_sniff){s->service, &s->self};
+    TFD_TRY(tfd_listener_new(s->loop, bind.host, bind.port, TFD_CONNECTIONS_MAX,
+                             tfd_sniff_accept, &s->sniff, &s->listener, st));
+    snprintf(s->target, sizeof(s->target),
+             strchr(bind.host, ':') ? "grpc://[%s]:%d" : "grpc://%s:%d",
+             bind.any ? "127.0.0.1" : bind.host,
+             tfd_listener_port(s->listener));
+    return TFD_OK;
+}
+
+static void master_activity(void *ctx)
+{
+    struct tfd_server *s = ctx;
+
+    if (s->exit_rule)
+        tfd_exit_rule_busy(s->exit_rule,
+                           tfd_master_session_count(s->master) > 0);
+}
+
+static int cpu_count(const struct tfd_config *c)
+{
+    for (size_t i = 0; i < c->device_type_count; i++)
+        if (strcmp(c->devices[i].type, "CPU") == 0)
+            return c->devices[i].count;
+    return 1;
+}
+
+static enum tfd_code make_services(struct tfd_server *s, struct tfd_status *st)
+{
+    const struct tfd_config *c = s->o.config;
+    struct tfd_worker_options worker = {
+        .loop = s->loop,
+        .service = s->service,
+        .peers = s->peers,
+        .registry = &s->registry,
+        .pool = s->pool,
+        .files = &s->roots.access,
+        .task = s->self.task,
+        .container = c->cluster.job_name,
+        .cpu_count = cpu_count(c),
+        .peer_wait_us = (uint64_t)c->peer_wait_ms * 1000,
+    };
+    struct tfd_master_options master = {
+        .loop = s->loop,
+        .peers = s->peers,
+        .registry = &s->registry,
+        .peer_wait_us = (uint64_t)c->peer_wait_ms * 1000,
+        .activity = master_activity,
+        .activity_ctx = s,
+    };
+
+    TFD_TRY(tfd_worker_service_new(&worker, &s->worker, st));
+    master.local = tfd_worker_local(s->worker);
+    TFD_TRY(tfd_master_new(&master, &s->master, st));
+    TFD_TRY(
+        tfd_master_service_new(s->master, s->service, &s->master_service, st));
+    tfd_health_bind(s->service);
+    TFD_TRY(tfd_status_page_bind(s, st));
+    return tfd_exit_rule_new(s->loop, c, s->service, stop_by_rule, s,
+                             &s->exit_rule, st);
+}
+
+static void release_handle(void *handle)
+{
+    tfd_handle_unref(handle);
+}
+
+static enum tfd_code make_basis(struct tfd_server *s, struct tfd_status *st)
+{
+    const struct tfd_config *c = s->o.config;
+
+    tfd_tensor_handle_release(release_handle);
+    TFD_TRY(
+        tfd_registry_init(&s->registry, tfd_families, tfd_family_count, st));
+    s->has_registry = true;
+    TFD_TRY(make_identity(s, st));
+    if (c->memory_limit > 0)
+        tfd_alloc_limit((size_t)c->memory_limit);
+    s->pool = tfd_pool_new(c->threads, st);
+    if (!s->pool)
+        return st->code;
+    s->loop = tfd_loop_new(st);
+    if (!s->loop)
+        return st->code;
+    tfd_timer_init(&s->timer, s->loop, stage_over);
+    s->start_us = tfd_loop_now_us(s->loop);
+    s->service = tfd_service_new(s->loop, st);
+    if (!s->service)
+        return st->code;
+    return tfd_peers_new(s->loop, &c->cluster, &s->self, &s->peers, st);
+}
+
+static enum tfd_code watch_signals(struct tfd_server *s, struct tfd_status *st)
+{
+    if (!s->o.signals)
+        return TFD_OK;
+    TFD_TRY(tfd_loop_signal(s->loop, SIGTERM, on_signal, s, st));
+    return tfd_loop_signal(s->loop, SIGINT, on_signal, s, st);
+}
+
+enum tfd_code tfd_server_new(const struct tfd_server_options *o,
+                             struct tfd_server **out, struct tfd_status *st)
+{
+    struct tfd_server *s = calloc(1, sizeof(*s));
+    struct tfd_status own = TFD_STATUS_INIT;
+    enum tfd_code rc;
+
+    if (!s)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "No memory for a server");
+    s->o = *o;
+    rc = make_basis(s, &own);
+    if (rc == TFD_OK)
+        rc = open_port(s, &own);
+    if (rc == TFD_OK)
+        rc = make_services(s, &own);
+    if (rc == TFD_OK)
+        rc = watch_signals(s, &own);
+    if (rc != TFD_OK) {
+        tfd_server_free(s);
+        return tfd_status_copy(st, &own);
+    }
+    *out = s;
+    return TFD_OK;
+}
+
+/* ---- Running ------------------------------------------------------------- */
+
+static void begin(struct tfd_post *p)
+{
+    struct tfd_server *s =
+        (struct tfd_server *)((char *)p -
+                              offsetof(struct tfd_server, begin_post));
+
+    tfd_log(TFD_LOG_INFO, "serving", "task=%s target=%s", s->self.task,
+            s->target);
+    if (s->o.ready)
+        s->o.ready(s->o.ctx, s);
+}
+
+int tfd_server_run(struct tfd_server *s)
+{
+    s->begin_post.run = begin;
+    tfd_loop_post(s->loop, &s->begin_post);
+    tfd_loop_run(s->loop);
+    return s->exit_code;
+}
+
+static void *run_thread(void *arg)
+{
+    tfd_server_run(arg);
+    return NULL;
+}
+
+enum tfd_code tfd_server_start(struct tfd_server *s, struct tfd_status *st)
+{
+    int rc = pthread_create(&s->thread, NULL, run_thread, s);
+
+    if (rc != 0)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "Cannot start a thread for the server: %s",
+                        strerror(rc));
+    s->has_thread = true;
+    return TFD_OK;
+}
+
+void tfd_server_join(struct tfd_server *s)
+{
+    if (s->has_thread)
+        pthread_join(s->thread, NULL);
+    s->has_thread = false;
+}
+
+void tfd_server_free(struct tfd_server *s)
+{
+    if (s->listener)
+        tfd_listener_close(s->listener);
+    if (s->exit_rule)
+        tfd_exit_rule_free(s->exit_rule);
+    if (s->master_service)
+        tfd_master_service_free(s->master_service);
+    if (s->loop)
+        tfd_timer_stop(&s->timer);
+    if (s->peers)
+        tfd_peers_free(s->peers);
+    if (s->master)
+        tfd_master_free(s->master);
+    if (s->worker)
+        tfd_worker_service_free(s->worker);
+    if (s->service)
+        tfd_service_free(s->service);
+    if (s->loop)
+        tfd_loop_free(s->loop);
+    if (s->pool)
+        tfd_pool_free(s->pool);
+    if (s->has_roots)
+        tfd_file_roots_deinit(&s->roots);
+    if (s->has_registry)
+        tfd_registry_deinit(&s->registry);
+    tfd_alloc_trim();
+    free(s);
+}

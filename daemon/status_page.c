@@ -1,0 +1,187 @@
+/*
+ * status_page.c - pages written anew for each request, from counters that are
+ * kept anyway.
+ */
+#include "daemon/status_page.h"
+
+#include "common/alloc.h"
+#include "config/version.h"
+#include "daemon/master/master.h"
+#include "rpc/peers.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char text_plain[] = "text/plain; charset=utf-8";
+static const char text_metrics[] = "text/plain; version=0.0.4; charset=utf-8";
+
+static int health_page(void *self, struct tfd_bytes *body,
+                       const char **content_type)
+{
+    (void)self;
+    *content_type = text_plain;
+    tfd_bytes_printf(body, "ok\n");
+    return 200;
+}
+
+static int ready_page(void *self, struct tfd_bytes *body,
+                      const char **content_type)
+{
+    struct tfd_server *s = self;
+    bool draining = tfd_service_draining(tfd_server_service(s));
+
+    *content_type = text_plain;
+    tfd_bytes_printf(body, "%s\n", draining ? "draining" : "ok");
+    return draining ? 503 : 200;
+}
+
+/* ---- Metrics ------------------------------------------------------------- */
+
+static void metric(struct tfd_bytes *b, const char *name, const char *type,
+                   const char *help, double value)
+{
+    tfd_bytes_printf(b, "# HELP %s %s\n# TYPE %s %s\n%s %.17g\n", name, help,
+                     name, type, name, value);
+}
+
+static size_t resident_bytes(void)
+{
+    unsigned long long size = 0, resident = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+
+    if (!f)
+        return 0;
+    if (fscanf(f, "%llu %llu", &size, &resident) != 2)
+        resident = 0;
+    fclose(f);
+    return (size_t)resident * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* One family of samples by method. */
+static void rpc_family(struct tfd_bytes *b, struct tfd_server *s,
+                       const char *name, const char *help,
+                       double (*value)(const struct tfd_method_stats *m))
+{
+    tfd_bytes_printf(b, "# HELP %s %s\n# TYPE %s counter\n", name, help, name);
+    for (int m = 1; m < TFD_METHOD_END; m++) {
+        const char *path = tfd_service_path((enum tfd_method_number)m);
+        const struct tfd_method_stats *stats;
+
+        if (!path)
+            continue;
+        stats =
+            tfd_service_stats(tfd_server_service(s), (enum tfd_method_number)m);
+        if (stats && stats->calls > 0)
+            tfd_bytes_printf(b, "%s{method=\"%s\"} %.17g\n", name, path + 1,
+                             value(stats));
+    }
+}
+
+static double calls_of(const struct tfd_method_stats *m)
+{
+    return (double)m->calls;
+}
+
+static double failures_of(const struct tfd_method_stats *m)
+{
+    return (double)m->failures;
+}
+
+static double seconds_of(const struct tfd_method_stats *m)
+{
+    return (double)m->total_us / 1e6;
+}
+
+static void build_info(struct tfd_bytes *b, struct tfd_server *s)
+{
+    const struct tfd_cluster *c = &tfd_server_config(s)->cluster;
+
+    tfd_bytes_printf(b,
+                     "# HELP tfd_build_info version of this server\n"
+                     "# TYPE tfd_build_info gauge\n"
+                     "tfd_build_info{version=\"%s\"} 1\n"
+                     "# HELP tfd_role_info the task this server is\n"
+                     "# TYPE tfd_role_info gauge\n"
+                     "tfd_role_info{job=\"%s\",task=\"%d\"} 1\n",
+                     TFD_VERSION, c->job_name, c->task_index);
+}
+
+static int metrics_page(void *self, struct tfd_bytes *b,
+                        const char **content_type)
+{
+    struct tfd_server *s = self;
+    struct tfd_master *m = tfd_server_master(s);
+    struct tfd_service *service = tfd_server_service(s);
+    struct tfd_alloc_stats memory;
+    uint64_t up = tfd_loop_now_us(tfd_server_loop(s)) - tfd_server_start_us(s);
+
+    *content_type = text_metrics;
+    tfd_alloc_stats(&memory);
+    build_info(b, s);
+    metric(b, "tfd_up_seconds", "gauge", "time since the start",
+           (double)up / 1e6);
+    metric(b, "tfd_connections", "gauge", "accepted connections",
+           tfd_server_connections(s));
+    metric(b, "tfd_sessions", "gauge", "sessions open on this master",
+           tfd_master_session_count(m));
+    metric(b, "tfd_steps_running", "gauge", "steps of those sessions",
+           tfd_master_step_count(m));
+    metric(b, "tfd_steps_total", "counter", "steps that ended",
+           (double)tfd_master_steps_done(m));
+    metric(b, "tfd_rpc_inflight", "gauge", "calls not yet answered",
+           tfd_service_in_flight(service));
+    metric(b, "tfd_tensor_bytes", "gauge", "memory of live tensors",
+           (double)memory.in_use);
+    metric(b, "tfd_tensor_cached_bytes", "gauge", "memory kept for reuse",
+           (double)memory.cached);
+    metric(b, "process_resident_memory_bytes", "gauge", "resident memory",
+           (double)resident_bytes());
+    rpc_family(b, s, "tfd_rpc_requests_total", "calls by method", calls_of);
+    rpc_family(b, s, "tfd_rpc_failures_total", "failed calls by method",
+               failures_of);
+    rpc_family(b, s, "tfd_rpc_duration_seconds_total",
+               "time from request to answer by method", seconds_of);
+    return 200;
+}
+
+/* ---- In words ------------------------------------------------------------ */
+
+static int overview_page(void *self, struct tfd_bytes *b,
+                         const char **content_type)
+{
+    struct tfd_server *s = self;
+    const struct tfd_cluster *c = &tfd_server_config(s)->cluster;
+    struct tfd_peers *peers = tfd_server_peers(s);
+
+    *content_type = text_plain;
+    tfd_bytes_printf(
+        b,
+        "tfd %s, /job:%s/task:%d\n\nsessions %d, steps running "
+        "%d, done %llu\n\npeers\n",
+        TFD_VERSION, c->job_name, c->task_index,
+        tfd_master_session_count(tfd_server_master(s)),
+        tfd_master_step_count(tfd_server_master(s)),
+        (unsigned long long)tfd_master_steps_done(tfd_server_master(s)));
+    for (int i = 0; i < tfd_peers_count(peers); i++)
+        tfd_bytes_printf(b, "  %s%s\n", tfd_peers_task(peers, i),
+                         i == tfd_peers_self(peers) ? " (this server)" : "");
+    return 200;
+}
+
+enum tfd_code tfd_status_page_bind(struct tfd_server *s, struct tfd_status *st)
+{
+    static const struct {
+        const char *path;
+        tfd_page_fn *page;
+    } rows[] = {
+        {"/", overview_page},       {"/healthz", health_page},
+        {"/livez", health_page},    {"/readyz", ready_page},
+        {"/metrics", metrics_page},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        TFD_TRY(tfd_service_page(tfd_server_service(s), rows[i].path,
+                                 rows[i].page, s, st));
+    return TFD_OK;
+}

@@ -1,0 +1,19 @@
+/*
+ * status_page.h - what people, probes and Prometheus read over HTTP:
+ *
+ *     /healthz /livez   200 while the loop turns
+ *     /readyz           200 while the server takes calls, else 503
+ *     /metrics          Prometheus text format
+ *     /                 the same in words
+ *
+ * Threads: loop thread.
+ */
+#ifndef TFD_DAEMON_STATUS_PAGE_H
+#define TFD_DAEMON_STATUS_PAGE_H
+
+#include "daemon/server_impl.h"
+
+enum tfd_code tfd_status_page_bind(struct tfd_server *s,
+                                   struct tfd_status *st) TFD_MUST_USE;
+
+#endif

@@ -1,0 +1,80 @@
+/*
+ * compiler.h - what the parts of the compiler share while one graph is made.
+ *
+ *     classify.c   device, kernel and kind of each node; which may go
+ *     frames.c     which loop each node is in
+ *     connect.c    nodes, slots and edges of what is left
+ *     bind.c       kernels' states, channels, feeds and fetches
+ *     compile.c    all of it in order
+ *
+ * Numbers of graph nodes and of executed nodes are different; `exec` below maps
+ * one to the other.  Everything here dies with the scratch arena.
+ */
+#ifndef TFD_DAEMON_WORKER_COMPILER_H
+#define TFD_DAEMON_WORKER_COMPILER_H
+
+#include "daemon/worker/compile.h"
+
+/* Where a value comes from: output of an executed node, or a constant. */
+struct tfd_source {
+    int32_t exec;   /* -1: constant */
+    int32_t output; /* or the constant's number */
+};
+
+struct tfd_plan_node {
+    const struct tfd_kernel *kernel;
+    struct tfd_device *device;
+    int32_t exec;      /* -1: not executed */
+    int32_t first_out; /* of its outputs in `alias` */
+    int32_t first_in;  /* of its inputs in `sources` */
+    int32_t control;   /* graph node to wait for instead of this; -1: none */
+    int32_t constant;  /* -1: is none */
+    int32_t frame;     /* of its inputs */
+    int32_t child;     /* Enter: the frame it leads into */
+    int32_t data_uses, control_uses;
+    uint8_t kind, route;
+    bool bound;  /* a constant whose value stands in slots */
+    bool elided; /* outputs are its inputs */
+    bool feeds_merge;
+};
+
+struct tfd_plan_frame {
+    int32_t parent, depth;
+    struct tfd_str name;
+    int64_t parallel;
+    int32_t enters;
+};
+
+struct tfd_compiler {
+    const struct tfd_compile_env *env;
+    struct tfd_exec *e;
+    const struct tfd_graph *g;
+    struct tfd_arena scratch;
+    int32_t *order;
+    struct tfd_plan_node *nodes;
+    struct tfd_edge *alias;     /* by output: the edge that stands for it */
+    struct tfd_source *sources; /* by input */
+    int32_t source_count;
+    struct tfd_plan_frame *frames;
+    int32_t frame_count, frame_capacity;
+    bool one_memory; /* of all devices: the host's */
+};
+
+enum tfd_code tfd_compile_classify(struct tfd_compiler *c,
+                                   struct tfd_status *st);
+enum tfd_code tfd_compile_elide(struct tfd_compiler *c, struct tfd_status *st);
+enum tfd_code tfd_compile_frames(struct tfd_compiler *c, struct tfd_status *st);
+enum tfd_code tfd_compile_connect(struct tfd_compiler *c,
+                                  struct tfd_status *st);
+enum tfd_code tfd_compile_bind(struct tfd_compiler *c, struct tfd_status *st);
+
+/* Frame that the outputs of a node arrive in. */
+int32_t tfd_compile_out_frame(const struct tfd_compiler *c, int32_t node);
+
+/* The kernel that moves a value between memories. */
+extern const struct tfd_kernel tfd_copy_kernel;
+struct tfd_copy_state {
+    struct tfd_device *from, *to;
+};
+
+#endif

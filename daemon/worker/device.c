@@ -1,0 +1,64 @@
+/*
+ * device.c - see device.h.
+ */
+#define _GNU_SOURCE 1 /* getrandom() */
+
+#include "daemon/worker/device.h"
+
+#include "common/clock.h"
+
+#include <stdio.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+/* What TensorFlow says of every CPU; clients print it. */
+#define CPU_MEMORY_LIMIT ((int64_t)256 << 20)
+
+uint64_t tfd_device_random(void)
+{
+    uint64_t value = 0;
+
+    if (getrandom(&value, sizeof(value), 0) != (ssize_t)sizeof(value))
+        value = (uint64_t)tfd_clock_wall_us() * 2654435761u ^ (uint64_t)getpid()
+                                                                  << 40;
+    return value ? value : 1;
+}
+
+enum tfd_code tfd_devices_add_cpu(struct tfd_devices *d, const char *task,
+                                  int count, struct tfd_status *st)
+{
+    if (count < 1 || count > TFD_DEVICES_MAX - d->count)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "%d CPU devices; 1 to %d are possible", count,
+                        TFD_DEVICES_MAX - d->count);
+    for (int i = 0; i < count; i++) {
+        struct tfd_device *v = &d->device[d->count];
+
+        *v = (struct tfd_device){.kind = TFD_CPU, .id = i};
+        v->containers = tfd_containers_new(st);
+        if (!v->containers)
+            return TFD_RESOURCE_EXHAUSTED;
+        snprintf(v->attributes.name, sizeof(v->attributes.name),
+                 "%s/device:CPU:%d", task, i);
+        snprintf(v->attributes.type, sizeof(v->attributes.type), "CPU");
+        v->attributes.memory_limit = CPU_MEMORY_LIMIT;
+        v->attributes.incarnation = tfd_device_random();
+        d->count++;
+    }
+    return TFD_OK;
+}
+
+void tfd_devices_deinit(struct tfd_devices *d)
+{
+    for (int i = 0; i < d->count; i++)
+        tfd_containers_free(d->device[i].containers);
+    d->count = 0;
+}
+
+struct tfd_device *tfd_devices_find(struct tfd_devices *d, struct tfd_str name)
+{
+    for (int i = 0; i < d->count; i++)
+        if (tfd_str_is(name, d->device[i].attributes.name))
+            return &d->device[i];
+    return NULL;
+}

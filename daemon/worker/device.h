@@ -1,0 +1,55 @@
+/*
+ * device.h - the devices of this task, one row each.
+ *
+ * CPU:0 and CPU:1 share host memory, so a tensor moves between them by its
+ * reference.  A device with memory of its own has another `memory` number and
+ * the two hooks below; nothing else in daemon/worker knows what it is.
+ *
+ * Threads: read-only once the worker runs.
+ */
+#ifndef TFD_DAEMON_WORKER_DEVICE_H
+#define TFD_DAEMON_WORKER_DEVICE_H
+
+#include "daemon/worker/resource.h"
+#include "daemon/worker_api.h"
+
+struct tfd_device;
+
+#define TFD_MEMORY_HOST 0
+
+/* Copies input 0 of k, in the memory of `from`, to output 0 in that of `to`.
+ * Returns at once; then tfd_kctx_finish(k), from any thread. */
+typedef void tfd_device_copy_fn(struct tfd_kctx *k, struct tfd_device *from,
+                                struct tfd_device *to);
+
+struct tfd_device {
+    struct tfd_device_attributes attributes;
+    enum tfd_device_kind kind;
+    int id;     /* of this kind */
+    int memory; /* devices of one number read each other's buffers */
+    struct tfd_containers *containers; /* shared by sessions */
+    /* Kernels of this device enqueue on it and end later; NULL: they have ended
+     * when compute() returns. */
+    void *stream;
+    tfd_device_copy_fn *copy; /* to and from it; NULL in host memory */
+};
+
+#define TFD_DEVICES_MAX 64
+
+struct tfd_devices {
+    struct tfd_device device[TFD_DEVICES_MAX];
+    int count;
+};
+
+/* Adds count CPU devices of the task "/job:J/replica:0/task:N". */
+enum tfd_code tfd_devices_add_cpu(struct tfd_devices *d, const char *task,
+                                  int count,
+                                  struct tfd_status *st) TFD_MUST_USE;
+void tfd_devices_deinit(struct tfd_devices *d);
+/* By full name; NULL when it is not one of ours. */
+struct tfd_device *tfd_devices_find(struct tfd_devices *d, struct tfd_str name);
+
+/* Non-zero, from the system's source of randomness. */
+uint64_t tfd_device_random(void);
+
+#endif

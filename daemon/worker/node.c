@@ -1,0 +1,354 @@
+/*
+ * node.c - runs one ready node, by its kind.  See runner.h.
+ *
+ * A kernel's outputs lie on the runner's stack, or in the iteration where they
+ * are many or come later.  Places are empty before and after.
+ */
+#define _GNU_SOURCE 1 /* clock_gettime() */
+
+#include "daemon/worker/runner.h"
+
+#include "kernels/variable.h"
+
+#include <time.h>
+
+/* ---- One node ------------------------------------------------------------ */
+
+static void drop_inputs(struct tfd_iter *it, const struct tfd_exec_node *n)
+{
+    const uint8_t *is_fixed = it->layout->is_fixed;
+
+    for (int32_t i = n->slot; i < n->slot + n->in_count; i++) {
+        if ((n->flags & TFD_EXEC_FIXED_IN) && is_fixed[i])
+            continue;
+        tfd_tensor_unref(&it->slots[i]);
+        if (it->refs[i]) {
+            tfd_resource_unref(&it->refs[i]->resource);
+            it->refs[i] = NULL;
+        }
+    }
+}
+
+static bool is_initialized(struct tfd_variable *v)
+{
+    bool is;
+
+    tfd_lock(&v->lock);
+    is = v->initialized;
+    tfd_unlock(&v->lock);
+    return is;
+}
+
+/* References that the op wants as such stay; others become snapshots. */
+static enum tfd_code take_refs(struct tfd_iter *it,
+                               const struct tfd_exec_node *n,
+                               struct tfd_status *st)
+{
+    for (int32_t i = 0; i < n->in_count; i++) {
+        struct tfd_variable **ref = &it->refs[n->slot + i];
+
+        if (!*ref)
+            continue;
+        if (!tfd_dtype_is_ref(n->node->in_types[i])) {
+            TFD_TRY(tfd_variable_read(*ref, &it->slots[n->slot + i], st));
+            tfd_resource_unref(&(*ref)->resource);
+            *ref = NULL;
+        } else if (!(n->flags & TFD_EXEC_UNINITIALIZED) &&
+                   !is_initialized(*ref)) {
+            return tfd_fail(st, TFD_FAILED_PRECONDITION,
+                            "Attempting to use uninitialized value %s",
+                            (*ref)->name);
+        }
+    }
+    return TFD_OK;
+}
+
+/* The kernel's promise: every output is there and of its type. */
+static enum tfd_code check_outputs(const struct tfd_kctx *k,
+                                   struct tfd_status *st)
+{
+    for (int i = 0; i < k->out_count; i++) {
+        int expected = k->node->out_types[i];
+
+        if (tfd_dtype_is_ref(expected) ? k->ref_out[i] != NULL
+                                       : (int)k->out[i].dtype == expected)
+            continue;
+        if (k->out[i].dtype == TFD_DTYPE_INVALID)
+            return tfd_fail(st, TFD_INTERNAL,
+                            "Missing %d-th output from {{node " TFD_STR_FMT
+                            "}}",
+                            i, TFD_STR_ARG(k->node->name));
+        return tfd_fail(st, TFD_INTERNAL,
+                        "Output %d of type %s does not match declared output "
+                        "type %s for node {{node " TFD_STR_FMT "}}",
+                        i, tfd_dtype_name((int)k->out[i].dtype),
+                        tfd_dtype_name(expected), TFD_STR_ARG(k->node->name));
+    }
+    return TFD_OK;
+}
+
+/* The same for Recv, which may have got nothing: a dead tensor. */
+static void check_received(const struct tfd_kctx *k, struct tfd_status *st)
+{
+    if (k->out[0].dtype == TFD_DTYPE_INVALID ||
+        (int)k->out[0].dtype == k->node->out_types[0])
+        return;
+    tfd_fail(st, TFD_INVALID_ARGUMENT,
+             "received a tensor of type %s where %s is expected",
+             tfd_dtype_name((int)k->out[0].dtype),
+             tfd_dtype_name(k->node->out_types[0]));
+}
+
+static void drop_outputs(struct tfd_tensor *out, struct tfd_variable **refs,
+                         int count)
+{
+    for (int i = 0; i < count; i++) {
+        tfd_tensor_unref(&out[i]);
+        if (refs[i]) {
+            tfd_resource_unref(&refs[i]->resource);
+            refs[i] = NULL;
+        }
+    }
+}
+
+/* Where node n leaves its outputs; all are empty. */
+static void find_outputs(struct tfd_runner *r, struct tfd_iter *it,
+                         const struct tfd_exec_node *n, struct tfd_tensor **out,
+                         struct tfd_variable ***refs)
+{
+    *out = n->out < 0 ? r->out : it->out + n->out;
+    *refs = n->out < 0 ? r->out_refs : it->out_refs + n->out;
+}
+
+static void fill_kctx(struct tfd_kctx *k, struct tfd_step *s,
+                      struct tfd_ready *item)
+{
+    const struct tfd_exec_node *n = item->node;
+
+    k->kernel = n->kernel;
+    k->in = item->it->slots + n->slot;
+    k->in_count = n->in_count;
+    k->out_count = n->out_count;
+    k->state = n->state;
+    k->ref = item->it->refs + n->slot;
+    k->node = n->node;
+    k->rt = n->rt;
+    k->step = s;
+    k->async = item;
+}
+
+static void run_async(struct tfd_runner *r, struct tfd_ready *item)
+{
+    struct tfd_iter *it = item->it;
+    struct tfd_async *a = &it->async[item->node->async];
+    const struct tfd_exec_node *n = item->node;
+
+    fill_kctx(&a->k, r->step, item);
+    a->k.out = it->out + n->out;
+    a->k.ref_out = it->out_refs + n->out;
+    a->item = item;
+    if (n->flags & TFD_EXEC_CHECKS &&
+        tfd_checks_run(n->node->op, &a->k, &r->st) != TFD_OK)
+        return;
+    __atomic_add_fetch(&r->step->async, 1, __ATOMIC_RELAXED);
+    n->kernel->start(&a->k);
+}
+
+static void run_kernel(struct tfd_runner *r, struct tfd_ready *item)
+{
+    const struct tfd_exec_node *n = item->node;
+    struct tfd_kctx *k = &r->k;
+
+    fill_kctx(k, r->step, item);
+    find_outputs(r, item->it, n, &k->out, &k->ref_out);
+    if (!(n->flags & TFD_EXEC_CHECKS) ||
+        tfd_checks_run(n->node->op, k, &r->st) == TFD_OK)
+        if (n->kernel->compute(k, &r->st) == TFD_OK)
+            (void)check_outputs(k, &r->st);
+}
+
+/* Input i as a value of its own. */
+static void move_input(struct tfd_iter *it, const struct tfd_exec_node *n,
+                       int32_t i, struct tfd_tensor *out,
+                       struct tfd_variable **ref)
+{
+    int32_t slot = n->slot + i;
+
+    if ((n->flags & TFD_EXEC_FIXED_IN) && it->layout->is_fixed[slot]) {
+        *out = tfd_tensor_ref(&it->slots[slot]);
+        return;
+    }
+    *out = it->slots[slot];
+    *ref = it->refs[slot];
+    it->slots[slot].dtype = TFD_DTYPE_INVALID;
+    it->slots[slot].buffer = NULL;
+    it->refs[slot] = NULL;
+}
+
+static void run_nothing(struct tfd_runner *r, struct tfd_ready *item)
+{
+    (void)r;
+    (void)item;
+}
+
+static void run_const(struct tfd_runner *r, struct tfd_ready *item)
+{
+    r->out[0] = tfd_tensor_ref(&r->step->exec->constants[item->node->value]);
+}
+
+static void run_pass(struct tfd_runner *r, struct tfd_ready *item)
+{
+    const struct tfd_exec_node *n = item->node;
+    struct tfd_tensor *out;
+    struct tfd_variable **refs;
+
+    find_outputs(r, item->it, n, &out, &refs);
+    for (int32_t i = 0; i < n->out_count; i++)
+        move_input(item->it, n, i, &out[i], &refs[i]);
+}
+
+static void run_feed(struct tfd_runner *r, struct tfd_ready *item)
+{
+    const struct tfd_exec_node *n = item->node;
+    struct tfd_tensor *feed = &r->step->feeds[n->value];
+
+    if (feed->dtype != (enum tfd_dtype)n->node->out_types[0]) {
+        tfd_fail(&r->st, TFD_INVALID_ARGUMENT,
+                 "a tensor of type %s is fed to " TFD_STR_FMT
+                 ", which has type %s",
+                 tfd_dtype_name((int)feed->dtype), TFD_STR_ARG(n->node->name),
+                 tfd_dtype_name(n->node->out_types[0]));
+        return;
+    }
+    r->out[0] = *feed;
+    *feed = (struct tfd_tensor)TFD_TENSOR_INIT;
+}
+
+static void run_fetch(struct tfd_runner *r, struct tfd_ready *item)
+{
+    const struct tfd_exec_node *n = item->node;
+    struct tfd_variable *none = NULL;
+
+    move_input(item->it, n, 0, &r->step->fetches[n->value], &none);
+}
+
+static void run_switch(struct tfd_runner *r, struct tfd_ready *item)
+{
+    const struct tfd_exec_node *n = item->node;
+    const struct tfd_tensor *pred = &item->it->slots[n->slot + 1];
+    int side;
+
+    if (tfd_tensor_elements(pred) != 1 || pred->dtype != TFD_BOOL) {
+        char text[TFD_SHAPE_TEXT_MAX];
+
+        tfd_fail(&r->st, TFD_INVALID_ARGUMENT,
+                 "The second input must be a scalar, but it has shape %s",
+                 tfd_shape_text(&pred->shape, text));
+        return;
+    }
+    side = *(const tfd_bool *)tfd_tensor_data(pred) ? 1 : 0;
+    move_input(item->it, n, 0, &r->out[side], &r->out_refs[side]);
+}
+
+static void run_merge(struct tfd_runner *r, struct tfd_ready *item)
+{
+    const struct tfd_exec_node *n = item->node;
+    int32_t chosen = item->it->merges[n->merge].chosen;
+    const struct tfd_shape scalar = {0, {0}};
+
+    move_input(item->it, n, chosen, &r->out[0], &r->out_refs[0]);
+    if (!(n->flags & TFD_EXEC_INDEX_USED) ||
+        tfd_tensor_new(&r->out[1], TFD_INT32, &scalar, &r->st) != TFD_OK)
+        return;
+    *(int32_t *)tfd_tensor_data(&r->out[1]) = chosen;
+}
+
+typedef void run_fn(struct tfd_runner *r, struct tfd_ready *item);
+
+static run_fn *const run_table[TFD_EXEC_KIND_COUNT] = {
+    [TFD_EXEC_KERNEL] = run_kernel, [TFD_EXEC_ASYNC] = run_async,
+    [TFD_EXEC_CONST] = run_const,   [TFD_EXEC_NOOP] = run_nothing,
+    [TFD_EXEC_PASS] = run_pass,     [TFD_EXEC_FEED] = run_feed,
+    [TFD_EXEC_FETCH] = run_fetch,   [TFD_EXEC_SWITCH] = run_switch,
+    [TFD_EXEC_MERGE] = run_merge,
+};
+
+/* ---- All together -------------------------------------------------------- */
+
+static void finish(struct tfd_runner *r, struct tfd_ready *item, bool dead)
+{
+    struct tfd_tensor *out;
+    struct tfd_variable **refs;
+
+    drop_inputs(item->it, item->node);
+    find_outputs(r, item->it, item->node, &out, &refs);
+    if (r->st.code == TFD_OK) {
+        tfd_runner_complete(r, item, out, refs, dead);
+    } else {
+        tfd_runner_fail(r, item->node, &r->st);
+        tfd_status_clear(&r->st);
+    }
+    drop_outputs(out, refs, item->node->out_count);
+}
+
+static void run(struct tfd_runner *r, struct tfd_ready *item)
+{
+    const struct tfd_exec_node *n = item->node;
+    bool dead = item->it->dead[n->local] && !(n->flags & TFD_EXEC_NEVER_DEAD);
+
+    if (!dead || (n->flags & TFD_EXEC_RUNS_DEAD)) {
+        if (!(n->flags & TFD_EXEC_REF_IN) ||
+            take_refs(item->it, n, &r->st) == TFD_OK)
+            run_table[n->kind](r, item);
+        if (n->kind == TFD_EXEC_ASYNC && r->st.code == TFD_OK)
+            return;
+    }
+    finish(r, item, dead);
+}
+
+static uint32_t now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint32_t)((uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec);
+}
+
+/* Costs move by a quarter, both ways. */
+static void run_timed(struct tfd_runner *r, struct tfd_ready *item)
+{
+    const struct tfd_exec *e = r->step->exec;
+    uint32_t *cost = &e->node_cost_ns[item->node - e->nodes];
+    uint32_t begun = now_ns();
+    uint32_t took, before;
+
+    run(r, item);
+    took = now_ns() - begun;
+    before = __atomic_load_n(cost, __ATOMIC_RELAXED);
+    __atomic_store_n(cost, before ? before - before / 4 + took / 4 : took,
+                     __ATOMIC_RELAXED);
+}
+
+void tfd_runner_node(struct tfd_runner *r, struct tfd_ready *item)
+{
+    if (r->step->timed)
+        run_timed(r, item);
+    else
+        run(r, item);
+}
+
+void tfd_runner_finished(struct tfd_runner *r, struct tfd_async *a, bool live)
+{
+    struct tfd_ready *item = a->item;
+
+    if (!live) {
+        drop_inputs(item->it, item->node);
+        drop_outputs(a->k.out, a->k.ref_out, a->k.out_count);
+        return;
+    }
+    if (item->node->kernel->flags & TFD_KERNEL_DEAD)
+        check_received(&a->k, &r->st);
+    else
+        (void)check_outputs(&a->k, &r->st);
+    finish(r, item, item->it->dead[item->node->local]);
+}

@@ -1,0 +1,279 @@
+/*
+ * push.c - see transfer.h.
+ *
+ * Values are queued in an array with the step and the peer they belong to.  The
+ * first one posts to the loop thread, or on it defers to the end of its turn;
+ * it writes one message for all values of one step to one peer.  Two arrays
+ * take turns, so that in steady state nothing is allocated.
+ *
+ * A step stays until its values are sent: its owner flushes before it says that
+ * the step has ended.
+ */
+#include "daemon/worker/executor.h"
+#include "daemon/worker/runner.h"
+#include "daemon/worker/transfer.h"
+
+#include "common/proto/peer.pb.h"
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+/* A message holds no more than this, so that the first values are on their way
+ * while the next are written. */
+#define MESSAGE_SIZE_MAX ((size_t)8 << 20)
+#define MESSAGE_TENSORS_MAX 4096
+
+struct item {
+    struct tfd_step *step; /* NULL: sent */
+    int32_t peer;
+    uint32_t channel;
+    uint64_t frame, iteration;
+    struct tfd_tensor value; /* empty: dead */
+};
+
+struct item_list {
+    struct item *items;
+    size_t count, capacity;
+};
+
+struct tfd_transfer {
+    struct tfd_loop *loop;
+    struct tfd_peers *peers;
+    struct tfd_remote_recvs *recvs;
+    struct tfd_lock lock; /* of what follows */
+    struct item_list waiting;
+    bool scheduled;
+    struct tfd_post post;
+    struct item_list sending; /* loop thread, as what follows */
+    struct tfd_step *failed;  /* their values could not be sent */
+};
+
+static void run_post(struct tfd_post *p)
+{
+    struct tfd_transfer *t =
+        (struct tfd_transfer *)((char *)p -
+                                offsetof(struct tfd_transfer, post));
+
+    tfd_lock(&t->lock);
+    t->scheduled = false;
+    tfd_unlock(&t->lock);
+    tfd_transfer_flush(t);
+}
+
+struct tfd_transfer *tfd_transfer_new(struct tfd_loop *l,
+                                      struct tfd_peers *peers,
+                                      struct tfd_status *st)
+{
+    struct tfd_transfer *t = calloc(1, sizeof(*t));
+
+    if (!t) {
+        tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for transfers");
+        return NULL;
+    }
+    t->loop = l;
+    t->peers = peers;
+    t->post.run = run_post;
+    tfd_lock_init(&t->lock, TFD_LOCK_RENDEZVOUS);
+    t->recvs = tfd_remote_recvs_new(l, peers, st);
+    if (!t->recvs) {
+        tfd_transfer_free(t);
+        return NULL;
+    }
+    return t;
+}
+
+void tfd_transfer_free(struct tfd_transfer *t)
+{
+    if (!t)
+        return;
+    for (size_t i = 0; i < t->waiting.count; i++)
+        tfd_tensor_unref(&t->waiting.items[i].value);
+    tfd_remote_recvs_free(t->recvs);
+    free(t->waiting.items);
+    free(t->sending.items);
+    tfd_lock_deinit(&t->lock);
+    free(t);
+}
+
+/* ---- Queueing --------------------------------------------------------------
+ */
+
+static bool grow(struct item_list *l)
+{
+    size_t capacity = l->capacity ? l->capacity * 2 : 64;
+    struct item *items = realloc(l->items, capacity * sizeof(*items));
+
+    if (!items)
+        return false;
+    l->items = items;
+    l->capacity = capacity;
+    return true;
+}
+
+enum tfd_code tfd_transfer_push(struct tfd_transfer *t, struct tfd_step *s,
+                                const struct tfd_exec_channel *ch,
+                                const struct tfd_iter *place,
+                                struct tfd_tensor *take_value,
+                                struct tfd_status *st)
+{
+    struct item_list *l = &t->waiting;
+    bool added, schedule;
+
+    tfd_lock(&t->lock);
+    added = l->count < l->capacity || grow(l);
+    if (added)
+        l->items[l->count++] = (struct item){
+            .step = s,
+            .peer = ch->peer,
+            .channel = ch->number,
+            .frame = tfd_loop_frame_id(place),
+            .iteration = (uint64_t)place->number,
+            .value = *take_value,
+        };
+    schedule = added && !t->scheduled;
+    t->scheduled |= schedule;
+    tfd_unlock(&t->lock);
+
+    if (!added) {
+        tfd_tensor_unref(take_value);
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "no memory to push a tensor");
+    }
+    *take_value = (struct tfd_tensor)TFD_TENSOR_INIT;
+    if (schedule && tfd_loop_inside(t->loop))
+        tfd_loop_defer(t->loop, &t->post);
+    else if (schedule)
+        tfd_loop_post(t->loop, &t->post);
+    return TFD_OK;
+}
+
+/* ---- Sending ---------------------------------------------------------------
+ */
+
+static void put_item(struct tfd_message *m, struct item *item)
+{
+    size_t mark = tfd_message_begin(m, tfd_PushTensors_tensor_tag);
+    struct tfd_bytes *b = &m->proto;
+
+    tfd_pb_put_int(b, tfd_PushedTensor_channel_tag, item->channel);
+    tfd_pb_put_int(b, tfd_PushedTensor_frame_tag, (int64_t)item->frame);
+    tfd_pb_put_int(b, tfd_PushedTensor_iteration_tag, (int64_t)item->iteration);
+    if (item->value.dtype == TFD_DTYPE_INVALID)
+        tfd_pb_put_bool(b, tfd_PushedTensor_is_dead_tag, true);
+    else
+        tfd_message_put_tensor(m, tfd_PushedTensor_tensor_tag, &item->value,
+                               tfd_handle_encode);
+    tfd_message_finish(m, mark);
+}
+
+/* Writes the items of one step to one peer from `first` on. */
+static void fill(struct item_list *l, size_t first, struct tfd_message *m)
+{
+    struct item *head = &l->items[first];
+    struct tfd_step *step = head->step;
+    size_t size = 0, count = 0;
+
+    tfd_pb_put_int(&m->proto, tfd_PushTensors_step_id_tag, step->id);
+    for (size_t i = first; i < l->count; i++) {
+        struct item *item = &l->items[i];
+
+        if (item->step != step || item->peer != head->peer)
+            continue;
+        if (size > MESSAGE_SIZE_MAX || count == MESSAGE_TENSORS_MAX)
+            break;
+        put_item(m, item);
+        size += tfd_tensor_size(&item->value);
+        count++;
+        tfd_tensor_unref(&item->value);
+        item->step = NULL;
+    }
+}
+
+static enum tfd_code hand_over(struct tfd_channel *ch,
+                               struct tfd_message *take_message,
+                               struct tfd_status *st)
+{
+    enum tfd_code rc = tfd_bytes_ok(&take_message->proto, "a push", st);
+
+    if (!ch)
+        rc = tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a channel");
+    if (rc == TFD_OK)
+        rc = tfd_channel_send(ch, TFD_METHOD_PushTensors, take_message, st);
+    tfd_message_deinit(take_message);
+    return rc;
+}
+
+static void add_failed(struct tfd_transfer *t, struct tfd_step *s,
+                       const struct tfd_status *st)
+{
+    tfd_executor_record(s, st);
+    if (s->unsent)
+        return;
+    s->unsent = true;
+    s->next_unsent = t->failed;
+    t->failed = s;
+}
+
+static void send(struct tfd_transfer *t, size_t first)
+{
+    struct tfd_step *step = t->sending.items[first].step;
+    int32_t peer = t->sending.items[first].peer;
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct tfd_channel *ch = tfd_peers_channel(t->peers, peer);
+    struct tfd_message m;
+
+    tfd_message_init(&m, true);
+    fill(&t->sending, first, &m);
+    if (hand_over(ch, &m, &st) == TFD_OK)
+        return;
+    tfd_status_context(
+        &st, "cannot push tensors to %s: ", tfd_peers_task(t->peers, peer));
+    add_failed(t, step, &st);
+}
+
+/* A step that fails may end at once, and others may begin and push: all of what
+ * was to be sent has gone before. */
+static void tell_failed(struct tfd_transfer *t)
+{
+    while (t->failed) {
+        struct tfd_step *s = t->failed;
+
+        t->failed = s->next_unsent;
+        s->unsent = false;
+        tfd_executor_fail(s, &s->status);
+    }
+}
+
+void tfd_transfer_forget(struct tfd_transfer *t, struct tfd_step *s)
+{
+    struct tfd_step **at = &t->failed;
+
+    while (*at && *at != s)
+        at = &(*at)->next_unsent;
+    if (*at)
+        *at = s->next_unsent;
+    s->unsent = false;
+}
+
+void tfd_transfer_flush(struct tfd_transfer *t)
+{
+    struct item_list l;
+
+    assert(t->sending.count == 0);
+    tfd_lock(&t->lock);
+    l = t->waiting;
+    t->waiting = t->sending;
+    t->sending = l;
+    tfd_unlock(&t->lock);
+    for (size_t i = 0; i < t->sending.count; i++)
+        if (t->sending.items[i].step)
+            send(t, i);
+    t->sending.count = 0;
+    tell_failed(t);
+}
+
+void tfd_transfer_recv(struct tfd_transfer *t, struct tfd_async *a)
+{
+    tfd_remote_recv(t->recvs, a);
+}

@@ -1,0 +1,87 @@
+/*
+ * runner.h - one thread at work on a step: shared by executor.c and loops.c.
+ *
+ * Threads: the runner's own; see step.h.
+ */
+#ifndef TFD_DAEMON_WORKER_RUNNER_H
+#define TFD_DAEMON_WORKER_RUNNER_H
+
+#include "daemon/worker/step.h"
+
+/* An output on its way: a tensor or a reference, both owned; neither: dead. */
+struct tfd_value {
+    struct tfd_tensor tensor;
+    struct tfd_variable *ref;
+};
+
+struct tfd_runner {
+    struct tfd_step *step;
+    struct tfd_ready *first; /* ready nodes, in the order they became so */
+    struct tfd_ready *last;
+    struct tfd_ready *expensive; /* worth another thread */
+    bool shared;
+    uint32_t nodes; /* run so far */
+    uint64_t begun_ns;
+    struct tfd_kctx k;
+    struct tfd_tensor out[TFD_EXEC_STACK_OUTPUTS];
+    struct tfd_variable *out_refs[TFD_EXEC_STACK_OUTPUTS];
+    struct tfd_status st;
+};
+
+/* ---- flow.c ---------------------------------------------------------------
+ */
+
+/* Worth another thread. */
+bool tfd_runner_is_expensive(const struct tfd_exec *e,
+                             const struct tfd_exec_node *n);
+/* The node is ready. */
+void tfd_runner_push(struct tfd_runner *r, struct tfd_ready *item);
+/* An input of a node arrives: value NULL is dead, else taken.  from_enter: the
+ * producer is an Enter. */
+void tfd_runner_data(struct tfd_runner *r, struct tfd_iter *it,
+                     const struct tfd_exec_edge *e, struct tfd_value *value,
+                     bool from_enter);
+void tfd_runner_control(struct tfd_runner *r, struct tfd_iter *it,
+                        const struct tfd_exec_edge *e, bool dead);
+/* Takes one value, NULL for dead, along all edges of a node with one output. */
+void tfd_runner_spread(struct tfd_runner *r, struct tfd_iter *it,
+                       const struct tfd_exec_node *n, struct tfd_value *value);
+/* The node is done: its outputs travel, or deadness does. */
+void tfd_runner_complete(struct tfd_runner *r, struct tfd_ready *item,
+                         struct tfd_tensor *out, struct tfd_variable **refs,
+                         bool dead);
+void tfd_value_drop(struct tfd_value *v);
+struct tfd_value tfd_value_ref(const struct tfd_value *v);
+
+/* ---- node.c ---------------------------------------------------------------
+ */
+
+void tfd_runner_node(struct tfd_runner *r, struct tfd_ready *item);
+/* Takes over from a kernel that has finished; live false: the step failed. */
+void tfd_runner_finished(struct tfd_runner *r, struct tfd_async *a, bool live);
+
+/* ---- executor.c -----------------------------------------------------------
+ */
+
+/* Offers expensive nodes to other threads. */
+void tfd_runner_share(struct tfd_runner *r);
+/* The step fails, naming the node (NULL: none); the first failure counts. */
+void tfd_runner_fail(struct tfd_runner *r, const struct tfd_exec_node *n,
+                     const struct tfd_status *st);
+
+/* ---- loops.c --------------------------------------------------------------
+ */
+
+/* Routes the output (NULL: dead) of an Enter, Exit or NextIteration. */
+void tfd_loop_route(struct tfd_runner *r, struct tfd_ready *item,
+                    struct tfd_value *value);
+/* A node of a loop's iteration is done: retires what is complete. */
+void tfd_loop_node_done(struct tfd_runner *r, struct tfd_iter *it);
+/* The frame's part of rendezvous keys. */
+uint64_t tfd_loop_frame_id(const struct tfd_iter *it);
+/* After a failure: frees the loops that did not end. */
+void tfd_loop_drop(struct tfd_step *s);
+/* Frees the first of the frames kept for reuse. */
+void tfd_frame_pop_free(struct tfd_frame **free_list);
+
+#endif

@@ -1,0 +1,207 @@
+/*
+ * task_session.c - see task_session.h.
+ *
+ * A state is made outside of the lock, as prepare() may take long or take locks
+ * of its own; of two that are made at once the first stays.
+ */
+#include "daemon/worker/task_session.h"
+
+#include "common/map.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct shared_state {
+    struct shared_state *next; /* of another kernel */
+    const struct tfd_kernel *kernel;
+    void *state;
+    struct tfd_graph *graph; /* it may point into it */
+    char name[];
+};
+
+static void copy_text(char *to, size_t size, struct tfd_str from)
+{
+    size_t n = from.size < size ? from.size : size - 1;
+
+    if (n)
+        memcpy(to, from.data, n);
+    to[n] = '\0';
+}
+
+static enum tfd_code make_devices(struct tfd_task_session *s,
+                                  const struct tfd_task_session_options *o,
+                                  struct tfd_status *st)
+{
+    bool isolate = o->request && o->request->isolate;
+
+    for (int i = 0; i < o->devices->count; i++) {
+        struct tfd_device *d = &o->devices->device[i];
+
+        if (isolate) {
+            s->own[i] = tfd_containers_new(st);
+            if (!s->own[i])
+                return TFD_RESOURCE_EXHAUSTED;
+        }
+        s->device_count++;
+        s->rt[i] = (struct tfd_rt){
+            .device = d->attributes.name,
+            .container = o->container,
+            .containers = isolate ? s->own[i] : d->containers,
+            .files = o->files,
+            .pool = o->pool,
+        };
+    }
+    return TFD_OK;
+}
+
+struct tfd_task_session *
+tfd_task_session_new(const struct tfd_task_session_options *o,
+                     struct tfd_status *st)
+{
+    struct tfd_task_session *s = calloc(1, sizeof(*s));
+
+    if (!s) {
+        tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a session");
+        return NULL;
+    }
+    s->refs = 1;
+    tfd_lock_init(&s->lock, TFD_LOCK_SESSION);
+    tfd_map_init(&s->states);
+    if (o->request) {
+        copy_text(s->handle, sizeof(s->handle), o->request->handle);
+        copy_text(s->master_task, sizeof(s->master_task),
+                  o->request->master_task);
+        s->master_incarnation = o->request->master_incarnation;
+    }
+    if (make_devices(s, o, st) != TFD_OK) {
+        tfd_task_session_unref(s);
+        return NULL;
+    }
+    return s;
+}
+
+struct tfd_task_session *tfd_task_session_ref(struct tfd_task_session *s)
+{
+    __atomic_add_fetch(&s->refs, 1, __ATOMIC_RELAXED);
+    return s;
+}
+
+void tfd_task_session_unref(struct tfd_task_session *s)
+{
+    const struct tfd_map_entry *e;
+    size_t at = 0;
+
+    if (!s || __atomic_sub_fetch(&s->refs, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
+    while (tfd_map_next(&s->states, &at, &e)) {
+        struct shared_state *x = (struct shared_state *)e->value;
+
+        while (x) {
+            struct shared_state *next = x->next;
+
+            tfd_exec_release(x->kernel, x->state);
+            tfd_graph_unref(x->graph);
+            free(x);
+            x = next;
+        }
+    }
+    tfd_map_deinit(&s->states);
+    for (int i = 0; i < s->device_count; i++)
+        tfd_containers_free(s->own[i]);
+    tfd_lock_deinit(&s->lock);
+    free(s);
+}
+
+/* ---- States ----------------------------------------------------------------
+ */
+
+static struct shared_state *find(struct tfd_task_session *s,
+                                 struct tfd_str name,
+                                 const struct tfd_kernel *kernel)
+{
+    struct shared_state *x;
+    uintptr_t value;
+
+    if (!tfd_map_get(&s->states, name, &value))
+        return NULL;
+    x = (struct shared_state *)value;
+    while (x && x->kernel != kernel)
+        x = x->next;
+    return x;
+}
+
+/* Takes over x, unless there is one by now; NULL without memory. */
+static struct shared_state *insert(struct tfd_task_session *s,
+                                   struct shared_state *x, struct tfd_str name)
+{
+    struct shared_state *first = find(s, name, x->kernel);
+    uintptr_t value;
+
+    if (first)
+        return first;
+    if (tfd_map_get(&s->states, name, &value)) {
+        first = (struct shared_state *)value; /* the map's key is its name */
+        x->next = first->next;
+        first->next = x;
+        return x;
+    }
+    return tfd_map_put(&s->states, (struct tfd_str){x->name, name.size},
+                       (uintptr_t)x)
+               ? x
+               : NULL;
+}
+
+static enum tfd_code make(struct tfd_task_session *s,
+                          const struct tfd_kernel *kernel,
+                          const struct tfd_prepare *p, struct tfd_graph *graph,
+                          void **state, struct tfd_status *st)
+{
+    struct tfd_str name = p->node->name;
+    struct shared_state *x = calloc(1, sizeof(*x) + name.size + 1), *kept;
+    enum tfd_code rc;
+
+    if (!x)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "no memory for the kernel of " TFD_STR_FMT,
+                        TFD_STR_ARG(name));
+    memcpy(x->name, name.data, name.size);
+    x->kernel = kernel;
+    rc = tfd_exec_prepare(kernel, p, &x->state, st);
+    if (rc != TFD_OK) {
+        free(x);
+        return rc;
+    }
+    tfd_lock(&s->lock);
+    kept = insert(s, x, name);
+    if (kept)
+        *state = kept->state;
+    if (kept == x)
+        x->graph = tfd_graph_ref(graph);
+    tfd_unlock(&s->lock);
+    if (kept != x) {
+        tfd_exec_release(kernel, x->state);
+        free(x);
+    }
+    return kept ? TFD_OK
+                : tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                           "no memory for the kernel of " TFD_STR_FMT,
+                           TFD_STR_ARG(name));
+}
+
+enum tfd_code tfd_task_session_state(void *session,
+                                     const struct tfd_kernel *kernel,
+                                     const struct tfd_prepare *p,
+                                     struct tfd_graph *graph, void **state,
+                                     struct tfd_status *st)
+{
+    struct tfd_task_session *s = session;
+    struct shared_state *x;
+
+    tfd_lock(&s->lock);
+    x = find(s, p->node->name, kernel);
+    if (x)
+        *state = x->state;
+    tfd_unlock(&s->lock);
+    return x ? TFD_OK : make(s, kernel, p, graph, state, st);
+}

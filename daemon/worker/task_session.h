@@ -1,0 +1,53 @@
+/*
+ * task_session.h - what a worker keeps for one session: its view of the devices
+ * and the kernels' states that its graphs share.
+ *
+ * Named apart from the master's session.h: the same session has one of these on
+ * every task.
+ *
+ * Ownership: counted; the worker's table holds one reference, each graph one.
+ * Threads: the loop thread, but for tfd_task_session_state().
+ */
+#ifndef TFD_DAEMON_WORKER_TASK_SESSION_H
+#define TFD_DAEMON_WORKER_TASK_SESSION_H
+
+#include "common/lock.h"
+#include "daemon/worker/compile.h"
+
+struct tfd_graph_entry;
+
+struct tfd_task_session {
+    int refs; /* atomic: graphs are freed on any thread */
+    char handle[TFD_SESSION_HANDLE_MAX + 1]; /* "": the default session */
+    char master_task[TFD_DEVICE_NAME_MAX];
+    uint64_t master_incarnation;
+    struct tfd_rt rt[TFD_DEVICES_MAX];
+    struct tfd_containers *own[TFD_DEVICES_MAX]; /* where it is isolated */
+    int device_count;
+    struct tfd_graph_entry *graphs; /* registered */
+    struct tfd_lock lock;           /* of states */
+    struct tfd_map states;          /* node name -> shared state */
+};
+
+struct tfd_task_session_options {
+    const struct tfd_worker_session *request; /* NULL: the default session */
+    struct tfd_devices *devices;
+    const char *container; /* the default's name; outlives the session */
+    struct tfd_file_access *files;
+    struct tfd_pool *pool;
+};
+
+struct tfd_task_session *
+tfd_task_session_new(const struct tfd_task_session_options *o,
+                     struct tfd_status *st);
+struct tfd_task_session *tfd_task_session_ref(struct tfd_task_session *s);
+void tfd_task_session_unref(struct tfd_task_session *s);
+
+/* A tfd_shared_state_fn.  Any thread. */
+enum tfd_code tfd_task_session_state(void *session,
+                                     const struct tfd_kernel *kernel,
+                                     const struct tfd_prepare *p,
+                                     struct tfd_graph *graph, void **state,
+                                     struct tfd_status *st);
+
+#endif

@@ -1,0 +1,49 @@
+/*
+ * transfer.h - tensors to and from other tasks, one for the whole worker.
+ *
+ *     push         a value goes to its consumer's task as soon as it is there,
+ *                  with others of its step in one message (both ends tfd)
+ *     remote recv  a value is asked for with RecvTensor (one end is TensorFlow)
+ *
+ * Threads: as said at each function.
+ */
+#ifndef TFD_DAEMON_WORKER_TRANSFER_H
+#define TFD_DAEMON_WORKER_TRANSFER_H
+
+#include "daemon/worker/step.h"
+#include "rpc/peers.h"
+
+struct tfd_transfer;
+
+struct tfd_transfer *tfd_transfer_new(struct tfd_loop *l,
+                                      struct tfd_peers *peers,
+                                      struct tfd_status *st);
+/* No step runs any more.  Loop thread. */
+void tfd_transfer_free(struct tfd_transfer *t);
+
+/* Queues a value, empty when dead, and sees to it that the loop thread sends
+ * it.  Any thread. */
+enum tfd_code tfd_transfer_push(struct tfd_transfer *t, struct tfd_step *s,
+                                const struct tfd_exec_channel *ch,
+                                const struct tfd_iter *place,
+                                struct tfd_tensor *take_value,
+                                struct tfd_status *st) TFD_MUST_USE;
+/* Sends what is queued.  A step whose values cannot be sent fails.  Before a
+ * step is said to have ended.  Loop thread. */
+void tfd_transfer_flush(struct tfd_transfer *t);
+
+/* The step is about to go.  After a flush.  Loop thread. */
+void tfd_transfer_forget(struct tfd_transfer *t, struct tfd_step *s);
+
+/* Asks the producer's task; a->k finishes.  Any thread. */
+void tfd_transfer_recv(struct tfd_transfer *t, struct tfd_async *a);
+
+/* remote_recv.c's part. */
+struct tfd_remote_recvs;
+struct tfd_remote_recvs *tfd_remote_recvs_new(struct tfd_loop *l,
+                                              struct tfd_peers *peers,
+                                              struct tfd_status *st);
+void tfd_remote_recvs_free(struct tfd_remote_recvs *r);
+void tfd_remote_recv(struct tfd_remote_recvs *r, struct tfd_async *a);
+
+#endif

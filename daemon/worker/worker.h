@@ -1,0 +1,62 @@
+/*
+ * worker.h - the worker of one task: its devices and resources, the graphs that
+ * masters register, the steps they run.
+ *
+ * A master in this process calls tfd_worker_local() (daemon/worker_api.h);
+ * others come through WorkerService, whose rows are bound to the service.
+ *
+ * Which thread computes what: daemon/worker/executor.h.
+ *
+ * Threads: loop thread.
+ */
+#ifndef TFD_DAEMON_WORKER_WORKER_H
+#define TFD_DAEMON_WORKER_WORKER_H
+
+#include "daemon/worker_api.h"
+#include "kernels/registry.h"
+#include "rpc/peers.h"
+
+struct tfd_file_access;
+struct tfd_pool;
+struct tfd_worker_service;
+
+/* Everything is borrowed and outlives the worker. */
+struct tfd_worker_options {
+    struct tfd_loop *loop;
+    struct tfd_pool *pool;       /* NULL: everything on the loop thread */
+    struct tfd_service *service; /* NULL: no calls from outside */
+    struct tfd_peers *peers;     /* NULL: a cluster of this task alone */
+    const struct tfd_registry *registry;
+    struct tfd_file_access *files; /* NULL: file ops fail */
+    const char *task;              /* "/job:worker/replica:0/task:1" */
+    const char *container;         /* the default's name: the job's */
+    int cpu_count;                 /* --device_count=CPU:n */
+    uint64_t peer_wait_us; /* for links that a graph pushes over; 0: for ever */
+};
+
+enum tfd_code tfd_worker_service_new(const struct tfd_worker_options *o,
+                                     struct tfd_worker_service **out,
+                                     struct tfd_status *st) TFD_MUST_USE;
+/* No step runs, none is being registered. */
+void tfd_worker_service_free(struct tfd_worker_service *w);
+
+/* The calls of a master in this process. */
+struct tfd_worker *tfd_worker_local(struct tfd_worker_service *w);
+
+/* Fails all steps that run. */
+void tfd_worker_stop(struct tfd_worker_service *w,
+                     const struct tfd_status *why);
+
+/* For status pages and tests. */
+struct tfd_worker_counts {
+    int sessions; /* the default one is not counted */
+    int graphs;
+    int registering;
+    int steps; /* running */
+    uint64_t steps_done;
+    int resources;
+    size_t parked_size; /* bytes pushed for steps that have not begun */
+};
+struct tfd_worker_counts tfd_worker_counts(struct tfd_worker_service *w);
+
+#endif

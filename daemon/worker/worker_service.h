@@ -1,0 +1,62 @@
+/*
+ * worker_service.h - the inside of worker.h, for the files of this folder.
+ *
+ * Threads: loop thread.
+ */
+#ifndef TFD_DAEMON_WORKER_WORKER_SERVICE_H
+#define TFD_DAEMON_WORKER_WORKER_SERVICE_H
+
+#include "daemon/worker/graphs.h"
+#include "daemon/worker/id_map.h"
+#include "daemon/worker/request_ids.h"
+#include "daemon/worker/transfer.h"
+#include "daemon/worker/worker.h"
+#include "rpc/service.h"
+
+struct tfd_run_call;
+
+struct tfd_worker_service {
+    struct tfd_worker local; /* first: what a master in this process holds */
+    struct tfd_worker_options options;
+    struct tfd_devices devices;
+    struct tfd_device_attributes attributes[TFD_DEVICES_MAX];
+    struct tfd_map sessions; /* handle -> struct tfd_task_session */
+    struct tfd_task_session *default_session;
+    struct tfd_id_map graphs;
+    uint64_t next_graph;
+    struct tfd_rendezvous_table *rendezvous;
+    struct tfd_transfer *transfer;
+    struct tfd_step *steps; /* running */
+    int step_count;
+    uint64_t steps_done;
+    int registering;
+    struct tfd_request_ids run_ids, recv_ids;
+    struct tfd_run_call *idle_calls;
+};
+
+/* "" is the default session.  ABORTED when there is none. */
+enum tfd_code tfd_worker_find_session(struct tfd_worker_service *w,
+                                      struct tfd_str handle,
+                                      struct tfd_task_session **out,
+                                      struct tfd_status *st) TFD_MUST_USE;
+enum tfd_code tfd_worker_create_session(struct tfd_worker_service *w,
+                                        const struct tfd_worker_session *s,
+                                        struct tfd_status *st) TFD_MUST_USE;
+/* Unknown ones are ignored. */
+void tfd_worker_delete_session(struct tfd_worker_service *w,
+                               struct tfd_str handle);
+/* Empties containers on every device; none names the default one. */
+void tfd_worker_cleanup_all(struct tfd_worker_service *w,
+                            const struct tfd_str *containers, int count);
+
+/* local.c */
+extern const struct tfd_worker_ops tfd_worker_local_ops;
+
+/* service.c, run_call.c, recv_call.c: the rows of WorkerService. */
+void tfd_worker_bind(struct tfd_worker_service *w);
+void tfd_worker_run_graph(void *self, struct tfd_call *call);
+void tfd_worker_free_run_calls(struct tfd_worker_service *w);
+void tfd_worker_recv_tensor(void *self, struct tfd_call *call);
+void tfd_worker_push_tensors(void *self, struct tfd_call *call);
+
+#endif

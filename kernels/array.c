@@ -1,0 +1,606 @@
+/*
+ * array.c - ops about shapes: reading them, and the same elements or none in
+ * another one.
+ */
+#include "kernels/check.h"
+#include "kernels/element.h"
+#include "kernels/families.h"
+
+#include "common/half.h"
+
+#include <string.h>
+
+static const struct tfd_shape scalar_shape = {0, {0}};
+
+/* Writes value i of an INT32 or INT64 output. */
+static enum tfd_code put_int(struct tfd_kctx *k, int out, int64_t i,
+                             int64_t value, struct tfd_status *st)
+{
+    void *data = tfd_tensor_data(&k->out[out]);
+
+    if (k->out[out].dtype == TFD_INT64) {
+        ((int64_t *)data)[i] = value;
+        return TFD_OK;
+    }
+    if (value > INT32_MAX)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "%lld does not fit the int32 output of %s",
+                        (long long)value, k->node->op->name.data);
+    ((int32_t *)data)[i] = (int32_t)value;
+    return TFD_OK;
+}
+
+/* ---- Reading shapes ------------------------------------------------------ */
+
+static enum tfd_code shape_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    for (int i = 0; i < k->out_count; i++) {
+        const struct tfd_shape *s = &k->in[i].shape;
+        struct tfd_shape shape = {1, {s->rank}};
+
+        TFD_TRY(tfd_kctx_output(k, i, (enum tfd_dtype)k->node->out_types[i],
+                                &shape, st));
+        for (int d = 0; d < s->rank; d++)
+            TFD_TRY(put_int(k, i, d, s->dim[d], st));
+    }
+    return TFD_OK;
+}
+
+static enum tfd_code rank_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    TFD_TRY(tfd_kctx_output(k, 0, TFD_INT32, &scalar_shape, st));
+    return put_int(k, 0, 0, k->in[0].shape.rank, st);
+}
+
+static enum tfd_code size_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    TFD_TRY(tfd_kctx_output(k, 0, (enum tfd_dtype)k->node->out_types[0],
+                            &scalar_shape, st));
+    return put_int(k, 0, 0, tfd_tensor_elements(&k->in[0]), st);
+}
+
+static enum tfd_code shape_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
+{
+    (void)st;
+    for (int i = 0; i < s->out_count; i++) {
+        s->out[i].rank = 1;
+        s->out[i].dim[0] =
+            s->in[i].rank == TFD_RANK_UNKNOWN ? TFD_DIM_UNKNOWN : s->in[i].rank;
+    }
+    return TFD_OK;
+}
+
+/* ---- Reshape ------------------------------------------------------------- */
+
+/* Replaces the one -1 by what the number of elements leaves. */
+static enum tfd_code complete(struct tfd_shape *want,
+                              const struct tfd_tensor *in,
+                              struct tfd_status *st)
+{
+    char text[TFD_SHAPE_TEXT_MAX];
+    int64_t n = tfd_tensor_elements(in), known = 1;
+    int unknown = -1;
+
+    for (int d = 0; d < want->rank; d++) {
+        if (want->dim[d] != TFD_DIM_UNKNOWN) {
+            if (__builtin_mul_overflow(known, want->dim[d], &known))
+                return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                                "Reshape: the elements of the requested shape "
+                                "%s cannot be counted",
+                                tfd_shape_text(want, text));
+            continue;
+        }
+        if (unknown >= 0)
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "Only one input size may be -1, not both %d and %d",
+                            unknown, d);
+        unknown = d;
+    }
+    if (unknown >= 0) {
+        if (known == 0)
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "reshape cannot infer the missing input size for "
+                            "an empty tensor unless all specified input sizes "
+                            "are non-zero");
+        if (n % known != 0)
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "Input to reshape is a tensor with %lld values, "
+                            "but the requested shape requires a multiple of "
+                            "%lld",
+                            (long long)n, (long long)known);
+        want->dim[unknown] = n / known;
+        known = n;
+    }
+    if (known != n)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Input to reshape is a tensor with %lld values, but "
+                        "the requested shape has %lld",
+                        (long long)n, (long long)known);
+    return TFD_OK;
+}
+
+static enum tfd_code reshape_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_shape want;
+
+    TFD_TRY(tfd_check_shape(k, 1, true, &want, st));
+    TFD_TRY(complete(&want, &k->in[0], st));
+    tfd_kctx_output_alias(k, 0, 0, &want);
+    return TFD_OK;
+}
+
+static enum tfd_code reshape_shape(struct tfd_shape_ctx *s,
+                                   struct tfd_status *st)
+{
+    struct tfd_shape *out = &s->out[0];
+    int64_t n = tfd_shape_elements(&s->in[0]), known = 1;
+    int unknown = -1;
+
+    if (!s->value || !s->value[1]) {
+        if (s->in[1].rank == 1 && s->in[1].dim[0] >= 0 &&
+            s->in[1].dim[0] <= TFD_RANK_MAX) {
+            out->rank = (int)s->in[1].dim[0];
+            for (int d = 0; d < out->rank; d++)
+                out->dim[d] = TFD_DIM_UNKNOWN;
+        }
+        return TFD_OK;
+    }
+    TFD_TRY(tfd_check_shape_value(s->value[1], true, out, st));
+    for (int d = 0; d < out->rank; d++) {
+        if (out->dim[d] == TFD_DIM_UNKNOWN)
+            unknown = unknown == -1 ? d : -2;
+        else
+            known *= out->dim[d];
+    }
+    if (unknown >= 0 && n >= 0 && known > 0 && n % known == 0)
+        out->dim[unknown] = n / known;
+    return TFD_OK;
+}
+
+static enum tfd_code reshape_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_edge in[2] = {g->dy[0], TFD_EDGE_NONE};
+
+    TFD_TRY(tfd_grad_emit(g, "Shape", &g->x[0], 1, &in[1], st));
+    return tfd_grad_emit(g, "Reshape", in, 2, &g->dx[0], st);
+}
+
+/* ---- ExpandDims, Squeeze ------------------------------------------------- */
+
+static enum tfd_code insert_dim(const struct tfd_shape *s, int64_t at,
+                                struct tfd_shape *out, struct tfd_status *st)
+{
+    if (at < -1 - s->rank || at > s->rank)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Tried to expand dim index %lld for tensor with %d "
+                        "dimensions.",
+                        (long long)at, s->rank);
+    if (s->rank == TFD_RANK_MAX)
+        return tfd_fail(st, TFD_UNIMPLEMENTED,
+                        "ExpandDims of a tensor with %d dimensions, the most "
+                        "supported",
+                        s->rank);
+    if (at < 0)
+        at += s->rank + 1;
+    out->rank = s->rank + 1;
+    for (int d = 0; d < out->rank; d++)
+        out->dim[d] = d < at ? s->dim[d] : d == at ? 1 : s->dim[d - 1];
+    return TFD_OK;
+}
+
+static enum tfd_code expand_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_shape out;
+
+    if (tfd_tensor_elements(&k->in[1]) != 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "'dim' must be a tensor with a single value");
+    TFD_TRY(
+        insert_dim(&k->in[0].shape, tfd_check_int_at(&k->in[1], 0), &out, st));
+    tfd_kctx_output_alias(k, 0, 0, &out);
+    return TFD_OK;
+}
+
+static enum tfd_code expand_shape(struct tfd_shape_ctx *s,
+                                  struct tfd_status *st)
+{
+    if (!s->value || !s->value[1] || s->in[0].rank == TFD_RANK_UNKNOWN ||
+        tfd_tensor_elements(s->value[1]) != 1)
+        return TFD_OK;
+    return insert_dim(&s->in[0], tfd_check_int_at(s->value[1], 0), &s->out[0],
+                      st);
+}
+
+struct squeeze {
+    int64_t dims[TFD_RANK_MAX];
+    int count;
+};
+
+static enum tfd_code squeeze_prepare(const struct tfd_prepare *p, void *state,
+                                     struct tfd_status *st)
+{
+    struct squeeze *s = state;
+
+    return tfd_node_ints(p->node, "squeeze_dims", s->dims, TFD_RANK_MAX,
+                         &s->count, st);
+}
+
+static enum tfd_code squeeze_mask(const struct squeeze *s, int rank,
+                                  bool *dropped, struct tfd_status *st)
+{
+    for (int i = 0; i < s->count; i++) {
+        int64_t d = s->dims[i];
+
+        if (d < -rank || d >= rank)
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "Tried to squeeze dim index %lld for tensor with "
+                            "%d dimensions.",
+                            (long long)d, rank);
+        dropped[d < 0 ? d + rank : d] = true;
+    }
+    return TFD_OK;
+}
+
+static enum tfd_code squeeze_dims(const struct squeeze *s,
+                                  const struct tfd_shape *in,
+                                  struct tfd_shape *out, struct tfd_status *st)
+{
+    bool dropped[TFD_RANK_MAX] = {false};
+
+    TFD_TRY(squeeze_mask(s, in->rank, dropped, st));
+    out->rank = 0;
+    for (int d = 0; d < in->rank; d++) {
+        if (dropped[d] && in->dim[d] != 1 && in->dim[d] >= 0)
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "Can not squeeze dim[%d], expected a dimension of "
+                            "1, got %lld",
+                            d, (long long)in->dim[d]);
+        if (dropped[d] || (s->count == 0 && in->dim[d] == 1))
+            continue;
+        out->dim[out->rank++] = in->dim[d];
+    }
+    return TFD_OK;
+}
+
+static enum tfd_code squeeze_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_shape out;
+
+    TFD_TRY(squeeze_dims(k->state, &k->in[0].shape, &out, st));
+    tfd_kctx_output_alias(k, 0, 0, &out);
+    return TFD_OK;
+}
+
+static enum tfd_code squeeze_shape(struct tfd_shape_ctx *s,
+                                   struct tfd_status *st)
+{
+    struct squeeze q = {.count = 0};
+
+    if (!s->node || s->in[0].rank == TFD_RANK_UNKNOWN)
+        return TFD_OK;
+    TFD_TRY(tfd_node_ints(s->node, "squeeze_dims", q.dims, TFD_RANK_MAX,
+                          &q.count, st));
+    for (int d = 0; q.count == 0 && d < s->in[0].rank; d++)
+        if (s->in[0].dim[d] == TFD_DIM_UNKNOWN)
+            return TFD_OK;
+    return squeeze_dims(&q, &s->in[0], &s->out[0], st);
+}
+
+/* ---- ZerosLike, OnesLike, Fill ------------------------------------------- */
+
+static enum tfd_code zeros_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    TFD_TRY(
+        tfd_kctx_output_reuse(k, 1, 0, k->in[0].dtype, &k->in[0].shape, st));
+    tfd_elements_zero(k->out[0].dtype, tfd_tensor_data(&k->out[0]),
+                      tfd_tensor_elements(&k->out[0]));
+    return TFD_OK;
+}
+
+/* One, in each type. */
+union one {
+#define X(name, number, T) T as_##name;
+    TFD_POD_DTYPES(X)
+#undef X
+};
+
+static union one one_of(enum tfd_dtype dtype)
+{
+    union one one;
+
+    memset(&one, 0, sizeof(one));
+    switch (dtype) {
+#define X(name, number, T) \
+    case TFD_##name:       \
+        one.as_##name = 1; \
+        break;
+        TFD_REAL_DTYPES(X)
+        X(BOOL, 10, tfd_bool)
+#undef X
+    case TFD_HALF:
+        one.as_HALF = tfd_half_from_float(1);
+        break;
+    case TFD_BFLOAT16:
+        one.as_BFLOAT16 = tfd_bfloat16_from_float(1);
+        break;
+    case TFD_COMPLEX64:
+        one.as_COMPLEX64.re = 1;
+        break;
+    case TFD_COMPLEX128:
+        one.as_COMPLEX128.re = 1;
+        break;
+    default:
+        break;
+    }
+    return one;
+}
+
+static enum tfd_code ones_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    union one one = one_of(k->in[0].dtype);
+
+    TFD_TRY(
+        tfd_kctx_output_reuse(k, 1, 0, k->in[0].dtype, &k->in[0].shape, st));
+    return tfd_elements_fill(k->out[0].dtype, tfd_tensor_data(&k->out[0]), &one,
+                             tfd_tensor_elements(&k->out[0]), st);
+}
+
+static enum tfd_code zeros_like_gradient(struct tfd_grad *g,
+                                         struct tfd_status *st)
+{
+    (void)g;
+    (void)st;
+    return TFD_OK; /* a constant: no gradient flows */
+}
+
+static enum tfd_code fill_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_shape shape;
+
+    TFD_TRY(tfd_check_shape(k, 0, false, &shape, st));
+    TFD_TRY(tfd_kctx_output(k, 0, k->in[1].dtype, &shape, st));
+    return tfd_elements_fill(k->out[0].dtype, tfd_tensor_data(&k->out[0]),
+                             tfd_tensor_data(&k->in[1]),
+                             tfd_tensor_elements(&k->out[0]), st);
+}
+
+static enum tfd_code fill_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
+{
+    if (s->value && s->value[0])
+        return tfd_check_shape_value(s->value[0], false, &s->out[0], st);
+    return TFD_OK;
+}
+
+/* d Fill(dims, v) / dv: the sum of all. */
+static enum tfd_code fill_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_edge rank, zero, one, in[3];
+
+    TFD_TRY(tfd_grad_emit(g, "Rank", &g->dy[0], 1, &rank, st));
+    TFD_TRY(tfd_grad_scalar(g, TFD_INT32, 0, &zero, st));
+    TFD_TRY(tfd_grad_scalar(g, TFD_INT32, 1, &one, st));
+    in[0] = zero;
+    in[1] = rank;
+    in[2] = one;
+    TFD_TRY(tfd_grad_emit(g, "Range", in, 3, &rank, st));
+    in[0] = g->dy[0];
+    in[1] = rank;
+    return tfd_grad_emit(g, "Sum", in, 2, &g->dx[1], st);
+}
+
+/* ---- Range --------------------------------------------------------------- */
+
+/* Values are computed in C, by adding delta as TensorFlow does. */
+#define RANGE(name, T, C, LOAD, STORE, COUNT)                                 \
+    static enum tfd_code range_##name(struct tfd_kctx *k,                     \
+                                      struct tfd_status *st)                  \
+    {                                                                         \
+        C start = LOAD(*(const T *)tfd_tensor_data(&k->in[0]));               \
+        C limit = LOAD(*(const T *)tfd_tensor_data(&k->in[1]));               \
+        C delta = LOAD(*(const T *)tfd_tensor_data(&k->in[2]));               \
+        struct tfd_shape shape = {1, {0}};                                    \
+        T *y;                                                                 \
+                                                                              \
+        if (delta == 0)                                                       \
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,                         \
+                            "Requires delta != 0: 0");                        \
+        if ((delta > 0 && start > limit) || (delta < 0 && start < limit))     \
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,                         \
+                            delta > 0 ? "Requires start <= limit when delta " \
+                                        "> 0"                                 \
+                                      : "Requires start >= limit when delta " \
+                                        "< 0");                               \
+        TFD_TRY(COUNT(start, limit, delta, &shape.dim[0], st));               \
+        TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &shape, st));           \
+        y = tfd_tensor_data(&k->out[0]);                                      \
+        for (int64_t i = 0; i < shape.dim[0]; i++)                            \
+            y[i] = STORE(start + (C)i * delta);                               \
+        return TFD_OK;                                                        \
+    }
+
+#define RANGE_MAX (INT64_C(1) << 40)
+
+static enum tfd_code too_long(struct tfd_status *st)
+{
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "Requires ((limit - start) / delta) <= %lld",
+                    (long long)RANGE_MAX);
+}
+
+static enum tfd_code count_int(int64_t start, int64_t limit, int64_t delta,
+                               int64_t *count, struct tfd_status *st)
+{
+    uint64_t span = limit > start ? (uint64_t)limit - (uint64_t)start
+                                  : (uint64_t)start - (uint64_t)limit;
+    uint64_t step = delta > 0 ? (uint64_t)delta : 0 - (uint64_t)delta;
+    uint64_t n = span / step + (span % step != 0);
+
+    if (n > (uint64_t)RANGE_MAX)
+        return too_long(st);
+    *count = (int64_t)n;
+    return TFD_OK;
+}
+
+static enum tfd_code count_float(double start, double limit, double delta,
+                                 int64_t *count, struct tfd_status *st)
+{
+    double n = (limit - start) / delta;
+    int64_t whole;
+
+    n = n < 0 ? -n : n;
+    if (!(n <= (double)RANGE_MAX))
+        return too_long(st);
+    whole = (int64_t)n;
+    *count = whole + ((double)whole < n);
+    return TFD_OK;
+}
+
+#define AS_IS(x) (x)
+#define TO_INT32(x) ((int32_t)(x))
+RANGE(int32, int32_t, int64_t, AS_IS, TO_INT32, count_int)
+/* Wraps where TensorFlow would have overflowed: the count keeps it in range. */
+#define TO_INT64(x) (x)
+RANGE(int64, int64_t, int64_t, AS_IS, TO_INT64, count_int)
+RANGE(float, float, float, AS_IS, AS_IS, count_float)
+RANGE(double, double, double, AS_IS, AS_IS, count_float)
+RANGE(half, tfd_half, float, tfd_half_to_float, tfd_half_from_float,
+      count_float)
+RANGE(bfloat16, tfd_bfloat16, float, tfd_bfloat16_to_float,
+      tfd_bfloat16_from_float, count_float)
+
+static enum tfd_code vector_shape(struct tfd_shape_ctx *s,
+                                  struct tfd_status *st)
+{
+    (void)st;
+    s->out[0].rank = 1;
+    s->out[0].dim[0] = TFD_DIM_UNKNOWN;
+    return TFD_OK;
+}
+
+/* ---- Tables -------------------------------------------------------------- */
+
+static const struct tfd_opdef ops[] = {
+    {
+        .name = "Shape",
+        .inputs = "input: T",
+        .outputs = "output: out_type",
+        .attrs = "T: type; out_type: {int32, int64} = DT_INT32",
+        .shape = shape_shape,
+        .flags = TFD_OP_METADATA | TFD_OP_NO_GRADIENT,
+    },
+    {
+        .name = "ShapeN",
+        .inputs = "input: N * T",
+        .outputs = "output: N * out_type",
+        .attrs = "N: int >= 1; T: type; out_type: {int32, int64} = DT_INT32",
+        .shape = shape_shape,
+        .flags = TFD_OP_METADATA | TFD_OP_NO_GRADIENT,
+    },
+    {
+        .name = "Rank",
+        .inputs = "input: T",
+        .outputs = "output: int32",
+        .attrs = "T: type",
+        .shape = tfd_shape_scalar,
+        .flags = TFD_OP_METADATA | TFD_OP_NO_GRADIENT,
+    },
+    {
+        .name = "Size",
+        .inputs = "input: T",
+        .outputs = "output: out_type",
+        .attrs = "T: type; out_type: {int32, int64} = DT_INT32",
+        .shape = tfd_shape_scalar,
+        .flags = TFD_OP_METADATA | TFD_OP_NO_GRADIENT,
+    },
+    {
+        .name = "Reshape",
+        .inputs = "tensor: T, shape: Tshape",
+        .outputs = "output: T",
+        .attrs = "T: type; Tshape: {int32, int64} = DT_INT32",
+        .checks = "shape: vector",
+        .shape = reshape_shape,
+        .grad = reshape_gradient,
+    },
+    {
+        .name = "ExpandDims",
+        .inputs = "input: T, dim: Tdim",
+        .outputs = "output: T",
+        .attrs = "T: type; Tdim: {int32, int64} = DT_INT32",
+        .shape = expand_shape,
+        .grad = reshape_gradient,
+    },
+    {
+        .name = "Squeeze",
+        .inputs = "input: T",
+        .outputs = "output: T",
+        .attrs = "T: type; squeeze_dims: list(int) >= 0 = []",
+        .shape = squeeze_shape,
+        .grad = reshape_gradient,
+    },
+    {
+        .name = "ZerosLike",
+        .inputs = "x: T",
+        .outputs = "y: T",
+        .attrs = "T: type",
+        .shape = tfd_shape_like_first,
+        .grad = zeros_like_gradient,
+    },
+    {
+        .name = "OnesLike",
+        .inputs = "x: T",
+        .outputs = "y: T",
+        .attrs = "T: {bfloat16, half, float, double, int8, uint8, int16, "
+                 "uint16, int32, uint32, int64, uint64, complex64, "
+                 "complex128, bool}",
+        .shape = tfd_shape_like_first,
+        .grad = zeros_like_gradient,
+    },
+    {
+        .name = "Fill",
+        .inputs = "dims: index_type, value: T",
+        .outputs = "output: T",
+        .attrs = "T: type; index_type: {int32, int64} = DT_INT32",
+        .checks = "dims: vector; value: scalar",
+        .shape = fill_shape,
+        .grad = fill_gradient,
+    },
+    {
+        .name = "Range",
+        .inputs = "start: Tidx, limit: Tidx, delta: Tidx",
+        .outputs = "output: Tidx",
+        .attrs = "Tidx: {bfloat16, half, float, double, int8, int16, int32, "
+                 "int64, uint16, uint32, uint64} = DT_INT32",
+        .checks = "start: scalar; limit: scalar; delta: scalar",
+        .key = "Tidx",
+        .shape = vector_shape,
+        .flags = TFD_OP_NO_GRADIENT,
+    },
+};
+
+static const struct tfd_kernel kernels[] = {
+    TFD_KERNEL_ANY("Shape", shape_compute),
+    TFD_KERNEL_ANY("ShapeN", shape_compute),
+    TFD_KERNEL_ANY("Rank", rank_compute),
+    TFD_KERNEL_ANY("Size", size_compute),
+    TFD_KERNEL_ANY("Reshape", reshape_compute),
+    TFD_KERNEL_ANY("ExpandDims", expand_compute),
+    TFD_KERNEL_ANY("Squeeze", squeeze_compute, .prepare = squeeze_prepare,
+                   .state_size = sizeof(struct squeeze)),
+    TFD_KERNEL_ANY("ZerosLike", zeros_compute),
+    TFD_KERNEL_ANY("OnesLike", ones_compute),
+    TFD_KERNEL_ANY("Fill", fill_compute),
+    TFD_KERNEL("Range", INT32, range_int32),
+    TFD_KERNEL("Range", INT64, range_int64),
+    TFD_KERNEL("Range", FLOAT, range_float),
+    TFD_KERNEL("Range", DOUBLE, range_double),
+    TFD_KERNEL("Range", HALF, range_half),
+    TFD_KERNEL("Range", BFLOAT16, range_bfloat16),
+};
+
+const struct tfd_family tfd_family_array = {
+    .name = "array",
+    .ops = ops,
+    .op_count = TFD_COUNT(ops),
+    .kernels = kernels,
+    .kernel_count = TFD_COUNT(kernels),
+};

@@ -1,0 +1,204 @@
+/*
+ * element.c - memcpy for numbers, counted copies for the rest.
+ */
+#include "kernels/element.h"
+
+#include <string.h>
+
+static enum tfd_code copy_string(void *dst, const void *src,
+                                 struct tfd_status *st)
+{
+    return tfd_tstring_set(dst, tfd_tstring_view(src), st);
+}
+
+static void copy_handle(void *dst, const void *src)
+{
+    struct tfd_handle *const *from = src;
+    struct tfd_handle **to = dst;
+    struct tfd_handle *old = *to;
+
+    *to = *from ? tfd_handle_ref(*from) : NULL;
+    if (old)
+        tfd_handle_unref(old);
+}
+
+static enum tfd_code copy_one(enum tfd_dtype dtype, void *dst, const void *src,
+                              struct tfd_status *st)
+{
+    if (dtype == TFD_STRING)
+        return copy_string(dst, src, st);
+    if (dtype == TFD_RESOURCE) {
+        copy_handle(dst, src);
+        return TFD_OK;
+    }
+    return tfd_fail(st, TFD_UNIMPLEMENTED, "copying elements of type %s",
+                    tfd_dtype_name((int)dtype));
+}
+
+static enum tfd_code copy_each(enum tfd_dtype dtype, void *dst, const void *src,
+                               int64_t stride, int64_t n, struct tfd_status *st)
+{
+    for (int64_t i = 0; i < n; i++)
+        TFD_TRY(copy_one(dtype, tfd_element_at(dst, dtype, i),
+                         tfd_element_of(src, dtype, i * stride), st));
+    return TFD_OK;
+}
+
+enum tfd_code tfd_elements_copy(enum tfd_dtype dtype, void *dst,
+                                const void *src, int64_t n,
+                                struct tfd_status *st)
+{
+    if (n <= 0)
+        return TFD_OK;
+    if (!tfd_dtype_is_pod(dtype))
+        return copy_each(dtype, dst, src, 1, n, st);
+    memcpy(dst, src, (size_t)n * tfd_dtype_size(dtype));
+    return TFD_OK;
+}
+
+/* Loops by width, so that a stride costs no call per element. */
+#define GATHER(T)                                                      \
+    static void gather_##T(void *dst, const void *src, int64_t stride, \
+                           int64_t n)                                  \
+    {                                                                  \
+        const T *from = src;                                           \
+        T *to = dst;                                                   \
+                                                                       \
+        for (int64_t i = 0; i < n; i++)                                \
+            to[i] = from[i * stride];                                  \
+    }                                                                  \
+                                                                       \
+    static void fill_##T(void *dst, const void *value, int64_t n)      \
+    {                                                                  \
+        const T v = *(const T *)value;                                 \
+        T *to = dst;                                                   \
+                                                                       \
+        for (int64_t i = 0; i < n; i++)                                \
+            to[i] = v;                                                 \
+    }
+
+GATHER(uint8_t)
+GATHER(uint16_t)
+GATHER(uint32_t)
+GATHER(uint64_t)
+GATHER(tfd_complex128)
+
+static const struct {
+    size_t size;
+    void (*gather)(void *dst, const void *src, int64_t stride, int64_t n);
+    void (*fill)(void *dst, const void *value, int64_t n);
+} widths[] = {
+    {1, gather_uint8_t, fill_uint8_t},
+    {2, gather_uint16_t, fill_uint16_t},
+    {4, gather_uint32_t, fill_uint32_t},
+    {8, gather_uint64_t, fill_uint64_t},
+    {16, gather_tfd_complex128, fill_tfd_complex128},
+};
+
+static int width_of(enum tfd_dtype dtype)
+{
+    size_t size = tfd_dtype_size(dtype);
+    int i = 0;
+
+    while (widths[i].size != size)
+        i++;
+    return i;
+}
+
+enum tfd_code tfd_elements_gather(enum tfd_dtype dtype, void *dst,
+                                  const void *src, int64_t stride, int64_t n,
+                                  struct tfd_status *st)
+{
+    if (n <= 0)
+        return TFD_OK;
+    if (!tfd_dtype_is_pod(dtype))
+        return copy_each(dtype, dst, src, stride, n, st);
+    if (stride == 1)
+        memcpy(dst, src, (size_t)n * tfd_dtype_size(dtype));
+    else
+        widths[width_of(dtype)].gather(dst, src, stride, n);
+    return TFD_OK;
+}
+
+enum tfd_code tfd_elements_fill(enum tfd_dtype dtype, void *dst,
+                                const void *value, int64_t n,
+                                struct tfd_status *st)
+{
+    if (n <= 0)
+        return TFD_OK;
+    if (!tfd_dtype_is_pod(dtype))
+        return copy_each(dtype, dst, value, 0, n, st);
+    widths[width_of(dtype)].fill(dst, value, n);
+    return TFD_OK;
+}
+
+void tfd_elements_zero(enum tfd_dtype dtype, void *dst, int64_t n)
+{
+    struct tfd_tstring *strings = dst;
+
+    if (n <= 0)
+        return;
+    if (tfd_dtype_is_pod(dtype))
+        memset(dst, 0, (size_t)n * tfd_dtype_size(dtype));
+    else if (dtype == TFD_STRING)
+        for (int64_t i = 0; i < n; i++)
+            tfd_tstring_deinit(&strings[i]);
+}
+
+void tfd_shape_strides(const struct tfd_shape *s, int64_t *stride)
+{
+    int64_t step = 1;
+
+    for (int i = s->rank - 1; i >= 0; i--) {
+        stride[i] = step;
+        step *= s->dim[i];
+    }
+}
+
+/* The innermost dimension is one gather (or scatter element by element); the
+ * others count like an odometer. */
+static enum tfd_code copy_row(enum tfd_dtype dtype, void *dst,
+                              int64_t dst_stride, const void *src,
+                              int64_t src_stride, int64_t n,
+                              struct tfd_status *st)
+{
+    if (dst_stride == 1)
+        return tfd_elements_gather(dtype, dst, src, src_stride, n, st);
+    for (int64_t i = 0; i < n; i++)
+        TFD_TRY(tfd_elements_copy(
+            dtype, tfd_element_at(dst, dtype, i * dst_stride),
+            tfd_element_of(src, dtype, i * src_stride), 1, st));
+    return TFD_OK;
+}
+
+enum tfd_code tfd_elements_box(enum tfd_dtype dtype,
+                               const struct tfd_shape *shape, void *dst,
+                               const int64_t *dst_stride, const void *src,
+                               const int64_t *src_stride, struct tfd_status *st)
+{
+    int last = shape->rank - 1;
+    int64_t at[TFD_RANK_MAX] = {0};
+    int64_t to = 0, from = 0;
+    int d;
+
+    if (tfd_shape_elements(shape) == 0)
+        return TFD_OK;
+    if (last < 0)
+        return tfd_elements_copy(dtype, dst, src, 1, st);
+    for (;;) {
+        TFD_TRY(copy_row(dtype, tfd_element_at(dst, dtype, to),
+                         dst_stride[last], tfd_element_of(src, dtype, from),
+                         src_stride[last], shape->dim[last], st));
+        for (d = last - 1; d >= 0; d--) {
+            to += dst_stride[d];
+            from += src_stride[d];
+            if (++at[d] < shape->dim[d])
+                break;
+            to -= dst_stride[d] * shape->dim[d];
+            from -= src_stride[d] * shape->dim[d];
+            at[d] = 0;
+        }
+        if (d < 0)
+            return TFD_OK;
+    }
+}

@@ -1,0 +1,391 @@
+/*
+ * gather.c - rows by index: GatherV2, ResourceGather, ResourceScatterAdd.
+ *
+ * With axis a and b batch dimensions the input is [batch][outer][dim][inner]
+ * and the result [batch][outer][indices][inner]: runs of `inner` elements.
+ */
+#include "kernels/check.h"
+#include "kernels/element.h"
+#include "kernels/families.h"
+#include "kernels/variable.h"
+
+#include "common/half.h"
+
+#include <string.h>
+
+struct plan {
+    int64_t batch, outer, dim, inner, count; /* count: indices per batch */
+    struct tfd_shape out;
+};
+
+static int64_t index_at(const struct tfd_tensor *t, int64_t i)
+{
+    if (t->dtype == TFD_INT16)
+        return ((const int16_t *)tfd_tensor_data(t))[i];
+    return tfd_check_int_at(t, i);
+}
+
+static int64_t product(const struct tfd_shape *s, int from, int to)
+{
+    int64_t n = 1;
+
+    for (int d = from; d < to; d++)
+        n *= s->dim[d];
+    return n;
+}
+
+static enum tfd_code add_dims(struct tfd_shape *out, const struct tfd_shape *s,
+                              int from, int to, struct tfd_status *st)
+{
+    for (int d = from; d < to; d++) {
+        if (out->rank == TFD_RANK_MAX)
+            return tfd_fail(st, TFD_UNIMPLEMENTED,
+                            "gathering to more than %d dimensions",
+                            TFD_RANK_MAX);
+        out->dim[out->rank++] = s->dim[d];
+    }
+    return TFD_OK;
+}
+
+static enum tfd_code check_batch(const struct tfd_shape *x,
+                                 const struct tfd_shape *i, int batch, int axis,
+                                 struct tfd_status *st)
+{
+    if (batch > axis || batch > i->rank)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "batch_dims (%d) must be less than or equal to axis "
+                        "(%d) and rank(indices) (%d)",
+                        batch, axis, i->rank);
+    for (int d = 0; d < batch; d++)
+        if (x->dim[d] != i->dim[d])
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "params.shape[%d]: %lld should be equal to "
+                            "indices.shape[%d]: %lld",
+                            d, (long long)x->dim[d], d, (long long)i->dim[d]);
+    return TFD_OK;
+}
+
+static enum tfd_code make_plan(const struct tfd_shape *x,
+                               const struct tfd_shape *i, int axis, int batch,
+                               struct plan *p, struct tfd_status *st)
+{
+    TFD_TRY(check_batch(x, i, batch, axis, st));
+    p->batch = product(x, 0, batch);
+    p->outer = product(x, batch, axis);
+    p->dim = x->dim[axis];
+    p->inner = product(x, axis + 1, x->rank);
+    p->count = product(i, batch, i->rank);
+    p->out.rank = 0;
+    TFD_TRY(add_dims(&p->out, x, 0, axis, st));
+    TFD_TRY(add_dims(&p->out, i, batch, i->rank, st));
+    TFD_TRY(add_dims(&p->out, x, axis + 1, x->rank, st));
+    return tfd_shape_make(&p->out, p->out.dim, p->out.rank, st);
+}
+
+static enum tfd_code bad_index(const struct tfd_tensor *indices, int64_t at,
+                               int64_t limit, struct tfd_status *st)
+{
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "indices[%lld] = %lld is not in [0, %lld)", (long long)at,
+                    (long long)index_at(indices, at), (long long)limit);
+}
+
+static enum tfd_code check_indices(const struct tfd_tensor *indices,
+                                   int64_t limit, struct tfd_status *st)
+{
+    int64_t n = tfd_tensor_elements(indices);
+
+    for (int64_t i = 0; i < n; i++) {
+        int64_t at = index_at(indices, i);
+
+        if (at < 0 || at >= limit)
+            return bad_index(indices, i, limit, st);
+    }
+    return TFD_OK;
+}
+
+static enum tfd_code gather(struct tfd_kctx *k, const struct tfd_tensor *x,
+                            const struct tfd_tensor *indices, int axis,
+                            int batch, struct tfd_status *st)
+{
+    struct plan p;
+    void *y;
+    int64_t row = 0;
+
+    TFD_TRY(make_plan(&x->shape, &indices->shape, axis, batch, &p, st));
+    TFD_TRY(check_indices(indices, p.dim, st));
+    TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &p.out, st));
+    y = tfd_tensor_data(&k->out[0]);
+    if (!y || tfd_tensor_elements(x) == 0)
+        return TFD_OK;
+    for (int64_t b = 0; b < p.batch; b++)
+        for (int64_t o = 0; o < p.outer; o++)
+            for (int64_t i = 0; i < p.count; i++, row++) {
+                int64_t at = index_at(indices, b * p.count + i);
+                int64_t from = ((b * p.outer + o) * p.dim + at) * p.inner;
+
+                TFD_TRY(tfd_elements_copy(
+                    x->dtype, tfd_element_at(y, x->dtype, row * p.inner),
+                    tfd_element_of(tfd_tensor_data(x), x->dtype, from), p.inner,
+                    st));
+            }
+    return TFD_OK;
+}
+
+struct batch {
+    int64_t dims;
+};
+
+static enum tfd_code batch_prepare(const struct tfd_prepare *p, void *state,
+                                   struct tfd_status *st)
+{
+    return tfd_node_int(p->node, "batch_dims", &((struct batch *)state)->dims,
+                        st);
+}
+
+static enum tfd_code batch_dims(const struct tfd_kctx *k,
+                                const struct tfd_tensor *indices, int *out,
+                                struct tfd_status *st)
+{
+    int64_t b = ((const struct batch *)k->state)->dims;
+
+    if (b < -indices->shape.rank || b > indices->shape.rank)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Expected batch_dims in the range [%d, %d], but got "
+                        "%lld",
+                        -indices->shape.rank, indices->shape.rank,
+                        (long long)b);
+    *out = (int)(b < 0 ? b + indices->shape.rank : b);
+    return TFD_OK;
+}
+
+static enum tfd_code gather_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const struct tfd_tensor *x = &k->in[0];
+    int64_t axis;
+    int batch = 0;
+
+    if (x->shape.rank < 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "params must be at least 1 dimensional");
+    TFD_TRY(tfd_check_int(k, 2, &axis, st));
+    if (axis < -x->shape.rank || axis >= x->shape.rank)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Expected axis in the range [%d, %d), but got %lld",
+                        -x->shape.rank, x->shape.rank, (long long)axis);
+    TFD_TRY(batch_dims(k, &k->in[1], &batch, st));
+    return gather(k, x, &k->in[1],
+                  (int)(axis < 0 ? axis + x->shape.rank : axis), batch, st);
+}
+
+static enum tfd_code gather_shape(struct tfd_shape_ctx *s,
+                                  struct tfd_status *st)
+{
+    const struct tfd_shape *x = &s->in[0], *i = &s->in[1];
+    int64_t b = 0;
+    int axis;
+
+    if (!s->node || !s->value || !s->value[2] ||
+        tfd_tensor_elements(s->value[2]) != 1 || x->rank == TFD_RANK_UNKNOWN ||
+        i->rank == TFD_RANK_UNKNOWN)
+        return TFD_OK;
+    TFD_TRY(
+        tfd_check_axis(tfd_check_int_at(s->value[2], 0), x->rank, &axis, st));
+    TFD_TRY(tfd_node_int(s->node, "batch_dims", &b, st));
+    b = b < 0 ? b + i->rank : b;
+    if (b < 0 || b > i->rank || b > axis)
+        return TFD_OK;
+    s->out[0].rank = 0;
+    TFD_TRY(add_dims(&s->out[0], x, 0, axis, st));
+    TFD_TRY(add_dims(&s->out[0], i, (int)b, i->rank, st));
+    return add_dims(&s->out[0], x, axis + 1, x->rank, st);
+}
+
+static enum tfd_code variable_failed(const struct tfd_status *why,
+                                     struct tfd_status *st)
+{
+    if (why->code != TFD_NOT_FOUND)
+        return tfd_status_copy(st, why);
+    return tfd_fail(st, TFD_FAILED_PRECONDITION,
+                    "Error while reading resource variable: %s", why->text);
+}
+
+static enum tfd_code resource_gather(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_status why = TFD_STATUS_INIT;
+    struct tfd_tensor value = TFD_TENSOR_INIT;
+    struct tfd_variable *v;
+    enum tfd_code rc;
+    int batch = 0;
+
+    if (tfd_kctx_variable(k, 0, &v, &why) != TFD_OK)
+        return variable_failed(&why, st);
+    rc = tfd_variable_read(v, &value, st);
+    tfd_resource_unref(&v->resource);
+    if (rc != TFD_OK)
+        return rc;
+    rc = batch_dims(k, &k->in[1], &batch, st);
+    if (rc == TFD_OK && value.shape.rank < 1)
+        rc = tfd_fail(st, TFD_INVALID_ARGUMENT,
+                      "params must be at least 1 dimensional");
+    if (rc == TFD_OK)
+        rc = gather(k, &value, &k->in[1], batch, batch, st);
+    tfd_tensor_unref(&value);
+    return rc;
+}
+
+/* ---- ResourceScatterAdd -------------------------------------------------- */
+
+struct scatter {
+    void *to;
+    const void *by;
+    const struct tfd_tensor *indices;
+    int64_t inner;
+    bool one; /* `by` is a scalar */
+};
+
+#define ROWS(T, ADD)                                                 \
+    static void scatter_##T(void *arg, int64_t begin, int64_t end)   \
+    {                                                                \
+        const struct scatter *s = arg;                               \
+        const T *by = s->by;                                         \
+                                                                     \
+        for (int64_t i = begin; i < end; i++) {                      \
+            T *to = (T *)s->to + index_at(s->indices, i) * s->inner; \
+            const T *from = s->one ? by : by + i * s->inner;         \
+                                                                     \
+            for (int64_t n = 0; n < s->inner; n++) {                 \
+                T b = s->one ? from[0] : from[n];                    \
+                                                                     \
+                ADD;                                                 \
+            }                                                        \
+        }                                                            \
+    }
+
+#define INT_ROWS(name, number, T) \
+    ROWS(T, to[n] = (T)((uint64_t)to[n] + (uint64_t)b))
+#define FLOAT_ROWS(name, number, T) ROWS(T, to[n] += b)
+#define HALF_ROWS(name, number, T) \
+    ROWS(T, to[n] = T##_from_float(T##_to_float(to[n]) + T##_to_float(b)))
+#define COMPLEX_ROWS(name, number, T) \
+    ROWS(T, to[n].re += b.re; to[n].im += b.im)
+
+TFD_INT_DTYPES(INT_ROWS)
+TFD_FLOAT_DTYPES(FLOAT_ROWS)
+TFD_HALF_DTYPES(HALF_ROWS)
+TFD_COMPLEX_DTYPES(COMPLEX_ROWS)
+
+static enum tfd_code check_updates(const struct tfd_shape *v,
+                                   const struct tfd_tensor *indices,
+                                   const struct tfd_tensor *updates,
+                                   struct tfd_status *st)
+{
+    char have[TFD_SHAPE_TEXT_MAX], want[TFD_SHAPE_TEXT_MAX];
+    struct tfd_shape expected = {0, {0}};
+
+    if (v->rank < 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "params must be at least 1 dimensional");
+    TFD_TRY(add_dims(&expected, &indices->shape, 0, indices->shape.rank, st));
+    TFD_TRY(add_dims(&expected, v, 1, v->rank, st));
+    if (updates->shape.rank == 0 || tfd_shape_equal(&expected, &updates->shape))
+        return TFD_OK;
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "Must have updates.shape = indices.shape + "
+                    "params.shape[1:] or updates.shape = [], got updates.shape "
+                    "%s, wanted %s",
+                    tfd_shape_text(&updates->shape, have),
+                    tfd_shape_text(&expected, want));
+}
+
+static enum tfd_code scatter_locked(struct tfd_kctx *k, struct tfd_variable *v,
+                                    struct tfd_status *st)
+{
+    const struct tfd_tensor *indices = &k->in[1], *updates = &k->in[2];
+    struct scatter s = {.indices = indices};
+
+    if (v->dtype != updates->dtype)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "variable %s is of type %s, updates of type %s",
+                        v->name, tfd_dtype_name((int)v->dtype),
+                        tfd_dtype_name((int)updates->dtype));
+    TFD_TRY(tfd_variable_writable(v, st));
+    TFD_TRY(check_updates(&v->value.shape, indices, updates, st));
+    TFD_TRY(check_indices(indices, v->value.shape.dim[0], st));
+    s.to = tfd_tensor_data(&v->value);
+    s.by = tfd_tensor_data(updates);
+    s.inner = product(&v->value.shape, 1, v->value.shape.rank);
+    s.one = updates->shape.rank == 0;
+    if (s.by)
+        k->kernel->range(&s, 0, tfd_tensor_elements(indices));
+    return TFD_OK;
+}
+
+static enum tfd_code scatter_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_status why = TFD_STATUS_INIT;
+    struct tfd_variable *v;
+    enum tfd_code rc;
+
+    if (tfd_kctx_variable(k, 0, &v, &why) != TFD_OK)
+        return variable_failed(&why, st);
+    tfd_variables_lock(&v, 1);
+    rc = scatter_locked(k, v, st);
+    tfd_variables_unlock(&v, 1);
+    tfd_resource_unref(&v->resource);
+    return rc;
+}
+
+/* ---- Tables -------------------------------------------------------------- */
+
+static const struct tfd_opdef ops[] = {
+    {
+        .name = "GatherV2",
+        .inputs = "params: Tparams, indices: Tindices, axis: Taxis",
+        .outputs = "output: Tparams",
+        .attrs = "batch_dims: int = 0; Tparams: type; "
+                 "Tindices: {int16, int32, int64}; Taxis: {int32, int64}",
+        .checks = "axis: scalar",
+        .key = "Tparams",
+        .shape = gather_shape,
+    },
+    {
+        .name = "ResourceGather",
+        .inputs = "resource: resource, indices: Tindices",
+        .outputs = "output: dtype",
+        .attrs = "batch_dims: int = 0; validate_indices: bool = true; "
+                 "dtype: type; Tindices: {int32, int64}",
+        .checks = "resource: scalar",
+        .key = "dtype",
+        .flags = TFD_OP_STATEFUL,
+    },
+    {
+        .name = "ResourceScatterAdd",
+        .inputs = "resource: resource, indices: Tindices, updates: dtype",
+        .outputs = "",
+        .attrs = "dtype: numbertype; Tindices: {int32, int64}",
+        .checks = "resource: scalar",
+        .key = "dtype",
+        .shape = tfd_shape_none,
+        .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT,
+    },
+};
+
+#define SCATTER(name, number, T) \
+    TFD_KERNEL("ResourceScatterAdd", name, scatter_compute, scatter_##T),
+
+static const struct tfd_kernel kernels[] = {
+    TFD_KERNEL_ANY("GatherV2", gather_compute, .prepare = batch_prepare,
+                   .state_size = sizeof(struct batch)),
+    TFD_KERNEL_ANY("ResourceGather", resource_gather, .prepare = batch_prepare,
+                   .state_size = sizeof(struct batch)),
+    TFD_INT_DTYPES(SCATTER) TFD_FLOAT_DTYPES(SCATTER) TFD_HALF_DTYPES(SCATTER)
+        TFD_COMPLEX_DTYPES(SCATTER)};
+
+const struct tfd_family tfd_family_gather = {
+    .name = "gather",
+    .ops = ops,
+    .op_count = TFD_COUNT(ops),
+    .kernels = kernels,
+    .kernel_count = TFD_COUNT(kernels),
+};

@@ -1,0 +1,525 @@
+/*
+ * slice.c - boxes of a tensor: Slice, StridedSlice and its gradient, Pad.
+ *
+ * StridedSlice's five masks are resolved into one begin, stride and count per
+ * input dimension ("dense" form), plus the shape the result is shown in.  A
+ * result that is a run of whole rows shares the input's buffer.
+ */
+#include "kernels/check.h"
+#include "kernels/element.h"
+#include "kernels/families.h"
+
+#include <string.h>
+
+/* ---- Slice --------------------------------------------------------------- */
+
+static enum tfd_code slice_box(const struct tfd_kctx *k, int64_t *begin,
+                               struct tfd_shape *size, struct tfd_status *st)
+{
+    const struct tfd_shape *in = &k->in[0].shape;
+
+    if (tfd_tensor_elements(&k->in[1]) != in->rank ||
+        tfd_tensor_elements(&k->in[2]) != in->rank)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Expected begin and size arguments to be 1-D tensors "
+                        "of size %d, but got %lld and %lld instead.",
+                        in->rank, (long long)tfd_tensor_elements(&k->in[1]),
+                        (long long)tfd_tensor_elements(&k->in[2]));
+    size->rank = in->rank;
+    for (int d = 0; d < in->rank; d++) {
+        int64_t b = tfd_check_int_at(&k->in[1], d);
+        int64_t n = tfd_check_int_at(&k->in[2], d);
+
+        if (b < 0 || b > in->dim[d])
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "Expected begin[%d] in [0, %lld], but got %lld", d,
+                            (long long)in->dim[d], (long long)b);
+        if (n == -1)
+            n = in->dim[d] - b;
+        if (n < 0 || n > in->dim[d] - b)
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "Expected size[%d] in [0, %lld], but got %lld", d,
+                            (long long)(in->dim[d] - b), (long long)n);
+        begin[d] = b;
+        size->dim[d] = n;
+    }
+    return TFD_OK;
+}
+
+static enum tfd_code copy_box(struct tfd_kctx *k, const struct tfd_tensor *x,
+                              const int64_t *begin, const int64_t *step,
+                              const struct tfd_shape *box,
+                              struct tfd_status *st)
+{
+    int64_t from[TFD_RANK_MAX], to[TFD_RANK_MAX];
+    int64_t offset = 0;
+
+    if (tfd_shape_elements(box) == 0)
+        return TFD_OK;
+    tfd_shape_strides(&x->shape, from);
+    tfd_shape_strides(box, to);
+    for (int d = 0; d < box->rank; d++) {
+        offset += begin[d] * from[d];
+        from[d] *= step[d];
+    }
+    return tfd_elements_box(
+        x->dtype, box, tfd_tensor_data(&k->out[0]), to,
+        tfd_element_of(tfd_tensor_data(x), x->dtype, offset), from, st);
+}
+
+static const int64_t ones[TFD_RANK_MAX] = {1, 1, 1, 1, 1, 1, 1, 1};
+
+static enum tfd_code slice_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    int64_t begin[TFD_RANK_MAX];
+    struct tfd_shape size;
+
+    TFD_TRY(slice_box(k, begin, &size, st));
+    if (tfd_shape_equal(&size, &k->in[0].shape)) {
+        tfd_kctx_output_alias(k, 0, 0, &size);
+        return TFD_OK;
+    }
+    TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &size, st));
+    return copy_box(k, &k->in[0], begin, ones, &size, st);
+}
+
+static enum tfd_code slice_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
+{
+    const struct tfd_tensor *size = s->value ? s->value[2] : NULL;
+    int rank = s->in[0].rank;
+
+    (void)st;
+    if (rank == TFD_RANK_UNKNOWN && s->in[1].rank == 1 &&
+        s->in[1].dim[0] >= 0 && s->in[1].dim[0] <= TFD_RANK_MAX)
+        rank = (int)s->in[1].dim[0];
+    if (rank == TFD_RANK_UNKNOWN)
+        return TFD_OK;
+    s->out[0].rank = rank;
+    for (int d = 0; d < rank; d++) {
+        s->out[0].dim[d] = TFD_DIM_UNKNOWN;
+        if (size && tfd_tensor_elements(size) == rank &&
+            tfd_check_int_at(size, d) >= 0)
+            s->out[0].dim[d] = tfd_check_int_at(size, d);
+    }
+    return TFD_OK;
+}
+
+/* dx is dy with zeros around it: [begin, shape - begin - size] per dimension.
+ */
+static enum tfd_code slice_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_edge rank, one, shape[2], before, after, in[2], size;
+
+    TFD_TRY(tfd_grad_emit(g, "Rank", &g->x[0], 1, &rank, st));
+    TFD_TRY(tfd_grad_scalar(g, TFD_INT32, 1, &one, st));
+    in[0] = rank;
+    in[1] = one;
+    TFD_TRY(tfd_grad_emit(g, "Pack", in, 2, &shape[0], st));
+    TFD_TRY(tfd_grad_emit(g, "Shape", &g->y[0], 1, &size, st));
+    in[0] = g->x[1];
+    in[1] = shape[0];
+    TFD_TRY(tfd_grad_emit(g, "Reshape", in, 2, &before, st));
+    TFD_TRY(tfd_grad_emit(g, "Shape", &g->x[0], 1, &in[0], st));
+    in[1] = size;
+    TFD_TRY(tfd_grad_emit(g, "Sub", in, 2, &in[0], st));
+    in[1] = g->x[1];
+    TFD_TRY(tfd_grad_emit(g, "Sub", in, 2, &in[0], st));
+    in[1] = shape[0];
+    TFD_TRY(tfd_grad_emit(g, "Reshape", in, 2, &after, st));
+    {
+        struct tfd_edge join[3] = {before, after, one};
+
+        TFD_TRY(tfd_grad_emit(g, "ConcatV2", join, 3, &in[1], st));
+    }
+    in[0] = g->dy[0];
+    return tfd_grad_emit(g, "Pad", in, 2, &g->dx[0], st);
+}
+
+/* ---- Pad ----------------------------------------------------------------- */
+
+static enum tfd_code pad_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const struct tfd_tensor *x = &k->in[0], *p = &k->in[1];
+    int64_t to[TFD_RANK_MAX], from[TFD_RANK_MAX], offset = 0;
+    struct tfd_shape out = x->shape;
+
+    if (p->shape.rank != 2 || p->shape.dim[0] != x->shape.rank ||
+        p->shape.dim[1] != 2)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "paddings must be a matrix with 2 columns and one row "
+                        "per dimension of the input (%d)",
+                        x->shape.rank);
+    for (int d = 0; d < out.rank; d++) {
+        int64_t before = tfd_check_int_at(p, 2 * d);
+        int64_t after = tfd_check_int_at(p, 2 * d + 1);
+
+        if (before < 0 || after < 0 ||
+            __builtin_add_overflow(out.dim[d], before, &out.dim[d]) ||
+            __builtin_add_overflow(out.dim[d], after, &out.dim[d]))
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "Paddings must be non-negative: %lld %lld",
+                            (long long)before, (long long)after);
+    }
+    TFD_TRY(tfd_shape_make(&out, out.dim, out.rank, st));
+    TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &out, st));
+    tfd_elements_zero(x->dtype, tfd_tensor_data(&k->out[0]),
+                      tfd_shape_elements(&out));
+    tfd_shape_strides(&out, to);
+    tfd_shape_strides(&x->shape, from);
+    for (int d = 0; d < out.rank; d++)
+        offset += tfd_check_int_at(p, 2 * d) * to[d];
+    if (tfd_tensor_elements(x) == 0)
+        return TFD_OK;
+    return tfd_elements_box(
+        x->dtype, &x->shape,
+        tfd_element_at(tfd_tensor_data(&k->out[0]), x->dtype, offset), to,
+        tfd_tensor_data(x), from, st);
+}
+
+static enum tfd_code pad_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
+{
+    (void)st;
+    if (s->in[0].rank == TFD_RANK_UNKNOWN)
+        return TFD_OK;
+    s->out[0] = s->in[0];
+    for (int d = 0; d < s->out[0].rank; d++)
+        s->out[0].dim[d] = TFD_DIM_UNKNOWN;
+    return TFD_OK;
+}
+
+/* ---- StridedSlice -------------------------------------------------------- */
+
+struct masks {
+    int64_t begin, end, ellipsis, new_axis, shrink;
+};
+
+static enum tfd_code masks_prepare(const struct tfd_prepare *p, void *state,
+                                   struct tfd_status *st)
+{
+    struct masks *m = state;
+
+    TFD_TRY(tfd_node_int(p->node, "begin_mask", &m->begin, st));
+    TFD_TRY(tfd_node_int(p->node, "end_mask", &m->end, st));
+    TFD_TRY(tfd_node_int(p->node, "ellipsis_mask", &m->ellipsis, st));
+    TFD_TRY(tfd_node_int(p->node, "new_axis_mask", &m->new_axis, st));
+    TFD_TRY(tfd_node_int(p->node, "shrink_axis_mask", &m->shrink, st));
+    if (m->ellipsis & (m->ellipsis - 1))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Multiple ellipses in slice spec not allowed");
+    return TFD_OK;
+}
+
+/* What the spec says, per input dimension, and the result's shape. */
+struct dense {
+    int64_t begin[TFD_RANK_MAX];
+    int64_t stride[TFD_RANK_MAX];
+    struct tfd_shape box; /* elements taken per input dimension */
+    struct tfd_shape out; /* as shown: new axes in, shrunk ones out */
+};
+
+static int64_t index_at(const struct tfd_tensor *t, int64_t i)
+{
+    if (t->dtype == TFD_INT16)
+        return ((const int16_t *)tfd_tensor_data(t))[i];
+    return tfd_check_int_at(t, i);
+}
+
+static int64_t clamp(int64_t at, int64_t low, int64_t high)
+{
+    return at < low ? low : at > high ? high : at;
+}
+
+static enum tfd_code put_out(struct dense *d, int64_t dim,
+                             struct tfd_status *st)
+{
+    if (d->out.rank == TFD_RANK_MAX)
+        return tfd_fail(st, TFD_UNIMPLEMENTED,
+                        "StridedSlice to more than %d dimensions",
+                        TFD_RANK_MAX);
+    d->out.dim[d->out.rank++] = dim;
+    return TFD_OK;
+}
+
+/* One entry [begin:end:stride] over an input dimension of `size`. */
+static enum tfd_code one_range(struct dense *d, int at, int64_t size, int64_t b,
+                               int64_t e, int64_t stride, bool open_begin,
+                               bool open_end, bool shrink,
+                               struct tfd_status *st)
+{
+    int64_t low = stride > 0 ? 0 : -1, high = stride > 0 ? size : size - 1;
+    int64_t count;
+
+    if (stride == 0)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "strides[%d] must be "
+                        "non-zero",
+                        at);
+    if (shrink) {
+        int64_t i = b < 0 ? b + size : b;
+
+        if (stride <= 0)
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "only stride 1 allowed on non-range indexing.");
+        if (i < 0 || i >= size)
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "slice index %lld of dimension %d out of bounds.",
+                            (long long)b, at);
+        d->begin[at] = i;
+        d->stride[at] = 1;
+        d->box.dim[at] = 1;
+        return TFD_OK;
+    }
+    b = open_begin ? (stride > 0 ? low : high)
+                   : clamp(b < 0 ? b + size : b, low, high);
+    e = open_end ? (stride > 0 ? high : low)
+                 : clamp(e < 0 ? e + size : e, low, high);
+    count = stride > 0 ? e - b : b - e;
+    if (count <= 0)
+        count = 0;
+    else
+        count = (count - 1) / (stride > 0 ? stride : -stride) + 1;
+    d->begin[at] = b;
+    d->stride[at] = stride;
+    d->box.dim[at] = count;
+    return put_out(d, count, st);
+}
+
+static enum tfd_code whole_dims(struct dense *d, const struct tfd_shape *in,
+                                int from, int to, struct tfd_status *st)
+{
+    for (int at = from; at < to; at++)
+        TFD_TRY(one_range(d, at, in->dim[at], 0, 0, 1, true, true, false, st));
+    return TFD_OK;
+}
+
+static bool bit(int64_t mask, int64_t i)
+{
+    return i < 64 && (mask >> i & 1);
+}
+
+/* Input dimensions that entries after the ellipsis take. */
+static int taken_after(const struct masks *m, int64_t from, int64_t n)
+{
+    int taken = 0;
+
+    for (int64_t i = from; i < n; i++)
+        if (!bit(m->new_axis, i))
+            taken++;
+    return taken;
+}
+
+#define SPEC_MAX 32 /* entries of a spec; a mask has as many useful bits */
+
+static enum tfd_code make_dense(const struct masks *m,
+                                const struct tfd_shape *in,
+                                const struct tfd_tensor *const spec[3],
+                                struct dense *d, struct tfd_status *st)
+{
+    int64_t n = tfd_tensor_elements(spec[0]);
+    int at = 0;
+
+    memset(d, 0, sizeof(*d));
+    d->box.rank = in->rank;
+    if (n > SPEC_MAX || tfd_tensor_elements(spec[1]) != n ||
+        tfd_tensor_elements(spec[2]) != n)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Expected begin, end, and strides to be 1D equal size "
+                        "tensors of at most %d values",
+                        SPEC_MAX);
+    for (int64_t i = 0; i < n; i++) {
+        if (bit(m->ellipsis, i)) {
+            int to = in->rank - taken_after(m, i + 1, n);
+
+            if (to > at) {
+                TFD_TRY(whole_dims(d, in, at, to, st));
+                at = to;
+            }
+            continue;
+        }
+        if (bit(m->new_axis, i)) {
+            TFD_TRY(put_out(d, 1, st));
+            continue;
+        }
+        if (at >= in->rank)
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "Index out of range using input dim %d; input has "
+                            "only %d dims",
+                            at, in->rank);
+        TFD_TRY(one_range(d, at, in->dim[at], index_at(spec[0], i),
+                          index_at(spec[1], i), index_at(spec[2], i),
+                          bit(m->begin, i), bit(m->end, i), bit(m->shrink, i),
+                          st));
+        at++;
+    }
+    return whole_dims(d, in, at, in->rank, st);
+}
+
+/* The result is the whole input, or some of its first rows. */
+static bool is_whole(const struct tfd_shape *in, const struct dense *d)
+{
+    for (int i = 0; i < in->rank; i++)
+        if (d->begin[i] != 0 || d->stride[i] != 1 ||
+            d->box.dim[i] != in->dim[i])
+            return false;
+    return true;
+}
+
+static enum tfd_code strided_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const struct tfd_tensor *spec[3] = {&k->in[1], &k->in[2], &k->in[3]};
+    const struct tfd_tensor *x = &k->in[0];
+    struct dense d;
+
+    TFD_TRY(make_dense(k->state, &x->shape, spec, &d, st));
+    if (is_whole(&x->shape, &d)) {
+        tfd_kctx_output_alias(k, 0, 0, &d.out);
+        return TFD_OK;
+    }
+    TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &d.out, st));
+    return copy_box(k, x, d.begin, d.stride, &d.box, st);
+}
+
+static enum tfd_code strided_shape(struct tfd_shape_ctx *s,
+                                   struct tfd_status *st)
+{
+    struct tfd_prepare p = {s->node, NULL};
+    struct masks m = {0};
+    struct dense d;
+
+    if (!s->node || !s->value || !s->value[1] || !s->value[2] || !s->value[3] ||
+        tfd_shape_elements(&s->in[0]) < 0)
+        return TFD_OK;
+    TFD_TRY(masks_prepare(&p, &m, st));
+    TFD_TRY(make_dense(&m, &s->in[0], &s->value[1], &d, st));
+    s->out[0] = d.out;
+    return TFD_OK;
+}
+
+static enum tfd_code strided_grad_compute(struct tfd_kctx *k,
+                                          struct tfd_status *st)
+{
+    const struct tfd_tensor *spec[3] = {&k->in[1], &k->in[2], &k->in[3]};
+    const struct tfd_tensor *dy = &k->in[4];
+    int64_t to[TFD_RANK_MAX], from[TFD_RANK_MAX], offset = 0;
+    struct tfd_shape shape;
+    struct dense d;
+
+    TFD_TRY(tfd_check_shape(k, 0, false, &shape, st));
+    TFD_TRY(make_dense(k->state, &shape, spec, &d, st));
+    if (!tfd_shape_equal(&d.out, &dy->shape)) {
+        char want[TFD_SHAPE_TEXT_MAX], have[TFD_SHAPE_TEXT_MAX];
+
+        return tfd_fail(
+            st, TFD_INVALID_ARGUMENT, "shape of dy was %s instead of %s",
+            tfd_shape_text(&dy->shape, have), tfd_shape_text(&d.out, want));
+    }
+    TFD_TRY(tfd_kctx_output(k, 0, dy->dtype, &shape, st));
+    tfd_elements_zero(dy->dtype, tfd_tensor_data(&k->out[0]),
+                      tfd_shape_elements(&shape));
+    if (tfd_tensor_elements(dy) == 0)
+        return TFD_OK;
+    tfd_shape_strides(&shape, to);
+    tfd_shape_strides(&d.box, from);
+    for (int i = 0; i < shape.rank; i++) {
+        offset += d.begin[i] * to[i];
+        to[i] *= d.stride[i];
+    }
+    return tfd_elements_box(
+        dy->dtype, &d.box,
+        tfd_element_at(tfd_tensor_data(&k->out[0]), dy->dtype, offset), to,
+        tfd_tensor_data(dy), from, st);
+}
+
+static enum tfd_code strided_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    static const char *const copied[] = {"begin_mask", "end_mask",
+                                         "ellipsis_mask", "new_axis_mask",
+                                         "shrink_axis_mask"};
+    struct tfd_edge in[5] = {TFD_EDGE_NONE, g->x[1], g->x[2], g->x[3],
+                             g->dy[0]};
+    struct tfd_attr attrs[6];
+    struct tfd_bytes type;
+    enum tfd_code rc;
+    int count = 0;
+
+    for (int i = 0; i < TFD_COUNT(copied); i++)
+        if (tfd_node_attr(g->node, copied[i], &attrs[count].value))
+            attrs[count++].name = tfd_str_of(copied[i]);
+    /* The shape has the type of the indices. */
+    tfd_bytes_init(&type, 64);
+    tfd_attr_put_type(&type,
+                      (int)tfd_dtype_base(tfd_graph_type(g->graph, g->x[1])));
+    rc = tfd_bytes_ok(&type, "an attribute", st);
+    if (rc == TFD_OK) {
+        struct tfd_attr out_type = {TFD_STR("out_type"), tfd_bytes_view(&type)};
+
+        rc = tfd_grad_emit_attrs(g, "Shape", &g->x[0], 1, &out_type, 1, &in[0],
+                                 1, st);
+    }
+    if (rc == TFD_OK)
+        rc = tfd_grad_emit_attrs(g, "StridedSliceGrad", in, 5, attrs, count,
+                                 &g->dx[0], 1, st);
+    tfd_bytes_deinit(&type);
+    return rc;
+}
+
+/* ---- Tables -------------------------------------------------------------- */
+
+#define MASKS                                          \
+    "begin_mask: int = 0; end_mask: int = 0; "         \
+    "ellipsis_mask: int = 0; new_axis_mask: int = 0; " \
+    "shrink_axis_mask: int = 0"
+
+static const struct tfd_opdef ops[] = {
+    {
+        .name = "Slice",
+        .inputs = "input: T, begin: Index, size: Index",
+        .outputs = "output: T",
+        .attrs = "T: type; Index: {int32, int64}",
+        .checks = "begin: vector; size: vector",
+        .shape = slice_shape,
+        .grad = slice_gradient,
+    },
+    {
+        .name = "Pad",
+        .inputs = "input: T, paddings: Tpaddings",
+        .outputs = "output: T",
+        .attrs = "T: type; Tpaddings: {int32, int64} = DT_INT32",
+        .shape = pad_shape,
+    },
+    {
+        .name = "StridedSlice",
+        .inputs = "input: T, begin: Index, end: Index, strides: Index",
+        .outputs = "output: T",
+        .attrs = "T: type; Index: {int16, int32, int64}; " MASKS,
+        .checks = "begin: vector; end: vector; strides: vector",
+        .shape = strided_shape,
+        .grad = strided_gradient,
+    },
+    {
+        .name = "StridedSliceGrad",
+        .inputs = "shape: Index, begin: Index, end: Index, strides: Index, "
+                  "dy: T",
+        .outputs = "output: T",
+        .attrs = "T: type; Index: {int32, int64}; " MASKS,
+        .checks = "shape: vector; begin: vector; end: vector; strides: vector",
+    },
+};
+
+static const struct tfd_kernel kernels[] = {
+    TFD_KERNEL_ANY("Slice", slice_compute),
+    TFD_KERNEL_ANY("Pad", pad_compute),
+    TFD_KERNEL_ANY("StridedSlice", strided_compute, .prepare = masks_prepare,
+                   .state_size = sizeof(struct masks)),
+    TFD_KERNEL_ANY("StridedSliceGrad", strided_grad_compute,
+                   .prepare = masks_prepare,
+                   .state_size = sizeof(struct masks)),
+};
+
+const struct tfd_family tfd_family_slice = {
+    .name = "slice",
+    .ops = ops,
+    .op_count = TFD_COUNT(ops),
+    .kernels = kernels,
+    .kernel_count = TFD_COUNT(kernels),
+};

@@ -1,0 +1,347 @@
+/*
+ * transpose.c - other arrangements of the elements: Transpose, OneHot, Where,
+ * InvertPermutation.
+ */
+#include "kernels/check.h"
+#include "kernels/element.h"
+#include "kernels/families.h"
+
+#include <string.h>
+
+/* ---- Transpose ----------------------------------------------------------- */
+
+static enum tfd_code read_perm(const struct tfd_tensor *perm, int rank,
+                               int *out, struct tfd_status *st)
+{
+    bool seen[TFD_RANK_MAX] = {false};
+
+    if (tfd_tensor_elements(perm) != rank)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "transpose expects a vector of size %d. But input(1) "
+                        "is a vector of size %lld",
+                        rank, (long long)tfd_tensor_elements(perm));
+    for (int d = 0; d < rank; d++) {
+        int64_t at = tfd_check_int_at(perm, d);
+
+        at = at < 0 ? at + rank : at;
+        if (at < 0 || at >= rank)
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "%lld is out of range [0 .. %d)",
+                            (long long)tfd_check_int_at(perm, d), rank);
+        if (seen[at])
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "%lld is missing from or repeated in {perm}",
+                            (long long)at);
+        seen[at] = true;
+        out[d] = (int)at;
+    }
+    return TFD_OK;
+}
+
+static enum tfd_code transpose_compute(struct tfd_kctx *k,
+                                       struct tfd_status *st)
+{
+    const struct tfd_tensor *x = &k->in[0];
+    int64_t to[TFD_RANK_MAX], own[TFD_RANK_MAX], from[TFD_RANK_MAX];
+    struct tfd_shape out = x->shape;
+    int perm[TFD_RANK_MAX];
+    bool same = true;
+
+    TFD_TRY(read_perm(&k->in[1], x->shape.rank, perm, st));
+    tfd_shape_strides(&x->shape, own);
+    for (int d = 0; d < out.rank; d++) {
+        out.dim[d] = x->shape.dim[perm[d]];
+        from[d] = own[perm[d]];
+        same = same && perm[d] == d;
+    }
+    if (same) {
+        tfd_kctx_output_alias(k, 0, 0, &out);
+        return TFD_OK;
+    }
+    TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &out, st));
+    tfd_shape_strides(&out, to);
+    return tfd_elements_box(x->dtype, &out, tfd_tensor_data(&k->out[0]), to,
+                            tfd_tensor_data(x), from, st);
+}
+
+static enum tfd_code transpose_shape(struct tfd_shape_ctx *s,
+                                     struct tfd_status *st)
+{
+    int perm[TFD_RANK_MAX];
+
+    if (s->in[0].rank == TFD_RANK_UNKNOWN)
+        return TFD_OK;
+    s->out[0] = s->in[0];
+    if (!s->value || !s->value[1]) {
+        for (int d = 0; d < s->out[0].rank; d++)
+            s->out[0].dim[d] = TFD_DIM_UNKNOWN;
+        return TFD_OK;
+    }
+    TFD_TRY(read_perm(s->value[1], s->in[0].rank, perm, st));
+    for (int d = 0; d < s->out[0].rank; d++)
+        s->out[0].dim[d] = s->in[0].dim[perm[d]];
+    return TFD_OK;
+}
+
+static enum tfd_code transpose_gradient(struct tfd_grad *g,
+                                        struct tfd_status *st)
+{
+    struct tfd_edge in[2] = {g->dy[0], TFD_EDGE_NONE};
+
+    TFD_TRY(tfd_grad_emit(g, "InvertPermutation", &g->x[1], 1, &in[1], st));
+    return tfd_grad_emit(g, "Transpose", in, 2, &g->dx[0], st);
+}
+
+/* ---- InvertPermutation --------------------------------------------------- */
+
+#define INVERT(T)                                                              \
+    static enum tfd_code invert_##T(struct tfd_kctx *k, struct tfd_status *st) \
+    {                                                                          \
+        const T *x = tfd_tensor_data(&k->in[0]);                               \
+        int64_t n = tfd_tensor_elements(&k->in[0]);                            \
+        T *y;                                                                  \
+                                                                               \
+        TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &k->in[0].shape, st));   \
+        y = tfd_tensor_data(&k->out[0]);                                       \
+        for (int64_t i = 0; i < n; i++)                                        \
+            y[i] = -1;                                                         \
+        for (int64_t i = 0; i < n; i++) {                                      \
+            if (x[i] < 0 || x[i] >= n)                                         \
+                return tfd_fail(st, TFD_INVALID_ARGUMENT,                      \
+                                "%lld is not between 0 and %lld",              \
+                                (long long)x[i], (long long)n);                \
+            if (y[x[i]] != -1)                                                 \
+                return tfd_fail(st, TFD_INVALID_ARGUMENT,                      \
+                                "%lld is duplicated in the input.",            \
+                                (long long)x[i]);                              \
+            y[x[i]] = (T)i;                                                    \
+        }                                                                      \
+        return TFD_OK;                                                         \
+    }
+
+INVERT(int32_t)
+INVERT(int64_t)
+
+/* ---- OneHot -------------------------------------------------------------- */
+
+static enum tfd_code axis_prepare(const struct tfd_prepare *p, void *state,
+                                  struct tfd_status *st)
+{
+    return tfd_node_int(p->node, "axis", state, st);
+}
+
+static int64_t class_at(const struct tfd_tensor *t, int64_t i)
+{
+    if (t->dtype == TFD_UINT8)
+        return ((const uint8_t *)tfd_tensor_data(t))[i];
+    if (t->dtype == TFD_INT8)
+        return ((const int8_t *)tfd_tensor_data(t))[i];
+    return tfd_check_int_at(t, i);
+}
+
+static enum tfd_code one_hot_shape_of(const struct tfd_shape *in, int64_t axis,
+                                      int64_t depth, struct tfd_shape *out,
+                                      int *at, struct tfd_status *st)
+{
+    if (axis < -1 || axis > in->rank)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Expected axis to be -1 or between [0, %d).  But "
+                        "received: %lld",
+                        in->rank + 1, (long long)axis);
+    if (in->rank == TFD_RANK_MAX)
+        return tfd_fail(st, TFD_UNIMPLEMENTED,
+                        "OneHot of a tensor with %d dimensions", in->rank);
+    *at = axis == -1 ? in->rank : (int)axis;
+    out->rank = in->rank + 1;
+    for (int d = 0; d < out->rank; d++)
+        out->dim[d] = d < *at ? in->dim[d] : d == *at ? depth : in->dim[d - 1];
+    return TFD_OK;
+}
+
+static enum tfd_code one_hot_fill(struct tfd_kctx *k, int64_t depth,
+                                  int64_t outer, int64_t inner,
+                                  struct tfd_status *st)
+{
+    void *y = tfd_tensor_data(&k->out[0]);
+    enum tfd_dtype dtype = k->out[0].dtype;
+
+    TFD_TRY(tfd_elements_fill(dtype, y, tfd_tensor_data(&k->in[3]),
+                              outer * depth * inner, st));
+    for (int64_t o = 0; o < outer; o++)
+        for (int64_t i = 0; i < inner; i++) {
+            int64_t at = class_at(&k->in[0], o * inner + i);
+
+            if (at < 0 || at >= depth)
+                continue;
+            TFD_TRY(tfd_elements_copy(
+                dtype, tfd_element_at(y, dtype, (o * depth + at) * inner + i),
+                tfd_tensor_data(&k->in[2]), 1, st));
+        }
+    return TFD_OK;
+}
+
+static enum tfd_code one_hot_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const struct tfd_shape *in = &k->in[0].shape;
+    int64_t depth, outer = 1, inner = 1;
+    struct tfd_shape out;
+    int at = 0;
+
+    TFD_TRY(tfd_check_int(k, 1, &depth, st));
+    if (depth < 0)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "depth must be non-negative, got: %lld",
+                        (long long)depth);
+    TFD_TRY(
+        one_hot_shape_of(in, *(const int64_t *)k->state, depth, &out, &at, st));
+    TFD_TRY(tfd_shape_make(&out, out.dim, out.rank, st));
+    TFD_TRY(tfd_kctx_output(k, 0, k->in[2].dtype, &out, st));
+    for (int d = 0; d < at; d++)
+        outer *= in->dim[d];
+    for (int d = at; d < in->rank; d++)
+        inner *= in->dim[d];
+    if (tfd_shape_elements(&out) == 0)
+        return TFD_OK;
+    return one_hot_fill(k, depth, outer, inner, st);
+}
+
+static enum tfd_code one_hot_shape(struct tfd_shape_ctx *s,
+                                   struct tfd_status *st)
+{
+    int64_t axis = -1, depth = TFD_DIM_UNKNOWN;
+    int at;
+
+    if (!s->node || s->in[0].rank == TFD_RANK_UNKNOWN)
+        return TFD_OK;
+    TFD_TRY(tfd_node_int(s->node, "axis", &axis, st));
+    if (s->value && s->value[1] && tfd_tensor_elements(s->value[1]) == 1)
+        depth = tfd_check_int_at(s->value[1], 0);
+    return one_hot_shape_of(&s->in[0], axis, depth < 0 ? -1 : depth, &s->out[0],
+                            &at, st);
+}
+
+/* ---- Where --------------------------------------------------------------- */
+
+/* Whether the element of `size` bytes is not zero; -0.0 is zero. */
+static bool is_true(enum tfd_dtype dtype, const void *at)
+{
+    static const unsigned char zero[16];
+    unsigned char bytes[16];
+    size_t size = tfd_dtype_size(dtype);
+
+    memcpy(bytes, at, size);
+    switch (dtype) {
+    case TFD_FLOAT:
+    case TFD_COMPLEX64:
+    case TFD_HALF:
+    case TFD_BFLOAT16:
+    case TFD_DOUBLE:
+    case TFD_COMPLEX128: {
+        size_t part = dtype == TFD_COMPLEX64    ? 4
+                      : dtype == TFD_COMPLEX128 ? 8
+                                                : size;
+
+        for (size_t i = part; i <= size; i += part)
+            bytes[i - 1] &= 0x7f; /* the sign */
+        break;
+    }
+    default:
+        break;
+    }
+    return memcmp(bytes, zero, size) != 0;
+}
+
+static enum tfd_code where_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const struct tfd_tensor *x = &k->in[0];
+    int64_t n = tfd_tensor_elements(x), found = 0, row = 0;
+    int64_t stride[TFD_RANK_MAX];
+    struct tfd_shape out;
+    int64_t *y;
+
+    for (int64_t i = 0; i < n; i++)
+        found +=
+            is_true(x->dtype, tfd_element_of(tfd_tensor_data(x), x->dtype, i));
+    out = (struct tfd_shape){2, {found, x->shape.rank}};
+    TFD_TRY(tfd_kctx_output(k, 0, TFD_INT64, &out, st));
+    y = tfd_tensor_data(&k->out[0]);
+    tfd_shape_strides(&x->shape, stride);
+    for (int64_t i = 0; i < n; i++) {
+        if (!is_true(x->dtype, tfd_element_of(tfd_tensor_data(x), x->dtype, i)))
+            continue;
+        for (int d = 0; d < x->shape.rank; d++)
+            y[row * x->shape.rank + d] = i / stride[d] % x->shape.dim[d];
+        row++;
+    }
+    return TFD_OK;
+}
+
+static enum tfd_code where_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
+{
+    (void)st;
+    s->out[0].rank = 2;
+    s->out[0].dim[0] = TFD_DIM_UNKNOWN;
+    s->out[0].dim[1] =
+        s->in[0].rank == TFD_RANK_UNKNOWN ? TFD_DIM_UNKNOWN : s->in[0].rank;
+    return TFD_OK;
+}
+
+/* ---- Tables -------------------------------------------------------------- */
+
+static const struct tfd_opdef ops[] = {
+    {
+        .name = "Transpose",
+        .inputs = "x: T, perm: Tperm",
+        .outputs = "y: T",
+        .attrs = "T: type; Tperm: {int32, int64} = DT_INT32",
+        .checks = "perm: vector",
+        .shape = transpose_shape,
+        .grad = transpose_gradient,
+    },
+    {
+        .name = "InvertPermutation",
+        .inputs = "x: T",
+        .outputs = "y: T",
+        .attrs = "T: {int32, int64} = DT_INT32",
+        .checks = "x: vector",
+        .shape = tfd_shape_like_first,
+        .flags = TFD_OP_NO_GRADIENT,
+    },
+    {
+        .name = "OneHot",
+        .inputs = "indices: TI, depth: int32, on_value: T, off_value: T",
+        .outputs = "output: T",
+        .attrs = "axis: int = -1; T: type; "
+                 "TI: {uint8, int8, int32, int64} = DT_INT64",
+        .checks = "depth: scalar; on_value: scalar; off_value: scalar",
+        .shape = one_hot_shape,
+        .flags = TFD_OP_NO_GRADIENT,
+    },
+    {
+        .name = "Where",
+        .inputs = "input: T",
+        .outputs = "index: int64",
+        .attrs = "T: {float, double, int32, uint8, int16, int8, complex64, "
+                 "int64, qint8, quint8, qint32, bfloat16, qint16, quint16, "
+                 "uint16, complex128, half, uint32, uint64, bool} = DT_BOOL",
+        .shape = where_shape,
+        .flags = TFD_OP_NO_GRADIENT,
+    },
+};
+
+static const struct tfd_kernel kernels[] = {
+    TFD_KERNEL_ANY("Transpose", transpose_compute),
+    TFD_KERNEL("InvertPermutation", INT32, invert_int32_t),
+    TFD_KERNEL("InvertPermutation", INT64, invert_int64_t),
+    TFD_KERNEL_ANY("OneHot", one_hot_compute, .prepare = axis_prepare,
+                   .state_size = sizeof(int64_t)),
+    TFD_KERNEL_ANY("Where", where_compute),
+};
+
+const struct tfd_family tfd_family_transpose = {
+    .name = "transpose",
+    .ops = ops,
+    .op_count = TFD_COUNT(ops),
+    .kernels = kernels,
+    .kernel_count = TFD_COUNT(kernels),
+};

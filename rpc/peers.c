@@ -1,0 +1,127 @@
+/*
+ * peers.c - an array of tasks; names are looked up when a graph is registered
+ * or a session created, never in a step.
+ */
+#include "rpc/peers.h"
+
+#include "config/device_name.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DIAL_TIMEOUT_US 5000000u
+
+struct peer {
+    struct tfd_device_name name;
+    char task[TFD_DEVICE_NAME_TEXT_SIZE];
+    const char *address; /* the cluster's */
+    struct tfd_channel *channel;
+};
+
+struct tfd_peers {
+    struct tfd_loop *loop;
+    const struct tfd_peer_info *self;
+    struct peer *peers;
+    int count;
+    int own;
+};
+
+static void add_job(struct tfd_peers *p, const struct tfd_cluster *c,
+                    const struct tfd_cluster_job *job)
+{
+    for (size_t i = 0; i < job->task_count; i++) {
+        struct peer *peer = &p->peers[p->count];
+
+        peer->name =
+            tfd_device_name_of(job->name, job->tasks[i].index, "CPU", 0);
+        tfd_device_name_task(&peer->name, peer->task);
+        peer->address = job->tasks[i].address;
+        if (tfd_cluster_same_job(job->name, c->job_name) &&
+            job->tasks[i].index == c->task_index)
+            p->own = p->count;
+        p->count++;
+    }
+}
+
+/* An evaluator stands outside: nobody calls it, but it calls others. */
+static bool included(const struct tfd_cluster *c,
+                     const struct tfd_cluster_job *job)
+{
+    return !job->outside || tfd_cluster_same_job(job->name, c->job_name);
+}
+
+enum tfd_code tfd_peers_new(struct tfd_loop *l,
+                            const struct tfd_cluster *cluster,
+                            const struct tfd_peer_info *self,
+                            struct tfd_peers **out, struct tfd_status *st)
+{
+    struct tfd_peers *p = calloc(1, sizeof(*p));
+
+    if (p)
+        p->peers = calloc(cluster->task_count + 1, sizeof(*p->peers));
+    if (!p || !p->peers) {
+        free(p);
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "No memory for %zu peers",
+                        cluster->task_count);
+    }
+    p->loop = l;
+    p->self = self;
+    p->own = -1;
+    for (size_t i = 0; i < cluster->job_count; i++)
+        if (included(cluster, &cluster->jobs[i]))
+            add_job(p, cluster, &cluster->jobs[i]);
+    *out = p;
+    return TFD_OK;
+}
+
+void tfd_peers_free(struct tfd_peers *p)
+{
+    for (int i = 0; i < p->count; i++)
+        if (p->peers[i].channel)
+            tfd_channel_free(p->peers[i].channel);
+    free(p->peers);
+    free(p);
+}
+
+int tfd_peers_count(const struct tfd_peers *p)
+{
+    return p->count;
+}
+
+const char *tfd_peers_task(const struct tfd_peers *p, int i)
+{
+    return p->peers[i].task;
+}
+
+int tfd_peers_find(const struct tfd_peers *p, struct tfd_str name)
+{
+    struct tfd_device_name wanted;
+
+    if (tfd_device_name_parse(name, &wanted, NULL) != TFD_OK)
+        return -1;
+    for (int i = 0; i < p->count; i++)
+        if (tfd_device_name_same_task(&p->peers[i].name, &wanted))
+            return i;
+    return -1;
+}
+
+int tfd_peers_self(const struct tfd_peers *p)
+{
+    return p->own;
+}
+
+struct tfd_channel *tfd_peers_channel(struct tfd_peers *p, int i)
+{
+    struct tfd_channel_options o = {
+        .address = p->peers[i].address,
+        .self = p->self,
+        .dial_timeout_us = DIAL_TIMEOUT_US,
+    };
+
+    if (i == p->own)
+        return NULL;
+    if (!p->peers[i].channel &&
+        tfd_channel_new(p->loop, &o, &p->peers[i].channel, NULL) != TFD_OK)
+        return NULL;
+    return p->peers[i].channel;
+}

@@ -1,0 +1,233 @@
+"""SIGTERM and SIGINT in each phase: what runs ends well, then exit 0."""
+import signal
+import socket
+import tempfile
+import threading
+import time
+
+from tests.cluster.client import expect, graph, kept_session, run, tf
+from tests.cluster.cluster import PAUSE, Cluster, wait_until
+from tests.cluster.raw import Raw, code_of, constant, graph_of, message
+from tests.cluster.suite import test
+
+GONE = (tf.errors.UnavailableError, tf.errors.AbortedError,
+        tf.errors.CancelledError)
+SOON = 5  # seconds to stop when nothing needs time
+NOT_SERVING = 2
+TFD = dict(limit=60, tfd_only=True)
+
+
+class LongStep:
+    """A step in another thread, known to have begun; it runs until `turns`
+    iterations, or for ever."""
+
+    def __init__(self, target, turns=None, device="", name="long"):
+        tf.disable_control_flow_v2()
+        self.error = self.value = None
+        with tf.Graph().as_default() as g, tf.device(device):
+            begun = tf.Variable(0.0, use_resource=True, name=name)
+
+            def body(i):
+                with tf.control_dependencies([begun.assign(1.0)]):
+                    return i + 1
+
+            limit = 2 ** 31 - 1 if turns is None else turns
+            self.loop = tf.while_loop(
+                lambda i: tf.not_equal(i, limit),
+                body if turns is not None else lambda i: body(i) * 0, [0])
+            read, start = begun.read_value(), begun.initializer
+        self.session = kept_session(target, graph=g)
+        self.session.run(start)
+        self.thread = threading.Thread(target=self._work, daemon=True)
+        self.thread.start()
+        wait_until(lambda: self.session.run(read) == 1.0, 20, "the long step")
+
+    def _work(self):
+        try:
+            self.value = self.session.run(self.loop)
+        except tf.errors.OpError as error:
+            self.error = error
+
+
+def turns_for(target, seconds):
+    """Iterations that keep a LongStep busy for about that long."""
+    start = time.monotonic()
+    LongStep(target, 20000, name="measure").thread.join()
+    return int(20000 * seconds / (time.monotonic() - start))
+
+
+@test(**TFD)
+def an_idle_server_stops_at_once(server):
+    for number in (signal.SIGTERM, signal.SIGINT):
+        with Cluster(server, ps=1, worker=1) as cluster:
+            with graph():
+                assert run(cluster.target(), tf.constant(1)) == 1
+            for task in cluster.tasks.values():
+                task.signal(number)
+            for task in cluster.tasks.values():
+                assert task.exit_code(SOON) == 0, task.log_tail()
+
+
+@test(**TFD)
+def a_server_with_an_open_session_stops_at_once(server):
+    with Cluster(server, ps=1, worker=1) as cluster, graph():
+        session = kept_session(cluster.target())
+        with tf.device("/job:ps"):
+            assert session.run(tf.constant(1) + 1) == 2
+        for task in cluster.tasks.values():
+            task.signal(signal.SIGTERM)
+        for task in cluster.tasks.values():
+            assert task.exit_code(SOON) == 0, task.log_tail()
+
+
+@test(**TFD)
+def a_server_can_be_stopped_while_it_starts(server):
+    """At any instant: either the signal's own end or a clean one."""
+    for step in range(12):
+        with Cluster(server, start=False, worker=1) as cluster:
+            task = cluster.start("worker", 0, wait=False)
+            PAUSE.wait(step / 400)  # where in the start it hits
+            task.signal(signal.SIGTERM)
+            assert task.exit_code(SOON) in (0, -signal.SIGTERM)
+
+
+@test(**TFD)
+def a_running_step_is_finished_first(server):
+    """Its caller gets the value although the signal came in its midst."""
+    with Cluster(server, worker=1) as cluster:
+        step = LongStep(cluster.target(), turns_for(cluster.target(), 2))
+        task = cluster["worker", 0]
+        task.signal(signal.SIGTERM)
+        step.thread.join(20)
+        assert step.error is None and step.value, step.error
+        assert task.exit_code(SOON) == 0, task.log_tail()
+
+
+@test(**TFD)
+def a_ps_finishes_the_step_of_its_worker(server):
+    with Cluster(server, ps=1, worker=1) as cluster:
+        turns = turns_for(cluster.target(), 2)
+        step = LongStep(cluster.target(), turns, "/job:ps")
+        cluster["ps", 0].signal(signal.SIGTERM)
+        step.thread.join(20)
+        assert step.error is None and step.value, step.error
+        assert cluster["ps", 0].exit_code(SOON) == 0
+
+
+@test(**TFD)
+def a_step_without_end_is_cut_off(server):
+    with Cluster(server, ["--drain_timeout=1s"], ps=1, worker=1) as cluster:
+        for device in ("", "/job:ps"):
+            step = LongStep(cluster.target(), None, device,
+                            "on" + device.strip("/").replace(":", "_"))
+            task = cluster["ps" if device else "worker", 0]
+            task.signal(signal.SIGTERM)
+            assert task.exit_code(1 + SOON) == 0, task.log_tail()
+            step.thread.join(SOON)
+            assert isinstance(step.error, GONE), step.error
+            cluster.start("ps" if device else "worker", 0)
+
+
+@test(**TFD)
+def a_second_signal_ends_it_at_once(server):
+    with Cluster(server, ["--drain_timeout=50s"], worker=1) as cluster:
+        task, raw = cluster["worker", 0], Raw(cluster["worker", 0].address)
+        assert health(raw) == 1
+        LongStep(cluster.target())
+        task.signal(signal.SIGTERM)
+        wait_until(lambda: health(raw) == NOT_SERVING, SOON, "the drain")
+        assert task.alive()
+        task.signal(signal.SIGTERM)
+        task.exit_code(SOON)
+
+
+def health(raw):
+    request = message("HealthCheckRequest").SerializeToString()
+    return message("HealthCheckResponse").FromString(raw.bytes(
+        "/grpc.health.v1.Health/Check", request)).status
+
+
+@test(**TFD)
+def a_draining_server_takes_no_new_work(server):
+    with Cluster(server, ["--drain_timeout=3s"], worker=1) as cluster:
+        task, raw = cluster["worker", 0], Raw(cluster["worker", 0].address)
+        assert health(raw) == 1
+        LongStep(cluster.target())
+        task.signal(signal.SIGTERM)
+        wait_until(lambda: health(raw) == NOT_SERVING, SOON, "the drain")
+        code, _ = code_of(raw.create, graph_of(constant("a", 1.0)))
+        assert code == "UNAVAILABLE", code
+        assert task.exit_code(3 + SOON) == 0
+
+
+@test(**TFD)
+def clients_of_a_stopped_ps_get_an_error_they_retry_on(server):
+    with Cluster(server, ps=1, worker=1) as cluster, graph():
+        with tf.device("/job:ps"):
+            x = tf.constant(1.0) + 1
+        session = kept_session(cluster.target())
+        assert session.run(x) == 2.0
+        cluster["ps", 0].signal(signal.SIGTERM)
+        assert cluster["ps", 0].exit_code(SOON) == 0
+        with expect((tf.errors.UnavailableError, tf.errors.AbortedError)):
+            session.run(x)
+
+
+@test(**TFD)
+def systemd_is_told_of_start_and_stop(server):
+    with tempfile.TemporaryDirectory() as folder, socket.socket(
+            socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        path = folder + "/notify"
+        manager.bind(path)
+        manager.settimeout(SOON)
+        with Cluster(server, start=False, env={"NOTIFY_SOCKET": path},
+                     worker=1) as cluster:
+            task = cluster.start("worker", 0, wait=False)
+            assert receive_until(manager, "READY=1")
+            with graph():
+                assert run(cluster.target(), tf.constant(1)) == 1
+            task.signal(signal.SIGTERM)
+            assert receive_until(manager, "STOPPING=1")
+            assert task.exit_code(SOON) == 0
+
+
+def receive_until(manager, word):
+    while True:
+        lines = manager.recv(4096).decode().splitlines()
+        if word in lines:
+            return True
+
+
+@test(**TFD)
+def a_ps_ends_with_its_workers(server):
+    """--exit_when=workers-exit, once a worker came and all have gone."""
+    with Cluster(server, ["--exit_when=workers-exit"], ps=1,
+                 worker=2) as cluster:
+        for index in (0, 1):
+            with graph(), tf.device("/job:ps"):
+                run(cluster.target("worker", index), tf.constant(1) + 1)
+        cluster["worker", 0].signal(signal.SIGTERM)
+        assert cluster["worker", 0].exit_code(SOON) == 0
+        with graph(), tf.Session(cluster.target("ps", 0), config=tf.ConfigProto(
+                device_filters=["/job:ps"])) as session:
+            assert session.run(tf.constant(3) + 1) == 4  # one is still there
+        cluster["worker", 1].signal(signal.SIGTERM)
+        assert cluster["ps", 0].exit_code(15) == 0
+
+
+@test(**TFD)
+def a_ps_ends_with_its_chief(server):
+    with Cluster(server, ["--exit_when=chief-exit"], ps=1, chief=1,
+                 worker=1) as cluster:
+        for job in ("chief", "worker"):
+            with graph(), tf.device("/job:ps"):
+                run(cluster.target(job), tf.constant(1) + 1)
+        cluster["chief", 0].signal(signal.SIGTERM)
+        assert cluster["chief", 0].exit_code(SOON) == 0
+        assert cluster["ps", 0].exit_code(15) == 0
+
+
+@test(**TFD)
+def an_idle_server_can_end_by_itself(server):
+    with Cluster(server, ["--exit_when=idle:1s"], worker=1) as cluster:
+        assert cluster["worker", 0].exit_code(15) == 0

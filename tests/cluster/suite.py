@@ -1,0 +1,110 @@
+"""The tests of this folder: how they are declared, and how a run goes."""
+import argparse
+import dataclasses
+import functools
+import time
+
+from tests.cluster.cluster import Cluster, add_server_options, server_from
+from tests.cluster.runner import Outcome, Skip, Tally, isolated
+
+TESTS = []
+
+
+@dataclasses.dataclass(frozen=True)
+class Test:
+    name: str
+    function: object
+    limit: float
+    tfd_only: bool
+    flags: tuple
+    jobs: tuple  # (job, count) of the shared cluster; () when it has its own
+
+
+def test(limit=30, tfd_only=False, flags=(), **jobs):
+    """Registers a test, named by its function.
+
+    With jobs, as in test(ps=1, worker=2), the function gets a Cluster that
+    other tests use too, and whose processes are not its children; without,
+    the Server to start clusters with.  tfd_only marks what tfd adds to, or
+    does better than, TensorFlow."""
+    def register(function):
+        module = function.__module__.rpartition(".")[2].replace("test_", "")
+        TESTS.append(Test("%s.%s" % (module, function.__name__), function,
+                          limit, tfd_only, tuple(flags), tuple(jobs.items())))
+        return function
+    return register
+
+
+class Shared:
+    """Clusters that several tests use, started when first asked for."""
+
+    def __init__(self, server):
+        self.server, self.running = server, {}
+
+    def get(self, wanted):
+        key = (wanted.jobs, wanted.flags)
+        cluster = self.running.get(key)
+        if cluster is None or not cluster.alive():
+            self.drop(wanted)
+            cluster = Cluster(self.server, wanted.flags, **dict(wanted.jobs))
+            self.running[key] = cluster
+        return cluster
+
+    def drop(self, wanted):
+        """Forgets a cluster that may be damaged; returns its last words."""
+        cluster = self.running.pop((wanted.jobs, wanted.flags), None)
+        if cluster is None:
+            return ""
+        logs = cluster.logs()
+        for task in cluster.tasks.values():
+            task.kill()
+        cluster.folder.cleanup()
+        return logs
+
+    def close(self, tally):
+        """Stops all; that they stop as they should is a test of its own."""
+        for (jobs, _), cluster in self.running.items():
+            name = "shared cluster stops (%s)" % dict(jobs)
+            try:
+                cluster.close()
+                tally.add("ok", name)
+            except AssertionError as error:
+                tally.add("FAIL", name, str(error))
+
+
+def run_one(wanted, server, shared):
+    """The Outcome of one test."""
+    if wanted.tfd_only and not server.is_tfd:
+        return Outcome("skip", "only tfd does this", 0)
+    limit = wanted.limit * server.slow
+    if not wanted.jobs:
+        return isolated(functools.partial(wanted.function, server), limit)
+    try:
+        cluster = shared.get(wanted)
+    except (AssertionError, OSError) as error:
+        return Outcome("FAIL", "no cluster: %s" % error, 0)
+    outcome = isolated(functools.partial(wanted.function, cluster), limit)
+    if outcome.verdict == "FAIL":
+        outcome.text += "\n" + shared.drop(wanted)
+    return outcome
+
+
+def main(description):
+    parser = argparse.ArgumentParser(description=description)
+    add_server_options(parser)
+    options = parser.parse_args()
+    wanted = [t for t in TESTS if options.only in t.name]
+    if options.list:
+        print("\n".join(t.name for t in wanted))
+        return 0
+    server, tally, start = server_from(options), Tally(), time.monotonic()
+    shared = Shared(server)
+    for one in wanted:
+        outcome = run_one(one, server, shared)
+        tally.add(outcome.verdict, one.name, outcome.text, outcome.seconds)
+    shared.close(tally)
+    print("%.0f s" % (time.monotonic() - start))
+    return tally.close()
+
+
+__all__ = ["Skip", "main", "test"]

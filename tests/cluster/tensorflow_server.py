@@ -1,0 +1,22 @@
+"""A real TensorFlow server configured as tfd is: the tests' reference.
+
+Reads TF_CONFIG; of tfd's flags it knows --device_count=TYPE:N alone."""
+import json
+import os
+import sys
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
+import tensorflow.compat.v1 as tf  # noqa: E402
+
+config = tf.ConfigProto()
+for flag in sys.argv[1:]:
+    name, _, value = flag.partition("=")
+    if name == "--device_count":
+        kind, _, count = value.partition(":")
+        config.device_count[kind] = int(count)
+described = json.loads(os.environ["TF_CONFIG"])
+server = tf.train.Server(
+    described["cluster"], job_name=described["task"]["type"],
+    task_index=int(described["task"]["index"]), config=config)
+server.join()

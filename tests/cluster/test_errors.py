@@ -1,0 +1,231 @@
+"""What clients see of failures: class, text, and that life goes on."""
+import threading
+import time
+
+from tests.cluster.client import (expect, failing_op, graph, np, run, tf)
+from tests.cluster.suite import test
+
+PAIR = dict(ps=1, worker=2)
+TASKS = ["/job:ps/replica:0/task:0", "/job:worker/replica:0/task:0",
+         "/job:worker/replica:0/task:1"]
+
+
+def endless(device=""):
+    """A loop that never ends by itself."""
+    tf.disable_control_flow_v2()
+    with tf.device(device):
+        return tf.while_loop(lambda i: i >= 0, lambda i: i * 0, [0])
+
+
+def started(session, fetch):
+    """Runs fetch in a thread; returns (thread, list that gets the error)."""
+    errors = []
+
+    def work():
+        try:
+            session.run(fetch)
+        except tf.errors.OpError as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    return thread, errors
+
+
+@test(**PAIR)
+def an_error_names_task_and_node(cluster):
+    for task in TASKS:
+        with graph(), tf.device(task):
+            op = failing_op("reads_nothing")
+            with expect(tf.errors.NotFoundError, "From %s:\n" % task,
+                        "/no/such/file; No such file or directory",
+                        "[[{{node reads_nothing}}]]"):
+                run(cluster.target(), op)
+
+
+@test(**PAIR)
+def a_kernels_error_keeps_class_and_text(cluster):
+    for task in TASKS:
+        with graph():
+            p = tf.placeholder(tf.float32)
+            with tf.device(task):
+                product = tf.matmul(p, p, name="product")
+            with expect(tf.errors.InvalidArgumentError,
+                        "Matrix size-incompatible: In[0]: [2,3], In[1]: [2,3]",
+                        "{{node product}}"):
+                run(cluster.target(), product, {p: np.ones((2, 3))})
+
+
+@test(**PAIR)
+def an_error_reaches_who_waits_on_other_tasks(cluster):
+    """The failing op feeds both other tasks, which must not hang."""
+    with graph():
+        with tf.device("/job:ps"):
+            contents = failing_op().outputs[0]
+        with tf.device("/job:worker/task:1"):
+            there = tf.strings.join([contents, "a"])
+        joined = tf.strings.join([there, contents])
+        with expect(tf.errors.NotFoundError, "/no/such/file"):
+            run(cluster.target(), joined)
+
+
+@test(**PAIR)
+def the_cause_wins_over_what_follows_from_it(cluster):
+    """One task fails while another loops for ever: the loop is cancelled."""
+    for failing, looping in (("/job:ps", "/job:worker/task:1"),
+                             ("/job:worker/task:0", "/job:ps"),
+                             ("/job:ps", "/job:worker/task:0")):
+        with graph():
+            with tf.device(failing):
+                op = failing_op()
+            loop = endless(looping)
+            with expect(tf.errors.NotFoundError, "/no/such/file"):
+                run(cluster.target(), [loop, op])
+
+
+@test(**PAIR)
+def steps_after_a_failed_one_work(cluster):
+    with graph(), tf.Session(cluster.target()) as session:
+        with tf.device("/job:ps"):
+            op, fine = failing_op(), tf.constant(1.0) + 1
+        for _ in range(20):
+            with expect(tf.errors.NotFoundError):
+                session.run(op)
+            assert session.run(fine) == 2.0
+
+
+@test(**PAIR)
+def failures_and_successes_side_by_side(cluster):
+    with graph() as g:
+        with tf.device("/job:ps"):
+            op, fine = failing_op(), tf.constant(1.0) + 1
+        session = tf.Session(cluster.target(), graph=g)
+        wrong = []
+
+        def work(failing):
+            for _ in range(30):
+                try:
+                    if session.run(op if failing else fine) != 2.0:
+                        wrong.append("value")
+                except tf.errors.NotFoundError:
+                    if not failing:
+                        wrong.append("error")
+
+        threads = [threading.Thread(target=work, args=[i % 2 == 1])
+                   for i in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not wrong, wrong
+
+
+@test(**PAIR)
+def an_unfed_placeholder_is_named(cluster):
+    for shape, text in (([None, 3], " and shape [?,3]"), (None, "")):
+        with graph():
+            y = tf.placeholder(tf.float32, shape, name="y") + 1
+            with expect(tf.errors.InvalidArgumentError,
+                        "You must feed a value for placeholder tensor 'y' "
+                        "with dtype float" + text + "\n\t [[{{node y}}]]"):
+                run(cluster.target(), y)
+
+
+@test(**PAIR)
+def an_uninitialised_reference_variable_is_named(cluster):
+    with graph():
+        with tf.device("/job:ps"):
+            v = tf.Variable(1.0, use_resource=False, name="not_yet")
+        with expect(tf.errors.FailedPreconditionError,
+                    "Attempting to use uninitialized value not_yet",
+                    "From /job:ps/replica:0/task:0:"):
+            run(cluster.target(), v + 1)
+
+
+@test(**PAIR)
+def an_uninitialised_resource_variable_is_named(cluster):
+    with graph():
+        with tf.device("/job:ps"):
+            v = tf.Variable(1.0, use_resource=True, name="not_yet_either")
+        with expect(tf.errors.FailedPreconditionError,
+                    "Could not find variable not_yet_either. ",
+                    "Debug info: container=ps"):
+            run(cluster.target(), v.read_value() + 1)
+
+
+@test(**PAIR)
+def a_dead_tensor_cannot_be_fetched(cluster):
+    """As INTERNAL over the wire, though INVALID_ARGUMENT in process."""
+    for device in ("/job:ps", "/job:worker/task:0"):
+        with graph(), tf.device(device):
+            off, on = tf.raw_ops.Switch(
+                data=1.0, pred=tf.placeholder_with_default(True, None))
+            dead = tf.identity(off, name="dead")
+            with expect(tf.errors.InternalError, "dead:0", "was not valid"):
+                run(cluster.target(), dead)
+            assert run(cluster.target(), on) == 1.0
+
+
+@test(**PAIR)
+def a_step_ends_at_its_timeout(cluster):
+    for task in TASKS:
+        with graph():
+            loop = endless(task)
+            with tf.Session(cluster.target()) as session:
+                session.run(tf.constant(0))
+                start = time.monotonic()
+                with expect(tf.errors.DeadlineExceededError):
+                    session.run(loop, options=tf.RunOptions(timeout_in_ms=300))
+                assert time.monotonic() - start < 5
+                assert session.run(tf.constant(3)) == 3
+
+
+@test(**PAIR)
+def a_session_has_a_timeout_for_all_steps(cluster):
+    with graph():
+        loop = endless("/job:ps")
+        config = tf.ConfigProto(operation_timeout_in_ms=500)
+        with expect(tf.errors.DeadlineExceededError):
+            run(cluster.target(), loop, config=config)
+
+
+@test(**PAIR)
+def closing_a_session_cancels_its_steps(cluster):
+    for task in TASKS:
+        with graph():
+            loop = endless(task)
+            session = tf.Session(cluster.target())
+            session.run(tf.constant(0))
+            thread, errors = started(session, loop)
+            # A second step, so that the first is known to have begun.
+            with tf.device(task):
+                session.run(tf.constant(1) + 1)
+            session.close()
+            thread.join()
+            assert isinstance(errors[0], tf.errors.CancelledError), errors[0]
+
+
+@test(**PAIR)
+def reset_cancels_the_steps_of_other_clients(cluster):
+    with graph():
+        loop = endless("/job:ps")
+        session = tf.Session(cluster.target())
+        session.run(tf.constant(0))
+        thread, errors = started(session, loop)
+        session.run(tf.constant(1) + 1)
+        tf.Session.reset(cluster.target())
+        thread.join()
+        assert isinstance(errors[0], (tf.errors.CancelledError,
+                                      tf.errors.AbortedError)), errors[0]
+
+
+@test(**PAIR)
+def an_assertion_fails_with_its_data(cluster):
+    with graph():
+        x = tf.placeholder(tf.int32, [2])
+        with tf.device("/job:ps"):
+            check = tf.Assert(tf.reduce_all(x > 0), ["not positive:", x])
+        run(cluster.target(), check, {x: [1, 2]})
+        with expect(tf.errors.InvalidArgumentError, "assertion failed:",
+                    "[not positive:] [1 -2]"):
+            run(cluster.target(), check, {x: [1, -2]})

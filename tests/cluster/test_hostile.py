@@ -1,0 +1,249 @@
+"""Graphs made to break a server: each ends in its error, and life goes on.
+
+From the lists of what once killed or hung TensorFlow's server; what still
+does so in 2.21 is asked of tfd alone.
+"""
+import time
+
+import grpc
+
+from tests.cluster.client import TensorProto, np, tf
+from tests.cluster.raw import Raw, constant, graph_of, node
+from tests.cluster.suite import test
+
+ONE = dict(worker=1)
+HUGE_SECONDS = 3  # within which what cannot be had must be refused
+
+
+def number(value):
+    return tf.AttrValue(i=value)
+
+
+def shaped(value, *dims):
+    """A TensorProto attribute whose shape is not that of its value."""
+    proto = TensorProto(dtype=1, float_val=value)
+    for size in dims:
+        proto.tensor_shape.dim.add(size=size)
+    return tf.AttrValue(tensor=proto)
+
+
+def colocated(*names):
+    return tf.AttrValue(list=tf.AttrValue.ListValue(s=list(names)))
+
+
+def neg(*inputs, name="b", T=tf.float32):
+    return node(name, "Neg", inputs, T=T)
+
+
+ONE_F = constant("a", 1.0)
+BAD = "INVALID_ARGUMENT"
+# name: nodes, code, part of the text; the last node is run
+GRAPHS = {
+    "unknown op": ([node("z", "Nope")], "NOT_FOUND",
+                   "Op type not registered 'Nope'"),
+    "name twice": ([node("a"), node("a")], BAD, "Node 'a' is not unique"),
+    "missing input": ([neg("q")], BAD, "Unknown input node 'q'"),
+    "cycle": ([neg("b", name="c"), neg("c")], BAD, "cycle"),
+    "self loop": ([neg("b")], BAD, "cycle"),
+    "control self loop": ([node("b", inputs=["^b"])], BAD, "cycle"),
+    "port 1": ([ONE_F, neg("a:1")], BAD,
+               "Connecting to invalid output 1 of source node a which has 1"),
+    "port 2^31-1": ([ONE_F, neg("a:2147483647")], BAD,
+                    "invalid output 2147483647"),
+    "port -1": ([ONE_F, neg("a:-1")], BAD, "a:-1"),
+    "port overflow": ([ONE_F, neg("a:99999999999999999999")], BAD, ""),
+    "type of an edge": ([constant("a", 1, tf.int32), neg("a")], BAD,
+                        "incompatible with expected float"),
+    "too many inputs": ([ONE_F, neg("a", "a")], BAD, ""),
+    "no inputs": ([neg()], BAD, ""),
+    "no attribute": ([ONE_F, node("b", "Neg", ["a"])], "NOT_FOUND",
+                     "No attr named 'T'"),
+    "kind of attribute": ([ONE_F, node("b", "Neg", ["a"], T=number(4))],
+                          BAD, ""),
+    "type not allowed": ([constant("a", b"x", tf.string),
+                          neg("a", T=tf.string)], BAD,
+                         "not in the list of allowed values"),
+    "blank in a name": ([node("a b")], BAD, "Illegal op name 'a b'"),
+    "empty name": ([node("")], BAD, "Illegal op name ''"),
+    "name like a control input": ([node("^a")], BAD, "Illegal op name"),
+    "AddN of 2^40": ([ONE_F, node("b", "AddN", ["a"], T=tf.float32,
+                                  N=number(2 ** 40))], BAD, ""),
+    "AddN of -1": ([ONE_F, node("b", "AddN", ["a"], T=tf.float32,
+                                N=number(-1))], BAD, ""),
+    "control input first": ([node("c"), ONE_F, neg("^c", "a")], BAD,
+                            "All control inputs must follow"),
+    "no reference": ([ONE_F, constant("v", 1.0),
+                      node("b", "Assign", ["v", "a"], T=tf.float32)], BAD,
+                     "incompatible with expected float_ref"),
+    "nonsense for a device": ([node("b", device="banana")], BAD,
+                              "Malformed device specification 'banana'"),
+    "unknown device": ([node("b", device="/job:nope")], BAD,
+                       "Cannot assign a device for operation b"),
+    "const of type 9999": ([node("a", "Const", dtype=tf.float32,
+                                 value=tf.AttrValue(tensor=TensorProto(
+                                     dtype=9999)))], BAD, ""),
+    "const too short": ([node("a", "Const", dtype=tf.float32,
+                              value=tf.AttrValue(tensor=TensorProto(
+                                  dtype=1, tensor_content=b"abc")))], BAD, ""),
+    "const of 2^80": ([node("a", "Const", dtype=tf.float32,
+                            value=shaped([1.0], 2 ** 40, 2 ** 40))], BAD, ""),
+    "const of negative size": ([node("a", "Const", dtype=tf.float32,
+                                     value=shaped([1.0], -3))], BAD, ""),
+    "const of 300 dimensions": ([node("a", "Const", dtype=tf.float32,
+                                      value=shaped([1.0], *[1] * 300))],
+                                BAD, ""),
+    "const of another type": ([node("a", "Const", dtype=tf.int32,
+                                    value=shaped([1.0]))], BAD, ""),
+    "exit without enter": ([ONE_F, node("b", "Exit", ["a"], T=tf.float32)],
+                           BAD, ""),
+}
+# What real programs send and a strict reading would refuse.
+FINE = {
+    "colocated with nothing": [constant("a", 1.0,
+                                        _class=colocated(b"loc:@zz"))],
+    "_class of another kind": [constant("a", 1.0,
+                                        _class=tf.AttrValue(s=b"loc:@zz"))],
+    "unknown underscore attribute": [constant("a", 1.0, _what=number(3))],
+    "forward reference": [neg("a"), ONE_F],
+    "defaults left out": [ONE_F, node("b", "MatMul", ["c", "c"],
+                                      T=tf.float32), constant("c", [[2.0]])],
+}
+
+
+def outcome(raw, graph, last):
+    """Code and text of the error that creating or running ends in."""
+    try:
+        handle = raw.create(graph)
+        try:
+            raw.step(handle, target=[last])
+            return "OK", ""
+        finally:
+            raw.master("CloseSession", session_handle=handle)
+    except grpc.RpcError as error:
+        return error.code().name, error.details()
+
+
+def check_alive(raw):
+    assert outcome(raw, graph_of(constant("a", 1.0)), "a")[0] == "OK"
+
+
+@test(limit=60, **ONE)
+def malformed_graphs_are_refused(cluster):
+    raw, wrong = Raw(cluster["worker", 0].address), []
+    for name, (nodes, code, text) in GRAPHS.items():
+        got = outcome(raw, graph_of(*nodes), nodes[-1].name)
+        if got[0] != code or text not in got[1]:
+            wrong.append("%s: %s, not %s %r" % (name, got, code, text))
+        check_alive(raw)
+    assert not wrong, "\n".join(wrong)
+
+
+@test(**ONE)
+def odd_graphs_are_accepted(cluster):
+    raw = Raw(cluster["worker", 0].address)
+    for name, nodes in FINE.items():
+        got = outcome(raw, graph_of(*nodes), nodes[-1].name)
+        assert got[0] == "OK", "%s: %s" % (name, got)
+
+
+@test(**ONE)
+def graph_versions_are_checked(cluster):
+    raw = Raw(cluster["worker", 0].address)
+    for field, value, code in (("producer", 5000000, "OK"),
+                               ("producer", 27, "OK"),
+                               ("min_consumer", 12, "OK"),
+                               ("min_consumer", 5000000, BAD)):
+        graph = graph_of(constant("a", 1.0))
+        setattr(graph.versions, field, value)
+        got = outcome(raw, graph, "a")
+        assert got[0] == code, "%s %d: %s" % (field, value, got)
+
+
+def quickly(raw, name, nodes):
+    """Runs the last node; any error will do, soon, from a living server."""
+    start = time.monotonic()
+    got = outcome(raw, graph_of(*nodes), nodes[-1].name)
+    seconds = time.monotonic() - start
+    assert got[0] not in ("OK", "UNAVAILABLE", "DEADLINE_EXCEEDED"), (
+        "%s: %s" % (name, got))
+    assert seconds < HUGE_SECONDS, "%s took %.1f s" % (name, seconds)
+    check_alive(raw)
+
+
+@test(limit=60, tfd_only=True, **ONE)
+def tensors_beyond_memory_are_refused_at_once(cluster):
+    raw = Raw(cluster["worker", 0].address)
+    big = np.int32([1 << 20, 1 << 20, 1 << 10])
+    quickly(raw, "Fill", [constant("d", big, tf.int32), ONE_F, node(
+        "f", "Fill", ["d", "a"], T=tf.float32, index_type=tf.int32)])
+    quickly(raw, "Tile", [
+        constant("d", [1 << 30], tf.int32), constant("v", [1.0] * 2048),
+        node("t", "Tile", ["v", "d"], T=tf.float32, Tmultiples=tf.int32)])
+    quickly(raw, "Const", [node("c", "Const", dtype=tf.float32,
+                                value=shaped([1.0], 2 ** 45))])
+    quickly(raw, "RandomUniform", [constant("d", big, tf.int32), node(
+        "r", "RandomUniform", ["d"], T=tf.int32, dtype=tf.float32)])
+
+
+def chain(length):
+    nodes = [constant("n0", 1.0)]
+    for i in range(length):
+        nodes.append(node("n%d" % (i + 1), "Identity", ["n%d" % i],
+                          T=tf.float32))
+    return nodes
+
+
+@test(limit=120, tfd_only=True, **ONE)
+def a_chain_of_100000_nodes_runs(cluster):
+    """It kills TensorFlow's server: recursion over the graph."""
+    raw = Raw(cluster["worker", 0].address)
+    handle = raw.create(graph_of(*chain(100000)), timeout=60)
+    reply = raw.step(handle, fetch=["n100000:0"], timeout=60)
+    assert tf.make_ndarray(reply.tensor[0].tensor) == 1.0
+
+
+@test(limit=60, tfd_only=True, **ONE)
+def a_function_that_calls_itself_is_refused(cluster):
+    """Under 1 kB that kill TensorFlow's server."""
+    graph = graph_of(constant("a", 1.0))
+    f = graph.library.function.add()
+    f.signature.name = "f"
+    for args, name in ((f.signature.input_arg, "x"),
+                       (f.signature.output_arg, "y")):
+        args.add(name=name, type=1)
+    call = node("c", "PartitionedCall", ["x"])
+    for attrs in (call.attr, graph.node.add(
+            name="c", op="PartitionedCall", input=["a"]).attr):
+        attrs["Tin"].list.type.append(1)
+        attrs["Tout"].list.type.append(1)
+        attrs["f"].func.name = "f"
+    f.node_def.append(call)
+    f.ret["y"] = "c:output:0"
+    raw = Raw(cluster["worker", 0].address)
+    got = outcome(raw, graph, "c")
+    assert got[0] not in ("OK", "UNAVAILABLE", "DEADLINE_EXCEEDED"), got
+    check_alive(raw)
+
+
+@test(limit=60, tfd_only=True, **ONE)
+def deeply_nested_messages_are_refused(cluster):
+    """attr -> list -> func -> attr ..., 10,000 deep, as raw bytes."""
+    def field(number, body):
+        size, text = len(body), bytes([number << 3 | 2])
+        while size >= 128:
+            text, size = text + bytes([size & 127 | 128]), size >> 7
+        return text + bytes([size]) + body
+
+    value = b""
+    for _ in range(10000):  # AttrValue.func.attr entry "k" -> AttrValue
+        value = field(10, field(2, field(1, b"k") + field(2, value)))
+    bad = field(1, field(1, b"a") + field(2, b"NoOp") + field(
+        5, field(1, b"k") + field(2, value)))
+    raw = Raw(cluster["worker", 0].address)
+    try:
+        raw.bytes("/tensorflow.MasterService/CreateSession", field(1, bad))
+        raise AssertionError("accepted")
+    except grpc.RpcError as error:
+        assert error.code().name in ("INTERNAL", "INVALID_ARGUMENT",
+                                     "RESOURCE_EXHAUSTED"), error
+    check_alive(raw)

@@ -1,0 +1,377 @@
+"""The table of cases: a row an op, or one for several ops of one form.
+
+See table.py for the words.  The first case of a row runs with every
+combination of types that TensorFlow has a CPU kernel for, the others with
+every main type, once(...) and bad(...) with the first type.
+"""
+import gzip
+import zlib
+
+import numpy as np
+
+from tests.conformance.inputs import Data, types_of, x
+from tests.conformance.table import bad, c, every, many, once, row, var
+
+ANY = Data(special=True)
+SMALL = Data(-4, 4)
+POSITIVE = Data(0.1, 9)
+UNIT = Data(-0.9, 0.9)
+DIVISOR = Data(-9, 9, nonzero=True)
+REALS = ("float32", "float64", "float16", "bfloat16")
+
+# ---- Element by element -----------------------------------------------------
+
+SHAPES = [c(x(2, 13)), c(x()), c(x(1)), c(x(0)), c(x(2, 0, 3)),
+          c(x(1, 3, 1, 2, 1, 4)), once(x(300, 70))]
+PAIRS = [
+    c(x(2, 13), x(2, 13)), c(x(), x()), c(x(2, 3), x()), c(x(), x(4)),
+    c(x(2, 3), x(3)), c(x(3), x(2, 3)), c(x(2, 1, 4), x(3, 1)),
+    c(x(4, 1), x(1, 5)), c(x(0), x()), c(x(0, 3), x(3)), c(x(2, 0), x(2, 1)),
+    c(x(1), x(0)), c(x(2, 1, 2, 1, 2), x(1, 3, 1, 3, 1)),
+    once(x(300, 70), x(300, 70)), once(x(300, 70), x(70)),
+    once(x(300, 1), x(300, 70)), bad(x(2), x(3)), bad(x(2, 3), x(2)),
+    bad(x(0), x(2)), bad(x(2, 2, 3), x(3, 3))]
+TWICE = [c(x(2, 13), x(2, 13)), c(x(), x()), c(x(0, 2), x(0, 2)),
+         once(x(300, 70), x(300, 70))]
+
+row("Abs Floor Neg Sign Square", SHAPES, ANY)
+row("Reciprocal", SHAPES, DIVISOR)
+row("Exp Log Sqrt Rsqrt Sigmoid Tanh", SHAPES, Data(-9, 9, special=True))
+row("SigmoidGrad TanhGrad", TWICE, UNIT)
+row("SqrtGrad RsqrtGrad", TWICE, POSITIVE)
+row("Relu", SHAPES, ANY)
+row("ReluGrad", TWICE, ANY)
+row("LogicalNot", SHAPES)
+row("LogicalAnd LogicalOr", PAIRS)
+
+row("Add AddV2 Sub Mul Maximum Minimum", PAIRS, ANY)
+row("SquaredDifference", PAIRS)
+row("RealDiv", PAIRS, ANY)
+row("FloorDiv FloorMod", PAIRS + [
+    c(x(5), [0, 1, -1, 2, 3], dtypes=REALS),
+    c([7, -7, 7, -7, 0], [3, 3, -3, -3, 5], dtypes=("int32", "int64", "int8",
+                                                    "int16") + REALS),
+    bad(x(3), [1, 0, 2], dtypes=["int32"])], DIVISOR)
+row("Pow", PAIRS + [
+    c([2, 3, -2, 0], [3, 0, 2, 0], dtypes=("int32", "int64", "int16",
+                                          "int8"))], Data(0, 4))
+row("Less LessEqual Greater GreaterEqual", PAIRS, ANY)
+row("Equal NotEqual", PAIRS[:-4] + [
+    c(x(2, 3), x(2, 3), incompatible_shape_error=False),
+    once(x(2), x(3), incompatible_shape_error=False), bad(x(2), x(3))],
+    Data(-2, 2))
+row("Cast", [c(x(3, 4)), c(x()), c(x(0)), once(x(300, 70)),
+             c([1.5, 2.5, -1.5], dtypes=REALS),
+             every(x(3, 4), Truncate=True)], Data(0, 90), may_fail=True)
+row("AddN", [c(many(x(2, 3), x(2, 3), x(2, 3))), c(many(x(4))),
+             c(many(x(0), x(0))), c(many(*[x(3)] * 11)),
+             once(many(x(300, 70), x(300, 70))), bad(many(x(2), x(3)))])
+row("Select", [c([True, False], x(2), x(2)), c(True, x(2, 3), x(2, 3)),
+               c([True, False], x(2, 3), x(2, 3)), c(False, x(), x()),
+               c(np.zeros(0, bool), x(0, 3), x(0, 3)),
+               bad([True], x(2, 3), x(2, 3)), bad(True, x(2), x(3)),
+               bad([[True, False]], x(2, 2), x(2, 2))], ANY)
+row("SelectV2", [c([True, False, True], x(2, 3), x(2, 3)), c(True, x(3), x()),
+                 c([[True], [False]], x(2, 3), x(3)), c(False, x(), x()),
+                 c([True, False], x(0, 2), x(2)), c(x(4, 1), x(1, 5), x()),
+                 bad([True, False], x(3), x(3)), bad(True, x(2), x(3))], ANY)
+
+# ---- Reductions -------------------------------------------------------------
+
+AXES = [
+    c(x(2, 3, 4), [1]), c(x(2, 3, 4), [0]), c(x(2, 3, 4), [2]),
+    c(x(2, 3, 4), [0, 1]), c(x(2, 3, 4), [0, 2]), c(x(2, 3, 4), [2, 1]),
+    c(x(2, 3, 4), [0, 1, 2]), c(x(2, 3, 4), []), c(x(2, 3, 4), -1),
+    c(x(2, 3, 4), [-2], keep_dims=True), c(x(2, 3, 4), [0, 2], keep_dims=True),
+    c(x(), []), c(x(5), 0), c(x(3, 0), [0]), c(x(1, 1), [0, 1]),
+    c(x(2, 3, 2, 3, 2), [1, 3]), c(x(2, 3, 2, 3, 2), [0, 2, 4]),
+    once(x(300, 70), [0]), once(x(300, 70), [1]), once(x(300, 70), [0, 1]),
+    bad(x(2, 3), [2]), bad(x(2, 3), [-3]), bad(x(2, 3), [0, 0])]
+NOTHING = [c(x(0, 3), [0]), c(x(3, 0), [1]), c(x(0), [0], keep_dims=True)]
+
+row("Sum", AXES + NOTHING, tol=8)
+row("Mean", AXES + [c(x(0, 3), [0], dtypes=REALS),
+                    c(x(0), [0], dtypes=REALS)], tol=8)
+row("Prod", AXES[:-6] + AXES[-3:] + NOTHING, Data(-1.6, 1.6), tol=8)
+row("Max Min", AXES + NOTHING, Data(special=True))
+row("All Any", AXES + NOTHING)
+row("ArgMax", [
+    c(x(2, 3, 4), 1), c(x(2, 3, 4), 0), c(x(2, 3, 4), -1), c(x(7), 0),
+    c(x(3, 0), 0), c([[1, 1], [0, 1]], 1), once(x(300, 70), 1),
+    bad(x(2, 3), 2), bad(x(2, 3), -3), bad(x(0, 3), 0), bad(x(2), [0, 1])],
+    without=("Tidx", "int16"))
+
+# ---- Shapes and places ------------------------------------------------------
+
+row("Identity StopGradient PreventGradient", SHAPES, ANY)
+row("Shape Size Rank", SHAPES)
+row("ZerosLike OnesLike", SHAPES)
+row("Reshape", [
+    c(x(2, 6), [3, 4]), c(x(2, 6), [-1]), c(x(2, 6), [4, -1]), c(x(1), []),
+    c(x(), [1, 1]), c(x(0, 3), [0, 7]), c(x(0, 3), [3, -1]), c(x(2, 3), [6]),
+    c(x(2), [1, 1, 1, 1, 1, 1, 1, 2]), c(x(0), [0, -1]),
+    bad(x(2, 6), [5]), bad(x(2, 6), [5, -1]), bad(x(4), [-1, -1]),
+    bad(x(4), [-2, -2]), bad(x(4), [[4]]),
+    bad(x(4), [2 ** 31 - 1, 2 ** 31 - 1])])
+row("ExpandDims", [c(x(2, 3), 0), c(x(2, 3), 1), c(x(2, 3), -1), c(x(), 0),
+                   c(x(2, 3), [2]), c(x(0), -2), bad(x(2), 2), bad(x(2), -3),
+                   bad(x(2), [0, 1])])
+row("Squeeze", [c(x(1, 2, 1, 3)), c(x(1, 2, 1, 3), squeeze_dims=[0]),
+                c(x(1, 2, 1, 3), squeeze_dims=[-2]), c(x(1, 1)), c(x(2, 3)),
+                c(x(1, 0)), bad(x(2, 1), squeeze_dims=[0]),
+                bad(x(2, 1), squeeze_dims=[2])])
+row("Fill", [c([2, 3], 7), c([], 7), c([0, 4], 7), c([5], x()),
+             bad([2], [7, 8]), bad([-1], 7), bad([[2]], 7),
+             bad([2 ** 31 - 1] * 3, 7)])
+row("Tile", [c(x(2, 3), [2, 2]), c(x(2, 3), [1, 3]), c(x(), []),
+             c(x(3), [0]), c(x(0), [3]), c(x(2, 1, 2), [1, 2, 1]),
+             bad(x(2), [1, 1]), bad(x(2), [-1]), bad(x(2), [[1]]),
+             bad(x(4), [2 ** 31 - 1])], may_fail=True)
+row("Transpose", [c(x(2, 3), [1, 0]), c(x(2, 3, 4), [2, 0, 1]), c(x(), []),
+                  c(x(2, 3, 4), [0, 2, 1]), c(x(5), [0]), c(x(0, 3), [1, 0]),
+                  c(x(2, 1, 3, 2), [3, 1, 0, 2]), once(x(300, 70), [1, 0]),
+                  c(x(2, 3), [-1, 0]), bad(x(2, 3), [0]), bad(x(2), [1]),
+                  bad(x(2, 3), [0, 0]), bad(x(2, 3), [[1, 0]])])
+row("ConcatV2", [
+    c(many(x(2, 3), x(2, 1)), 1), c(many(x(2, 3), x(1, 3)), 0),
+    c(many(x(2), x(3), x(4)), -1), c(many(x(0, 2), x(3, 2)), 0),
+    c(many(x(2, 0), x(2, 0)), 1), once(many(x(300, 70), x(300, 70)), 1),
+    bad(many(x(2), x(3)), 1), bad(many(x(2, 3), x(3, 3)), 1),
+    bad(many(x(2), x(2, 2)), 0),
+    bad(many(x(), x()), 0), bad(many(x(2), x(2)), [0, 0])])
+row("Pack", [c(many(x(2, 3), x(2, 3))), c(many(x(), x(), x())),
+             c(many(x(2, 3), x(2, 3)), axis=1), c(many(x(2), x(2)), axis=-1),
+             c(many(x(0), x(0))), c(many(x(2))), bad(many(x(2), x(3))),
+             bad(many(x(2), x(2)), axis=2)])
+row("Unpack", [c(x(2, 3), num=2), c(x(2, 3), num=3, axis=1), c(x(2), num=2),
+               c(x(2, 3), num=3, axis=-1), c(x(0, 3), num=0),
+               c(x(2, 0), num=2), bad(x(2, 3), num=3), bad(x(), num=1),
+               bad(x(2), num=2, axis=1)])
+row("Split", [c(0, x(4, 3), num_split=2), c(1, x(2, 6), num_split=3),
+              c(-1, x(2, 6), num_split=2), c(0, x(4), num_split=1),
+              c(0, x(0, 2), num_split=2), bad(0, x(3), num_split=2),
+              bad(1, x(4), num_split=2), bad([0, 1], x(4), num_split=2),
+              bad(0, x(), num_split=1)])
+row("Slice", [c(x(3, 4), [1, 0], [2, 3]), c(x(3, 4), [0, 1], [-1, -1]),
+              c(x(3, 4), [0, 0], [3, 4]), c(x(3, 4), [3, 0], [0, 4]),
+              c(x(), [], []), c(x(2, 3, 4, 2), [0, 1, 1, 0], [2, 1, 2, 1]),
+              c(x(0, 3), [0, 0], [-1, 2]), c(x(3, 4), [1, 0], [2, 4]),
+              bad(x(3), [1], [3]), bad(x(3), [4], [0]), bad(x(3), [-1], [1]),
+              bad(x(3), [0], [-2]), bad(x(3), [0, 0], [1, 1]),
+              bad(x(3), [0], [1, 1]), bad(x(3), [[0]], [[1]])])
+row("StridedSlice", [
+    c(x(4, 5), [1, 0], [3, 5], [1, 2]), c(x(4, 5), [3, 4], [0, 0], [-1, -2]),
+    c(x(4, 5), [0], [2], [1]), c(x(4, 5), [-2], [9], [1], end_mask=1),
+    c(x(4, 5), [1, 1], [0, 3], [1, 1], begin_mask=2, end_mask=1),
+    c(x(4, 5), [0, 2], [0, 3], [1, 1], ellipsis_mask=1, shrink_axis_mask=2),
+    c(x(4, 5), [0, 0], [0, 0], [1, 1], new_axis_mask=3),
+    c(x(4, 5), [2, 1], [3, 2], [1, 1], shrink_axis_mask=3),
+    c(x(4, 5), [-1], [0], [1], shrink_axis_mask=1),
+    c(x(4, 5), [3], [1], [1]), c(x(4, 5), [], [], []), c(x(0), [0], [5], [1]),
+    c(x(2, 3, 4), [0, 0, 1], [1, 0, 3], [1, 1, 1], ellipsis_mask=2),
+    c(x(9), [100], [-100], [-3]), c(x(4, 5), [1, 0], [3, 5], [1, 1]),
+    bad(x(4), [0], [1], [0]), bad(x(4), [4], [5], [1], shrink_axis_mask=1),
+    bad(x(4), [-5], [5], [1], shrink_axis_mask=1),
+    bad(x(4), [0, 0], [1, 1], [1, 1]), bad(x(4), [0], [1, 1], [1]),
+    bad(x(4, 4), [0, 0], [1, 1], [1, 1], ellipsis_mask=3),
+    bad(x(4), [0], [1], [-1], shrink_axis_mask=1)])
+row("GatherV2", [
+    c(x(5, 3), [0, 4, 2, 0], 0), c(x(5, 3), 3, 0), c(x(2, 5), [[1, 0]], 1),
+    c(x(2, 5), [1], -1), c(x(5), np.zeros([0]), 0), c(x(5, 0), [1, 2], 0),
+    c(x(2, 3, 4), [[0, 1], [2, 2]], 1, batch_dims=1),
+    c(x(2, 3), [[0], [1]], 1, batch_dims=1), c(x(3, 2, 2), [2, 0], 1 - 1),
+    once(x(300, 70), list(range(0, 300, 2)), 0), bad(x(5), [5], 0),
+    bad(x(5), [-1], 0), bad(x(), [0], 0), bad(x(5), [0], 1),
+    bad(x(5), [0], [0, 0]), bad(x(0, 3), [0], 0),
+    bad(x(2, 3), [0, 1, 2], 1, batch_dims=1)])
+row("OneHot", [c([0, 2, -1, 5], 3, 1, 0), c([[0, 1], [1, 3]], 2, 5, 6),
+               c([0, 1], 3, 1, 0, axis=0), c([[0, 1]], 2, 1, 0, axis=1),
+               c(1, 3, 1, 0), c(np.zeros([0]), 3, 1, 0), c([0], 0, 1, 0),
+               bad([0], -1, 1, 0), bad([0], [2], 1, 0), bad([0], 2, [1], 0),
+               bad([0], 2, 1, [0]), bad([0], 2, 1, 0, axis=2)])
+row("Where", [c([[0, 1, 2], [3, 0, 0]]), c([0, 0]), c([True, True]),
+              c(np.zeros([0, 3])), c(x(2, 3, 4)), once(x(300, 70)),
+              bad(1)], Data(-1, 1), may_fail=True)
+row("Range", [c(0, 5, 1), c(3, 0, -1), c(0, 0, 1), c(1, 10, 3), c(5, 5, -1),
+              c(0.25, 2, 0.5, dtypes=REALS), bad(0, 5, 0), bad(0, 5, -1),
+              bad(5, 0, 1), bad([0, 1], 5, 1), bad(0, [[5]], 1),
+             bad(0, 5, [1, 1])])
+row("BroadcastGradientArgs", [
+    c([2, 3], [3]), c([2, 3], [2, 3]), c([], [2]), c([2, 1], [1, 3]),
+    c([1], [1]), c([4, 1, 3], [2, 1]), c([0, 1], [3]), c([], []),
+    bad([2], [3]), bad([[2]], [2])])
+
+# ---- Values out of nothing --------------------------------------------------
+
+row("PlaceholderWithDefault", [c(x(2, 3), shape=[2, 3]), c(x(), shape=None),
+                               c(x(0, 2), shape=[None, 2])], ANY)
+
+# ---- Networks ---------------------------------------------------------------
+
+row("MatMul", [
+    c(x(2, 3), x(3, 4)), c(x(3, 2), x(3, 4), transpose_a=True),
+    c(x(2, 3), x(4, 3), transpose_b=True), c(x(1, 1), x(1, 1)),
+    c(x(3, 2), x(4, 3), transpose_a=True, transpose_b=True),
+    c(x(0, 3), x(3, 2)), c(x(2, 0), x(0, 3)), c(x(2, 3), x(3, 0)),
+    c(x(1, 7), x(7, 5)), c(x(5, 7), x(7, 1)), once(x(130, 70), x(70, 90)),
+    bad(x(2, 3), x(2, 3)), bad(x(3), x(3)), bad(x(2, 2, 2), x(2, 2)),
+    bad(x(2, 3), x(3, 2), transpose_a=True)], SMALL, tol=16)
+row("BiasAdd", [c(x(2, 3), x(3)), c(x(2, 3, 4), x(4)), c(x(0, 3), x(3)),
+                c(x(2, 3, 4, 5), x(3), data_format="NCHW"),
+                c(x(2, 3, 4), x(3), data_format="NCHW"),
+                once(x(300, 70), x(70)), bad(x(2, 3), x(2)), bad(x(3), x(3)),
+                bad(x(2, 3), x(3, 1)),
+                bad(x(2, 3, 4), x(4), data_format="NCHW")])
+row("BiasAddGrad", [c(x(2, 3)), c(x(2, 3, 4)), c(x(0, 3)),
+                    c(x(2, 3, 4, 5), data_format="NCHW"), once(x(300, 70)),
+                    bad(x(3)), bad(x())], tol=8)
+row("Softmax LogSoftmax", [c(x(2, 5)), c(x(5)), c(x(2, 3, 4)), c(x(0, 3)),
+                           c(x(3, 1)), once(x(300, 70)), bad(x())], tol=4)
+row("SoftmaxCrossEntropyWithLogits", [
+    c(x(2, 5), x(2, 5)), c(x(2, 5), x(1, 5)), c(x(1, 5), x(2, 5)),
+    c(x(0, 3), x(0, 3)), once(x(300, 70), x(300, 70)), bad(x(2, 5), x(2, 4)),
+    bad(x(5), x(5))], Data(0, 3), tol=8)
+row("SparseSoftmaxCrossEntropyWithLogits", [
+    c(x(3, 5), [0, 4, 2]), c(x(0, 5), np.zeros([0])), c(x(1, 1), [0]),
+    once(x(300, 70), list(range(70)) * 4 + [1] * 20), bad(x(2, 5), [0]),
+    bad(x(5), [0]), bad(x(2, 5), [[0], [1]]), bad(x(2, 0), [0, 0])],
+    Data(0, 3), tol=8)
+
+# ---- Strings and files ------------------------------------------------------
+
+PIXELS = bytes(range(256)) * 9
+row("StringJoin", [c(many(x(3), x(3))), c(many([b"a", b"b"], b"!")),
+                   c(many(b"x")), c(many(x(2), x(2), x(2)), separator="-"),
+                   c(many(x(0), x(0))), bad(many(x(2), x(3)))])
+row("StaticRegexFullMatch", [
+    c([b"s3://a", b"as3://", b""], pattern="^s3://.*"),
+    c(b"train", pattern=".*t.*"), c([[b"abc"]], pattern="a[b-d]+c?"),
+    c(np.zeros([0], object), pattern="x"), c(b"a\nb", pattern="a.b"),
+    bad(b"x", pattern="(")])
+row("ShardedFilename", [c(b"/a/model", 1, 12), c(b"", 0, 1),
+                        bad([b"a"], 0, 1), bad(b"a", [0], 1)])
+row("ReadFile", [c(__file__.encode()), bad(b"/no/such/file"), bad(b"/"),
+                 bad([__file__.encode()] * 2), bad(b"")])
+row("DecodeCompressed", [
+    c([zlib.compress(PIXELS)], compression_type="ZLIB"),
+    c(gzip.compress(PIXELS), compression_type="GZIP"), c([[b"as is"]]),
+    c([zlib.compress(b""), zlib.compress(b"b" * 70000)],
+      compression_type="ZLIB"),
+    c([zlib.compress(PIXELS)[:99]], compression_type="ZLIB"),
+    bad([zlib.compress(PIXELS)[2:]], compression_type="ZLIB"),
+    bad([b"nothing"], compression_type="GZIP")])
+RAW = [t for t in types_of("DecodeRaw") if t != "bool"]
+row("DecodeRaw", [
+    c([PIXELS[:32], PIXELS[32:64]], dtypes=RAW),
+    c(PIXELS[:16], little_endian=False, dtypes=RAW), c([[b"\0\1" * 8]]),
+    c(np.array([b""], object)), c(np.zeros([0], object)),
+    bad([PIXELS[:3]], out_type="int32"),
+    bad([PIXELS[:4], PIXELS[:8]])], tol=0)
+
+# ---- Random: the same bits from the same seeds, in the second step too ------
+
+SEEDED = [c([2, 3], seed=87654321, seed2=5), c([], seed=1, seed2=0),
+          c([0], seed=1, seed2=2), c([1000], seed=0, seed2=7),
+          c([3, 0, 2], seed=3, seed2=4), once([70000], seed=2 ** 40, seed2=-3),
+          bad([-1], seed=1), bad([[2]], seed=1),
+          bad([2 ** 31 - 1] * 3, seed=1)]
+row("RandomUniform RandomStandardNormal TruncatedNormal", SEEDED, tol=0,
+    runs=2)
+row("RandomUniformInt", [
+    c([2, 3], -5, 60, seed=87654321, seed2=5), c([0], 0, 1, seed=1),
+    c([1000], 0, 2 ** 31 - 1, seed=7, seed2=7), c([], -1, 0, seed=1),
+    once([70000], 0, 10, seed=2 ** 40, seed2=-3), bad([2], 5, 5, seed=1),
+    bad([2], 5, 4, seed=1), bad([2], [0], [5], seed=1),
+    bad([-1], 0, 5, seed=1)], tol=0, runs=2)
+
+# ---- Variables --------------------------------------------------------------
+
+row("Assign", [
+    c(var(x(2, 3)), x(2, 3)), c(var(x()), x()), c(var(x(0)), x(0)),
+    c(var(x(2, 3)), x(6), validate_shape=False),
+    c(var(x(2, 3)), x(2, 3), use_locking=False), c(var(declared=[4]), x(4)),
+    bad(var(x(2, 3)), x(3, 2)), bad(var(x(2)), x(3))], ANY)
+row("AssignAdd AssignSub", [
+    c(var(x(2, 3)), x(2, 3)), c(var(x()), x()), c(var(x(0)), x(0)),
+    c(var(x(4)), x(4), use_locking=True), once(var(x(300, 70)), x(300, 70)),
+    bad(var(x(2)), x(3)), bad(var(declared=[2]), x(2))], runs=2)
+row("IsVariableInitialized", [c(var(x(2))), c(var(declared=[2]))],
+    dtypes=types_of("Assign"))
+row("ReadVariableOp", [c(var(x(2, 3))), c(var(x())), c(var(x(0, 2))),
+                       bad(var(declared=[2]))], ANY,
+    dtypes=types_of("AssignVariableOp"))
+row("AssignVariableOp", [
+    c(var(x(2, 3)), x(2, 3)), c(var(x()), x()), c(var(x(0)), x(0)),
+    once(var(x(2), declared=None), x(2), validate_shape=True),
+    bad(var(x(2)), x(3), validate_shape=True)], ANY)
+row("AssignAddVariableOp AssignSubVariableOp", [
+    c(var(x(2, 3)), x(2, 3)), c(var(x()), x()), c(var(x(0)), x(0)),
+    once(var(x(300, 70)), x(300, 70)), bad(var(x(2)), x(3)),
+    bad(var(declared=[2]), x(2))], runs=2)
+row("VarIsInitializedOp", [
+    c(var(x(2), "float32")), c(var(None, "int64", [2]))])
+row("DestroyResourceOp", [
+    c(var(x(2), "float32")), c(var(None, "float32", [2])),
+    bad(var(None, "float32", [2]), ignore_lookup_error=False)], reads=False)
+row("ResourceGather", [
+    c(var(x(5, 3)), [0, 4, 0]), c(var(x(5)), 2), c(var(x(5)), [[1], [2]]),
+    c(var(x(5, 2)), np.zeros([0])), c(var(x(2, 3, 4)), [[0, 1], [2, 0]],
+                                      batch_dims=1),
+    bad(var(x(5)), [5]), bad(var(x(5)), [-1]), bad(var(declared=[5]), [0]),
+    bad(var(x()), [0])], reads=False)
+row("ResourceScatterAdd", [
+    c(var(x(5, 3)), [0, 4, 0], x(3, 3)), c(var(x(5)), 2, x()),
+    c(var(x(5)), [[1, 2]], x(1, 2)), c(var(x(5)), [1, 1], 3),
+    c(var(x(5, 2)), np.zeros([0]), x(0, 2)), bad(var(x(5)), [5], x(1)),
+    bad(var(x(5)), [-1], x(1)), bad(var(x(5)), [0, 1], x(3)),
+    bad(var(declared=[5]), [0], x(1))], runs=2)
+
+
+# ---- Optimizers: runs=3, so that slots are used, not only set ---------------
+
+def apply_cases(slots, before, after=(), flags=(), dims=(3, 5)):
+    """Cases of an Apply op: `slots` variables, numbers, gradient, numbers."""
+    def one(make, shape, grad=None, **attrs):
+        grads = [x(*(grad if grad is not None else shape))]
+        states = [var(x(*shape)) for _ in range(slots)]
+        return make(*states, *before, *grads, *after, **attrs)
+
+    yield one(c, dims)
+    yield one(c, ())
+    yield one(c, (0,))
+    yield one(c, dims, use_locking=True)
+    yield one(once, (300, 70))
+    for flag in flags:
+        yield one(c, dims, **flag)
+    yield one(bad, dims, grad=(3, 4))
+    if before:
+        states = [var(x(4)) for _ in range(slots)]
+        vector = [[before[0]]] + list(before[1:])
+        yield bad(*states, *vector, x(4), *after)
+        missing = [var(declared=[4])] + states[1:]
+        yield bad(*missing, *before, x(4), *after)
+        smaller = states[:1] + [var(x(3))] + states[2:]
+        yield bad(*smaller, *before, x(4), *after)
+
+
+def optimizer(name, *args, **kwargs):
+    row("Apply%s ResourceApply%s" % (name, name),
+        list(apply_cases(*args, **kwargs)), POSITIVE, tol=8, runs=3)
+
+
+optimizer("GradientDescent", 1, [0.5])
+optimizer("Adagrad", 2, [0.5], flags=[dict(update_slots=False)])
+optimizer("Momentum", 2, [0.5], [0.9], [dict(use_nesterov=True)])
+optimizer("Adam", 3, [0.9, 0.99, 0.5, 0.8, 0.9, 0.01],
+          flags=[dict(use_nesterov=True)])
+optimizer("Adadelta", 3, [0.5, 0.9, 0.01])
+optimizer("RMSProp", 3, [0.5, 0.9, 0.8, 0.01])
+optimizer("CenteredRMSProp", 4, [0.5, 0.9, 0.8, 400.0])
+optimizer("Ftrl", 3, [], [0.5, 0.1, 0.2, -0.5],
+          [dict(multiply_linear_by_lr=True)])
+optimizer("FtrlV2", 3, [], [0.5, 0.1, 0.2, 0.1, -0.5],
+          [dict(multiply_linear_by_lr=True)])
+optimizer("AdagradDA", 3, [], [0.5, 0.1, 0.2, 4])
+optimizer("ProximalGradientDescent", 1, [0.5, 0.1, 0.2])
+optimizer("ProximalAdagrad", 2, [0.5, 0.1, 0.2])
+

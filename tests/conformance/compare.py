@@ -1,0 +1,40 @@
+"""Compares what a server answered with what TensorFlow answered."""
+import numpy as np
+
+from tests.conformance.inputs import TOLERANCE
+
+SHOWN = 4  # differing elements named in a message
+
+
+def difference(got, want, tol=1, check="value"):
+    """None, or one line that says how got differs from want."""
+    if isinstance(want, (str, bytes, type(None))):
+        return None if got == want else "%.300r, not %.300r" % (got, want)
+    got, want = np.asarray(got), np.asarray(want)
+    if got.dtype != want.dtype:
+        return "type %s, not %s" % (got.dtype, want.dtype)
+    if got.shape != want.shape:
+        return "shape %s, not %s" % (list(got.shape), list(want.shape))
+    if check == "shape":
+        return None
+    wrong = np.flatnonzero(_unequal(got.ravel(), want.ravel(), tol))
+    if not len(wrong):
+        return None
+    shown = ", ".join("[%d] %r, not %r" % (i, got.ravel()[i], want.ravel()[i])
+                      for i in wrong[:SHOWN])
+    return "%d of %d elements: %s" % (len(wrong), want.size, shown)
+
+
+def _unequal(got, want, tol):
+    relative = TOLERANCE.get(str(want.dtype), 0) * tol
+    if want.dtype == object or want.dtype.kind in "SUV" or not relative:
+        same = got == want
+        if want.dtype.kind in "fc" or str(want.dtype) == "bfloat16":
+            same |= (got != got) & (want != want)
+        return ~np.asarray(same, bool)
+    wide = np.complex128 if want.dtype.kind == "c" else np.float64
+    got, want = got.astype(wide), want.astype(wide)
+    with np.errstate(invalid="ignore", over="ignore"):
+        near = np.abs(got - want) <= relative * (1 + np.abs(want))
+    # Infinities are near nothing, not even themselves; NaN equals NaN here.
+    return ~(near | (got == want) | (np.isnan(got) & np.isnan(want)))

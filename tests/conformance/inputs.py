@@ -1,0 +1,147 @@
+"""Element types and values of the inputs of conformance cases."""
+import dataclasses
+import itertools
+import zlib
+
+import numpy as np
+from tensorflow.python.framework import dtypes
+from tensorflow.python.framework import kernels
+from tensorflow.python.framework import op_def_registry
+
+# The types that a client can feed and fetch.  TensorFlow also registers some
+# kernels for float8, 4 and 2 bit types, which nothing but quantised inference
+# uses: tfd has no such types (common/tensor.h).
+FED = [dtypes.as_dtype(name) for name in (
+    "float32", "float64", "float16", "bfloat16", "int32", "int64", "int16",
+    "int8", "uint8", "uint16", "uint32", "uint64", "complex64", "complex128",
+    "bool", "string", "qint8", "quint8", "qint16", "quint16", "qint32")]
+PLACE = {dtype: place for place, dtype in enumerate(FED)}
+FLOATS = FED[:4]
+
+# Relative tolerance where results may differ in the last bits.
+TOLERANCE = {"float32": 4e-6, "float64": 1e-12, "float16": 2e-3,
+             "bfloat16": 1.6e-2, "complex64": 1e-5, "complex128": 1e-12}
+
+STRINGS = [b"", b"a", b"bc", b"\x00\xff", b"a longer string, past any inline "
+           b"storage", "\u00fc".encode(), b"bc"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Shape:
+    """Stands for generated data of this shape."""
+
+    dims: tuple
+
+
+def x(*dims):
+    return Shape(dims)
+
+
+def type_combinations(op_name):
+    """The values of the op's type attributes that its CPU kernels take.
+
+    A list of dicts; the types that come with the same main attribute (the one
+    with the most types) stand next to each other, the commonest type first."""
+    op_def = op_def_registry.get(op_name)
+    attrs = {a.name: [dtypes.as_dtype(t) for t in a.allowed_values.list.type]
+             for a in op_def.attr if a.type == "type"}
+    if not attrs:
+        return [{}]
+    found = []
+    for kernel in kernels.get_registered_kernels_for_op(op_name).kernel:
+        if kernel.device_type not in ("CPU", "DEFAULT") or kernel.label:
+            continue
+        allowed = {c.name: [dtypes.as_dtype(t)
+                            for t in c.allowed_values.list.type]
+                   for c in kernel.constraint}
+        choices = [[t for t in allowed.get(name, declared or FED)
+                    if t in PLACE and t in (declared or FED)]
+                   for name, declared in attrs.items()]
+        for combination in itertools.product(*choices):
+            types = dict(zip(attrs, combination))
+            if types not in found:
+                found.append(types)
+    main = main_attr(found)
+    return sorted(found, key=lambda types: [PLACE[types[main]]] + [
+        PLACE[t] for t in types.values()])
+
+
+def types_of(op_name):
+    """Names of the types of an op's main attribute."""
+    combinations = type_combinations(op_name)
+    main = main_attr(combinations)
+    return tuple(dict.fromkeys(types[main].name for types in combinations))
+
+
+def main_attr(combinations):
+    """The attribute with the most values; the first of several."""
+    return max(combinations[0], key=lambda name: len(
+        {types[name] for types in combinations}))
+
+
+@dataclasses.dataclass(frozen=True)
+class Data:
+    """How to draw values: a range, and whether to add the awkward ones."""
+
+    low: float = -20
+    high: float = 20
+    special: bool = False
+    nonzero: bool = False
+
+    def draw(self, dtype, dims, seed):
+        rng = np.random.RandomState(zlib.crc32(seed.encode()))
+        count = int(np.prod(dims, dtype=np.int64))
+        flat = self._flat(dtype, count, rng)
+        return flat.reshape(dims)
+
+    def _flat(self, dtype, count, rng):
+        if dtype == dtypes.string:
+            picks = rng.randint(0, len(STRINGS), count)
+            return np.array([STRINGS[i] for i in picks], object)
+        if dtype == dtypes.bool:
+            return rng.rand(count) < 0.5
+        if dtype.is_complex:
+            parts = rng.uniform(self.low, self.high, (2, count)) / 4
+            return (parts[0] + 1j * parts[1]).astype(dtype.as_numpy_dtype)
+        if dtype.is_floating:
+            values = rng.uniform(self.low, self.high, count)
+            return self._awkward_floats(values, dtype, rng)
+        return self._integers(dtype, count, rng)
+
+    def _awkward_floats(self, values, dtype, rng):
+        values = values.astype(dtype.as_numpy_dtype)
+        if self.special and len(values) > 3:
+            awkward = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 0.5,
+                       dtype.max, dtype.min]
+            where = rng.permutation(len(values))[:len(awkward)]
+            values[where] = np.array(awkward, values.dtype)[:len(where)]
+        return values
+
+    def _integers(self, dtype, count, rng):
+        unsigned = np.iinfo(integer_type(dtype)).min == 0
+        low = max(0, self.low) if unsigned else self.low
+        values = rng.randint(int(low), int(self.high) + 1, count)
+        if self.nonzero:
+            values[values == 0] = 1
+        stored = integer_type(dtype)
+        values = values.astype(stored)
+        if self.special and count > 3:
+            values[rng.permutation(count)[:2]] = [
+                np.iinfo(stored).min, np.iinfo(stored).max]
+        return values.astype(dtype.as_numpy_dtype)
+
+
+def integer_type(dtype):
+    """numpy's type of the numbers themselves; quantised types are structs."""
+    numpy_type = np.dtype(dtype.as_numpy_dtype)
+    return numpy_type[0] if dtype.is_quantized else numpy_type
+
+
+def literal(value, dtype):
+    """A Python value as an array of the type."""
+    if dtype == dtypes.string:
+        array = np.array(value)
+        return array.astype(object if array.dtype.kind in "SO" else bytes)
+    if isinstance(value, np.ndarray) and value.dtype.kind == "V":
+        return value  # of a quantised type already
+    return np.asarray(value).astype(dtype.as_numpy_dtype)

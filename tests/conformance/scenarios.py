@@ -1,0 +1,300 @@
+"""Ops whose cases are short stories: values, control flow, variables.
+
+A scenario is a function(side) that runs the same steps in process and on the
+server and returns a dict; every value in it is a case.  What raises is
+recorded as the error's class.
+"""
+import os
+import tempfile
+
+import numpy as np
+
+from tests.cluster.client import plain_config, tf
+from tests.conformance.inputs import FED, Data, types_of
+from tests.conformance.table import scenario
+
+STEP_MS = 20000
+SWITCHED = [tf.as_dtype(name) for name in types_of("Switch")]
+ASSIGNED = [tf.as_dtype(name) for name in types_of("Assign")
+            if name in types_of("AssignVariableOp")]
+
+
+class Side:
+    """Where a scenario runs: in process (target "") or on a server."""
+
+    def __init__(self, target):
+        self.target = target
+        self.folder = tempfile.mkdtemp(prefix="tfd-conformance-")
+
+    def session(self):
+        return tf.Session(self.target, config=plain_config(
+            operation_timeout_in_ms=STEP_MS if self.target else 0))
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def bytes(self, name):
+        """The bytes of a file that the server wrote."""
+        with open(self.path(name), "rb") as file:
+            return file.read()
+
+
+def attempt(session, fetches, feeds=None):
+    """The values, or the class of the error."""
+    try:
+        return session.run(fetches, feeds)
+    except tf.errors.OpError as error:
+        return type(error).__name__
+
+
+def hidden(value):
+    """A tensor whose value and shape the client's own checks cannot see."""
+    return tf.placeholder_with_default(value, None)
+
+
+def sample(dtype, dims=(2, 3)):
+    return Data(0, 90).draw(dtype, dims, dtype.name)
+
+
+def fresh_graph(function):
+    """The scenario starts with an empty default graph; all names have a
+    prefix, as variables outlive sessions on a server."""
+    def wrapped(side):
+        with tf.Graph().as_default(), tf.name_scope("p%d" % os.getpid()):
+            return function(side)
+    wrapped.__name__ = function.__name__
+    return wrapped
+
+
+# ---- Feeds, fetches, constants ----------------------------------------------
+
+
+@scenario("_Arg _Retval _Send _Recv _HostSend _HostRecv Placeholder Identity")
+@fresh_graph
+def every_type_is_fed_and_fetched(side):
+    out = {}
+    with side.session() as session:
+        for dtype in FED:
+            for dims in ((), (3,), (0,), (2, 0, 3), (2, 3)):
+                p = tf.placeholder(dtype, None)
+                y = tf.raw_ops.Identity(input=p)
+                out["%s %s" % (dtype.name, dims)] = attempt(
+                    session, y, {p: sample(dtype, dims)})
+    return out
+
+
+@scenario("Const NoOp IdentityN")
+@fresh_graph
+def constants_of_every_type(side):
+    """Const, with its value in each of TensorProto's forms."""
+    fetches, out = {}, {}
+    for dtype in FED:
+        for dims in ((), (2, 3), (0,), (40,)):
+            key = "%s %s" % (dtype.name, dims)
+            fetches[key] = tf.constant(sample(dtype, dims), dtype)
+    fetches["splat"] = tf.constant(7.0, shape=[30, 20])
+    proto = tf.make_tensor_proto([1, 2, 3], tf.int32, [7])
+    fetches["last repeats"] = tf.raw_ops.Const(value=proto, dtype=tf.int32)
+    for i, tensor in enumerate(tf.raw_ops.IdentityN(
+            input=[fetches["splat"], fetches["bool (2, 3)"]])):
+        fetches["identity_n %d" % i] = tensor
+    with side.session() as session:
+        out.update(session.run(fetches))
+        out["no_op"] = session.run(tf.no_op())
+    return out
+
+
+@scenario("Assert")
+@fresh_graph
+def assert_fails_with_its_data(side):
+    p = tf.placeholder(tf.bool, [])
+    check = tf.raw_ops.Assert(condition=p, data=["x is", tf.constant([1, 2])],
+                              summarize=1)
+    with side.session() as session:
+        return {str(v): attempt(session, check, {p: v}) for v in (True, False)}
+
+
+@scenario("RandomUniform RandomStandardNormal TruncatedNormal")
+@fresh_graph
+def unseeded_random_differs_each_time(side):
+    out = {}
+    with side.session() as session:
+        for kind in (tf.random.uniform, tf.random.normal,
+                     tf.random.truncated_normal):
+            tensor = kind([1000])
+            first, second = session.run(tensor), session.run(tensor)
+            out[kind.__name__] = first.shape
+            out[kind.__name__ + " again"] = bool((first == second).all())
+            out[kind.__name__ + " bound"] = bool(
+                np.abs(first).max() < (1 if "uniform" in kind.__name__ else 9))
+    return out
+
+
+# ---- Control flow -----------------------------------------------------------
+
+
+@scenario("Switch Merge RefSwitch RefMerge")
+@fresh_graph
+def switch_and_merge_of_every_type(side):
+    out = {}
+    pred = tf.placeholder(tf.bool, [])
+    with side.session() as session:
+        for dtype in SWITCHED:
+            p = tf.placeholder(dtype, None)
+            off, on = tf.raw_ops.Switch(data=p, pred=pred)
+            merged = tf.raw_ops.Merge(inputs=[
+                tf.raw_ops.Identity(input=off),
+                tf.raw_ops.Pack(values=[on, on])])
+            for value in (False, True):
+                out["%s %s" % (dtype.name, value)] = attempt(
+                    session, merged, {p: sample(dtype), pred: value})[0]
+        both = attempt(session, merged.value_index, {p: sample(dtype),
+                                                     pred: True})
+        out["index"] = both
+        out["vector pred"] = attempt(session, tf.raw_ops.Switch(
+            data=1.0, pred=hidden([True])).output_true)
+        out.update(_dead_paths(session, pred))
+        out.update(_ref_switch(session, pred))
+    return out
+
+
+def _dead_paths(session, pred):
+    """A dead control input kills; a merge of two dead inputs is dead."""
+    off, on = tf.raw_ops.Switch(data=tf.constant(3.0), pred=pred)
+    # Not on the Switch itself: the node is alive, one output is dead.
+    with tf.control_dependencies([tf.raw_ops.Identity(input=on)]):
+        guarded = tf.constant(5.0)
+    negative = tf.raw_ops.Neg(x=on)
+    inner = tf.raw_ops.Merge(inputs=[negative, negative]).output
+    fetches = {"control": tf.raw_ops.Merge(inputs=[guarded, off]).output,
+               "merge": tf.raw_ops.Merge(inputs=[inner, off]).output}
+    return {"%s %s" % (name, value): attempt(session, tensor, {pred: value})
+            for name, tensor in fetches.items() for value in (False, True)}
+
+
+def _ref_switch(session, pred):
+    v = tf.raw_ops.VariableV2(shape=[2], dtype=tf.float32)
+    off, on = tf.raw_ops.RefSwitch(data=v, pred=pred)
+    merged = tf.raw_ops.RefMerge(inputs=[off, on])
+    session.run(tf.raw_ops.Assign(ref=v, value=[1.0, 2.0]).op)
+    return {"ref %s" % value: session.run(merged.output, {pred: value})
+            for value in (False, True)}
+
+
+@scenario("Enter Exit NextIteration LoopCond Merge Switch")
+@fresh_graph
+def while_loops(side):
+    """v1 loops: invariants, several variables, nested, zero iterations."""
+    tf.disable_control_flow_v2()
+    n = tf.placeholder(tf.int32, [])
+    scale = tf.placeholder(tf.float32, [2])
+    count = tf.while_loop(lambda i: i < n, lambda i: i + 1, [0])
+    power = tf.while_loop(lambda i, y: i < n, lambda i, y: (i + 1, y * scale),
+                          [0, tf.ones([2])], parallel_iterations=1)[1]
+    grid = tf.while_loop(
+        lambda i, s: i < n,
+        lambda i, s: (i + 1, tf.while_loop(
+            lambda j, t: j <= i, lambda j, t: (j + 1, t + i * j), [0, s])[1]),
+        [0, 0])[1]
+    strings = tf.while_loop(lambda i, s: i < n, lambda i, s: (
+        i + 1, tf.strings.join([s, "x"])), [0, "a"])[1]
+    branch = tf.while_loop(
+        lambda i, s: i < n, lambda i, s: (i + 1, tf.cond(
+            tf.equal(i % 2, 0), lambda: s + i, lambda: s * 2)), [0, 1])[1]
+    fetches = [count, power, grid, strings, branch]
+    gradient = tf.gradients(power, scale)[0]
+    out = {}
+    with side.session() as session:
+        for value in (0, 1, 7, 200):
+            feeds = {n: value, scale: [0.99, -1]}
+            for i, got in enumerate(session.run(fetches, feeds)):
+                out["%d %d" % (value, i)] = got
+        out["parallel"] = session.run(
+            tf.while_loop(lambda i: i < n, lambda i: i + 1, [0],
+                          parallel_iterations=32), {n: 1000})
+    assert gradient is not None
+    return out
+
+
+@scenario("RefEnter RefExit RefNextIteration")
+@fresh_graph
+def a_ref_variable_goes_through_a_loop(side):
+    tf.disable_control_flow_v2()
+    v = tf.Variable(1.0, use_resource=False)
+
+    def body(i):
+        with tf.control_dependencies([tf.assign_add(v, 2.0)]):
+            return i + 1
+
+    loop = tf.while_loop(lambda i: i < 5, body, [0], parallel_iterations=1)
+    with side.session() as session:
+        session.run(v.initializer)
+        return {"count": session.run(loop), "variable": session.run(v)}
+
+
+@scenario("Switch Identity Enter Exit VarHandleOp ReadVariableOp")
+@fresh_graph
+def a_resource_goes_through_control_flow(side):
+    tf.disable_control_flow_v2()
+    v = tf.Variable(2.0, use_resource=True)
+    pred = tf.placeholder(tf.bool, [])
+    value = tf.cond(pred, lambda: v.read_value() + 1, lambda: v * 10)
+    loop = tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y + v),
+                         [0, 0.0])
+    with side.session() as session:
+        session.run(v.initializer)
+        return {"true": session.run(value, {pred: True}),
+                "false": session.run(value, {pred: False}),
+                "loop": session.run(loop[1])}
+
+
+# ---- Variables --------------------------------------------------------------
+
+
+@scenario("VariableV2 VarHandleOp Assign AssignVariableOp ReadVariableOp "
+          "IsVariableInitialized VarIsInitializedOp")
+@fresh_graph
+def variables_of_every_type(side):
+    out = {}
+    with side.session() as session:
+        for dtype in ASSIGNED:
+            for resource in (False, True):
+                v = tf.Variable(tf.placeholder(dtype, [2, 3]), dtype=dtype,
+                                use_resource=resource, trainable=False,
+                                name="%s_%s" % (dtype.name, resource))
+                feed = {v.initializer.inputs[1]: sample(dtype)}
+                key = "%s %s" % (dtype.name, resource)
+                ready = tf.is_variable_initialized(v)
+                out[key + " before"] = session.run(ready)
+                out[key + " read"] = attempt(session, v.read_value())
+                session.run(v.initializer, feed)
+                out[key + " after"] = session.run(ready)
+                out[key] = session.run(v.read_value())
+    return out
+
+
+@scenario("VarHandleOp ReadVariableOp AssignVariableOp VariableV2 Assign")
+@fresh_graph
+def wrong_uses_of_variables_are_refused(side):
+    raw, out = tf.raw_ops, {}
+    name = "p%d/v" % os.getpid()
+    good = raw.VarHandleOp(dtype=tf.float32, shape=[2], shared_name=name)
+    other = raw.VarHandleOp(dtype=tf.int32, shape=[2], shared_name=name)
+    with side.session() as session:
+        session.run(raw.AssignVariableOp(resource=good, value=[1.0, 2.0]))
+        out["type"] = attempt(session, raw.ReadVariableOp(
+            resource=other, dtype=tf.int32))
+        out["assign type"] = attempt(session, raw.AssignVariableOp(
+            resource=other, value=[1, 2]))
+        out["fine"] = session.run(raw.ReadVariableOp(
+            resource=good, dtype=tf.float32))
+        first = raw.VariableV2(shape=[2], dtype=tf.float32,
+                               shared_name=name + "r")
+        second = raw.VariableV2(shape=[2], dtype=tf.int32,
+                                shared_name=name + "r")
+        session.run(raw.Assign(ref=first, value=[1.0, 2.0]).op)
+        out["ref type"] = attempt(session, raw.Identity(input=second))
+        out["container"] = attempt(session, raw.Assign(
+            ref=raw.VariableV2(shape=[], dtype=tf.float32, container="a b"),
+            value=1.0))
+    return out

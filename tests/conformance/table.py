@@ -1,0 +1,104 @@
+"""The words that the table of cases is written in."""
+import dataclasses
+
+from tests.conformance.inputs import Data
+
+ROWS = {}  # op name -> Row
+SCENARIOS = []  # Scenario
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """One way to call an op.
+
+    inputs, in the order of the OpDef: x(2, 3) is drawn data of that shape, a
+    Python value is itself in the input's type, many(...) the parts of a list
+    input, var(...) a variable.  attrs: what does not follow from inputs."""
+
+    inputs: tuple
+    attrs: dict
+    bad: bool = False  # must fail, with the same error class
+    types: str = ""  # "once": first types only; "every": all combinations
+    dtypes: tuple = ()  # only where the main type is one of these
+
+
+@dataclasses.dataclass(frozen=True)
+class Many:
+    parts: tuple
+
+
+@dataclasses.dataclass(frozen=True)
+class Variable:
+    """An op's variable input; initial None: never assigned."""
+
+    initial: object = None
+    dtype: str = ""  # only for ops that have no type attribute to tell it
+    declared: object = None  # dims, where they differ from the value's
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    op: str
+    cases: list
+    data: Data
+    tol: float  # times the type's usual tolerance; 0: to the bit
+    dtypes: tuple  # () for all that TensorFlow has
+    runs: int  # how often the step runs before variables are compared
+    check: str  # "value", or "shape" for what cannot be reproduced
+    may_fail: bool  # TensorFlow itself decides which types work
+    without: tuple  # (type attribute, name): what TensorFlow gets wrong
+    reads: bool  # whether variables are compared after the step
+
+
+@dataclasses.dataclass(frozen=True)
+class Scenario:
+    """A function(session, args) run here and there; see scenarios.py."""
+
+    name: str
+    function: object
+    ops: tuple
+    tol: float
+
+
+def c(*inputs, dtypes=(), **attrs):
+    return Case(inputs, attrs, dtypes=tuple(dtypes))
+
+
+def every(*inputs, **attrs):
+    """A case for all combinations of types; the first of a row always is."""
+    return Case(inputs, attrs, types="every")
+
+
+def once(*inputs, **attrs):
+    """A case for the first type alone: large inputs, what no type changes."""
+    return Case(inputs, attrs, types="once")
+
+
+def bad(*inputs, dtypes=(), **attrs):
+    return Case(inputs, attrs, bad=True, types="once", dtypes=tuple(dtypes))
+
+
+def many(*parts):
+    return Many(parts)
+
+
+def var(initial=None, dtype="", declared=None):
+    return Variable(initial, dtype, declared)
+
+
+def row(ops, cases, data=Data(), tol=1, dtypes=(), runs=1, check="value",
+        may_fail=False, without=(), reads=True):
+    """Adds a row per op; several names in one string share their cases."""
+    for op in ops.split():
+        assert op not in ROWS, op
+        ROWS[op] = Row(op, cases, data, tol, tuple(dtypes), runs, check,
+                       may_fail, without, reads)
+
+
+def scenario(ops, tol=1):
+    """Decorates a function(session, args) -> dict of values or errors."""
+    def register(function):
+        SCENARIOS.append(Scenario(function.__name__, function,
+                                  tuple(ops.split()), tol))
+        return function
+    return register

@@ -1,0 +1,226 @@
+/*
+ * test_kctx.c - kernels/kctx*.c: whose buffer an output gets, and how loops are
+ * split.
+ */
+#include "common/alloc.h"
+#include "common/pool.h"
+#include "kernels/runtime.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* ---- The runtime, as little of it as this needs -------------------------- */
+
+struct tfd_rt {
+    struct tfd_pool *pool;
+};
+
+struct tfd_pool *tfd_rt_pool(struct tfd_rt *rt)
+{
+    return rt->pool;
+}
+
+static struct tfd_tensor vector(enum tfd_dtype dtype, int64_t n)
+{
+    struct tfd_shape shape = {1, {n}};
+    struct tfd_tensor t = TFD_TENSOR_INIT;
+
+    assert_int_equal(tfd_tensor_new(&t, dtype, &shape, NULL), TFD_OK);
+    return t;
+}
+
+/* ---- Outputs ------------------------------------------------------------- */
+
+static void test_the_last_reader_gives_its_buffer(void **state)
+{
+    struct tfd_tensor in[] = {vector(TFD_FLOAT, 8)}, out[2];
+    struct tfd_kctx k = {.in = in, .in_count = 1, .out = out, .out_count = 2};
+    struct tfd_buffer *buffer = in[0].buffer;
+
+    (void)state;
+    assert_int_equal(tfd_kctx_output_like(&k, 0, 0, NULL), TFD_OK);
+    assert_ptr_equal(out[0].buffer, buffer);
+    assert_ptr_equal(in[0].buffer, buffer); /* may be read on */
+    /* Only one output gets it. */
+    assert_int_equal(tfd_kctx_output_like(&k, 0, 1, NULL), TFD_OK);
+    assert_ptr_not_equal(out[1].buffer, buffer);
+    tfd_tensor_unref(&in[0]);
+    assert_true(tfd_buffer_sole(out[0].buffer));
+    tfd_tensor_unref(&out[0]);
+    tfd_tensor_unref(&out[1]);
+}
+
+static void test_a_buffer_with_other_readers_is_left_alone(void **state)
+{
+    struct tfd_tensor in[] = {vector(TFD_FLOAT, 8)}, out;
+    struct tfd_tensor reader = tfd_tensor_ref(&in[0]);
+    struct tfd_kctx k = {.in = in, .in_count = 1, .out = &out, .out_count = 1};
+
+    (void)state;
+    assert_int_equal(tfd_kctx_output_like(&k, 0, 0, NULL), TFD_OK);
+    assert_ptr_not_equal(out.buffer, in[0].buffer);
+    tfd_tensor_unref(&reader);
+    tfd_tensor_unref(&in[0]);
+    tfd_tensor_unref(&out);
+}
+
+static void test_a_slice_is_left_alone(void **state)
+{
+    struct tfd_tensor whole = vector(TFD_FLOAT, 16), out;
+    struct tfd_tensor in = {TFD_FLOAT, {1, {8}}, NULL};
+    struct tfd_kctx k = {.in = &in, .in_count = 1, .out = &out, .out_count = 1};
+
+    (void)state;
+    in.buffer = tfd_buffer_slice(whole.buffer, 0, 32);
+    assert_int_equal(tfd_kctx_output_like(&k, 0, 0, NULL), TFD_OK);
+    assert_ptr_not_equal(out.buffer, in.buffer);
+    tfd_tensor_unref(&in);
+    tfd_tensor_unref(&out);
+    tfd_tensor_unref(&whole);
+}
+
+static void test_strings_are_never_taken_over(void **state)
+{
+    struct tfd_tensor in = vector(TFD_STRING, 2), out;
+    struct tfd_kctx k = {.in = &in, .in_count = 1, .out = &out, .out_count = 1};
+
+    (void)state;
+    assert_int_equal(tfd_kctx_output_like(&k, 0, 0, NULL), TFD_OK);
+    assert_ptr_not_equal(out.buffer, in.buffer);
+    tfd_tensor_unref(&in);
+    tfd_tensor_unref(&out);
+}
+
+static void test_candidates_are_tried_in_turn(void **state)
+{
+    static const struct {
+        uint32_t candidates;
+        enum tfd_dtype dtype;
+        int64_t elements;
+        int expected; /* -1: new */
+    } cases[] = {
+        {1, TFD_FLOAT, 8, -1}, /* has another reader */
+        {7, TFD_FLOAT, 8, 2},   {7, TFD_INT32, 8, 2},
+        {7, TFD_DOUBLE, 4, 2},  {7, TFD_FLOAT, 4, 1},
+        {5, TFD_FLOAT, 4, -1},  {0, TFD_FLOAT, 8, -1},
+        {7, TFD_FLOAT, 0, -1},  {UINT32_MAX, TFD_FLOAT, 8, 2},
+        {7, TFD_STRING, 1, -1}, {7, TFD_FLOAT, 6, -1}, /* a reference's */
+    };
+    struct tfd_tensor in[] = {vector(TFD_FLOAT, 8), vector(TFD_FLOAT, 4),
+                              vector(TFD_FLOAT, 8), vector(TFD_FLOAT, 6)};
+    struct tfd_tensor reader = tfd_tensor_ref(&in[0]), out;
+    struct tfd_variable *const ref[] = {NULL, NULL, NULL,
+                                        (struct tfd_variable *)in};
+    struct tfd_kctx k = {
+        .in = in, .in_count = 4, .out = &out, .out_count = 1, .ref = ref};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct tfd_shape shape = {1, {cases[i].elements}};
+        int taken = -1;
+
+        assert_int_equal(tfd_kctx_output_reuse(&k, cases[i].candidates, 0,
+                                               cases[i].dtype, &shape, NULL),
+                         TFD_OK);
+        for (int j = 0; j < 4; j++)
+            if (out.buffer && out.buffer == in[j].buffer)
+                taken = j;
+        assert_int_equal(taken, cases[i].expected);
+        assert_int_equal(out.dtype, cases[i].dtype);
+        assert_int_equal(out.shape.dim[0], cases[i].elements);
+        tfd_tensor_unref(&out);
+    }
+    tfd_tensor_unref(&reader);
+    for (int i = 0; i < 4; i++)
+        tfd_tensor_unref(&in[i]);
+}
+
+static void test_an_alias_has_another_shape(void **state)
+{
+    struct tfd_tensor in = vector(TFD_FLOAT, 8), out;
+    struct tfd_shape shape = {2, {2, 4}}, empty = {1, {0}};
+    struct tfd_kctx k = {.in = &in, .in_count = 1, .out = &out, .out_count = 1};
+
+    (void)state;
+    tfd_kctx_output_alias(&k, 0, 0, &shape);
+    assert_ptr_equal(out.buffer, in.buffer);
+    assert_int_equal(out.shape.rank, 2);
+    tfd_tensor_unref(&out);
+    tfd_kctx_output_alias(&k, 0, 0, &empty);
+    assert_null(out.buffer);
+    tfd_tensor_unref(&in);
+}
+
+/* ---- Loops --------------------------------------------------------------- */
+
+struct count {
+    atomic_int calls;
+    atomic_llong sum;
+};
+
+static void add_range(void *arg, int64_t begin, int64_t end)
+{
+    struct count *c = arg;
+
+    atomic_fetch_add(&c->calls, 1);
+    for (int64_t i = begin; i < end; i++)
+        atomic_fetch_add(&c->sum, i);
+}
+
+static void test_small_loops_stay_on_the_caller(void **state)
+{
+    static const struct {
+        int64_t n;
+        int cost, calls; /* 0: several */
+    } cases[] = {
+        {0, 1, -1},     {-5, 1, -1},   {1, 1, 1},
+        {20000, 1, 1},  {20001, 1, 0}, {200, 100, 1},
+        {1000, 100, 0}, {5, 0, 1},     {1, INT32_MAX, 0},
+    };
+    struct tfd_rt rt = {.pool = tfd_pool_new(2, NULL)};
+    struct tfd_kctx k = {.rt = &rt};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct count c = {0};
+        int64_t n = cases[i].n;
+
+        tfd_kctx_parallel(&k, n, cases[i].cost, add_range, &c);
+        if (cases[i].calls < 0)
+            assert_int_equal(c.calls, 0);
+        else if (cases[i].calls)
+            assert_int_equal(c.calls, cases[i].calls);
+        assert_int_equal(c.sum, n > 0 ? n * (n - 1) / 2 : 0);
+    }
+    tfd_pool_free(rt.pool);
+}
+
+static void test_without_a_runtime_loops_are_whole(void **state)
+{
+    struct tfd_kctx k = {.rt = NULL};
+    struct count c = {0};
+
+    (void)state;
+    tfd_kctx_parallel(&k, 100000, 100, add_range, &c);
+    assert_int_equal(c.calls, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_last_reader_gives_its_buffer),
+        cmocka_unit_test(test_a_buffer_with_other_readers_is_left_alone),
+        cmocka_unit_test(test_a_slice_is_left_alone),
+        cmocka_unit_test(test_strings_are_never_taken_over),
+        cmocka_unit_test(test_candidates_are_tried_in_turn),
+        cmocka_unit_test(test_an_alias_has_another_shape),
+        cmocka_unit_test(test_small_loops_stay_on_the_caller),
+        cmocka_unit_test(test_without_a_runtime_loops_are_whole),
+    };
+
+    return cmocka_run_group_tests_name("kctx", tests, NULL, NULL);
+}

@@ -1,0 +1,634 @@
+/*
+ * worker_rig.h - a worker without a cluster, for tests of daemon/worker.
+ *
+ * A test writes a graph node by node, registers it and runs steps:
+ *
+ *     wrig_const(&w, "a", 1);
+ *     wrig_node(&w, "b", "TestAdd", "a,a");
+ *     wrig_fetch(&w, "b");
+ *     graph = wrig_register(&w);
+ *     assert_int_equal(wrig_run(&w, graph), TFD_OK);
+ *     assert_true(wrig_result(&w, 0) == 2);
+ *
+ * Values are scalars of type float unless said otherwise.  The family "test"
+ * below has kernels that add, fail, wait to be let go, and compute for long.
+ * A test that hangs is ended by the watchdog.
+ */
+#ifndef TFD_TESTS_UNIT_WORKER_RIG_H
+#define TFD_TESTS_UNIT_WORKER_RIG_H
+
+#include "common/alloc.h"
+#include "common/clock.h"
+#include "common/graphdef.h"
+#include "common/pool.h"
+#include "daemon/worker/worker.h"
+#include "kernels/families.h"
+#include "kernels/runtime.h"
+#include "rpc/loop.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define WRIG_WATCHDOG_US (30 * 1000 * 1000)
+#define WRIG_TASK "/job:t/replica:0/task:0"
+#define WRIG_CPU0 WRIG_TASK "/device:CPU:0"
+#define WRIG_CPU1 WRIG_TASK "/device:CPU:1"
+#define WRIG_ENDS_MAX 64
+#define WRIG_ATTRS_MAX 16
+
+struct wrig {
+    struct tfd_loop *loop;
+    struct tfd_pool *pool;
+    struct tfd_registry registry;
+    struct tfd_worker_service *service;
+    struct tfd_worker *worker;
+    struct tfd_timer watchdog;
+    struct tfd_bytes graph;
+    const char *device; /* of the next nodes */
+    struct tfd_attr attrs[WRIG_ATTRS_MAX]; /* of the next node */
+    int attr_count;
+    struct tfd_bytes text[WRIG_ATTRS_MAX];
+    char names[2][WRIG_ENDS_MAX][64]; /* feeds, fetches */
+    struct tfd_str feeds[WRIG_ENDS_MAX], fetches[WRIG_ENDS_MAX];
+    int feed_count, fetch_count;
+    int64_t step;
+    struct tfd_str session;
+    struct tfd_run_graph run;
+    struct tfd_tensor fed[WRIG_ENDS_MAX], fetched[WRIG_ENDS_MAX];
+    struct tfd_status st;
+    uint64_t registered;
+    bool done, running;
+};
+
+/* ---- Kernels --------------------------------------------------------------- */
+
+/* Kernels of TestHold wait here until wrig_let_go(). */
+static struct tfd_kctx *wrig_held[64]; /* atomic */
+static int wrig_held_count;            /* atomic */
+static int wrig_cancelled_count;    /* atomic */
+static int wrig_runs;               /* atomic: of TestCount */
+static int wrig_threads_at_once, wrig_threads_max; /* atomic: in TestSpin */
+
+static inline float wrig_float_at(const struct tfd_tensor *t)
+{
+    return *(const float *)tfd_tensor_data(t);
+}
+
+static inline enum tfd_code wrig_put(struct tfd_kctx *k, enum tfd_dtype dtype,
+                                     double v, struct tfd_status *st)
+{
+    const struct tfd_shape scalar = {0, {0}};
+
+    TFD_TRY(tfd_kctx_output(k, 0, dtype, &scalar, st));
+    if (dtype == TFD_BOOL)
+        *(tfd_bool *)tfd_tensor_data(&k->out[0]) = v != 0;
+    else
+        *(float *)tfd_tensor_data(&k->out[0]) = (float)v;
+    return TFD_OK;
+}
+
+static inline enum tfd_code wrig_add(struct tfd_kctx *k, struct tfd_status *st)
+{
+    float sum = 0;
+
+    for (int i = 0; i < k->in_count; i++)
+        sum += wrig_float_at(&k->in[i]);
+    return wrig_put(k, TFD_FLOAT, (double)sum, st);
+}
+
+static inline enum tfd_code wrig_less(struct tfd_kctx *k, struct tfd_status *st)
+{
+    return wrig_put(k, TFD_BOOL,
+                    wrig_float_at(&k->in[0]) < wrig_float_at(&k->in[1]), st);
+}
+
+static inline enum tfd_code wrig_fails(struct tfd_kctx *k,
+                                       struct tfd_status *st)
+{
+    (void)k;
+    return tfd_fail(st, TFD_INVALID_ARGUMENT, "bad luck");
+}
+
+static inline enum tfd_code wrig_silent(struct tfd_kctx *k,
+                                        struct tfd_status *st)
+{
+    (void)k;
+    (void)st;
+    return TFD_OK;
+}
+
+static inline enum tfd_code wrig_wrong_type(struct tfd_kctx *k,
+                                            struct tfd_status *st)
+{
+    return wrig_put(k, TFD_BOOL, 1, st);
+}
+
+static inline enum tfd_code wrig_count(struct tfd_kctx *k,
+                                       struct tfd_status *st)
+{
+    __atomic_add_fetch(&wrig_runs, 1, __ATOMIC_RELAXED);
+    return wrig_put(k, TFD_FLOAT, (double)wrig_float_at(&k->in[0]), st);
+}
+
+/* Computes until another thread does the same, or for 100 ms. */
+static inline enum tfd_code wrig_spin(struct tfd_kctx *k, struct tfd_status *st)
+{
+    int64_t until = tfd_clock_now_us() + 100000;
+    int now = __atomic_add_fetch(&wrig_threads_at_once, 1, __ATOMIC_SEQ_CST);
+
+    if (now > __atomic_load_n(&wrig_threads_max, __ATOMIC_SEQ_CST))
+        __atomic_store_n(&wrig_threads_max, now, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(&wrig_threads_max, __ATOMIC_SEQ_CST) < 2 &&
+           tfd_clock_now_us() < until)
+        continue;
+    __atomic_sub_fetch(&wrig_threads_at_once, 1, __ATOMIC_SEQ_CST);
+    return wrig_put(k, TFD_FLOAT, (double)wrig_float_at(&k->in[0]), st);
+}
+
+struct wrig_hold {
+    struct tfd_cancel cancel; /* one step at a time */
+    struct tfd_kctx *k;
+};
+
+static inline void wrig_hold_cancelled(struct tfd_cancel *c)
+{
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct tfd_kctx *k = ((struct wrig_hold *)c)->k;
+
+    __atomic_add_fetch(&wrig_cancelled_count, 1, __ATOMIC_RELAXED);
+    tfd_fail(&st, TFD_CANCELLED, "hold was cancelled");
+    tfd_kctx_finish(k, &st);
+}
+
+static inline void wrig_hold(struct tfd_kctx *k)
+{
+    struct wrig_hold *h = k->state;
+    struct tfd_status st = TFD_STATUS_INIT;
+    int at;
+
+    h->cancel.fn = wrig_hold_cancelled;
+    h->k = k;
+    if (!tfd_step_on_cancel(k->step, &h->cancel)) {
+        tfd_fail(&st, TFD_CANCELLED, "hold came too late");
+        tfd_kctx_finish(k, &st);
+        return;
+    }
+    at = __atomic_fetch_add(&wrig_held_count, 1, __ATOMIC_ACQ_REL);
+    __atomic_store_n(&wrig_held[at], k, __ATOMIC_RELEASE);
+}
+
+/* Waits until `at` + 1 kernels have been held. */
+static inline struct tfd_kctx *wrig_wait_held(int at)
+{
+    struct tfd_kctx *k;
+
+    do
+        k = __atomic_load_n(&wrig_held[at], __ATOMIC_ACQUIRE);
+    while (!k);
+    return k;
+}
+
+/* Finishes a held kernel with its input; false when it was cancelled. */
+static inline bool wrig_let_go(struct tfd_kctx *k)
+{
+    struct wrig_hold *h = k->state;
+    struct tfd_status st = TFD_STATUS_INIT;
+
+    if (!tfd_step_off_cancel(k->step, &h->cancel))
+        return false;
+    (void)!wrig_put(k, TFD_FLOAT, (double)wrig_float_at(&k->in[0]), &st);
+    tfd_kctx_finish(k, &st);
+    return true;
+}
+
+/* An asynchronous kernel that finishes before start() returns. */
+static inline void wrig_at_once(struct tfd_kctx *k)
+{
+    struct tfd_status st = TFD_STATUS_INIT;
+
+    (void)!wrig_put(k, TFD_FLOAT, (double)wrig_float_at(&k->in[0]), &st);
+    tfd_kctx_finish(k, &st);
+}
+
+static inline enum tfd_code wrig_split(struct tfd_kctx *k,
+                                       struct tfd_status *st)
+{
+    const struct tfd_shape scalar = {0, {0}};
+
+    for (int i = 0; i < k->out_count; i++) {
+        TFD_TRY(tfd_kctx_output(k, i, TFD_FLOAT, &scalar, st));
+        *(float *)tfd_tensor_data(&k->out[i]) = (float)i;
+    }
+    return TFD_OK;
+}
+
+/* Counts prepare() in the state, to see who shares one. */
+static int wrig_prepared;
+
+static inline enum tfd_code wrig_shared_prepare(const struct tfd_prepare *p,
+                                                void *state,
+                                                struct tfd_status *st)
+{
+    (void)p;
+    (void)st;
+    *(int *)state = __atomic_add_fetch(&wrig_prepared, 1, __ATOMIC_RELAXED);
+    return TFD_OK;
+}
+
+static inline enum tfd_code wrig_shared(struct tfd_kctx *k,
+                                        struct tfd_status *st)
+{
+    return wrig_put(k, TFD_FLOAT, *(int *)k->state, st);
+}
+
+static inline enum tfd_code wrig_bad_prepare(const struct tfd_prepare *p,
+                                             void *state,
+                                             struct tfd_status *st)
+{
+    (void)p;
+    (void)state;
+    return tfd_fail(st, TFD_INVALID_ARGUMENT, "cannot be prepared");
+}
+
+#define WRIG_UNARY "x: T"
+static const struct tfd_opdef wrig_ops[] = {
+    {.name = "TestAdd",
+     .inputs = "x: N * T",
+     .outputs = "z: T",
+     .attrs = "T: type; N: int >= 1"},
+    {.name = "TestLess",
+     .inputs = "x: T, y: T",
+     .outputs = "z: bool",
+     .attrs = "T: type"},
+    {.name = "TestVector",
+     .inputs = "x: T",
+     .outputs = "y: T",
+     .attrs = "T: type",
+     .checks = "x: vector"},
+#define UNARY(n) \
+    {.name = n, .inputs = "x: T", .outputs = "y: T", .attrs = "T: type"}
+    UNARY("TestFail"),
+    UNARY("TestSilent"),
+    UNARY("TestWrongType"),
+    UNARY("TestCount"),
+    UNARY("TestSpin"),
+    UNARY("TestHold"),
+    UNARY("TestAtOnce"),
+    UNARY("TestBlocks"),
+    UNARY("TestBadPrepare"),
+#undef UNARY
+    {.name = "TestSplit",
+     .inputs = "x: T",
+     .outputs = "y: N * T",
+     .attrs = "T: type; N: int >= 1"},
+    {.name = "TestShared",
+     .outputs = "y: float",
+     .flags = TFD_OP_STATEFUL},
+};
+
+static const struct tfd_kernel wrig_kernels[] = {
+    TFD_KERNEL_ANY("TestAdd", wrig_add),
+    TFD_KERNEL_ANY("TestLess", wrig_less),
+    TFD_KERNEL_ANY("TestVector", wrig_add),
+    TFD_KERNEL_ANY("TestFail", wrig_fails),
+    TFD_KERNEL_ANY("TestSilent", wrig_silent),
+    TFD_KERNEL_ANY("TestWrongType", wrig_wrong_type),
+    TFD_KERNEL_ANY("TestCount", wrig_count),
+    TFD_KERNEL_ANY("TestSpin", wrig_spin, .flags = TFD_KERNEL_HEAVY),
+    TFD_KERNEL_ANY("TestHold", NULL, .start = wrig_hold,
+                   .state_size = sizeof(struct wrig_hold)),
+    TFD_KERNEL_ANY("TestAtOnce", NULL, .start = wrig_at_once),
+    TFD_KERNEL_ANY("TestBlocks", wrig_count, .flags = TFD_KERNEL_BLOCKS),
+    TFD_KERNEL_ANY("TestBadPrepare", wrig_count, .prepare = wrig_bad_prepare),
+    TFD_KERNEL_ANY("TestSplit", wrig_split),
+    TFD_KERNEL_ANY("TestShared", wrig_shared, .prepare = wrig_shared_prepare,
+                   .state_size = sizeof(int), .flags = TFD_KERNEL_SHARED),
+};
+
+static const struct tfd_family wrig_family = {
+    .name = "test",
+    .ops = wrig_ops,
+    .op_count = TFD_COUNT(wrig_ops),
+    .kernels = wrig_kernels,
+    .kernel_count = TFD_COUNT(wrig_kernels),
+};
+
+/* ---- The rig --------------------------------------------------------------- */
+
+static inline void wrig_bark(struct tfd_timer *t)
+{
+    (void)t;
+    fprintf(stderr, "the test hangs\n");
+    abort();
+}
+
+static inline void wrig_release_handle(void *handle)
+{
+    tfd_handle_unref(handle);
+}
+
+static inline void wrig_clear(struct wrig *w)
+{
+    tfd_bytes_clear(&w->graph);
+    w->device = WRIG_CPU0;
+    w->feed_count = w->fetch_count = w->attr_count = 0;
+}
+
+static inline void wrig_init(struct wrig *w, int threads)
+{
+    static const struct tfd_family *const families[] = {
+        &tfd_family_assert,   &tfd_family_const,    &tfd_family_control_flow,
+        &tfd_family_sendrecv, &tfd_family_variable, &wrig_family};
+    struct tfd_worker_options o = {
+        .task = WRIG_TASK, .container = "t", .cpu_count = 2};
+
+    memset(w, 0, sizeof(*w));
+    tfd_tensor_handle_release(wrig_release_handle);
+    assert_int_equal(tfd_registry_init(&w->registry, families,
+                                       TFD_COUNT(families), &w->st),
+                     TFD_OK);
+    w->loop = tfd_loop_new(&w->st);
+    assert_non_null(w->loop);
+    if (threads > 0)
+        w->pool = tfd_pool_new(threads, &w->st);
+    o.loop = w->loop;
+    o.pool = w->pool;
+    o.registry = &w->registry;
+    assert_int_equal(tfd_worker_service_new(&o, &w->service, &w->st), TFD_OK);
+    w->worker = tfd_worker_local(w->service);
+    tfd_timer_init(&w->watchdog, w->loop, wrig_bark);
+    tfd_bytes_init(&w->graph, 1 << 28);
+    for (int i = 0; i < WRIG_ATTRS_MAX; i++)
+        tfd_bytes_init(&w->text[i], 1 << 24);
+    w->session = TFD_STR_EMPTY;
+    w->step = 1000;
+    wrig_clear(w);
+    wrig_held_count = wrig_cancelled_count = wrig_runs = 0;
+    memset(wrig_held, 0, sizeof(wrig_held));
+    wrig_threads_max = 0;
+}
+
+static inline void wrig_deinit(struct wrig *w)
+{
+    tfd_timer_stop(&w->watchdog);
+    tfd_worker_service_free(w->service);
+    tfd_pool_free(w->pool);
+    tfd_loop_free(w->loop);
+    tfd_registry_deinit(&w->registry);
+    tfd_bytes_deinit(&w->graph);
+    for (int i = 0; i < WRIG_ATTRS_MAX; i++)
+        tfd_bytes_deinit(&w->text[i]);
+    for (int i = 0; i < WRIG_ENDS_MAX; i++) {
+        tfd_tensor_unref(&w->fed[i]);
+        tfd_tensor_unref(&w->fetched[i]);
+    }
+    tfd_alloc_trim();
+}
+
+static inline void wrig_stop(struct wrig *w)
+{
+    w->done = true;
+    if (w->running)
+        tfd_loop_stop(w->loop);
+}
+
+/* Runs the loop until wrig_stop(). */
+static inline void wrig_wait(struct wrig *w)
+{
+    if (w->done)
+        return;
+    assert_int_equal(tfd_timer_start(&w->watchdog, WRIG_WATCHDOG_US, NULL),
+                     TFD_OK);
+    w->running = true;
+    tfd_loop_run(w->loop);
+    w->running = false;
+    tfd_timer_stop(&w->watchdog);
+    assert_true(w->done);
+}
+
+/* ---- Writing a graph ------------------------------------------------------- */
+
+static inline struct tfd_bytes *wrig_attr(struct wrig *w, const char *name)
+{
+    struct tfd_bytes *b = &w->text[w->attr_count];
+
+    assert_true(w->attr_count < WRIG_ATTRS_MAX);
+    tfd_bytes_clear(b);
+    w->attrs[w->attr_count++].name = tfd_str_of(name);
+    return b;
+}
+
+static inline void wrig_attr_str(struct wrig *w, const char *name,
+                                 const char *value)
+{
+    tfd_attr_put_str(wrig_attr(w, name), tfd_str_of(value));
+}
+
+static inline void wrig_attr_type(struct wrig *w, const char *name, int value)
+{
+    tfd_attr_put_type(wrig_attr(w, name), value);
+}
+
+static inline void wrig_attr_int(struct wrig *w, const char *name,
+                                 int64_t value)
+{
+    tfd_attr_put_int(wrig_attr(w, name), value);
+}
+
+static inline void wrig_attr_bool(struct wrig *w, const char *name, bool value)
+{
+    tfd_attr_put_bool(wrig_attr(w, name), value);
+}
+
+/* inputs: "a,b:1,^c".  The attributes set before belong to this node. */
+static inline void wrig_node(struct wrig *w, const char *name, const char *op,
+                             const char *inputs)
+{
+    struct tfd_str in[256];
+    struct tfd_nodedef n = {.name = tfd_str_of(name),
+                            .op = tfd_str_of(op),
+                            .device = tfd_str_of(w->device),
+                            .in = in};
+
+    while (*inputs) {
+        size_t size = strcspn(inputs, ",");
+
+        in[n.in_count++] = (struct tfd_str){inputs, size};
+        inputs += size + (inputs[size] == ',');
+    }
+    for (int i = 0; i < w->attr_count; i++)
+        w->attrs[i].value = tfd_bytes_view(&w->text[i]);
+    n.attrs = w->attrs;
+    n.attr_count = w->attr_count;
+    tfd_graphdef_put(&w->graph, &n);
+    w->attr_count = 0;
+}
+
+static inline struct tfd_tensor wrig_scalar(enum tfd_dtype dtype, double v)
+{
+    const struct tfd_shape scalar = {0, {0}};
+    struct tfd_tensor t;
+
+    assert_int_equal(tfd_tensor_new(&t, dtype, &scalar, NULL), TFD_OK);
+    if (dtype == TFD_BOOL)
+        *(tfd_bool *)tfd_tensor_data(&t) = v != 0;
+    else if (dtype == TFD_INT32)
+        *(int32_t *)tfd_tensor_data(&t) = (int32_t)v;
+    else
+        *(float *)tfd_tensor_data(&t) = (float)v;
+    return t;
+}
+
+static inline void wrig_const_of(struct wrig *w, const char *name,
+                                 enum tfd_dtype dtype, double v,
+                                 const char *inputs)
+{
+    struct tfd_tensor t = wrig_scalar(dtype, v);
+
+    tfd_attr_put_tensor(wrig_attr(w, "value"), &t);
+    tfd_tensor_unref(&t);
+    wrig_attr_type(w, "dtype", (int)dtype);
+    wrig_node(w, name, "Const", inputs);
+}
+
+static inline void wrig_const(struct wrig *w, const char *name, double v)
+{
+    wrig_const_of(w, name, TFD_FLOAT, v, "");
+}
+
+/* The attributes of an end of an edge. */
+static inline void wrig_ends(struct wrig *w, const char *from, const char *to,
+                             const char *tensor)
+{
+    wrig_attr_str(w, "tensor_name", tensor);
+    wrig_attr_str(w, "send_device", from);
+    wrig_attr_int(w, "send_device_incarnation", 1);
+    wrig_attr_str(w, "recv_device", to);
+}
+
+static inline struct tfd_str wrig_keep(struct wrig *w, int kind, int at,
+                                       const char *name)
+{
+    assert_true(at < WRIG_ENDS_MAX);
+    snprintf(w->names[kind][at], sizeof(w->names[kind][at]), "%s", name);
+    return tfd_str_of(w->names[kind][at]);
+}
+
+/* A node of this name whose value is fed. */
+static inline void wrig_feed_of(struct wrig *w, const char *name,
+                                enum tfd_dtype dtype)
+{
+    wrig_ends(w, WRIG_CPU0, WRIG_CPU0, name);
+    wrig_attr_bool(w, "client_terminated", true);
+    wrig_attr_type(w, "tensor_type", (int)dtype);
+    wrig_node(w, name, "_Recv", "");
+    w->feeds[w->feed_count] = wrig_keep(w, 0, w->feed_count, name);
+    w->feed_count++;
+}
+
+static inline void wrig_feed(struct wrig *w, const char *name)
+{
+    wrig_feed_of(w, name, TFD_FLOAT);
+}
+
+static inline void wrig_fetch(struct wrig *w, const char *from)
+{
+    char name[80];
+
+    wrig_ends(w, WRIG_CPU0, WRIG_CPU0, from);
+    wrig_attr_bool(w, "client_terminated", true);
+    snprintf(name, sizeof(name), "_fetch_%d", w->fetch_count);
+    wrig_node(w, name, "_Send", from);
+    w->fetches[w->fetch_count] = wrig_keep(w, 1, w->fetch_count, from);
+    w->fetch_count++;
+}
+
+/* ---- Registering and running ----------------------------------------------- */
+
+static inline void wrig_registered(void *ctx, const struct tfd_status *st,
+                                   uint64_t graph)
+{
+    struct wrig *w = ctx;
+
+    w->st = *st;
+    w->registered = graph;
+    wrig_stop(w);
+}
+
+/* 0 when it failed: w->st says why.  The next graph begins empty. */
+static inline uint64_t wrig_register(struct wrig *w)
+{
+    struct tfd_register_graph r = {
+        .session = w->session,
+        .graph_def = tfd_bytes_view(&w->graph),
+        .feeds = w->feeds,
+        .feed_count = w->feed_count,
+        .fetches = w->fetches,
+        .fetch_count = w->fetch_count,
+    };
+
+    w->done = false;
+    w->worker->ops->register_graph(w->worker, &r, wrig_registered, w);
+    wrig_wait(w);
+    wrig_clear(w);
+    return w->registered;
+}
+
+static inline void wrig_ran(struct tfd_run_graph *run,
+                            const struct tfd_status *st)
+{
+    struct wrig *w = run->master;
+
+    w->st = *st;
+    wrig_stop(w);
+}
+
+static inline void wrig_start(struct wrig *w, uint64_t graph)
+{
+    for (int i = 0; i < WRIG_ENDS_MAX; i++)
+        tfd_tensor_unref(&w->fetched[i]);
+    w->done = false;
+    w->run = (struct tfd_run_graph){
+        .session = w->session,
+        .graph = graph,
+        .step_id = w->step++,
+        .feeds = w->fed,
+        .fetches = w->fetched,
+        .done = wrig_ran,
+        .master = w,
+    };
+    w->worker->ops->run_graph(w->worker, &w->run);
+}
+
+static inline enum tfd_code wrig_run(struct wrig *w, uint64_t graph)
+{
+    wrig_start(w, graph);
+    wrig_wait(w);
+    w->worker->ops->cleanup_graph(w->worker, w->run.step_id);
+    return w->st.code;
+}
+
+static inline bool wrig_is_dead(const struct wrig *w, int at)
+{
+    return w->fetched[at].dtype == TFD_DTYPE_INVALID;
+}
+
+static inline double wrig_result(const struct wrig *w, int at)
+{
+    const struct tfd_tensor *t = &w->fetched[at];
+
+    assert_int_equal(tfd_tensor_elements(t), 1);
+    if (t->dtype == TFD_INT32)
+        return *(const int32_t *)tfd_tensor_data(t);
+    if (t->dtype == TFD_BOOL)
+        return *(const tfd_bool *)tfd_tensor_data(t);
+    assert_int_equal(t->dtype, TFD_FLOAT);
+    return (double)wrig_float_at(t);
+}
+
+#endif
