@@ -4,9 +4,8 @@
  *     softmax(x)    = exp(x - max) / sum(exp(x - max))
  *     logsoftmax(x) = x - max - log(sum(exp(x - max)))
  *
- * A row is read once for its maximum, once for the sum and once for the result,
- * out of the cache after the first time.  Where the row is not overwritten the
- * exponentials wait in the output.
+ * A row comes from memory once, for its maximum, and from the cache after that.
+ * The exponentials of Softmax wait in the output until their sum is known.
  */
 #include "kernels/families.h"
 
@@ -22,41 +21,54 @@ struct rows {
     int64_t size;
 };
 
-#define DEFINE_LOOPS(name, T, F, to, from, exp_, log_)                   \
-    TFD_ROW_FUNCTIONS(name, T, F, to, from, exp_, log_)                  \
-                                                                         \
-    TFD_SIMD_LOOP(softmax_##name)                                        \
-    {                                                                    \
-        const struct rows *rows = arg;                                   \
-        const int64_t n = rows->size;                                    \
-                                                                         \
-        for (int64_t r = begin; r < end; r++) {                          \
-            const T *x = (const T *)rows->x + r * n;                     \
-            T *y = (T *)rows->y + r * n;                                 \
-            const F max = row_max_##name(x, 1, n);                       \
-            const F scale = 1 / row_sum_##name(x, 1, n, max);            \
-                                                                         \
-            for (int64_t i = 0; i < n; i++)                              \
-                y[i] = from(exp_(to(x[i]) - max) * scale);               \
-        }                                                                \
-    }                                                                    \
-    TFD_SIMD_CLONES(softmax_##name)                                      \
-                                                                         \
-    TFD_SIMD_LOOP(log_softmax_##name)                                    \
-    {                                                                    \
-        const struct rows *rows = arg;                                   \
-        const int64_t n = rows->size;                                    \
-                                                                         \
-        for (int64_t r = begin; r < end; r++) {                          \
-            const T *x = (const T *)rows->x + r * n;                     \
-            T *y = (T *)rows->y + r * n;                                 \
-            const F max = row_max_##name(x, 1, n);                       \
-            const F log_sum = log_(row_sum_##name(x, 1, n, max));        \
-                                                                         \
-            for (int64_t i = 0; i < n; i++)                              \
-                y[i] = from(to(x[i]) - max - log_sum);                   \
-        }                                                                \
-    }                                                                    \
+#define BLOCK 256 /* exponentials nobody needs */
+
+#define DEFINE_LOOPS(name, T, F, to, from, exp_, log_)                     \
+    TFD_ROW_FUNCTIONS(name, T, F, to, from, exp_, log_)                    \
+                                                                           \
+    TFD_ROW_INLINE F row_sum_##name(const T *x, int64_t n, F max)          \
+    {                                                                      \
+        T block[BLOCK];                                                    \
+        F sum = 0;                                                         \
+                                                                           \
+        for (int64_t i = 0; i < n; i += BLOCK)                             \
+            sum += row_exp_##name(x + i, 1, n - i < BLOCK ? n - i : BLOCK, \
+                                  max, block);                             \
+        return sum;                                                        \
+    }                                                                      \
+                                                                           \
+    TFD_SIMD_LOOP(softmax_##name)                                          \
+    {                                                                      \
+        const struct rows *rows = arg;                                     \
+        const int64_t n = rows->size;                                      \
+                                                                           \
+        for (int64_t r = begin; r < end; r++) {                            \
+            const T *x = (const T *)rows->x + r * n;                       \
+            T *y = (T *)rows->y + r * n;                                   \
+            const F max = row_max_##name(x, 1, n);                         \
+            const F scale = 1 / row_exp_##name(x, 1, n, max, y);           \
+                                                                           \
+            for (int64_t i = 0; i < n; i++)                                \
+                y[i] = from(to(y[i]) * scale);                             \
+        }                                                                  \
+    }                                                                      \
+    TFD_SIMD_CLONES(softmax_##name)                                        \
+                                                                           \
+    TFD_SIMD_LOOP(log_softmax_##name)                                      \
+    {                                                                      \
+        const struct rows *rows = arg;                                     \
+        const int64_t n = rows->size;                                      \
+                                                                           \
+        for (int64_t r = begin; r < end; r++) {                            \
+            const T *x = (const T *)rows->x + r * n;                       \
+            T *y = (T *)rows->y + r * n;                                   \
+            const F max = row_max_##name(x, 1, n);                         \
+            const F log_sum = log_(row_sum_##name(x, n, max));             \
+                                                                           \
+            for (int64_t i = 0; i < n; i++)                                \
+                y[i] = from(to(x[i]) - max - log_sum);                     \
+        }                                                                  \
+    }                                                                      \
     TFD_SIMD_CLONES(log_softmax_##name)
 
 TFD_ROW_DTYPES(DEFINE_LOOPS)
@@ -65,15 +77,12 @@ TFD_ROW_DTYPES(DEFINE_LOOPS)
 
 #define COST_NS 3 /* per element, two exponentials */
 
-static enum tfd_code softmax_cpu(struct tfd_kctx *k, struct tfd_status *st)
+static enum tfd_code normalize(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_shape shape = k->in[0].shape;
     struct rows rows = {.size = 1};
     int64_t cost;
 
-    /* TensorFlow names the limits of one of its implementations here. */
-    if (shape.rank < 1)
-        return tfd_fail(st, TFD_ABORTED, "Input dims must be <= 5 and >=1");
     TFD_TRY(tfd_kctx_output_reuse(k, 1, 0, k->in[0].dtype, &shape, st));
     if (!k->out[0].buffer)
         return TFD_OK;
@@ -84,6 +93,22 @@ static enum tfd_code softmax_cpu(struct tfd_kctx *k, struct tfd_status *st)
     tfd_kctx_parallel(k, tfd_shape_elements(&shape) / rows.size, (int)cost,
                       k->kernel->range, &rows);
     return TFD_OK;
+}
+
+/* Scalars are refused in the words of the two implementations. */
+static enum tfd_code softmax_cpu(struct tfd_kctx *k, struct tfd_status *st)
+{
+    if (k->in[0].shape.rank < 1)
+        return tfd_fail(st, TFD_ABORTED, "Input dims must be <= 5 and >=1");
+    return normalize(k, st);
+}
+
+static enum tfd_code log_softmax_cpu(struct tfd_kctx *k, struct tfd_status *st)
+{
+    if (k->in[0].shape.rank < 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "logits must have >= 1 dimension, got []");
+    return normalize(k, st);
 }
 
 /* ---- Shape --------------------------------------------------------------- */
@@ -155,12 +180,12 @@ static const struct tfd_opdef ops[] = {
     },
 };
 
-#define KERNELS(name, number, T)                                         \
-    TFD_KERNEL("Softmax", name, softmax_cpu, softmax_##name),            \
-        TFD_KERNEL("LogSoftmax", name, softmax_cpu, log_softmax_##name),
+#define KERNELS(name, number, T)                              \
+    TFD_KERNEL("Softmax", name, softmax_cpu, softmax_##name), \
+        TFD_KERNEL("LogSoftmax", name, log_softmax_cpu, log_softmax_##name),
 
-static const struct tfd_kernel kernels[] = {
-    TFD_FLOAT_DTYPES(KERNELS) TFD_HALF_DTYPES(KERNELS)};
+static const struct tfd_kernel kernels[] = {TFD_FLOAT_DTYPES(KERNELS)
+                                                TFD_HALF_DTYPES(KERNELS)};
 
 const struct tfd_family tfd_family_softmax = {
     .name = "softmax",

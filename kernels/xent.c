@@ -8,7 +8,8 @@
  * are broadcast to one matrix.  SparseSoftmaxCrossEntropyWithLogits takes the
  * index of the one label that is 1.
  *
- * A label of 0 contributes 0 whatever the logit, so -infinity masks a class.
+ * The loss is summed as log(sum) * sum(labels) - sum(labels * (x - max)), so
+ * that logits are needed only before backprop, which may lie over them.
  */
 #include "kernels/families.h"
 
@@ -18,6 +19,7 @@
 #include "kernels/softmax_row.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* ---- Loops over rows ----------------------------------------------------- */
 
@@ -25,10 +27,10 @@ struct rows {
     const void *x;      /* logits */
     const void *labels; /* dense; or int32, int64 */
     void *loss, *backprop;
-    int64_t size;                   /* classes */
-    int64_t x_row, x_step;          /* distance of rows and of classes; 0: */
+    int64_t size;                    /* classes */
+    int64_t x_row, x_step;           /* distance of rows and of classes; 0: */
     int64_t labels_row, labels_step; /* repeated */
-    bool wide_labels;               /* int64 */
+    bool wide_labels;                /* int64 */
 };
 
 static int64_t label_of(const struct rows *rows, int64_t row)
@@ -38,78 +40,106 @@ static int64_t label_of(const struct rows *rows, int64_t row)
     return ((const int32_t *)rows->labels)[row];
 }
 
-/* One row, dense.  Steps are constants where the caller gives constants. */
-#define DENSE_ROW(name, T, F, to, from, exp_, log_)                      \
-    TFD_ROW_INLINE void dense_row_##name(const T *x, int64_t x_step,     \
-                                         const T *labels,                \
-                                         int64_t labels_step, int64_t n, \
-                                         T *loss, T *backprop)           \
-    {                                                                    \
-        const F max = row_max_##name(x, x_step, n);                      \
-        const F sum = row_sum_##name(x, x_step, n, max);                 \
-        const F scale = 1 / sum, log_sum = log_(sum);                    \
-        F total = 0;                                                     \
-                                                                         \
-        for (int64_t i = 0; i < n; i++) {                                \
-            const F label = to(labels[i * labels_step]);                 \
-            const F part = label * (log_sum - (to(x[i * x_step]) - max)); \
-                                                                         \
-            total += label == 0 ? 0 : part;                              \
-        }                                                                \
-        *loss = from(total);                                             \
-        for (int64_t i = 0; i < n; i++)                                  \
-            backprop[i] = from(exp_(to(x[i * x_step]) - max) * scale -   \
-                               to(labels[i * labels_step]));             \
+#define LANES 8
+
+/* sum(labels) and sum(labels * (x - max)). */
+#define DENSE_SUMS(name, T, F, to)                                           \
+    TFD_ROW_INLINE F dense_sums_##name(const T *x, int64_t x_step, F max,    \
+                                       const T *labels, int64_t labels_step, \
+                                       int64_t n, F *weight)                 \
+    {                                                                        \
+        F dot[LANES] = {0}, sum[LANES] = {0};                                \
+        int64_t i = 0;                                                       \
+                                                                             \
+        for (; i + LANES <= n; i += LANES)                                   \
+            for (int l = 0; l < LANES; l++) {                                \
+                const F label = to(labels[(i + l) * labels_step]);           \
+                                                                             \
+                sum[l] += label;                                             \
+                dot[l] += label * (to(x[(i + l) * x_step]) - max);           \
+            }                                                                \
+        for (; i < n; i++) {                                                 \
+            const F label = to(labels[i * labels_step]);                     \
+                                                                             \
+            sum[0] += label;                                                 \
+            dot[0] += label * (to(x[i * x_step]) - max);                     \
+        }                                                                    \
+        for (int l = 1; l < LANES; l++) {                                    \
+            sum[0] += sum[l];                                                \
+            dot[0] += dot[l];                                                \
+        }                                                                    \
+        *weight = sum[0];                                                    \
+        return dot[0];                                                       \
     }
 
-#define DENSE_LOOP(name, T, F, to, from, exp_, log_)                     \
-    TFD_SIMD_LOOP(dense_##name)                                          \
-    {                                                                    \
-        const struct rows *rows = arg;                                   \
-        const int64_t n = rows->size;                                    \
-                                                                         \
-        for (int64_t r = begin; r < end; r++) {                          \
-            const T *x = (const T *)rows->x + r * rows->x_row;           \
-            const T *labels =                                            \
-                (const T *)rows->labels + r * rows->labels_row;          \
-            T *loss = (T *)rows->loss + r;                               \
-            T *backprop = (T *)rows->backprop + r * n;                   \
-                                                                         \
-            if (rows->x_step && rows->labels_step)                       \
-                dense_row_##name(x, 1, labels, 1, n, loss, backprop);    \
-            else                                                         \
-                dense_row_##name(x, rows->x_step, labels,                \
-                                 rows->labels_step, n, loss, backprop);  \
-        }                                                                \
-    }                                                                    \
+/* One row, dense.  Steps are constants where the caller gives constants. */
+#define DENSE_ROW(name, T, F, to, from, exp_, log_)                            \
+    TFD_ROW_INLINE void dense_row_##name(const T *x, int64_t x_step,           \
+                                         const T *labels, int64_t labels_step, \
+                                         int64_t n, T *loss, T *backprop)      \
+    {                                                                          \
+        const F max = row_max_##name(x, x_step, n);                            \
+        F weight, dot, sum, scale;                                             \
+                                                                               \
+        dot = dense_sums_##name(x, x_step, max, labels, labels_step, n,        \
+                                &weight);                                      \
+        sum = row_exp_##name(x, x_step, n, max, backprop);                     \
+        scale = 1 / sum;                                                       \
+        *loss = from(log_(sum) * weight - dot);                                \
+        for (int64_t i = 0; i < n; i++)                                        \
+            backprop[i] =                                                      \
+                from(to(backprop[i]) * scale - to(labels[i * labels_step]));   \
+    }
+
+#define DENSE_LOOP(name, T, F, to, from, exp_, log_)                          \
+    TFD_SIMD_LOOP(dense_##name)                                               \
+    {                                                                         \
+        const struct rows *rows = arg;                                        \
+        const int64_t n = rows->size;                                         \
+                                                                              \
+        for (int64_t r = begin; r < end; r++) {                               \
+            const T *x = (const T *)rows->x + r * rows->x_row;                \
+            const T *labels = (const T *)rows->labels + r * rows->labels_row; \
+            T *loss = (T *)rows->loss + r;                                    \
+            T *backprop = (T *)rows->backprop + r * n;                        \
+                                                                              \
+            if (rows->x_step && rows->labels_step)                            \
+                dense_row_##name(x, 1, labels, 1, n, loss, backprop);         \
+            else                                                              \
+                dense_row_##name(x, rows->x_step, labels, rows->labels_step,  \
+                                 n, loss, backprop);                          \
+        }                                                                     \
+    }                                                                         \
     TFD_SIMD_CLONES(dense_##name)
 
-#define SPARSE_LOOP(name, T, F, to, from, exp_, log_)                    \
-    TFD_SIMD_LOOP(sparse_##name)                                         \
-    {                                                                    \
-        const struct rows *rows = arg;                                   \
-        const int64_t n = rows->size;                                    \
-                                                                         \
-        for (int64_t r = begin; r < end; r++) {                          \
-            const T *x = (const T *)rows->x + r * n;                     \
-            T *backprop = (T *)rows->backprop + r * n;                   \
-            const int64_t label = label_of(rows, r);                     \
-            const F max = row_max_##name(x, 1, n);                       \
-            const F sum = row_sum_##name(x, 1, n, max);                  \
-            const F scale = 1 / sum, hit = to(x[label]) - max;           \
-                                                                         \
-            ((T *)rows->loss)[r] = from(log_(sum) - hit);                \
-            for (int64_t i = 0; i < n; i++)                              \
-                backprop[i] = from(exp_(to(x[i]) - max) * scale);        \
-            backprop[label] = from(exp_(hit) * scale - 1);               \
-        }                                                                \
-    }                                                                    \
+#define SPARSE_LOOP(name, T, F, to, from, exp_, log_)             \
+    TFD_SIMD_LOOP(sparse_##name)                                  \
+    {                                                             \
+        const struct rows *rows = arg;                            \
+        const int64_t n = rows->size;                             \
+                                                                  \
+        for (int64_t r = begin; r < end; r++) {                   \
+            const T *x = (const T *)rows->x + r * n;              \
+            T *backprop = (T *)rows->backprop + r * n;            \
+            const int64_t label = label_of(rows, r);              \
+            const F max = row_max_##name(x, 1, n);                \
+            const F hit = to(x[label]) - max;                     \
+            const F sum = row_exp_##name(x, 1, n, max, backprop); \
+            const F scale = 1 / sum;                              \
+                                                                  \
+            ((T *)rows->loss)[r] = from(log_(sum) - hit);         \
+            for (int64_t i = 0; i < n; i++)                       \
+                backprop[i] = from(to(backprop[i]) * scale);      \
+            backprop[label] = from(exp_(hit) * scale - 1);        \
+        }                                                         \
+    }                                                             \
     TFD_SIMD_CLONES(sparse_##name)
 
-#define DEFINE_LOOPS(name, T, F, to, from, exp_, log_)                   \
-    TFD_ROW_FUNCTIONS(name, T, F, to, from, exp_, log_)                  \
-    DENSE_ROW(name, T, F, to, from, exp_, log_)                          \
-    DENSE_LOOP(name, T, F, to, from, exp_, log_)                         \
+#define DEFINE_LOOPS(name, T, F, to, from, exp_, log_)  \
+    TFD_ROW_FUNCTIONS(name, T, F, to, from, exp_, log_) \
+    DENSE_SUMS(name, T, F, to)                          \
+    DENSE_ROW(name, T, F, to, from, exp_, log_)         \
+    DENSE_LOOP(name, T, F, to, from, exp_, log_)        \
     SPARSE_LOOP(name, T, F, to, from, exp_, log_)
 
 TFD_ROW_DTYPES(DEFINE_LOOPS)
@@ -389,14 +419,14 @@ static const struct tfd_opdef ops[] = {
     },
 };
 
-#define KERNELS(name, number, T)                                         \
-    TFD_KERNEL("SoftmaxCrossEntropyWithLogits", name, dense_cpu,         \
-               dense_##name),                                            \
-        TFD_KERNEL("SparseSoftmaxCrossEntropyWithLogits", name,          \
-                   sparse_cpu, sparse_##name),
+#define KERNELS(name, number, T)                                            \
+    TFD_KERNEL("SoftmaxCrossEntropyWithLogits", name, dense_cpu,            \
+               dense_##name),                                               \
+        TFD_KERNEL("SparseSoftmaxCrossEntropyWithLogits", name, sparse_cpu, \
+                   sparse_##name),
 
-static const struct tfd_kernel kernels[] = {
-    TFD_FLOAT_DTYPES(KERNELS) TFD_HALF_DTYPES(KERNELS)};
+static const struct tfd_kernel kernels[] = {TFD_FLOAT_DTYPES(KERNELS)
+                                                TFD_HALF_DTYPES(KERNELS)};
 
 const struct tfd_family tfd_family_xent = {
     .name = "xent",
