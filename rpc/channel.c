@@ -13,6 +13,7 @@
 #include "config/limits.h"
 #include "rpc/conn_dial.h"
 #include "rpc/link.h"
+#include "rpc/outcall.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -22,27 +23,6 @@
 #define BACKOFF_MAX_US (1000 * 1000)
 
 enum channel_state { IDLE, WAITING, DIALING, GREETING, UP };
-enum call_state { CALL_FREE, CALL_QUEUED, CALL_SENT, CALL_ENDING };
-
-struct tfd_outcall {
-    struct tfd_channel *channel;
-    uint32_t id; /* index in calls */
-    enum call_state state;
-    enum tfd_method_number method;
-    struct tfd_message request; /* while queued */
-    struct tfd_outcall_options options;
-    tfd_outcall_fn *done;
-    void *ctx;
-    struct tfd_timer timer;
-    struct tfd_outcall *next; /* in the queue, among those ending, free */
-    enum tfd_code code;       /* of one that is ending ... */
-    struct tfd_status *text;  /* ... NULL when there was no memory for it */
-};
-
-struct call_list {
-    struct tfd_outcall *first, *last;
-};
-
 struct tfd_channel {
     struct tfd_loop *loop;
     char address[TFD_ADDRESS_SIZE_MAX];
@@ -54,10 +34,8 @@ struct tfd_channel {
     struct tfd_link *link;  /* GREETING, UP */
     struct tfd_timer timer; /* WAITING, GREETING */
     uint64_t backoff_us, next_dial_us;
-    struct tfd_outcall **calls; /* all of them, in use or free */
-    uint32_t call_count, call_capacity;
-    struct tfd_outcall *free_calls;
-    struct call_list queue, ending;
+    struct tfd_outcall_pool pool;
+    struct tfd_outcall_list queue, ending;
     struct tfd_post turn;
     bool deferred, dying;
     struct tfd_peer_info peer;
@@ -65,72 +43,9 @@ struct tfd_channel {
 };
 
 static void kick(struct tfd_channel *ch);
-
-/* ---- Lists and calls ----------------------------------------------------- */
-
-static void append(struct call_list *l, struct tfd_outcall *c)
-{
-    c->next = NULL;
-    if (l->first)
-        l->last->next = c;
-    else
-        l->first = c;
-    l->last = c;
-}
-
-static void take_out(struct call_list *l, struct tfd_outcall *c)
-{
-    struct call_list rest = {NULL, NULL};
-    struct tfd_outcall *at = l->first;
-
-    while (at) {
-        struct tfd_outcall *next = at->next;
-
-        if (at != c)
-            append(&rest, at);
-        at = next;
-    }
-    *l = rest;
-}
-
-static struct tfd_outcall *pop(struct call_list *l)
-{
-    struct tfd_outcall *c = l->first;
-
-    if (c)
-        l->first = c->next;
-    return c;
-}
-
 static void deadline(struct tfd_timer *t);
 
-static struct tfd_outcall *call_new(struct tfd_channel *ch)
-{
-    struct tfd_outcall *c = ch->free_calls;
-
-    if (c) {
-        ch->free_calls = c->next;
-        return c;
-    }
-    if (ch->call_count == ch->call_capacity) {
-        uint32_t capacity = ch->call_capacity * 2 + 16;
-        struct tfd_outcall **calls =
-            realloc(ch->calls, capacity * sizeof(struct tfd_outcall *));
-
-        if (!calls)
-            return NULL;
-        ch->calls = calls;
-        ch->call_capacity = capacity;
-    }
-    c = calloc(1, sizeof(*c));
-    if (!c)
-        return NULL;
-    c->channel = ch;
-    c->id = ch->call_count;
-    tfd_timer_init(&c->timer, ch->loop, deadline);
-    ch->calls[ch->call_count++] = c;
-    return c;
-}
+/* ---- Calls that end ----------------------------------------------------- */
 
 /* Back among the free, then told: done() may call again at once. */
 static void finish(struct tfd_outcall *c, const struct tfd_status *st,
@@ -142,9 +57,7 @@ static void finish(struct tfd_outcall *c, const struct tfd_status *st,
 
     tfd_timer_stop(&c->timer);
     tfd_message_deinit(&c->request);
-    c->state = CALL_FREE;
-    c->next = ch->free_calls;
-    ch->free_calls = c;
+    tfd_outcall_give_back(&ch->pool, c);
     done(ctx, st, response);
 }
 
@@ -161,14 +74,14 @@ static void end_later(struct tfd_outcall *c, const struct tfd_status *st)
 {
     struct tfd_channel *ch = c->channel;
 
-    assert(st->code != TFD_OK && c->state != CALL_ENDING);
+    assert(st->code != TFD_OK && c->state != TFD_OUTCALL_ENDING);
     tfd_timer_stop(&c->timer);
-    c->state = CALL_ENDING;
+    c->state = TFD_OUTCALL_ENDING;
     c->code = st->code;
     c->text = malloc(sizeof(*c->text));
     if (c->text)
         *c->text = *st;
-    append(&ch->ending, c);
+    tfd_outcall_append(&ch->ending, c);
     schedule_turn(ch);
 }
 
@@ -186,9 +99,7 @@ static void tell_ending(struct tfd_outcall *c)
 
 static void channel_delete(struct tfd_channel *ch)
 {
-    for (uint32_t i = 0; i < ch->call_count; i++)
-        free(ch->calls[i]);
-    free(ch->calls);
+    tfd_outcall_pool_deinit(&ch->pool);
     free(ch);
 }
 
@@ -206,7 +117,7 @@ static void run_turn(struct tfd_post *p)
     struct tfd_outcall *c;
 
     /* Still deferred: a channel that is freed by done() lives until the end. */
-    while ((c = pop(&ch->ending)))
+    while ((c = tfd_outcall_pop(&ch->ending)))
         tell_ending(c);
     ch->deferred = false;
     delete_when_done(ch);
@@ -216,9 +127,9 @@ static void run_turn(struct tfd_post *p)
 
 static void fail_sent(struct tfd_channel *ch, const struct tfd_status *why)
 {
-    for (uint32_t i = 0; i < ch->call_count; i++)
-        if (ch->calls[i]->state == CALL_SENT)
-            end_later(ch->calls[i], why);
+    for (uint32_t i = 0; i < ch->pool.count; i++)
+        if (ch->pool.calls[i]->state == TFD_OUTCALL_SENT)
+            end_later(ch->pool.calls[i], why);
 }
 
 /* Those that do not wait for a connection fail with the dial they waited for;
@@ -226,13 +137,13 @@ static void fail_sent(struct tfd_channel *ch, const struct tfd_status *why)
 static void fail_queued(struct tfd_channel *ch, const struct tfd_status *why,
                         bool all)
 {
-    struct call_list queue = ch->queue;
+    struct tfd_outcall_list queue = ch->queue;
     struct tfd_outcall *c;
 
-    ch->queue = (struct call_list){NULL, NULL};
-    while ((c = pop(&queue))) {
+    ch->queue = (struct tfd_outcall_list){NULL, NULL};
+    while ((c = tfd_outcall_pop(&queue))) {
         if (c->options.wait_ready && !all)
-            append(&ch->queue, c);
+            tfd_outcall_append(&ch->queue, c);
         else
             end_later(c, why);
     }
@@ -276,7 +187,7 @@ static void send_call(struct tfd_outcall *c)
     struct tfd_status st;
 
     tfd_status_clear(&st);
-    c->state = CALL_SENT;
+    c->state = TFD_OUTCALL_SENT;
     if (ch->ops->call(ch->link, c->id, c->method, &c->request,
                       c->options.timeout_us, true, &st) != TFD_OK)
         end_later(c, &st);
@@ -293,7 +204,7 @@ static void came_up(struct tfd_channel *ch)
     ch->backoff_us = 0;
     ch->next_dial_us = 0;
     tfd_status_clear(&ch->trouble);
-    while ((c = pop(&ch->queue)))
+    while ((c = tfd_outcall_pop(&ch->queue)))
         send_call(c);
     tfd_status_clear(&ok);
     if (ch->options.changed)
@@ -307,8 +218,9 @@ static void on_ended(void *ctx, uint32_t id, const struct tfd_status *st,
 {
     struct tfd_channel *ch = ctx;
 
-    assert(id < ch->call_count && ch->calls[id]->state == CALL_SENT);
-    finish(ch->calls[id], st, response);
+    assert(id < ch->pool.count &&
+           ch->pool.calls[id]->state == TFD_OUTCALL_SENT);
+    finish(ch->pool.calls[id], st, response);
 }
 
 static void on_hello(void *ctx, const struct tfd_peer_info *peer)
@@ -519,12 +431,14 @@ struct tfd_outcall *tfd_channel_call(struct tfd_channel *ch,
                                      const struct tfd_outcall_options *o,
                                      tfd_outcall_fn *done, void *ctx)
 {
-    struct tfd_outcall *c = call_new(ch);
+    struct tfd_outcall *c = tfd_outcall_take(&ch->pool);
     struct tfd_status st;
 
     assert(c); /* a few hundred bytes; the promise of done() needs them */
     tfd_status_clear(&st);
-    c->state = CALL_QUEUED;
+    c->channel = ch;
+    tfd_timer_init(&c->timer, ch->loop, deadline);
+    c->state = TFD_OUTCALL_QUEUED;
     c->method = method;
     c->request = *take_request;
     tfd_message_init(take_request, take_request->native);
@@ -539,7 +453,7 @@ struct tfd_outcall *tfd_channel_call(struct tfd_channel *ch,
     } else if (ch->state == UP) {
         send_call(c);
     } else {
-        append(&ch->queue, c);
+        tfd_outcall_append(&ch->queue, c);
         kick(ch);
     }
     return c;
@@ -550,9 +464,9 @@ static void detach(struct tfd_outcall *c)
 {
     struct tfd_channel *ch = c->channel;
 
-    if (c->state == CALL_QUEUED)
-        take_out(&ch->queue, c);
-    else if (c->state == CALL_SENT && ch->link)
+    if (c->state == TFD_OUTCALL_QUEUED)
+        tfd_outcall_take_out(&ch->queue, c);
+    else if (c->state == TFD_OUTCALL_SENT && ch->link)
         ch->ops->cancel(ch->link, c->id);
 }
 
@@ -560,8 +474,8 @@ void tfd_channel_cancel(struct tfd_outcall *c)
 {
     struct tfd_status st;
 
-    assert(c->state != CALL_FREE);
-    if (c->state == CALL_ENDING)
+    assert(c->state != TFD_OUTCALL_FREE);
+    if (c->state == TFD_OUTCALL_ENDING)
         return;
     tfd_status_clear(&st);
     (void)tfd_fail(&st, TFD_CANCELLED, "%s was cancelled",
@@ -578,7 +492,7 @@ static void deadline(struct tfd_timer *t)
     struct tfd_status st;
 
     tfd_status_clear(&st);
-    if (c->state == CALL_QUEUED)
+    if (c->state == TFD_OUTCALL_QUEUED)
         (void)tfd_fail(&st, TFD_DEADLINE_EXCEEDED,
                        "Deadline Exceeded: no connection to %s: %s",
                        ch->address,

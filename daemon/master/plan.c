@@ -124,7 +124,8 @@ static void register_part(struct tfd_plan *p, struct tfd_plan_part *part)
         .config_proto = tfd_bytes_view(&p->session->config_proto),
     };
 
-    if (part - p->parts == p->client_part) {
+    if (part == &p->parts[p->client_part < 0 ? 0 : p->client_part] &&
+        p->client_part >= 0) {
         r->feeds = p->signature.feeds;
         r->feed_count = p->signature.feed_count;
         r->fetches = p->signature.fetches;

@@ -13,7 +13,6 @@
 
 #include "daemon/master/prune.h"
 #include "daemon/master/session.h"
-#include "daemon/worker_api.h"
 
 enum tfd_plan_state { TFD_PLAN_BUILDING, TFD_PLAN_READY, TFD_PLAN_FAILED };
 
@@ -21,7 +20,7 @@ struct tfd_plan_part {
     int worker;                        /* of the session */
     uint64_t graph;                    /* registered there */
     struct tfd_bytes graph_def;        /* while registering */
-    struct tfd_register_graph request; /* the same: borrowed by the worker */
+    struct tfd_register_graph request; /* likewise: the worker borrows it */
     struct tfd_plan *plan;
 };
 

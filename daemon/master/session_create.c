@@ -30,6 +30,7 @@ struct tfd_create {
     struct answer *answers;
     int pending;
     struct tfd_status status;
+    struct tfd_worker_session spec; /* workers borrow it */
 };
 
 static void finish(struct tfd_create *c);
@@ -157,7 +158,8 @@ static void session_made(void *ctx, const struct tfd_status *st)
 static void make_sessions(struct tfd_create *c)
 {
     struct tfd_session *s = c->session;
-    struct tfd_worker_session spec = {
+
+    c->spec = (struct tfd_worker_session){
         .handle = tfd_str_of(s->handle),
         .master_task = tfd_str_of(s->workers[0]->task),
         .master_incarnation = s->devices.devices[0].attributes.incarnation,
@@ -168,7 +170,7 @@ static void make_sessions(struct tfd_create *c)
     for (int i = 0; i < s->worker_count; i++) {
         struct tfd_worker *w = s->workers[i];
 
-        w->ops->create_session(w, &spec, session_made, &c->answers[i]);
+        w->ops->create_session(w, &c->spec, session_made, &c->answers[i]);
     }
     if (--c->pending == 0)
         finish(c);
