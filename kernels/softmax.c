@@ -1,0 +1,196 @@
+/*
+ * softmax.c - Softmax and LogSoftmax over the last dimension:
+ *
+ *     softmax(x)    = exp(x - max) / sum(exp(x - max))
+ *     logsoftmax(x) = x - max - log(sum(exp(x - max)))
+ *
+ * A row comes from memory once, for its maximum, and from the cache after that.
+ * The exponentials of Softmax wait in the output until their sum is known.
+ */
+#include "kernels/families.h"
+
+#include "kernels/check.h"
+#include "kernels/gradient.h"
+#include "kernels/softmax_row.h"
+
+/* ---- Loops over rows ----------------------------------------------------- */
+
+struct rows {
+    const void *x;
+    void *y;
+    int64_t size;
+};
+
+#define BLOCK 256 /* exponentials nobody needs */
+
+#define DEFINE_LOOPS(name, T, F, to, from, exp_, log_)                     \
+    TFD_ROW_FUNCTIONS(name, T, F, to, from, exp_, log_)                    \
+                                                                           \
+    TFD_ROW_INLINE F row_sum_##name(const T *x, int64_t n, F max)          \
+    {                                                                      \
+        T block[BLOCK];                                                    \
+        F sum = 0;                                                         \
+                                                                           \
+        for (int64_t i = 0; i < n; i += BLOCK)                             \
+            sum += row_exp_##name(x + i, 1, n - i < BLOCK ? n - i : BLOCK, \
+                                  max, block);                             \
+        return sum;                                                        \
+    }                                                                      \
+                                                                           \
+    TFD_SIMD_LOOP(softmax_##name)                                          \
+    {                                                                      \
+        const struct rows *rows = arg;                                     \
+        const int64_t n = rows->size;                                      \
+                                                                           \
+        for (int64_t r = begin; r < end; r++) {                            \
+            const T *x = (const T *)rows->x + r * n;                       \
+            T *y = (T *)rows->y + r * n;                                   \
+            const F max = row_max_##name(x, 1, n);                         \
+            const F scale = 1 / row_exp_##name(x, 1, n, max, y);           \
+                                                                           \
+            for (int64_t i = 0; i < n; i++)                                \
+                y[i] = from(to(y[i]) * scale);                             \
+        }                                                                  \
+    }                                                                      \
+    TFD_SIMD_CLONES(softmax_##name)                                        \
+                                                                           \
+    TFD_SIMD_LOOP(log_softmax_##name)                                      \
+    {                                                                      \
+        const struct rows *rows = arg;                                     \
+        const int64_t n = rows->size;                                      \
+                                                                           \
+        for (int64_t r = begin; r < end; r++) {                            \
+            const T *x = (const T *)rows->x + r * n;                       \
+            T *y = (T *)rows->y + r * n;                                   \
+            const F max = row_max_##name(x, 1, n);                         \
+            const F log_sum = log_(row_sum_##name(x, n, max));             \
+                                                                           \
+            for (int64_t i = 0; i < n; i++)                                \
+                y[i] = from(to(x[i]) - max - log_sum);                     \
+        }                                                                  \
+    }                                                                      \
+    TFD_SIMD_CLONES(log_softmax_##name)
+
+TFD_ROW_DTYPES(DEFINE_LOOPS)
+
+/* ---- Kernel -------------------------------------------------------------- */
+
+#define COST_NS 3 /* per element, two exponentials */
+
+static enum tfd_code normalize(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const struct tfd_shape shape = k->in[0].shape;
+    struct rows rows = {.size = 1};
+    int64_t cost;
+
+    TFD_TRY(tfd_kctx_output_reuse(k, 1, 0, k->in[0].dtype, &shape, st));
+    if (!k->out[0].buffer)
+        return TFD_OK;
+    rows.x = k->in[0].buffer->data;
+    rows.y = k->out[0].buffer->data;
+    rows.size = shape.dim[shape.rank - 1];
+    cost = rows.size < 1000000 ? rows.size * COST_NS + 30 : 3000000;
+    tfd_kctx_parallel(k, tfd_shape_elements(&shape) / rows.size, (int)cost,
+                      k->kernel->range, &rows);
+    return TFD_OK;
+}
+
+/* Scalars are refused in the words of the two implementations. */
+static enum tfd_code softmax_cpu(struct tfd_kctx *k, struct tfd_status *st)
+{
+    if (k->in[0].shape.rank < 1)
+        return tfd_fail(st, TFD_ABORTED, "Input dims must be <= 5 and >=1");
+    return normalize(k, st);
+}
+
+static enum tfd_code log_softmax_cpu(struct tfd_kctx *k, struct tfd_status *st)
+{
+    if (k->in[0].shape.rank < 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "logits must have >= 1 dimension, got []");
+    return normalize(k, st);
+}
+
+/* ---- Shape --------------------------------------------------------------- */
+
+static enum tfd_code softmax_shape(struct tfd_shape_ctx *s,
+                                   struct tfd_status *st)
+{
+    if (s->in[0].rank == 0)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Shape must be at least rank 1 but is rank 0");
+    s->out[0] = s->in[0];
+    return TFD_OK;
+}
+
+/* ---- Gradients ----------------------------------------------------------- */
+
+static struct tfd_edge sum_last(struct tfd_gradient *b, struct tfd_edge x)
+{
+    static const char *const keep_dims[] = {"keep_dims", NULL};
+    const int32_t last = -1;
+    const struct tfd_edge in[] = {x, tfd_gradient_ints(b, &last, -1)};
+
+    return tfd_gradient_op_flags(b, "Sum", in, 2, keep_dims);
+}
+
+/* (dy - sum(dy * y)) * y */
+static enum tfd_code softmax_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge sum;
+
+    sum = sum_last(&b, tfd_gradient_op2(&b, "Mul", g->dy[0], g->y[0]));
+    sum = tfd_gradient_op2(&b, "Sub", g->dy[0], sum);
+    g->dx[0] = tfd_gradient_op2(&b, "Mul", sum, g->y[0]);
+    return b.code;
+}
+
+/* dy - sum(dy) * exp(y) */
+static enum tfd_code log_softmax_gradient(struct tfd_grad *g,
+                                          struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge softmax = tfd_gradient_op1(&b, "Exp", g->y[0]);
+    struct tfd_edge sum = sum_last(&b, g->dy[0]);
+
+    sum = tfd_gradient_op2(&b, "Mul", sum, softmax);
+    g->dx[0] = tfd_gradient_op2(&b, "Sub", g->dy[0], sum);
+    return b.code;
+}
+
+/* ---- Tables -------------------------------------------------------------- */
+
+static const struct tfd_opdef ops[] = {
+    {
+        .name = "Softmax",
+        .inputs = "logits: T",
+        .outputs = "softmax: T",
+        .attrs = "T: {half, bfloat16, float, double}",
+        .shape = softmax_shape,
+        .grad = softmax_gradient,
+    },
+    {
+        .name = "LogSoftmax",
+        .inputs = "logits: T",
+        .outputs = "logsoftmax: T",
+        .attrs = "T: {half, bfloat16, float, double}",
+        .shape = softmax_shape,
+        .grad = log_softmax_gradient,
+    },
+};
+
+#define KERNELS(name, number, T)                              \
+    TFD_KERNEL("Softmax", name, softmax_cpu, softmax_##name), \
+        TFD_KERNEL("LogSoftmax", name, log_softmax_cpu, log_softmax_##name),
+
+static const struct tfd_kernel kernels[] = {TFD_FLOAT_DTYPES(KERNELS)
+                                                TFD_HALF_DTYPES(KERNELS)};
+
+const struct tfd_family tfd_family_softmax = {
+    .name = "softmax",
+    .ops = ops,
+    .op_count = TFD_COUNT(ops),
+    .kernels = kernels,
+    .kernel_count = TFD_COUNT(kernels),
+};
