@@ -18,8 +18,7 @@
 
 #define IDLE_STEPS_MAX 64
 
-/* ---- A graph ---------------------------------------------------------------
- */
+/* ---- A graph ------------------------------------------------------------- */
 
 static void entry_unref(struct tfd_graph_entry *g)
 {
@@ -73,8 +72,7 @@ void tfd_graphs_remove(struct tfd_graph_entry *g)
     entry_unref(g);
 }
 
-/* ---- Registering -----------------------------------------------------------
- */
+/* ---- Registering --------------------------------------------------------- */
 
 struct registration;
 
@@ -209,8 +207,7 @@ static void registration_end(struct registration *r)
     free(r);
 }
 
-/* ---- Links -----------------------------------------------------------------
- */
+/* ---- Links --------------------------------------------------------------- */
 
 static void link_up(void *ctx, const struct tfd_status *st,
                     const struct tfd_incoming *response)
@@ -323,8 +320,7 @@ void tfd_graphs_register(struct tfd_worker_service *w,
         compile_job(&r->job);
 }
 
-/* ---- Running ---------------------------------------------------------------
- */
+/* ---- Running ------------------------------------------------------------- */
 
 static void enlist(struct tfd_worker_service *w, struct tfd_step *s)
 {

@@ -66,8 +66,7 @@ struct wrig {
     bool done, running;
 };
 
-/* ---- Kernels ---------------------------------------------------------------
- */
+/* ---- Kernels ------------------------------------------------------------- */
 
 /* Kernels of TestHold wait here until wrig_let_go(). */
 static struct tfd_kctx *wrig_held[64];             /* atomic */
@@ -134,7 +133,9 @@ static inline enum tfd_code wrig_count(struct tfd_kctx *k,
                                        struct tfd_status *st)
 {
     __atomic_add_fetch(&wrig_runs, 1, __ATOMIC_RELAXED);
-    return wrig_put(k, TFD_FLOAT, (double)wrig_float_at(&k->in[0]), st);
+    TFD_TRY(tfd_kctx_output_like(k, 0, 0, st));
+    *(float *)tfd_tensor_data(&k->out[0]) = wrig_float_at(&k->in[0]);
+    return TFD_OK;
 }
 
 /* Computes until another thread does the same, or for 100 ms. */
@@ -319,8 +320,7 @@ static const struct tfd_family wrig_family = {
     .kernel_count = TFD_COUNT(wrig_kernels),
 };
 
-/* ---- The rig ---------------------------------------------------------------
- */
+/* ---- The rig ------------------------------------------------------------- */
 
 static inline void wrig_bark(struct tfd_timer *t)
 {
@@ -423,8 +423,7 @@ static inline void wrig_wait(struct wrig *w)
     assert_true(w->done);
 }
 
-/* ---- Writing a graph -------------------------------------------------------
- */
+/* ---- Writing a graph ----------------------------------------------------- */
 
 static inline struct tfd_bytes *wrig_attr(struct wrig *w, const char *name)
 {
@@ -561,8 +560,7 @@ static inline void wrig_fetch(struct wrig *w, const char *from)
     w->fetch_count++;
 }
 
-/* ---- Registering and running -----------------------------------------------
- */
+/* ---- Registering and running --------------------------------------------- */
 
 static inline void wrig_registered(void *ctx, const struct tfd_status *st,
                                    uint64_t graph)

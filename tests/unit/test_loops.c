@@ -343,8 +343,7 @@ static void test_expensive_nodes_in_loops(void **state)
         run_counter(graph, 40);
 }
 
-/* ---- What is wrong
- * ----------------------------------------------------------- */
+/* ---- What is wrong ------------------------------------------------------- */
 
 static void test_inputs_of_different_frames_are_refused(void **state)
 {
