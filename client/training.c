@@ -93,7 +93,7 @@ static enum tfd_code list_local(const struct building *b, int32_t *local,
     struct tfd_meta_list l = tfd_meta_graph_list(&b->meta, "local_variables");
     struct tfd_variable_names names;
     struct tfd_str def;
-    TF_Output v;
+    TF_Output v = {NULL, 0};
 
     while (tfd_meta_list_next(&l, &def)) {
         TFD_TRY(tfd_variable_names_read(def, &names, b->st));
