@@ -67,6 +67,9 @@ struct tfd_server {
     struct tfd_post begin_post;
     struct tfd_timer timer; /* of the stage */
     int goodbyes;           /* not yet answered */
+    int holds;              /* threads that use us */
+    bool service_drained;
+    bool said_goodbye;
     pthread_t thread;
     bool has_thread;
     int exit_code;
@@ -131,7 +134,8 @@ const struct tfd_registry *tfd_server_registry(const struct tfd_server *s)
 
 static void enter_stopped(struct tfd_server *s)
 {
-    if (s->stage == STOPPED)
+    s->said_goodbye = true;
+    if (s->stage == STOPPED || s->holds > 0)
         return;
     s->stage = STOPPED;
     tfd_timer_stop(&s->timer);
@@ -196,8 +200,44 @@ static void enter_closing(struct tfd_server *s)
 
 static void drained(void *ctx)
 {
-    enter_closing(ctx);
+    struct tfd_server *s = ctx;
+
+    s->service_drained = true;
+    if (s->holds == 0)
+        enter_closing(s);
 }
+
+/* ---- Threads that use the server ----------------------------------------- */
+
+bool tfd_server_closing(const struct tfd_server *s)
+{
+    return s->stage >= CLOSING;
+}
+
+static void released(struct tfd_post *p)
+{
+    struct tfd_server *s = ((struct tfd_server_hold *)p)->server;
+
+    if (--s->holds > 0)
+        return;
+    if (s->stage == DRAINING && s->service_drained)
+        enter_closing(s);
+    else if (s->stage == CLOSING && s->said_goodbye)
+        enter_stopped(s);
+}
+
+void tfd_server_hold(struct tfd_server *s, struct tfd_server_hold *h)
+{
+    *h = (struct tfd_server_hold){.post = {.run = released}, .server = s};
+    s->holds++;
+}
+
+void tfd_server_release(struct tfd_server_hold *h)
+{
+    tfd_loop_post(h->server->loop, &h->post);
+}
+
+/* ---- Stages -------------------------------------------------------------- */
 
 static void stage_over(struct tfd_timer *t)
 {
@@ -225,6 +265,8 @@ static void enter_draining(struct tfd_server *s, const char *why)
     if (s->listener)
         tfd_listener_close(s->listener);
     s->listener = NULL;
+    if (s->o.stopping)
+        s->o.stopping(s->o.ctx);
     if (tfd_timer_start(&s->timer, limit, NULL) != TFD_OK)
         enter_closing(s);
     else
