@@ -25,7 +25,8 @@ struct TF_Session {
     struct tfd_backend *backend;
     struct tfd_lock lock;
     struct tfd_cond idle;
-    bool opened, closed;
+    bool closed; /* atomic */
+    bool opened;
     int running;
     int32_t sent; /* nodes the server has */
     struct tfd_signatures signatures;
@@ -112,17 +113,12 @@ TF_Session *TF_NewSession(TF_Graph *graph, const TF_SessionOptions *opts,
                             tfd_bytes_view(&opts->config), st);
 }
 
-/* The server's part of a session that never ran has not been made. */
+/* Cancels before it takes the lock, which is held while a server that may not
+ * answer is asked for a session. */
 void TF_CloseSession(TF_Session *session, TF_Status *status)
 {
-    bool first;
-
     (void)tfd_capi_status(status);
-    tfd_lock(&session->lock);
-    first = !session->closed;
-    session->closed = true;
-    tfd_unlock(&session->lock);
-    if (first)
+    if (!__atomic_exchange_n(&session->closed, true, __ATOMIC_ACQ_REL))
         session->backend->ops->cancel(session->backend);
     tfd_lock(&session->lock);
     while (session->running > 0)
@@ -214,6 +210,13 @@ struct running {
     struct tfd_tensor *feeds, *fetches;
 };
 
+static enum tfd_code check_open(const TF_Session *s, struct tfd_status *st)
+{
+    if (__atomic_load_n(&s->closed, __ATOMIC_ACQUIRE))
+        return tfd_fail(st, TFD_CANCELLED, "Session has been closed.");
+    return TFD_OK;
+}
+
 /* Counts the run, with everything sent that it may need. */
 static enum tfd_code enter(TF_Session *s, const struct tfd_call_shape *call,
                            struct tfd_signature_names **names,
@@ -222,10 +225,11 @@ static enum tfd_code enter(TF_Session *s, const struct tfd_call_shape *call,
     enum tfd_code rc;
 
     tfd_lock(&s->lock);
-    if (s->closed)
-        rc = tfd_fail(st, TFD_CANCELLED, "Session has been closed.");
-    else
+    rc = check_open(s, st);
+    if (rc == TFD_OK)
         rc = send_growth(s, st);
+    if (rc == TFD_OK)
+        rc = check_open(s, st); /* while it waited */
     if (rc == TFD_OK)
         rc = tfd_signatures_find(&s->signatures, s->graph, call, names, st);
     if (rc == TFD_OK)
@@ -239,7 +243,7 @@ static void leave(TF_Session *s, struct tfd_signature_names *names)
     if (!names->kept)
         tfd_signature_names_free(names);
     tfd_lock(&s->lock);
-    if (--s->running == 0 && s->closed)
+    if (--s->running == 0)
         tfd_cond_broadcast(&s->idle);
     tfd_unlock(&s->lock);
 }

@@ -16,7 +16,7 @@ struct local {
     struct tfd_config server_config;
     struct tfd_server *server;
     bool owns_server;
-    struct tfd_local_session *session; /* NULL: not open */
+    struct tfd_local_session *session; /* atomic; NULL: not open */
 };
 
 static enum tfd_code start_server(struct local *l, struct tfd_status *st)
@@ -44,10 +44,13 @@ static enum tfd_code local_open(struct tfd_backend *b, struct tfd_str graph_def,
                                 struct tfd_status *st)
 {
     struct local *l = (struct local *)b;
+    struct tfd_local_session *session;
 
     TFD_TRY(start_server(l, st));
-    return tfd_local_open(l->server, graph_def, tfd_bytes_view(&l->config),
-                          &l->session, st);
+    TFD_TRY(tfd_local_open(l->server, graph_def, tfd_bytes_view(&l->config),
+                           &session, st));
+    __atomic_store_n(&l->session, session, __ATOMIC_RELEASE);
+    return TFD_OK;
 }
 
 static enum tfd_code local_extend(struct tfd_backend *b,
@@ -66,9 +69,11 @@ static enum tfd_code local_run(struct tfd_backend *b, struct tfd_local_run *run,
 static void local_cancel(struct tfd_backend *b)
 {
     struct local *l = (struct local *)b;
+    struct tfd_local_session *session =
+        __atomic_load_n(&l->session, __ATOMIC_ACQUIRE);
 
-    if (l->session)
-        tfd_local_cancel(l->session);
+    if (session)
+        tfd_local_cancel(session);
 }
 
 static void local_free(struct tfd_backend *b)

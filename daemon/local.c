@@ -83,7 +83,7 @@ static void open_on_loop(struct tfd_post *p)
         .ctx = r,
     };
 
-    tfd_master_create_session(tfd_server_master(r->local->server), &c);
+    (void)tfd_master_create_session(tfd_server_master(r->local->server), &c);
 }
 
 enum tfd_code tfd_local_open(struct tfd_server *s, struct tfd_str graph_def,

@@ -224,8 +224,8 @@ static void enter_draining(struct tfd_server *s, const char *why)
     if (s->stage != SERVING)
         return;
     s->stage = DRAINING;
-    tfd_log(TFD_LOG_INFO, "stopping", "why=\"%s\" steps=%d", why,
-            tfd_master_step_count(s->master));
+    tfd_log(s->o.listen ? TFD_LOG_INFO : TFD_LOG_DEBUG, "stopping",
+            "why=\"%s\" steps=%d", why, tfd_master_step_count(s->master));
     if (s->listener)
         tfd_listener_close(s->listener);
     s->listener = NULL;
@@ -446,8 +446,8 @@ static void begin(struct tfd_post *p)
         (struct tfd_server *)((char *)p -
                               offsetof(struct tfd_server, begin_post));
 
-    tfd_log(TFD_LOG_INFO, "serving", "task=%s target=%s", s->self.task,
-            s->target);
+    tfd_log(s->o.listen ? TFD_LOG_INFO : TFD_LOG_DEBUG, "serving",
+            "task=%s target=%s", s->self.task, s->target);
     if (s->o.ready)
         s->o.ready(s->o.ctx, s);
 }
