@@ -37,13 +37,14 @@ struct tfd_worker_options {
 enum tfd_code tfd_worker_service_new(const struct tfd_worker_options *o,
                                      struct tfd_worker_service **out,
                                      struct tfd_status *st) TFD_MUST_USE;
-/* No step runs, none is being registered. */
+/* Stops the worker if it was not, and runs the loop until nothing is under way
+ * any more: a kernel that computes is waited for. */
 void tfd_worker_service_free(struct tfd_worker_service *w);
 
 /* The calls of a master in this process. */
 struct tfd_worker *tfd_worker_local(struct tfd_worker_service *w);
 
-/* Fails all steps that run. */
+/* Fails all steps that run and refuses new ones, UNAVAILABLE. */
 void tfd_worker_stop(struct tfd_worker_service *w,
                      const struct tfd_status *why);
 
