@@ -247,6 +247,8 @@ enum tfd_code tfd_worker_create_session(struct tfd_worker_service *w,
         tfd_task_session_unref(x);
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a session");
     }
+    if (w->options.session_created)
+        w->options.session_created(w->options.ctx, s->master_task);
     return TFD_OK;
 }
 

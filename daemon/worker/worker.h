@@ -32,6 +32,9 @@ struct tfd_worker_options {
     const char *container;         /* the default's name: the job's */
     int cpu_count;                 /* --device_count=CPU:n */
     uint64_t peer_wait_us; /* for links that a graph pushes over; 0: for ever */
+    /* The master of this task opened a session here.  May be NULL. */
+    void (*session_created)(void *ctx, struct tfd_str master_task);
+    void *ctx;
 };
 
 enum tfd_code tfd_worker_service_new(const struct tfd_worker_options *o,
