@@ -240,6 +240,11 @@ void tfd_server_hold(struct tfd_server *s, struct tfd_server_hold *h)
     s->holds++;
 }
 
+void tfd_server_unhold(struct tfd_server_hold *h)
+{
+    h->server->holds--;
+}
+
 void tfd_server_release(struct tfd_server_hold *h)
 {
     tfd_loop_post(h->server->loop, &h->post);

@@ -29,8 +29,9 @@ struct tfd_server_hold {
     struct tfd_post post;
     struct tfd_server *server;
 };
-/* On the loop thread, or before it runs. */
+/* Both on the loop thread, or before it runs. */
 void tfd_server_hold(struct tfd_server *s, struct tfd_server_hold *h);
+void tfd_server_unhold(struct tfd_server_hold *h); /* it did not come to it */
 /* From any thread, which makes no local call afterwards; *h lives until the
  * server is freed. */
 void tfd_server_release(struct tfd_server_hold *h);
