@@ -191,13 +191,9 @@ static void enter_closing(struct tfd_server *s)
 {
     struct tfd_status why = TFD_STATUS_INIT;
 
-    struct tfd_status why = TFD_STATUS_INIT;
-
     if (s->stage >= CLOSING)
         return;
     s->stage = CLOSING;
-    (void)tfd_fail(&why, TFD_UNAVAILABLE, "%s is stopping", s->self.task);
-    tfd_worker_stop(s->worker, &why);
     tfd_fail(&why, TFD_UNAVAILABLE, "%s is shutting down", s->self.task);
     tfd_worker_stop(s->worker, &why);
     if (tfd_timer_start(&s->timer, GOODBYE_US, NULL) != TFD_OK)
