@@ -15,9 +15,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* What a TensorFlow 2.21 writes into the graphs it makes, and by which it and
- * later ones know how to read them. */
-#define PRODUCER 2474
+/* The oldest release that may read our graphs; what TensorFlow writes. */
 #define MIN_CONSUMER 12
 
 /* ---- Life ---------------------------------------------------------------- */
@@ -32,7 +30,7 @@ TF_Graph *TF_NewGraph(void)
         return NULL;
     }
     g->refs = 1;
-    g->graph->versions = (struct tfd_versions){PRODUCER, MIN_CONSUMER};
+    g->graph->versions = (struct tfd_versions){TFD_GRAPH_DEF_VERSION, MIN_CONSUMER};
     tfd_lock_init(&g->lock, TFD_LOCK_CLIENT_GRAPH);
     return g;
 }

@@ -26,9 +26,9 @@ bool tfd_grad_shape(const struct tfd_grad *g, struct tfd_edge e,
 {
     const struct tfd_gradient_builder *b = g->builder;
 
-    if (e.node < 0)
-        return false;
-    *out = *tfd_gradient_known(b->request->g, e);
+    *out = (struct tfd_shape)TFD_SHAPE_UNKNOWN;
+    if (e.node >= 0)
+        *out = *tfd_gradient_known(b->request->g, e);
     return tfd_shape_elements(out) >= 0;
 }
 

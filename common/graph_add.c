@@ -35,7 +35,7 @@ static bool is_letter_or_digit(char c)
 
 /* Pieces joined by '>', each [A-Za-z0-9.][A-Za-z0-9_./\-]*; the first piece of
  * names that runtimes make may begin with '_'. */
-static bool is_name(struct tfd_str name)
+bool tfd_graph_name_ok(struct tfd_str name)
 {
     bool start = true;
 
@@ -87,7 +87,7 @@ static enum tfd_code check_name(const struct adding *a)
     struct tfd_str name = a->spec->name;
     char text[TFD_PRINTABLE_MAX];
 
-    if (!is_name(name))
+    if (!tfd_graph_name_ok(name))
         return tfd_fail(a->st, TFD_INVALID_ARGUMENT,
                         "Node '%s': Node name contains invalid characters",
                         tfd_printable(name, text));

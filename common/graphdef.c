@@ -15,6 +15,8 @@
 #include "common/graphdef.h"
 
 #include "common/attr.h"
+#include "common/attr_depth.h"
+#include "common/graph_internal.h"
 #include "common/graph_internal.h"
 #include "common/graphdef_parts.h"
 #include "common/pbio.h"
@@ -117,9 +119,12 @@ static enum tfd_code check_new_name(struct import *im, const struct new_node *n)
         return tfd_fail(im->st, TFD_INVALID_ARGUMENT, "Node '%s' is not unique",
                         tfd_printable(n->name, text));
     /* Names that runtimes make are no client's to use. */
-    if (tfd_str_starts(n->name, "_") && !im->options.require_full_device)
+    if ((tfd_str_starts(n->name, "_") || !tfd_graph_name_ok(n->name)) &&
+        !im->options.require_full_device)
         return tfd_fail(im->st, TFD_INVALID_ARGUMENT,
-                        "Node '%s': Node name contains invalid characters",
+                        im->extends ? "Illegal op name '%s'"
+                                    : "Node '%s': Node name contains invalid "
+                                      "characters",
                         tfd_printable(n->name, text));
     TFD_TRY(full_name(im, n->name, &name));
     if (!tfd_graph_find(im->g, name))
@@ -327,8 +332,11 @@ static enum tfd_code resolve_node(struct import *im, struct new_node *n)
         name = tfd_pb_str(&r, &f);
         if (control && !tfd_str_starts(name, "^"))
             return tfd_fail(im->st, TFD_INVALID_ARGUMENT,
-                            "Node '%s': Control dependencies must come after "
-                            "regular dependencies",
+                            im->extends
+                                ? "All control inputs must follow normal "
+                                  "inputs: node '%s'"
+                                : "Node '%s': Control dependencies must come "
+                                  "after regular dependencies",
                             tfd_printable(n->name, text));
         control = tfd_str_starts(name, "^");
         TFD_TRY(resolve_input(im, n, name, in));
@@ -414,6 +422,7 @@ static enum tfd_code read_attrs(struct import *im, const struct new_node *n,
         if (!tfd_pb_map_entry(tfd_pb_str(&r, &f), &entry))
             r.failed = true;
         *a = (struct tfd_attr){entry.key, entry.value};
+        TFD_TRY(tfd_attr_depth_check(a->name, a->value, im->st));
         spec->attr_count++;
         if (im->options.prefix.size && tfd_str_is(a->name, "_class"))
             TFD_TRY(prefix_class(im, a));

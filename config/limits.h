@@ -212,6 +212,10 @@
 /* One file read whole (ReadFile, a MetaGraphDef). */
 #define TFD_FILE_READ_SIZE_MAX (INT64_C(8) << 30)
 
+/* What one execution of DecodeCompressed may make of its strings together; a
+ * kilobyte can ask for a megabyte.  TensorFlow cuts each at 2^31 - 1. */
+#define TFD_INFLATED_SIZE_MAX (INT64_C(2) << 30)
+
 /* Directories a server may read and write below; one bind mount each. */
 #define TFD_FILE_ROOTS_MAX 16
 

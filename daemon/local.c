@@ -10,7 +10,7 @@
 
 struct tfd_local_session {
     struct tfd_server *server;
-    struct tfd_session *session;
+    struct tfd_session *session; /* NULL once it is closing */
     int64_t version;
 };
 
@@ -26,6 +26,14 @@ struct request {
     struct tfd_run_step run;
     struct tfd_local_run *local_run;
 };
+
+/* Both ends of a race between closing and another call are on the loop. */
+static bool is_closed(struct request *r)
+{
+    if (!r->local->session)
+        tfd_fail(&r->status, TFD_CANCELLED, "Session has been closed.");
+    return !r->local->session;
+}
 
 static void finish(struct request *r)
 {
@@ -75,7 +83,7 @@ static void open_on_loop(struct tfd_post *p)
         .ctx = r,
     };
 
-    tfd_master_create_session(tfd_server_master(r->local->server), &c);
+    (void)tfd_master_create_session(tfd_server_master(r->local->server), &c);
 }
 
 enum tfd_code tfd_local_open(struct tfd_server *s, struct tfd_str graph_def,
@@ -136,7 +144,10 @@ static void run_on_loop(struct tfd_post *p)
 {
     struct request *r = (struct request *)p;
 
-    tfd_session_run(r->local->session, &r->run);
+    if (is_closed(r))
+        finish(r);
+    else
+        tfd_session_run(r->local->session, &r->run);
 }
 
 enum tfd_code tfd_local_run(struct tfd_local_session *l,
@@ -181,14 +192,24 @@ static void closed(void *ctx, const struct tfd_status *st)
 static void close_on_loop(struct tfd_post *p)
 {
     struct request *r = (struct request *)p;
+    struct tfd_session *session = r->local->session;
 
-    tfd_session_close(r->local->session, closed, r);
+    r->local->session = NULL;
+    if (session)
+        tfd_session_close(session, closed, r);
+    else
+        finish(r);
 }
 
-void tfd_local_close(struct tfd_local_session *l)
+void tfd_local_cancel(struct tfd_local_session *l)
 {
     struct request r = {.local = l};
 
     (void)ask(&r, close_on_loop, NULL);
+}
+
+void tfd_local_close(struct tfd_local_session *l)
+{
+    tfd_local_cancel(l);
     free(l);
 }

@@ -485,12 +485,14 @@ void tfd_server_free(struct tfd_server *s)
 {
     if (s->listener)
         tfd_listener_close(s->listener);
+    if (s->loop) {
+        tfd_timer_stop(&s->timer);
+        tfd_conn_close_all(s->loop);
+    }
     if (s->exit_rule)
         tfd_exit_rule_free(s->exit_rule);
     if (s->master_service)
         tfd_master_service_free(s->master_service);
-    if (s->loop)
-        tfd_timer_stop(&s->timer);
     if (s->peers)
         tfd_peers_free(s->peers);
     if (s->master)

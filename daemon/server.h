@@ -80,7 +80,9 @@ struct tfd_local_run {
 enum tfd_code tfd_local_run(struct tfd_local_session *l,
                             struct tfd_local_run *run,
                             struct tfd_status *st) TFD_MUST_USE;
-/* Cancels running steps, then frees the session. */
+/* Running steps end with CANCELLED, and so do later ones; _close() follows. */
+void tfd_local_cancel(struct tfd_local_session *l);
+/* The same, then frees the session: no call may be under way. */
 void tfd_local_close(struct tfd_local_session *l);
 
 #endif

@@ -72,59 +72,90 @@ static enum tfd_code shape_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
 
 /* ---- Reshape ------------------------------------------------------------- */
 
-/* Replaces the one -1 by what the number of elements leaves. */
-static enum tfd_code complete(struct tfd_shape *want,
-                              const struct tfd_tensor *in,
-                              struct tfd_status *st)
-{
-    char text[TFD_SHAPE_TEXT_MAX];
-    int64_t n = tfd_tensor_elements(in), known = 1;
-    int unknown = -1;
+/* What a wanted shape says: the product of its dimensions that are neither -1
+ * nor 0, where the -1 is (or -1), and whether there is a 0.  Products fit: that
+ * is checked where shapes are made. */
+struct wanted {
+    int64_t known;
+    int unknown;
+    bool zero;
+};
 
+static enum tfd_code read_wanted(const struct tfd_shape *want, struct wanted *w,
+                                 struct tfd_status *st)
+{
+    *w = (struct wanted){1, -1, false};
     for (int d = 0; d < want->rank; d++) {
-        if (want->dim[d] != TFD_DIM_UNKNOWN) {
-            if (__builtin_mul_overflow(known, want->dim[d], &known))
-                return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                                "Reshape: the elements of the requested shape "
-                                "%s cannot be counted",
-                                tfd_shape_text(want, text));
-            continue;
-        }
-        if (unknown >= 0)
+        if (want->dim[d] == 0) {
+            w->zero = true;
+        } else if (want->dim[d] != TFD_DIM_UNKNOWN) {
+            w->known *= want->dim[d];
+        } else if (w->unknown >= 0) {
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
                             "Only one input size may be -1, not both %d and %d",
-                            unknown, d);
-        unknown = d;
+                            w->unknown, d);
+        } else {
+            w->unknown = d;
+        }
     }
-    if (unknown >= 0) {
-        if (known == 0)
-            return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                            "reshape cannot infer the missing input size for "
-                            "an empty tensor unless all specified input sizes "
-                            "are non-zero");
-        if (n % known != 0)
-            return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                            "Input to reshape is a tensor with %lld values, "
-                            "but the requested shape requires a multiple of "
-                            "%lld",
-                            (long long)n, (long long)known);
-        want->dim[unknown] = n / known;
-        known = n;
-    }
-    if (known != n)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Input to reshape is a tensor with %lld values, but "
-                        "the requested shape has %lld",
-                        (long long)n, (long long)known);
     return TFD_OK;
 }
 
+/* Replaces the -1 by what the number of elements leaves.  Where the wanted
+ * shape has a 0, zero dimensions count on neither side, so that [0,3] to [0,-1]
+ * is [0,3], and a remainder is no mistake. */
+static enum tfd_code infer_dim(struct tfd_shape *want,
+                               const struct tfd_shape *in, struct wanted *w,
+                               struct tfd_status *st)
+{
+    bool skipped = false;
+    int64_t n = 1;
+
+    for (int d = 0; d < in->rank; d++) {
+        if (in->dim[d] == 0 && w->zero)
+            skipped = true;
+        else
+            n *= in->dim[d];
+    }
+    if (!skipped && n % w->known != 0)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Input to reshape is a tensor with %lld values, but "
+                        "the requested shape requires a multiple of %lld",
+                        (long long)n, (long long)w->known);
+    want->dim[w->unknown] = n / w->known;
+    w->known *= n / w->known;
+    return TFD_OK;
+}
+
+static enum tfd_code complete(struct tfd_shape *want,
+                              const struct tfd_shape *in, struct tfd_status *st)
+{
+    int64_t have = tfd_shape_elements(in);
+    struct wanted w;
+
+    TFD_TRY(read_wanted(want, &w, st));
+    if (w.unknown >= 0)
+        TFD_TRY(infer_dim(want, in, &w, st));
+    if (w.zero)
+        w.known = 0;
+    if (w.known != have)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Input to reshape is a tensor with %lld values, but "
+                        "the requested shape has %lld",
+                        (long long)have, (long long)w.known);
+    return TFD_OK;
+}
+
+/* A scalar is a vector of one here, as in TensorFlow. */
 static enum tfd_code reshape_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
+    struct tfd_tensor sizes = k->in[1];
     struct tfd_shape want;
 
-    TFD_TRY(tfd_check_shape(k, 1, true, &want, st));
-    TFD_TRY(complete(&want, &k->in[0], st));
+    if (sizes.shape.rank == 0)
+        sizes.shape = (struct tfd_shape){1, {1}};
+    TFD_TRY(tfd_check_shape_value(&sizes, true, &want, st));
+    TFD_TRY(complete(&want, &k->in[0].shape, st));
     tfd_kctx_output_alias(k, 0, 0, &want);
     return TFD_OK;
 }
@@ -133,10 +164,10 @@ static enum tfd_code reshape_shape(struct tfd_shape_ctx *s,
                                    struct tfd_status *st)
 {
     struct tfd_shape *out = &s->out[0];
-    int64_t n = tfd_shape_elements(&s->in[0]), known = 1;
-    int unknown = -1;
+    int64_t n = tfd_shape_elements(&s->in[0]);
+    struct wanted w;
 
-    if (!s->value || !s->value[1]) {
+    if (!s->value || !s->value[1] || s->value[1]->shape.rank == 0) {
         if (s->in[1].rank == 1 && s->in[1].dim[0] >= 0 &&
             s->in[1].dim[0] <= TFD_RANK_MAX) {
             out->rank = (int)s->in[1].dim[0];
@@ -146,14 +177,9 @@ static enum tfd_code reshape_shape(struct tfd_shape_ctx *s,
         return TFD_OK;
     }
     TFD_TRY(tfd_check_shape_value(s->value[1], true, out, st));
-    for (int d = 0; d < out->rank; d++) {
-        if (out->dim[d] == TFD_DIM_UNKNOWN)
-            unknown = unknown == -1 ? d : -2;
-        else
-            known *= out->dim[d];
-    }
-    if (unknown >= 0 && n >= 0 && known > 0 && n % known == 0)
-        out->dim[unknown] = n / known;
+    TFD_TRY(read_wanted(out, &w, st));
+    if (w.unknown >= 0 && n > 0 && !w.zero && n % w.known == 0)
+        out->dim[w.unknown] = n / w.known;
     return TFD_OK;
 }
 

@@ -16,8 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- One element -----------------------------------------------------------
- */
+/* ---- One element --------------------------------------------------------- */
 
 typedef void print_fn(struct tfd_bytes *b, const void *data, int64_t i);
 
@@ -117,8 +116,7 @@ static print_fn *const printers[TFD_DTYPE_END] = {
     [TFD_STRING] = print_string,
 };
 
-/* ---- One tensor ------------------------------------------------------------
- */
+/* ---- One tensor ---------------------------------------------------------- */
 
 /* How many dimensions but the last begin (or end) at element i. */
 static int boundaries(const struct tfd_shape *s, int64_t i)
@@ -165,8 +163,7 @@ static void summarize(struct tfd_bytes *b, const struct tfd_tensor *t,
     tfd_bytes_add(b, "...", 3);
 }
 
-/* ---- Assert ----------------------------------------------------------------
- */
+/* ---- Assert -------------------------------------------------------------- */
 
 static enum tfd_code assert_prepare(const struct tfd_prepare *p, void *state,
                                     struct tfd_status *st)

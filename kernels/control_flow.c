@@ -12,8 +12,7 @@
 #include "kernels/check.h"
 #include "kernels/families.h"
 
-/* ---- Shapes ---------------------------------------------------------------
- */
+/* ---- Shapes -------------------------------------------------------------- */
 
 static enum tfd_code switch_shape(struct tfd_shape_ctx *s,
                                   struct tfd_status *st)
@@ -69,8 +68,7 @@ static enum tfd_code loop_cond_shape(struct tfd_shape_ctx *s,
     return tfd_shape_merge(&s->out[0], &scalar, st);
 }
 
-/* ---- Rows -----------------------------------------------------------------
- */
+/* ---- Rows ---------------------------------------------------------------- */
 
 static enum tfd_code run_by_executor(struct tfd_kctx *k, struct tfd_status *st)
 {

@@ -26,13 +26,17 @@
     {                                                                   \
         const int64_t minus = (T)-1 < (T)1 ? -1 : INT64_MIN;            \
                                                                         \
-        return (int64_t)b == minus ? (T)(0 - (U)a) : (T)(a / b);        \
+        if ((int64_t)b == minus)                                        \
+            return (T)(0 - (U)a);                                       \
+        return (T)(a / b);                                              \
     }                                                                   \
     static inline T remainder_##name(T a, T b)                          \
     {                                                                   \
         const int64_t minus = (T)-1 < (T)1 ? -1 : INT64_MIN;            \
                                                                         \
-        return (int64_t)b == minus ? (T)0 : (T)(a % b);                 \
+        if ((int64_t)b == minus)                                        \
+            return 0;                                                   \
+        return (T)(a % b);                                              \
     }                                                                   \
     static inline T floor_div_##name(T a, T b)                          \
     {                                                                   \

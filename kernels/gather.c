@@ -201,25 +201,14 @@ static enum tfd_code gather_shape(struct tfd_shape_ctx *s,
     return add_dims(&s->out[0], x, axis + 1, x->rank, st);
 }
 
-static enum tfd_code variable_failed(const struct tfd_status *why,
-                                     struct tfd_status *st)
-{
-    if (why->code != TFD_NOT_FOUND)
-        return tfd_status_copy(st, why);
-    return tfd_fail(st, TFD_FAILED_PRECONDITION,
-                    "Error while reading resource variable: %s", why->text);
-}
-
 static enum tfd_code resource_gather(struct tfd_kctx *k, struct tfd_status *st)
 {
-    struct tfd_status why = TFD_STATUS_INIT;
     struct tfd_tensor value = TFD_TENSOR_INIT;
     struct tfd_variable *v;
     enum tfd_code rc;
     int batch = 0;
 
-    if (tfd_kctx_variable(k, 0, &v, &why) != TFD_OK)
-        return variable_failed(&why, st);
+    TFD_TRY(tfd_kctx_variable(k, 0, &v, st));
     rc = tfd_variable_read(v, &value, st);
     tfd_resource_unref(&v->resource);
     if (rc != TFD_OK)
@@ -323,12 +312,10 @@ static enum tfd_code scatter_locked(struct tfd_kctx *k, struct tfd_variable *v,
 
 static enum tfd_code scatter_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
-    struct tfd_status why = TFD_STATUS_INIT;
     struct tfd_variable *v;
     enum tfd_code rc;
 
-    if (tfd_kctx_variable(k, 0, &v, &why) != TFD_OK)
-        return variable_failed(&why, st);
+    TFD_TRY(tfd_kctx_variable(k, 0, &v, st));
     tfd_variables_lock(&v, 1);
     rc = scatter_locked(k, v, st);
     tfd_variables_unlock(&v, 1);

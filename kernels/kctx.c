@@ -12,12 +12,16 @@
 
 #include <assert.h>
 
-/* Nobody else reads it now or later, and it is no part of something larger. */
-static bool is_free(const struct tfd_tensor *t, size_t size)
+/* Nobody else reads it now or later, and it is no part of something larger.
+ * Bytes alone would not do: a loop that goes on through another number of
+ * elements (a broadcast) writes over what it has yet to read. */
+static bool is_free(const struct tfd_tensor *t, const struct tfd_tensor *like)
 {
     const struct tfd_buffer *b = t->buffer;
 
-    return b && tfd_dtype_is_pod(t->dtype) && tfd_tensor_size(t) == size &&
+    return b && tfd_dtype_is_pod(t->dtype) &&
+           tfd_dtype_size(t->dtype) == tfd_dtype_size(like->dtype) &&
+           tfd_tensor_elements(t) == tfd_tensor_elements(like) &&
            b->release == tfd_buffer_release && tfd_buffer_sole(b);
 }
 
@@ -35,12 +39,12 @@ enum tfd_code tfd_kctx_output_reuse(struct tfd_kctx *k, uint32_t candidates,
                                     struct tfd_status *st)
 {
     struct tfd_tensor like = {dtype, *shape, NULL};
-    size_t size = tfd_dtype_is_pod(dtype) ? tfd_tensor_size(&like) : 0;
+    bool fits = tfd_dtype_is_pod(dtype) && tfd_shape_elements(shape);
 
     assert(out >= 0 && out < k->out_count);
-    for (int i = 0; size && i < k->in_count && candidates >> i; i++) {
+    for (int i = 0; fits && i < k->in_count && candidates >> i; i++) {
         if (!(candidates >> i & 1) || (k->ref && k->ref[i]) ||
-            !is_free(&k->in[i], size))
+            !is_free(&k->in[i], &like))
             continue;
         like.buffer = tfd_buffer_ref(k->in[i].buffer);
         k->out[out] = like;

@@ -95,15 +95,7 @@ static enum tfd_code normalize(struct tfd_kctx *k, struct tfd_status *st)
     return TFD_OK;
 }
 
-/* Scalars are refused in the words of the two implementations. */
 static enum tfd_code softmax_cpu(struct tfd_kctx *k, struct tfd_status *st)
-{
-    if (k->in[0].shape.rank < 1)
-        return tfd_fail(st, TFD_ABORTED, "Input dims must be <= 5 and >=1");
-    return normalize(k, st);
-}
-
-static enum tfd_code log_softmax_cpu(struct tfd_kctx *k, struct tfd_status *st)
 {
     if (k->in[0].shape.rank < 1)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
@@ -182,7 +174,7 @@ static const struct tfd_opdef ops[] = {
 
 #define KERNELS(name, number, T)                              \
     TFD_KERNEL("Softmax", name, softmax_cpu, softmax_##name), \
-        TFD_KERNEL("LogSoftmax", name, log_softmax_cpu, log_softmax_##name),
+        TFD_KERNEL("LogSoftmax", name, softmax_cpu, log_softmax_##name),
 
 static const struct tfd_kernel kernels[] = {TFD_FLOAT_DTYPES(KERNELS)
                                                 TFD_HALF_DTYPES(KERNELS)};

@@ -159,6 +159,8 @@ static enum tfd_code apply_locked(struct tfd_kctx *k,
     return TFD_OK;
 }
 
+/* A handle without a variable is INTERNAL in TensorFlow, with these words;
+ * whose it was is ours. */
 static enum tfd_code find_variables(struct tfd_kctx *k, int count,
                                     struct tfd_variable **v, int *found,
                                     struct tfd_status *st)
@@ -169,9 +171,8 @@ static enum tfd_code find_variables(struct tfd_kctx *k, int count,
         if (tfd_kctx_variable(k, *found, &v[*found], &why) == TFD_OK)
             continue;
         if (why.code == TFD_NOT_FOUND)
-            return tfd_fail(st, TFD_FAILED_PRECONDITION,
-                            "Error while reading resource variable: %s",
-                            why.text);
+            return tfd_fail(st, TFD_INTERNAL,
+                            "Invalid variable reference. (%s)", why.text);
         return tfd_status_copy(st, &why);
     }
     return TFD_OK;

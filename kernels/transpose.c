@@ -259,6 +259,10 @@ static enum tfd_code where_compute(struct tfd_kctx *k, struct tfd_status *st)
     struct tfd_shape out;
     int64_t *y;
 
+    if (x->shape.rank == 0)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "WhereOp : Unhandled input dimensions: 0");
+
     for (int64_t i = 0; i < n; i++)
         found +=
             is_true(x->dtype, tfd_element_of(tfd_tensor_data(x), x->dtype, i));

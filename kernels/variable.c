@@ -99,11 +99,12 @@ static enum tfd_code ref_compute(struct tfd_kctx *k, struct tfd_status *st)
     TFD_TRY(current(k, o, &v, st));
     if (v->dtype != o->spec.dtype) {
         tfd_resource_unref(&v->resource);
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Trying to access variable " TFD_STR_FMT
-                        " of type %s as %s",
-                        TFD_STR_ARG(o->name), tfd_dtype_name((int)v->dtype),
-                        tfd_dtype_name((int)o->spec.dtype));
+        return tfd_fail(st, TFD_INTERNAL,
+                        "Output 0 of type %s does not match declared output "
+                        "type %s for node {{node " TFD_STR_FMT "}}",
+                        tfd_dtype_name((int)v->dtype + TFD_REF),
+                        tfd_dtype_name((int)o->spec.dtype + TFD_REF),
+                        TFD_STR_ARG(k->node->name));
     }
     k->ref_out[0] = v;
     return TFD_OK;
@@ -197,19 +198,17 @@ static enum tfd_code read_compute(struct tfd_kctx *k, struct tfd_status *st)
 
 static enum tfd_code shape_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
-    struct tfd_status why = TFD_STATUS_INIT;
     struct tfd_tensor value = TFD_TENSOR_INIT;
     struct tfd_shape shape = {1, {0}};
     struct tfd_variable *v;
     bool wide = k->node->out_types[0] == TFD_INT64;
     enum tfd_code rc;
 
-    if (tfd_kctx_variable(k, 0, &v, &why) != TFD_OK)
-        return not_initialized(k, &why, st);
-    rc = tfd_variable_read(v, &value, &why);
+    TFD_TRY(tfd_kctx_variable(k, 0, &v, st));
+    rc = tfd_variable_read(v, &value, st);
     tfd_resource_unref(&v->resource);
     if (rc != TFD_OK)
-        return not_initialized(k, &why, st);
+        return rc;
     shape.dim[0] = value.shape.rank;
     rc = tfd_kctx_output(k, 0, wide ? TFD_INT64 : TFD_INT32, &shape, st);
     for (int i = 0; rc == TFD_OK && i < value.shape.rank; i++) {
@@ -483,12 +482,10 @@ static enum tfd_code update_locked(struct tfd_kctx *k, struct tfd_variable *v,
 
 static enum tfd_code update_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
-    struct tfd_status why = TFD_STATUS_INIT;
     struct tfd_variable *v;
     enum tfd_code rc;
 
-    if (tfd_kctx_variable(k, 0, &v, &why) != TFD_OK)
-        return not_initialized(k, &why, st);
+    TFD_TRY(tfd_kctx_variable(k, 0, &v, st));
     tfd_variables_lock(&v, 1);
     rc = update_locked(k, v, st);
     tfd_variables_unlock(&v, 1);

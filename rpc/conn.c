@@ -35,6 +35,27 @@ static void run_turn(struct tfd_post *p);
 
 /* ---- End ----------------------------------------------------------------- */
 
+static void link_conn(struct tfd_conn *c)
+{
+    struct tfd_conn **head = tfd_loop_conns(c->loop);
+
+    c->next = *head;
+    if (*head)
+        (*head)->previous = c;
+    *head = c;
+}
+
+static void free_conn(struct tfd_conn *c)
+{
+    if (c->previous)
+        c->previous->next = c->next;
+    else
+        *tfd_loop_conns(c->loop) = c->next;
+    if (c->next)
+        c->next->previous = c->previous;
+    free(c);
+}
+
 static void finalize(struct tfd_conn *c)
 {
     struct tfd_status st;
@@ -49,7 +70,7 @@ static void finalize(struct tfd_conn *c)
         tfd_listener_forget(c->listener);
     tfd_conn_queue_deinit(&c->queue);
     free(c->why_text);
-    free(c);
+    free_conn(c);
 }
 
 static void schedule_turn(struct tfd_conn *c)
@@ -170,6 +191,15 @@ void tfd_conn_close(struct tfd_conn *c, uint64_t grace_us)
     else
         schedule_turn(c);
     update_poll(c);
+}
+
+void tfd_conn_close_all(struct tfd_loop *l)
+{
+    /* end() takes none out of the list: the loop does, once it turns. */
+    for (struct tfd_conn *c = *tfd_loop_conns(l); c; c = c->next)
+        end(c);
+    while (*tfd_loop_conns(l))
+        (void)uv_run(tfd_loop_uv(l), UV_RUN_ONCE);
 }
 
 /* ---- Reading ------------------------------------------------------------- */
@@ -428,6 +458,7 @@ static struct tfd_conn *conn_new(struct tfd_loop *l)
     c->turn.run = run_turn;
     tfd_conn_queue_init(&c->queue);
     tfd_timer_init(&c->timer, l, grace_over);
+    link_conn(c);
     return c;
 }
 
@@ -437,7 +468,8 @@ struct tfd_conn *tfd_conn_adopt(struct tfd_loop *l, int take_fd,
     struct tfd_conn *c = conn_new(l);
 
     if (!c || !attach(c, take_fd)) {
-        free(c);
+        if (c)
+            free_conn(c);
         close(take_fd);
         return NULL;
     }
@@ -500,7 +532,7 @@ enum tfd_code tfd_conn_dial(struct tfd_loop *l, const char *address,
         rc = tfd_dial_start(l, address, on_dialled, c, &c->dial, st);
     if (rc != TFD_OK) {
         tfd_timer_stop(&c->timer);
-        free(c);
+        free_conn(c);
         return rc;
     }
     *out = c;

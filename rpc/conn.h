@@ -60,6 +60,9 @@ void tfd_conn_resume(struct tfd_conn *c);
 
 /* Writes what is queued, then closes; at most grace_us, 0: at once. */
 void tfd_conn_close(struct tfd_conn *c, uint64_t grace_us);
+/* Closes every connection of the loop, which no longer runs, and tells their
+ * handlers; for shutting down. */
+void tfd_conn_close_all(struct tfd_loop *l);
 /* Changes the handler (sniffing, protocol fallback). */
 void tfd_conn_handle(struct tfd_conn *c, const struct tfd_conn_handler *h,
                      void *self);

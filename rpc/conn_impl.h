@@ -47,9 +47,10 @@ struct tfd_conn {
     void *self;
     struct tfd_conn_queue queue;
     struct tfd_dial *dial;
-    struct tfd_listener *listener; /* that counts it, or NULL */
-    enum tfd_code why;             /* it ended ... */
-    struct tfd_status *why_text;   /* ... NULL when OK or out of memory */
+    struct tfd_listener *listener;    /* that counts it, or NULL */
+    struct tfd_conn *next, *previous; /* all of the loop */
+    enum tfd_code why;                /* it ended ... */
+    struct tfd_status *why_text;      /* ... NULL when OK or out of memory */
     char peer[TFD_PEER_TEXT_MAX];
 };
 

@@ -49,6 +49,7 @@ struct tfd_loop {
     uint64_t armed_us; /* when clock fires; UINT64_MAX: it does not */
     bool firing;
 
+    struct tfd_conn *conns;
     struct signal_watch signals[SIGNALS_MAX];
     int signal_count;
     uint8_t scratch[TFD_LOOP_SCRATCH_SIZE];
@@ -382,4 +383,9 @@ uint8_t *tfd_loop_scratch(struct tfd_loop *l)
 struct uv_loop_s *tfd_loop_uv(struct tfd_loop *l)
 {
     return &l->uv;
+}
+
+struct tfd_conn **tfd_loop_conns(struct tfd_loop *l)
+{
+    return &l->conns;
 }

@@ -12,8 +12,11 @@
 
 #include <stddef.h>
 
+struct tfd_conn;
 struct uv_loop_s;
 
 struct uv_loop_s *tfd_loop_uv(struct tfd_loop *l);
+/* The first of the loop's connections, linked by conn.c. */
+struct tfd_conn **tfd_loop_conns(struct tfd_loop *l);
 
 #endif

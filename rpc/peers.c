@@ -93,6 +93,11 @@ const char *tfd_peers_task(const struct tfd_peers *p, int i)
     return p->peers[i].task;
 }
 
+const char *tfd_peers_address(const struct tfd_peers *p, int i)
+{
+    return p->peers[i].address;
+}
+
 int tfd_peers_find(const struct tfd_peers *p, struct tfd_str name)
 {
     struct tfd_device_name wanted;

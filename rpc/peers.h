@@ -22,6 +22,8 @@ void tfd_peers_free(struct tfd_peers *p);
 int tfd_peers_count(const struct tfd_peers *p);
 /* "/job:worker/replica:0/task:1" of peer i; own task included. */
 const char *tfd_peers_task(const struct tfd_peers *p, int i);
+/* "host:port", as the cluster gives it. */
+const char *tfd_peers_address(const struct tfd_peers *p, int i);
 /* By task name, or by a full device name; -1 when not in the cluster. */
 int tfd_peers_find(const struct tfd_peers *p, struct tfd_str name);
 int tfd_peers_self(const struct tfd_peers *p);

@@ -92,6 +92,9 @@ enum tfd_code tfd_session_enlist(struct tfd_session *s, struct tfd_status *st)
         m->sessions->previous = s;
     m->sessions = s;
     m->session_count++;
+    s->listed = true;
+    if (m->o.activity)
+        m->o.activity(m->o.activity_ctx);
     return TFD_OK;
 }
 
@@ -108,6 +111,7 @@ void tfd_session_delist(struct tfd_session *s)
         s->next->previous = s->previous;
     s->next = s->previous = NULL;
     m->session_count--;
+    s->listed = false;
     if (m->o.activity)
         m->o.activity(m->o.activity_ctx);
 }
@@ -279,5 +283,9 @@ void tfd_master_reset(struct tfd_master *m, const struct tfd_str *containers,
 void tfd_master_close_all(struct tfd_master *m, tfd_master_done_fn *done,
                           void *ctx)
 {
+    struct tfd_status why = TFD_STATUS_INIT;
+
+    (void)tfd_fail(&why, TFD_UNAVAILABLE, "The server is stopping");
+    tfd_master_cancel_creates(m, &why);
     start_reset(m, NULL, 0, false, done, ctx);
 }

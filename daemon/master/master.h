@@ -20,6 +20,7 @@
 
 struct tfd_session;
 struct tfd_master;
+struct tfd_create; /* a session on its way */
 
 struct tfd_master_options {
     struct tfd_loop *loop;
@@ -49,9 +50,15 @@ struct tfd_create_session {
     tfd_session_done_fn *done;
     void *ctx;
 };
-/* Waits for the tasks in scope.  The strings are borrowed until done(). */
-void tfd_master_create_session(struct tfd_master *m,
-                               const struct tfd_create_session *c);
+/* Waits for the tasks in scope: DEADLINE_EXCEEDED naming the missing ones.  The
+ * strings are borrowed for the call.  Valid until done(); NULL when that was
+ * called already. */
+struct tfd_create *
+tfd_master_create_session(struct tfd_master *m,
+                          const struct tfd_create_session *c);
+/* done() is called with *why before this returns. */
+void tfd_master_cancel_create(struct tfd_create *c,
+                              const struct tfd_status *why);
 
 /* ABORTED "Session H is not found. Possibly, this master has restarted." */
 enum tfd_code tfd_master_find(struct tfd_master *m, struct tfd_str handle,
@@ -69,7 +76,7 @@ typedef void tfd_master_done_fn(void *ctx, const struct tfd_status *st);
 /* Closes every session, then clears the containers on every task. */
 void tfd_master_reset(struct tfd_master *m, const struct tfd_str *containers,
                       int count, tfd_master_done_fn *done, void *ctx);
-/* Closes every session: for shutting down. */
+/* Closes every session, those being created too: for shutting down. */
 void tfd_master_close_all(struct tfd_master *m, tfd_master_done_fn *done,
                           void *ctx);
 

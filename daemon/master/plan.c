@@ -116,7 +116,9 @@ static void registered(void *ctx, const struct tfd_status *st, uint64_t graph)
 static void register_part(struct tfd_plan *p, struct tfd_plan_part *part)
 {
     struct tfd_worker *w = p->session->workers[part->worker];
-    struct tfd_register_graph r = {
+    struct tfd_register_graph *r = &part->request;
+
+    *r = (struct tfd_register_graph){
         .session = tfd_str_of(p->session->handle),
         .graph_def = tfd_bytes_view(&part->graph_def),
         .config_proto = tfd_bytes_view(&p->session->config_proto),
@@ -124,12 +126,12 @@ static void register_part(struct tfd_plan *p, struct tfd_plan_part *part)
 
     if (part == &p->parts[p->client_part < 0 ? 0 : p->client_part] &&
         p->client_part >= 0) {
-        r.feeds = p->signature.feeds;
-        r.feed_count = p->signature.feed_count;
-        r.fetches = p->signature.fetches;
-        r.fetch_count = p->signature.fetch_count;
+        r->feeds = p->signature.feeds;
+        r->feed_count = p->signature.feed_count;
+        r->fetches = p->signature.fetches;
+        r->fetch_count = p->signature.fetch_count;
     }
-    w->ops->register_graph(w, &r, registered, part);
+    w->ops->register_graph(w, r, registered, part);
 }
 
 /* ---- Building ------------------------------------------------------------ */

@@ -17,9 +17,10 @@
 enum tfd_plan_state { TFD_PLAN_BUILDING, TFD_PLAN_READY, TFD_PLAN_FAILED };
 
 struct tfd_plan_part {
-    int worker;                 /* of the session */
-    uint64_t graph;             /* registered there */
-    struct tfd_bytes graph_def; /* while registering */
+    int worker;                        /* of the session */
+    uint64_t graph;                    /* registered there */
+    struct tfd_bytes graph_def;        /* while registering */
+    struct tfd_register_graph request; /* likewise: the worker borrows it */
     struct tfd_plan *plan;
 };
 

@@ -74,20 +74,36 @@ static void session_created(void *ctx, const struct tfd_status *st,
     answer(call, &m);
 }
 
+static void creation_cancelled(void *ctx, struct tfd_call *call)
+{
+    struct tfd_status st = TFD_STATUS_INIT;
+
+    (void)call;
+    (void)tfd_fail(&st, TFD_CANCELLED,
+                   "CreateSession was cancelled by the client");
+    tfd_master_cancel_create(ctx, &st);
+}
+
 static void create_session(void *self, struct tfd_call *call)
 {
     struct tfd_master_service *s = self;
     struct tfd_create_session c = {.done = session_created, .ctx = call};
     struct tfd_status st = TFD_STATUS_INIT;
+    struct tfd_create *creation;
 
     if (string_field(call->in.proto,
                      tensorflow_CreateSessionRequest_graph_def_tag,
                      &c.graph_def, &st) != TFD_OK ||
         string_field(call->in.proto, tensorflow_CreateSessionRequest_config_tag,
-                     &c.config, &st) != TFD_OK)
+                     &c.config, &st) != TFD_OK) {
         tfd_call_fail(call, &st);
-    else
-        tfd_master_create_session(s->master, &c);
+        return;
+    }
+    creation = tfd_master_create_session(s->master, &c);
+    if (!creation)
+        return; /* answered, and gone */
+    call->ctx = creation;
+    call->cancelled = creation_cancelled;
 }
 
 /* ---- ExtendSession ------------------------------------------------------- */

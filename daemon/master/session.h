@@ -45,6 +45,7 @@ struct tfd_session {
     struct tfd_create *create;     /* while CREATING: session_create.c */
     struct tfd_close_waiter *close_waiters;
     int closing_workers; /* DeleteWorkerSession calls not yet answered */
+    bool listed;         /* in the master's table */
     struct tfd_session *next, *previous; /* in the master */
 };
 
@@ -53,6 +54,7 @@ struct tfd_master {
     struct tfd_worker **workers; /* by peer; made when first needed */
     struct tfd_map by_handle;    /* -> struct tfd_session * */
     struct tfd_session *sessions;
+    struct tfd_create *creating; /* not yet open */
     int session_count;
     int running;
     uint64_t steps_done;
@@ -72,6 +74,9 @@ void tfd_session_step_ended(struct tfd_session *s);
 enum tfd_code tfd_session_enlist(struct tfd_session *s,
                                  struct tfd_status *st) TFD_MUST_USE;
 void tfd_session_delist(struct tfd_session *s);
+/* Ends every creation. */
+void tfd_master_cancel_creates(struct tfd_master *m,
+                               const struct tfd_status *why);
 /* The worker behind peer i of the cluster; NULL without memory. */
 struct tfd_worker *tfd_master_worker(struct tfd_master *m, int peer);
 /* Random, positive, below 2^57 and not 0. */

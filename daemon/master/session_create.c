@@ -2,8 +2,13 @@
  * session_create.c - opening a session: find the tasks in scope, ask each for
  * its devices, place the graph, open a session on each worker.
  *
- * TensorFlow waits for ever for a task that does not answer.  Here the wait is
- * peer_wait, and the failure names each missing task and what is known of it.
+ * A task that cannot be reached, or whose address another task answers at, is
+ * asked again every RETRY_US until peer_wait has passed; then the creation
+ * fails and names each missing task and what is known of it.  TensorFlow waits
+ * for ever; so do we when peer_wait is 0, until the client gives up.
+ *
+ * Calls to workers cannot be taken back, so a creation that is over stays in
+ * memory, without its session, until the last of them has been answered.
  */
 #include "daemon/master/session.h"
 
@@ -11,28 +16,43 @@
 #include "common/log.h"
 #include "config/limits.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define RETRY_US 500000u
+#define ASK_US 10000000u    /* a live task answers GetStatus at once */
+#define REPORT_US 10000000u /* as TensorFlow, for the log */
+#define MISSING_TEXT_MAX (1024 * 1024)
 
 /* What one worker answered to GetStatus. */
 struct answer {
     struct tfd_create *create;
     int worker;
-    struct tfd_status status;
+    bool asked; /* and not yet answered */
+    bool known;
+    struct tfd_status status; /* of the last answer that was a failure */
     struct tfd_device_attributes *devices;
     int count;
 };
 
 struct tfd_create {
-    struct tfd_session *session;
-    tfd_session_done_fn *done;
+    int refs; /* calls to workers, and the creation itself until it is over */
+    struct tfd_session *session; /* NULL: it is over */
+    tfd_session_done_fn *done;   /* NULL: told already */
     void *ctx;
     struct answer *answers;
-    int pending;
+    int answer_count;
+    int missing; /* answers not known */
+    int pending; /* CreateWorkerSession calls not answered */
+    bool asking; /* calls are being made: what follows waits for their end */
+    bool making; /* the workers make their sessions */
+    uint64_t start_us, reported_us;
+    struct tfd_timer timer; /* asks again */
     struct tfd_status status;
+    struct tfd_worker_session spec;     /* workers borrow it */
+    struct tfd_create *next, *previous; /* in the master */
 };
-
-static void finish(struct tfd_create *c);
 
 /* ---- Scope --------------------------------------------------------------- */
 
@@ -69,6 +89,79 @@ static enum tfd_code choose_workers(struct tfd_session *s,
     return TFD_OK;
 }
 
+/* ---- The life of a creation ---------------------------------------------- */
+
+static void unref(struct tfd_create *c)
+{
+    if (--c->refs > 0)
+        return;
+    for (int i = 0; i < c->answer_count; i++)
+        free(c->answers[i].devices);
+    free(c->answers);
+    free(c);
+}
+
+static void link_create(struct tfd_master *m, struct tfd_create *c)
+{
+    c->next = m->creating;
+    if (c->next)
+        c->next->previous = c;
+    m->creating = c;
+}
+
+static void unlink_create(struct tfd_master *m, struct tfd_create *c)
+{
+    if (c->previous)
+        c->previous->next = c->next;
+    else
+        m->creating = c->next;
+    if (c->next)
+        c->next->previous = c->previous;
+    c->next = c->previous = NULL;
+}
+
+static void ignore(void *ctx, const struct tfd_status *st)
+{
+    (void)ctx;
+    (void)st;
+}
+
+static void tell(struct tfd_create *c, const struct tfd_status *st,
+                 struct tfd_session *s)
+{
+    tfd_session_done_fn *done = c->done;
+
+    c->done = NULL;
+    if (done)
+        done(c->ctx, st, s);
+}
+
+/* The session is open, or else goes away. */
+static void finish(struct tfd_create *c)
+{
+    struct tfd_session *s = c->session;
+
+    tfd_timer_stop(&c->timer);
+    unlink_create(s->master, c);
+    c->session = NULL;
+    s->create = NULL;
+    s->state = TFD_SESSION_OPEN; /* so that it can be closed, if it is not */
+    if (s->close_waiters)
+        (void)tfd_fail(&c->status, TFD_CANCELLED,
+                       "Session %s was closed while it was created", s->handle);
+    tfd_session_ref(s);
+    if (c->status.code == TFD_OK)
+        tfd_log(TFD_LOG_INFO, "session_open", "session=%s tasks=%d devices=%d",
+                s->handle, s->worker_count, s->devices.count);
+    tell(c, &c->status, c->status.code == TFD_OK ? s : NULL);
+    if (c->status.code != TFD_OK && !s->listed)
+        tfd_session_unref(s);
+    else if (c->status.code != TFD_OK && s->state == TFD_SESSION_OPEN)
+        tfd_session_close(s, ignore, NULL);
+    tfd_session_unref(s);
+    unref(c);
+}
+
 /* ---- Devices ------------------------------------------------------------- */
 
 /* A task that is known to be another one is as good as missing. */
@@ -89,31 +182,65 @@ static void check_identity(struct answer *a)
     }
 }
 
-static void missing_tasks(struct tfd_create *c)
+/* What is known of a task that did not answer. */
+static const char *reason(struct tfd_create *c, const struct answer *a)
 {
-    struct tfd_bytes text;
+    struct tfd_worker *w = c->session->workers[a->worker];
+    const char *trouble = w->ops->trouble(w);
+
+    if (trouble[0])
+        return trouble;
+    if (a->status.code == TFD_OK || a->status.code == TFD_DEADLINE_EXCEEDED)
+        return "it is silent";
+    return a->status.text;
+}
+
+static int missing_text(struct tfd_create *c, struct tfd_bytes *text)
+{
+    struct tfd_session *s = c->session;
+    struct tfd_peers *peers = s->master->o.peers;
     int missing = 0;
 
-    tfd_bytes_init(&text, TFD_STATUS_TEXT_MAX);
-    for (int i = 0; i < c->session->worker_count; i++) {
-        struct tfd_worker *w = c->session->workers[i];
-        const struct answer *a = &c->answers[i];
-        const char *why = w->ops->trouble(w);
+    tfd_bytes_init(text, MISSING_TEXT_MAX);
+    for (int i = 0; i < c->answer_count; i++) {
+        const char *task = s->workers[i]->task;
+        int peer = tfd_peers_find(peers, tfd_str_of(task));
 
-        if (a->status.code == TFD_OK)
+        if (c->answers[i].known)
             continue;
-        if (a->status.code != TFD_DEADLINE_EXCEEDED || !why[0])
-            why = a->status.code == TFD_DEADLINE_EXCEEDED ? "it is silent"
-                                                          : a->status.text;
-        tfd_bytes_printf(&text, "%s%s (%s)", missing++ ? ", " : "", w->task,
-                         why);
+        tfd_bytes_printf(text, "%s%s at %s (%s)", missing++ ? ", " : "", task,
+                         peer < 0 ? "?" : tfd_peers_address(peers, peer),
+                         reason(c, &c->answers[i]));
     }
+    return missing;
+}
+
+static void fail_missing(struct tfd_create *c)
+{
+    struct tfd_bytes text;
+    int missing = missing_text(c, &text);
+
     (void)tfd_fail(&c->status, TFD_DEADLINE_EXCEEDED,
                    "CreateSession: no answer within %.3g s from %d of %d "
-                   "tasks: " TFD_STR_FMT " (--peer_wait sets the wait)",
+                   "tasks: %s (--peer_wait sets the wait)",
                    (double)c->session->master->o.peer_wait_us / 1e6, missing,
-                   c->session->worker_count,
-                   TFD_STR_ARG(tfd_bytes_view(&text)));
+                   c->session->worker_count, text.data ? text.data : "");
+    tfd_bytes_deinit(&text);
+}
+
+static void report_missing(struct tfd_create *c, uint64_t now)
+{
+    struct tfd_bytes text;
+    int missing;
+
+    if (now - c->reported_us < REPORT_US)
+        return;
+    c->reported_us = now;
+    missing = missing_text(c, &text);
+    tfd_log(TFD_LOG_WARN, "session_waits",
+            "seconds=%llu missing=%d tasks=\"%s\"",
+            (unsigned long long)((now - c->start_us) / 1000000), missing,
+            text.data ? text.data : "");
     tfd_bytes_deinit(&text);
 }
 
@@ -124,18 +251,14 @@ static enum tfd_code collect_devices(struct tfd_create *c)
     for (int i = 0; i < s->worker_count; i++) {
         const struct answer *a = &c->answers[i];
 
-        if (a->status.code != TFD_OK) {
-            missing_tasks(c);
-            return c->status.code;
-        }
         s->native[i] = i == 0 || s->workers[i]->ops->is_native(s->workers[i]);
         for (int k = 0; k < a->count; k++)
             TFD_TRY(tfd_device_set_add(&s->devices, &a->devices[k], i, NULL,
                                        &c->status));
+        if (s->devices.count == 0) /* the first is the client device */
+            return tfd_fail(&c->status, TFD_INTERNAL, "%s has no device",
+                            s->workers[0]->task);
     }
-    if (s->devices.count == 0)
-        return tfd_fail(&c->status, TFD_INTERNAL,
-                        "No task in scope has a device");
     TFD_TRY(tfd_device_set_finish(&s->devices, &c->status));
     return tfd_session_place(s, 0, &c->status);
 }
@@ -152,35 +275,74 @@ static void session_made(void *ctx, const struct tfd_status *st)
                        c->session->workers[a->worker]->task, st->text);
     if (--c->pending == 0)
         finish(c);
+    unref(c);
 }
 
 static void make_sessions(struct tfd_create *c)
 {
     struct tfd_session *s = c->session;
-    struct tfd_worker_session spec = {
+    int workers = s->worker_count;
+
+    c->spec = (struct tfd_worker_session){
         .handle = tfd_str_of(s->handle),
         .master_task = tfd_str_of(s->workers[0]->task),
         .master_incarnation = s->devices.devices[0].attributes.incarnation,
         .isolate = s->config.isolate_session_state,
     };
 
-    c->pending = s->worker_count + 1;
-    for (int i = 0; i < s->worker_count; i++) {
+    c->making = true;
+    c->pending = workers + 1;
+    for (int i = 0; i < workers; i++) {
         struct tfd_worker *w = s->workers[i];
 
-        w->ops->create_session(w, &spec, session_made, &c->answers[i]);
+        c->refs++;
+        w->ops->create_session(w, &c->spec, session_made, &c->answers[i]);
     }
     if (--c->pending == 0)
         finish(c);
 }
 
+/* ---- Asking -------------------------------------------------------------- */
+
 static void statuses_known(struct tfd_create *c)
 {
-    if (c->status.code == TFD_OK && collect_devices(c) == TFD_OK &&
+    tfd_timer_stop(&c->timer);
+    if (collect_devices(c) == TFD_OK &&
         tfd_session_enlist(c->session, &c->status) == TFD_OK)
         make_sessions(c);
     else
         finish(c);
+}
+
+/* Goes on when something has become known. */
+static void proceed(struct tfd_create *c)
+{
+    if (c->asking)
+        return; /* ask_missing() comes here */
+    if (c->status.code != TFD_OK)
+        finish(c);
+    else if (c->missing == 0)
+        statuses_known(c);
+}
+
+static bool may_come_yet(enum tfd_code code)
+{
+    return code == TFD_UNAVAILABLE || code == TFD_DEADLINE_EXCEEDED;
+}
+
+static void keep_devices(struct answer *a,
+                         const struct tfd_device_attributes *devices, int count)
+{
+    a->devices = calloc((size_t)count + 1, sizeof(*devices));
+    if (!a->devices) {
+        (void)tfd_fail(&a->status, TFD_RESOURCE_EXHAUSTED,
+                       "no memory for %d devices", count);
+        return;
+    }
+    if (count > 0)
+        memcpy(a->devices, devices, sizeof(*devices) * (size_t)count);
+    a->count = count;
+    check_identity(a);
 }
 
 static void status_known(void *ctx, const struct tfd_status *st,
@@ -189,64 +351,77 @@ static void status_known(void *ctx, const struct tfd_status *st,
     struct answer *a = ctx;
     struct tfd_create *c = a->create;
 
-    a->status = *st;
-    if (st->code == TFD_OK && count > 0) {
-        a->devices = calloc((size_t)count, sizeof(*devices));
-        if (a->devices) {
-            memcpy(a->devices, devices, sizeof(*devices) * (size_t)count);
-            a->count = count;
-            check_identity(a);
-        } else {
-            (void)tfd_fail(&a->status, TFD_RESOURCE_EXHAUSTED,
-                           "no memory for %d devices", count);
-        }
+    a->asked = false;
+    if (!c->session) {
+        unref(c);
+        return;
     }
-    if (--c->pending == 0)
-        statuses_known(c);
+    a->status = *st;
+    if (st->code == TFD_OK)
+        keep_devices(a, devices, count);
+    if (a->status.code == TFD_OK) {
+        a->known = true;
+        c->missing--;
+    } else {
+        free(a->devices);
+        a->devices = NULL;
+        a->count = 0;
+    }
+    if (a->status.code != TFD_OK && !may_come_yet(a->status.code))
+        (void)tfd_fail(&c->status, a->status.code, "GetStatus of %s: %s",
+                       c->session->workers[a->worker]->task, a->status.text);
+    proceed(c);
+    unref(c);
+}
+
+/* Comes back here in RETRY_US, or at the end of the wait. */
+static void start_timer(struct tfd_create *c, uint64_t now)
+{
+    uint64_t wait = c->session->master->o.peer_wait_us;
+    uint64_t spent = now - c->start_us, delay = RETRY_US;
+
+    if (wait > 0 && spent + delay > wait)
+        delay = spent < wait ? wait - spent : 0;
+    (void)!tfd_timer_start(&c->timer, delay, &c->status);
+}
+
+static void ask_missing(struct tfd_create *c)
+{
+    struct tfd_session *s = c->session;
+
+    c->asking = true;
+    start_timer(c, tfd_loop_now_us(s->master->o.loop));
+    for (int i = 0; i < c->answer_count && c->status.code == TFD_OK; i++) {
+        struct answer *a = &c->answers[i];
+        struct tfd_worker *w = s->workers[i];
+
+        if (a->known || a->asked)
+            continue;
+        a->asked = true;
+        c->refs++;
+        w->ops->get_status(w, ASK_US, status_known, a);
+    }
+    c->asking = false;
+    proceed(c);
+}
+
+static void ask_again(struct tfd_timer *t)
+{
+    struct tfd_create *c =
+        (struct tfd_create *)((char *)t - offsetof(struct tfd_create, timer));
+    const struct tfd_master *m = c->session->master;
+    uint64_t now = tfd_loop_now_us(m->o.loop);
+
+    if (m->o.peer_wait_us > 0 && now - c->start_us >= m->o.peer_wait_us) {
+        fail_missing(c);
+        finish(c);
+        return;
+    }
+    report_missing(c, now);
+    ask_missing(c);
 }
 
 /* ---- Beginning and end --------------------------------------------------- */
-
-static void free_create(struct tfd_create *c)
-{
-    for (int i = 0; c->answers && i < c->session->worker_count; i++)
-        free(c->answers[i].devices);
-    free(c->answers);
-    free(c);
-}
-
-static void ignore(void *ctx, const struct tfd_status *st)
-{
-    (void)ctx;
-    (void)st;
-}
-
-static void finish(struct tfd_create *c)
-{
-    struct tfd_session *s = c->session;
-    struct tfd_status st = c->status;
-    tfd_session_done_fn *done = c->done;
-    void *ctx = c->ctx;
-
-    if (s->close_waiters)
-        (void)tfd_fail(&st, TFD_CANCELLED,
-                       "Session %s was closed while it was created", s->handle);
-    s->create = NULL;
-    free_create(c);
-    if (st.code == TFD_OK) {
-        s->state = TFD_SESSION_OPEN;
-        tfd_log(TFD_LOG_INFO, "session_open", "session=%s tasks=%d devices=%d",
-                s->handle, s->worker_count, s->devices.count);
-        done(ctx, &st, s);
-        return;
-    }
-    s->state = TFD_SESSION_OPEN; /* so that it can be closed */
-    done(ctx, &st, NULL);
-    if (s->next || s->previous || s->master->sessions == s)
-        tfd_session_close(s, ignore, NULL);
-    else
-        tfd_session_unref(s);
-}
 
 static void log_unhonoured(const struct tfd_session_config *config)
 {
@@ -275,47 +450,82 @@ static enum tfd_code prepare(struct tfd_create *c,
     if (!c->answers)
         return tfd_fail(&c->status, TFD_RESOURCE_EXHAUSTED,
                         "No memory for a session");
-    return TFD_OK;
-}
-
-static void ask_all(struct tfd_create *c)
-{
-    struct tfd_session *s = c->session;
-
-    c->pending = s->worker_count + 1;
-    for (int i = 0; i < s->worker_count; i++) {
+    c->answer_count = c->missing = s->worker_count;
+    for (int i = 0; i < c->answer_count; i++) {
         c->answers[i].create = c;
         c->answers[i].worker = i;
     }
-    for (int i = 0; i < s->worker_count; i++) {
-        struct tfd_worker *w = s->workers[i];
-
-        w->ops->get_status(w, s->master->o.peer_wait_us, status_known,
-                           &c->answers[i]);
-    }
-    if (--c->pending == 0)
-        statuses_known(c);
+    return TFD_OK;
 }
 
-void tfd_master_create_session(struct tfd_master *m,
-                               const struct tfd_create_session *spec)
+static struct tfd_create *new_create(struct tfd_master *m,
+                                     const struct tfd_create_session *spec)
 {
-    struct tfd_status st = TFD_STATUS_INIT;
     struct tfd_create *c = calloc(1, sizeof(*c));
 
     if (c)
-        c->session = tfd_session_new(m, &st);
+        c->session = tfd_session_new(m, NULL);
     if (!c || !c->session) {
         free(c);
-        (void)tfd_fail(&st, TFD_RESOURCE_EXHAUSTED, "No memory for a session");
-        spec->done(spec->ctx, &st, NULL);
-        return;
+        return NULL;
     }
+    c->refs = 1;
     c->done = spec->done;
     c->ctx = spec->ctx;
     c->session->create = c;
-    if (prepare(c, spec) == TFD_OK)
-        ask_all(c);
+    tfd_timer_init(&c->timer, m->o.loop, ask_again);
+    link_create(m, c);
+    return c;
+}
+
+struct tfd_create *
+tfd_master_create_session(struct tfd_master *m,
+                          const struct tfd_create_session *spec)
+{
+    struct tfd_create *c = new_create(m, spec);
+    struct tfd_status st = TFD_STATUS_INIT;
+    bool told;
+
+    if (!c) {
+        (void)tfd_fail(&st, TFD_RESOURCE_EXHAUSTED, "No memory for a session");
+        spec->done(spec->ctx, &st, NULL);
+        return NULL;
+    }
+    c->refs++;
+    if (prepare(c, spec) == TFD_OK) {
+        c->start_us = c->reported_us = tfd_loop_now_us(m->o.loop);
+        ask_missing(c);
+    } else {
+        finish(c);
+    }
+    told = c->done == NULL;
+    unref(c);
+    return told ? NULL : c;
+}
+
+/* Workers that are making their sessions are waited for, without a caller:
+ * they borrow the handle. */
+void tfd_master_cancel_create(struct tfd_create *c,
+                              const struct tfd_status *why)
+{
+    (void)tfd_status_copy(&c->status, why);
+    if (c->making)
+        tell(c, &c->status, NULL);
     else
         finish(c);
+}
+
+void tfd_master_cancel_creates(struct tfd_master *m,
+                               const struct tfd_status *why)
+{
+    struct tfd_create *c = m->creating;
+
+    while (c) {
+        if (!c->done) { /* nobody waits for it */
+            c = c->next;
+            continue;
+        }
+        tfd_master_cancel_create(c, why);
+        c = m->creating; /* done() may have ended others */
+    }
 }

@@ -13,8 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- States ----------------------------------------------------------------
- */
+/* ---- States -------------------------------------------------------------- */
 
 struct binding {
     struct tfd_prepare prepare;
@@ -94,8 +93,7 @@ static enum tfd_code bind_kernels(struct tfd_compiler *c, struct tfd_status *st)
     return TFD_OK;
 }
 
-/* ---- Keys ------------------------------------------------------------------
- */
+/* ---- Keys ---------------------------------------------------------------- */
 
 struct ends {
     struct tfd_str send_device, recv_device, tensor_name;
@@ -137,8 +135,7 @@ static enum tfd_code make_key(struct tfd_exec *e, const struct ends *ends,
     return rc;
 }
 
-/* ---- Channels --------------------------------------------------------------
- */
+/* ---- Channels ------------------------------------------------------------ */
 
 static enum tfd_code grow_channels(struct tfd_exec *e, struct tfd_status *st)
 {
@@ -195,8 +192,7 @@ enum tfd_code tfd_rt_channel(const struct tfd_prepare *p, bool sends,
     return TFD_OK;
 }
 
-/* ---- Feeds and fetches ------------------------------------------------------
- */
+/* ---- Feeds and fetches --------------------------------------------------- */
 
 static enum tfd_code bind_end(struct tfd_compiler *c, struct tfd_exec_node *x,
                               struct tfd_exec_feed *table, int32_t *count,

@@ -181,8 +181,7 @@ enum tfd_code tfd_compile_classify(struct tfd_compiler *c,
     return TFD_OK;
 }
 
-/* ---- What need not run ----------------------------------------------------
- */
+/* ---- What need not run --------------------------------------------------- */
 
 /* Waiting for the producer is waiting for its value: its outputs live and die
  * together, and arrive where it is. */

@@ -42,8 +42,7 @@ static bool is_executed(const struct tfd_plan_node *p)
     return !p->elided && !p->bound;
 }
 
-/* ---- Numbers and sources --------------------------------------------------
- */
+/* ---- Numbers and sources ------------------------------------------------- */
 
 static void number(struct tfd_compiler *c)
 {
@@ -86,8 +85,7 @@ static enum tfd_code trace(struct tfd_compiler *c, struct tfd_status *st)
     return TFD_OK;
 }
 
-/* ---- Copies between memories ----------------------------------------------
- */
+/* ---- Copies between memories --------------------------------------------- */
 
 static int32_t crossings(const struct tfd_compiler *c)
 {
@@ -190,8 +188,7 @@ static enum tfd_code add_copies(struct wiring *w, struct tfd_status *st)
     return TFD_OK;
 }
 
-/* ---- Nodes ----------------------------------------------------------------
- */
+/* ---- Nodes --------------------------------------------------------------- */
 
 static uint16_t flags_of(const struct tfd_node *n,
                          const struct tfd_plan_node *p)
@@ -286,8 +283,7 @@ static enum tfd_code make_frames(struct wiring *w, struct tfd_status *st)
     return TFD_OK;
 }
 
-/* ---- Edges ----------------------------------------------------------------
- */
+/* ---- Edges --------------------------------------------------------------- */
 
 static void add_edge(struct wiring *w, int32_t from, int32_t to, int32_t output,
                      int32_t slot)
@@ -454,8 +450,7 @@ static enum tfd_code mark_last(struct wiring *w, struct tfd_status *st)
     return TFD_OK;
 }
 
-/* ---- The rest -------------------------------------------------------------
- */
+/* ---- The rest ------------------------------------------------------------ */
 
 static enum tfd_code finish(struct wiring *w, struct tfd_status *st)
 {

@@ -208,6 +208,30 @@ void tfd_runner_spread(struct tfd_runner *r, struct tfd_iter *it,
         tfd_value_drop(value);
 }
 
+/* One value straight into its slot; the way of nearly all of them. */
+static void fill_slot(struct tfd_runner *r, struct tfd_iter *it,
+                      const struct tfd_exec_edge *e, struct tfd_tensor *out,
+                      struct tfd_variable **ref)
+{
+    struct tfd_tensor *slot = &it->slots[e->slot];
+
+    *slot = *out;
+    if (e->last) {
+        out->dtype = TFD_DTYPE_INVALID;
+        out->buffer = NULL;
+    } else if (slot->buffer) {
+        tfd_buffer_ref(slot->buffer);
+    }
+    if (*ref) {
+        it->refs[e->slot] = *ref;
+        if (e->last)
+            *ref = NULL;
+        else
+            tfd_resource_ref(&(*ref)->resource);
+    }
+    count_down(r, it, e->local);
+}
+
 /* Outputs of a node whose consumers are in the same iteration. */
 static void spread_here(struct tfd_runner *r, struct tfd_ready *item,
                         struct tfd_tensor *out, struct tfd_variable **refs,
@@ -225,6 +249,8 @@ static void spread_here(struct tfd_runner *r, struct tfd_ready *item,
         } else if (dead || (out[e->output].dtype == TFD_DTYPE_INVALID &&
                             !refs[e->output])) {
             tfd_runner_data(r, item->it, e, NULL, false);
+        } else if (!e->merge) {
+            fill_slot(r, item->it, e, &out[e->output], &refs[e->output]);
         } else {
             v = take_output(&out[e->output], &refs[e->output], e->last);
             tfd_runner_data(r, item->it, e, &v, false);

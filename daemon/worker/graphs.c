@@ -18,8 +18,7 @@
 
 #define IDLE_STEPS_MAX 64
 
-/* ---- A graph ---------------------------------------------------------------
- */
+/* ---- A graph ------------------------------------------------------------- */
 
 static void entry_unref(struct tfd_graph_entry *g)
 {
@@ -73,8 +72,15 @@ void tfd_graphs_remove(struct tfd_graph_entry *g)
     entry_unref(g);
 }
 
-/* ---- Registering -----------------------------------------------------------
- */
+/* ---- Registering --------------------------------------------------------- */
+
+struct registration;
+
+/* A link that a registration waits for. */
+struct dialled {
+    struct registration *registration;
+    int32_t peer;
+};
 
 struct registration {
     struct tfd_job job;
@@ -201,29 +207,39 @@ static void registration_end(struct registration *r)
     free(r);
 }
 
-/* ---- Links -----------------------------------------------------------------
- */
+/* ---- Links --------------------------------------------------------------- */
 
 static void link_up(void *ctx, const struct tfd_status *st,
                     const struct tfd_incoming *response)
 {
-    struct registration *r = ctx;
+    struct dialled *d = ctx;
+    struct registration *r = d->registration;
+    struct tfd_status own = *st;
 
     (void)response;
-    tfd_status_copy(&r->st, st);
+    tfd_status_context(&own, "cannot push tensors to %s: ",
+                       tfd_peers_task(r->worker->options.peers, d->peer));
+    tfd_status_copy(&r->st, &own);
+    free(d);
     if (--r->links == 0)
         registration_end(r);
 }
 
-static void dial(struct registration *r, struct tfd_channel *ch)
+static void dial(struct registration *r, int32_t peer, struct tfd_channel *ch)
 {
+    struct dialled *d = malloc(sizeof(*d));
     struct tfd_outcall_options options = {r->worker->options.peer_wait_us,
                                           true};
     struct tfd_message m;
 
+    if (!d) {
+        tfd_fail(&r->st, TFD_RESOURCE_EXHAUSTED, "no memory for a link");
+        return;
+    }
+    *d = (struct dialled){r, peer};
     r->links++;
     tfd_message_init(&m, tfd_channel_protocol(ch) == TFD_PROTO_NATIVE);
-    tfd_channel_call(ch, TFD_METHOD_GetStatus, &m, &options, link_up, r);
+    tfd_channel_call(ch, TFD_METHOD_GetStatus, &m, &options, link_up, d);
     tfd_message_deinit(&m);
 }
 
@@ -268,7 +284,7 @@ static void compiled(struct tfd_post *p)
         if (!link)
             tfd_fail(&r->st, TFD_RESOURCE_EXHAUSTED, "no memory for a link");
         else if (!tfd_channel_up(link))
-            dial(r, link);
+            dial(r, ch->peer, link);
     }
     if (--r->links == 0)
         registration_end(r);
@@ -304,8 +320,7 @@ void tfd_graphs_register(struct tfd_worker_service *w,
         compile_job(&r->job);
 }
 
-/* ---- Running ---------------------------------------------------------------
- */
+/* ---- Running ------------------------------------------------------------- */
 
 static void enlist(struct tfd_worker_service *w, struct tfd_step *s)
 {

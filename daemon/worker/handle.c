@@ -75,8 +75,7 @@ void tfd_handle_unref(struct tfd_handle *h)
     free(h);
 }
 
-/* ---- ResourceHandleProto ---------------------------------------------------
- */
+/* ---- ResourceHandleProto ------------------------------------------------- */
 
 void tfd_handle_encode(struct tfd_bytes *b, void *handle)
 {
@@ -170,8 +169,7 @@ enum tfd_code tfd_handle_decode(struct tfd_str proto, void **handle,
     return TFD_OK;
 }
 
-/* ---- The resource behind one -----------------------------------------------
- */
+/* ---- The resource behind one --------------------------------------------- */
 
 static enum tfd_code check(const struct tfd_handle *h, const struct tfd_rt *rt,
                            const struct tfd_resource_type *type,

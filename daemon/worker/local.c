@@ -43,8 +43,7 @@ static void delete_session(struct tfd_worker *w, struct tfd_str handle,
         done(ctx, &ok);
 }
 
-/* ---- Graphs ----------------------------------------------------------------
- */
+/* ---- Graphs -------------------------------------------------------------- */
 
 struct registration {
     tfd_worker_registered_fn *done;

@@ -47,8 +47,7 @@ struct tfd_frame {
     bool *dead_exits;       /* of the newest iteration */
 };
 
-/* ---- Frames ---------------------------------------------------------------
- */
+/* ---- Frames -------------------------------------------------------------- */
 
 /* TensorFlow's Hash64Combine. */
 static uint64_t combine(uint64_t a, uint64_t b)
@@ -162,8 +161,7 @@ static struct tfd_frame *child_frame(struct tfd_runner *r,
     return new_frame(r, parent, layout);
 }
 
-/* ---- Routes ---------------------------------------------------------------
- */
+/* ---- Routes -------------------------------------------------------------- */
 
 static void give(struct tfd_runner *r, struct tfd_iter *it,
                  const struct tfd_exec_node *n, const struct held *h)
@@ -275,8 +273,7 @@ void tfd_loop_route(struct tfd_runner *r, struct tfd_ready *item,
     }
 }
 
-/* ---- Retiring -------------------------------------------------------------
- */
+/* ---- Retiring ------------------------------------------------------------ */
 
 static void put_back(struct tfd_step *s, struct tfd_iter *it)
 {
@@ -351,8 +348,7 @@ void tfd_loop_node_done(struct tfd_runner *r, struct tfd_iter *it)
     }
 }
 
-/* ---- After a failure ------------------------------------------------------
- */
+/* ---- After a failure ----------------------------------------------------- */
 
 /* Frees the loops within an iteration, innermost first, without recursion. */
 void tfd_loop_drop(struct tfd_step *s)

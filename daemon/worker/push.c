@@ -96,8 +96,7 @@ void tfd_transfer_free(struct tfd_transfer *t)
     free(t);
 }
 
-/* ---- Queueing --------------------------------------------------------------
- */
+/* ---- Queueing ------------------------------------------------------------ */
 
 static bool grow(struct item_list *l)
 {
@@ -148,8 +147,7 @@ enum tfd_code tfd_transfer_push(struct tfd_transfer *t, struct tfd_step *s,
     return TFD_OK;
 }
 
-/* ---- Sending ---------------------------------------------------------------
- */
+/* ---- Sending ------------------------------------------------------------- */
 
 static void put_item(struct tfd_message *m, struct item *item)
 {

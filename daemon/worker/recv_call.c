@@ -22,8 +22,7 @@
 #define PUSH(field) tfd_PushTensors_##field##_tag
 #define PUSHED(field) tfd_PushedTensor_##field##_tag
 
-/* ---- Keys ------------------------------------------------------------------
- */
+/* ---- Keys ---------------------------------------------------------------- */
 
 struct key {
     struct tfd_str whole, device, prefix; /* prefix: without frame, iteration */
@@ -108,8 +107,7 @@ static enum tfd_code check_device(struct tfd_worker_service *w,
         k->incarnation, d->attributes.incarnation, w->local.task);
 }
 
-/* ---- RecvTensor ------------------------------------------------------------
- */
+/* ---- RecvTensor ---------------------------------------------------------- */
 
 struct recv {
     struct tfd_waiter waiter;
@@ -246,8 +244,7 @@ void tfd_worker_recv_tensor(void *self, struct tfd_call *call)
     tfd_rendezvous_recv(r->rendezvous, r->key, &r->waiter);
 }
 
-/* ---- PushTensors -----------------------------------------------------------
- */
+/* ---- PushTensors --------------------------------------------------------- */
 
 struct pushed {
     struct tfd_str tensor;

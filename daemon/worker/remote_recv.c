@@ -69,8 +69,7 @@ static void keep(struct recv_call *c)
     c->all->kept = c;
 }
 
-/* ---- Cancelling ------------------------------------------------------------
- */
+/* ---- Cancelling ---------------------------------------------------------- */
 
 static void cancel_posted(struct tfd_post *p)
 {
@@ -111,8 +110,7 @@ static struct recv_call *call_new(struct tfd_remote_recvs *r)
     return c;
 }
 
-/* ---- The answer ------------------------------------------------------------
- */
+/* ---- The answer ---------------------------------------------------------- */
 
 static enum tfd_code decode(const struct tfd_incoming *in,
                             struct tfd_tensor *out, struct tfd_status *st)
@@ -153,8 +151,7 @@ static void answered(void *ctx, const struct tfd_status *st,
     tfd_kctx_finish(&a->k, own.code == TFD_OK ? NULL : &own);
 }
 
-/* ---- The call --------------------------------------------------------------
- */
+/* ---- The call ------------------------------------------------------------ */
 
 static void put_request(struct tfd_message *m, const struct tfd_async *a)
 {

@@ -67,8 +67,7 @@ struct tfd_rendezvous_table {
     int64_t retired[RETIRED_MAX]; /* -1: none */
 };
 
-/* ---- Entries ---------------------------------------------------------------
- */
+/* ---- Entries ------------------------------------------------------------- */
 
 uint64_t tfd_rendezvous_key(uint64_t hash, uint64_t frame, uint64_t iteration)
 {
@@ -180,8 +179,7 @@ static struct tfd_waiter *take_waiter_of(struct entry *e)
     return w;
 }
 
-/* ---- Sending and receiving -------------------------------------------------
- */
+/* ---- Sending and receiving ----------------------------------------------- */
 
 /* Leaves the value, unless somebody waits for it. */
 static enum tfd_code leave(struct tfd_rendezvous *r, uint64_t key,
@@ -339,8 +337,7 @@ void tfd_rendezvous_abort(struct tfd_rendezvous *r, const struct tfd_status *st)
     }
 }
 
-/* ---- One step's ------------------------------------------------------------
- */
+/* ---- One step's ---------------------------------------------------------- */
 
 static struct tfd_rendezvous *rendezvous_new(struct tfd_rendezvous_table *t)
 {
@@ -402,8 +399,7 @@ static void unlist(struct tfd_rendezvous_table *t, struct tfd_rendezvous *r)
         put_back(t, r);
 }
 
-/* ---- The table -------------------------------------------------------------
- */
+/* ---- The table ----------------------------------------------------------- */
 
 static void sweep(struct tfd_timer *timer);
 

@@ -46,8 +46,7 @@ bool tfd_rendezvous_forget(struct tfd_rendezvous *r, uint64_t key,
 void tfd_rendezvous_abort(struct tfd_rendezvous *r,
                           const struct tfd_status *st);
 
-/* ---- Of all steps ---------------------------------------------------------
- */
+/* ---- Of all steps -------------------------------------------------------- */
 
 struct tfd_rendezvous_table *tfd_rendezvous_table_new(struct tfd_loop *l,
                                                       struct tfd_status *st);

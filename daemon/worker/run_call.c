@@ -36,8 +36,7 @@ struct request {
     bool has_session, errors_in_body, is_partial;
 };
 
-/* ---- Objects ---------------------------------------------------------------
- */
+/* ---- Objects ------------------------------------------------------------- */
 
 static struct tfd_run_call *new_call(struct tfd_worker_service *w)
 {
@@ -93,8 +92,7 @@ static enum tfd_code make_room(struct tfd_run_call *c, struct tfd_status *st)
     return TFD_OK;
 }
 
-/* ---- The request -----------------------------------------------------------
- */
+/* ---- The request --------------------------------------------------------- */
 
 static enum tfd_code decode(struct tfd_str proto, struct request *q,
                             struct tfd_status *st)
@@ -198,8 +196,7 @@ static enum tfd_code decode_feeds(struct tfd_run_call *c, struct tfd_status *st)
     return TFD_OK;
 }
 
-/* ---- The answer ------------------------------------------------------------
- */
+/* ---- The answer ---------------------------------------------------------- */
 
 static enum tfd_code put_fetch(struct tfd_run_call *c, struct tfd_message *m,
                                struct tfd_str key, struct tfd_status *st)

@@ -28,8 +28,7 @@ struct tfd_runner {
     struct tfd_status st;
 };
 
-/* ---- flow.c ---------------------------------------------------------------
- */
+/* ---- flow.c -------------------------------------------------------------- */
 
 /* Worth another thread. */
 bool tfd_runner_is_expensive(const struct tfd_exec *e,
@@ -53,15 +52,13 @@ void tfd_runner_complete(struct tfd_runner *r, struct tfd_ready *item,
 void tfd_value_drop(struct tfd_value *v);
 struct tfd_value tfd_value_ref(const struct tfd_value *v);
 
-/* ---- node.c ---------------------------------------------------------------
- */
+/* ---- node.c -------------------------------------------------------------- */
 
 void tfd_runner_node(struct tfd_runner *r, struct tfd_ready *item);
 /* Takes over from a kernel that has finished; live false: the step failed. */
 void tfd_runner_finished(struct tfd_runner *r, struct tfd_async *a, bool live);
 
-/* ---- executor.c -----------------------------------------------------------
- */
+/* ---- executor.c ---------------------------------------------------------- */
 
 /* Offers expensive nodes to other threads. */
 void tfd_runner_share(struct tfd_runner *r);
@@ -69,8 +66,7 @@ void tfd_runner_share(struct tfd_runner *r);
 void tfd_runner_fail(struct tfd_runner *r, const struct tfd_exec_node *n,
                      const struct tfd_status *st);
 
-/* ---- loops.c --------------------------------------------------------------
- */
+/* ---- loops.c ------------------------------------------------------------- */
 
 /* Routes the output (NULL: dead) of an Enter, Exit or NextIteration. */
 void tfd_loop_route(struct tfd_runner *r, struct tfd_ready *item,

@@ -42,8 +42,7 @@ static void finish(struct tfd_call *call, const struct tfd_status *st)
         tfd_call_fail(call, st);
 }
 
-/* ---- GetStatus -------------------------------------------------------------
- */
+/* ---- GetStatus ----------------------------------------------------------- */
 
 static void put_device(struct tfd_bytes *b,
                        const struct tfd_device_attributes *d)
@@ -73,8 +72,7 @@ static void get_status(void *self, struct tfd_call *call)
     tfd_call_respond(call, &m);
 }
 
-/* ---- Sessions --------------------------------------------------------------
- */
+/* ---- Sessions ------------------------------------------------------------ */
 
 static enum tfd_code decode_session(struct tfd_str proto,
                                     struct tfd_worker_session *s,
@@ -143,8 +141,7 @@ static void delete_session(void *self, struct tfd_call *call)
     finish(call, &st);
 }
 
-/* ---- Graphs ----------------------------------------------------------------
- */
+/* ---- Graphs -------------------------------------------------------------- */
 
 struct register_call {
     struct tfd_call *call;
@@ -258,8 +255,7 @@ static void deregister_graph(void *self, struct tfd_call *call)
     finish(call, &st);
 }
 
-/* ---- Cleaning up -----------------------------------------------------------
- */
+/* ---- Cleaning up --------------------------------------------------------- */
 
 static void cleanup_graph(void *self, struct tfd_call *call)
 {
@@ -306,8 +302,7 @@ static void cleanup_all(void *self, struct tfd_call *call)
     finish(call, &st);
 }
 
-/* ---- The rest --------------------------------------------------------------
- */
+/* ---- The rest ------------------------------------------------------------ */
 
 /* Steps are not recorded, so there is nothing to switch on or to hand out. */
 static void logging(void *self, struct tfd_call *call)

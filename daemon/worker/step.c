@@ -16,8 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Iterations -----------------------------------------------------------
- */
+/* ---- Iterations ---------------------------------------------------------- */
 
 static size_t block_size(const struct tfd_exec_frame *f)
 {
@@ -111,8 +110,7 @@ void tfd_iter_free(struct tfd_iter *it)
     free(it);
 }
 
-/* ---- Steps ----------------------------------------------------------------
- */
+/* ---- Steps --------------------------------------------------------------- */
 
 struct tfd_step *tfd_step_new(struct tfd_exec *e, struct tfd_loop *loop,
                               struct tfd_pool *pool, struct tfd_status *st)

@@ -113,8 +113,7 @@ void tfd_task_session_unref(struct tfd_task_session *s)
     free(s);
 }
 
-/* ---- States ----------------------------------------------------------------
- */
+/* ---- States -------------------------------------------------------------- */
 
 static struct shared_state *find(struct tfd_task_session *s,
                                  struct tfd_str name,

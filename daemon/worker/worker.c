@@ -15,8 +15,7 @@
 #define RUN_IDS_MAX 10000
 #define RECV_IDS_MAX 100000
 
-/* ---- Making ----------------------------------------------------------------
- */
+/* ---- Making -------------------------------------------------------------- */
 
 static struct tfd_task_session *
 new_session(struct tfd_worker_service *w,
@@ -111,8 +110,7 @@ struct tfd_worker *tfd_worker_local(struct tfd_worker_service *w)
     return &w->local;
 }
 
-/* ---- Sessions --------------------------------------------------------------
- */
+/* ---- Sessions ------------------------------------------------------------ */
 
 enum tfd_code tfd_worker_find_session(struct tfd_worker_service *w,
                                       struct tfd_str handle,
@@ -218,8 +216,7 @@ void tfd_worker_cleanup_all(struct tfd_worker_service *w,
     }
 }
 
-/* ---- The whole -------------------------------------------------------------
- */
+/* ---- The whole ----------------------------------------------------------- */
 
 void tfd_worker_stop(struct tfd_worker_service *w, const struct tfd_status *why)
 {

@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import time
 
+from tests.cluster.client import tf
 from tests.cluster.cluster import Cluster, add_server_options, server_from
 from tests.cluster.runner import Outcome, Skip, Tally, isolated
 
@@ -72,6 +73,12 @@ class Shared:
                 tally.add("FAIL", name, str(error))
 
 
+def on_fresh_state(function, cluster):
+    """Calls function on a cluster without variables of earlier tests."""
+    tf.Session.reset(next(iter(cluster.tasks.values())).target)
+    function(cluster)
+
+
 def run_one(wanted, server, shared):
     """The Outcome of one test."""
     if wanted.tfd_only and not server.is_tfd:
@@ -83,7 +90,8 @@ def run_one(wanted, server, shared):
         cluster = shared.get(wanted)
     except (AssertionError, OSError) as error:
         return Outcome("FAIL", "no cluster: %s" % error, 0)
-    outcome = isolated(functools.partial(wanted.function, cluster), limit)
+    call = functools.partial(on_fresh_state, wanted.function, cluster)
+    outcome = isolated(call, limit)
     if outcome.verdict == "FAIL":
         outcome.text += "\n" + shared.drop(wanted)
     return outcome

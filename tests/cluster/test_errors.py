@@ -49,7 +49,7 @@ def a_kernels_error_keeps_class_and_text(cluster):
         with graph():
             p = tf.placeholder(tf.float32)
             with tf.device(task):
-                product = tf.matmul(p, p, name="product")
+                product = tf.raw_ops.MatMul(a=p, b=p, name="product")
             with expect(tf.errors.InvalidArgumentError,
                         "Matrix size-incompatible: In[0]: [2,3], In[1]: [2,3]",
                         "{{node product}}"):

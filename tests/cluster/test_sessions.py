@@ -34,7 +34,6 @@ def every_task_computes_for_every_master(cluster):
 
 
 def shared_by_two_clients(cluster, resource):
-    tf.Session.reset(cluster.target("worker", 0))
     with graph():
         v = counter(resource)
         add = tf.assign_add(v, 2.0)
@@ -60,6 +59,21 @@ def resource_variables_are_shared_by_two_clients(cluster):
 @test(**PAIR)
 def reference_variables_are_shared_by_two_clients(cluster):
     shared_by_two_clients(cluster, False)
+
+
+@test(**PAIR)
+def a_reference_and_a_resource_may_share_a_name(cluster):
+    with graph():
+        names = dict(dtype=tf.float32, shared_name="both", shape=[])
+        with tf.device(PS):
+            ref = tf.raw_ops.VariableV2(**names)
+            handle = tf.raw_ops.VarHandleOp(**names)
+            fill = [tf.raw_ops.Assign(ref=ref, value=1.0).op,
+                    tf.raw_ops.AssignVariableOp(resource=handle, value=2.0)]
+            read = tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32)
+        with tf.Session(cluster.target()) as session:
+            session.run(fill)
+            assert session.run([ref, read]) == [1.0, 2.0]
 
 
 @test(**PAIR)
@@ -222,7 +236,6 @@ def a_closed_session_is_over_and_the_next_works(cluster):
 @test(limit=60, **PAIR)
 def training_between_graphs_learns(cluster):
     """Two workers, Adagrad, variables on the ps: the loss falls."""
-    tf.Session.reset(cluster.target())
     rng = np.random.RandomState(0)
     xs = rng.rand(200, 5).astype(np.float32)
     ys = xs @ np.arange(5, dtype=np.float32)[:, None]

@@ -3,7 +3,7 @@
  * deadness, references, failures, asynchronous kernels, threads.  Loops are in
  * test_loops.c.
  */
-#include "worker_rig.h"
+#include "tests/support/worker_rig.h"
 
 #include "common/alloc.h"
 
@@ -47,7 +47,7 @@ static void run_repeatedly(uint64_t graph, double expected)
     }
 }
 
-/* ---- Flat graphs ------------------------------------------------------------ */
+/* ---- Flat graphs --------------------------------------------------------- */
 
 static void test_a_sum_of_constants_is_fetched(void **state)
 {
@@ -159,7 +159,7 @@ static void test_a_value_is_moved_to_its_last_reader(void **state)
     assert_int_equal(before.in_use, after.in_use);
 }
 
-/* ---- Devices ---------------------------------------------------------------- */
+/* ---- Devices ------------------------------------------------------------- */
 
 static void test_devices_of_one_task_share_values(void **state)
 {
@@ -207,7 +207,7 @@ static void test_a_received_type_is_checked(void **state)
     assert_text("received a tensor of type float where bool is expected");
 }
 
-/* ---- Registering what is wrong ---------------------------------------------- */
+/* ---- Registering what is wrong ------------------------------------------- */
 
 static void test_bad_graphs_are_refused(void **state)
 {
@@ -267,7 +267,7 @@ static void test_an_unknown_graph_is_refused(void **state)
                         "Graph handle is not found: 000000000000004d");
 }
 
-/* ---- Deadness --------------------------------------------------------------- */
+/* ---- Deadness ------------------------------------------------------------ */
 
 static void put_conditional(void)
 {
@@ -397,7 +397,7 @@ static void test_a_switch_wants_a_scalar(void **state)
                 "\n\t [[{{node switch}}]]");
 }
 
-/* ---- References -------------------------------------------------------------- */
+/* ---- References ---------------------------------------------------------- */
 
 static void put_variable(const char *name)
 {
@@ -469,7 +469,7 @@ static void test_a_reference_passes_a_switch(void **state)
     }
 }
 
-/* ---- Failures ---------------------------------------------------------------- */
+/* ---- Failures ------------------------------------------------------------ */
 
 static void test_a_failure_names_its_node(void **state)
 {
@@ -625,7 +625,7 @@ static void test_the_worker_stops_its_steps(void **state)
     assert_string_equal(w.st.text, "going down");
 }
 
-/* ---- Asynchronous kernels and threads ---------------------------------------- */
+/* ---- Asynchronous kernels and threads ------------------------------------ */
 
 static void test_kernels_may_finish_at_once(void **state)
 {
@@ -774,7 +774,7 @@ static void test_steps_of_one_graph_run_at_once(void **state)
     }
 }
 
-/* ---- States ------------------------------------------------------------------ */
+/* ---- States -------------------------------------------------------------- */
 
 static uint64_t shared_graph(const char *name)
 {

@@ -4,7 +4,7 @@
  * The loops are written as TensorFlow's while_loop() writes them: Enter, Merge,
  * LoopCond, Switch, Exit, NextIteration.
  */
-#include "worker_rig.h"
+#include "tests/support/worker_rig.h"
 
 #include "daemon/worker/compile.h"
 
@@ -343,7 +343,7 @@ static void test_expensive_nodes_in_loops(void **state)
         run_counter(graph, 40);
 }
 
-/* ---- What is wrong ----------------------------------------------------------- */
+/* ---- What is wrong ------------------------------------------------------- */
 
 static void test_inputs_of_different_frames_are_refused(void **state)
 {

@@ -14,8 +14,8 @@
  * below has kernels that add, fail, wait to be let go, and compute for long.
  * A test that hangs is ended by the watchdog.
  */
-#ifndef TFD_TESTS_UNIT_WORKER_RIG_H
-#define TFD_TESTS_UNIT_WORKER_RIG_H
+#ifndef TFD_TESTS_SUPPORT_WORKER_RIG_H
+#define TFD_TESTS_SUPPORT_WORKER_RIG_H
 
 #include "common/alloc.h"
 #include "common/clock.h"
@@ -43,13 +43,14 @@
 
 struct wrig {
     struct tfd_loop *loop;
+    bool own_loop;
     struct tfd_pool *pool;
     struct tfd_registry registry;
     struct tfd_worker_service *service;
     struct tfd_worker *worker;
     struct tfd_timer watchdog;
     struct tfd_bytes graph;
-    const char *device; /* of the next nodes */
+    const char *device;                    /* of the next nodes */
     struct tfd_attr attrs[WRIG_ATTRS_MAX]; /* of the next node */
     int attr_count;
     struct tfd_bytes text[WRIG_ATTRS_MAX];
@@ -65,13 +66,13 @@ struct wrig {
     bool done, running;
 };
 
-/* ---- Kernels --------------------------------------------------------------- */
+/* ---- Kernels ------------------------------------------------------------- */
 
 /* Kernels of TestHold wait here until wrig_let_go(). */
-static struct tfd_kctx *wrig_held[64]; /* atomic */
-static int wrig_held_count;            /* atomic */
-static int wrig_cancelled_count;    /* atomic */
-static int wrig_runs;               /* atomic: of TestCount */
+static struct tfd_kctx *wrig_held[64];             /* atomic */
+static int wrig_held_count;                        /* atomic */
+static int wrig_cancelled_count;                   /* atomic */
+static int wrig_runs;                              /* atomic: of TestCount */
 static int wrig_threads_at_once, wrig_threads_max; /* atomic: in TestSpin */
 
 static inline float wrig_float_at(const struct tfd_tensor *t)
@@ -132,7 +133,9 @@ static inline enum tfd_code wrig_count(struct tfd_kctx *k,
                                        struct tfd_status *st)
 {
     __atomic_add_fetch(&wrig_runs, 1, __ATOMIC_RELAXED);
-    return wrig_put(k, TFD_FLOAT, (double)wrig_float_at(&k->in[0]), st);
+    TFD_TRY(tfd_kctx_output_like(k, 0, 0, st));
+    *(float *)tfd_tensor_data(&k->out[0]) = wrig_float_at(&k->in[0]);
+    return TFD_OK;
 }
 
 /* Computes until another thread does the same, or for 100 ms. */
@@ -247,8 +250,7 @@ static inline enum tfd_code wrig_shared(struct tfd_kctx *k,
 }
 
 static inline enum tfd_code wrig_bad_prepare(const struct tfd_prepare *p,
-                                             void *state,
-                                             struct tfd_status *st)
+                                             void *state, struct tfd_status *st)
 {
     (void)p;
     (void)state;
@@ -270,8 +272,10 @@ static const struct tfd_opdef wrig_ops[] = {
      .outputs = "y: T",
      .attrs = "T: type",
      .checks = "x: vector"},
-#define UNARY(n) \
-    {.name = n, .inputs = "x: T", .outputs = "y: T", .attrs = "T: type"}
+#define UNARY(n)                                                           \
+    {                                                                      \
+        .name = n, .inputs = "x: T", .outputs = "y: T", .attrs = "T: type" \
+    }
     UNARY("TestFail"),
     UNARY("TestSilent"),
     UNARY("TestWrongType"),
@@ -286,9 +290,7 @@ static const struct tfd_opdef wrig_ops[] = {
      .inputs = "x: T",
      .outputs = "y: N * T",
      .attrs = "T: type; N: int >= 1"},
-    {.name = "TestShared",
-     .outputs = "y: float",
-     .flags = TFD_OP_STATEFUL},
+    {.name = "TestShared", .outputs = "y: float", .flags = TFD_OP_STATEFUL},
 };
 
 static const struct tfd_kernel wrig_kernels[] = {
@@ -318,7 +320,7 @@ static const struct tfd_family wrig_family = {
     .kernel_count = TFD_COUNT(wrig_kernels),
 };
 
-/* ---- The rig --------------------------------------------------------------- */
+/* ---- The rig ------------------------------------------------------------- */
 
 static inline void wrig_bark(struct tfd_timer *t)
 {
@@ -339,26 +341,30 @@ static inline void wrig_clear(struct wrig *w)
     w->feed_count = w->fetch_count = w->attr_count = 0;
 }
 
-static inline void wrig_init(struct wrig *w, int threads)
+/* o: what differs from a worker that is alone. */
+static inline void wrig_init_as(struct wrig *w, int threads,
+                                struct tfd_worker_options o)
 {
     static const struct tfd_family *const families[] = {
         &tfd_family_assert,   &tfd_family_const,    &tfd_family_control_flow,
         &tfd_family_sendrecv, &tfd_family_variable, &wrig_family};
-    struct tfd_worker_options o = {
-        .task = WRIG_TASK, .container = "t", .cpu_count = 2};
 
     memset(w, 0, sizeof(*w));
     tfd_tensor_handle_release(wrig_release_handle);
-    assert_int_equal(tfd_registry_init(&w->registry, families,
-                                       TFD_COUNT(families), &w->st),
-                     TFD_OK);
-    w->loop = tfd_loop_new(&w->st);
+    assert_int_equal(
+        tfd_registry_init(&w->registry, families, TFD_COUNT(families), &w->st),
+        TFD_OK);
+    w->own_loop = !o.loop;
+    w->loop = o.loop ? o.loop : tfd_loop_new(&w->st);
     assert_non_null(w->loop);
     if (threads > 0)
         w->pool = tfd_pool_new(threads, &w->st);
     o.loop = w->loop;
     o.pool = w->pool;
     o.registry = &w->registry;
+    o.cpu_count = 2;
+    o.container = "t";
+    o.task = o.task ? o.task : WRIG_TASK;
     assert_int_equal(tfd_worker_service_new(&o, &w->service, &w->st), TFD_OK);
     w->worker = tfd_worker_local(w->service);
     tfd_timer_init(&w->watchdog, w->loop, wrig_bark);
@@ -373,12 +379,18 @@ static inline void wrig_init(struct wrig *w, int threads)
     wrig_threads_max = 0;
 }
 
+static inline void wrig_init(struct wrig *w, int threads)
+{
+    wrig_init_as(w, threads, (struct tfd_worker_options){.cpu_count = 2});
+}
+
 static inline void wrig_deinit(struct wrig *w)
 {
     tfd_timer_stop(&w->watchdog);
     tfd_worker_service_free(w->service);
     tfd_pool_free(w->pool);
-    tfd_loop_free(w->loop);
+    if (w->own_loop)
+        tfd_loop_free(w->loop);
     tfd_registry_deinit(&w->registry);
     tfd_bytes_deinit(&w->graph);
     for (int i = 0; i < WRIG_ATTRS_MAX; i++)
@@ -411,7 +423,7 @@ static inline void wrig_wait(struct wrig *w)
     assert_true(w->done);
 }
 
-/* ---- Writing a graph ------------------------------------------------------- */
+/* ---- Writing a graph ----------------------------------------------------- */
 
 static inline struct tfd_bytes *wrig_attr(struct wrig *w, const char *name)
 {
@@ -548,7 +560,7 @@ static inline void wrig_fetch(struct wrig *w, const char *from)
     w->fetch_count++;
 }
 
-/* ---- Registering and running ----------------------------------------------- */
+/* ---- Registering and running --------------------------------------------- */
 
 static inline void wrig_registered(void *ctx, const struct tfd_status *st,
                                    uint64_t graph)

@@ -1,0 +1,255 @@
+/*
+ * server_config.c - messages become the flags that say the same; see
+ * server_config.h.
+ */
+#define _GNU_SOURCE 1 /* open_memstream() */
+
+#include "client/server_config.h"
+
+#include "common/pbio.h"
+#include "common/proto/config.pb.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FLAGS_MAX 8
+
+struct flags {
+    char *argv[FLAGS_MAX]; /* owned, but for the first */
+    int argc;
+    bool failed;
+};
+
+static void add_flag(struct flags *f, const char *name, const char *value)
+{
+    size_t size = strlen(name) + strlen(value) + 4;
+    char *text = f->argc < FLAGS_MAX ? malloc(size) : NULL;
+
+    if (!text) {
+        f->failed = true;
+        return;
+    }
+    snprintf(text, size, "--%s=%s", name, value);
+    f->argv[f->argc++] = text;
+}
+
+static void add_number(struct flags *f, const char *name, int64_t value)
+{
+    char text[24];
+
+    snprintf(text, sizeof(text), "%lld", (long long)value);
+    add_flag(f, name, text);
+}
+
+/* What the reader of flags says is one line per mistake. */
+static enum tfd_code parse(struct flags *f, struct tfd_config *out,
+                           struct tfd_status *st)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *errors = f->failed ? NULL : open_memstream(&text, &size);
+    int code;
+
+    if (!errors) {
+        memset(out, 0, sizeof(*out));
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "no memory for a configuration");
+    }
+    code = tfd_flags_parse(out, f->argc, f->argv, NULL, errors, errors);
+    fclose(errors);
+    if (code != TFD_FLAGS_RUN)
+        tfd_fail(st, TFD_INVALID_ARGUMENT, "%s", text);
+    free(text);
+    return code == TFD_FLAGS_RUN ? TFD_OK : TFD_INVALID_ARGUMENT;
+}
+
+static void free_flags(struct flags *f)
+{
+    while (f->argc > 1)
+        free(f->argv[--f->argc]);
+}
+
+/* ---- ServerDef ----------------------------------------------------------- */
+
+struct server_def {
+    json_t *jobs; /* {"ps": {"0": "host:port"}} */
+    struct tfd_str job_name, protocol;
+    int32_t task_index, port;
+};
+
+static bool set_text(json_t *object, struct tfd_str key, json_t *take_value)
+{
+    return json_object_setn_new(object, key.data, key.size, take_value) == 0;
+}
+
+static bool add_task(json_t *tasks, struct tfd_str entry)
+{
+    struct tfd_pb_entry e;
+    char index[24];
+
+    if (!tfd_pb_map_entry(entry, &e))
+        return false;
+    snprintf(index, sizeof(index), "%d", (int)e.key_number);
+    return set_text(tasks, tfd_str_of(index),
+                    json_stringn(e.value.data, e.value.size));
+}
+
+static enum tfd_code read_job(struct tfd_str bytes, json_t *jobs,
+                              struct tfd_status *st)
+{
+    struct tfd_pb_reader r = tfd_pb_reader_of(bytes);
+    json_t *tasks = json_object();
+    struct tfd_str name = TFD_STR_EMPTY;
+    struct tfd_pb_field f;
+    bool good = tasks != NULL;
+
+    while (tfd_pb_next(&r, &f)) {
+        if (f.tag == tensorflow_JobDef_name_tag)
+            name = tfd_pb_str(&r, &f);
+        else if (f.tag == tensorflow_JobDef_tasks_tag)
+            good = good && add_task(tasks, tfd_pb_str(&r, &f));
+    }
+    good = good && set_text(jobs, name, json_incref(tasks));
+    json_decref(tasks);
+    TFD_TRY(tfd_pb_end(&r, "JobDef", st));
+    if (!good)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Unable to parse the tasks of job '" TFD_STR_FMT "'",
+                        TFD_STR_ARG(name));
+    return TFD_OK;
+}
+
+static enum tfd_code read_cluster(struct tfd_str bytes, json_t *jobs,
+                                  struct tfd_status *st)
+{
+    struct tfd_pb_reader r = tfd_pb_reader_of(bytes);
+    struct tfd_pb_field f;
+
+    while (tfd_pb_next(&r, &f))
+        if (f.tag == tensorflow_ClusterDef_job_tag)
+            TFD_TRY(read_job(tfd_pb_str(&r, &f), jobs, st));
+    return tfd_pb_end(&r, "ClusterDef", st);
+}
+
+static enum tfd_code read_def(struct tfd_str bytes, struct server_def *d,
+                              struct tfd_status *st)
+{
+    struct tfd_pb_reader r = tfd_pb_reader_of(bytes);
+    struct tfd_pb_field f;
+
+    while (tfd_pb_next(&r, &f)) {
+        switch (f.tag) {
+        case tensorflow_ServerDef_cluster_tag:
+            TFD_TRY(read_cluster(tfd_pb_str(&r, &f), d->jobs, st));
+            break;
+        case tensorflow_ServerDef_job_name_tag:
+            d->job_name = tfd_pb_str(&r, &f);
+            break;
+        case tensorflow_ServerDef_task_index_tag:
+            d->task_index = tfd_pb_int32(&r, &f);
+            break;
+        case tensorflow_ServerDef_protocol_tag:
+            d->protocol = tfd_pb_str(&r, &f);
+            break;
+        case tensorflow_ServerDef_port_tag:
+            d->port = tfd_pb_int32(&r, &f);
+            break;
+        default:
+            break;
+        }
+    }
+    return tfd_pb_end(&r, "ServerDef", st);
+}
+
+static void add_text(struct flags *f, const char *name, struct tfd_str value)
+{
+    char text[TFD_JOB_NAME_SIZE_MAX + 2];
+
+    if (!value.size)
+        return;
+    /* One that is too long is cut to one that is still too long. */
+    snprintf(text, sizeof(text), TFD_STR_FMT, TFD_STR_ARG(value));
+    add_flag(f, name, text);
+}
+
+static void add_cluster(struct flags *f, const struct server_def *d)
+{
+    char *text;
+
+    if (json_object_size(d->jobs) == 0)
+        return;
+    text = json_dumps(d->jobs, JSON_COMPACT);
+    if (text)
+        add_flag(f, "cluster_spec", text);
+    else
+        f->failed = true;
+    free(text);
+}
+
+enum tfd_code tfd_server_config_of_def(struct tfd_str server_def,
+                                       struct tfd_config *out,
+                                       struct tfd_status *st)
+{
+    struct server_def d = {json_object(), TFD_STR_EMPTY, TFD_STR_EMPTY, 0, 0};
+    struct flags f = {.argv = {"libtfd"}, .argc = 1};
+    enum tfd_code rc;
+
+    memset(out, 0, sizeof(*out));
+    if (!d.jobs)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "no memory for a configuration");
+    rc = read_def(server_def, &d, st);
+    if (rc == TFD_OK) {
+        add_cluster(&f, &d);
+        add_text(&f, "job_name", d.job_name);
+        add_number(&f, "task_index", d.task_index);
+        add_text(&f, "protocol", d.protocol);
+        if (d.port)
+            add_number(&f, "port", d.port);
+        rc = parse(&f, out, st);
+    }
+    free_flags(&f);
+    json_decref(d.jobs);
+    return rc;
+}
+
+/* ---- ConfigProto --------------------------------------------------------- */
+
+static void read_device_count(struct flags *f, struct tfd_str entry)
+{
+    struct tfd_pb_entry e;
+    char text[32];
+
+    if (!tfd_pb_map_entry(entry, &e) || !tfd_str_is(e.key, "CPU") ||
+        e.number == 0)
+        return;
+    snprintf(text, sizeof(text), "CPU:%lld", (long long)e.number);
+    add_flag(f, "device_count", text);
+}
+
+enum tfd_code tfd_server_config_local(struct tfd_str config_proto,
+                                      struct tfd_config *out,
+                                      struct tfd_status *st)
+{
+    struct flags f = {.argv = {"libtfd"}, .argc = 1};
+    struct tfd_pb_reader r = tfd_pb_reader_of(config_proto);
+    struct tfd_pb_field field;
+    enum tfd_code rc;
+
+    add_flag(&f, "job_name", "localhost");
+    while (tfd_pb_next(&r, &field)) {
+        if (field.tag == tensorflow_ConfigProto_device_count_tag)
+            read_device_count(&f, tfd_pb_str(&r, &field));
+        else if (field.tag ==
+                     tensorflow_ConfigProto_intra_op_parallelism_threads_tag &&
+                 tfd_pb_int32(&r, &field) > 0)
+            add_number(&f, "threads", tfd_pb_int32(&r, &field));
+    }
+    memset(out, 0, sizeof(*out));
+    rc = tfd_pb_end(&r, "ConfigProto", st);
+    if (rc == TFD_OK)
+        rc = parse(&f, out, st);
+    free_flags(&f);
+    return rc;
+}

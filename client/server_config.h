@@ -1,0 +1,25 @@
+/*
+ * server_config.h - configurations of servers that are not started by flags:
+ * from a ServerDef, or for sessions without target from a ConfigProto.
+ *
+ * Both go through the reader of flags (config/flags.h), so there is one place
+ * that knows defaults and rules.
+ *
+ * Threads: any.
+ */
+#ifndef TFD_CLIENT_SERVER_CONFIG_H
+#define TFD_CLIENT_SERVER_CONFIG_H
+
+#include "common/str.h"
+#include "config/flags.h"
+
+/* *out is the caller's to deinit, in every case. */
+enum tfd_code tfd_server_config_of_def(struct tfd_str server_def,
+                                       struct tfd_config *out,
+                                       struct tfd_status *st) TFD_MUST_USE;
+/* One task without cluster; device_count and the number of threads count. */
+enum tfd_code tfd_server_config_local(struct tfd_str config_proto,
+                                      struct tfd_config *out,
+                                      struct tfd_status *st) TFD_MUST_USE;
+
+#endif

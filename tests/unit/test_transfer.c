@@ -1,0 +1,416 @@
+/*
+ * test_transfer.c - tensors that cross tasks: pushed where both ends are tfd,
+ * asked for with RecvTensor where they are not.
+ */
+#include "tests/support/two_tasks.h"
+
+static void test_values_are_pushed(void **state)
+{
+    uint64_t graph0 = producer("edge_1_sum", 5);
+    uint64_t graph1 = consumer("edge_1_sum", 5);
+
+    (void)state;
+    assert_true(graph0 && graph1);
+    for (int i = 0; i < 60; i++) {
+        run_both(graph0, graph1, 100 + i, (float)i, i % 2);
+        assert_int_equal(task[0].w.st.code, TFD_OK);
+        assert_int_equal(task[1].w.st.code, TFD_OK);
+        assert_true(wrig_result(&task[1].w, 0) == 2 * (i + 1));
+        clean_both(100 + i);
+    }
+    assert_int_equal(tfd_worker_counts(task[1].w.service).parked_size, 0);
+}
+
+static void test_values_are_asked_for(void **state)
+{
+    uint64_t graph0 = producer("edge_1_sum", -1);
+    uint64_t graph1 = consumer("edge_1_sum", -1);
+
+    (void)state;
+    assert_true(graph0 && graph1);
+    for (int i = 0; i < 60; i++) {
+        run_both(graph0, graph1, 100 + i, (float)i, i % 2);
+        assert_int_equal(task[0].w.st.code, TFD_OK);
+        assert_int_equal(task[1].w.st.code, TFD_OK);
+        assert_true(wrig_result(&task[1].w, 0) == 2 * (i + 1));
+        clean_both(100 + i);
+    }
+}
+
+/* Large values travel beside the message. */
+static void test_many_and_large_values_are_pushed(void **state)
+{
+    const struct tfd_shape shape = {1, {100000}};
+    struct wrig *w0 = &task[0].w, *w1 = &task[1].w;
+    uint64_t graph0, graph1;
+    char name[16];
+
+    (void)state;
+    w0->device = CPU(WRIG_TASK);
+    w1->device = CPU(TASK1);
+    wrig_feed(w0, "x");
+    for (int i = 0; i < 40; i++) {
+        snprintf(name, sizeof(name), "e%d", i);
+        ends(w0, name, i);
+        wrig_node(w0, name, "_Send", "x");
+        ends(w1, name, i);
+        wrig_attr_type(w1, "tensor_type", TFD_FLOAT);
+        wrig_node(w1, name, "_Recv", "");
+        wrig_fetch(w1, name);
+    }
+    graph0 = wrig_register(w0);
+    graph1 = wrig_register(w1);
+    for (int n = 0; n < 5; n++) {
+        w0->step = w1->step = 100 + n;
+        assert_int_equal(tfd_tensor_new(&w0->fed[0], TFD_FLOAT, &shape, NULL),
+                         TFD_OK);
+        for (int i = 0; i < 100000; i++)
+            ((float *)tfd_tensor_data(&w0->fed[0]))[i] = (float)(i + n);
+        wrig_start(w0, graph0);
+        wrig_start(w1, graph1);
+        wait_both();
+        assert_int_equal(w1->st.code, TFD_OK);
+        for (int i = 0; i < 40; i++) {
+            const float *y = tfd_tensor_data(&w1->fetched[i]);
+
+            assert_int_equal(tfd_tensor_elements(&w1->fetched[i]), 100000);
+            assert_true(y[0] == (float)n && y[99999] == (float)(99999 + n));
+        }
+        clean_both(100 + n);
+    }
+}
+
+static void test_a_dead_value_is_pushed(void **state)
+{
+    struct wrig *w0 = &task[0].w;
+    uint64_t graph0, graph1;
+
+    (void)state;
+    w0->device = CPU(WRIG_TASK);
+    wrig_feed_of(w0, "pred", TFD_BOOL);
+    wrig_const(w0, "one", 1);
+    wrig_node(w0, "switch", "Switch", "one,pred");
+    ends(w0, "e", 3);
+    wrig_node(w0, "send", "_Send", "switch:1");
+    graph0 = wrig_register(w0);
+    graph1 = consumer("e", 3);
+    for (int i = 0; i < 6; i++) {
+        w0->step = task[1].w.step = 100 + i;
+        w0->fed[0] = wrig_scalar(TFD_BOOL, i % 2);
+        wrig_start(w0, graph0);
+        wrig_start(&task[1].w, graph1);
+        wait_both();
+        assert_int_equal(task[1].w.st.code, TFD_OK);
+        assert_true(wrig_is_dead(&task[1].w, 0) == (i % 2 == 0));
+        clean_both(100 + i);
+    }
+}
+
+/* The loop of task 0 sends in each iteration; task 1 counts along. */
+static void test_values_are_pushed_from_iterations(void **state)
+{
+    struct wrig *w = &task[0].w;
+    uint64_t graph0;
+
+    (void)state;
+    w->device = CPU(WRIG_TASK);
+    wrig_feed(w, "x");
+    wrig_attr_str(w, "frame_name", "while/while_context");
+    wrig_node(w, "enter", "Enter", "x");
+    ends(w, "in loop", -1);
+    wrig_node(w, "send", "_Send", "enter");
+    wrig_node(w, "exit", "Exit", "enter");
+    graph0 = wrig_register(w);
+    assert_true(graph0 != 0);
+    w->fed[0] = wrig_scalar(TFD_FLOAT, 8);
+    w->step = 7;
+    assert_int_equal(wrig_run(w, graph0), TFD_OK);
+    {
+        struct tfd_message m;
+        struct answer a;
+        char key[512];
+
+        /* Again, and this time ask before it is cleaned up. */
+        w->fed[0] = wrig_scalar(TFD_FLOAT, 8);
+        w->step = 8;
+        wrig_start(w, graph0);
+        wrig_wait(w);
+        snprintf(key, sizeof(key), "%s;%s;%s;in loop;18186195969791715286:0",
+                 CPU(WRIG_TASK), task[0].incarnation, CPU(TASK1));
+        put_recv(&m, key, 8, 1);
+        start_call(&task[0], TFD_METHOD_RecvTensor, &m, &a, tensor_answered);
+        wait_for(&a);
+        assert_int_equal(a.st.code, TFD_OK);
+        assert_true(wrig_float_at(&a.tensor) == 8);
+        tfd_tensor_unref(&a.tensor);
+        cleanup(&task[0], 8);
+    }
+}
+
+static void test_a_consumer_hears_of_the_producers_failure(void **state)
+{
+    struct wrig *w0 = &task[0].w;
+    uint64_t graph0, graph1 = consumer("e", -1);
+
+    (void)state;
+    w0->device = CPU(WRIG_TASK);
+    wrig_const(w0, "one", 1);
+    wrig_node(w0, "bad", "TestFail", "one");
+    ends(w0, "e", -1);
+    wrig_node(w0, "send", "_Send", "bad");
+    graph0 = wrig_register(w0);
+    for (int i = 0; i < 6; i++) {
+        run_both(graph0, graph1, 100 + i, 0, i % 2);
+        tfd_tensor_unref(&w0->fed[0]);
+        assert_int_equal(task[1].w.st.code, TFD_INVALID_ARGUMENT);
+        assert_non_null(strstr(task[1].w.st.text, "bad luck"));
+        clean_both(100 + i);
+    }
+}
+
+/* A graph is not registered before the links are up that it pushes over. */
+static void test_a_task_that_is_not_there_is_waited_for(void **state)
+{
+    struct wrig *w = &task[0].w;
+
+    (void)state;
+    w->device = CPU(WRIG_TASK);
+    wrig_const(w, "c", 1);
+    wrig_attr_str(w, "tensor_name", "e");
+    wrig_attr_str(w, "send_device", CPU(WRIG_TASK));
+    wrig_attr_int(w, "send_device_incarnation", 1);
+    wrig_attr_str(w, "recv_device", CPU("/job:t/replica:0/task:2"));
+    wrig_attr_int(w, "_tfd_channel", 1);
+    wrig_node(w, "send", "_Send", "c");
+    assert_int_equal(wrig_register(w), 0);
+    assert_int_equal(w->st.code, TFD_DEADLINE_EXCEEDED);
+    assert_non_null(strstr(w->st.text, "/job:t/replica:0/task:2: "));
+}
+
+static void test_a_task_outside_the_cluster_is_refused(void **state)
+{
+    struct wrig *w = &task[0].w;
+
+    (void)state;
+    w->device = CPU(WRIG_TASK);
+    wrig_const(w, "c", 1);
+    wrig_ends(w, CPU(WRIG_TASK), CPU("/job:other/replica:0/task:0"), "e");
+    wrig_node(w, "send", "_Send", "c");
+    assert_int_equal(wrig_register(w), 0);
+    assert_string_equal(
+        w->st.text, "/job:other/replica:0/task:0/device:CPU:0 unknown device.");
+}
+
+/* ---- RecvTensor ---------------------------------------------------------- */
+
+static void test_an_early_recv_is_parked(void **state)
+{
+    uint64_t graph = producer("e", -1);
+    struct tfd_message m;
+    struct answer a;
+
+    (void)state;
+    put_recv(&m, key_of("e"), 50, 1);
+    start_call(&task[0], TFD_METHOD_RecvTensor, &m, &a, tensor_answered);
+    {
+        struct answer other;
+        struct tfd_message status;
+
+        begin(&status);
+        call(&task[0], TFD_METHOD_GetStatus, &status, &other);
+    }
+    assert_false(a.done);
+    task[0].w.step = 50;
+    task[0].w.fed[0] = wrig_scalar(TFD_FLOAT, 1);
+    wrig_start(&task[0].w, graph);
+    wrig_wait(&task[0].w);
+    wait_for(&a);
+    assert_int_equal(a.st.code, TFD_OK);
+    assert_false(a.dead);
+    assert_true(wrig_float_at(&a.tensor) == 2);
+    tfd_tensor_unref(&a.tensor);
+    cleanup(&task[0], 50);
+}
+
+static void test_a_parked_recv_ends_with_the_cleanup(void **state)
+{
+    struct tfd_message m;
+    struct answer a;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) { /* the second comes after it */
+        put_recv(&m, key_of("e"), 51, 0);
+        start_call(&task[0], TFD_METHOD_RecvTensor, &m, &a, tensor_answered);
+        if (i == 0)
+            cleanup(&task[0], 51);
+        wait_for(&a);
+        assert_int_equal(a.st.code, TFD_ABORTED);
+        assert_string_equal(a.st.text, "Cleanup 51");
+    }
+}
+
+static void test_a_parked_recv_is_cancelled(void **state)
+{
+    struct tfd_message m;
+    struct answer a;
+
+    (void)state;
+    put_recv(&m, key_of("e"), 52, 0);
+    start_call(&task[0], TFD_METHOD_RecvTensor, &m, &a, tensor_answered);
+    {
+        struct answer other;
+        struct tfd_message status;
+
+        begin(&status);
+        call(&task[0], TFD_METHOD_GetStatus, &status, &other);
+    }
+    tfd_channel_cancel(a.call);
+    wait_for(&a);
+    assert_int_equal(a.st.code, TFD_CANCELLED);
+    cleanup(&task[0], 52);
+}
+
+static void test_bad_keys_are_refused(void **state)
+{
+    static const struct {
+        const char *key, *text;
+        enum tfd_code code;
+    } cases[] = {
+        {"", "Invalid  rendezvous key: ", TFD_INVALID_ARGUMENT},
+        {"a;b;c;d", "Invalid  rendezvous key: a;b;c;d", TFD_INVALID_ARGUMENT},
+        {"a;1;c;;0:0", "Invalid  rendezvous key: ", TFD_INVALID_ARGUMENT},
+        {"a;1;c;d;", "Invalid  rendezvous key: ", TFD_INVALID_ARGUMENT},
+        {"a;1;c;d;0", "Invalid  rendezvous key: ", TFD_INVALID_ARGUMENT},
+        {"a;1;c;d;0:x", "Invalid  rendezvous key: ", TFD_INVALID_ARGUMENT},
+        {"a;1;c;d;e;0:0", "Invalid  rendezvous key: ", TFD_INVALID_ARGUMENT},
+        {"a;1;c;d;0:99999999999999999999",
+         "Invalid  rendezvous key: ", TFD_INVALID_ARGUMENT},
+        {"/device:GPU:7;0000000000000001;c;d;0:0",
+         "/device:GPU:7 unknown device.", TFD_INVALID_ARGUMENT},
+        {CPU(WRIG_TASK) ";0000000000000001;c;d;0:0",
+         "RecvTensor expects a different device incarnation: 1 vs. ",
+         TFD_ABORTED},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct tfd_message m;
+        struct answer a;
+
+        put_recv(&m, cases[i].key, 53, 0);
+        start_call(&task[0], TFD_METHOD_RecvTensor, &m, &a, tensor_answered);
+        wait_for(&a);
+        assert_int_equal(a.st.code, cases[i].code);
+        assert_int_equal(
+            strncmp(a.st.text, cases[i].text, strlen(cases[i].text)), 0);
+    }
+}
+
+static void test_a_dead_tensor_is_received(void **state)
+{
+    struct wrig *w = &task[0].w;
+    struct tfd_message m;
+    struct answer a;
+    uint64_t graph;
+
+    (void)state;
+    wrig_feed_of(w, "pred", TFD_BOOL);
+    wrig_const(w, "one", 1);
+    wrig_node(w, "switch", "Switch", "one,pred");
+    ends(w, "e", -1);
+    wrig_node(w, "send", "_Send", "switch:1");
+    graph = wrig_register(w);
+    w->step = 54;
+    w->fed[0] = wrig_scalar(TFD_BOOL, 0);
+    wrig_start(w, graph);
+    wrig_wait(w);
+    put_recv(&m, key_of("e"), 54, 0);
+    start_call(&task[0], TFD_METHOD_RecvTensor, &m, &a, tensor_answered);
+    wait_for(&a);
+    assert_int_equal(a.st.code, TFD_OK);
+    assert_true(a.dead);
+    assert_int_equal(a.tensor.dtype, TFD_FLOAT);
+    assert_int_equal(tfd_tensor_elements(&a.tensor), 0);
+    cleanup(&task[0], 54);
+}
+
+/* ---- Pushes that are wrong ----------------------------------------------- */
+
+static void push(struct task *t, int64_t step, struct tfd_str tensor)
+{
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct tfd_message m;
+    struct answer a;
+
+    begin(&m);
+    call(t, TFD_METHOD_GetStatus, &m, &a); /* the connection is up */
+    begin(&m);
+    tfd_pb_put_int(&m.proto, tfd_PushTensors_step_id_tag, step);
+    tfd_pb_put_str_always(&m.proto, tfd_PushTensors_tensor_tag, tensor);
+    assert_int_equal(
+        tfd_channel_send(t->client, TFD_METHOD_PushTensors, &m, &st), TFD_OK);
+    tfd_message_deinit(&m);
+    begin(&m);
+    call(t, TFD_METHOD_GetStatus, &m, &a); /* it has arrived */
+}
+
+static void test_a_damaged_push_fails_its_step(void **state)
+{
+    uint64_t graph = consumer("e", 5);
+
+    (void)state;
+    push(&task[1], 60, TFD_STR("\x0a\x7f junk"));
+    task[1].w.step = 60;
+    wrig_start(&task[1].w, graph);
+    wrig_wait(&task[1].w);
+    assert_int_equal(task[1].w.st.code, TFD_INVALID_ARGUMENT);
+    assert_non_null(strstr(task[1].w.st.text, "Unable to parse"));
+    clean_both(60);
+}
+
+static void test_a_push_after_the_cleanup_is_dropped(void **state)
+{
+    uint64_t graph = consumer("e", 5);
+
+    (void)state;
+    clean_both(61);
+    push(&task[1], 61, TFD_STR("\x08\x05\x10\x01"));
+    assert_int_equal(tfd_worker_counts(task[1].w.service).parked_size, 0);
+    push(&task[1], 62, TFD_STR("\x08\x05\x10\x01")); /* channel 5, dead */
+    task[1].w.step = 62;
+    wrig_start(&task[1].w, graph);
+    wrig_wait(&task[1].w);
+    assert_int_equal(task[1].w.st.code, TFD_OK);
+    assert_true(wrig_is_dead(&task[1].w, 0));
+    clean_both(62);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define TEST_GRPC(f) cmocka_unit_test_setup_teardown(f, setup_grpc, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_values_are_pushed),
+        TEST(test_values_are_asked_for),
+        TEST(test_many_and_large_values_are_pushed),
+        TEST(test_a_dead_value_is_pushed),
+        TEST(test_values_are_pushed_from_iterations),
+        TEST(test_a_consumer_hears_of_the_producers_failure),
+        TEST(test_a_task_that_is_not_there_is_waited_for),
+        TEST(test_a_task_outside_the_cluster_is_refused),
+        TEST(test_an_early_recv_is_parked),
+        TEST_GRPC(test_an_early_recv_is_parked),
+        TEST(test_a_parked_recv_ends_with_the_cleanup),
+        TEST(test_a_parked_recv_is_cancelled),
+        TEST_GRPC(test_a_parked_recv_is_cancelled),
+        TEST(test_bad_keys_are_refused),
+        TEST_GRPC(test_bad_keys_are_refused),
+        TEST(test_a_dead_tensor_is_received),
+        TEST_GRPC(test_a_dead_tensor_is_received),
+        TEST(test_a_damaged_push_fails_its_step),
+        TEST(test_a_push_after_the_cleanup_is_dropped),
+    };
+
+    return cmocka_run_group_tests_name("transfer", tests, NULL, NULL);
+}
