@@ -43,10 +43,14 @@ static enum tfd_code find_operation(const struct building *b,
                                     struct tfd_str name, const char *what,
                                     TF_Operation **out)
 {
-    TF_Output o = {NULL, 0};
+    const struct tfd_node *n = tfd_graph_find(b->t->graph->graph, name);
 
-    TFD_TRY(find_output(b, name, what, &o));
-    *out = o.oper;
+    if (!n)
+        return tfd_fail(b->st, TFD_INVALID_ARGUMENT,
+                        "%s of the MetaGraphDef, '" TFD_STR_FMT
+                        "', is no operation of its graph",
+                        what, TFD_STR_ARG(name));
+    *out = b->t->graph->operations[n->id];
     return TFD_OK;
 }
 
