@@ -189,9 +189,13 @@ static void sessions_closed(void *ctx, const struct tfd_status *st)
 
 static void enter_closing(struct tfd_server *s)
 {
+    struct tfd_status why = TFD_STATUS_INIT;
+
     if (s->stage >= CLOSING)
         return;
     s->stage = CLOSING;
+    tfd_fail(&why, TFD_UNAVAILABLE, "%s is shutting down", s->self.task);
+    tfd_worker_stop(s->worker, &why);
     if (tfd_timer_start(&s->timer, GOODBYE_US, NULL) != TFD_OK)
         enter_stopped(s);
     else
@@ -375,6 +379,14 @@ static void master_activity(void *ctx)
                            tfd_master_session_count(s->master) > 0);
 }
 
+static void worker_session(void *ctx, struct tfd_str master_task)
+{
+    struct tfd_server *s = ctx;
+
+    if (s->exit_rule && !tfd_str_is(master_task, s->self.task))
+        tfd_exit_rule_came(s->exit_rule, master_task);
+}
+
 static int cpu_count(const struct tfd_config *c)
 {
     for (size_t i = 0; i < c->device_type_count; i++)
@@ -397,6 +409,8 @@ static enum tfd_code make_services(struct tfd_server *s, struct tfd_status *st)
         .container = c->cluster.job_name,
         .cpu_count = cpu_count(c),
         .peer_wait_us = (uint64_t)c->peer_wait_ms * 1000,
+        .session_created = worker_session,
+        .ctx = s,
     };
     struct tfd_master_options master = {
         .loop = s->loop,

@@ -140,8 +140,8 @@ static enum tfd_code pattern_prepare(const struct tfd_prepare *p, void *state,
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Invalid pattern: " TFD_STR_FMT ": %s is not supported",
                         TFD_STR_ARG(text), beyond ? beyond : "its size");
-    snprintf(whole, sizeof(whole), "^(%.*s)$", (int)text.size, text.data);
-    rc = regcomp(&pattern->regex, whole, REG_EXTENDED | REG_NOSUB);
+    snprintf(whole, sizeof(whole), "(%.*s)", (int)text.size, text.data);
+    rc = regcomp(&pattern->regex, whole, REG_EXTENDED | REG_NEWLINE);
     if (rc != 0) {
         char why[128];
 
@@ -167,6 +167,7 @@ static void pattern_release(void *state)
 static enum tfd_code matches(const struct pattern *p, struct tfd_str s,
                              tfd_bool *out, struct tfd_status *st)
 {
+    regmatch_t match;
     char small[256];
     char *copy = s.size < sizeof(small) ? small : malloc(s.size + 1);
 
@@ -176,7 +177,10 @@ static enum tfd_code matches(const struct pattern *p, struct tfd_str s,
     if (s.size)
         memcpy(copy, s.data, s.size);
     copy[s.size] = '\0';
-    *out = regexec(&p->regex, copy, 0, NULL, 0) == 0;
+    /* POSIX finds the longest of the leftmost matches: the whole string, if
+     * that matches.  "." does not match a line's end, as in RE2. */
+    *out = regexec(&p->regex, copy, 1, &match, 0) == 0 && match.rm_so == 0 &&
+           (size_t)match.rm_eo == s.size;
     if (copy != small)
         free(copy);
     return TFD_OK;
