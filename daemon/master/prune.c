@@ -46,6 +46,15 @@ static int32_t find_feed(const struct pruner *p, struct tfd_edge e)
 
 /* "x" or "x:1".  What is wrong with it is said in TensorFlow's words for feeds
  * (what == "FeedInputs") and fetches. */
+static bool is_number(const char *at, const char *end)
+{
+    if (at == end)
+        return false;
+    while (at < end && *at >= '0' && *at <= '9')
+        at++;
+    return at == end;
+}
+
 static enum tfd_code resolve(struct pruner *p, struct tfd_str name, bool feed,
                              struct tfd_edge *out)
 {
@@ -56,7 +65,15 @@ static enum tfd_code resolve(struct pruner *p, struct tfd_str name, bool feed,
 
     if (colon)
         node.size = (size_t)(colon - name.data);
+    if (tfd_str_starts(name, "^"))
+        return tfd_fail(p->st, TFD_INVALID_ARGUMENT,
+                        "%s " TFD_STR_FMT " is a control dependency, not an "
+                        "output",
+                        feed ? "FeedInputs:" : "FetchOutputs",
+                        TFD_STR_ARG(name));
     n = tfd_graph_find(p->g, node);
+    if (colon && !is_number(colon + 1, name.data + name.size))
+        n = NULL;
     if (!n && feed)
         return tfd_fail(p->st, TFD_NOT_FOUND,
                         "FeedInputs: unable to find feed output " TFD_STR_FMT,

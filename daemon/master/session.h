@@ -53,7 +53,8 @@ struct tfd_session {
 struct tfd_master {
     struct tfd_master_options o;
     struct tfd_worker **workers; /* by peer; made when first needed */
-    struct tfd_map by_handle;    /* -> struct tfd_session * */
+    int peer_count;
+    struct tfd_map by_handle; /* -> struct tfd_session * */
     struct tfd_session *sessions;
     struct tfd_create *creating; /* not yet open */
     int session_count;
