@@ -163,9 +163,6 @@
 /* Devices of all tasks of one session. */
 #define TFD_SESSION_DEVICES_MAX 20000
 
-/* `_class` entries of one node; Python writes one or two. */
-#define TFD_COLOCATIONS_MAX 64
-
 /* Attributes of one node that the master adds to a partition. */
 #define TFD_ATTR_SIZE_MAX (64 * 1024)
 
