@@ -145,9 +145,13 @@
 /* TensorFlow's TensorShape holds no more than 254 dimensions. */
 #define TFD_DIMS_MAX 254
 
-/* Different (feeds, fetches, targets) signatures kept per session; the oldest
- * idle one is dropped, so a client that makes them up costs only time. */
+/* Plans of a session that are registered on workers; the oldest idle one is
+ * dropped, so a client that makes up signatures costs only time. */
 #define TFD_PLANS_PER_SESSION_MAX 256
+
+/* Different (feeds, fetches, targets) signatures whose names and numbers are
+ * kept, so that a dropped plan can be built again. */
+#define TFD_SIGNATURES_PER_SESSION_MAX 4096
 
 /* Steps of all sessions running at once; more wait in arrival order. */
 #define TFD_STEPS_MAX 4096
