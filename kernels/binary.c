@@ -14,6 +14,7 @@
 
 #include "common/half.h"
 #include "common/str.h"
+#include "kernels/binary.h"
 #include "kernels/check.h"
 #include "kernels/complex_math.h"
 #include "kernels/elementwise.h"
@@ -210,6 +211,17 @@ static enum tfd_code join_cpu(struct tfd_kctx *k, struct tfd_status *st)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "OOM when concatenating strings");
     return TFD_OK;
+}
+
+/* ---- For other families -------------------------------------------------- */
+
+tfd_range_fn *tfd_binary_add_loop(enum tfd_dtype dtype)
+{
+#define ADD_LOOP(name, number, T) [TFD_##name] = loop_add_##name,
+    static tfd_range_fn *const add_loops[TFD_DTYPE_END] = {TFD_REAL_DTYPES(
+        ADD_LOOP) TFD_HALF_DTYPES(ADD_LOOP) TFD_COMPLEX_DTYPES(ADD_LOOP)};
+
+    return add_loops[dtype];
 }
 
 /* ---- Gradients ----------------------------------------------------------- */

@@ -81,6 +81,20 @@ struct tfd_edge tfd_gradient_op_flags(struct tfd_gradient *b, const char *op,
     return out;
 }
 
+struct tfd_edge tfd_gradient_op_like(struct tfd_gradient *b, const char *op,
+                                     const struct tfd_edge *in, int in_count,
+                                     const char *attr)
+{
+    struct tfd_attr same = {.name = tfd_str_of(attr)};
+    struct tfd_edge out = TFD_EDGE_NONE;
+    int count = tfd_node_attr(b->g->node, attr, &same.value) ? 1 : 0;
+
+    if (b->code == TFD_OK)
+        b->code = tfd_grad_emit_attrs(b->g, op, in, in_count, &same, count,
+                                      &out, 1, b->st);
+    return out;
+}
+
 struct tfd_edge tfd_gradient_cast(struct tfd_gradient *b, struct tfd_edge x,
                                   enum tfd_dtype to)
 {

@@ -45,6 +45,10 @@ struct tfd_edge tfd_gradient_op3(struct tfd_gradient *b, const char *op,
 struct tfd_edge tfd_gradient_op_flags(struct tfd_gradient *b, const char *op,
                                       const struct tfd_edge *in, int in_count,
                                       const char *const *flags);
+/* The same with the attribute that the forward node has under this name. */
+struct tfd_edge tfd_gradient_op_like(struct tfd_gradient *b, const char *op,
+                                     const struct tfd_edge *in, int in_count,
+                                     const char *attr);
 struct tfd_edge tfd_gradient_cast(struct tfd_gradient *b, struct tfd_edge x,
                                   enum tfd_dtype to);
 

@@ -1,5 +1,5 @@
 /*
- * reduce.c - Sum Mean Prod Max Min All Any.
+ * reduce.c - Sum Mean Prod Max Min All Any, and L2Loss = sum(t ^ 2) / 2.
  *
  * Accumulators are wider than the elements: double for floating point, so that
  * the order of additions does not show in the result; 64 bits for integers,
@@ -9,12 +9,15 @@
 #include "kernels/families.h"
 
 #include "common/half.h"
+#include "kernels/check.h"
 #include "kernels/complex_math.h"
 #include "kernels/elementwise.h"
+#include "kernels/gradient.h"
 #include "kernels/reduce.h"
 #include "kernels/reduce_grad.h"
 
 #include <math.h>
+#include <string.h>
 
 /* ---- Loops --------------------------------------------------------------- */
 
@@ -99,13 +102,13 @@
         MERGE) static void columns_##id(void *arg, int64_t begin, int64_t end) \
         COLUMNS_BODY(T, A, FOLD) MERGE_FUNCTION(id, A, MERGE)
 
-#define FOLDING_SIMD(LANES, id, T, A, INIT, FOLD, MERGE)       \
-    static const A init_##id = INIT;                           \
-    TFD_SIMD_LOOP(run_##id)                                    \
-    RUN_BODY(LANES, T, A, init_##id, FOLD, MERGE)              \
-    TFD_SIMD_CLONES(run_##id) TFD_SIMD_LOOP(columns_##id)      \
-        COLUMNS_BODY(T, A, FOLD) TFD_SIMD_CLONES(columns_##id) \
-            MERGE_FUNCTION(id, A, MERGE)
+#define FOLDING_SIMD(LANES, id, T, A, INIT, FOLD, MERGE) \
+    static const A init_##id = INIT;                     \
+    TFD_SIMD_LOOP(run_##id)                              \
+    RUN_BODY(LANES, T, A, init_##id, FOLD, MERGE)        \
+    TFD_SIMD_CLONES(run_##id)                            \
+    TFD_SIMD_LOOP(columns_##id) COLUMNS_BODY(T, A, FOLD) \
+        TFD_SIMD_CLONES(columns_##id) MERGE_FUNCTION(id, A, MERGE)
 
 #define REDUCER(id, folding, A)                            \
     static const struct tfd_reducer id = {                 \
@@ -296,6 +299,52 @@ FINISH_FUNCTION(any, tfd_bool, tfd_bool, CUT)
 REDUCER(all, all, tfd_bool)
 REDUCER(any, any, tfd_bool)
 
+/* ---- L2Loss -------------------------------------------------------------- */
+
+#define ADD_SQUARE(acc, x) ((acc) + (double)(x) * (double)(x))
+#define ADD_SQUARE_HALF(acc, x) ADD_SQUARE(acc, tfd_half_to_float(x))
+#define ADD_SQUARE_BFLOAT16(acc, x) ADD_SQUARE(acc, tfd_bfloat16_to_float(x))
+#define HALVE(T, acc, n) ((T)((acc) / 2))
+#define HALVE_HALF(T, acc, n) CUT_HALF(T, (acc) / 2, n)
+#define HALVE_BFLOAT16(T, acc, n) CUT_BFLOAT16(T, (acc) / 2, n)
+
+#define LOSS_REDUCER(FOLDING_, name, T, ADD_SQUARE_, HALVE_)         \
+    FOLDING_(SUM_LANES, loss_##name, T, double, 0, ADD_SQUARE_, ADD) \
+    FINISH_FUNCTION(loss_##name, T, double, HALVE_)                  \
+    REDUCER(loss_##name, loss_##name, double)
+
+LOSS_REDUCER(FOLDING_SIMD, FLOAT, float, ADD_SQUARE, HALVE)
+LOSS_REDUCER(FOLDING_SIMD, DOUBLE, double, ADD_SQUARE, HALVE)
+LOSS_REDUCER(FOLDING, HALF, tfd_half, ADD_SQUARE_HALF, HALVE_HALF)
+LOSS_REDUCER(FOLDING, BFLOAT16, tfd_bfloat16, ADD_SQUARE_BFLOAT16,
+             HALVE_BFLOAT16)
+
+static enum tfd_code loss(struct tfd_kctx *k, const struct tfd_reducer *r,
+                          struct tfd_status *st)
+{
+    static const bool reduced[TFD_RANK_MAX] = {true, true, true, true,
+                                               true, true, true, true};
+    const struct tfd_tensor *in = &k->in[0];
+    const struct tfd_shape scalar = {.rank = 0};
+    size_t item = tfd_dtype_size(in->dtype);
+
+    TFD_TRY(tfd_kctx_output(k, 0, in->dtype, &scalar, st));
+    if (in->buffer)
+        tfd_reduce_view(k, r, &in->shape, reduced, item, in->buffer->data,
+                        k->out[0].buffer->data);
+    else
+        memset(k->out[0].buffer->data, 0, item);
+    return TFD_OK;
+}
+
+static enum tfd_code loss_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+
+    g->dx[0] = tfd_gradient_op2(&b, "Mul", g->x[0], g->dy[0]);
+    return b.code;
+}
+
 /* ---- Kernels ------------------------------------------------------------- */
 
 #define COMPUTE(id)                                                          \
@@ -319,6 +368,15 @@ TFD_REAL_DTYPES(COMPUTE_ORDERS)
 TFD_HALF_DTYPES(COMPUTE_ORDERS)
 COMPUTE(all)
 COMPUTE(any)
+
+#define COMPUTE_LOSS(name, number, T)                             \
+    static enum tfd_code loss_##name##_cpu(struct tfd_kctx *k,    \
+                                           struct tfd_status *st) \
+    {                                                             \
+        return loss(k, &loss_##name, st);                         \
+    }
+TFD_FLOAT_DTYPES(COMPUTE_LOSS)
+TFD_HALF_DTYPES(COMPUTE_LOSS)
 
 const struct tfd_reducer *tfd_reduce_sum(enum tfd_dtype dtype)
 {
@@ -361,6 +419,14 @@ static const struct tfd_opdef ops[] = {
     OP("Min", ORDERED, tfd_reduce_order_gradient, 0),
     BOOL_OP("All"),
     BOOL_OP("Any"),
+    {
+        .name = "L2Loss",
+        .inputs = "t: T",
+        .outputs = "output: T",
+        .attrs = "T: {half, bfloat16, float, double}",
+        .shape = tfd_shape_scalar,
+        .grad = loss_gradient,
+    },
 };
 
 #define STATE \
@@ -373,13 +439,16 @@ static const struct tfd_opdef ops[] = {
     TFD_KERNEL("Max", name, max_##name##_cpu, STATE), \
         TFD_KERNEL("Min", name, min_##name##_cpu, STATE),
 
+#define KERNEL_LOSS(name, number, T) \
+    TFD_KERNEL("L2Loss", name, loss_##name##_cpu),
+
 static const struct tfd_kernel kernels[] = {
     TFD_REAL_DTYPES(KERNELS_SUMS) TFD_HALF_DTYPES(KERNELS_SUMS)
         TFD_COMPLEX_DTYPES(KERNELS_SUMS) TFD_REAL_DTYPES(KERNELS_ORDERS)
             TFD_HALF_DTYPES(KERNELS_ORDERS)
                 TFD_KERNEL_ANY("All", all_cpu, STATE),
     TFD_KERNEL_ANY("Any", any_cpu, STATE),
-};
+    TFD_FLOAT_DTYPES(KERNEL_LOSS) TFD_HALF_DTYPES(KERNEL_LOSS)};
 
 const struct tfd_family tfd_family_reduce = {
     .name = "reduce",

@@ -50,10 +50,11 @@ enum tfd_code tfd_reduce_prepare(const struct tfd_prepare *p, void *state,
 /* Folds input 0 along the axes in input 1 into output 0. */
 enum tfd_code tfd_reduce(struct tfd_kctx *k, const struct tfd_reducer *r,
                          struct tfd_status *st) TFD_MUST_USE;
-/* The same without attributes: columns of [rows, n] into y[n], for kernels
- * that sum over the leading dimensions. */
-void tfd_reduce_columns(struct tfd_kctx *k, const struct tfd_reducer *r,
-                        const void *x, int64_t rows, int64_t n, void *y);
+/* The elements at x, seen as a tensor of this shape (not empty), folded along
+ * the dimensions that are set into y, whose elements are item bytes as well. */
+void tfd_reduce_view(struct tfd_kctx *k, const struct tfd_reducer *r,
+                     const struct tfd_shape *shape, const bool *reduced,
+                     size_t item, const void *x, void *y);
 
 /* Sums in reduce.c, by type: NULL for types that have none. */
 const struct tfd_reducer *tfd_reduce_sum(enum tfd_dtype dtype);

@@ -350,21 +350,21 @@ enum tfd_code tfd_reduce(struct tfd_kctx *k, const struct tfd_reducer *r,
     return TFD_OK;
 }
 
-void tfd_reduce_columns(struct tfd_kctx *k, const struct tfd_reducer *r,
-                        const void *x, int64_t rows, int64_t n, void *y)
+void tfd_reduce_view(struct tfd_kctx *k, const struct tfd_reducer *r,
+                     const struct tfd_shape *shape, const bool *reduced,
+                     size_t item, const void *x, void *y)
 {
-    struct plan p = {.r = r,
-                     .x = x,
-                     .y = y,
-                     .item = tfd_dtype_size(k->in[0].dtype),
-                     .columns = true,
-                     .run = rows,
-                     .width = n,
-                     .folded = rows,
-                     .outer = 1,
-                     .repeats = 1,
-                     .tiles = (n + TILE - 1) / TILE};
+    struct plan p = {.r = r, .x = x, .y = y, .item = item};
 
+    if (make_plan(&p, shape, reduced)) {
+        run_plan(k, &p);
+        return;
+    }
+    /* Nothing is folded: each element is an output of its own. */
+    p.columns = true;
+    p.width = tfd_shape_elements(shape);
+    p.run = p.repeats = p.outer = p.folded = 1;
+    p.tiles = (p.width + TILE - 1) / TILE;
     run_plan(k, &p);
 }
 

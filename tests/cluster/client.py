@@ -1,16 +1,10 @@
 """What the tests need of an unmodified TensorFlow client."""
 import contextlib
-import os
 import re
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
-# The oracle computes with plain kernels: oneDNN's differ in the last bits.
-os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
-
-import numpy as np  # noqa: E402,F401
-import tensorflow.compat.v1 as tf  # noqa: E402
-from tensorflow.core.framework.tensor_pb2 import TensorProto  # noqa: E402,F401
+import numpy as np  # noqa: F401
+import tensorflow.compat.v1 as tf
+from tensorflow.core.framework.tensor_pb2 import TensorProto  # noqa: F401
 
 _KEPT = []  # sessions
 

@@ -52,6 +52,10 @@ row("FloorDiv FloorMod", PAIRS + [
     c([7, -7, 7, -7, 0], [3, 3, -3, -3, 5], dtypes=("int32", "int64", "int8",
                                                     "int16") + REALS),
     bad(x(3), [1, 0, 2], dtypes=["int32"])], DIVISOR)
+row("Div Mod TruncateDiv TruncateMod", PAIRS + [
+    c([7, -7, 7, -7, 0], [3, 3, -3, -3, 5], dtypes=("int32", "int64")),
+    bad(x(3), [1, 0, 2], dtypes=["int32"])], DIVISOR)
+row("DivNoNan", PAIRS + [c(x(4), [0, 1, 0, -2])])
 row("Pow", PAIRS + [
     c([2, 3, -2, 0], [3, 0, 2, 0], dtypes=("int32", "int64", "int16",
                                           "int8"))], Data(0, 4))
@@ -106,6 +110,7 @@ row("ArgMax", [
 row("Identity StopGradient PreventGradient", SHAPES, ANY)
 row("Shape Size Rank", SHAPES)
 row("ZerosLike OnesLike", SHAPES)
+row("ShapeN", [c(many(x(2, 3), x())), c(many(x(0, 2))), c(many(*[x(1)] * 9))])
 row("Reshape", [
     c(x(2, 6), [3, 4]), c(x(2, 6), [-1]), c(x(2, 6), [4, -1]), c(x(1), []),
     c(x(), [1, 1]), c(x(0, 3), [0, 7]), c(x(0, 3), [3, -1]), c(x(2, 3), [6]),
@@ -139,6 +144,18 @@ row("ConcatV2", [
     bad(many(x(2), x(3)), 1), bad(many(x(2, 3), x(3, 3)), 1),
     bad(many(x(2), x(2, 2)), 0),
     bad(many(x(), x()), 0), bad(many(x(2), x(2)), [0, 0])])
+row("ConcatOffset", [
+    c(1, many([2, 3], [2, 1], [2, 0])), c(-1, many([4], [6])),
+    bad(2, many([2, 3], [2, 1])), bad(0, many([2, 3], [2, 1])),
+    bad(0, many([2], [2, 1])), bad([0, 1], many([2], [2]))])
+row("InvertPermutation", [
+    c([2, 0, 1, 3]), c([0]), c(np.zeros([0])), bad([0, 0]), bad([0, 2]),
+    bad([-1, 0]), bad([[0]])])
+row("Pad", [
+    c(x(2, 3), [[1, 2], [0, 1]]), c(x(3), [[0, 0]]), c(x(), np.zeros([0, 2])),
+    c(x(0, 2), [[1, 1], [1, 1]]), c(x(2, 1, 3), [[0, 1], [2, 0], [1, 1]]),
+    bad(x(2), [[-1, 0]]), bad(x(2), [[1, 1], [1, 1]]), bad(x(2), [[1]]),
+    bad(x(2), [1, 1])])
 row("Pack", [c(many(x(2, 3), x(2, 3))), c(many(x(), x(), x())),
              c(many(x(2, 3), x(2, 3)), axis=1), c(many(x(2), x(2)), axis=-1),
              c(many(x(0), x(0))), c(many(x(2))), bad(many(x(2), x(3))),
@@ -152,6 +169,12 @@ row("Split", [c(0, x(4, 3), num_split=2), c(1, x(2, 6), num_split=3),
               c(0, x(0, 2), num_split=2), bad(0, x(3), num_split=2),
               bad(1, x(4), num_split=2), bad([0, 1], x(4), num_split=2),
               bad(0, x(), num_split=1)])
+row("SplitV", [
+    c(x(5, 2), [2, 3], 0, num_split=2), c(x(2, 6), [1, 2, 3], 1, num_split=3),
+    c(x(2, 6), [1, -1, 3], -1, num_split=3), c(x(4), [4], 0, num_split=1),
+    c(x(3), [0, 3], 0, num_split=2), bad(x(5), [2, 2], 0, num_split=2),
+    bad(x(5), [-1, -1], 0, num_split=2), bad(x(5), [6, -1], 0, num_split=2),
+    bad(x(5), [2, 3], 1, num_split=2), bad(x(5), [2, 3, 0], 0, num_split=2)])
 row("Slice", [c(x(3, 4), [1, 0], [2, 3]), c(x(3, 4), [0, 1], [-1, -1]),
               c(x(3, 4), [0, 0], [3, 4]), c(x(3, 4), [3, 0], [0, 4]),
               c(x(), [], []), c(x(2, 3, 4, 2), [0, 1, 1, 0], [2, 1, 2, 1]),
@@ -175,6 +198,14 @@ row("StridedSlice", [
     bad(x(4), [0, 0], [1, 1], [1, 1]), bad(x(4), [0], [1, 1], [1]),
     bad(x(4, 4), [0, 0], [1, 1], [1, 1], ellipsis_mask=3),
     bad(x(4), [0], [1], [-1], shrink_axis_mask=1)])
+row("StridedSliceGrad", [
+    c([4, 5], [1, 0], [3, 5], [1, 2], x(2, 3)),
+    c([4, 5], [3, 4], [0, 0], [-1, -2], x(3, 2)),
+    c([4], [1], [2], [1], x(), shrink_axis_mask=1),
+    c([4, 5], [0, 0], [0, 0], [1, 1], x(1, 1, 4, 5), new_axis_mask=3),
+    c([4, 5], [1], [3], [1], x(2, 5)), c([0], [0], [0], [1], x(0)),
+    bad([4], [0], [2], [1], x(3)), bad([4], [0], [2], [0], x(2)),
+    bad([4], [0], [2], [1], x(2, 1)), bad([-4], [0], [2], [1], x(2))])
 row("GatherV2", [
     c(x(5, 3), [0, 4, 2, 0], 0), c(x(5, 3), 3, 0), c(x(2, 5), [[1, 0]], 1),
     c(x(2, 5), [1], -1), c(x(5), np.zeros([0]), 0), c(x(5, 0), [1, 2], 0),
@@ -313,6 +344,9 @@ row("VarIsInitializedOp", [
 row("DestroyResourceOp", [
     c(var(x(2), "float32")), c(var(None, "float32", [2])),
     bad(var(None, "float32", [2]), ignore_lookup_error=False)], reads=False)
+row("VariableShape", [
+    c(var(x(2, 3), "float32")), c(var(x(), "int64")),
+    c(var(x(0, 2), "string")), bad(var(None, "float32", [2]))], reads=False)
 row("ResourceGather", [
     c(var(x(5, 3)), [0, 4, 0]), c(var(x(5)), 2), c(var(x(5)), [[1], [2]]),
     c(var(x(5, 2)), np.zeros([0])), c(var(x(2, 3, 4)), [[0, 1], [2, 0]],
@@ -361,6 +395,7 @@ def optimizer(name, *args, **kwargs):
 
 optimizer("GradientDescent", 1, [0.5])
 optimizer("Adagrad", 2, [0.5], flags=[dict(update_slots=False)])
+optimizer("AdagradV2", 2, [0.5, 0.01], flags=[dict(update_slots=False)])
 optimizer("Momentum", 2, [0.5], [0.9], [dict(use_nesterov=True)])
 optimizer("Adam", 3, [0.9, 0.99, 0.5, 0.8, 0.9, 0.01],
           flags=[dict(use_nesterov=True)])

@@ -176,20 +176,43 @@ def _flip(path):
         file.write(bytes([first[0] ^ 1]))
 
 
-@scenario("SaveSlices RestoreV2", tol=0)
+@scenario("SaveSlices Save RestoreV2", tol=0)
 @fresh_graph
-def a_v1_checkpoint_is_saved_and_restored(side):
+def v1_checkpoints_are_saved_and_restored(side):
     dtypes = [tf.float32, tf.float64, tf.int32, tf.int64, tf.bool, tf.uint8]
     names = [d.name for d in dtypes]
     feeds = {tf.placeholder(d, None): sample(d) for d in dtypes}
-    op = tf.raw_ops.SaveSlices(
-        filename=side.path("v1"), tensor_names=names, data=list(feeds),
-        shapes_and_slices=[""] * len(names))
+    ops = {"slices": tf.raw_ops.SaveSlices(
+        filename=side.path("slices"), tensor_names=names, data=list(feeds),
+        shapes_and_slices=[""] * len(names)), "whole": tf.raw_ops.Save(
+            filename=side.path("whole"), tensor_names=names, data=list(feeds))}
     out = {}
     with side.session() as session:
-        session.run(op, feeds)
-        out["file"] = side.bytes("v1")
-        for dtype in dtypes:
-            out[dtype.name] = attempt(session, restore(
-                side.path("v1"), dtype.name, dtype))
+        for name, op in ops.items():
+            session.run(op, feeds)
+            out[name] = side.bytes(name)
+            for dtype in dtypes:
+                out[name + " " + dtype.name] = attempt(session, restore(
+                    side.path(name), dtype.name, dtype))
+    return out
+
+
+@scenario("WriteFile ReadFile")
+@fresh_graph
+def files_are_written_and_read(side):
+    contents = tf.placeholder(tf.string, None)
+    out = {}
+    with side.session() as session:
+        for name in ("file", "new/folder/file"):
+            for text in (b"", b"\x00\xff" * 5000):
+                path = side.path(name)
+                out["%s %d write" % (name, len(text))] = attempt(
+                    session, tf.raw_ops.WriteFile(
+                        filename=path, contents=contents), {contents: text})
+                out["%s %d read" % (name, len(text))] = attempt(
+                    session, tf.raw_ops.ReadFile(filename=path))
+        for name, path in (("folder", side.folder), ("empty", ""),
+                           ("below a file", side.path("file/x"))):
+            out[name] = attempt(session, tf.raw_ops.WriteFile(
+                filename=path, contents="x"))
     return out

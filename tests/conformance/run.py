@@ -10,8 +10,12 @@ import functools
 import sys
 import time
 
-from tests.cluster import client  # noqa: F401  before TensorFlow is imported
+import grpc
+from tensorflow.python.framework import kernels
+from tensorflow.python.framework import op_def_registry
+
 from tests.cluster.cluster import Cluster, add_server_options, server_from
+from tests.cluster.raw import Raw, graph_of, node
 from tests.cluster.runner import run_children
 from tests.conformance import cases  # noqa: F401  fills the table
 from tests.conformance import checkpoints  # noqa: F401
@@ -51,9 +55,32 @@ def chosen(only):
     for found in SCENARIOS:
         tests[found.name] = functools.partial(run_scenario, found)
         covers[found.name] = [found.name, *found.ops]
+    tests["ops_without_a_case"] = ops_without_a_case
+    covers["ops_without_a_case"] = ["ops_without_a_case"]
     wanted = set(filter(None, only.split(",")))
     return {name: test for name, test in tests.items()
             if not wanted or wanted & set(covers[name])}
+
+
+def ops_without_a_case(target):
+    """(passed, failures): each op that the server knows has a case here."""
+    raw = Raw(target.removeprefix("grpc://"))
+    covered = set(ROWS).union(*(found.ops for found in SCENARIOS))
+    names = {k.op for k in kernels.get_all_registered_kernels().kernel}
+    known = [name for name in sorted(names) if server_has(raw, name)
+             and not op_def_registry.get(name).deprecation.version]
+    missing = ["no case for " + name for name in known if name not in covered]
+    return len(known) - len(missing), missing
+
+
+def server_has(raw, op_name):
+    """Whether a graph with that op is refused for another reason, if any."""
+    try:
+        handle = raw.create(graph_of(node("n", op_name)))
+        raw.master("CloseSession", session_handle=handle)
+        return True
+    except grpc.RpcError as error:
+        return "Op type not registered" not in error.details()
 
 
 class Report:
@@ -114,6 +141,8 @@ def main():
                         help="ops tested at a time")
     options = parser.parse_args()
     tests = chosen(options.only)
+    if options.tensorflow:  # it has ten times as many
+        tests.pop("ops_without_a_case", None)
     if options.list:
         print("\n".join(tests))
         return 0

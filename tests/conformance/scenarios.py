@@ -83,7 +83,7 @@ def every_type_is_fed_and_fetched(side):
     return out
 
 
-@scenario("Const NoOp IdentityN")
+@scenario("Const NoOp ControlTrigger IdentityN")
 @fresh_graph
 def constants_of_every_type(side):
     """Const, with its value in each of TensorProto's forms."""
@@ -101,6 +101,8 @@ def constants_of_every_type(side):
     with side.session() as session:
         out.update(session.run(fetches))
         out["no_op"] = session.run(tf.no_op())
+        with tf.control_dependencies([tf.raw_ops.ControlTrigger()]):
+            out["triggered"] = session.run(tf.constant(1.0))
     return out
 
 

@@ -1,0 +1,278 @@
+/*
+ * math.c - functions of one number:
+ *
+ *     Sqrt Rsqrt Exp Log Log1p Sigmoid Tanh Sin Cos Erf
+ *
+ * Of floats, the exponential functions and the logarithm are those of
+ * vector_math.h; everything else is the C library's.  half and bfloat16 are
+ * computed in float.
+ */
+#include "kernels/families.h"
+
+#include "common/half.h"
+#include "kernels/check.h"
+#include "kernels/complex_math.h"
+#include "kernels/elementwise.h"
+#include "kernels/gradient.h"
+#include "kernels/vector_math.h"
+
+#include <math.h>
+
+/* ---- Functions of one element -------------------------------------------- */
+
+#define FUNCTION(function, name, T, expression) \
+    static inline T function##_##name(T x)      \
+    {                                           \
+        return expression;                      \
+    }
+
+FUNCTION(sqrt, FLOAT, float, sqrtf(x))
+FUNCTION(rsqrt, FLOAT, float, 1 / sqrtf(x))
+FUNCTION(exp, FLOAT, float, tfd_vector_exp(x))
+FUNCTION(log, FLOAT, float, tfd_vector_log(x))
+FUNCTION(log1p, FLOAT, float, log1pf(x))
+FUNCTION(sigmoid, FLOAT, float, tfd_vector_logistic(x))
+FUNCTION(tanh, FLOAT, float, tfd_vector_tanh(x))
+FUNCTION(sin, FLOAT, float, sinf(x))
+FUNCTION(cos, FLOAT, float, cosf(x))
+FUNCTION(erf, FLOAT, float, erff(x))
+
+FUNCTION(sqrt, DOUBLE, double, sqrt(x))
+FUNCTION(rsqrt, DOUBLE, double, 1 / sqrt(x))
+FUNCTION(exp, DOUBLE, double, exp(x))
+FUNCTION(log, DOUBLE, double, log(x))
+FUNCTION(log1p, DOUBLE, double, log1p(x))
+FUNCTION(sigmoid, DOUBLE, double, 1 / (1 + exp(-x)))
+FUNCTION(tanh, DOUBLE, double, tanh(x))
+FUNCTION(sin, DOUBLE, double, sin(x))
+FUNCTION(cos, DOUBLE, double, cos(x))
+FUNCTION(erf, DOUBLE, double, erf(x))
+
+#define NARROW(function, name, T, to, from) \
+    FUNCTION(function, name, T, from(function##_FLOAT(to(x))))
+#define DEFINE_NARROW(name, T, to, from) \
+    NARROW(sqrt, name, T, to, from)      \
+    NARROW(rsqrt, name, T, to, from)     \
+    NARROW(exp, name, T, to, from)       \
+    NARROW(log, name, T, to, from)       \
+    NARROW(log1p, name, T, to, from)     \
+    NARROW(sigmoid, name, T, to, from)   \
+    NARROW(tanh, name, T, to, from)      \
+    NARROW(sin, name, T, to, from)       \
+    NARROW(cos, name, T, to, from)       \
+    NARROW(erf, name, T, to, from)
+
+TFD_NARROW_DTYPES(DEFINE_NARROW)
+
+/* z is the native complex number. */
+#define COMPLEX(function, name, T, expression)             \
+    static inline T function##_##name(T x)                 \
+    {                                                      \
+        const __typeof__(T##_native(x)) z = T##_native(x); \
+                                                           \
+        return T##_of(expression);                         \
+    }
+/* log(1 + z), with its real part exact near 0. */
+#define DEFINE_COMPLEX(name, number, T, R, suffix)                            \
+    static inline T log1p_##name(T x)                                         \
+    {                                                                         \
+        const R square = x.re * (2 + x.re) + x.im * x.im;                     \
+                                                                              \
+        return (T){log1p##suffix(square) / 2, atan2##suffix(x.im, 1 + x.re)}; \
+    }                                                                         \
+    COMPLEX(sqrt, name, T, csqrt##suffix(z))                                  \
+    COMPLEX(rsqrt, name, T, 1 / csqrt##suffix(z))                             \
+    COMPLEX(exp, name, T, cexp##suffix(z))                                    \
+    COMPLEX(log, name, T, clog##suffix(z))                                    \
+    COMPLEX(sigmoid, name, T, 1 / (1 + cexp##suffix(-z)))                     \
+    COMPLEX(tanh, name, T, ctanh##suffix(z))                                  \
+    COMPLEX(sin, name, T, csin##suffix(z))                                    \
+    COMPLEX(cos, name, T, ccos##suffix(z))
+
+DEFINE_COMPLEX(COMPLEX64, 8, tfd_complex64, float, f)
+DEFINE_COMPLEX(COMPLEX128, 18, tfd_complex128, double, )
+
+/* ---- Loops --------------------------------------------------------------- */
+
+#define LOOP(function, LOOP_, name, T) \
+    LOOP_(loop_##function##_##name, T, T, function##_##name)
+
+#define LOOPS_COMPLEX(LOOP_, name, T) \
+    LOOP(sqrt, LOOP_, name, T)        \
+    LOOP(rsqrt, LOOP_, name, T)       \
+    LOOP(exp, LOOP_, name, T)         \
+    LOOP(log, LOOP_, name, T)         \
+    LOOP(log1p, LOOP_, name, T)       \
+    LOOP(sigmoid, LOOP_, name, T)     \
+    LOOP(tanh, LOOP_, name, T)        \
+    LOOP(sin, LOOP_, name, T)         \
+    LOOP(cos, LOOP_, name, T)
+#define LOOPS_REAL(LOOP_, name, T) \
+    LOOPS_COMPLEX(LOOP_, name, T)  \
+    LOOP(erf, LOOP_, name, T)
+
+LOOPS_REAL(TFD_UNARY_SIMD, FLOAT, float)
+LOOPS_REAL(TFD_UNARY_SIMD, DOUBLE, double)
+LOOPS_REAL(TFD_UNARY_LOOP, HALF, tfd_half)
+LOOPS_REAL(TFD_UNARY_LOOP, BFLOAT16, tfd_bfloat16)
+LOOPS_COMPLEX(TFD_UNARY_LOOP, COMPLEX64, tfd_complex64)
+LOOPS_COMPLEX(TFD_UNARY_LOOP, COMPLEX128, tfd_complex128)
+
+/* ---- Gradients ----------------------------------------------------------- */
+
+/* OpGrad(y, dy) */
+static enum tfd_code grad_of(struct tfd_grad *g, const char *op,
+                             struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+
+    g->dx[0] = tfd_gradient_op2(&b, op, g->y[0], g->dy[0]);
+    return b.code;
+}
+
+static enum tfd_code grad_of_conj(struct tfd_grad *g, const char *op,
+                                  struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge y = tfd_gradient_conj(&b, g->y[0]);
+
+    g->dx[0] = tfd_gradient_op2(&b, op, y, g->dy[0]);
+    return b.code;
+}
+
+static enum tfd_code sqrt_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    return grad_of(g, "SqrtGrad", st);
+}
+
+static enum tfd_code rsqrt_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    return grad_of(g, "RsqrtGrad", st);
+}
+
+static enum tfd_code sigmoid_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    return grad_of_conj(g, "SigmoidGrad", st);
+}
+
+static enum tfd_code tanh_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    return grad_of_conj(g, "TanhGrad", st);
+}
+
+static enum tfd_code exp_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge y = tfd_gradient_conj(&b, g->y[0]);
+
+    g->dx[0] = tfd_gradient_op2(&b, "Mul", g->dy[0], y);
+    return b.code;
+}
+
+/* dy / (x + plus) */
+static enum tfd_code inverse_gradient(struct tfd_grad *g, double plus,
+                                      struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge x = tfd_gradient_conj(&b, g->x[0]);
+
+    if (plus != 0)
+        x = tfd_gradient_op2(&b, "AddV2", tfd_gradient_scalar(&b, x, plus), x);
+    x = tfd_gradient_op1(&b, "Reciprocal", x);
+    g->dx[0] = tfd_gradient_op2(&b, "Mul", g->dy[0], x);
+    return b.code;
+}
+
+static enum tfd_code log_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    return inverse_gradient(g, 0, st);
+}
+
+static enum tfd_code log1p_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    return inverse_gradient(g, 1, st);
+}
+
+static enum tfd_code sin_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge x = tfd_gradient_conj(&b, g->x[0]);
+
+    g->dx[0] =
+        tfd_gradient_op2(&b, "Mul", g->dy[0], tfd_gradient_op1(&b, "Cos", x));
+    return b.code;
+}
+
+static enum tfd_code cos_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge x = tfd_gradient_conj(&b, g->x[0]);
+    struct tfd_edge minus = tfd_gradient_op1(&b, "Neg", g->dy[0]);
+
+    g->dx[0] =
+        tfd_gradient_op2(&b, "Mul", minus, tfd_gradient_op1(&b, "Sin", x));
+    return b.code;
+}
+
+#define TWO_OVER_ROOT_PI 1.1283791670955126
+
+/* dy * 2 / sqrt(pi) * exp(-x^2) */
+static enum tfd_code erf_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge slope = tfd_gradient_op1(&b, "Square", g->x[0]);
+    struct tfd_edge scale = tfd_gradient_scalar(&b, g->dy[0], TWO_OVER_ROOT_PI);
+
+    slope = tfd_gradient_op1(&b, "Neg", slope);
+    slope = tfd_gradient_op1(&b, "Exp", slope);
+    scale = tfd_gradient_op2(&b, "Mul", g->dy[0], scale);
+    g->dx[0] = tfd_gradient_op2(&b, "Mul", scale, slope);
+    return b.code;
+}
+
+/* ---- Tables -------------------------------------------------------------- */
+
+#define OP(name_, types, grad_)                                   \
+    {                                                             \
+        .name = (name_), .inputs = "x: T", .outputs = "y: T",     \
+        .attrs = "T: {" types "}", .shape = tfd_shape_like_first, \
+        .grad = (grad_),                                          \
+    }
+
+#define REAL "bfloat16, half, float, double"
+#define ALL REAL ", complex64, complex128"
+
+static const struct tfd_opdef ops[] = {
+    OP("Sqrt", ALL, sqrt_gradient),   OP("Rsqrt", ALL, rsqrt_gradient),
+    OP("Exp", ALL, exp_gradient),     OP("Log", ALL, log_gradient),
+    OP("Log1p", ALL, log1p_gradient), OP("Sigmoid", ALL, sigmoid_gradient),
+    OP("Tanh", ALL, tanh_gradient),   OP("Sin", ALL, sin_gradient),
+    OP("Cos", ALL, cos_gradient),     OP("Erf", REAL, erf_gradient),
+};
+
+#define KERNEL(op, name, loop) \
+    TFD_KERNEL(op, name, tfd_elementwise_compute1, loop_##loop##_##name),
+#define KERNELS(name, number, T)     \
+    KERNEL("Sqrt", name, sqrt)       \
+    KERNEL("Rsqrt", name, rsqrt)     \
+    KERNEL("Exp", name, exp)         \
+    KERNEL("Log", name, log)         \
+    KERNEL("Log1p", name, log1p)     \
+    KERNEL("Sigmoid", name, sigmoid) \
+    KERNEL("Tanh", name, tanh)       \
+    KERNEL("Sin", name, sin)         \
+    KERNEL("Cos", name, cos)
+#define KERNELS_REAL(name, number, T) \
+    KERNELS(name, number, T)          \
+    KERNEL("Erf", name, erf)
+
+static const struct tfd_kernel kernels[] = {TFD_FLOAT_DTYPES(
+    KERNELS_REAL) TFD_HALF_DTYPES(KERNELS_REAL) TFD_COMPLEX_DTYPES(KERNELS)};
+
+const struct tfd_family tfd_family_math = {
+    .name = "math",
+    .ops = ops,
+    .op_count = TFD_COUNT(ops),
+    .kernels = kernels,
+    .kernel_count = TFD_COUNT(kernels),
+};

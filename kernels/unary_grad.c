@@ -1,0 +1,240 @@
+/*
+ * unary_grad.c - the operations that gradients of unary functions consist of,
+ * in terms of the function's result y:
+ *
+ *     SigmoidGrad     dy * y * (1 - y)        TanhGrad   dy * (1 - y^2)
+ *     SqrtGrad        dy / (2 * y)            RsqrtGrad  -dy / 2 * y^3
+ *     ReciprocalGrad, InvGrad   -dy * y^2
+ *
+ * Of complex numbers y is conjugated first, except for the first two, whose
+ * callers have done that.
+ */
+#include "kernels/families.h"
+
+#include "common/half.h"
+#include "kernels/check.h"
+#include "kernels/complex_math.h"
+#include "kernels/elementwise.h"
+#include "kernels/gradient.h"
+
+/* ---- Functions of y and dy ----------------------------------------------- */
+
+#define DEFINE_FLOAT(name, number, T)            \
+    static inline T sigmoid_##name(T y, T dy)    \
+    {                                            \
+        return dy * y * (1 - y);                 \
+    }                                            \
+    static inline T tanh_##name(T y, T dy)       \
+    {                                            \
+        return dy * (1 - y * y);                 \
+    }                                            \
+    static inline T sqrt_##name(T y, T dy)       \
+    {                                            \
+        return (T)0.5 * dy / y;                  \
+    }                                            \
+    static inline T rsqrt_##name(T y, T dy)      \
+    {                                            \
+        return (T)-0.5 * (dy * y) * (y * y);     \
+    }                                            \
+    static inline T reciprocal_##name(T y, T dy) \
+    {                                            \
+        return -dy * (y * y);                    \
+    }
+
+TFD_FLOAT_DTYPES(DEFINE_FLOAT)
+
+#define NARROW(function, name, T, to, from)           \
+    static inline T function##_##name(T y, T dy)      \
+    {                                                 \
+        return from(function##_FLOAT(to(y), to(dy))); \
+    }
+#define DEFINE_NARROW(name, T, to, from) \
+    NARROW(sigmoid, name, T, to, from)   \
+    NARROW(tanh, name, T, to, from)      \
+    NARROW(sqrt, name, T, to, from)      \
+    NARROW(rsqrt, name, T, to, from)     \
+    NARROW(reciprocal, name, T, to, from)
+
+TFD_NARROW_DTYPES(DEFINE_NARROW)
+
+#define DEFINE_COMPLEX(name, number, T)                         \
+    static inline T minus_square_##name(T y)                    \
+    {                                                           \
+        T square = T##_mul(y, y);                               \
+                                                                \
+        return (T){-square.re, -square.im};                     \
+    }                                                           \
+    static inline T sigmoid_##name(T y, T dy)                   \
+    {                                                           \
+        return T##_mul(T##_mul(dy, y), (T){1 - y.re, -y.im});   \
+    }                                                           \
+    static inline T tanh_##name(T y, T dy)                      \
+    {                                                           \
+        T minus = minus_square_##name(y);                       \
+                                                                \
+        return T##_mul(dy, (T){1 + minus.re, minus.im});        \
+    }                                                           \
+    static inline T sqrt_##name(T y, T dy)                      \
+    {                                                           \
+        return T##_div((T){dy.re / 2, dy.im / 2}, T##_conj(y)); \
+    }                                                           \
+    static inline T rsqrt_##name(T y, T dy)                     \
+    {                                                           \
+        T c = T##_conj(y);                                      \
+        T part = T##_mul((T){dy.re / 2, dy.im / 2}, c);         \
+                                                                \
+        return T##_mul(part, minus_square_##name(c));           \
+    }                                                           \
+    static inline T reciprocal_##name(T y, T dy)                \
+    {                                                           \
+        return T##_mul(dy, minus_square_##name(T##_conj(y)));   \
+    }
+
+TFD_COMPLEX_DTYPES(DEFINE_COMPLEX)
+
+/* ---- Loops --------------------------------------------------------------- */
+
+#define LOOPS(LOOP, name, T)                        \
+    LOOP(loop_sigmoid_##name, T, T, sigmoid_##name) \
+    LOOP(loop_tanh_##name, T, T, tanh_##name)       \
+    LOOP(loop_sqrt_##name, T, T, sqrt_##name)       \
+    LOOP(loop_rsqrt_##name, T, T, rsqrt_##name)     \
+    LOOP(loop_reciprocal_##name, T, T, reciprocal_##name)
+
+#define LOOPS_SIMD(name, number, T) LOOPS(TFD_BINARY_SIMD, name, T)
+#define LOOPS_PLAIN(name, number, T) LOOPS(TFD_BINARY_LOOP, name, T)
+TFD_FLOAT_DTYPES(LOOPS_SIMD)
+TFD_HALF_DTYPES(LOOPS_PLAIN)
+TFD_COMPLEX_DTYPES(LOOPS_PLAIN)
+
+/* ---- Kernel -------------------------------------------------------------- */
+
+#define COST_NS 1
+
+static enum tfd_code grad_cpu(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const struct tfd_elementwise e = {k->in[0].dtype, COST_NS, NULL, NULL};
+
+    return tfd_elementwise_pair(k, &e, st);
+}
+
+/* ---- Second gradients ---------------------------------------------------- */
+
+static struct tfd_edge times(struct tfd_gradient *b, double factor,
+                             struct tfd_edge x)
+{
+    return tfd_gradient_op2(b, "Mul", tfd_gradient_scalar(b, x, factor), x);
+}
+
+/* z = dy * y * (1 - y):  d * dy * (1 - 2 * y),  SigmoidGrad(y, d) */
+static enum tfd_code sigmoid_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge y = tfd_gradient_conj(&b, g->x[0]);
+    struct tfd_edge dy = tfd_gradient_conj(&b, g->x[1]);
+    struct tfd_edge part = tfd_gradient_op2(&b, "Mul", g->dy[0], dy);
+    struct tfd_edge twice;
+
+    twice = tfd_gradient_op2(&b, "Mul", times(&b, 2, part), y);
+    g->dx[0] = tfd_gradient_op2(&b, "Sub", part, twice);
+    g->dx[1] = tfd_gradient_op2(&b, "SigmoidGrad", y, g->dy[0]);
+    return b.code;
+}
+
+/* z = dy * (1 - y^2):  -2 * d * dy * y,  TanhGrad(y, d) */
+static enum tfd_code tanh_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge y = tfd_gradient_conj(&b, g->x[0]);
+    struct tfd_edge dy = tfd_gradient_conj(&b, g->x[1]);
+    struct tfd_edge part = times(&b, -2, g->dy[0]);
+
+    part = tfd_gradient_op2(&b, "Mul", part, dy);
+    g->dx[0] = tfd_gradient_op2(&b, "Mul", part, y);
+    g->dx[1] = tfd_gradient_op2(&b, "TanhGrad", y, g->dy[0]);
+    return b.code;
+}
+
+/* z = dy / (2 * y):  -conj(d / y) * z,  d / (2 * y) */
+static enum tfd_code sqrt_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge ratio = tfd_gradient_op2(&b, "RealDiv", g->dy[0], g->x[0]);
+    struct tfd_edge minus;
+
+    minus = tfd_gradient_conj(&b, ratio);
+    minus = tfd_gradient_op1(&b, "Neg", minus);
+    g->dx[0] = tfd_gradient_op2(&b, "Mul", minus, g->y[0]);
+    g->dx[1] = times(&b, 0.5, ratio);
+    return b.code;
+}
+
+/* z = -dy / 2 * y^3:  -1.5 * d * dy * y^2,  RsqrtGrad(y, d) */
+static enum tfd_code rsqrt_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge y = tfd_gradient_conj(&b, g->x[0]);
+    struct tfd_edge d = tfd_gradient_conj(&b, g->dy[0]);
+    struct tfd_edge part;
+
+    part = tfd_gradient_op2(&b, "Mul", times(&b, -1.5, d), g->x[1]);
+    g->dx[0] =
+        tfd_gradient_op2(&b, "Mul", part, tfd_gradient_op1(&b, "Square", y));
+    g->dx[1] = tfd_gradient_op2(&b, "RsqrtGrad", y, g->dy[0]);
+    return b.code;
+}
+
+/* z = -dy * y^2:  -2 * d * dy * y,  ReciprocalGrad(y, d) */
+static enum tfd_code reciprocal_gradient(struct tfd_grad *g,
+                                         struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge y = tfd_gradient_conj(&b, g->x[0]);
+    struct tfd_edge d = tfd_gradient_conj(&b, g->dy[0]);
+    struct tfd_edge part;
+
+    part = tfd_gradient_op2(&b, "Mul", times(&b, -2, d), g->x[1]);
+    g->dx[0] = tfd_gradient_op2(&b, "Mul", part, y);
+    g->dx[1] = tfd_gradient_op2(&b, "ReciprocalGrad", y, g->dy[0]);
+    return b.code;
+}
+
+/* ---- Tables -------------------------------------------------------------- */
+
+#define OP(name_, grad_)                                             \
+    {                                                                \
+        .name = (name_), .inputs = "y: T, dy: T", .outputs = "z: T", \
+        .attrs = "T: {bfloat16, half, float, double, complex64, "    \
+                 "complex128}",                                      \
+        .shape = tfd_shape_like_first, .grad = (grad_),              \
+    }
+
+static const struct tfd_opdef ops[] = {
+    OP("SigmoidGrad", sigmoid_gradient),
+    OP("TanhGrad", tanh_gradient),
+    OP("SqrtGrad", sqrt_gradient),
+    OP("RsqrtGrad", rsqrt_gradient),
+    OP("ReciprocalGrad", reciprocal_gradient),
+    OP("InvGrad", reciprocal_gradient),
+};
+
+#define KERNEL(op, name, loop) \
+    TFD_KERNEL(op, name, grad_cpu, loop_##loop##_##name),
+#define KERNELS(name, number, T)               \
+    KERNEL("SigmoidGrad", name, sigmoid)       \
+    KERNEL("TanhGrad", name, tanh)             \
+    KERNEL("SqrtGrad", name, sqrt)             \
+    KERNEL("RsqrtGrad", name, rsqrt)           \
+    KERNEL("ReciprocalGrad", name, reciprocal) \
+    KERNEL("InvGrad", name, reciprocal)
+
+static const struct tfd_kernel kernels[] = {TFD_FLOAT_DTYPES(
+    KERNELS) TFD_HALF_DTYPES(KERNELS) TFD_COMPLEX_DTYPES(KERNELS)};
+
+const struct tfd_family tfd_family_unary_grad = {
+    .name = "unary_grad",
+    .ops = ops,
+    .op_count = TFD_COUNT(ops),
+    .kernels = kernels,
+    .kernel_count = TFD_COUNT(kernels),
+};
