@@ -102,14 +102,14 @@
         MERGE) static void columns_##id(void *arg, int64_t begin, int64_t end) \
         COLUMNS_BODY(T, A, FOLD) MERGE_FUNCTION(id, A, MERGE)
 
-#define FOLDING_SIMD(LANES, id, T, A, INIT, FOLD, MERGE)   \
-    static const A init_##id = INIT;                       \
-    TFD_SIMD_LOOP(run_##id)                                \
-    RUN_BODY(LANES, T, A, init_##id, FOLD, MERGE)          \
-    TFD_SIMD_CLONES(run_##id)                              \
-    TFD_SIMD_LOOP(columns_##id)                            \
-    COLUMNS_BODY(T, A, FOLD) TFD_SIMD_CLONES(columns_##id) \
-        MERGE_FUNCTION(id, A, MERGE)
+#define FOLDING_SIMD(LANES, id, T, A, INIT, FOLD, MERGE) \
+    static const A init_##id = INIT;                     \
+    TFD_SIMD_LOOP(run_##id)                              \
+    RUN_BODY(LANES, T, A, init_##id, FOLD, MERGE)        \
+    TFD_SIMD_CLONES(run_##id)                            \
+    TFD_SIMD_LOOP(columns_##id)                          \
+    COLUMNS_BODY(T, A, FOLD)                             \
+    TFD_SIMD_CLONES(columns_##id) MERGE_FUNCTION(id, A, MERGE)
 
 #define REDUCER(id, folding, A)                            \
     static const struct tfd_reducer id = {                 \
