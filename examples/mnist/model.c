@@ -21,7 +21,7 @@
 #define HIDDEN 128
 #define CLASSES 10
 #define BATCH 100
-#define LEARNING_RATE 0.05f
+#define LEARNING_RATE 0.1f
 
 /* Heads of the IDX files: four big-endian numbers before images, two before
  * labels. */
