@@ -3,14 +3,14 @@
  * the loop thread, and the caller sleeps until it is answered.
  */
 #include "common/lock.h"
-#include "daemon/master/master.h"
+#include "daemon/master/session.h"
 #include "daemon/server_impl.h"
 
 #include <stdlib.h>
 
 struct tfd_local_session {
     struct tfd_server *server;
-    struct tfd_session *session; /* NULL once it is closing */
+    struct tfd_session *session; /* counted; NULL once it is closing */
     int64_t version;
 };
 
@@ -70,6 +70,8 @@ static void opened(void *ctx, const struct tfd_status *st,
 
     r->status = *st;
     r->local->session = session;
+    if (session)
+        tfd_session_ref(session);
     finish(r);
 }
 
@@ -195,10 +197,12 @@ static void close_on_loop(struct tfd_post *p)
     struct tfd_session *session = r->local->session;
 
     r->local->session = NULL;
-    if (session)
-        tfd_session_close(session, closed, r);
-    else
+    if (!session) {
         finish(r);
+        return;
+    }
+    tfd_session_close(session, closed, r);
+    tfd_session_unref(session);
 }
 
 void tfd_local_cancel(struct tfd_local_session *l)

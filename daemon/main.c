@@ -4,6 +4,7 @@
 #include "common/log.h"
 #include "daemon/notify.h"
 #include "daemon/server.h"
+#include "daemon/trainer.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 struct program {
     const struct tfd_config *config;
     struct tfd_notify notify;
+    struct tfd_trainer *trainer; /* NULL: this task does not train */
     int exit_code;
 };
 
@@ -27,6 +29,17 @@ static void write_port_file(const char *path, int port)
         fclose(f);
 }
 
+static void start_trainer(struct program *p, struct tfd_server *s)
+{
+    struct tfd_status st = TFD_STATUS_INIT;
+
+    if (tfd_trainer_start(s, p->config, stdout, &p->trainer, &st) == TFD_OK)
+        return;
+    tfd_log(TFD_LOG_ERROR, "training_failed", "error=\"%s\"", st.text);
+    p->exit_code = TFD_EXIT_OS;
+    tfd_server_stop(s);
+}
+
 static void ready(void *ctx, struct tfd_server *s)
 {
     struct program *p = ctx;
@@ -35,6 +48,16 @@ static void ready(void *ctx, struct tfd_server *s)
         write_port_file(p->config->port_file, tfd_server_port(s));
     tfd_notify_ready(&p->notify, "%s %d on %s", p->config->cluster.job_name,
                      p->config->cluster.task_index, tfd_server_target(s));
+    if (tfd_trainer_wanted(p->config))
+        start_trainer(p, s);
+}
+
+static void stopping(void *ctx)
+{
+    struct program *p = ctx;
+
+    if (p->trainer)
+        tfd_trainer_stop(p->trainer);
 }
 
 static int serve(struct program *p)
@@ -44,6 +67,7 @@ static int serve(struct program *p)
         .listen = true,
         .signals = true,
         .ready = ready,
+        .stopping = stopping,
         .ctx = p,
     };
     struct tfd_status st = TFD_STATUS_INIT;
@@ -57,6 +81,8 @@ static int serve(struct program *p)
     }
     code = tfd_server_run(server);
     tfd_notify_stopping(&p->notify, "stopping");
+    if (p->trainer)
+        p->exit_code = tfd_trainer_result(p->trainer);
     tfd_server_free(server);
     return p->exit_code ? p->exit_code : code;
 }

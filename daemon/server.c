@@ -67,6 +67,9 @@ struct tfd_server {
     struct tfd_post begin_post;
     struct tfd_timer timer; /* of the stage */
     int goodbyes;           /* not yet answered */
+    int holds;              /* threads that use us */
+    bool service_drained;
+    bool said_goodbye;
     pthread_t thread;
     bool has_thread;
     int exit_code;
@@ -131,7 +134,8 @@ const struct tfd_registry *tfd_server_registry(const struct tfd_server *s)
 
 static void enter_stopped(struct tfd_server *s)
 {
-    if (s->stage == STOPPED)
+    s->said_goodbye = true;
+    if (s->stage == STOPPED || s->holds > 0)
         return;
     s->stage = STOPPED;
     tfd_timer_stop(&s->timer);
@@ -185,9 +189,13 @@ static void sessions_closed(void *ctx, const struct tfd_status *st)
 
 static void enter_closing(struct tfd_server *s)
 {
+    struct tfd_status why = TFD_STATUS_INIT;
+
     if (s->stage >= CLOSING)
         return;
     s->stage = CLOSING;
+    tfd_fail(&why, TFD_UNAVAILABLE, "%s is shutting down", s->self.task);
+    tfd_worker_stop(s->worker, &why);
     if (tfd_timer_start(&s->timer, GOODBYE_US, NULL) != TFD_OK)
         enter_stopped(s);
     else
@@ -196,8 +204,49 @@ static void enter_closing(struct tfd_server *s)
 
 static void drained(void *ctx)
 {
-    enter_closing(ctx);
+    struct tfd_server *s = ctx;
+
+    s->service_drained = true;
+    if (s->holds == 0)
+        enter_closing(s);
 }
+
+/* ---- Threads that use the server ----------------------------------------- */
+
+bool tfd_server_closing(const struct tfd_server *s)
+{
+    return s->stage >= CLOSING;
+}
+
+static void released(struct tfd_post *p)
+{
+    struct tfd_server *s = ((struct tfd_server_hold *)p)->server;
+
+    if (--s->holds > 0)
+        return;
+    if (s->stage == DRAINING && s->service_drained)
+        enter_closing(s);
+    else if (s->stage == CLOSING && s->said_goodbye)
+        enter_stopped(s);
+}
+
+void tfd_server_hold(struct tfd_server *s, struct tfd_server_hold *h)
+{
+    *h = (struct tfd_server_hold){.post = {.run = released}, .server = s};
+    s->holds++;
+}
+
+void tfd_server_unhold(struct tfd_server_hold *h)
+{
+    h->server->holds--;
+}
+
+void tfd_server_release(struct tfd_server_hold *h)
+{
+    tfd_loop_post(h->server->loop, &h->post);
+}
+
+/* ---- Stages -------------------------------------------------------------- */
 
 static void stage_over(struct tfd_timer *t)
 {
@@ -220,11 +269,13 @@ static void enter_draining(struct tfd_server *s, const char *why)
     if (s->stage != SERVING)
         return;
     s->stage = DRAINING;
-    tfd_log(TFD_LOG_INFO, "stopping", "why=\"%s\" steps=%d", why,
-            tfd_master_step_count(s->master));
+    tfd_log(s->o.listen ? TFD_LOG_INFO : TFD_LOG_DEBUG, "stopping",
+            "why=\"%s\" steps=%d", why, tfd_master_step_count(s->master));
     if (s->listener)
         tfd_listener_close(s->listener);
     s->listener = NULL;
+    if (s->o.stopping)
+        s->o.stopping(s->o.ctx);
     if (tfd_timer_start(&s->timer, limit, NULL) != TFD_OK)
         enter_closing(s);
     else
@@ -328,6 +379,14 @@ static void master_activity(void *ctx)
                            tfd_master_session_count(s->master) > 0);
 }
 
+static void worker_session(void *ctx, struct tfd_str master_task)
+{
+    struct tfd_server *s = ctx;
+
+    if (s->exit_rule && !tfd_str_is(master_task, s->self.task))
+        tfd_exit_rule_came(s->exit_rule, master_task);
+}
+
 static int cpu_count(const struct tfd_config *c)
 {
     for (size_t i = 0; i < c->device_type_count; i++)
@@ -350,6 +409,8 @@ static enum tfd_code make_services(struct tfd_server *s, struct tfd_status *st)
         .container = c->cluster.job_name,
         .cpu_count = cpu_count(c),
         .peer_wait_us = (uint64_t)c->peer_wait_ms * 1000,
+        .session_created = worker_session,
+        .ctx = s,
     };
     struct tfd_master_options master = {
         .loop = s->loop,
@@ -442,8 +503,8 @@ static void begin(struct tfd_post *p)
         (struct tfd_server *)((char *)p -
                               offsetof(struct tfd_server, begin_post));
 
-    tfd_log(TFD_LOG_INFO, "serving", "task=%s target=%s", s->self.task,
-            s->target);
+    tfd_log(s->o.listen ? TFD_LOG_INFO : TFD_LOG_DEBUG, "serving",
+            "task=%s target=%s", s->self.task, s->target);
     if (s->o.ready)
         s->o.ready(s->o.ctx, s);
 }

@@ -32,6 +32,8 @@ struct tfd_server_options {
     bool signals;                    /* SIGTERM, SIGINT stop it */
     /* With `listen`: called on the loop thread once it accepts connections. */
     void (*ready)(void *ctx, struct tfd_server *s);
+    /* Called on the loop thread when it begins to stop.  May be NULL. */
+    void (*stopping)(void *ctx);
     void *ctx;
 };
 

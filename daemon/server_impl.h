@@ -19,5 +19,21 @@ struct tfd_peers *tfd_server_peers(const struct tfd_server *s);
 const struct tfd_config *tfd_server_config(const struct tfd_server *s);
 uint64_t tfd_server_start_us(const struct tfd_server *s);
 int tfd_server_connections(const struct tfd_server *s);
+/* Its sessions are closing or closed: no new ones.  Loop thread. */
+bool tfd_server_closing(const struct tfd_server *s);
+
+/* A thread of this process that uses the server by tfd_local_* and must have
+ * ended before the loop does.  While it holds, a stopping server lets it work
+ * for drain_timeout, then closes its sessions, then waits for the release. */
+struct tfd_server_hold {
+    struct tfd_post post;
+    struct tfd_server *server;
+};
+/* Both on the loop thread, or before it runs. */
+void tfd_server_hold(struct tfd_server *s, struct tfd_server_hold *h);
+void tfd_server_unhold(struct tfd_server_hold *h); /* it did not come to it */
+/* From any thread, which makes no local call afterwards; *h lives until the
+ * server is freed. */
+void tfd_server_release(struct tfd_server_hold *h);
 
 #endif

@@ -233,6 +233,19 @@ static enum tfd_code destroy_compute(struct tfd_kctx *k, struct tfd_status *st)
                           st);
 }
 
+/* Reads are snapshots anyway: a hint about copies asks for nothing more than
+ * that the variable is there. */
+static enum tfd_code no_copy_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_status why = TFD_STATUS_INIT;
+    struct tfd_variable *v;
+
+    if (tfd_kctx_variable(k, 0, &v, &why) != TFD_OK)
+        return not_initialized(k, &why, st);
+    tfd_resource_unref(&v->resource);
+    return TFD_OK;
+}
+
 static enum tfd_code destroy_prepare(const struct tfd_prepare *p, void *state,
                                      struct tfd_status *st)
 {
@@ -651,6 +664,15 @@ static const struct tfd_opdef ops[] = {
         .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT,
     },
     {
+        .name = "DisableCopyOnRead",
+        .inputs = "resource: resource",
+        .outputs = "",
+        .attrs = "",
+        .checks = "resource: scalar",
+        .shape = tfd_shape_none,
+        .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT,
+    },
+    {
         .name = "DestroyResourceOp",
         .inputs = "resource: resource",
         .outputs = "",
@@ -682,6 +704,7 @@ static const struct tfd_kernel kernels[] = {
     TFD_KERNEL_ANY("AssignVariableOp", assign_handle_compute,
                    .prepare = assign_prepare, .state_size = sizeof(bool)),
     TFD_KERNEL_ANY("VarIsInitializedOp", initialized_compute),
+    TFD_KERNEL_ANY("DisableCopyOnRead", no_copy_compute),
     TFD_KERNEL_ANY("DestroyResourceOp", destroy_compute,
                    .prepare = destroy_prepare, .state_size = sizeof(bool)),
     TFD_INT_DTYPES(UPDATE) TFD_FLOAT_DTYPES(UPDATE) TFD_HALF_DTYPES(UPDATE)

@@ -213,6 +213,7 @@ static void closed(struct tfd_session *s)
     struct tfd_status ok = TFD_STATUS_INIT;
     struct tfd_close_waiter *w = s->close_waiters;
 
+    s->state = TFD_SESSION_CLOSED;
     s->close_waiters = NULL;
     tfd_session_delist(s);
     while (w) {
@@ -261,9 +262,14 @@ void tfd_session_step_ended(struct tfd_session *s)
 void tfd_session_close(struct tfd_session *s, tfd_master_done_fn *done,
                        void *ctx)
 {
-    struct tfd_close_waiter *w = calloc(1, sizeof(*w));
+    struct tfd_close_waiter *w;
     struct tfd_status why = TFD_STATUS_INIT;
 
+    if (s->state == TFD_SESSION_CLOSED) {
+        done(ctx, &why);
+        return;
+    }
+    w = calloc(1, sizeof(*w));
     if (!w) {
         (void)tfd_fail(&why, TFD_RESOURCE_EXHAUSTED, "No memory to close");
         done(ctx, &why);

@@ -12,6 +12,7 @@ enum tfd_session_state {
     TFD_SESSION_CREATING,
     TFD_SESSION_OPEN,
     TFD_SESSION_CLOSING,
+    TFD_SESSION_CLOSED, /* somebody still holds a reference */
 };
 
 /* Somebody who waits for a session to be gone. */

@@ -16,7 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of one graph, those that are kept for the next run. */
 #define IDLE_STEPS_MAX 64
+#define IDLE_STEPS_SIZE_MAX ((size_t)64 << 20)
 
 /* ---- A graph ------------------------------------------------------------- */
 
@@ -195,6 +197,9 @@ static void registration_end(struct registration *r)
 {
     struct tfd_graph_entry *g = NULL;
 
+    if (r->st.code == TFD_OK && r->session->is_closed)
+        tfd_fail(&r->st, TFD_ABORTED, "Session %s was closed",
+                 r->session->handle);
     if (r->st.code == TFD_OK) {
         g = add_entry(r);
         if (!g)
@@ -204,6 +209,7 @@ static void registration_end(struct registration *r)
     r->worker->registering--;
     tfd_task_session_unref(r->session);
     r->done(r->ctx, &r->st, g);
+    tfd_worker_one_less(r->worker);
     free(r);
 }
 
@@ -298,8 +304,10 @@ void tfd_graphs_register(struct tfd_worker_service *w,
     struct registration *r = calloc(1, sizeof(*r));
     struct tfd_status st = TFD_STATUS_INIT;
 
-    if (!r) {
+    if (!r)
         tfd_fail(&st, TFD_RESOURCE_EXHAUSTED, "no memory for a graph");
+    if (!r || tfd_worker_check(w, &st) != TFD_OK) {
+        free(r);
         done(ctx, &st, NULL);
         return;
     }
@@ -352,7 +360,10 @@ static void drop_tensors(struct tfd_tensor *t, int32_t count)
 
 static void put_back(struct tfd_graph_entry *g, struct tfd_step *s)
 {
-    if (g->idle_count == IDLE_STEPS_MAX) {
+    size_t kept = (size_t)g->idle_count * tfd_step_size(s);
+
+    if (g->idle_count == IDLE_STEPS_MAX ||
+        (g->idle_count > 0 && kept > IDLE_STEPS_SIZE_MAX)) {
         tfd_step_free(s);
         return;
     }
@@ -385,6 +396,7 @@ static void ended(struct tfd_step *s)
     entry_unref(g);
     run->worker = NULL;
     run->done(run, &st);
+    tfd_worker_one_less(w);
 }
 
 static void deadline(struct tfd_timer *t)
@@ -447,7 +459,7 @@ void tfd_graphs_run(struct tfd_graph_entry *g, struct tfd_run_graph *run)
 
     tfd_status_clear(&st);
     run->worker = NULL;
-    s = new_step(g, &st);
+    s = tfd_worker_check(g->worker, &st) == TFD_OK ? new_step(g, &st) : NULL;
     if (!s || begin(g, s, run, &st) != TFD_OK) {
         if (s && s->rendezvous)
             tfd_rendezvous_end(g->worker->rendezvous, s->rendezvous);

@@ -249,7 +249,7 @@ static void run_switch(struct tfd_runner *r, struct tfd_ready *item)
     const struct tfd_tensor *pred = &item->it->slots[n->slot + 1];
     int side;
 
-    if (tfd_tensor_elements(pred) != 1 || pred->dtype != TFD_BOOL) {
+    if (pred->shape.rank != 0 || pred->dtype != TFD_BOOL) {
         char text[TFD_SHAPE_TEXT_MAX];
 
         tfd_fail(&r->st, TFD_INVALID_ARGUMENT,

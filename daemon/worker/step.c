@@ -141,6 +141,11 @@ struct tfd_step *tfd_step_new(struct tfd_exec *e, struct tfd_loop *loop,
     return s;
 }
 
+size_t tfd_step_size(const struct tfd_step *s)
+{
+    return sizeof(*s) + block_size(s->root->layout);
+}
+
 void tfd_step_reset(struct tfd_step *s)
 {
     if (s->failed && s->exec->has_loops)

@@ -132,10 +132,12 @@ struct tfd_step {
     struct tfd_step *previous;
 };
 
-/* NULL without memory.  Bytes are counted in *size. */
+/* NULL without memory. */
 struct tfd_step *tfd_step_new(struct tfd_exec *e, struct tfd_loop *loop,
                               struct tfd_pool *pool, struct tfd_status *st);
 void tfd_step_free(struct tfd_step *s);
+/* Bytes, its loops apart. */
+size_t tfd_step_size(const struct tfd_step *s);
 /* Drops what a run left and makes it ready for the next. */
 void tfd_step_reset(struct tfd_step *s);
 

@@ -24,6 +24,7 @@ struct tfd_task_session {
     struct tfd_rt rt[TFD_DEVICES_MAX];
     struct tfd_containers *own[TFD_DEVICES_MAX]; /* where it is isolated */
     int device_count;
+    bool is_closed;                 /* takes no more graphs */
     struct tfd_graph_entry *graphs; /* registered */
     struct tfd_lock lock;           /* of states */
     struct tfd_map states;          /* node name -> shared state */

@@ -6,7 +6,6 @@
 #include "config/limits.h"
 #include "daemon/worker/executor.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,10 +75,60 @@ enum tfd_code tfd_worker_service_new(const struct tfd_worker_options *o,
     return TFD_OK;
 }
 
+/* ---- Ending -------------------------------------------------------------- */
+
+static bool is_idle(const struct tfd_worker_service *w)
+{
+    return w->step_count == 0 && w->registering == 0;
+}
+
+void tfd_worker_one_less(struct tfd_worker_service *w)
+{
+    if (w->waiting && is_idle(w))
+        tfd_loop_stop(w->options.loop);
+}
+
+enum tfd_code tfd_worker_check(const struct tfd_worker_service *w,
+                               struct tfd_status *st)
+{
+    if (!w->stopping)
+        return TFD_OK;
+    return tfd_fail(st, TFD_UNAVAILABLE, "%s is shutting down", w->local.task);
+}
+
+void tfd_worker_stop(struct tfd_worker_service *w, const struct tfd_status *why)
+{
+    struct tfd_step *s = w->steps;
+
+    w->stopping = true;
+    /* Each may end at once and take others of the list along; one that waits
+     * for its threads stays, and is passed over. */
+    while (s) {
+        if (__atomic_load_n(&s->failed, __ATOMIC_ACQUIRE)) {
+            s = s->next;
+        } else {
+            tfd_executor_fail(s, why);
+            s = w->steps;
+        }
+    }
+}
+
+static void wait_for_all(struct tfd_worker_service *w)
+{
+    struct tfd_status st = TFD_STATUS_INIT;
+
+    tfd_fail(&st, TFD_UNAVAILABLE, "%s is shutting down", w->local.task);
+    tfd_worker_stop(w, &st);
+    w->waiting = true;
+    while (!is_idle(w))
+        tfd_loop_run(w->options.loop);
+}
+
 static void drop_session(struct tfd_task_session *s)
 {
     if (!s)
         return;
+    s->is_closed = true;
     while (s->graphs)
         tfd_graphs_remove(s->graphs);
     tfd_task_session_unref(s);
@@ -90,7 +139,7 @@ void tfd_worker_service_free(struct tfd_worker_service *w)
     const struct tfd_map_entry *e;
     size_t at = 0;
 
-    assert(w->step_count == 0 && w->registering == 0);
+    wait_for_all(w);
     while (tfd_map_next(&w->sessions, &at, &e))
         drop_session((struct tfd_task_session *)e->value);
     tfd_map_deinit(&w->sessions);
@@ -198,6 +247,8 @@ enum tfd_code tfd_worker_create_session(struct tfd_worker_service *w,
         tfd_task_session_unref(x);
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a session");
     }
+    if (w->options.session_created)
+        w->options.session_created(w->options.ctx, s->master_task);
     return TFD_OK;
 }
 
@@ -216,23 +267,7 @@ void tfd_worker_cleanup_all(struct tfd_worker_service *w,
     }
 }
 
-/* ---- The whole ----------------------------------------------------------- */
-
-void tfd_worker_stop(struct tfd_worker_service *w, const struct tfd_status *why)
-{
-    struct tfd_step *s;
-
-    /* Each may end at once and take others of the list along; one that waits
-     * for its threads stays, and is passed over. */
-    for (s = w->steps; s;) {
-        if (__atomic_load_n(&s->failed, __ATOMIC_ACQUIRE)) {
-            s = s->next;
-        } else {
-            tfd_executor_fail(s, why);
-            s = w->steps;
-        }
-    }
-}
+/* ---- Numbers ------------------------------------------------------------- */
 
 struct tfd_worker_counts tfd_worker_counts(struct tfd_worker_service *w)
 {

@@ -32,18 +32,22 @@ struct tfd_worker_options {
     const char *container;         /* the default's name: the job's */
     int cpu_count;                 /* --device_count=CPU:n */
     uint64_t peer_wait_us; /* for links that a graph pushes over; 0: for ever */
+    /* The master of this task opened a session here.  May be NULL. */
+    void (*session_created)(void *ctx, struct tfd_str master_task);
+    void *ctx;
 };
 
 enum tfd_code tfd_worker_service_new(const struct tfd_worker_options *o,
                                      struct tfd_worker_service **out,
                                      struct tfd_status *st) TFD_MUST_USE;
-/* No step runs, none is being registered. */
+/* Stops the worker if it was not, and runs the loop until nothing is under way
+ * any more: a kernel that computes is waited for. */
 void tfd_worker_service_free(struct tfd_worker_service *w);
 
 /* The calls of a master in this process. */
 struct tfd_worker *tfd_worker_local(struct tfd_worker_service *w);
 
-/* Fails all steps that run. */
+/* Fails all steps that run and refuses new ones, UNAVAILABLE. */
 void tfd_worker_stop(struct tfd_worker_service *w,
                      const struct tfd_status *why);
 

@@ -30,10 +30,17 @@ struct tfd_worker_service {
     int step_count;
     uint64_t steps_done;
     int registering;
+    bool stopping; /* nothing new is begun */
+    bool waiting;  /* the loop is to stop when nothing is under way */
     struct tfd_request_ids run_ids, recv_ids;
     struct tfd_run_call *idle_calls;
 };
 
+/* A step or a registration has ended. */
+void tfd_worker_one_less(struct tfd_worker_service *w);
+/* UNAVAILABLE when the worker stops. */
+enum tfd_code tfd_worker_check(const struct tfd_worker_service *w,
+                               struct tfd_status *st) TFD_MUST_USE;
 /* "" is the default session.  ABORTED when there is none. */
 enum tfd_code tfd_worker_find_session(struct tfd_worker_service *w,
                                       struct tfd_str handle,

@@ -6,6 +6,7 @@
 #include "tests/support/worker_rig.h"
 
 #include "common/alloc.h"
+#include "daemon/worker/worker_service.h"
 
 static struct wrig w;
 
@@ -625,6 +626,106 @@ static void test_the_worker_stops_its_steps(void **state)
     assert_string_equal(w.st.text, "going down");
 }
 
+static void test_freeing_a_worker_ends_what_runs(void **state)
+{
+    static struct wrig own;
+    uint64_t graph;
+
+    (void)state;
+    wrig_init(&own, 2);
+    wrig_const(&own, "a", 1);
+    wrig_node(&own, "hold", "TestHold", "a");
+    wrig_node(&own, "slow", "TestSpin", "a");
+    graph = wrig_register(&own);
+    wrig_start(&own, graph);
+    (void)wrig_wait_held(0);
+    wrig_deinit(&own);
+    assert_true(own.done);
+    assert_int_equal(own.st.code, TFD_UNAVAILABLE);
+    assert_string_equal(own.st.text, WRIG_TASK " is shutting down");
+}
+
+static void test_a_stopped_worker_begins_nothing(void **state)
+{
+    struct tfd_status why = TFD_STATUS_INIT;
+    uint64_t graph = wrig_register(&w);
+
+    (void)state;
+    tfd_fail(&why, TFD_UNAVAILABLE, "going down");
+    tfd_worker_stop(w.service, &why);
+    assert_int_equal(wrig_run(&w, graph), TFD_UNAVAILABLE);
+    assert_int_equal(wrig_register(&w), 0);
+    assert_int_equal(w.st.code, TFD_UNAVAILABLE);
+}
+
+/* ---- Memories -------------------------------------------------------------
+ */
+
+static int copies;
+
+/* Between host memory and a device that only says it has its own. */
+static void copy_tensor(struct tfd_kctx *k, struct tfd_device *from,
+                        struct tfd_device *to)
+{
+    struct tfd_status st = TFD_STATUS_INIT;
+
+    assert_int_not_equal(from->memory, to->memory);
+    __atomic_add_fetch(&copies, 1, __ATOMIC_RELAXED);
+    if (k->in[0].dtype == TFD_FLOAT)
+        (void)!wrig_put(k, TFD_FLOAT, (double)wrig_float_at(&k->in[0]), &st);
+    else
+        tfd_fail(&st, TFD_UNIMPLEMENTED, "this device has floats only");
+    tfd_kctx_finish(k, st.code == TFD_OK ? NULL : &st);
+}
+
+/* One copy for all readers of a value on the other side. */
+static void test_values_are_copied_between_memories(void **state)
+{
+    struct tfd_device *d = &w.service->devices.device[1];
+    uint64_t graph;
+
+    (void)state;
+    d->memory = 1;
+    d->copy = copy_tensor;
+    wrig_feed(&w, "x");
+    wrig_const(&w, "c", 1);
+    w.device = WRIG_CPU1;
+    wrig_node(&w, "id", "Identity", "x");
+    wrig_node(&w, "a", "TestAdd", "id,x,c");
+    wrig_node(&w, "b", "TestAdd", "a,x,a");
+    wrig_node(&w, "last", "NoOp", "^b");
+    w.device = WRIG_CPU0;
+    wrig_node(&w, "e", "TestAdd", "b,x,^last");
+    wrig_fetch(&w, "e");
+    graph = wrig_register(&w);
+    for (int i = 0; i < 20; i++) {
+        copies = 0;
+        w.fed[0] = wrig_scalar(TFD_FLOAT, i);
+        assert_int_equal(wrig_run(&w, graph), TFD_OK);
+        assert_true(wrig_result(&w, 0) == 2 * (2 * i + 1) + i + i);
+        assert_int_equal(copies, 3); /* x and c over, b back */
+    }
+}
+
+static void test_a_copy_that_fails_names_its_source(void **state)
+{
+    struct tfd_device *d = &w.service->devices.device[1];
+    uint64_t graph;
+
+    (void)state;
+    d->memory = 1;
+    d->copy = copy_tensor;
+    wrig_feed_of(&w, "x", TFD_BOOL);
+    w.device = WRIG_CPU1;
+    wrig_node(&w, "a", "Identity", "x");
+    wrig_node(&w, "b", "NoOp", "^a");
+    graph = wrig_register(&w);
+    w.fed[0] = wrig_scalar(TFD_BOOL, 1);
+    assert_int_equal(wrig_run(&w, graph), TFD_UNIMPLEMENTED);
+    assert_string_equal(w.st.text, "this device has floats only"
+                                   "\n\t [[{{node x}}]]");
+}
+
 /* ---- Asynchronous kernels and threads ------------------------------------ */
 
 static void test_kernels_may_finish_at_once(void **state)
@@ -860,6 +961,10 @@ int main(void)
         TEST(test_a_deadline_ends_a_step),
         TEST(test_a_cleanup_ends_who_waits),
         TEST(test_the_worker_stops_its_steps),
+        TEST(test_freeing_a_worker_ends_what_runs),
+        TEST(test_a_stopped_worker_begins_nothing),
+        TEST(test_values_are_copied_between_memories),
+        TEST(test_a_copy_that_fails_names_its_source),
         TEST(test_kernels_may_finish_at_once),
         TEST_ALONE(test_kernels_may_finish_at_once),
         TEST(test_kernels_finish_on_this_thread),

@@ -1,0 +1,35 @@
+/*
+ * placement.h - spreads a graph that names no tasks over ps tasks and a worker.
+ *
+ * - Variables, in the order of the graph, to /job:ps/task:0, 1, ... in turn;
+ *   local ones stay with the worker.
+ * - What must stand beside a variable goes with it: who takes its handle or
+ *   reference, who is colocated with it by `_class`.
+ * - Operations on checkpoint files to the first ps task.
+ * - Constants and the like that only one ps task reads, and operations that
+ *   only wait for one, to that task.
+ * - Everything else to the worker.
+ *
+ * A device that names a job is left alone; of another one, what it says besides
+ * job and task stays.
+ *
+ * Threads: the graph belongs to the caller; nobody else reads it yet.
+ */
+#ifndef TFD_CLIENT_PLACEMENT_H
+#define TFD_CLIENT_PLACEMENT_H
+
+#include "common/graph.h"
+#include "config/device_name.h"
+
+struct tfd_placement {
+    struct tfd_graph *graph;
+    int ps_tasks; /* at least 1 */
+    struct tfd_device_name worker;
+    const int32_t *local; /* nodes of local variables */
+    int local_count;
+};
+
+enum tfd_code tfd_placement_apply(const struct tfd_placement *p,
+                                  struct tfd_status *st) TFD_MUST_USE;
+
+#endif

@@ -1,0 +1,25 @@
+/*
+ * train.h - the trainer for the daemon: tfd/train.h's, on a server of this
+ * process.
+ *
+ * Threads: as in tfd/train.h.
+ */
+#ifndef TFD_CLIENT_TRAIN_H
+#define TFD_CLIENT_TRAIN_H
+
+#include <tfd/train.h>
+
+#include "common/status.h"
+
+struct tfd_server;
+
+/* options->target does not count.  The server must run, and outlive the
+ * trainer. */
+TFD_Trainer *tfd_trainer_on_server(const TFD_TrainerOptions *options,
+                                   struct tfd_server *server,
+                                   struct tfd_status *st);
+/* TFD_Train() with our own status. */
+enum tfd_code tfd_trainer_train(TFD_Trainer *t,
+                                struct tfd_status *st) TFD_MUST_USE;
+
+#endif
