@@ -64,7 +64,6 @@ struct tfd_config {
     size_t file_root_count;
 
     int64_t drain_timeout_ms;
-    int64_t session_idle_ms; /* 0: sessions are kept for ever */
     enum tfd_exit_when exit_when;
     int64_t exit_idle_ms;
     char *log_level; /* for tfd_log_level_parse() */

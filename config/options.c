@@ -287,9 +287,6 @@ const struct tfd_option tfd_options[] = {
     {LIFE, "drain_timeout", "DURATION", "25s",
      "how long running steps may go on after SIGTERM",
      read_duration, AT(drain_timeout_ms)},
-    {LIFE, "session_idle", "DURATION", "10m",
-     "a session without client and steps is closed after it; 0: never",
-     read_duration, AT(session_idle_ms)},
     {LIFE, "exit_when", "EVENT", "never",
      "end when the training is over: workers-exit, chief-exit, "
      "idle:DURATION or never",

@@ -1,15 +1,10 @@
 /*
  * string.c - StringJoin, StaticRegexFullMatch, ShardedFilename.
- *
- * Patterns are handed to the C library as POSIX extended expressions.  What RE2
- * (TensorFlow's) has beyond them - \d, \w, lazy quantifiers, (?...) groups - is
- * refused with INVALID_ARGUMENT when the graph is registered, never matched in
- * another sense.
  */
 #include "kernels/check.h"
 #include "kernels/families.h"
+#include "kernels/regex.h"
 
-#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,104 +93,33 @@ static enum tfd_code join_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
 
 /* ---- StaticRegexFullMatch ------------------------------------------------ */
 
-struct pattern {
-    regex_t regex;
-    bool compiled;
-};
-
-/* A construct of RE2 that POSIX reads differently; NULL when there is none. */
-static const char *beyond_posix(struct tfd_str p)
-{
-    for (size_t i = 0; i + 1 < p.size; i++) {
-        char a = p.data[i], b = p.data[i + 1];
-
-        if (a == '\\' && ((b >= 'a' && b <= 'z') || (b >= 'A' && b <= 'Z') ||
-                          (b >= '0' && b <= '9')))
-            return "an escape sequence";
-        if (a == '\\') {
-            i++; /* an escaped character stands for itself */
-            continue;
-        }
-        if (a == '(' && b == '?')
-            return "a (? group";
-        if ((a == '*' || a == '+' || a == '?' || a == '}') && b == '?')
-            return "a lazy quantifier";
-    }
-    return NULL;
-}
-
 static enum tfd_code pattern_prepare(const struct tfd_prepare *p, void *state,
                                      struct tfd_status *st)
 {
-    struct pattern *pattern = state;
-    struct tfd_str text;
-    const char *beyond;
-    char whole[4096];
-    int rc;
+    struct tfd_str pattern;
 
-    TFD_TRY(tfd_node_str(p->node, "pattern", &text, st));
-    beyond = beyond_posix(text);
-    if (beyond || text.size + 8 > sizeof(whole) ||
-        memchr(text.data, '\0', text.size))
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Invalid pattern: " TFD_STR_FMT ": %s is not supported",
-                        TFD_STR_ARG(text), beyond ? beyond : "its size");
-    snprintf(whole, sizeof(whole), "(%.*s)", (int)text.size, text.data);
-    rc = regcomp(&pattern->regex, whole, REG_EXTENDED | REG_NEWLINE);
-    if (rc != 0) {
-        char why[128];
-
-        regerror(rc, &pattern->regex, why, sizeof(why));
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Invalid pattern: " TFD_STR_FMT ", error: %s",
-                        TFD_STR_ARG(text), why);
-    }
-    pattern->compiled = true;
-    return TFD_OK;
+    TFD_TRY(tfd_node_str(p->node, "pattern", &pattern, st));
+    return tfd_regex_compile(state, pattern, st);
 }
 
 static void pattern_release(void *state)
 {
-    struct pattern *pattern = state;
-
-    if (pattern->compiled)
-        regfree(&pattern->regex);
-}
-
-/* regexec() wants a terminated string; one with a NUL inside matches nothing
- * but ".*", which is not worth a second engine. */
-static enum tfd_code matches(const struct pattern *p, struct tfd_str s,
-                             tfd_bool *out, struct tfd_status *st)
-{
-    regmatch_t match;
-    char small[256];
-    char *copy = s.size < sizeof(small) ? small : malloc(s.size + 1);
-
-    if (!copy)
-        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
-                        "no memory to match a string of %zu bytes", s.size);
-    if (s.size)
-        memcpy(copy, s.data, s.size);
-    copy[s.size] = '\0';
-    /* POSIX finds the longest of the leftmost matches: the whole string, if
-     * that matches.  "." does not match a line's end, as in RE2. */
-    *out = regexec(&p->regex, copy, 1, &match, 0) == 0 && match.rm_so == 0 &&
-           (size_t)match.rm_eo == s.size;
-    if (copy != small)
-        free(copy);
-    return TFD_OK;
+    tfd_regex_deinit(state);
 }
 
 static enum tfd_code match_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_tstring *x = tfd_tensor_data(&k->in[0]);
     int64_t n = tfd_tensor_elements(&k->in[0]);
+    struct tfd_regex_matcher m;
     tfd_bool *y;
 
     TFD_TRY(tfd_kctx_output(k, 0, TFD_BOOL, &k->in[0].shape, st));
+    TFD_TRY(tfd_regex_matcher_init(&m, k->state, st));
     y = tfd_tensor_data(&k->out[0]);
     for (int64_t i = 0; i < n; i++)
-        TFD_TRY(matches(k->state, tfd_tstring_view(&x[i]), &y[i], st));
+        y[i] = tfd_regex_matches(&m, tfd_tstring_view(&x[i]));
+    tfd_regex_matcher_deinit(&m);
     return TFD_OK;
 }
 
@@ -259,7 +183,7 @@ static const struct tfd_kernel kernels[] = {
                    .state_size = sizeof(struct tfd_str)),
     TFD_KERNEL_ANY("StaticRegexFullMatch", match_compute,
                    .prepare = pattern_prepare, .release = pattern_release,
-                   .state_size = sizeof(struct pattern)),
+                   .state_size = sizeof(struct tfd_regex)),
     TFD_KERNEL_ANY("ShardedFilename", sharded_compute),
 };
 

@@ -44,6 +44,7 @@ class Child:
     def __init__(self, function, limit):
         self.log = tempfile.TemporaryFile()
         self.result = tempfile.TemporaryFile()
+        self.folder = tempfile.TemporaryDirectory(prefix="tfd-test-")
         self.limit, self.start = limit, time.monotonic()
         sys.stdout.flush()
         sys.stderr.flush()
@@ -62,6 +63,8 @@ class Child:
             die_with_parent()
             for fd in (1, 2):
                 os.dup2(self.log.fileno(), fd)
+            # What it leaves in temporary files goes when it does.
+            tempfile.tempdir = os.environ["TMPDIR"] = self.folder.name
             # Says where it hangs, just before the parent ends it.
             faulthandler.dump_traceback_later(max(0.1, self.limit - 0.3))
             pickle.dump(("ok", function()), self.result)
@@ -89,6 +92,7 @@ class Child:
         os.killpg(self.pid, signal.SIGKILL)
         _, status = os.waitpid(self.pid, 0)
         os.close(self.pidfd)
+        self.folder.cleanup()
         seconds = time.monotonic() - self.start
         text = self._log_text()
         if late:

@@ -17,21 +17,23 @@ class Test:
     function: object
     limit: float
     tfd_only: bool
+    missing: str  # what tfd does not have yet; "" when nothing
     flags: tuple
     jobs: tuple  # (job, count) of the shared cluster; () when it has its own
 
 
-def test(limit=30, tfd_only=False, flags=(), **jobs):
+def test(limit=30, tfd_only=False, missing="", flags=(), **jobs):
     """Registers a test, named by its function.
 
     With jobs, as in test(ps=1, worker=2), the function gets a Cluster that
     other tests use too, and whose processes are not its children; without,
     the Server to start clusters with.  tfd_only marks what tfd adds to, or
-    does better than, TensorFlow."""
+    does better than, TensorFlow; missing names what tfd lacks for the test."""
     def register(function):
         module = function.__module__.rpartition(".")[2].replace("test_", "")
         TESTS.append(Test("%s.%s" % (module, function.__name__), function,
-                          limit, tfd_only, tuple(flags), tuple(jobs.items())))
+                          limit, tfd_only, missing, tuple(flags),
+                          tuple(jobs.items())))
         return function
     return register
 
@@ -83,6 +85,8 @@ def run_one(wanted, server, shared):
     """The Outcome of one test."""
     if wanted.tfd_only and not server.is_tfd:
         return Outcome("skip", "only tfd does this", 0)
+    if wanted.missing and server.is_tfd:
+        return Outcome("skip", "tfd has no %s" % wanted.missing, 0)
     limit = wanted.limit * server.slow
     if not wanted.jobs:
         return isolated(functools.partial(wanted.function, server), limit)

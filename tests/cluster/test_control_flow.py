@@ -3,6 +3,7 @@ from tests.cluster.client import equal, expect, graph, np, run, tf
 from tests.cluster.suite import test
 
 PAIR = dict(ps=1, worker=2)
+LOOPS = "while loops that span tasks"
 PS = "/job:ps/task:0"
 WORKER0, WORKER1 = "/job:worker/task:0", "/job:worker/task:1"
 
@@ -30,7 +31,7 @@ def a_loop_runs_in_each_task(cluster):
                 assert run(cluster.target(), loop[1], {n: count}) == 2 ** count
 
 
-@test(limit=60, **PAIR)
+@test(limit=60, missing=LOOPS, **PAIR)
 def a_loop_spans_tasks(cluster):
     """The body computes on ps and worker 1, worker 0 decides and counts."""
     with v1_graph():
@@ -51,7 +52,7 @@ def a_loop_spans_tasks(cluster):
                 assert got == (count, 2.0 ** (count + 1) - 1), got
 
 
-@test(limit=60, **PAIR)
+@test(limit=60, missing=LOOPS, **PAIR)
 def the_condition_may_be_on_another_task(cluster):
     with v1_graph():
         def condition(i, x):
@@ -68,7 +69,7 @@ def the_condition_may_be_on_another_task(cluster):
             assert run(target, loop) == (7, 2187.0)
 
 
-@test(limit=60, **PAIR)
+@test(limit=60, missing=LOOPS, **PAIR)
 def nested_loops_span_tasks(cluster):
     with v1_graph():
         n = tf.placeholder(tf.int32, [])
@@ -90,7 +91,7 @@ def nested_loops_span_tasks(cluster):
                 assert session.run(loop, {n: count}) == count * (count + 1) / 2
 
 
-@test(limit=60, **PAIR)
+@test(limit=60, missing=LOOPS, **PAIR)
 def parallel_iterations_keep_their_order(cluster):
     for parallel in (1, 2, 10, 32):
         with v1_graph():
@@ -173,7 +174,7 @@ def a_dead_control_edge_crosses_tasks(cluster):
                 assert got == count, "%s after %s" % (got, value)
 
 
-@test(**PAIR)
+@test(missing=LOOPS, **PAIR)
 def an_error_in_a_loop_ends_the_step(cluster):
     with v1_graph():
         def body(i):
@@ -201,3 +202,16 @@ def long_and_wide_graphs_run(cluster):
             total = tf.raw_ops.AddN(inputs=wide)
         with tf.Session(cluster.target()) as session:
             assert session.run([y, total], {x: 7}) == [7, -21000]
+
+
+@test(tfd_only=True, **PAIR)
+def a_loop_that_spans_tasks_is_refused_by_name(cluster):
+    with v1_graph():
+        def body(i):
+            with tf.device(PS):
+                return i + 1
+
+        with tf.device(WORKER0):
+            loop = tf.while_loop(lambda i: i < 3, body, [0])
+        with expect(tf.errors.UnimplementedError, "spans tasks", "/job:ps"):
+            run(cluster.target(), loop)

@@ -185,7 +185,8 @@ def garbage_is_answered_and_forgotten(cluster):
     for method in ("CreateSession", "RunStep", "ExtendSession"):
         path = "/tensorflow.MasterService/" + method
         for body in (b"\xff\xff\xff", b"\x0a\xff\xff\xff\xff\x7f", b"\x0a\x05"):
-            assert code_of(raw.bytes, path, body)[0] == "INTERNAL"
+            got = code_of(raw.bytes, path, body)
+            assert got == ("INTERNAL", "Unable to parse request"), got
     assert raw.step(raw.create(small_graph()), fetch=["b:0"])
 
 

@@ -243,7 +243,8 @@ def training_between_graphs_learns(cluster):
         with tf.device(tf.train.replica_device_setter(ps_tasks=1)):
             step = tf.train.get_or_create_global_step()
             w = tf.get_variable("w", [5, 1])
-            x, y = tf.placeholder(tf.float32), tf.placeholder(tf.float32)
+            x = tf.placeholder(tf.float32, [None, 5])
+            y = tf.placeholder(tf.float32, [None, 1])
             loss = tf.reduce_mean(tf.square(tf.matmul(x, w) - y))
             train = tf.train.AdagradOptimizer(1.0).minimize(
                 loss, global_step=step)

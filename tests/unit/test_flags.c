@@ -312,18 +312,19 @@ static void test_every_mistake_has_its_line(void **state)
 
 static void test_values_reach_their_fields(void **state)
 {
-    static const char *const args[ARGS_MAX] = {
-        "--peer_wait=250ms",     "--session_idle=2h",
-        "--exit_when=idle:90",   "--device_count=CPU:2,GPU:0",
-        "--file_root=/a",        "--file_root=/b",
-        "--memory_limit=512MiB", "--threads=3"};
+    static const char *const args[ARGS_MAX] = {"--peer_wait=250ms",
+                                               "--exit_when=idle:90",
+                                               "--device_count=CPU:2,GPU:0",
+                                               "--file_root=/a",
+                                               "--file_root=/b",
+                                               "--memory_limit=512MiB",
+                                               "--threads=3"};
     struct result r;
 
     (void)state;
     run(&r, args, NULL);
     assert_int_equal(r.code, TFD_FLAGS_RUN);
     assert_int_equal(r.config.peer_wait_ms, 250);
-    assert_int_equal(r.config.session_idle_ms, 2 * 3600 * 1000);
     assert_int_equal(r.config.exit_when, TFD_EXIT_IDLE);
     assert_int_equal(r.config.exit_idle_ms, 90 * 1000);
     assert_int_equal(r.config.device_type_count, 2);
