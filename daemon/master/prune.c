@@ -85,6 +85,11 @@ static enum tfd_code resolve_fetch(struct pruner *p, struct tfd_str name,
     int32_t output;
     const struct tfd_node *n = tfd_graph_find(p->g, split_name(name, &output));
 
+    if (tfd_str_starts(name, "^"))
+        return tfd_fail(p->st, TFD_INVALID_ARGUMENT,
+                        "FetchOutputs " TFD_STR_FMT
+                        " is a control dependency, not an output",
+                        TFD_STR_ARG(name));
     if (!n)
         return tfd_fail(p->st, TFD_NOT_FOUND,
                         "FetchOutputs node " TFD_STR_FMT ": not found",
