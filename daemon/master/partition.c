@@ -32,7 +32,6 @@ struct partitioner {
     int32_t crossing_count;
     int32_t crossing_capacity;
     int32_t channels; /* edges numbered so far */
-    int32_t suffix;   /* of "_S<n>" */
 };
 
 static const struct tfd_part_node *part(const struct partitioner *p, int32_t i)
@@ -88,6 +87,17 @@ static enum tfd_code text(struct partitioner *p, struct tfd_str *out,
     vsnprintf(at, (size_t)n + 1, fmt, args);
     va_end(args);
     *out = (struct tfd_str){at, (size_t)n};
+    return TFD_OK;
+}
+
+/* "<source><infix>_S<n>", which is no node's name. */
+static enum tfd_code new_name(struct partitioner *p, struct tfd_str *out,
+                              const char *source, const char *infix)
+{
+    do
+        TFD_TRY(text(p, out, "%s%s_S%lld", source, infix,
+                     (long long)(*p->r->suffix)++));
+    while (tfd_graph_find(p->r->graph, *out));
     return TFD_OK;
 }
 
@@ -249,8 +259,8 @@ static enum tfd_code cross_data(struct partitioner *p, struct tfd_edge e,
     struct tfd_str in, send;
 
     TFD_TRY(text(p, &pair.tensor_name, "edge_%d_%s", p->channels - 1, source));
-    TFD_TRY(text(p, &send, "%s_S%d", source, p->suffix++));
-    TFD_TRY(text(p, &c->name, "%s_S%d", source, p->suffix++));
+    TFD_TRY(new_name(p, &send, source, ""));
+    TFD_TRY(new_name(p, &c->name, source, ""));
     TFD_TRY(input_text(p, &in, e));
     put_pair_end(p, &pair, true, send, &in, 1);
     put_pair_end(p, &pair, false, c->name, NULL, 0);
@@ -294,10 +304,10 @@ static enum tfd_code cross_control(struct partitioner *p, int32_t from,
 
     TFD_TRY(text(p, &pair.tensor_name, "edge_%d_%s", p->channels - 1, source));
     TFD_TRY(text(p, &after, "^%s", source));
-    TFD_TRY(text(p, &value, "%s/ctrl_S%d", source, p->suffix++));
-    TFD_TRY(text(p, &send, "%s_S%d", source, p->suffix++));
-    TFD_TRY(text(p, &recv, "%s_S%d", source, p->suffix++));
-    TFD_TRY(text(p, &identity, "%s_S%d", source, p->suffix++));
+    TFD_TRY(new_name(p, &value, source, "/ctrl"));
+    TFD_TRY(new_name(p, &send, source, ""));
+    TFD_TRY(new_name(p, &recv, source, ""));
+    TFD_TRY(new_name(p, &identity, source, ""));
     TFD_TRY(text(p, &c->name, "^%s", identity.data));
     put_empty_const(p, from, value, &after);
     put_pair_end(p, &pair, true, send, &value, 1);
@@ -368,7 +378,7 @@ static enum tfd_code put_client_node(struct partitioner *p, int32_t i,
     bool feed = n->kind == TFD_PART_FEED;
     struct pair pair = {
         .tensor_name = feed ? p->r->signature->feeds[n->index]
-                            : p->r->signature->fetches[n->index],
+                            : p->r->signature->fetch_labels[n->index],
         .from = client,
         .to = client,
         .type = n->type,
