@@ -172,7 +172,7 @@ static int read_shape(const char *text, int64_t *dims)
 
 static TF_Output add_const(struct built *b, TF_Tensor *take_value)
 {
-    char name[16];
+    char name[32];
     TF_OperationDescription *d;
     TF_Output out = {NULL, 0};
 
@@ -199,7 +199,7 @@ static TF_Output add_fed(struct built *b, char kind, const int64_t *dims,
 {
     TF_Tensor *t = new_tensor(TF_DOUBLE, dims, rank);
     TF_OperationDescription *d;
-    char name[16];
+    char name[32];
     TF_Output out = {NULL, 0};
 
     for (int i = 0; i < TF_TensorElementCount(t); i++)
@@ -305,7 +305,7 @@ static TF_Output weigh(struct built *b, TF_Output y, int k)
 {
     int64_t dims[8], rank = TF_GraphGetTensorNumDims(b->f->g, y, b->f->st);
     TF_Tensor *weights, *axes;
-    char product[16], sum[16];
+    char product[32], sum[32];
 
     snprintf(sum, sizeof(sum), "sum_%d", k);
     if (rank < 0)
