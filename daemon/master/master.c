@@ -25,15 +25,16 @@ enum tfd_code tfd_master_new(const struct tfd_master_options *o,
                              struct tfd_master **out, struct tfd_status *st)
 {
     struct tfd_master *m = calloc(1, sizeof(*m));
-    size_t peers = (size_t)tfd_peers_count(o->peers);
+    int peers = tfd_peers_count(o->peers);
 
     if (m)
-        m->workers = calloc(peers + 1, sizeof(struct tfd_worker *));
+        m->workers = calloc((size_t)peers + 1, sizeof(struct tfd_worker *));
     if (!m || !m->workers) {
         free(m);
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "No memory for a master");
     }
     m->o = *o;
+    m->peer_count = peers;
     m->step_seed = random_bits();
     tfd_map_init(&m->by_handle);
     *out = m;
@@ -42,7 +43,7 @@ enum tfd_code tfd_master_new(const struct tfd_master_options *o,
 
 void tfd_master_free(struct tfd_master *m)
 {
-    for (int i = 0; i < tfd_peers_count(m->o.peers); i++)
+    for (int i = 0; i < m->peer_count; i++)
         if (m->workers[i])
             tfd_remote_worker_free(m->workers[i]);
     free(m->workers);
@@ -192,7 +193,7 @@ static void clean_workers(struct reset *r)
     struct tfd_master *m = r->master;
 
     r->pending = 1;
-    for (int i = 0; r->clear && i < tfd_peers_count(m->o.peers); i++) {
+    for (int i = 0; r->clear && i < m->peer_count; i++) {
         struct tfd_worker *w = i == tfd_peers_self(m->o.peers)
                                    ? m->o.local
                                    : tfd_master_worker(m, i);

@@ -53,6 +53,7 @@ struct tfd_session {
 struct tfd_master {
     struct tfd_master_options o;
     struct tfd_worker **workers; /* by peer; made when first needed */
+    int peer_count;              /* the peers go before the master */
     struct tfd_map by_handle;    /* -> struct tfd_session * */
     struct tfd_session *sessions;
     struct tfd_create *creating; /* not yet open */
