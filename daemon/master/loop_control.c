@@ -21,6 +21,7 @@ struct frame {
     int32_t parent;
     int32_t predicate;  /* its LoopCond in the pruned graph, or -1 */
     int32_t first_loop; /* of its control loops, or -1 */
+    int32_t same_name;  /* another frame, or -1 */
     int64_t parallel;
 };
 
@@ -34,6 +35,7 @@ struct tfd_loop_finder {
     int32_t *inside;    /* by pruned node: the frame it runs in */
     int32_t *after;     /* by pruned node: the frame of its outputs; -1 unset */
     int32_t *consumer;  /* by pruned node: the first of its data, or -1 */
+    struct tfd_map by_name; /* -> the last frame of that name */
     struct frame *frames;
     int32_t frame_count, frame_capacity;
     int32_t loop_capacity;
@@ -83,24 +85,44 @@ static enum tfd_code grow(struct tfd_loop_finder *f, void **array,
 
 /* ---- Frames -------------------------------------------------------------- */
 
-static enum tfd_code find_frame(struct tfd_loop_finder *f, int32_t parent,
-                                struct tfd_str name, int32_t *out)
+static enum tfd_code add_frame(struct tfd_loop_finder *f, int32_t parent,
+                               struct tfd_str name, int32_t same_name,
+                               int32_t *out)
 {
     void *frames = f->frames;
 
-    for (int32_t i = 1; i < f->frame_count; i++)
-        if (f->frames[i].parent == parent &&
-            tfd_str_eq(f->frames[i].name, name)) {
-            *out = i;
-            return TFD_OK;
-        }
     if (f->frame_count == f->frame_capacity)
         TFD_TRY(grow(f, &frames, f->frame_count, &f->frame_capacity,
                      sizeof(*f->frames)));
     f->frames = frames;
+    if (!tfd_map_put(&f->by_name, name, (uintptr_t)f->frame_count))
+        return tfd_fail(f->st, TFD_RESOURCE_EXHAUSTED,
+                        "No memory for the name of loop " TFD_STR_FMT,
+                        TFD_STR_ARG(name));
     *out = f->frame_count++;
-    f->frames[*out] = (struct frame){name, parent, -1, -1, 1};
+    f->frames[*out] = (struct frame){.name = name,
+                                     .parent = parent,
+                                     .predicate = -1,
+                                     .first_loop = -1,
+                                     .same_name = same_name,
+                                     .parallel = 1};
     return TFD_OK;
+}
+
+static enum tfd_code find_frame(struct tfd_loop_finder *f, int32_t parent,
+                                struct tfd_str name, int32_t *out)
+{
+    uintptr_t number;
+    int32_t last = -1;
+
+    if (tfd_map_get(&f->by_name, name, &number))
+        last = (int32_t)number;
+    for (int32_t i = last; i >= 0; i = f->frames[i].same_name)
+        if (f->frames[i].parent == parent) {
+            *out = i;
+            return TFD_OK;
+        }
+    return add_frame(f, parent, name, last, out);
 }
 
 static enum tfd_code enter(struct tfd_loop_finder *f, int32_t i)
@@ -143,7 +165,7 @@ static enum tfd_code visit(struct tfd_loop_finder *f, int32_t i)
     return TFD_OK;
 }
 
-static enum tfd_code find_frames(struct tfd_loop_finder *f)
+static enum tfd_code visit_all(struct tfd_loop_finder *f)
 {
     int32_t outside;
 
@@ -155,6 +177,16 @@ static enum tfd_code find_frames(struct tfd_loop_finder *f)
         if (part(f, i)->kind != TFD_PART_NODE)
             TFD_TRY(visit(f, i));
     return TFD_OK;
+}
+
+static enum tfd_code find_frames(struct tfd_loop_finder *f)
+{
+    enum tfd_code rc;
+
+    tfd_map_init(&f->by_name);
+    rc = visit_all(f);
+    tfd_map_deinit(&f->by_name);
+    return rc;
 }
 
 /* ---- Places -------------------------------------------------------------- */
