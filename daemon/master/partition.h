@@ -8,7 +8,7 @@
  * 12); pairs between two tfds carry `_tfd_channel` besides
  * (daemon/worker_api.h).
  *
- * A loop whose body spans tasks is refused with UNIMPLEMENTED.
+ * Loops whose body spans tasks: daemon/master/loop_control.h.
  *
  * Threads: loop thread.
  */
