@@ -104,6 +104,7 @@ struct fixture {
     int32_t device_of[NODES_MAX];
     struct tfd_pruned pruned;
     struct tfd_signature signature;
+    int64_t suffix;
     struct tfd_partition_request r;
     struct tfd_status st;
 };
@@ -206,6 +207,7 @@ static void build(const struct row *rows, int count)
         .device_of = f.device_of,
         .native = native,
         .worker_count = TASKS,
+        .suffix = &f.suffix,
         .arena = &f.arena,
     };
 }
