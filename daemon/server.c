@@ -422,6 +422,7 @@ static enum tfd_code make_services(struct tfd_server *s, struct tfd_status *st)
         .peers = s->peers,
         .registry = &s->registry,
         .peer_wait_us = (uint64_t)c->peer_wait_ms * 1000,
+        .quiet = !s->o.listen,
         .activity = master_activity,
         .activity_ctx = s,
     };

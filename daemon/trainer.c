@@ -93,7 +93,8 @@ static void print_line(struct progress *p, int64_t step, double loss,
             (long long)step);
     if (p->max_steps > 0)
         fprintf(p->to, "/%lld", (long long)p->max_steps);
-    fprintf(p->to, "  %.1f steps/s", steps_per_s);
+    if (steps_per_s > 0)
+        fprintf(p->to, "  %.1f steps/s", steps_per_s);
     if (!isnan(loss))
         fprintf(p->to, "  loss %.4f", loss);
     print_left(p, step, steps_per_s);
