@@ -244,7 +244,6 @@ static void release(struct tfd_master_step *step)
     struct tfd_session *s = step->plan->session;
 
     drop_fetches(step);
-    unlink_step(s, step);
     step->run = NULL;
     step->next = step->plan->idle;
     step->plan->idle = step;
@@ -265,6 +264,7 @@ static void end(struct tfd_master_step *step)
         check_fetches(step);
     clean_up(step);
     run->step = NULL;
+    unlink_step(s, step); /* done() may close the session: not this step */
     tfd_session_ref(s);
     run->done(run, &step->error,
               step->error.code == TFD_OK ? step->fetches : NULL,
