@@ -120,6 +120,7 @@ struct tfd_run_step {
                  struct tfd_tensor *fetches, uint32_t plan);
     void *ctx;
     /* -- the master's -- */
+    uint64_t waited_from_us; /* for its plan; 0: it did not wait */
     struct tfd_run_step *next;
     struct tfd_master_step *step;
     struct tfd_plan *waiting;

@@ -444,6 +444,17 @@ static const struct tfd_worker_ops fake_ops = {
     .trouble = fake_trouble,
 };
 
+/* Whether the graph registered last has this text in it. */
+static inline bool fake_graph_has(const struct fake_worker *f, const char *text)
+{
+    size_t size = strlen(text);
+
+    for (size_t i = 0; i + size <= f->last_graph.size; i++)
+        if (memcmp(f->last_graph.data + i, text, size) == 0)
+            return true;
+    return false;
+}
+
 /* It fails each call of this kind from now on, at once. */
 static inline void fake_fail(struct fake_worker *f, enum fake_kind kind,
                              enum tfd_code code, const char *text)
