@@ -77,9 +77,17 @@ uint64_t tfd_master_steps_done(const struct tfd_master *m);
 
 typedef void tfd_master_done_fn(void *ctx, const struct tfd_status *st);
 
-/* Closes every session, then clears the containers on every task. */
-void tfd_master_reset(struct tfd_master *m, const struct tfd_str *containers,
-                      int count, tfd_master_done_fn *done, void *ctx);
+struct tfd_reset {                    /* borrowed for the call only */
+    const struct tfd_str *containers; /* none: each task's default one */
+    int container_count;
+    const struct tfd_str *filters; /* as in ConfigProto.device_filters */
+    int filter_count;
+};
+/* Closes every session, then clears the containers on every task in scope; one
+ * that cannot be reached is only logged.  INVALID_ARGUMENT for a bad filter,
+ * before anything was done. */
+void tfd_master_reset(struct tfd_master *m, const struct tfd_reset *r,
+                      tfd_master_done_fn *done, void *ctx);
 /* Closes every session, those being created too: for shutting down. */
 void tfd_master_close_all(struct tfd_master *m, tfd_master_done_fn *done,
                           void *ctx);
@@ -116,6 +124,7 @@ struct tfd_run_step {
                  struct tfd_tensor *fetches, uint32_t plan);
     void *ctx;
     /* -- the master's -- */
+    uint64_t waited_from_us; /* for its plan; 0: it did not wait */
     struct tfd_run_step *next;
     struct tfd_master_step *step;
     struct tfd_plan *waiting;

@@ -167,19 +167,32 @@ static void close_session(void *self, struct tfd_call *call)
         tfd_session_close(session, answer_empty, call);
 }
 
-static enum tfd_code containers_in(struct tfd_str request, struct tfd_str *out,
-                                   int max, int *count, struct tfd_status *st)
+/* Copies of the fields with this tag, at most max of them. */
+static enum tfd_code strings_in(struct tfd_str request, uint32_t tag, int max,
+                                struct tfd_str **out, int *count,
+                                struct tfd_status *st)
 {
     struct tfd_pb_reader r = tfd_pb_reader_of(request);
     struct tfd_pb_field f;
+    int room = 0;
 
     while (tfd_pb_next(&r, &f)) {
-        if (f.tag != tensorflow_ResetRequest_container_tag)
+        struct tfd_str *grown = *out;
+
+        if (f.tag != tag)
             continue;
         if (*count == max)
             return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
-                            "Reset of more than %d containers", max);
-        out[(*count)++] = tfd_pb_str(&r, &f);
+                            "Reset with more than %d containers or filters",
+                            max);
+        if (*count == room) {
+            room = room * 2 + 8;
+            grown = realloc(grown, (size_t)room * sizeof(*grown));
+        }
+        if (!grown)
+            return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "No memory for Reset");
+        *out = grown;
+        grown[(*count)++] = tfd_pb_str(&r, &f);
     }
     return tfd_request_end(&r, st);
 }
@@ -187,15 +200,24 @@ static enum tfd_code containers_in(struct tfd_str request, struct tfd_str *out,
 static void reset(void *self, struct tfd_call *call)
 {
     struct tfd_master_service *s = self;
+    struct tfd_str *containers = NULL, *filters = NULL;
     struct tfd_status st = TFD_STATUS_INIT;
-    struct tfd_str containers[TFD_CONTAINERS_MAX];
-    int count = 0;
+    struct tfd_reset q = {.container_count = 0};
 
-    if (containers_in(call->in.proto, containers, TFD_CONTAINERS_MAX, &count,
-                      &st) != TFD_OK)
+    if (strings_in(call->in.proto, tensorflow_ResetRequest_container_tag,
+                   TFD_CONTAINERS_MAX, &containers, &q.container_count,
+                   &st) == TFD_OK &&
+        strings_in(call->in.proto, tensorflow_ResetRequest_device_filters_tag,
+                   TFD_DEVICE_FILTERS_MAX, &filters, &q.filter_count,
+                   &st) == TFD_OK) {
+        q.containers = containers;
+        q.filters = filters;
+        tfd_master_reset(s->master, &q, answer_empty, call);
+    } else {
         tfd_call_fail(call, &st);
-    else
-        tfd_master_reset(s->master, containers, count, answer_empty, call);
+    }
+    free(containers);
+    free(filters);
 }
 
 /* ---- ListDevices --------------------------------------------------------- */

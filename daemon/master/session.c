@@ -151,6 +151,7 @@ static void wait_for(struct tfd_plan *p, struct tfd_run_step *run)
     *at = run;
     run->next = NULL;
     run->waiting = p;
+    run->waited_from_us = tfd_loop_now_us(p->session->master->o.loop);
     p->session->waiting++;
 }
 
@@ -161,6 +162,7 @@ void tfd_session_run(struct tfd_session *s, struct tfd_run_step *run)
 
     run->step = NULL;
     run->waiting = NULL;
+    run->waited_from_us = 0;
     if (s->state != TFD_SESSION_OPEN)
         (void)tfd_fail(&st, TFD_FAILED_PRECONDITION, "Session is closed.");
     else if (s->running + s->waiting >= TFD_STEPS_PER_SESSION_MAX)

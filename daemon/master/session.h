@@ -49,8 +49,9 @@ struct tfd_session {
     struct tfd_master_step *steps; /* those, linked */
     struct tfd_create *create;     /* while CREATING: session_create.c */
     struct tfd_close_waiter *close_waiters;
-    int closing_workers; /* DeleteWorkerSession calls not yet answered */
-    bool listed;         /* in the master's table */
+    int closing_workers;    /* DeleteWorkerSession calls not yet answered */
+    bool listed;            /* in the master's table */
+    const void *closed_for; /* the Reset that waits for its end */
     struct tfd_session *next, *previous; /* in the master */
 };
 

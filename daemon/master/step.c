@@ -244,7 +244,6 @@ static void release(struct tfd_master_step *step)
     struct tfd_session *s = step->plan->session;
 
     drop_fetches(step);
-    unlink_step(s, step);
     step->run = NULL;
     step->next = step->plan->idle;
     step->plan->idle = step;
@@ -265,6 +264,7 @@ static void end(struct tfd_master_step *step)
         check_fetches(step);
     clean_up(step);
     run->step = NULL;
+    unlink_step(s, step); /* done() may close the session: not this step */
     tfd_session_ref(s);
     run->done(run, &step->error,
               step->error.code == TFD_OK ? step->fetches : NULL,
@@ -342,6 +342,19 @@ static void begin(struct tfd_master_step *step)
         end(step);
 }
 
+static enum tfd_code start_timer(struct tfd_master_step *step,
+                                 const struct tfd_run_step *run,
+                                 struct tfd_status *st)
+{
+    uint64_t left = run->timeout_us, waited = 0;
+
+    if (left == 0)
+        return TFD_OK;
+    if (run->waited_from_us != 0)
+        waited = tfd_loop_now_us(step->timer.loop) - run->waited_from_us;
+    return tfd_timer_start(&step->timer, waited < left ? left - waited : 0, st);
+}
+
 void tfd_step_start(struct tfd_plan *p, struct tfd_run_step *run)
 {
     struct tfd_master_step *step = acquire(p);
@@ -353,8 +366,7 @@ void tfd_step_start(struct tfd_plan *p, struct tfd_run_step *run)
         return;
     }
     prepare(step, run);
-    if (run->timeout_us != 0 &&
-        tfd_timer_start(&step->timer, run->timeout_us, &st) != TFD_OK)
+    if (start_timer(step, run, &st) != TFD_OK)
         note_failure(step, &st);
     begin(step);
 }
