@@ -107,8 +107,9 @@
     TFD_SIMD_LOOP(run_##id)                              \
     RUN_BODY(LANES, T, A, init_##id, FOLD, MERGE)        \
     TFD_SIMD_CLONES(run_##id)                            \
-    TFD_SIMD_LOOP(columns_##id) COLUMNS_BODY(T, A, FOLD) \
-        TFD_SIMD_CLONES(columns_##id) MERGE_FUNCTION(id, A, MERGE)
+    TFD_SIMD_LOOP(columns_##id)                          \
+    COLUMNS_BODY(T, A, FOLD)                             \
+    TFD_SIMD_CLONES(columns_##id) MERGE_FUNCTION(id, A, MERGE)
 
 #define REDUCER(id, folding, A)                            \
     static const struct tfd_reducer id = {                 \
