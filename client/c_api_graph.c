@@ -30,7 +30,8 @@ TF_Graph *TF_NewGraph(void)
         return NULL;
     }
     g->refs = 1;
-    g->graph->versions = (struct tfd_versions){TFD_GRAPH_DEF_VERSION, MIN_CONSUMER};
+    g->graph->versions =
+        (struct tfd_versions){TFD_GRAPH_DEF_VERSION, MIN_CONSUMER};
     tfd_lock_init(&g->lock, TFD_LOCK_CLIENT_GRAPH);
     return g;
 }

@@ -139,10 +139,11 @@ bool tfd_shape_equal(const struct tfd_shape *a, const struct tfd_shape *b)
 
 const char *tfd_shape_text(const struct tfd_shape *s, char *text)
 {
+    static const char unknown[] = "<unknown>";
     size_t used = 1;
 
     if (s->rank == TFD_RANK_UNKNOWN)
-        return strcpy(text, "<unknown>");
+        return memcpy(text, unknown, sizeof(unknown));
 
     text[0] = '[';
     for (int i = 0; i < s->rank; i++) {

@@ -34,6 +34,7 @@ enum tfd_code tfd_master_new(const struct tfd_master_options *o,
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "No memory for a master");
     }
     m->o = *o;
+    m->peer_count = (int)peers;
     m->step_seed = random_bits();
     tfd_map_init(&m->by_handle);
     *out = m;
@@ -42,7 +43,7 @@ enum tfd_code tfd_master_new(const struct tfd_master_options *o,
 
 void tfd_master_free(struct tfd_master *m)
 {
-    for (int i = 0; i < tfd_peers_count(m->o.peers); i++)
+    for (int i = 0; i < m->peer_count; i++) /* the peers are gone already */
         if (m->workers[i])
             tfd_remote_worker_free(m->workers[i]);
     free(m->workers);
@@ -130,10 +131,30 @@ enum tfd_code tfd_master_find(struct tfd_master *m, struct tfd_str handle,
     return TFD_OK;
 }
 
-void tfd_master_list_local(struct tfd_master *m, tfd_worker_status_fn *done,
-                           void *ctx)
+void tfd_master_list(struct tfd_master *m, int peer, tfd_worker_status_fn *done,
+                     void *ctx)
 {
-    m->o.local->ops->get_status(m->o.local, 0, done, ctx);
+    struct tfd_worker *w = peer == tfd_peers_self(m->o.peers)
+                               ? m->o.local
+                               : tfd_master_worker(m, peer);
+    struct tfd_status st = TFD_STATUS_INIT;
+
+    if (w) {
+        w->ops->get_status(w, m->o.peer_wait_us, done, ctx);
+        return;
+    }
+    (void)tfd_fail(&st, TFD_RESOURCE_EXHAUSTED, "No memory for a worker");
+    done(ctx, &st, NULL, 0);
+}
+
+int tfd_master_peer_count(const struct tfd_master *m)
+{
+    return m->peer_count;
+}
+
+int tfd_master_own_peer(const struct tfd_master *m)
+{
+    return tfd_peers_self(m->o.peers);
 }
 
 int tfd_master_session_count(const struct tfd_master *m)

@@ -64,9 +64,12 @@ void tfd_master_cancel_create(struct tfd_create *c,
 enum tfd_code tfd_master_find(struct tfd_master *m, struct tfd_str handle,
                               struct tfd_session **out,
                               struct tfd_status *st) TFD_MUST_USE;
-/* The devices of this task, without a session. */
-void tfd_master_list_local(struct tfd_master *m, tfd_worker_status_fn *done,
-                           void *ctx);
+/* The devices of a task of the cluster, by its peer number, without a session;
+ * waits for the task as opening a session would. */
+void tfd_master_list(struct tfd_master *m, int peer, tfd_worker_status_fn *done,
+                     void *ctx);
+int tfd_master_peer_count(const struct tfd_master *m);
+int tfd_master_own_peer(const struct tfd_master *m);
 int tfd_master_session_count(const struct tfd_master *m);
 int tfd_master_step_count(const struct tfd_master *m); /* running */
 uint64_t tfd_master_steps_done(const struct tfd_master *m);

@@ -52,7 +52,7 @@ static enum tfd_code string_field(struct tfd_str message, uint32_t tag,
     while (tfd_pb_next(&r, &f))
         if (f.tag == tag)
             *out = tfd_pb_str(&r, &f);
-    return tfd_pb_end(&r, "request", st);
+    return tfd_request_end(&r, st);
 }
 
 /* ---- CreateSession ------------------------------------------------------- */
@@ -126,7 +126,7 @@ static enum tfd_code extend(struct tfd_master *m, struct tfd_str request,
                  tensorflow_ExtendSessionRequest_current_graph_version_tag)
             expected = tfd_pb_int64(&r, &f);
     }
-    TFD_TRY(tfd_pb_end(&r, "request", st));
+    TFD_TRY(tfd_request_end(&r, st));
     TFD_TRY(tfd_master_find(m, handle, &session, st));
     return tfd_session_extend(session, graph_def, expected, version, st);
 }
@@ -181,7 +181,7 @@ static enum tfd_code containers_in(struct tfd_str request, struct tfd_str *out,
                             "Reset of more than %d containers", max);
         out[(*count)++] = tfd_pb_str(&r, &f);
     }
-    return tfd_pb_end(&r, "request", st);
+    return tfd_request_end(&r, st);
 }
 
 static void reset(void *self, struct tfd_call *call)
@@ -219,22 +219,75 @@ static void put_device(struct tfd_bytes *b, uint32_t tag,
     tfd_pb_finish(b, mark);
 }
 
-/* Without a session: the devices of this task. */
-static void list_own(void *ctx, const struct tfd_status *st,
-                     const struct tfd_device_attributes *devices, int count)
-{
-    struct tfd_call *call = ctx;
-    struct tfd_message m;
+/* Without a session every task is asked; the answer is written as they come. */
+struct listing {
+    struct tfd_call *call;
+    struct tfd_message message;
+    struct tfd_status status;
+    int pending;
+};
 
-    if (st->code != TFD_OK) {
-        tfd_call_fail(call, st);
+struct listed {
+    struct listing *listing;
+    bool own;
+};
+
+static void listing_done(struct listing *l)
+{
+    if (--l->pending > 0)
+        return;
+    if (l->status.code != TFD_OK) {
+        tfd_message_deinit(&l->message);
+        tfd_call_fail(l->call, &l->status);
+    } else {
+        answer(l->call, &l->message);
+    }
+    free(l);
+}
+
+static void one_listed(void *ctx, const struct tfd_status *st,
+                       const struct tfd_device_attributes *devices, int count)
+{
+    struct listed *task = ctx;
+    struct listing *l = task->listing;
+
+    tfd_status_copy(&l->status, st);
+    for (int i = 0; st->code == TFD_OK && i < count; i++)
+        put_device(&l->message.proto,
+                   task->own ? tensorflow_ListDevicesResponse_local_device_tag
+                             : tensorflow_ListDevicesResponse_remote_device_tag,
+                   &devices[i]);
+    free(task);
+    listing_done(l);
+}
+
+static void list_all(struct tfd_master *m, struct tfd_call *call)
+{
+    struct listing *l = calloc(1, sizeof(*l));
+    struct tfd_status st = TFD_STATUS_INIT;
+
+    if (!l) {
+        (void)tfd_fail(&st, TFD_RESOURCE_EXHAUSTED,
+                       "No memory to list devices");
+        tfd_call_fail(call, &st);
         return;
     }
-    tfd_message_init(&m, call->native);
-    for (int i = 0; i < count; i++)
-        put_device(&m.proto, tensorflow_ListDevicesResponse_local_device_tag,
-                   &devices[i]);
-    answer(call, &m);
+    l->call = call;
+    l->pending = 1;
+    tfd_message_init(&l->message, call->native);
+    for (int i = 0; i < tfd_master_peer_count(m); i++) {
+        struct listed *task = malloc(sizeof(*task));
+
+        if (!task) {
+            (void)tfd_fail(&l->status, TFD_RESOURCE_EXHAUSTED,
+                           "No memory to list devices");
+            break;
+        }
+        *task = (struct listed){l, i == tfd_master_own_peer(m)};
+        l->pending++;
+        tfd_master_list(m, i, one_listed, task);
+    }
+    listing_done(l);
 }
 
 static void list_devices(void *self, struct tfd_call *call)
@@ -252,7 +305,7 @@ static void list_devices(void *self, struct tfd_call *call)
         return;
     }
     if (handle.size == 0) {
-        tfd_master_list_local(s->master, list_own, call);
+        list_all(s->master, call);
         return;
     }
     if (tfd_master_find(s->master, handle, &session, NULL) != TFD_OK) {

@@ -34,11 +34,19 @@ PAIRS = [
 TWICE = [c(x(2, 13), x(2, 13)), c(x(), x()), c(x(0, 2), x(0, 2)),
          once(x(300, 70), x(300, 70))]
 
-row("Abs Floor Neg Sign Square", SHAPES, ANY)
-row("Reciprocal", SHAPES, DIVISOR)
-row("Exp Log Sqrt Rsqrt Sigmoid Tanh", SHAPES, Data(-9, 9, special=True))
+ROUNDED = SHAPES + [c([0.5, 1.5, -0.5, -2.5], dtypes=REALS)]
+row("Abs Ceil Conj Floor IsFinite IsInf IsNan Neg Rint Sign Square", ROUNDED,
+    ANY)
+# TensorFlow's answer for integers is 0, whatever they are.
+row("Round", ROUNDED, ANY, dtypes=REALS)
+row("Inv Reciprocal", SHAPES, DIVISOR)
+# TensorFlow's answer for infinities of float64 is NaN.
+row("Erf", SHAPES, Data(-9, 9))
+row("Cos Exp Log Sin Sqrt Rsqrt Sigmoid Tanh", SHAPES,
+    Data(-9, 9, special=True))
+row("Log1p", SHAPES, Data(-0.9, 9, special=True))
 row("SigmoidGrad TanhGrad", TWICE, UNIT)
-row("SqrtGrad RsqrtGrad", TWICE, POSITIVE)
+row("InvGrad ReciprocalGrad SqrtGrad RsqrtGrad", TWICE, POSITIVE)
 row("Relu", SHAPES, ANY)
 row("ReluGrad", TWICE, ANY)
 row("LogicalNot", SHAPES)
@@ -99,7 +107,7 @@ row("Mean", AXES + [c(x(0, 3), [0], dtypes=REALS),
 row("Prod", AXES[:-6] + AXES[-3:] + NOTHING, Data(-1.6, 1.6), tol=8)
 row("Max Min", AXES + NOTHING, Data(special=True))
 row("All Any", AXES + NOTHING)
-row("ArgMax", [
+row("ArgMax ArgMin", [
     c(x(2, 3, 4), 1), c(x(2, 3, 4), 0), c(x(2, 3, 4), -1), c(x(7), 0),
     c(x(3, 0), 0), c([[1, 1], [0, 1]], 1), once(x(300, 70), 1),
     bad(x(2, 3), 2), bad(x(2, 3), -3), bad(x(0, 3), 0), bad(x(2), [0, 1])],
@@ -227,6 +235,14 @@ row("Range", [c(0, 5, 1), c(3, 0, -1), c(0, 0, 1), c(1, 10, 3), c(5, 5, -1),
               c(0.25, 2, 0.5, dtypes=REALS), bad(0, 5, 0), bad(0, 5, -1),
               bad(5, 0, 1), bad([0, 1], 5, 1), bad(0, [[5]], 1),
              bad(0, 5, [1, 1])])
+row("BroadcastTo", [
+    c(x(3), [2, 3]), c(x(), [2, 2]), c(x(2, 1, 3), [2, 4, 3]), c(x(1), [0]),
+    c(x(2, 3), [2, 3]), c(x(), []), c(x(0, 3), [2, 0, 3]),
+    once(x(1, 70), [300, 70]), bad(x(3), [2]), bad(x(2, 3), [3]),
+    bad(x(2, 3), [2, -1]), bad(x(3), [[3]]), bad(x(2), [3, 4])])
+row("BroadcastArgs", [
+    c([2, 3], [3]), c([2, 1], [1, 3]), c([], [2]), c([4, 1, 3], [2, 1]),
+    c([0, 1], [3]), c([], []), bad([2], [3]), bad([[2]], [2])])
 row("BroadcastGradientArgs", [
     c([2, 3], [3]), c([2, 3], [2, 3]), c([], [2]), c([2, 1], [1, 3]),
     c([1], [1]), c([4, 1, 3], [2, 1]), c([0, 1], [3]), c([], []),
@@ -253,9 +269,12 @@ row("BiasAdd", [c(x(2, 3), x(3)), c(x(2, 3, 4), x(4)), c(x(0, 3), x(3)),
                 once(x(300, 70), x(70)), bad(x(2, 3), x(2)), bad(x(3), x(3)),
                 bad(x(2, 3), x(3, 1)),
                 bad(x(2, 3, 4), x(4), data_format="NCHW")])
+row("BiasAddV1", [c(x(2, 3), x(3)), c(x(2, 3, 4), x(4)), c(x(0, 3), x(3)),
+                  bad(x(2, 3), x(2)), bad(x(3), x(3)), bad(x(2, 3), x(3, 1))])
 row("BiasAddGrad", [c(x(2, 3)), c(x(2, 3, 4)), c(x(0, 3)),
                     c(x(2, 3, 4, 5), data_format="NCHW"), once(x(300, 70)),
-                    bad(x(3)), bad(x())], tol=8)
+                    bad(x(3)), bad(x())], tol=32)
+row("L2Loss", SHAPES[:-1] + [once(x(300, 70))], tol=8)
 row("Softmax LogSoftmax", [c(x(2, 5)), c(x(5)), c(x(2, 3, 4)), c(x(0, 3)),
                            c(x(3, 1)), once(x(300, 70)), bad(x())], tol=4)
 row("SoftmaxCrossEntropyWithLogits", [
@@ -341,6 +360,7 @@ row("AssignAddVariableOp AssignSubVariableOp", [
     bad(var(declared=[2]), x(2))], runs=2)
 row("VarIsInitializedOp", [
     c(var(x(2), "float32")), c(var(None, "int64", [2]))])
+row("DisableCopyOnRead", [c(var(x(2), "float32"))])
 row("DestroyResourceOp", [
     c(var(x(2), "float32")), c(var(None, "float32", [2])),
     bad(var(None, "float32", [2]), ignore_lookup_error=False)], reads=False)
@@ -389,8 +409,11 @@ def apply_cases(slots, before, after=(), flags=(), dims=(3, 5)):
 
 
 def optimizer(name, *args, **kwargs):
+    # Ftrl subtracts roots that are nearly equal: half precision has few bits
+    # left then, in TensorFlow too.
+    tol = 16 if name.startswith("Ftrl") else 8
     row("Apply%s ResourceApply%s" % (name, name),
-        list(apply_cases(*args, **kwargs)), POSITIVE, tol=8, runs=3)
+        list(apply_cases(*args, **kwargs)), POSITIVE, tol=tol, runs=3)
 
 
 optimizer("GradientDescent", 1, [0.5])

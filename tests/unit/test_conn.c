@@ -74,8 +74,8 @@ static void side_free(struct side *s)
 static void test_bytes_arrive_in_order(void **state)
 {
     struct side *s = side_new(10);
-    struct rig_raw *w = rig_raw_new(&s->rig, s->address);
     struct tfd_buffer *b = rig_buffer(3 << 20);
+    struct rig_raw *w = rig_raw_new(&s->rig, s->address);
     struct tfd_bytes long_text, short_text;
     size_t expected = 0;
 
@@ -112,8 +112,8 @@ static void test_bytes_arrive_in_order(void **state)
 static void test_a_paused_connection_does_not_read(void **state)
 {
     struct side *s = side_new(10);
-    struct rig_raw *w = rig_raw_new(&s->rig, s->address);
     struct tfd_buffer *b = rig_buffer(64 << 20);
+    struct rig_raw *w = rig_raw_new(&s->rig, s->address);
 
     (void)state;
     rig_run(&s->rig, 1);
@@ -146,8 +146,8 @@ static void test_drained_is_told_once_below_the_mark(void **state)
 {
     struct tfd_conn_handler h = rig_raw_handler;
     struct side *s = side_new(10);
-    struct rig_raw *w = rig_raw_new(&s->rig, s->address);
     struct tfd_buffer *b = rig_buffer(8 << 20);
+    struct rig_raw *w = rig_raw_new(&s->rig, s->address);
 
     (void)state;
     h.drained = drained;
@@ -168,8 +168,8 @@ static void test_drained_is_told_once_below_the_mark(void **state)
 static void test_close_with_grace_writes_everything(void **state)
 {
     struct side *s = side_new(10);
-    struct rig_raw *w = rig_raw_new(&s->rig, s->address);
     struct tfd_buffer *b = rig_buffer(16 << 20);
+    struct rig_raw *w = rig_raw_new(&s->rig, s->address);
 
     (void)state;
     rig_run(&s->rig, 1);
@@ -189,8 +189,8 @@ static void test_close_with_grace_writes_everything(void **state)
 static void test_close_at_once_releases_what_was_queued(void **state)
 {
     struct side *s = side_new(10);
-    struct rig_raw *w = rig_raw_new(&s->rig, s->address);
     struct tfd_buffer *b = rig_buffer(64 << 20);
+    struct rig_raw *w = rig_raw_new(&s->rig, s->address);
 
     (void)state;
     rig_run(&s->rig, 1);
@@ -212,8 +212,8 @@ static void test_close_at_once_releases_what_was_queued(void **state)
 static void test_grace_is_finite(void **state)
 {
     struct side *s = side_new(10);
-    struct rig_raw *w = rig_raw_new(&s->rig, s->address);
     struct tfd_buffer *b = rig_buffer(64 << 20);
+    struct rig_raw *w = rig_raw_new(&s->rig, s->address);
 
     (void)state;
     rig_run(&s->rig, 1);

@@ -104,11 +104,12 @@ static void test_candidates_are_tried_in_turn(void **state)
         int expected; /* -1: new */
     } cases[] = {
         {1, TFD_FLOAT, 8, -1}, /* has another reader */
-        {7, TFD_FLOAT, 8, 2},   {7, TFD_INT32, 8, 2},
-        {7, TFD_DOUBLE, 4, 2},  {7, TFD_FLOAT, 4, 1},
-        {5, TFD_FLOAT, 4, -1},  {0, TFD_FLOAT, 8, -1},
-        {7, TFD_FLOAT, 0, -1},  {UINT32_MAX, TFD_FLOAT, 8, 2},
-        {7, TFD_STRING, 1, -1}, {7, TFD_FLOAT, 6, -1}, /* a reference's */
+        {7, TFD_FLOAT, 8, 2},          {7, TFD_INT32, 8, 2},
+        {7, TFD_DOUBLE, 4, -1}, /* as many bytes, fewer elements */
+        {7, TFD_FLOAT, 4, 1},          {5, TFD_FLOAT, 4, -1},
+        {0, TFD_FLOAT, 8, -1},         {7, TFD_FLOAT, 0, -1},
+        {UINT32_MAX, TFD_FLOAT, 8, 2}, {7, TFD_STRING, 1, -1},
+        {7, TFD_FLOAT, 6, -1}, /* a reference's */
     };
     struct tfd_tensor in[] = {vector(TFD_FLOAT, 8), vector(TFD_FLOAT, 4),
                               vector(TFD_FLOAT, 8), vector(TFD_FLOAT, 6)};

@@ -101,7 +101,7 @@ static void test_keys_may_contain_any_byte(void **state)
 
 #define KEYS 500
 
-static void compare(const struct tfd_map *m, char key[][8],
+static void compare(const struct tfd_map *m, char key[][16],
                     const uintptr_t *model)
 {
     const struct tfd_map_entry *e;
@@ -126,7 +126,7 @@ static void compare(const struct tfd_map *m, char key[][8],
 /* Gaps of all kinds come and go, around the end of the table as well. */
 static void test_any_order_of_puts_and_removals(void **state)
 {
-    static char key[KEYS][8];
+    static char key[KEYS][16];
     static uintptr_t model[KEYS];
     struct tfd_map m;
     uint32_t random = 1;
