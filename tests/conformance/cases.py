@@ -360,7 +360,8 @@ row("AssignAddVariableOp AssignSubVariableOp", [
     bad(var(declared=[2]), x(2))], runs=2)
 row("VarIsInitializedOp", [
     c(var(x(2), "float32")), c(var(None, "int64", [2]))])
-row("DisableCopyOnRead", [c(var(x(2), "float32"))])
+row("DisableCopyOnRead", [c(var(x(2, 3), "float32")),
+                          bad(var(None, "float32", [2]))])
 row("DestroyResourceOp", [
     c(var(x(2), "float32")), c(var(None, "float32", [2])),
     bad(var(None, "float32", [2]), ignore_lookup_error=False)], reads=False)
