@@ -181,8 +181,11 @@ static enum tfd_code add_feed(struct run_call *c, struct tfd_str bytes,
         !grow((void **)&c->feed_names, sizeof(*c->feed_names), &c->feed_room,
               at))
         return too_many("feeds", TFD_FEEDS_MAX, st);
-    TFD_TRY(tfd_tensor_decode(&c->call->in, tensor, tfd_handle_decode,
-                              &c->feeds[at], st));
+    if (tfd_tensor_decode(&c->call->in, tensor, tfd_handle_decode,
+                          &c->feeds[at], st) != TFD_OK) {
+        tfd_status_context(st, "Invalid TensorProto for feed value %d", at);
+        return st->code;
+    }
     c->feed_names[at] = name;
     c->run.feed_count = at + 1;
     return TFD_OK;

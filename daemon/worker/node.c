@@ -224,11 +224,12 @@ static void run_feed(struct tfd_runner *r, struct tfd_ready *item)
     struct tfd_tensor *feed = &r->step->feeds[n->value];
 
     if (feed->dtype != (enum tfd_dtype)n->node->out_types[0]) {
-        tfd_fail(&r->st, TFD_INVALID_ARGUMENT,
-                 "a tensor of type %s is fed to " TFD_STR_FMT
-                 ", which has type %s",
-                 tfd_dtype_name((int)feed->dtype), TFD_STR_ARG(n->node->name),
-                 tfd_dtype_name(n->node->out_types[0]));
+        tfd_fail(&r->st, TFD_INTERNAL,
+                 "Output 0 of type %s does not match declared output type %s "
+                 "for node {{node " TFD_STR_FMT "}}",
+                 tfd_dtype_name((int)feed->dtype),
+                 tfd_dtype_name(n->node->out_types[0]),
+                 TFD_STR_ARG(n->node->name));
         return;
     }
     r->out[0] = *feed;
