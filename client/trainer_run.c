@@ -381,6 +381,13 @@ static void close_session(TFD_Trainer *t)
     TF_DeleteSession(s, t->status);
 }
 
+/* What a session says whose server is going away. */
+static bool ended_by_stop(enum tfd_code rc)
+{
+    return rc == TFD_CANCELLED || rc == TFD_ABORTED || rc == TFD_UNAVAILABLE ||
+           rc == TFD_FAILED_PRECONDITION;
+}
+
 static enum outcome try_once(TFD_Trainer *t, struct tfd_status *st)
 {
     bool ready = true;
@@ -391,8 +398,9 @@ static enum outcome try_once(TFD_Trainer *t, struct tfd_status *st)
     close_session(t);
     if (rc == TFD_OK)
         return ready ? DONE : NOT_READY;
-    if (is_stopped(t) &&
-        (rc == TFD_CANCELLED || rc == TFD_ABORTED || rc == TFD_UNAVAILABLE)) {
+    if (is_stopped(t) && ended_by_stop(rc)) {
+        if (t->has_checkpoints)
+            say(t, "stopped without a last checkpoint: %s", st->text);
         tfd_status_clear(st);
         return DONE;
     }

@@ -40,20 +40,24 @@ static const size_t sizes[TFD_DTYPE_END] = {
     [TFD_VARIANT] = sizeof(void *),
 };
 
+/* These three are asked for every output of every kernel: one load each. */
 bool tfd_dtype_valid(int number)
 {
-    return number > 0 && number < TFD_DTYPE_END && names[number].name;
+    return number > 0 && number < TFD_DTYPE_END && sizes[number];
 }
 
 size_t tfd_dtype_size(enum tfd_dtype t)
 {
-    return tfd_dtype_valid((int)t) ? sizes[t] : 0;
+    return (unsigned)t < TFD_DTYPE_END ? sizes[t] : 0;
 }
 
 bool tfd_dtype_is_pod(enum tfd_dtype t)
 {
-    return tfd_dtype_valid((int)t) && t != TFD_STRING && t != TFD_RESOURCE &&
-           t != TFD_VARIANT;
+#define X(name, number, ctype) | UINT32_C(1) << (number)
+    const uint32_t pods = UINT32_C(0) TFD_POD_DTYPES(X);
+#undef X
+
+    return (unsigned)t < TFD_DTYPE_END && (pods >> t & 1);
 }
 
 bool tfd_dtype_is_ref(int number)

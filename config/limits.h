@@ -145,9 +145,13 @@
 /* TensorFlow's TensorShape holds no more than 254 dimensions. */
 #define TFD_DIMS_MAX 254
 
-/* Different (feeds, fetches, targets) signatures kept per session; the oldest
- * idle one is dropped, so a client that makes them up costs only time. */
+/* Plans of a session that are registered on workers; the oldest idle one is
+ * dropped, so a client that makes up signatures costs only time. */
 #define TFD_PLANS_PER_SESSION_MAX 256
+
+/* Different (feeds, fetches, targets) signatures whose names and numbers are
+ * kept, so that a dropped plan can be built again. */
+#define TFD_SIGNATURES_PER_SESSION_MAX 4096
 
 /* Steps of all sessions running at once; more wait in arrival order. */
 #define TFD_STEPS_MAX 4096
@@ -162,9 +166,6 @@
 
 /* Devices of all tasks of one session. */
 #define TFD_SESSION_DEVICES_MAX 20000
-
-/* `_class` entries of one node; Python writes one or two. */
-#define TFD_COLOCATIONS_MAX 64
 
 /* Attributes of one node that the master adds to a partition. */
 #define TFD_ATTR_SIZE_MAX (64 * 1024)

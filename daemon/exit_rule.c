@@ -151,6 +151,10 @@ enum tfd_code tfd_exit_rule_new(struct tfd_loop *l,
     r->ctx = ctx;
     tfd_timer_init(&r->idle, l, idle_too_long);
     tfd_service_bind(service, TFD_METHOD_Leaving, leaving, r);
+    /* A worker is itself one that has not left. */
+    r->tasks[r->count].name = tfd_device_name_of(
+        config->cluster.job_name, config->cluster.task_index, "CPU", 0);
+    r->count += r->room > 0 && is_trainer(&r->tasks[0]);
     tfd_exit_rule_busy(r, false);
     *out = r;
     return TFD_OK;

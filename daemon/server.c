@@ -21,6 +21,7 @@
 #include "config/bind.h"
 #include "daemon/exit_rule.h"
 #include "daemon/master/service.h"
+#include "daemon/master/session.h"
 #include "daemon/status_page.h"
 #include "daemon/worker/worker.h"
 #include "kernels/file_roots.h"
@@ -213,9 +214,9 @@ static void drained(void *ctx)
 
 /* ---- Threads that use the server ----------------------------------------- */
 
-bool tfd_server_closing(const struct tfd_server *s)
+bool tfd_server_stopping(const struct tfd_server *s)
 {
-    return s->stage >= CLOSING;
+    return s->stage != SERVING;
 }
 
 static void released(struct tfd_post *p)
@@ -265,6 +266,7 @@ static void stage_over(struct tfd_timer *t)
 static void enter_draining(struct tfd_server *s, const char *why)
 {
     uint64_t limit = (uint64_t)s->o.config->drain_timeout_ms * 1000;
+    struct tfd_status st = TFD_STATUS_INIT;
 
     if (s->stage != SERVING)
         return;
@@ -276,6 +278,9 @@ static void enter_draining(struct tfd_server *s, const char *why)
     s->listener = NULL;
     if (s->o.stopping)
         s->o.stopping(s->o.ctx);
+    /* A session that waits for its tasks has nothing to finish. */
+    (void)tfd_fail(&st, TFD_UNAVAILABLE, "The server is stopping.");
+    tfd_master_cancel_creates(s->master, &st);
     if (tfd_timer_start(&s->timer, limit, NULL) != TFD_OK)
         enter_closing(s);
     else
@@ -417,6 +422,7 @@ static enum tfd_code make_services(struct tfd_server *s, struct tfd_status *st)
         .peers = s->peers,
         .registry = &s->registry,
         .peer_wait_us = (uint64_t)c->peer_wait_ms * 1000,
+        .quiet = !s->o.listen,
         .activity = master_activity,
         .activity_ctx = s,
     };

@@ -19,8 +19,8 @@ struct tfd_peers *tfd_server_peers(const struct tfd_server *s);
 const struct tfd_config *tfd_server_config(const struct tfd_server *s);
 uint64_t tfd_server_start_us(const struct tfd_server *s);
 int tfd_server_connections(const struct tfd_server *s);
-/* Its sessions are closing or closed: no new ones.  Loop thread. */
-bool tfd_server_closing(const struct tfd_server *s);
+/* It begins no new sessions.  Loop thread. */
+bool tfd_server_stopping(const struct tfd_server *s);
 
 /* A thread of this process that uses the server by tfd_local_* and must have
  * ended before the loop does.  While it holds, a stopping server lets it work

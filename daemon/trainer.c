@@ -56,7 +56,7 @@ static void end_line(struct progress *p)
 
 static double rate(struct progress *p, int64_t now, int64_t step)
 {
-    if (p->from_us == 0) {
+    if (p->from_us == 0 || step < p->next_step) { /* or back at a save */
         p->from_us = p->next_us = now;
         p->from_step = p->next_step = step;
     }
@@ -66,8 +66,8 @@ static double rate(struct progress *p, int64_t now, int64_t step)
         p->next_us = now;
         p->next_step = step;
     }
-    if (now == p->from_us || step < p->from_step)
-        return 0; /* the beginning, or back at a checkpoint */
+    if (now == p->from_us)
+        return 0;
     return (double)(step - p->from_step) * 1e6 / (double)(now - p->from_us);
 }
 
@@ -93,7 +93,8 @@ static void print_line(struct progress *p, int64_t step, double loss,
             (long long)step);
     if (p->max_steps > 0)
         fprintf(p->to, "/%lld", (long long)p->max_steps);
-    fprintf(p->to, "  %.1f steps/s", steps_per_s);
+    if (steps_per_s > 0)
+        fprintf(p->to, "  %.1f steps/s", steps_per_s);
     if (!isnan(loss))
         fprintf(p->to, "  loss %.4f", loss);
     print_left(p, step, steps_per_s);
@@ -129,12 +130,16 @@ static void evaluated(void *ctx, const char *name, double value)
     fflush(p->to);
 }
 
+/* One line, whatever an error says. */
 static void said(void *ctx, const char *text)
 {
     struct progress *p = &((struct tfd_trainer *)ctx)->progress;
 
     end_line(p);
-    fprintf(p->to, "%s: %s\n", p->name, text);
+    fprintf(p->to, "%s: ", p->name);
+    for (; *text; text++)
+        fputc(*text == '\n' ? ' ' : *text, p->to);
+    fputc('\n', p->to);
     fflush(p->to);
 }
 

@@ -533,7 +533,7 @@ static const struct tfd_opdef ops[] = {
         .outputs = "output: N * out_type",
         .attrs = "N: int >= 1; T: type; out_type: {int32, int64} = DT_INT32",
         .shape = shape_shape,
-        .flags = TFD_OP_METADATA | TFD_OP_NO_GRADIENT,
+        .flags = TFD_OP_NO_GRADIENT,
     },
     {
         .name = "Rank",

@@ -126,23 +126,26 @@ FROM_COMPLEX(COMPLEX128, tfd_complex128, double)
 /* ---- Loops that truncate ------------------------------------------------- */
 
 /* Clears the low `bits` of the fraction.  What is left is exact in the narrow
- * type unless it is subnormal there. */
+ * type unless it is subnormal there.  NaN is told by its bits: gcc 12 drops the
+ * mask of 16 bits when it stands beside the comparison v == v. */
 static inline float cut_float(float v, int bits)
 {
-    uint32_t u = tfd_half_float_bits(v) >> bits << bits;
+    uint32_t u = tfd_half_float_bits(v);
+    uint32_t cut = u >> bits << bits;
 
-    return v == v ? tfd_half_float_of(u) : v;
+    return tfd_half_float_of((u & 0x7fffffffu) > 0x7f800000u ? u : cut);
 }
 
 static inline double cut_double(double v, int bits)
 {
-    uint64_t u;
-    double cut;
+    const uint64_t infinity = UINT64_C(0x7ff) << 52;
+    uint64_t u, cut;
 
     memcpy(&u, &v, sizeof(u));
-    u = u >> bits << bits;
-    memcpy(&cut, &u, sizeof(cut));
-    return v == v ? cut : v;
+    cut = u >> bits << bits;
+    cut = (u & INT64_MAX) > infinity ? u : cut;
+    memcpy(&v, &cut, sizeof(v));
+    return v;
 }
 
 #define CUT_13(v) cut_float(v, 13)  /* 23 bits of fraction to 10 of half */

@@ -33,10 +33,10 @@ static enum tfd_code matmul_prepare(const struct tfd_prepare *p, void *state,
 
 /* ---- Pieces -------------------------------------------------------------- */
 
-#define FLOPS_PER_NS 40 /* of one core, to know when cutting pays */
-#define PIECE_FLOPS                                          \
-    4.0e6 /* 100 microseconds; packing is repeated per piece \
-           */
+/* Of one core, to know when cutting pays. */
+#define FLOPS_PER_NS 40
+/* 100 microseconds; packing is repeated for each piece. */
+#define PIECE_FLOPS 4.0e6
 
 struct pieces {
     struct tfd_gemm whole;

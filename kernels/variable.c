@@ -47,6 +47,7 @@ static enum tfd_code ref_prepare(const struct tfd_prepare *p, void *state,
     if (o->name.size == 0)
         o->name = p->node->name;
     o->spec.name = p->node->name;
+    o->spec.type = &tfd_ref_variable_type;
     return TFD_OK;
 }
 
@@ -78,8 +79,8 @@ static enum tfd_code current(struct tfd_kctx *k, struct owner *o,
     }
     tfd_unlock(&o->lock);
     TFD_TRY(tfd_rt_find_or_make(k->rt, o->container, o->name,
-                                &tfd_variable_type, tfd_variable_make, &o->spec,
-                                &found, st));
+                                &tfd_ref_variable_type, tfd_variable_make,
+                                &o->spec, &found, st));
     tfd_lock(&o->lock);
     if (o->variable)
         old = &o->variable->resource;
@@ -354,7 +355,8 @@ static enum tfd_code assign_handle_compute(struct tfd_kctx *k,
     if (tfd_kctx_variable(k, 0, &v, &why) != TFD_OK) {
         if (why.code != TFD_NOT_FOUND || !h)
             return tfd_status_copy(st, &why);
-        spec = (struct tfd_variable_spec){h->name, k->in[1].dtype, h->shape};
+        spec = (struct tfd_variable_spec){&tfd_variable_type, h->name,
+                                          k->in[1].dtype, h->shape};
         TFD_TRY(tfd_rt_find_or_make(k->rt, h->container, h->name,
                                     &tfd_variable_type, tfd_variable_make,
                                     &spec, &r, st));

@@ -26,9 +26,13 @@ struct tfd_variable {
     char *name;             /* for messages; owned */
 };
 
+/* TensorFlow keeps the two kinds apart: a reference and a resource may have one
+ * name. */
 extern const struct tfd_resource_type tfd_variable_type;
+extern const struct tfd_resource_type tfd_ref_variable_type;
 
 struct tfd_variable_spec {
+    const struct tfd_resource_type *type; /* one of the two above */
     struct tfd_str name;
     enum tfd_dtype dtype;
     struct tfd_shape shape;

@@ -27,6 +27,12 @@ const struct tfd_resource_type tfd_variable_type = {
     .free = variable_free,
 };
 
+const struct tfd_resource_type tfd_ref_variable_type = {
+    .name = "N10tensorflow9LegacyVarE",
+    .what = "variable",
+    .free = variable_free,
+};
+
 enum tfd_code tfd_variable_make(void *arg, struct tfd_resource **out,
                                 struct tfd_status *st)
 {
@@ -43,7 +49,7 @@ enum tfd_code tfd_variable_make(void *arg, struct tfd_resource **out,
     }
     if (spec->name.size)
         memcpy(v->name, spec->name.data, spec->name.size);
-    tfd_resource_init(&v->resource, &tfd_variable_type);
+    tfd_resource_init(&v->resource, spec->type);
     tfd_lock_init(&v->lock, TFD_LOCK_RESOURCE);
     v->dtype = spec->dtype;
     v->shape = spec->shape;

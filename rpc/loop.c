@@ -16,6 +16,7 @@
 #include "rpc/loop_uv.h"
 
 #include <assert.h>
+#include <signal.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <uv.h>
@@ -330,6 +331,17 @@ struct tfd_loop *tfd_loop_new(struct tfd_status *st)
     return l;
 }
 
+/* libuv gives the signal its default meaning back; one that comes while the
+ * rest is taken down must not end the process by it. */
+static void close_signal(struct signal_watch *w)
+{
+    int number = w->handle.signum;
+
+    uv_close((uv_handle_t *)&w->handle, NULL);
+    if (number > 0)
+        signal(number, SIG_IGN);
+}
+
 void tfd_loop_free(struct tfd_loop *l)
 {
     int rc;
@@ -337,7 +349,7 @@ void tfd_loop_free(struct tfd_loop *l)
     if (!l)
         return;
     for (int i = 0; i < l->signal_count; i++)
-        uv_close((uv_handle_t *)&l->signals[i].handle, NULL);
+        close_signal(&l->signals[i]);
     uv_close((uv_handle_t *)&l->wake, NULL);
     uv_close((uv_handle_t *)&l->prepare, NULL);
     uv_close((uv_handle_t *)&l->clock, NULL);

@@ -73,6 +73,11 @@ struct tfd_call {
 void tfd_call_respond(struct tfd_call *call, struct tfd_message *take_response);
 void tfd_call_fail(struct tfd_call *call, const struct tfd_status *st);
 
+/* The end of a request's own fields: INTERNAL "Unable to parse request" when
+ * it was damaged, as TensorFlow answers. */
+enum tfd_code tfd_request_end(const struct tfd_pb_reader *r,
+                              struct tfd_status *st) TFD_MUST_USE;
+
 typedef void tfd_handler_fn(void *self, struct tfd_call *call);
 
 struct tfd_service;

@@ -3,6 +3,7 @@
  */
 #include "daemon/master/session.h"
 
+#include "common/log.h"
 #include "config/limits.h"
 #include "daemon/master/remote_worker.h"
 
@@ -25,16 +26,16 @@ enum tfd_code tfd_master_new(const struct tfd_master_options *o,
                              struct tfd_master **out, struct tfd_status *st)
 {
     struct tfd_master *m = calloc(1, sizeof(*m));
-    int peers = tfd_peers_count(o->peers);
+    size_t peers = (size_t)tfd_peers_count(o->peers);
 
     if (m)
-        m->workers = calloc((size_t)peers + 1, sizeof(struct tfd_worker *));
+        m->workers = calloc(peers + 1, sizeof(struct tfd_worker *));
     if (!m || !m->workers) {
         free(m);
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "No memory for a master");
     }
     m->o = *o;
-    m->peer_count = peers;
+    m->peer_count = (int)peers;
     m->step_seed = random_bits();
     tfd_map_init(&m->by_handle);
     *out = m;
@@ -43,7 +44,7 @@ enum tfd_code tfd_master_new(const struct tfd_master_options *o,
 
 void tfd_master_free(struct tfd_master *m)
 {
-    for (int i = 0; i < m->peer_count; i++)
+    for (int i = 0; i < m->peer_count; i++) /* the peers are gone already */
         if (m->workers[i])
             tfd_remote_worker_free(m->workers[i]);
     free(m->workers);
@@ -131,10 +132,30 @@ enum tfd_code tfd_master_find(struct tfd_master *m, struct tfd_str handle,
     return TFD_OK;
 }
 
-void tfd_master_list_local(struct tfd_master *m, tfd_worker_status_fn *done,
-                           void *ctx)
+void tfd_master_list(struct tfd_master *m, int peer, tfd_worker_status_fn *done,
+                     void *ctx)
 {
-    m->o.local->ops->get_status(m->o.local, 0, done, ctx);
+    struct tfd_worker *w = peer == tfd_peers_self(m->o.peers)
+                               ? m->o.local
+                               : tfd_master_worker(m, peer);
+    struct tfd_status st = TFD_STATUS_INIT;
+
+    if (w) {
+        w->ops->get_status(w, m->o.peer_wait_us, done, ctx);
+        return;
+    }
+    (void)tfd_fail(&st, TFD_RESOURCE_EXHAUSTED, "No memory for a worker");
+    done(ctx, &st, NULL, 0);
+}
+
+int tfd_master_peer_count(const struct tfd_master *m)
+{
+    return m->peer_count;
+}
+
+int tfd_master_own_peer(const struct tfd_master *m)
+{
+    return tfd_peers_self(m->o.peers);
 }
 
 int tfd_master_session_count(const struct tfd_master *m)
@@ -163,29 +184,57 @@ struct reset {
     struct tfd_bytes names;
     struct tfd_str *containers;
     int count;
-    struct tfd_status status;
+    struct tfd_session_config scope; /* only its filters */
 };
 
-static void free_reset(struct reset *r)
-{
-    tfd_bytes_deinit(&r->names);
-    free(r->containers);
-    free(r);
-}
+/* One task of a Reset. */
+struct cleaning {
+    struct reset *reset;
+    struct tfd_worker *worker;
+};
 
 static void reset_done(struct reset *r)
 {
-    r->done(r->ctx, &r->status);
-    free_reset(r);
+    static const struct tfd_status ok = TFD_STATUS_INIT;
+
+    r->done(r->ctx, &ok);
+    tfd_bytes_deinit(&r->names);
+    free(r->containers);
+    free(r->scope.filters);
+    free(r);
 }
 
 static void cleaned(void *ctx, const struct tfd_status *st)
 {
-    struct reset *r = ctx;
+    struct cleaning *c = ctx;
+    struct reset *r = c->reset;
 
-    tfd_status_copy(&r->status, st);
+    if (st->code != TFD_OK)
+        tfd_log(TFD_LOG_WARN, "cleanup_failed", "task=%s why=\"%s\"",
+                c->worker->task, st->text);
+    free(c);
     if (--r->pending == 0)
         reset_done(r);
+}
+
+static void clean_worker(struct reset *r, struct tfd_worker *w)
+{
+    struct cleaning *c = malloc(sizeof(*c));
+
+    if (!c)
+        return;
+    *c = (struct cleaning){r, w};
+    r->pending++;
+    w->ops->cleanup_all(w, r->containers, r->count, cleaned, c);
+}
+
+static bool in_scope(const struct reset *r, int peer)
+{
+    const char *task = tfd_peers_task(r->master->o.peers, peer);
+    struct tfd_device_name name;
+
+    return tfd_device_name_parse(tfd_str_of(task), &name, NULL) == TFD_OK &&
+           tfd_session_config_admits(&r->scope, &name);
 }
 
 static void clean_workers(struct reset *r)
@@ -193,15 +242,15 @@ static void clean_workers(struct reset *r)
     struct tfd_master *m = r->master;
 
     r->pending = 1;
-    for (int i = 0; r->clear && i < m->peer_count; i++) {
-        struct tfd_worker *w = i == tfd_peers_self(m->o.peers)
-                                   ? m->o.local
-                                   : tfd_master_worker(m, i);
+    if (r->clear)
+        clean_worker(r, m->o.local);
+    for (int i = 0; r->clear && i < tfd_peers_count(m->o.peers); i++) {
+        struct tfd_worker *w = NULL;
 
-        if (!w)
-            continue;
-        r->pending++;
-        w->ops->cleanup_all(w, r->containers, r->count, cleaned, r);
+        if (i != tfd_peers_self(m->o.peers) && in_scope(r, i))
+            w = tfd_master_worker(m, i);
+        if (w)
+            clean_worker(r, w);
     }
     if (--r->pending == 0)
         reset_done(r);
@@ -216,77 +265,109 @@ static void one_closed(void *ctx, const struct tfd_status *st)
         clean_workers(r);
 }
 
+/* Closing one may end others, so each time the first that is not yet waited
+ * for. */
 static void close_sessions(struct reset *r)
 {
     struct tfd_session *s = r->master->sessions;
 
     r->pending = 1;
     while (s) {
-        struct tfd_session *next = s->next;
-
+        if (s->closed_for == r) {
+            s = s->next;
+            continue;
+        }
+        s->closed_for = r;
         r->pending++;
         tfd_session_close(s, one_closed, r);
-        s = next;
+        s = r->master->sessions;
     }
     if (--r->pending == 0)
         clean_workers(r);
 }
 
-static bool copy_containers(struct reset *r, const struct tfd_str *names,
-                            int count)
+static enum tfd_code copy_containers(struct reset *r, const struct tfd_reset *q,
+                                     struct tfd_status *st)
 {
     size_t at = 0;
 
     tfd_bytes_init(&r->names, TFD_RESET_SIZE_MAX);
-    r->containers = calloc((size_t)count + 1, sizeof(*r->containers));
+    r->containers =
+        calloc((size_t)q->container_count + 1, sizeof(*r->containers));
     if (!r->containers)
-        return false;
-    for (int i = 0; i < count; i++)
-        tfd_bytes_add_str(&r->names, names[i]);
-    if (r->names.failed)
-        return false;
-    for (int i = 0; i < count; i++) {
-        r->containers[i] = (struct tfd_str){r->names.data + at, names[i].size};
-        at += names[i].size;
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "No memory to reset %d containers", q->container_count);
+    for (int i = 0; i < q->container_count; i++)
+        tfd_bytes_add_str(&r->names, q->containers[i]);
+    TFD_TRY(tfd_bytes_ok(&r->names, "the names of containers", st));
+    for (int i = 0; i < q->container_count; i++) {
+        size_t size = q->containers[i].size;
+
+        if (size > 0)
+            r->containers[i] = (struct tfd_str){r->names.data + at, size};
+        else
+            r->containers[i] = TFD_STR_EMPTY;
+        at += size;
     }
-    r->count = count;
-    return true;
+    r->count = q->container_count;
+    return TFD_OK;
 }
 
-static void start_reset(struct tfd_master *m, const struct tfd_str *names,
-                        int count, bool clear, tfd_master_done_fn *done,
-                        void *ctx)
+static enum tfd_code read_filters(struct reset *r, const struct tfd_reset *q,
+                                  struct tfd_status *st)
+{
+    r->scope.filters =
+        calloc((size_t)q->filter_count + 1, sizeof(*r->scope.filters));
+    if (!r->scope.filters)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "No memory for %d device filters", q->filter_count);
+    for (int i = 0; i < q->filter_count; i++)
+        if (tfd_device_name_parse(q->filters[i], &r->scope.filters[i], NULL) !=
+            TFD_OK)
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "Invalid device filter '" TFD_STR_FMT "' of Reset",
+                            TFD_STR_ARG(q->filters[i]));
+    r->scope.filter_count = (size_t)q->filter_count;
+    return TFD_OK;
+}
+
+static void start_reset(struct tfd_master *m, const struct tfd_reset *q,
+                        bool clear, tfd_master_done_fn *done, void *ctx)
 {
     struct reset *r = calloc(1, sizeof(*r));
     struct tfd_status st = TFD_STATUS_INIT;
 
-    if (!r || !copy_containers(r, names, count)) {
-        if (r)
-            free_reset(r);
-        (void)tfd_fail(&st, TFD_RESOURCE_EXHAUSTED,
-                       "No memory to reset %d containers", count);
+    if (!r) {
+        (void)tfd_fail(&st, TFD_RESOURCE_EXHAUSTED, "No memory to reset");
         done(ctx, &st);
         return;
     }
-    r->master = m;
-    r->done = done;
-    r->ctx = ctx;
-    r->clear = clear;
-    close_sessions(r);
+    *r = (struct reset){.master = m, .done = done, .ctx = ctx, .clear = clear};
+    if (copy_containers(r, q, &st) == TFD_OK &&
+        read_filters(r, q, &st) == TFD_OK) {
+        close_sessions(r);
+        return;
+    }
+    tfd_bytes_deinit(&r->names);
+    free(r->containers);
+    free(r->scope.filters);
+    free(r);
+    done(ctx, &st);
 }
 
-void tfd_master_reset(struct tfd_master *m, const struct tfd_str *containers,
-                      int count, tfd_master_done_fn *done, void *ctx)
+void tfd_master_reset(struct tfd_master *m, const struct tfd_reset *q,
+                      tfd_master_done_fn *done, void *ctx)
 {
-    start_reset(m, containers, count, true, done, ctx);
+    start_reset(m, q, true, done, ctx);
 }
 
 void tfd_master_close_all(struct tfd_master *m, tfd_master_done_fn *done,
                           void *ctx)
 {
+    const struct tfd_reset nothing = {.container_count = 0};
     struct tfd_status why = TFD_STATUS_INIT;
 
     (void)tfd_fail(&why, TFD_UNAVAILABLE, "The server is stopping");
     tfd_master_cancel_creates(m, &why);
-    start_reset(m, NULL, 0, false, done, ctx);
+    start_reset(m, &nothing, false, done, ctx);
 }

@@ -28,6 +28,7 @@ struct tfd_master_options {
     struct tfd_worker *local; /* the worker of this process */
     const struct tfd_registry *registry;
     uint64_t peer_wait_us; /* for tasks that do not answer; 0: for ever */
+    bool quiet;            /* its sessions are nobody's news: a library's own */
     /* A step, a session began or ended; for exit rules.  May be NULL. */
     void (*activity)(void *ctx);
     void *activity_ctx;
@@ -64,18 +65,29 @@ void tfd_master_cancel_create(struct tfd_create *c,
 enum tfd_code tfd_master_find(struct tfd_master *m, struct tfd_str handle,
                               struct tfd_session **out,
                               struct tfd_status *st) TFD_MUST_USE;
-/* The devices of this task, without a session. */
-void tfd_master_list_local(struct tfd_master *m, tfd_worker_status_fn *done,
-                           void *ctx);
+/* The devices of a task of the cluster, by its peer number, without a session;
+ * waits for the task as opening a session would. */
+void tfd_master_list(struct tfd_master *m, int peer, tfd_worker_status_fn *done,
+                     void *ctx);
+int tfd_master_peer_count(const struct tfd_master *m);
+int tfd_master_own_peer(const struct tfd_master *m);
 int tfd_master_session_count(const struct tfd_master *m);
 int tfd_master_step_count(const struct tfd_master *m); /* running */
 uint64_t tfd_master_steps_done(const struct tfd_master *m);
 
 typedef void tfd_master_done_fn(void *ctx, const struct tfd_status *st);
 
-/* Closes every session, then clears the containers on every task. */
-void tfd_master_reset(struct tfd_master *m, const struct tfd_str *containers,
-                      int count, tfd_master_done_fn *done, void *ctx);
+struct tfd_reset {                    /* borrowed for the call only */
+    const struct tfd_str *containers; /* none: each task's default one */
+    int container_count;
+    const struct tfd_str *filters; /* as in ConfigProto.device_filters */
+    int filter_count;
+};
+/* Closes every session, then clears the containers on every task in scope; one
+ * that cannot be reached is only logged.  INVALID_ARGUMENT for a bad filter,
+ * before anything was done. */
+void tfd_master_reset(struct tfd_master *m, const struct tfd_reset *r,
+                      tfd_master_done_fn *done, void *ctx);
 /* Closes every session, those being created too: for shutting down. */
 void tfd_master_close_all(struct tfd_master *m, tfd_master_done_fn *done,
                           void *ctx);
@@ -112,6 +124,7 @@ struct tfd_run_step {
                  struct tfd_tensor *fetches, uint32_t plan);
     void *ctx;
     /* -- the master's -- */
+    uint64_t waited_from_us; /* for its plan; 0: it did not wait */
     struct tfd_run_step *next;
     struct tfd_master_step *step;
     struct tfd_plan *waiting;

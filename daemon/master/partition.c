@@ -4,8 +4,9 @@
  */
 #include "daemon/master/partition.h"
 
-#include "common/graphdef.h"
-#include "common/pbio.h"
+#include "daemon/master/added_node.h"
+#include "daemon/master/loop_control.h"
+
 #include "common/proto/graph.pb.h"
 #include "config/limits.h"
 
@@ -26,13 +27,13 @@ struct partitioner {
     const struct tfd_partition_request *r;
     struct tfd_bytes *out;
     struct tfd_status *st;
+    struct tfd_loop_control loops;
     struct tfd_str *names; /* by part node */
     int32_t *first;        /* by part node: its crossings */
     struct crossing *crossings;
     int32_t crossing_count;
     int32_t crossing_capacity;
     int32_t channels; /* edges numbered so far */
-    int32_t suffix;   /* of "_S<n>" */
 };
 
 static const struct tfd_part_node *part(const struct partitioner *p, int32_t i)
@@ -44,7 +45,7 @@ static int device_index(const struct partitioner *p, int32_t i)
 {
     const struct tfd_part_node *n = part(p, i);
 
-    return n->kind == TFD_PART_NODE ? p->r->device_of[n->node] : 0;
+    return n->kind == TFD_PART_NODE ? p->loops.device_of[n->node] : 0;
 }
 
 static const struct tfd_device *device_at(const struct partitioner *p,
@@ -91,6 +92,17 @@ static enum tfd_code text(struct partitioner *p, struct tfd_str *out,
     return TFD_OK;
 }
 
+/* "<source><infix>_S<n>", which is no node's name. */
+static enum tfd_code new_name(struct partitioner *p, struct tfd_str *out,
+                              const char *source, const char *infix)
+{
+    do
+        TFD_TRY(text(p, out, "%s%s_S%lld", source, infix,
+                     (long long)(*p->r->suffix)++));
+    while (tfd_graph_find(p->r->graph, *out));
+    return TFD_OK;
+}
+
 static enum tfd_code name_nodes(struct partitioner *p)
 {
     for (int32_t i = 0; i < p->r->pruned->count; i++) {
@@ -118,48 +130,20 @@ static enum tfd_code input_text(struct partitioner *p, struct tfd_str *out,
 
 /* ---- Attributes ---------------------------------------------------------- */
 
-/* Attributes of one added node: values are written one after another. */
-struct attrs {
-    struct tfd_attr list[12];
-    size_t at[12];
-    int count;
-    struct tfd_bytes values;
-};
-
-static void attr_begin(struct attrs *a, const char *name)
-{
-    a->at[a->count] = a->values.size;
-    a->list[a->count++].name = tfd_str_of(name);
-}
-
-/* Values move while the buffer grows, so views are made at the end. */
-static void attrs_finish(struct attrs *a)
-{
-    for (int i = 0; i < a->count; i++) {
-        size_t end = i + 1 < a->count ? a->at[i + 1] : a->values.size;
-
-        a->list[i].value.data = a->values.data + a->at[i];
-        a->list[i].value.size = end - a->at[i];
-    }
-}
-
-static void put_node(struct partitioner *p, int worker, struct tfd_str name,
-                     const char *op, const char *device,
-                     const struct tfd_str *in, int in_count, struct attrs *a)
+static void put_node(struct partitioner *p, const struct tfd_device *d,
+                     struct tfd_str name, const char *op,
+                     const struct tfd_str *in, int in_count,
+                     struct tfd_added_node *a)
 {
     struct tfd_nodedef def = {
         .name = name,
         .op = tfd_str_of(op),
-        .device = tfd_str_of(device),
+        .device = tfd_str_of(d->attributes.name),
         .in = in,
         .in_count = in_count,
-        .attrs = a->list,
-        .attr_count = a->count,
     };
 
-    attrs_finish(a);
-    tfd_graphdef_put(&p->out[worker], &def);
-    tfd_bytes_deinit(&a->values);
+    tfd_added_node_put(a, &p->out[d->worker], &def);
 }
 
 /* The attributes that both ends of a rendezvous share. */
@@ -176,27 +160,24 @@ static void put_pair_end(struct partitioner *p, const struct pair *pair,
                          const struct tfd_str *in, int in_count)
 {
     const struct tfd_device *here = sends ? pair->from : pair->to;
-    struct attrs a = {.count = 0};
+    struct tfd_added_node a;
 
-    tfd_bytes_init(&a.values, TFD_ATTR_SIZE_MAX);
-    attr_begin(&a, sends ? "T" : "tensor_type");
-    tfd_attr_put_type(&a.values, pair->type);
-    attr_begin(&a, "tensor_name");
-    tfd_attr_put_str(&a.values, pair->tensor_name);
-    attr_begin(&a, "send_device");
-    tfd_attr_put_str(&a.values, tfd_str_of(pair->from->attributes.name));
-    attr_begin(&a, "send_device_incarnation");
-    tfd_attr_put_int(&a.values, (int64_t)pair->from->attributes.incarnation);
-    attr_begin(&a, "recv_device");
-    tfd_attr_put_str(&a.values, tfd_str_of(pair->to->attributes.name));
-    attr_begin(&a, "client_terminated");
-    tfd_attr_put_bool(&a.values, pair->client);
-    if (pair->channel >= 0) {
-        attr_begin(&a, "_tfd_channel");
-        tfd_attr_put_int(&a.values, pair->channel);
-    }
-    put_node(p, here->worker, name, sends ? "_Send" : "_Recv",
-             here->attributes.name, in, in_count, &a);
+    tfd_added_node_init(&a);
+    tfd_attr_put_type(tfd_added_node_attr(&a, sends ? "T" : "tensor_type"),
+                      pair->type);
+    tfd_attr_put_str(tfd_added_node_attr(&a, "tensor_name"), pair->tensor_name);
+    tfd_attr_put_str(tfd_added_node_attr(&a, "send_device"),
+                     tfd_str_of(pair->from->attributes.name));
+    tfd_attr_put_int(tfd_added_node_attr(&a, "send_device_incarnation"),
+                     (int64_t)pair->from->attributes.incarnation);
+    tfd_attr_put_str(tfd_added_node_attr(&a, "recv_device"),
+                     tfd_str_of(pair->to->attributes.name));
+    tfd_attr_put_bool(tfd_added_node_attr(&a, "client_terminated"),
+                      pair->client);
+    if (pair->channel >= 0)
+        tfd_attr_put_int(tfd_added_node_attr(&a, "_tfd_channel"),
+                         pair->channel);
+    put_node(p, here, name, sends ? "_Send" : "_Recv", in, in_count, &a);
 }
 
 /* ---- Edges between tasks ------------------------------------------------- */
@@ -240,20 +221,30 @@ static struct pair make_pair(struct partitioner *p, const struct tfd_device *a,
     return (struct pair){TFD_STR_EMPTY, a, b, type, false, push ? channel : -1};
 }
 
-static enum tfd_code cross_data(struct partitioner *p, struct tfd_edge e,
-                                int32_t to, struct crossing *c)
+/* What arrives within a loop arrives in every iteration. */
+static void put_recv(struct partitioner *p, const struct pair *pair,
+                     struct tfd_str name, int32_t from)
 {
-    struct pair pair =
-        make_pair(p, device_at(p, e.node), device_at(p, to), type_of(p, e));
+    const struct tfd_control_loop *loop =
+        tfd_loop_control_of(&p->loops, from, pair->to->worker);
+    struct tfd_str restart = tfd_str_of(loop ? loop->restart : "");
+
+    put_pair_end(p, pair, false, name, &restart, loop ? 1 : 0);
+}
+
+static enum tfd_code cross_data(struct partitioner *p, struct tfd_edge e,
+                                const struct tfd_device *to, struct crossing *c)
+{
+    struct pair pair = make_pair(p, device_at(p, e.node), to, type_of(p, e));
     const char *source = p->names[e.node].data;
     struct tfd_str in, send;
 
     TFD_TRY(text(p, &pair.tensor_name, "edge_%d_%s", p->channels - 1, source));
-    TFD_TRY(text(p, &send, "%s_S%d", source, p->suffix++));
-    TFD_TRY(text(p, &c->name, "%s_S%d", source, p->suffix++));
+    TFD_TRY(new_name(p, &send, source, ""));
+    TFD_TRY(new_name(p, &c->name, source, ""));
     TFD_TRY(input_text(p, &in, e));
     put_pair_end(p, &pair, true, send, &in, 1);
-    put_pair_end(p, &pair, false, c->name, NULL, 0);
+    put_recv(p, &pair, c->name, e.node);
     return TFD_OK;
 }
 
@@ -261,56 +252,53 @@ static enum tfd_code cross_data(struct partitioner *p, struct tfd_edge e,
 static void put_empty_const(struct partitioner *p, int32_t from,
                             struct tfd_str name, const struct tfd_str *after)
 {
-    const struct tfd_device *d = device_at(p, from);
     struct tfd_tensor empty = {TFD_FLOAT, {1, {0}}, NULL};
-    struct attrs a = {.count = 0};
+    struct tfd_added_node a;
 
-    tfd_bytes_init(&a.values, TFD_ATTR_SIZE_MAX);
-    attr_begin(&a, "dtype");
-    tfd_attr_put_type(&a.values, TFD_FLOAT);
-    attr_begin(&a, "value");
-    tfd_attr_put_tensor(&a.values, &empty);
-    put_node(p, d->worker, name, "Const", d->attributes.name, after, 1, &a);
+    tfd_added_node_init(&a);
+    tfd_attr_put_type(tfd_added_node_attr(&a, "dtype"), TFD_FLOAT);
+    tfd_attr_put_tensor(tfd_added_node_attr(&a, "value"), &empty);
+    put_node(p, device_at(p, from), name, "Const", after, 1, &a);
 }
 
 static void put_identity(struct partitioner *p, const struct tfd_device *d,
                          struct tfd_str name, const struct tfd_str *in)
 {
-    struct attrs a = {.count = 0};
+    struct tfd_added_node a;
 
-    tfd_bytes_init(&a.values, TFD_ATTR_SIZE_MAX);
-    attr_begin(&a, "T");
-    tfd_attr_put_type(&a.values, TFD_FLOAT);
-    put_node(p, d->worker, name, "Identity", d->attributes.name, in, 1, &a);
+    tfd_added_node_init(&a);
+    tfd_attr_put_type(tfd_added_node_attr(&a, "T"), TFD_FLOAT);
+    put_node(p, d, name, "Identity", in, 1, &a);
 }
 
 static enum tfd_code cross_control(struct partitioner *p, int32_t from,
-                                   int32_t to, struct crossing *c)
+                                   const struct tfd_device *to,
+                                   struct crossing *c)
 {
-    struct pair pair =
-        make_pair(p, device_at(p, from), device_at(p, to), TFD_FLOAT);
+    struct pair pair = make_pair(p, device_at(p, from), to, TFD_FLOAT);
     const char *source = p->names[from].data;
     struct tfd_str after, value, send, recv, identity;
 
     TFD_TRY(text(p, &pair.tensor_name, "edge_%d_%s", p->channels - 1, source));
     TFD_TRY(text(p, &after, "^%s", source));
-    TFD_TRY(text(p, &value, "%s/ctrl_S%d", source, p->suffix++));
-    TFD_TRY(text(p, &send, "%s_S%d", source, p->suffix++));
-    TFD_TRY(text(p, &recv, "%s_S%d", source, p->suffix++));
-    TFD_TRY(text(p, &identity, "%s_S%d", source, p->suffix++));
+    TFD_TRY(new_name(p, &value, source, "/ctrl"));
+    TFD_TRY(new_name(p, &send, source, ""));
+    TFD_TRY(new_name(p, &recv, source, ""));
+    TFD_TRY(new_name(p, &identity, source, ""));
     TFD_TRY(text(p, &c->name, "^%s", identity.data));
     put_empty_const(p, from, value, &after);
     put_pair_end(p, &pair, true, send, &value, 1);
-    put_pair_end(p, &pair, false, recv, NULL, 0);
-    put_identity(p, device_at(p, to), identity, &recv);
+    put_recv(p, &pair, recv, from);
+    put_identity(p, to, identity, &recv);
     return TFD_OK;
 }
 
-/* How node `to` writes its input e. */
+/* How a node on device `to` writes its input e. */
 static enum tfd_code input_name(struct partitioner *p, struct tfd_edge e,
-                                int32_t to, struct tfd_str *out)
+                                const struct tfd_device *to,
+                                struct tfd_str *out)
 {
-    int worker = device_at(p, to)->worker;
+    int worker = to->worker;
     const struct crossing *known;
     struct crossing *c = NULL, made;
 
@@ -343,17 +331,18 @@ static enum tfd_code input_names(struct partitioner *p, int32_t i,
                                  struct tfd_str **out, int *count)
 {
     const struct tfd_part_node *n = part(p, i);
+    const struct tfd_device *here = device_at(p, i);
     int32_t total = n->in_count + n->control_count;
     struct tfd_str *in =
         tfd_arena_array(p->r->arena, (size_t)total + 1, sizeof(*in));
 
     TFD_TRY(tfd_arena_check(in, "inputs of a partition", p->st));
     for (int32_t k = 0; k < n->in_count; k++)
-        TFD_TRY(input_name(p, n->in[k], i, &in[k]));
+        TFD_TRY(input_name(p, n->in[k], here, &in[k]));
     for (int32_t k = 0; k < n->control_count; k++) {
         struct tfd_edge e = {n->control[k], TFD_CONTROL};
 
-        TFD_TRY(input_name(p, e, i, &in[n->in_count + k]));
+        TFD_TRY(input_name(p, e, here, &in[n->in_count + k]));
     }
     *out = in;
     *count = total;
@@ -368,7 +357,7 @@ static enum tfd_code put_client_node(struct partitioner *p, int32_t i,
     bool feed = n->kind == TFD_PART_FEED;
     struct pair pair = {
         .tensor_name = feed ? p->r->signature->feeds[n->index]
-                            : p->r->signature->fetches[n->index],
+                            : p->r->signature->fetch_labels[n->index],
         .from = client,
         .to = client,
         .type = n->type,
@@ -402,82 +391,17 @@ static enum tfd_code put_part(struct partitioner *p, int32_t i)
     return TFD_OK;
 }
 
-/* ---- Loops --------------------------------------------------------------- */
-
-static bool has_loops(const struct partitioner *p)
+static enum tfd_code put_loops(struct partitioner *p)
 {
-    for (int32_t i = 0; i < p->r->pruned->count; i++)
-        if (node_of(p, i)->op->flags & TFD_OP_ENTER)
-            return true;
-    return false;
-}
+    for (int32_t i = 0; i < p->loops.loop_count; i++) {
+        const struct tfd_control_loop *loop = &p->loops.loops[i];
+        struct tfd_str in;
 
-/* Depth of the frame that a node's outputs are in. */
-static int depth_after(const struct tfd_node *n, int depth)
-{
-    if (n->op->flags & TFD_OP_ENTER)
-        return depth + 1;
-    if ((n->op->flags & TFD_OP_EXIT) && depth > 0)
-        return depth - 1;
-    return depth;
-}
-
-/* depth: by graph node, of the frame its outputs are in. */
-static enum tfd_code find_depths(struct partitioner *p, int *depth)
-{
-    int32_t *order;
-
-    TFD_TRY(tfd_graph_order(p->r->graph, p->r->arena, &order, p->st));
-    for (int32_t k = 0; k < p->r->graph->count; k++) {
-        const struct tfd_node *n = p->r->graph->nodes[order[k]];
-        int inside = 0;
-
-        for (int32_t i = 0; i < n->in_count; i++)
-            if (n->in[i].node >= 0 && depth[n->in[i].node] > inside)
-                inside = depth[n->in[i].node];
-        for (int32_t i = 0; i < n->control_count; i++)
-            if (depth[n->control[i]] > inside)
-                inside = depth[n->control[i]];
-        depth[n->id] = depth_after(n, inside);
+        TFD_TRY(input_name(p, loop->predicate,
+                           &p->r->devices->devices[loop->device], &in));
+        tfd_loop_control_put(&p->loops, i, in, &p->out[loop->worker]);
     }
     return TFD_OK;
-}
-
-static enum tfd_code check_edge(struct partitioner *p, const int *depth,
-                                int32_t from, int32_t to)
-{
-    const struct tfd_device *a = device_at(p, from), *b = device_at(p, to);
-
-    if (part(p, from)->kind != TFD_PART_NODE || a->worker == b->worker ||
-        depth[part(p, from)->node] == 0)
-        return TFD_OK;
-    return tfd_fail(p->st, TFD_UNIMPLEMENTED,
-                    "The while loop around {{node %s}} spans tasks: it is on "
-                    "%s and its consumer {{node %s}} on %s",
-                    node_of(p, from)->name.data, a->attributes.name,
-                    node_of(p, to)->name.data, b->attributes.name);
-}
-
-static enum tfd_code check_loops(struct partitioner *p)
-{
-    enum tfd_code rc;
-    int *depth;
-
-    if (!has_loops(p))
-        return TFD_OK;
-    depth = tfd_arena_array(p->r->arena, (size_t)p->r->graph->count + 1,
-                            sizeof(*depth));
-    TFD_TRY(tfd_arena_check(depth, "loops of a partition", p->st));
-    rc = find_depths(p, depth);
-    for (int32_t i = 0; i < p->r->pruned->count && rc == TFD_OK; i++) {
-        const struct tfd_part_node *n = part(p, i);
-
-        for (int32_t k = 0; k < n->in_count && rc == TFD_OK; k++)
-            rc = check_edge(p, depth, n->in[k].node, i);
-        for (int32_t k = 0; k < n->control_count && rc == TFD_OK; k++)
-            rc = check_edge(p, depth, n->control[k], i);
-    }
-    return rc;
 }
 
 /* ---- All ----------------------------------------------------------------- */
@@ -507,10 +431,11 @@ static enum tfd_code finish(struct partitioner *p)
 
 static enum tfd_code run(struct partitioner *p)
 {
+    TFD_TRY(tfd_loop_control_find(p->r, &p->loops, p->st));
     TFD_TRY(name_nodes(p));
-    TFD_TRY(check_loops(p));
     for (int32_t i = 0; i < p->r->pruned->count; i++)
         TFD_TRY(put_part(p, i));
+    TFD_TRY(put_loops(p));
     return finish(p);
 }
 

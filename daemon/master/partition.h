@@ -8,7 +8,7 @@
  * 12); pairs between two tfds carry `_tfd_channel` besides
  * (daemon/worker_api.h).
  *
- * A loop whose body spans tasks is refused with UNIMPLEMENTED.
+ * Loops whose body spans tasks: daemon/master/loop_control.h.
  *
  * Threads: loop thread.
  */
@@ -26,6 +26,9 @@ struct tfd_partition_request {
     const int32_t *device_of; /* by graph node */
     const bool *native;       /* by worker: speaks native, or is this process */
     int worker_count;
+    /* Of names given to added nodes; TensorFlow's workers keep kernels by name
+     * for a whole session, so it goes on from plan to plan. */
+    int64_t *suffix;
     struct tfd_arena *arena; /* for names, while it runs */
 };
 

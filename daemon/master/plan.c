@@ -1,42 +1,62 @@
 /*
- * plan.c - signatures to plans.
- *
- * The key of a signature is its names, each after its length, feeds before
- * fetches before targets.  The order is the client's: another order is another
- * plan, which costs memory but never a sort per step.
+ * plan.c - the building of a plan, and its emptying.
  */
 #include "daemon/master/plan.h"
 
 #include "daemon/master/partition.h"
 #include "daemon/master/step.h"
 
-#include "common/pbio.h"
 #include "config/limits.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-/* ---- Keys ---------------------------------------------------------------- */
+/* ---- Emptying ------------------------------------------------------------ */
 
-static void key_names(struct tfd_bytes *key, const struct tfd_str *names,
-                      int count)
+/* What was registered is forgotten; names and number stay. */
+static void empty(struct tfd_plan *p)
 {
-    tfd_pb_put_varint(key, (uint64_t)count);
-    for (int i = 0; i < count; i++) {
-        tfd_pb_put_varint(key, names[i].size);
-        tfd_bytes_add_str(key, names[i]);
+    for (int i = 0; i < p->part_count; i++) {
+        struct tfd_plan_part *part = &p->parts[i];
+        struct tfd_worker *w = p->session->workers[part->worker];
+
+        tfd_bytes_deinit(&part->graph_def);
+        if (part->graph != 0)
+            w->ops->deregister_graph(w, tfd_str_of(p->session->handle),
+                                     part->graph);
     }
+    tfd_step_free_idle(p);
+    free(p->parts);
+    p->parts = NULL;
+    p->part_count = 0;
 }
 
-static struct tfd_str key_of(struct tfd_session *s,
-                             const struct tfd_run_step *run)
+static bool is_idle(const struct tfd_plan *p, enum tfd_plan_state state)
 {
-    tfd_bytes_clear(&s->key);
-    key_names(&s->key, run->feed_names, run->feed_count);
-    key_names(&s->key, run->fetch_names, run->fetch_count);
-    key_names(&s->key, run->target_names, run->target_count);
-    return tfd_bytes_view(&s->key);
+    return p->state == state && p->running == 0;
+}
+
+uint32_t tfd_plan_oldest(const struct tfd_session *s, enum tfd_plan_state state)
+{
+    uint32_t found = s->plan_count;
+
+    for (uint32_t i = 0; i < s->plan_count; i++)
+        if (is_idle(s->plans[i], state) &&
+            (found == s->plan_count ||
+             s->plans[i]->used < s->plans[found]->used))
+            found = i;
+    return found;
+}
+
+/* All plans may be in use: those of steps that run are not counted strictly. */
+static void empty_oldest(struct tfd_session *s)
+{
+    uint32_t at = tfd_plan_oldest(s, TFD_PLAN_READY);
+
+    if (s->plans_built < TFD_PLANS_PER_SESSION_MAX || at == s->plan_count)
+        return;
+    empty(s->plans[at]);
+    s->plans[at]->state = TFD_PLAN_EMPTY;
+    s->plans_built--;
 }
 
 /* ---- Registering --------------------------------------------------------- */
@@ -50,33 +70,30 @@ static void fail_plan(struct tfd_plan *p, const struct tfd_status *st)
 /* Steps that wait start, or fail, in the order they came. */
 static void wake_waiters(struct tfd_plan *p)
 {
-    struct tfd_status closed = TFD_STATUS_INIT;
     struct tfd_run_step *run;
 
-    (void)tfd_fail(&closed, TFD_CANCELLED,
-                   "Step was cancelled by an explicit call to "
-                   "`Session::Close()`.");
     while ((run = p->waiters) != NULL) {
         p->waiters = run->next;
         run->next = NULL;
         run->waiting = NULL;
-        if (p->state == TFD_PLAN_READY && p->session->state == TFD_SESSION_OPEN)
+        p->session->waiting--;
+        if (p->state == TFD_PLAN_READY)
             tfd_step_start(p, run);
         else
-            run->done(run, p->state == TFD_PLAN_READY ? &closed : &p->status,
-                      NULL, 0);
+            run->done(run, &p->status, NULL, 0);
     }
 }
 
-static void forget_graphs(struct tfd_plan *p)
+void tfd_plan_fail_waiters(struct tfd_plan *p, const struct tfd_status *why)
 {
-    for (int i = 0; i < p->part_count; i++) {
-        struct tfd_worker *w = p->session->workers[p->parts[i].worker];
+    struct tfd_run_step *run;
 
-        if (p->parts[i].graph != 0)
-            w->ops->deregister_graph(w, tfd_str_of(p->session->handle),
-                                     p->parts[i].graph);
-        p->parts[i].graph = 0;
+    while ((run = p->waiters) != NULL) {
+        p->waiters = run->next;
+        run->next = NULL;
+        run->waiting = NULL;
+        p->session->waiting--;
+        run->done(run, why, NULL, 0);
     }
 }
 
@@ -87,11 +104,13 @@ static void built(struct tfd_plan *p)
     for (int i = 0; i < p->part_count; i++)
         tfd_bytes_deinit(&p->parts[i].graph_def);
     p->state = p->status.code == TFD_OK ? TFD_PLAN_READY : TFD_PLAN_FAILED;
-    if (p->state == TFD_PLAN_FAILED)
-        forget_graphs(p);
+    if (p->state == TFD_PLAN_FAILED) {
+        empty(p);
+        s->plans_built--;
+    }
     tfd_session_ref(s);
     wake_waiters(p);
-    s->running--; /* the plan's own, taken in build() */
+    s->running--; /* the plan's own, taken in tfd_plan_build() */
     tfd_session_step_ended(s);
     tfd_session_unref(s);
 }
@@ -124,11 +143,10 @@ static void register_part(struct tfd_plan *p, struct tfd_plan_part *part)
         .config_proto = tfd_bytes_view(&p->session->config_proto),
     };
 
-    if (part == &p->parts[p->client_part < 0 ? 0 : p->client_part] &&
-        p->client_part >= 0) {
+    if (part->worker == 0) {
         r->feeds = p->signature.feeds;
         r->feed_count = p->signature.feed_count;
-        r->fetches = p->signature.fetches;
+        r->fetches = p->signature.fetch_labels;
         r->fetch_count = p->signature.fetch_count;
     }
     w->ops->register_graph(w, r, registered, part);
@@ -174,6 +192,7 @@ static enum tfd_code partition(struct tfd_plan *p, struct tfd_arena *arena,
         .device_of = s->device_of,
         .native = s->native,
         .worker_count = s->worker_count,
+        .suffix = &s->node_suffix,
         .arena = arena,
     };
 
@@ -202,12 +221,15 @@ static enum tfd_code split(struct tfd_plan *p, struct tfd_status *st)
     return rc;
 }
 
-/* Counts as a running step of the session, so that the session outlives it. */
-static void build(struct tfd_plan *p)
+void tfd_plan_build(struct tfd_plan *p)
 {
     struct tfd_status st = TFD_STATUS_INIT;
 
+    empty_oldest(p->session);
     p->state = TFD_PLAN_BUILDING;
+    p->version = p->session->version;
+    tfd_status_clear(&p->status);
+    p->session->plans_built++;
     p->session->running++;
     p->registering = 1;
     if (split(p, &st) != TFD_OK) {
@@ -221,90 +243,6 @@ static void build(struct tfd_plan *p)
         built(p);
 }
 
-/* ---- Plans of a session -------------------------------------------------- */
-
-static enum tfd_code copy_names(struct tfd_plan *p, const struct tfd_str *from,
-                                int count, const struct tfd_str **out,
-                                struct tfd_status *st)
-{
-    struct tfd_str *names =
-        tfd_arena_array(&p->arena, (size_t)count + 1, sizeof(*names));
-
-    TFD_TRY(tfd_arena_check(names, "a signature", st));
-    for (int i = 0; i < count; i++) {
-        names[i] = tfd_arena_str(&p->arena, from[i]);
-        TFD_TRY(tfd_arena_check(names[i].data, "a signature", st));
-    }
-    *out = names;
-    return TFD_OK;
-}
-
-static enum tfd_code copy_signature(struct tfd_plan *p,
-                                    const struct tfd_run_step *run,
-                                    struct tfd_str key, struct tfd_status *st)
-{
-    struct tfd_signature *sig = &p->signature;
-
-    sig->feed_count = run->feed_count;
-    sig->fetch_count = run->fetch_count;
-    sig->target_count = run->target_count;
-    TFD_TRY(copy_names(p, run->feed_names, run->feed_count, &sig->feeds, st));
-    TFD_TRY(
-        copy_names(p, run->fetch_names, run->fetch_count, &sig->fetches, st));
-    TFD_TRY(
-        copy_names(p, run->target_names, run->target_count, &sig->targets, st));
-    p->key = tfd_arena_str(&p->arena, key);
-    return tfd_arena_check(p->key.data, "a signature", st);
-}
-
-static enum tfd_code make_room(struct tfd_session *s, struct tfd_status *st)
-{
-    uint32_t capacity = s->plan_capacity ? s->plan_capacity * 2 : 16;
-    struct tfd_plan **grown;
-
-    if (s->plan_count < s->plan_capacity)
-        return TFD_OK;
-    if (s->plan_count >= TFD_PLANS_PER_SESSION_MAX)
-        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
-                        "More than %d different combinations of feeds, fetches "
-                        "and targets in session %s",
-                        TFD_PLANS_PER_SESSION_MAX, s->handle);
-    grown = realloc(s->plans, capacity * sizeof(struct tfd_plan *));
-    if (!grown)
-        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "No memory for plans");
-    s->plans = grown;
-    s->plan_capacity = capacity;
-    return TFD_OK;
-}
-
-static enum tfd_code add_plan(struct tfd_session *s,
-                              const struct tfd_run_step *run,
-                              struct tfd_str key, struct tfd_plan **out,
-                              struct tfd_status *st)
-{
-    struct tfd_plan *p;
-
-    TFD_TRY(make_room(s, st));
-    p = calloc(1, sizeof(*p));
-    if (!p)
-        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "No memory for a plan");
-    tfd_arena_init(&p->arena, TFD_GRAPH_SIZE_MAX);
-    p->session = s;
-    p->number = s->plan_count + 1;
-    if (copy_signature(p, run, key, st) != TFD_OK) {
-        tfd_plan_free(p);
-        return TFD_RESOURCE_EXHAUSTED;
-    }
-    if (!tfd_map_put(&s->plan_by_key, p->key, p->number)) {
-        tfd_plan_free(p);
-        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "No memory for a plan");
-    }
-    s->plans[s->plan_count++] = p;
-    *out = p;
-    build(p);
-    return TFD_OK;
-}
-
 void tfd_plan_free(struct tfd_plan *p)
 {
     tfd_step_free_idle(p);
@@ -313,46 +251,4 @@ void tfd_plan_free(struct tfd_plan *p)
     free(p->parts);
     tfd_arena_deinit(&p->arena);
     free(p);
-}
-
-/* A plan that failed for lack of a peer is built anew. */
-static void retry(struct tfd_plan *p)
-{
-    if (p->state != TFD_PLAN_FAILED ||
-        (p->status.code != TFD_UNAVAILABLE && p->status.code != TFD_ABORTED))
-        return;
-    tfd_status_clear(&p->status);
-    free(p->parts);
-    p->parts = NULL;
-    p->part_count = 0;
-    tfd_step_free_idle(p);
-    build(p);
-}
-
-enum tfd_code tfd_plan_get(struct tfd_session *s,
-                           const struct tfd_run_step *run,
-                           struct tfd_plan **out, struct tfd_status *st)
-{
-    struct tfd_str key;
-    uintptr_t number;
-
-    if (run->plan != 0) {
-        if (run->plan > s->plan_count)
-            return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                            "Plan %u is unknown; session %s has %u", run->plan,
-                            s->handle, s->plan_count);
-        *out = s->plans[run->plan - 1];
-        if ((*out)->signature.feed_count != run->feed_count)
-            return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                            "Plan %u takes %d feeds, %d were given", run->plan,
-                            (*out)->signature.feed_count, run->feed_count);
-    } else {
-        key = key_of(s, run);
-        TFD_TRY(tfd_bytes_ok(&s->key, "the names of a step", st));
-        if (!tfd_map_get(&s->plan_by_key, key, &number))
-            return add_plan(s, run, key, out, st);
-        *out = s->plans[number - 1];
-    }
-    retry(*out);
-    return TFD_OK;
 }

@@ -2,9 +2,14 @@
  * plan.h - everything a signature needs, compiled once and shared by its steps:
  * pruned, partitioned and registered on every worker it touches.
  *
- *     BUILDING -> READY    steps that came meanwhile start now
- *              -> FAILED   they fail; the failure is kept, as TensorFlow keeps
- *                          it, unless it says that a peer was lost
+ *     EMPTY -> BUILDING -> READY    steps that came meanwhile start now
+ *       ^                 |   FAILED   they fail; the failure is kept until the
+ *       |_________________|   graph grows, unless it may pass by itself
+ *
+ * Only so many plans of a session are READY; then the one that was not used for
+ * longest becomes EMPTY again: it keeps its names and its number, which clients
+ * hold, and is built anew when it is asked for.  Of those, again, only so many
+ * are kept.
  *
  * Threads: loop thread.
  */
@@ -14,7 +19,12 @@
 #include "daemon/master/prune.h"
 #include "daemon/master/session.h"
 
-enum tfd_plan_state { TFD_PLAN_BUILDING, TFD_PLAN_READY, TFD_PLAN_FAILED };
+enum tfd_plan_state {
+    TFD_PLAN_EMPTY,
+    TFD_PLAN_BUILDING,
+    TFD_PLAN_READY,
+    TFD_PLAN_FAILED,
+};
 
 struct tfd_plan_part {
     int worker;                        /* of the session */
@@ -29,6 +39,9 @@ struct tfd_plan {
     uint32_t number;
     enum tfd_plan_state state;
     struct tfd_status status; /* FAILED */
+    int64_t version;          /* of the graph it was built from */
+    uint64_t used;            /* when: the session's count of uses */
+    int running;              /* steps */
     struct tfd_arena arena;   /* the signature's names */
     struct tfd_signature signature;
     struct tfd_str key;
@@ -46,6 +59,18 @@ enum tfd_code tfd_plan_get(struct tfd_session *s,
                            const struct tfd_run_step *run,
                            struct tfd_plan **out,
                            struct tfd_status *st) TFD_MUST_USE;
+/* Steps that wait for it end with this failure. */
+void tfd_plan_fail_waiters(struct tfd_plan *p, const struct tfd_status *why);
 void tfd_plan_free(struct tfd_plan *p); /* no step may be running */
+
+/* ---- Between plan.c and plan_table.c --------------------------------------
+ */
+
+/* Counts as a running step of the session, so that the session outlives it. */
+void tfd_plan_build(struct tfd_plan *p);
+/* The slot of the idle plan in this state that was not used for longest;
+ * plan_count when there is none. */
+uint32_t tfd_plan_oldest(const struct tfd_session *s,
+                         enum tfd_plan_state state);
 
 #endif

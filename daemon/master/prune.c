@@ -5,7 +5,6 @@
 #include "daemon/master/prune.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct feed {
     struct tfd_edge edge;
@@ -44,30 +43,58 @@ static int32_t find_feed(const struct pruner *p, struct tfd_edge e)
 
 /* ---- Names --------------------------------------------------------------- */
 
-/* "x" or "x:1".  What is wrong with it is said in TensorFlow's words for feeds
- * (what == "FeedInputs") and fetches. */
-static enum tfd_code resolve(struct pruner *p, struct tfd_str name, bool feed,
-                             struct tfd_edge *out)
+/* "x" or "x:1"; anything else is the name of a node that does not exist. */
+static struct tfd_str split_name(struct tfd_str name, int32_t *output)
 {
-    struct tfd_status why = TFD_STATUS_INIT;
-    struct tfd_str node = name;
-    const char *colon = memchr(name.data, ':', name.size);
-    const struct tfd_node *n;
+    size_t at = name.size;
+    int64_t number = 0;
 
-    if (colon)
-        node.size = (size_t)(colon - name.data);
-    n = tfd_graph_find(p->g, node);
-    if (!n && feed)
+    *output = 0;
+    while (at > 0 && name.data[at - 1] >= '0' && name.data[at - 1] <= '9')
+        at--;
+    if (at == name.size || at < 2 || name.data[at - 1] != ':')
+        return name;
+    for (size_t i = at; i < name.size && number <= INT32_MAX; i++)
+        number = number * 10 + (name.data[i] - '0');
+    *output = number > INT32_MAX ? INT32_MAX : (int32_t)number;
+    return (struct tfd_str){name.data, at - 1};
+}
+
+static enum tfd_code resolve_feed(struct pruner *p, struct tfd_str name,
+                                  struct tfd_edge *out)
+{
+    int32_t output;
+    const struct tfd_node *n = tfd_graph_find(p->g, split_name(name, &output));
+
+    if (!n)
         return tfd_fail(p->st, TFD_NOT_FOUND,
                         "FeedInputs: unable to find feed output " TFD_STR_FMT,
+                        TFD_STR_ARG(name));
+    if (output >= n->out_count)
+        return tfd_fail(p->st, TFD_INVALID_ARGUMENT,
+                        "FeedInputs: " TFD_STR_FMT
+                        " should have output index < %d",
+                        TFD_STR_ARG(name), n->out_count);
+    *out = (struct tfd_edge){n->id, output};
+    return TFD_OK;
+}
+
+static enum tfd_code resolve_fetch(struct pruner *p, struct tfd_str name,
+                                   struct tfd_edge *out)
+{
+    int32_t output;
+    const struct tfd_node *n = tfd_graph_find(p->g, split_name(name, &output));
+
+    if (tfd_str_starts(name, "^"))
+        return tfd_fail(p->st, TFD_INVALID_ARGUMENT,
+                        "FetchOutputs " TFD_STR_FMT
+                        " is a control dependency, not an output",
                         TFD_STR_ARG(name));
     if (!n)
         return tfd_fail(p->st, TFD_NOT_FOUND,
                         "FetchOutputs node " TFD_STR_FMT ": not found",
                         TFD_STR_ARG(name));
-    if (tfd_graph_endpoint(p->g, name, out, &why) == TFD_OK && out->output >= 0)
-        return TFD_OK;
-    if (!feed && n->out_count == 0)
+    if (n->out_count == 0)
         return tfd_fail(p->st, TFD_INVALID_ARGUMENT,
                         "Tried to fetch data for '" TFD_STR_FMT
                         "', which produces no output.  To run to a node but "
@@ -75,22 +102,57 @@ static enum tfd_code resolve(struct pruner *p, struct tfd_str name, bool feed,
                         "' as an argument to the 'target_node_names' argument "
                         "of the Session::Run API.",
                         TFD_STR_ARG(name), TFD_STR_ARG(name));
-    return tfd_fail(p->st, TFD_INVALID_ARGUMENT,
-                    "%s " TFD_STR_FMT ": output index too large, must be < %d",
-                    feed ? "FeedInputs:" : "FetchOutputs", TFD_STR_ARG(name),
-                    n->out_count);
+    if (output >= n->out_count)
+        return tfd_fail(p->st, TFD_INVALID_ARGUMENT,
+                        "FetchOutputs " TFD_STR_FMT
+                        ": output index too large, must be < %d",
+                        TFD_STR_ARG(name), n->out_count);
+    *out = (struct tfd_edge){n->id, output};
+    return TFD_OK;
 }
 
+static enum tfd_code fed_twice(struct pruner *p, struct tfd_str name)
+{
+    return tfd_fail(p->st, TFD_INVALID_ARGUMENT,
+                    "Endpoint \"" TFD_STR_FMT "\" fed more than once.",
+                    TFD_STR_ARG(name));
+}
+
+static enum tfd_code fed_and_fetched(struct pruner *p, struct tfd_str name)
+{
+    return tfd_fail(p->st, TFD_INVALID_ARGUMENT,
+                    TFD_STR_FMT " is both fed and fetched.", TFD_STR_ARG(name));
+}
+
+/* As TensorFlow: by the texts, before anything is looked up. */
+static enum tfd_code check_texts(struct pruner *p, struct tfd_map *fed)
+{
+    const struct tfd_signature *sig = p->sig;
+    uintptr_t unused;
+
+    for (int i = 0; i < sig->feed_count; i++) {
+        if (tfd_map_get(fed, sig->feeds[i], &unused))
+            return fed_twice(p, sig->feeds[i]);
+        if (!tfd_map_put(fed, sig->feeds[i], 0))
+            return tfd_fail(p->st, TFD_RESOURCE_EXHAUSTED,
+                            "No memory for %d feeds", sig->feed_count);
+    }
+    for (int i = 0; i < sig->fetch_count; i++)
+        if (tfd_map_get(fed, sig->fetches[i], &unused))
+            return fed_and_fetched(p, sig->fetches[i]);
+    return TFD_OK;
+}
+
+/* "x" and "x:0" are one endpoint, though not for TensorFlow, which then waits
+ * for ever. */
 static enum tfd_code resolve_feeds(struct pruner *p)
 {
     for (int i = 0; i < p->sig->feed_count; i++) {
         struct feed *f = &p->feeds[i];
 
-        TFD_TRY(resolve(p, p->sig->feeds[i], true, &f->edge));
+        TFD_TRY(resolve_feed(p, p->sig->feeds[i], &f->edge));
         if (find_feed(p, f->edge) >= 0)
-            return tfd_fail(p->st, TFD_INVALID_ARGUMENT,
-                            "Endpoint \"" TFD_STR_FMT "\" fed more than once.",
-                            TFD_STR_ARG(p->sig->feeds[i]));
+            return fed_twice(p, p->sig->feeds[i]);
         f->next = p->feed_of[f->edge.node];
         p->feed_of[f->edge.node] = i;
     }
@@ -100,34 +162,57 @@ static enum tfd_code resolve_feeds(struct pruner *p)
 static enum tfd_code resolve_fetches(struct pruner *p)
 {
     for (int i = 0; i < p->sig->fetch_count; i++) {
-        TFD_TRY(resolve(p, p->sig->fetches[i], false, &p->fetches[i]));
+        TFD_TRY(resolve_fetch(p, p->sig->fetches[i], &p->fetches[i]));
         if (find_feed(p, p->fetches[i]) >= 0)
-            return tfd_fail(p->st, TFD_INVALID_ARGUMENT,
-                            TFD_STR_FMT " is both fed and fetched.",
-                            TFD_STR_ARG(p->sig->fetches[i]));
+            return fed_and_fetched(p, p->sig->fetches[i]);
     }
     return TFD_OK;
 }
 
-/* A target may be written "node" or "node:0". */
+static int by_text(const void *a, const void *b)
+{
+    return tfd_str_cmp(*(const struct tfd_str *)a, *(const struct tfd_str *)b);
+}
+
+/* The missing names, sorted as TensorFlow sorts targets. */
+static enum tfd_code targets_not_found(struct pruner *p,
+                                       struct tfd_str *missing, int count)
+{
+    struct tfd_bytes text;
+
+    qsort(missing, (size_t)count, sizeof(*missing), by_text);
+    tfd_bytes_init(&text, TFD_STATUS_TEXT_MAX * 2);
+    for (int i = 0; i < count; i++)
+        tfd_bytes_printf(&text, TFD_STR_FMT " ", TFD_STR_ARG(missing[i]));
+    (void)tfd_fail(p->st, TFD_NOT_FOUND,
+                   "PruneForTargets: Some target nodes not found: %s",
+                   text.data ? text.data : "");
+    tfd_bytes_deinit(&text);
+    return TFD_NOT_FOUND;
+}
+
+/* A target may be written "node", "node:0" or "^node". */
 static enum tfd_code resolve_targets(struct pruner *p)
 {
+    struct tfd_str *missing = tfd_arena_array(
+        p->arena, (size_t)p->sig->target_count + 1, sizeof(*missing));
+    int count = 0;
+
+    TFD_TRY(tfd_arena_check(missing, "targets", p->st));
     for (int i = 0; i < p->sig->target_count; i++) {
         struct tfd_str name = p->sig->targets[i];
-        const char *colon = memchr(name.data, ':', name.size);
         const struct tfd_node *n;
+        int32_t unused;
 
-        if (colon)
-            name.size = (size_t)(colon - name.data);
-        n = tfd_graph_find(p->g, name);
-        if (!n)
-            return tfd_fail(
-                p->st, TFD_NOT_FOUND,
-                "PruneForTargets: Some target nodes not found: " TFD_STR_FMT,
-                TFD_STR_ARG(name));
-        p->targets[i] = n->id;
+        if (name.size > 0 && name.data[0] == '^')
+            name = (struct tfd_str){name.data + 1, name.size - 1};
+        n = tfd_graph_find(p->g, split_name(name, &unused));
+        if (n)
+            p->targets[i] = n->id;
+        else
+            missing[count++] = p->sig->targets[i];
     }
-    return TFD_OK;
+    return count > 0 ? targets_not_found(p, missing, count) : TFD_OK;
 }
 
 /* ---- Reaching ------------------------------------------------------------ */
@@ -160,8 +245,7 @@ static void reach_all(struct pruner *p)
     for (int i = 0; i < p->sig->fetch_count; i++)
         reach_endpoint(p, p->fetches[i]);
     for (int i = 0; i < p->sig->target_count; i++)
-        if (control_feed(p, p->targets[i]) < 0)
-            reach(p, p->targets[i]);
+        reach(p, p->targets[i]);
     while (p->depth > 0) {
         const struct tfd_node *n = p->g->nodes[p->stack[--p->depth]];
 
@@ -265,6 +349,17 @@ static enum tfd_code write_list(struct pruner *p, struct tfd_pruned *out)
     return write_fetches(p, &out->nodes[at]);
 }
 
+static enum tfd_code check_signature(struct pruner *p)
+{
+    struct tfd_map fed;
+    enum tfd_code rc;
+
+    tfd_map_init(&fed);
+    rc = check_texts(p, &fed);
+    tfd_map_deinit(&fed);
+    return rc;
+}
+
 static enum tfd_code run(struct pruner *p, struct tfd_pruned *out)
 {
     if (p->sig->fetch_count + p->sig->target_count == 0)
@@ -273,6 +368,7 @@ static enum tfd_code run(struct pruner *p, struct tfd_pruned *out)
                         "execute.");
     for (int32_t i = 0; i < p->g->count; i++)
         p->feed_of[i] = p->number[i] = -1;
+    TFD_TRY(check_signature(p));
     TFD_TRY(resolve_feeds(p));
     TFD_TRY(resolve_fetches(p));
     TFD_TRY(resolve_targets(p));

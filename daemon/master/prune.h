@@ -41,6 +41,8 @@ struct tfd_signature {
     int fetch_count;
     const struct tfd_str *targets;
     int target_count;
+    /* For the worker's ends: as fetches, but each different. */
+    const struct tfd_str *fetch_labels;
 };
 
 struct tfd_pruned {

@@ -2,8 +2,9 @@
  * remote_worker.c - encodes worker_api.h into WorkerService calls.
  *
  * A graph is known to the master by a number: the index into the table of
- * handles that the worker gave.  Each call's state is one small allocation,
- * except RunGraph's, which are pooled.
+ * handles that the worker gave; a session that is deleted takes its rows along.
+ * The state of calls is pooled.  The table and the pool outlive
+ * tfd_remote_worker_free() until the last call has been answered.
  */
 #define _GNU_SOURCE 1 /* strndup */
 
@@ -22,6 +23,8 @@
 
 struct graph {
     char *handle; /* NULL: free */
+    char session[TFD_SESSION_HANDLE_MAX];
+    size_t next; /* number of the next free row, 0: none */
 };
 
 struct remote;
@@ -32,6 +35,7 @@ struct call {
     struct tfd_outcall *outcall;
     struct call *next; /* pooled */
     struct tfd_run_graph *run;
+    const struct tfd_register_graph *graph;
     union {
         tfd_worker_done_fn *done;
         tfd_worker_status_fn *status;
@@ -46,7 +50,10 @@ struct remote {
     struct tfd_channel *channel;
     struct graph *graphs; /* graph number n is graphs[n - 1] */
     size_t graph_count;
+    size_t free_graph; /* number of a free row, 0: none */
     struct call *idle;
+    int calls; /* not yet answered */
+    bool freed;
     int64_t request_id;
 };
 
@@ -71,14 +78,22 @@ static struct call *new_call(struct remote *r)
     if (c) {
         memset(c, 0, sizeof(*c));
         c->remote = r;
+        r->calls++;
     }
     return c;
 }
 
+static void delete_remote(struct remote *r);
+
+/* The last thing a call does. */
 static void free_call(struct call *c)
 {
-    c->next = c->remote->idle;
-    c->remote->idle = c;
+    struct remote *r = c->remote;
+
+    c->next = r->idle;
+    r->idle = c;
+    if (--r->calls == 0 && r->freed)
+        delete_remote(r);
 }
 
 static void no_memory(struct tfd_status *st)
@@ -234,6 +249,16 @@ static void put_server_def(struct tfd_bytes *b, const char *task)
     tfd_pb_finish(b, mark);
 }
 
+static void forget_graph(struct remote *r, uint64_t number)
+{
+    struct graph *g = &r->graphs[number - 1];
+
+    free(g->handle);
+    g->handle = NULL;
+    g->next = r->free_graph;
+    r->free_graph = number;
+}
+
 static void create_session(struct tfd_worker *w,
                            const struct tfd_worker_session *s,
                            tfd_worker_done_fn *done, void *ctx)
@@ -258,12 +283,21 @@ static void create_session(struct tfd_worker *w,
     call_empty(w, TFD_METHOD_CreateWorkerSession, &m, PROMPT_US, done, ctx);
 }
 
+/* The worker frees a session's graphs with it. */
+static void forget_graphs(struct remote *r, struct tfd_str session)
+{
+    for (size_t i = 0; i < r->graph_count; i++)
+        if (r->graphs[i].handle && tfd_str_is(session, r->graphs[i].session))
+            forget_graph(r, i + 1);
+}
+
 static void delete_session(struct tfd_worker *w, struct tfd_str handle,
                            uint64_t timeout_us, tfd_worker_done_fn *done,
                            void *ctx)
 {
     struct tfd_message m;
 
+    forget_graphs(remote_of(w), handle);
     begin(remote_of(w), &m);
     tfd_pb_put_str(&m.proto,
                    tensorflow_DeleteWorkerSessionRequest_session_handle_tag,
@@ -296,28 +330,39 @@ static void cleanup_all(struct tfd_worker *w, const struct tfd_str *containers,
 
 /* ---- RegisterGraph ------------------------------------------------------- */
 
-/* Finds a free row; the table only grows by what the master registers. */
-static uint64_t add_graph(struct remote *r, struct tfd_str handle)
+static bool reserve_graph(struct remote *r)
 {
-    char *copy = strndup(handle.data ? handle.data : "", handle.size);
     struct graph *grown;
 
-    if (!copy)
-        return 0;
-    for (size_t i = 0; i < r->graph_count; i++) {
-        if (r->graphs[i].handle)
-            continue;
-        r->graphs[i].handle = copy;
-        return i + 1;
-    }
+    if (r->free_graph != 0)
+        return true;
     grown = realloc(r->graphs, sizeof(*grown) * (r->graph_count + 1));
-    if (!grown) {
+    if (!grown)
+        return false;
+    r->graphs = grown;
+    r->graphs[r->graph_count++] = (struct graph){.handle = NULL};
+    r->free_graph = r->graph_count;
+    return true;
+}
+
+/* Its number; 0 without memory. */
+static uint64_t add_graph(struct remote *r, struct tfd_str session,
+                          struct tfd_str handle)
+{
+    char *copy = strndup(handle.data ? handle.data : "", handle.size);
+    uint64_t number;
+    struct graph *g;
+
+    if (!copy || !reserve_graph(r)) {
         free(copy);
         return 0;
     }
-    r->graphs = grown;
-    r->graphs[r->graph_count++].handle = copy;
-    return r->graph_count;
+    number = r->free_graph;
+    g = &r->graphs[number - 1];
+    r->free_graph = g->next;
+    g->handle = copy;
+    copy_text(g->session, sizeof(g->session), session);
+    return number;
 }
 
 static struct tfd_str handle_in(struct tfd_str bytes, struct tfd_status *st)
@@ -344,7 +389,9 @@ static void got_registered(void *ctx, const struct tfd_status *st,
     if (st->code == TFD_OK) {
         struct tfd_str handle = handle_in(response->proto, &own);
 
-        graph = own.code == TFD_OK ? add_graph(c->remote, handle) : 0;
+        graph = own.code == TFD_OK
+                    ? add_graph(c->remote, c->graph->session, handle)
+                    : 0;
         if (own.code == TFD_OK && graph == 0)
             no_memory(&own);
     }
@@ -367,6 +414,7 @@ static void register_graph(struct tfd_worker *w,
     }
     c->registered = done;
     c->ctx = ctx;
+    c->graph = g;
     begin(c->remote, &m);
     tfd_pb_put_str(&m.proto, tensorflow_RegisterGraphRequest_session_handle_tag,
                    g->session);
@@ -398,8 +446,7 @@ static void deregister_graph(struct tfd_worker *w, struct tfd_str session,
         &m.proto,
         tensorflow_DeregisterGraphRequest_create_worker_session_called_tag,
         true);
-    free(r->graphs[graph - 1].handle);
-    r->graphs[graph - 1].handle = NULL;
+    forget_graph(r, graph);
     call_empty(w, TFD_METHOD_DeregisterGraph, &m, PROMPT_US, NULL, NULL);
 }
 
@@ -418,6 +465,8 @@ static void decode_run(struct tfd_str bytes, struct tfd_status *st)
         else if (f.tag == tensorflow_RunGraphResponse_status_error_message_tag)
             text = tfd_pb_str(&r, &f);
     }
+    if (code < 0 || code > TFD_UNAUTHENTICATED)
+        code = TFD_UNKNOWN; /* of a newer peer */
     if (tfd_pb_end(&r, "RunGraphResponse", st) == TFD_OK && code != 0)
         (void)tfd_fail(st, (enum tfd_code)code, "%.*s",
                        (int)(text.size < TFD_STATUS_TEXT_MAX
@@ -436,8 +485,8 @@ static void got_run(void *ctx, const struct tfd_status *st,
     if (st->code == TFD_OK)
         decode_run(response->proto, &own);
     run->worker = NULL;
-    free_call(c);
     run->done(run, &own);
+    free_call(c);
 }
 
 static void put_run(struct tfd_message *m, struct remote *r,
@@ -535,10 +584,8 @@ struct tfd_worker *tfd_remote_worker_new(struct tfd_loop *l,
     return &r->worker;
 }
 
-void tfd_remote_worker_free(struct tfd_worker *w)
+static void delete_remote(struct remote *r)
 {
-    struct remote *r = remote_of(w);
-
     while (r->idle) {
         struct call *c = r->idle;
 
@@ -549,4 +596,13 @@ void tfd_remote_worker_free(struct tfd_worker *w)
         free(r->graphs[i].handle);
     free(r->graphs);
     free(r);
+}
+
+void tfd_remote_worker_free(struct tfd_worker *w)
+{
+    struct remote *r = remote_of(w);
+
+    r->freed = true;
+    if (r->calls == 0)
+        delete_remote(r);
 }

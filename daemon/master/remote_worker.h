@@ -14,7 +14,7 @@
 struct tfd_worker *tfd_remote_worker_new(struct tfd_loop *l,
                                          struct tfd_channel *ch,
                                          const char *task);
-/* No call may be in flight. */
+/* Calls in flight are still answered, when the channel ends them. */
 void tfd_remote_worker_free(struct tfd_worker *w);
 
 #endif

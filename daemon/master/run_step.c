@@ -198,6 +198,19 @@ static enum tfd_code add_name(struct tfd_str **names, int *count, int *room,
     return TFD_OK;
 }
 
+/* A fetch asked for twice is answered once.  Beyond this many names nobody
+ * looks: a step compares no more than that. */
+#define NAMES_COMPARED 256
+
+static bool is_known(const struct tfd_str *names, int count,
+                     struct tfd_str name)
+{
+    for (int i = 0; i < count && i < NAMES_COMPARED; i++)
+        if (tfd_str_eq(names[i], name))
+            return true;
+    return false;
+}
+
 static enum tfd_code decode_options(struct run_call *c, struct tfd_str bytes,
                                     struct tfd_status *st)
 {
@@ -227,6 +240,8 @@ static enum tfd_code decode_field(struct run_call *c, struct tfd_pb_reader *r,
     case tensorflow_RunStepRequest_feed_tag:
         return add_feed(c, tfd_pb_str(r, f), st);
     case tensorflow_RunStepRequest_fetch_tag:
+        if (is_known(c->names, c->run.fetch_count, f->bytes))
+            return TFD_OK;
         return add_name(&c->names, &c->run.fetch_count, &c->fetch_room,
                         TFD_FETCHES_MAX, tfd_pb_str(r, f), "fetches", st);
     case tensorflow_RunStepRequest_target_tag:
@@ -261,7 +276,7 @@ static enum tfd_code decode(struct run_call *c, struct tfd_status *st)
     c->request_id = 0;
     while (tfd_pb_next(&r, &f))
         TFD_TRY(decode_field(c, &r, &f, st));
-    TFD_TRY(tfd_pb_end(&r, "request", st));
+    TFD_TRY(tfd_request_end(&r, st));
     c->run.feed_names = c->feed_names;
     c->run.feeds = c->feeds;
     c->run.fetch_names = c->names;

@@ -52,7 +52,7 @@ static enum tfd_code string_field(struct tfd_str message, uint32_t tag,
     while (tfd_pb_next(&r, &f))
         if (f.tag == tag)
             *out = tfd_pb_str(&r, &f);
-    return tfd_pb_end(&r, "request", st);
+    return tfd_request_end(&r, st);
 }
 
 /* ---- CreateSession ------------------------------------------------------- */
@@ -126,7 +126,7 @@ static enum tfd_code extend(struct tfd_master *m, struct tfd_str request,
                  tensorflow_ExtendSessionRequest_current_graph_version_tag)
             expected = tfd_pb_int64(&r, &f);
     }
-    TFD_TRY(tfd_pb_end(&r, "request", st));
+    TFD_TRY(tfd_request_end(&r, st));
     TFD_TRY(tfd_master_find(m, handle, &session, st));
     return tfd_session_extend(session, graph_def, expected, version, st);
 }
@@ -167,35 +167,57 @@ static void close_session(void *self, struct tfd_call *call)
         tfd_session_close(session, answer_empty, call);
 }
 
-static enum tfd_code containers_in(struct tfd_str request, struct tfd_str *out,
-                                   int max, int *count, struct tfd_status *st)
+/* Copies of the fields with this tag, at most max of them. */
+static enum tfd_code strings_in(struct tfd_str request, uint32_t tag, int max,
+                                struct tfd_str **out, int *count,
+                                struct tfd_status *st)
 {
     struct tfd_pb_reader r = tfd_pb_reader_of(request);
     struct tfd_pb_field f;
+    int room = 0;
 
     while (tfd_pb_next(&r, &f)) {
-        if (f.tag != tensorflow_ResetRequest_container_tag)
+        struct tfd_str *grown = *out;
+
+        if (f.tag != tag)
             continue;
         if (*count == max)
             return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
-                            "Reset of more than %d containers", max);
-        out[(*count)++] = tfd_pb_str(&r, &f);
+                            "Reset with more than %d containers or filters",
+                            max);
+        if (*count == room) {
+            room = room * 2 + 8;
+            grown = realloc(grown, (size_t)room * sizeof(*grown));
+        }
+        if (!grown)
+            return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "No memory for Reset");
+        *out = grown;
+        grown[(*count)++] = tfd_pb_str(&r, &f);
     }
-    return tfd_pb_end(&r, "request", st);
+    return tfd_request_end(&r, st);
 }
 
 static void reset(void *self, struct tfd_call *call)
 {
     struct tfd_master_service *s = self;
+    struct tfd_str *containers = NULL, *filters = NULL;
     struct tfd_status st = TFD_STATUS_INIT;
-    struct tfd_str containers[TFD_CONTAINERS_MAX];
-    int count = 0;
+    struct tfd_reset q = {.container_count = 0};
 
-    if (containers_in(call->in.proto, containers, TFD_CONTAINERS_MAX, &count,
-                      &st) != TFD_OK)
+    if (strings_in(call->in.proto, tensorflow_ResetRequest_container_tag,
+                   TFD_CONTAINERS_MAX, &containers, &q.container_count,
+                   &st) == TFD_OK &&
+        strings_in(call->in.proto, tensorflow_ResetRequest_device_filters_tag,
+                   TFD_DEVICE_FILTERS_MAX, &filters, &q.filter_count,
+                   &st) == TFD_OK) {
+        q.containers = containers;
+        q.filters = filters;
+        tfd_master_reset(s->master, &q, answer_empty, call);
+    } else {
         tfd_call_fail(call, &st);
-    else
-        tfd_master_reset(s->master, containers, count, answer_empty, call);
+    }
+    free(containers);
+    free(filters);
 }
 
 /* ---- ListDevices --------------------------------------------------------- */
@@ -219,22 +241,75 @@ static void put_device(struct tfd_bytes *b, uint32_t tag,
     tfd_pb_finish(b, mark);
 }
 
-/* Without a session: the devices of this task. */
-static void list_own(void *ctx, const struct tfd_status *st,
-                     const struct tfd_device_attributes *devices, int count)
-{
-    struct tfd_call *call = ctx;
-    struct tfd_message m;
+/* Without a session every task is asked; the answer is written as they come. */
+struct listing {
+    struct tfd_call *call;
+    struct tfd_message message;
+    struct tfd_status status;
+    int pending;
+};
 
-    if (st->code != TFD_OK) {
-        tfd_call_fail(call, st);
+struct listed {
+    struct listing *listing;
+    bool own;
+};
+
+static void listing_done(struct listing *l)
+{
+    if (--l->pending > 0)
+        return;
+    if (l->status.code != TFD_OK) {
+        tfd_message_deinit(&l->message);
+        tfd_call_fail(l->call, &l->status);
+    } else {
+        answer(l->call, &l->message);
+    }
+    free(l);
+}
+
+static void one_listed(void *ctx, const struct tfd_status *st,
+                       const struct tfd_device_attributes *devices, int count)
+{
+    struct listed *task = ctx;
+    struct listing *l = task->listing;
+
+    tfd_status_copy(&l->status, st);
+    for (int i = 0; st->code == TFD_OK && i < count; i++)
+        put_device(&l->message.proto,
+                   task->own ? tensorflow_ListDevicesResponse_local_device_tag
+                             : tensorflow_ListDevicesResponse_remote_device_tag,
+                   &devices[i]);
+    free(task);
+    listing_done(l);
+}
+
+static void list_all(struct tfd_master *m, struct tfd_call *call)
+{
+    struct listing *l = calloc(1, sizeof(*l));
+    struct tfd_status st = TFD_STATUS_INIT;
+
+    if (!l) {
+        (void)tfd_fail(&st, TFD_RESOURCE_EXHAUSTED,
+                       "No memory to list devices");
+        tfd_call_fail(call, &st);
         return;
     }
-    tfd_message_init(&m, call->native);
-    for (int i = 0; i < count; i++)
-        put_device(&m.proto, tensorflow_ListDevicesResponse_local_device_tag,
-                   &devices[i]);
-    answer(call, &m);
+    l->call = call;
+    l->pending = 1;
+    tfd_message_init(&l->message, call->native);
+    for (int i = 0; i < tfd_master_peer_count(m); i++) {
+        struct listed *task = malloc(sizeof(*task));
+
+        if (!task) {
+            (void)tfd_fail(&l->status, TFD_RESOURCE_EXHAUSTED,
+                           "No memory to list devices");
+            break;
+        }
+        *task = (struct listed){l, i == tfd_master_own_peer(m)};
+        l->pending++;
+        tfd_master_list(m, i, one_listed, task);
+    }
+    listing_done(l);
 }
 
 static void list_devices(void *self, struct tfd_call *call)
@@ -252,7 +327,7 @@ static void list_devices(void *self, struct tfd_call *call)
         return;
     }
     if (handle.size == 0) {
-        tfd_master_list_local(s->master, list_own, call);
+        list_all(s->master, call);
         return;
     }
     if (tfd_master_find(s->master, handle, &session, NULL) != TFD_OK) {

@@ -151,6 +151,8 @@ static void wait_for(struct tfd_plan *p, struct tfd_run_step *run)
     *at = run;
     run->next = NULL;
     run->waiting = p;
+    run->waited_from_us = tfd_loop_now_us(p->session->master->o.loop);
+    p->session->waiting++;
 }
 
 void tfd_session_run(struct tfd_session *s, struct tfd_run_step *run)
@@ -160,12 +162,13 @@ void tfd_session_run(struct tfd_session *s, struct tfd_run_step *run)
 
     run->step = NULL;
     run->waiting = NULL;
+    run->waited_from_us = 0;
     if (s->state != TFD_SESSION_OPEN)
         (void)tfd_fail(&st, TFD_FAILED_PRECONDITION, "Session is closed.");
-    else if (s->running >= TFD_STEPS_PER_SESSION_MAX)
+    else if (s->running + s->waiting >= TFD_STEPS_PER_SESSION_MAX)
         (void)tfd_fail(&st, TFD_RESOURCE_EXHAUSTED,
                        "%d steps of session %s are running, the most allowed",
-                       s->running, s->handle);
+                       s->running + s->waiting, s->handle);
     else if (tfd_plan_get(s, run, &p, &st) == TFD_OK &&
              p->state == TFD_PLAN_FAILED)
         st = p->status;
@@ -188,6 +191,7 @@ static void stop_waiting(struct tfd_run_step *run)
     while (*at != run)
         at = &(*at)->next;
     *at = run->next;
+    run->waiting->session->waiting--;
     run->waiting = NULL;
     run->next = NULL;
 }
@@ -284,6 +288,8 @@ void tfd_session_close(struct tfd_session *s, tfd_master_done_fn *done,
                    "Step was cancelled by an explicit call to "
                    "`Session::Close()`.");
     s->running++;
+    for (uint32_t i = 0; i < s->plan_count && s->waiting > 0; i++)
+        tfd_plan_fail_waiters(s->plans[i], &why);
     tfd_step_abort_all(s, &why);
     s->running--;
     tfd_session_step_ended(s);

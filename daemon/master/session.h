@@ -36,25 +36,30 @@ struct tfd_session {
     struct tfd_worker **workers; /* [0] is the local one; tasks in scope */
     bool *native;                /* by worker */
     int worker_count;
-    struct tfd_plan **plans; /* plan number n is plans[n - 1] */
+    struct tfd_plan **plans; /* number n is in slot (n - 1) % the maximum */
     uint32_t plan_count;
     uint32_t plan_capacity;
+    int plans_built;               /* READY or BUILDING */
+    uint64_t plan_uses;            /* so far */
+    int64_t node_suffix;           /* "_S<n>" of nodes that partitions add */
     struct tfd_map plan_by_key;    /* signature -> plan number */
     struct tfd_bytes key;          /* scratch */
-    int running;                   /* steps not yet ended */
+    int running;                   /* steps, and plans that are being built */
+    int waiting;                   /* steps that wait for a plan */
     struct tfd_master_step *steps; /* those, linked */
     struct tfd_create *create;     /* while CREATING: session_create.c */
     struct tfd_close_waiter *close_waiters;
-    int closing_workers; /* DeleteWorkerSession calls not yet answered */
-    bool listed;         /* in the master's table */
+    int closing_workers;    /* DeleteWorkerSession calls not yet answered */
+    bool listed;            /* in the master's table */
+    const void *closed_for; /* the Reset that waits for its end */
     struct tfd_session *next, *previous; /* in the master */
 };
 
 struct tfd_master {
     struct tfd_master_options o;
     struct tfd_worker **workers; /* by peer; made when first needed */
-    int peer_count;              /* the peers go before the master */
-    struct tfd_map by_handle;    /* -> struct tfd_session * */
+    int peer_count;
+    struct tfd_map by_handle; /* -> struct tfd_session * */
     struct tfd_session *sessions;
     struct tfd_create *creating; /* not yet open */
     int session_count;

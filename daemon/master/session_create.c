@@ -151,8 +151,9 @@ static void finish(struct tfd_create *c)
                        "Session %s was closed while it was created", s->handle);
     tfd_session_ref(s);
     if (c->status.code == TFD_OK)
-        tfd_log(TFD_LOG_INFO, "session_open", "session=%s tasks=%d devices=%d",
-                s->handle, s->worker_count, s->devices.count);
+        tfd_log(s->master->o.quiet ? TFD_LOG_DEBUG : TFD_LOG_INFO,
+                "session_open", "session=%s tasks=%d devices=%d", s->handle,
+                s->worker_count, s->devices.count);
     tell(c, &c->status, c->status.code == TFD_OK ? s : NULL);
     if (c->status.code != TFD_OK && !s->listed)
         tfd_session_unref(s);

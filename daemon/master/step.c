@@ -119,10 +119,10 @@ void tfd_step_free_idle(struct tfd_plan *p)
 
 /* ---- Failures ------------------------------------------------------------ */
 
-static bool is_echo(const struct tfd_master_step *step, enum tfd_code code)
+/* Of a part that mostly ends so because another has failed. */
+static bool is_echo(enum tfd_code code)
 {
-    return step->error.code != TFD_OK &&
-           (code == TFD_CANCELLED || code == TFD_ABORTED);
+    return code == TFD_CANCELLED || code == TFD_ABORTED;
 }
 
 static void merge_root(struct tfd_master_step *step,
@@ -159,7 +159,8 @@ static void cancel_parts(struct tfd_master_step *step)
     }
 }
 
-/* Notes a failure; true when it is the first. */
+/* Notes a failure; true when it is the first.  An echo that came before its
+ * cause makes room for it. */
 static bool note_failure(struct tfd_master_step *step,
                          const struct tfd_status *st)
 {
@@ -167,16 +168,23 @@ static bool note_failure(struct tfd_master_step *step,
         step->error = *st;
         return true;
     }
-    if (!is_echo(step, st->code))
+    if (is_echo(st->code) || step->aborted)
+        return false;
+    if (is_echo(step->error.code))
+        step->error = *st;
+    else
         merge_root(step, st);
     return false;
 }
 
 void tfd_step_abort(struct tfd_master_step *step, const struct tfd_status *why)
 {
+    bool failed = step->error.code != TFD_OK; /* its parts are cancelled */
+
     step->aborted = true;
-    if (!note_failure(step, why))
+    if (failed)
         return;
+    step->error = *why;
     step->pending++; /* cancel_parts() may end the last part */
     cancel_parts(step);
     if (--step->pending == 0)
@@ -207,14 +215,15 @@ static void check_fetches(struct tfd_master_step *step)
     for (int i = 0; i < p->signature.fetch_count; i++) {
         if (step->fetches[i].dtype != TFD_DTYPE_INVALID)
             continue;
-        tfd_fail(&step->error, TFD_INTERNAL,
-                 "Failed to fetch outputs for step %lld. (Original error "
-                 "message: The tensor returned for %s;%016llx;%s;" TFD_STR_FMT
-                 ";0:0 was not valid.)",
-                 (long long)step->id, client,
-                 (unsigned long long)p->session->devices.devices[0]
-                     .attributes.incarnation,
-                 client, TFD_STR_ARG(p->signature.fetches[i]));
+        tfd_fail(
+            &step->error, TFD_INTERNAL,
+            "From %s:\nFailed to fetch outputs for step %lld. (Original "
+            "error message: The tensor returned for %s;%016llx;%s;" TFD_STR_FMT
+            ";0:0 was not valid.)",
+            p->session->workers[0]->task, (long long)step->id, client,
+            (unsigned long long)p->session->devices.devices[0]
+                .attributes.incarnation,
+            client, TFD_STR_ARG(p->signature.fetches[i]));
         return;
     }
 }
@@ -235,10 +244,10 @@ static void release(struct tfd_master_step *step)
     struct tfd_session *s = step->plan->session;
 
     drop_fetches(step);
-    unlink_step(s, step);
     step->run = NULL;
     step->next = step->plan->idle;
     step->plan->idle = step;
+    step->plan->running--;
     s->running--;
     s->master->running--;
     s->master->steps_done++;
@@ -255,6 +264,7 @@ static void end(struct tfd_master_step *step)
         check_fetches(step);
     clean_up(step);
     run->step = NULL;
+    unlink_step(s, step); /* done() may close the session: not this step */
     tfd_session_ref(s);
     run->done(run, &step->error,
               step->error.code == TFD_OK ? step->fetches : NULL,
@@ -309,6 +319,7 @@ static void prepare(struct tfd_master_step *step, struct tfd_run_step *run)
         step->parts[i].feeds = i == p->client_part ? run->feeds : NULL;
     }
     link_step(p->session, step);
+    p->running++;
     p->session->running++;
     p->session->master->running++;
 }
@@ -317,8 +328,9 @@ static void begin(struct tfd_master_step *step)
 {
     struct tfd_plan *p = step->plan;
 
+    /* Other tasks first: they start while this one computes. */
     step->starting = true;
-    for (int i = 0; i < p->part_count; i++) {
+    for (int i = p->part_count - 1; i >= 0; i--) {
         struct tfd_worker *w = worker_of(p, i);
 
         w->ops->run_graph(w, &step->parts[i]);
@@ -328,6 +340,19 @@ static void begin(struct tfd_master_step *step)
         cancel_parts(step);
     if (--step->pending == 0)
         end(step);
+}
+
+static enum tfd_code start_timer(struct tfd_master_step *step,
+                                 const struct tfd_run_step *run,
+                                 struct tfd_status *st)
+{
+    uint64_t left = run->timeout_us, waited = 0;
+
+    if (left == 0)
+        return TFD_OK;
+    if (run->waited_from_us != 0)
+        waited = tfd_loop_now_us(step->timer.loop) - run->waited_from_us;
+    return tfd_timer_start(&step->timer, waited < left ? left - waited : 0, st);
 }
 
 void tfd_step_start(struct tfd_plan *p, struct tfd_run_step *run)
@@ -341,8 +366,7 @@ void tfd_step_start(struct tfd_plan *p, struct tfd_run_step *run)
         return;
     }
     prepare(step, run);
-    if (run->timeout_us != 0 &&
-        tfd_timer_start(&step->timer, run->timeout_us, &st) != TFD_OK)
+    if (start_timer(step, run, &st) != TFD_OK)
         note_failure(step, &st);
     begin(step);
 }

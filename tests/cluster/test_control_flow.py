@@ -3,7 +3,6 @@ from tests.cluster.client import equal, expect, graph, np, run, tf
 from tests.cluster.suite import test
 
 PAIR = dict(ps=1, worker=2)
-LOOPS = "while loops that span tasks"
 PS = "/job:ps/task:0"
 WORKER0, WORKER1 = "/job:worker/task:0", "/job:worker/task:1"
 
@@ -31,7 +30,7 @@ def a_loop_runs_in_each_task(cluster):
                 assert run(cluster.target(), loop[1], {n: count}) == 2 ** count
 
 
-@test(limit=60, missing=LOOPS, **PAIR)
+@test(limit=60, **PAIR)
 def a_loop_spans_tasks(cluster):
     """The body computes on ps and worker 1, worker 0 decides and counts."""
     with v1_graph():
@@ -52,7 +51,7 @@ def a_loop_spans_tasks(cluster):
                 assert got == (count, 2.0 ** (count + 1) - 1), got
 
 
-@test(limit=60, missing=LOOPS, **PAIR)
+@test(limit=60, **PAIR)
 def the_condition_may_be_on_another_task(cluster):
     with v1_graph():
         def condition(i, x):
@@ -69,7 +68,7 @@ def the_condition_may_be_on_another_task(cluster):
             assert run(target, loop) == (7, 2187.0)
 
 
-@test(limit=60, missing=LOOPS, **PAIR)
+@test(limit=60, **PAIR)
 def nested_loops_span_tasks(cluster):
     with v1_graph():
         n = tf.placeholder(tf.int32, [])
@@ -91,7 +90,31 @@ def nested_loops_span_tasks(cluster):
                 assert session.run(loop, {n: count}) == count * (count + 1) / 2
 
 
-@test(limit=60, missing=LOOPS, **PAIR)
+@test(limit=60, **PAIR)
+def a_conditional_within_a_loop_spans_tasks(cluster):
+    """Odd steps add on ps, even ones run a loop of their own on worker 1."""
+    with v1_graph():
+        n = tf.placeholder(tf.int32, [])
+
+        def twice(x):
+            with tf.device(WORKER1):
+                return tf.while_loop(lambda j, y: j < 3,
+                                     lambda j, y: (j + 1, y + 10), [0, x])[1]
+
+        def body(i, x):
+            return i + 1, tf.cond(tf.equal(i % 2, 1),
+                                  lambda: identity_on(PS, x + 1)[0],
+                                  lambda: twice(x))
+
+        with tf.device(WORKER0):
+            loop = tf.while_loop(lambda i, x: i < n, body, [0, 0])[1]
+        with tf.Session(cluster.target()) as session:
+            for count in (0, 1, 2, 7):
+                odd, even = count // 2, count - count // 2
+                assert session.run(loop, {n: count}) == odd + 30 * even
+
+
+@test(limit=60, **PAIR)
 def parallel_iterations_keep_their_order(cluster):
     for parallel in (1, 2, 10, 32):
         with v1_graph():
@@ -174,7 +197,7 @@ def a_dead_control_edge_crosses_tasks(cluster):
                 assert got == count, "%s after %s" % (got, value)
 
 
-@test(missing=LOOPS, **PAIR)
+@test(**PAIR)
 def an_error_in_a_loop_ends_the_step(cluster):
     with v1_graph():
         def body(i):
@@ -202,16 +225,3 @@ def long_and_wide_graphs_run(cluster):
             total = tf.raw_ops.AddN(inputs=wide)
         with tf.Session(cluster.target()) as session:
             assert session.run([y, total], {x: 7}) == [7, -21000]
-
-
-@test(tfd_only=True, **PAIR)
-def a_loop_that_spans_tasks_is_refused_by_name(cluster):
-    with v1_graph():
-        def body(i):
-            with tf.device(PS):
-                return i + 1
-
-        with tf.device(WORKER0):
-            loop = tf.while_loop(lambda i: i < 3, body, [0])
-        with expect(tf.errors.UnimplementedError, "spans tasks", "/job:ps"):
-            run(cluster.target(), loop)

@@ -56,8 +56,6 @@ GRAPHS = {
                         "incompatible with expected float"),
     "too many inputs": ([ONE_F, neg("a", "a")], BAD, ""),
     "no inputs": ([neg()], BAD, ""),
-    "no attribute": ([ONE_F, node("b", "Neg", ["a"])], "NOT_FOUND",
-                     "No attr named 'T'"),
     "kind of attribute": ([ONE_F, node("b", "Neg", ["a"], T=number(4))],
                           BAD, ""),
     "type not allowed": ([constant("a", b"x", tf.string),

@@ -381,6 +381,7 @@ static void test_a_bad_import_leaves_the_graph_alone(void **state)
     };
     struct fixture *f = *state;
     TF_ImportGraphDefOptions *o = TF_NewImportGraphDefOptions();
+    TF_Buffer *none = TF_NewBuffer();
     size_t pos = 0;
 
     scalar(f, "a", 1);
@@ -393,8 +394,8 @@ static void test_a_bad_import_leaves_the_graph_alone(void **state)
     }
     TF_ImportGraphDefOptionsAddReturnOperation(o, "b");
     assert_int_equal(TF_ImportGraphDefOptionsNumReturnOperations(o), 1);
-    assert_null(
-        TF_GraphImportGraphDefWithResults(f->g, TF_NewBuffer(), o, f->st));
+    assert_null(TF_GraphImportGraphDefWithResults(f->g, none, o, f->st));
+    TF_DeleteBuffer(none);
     expect(f, TF_INVALID_ARGUMENT, "'b' not found");
     assert_non_null(TF_GraphNextOperation(f->g, &pos));
     assert_null(TF_GraphNextOperation(f->g, &pos));

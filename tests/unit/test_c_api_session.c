@@ -72,10 +72,11 @@ static void check_feeds(struct fixture *f, TF_Session *s)
     static const int64_t dims[] = {3};
     TF_Output x = placeholder(f, "x", NULL, -1);
     TF_Output y = op1(f, "Neg", "y", x), fetches[3];
+    TF_Output same = op1(f, "Identity", "x_again", x);
     TF_Tensor *in, *out[3];
 
     fetches[0] = y;
-    fetches[1] = x;
+    fetches[1] = same;
     fetches[2] = y; /* asked for twice */
     for (int i = 1; i < 4; i++) {
         const float values[] = {(float)i, 2, 3};
@@ -138,10 +139,15 @@ static void check_failures(struct fixture *f, TF_Session *s)
     TF_Output p = placeholder(f, "unfed", NULL, -1), c = scalar(f, "one", 1);
     TF_Output y = op1(f, "Neg", "needs", p), none = {NULL, 0};
     TF_Output beyond = {c.oper, 1};
-    TF_Tensor *out = (TF_Tensor *)f, *null_feed = NULL;
+    TF_Tensor *out = NULL, *null_feed = NULL;
+    TF_Tensor *fed = floats((const float[]){1}, NULL, 0);
 
     run1(f, s, y);
     expect(f, TF_INVALID_ARGUMENT, "must feed a value");
+    TF_SessionRun(s, NULL, &p, &fed, 1, &p, &out, 1, NULL, 0, NULL, f->st);
+    expect(f, TF_INVALID_ARGUMENT, "both fed and fetched");
+    TF_DeleteTensor(fed);
+    out = (TF_Tensor *)f;
     run1(f, s, none);
     expect(f, TF_INVALID_ARGUMENT, "without operation");
     run1(f, s, beyond);

@@ -41,7 +41,8 @@ static int teardown(void **state)
 
 static struct tfd_variable *make(const char *container, const char *name)
 {
-    struct tfd_variable_spec spec = {tfd_str_of(name), TFD_FLOAT, {0, {0}}};
+    struct tfd_variable_spec spec = {
+        &tfd_variable_type, tfd_str_of(name), TFD_FLOAT, {0, {0}}};
     struct tfd_resource *r = NULL;
 
     assert_int_equal(tfd_rt_find_or_make(&rt, tfd_str_of(container),
@@ -110,7 +111,8 @@ static void test_what_is_missing_is_named(void **state)
 static void test_bad_containers_are_refused(void **state)
 {
     static const char *const bad[] = {"_x", "a b", "-a", "a:b", "\xc3\xa4"};
-    struct tfd_variable_spec spec = {TFD_STR("v"), TFD_FLOAT, {0, {0}}};
+    struct tfd_variable_spec spec = {
+        &tfd_variable_type, TFD_STR("v"), TFD_FLOAT, {0, {0}}};
 
     (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -193,7 +195,8 @@ static void *make_many(void *arg)
     char name[16];
 
     for (int i = 0; i < 500; i++) {
-        struct tfd_variable_spec spec = {{name, 0}, TFD_FLOAT, {0, {0}}};
+        struct tfd_variable_spec spec = {
+            &tfd_variable_type, {name, 0}, TFD_FLOAT, {0, {0}}};
         struct tfd_resource *r = NULL;
 
         spec.name.size = (size_t)snprintf(name, sizeof(name), "v%d", i);

@@ -499,7 +499,8 @@ TF_CAPI_EXPORT extern void TF_SetConfig(TF_SessionOptions *options,
                                         const void *proto, size_t proto_len,
                                         TF_Status *status);
 
-/* The target is contacted by the first run.  NULL on failure. */
+/* NULL on failure.  The target is contacted by the first run, which waits for
+ * it for operation_timeout_in_ms of the ConfigProto, or 90 s. */
 TF_CAPI_EXPORT extern TF_Session *TF_NewSession(TF_Graph *graph,
                                                 const TF_SessionOptions *opts,
                                                 TF_Status *status);

@@ -1,0 +1,181 @@
+"""`tfd --train`: MetaGraphDefs of Python trained without Python, MetaGraphDefs
+of libtfd trained by Python, and what happens when tasks go."""
+import os
+import pathlib
+import signal
+import subprocess
+
+from tests.cluster.client import np, tf
+from tests.cluster.cluster import Cluster, wait_until
+from tests.cluster.suite import Skip, test
+
+ROOT = pathlib.Path(__file__).parents[2]
+WEIGHTS = np.array([[1], [2], [3], [4]], np.float32)
+
+
+def write_model(path, resource=True, sharded=False):
+    """A MetaGraphDef of Python that learns WEIGHTS and the offset 0.5."""
+    with tf.Graph().as_default():
+        x = tf.random.uniform([32, 4])
+        y = tf.matmul(x, WEIGHTS) + 0.5
+        with tf.variable_scope("model", use_resource=resource):
+            w = tf.get_variable("w", [4, 1])
+            b = tf.get_variable("b", [1], initializer=tf.zeros_initializer())
+        step = tf.train.get_or_create_global_step()
+        loss = tf.reduce_mean(tf.square(tf.matmul(x, w) + b - y))
+        tf.add_to_collection("losses", loss)
+        train = tf.train.AdagradOptimizer(0.5).minimize(loss, global_step=step)
+        if train not in tf.get_collection("train_op"):
+            tf.add_to_collection("train_op", train)
+        tf.train.export_meta_graph(
+            path, saver_def=tf.train.Saver(sharded=sharded).as_saver_def())
+
+
+class Training:
+    """A cluster whose chief and workers train a model of this folder."""
+
+    def __init__(self, server, max_steps, flags=(), resource=True,
+                 sharded=False, **jobs):
+        self.cluster = Cluster(server, start=False, **jobs)
+        folder = self.cluster.folder.name
+        self.checkpoints = os.path.join(folder, "checkpoints")
+        model = os.path.join(folder, "model.meta")
+        write_model(model, resource, sharded)
+        self.flags = ["--train=" + model, "--max_steps=%d" % max_steps,
+                      "--checkpoint_dir=" + self.checkpoints] + list(flags)
+
+    def start(self, job, index=0, wait=True):
+        flags = ["--exit_when=workers-exit"] if job == "ps" else self.flags
+        return self.cluster.start(job, index, wait, flags)
+
+    def start_all(self):
+        for job, index in self.cluster.tasks:
+            self.start(job, index, wait=False)
+
+    def expect_exit(self, seconds=60, code=0):
+        for task in self.cluster.tasks.values():
+            if task.process is not None:
+                got = task.exit_code(seconds)
+                assert got == code, "%s: exit %s" % (task.name, got)
+
+    def saved(self):
+        """The step of the latest checkpoint; None without one."""
+        latest = tf.train.latest_checkpoint(self.checkpoints)
+        return None if latest is None else int(latest.rpartition("-")[2])
+
+    def check_learnt(self, max_steps):
+        reader = tf.train.load_checkpoint(self.checkpoints)
+        assert reader.get_tensor("global_step") >= max_steps
+        np.testing.assert_allclose(reader.get_tensor("model/w"), WEIGHTS,
+                                   atol=0.1)
+        np.testing.assert_allclose(reader.get_tensor("model/b"), [0.5],
+                                   atol=0.1)
+        assert "model/w/Adagrad" in reader.get_variable_to_shape_map()
+
+
+def train(server, max_steps, **arguments):
+    training = Training(server, max_steps, **arguments)
+    with training.cluster:
+        training.start_all()
+        training.expect_exit()
+        training.check_learnt(max_steps)
+
+
+@test(limit=90, tfd_only=True)
+def a_python_model_is_trained_by_chief_and_worker(server):
+    train(server, 3000, ps=1, chief=1, worker=1)
+
+
+@test(limit=90, tfd_only=True)
+def reference_variables_on_two_ps(server):
+    train(server, 3000, resource=False, ps=2, chief=1, worker=1)
+
+
+@test(limit=90, tfd_only=True)
+def a_sharded_saver_and_worker_0_as_chief(server):
+    train(server, 3000, sharded=True, ps=1, worker=2)
+
+
+@test(limit=90, tfd_only=True)
+def one_task_without_cluster(server):
+    train(server, 2000, worker=1)
+
+
+@test(limit=120, tfd_only=True)
+def training_resumes_after_its_ps_was_killed(server):
+    training = Training(server, 8000, ["--save_steps=500"], ps=1, chief=1,
+                        worker=1)
+    with training.cluster as cluster:
+        training.start_all()
+        wait_until(lambda: (training.saved() or 0) > 0, 30, "a checkpoint")
+        cluster["ps", 0].kill()
+        training.start("ps")
+        training.expect_exit(90)
+        training.check_learnt(8000)
+        assert "restored" in cluster["chief", 0].log_text()
+
+
+@test(limit=60, tfd_only=True)
+def sigterm_saves_and_a_new_start_goes_on(server):
+    training = Training(server, 0, ps=1, chief=1)
+    with training.cluster as cluster:
+        training.start_all()
+        chief = cluster["chief", 0]
+        wait_until(lambda: "step" in chief.log_text().partition("saved")[2],
+                   30, "a step")
+        chief.signal(signal.SIGTERM)
+        training.expect_exit(20)
+        step = training.saved()
+        assert step > 0, chief.log_text()
+        training.flags.append("--max_steps=%d" % (step + 100))
+        training.start_all()
+        training.expect_exit(30)
+        assert training.saved() == step + 100
+        assert "restored" in chief.log_text()
+
+
+@test(limit=60, tfd_only=True)
+def a_peer_that_never_comes_is_exit_138(server):
+    training = Training(server, 100, ["--peer_wait=2s"], ps=1, chief=1)
+    with training.cluster as cluster:
+        training.start("chief")
+        training.expect_exit(30, 138)
+        log = cluster["chief", 0].log_text()
+        assert "/job:ps/replica:0/task:0" in log, log
+
+
+@test(limit=60, tfd_only=True)
+def a_bad_model_is_exit_70(server):
+    training = Training(server, 100, ps=1, chief=1)
+    with training.cluster as cluster:
+        with open(training.flags[0].partition("=")[2], "wb") as model:
+            model.write(b"no model")
+        training.start("chief", wait=False)
+        training.expect_exit(30, 70)
+        assert "model.meta" in cluster["chief", 0].log_text()
+
+
+@test(limit=120, tfd_only=True)
+def a_model_of_libtfd_is_trained_by_python(server):
+    writer = ROOT / "build/examples/mnist/model"
+    if not writer.exists():
+        raise Skip("no %s" % writer)
+    training = Training(server, 0, worker=1)
+    with training.cluster as cluster:
+        meta = os.path.join(cluster.folder.name, "mnist.meta")
+        subprocess.run([str(writer), str(ROOT / "examples/mnist/data"), meta],
+                       check=True)
+        with tf.Graph().as_default(), tf.Session() as session:
+            saver = tf.train.import_meta_graph(meta)
+            session.run([tf.global_variables_initializer(),
+                         tf.local_variables_initializer()])
+            step = tf.train.get_global_step()
+            loss, = tf.get_collection("losses")
+            first = session.run(loss)
+            for _ in range(30):
+                session.run(tf.get_collection("train_op"))
+            assert session.run(step) == 30
+            assert session.run(loss) < first
+            assert len(tf.trainable_variables()) == 4
+            saver.save(session, os.path.join(cluster.folder.name, "m"),
+                       global_step=step)

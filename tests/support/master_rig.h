@@ -1,0 +1,673 @@
+/*
+ * master_rig.h - a master whose workers, peers and clock are the test's.
+ *
+ * Workers answer at once, keep the call until the test answers it, or fail, by
+ * kind of call:
+ *
+ *     mrig_open(&r, 3);                          worker 0 is the master's own
+ *     r.worker[1].mode[FAKE_STATUS] = FAKE_HOLD;
+ *     mrig_create(&r, &created, "c Const", "");
+ *     fake_answer(&r.worker[1], FAKE_STATUS, TFD_OK, "");
+ *     net_advance(&r.loop, 500000);              fires timers
+ *
+ * Included once by a test program: it stands in for rpc/peers.c,
+ * daemon/master/remote_worker.c and, by fake_net.h, the loop.
+ */
+#ifndef TFD_TESTS_SUPPORT_MASTER_RIG_H
+#define TFD_TESTS_SUPPORT_MASTER_RIG_H
+
+#include "common/log.h"
+#include "daemon/master/master.h"
+#include "daemon/master/plan.h"
+#include "daemon/master/remote_worker.h"
+#include "daemon/master/session.h"
+#include "tests/support/fake_net.h"
+#include "tests/support/nodes.h"
+
+enum fake_kind {
+    FAKE_STATUS,
+    FAKE_CREATE,
+    FAKE_DELETE,
+    FAKE_REGISTER,
+    FAKE_RUN,
+    FAKE_CLEAN_ALL,
+    FAKE_KINDS,
+};
+enum fake_mode { FAKE_NOW, FAKE_HOLD };
+
+#define FAKE_HELD_MAX 2000
+#define FAKE_GRAPHS_MAX 20000
+#define MRIG_TASKS 4
+
+/* A call that was not answered. */
+struct fake_held {
+    enum fake_kind kind;
+    void (*done)(void); /* of the kind's type */
+    void *ctx;          /* FAKE_RUN: the run */
+    uint64_t graph;
+};
+
+struct fake_worker {
+    struct tfd_worker worker; /* first */
+    enum fake_mode mode[FAKE_KINDS];
+    struct tfd_status answer[FAKE_KINDS]; /* of FAKE_NOW */
+    int calls[FAKE_KINDS];
+    struct fake_held held[FAKE_HELD_MAX];
+    int held_count;
+    struct tfd_device_attributes devices[4];
+    int device_count;
+    bool foreign;     /* speaks gRPC */
+    bool deaf;        /* cancel() does nothing */
+    char trouble[64]; /* why it cannot be reached */
+    int graph_count, graphs_alive, cancelled, cleaned, deregistered;
+    int fetch_count[FAKE_GRAPHS_MAX]; /* by graph */
+    struct tfd_bytes last_graph;
+    char last_session[TFD_SESSION_HANDLE_MAX];
+    int containers;
+};
+
+struct tfd_peers {
+    int count;
+};
+
+struct mrig {
+    struct tfd_loop loop;
+    struct tfd_peers peers;
+    struct tfd_registry registry;
+    struct fake_worker worker[MRIG_TASKS];
+    struct tfd_master *master;
+    int activity;
+};
+
+/* The rig of this test: what stands in for other files has no other way. */
+static struct mrig *mrig_now;
+
+/* ---- Operations ------------------------------------------------------------
+ */
+
+/* The kernels of tfd would bring the worker and the real loop with them; these
+ * have the same definitions and never run. */
+static inline enum tfd_code mrig_compute(struct tfd_kctx *k,
+                                         struct tfd_status *st)
+{
+    (void)k;
+    return tfd_fail(st, TFD_INTERNAL, "no kernel runs here");
+}
+
+static const struct tfd_opdef mrig_ops[] = {
+    {.name = "Const",
+     .outputs = "output: dtype",
+     .attrs = "value: tensor; dtype: type"},
+    {.name = "Placeholder", .outputs = "output: dtype", .attrs = "dtype: type"},
+    {.name = "Relu", .inputs = "x: T", .outputs = "y: T", .attrs = "T: type"},
+    {.name = "Identity",
+     .inputs = "x: T",
+     .outputs = "y: T",
+     .attrs = "T: type"},
+    {.name = "Add",
+     .inputs = "x: T, y: T",
+     .outputs = "z: T",
+     .attrs = "T: type"},
+    {.name = "Switch",
+     .inputs = "data: T, pred: bool",
+     .outputs = "output_false: T, output_true: T",
+     .attrs = "T: type",
+     .flags = TFD_OP_SWITCH},
+    {.name = "Merge",
+     .inputs = "inputs: N * T",
+     .outputs = "output: T, value_index: int32",
+     .attrs = "T: type; N: int >= 1",
+     .flags = TFD_OP_MERGE},
+    {.name = "Enter",
+     .inputs = "data: T",
+     .outputs = "output: T",
+     .attrs = "T: type; frame_name: string",
+     .flags = TFD_OP_ENTER},
+    {.name = "Exit",
+     .inputs = "data: T",
+     .outputs = "output: T",
+     .attrs = "T: type",
+     .flags = TFD_OP_EXIT},
+    {.name = "NextIteration",
+     .inputs = "data: T",
+     .outputs = "output: T",
+     .attrs = "T: type",
+     .flags = TFD_OP_NEXT_ITERATION},
+    {.name = "VariableV2",
+     .outputs = "ref: Ref(dtype)",
+     .attrs = "shape: shape; dtype: type",
+     .flags = TFD_OP_STATEFUL},
+    {.name = "Assign",
+     .inputs = "ref: Ref(T), value: T",
+     .outputs = "output_ref: Ref(T)",
+     .attrs = "T: type"},
+    {.name = "NoOp"},
+};
+
+static const struct tfd_kernel mrig_kernels[] = {
+    TFD_KERNEL_ANY("Const", mrig_compute),
+    TFD_KERNEL_ANY("Placeholder", mrig_compute),
+    TFD_KERNEL_ANY("Relu", mrig_compute),
+    TFD_KERNEL_ANY("Identity", mrig_compute),
+    TFD_KERNEL_ANY("Add", mrig_compute),
+    TFD_KERNEL_ANY("Switch", mrig_compute),
+    TFD_KERNEL_ANY("Merge", mrig_compute),
+    TFD_KERNEL_ANY("Enter", mrig_compute),
+    TFD_KERNEL_ANY("Exit", mrig_compute),
+    TFD_KERNEL_ANY("NextIteration", mrig_compute),
+    TFD_KERNEL_ANY("VariableV2", mrig_compute),
+    TFD_KERNEL_ANY("Assign", mrig_compute),
+    TFD_KERNEL_ANY("NoOp", mrig_compute),
+};
+
+static const struct tfd_family mrig_family = {
+    .name = "mrig",
+    .ops = mrig_ops,
+    .op_count = TFD_COUNT(mrig_ops),
+    .kernels = mrig_kernels,
+    .kernel_count = TFD_COUNT(mrig_kernels),
+};
+
+static const struct tfd_family *const mrig_families[] = {&mrig_family};
+
+/* ---- peers.h, remote_worker.h -------------------------------------------- */
+
+static const char *const mrig_tasks[MRIG_TASKS] = {
+    "/job:worker/replica:0/task:0", "/job:ps/replica:0/task:0",
+    "/job:ps/replica:0/task:1", "/job:worker/replica:0/task:1"};
+
+int tfd_peers_count(const struct tfd_peers *p)
+{
+    return p->count;
+}
+
+const char *tfd_peers_task(const struct tfd_peers *p, int i)
+{
+    assert_true(i >= 0 && i < p->count);
+    return mrig_tasks[i];
+}
+
+const char *tfd_peers_address(const struct tfd_peers *p, int i)
+{
+    static const char *const addresses[MRIG_TASKS] = {"h0:1", "h1:1", "h2:1",
+                                                      "h3:1"};
+
+    assert_true(i >= 0 && i < p->count);
+    return addresses[i];
+}
+
+int tfd_peers_find(const struct tfd_peers *p, struct tfd_str name)
+{
+    for (int i = 0; i < p->count; i++)
+        if (tfd_str_starts(name, mrig_tasks[i]))
+            return i;
+    return -1;
+}
+
+int tfd_peers_self(const struct tfd_peers *p)
+{
+    (void)p;
+    return 0;
+}
+
+struct tfd_channel *tfd_peers_channel(struct tfd_peers *p, int i)
+{
+    assert_true(i > 0 && i < p->count);
+    return (struct tfd_channel *)&mrig_now->worker[i];
+}
+
+struct tfd_worker *tfd_remote_worker_new(struct tfd_loop *l,
+                                         struct tfd_channel *ch,
+                                         const char *task)
+{
+    struct fake_worker *f = (struct fake_worker *)ch;
+
+    (void)l;
+    assert_string_equal(f->worker.task, task);
+    return &f->worker;
+}
+
+void tfd_remote_worker_free(struct tfd_worker *w)
+{
+    (void)w;
+}
+
+/* ---- worker_api.h -------------------------------------------------------- */
+
+static inline struct fake_worker *fake_of(struct tfd_worker *w)
+{
+    return (struct fake_worker *)w;
+}
+
+static inline void fake_fill(struct fake_worker *f, struct tfd_run_graph *run,
+                             uint64_t graph)
+{
+    const struct tfd_shape scalar = {0, {0}};
+
+    for (int i = 0; run->fetches && i < f->fetch_count[graph]; i++) {
+        assert_int_equal(
+            tfd_tensor_new(&run->fetches[i], TFD_FLOAT, &scalar, NULL), TFD_OK);
+        *(float *)tfd_tensor_data(&run->fetches[i]) = (float)(i + 1);
+    }
+}
+
+static inline void fake_end(struct fake_worker *f, const struct fake_held *h,
+                            const struct tfd_status *st)
+{
+    struct tfd_run_graph *run = h->ctx;
+
+    switch (h->kind) {
+    case FAKE_STATUS:
+        ((tfd_worker_status_fn *)h->done)(
+            h->ctx, st, f->devices, st->code == TFD_OK ? f->device_count : 0);
+        break;
+    case FAKE_REGISTER:
+        f->graphs_alive += st->code == TFD_OK;
+        ((tfd_worker_registered_fn *)h->done)(
+            h->ctx, st, st->code == TFD_OK ? h->graph : 0);
+        break;
+    case FAKE_RUN:
+        if (st->code == TFD_OK)
+            fake_fill(f, run, h->graph);
+        run->worker = NULL;
+        run->done(run, st);
+        break;
+    default:
+        if (h->done)
+            ((tfd_worker_done_fn *)h->done)(h->ctx, st);
+    }
+}
+
+static inline void fake_take(struct fake_worker *f, const struct fake_held *h)
+{
+    f->calls[h->kind]++;
+    if (f->mode[h->kind] == FAKE_NOW) {
+        struct tfd_status st = f->answer[h->kind];
+
+        fake_end(f, h, &st);
+        return;
+    }
+    assert_true(f->held_count < FAKE_HELD_MAX);
+    f->held[f->held_count++] = *h;
+}
+
+static inline bool fake_answer_at(struct fake_worker *f, int at,
+                                  enum tfd_code code, const char *text)
+{
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct fake_held h = f->held[at];
+
+    f->held_count--;
+    memmove(&f->held[at], &f->held[at + 1],
+            (size_t)(f->held_count - at) * sizeof(h));
+    if (code != TFD_OK)
+        (void)tfd_fail(&st, code, "%s", text);
+    fake_end(f, &h, &st);
+    return true;
+}
+
+/* Answers the oldest call of this kind; false when there is none. */
+static inline bool fake_answer(struct fake_worker *f, enum fake_kind kind,
+                               enum tfd_code code, const char *text)
+{
+    for (int i = 0; i < f->held_count; i++)
+        if (f->held[i].kind == kind)
+            return fake_answer_at(f, i, code, text);
+    return false;
+}
+
+static inline int fake_held_count(const struct fake_worker *f,
+                                  enum fake_kind kind)
+{
+    int count = 0;
+
+    for (int i = 0; i < f->held_count; i++)
+        count += f->held[i].kind == kind;
+    return count;
+}
+
+static inline void fake_get_status(struct tfd_worker *w, uint64_t timeout_us,
+                                   tfd_worker_status_fn *done, void *ctx)
+{
+    struct fake_held h = {FAKE_STATUS, (void (*)(void))done, ctx, 0};
+
+    assert_true(timeout_us > 0);
+    fake_take(fake_of(w), &h);
+}
+
+static inline void fake_create(struct tfd_worker *w,
+                               const struct tfd_worker_session *s,
+                               tfd_worker_done_fn *done, void *ctx)
+{
+    struct fake_held h = {FAKE_CREATE, (void (*)(void))done, ctx, 0};
+    struct fake_worker *f = fake_of(w);
+
+    assert_int_equal(s->handle.size, 16);
+    memcpy(f->last_session, s->handle.data, s->handle.size + 1);
+    fake_take(f, &h);
+}
+
+static inline void fake_delete(struct tfd_worker *w, struct tfd_str handle,
+                               uint64_t timeout_us, tfd_worker_done_fn *done,
+                               void *ctx)
+{
+    struct fake_held h = {FAKE_DELETE, (void (*)(void))done, ctx, 0};
+
+    assert_int_equal(handle.size, 16);
+    assert_true(timeout_us > 0);
+    fake_take(fake_of(w), &h);
+}
+
+static inline void fake_register(struct tfd_worker *w,
+                                 const struct tfd_register_graph *r,
+                                 tfd_worker_registered_fn *done, void *ctx)
+{
+    struct fake_worker *f = fake_of(w);
+    struct fake_held h = {FAKE_REGISTER, (void (*)(void))done, ctx, 0};
+
+    h.graph = (uint64_t)++f->graph_count;
+    assert_true(f->graph_count < FAKE_GRAPHS_MAX);
+    f->fetch_count[h.graph] = r->fetch_count;
+    tfd_bytes_clear(&f->last_graph);
+    tfd_bytes_add_str(&f->last_graph, r->graph_def);
+    fake_take(f, &h);
+}
+
+static inline void fake_deregister(struct tfd_worker *w, struct tfd_str session,
+                                   uint64_t graph)
+{
+    (void)session;
+    assert_true(graph > 0);
+    fake_of(w)->deregistered++;
+    fake_of(w)->graphs_alive--;
+}
+
+static inline void fake_run(struct tfd_worker *w, struct tfd_run_graph *run)
+{
+    struct fake_held h = {FAKE_RUN, NULL, run, run->graph};
+
+    assert_true(run->step_id > 0 && run->step_id < INT64_C(1) << 57);
+    run->worker = w;
+    fake_take(fake_of(w), &h);
+}
+
+static inline void fake_cancel(struct tfd_worker *w, struct tfd_run_graph *run)
+{
+    struct fake_worker *f = fake_of(w);
+
+    f->cancelled++;
+    for (int i = 0; !f->deaf && i < f->held_count; i++)
+        if (f->held[i].ctx == run) {
+            fake_answer_at(f, i, TFD_CANCELLED, "was cancelled");
+            return;
+        }
+}
+
+static inline void fake_cleanup(struct tfd_worker *w, int64_t step_id)
+{
+    assert_true(step_id > 0);
+    fake_of(w)->cleaned++;
+}
+
+static inline void fake_clean_all(struct tfd_worker *w,
+                                  const struct tfd_str *containers, int count,
+                                  tfd_worker_done_fn *done, void *ctx)
+{
+    struct fake_held h = {FAKE_CLEAN_ALL, (void (*)(void))done, ctx, 0};
+
+    (void)containers;
+    fake_of(w)->containers = count;
+    fake_take(fake_of(w), &h);
+}
+
+static inline bool fake_is_native(const struct tfd_worker *w)
+{
+    return !((const struct fake_worker *)w)->foreign;
+}
+
+static inline const char *fake_trouble(const struct tfd_worker *w)
+{
+    return ((const struct fake_worker *)w)->trouble;
+}
+
+static const struct tfd_worker_ops fake_ops = {
+    .get_status = fake_get_status,
+    .create_session = fake_create,
+    .delete_session = fake_delete,
+    .register_graph = fake_register,
+    .deregister_graph = fake_deregister,
+    .run_graph = fake_run,
+    .cancel = fake_cancel,
+    .cleanup_graph = fake_cleanup,
+    .cleanup_all = fake_clean_all,
+    .is_native = fake_is_native,
+    .trouble = fake_trouble,
+};
+
+/* Whether the graph registered last has this text in it. */
+static inline bool fake_graph_has(const struct fake_worker *f, const char *text)
+{
+    size_t size = strlen(text);
+
+    for (size_t i = 0; i + size <= f->last_graph.size; i++)
+        if (memcmp(f->last_graph.data + i, text, size) == 0)
+            return true;
+    return false;
+}
+
+/* It fails each call of this kind from now on, at once. */
+static inline void fake_fail(struct fake_worker *f, enum fake_kind kind,
+                             enum tfd_code code, const char *text)
+{
+    f->mode[kind] = FAKE_NOW;
+    tfd_status_clear(&f->answer[kind]);
+    if (code != TFD_OK)
+        (void)tfd_fail(&f->answer[kind], code, "%s", text);
+}
+
+static inline void fake_device(struct fake_worker *f, const char *task)
+{
+    struct tfd_device_attributes *a = &f->devices[f->device_count++];
+
+    snprintf(a->name, sizeof(a->name), "%.200s/device:CPU:%d", task,
+             f->device_count - 1);
+    snprintf(a->type, sizeof(a->type), "CPU");
+    a->incarnation = 1000 + (uint64_t)f->device_count;
+}
+
+/* ---- The rig ------------------------------------------------------------- */
+
+static inline void mrig_activity(void *ctx)
+{
+    ((struct mrig *)ctx)->activity++;
+}
+
+static inline void mrig_open_waiting(struct mrig *r, int tasks,
+                                     uint64_t peer_wait_us)
+{
+    struct tfd_master_options o = {.loop = &r->loop,
+                                   .peers = &r->peers,
+                                   .registry = &r->registry,
+                                   .local = &r->worker[0].worker,
+                                   .peer_wait_us = peer_wait_us,
+                                   .activity = mrig_activity,
+                                   .activity_ctx = r};
+    struct tfd_status st = TFD_STATUS_INIT;
+
+    tfd_log_level_set(TFD_LOG_ERROR);
+    memset(r, 0, sizeof(*r));
+    mrig_now = r;
+    net_open(&r->loop);
+    r->peers.count = tasks;
+    for (int i = 0; i < tasks; i++) {
+        struct fake_worker *f = &r->worker[i];
+
+        f->worker.ops = &fake_ops;
+        snprintf(f->worker.task, sizeof(f->worker.task), "%s", mrig_tasks[i]);
+        fake_device(f, mrig_tasks[i]);
+        tfd_bytes_init(&f->last_graph, 64 << 20);
+    }
+    assert_int_equal(tfd_registry_init(&r->registry, mrig_families, 1, &st),
+                     TFD_OK);
+    assert_int_equal(tfd_master_new(&o, &r->master, &st), TFD_OK);
+}
+
+static inline void mrig_open(struct mrig *r, int tasks)
+{
+    mrig_open_waiting(r, tasks, 60 * 1000000);
+}
+
+/* What a callback has brought. */
+struct mrig_result {
+    int done;
+    struct tfd_status status;
+    struct tfd_session *session;
+};
+
+static inline void mrig_done(void *ctx, const struct tfd_status *st)
+{
+    struct mrig_result *result = ctx;
+
+    result->done++;
+    result->status = *st;
+}
+
+static inline void mrig_created(void *ctx, const struct tfd_status *st,
+                                struct tfd_session *session)
+{
+    struct mrig_result *result = ctx;
+
+    assert_true((st->code == TFD_OK) == (session != NULL));
+    mrig_done(result, st);
+    result->session = session;
+}
+
+static inline struct tfd_create *mrig_create(struct mrig *r,
+                                             struct mrig_result *result,
+                                             const char *nodes,
+                                             struct tfd_str config)
+{
+    struct tfd_bytes graph = nodes_bytes(nodes);
+    struct tfd_create_session spec = {.graph_def = tfd_bytes_view(&graph),
+                                      .config = config,
+                                      .done = mrig_created,
+                                      .ctx = result};
+    struct tfd_create *c;
+
+    memset(result, 0, sizeof(*result));
+    c = tfd_master_create_session(r->master, &spec);
+    assert_true((c == NULL) == (result->done == 1));
+    tfd_bytes_deinit(&graph); /* borrowed for the call only */
+    return c;
+}
+
+/* A session of these nodes on workers that answer at once. */
+static inline struct tfd_session *mrig_session(struct mrig *r,
+                                               const char *nodes)
+{
+    struct mrig_result result;
+
+    assert_null(mrig_create(r, &result, nodes, TFD_STR_EMPTY));
+    if (result.status.code != TFD_OK)
+        fail_msg("%s", result.status.text);
+    return result.session;
+}
+
+/* Everything ends; nothing may be left. */
+static inline void mrig_close(struct mrig *r)
+{
+    struct mrig_result result = {0};
+
+    for (int i = 0; i < r->peers.count; i++)
+        for (int k = 0; k < FAKE_KINDS; k++)
+            r->worker[i].mode[k] = FAKE_NOW;
+    tfd_master_close_all(r->master, mrig_done, &result);
+    for (int i = 0; i < r->peers.count; i++)
+        while (r->worker[i].held_count > 0)
+            fake_answer_at(&r->worker[i], 0, TFD_UNAVAILABLE, "gone");
+    assert_int_equal(result.done, 1);
+    assert_int_equal(tfd_master_session_count(r->master), 0);
+    assert_int_equal(tfd_master_step_count(r->master), 0);
+    assert_int_equal(r->loop.timer_count, 0);
+    for (int i = 0; i < r->peers.count; i++)
+        tfd_bytes_deinit(&r->worker[i].last_graph);
+    tfd_master_free(r->master);
+    tfd_registry_deinit(&r->registry);
+}
+
+/* ---- Steps --------------------------------------------------------------- */
+
+#define MRIG_ENDS_MAX 8
+
+struct mrig_step {
+    struct tfd_run_step run; /* first */
+    int done;
+    struct tfd_status status;
+    uint32_t plan;
+    float value[MRIG_ENDS_MAX];
+    struct tfd_tensor feeds[MRIG_ENDS_MAX];
+    struct tfd_str names[3][NODES_LIST_MAX];
+    char text[512];
+    void (*then)(struct mrig_step *s); /* called from done() */
+    void *ctx;
+};
+
+static inline void mrig_step_done(struct tfd_run_step *run,
+                                  const struct tfd_status *st,
+                                  struct tfd_tensor *fetches, uint32_t plan)
+{
+    struct mrig_step *s = (struct mrig_step *)run;
+
+    assert_true((st->code == TFD_OK) == (fetches != NULL));
+    s->done++;
+    s->status = *st;
+    s->plan = plan;
+    for (int i = 0; fetches && i < run->fetch_count && i < MRIG_ENDS_MAX; i++)
+        s->value[i] = *(float *)tfd_tensor_data(&fetches[i]);
+    if (s->then)
+        s->then(s);
+}
+
+/* "feeds|fetches|targets", each separated by commas. */
+static inline void mrig_step_init(struct mrig_step *s, const char *signature)
+{
+    char *at = s->text, *end;
+    int count[3] = {0, 0, 0};
+
+    memset(s, 0, sizeof(*s));
+    snprintf(s->text, sizeof(s->text), "%s", signature);
+    for (int i = 0; i < 3 && at; i++) {
+        end = strchr(at, '|');
+        if (end)
+            *end++ = '\0';
+        count[i] = nodes_split(at, s->names[i], ',');
+        at = end;
+    }
+    s->run.feed_names = s->names[0];
+    s->run.feed_count = count[0];
+    s->run.feeds = s->feeds;
+    s->run.fetch_names = s->names[1];
+    s->run.fetch_count = count[1];
+    s->run.target_names = s->names[2];
+    s->run.target_count = count[2];
+    s->run.done = mrig_step_done;
+}
+
+static inline void mrig_run(struct tfd_session *session, struct mrig_step *s,
+                            const char *signature)
+{
+    mrig_step_init(s, signature);
+    tfd_session_run(session, &s->run);
+}
+
+/* It has ended so, once; text is contained in the message. */
+static inline void assert_ended(int done, const struct tfd_status *st,
+                                enum tfd_code code, const char *text)
+{
+    assert_int_equal(done, 1);
+    if (st->code != code || !strstr(st->text, text))
+        fail_msg("%s: %s, not %s: %s", tfd_code_name(st->code), st->text,
+                 tfd_code_name(code), text);
+}
+
+#endif

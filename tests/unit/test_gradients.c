@@ -1,0 +1,618 @@
+/*
+ * test_gradients.c - every gradient against differences of the function itself,
+ * and the walk that puts them together.
+ *
+ * A case is an operation and its inputs, in double:
+ *
+ *     p23     fed, [2,3], positive values     s23    fed, any sign, not near 0
+ *     [1,-1]  constant, int32 vector          5      constant, int32 scalar
+ *     b23     constant, bool, [2,3]           o23    one-hot rows, constant
+ *
+ * What is derived is the sum of all outputs, each element with its own weight,
+ * by each fed input.
+ */
+#define _GNU_SOURCE 1 /* strtok_r() */
+
+#include "kernels/registry.h"
+#include "tests/support/graph.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define EPSILON 1e-5
+#define TOLERANCE 1e-6
+#define INPUTS_MAX 4
+#define ELEMENTS_MAX 64
+
+static void expect(struct fixture *f, TF_Code code, const char *part)
+{
+    if (TF_GetCode(f->st) != code || !strstr(TF_Message(f->st), part))
+        fail_msg("expected %d with '%s', got %d: %s", code, part,
+                 TF_GetCode(f->st), TF_Message(f->st));
+}
+
+/* ---- Cases --------------------------------------------------------------- */
+
+struct gradient_case {
+    const char *op;
+    const char *inputs;
+    const char *attrs; /* "name=i1" (int), "b1" (bool), "t1" (type) */
+};
+
+static const struct gradient_case cases[] = {
+    {"AddN", "s23 s23 s23", ""},
+    {"Reshape", "s23 [3,2]", ""},
+    {"Reshape", "s23 [-1]", ""},
+    {"ExpandDims", "s23 1", ""},
+    {"Squeeze", "s213", ""},
+    {"ZerosLike", "s23", ""},
+    {"OnesLike", "s23", ""},
+    {"Fill", "[2,3] s", ""},
+    {"BiasAdd", "s23 s3", ""},
+    {"BiasAddV1", "s23 s3", ""},
+    {"BiasAddGrad", "s23", ""},
+    {"Add", "s23 s3", ""},
+    {"AddV2", "s23 s23", ""},
+    {"AddV2", "s21 s3", ""},
+    {"Sub", "s23 s21", ""},
+    {"Mul", "s23 s", ""},
+    {"Mul", "s23 s23", ""},
+    {"SquaredDifference", "s23 s3", ""},
+    {"Maximum", "s23 p23", ""},
+    {"Minimum", "s23 p3", ""},
+    {"BroadcastTo", "s3 [2,3]", ""},
+    {"Cast", "s23", "DstT=t2"},
+    {"ConcatV2", "s23 s21 1", "N=i2"},
+    {"ConcatV2", "s13 s23 0", "N=i2"},
+    {"Pack", "s23 s23", "axis=i1"},
+    {"Unpack", "s23", "num=i3;axis=i1"},
+    {"Split", "1 s24", "num_split=i2"},
+    {"Tile", "s23 [2,1]", ""},
+    {"PlaceholderWithDefault", "s", "shape=0"},
+    {"Identity", "s23", ""},
+    {"IdentityN", "s23 s2", ""},
+    {"RealDiv", "s23 p23", ""},
+    {"RealDiv", "s23 p3", ""},
+    {"Div", "s23 p23", ""},
+    {"DivNoNan", "s23 p23", ""},
+    {"FloorMod", "p23 p23", ""},
+    {"Sqrt", "p23", ""},
+    {"Rsqrt", "p23", ""},
+    {"Exp", "s23", ""},
+    {"Log", "p23", ""},
+    {"Log1p", "p23", ""},
+    {"Sigmoid", "s23", ""},
+    {"Tanh", "s23", ""},
+    {"Sin", "s23", ""},
+    {"Cos", "s23", ""},
+    {"Erf", "s23", ""},
+    {"MatMul", "s23 s32", ""},
+    {"MatMul", "s32 s32", "transpose_a=b1"},
+    {"MatMul", "s23 s23", "transpose_b=b1"},
+    {"MatMul", "s32 s23", "transpose_a=b1;transpose_b=b1"},
+    {"Pow", "p23 s23", ""},
+    {"Pow", "p23 s", ""},
+    {"Sum", "s23 [0]", ""},
+    {"Sum", "s23 [0,1]", "keep_dims=b1"},
+    {"Sum", "s23 [-1]", ""},
+    {"Mean", "s23 [1]", ""},
+    {"Mean", "s23 [0,1]", ""},
+    {"Max", "s23 [1]", ""},
+    {"Min", "s23 [0]", ""},
+    {"L2Loss", "s23", ""},
+    {"Relu", "s23", ""},
+    {"ReluGrad", "s23 s23", ""},
+    {"Select", "b23 s23 s23", ""},
+    {"SelectV2", "b23 s23 s3", ""},
+    {"Slice", "s34 [1,0] [2,3]", ""},
+    {"StridedSlice", "s34 [0,1] [3,4] [2,1]", ""},
+    {"Softmax", "s23", ""},
+    {"LogSoftmax", "s23", ""},
+    {"Transpose", "s23 [1,0]", ""},
+    {"Neg", "s23", ""},
+    {"Abs", "s23", ""},
+    {"Sign", "s23", ""},
+    {"Square", "s23", ""},
+    {"Reciprocal", "p23", ""},
+    {"Inv", "p23", ""},
+    {"SigmoidGrad", "p23 s23", ""},
+    {"TanhGrad", "p23 s23", ""},
+    {"SqrtGrad", "p23 s23", ""},
+    {"RsqrtGrad", "p23 s23", ""},
+    {"ReciprocalGrad", "p23 s23", ""},
+    {"InvGrad", "p23 s23", ""},
+    {"SoftmaxCrossEntropyWithLogits", "s23 o23", ""},
+    {"SparseSoftmaxCrossEntropyWithLogits", "s23 [2,0]", ""},
+};
+
+/* Tested elsewhere: by what they are for, or without numbers. */
+static const char *const others[] = {"PreventGradient", "ReadVariableOp",
+                                     "Conj", NULL};
+
+/* Outputs that are no function of the inputs as far as derivatives go. */
+static int derived_outputs(const struct gradient_case *c, int count)
+{
+    return strstr(c->op, "CrossEntropy") ? 1 : count;
+}
+
+/* ---- Building a case ----------------------------------------------------- */
+
+struct built {
+    struct fixture *f;
+    TF_Output in[INPUTS_MAX]; /* of the operation */
+    int in_count;
+    TF_Output fed[INPUTS_MAX];
+    TF_Tensor *value[INPUTS_MAX];
+    int fed_count;
+    TF_Output loss;
+    TF_Output gradient[INPUTS_MAX];
+};
+
+/* Numbers that repeat for nobody: steps of the golden ratio. */
+static double number(char kind, int i)
+{
+    double x = fmod(0.618033988749895 * (i + 1), 1.0);
+
+    return kind == 'p' ? 0.4 + 1.5 * x : (i % 2 ? 1 : -1) * (0.25 + 1.25 * x);
+}
+
+static int read_shape(const char *text, int64_t *dims)
+{
+    int rank = 0;
+
+    for (; text[rank] >= '0' && text[rank] <= '9'; rank++)
+        dims[rank] = text[rank] - '0';
+    return rank;
+}
+
+static TF_Output add_const(struct built *b, TF_Tensor *take_value)
+{
+    char name[32];
+    TF_OperationDescription *d;
+    TF_Output out = {NULL, 0};
+
+    snprintf(name, sizeof(name), "const_%d", b->in_count);
+    d = TF_NewOperation(b->f->g, "Const", name);
+    TF_SetAttrType(d, "dtype", TF_TensorType(take_value));
+    TF_SetAttrTensor(d, "value", take_value, b->f->st);
+    out.oper = TF_FinishOperation(d, b->f->st);
+    TF_DeleteTensor(take_value);
+    return out;
+}
+
+static TF_Tensor *new_tensor(TF_DataType dtype, const int64_t *dims, int rank)
+{
+    size_t count = 1;
+
+    for (int i = 0; i < rank; i++)
+        count *= (size_t)dims[i];
+    return TF_AllocateTensor(dtype, dims, rank, count * TF_DataTypeSize(dtype));
+}
+
+static TF_Output add_fed(struct built *b, char kind, const int64_t *dims,
+                         int rank)
+{
+    TF_Tensor *t = new_tensor(TF_DOUBLE, dims, rank);
+    TF_OperationDescription *d;
+    char name[32];
+    TF_Output out = {NULL, 0};
+
+    for (int i = 0; i < TF_TensorElementCount(t); i++)
+        ((double *)TF_TensorData(t))[i] = number(kind, i + 7 * b->fed_count);
+    snprintf(name, sizeof(name), "fed_%d", b->fed_count);
+    d = TF_NewOperation(b->f->g, "Placeholder", name);
+    TF_SetAttrType(d, "dtype", TF_DOUBLE);
+    TF_SetAttrShape(d, "shape", dims, rank);
+    out.oper = TF_FinishOperation(d, b->f->st);
+    b->value[b->fed_count] = t;
+    b->fed[b->fed_count++] = out;
+    return out;
+}
+
+static TF_Output add_ints(struct built *b, const char *text)
+{
+    int32_t values[8];
+    int64_t count = 0;
+    TF_Tensor *t;
+    char *end = (char *)(uintptr_t)text + 1;
+
+    if (*text != '[') {
+        values[0] = (int32_t)strtol(text, NULL, 10);
+        t = new_tensor(TF_INT32, NULL, 0);
+        count = 1;
+    } else {
+        while (*end && *end != ']') {
+            values[count++] = (int32_t)strtol(end, &end, 10);
+            end += *end == ',';
+        }
+        t = new_tensor(TF_INT32, &count, 1);
+    }
+    memcpy(TF_TensorData(t), values, (size_t)count * sizeof(int32_t));
+    return add_const(b, t);
+}
+
+static TF_Output add_pattern(struct built *b, const char *text)
+{
+    TF_DataType dtype = *text == 'b' ? TF_BOOL : TF_DOUBLE;
+    int64_t dims[8];
+    int rank = read_shape(text + 1, dims);
+    TF_Tensor *t = new_tensor(dtype, dims, rank);
+
+    for (int i = 0; i < TF_TensorElementCount(t); i++)
+        if (dtype == TF_BOOL)
+            ((uint8_t *)TF_TensorData(t))[i] = i % 3 != 0;
+        else
+            ((double *)TF_TensorData(t))[i] =
+                i % dims[rank - 1] == (i / dims[rank - 1] + 1) % dims[rank - 1];
+    return add_const(b, t);
+}
+
+static TF_Output add_input(struct built *b, const char *text)
+{
+    int64_t dims[8];
+
+    if (*text == 'p' || *text == 's')
+        return add_fed(b, *text, dims, read_shape(text + 1, dims));
+    if (*text == 'b' || *text == 'o')
+        return add_pattern(b, text);
+    return add_ints(b, text);
+}
+
+static void set_attrs(TF_OperationDescription *d, const char *attrs)
+{
+    char text[80], *at = text, *one, *value;
+
+    snprintf(text, sizeof(text), "%s", attrs);
+    while ((one = strtok_r(at, ";", &at))) {
+        value = strchr(one, '=');
+        *value++ = '\0';
+        if (*value == 'i')
+            TF_SetAttrInt(d, one, strtol(value + 1, NULL, 10));
+        else if (*value == 'b')
+            TF_SetAttrBool(d, one, 1);
+        else if (*value == 't')
+            TF_SetAttrType(d, one, (TF_DataType)strtol(value + 1, NULL, 10));
+        else
+            TF_SetAttrShape(d, one, NULL, 0);
+    }
+}
+
+static TF_Operation *add_operation(struct built *b,
+                                   const struct gradient_case *c)
+{
+    char text[80], *at = text, *one;
+    TF_OperationDescription *d;
+
+    snprintf(text, sizeof(text), "%s", c->inputs);
+    while ((one = strtok_r(at, " ", &at)))
+        b->in[b->in_count++] = add_input(b, one);
+    expect(b->f, TF_OK, "");
+    d = TF_NewOperation(b->f->g, c->op, "op");
+    for (int i = 0; i < b->in_count; i++)
+        TF_AddInput(d, b->in[i]);
+    set_attrs(d, c->attrs);
+    return TF_FinishOperation(d, b->f->st);
+}
+
+/* Sum of output * weights over all axes; of its squares where the shape is only
+ * known later. */
+static TF_Output weigh(struct built *b, TF_Output y, int k)
+{
+    int64_t dims[8], rank = TF_GraphGetTensorNumDims(b->f->g, y, b->f->st);
+    TF_Tensor *weights, *axes;
+    char product[32], sum[32];
+
+    snprintf(sum, sizeof(sum), "sum_%d", k);
+    if (rank < 0)
+        return op1(b->f, "L2Loss", sum, y);
+    axes = new_tensor(TF_INT32, &rank, 1);
+    TF_GraphGetTensorShape(b->f->g, y, dims, (int)rank, b->f->st);
+    weights = new_tensor(TF_DOUBLE, dims, (int)rank);
+    for (int i = 0; i < TF_TensorElementCount(weights); i++)
+        ((double *)TF_TensorData(weights))[i] = number('s', 3 * i + k);
+    for (int i = 0; i < rank; i++)
+        ((int32_t *)TF_TensorData(axes))[i] = i;
+    snprintf(product, sizeof(product), "product_%d", k);
+    b->in_count = 10 + 2 * k; /* names of constants */
+    y = op2(b->f, "Mul", product, y, add_const(b, weights));
+    b->in_count++;
+    return op2(b->f, "Sum", sum, y, add_const(b, axes));
+}
+
+static void build(struct built *b, const struct gradient_case *c)
+{
+    TF_Operation *op = add_operation(b, c);
+    TF_Output sums[8];
+    TF_OperationDescription *d;
+    int outputs;
+
+    if (!op)
+        fail_msg("%s(%s): %s", c->op, c->inputs, TF_Message(b->f->st));
+    outputs = derived_outputs(c, TF_OperationNumOutputs(op));
+    for (int i = 0; i < outputs; i++)
+        sums[i] = weigh(b, (TF_Output){op, i}, i);
+    d = TF_NewOperation(b->f->g, "AddN", "loss");
+    TF_AddInputList(d, sums, outputs);
+    b->loss = (TF_Output){TF_FinishOperation(d, b->f->st), 0};
+    expect(b->f, TF_OK, "");
+    TF_AddGradients(b->f->g, &b->loss, 1, b->fed, b->fed_count, NULL, b->f->st,
+                    b->gradient);
+    if (TF_GetCode(b->f->st) != TF_OK)
+        fail_msg("%s(%s): %s", c->op, c->inputs, TF_Message(b->f->st));
+}
+
+/* ---- Checking a case ----------------------------------------------------- */
+
+static TF_Tensor *fetch(struct built *b, TF_Session *s, TF_Output y)
+{
+    TF_Tensor *out = NULL;
+
+    TF_SessionRun(s, NULL, b->fed, b->value, b->fed_count, &y, &out, 1, NULL, 0,
+                  NULL, b->f->st);
+    return out;
+}
+
+static double loss_at(struct built *b, TF_Session *s, double *element, double x)
+{
+    double before = *element, loss;
+    TF_Tensor *t;
+
+    *element = x;
+    t = fetch(b, s, b->loss);
+    expect(b->f, TF_OK, "");
+    loss = *(double *)TF_TensorData(t);
+    TF_DeleteTensor(t);
+    *element = before;
+    return loss;
+}
+
+static void check_element(struct built *b, TF_Session *s,
+                          const struct gradient_case *c, int input, int i,
+                          double gradient)
+{
+    double *element = (double *)TF_TensorData(b->value[input]) + i;
+    double difference = (loss_at(b, s, element, *element + EPSILON) -
+                         loss_at(b, s, element, *element - EPSILON)) /
+                        (2 * EPSILON);
+
+    if (fabs(difference - gradient) > TOLERANCE * (1 + fabs(difference)))
+        fail_msg("%s(%s): by input %d[%d]: %.9g, the difference is %.9g", c->op,
+                 c->inputs, input, i, gradient, difference);
+}
+
+static void check_input(struct built *b, TF_Session *s,
+                        const struct gradient_case *c, int input)
+{
+    int64_t count = TF_TensorElementCount(b->value[input]);
+    TF_Tensor *t = NULL;
+
+    if (b->gradient[input].oper) {
+        t = fetch(b, s, b->gradient[input]);
+        if (TF_GetCode(b->f->st) != TF_OK)
+            fail_msg("%s(%s): %s", c->op, c->inputs, TF_Message(b->f->st));
+        assert_int_equal(TF_TensorElementCount(t), count);
+    }
+    for (int i = 0; i < count; i++)
+        check_element(b, s, c, input, i,
+                      t ? ((double *)TF_TensorData(t))[i] : 0);
+    TF_DeleteTensor(t);
+}
+
+static void check_case(const struct gradient_case *c)
+{
+    struct fixture f = {TF_NewGraph(), TF_NewStatus()};
+    struct built b = {.f = &f};
+    TF_SessionOptions *o = TF_NewSessionOptions();
+    TF_Session *s;
+
+    build(&b, c);
+    s = TF_NewSession(f.g, o, f.st);
+    for (int i = 0; i < b.fed_count; i++)
+        check_input(&b, s, c, i);
+    for (int i = 0; i < b.fed_count; i++)
+        TF_DeleteTensor(b.value[i]);
+    TF_DeleteSession(s, f.st);
+    TF_DeleteSessionOptions(o);
+    TF_DeleteGraph(f.g);
+    TF_DeleteStatus(f.st);
+}
+
+static void test_gradients_are_limits_of_differences(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        check_case(&cases[i]);
+}
+
+static bool has_case(const char *op)
+{
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        if (strcmp(cases[i].op, op) == 0)
+            return true;
+    for (size_t i = 0; others[i]; i++)
+        if (strcmp(others[i], op) == 0)
+            return true;
+    return false;
+}
+
+static void test_every_gradient_has_a_case(void **state)
+{
+    (void)state;
+    for (int i = 0; i < tfd_family_count; i++)
+        for (int k = 0; k < tfd_families[i]->op_count; k++)
+            if (tfd_families[i]->ops[k].grad &&
+                !has_case(tfd_families[i]->ops[k].name))
+                fail_msg("%s of family %s has a gradient and no case",
+                         tfd_families[i]->ops[k].name, tfd_families[i]->name);
+}
+
+/* ---- The walk ------------------------------------------------------------ */
+
+static float run_scalar(struct fixture *f, TF_Output y, TF_Output x, float at)
+{
+    TF_SessionOptions *o = TF_NewSessionOptions();
+    TF_Session *s = TF_NewSession(f->g, o, f->st);
+    TF_Tensor *in = floats(&at, NULL, 0), *out = NULL;
+    float value = NAN;
+
+    TF_SessionRun(s, NULL, &x, &in, 1, &y, &out, 1, NULL, 0, NULL, f->st);
+    expect(f, TF_OK, "");
+    value = *(float *)TF_TensorData(out);
+    TF_DeleteTensor(in);
+    TF_DeleteTensor(out);
+    TF_DeleteSession(s, f->st);
+    TF_DeleteSessionOptions(o);
+    return value;
+}
+
+static void test_paths_that_meet_again_are_summed(void **state)
+{
+    struct fixture *f = *state;
+    TF_Output x = placeholder(f, "x", NULL, 0);
+    TF_Output square = op1(f, "Square", "square", x);
+    TF_Output cube = op2(f, "Mul", "cube", square, x);
+    TF_Output y = op2(f, "AddV2", "y", cube, square), dx;
+
+    TF_AddGradients(f->g, &y, 1, &x, 1, NULL, f->st, &dx);
+    expect(f, TF_OK, "");
+    assert_non_null(TF_GraphOperationByName(f->g, "gradients/AddN"));
+    assert_true(run_scalar(f, dx, x, 2) == 3 * 4 + 2 * 2);
+}
+
+static void test_names_tell_what_a_gradient_belongs_to(void **state)
+{
+    struct fixture *f = *state;
+    TF_Output x = placeholder(f, "x", NULL, 0);
+    TF_Output y = op1(f, "Relu", "layer/act", x), dx;
+
+    TF_AddGradients(f->g, &y, 1, &x, 1, NULL, f->st, &dx);
+    assert_string_equal(TF_OperationName(dx.oper),
+                        "gradients/layer/act_grad/ReluGrad");
+    TF_AddGradients(f->g, &y, 1, &x, 1, NULL, f->st, &dx);
+    assert_string_equal(TF_OperationName(dx.oper),
+                        "gradients_1/layer/act_grad/ReluGrad");
+    TF_AddGradientsWithPrefix(f->g, "mine", &y, 1, &x, 1, NULL, f->st, &dx);
+    expect(f, TF_OK, "");
+    assert_string_equal(TF_OperationName(dx.oper),
+                        "mine/layer/act_grad/ReluGrad");
+    TF_AddGradientsWithPrefix(f->g, "layer", &y, 1, &x, 1, NULL, f->st, &dx);
+    expect(f, TF_INVALID_ARGUMENT, "layer");
+}
+
+static void test_given_gradients_of_y_and_several_y(void **state)
+{
+    struct fixture *f = *state;
+    TF_Output x = placeholder(f, "x", NULL, 0), dx;
+    TF_Output y[2] = {op1(f, "Square", "a", x), op1(f, "Neg", "b", x)};
+    TF_Output dy[2] = {scalar(f, "ten", 10), scalar(f, "two", 2)};
+
+    TF_AddGradients(f->g, y, 2, &x, 1, dy, f->st, &dx);
+    expect(f, TF_OK, "");
+    assert_true(run_scalar(f, dx, x, 3) == 10 * 2 * 3 - 2);
+}
+
+static void test_x_that_does_not_matter_has_no_gradient(void **state)
+{
+    struct fixture *f = *state;
+    TF_Output x[3] = {placeholder(f, "x", NULL, 0),
+                      placeholder(f, "other", NULL, 0),
+                      placeholder(f, "stopped", NULL, 0)};
+    TF_Output stop = op1(f, "StopGradient", "stop", x[2]);
+    TF_Output y = op2(f, "Mul", "y", x[0], stop), dx[3];
+
+    TF_AddGradients(f->g, &y, 1, x, 3, NULL, f->st, dx);
+    expect(f, TF_OK, "");
+    assert_non_null(dx[0].oper);
+    assert_null(dx[1].oper);
+    assert_null(dx[2].oper);
+}
+
+static void test_an_inner_x_gets_what_arrives_there(void **state)
+{
+    struct fixture *f = *state;
+    TF_Output x = placeholder(f, "x", NULL, 0);
+    TF_Output inner = op1(f, "Square", "inner", x);
+    TF_Output y = op1(f, "Square", "y", inner), dx[2];
+    TF_Output by[2] = {x, inner};
+
+    TF_AddGradients(f->g, &y, 1, by, 2, NULL, f->st, dx);
+    expect(f, TF_OK, "");
+    assert_true(run_scalar(f, dx[1], x, 3) == 2 * 9);
+    assert_true(run_scalar(f, dx[0], x, 3) == 4 * 27);
+}
+
+static int count_operations(struct fixture *f)
+{
+    size_t pos = 0;
+    int count = 0;
+
+    while (TF_GraphNextOperation(f->g, &pos))
+        count++;
+    return count;
+}
+
+static void test_an_operation_without_gradient_is_named(void **state)
+{
+    struct fixture *f = *state;
+    TF_Output x = placeholder(f, "x", NULL, 0), dx = {NULL, 0};
+    TF_Output y = op1(f, "Square", "y", op2(f, "TruncateMod", "up", x, x));
+    int before;
+
+    expect(f, TF_OK, "");
+    before = count_operations(f);
+    TF_AddGradients(f->g, &y, 1, &x, 1, NULL, f->st, &dx);
+    expect(f, TF_NOT_FOUND, "No gradient defined for op: TruncateMod");
+    expect(f, TF_NOT_FOUND, "'up'");
+    assert_int_equal(count_operations(f), before);
+    y = op1(f, "Square", "y2", op1(f, "PreventGradient", "never", x));
+    TF_AddGradients(f->g, &y, 1, &x, 1, NULL, f->st, &dx);
+    expect(f, TF_INVALID_ARGUMENT, "gradient of 'never'");
+}
+
+static void test_bad_arguments_of_gradients(void **state)
+{
+    struct fixture *f = *state;
+    TF_Output x = placeholder(f, "x", NULL, 0), dx;
+    TF_Output y = op1(f, "Square", "y", x), none = {NULL, 0};
+    TF_Output beyond = {x.oper, 3};
+    TF_OperationDescription *d = TF_NewOperation(f->g, "Cast", "int");
+    TF_Output integer;
+
+    TF_AddInput(d, x);
+    TF_SetAttrType(d, "DstT", TF_INT32);
+    integer = (TF_Output){TF_FinishOperation(d, f->st), 0};
+    TF_AddGradients(f->g, &none, 1, &x, 1, NULL, f->st, &dx);
+    expect(f, TF_INVALID_ARGUMENT, "");
+    TF_AddGradients(f->g, &y, 1, &beyond, 1, NULL, f->st, &dx);
+    expect(f, TF_OUT_OF_RANGE, "");
+    TF_AddGradients(f->g, &y, 1, &x, 1, &integer, f->st, &dx);
+    expect(f, TF_INVALID_ARGUMENT, "gradient given");
+    TF_AddGradients(f->g, &integer, 1, &x, 1, NULL, f->st, &dx);
+    expect(f, TF_OK, "");
+    assert_null(dx.oper); /* an integer has none */
+}
+
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gradients_are_limits_of_differences),
+        cmocka_unit_test(test_every_gradient_has_a_case),
+        TEST(test_paths_that_meet_again_are_summed),
+        TEST(test_names_tell_what_a_gradient_belongs_to),
+        TEST(test_given_gradients_of_y_and_several_y),
+        TEST(test_x_that_does_not_matter_has_no_gradient),
+        TEST(test_an_inner_x_gets_what_arrives_there),
+        TEST(test_an_operation_without_gradient_is_named),
+        TEST(test_bad_arguments_of_gradients),
+    };
+
+    return cmocka_run_group_tests_name("gradients", tests, NULL, NULL);
+}

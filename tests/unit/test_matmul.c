@@ -1,0 +1,173 @@
+/*
+ * test_matmul.c - matmul.c and gemm_blas.c; gemm_ref.c is the judge.
+ */
+#include "kernels/gemm.h"
+#include "tests/support/kernel_rig.h"
+
+static void test_values(void **state)
+{
+    static const struct krig_case cases[] = {
+        {"MatMul",
+         "",
+         {"float[2,3] 1 2 3 4 5 6", "float[3,2] 1 2 3 4 5 6"},
+         {"float[2,2] 22 28 49 64"}},
+        {"MatMul",
+         "transpose_a=true",
+         {"float[3,2] 1 4 2 5 3 6", "float[3,2] 1 2 3 4 5 6"},
+         {"float[2,2] 22 28 49 64"}},
+        {"MatMul",
+         "transpose_b=true",
+         {"float[2,3] 1 2 3 4 5 6", "float[2,3] 1 3 5 2 4 6"},
+         {"float[2,2] 22 28 49 64"}},
+        {"MatMul",
+         "transpose_a=true transpose_b=true",
+         {"int32[3,2] 1 4 2 5 3 6", "int32[2,3] 1 3 5 2 4 6"},
+         {"int32[2,2] 22 28 49 64"}},
+        {"MatMul",
+         "grad_a=true",
+         {"double[1,1] 3", "double[1,1] 4"},
+         {"double[1,1] 12"}},
+        {"MatMul",
+         "",
+         {"int64[1,2] 4611686018427387904 1", "int64[2,1] 4 7"},
+         {"int64[1,1] 7"}},
+        {"MatMul",
+         "",
+         {"complex64[1,2] 1,2 3,4", "complex64[2,1] 1,0 0,1"},
+         {"complex64[1,1] -3,5"}},
+        {"MatMul",
+         "transpose_a=true",
+         {"complex128[2,1] 1,2 3,4", "complex128[2,1] 1,0 0,1"},
+         {"complex128[1,1] -3,5"}},
+        {"MatMul",
+         "",
+         {"half[1,3] 1 2 3", "half[3,1] 4 5 6"},
+         {"half[1,1] 32"}},
+        {"MatMul",
+         "",
+         {"bfloat16[1,2] 256 1", "bfloat16[2,1] 1 1"},
+         {"bfloat16[1,1] 256"}},
+        {"MatMul", "", {"float[0,3]", "float[3,2] 1"}, {"float[0,2]"}},
+        {"MatMul", "", {"float[2,0]", "float[0,2]"}, {"float[2,2] 0"}},
+        {"MatMul", "", {"half[2,0]", "half[0,2]"}, {"half[2,2] 0"}},
+        {"MatMul",
+         "",
+         {"float[2,3] 1", "float[2,3] 1"},
+         {"!INVALID_ARGUMENT Matrix size-incompatible: In[0]: [2,3], In[1]: "
+          "[2,3]"}},
+        {"MatMul",
+         "",
+         {"float[3] 1", "float[3,2] 1"},
+         {"!INVALID_ARGUMENT In[0] ndims must be >= 2"}},
+        {"MatMul",
+         "",
+         {"float[2,3] 1", "float[1,3,2] 1"},
+         {"!INVALID_ARGUMENT In[1] ndims must be >= 2"}},
+        {"MatMul",
+         "",
+         {"uint8[1,1] 1", "uint8[1,1] 1"},
+         {"!NOT_FOUND no kernel"}},
+        {"MatMul", "", {"int8[1,1] 1", "int8[1,1] 1"}, {"!INVALID_ARGUMENT T"}},
+    };
+
+    (void)state;
+    KRIG_CHECK(cases);
+}
+
+/* A number that looks random, the same in every run. */
+static double noise(int64_t i)
+{
+    return (double)(((uint64_t)i * UINT64_C(2654435761)) % 1000) / 500 - 1;
+}
+
+static struct tfd_tensor matrix(enum tfd_dtype t, int64_t rows, int64_t columns)
+{
+    struct tfd_shape shape = {2, {rows, columns}};
+    struct tfd_tensor m;
+
+    assert_int_equal(tfd_tensor_new(&m, t, &shape, NULL), TFD_OK);
+    for (int64_t i = 0; i < rows * columns; i++)
+        krig_put_number(t, tfd_tensor_data(&m), i, noise(i), noise(i + 7), i);
+    return m;
+}
+
+static void compare_with_loops(enum tfd_dtype t, int64_t m, int64_t n,
+                               int64_t k, bool ta, bool tb)
+{
+    struct tfd_tensor a = matrix(t, ta ? k : m, ta ? m : k);
+    struct tfd_tensor b = matrix(t, tb ? n : k, tb ? k : n);
+    struct tfd_tensor c = matrix(t, m, n), judge = matrix(t, m, n);
+    struct tfd_gemm g = {.dtype = t,
+                         .transpose_a = ta,
+                         .transpose_b = tb,
+                         .m = m,
+                         .n = n,
+                         .k = k,
+                         .a = tfd_tensor_data(&a),
+                         .b = tfd_tensor_data(&b),
+                         .c = tfd_tensor_data(&judge),
+                         .lda = ta ? m : k,
+                         .ldb = tb ? k : n,
+                         .ldc = n};
+
+    tfd_gemm_init();
+    tfd_gemm_ref(&g);
+    g.c = tfd_tensor_data(&c);
+    assert_true(tfd_gemm_blas(&g));
+    for (int64_t i = 0; i < m * n; i++)
+        for (int part = 0; part < 2; part++)
+            if (!krig_near(krig_number(&c, i, part),
+                           krig_number(&judge, i, part),
+                           t == TFD_FLOAT || t == TFD_COMPLEX64 ? 1e-4 : 1e-12))
+                fail_msg("%s %lldx%lldx%lld %d%d, element %lld: %.9g, not %.9g",
+                         tfd_dtype_name((int)t), (long long)m, (long long)n,
+                         (long long)k, ta, tb, (long long)i,
+                         krig_number(&c, i, part),
+                         krig_number(&judge, i, part));
+    tfd_tensor_unref(&a);
+    tfd_tensor_unref(&b);
+    tfd_tensor_unref(&c);
+    tfd_tensor_unref(&judge);
+}
+
+/* Small ones, vectors, and ones with remainders in every direction. */
+static void test_blas_agrees_with_the_loops(void **state)
+{
+    static const enum tfd_dtype types[] = {TFD_FLOAT, TFD_DOUBLE, TFD_COMPLEX64,
+                                           TFD_COMPLEX128};
+    static const int64_t sizes[][3] = {
+        {1, 1, 1},   {2, 3, 4},   {6, 6, 6},    {1, 50, 70},  {50, 1, 70},
+        {50, 70, 1}, {17, 33, 9}, {64, 64, 64}, {65, 67, 130}};
+
+    (void)state;
+    for (size_t t = 0; t < sizeof(types) / sizeof(types[0]); t++)
+        for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+            for (int flags = 0; flags < 4; flags++)
+                compare_with_loops(types[t], sizes[i][0], sizes[i][1],
+                                   sizes[i][2], flags & 1, flags & 2);
+}
+
+static void test_blas_leaves_what_it_does_not_know(void **state)
+{
+    struct tfd_gemm g = {.dtype = TFD_INT32, .m = 1, .n = 1, .k = 1};
+
+    (void)state;
+    assert_false(tfd_gemm_blas(&g));
+    g.dtype = TFD_FLOAT;
+    g.k = 0;
+    assert_false(tfd_gemm_blas(&g));
+    g.k = INT64_C(1) << 31;
+    assert_false(tfd_gemm_blas(&g));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_blas_agrees_with_the_loops),
+        cmocka_unit_test(test_blas_leaves_what_it_does_not_know),
+    };
+
+    return cmocka_run_group_tests_name("matmul", tests, krig_setup,
+                                       krig_teardown);
+}

@@ -1,0 +1,287 @@
+/*
+ * test_metagraph.c - MetaGraphDefs: what is exported is what is read, and what
+ * is damaged is refused.
+ */
+#include "tests/support/model.h"
+
+#include "client/metagraph.h"
+#include "client/placement.h"
+#include "client/training.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static void expect(struct fixture *f, TF_Code code, const char *part)
+{
+    if (TF_GetCode(f->st) != code || !strstr(TF_Message(f->st), part))
+        fail_msg("expected %d with '%s', got %d: %s", code, part,
+                 TF_GetCode(f->st), TF_Message(f->st));
+}
+
+static TF_Buffer *export(struct fixture *f, TFD_Scope *s)
+{
+    TF_Buffer *b = TF_NewBuffer();
+
+    TFD_ExportMetaGraph(s, b, f->st);
+    expect(f, TF_OK, "");
+    return b;
+}
+
+static struct tfd_str bytes_of(const TF_Buffer *b)
+{
+    return (struct tfd_str){b->data, b->length};
+}
+
+static TF_Buffer *export_line(struct fixture *f)
+{
+    struct line_model m = line_model(f, "Adagrad", 0.5f);
+    TF_Buffer *b;
+
+    TFD_NewVariable(m.scope, "mine", TFD_ConstFloat(m.scope, NULL, 7, f->st),
+                    TFD_LOCAL, f->st);
+    TFD_AddSaver(m.scope, f->st);
+    b = export(f, m.scope);
+    TFD_DeleteScope(m.scope);
+    return b;
+}
+
+static int length_of(const struct tfd_meta_graph *m, const char *collection)
+{
+    struct tfd_meta_list l = tfd_meta_graph_list(m, collection);
+    struct tfd_str value;
+    int count = 0;
+
+    while (tfd_meta_list_next(&l, &value))
+        count++;
+    return count;
+}
+
+static void test_what_is_exported_is_read(void **state)
+{
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct fixture *f = *state;
+    TF_Buffer *b = export_line(f);
+    struct tfd_variable_names names;
+    struct tfd_meta_graph m;
+    struct tfd_meta_list l;
+    struct tfd_str value;
+
+    assert_int_equal(tfd_meta_graph_read(bytes_of(b), &m, &st), TFD_OK);
+    assert_true(tfd_str_is(m.saver.filename_tensor, "save/Const:0"));
+    assert_true(tfd_str_is(m.saver.save_tensor, "save/control_dependency:0"));
+    assert_true(tfd_str_is(m.saver.restore_op, "save/restore_all"));
+    assert_int_equal(m.saver.max_to_keep, 5);
+    assert_int_equal(length_of(&m, "variables"), 5);
+    assert_int_equal(length_of(&m, "trainable_variables"), 2);
+    assert_int_equal(length_of(&m, "local_variables"), 1);
+    assert_int_equal(length_of(&m, "train_op"), 1);
+    assert_int_equal(length_of(&m, "nothing"), 0);
+    l = tfd_meta_graph_list(&m, "losses");
+    assert_true(tfd_meta_list_next(&l, &value));
+    assert_true(tfd_str_is(value, "Mean:0"));
+    assert_false(tfd_meta_list_next(&l, &value));
+    l = tfd_meta_graph_list(&m, "global_step");
+    assert_true(tfd_meta_list_next(&l, &value));
+    assert_int_equal(tfd_variable_names_read(value, &names, &st), TFD_OK);
+    assert_true(tfd_str_is(names.variable, "global_step:0"));
+    assert_true(tfd_str_is(names.initializer, "global_step/Assign"));
+    assert_true(
+        tfd_str_is(names.snapshot, "global_step/Read/ReadVariableOp:0"));
+    assert_true(names.is_resource);
+    TF_DeleteBuffer(b);
+}
+
+static void test_a_collection_holds_one_kind(void **state)
+{
+    struct fixture *f = *state;
+    struct line_model m = line_model(f, NULL, 0);
+
+    TFD_Collect(m.scope, "variables", m.loss, f->st);
+    expect(f, TF_INVALID_ARGUMENT, "variables");
+    TF_SetStatus(f->st, TF_OK, "");
+    TFD_Collect(m.scope, "mine", (TF_Output){NULL, 0}, f->st);
+    expect(f, TF_INVALID_ARGUMENT, "");
+    TF_SetStatus(f->st, TF_OK, "");
+    TFD_CollectOp(m.scope, "mine", NULL, f->st);
+    expect(f, TF_INVALID_ARGUMENT, "mine");
+    TFD_DeleteScope(m.scope);
+}
+
+static void test_every_cut_is_refused_or_harmless(void **state)
+{
+    struct fixture *f = *state;
+    TF_Buffer *b = export_line(f);
+    struct tfd_meta_graph m;
+    size_t refused = 0;
+
+    for (size_t size = 0; size < b->length; size++) {
+        struct tfd_status st = TFD_STATUS_INIT;
+        struct tfd_str cut = {b->data, size};
+
+        if (tfd_meta_graph_read(cut, &m, &st) == TFD_OK)
+            (void)length_of(&m, "variables");
+        else
+            refused++;
+    }
+    assert_true(refused > b->length / 2);
+    TF_DeleteBuffer(b);
+}
+
+/* ---- What a trainer makes of it ------------------------------------------ */
+
+static void test_a_training_is_found_in_the_collections(void **state)
+{
+    struct tfd_training_options o = {0, NULL};
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct fixture *f = *state;
+    TF_Buffer *b = export_line(f);
+    struct tfd_training t;
+
+    assert_int_equal(tfd_training_init(&t, bytes_of(b), &o, &st), TFD_OK);
+    assert_string_equal(TF_OperationName(t.train_op), "Adagrad");
+    assert_string_equal(TF_OperationName(t.loss.oper), "Mean");
+    assert_int_equal(t.init_count, 5);
+    assert_int_equal(t.ready_count, 5);
+    assert_int_equal(t.local_init_count, 1);
+    assert_string_equal(TF_OperationName(t.local_init[0]), "mine/Assign");
+    assert_string_equal(TF_OperationName(t.restore), "save/restore_all");
+    assert_int_equal(TF_OperationNumControlInputs(t.step_after.oper), 1);
+    tfd_training_deinit(&t);
+    TF_DeleteBuffer(b);
+}
+
+static const char *device(const struct tfd_training *t, const char *name)
+{
+    TF_Operation *op = TF_GraphOperationByName(t->graph, name);
+
+    if (!op)
+        fail_msg("no operation %s", name);
+    return TF_OperationDevice(op);
+}
+
+static void test_placement_spreads_variables_and_keeps_what_belongs(void **s)
+{
+    static const struct {
+        const char *name, *device;
+    } places[] = {
+        {"w", "/job:ps/task:0"},
+        {"w/Assign", "/job:ps/task:0"},
+        {"w/initial", "/job:ps/task:0"}, /* nobody else reads it */
+        {"w/Adagrad", "/job:ps/task:0"},
+        {"w/Adagrad/Initializer/Const", "/job:worker/task:2"},
+        {"b", "/job:ps/task:1"},
+        {"b/Adagrad", "/job:ps/task:1"},
+        {"Adagrad/update_b/ResourceApplyAdagrad", "/job:ps/task:1"},
+        {"Adagrad/update_b/learning_rate", "/job:ps/task:1"},
+        {"global_step", "/job:ps/task:0"},
+        {"Adagrad", "/job:ps/task:0"},
+        {"Mean", "/job:worker/task:2"},
+        {"mine", "/job:worker/task:2"},
+        {"mine/Assign", "/job:worker/task:2"},
+        {"save/SaveV2", "/job:ps/task:0"},
+        {"save/RestoreV2", "/job:ps/task:0"},
+    };
+    struct tfd_training_options o = {2, "/job:worker/task:2"};
+    struct tfd_status st = TFD_STATUS_INIT;
+    TF_Buffer *b = export_line(*s);
+    struct tfd_training t;
+
+    assert_int_equal(tfd_training_init(&t, bytes_of(b), &o, &st), TFD_OK);
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+        if (strcmp(device(&t, places[i].name), places[i].device) != 0)
+            fail_msg("%s is on %s, not %s", places[i].name,
+                     device(&t, places[i].name), places[i].device);
+    tfd_training_deinit(&t);
+    TF_DeleteBuffer(b);
+}
+
+static void test_devices_that_name_a_job_stay(void **state)
+{
+    struct tfd_training_options o = {1, "/job:worker/task:0"};
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct fixture *f = *state;
+    TFD_Scope *s = TFD_NewScope(f->g);
+    TFD_Variable *w;
+    struct tfd_training t;
+    TF_Buffer *b;
+
+    TFD_SetScopeDevice(s, "/job:worker/task:7/device:CPU:0", f->st);
+    TFD_ConstFloat(s, "pinned", 1, f->st);
+    TFD_SetScopeDevice(s, "/device:CPU:1", f->st);
+    TFD_ConstFloat(s, "typed", 1, f->st);
+    w = TFD_NewVariable(s, "w", TFD_ConstFloat(s, NULL, 1, f->st),
+                        TFD_TRAINABLE, f->st);
+    TFD_Minimize(s, "GradientDescent", 1,
+                 TFD_Op1(s, "Square", TFD_Read(w), f->st), f->st);
+    b = export(f, s);
+    assert_int_equal(tfd_training_init(&t, bytes_of(b), &o, &st), TFD_OK);
+    assert_string_equal(device(&t, "pinned"),
+                        "/job:worker/task:7/device:CPU:0");
+    assert_string_equal(device(&t, "typed"), "/job:worker/task:0/device:CPU:1");
+    assert_string_equal(device(&t, "w"), "/job:ps/task:0");
+    assert_null(t.restore);
+    assert_null(t.loss.oper);
+    tfd_training_deinit(&t);
+    TF_DeleteBuffer(b);
+    TFD_DeleteScope(s);
+}
+
+static void expect_refused(struct fixture *f, TFD_Scope *s, const char *part)
+{
+    struct tfd_training_options o = {0, NULL};
+    struct tfd_status st = TFD_STATUS_INIT;
+    TF_Buffer *b = export(f, s);
+    struct tfd_training t;
+
+    if (tfd_training_init(&t, bytes_of(b), &o, &st) == TFD_OK ||
+        !strstr(st.text, part))
+        fail_msg("expected '%s', got %d: %s", part, st.code, st.text);
+    TF_DeleteBuffer(b);
+}
+
+static void test_what_cannot_be_trained_is_refused(void **state)
+{
+    struct tfd_training_options o = {1, "no device"};
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct fixture *f = *state;
+    struct line_model m = line_model(f, NULL, 0);
+    struct tfd_training t;
+    TF_Buffer *b;
+
+    expect_refused(f, m.scope, "train_op");
+    TFD_CollectOp(m.scope, "train_op", m.loss.oper, f->st);
+    expect_refused(f, m.scope, "global_step");
+    TFD_ConstFloat(m.scope, "global_step", 1, f->st);
+    expect_refused(f, m.scope, "no int64 variable");
+    b = export(f, m.scope);
+    assert_int_equal(tfd_training_init(&t, bytes_of(b), &o, &st),
+                     TFD_INVALID_ARGUMENT);
+    assert_non_null(strstr(st.text, "no device"));
+    TF_DeleteBuffer(b);
+    tfd_status_clear(&st);
+    assert_int_equal(tfd_training_init(&t, TFD_STR(""), &o, &st),
+                     TFD_INVALID_ARGUMENT);
+    TFD_DeleteScope(m.scope);
+}
+
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_what_is_exported_is_read),
+        TEST(test_a_collection_holds_one_kind),
+        TEST(test_every_cut_is_refused_or_harmless),
+        TEST(test_a_training_is_found_in_the_collections),
+        TEST(test_placement_spreads_variables_and_keeps_what_belongs),
+        TEST(test_devices_that_name_a_job_stay),
+        TEST(test_what_cannot_be_trained_is_refused),
+    };
+
+    return cmocka_run_group_tests_name("metagraph", tests, NULL, NULL);
+}

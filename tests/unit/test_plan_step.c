@@ -1,0 +1,775 @@
+/*
+ * test_plan_step.c - daemon/master/plan.c, plan_table.c and step.c over workers
+ * that fail, are late, or never answer.
+ */
+#include "tests/support/master_rig.h"
+
+static struct mrig rig;
+
+#define PS "From /job:ps/replica:0/task:0:\n"
+#define PS1 "From /job:ps/replica:0/task:1:\n"
+#define OWN "From /job:worker/replica:0/task:0:\n"
+#define RULE "\n=====================\n"
+
+/* "c" on the master, "i" on ps 0, "k" on both ps. */
+#define NODES                                                         \
+    "c Const; p Placeholder; d Const - /job:ps; i Relu d /job:ps; "   \
+    "e Const - /job:ps/task:1; k Add i,e /job:ps/task:1; n NoOp ^k; " \
+    "q Relu p"
+
+static struct tfd_session *open_session(void)
+{
+    mrig_open(&rig, 3);
+    return mrig_session(&rig, NODES);
+}
+
+static void hold(enum fake_kind kind)
+{
+    for (int i = 0; i < 3; i++)
+        rig.worker[i].mode[kind] = FAKE_HOLD;
+}
+
+/* ---- Plans --------------------------------------------------------------- */
+
+static void test_a_plan_is_built_once_and_run_often(void **state)
+{
+    struct tfd_session *s = open_session();
+    struct mrig_step step;
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        mrig_run(s, &step, "|c:0,i:0|");
+        assert_ended(step.done, &step.status, TFD_OK, "");
+        assert_int_equal(step.plan, 1);
+        assert_true(step.value[0] == 1);
+        assert_true(step.value[1] == 2);
+    }
+    assert_int_equal(rig.worker[0].calls[FAKE_REGISTER], 1);
+    assert_int_equal(rig.worker[1].calls[FAKE_REGISTER], 1);
+    assert_int_equal(rig.worker[2].calls[FAKE_REGISTER], 0);
+    assert_int_equal(rig.worker[1].calls[FAKE_RUN], 3);
+    assert_int_equal(rig.worker[1].cleaned, 0); /* native: nothing is left */
+    assert_int_equal(tfd_master_steps_done(rig.master), 3);
+    mrig_close(&rig);
+}
+
+static void test_a_number_stands_for_the_names(void **state)
+{
+    struct tfd_session *s = open_session();
+    struct mrig_step step;
+
+    (void)state;
+    mrig_run(s, &step, "|i:0|");
+    mrig_run(s, &step, "p:0|q:0,c:0|n");
+    assert_ended(step.done, &step.status, TFD_OK, "");
+    assert_int_equal(step.plan, 2);
+    mrig_step_init(&step, "||");
+    step.run.plan = 2;
+    step.run.feed_count = 1;
+    tfd_session_run(s, &step.run);
+    assert_ended(step.done, &step.status, TFD_OK, "");
+    assert_int_equal(step.run.fetch_count, 2);
+    assert_true(tfd_str_is(step.run.fetch_names[1], "c:0"));
+    assert_true(step.value[1] == 2);
+    mrig_close(&rig);
+}
+
+static void test_numbers_that_are_not_known(void **state)
+{
+    static const struct {
+        uint32_t plan;
+        int feeds;
+        const char *text;
+    } cases[] = {
+        {2, 0, "Plan 2 is not known"},
+        {4097, 0, "Plan 4097 is not known"}, /* another turn of slot 1 */
+        {UINT32_MAX, 0, "Plan 4294967295 is not known"},
+        {1, 1, "Plan 1 takes 0 feeds, 1 were given"},
+    };
+    struct tfd_session *s = open_session();
+    struct mrig_step step;
+
+    (void)state;
+    mrig_run(s, &step, "|i:0|");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        mrig_step_init(&step, "||");
+        step.run.plan = cases[i].plan;
+        step.run.feed_count = cases[i].feeds;
+        tfd_session_run(s, &step.run);
+        assert_ended(step.done, &step.status, TFD_INVALID_ARGUMENT,
+                     cases[i].text);
+    }
+    mrig_close(&rig);
+}
+
+static void test_a_fetch_asked_for_twice_is_answered_twice(void **state)
+{
+    struct tfd_session *s = open_session();
+    struct mrig_step step;
+
+    (void)state;
+    mrig_run(s, &step, "|c:0,c,c:0|");
+    assert_ended(step.done, &step.status, TFD_OK, "");
+    assert_true(step.value[2] == 3);
+    assert_true(fake_graph_has(&rig.worker[0], "c:0#2"));
+    mrig_close(&rig);
+}
+
+static void test_what_no_plan_can_be_built_for(void **state)
+{
+    static const struct {
+        const char *signature;
+        enum tfd_code code;
+        const char *text;
+    } cases[] = {
+        {"||", TFD_INVALID_ARGUMENT, "Must specify at least one target"},
+        {"|x:0|", TFD_NOT_FOUND, "FetchOutputs node x:0: not found"},
+        {"||x", TFD_NOT_FOUND, "Some target nodes not found: x "},
+        {"p:0|p:0|", TFD_INVALID_ARGUMENT, "is both fed and fetched"},
+    };
+    struct tfd_session *s = open_session();
+    struct mrig_step step;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        mrig_run(s, &step, cases[i].signature);
+        assert_ended(step.done, &step.status, cases[i].code, cases[i].text);
+    }
+    assert_int_equal(rig.worker[0].calls[FAKE_REGISTER], 0);
+    assert_int_equal(s->plans_built, 0);
+    mrig_close(&rig);
+}
+
+static void test_steps_wait_for_a_plan_that_is_being_built(void **state)
+{
+    struct tfd_session *s = open_session();
+    struct mrig_step step[3];
+
+    (void)state;
+    hold(FAKE_REGISTER);
+    for (int i = 0; i < 3; i++)
+        mrig_run(s, &step[i], "|i:0|");
+    assert_int_equal(rig.worker[1].calls[FAKE_REGISTER], 1);
+    tfd_session_cancel(s, &step[1].run);
+    assert_ended(step[1].done, &step[1].status, TFD_CANCELLED,
+                 "cancelled by the client");
+    fake_answer(&rig.worker[1], FAKE_REGISTER, TFD_OK, "");
+    assert_int_equal(step[0].done + step[2].done, 0);
+    fake_answer(&rig.worker[0], FAKE_REGISTER, TFD_OK, "");
+    assert_ended(step[0].done, &step[0].status, TFD_OK, "");
+    assert_ended(step[2].done, &step[2].status, TFD_OK, "");
+    assert_int_equal(step[1].done, 1);
+    assert_int_equal(rig.worker[1].calls[FAKE_RUN], 2);
+    mrig_close(&rig);
+}
+
+static void test_closing_ends_steps_that_wait(void **state)
+{
+    struct mrig_result closed = {0};
+    struct tfd_session *s = open_session();
+    struct mrig_step step[2];
+
+    (void)state;
+    hold(FAKE_REGISTER);
+    for (int i = 0; i < 2; i++)
+        mrig_run(s, &step[i], "|i:0|");
+    tfd_session_close(s, mrig_done, &closed);
+    for (int i = 0; i < 2; i++)
+        assert_ended(step[i].done, &step[i].status, TFD_CANCELLED,
+                     "Step was cancelled by an explicit call to "
+                     "`Session::Close()`.");
+    assert_int_equal(closed.done, 0); /* a worker still builds */
+    fake_answer(&rig.worker[0], FAKE_REGISTER, TFD_OK, "");
+    fake_answer(&rig.worker[1], FAKE_REGISTER, TFD_OK, "");
+    assert_ended(closed.done, &closed.status, TFD_OK, "");
+    assert_int_equal(step[0].done + step[1].done, 2);
+    mrig_close(&rig);
+}
+
+static void cancel_the_next(struct mrig_step *step)
+{
+    tfd_session_cancel(step->ctx, &step[1].run);
+}
+
+static void test_a_step_that_wakes_may_cancel_the_next(void **state)
+{
+    struct tfd_session *s = open_session();
+    struct mrig_step step[3];
+
+    (void)state;
+    hold(FAKE_REGISTER);
+    for (int i = 0; i < 3; i++) {
+        mrig_step_init(&step[i], "|c:0|");
+        step[i].ctx = s;
+        step[i].then = i == 0 ? cancel_the_next : NULL;
+        tfd_session_run(s, &step[i].run);
+    }
+    fake_answer(&rig.worker[0], FAKE_REGISTER, TFD_OK, "");
+    assert_ended(step[0].done, &step[0].status, TFD_OK, "");
+    assert_ended(step[1].done, &step[1].status, TFD_CANCELLED, "");
+    assert_ended(step[2].done, &step[2].status, TFD_OK, "");
+    mrig_close(&rig);
+}
+
+static void close_session(struct mrig_step *step)
+{
+    static struct mrig_result closed;
+
+    memset(&closed, 0, sizeof(closed));
+    tfd_session_close(step->ctx, mrig_done, &closed);
+}
+
+static void test_a_step_that_wakes_may_close_the_session(void **state)
+{
+    static const enum tfd_code codes[] = {TFD_OK, TFD_INTERNAL};
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        struct tfd_session *s = open_session();
+        struct mrig_step step[3];
+
+        hold(FAKE_REGISTER);
+        for (int i = 0; i < 3; i++) {
+            mrig_step_init(&step[i], "|c:0|");
+            step[i].ctx = s;
+            step[i].then = i == 0 ? close_session : NULL;
+            tfd_session_run(s, &step[i].run);
+        }
+        fake_answer(&rig.worker[0], FAKE_REGISTER, codes[k], "no");
+        assert_ended(step[0].done, &step[0].status, codes[k], "");
+        for (int i = 1; i < 3; i++)
+            assert_ended(step[i].done, &step[i].status, TFD_CANCELLED,
+                         "Session::Close()");
+        assert_int_equal(tfd_master_session_count(rig.master), 0);
+        mrig_close(&rig);
+    }
+}
+
+/* ---- Plans that fail ----------------------------------------------------- */
+
+static void test_a_registration_that_fails_fails_the_steps(void **state)
+{
+    struct tfd_session *s = open_session();
+    struct mrig_step step[2];
+
+    (void)state;
+    hold(FAKE_REGISTER);
+    for (int i = 0; i < 2; i++)
+        mrig_run(s, &step[i], "|i:0|");
+    fake_answer(&rig.worker[0], FAKE_REGISTER, TFD_OK, "");
+    fake_answer(&rig.worker[1], FAKE_REGISTER, TFD_INVALID_ARGUMENT, "bad");
+    for (int i = 0; i < 2; i++)
+        assert_ended(step[i].done, &step[i].status, TFD_INVALID_ARGUMENT,
+                     PS "bad");
+    assert_int_equal(rig.worker[0].deregistered, 1);
+    assert_int_equal(rig.worker[1].deregistered, 0);
+    mrig_close(&rig);
+}
+
+static void test_which_failures_of_a_plan_are_kept(void **state)
+{
+    static const struct {
+        enum tfd_code code;
+        bool kept;
+    } cases[] = {
+        {TFD_UNAVAILABLE, false},        {TFD_ABORTED, false},
+        {TFD_DEADLINE_EXCEEDED, false},  {TFD_CANCELLED, false},
+        {TFD_RESOURCE_EXHAUSTED, false}, {TFD_INVALID_ARGUMENT, true},
+        {TFD_NOT_FOUND, true},           {TFD_INTERNAL, true},
+        {TFD_UNIMPLEMENTED, true},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct tfd_session *s = open_session();
+        struct mrig_step step;
+        int64_t version;
+
+        fake_fail(&rig.worker[1], FAKE_REGISTER, cases[i].code, "why");
+        mrig_run(s, &step, "|i:0|");
+        assert_ended(step.done, &step.status, cases[i].code, PS "why");
+        fake_fail(&rig.worker[1], FAKE_REGISTER, TFD_OK, "");
+        mrig_run(s, &step, "|i:0|");
+        assert_ended(step.done, &step.status,
+                     cases[i].kept ? cases[i].code : TFD_OK, "");
+        assert_int_equal(tfd_session_extend(s, TFD_STR(""), 0, &version, NULL),
+                         TFD_OK);
+        mrig_run(s, &step, "|i:0|"); /* the graph has grown */
+        assert_ended(step.done, &step.status, TFD_OK, "");
+        mrig_close(&rig);
+    }
+}
+
+/* ---- More plans than are kept -------------------------------------------- */
+
+/* Signature number i: another order of targets each. */
+static void run_number(struct tfd_session *s, struct mrig_step *step, int i)
+{
+    static const char *const targets[] = {"c", "n", "i", "d"};
+    char text[200] = "|i:0|";
+
+    for (int k = 0; k < 8; k++, i /= 4) {
+        strcat(text, targets[i % 4]);
+        strcat(text, ",");
+    }
+    mrig_run(s, step, text);
+    assert_ended(step->done, &step->status, TFD_OK, "");
+}
+
+static void test_the_plan_unused_for_longest_makes_room(void **state)
+{
+    struct tfd_session *s = open_session();
+    struct mrig_step step;
+
+    (void)state;
+    for (int i = 0; i < TFD_PLANS_PER_SESSION_MAX; i++)
+        run_number(s, &step, i);
+    run_number(s, &step, 0); /* used again: number 2 is the oldest now */
+    assert_int_equal(rig.worker[1].graphs_alive, TFD_PLANS_PER_SESSION_MAX);
+    for (int i = 0; i < 5; i++)
+        run_number(s, &step, TFD_PLANS_PER_SESSION_MAX + i);
+    assert_int_equal(s->plans_built, TFD_PLANS_PER_SESSION_MAX);
+    assert_int_equal(rig.worker[1].graphs_alive, TFD_PLANS_PER_SESSION_MAX);
+    assert_int_equal(rig.worker[1].deregistered, 5);
+    assert_int_equal(s->plans[0]->state, TFD_PLAN_READY);
+    assert_int_equal(s->plans[1]->state, TFD_PLAN_EMPTY);
+
+    /* Its number is still good: it is built again. */
+    mrig_step_init(&step, "||");
+    step.run.plan = 2;
+    tfd_session_run(s, &step.run);
+    assert_ended(step.done, &step.status, TFD_OK, "");
+    assert_int_equal(step.plan, 2);
+    assert_int_equal(s->plans[1]->state, TFD_PLAN_READY);
+    mrig_close(&rig);
+}
+
+static void test_plans_with_running_steps_are_kept(void **state)
+{
+    enum { COUNT = TFD_PLANS_PER_SESSION_MAX + 3 };
+    struct mrig_step *step = calloc(COUNT, sizeof(*step));
+    struct tfd_session *s = open_session();
+
+    (void)state;
+    assert_non_null(step);
+    for (int i = 0; i < COUNT; i++)
+        run_number(s, &step[i], i);
+    assert_int_equal(rig.worker[1].deregistered, 3);
+    rig.worker[1].mode[FAKE_RUN] = FAKE_HOLD;
+    for (int i = 0; i < COUNT; i++) { /* all at once: none can be dropped */
+        mrig_step_init(&step[i], "||");
+        step[i].run.plan = (uint32_t)i + 1;
+        tfd_session_run(s, &step[i].run);
+    }
+    assert_int_equal(s->plans_built, COUNT);
+    while (fake_answer(&rig.worker[1], FAKE_RUN, TFD_OK, ""))
+        continue;
+    for (int i = 0; i < COUNT; i++)
+        assert_ended(step[i].done, &step[i].status, TFD_OK, "");
+    free(step);
+    mrig_close(&rig);
+}
+
+static void test_old_names_are_forgotten_at_last(void **state)
+{
+    enum { MORE = 10 };
+    struct tfd_session *s = open_session();
+    struct mrig_step step;
+
+    (void)state;
+    for (int i = 0; i < TFD_SIGNATURES_PER_SESSION_MAX + MORE; i++)
+        run_number(s, &step, i);
+    assert_int_equal(step.plan, TFD_SIGNATURES_PER_SESSION_MAX + MORE);
+    assert_int_equal(s->plan_count, TFD_SIGNATURES_PER_SESSION_MAX);
+    assert_int_equal(s->plan_by_key.count, TFD_SIGNATURES_PER_SESSION_MAX);
+    mrig_step_init(&step, "||");
+    step.run.plan = MORE; /* its slot has another plan now */
+    tfd_session_run(s, &step.run);
+    assert_ended(step.done, &step.status, TFD_INVALID_ARGUMENT,
+                 "is not known, or not any more");
+    run_number(s, &step, 0);
+    assert_int_equal(step.plan, TFD_SIGNATURES_PER_SESSION_MAX + MORE + 1);
+    mrig_close(&rig);
+}
+
+/* ---- Steps --------------------------------------------------------------- */
+
+static void test_a_step_ends_when_all_its_parts_have(void **state)
+{
+    struct tfd_session *s = open_session();
+    struct mrig_step step;
+
+    (void)state;
+    hold(FAKE_RUN);
+    mrig_run(s, &step, "|c:0,k:0|");
+    assert_int_equal(tfd_master_step_count(rig.master), 1);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(step.done, 0);
+        fake_answer(&rig.worker[i], FAKE_RUN, TFD_OK, "");
+    }
+    assert_ended(step.done, &step.status, TFD_OK, "");
+    assert_int_equal(tfd_master_step_count(rig.master), 0);
+    mrig_close(&rig);
+}
+
+static void test_workers_that_pull_are_cleaned_up(void **state)
+{
+    struct tfd_session *s;
+    struct mrig_step step;
+
+    (void)state;
+    mrig_open(&rig, 3);
+    rig.worker[1].foreign = true;
+    s = mrig_session(&rig, NODES);
+    mrig_run(s, &step, "|k:0|");
+    assert_ended(step.done, &step.status, TFD_OK, "");
+    assert_int_equal(rig.worker[1].cleaned, 1);
+    assert_int_equal(rig.worker[2].cleaned, 0);
+    fake_fail(&rig.worker[2], FAKE_RUN, TFD_INTERNAL, "no");
+    mrig_run(s, &step, "|k:0|");
+    assert_int_equal(step.status.code, TFD_INTERNAL);
+    for (int i = 0; i < 3; i++) /* and after a failure everybody */
+        assert_int_equal(rig.worker[i].cleaned, 1 + (i == 1));
+    mrig_close(&rig);
+}
+
+static void test_a_failure_cancels_the_other_parts(void **state)
+{
+    struct tfd_session *s = open_session();
+    struct mrig_step step;
+
+    (void)state;
+    hold(FAKE_RUN);
+    mrig_run(s, &step, "|c:0,k:0|");
+    fake_answer(&rig.worker[1], FAKE_RUN, TFD_INVALID_ARGUMENT,
+                "bad\n\t [[{{node i}}]]");
+    assert_ended(step.done, &step.status, TFD_INVALID_ARGUMENT,
+                 PS "bad\n\t [[{{node i}}]]");
+    assert_string_equal(step.status.text, PS "bad\n\t [[{{node i}}]]");
+    assert_int_equal(rig.worker[0].cancelled, 1);
+    assert_int_equal(rig.worker[2].cancelled, 1);
+    mrig_run(s, &step, "|c:0|"); /* the session goes on */
+    fake_answer(&rig.worker[0], FAKE_RUN, TFD_OK, "");
+    assert_ended(step.done, &step.status, TFD_OK, "");
+    mrig_close(&rig);
+}
+
+static void test_parts_may_end_while_others_are_started(void **state)
+{
+    static const struct {
+        int fails; /* worker */
+        enum tfd_code code;
+    } cases[] = {{0, TFD_INTERNAL}, {1, TFD_INTERNAL}, {2, TFD_ABORTED}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct tfd_session *s = open_session();
+        struct mrig_step step;
+
+        mrig_run(s, &step, "|c:0,k:0|");
+        hold(FAKE_RUN);
+        fake_fail(&rig.worker[cases[i].fails], FAKE_RUN, cases[i].code, "no");
+        mrig_run(s, &step, "|c:0,k:0|");
+        assert_ended(step.done, &step.status, cases[i].code, "no");
+        assert_int_equal(rig.worker[0].held_count, 0);
+        mrig_close(&rig);
+    }
+}
+
+/* Parts fail in this order: master, ps 0, ps 1. */
+static void test_failures_of_several_parts_become_one(void **state)
+{
+    static const struct {
+        enum tfd_code code[3];
+        enum tfd_code result;
+        const char *text;
+    } cases[] = {
+        {{TFD_INTERNAL, TFD_CANCELLED, TFD_ABORTED}, TFD_INTERNAL, OWN "m"},
+        {{TFD_OK, TFD_INTERNAL, TFD_CANCELLED}, TFD_INTERNAL, PS "p"},
+        /* An echo that comes first is not the cause ... */
+        {{TFD_CANCELLED, TFD_NOT_FOUND, TFD_OK}, TFD_NOT_FOUND, PS "p"},
+        {{TFD_ABORTED, TFD_CANCELLED, TFD_UNAVAILABLE},
+         TFD_UNAVAILABLE,
+         PS1 "q"},
+        /* ... unless there is no other. */
+        {{TFD_ABORTED, TFD_CANCELLED, TFD_CANCELLED}, TFD_ABORTED, OWN "m"},
+        {{TFD_INTERNAL, TFD_NOT_FOUND, TFD_OK},
+         TFD_INTERNAL,
+         RULE "INTERNAL: " OWN "m\nNOT_FOUND: " PS "p" RULE},
+        {{TFD_INTERNAL, TFD_NOT_FOUND, TFD_DATA_LOSS},
+         TFD_INTERNAL,
+         RULE "INTERNAL: " OWN "m\nNOT_FOUND: " PS "p\nDATA_LOSS: " PS1
+              "q" RULE},
+    };
+    static const char *const said[] = {"m", "p", "q"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct tfd_session *s = open_session();
+        struct mrig_step step;
+
+        hold(FAKE_RUN);
+        for (int k = 0; k < 3; k++)
+            rig.worker[k].deaf = true;
+        mrig_run(s, &step, "|c:0,k:0|");
+        for (int k = 0; k < 3; k++)
+            fake_answer(&rig.worker[k], FAKE_RUN, cases[i].code[k], said[k]);
+        assert_ended(step.done, &step.status, cases[i].result, "");
+        assert_string_equal(step.status.text, cases[i].text);
+        mrig_close(&rig);
+    }
+}
+
+static void test_long_texts_of_failures_are_cut(void **state)
+{
+    struct tfd_session *s = open_session();
+    char text[TFD_STATUS_TEXT_MAX];
+    struct mrig_step step;
+
+    (void)state;
+    memset(text, 'x', sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
+    hold(FAKE_RUN);
+    for (int k = 0; k < 3; k++)
+        rig.worker[k].deaf = true;
+    mrig_run(s, &step, "|c:0,k:0|");
+    for (int k = 0; k < 3; k++)
+        fake_answer(&rig.worker[k], FAKE_RUN, TFD_INTERNAL, text);
+    assert_ended(step.done, &step.status, TFD_INTERNAL, "...");
+    assert_true(strlen(step.status.text) < TFD_STATUS_TEXT_MAX);
+    mrig_close(&rig);
+}
+
+static void test_a_step_is_cancelled_by_its_client(void **state)
+{
+    struct tfd_session *s = open_session();
+    struct mrig_step step;
+
+    (void)state;
+    hold(FAKE_RUN);
+    mrig_run(s, &step, "|c:0,k:0|");
+    tfd_session_cancel(s, &step.run);
+    assert_ended(step.done, &step.status, TFD_CANCELLED,
+                 "RunStep was cancelled by the client");
+    assert_int_equal(rig.worker[2].cancelled, 1);
+    tfd_session_cancel(s, &step.run); /* too late: nothing happens */
+    assert_int_equal(step.done, 1);
+    mrig_close(&rig);
+}
+
+static void test_what_parts_say_after_a_cancel_is_not_added(void **state)
+{
+    struct tfd_session *s = open_session();
+    struct mrig_step step;
+
+    (void)state;
+    hold(FAKE_RUN);
+    for (int k = 0; k < 3; k++)
+        rig.worker[k].deaf = true;
+    mrig_run(s, &step, "|c:0,k:0|");
+    tfd_session_cancel(s, &step.run);
+    fake_answer(&rig.worker[0], FAKE_RUN, TFD_INTERNAL, "m");
+    fake_answer(&rig.worker[1], FAKE_RUN, TFD_OK, "");
+    tfd_session_cancel(s, &step.run);
+    fake_answer(&rig.worker[2], FAKE_RUN, TFD_CANCELLED, "q");
+    assert_ended(step.done, &step.status, TFD_CANCELLED, "");
+    assert_string_equal(step.status.text,
+                        "RunStep was cancelled by the client");
+    mrig_close(&rig);
+}
+
+static void test_a_cancel_after_a_failure_changes_nothing(void **state)
+{
+    struct tfd_session *s = open_session();
+    struct mrig_step step;
+
+    (void)state;
+    hold(FAKE_RUN);
+    for (int k = 0; k < 3; k++)
+        rig.worker[k].deaf = true;
+    mrig_step_init(&step, "|c:0,k:0|");
+    step.run.timeout_us = 1000;
+    tfd_session_run(s, &step.run);
+    fake_answer(&rig.worker[1], FAKE_RUN, TFD_NOT_FOUND, "p");
+    net_advance(&rig.loop, 1000);
+    tfd_session_cancel(s, &step.run);
+    fake_answer(&rig.worker[0], FAKE_RUN, TFD_CANCELLED, "m");
+    fake_answer(&rig.worker[2], FAKE_RUN, TFD_CANCELLED, "q");
+    assert_ended(step.done, &step.status, TFD_NOT_FOUND, "");
+    assert_string_equal(step.status.text, PS "p");
+    mrig_close(&rig);
+}
+
+static void test_a_step_has_so_much_time(void **state)
+{
+    struct tfd_session *s = open_session();
+    struct mrig_step step;
+
+    (void)state;
+    hold(FAKE_RUN);
+    mrig_step_init(&step, "|c:0,k:0|");
+    step.run.timeout_us = 700000;
+    tfd_session_run(s, &step.run);
+    net_advance(&rig.loop, 699999);
+    assert_int_equal(step.done, 0);
+    net_advance(&rig.loop, 1);
+    assert_ended(step.done, &step.status, TFD_DEADLINE_EXCEEDED,
+                 "Operation timed out.");
+    assert_int_equal(rig.loop.timer_count, 0);
+    mrig_run(s, &step, "|c:0,k:0|"); /* the session goes on, without a limit */
+    net_advance(&rig.loop, 7000000);
+    assert_int_equal(step.done, 0);
+    mrig_close(&rig);
+    assert_ended(step.done, &step.status, TFD_CANCELLED, "");
+}
+
+static void test_time_spent_waiting_for_a_plan_counts(void **state)
+{
+    struct tfd_session *s = open_session();
+    struct mrig_step step[2];
+
+    (void)state;
+    hold(FAKE_REGISTER);
+    hold(FAKE_RUN);
+    for (int i = 0; i < 2; i++) {
+        mrig_step_init(&step[i], "|c:0|");
+        step[i].run.timeout_us = i == 0 ? 1000 : 3000;
+        tfd_session_run(s, &step[i].run);
+    }
+    net_advance(&rig.loop, 2000);
+    fake_answer(&rig.worker[0], FAKE_REGISTER, TFD_OK, "");
+    net_advance(&rig.loop, 0);
+    assert_ended(step[0].done, &step[0].status, TFD_DEADLINE_EXCEEDED, "");
+    assert_int_equal(step[1].done, 0);
+    net_advance(&rig.loop, 1000);
+    assert_ended(step[1].done, &step[1].status, TFD_DEADLINE_EXCEEDED, "");
+    mrig_close(&rig);
+}
+
+static void test_steps_of_a_session_are_limited(void **state)
+{
+    enum { COUNT = TFD_STEPS_PER_SESSION_MAX + 2 };
+    static const enum fake_kind held[] = {FAKE_RUN, FAKE_REGISTER};
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        struct mrig_step *step = calloc(COUNT, sizeof(*step));
+        struct tfd_session *s = open_session();
+        int refused = 0;
+
+        assert_non_null(step);
+        hold(held[k]);
+        for (int i = 0; i < COUNT; i++) {
+            mrig_run(s, &step[i], "|c:0|");
+            if (step[i].done)
+                refused++;
+        }
+        assert_int_equal(refused, 2 + k); /* a plan in building counts too */
+        assert_ended(step[COUNT - 1].done, &step[COUNT - 1].status,
+                     TFD_RESOURCE_EXHAUSTED, "the most allowed");
+        mrig_close(&rig);
+        for (int i = 0; i < COUNT; i++)
+            assert_int_equal(step[i].done, 1);
+        free(step);
+    }
+}
+
+/* ---- Fetches ------------------------------------------------------------- */
+
+static void test_a_dead_fetch_is_a_failure(void **state)
+{
+    struct tfd_session *s = open_session();
+    struct mrig_step step;
+
+    (void)state;
+    mrig_run(s, &step, "|c:0,i:0|");
+    rig.worker[0].fetch_count[1] = 1; /* the second stays empty */
+    mrig_run(s, &step, "|c:0,i:0|");
+    assert_ended(step.done, &step.status, TFD_INTERNAL,
+                 OWN "Failed to fetch outputs for step ");
+    assert_ended(
+        step.done, &step.status, TFD_INTERNAL,
+        ". (Original error message: The tensor returned for "
+        "/job:worker/replica:0/task:0/device:CPU:0;00000000000003e9;"
+        "/job:worker/replica:0/task:0/device:CPU:0;i:0;0:0 was not valid.)");
+    mrig_close(&rig);
+}
+
+static void run_again(struct mrig_step *step)
+{
+    int *left = step->ctx;
+
+    if (--*left == 0)
+        return;
+    step->done = 0;
+    tfd_session_run(mrig_now->master->sessions, &step->run);
+}
+
+static void test_the_next_step_may_start_when_one_ends(void **state)
+{
+    struct tfd_session *s = open_session();
+    struct mrig_step step;
+    int left = 50;
+
+    (void)state;
+    mrig_step_init(&step, "|c:0,i:0|");
+    step.then = run_again;
+    step.ctx = &left;
+    tfd_session_run(s, &step.run);
+    assert_int_equal(left, 0);
+    assert_int_equal(tfd_master_steps_done(rig.master), 50);
+    mrig_close(&rig);
+}
+
+static void test_step_ids_differ(void **state)
+{
+    int64_t seen[100];
+
+    (void)state;
+    mrig_open(&rig, 1);
+    for (int i = 0; i < 100; i++) {
+        seen[i] = tfd_master_step_id(rig.master);
+        assert_true(seen[i] >= INT64_C(1) << 56);
+        assert_true(seen[i] < INT64_C(1) << 57);
+        for (int k = 0; k < i; k++)
+            assert_true(seen[k] != seen[i]);
+    }
+    mrig_close(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_plan_is_built_once_and_run_often),
+        cmocka_unit_test(test_a_number_stands_for_the_names),
+        cmocka_unit_test(test_numbers_that_are_not_known),
+        cmocka_unit_test(test_a_fetch_asked_for_twice_is_answered_twice),
+        cmocka_unit_test(test_what_no_plan_can_be_built_for),
+        cmocka_unit_test(test_steps_wait_for_a_plan_that_is_being_built),
+        cmocka_unit_test(test_closing_ends_steps_that_wait),
+        cmocka_unit_test(test_a_step_that_wakes_may_cancel_the_next),
+        cmocka_unit_test(test_a_step_that_wakes_may_close_the_session),
+        cmocka_unit_test(test_a_registration_that_fails_fails_the_steps),
+        cmocka_unit_test(test_which_failures_of_a_plan_are_kept),
+        cmocka_unit_test(test_the_plan_unused_for_longest_makes_room),
+        cmocka_unit_test(test_plans_with_running_steps_are_kept),
+        cmocka_unit_test(test_old_names_are_forgotten_at_last),
+        cmocka_unit_test(test_a_step_ends_when_all_its_parts_have),
+        cmocka_unit_test(test_workers_that_pull_are_cleaned_up),
+        cmocka_unit_test(test_a_failure_cancels_the_other_parts),
+        cmocka_unit_test(test_parts_may_end_while_others_are_started),
+        cmocka_unit_test(test_failures_of_several_parts_become_one),
+        cmocka_unit_test(test_long_texts_of_failures_are_cut),
+        cmocka_unit_test(test_a_step_is_cancelled_by_its_client),
+        cmocka_unit_test(test_what_parts_say_after_a_cancel_is_not_added),
+        cmocka_unit_test(test_a_cancel_after_a_failure_changes_nothing),
+        cmocka_unit_test(test_a_step_has_so_much_time),
+        cmocka_unit_test(test_time_spent_waiting_for_a_plan_counts),
+        cmocka_unit_test(test_steps_of_a_session_are_limited),
+        cmocka_unit_test(test_a_dead_fetch_is_a_failure),
+        cmocka_unit_test(test_the_next_step_may_start_when_one_ends),
+        cmocka_unit_test(test_step_ids_differ),
+    };
+
+    return cmocka_run_group_tests_name("plan_step", tests, NULL, NULL);
+}

@@ -1,0 +1,239 @@
+/*
+ * test_reduce.c - reduce.c, reduce_run.c and arg.c: folding along axes.
+ */
+#include "tests/support/kernel_rig.h"
+
+static const struct krig_case axes_cases[] = {
+    {"Sum", "", {"float[2,3] 1 2 3 4 5 6", "int32[1] 0"}, {"float[3] 5 7 9"}},
+    {"Sum", "", {"float[2,3] 1 2 3 4 5 6", "int32[1] 1"}, {"float[2] 6 15"}},
+    {"Sum", "", {"float[2,3] 1 2 3 4 5 6", "int32[] -1"}, {"float[2] 6 15"}},
+    {"Sum", "", {"float[2,3] 1 2 3 4 5 6", "int64[2] 1 0"}, {"float[] 21"}},
+    {"Sum",
+     "keep_dims=true",
+     {"float[2,3] 1 2 3 4 5 6", "int32[1] 1"},
+     {"float[2,1] 6 15"}},
+    {"Sum",
+     "keep_dims=true",
+     {"float[2,3] 1 2 3 4 5 6", "int32[2] 0 1"},
+     {"float[1,1] 21"}},
+    {"Sum",
+     "",
+     {"float[2,3] 1 2 3 4 5 6", "int32[0]"},
+     {"float[2,3] 1 2 3 4 5 6"}},
+    {"Sum", "", {"float[] 3", "int32[0]"}, {"float[] 3"}},
+    {"Sum",
+     "",
+     {"float[2,1,3] 1 2 3 4 5 6", "int32[1] 1"},
+     {"float[2,3] 1 2 3 4 5 6"}},
+    {"Sum",
+     "",
+     {"int32[2,2,2] 1 2 3 4 5 6 7 8", "int32[1] 1"},
+     {"int32[2,2] 4 6 12 14"}},
+    {"Sum",
+     "",
+     {"int32[2,2,2] 1 2 3 4 5 6 7 8", "int32[2] 0 2"},
+     {"int32[2] 14 22"}},
+    {"Sum",
+     "",
+     {"int32[2,1,2,2,1] 1 2 3 4 5 6 7 8", "int32[2] 0 3"},
+     {"int32[1,2,1] 14 22"}},
+    {"Sum", "", {"int32[2,2,2,2] 1", "int32[2] 1 3"}, {"int32[2,2] 4"}},
+    {"Sum", "", {"int32[2,2,2,2] 1", "int32[2] 0 2"}, {"int32[2,2] 4"}},
+    {"Sum",
+     "",
+     {"float[2,3] 1", "int32[1] 2"},
+     {"!INVALID_ARGUMENT Invalid reduction dimension (2 for input with 2 "
+      "dimension(s)"}},
+    {"Sum",
+     "",
+     {"float[2,3] 1", "int32[1] -3"},
+     {"!INVALID_ARGUMENT Invalid reduction dimension (-3"}},
+    {"Sum",
+     "",
+     {"float[] 1", "int32[1] 0"},
+     {"!INVALID_ARGUMENT Invalid reduction dimension (0 for input with 0"}},
+    {"Sum",
+     "",
+     {"float[2,3] 1", "int64[1] 9223372036854775807"},
+     {"!INVALID_ARGUMENT Invalid reduction dimension "
+      "(9223372036854775807"}},
+    {"Max",
+     "",
+     {"float[2,3] 1", "int32[2] 0 -2"},
+     {"!INVALID_ARGUMENT Axes contains duplicate dimension: 0"}},
+};
+
+static void test_axes(void **state)
+{
+    (void)state;
+    KRIG_CHECK(axes_cases);
+}
+
+static void test_operations(void **state)
+{
+    static const struct krig_case cases[] = {
+        {"Mean", "", {"float[4] 1 2 3 5", "int32[] 0"}, {"float[] 2.75"}},
+        {"Mean", "", {"int8[3] 100 100 101", "int32[] 0"}, {"int8[] 100"}},
+        {"Mean", "", {"int32[3] 100 -100 -1", "int32[] 0"}, {"int32[] 0"}},
+        {"Mean",
+         "",
+         {"uint32[2] 4294967295", "int32[] 0"},
+         {"uint32[] 4294967295"}},
+        {"Mean",
+         "",
+         {"complex64[2] 1,2 3,4", "int32[] 0"},
+         {"complex64[] 2,3"}},
+        {"Sum", "", {"int8[3] 100 100 101", "int32[] 0"}, {"int8[] 45"}},
+        {"Sum", "", {"half[3] 1 2 3.5", "int32[] 0"}, {"half[] 6.5"}},
+        {"Prod", "", {"int8[3] 100 100 101", "int32[] 0"}, {"int8[] 80"}},
+        {"Prod", "", {"double[2,2] 1 2 3 4", "int32[] 0"}, {"double[2] 3 8"}},
+        {"Prod",
+         "",
+         {"complex128[2] 1,1 1,1", "int32[] 0"},
+         {"complex128[] 0,2"}},
+        {"Max", "", {"float[3] 1 nan 2", "int32[] 0"}, {"float[] nan"}},
+        {"Min", "", {"half[2,2] 1 nan 2 3", "int32[] 0"}, {"half[2] 1 nan"}},
+        {"Max", "", {"bfloat16[3] -1 -2 -3", "int32[] 0"}, {"bfloat16[] -1"}},
+        {"Min",
+         "",
+         {"uint64[2] 1 18446744073709551615", "int32[] 0"},
+         {"uint64[] 1"}},
+        {"Max", "", {"int64[2,2] 1 2 3 -4", "int32[] 1"}, {"int64[2] 2 3"}},
+        {"All", "", {"bool[2,2] 1 1 1 0", "int32[] 1"}, {"bool[2] 1 0"}},
+        {"Any", "", {"bool[2,2] 0 0 1 0", "int32[] 0"}, {"bool[2] 1 0"}},
+        {"L2Loss", "", {"float[2,2] 1 2 3 4"}, {"float[] 15"}},
+        {"L2Loss", "", {"half[] 3"}, {"half[] 4.5"}},
+        {"L2Loss", "", {"double[0]"}, {"double[] 0"}},
+        {"Max", "", {"complex64[2] 1,2", "int32[] 0"}, {"!INVALID_ARGUMENT T"}},
+        {"L2Loss", "", {"int32[1] 1"}, {"!INVALID_ARGUMENT T"}},
+    };
+
+    (void)state;
+    KRIG_CHECK(cases);
+}
+
+static void test_nothing_folds_to_the_identity(void **state)
+{
+    static const struct krig_case cases[] = {
+        {"Sum", "", {"float[0]", "int32[] 0"}, {"float[] 0"}},
+        {"Sum", "", {"float[0,2]", "int32[] 0"}, {"float[2] 0"}},
+        {"Sum", "", {"float[2,0]", "int32[] 0"}, {"float[0]"}},
+        {"Prod", "", {"int32[0]", "int32[] 0"}, {"int32[] 1"}},
+        {"Mean", "", {"float[0]", "int32[] 0"}, {"float[] nan"}},
+        {"Mean", "", {"int32[0]", "int32[] 0"}, {"int32[] 0"}},
+        {"Mean", "", {"complex64[0]", "int32[] 0"}, {"complex64[] 0,0"}},
+        {"Max", "", {"float[0]", "int32[] 0"}, {"float[] -inf"}},
+        {"Min", "", {"bfloat16[0]", "int32[] 0"}, {"bfloat16[] inf"}},
+        {"Max", "", {"int16[0,2]", "int32[] 0"}, {"int16[2] -32768"}},
+        {"Min", "", {"uint8[0]", "int32[] 0"}, {"uint8[] 255"}},
+        {"All", "", {"bool[0]", "int32[] 0"}, {"bool[] 1"}},
+        {"Any", "", {"bool[0]", "int32[] 0"}, {"bool[] 0"}},
+    };
+
+    (void)state;
+    KRIG_CHECK(cases);
+}
+
+/* Long enough for lanes, tiles and pieces, with remainders. */
+static void test_large_tensors(void **state)
+{
+    static const struct krig_case cases[] = {
+        {"Sum", "", {"float[100003] 0.25", "int32[] 0"}, {"float[] 25000.75"}},
+        {"Max",
+         "",
+         {"float[100003] 1 2 3 4 5 6 7", "int32[] 0"},
+         {"float[] 7"}},
+        {"Sum",
+         "",
+         {"float[5000,7] 1 2 3 4 5 6 7", "int32[] 0"},
+         {"float[7] 5000 10000 15000 20000 25000 30000 35000"}},
+        {"Sum", "", {"float[3,1030] 1", "int32[] 1"}, {"float[3] 1030"}},
+        {"Min", "", {"int32[9,1030] 5", "int32[] 0"}, {"int32[1030] 5"}},
+        {"Sum", "", {"int32[1030,3] 1 2 3", "int32[] 1"}, {"int32[1030] 6"}},
+        {"Mean",
+         "",
+         {"double[2,9000,3] 1 2 3", "int32[] 1"},
+         {"double[2,3] 1 2 3"}},
+        {"Sum", "", {"float[40,50,60] 1", "int32[2] 0 2"}, {"float[50] 2400"}},
+        {"L2Loss", "", {"float[100000] 0.5"}, {"float[] 12500"}},
+        {"Prod", "", {"float[999] 1 2 0.5", "int32[] 0"}, {"float[] 1"}},
+        {"All", "", {"bool[70000] 1", "int32[] 0"}, {"bool[] 1"}},
+    };
+
+    (void)state;
+    KRIG_CHECK(cases);
+}
+
+static void test_where_the_extreme_is(void **state)
+{
+    static const struct krig_case cases[] = {
+        {"ArgMax",
+         "",
+         {"float[2,3] 1 5 2 7 3 7", "int32[] 1"},
+         {"int64[2] 1 0"}},
+        {"ArgMax",
+         "",
+         {"float[2,3] 1 5 2 7 3 7", "int64[] 0"},
+         {"int64[3] 1 0 1"}},
+        {"ArgMin", "", {"int32[4] 3 1 1 3", "int32[] -1"}, {"int64[] 1"}},
+        {"ArgMax",
+         "output_type=int32",
+         {"half[2] 1 2", "int32[] 0"},
+         {"int32[] 1"}},
+        {"ArgMax",
+         "output_type=uint16",
+         {"bool[3] 0 1 1", "int32[] 0"},
+         {"uint16[] 1"}},
+        {"ArgMax",
+         "output_type=int16",
+         {"uint64[2] 0 18446744073709551615", "int16[] 0"},
+         {"int16[] 1"}},
+        {"ArgMax", "", {"float[5] 1 nan 3 3 nan", "int32[] 0"}, {"int64[] 2"}},
+        {"ArgMin", "", {"float[3] nan nan nan", "int32[] 0"}, {"int64[] 0"}},
+        {"ArgMax",
+         "",
+         {"int8[2,2,2] 1 2 3 4 8 7 6 5", "int32[] 1"},
+         {"int64[2,2] 1 1 0 0"}},
+        {"ArgMax", "", {"float[0,3]", "int32[] 1"}, {"int64[0]"}},
+        {"ArgMax",
+         "",
+         {"float[2,0,3]", "int32[] 1"},
+         {"!INVALID_ARGUMENT Reduction axis 1 is empty in shape [2,0,3]"}},
+        {"ArgMin",
+         "",
+         {"float[2] 1", "int32[] 1"},
+         {"!INVALID_ARGUMENT Expected dimension in the range [-1, 1), but got "
+          "1"}},
+        {"ArgMin",
+         "",
+         {"float[] 1", "int32[] 0"},
+         {"!INVALID_ARGUMENT Expected dimension in the range [0, 0), but got "
+          "0"}},
+        {"ArgMax",
+         "",
+         {"float[2] 1", "int32[1] 0"},
+         {"!INVALID_ARGUMENT dim must be a scalar, but received tensor of "
+          "shape: [1]"}},
+        {"ArgMin",
+         "output_type=int16",
+         {"float[2] 1", "int32[] 0"},
+         {"!INVALID_ARGUMENT output_type"}},
+    };
+
+    (void)state;
+    KRIG_CHECK(cases);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_axes),
+        cmocka_unit_test(test_operations),
+        cmocka_unit_test(test_nothing_folds_to_the_identity),
+        cmocka_unit_test(test_large_tensors),
+        cmocka_unit_test(test_where_the_extreme_is),
+    };
+
+    return cmocka_run_group_tests_name("reduce", tests, krig_setup,
+                                       krig_teardown);
+}

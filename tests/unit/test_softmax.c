@@ -1,0 +1,248 @@
+/*
+ * test_softmax.c - softmax.c, xent.c, bias.c and add_n.c: the end of a network.
+ */
+#include "tests/support/kernel_rig.h"
+
+#define P3 "0.0900305732 0.2447284711 0.6652409558" /* softmax of 0 1 2 */
+
+static void test_softmax(void **state)
+{
+    static const struct krig_case cases[] = {
+        {"Softmax", "", {"float[2,3] 0 1 2 10 11 12"}, {"float[2,3] " P3}},
+        {"Softmax",
+         "",
+         {"double[3] 0 1 2"},
+         {"double[3] 0.09003057317038046 0.24472847105479764 "
+          "0.6652409557748218"}},
+        {"Softmax", "", {"half[3] 0 1 2"}, {"half[3] " P3}},
+        {"Softmax", "", {"bfloat16[1,1,3] 0 1 2"}, {"bfloat16[1,1,3] " P3}},
+        {"Softmax", "", {"float[2] 1000 -1000"}, {"float[2] 1 0"}},
+        {"Softmax", "", {"float[2] -inf 1"}, {"float[2] 0 1"}},
+        {"Softmax", "", {"float[2] -inf -inf"}, {"float[2] nan"}},
+        {"Softmax", "", {"float[1,400] 7"}, {"float[1,400] 0.0025"}},
+        {"Softmax", "", {"float[0,3]"}, {"float[0,3]"}},
+        {"Softmax", "", {"float[3,0]"}, {"float[3,0]"}},
+        {"LogSoftmax",
+         "",
+         {"float[1,3] 0 1 2"},
+         {"float[1,3] -2.4076059644 -1.4076059644 -0.4076059644"}},
+        {"LogSoftmax", "", {"float[1,600] 5"}, {"float[1,600] -6.396929655"}},
+        {"LogSoftmax", "", {"double[2] -inf 1"}, {"double[2] -inf 0"}},
+        {"Softmax", "", {"float[] 1"}, {"!INVALID_ARGUMENT"}},
+        {"LogSoftmax", "", {"float[] 1"}, {"!INVALID_ARGUMENT"}},
+        {"Softmax", "", {"int32[2] 1"}, {"!INVALID_ARGUMENT T"}},
+    };
+
+    (void)state;
+    KRIG_CHECK(cases);
+}
+
+static void test_cross_entropy_of_distributions(void **state)
+{
+    static const char op[] = "SoftmaxCrossEntropyWithLogits";
+    static const struct krig_case cases[] = {
+        {op,
+         "",
+         {"float[1,3] 0 1 2", "float[1,3] 0 0 1"},
+         {"float[1] 0.4076059644",
+          "float[1,3] 0.0900305732 0.2447284711 -0.3347590442"}},
+        {op,
+         "",
+         {"float[2,3] 0 1 2", "float[3] 0.5 0 0.5"},
+         {"float[2] 1.4076059644",
+          "float[2,3] -0.4099694268 0.2447284711 0.1652409558"}},
+        {op,
+         "",
+         {"float[1,3] 0 1 2", "float[2,1] 1 0"},
+         {"float[2] 4.2228178931 0",
+          "float[2,3] -0.9099694268 -0.7552715289 -0.3347590442 " P3}},
+        {op,
+         "",
+         {"double[1,100] 3", "double[1,100] 0.01"},
+         {"double[1] 4.605170185988092", "double[1,100] 0"}},
+        {op,
+         "",
+         {"half[1,2] 0 0", "half[1,2] 1 0"},
+         {"half[1] 0.6931", "half[1,2] -0.5 0.5"}},
+        {op, "", {"float[0,3]", "float[0,3]"}, {"float[0]", "float[0,3]"}},
+        {op, "", {"float[2,0]", "float[2,0]"}, {"float[2] 0", "float[2,0]"}},
+        {op,
+         "",
+         {"float[2,3] 1", "float[3,3] 1"},
+         {"!INVALID_ARGUMENT logits and labels must be broadcastable: "
+          "logits_size=[2,3] labels_size=[3,3]"}},
+        {op,
+         "",
+         {"float[3] 1", "float[3] 1"},
+         {"!INVALID_ARGUMENT logits and labels must be either 2-dimensional"}},
+        {op,
+         "",
+         {"float[1,1,3] 1", "float[3] 1"},
+         {"!INVALID_ARGUMENT logits and labels must be either 2-dimensional"}},
+    };
+
+    (void)state;
+    KRIG_CHECK(cases);
+}
+
+static void test_cross_entropy_of_classes(void **state)
+{
+    static const char op[] = "SparseSoftmaxCrossEntropyWithLogits";
+    static const struct krig_case cases[] = {
+        {op,
+         "",
+         {"float[2,3] 0 1 2", "int32[2] 2 0"},
+         {"float[2] 0.4076059644 2.4076059644",
+          "float[2,3] 0.0900305732 0.2447284711 -0.3347590442 -0.9099694268 "
+          "0.2447284711 0.6652409558"}},
+        {op,
+         "",
+         {"double[1,2] 0 0", "int64[1] 1"},
+         {"double[1] 0.6931471805599453", "double[1,2] 0.5 -0.5"}},
+        {op,
+         "",
+         {"bfloat16[1,2] 0 0", "int64[1] 1"},
+         {"bfloat16[1] 0.6931", "bfloat16[1,2] 0.5 -0.5"}},
+        {op, "", {"float[0,2]", "int64[0]"}, {"float[0]", "float[0,2]"}},
+        {op,
+         "",
+         {"float[2,3] 0", "int32[2] 0 3"},
+         {"!INVALID_ARGUMENT Received a label value of 3 which is outside the "
+          "valid range of [0, 3).  Label values: 0 3"}},
+        {op,
+         "",
+         {"float[2,3] 0", "int64[2] -1 2"},
+         {"!INVALID_ARGUMENT Received a label value of -1 which is outside"}},
+        {op,
+         "",
+         {"float[1000,3] 0", "int64[1000] 123456789"},
+         {"!INVALID_ARGUMENT Received a label value of 123456789"}},
+        {op,
+         "",
+         {"float[2,3] 0", "int32[1] 0"},
+         {"!INVALID_ARGUMENT logits and labels must have the same first "
+          "dimension, got logits shape [2,3] and labels shape [1]"}},
+        {op,
+         "",
+         {"float[2,3] 0", "int32[1,2] 0"},
+         {"!INVALID_ARGUMENT labels must be 1-D, but got shape [1,2]"}},
+        {op,
+         "",
+         {"float[3] 0", "int32[] 0"},
+         {"!INVALID_ARGUMENT logits must be 2-D, but got shape [3]"}},
+        {op,
+         "",
+         {"float[2,0]", "int32[2] 0"},
+         {"!INVALID_ARGUMENT Must have at least one class, but got logits "
+          "shape [2,0]"}},
+    };
+
+    (void)state;
+    KRIG_CHECK(cases);
+}
+
+static void test_bias(void **state)
+{
+    static const struct krig_case cases[] = {
+        {"BiasAdd",
+         "",
+         {"float[2,3] 0", "float[3] 1 2 3"},
+         {"float[2,3] 1 2 3"}},
+        {"BiasAdd",
+         "data_format=NCHW",
+         {"float[1,2,2] 0", "float[2] 1 2"},
+         {"float[1,2,2] 1 1 2 2"}},
+        {"BiasAdd",
+         "data_format=NCHW",
+         {"int32[2,2] 0", "int32[2] 1 2"},
+         {"int32[2,2] 1 2"}},
+        {"BiasAddV1", "", {"half[2,2] 1", "half[2] 1 2"}, {"half[2,2] 2 3"}},
+        {"BiasAdd",
+         "",
+         {"float[300,50] 1", "float[50] 2"},
+         {"float[300,50] 3"}},
+        {"BiasAdd", "", {"float[0,3]", "float[3] 1"}, {"float[0,3]"}},
+        {"BiasAddGrad", "", {"float[2,3] 1 2 3 4 5 6"}, {"float[3] 5 7 9"}},
+        {"BiasAddGrad",
+         "data_format=NCHW",
+         {"float[2,2,2] 1 2 3 4 5 6 7 8"},
+         {"float[2] 14 22"}},
+        {"BiasAddGrad", "", {"uint8[0,3]"}, {"uint8[3] 0"}},
+        {"BiasAddGrad",
+         "",
+         {"complex64[1,2] 1,2 3,4"},
+         {"complex64[2] 1,2 3,4"}},
+        {"BiasAddGrad", "", {"float[3000,50] 1"}, {"float[50] 3000"}},
+        {"BiasAdd",
+         "",
+         {"float[2,3] 0", "float[2] 1"},
+         {"!INVALID_ARGUMENT Must provide as many biases as the last dimension "
+          "of the input tensor: [2] vs. [2,3]"}},
+        {"BiasAdd",
+         "",
+         {"float[3] 0", "float[3] 1"},
+         {"!INVALID_ARGUMENT Input tensor must be at least 2D: [3]"}},
+        {"BiasAdd",
+         "",
+         {"float[2,3] 0", "float[1,3] 1"},
+         {"!INVALID_ARGUMENT Biases must be 1D: [1,3]"}},
+        {"BiasAddGrad",
+         "",
+         {"float[3] 0"},
+         {"!INVALID_ARGUMENT Input tensor must be at least 2D: [3]"}},
+        {"BiasAdd",
+         "data_format=HWNC",
+         {"float[2,3] 0", "float[3] 1"},
+         {"!INVALID_ARGUMENT data_format"}},
+    };
+
+    (void)state;
+    KRIG_CHECK(cases);
+}
+
+static void test_add_n(void **state)
+{
+    static const struct krig_case cases[] = {
+        {"AddN", "N=1", {"float[2] 1 2"}, {"float[2] 1 2"}},
+        {"AddN",
+         "N=3",
+         {"float[2] 1 2", "float[2] 10 20", "float[2] 100 200"},
+         {"float[2] 111 222"}},
+        {"AddN", "N=2", {"int8[1] 127", "int8[1] 1"}, {"int8[1] -128"}},
+        {"AddN",
+         "N=4",
+         {"half[] 1", "half[] 2", "half[] 3", "half[] 4"},
+         {"half[] 10"}},
+        {"AddN",
+         "N=3",
+         {"double[10000] 1", "double[10000] 2", "double[10000] 3"},
+         {"double[10000] 6"}},
+        {"AddN", "N=2", {"complex64[0]", "complex64[0]"}, {"complex64[0]"}},
+        {"AddN",
+         "N=2",
+         {"float[2] 1", "float[3] 1"},
+         {"!INVALID_ARGUMENT Inputs to operation node of type AddN must have "
+          "the same size and shape.  Input 0: [2] != input 1: [3]"}},
+        {"AddN",
+         "N=2",
+         {"float[1] 1", "float[] 1"},
+         {"!INVALID_ARGUMENT Input 0: [1] != input 1: []"}},
+    };
+
+    (void)state;
+    KRIG_CHECK(cases);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_softmax),
+        cmocka_unit_test(test_cross_entropy_of_distributions),
+        cmocka_unit_test(test_cross_entropy_of_classes),
+        cmocka_unit_test(test_bias),
+        cmocka_unit_test(test_add_n),
+    };
+
+    return cmocka_run_group_tests_name("softmax", tests, krig_setup,
+                                       krig_teardown);
+}

@@ -1,0 +1,180 @@
+/*
+ * test_unary.c - unary.c, math.c, unary_grad.c, and vector_math.h against the
+ * C library.
+ */
+#include "kernels/vector_math.h"
+#include "tests/support/kernel_rig.h"
+
+static void test_arithmetic(void **state)
+{
+    static const struct krig_case cases[] = {
+        {"Neg", "", {"int8[3] -128 5 0"}, {"int8[3] -128 -5 0"}},
+        {"Neg", "", {"half[2] 1.5 nan"}, {"half[2] -1.5 nan"}},
+        {"Abs", "", {"int32[2] -2147483648 -7"}, {"int32[2] -2147483648 7"}},
+        {"Abs", "", {"float[3] -inf -0 nan"}, {"float[3] inf 0 nan"}},
+        {"Sign", "", {"float[4] -3 0 2 nan"}, {"float[4] -1 0 1 nan"}},
+        {"Sign", "", {"int64[3] -3 0 2"}, {"int64[3] -1 0 1"}},
+        {"Sign", "", {"complex64[2] 3,4 0,0"}, {"complex64[2] 0.6,0.8 0,0"}},
+        {"Square", "", {"int16[1] 300"}, {"int16[1] 24464"}},
+        {"Square", "", {"complex64[1] 1,2"}, {"complex64[1] -3,4"}},
+        {"Square", "", {"uint16[1] 65535"}, {"uint16[1] 1"}},
+        {"Reciprocal", "", {"float[3] 4 0 -inf"}, {"float[3] 0.25 inf -0"}},
+        {"Inv", "", {"complex128[1] 3,4"}, {"complex128[1] 0.12,-0.16"}},
+        {"Conj", "", {"complex64[1] 3,4"}, {"complex64[1] 3,-4"}},
+        {"Floor", "", {"float[3] 1.5 -1.5 inf"}, {"float[3] 1 -2 inf"}},
+        {"Ceil", "", {"double[2] 1.5 -1.5"}, {"double[2] 2 -1"}},
+        {"Round", "", {"float[4] 0.5 1.5 2.5 -2.5"}, {"float[4] 0 2 2 -2"}},
+        {"Round", "", {"int32[2] 3 -4"}, {"int32[2] 3 -4"}},
+        {"Rint", "", {"double[2] 2.5 3.5"}, {"double[2] 2 4"}},
+        {"IsFinite", "", {"float[4] 1 inf -inf nan"}, {"bool[4] 1 0 0 0"}},
+        {"IsInf", "", {"half[4] 1 inf -inf nan"}, {"bool[4] 0 1 1 0"}},
+        {"IsNan", "", {"bfloat16[4] 1 inf -inf nan"}, {"bool[4] 0 0 0 1"}},
+        {"Neg", "", {"float[0]"}, {"float[0]"}},
+        {"Neg", "", {"float[3000] 1 2"}, {"float[3000] -1 -2"}},
+        {"Neg", "", {"uint8[1] 1"}, {"!INVALID_ARGUMENT T"}},
+        {"Reciprocal", "", {"int32[1] 1"}, {"!NOT_FOUND no kernel"}},
+        {"Rint", "", {"half[1] 1"}, {"!NOT_FOUND no kernel"}},
+    };
+
+    (void)state;
+    KRIG_CHECK(cases);
+}
+
+static void test_functions(void **state)
+{
+    static const struct krig_case cases[] = {
+        {"Sqrt", "", {"float[4] 4 0 -1 inf"}, {"float[4] 2 0 nan inf"}},
+        {"Rsqrt", "", {"double[3] 4 0 inf"}, {"double[3] 0.5 inf 0"}},
+        {"Exp",
+         "",
+         {"float[4] 1 -inf 1000 nan"},
+         {"float[4] 2.718281828 0 inf nan"}},
+        {"Log",
+         "",
+         {"float[5] 2.718281828 0 -1 inf nan"},
+         {"float[5] 1 -inf nan inf nan"}},
+        {"Log1p", "", {"float[2] 1e-6 -1"}, {"float[2] 9.999995e-7 -inf"}},
+        {"Sigmoid",
+         "",
+         {"float[4] 0 1000 -1000 2"},
+         {"float[4] 0.5 1 0 0.880797078"}},
+        {"Tanh", "", {"half[3] 0.5 inf -inf"}, {"half[3] 0.4621171573 1 -1"}},
+        {"Sin", "", {"double[2] 0.5 inf"}, {"double[2] 0.479425538604203 nan"}},
+        {"Cos", "", {"bfloat16[1] 0.5"}, {"bfloat16[1] 0.87758256"}},
+        {"Erf", "", {"float[2] 0.5 inf"}, {"float[2] 0.5204998778 1"}},
+        {"Exp",
+         "",
+         {"complex64[1] 1,2"},
+         {"complex64[1] -1.1312043838,2.4717266720"}},
+        {"Log1p", "", {"complex64[1] 1e-6,0"}, {"complex64[1] 9.999995e-7,0"}},
+        {"Tanh",
+         "",
+         {"complex128[1] 1,2"},
+         {"complex128[1] 1.16673625724092,-0.243458201185725"}},
+        {"Erf", "", {"complex64[1] 1,2"}, {"!INVALID_ARGUMENT T"}},
+        {"Exp", "", {"int32[1] 1"}, {"!INVALID_ARGUMENT T"}},
+    };
+
+    (void)state;
+    KRIG_CHECK(cases);
+}
+
+static void test_parts_of_gradients(void **state)
+{
+    static const struct krig_case cases[] = {
+        {"SigmoidGrad",
+         "",
+         {"float[2] 0.5 2", "float[2] 1 2"},
+         {"float[2] 0.25 -4"}},
+        {"TanhGrad",
+         "",
+         {"float[2] 0.5 2", "float[2] 1 2"},
+         {"float[2] 0.75 -6"}},
+        {"SqrtGrad",
+         "",
+         {"double[2] 0.5 2", "double[2] 1 2"},
+         {"double[2] 1 0.5"}},
+        {"RsqrtGrad",
+         "",
+         {"half[2] 0.5 2", "half[2] 1 2"},
+         {"half[2] -0.0625 -8"}},
+        {"ReciprocalGrad",
+         "",
+         {"float[2] 0.5 2", "float[2] 1 2"},
+         {"float[2] -0.25 -8"}},
+        {"InvGrad",
+         "",
+         {"complex64[1] 0,1", "complex64[1] 1,0"},
+         {"complex64[1] 1,0"}},
+        {"SigmoidGrad",
+         "",
+         {"float[2] 1", "float[3] 1"},
+         {"!INVALID_ARGUMENT The two arguments to a cwise op must have same "
+          "number of elements, got 2 and 3"}},
+        {"TanhGrad",
+         "",
+         {"float[2] 1", "float[] 1"},
+         {"!INVALID_ARGUMENT got 2 and 1"}},
+    };
+
+    (void)state;
+    KRIG_CHECK(cases);
+}
+
+/* In units in the last place of the exact result. */
+static double error_of(float value, double exact)
+{
+    int exponent;
+
+    if (isnan(exact) || isinf((float)exact) || exact == 0)
+        return (isnan(exact) && isnan(value)) || value == (float)exact ? 0 : 99;
+    frexp(exact, &exponent);
+    if (exponent < -125) /* not a normal number: may be 0 */
+        return fabs((double)value - exact) <= 1.2e-38 ? 0 : 99;
+    return fabs((double)value - exact) / ldexp(1, exponent - 24);
+}
+
+static double logistic(double x)
+{
+    return 1 / (1 + exp(-x));
+}
+
+static void test_vector_functions_are_near_the_library(void **state)
+{
+    static const struct {
+        const char *name;
+        float (*fast)(float);
+        double (*exact)(double);
+    } functions[] = {
+        {"exp", tfd_vector_exp, exp},
+        {"log", tfd_vector_log, log},
+        {"tanh", tfd_vector_tanh, tanh},
+        {"logistic", tfd_vector_logistic, logistic},
+    };
+
+    (void)state;
+    for (size_t f = 0; f < sizeof(functions) / sizeof(functions[0]); f++)
+        for (uint64_t bits = 0; bits <= UINT32_MAX; bits += 8009) {
+            float x = tfd_half_float_of((uint32_t)bits);
+            double error =
+                error_of(functions[f].fast(x), functions[f].exact((double)x));
+
+            if (error > 3)
+                fail_msg("%s(%.9g) is %.9g, not %.9g", functions[f].name,
+                         (double)x, (double)functions[f].fast(x),
+                         functions[f].exact((double)x));
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_arithmetic),
+        cmocka_unit_test(test_functions),
+        cmocka_unit_test(test_parts_of_gradients),
+        cmocka_unit_test(test_vector_functions_are_near_the_library),
+    };
+
+    return cmocka_run_group_tests_name("unary", tests, krig_setup,
+                                       krig_teardown);
+}
