@@ -146,14 +146,21 @@ static enum tfd_code complete(struct tfd_shape *want,
     return TFD_OK;
 }
 
-/* A scalar is a vector of one here, as in TensorFlow. */
+/* A scalar is a vector of one for Reshape and Fill, as in TensorFlow. */
+static struct tfd_tensor as_vector(const struct tfd_tensor *sizes)
+{
+    struct tfd_tensor vector = *sizes;
+
+    if (vector.shape.rank == 0)
+        vector.shape = (struct tfd_shape){1, {1}};
+    return vector;
+}
+
 static enum tfd_code reshape_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
-    struct tfd_tensor sizes = k->in[1];
+    struct tfd_tensor sizes = as_vector(&k->in[1]);
     struct tfd_shape want;
 
-    if (sizes.shape.rank == 0)
-        sizes.shape = (struct tfd_shape){1, {1}};
     TFD_TRY(tfd_check_shape_value(&sizes, true, &want, st));
     TFD_TRY(complete(&want, &k->in[0].shape, st));
     tfd_kctx_output_alias(k, 0, 0, &want);
@@ -165,9 +172,10 @@ static enum tfd_code reshape_shape(struct tfd_shape_ctx *s,
 {
     struct tfd_shape *out = &s->out[0];
     int64_t n = tfd_shape_elements(&s->in[0]);
+    struct tfd_tensor sizes;
     struct wanted w;
 
-    if (!s->value || !s->value[1] || s->value[1]->shape.rank == 0) {
+    if (!s->value || !s->value[1]) {
         if (s->in[1].rank == 1 && s->in[1].dim[0] >= 0 &&
             s->in[1].dim[0] <= TFD_RANK_MAX) {
             out->rank = (int)s->in[1].dim[0];
@@ -176,7 +184,8 @@ static enum tfd_code reshape_shape(struct tfd_shape_ctx *s,
         }
         return TFD_OK;
     }
-    TFD_TRY(tfd_check_shape_value(s->value[1], true, out, st));
+    sizes = as_vector(s->value[1]);
+    TFD_TRY(tfd_check_shape_value(&sizes, true, out, st));
     TFD_TRY(read_wanted(out, &w, st));
     if (w.unknown >= 0 && n > 0 && !w.zero && n % w.known == 0)
         out->dim[w.unknown] = n / w.known;
@@ -381,9 +390,10 @@ static enum tfd_code zeros_like_gradient(struct tfd_grad *g,
 
 static enum tfd_code fill_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
+    struct tfd_tensor dims = as_vector(&k->in[0]);
     struct tfd_shape shape;
 
-    TFD_TRY(tfd_check_shape(k, 0, false, &shape, st));
+    TFD_TRY(tfd_check_shape_value(&dims, false, &shape, st));
     TFD_TRY(tfd_kctx_output(k, 0, k->in[1].dtype, &shape, st));
     return tfd_elements_fill(k->out[0].dtype, tfd_tensor_data(&k->out[0]),
                              tfd_tensor_data(&k->in[1]),
@@ -392,9 +402,12 @@ static enum tfd_code fill_compute(struct tfd_kctx *k, struct tfd_status *st)
 
 static enum tfd_code fill_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
 {
-    if (s->value && s->value[0])
-        return tfd_check_shape_value(s->value[0], false, &s->out[0], st);
-    return TFD_OK;
+    struct tfd_tensor dims;
+
+    if (!s->value || !s->value[0])
+        return TFD_OK;
+    dims = as_vector(s->value[0]);
+    return tfd_check_shape_value(&dims, false, &s->out[0], st);
 }
 
 /* d Fill(dims, v) / dv: the sum of all. */
@@ -586,7 +599,7 @@ static const struct tfd_opdef ops[] = {
         .inputs = "dims: index_type, value: T",
         .outputs = "output: T",
         .attrs = "T: type; index_type: {int32, int64} = DT_INT32",
-        .checks = "dims: vector; value: scalar",
+        .checks = "value: scalar",
         .shape = fill_shape,
         .grad = fill_gradient,
     },

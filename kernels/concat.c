@@ -689,6 +689,7 @@ static const struct tfd_opdef ops[] = {
         .inputs = "split_dim: int32, value: T",
         .outputs = "output: num_split * T",
         .attrs = "num_split: int >= 1; T: type",
+        .checks = "split_dim: scalar",
         .grad = split_gradient,
     },
     {

@@ -3,7 +3,7 @@
  * in terms of the function's result y:
  *
  *     SigmoidGrad     dy * y * (1 - y)        TanhGrad   dy * (1 - y^2)
- *     SqrtGrad        dy / (2 * y)            RsqrtGrad  -dy / 2 * y^3
+ *     SqrtGrad        dy / (2 * y), or 0      RsqrtGrad  -dy / 2 * y^3
  *     ReciprocalGrad, InvGrad   -dy * y^2
  *
  * Of complex numbers y is conjugated first, except for the first two, whose
@@ -30,7 +30,7 @@
     }                                            \
     static inline T sqrt_##name(T y, T dy)       \
     {                                            \
-        return (T)0.5 * dy / y;                  \
+        return dy == 0 ? 0 : (T)0.5 * dy / y;    \
     }                                            \
     static inline T rsqrt_##name(T y, T dy)      \
     {                                            \
@@ -76,6 +76,8 @@ TFD_NARROW_DTYPES(DEFINE_NARROW)
     }                                                           \
     static inline T sqrt_##name(T y, T dy)                      \
     {                                                           \
+        if (dy.re == 0 && dy.im == 0)                           \
+            return dy;                                          \
         return T##_div((T){dy.re / 2, dy.im / 2}, T##_conj(y)); \
     }                                                           \
     static inline T rsqrt_##name(T y, T dy)                     \
