@@ -3,6 +3,10 @@
  *
  * A state is made outside of the lock, as prepare() may take long or take locks
  * of its own; of two that are made at once the first stays.
+ *
+ * Nodes of one name share a state only if their attributes are the same, too:
+ * a kernel trusts that its state is of its types.  Within one master's session
+ * they always are, but the default session is everybody's.
  */
 #include "daemon/worker/task_session.h"
 
@@ -13,10 +17,11 @@
 #include <string.h>
 
 struct shared_state {
-    struct shared_state *next; /* of another kernel */
+    struct shared_state *next; /* of another node with this name */
     const struct tfd_kernel *kernel;
+    const struct tfd_node *node;
     void *state;
-    struct tfd_graph *graph; /* it may point into it */
+    struct tfd_graph *graph; /* the node's; the state may point into it */
     char name[];
 };
 
@@ -115,26 +120,42 @@ void tfd_task_session_unref(struct tfd_task_session *s)
 
 /* ---- States -------------------------------------------------------------- */
 
+static bool same_attrs(const struct tfd_node *a, const struct tfd_node *b)
+{
+    struct tfd_str x, y;
+
+    for (int32_t i = 0; i < a->op->attr_count; i++) {
+        const char *name = a->op->attrs[i].name.data;
+        bool has = tfd_node_attr(a, name, &x);
+
+        if (has != tfd_node_attr(b, name, &y) || (has && !tfd_str_eq(x, y)))
+            return false;
+    }
+    return true;
+}
+
 static struct shared_state *find(struct tfd_task_session *s,
-                                 struct tfd_str name,
+                                 const struct tfd_node *node,
                                  const struct tfd_kernel *kernel)
 {
     struct shared_state *x;
     uintptr_t value;
 
-    if (!tfd_map_get(&s->states, name, &value))
+    if (!tfd_map_get(&s->states, node->name, &value))
         return NULL;
     x = (struct shared_state *)value;
-    while (x && x->kernel != kernel)
+    while (x && (x->kernel != kernel || x->node->op != node->op ||
+                 !same_attrs(x->node, node)))
         x = x->next;
     return x;
 }
 
 /* Takes over x, unless there is one by now; NULL without memory. */
 static struct shared_state *insert(struct tfd_task_session *s,
-                                   struct shared_state *x, struct tfd_str name)
+                                   struct shared_state *x)
 {
-    struct shared_state *first = find(s, name, x->kernel);
+    struct shared_state *first = find(s, x->node, x->kernel);
+    struct tfd_str name = x->node->name;
     uintptr_t value;
 
     if (first)
@@ -166,13 +187,14 @@ static enum tfd_code make(struct tfd_task_session *s,
                         TFD_STR_ARG(name));
     memcpy(x->name, name.data, name.size);
     x->kernel = kernel;
+    x->node = p->node;
     rc = tfd_exec_prepare(kernel, p, &x->state, st);
     if (rc != TFD_OK) {
         free(x);
         return rc;
     }
     tfd_lock(&s->lock);
-    kept = insert(s, x, name);
+    kept = insert(s, x);
     if (kept)
         *state = kept->state;
     if (kept == x)
@@ -198,7 +220,7 @@ enum tfd_code tfd_task_session_state(void *session,
     struct shared_state *x;
 
     tfd_lock(&s->lock);
-    x = find(s, p->node->name, kernel);
+    x = find(s, p->node, kernel);
     if (x)
         *state = x->state;
     tfd_unlock(&s->lock);

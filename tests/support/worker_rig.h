@@ -290,7 +290,10 @@ static const struct tfd_opdef wrig_ops[] = {
      .inputs = "x: T",
      .outputs = "y: N * T",
      .attrs = "T: type; N: int >= 1"},
-    {.name = "TestShared", .outputs = "y: float", .flags = TFD_OP_STATEFUL},
+    {.name = "TestShared",
+     .outputs = "y: float",
+     .attrs = "seed: int = 0",
+     .flags = TFD_OP_STATEFUL},
 };
 
 static const struct tfd_kernel wrig_kernels[] = {

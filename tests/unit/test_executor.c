@@ -877,8 +877,9 @@ static void test_steps_of_one_graph_run_at_once(void **state)
 
 /* ---- States -------------------------------------------------------------- */
 
-static uint64_t shared_graph(const char *name)
+static uint64_t shared_graph(const char *name, int64_t seed)
 {
+    wrig_attr_int(&w, "seed", seed);
     wrig_node(&w, name, "TestShared", "");
     wrig_fetch(&w, name);
     return wrig_register(&w);
@@ -886,8 +887,8 @@ static uint64_t shared_graph(const char *name)
 
 static void test_states_are_shared_by_name_within_a_session(void **state)
 {
-    uint64_t first = shared_graph("q"), second = shared_graph("q");
-    uint64_t other = shared_graph("r");
+    uint64_t first = shared_graph("q", 1), second = shared_graph("q", 1);
+    uint64_t other = shared_graph("r", 1), another = shared_graph("q", 2);
     double value;
 
     (void)state;
@@ -895,6 +896,8 @@ static void test_states_are_shared_by_name_within_a_session(void **state)
     value = wrig_result(&w, 0);
     run_repeatedly(second, value);
     assert_int_equal(wrig_run(&w, other), TFD_OK);
+    assert_true(wrig_result(&w, 0) != value);
+    assert_int_equal(wrig_run(&w, another), TFD_OK);
     assert_true(wrig_result(&w, 0) != value);
 }
 
