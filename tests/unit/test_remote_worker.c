@@ -10,6 +10,12 @@
 #include "config/limits.h"
 #include "tests/support/rig.h"
 
+/* Too long for a line of code. */
+#define ISOLATE_TAG \
+    tensorflow_CreateWorkerSessionRequest_isolate_session_state_tag
+#define CALLED_TAG \
+    tensorflow_RegisterGraphRequest_create_worker_session_called_tag
+
 /* ---- A peer that answers what it is told --------------------------------- */
 
 struct peer {
@@ -319,11 +325,7 @@ static void test_a_session_is_described_as_tensorflow_does(void **state)
                 p,
                 tensorflow_CreateWorkerSessionRequest_master_incarnation_tag) ==
             UINT64_C(0xfedcba9876543210));
-        assert_int_equal(
-            sent_number(
-                p,
-                tensorflow_CreateWorkerSessionRequest_isolate_session_state_tag),
-            1);
+        assert_int_equal(sent_number(p, ISOLATE_TAG), 1);
         r.done = 0;
         (void)tfd_fail(&p->failure, TFD_ABORTED, "no such session");
         p->worker->ops->delete_session(p->worker, spec.handle, 1000000,
@@ -411,11 +413,7 @@ static void test_graphs_are_known_by_the_peers_handles(void **state)
 
         assert_true(tfd_str_is(
             sent(p, tensorflow_RegisterGraphRequest_graph_def_tag), "graph"));
-        assert_int_equal(
-            sent_number(
-                p,
-                tensorflow_RegisterGraphRequest_create_worker_session_called_tag),
-            1);
+        assert_int_equal(sent_number(p, CALLED_TAG), 1);
         b = register_graph(p, "s1", "second");
         assert_true(a != b);
         start(p, &run, a);
