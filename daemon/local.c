@@ -112,8 +112,9 @@ static void extend_on_loop(struct tfd_post *p)
     struct request *r = (struct request *)p;
     struct tfd_local_session *l = r->local;
 
-    r->status.code = tfd_session_extend(l->session, r->bytes, l->version,
-                                        &l->version, &r->status);
+    if (!is_closed(r))
+        (void)!tfd_session_extend(l->session, r->bytes, l->version, &l->version,
+                                  &r->status);
     finish(r);
 }
 
@@ -132,7 +133,11 @@ static void ran(struct tfd_run_step *run, const struct tfd_status *st,
 {
     struct request *r = run->ctx;
 
-    if (st->code == TFD_OK) {
+    if (st->code == TFD_OK && run->fetch_count != r->local_run->fetch_count) {
+        tfd_fail(&r->status, TFD_INVALID_ARGUMENT,
+                 "Plan %u has %d fetches, %d were asked for", plan,
+                 run->fetch_count, r->local_run->fetch_count);
+    } else if (st->code == TFD_OK) {
         for (int i = 0; i < r->local_run->fetch_count; i++)
             r->local_run->fetches[i] = tfd_tensor_ref(&fetches[i]);
         r->local_run->plan = plan;

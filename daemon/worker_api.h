@@ -81,6 +81,8 @@ struct tfd_worker_ops {
     /* Waits for the peer to be reachable at most timeout_us (0: for ever). */
     void (*get_status)(struct tfd_worker *w, uint64_t timeout_us,
                        tfd_worker_status_fn *done, void *ctx);
+    /* done() of the call that was given ctx follows, with CANCELLED. */
+    void (*cancel_status)(struct tfd_worker *w, const void *ctx);
     void (*create_session)(struct tfd_worker *w,
                            const struct tfd_worker_session *s,
                            tfd_worker_done_fn *done, void *ctx);

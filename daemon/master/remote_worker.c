@@ -33,7 +33,7 @@ struct remote;
 struct call {
     struct remote *remote;
     struct tfd_outcall *outcall;
-    struct call *next; /* pooled */
+    struct call *next; /* pooled, or of the GetStatus calls in flight */
     struct tfd_run_graph *run;
     const struct tfd_register_graph *graph;
     union {
@@ -52,7 +52,8 @@ struct remote {
     size_t graph_count;
     size_t free_graph; /* number of a free row, 0: none */
     struct call *idle;
-    int calls; /* not yet answered */
+    struct call *asking; /* GetStatus */
+    int calls;           /* not yet answered */
     bool freed;
     int64_t request_id;
 };
@@ -163,6 +164,15 @@ static enum tfd_code decode_status(struct tfd_str bytes,
     return tfd_pb_end(&r, "GetStatusResponse", st);
 }
 
+static void take_out(struct call *c)
+{
+    struct call **at = &c->remote->asking;
+
+    while (*at != c)
+        at = &(*at)->next;
+    *at = c->next;
+}
+
 static void got_status(void *ctx, const struct tfd_status *st,
                        const struct tfd_incoming *response)
 {
@@ -171,6 +181,7 @@ static void got_status(void *ctx, const struct tfd_status *st,
     struct call *c = ctx;
     int count = 0;
 
+    take_out(c);
     if (st->code == TFD_OK) {
         devices = calloc(TFD_DEVICES_PER_TYPE_MAX, sizeof(*devices));
         if (!devices)
@@ -198,8 +209,17 @@ static void get_status(struct tfd_worker *w, uint64_t timeout_us,
     }
     c->status = done;
     c->ctx = ctx;
+    c->next = c->remote->asking;
+    c->remote->asking = c;
     begin(c->remote, &m);
     send(c, TFD_METHOD_GetStatus, &m, timeout_us, true, got_status);
+}
+
+static void cancel_status(struct tfd_worker *w, const void *ctx)
+{
+    for (struct call *c = remote_of(w)->asking; c; c = c->next)
+        if (c->ctx == ctx)
+            tfd_channel_cancel(c->outcall);
 }
 
 /* ---- Calls that answer nothing ------------------------------------------- */
@@ -553,6 +573,7 @@ static const char *trouble(const struct tfd_worker *w)
 
 static const struct tfd_worker_ops ops = {
     .get_status = get_status,
+    .cancel_status = cancel_status,
     .create_session = create_session,
     .delete_session = delete_session,
     .register_graph = register_graph,

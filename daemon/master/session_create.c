@@ -7,8 +7,8 @@
  * fails and names each missing task and what is known of it.  TensorFlow waits
  * for ever; so do we when peer_wait is 0, until the client gives up.
  *
- * Calls to workers cannot be taken back, so a creation that is over stays in
- * memory, without its session, until the last of them has been answered.
+ * A creation that is over stays in memory, without its session, until the last
+ * of its calls to workers has been answered.
  */
 #include "daemon/master/session.h"
 
@@ -136,6 +136,14 @@ static void tell(struct tfd_create *c, const struct tfd_status *st,
         done(c->ctx, st, s);
 }
 
+/* Nobody wants to know any more. */
+static void stop_asking(struct tfd_create *c, const struct tfd_session *s)
+{
+    for (int i = 0; i < c->answer_count; i++)
+        if (c->answers[i].asked)
+            s->workers[i]->ops->cancel_status(s->workers[i], &c->answers[i]);
+}
+
 /* The session is open, or else goes away. */
 static void finish(struct tfd_create *c)
 {
@@ -154,6 +162,7 @@ static void finish(struct tfd_create *c)
         tfd_log(s->master->o.quiet ? TFD_LOG_DEBUG : TFD_LOG_INFO,
                 "session_open", "session=%s tasks=%d devices=%d", s->handle,
                 s->worker_count, s->devices.count);
+    stop_asking(c, s);
     tell(c, &c->status, c->status.code == TFD_OK ? s : NULL);
     if (c->status.code != TFD_OK && !s->listed)
         tfd_session_unref(s);

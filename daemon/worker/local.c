@@ -21,6 +21,13 @@ static void get_status(struct tfd_worker *w, uint64_t timeout_us,
     done(ctx, &ok, s->attributes, s->devices.count);
 }
 
+/* It was answered at once. */
+static void cancel_status(struct tfd_worker *w, const void *ctx)
+{
+    (void)w;
+    (void)ctx;
+}
+
 static void create_session(struct tfd_worker *w,
                            const struct tfd_worker_session *s,
                            tfd_worker_done_fn *done, void *ctx)
@@ -142,6 +149,7 @@ static const char *trouble(const struct tfd_worker *w)
 
 const struct tfd_worker_ops tfd_worker_local_ops = {
     .get_status = get_status,
+    .cancel_status = cancel_status,
     .create_session = create_session,
     .delete_session = delete_session,
     .register_graph = register_graph,

@@ -45,6 +45,7 @@ struct fake_held {
     void (*done)(void); /* of the kind's type */
     void *ctx;          /* FAKE_RUN: the run */
     uint64_t graph;
+    bool cancelled;
 };
 
 struct fake_worker {
@@ -329,17 +330,31 @@ static inline int fake_held_count(const struct fake_worker *f,
 static inline void fake_get_status(struct tfd_worker *w, uint64_t timeout_us,
                                    tfd_worker_status_fn *done, void *ctx)
 {
-    struct fake_held h = {FAKE_STATUS, (void (*)(void))done, ctx, 0};
+    struct fake_held h = {FAKE_STATUS, (void (*)(void))done, ctx, 0, false};
 
     assert_true(timeout_us > 0);
     fake_take(fake_of(w), &h);
+}
+
+static inline void fake_cancel_status(struct tfd_worker *w, const void *ctx)
+{
+    struct fake_worker *f = fake_of(w);
+
+    for (int i = 0; i < f->held_count; i++)
+        if (f->held[i].kind == FAKE_STATUS && f->held[i].ctx == ctx) {
+            f->held[i].cancelled = true;
+            if (!f->deaf)
+                fake_answer_at(f, i, TFD_CANCELLED, "was cancelled");
+            return;
+        }
+    fail_msg("GetStatus was cancelled that nobody called");
 }
 
 static inline void fake_create(struct tfd_worker *w,
                                const struct tfd_worker_session *s,
                                tfd_worker_done_fn *done, void *ctx)
 {
-    struct fake_held h = {FAKE_CREATE, (void (*)(void))done, ctx, 0};
+    struct fake_held h = {FAKE_CREATE, (void (*)(void))done, ctx, 0, false};
     struct fake_worker *f = fake_of(w);
 
     assert_int_equal(s->handle.size, 16);
@@ -351,7 +366,7 @@ static inline void fake_delete(struct tfd_worker *w, struct tfd_str handle,
                                uint64_t timeout_us, tfd_worker_done_fn *done,
                                void *ctx)
 {
-    struct fake_held h = {FAKE_DELETE, (void (*)(void))done, ctx, 0};
+    struct fake_held h = {FAKE_DELETE, (void (*)(void))done, ctx, 0, false};
 
     assert_int_equal(handle.size, 16);
     assert_true(timeout_us > 0);
@@ -363,7 +378,7 @@ static inline void fake_register(struct tfd_worker *w,
                                  tfd_worker_registered_fn *done, void *ctx)
 {
     struct fake_worker *f = fake_of(w);
-    struct fake_held h = {FAKE_REGISTER, (void (*)(void))done, ctx, 0};
+    struct fake_held h = {FAKE_REGISTER, (void (*)(void))done, ctx, 0, false};
 
     h.graph = (uint64_t)++f->graph_count;
     assert_true(f->graph_count < FAKE_GRAPHS_MAX);
@@ -384,7 +399,7 @@ static inline void fake_deregister(struct tfd_worker *w, struct tfd_str session,
 
 static inline void fake_run(struct tfd_worker *w, struct tfd_run_graph *run)
 {
-    struct fake_held h = {FAKE_RUN, NULL, run, run->graph};
+    struct fake_held h = {FAKE_RUN, NULL, run, run->graph, false};
 
     assert_true(run->step_id > 0 && run->step_id < INT64_C(1) << 57);
     run->worker = w;
@@ -413,7 +428,7 @@ static inline void fake_clean_all(struct tfd_worker *w,
                                   const struct tfd_str *containers, int count,
                                   tfd_worker_done_fn *done, void *ctx)
 {
-    struct fake_held h = {FAKE_CLEAN_ALL, (void (*)(void))done, ctx, 0};
+    struct fake_held h = {FAKE_CLEAN_ALL, (void (*)(void))done, ctx, 0, false};
 
     (void)containers;
     fake_of(w)->containers = count;
@@ -432,6 +447,7 @@ static inline const char *fake_trouble(const struct tfd_worker *w)
 
 static const struct tfd_worker_ops fake_ops = {
     .get_status = fake_get_status,
+    .cancel_status = fake_cancel_status,
     .create_session = fake_create,
     .delete_session = fake_delete,
     .register_graph = fake_register,

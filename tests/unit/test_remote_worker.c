@@ -291,6 +291,31 @@ static void test_a_peer_that_is_not_there_is_waited_for_so_long(void **state)
     close_peer(p);
 }
 
+static void test_a_question_may_be_taken_back(void **state)
+{
+    struct peer *p = open_peer(TFD_PROTO_NATIVE);
+    struct result r[3];
+
+    (void)state;
+    tfd_service_bind(p->rig->service, TFD_METHOD_GetStatus, rig_hold, p->rig);
+    for (int i = 0; i < 3; i++) {
+        memset(&r[i], 0, sizeof(r[i]));
+        r[i].peer = p;
+        p->worker->ops->get_status(p->worker, 5000000, got_status, &r[i]);
+    }
+    rig_run(p->rig, 3);
+    p->worker->ops->cancel_status(p->worker, &r[1]);
+    p->worker->ops->cancel_status(p->worker, p); /* nobody's */
+    rig_run(p->rig, 2);                          /* here and there */
+    assert_result(&r[1], TFD_CANCELLED, "GetStatus was cancelled");
+    assert_int_equal(r[0].done + r[2].done, 0);
+    rig_release(p->rig);
+    rig_run(p->rig, 2);
+    assert_result(&r[0], TFD_OK, "");
+    assert_result(&r[2], TFD_OK, "");
+    close_peer(p);
+}
+
 /* ---- Sessions ------------------------------------------------------------ */
 
 static void test_a_session_is_described_as_tensorflow_does(void **state)
@@ -657,6 +682,7 @@ int main(void)
         cmocka_unit_test(test_a_worker_has_only_so_many_devices),
         cmocka_unit_test(test_a_name_that_is_too_long_is_cut),
         cmocka_unit_test(test_a_peer_that_is_not_there_is_waited_for_so_long),
+        cmocka_unit_test(test_a_question_may_be_taken_back),
         cmocka_unit_test(test_a_session_is_described_as_tensorflow_does),
         cmocka_unit_test(test_containers_are_named_to_the_peer),
         cmocka_unit_test(test_graphs_are_known_by_the_peers_handles),
