@@ -63,35 +63,42 @@ enum tfd_code tfd_device_set_add(struct tfd_device_set *s,
     return TFD_OK;
 }
 
-/* True when device a is the better candidate. */
-static bool better(const struct tfd_device_set *s, int a, int b)
-{
-    const struct tfd_device *x = &s->devices[a];
-    const struct tfd_device *y = &s->devices[b];
-    bool x_local = x->worker == s->devices[0].worker;
-    bool y_local = y->worker == s->devices[0].worker;
+/* What decides between two devices. */
+struct candidate {
+    const struct tfd_device *device;
+    bool local; /* of the master's own task */
+};
 
-    if (x->kind != y->kind)
-        return x->kind > y->kind;
-    if (x_local != y_local)
-        return x_local;
-    return strcmp(x->attributes.name, y->attributes.name) < 0;
+/* The better one first. */
+static int by_rank(const void *a, const void *b)
+{
+    const struct candidate *x = a, *y = b;
+
+    if (x->device->kind != y->device->kind)
+        return x->device->kind > y->device->kind ? -1 : 1;
+    if (x->local != y->local)
+        return x->local ? -1 : 1;
+    return strcmp(x->device->attributes.name, y->device->attributes.name);
 }
 
-/* Insertion sort: tens of devices, once in a session's life. */
 enum tfd_code tfd_device_set_finish(struct tfd_device_set *s,
                                     struct tfd_status *st)
 {
-    s->order = calloc((size_t)s->count + 1, sizeof(*s->order));
-    if (!s->order)
-        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "No memory for devices");
-    for (int i = 0; i < s->count; i++) {
-        int at = i;
+    size_t count = (size_t)s->count;
+    struct candidate *all = calloc(count + 1, sizeof(*all));
 
-        for (; at > 0 && better(s, i, s->order[at - 1]); at--)
-            s->order[at] = s->order[at - 1];
-        s->order[at] = i;
+    s->order = calloc(count + 1, sizeof(*s->order));
+    if (!s->order || !all) {
+        free(all);
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "No memory for devices");
     }
+    for (int i = 0; i < s->count; i++)
+        all[i] = (struct candidate){&s->devices[i], s->devices[i].worker ==
+                                                        s->devices[0].worker};
+    qsort(all, count, sizeof(*all), by_rank);
+    for (int i = 0; i < s->count; i++)
+        s->order[i] = (int)(all[i].device - s->devices);
+    free(all);
     return TFD_OK;
 }
 

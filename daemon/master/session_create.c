@@ -23,7 +23,7 @@
 #define RETRY_US 500000u
 #define ASK_US 10000000u    /* a live task answers GetStatus at once */
 #define REPORT_US 10000000u /* as TensorFlow, for the log */
-#define MISSING_TEXT_MAX (1024 * 1024)
+#define MISSING_TEXT_MAX (64 * 1024)
 
 /* What one worker answered to GetStatus. */
 struct answer {
@@ -205,21 +205,32 @@ static const char *reason(struct tfd_create *c, const struct answer *a)
     return a->status.text;
 }
 
+/* Workers are in the order of the peers, so that the search goes on from where
+ * the last one ended; but the first is this task. */
+static const char *address_of(const struct tfd_create *c, int worker, int *peer)
+{
+    const struct tfd_session *s = c->session;
+    const struct tfd_peers *peers = s->master->o.peers;
+    int own = tfd_peers_self(peers), count = tfd_peers_count(peers);
+
+    if (worker == 0)
+        return own < 0 ? "?" : tfd_peers_address(peers, own);
+    while (*peer < count &&
+           strcmp(tfd_peers_task(peers, *peer), s->workers[worker]->task) != 0)
+        ++*peer;
+    return *peer < count ? tfd_peers_address(peers, *peer) : "?";
+}
+
 static int missing_text(struct tfd_create *c, struct tfd_bytes *text)
 {
-    struct tfd_session *s = c->session;
-    struct tfd_peers *peers = s->master->o.peers;
-    int missing = 0;
+    int missing = 0, peer = 0;
 
     tfd_bytes_init(text, MISSING_TEXT_MAX);
     for (int i = 0; i < c->answer_count; i++) {
-        const char *task = s->workers[i]->task;
-        int peer = tfd_peers_find(peers, tfd_str_of(task));
-
         if (c->answers[i].known)
             continue;
-        tfd_bytes_printf(text, "%s%s at %s (%s)", missing++ ? ", " : "", task,
-                         peer < 0 ? "?" : tfd_peers_address(peers, peer),
+        tfd_bytes_printf(text, "%s%s at %s (%s)", missing++ ? ", " : "",
+                         c->session->workers[i]->task, address_of(c, i, &peer),
                          reason(c, &c->answers[i]));
     }
     return missing;
