@@ -358,6 +358,18 @@ static void test_inputs_of_different_frames_are_refused(void **state)
                         "L/i}} is in frame 'L'.");
 }
 
+/* There would be a value an iteration, and place for one. */
+static void test_what_is_in_a_loop_cannot_be_fetched(void **state)
+{
+    (void)state;
+    put_counter(10);
+    wrig_fetch(&w, "L/i");
+    assert_int_equal(wrig_register(&w), 0);
+    assert_int_equal(w.st.code, TFD_INVALID_ARGUMENT);
+    assert_string_equal(w.st.text,
+                        "{{node L/i}} is in frame 'L' and cannot be fetched");
+}
+
 static void test_a_loop_that_is_nested_too_deep_is_refused(void **state)
 {
     char name[16], frame[16], input[16] = "a";
@@ -418,6 +430,7 @@ int main(void)
         TEST(test_asynchronous_kernels_in_loops),
         TEST(test_expensive_nodes_in_loops),
         TEST(test_inputs_of_different_frames_are_refused),
+        TEST(test_what_is_in_a_loop_cannot_be_fetched),
         TEST(test_a_loop_that_is_nested_too_deep_is_refused),
         TEST(test_no_iteration_at_all_is_refused),
         TEST(test_names_of_frames_hash_as_in_tensorflow),
