@@ -130,6 +130,25 @@ static void test_one_iteration_at_a_time(void **state)
         run_counter(graph, i);
 }
 
+/* L/late enters the loop with what leaves it never, which is known when the
+ * loop ends, which waits for L/late. */
+static void test_a_loop_that_waits_for_itself_is_dropped(void **state)
+{
+    uint64_t graph;
+
+    (void)state;
+    put_counter(10);
+    wrig_node(&w, "L/never", "Exit", "L/switch:1");
+    enter("L/late", "L", "L/never", false, 10);
+    wrig_node(&w, "L/end", "TestCount", "L/late");
+    wrig_fetch(&w, "L/exit");
+    graph = wrig_register(&w);
+    assert_true(graph != 0);
+    for (int i = 0; i < 3; i++)
+        run_counter(graph, 0);
+    run_counter(graph, 1);
+}
+
 /* A loop of which the loop thread thought it was short goes on elsewhere. */
 static void test_a_long_loop_leaves_the_loop_thread(void **state)
 {
@@ -419,6 +438,8 @@ int main(void)
         TEST(test_a_loop_counts),
         TEST_ALONE(test_a_loop_counts),
         TEST(test_one_iteration_at_a_time),
+        TEST(test_a_loop_that_waits_for_itself_is_dropped),
+        TEST_ALONE(test_a_loop_that_waits_for_itself_is_dropped),
         TEST(test_a_long_loop_leaves_the_loop_thread),
         TEST(test_nested_loops),
         TEST_ALONE(test_nested_loops),
