@@ -27,8 +27,11 @@ struct tfd_exit_rule {
 
 static bool is_chief(const struct tfd_exit_rule *r, const struct task *t)
 {
-    bool has_chief = tfd_cluster_job(&r->config->cluster, "chief") != NULL;
+    const struct tfd_cluster *c = &r->config->cluster;
+    bool has_chief = false;
 
+    for (size_t i = 0; i < c->job_count; i++)
+        has_chief = has_chief || tfd_cluster_same_job(c->jobs[i].name, "chief");
     if (has_chief)
         return tfd_cluster_same_job(t->name.job, "chief");
     return tfd_cluster_same_job(t->name.job, "worker") && t->name.task == 0;

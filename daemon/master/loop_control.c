@@ -397,6 +397,11 @@ enum tfd_code tfd_loop_control_find(const struct tfd_partition_request *r,
     return check_edges(f);
 }
 
+bool tfd_loop_control_inside(const struct tfd_loop_control *c, int32_t i)
+{
+    return c->finder && c->finder->after[i] > 0;
+}
+
 const struct tfd_control_loop *
 tfd_loop_control_of(const struct tfd_loop_control *c, int32_t from, int worker)
 {

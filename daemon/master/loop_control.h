@@ -48,6 +48,9 @@ enum tfd_code tfd_loop_control_find(const struct tfd_partition_request *r,
                                     struct tfd_loop_control *out,
                                     struct tfd_status *st) TFD_MUST_USE;
 
+/* Whether the outputs of a node of the pruned graph are within a frame. */
+bool tfd_loop_control_inside(const struct tfd_loop_control *c, int32_t i);
+
 /* The loop that restarts what `worker` receives from a node of the pruned
  * graph; NULL outside of frames. */
 const struct tfd_control_loop *

@@ -12,6 +12,10 @@
 #include <string.h>
 #include <sys/random.h>
 
+/* What a client that asks for devices waits for a task, where sessions wait
+ * for ever: the question must end after the client has left. */
+#define LIST_US 60000000u
+
 static uint64_t random_bits(void)
 {
     uint64_t bits = 0;
@@ -135,13 +139,14 @@ enum tfd_code tfd_master_find(struct tfd_master *m, struct tfd_str handle,
 void tfd_master_list(struct tfd_master *m, int peer, tfd_worker_status_fn *done,
                      void *ctx)
 {
+    uint64_t wait = m->o.peer_wait_us ? m->o.peer_wait_us : LIST_US;
     struct tfd_worker *w = peer == tfd_peers_self(m->o.peers)
                                ? m->o.local
                                : tfd_master_worker(m, peer);
     struct tfd_status st = TFD_STATUS_INIT;
 
     if (w) {
-        w->ops->get_status(w, m->o.peer_wait_us, done, ctx);
+        w->ops->get_status(w, wait, done, ctx);
         return;
     }
     (void)tfd_fail(&st, TFD_RESOURCE_EXHAUSTED, "No memory for a worker");

@@ -232,19 +232,21 @@ static void put_recv(struct partitioner *p, const struct pair *pair,
     put_pair_end(p, pair, false, name, &restart, loop ? 1 : 0);
 }
 
+/* in: room for the endpoint's text, then what the _Send waits for besides. */
 static enum tfd_code cross_data(struct partitioner *p, struct tfd_edge e,
-                                const struct tfd_device *to, struct crossing *c)
+                                const struct tfd_device *to, struct tfd_str *in,
+                                int in_count, struct tfd_str *out)
 {
     struct pair pair = make_pair(p, device_at(p, e.node), to, type_of(p, e));
     const char *source = p->names[e.node].data;
-    struct tfd_str in, send;
+    struct tfd_str send;
 
     TFD_TRY(text(p, &pair.tensor_name, "edge_%d_%s", p->channels - 1, source));
     TFD_TRY(new_name(p, &send, source, ""));
-    TFD_TRY(new_name(p, &c->name, source, ""));
-    TFD_TRY(input_text(p, &in, e));
-    put_pair_end(p, &pair, true, send, &in, 1);
-    put_recv(p, &pair, c->name, e.node);
+    TFD_TRY(new_name(p, out, source, ""));
+    TFD_TRY(input_text(p, &in[0], e));
+    put_pair_end(p, &pair, true, send, in, in_count);
+    put_recv(p, &pair, *out, e.node);
     return TFD_OK;
 }
 
@@ -293,36 +295,88 @@ static enum tfd_code cross_control(struct partitioner *p, int32_t from,
     return TFD_OK;
 }
 
-/* How a node on device `to` writes its input e. */
-static enum tfd_code input_name(struct partitioner *p, struct tfd_edge e,
-                                const struct tfd_device *to,
-                                struct tfd_str *out)
+static enum tfd_code shared_crossing(struct partitioner *p, struct tfd_edge e,
+                                     const struct tfd_device *to,
+                                     struct tfd_str *out)
 {
-    int worker = to->worker;
-    const struct crossing *known;
-    struct crossing *c = NULL, made;
+    const struct crossing *known = find_crossing(p, e, to->worker);
+    struct crossing *c = NULL;
+    struct tfd_str in;
 
-    if (device_at(p, e.node)->worker == worker) {
-        if (e.output == TFD_CONTROL)
-            return text(p, out, "^%s", p->names[e.node].data);
-        return input_text(p, out, e);
-    }
-    known = find_crossing(p, e, worker);
     if (known) {
         *out = known->name;
         return TFD_OK;
     }
     TFD_TRY(new_crossing(p, e.node, &c));
-    made = *c;
-    made.output = e.output;
-    made.worker = worker;
-    *c = made;
+    c->output = e.output;
+    c->worker = to->worker;
     if (e.output == TFD_CONTROL)
         TFD_TRY(cross_control(p, e.node, to, c));
     else
-        TFD_TRY(cross_data(p, e, to, c));
+        TFD_TRY(cross_data(p, e, to, &in, 1, &c->name));
     *out = c->name;
     return TFD_OK;
+}
+
+/* How a node on device `to` writes its input e. */
+static enum tfd_code input_name(struct partitioner *p, struct tfd_edge e,
+                                const struct tfd_device *to,
+                                struct tfd_str *out)
+{
+    if (device_at(p, e.node)->worker != to->worker)
+        return shared_crossing(p, e, to, out);
+    if (e.output == TFD_CONTROL)
+        return text(p, out, "^%s", p->names[e.node].data);
+    return input_text(p, out, e);
+}
+
+/* ---- References between tasks -------------------------------------------- */
+
+/* A reference is read when its consumer may run: after everything else the
+ * consumer waits for, which may have changed the variable.  An alternative of
+ * a Merge waits for nothing. */
+static bool read_late(const struct partitioner *p, struct tfd_edge e,
+                      int32_t to)
+{
+    const struct tfd_part_node *n = part(p, to);
+
+    if (part(p, e.node)->kind != TFD_PART_NODE || n->kind != TFD_PART_NODE ||
+        device_at(p, e.node)->worker == device_at(p, to)->worker)
+        return false;
+    return tfd_dtype_is_ref(node_of(p, e.node)->out_types[e.output]) &&
+           !(node_of(p, to)->op->flags & TFD_OP_MERGE) &&
+           n->in_count + n->control_count > 1;
+}
+
+/* in[*count] becomes "^node" as the task of `at` knows it.  Within a loop no
+ * edge is added between tasks: its control loops are chosen already. */
+static enum tfd_code wait_for(struct partitioner *p, int32_t node, int32_t at,
+                              struct tfd_str *in, int *count)
+{
+    struct tfd_edge e = {node, TFD_CONTROL};
+
+    if (node == at || (tfd_loop_control_inside(&p->loops, at) &&
+                       device_at(p, node)->worker != device_at(p, at)->worker))
+        return TFD_OK;
+    TFD_TRY(input_name(p, e, device_at(p, at), &in[*count]));
+    (*count)++;
+    return TFD_OK;
+}
+
+static enum tfd_code late_crossing(struct partitioner *p, struct tfd_edge e,
+                                   int32_t to, struct tfd_str *out)
+{
+    const struct tfd_part_node *n = part(p, to);
+    size_t room = (size_t)n->in_count + (size_t)n->control_count + 1;
+    struct tfd_str *in = tfd_arena_array(p->r->arena, room, sizeof(*in));
+    int count = 1; /* after the endpoint itself */
+
+    TFD_TRY(tfd_arena_check(in, "inputs of a partition", p->st));
+    for (int32_t k = 0; k < n->in_count; k++)
+        TFD_TRY(wait_for(p, n->in[k].node, e.node, in, &count));
+    for (int32_t k = 0; k < n->control_count; k++)
+        TFD_TRY(wait_for(p, n->control[k], e.node, in, &count));
+    return cross_data(p, e, device_at(p, to), in, count, out);
 }
 
 /* ---- Nodes --------------------------------------------------------------- */
@@ -338,7 +392,9 @@ static enum tfd_code input_names(struct partitioner *p, int32_t i,
 
     TFD_TRY(tfd_arena_check(in, "inputs of a partition", p->st));
     for (int32_t k = 0; k < n->in_count; k++)
-        TFD_TRY(input_name(p, n->in[k], here, &in[k]));
+        TFD_TRY(read_late(p, n->in[k], i)
+                    ? late_crossing(p, n->in[k], i, &in[k])
+                    : input_name(p, n->in[k], here, &in[k]));
     for (int32_t k = 0; k < n->control_count; k++) {
         struct tfd_edge e = {n->control[k], TFD_CONTROL};
 

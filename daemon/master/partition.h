@@ -3,9 +3,10 @@
  *
  * Where an edge crosses tasks, a _Send is added on the producer's device and a
  * _Recv on the consumer's; all consumers of one endpoint in one task share the
- * pair.  A control edge crosses as an empty float tensor.  Names, attributes
- * and structure are those that TensorFlow workers accept (protocol.md section
- * 12); pairs between two tfds carry `_tfd_channel` besides
+ * pair.  A reference crosses as a value, read after everything else that its
+ * consumer waits for.  A control edge crosses as an empty float tensor.  Names,
+ * attributes and structure are those that TensorFlow workers accept
+ * (protocol.md section 12); pairs between two tfds carry `_tfd_channel` besides
  * (daemon/worker_api.h).
  *
  * Loops whose body spans tasks: daemon/master/loop_control.h.

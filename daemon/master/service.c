@@ -243,7 +243,7 @@ static void put_device(struct tfd_bytes *b, uint32_t tag,
 
 /* Without a session every task is asked; the answer is written as they come. */
 struct listing {
-    struct tfd_call *call;
+    struct tfd_call *call; /* NULL: the client has left, and was told */
     struct tfd_message message;
     struct tfd_status status;
     int pending;
@@ -258,7 +258,9 @@ static void listing_done(struct listing *l)
 {
     if (--l->pending > 0)
         return;
-    if (l->status.code != TFD_OK) {
+    if (!l->call) {
+        tfd_message_deinit(&l->message);
+    } else if (l->status.code != TFD_OK) {
         tfd_message_deinit(&l->message);
         tfd_call_fail(l->call, &l->status);
     } else {
@@ -283,6 +285,17 @@ static void one_listed(void *ctx, const struct tfd_status *st,
     listing_done(l);
 }
 
+static void listing_cancelled(void *ctx, struct tfd_call *call)
+{
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct listing *l = ctx;
+
+    l->call = NULL;
+    (void)tfd_fail(&st, TFD_CANCELLED,
+                   "ListDevices was cancelled by the client");
+    tfd_call_fail(call, &st);
+}
+
 static void list_all(struct tfd_master *m, struct tfd_call *call)
 {
     struct listing *l = calloc(1, sizeof(*l));
@@ -295,6 +308,8 @@ static void list_all(struct tfd_master *m, struct tfd_call *call)
         return;
     }
     l->call = call;
+    call->ctx = l;
+    call->cancelled = listing_cancelled;
     l->pending = 1;
     tfd_message_init(&l->message, call->native);
     for (int i = 0; i < tfd_master_peer_count(m); i++) {
