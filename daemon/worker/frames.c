@@ -135,6 +135,14 @@ static enum tfd_code check_route(struct tfd_compiler *c,
                         "{{node " TFD_STR_FMT "}} (" TFD_STR_FMT
                         ") is outside of any loop",
                         TFD_STR_ARG(n->name), TFD_STR_ARG(n->op->name));
+    if (p->frame != 0 && p->kind == TFD_EXEC_FETCH) /* one place, many values */
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "{{node " TFD_STR_FMT "}} is in frame '" TFD_STR_FMT
+                        "' and cannot be fetched",
+                        TFD_STR_ARG(n->in_count
+                                        ? c->g->nodes[n->in[0].node]->name
+                                        : n->name),
+                        TFD_STR_ARG(c->frames[p->frame].name));
     return TFD_OK;
 }
 

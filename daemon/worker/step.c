@@ -148,9 +148,13 @@ size_t tfd_step_size(const struct tfd_step *s)
 
 void tfd_step_reset(struct tfd_step *s)
 {
-    if (s->failed && s->exec->has_loops)
+    /* A loop that a graph's mistake keeps from ending is there without a
+     * failure, too, and then what waits for its exits. */
+    bool left = s->failed || s->exec->leftovers || s->root->children;
+
+    if (s->root->children)
         tfd_loop_drop(s);
-    if (s->failed || s->exec->leftovers)
+    if (left)
         tfd_iter_clear(s->root);
     tfd_iter_reset(s->root);
     s->failed = 0;

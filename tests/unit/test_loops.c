@@ -130,6 +130,25 @@ static void test_one_iteration_at_a_time(void **state)
         run_counter(graph, i);
 }
 
+/* L/late enters the loop with what leaves it never, which is known when the
+ * loop ends, which waits for L/late. */
+static void test_a_loop_that_waits_for_itself_is_dropped(void **state)
+{
+    uint64_t graph;
+
+    (void)state;
+    put_counter(10);
+    wrig_node(&w, "L/never", "Exit", "L/switch:1");
+    enter("L/late", "L", "L/never", false, 10);
+    wrig_node(&w, "L/end", "TestCount", "L/late");
+    wrig_fetch(&w, "L/exit");
+    graph = wrig_register(&w);
+    assert_true(graph != 0);
+    for (int i = 0; i < 3; i++)
+        run_counter(graph, 0);
+    run_counter(graph, 1);
+}
+
 /* A loop of which the loop thread thought it was short goes on elsewhere. */
 static void test_a_long_loop_leaves_the_loop_thread(void **state)
 {
@@ -358,6 +377,18 @@ static void test_inputs_of_different_frames_are_refused(void **state)
                         "L/i}} is in frame 'L'.");
 }
 
+/* There would be a value an iteration, and place for one. */
+static void test_what_is_in_a_loop_cannot_be_fetched(void **state)
+{
+    (void)state;
+    put_counter(10);
+    wrig_fetch(&w, "L/i");
+    assert_int_equal(wrig_register(&w), 0);
+    assert_int_equal(w.st.code, TFD_INVALID_ARGUMENT);
+    assert_string_equal(w.st.text,
+                        "{{node L/i}} is in frame 'L' and cannot be fetched");
+}
+
 static void test_a_loop_that_is_nested_too_deep_is_refused(void **state)
 {
     char name[16], frame[16], input[16] = "a";
@@ -407,6 +438,8 @@ int main(void)
         TEST(test_a_loop_counts),
         TEST_ALONE(test_a_loop_counts),
         TEST(test_one_iteration_at_a_time),
+        TEST(test_a_loop_that_waits_for_itself_is_dropped),
+        TEST_ALONE(test_a_loop_that_waits_for_itself_is_dropped),
         TEST(test_a_long_loop_leaves_the_loop_thread),
         TEST(test_nested_loops),
         TEST_ALONE(test_nested_loops),
@@ -418,6 +451,7 @@ int main(void)
         TEST(test_asynchronous_kernels_in_loops),
         TEST(test_expensive_nodes_in_loops),
         TEST(test_inputs_of_different_frames_are_refused),
+        TEST(test_what_is_in_a_loop_cannot_be_fetched),
         TEST(test_a_loop_that_is_nested_too_deep_is_refused),
         TEST(test_no_iteration_at_all_is_refused),
         TEST(test_names_of_frames_hash_as_in_tensorflow),
