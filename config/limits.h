@@ -161,6 +161,11 @@
 #define TFD_FETCHES_MAX 65536
 #define TFD_TARGETS_MAX 65536
 
+/* What closing a session waits for the answer of its workers; steps and
+ * registrations under way are cancelled before.  TensorFlow waits as long, but
+ * for every answer of theirs before. */
+#define TFD_CLOSE_MS 10000
+
 /* Feeds, fetches and targets of one step, as names one after another. */
 #define TFD_SIGNATURE_SIZE_MAX (64 * 1024 * 1024)
 

@@ -375,13 +375,15 @@ static enum tfd_code open_port(struct tfd_server *s, struct tfd_status *st)
     return TFD_OK;
 }
 
-static void master_activity(void *ctx)
+/* A session of ours began or ended, or one of another master on our worker. */
+static void activity(void *ctx)
 {
     struct tfd_server *s = ctx;
 
     if (s->exit_rule)
         tfd_exit_rule_busy(s->exit_rule,
-                           tfd_master_session_count(s->master) > 0);
+                           tfd_master_session_count(s->master) > 0 ||
+                               tfd_worker_session_count(s->worker) > 0);
 }
 
 static void worker_session(void *ctx, struct tfd_str master_task)
@@ -415,6 +417,7 @@ static enum tfd_code make_services(struct tfd_server *s, struct tfd_status *st)
         .cpu_count = cpu_count(c),
         .peer_wait_us = (uint64_t)c->peer_wait_ms * 1000,
         .session_created = worker_session,
+        .activity = activity,
         .ctx = s,
     };
     struct tfd_master_options master = {
@@ -423,7 +426,7 @@ static enum tfd_code make_services(struct tfd_server *s, struct tfd_status *st)
         .registry = &s->registry,
         .peer_wait_us = (uint64_t)c->peer_wait_ms * 1000,
         .quiet = !s->o.listen,
-        .activity = master_activity,
+        .activity = activity,
         .activity_ctx = s,
     };
 
@@ -548,24 +551,38 @@ void tfd_server_join(struct tfd_server *s)
     s->has_thread = false;
 }
 
-void tfd_server_free(struct tfd_server *s)
+/* No call is answered any more and nobody dials: what still runs ends, and with
+ * it what waited for that. */
+static void end_everything(struct tfd_server *s)
 {
     if (s->listener)
         tfd_listener_close(s->listener);
+    if (s->peers)
+        tfd_peers_stop(s->peers);
     if (s->loop) {
         tfd_timer_stop(&s->timer);
         tfd_conn_close_all(s->loop);
     }
     if (s->exit_rule)
         tfd_exit_rule_free(s->exit_rule);
+    s->exit_rule = NULL;
+    if (s->worker)
+        tfd_worker_finish(s->worker);
+    if (s->loop)
+        tfd_loop_settle(s->loop); /* sessions that were closing are closed */
+}
+
+void tfd_server_free(struct tfd_server *s)
+{
+    end_everything(s);
     if (s->master_service)
         tfd_master_service_free(s->master_service);
-    if (s->peers)
-        tfd_peers_free(s->peers);
     if (s->master)
         tfd_master_free(s->master);
     if (s->worker)
         tfd_worker_service_free(s->worker);
+    if (s->peers)
+        tfd_peers_free(s->peers);
     if (s->service)
         tfd_service_free(s->service);
     if (s->loop)

@@ -81,8 +81,10 @@ struct tfd_worker_ops {
     /* Waits for the peer to be reachable at most timeout_us (0: for ever). */
     void (*get_status)(struct tfd_worker *w, uint64_t timeout_us,
                        tfd_worker_status_fn *done, void *ctx);
-    /* done() of the call that was given ctx follows, with CANCELLED. */
-    void (*cancel_status)(struct tfd_worker *w, const void *ctx);
+    /* Nobody waits any more for the get_status, create_session or
+     * register_graph that was given ctx: its done() follows whatever a peer
+     * does, with CANCELLED unless it ends otherwise.  ctx may be nobody's. */
+    void (*cancel_call)(struct tfd_worker *w, const void *ctx);
     void (*create_session)(struct tfd_worker *w,
                            const struct tfd_worker_session *s,
                            tfd_worker_done_fn *done, void *ctx);

@@ -37,7 +37,9 @@ struct tfd_channel {
     struct tfd_outcall_pool pool;
     struct tfd_outcall_list queue, ending;
     struct tfd_post turn;
-    bool deferred, dying;
+    bool deferred;
+    bool stopped; /* dials no more */
+    bool dying;   /* freed by its owner */
     struct tfd_peer_info peer;
     struct tfd_status trouble;
 };
@@ -304,7 +306,7 @@ static void on_closed(void *self, const struct tfd_status *why)
     struct tfd_channel *ch = self;
 
     ch->conn = NULL;
-    if (ch->dying)
+    if (ch->stopped)
         delete_when_done(ch);
     else
         dial_failed(ch, why);
@@ -392,14 +394,13 @@ enum tfd_code tfd_channel_new(struct tfd_loop *l,
     return TFD_OK;
 }
 
-void tfd_channel_free(struct tfd_channel *ch)
+void tfd_channel_stop(struct tfd_channel *ch)
 {
     struct tfd_status st;
 
-    if (!ch)
+    if (ch->stopped)
         return;
-    assert(!ch->dying);
-    ch->dying = true;
+    ch->stopped = true;
     tfd_timer_stop(&ch->timer);
     if (ch->link)
         ch->ops->close(ch->link);
@@ -412,10 +413,19 @@ void tfd_channel_free(struct tfd_channel *ch)
                    ch->address);
     fail_sent(ch, &st);
     fail_queued(ch, &st, true);
+}
+
+void tfd_channel_free(struct tfd_channel *ch)
+{
+    if (!ch)
+        return;
+    assert(!ch->dying);
+    tfd_channel_stop(ch);
+    ch->dying = true;
     schedule_turn(ch);
 }
 
-static void fail_dying(struct tfd_outcall *c)
+static void fail_stopped(struct tfd_outcall *c)
 {
     struct tfd_status st;
 
@@ -448,8 +458,8 @@ struct tfd_outcall *tfd_channel_call(struct tfd_channel *ch,
     if (o->timeout_us > 0 &&
         tfd_timer_start(&c->timer, o->timeout_us, &st) != TFD_OK) {
         end_later(c, &st);
-    } else if (ch->dying) {
-        fail_dying(c);
+    } else if (ch->stopped) {
+        fail_stopped(c);
     } else if (ch->state == UP) {
         send_call(c);
     } else {
@@ -511,7 +521,7 @@ enum tfd_code tfd_channel_send(struct tfd_channel *ch,
     if (ch->state == UP && ch->spoken == TFD_PROTO_NATIVE)
         return ch->ops->call(ch->link, 0, method, take_request, 0, false, st);
     tfd_message_deinit(take_request);
-    if (!ch->dying)
+    if (!ch->stopped)
         kick(ch);
     return tfd_fail(st, TFD_UNAVAILABLE, "no native connection to %s%s%s",
                     ch->address, ch->trouble.text[0] ? ": " : "",

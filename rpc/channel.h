@@ -46,7 +46,10 @@ enum tfd_code tfd_channel_new(struct tfd_loop *l,
                               const struct tfd_channel_options *o,
                               struct tfd_channel **out,
                               struct tfd_status *st) TFD_MUST_USE;
-/* Fails what is pending with CANCELLED, then frees. */
+/* Fails what is pending with CANCELLED, and every call from now on, and does
+ * not dial again: for shutting down, while others still hold the channel. */
+void tfd_channel_stop(struct tfd_channel *ch);
+/* The same, then frees. */
 void tfd_channel_free(struct tfd_channel *ch);
 
 /* Exactly one call of done(); response is NULL when st is a failure, else

@@ -70,9 +70,8 @@ void tfd_loop_post(struct tfd_loop *l, struct tfd_post *p)
         uv_async_send(&l->wake);
 }
 
-static void run_posts(uv_async_t *wake)
+static void run_posted(struct tfd_loop *l)
 {
-    struct tfd_loop *l = wake->data;
     struct tfd_post *p =
         __atomic_exchange_n(&l->posted, NULL, __ATOMIC_ACQUIRE);
     struct tfd_post *first = NULL;
@@ -89,6 +88,11 @@ static void run_posts(uv_async_t *wake)
         first = p->next; /* run() may free p */
         p->run(p);
     }
+}
+
+static void run_posts(uv_async_t *wake)
+{
+    run_posted(wake->data);
 }
 
 void tfd_loop_defer(struct tfd_loop *l, struct tfd_post *p)
@@ -120,6 +124,14 @@ static void run_deferred(uv_prepare_t *prepare)
         run_deferred_once(l);
     if (l->deferred)
         uv_async_send(&l->wake); /* do not sleep on it */
+}
+
+void tfd_loop_settle(struct tfd_loop *l)
+{
+    while (l->deferred || __atomic_load_n(&l->posted, __ATOMIC_ACQUIRE)) {
+        run_posted(l);
+        run_deferred_once(l);
+    }
 }
 
 /* ---- Timers -------------------------------------------------------------- */
@@ -348,6 +360,7 @@ void tfd_loop_free(struct tfd_loop *l)
 
     if (!l)
         return;
+    tfd_loop_settle(l);
     for (int i = 0; i < l->signal_count; i++)
         close_signal(&l->signals[i]);
     uv_close((uv_handle_t *)&l->wake, NULL);
@@ -355,6 +368,7 @@ void tfd_loop_free(struct tfd_loop *l)
     uv_close((uv_handle_t *)&l->clock, NULL);
     while (uv_run(&l->uv, UV_RUN_DEFAULT) != 0)
         ; /* a stop that nobody saw yet ends the first */
+    tfd_loop_settle(l); /* of handles that closed just now */
     rc = uv_loop_close(&l->uv);
     assert(rc == 0);
     (void)rc;

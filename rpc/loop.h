@@ -15,8 +15,12 @@
 struct tfd_loop;
 
 struct tfd_loop *tfd_loop_new(struct tfd_status *st);
-/* Every handle must be closed before. */
+/* Every connection must be closed before.  What was posted and deferred runs
+ * first. */
 void tfd_loop_free(struct tfd_loop *l);
+/* Runs what was posted and deferred, and what that posts and defers, until
+ * nothing is left; neither timers nor sockets.  The loop does not run. */
+void tfd_loop_settle(struct tfd_loop *l);
 /* Runs until tfd_loop_stop(); the calling thread becomes the loop thread. */
 void tfd_loop_run(struct tfd_loop *l);
 void tfd_loop_stop(struct tfd_loop *l);

@@ -12,6 +12,7 @@
 #define DIAL_TIMEOUT_US 5000000u
 
 struct peer {
+    struct tfd_peers *all;
     struct tfd_device_name name;
     char task[TFD_DEVICE_NAME_TEXT_SIZE];
     const char *address; /* the cluster's */
@@ -24,6 +25,9 @@ struct tfd_peers {
     struct peer *peers;
     int count;
     int own;
+    bool stopped;
+    void (*watch)(void *ctx, int i, bool up, const struct tfd_status *why);
+    void *watch_ctx;
 };
 
 static void add_job(struct tfd_peers *p, const struct tfd_cluster *c,
@@ -32,6 +36,7 @@ static void add_job(struct tfd_peers *p, const struct tfd_cluster *c,
     for (size_t i = 0; i < job->task_count; i++) {
         struct peer *peer = &p->peers[p->count];
 
+        peer->all = p;
         peer->name =
             tfd_device_name_of(job->name, job->tasks[i].index, "CPU", 0);
         tfd_device_name_task(&peer->name, peer->task);
@@ -72,6 +77,23 @@ enum tfd_code tfd_peers_new(struct tfd_loop *l,
             add_job(p, cluster, &cluster->jobs[i]);
     *out = p;
     return TFD_OK;
+}
+
+void tfd_peers_stop(struct tfd_peers *p)
+{
+    p->stopped = true;
+    for (int i = 0; i < p->count; i++)
+        if (p->peers[i].channel)
+            tfd_channel_stop(p->peers[i].channel);
+}
+
+void tfd_peers_watch(struct tfd_peers *p,
+                     void (*fn)(void *ctx, int i, bool up,
+                                const struct tfd_status *why),
+                     void *ctx)
+{
+    p->watch = fn;
+    p->watch_ctx = ctx;
 }
 
 void tfd_peers_free(struct tfd_peers *p)
@@ -115,18 +137,38 @@ int tfd_peers_self(const struct tfd_peers *p)
     return p->own;
 }
 
-struct tfd_channel *tfd_peers_channel(struct tfd_peers *p, int i)
+static void changed(void *ctx, struct tfd_channel *ch, bool up,
+                    const struct tfd_status *why)
+{
+    struct peer *peer = ctx;
+    struct tfd_peers *p = peer->all;
+
+    (void)ch;
+    if (p->watch)
+        p->watch(p->watch_ctx, (int)(peer - p->peers), up, why);
+}
+
+static void make_channel(struct tfd_peers *p, struct peer *peer)
 {
     struct tfd_channel_options o = {
-        .address = p->peers[i].address,
+        .address = peer->address,
         .self = p->self,
         .dial_timeout_us = DIAL_TIMEOUT_US,
+        .changed = changed,
+        .ctx = peer,
     };
 
+    if (tfd_channel_new(p->loop, &o, &peer->channel, NULL) != TFD_OK)
+        return;
+    if (p->stopped)
+        tfd_channel_stop(peer->channel);
+}
+
+struct tfd_channel *tfd_peers_channel(struct tfd_peers *p, int i)
+{
     if (i == p->own)
         return NULL;
-    if (!p->peers[i].channel &&
-        tfd_channel_new(p->loop, &o, &p->peers[i].channel, NULL) != TFD_OK)
-        return NULL;
+    if (!p->peers[i].channel)
+        make_channel(p, &p->peers[i]);
     return p->peers[i].channel;
 }

@@ -18,7 +18,15 @@ enum tfd_code tfd_peers_new(struct tfd_loop *l,
                             const struct tfd_peer_info *self,  /* borrowed */
                             struct tfd_peers **out,
                             struct tfd_status *st) TFD_MUST_USE;
+/* Stops every channel, made or yet to be made (channel.h): for shutting down,
+ * before the connections are closed. */
+void tfd_peers_stop(struct tfd_peers *p);
 void tfd_peers_free(struct tfd_peers *p);
+/* Calls fn when the connection to peer i came up or went away. */
+void tfd_peers_watch(struct tfd_peers *p,
+                     void (*fn)(void *ctx, int i, bool up,
+                                const struct tfd_status *why),
+                     void *ctx);
 int tfd_peers_count(const struct tfd_peers *p);
 /* "/job:worker/replica:0/task:1" of peer i; own task included. */
 const char *tfd_peers_task(const struct tfd_peers *p, int i);

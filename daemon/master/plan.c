@@ -120,6 +120,7 @@ static void registered(void *ctx, const struct tfd_status *st, uint64_t graph)
     struct tfd_plan_part *part = ctx;
     struct tfd_plan *p = part->plan;
 
+    part->asked = false;
     part->graph = graph;
     if (st->code != TFD_OK) {
         struct tfd_status named = TFD_STATUS_INIT;
@@ -149,7 +150,23 @@ static void register_part(struct tfd_plan *p, struct tfd_plan_part *part)
         r->fetches = p->signature.fetch_labels;
         r->fetch_count = p->signature.fetch_count;
     }
+    part->asked = true;
     w->ops->register_graph(w, r, registered, part);
+}
+
+void tfd_plan_cancel(struct tfd_plan *p)
+{
+    if (p->state != TFD_PLAN_BUILDING)
+        return;
+    p->registering++; /* the last answer empties the plan */
+    for (int i = 0; i < p->part_count; i++) {
+        struct tfd_worker *w = p->session->workers[p->parts[i].worker];
+
+        if (p->parts[i].asked)
+            w->ops->cancel_call(w, &p->parts[i]);
+    }
+    if (--p->registering == 0)
+        built(p);
 }
 
 /* ---- Building ------------------------------------------------------------ */

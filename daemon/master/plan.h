@@ -29,6 +29,7 @@ enum tfd_plan_state {
 struct tfd_plan_part {
     int worker;                        /* of the session */
     uint64_t graph;                    /* registered there */
+    bool asked;                        /* to register, and no answer yet */
     struct tfd_bytes graph_def;        /* while registering */
     struct tfd_register_graph request; /* likewise: the worker borrows it */
     struct tfd_plan *plan;
@@ -61,6 +62,8 @@ enum tfd_code tfd_plan_get(struct tfd_session *s,
                            struct tfd_status *st) TFD_MUST_USE;
 /* Steps that wait for it end with this failure. */
 void tfd_plan_fail_waiters(struct tfd_plan *p, const struct tfd_status *why);
+/* One that is being built fails soon, whatever the workers do. */
+void tfd_plan_cancel(struct tfd_plan *p);
 void tfd_plan_free(struct tfd_plan *p); /* no step may be running */
 
 /* ---- Between plan.c and plan_table.c --------------------------------------

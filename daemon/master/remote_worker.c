@@ -33,7 +33,8 @@ struct remote;
 struct call {
     struct remote *remote;
     struct tfd_outcall *outcall;
-    struct call *next; /* pooled, or of the GetStatus calls in flight */
+    struct call *next; /* pooled, or among those that may be cancelled */
+    bool listed;       /* there */
     struct tfd_run_graph *run;
     const struct tfd_register_graph *graph;
     union {
@@ -52,8 +53,8 @@ struct remote {
     size_t graph_count;
     size_t free_graph; /* number of a free row, 0: none */
     struct call *idle;
-    struct call *asking; /* GetStatus */
-    int calls;           /* not yet answered */
+    struct call *cancellable;
+    int calls; /* not yet answered */
     bool freed;
     int64_t request_id;
 };
@@ -82,6 +83,34 @@ static struct call *new_call(struct remote *r)
         r->calls++;
     }
     return c;
+}
+
+/* cancel_call() finds it by its ctx. */
+static void list_call(struct call *c)
+{
+    c->listed = true;
+    c->next = c->remote->cancellable;
+    c->remote->cancellable = c;
+}
+
+/* Before its done() is called. */
+static void delist_call(struct call *c)
+{
+    struct call **at = &c->remote->cancellable;
+
+    if (!c->listed)
+        return;
+    while (*at != c)
+        at = &(*at)->next;
+    *at = c->next;
+    c->listed = false;
+}
+
+static void cancel_call(struct tfd_worker *w, const void *ctx)
+{
+    for (struct call *c = remote_of(w)->cancellable; c; c = c->next)
+        if (c->ctx == ctx)
+            tfd_channel_cancel(c->outcall);
 }
 
 static void delete_remote(struct remote *r);
@@ -164,15 +193,6 @@ static enum tfd_code decode_status(struct tfd_str bytes,
     return tfd_pb_end(&r, "GetStatusResponse", st);
 }
 
-static void take_out(struct call *c)
-{
-    struct call **at = &c->remote->asking;
-
-    while (*at != c)
-        at = &(*at)->next;
-    *at = c->next;
-}
-
 static void got_status(void *ctx, const struct tfd_status *st,
                        const struct tfd_incoming *response)
 {
@@ -181,7 +201,7 @@ static void got_status(void *ctx, const struct tfd_status *st,
     struct call *c = ctx;
     int count = 0;
 
-    take_out(c);
+    delist_call(c);
     if (st->code == TFD_OK) {
         devices = calloc(TFD_DEVICES_PER_TYPE_MAX, sizeof(*devices));
         if (!devices)
@@ -209,17 +229,9 @@ static void get_status(struct tfd_worker *w, uint64_t timeout_us,
     }
     c->status = done;
     c->ctx = ctx;
-    c->next = c->remote->asking;
-    c->remote->asking = c;
+    list_call(c);
     begin(c->remote, &m);
     send(c, TFD_METHOD_GetStatus, &m, timeout_us, true, got_status);
-}
-
-static void cancel_status(struct tfd_worker *w, const void *ctx)
-{
-    for (struct call *c = remote_of(w)->asking; c; c = c->next)
-        if (c->ctx == ctx)
-            tfd_channel_cancel(c->outcall);
 }
 
 /* ---- Calls that answer nothing ------------------------------------------- */
@@ -230,14 +242,17 @@ static void got_empty(void *ctx, const struct tfd_status *st,
     struct call *c = ctx;
 
     (void)response;
+    delist_call(c);
     if (c->done)
         c->done(c->ctx, st);
     free_call(c);
 }
 
-static void call_empty(struct tfd_worker *w, enum tfd_method_number method,
-                       struct tfd_message *m, uint64_t timeout_us,
-                       tfd_worker_done_fn *done, void *ctx)
+/* NULL without memory: done() was called. */
+static struct call *call_empty(struct tfd_worker *w,
+                               enum tfd_method_number method,
+                               struct tfd_message *m, uint64_t timeout_us,
+                               tfd_worker_done_fn *done, void *ctx)
 {
     struct call *c = new_call(remote_of(w));
     struct tfd_status st = TFD_STATUS_INIT;
@@ -247,11 +262,12 @@ static void call_empty(struct tfd_worker *w, enum tfd_method_number method,
         no_memory(&st);
         if (done)
             done(ctx, &st);
-        return;
+        return NULL;
     }
     c->done = done;
     c->ctx = ctx;
     send(c, method, m, timeout_us, false, got_empty);
+    return c;
 }
 
 static void put_server_def(struct tfd_bytes *b, const char *task)
@@ -284,6 +300,7 @@ static void create_session(struct tfd_worker *w,
                            tfd_worker_done_fn *done, void *ctx)
 {
     struct tfd_message m;
+    struct call *c;
 
     begin(remote_of(w), &m);
     tfd_pb_put_str(&m.proto,
@@ -300,7 +317,9 @@ static void create_session(struct tfd_worker *w,
     tfd_pb_put_int(&m.proto,
                    tensorflow_CreateWorkerSessionRequest_master_incarnation_tag,
                    (int64_t)s->master_incarnation);
-    call_empty(w, TFD_METHOD_CreateWorkerSession, &m, PROMPT_US, done, ctx);
+    c = call_empty(w, TFD_METHOD_CreateWorkerSession, &m, PROMPT_US, done, ctx);
+    if (c)
+        list_call(c);
 }
 
 /* The worker frees a session's graphs with it. */
@@ -406,6 +425,7 @@ static void got_registered(void *ctx, const struct tfd_status *st,
     struct call *c = ctx;
     uint64_t graph = 0;
 
+    delist_call(c);
     if (st->code == TFD_OK) {
         struct tfd_str handle = handle_in(response->proto, &own);
 
@@ -435,6 +455,7 @@ static void register_graph(struct tfd_worker *w,
     c->registered = done;
     c->ctx = ctx;
     c->graph = g;
+    list_call(c);
     begin(c->remote, &m);
     tfd_pb_put_str(&m.proto, tensorflow_RegisterGraphRequest_session_handle_tag,
                    g->session);
@@ -573,7 +594,7 @@ static const char *trouble(const struct tfd_worker *w)
 
 static const struct tfd_worker_ops ops = {
     .get_status = get_status,
-    .cancel_status = cancel_status,
+    .cancel_call = cancel_call,
     .create_session = create_session,
     .delete_session = delete_session,
     .register_graph = register_graph,

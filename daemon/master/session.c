@@ -1,9 +1,9 @@
 /*
  * session.c - the life of a session after its creation: extend, run, close.
  *
- * A session that closes first aborts its steps, then tells the workers, each
- * within a limit, then leaves the table.  Nobody waits for a dead worker longer
- * than that.
+ * A session that closes first aborts its steps and the building of its plans,
+ * then tells the workers, each within a limit, then leaves the table.  Nobody
+ * waits for a dead worker longer than that.
  */
 #include "daemon/master/session.h"
 
@@ -15,8 +15,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-#define DELETE_TIMEOUT_US 10000000u /* TensorFlow's, per worker */
 
 struct tfd_session *tfd_session_new(struct tfd_master *m, struct tfd_status *st)
 {
@@ -246,8 +244,9 @@ static void delete_from_workers(struct tfd_session *s)
         struct tfd_worker *w = s->workers[i];
 
         s->closing_workers++;
-        w->ops->delete_session(w, tfd_str_of(s->handle), DELETE_TIMEOUT_US,
-                               worker_deleted, s);
+        w->ops->delete_session(w, tfd_str_of(s->handle),
+                               TFD_CLOSE_MS * UINT64_C(1000), worker_deleted,
+                               s);
     }
     if (--s->closing_workers == 0)
         closed(s);
@@ -281,8 +280,12 @@ void tfd_session_close(struct tfd_session *s, tfd_master_done_fn *done,
     }
     *w = (struct tfd_close_waiter){done, ctx, s->close_waiters};
     s->close_waiters = w;
-    if (s->state == TFD_SESSION_CLOSING || s->create)
-        return; /* session_create.c closes when it has ended */
+    if (s->create) { /* session_create.c closes when it has ended */
+        tfd_create_hurry(s->create);
+        return;
+    }
+    if (s->state == TFD_SESSION_CLOSING)
+        return;
     s->state = TFD_SESSION_CLOSING;
     (void)tfd_fail(&why, TFD_CANCELLED,
                    "Step was cancelled by an explicit call to "
@@ -291,6 +294,8 @@ void tfd_session_close(struct tfd_session *s, tfd_master_done_fn *done,
     for (uint32_t i = 0; i < s->plan_count && s->waiting > 0; i++)
         tfd_plan_fail_waiters(s->plans[i], &why);
     tfd_step_abort_all(s, &why);
+    for (uint32_t i = 0; i < s->plan_count; i++)
+        tfd_plan_cancel(s->plans[i]);
     s->running--;
     tfd_session_step_ended(s);
 }

@@ -81,6 +81,8 @@ void tfd_session_step_ended(struct tfd_session *s);
 enum tfd_code tfd_session_enlist(struct tfd_session *s,
                                  struct tfd_status *st) TFD_MUST_USE;
 void tfd_session_delist(struct tfd_session *s);
+/* Its workers are asked no longer: it ends soon, whatever they do. */
+void tfd_create_hurry(struct tfd_create *c);
 /* Ends every creation. */
 void tfd_master_cancel_creates(struct tfd_master *m,
                                const struct tfd_status *why);

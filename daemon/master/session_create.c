@@ -141,7 +141,7 @@ static void stop_asking(struct tfd_create *c, const struct tfd_session *s)
 {
     for (int i = 0; i < c->answer_count; i++)
         if (c->answers[i].asked)
-            s->workers[i]->ops->cancel_status(s->workers[i], &c->answers[i]);
+            s->workers[i]->ops->cancel_call(s->workers[i], &c->answers[i]);
 }
 
 /* The session is open, or else goes away. */
@@ -524,16 +524,34 @@ tfd_master_create_session(struct tfd_master *m,
     return told ? NULL : c;
 }
 
-/* Workers that are making their sessions are waited for, without a caller:
- * they borrow the handle. */
+void tfd_create_hurry(struct tfd_create *c)
+{
+    struct tfd_session *s = c->session;
+
+    if (!c->making || c->pending == 0)
+        return;
+    c->pending++; /* the last answer finishes */
+    for (int i = 0; i < c->answer_count; i++)
+        s->workers[i]->ops->cancel_call(s->workers[i], &c->answers[i]);
+    if (--c->pending == 0)
+        finish(c);
+}
+
+/* Workers that are making their sessions borrow the handle: they are waited
+ * for, without a caller. */
 void tfd_master_cancel_create(struct tfd_create *c,
                               const struct tfd_status *why)
 {
     (void)tfd_status_copy(&c->status, why);
-    if (c->making)
-        tell(c, &c->status, NULL);
-    else
+    if (!c->making) {
         finish(c);
+        return;
+    }
+    c->refs++;
+    tell(c, &c->status, NULL);
+    if (c->session)
+        tfd_create_hurry(c);
+    unref(c);
 }
 
 void tfd_master_cancel_creates(struct tfd_master *m,

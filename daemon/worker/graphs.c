@@ -76,15 +76,17 @@ void tfd_graphs_remove(struct tfd_graph_entry *g)
 
 /* ---- Registering --------------------------------------------------------- */
 
-struct registration;
+struct tfd_registration;
 
 /* A link that a registration waits for. */
 struct dialled {
-    struct registration *registration;
+    struct tfd_registration *registration;
     int32_t peer;
+    struct tfd_outcall *call;
+    struct dialled *next;
 };
 
-struct registration {
+struct tfd_registration {
     struct tfd_job job;
     struct tfd_post post;
     struct tfd_worker_service *worker;
@@ -93,9 +95,12 @@ struct registration {
     struct tfd_exec *exec;
     bool by_name;
     int links; /* that are not up yet, and one */
-    tfd_graph_registered_fn *done;
+    struct dialled *dialled; /* those */
+    bool cancelled;
+    tfd_worker_registered_fn *done;
     void *ctx;
     struct tfd_status st;
+    struct tfd_registration *next; /* of the worker */
 };
 
 static enum tfd_code check_names(const struct tfd_register_graph *r,
@@ -113,7 +118,7 @@ static enum tfd_code check_names(const struct tfd_register_graph *r,
     return TFD_OK;
 }
 
-static enum tfd_code compile(struct registration *r, struct tfd_status *st)
+static enum tfd_code compile(struct tfd_registration *r, struct tfd_status *st)
 {
     const struct tfd_register_graph *q = r->request;
     const struct tfd_graphdef_options options = {.require_full_device = true};
@@ -143,9 +148,9 @@ static enum tfd_code compile(struct registration *r, struct tfd_status *st)
 
 static void compile_job(struct tfd_job *job)
 {
-    struct registration *r =
-        (struct registration *)((char *)job -
-                                offsetof(struct registration, job));
+    struct tfd_registration *r =
+        (struct tfd_registration *)((char *)job -
+                                offsetof(struct tfd_registration, job));
 
     (void)compile(r, &r->st);
     tfd_loop_post(r->worker->options.loop, &r->post);
@@ -161,7 +166,7 @@ static bool map_keys(struct tfd_map *m, const struct tfd_exec_feed *ends,
     return true;
 }
 
-static struct tfd_graph_entry *add_entry(struct registration *r)
+static struct tfd_graph_entry *add_entry(struct tfd_registration *r)
 {
     struct tfd_worker_service *w = r->worker;
     struct tfd_graph_entry *g = calloc(1, sizeof(*g));
@@ -193,7 +198,17 @@ static struct tfd_graph_entry *add_entry(struct registration *r)
     return g;
 }
 
-static void registration_end(struct registration *r)
+static void delist_registration(struct tfd_registration *r)
+{
+    struct tfd_registration **at = &r->worker->registrations;
+
+    while (*at != r)
+        at = &(*at)->next;
+    *at = r->next;
+    r->worker->registering--;
+}
+
+static void registration_end(struct tfd_registration *r)
 {
     struct tfd_graph_entry *g = NULL;
 
@@ -206,23 +221,33 @@ static void registration_end(struct registration *r)
             tfd_fail(&r->st, TFD_RESOURCE_EXHAUSTED, "no memory for a graph");
     }
     tfd_exec_free(r->exec);
-    r->worker->registering--;
+    delist_registration(r);
     tfd_task_session_unref(r->session);
-    r->done(r->ctx, &r->st, g);
+    r->done(r->ctx, &r->st, g ? g->id : 0);
     tfd_worker_one_less(r->worker);
     free(r);
 }
 
 /* ---- Links --------------------------------------------------------------- */
 
+static void delist_dialled(struct dialled *d)
+{
+    struct dialled **at = &d->registration->dialled;
+
+    while (*at != d)
+        at = &(*at)->next;
+    *at = d->next;
+}
+
 static void link_up(void *ctx, const struct tfd_status *st,
                     const struct tfd_incoming *response)
 {
     struct dialled *d = ctx;
-    struct registration *r = d->registration;
+    struct tfd_registration *r = d->registration;
     struct tfd_status own = *st;
 
     (void)response;
+    delist_dialled(d);
     tfd_status_context(&own, "cannot push tensors to %s: ",
                        tfd_peers_task(r->worker->options.peers, d->peer));
     tfd_status_copy(&r->st, &own);
@@ -231,7 +256,7 @@ static void link_up(void *ctx, const struct tfd_status *st,
         registration_end(r);
 }
 
-static void dial(struct registration *r, int32_t peer, struct tfd_channel *ch)
+static void dial(struct tfd_registration *r, int32_t peer, struct tfd_channel *ch)
 {
     struct dialled *d = malloc(sizeof(*d));
     struct tfd_outcall_options options = {r->worker->options.peer_wait_us,
@@ -242,10 +267,12 @@ static void dial(struct registration *r, int32_t peer, struct tfd_channel *ch)
         tfd_fail(&r->st, TFD_RESOURCE_EXHAUSTED, "no memory for a link");
         return;
     }
-    *d = (struct dialled){r, peer};
+    *d = (struct dialled){r, peer, NULL, r->dialled};
+    r->dialled = d;
     r->links++;
     tfd_message_init(&m, tfd_channel_protocol(ch) == TFD_PROTO_NATIVE);
-    tfd_channel_call(ch, TFD_METHOD_GetStatus, &m, &options, link_up, d);
+    d->call =
+        tfd_channel_call(ch, TFD_METHOD_GetStatus, &m, &options, link_up, d);
     tfd_message_deinit(&m);
 }
 
@@ -273,11 +300,13 @@ static enum tfd_code find_peer(struct tfd_worker_service *w,
 
 static void compiled(struct tfd_post *p)
 {
-    struct registration *r =
-        (struct registration *)((char *)p -
-                                offsetof(struct registration, post));
+    struct tfd_registration *r =
+        (struct tfd_registration *)((char *)p -
+                                offsetof(struct tfd_registration, post));
     struct tfd_exec *e = r->exec;
 
+    if (r->cancelled)
+        tfd_fail(&r->st, TFD_CANCELLED, "RegisterGraph was cancelled");
     r->links = 1;
     for (int32_t i = 0; r->st.code == TFD_OK && i < e->channel_count; i++) {
         struct tfd_exec_channel *ch = &e->channels[i];
@@ -296,22 +325,36 @@ static void compiled(struct tfd_post *p)
         registration_end(r);
 }
 
+/* One that is compiled right now hears of it afterwards. */
+void tfd_graphs_cancel_register(struct tfd_worker_service *w, const void *ctx)
+{
+    struct tfd_registration *r = w->registrations;
+
+    while (r && r->ctx != ctx)
+        r = r->next;
+    if (!r)
+        return;
+    r->cancelled = true;
+    for (struct dialled *d = r->dialled; d; d = d->next)
+        tfd_channel_cancel(d->call);
+}
+
 void tfd_graphs_register(struct tfd_worker_service *w,
                          const struct tfd_register_graph *request,
                          struct tfd_task_session *session, bool by_name,
-                         tfd_graph_registered_fn *done, void *ctx)
+                         tfd_worker_registered_fn *done, void *ctx)
 {
-    struct registration *r = calloc(1, sizeof(*r));
+    struct tfd_registration *r = calloc(1, sizeof(*r));
     struct tfd_status st = TFD_STATUS_INIT;
 
     if (!r)
         tfd_fail(&st, TFD_RESOURCE_EXHAUSTED, "no memory for a graph");
     if (!r || tfd_worker_check(w, &st) != TFD_OK) {
         free(r);
-        done(ctx, &st, NULL);
+        done(ctx, &st, 0);
         return;
     }
-    *r = (struct registration){
+    *r = (struct tfd_registration){
         .job.run = compile_job,
         .post.run = compiled,
         .worker = w,
@@ -320,7 +363,9 @@ void tfd_graphs_register(struct tfd_worker_service *w,
         .by_name = by_name,
         .done = done,
         .ctx = ctx,
+        .next = w->registrations,
     };
+    w->registrations = r;
     w->registering++;
     if (w->options.pool)
         tfd_pool_submit(w->options.pool, &r->job);

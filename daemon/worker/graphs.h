@@ -13,6 +13,7 @@
 
 #include "daemon/worker/step.h"
 #include "daemon/worker/task_session.h"
+#include "daemon/worker_api.h"
 
 struct tfd_worker_service;
 
@@ -29,14 +30,14 @@ struct tfd_graph_entry {
     struct tfd_graph_entry *next, *previous; /* of the session */
 };
 
-typedef void tfd_graph_registered_fn(void *ctx, const struct tfd_status *st,
-                                     struct tfd_graph_entry *g);
-
 /* r is borrowed until done.  by_name: r names all feeds and fetches. */
 void tfd_graphs_register(struct tfd_worker_service *w,
                          const struct tfd_register_graph *r,
                          struct tfd_task_session *session, bool by_name,
-                         tfd_graph_registered_fn *done, void *ctx);
+                         tfd_worker_registered_fn *done, void *ctx);
+/* The registration with this ctx, if there is one, waits for no other task any
+ * more: CANCELLED. */
+void tfd_graphs_cancel_register(struct tfd_worker_service *w, const void *ctx);
 /* Out of its session and the table; freed with its last step. */
 void tfd_graphs_remove(struct tfd_graph_entry *g);
 /* The number in a handle; 0 when it is none. */

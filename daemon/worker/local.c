@@ -3,8 +3,6 @@
  */
 #include "daemon/worker/worker_service.h"
 
-#include <stdlib.h>
-
 static const struct tfd_status ok = TFD_STATUS_INIT;
 
 static struct tfd_worker_service *service_of(struct tfd_worker *w)
@@ -21,11 +19,10 @@ static void get_status(struct tfd_worker *w, uint64_t timeout_us,
     done(ctx, &ok, s->attributes, s->devices.count);
 }
 
-/* It was answered at once. */
-static void cancel_status(struct tfd_worker *w, const void *ctx)
+/* The others were answered at once. */
+static void cancel_call(struct tfd_worker *w, const void *ctx)
 {
-    (void)w;
-    (void)ctx;
+    tfd_graphs_cancel_register(service_of(w), ctx);
 }
 
 static void create_session(struct tfd_worker *w,
@@ -52,39 +49,18 @@ static void delete_session(struct tfd_worker *w, struct tfd_str handle,
 
 /* ---- Graphs -------------------------------------------------------------- */
 
-struct registration {
-    tfd_worker_registered_fn *done;
-    void *ctx;
-};
-
-static void registered(void *ctx, const struct tfd_status *st,
-                       struct tfd_graph_entry *g)
-{
-    struct registration r = *(struct registration *)ctx;
-
-    free(ctx);
-    r.done(r.ctx, st, g ? g->id : 0);
-}
-
 static void register_graph(struct tfd_worker *w,
                            const struct tfd_register_graph *request,
                            tfd_worker_registered_fn *done, void *ctx)
 {
-    struct registration *r = malloc(sizeof(*r));
     struct tfd_status st = TFD_STATUS_INIT;
     struct tfd_task_session *session;
 
-    if (!r)
-        tfd_fail(&st, TFD_RESOURCE_EXHAUSTED, "no memory for a graph");
-    else if (tfd_worker_find_session(service_of(w), request->session, &session,
-                                     &st) == TFD_OK) {
-        *r = (struct registration){done, ctx};
-        tfd_graphs_register(service_of(w), request, session, true, registered,
-                            r);
-        return;
-    }
-    free(r);
-    done(ctx, &st, 0);
+    if (tfd_worker_find_session(service_of(w), request->session, &session,
+                                &st) == TFD_OK)
+        tfd_graphs_register(service_of(w), request, session, true, done, ctx);
+    else
+        done(ctx, &st, 0);
 }
 
 static void deregister_graph(struct tfd_worker *w, struct tfd_str session,
@@ -149,7 +125,7 @@ static const char *trouble(const struct tfd_worker *w)
 
 const struct tfd_worker_ops tfd_worker_local_ops = {
     .get_status = get_status,
-    .cancel_status = cancel_status,
+    .cancel_call = cancel_call,
     .create_session = create_session,
     .delete_session = delete_session,
     .register_graph = register_graph,

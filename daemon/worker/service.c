@@ -145,6 +145,7 @@ static void delete_session(void *self, struct tfd_call *call)
 
 struct register_call {
     struct tfd_call *call;
+    struct tfd_worker_service *worker;
     struct tfd_register_graph request; /* views of the call */
 };
 
@@ -171,7 +172,7 @@ static enum tfd_code decode_register(struct tfd_str proto,
 }
 
 static void registered(void *ctx, const struct tfd_status *st,
-                       struct tfd_graph_entry *g)
+                       uint64_t graph)
 {
     struct register_call *c = ctx;
     struct tfd_call *call = c->call;
@@ -179,16 +180,24 @@ static void registered(void *ctx, const struct tfd_status *st,
     char handle[24];
 
     free(c);
-    if (!g) {
+    if (graph == 0) {
         tfd_call_fail(call, st);
         return;
     }
-    snprintf(handle, sizeof(handle), "%016" PRIx64, g->id);
+    snprintf(handle, sizeof(handle), "%016" PRIx64, graph);
     tfd_message_init(&m, call->native);
     tfd_pb_put_str(&m.proto, REGISTERED(graph_handle), tfd_str_of(handle));
-    if (g->id <= UINT32_MAX)
-        tfd_pb_put_int(&m.proto, REGISTERED(graph_number), (int64_t)g->id);
+    if (graph <= UINT32_MAX)
+        tfd_pb_put_int(&m.proto, REGISTERED(graph_number), (int64_t)graph);
     tfd_call_respond(call, &m);
+}
+
+static void register_cancelled(void *ctx, struct tfd_call *call)
+{
+    struct register_call *c = ctx;
+
+    (void)call;
+    tfd_graphs_cancel_register(c->worker, c);
 }
 
 static void register_graph(void *self, struct tfd_call *call)
@@ -203,6 +212,9 @@ static void register_graph(void *self, struct tfd_call *call)
              tfd_worker_find_session(self, c->request.session, &session, &st) ==
                  TFD_OK) {
         c->call = call;
+        c->worker = self;
+        call->ctx = c;
+        call->cancelled = register_cancelled;
         tfd_graphs_register(self, &c->request, session, false, registered, c);
         return;
     }

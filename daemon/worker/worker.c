@@ -113,7 +113,7 @@ void tfd_worker_stop(struct tfd_worker_service *w, const struct tfd_status *why)
     }
 }
 
-static void wait_for_all(struct tfd_worker_service *w)
+void tfd_worker_finish(struct tfd_worker_service *w)
 {
     struct tfd_status st = TFD_STATUS_INIT;
 
@@ -122,6 +122,7 @@ static void wait_for_all(struct tfd_worker_service *w)
     w->waiting = true;
     while (!is_idle(w))
         tfd_loop_run(w->options.loop);
+    w->waiting = false;
 }
 
 static void drop_session(struct tfd_task_session *s)
@@ -139,7 +140,7 @@ void tfd_worker_service_free(struct tfd_worker_service *w)
     const struct tfd_map_entry *e;
     size_t at = 0;
 
-    wait_for_all(w);
+    tfd_worker_finish(w);
     while (tfd_map_next(&w->sessions, &at, &e))
         drop_session((struct tfd_task_session *)e->value);
     tfd_map_deinit(&w->sessions);
@@ -160,6 +161,12 @@ struct tfd_worker *tfd_worker_local(struct tfd_worker_service *w)
 }
 
 /* ---- Sessions ------------------------------------------------------------ */
+
+static void sessions_changed(struct tfd_worker_service *w)
+{
+    if (w->options.activity)
+        w->options.activity(w->options.ctx);
+}
 
 enum tfd_code tfd_worker_find_session(struct tfd_worker_service *w,
                                       struct tfd_str handle,
@@ -190,6 +197,7 @@ void tfd_worker_delete_session(struct tfd_worker_service *w,
         return;
     tfd_map_remove(&w->sessions, handle);
     drop_session((struct tfd_task_session *)value);
+    sessions_changed(w);
 }
 
 static struct tfd_task_session *find_stale(struct tfd_worker_service *w,
@@ -249,6 +257,7 @@ enum tfd_code tfd_worker_create_session(struct tfd_worker_service *w,
     }
     if (w->options.session_created)
         w->options.session_created(w->options.ctx, s->master_task);
+    sessions_changed(w);
     return TFD_OK;
 }
 
@@ -268,6 +277,11 @@ void tfd_worker_cleanup_all(struct tfd_worker_service *w,
 }
 
 /* ---- Numbers ------------------------------------------------------------- */
+
+int tfd_worker_session_count(const struct tfd_worker_service *w)
+{
+    return (int)w->sessions.count;
+}
 
 struct tfd_worker_counts tfd_worker_counts(struct tfd_worker_service *w)
 {

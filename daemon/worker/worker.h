@@ -34,6 +34,8 @@ struct tfd_worker_options {
     uint64_t peer_wait_us; /* for links that a graph pushes over; 0: for ever */
     /* The master of this task opened a session here.  May be NULL. */
     void (*session_created)(void *ctx, struct tfd_str master_task);
+    /* The number of sessions has changed; for exit rules.  May be NULL. */
+    void (*activity)(void *ctx);
     void *ctx;
 };
 
@@ -42,6 +44,8 @@ enum tfd_code tfd_worker_service_new(const struct tfd_worker_options *o,
                                      struct tfd_status *st) TFD_MUST_USE;
 /* Stops the worker if it was not, and runs the loop until nothing is under way
  * any more: a kernel that computes is waited for. */
+void tfd_worker_finish(struct tfd_worker_service *w);
+/* The same, then frees. */
 void tfd_worker_service_free(struct tfd_worker_service *w);
 
 /* The calls of a master in this process. */
@@ -50,6 +54,9 @@ struct tfd_worker *tfd_worker_local(struct tfd_worker_service *w);
 /* Fails all steps that run and refuses new ones, UNAVAILABLE. */
 void tfd_worker_stop(struct tfd_worker_service *w,
                      const struct tfd_status *why);
+
+/* The default one is not counted. */
+int tfd_worker_session_count(const struct tfd_worker_service *w);
 
 /* For status pages and tests. */
 struct tfd_worker_counts {

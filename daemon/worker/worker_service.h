@@ -13,6 +13,7 @@
 #include "daemon/worker/worker.h"
 #include "rpc/service.h"
 
+struct tfd_registration;
 struct tfd_run_call;
 
 struct tfd_worker_service {
@@ -29,7 +30,8 @@ struct tfd_worker_service {
     struct tfd_step *steps; /* running */
     int step_count;
     uint64_t steps_done;
-    int registering;
+    struct tfd_registration *registrations; /* of graphs, under way */
+    int registering;                        /* how many */
     bool stopping; /* nothing new is begun */
     bool waiting;  /* the loop is to stop when nothing is under way */
     struct tfd_request_ids run_ids, recv_ids;

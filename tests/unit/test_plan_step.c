@@ -171,6 +171,7 @@ static void test_closing_ends_steps_that_wait(void **state)
 
     (void)state;
     hold(FAKE_REGISTER);
+    rig.worker[0].deaf = rig.worker[1].deaf = true;
     for (int i = 0; i < 2; i++)
         mrig_run(s, &step[i], "|i:0|");
     tfd_session_close(s, mrig_done, &closed);
@@ -183,6 +184,28 @@ static void test_closing_ends_steps_that_wait(void **state)
     fake_answer(&rig.worker[1], FAKE_REGISTER, TFD_OK, "");
     assert_ended(closed.done, &closed.status, TFD_OK, "");
     assert_int_equal(step[0].done + step[1].done, 2);
+    mrig_close(&rig);
+}
+
+/* A peer may never answer. */
+static void test_closing_lets_off_workers_that_build(void **state)
+{
+    struct mrig_result closed = {0};
+    struct tfd_session *s = open_session();
+    struct mrig_step step[2];
+
+    (void)state;
+    hold(FAKE_REGISTER);
+    mrig_run(s, &step[0], "|i:0|");
+    mrig_run(s, &step[1], "|c:0|");
+    assert_true(fake_answer(&rig.worker[0], FAKE_REGISTER, TFD_OK, ""));
+    tfd_session_close(s, mrig_done, &closed);
+    assert_ended(closed.done, &closed.status, TFD_OK, "");
+    for (int i = 0; i < 2; i++)
+        assert_ended(step[i].done, &step[i].status, TFD_CANCELLED,
+                     "explicit call");
+    assert_int_equal(rig.worker[0].graphs_alive, 0); /* the one that came */
+    assert_int_equal(fake_held_count(&rig.worker[1], FAKE_REGISTER), 0);
     mrig_close(&rig);
 }
 
@@ -747,6 +770,7 @@ int main(void)
         cmocka_unit_test(test_what_no_plan_can_be_built_for),
         cmocka_unit_test(test_steps_wait_for_a_plan_that_is_being_built),
         cmocka_unit_test(test_closing_ends_steps_that_wait),
+        cmocka_unit_test(test_closing_lets_off_workers_that_build),
         cmocka_unit_test(test_a_step_that_wakes_may_cancel_the_next),
         cmocka_unit_test(test_a_step_that_wakes_may_close_the_session),
         cmocka_unit_test(test_a_registration_that_fails_fails_the_steps),

@@ -304,8 +304,8 @@ static void test_a_question_may_be_taken_back(void **state)
         p->worker->ops->get_status(p->worker, 5000000, got_status, &r[i]);
     }
     rig_run(p->rig, 3);
-    p->worker->ops->cancel_status(p->worker, &r[1]);
-    p->worker->ops->cancel_status(p->worker, p); /* nobody's */
+    p->worker->ops->cancel_call(p->worker, &r[1]);
+    p->worker->ops->cancel_call(p->worker, p); /* nobody's */
     rig_run(p->rig, 2);                          /* here and there */
     assert_result(&r[1], TFD_CANCELLED, "GetStatus was cancelled");
     assert_int_equal(r[0].done + r[2].done, 0);
