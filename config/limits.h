@@ -96,6 +96,14 @@
 /* A step id whose parked pushes nobody asked for in this time is dead. */
 #define TFD_PARKED_PUSH_MS (10 * 60 * 1000)
 
+/* Steps of which a peer is told that what was pushed for them may be lost, when
+ * the connection breaks; more do not push to one peer at the same time. */
+#define TFD_LOST_PUSHES_MAX 256
+
+/* How long it is tried to tell it.  A host that was suspended, or a cable that
+ * was unplugged, is back by then, or its steps have been given up. */
+#define TFD_LOST_PUSH_MS (2 * 60 * 1000)
+
 /* Request bytes of one native connection whose calls were not answered yet.
  * Beyond it the connection is not read until a handler answers some. */
 #define TFD_REQUESTS_SIZE_MAX (INT64_C(1) << 30)

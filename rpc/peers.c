@@ -26,8 +26,8 @@ struct tfd_peers {
     int count;
     int own;
     bool stopped;
-    void (*watch)(void *ctx, int i, bool up, const struct tfd_status *why);
-    void *watch_ctx;
+    void (*follow)(void *ctx, int i, bool up, const struct tfd_status *why);
+    void *follow_ctx;
 };
 
 static void add_job(struct tfd_peers *p, const struct tfd_cluster *c,
@@ -87,13 +87,13 @@ void tfd_peers_stop(struct tfd_peers *p)
             tfd_channel_stop(p->peers[i].channel);
 }
 
-void tfd_peers_watch(struct tfd_peers *p,
+void tfd_peers_follow(struct tfd_peers *p,
                      void (*fn)(void *ctx, int i, bool up,
                                 const struct tfd_status *why),
                      void *ctx)
 {
-    p->watch = fn;
-    p->watch_ctx = ctx;
+    p->follow = fn;
+    p->follow_ctx = ctx;
 }
 
 void tfd_peers_free(struct tfd_peers *p)
@@ -144,8 +144,8 @@ static void changed(void *ctx, struct tfd_channel *ch, bool up,
     struct tfd_peers *p = peer->all;
 
     (void)ch;
-    if (p->watch)
-        p->watch(p->watch_ctx, (int)(peer - p->peers), up, why);
+    if (p->follow)
+        p->follow(p->follow_ctx, (int)(peer - p->peers), up, why);
 }
 
 static void make_channel(struct tfd_peers *p, struct peer *peer)

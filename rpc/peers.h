@@ -22,8 +22,9 @@ enum tfd_code tfd_peers_new(struct tfd_loop *l,
  * before the connections are closed. */
 void tfd_peers_stop(struct tfd_peers *p);
 void tfd_peers_free(struct tfd_peers *p);
-/* Calls fn when the connection to peer i came up or went away. */
-void tfd_peers_watch(struct tfd_peers *p,
+/* Calls fn when the connection to peer i came up or went away, until the peers
+ * are stopped or freed. */
+void tfd_peers_follow(struct tfd_peers *p,
                      void (*fn)(void *ctx, int i, bool up,
                                 const struct tfd_status *why),
                      void *ctx);

@@ -94,7 +94,7 @@ struct tfd_registration {
     struct tfd_task_session *session;
     struct tfd_exec *exec;
     bool by_name;
-    int links; /* that are not up yet, and one */
+    int links;               /* that are not up yet, and one */
     struct dialled *dialled; /* those */
     bool cancelled;
     tfd_worker_registered_fn *done;
@@ -150,7 +150,7 @@ static void compile_job(struct tfd_job *job)
 {
     struct tfd_registration *r =
         (struct tfd_registration *)((char *)job -
-                                offsetof(struct tfd_registration, job));
+                                    offsetof(struct tfd_registration, job));
 
     (void)compile(r, &r->st);
     tfd_loop_post(r->worker->options.loop, &r->post);
@@ -256,7 +256,8 @@ static void link_up(void *ctx, const struct tfd_status *st,
         registration_end(r);
 }
 
-static void dial(struct tfd_registration *r, int32_t peer, struct tfd_channel *ch)
+static void dial(struct tfd_registration *r, int32_t peer,
+                 struct tfd_channel *ch)
 {
     struct dialled *d = malloc(sizeof(*d));
     struct tfd_outcall_options options = {r->worker->options.peer_wait_us,
@@ -302,7 +303,7 @@ static void compiled(struct tfd_post *p)
 {
     struct tfd_registration *r =
         (struct tfd_registration *)((char *)p -
-                                offsetof(struct tfd_registration, post));
+                                    offsetof(struct tfd_registration, post));
     struct tfd_exec *e = r->exec;
 
     if (r->cancelled)
@@ -524,4 +525,33 @@ void tfd_graphs_cancel(struct tfd_run_graph *run, const struct tfd_status *st)
 {
     if (run->worker)
         tfd_executor_fail(run->worker, st);
+}
+
+/* ---- Many steps at once -------------------------------------------------- */
+
+static bool pushes_with(const struct tfd_exec *e, int32_t peer)
+{
+    for (int32_t i = 0; i < e->channel_count; i++)
+        if (!e->channels[i].local && e->channels[i].pushes &&
+            e->channels[i].peer == peer)
+            return true;
+    return false;
+}
+
+/* Each may end at once and take others of the list along; one that waits for
+ * its threads stays, and is passed over. */
+void tfd_graphs_fail(struct tfd_worker_service *w, int32_t peer,
+                     const struct tfd_status *why)
+{
+    struct tfd_step *s = w->steps;
+
+    while (s) {
+        if (__atomic_load_n(&s->failed, __ATOMIC_ACQUIRE) ||
+            (peer >= 0 && !pushes_with(s->exec, peer))) {
+            s = s->next;
+        } else {
+            tfd_executor_fail(s, why);
+            s = w->steps;
+        }
+    }
 }

@@ -47,6 +47,10 @@ struct tfd_graph_entry *tfd_graphs_find(struct tfd_worker_service *w,
                                         uint64_t id);
 /* feeds and fetches of run have as many places as g->exec says. */
 void tfd_graphs_run(struct tfd_graph_entry *g, struct tfd_run_graph *run);
+/* Running steps fail: those that exchange tensors with the peer over native
+ * links; -1: all. */
+void tfd_graphs_fail(struct tfd_worker_service *w, int32_t peer,
+                     const struct tfd_status *why);
 void tfd_graphs_cancel(struct tfd_run_graph *run, const struct tfd_status *st);
 
 #endif

@@ -8,16 +8,22 @@
  *
  * A step stays until its values are sent: its owner flushes before it says that
  * the step has ended.
+ *
+ * Nobody answers a push, so when a connection breaks it is not known what has
+ * arrived, and the steps at this end may have ended long since.  The peer is
+ * told the last ones, and those that it still runs fail.
  */
 #include "daemon/worker/executor.h"
 #include "daemon/worker/runner.h"
 #include "daemon/worker/transfer.h"
 
 #include "common/proto/peer.pb.h"
+#include "config/limits.h"
 
 #include <assert.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A message holds no more than this, so that the first values are on their way
  * while the next are written. */
@@ -37,9 +43,17 @@ struct item_list {
     size_t count, capacity;
 };
 
+/* The steps that a peer was pushed values of, the last of them. */
+struct pushed {
+    int64_t steps[TFD_LOST_PUSHES_MAX]; /* 0: none */
+    uint32_t next;
+};
+
 struct tfd_transfer {
     struct tfd_loop *loop;
     struct tfd_peers *peers;
+    struct pushed **pushed; /* by peer; NULL: nothing yet.  Loop thread */
+    int peer_count;
     struct tfd_remote_recvs *recvs;
     struct tfd_lock lock; /* of what follows */
     struct item_list waiting;
@@ -75,6 +89,13 @@ struct tfd_transfer *tfd_transfer_new(struct tfd_loop *l,
     t->peers = peers;
     t->post.run = run_post;
     tfd_lock_init(&t->lock, TFD_LOCK_RENDEZVOUS);
+    t->peer_count = peers ? tfd_peers_count(peers) : 0;
+    t->pushed = calloc((size_t)t->peer_count + 1, sizeof(struct pushed *));
+    if (!t->pushed) {
+        tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for transfers");
+        tfd_transfer_free(t);
+        return NULL;
+    }
     t->recvs = tfd_remote_recvs_new(l, peers, st);
     if (!t->recvs) {
         tfd_transfer_free(t);
@@ -90,6 +111,9 @@ void tfd_transfer_free(struct tfd_transfer *t)
     for (size_t i = 0; i < t->waiting.count; i++)
         tfd_tensor_unref(&t->waiting.items[i].value);
     tfd_remote_recvs_free(t->recvs);
+    for (int i = 0; t->pushed && i < t->peer_count; i++)
+        free(t->pushed[i]);
+    free(t->pushed);
     free(t->waiting.items);
     free(t->sending.items);
     tfd_lock_deinit(&t->lock);
@@ -213,6 +237,20 @@ static void add_failed(struct tfd_transfer *t, struct tfd_step *s,
     t->failed = s;
 }
 
+/* False without memory. */
+static bool remember(struct tfd_transfer *t, int32_t peer, int64_t step)
+{
+    struct pushed *p = t->pushed[peer];
+
+    if (!p)
+        p = t->pushed[peer] = calloc(1, sizeof(*p));
+    if (!p)
+        return false;
+    if (p->steps[(p->next - 1) % TFD_LOST_PUSHES_MAX] != step)
+        p->steps[p->next++ % TFD_LOST_PUSHES_MAX] = step;
+    return true;
+}
+
 static void send(struct tfd_transfer *t, size_t first)
 {
     struct tfd_step *step = t->sending.items[first].step;
@@ -223,6 +261,8 @@ static void send(struct tfd_transfer *t, size_t first)
 
     tfd_message_init(&m, true);
     fill(&t->sending, first, &m);
+    if (!remember(t, peer, step->id))
+        ch = NULL;
     if (hand_over(ch, &m, &st) == TFD_OK)
         return;
     tfd_status_context(
@@ -269,6 +309,53 @@ void tfd_transfer_flush(struct tfd_transfer *t)
             send(t, i);
     t->sending.count = 0;
     tell_failed(t);
+}
+
+/* ---- A connection that broke --------------------------------------------- */
+
+static void told(void *ctx, const struct tfd_status *st,
+                 const struct tfd_incoming *response)
+{
+    (void)ctx;
+    (void)st; /* a peer that is gone has no steps */
+    (void)response;
+}
+
+static void tell_lost(struct tfd_channel *ch, int64_t step,
+                      const struct tfd_status *why)
+{
+    struct tfd_outcall_options o = {
+        .timeout_us = TFD_LOST_PUSH_MS * UINT64_C(1000),
+        .wait_ready = true,
+    };
+    struct tfd_message m;
+
+    tfd_message_init(&m, true);
+    tfd_pb_put_int(&m.proto, tfd_PushTensors_step_id_tag, step);
+    tfd_pb_put_int(&m.proto, tfd_PushTensors_error_code_tag, why->code);
+    tfd_pb_put_str(&m.proto, tfd_PushTensors_error_message_tag,
+                   tfd_str_of(why->text));
+    tfd_channel_call(ch, TFD_METHOD_PushTensors, &m, &o, told, NULL);
+    tfd_message_deinit(&m);
+}
+
+void tfd_transfer_lost(struct tfd_transfer *t, int32_t peer,
+                       const struct tfd_status *why)
+{
+    struct tfd_channel *ch = tfd_peers_channel(t->peers, peer);
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct pushed *p = t->pushed[peer];
+
+    if (!p || !ch)
+        return;
+    (void)tfd_fail(&st, TFD_UNAVAILABLE,
+                   "tensors from %s to %s were lost with the connection: %s",
+                   tfd_peers_task(t->peers, tfd_peers_self(t->peers)),
+                   tfd_peers_task(t->peers, peer), why->text);
+    for (int i = 0; i < TFD_LOST_PUSHES_MAX; i++)
+        if (p->steps[i] != 0)
+            tell_lost(ch, p->steps[i], &st);
+    memset(p, 0, sizeof(*p));
 }
 
 void tfd_transfer_recv(struct tfd_transfer *t, struct tfd_async *a)

@@ -35,6 +35,11 @@ void tfd_transfer_flush(struct tfd_transfer *t);
 /* The step is about to go.  After a flush.  Loop thread. */
 void tfd_transfer_forget(struct tfd_transfer *t, struct tfd_step *s);
 
+/* The connection to a peer broke: the peer is told, once it can be reached
+ * again, for which steps it may wait in vain.  Loop thread. */
+void tfd_transfer_lost(struct tfd_transfer *t, int32_t peer,
+                       const struct tfd_status *why);
+
 /* Asks the producer's task; a->k finishes.  Any thread. */
 void tfd_transfer_recv(struct tfd_transfer *t, struct tfd_async *a);
 

@@ -49,6 +49,21 @@ static enum tfd_code make_parts(struct tfd_worker_service *w,
     return w->default_session ? TFD_OK : TFD_RESOURCE_EXHAUSTED;
 }
 
+/* What was on its way to the peer, or was to come from it, may never arrive. */
+static void peer_changed(void *ctx, int peer, bool up,
+                         const struct tfd_status *why)
+{
+    struct tfd_worker_service *w = ctx;
+    struct tfd_status st = TFD_STATUS_INIT;
+
+    if (up)
+        return;
+    (void)tfd_fail(&st, TFD_UNAVAILABLE, "the connection to %s was lost: %s",
+                   tfd_peers_task(w->options.peers, peer), why->text);
+    tfd_graphs_fail(w, peer, &st);
+    tfd_transfer_lost(w->transfer, peer, why);
+}
+
 enum tfd_code tfd_worker_service_new(const struct tfd_worker_options *o,
                                      struct tfd_worker_service **out,
                                      struct tfd_status *st)
@@ -71,6 +86,8 @@ enum tfd_code tfd_worker_service_new(const struct tfd_worker_options *o,
     }
     if (o->service)
         tfd_worker_bind(w);
+    if (o->peers)
+        tfd_peers_follow(o->peers, peer_changed, w);
     *out = w;
     return TFD_OK;
 }
@@ -98,19 +115,8 @@ enum tfd_code tfd_worker_check(const struct tfd_worker_service *w,
 
 void tfd_worker_stop(struct tfd_worker_service *w, const struct tfd_status *why)
 {
-    struct tfd_step *s = w->steps;
-
     w->stopping = true;
-    /* Each may end at once and take others of the list along; one that waits
-     * for its threads stays, and is passed over. */
-    while (s) {
-        if (__atomic_load_n(&s->failed, __ATOMIC_ACQUIRE)) {
-            s = s->next;
-        } else {
-            tfd_executor_fail(s, why);
-            s = w->steps;
-        }
-    }
+    tfd_graphs_fail(w, -1, why);
 }
 
 void tfd_worker_finish(struct tfd_worker_service *w)

@@ -4,6 +4,8 @@
  */
 #include "tests/support/two_tasks.h"
 
+#include <sys/socket.h>
+
 static void test_values_are_pushed(void **state)
 {
     uint64_t graph0 = producer("edge_1_sum", 5);
@@ -166,6 +168,84 @@ static void test_a_consumer_hears_of_the_producers_failure(void **state)
         assert_non_null(strstr(task[1].w.st.text, "bad luck"));
         clean_both(100 + i);
     }
+}
+
+/* More than sockets take: the end of it is still here when they close. */
+static void feed_much(struct wrig *w)
+{
+    const struct tfd_shape shape = {1, {16 << 20}};
+
+    assert_int_equal(tfd_tensor_new(&w->fed[0], TFD_FLOAT, &shape, NULL),
+                     TFD_OK);
+    memset(tfd_tensor_data(&w->fed[0]), 0, tfd_tensor_size(&w->fed[0]));
+}
+
+/* As when a cable is pulled: both ends of every connection are here. */
+static void break_connections(void)
+{
+    for (int fd = 3; fd < 1024; fd++) {
+        int listens = 0;
+        socklen_t size = sizeof(listens);
+
+        if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 &&
+            !listens)
+            shutdown(fd, SHUT_RDWR);
+    }
+}
+
+static void test_a_push_that_is_lost_fails_its_consumer(void **state)
+{
+    struct wrig *w0 = &task[0].w, *w1 = &task[1].w;
+    uint64_t graph0, graph1 = consumer("e", 1);
+
+    (void)state;
+    w0->device = CPU(WRIG_TASK);
+    wrig_feed(w0, "x");
+    ends(w0, "e", 1);
+    wrig_node(w0, "send", "_Send", "x");
+    graph0 = wrig_register(w0);
+    for (int i = 0; i < 4; i++) {
+        bool consumer_first = i % 2 == 0;
+
+        w0->step = w1->step = 100 + i;
+        feed_much(w0);
+        if (consumer_first)
+            wrig_start(w1, graph1);
+        wrig_start(w0, graph0);
+        wrig_wait(w0);
+        assert_int_equal(w0->st.code, TFD_OK); /* it has ended long since */
+        break_connections();
+        if (!consumer_first)
+            wrig_start(w1, graph1);
+        wait_both();
+        assert_int_equal(w1->st.code, TFD_UNAVAILABLE);
+        assert_non_null(strstr(w1->st.text, WRIG_TASK));
+        clean_both(100 + i);
+    }
+    feed_much(w0); /* the connection is there again */
+    run_both(graph0, graph1, 200, 1, true);
+    assert_int_equal(w1->st.code, TFD_OK);
+}
+
+static void test_a_lost_connection_fails_steps_that_use_it(void **state)
+{
+    struct wrig *w0 = &task[0].w;
+    uint64_t graph;
+
+    (void)state;
+    w0->device = CPU(WRIG_TASK);
+    wrig_const(w0, "one", 1);
+    wrig_node(w0, "hold", "TestHold", "one");
+    ends(w0, "e", 1);
+    wrig_node(w0, "send", "_Send", "hold");
+    graph = wrig_register(w0);
+    w0->step = 300;
+    wrig_start(w0, graph);
+    break_connections();
+    wrig_wait(w0);
+    assert_int_equal(w0->st.code, TFD_UNAVAILABLE);
+    assert_non_null(strstr(w0->st.text, "the connection to " TASK1));
+    clean_both(300);
 }
 
 /* A graph is not registered before the links are up that it pushes over. */
@@ -397,6 +477,8 @@ int main(void)
         TEST(test_a_dead_value_is_pushed),
         TEST(test_values_are_pushed_from_iterations),
         TEST(test_a_consumer_hears_of_the_producers_failure),
+        TEST(test_a_push_that_is_lost_fails_its_consumer),
+        TEST(test_a_lost_connection_fails_steps_that_use_it),
         TEST(test_a_task_that_is_not_there_is_waited_for),
         TEST(test_a_task_outside_the_cluster_is_refused),
         TEST(test_an_early_recv_is_parked),
