@@ -643,6 +643,62 @@ static void test_a_channel_may_be_freed_in_every_state(void **state)
     rig_free(r);
 }
 
+/* ---- Stopping ------------------------------------------------------------ */
+
+static void test_a_stopped_channel_fails_every_call(void **state)
+{
+    (void)state;
+    for (int is_up = 0; is_up < 2; is_up++) {
+        struct rig *r = rig_new();
+        struct tfd_channel *ch = rig_channel(r, r->address, TFD_PROTO_NATIVE);
+        struct rig_result first = {.rig = r}, sent = {.rig = r},
+                          late = {.rig = r};
+        struct tfd_message m = text_message("x");
+        struct tfd_status st = TFD_STATUS_INIT;
+
+        call(ch, &patient, &first);
+        if (is_up)
+            rig_run(r, 1);
+        tfd_channel_call(ch, TFD_METHOD_RecvTensor, &m, &patient, rig_done,
+                         &sent); /* it would be held */
+        tfd_channel_stop(ch);
+        tfd_channel_stop(ch); /* twice is once */
+        call(ch, &patient, &late);
+        rig_run(r, is_up ? 2 : 3);
+        assert_told(&first, is_up ? TFD_OK : TFD_CANCELLED, "");
+        assert_told(&sent, TFD_CANCELLED, r->address);
+        assert_told(&late, TFD_CANCELLED, r->address);
+        assert_false(tfd_channel_up(ch));
+        m = text_message("push");
+        assert_int_equal(tfd_channel_send(ch, TFD_METHOD_PushTensors, &m, &st),
+                         TFD_UNAVAILABLE);
+        tfd_channel_free(ch);
+        rig_free(r);
+    }
+}
+
+/* Nothing runs any more between the two. */
+static void test_calls_are_told_when_the_loop_ends(void **state)
+{
+    static const char *const addresses[] = {"127.0.0.1:1", "localhost:1"};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct rig r = {.loop = tfd_loop_new(NULL), .awaited = 3};
+        struct rig_result results[2] = {{.rig = &r}, {.rig = &r}};
+        struct tfd_channel *ch;
+
+        assert_non_null(r.loop);
+        ch = rig_channel(&r, addresses[i], TFD_PROTO_UNKNOWN);
+        call(ch, &patient, &results[0]);
+        call(ch, &hasty, &results[1]);
+        tfd_channel_free(ch);
+        tfd_loop_free(r.loop);
+        for (int k = 0; k < 2; k++)
+            assert_told(&results[k], TFD_CANCELLED, addresses[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -661,6 +717,8 @@ int main(void)
         cmocka_unit_test(test_the_calls_of_a_connection_are_limited),
         cmocka_unit_test(test_a_channel_may_be_freed_by_its_caller),
         cmocka_unit_test(test_a_channel_may_be_freed_in_every_state),
+        cmocka_unit_test(test_a_stopped_channel_fails_every_call),
+        cmocka_unit_test(test_calls_are_told_when_the_loop_ends),
     };
 
     return cmocka_run_group_tests_name("channel", tests, NULL, NULL);

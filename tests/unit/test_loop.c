@@ -297,6 +297,25 @@ static void test_deferred_work_may_defer_itself(void **state)
     tfd_loop_free(d.loop);
 }
 
+/* Whoever waits for it would wait for ever. */
+static void test_what_is_at_hand_runs_before_the_end(void **state)
+{
+    struct deferred d[2];
+    struct tfd_loop *l = new_loop();
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        d[i].post.run = defer_again;
+        d[i].loop = l;
+        d[i].left = 100;
+    }
+    tfd_loop_defer(l, &d[0].post);
+    tfd_loop_post(l, &d[1].post);
+    tfd_loop_free(l);
+    assert_int_equal(d[0].left, 0);
+    assert_int_equal(d[1].left, 0);
+}
+
 static void on_signal(void *ctx, int number)
 {
     struct tfd_loop **l = ctx;
@@ -330,6 +349,7 @@ int main(void)
         cmocka_unit_test(test_a_timer_that_restarts_itself_lets_others_run),
         cmocka_unit_test(test_many_timers_stay_sorted),
         cmocka_unit_test(test_deferred_work_may_defer_itself),
+        cmocka_unit_test(test_what_is_at_hand_runs_before_the_end),
         cmocka_unit_test(test_a_signal_runs_on_the_loop),
     };
 

@@ -1,6 +1,8 @@
 /*
  * test_peers.c - rpc/peers.c: the tasks of a cluster as one process sees them.
  */
+#define _GNU_SOURCE 1 /* strdup */
+
 #include "rpc/peers.h"
 
 #include "tests/support/rig.h"
@@ -168,6 +170,68 @@ static void test_an_address_that_is_none(void **state)
     close_fixture(&f);
 }
 
+/* ---- Connections --------------------------------------------------------- */
+
+struct followed {
+    struct rig *rig;
+    int ups, downs;
+};
+
+static void follow(void *ctx, int i, bool up, const struct tfd_status *why)
+{
+    struct followed *x = ctx;
+
+    assert_int_equal(i, 0);
+    assert_int_equal(up, why->code == TFD_OK);
+    *(up ? &x->ups : &x->downs) += 1;
+    rig_tick(x->rig);
+}
+
+static void ask(struct tfd_channel *ch, struct rig_result *r)
+{
+    const struct tfd_outcall_options patient = {.wait_ready = true};
+    struct tfd_message m;
+
+    tfd_message_init(&m, true);
+    tfd_channel_call(ch, TFD_METHOD_RunGraph, &m, &patient, rig_done, r);
+}
+
+static void test_connections_are_followed_until_the_stop(void **state)
+{
+    struct rig *r = rig_new();
+    struct rig_result result[3] = {{.rig = r}, {.rig = r}, {.rig = r}};
+    struct followed x = {.rig = r};
+    struct tfd_cluster cluster;
+    struct tfd_peers *peers;
+
+    (void)state;
+    make_cluster(&cluster, "worker", 1);
+    free(cluster.jobs[0].tasks[0].address);
+    cluster.jobs[0].tasks[0].address = strdup(r->address);
+    assert_int_equal(tfd_peers_new(r->loop, &cluster, &self, &peers, NULL),
+                     TFD_OK);
+    tfd_peers_follow(peers, follow, &x);
+    for (int i = 0; i < 2; i++) {
+        ask(tfd_peers_channel(peers, 0), &result[i]);
+        rig_run(r, 2);
+        assert_int_equal(result[i].code, TFD_OK);
+        assert_int_equal(x.ups, i + 1);
+        if (i == 0)
+            tfd_conn_close_all(r->loop);
+        r->awaited = 0;
+        assert_int_equal(x.downs, 1);
+    }
+    tfd_peers_stop(peers);
+    ask(tfd_peers_channel(peers, 1), &result[2]); /* made only now */
+    rig_run(r, 1);
+    assert_int_equal(result[2].code, TFD_CANCELLED);
+    tfd_peers_free(peers);
+    tfd_cluster_deinit(&cluster);
+    rig_free(r);
+    assert_int_equal(x.ups, 2);
+    assert_int_equal(x.downs, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -177,6 +241,7 @@ int main(void)
         cmocka_unit_test(test_who_is_in_no_cluster_has_no_number),
         cmocka_unit_test(test_there_is_one_channel_to_each),
         cmocka_unit_test(test_an_address_that_is_none),
+        cmocka_unit_test(test_connections_are_followed_until_the_stop),
     };
 
     return cmocka_run_group_tests_name("peers", tests, NULL, NULL);

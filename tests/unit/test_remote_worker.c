@@ -306,7 +306,7 @@ static void test_a_question_may_be_taken_back(void **state)
     rig_run(p->rig, 3);
     p->worker->ops->cancel_call(p->worker, &r[1]);
     p->worker->ops->cancel_call(p->worker, p); /* nobody's */
-    rig_run(p->rig, 2);                          /* here and there */
+    rig_run(p->rig, 2);                        /* here and there */
     assert_result(&r[1], TFD_CANCELLED, "GetStatus was cancelled");
     assert_int_equal(r[0].done + r[2].done, 0);
     rig_release(p->rig);
@@ -405,6 +405,36 @@ static uint64_t register_graph(struct peer *p, const char *session,
     assert_result(&r, TFD_OK, "");
     tfd_bytes_clear(&p->answer);
     return r.graph;
+}
+
+/* As when its session is closed while the worker is silent. */
+static void test_sessions_and_graphs_may_be_taken_back(void **state)
+{
+    const struct tfd_worker_session spec = {.handle = TFD_STR("cafe")};
+    const struct tfd_register_graph g = {.session = TFD_STR("cafe"),
+                                         .graph_def = TFD_STR("graph"),
+                                         .config_proto = TFD_STR_EMPTY};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct peer *p = open_peer(protocols[i]);
+        struct result r[2] = {{.peer = p}, {.peer = p}};
+
+        tfd_service_bind(p->rig->service, TFD_METHOD_CreateWorkerSession,
+                         rig_hold, p->rig);
+        tfd_service_bind(p->rig->service, TFD_METHOD_RegisterGraph, rig_hold,
+                         p->rig);
+        p->worker->ops->create_session(p->worker, &spec, got_done, &r[0]);
+        p->worker->ops->register_graph(p->worker, &g, got_graph, &r[1]);
+        rig_run(p->rig, 2);
+        for (int k = 0; k < 2; k++) {
+            p->worker->ops->cancel_call(p->worker, &r[k]);
+            rig_run(p->rig, 2); /* here and there */
+            assert_result(&r[k], TFD_CANCELLED, "was cancelled");
+            p->worker->ops->cancel_call(p->worker, &r[k]); /* too late */
+        }
+        close_peer(p);
+    }
 }
 
 struct running {
@@ -683,6 +713,7 @@ int main(void)
         cmocka_unit_test(test_a_name_that_is_too_long_is_cut),
         cmocka_unit_test(test_a_peer_that_is_not_there_is_waited_for_so_long),
         cmocka_unit_test(test_a_question_may_be_taken_back),
+        cmocka_unit_test(test_sessions_and_graphs_may_be_taken_back),
         cmocka_unit_test(test_a_session_is_described_as_tensorflow_does),
         cmocka_unit_test(test_containers_are_named_to_the_peer),
         cmocka_unit_test(test_graphs_are_known_by_the_peers_handles),

@@ -248,12 +248,9 @@ static void test_a_lost_connection_fails_steps_that_use_it(void **state)
     clean_both(300);
 }
 
-/* A graph is not registered before the links are up that it pushes over. */
-static void test_a_task_that_is_not_there_is_waited_for(void **state)
+/* Sends to the task that never comes. */
+static void build_for_nobody(struct wrig *w)
 {
-    struct wrig *w = &task[0].w;
-
-    (void)state;
     w->device = CPU(WRIG_TASK);
     wrig_const(w, "c", 1);
     wrig_attr_str(w, "tensor_name", "e");
@@ -262,9 +259,77 @@ static void test_a_task_that_is_not_there_is_waited_for(void **state)
     wrig_attr_str(w, "recv_device", CPU("/job:t/replica:0/task:2"));
     wrig_attr_int(w, "_tfd_channel", 1);
     wrig_node(w, "send", "_Send", "c");
+}
+
+/* A graph is not registered before the links are up that it pushes over. */
+static void test_a_task_that_is_not_there_is_waited_for(void **state)
+{
+    struct wrig *w = &task[0].w;
+
+    (void)state;
+    build_for_nobody(w);
     assert_int_equal(wrig_register(w), 0);
     assert_int_equal(w->st.code, TFD_DEADLINE_EXCEEDED);
     assert_non_null(strstr(w->st.text, "/job:t/replica:0/task:2: "));
+}
+
+/* Once while it is compiled, once while it waits for the link. */
+static void test_a_master_here_may_give_up_a_registration(void **state)
+{
+    struct wrig *w = &task[0].w;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct tfd_register_graph r = {.session = w->session};
+        struct tfd_message m;
+        struct answer a;
+
+        build_for_nobody(w);
+        r.graph_def = tfd_bytes_view(&w->graph);
+        w->done = false;
+        w->worker->ops->register_graph(w->worker, &r, wrig_registered, w);
+        begin(&m);
+        if (i == 1)
+            call(&task[0], TFD_METHOD_GetStatus, &m, &a); /* takes a while */
+        w->worker->ops->cancel_call(w->worker, &a);       /* nobody's */
+        w->worker->ops->cancel_call(w->worker, w);
+        wrig_wait(w);
+        wrig_clear(w);
+        assert_int_equal(w->registered, 0);
+        assert_int_equal(w->st.code, TFD_CANCELLED);
+        tfd_message_deinit(&m);
+    }
+}
+
+static void test_a_master_elsewhere_may_give_up_a_registration(void **state)
+{
+    struct task *t = &task[0];
+    struct tfd_message m;
+    struct answer a;
+
+    (void)state;
+    build_for_nobody(&t->w);
+    begin(&m);
+    tfd_pb_put_str_always(&m.proto,
+                          tensorflow_RegisterGraphRequest_graph_def_tag,
+                          tfd_bytes_view(&t->w.graph));
+    start_call(t, TFD_METHOD_RegisterGraph, &m, &a, answered);
+    {
+        struct answer other;
+
+        begin(&m);
+        call(t, TFD_METHOD_GetStatus, &m, &other);
+    }
+    tfd_channel_cancel(a.call);
+    wait_for(&a);
+    assert_int_equal(a.st.code, TFD_CANCELLED);
+    while (tfd_worker_counts(t->w.service).registering > 0) {
+        struct answer other;
+
+        begin(&m);
+        call(t, TFD_METHOD_GetStatus, &m, &other);
+    }
+    wrig_clear(&t->w);
 }
 
 static void test_a_task_outside_the_cluster_is_refused(void **state)
@@ -480,6 +545,9 @@ int main(void)
         TEST(test_a_push_that_is_lost_fails_its_consumer),
         TEST(test_a_lost_connection_fails_steps_that_use_it),
         TEST(test_a_task_that_is_not_there_is_waited_for),
+        TEST(test_a_master_here_may_give_up_a_registration),
+        TEST(test_a_master_elsewhere_may_give_up_a_registration),
+        TEST_GRPC(test_a_master_elsewhere_may_give_up_a_registration),
         TEST(test_a_task_outside_the_cluster_is_refused),
         TEST(test_an_early_recv_is_parked),
         TEST_GRPC(test_an_early_recv_is_parked),
