@@ -367,7 +367,7 @@ void tfd_loop_free(struct tfd_loop *l)
     uv_close((uv_handle_t *)&l->prepare, NULL);
     uv_close((uv_handle_t *)&l->clock, NULL);
     while (uv_run(&l->uv, UV_RUN_DEFAULT) != 0)
-        ; /* a stop that nobody saw yet ends the first */
+        ;               /* a stop that nobody saw yet ends the first */
     tfd_loop_settle(l); /* of handles that closed just now */
     rc = uv_loop_close(&l->uv);
     assert(rc == 0);

@@ -88,9 +88,9 @@ void tfd_peers_stop(struct tfd_peers *p)
 }
 
 void tfd_peers_follow(struct tfd_peers *p,
-                     void (*fn)(void *ctx, int i, bool up,
-                                const struct tfd_status *why),
-                     void *ctx)
+                      void (*fn)(void *ctx, int i, bool up,
+                                 const struct tfd_status *why),
+                      void *ctx)
 {
     p->follow = fn;
     p->follow_ctx = ctx;

@@ -25,9 +25,9 @@ void tfd_peers_free(struct tfd_peers *p);
 /* Calls fn when the connection to peer i came up or went away, until the peers
  * are stopped or freed. */
 void tfd_peers_follow(struct tfd_peers *p,
-                     void (*fn)(void *ctx, int i, bool up,
-                                const struct tfd_status *why),
-                     void *ctx);
+                      void (*fn)(void *ctx, int i, bool up,
+                                 const struct tfd_status *why),
+                      void *ctx);
 int tfd_peers_count(const struct tfd_peers *p);
 /* "/job:worker/replica:0/task:1" of peer i; own task included. */
 const char *tfd_peers_task(const struct tfd_peers *p, int i);

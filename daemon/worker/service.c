@@ -171,8 +171,7 @@ static enum tfd_code decode_register(struct tfd_str proto,
     return tfd_pb_end(&r, "RegisterGraphRequest", st);
 }
 
-static void registered(void *ctx, const struct tfd_status *st,
-                       uint64_t graph)
+static void registered(void *ctx, const struct tfd_status *st, uint64_t graph)
 {
     struct register_call *c = ctx;
     struct tfd_call *call = c->call;

@@ -32,8 +32,8 @@ struct tfd_worker_service {
     uint64_t steps_done;
     struct tfd_registration *registrations; /* of graphs, under way */
     int registering;                        /* how many */
-    bool stopping; /* nothing new is begun */
-    bool waiting;  /* the loop is to stop when nothing is under way */
+    bool stopping;                          /* nothing new is begun */
+    bool waiting; /* the loop is to stop when nothing is under way */
     struct tfd_request_ids run_ids, recv_ids;
     struct tfd_run_call *idle_calls;
 };
