@@ -30,6 +30,8 @@ struct tfd_graph *tfd_graph_new(const struct tfd_op_set *ops,
     g->library = TFD_STR_EMPTY;
     tfd_arena_init(&g->arena, (size_t)TFD_GRAPH_SIZE_MAX);
     tfd_map_init(&g->by_name);
+    tfd_map_init(&g->function_by_name);
+    tfd_map_init(&g->gradient_by_name);
     return g;
 }
 
@@ -42,20 +44,28 @@ struct tfd_graph *tfd_graph_ref(struct tfd_graph *g)
     return g;
 }
 
+/* True when that was the last reference. */
+static bool unref(struct tfd_graph *g)
+{
+    int before = __atomic_fetch_sub(&g->refs, 1, __ATOMIC_ACQ_REL);
+
+    assert(before > 0);
+    return before == 1;
+}
+
 void tfd_graph_unref(struct tfd_graph *g)
 {
-    int before;
+    struct tfd_graph *library;
 
-    if (!g)
-        return;
-    before = __atomic_fetch_sub(&g->refs, 1, __ATOMIC_ACQ_REL);
-    assert(before > 0);
-    if (before > 1)
-        return;
-    tfd_map_deinit(&g->by_name);
-    tfd_arena_deinit(&g->arena);
-    free(g->nodes);
-    free(g);
+    for (; g && unref(g); g = library) {
+        library = g->library_of;
+        tfd_map_deinit(&g->gradient_by_name);
+        tfd_map_deinit(&g->function_by_name);
+        tfd_map_deinit(&g->by_name);
+        tfd_arena_deinit(&g->arena);
+        free(g->nodes);
+        free(g);
+    }
 }
 
 struct tfd_node *tfd_graph_find(const struct tfd_graph *g, struct tfd_str name)

@@ -65,6 +65,12 @@ struct tfd_graph {
     struct tfd_map by_name; /* -> node id */
     struct tfd_versions versions;
     struct tfd_str library; /* FunctionDefLibrary message; "" when none */
+    /* Whose functions are this graph's, too; counted; NULL: only its own. */
+    struct tfd_graph *library_of;
+    /* The library read (function.h), newest first. */
+    struct tfd_function *functions;
+    struct tfd_map function_by_name; /* -> struct tfd_function * */
+    struct tfd_map gradient_by_name; /* function -> struct tfd_gradient_def */
 };
 
 /* What a new node shall be.  Strings and arrays are copied. */

@@ -9,6 +9,7 @@
 #define _GNU_SOURCE 1 /* gethostname() */
 
 #include "common/attr.h"
+#include "common/function.h"
 #include "common/graph_internal.h"
 #include "config/limits.h"
 
@@ -102,7 +103,7 @@ static enum tfd_code find_op(const struct adding *a)
 {
     char host[256] = "this host", text[TFD_PRINTABLE_MAX];
 
-    a->n->op = tfd_op_find(a->g->ops, a->spec->op);
+    a->n->op = tfd_function_op(a->g, a->spec->op);
     if (a->n->op)
         return TFD_OK;
     if (gethostname(host, sizeof(host) - 1))

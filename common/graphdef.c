@@ -16,7 +16,7 @@
 
 #include "common/attr.h"
 #include "common/attr_depth.h"
-#include "common/graph_internal.h"
+#include "common/function.h"
 #include "common/graph_internal.h"
 #include "common/graphdef_parts.h"
 #include "common/pbio.h"
@@ -531,6 +531,7 @@ static enum tfd_code import_all(struct import *im, struct tfd_str bytes)
     TFD_TRY(gather(im, bytes));
     TFD_TRY(read_map(im));
     TFD_TRY(tfd_graphdef_library(im->g, bytes, &library, im->st));
+    TFD_TRY(tfd_functions_add(im->g, library, im->st));
     TFD_TRY(add_all(im));
     im->g->versions = versions;
     im->g->library = library;
@@ -542,6 +543,7 @@ enum tfd_code tfd_graphdef_import(struct tfd_graph *g, struct tfd_str bytes,
                                   int32_t *first, struct tfd_status *st)
 {
     struct import im = {.g = g, .st = st};
+    const struct tfd_function *functions = g->functions;
     int32_t before = g->count;
     enum tfd_code rc;
 
@@ -555,10 +557,12 @@ enum tfd_code tfd_graphdef_import(struct tfd_graph *g, struct tfd_str bytes,
     tfd_bytes_init(&im.class, (size_t)1 << 20);
 
     rc = import_all(&im, bytes);
-    if (rc != TFD_OK)
+    if (rc != TFD_OK) {
         tfd_graph_truncate(g, before);
-    else if (first)
+        tfd_functions_drop(g, functions);
+    } else if (first) {
         *first = before;
+    }
 
     tfd_bytes_deinit(&im.class);
     tfd_bytes_deinit(&im.name);

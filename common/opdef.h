@@ -50,6 +50,7 @@ enum tfd_op_flag {
     TFD_OP_CONST = 1 << 17,
     TFD_OP_IDENTITY = 1 << 18, /* passes its inputs on: may be elided */
     TFD_OP_NOOP = 1 << 19,
+    TFD_OP_FUNCTION = 1 << 20, /* a call of the function of this name */
 };
 
 struct tfd_opdef {
@@ -127,7 +128,7 @@ struct tfd_op {
     int key_attr; /* or -1 */
     const struct tfd_check *checks;
     int check_count;
-    int index; /* in the set */
+    int index; /* in the set; FUNCTION: of the op that runs it, or -1 */
 };
 
 struct tfd_op_set {

@@ -150,6 +150,11 @@
 #define TFD_FUNCTIONS_MAX 10000
 #define TFD_FUNCTION_DEPTH_MAX 64 /* calls of calls while expanding */
 
+/* Calls of functions that run as ops: within each other, and at once within one
+ * step.  A step of a small function takes 2 kB. */
+#define TFD_FUNCTION_CALLS_DEPTH_MAX 1000
+#define TFD_FUNCTION_CALLS_MAX 20000
+
 /* TensorFlow's TensorShape holds no more than 254 dimensions. */
 #define TFD_DIMS_MAX 254
 

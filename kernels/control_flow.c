@@ -14,6 +14,18 @@
 
 /* ---- Shapes -------------------------------------------------------------- */
 
+static enum tfd_code switch_n_shape(struct tfd_shape_ctx *s,
+                                    struct tfd_status *st)
+{
+    const struct tfd_shape scalar = {0, {0}};
+    struct tfd_shape index = s->in[1];
+
+    TFD_TRY(tfd_shape_merge(&index, &scalar, st));
+    for (int i = 0; i < s->out_count; i++)
+        s->out[i] = s->in[0];
+    return TFD_OK;
+}
+
 static enum tfd_code switch_shape(struct tfd_shape_ctx *s,
                                   struct tfd_status *st)
 {
@@ -109,6 +121,14 @@ static const struct tfd_opdef ops[] = {
     SWITCH("RefSwitch", "data: Ref(T), pred: bool",
            "output_false: Ref(T), output_true: Ref(T)",
            TFD_OP_UNINITIALIZED_OK),
+    {
+        .name = "_SwitchN",
+        .inputs = "data: T, output_index: int32",
+        .outputs = "outputs: num_outs * T",
+        .attrs = "num_outs: int >= 1; T: type",
+        .shape = switch_n_shape,
+        .flags = TFD_OP_SWITCH,
+    },
     MERGE("Merge", "inputs: N * T", "output: T, value_index: int32"),
     MERGE("RefMerge", "inputs: Ref(N * T)",
           "output: Ref(T), value_index: int32"),
@@ -136,6 +156,7 @@ static const struct tfd_opdef ops[] = {
 static const struct tfd_kernel kernels[] = {
     TFD_KERNEL_ANY("Switch", run_by_executor),
     TFD_KERNEL_ANY("RefSwitch", run_by_executor),
+    TFD_KERNEL_ANY("_SwitchN", run_by_executor),
     TFD_KERNEL_ANY("Merge", run_by_executor),
     TFD_KERNEL_ANY("RefMerge", run_by_executor),
     TFD_KERNEL_ANY("Enter", run_by_executor),

@@ -162,10 +162,13 @@ const struct tfd_kernel *tfd_registry_kernel(const struct tfd_registry *r,
                                              const struct tfd_node *n,
                                              enum tfd_device_kind device)
 {
-    const struct tfd_kernel *const *row = r->kernels[n->op->index];
+    const struct tfd_kernel *const *row;
     const struct tfd_kernel *any = NULL;
     enum tfd_dtype key = key_of(n);
 
+    if (n->op->index < 0)
+        return NULL;
+    row = r->kernels[n->op->index];
     for (; *row; row++) {
         if ((*row)->device != device)
             continue;

@@ -462,6 +462,28 @@ static enum tfd_code put_loops(struct partitioner *p)
 
 /* ---- All ----------------------------------------------------------------- */
 
+static bool calls_functions(const struct tfd_op *op)
+{
+    bool calls = op->flags & TFD_OP_FUNCTION;
+
+    for (int i = 0; i < op->attr_count; i++)
+        calls |= op->attrs[i].kind == TFD_ATTR_FUNC;
+    return calls;
+}
+
+/* Most plans have no calls left and need no library. */
+static void put_library(struct partitioner *p, int worker)
+{
+    for (int32_t i = 0; i < p->r->pruned->count; i++)
+        if (part(p, i)->kind == TFD_PART_NODE &&
+            device_at(p, i)->worker == worker &&
+            calls_functions(node_of(p, i)->op)) {
+            tfd_pb_put_str(&p->out[worker], tensorflow_GraphDef_library_tag,
+                           p->r->graph->library);
+            return;
+        }
+}
+
 static void put_versions(struct tfd_bytes *out, const struct tfd_graph *g)
 {
     size_t mark = tfd_pb_begin(out, tensorflow_GraphDef_versions_tag);
@@ -471,7 +493,6 @@ static void put_versions(struct tfd_bytes *out, const struct tfd_graph *g)
     tfd_pb_put_int(out, tensorflow_VersionDef_min_consumer_tag,
                    g->versions.min_consumer);
     tfd_pb_finish(out, mark);
-    tfd_pb_put_str(out, tensorflow_GraphDef_library_tag, g->library);
 }
 
 static enum tfd_code finish(struct partitioner *p)
@@ -480,6 +501,8 @@ static enum tfd_code finish(struct partitioner *p)
         if (p->out[w].size == 0)
             continue;
         put_versions(&p->out[w], p->r->graph);
+        if (p->r->graph->library.size)
+            put_library(p, w);
         TFD_TRY(tfd_bytes_ok(&p->out[w], "the GraphDef of a partition", p->st));
     }
     return TFD_OK;

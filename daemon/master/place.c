@@ -81,7 +81,8 @@ static bool runs_elsewhere(struct placer *p, const struct tfd_node *n,
     struct tfd_device_name here = p->r->devices->devices[0].name;
 
     here.has &= ~(uint32_t)(TFD_DEVICE_TYPE | TFD_DEVICE_ID);
-    return p->r->registry->kernel_count[n->op->index] == 0 &&
+    return !(n->op->flags & TFD_OP_FUNCTION) &&
+           p->r->registry->kernel_count[n->op->index] == 0 &&
            !tfd_device_name_intersects(&here,
                                        tfd_specs_name(&p->specs, g->requested));
 }
@@ -263,9 +264,33 @@ static enum tfd_code join_edge(struct placer *p, const struct tfd_node *src,
         why.text, dst->name.data);
 }
 
+/* Takes handles of several devices and only passes them on: to functions, or
+ * as what is fetched of a loop that was expanded. */
+static bool passes_handles(const struct tfd_op *op)
+{
+    static const char *const names[] = {
+        "Case",
+        "If",
+        "IdentityN",
+        "PartitionedCall",
+        "StatefulPartitionedCall",
+        "StatelessCase",
+        "StatelessIf",
+        "StatelessWhile",
+        "While",
+    };
+
+    for (int i = 0; i < TFD_COUNT(names); i++)
+        if (tfd_str_is(op->name, names[i]))
+            return true;
+    return false;
+}
+
 static enum tfd_code join_resource_edges(struct placer *p,
                                          const struct tfd_node *n)
 {
+    if (passes_handles(n->op))
+        return TFD_OK;
     for (int32_t i = 0; i < n->in_count; i++) {
         int type = n->in_types[i];
 

@@ -15,6 +15,7 @@
 #include "common/graphdef.h"
 #include "common/log.h"
 #include "config/limits.h"
+#include "daemon/master/functions.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -466,6 +467,7 @@ static enum tfd_code prepare(struct tfd_create *c,
     TFD_TRY(tfd_bytes_ok(&s->config_proto, "a ConfigProto", &c->status));
     TFD_TRY(tfd_graphdef_import(s->graph, spec->graph_def, NULL, &first,
                                 &c->status));
+    TFD_TRY(tfd_functions_expand(s->graph, first, &c->status));
     TFD_TRY(choose_workers(s, &c->status));
     c->answers = calloc((size_t)s->worker_count, sizeof(*c->answers));
     if (!c->answers)

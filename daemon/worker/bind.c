@@ -7,6 +7,7 @@
 #include "daemon/worker/compiler.h"
 
 #include "config/limits.h"
+#include "daemon/worker/function.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -49,6 +50,11 @@ void tfd_exec_release(const struct tfd_kernel *k, void *state)
     if (state && k->release)
         k->release(state);
     free(state);
+}
+
+struct tfd_function_table *tfd_compile_functions(const struct tfd_prepare *p)
+{
+    return ((const struct binding *)p)->c->env->functions;
 }
 
 static enum tfd_code bind_kernel(struct tfd_compiler *c,
@@ -194,6 +200,24 @@ enum tfd_code tfd_rt_channel(const struct tfd_prepare *p, bool sends,
 
 /* ---- Feeds and fetches --------------------------------------------------- */
 
+/* An _Arg or a _Retval; all indices below the function's counts are there. */
+static enum tfd_code bind_index(struct tfd_exec_node *x,
+                                struct tfd_exec_feed *table, int32_t *count,
+                                struct tfd_status *st)
+{
+    int64_t index;
+
+    TFD_TRY(tfd_node_int(x->node, "index", &index, st));
+    if (index < 0 || index >= *count || table[index].node)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "index %lld of {{node " TFD_STR_FMT
+                        "}} is taken or out of range",
+                        (long long)index, TFD_STR_ARG(x->node->name));
+    table[index].node = x;
+    x->value = (int32_t)index;
+    return TFD_OK;
+}
+
 static enum tfd_code bind_end(struct tfd_compiler *c, struct tfd_exec_node *x,
                               struct tfd_exec_feed *table, int32_t *count,
                               const struct tfd_map *positions,
@@ -243,9 +267,13 @@ static enum tfd_code bind_kind(struct tfd_compiler *c, uint8_t kind,
     TFD_TRY(tfd_arena_check(*table, "feeds and fetches", st));
     tfd_map_init(&positions);
     rc = map_positions(&positions, names, name_count, st);
+    if (c->env->is_function)
+        *count = nodes;
     for (int32_t i = 0; rc == TFD_OK && i < e->node_count; i++)
         if (e->nodes[i].kind == kind)
-            rc = bind_end(c, &e->nodes[i], *table, count, &positions, st);
+            rc = c->env->is_function
+                     ? bind_index(&e->nodes[i], *table, count, st)
+                     : bind_end(c, &e->nodes[i], *table, count, &positions, st);
     tfd_map_deinit(&positions);
     return rc;
 }

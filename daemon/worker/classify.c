@@ -85,6 +85,21 @@ static enum tfd_code classify_transfer(struct tfd_compiler *c,
     return TFD_OK;
 }
 
+/* Ends of a function's body; elsewhere they are nothing. */
+static bool classify_end(const struct tfd_compiler *c, const struct tfd_node *n,
+                         struct tfd_plan_node *p)
+{
+    if (!c->env->is_function)
+        return false;
+    if (tfd_str_is(n->op->name, "_Arg"))
+        p->kind = TFD_EXEC_FEED;
+    else if (tfd_str_is(n->op->name, "_Retval"))
+        p->kind = TFD_EXEC_FETCH;
+    else
+        return false;
+    return true;
+}
+
 static enum tfd_code classify_constant(struct tfd_compiler *c,
                                        const struct tfd_node *n,
                                        struct tfd_plan_node *p,
@@ -127,6 +142,8 @@ static enum tfd_code classify(struct tfd_compiler *c, const struct tfd_node *n,
     TFD_TRY(find_device(c, n, &p->device, st));
     if (n->op->flags & (TFD_OP_SEND | TFD_OP_RECV))
         return classify_transfer(c, n, p, st);
+    if (classify_end(c, n, p))
+        return TFD_OK;
     if (!row)
         return find_kernel(c, n, p, st);
     p->kind = row->kind;

@@ -4,6 +4,7 @@
 #include "daemon/worker/compiler.h"
 
 #include "config/limits.h"
+#include "daemon/worker/function.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -59,11 +60,15 @@ enum tfd_code tfd_exec_compile(const struct tfd_compile_env *env,
 
     c.e = calloc(1, sizeof(*c.e));
     if (!c.e) {
+        if (!env->is_function)
+            tfd_function_table_free(env->functions);
         tfd_graph_unref(take_graph);
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "no memory for a registered graph");
     }
     c.e->graph = take_graph;
+    if (!env->is_function)
+        c.e->functions = env->functions;
     tfd_arena_init(&c.e->arena, TFD_GRAPH_SIZE_MAX);
     tfd_arena_init(&c.scratch, TFD_GRAPH_SIZE_MAX);
     rc = compile(&c, st);
@@ -84,6 +89,7 @@ void tfd_exec_free(struct tfd_exec *e)
         tfd_exec_release(e->states[i].kernel, e->states[i].state);
     for (int32_t i = 0; i < e->constant_count; i++)
         tfd_tensor_unref(&e->constants[i]);
+    tfd_function_table_free(e->functions);
     tfd_graph_unref(e->graph);
     tfd_arena_deinit(&e->arena);
     free(e);

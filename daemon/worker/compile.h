@@ -27,9 +27,12 @@ struct tfd_compile_env {
      * nodes; those that are not named here follow. */
     const struct tfd_str *feeds, *fetches;
     int feed_count, fetch_count;
+    struct tfd_function_table *functions; /* that kernels call; may be NULL */
+    bool is_function; /* a body: _Arg and _Retval are fed and fetched */
 };
 
-/* Takes over graph's reference, also on failure. */
+/* Takes over graph's reference, and env->functions unless it is a body, also on
+ * failure. */
 enum tfd_code tfd_exec_compile(const struct tfd_compile_env *env,
                                struct tfd_graph *take_graph,
                                struct tfd_exec **out,

@@ -27,6 +27,7 @@
 #include "kernels/registry.h"
 
 struct tfd_step;
+struct tfd_function_table;
 
 enum tfd_exec_kind {
     TFD_EXEC_KERNEL, /* compute() */
@@ -145,6 +146,7 @@ struct tfd_exec_state {
 struct tfd_exec {
     struct tfd_arena arena;
     struct tfd_graph *graph;
+    struct tfd_function_table *functions; /* owned; NULL: none, or a body */
     struct tfd_exec_node *nodes;
     int32_t node_count;
     struct tfd_exec_frame *frames;

@@ -8,6 +8,7 @@
 
 #include "common/graphdef.h"
 #include "daemon/worker/executor.h"
+#include "daemon/worker/function.h"
 #include "daemon/worker/worker_service.h"
 
 #include <assert.h>
@@ -118,6 +119,25 @@ static enum tfd_code check_names(const struct tfd_register_graph *r,
     return TFD_OK;
 }
 
+/* What the graph's kernels may call, if there is a library. */
+static enum tfd_code make_functions(struct tfd_registration *r,
+                                    struct tfd_graph *g,
+                                    struct tfd_compile_env *env,
+                                    struct tfd_status *st)
+{
+    const struct tfd_worker_service *w = r->worker;
+
+    if (!g->functions)
+        return TFD_OK;
+    env->functions = tfd_function_table_new(g, env, st);
+    if (!env->functions)
+        return TFD_RESOURCE_EXHAUSTED;
+    env->functions->loop = w->options.loop;
+    env->functions->pool = w->options.pool;
+    env->functions->transfer = w->transfer;
+    return TFD_OK;
+}
+
 static enum tfd_code compile(struct tfd_registration *r, struct tfd_status *st)
 {
     const struct tfd_register_graph *q = r->request;
@@ -141,6 +161,10 @@ static enum tfd_code compile(struct tfd_registration *r, struct tfd_status *st)
     if (tfd_graphdef_import(g, q->graph_def, &options, &first, st) != TFD_OK) {
         tfd_graph_unref(g);
         return TFD_INVALID_ARGUMENT;
+    }
+    if (make_functions(r, g, &env, st) != TFD_OK) {
+        tfd_graph_unref(g);
+        return TFD_RESOURCE_EXHAUSTED;
     }
     TFD_TRY(tfd_exec_compile(&env, g, &r->exec, st));
     return r->by_name ? check_names(q, r->exec, st) : TFD_OK;

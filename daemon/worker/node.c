@@ -244,13 +244,28 @@ static void run_fetch(struct tfd_runner *r, struct tfd_ready *item)
     move_input(item->it, n, 0, &r->step->fetches[n->value], &none);
 }
 
+/* The output that a Switch chooses; of _SwitchN the last, where the number is
+ * none of an output. */
+static int32_t side_of(const struct tfd_exec_node *n,
+                       const struct tfd_tensor *pred)
+{
+    int32_t index;
+
+    if (pred->dtype == TFD_BOOL)
+        return *(const tfd_bool *)tfd_tensor_data(pred) ? 1 : 0;
+    index = *(const int32_t *)tfd_tensor_data(pred);
+    return index < 0 || index >= n->out_count ? n->out_count - 1 : index;
+}
+
 static void run_switch(struct tfd_runner *r, struct tfd_ready *item)
 {
     const struct tfd_exec_node *n = item->node;
     const struct tfd_tensor *pred = &item->it->slots[n->slot + 1];
-    int side;
+    struct tfd_variable **refs;
+    struct tfd_tensor *out;
+    int32_t side;
 
-    if (pred->shape.rank != 0 || pred->dtype != TFD_BOOL) {
+    if (pred->shape.rank != 0) {
         char text[TFD_SHAPE_TEXT_MAX];
 
         tfd_fail(&r->st, TFD_INVALID_ARGUMENT,
@@ -258,8 +273,9 @@ static void run_switch(struct tfd_runner *r, struct tfd_ready *item)
                  tfd_shape_text(&pred->shape, text));
         return;
     }
-    side = *(const tfd_bool *)tfd_tensor_data(pred) ? 1 : 0;
-    move_input(item->it, n, 0, &r->out[side], &r->out_refs[side]);
+    side = side_of(n, pred);
+    find_outputs(r, item->it, n, &out, &refs);
+    move_input(item->it, n, 0, &out[side], &refs[side]);
 }
 
 static void run_merge(struct tfd_runner *r, struct tfd_ready *item)

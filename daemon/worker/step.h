@@ -93,6 +93,10 @@ struct tfd_step {
     struct tfd_tensor *feeds;   /* by position; taken */
     struct tfd_tensor *fetches; /* by position; empty when dead */
 
+    struct tfd_step *outermost; /* of a function's call: the graph's step */
+    int32_t call_depth;         /* calls it is within */
+    int calls;                  /* of the outermost: under way; atomic */
+
     bool aborted;     /* after a failure: everybody has been told; the lock's */
     bool on_loop;     /* runs on the loop thread */
     bool shared;      /* several runners */

@@ -1,0 +1,57 @@
+/*
+ * function.h - the functions that a registered graph's kernels call, made
+ * executable (kernels/function.h).
+ *
+ * A table belongs to one registered graph and outlives every body in it:
+ * bodies are compiled as graphs are, with _Arg and _Retval as feeds and
+ * fetches, and call functions of the same table.  Each function is there once
+ * for its attributes and device, so one that calls itself does, too.
+ *
+ * A call is a step (step.h) that the loop thread begins and ends.
+ *
+ * Threads: tables, any; steps as said there.
+ */
+#ifndef TFD_DAEMON_WORKER_FUNCTION_H
+#define TFD_DAEMON_WORKER_FUNCTION_H
+
+#include "common/lock.h"
+#include "daemon/worker/compile.h"
+#include "daemon/worker/step.h"
+#include "kernels/function.h"
+
+struct tfd_function_table {
+    struct tfd_graph *graph; /* whose library it is; counted */
+    struct tfd_compile_env env;
+    struct tfd_loop *loop;
+    struct tfd_pool *pool; /* NULL: the loop thread compiles */
+    struct tfd_transfer *transfer;
+    struct tfd_lock lock;  /* of what follows */
+    struct tfd_map by_key; /* -> struct tfd_rt_function */
+    struct tfd_arena arena;
+};
+
+struct tfd_rt_function {
+    struct tfd_function_table *table;
+    struct tfd_str key;
+    struct tfd_func func;
+    struct tfd_rt *rt;
+    int32_t in_count, out_count;
+    struct tfd_exec *exec; /* atomic: NULL until it is called first */
+    struct tfd_step *idle; /* loop thread */
+    int idle_count;
+};
+
+/* env is copied; what it refers to outlives the table. */
+struct tfd_function_table *
+tfd_function_table_new(struct tfd_graph *graph,
+                       const struct tfd_compile_env *env,
+                       struct tfd_status *st);
+void tfd_function_table_free(struct tfd_function_table *t);
+
+/* function_compile.c: an executable of it, if there is none yet. */
+enum tfd_code tfd_function_compile(struct tfd_rt_function *f,
+                                   struct tfd_status *st) TFD_MUST_USE;
+/* compile.c's: the table of the graph that prepare() is called for; NULL. */
+struct tfd_function_table *tfd_compile_functions(const struct tfd_prepare *p);
+
+#endif
