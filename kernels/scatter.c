@@ -204,20 +204,22 @@ static const struct tfd_opdef ops[] = {
 
 #define ROW(op, name)                                 \
     TFD_KERNEL(op, name, scatter, .prepare = prepare, \
-               .state_size = sizeof(enum tfd_scatter_function)),
+               .state_size = sizeof(enum tfd_scatter_function))
+
+#define BOTH(word, name) \
+    ROW("Scatter" word, name), ROW("ResourceScatter" word, name)
+
+#define UPDATE(name, number, T) BOTH("Update", name),
+
+#define ARITHMETIC(name, number, T)                          \
+    BOTH("Add", name), BOTH("Sub", name), BOTH("Mul", name), \
+        BOTH("Div", name), UPDATE(name, number, T)
 
 #define RESOURCE_ORDER(name, number, T) \
-    ROW("ResourceScatterMin", name) ROW("ResourceScatterMax", name)
+    ROW("ResourceScatterMin", name), ROW("ResourceScatterMax", name),
 
-#define ARITHMETIC(name, number, T)                                 \
-    ROW("ScatterAdd", name)                                         \
-    ROW("ResourceScatterAdd", name) ROW("ScatterSub", name)         \
-        ROW("ResourceScatterSub", name) ROW("ScatterMul", name)     \
-            ROW("ResourceScatterMul", name) ROW("ScatterDiv", name) \
-                ROW("ResourceScatterDiv", name) UPDATE(name, number, T)
-
-#define UPDATE(name, number, T) \
-    ROW("ScatterUpdate", name) ROW("ResourceScatterUpdate", name)
+#define REF_ORDER(name, number, T) \
+    ROW("ScatterMin", name), ROW("ScatterMax", name),
 
 /* Of the ordered types only these pass the reference op's definition. */
 #define ORDERED_DTYPES(X) \
@@ -225,9 +227,6 @@ static const struct tfd_opdef ops[] = {
     TFD_HALF_DTYPES(X)    \
     X(INT32, 3, int32_t)  \
     X(INT64, 9, int64_t)
-
-#define REF_ORDER(name, number, T) \
-    ROW("ScatterMin", name) ROW("ScatterMax", name)
 
 static const struct tfd_kernel kernels[] = {
     TFD_REAL_DTYPES(ARITHMETIC) TFD_HALF_DTYPES(ARITHMETIC)

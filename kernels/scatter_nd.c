@@ -473,39 +473,37 @@ static const struct tfd_opdef ops[] = {
 
 #define ROW(op, name, compute)                        \
     TFD_KERNEL(op, name, compute, .prepare = prepare, \
-               .state_size = sizeof(struct state)),
+               .state_size = sizeof(struct state))
 
-#define RESOURCE(name, number, T)                        \
-    ROW("ResourceScatterNdAdd", name, variable_compute)  \
-    ROW("ResourceScatterNdSub", name, variable_compute)  \
-    ROW("ScatterNdNonAliasingAdd", name, tensor_compute) \
-    ANY(name, number, T)
+#define BOTH(word, name)                           \
+    ROW("ScatterNd" word, name, variable_compute), \
+        ROW("ResourceScatterNd" word, name, variable_compute)
 
-#define ANY(name, number, T)                               \
-    ROW("ScatterNdUpdate", name, variable_compute)         \
-    ROW("ResourceScatterNdUpdate", name, variable_compute) \
-    ROW("TensorScatterUpdate", name, tensor_compute)       \
-    ROW("ScatterNd", name, zeros_compute)
+#define ANY(name, number, T)                                     \
+    BOTH("Update", name), ROW("ScatterNd", name, zeros_compute), \
+        ROW("TensorScatterUpdate", name, tensor_compute),
 
-#define SUMS(name, number, T)                     \
-    RESOURCE(name, number, T)                     \
-    ROW("ScatterNdAdd", name, variable_compute)   \
-    ROW("ScatterNdSub", name, variable_compute)   \
-    ROW("TensorScatterAdd", name, tensor_compute) \
-    ROW("TensorScatterSub", name, tensor_compute)
+#define ADDED(name, number, T)                               \
+    ROW("ScatterNdNonAliasingAdd", name, tensor_compute),    \
+        ROW("ResourceScatterNdAdd", name, variable_compute), \
+        ROW("ResourceScatterNdSub", name, variable_compute), \
+        ANY(name, number, T)
 
-#define ORDER(name, number, T)                          \
-    ROW("ScatterNdMin", name, variable_compute)         \
-    ROW("ScatterNdMax", name, variable_compute)         \
-    ROW("ResourceScatterNdMin", name, variable_compute) \
-    ROW("ResourceScatterNdMax", name, variable_compute) \
-    ROW("TensorScatterMin", name, tensor_compute)       \
-    ROW("TensorScatterMax", name, tensor_compute)
+#define SUMS(name, number, T)                          \
+    ROW("ScatterNdAdd", name, variable_compute),       \
+        ROW("ScatterNdSub", name, variable_compute),   \
+        ROW("TensorScatterAdd", name, tensor_compute), \
+        ROW("TensorScatterSub", name, tensor_compute), ADDED(name, number, T)
+
+#define ORDER(name, number, T)                         \
+    BOTH("Min", name), BOTH("Max", name),              \
+        ROW("TensorScatterMin", name, tensor_compute), \
+        ROW("TensorScatterMax", name, tensor_compute),
 
 static const struct tfd_kernel kernels[] = {
     TFD_REAL_DTYPES(SUMS) TFD_HALF_DTYPES(SUMS) TFD_COMPLEX_DTYPES(SUMS)
-        TFD_REAL_DTYPES(ORDER) TFD_HALF_DTYPES(ORDER)
-            RESOURCE(BOOL, 10, tfd_bool) ANY(STRING, 7, tstring)};
+        TFD_REAL_DTYPES(ORDER) TFD_HALF_DTYPES(ORDER) ADDED(BOOL, 10, tfd_bool)
+            ANY(STRING, 7, tstring)};
 
 const struct tfd_family tfd_family_scatter_nd = {
     .name = "scatter_nd",

@@ -470,6 +470,42 @@ row("ResourceGatherNd", [
     for case in ND] + [bad(var(declared=[4]), [[1]])], ANY, reads=False)
 
 
+# ---- Segments and partitions ------------------------------------------------
+
+IDS = [i * 7 % 40 for i in range(300)]
+row("SegmentSum SegmentProd SegmentMin SegmentMax SegmentMean", [
+    c(x(4), [0, 0, 1, 3]), c(x(5, 3), [0, 2, 2, 2, 3]), c(x(0), np.zeros([0])),
+    c(x(2, 0), [0, 3]), c(x(4, 2, 3), [1, 1, 1, 1]), c(x(1, 2), [2]),
+    once(x(300, 70), sorted(IDS)), once(x(80000), sorted(IDS * 266 + [0] * 200)),
+    bad(x(4), [1, 0, 1, 3]), bad(x(4), [-1, 0, 1, 3]), bad(x(4), [0, 0, 1]),
+    bad(x(4), 1), bad(x(), [1]), bad(x(4), [[0, 1], [1, 2]]),
+    bad(x(0), [0])], Data(-1.5, 1.5), tol=64)
+row("UnsortedSegmentSum UnsortedSegmentProd UnsortedSegmentMin "
+    "UnsortedSegmentMax", [
+        c(x(4), [0, 1, 0, 2], 3), c(x(5, 3), [0, 2, -1, 2, 0], 4),
+        c(x(0), np.zeros([0]), 2), c(x(2, 4), [[0, 1, 1, 0]] * 2, 2),
+        c(x(2, 4), 1, 2), c(x(2, 0), [0, 1], 2), c(x(3), [-1, -5, -1], 0),
+        c(x(4, 2, 3), [1, 1, 0, 1], 2), once(x(300, 70), IDS, 40),
+        once(x(80000), (IDS * 267)[:80000], 41),
+        bad(x(4), [0, 1, 0, 3], 3), bad(x(4), [0, 1, 0], 3),
+        bad(x(4), [0, 1, 0, 1], -3), bad(x(4), [0, 1, 0, 1], [3, 4]),
+        bad(x(4), [0, 1, 0, 1], [3]), bad(x(2, 4), [[0, 1, 7, 0]] * 2, 2),
+        bad(x(), [0], 2), bad(x(4), [0, 1, 0, 1], 2 ** 62)],
+    Data(-1.5, 1.5), tol=64)
+row("DynamicPartition", [
+    c(x(4), [0, 1, 0, 2], num_partitions=3), c(x(), 1, num_partitions=2),
+    c(x(4, 3), [1, 1, 0, 1], num_partitions=3),
+    c(x(2, 3, 2), [[0, 1, 0], [2, 2, 0]], num_partitions=3),
+    c(x(0, 2), np.zeros([0]), num_partitions=2),
+    c(x(2, 0), [1, 0], num_partitions=2),
+    once(x(300, 70), IDS, num_partitions=40),
+    bad(x(4), [0, 1, 0, 3], num_partitions=3),
+    bad(x(4), [0, -1, 0, 1], num_partitions=3),
+    bad(x(4), [[0, 1], [0, 1]], num_partitions=3),
+    bad(x(2, 2), [[0, 1], [0, 5]], num_partitions=3),
+    bad(x(), 5, num_partitions=3), bad(x(4), [0, 1, 0], num_partitions=3)],
+    ANY)
+
 # ---- Optimizers: runs=3, so that slots are used, not only set ---------------
 
 def apply_cases(slots, before, after=(), flags=(), dims=(3, 5)):
