@@ -1,5 +1,5 @@
 /*
- * gather.c - rows by index: GatherV2, ResourceGather, ResourceScatterAdd.
+ * gather.c - rows by index: GatherV2, ResourceGather.
  *
  * With axis a and b batch dimensions the input is [batch][outer][dim][inner]
  * and the result [batch][outer][indices][inner]: runs of `inner` elements.
@@ -8,10 +8,6 @@
 #include "kernels/element.h"
 #include "kernels/families.h"
 #include "kernels/variable.h"
-
-#include "common/half.h"
-
-#include <string.h>
 
 struct plan {
     int64_t batch, outer, dim, inner, count; /* count: indices per batch */
@@ -223,106 +219,6 @@ static enum tfd_code resource_gather(struct tfd_kctx *k, struct tfd_status *st)
     return rc;
 }
 
-/* ---- ResourceScatterAdd -------------------------------------------------- */
-
-struct scatter {
-    void *to;
-    const void *by;
-    const struct tfd_tensor *indices;
-    int64_t inner;
-    bool one; /* `by` is a scalar */
-};
-
-#define ROWS(T, ADD)                                                 \
-    static void scatter_##T(void *arg, int64_t begin, int64_t end)   \
-    {                                                                \
-        const struct scatter *s = arg;                               \
-        const T *by = s->by;                                         \
-                                                                     \
-        for (int64_t i = begin; i < end; i++) {                      \
-            T *to = (T *)s->to + index_at(s->indices, i) * s->inner; \
-            const T *from = s->one ? by : by + i * s->inner;         \
-                                                                     \
-            for (int64_t n = 0; n < s->inner; n++) {                 \
-                T b = s->one ? from[0] : from[n];                    \
-                                                                     \
-                ADD;                                                 \
-            }                                                        \
-        }                                                            \
-    }
-
-#define INT_ROWS(name, number, T) \
-    ROWS(T, to[n] = (T)((uint64_t)to[n] + (uint64_t)b))
-#define FLOAT_ROWS(name, number, T) ROWS(T, to[n] += b)
-#define HALF_ROWS(name, number, T) \
-    ROWS(T, to[n] = T##_from_float(T##_to_float(to[n]) + T##_to_float(b)))
-#define COMPLEX_ROWS(name, number, T) \
-    ROWS(T, to[n].re += b.re; to[n].im += b.im)
-
-TFD_INT_DTYPES(INT_ROWS)
-TFD_FLOAT_DTYPES(FLOAT_ROWS)
-TFD_HALF_DTYPES(HALF_ROWS)
-TFD_COMPLEX_DTYPES(COMPLEX_ROWS)
-
-static enum tfd_code check_updates(const struct tfd_shape *v,
-                                   const struct tfd_tensor *indices,
-                                   const struct tfd_tensor *updates,
-                                   struct tfd_status *st)
-{
-    char have[TFD_SHAPE_TEXT_MAX], want[TFD_SHAPE_TEXT_MAX];
-    struct tfd_shape expected = {0, {0}};
-
-    if (v->rank < 1)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "params must be at least 1 dimensional");
-    TFD_TRY(add_dims(&expected, &indices->shape, 0, indices->shape.rank, st));
-    TFD_TRY(add_dims(&expected, v, 1, v->rank, st));
-    if (updates->shape.rank == 0 || tfd_shape_equal(&expected, &updates->shape))
-        return TFD_OK;
-    return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                    "Must have updates.shape = indices.shape + "
-                    "params.shape[1:] or updates.shape = [], got updates.shape "
-                    "%s, wanted %s",
-                    tfd_shape_text(&updates->shape, have),
-                    tfd_shape_text(&expected, want));
-}
-
-static enum tfd_code scatter_locked(struct tfd_kctx *k, struct tfd_variable *v,
-                                    struct tfd_status *st)
-{
-    const struct tfd_tensor *indices = &k->in[1], *updates = &k->in[2];
-    struct scatter s = {.indices = indices};
-
-    if (v->dtype != updates->dtype)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "variable %s is of type %s, updates of type %s",
-                        v->name, tfd_dtype_name((int)v->dtype),
-                        tfd_dtype_name((int)updates->dtype));
-    TFD_TRY(tfd_variable_writable(v, st));
-    TFD_TRY(check_updates(&v->value.shape, indices, updates, st));
-    TFD_TRY(check_indices(indices, v->value.shape.dim[0], st));
-    s.to = tfd_tensor_data(&v->value);
-    s.by = tfd_tensor_data(updates);
-    s.inner = product(&v->value.shape, 1, v->value.shape.rank);
-    s.one = updates->shape.rank == 0;
-    if (s.by)
-        k->kernel->range(&s, 0, tfd_tensor_elements(indices));
-    return TFD_OK;
-}
-
-static enum tfd_code scatter_compute(struct tfd_kctx *k, struct tfd_status *st)
-{
-    struct tfd_variable *v;
-    enum tfd_code rc;
-
-    TFD_TRY(tfd_kctx_variable(k, 0, &v, st));
-    tfd_variables_lock(&v, 1);
-    rc = scatter_locked(k, v, st);
-    tfd_variables_unlock(&v, 1);
-    tfd_resource_unref(&v->resource);
-    return rc;
-}
-
 /* ---- Tables -------------------------------------------------------------- */
 
 static const struct tfd_opdef ops[] = {
@@ -346,28 +242,14 @@ static const struct tfd_opdef ops[] = {
         .key = "dtype",
         .flags = TFD_OP_STATEFUL,
     },
-    {
-        .name = "ResourceScatterAdd",
-        .inputs = "resource: resource, indices: Tindices, updates: dtype",
-        .outputs = "",
-        .attrs = "dtype: numbertype; Tindices: {int32, int64}",
-        .checks = "resource: scalar",
-        .key = "dtype",
-        .shape = tfd_shape_none,
-        .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT,
-    },
 };
-
-#define SCATTER(name, number, T) \
-    TFD_KERNEL("ResourceScatterAdd", name, scatter_compute, scatter_##T),
 
 static const struct tfd_kernel kernels[] = {
     TFD_KERNEL_ANY("GatherV2", gather_compute, .prepare = batch_prepare,
                    .state_size = sizeof(struct batch)),
     TFD_KERNEL_ANY("ResourceGather", resource_gather, .prepare = batch_prepare,
                    .state_size = sizeof(struct batch)),
-    TFD_INT_DTYPES(SCATTER) TFD_FLOAT_DTYPES(SCATTER) TFD_HALF_DTYPES(SCATTER)
-        TFD_COMPLEX_DTYPES(SCATTER)};
+};
 
 const struct tfd_family tfd_family_gather = {
     .name = "gather",

@@ -4,13 +4,15 @@ See table.py for the words.  The first case of a row runs with every
 combination of types that TensorFlow has a CPU kernel for, the others with
 every main type, once(...) and bad(...) with the first type.
 """
+import dataclasses
 import gzip
 import zlib
 
 import numpy as np
 
 from tests.conformance.inputs import Data, types_of, x
-from tests.conformance.table import bad, c, every, many, once, row, var
+from tests.conformance.table import Variable, bad, c, every, many, once
+from tests.conformance.table import row, var
 
 ANY = Data(special=True)
 SMALL = Data(-4, 4)
@@ -377,13 +379,132 @@ row("ResourceGather", [
                                       batch_dims=1),
     bad(var(x(5)), [5]), bad(var(x(5)), [-1]), bad(var(declared=[5]), [0]),
     bad(var(x()), [0])], reads=False)
-row("ResourceScatterAdd", [
+SCATTERED = [
     c(var(x(5, 3)), [0, 4, 0], x(3, 3)), c(var(x(5)), 2, x()),
-    c(var(x(5)), [[1, 2]], x(1, 2)), c(var(x(5)), [1, 1], 3),
-    c(var(x(5, 2)), np.zeros([0]), x(0, 2)), bad(var(x(5)), [5], x(1)),
-    bad(var(x(5)), [-1], x(1)), bad(var(x(5)), [0, 1], x(3)),
-    bad(var(declared=[5]), [0], x(1))], runs=2)
+    c(var(x(5)), [[1, 2]], x(1, 2)), c(var(x(5)), [1, 1], x()),
+    c(var(x(5, 2)), np.zeros([0]), x(0, 2)), c(var(x(2, 0)), [1], x(1, 0)),
+    c(var(x(4, 2, 3)), [3, 3, 0, 3], x(4, 2, 3)),
+    c(var(x(3, 9)), [2, 2], x()),
+    once(var(x(300, 70)), list(range(299, 0, -2)) * 7, x(1050, 70)),
+    once(var(x(40)), list(range(40)) * 2000, x(80000)),
+    bad(var(x(5)), [5], x(1)), bad(var(x(5)), [-1], x(1)),
+    bad(var(x(5)), [[0, 9]], x(1, 2)), bad(var(x()), [0], x(1)),
+    bad(var(x(5)), [0, 1], x(3)), bad(var(x(5, 2)), [0, 1], x(3, 2)),
+    bad(var(x(5)), np.zeros([0]), x(1, 1)), bad(var(x(0)), [0], x(1)),
+    bad(var(declared=[5]), [0], x(1))]
+row("ScatterAdd ScatterSub ResourceScatterAdd ResourceScatterSub", SCATTERED,
+    tol=64, runs=2)
+row("ScatterMul ResourceScatterMul", SCATTERED, Data(-1.5, 1.5), tol=64,
+    runs=2)
+row("ScatterDiv ResourceScatterDiv", SCATTERED, Data(-3, 3, nonzero=True),
+    tol=512, runs=2)
+row("ScatterMin ScatterMax", SCATTERED,
+    dtypes=REALS + ("int32", "int64"))
+row("ResourceScatterMin ResourceScatterMax", SCATTERED)
+row("ScatterUpdate ResourceScatterUpdate", SCATTERED[:-3] + SCATTERED[-2:],
+    ANY)
 
+TUPLES = [
+    c(var(x(5, 3)), [[0], [4], [0]], x(3, 3)),
+    c(var(x(5, 3)), [[0, 2], [4, 0], [0, 2]], x(3)),
+    c(var(x(5, 3)), [[[0, 2], [4, 0]], [[0, 2], [1, 1]]], x(2, 2)),
+    c(var(x(5)), np.zeros([0, 1]), x(0)), bad(var(x(5)), [3], x()),
+    c(var(x(2, 3, 2)), [[1, 2], [0, 0]], x(2, 2)),
+    c(var(x(1, 1)), [[0, 0]], x(1)),
+    c(var(x(0)), np.zeros([0, 1]), x(0)),
+    once(var(x(300, 70)), [[i] for i in range(299, 0, -2)] * 7, x(1050, 70)),
+    once(var(x(4, 10)), [[i % 4, i % 10] for i in range(80000)], x(80000)),
+    c(var(x(4)), [[1], [5], [-1]], x(3), bad_indices_policy="IGNORE"),
+    c(var(x(4)), [[1]], x(1), bad_indices_policy="ERROR"),
+    bad(var(x(4)), [[5]], x(1)), bad(var(x(4)), [[-1], [5]], x(2)),
+    bad(var(x(4)), [[1]], x(2)), bad(var(x(4)), [[1, 1]], x(1)),
+    bad(var(x(4)), 1, x(1)), bad(var(x(4)), [[1]], x()),
+    bad(var(x(4)), [[1]], x(1), bad_indices_policy="x"),
+    bad(var(x(0)), [[1]], x(1)), bad(var(x(4)), np.zeros([1, 0]), x(1, 4)),
+    bad(var(x(2, 3)), [[1]], x(1, 2)), bad(var(x(2, 3)), [[1, 3]], x(1))]
+MISSING = [bad(var(x()), np.zeros([1, 0]), x(1)),
+           bad(var(declared=[4]), [[1]], x(1))]
+row("ScatterNdAdd ScatterNdSub ResourceScatterNdAdd ResourceScatterNdSub",
+    TUPLES + MISSING, tol=64, runs=2)
+row("ScatterNdUpdate ResourceScatterNdUpdate", TUPLES + MISSING, ANY)
+row("ScatterNdMin ScatterNdMax ResourceScatterNdMin ResourceScatterNdMax",
+    TUPLES + MISSING)
+
+
+def plain(case):
+    """The case with values where it has variables."""
+    inputs = [spec.initial if isinstance(spec, Variable) else spec
+              for spec in case.inputs]
+    return dataclasses.replace(case, inputs=tuple(inputs))
+
+
+row("ScatterNdNonAliasingAdd TensorScatterAdd TensorScatterSub",
+    [plain(case) for case in TUPLES], tol=64)
+row("TensorScatterUpdate TensorScatterMin TensorScatterMax",
+    [plain(case) for case in TUPLES], without=("Tindices", "uint16"))
+row("ScatterNd", [
+    c([[0], [4], [0]], x(3, 3), [5, 3]), c([[1]], x(1), [4]),
+    c([[0, 2], [4, 0], [0, 2]], x(3), [5, 3]), c([[[0]], [[1]]], x(2, 1, 2), [2, 2]), c(np.zeros([0, 1]), x(0), [4]),
+    c(np.zeros([0, 1]), x(0), [0]),
+    c([[1], [5]], x(2), [4], bad_indices_policy="IGNORE"),
+    once([[i] for i in range(0, 300, 2)] * 7, x(1050, 70), [300, 70]),
+    bad([[5]], x(1), [4]), bad([[-1]], x(1), [4]), bad([[1]], x(2), [4]),
+    bad([[1, 1]], x(1), [4]), bad(1, x(1), [4]), bad([[1]], x(), [4]),
+    bad([[1]], x(1), [4], bad_indices_policy="x"), bad([[1]], x(1), [0]),
+    bad(np.zeros([0]), x(4), [4]), bad([[1]], x(1), [[4]]),
+    bad([[1]], x(1), [-4]), bad([[1]], x(1), 4), bad([[]], x(1), []),
+    bad([[1]], x(1, 0), [2, 0]), bad([[1]], x(1), [2 ** 31 - 1] * 3)],
+    tol=16)
+ND = [
+    c(x(5, 3), [[0], [4], [0]]), c(x(5, 3), [[0, 2], [4, 0]]), c(x(5), [3]),
+    c(x(2, 3, 2), [[[1, 2]], [[0, 0]]]), c(x(0), np.zeros([0, 1])),
+    c(x(4), np.zeros([2, 0])), c(x(4), np.zeros([0])),
+    once(x(300, 70), [[i] for i in range(299, 0, -2)] * 7),
+    bad(x(4), [[5]]), bad(x(4), [[-1]]), bad(x(4), [[1, 1]]), bad(x(4), 1),
+    bad(x(), [1]), bad(x(), [[]]), bad(x(0), [[1]]), bad(x(3, 0), [[1]]),
+    bad(x(2, 3), [[[0], [9]]]), bad(x(2, 3), [[0, 3]])]
+row("GatherNd", ND + [
+    c(x(4), [[1], [7]], bad_indices_policy="IGNORE")], ANY)
+row("ResourceGatherNd", [
+    dataclasses.replace(case, inputs=(var(case.inputs[0]), case.inputs[1]))
+    for case in ND] + [bad(var(declared=[4]), [[1]])], ANY, reads=False)
+
+
+# ---- Segments and partitions ------------------------------------------------
+
+IDS = [i * 7 % 40 for i in range(300)]
+row("SegmentSum SegmentProd SegmentMin SegmentMax SegmentMean", [
+    c(x(4), [0, 0, 1, 3]), c(x(5, 3), [0, 2, 2, 2, 3]), c(x(0), np.zeros([0])),
+    c(x(2, 0), [0, 3]), c(x(4, 2, 3), [1, 1, 1, 1]), c(x(1, 2), [2]),
+    once(x(300, 70), sorted(IDS)), once(x(80000), sorted(IDS * 266 + [0] * 200)),
+    bad(x(4), [1, 0, 1, 3]), bad(x(4), [-1, 0, 1, 3]), bad(x(4), [0, 0, 1]),
+    bad(x(4), 1), bad(x(), [1]), bad(x(4), [[0, 1], [1, 2]]),
+    bad(x(0), [0])], Data(-1.5, 1.5), tol=64)
+row("UnsortedSegmentSum UnsortedSegmentProd UnsortedSegmentMin "
+    "UnsortedSegmentMax", [
+        c(x(4), [0, 1, 0, 2], 3), c(x(5, 3), [0, 2, -1, 2, 0], 4),
+        c(x(0), np.zeros([0]), 2), c(x(2, 4), [[0, 1, 1, 0]] * 2, 2),
+        c(x(2, 4), 1, 2), c(x(2, 0), [0, 1], 2), c(x(3), [-1, -5, -1], 0),
+        c(x(4, 2, 3), [1, 1, 0, 1], 2), once(x(300, 70), IDS, 40),
+        once(x(80000), (IDS * 267)[:80000], 41),
+        bad(x(4), [0, 1, 0, 3], 3), bad(x(4), [0, 1, 0], 3),
+        bad(x(4), [0, 1, 0, 1], -3), bad(x(4), [0, 1, 0, 1], [3, 4]),
+        bad(x(4), [0, 1, 0, 1], [3]), bad(x(2, 4), [[0, 1, 7, 0]] * 2, 2),
+        bad(x(), [0], 2), bad(x(4), [0, 1, 0, 1], 2 ** 62)],
+    Data(-1.5, 1.5), tol=64)
+row("DynamicPartition", [
+    c(x(4), [0, 1, 0, 2], num_partitions=3), c(x(), 1, num_partitions=2),
+    c(x(4, 3), [1, 1, 0, 1], num_partitions=3),
+    c(x(2, 3, 2), [[0, 1, 0], [2, 2, 0]], num_partitions=3),
+    c(x(0, 2), np.zeros([0]), num_partitions=2),
+    c(x(2, 0), [1, 0], num_partitions=2),
+    once(x(300, 70), IDS, num_partitions=40),
+    bad(x(4), [0, 1, 0, 3], num_partitions=3),
+    bad(x(4), [0, -1, 0, 1], num_partitions=3),
+    bad(x(4), [[0, 1], [0, 1]], num_partitions=3),
+    bad(x(2, 2), [[0, 1], [0, 5]], num_partitions=3),
+    bad(x(), 5, num_partitions=3), bad(x(4), [0, 1, 0], num_partitions=3)],
+    ANY)
 
 # ---- Optimizers: runs=3, so that slots are used, not only set ---------------
 

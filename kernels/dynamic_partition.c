@@ -1,0 +1,147 @@
+/*
+ * dynamic_partition.c - DynamicPartition: each row of the data to the output
+ * that its number names.
+ *
+ * One pass counts, which gives the outputs their sizes and finds numbers out of
+ * range; a second copies, run by run of rows that go to the same output.
+ */
+#include "kernels/check.h"
+#include "kernels/element.h"
+#include "kernels/families.h"
+#include "kernels/scatter.h"
+
+#include <stdlib.h>
+
+static enum tfd_code count_rows(const struct tfd_tensor *numbers, int outputs,
+                                int64_t *count, struct tfd_status *st)
+{
+    const int32_t *number = tfd_tensor_data(numbers);
+    int64_t n = tfd_tensor_elements(numbers);
+    char place[TFD_SCATTER_PLACE_MAX];
+
+    for (int64_t i = 0; i < n; i++) {
+        if (number[i] < 0 || number[i] >= outputs)
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "partitions%s = %d is not in [0, %d)",
+                            tfd_scatter_place(&numbers->shape, i, place),
+                            number[i], outputs);
+        count[number[i]]++;
+    }
+    return TFD_OK;
+}
+
+static enum tfd_code make_outputs(struct tfd_kctx *k, const int64_t *count,
+                                  struct tfd_status *st)
+{
+    const struct tfd_shape *x = &k->in[0].shape;
+    int64_t dim[TFD_RANK_MAX + 1];
+    int rank = 1;
+
+    for (int d = k->in[1].shape.rank; d < x->rank; d++)
+        dim[rank++] = x->dim[d];
+    for (int i = 0; i < k->out_count; i++) {
+        struct tfd_shape out;
+
+        dim[0] = count[i];
+        TFD_TRY(tfd_shape_make(&out, dim, rank, st));
+        TFD_TRY(tfd_kctx_output(k, i, k->in[0].dtype, &out, st));
+    }
+    return TFD_OK;
+}
+
+/* at[]: rows that each output has already. */
+static enum tfd_code copy_rows(struct tfd_kctx *k, int64_t *at,
+                               struct tfd_status *st)
+{
+    const struct tfd_tensor *x = &k->in[0];
+    const int32_t *number = tfd_tensor_data(&k->in[1]);
+    int64_t n = tfd_tensor_elements(&k->in[1]);
+    int64_t inner = n ? tfd_tensor_elements(x) / n : 0;
+
+    for (int64_t i = 0, run; i < n; i += run) {
+        void *to = tfd_tensor_data(&k->out[number[i]]);
+
+        for (run = 1; i + run < n && number[i + run] == number[i];)
+            run++;
+        TFD_TRY(tfd_elements_copy(
+            x->dtype, tfd_element_at(to, x->dtype, at[number[i]] * inner),
+            tfd_element_of(tfd_tensor_data(x), x->dtype, i * inner),
+            inner ? run * inner : 0, st));
+        at[number[i]] += run;
+    }
+    return TFD_OK;
+}
+
+static enum tfd_code check_prefix(const struct tfd_shape *x,
+                                  const struct tfd_shape *numbers,
+                                  struct tfd_status *st)
+{
+    char data[TFD_SHAPE_TEXT_MAX], text[TFD_SHAPE_TEXT_MAX];
+    bool fits = numbers->rank <= x->rank;
+
+    for (int d = 0; fits && d < numbers->rank; d++)
+        fits = numbers->dim[d] == x->dim[d];
+    if (fits)
+        return TFD_OK;
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "data.shape must start with partitions.shape, got "
+                    "data.shape = %s, partitions.shape = %s",
+                    tfd_shape_text(x, data), tfd_shape_text(numbers, text));
+}
+
+static enum tfd_code partition(struct tfd_kctx *k, struct tfd_status *st)
+{
+    int64_t *count;
+    enum tfd_code rc;
+
+    TFD_TRY(check_prefix(&k->in[0].shape, &k->in[1].shape, st));
+    count = calloc((size_t)k->out_count, 2 * sizeof(*count));
+    if (!count)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for %d counters",
+                        k->out_count);
+    rc = count_rows(&k->in[1], k->out_count, count, st);
+    if (rc == TFD_OK)
+        rc = make_outputs(k, count, st);
+    if (rc == TFD_OK)
+        rc = copy_rows(k, count + k->out_count, st);
+    free(count);
+    return rc;
+}
+
+static enum tfd_code partition_shape(struct tfd_shape_ctx *s,
+                                     struct tfd_status *st)
+{
+    const struct tfd_shape *x = &s->in[0];
+    int64_t dim[TFD_RANK_MAX + 1] = {TFD_DIM_UNKNOWN};
+    int rank = 1;
+
+    if (x->rank == TFD_RANK_UNKNOWN || s->in[1].rank == TFD_RANK_UNKNOWN)
+        return TFD_OK;
+    for (int d = s->in[1].rank; d < x->rank; d++)
+        dim[rank++] = x->dim[d];
+    for (int i = 0; i < s->out_count; i++)
+        TFD_TRY(tfd_shape_make_partial(&s->out[i], dim, rank, st));
+    return TFD_OK;
+}
+
+static const struct tfd_opdef ops[] = {
+    {
+        .name = "DynamicPartition",
+        .inputs = "data: T, partitions: int32",
+        .outputs = "outputs: num_partitions * T",
+        .attrs = "num_partitions: int >= 1; T: type",
+        .shape = partition_shape,
+    },
+};
+
+static const struct tfd_kernel kernels[] = {
+    TFD_KERNEL_ANY("DynamicPartition", partition),
+};
+
+const struct tfd_family tfd_family_dynamic_partition = {
+    .name = "dynamic_partition",
+    .ops = ops,
+    .op_count = TFD_COUNT(ops),
+    .kernels = kernels,
+    .kernel_count = TFD_COUNT(kernels),
+};

@@ -1,0 +1,365 @@
+/*
+ * scatter_loops.c - see scatter.h.
+ *
+ * A loop gets a range of rows of `to` and passes over all updates, taking those
+ * that fall into its range.  Alone it gets all rows.  Several threads each read
+ * all row numbers, which is little beside the rows; so each row has one writer
+ * and its updates keep their order, without locks or sorting.
+ */
+#include "common/half.h"
+#include "common/pool.h"
+#include "kernels/complex_math.h"
+#include "kernels/element.h"
+#include "kernels/scatter.h"
+
+#include <stdio.h>
+
+/* ---- Functions of two elements ------------------------------------------- */
+
+#define INT_FUNCTIONS(name, number, T)                    \
+    static inline T add_##name(T a, T b)                  \
+    {                                                     \
+        return (T)((uint64_t)a + (uint64_t)b);            \
+    }                                                     \
+    static inline T sub_##name(T a, T b)                  \
+    {                                                     \
+        return (T)((uint64_t)a - (uint64_t)b);            \
+    }                                                     \
+    static inline T mul_##name(T a, T b)                  \
+    {                                                     \
+        return (T)((uint64_t)a * (uint64_t)b);            \
+    }                                                     \
+    /* By -1 the smallest number would overflow: wraps */ \
+    static inline T div_##name(T a, T b)                  \
+    {                                                     \
+        const T zero = 0, minus_one = (T)-1;              \
+                                                          \
+        if (minus_one < zero && b == minus_one)           \
+            return (T)(0 - (uint64_t)a);                  \
+        return (T)(a / b);                                \
+    }                                                     \
+    ORDER_FUNCTIONS(name, T, a, b)
+
+#define FLOAT_FUNCTIONS(name, number, T) \
+    static inline T add_##name(T a, T b) \
+    {                                    \
+        return a + b;                    \
+    }                                    \
+    static inline T sub_##name(T a, T b) \
+    {                                    \
+        return a - b;                    \
+    }                                    \
+    static inline T mul_##name(T a, T b) \
+    {                                    \
+        return a * b;                    \
+    }                                    \
+    static inline T div_##name(T a, T b) \
+    {                                    \
+        return a / b;                    \
+    }                                    \
+    ORDER_FUNCTIONS(name, T, a, b)
+
+/* NaN in either keeps a, as TensorFlow's vector units do. */
+#define ORDER_FUNCTIONS(name, T, left, right) \
+    static inline T min_##name(T a, T b)      \
+    {                                         \
+        return (right) < (left) ? b : a;      \
+    }                                         \
+    static inline T max_##name(T a, T b)      \
+    {                                         \
+        return (right) > (left) ? b : a;      \
+    }
+
+#define HALF_FUNCTION(word, name, T, operator)                           \
+    static inline T word##_##name(T a, T b)                              \
+    {                                                                    \
+        return T##_from_float(T##_to_float(a) operator T##_to_float(b)); \
+    }
+
+#define HALF_FUNCTIONS(name, number, T) \
+    HALF_FUNCTION(add, name, T, +)      \
+    HALF_FUNCTION(sub, name, T, -)      \
+    HALF_FUNCTION(mul, name, T, *)      \
+    HALF_FUNCTION(div, name, T, /)      \
+    ORDER_FUNCTIONS(name, T, T##_to_float(a), T##_to_float(b))
+
+#define COMPLEX_FUNCTIONS(name, number, T) \
+    static inline T add_##name(T a, T b)   \
+    {                                      \
+        return T##_add(a, b);              \
+    }                                      \
+    static inline T sub_##name(T a, T b)   \
+    {                                      \
+        return T##_sub(a, b);              \
+    }                                      \
+    static inline T mul_##name(T a, T b)   \
+    {                                      \
+        return T##_mul(a, b);              \
+    }                                      \
+    static inline T div_##name(T a, T b)   \
+    {                                      \
+        return T##_div(a, b);              \
+    }
+
+TFD_INT_DTYPES(INT_FUNCTIONS)
+TFD_FLOAT_DTYPES(FLOAT_FUNCTIONS)
+TFD_HALF_DTYPES(HALF_FUNCTIONS)
+TFD_COMPLEX_DTYPES(COMPLEX_FUNCTIONS)
+
+static inline tfd_bool add_BOOL(tfd_bool a, tfd_bool b)
+{
+    return a | b;
+}
+
+static inline tfd_bool sub_BOOL(tfd_bool a, tfd_bool b)
+{
+    return a ^ b;
+}
+
+/* ---- Loops --------------------------------------------------------------- */
+
+#define LOOP(name, T, function)                             \
+    static void name(void *arg, int64_t begin, int64_t end) \
+    {                                                       \
+        const struct tfd_scatter *s = arg;                  \
+        const int64_t inner = s->inner;                     \
+                                                            \
+        for (int64_t i = 0; i < s->count; i++) {            \
+            const int64_t row = s->rows[i];                 \
+            const T *by = s->by;                            \
+            T *to = s->to;                                  \
+                                                            \
+            if (row < begin || row >= end)                  \
+                continue;                                   \
+            to += row * inner;                              \
+            by += s->one ? 0 : i * inner;                   \
+            if (s->one)                                     \
+                for (int64_t n = 0; n < inner; n++)         \
+                    to[n] = function(to[n], *by);           \
+            else                                            \
+                for (int64_t n = 0; n < inner; n++)         \
+                    to[n] = function(to[n], by[n]);         \
+        }                                                   \
+    }
+
+#define ARITHMETIC_LOOPS(name, number, T) \
+    LOOP(loop_add_##name, T, add_##name)  \
+    LOOP(loop_sub_##name, T, sub_##name)  \
+    LOOP(loop_mul_##name, T, mul_##name)  \
+    LOOP(loop_div_##name, T, div_##name)
+
+#define ORDER_LOOPS(name, number, T)     \
+    LOOP(loop_min_##name, T, min_##name) \
+    LOOP(loop_max_##name, T, max_##name)
+
+TFD_REAL_DTYPES(ARITHMETIC_LOOPS)
+TFD_HALF_DTYPES(ARITHMETIC_LOOPS)
+TFD_COMPLEX_DTYPES(ARITHMETIC_LOOPS)
+TFD_REAL_DTYPES(ORDER_LOOPS)
+TFD_HALF_DTYPES(ORDER_LOOPS)
+LOOP(loop_add_BOOL, tfd_bool, add_BOOL)
+LOOP(loop_sub_BOOL, tfd_bool, sub_BOOL)
+
+#define SECOND(a, b) (b)
+LOOP(loop_update_1, uint8_t, SECOND)
+LOOP(loop_update_2, uint16_t, SECOND)
+LOOP(loop_update_4, uint32_t, SECOND)
+LOOP(loop_update_8, uint64_t, SECOND)
+LOOP(loop_update_16, tfd_complex128, SECOND)
+
+/* ---- Tables -------------------------------------------------------------- */
+
+static tfd_range_fn *const loops[TFD_SCATTER_END][TFD_DTYPE_END] = {
+#define ARITHMETIC(name, number, T)              \
+    [TFD_SCATTER_ADD][number] = loop_add_##name, \
+    [TFD_SCATTER_SUB][number] = loop_sub_##name, \
+    [TFD_SCATTER_MUL][number] = loop_mul_##name, \
+    [TFD_SCATTER_DIV][number] = loop_div_##name,
+#define ORDER(name, number, T)                   \
+    [TFD_SCATTER_MIN][number] = loop_min_##name, \
+    [TFD_SCATTER_MAX][number] = loop_max_##name,
+    TFD_REAL_DTYPES(ARITHMETIC) TFD_HALF_DTYPES(ARITHMETIC)
+        TFD_COMPLEX_DTYPES(ARITHMETIC) TFD_REAL_DTYPES(ORDER)
+            TFD_HALF_DTYPES(ORDER)[TFD_SCATTER_ADD][TFD_BOOL] = loop_add_BOOL,
+    [TFD_SCATTER_SUB][TFD_BOOL] = loop_sub_BOOL,
+};
+
+/* Updating only copies, so the width says all. */
+static const struct {
+    size_t size;
+    tfd_range_fn *loop;
+} updates[] = {
+    {1, loop_update_1}, {2, loop_update_2},   {4, loop_update_4},
+    {8, loop_update_8}, {16, loop_update_16},
+};
+
+static const char *const words[TFD_SCATTER_END] = {
+#define X(id, word) [TFD_SCATTER_##id] = word,
+    TFD_SCATTERS(X)
+#undef X
+};
+
+enum tfd_scatter_function tfd_scatter_named(struct tfd_str op)
+{
+    for (int i = 0; i < TFD_SCATTER_END; i++) {
+        size_t n = strlen(words[i]);
+
+        if (op.size >= n && memcmp(op.data + op.size - n, words[i], n) == 0)
+            return (enum tfd_scatter_function)i;
+    }
+    return TFD_SCATTER_END;
+}
+
+static tfd_range_fn *loop_for(enum tfd_scatter_function function,
+                              enum tfd_dtype dtype)
+{
+    if (function != TFD_SCATTER_UPDATE)
+        return loops[function][dtype];
+    for (int i = 0; i < TFD_COUNT(updates); i++)
+        if (updates[i].size == tfd_dtype_size(dtype))
+            return updates[i].loop;
+    return NULL;
+}
+
+/* ---- Strings ------------------------------------------------------------- */
+
+static enum tfd_code append(struct tfd_tstring *to, struct tfd_str more,
+                            struct tfd_status *st)
+{
+    size_t old = to->size;
+
+    if (more.size == 0)
+        return TFD_OK;
+    if (old == 0)
+        return tfd_tstring_set(to, more, st);
+
+    struct tfd_tstring sum = {0};
+
+    TFD_TRY(tfd_tstring_resize(&sum, old + more.size, st));
+    memcpy(sum.data, to->data, old);
+    memcpy(sum.data + old, more.data, more.size);
+    tfd_tstring_deinit(to);
+    *to = sum;
+    return TFD_OK;
+}
+
+static enum tfd_code string_row(enum tfd_scatter_function function,
+                                const struct tfd_scatter *s, int64_t i,
+                                struct tfd_status *st)
+{
+    struct tfd_tstring *to = s->to;
+    const struct tfd_tstring *by = s->by;
+
+    to += s->rows[i] * s->inner;
+    by += s->one ? 0 : i * s->inner;
+    for (int64_t n = 0; n < s->inner; n++) {
+        struct tfd_str more = tfd_tstring_view(&by[s->one ? 0 : n]);
+
+        if (function == TFD_SCATTER_ADD)
+            TFD_TRY(append(&to[n], more, st));
+        else
+            TFD_TRY(tfd_tstring_set(&to[n], more, st));
+    }
+    return TFD_OK;
+}
+
+static enum tfd_code run_strings(enum tfd_scatter_function function,
+                                 const struct tfd_scatter *s,
+                                 struct tfd_status *st)
+{
+    for (int64_t i = 0; i < s->count; i++)
+        if (s->rows[i] >= 0)
+            TFD_TRY(string_row(function, s, i, st));
+    return TFD_OK;
+}
+
+/* ---- Running ------------------------------------------------------------- */
+
+#define SHARD_NS 50000 /* work that is worth a thread */
+
+struct shards {
+    const struct tfd_scatter *s;
+    tfd_range_fn *loop;
+    int64_t count;
+};
+
+static void run_shards(void *arg, int64_t begin, int64_t end)
+{
+    const struct shards *h = arg;
+    struct tfd_scatter s = *h->s;
+    int64_t each = s.limit / h->count;
+
+    h->loop(&s, begin * each, end == h->count ? s.limit : end * each);
+}
+
+static int64_t shard_count(const struct tfd_kctx *k,
+                           const struct tfd_scatter *s)
+{
+    int64_t count, work = s->count * (s->inner / 4 + 2); /* nanoseconds */
+
+    if (!k->rt || work < 2 * SHARD_NS)
+        return 1;
+    count = tfd_pool_threads(tfd_rt_pool(k->rt)) + 1;
+    count = count < work / SHARD_NS ? count : work / SHARD_NS;
+    return count < s->limit ? count : s->limit;
+}
+
+/* An integer type's zero is all bytes zero. */
+static bool has_zero(enum tfd_dtype dtype, const void *data, int64_t n)
+{
+    static const char zero[sizeof(int64_t)];
+    size_t size = tfd_dtype_size(dtype);
+
+    for (int64_t i = 0; i < n; i++)
+        if (memcmp((const char *)data + (size_t)i * size, zero, size) == 0)
+            return true;
+    return false;
+}
+
+static bool is_integer(enum tfd_dtype dtype)
+{
+#define X(name, number, T) || dtype == TFD_##name
+    return false TFD_INT_DTYPES(X);
+#undef X
+}
+
+enum tfd_code tfd_scatter_run(struct tfd_kctx *k,
+                              enum tfd_scatter_function function,
+                              enum tfd_dtype dtype, const struct tfd_scatter *s,
+                              struct tfd_status *st)
+{
+    struct shards h = {s, loop_for(function, dtype), shard_count(k, s)};
+
+    if (s->count == 0 || s->inner == 0)
+        return TFD_OK;
+    if (dtype == TFD_STRING)
+        return run_strings(function, s, st);
+    if (!tfd_dtype_is_pod(dtype) || !h.loop)
+        return tfd_fail(st, TFD_UNIMPLEMENTED, "no Scatter%s of type %s",
+                        words[function], tfd_dtype_name((int)dtype));
+    if (function == TFD_SCATTER_DIV && is_integer(dtype) &&
+        has_zero(dtype, s->by, s->one ? 1 : s->count * s->inner))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT, "Integer division by zero");
+    if (h.count > 1)
+        tfd_kctx_parallel(k, h.count, SHARD_NS, run_shards, &h);
+    else
+        run_shards(&h, 0, 1);
+    return TFD_OK;
+}
+
+const char *tfd_scatter_place(const struct tfd_shape *s, int64_t at, char *text)
+{
+    int64_t index[TFD_RANK_MAX];
+    size_t used = 0;
+
+    for (int d = s->rank - 1; d >= 0; d--) {
+        index[d] = s->dim[d] ? at % s->dim[d] : 0;
+        at = s->dim[d] ? at / s->dim[d] : 0;
+    }
+    text[0] = '\0';
+    for (int d = 0; d < s->rank; d++)
+        used += (size_t)snprintf(text + used, TFD_SCATTER_PLACE_MAX - used,
+                                 "%s%lld%s", d ? "," : "[", (long long)index[d],
+                                 d == s->rank - 1 ? "]" : "");
+    return text;
+}

@@ -1,0 +1,422 @@
+/*
+ * segment.c - rows folded by the number of their segment:
+ * UnsortedSegment<X>, Segment<X>.
+ *
+ * Both are a scatter (scatter.h) with the ids as row numbers.  Unsorted: into
+ * an output full of the function's neutral element; negative ids are left out.
+ * Sorted: the first row of each segment is copied, the others are folded into
+ * it, and what is between the ids keeps its filling.
+ */
+#include "kernels/segment.h"
+
+#include "common/half.h"
+#include "kernels/check.h"
+#include "kernels/element.h"
+#include "kernels/families.h"
+#include "kernels/scatter.h"
+
+#include <string.h>
+
+enum fold { SUM, PROD, MIN, MAX, MEAN };
+
+static const struct {
+    const char *word;
+    enum tfd_scatter_function function;
+} folds[] = {
+    [SUM] = {"Sum", TFD_SCATTER_ADD},   [PROD] = {"Prod", TFD_SCATTER_MUL},
+    [MIN] = {"Min", TFD_SCATTER_MIN},   [MAX] = {"Max", TFD_SCATTER_MAX},
+    [MEAN] = {"Mean", TFD_SCATTER_ADD},
+};
+
+static enum tfd_code prepare(const struct tfd_prepare *p, void *state,
+                             struct tfd_status *st)
+{
+    enum fold *fold = state;
+
+    for (int i = 0; i < TFD_COUNT(folds); i++)
+        if (strstr(p->node->op->name.data, folds[i].word)) {
+            *fold = (enum fold)i;
+            return TFD_OK;
+        }
+    return tfd_fail(st, TFD_INTERNAL, "no fold behind op %s",
+                    p->node->op->name.data);
+}
+
+/* ---- Ids ----------------------------------------------------------------- */
+
+static int64_t id_at(const struct tfd_tensor *t, int64_t i)
+{
+    if (t->dtype == TFD_INT16)
+        return ((const int16_t *)tfd_tensor_data(t))[i];
+    return tfd_check_int_at(t, i);
+}
+
+static enum tfd_code bad_id(const struct tfd_tensor *ids, int64_t at,
+                            int64_t limit, struct tfd_status *st)
+{
+    char place[TFD_SCATTER_PLACE_MAX];
+
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "segment_ids%s = %lld is out of range [0, %lld)",
+                    tfd_scatter_place(&ids->shape, at, place),
+                    (long long)id_at(ids, at), (long long)limit);
+}
+
+/* ---- Filling ------------------------------------------------------------- */
+
+/* Smallest and largest number of each type, as bits. */
+static const struct {
+    enum tfd_dtype dtype;
+    uint64_t low, high, one;
+} limits[] = {
+    {TFD_INT8, 0x80, 0x7f, 1},
+    {TFD_INT16, 0x8000, 0x7fff, 1},
+    {TFD_INT32, 0x80000000, 0x7fffffff, 1},
+    {TFD_INT64, UINT64_C(1) << 63, INT64_MAX, 1},
+    {TFD_UINT8, 0, UINT8_MAX, 1},
+    {TFD_UINT16, 0, UINT16_MAX, 1},
+    {TFD_UINT32, 0, UINT32_MAX, 1},
+    {TFD_UINT64, 0, UINT64_MAX, 1},
+    {TFD_HALF, 0xfbff, 0x7bff, 0x3c00},
+    {TFD_BFLOAT16, 0xff7f, 0x7f7f, 0x3f80},
+    {TFD_FLOAT, 0xff7fffff, 0x7f7fffff, 0x3f800000},
+    {TFD_DOUBLE, UINT64_C(0xffefffffffffffff), UINT64_C(0x7fefffffffffffff),
+     UINT64_C(0x3ff0000000000000)},
+    /* The real part; the imaginary part is zero. */
+    {TFD_COMPLEX64, 0, 0, 0x3f800000},
+    {TFD_COMPLEX128, 0, 0, UINT64_C(0x3ff0000000000000)},
+};
+
+/* Little endian: the low bytes of the bits are the element's. */
+static enum tfd_code fill(struct tfd_tensor *y, enum fold fold, bool sorted,
+                          struct tfd_status *st)
+{
+    tfd_complex128 value = {0, 0};
+    uint64_t bits = 0;
+
+    for (int i = 0; i < TFD_COUNT(limits); i++) {
+        if (limits[i].dtype != y->dtype)
+            continue;
+        if (fold == PROD)
+            bits = limits[i].one;
+        else if (!sorted && fold == MIN)
+            bits = limits[i].high;
+        else if (!sorted && fold == MAX)
+            bits = limits[i].low;
+    }
+    memcpy(&value, &bits, sizeof(bits));
+    return tfd_elements_fill(y->dtype, tfd_tensor_data(y), &value,
+                             tfd_tensor_elements(y), st);
+}
+
+/* ---- Unsorted ------------------------------------------------------------ */
+
+/* data.shape begins with ids.shape; the output has num_segments instead. */
+static enum tfd_code unsorted_output(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const struct tfd_shape *x = &k->in[0].shape, *ids = &k->in[1].shape;
+    char data[TFD_SHAPE_TEXT_MAX], text[TFD_SHAPE_TEXT_MAX];
+    struct tfd_shape out;
+    int64_t dim[TFD_RANK_MAX + 1], count;
+    bool fits = ids->rank <= x->rank;
+    int rank = 1;
+
+    if (k->in[2].shape.rank != 0)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "num_segments should be a scalar, not shape %s",
+                        tfd_shape_text(&k->in[2].shape, text));
+    TFD_TRY(tfd_check_int(k, 2, &count, st));
+    for (int d = 0; fits && d < ids->rank; d++)
+        fits = ids->dim[d] == x->dim[d];
+    if (!fits)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "data.shape = %s does not start with "
+                        "segment_ids.shape = %s",
+                        tfd_shape_text(x, data), tfd_shape_text(ids, text));
+    if (count < 0)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Input num_segments == %lld must not be negative.",
+                        (long long)count);
+    dim[0] = count;
+    for (int d = ids->rank; d < x->rank; d++)
+        dim[rank++] = x->dim[d];
+    TFD_TRY(tfd_shape_make(&out, dim, rank, st));
+    return tfd_kctx_output(k, 0, k->in[0].dtype, &out, st);
+}
+
+static enum tfd_code unsorted_rows(const struct tfd_tensor *ids, int64_t limit,
+                                   int64_t *rows, struct tfd_status *st)
+{
+    int64_t n = tfd_tensor_elements(ids);
+
+    for (int64_t i = 0; i < n; i++) {
+        rows[i] = id_at(ids, i);
+        if (rows[i] >= limit)
+            return bad_id(ids, i, limit, st);
+    }
+    return TFD_OK;
+}
+
+static struct tfd_scatter scatter_of(struct tfd_kctx *k, const int64_t *rows)
+{
+    const struct tfd_shape *out = &k->out[0].shape;
+    struct tfd_scatter s = {.to = tfd_tensor_data(&k->out[0]),
+                            .by = tfd_tensor_data(&k->in[0]),
+                            .rows = rows,
+                            .count = tfd_tensor_elements(&k->in[1]),
+                            .inner = 1,
+                            .limit = out->dim[0]};
+
+    for (int d = 1; d < out->rank; d++)
+        s.inner *= out->dim[d];
+    return s;
+}
+
+static enum tfd_code unsorted_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    enum fold fold = *(const enum fold *)k->state;
+    struct tfd_tensor rows = TFD_TENSOR_INIT;
+    struct tfd_scatter s;
+    enum tfd_code rc;
+
+    TFD_TRY(unsorted_output(k, st));
+    TFD_TRY(tfd_tensor_new(&rows, TFD_INT64, &k->in[1].shape, st));
+    s = scatter_of(k, tfd_tensor_data(&rows));
+    rc = unsorted_rows(&k->in[1], s.limit, tfd_tensor_data(&rows), st);
+    if (rc == TFD_OK)
+        rc = fill(&k->out[0], fold, false, st);
+    if (rc == TFD_OK)
+        rc = tfd_scatter_run(k, folds[fold].function, k->in[0].dtype, &s, st);
+    tfd_tensor_unref(&rows);
+    return rc;
+}
+
+/* ---- Sorted -------------------------------------------------------------- */
+
+static enum tfd_code check_sorted(const struct tfd_kctx *k,
+                                  struct tfd_status *st)
+{
+    if (k->in[0].shape.rank < 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "input must be at least rank 1");
+    if (k->in[1].shape.rank != 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "segment_ids should be a vector.");
+    if (k->in[1].shape.dim[0] != k->in[0].shape.dim[0])
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "segment_ids should be the same size as dimension 0 "
+                        "of input.");
+    return TFD_OK;
+}
+
+/* first[i]: the id where row i begins a segment, else -1; rest[i] the
+ * opposite. */
+static enum tfd_code split_rows(const struct tfd_tensor *ids, int64_t *first,
+                                int64_t *rest, struct tfd_status *st)
+{
+    int64_t n = tfd_tensor_elements(ids), last = -1;
+
+    for (int64_t i = 0; i < n; i++) {
+        int64_t id = id_at(ids, i);
+
+        if (id < 0)
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "Segment id %lld out of range [0, %lld), possibly "
+                            "because 'segment_ids' input is not sorted.",
+                            (long long)id, (long long)id_at(ids, n - 1) + 1);
+        if (id < last)
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "segment ids are not increasing");
+        first[i] = id > last ? id : -1;
+        rest[i] = id > last ? -1 : id;
+        last = id;
+    }
+    return TFD_OK;
+}
+
+static enum tfd_code sorted_output(struct tfd_kctx *k, struct tfd_status *st)
+{
+    int64_t n = k->in[1].shape.dim[0];
+    struct tfd_shape out = k->in[0].shape;
+
+    out.dim[0] = n ? id_at(&k->in[1], n - 1) + 1 : 0;
+    TFD_TRY(tfd_shape_make(&out, out.dim, out.rank, st));
+    return tfd_kctx_output(k, 0, k->in[0].dtype, &out, st);
+}
+
+/* The count as an element; complex types begin with their real part. */
+static void put_count(enum tfd_dtype dtype, int64_t count, void *out)
+{
+#define PUT(name, T, value)         \
+    if (dtype == TFD_##name) {      \
+        T v = value;                \
+                                    \
+        memcpy(out, &v, sizeof(v)); \
+    }
+#define PUT_REAL(name, number, T) PUT(name, T, (T)count)
+#define PUT_HALF(name, number, T) PUT(name, T, T##_from_float((float)count))
+    TFD_REAL_DTYPES(PUT_REAL)
+    TFD_HALF_DTYPES(PUT_HALF)
+    PUT(COMPLEX64, float, (float)count)
+    PUT(COMPLEX128, double, (double)count)
+#undef PUT_HALF
+#undef PUT_REAL
+#undef PUT
+}
+
+static enum tfd_code divide_by_counts(struct tfd_kctx *k,
+                                      const struct tfd_scatter *s,
+                                      const int64_t *first,
+                                      struct tfd_status *st)
+{
+    enum tfd_dtype dtype = k->in[0].dtype;
+
+    for (int64_t i = 0, n = 1; i < s->count; i += n, n = 1) {
+        tfd_complex128 count = {0, 0};
+        struct tfd_scatter one = *s;
+
+        while (i + n < s->count && first[i + n] < 0)
+            n++;
+        if (n == 1)
+            continue;
+        put_count(dtype, n, &count);
+        one.by = &count;
+        one.rows = &first[i];
+        one.count = 1;
+        one.one = true;
+        TFD_TRY(tfd_scatter_run(k, TFD_SCATTER_DIV, dtype, &one, st));
+    }
+    return TFD_OK;
+}
+
+static enum tfd_code fold_sorted(struct tfd_kctx *k, int64_t *first,
+                                 int64_t *rest, struct tfd_status *st)
+{
+    enum fold fold = *(const enum fold *)k->state;
+    enum tfd_dtype dtype = k->in[0].dtype;
+    struct tfd_scatter s;
+
+    TFD_TRY(split_rows(&k->in[1], first, rest, st));
+    TFD_TRY(sorted_output(k, st));
+    TFD_TRY(fill(&k->out[0], fold, true, st));
+    s = scatter_of(k, first);
+    TFD_TRY(tfd_scatter_run(k, TFD_SCATTER_UPDATE, dtype, &s, st));
+    s.rows = rest;
+    TFD_TRY(tfd_scatter_run(k, folds[fold].function, dtype, &s, st));
+    return fold == MEAN ? divide_by_counts(k, &s, first, st) : TFD_OK;
+}
+
+static enum tfd_code sorted_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_tensor rows = TFD_TENSOR_INIT;
+    struct tfd_shape pair = {2, {2, 0}};
+    int64_t *first;
+    enum tfd_code rc;
+
+    TFD_TRY(check_sorted(k, st));
+    pair.dim[1] = k->in[1].shape.dim[0];
+    TFD_TRY(tfd_tensor_new(&rows, TFD_INT64, &pair, st));
+    first = tfd_tensor_data(&rows);
+    rc = fold_sorted(k, first, first ? first + pair.dim[1] : NULL, st);
+    tfd_tensor_unref(&rows);
+    return rc;
+}
+
+/* ---- Shapes -------------------------------------------------------------- */
+
+/* [segments] and what is behind the ids' dimensions. */
+static enum tfd_code row_shape(struct tfd_shape_ctx *s, int64_t segments,
+                               int ids, struct tfd_status *st)
+{
+    const struct tfd_shape *x = &s->in[0];
+    int64_t dim[TFD_RANK_MAX + 1] = {segments};
+    int rank = 1;
+
+    if (x->rank == TFD_RANK_UNKNOWN || ids < 0 || ids > x->rank)
+        return TFD_OK;
+    for (int d = ids; d < x->rank; d++)
+        dim[rank++] = x->dim[d];
+    return tfd_shape_make_partial(&s->out[0], dim, rank, st);
+}
+
+static enum tfd_code sorted_shape(struct tfd_shape_ctx *s,
+                                  struct tfd_status *st)
+{
+    return row_shape(s, TFD_DIM_UNKNOWN, 1, st);
+}
+
+static enum tfd_code unsorted_shape(struct tfd_shape_ctx *s,
+                                    struct tfd_status *st)
+{
+    const struct tfd_tensor *count = s->value ? s->value[2] : NULL;
+    int64_t segments = TFD_DIM_UNKNOWN;
+
+    if (count && tfd_tensor_elements(count) == 1)
+        segments = tfd_check_int_at(count, 0);
+    if (segments < TFD_DIM_UNKNOWN)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "num_segments is %lld, but must not be negative",
+                        (long long)segments);
+    return row_shape(s, segments, s->in[1].rank, st);
+}
+
+/* ---- Tables -------------------------------------------------------------- */
+
+#define SORTED(word, types, gradient)                                       \
+    {                                                                       \
+        .name = "Segment" word, .inputs = "data: T, segment_ids: Tindices", \
+        .outputs = "output: T",                                             \
+        .attrs = "T: " types "; Tindices: {int32, int64}",                  \
+        .shape = sorted_shape, .grad = gradient,                            \
+    }
+
+#define UNSORTED(word, types, indices, gradient)                          \
+    {                                                                     \
+        .name = "UnsortedSegment" word,                                   \
+        .inputs =                                                         \
+            "data: T, segment_ids: Tindices, num_segments: Tnumsegments", \
+        .outputs = "output: T",                                           \
+        .attrs = "T: " types "; Tindices: {" indices "int32, int64}; "    \
+                 "Tnumsegments: {int32, int64} = DT_INT32",               \
+        .shape = unsorted_shape, .grad = gradient,                        \
+    }
+
+static const struct tfd_opdef ops[] = {
+    SORTED("Sum", "numbertype", tfd_segment_sum_gradient),
+    SORTED("Mean", "numbertype", tfd_segment_mean_gradient),
+    SORTED("Prod", "numbertype", tfd_segment_prod_gradient),
+    SORTED("Min", "realnumbertype", tfd_segment_extreme_gradient),
+    SORTED("Max", "realnumbertype", tfd_segment_extreme_gradient),
+    UNSORTED("Sum", "numbertype", "int16, ", tfd_unsorted_segment_sum_gradient),
+    UNSORTED("Prod", "numbertype", "", tfd_segment_prod_gradient),
+    UNSORTED("Min", "realnumbertype", "",
+             tfd_unsorted_segment_extreme_gradient),
+    UNSORTED("Max", "realnumbertype", "",
+             tfd_unsorted_segment_extreme_gradient),
+};
+
+#define ROW(op, name, compute)                        \
+    TFD_KERNEL(op, name, compute, .prepare = prepare, \
+               .state_size = sizeof(enum fold))
+
+#define BOTH(word, name)                       \
+    ROW("Segment" word, name, sorted_compute), \
+        ROW("UnsortedSegment" word, name, unsorted_compute)
+
+#define ORDERED(name, number, T) BOTH("Min", name), BOTH("Max", name),
+
+#define SUMMED(name, number, T)            \
+    BOTH("Sum", name), BOTH("Prod", name), \
+        ROW("SegmentMean", name, sorted_compute),
+
+static const struct tfd_kernel kernels[] = {
+    TFD_REAL_DTYPES(SUMMED) TFD_HALF_DTYPES(SUMMED) TFD_COMPLEX_DTYPES(SUMMED)
+        TFD_REAL_DTYPES(ORDERED) TFD_HALF_DTYPES(ORDERED)};
+
+const struct tfd_family tfd_family_segment = {
+    .name = "segment",
+    .ops = ops,
+    .op_count = TFD_COUNT(ops),
+    .kernels = kernels,
+    .kernel_count = TFD_COUNT(kernels),
+};
