@@ -231,6 +231,10 @@
 /* One file read whole (ReadFile, a MetaGraphDef). */
 #define TFD_FILE_READ_SIZE_MAX (INT64_C(8) << 30)
 
+/* Weights that classes are sampled by, 16 bytes each; vocabularies have a few
+ * million words. */
+#define TFD_CANDIDATE_WEIGHTS_MAX (INT64_C(1) << 26)
+
 /* What one execution of DecodeCompressed may make of its strings together; a
  * kilobyte can ask for a megabyte.  TensorFlow cuts each at 2^31 - 1. */
 #define TFD_INFLATED_SIZE_MAX (INT64_C(2) << 30)

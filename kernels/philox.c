@@ -74,15 +74,20 @@ enum tfd_code tfd_philox_source_init(struct tfd_philox_source *s, int64_t seed,
     return TFD_OK;
 }
 
-struct tfd_philox tfd_philox_reserve(struct tfd_philox_source *s,
-                                     int64_t outputs)
+struct tfd_philox tfd_philox_reserve_blocks(struct tfd_philox_source *s,
+                                            uint64_t blocks)
 {
     struct tfd_philox g = s->start;
 
-    assert(outputs >= 0);
-    tfd_philox_skip(
-        &g, __atomic_fetch_add(&s->reserved,
-                               (uint64_t)outputs * TFD_PHILOX_BLOCKS_PER_OUTPUT,
-                               __ATOMIC_RELAXED));
+    tfd_philox_skip(&g,
+                    __atomic_fetch_add(&s->reserved, blocks, __ATOMIC_RELAXED));
     return g;
+}
+
+struct tfd_philox tfd_philox_reserve(struct tfd_philox_source *s,
+                                     int64_t outputs)
+{
+    assert(outputs >= 0);
+    return tfd_philox_reserve_blocks(s, (uint64_t)outputs *
+                                            TFD_PHILOX_BLOCKS_PER_OUTPUT);
 }

@@ -52,5 +52,8 @@ enum tfd_code tfd_philox_source_init(struct tfd_philox_source *s, int64_t seed,
 /* The generator for one run that makes `outputs` elements. */
 struct tfd_philox tfd_philox_reserve(struct tfd_philox_source *s,
                                      int64_t outputs);
+/* The same for kernels that know how many blocks they need. */
+struct tfd_philox tfd_philox_reserve_blocks(struct tfd_philox_source *s,
+                                            uint64_t blocks);
 
 #endif

@@ -7,6 +7,7 @@
 #include "kernels/random_fill.h"
 
 #include "common/half.h"
+#include "kernels/random_number.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -21,26 +22,7 @@
 
 typedef const struct tfd_random_fill fill_args;
 
-/* ---- Bits to numbers in [0, 1) --------------------------------------------
- */
-
-static float uniform_float(uint32_t x)
-{
-    uint32_t bits = 127u << 23 | (x & 0x7fffffu);
-    float f;
-
-    memcpy(&f, &bits, sizeof(f));
-    return f - 1.0f;
-}
-
-static double uniform_double(uint32_t x0, uint32_t x1)
-{
-    uint64_t bits = 1023ull << 52 | (uint64_t)(x0 & 0xfffffu) << 32 | x1;
-    double d;
-
-    memcpy(&d, &bits, sizeof(d));
-    return d - 1.0;
-}
+/* ---- Bits to narrow numbers in [0, 1) ------------------------------------ */
 
 /* m of 10 or 7 random mantissa bits gives m / 2^10 or m / 2^7, exactly. */
 static tfd_half uniform_half(uint32_t x)
@@ -59,8 +41,8 @@ static tfd_bfloat16 uniform_bfloat16(uint32_t x)
 /* The angle is computed in double and rounded once, the rest in float. */
 static void box_muller_float(uint32_t x0, uint32_t x1, float out[2])
 {
-    float u1 = uniform_float(x0);
-    float angle = (float)(TWO_PI * (double)uniform_float(x1));
+    float u1 = tfd_random_float_of(x0);
+    float angle = (float)(TWO_PI * (double)tfd_random_float_of(x1));
     float radius;
 
     if (u1 < (float)U1_MIN)
@@ -71,10 +53,10 @@ static void box_muller_float(uint32_t x0, uint32_t x1, float out[2])
     out[1] *= radius;
 }
 
-static void box_muller_double(const uint32_t x[4], double out[2])
+void tfd_random_normals(const uint32_t x[4], double out[2])
 {
-    double u1 = uniform_double(x[0], x[1]);
-    double angle = TWO_PI * uniform_double(x[2], x[3]);
+    double u1 = tfd_random_double_of(x[0], x[1]);
+    double angle = TWO_PI * tfd_random_double_of(x[2], x[3]);
     double radius;
 
     if (u1 < U1_MIN)
@@ -102,7 +84,7 @@ static void box_muller_double(const uint32_t x[4], double out[2])
 
 DEFINE_UNIFORM(tfd_half, uniform_half)
 DEFINE_UNIFORM(tfd_bfloat16, uniform_bfloat16)
-DEFINE_UNIFORM(float, uniform_float)
+DEFINE_UNIFORM(float, tfd_random_float_of)
 
 static void make_uniform_double(fill_args *f, struct tfd_philox *g,
                                 double out[2])
@@ -111,8 +93,8 @@ static void make_uniform_double(fill_args *f, struct tfd_philox *g,
 
     (void)f;
     tfd_philox_next(g, x);
-    out[0] = uniform_double(x[0], x[1]);
-    out[1] = uniform_double(x[2], x[3]);
+    out[0] = tfd_random_double_of(x[0], x[1]);
+    out[1] = tfd_random_double_of(x[2], x[3]);
 }
 
 /* hi - lo may not fit the signed type, so it is an unsigned number. */
@@ -140,6 +122,34 @@ static void make_uniform_int64_t(fill_args *f, struct tfd_philox *g,
         out[i] = (int64_t)((uint64_t)f->lo + bits % range);
     }
 }
+
+/* Every value of the type, as likely as the others. */
+#define DEFINE_FULL_INT32(T)                                                \
+    static void make_full_##T(fill_args *f, struct tfd_philox *g, T out[4]) \
+    {                                                                       \
+        uint32_t x[4];                                                      \
+                                                                            \
+        (void)f;                                                            \
+        tfd_philox_next(g, x);                                              \
+        for (int i = 0; i < 4; i++)                                         \
+            out[i] = (T)x[i];                                               \
+    }
+
+#define DEFINE_FULL_INT64(T)                                                \
+    static void make_full_##T(fill_args *f, struct tfd_philox *g, T out[2]) \
+    {                                                                       \
+        uint32_t x[4];                                                      \
+                                                                            \
+        (void)f;                                                            \
+        tfd_philox_next(g, x);                                              \
+        out[0] = (T)(x[0] | (uint64_t)x[1] << 32);                          \
+        out[1] = (T)(x[2] | (uint64_t)x[3] << 32);                          \
+    }
+
+DEFINE_FULL_INT32(int32_t)
+DEFINE_FULL_INT32(uint32_t)
+DEFINE_FULL_INT64(int64_t)
+DEFINE_FULL_INT64(uint64_t)
 
 #define SAME(x) (x)
 
@@ -200,7 +210,7 @@ static void make_normal_double(fill_args *f, struct tfd_philox *g,
 
     (void)f;
     tfd_philox_next(g, x);
-    box_muller_double(x, out);
+    tfd_random_normals(x, out);
 }
 
 static void make_truncated_double(fill_args *f, struct tfd_philox *g,
@@ -212,7 +222,7 @@ static void make_truncated_double(fill_args *f, struct tfd_philox *g,
         double n[2];
 
         tfd_philox_next(g, x);
-        box_muller_double(x, n);
+        tfd_random_normals(x, n);
         for (int j = 0; j < 2 && have < 2; j++)
             if (fabs(n[j]) < TRUNCATE_AT)
                 out[have++] = n[j];
@@ -253,6 +263,10 @@ static void store(fill_args *f, int64_t group, size_t count, size_t size,
     X(UNIFORM, DOUBLE, double, uniform, 2, 1, 12)                             \
     X(UNIFORM_INT, INT32, int32_t, uniform, 4, 1, 16)                         \
     X(UNIFORM_INT, INT64, int64_t, uniform, 2, 1, 20)                         \
+    X(FULL_INT, INT32, int32_t, full, 4, 1, 10)                               \
+    X(FULL_INT, UINT32, uint32_t, full, 4, 1, 10)                             \
+    X(FULL_INT, INT64, int64_t, full, 2, 1, 10)                               \
+    X(FULL_INT, UINT64, uint64_t, full, 2, 1, 10)                             \
     X(NORMAL, HALF, tfd_half, normal, 4, 1, 60)                               \
     X(NORMAL, BFLOAT16, tfd_bfloat16, normal, 4, 1, 60)                       \
     X(NORMAL, FLOAT, float, normal, 4, 1, 55)                                 \

@@ -1,7 +1,8 @@
 /*
  * random_fill.h - turns a Philox stream into the elements of a tensor: uniform,
- * uniform over integers, standard normal, truncated normal; bit for bit what
- * TensorFlow's CPU kernels make of the same stream.
+ * uniform over integers, over all integers of a type, standard normal,
+ * truncated normal; bit for bit what TensorFlow's CPU kernels make of the same
+ * stream.
  *
  * Elements come in groups, one or more blocks of the stream each, and a group
  * depends on nothing but its number.  So a caller may fill ranges of groups in
@@ -15,6 +16,7 @@
  *
  *   uniform   random mantissa under the exponent of 1, minus 1: [0, 1)
  *   integers  lo + bits modulo (hi - lo), with the slight bias that has
+ *   full      the bits themselves, for integers
  *   normal    Box and Muller, from two uniforms; u1 at least 1e-7
  *   truncated normals of absolute value below 2, others drawn again; each
  *             group has 64 blocks per element to draw from
@@ -33,6 +35,7 @@
 enum tfd_random_kind {
     TFD_RANDOM_UNIFORM,
     TFD_RANDOM_UNIFORM_INT,
+    TFD_RANDOM_FULL_INT,
     TFD_RANDOM_NORMAL,
     TFD_RANDOM_TRUNCATED_NORMAL,
 };
@@ -58,5 +61,8 @@ const struct tfd_random_rule *tfd_random_rule_find(enum tfd_random_kind kind,
                                                    enum tfd_dtype dtype);
 
 int64_t tfd_random_groups(const struct tfd_random_rule *rule, int64_t size);
+
+/* Two standard normals from a block; for samplers that draw as they go. */
+void tfd_random_normals(const uint32_t x[4], double out[2]);
 
 #endif
