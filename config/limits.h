@@ -147,6 +147,9 @@
 /* Names of nodes, containers, tensors.  Deep scopes reach 2,000 bytes. */
 #define TFD_NAME_SIZE_MAX 8192
 
+/* Components of one queue; the widest input pipelines have dozens. */
+#define TFD_QUEUE_COMPONENTS_MAX 1024
+
 #define TFD_FUNCTIONS_MAX 10000
 #define TFD_FUNCTION_DEPTH_MAX 64 /* calls of calls while expanding */
 

@@ -59,6 +59,10 @@ enum tfd_code tfd_rt_destroy(struct tfd_rt *rt, struct tfd_str container,
                              struct tfd_str name, bool ignore_missing,
                              struct tfd_status *st) TFD_MUST_USE;
 
+/* 0, 1, ...: a number that these containers have not given out before, for the
+ * name of a resource that belongs to one kernel. */
+uint64_t tfd_rt_unique(struct tfd_rt *rt);
+
 const char *tfd_rt_device(const struct tfd_rt *rt);    /* full name */
 const char *tfd_rt_container(const struct tfd_rt *rt); /* the default's name */
 /* Files within --file_root (kernels/file.h). */

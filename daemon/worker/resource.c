@@ -32,6 +32,7 @@ struct tfd_containers {
     struct tfd_lock lock;
     struct tfd_map by_name; /* -> struct container */
     int count;
+    uint64_t unique; /* atomic: the next number to give out */
 };
 
 /* ---- Resources ----------------------------------------------------------- */
@@ -358,6 +359,11 @@ enum tfd_code tfd_rt_destroy(struct tfd_rt *rt, struct tfd_str container,
     if (!value && !ignore_missing)
         return missing(c, where, name, NULL, st);
     return TFD_OK;
+}
+
+uint64_t tfd_rt_unique(struct tfd_rt *rt)
+{
+    return __atomic_fetch_add(&rt->containers->unique, 1, __ATOMIC_RELAXED);
 }
 
 /* ---- The device ---------------------------------------------------------- */
