@@ -522,22 +522,35 @@ static enum tfd_code split_v_compute(struct tfd_kctx *k, struct tfd_status *st)
     return cut(k, x, axis, sizes, st);
 }
 
-static enum tfd_code split_gradient(struct tfd_grad *g, struct tfd_status *st)
+/* dx is the parts put together again. */
+static enum tfd_code join_parts(struct tfd_grad *g, struct tfd_edge axis,
+                                struct tfd_edge *dx, struct tfd_status *st)
 {
     struct tfd_edge in[TFD_GRAD_LIST_MAX + 1];
     int count = g->node->out_count;
 
     if (count > TFD_GRAD_LIST_MAX)
-        return tfd_fail(st, TFD_UNIMPLEMENTED,
-                        "gradient of Split with %d outputs; at most %d", count,
-                        TFD_GRAD_LIST_MAX);
+        return tfd_fail(
+            st, TFD_UNIMPLEMENTED,
+            "gradient of " TFD_STR_FMT " with %d outputs; at most %d",
+            TFD_STR_ARG(g->node->op->name), count, TFD_GRAD_LIST_MAX);
     if (count == 1) {
-        g->dx[1] = g->dy[0];
+        *dx = g->dy[0];
         return TFD_OK;
     }
     memcpy(in, g->dy, sizeof(*in) * (size_t)count);
-    in[count] = g->x[0];
-    return tfd_grad_emit(g, "ConcatV2", in, count + 1, &g->dx[1], st);
+    in[count] = axis;
+    return tfd_grad_emit(g, "ConcatV2", in, count + 1, dx, st);
+}
+
+static enum tfd_code split_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    return join_parts(g, g->x[0], &g->dx[1], st);
+}
+
+static enum tfd_code split_v_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    return join_parts(g, g->x[2], &g->dx[0], st);
 }
 
 /* ---- Tile ---------------------------------------------------------------- */
@@ -698,6 +711,7 @@ static const struct tfd_opdef ops[] = {
         .outputs = "output: num_split * T",
         .attrs = "num_split: int >= 1; T: type; "
                  "Tlen: {int8, int32, int64} = DT_INT64",
+        .grad = split_v_gradient,
     },
     {
         .name = "Tile",

@@ -7,6 +7,7 @@
 #include "kernels/check.h"
 #include "kernels/element.h"
 #include "kernels/families.h"
+#include "kernels/gather_grad.h"
 #include "kernels/variable.h"
 
 struct plan {
@@ -231,6 +232,7 @@ static const struct tfd_opdef ops[] = {
         .checks = "axis: scalar",
         .key = "Tparams",
         .shape = gather_shape,
+        .grad = tfd_gather_gradient,
     },
     {
         .name = "ResourceGather",
@@ -240,6 +242,7 @@ static const struct tfd_opdef ops[] = {
                  "dtype: type; Tindices: {int32, int64}",
         .checks = "resource: scalar",
         .key = "dtype",
+        .grad = tfd_gather_resource_gradient,
         .flags = TFD_OP_STATEFUL,
     },
 };

@@ -415,7 +415,7 @@ const struct tfd_reducer *tfd_reduce_sum(enum tfd_dtype dtype)
 static const struct tfd_opdef ops[] = {
     OP("Sum", "numbertype", tfd_reduce_sum_gradient, 0),
     OP("Mean", "numbertype", tfd_reduce_mean_gradient, 0),
-    OP("Prod", "numbertype", NULL, 0),
+    OP("Prod", "numbertype", tfd_reduce_product_gradient, 0),
     OP("Max", ORDERED, tfd_reduce_order_gradient, 0),
     OP("Min", ORDERED, tfd_reduce_order_gradient, 0),
     BOOL_OP("All"),

@@ -1,5 +1,5 @@
 /*
- * reduce_grad.c - gradients of sums, means and extremes.
+ * reduce_grad.c - gradients of sums, products, means and extremes.
  *
  * All of them bring the gradient back to the shape of the input.  What that
  * takes depends on how much is known while building:
@@ -163,6 +163,122 @@ enum tfd_code tfd_reduce_sum_gradient(struct tfd_grad *g, struct tfd_status *st)
     struct tfd_gradient b = tfd_gradient_begin(g, st);
 
     g->dx[0] = spread(&b);
+    return b.code;
+}
+
+/* ---- Prod ---------------------------------------------------------------- */
+
+/* The axes, as vectors over all of them: whether one is reduced, and where it
+ * goes when the reduced ones come first; and the other way round. */
+struct front {
+    struct tfd_edge reduced, place, order;
+};
+
+static struct front known_front(struct tfd_gradient *b, const struct known *k)
+{
+    int32_t reduced[TFD_RANK_MAX], place[TFD_RANK_MAX], order[TFD_RANK_MAX];
+    int32_t first = 0, other = k->reduced_count;
+    int rank = k->in.rank;
+
+    for (int32_t i = 0; i < rank; i++) {
+        reduced[i] = k->reduced[i];
+        place[i] = k->reduced[i] ? first++ : other++;
+        order[place[i]] = i;
+    }
+    return (struct front){tfd_gradient_ints(b, reduced, rank),
+                          tfd_gradient_ints(b, place, rank),
+                          tfd_gradient_ints(b, order, rank)};
+}
+
+static struct tfd_edge count_before(struct tfd_gradient *b, struct tfd_edge x)
+{
+    static const char *const exclusive[] = {"exclusive", NULL};
+    const int32_t zero = 0;
+    const struct tfd_edge in[] = {x, tfd_gradient_ints(b, &zero, -1)};
+
+    return tfd_gradient_op_flags(b, "Cumsum", in, 2, exclusive);
+}
+
+static struct tfd_edge others(struct tfd_gradient *b, struct tfd_edge reduced)
+{
+    const int32_t one = 1;
+
+    return tfd_gradient_op2(b, "Sub", tfd_gradient_ints(b, &one, -1), reduced);
+}
+
+static struct front find_front(struct tfd_gradient *b, struct tfd_edge shape)
+{
+    const int32_t zero = 0, one = 1, all = -1;
+    struct tfd_edge rank = tfd_gradient_op1(b, "Size", shape);
+    struct tfd_edge axes = tfd_gradient_cast(b, b->g->x[1], TFD_INT32);
+    struct tfd_edge in[4], other, place, count;
+    struct front f;
+
+    axes = tfd_gradient_op2(b, "AddV2", axes, rank);
+    axes = tfd_gradient_op2(b, "FloorMod", axes, rank);
+    axes = tfd_gradient_op2(b, "Reshape", axes, tfd_gradient_ints(b, &all, 1));
+    in[0] = tfd_gradient_op3(b, "Range", tfd_gradient_ints(b, &zero, -1), rank,
+                             tfd_gradient_ints(b, &one, -1));
+    in[1] = axes;
+    in[2] = tfd_gradient_op1(b, "ZerosLike", shape);
+    in[3] = tfd_gradient_op1(b, "OnesLike", axes);
+    f.reduced = tfd_gradient_op(b, "DynamicStitch", in, 4);
+    other = others(b, f.reduced);
+    count =
+        tfd_gradient_op2(b, "Sum", f.reduced, tfd_gradient_ints(b, &zero, 1));
+    place = tfd_gradient_op2(b, "AddV2", count, count_before(b, other));
+    place = tfd_gradient_op2(b, "Mul", other, place);
+    f.place = tfd_gradient_op2(
+        b, "AddV2", place,
+        tfd_gradient_op2(b, "Mul", f.reduced, count_before(b, f.reduced)));
+    f.order = tfd_gradient_op1(b, "InvertPermutation", f.place);
+    return f;
+}
+
+/* The product of the dimensions that are picked, the others being 1. */
+static struct tfd_edge pick(struct tfd_gradient *b, struct tfd_edge shape,
+                            struct tfd_edge picked)
+{
+    const int32_t zero = 0;
+    struct tfd_edge dims = tfd_gradient_op2(b, "Mul", shape, picked);
+
+    dims = tfd_gradient_op2(b, "AddV2", dims, others(b, picked));
+    return tfd_gradient_op2(b, "Prod", dims, tfd_gradient_ints(b, &zero, 1));
+}
+
+/* By each element: the product of the elements before it and of those behind
+ * it, so that a 0 does no harm. */
+static struct tfd_edge without_each(struct tfd_gradient *b,
+                                    const struct front *f,
+                                    struct tfd_edge shape)
+{
+    static const char *const forth[] = {"exclusive", NULL};
+    static const char *const back[] = {"exclusive", "reverse", NULL};
+    const int32_t zero = 0;
+    struct tfd_edge x = tfd_gradient_op2(b, "Transpose", b->g->x[0], f->order);
+    struct tfd_edge front = tfd_gradient_op1(b, "Shape", x), in[2], y;
+
+    y = tfd_gradient_op2(b, "Pack", pick(b, shape, f->reduced),
+                         pick(b, shape, others(b, f->reduced)));
+    in[0] = tfd_gradient_op2(b, "Reshape", x, y);
+    in[1] = tfd_gradient_ints(b, &zero, -1);
+    y = tfd_gradient_op_flags(b, "Cumprod", in, 2, forth);
+    y = tfd_gradient_op2(b, "Mul", y,
+                         tfd_gradient_op_flags(b, "Cumprod", in, 2, back));
+    y = tfd_gradient_op2(b, "Reshape", y, front);
+    return tfd_gradient_conj(b, tfd_gradient_op2(b, "Transpose", y, f->place));
+}
+
+enum tfd_code tfd_reduce_product_gradient(struct tfd_grad *g,
+                                          struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge grad = spread(&b);
+    struct tfd_edge shape = tfd_gradient_shape(&b, g->x[0]);
+    struct known k = find_known(&b);
+    struct front f = k.axes ? known_front(&b, &k) : find_front(&b, shape);
+
+    g->dx[0] = tfd_gradient_op2(&b, "Mul", grad, without_each(&b, &f, shape));
     return b.code;
 }
 

@@ -10,6 +10,8 @@
 
 enum tfd_code tfd_reduce_sum_gradient(struct tfd_grad *g,
                                       struct tfd_status *st);
+enum tfd_code tfd_reduce_product_gradient(struct tfd_grad *g,
+                                          struct tfd_status *st);
 enum tfd_code tfd_reduce_mean_gradient(struct tfd_grad *g,
                                        struct tfd_status *st);
 enum tfd_code tfd_reduce_order_gradient(struct tfd_grad *g,

@@ -1,5 +1,5 @@
 /*
- * slice.c - boxes of a tensor: Slice, StridedSlice and its gradient, Pad.
+ * slice.c - boxes of a tensor: Slice, StridedSlice, StridedSliceGrad, Pad.
  *
  * StridedSlice's five masks are resolved into one begin, stride and count per
  * input dimension ("dense" form), plus the shape the result is shown in.  A
@@ -8,6 +8,7 @@
 #include "kernels/check.h"
 #include "kernels/element.h"
 #include "kernels/families.h"
+#include "kernels/slice_grad.h"
 
 #include <string.h>
 
@@ -102,37 +103,6 @@ static enum tfd_code slice_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
             s->out[0].dim[d] = tfd_check_int_at(size, d);
     }
     return TFD_OK;
-}
-
-/* dx is dy with zeros around it: [begin, shape - begin - size] per dimension.
- */
-static enum tfd_code slice_gradient(struct tfd_grad *g, struct tfd_status *st)
-{
-    struct tfd_edge rank, one, shape[2], before, after, in[2], size;
-
-    TFD_TRY(tfd_grad_emit(g, "Rank", &g->x[0], 1, &rank, st));
-    TFD_TRY(tfd_grad_scalar(g, TFD_INT32, 1, &one, st));
-    in[0] = rank;
-    in[1] = one;
-    TFD_TRY(tfd_grad_emit(g, "Pack", in, 2, &shape[0], st));
-    TFD_TRY(tfd_grad_emit(g, "Shape", &g->y[0], 1, &size, st));
-    in[0] = g->x[1];
-    in[1] = shape[0];
-    TFD_TRY(tfd_grad_emit(g, "Reshape", in, 2, &before, st));
-    TFD_TRY(tfd_grad_emit(g, "Shape", &g->x[0], 1, &in[0], st));
-    in[1] = size;
-    TFD_TRY(tfd_grad_emit(g, "Sub", in, 2, &in[0], st));
-    in[1] = g->x[1];
-    TFD_TRY(tfd_grad_emit(g, "Sub", in, 2, &in[0], st));
-    in[1] = shape[0];
-    TFD_TRY(tfd_grad_emit(g, "Reshape", in, 2, &after, st));
-    {
-        struct tfd_edge join[3] = {before, after, one};
-
-        TFD_TRY(tfd_grad_emit(g, "ConcatV2", join, 3, &in[1], st));
-    }
-    in[0] = g->dy[0];
-    return tfd_grad_emit(g, "Pad", in, 2, &g->dx[0], st);
 }
 
 /* ---- Pad ----------------------------------------------------------------- */
@@ -430,39 +400,6 @@ static enum tfd_code strided_grad_compute(struct tfd_kctx *k,
         tfd_tensor_data(dy), from, st);
 }
 
-static enum tfd_code strided_gradient(struct tfd_grad *g, struct tfd_status *st)
-{
-    static const char *const copied[] = {"begin_mask", "end_mask",
-                                         "ellipsis_mask", "new_axis_mask",
-                                         "shrink_axis_mask"};
-    struct tfd_edge in[5] = {TFD_EDGE_NONE, g->x[1], g->x[2], g->x[3],
-                             g->dy[0]};
-    struct tfd_attr attrs[6];
-    struct tfd_bytes type;
-    enum tfd_code rc;
-    int count = 0;
-
-    for (int i = 0; i < TFD_COUNT(copied); i++)
-        if (tfd_node_attr(g->node, copied[i], &attrs[count].value))
-            attrs[count++].name = tfd_str_of(copied[i]);
-    /* The shape has the type of the indices. */
-    tfd_bytes_init(&type, 64);
-    tfd_attr_put_type(&type,
-                      (int)tfd_dtype_base(tfd_graph_type(g->graph, g->x[1])));
-    rc = tfd_bytes_ok(&type, "an attribute", st);
-    if (rc == TFD_OK) {
-        struct tfd_attr out_type = {TFD_STR("out_type"), tfd_bytes_view(&type)};
-
-        rc = tfd_grad_emit_attrs(g, "Shape", &g->x[0], 1, &out_type, 1, &in[0],
-                                 1, st);
-    }
-    if (rc == TFD_OK)
-        rc = tfd_grad_emit_attrs(g, "StridedSliceGrad", in, 5, attrs, count,
-                                 &g->dx[0], 1, st);
-    tfd_bytes_deinit(&type);
-    return rc;
-}
-
 /* ---- Tables -------------------------------------------------------------- */
 
 #define MASKS                                          \
@@ -478,7 +415,7 @@ static const struct tfd_opdef ops[] = {
         .attrs = "T: type; Index: {int32, int64}",
         .checks = "begin: vector; size: vector",
         .shape = slice_shape,
-        .grad = slice_gradient,
+        .grad = tfd_slice_gradient,
     },
     {
         .name = "Pad",
@@ -486,6 +423,7 @@ static const struct tfd_opdef ops[] = {
         .outputs = "output: T",
         .attrs = "T: type; Tpaddings: {int32, int64} = DT_INT32",
         .shape = pad_shape,
+        .grad = tfd_pad_gradient,
     },
     {
         .name = "StridedSlice",
@@ -494,7 +432,7 @@ static const struct tfd_opdef ops[] = {
         .attrs = "T: type; Index: {int16, int32, int64}; " MASKS,
         .checks = "begin: vector; end: vector; strides: vector",
         .shape = strided_shape,
-        .grad = strided_gradient,
+        .grad = tfd_strided_slice_gradient,
     },
     {
         .name = "StridedSliceGrad",
@@ -503,6 +441,7 @@ static const struct tfd_opdef ops[] = {
         .outputs = "output: T",
         .attrs = "T: type; Index: {int32, int64}; " MASKS,
         .checks = "shape: vector; begin: vector; end: vector; strides: vector",
+        .grad = tfd_strided_slice_grad_gradient,
     },
 };
 

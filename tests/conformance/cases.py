@@ -228,6 +228,36 @@ row("GatherV2", [
     bad(x(5), [-1], 0), bad(x(), [0], 0), bad(x(5), [0], 1),
     bad(x(5), [0], [0, 0]), bad(x(0, 3), [0], 0),
     bad(x(2, 3), [0, 1, 2], 1, batch_dims=1)])
+row("DynamicStitch ParallelDynamicStitch", [
+    c(many([0, 2], [3, 1]), many(x(2, 3), x(2, 3))), c(many(0), many(x(2))),
+    c(many([0, 1]), many(x(2))), c(many([[0], [1]], 2), many(x(2, 1, 3), x(3))),
+    c(many(np.zeros([0])), many(x(0, 3))), c(many(1, 0), many(x(), x())),
+    c(many([1, 0], np.zeros([0])), many(x(2, 2), x(0, 2))),
+    c(many([0, 1]), many(x(2, 0))),
+    bad(many([0, 1]), many(x(3))), bad(many([0, -1]), many(x(2))),
+    bad(many([0], [1]), many(x(1, 2), x(1, 3))), bad(many([0, 1]), many(x())),
+    bad(many([0], [1]), many(x(1, 2), x(1)))])
+row("UnsortedSegmentSum", [
+    every(x(4, 3), [0, 2, 0, 1], 3), c(x(4), [0, 0, -1, 2], 4),
+    c(x(2, 3), [[0, 1, 0], [1, 1, 2]], 3), c(x(2, 3), [[0, 1, 0], [1, 1, 2]], 5),
+    c(x(), 1, 2), c(x(3), [0, 0, 0], 1), c(x(0, 3), np.zeros([0]), 2),
+    c(x(2, 0), [0, 1], 2), c(x(2, 3), [-1, -1], 0),
+    once(x(300, 70), list(range(100)) * 3, 100), bad(x(2), [0, 2], 2),
+    bad(x(2), [0, 1], -1), bad(x(2), [0, 1, 1], 2), bad(x(2), [[0], [1]], 2),
+    bad(x(2), [0, 1], [2, 2]), bad(x(), [0], 1)], tol=8)
+row("Cumsum", [
+    c(x(5), 0), c(x(2, 3), 1), c(x(2, 3), 0), c(x(2, 3, 4), -2),
+    c(x(2, 3), 1, exclusive=True), c(x(2, 3), 0, reverse=True),
+    c(x(2, 3, 2), 1, exclusive=True, reverse=True), c(x(0, 3), 0),
+    c(x(2, 0), 0), c(x(1), -1), once(x(300, 70), 0), once(x(70, 300), 1),
+    bad(x(), 0), bad(x(3), 1), bad(x(3), -2), bad(x(3), [0, 0])],
+    SMALL, tol=16)
+row("Cumprod", [
+    c(x(5), 0), c(x(2, 3), 1), c(x(2, 3), 0), c(x(2, 3, 4), -2),
+    c(x(2, 3), 1, exclusive=True), c(x(2, 3), 0, reverse=True),
+    c(x(2, 3, 2), 1, exclusive=True, reverse=True), c(x(0, 3), 0),
+    c(x(2, 0), 0), c(x(1), -1), bad(x(), 0), bad(x(3), 1), bad(x(3), -2),
+    bad(x(3), [0, 0])], SMALL, tol=16)
 row("OneHot", [c([0, 2, -1, 5], 3, 1, 0), c([[0, 1], [1, 3]], 2, 5, 6),
                c([0, 1], 3, 1, 0, axis=0), c([[0, 1]], 2, 1, 0, axis=1),
                c(1, 3, 1, 0), c(np.zeros([0]), 3, 1, 0), c([0], 0, 1, 0),

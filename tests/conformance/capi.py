@@ -1,0 +1,164 @@
+"""TensorFlow's C API, called in a library: TensorFlow's own or libtfd.
+
+  python -m tests.conformance.capi LIBRARY <CALLS >ANSWERS
+
+reads a pickled list of Calls and writes the list of what came of each: the
+gradients' values, None for one that does not exist, or a Failure.  A process
+of its own per library, so that their symbols never meet.
+"""
+import ctypes
+import dataclasses
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+
+DTYPES = {1: np.float32, 2: np.float64, 3: np.int32, 9: np.int64}
+NUMBERS = {np.dtype(dtype): number for number, dtype in DTYPES.items()}
+P, I = ctypes.c_void_p, ctypes.c_int
+
+
+class Output(ctypes.Structure):
+    _fields_ = [("oper", P), ("index", I)]
+
+
+@dataclasses.dataclass
+class Call:
+    """The gradients of `y` by all of `x` in a graph; names of outputs."""
+
+    graph: bytes  # a GraphDef
+    y: list
+    x: list
+    feeds: dict  # name -> array
+
+
+@dataclasses.dataclass
+class Failure:
+    code: int
+    message: str
+
+
+class Error(Exception):
+    pass
+
+
+RESULTS = dict(
+    TF_NewStatus=P, TF_NewGraph=P, TF_NewImportGraphDefOptions=P,
+    TF_NewBufferFromString=P, TF_GraphOperationByName=P, TF_NewSession=P,
+    TF_NewSessionOptions=P, TF_AllocateTensor=P, TF_TensorData=P,
+    TF_TensorByteSize=ctypes.c_size_t, TF_Dim=ctypes.c_int64,
+    TF_Message=ctypes.c_char_p)
+
+
+class Api:
+    def __init__(self, path):
+        self.library = ctypes.CDLL(path)
+        for name, result in RESULTS.items():
+            getattr(self.library, name).restype = result
+        self.status = P(self.library.TF_NewStatus())
+
+    def __call__(self, name, *arguments):
+        """Calls a function; the last argument of a name that ends in ! is
+        the status, which is checked."""
+        checked = name.endswith("!")
+        if checked:
+            arguments += (self.status,)
+        value = getattr(self.library, name.rstrip("!"))(*arguments)
+        if checked:
+            self.check()
+        return P(value) if RESULTS.get(name.rstrip("!")) is P else value
+
+    def check(self):
+        code = self.library.TF_GetCode(self.status)
+        if code:
+            message = self.library.TF_Message(self.status).decode()
+            raise Error(Failure(code, message))
+
+    def import_graph(self, data):
+        graph = self("TF_NewGraph")
+        buffer = self("TF_NewBufferFromString", data,
+                      ctypes.c_size_t(len(data)))
+        options = self("TF_NewImportGraphDefOptions")
+        self("TF_GraphImportGraphDef!", graph, buffer, options)
+        return graph
+
+    def outputs(self, graph, names):
+        found = (Output * max(1, len(names)))()
+        for i, name in enumerate(names):
+            operation, _, index = name.partition(":")
+            oper = self("TF_GraphOperationByName", graph, operation.encode())
+            found[i] = Output(oper.value, int(index or 0))
+        return found
+
+    def tensor(self, array):
+        array = np.ascontiguousarray(array)
+        dims = (ctypes.c_int64 * max(1, array.ndim))(*array.shape)
+        tensor = self("TF_AllocateTensor", NUMBERS[array.dtype], dims,
+                      array.ndim, ctypes.c_size_t(array.nbytes))
+        ctypes.memmove(self("TF_TensorData", tensor), array.tobytes(),
+                       array.nbytes)
+        return tensor
+
+    def array(self, tensor):
+        dtype = DTYPES[self("TF_TensorType", tensor)]
+        shape = [self("TF_Dim", tensor, i)
+                 for i in range(self("TF_NumDims", tensor))]
+        size = self("TF_TensorByteSize", tensor)
+        data = ctypes.string_at(self("TF_TensorData", tensor), size)
+        return np.frombuffer(data, dtype).reshape(shape)
+
+    def run(self, graph, feeds, fetches):
+        session = self("TF_NewSession!", graph, self("TF_NewSessionOptions"))
+        inputs = self.outputs(graph, list(feeds))
+        values = (P * max(1, len(feeds)))(
+            *[self.tensor(value) for value in feeds.values()])
+        answers = (P * max(1, len(fetches)))()
+        self("TF_SessionRun!", session, None, inputs, values, len(feeds),
+             (Output * max(1, len(fetches)))(*fetches), answers, len(fetches),
+             None, 0, None)
+        arrays = [self.array(P(answer)) for answer in answers[:len(fetches)]]
+        self("TF_DeleteSession!", session)
+        return arrays
+
+    def gradients(self, call):
+        graph = self.import_graph(call.graph)
+        count = len(call.x)
+        dx = (Output * max(1, count))()
+        self("TF_AddGradients", graph, self.outputs(graph, call.y),
+             len(call.y), self.outputs(graph, call.x), count, None,
+             self.status, dx)
+        self.check()
+        there = [i for i in range(count) if dx[i].oper]
+        values = dict(zip(there, self.run(
+            graph, call.feeds, [dx[i] for i in there])))
+        return [values.get(i) for i in range(count)]
+
+
+def answer(api, call):
+    try:
+        return api.gradients(call)
+    except Error as error:
+        return error.args[0]
+
+
+def ask(library, calls):
+    """The answers of a library to Calls."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.conformance.capi", library],
+        input=pickle.dumps(calls), stdout=subprocess.PIPE, check=True)
+    return pickle.loads(done.stdout)
+
+
+def main():
+    # As the module others import, or the pickles would not be theirs.
+    from tests.conformance import capi
+    api = capi.Api(sys.argv[1])
+    calls = pickle.load(sys.stdin.buffer)
+    answers = [capi.answer(api, call) for call in calls]
+    pickle.dump(answers, sys.stdout.buffer)
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
