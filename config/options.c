@@ -268,6 +268,15 @@ const struct tfd_option tfd_options[] = {
      "as TensorFlow does",
      read_duration, AT(peer_wait_ms)},
 
+    {NETWORK, "heartbeat_interval", "DURATION", "2s",
+     "a peer that has said nothing for so long is asked for a sign of life; "
+     "0: never",
+     read_duration, AT(heartbeat_ms)},
+    {NETWORK, "peer_timeout", "DURATION", "8s",
+     "a peer without a sign of life for so long is taken for dead: steps that "
+     "need it fail with UNAVAILABLE; 0: it is waited for",
+     read_duration, AT(peer_timeout_ms)},
+
     {MACHINE, "device_count", "TYPE:N,...", "CPU:1",
      "devices of this task; CPU:2 gives CPU:0 and CPU:1",
      read_devices, AT(devices)},

@@ -446,6 +446,7 @@ static void release_handle(void *handle)
 static enum tfd_code make_basis(struct tfd_server *s, struct tfd_status *st)
 {
     const struct tfd_config *c = s->o.config;
+    struct tfd_heartbeat_options heartbeat;
 
     tfd_tensor_handle_release(release_handle);
     TFD_TRY(
@@ -465,7 +466,12 @@ static enum tfd_code make_basis(struct tfd_server *s, struct tfd_status *st)
     s->service = tfd_service_new(s->loop, st);
     if (!s->service)
         return st->code;
-    return tfd_peers_new(s->loop, &c->cluster, &s->self, &s->peers, st);
+    TFD_TRY(tfd_peers_new(s->loop, &c->cluster, &s->self, &s->peers, st));
+    heartbeat.interval_us = (uint64_t)c->heartbeat_ms * 1000;
+    heartbeat.timeout_us = (uint64_t)c->peer_timeout_ms * 1000;
+    tfd_service_watch(s->service, &heartbeat);
+    tfd_peers_watch(s->peers, &heartbeat);
+    return TFD_OK;
 }
 
 static enum tfd_code watch_signals(struct tfd_server *s, struct tfd_status *st)

@@ -63,6 +63,13 @@ void tfd_conn_close(struct tfd_conn *c, uint64_t grace_us);
 /* Closes every connection of the loop, which no longer runs, and tells their
  * handlers; for shutting down. */
 void tfd_conn_close_all(struct tfd_loop *l);
+/* The end, for a reason that its handler is told. */
+void tfd_conn_break(struct tfd_conn *c, const struct tfd_status *why);
+/* Bytes that the peer's kernel has acknowledged, ever, and those it has not. */
+void tfd_conn_outgoing(const struct tfd_conn *c, uint64_t *acknowledged,
+                       uint64_t *queued);
+/* Its owner watches the peer: one that reads nothing for long stays. */
+void tfd_conn_patient(struct tfd_conn *c);
 /* Changes the handler (sniffing, protocol fallback). */
 void tfd_conn_handle(struct tfd_conn *c, const struct tfd_conn_handler *h,
                      void *self);

@@ -46,6 +46,7 @@ struct tfd_conn {
     const struct tfd_conn_handler *handler;
     void *self;
     struct tfd_conn_queue queue;
+    uint64_t written; /* bytes the socket took */
     struct tfd_dial *dial;
     struct tfd_listener *listener;    /* that counts it, or NULL */
     struct tfd_conn *next, *previous; /* all of the loop */

@@ -11,12 +11,14 @@
  * closed: what follows has no frame boundaries any more.
  */
 #include "config/limits.h"
+#include "rpc/heartbeat.h"
 #include "rpc/link.h"
 #include "rpc/native_io.h"
 #include "rpc/peer_info.h"
 #include "rpc/service.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,6 +49,7 @@ struct native {
     struct native_call *free_calls;
     bool paused;
     bool ending; /* no more frames are looked at */
+    struct tfd_heartbeat heartbeat;
     char peer[64];
     uint32_t current; /* call of the frame being read, 0: of none */
     uint8_t small[8]; /* of PING and PONG */
@@ -135,6 +138,7 @@ static void update_reading(struct native *n)
     if (pause == n->paused)
         return;
     n->paused = pause;
+    n->heartbeat.excused = pause;
     if (pause)
         tfd_conn_pause(n->conn);
     else
@@ -334,6 +338,17 @@ static size_t on_space(void *self, uint8_t **at)
     return tfd_native_reader_space(&n->reader, at);
 }
 
+/* Asks for a sign of life, and gives one where the caller's own questions are
+ * not read. */
+static void ask(struct tfd_heartbeat *h)
+{
+    struct native *n =
+        (struct native *)((char *)h - offsetof(struct native, heartbeat));
+
+    if (!n->ending)
+        tfd_native_out_ping(&n->out);
+}
+
 /* Says why, then closes. */
 static void refuse(struct native *n, const struct tfd_status *st)
 {
@@ -346,6 +361,7 @@ static enum tfd_code on_commit(void *self, size_t size, struct tfd_status *st)
 {
     struct native *n = self;
 
+    tfd_heartbeat_heard(&n->heartbeat);
     if (tfd_native_reader_commit(&n->reader, size, st) == TFD_OK)
         return TFD_OK;
     if (!n->ending)
@@ -366,6 +382,7 @@ static void on_closed(void *self, const struct tfd_status *why)
     struct native *n = self;
 
     (void)why; /* who waits for an answer is not here to read it */
+    tfd_heartbeat_stop(&n->heartbeat);
     tfd_native_out_deinit(&n->out);
     n->conn = NULL;
     n->open++; /* holds n until all calls were told */
@@ -407,6 +424,8 @@ enum tfd_code tfd_native_serve(struct tfd_service *s, struct tfd_conn *c,
     tfd_frame_reader_init(&n->reader.frames, &sink, n, TFD_NATIVE_BODY_MAX);
     tfd_native_out_init(&n->out, c);
     tfd_conn_handle(c, &handler, n);
+    tfd_conn_patient(c);
+    tfd_heartbeat_start(&n->heartbeat, c, tfd_service_heartbeat(s), ask);
     TFD_TRY(tfd_frame_reader_feed(
         &n->reader.frames, (const uint8_t *)prefix.data, prefix.size, st));
     return TFD_OK;

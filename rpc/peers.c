@@ -21,6 +21,7 @@ struct peer {
 struct tfd_peers {
     struct tfd_loop *loop;
     const struct tfd_peer_info *self;
+    struct tfd_heartbeat_options heartbeat;
     struct peer *peers;
     int count;
     int own;
@@ -83,6 +84,11 @@ void tfd_peers_free(struct tfd_peers *p)
     free(p);
 }
 
+void tfd_peers_watch(struct tfd_peers *p, const struct tfd_heartbeat_options *o)
+{
+    p->heartbeat = *o;
+}
+
 int tfd_peers_count(const struct tfd_peers *p)
 {
     return p->count;
@@ -119,7 +125,9 @@ struct tfd_channel *tfd_peers_channel(struct tfd_peers *p, int i)
 {
     struct tfd_channel_options o = {
         .address = p->peers[i].address,
+        .task = p->peers[i].task,
         .self = p->self,
+        .heartbeat = p->heartbeat,
         .dial_timeout_us = DIAL_TIMEOUT_US,
     };
 

@@ -19,6 +19,9 @@ enum tfd_code tfd_peers_new(struct tfd_loop *l,
                             struct tfd_peers **out,
                             struct tfd_status *st) TFD_MUST_USE;
 void tfd_peers_free(struct tfd_peers *p);
+/* For channels not yet made; without it there are no heartbeats. */
+void tfd_peers_watch(struct tfd_peers *p,
+                     const struct tfd_heartbeat_options *o);
 int tfd_peers_count(const struct tfd_peers *p);
 /* "/job:worker/replica:0/task:1" of peer i; own task included. */
 const char *tfd_peers_task(const struct tfd_peers *p, int i);

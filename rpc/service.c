@@ -44,6 +44,7 @@ struct page {
 
 struct tfd_service {
     struct tfd_loop *loop;
+    struct tfd_heartbeat_options heartbeat;
     struct binding methods[TFD_METHOD_END];
     struct page pages[TFD_PAGES_MAX];
     int page_count;
@@ -102,6 +103,18 @@ void tfd_service_bind(struct tfd_service *s, enum tfd_method_number method,
     assert(method > 0 && method < TFD_METHOD_END && paths[method]);
     s->methods[method].handler = handler;
     s->methods[method].self = self;
+}
+
+void tfd_service_watch(struct tfd_service *s,
+                       const struct tfd_heartbeat_options *o)
+{
+    s->heartbeat = *o;
+}
+
+const struct tfd_heartbeat_options *
+tfd_service_heartbeat(const struct tfd_service *s)
+{
+    return &s->heartbeat;
 }
 
 enum tfd_method_number tfd_service_find(struct tfd_str path)

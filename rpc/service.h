@@ -11,6 +11,7 @@
 #ifndef TFD_RPC_SERVICE_H
 #define TFD_RPC_SERVICE_H
 
+#include "rpc/heartbeat.h"
 #include "rpc/loop.h"
 #include "rpc/message.h"
 
@@ -87,6 +88,11 @@ void tfd_service_free(struct tfd_service *s);
 /* Methods without a handler answer UNIMPLEMENTED, naming themselves. */
 void tfd_service_bind(struct tfd_service *s, enum tfd_method_number method,
                       tfd_handler_fn *handler, void *self);
+/* How transports watch callers of the native protocol; none by default. */
+void tfd_service_watch(struct tfd_service *s,
+                       const struct tfd_heartbeat_options *o);
+const struct tfd_heartbeat_options *
+tfd_service_heartbeat(const struct tfd_service *s);
 /* 0 when the path is not in the table. */
 enum tfd_method_number tfd_service_find(struct tfd_str path);
 const char *tfd_service_path(enum tfd_method_number method);

@@ -132,6 +132,24 @@ void tfd_conn_close(struct tfd_conn *c, uint64_t grace_us)
     c->closing = true;
 }
 
+void tfd_conn_break(struct tfd_conn *c, const struct tfd_status *why)
+{
+    (void)why;
+    tfd_conn_close(c, 0);
+}
+
+void tfd_conn_outgoing(const struct tfd_conn *c, uint64_t *acknowledged,
+                       uint64_t *queued)
+{
+    *queued = c->out.size;
+    *acknowledged = c->written - c->out.size;
+}
+
+void tfd_conn_patient(struct tfd_conn *c)
+{
+    (void)c;
+}
+
 void tfd_conn_handle(struct tfd_conn *c, const struct tfd_conn_handler *h,
                      void *self)
 {
