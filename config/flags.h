@@ -65,6 +65,7 @@ struct tfd_config {
     char *file_roots[TFD_FILE_ROOTS_MAX]; /* none: see config/bind.h */
     size_t file_root_count;
 
+    int64_t session_idle_ms; /* 0: abandoned sessions stay */
     int64_t drain_timeout_ms;
     enum tfd_exit_when exit_when;
     int64_t exit_idle_ms;

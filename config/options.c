@@ -293,6 +293,10 @@ const struct tfd_option tfd_options[] = {
      "default: / where only this host can connect, else none",
      read_root, AT(file_roots), .repeated = true},
 
+    {LIFE, "session_idle", "DURATION", "24h",
+     "close a session whose client has left, and forget one whose master has, "
+     "when no call has named it for so long; 0: never, as TensorFlow",
+     read_duration, AT(session_idle_ms)},
     {LIFE, "drain_timeout", "DURATION", "25s",
      "how long running steps may go on after SIGTERM",
      read_duration, AT(drain_timeout_ms)},

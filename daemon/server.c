@@ -116,6 +116,11 @@ int tfd_server_connections(const struct tfd_server *s)
     return s->listener ? tfd_listener_connections(s->listener) : 0;
 }
 
+uint64_t tfd_server_refused(const struct tfd_server *s)
+{
+    return s->listener ? tfd_listener_refused(s->listener) : 0;
+}
+
 const char *tfd_server_target(const struct tfd_server *s)
 {
     return s->target;
@@ -414,6 +419,7 @@ static enum tfd_code make_services(struct tfd_server *s, struct tfd_status *st)
         .container = c->cluster.job_name,
         .cpu_count = cpu_count(c),
         .peer_wait_us = (uint64_t)c->peer_wait_ms * 1000,
+        .session_idle_us = (uint64_t)c->session_idle_ms * 1000,
         .session_created = worker_session,
         .ctx = s,
     };
@@ -422,6 +428,8 @@ static enum tfd_code make_services(struct tfd_server *s, struct tfd_status *st)
         .peers = s->peers,
         .registry = &s->registry,
         .peer_wait_us = (uint64_t)c->peer_wait_ms * 1000,
+        .session_idle_us = (uint64_t)c->session_idle_ms * 1000,
+        .links = tfd_service_links(s->service),
         .quiet = !s->o.listen,
         .activity = master_activity,
         .activity_ctx = s,
@@ -441,6 +449,13 @@ static enum tfd_code make_services(struct tfd_server *s, struct tfd_status *st)
 static void release_handle(void *handle)
 {
     tfd_handle_unref(handle);
+}
+
+static bool is_computing(void *ctx)
+{
+    const struct tfd_server *s = ctx;
+
+    return tfd_pool_busy(s->pool);
 }
 
 static enum tfd_code make_basis(struct tfd_server *s, struct tfd_status *st)
@@ -470,6 +485,8 @@ static enum tfd_code make_basis(struct tfd_server *s, struct tfd_status *st)
     heartbeat.interval_us = (uint64_t)c->heartbeat_ms * 1000;
     heartbeat.timeout_us = (uint64_t)c->peer_timeout_ms * 1000;
     tfd_service_watch(s->service, &heartbeat);
+    tfd_intake_limit(tfd_service_intake(s->service), (uint64_t)c->memory_limit,
+                     is_computing, s);
     tfd_peers_watch(s->peers, &heartbeat);
     return TFD_OK;
 }

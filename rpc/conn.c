@@ -69,7 +69,7 @@ static void finalize(struct tfd_conn *c)
     if (c->handler)
         c->handler->closed(c->self, &st);
     if (c->listener)
-        tfd_listener_forget(c->listener);
+        tfd_listener_forget(c->listener, c->host);
     tfd_conn_queue_deinit(&c->queue);
     free(c->why_text);
     free_conn(c);

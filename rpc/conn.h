@@ -82,7 +82,8 @@ struct tfd_listener;
 
 /* accepted() sets the first handler of each connection (or closes it).
  * address NULL or "": every interface; port 0: any that is free.  Beyond
- * connections_max a connection is closed as soon as it is accepted. */
+ * connections_max, or TFD_CONNECTIONS_PER_PEER_MAX from one address, a
+ * connection is closed as soon as it is accepted. */
 enum tfd_code tfd_listener_new(struct tfd_loop *l, const char *address,
                                int port, int connections_max,
                                void (*accepted)(void *ctx, struct tfd_conn *c),
@@ -90,6 +91,8 @@ enum tfd_code tfd_listener_new(struct tfd_loop *l, const char *address,
                                struct tfd_status *st) TFD_MUST_USE;
 int tfd_listener_port(const struct tfd_listener *l);
 void tfd_listener_close(struct tfd_listener *l); /* accepted ones live on */
+/* Closed at once because there were too many, of all or of one address. */
+uint64_t tfd_listener_refused(const struct tfd_listener *l);
 int tfd_listener_connections(const struct tfd_listener *l);
 
 #endif
