@@ -137,6 +137,10 @@ static int metrics_page(void *self, struct tfd_bytes *b,
     metric(b, "tfd_worker_sessions", "gauge",
            "sessions of all masters that this worker takes part in",
            worker.sessions);
+    metric(b, "tfd_worker_graphs", "gauge", "graphs registered here",
+           worker.graphs);
+    metric(b, "tfd_worker_steps_running", "gauge",
+           "steps of all masters that compute here", worker.steps);
     metric(b, "tfd_worker_sessions_abandoned_total", "counter",
            "of those, dropped because their masters had left",
            (double)worker.abandoned);
