@@ -284,6 +284,7 @@ static void make_channel(struct tfd_remote *r, struct tfd_status *st)
         .self = &self,
         .protocol = r->protocol,
         .dial_timeout_us = DIAL_US,
+        .heartbeat = {TFD_HEARTBEAT_INTERVAL_US, TFD_PEER_TIMEOUT_US},
     };
 
     (void)!tfd_channel_new(r->loop, &o, &r->channel, st);

@@ -326,6 +326,21 @@ void tfd_pool_free(struct tfd_pool *p)
     free(p);
 }
 
+bool tfd_pool_busy(struct tfd_pool *p)
+{
+    int asleep = 0;
+    bool busy;
+
+    if (!p)
+        return false;
+    tfd_lock(&p->lock);
+    for (struct worker *w = p->sleepers; w; w = w->next)
+        asleep++;
+    busy = has_work(p) || asleep < p->count;
+    tfd_unlock(&p->lock);
+    return busy;
+}
+
 int tfd_pool_threads(const struct tfd_pool *p)
 {
     return p ? p->count : 0;

@@ -20,6 +20,7 @@
 
 #include "common/status.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct tfd_pool;
@@ -42,6 +43,8 @@ struct tfd_pool *tfd_pool_new(int threads, struct tfd_status *st);
 void tfd_pool_free(struct tfd_pool *p);
 
 int tfd_pool_threads(const struct tfd_pool *p); /* 0 for NULL */
+/* Whether a thread works, or is about to.  False for NULL. */
+bool tfd_pool_busy(struct tfd_pool *p);
 
 /* p is not NULL: a job may wait for another, so none runs on the caller. */
 void tfd_pool_submit(struct tfd_pool *p, struct tfd_job *job);

@@ -54,6 +54,8 @@ struct tfd_config {
     char *protocol;             /* "grpc" */
     char *port_file;            /* NULL: none */
     int64_t peer_wait_ms;       /* 0: for ever */
+    int64_t heartbeat_ms;       /* 0: no heartbeats */
+    int64_t peer_timeout_ms;    /* 0: a silent peer is waited for */
 
     struct tfd_device_count devices[TFD_DEVICE_TYPES_MAX];
     size_t device_type_count;
@@ -63,6 +65,7 @@ struct tfd_config {
     char *file_roots[TFD_FILE_ROOTS_MAX]; /* none: see config/bind.h */
     size_t file_root_count;
 
+    int64_t session_idle_ms; /* 0: abandoned sessions stay */
     int64_t drain_timeout_ms;
     enum tfd_exit_when exit_when;
     int64_t exit_idle_ms;

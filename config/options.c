@@ -268,6 +268,15 @@ const struct tfd_option tfd_options[] = {
      "as TensorFlow does",
      read_duration, AT(peer_wait_ms)},
 
+    {NETWORK, "heartbeat_interval", "DURATION", "2s",
+     "a peer that has said nothing for so long is asked for a sign of life; "
+     "0: never",
+     read_duration, AT(heartbeat_ms)},
+    {NETWORK, "peer_timeout", "DURATION", "8s",
+     "a peer without a sign of life for so long is taken for dead: steps that "
+     "need it fail with UNAVAILABLE; 0: it is waited for",
+     read_duration, AT(peer_timeout_ms)},
+
     {MACHINE, "device_count", "TYPE:N,...", "CPU:1",
      "devices of this task; CPU:2 gives CPU:0 and CPU:1",
      read_devices, AT(devices)},
@@ -284,6 +293,10 @@ const struct tfd_option tfd_options[] = {
      "default: / where only this host can connect, else none",
      read_root, AT(file_roots), .repeated = true},
 
+    {LIFE, "session_idle", "DURATION", "24h",
+     "close a session whose client has left, and forget one whose master has, "
+     "when no call has named it for so long; 0: never, as TensorFlow",
+     read_duration, AT(session_idle_ms)},
     {LIFE, "drain_timeout", "DURATION", "25s",
      "how long running steps may go on after SIGTERM",
      read_duration, AT(drain_timeout_ms)},

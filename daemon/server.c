@@ -116,6 +116,11 @@ int tfd_server_connections(const struct tfd_server *s)
     return s->listener ? tfd_listener_connections(s->listener) : 0;
 }
 
+uint64_t tfd_server_refused(const struct tfd_server *s)
+{
+    return s->listener ? tfd_listener_refused(s->listener) : 0;
+}
+
 const char *tfd_server_target(const struct tfd_server *s)
 {
     return s->target;
@@ -416,6 +421,7 @@ static enum tfd_code make_services(struct tfd_server *s, struct tfd_status *st)
         .container = c->cluster.job_name,
         .cpu_count = cpu_count(c),
         .peer_wait_us = (uint64_t)c->peer_wait_ms * 1000,
+        .session_idle_us = (uint64_t)c->session_idle_ms * 1000,
         .session_created = worker_session,
         .activity = activity,
         .ctx = s,
@@ -425,6 +431,8 @@ static enum tfd_code make_services(struct tfd_server *s, struct tfd_status *st)
         .peers = s->peers,
         .registry = &s->registry,
         .peer_wait_us = (uint64_t)c->peer_wait_ms * 1000,
+        .session_idle_us = (uint64_t)c->session_idle_ms * 1000,
+        .links = tfd_service_links(s->service),
         .quiet = !s->o.listen,
         .activity = activity,
         .activity_ctx = s,
@@ -446,9 +454,17 @@ static void release_handle(void *handle)
     tfd_handle_unref(handle);
 }
 
+static bool is_computing(void *ctx)
+{
+    const struct tfd_server *s = ctx;
+
+    return tfd_pool_busy(s->pool);
+}
+
 static enum tfd_code make_basis(struct tfd_server *s, struct tfd_status *st)
 {
     const struct tfd_config *c = s->o.config;
+    struct tfd_heartbeat_options heartbeat;
 
     tfd_tensor_handle_release(release_handle);
     TFD_TRY(
@@ -468,7 +484,14 @@ static enum tfd_code make_basis(struct tfd_server *s, struct tfd_status *st)
     s->service = tfd_service_new(s->loop, st);
     if (!s->service)
         return st->code;
-    return tfd_peers_new(s->loop, &c->cluster, &s->self, &s->peers, st);
+    TFD_TRY(tfd_peers_new(s->loop, &c->cluster, &s->self, &s->peers, st));
+    heartbeat.interval_us = (uint64_t)c->heartbeat_ms * 1000;
+    heartbeat.timeout_us = (uint64_t)c->peer_timeout_ms * 1000;
+    tfd_service_watch(s->service, &heartbeat);
+    tfd_intake_limit(tfd_service_intake(s->service), (uint64_t)c->memory_limit,
+                     is_computing, s);
+    tfd_peers_watch(s->peers, &heartbeat);
+    return TFD_OK;
 }
 
 static enum tfd_code watch_signals(struct tfd_server *s, struct tfd_status *st)

@@ -19,6 +19,7 @@ struct tfd_peers *tfd_server_peers(const struct tfd_server *s);
 const struct tfd_config *tfd_server_config(const struct tfd_server *s);
 uint64_t tfd_server_start_us(const struct tfd_server *s);
 int tfd_server_connections(const struct tfd_server *s);
+uint64_t tfd_server_refused(const struct tfd_server *s); /* connections */
 /* It begins no new sessions.  Loop thread. */
 bool tfd_server_stopping(const struct tfd_server *s);
 

@@ -7,6 +7,7 @@
 #include "common/alloc.h"
 #include "config/version.h"
 #include "daemon/master/master.h"
+#include "daemon/worker/worker.h"
 #include "rpc/peers.h"
 
 #include <stdio.h>
@@ -113,6 +114,8 @@ static int metrics_page(void *self, struct tfd_bytes *b,
     struct tfd_server *s = self;
     struct tfd_master *m = tfd_server_master(s);
     struct tfd_service *service = tfd_server_service(s);
+    struct tfd_worker_counts worker = tfd_worker_counts(tfd_server_worker(s));
+    const struct tfd_intake *intake = tfd_service_intake(service);
     struct tfd_alloc_stats memory;
     uint64_t up = tfd_loop_now_us(tfd_server_loop(s)) - tfd_server_start_us(s);
 
@@ -123,8 +126,24 @@ static int metrics_page(void *self, struct tfd_bytes *b,
            (double)up / 1e6);
     metric(b, "tfd_connections", "gauge", "accepted connections",
            tfd_server_connections(s));
+    metric(b, "tfd_connections_refused_total", "counter",
+           "connections closed at once, being too many",
+           (double)tfd_server_refused(s));
     metric(b, "tfd_sessions", "gauge", "sessions open on this master",
            tfd_master_session_count(m));
+    metric(b, "tfd_sessions_abandoned_total", "counter",
+           "sessions closed because their clients had left",
+           (double)tfd_master_abandoned(m));
+    metric(b, "tfd_worker_sessions", "gauge",
+           "sessions of all masters that this worker takes part in",
+           worker.sessions);
+    metric(b, "tfd_worker_graphs", "gauge", "graphs registered here",
+           worker.graphs);
+    metric(b, "tfd_worker_steps_running", "gauge",
+           "steps of all masters that compute here", worker.steps);
+    metric(b, "tfd_worker_sessions_abandoned_total", "counter",
+           "of those, dropped because their masters had left",
+           (double)worker.abandoned);
     metric(b, "tfd_steps_running", "gauge", "steps of those sessions",
            tfd_master_step_count(m));
     metric(b, "tfd_steps_total", "counter", "steps that ended",
@@ -135,6 +154,15 @@ static int metrics_page(void *self, struct tfd_bytes *b,
            (double)memory.in_use);
     metric(b, "tfd_tensor_cached_bytes", "gauge", "memory kept for reuse",
            (double)memory.cached);
+    metric(b, "tfd_memory_limit_bytes", "gauge", "--memory_limit; 0: none",
+           (double)tfd_server_config(s)->memory_limit);
+    metric(b, "tfd_intake_waiting", "gauge",
+           "connections not read because memory is short", intake->waiting);
+    metric(b, "tfd_intake_waiting_bytes", "gauge",
+           "size of the requests that wait there",
+           (double)intake->waiting_size);
+    metric(b, "tfd_intake_pauses_total", "counter",
+           "requests that had to wait for memory", (double)intake->pauses);
     metric(b, "process_resident_memory_bytes", "gauge", "resident memory",
            (double)resident_bytes());
     rpc_family(b, s, "tfd_rpc_requests_total", "calls by method", calls_of);

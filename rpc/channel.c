@@ -151,6 +151,15 @@ static void fail_queued(struct tfd_channel *ch, const struct tfd_status *why,
     }
 }
 
+/* With the task, so that who reads it knows which one to look after. */
+static void name_peer(const struct tfd_channel *ch, struct tfd_status *st)
+{
+    const char *task = ch->options.task;
+
+    tfd_status_context(st, "%s%s%s", task ? task : "", task ? " at " : "",
+                       ch->address);
+}
+
 /* A quarter up or down, so that peers of a restarted task do not dial in
  * step. */
 static uint64_t with_jitter(struct tfd_channel *ch, uint64_t us)
@@ -170,6 +179,8 @@ static void lost(struct tfd_channel *ch)
 
 static void dial_failed(struct tfd_channel *ch, const struct tfd_status *why)
 {
+    struct tfd_status named = *why;
+
     ch->trouble = *why;
     ch->spoken = ch->options.protocol;
     ch->next_dial_us =
@@ -177,7 +188,8 @@ static void dial_failed(struct tfd_channel *ch, const struct tfd_status *why)
     ch->backoff_us = ch->backoff_us ? ch->backoff_us * 2 : BACKOFF_FIRST_US;
     if (ch->backoff_us > BACKOFF_MAX_US)
         ch->backoff_us = BACKOFF_MAX_US;
-    fail_queued(ch, why, false);
+    name_peer(ch, &named);
+    fail_queued(ch, &named, false);
     lost(ch);
 }
 
@@ -241,6 +253,7 @@ static void on_failed(void *ctx, const struct tfd_status *why,
 {
     struct tfd_channel *ch = ctx;
     bool was_up = ch->state == UP;
+    struct tfd_status named = *why;
 
     ch->link = NULL;
     if (!was_up && other_protocol &&
@@ -255,7 +268,8 @@ static void on_failed(void *ctx, const struct tfd_status *why,
         return;
     }
     ch->trouble = *why;
-    fail_sent(ch, why);
+    name_peer(ch, &named);
+    fail_sent(ch, &named);
     lost(ch);
     if (ch->options.changed)
         ch->options.changed(ch->options.ctx, ch, false, why);
@@ -289,6 +303,7 @@ static void on_connected(void *self)
         dial_failed(ch, &st);
         return;
     }
+    ch->ops->watch(ch->link, &ch->options.heartbeat);
     if (ch->ops->protocol != TFD_PROTO_NATIVE) {
         came_up(ch);
         return;

@@ -18,6 +18,7 @@
 #ifndef TFD_RPC_CHANNEL_H
 #define TFD_RPC_CHANNEL_H
 
+#include "rpc/heartbeat.h"
 #include "rpc/service.h"
 
 struct tfd_channel;
@@ -32,10 +33,12 @@ struct tfd_peer_info {
 };
 
 struct tfd_channel_options {
-    const char *address;              /* "host:port" */
+    const char *address; /* "host:port" */
+    const char *task;    /* whose it is, for errors; borrowed; NULL: unknown */
     const struct tfd_peer_info *self; /* what we say in Hello; borrowed */
     enum tfd_protocol protocol;       /* UNKNOWN: native first */
     uint64_t dial_timeout_us;
+    struct tfd_heartbeat_options heartbeat;
     /* The connection came up or went away.  May be NULL. */
     void (*changed)(void *ctx, struct tfd_channel *ch, bool up,
                     const struct tfd_status *why);

@@ -15,10 +15,12 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -67,7 +69,7 @@ static void finalize(struct tfd_conn *c)
     if (c->handler)
         c->handler->closed(c->self, &st);
     if (c->listener)
-        tfd_listener_forget(c->listener);
+        tfd_listener_forget(c->listener, c->host);
     tfd_conn_queue_deinit(&c->queue);
     free(c->why_text);
     free_conn(c);
@@ -117,6 +119,11 @@ static void fail(struct tfd_conn *c, const struct tfd_status *st)
     if (c->why_text)
         *c->why_text = *st;
     end(c);
+}
+
+void tfd_conn_break(struct tfd_conn *c, const struct tfd_status *why)
+{
+    fail(c, why);
 }
 
 static void fail_socket(struct tfd_conn *c, const char *what, int error)
@@ -287,6 +294,7 @@ static bool write_once(struct tfd_conn *c, size_t *written)
     if (n > 0) {
         tfd_conn_queue_consume(&c->queue, (size_t)n);
         *written += (size_t)n;
+        c->written += (uint64_t)n;
     }
     c->blocked = n < 0 || (size_t)n < size;
     return !c->blocked;
@@ -417,6 +425,18 @@ void tfd_conn_write_bytes(struct tfd_conn *c, struct tfd_bytes *take_b)
     queued(c);
 }
 
+void tfd_conn_outgoing(const struct tfd_conn *c, uint64_t *acknowledged,
+                       uint64_t *queued)
+{
+    int unsent = 0; /* and what was sent and not yet acknowledged */
+
+    if (c->fd < 0 || ioctl(c->fd, SIOCOUTQ, &unsent) != 0 ||
+        (uint64_t)unsent > c->written)
+        unsent = 0;
+    *acknowledged = c->written - (uint64_t)unsent;
+    *queued = c->queue.size + (uint64_t)unsent;
+}
+
 size_t tfd_conn_queued(const struct tfd_conn *c)
 {
     return c->queue.size;
@@ -428,6 +448,11 @@ static void set_option(int fd, int level, int option, int value)
 {
     /* Fails only where the kernel lacks it, and then it works without. */
     (void)setsockopt(fd, level, option, &value, sizeof(value));
+}
+
+void tfd_conn_patient(struct tfd_conn *c)
+{
+    set_option(c->fd, IPPROTO_TCP, TCP_USER_TIMEOUT, 0);
 }
 
 static bool attach(struct tfd_conn *c, int fd)

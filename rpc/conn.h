@@ -63,6 +63,13 @@ void tfd_conn_close(struct tfd_conn *c, uint64_t grace_us);
 /* Closes every connection of the loop, which no longer runs, and tells their
  * handlers; for shutting down. */
 void tfd_conn_close_all(struct tfd_loop *l);
+/* The end, for a reason that its handler is told. */
+void tfd_conn_break(struct tfd_conn *c, const struct tfd_status *why);
+/* Bytes that the peer's kernel has acknowledged, ever, and those it has not. */
+void tfd_conn_outgoing(const struct tfd_conn *c, uint64_t *acknowledged,
+                       uint64_t *queued);
+/* Its owner watches the peer: one that reads nothing for long stays. */
+void tfd_conn_patient(struct tfd_conn *c);
 /* Changes the handler (sniffing, protocol fallback). */
 void tfd_conn_handle(struct tfd_conn *c, const struct tfd_conn_handler *h,
                      void *self);
@@ -75,7 +82,8 @@ struct tfd_listener;
 
 /* accepted() sets the first handler of each connection (or closes it).
  * address NULL or "": every interface; port 0: any that is free.  Beyond
- * connections_max a connection is closed as soon as it is accepted. */
+ * connections_max, or TFD_CONNECTIONS_PER_PEER_MAX from one address, a
+ * connection is closed as soon as it is accepted. */
 enum tfd_code tfd_listener_new(struct tfd_loop *l, const char *address,
                                int port, int connections_max,
                                void (*accepted)(void *ctx, struct tfd_conn *c),
@@ -83,6 +91,8 @@ enum tfd_code tfd_listener_new(struct tfd_loop *l, const char *address,
                                struct tfd_status *st) TFD_MUST_USE;
 int tfd_listener_port(const struct tfd_listener *l);
 void tfd_listener_close(struct tfd_listener *l); /* accepted ones live on */
+/* Closed at once because there were too many, of all or of one address. */
+uint64_t tfd_listener_refused(const struct tfd_listener *l);
 int tfd_listener_connections(const struct tfd_listener *l);
 
 #endif

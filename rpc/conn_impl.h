@@ -46,8 +46,10 @@ struct tfd_conn {
     const struct tfd_conn_handler *handler;
     void *self;
     struct tfd_conn_queue queue;
+    uint64_t written; /* bytes the socket took */
     struct tfd_dial *dial;
     struct tfd_listener *listener;    /* that counts it, or NULL */
+    struct tfd_listener_host *host;   /* in it */
     struct tfd_conn *next, *previous; /* all of the loop */
     enum tfd_code why;                /* it ended ... */
     struct tfd_status *why_text;      /* ... NULL when OK or out of memory */
@@ -57,7 +59,7 @@ struct tfd_conn {
 /* A connection on a socket that is connected; takes fd, also when it fails. */
 struct tfd_conn *tfd_conn_adopt(struct tfd_loop *l, int take_fd,
                                 const char *peer);
-/* The listener's: one of its connections is gone. */
-void tfd_listener_forget(struct tfd_listener *l);
+/* The listener's, of the address h: one of its connections is gone. */
+void tfd_listener_forget(struct tfd_listener *l, struct tfd_listener_host *h);
 
 #endif

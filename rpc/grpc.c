@@ -47,6 +47,8 @@ struct stream {
     bool answered; /* by it */
     bool replied;  /* the peer has its response, or never will */
     uint64_t timeout_us;
+    uint64_t wanted;   /* the size of a message that was not asked for yet */
+    uint64_t reserved; /* of one that was */
     char path[PATH_ROOM];
     struct tfd_timer deadline;
     struct tfd_grpc_reader in;
@@ -62,6 +64,11 @@ struct server {
     uint8_t *read_at;
     struct tfd_timer patience; /* runs while the peer owes us something */
     bool patience_on;
+    struct tfd_timer idle; /* runs always, looks whether anything came */
+    bool received;         /* since it last looked */
+    uint64_t link;
+    struct tfd_intake_ticket ticket;
+    struct stream *waits; /* for memory; the connection is not read */
     bool inside; /* the session or a handler is running: do not enter it */
     bool closing;
 };
@@ -88,10 +95,18 @@ static void link_stream(struct stream *s, struct stream **list)
     *list = s;
 }
 
+/* What was reserved lies in the message now, or will never. */
+static void took(struct stream *s)
+{
+    tfd_intake_took(tfd_service_intake(s->call.service), s->reserved);
+    s->reserved = 0;
+}
+
 static void free_stream(struct stream *s)
 {
     assert(!s->server && (!s->handed || s->answered));
     unlink_stream(s);
+    took(s);
     tfd_incoming_deinit(&s->call.in);
     tfd_grpc_reader_deinit(&s->in);
     tfd_grpc_writer_deinit(&s->out);
@@ -108,10 +123,13 @@ static void cancel_call(struct stream *s)
         s->call.cancelled(s->call.ctx, &s->call);
 }
 
+static void stop_waiting(struct stream *s);
+
 /* The HTTP/2 stream is over; the call may outlive it. */
 static void detach(struct stream *s)
 {
     tfd_timer_stop(&s->deadline);
+    stop_waiting(s);
     s->server = NULL;
     s->replied = true;
     s->call.peer = "(disconnected)";
@@ -203,7 +221,68 @@ static void refuse(struct stream *s, const struct tfd_status *st)
     assert(!s->handed);
     if (!s->replied)
         reply_failure(s, st);
+    stop_waiting(s);
+    took(s);
     tfd_grpc_reader_deinit(&s->in);
+}
+
+static void go_on(struct server *v);
+
+/* ---- Memory for requests --------------------------------------------------
+ */
+
+static void expect(struct stream *s, uint64_t size)
+{
+    s->reserved = size;
+    s->in.held = false;
+    tfd_h2_expect(s->server->h2, s->id, size);
+}
+
+/* Asks for every message that has been announced, one after the other; the
+ * connection is read while none waits. */
+static void ask_for_memory(struct server *v)
+{
+    for (struct stream *s = v->streams; s && !v->waits; s = s->next) {
+        uint64_t size = s->wanted;
+
+        if (size == 0)
+            continue;
+        s->wanted = 0;
+        if (tfd_intake_ask(tfd_service_intake(v->service), &v->ticket, size))
+            expect(s, size);
+        else
+            v->waits = s;
+    }
+    if (v->waits)
+        tfd_conn_pause(v->conn);
+    else
+        tfd_conn_resume(v->conn);
+}
+
+static void on_admitted(struct tfd_intake_ticket *t)
+{
+    struct server *v =
+        (struct server *)((char *)t - offsetof(struct server, ticket));
+    struct stream *s = v->waits;
+
+    assert(s);
+    v->waits = NULL;
+    expect(s, t->size);
+    ask_for_memory(v);
+    go_on(v);
+}
+
+static void stop_waiting(struct stream *s)
+{
+    struct server *v = s->server;
+
+    s->wanted = 0;
+    if (!v || v->waits != s)
+        return;
+    v->waits = NULL;
+    tfd_intake_leave(tfd_service_intake(v->service), &v->ticket);
+    if (!v->closing)
+        ask_for_memory(v);
 }
 
 /* ---- The connection -------------------------------------------------------
@@ -245,6 +324,32 @@ static void patience_over(struct tfd_timer *t)
 
     v->patience_on = false;
     tfd_h2_terminate(v->h2, TFD_H2_ENHANCE_YOUR_CALM);
+    go_on(v);
+}
+
+/* Without memory for a timer there is one limit less. */
+static void start_idle(struct server *v)
+{
+    v->received = false;
+    (void)!tfd_timer_start(&v->idle, TFD_CONNECTION_IDLE_MS * UINT64_C(1000),
+                           NULL);
+}
+
+/* A call in the hands of its handler may be silent for ever, and a client with
+ * a session may think for long; who has neither can dial again. */
+static void idle_over(struct tfd_timer *t)
+{
+    struct server *v =
+        (struct server *)((char *)t - offsetof(struct server, idle));
+    bool busy =
+        v->received || tfd_links_held(tfd_service_links(v->service), v->link);
+
+    for (struct stream *s = v->streams; s && !busy; s = s->next)
+        busy = s->handed;
+    start_idle(v);
+    if (busy)
+        return;
+    tfd_h2_terminate(v->h2, TFD_H2_NO_ERROR);
     go_on(v);
 }
 
@@ -299,6 +404,7 @@ static void *on_begin(void *ctx, int32_t id)
     s->server = v;
     s->call.service = v->service;
     s->call.peer = tfd_conn_peer(v->conn);
+    s->call.link = v->link;
     s->call.answer = answer;
     s->call.start_us = tfd_loop_now_us(v->loop);
     tfd_timer_init(&s->deadline, v->loop, deadline_over);
@@ -383,21 +489,42 @@ static void on_headers(void *ctx, void *stream, bool cut)
         start_deadline(s);
 }
 
+/* The size comes first; memory for a large message must be asked for. */
+static enum tfd_code read_prefix(struct stream *s, const uint8_t **data,
+                                 size_t *n, struct tfd_status *st)
+{
+    size_t missing = TFD_GRPC_PREFIX_SIZE - s->in.prefix_have;
+    size_t part = *n < missing ? *n : missing;
+
+    if (missing == 0)
+        return TFD_OK;
+    TFD_TRY(tfd_grpc_reader_feed(&s->in, *data, part, TFD_GRPC_MESSAGE_SIZE_MAX,
+                                 st));
+    *data += part;
+    *n -= part;
+    if (part < missing || s->in.size < TFD_INTAKE_MIN)
+        return TFD_OK;
+    s->wanted = (uint64_t)s->in.size + TFD_GRPC_PREFIX_SIZE;
+    s->in.held = true;
+    if (!s->server->waits)
+        ask_for_memory(s->server);
+    return TFD_OK;
+}
+
 static void on_data(void *ctx, void *stream, const uint8_t *data, size_t n)
 {
-    struct server *v = ctx;
     struct stream *s = stream;
     struct tfd_status st = TFD_STATUS_INIT;
-    bool known = s->in.prefix_have == TFD_GRPC_PREFIX_SIZE;
 
+    (void)ctx;
     if (s->replied)
         return;
-    if (tfd_grpc_reader_feed(&s->in, data, n, TFD_GRPC_MESSAGE_SIZE_MAX, &st) !=
-        TFD_OK)
+    if (read_prefix(s, &data, &n, &st) != TFD_OK ||
+        tfd_grpc_reader_feed(&s->in, data, n, TFD_GRPC_MESSAGE_SIZE_MAX, &st) !=
+            TFD_OK)
         refuse(s, &st);
-    else if (!known && s->in.size > 0)
-        tfd_h2_expect(v->h2, s->id,
-                      (uint64_t)s->in.size + TFD_GRPC_PREFIX_SIZE);
+    if (s->in.capacity == s->in.size && s->in.body)
+        took(s);
 }
 
 static void on_end(void *ctx, void *stream)
@@ -416,6 +543,8 @@ static void on_end(void *ctx, void *stream)
         return;
     }
     tfd_grpc_reader_take(&s->in, &s->call.in);
+    stop_waiting(s);
+    took(s);
     s->handed = true;
     tfd_service_dispatch(v->service, &s->call);
 }
@@ -481,6 +610,7 @@ static enum tfd_code receive(struct server *v, const void *data, size_t n,
 
     if (v->closing)
         return TFD_OK;
+    v->received = true;
     v->inside = true;
     code = tfd_h2_receive(v->h2, data, n, tfd_loop_now_us(v->loop), st);
     v->inside = false;
@@ -507,7 +637,10 @@ static void conn_closed(void *self, const struct tfd_status *why)
 
     (void)why;
     assert(!v->inside);
+    v->closing = true;
     tfd_timer_stop(&v->patience);
+    tfd_timer_stop(&v->idle);
+    tfd_links_remove(tfd_service_links(v->service), v->link);
     tfd_h2_free(v->h2);
     /* All first: one cancelled call may make its handler answer another. */
     for (struct stream *s = v->streams; s; s = s->next)
@@ -540,6 +673,10 @@ enum tfd_code tfd_grpc_serve(struct tfd_service *service, struct tfd_conn *c,
         free(v);
         return TFD_RESOURCE_EXHAUSTED;
     }
+    v->link = tfd_links_add(tfd_service_links(service));
+    v->ticket.admitted = on_admitted;
+    tfd_timer_init(&v->idle, v->loop, idle_over);
+    start_idle(v);
     tfd_conn_handle(c, &handler, v);
     if (receive(v, prefix.data, prefix.size, NULL) != TFD_OK)
         close_server(v);

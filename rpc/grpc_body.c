@@ -18,6 +18,8 @@
 /* What 6 bytes of a peer may claim, and what each byte after that. */
 #define FIRST_CAPACITY ((size_t)1 << 20)
 #define GROWTH 256
+/* For what was read before its connection was paused. */
+#define HELD_CAPACITY ((size_t)TFD_LOOP_SCRATCH_SIZE)
 
 /* Less is read together with the frames behind it, and copied. */
 #define DIRECT_MIN ((size_t)32 << 10)
@@ -60,7 +62,8 @@ static enum tfd_code check_prefix(struct tfd_grpc_reader *r, int64_t size_max,
  * then to all.  Most messages fit at once and a 100 MiB one copies 1 MiB. */
 static enum tfd_code grow(struct tfd_grpc_reader *r, struct tfd_status *st)
 {
-    size_t wanted = r->capacity ? (size_t)r->capacity * GROWTH : FIRST_CAPACITY;
+    size_t first = r->held ? HELD_CAPACITY : FIRST_CAPACITY;
+    size_t wanted = r->capacity ? (size_t)r->capacity * GROWTH : first;
     size_t capacity = least(r->size, wanted);
     struct tfd_buffer *b = tfd_buffer_new(r->start + capacity);
 

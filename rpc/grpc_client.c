@@ -15,9 +15,11 @@
 #include "config/limits.h"
 #include "rpc/grpc_body.h"
 #include "rpc/h2.h"
+#include "rpc/heartbeat.h"
 #include "rpc/percent.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +28,10 @@
 
 /* Calls are found by number only to be cancelled. */
 #define BUCKETS 256
+
+/* A gRPC server ends a connection on which more PINGs come between two of its
+ * own messages; TensorFlow's does so at the fifth. */
+#define PINGS_MAX 2
 
 /* For a GOAWAY to leave before the connection does. */
 #define CLOSE_GRACE_US 100000
@@ -36,6 +42,7 @@ struct outgoing {
     struct outgoing **at;
     uint32_t call;
     int32_t id;
+    bool probe;  /* our own question */
     bool silent; /* ended, or the channel does not want to know */
     bool has_status;
     bool is_grpc;
@@ -57,6 +64,10 @@ struct tfd_link {
     bool received; /* anything at all */
     bool inside;
     bool closing;
+    uint32_t calls; /* open, our own questions apart */
+    uint32_t pings; /* since the peer last answered a call */
+    uint32_t probe; /* the number of the next question */
+    struct tfd_heartbeat heartbeat;
     struct outgoing *buckets[BUCKETS];
     char authority[TFD_ADDRESS_SIZE_MAX + 1];
 };
@@ -75,8 +86,16 @@ static void add_outgoing(struct tfd_link *l, struct outgoing *o)
     *bucket = o;
 }
 
+static void count_call(struct tfd_link *l, int by)
+{
+    l->calls += (uint32_t)by;
+    l->heartbeat.excused = l->calls == 0;
+}
+
 static void free_outgoing(struct outgoing *o)
 {
+    if (!o->probe)
+        count_call(o->link, -1);
     *o->at = o->next;
     if (o->next)
         o->next->at = o->at;
@@ -191,9 +210,10 @@ static void on_header(void *ctx, void *stream, struct tfd_str name,
 
 static void on_headers(void *ctx, void *stream, bool cut)
 {
+    struct tfd_link *l = ctx;
     struct outgoing *o = stream;
 
-    (void)ctx;
+    l->pings = 0;
     o->cut = o->cut || cut;
 }
 
@@ -313,6 +333,7 @@ static enum tfd_code conn_commit(void *self, size_t n, struct tfd_status *st)
     if (l->closing)
         return TFD_OK;
     l->received = true;
+    tfd_heartbeat_heard(&l->heartbeat);
     l->inside = true;
     code = tfd_h2_receive(l->h2, l->read_at, n, tfd_loop_now_us(l->loop), st);
     l->inside = false;
@@ -344,6 +365,7 @@ static void conn_closed(void *self, const struct tfd_status *why)
     struct tfd_status st = TFD_STATUS_INIT;
 
     assert(!l->inside);
+    tfd_heartbeat_stop(&l->heartbeat);
     if (other)
         tfd_fail(&st, TFD_UNAVAILABLE, "%s does not speak HTTP/2",
                  l->authority);
@@ -417,6 +439,26 @@ static enum tfd_code send_request(struct tfd_link *l, struct outgoing *o,
     return tfd_h2_request(l->h2, headers, count, &o->out.source, o, &o->id, st);
 }
 
+static enum tfd_code begin_call(struct tfd_link *l, struct outgoing *o,
+                                enum tfd_method_number method,
+                                struct tfd_message *take_request,
+                                uint64_t timeout_us, struct tfd_status *st)
+{
+    enum tfd_code code;
+
+    o->link = l;
+    add_outgoing(l, o);
+    if (!o->probe)
+        count_call(l, 1);
+    code = tfd_grpc_writer_init(&o->out, l->conn, take_request, st);
+    if (code == TFD_OK)
+        code = send_request(l, o, method, timeout_us, st);
+    if (code != TFD_OK)
+        free_outgoing(o);
+    leave(l);
+    return code;
+}
+
 static enum tfd_code link_call(struct tfd_link *l, uint32_t call,
                                enum tfd_method_number method,
                                struct tfd_message *take_request,
@@ -435,16 +477,45 @@ static enum tfd_code link_call(struct tfd_link *l, uint32_t call,
         tfd_message_deinit(take_request);
         return code;
     }
-    o->link = l;
     o->call = call;
-    add_outgoing(l, o);
-    code = tfd_grpc_writer_init(&o->out, l->conn, take_request, st);
-    if (code == TFD_OK)
-        code = send_request(l, o, method, timeout_us, st);
-    if (code != TFD_OK)
-        free_outgoing(o);
+    return begin_call(l, o, method, take_request, timeout_us, st);
+}
+
+/* A call that any server answers at once, if only with UNIMPLEMENTED. */
+static void ask_by_call(struct tfd_link *l)
+{
+    struct outgoing *o = calloc(1, sizeof(*o));
+    struct tfd_message m;
+
+    if (!o)
+        return;
+    o->probe = o->silent = true;
+    o->call = l->probe++;
+    tfd_message_init(&m, false);
+    (void)!begin_call(l, o, TFD_METHOD_Check, &m, 0, NULL);
+}
+
+static void ask(struct tfd_heartbeat *h)
+{
+    struct tfd_link *l =
+        (struct tfd_link *)((char *)h - offsetof(struct tfd_link, heartbeat));
+
+    if (l->calls == 0 || l->closing || !l->events)
+        return;
+    if (l->pings >= PINGS_MAX) {
+        ask_by_call(l);
+        return;
+    }
+    l->pings++;
+    tfd_h2_ping(l->h2);
     leave(l);
-    return code;
+}
+
+static void link_watch(struct tfd_link *l,
+                       const struct tfd_heartbeat_options *o)
+{
+    tfd_heartbeat_start(&l->heartbeat, l->conn, o, ask);
+    count_call(l, 0);
 }
 
 static void link_cancel(struct tfd_link *l, uint32_t call)
@@ -476,5 +547,6 @@ const struct tfd_link_ops tfd_grpc_link = {
     .call = link_call,
     .cancel = link_cancel,
     .close = link_close,
+    .watch = link_watch,
     .queued = link_queued,
 };

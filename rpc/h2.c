@@ -227,6 +227,12 @@ void tfd_h2_reset(struct tfd_h2 *h, int32_t id, uint32_t error)
     (void)nghttp2_submit_rst_stream(h->session, NGHTTP2_FLAG_NONE, id, error);
 }
 
+void tfd_h2_ping(struct tfd_h2 *h)
+{
+    /* Fails only for lack of memory: one question less. */
+    (void)nghttp2_submit_ping(h->session, NGHTTP2_FLAG_NONE, NULL);
+}
+
 void tfd_h2_terminate(struct tfd_h2 *h, uint32_t error)
 {
     if (nghttp2_session_terminate_session(h->session, error) != 0)

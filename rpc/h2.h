@@ -118,6 +118,8 @@ enum tfd_code tfd_h2_request(struct tfd_h2 *h,
                              int32_t *id, struct tfd_status *st) TFD_MUST_USE;
 /* closed() follows, not from inside this call. */
 void tfd_h2_reset(struct tfd_h2 *h, int32_t id, uint32_t error);
+/* A question for a sign of life; the answer is only seen as bytes received. */
+void tfd_h2_ping(struct tfd_h2 *h);
 /* GOAWAY with this error; the session is done once it is sent. */
 void tfd_h2_terminate(struct tfd_h2 *h, uint32_t error);
 

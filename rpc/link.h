@@ -13,6 +13,7 @@
 
 #include "rpc/channel.h"
 #include "rpc/conn.h"
+#include "rpc/heartbeat.h"
 
 struct tfd_link;
 
@@ -45,6 +46,8 @@ struct tfd_link_ops {
     void (*cancel)(struct tfd_link *link, uint32_t call); /* no ended() */
     /* Closes the connection; no event follows. */
     void (*close)(struct tfd_link *link);
+    /* Breaks the connection when the peer falls silent. */
+    void (*watch)(struct tfd_link *link, const struct tfd_heartbeat_options *o);
     size_t (*queued)(const struct tfd_link *link);
 };
 

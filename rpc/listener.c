@@ -8,6 +8,9 @@
 
 #include "rpc/conn_impl.h"
 
+#include "common/log.h"
+#include "common/map.h"
+#include "config/limits.h"
 #include "rpc/loop_uv.h"
 
 #include <assert.h>
@@ -24,6 +27,13 @@
 #define ACCEPTS_PER_TURN 64
 #define REST_US (100 * 1000)
 
+/* Who has connections open. */
+struct tfd_listener_host {
+    int connections;
+    bool told; /* that it has too many */
+    char name[TFD_PEER_TEXT_MAX];
+};
+
 struct tfd_listener {
     struct tfd_loop *loop;
     uv_poll_t poll;
@@ -31,6 +41,8 @@ struct tfd_listener {
     int fd; /* -1: closed */
     int port;
     int connections, connections_max;
+    struct tfd_map hosts; /* by name -> struct tfd_listener_host * */
+    uint64_t refused;
     int holds; /* connections, and one for the socket */
     void (*accepted)(void *ctx, struct tfd_conn *c);
     void *ctx;
@@ -38,30 +50,97 @@ struct tfd_listener {
 
 static void drop_hold(struct tfd_listener *l)
 {
-    if (--l->holds == 0)
-        free(l);
+    if (--l->holds > 0)
+        return;
+    tfd_map_deinit(&l->hosts);
+    free(l);
 }
 
-void tfd_listener_forget(struct tfd_listener *l)
+/* ---- Hosts --------------------------------------------------------------- */
+
+/* The address without its port. */
+static struct tfd_str host_of(const char *peer)
 {
+    const char *colon = strrchr(peer, ':');
+
+    return (struct tfd_str){peer,
+                            colon ? (size_t)(colon - peer) : strlen(peer)};
+}
+
+static struct tfd_listener_host *find_host(struct tfd_listener *l,
+                                           const char *peer)
+{
+    struct tfd_str name = host_of(peer);
+    struct tfd_listener_host *h;
+    uintptr_t known;
+
+    if (tfd_map_get(&l->hosts, name, &known))
+        return (struct tfd_listener_host *)known;
+    h = calloc(1, sizeof(*h));
+    if (!h)
+        return NULL;
+    memcpy(h->name, name.data, name.size);
+    if (tfd_map_put(&l->hosts, tfd_str_of(h->name), (uintptr_t)h))
+        return h;
+    free(h);
+    return NULL;
+}
+
+static void leave_host(struct tfd_listener *l, struct tfd_listener_host *h)
+{
+    if (--h->connections > 0)
+        return;
+    tfd_map_remove(&l->hosts, tfd_str_of(h->name));
+    free(h);
+}
+
+void tfd_listener_forget(struct tfd_listener *l, struct tfd_listener_host *h)
+{
+    leave_host(l, h);
     l->connections--;
     drop_hold(l);
+}
+
+/* NULL when one more is too many. */
+static struct tfd_listener_host *admit(struct tfd_listener *l, const char *peer)
+{
+    struct tfd_listener_host *h = find_host(l, peer);
+
+    if (!h)
+        return NULL;
+    h->connections++;
+    if (l->connections < l->connections_max &&
+        h->connections <= TFD_CONNECTIONS_PER_PEER_MAX)
+        return h;
+    if (!h->told)
+        tfd_log(TFD_LOG_WARN, "connection_refused",
+                "peer=%s open=%d most=%d of_peer=%d most_of_peer=%d", peer,
+                l->connections, l->connections_max, h->connections - 1,
+                TFD_CONNECTIONS_PER_PEER_MAX);
+    h->told = true;
+    leave_host(l, h);
+    return NULL;
 }
 
 /* ---- Accepting ----------------------------------------------------------- */
 
 static void welcome(struct tfd_listener *l, int fd, const char *peer)
 {
+    struct tfd_listener_host *h = admit(l, peer);
     struct tfd_conn *c;
 
-    if (l->connections >= l->connections_max) {
+    if (!h) {
+        l->refused++;
         close(fd);
         return;
     }
     c = tfd_conn_adopt(l->loop, fd, peer);
-    if (!c)
+    if (!c) {
+        leave_host(l, h);
         return;
+    }
     c->listener = l;
+    c->host = h;
     l->connections++;
     l->holds++;
     l->accepted(l->ctx, c);
@@ -231,6 +310,11 @@ void tfd_listener_close(struct tfd_listener *l)
 int tfd_listener_port(const struct tfd_listener *l)
 {
     return l->port;
+}
+
+uint64_t tfd_listener_refused(const struct tfd_listener *l)
+{
+    return l->refused;
 }
 
 int tfd_listener_connections(const struct tfd_listener *l)

@@ -11,12 +11,14 @@
  * closed: what follows has no frame boundaries any more.
  */
 #include "config/limits.h"
+#include "rpc/heartbeat.h"
 #include "rpc/link.h"
 #include "rpc/native_io.h"
 #include "rpc/peer_info.h"
 #include "rpc/service.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +30,8 @@ struct native_call {
     struct native *native;
     uint32_t number; /* 0: one way */
     bool dispatched;
-    uint64_t size; /* of the request, while it counts */
+    uint64_t size;     /* of the request, while it counts */
+    uint64_t reserved; /* of it, not yet in buffers */
     struct tfd_native_in in;
     struct native_call *next; /* while free */
 };
@@ -46,7 +49,13 @@ struct native {
     uint64_t assembling; /* announced bytes of incomplete requests */
     struct native_call *free_calls;
     bool paused;
+    struct tfd_intake_ticket ticket; /* of the request that waits for memory */
+    uint32_t held;                   /* its call's number */
+    bool has_held;
+    struct tfd_bytes unread; /* what had been read behind it */
+    uint64_t link;
     bool ending; /* no more frames are looked at */
+    struct tfd_heartbeat heartbeat;
     char peer[64];
     uint32_t current; /* call of the frame being read, 0: of none */
     uint8_t small[8]; /* of PING and PONG */
@@ -117,6 +126,7 @@ static enum tfd_code call_new(struct native *n,
     c->call.method = (enum tfd_method_number)h->method;
     c->call.native = true;
     c->call.peer = n->peer;
+    c->call.link = n->link;
     c->call.answer = answer;
     n->calls[h->call] = c;
     n->open++;
@@ -130,11 +140,12 @@ static void update_reading(struct native *n)
 
     if (!n->conn)
         return;
-    pause = n->unanswered > (uint64_t)TFD_REQUESTS_SIZE_MAX ||
+    pause = n->has_held || n->unanswered > (uint64_t)TFD_REQUESTS_SIZE_MAX ||
             tfd_native_out_size(&n->out) > (uint64_t)TFD_WRITE_QUEUE_SIZE_MAX;
     if (pause == n->paused)
         return;
     n->paused = pause;
+    n->heartbeat.excused = pause;
     if (pause)
         tfd_conn_pause(n->conn);
     else
@@ -150,6 +161,7 @@ static void call_free(struct native_call *c)
         n->unanswered -= c->size;
     else
         n->assembling -= c->size;
+    tfd_intake_took(tfd_service_intake(n->service), c->reserved);
     if (n->calls[c->number] == c)
         n->calls[c->number] = NULL;
     tfd_incoming_deinit(&c->call.in);
@@ -195,10 +207,22 @@ static void cancel(struct native_call *c)
 
 /* ---- Frames -------------------------------------------------------------- */
 
+/* The payload that is about to be read has its buffer now. */
+static void took_payload(struct native_call *c)
+{
+    uint64_t size = c->in.sizes ? c->in.sizes[c->in.at] : 0;
+
+    if (size > c->reserved)
+        return; /* too small to be asked for */
+    c->reserved -= size;
+    tfd_intake_took(tfd_service_intake(c->native->service), size);
+}
+
 static enum tfd_code begin_request(struct native *n,
                                    const struct tfd_frame_header *h,
                                    uint8_t **body, struct tfd_status *st)
 {
+    enum tfd_code rc;
     struct native_call *c = call_of(n, h->call);
 
     if (!c)
@@ -206,7 +230,10 @@ static enum tfd_code begin_request(struct native *n,
     if (c->dispatched)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "call %u is open, its number cannot be used", h->call);
-    return tfd_native_in_begin(&c->in, h, body, st);
+    rc = tfd_native_in_begin(&c->in, h, body, st);
+    if (rc == TFD_OK && c->in.have == 0)
+        took_payload(c);
+    return rc;
 }
 
 static void hello(struct native *n, struct native_call *c)
@@ -249,6 +276,22 @@ static void dispatch(struct native *n, struct native_call *c)
     }
 }
 
+/* The first frame has said how large the request is.  Without room for the
+ * rest, it stays where it is: nothing more is read. */
+static void reserve(struct native *n, struct native_call *c)
+{
+    uint64_t size = c->in.total - c->in.message.body->size;
+
+    if (c->in.at > 0 || c->in.have > 0 || size < TFD_INTAKE_MIN)
+        return;
+    if (tfd_intake_ask(tfd_service_intake(n->service), &n->ticket, size)) {
+        c->reserved = size;
+        return;
+    }
+    n->held = c->number;
+    n->has_held = true;
+}
+
 static enum tfd_code end_request(struct native *n,
                                  const struct tfd_frame_header *h,
                                  struct tfd_status *st)
@@ -267,6 +310,8 @@ static enum tfd_code end_request(struct native *n,
                         (long long)TFD_NATIVE_MESSAGE_SIZE_MAX);
     if (complete)
         dispatch(n, c);
+    else
+        reserve(n, c);
     return TFD_OK;
 }
 
@@ -334,6 +379,17 @@ static size_t on_space(void *self, uint8_t **at)
     return tfd_native_reader_space(&n->reader, at);
 }
 
+/* Asks for a sign of life, and gives one where the caller's own questions are
+ * not read. */
+static void ask(struct tfd_heartbeat *h)
+{
+    struct native *n =
+        (struct native *)((char *)h - offsetof(struct native, heartbeat));
+
+    if (!n->ending)
+        tfd_native_out_ping(&n->out);
+}
+
 /* Says why, then closes. */
 static void refuse(struct native *n, const struct tfd_status *st)
 {
@@ -342,15 +398,64 @@ static void refuse(struct native *n, const struct tfd_status *st)
     tfd_conn_close(n->conn, GRACE_US);
 }
 
+/* Frame by frame; what follows one whose request has to wait is kept. */
+static enum tfd_code feed(struct native *n, const uint8_t *data, size_t size,
+                          struct tfd_status *st)
+{
+    while (size > 0 && !n->has_held) {
+        uint8_t *at;
+        size_t take = tfd_frame_reader_space(&n->reader.frames, &at);
+
+        if (take > size)
+            take = size;
+        if (take > 0)
+            memcpy(at, data, take);
+        TFD_TRY(tfd_frame_reader_commit(&n->reader.frames, take, st));
+        data += take;
+        size -= take;
+    }
+    if (size == 0)
+        return TFD_OK;
+    tfd_bytes_add(&n->unread, data, size);
+    return tfd_bytes_ok(&n->unread, "what was read of requests", st);
+}
+
+static void commit(struct native *n, const uint8_t *data, size_t size)
+{
+    struct tfd_status st = TFD_STATUS_INIT;
+
+    if (feed(n, data, size, &st) != TFD_OK && !n->ending)
+        refuse(n, &st);
+}
+
 static enum tfd_code on_commit(void *self, size_t size, struct tfd_status *st)
 {
     struct native *n = self;
 
-    if (tfd_native_reader_commit(&n->reader, size, st) == TFD_OK)
-        return TFD_OK;
-    if (!n->ending)
+    tfd_heartbeat_heard(&n->heartbeat);
+    if (n->reader.scratch)
+        commit(n, tfd_loop_scratch(n->reader.loop), size);
+    else if (tfd_native_reader_commit(&n->reader, size, st) != TFD_OK &&
+             !n->ending)
         refuse(n, st);
     return TFD_OK;
+}
+
+/* There is memory for the request that waited. */
+static void on_admitted(struct tfd_intake_ticket *t)
+{
+    struct native *n =
+        (struct native *)((char *)t - offsetof(struct native, ticket));
+    struct native_call *c = call_of(n, n->held);
+    struct tfd_bytes unread = n->unread;
+
+    assert(n->conn && n->has_held && c);
+    c->reserved = t->size;
+    n->has_held = false;
+    tfd_bytes_init(&n->unread, TFD_LOOP_SCRATCH_SIZE);
+    commit(n, (const uint8_t *)unread.data, unread.size);
+    tfd_bytes_deinit(&unread);
+    update_reading(n);
 }
 
 static void on_drained(void *self)
@@ -366,6 +471,11 @@ static void on_closed(void *self, const struct tfd_status *why)
     struct native *n = self;
 
     (void)why; /* who waits for an answer is not here to read it */
+    tfd_heartbeat_stop(&n->heartbeat);
+    tfd_links_remove(tfd_service_links(n->service), n->link);
+    tfd_intake_leave(tfd_service_intake(n->service), &n->ticket);
+    tfd_bytes_deinit(&n->unread);
+    n->has_held = false;
     tfd_native_out_deinit(&n->out);
     n->conn = NULL;
     n->open++; /* holds n until all calls were told */
@@ -404,9 +514,14 @@ enum tfd_code tfd_native_serve(struct tfd_service *s, struct tfd_conn *c,
     n->conn = c;
     n->reader.loop = tfd_conn_loop(c);
     strncpy(n->peer, tfd_conn_peer(c), sizeof(n->peer) - 1);
+    n->ticket.admitted = on_admitted;
+    tfd_bytes_init(&n->unread, TFD_LOOP_SCRATCH_SIZE);
     tfd_frame_reader_init(&n->reader.frames, &sink, n, TFD_NATIVE_BODY_MAX);
     tfd_native_out_init(&n->out, c);
     tfd_conn_handle(c, &handler, n);
+    tfd_conn_patient(c);
+    n->link = tfd_links_add(tfd_service_links(s));
+    tfd_heartbeat_start(&n->heartbeat, c, tfd_service_heartbeat(s), ask);
     TFD_TRY(tfd_frame_reader_feed(
         &n->reader.frames, (const uint8_t *)prefix.data, prefix.size, st));
     return TFD_OK;

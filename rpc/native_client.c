@@ -7,11 +7,13 @@
  * ids, which are free at once, are kept apart from the slots for that reason.
  */
 #include "config/limits.h"
+#include "rpc/heartbeat.h"
 #include "rpc/link.h"
 #include "rpc/native_io.h"
 #include "rpc/peer_info.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,6 +38,7 @@ struct tfd_link {
     uint32_t slot_count, free_slot;
     uint32_t *slot_of; /* by the channel's id */
     uint32_t ids;
+    struct tfd_heartbeat heartbeat;
     uint32_t magic_seen; /* bytes of the peer's first four */
     bool other_protocol;
     uint8_t small[TFD_NATIVE_SMALL_MAX];
@@ -261,6 +264,7 @@ static enum tfd_code on_commit(void *self, size_t size, struct tfd_status *st)
 {
     struct tfd_link *l = self;
 
+    tfd_heartbeat_heard(&l->heartbeat);
     if (l->reader.scratch)
         TFD_TRY(check_magic(l, size, st));
     return tfd_native_reader_commit(&l->reader, size, st);
@@ -278,6 +282,7 @@ static void on_closed(void *self, const struct tfd_status *why)
     struct tfd_link *l = self;
     struct tfd_status st;
 
+    tfd_heartbeat_stop(&l->heartbeat);
     tfd_status_clear(&st);
     if (why->code == TFD_OK)
         (void)tfd_fail(&st, TFD_UNAVAILABLE, "Socket closed by %s",
@@ -399,6 +404,21 @@ static void link_close(struct tfd_link *l)
     tfd_conn_close(l->conn, 0);
 }
 
+static void ask(struct tfd_heartbeat *h)
+{
+    struct tfd_link *l =
+        (struct tfd_link *)((char *)h - offsetof(struct tfd_link, heartbeat));
+
+    tfd_native_out_ping(&l->out);
+}
+
+static void link_watch(struct tfd_link *l,
+                       const struct tfd_heartbeat_options *o)
+{
+    tfd_conn_patient(l->conn);
+    tfd_heartbeat_start(&l->heartbeat, l->conn, o, ask);
+}
+
 static size_t link_queued(const struct tfd_link *l)
 {
     return (size_t)tfd_native_out_size(&l->out);
@@ -410,5 +430,6 @@ const struct tfd_link_ops tfd_native_link = {
     .call = link_call,
     .cancel = link_cancel,
     .close = link_close,
+    .watch = link_watch,
     .queued = link_queued,
 };

@@ -93,6 +93,8 @@ void tfd_native_out_error(struct tfd_native_out *o, uint32_t call,
 /* CANCEL without a body; PING, PONG with one of 8 bytes. */
 void tfd_native_out_small(struct tfd_native_out *o, enum tfd_frame_kind kind,
                           uint32_t call, const void *body, uint32_t size);
+/* A question for a sign of life. */
+void tfd_native_out_ping(struct tfd_native_out *o);
 /* Forgets what is left of a call's message; the peer must be told. */
 void tfd_native_out_drop(struct tfd_native_out *o, uint32_t call);
 /* The connection has room again. */

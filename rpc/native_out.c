@@ -259,6 +259,13 @@ void tfd_native_out_small(struct tfd_native_out *o, enum tfd_frame_kind kind,
         tfd_conn_write(o->conn, body, size);
 }
 
+void tfd_native_out_ping(struct tfd_native_out *o)
+{
+    static const uint8_t body[8] = {0};
+
+    tfd_native_out_small(o, TFD_FRAME_PING, 0, body, sizeof(body));
+}
+
 void tfd_native_out_drop(struct tfd_native_out *o, uint32_t call)
 {
     struct tfd_native_send *all = o->first;

@@ -22,6 +22,7 @@ struct peer {
 struct tfd_peers {
     struct tfd_loop *loop;
     const struct tfd_peer_info *self;
+    struct tfd_heartbeat_options heartbeat;
     struct peer *peers;
     int count;
     int own;
@@ -105,6 +106,11 @@ void tfd_peers_free(struct tfd_peers *p)
     free(p);
 }
 
+void tfd_peers_watch(struct tfd_peers *p, const struct tfd_heartbeat_options *o)
+{
+    p->heartbeat = *o;
+}
+
 int tfd_peers_count(const struct tfd_peers *p)
 {
     return p->count;
@@ -152,7 +158,9 @@ static void make_channel(struct tfd_peers *p, struct peer *peer)
 {
     struct tfd_channel_options o = {
         .address = peer->address,
+        .task = peer->task,
         .self = p->self,
+        .heartbeat = p->heartbeat,
         .dial_timeout_us = DIAL_TIMEOUT_US,
         .changed = changed,
         .ctx = peer,

@@ -28,6 +28,9 @@ void tfd_peers_follow(struct tfd_peers *p,
                       void (*fn)(void *ctx, int i, bool up,
                                  const struct tfd_status *why),
                       void *ctx);
+/* For channels not yet made; without it there are no heartbeats. */
+void tfd_peers_watch(struct tfd_peers *p,
+                     const struct tfd_heartbeat_options *o);
 int tfd_peers_count(const struct tfd_peers *p);
 /* "/job:worker/replica:0/task:1" of peer i; own task included. */
 const char *tfd_peers_task(const struct tfd_peers *p, int i);

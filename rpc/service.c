@@ -44,6 +44,9 @@ struct page {
 
 struct tfd_service {
     struct tfd_loop *loop;
+    struct tfd_heartbeat_options heartbeat;
+    struct tfd_links links;
+    struct tfd_intake intake;
     struct binding methods[TFD_METHOD_END];
     struct page pages[TFD_PAGES_MAX];
     int page_count;
@@ -87,12 +90,17 @@ struct tfd_service *tfd_service_new(struct tfd_loop *l, struct tfd_status *st)
     }
     s->loop = l;
     s->drained_post.run = run_drained;
+    tfd_intake_init(&s->intake, l);
     return s;
 }
 
 void tfd_service_free(struct tfd_service *s)
 {
     assert(!s || s->in_flight == 0);
+    if (!s)
+        return;
+    tfd_links_deinit(&s->links);
+    tfd_intake_deinit(&s->intake);
     free(s);
 }
 
@@ -102,6 +110,28 @@ void tfd_service_bind(struct tfd_service *s, enum tfd_method_number method,
     assert(method > 0 && method < TFD_METHOD_END && paths[method]);
     s->methods[method].handler = handler;
     s->methods[method].self = self;
+}
+
+void tfd_service_watch(struct tfd_service *s,
+                       const struct tfd_heartbeat_options *o)
+{
+    s->heartbeat = *o;
+}
+
+const struct tfd_heartbeat_options *
+tfd_service_heartbeat(const struct tfd_service *s)
+{
+    return &s->heartbeat;
+}
+
+struct tfd_links *tfd_service_links(struct tfd_service *s)
+{
+    return &s->links;
+}
+
+struct tfd_intake *tfd_service_intake(struct tfd_service *s)
+{
+    return &s->intake;
 }
 
 enum tfd_method_number tfd_service_find(struct tfd_str path)

@@ -11,6 +11,9 @@
 #ifndef TFD_RPC_SERVICE_H
 #define TFD_RPC_SERVICE_H
 
+#include "rpc/heartbeat.h"
+#include "rpc/intake.h"
+#include "rpc/links.h"
 #include "rpc/loop.h"
 #include "rpc/message.h"
 
@@ -56,6 +59,7 @@ struct tfd_call {
     struct tfd_incoming in; /* the request; freed with the call */
     uint64_t deadline_us;   /* tfd_loop_now_us() time; 0: none */
     const char *peer;       /* address of the caller */
+    uint64_t link;          /* the connection it came over (links.h) */
     struct tfd_service *service;
     /* Set by the handler if it wants to know: the caller cancelled, its
      * deadline passed or its connection ended.  Called at most once and never
@@ -87,6 +91,13 @@ void tfd_service_free(struct tfd_service *s);
 /* Methods without a handler answer UNIMPLEMENTED, naming themselves. */
 void tfd_service_bind(struct tfd_service *s, enum tfd_method_number method,
                       tfd_handler_fn *handler, void *self);
+/* How transports watch callers of the native protocol; none by default. */
+void tfd_service_watch(struct tfd_service *s,
+                       const struct tfd_heartbeat_options *o);
+const struct tfd_heartbeat_options *
+tfd_service_heartbeat(const struct tfd_service *s);
+struct tfd_links *tfd_service_links(struct tfd_service *s);
+struct tfd_intake *tfd_service_intake(struct tfd_service *s);
 /* 0 when the path is not in the table. */
 enum tfd_method_number tfd_service_find(struct tfd_str path);
 const char *tfd_service_path(enum tfd_method_number method);

@@ -5,6 +5,7 @@
 
 #include "common/log.h"
 #include "config/limits.h"
+#include "daemon/master/idle.h"
 #include "daemon/master/remote_worker.h"
 
 #include <stdio.h>
@@ -42,12 +43,14 @@ enum tfd_code tfd_master_new(const struct tfd_master_options *o,
     m->peer_count = (int)peers;
     m->step_seed = random_bits();
     tfd_map_init(&m->by_handle);
+    tfd_master_watch_idle(m);
     *out = m;
     return TFD_OK;
 }
 
 void tfd_master_free(struct tfd_master *m)
 {
+    tfd_master_stop_watching(m);
     for (int i = 0; i < m->peer_count; i++) /* the peers are gone already */
         if (m->workers[i])
             tfd_remote_worker_free(m->workers[i]);
@@ -99,6 +102,7 @@ enum tfd_code tfd_session_enlist(struct tfd_session *s, struct tfd_status *st)
     m->sessions = s;
     m->session_count++;
     s->listed = true;
+    tfd_session_use(s, 0);
     if (m->o.activity)
         m->o.activity(m->o.activity_ctx);
     return TFD_OK;
@@ -108,6 +112,7 @@ void tfd_session_delist(struct tfd_session *s)
 {
     struct tfd_master *m = s->master;
 
+    tfd_session_leave(s);
     tfd_map_remove(&m->by_handle, tfd_str_of(s->handle));
     if (s->previous)
         s->previous->next = s->next;
@@ -176,6 +181,11 @@ int tfd_master_step_count(const struct tfd_master *m)
 uint64_t tfd_master_steps_done(const struct tfd_master *m)
 {
     return m->steps_done;
+}
+
+uint64_t tfd_master_abandoned(const struct tfd_master *m)
+{
+    return m->abandoned;
 }
 
 /* ---- Closing all, and Reset ---------------------------------------------- */

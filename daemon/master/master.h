@@ -20,6 +20,7 @@
 
 struct tfd_session;
 struct tfd_master;
+struct tfd_links;
 struct tfd_create; /* a session on its way */
 
 struct tfd_master_options {
@@ -27,8 +28,10 @@ struct tfd_master_options {
     struct tfd_peers *peers;
     struct tfd_worker *local; /* the worker of this process */
     const struct tfd_registry *registry;
-    uint64_t peer_wait_us; /* for tasks that do not answer; 0: for ever */
-    bool quiet;            /* its sessions are nobody's news: a library's own */
+    uint64_t peer_wait_us;    /* for tasks that do not answer; 0: for ever */
+    uint64_t session_idle_us; /* see idle.h; 0: for ever */
+    struct tfd_links *links;  /* of those who call; NULL: nobody leaves */
+    bool quiet; /* its sessions are nobody's news: a library's own */
     /* A step, a session began or ended; for exit rules.  May be NULL. */
     void (*activity)(void *ctx);
     void *activity_ctx;
@@ -74,6 +77,8 @@ int tfd_master_own_peer(const struct tfd_master *m);
 int tfd_master_session_count(const struct tfd_master *m);
 int tfd_master_step_count(const struct tfd_master *m); /* running */
 uint64_t tfd_master_steps_done(const struct tfd_master *m);
+/* Sessions closed because their clients had left. */
+uint64_t tfd_master_abandoned(const struct tfd_master *m);
 
 typedef void tfd_master_done_fn(void *ctx, const struct tfd_status *st);
 

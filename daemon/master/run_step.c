@@ -10,6 +10,7 @@
 #include "common/proto/config.pb.h"
 #include "common/proto/master.pb.h"
 #include "config/limits.h"
+#include "daemon/master/idle.h"
 #include "kernels/runtime.h"
 
 #include <stdlib.h>
@@ -388,6 +389,7 @@ void tfd_run_step_handle(void *self, struct tfd_call *call)
         release(c);
         return;
     }
+    tfd_session_use(c->session, call->link);
     c->run.done = done;
     call->ctx = c;
     call->cancelled = cancelled;

@@ -6,6 +6,7 @@
 #include "common/proto/device.pb.h"
 #include "common/proto/master.pb.h"
 #include "config/limits.h"
+#include "daemon/master/idle.h"
 #include "daemon/master/run_step.h"
 
 #include <stdlib.h>
@@ -67,6 +68,7 @@ static void session_created(void *ctx, const struct tfd_status *st,
         tfd_call_fail(call, st);
         return;
     }
+    tfd_session_use(session, call->link);
     tfd_message_init(&m, call->native);
     tfd_pb_put_str(&m.proto,
                    tensorflow_CreateSessionResponse_session_handle_tag,
@@ -108,10 +110,10 @@ static void create_session(void *self, struct tfd_call *call)
 
 /* ---- ExtendSession ------------------------------------------------------- */
 
-static enum tfd_code extend(struct tfd_master *m, struct tfd_str request,
+static enum tfd_code extend(struct tfd_master *m, const struct tfd_call *call,
                             int64_t *version, struct tfd_status *st)
 {
-    struct tfd_pb_reader r = tfd_pb_reader_of(request);
+    struct tfd_pb_reader r = tfd_pb_reader_of(call->in.proto);
     struct tfd_str handle = TFD_STR_EMPTY, graph_def = TFD_STR_EMPTY;
     struct tfd_session *session;
     struct tfd_pb_field f;
@@ -128,6 +130,7 @@ static enum tfd_code extend(struct tfd_master *m, struct tfd_str request,
     }
     TFD_TRY(tfd_request_end(&r, st));
     TFD_TRY(tfd_master_find(m, handle, &session, st));
+    tfd_session_use(session, call->link);
     return tfd_session_extend(session, graph_def, expected, version, st);
 }
 
@@ -138,7 +141,7 @@ static void extend_session(void *self, struct tfd_call *call)
     struct tfd_message m;
     int64_t version = 0;
 
-    if (extend(s->master, call->in.proto, &version, &st) != TFD_OK) {
+    if (extend(s->master, call, &version, &st) != TFD_OK) {
         tfd_call_fail(call, &st);
         return;
     }

@@ -10,6 +10,7 @@
 #include "common/graphdef.h"
 #include "config/limits.h"
 #include "daemon/master/functions.h"
+#include "daemon/master/idle.h"
 #include "daemon/master/place.h"
 #include "daemon/master/plan.h"
 #include "daemon/master/step.h"
@@ -256,6 +257,7 @@ static void delete_from_workers(struct tfd_session *s)
 
 void tfd_session_step_ended(struct tfd_session *s)
 {
+    tfd_session_use(s, 0);
     if (s->master->o.activity)
         s->master->o.activity(s->master->o.activity_ctx);
     if (s->state != TFD_SESSION_CLOSING || s->running > 0 ||

@@ -52,6 +52,8 @@ struct tfd_session {
     int closing_workers;    /* DeleteWorkerSession calls not yet answered */
     bool listed;            /* in the master's table */
     const void *closed_for; /* the Reset that waits for its end */
+    uint64_t used_us;       /* the last call, or end of a step */
+    uint64_t link;          /* it came over; 0: over none */
     struct tfd_session *next, *previous; /* in the master */
 };
 
@@ -65,6 +67,8 @@ struct tfd_master {
     int session_count;
     int running;
     uint64_t steps_done;
+    struct tfd_timer idle_timer;
+    uint64_t abandoned;
     uint64_t step_seed; /* state of the generator of step ids */
 };
 

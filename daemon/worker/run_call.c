@@ -9,6 +9,7 @@
 
 #include "common/proto/tensor.pb.h"
 #include "common/proto/worker.pb.h"
+#include "daemon/worker/idle.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -144,6 +145,7 @@ static enum tfd_code find_graph(struct tfd_worker_service *w,
     struct tfd_task_session *session;
 
     if (g && tfd_str_is(handle, g->session->handle)) {
+        tfd_worker_session_used(w, g->session);
         *out = g;
         return TFD_OK;
     }

@@ -24,6 +24,9 @@ struct tfd_task_session {
     struct tfd_rt rt[TFD_DEVICES_MAX];
     struct tfd_containers *own[TFD_DEVICES_MAX]; /* where it is isolated */
     int device_count;
+    uint64_t used_us;               /* idle.c: by the last call */
+    uint64_t lost_us;               /* its master is unreachable since */
+    bool asked;                     /* the master, whether it still is */
     bool is_closed;                 /* takes no more graphs */
     struct tfd_graph_entry *graphs; /* registered */
     struct tfd_lock lock;           /* of states */

@@ -5,6 +5,7 @@
 
 #include "config/limits.h"
 #include "daemon/worker/executor.h"
+#include "daemon/worker/idle.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,6 +89,7 @@ enum tfd_code tfd_worker_service_new(const struct tfd_worker_options *o,
         tfd_worker_bind(w);
     if (o->peers)
         tfd_peers_follow(o->peers, peer_changed, w);
+    tfd_worker_watch_idle(w);
     *out = w;
     return TFD_OK;
 }
@@ -147,6 +149,7 @@ void tfd_worker_service_free(struct tfd_worker_service *w)
     size_t at = 0;
 
     tfd_worker_finish(w);
+    tfd_worker_stop_watching(w);
     while (tfd_map_next(&w->sessions, &at, &e))
         drop_session((struct tfd_task_session *)e->value);
     tfd_map_deinit(&w->sessions);
@@ -191,6 +194,7 @@ enum tfd_code tfd_worker_find_session(struct tfd_worker_service *w,
                         ". Possibly this worker (\"%s\") just restarted.",
                         TFD_STR_ARG(handle), w->local.task);
     *out = (struct tfd_task_session *)value;
+    tfd_worker_session_used(w, *out);
     return TFD_OK;
 }
 
@@ -261,6 +265,7 @@ enum tfd_code tfd_worker_create_session(struct tfd_worker_service *w,
         tfd_task_session_unref(x);
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a session");
     }
+    tfd_worker_session_used(w, x);
     if (w->options.session_created)
         w->options.session_created(w->options.ctx, s->master_task);
     sessions_changed(w);
@@ -297,6 +302,7 @@ struct tfd_worker_counts tfd_worker_counts(struct tfd_worker_service *w)
         .registering = w->registering,
         .steps = w->step_count,
         .steps_done = w->steps_done,
+        .abandoned = w->abandoned,
         .parked_size = tfd_rendezvous_stats(w->rendezvous).parked_size,
     };
 

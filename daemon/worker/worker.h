@@ -31,6 +31,7 @@ struct tfd_worker_options {
     const char *task;              /* "/job:worker/replica:0/task:1" */
     const char *container;         /* the default's name: the job's */
     int cpu_count;                 /* --device_count=CPU:n */
+    uint64_t session_idle_us;      /* see idle.h; 0: for ever */
     uint64_t peer_wait_us; /* for links that a graph pushes over; 0: for ever */
     /* The master of this task opened a session here.  May be NULL. */
     void (*session_created)(void *ctx, struct tfd_str master_task);
@@ -65,6 +66,7 @@ struct tfd_worker_counts {
     int registering;
     int steps; /* running */
     uint64_t steps_done;
+    uint64_t abandoned; /* sessions dropped because their masters had left */
     int resources;
     size_t parked_size; /* bytes pushed for steps that have not begun */
 };

@@ -15,6 +15,7 @@
 
 struct tfd_registration;
 struct tfd_run_call;
+struct tfd_idle_question;
 
 struct tfd_worker_service {
     struct tfd_worker local; /* first: what a master in this process holds */
@@ -36,6 +37,9 @@ struct tfd_worker_service {
     bool waiting; /* the loop is to stop when nothing is under way */
     struct tfd_request_ids run_ids, recv_ids;
     struct tfd_run_call *idle_calls;
+    struct tfd_timer idle_timer;
+    struct tfd_idle_question *questions;
+    uint64_t abandoned;
 };
 
 /* A step or a registration has ended. */

@@ -32,6 +32,8 @@ struct tfd_conn {
     bool closed;
     bool stuck; /* the peer reads nothing */
     bool was_full;
+    bool paused;              /* reads nothing: what is written to it stays */
+    struct tfd_status broken; /* by tfd_conn_break() */
 };
 
 struct tfd_loop {
@@ -132,6 +134,34 @@ void tfd_conn_close(struct tfd_conn *c, uint64_t grace_us)
     c->closing = true;
 }
 
+void tfd_conn_break(struct tfd_conn *c, const struct tfd_status *why)
+{
+    c->broken = *why;
+    tfd_conn_close(c, 0);
+}
+
+void tfd_conn_outgoing(const struct tfd_conn *c, uint64_t *acknowledged,
+                       uint64_t *queued)
+{
+    *queued = c->out.size;
+    *acknowledged = c->written - c->out.size;
+}
+
+void tfd_conn_pause(struct tfd_conn *c)
+{
+    c->paused = true;
+}
+
+void tfd_conn_resume(struct tfd_conn *c)
+{
+    c->paused = false;
+}
+
+void tfd_conn_patient(struct tfd_conn *c)
+{
+    (void)c;
+}
+
 void tfd_conn_handle(struct tfd_conn *c, const struct tfd_conn_handler *h,
                      void *self)
 {
@@ -188,12 +218,12 @@ static inline void net_finish(struct tfd_conn *c, const struct tfd_status *why)
         c->handler->closed(c->self, why);
 }
 
-/* Gives c these bytes as its socket would. */
-static inline void net_deliver(struct tfd_conn *c, const char *data, size_t n)
+/* Gives c these bytes as its socket would; returns how many it did not read. */
+static inline size_t net_deliver(struct tfd_conn *c, const char *data, size_t n)
 {
     struct tfd_status st = TFD_STATUS_INIT;
 
-    while (n > 0 && !c->closing && !c->closed) {
+    while (n > 0 && !c->closing && !c->closed && !c->paused) {
         uint8_t *at = NULL;
         size_t room = c->handler->space(c->self, &at);
 
@@ -208,17 +238,27 @@ static inline void net_deliver(struct tfd_conn *c, const char *data, size_t n)
         if (c->handler->commit(c->self, room, &st) != TFD_OK)
             net_finish(c, &st);
     }
+    return n;
 }
 
 static inline bool net_move(struct tfd_conn *c)
 {
     struct tfd_bytes out = c->out;
+    size_t left = 0;
 
-    if (c->stuck || out.size == 0)
+    if (c->stuck || out.size == 0 || (c->to && c->to->paused && !c->to->closed))
         return false;
     tfd_bytes_init(&c->out, SIZE_MAX / 2);
     if (c->to && c->to->handler)
-        net_deliver(c->to, out.data, out.size);
+        left = net_deliver(c->to, out.data, out.size);
+    if (left > 0 && !c->closed) { /* before what was written meanwhile */
+        struct tfd_bytes later = c->out;
+
+        tfd_bytes_init(&c->out, SIZE_MAX / 2);
+        tfd_bytes_add(&c->out, out.data + out.size - left, left);
+        tfd_bytes_add(&c->out, later.data, later.size);
+        tfd_bytes_deinit(&later);
+    }
     tfd_bytes_deinit(&out);
     if (c->was_full && !c->closed && !c->closing && c->handler &&
         c->handler->drained) {
@@ -284,7 +324,8 @@ static inline void net_advance(struct tfd_loop *l, uint64_t us)
     struct tfd_timer *t;
 
     while ((t = net_next_timer(l)) && t->due_us <= until) {
-        l->now_us = t->due_us;
+        if (t->due_us > l->now_us) /* else it is late */
+            l->now_us = t->due_us;
         tfd_timer_stop(t);
         t->fire(t);
         net_run(l);

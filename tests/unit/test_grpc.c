@@ -62,6 +62,12 @@ static void refuse(void *self, struct tfd_call *call)
     answer_failure(call, TFD_NOT_FOUND, "no such thing:\n\t100% \xc3\xa4");
 }
 
+static bool all_compute(void *ctx)
+{
+    (void)ctx;
+    return true;
+}
+
 static void on_cancelled(void *ctx, struct tfd_call *call)
 {
     (void)ctx;
@@ -467,7 +473,7 @@ static void test_an_answer_in_time_stops_the_deadline(void **state)
     net_run(&rig.net);
     answer_held(0);
     net_run(&rig.net);
-    assert_int_equal(rig.net.timer_count, 0);
+    assert_int_equal(rig.net.timer_count, 1); /* of an idle connection */
     assert_true(said("grpc-status=0\n"));
     rig_close();
 }
@@ -583,7 +589,7 @@ static void test_a_silent_peer_is_dropped(void **state)
     rig_open();
     rig.client->stuck = true;
     /* The first bytes decide when the wait begins. */
-    assert_int_equal(rig.net.timer_count, 1);
+    assert_int_equal(rig.net.timer_count, 2);
     net_advance(&rig.net, TFD_HANDSHAKE_MS * 1000);
     assert_true(rig.server->closed);
     rig_close();
@@ -607,6 +613,124 @@ static void test_a_slow_head_is_dropped(void **state)
     assert_true(rig.server->closed);
     rig_close();
     tfd_bytes_deinit(&b);
+}
+
+#define IDLE_US (TFD_CONNECTION_IDLE_MS * UINT64_C(1000))
+
+static void test_an_idle_connection_is_ended(void **state)
+{
+    (void)state;
+    rig_open();
+    send_request(&(struct request){EMPTY_BODY});
+    net_run(&rig.net);
+    net_advance(&rig.net, IDLE_US); /* something had come */
+    assert_false(rig.server->closed);
+    net_advance(&rig.net, IDLE_US);
+    assert_true(rig.server->closed);
+    rig_close();
+}
+
+static void test_a_connection_is_not_idle_while_a_call_is_open(void **state)
+{
+    (void)state;
+    rig_open();
+    send_request(&(struct request){.path = MASTER "Reset", EMPTY_BODY});
+    net_run(&rig.net);
+    net_advance(&rig.net, 10 * IDLE_US);
+    assert_false(rig.server->closed);
+    answer_held(0);
+    net_run(&rig.net);
+    net_advance(&rig.net, 2 * IDLE_US);
+    assert_true(rig.server->closed);
+    rig_close();
+}
+
+static void
+test_a_connection_is_not_idle_while_something_is_kept_for_it(void **state)
+{
+    struct tfd_links *links;
+    uint64_t link;
+
+    (void)state;
+    rig_open();
+    links = tfd_service_links(rig.service);
+    send_request(&(struct request){.path = MASTER "Reset", EMPTY_BODY});
+    net_run(&rig.net);
+    link = rig.held[0]->link;
+    tfd_links_hold(links, link);
+    answer_held(0);
+    net_run(&rig.net);
+    net_advance(&rig.net, 10 * IDLE_US);
+    assert_false(rig.server->closed);
+    assert_true(tfd_links_open(links, link));
+    tfd_links_unhold(links, link);
+    net_advance(&rig.net, 2 * IDLE_US);
+    assert_true(rig.server->closed);
+    assert_false(tfd_links_open(links, link));
+    rig_close();
+}
+
+/* ---- Memory for requests --------------------------------------------------
+ */
+
+enum { BIG = 1 << 20 };
+static char big[BIG + 5] = {0, 0, 0x10, 0, 0};
+
+static void test_a_request_that_does_not_fit_waits_unread(void **state)
+{
+    struct tfd_intake *intake;
+    struct tfd_buffer *other = tfd_buffer_new(8 * BIG);
+
+    (void)state;
+    rig_open();
+    rig.c.quiet = true;
+    intake = tfd_service_intake(rig.service);
+    tfd_intake_limit(intake, 16 * BIG, all_compute, NULL);
+    for (int i = 0; i < 3; i++)
+        send_request(&(struct request){.body = big, .size = sizeof(big)});
+    net_run(&rig.net);
+    assert_int_equal(rig.c.closed, 3); /* each fitted alone */
+    tfd_intake_limit(intake, 8 * BIG, all_compute, NULL);
+    for (int i = 0; i < 3; i++)
+        send_request(&(struct request){.body = big, .size = sizeof(big)});
+    net_run(&rig.net);
+    net_advance(&rig.net, 60 * 1000 * 1000);
+    assert_int_equal(rig.c.closed, 3);
+    assert_int_equal(intake->waiting, 1); /* the others are behind it */
+    assert_true(rig.server->paused);
+    tfd_buffer_unref(other);
+    net_advance(&rig.net, 10 * 1000);
+    assert_int_equal(rig.c.closed, 6);
+    assert_int_equal(intake->waiting, 0);
+    assert_int_equal(intake->reserved, 0);
+    assert_false(rig.server->paused);
+    rig_close();
+}
+
+static void test_a_waiting_request_may_go_away(void **state)
+{
+    struct tfd_buffer *other = tfd_buffer_new(8 * BIG);
+    struct tfd_intake *intake;
+
+    (void)state;
+    for (int deadline = 0; deadline < 2; deadline++) {
+        rig_open();
+        intake = tfd_service_intake(rig.service);
+        tfd_intake_limit(intake, BIG, all_compute, NULL);
+        send_request(&(struct request){.body = big,
+                                       .size = sizeof(big),
+                                       .timeout = deadline ? "1S" : NULL});
+        net_run(&rig.net);
+        assert_int_equal(intake->waiting, 1);
+        if (deadline) {
+            net_advance(&rig.net, 1000 * 1000);
+            assert_true(said("grpc-status=4\n"));
+            assert_int_equal(intake->waiting, 0);
+            assert_int_equal(intake->reserved, 0);
+        }
+        rig_close();
+    }
+    tfd_buffer_unref(other);
 }
 
 static void test_garbage_ends_the_connection(void **state)
@@ -708,6 +832,12 @@ int main(void)
         cmocka_unit_test(test_one_cancelled_call_may_answer_another),
         cmocka_unit_test(test_a_silent_peer_is_dropped),
         cmocka_unit_test(test_a_slow_head_is_dropped),
+        cmocka_unit_test(test_an_idle_connection_is_ended),
+        cmocka_unit_test(test_a_connection_is_not_idle_while_a_call_is_open),
+        cmocka_unit_test(
+            test_a_connection_is_not_idle_while_something_is_kept_for_it),
+        cmocka_unit_test(test_a_request_that_does_not_fit_waits_unread),
+        cmocka_unit_test(test_a_waiting_request_may_go_away),
         cmocka_unit_test(test_garbage_ends_the_connection),
         cmocka_unit_test(test_first_bytes_may_come_from_elsewhere),
         cmocka_unit_test(test_health),

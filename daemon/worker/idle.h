@@ -1,0 +1,24 @@
+/*
+ * idle.h - sessions of masters elsewhere that may be over: the master has died,
+ * or could not reach this worker when it closed them.
+ *
+ * A session that no call has named for session_idle, and of which nothing
+ * runs, is asked for at its master.  One that the master does not know is
+ * dropped; so is one whose master has not been reached for session_idle more.
+ *
+ * Threads: loop thread.
+ */
+#ifndef TFD_DAEMON_WORKER_IDLE_H
+#define TFD_DAEMON_WORKER_IDLE_H
+
+struct tfd_worker_service;
+struct tfd_task_session;
+
+/* Nothing when session_idle is 0. */
+void tfd_worker_watch_idle(struct tfd_worker_service *w);
+void tfd_worker_stop_watching(struct tfd_worker_service *w);
+/* A call has just named it. */
+void tfd_worker_session_used(struct tfd_worker_service *w,
+                             struct tfd_task_session *s);
+
+#endif

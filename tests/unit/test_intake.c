@@ -1,0 +1,308 @@
+/*
+ * test_intake.c - which requests are read when memory is short; and links.c,
+ * the numbers of connections.
+ */
+#include "rpc/intake.h"
+
+#include "common/alloc.h"
+#include "rpc/links.h"
+
+#include "tests/support/fake_net.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#define MB (UINT64_C(1) << 20)
+#define MS UINT64_C(1000)
+#define PLACES 8
+
+static struct {
+    struct tfd_loop net;
+    struct tfd_intake intake;
+    struct tfd_intake_ticket tickets[PLACES];
+    int order[PLACES]; /* of admission */
+    int admitted;
+    bool computing;
+} rig;
+
+static void admitted(struct tfd_intake_ticket *t)
+{
+    assert_true(rig.admitted < PLACES);
+    assert_false(t->waiting);
+    rig.order[rig.admitted++] = (int)(t - rig.tickets);
+}
+
+static bool computing(void *ctx)
+{
+    (void)ctx;
+    return rig.computing;
+}
+
+static void rig_open(uint64_t limit)
+{
+    memset(&rig, 0, sizeof(rig));
+    net_open(&rig.net);
+    tfd_intake_init(&rig.intake, &rig.net);
+    tfd_intake_limit(&rig.intake, limit, computing, NULL);
+    for (int i = 0; i < PLACES; i++)
+        rig.tickets[i].admitted = admitted;
+    rig.computing = true;
+    net_advance(&rig.net, 1000 * MS);
+}
+
+static void rig_close(void)
+{
+    for (int i = 0; i < PLACES; i++)
+        tfd_intake_leave(&rig.intake, &rig.tickets[i]);
+    assert_int_equal(rig.intake.waiting, 0);
+    assert_int_equal(rig.intake.waiting_size, 0);
+    tfd_intake_deinit(&rig.intake);
+    net_close(&rig.net);
+}
+
+static bool ask(int i, uint64_t size)
+{
+    return tfd_intake_ask(&rig.intake, &rig.tickets[i], size);
+}
+
+/* ---- Fitting --------------------------------------------------------------
+ */
+
+static void test_without_a_limit_all_fit(void **state)
+{
+    (void)state;
+    rig_open(0);
+    for (int i = 0; i < PLACES; i++)
+        assert_true(ask(i, UINT64_C(1) << 40));
+    rig_close();
+}
+
+static void test_three_quarters_are_for_requests_and_what_is_there(void **state)
+{
+    static const struct {
+        uint64_t there, first, second;
+        bool fits;
+    } cases[] = {
+        {0, 50 * MB, 25 * MB, true},
+        {0, 50 * MB, 25 * MB + 1, false},
+        {74 * MB, MB, 0, true},
+        {74 * MB, MB, 1, false},
+        {0, 75 * MB, 1, false},
+        {30 * MB, 30 * MB, 15 * MB, true},
+        {30 * MB, 30 * MB, 16 * MB, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct tfd_buffer *there = tfd_buffer_new(cases[i].there);
+
+        rig_open(100 * MB);
+        assert_true(ask(0, cases[i].first));
+        assert_int_equal(ask(1, cases[i].second), cases[i].fits);
+        assert_int_equal(rig.intake.waiting, !cases[i].fits);
+        rig_close();
+        tfd_buffer_unref(there);
+    }
+}
+
+static void test_what_lies_in_buffers_counts_once(void **state)
+{
+    struct tfd_buffer *b;
+
+    (void)state;
+    rig_open(100 * MB);
+    assert_true(ask(0, 40 * MB));
+    b = tfd_buffer_new(40 * MB);
+    tfd_intake_took(&rig.intake, 40 * MB);
+    assert_true(ask(1, 35 * MB));
+    tfd_intake_took(&rig.intake, 35 * MB);
+    tfd_buffer_unref(b);
+    assert_true(ask(1, 75 * MB));
+    rig_close();
+}
+
+/* ---- Waiting --------------------------------------------------------------
+ */
+
+static void test_who_waits_is_admitted_when_memory_is_freed(void **state)
+{
+    struct tfd_buffer *b = tfd_buffer_new(75 * MB);
+
+    (void)state;
+    rig_open(100 * MB);
+    for (int i = 0; i < 4; i++)
+        assert_false(ask(i, 25 * MB));
+    assert_int_equal(rig.intake.waiting_size, 100 * MB);
+    assert_int_equal(rig.intake.pauses, 4);
+    net_advance(&rig.net, 100 * 1000 * MS);
+    assert_int_equal(rig.admitted, 0);
+    tfd_buffer_unref(b);
+    net_advance(&rig.net, 10 * MS);
+    assert_int_equal(rig.admitted, 3);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(rig.order[i], i);
+    tfd_intake_took(&rig.intake, 25 * MB); /* and freed at once */
+    net_advance(&rig.net, 10 * MS);
+    assert_int_equal(rig.admitted, 4);
+    rig_close();
+}
+
+static void test_a_small_one_does_not_pass_a_large_one(void **state)
+{
+    (void)state;
+    rig_open(100 * MB);
+    assert_true(ask(0, 30 * MB));
+    assert_false(ask(1, 60 * MB));
+    assert_false(ask(2, MB));
+    tfd_intake_took(&rig.intake, 30 * MB);
+    net_advance(&rig.net, 10 * MS);
+    assert_int_equal(rig.admitted, 2);
+    assert_int_equal(rig.order[0], 1);
+    rig_close();
+}
+
+static void test_who_leaves_makes_room_in_the_line(void **state)
+{
+    (void)state;
+    for (int gone = 1; gone < 4; gone++) {
+        rig_open(100 * MB);
+        assert_true(ask(0, 75 * MB));
+        for (int i = 1; i < 4; i++)
+            assert_false(ask(i, 30 * MB));
+        tfd_intake_leave(&rig.intake, &rig.tickets[gone]);
+        tfd_intake_leave(&rig.intake, &rig.tickets[gone]); /* again: nothing */
+        assert_int_equal(rig.intake.waiting, 2);
+        assert_false(ask(5, 15 * MB)); /* behind the others */
+        tfd_intake_took(&rig.intake, 75 * MB);
+        net_advance(&rig.net, 10 * MS);
+        assert_int_equal(rig.admitted, 3);
+        assert_int_equal(rig.order[2], 5);
+        rig_close();
+    }
+}
+
+/* ---- No deadlock ----------------------------------------------------------
+ */
+
+static void test_one_is_always_let_in_when_nothing_computes(void **state)
+{
+    struct tfd_buffer *b = tfd_buffer_new(80 * MB);
+
+    (void)state;
+    rig_open(100 * MB);
+    rig.computing = false;
+    assert_true(ask(0, 10 * MB)); /* nothing has happened for a second */
+    assert_false(ask(1, 5 * MB));
+    assert_false(ask(2, 5 * MB));
+    net_advance(&rig.net, 1000 * MS); /* the first is still being read */
+    assert_int_equal(rig.admitted, 0);
+    tfd_intake_took(&rig.intake, 10 * MB);
+    net_advance(&rig.net, 10 * MS);
+    assert_int_equal(rig.admitted, 1); /* it was long ago */
+    tfd_intake_took(&rig.intake, 5 * MB);
+    net_advance(&rig.net, 10 * MS);
+    assert_int_equal(rig.admitted, 1); /* only just now */
+    net_advance(&rig.net, 20 * MS);
+    assert_int_equal(rig.admitted, 2);
+    rig_close();
+    tfd_buffer_unref(b);
+}
+
+static void test_who_can_never_fit_is_let_in_late(void **state)
+{
+    (void)state;
+    rig_open(100 * MB);
+    rig.computing = false;
+    assert_true(ask(0, MB));
+    tfd_intake_took(&rig.intake, MB);
+    assert_false(ask(1, 200 * MB));
+    net_advance(&rig.net, 4900 * MS);
+    assert_int_equal(rig.admitted, 0);
+    net_advance(&rig.net, 200 * MS);
+    assert_int_equal(rig.admitted, 1);
+    rig_close();
+}
+
+/* ---- Links ----------------------------------------------------------------
+ */
+
+static void test_numbers_of_connections_are_not_used_twice(void **state)
+{
+    struct tfd_links l = {0};
+    uint64_t seen[100];
+
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        seen[i] = tfd_links_add(&l);
+        assert_true(tfd_links_open(&l, seen[i]));
+        for (int k = 0; k < i; k++)
+            assert_true(seen[k] != seen[i]);
+        if (i % 3)
+            tfd_links_remove(&l, seen[i]);
+    }
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(tfd_links_open(&l, seen[i]), i % 3 == 0);
+    tfd_links_deinit(&l);
+}
+
+static void test_holds_end_with_their_connection(void **state)
+{
+    struct tfd_links l = {0};
+    uint64_t a = tfd_links_add(&l), b;
+
+    (void)state;
+    tfd_links_hold(&l, a);
+    tfd_links_hold(&l, a);
+    tfd_links_unhold(&l, a);
+    assert_true(tfd_links_held(&l, a));
+    tfd_links_remove(&l, a);
+    b = tfd_links_add(&l);
+    assert_false(tfd_links_held(&l, a));
+    assert_false(tfd_links_held(&l, b));
+    tfd_links_hold(&l, b);
+    tfd_links_unhold(&l, a); /* of somebody who is gone */
+    tfd_links_remove(&l, a);
+    assert_true(tfd_links_held(&l, b));
+    tfd_links_deinit(&l);
+}
+
+static void test_numbers_that_were_never_given_are_nobodys(void **state)
+{
+    static const uint64_t numbers[] = {0, 2, UINT64_MAX, UINT64_C(1) << 32,
+                                       (UINT64_C(1) << 32) + 1};
+    struct tfd_links l = {0};
+
+    (void)state;
+    (void)tfd_links_add(&l);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        assert_false(tfd_links_open(&l, numbers[i]));
+        tfd_links_hold(&l, numbers[i]);
+        assert_false(tfd_links_held(&l, numbers[i]));
+        tfd_links_unhold(&l, numbers[i]);
+        tfd_links_remove(&l, numbers[i]);
+    }
+    tfd_links_deinit(&l);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_without_a_limit_all_fit),
+        cmocka_unit_test(
+            test_three_quarters_are_for_requests_and_what_is_there),
+        cmocka_unit_test(test_what_lies_in_buffers_counts_once),
+        cmocka_unit_test(test_who_waits_is_admitted_when_memory_is_freed),
+        cmocka_unit_test(test_a_small_one_does_not_pass_a_large_one),
+        cmocka_unit_test(test_who_leaves_makes_room_in_the_line),
+        cmocka_unit_test(test_one_is_always_let_in_when_nothing_computes),
+        cmocka_unit_test(test_who_can_never_fit_is_let_in_late),
+        cmocka_unit_test(test_numbers_of_connections_are_not_used_twice),
+        cmocka_unit_test(test_holds_end_with_their_connection),
+        cmocka_unit_test(test_numbers_that_were_never_given_are_nobodys),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
