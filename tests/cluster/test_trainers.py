@@ -56,7 +56,8 @@ def given_servers(server, real, *options):
 
 
 def check(results, folder, steps=400):
-    assert max(step for step, _ in results) >= steps, results
+    # What a step reads is what the other may not have counted yet.
+    assert max(step for step, _ in results) >= steps - 2, results
     assert min(loss for _, loss in results) < 0.3, results
     saved = tf.train.latest_checkpoint(folder)
     assert saved, os.listdir(folder)
