@@ -1,9 +1,11 @@
 /*
- * step.c - the empty step from C: a session on a target, one NoOp, over and
+ * step.c - steps from C: a session on a target runs one operation over and
  * over; and a raw TCP ping-pong of 64 bytes, the floor under it.
  *
- *     step LIBRARY TARGET SECONDS    median microseconds of a step
- *     step ping SECONDS              median microseconds of a round trip
+ *     step LIBRARY TARGET SECONDS            median microseconds of a NoOp
+ *     step LIBRARY TARGET SECONDS GRAPH      of the operation "run" of a
+ *                                            GraphDef, once "init" has run
+ *     step ping SECONDS                      of a round trip
  *
  * LIBRARY is any that has TensorFlow's C API: build/libtfd.so or TensorFlow's
  * own, loaded by name, so that both run the same program.  tests/bench/run
@@ -27,18 +29,22 @@
 #define SAMPLES_MAX 2000000
 
 /* What we call, by the declared types. */
-#define FUNCTIONS(X)        \
-    X(TF_NewStatus)         \
-    X(TF_GetCode)           \
-    X(TF_Message)           \
-    X(TF_NewGraph)          \
-    X(TF_NewOperation)      \
-    X(TF_FinishOperation)   \
-    X(TF_NewSessionOptions) \
-    X(TF_SetTarget)         \
-    X(TF_NewSession)        \
-    X(TF_SessionRun)        \
-    X(TF_CloseSession)      \
+#define FUNCTIONS(X)               \
+    X(TF_NewStatus)                \
+    X(TF_GetCode)                  \
+    X(TF_Message)                  \
+    X(TF_NewGraph)                 \
+    X(TF_NewOperation)             \
+    X(TF_FinishOperation)          \
+    X(TF_NewBufferFromString)      \
+    X(TF_NewImportGraphDefOptions) \
+    X(TF_GraphImportGraphDef)      \
+    X(TF_GraphOperationByName)     \
+    X(TF_NewSessionOptions)        \
+    X(TF_SetTarget)                \
+    X(TF_NewSession)               \
+    X(TF_SessionRun)               \
+    X(TF_CloseSession)             \
     X(TF_DeleteSession)
 
 static struct {
@@ -127,18 +133,38 @@ static void run_step(void *arg)
     check(s, "TF_SessionRun");
 }
 
-static void measure_steps(const char *target, double seconds)
+static void import(const struct step *s, TF_Graph *graph, const char *path)
+{
+    static char bytes[1 << 20];
+    FILE *file = fopen(path, "rb");
+    size_t size = file ? fread(bytes, 1, sizeof(bytes), file) : 0;
+
+    if (size == 0 || size == sizeof(bytes))
+        die(path, "cannot be read");
+    fclose(file);
+    api.TF_GraphImportGraphDef(graph, api.TF_NewBufferFromString(bytes, size),
+                               api.TF_NewImportGraphDefOptions(), s->status);
+    check(s, path);
+}
+
+static void measure_steps(const char *target, double seconds, const char *path)
 {
     struct step s = {.status = api.TF_NewStatus()};
     TF_Graph *graph = api.TF_NewGraph();
     TF_SessionOptions *options = api.TF_NewSessionOptions();
 
-    s.op = api.TF_FinishOperation(api.TF_NewOperation(graph, "NoOp", "nothing"),
-                                  s.status);
+    if (path)
+        import(&s, graph, path);
+    s.op = path ? api.TF_GraphOperationByName(graph, "init")
+                : api.TF_FinishOperation(
+                      api.TF_NewOperation(graph, "NoOp", "init"), s.status);
     check(&s, "NoOp");
     api.TF_SetTarget(options, target);
     s.session = api.TF_NewSession(graph, options, s.status);
     check(&s, target);
+    run_step(&s);
+    if (path)
+        s.op = api.TF_GraphOperationByName(graph, "run");
     measure(run_step, &s, seconds);
     api.TF_CloseSession(s.session, s.status);
     api.TF_DeleteSession(s.session, s.status);
@@ -222,12 +248,12 @@ int main(int argc, char **argv)
         measure_ping(strtod(argv[2], NULL));
         return 0;
     }
-    if (argc != 4) {
-        fprintf(stderr, "usage: step LIBRARY TARGET SECONDS | "
+    if (argc != 4 && argc != 5) {
+        fprintf(stderr, "usage: step LIBRARY TARGET SECONDS [GRAPH] | "
                         "step ping SECONDS\n");
         return 64;
     }
     load(argv[1]);
-    measure_steps(argv[2], strtod(argv[3], NULL));
+    measure_steps(argv[2], strtod(argv[3], NULL), argv[4]);
     return 0;
 }

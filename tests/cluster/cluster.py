@@ -47,12 +47,16 @@ def add_server_options(parser):
                         help="print the names and stop")
 
 
+def tensorflow_server(slow=1.0):
+    """A real TensorFlow server."""
+    script = os.path.join(os.path.dirname(__file__), "tensorflow_server.py")
+    return Server([sys.executable, script], False, slow)
+
+
 def server_from(options):
-    command = shlex.split(options.server)
     if options.tensorflow:
-        command = [sys.executable, os.path.join(
-            os.path.dirname(__file__), "tensorflow_server.py")]
-    return Server(command, not options.tensorflow, options.slow)
+        return tensorflow_server(options.slow)
+    return Server(shlex.split(options.server), True, options.slow)
 
 
 def free_ports(count):
@@ -157,16 +161,20 @@ class Task:
 class Cluster:
     """Tasks of one cluster: Cluster(server, ps=1, worker=2).
 
+    others gives the tasks that another Server runs, by (job, index).
     A context manager: an exception inside shows the last lines of each log;
     at the end every process still running is stopped (tfd by SIGTERM, and
     must then exit with 0)."""
 
-    def __init__(self, server, flags=(), start=True, env=None, **jobs):
+    def __init__(self, server, flags=(), start=True, env=None, others=None,
+                 **jobs):
         self.server, self.flags, self.env = server, list(flags), env
+        others = others or {}
         self.folder = tempfile.TemporaryDirectory(prefix="tfd-cluster-")
         ports = iter(free_ports(sum(jobs.values())))
         self.tasks = {
-            (job, index): Task(server, "%s%d" % (job, index), next(ports),
+            (job, index): Task(others.get((job, index), server),
+                               "%s%d" % (job, index), next(ports),
                                "%s/%s%d.log" % (self.folder.name, job, index))
             for job, count in jobs.items() for index in range(count)}
         self.spec = {
@@ -208,7 +216,7 @@ class Cluster:
         running = [t for t in self.tasks.values() if t.alive()]
         problems = []
         for task in running:
-            task.signal(signal.SIGTERM if self.server.is_tfd
+            task.signal(signal.SIGTERM if task.server.is_tfd
                         else signal.SIGKILL)
         for task in running:
             try:
@@ -216,7 +224,7 @@ class Cluster:
             except subprocess.TimeoutExpired:
                 code = "nothing for %d s" % DRAIN_SECONDS
                 task.kill()
-            if self.server.is_tfd and code != 0:
+            if task.server.is_tfd and code != 0:
                 problems.append("%s: exit after SIGTERM: %s\n%s" % (
                     task.name, code, task.log_tail()))
         self.folder.cleanup()
