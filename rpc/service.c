@@ -18,10 +18,23 @@ static const char *const paths[TFD_METHOD_END] = {
 #undef X
 };
 
-/* What opens new work of its own; the rest belongs to sessions that run. */
-static bool opens_session(enum tfd_method_number m)
+/* What opens new work of its own.  The rest belongs to steps that run: here, or
+ * on a master that we work for and that may be about to end, too, with a last
+ * checkpoint. */
+static bool begins_work(enum tfd_method_number m)
 {
-    return m == TFD_METHOD_CreateSession || m == TFD_METHOD_CreateWorkerSession;
+    switch (m) {
+    case TFD_METHOD_CreateSession:
+    case TFD_METHOD_ExtendSession:
+    case TFD_METHOD_RunStep:
+    case TFD_METHOD_PartialRunSetup:
+    case TFD_METHOD_MakeCallable:
+    case TFD_METHOD_RunCallable:
+    case TFD_METHOD_CreateWorkerSession:
+        return true;
+    default:
+        return false;
+    }
 }
 
 /* Health is asked until the end, and Watch never ends by itself. */
@@ -173,7 +186,7 @@ void tfd_service_dispatch(struct tfd_service *s, struct tfd_call *call)
     b->stats.request_bytes += incoming_size(&call->in);
     if (!is_health(call->method))
         s->in_flight++;
-    if (b->handler && !(s->draining && opens_session(call->method))) {
+    if (b->handler && !(s->draining && begins_work(call->method))) {
         b->handler(b->self, call);
         return;
     }

@@ -101,8 +101,8 @@ struct tfd_intake *tfd_service_intake(struct tfd_service *s);
 /* 0 when the path is not in the table. */
 enum tfd_method_number tfd_service_find(struct tfd_str path);
 const char *tfd_service_path(enum tfd_method_number method);
-/* For transports: counts the call, then runs its handler.  When draining, new
- * calls (but health and those of running sessions) fail UNAVAILABLE. */
+/* For transports: counts the call, then runs its handler.  When draining, calls
+ * that begin sessions or a client's steps fail UNAVAILABLE. */
 void tfd_service_dispatch(struct tfd_service *s, struct tfd_call *call);
 int tfd_service_in_flight(const struct tfd_service *s);
 void tfd_service_drain(struct tfd_service *s, void (*drained)(void *ctx),

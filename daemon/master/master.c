@@ -195,7 +195,8 @@ struct reset {
     tfd_master_done_fn *done;
     void *ctx;
     int pending;
-    bool clear; /* containers too */
+    bool clear;            /* containers too */
+    struct tfd_status why; /* of steps that run; OK: the sessions are closed */
     struct tfd_bytes names;
     struct tfd_str *containers;
     int count;
@@ -294,7 +295,10 @@ static void close_sessions(struct reset *r)
         }
         s->closed_for = r;
         r->pending++;
-        tfd_session_close(s, one_closed, r);
+        if (r->why.code != TFD_OK)
+            tfd_session_close_for(s, &r->why, one_closed, r);
+        else
+            tfd_session_close(s, one_closed, r);
         s = r->master->sessions;
     }
     if (--r->pending == 0)
@@ -346,8 +350,10 @@ static enum tfd_code read_filters(struct reset *r, const struct tfd_reset *q,
     return TFD_OK;
 }
 
+/* why: of steps that run; NULL: their sessions are closed. */
 static void start_reset(struct tfd_master *m, const struct tfd_reset *q,
-                        bool clear, tfd_master_done_fn *done, void *ctx)
+                        const struct tfd_status *why, tfd_master_done_fn *done,
+                        void *ctx)
 {
     struct reset *r = calloc(1, sizeof(*r));
     struct tfd_status st = TFD_STATUS_INIT;
@@ -357,7 +363,9 @@ static void start_reset(struct tfd_master *m, const struct tfd_reset *q,
         done(ctx, &st);
         return;
     }
-    *r = (struct reset){.master = m, .done = done, .ctx = ctx, .clear = clear};
+    *r = (struct reset){.master = m, .done = done, .ctx = ctx, .clear = !why};
+    if (why)
+        r->why = *why;
     if (copy_containers(r, q, &st) == TFD_OK &&
         read_filters(r, q, &st) == TFD_OK) {
         close_sessions(r);
@@ -373,7 +381,7 @@ static void start_reset(struct tfd_master *m, const struct tfd_reset *q,
 void tfd_master_reset(struct tfd_master *m, const struct tfd_reset *q,
                       tfd_master_done_fn *done, void *ctx)
 {
-    start_reset(m, q, true, done, ctx);
+    start_reset(m, q, NULL, done, ctx);
 }
 
 void tfd_master_close_all(struct tfd_master *m, tfd_master_done_fn *done,
@@ -384,5 +392,5 @@ void tfd_master_close_all(struct tfd_master *m, tfd_master_done_fn *done,
 
     (void)tfd_fail(&why, TFD_UNAVAILABLE, "The server is stopping");
     tfd_master_cancel_creates(m, &why);
-    start_reset(m, &nothing, false, done, ctx);
+    start_reset(m, &nothing, &why, done, ctx);
 }

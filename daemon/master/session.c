@@ -269,17 +269,28 @@ void tfd_session_step_ended(struct tfd_session *s)
 void tfd_session_close(struct tfd_session *s, tfd_master_done_fn *done,
                        void *ctx)
 {
-    struct tfd_close_waiter *w;
     struct tfd_status why = TFD_STATUS_INIT;
 
+    (void)tfd_fail(&why, TFD_CANCELLED,
+                   "Step was cancelled by an explicit call to "
+                   "`Session::Close()`.");
+    tfd_session_close_for(s, &why, done, ctx);
+}
+
+void tfd_session_close_for(struct tfd_session *s, const struct tfd_status *why,
+                           tfd_master_done_fn *done, void *ctx)
+{
+    struct tfd_close_waiter *w;
+    struct tfd_status st = TFD_STATUS_INIT;
+
     if (s->state == TFD_SESSION_CLOSED) {
-        done(ctx, &why);
+        done(ctx, &st);
         return;
     }
     w = calloc(1, sizeof(*w));
     if (!w) {
-        (void)tfd_fail(&why, TFD_RESOURCE_EXHAUSTED, "No memory to close");
-        done(ctx, &why);
+        (void)tfd_fail(&st, TFD_RESOURCE_EXHAUSTED, "No memory to close");
+        done(ctx, &st);
         return;
     }
     *w = (struct tfd_close_waiter){done, ctx, s->close_waiters};
@@ -291,13 +302,10 @@ void tfd_session_close(struct tfd_session *s, tfd_master_done_fn *done,
     if (s->state == TFD_SESSION_CLOSING)
         return;
     s->state = TFD_SESSION_CLOSING;
-    (void)tfd_fail(&why, TFD_CANCELLED,
-                   "Step was cancelled by an explicit call to "
-                   "`Session::Close()`.");
     s->running++;
     for (uint32_t i = 0; i < s->plan_count && s->waiting > 0; i++)
-        tfd_plan_fail_waiters(s->plans[i], &why);
-    tfd_step_abort_all(s, &why);
+        tfd_plan_fail_waiters(s->plans[i], why);
+    tfd_step_abort_all(s, why);
     for (uint32_t i = 0; i < s->plan_count; i++)
         tfd_plan_cancel(s->plans[i]);
     s->running--;

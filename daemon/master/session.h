@@ -85,6 +85,9 @@ void tfd_session_step_ended(struct tfd_session *s);
 enum tfd_code tfd_session_enlist(struct tfd_session *s,
                                  struct tfd_status *st) TFD_MUST_USE;
 void tfd_session_delist(struct tfd_session *s);
+/* As tfd_session_close(); running steps end with *why. */
+void tfd_session_close_for(struct tfd_session *s, const struct tfd_status *why,
+                           tfd_master_done_fn *done, void *ctx);
 /* Its workers are asked no longer: it ends soon, whatever they do. */
 void tfd_create_hurry(struct tfd_create *c);
 /* Ends every creation. */

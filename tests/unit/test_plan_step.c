@@ -643,7 +643,7 @@ static void test_a_step_has_so_much_time(void **state)
     net_advance(&rig.loop, 7000000);
     assert_int_equal(step.done, 0);
     mrig_close(&rig);
-    assert_ended(step.done, &step.status, TFD_CANCELLED, "");
+    assert_ended(step.done, &step.status, TFD_UNAVAILABLE, "is stopping");
 }
 
 static void test_time_spent_waiting_for_a_plan_counts(void **state)

@@ -132,20 +132,31 @@ static void on_drained(void *ctx)
 static void test_draining_ends_with_the_last_call(void **state)
 {
     struct rig *r = rig_new();
+    static const enum tfd_method_number beginnings[] = {
+        TFD_METHOD_CreateSession,
+        TFD_METHOD_ExtendSession,
+        TFD_METHOD_RunStep,
+        TFD_METHOD_PartialRunSetup,
+        TFD_METHOD_MakeCallable,
+        TFD_METHOD_RunCallable,
+        TFD_METHOD_CreateWorkerSession,
+    };
     struct told running, late, health, refused;
 
     (void)state;
     r->awaited = 2; /* of the two that are held */
     dispatch(r, &running, TFD_METHOD_RecvTensor);
     assert_false(tfd_service_draining(r->service));
-    tfd_service_bind(r->service, TFD_METHOD_CreateSession, rig_echo, r);
     tfd_service_bind(r->service, TFD_METHOD_Watch, rig_hold, r);
     tfd_service_drain(r->service, on_drained, r);
     assert_true(tfd_service_draining(r->service));
-    dispatch(r, &refused, TFD_METHOD_CreateSession);
-    assert_int_equal(refused.code, TFD_UNAVAILABLE);
-    assert_non_null(strstr(refused.text, "shutting down"));
-    dispatch(r, &late, TFD_METHOD_RunGraph); /* of a session that runs */
+    for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++) {
+        tfd_service_bind(r->service, beginnings[i], rig_echo, r);
+        dispatch(r, &refused, beginnings[i]);
+        assert_int_equal(refused.code, TFD_UNAVAILABLE);
+        assert_non_null(strstr(refused.text, "shutting down"));
+    }
+    dispatch(r, &late, TFD_METHOD_RunGraph); /* of a step that runs */
     assert_int_equal(late.code, TFD_OK);
     dispatch(r, &health, TFD_METHOD_Watch); /* never ends, does not count */
     assert_int_equal(running.answers, 0);

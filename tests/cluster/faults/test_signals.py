@@ -5,13 +5,18 @@ import tempfile
 import threading
 import time
 
-from tests.cluster.client import expect, graph, kept_session, run, tf
+from tests.cluster.client import (expect, graph, kept_session, plain_config,
+                                  run, tf)
 from tests.cluster.cluster import PAUSE, Cluster, wait_until
 from tests.cluster.raw import Raw, code_of, constant, graph_of, message
 from tests.cluster.suite import test
 
 GONE = (tf.errors.UnavailableError, tf.errors.AbortedError,
         tf.errors.CancelledError)
+# What clients begin a new session after.  They wait for a server that is gone
+# as long as they were told to, so it may be that, too.
+RETRIED = (tf.errors.UnavailableError, tf.errors.AbortedError,
+           tf.errors.DeadlineExceededError)
 SOON = 5  # seconds to stop when nothing needs time
 NOT_SERVING = 2
 TFD = dict(limit=60, tfd_only=True)
@@ -231,3 +236,64 @@ def a_ps_ends_with_its_chief(server):
 def an_idle_server_can_end_by_itself(server):
     with Cluster(server, ["--exit_when=idle:1s"], worker=1) as cluster:
         assert cluster["worker", 0].exit_code(15) == 0
+
+
+class Clients:
+    """Clients in threads of their own, each with a session, that run steps
+    over three tasks until one fails."""
+
+    def __init__(self, cluster, count):
+        with tf.Graph().as_default() as g:
+            with tf.device("/job:ps"):
+                v = tf.Variable(0.0, use_resource=True, name="shared")
+                add = v.assign_add(1.0)
+            with tf.device("/job:worker/task:1"):
+                self.step = tf.reduce_sum(tf.ones([64, 64]) * v) + add
+            init = v.initializer
+        kept_session(cluster.target(), graph=g).run(init)
+        config = plain_config(
+            operation_timeout_in_ms=int(4000 * cluster.server.slow))
+        self.errors, self.begun = [], threading.Semaphore(0)
+        self.threads = [threading.Thread(
+            target=self._work, daemon=True, args=(kept_session(
+                cluster.target("worker", i % 2), graph=g, config=config),))
+            for i in range(count)]
+        for thread in self.threads:
+            thread.start()
+        for _ in self.threads:
+            assert self.begun.acquire(timeout=120)
+
+    def _work(self, session):
+        try:
+            session.run(self.step)
+            self.begun.release()
+            while True:
+                session.run(self.step)
+        except tf.errors.OpError as error:
+            self.errors.append(error)
+
+    def join(self, seconds):
+        for thread in self.threads:
+            thread.join(seconds)
+            assert not thread.is_alive()
+        wrong = [e for e in self.errors if not isinstance(e, RETRIED)]
+        assert not wrong, wrong[0]
+        assert len(self.errors) == len(self.threads)
+
+
+@test(limit=120, tfd_only=True)
+def tasks_stop_while_fifty_clients_run_steps(server):
+    """One after the other and all at once; none is left waiting."""
+    for first in (("ps", 0), ("worker", 0), None):
+        with Cluster(server, ["--drain_timeout=2s"], ps=1,
+                     worker=2) as cluster:
+            clients = Clients(cluster, 50)
+            if first:
+                cluster[first].signal(signal.SIGTERM)
+                assert cluster[first].exit_code(2 * SOON) == 0
+            for task in cluster.tasks.values():
+                if task.alive():
+                    task.signal(signal.SIGTERM)
+            for task in cluster.tasks.values():
+                assert task.exit_code(2 * SOON) == 0, task.log_tail()
+            clients.join(20 * server.slow)
