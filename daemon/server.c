@@ -423,6 +423,7 @@ static enum tfd_code make_services(struct tfd_server *s, struct tfd_status *st)
         .registry = &s->registry,
         .peer_wait_us = (uint64_t)c->peer_wait_ms * 1000,
         .quiet = !s->o.listen,
+        .session_config = s->o.session_config,
         .activity = master_activity,
         .activity_ctx = s,
     };

@@ -29,6 +29,7 @@ struct tfd_master_options {
     const struct tfd_registry *registry;
     uint64_t peer_wait_us; /* for tasks that do not answer; 0: for ever */
     bool quiet;            /* its sessions are nobody's news: a library's own */
+    struct tfd_str session_config; /* ConfigProto: what sessions default to */
     /* A step, a session began or ended; for exit rules.  May be NULL. */
     void (*activity)(void *ctx);
     void *activity_ctx;
