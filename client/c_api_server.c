@@ -9,28 +9,47 @@
 
 struct TF_Server {
     struct tfd_config config;
+    struct tfd_bytes session_config;
     struct tfd_server *server;
     struct tfd_lock lock;
     struct tfd_cond ended;
     bool started, joining, joined;
 };
 
+/* Keeps the defaults of sessions, which are the caller's bytes. */
+static enum tfd_code make_server(TF_Server *s, struct tfd_str server_def,
+                                 struct tfd_status *st)
+{
+    struct tfd_server_options o = {.listen = true, .config = &s->config};
+    struct tfd_str session_config;
+
+    TFD_TRY(
+        tfd_server_config_of_def(server_def, &s->config, &session_config, st));
+    tfd_bytes_add_str(&s->session_config, session_config);
+    TFD_TRY(tfd_bytes_ok(&s->session_config, "a ConfigProto", st));
+    o.session_config = tfd_bytes_view(&s->session_config);
+    return tfd_server_new(&o, &s->server, st);
+}
+
+static void free_server(TF_Server *s)
+{
+    tfd_bytes_deinit(&s->session_config);
+    tfd_config_deinit(&s->config);
+    free(s);
+}
+
 TF_Server *TF_NewServer(const void *proto, size_t proto_len, TF_Status *status)
 {
     struct tfd_status *st = tfd_capi_status(status);
     TF_Server *s = calloc(1, sizeof(*s));
-    struct tfd_server_options o = {.listen = true};
 
     if (!s) {
         tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a server");
         return NULL;
     }
-    o.config = &s->config;
-    if (tfd_server_config_of_def((struct tfd_str){proto, proto_len}, &s->config,
-                                 st) != TFD_OK ||
-        tfd_server_new(&o, &s->server, st) != TFD_OK) {
-        tfd_config_deinit(&s->config);
-        free(s);
+    tfd_bytes_init(&s->session_config, (size_t)TFD_SESSION_CONFIG_SIZE_MAX);
+    if (make_server(s, (struct tfd_str){proto, proto_len}, st) != TFD_OK) {
+        free_server(s);
         return NULL;
     }
     tfd_lock_init(&s->lock, TFD_LOCK_CLIENT);
@@ -99,8 +118,7 @@ void TF_DeleteServer(TF_Server *server)
         join(server);
     }
     tfd_server_free(server->server);
-    tfd_config_deinit(&server->config);
     tfd_cond_deinit(&server->ended);
     tfd_lock_deinit(&server->lock);
-    free(server);
+    free_server(server);
 }

@@ -8,12 +8,13 @@
 
 #include "common/pbio.h"
 #include "common/proto/config.pb.h"
+#include "config/session.h"
 
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define FLAGS_MAX 8
+#define FLAGS_MAX 12
 
 struct flags {
     char *argv[FLAGS_MAX]; /* owned, but for the first */
@@ -70,11 +71,64 @@ static void free_flags(struct flags *f)
         free(f->argv[--f->argc]);
 }
 
+/* ---- ConfigProto --------------------------------------------------------- */
+
+static enum tfd_code read_device_count(struct flags *f, struct tfd_str entry,
+                                       struct tfd_status *st)
+{
+    struct tfd_pb_entry e;
+    char text[32];
+
+    if (!tfd_pb_map_entry(entry, &e))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Unable to parse ConfigProto.device_count");
+    if (!tfd_str_is(e.key, "CPU") || e.number == 0)
+        return TFD_OK;
+    snprintf(text, sizeof(text), "CPU:%lld", (long long)e.number);
+    add_flag(f, "device_count", text);
+    return TFD_OK;
+}
+
+/* What of it is the server's, and not a session's. */
+static enum tfd_code add_config(struct flags *f, struct tfd_str config_proto,
+                                struct tfd_status *st)
+{
+    struct tfd_pb_reader r = tfd_pb_reader_of(config_proto);
+    struct tfd_pb_field field;
+
+    while (tfd_pb_next(&r, &field)) {
+        if (field.tag == tensorflow_ConfigProto_device_count_tag)
+            TFD_TRY(read_device_count(f, tfd_pb_str(&r, &field), st));
+        else if (field.tag ==
+                     tensorflow_ConfigProto_intra_op_parallelism_threads_tag &&
+                 tfd_pb_int32(&r, &field) > 0)
+            add_number(f, "threads", tfd_pb_int32(&r, &field));
+    }
+    return tfd_pb_end(&r, "ConfigProto", st);
+}
+
+enum tfd_code tfd_server_config_local(struct tfd_str config_proto,
+                                      struct tfd_config *out,
+                                      struct tfd_status *st)
+{
+    struct flags f = {.argv = {"libtfd"}, .argc = 1};
+    enum tfd_code rc;
+
+    add_flag(&f, "job_name", "localhost");
+    memset(out, 0, sizeof(*out));
+    rc = add_config(&f, config_proto, st);
+    if (rc == TFD_OK)
+        rc = parse(&f, out, st);
+    free_flags(&f);
+    return rc;
+}
+
 /* ---- ServerDef ----------------------------------------------------------- */
 
 struct server_def {
     json_t *jobs; /* {"ps": {"0": "host:port"}} */
     struct tfd_str job_name, protocol;
+    struct tfd_str session_config; /* ConfigProto */
     int32_t task_index, port;
 };
 
@@ -149,6 +203,9 @@ static enum tfd_code read_def(struct tfd_str bytes, struct server_def *d,
         case tensorflow_ServerDef_task_index_tag:
             d->task_index = tfd_pb_int32(&r, &f);
             break;
+        case tensorflow_ServerDef_default_session_config_tag:
+            d->session_config = tfd_pb_str(&r, &f);
+            break;
         case tensorflow_ServerDef_protocol_tag:
             d->protocol = tfd_pb_str(&r, &f);
             break;
@@ -187,69 +244,60 @@ static void add_cluster(struct flags *f, const struct server_def *d)
     free(text);
 }
 
-enum tfd_code tfd_server_config_of_def(struct tfd_str server_def,
-                                       struct tfd_config *out,
-                                       struct tfd_status *st)
+static enum tfd_code parse_def(const struct server_def *d,
+                               struct tfd_config *out, struct tfd_status *st)
 {
-    struct server_def d = {json_object(), TFD_STR_EMPTY, TFD_STR_EMPTY, 0, 0};
     struct flags f = {.argv = {"libtfd"}, .argc = 1};
     enum tfd_code rc;
 
+    add_cluster(&f, d);
+    add_text(&f, "job_name", d->job_name);
+    add_number(&f, "task_index", d->task_index);
+    add_text(&f, "protocol", d->protocol);
+    if (d->port)
+        add_number(&f, "port", d->port);
+    rc = add_config(&f, d->session_config, st);
+    if (rc == TFD_OK)
+        rc = parse(&f, out, st);
+    free_flags(&f);
+    return rc;
+}
+
+/* What sessions would stumble over is said now. */
+static enum tfd_code check_session_config(struct tfd_str bytes,
+                                          struct tfd_status *st)
+{
+    struct tfd_session_config c;
+
+    if (bytes.size > (size_t)TFD_SESSION_CONFIG_SIZE_MAX)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "default_session_config has %zu bytes; at most %lld",
+                        bytes.size, (long long)TFD_SESSION_CONFIG_SIZE_MAX);
+    TFD_TRY(tfd_session_config_read(bytes, &c, st));
+    tfd_session_config_deinit(&c);
+    return TFD_OK;
+}
+
+enum tfd_code tfd_server_config_of_def(struct tfd_str server_def,
+                                       struct tfd_config *out,
+                                       struct tfd_str *session_config,
+                                       struct tfd_status *st)
+{
+    struct server_def d = {.jobs = json_object()};
+    enum tfd_code rc;
+
     memset(out, 0, sizeof(*out));
+    *session_config = TFD_STR_EMPTY;
     if (!d.jobs)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "no memory for a configuration");
     rc = read_def(server_def, &d, st);
-    if (rc == TFD_OK) {
-        add_cluster(&f, &d);
-        add_text(&f, "job_name", d.job_name);
-        add_number(&f, "task_index", d.task_index);
-        add_text(&f, "protocol", d.protocol);
-        if (d.port)
-            add_number(&f, "port", d.port);
-        rc = parse(&f, out, st);
-    }
-    free_flags(&f);
-    json_decref(d.jobs);
-    return rc;
-}
-
-/* ---- ConfigProto --------------------------------------------------------- */
-
-static void read_device_count(struct flags *f, struct tfd_str entry)
-{
-    struct tfd_pb_entry e;
-    char text[32];
-
-    if (!tfd_pb_map_entry(entry, &e) || !tfd_str_is(e.key, "CPU") ||
-        e.number == 0)
-        return;
-    snprintf(text, sizeof(text), "CPU:%lld", (long long)e.number);
-    add_flag(f, "device_count", text);
-}
-
-enum tfd_code tfd_server_config_local(struct tfd_str config_proto,
-                                      struct tfd_config *out,
-                                      struct tfd_status *st)
-{
-    struct flags f = {.argv = {"libtfd"}, .argc = 1};
-    struct tfd_pb_reader r = tfd_pb_reader_of(config_proto);
-    struct tfd_pb_field field;
-    enum tfd_code rc;
-
-    add_flag(&f, "job_name", "localhost");
-    while (tfd_pb_next(&r, &field)) {
-        if (field.tag == tensorflow_ConfigProto_device_count_tag)
-            read_device_count(&f, tfd_pb_str(&r, &field));
-        else if (field.tag ==
-                     tensorflow_ConfigProto_intra_op_parallelism_threads_tag &&
-                 tfd_pb_int32(&r, &field) > 0)
-            add_number(&f, "threads", tfd_pb_int32(&r, &field));
-    }
-    memset(out, 0, sizeof(*out));
-    rc = tfd_pb_end(&r, "ConfigProto", st);
     if (rc == TFD_OK)
-        rc = parse(&f, out, st);
-    free_flags(&f);
+        rc = check_session_config(d.session_config, st);
+    if (rc == TFD_OK)
+        rc = parse_def(&d, out, st);
+    if (rc == TFD_OK)
+        *session_config = d.session_config;
+    json_decref(d.jobs);
     return rc;
 }

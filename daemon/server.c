@@ -435,6 +435,7 @@ static enum tfd_code make_services(struct tfd_server *s, struct tfd_status *st)
         .links = tfd_service_links(s->service),
         .quiet = !s->o.listen,
         .activity = activity,
+        .session_config = s->o.session_config,
         .activity_ctx = s,
     };
 

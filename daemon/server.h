@@ -28,8 +28,10 @@ struct tfd_registry;
 
 struct tfd_server_options {
     const struct tfd_config *config; /* borrowed */
-    bool listen;                     /* else reachable by local calls only */
-    bool signals;                    /* SIGTERM, SIGINT stop it */
+    /* ConfigProto that those of its sessions are merged into; borrowed. */
+    struct tfd_str session_config;
+    bool listen;  /* else reachable by local calls only */
+    bool signals; /* SIGTERM, SIGINT stop it */
     /* With `listen`: called on the loop thread once it accepts connections. */
     void (*ready)(void *ctx, struct tfd_server *s);
     /* Called on the loop thread when it begins to stop.  May be NULL. */

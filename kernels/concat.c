@@ -393,17 +393,38 @@ static enum tfd_code unpack_shape(struct tfd_shape_ctx *s,
     return TFD_OK;
 }
 
+/* The gradients of all outputs: zeros for those that nobody reads. */
+static enum tfd_code gather_parts(struct tfd_grad *g, struct tfd_edge *parts,
+                                  struct tfd_status *st)
+{
+    int count = g->node->out_count;
+
+    if (count > TFD_GRAD_LIST_MAX)
+        return tfd_fail(
+            st, TFD_UNIMPLEMENTED,
+            "gradient of " TFD_STR_FMT " with %d outputs; at most %d",
+            TFD_STR_ARG(g->node->op->name), count, TFD_GRAD_LIST_MAX);
+    for (int i = 0; i < count; i++) {
+        parts[i] = g->dy[i];
+        if (parts[i].node < 0)
+            TFD_TRY(tfd_grad_emit(g, "ZerosLike", &g->y[i], 1, &parts[i], st));
+    }
+    return TFD_OK;
+}
+
 static enum tfd_code unpack_gradient(struct tfd_grad *g, struct tfd_status *st)
 {
+    struct tfd_edge parts[TFD_GRAD_LIST_MAX];
     struct tfd_attr attr;
     struct tfd_bytes b;
     int64_t axis;
     enum tfd_code rc;
 
+    TFD_TRY(gather_parts(g, parts, st));
     TFD_TRY(tfd_node_int(g->node, "axis", &axis, st));
     rc = int_attr(&b, "axis", axis, &attr, st);
     if (rc == TFD_OK)
-        rc = tfd_grad_emit_attrs(g, "Pack", g->dy, g->node->out_count, &attr, 1,
+        rc = tfd_grad_emit_attrs(g, "Pack", parts, g->node->out_count, &attr, 1,
                                  &g->dx[0], 1, st);
     tfd_bytes_deinit(&b);
     return rc;
@@ -529,16 +550,11 @@ static enum tfd_code join_parts(struct tfd_grad *g, struct tfd_edge axis,
     struct tfd_edge in[TFD_GRAD_LIST_MAX + 1];
     int count = g->node->out_count;
 
-    if (count > TFD_GRAD_LIST_MAX)
-        return tfd_fail(
-            st, TFD_UNIMPLEMENTED,
-            "gradient of " TFD_STR_FMT " with %d outputs; at most %d",
-            TFD_STR_ARG(g->node->op->name), count, TFD_GRAD_LIST_MAX);
     if (count == 1) {
         *dx = g->dy[0];
         return TFD_OK;
     }
-    memcpy(in, g->dy, sizeof(*in) * (size_t)count);
+    TFD_TRY(gather_parts(g, in, st));
     in[count] = axis;
     return tfd_grad_emit(g, "ConcatV2", in, count + 1, dx, st);
 }

@@ -54,6 +54,17 @@ static struct known find_known(struct tfd_gradient *b)
     return k;
 }
 
+/* The axes as a vector of int32 from 0, when they are not known. */
+static struct tfd_edge find_axes(struct tfd_gradient *b, struct tfd_edge rank)
+{
+    const int32_t all = -1;
+    struct tfd_edge axes = tfd_gradient_cast(b, b->g->x[1], TFD_INT32);
+
+    axes = tfd_gradient_op2(b, "AddV2", axes, rank);
+    axes = tfd_gradient_op2(b, "FloorMod", axes, rank);
+    return tfd_gradient_op2(b, "Reshape", axes, tfd_gradient_ints(b, &all, 1));
+}
+
 /* ---- The shape with ones for what was reduced -----------------------------
  */
 
@@ -83,11 +94,9 @@ static struct tfd_edge stitched_shape(struct tfd_gradient *b,
     struct tfd_edge start = tfd_gradient_ints(b, &zero, -1);
     struct tfd_edge step = tfd_gradient_ints(b, &one, -1);
     struct tfd_edge rank = tfd_gradient_op1(b, "Size", shape);
-    struct tfd_edge axes = tfd_gradient_cast(b, b->g->x[1], TFD_INT32);
+    struct tfd_edge axes = find_axes(b, rank);
     struct tfd_edge in[4];
 
-    axes = tfd_gradient_op2(b, "AddV2", axes, rank);
-    axes = tfd_gradient_op2(b, "FloorMod", axes, rank);
     in[0] = tfd_gradient_op3(b, "Range", start, rank, step);
     in[1] = axes;
     in[2] = shape;
@@ -208,15 +217,12 @@ static struct tfd_edge others(struct tfd_gradient *b, struct tfd_edge reduced)
 
 static struct front find_front(struct tfd_gradient *b, struct tfd_edge shape)
 {
-    const int32_t zero = 0, one = 1, all = -1;
+    const int32_t zero = 0, one = 1;
     struct tfd_edge rank = tfd_gradient_op1(b, "Size", shape);
-    struct tfd_edge axes = tfd_gradient_cast(b, b->g->x[1], TFD_INT32);
+    struct tfd_edge axes = find_axes(b, rank);
     struct tfd_edge in[4], other, place, count;
     struct front f;
 
-    axes = tfd_gradient_op2(b, "AddV2", axes, rank);
-    axes = tfd_gradient_op2(b, "FloorMod", axes, rank);
-    axes = tfd_gradient_op2(b, "Reshape", axes, tfd_gradient_ints(b, &all, 1));
     in[0] = tfd_gradient_op3(b, "Range", tfd_gradient_ints(b, &zero, -1), rank,
                              tfd_gradient_ints(b, &one, -1));
     in[1] = axes;
@@ -289,7 +295,7 @@ static struct tfd_edge count_elements(struct tfd_gradient *b,
                                       struct tfd_edge grad)
 {
     struct tfd_shape in, out;
-    struct tfd_edge count, shape, axes, rank, zero;
+    struct tfd_edge count, shape, axes, zero;
     const int32_t none = 0;
 
     if (tfd_grad_shape(b->g, b->g->x[0], &in) &&
@@ -301,10 +307,7 @@ static struct tfd_edge count_elements(struct tfd_gradient *b,
             (double)(tfd_shape_elements(&in) / (outputs ? outputs : 1)));
     }
     shape = tfd_gradient_op1(b, "Shape", b->g->x[0]);
-    rank = tfd_gradient_op1(b, "Size", shape);
-    axes = tfd_gradient_cast(b, b->g->x[1], TFD_INT32);
-    axes = tfd_gradient_op2(b, "AddV2", axes, rank);
-    axes = tfd_gradient_op2(b, "FloorMod", axes, rank);
+    axes = find_axes(b, tfd_gradient_op1(b, "Size", shape));
     zero = tfd_gradient_ints(b, &none, -1);
     count = tfd_gradient_op3(b, "GatherV2", shape, axes, zero);
     count = tfd_gradient_op2(b, "Prod", count, tfd_gradient_ints(b, &none, 1));

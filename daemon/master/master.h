@@ -32,6 +32,7 @@ struct tfd_master_options {
     uint64_t session_idle_us; /* see idle.h; 0: for ever */
     struct tfd_links *links;  /* of those who call; NULL: nobody leaves */
     bool quiet; /* its sessions are nobody's news: a library's own */
+    struct tfd_str session_config; /* ConfigProto: what sessions default to */
     /* A step, a session began or ended; for exit rules.  May be NULL. */
     void (*activity)(void *ctx);
     void *activity_ctx;

@@ -458,13 +458,16 @@ static enum tfd_code prepare(struct tfd_create *c,
     struct tfd_session *s = c->session;
     int32_t first;
 
-    TFD_TRY(tfd_session_config_read(spec->config, &s->config, &c->status));
+    /* Messages one after the other are one message that is merged. */
+    tfd_bytes_add_str(&s->config_proto, s->master->o.session_config);
+    tfd_bytes_add_str(&s->config_proto, spec->config);
+    TFD_TRY(tfd_bytes_ok(&s->config_proto, "a ConfigProto", &c->status));
+    TFD_TRY(tfd_session_config_read(tfd_bytes_view(&s->config_proto),
+                                    &s->config, &c->status));
     log_unhonoured(&s->config);
     if (s->config.has_cluster_def)
         return tfd_fail(&c->status, TFD_UNIMPLEMENTED,
                         "ConfigProto.cluster_def (ClusterSpec propagation)");
-    tfd_bytes_add_str(&s->config_proto, spec->config);
-    TFD_TRY(tfd_bytes_ok(&s->config_proto, "a ConfigProto", &c->status));
     TFD_TRY(tfd_graphdef_import(s->graph, spec->graph_def, NULL, &first,
                                 &c->status));
     TFD_TRY(tfd_functions_expand(s->graph, first, &c->status));

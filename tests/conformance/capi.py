@@ -2,12 +2,13 @@
 
   python -m tests.conformance.capi LIBRARY <CALLS >ANSWERS
 
-reads a pickled list of Calls and writes the list of what came of each: the
-gradients' values, None for one that does not exist, or a Failure.  A process
+reads a pickled list of Calls and writes what came of each: the gradients'
+values, None for one that does not exist, or a Failure.  A process
 of its own per library, so that their symbols never meet.
 """
 import ctypes
 import dataclasses
+import io
 import pickle
 import subprocess
 import sys
@@ -16,11 +17,12 @@ import numpy as np
 
 DTYPES = {1: np.float32, 2: np.float64, 3: np.int32, 9: np.int64}
 NUMBERS = {np.dtype(dtype): number for number, dtype in DTYPES.items()}
-P, I = ctypes.c_void_p, ctypes.c_int
+P = ctypes.c_void_p
+CRASHED = -1  # no code of TensorFlow's
 
 
 class Output(ctypes.Structure):
-    _fields_ = [("oper", P), ("index", I)]
+    _fields_ = [("oper", P), ("index", ctypes.c_int)]
 
 
 @dataclasses.dataclass
@@ -92,7 +94,7 @@ class Api:
         return found
 
     def tensor(self, array):
-        array = np.ascontiguousarray(array)
+        array = np.asarray(array, order="C")
         dims = (ctypes.c_int64 * max(1, array.ndim))(*array.shape)
         tensor = self("TF_AllocateTensor", NUMBERS[array.dtype], dims,
                       array.ndim, ctypes.c_size_t(array.nbytes))
@@ -143,21 +145,33 @@ def answer(api, call):
 
 
 def ask(library, calls):
-    """The answers of a library to Calls."""
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.conformance.capi", library],
-        input=pickle.dumps(calls), stdout=subprocess.PIPE, check=True)
-    return pickle.loads(done.stdout)
+    """The answers of a library to Calls.  One that crashes it is a Failure,
+    and the rest are asked of a new process."""
+    answers = []
+    while len(answers) < len(calls):
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.conformance.capi", library],
+            input=pickle.dumps(calls[len(answers):]), stdout=subprocess.PIPE)
+        answers += stored(done.stdout)
+        if done.returncode:
+            answers.append(Failure(CRASHED, "exit %d" % done.returncode))
+    return answers
+
+
+def stored(data):
+    stream, found = io.BytesIO(data), []
+    while stream.tell() < len(data):
+        found.append(pickle.load(stream))
+    return found
 
 
 def main():
     # As the module others import, or the pickles would not be theirs.
     from tests.conformance import capi
     api = capi.Api(sys.argv[1])
-    calls = pickle.load(sys.stdin.buffer)
-    answers = [capi.answer(api, call) for call in calls]
-    pickle.dump(answers, sys.stdout.buffer)
-    sys.stdout.flush()
+    for call in pickle.load(sys.stdin.buffer):
+        pickle.dump(capi.answer(api, call), sys.stdout.buffer)
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ Prints a line an op, what differs, and the count of cases.
 """
 import argparse
 import functools
+import pathlib
 import sys
 import time
 
@@ -19,6 +20,7 @@ from tests.cluster.raw import Raw, graph_of, node
 from tests.cluster.runner import run_children
 from tests.conformance import cases  # noqa: F401  fills the table
 from tests.conformance import checkpoints  # noqa: F401
+from tests.conformance import gradients
 from tests.conformance import scenarios
 from tests.conformance.batch import Batch, items_of
 from tests.conformance.compare import difference
@@ -48,15 +50,22 @@ def run_scenario(found, target):
     return passed, failures
 
 
-def chosen(only):
+def run_gradients(command, _):
+    """(passed, failures) of the libtfd that lies beside the server."""
+    return gradients.run(str(pathlib.Path(command[0]).parent / "libtfd.so"))
+
+
+def chosen(only, command):
     """Name -> function(target); names are ops, scenarios by their function."""
     tests = {name: functools.partial(run_op, name) for name in ROWS}
     covers = {name: [name] for name in ROWS}
     for found in SCENARIOS:
         tests[found.name] = functools.partial(run_scenario, found)
         covers[found.name] = [found.name, *found.ops]
+    tests["gradients"] = functools.partial(run_gradients, command)
     tests["ops_without_a_case"] = ops_without_a_case
-    covers["ops_without_a_case"] = ["ops_without_a_case"]
+    for name in ("gradients", "ops_without_a_case"):
+        covers[name] = [name]
     wanted = set(filter(None, only.split(",")))
     return {name: test for name, test in tests.items()
             if not wanted or wanted & set(covers[name])}
@@ -140,9 +149,11 @@ def main():
     parser.add_argument("--jobs", type=int, default=2,
                         help="ops tested at a time")
     options = parser.parse_args()
-    tests = chosen(options.only)
-    if options.tensorflow:  # it has ten times as many
+    server = server_from(options)
+    tests = chosen(options.only, server.command)
+    if options.tensorflow:  # it has ten times as many ops, and another library
         tests.pop("ops_without_a_case", None)
+        tests.pop("gradients", None)
     if options.list:
         print("\n".join(tests))
         return 0
@@ -150,7 +161,7 @@ def main():
     if options.target:
         report = run_all(tests, options, None)
     else:
-        with Cluster(server_from(options), worker=1) as cluster:
+        with Cluster(server, worker=1) as cluster:
             report = run_all(tests, options, cluster)
     print("%d ops and scenarios in %.0f s" % (
         len(tests), time.monotonic() - start))

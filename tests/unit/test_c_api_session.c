@@ -218,14 +218,20 @@ static const char server_def[] =
     "\x0a\x1b\x0a\x19\x0a\x06worker\x12\x0f\x08\x00\x12\x0blocalhost:0"
     "\x12\x06worker\x18\x00";
 
-static TF_Server *start_server(struct fixture *f)
+static TF_Server *start_server_of(struct fixture *f, const char *def,
+                                  size_t size)
 {
-    TF_Server *server = TF_NewServer(server_def, sizeof(server_def) - 1, f->st);
+    TF_Server *server = TF_NewServer(def, size, f->st);
 
     expect(f, TF_OK, "");
     TF_ServerStart(server, f->st);
     expect(f, TF_OK, "");
     return server;
+}
+
+static TF_Server *start_server(struct fixture *f)
+{
+    return start_server_of(f, server_def, sizeof(server_def) - 1);
 }
 
 static void test_a_session_by_grpc(void **state)
@@ -265,6 +271,69 @@ static void test_two_sessions_share_variables_of_a_server(void **state)
     assert_true(run1(f, second,
                      (TF_Output){TF_GraphOperationByName(f->g, "read"), 0}) ==
                 6);
+    TF_DeleteSession(first, f->st);
+    TF_DeleteSession(second, f->st);
+    TF_DeleteServer(server);
+}
+
+/* server_def with default_session_config: two CPU devices, and sessions that
+ * do not see each other's variables. */
+static const char def_with_config[] =
+    "\x0a\x1b\x0a\x19\x0a\x06worker\x12\x0f\x08\x00\x12\x0blocalhost:0"
+    "\x12\x06worker\x18\x00\x22\x0b\x0a\x07\x0a\x03"
+    "CPU\x10\x02\x78\x01";
+
+static void test_sessions_begin_with_the_config_of_their_server(void **state)
+{
+    struct fixture *f = *state;
+    TF_Server *server =
+        start_server_of(f, def_with_config, sizeof(def_with_config) - 1);
+    TF_OperationDescription *d;
+    char target[64];
+    TF_Session *first, *second;
+    TF_Output y;
+
+    native_target(server, target, sizeof(target));
+    first = open_session(f, target);
+    second = open_session(f, target);
+    check_variables(f, first);
+    run1(f, second, (TF_Output){TF_GraphOperationByName(f->g, "read"), 0});
+    expect(f, TF_FAILED_PRECONDITION, "v");
+    d = TF_NewOperation(f->g, "Neg", "on_the_second_cpu");
+    TF_AddInput(d, scalar(f, "one", 1));
+    TF_SetDevice(d, "/job:worker/task:0/cpu:1");
+    y = (TF_Output){TF_FinishOperation(d, f->st), 0};
+    assert_true(run1(f, first, y) == -1);
+    TF_DeleteSession(first, f->st);
+    TF_DeleteSession(second, f->st);
+    TF_DeleteServer(server);
+}
+
+/* Its own ConfigProto is merged into the server's. */
+static void test_a_session_adds_to_the_config_of_its_server(void **state)
+{
+    static const char soft[] = "\x38\x01"; /* allow_soft_placement */
+    struct fixture *f = *state;
+    TF_Server *server =
+        start_server_of(f, def_with_config, sizeof(def_with_config) - 1);
+    TF_SessionOptions *o = TF_NewSessionOptions();
+    TF_OperationDescription *d;
+    TF_Session *first, *second;
+    TF_Output y;
+
+    TF_SetTarget(o, TF_ServerTarget(server));
+    TF_SetConfig(o, soft, sizeof(soft) - 1, f->st);
+    first = TF_NewSession(f->g, o, f->st);
+    second = TF_NewSession(f->g, o, f->st);
+    TF_DeleteSessionOptions(o);
+    check_variables(f, first);
+    run1(f, second, (TF_Output){TF_GraphOperationByName(f->g, "read"), 0});
+    expect(f, TF_FAILED_PRECONDITION, "v");
+    d = TF_NewOperation(f->g, "Neg", "on_no_device");
+    TF_AddInput(d, scalar(f, "one", 1));
+    TF_SetDevice(d, "/job:worker/task:0/gpu:7");
+    y = (TF_Output){TF_FinishOperation(d, f->st), 0};
+    assert_true(run1(f, first, y) == -1);
     TF_DeleteSession(first, f->st);
     TF_DeleteSession(second, f->st);
     TF_DeleteServer(server);
@@ -316,6 +385,9 @@ static void test_bad_servers_and_targets_are_refused(void **state)
          "\"0",
          29},
         {"\x2a\x04smok", 6},
+        {"\x22\x02\xff\xff", 4},         /* default_session_config: damaged */
+        {"\x22\x05\x22\x03x:y", 7},      /* ... with a bad device filter */
+        {"\x22\x04\x0a\x02\x0a\x7f", 6}, /* ... with a cut device_count */
     };
     static const char *const targets[] = {
         "http://a:1", "localhost:2222", "tfd://", "tfd://host", "grpc://a:b:c"};
@@ -402,6 +474,8 @@ int main(void)
         TEST(test_a_session_by_grpc),
         TEST(test_a_session_by_native_frames),
         TEST(test_two_sessions_share_variables_of_a_server),
+        TEST(test_sessions_begin_with_the_config_of_their_server),
+        TEST(test_a_session_adds_to_the_config_of_its_server),
         TEST(test_sessions_in_process_share_nothing),
         TEST(test_a_stopped_server_is_unavailable),
         TEST(test_bad_servers_and_targets_are_refused),

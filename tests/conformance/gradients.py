@@ -1,0 +1,221 @@
+"""Gradients that the C API adds, against TensorFlow's own.
+
+Each function makes outputs from placeholders of the given shapes; what is
+compared are the gradients of the sum of all outputs by each placeholder,
+added by TF_AddGradients in libtfd and in TensorFlow's library.  Where that
+library has none, Python's tf.gradients says what is right.
+"""
+import pathlib
+
+import numpy as np
+import tensorflow.compat.v1 as tf
+
+from tests.conformance import capi
+from tests.conformance.compare import difference
+
+CASES = []  # (name, function, shapes, ranks are known)
+NOT_FOUND = 5
+TOLERANCE = 100  # times that of a double: other sums, in another order
+SHOWN = 300
+raw = tf.raw_ops
+
+
+def case(name, function, *shapes, unknown=True):
+    """unknown: once more with placeholders of unknown rank."""
+    CASES.append((name, function, shapes, True))
+    if unknown:
+        CASES.append((name + " of unknown rank", function, shapes, False))
+
+
+def reductions():
+    for op in ("Sum", "Prod", "Mean", "Max", "Min"):
+        reduce = getattr(raw, op)
+        for axes in ([1], [0, 2], [-1], [2, 0, 1], [], 1):
+            case("%s by %s" % (op, axes), lambda x, r=reduce, a=axes: r(
+                input=x, axis=a), (2, 3, 4))
+        case(op + " keeping", lambda x, r=reduce: r(
+            input=x, axis=[0, 2], keep_dims=True), (2, 3, 4))
+        case(op + " by int64", lambda x, r=reduce: r(
+            input=x, axis=np.array([-1], np.int64)), (2, 3))
+        case(op + " of a scalar", lambda x, r=reduce: r(
+            input=x, axis=np.zeros([0], np.int32)), ())
+    case("Prod with zeros", lambda x: raw.Prod(
+        input=x * [[0.0, 1, 2], [0, 0, 3]], axis=[1]), (2, 3))
+
+
+def slices():
+    case("Slice", lambda x: raw.Slice(input=x, begin=[1, 0], size=[2, -1]),
+         (3, 4))
+    case("Slice by int64", lambda x: raw.Slice(
+        input=x, begin=np.array([1, 2]), size=np.array([2, 1])), (3, 4))
+    case("StridedSlice", lambda x: x[2:0:-1, ..., 1::2, tf.newaxis, 0],
+         (3, 2, 4, 2))
+    case("StridedSlice, one", lambda x: x[1, 2], (3, 4))
+    case("StridedSliceGrad", lambda x: raw.StridedSliceGrad(
+        shape=[5, 4], begin=[1, 0], end=[4, 4], strides=[1, 2], dy=x), (3, 2))
+    case("Pad", lambda x: raw.Pad(input=x, paddings=[[1, 2], [0, 3]]), (3, 4))
+    case("Pad by int64", lambda x: raw.Pad(
+        input=x, paddings=np.array([[1, 2]])), (3,))
+
+
+def gathers():
+    case("GatherV2", lambda x: tf.gather(x, [0, 2, 0]), (3, 4))
+    case("GatherV2, one", lambda x: tf.gather(x, 2), (3, 4))
+    case("GatherV2, scalars", lambda x: tf.gather(x, [[1, 1], [0, 2]]), (3,))
+    case("GatherV2, none", lambda x: tf.gather(x, np.zeros([0], np.int32)),
+         (3, 4))
+    case("GatherV2 by int64", lambda x: tf.gather(
+        x, np.array([1, 1]), axis=np.int64(1)), (3, 4))
+    case("GatherV2 by axis 1", lambda x: tf.gather(x, [[0, 3], [3, 2]],
+                                                   axis=1), (2, 4, 3))
+    case("GatherV2 in batches", lambda x: raw.GatherV2(
+        params=x, indices=[[0, 2], [1, 1], [0, 1]], axis=1, batch_dims=1),
+        (3, 4, 2))
+    case("GatherV2 in batches by axis 2", lambda x: raw.GatherV2(
+        params=x, indices=[[0, 2, 2], [1, 1, 0]], axis=2, batch_dims=1),
+        (2, 2, 3, 2))
+    for op in (raw.DynamicStitch, raw.ParallelDynamicStitch):
+        case(op.__name__, lambda x, y, o=op: o(
+            indices=[[0, 3], [2, 1]], data=[x, y]), (2, 3), (2, 3))
+    case("DynamicStitch, twice", lambda x, y: raw.DynamicStitch(
+        indices=[[0, 1], 1], data=[x, y]), (2, 3), (3,))
+    case("UnsortedSegmentSum", lambda x: raw.UnsortedSegmentSum(
+        data=x, segment_ids=[1, 0, -1, 1], num_segments=3), (4, 2))
+    case("UnsortedSegmentSum of scalars", lambda x: raw.UnsortedSegmentSum(
+        data=x, segment_ids=[[1, 0], [-1, 1]], num_segments=2), (2, 2))
+
+
+def others():
+    case("Cumsum", lambda x: raw.Cumsum(x=x, axis=1, exclusive=True), (2, 3))
+    case("Cumsum back", lambda x: raw.Cumsum(x=x, axis=0, reverse=True),
+         (2, 3))
+    case("Cumprod", lambda x: raw.Cumprod(x=x, axis=1), (2, 3))
+    case("Cumprod back", lambda x: raw.Cumprod(
+        x=x, axis=0, exclusive=True, reverse=True), (3, 2))
+    case("Split", lambda x: raw.Split(axis=1, value=x, num_split=2), (2, 4))
+    case("SplitV", lambda x: raw.SplitV(
+        value=x, size_splits=[1, 3], axis=1, num_split=2), (2, 4))
+    case("Split, one part used", lambda x: raw.Split(
+        axis=1, value=x, num_split=2)[1], (2, 4))
+    case("SplitV, one part used", lambda x: raw.SplitV(
+        value=x, size_splits=[1, 3], axis=1, num_split=2)[1], (2, 4))
+    case("Unpack, one part used", lambda x: raw.Unpack(
+        value=x, num=3, axis=1)[1], (2, 3))
+    case("Unpack", lambda x: raw.Unpack(value=x, num=3, axis=1), (2, 3))
+    case("Pack", lambda x, y: raw.Pack(values=[x, y], axis=1), (2, 3), (2, 3))
+    case("ConcatV2", lambda x, y: raw.ConcatV2(values=[x, y], axis=0), (2, 3),
+         (1, 3))
+    case("Tile", lambda x: raw.Tile(input=x, multiples=[2, 3]), (2, 3))
+    case("Transpose", lambda x: raw.Transpose(x=x, perm=[2, 0, 1]), (2, 3, 4))
+    case("BroadcastTo", lambda x: raw.BroadcastTo(input=x, shape=[4, 2, 3]),
+         (2, 1))
+    case("BiasAdd", lambda x, y: raw.BiasAdd(value=x, bias=y), (2, 3), (3,))
+    case("MatMul", lambda x, y: raw.MatMul(a=x, b=y, transpose_a=True),
+         (3, 2), (3, 4))
+    case("SelectV2", lambda x, y: raw.SelectV2(
+        condition=[True, False, True], t=x, e=y), (2, 3), (3,))
+    case("AddN", lambda x, y: raw.AddN(inputs=[x, y, x]), (2, 3), (2, 3))
+    for op in ("Add", "Sub", "Mul", "RealDiv", "DivNoNan", "Pow", "Maximum",
+               "Minimum", "SquaredDifference"):
+        case(op, lambda x, y, o=getattr(raw, op): o(x=x, y=y), (2, 1, 3),
+             (4, 1))
+    for op in ("Abs", "Cos", "Erf", "Exp", "Inv", "Log", "Log1p", "Neg",
+               "Reciprocal", "Rsqrt", "Sigmoid", "Sign", "Sin", "Sqrt",
+               "Square", "Tanh"):
+        case(op, lambda x, o=getattr(raw, op): o(x=x), (2, 3), unknown=False)
+    case("Relu", lambda x: raw.Relu(features=x - 1), (2, 3))
+    case("Softmax", lambda x: raw.Softmax(logits=x), (2, 3))
+    case("LogSoftmax", lambda x: raw.LogSoftmax(logits=x), (2, 3))
+    case("L2Loss", lambda x: raw.L2Loss(t=x), (2, 3))
+
+
+def failures():
+    """What TensorFlow's C API cannot derive, and Python derives by a state of
+    its own: NOT_FOUND here too."""
+    case("Switch", lambda x: raw.Switch(data=x, pred=True)[1], (2,))
+    case("Merge", lambda x: raw.Merge(inputs=[x, 2 * x])[0], (2,))
+
+
+for fill in (reductions, slices, gathers, others, failures):
+    fill()
+
+
+def outputs_of(made):
+    return [y for y in (made if isinstance(made, (list, tuple)) else [made])
+            if isinstance(y, tf.Tensor)]
+
+
+def number(name, shape):
+    """Values that differ, none near 0."""
+    random = np.random.RandomState(len(name) + sum(shape))
+    return random.uniform(0.3, 1.7, shape)
+
+
+def build(function, shapes, known):
+    """Outputs, placeholders and what to feed, in the default graph."""
+    x = [tf.placeholder(tf.float64, shape if known else None, name="x%d" % i)
+         for i, shape in enumerate(shapes)]
+    feeds = {p.name: number(p.name, shape) for p, shape in zip(x, shapes)}
+    # Sines: no two elements weigh the same, so none can hide in a sum.
+    y = [tf.reduce_sum(tf.sin(output)) for output in outputs_of(function(*x))]
+    return y, x, feeds
+
+
+def call_of(function, shapes, known):
+    with tf.Graph().as_default() as graph:
+        y, x, feeds = build(function, shapes, known)
+        return capi.Call(graph.as_graph_def().SerializeToString(),
+                         [output.name for output in y], [p.name for p in x],
+                         feeds)
+
+
+def python_answer(function, shapes):
+    """With known ranks: without, tf.gradients fails where the C API does."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        y, x, feeds = build(function, shapes, True)
+        dx = [None if d is None else tf.convert_to_tensor(d)
+              for d in tf.gradients(y, x)]
+        there = iter(session.run([d for d in dx if d is not None], feeds))
+        return [None if d is None else next(there) for d in dx]
+
+
+def right_answer(theirs, name, function, shapes, _):
+    """TensorFlow's C API's; Python's where that fails or crashes."""
+    if not isinstance(theirs, capi.Failure):
+        return theirs
+    if theirs.code == NOT_FOUND and name.startswith(("Switch", "Merge")):
+        return theirs
+    return python_answer(function, shapes)
+
+
+def problem(got, want):
+    """What is wrong with an answer; "" when it is right."""
+    if isinstance(want, capi.Failure):
+        code = got.code if isinstance(got, capi.Failure) else "a value"
+        return "" if code == want.code else "%s instead of error %d: %s" % (
+            code, want.code, want.message[:SHOWN])
+    if isinstance(got, capi.Failure):
+        return "error %d: %s" % (got.code, got.message[:SHOWN])
+    for ours, theirs in zip(got, want):
+        if (ours is None) != (theirs is None):
+            return "%s instead of %s" % (ours, theirs)
+        if ours is not None and difference(ours, theirs, TOLERANCE):
+            return difference(ours, theirs, TOLERANCE)
+    return ""
+
+
+def tensorflow_library():
+    return str(pathlib.Path(tf.sysconfig.get_lib()) / "libtensorflow_cc.so.2")
+
+
+def run(library):
+    """(passed, failures) of the gradients that a library adds."""
+    calls = [call_of(*found[1:]) for found in CASES]
+    ours = capi.ask(library, calls)
+    theirs = capi.ask(tensorflow_library(), calls)
+    failed = []
+    for found, got, want in zip(CASES, ours, theirs):
+        text = problem(got, right_answer(want, *found))
+        if text:
+            failed.append("%s: %s" % (found[0], text))
+    return len(CASES) - len(failed), failed
