@@ -3,6 +3,10 @@
  */
 #include "common/graph.h"
 #include "common/opdef_scan.h"
+#include "common/pbio.h"
+#include "common/proto/graph.pb.h"
+#include "common/proto/tensor.pb.h"
+#include "common/tensor_proto.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -68,6 +72,36 @@ static enum tfd_code need_shape(struct tfd_scan *s, struct tfd_shape *out)
     return tfd_scan_need(s, "}");
 }
 
+/* "{ dtype: DT_UINT8 tensor_shape: { dim { size: 2 } } int_val: 1 int_val: 2 }"
+ * as an AttrValue. */
+static enum tfd_code put_tensor(struct tfd_scan *s, struct tfd_bytes *b)
+{
+    size_t mark = tfd_pb_begin(b, tensorflow_AttrValue_tensor_tag), shape_mark;
+    struct tfd_shape shape;
+    int64_t value;
+    int type;
+
+    TFD_TRY(tfd_scan_need(s, "{"));
+    TFD_TRY(tfd_scan_need(s, "dtype"));
+    TFD_TRY(tfd_scan_need(s, ":"));
+    TFD_TRY(need_type(s, &type));
+    tfd_pb_put_int(b, tensorflow_TensorProto_dtype_tag, type);
+    TFD_TRY(tfd_scan_need(s, "tensor_shape"));
+    TFD_TRY(tfd_scan_need(s, ":"));
+    TFD_TRY(need_shape(s, &shape));
+    shape_mark = tfd_pb_begin(b, tensorflow_TensorProto_tensor_shape_tag);
+    tfd_shape_proto_encode(b, &shape);
+    tfd_pb_finish(b, shape_mark);
+    while (tfd_scan_eat(s, "int_val")) {
+        TFD_TRY(tfd_scan_need(s, ":"));
+        TFD_TRY(tfd_scan_int(s, &value));
+        tfd_pb_put_int_always(b, tensorflow_TensorProto_int_val_tag, value);
+    }
+    TFD_TRY(tfd_scan_need(s, "}"));
+    tfd_pb_finish(b, mark);
+    return TFD_OK;
+}
+
 static enum tfd_code need_bool(struct tfd_scan *s, bool *out)
 {
     *out = tfd_scan_eat(s, "true");
@@ -112,6 +146,8 @@ static enum tfd_code parse_scalar(struct tfd_scan *s, enum tfd_attr_kind kind,
         TFD_TRY(need_shape(s, &v.shape));
         tfd_attr_put_shape(b, &v.shape);
         return TFD_OK;
+    case TFD_ATTR_TENSOR:
+        return put_tensor(s, b);
     default:
         return tfd_scan_fail(s, "no default of this kind");
     }

@@ -1,0 +1,277 @@
+/*
+ * as_string.c - AsString: numbers as printf() writes them.
+ *
+ * The attributes make up one format when the graph is registered:
+ *
+ *     %[fill][width][.precision]conversion
+ *
+ * for each element; a complex number is two of them in brackets.  Strings are
+ * only cut and padded, booleans not even that.
+ */
+#include "common/half.h"
+#include "config/limits.h"
+#include "kernels/check.h"
+#include "kernels/families.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define FORMAT_SIZE 32
+
+struct state {
+    char format[FORMAT_SIZE];
+    int64_t width, precision; /* for strings; -1: none */
+    bool left;                /* padded on the right */
+};
+
+/* ---- The format ---------------------------------------------------------- */
+
+enum kind { REAL, SIGNED, UNSIGNED, BOOL, STRING };
+
+static enum kind kind_of(enum tfd_dtype t)
+{
+    switch (t) {
+    case TFD_INT8:
+    case TFD_INT16:
+    case TFD_INT32:
+    case TFD_INT64:
+        return SIGNED;
+    case TFD_UINT8:
+    case TFD_UINT16:
+    case TFD_UINT32:
+    case TFD_UINT64:
+        return UNSIGNED;
+    case TFD_BOOL:
+        return BOOL;
+    case TFD_STRING:
+        return STRING;
+    default:
+        return REAL;
+    }
+}
+
+struct wish {
+    int64_t precision, width;
+    bool scientific, shortest;
+    struct tfd_str fill;
+    enum tfd_dtype dtype;
+};
+
+static enum tfd_code read_wish(const struct tfd_node *n, struct wish *w,
+                               struct tfd_status *st)
+{
+    TFD_TRY(tfd_node_int(n, "precision", &w->precision, st));
+    TFD_TRY(tfd_node_int(n, "width", &w->width, st));
+    TFD_TRY(tfd_node_bool(n, "scientific", &w->scientific, st));
+    TFD_TRY(tfd_node_bool(n, "shortest", &w->shortest, st));
+    TFD_TRY(tfd_node_str(n, "fill", &w->fill, st));
+    return tfd_node_type(n, "T", &w->dtype, st);
+}
+
+static enum tfd_code check_wish(const struct wish *w, struct tfd_status *st)
+{
+    enum kind kind = kind_of(w->dtype);
+    bool whole = kind == SIGNED || kind == UNSIGNED || kind == BOOL;
+
+    if (whole && (w->scientific || w->shortest))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "scientific and shortest format not supported for "
+                        "datatype %s",
+                        tfd_dtype_name((int)w->dtype));
+    if (whole && w->precision > -1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "precision not supported for datatype %s",
+                        tfd_dtype_name((int)w->dtype));
+    if (w->scientific && w->shortest)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Cannot select both scientific and shortest notation");
+    if (w->fill.size > 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Fill string must be one or fewer characters");
+    if (w->fill.size && !memchr(" +-0#", w->fill.data[0], 5))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Fill argument not supported: \"" TFD_STR_FMT "\"",
+                        TFD_STR_ARG(w->fill));
+    if (w->width > TFD_AS_STRING_WIDTH_MAX ||
+        w->precision > TFD_AS_STRING_WIDTH_MAX)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "width %lld and precision %lld must be at most %d",
+                        (long long)w->width, (long long)w->precision,
+                        TFD_AS_STRING_WIDTH_MAX);
+    return TFD_OK;
+}
+
+static enum tfd_code prepare(const struct tfd_prepare *p, void *state,
+                             struct tfd_status *st)
+{
+    static const char *const whole[] = {[SIGNED] = "lld", [UNSIGNED] = "llu"};
+    struct state *s = state;
+    struct wish w = {0};
+    enum kind kind;
+    int used;
+
+    TFD_TRY(read_wish(p->node, &w, st));
+    TFD_TRY(check_wish(&w, st));
+    kind = kind_of(w.dtype);
+    s->width = w.width;
+    s->precision = w.precision;
+    s->left = w.fill.size && w.fill.data[0] == '-';
+    used =
+        snprintf(s->format, FORMAT_SIZE, "%%" TFD_STR_FMT, TFD_STR_ARG(w.fill));
+    if (w.width > -1)
+        used += snprintf(s->format + used, FORMAT_SIZE - (size_t)used, "%lld",
+                         (long long)w.width);
+    if (w.precision > -1)
+        used += snprintf(s->format + used, FORMAT_SIZE - (size_t)used, ".%lld",
+                         (long long)w.precision);
+    snprintf(s->format + used, FORMAT_SIZE - (size_t)used, "%s",
+             kind == SIGNED || kind == UNSIGNED ? whole[kind]
+             : w.scientific                     ? "e"
+             : w.shortest                       ? "g"
+                                                : "f");
+    return TFD_OK;
+}
+
+/* ---- Elements ------------------------------------------------------------ */
+
+typedef void print_fn(struct tfd_bytes *b, const struct state *s,
+                      const void *x);
+
+#define PRINT(name, T, value)                                            \
+    static void print_##name(struct tfd_bytes *b, const struct state *s, \
+                             const void *at)                             \
+    {                                                                    \
+        T x = *(const T *)at;                                            \
+                                                                         \
+        tfd_bytes_printf(b, s->format, value);                           \
+    }
+
+#define PRINT_COMPLEX(name, T)                                           \
+    static void print_##name(struct tfd_bytes *b, const struct state *s, \
+                             const void *at)                             \
+    {                                                                    \
+        T x = *(const T *)at;                                            \
+                                                                         \
+        tfd_bytes_add(b, "(", 1);                                        \
+        tfd_bytes_printf(b, s->format, (double)x.re);                    \
+        tfd_bytes_add(b, ",", 1);                                        \
+        tfd_bytes_printf(b, s->format, (double)x.im);                    \
+        tfd_bytes_add(b, ")", 1);                                        \
+    }
+
+PRINT(INT8, int8_t, (long long)x)
+PRINT(INT16, int16_t, (long long)x)
+PRINT(INT32, int32_t, (long long)x)
+PRINT(INT64, int64_t, (long long)x)
+PRINT(UINT8, uint8_t, (unsigned long long)x)
+PRINT(UINT16, uint16_t, (unsigned long long)x)
+PRINT(UINT32, uint32_t, (unsigned long long)x)
+PRINT(UINT64, uint64_t, (unsigned long long)x)
+PRINT(FLOAT, float, (double)x)
+PRINT(DOUBLE, double, x)
+PRINT(HALF, tfd_half, (double)tfd_half_to_float(x))
+PRINT(BFLOAT16, tfd_bfloat16, (double)tfd_bfloat16_to_float(x))
+PRINT_COMPLEX(COMPLEX64, tfd_complex64)
+PRINT_COMPLEX(COMPLEX128, tfd_complex128)
+
+static void print_BOOL(struct tfd_bytes *b, const struct state *s,
+                       const void *x)
+{
+    (void)s;
+    tfd_bytes_add_str(b, *(const tfd_bool *)x ? TFD_STR("true")
+                                              : TFD_STR("false"));
+}
+
+static void print_STRING(struct tfd_bytes *b, const struct state *s,
+                         const void *at)
+{
+    struct tfd_str x = tfd_tstring_view(at);
+    int pad =
+        s->width > (int64_t)x.size ? (int)(s->width - (int64_t)x.size) : 0;
+
+    if (!s->left)
+        tfd_bytes_printf(b, "%*s", pad, "");
+    tfd_bytes_add_str(b, x);
+    if (s->left)
+        tfd_bytes_printf(b, "%*s", pad, "");
+}
+
+/* name of the type */
+#define TYPES(X)  \
+    X(INT8)       \
+    X(INT16)      \
+    X(INT32)      \
+    X(INT64)      \
+    X(UINT8)      \
+    X(UINT16)     \
+    X(UINT32)     \
+    X(UINT64)     \
+    X(FLOAT)      \
+    X(DOUBLE)     \
+    X(HALF)       \
+    X(BFLOAT16)   \
+    X(COMPLEX64)  \
+    X(COMPLEX128) \
+    X(BOOL)       \
+    X(STRING)
+
+static print_fn *const printers[TFD_DTYPE_END] = {
+#define X(name) [TFD_##name] = print_##name,
+    TYPES(X)
+#undef X
+};
+
+static enum tfd_code as_string(struct tfd_kctx *k, struct tfd_status *st)
+{
+    print_fn *print = printers[k->in[0].dtype];
+    size_t size = tfd_dtype_size(k->in[0].dtype);
+    int64_t n = tfd_tensor_elements(&k->in[0]);
+    const char *x = tfd_tensor_data(&k->in[0]);
+    enum tfd_code rc = TFD_OK;
+    struct tfd_tstring *y;
+    struct tfd_bytes text;
+
+    TFD_TRY(tfd_kctx_output(k, 0, TFD_STRING, &k->in[0].shape, st));
+    y = tfd_tensor_data(&k->out[0]);
+    tfd_bytes_init(&text, (size_t)TFD_GRPC_MESSAGE_SIZE_MAX);
+    for (int64_t i = 0; i < n && rc == TFD_OK; i++) {
+        tfd_bytes_clear(&text);
+        print(&text, k->state, x + (size_t)i * size);
+        rc = tfd_bytes_ok(&text, "a number's text", st);
+        if (rc == TFD_OK)
+            rc = tfd_tstring_set(&y[i], tfd_bytes_view(&text), st);
+    }
+    tfd_bytes_deinit(&text);
+    return rc;
+}
+
+static const struct tfd_opdef ops[] = {
+    {
+        .name = "AsString",
+        .inputs = "input: T",
+        .outputs = "output: string",
+        .attrs = "T: {float, double, int32, uint8, int16, int8, int64, "
+                 "bfloat16, uint16, half, uint32, uint64, complex64, "
+                 "complex128, bool, variant, string}; precision: int = -1; "
+                 "scientific: bool = false; shortest: bool = false; "
+                 "width: int = -1; fill: string = ''",
+        .shape = tfd_shape_like_first,
+        .flags = TFD_OP_NO_GRADIENT,
+    },
+};
+
+static const struct tfd_kernel kernels[] = {
+#define X(name)                                                 \
+    TFD_KERNEL("AsString", name, as_string, .prepare = prepare, \
+               .state_size = sizeof(struct state)),
+    TYPES(X)
+#undef X
+};
+
+const struct tfd_family tfd_family_as_string = {
+    .name = "as_string",
+    .ops = ops,
+    .op_count = TFD_COUNT(ops),
+    .kernels = kernels,
+    .kernel_count = TFD_COUNT(kernels),
+};
