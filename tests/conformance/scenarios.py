@@ -132,6 +132,85 @@ def unseeded_random_differs_each_time(side):
     return out
 
 
+@scenario("FixedUnigramCandidateSampler", tol=0)
+@fresh_graph
+def weights_of_candidates_come_from_a_file(side):
+    out = {}
+    files = {"good": b"a,3\nb,x y,1.5\n0.25\n", "blank": b"1\n\n2\n3",
+             "word": b"1\ntwo\n3\n", "comma": b"1,\n2\n3\n",
+             "few": b"1\n2\n", "empty": b""}
+    with side.session() as session:
+        for name, text in files.items():
+            with open(side.path(name), "wb") as file:
+                file.write(text)
+            sampled = tf.raw_ops.FixedUnigramCandidateSampler(
+                true_classes=[[2]], num_true=1, num_sampled=5, unique=False,
+                range_max=3, vocab_file=side.path(name), seed=5,
+                distortion=0.5)
+            for step in range(2):
+                values = attempt(session, list(sampled))
+                for place, value in enumerate(
+                        [values] if isinstance(values, str) else values):
+                    out["%s %d %d" % (name, step, place)] = value
+    return out
+
+
+# ---- Linear algebra ---------------------------------------------------------
+
+@scenario("Cholesky")
+@fresh_graph
+def cholesky_of_what_is_not_positive_definite_is_no_number(side):
+    out = {}
+    with side.session() as session:
+        for name, value in {"negative": [[1, 2], [2, 1]],
+                            "zero": [[0, 0], [0, 0]],
+                            "nan": [[np.nan, 0], [0, 1]]}.items():
+            factor = session.run(tf.raw_ops.Cholesky(
+                input=tf.constant(value, tf.float32)))
+            out[name] = np.tril(factor)
+    return out
+
+
+@scenario("SelfAdjointEigV2 Svd", tol=100)
+@fresh_graph
+def vectors_of_decompositions_agree_but_for_their_sign(side):
+    raw, out = tf.raw_ops, {}
+    rng = np.random.RandomState(3)
+    with side.session() as session:
+        for dtype in (tf.float32, tf.float64, tf.complex64, tf.complex128):
+            flat = rng.uniform(-1, 1, (2, 5, 3, 2)) @ [1, 1j]
+            flat = (flat if dtype.is_complex else flat.real).astype(
+                dtype.as_numpy_dtype)
+            turned = np.conj(np.swapaxes(flat, 1, 2))
+            square = flat[:, :3] + turned[..., :3]
+            square[:, 0, 2] = 99  # nobody reads above the diagonal
+            e, v = session.run(raw.SelfAdjointEigV2(input=square))
+            out["%s e" % dtype.name] = e
+            out["%s v" % dtype.name] = np.abs(v)
+            out["%s only e" % dtype.name] = session.run(
+                raw.SelfAdjointEigV2(input=square, compute_v=False)[0])
+            for x in (flat, turned):
+                out["%s only s" % dtype.name] = session.run(
+                    raw.Svd(input=x, compute_uv=False)[0])
+                for full in (False, True):
+                    key = "%s %s %d " % (dtype.name, full, x.shape[1])
+                    found = session.run(raw.Svd(input=x, full_matrices=full))
+                    out.update(describe_svd(key, *found))
+    return out
+
+
+def describe_svd(key, s, u, v):
+    """What of singular values and vectors does not depend on signs."""
+    count = s.shape[-1]
+    few_u, few_v = u[..., :count], v[..., :count]
+    return {
+        key + "s": s, key + "shapes": np.array([u.shape, v.shape]),
+        key + "u": np.abs(few_u), key + "v": np.abs(few_v),
+        key + "product": (few_u * s[:, None]) @ np.conj(
+            np.swapaxes(few_v, 1, 2)),
+        key + "unitary": np.conj(np.swapaxes(u, 1, 2)) @ u}
+
+
 # ---- Control flow -----------------------------------------------------------
 
 

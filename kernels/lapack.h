@@ -1,0 +1,65 @@
+/*
+ * lapack.h - the routines of LAPACK that kernels call, by the names of their
+ * Fortran symbols, which OpenBLAS has.
+ *
+ * Matrices lie column after column.  Arguments are what the routines' manual
+ * pages say; lengths of one-letter texts come last, as Fortran compilers pass
+ * them.  Threads: any.
+ */
+#ifndef TFD_KERNELS_LAPACK_H
+#define TFD_KERNELS_LAPACK_H
+
+#include "common/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* p: the letter of the type, T: the type, R: of its real numbers, q: "or" or
+ * "un", the letters of orthogonal matrices. */
+#define TFD_LAPACK_COMMON(p, T, R, q)                                        \
+    void p##geqrf_(const int *m, const int *n, T *a, const int *lda, T *tau, \
+                   T *work, const int *lwork, int *info);                    \
+    void p##q##gqr_(const int *m, const int *n, const int *k, T *a,          \
+                    const int *lda, const T *tau, T *work, const int *lwork, \
+                    int *info);                                              \
+    void p##potrf_(const char *uplo, const int *n, T *a, const int *lda,     \
+                   int *info, size_t uplo_size);                             \
+    void p##getrf_(const int *m, const int *n, T *a, const int *lda,         \
+                   int *pivots, int *info);                                  \
+    void p##getrs_(const char *trans, const int *n, const int *nrhs,         \
+                   const T *a, const int *lda, const int *pivots, T *b,      \
+                   const int *ldb, int *info, size_t trans_size);
+
+#define TFD_LAPACK_REAL(p, T)                                                  \
+    TFD_LAPACK_COMMON(p, T, T, or)                                             \
+    void p##syevd_(const char *jobz, const char *uplo, const int *n, T *a,     \
+                   const int *lda, T *w, T *work, const int *lwork,            \
+                   int *iwork, const int *liwork, int *info, size_t jobz_size, \
+                   size_t uplo_size);                                          \
+    void p##gesdd_(const char *jobz, const int *m, const int *n, T *a,         \
+                   const int *lda, T *s, T *u, const int *ldu, T *vt,          \
+                   const int *ldvt, T *work, const int *lwork, int *iwork,     \
+                   int *info, size_t jobz_size);
+
+#define TFD_LAPACK_COMPLEX(p, T, R)                                           \
+    TFD_LAPACK_COMMON(p, T, R, un)                                            \
+    void p##heevd_(const char *jobz, const char *uplo, const int *n, T *a,    \
+                   const int *lda, R *w, T *work, const int *lwork, R *rwork, \
+                   const int *lrwork, int *iwork, const int *liwork,          \
+                   int *info, size_t jobz_size, size_t uplo_size);            \
+    void p##gesdd_(const char *jobz, const int *m, const int *n, T *a,        \
+                   const int *lda, R *s, T *u, const int *ldu, T *vt,         \
+                   const int *ldvt, T *work, const int *lwork, R *rwork,      \
+                   int *iwork, int *info, size_t jobz_size);
+
+TFD_LAPACK_REAL(s, float)
+TFD_LAPACK_REAL(d, double)
+TFD_LAPACK_COMPLEX(c, tfd_complex64, float)
+TFD_LAPACK_COMPLEX(z, tfd_complex128, double)
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
