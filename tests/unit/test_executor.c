@@ -432,34 +432,6 @@ static void test_a_variable_is_read_and_assigned(void **state)
     run_repeatedly(read, 1);
 }
 
-/* As in TensorFlow, where they share the variable's memory. */
-static void test_consumers_of_an_identity_read_the_variable(void **state)
-{
-    uint64_t graph;
-
-    (void)state;
-    put_variable("v");
-    wrig_feed(&w, "x");
-    wrig_const(&w, "one", 1);
-    wrig_node(&w, "first", "Assign", "v,one");
-    wrig_node(&w, "read", "Identity", "v,^first");
-    wrig_node(&w, "gate", "NoOp", "^read");
-    wrig_node(&w, "again", "Identity", "read,^gate");
-    wrig_node(&w, "early", "TestAdd", "again,one");
-    wrig_node(&w, "second", "Assign", "v,x,^early");
-    wrig_node(&w, "late", "TestAdd", "again,^second");
-    wrig_fetch(&w, "early");
-    wrig_fetch(&w, "late");
-    graph = wrig_register(&w);
-    assert_true(graph != 0);
-    for (int i = 0; i < 20; i++) {
-        w.fed[0] = wrig_scalar(TFD_FLOAT, 10 + i);
-        assert_int_equal(wrig_run(&w, graph), TFD_OK);
-        assert_true(wrig_result(&w, 0) == 2);
-        assert_true(wrig_result(&w, 1) == 10 + i);
-    }
-}
-
 static void test_an_uninitialized_variable_may_be_asked(void **state)
 {
     uint64_t graph;
@@ -980,7 +952,6 @@ int main(void)
         TEST(test_a_merge_waits_for_its_control_inputs),
         TEST(test_a_switch_wants_a_scalar),
         TEST(test_a_variable_is_read_and_assigned),
-        TEST(test_consumers_of_an_identity_read_the_variable),
         TEST(test_an_uninitialized_variable_may_be_asked),
         TEST(test_a_reference_passes_a_switch),
         TEST(test_a_failure_names_its_node),
