@@ -315,6 +315,25 @@ static int32_t fixed_input(struct wiring *w, struct tfd_exec_frame *f,
     return 0;
 }
 
+/* The value may arrive as a reference. */
+static bool is_reference(const struct wiring *w, struct tfd_source s)
+{
+    const struct tfd_exec_node *from = &w->e->nodes[s.exec];
+
+    return tfd_dtype_is_ref(from->node->out_types[s.output]) ||
+           (from->flags & TFD_EXEC_READS_LATE);
+}
+
+/* In TensorFlow what an Identity reads from a variable shares its memory, so
+ * its consumers see what was assigned in between; clients rely on that (the
+ * tokens of synchronous replicas are a step read before it is counted up).
+ * Here each consumer reads for itself when it runs. */
+static bool reads_late(const struct tfd_exec_node *x)
+{
+    return (x->flags & TFD_EXEC_REF_IN) && x->kind == TFD_EXEC_PASS &&
+           (x->node->op->flags & TFD_OP_IDENTITY);
+}
+
 /* Inputs of one node; returns how many it waits for. */
 static int32_t connect_data(struct wiring *w, int32_t to)
 {
@@ -333,10 +352,11 @@ static int32_t connect_data(struct wiring *w, int32_t to)
         waits++;
         if (x->kind != TFD_EXEC_MERGE)
             w->seen[s[i].exec] = to;
-        if (tfd_dtype_is_ref(
-                w->e->nodes[s[i].exec].node->out_types[s[i].output]))
+        if (is_reference(w, s[i]))
             x->flags |= TFD_EXEC_REF_IN;
     }
+    if (reads_late(x))
+        x->flags |= TFD_EXEC_READS_LATE;
     return waits;
 }
 

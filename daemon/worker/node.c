@@ -50,7 +50,8 @@ static bool is_initialized(struct tfd_variable *v)
     return is;
 }
 
-/* References that the op wants as such stay; others become snapshots. */
+/* References that the op wants as such stay, and those it only passes on;
+ * others become snapshots. */
 static enum tfd_code take_refs(struct tfd_iter *it,
                                const struct tfd_exec_node *n,
                                struct tfd_status *st)
@@ -60,7 +61,8 @@ static enum tfd_code take_refs(struct tfd_iter *it,
 
         if (!*ref)
             continue;
-        if (!tfd_dtype_is_ref(n->node->in_types[i])) {
+        if (!tfd_dtype_is_ref(n->node->in_types[i]) &&
+            !(n->flags & TFD_EXEC_READS_LATE)) {
             TFD_TRY(tfd_variable_read(*ref, &it->slots[n->slot + i], st));
             tfd_resource_unref(&(*ref)->resource);
             *ref = NULL;
