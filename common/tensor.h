@@ -13,6 +13,7 @@
  *
  *   STRING    struct tfd_tstring each (common/str.h), owned by the buffer
  *   RESOURCE  struct tfd_handle * each (kernels/runtime.h), counted
+ *   VARIANT   struct tfd_variant * each (common/variant.h), counted
  *   HALF, BFLOAT16  their bits in a uint16_t (common/half.h converts)
  *
  * Numbers of types are those of TensorFlow's DataType; 100 more is the type of
@@ -188,8 +189,7 @@ size_t tfd_tensor_size(const struct tfd_tensor *t);
 /* NULL when there are no elements. */
 void *tfd_tensor_data(const struct tfd_tensor *t);
 
-/* Called for each handle that is not NULL when a buffer of RESOURCE or VARIANT
- * goes.  Set once by the kernels, before there are threads; without it handles
+/* Called for each handle that is not NULL when a buffer of RESOURCE goes.  Set once by the kernels, before there are threads; without it handles
  * are forgotten. */
 typedef void tfd_handle_release_fn(void *handle);
 void tfd_tensor_handle_release(tfd_handle_release_fn *fn);

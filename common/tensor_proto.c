@@ -5,6 +5,7 @@
 #include "common/tensor_proto.h"
 
 #include "common/proto/tensor.pb.h"
+#include "common/variant.h"
 
 #define TAG(name) tensorflow_TensorProto_##name##_tag
 #define SHAPE_TAG(name) tensorflow_TensorShapeProto_##name##_tag
@@ -150,12 +151,14 @@ static void encode_handles(struct tfd_bytes *b, const struct tfd_tensor *t,
     for (int64_t i = 0; i < n; i++) {
         size_t before = all.size;
 
-        if (h[i] && handle)
+        if (h[i] && t->dtype == TFD_VARIANT)
+            tfd_variant_encode(&all, h[i], handle);
+        else if (h[i] && handle)
             handle(&all, h[i]);
         tfd_pb_put_varint(b, all.size - before);
     }
     tfd_bytes_add_str(b, tfd_bytes_view(&all));
-    if (all.failed || (n && !handle))
+    if (all.failed || (n && !handle && t->dtype == TFD_RESOURCE))
         b->failed = true;
     tfd_bytes_deinit(&all);
 }

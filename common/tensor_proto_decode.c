@@ -10,6 +10,7 @@
 #include "common/tensor_proto.h"
 
 #include "common/proto/tensor.pb.h"
+#include "common/variant.h"
 
 #include <assert.h>
 #include <string.h>
@@ -50,6 +51,7 @@ static const struct values {
     [TFD_COMPLEX128] = {TAG(dcomplex_val), TFD_PB_FIXED64, 2},
     [TFD_STRING] = {TAG(string_val), TFD_PB_BYTES, 1},
     [TFD_RESOURCE] = {TAG(resource_handle_val), TFD_PB_BYTES, 1},
+    [TFD_VARIANT] = {TAG(variant_val), TFD_PB_BYTES, 1},
 };
 
 /* ---- Walking over the values --------------------------------------------- */
@@ -173,10 +175,15 @@ static enum tfd_code store_item(const struct tfd_tensor *t, int64_t i,
     if (t->dtype == TFD_STRING)
         return tfd_tstring_set((struct tfd_tstring *)tfd_tensor_data(t) + i,
                                bytes, st);
+    if (t->dtype == TFD_VARIANT && !bytes.size)
+        return TFD_OK; /* none */
+    if (t->dtype == TFD_VARIANT)
+        return tfd_variant_decode(
+            bytes, handle, (struct tfd_variant **)tfd_tensor_data(t) + i, st);
     return handle(bytes, (void **)tfd_tensor_data(t) + i, st);
 }
 
-/* Fewer items than elements: the last is repeated. */
+/* Fewer items than elements: the last is repeated, but of variants. */
 static enum tfd_code store_items(const struct tfd_tensor_head *h, int64_t count,
                                  tfd_handle_decode_fn *handle,
                                  const struct tfd_tensor *t,
@@ -188,6 +195,8 @@ static enum tfd_code store_items(const struct tfd_tensor_head *h, int64_t count,
 
     if (!count)
         return TFD_OK;
+    if (t->dtype == TFD_VARIANT) /* repeating one could cost any memory */
+        elements = count;
     for (int64_t i = 0; i < elements; i++) {
         if (i < count && !next_value(&w, &f))
             break;

@@ -158,6 +158,12 @@
 #define TFD_FUNCTION_CALLS_DEPTH_MAX 1000
 #define TFD_FUNCTION_CALLS_MAX 20000
 
+/* Lists of tensors within lists; nested loops make one level each. */
+#define TFD_VARIANT_DEPTH_MAX 64
+
+/* Tensors of one list: iterations of a loop whose gradient is taken. */
+#define TFD_VARIANT_TENSORS_MAX 100000000
+
 /* TensorFlow's TensorShape holds no more than 254 dimensions. */
 #define TFD_DIMS_MAX 254
 

@@ -5,6 +5,7 @@
 #include "kernels/check.h"
 #include "kernels/element.h"
 #include "kernels/families.h"
+#include "kernels/variant_math.h"
 
 #include "common/half.h"
 
@@ -325,6 +326,8 @@ static enum tfd_code squeeze_shape(struct tfd_shape_ctx *s,
 
 static enum tfd_code zeros_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
+    if (k->in[0].dtype == TFD_VARIANT)
+        return tfd_variant_zeros(&k->in[0], &k->out[0], st);
     TFD_TRY(
         tfd_kctx_output_reuse(k, 1, 0, k->in[0].dtype, &k->in[0].shape, st));
     tfd_elements_zero(k->out[0].dtype, tfd_tensor_data(&k->out[0]),

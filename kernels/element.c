@@ -3,6 +3,8 @@
  */
 #include "kernels/element.h"
 
+#include "common/variant.h"
+
 #include <string.h>
 
 static enum tfd_code copy_string(void *dst, const void *src,
@@ -29,6 +31,14 @@ static enum tfd_code copy_one(enum tfd_dtype dtype, void *dst, const void *src,
         return copy_string(dst, src, st);
     if (dtype == TFD_RESOURCE) {
         copy_handle(dst, src);
+        return TFD_OK;
+    }
+    if (dtype == TFD_VARIANT) {
+        struct tfd_variant *const *from = src;
+        struct tfd_variant **to = dst, *old = *to;
+
+        *to = *from ? tfd_variant_ref(*from) : NULL;
+        tfd_variant_unref(old);
         return TFD_OK;
     }
     return tfd_fail(st, TFD_UNIMPLEMENTED, "copying elements of type %s",

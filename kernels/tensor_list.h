@@ -1,0 +1,53 @@
+/*
+ * tensor_list.h - what the files of the TensorList ops share.
+ *
+ * Threads: any.
+ */
+#ifndef TFD_KERNELS_TENSOR_LIST_H
+#define TFD_KERNELS_TENSOR_LIST_H
+
+#include "common/variant.h"
+#include "kernels/kernel.h"
+
+/* The list at input `in`; borrowed. */
+enum tfd_code tfd_list_get(const struct tfd_kctx *k, int in,
+                           struct tfd_variant **out,
+                           struct tfd_status *st) TFD_MUST_USE;
+/* The same, to be changed: itself when nobody else has it, else a copy.  The
+ * caller owns a reference and gives it to tfd_list_output(). */
+enum tfd_code tfd_list_take(struct tfd_kctx *k, int in,
+                            struct tfd_variant **out,
+                            struct tfd_status *st) TFD_MUST_USE;
+enum tfd_code tfd_list_output(struct tfd_kctx *k, int out,
+                              struct tfd_variant *take,
+                              struct tfd_status *st) TFD_MUST_USE;
+
+/* A shape given as input: a vector, or the scalar -1 for any. */
+enum tfd_code tfd_list_shape(const struct tfd_kctx *k, int in,
+                             struct tfd_shape *out,
+                             struct tfd_status *st) TFD_MUST_USE;
+/* Elements have this type. */
+enum tfd_code tfd_list_check_type(const struct tfd_kctx *k,
+                                  const struct tfd_variant *l,
+                                  enum tfd_dtype dtype,
+                                  struct tfd_status *st) TFD_MUST_USE;
+bool tfd_list_compatible(const struct tfd_shape *partial,
+                         const struct tfd_shape *shape);
+/* Element i, with a reference; an empty slot as zeros of the shape that
+ * `wanted` and the list say. */
+enum tfd_code tfd_list_element(const struct tfd_variant *l, int32_t i,
+                               const struct tfd_shape *wanted,
+                               struct tfd_tensor *out,
+                               struct tfd_status *st) TFD_MUST_USE;
+/* Zeros; strings are empty, variants none. */
+enum tfd_code tfd_list_zeros(enum tfd_dtype dtype,
+                             const struct tfd_shape *shape,
+                             struct tfd_tensor *out,
+                             struct tfd_status *st) TFD_MUST_USE;
+/* Row i of t along its first dimension, as a tensor of its own. */
+enum tfd_code tfd_list_rows(const struct tfd_tensor *t, int64_t first,
+                            int64_t count, bool keep_dim,
+                            struct tfd_tensor *out,
+                            struct tfd_status *st) TFD_MUST_USE;
+
+#endif

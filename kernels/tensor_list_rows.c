@@ -1,0 +1,524 @@
+/*
+ * tensor_list_rows.c - between lists and tensors that hold their elements along
+ * the first dimension: stack, gather, scatter, concatenate, split.
+ */
+#include "kernels/check.h"
+#include "kernels/element.h"
+#include "kernels/families.h"
+#include "kernels/tensor_list.h"
+
+#include <string.h>
+
+/* ---- Lists to tensors ---------------------------------------------------- */
+
+/* What element i of a result is: slot at[i] of the list, or slot i. */
+struct picking {
+    struct tfd_kctx *k;
+    const struct tfd_variant *list;
+    const int32_t *at; /* NULL: all in order */
+    int64_t count;
+    struct tfd_shape element;
+    struct tfd_status *st;
+};
+
+static int32_t slot_of(const struct picking *p, int64_t i)
+{
+    return p->at ? p->at[i] : (int32_t)i;
+}
+
+/* The shape that all say: the input, the list, the elements. */
+static enum tfd_code find_shape(struct picking *p)
+{
+    char text[TFD_SHAPE_TEXT_MAX];
+
+    TFD_TRY(tfd_shape_merge(&p->element, &p->list->element_shape, p->st));
+    for (int64_t i = 0; i < p->count; i++) {
+        const struct tfd_tensor *t = &p->list->tensors[slot_of(p, i)];
+
+        if (t->dtype != TFD_DTYPE_INVALID)
+            TFD_TRY(tfd_shape_merge(&p->element, &t->shape, p->st));
+    }
+    if (tfd_shape_elements(&p->element) >= 0)
+        return TFD_OK;
+    return tfd_fail(
+        p->st, TFD_INVALID_ARGUMENT,
+        p->count == 0
+            ? "Tried to stack elements of an empty list with "
+              "non-fully-defined element_shape: %s"
+            : "Tried to stack list which only contains uninitialized tensors "
+              "and has a non-fully-defined element_shape: %s",
+        tfd_shape_text(&p->element, text));
+}
+
+static enum tfd_code rows_shape(const struct tfd_shape *element, int64_t rows,
+                                struct tfd_shape *out, struct tfd_status *st)
+{
+    int64_t dim[TFD_RANK_MAX + 1];
+
+    dim[0] = rows;
+    for (int i = 0; i < element->rank; i++)
+        dim[i + 1] = element->dim[i];
+    return tfd_shape_make(out, dim, element->rank + 1, st);
+}
+
+static enum tfd_code pick(struct picking *p)
+{
+    enum tfd_dtype dtype = p->list->dtype;
+    struct tfd_tensor *out = &p->k->out[0];
+    struct tfd_shape shape;
+    int64_t row;
+
+    TFD_TRY(find_shape(p));
+    TFD_TRY(rows_shape(&p->element, p->count, &shape, p->st));
+    TFD_TRY(tfd_kctx_output(p->k, 0, dtype, &shape, p->st));
+    row = tfd_shape_elements(&p->element);
+    for (int64_t i = 0; i < p->count && row > 0; i++) {
+        const struct tfd_tensor *t = &p->list->tensors[slot_of(p, i)];
+        void *to = tfd_element_at(tfd_tensor_data(out), dtype, i * row);
+
+        if (t->dtype == TFD_DTYPE_INVALID)
+            tfd_elements_zero(dtype, to, row);
+        else
+            TFD_TRY(
+                tfd_elements_copy(dtype, to, tfd_tensor_data(t), row, p->st));
+    }
+    return TFD_OK;
+}
+
+static enum tfd_code stack_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct picking p = {.k = k, .st = st};
+    struct tfd_variant *l;
+    int64_t expected;
+
+    TFD_TRY(tfd_list_get(k, 0, &l, st));
+    TFD_TRY(
+        tfd_list_check_type(k, l, (enum tfd_dtype)k->node->out_types[0], st));
+    TFD_TRY(tfd_node_int(k->node, "num_elements", &expected, st));
+    if (expected >= 0 && expected != l->count)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Operation expected a list with %lld elements but got "
+                        "a list with %d elements.",
+                        (long long)expected, l->count);
+    TFD_TRY(tfd_list_shape(k, 1, &p.element, st));
+    p.list = l;
+    p.count = l->count;
+    return pick(&p);
+}
+
+static enum tfd_code gather_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct picking p = {.k = k, .st = st};
+    struct tfd_variant *l;
+
+    TFD_TRY(tfd_list_get(k, 0, &l, st));
+    TFD_TRY(
+        tfd_list_check_type(k, l, (enum tfd_dtype)k->node->out_types[0], st));
+    TFD_TRY(tfd_list_shape(k, 2, &p.element, st));
+    p.list = l;
+    p.at = tfd_tensor_data(&k->in[1]);
+    p.count = tfd_tensor_elements(&k->in[1]);
+    for (int64_t i = 0; i < p.count; i++)
+        if (p.at[i] < 0 || p.at[i] >= l->count)
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "Trying to gather element %d in a list with %d "
+                            "elements.",
+                            p.at[i], l->count);
+    return pick(&p);
+}
+
+/* ---- Concatenating ------------------------------------------------------- */
+
+/* An empty slot has as many rows as leading_dims says. */
+static enum tfd_code element_rows(const struct tfd_kctx *k,
+                                  const struct tfd_tensor *t, int32_t i,
+                                  int64_t *out, struct tfd_status *st)
+{
+    if (t->dtype != TFD_DTYPE_INVALID && t->shape.rank < 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Concat saw a scalar shape at index %d but requires at "
+                        "least vectors.",
+                        i);
+    if (t->dtype != TFD_DTYPE_INVALID) {
+        *out = t->shape.dim[0];
+        return TFD_OK;
+    }
+    if (k->in_count < 3 || i >= tfd_tensor_elements(&k->in[2]))
+        return tfd_fail(
+            st, TFD_INVALID_ARGUMENT,
+            "List contains uninitialized element at index %d but "
+            "leading_dims has only %lld elements.",
+            i,
+            (long long)(k->in_count < 3 ? 0 : tfd_tensor_elements(&k->in[2])));
+    *out = tfd_check_int_at(&k->in[2], i);
+    return *out >= 0 ? TFD_OK
+                     : tfd_fail(st, TFD_INVALID_ARGUMENT,
+                                "leading_dims[%d] is %lld", i, (long long)*out);
+}
+
+/* What follows the first dimension, of all elements. */
+static enum tfd_code tail_shape(const struct tfd_variant *l,
+                                struct tfd_shape *element,
+                                struct tfd_shape *out, struct tfd_status *st)
+{
+    char text[TFD_SHAPE_TEXT_MAX];
+
+    *out = (struct tfd_shape)TFD_SHAPE_UNKNOWN;
+    if (element->rank >= 0 && element->rank < 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Concat requires elements to be at least vectors, "
+                        "found scalars instead.");
+    if (element->rank > 0)
+        element->dim[0] = TFD_DIM_UNKNOWN;
+    for (int32_t i = 0; i < l->count; i++) {
+        struct tfd_shape own = l->tensors[i].shape;
+
+        if (l->tensors[i].dtype == TFD_DTYPE_INVALID)
+            continue;
+        if (own.rank > 0)
+            own.dim[0] = TFD_DIM_UNKNOWN;
+        TFD_TRY(tfd_shape_merge(element, &own, st));
+    }
+    if (element->rank < 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "All except the first dimension must be fully defined "
+                        "when concating an empty tensor list. element_shape: "
+                        "%s",
+                        tfd_shape_text(element, text));
+    return tfd_shape_make(out, element->dim + 1, element->rank - 1, st);
+}
+
+static enum tfd_code join_rows(struct tfd_kctx *k, const struct tfd_variant *l,
+                               const struct tfd_shape *tail,
+                               struct tfd_status *st)
+{
+    int64_t *lengths = tfd_tensor_data(&k->out[1]);
+    int64_t row = tfd_shape_elements(tail), at = 0, rows = 0;
+    struct tfd_shape shape;
+
+    for (int32_t i = 0; i < l->count; i++) {
+        TFD_TRY(element_rows(k, &l->tensors[i], i, &lengths[i], st));
+        if (__builtin_add_overflow(rows, lengths[i], &rows))
+            return tfd_fail(st, TFD_INVALID_ARGUMENT, "too many rows");
+    }
+    TFD_TRY(rows_shape(tail, rows, &shape, st));
+    TFD_TRY(tfd_kctx_output(k, 0, l->dtype, &shape, st));
+    for (int32_t i = 0; i < l->count && row > 0; i++) {
+        void *to = tfd_element_at(tfd_tensor_data(&k->out[0]), l->dtype, at);
+
+        if (lengths[i] == 0)
+            continue;
+        if (l->tensors[i].dtype == TFD_DTYPE_INVALID)
+            tfd_elements_zero(l->dtype, to, row * lengths[i]);
+        else
+            TFD_TRY(tfd_elements_copy(l->dtype, to,
+                                      tfd_tensor_data(&l->tensors[i]),
+                                      row * lengths[i], st));
+        at += row * lengths[i];
+    }
+    return TFD_OK;
+}
+
+static enum tfd_code concat_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_shape element, tail, counts;
+    struct tfd_variant *l;
+
+    TFD_TRY(tfd_list_get(k, 0, &l, st));
+    TFD_TRY(
+        tfd_list_check_type(k, l, (enum tfd_dtype)k->node->out_types[0], st));
+    if (k->in_count > 1)
+        TFD_TRY(tfd_list_shape(k, 1, &element, st));
+    else
+        TFD_TRY(tfd_node_shape(k->node, "element_shape", &element, st));
+    if (element.rank > 0)
+        element.dim[0] = TFD_DIM_UNKNOWN;
+    counts = l->element_shape;
+    if (counts.rank > 0)
+        counts.dim[0] = TFD_DIM_UNKNOWN;
+    TFD_TRY(tfd_shape_merge(&element, &counts, st));
+    TFD_TRY(tail_shape(l, &element, &tail, st));
+    counts = (struct tfd_shape){1, {l->count}};
+    TFD_TRY(tfd_kctx_output(k, 1, TFD_INT64, &counts, st));
+    return join_rows(k, l, &tail, st);
+}
+
+/* ---- Tensors to lists ---------------------------------------------------- */
+
+static enum tfd_code check_rows(const struct tfd_kctx *k,
+                                const struct tfd_shape *element,
+                                struct tfd_status *st)
+{
+    const struct tfd_tensor *t = &k->in[0];
+    char own[TFD_SHAPE_TEXT_MAX], wanted[TFD_SHAPE_TEXT_MAX];
+    struct tfd_shape row;
+
+    if (t->shape.rank < 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Tensor must be at least a vector, but saw shape: %s",
+                        tfd_shape_text(&t->shape, own));
+    TFD_TRY(tfd_shape_make(&row, t->shape.dim + 1, t->shape.rank - 1, st));
+    if (tfd_list_compatible(element, &row))
+        return TFD_OK;
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "Specified a list with shape %s from a tensor with shape "
+                    "%s",
+                    tfd_shape_text(element, wanted), tfd_shape_text(&row, own));
+}
+
+static enum tfd_code set_row(struct tfd_variant *l, int32_t i,
+                             const struct tfd_tensor *t, int64_t row,
+                             struct tfd_status *st)
+{
+    struct tfd_tensor item;
+
+    TFD_TRY(tfd_list_rows(t, row, 1, false, &item, st));
+    return tfd_variant_set(l, i, &item, st);
+}
+
+static enum tfd_code finish_list(struct tfd_kctx *k, struct tfd_variant *l,
+                                 enum tfd_code rc, struct tfd_status *st)
+{
+    if (rc == TFD_OK)
+        return tfd_list_output(k, 0, l, st);
+    tfd_variant_unref(l);
+    return rc;
+}
+
+static enum tfd_code from_tensor_compute(struct tfd_kctx *k,
+                                         struct tfd_status *st)
+{
+    struct tfd_variant *l;
+    struct tfd_shape element;
+    enum tfd_code rc;
+
+    TFD_TRY(tfd_list_shape(k, 1, &element, st));
+    TFD_TRY(check_rows(k, &element, st));
+    l = tfd_variant_new(TFD_VARIANT_LIST, st);
+    if (!l)
+        return TFD_RESOURCE_EXHAUSTED;
+    l->dtype = k->in[0].dtype;
+    l->element_shape = element;
+    rc = tfd_variant_resize(l, k->in[0].shape.dim[0], st);
+    for (int32_t i = 0; rc == TFD_OK && i < l->count; i++)
+        rc = set_row(l, i, &k->in[0], i, st);
+    return finish_list(k, l, rc, st);
+}
+
+/* Row i of the tensor becomes slot indices[i]. */
+static enum tfd_code scatter(struct tfd_kctx *k, struct tfd_variant *l,
+                             const struct tfd_tensor *t,
+                             const struct tfd_tensor *indices,
+                             struct tfd_status *st)
+{
+    const int32_t *at = tfd_tensor_data(indices);
+    int64_t count = tfd_tensor_elements(indices), top = l->count;
+
+    (void)k;
+    if (t->shape.rank < 1 || t->shape.dim[0] != count)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Invalid number of rows in input tensor. Expected: "
+                        "%lld Actual: %lld",
+                        (long long)count,
+                        (long long)(t->shape.rank < 1 ? 0 : t->shape.dim[0]));
+    for (int64_t i = 0; i < count; i++) {
+        if (at[i] < 0)
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "Indices in TensorListScatter must all be "
+                            "non-negative.");
+        if (at[i] >= top)
+            top = (int64_t)at[i] + 1;
+    }
+    TFD_TRY(tfd_variant_resize(l, top, st));
+    for (int64_t i = 0; i < count; i++)
+        TFD_TRY(set_row(l, at[i], t, i, st));
+    return TFD_OK;
+}
+
+static enum tfd_code scatter_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_shape element;
+    struct tfd_variant *l;
+    int64_t size = 0;
+    enum tfd_code rc;
+
+    TFD_TRY(tfd_list_shape(k, 2, &element, st));
+    TFD_TRY(check_rows(k, &element, st));
+    if (k->in_count > 3)
+        TFD_TRY(tfd_check_int(k, 3, &size, st));
+    if (size < -1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "TensorListScatter expects num_elements >= -1, found: "
+                        "%lld",
+                        (long long)size);
+    l = tfd_variant_new(TFD_VARIANT_LIST, st);
+    if (!l)
+        return TFD_RESOURCE_EXHAUSTED;
+    l->dtype = k->in[0].dtype;
+    l->element_shape = element;
+    rc = tfd_variant_resize(l, size < 0 ? 0 : size, st);
+    if (rc == TFD_OK)
+        rc = scatter(k, l, &k->in[0], &k->in[1], st);
+    return finish_list(k, l, rc, st);
+}
+
+static enum tfd_code scatter_into_compute(struct tfd_kctx *k,
+                                          struct tfd_status *st)
+{
+    struct tfd_variant *l;
+
+    TFD_TRY(tfd_list_get(k, 0, &l, st));
+    TFD_TRY(tfd_list_check_type(k, l, k->in[1].dtype, st));
+    TFD_TRY(tfd_list_take(k, 0, &l, st));
+    return finish_list(k, l, scatter(k, l, &k->in[1], &k->in[2], st), st);
+}
+
+/* Lengths are not negative and together the rows. */
+static enum tfd_code check_lengths(const struct tfd_kctx *k,
+                                   struct tfd_status *st)
+{
+    int64_t count = tfd_tensor_elements(&k->in[2]);
+    int64_t left = k->in[0].shape.rank > 0 ? k->in[0].shape.dim[0] : -1;
+
+    if (left < 0)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Tensor must be at least a vector, but saw a scalar");
+    for (int64_t i = 0; i < count; i++) {
+        int64_t length = tfd_check_int_at(&k->in[2], i);
+
+        if (length < 0 || length > left)
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "Expected sum of lengths to be equal to "
+                            "values.shape[0], but lengths[%lld] is %lld",
+                            (long long)i, (long long)length);
+        left -= length;
+    }
+    return left == 0 ? TFD_OK
+                     : tfd_fail(st, TFD_INVALID_ARGUMENT,
+                                "Unused values in tensor. Length of tensor: "
+                                "%lld Values used: %lld",
+                                (long long)k->in[0].shape.dim[0],
+                                (long long)(k->in[0].shape.dim[0] - left));
+}
+
+static enum tfd_code split_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_variant *l;
+    enum tfd_code rc = TFD_OK;
+    int64_t at = 0, count = tfd_tensor_elements(&k->in[2]);
+
+    TFD_TRY(check_lengths(k, st));
+    l = tfd_variant_new(TFD_VARIANT_LIST, st);
+    if (!l)
+        return TFD_RESOURCE_EXHAUSTED;
+    l->dtype = k->in[0].dtype;
+    rc = tfd_list_shape(k, 1, &l->element_shape, st);
+    for (int64_t i = 0; rc == TFD_OK && i < count; i++) {
+        int64_t length = tfd_check_int_at(&k->in[2], i);
+        struct tfd_tensor item;
+
+        rc = tfd_list_rows(&k->in[0], at, length, true, &item, st);
+        if (rc == TFD_OK)
+            rc = tfd_variant_set(l, (int32_t)i, &item, st);
+        at += length;
+    }
+    return finish_list(k, l, rc, st);
+}
+
+/* ---- Tables -------------------------------------------------------------- */
+
+#define ELEMENT "element_dtype: type"
+#define SHAPED ELEMENT "; shape_type: {int32, int64}"
+
+static const struct tfd_opdef ops[] = {
+    {
+        .name = "TensorListStack",
+        .inputs = "input_handle: variant, element_shape: int32",
+        .outputs = "tensor: element_dtype",
+        .attrs = ELEMENT "; num_elements: int = -1",
+    },
+    {
+        .name = "TensorListGather",
+        .inputs = "input_handle: variant, indices: int32, element_shape: int32",
+        .outputs = "values: element_dtype",
+        .attrs = ELEMENT,
+        .checks = "indices: vector",
+    },
+    {
+        .name = "TensorListConcat",
+        .inputs = "input_handle: variant",
+        .outputs = "tensor: element_dtype, lengths: int64",
+        .attrs = ELEMENT "; element_shape: shape = { unknown_rank: true }",
+    },
+    {
+        .name = "TensorListConcatV2",
+        .inputs = "input_handle: variant, element_shape: shape_type, "
+                  "leading_dims: int64",
+        .outputs = "tensor: element_dtype, lengths: int64",
+        .attrs = SHAPED,
+        .checks = "leading_dims: vector",
+    },
+    {
+        .name = "TensorListFromTensor",
+        .inputs = "tensor: element_dtype, element_shape: shape_type",
+        .outputs = "output_handle: variant",
+        .attrs = SHAPED,
+        .shape = tfd_shape_scalar,
+    },
+    {
+        .name = "TensorListScatter",
+        .inputs = "tensor: element_dtype, indices: int32, element_shape: "
+                  "shape_type",
+        .outputs = "output_handle: variant",
+        .attrs = SHAPED,
+        .checks = "indices: vector",
+        .shape = tfd_shape_scalar,
+    },
+    {
+        .name = "TensorListScatterV2",
+        .inputs = "tensor: element_dtype, indices: int32, element_shape: "
+                  "shape_type, num_elements: int32",
+        .outputs = "output_handle: variant",
+        .attrs = SHAPED,
+        .checks = "indices: vector; num_elements: scalar",
+        .shape = tfd_shape_scalar,
+    },
+    {
+        .name = "TensorListScatterIntoExistingList",
+        .inputs = "input_handle: variant, tensor: element_dtype, indices: "
+                  "int32",
+        .outputs = "output_handle: variant",
+        .attrs = ELEMENT,
+        .checks = "indices: vector",
+        .shape = tfd_shape_scalar,
+    },
+    {
+        .name = "TensorListSplit",
+        .inputs = "tensor: element_dtype, element_shape: shape_type, lengths: "
+                  "int64",
+        .outputs = "output_handle: variant",
+        .attrs = SHAPED,
+        .checks = "lengths: vector",
+        .shape = tfd_shape_scalar,
+    },
+};
+
+static const struct tfd_kernel kernels[] = {
+    TFD_KERNEL_ANY("TensorListStack", stack_compute),
+    TFD_KERNEL_ANY("TensorListGather", gather_compute),
+    TFD_KERNEL_ANY("TensorListConcat", concat_compute),
+    TFD_KERNEL_ANY("TensorListConcatV2", concat_compute),
+    TFD_KERNEL_ANY("TensorListFromTensor", from_tensor_compute),
+    TFD_KERNEL_ANY("TensorListScatter", scatter_compute),
+    TFD_KERNEL_ANY("TensorListScatterV2", scatter_compute),
+    TFD_KERNEL_ANY("TensorListScatterIntoExistingList", scatter_into_compute),
+    TFD_KERNEL_ANY("TensorListSplit", split_compute),
+};
+
+const struct tfd_family tfd_family_tensor_list_rows = {
+    .name = "tensor_list_rows",
+    .ops = ops,
+    .op_count = TFD_COUNT(ops),
+    .kernels = kernels,
+    .kernel_count = TFD_COUNT(kernels),
+};

@@ -1,0 +1,153 @@
+/*
+ * variant_math.c - see variant_math.h.
+ *
+ * What is added or made zero within a variant may be variants again; they are
+ * TFD_VARIANT_DEPTH_MAX deep at most, so these functions call each other.
+ */
+#include "kernels/variant_math.h"
+
+#include "kernels/binary.h"
+#include "kernels/element.h"
+
+/* ---- Tensors ------------------------------------------------------------- */
+
+static enum tfd_code add_numbers(const struct tfd_tensor *a,
+                                 const struct tfd_tensor *b,
+                                 struct tfd_tensor *out, struct tfd_status *st)
+{
+    tfd_range_fn *add = tfd_binary_add_loop(a->dtype);
+    struct tfd_row row = {.a_step = 1, .b_step = 1};
+
+    if (a->dtype != b->dtype || !tfd_shape_equal(&a->shape, &b->shape))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Trying to add two tensors with incompatible element "
+                        "types or shapes");
+    if (!add)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Trying to add two tensors of type %s",
+                        tfd_dtype_name((int)a->dtype));
+    TFD_TRY(tfd_tensor_new(out, a->dtype, &a->shape, st));
+    if (tfd_tensor_elements(a) == 0)
+        return TFD_OK;
+    row.a = tfd_tensor_data(a);
+    row.b = tfd_tensor_data(b);
+    row.y = tfd_tensor_data(out);
+    add(&row, 0, tfd_tensor_elements(a));
+    return TFD_OK;
+}
+
+/* A missing one is zero. */
+static enum tfd_code add_any(const struct tfd_tensor *a,
+                             const struct tfd_tensor *b, struct tfd_tensor *out,
+                             struct tfd_status *st)
+{
+    if (a->dtype == TFD_DTYPE_INVALID || b->dtype == TFD_DTYPE_INVALID) {
+        *out = tfd_tensor_ref(a->dtype == TFD_DTYPE_INVALID ? b : a);
+        return TFD_OK;
+    }
+    if (a->dtype == TFD_VARIANT)
+        return tfd_variant_add(a, b, out, st);
+    return add_numbers(a, b, out, st);
+}
+
+static enum tfd_code zeros_of(const struct tfd_tensor *t,
+                              struct tfd_tensor *out, struct tfd_status *st)
+{
+    if (t->dtype == TFD_DTYPE_INVALID)
+        return TFD_OK;
+    if (t->dtype == TFD_VARIANT)
+        return tfd_variant_zeros(t, out, st);
+    TFD_TRY(tfd_tensor_new(out, t->dtype, &t->shape, st));
+    tfd_elements_zero(t->dtype, tfd_tensor_data(out), tfd_tensor_elements(out));
+    return TFD_OK;
+}
+
+/* ---- One variant --------------------------------------------------------- */
+
+static enum tfd_code check_alike(const struct tfd_variant *a,
+                                 const struct tfd_variant *b,
+                                 struct tfd_status *st)
+{
+    struct tfd_shape shape = a->element_shape;
+
+    if (a->kind == b->kind && a->dtype == b->dtype && a->count == b->count &&
+        a->has_value == b->has_value)
+        return tfd_shape_merge(&shape, &b->element_shape, st);
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "Trying to add two lists of tensors with different lengths "
+                    "or element types: %d of %s and %d of %s",
+                    a->count, tfd_dtype_name((int)a->dtype), b->count,
+                    tfd_dtype_name((int)b->dtype));
+}
+
+/* b NULL: zeros like a. */
+static enum tfd_code combine(const struct tfd_variant *a,
+                             const struct tfd_variant *b,
+                             struct tfd_variant **out, struct tfd_status *st)
+{
+    struct tfd_variant *v;
+    enum tfd_code rc = TFD_OK;
+
+    if (b)
+        TFD_TRY(check_alike(a, b, st));
+    v = tfd_variant_copy(a, st);
+    if (!v)
+        return TFD_RESOURCE_EXHAUSTED;
+    for (int32_t i = 0; rc == TFD_OK && i < v->count; i++) {
+        struct tfd_tensor t = TFD_TENSOR_INIT;
+
+        rc = b ? add_any(&a->tensors[i], &b->tensors[i], &t, st)
+               : zeros_of(&a->tensors[i], &t, st);
+        if (rc == TFD_OK)
+            rc = tfd_variant_set(v, i, &t, st);
+    }
+    if (rc == TFD_OK)
+        *out = v;
+    else
+        tfd_variant_unref(v);
+    return rc;
+}
+
+/* ---- Tensors of them ----------------------------------------------------- */
+
+static enum tfd_code combine_all(const struct tfd_tensor *a,
+                                 const struct tfd_tensor *b,
+                                 struct tfd_tensor *out, struct tfd_status *st)
+{
+    struct tfd_variant *const *x = tfd_tensor_data(a);
+    struct tfd_variant *const *y = b ? tfd_tensor_data(b) : NULL;
+    struct tfd_variant **to;
+
+    TFD_TRY(tfd_tensor_new(out, TFD_VARIANT, &a->shape, st));
+    to = tfd_tensor_data(out);
+    for (int64_t i = 0; i < tfd_tensor_elements(a); i++) {
+        enum tfd_code rc = TFD_OK;
+
+        if (x[i] && (!b || y[i]))
+            rc = combine(x[i], b ? y[i] : NULL, &to[i], st);
+        else if (b && (x[i] || y[i]))
+            rc = tfd_fail(st, TFD_INVALID_ARGUMENT,
+                          "Trying to add a variant and none");
+        if (rc != TFD_OK) {
+            tfd_tensor_unref(out);
+            return rc;
+        }
+    }
+    return TFD_OK;
+}
+
+enum tfd_code tfd_variant_add(const struct tfd_tensor *a,
+                              const struct tfd_tensor *b,
+                              struct tfd_tensor *out, struct tfd_status *st)
+{
+    if (b->dtype != TFD_VARIANT || !tfd_shape_equal(&a->shape, &b->shape))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Trying to add variants of different shapes");
+    return combine_all(a, b, out, st);
+}
+
+enum tfd_code tfd_variant_zeros(const struct tfd_tensor *t,
+                                struct tfd_tensor *out, struct tfd_status *st)
+{
+    return combine_all(t, NULL, out, st);
+}
