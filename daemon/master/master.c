@@ -140,8 +140,7 @@ enum tfd_code tfd_master_find(struct tfd_master *m, struct tfd_str handle,
 
     if (!tfd_map_get(&m->by_handle, handle, &value))
         return tfd_fail(st, TFD_ABORTED,
-                        "Session " TFD_STR_FMT " is not found. Possibly, this "
-                        "master has restarted.",
+                        "Session " TFD_STR_FMT " is not found.",
                         TFD_STR_ARG(handle));
     *out = (struct tfd_session *)value;
     return TFD_OK;

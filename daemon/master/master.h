@@ -65,7 +65,7 @@ tfd_master_create_session(struct tfd_master *m,
 void tfd_master_cancel_create(struct tfd_create *c,
                               const struct tfd_status *why);
 
-/* ABORTED "Session H is not found. Possibly, this master has restarted." */
+/* ABORTED "Session H is not found." */
 enum tfd_code tfd_master_find(struct tfd_master *m, struct tfd_str handle,
                               struct tfd_session **out,
                               struct tfd_status *st) TFD_MUST_USE;

@@ -157,6 +157,19 @@ static void extend_session(void *self, struct tfd_call *call)
 
 /* ---- CloseSession, Reset ------------------------------------------------- */
 
+/* What TensorFlow adds where no step is asked for. */
+static void not_found(struct tfd_call *call, enum tfd_code code,
+                      struct tfd_str handle)
+{
+    struct tfd_status st = TFD_STATUS_INIT;
+
+    (void)tfd_fail(&st, code,
+                   "Session " TFD_STR_FMT
+                   " is not found. Possibly, this master has restarted.",
+                   TFD_STR_ARG(handle));
+    tfd_call_fail(call, &st);
+}
+
 static void close_session(void *self, struct tfd_call *call)
 {
     struct tfd_master_service *s = self;
@@ -166,9 +179,10 @@ static void close_session(void *self, struct tfd_call *call)
 
     if (string_field(call->in.proto,
                      tensorflow_CloseSessionRequest_session_handle_tag, &handle,
-                     &st) != TFD_OK ||
-        tfd_master_find(s->master, handle, &session, &st) != TFD_OK)
+                     &st) != TFD_OK)
         tfd_call_fail(call, &st);
+    else if (tfd_master_find(s->master, handle, &session, NULL) != TFD_OK)
+        not_found(call, TFD_ABORTED, handle);
     else
         tfd_session_close(session, answer_empty, call);
 }
@@ -409,11 +423,7 @@ static void list_devices(void *self, struct tfd_call *call)
         return;
     }
     if (tfd_master_find(s->master, handle, &session, NULL) != TFD_OK) {
-        (void)tfd_fail(&st, TFD_INVALID_ARGUMENT,
-                       "Session " TFD_STR_FMT
-                       " is not found. Possibly, this master has restarted.",
-                       TFD_STR_ARG(handle));
-        tfd_call_fail(call, &st);
+        not_found(call, TFD_INVALID_ARGUMENT, handle);
         return;
     }
     tfd_message_init(&m, call->native);

@@ -53,8 +53,9 @@ static void put_times(struct tfd_bytes *b, uint64_t begun_ns, uint64_t end_ns)
     int64_t took = end_ns > begun_ns ? (int64_t)(end_ns - begun_ns) : 0;
 
     tfd_pb_put_int(b, STATS(all_start_micros), (int64_t)(begun_ns / 1000));
-    tfd_pb_put_int(b, STATS(op_end_rel_micros), took / 1000);
-    tfd_pb_put_int(b, STATS(all_end_rel_micros), took / 1000);
+    /* Rounded up, so that the shortest node is seen in a timeline. */
+    tfd_pb_put_int(b, STATS(op_end_rel_micros), (took + 999) / 1000);
+    tfd_pb_put_int(b, STATS(all_end_rel_micros), (took + 999) / 1000);
     tfd_pb_put_int(b, STATS(scheduled_micros), (int64_t)(begun_ns / 1000));
     tfd_pb_put_int(b, STATS(all_start_nanos), (int64_t)begun_ns);
     tfd_pb_put_int(b, STATS(op_end_rel_nanos), took);
