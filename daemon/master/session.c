@@ -8,6 +8,7 @@
 #include "daemon/master/session.h"
 
 #include "common/graphdef.h"
+#include "common/log.h"
 #include "config/limits.h"
 #include "daemon/master/callable.h"
 #include "daemon/master/partial_run.h"
@@ -90,6 +91,18 @@ static void pin_stateful(const struct tfd_session *s, int32_t kept,
                         : -1;
 }
 
+/* As TensorFlow's placer writes it; only nodes that are new. */
+static void log_placement(const struct tfd_session *s, int32_t kept)
+{
+    for (int32_t i = kept; i < s->graph->count; i++) {
+        const struct tfd_node *n = s->graph->nodes[i];
+
+        tfd_log(TFD_LOG_INFO, "placed", TFD_STR_FMT ": (" TFD_STR_FMT "): %s",
+                TFD_STR_ARG(n->name), TFD_STR_ARG(n->op->name),
+                s->devices.devices[s->device_of[i]].attributes.name);
+    }
+}
+
 enum tfd_code tfd_session_place(struct tfd_session *s, int32_t kept,
                                 struct tfd_status *st)
 {
@@ -120,6 +133,8 @@ enum tfd_code tfd_session_place(struct tfd_session *s, int32_t kept,
     }
     free(s->device_of);
     s->device_of = device_of;
+    if (s->config.log_device_placement)
+        log_placement(s, kept);
     return TFD_OK;
 }
 
