@@ -31,6 +31,7 @@ enum tfd_lock_rank {
     TFD_LOCK_RESOURCE,     /* one variable, queue, accumulator */
     TFD_LOCK_CANCEL,       /* who wants to hear of a cancellation */
     TFD_LOCK_DEVICE,       /* streams, events, memory of a device */
+    TFD_LOCK_TRACE,        /* what a traced step has recorded */
     TFD_LOCK_LOOP,         /* what waits for the loop thread */
     TFD_LOCK_POOL,         /* what waits for a compute thread */
     TFD_LOCK_ALLOC,        /* free buffers */

@@ -188,6 +188,15 @@
  * for every answer of theirs before. */
 #define TFD_CLOSE_MS 10000
 
+/* Nodes that a traced step records on one task, as TensorFlow, and their bytes;
+ * what comes later is left out. */
+#define TFD_TRACED_NODES_MAX (1 << 20)
+#define TFD_TRACE_SIZE_MAX ((size_t)256 << 20)
+
+/* Callables and unfinished partial runs of one session. */
+#define TFD_CALLABLES_MAX 4096
+#define TFD_PARTIAL_RUNS_MAX 1024
+
 /* Feeds, fetches and targets of one step, as names one after another. */
 #define TFD_SIGNATURE_SIZE_MAX (64 * 1024 * 1024)
 

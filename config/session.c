@@ -84,6 +84,18 @@ static enum tfd_code read_filter(struct reading *x, void *at)
     return TFD_OK;
 }
 
+/* As TensorFlow's master answers: it has one pool for all sessions. */
+static enum tfd_code no_session_pool(struct reading *x, void *at)
+{
+    bool set = x->f->wire == TFD_PB_BYTES || x->f->number != 0;
+
+    (void)at;
+    return !set ? TFD_OK
+                : tfd_fail(x->st, TFD_INVALID_ARGUMENT,
+                           "Distributed session does not support session "
+                           "thread pool options.");
+}
+
 /* Nothing to do, and nothing to warn of: devices are fixed when a task starts
  * (Python sends its own count with every session), and what the switches of
  * this kind turn off does not exist here. */
@@ -108,10 +120,10 @@ static const struct row config_rows[] = {
     {6, "gpu_options", NULL, 0},
     {7, "allow_soft_placement", read_bool, AT(allow_soft_placement)},
     {8, "log_device_placement", read_bool, AT(log_device_placement)},
-    {9, "use_per_session_threads", NULL, 0},
+    {9, "use_per_session_threads", no_session_pool, 0},
     {10, "graph_options", read_graph_options, 0},
     {11, "operation_timeout_in_ms", read_timeout, AT(operation_timeout_ms)},
-    {12, "session_inter_op_thread_pool", NULL, 0},
+    {12, "session_inter_op_thread_pool", no_session_pool, 0},
     {13, "rpc_options", NULL, 0},
     {14, "cluster_def", read_cluster_def, AT(cluster_def)},
     {15, "isolate_session_state", read_bool, AT(isolate_session_state)},

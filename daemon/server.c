@@ -41,6 +41,7 @@
 #include <unistd.h>
 
 #define GOODBYE_US 2000000u
+#define LINGER_US 200000u
 
 enum stage { SERVING, DRAINING, CLOSING, STOPPED };
 
@@ -59,6 +60,7 @@ struct tfd_server {
     struct tfd_master *master;
     struct tfd_master_service *master_service;
     struct tfd_exit_rule *exit_rule;
+    struct tfd_health health;
     struct tfd_sniff sniff;
     struct tfd_listener *listener;
     char target[TFD_ADDRESS_SIZE_MAX + 16];
@@ -71,6 +73,7 @@ struct tfd_server {
     int holds;              /* threads that use us */
     bool service_drained;
     bool said_goodbye;
+    bool lingered;
     pthread_t thread;
     bool has_thread;
     int exit_code;
@@ -138,10 +141,20 @@ const struct tfd_registry *tfd_server_registry(const struct tfd_server *s)
 
 /* ---- Stopping ------------------------------------------------------------ */
 
+/* What watchers of our health were told is lost to those who have not read it
+ * when the connection ends. */
+static bool lingers(struct tfd_server *s)
+{
+    if (!s->health.watchers || s->lingered)
+        return false;
+    s->lingered = true;
+    return tfd_timer_start(&s->timer, LINGER_US, NULL) == TFD_OK;
+}
+
 static void enter_stopped(struct tfd_server *s)
 {
     s->said_goodbye = true;
-    if (s->stage == STOPPED || s->holds > 0)
+    if (s->stage == STOPPED || s->holds > 0 || lingers(s))
         return;
     s->stage = STOPPED;
     tfd_timer_stop(&s->timer);
@@ -444,7 +457,7 @@ static enum tfd_code make_services(struct tfd_server *s, struct tfd_status *st)
     TFD_TRY(tfd_master_new(&master, &s->master, st));
     TFD_TRY(
         tfd_master_service_new(s->master, s->service, &s->master_service, st));
-    tfd_health_bind(s->service);
+    tfd_health_bind(&s->health, s->service);
     TFD_TRY(tfd_status_page_bind(s, st));
     return tfd_exit_rule_new(s->loop, c, s->service, stop_by_rule, s,
                              &s->exit_rule, st);

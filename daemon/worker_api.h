@@ -52,16 +52,26 @@ struct tfd_register_graph {
     struct tfd_str config_proto; /* passed on to TensorFlow workers */
 };
 
+/* What a step is to say of itself, of all its parts together: they append as
+ * they end. */
+struct tfd_run_trace {
+    bool timeline;           /* wanted: stats */
+    bool partition_graphs;   /* wanted: graphs */
+    struct tfd_bytes stats;  /* fields of a StepStats */
+    struct tfd_bytes graphs; /* RunMetadata.partition_graphs, each a field */
+};
+
 /* One step on one worker.  Embedded in the master's pooled step; the fields
  * below the line are the worker's. */
 struct tfd_run_graph {
     struct tfd_str session;
     uint64_t graph; /* from register_graph */
     int64_t step_id;
-    struct tfd_tensor *feeds;   /* in the registered order; taken */
-    struct tfd_tensor *fetches; /* filled in, owned by the master; an empty
-                                   tensor (dtype INVALID) was dead */
-    uint64_t deadline_us;       /* 0: none */
+    struct tfd_tensor *feeds;    /* in the registered order; taken */
+    struct tfd_tensor *fetches;  /* filled in, owned by the master; an empty
+                                    tensor (dtype INVALID) was dead */
+    uint64_t deadline_us;        /* 0: none */
+    struct tfd_run_trace *trace; /* NULL: nothing */
     void (*done)(struct tfd_run_graph *run, const struct tfd_status *st);
     void *master;
     /* -- */
@@ -76,6 +86,10 @@ typedef void tfd_worker_status_fn(void *ctx, const struct tfd_status *st,
                                   int count);
 typedef void tfd_worker_registered_fn(void *ctx, const struct tfd_status *st,
                                       uint64_t graph);
+
+/* take_value is taken, or dead: empty. */
+typedef void tfd_worker_value_fn(void *ctx, const struct tfd_status *st,
+                                 struct tfd_tensor *take_value);
 
 struct tfd_worker_ops {
     /* Waits for the peer to be reachable at most timeout_us (0: for ever). */
@@ -100,6 +114,12 @@ struct tfd_worker_ops {
     void (*run_graph)(struct tfd_worker *w, struct tfd_run_graph *run);
     /* done() follows, with CANCELLED unless it had ended otherwise. */
     void (*cancel)(struct tfd_worker *w, struct tfd_run_graph *run);
+    /* Of the worker in this process only: what a partial run is fed, and what
+     * is fetched from it, by the key "SEND;INCARNATION;RECV;NAME". */
+    enum tfd_code (*put)(struct tfd_worker *w, int64_t step, struct tfd_str key,
+                         struct tfd_tensor *take_value, struct tfd_status *st);
+    void (*take)(struct tfd_worker *w, int64_t step, struct tfd_str key,
+                 tfd_worker_value_fn *done, void *ctx);
     /* Drops what the step left behind; no done(). */
     void (*cleanup_graph)(struct tfd_worker *w, int64_t step_id);
     void (*cleanup_all)(struct tfd_worker *w, const struct tfd_str *containers,

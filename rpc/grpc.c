@@ -19,6 +19,7 @@
 
 #include "config/limits.h"
 #include "rpc/grpc_body.h"
+#include "rpc/grpc_stream.h"
 #include "rpc/h2.h"
 #include "rpc/percent.h"
 
@@ -53,6 +54,7 @@ struct stream {
     struct tfd_timer deadline;
     struct tfd_grpc_reader in;
     struct tfd_grpc_writer out;
+    struct tfd_grpc_stream *stream; /* NULL: one message answers */
 };
 
 struct server {
@@ -110,6 +112,9 @@ static void free_stream(struct stream *s)
     tfd_incoming_deinit(&s->call.in);
     tfd_grpc_reader_deinit(&s->in);
     tfd_grpc_writer_deinit(&s->out);
+    if (s->stream)
+        tfd_grpc_stream_deinit(s->stream);
+    free(s->stream);
     free(s);
 }
 
@@ -213,6 +218,15 @@ static void reply_message(struct stream *s, struct tfd_message *take_response)
     s->out.source.trailer_count = 1;
     reply(s, ok_headers, sizeof(ok_headers) / sizeof(ok_headers[0]),
           &s->out.source);
+}
+
+/* After the messages of a stream. */
+static void reply_end(struct stream *s, enum tfd_code code)
+{
+    s->replied = true;
+    tfd_timer_stop(&s->deadline);
+    tfd_grpc_stream_end(s->stream, code);
+    tfd_h2_resume(s->server->h2, s->id);
 }
 
 /* The request is not going to reach a handler. */
@@ -363,7 +377,9 @@ static void answer(struct tfd_call *call, const struct tfd_status *st,
     assert(s->handed && !s->answered);
     s->answered = true;
     tfd_incoming_deinit(&call->in);
-    if (!s->replied && st && st->code != TFD_OK)
+    if (!s->replied && s->stream)
+        reply_end(s, st ? st->code : TFD_OK);
+    else if (!s->replied && st && st->code != TFD_OK)
         reply_failure(s, st);
     else if (!s->replied)
         reply_message(s, take_response);
@@ -375,6 +391,34 @@ static void answer(struct tfd_call *call, const struct tfd_status *st,
         free_stream(s);
 }
 
+static enum tfd_code open_stream(struct stream *s, struct tfd_status *st)
+{
+    s->stream = calloc(1, sizeof(*s->stream));
+    if (!s->stream)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a stream");
+    tfd_grpc_stream_init(s->stream, s->server->conn);
+    return tfd_h2_respond(s->server->h2, s->id, ok_headers,
+                          sizeof(ok_headers) / sizeof(ok_headers[0]),
+                          &s->stream->source, st);
+}
+
+/* struct tfd_call.send */
+static enum tfd_code send_one(struct tfd_call *call,
+                              const struct tfd_message *m,
+                              struct tfd_status *st)
+{
+    struct stream *s = (struct stream *)call;
+
+    if (s->replied)
+        return TFD_OK; /* or never will have */
+    if (!s->stream)
+        TFD_TRY(open_stream(s, st));
+    TFD_TRY(tfd_grpc_stream_add(s->stream, m, st));
+    tfd_h2_resume(s->server->h2, s->id);
+    go_on(s->server);
+    return TFD_OK;
+}
+
 static void deadline_over(struct tfd_timer *t)
 {
     struct stream *s =
@@ -383,8 +427,11 @@ static void deadline_over(struct tfd_timer *t)
     struct tfd_status st = TFD_STATUS_INIT;
 
     tfd_fail(&st, TFD_DEADLINE_EXCEEDED, "Deadline Exceeded");
-    reply_failure(s, &st); /* first: a cancelled handler has other reasons */
-    v->inside = true;      /* so that an answer does not free the stream */
+    if (s->stream) /* first: a cancelled handler has other reasons */
+        reply_end(s, st.code);
+    else
+        reply_failure(s, &st);
+    v->inside = true; /* so that an answer does not free the stream */
     cancel_call(s);
     v->inside = false;
     go_on(v);
@@ -406,6 +453,7 @@ static void *on_begin(void *ctx, int32_t id)
     s->call.peer = tfd_conn_peer(v->conn);
     s->call.link = v->link;
     s->call.answer = answer;
+    s->call.send = send_one;
     s->call.start_us = tfd_loop_now_us(v->loop);
     tfd_timer_init(&s->deadline, v->loop, deadline_over);
     link_stream(s, &v->streams);

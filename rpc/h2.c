@@ -98,9 +98,11 @@ static ssize_t read_source(nghttp2_session *session, int32_t id, uint8_t *buf,
 
     (void)buf;
     (void)user_data;
+    if (n == 0 && s->open)
+        return NGHTTP2_ERR_DEFERRED;
     s->left -= n;
     *data_flags |= NGHTTP2_DATA_FLAG_NO_COPY;
-    if (s->left > 0)
+    if (s->left > 0 || s->open)
         return (ssize_t)n;
     *data_flags |= NGHTTP2_DATA_FLAG_EOF;
     if (s->trailer_count == 0)
@@ -194,6 +196,12 @@ enum tfd_code tfd_h2_respond(struct tfd_h2 *h, int32_t id,
         return tfd_fail(st, TFD_INTERNAL, "HTTP/2 stream %d: %s", (int)id,
                         nghttp2_strerror(rv));
     return TFD_OK;
+}
+
+void tfd_h2_resume(struct tfd_h2 *h, int32_t id)
+{
+    /* Fails where the stream was not waiting, which is as well. */
+    (void)nghttp2_session_resume_data(h->session, id);
 }
 
 enum tfd_code tfd_h2_request(struct tfd_h2 *h,

@@ -50,7 +50,8 @@ struct tfd_h2_header {
 /* The body of one message to send, and the trailers behind it.  Must live
  * until the stream is closed(). */
 struct tfd_h2_source {
-    uint64_t left;                        /* bytes not yet framed */
+    uint64_t left; /* bytes not yet framed */
+    bool open;     /* more may come: tfd_h2_resume(), also when none will */
     const struct tfd_h2_header *trailers; /* servers; as long as the source */
     size_t trailer_count;                 /* 0: the body ends the stream */
     /* Puts out the next n bytes of the body. */
@@ -111,6 +112,8 @@ enum tfd_code tfd_h2_respond(struct tfd_h2 *h, int32_t id,
                              const struct tfd_h2_header *headers, size_t count,
                              struct tfd_h2_source *source,
                              struct tfd_status *st) TFD_MUST_USE;
+/* The source of this stream has more, or is not open any more. */
+void tfd_h2_resume(struct tfd_h2 *h, int32_t id);
 /* Client: a request with a body. */
 enum tfd_code tfd_h2_request(struct tfd_h2 *h,
                              const struct tfd_h2_header *headers, size_t count,

@@ -4,8 +4,9 @@
  *
  * Check answers SERVING, or NOT_SERVING while the server drains, for the empty
  * name (the whole server) and the names of the services; NOT_FOUND for others.
- * Watch would be a stream, which the table of methods does not have; it stays
- * unbound and answers UNIMPLEMENTED, which clients take for "no watching here".
+ * Watch sends the status at once and at every change, for as long as the client
+ * listens: SERVICE_UNKNOWN for other names, as the standard says.  On native
+ * frames, which have no streams, Watch is UNIMPLEMENTED.
  *
  * Threads: loop thread.
  */
@@ -14,6 +15,14 @@
 
 #include "rpc/service.h"
 
-void tfd_health_bind(struct tfd_service *s);
+struct tfd_watcher;
+
+struct tfd_health {
+    struct tfd_service *service;
+    struct tfd_watcher *watchers; /* until their connections end */
+};
+
+/* h lives as long as the service. */
+void tfd_health_bind(struct tfd_health *h, struct tfd_service *s);
 
 #endif

@@ -65,6 +65,8 @@ struct tfd_service {
     int page_count;
     int in_flight;
     bool draining;
+    void (*on_drain)(void *ctx);
+    void *on_drain_ctx;
     void (*drained)(void *ctx); /* NULL once it was called */
     void *drained_ctx;
     struct tfd_post drained_post;
@@ -232,6 +234,21 @@ void tfd_call_respond(struct tfd_call *call, struct tfd_message *take_response)
     tfd_message_deinit(take_response);
 }
 
+enum tfd_code tfd_call_send(struct tfd_call *call, struct tfd_message *m,
+                            struct tfd_status *st)
+{
+    enum tfd_code rc = tfd_bytes_ok(&m->proto, "a message of a stream", st);
+
+    if (rc == TFD_OK && !call->send)
+        rc = tfd_fail(st, TFD_UNIMPLEMENTED,
+                      "%s is a stream, which native frames have not",
+                      tfd_service_path(call->method));
+    if (rc == TFD_OK)
+        rc = call->send(call, m, st);
+    tfd_message_deinit(m);
+    return rc;
+}
+
 void tfd_call_fail(struct tfd_call *call, const struct tfd_status *st)
 {
     assert(st->code != TFD_OK);
@@ -249,7 +266,16 @@ void tfd_service_drain(struct tfd_service *s, void (*drained)(void *ctx),
     s->draining = true;
     s->drained = drained;
     s->drained_ctx = ctx;
+    if (s->on_drain)
+        s->on_drain(s->on_drain_ctx);
     check_drained(s);
+}
+
+void tfd_service_on_drain(struct tfd_service *s, void (*fn)(void *ctx),
+                          void *ctx)
+{
+    s->on_drain = fn;
+    s->on_drain_ctx = ctx;
 }
 
 bool tfd_service_draining(const struct tfd_service *s)

@@ -70,12 +70,21 @@ struct tfd_call {
     /* The transport's. */
     void (*answer)(struct tfd_call *call, const struct tfd_status *st,
                    struct tfd_message *take_response);
+    /* NULL: it answers each call with one message only. */
+    enum tfd_code (*send)(struct tfd_call *call, const struct tfd_message *m,
+                          struct tfd_status *st);
     uint64_t start_us;
 };
 
 /* The response is written and emptied.  Use call->native for its init. */
 void tfd_call_respond(struct tfd_call *call, struct tfd_message *take_response);
 void tfd_call_fail(struct tfd_call *call, const struct tfd_status *st);
+
+/* One more message of a stream; the call goes on, and ends with
+ * tfd_call_fail().  m is emptied.  UNIMPLEMENTED where the transport has no
+ * streams; what is sent to a caller who has gone is dropped. */
+enum tfd_code tfd_call_send(struct tfd_call *call, struct tfd_message *m,
+                            struct tfd_status *st) TFD_MUST_USE;
 
 /* The end of a request's own fields: INTERNAL "Unable to parse request" when
  * it was damaged, as TensorFlow answers. */
@@ -108,6 +117,9 @@ int tfd_service_in_flight(const struct tfd_service *s);
 void tfd_service_drain(struct tfd_service *s, void (*drained)(void *ctx),
                        void *ctx);
 bool tfd_service_draining(const struct tfd_service *s);
+/* fn is called when draining begins.  One listener. */
+void tfd_service_on_drain(struct tfd_service *s, void (*fn)(void *ctx),
+                          void *ctx);
 
 /* Counters for /metrics: calls, failures and microseconds by method. */
 struct tfd_method_stats {

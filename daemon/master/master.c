@@ -82,6 +82,17 @@ int64_t tfd_master_step_id(struct tfd_master *m)
     return (int64_t)((z & ((UINT64_C(1) << 56) - 1)) | UINT64_C(1) << 56);
 }
 
+void tfd_master_name_option(struct tfd_master *m, const char *name)
+{
+    for (int i = 0; i < m->named_count; i++)
+        if (strcmp(m->named[i], name) == 0)
+            return;
+    if (m->named_count == TFD_OPTIONS_NAMED_MAX)
+        return;
+    m->named[m->named_count++] = name;
+    tfd_log(TFD_LOG_INFO, "option_not_honoured", "field=\"%s\"", name);
+}
+
 /* ---- The table ----------------------------------------------------------- */
 
 enum tfd_code tfd_session_enlist(struct tfd_session *s, struct tfd_status *st)
@@ -134,8 +145,7 @@ enum tfd_code tfd_master_find(struct tfd_master *m, struct tfd_str handle,
 
     if (!tfd_map_get(&m->by_handle, handle, &value))
         return tfd_fail(st, TFD_ABORTED,
-                        "Session " TFD_STR_FMT " is not found. Possibly, this "
-                        "master has restarted.",
+                        "Session " TFD_STR_FMT " is not found.",
                         TFD_STR_ARG(handle));
     *out = (struct tfd_session *)value;
     return TFD_OK;

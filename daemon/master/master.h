@@ -44,6 +44,10 @@ enum tfd_code tfd_master_new(const struct tfd_master_options *o,
 /* No session may be open. */
 void tfd_master_free(struct tfd_master *m);
 
+/* Says in the log, once for each name, that an option is set and not honoured.
+ * name lives as long as the master. */
+void tfd_master_name_option(struct tfd_master *m, const char *name);
+
 /* ---- Sessions ------------------------------------------------------------ */
 
 typedef void tfd_session_done_fn(void *ctx, const struct tfd_status *st,
@@ -65,7 +69,7 @@ tfd_master_create_session(struct tfd_master *m,
 void tfd_master_cancel_create(struct tfd_create *c,
                               const struct tfd_status *why);
 
-/* ABORTED "Session H is not found. Possibly, this master has restarted." */
+/* ABORTED "Session H is not found." */
 enum tfd_code tfd_master_find(struct tfd_master *m, struct tfd_str handle,
                               struct tfd_session **out,
                               struct tfd_status *st) TFD_MUST_USE;
@@ -113,6 +117,8 @@ void tfd_session_close(struct tfd_session *s, tfd_master_done_fn *done,
 
 /* ---- Steps --------------------------------------------------------------- */
 
+struct tfd_partial_call;
+
 struct tfd_run_step {
     /* A plan number from an earlier step of this session, or 0 and names. */
     uint32_t plan;
@@ -123,12 +129,18 @@ struct tfd_run_step {
     int fetch_count;
     const struct tfd_str *target_names;
     int target_count;
-    uint64_t timeout_us; /* 0: none */
+    uint64_t timeout_us;         /* 0: none */
+    struct tfd_run_trace *trace; /* filled in; NULL: nothing is traced */
     /* fetches: fetch_count tensors, borrowed; NULL on failure.  plan is the
      * number to use from now on. */
     void (*done)(struct tfd_run_step *run, const struct tfd_status *st,
                  struct tfd_tensor *fetches, uint32_t plan);
     void *ctx;
+    /* -- for the files of daemon/master -- */
+    bool partial;    /* feeds and fetches come and go while it runs */
+    bool only_plan;  /* done() when the plan is there; nothing is run */
+    int64_t step_id; /* 0: a new one */
+    struct tfd_partial_call *partial_call;
     /* -- the master's -- */
     uint64_t waited_from_us; /* for its plan; 0: it did not wait */
     struct tfd_run_step *next;

@@ -417,7 +417,7 @@ static enum tfd_code put_client_node(struct partitioner *p, int32_t i,
         .from = client,
         .to = client,
         .type = n->type,
-        .client = true,
+        .client = !p->r->partial,
         .channel = -1,
     };
 

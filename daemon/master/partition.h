@@ -23,6 +23,7 @@ struct tfd_partition_request {
     const struct tfd_graph *graph;
     const struct tfd_pruned *pruned;
     const struct tfd_signature *signature;
+    bool partial; /* feeds and fetches meet the client in the rendezvous */
     const struct tfd_device_set *devices;
     const int32_t *device_of; /* by graph node */
     const bool *native;       /* by worker: speaks native, or is this process */

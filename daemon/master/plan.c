@@ -144,7 +144,7 @@ static void register_part(struct tfd_plan *p, struct tfd_plan_part *part)
         .config_proto = tfd_bytes_view(&p->session->config_proto),
     };
 
-    if (part->worker == 0) {
+    if (part->worker == 0 && !p->partial) {
         r->feeds = p->signature.feeds;
         r->feed_count = p->signature.feed_count;
         r->fetches = p->signature.fetch_labels;
@@ -205,6 +205,7 @@ static enum tfd_code partition(struct tfd_plan *p, struct tfd_arena *arena,
         .graph = s->graph,
         .pruned = &pruned,
         .signature = &p->signature,
+        .partial = p->partial,
         .devices = &s->devices,
         .device_of = s->device_of,
         .native = s->native,

@@ -45,6 +45,7 @@ struct tfd_plan {
     int running;              /* steps */
     struct tfd_arena arena;   /* the signature's names */
     struct tfd_signature signature;
+    bool partial; /* for partial runs */
     struct tfd_str key;
     struct tfd_plan_part *parts;
     int part_count;

@@ -33,6 +33,8 @@ static struct tfd_str key_of(struct tfd_session *s,
     key_names(&s->key, run->feed_names, run->feed_count);
     key_names(&s->key, run->fetch_names, run->fetch_count);
     key_names(&s->key, run->target_names, run->target_count);
+    if (run->partial)
+        tfd_bytes_add(&s->key, "p", 1);
     return tfd_bytes_view(&s->key);
 }
 
@@ -171,6 +173,7 @@ static struct tfd_plan *new_plan(struct tfd_session *s,
     }
     tfd_arena_init(&p->arena, TFD_GRAPH_SIZE_MAX);
     p->session = s;
+    p->partial = run->partial;
     if (copy_signature(p, run, key, st) == TFD_OK)
         return p;
     tfd_plan_free(p);

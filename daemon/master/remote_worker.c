@@ -10,6 +10,7 @@
 
 #include "daemon/master/remote_worker.h"
 
+#include "common/proto/config.pb.h"
 #include "common/proto/worker.pb.h"
 #include "config/device_name.h"
 #include "config/limits.h"
@@ -493,6 +494,23 @@ static void deregister_graph(struct tfd_worker *w, struct tfd_str session,
 
 /* ---- RunGraph ------------------------------------------------------------ */
 
+/* What the worker says of the step goes to what the others said. */
+static void take_trace(struct tfd_str response, struct tfd_run_trace *t)
+{
+    struct tfd_pb_reader r = tfd_pb_reader_of(response);
+    struct tfd_pb_field f;
+
+    while (tfd_pb_next(&r, &f)) {
+        if (f.tag == tensorflow_RunGraphResponse_step_stats_tag && t->timeline)
+            tfd_bytes_add_str(&t->stats, tfd_pb_str(&r, &f));
+        else if (f.tag == tensorflow_RunGraphResponse_partition_graph_tag &&
+                 t->partition_graphs)
+            tfd_pb_put_str_always(&t->graphs,
+                                  tensorflow_RunMetadata_partition_graphs_tag,
+                                  tfd_pb_str(&r, &f));
+    }
+}
+
 static void decode_run(struct tfd_str bytes, struct tfd_status *st)
 {
     struct tfd_pb_reader r = tfd_pb_reader_of(bytes);
@@ -525,9 +543,22 @@ static void got_run(void *ctx, const struct tfd_status *st,
 
     if (st->code == TFD_OK)
         decode_run(response->proto, &own);
+    if (own.code == TFD_OK && run->trace)
+        take_trace(response->proto, run->trace);
     run->worker = NULL;
     run->done(run, &own);
     free_call(c);
+}
+
+static void put_options(struct tfd_bytes *b, const struct tfd_run_trace *t)
+{
+    size_t mark = tfd_pb_begin(b, tensorflow_RunGraphRequest_exec_opts_tag);
+
+    tfd_pb_put_bool(b, tensorflow_ExecutorOpts_record_timeline_tag,
+                    t->timeline);
+    tfd_pb_put_bool(b, tensorflow_ExecutorOpts_record_partition_graphs_tag,
+                    t->partition_graphs);
+    tfd_pb_finish(b, mark);
 }
 
 static void put_run(struct tfd_message *m, struct remote *r,
@@ -547,6 +578,8 @@ static void put_run(struct tfd_message *m, struct remote *r,
                     true);
     tfd_pb_put_int(&m->proto, tensorflow_RunGraphRequest_request_id_tag,
                    ++r->request_id);
+    if (run->trace)
+        put_options(&m->proto, run->trace);
 }
 
 static void run_graph(struct tfd_worker *w, struct tfd_run_graph *run)

@@ -11,6 +11,8 @@
 #include "common/proto/master.pb.h"
 #include "config/limits.h"
 #include "daemon/master/idle.h"
+#include "daemon/master/partial_run.h"
+#include "daemon/master/run_options.h"
 #include "kernels/runtime.h"
 
 #include <stdlib.h>
@@ -29,84 +31,17 @@ struct run_call {
     struct tfd_str *feed_names, *target_names;
     struct tfd_tensor *feeds;
     int feed_room, fetch_room, target_room;
+    struct tfd_run_options options;
+    struct tfd_str partial; /* the handle of its partial run; "": of none */
     int64_t request_id;
     bool errors_in_body;
 };
 
-#define REQUESTS_REMEMBERED 10000 /* as TensorFlow's master */
-
 struct tfd_run_step_service {
     struct tfd_master *master;
+    struct tfd_seen_ids *seen;
     struct run_call *idle;
-    int64_t *recent; /* request ids, a ring; for finding one: a hash set */
-    int64_t *set;    /* REQUEST_SET_SIZE slots, 0: free */
-    int recent_at;
 };
-
-#define REQUEST_SET_SIZE 32768 /* a power of two over three times the ring */
-
-/* ---- Request ids that were seen ------------------------------------------ */
-
-static size_t slot_of(int64_t id)
-{
-    return (size_t)(((uint64_t)id * UINT64_C(0x9e3779b97f4a7c15)) >> 49) &
-           (REQUEST_SET_SIZE - 1);
-}
-
-static size_t find_slot(const int64_t *set, int64_t id)
-{
-    size_t i = slot_of(id);
-
-    while (set[i] != 0 && set[i] != id)
-        i = (i + 1) & (REQUEST_SET_SIZE - 1);
-    return i;
-}
-
-/* Removes an id and closes the gap it leaves in its probe sequence. */
-static void forget(int64_t *set, int64_t id)
-{
-    size_t gap = find_slot(set, id), i = gap;
-
-    if (set[gap] == 0)
-        return;
-    for (;;) {
-        size_t home;
-
-        i = (i + 1) & (REQUEST_SET_SIZE - 1);
-        if (set[i] == 0)
-            break;
-        home = slot_of(set[i]);
-        if (((i - home) & (REQUEST_SET_SIZE - 1)) <
-            ((i - gap) & (REQUEST_SET_SIZE - 1)))
-            continue;
-        set[gap] = set[i];
-        gap = i;
-    }
-    set[gap] = 0;
-}
-
-static enum tfd_code check_request_id(struct tfd_run_step_service *s,
-                                      int64_t id, struct tfd_status *st)
-{
-    size_t slot;
-
-    if (id == 0)
-        return TFD_OK;
-    slot = find_slot(s->set, id);
-    if (s->set[slot] == id)
-        return tfd_fail(st, TFD_ABORTED,
-                        "The same RunStep (Master) request was received twice. "
-                        "request_id: %lld",
-                        (long long)id);
-    if (s->recent[s->recent_at] != 0) {
-        forget(s->set, s->recent[s->recent_at]);
-        slot = find_slot(s->set, id);
-    }
-    s->recent[s->recent_at] = id;
-    s->recent_at = (s->recent_at + 1) % REQUESTS_REMEMBERED;
-    s->set[slot] = id;
-    return TFD_OK;
-}
 
 /* ---- The pool ------------------------------------------------------------ */
 
@@ -128,6 +63,7 @@ static void release(struct run_call *c)
 {
     for (int i = 0; i < c->run.feed_count; i++)
         tfd_tensor_unref(&c->feeds[i]);
+    tfd_run_trace_free(c->run.trace);
     memset(&c->run, 0, sizeof(c->run));
     c->call = NULL;
     c->session = NULL;
@@ -215,24 +151,6 @@ static bool is_known(const struct tfd_str *names, int count,
     return false;
 }
 
-static enum tfd_code decode_options(struct run_call *c, struct tfd_str bytes,
-                                    struct tfd_status *st)
-{
-    struct tfd_pb_reader r = tfd_pb_reader_of(bytes);
-    struct tfd_pb_field f;
-
-    while (tfd_pb_next(&r, &f)) {
-        int64_t ms;
-
-        if (f.tag != tensorflow_RunOptions_timeout_in_ms_tag)
-            continue;
-        ms = tfd_pb_int64(&r, &f);
-        if (ms > 0 && ms <= TFD_DURATION_MS_MAX)
-            c->run.timeout_us = (uint64_t)ms * 1000;
-    }
-    return tfd_pb_end(&r, "RunOptions", st);
-}
-
 static enum tfd_code decode_field(struct run_call *c, struct tfd_pb_reader *r,
                                   const struct tfd_pb_field *f,
                                   struct tfd_status *st)
@@ -252,7 +170,8 @@ static enum tfd_code decode_field(struct run_call *c, struct tfd_pb_reader *r,
         return add_name(&c->target_names, &c->run.target_count, &c->target_room,
                         TFD_TARGETS_MAX, tfd_pb_str(r, f), "targets", st);
     case tensorflow_RunStepRequest_options_tag:
-        return decode_options(c, tfd_pb_str(r, f), st);
+        return tfd_run_options_read(c->service->master, tfd_pb_str(r, f),
+                                    &c->options, st);
     case tensorflow_RunStepRequest_store_errors_in_response_body_tag:
         c->errors_in_body = tfd_pb_bool(r, f);
         return TFD_OK;
@@ -263,8 +182,8 @@ static enum tfd_code decode_field(struct run_call *c, struct tfd_pb_reader *r,
         c->run.plan = (uint32_t)f->number;
         return TFD_OK;
     case tensorflow_RunStepRequest_partial_run_handle_tag:
-        return tfd_fail(st, TFD_UNIMPLEMENTED,
-                        "RunStep with partial_run_handle");
+        c->partial = tfd_pb_str(r, f);
+        return TFD_OK;
     default:
         return TFD_OK;
     }
@@ -275,7 +194,8 @@ static enum tfd_code decode(struct run_call *c, struct tfd_status *st)
     struct tfd_pb_reader r = tfd_pb_reader_of(c->call->in.proto);
     struct tfd_pb_field f;
 
-    c->handle = TFD_STR_EMPTY;
+    c->handle = c->partial = TFD_STR_EMPTY;
+    c->options = (struct tfd_run_options){.timeout_us = 0};
     c->errors_in_body = false;
     c->request_id = 0;
     while (tfd_pb_next(&r, &f))
@@ -285,7 +205,8 @@ static enum tfd_code decode(struct run_call *c, struct tfd_status *st)
     c->run.feeds = c->feeds;
     c->run.fetch_names = c->names;
     c->run.target_names = c->target_names;
-    return TFD_OK;
+    c->run.timeout_us = c->options.timeout_us;
+    return tfd_run_trace_new(&c->options, &c->run.trace, st);
 }
 
 /* ---- Answering ----------------------------------------------------------- */
@@ -334,6 +255,9 @@ static void respond(struct run_call *c, const struct tfd_tensor *fetches,
     tfd_message_init(&m, call->native);
     for (int i = 0; i < c->run.fetch_count; i++)
         put_fetch(&m, c->run.fetch_names[i], &fetches[i]);
+    if (c->run.trace)
+        tfd_run_trace_put(&m.proto, tensorflow_RunStepResponse_metadata_tag,
+                          c->run.trace);
     if (call->native)
         tfd_pb_put_int(&m.proto, tensorflow_RunStepResponse_plan_tag, plan);
     if (tfd_bytes_ok(&m.proto, "the response to RunStep", &st) != TFD_OK ||
@@ -367,7 +291,10 @@ static void cancelled(void *ctx, struct tfd_call *call)
     struct run_call *c = ctx;
 
     (void)call;
-    tfd_session_cancel(c->session, &c->run);
+    if (c->partial.size > 0)
+        tfd_partial_run_cancel(c->session, &c->run);
+    else
+        tfd_session_cancel(c->session, &c->run);
 }
 
 void tfd_run_step_handle(void *self, struct tfd_call *call)
@@ -383,8 +310,9 @@ void tfd_run_step_handle(void *self, struct tfd_call *call)
     }
     c->call = call;
     if (decode(c, &st) != TFD_OK ||
-        tfd_master_find(s->master, c->handle, &c->session, &st) != TFD_OK ||
-        check_request_id(s, c->request_id, &st) != TFD_OK) {
+        tfd_seen_ids_add(s->seen, c->request_id, "RunStep", c->handle, &st) !=
+            TFD_OK ||
+        tfd_master_find(s->master, c->handle, &c->session, &st) != TFD_OK) {
         fail(c, &st);
         release(c);
         return;
@@ -393,22 +321,22 @@ void tfd_run_step_handle(void *self, struct tfd_call *call)
     c->run.done = done;
     call->ctx = c;
     call->cancelled = cancelled;
-    tfd_session_run(c->session, &c->run);
+    if (c->partial.size > 0)
+        tfd_partial_run_step(c->session, c->partial, &c->run);
+    else
+        tfd_session_run(c->session, &c->run);
 }
 
-struct tfd_run_step_service *tfd_run_step_service_new(struct tfd_master *m)
+struct tfd_run_step_service *tfd_run_step_service_new(struct tfd_master *m,
+                                                      struct tfd_seen_ids *seen)
 {
     struct tfd_run_step_service *s = calloc(1, sizeof(*s));
 
     if (!s)
         return NULL;
     s->master = m;
-    s->recent = calloc(REQUESTS_REMEMBERED, sizeof(*s->recent));
-    s->set = calloc(REQUEST_SET_SIZE, sizeof(*s->set));
-    if (s->recent && s->set)
-        return s;
-    tfd_run_step_service_free(s);
-    return NULL;
+    s->seen = seen;
+    return s;
 }
 
 void tfd_run_step_service_free(struct tfd_run_step_service *s)
@@ -423,7 +351,5 @@ void tfd_run_step_service_free(struct tfd_run_step_service *s)
         free(c->target_names);
         free(c);
     }
-    free(s->recent);
-    free(s->set);
     free(s);
 }

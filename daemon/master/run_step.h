@@ -7,11 +7,14 @@
 #define TFD_DAEMON_MASTER_RUN_STEP_H
 
 #include "daemon/master/master.h"
+#include "daemon/master/seen_ids.h"
 #include "rpc/service.h"
 
 struct tfd_run_step_service;
 
-struct tfd_run_step_service *tfd_run_step_service_new(struct tfd_master *m);
+/* Both are borrowed. */
+struct tfd_run_step_service *
+tfd_run_step_service_new(struct tfd_master *m, struct tfd_seen_ids *seen);
 void tfd_run_step_service_free(struct tfd_run_step_service *s);
 /* A tfd_handler_fn; self is the struct tfd_run_step_service. */
 void tfd_run_step_handle(void *self, struct tfd_call *call);

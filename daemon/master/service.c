@@ -7,13 +7,19 @@
 #include "common/proto/master.pb.h"
 #include "config/limits.h"
 #include "daemon/master/idle.h"
+#include "daemon/master/callable_calls.h"
+#include "daemon/master/names.h"
+#include "daemon/master/partial_run.h"
 #include "daemon/master/run_step.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 struct tfd_master_service {
     struct tfd_master *master;
+    struct tfd_seen_ids *seen;
     struct tfd_run_step_service *run_step;
+    struct tfd_callable_calls callables;
 };
 
 static void answer(struct tfd_call *call, struct tfd_message *m)
@@ -154,6 +160,19 @@ static void extend_session(void *self, struct tfd_call *call)
 
 /* ---- CloseSession, Reset ------------------------------------------------- */
 
+/* What TensorFlow adds where no step is asked for. */
+static void not_found(struct tfd_call *call, enum tfd_code code,
+                      struct tfd_str handle)
+{
+    struct tfd_status st = TFD_STATUS_INIT;
+
+    (void)tfd_fail(&st, code,
+                   "Session " TFD_STR_FMT
+                   " is not found. Possibly, this master has restarted.",
+                   TFD_STR_ARG(handle));
+    tfd_call_fail(call, &st);
+}
+
 static void close_session(void *self, struct tfd_call *call)
 {
     struct tfd_master_service *s = self;
@@ -163,64 +182,122 @@ static void close_session(void *self, struct tfd_call *call)
 
     if (string_field(call->in.proto,
                      tensorflow_CloseSessionRequest_session_handle_tag, &handle,
-                     &st) != TFD_OK ||
-        tfd_master_find(s->master, handle, &session, &st) != TFD_OK)
+                     &st) != TFD_OK)
         tfd_call_fail(call, &st);
+    else if (tfd_master_find(s->master, handle, &session, NULL) != TFD_OK)
+        not_found(call, TFD_ABORTED, handle);
     else
         tfd_session_close(session, answer_empty, call);
 }
 
-/* Copies of the fields with this tag, at most max of them. */
-static enum tfd_code strings_in(struct tfd_str request, uint32_t tag, int max,
-                                struct tfd_str **out, int *count,
-                                struct tfd_status *st)
+/* The fields with this tag, at most max of them. */
+static enum tfd_code names_in(struct tfd_str request, uint32_t tag, int max,
+                              const char *what, struct tfd_names *out,
+                              struct tfd_status *st)
 {
     struct tfd_pb_reader r = tfd_pb_reader_of(request);
     struct tfd_pb_field f;
-    int room = 0;
 
-    while (tfd_pb_next(&r, &f)) {
-        struct tfd_str *grown = *out;
-
-        if (f.tag != tag)
-            continue;
-        if (*count == max)
-            return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
-                            "Reset with more than %d containers or filters",
-                            max);
-        if (*count == room) {
-            room = room * 2 + 8;
-            grown = realloc(grown, (size_t)room * sizeof(*grown));
-        }
-        if (!grown)
-            return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "No memory for Reset");
-        *out = grown;
-        grown[(*count)++] = tfd_pb_str(&r, &f);
-    }
+    while (tfd_pb_next(&r, &f))
+        if (f.tag == tag)
+            TFD_TRY(tfd_names_add(out, tfd_pb_str(&r, &f), max, what, st));
     return tfd_request_end(&r, st);
 }
 
 static void reset(void *self, struct tfd_call *call)
 {
     struct tfd_master_service *s = self;
-    struct tfd_str *containers = NULL, *filters = NULL;
+    struct tfd_names containers = {NULL, 0, 0}, filters = {NULL, 0, 0};
     struct tfd_status st = TFD_STATUS_INIT;
-    struct tfd_reset q = {.container_count = 0};
 
-    if (strings_in(call->in.proto, tensorflow_ResetRequest_container_tag,
-                   TFD_CONTAINERS_MAX, &containers, &q.container_count,
-                   &st) == TFD_OK &&
-        strings_in(call->in.proto, tensorflow_ResetRequest_device_filters_tag,
-                   TFD_DEVICE_FILTERS_MAX, &filters, &q.filter_count,
-                   &st) == TFD_OK) {
-        q.containers = containers;
-        q.filters = filters;
+    if (names_in(call->in.proto, tensorflow_ResetRequest_container_tag,
+                 TFD_CONTAINERS_MAX, "containers", &containers,
+                 &st) == TFD_OK &&
+        names_in(call->in.proto, tensorflow_ResetRequest_device_filters_tag,
+                 TFD_DEVICE_FILTERS_MAX, "filters", &filters, &st) == TFD_OK) {
+        struct tfd_reset q = {containers.list, containers.count, filters.list,
+                              filters.count};
+
         tfd_master_reset(s->master, &q, answer_empty, call);
     } else {
         tfd_call_fail(call, &st);
     }
-    free(containers);
-    free(filters);
+    free(containers.list);
+    free(filters.list);
+}
+
+/* ---- PartialRunSetup ----------------------------------------------------- */
+
+#define SETUP(field) tensorflow_PartialRunSetupRequest_##field##_tag
+
+static void partial_run_set_up(void *ctx, const struct tfd_status *st,
+                               int64_t handle)
+{
+    struct tfd_call *call = ctx;
+    struct tfd_message m;
+    char text[32];
+
+    if (st->code != TFD_OK) {
+        tfd_call_fail(call, st);
+        return;
+    }
+    snprintf(text, sizeof(text), "%lld", (long long)handle);
+    tfd_message_init(&m, call->native);
+    tfd_pb_put_str(&m.proto,
+                   tensorflow_PartialRunSetupResponse_partial_run_handle_tag,
+                   tfd_str_of(text));
+    answer(call, &m);
+}
+
+static enum tfd_code find_for_setup(struct tfd_master_service *s,
+                                    struct tfd_str request,
+                                    struct tfd_session **out,
+                                    struct tfd_status *st)
+{
+    struct tfd_pb_reader r = tfd_pb_reader_of(request);
+    struct tfd_str handle = TFD_STR_EMPTY;
+    struct tfd_pb_field f;
+    int64_t id = 0;
+
+    while (tfd_pb_next(&r, &f)) {
+        if (f.tag == SETUP(session_handle))
+            handle = tfd_pb_str(&r, &f);
+        else if (f.tag == SETUP(request_id))
+            id = tfd_pb_int64(&r, &f);
+    }
+    TFD_TRY(tfd_request_end(&r, st));
+    TFD_TRY(tfd_seen_ids_add(s->seen, id, "PartialRunSetup", handle, st));
+    return tfd_master_find(s->master, handle, out, st);
+}
+
+static void partial_run_setup(void *self, struct tfd_call *call)
+{
+    struct tfd_names feeds = {NULL, 0, 0}, fetches = feeds, targets = feeds;
+    struct tfd_str q = call->in.proto;
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct tfd_session *session;
+
+    if (names_in(q, SETUP(feed), TFD_FEEDS_MAX, "feeds", &feeds, &st) ==
+            TFD_OK &&
+        names_in(q, SETUP(fetch), TFD_FETCHES_MAX, "fetches", &fetches, &st) ==
+            TFD_OK &&
+        names_in(q, SETUP(target), TFD_TARGETS_MAX, "targets", &targets, &st) ==
+            TFD_OK &&
+        find_for_setup(self, q, &session, &st) == TFD_OK) {
+        struct tfd_run_step names = {.feed_names = feeds.list,
+                                     .feed_count = feeds.count,
+                                     .fetch_names = fetches.list,
+                                     .fetch_count = fetches.count,
+                                     .target_names = targets.list,
+                                     .target_count = targets.count};
+
+        tfd_partial_run_setup(session, &names, partial_run_set_up, call);
+    } else {
+        tfd_call_fail(call, &st);
+    }
+    free(feeds.list);
+    free(fetches.list);
+    free(targets.list);
 }
 
 /* ---- ListDevices --------------------------------------------------------- */
@@ -349,11 +426,7 @@ static void list_devices(void *self, struct tfd_call *call)
         return;
     }
     if (tfd_master_find(s->master, handle, &session, NULL) != TFD_OK) {
-        (void)tfd_fail(&st, TFD_INVALID_ARGUMENT,
-                       "Session " TFD_STR_FMT
-                       " is not found. Possibly, this master has restarted.",
-                       TFD_STR_ARG(handle));
-        tfd_call_fail(call, &st);
+        not_found(call, TFD_INVALID_ARGUMENT, handle);
         return;
     }
     tfd_message_init(&m, call->native);
@@ -379,12 +452,17 @@ enum tfd_code tfd_master_service_new(struct tfd_master *m,
         {TFD_METHOD_CloseSession, close_session},
         {TFD_METHOD_ListDevices, list_devices},
         {TFD_METHOD_Reset, reset},
+        {TFD_METHOD_PartialRunSetup, partial_run_setup},
     };
     struct tfd_master_service *s = calloc(1, sizeof(*s));
 
     if (s)
-        s->run_step = tfd_run_step_service_new(m);
+        s->seen = tfd_seen_ids_new();
+    if (s && s->seen)
+        s->run_step = tfd_run_step_service_new(m, s->seen);
     if (!s || !s->run_step) {
+        if (s)
+            tfd_seen_ids_free(s->seen);
         free(s);
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "No memory for MasterService");
@@ -394,6 +472,8 @@ enum tfd_code tfd_master_service_new(struct tfd_master *m,
         tfd_service_bind(service, rows[i].method, rows[i].handler, s);
     tfd_service_bind(service, TFD_METHOD_RunStep, tfd_run_step_handle,
                      s->run_step);
+    s->callables = (struct tfd_callable_calls){m, s->seen};
+    tfd_callable_calls_bind(&s->callables, service);
     *out = s;
     return TFD_OK;
 }
@@ -401,5 +481,6 @@ enum tfd_code tfd_master_service_new(struct tfd_master *m,
 void tfd_master_service_free(struct tfd_master_service *s)
 {
     tfd_run_step_service_free(s->run_step);
+    tfd_seen_ids_free(s->seen);
     free(s);
 }

@@ -12,8 +12,8 @@
 
 struct tfd_master_service;
 
-/* Binds CreateSession, ExtendSession, RunStep, CloseSession, ListDevices and
- * Reset.  master and service are borrowed and outlive it. */
+/* Binds all rows of MasterService.  master and service are borrowed and outlive
+ * it. */
 enum tfd_code tfd_master_service_new(struct tfd_master *m,
                                      struct tfd_service *s,
                                      struct tfd_master_service **out,

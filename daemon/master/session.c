@@ -8,9 +8,12 @@
 #include "daemon/master/session.h"
 
 #include "common/graphdef.h"
+#include "common/log.h"
 #include "config/limits.h"
 #include "daemon/master/functions.h"
 #include "daemon/master/idle.h"
+#include "daemon/master/callable.h"
+#include "daemon/master/partial_run.h"
 #include "daemon/master/place.h"
 #include "daemon/master/plan.h"
 #include "daemon/master/step.h"
@@ -49,6 +52,8 @@ void tfd_session_unref(struct tfd_session *s)
 {
     if (--s->refs > 0)
         return;
+    tfd_partial_run_free_all(s);
+    tfd_callable_free_all(s);
     for (uint32_t i = 0; i < s->plan_count; i++)
         tfd_plan_free(s->plans[i]);
     free(s->plans);
@@ -86,6 +91,18 @@ static void pin_stateful(const struct tfd_session *s, int32_t kept,
                         : -1;
 }
 
+/* As TensorFlow's placer writes it; only nodes that are new. */
+static void log_placement(const struct tfd_session *s, int32_t kept)
+{
+    for (int32_t i = kept; i < s->graph->count; i++) {
+        const struct tfd_node *n = s->graph->nodes[i];
+
+        tfd_log(TFD_LOG_INFO, "placed", TFD_STR_FMT ": (" TFD_STR_FMT "): %s",
+                TFD_STR_ARG(n->name), TFD_STR_ARG(n->op->name),
+                s->devices.devices[s->device_of[i]].attributes.name);
+    }
+}
+
 enum tfd_code tfd_session_place(struct tfd_session *s, int32_t kept,
                                 struct tfd_status *st)
 {
@@ -116,6 +133,8 @@ enum tfd_code tfd_session_place(struct tfd_session *s, int32_t kept,
     }
     free(s->device_of);
     s->device_of = device_of;
+    if (s->config.log_device_placement)
+        log_placement(s, kept);
     return TFD_OK;
 }
 
@@ -164,6 +183,8 @@ void tfd_session_run(struct tfd_session *s, struct tfd_run_step *run)
     run->step = NULL;
     run->waiting = NULL;
     run->waited_from_us = 0;
+    if (run->timeout_us == 0)
+        run->timeout_us = (uint64_t)s->config.operation_timeout_ms * 1000;
     if (s->state != TFD_SESSION_OPEN)
         (void)tfd_fail(&st, TFD_FAILED_PRECONDITION, "Session is closed.");
     else if (s->running + s->waiting >= TFD_STEPS_PER_SESSION_MAX)
@@ -197,18 +218,24 @@ static void stop_waiting(struct tfd_run_step *run)
     run->next = NULL;
 }
 
+void tfd_session_abort(struct tfd_session *s, struct tfd_run_step *run,
+                       const struct tfd_status *why)
+{
+    (void)s;
+    if (run->step) {
+        tfd_step_abort(run->step, why);
+    } else if (run->waiting) {
+        stop_waiting(run);
+        run->done(run, why, NULL, 0);
+    }
+}
+
 void tfd_session_cancel(struct tfd_session *s, struct tfd_run_step *run)
 {
     struct tfd_status st = TFD_STATUS_INIT;
 
-    (void)s;
     (void)tfd_fail(&st, TFD_CANCELLED, "RunStep was cancelled by the client");
-    if (run->step) {
-        tfd_step_abort(run->step, &st);
-    } else if (run->waiting) {
-        stop_waiting(run);
-        run->done(run, &st, NULL, 0);
-    }
+    tfd_session_abort(s, run, &st);
 }
 
 /* ---- Closing ------------------------------------------------------------- */

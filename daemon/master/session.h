@@ -8,6 +8,9 @@
 
 #include "daemon/master/master.h"
 
+/* More than there are rows of options. */
+#define TFD_OPTIONS_NAMED_MAX 96
+
 enum tfd_session_state {
     TFD_SESSION_CREATING,
     TFD_SESSION_OPEN,
@@ -21,6 +24,9 @@ struct tfd_close_waiter {
     void *ctx;
     struct tfd_close_waiter *next;
 };
+
+struct tfd_callable;
+struct tfd_partial_run;
 
 struct tfd_session {
     struct tfd_master *master;
@@ -47,7 +53,13 @@ struct tfd_session {
     int running;                   /* steps, and plans that are being built */
     int waiting;                   /* steps that wait for a plan */
     struct tfd_master_step *steps; /* those, linked */
-    struct tfd_create *create;     /* while CREATING: session_create.c */
+    struct tfd_partial_run *partial_runs;
+    int partial_run_count; /* and those being set up */
+    int64_t next_partial_run;
+    struct tfd_callable *callables;
+    int callable_count;
+    int64_t next_callable;
+    struct tfd_create *create; /* while CREATING: session_create.c */
     struct tfd_close_waiter *close_waiters;
     int closing_workers;    /* DeleteWorkerSession calls not yet answered */
     bool listed;            /* in the master's table */
@@ -70,6 +82,8 @@ struct tfd_master {
     struct tfd_timer idle_timer;
     uint64_t abandoned;
     uint64_t step_seed; /* state of the generator of step ids */
+    const char *named[TFD_OPTIONS_NAMED_MAX]; /* options not honoured */
+    int named_count;
 };
 
 struct tfd_session *tfd_session_new(struct tfd_master *m,
@@ -79,6 +93,9 @@ void tfd_session_unref(struct tfd_session *s);
 /* Places all nodes; those before `kept` keep their devices if stateful. */
 enum tfd_code tfd_session_place(struct tfd_session *s, int32_t kept,
                                 struct tfd_status *st) TFD_MUST_USE;
+/* A step that runs, or waits for its plan, ends with this status. */
+void tfd_session_abort(struct tfd_session *s, struct tfd_run_step *run,
+                       const struct tfd_status *why);
 /* A step has ended: a closing session may be done now. */
 void tfd_session_step_ended(struct tfd_session *s);
 /* Puts the session into, and takes it out of, the master's table. */

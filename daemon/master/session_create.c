@@ -445,11 +445,11 @@ static void ask_again(struct tfd_timer *t)
 
 /* ---- Beginning and end --------------------------------------------------- */
 
-static void log_unhonoured(const struct tfd_session_config *config)
+static void name_unhonoured(struct tfd_master *m,
+                            const struct tfd_session_config *config)
 {
     for (size_t i = 0; i < config->unhonoured_count; i++)
-        tfd_log(TFD_LOG_INFO, "option_not_honoured", "field=%s",
-                config->unhonoured[i]);
+        tfd_master_name_option(m, config->unhonoured[i]);
 }
 
 static enum tfd_code prepare(struct tfd_create *c,
@@ -464,7 +464,7 @@ static enum tfd_code prepare(struct tfd_create *c,
     TFD_TRY(tfd_bytes_ok(&s->config_proto, "a ConfigProto", &c->status));
     TFD_TRY(tfd_session_config_read(tfd_bytes_view(&s->config_proto),
                                     &s->config, &c->status));
-    log_unhonoured(&s->config);
+    name_unhonoured(s->master, &s->config);
     if (s->config.has_cluster_def)
         return tfd_fail(&c->status, TFD_UNIMPLEMENTED,
                         "ConfigProto.cluster_def (ClusterSpec propagation)");

@@ -260,7 +260,7 @@ static void end(struct tfd_master_step *step)
     struct tfd_session *s = step->plan->session;
 
     tfd_timer_stop(&step->timer);
-    if (step->error.code == TFD_OK)
+    if (step->error.code == TFD_OK && !step->plan->partial)
         check_fetches(step);
     clean_up(step);
     run->step = NULL;
@@ -309,7 +309,8 @@ static void prepare(struct tfd_master_step *step, struct tfd_run_step *run)
 
     step->run = run;
     run->step = step;
-    step->id = tfd_master_step_id(p->session->master);
+    step->id =
+        run->step_id ? run->step_id : tfd_master_step_id(p->session->master);
     step->pending = p->part_count + 1; /* one for begin() itself */
     step->aborted = step->merged = false;
     tfd_status_clear(&step->error);
@@ -317,6 +318,7 @@ static void prepare(struct tfd_master_step *step, struct tfd_run_step *run)
         step->ended[i] = false;
         step->parts[i].step_id = step->id;
         step->parts[i].feeds = i == p->client_part ? run->feeds : NULL;
+        step->parts[i].trace = run->trace;
     }
     link_step(p->session, step);
     p->running++;
@@ -357,9 +359,14 @@ static enum tfd_code start_timer(struct tfd_master_step *step,
 
 void tfd_step_start(struct tfd_plan *p, struct tfd_run_step *run)
 {
-    struct tfd_master_step *step = acquire(p);
     struct tfd_status st = TFD_STATUS_INIT;
+    struct tfd_master_step *step;
 
+    if (run->only_plan) {
+        run->done(run, &st, NULL, p->number);
+        return;
+    }
+    step = acquire(p);
     if (!step) {
         tfd_fail(&st, TFD_RESOURCE_EXHAUSTED, "No memory for a step");
         run->done(run, &st, NULL, 0);

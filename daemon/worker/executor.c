@@ -168,6 +168,7 @@ static void runner_init(struct tfd_runner *r, struct tfd_step *s)
     r->first = r->last = r->expensive = NULL;
     r->shared = s->shared;
     r->begun_ns = now_ns();
+    r->node_ns = 0;
     r->nodes = 0;
     r->k.stream = NULL;
     for (int i = 0; i < TFD_EXEC_STACK_OUTPUTS; i++) {
@@ -474,7 +475,8 @@ void tfd_executor_start(struct tfd_step *s)
         !s->pool || (!e->blocks && e->steps > 0 && e->cost_ns < INLINE_NS);
     s->shared =
         !s->on_loop && e->expensive > 1 && tfd_pool_threads(s->pool) > 1;
-    s->timed = !s->on_loop && (e->steps < 2 || e->steps % SAMPLE_STEPS == 0);
+    s->timed = s->trace ||
+               (!s->on_loop && (e->steps < 2 || e->steps % SAMPLE_STEPS == 0));
     s->runners = 1;
     if (s->on_loop) {
         tfd_executor_enter();

@@ -7,8 +7,10 @@
 #include "daemon/worker/graphs.h"
 
 #include "common/graphdef.h"
+#include "common/proto/config.pb.h"
 #include "daemon/worker/executor.h"
 #include "daemon/worker/function.h"
+#include "daemon/worker/trace.h"
 #include "daemon/worker/worker_service.h"
 
 #include <assert.h>
@@ -443,6 +445,24 @@ static void put_back(struct tfd_graph_entry *g, struct tfd_step *s)
     g->idle_count++;
 }
 
+/* What the step's run asked for beside its results. */
+static void describe(const struct tfd_graph_entry *g, struct tfd_step *s)
+{
+    struct tfd_run_trace *t = s->run->trace;
+    size_t mark;
+
+    if (s->trace && s->status.code == TFD_OK)
+        tfd_trace_write(s->trace, &t->stats);
+    tfd_trace_free(s->trace);
+    s->trace = NULL;
+    if (!t->partition_graphs || s->status.code != TFD_OK)
+        return;
+    mark =
+        tfd_pb_begin(&t->graphs, tensorflow_RunMetadata_partition_graphs_tag);
+    tfd_graphdef_export(&t->graphs, g->exec->graph);
+    tfd_pb_finish(&t->graphs, mark);
+}
+
 static void ended(struct tfd_step *s)
 {
     struct tfd_graph_entry *g = s->owner;
@@ -459,6 +479,8 @@ static void ended(struct tfd_step *s)
         drop_tensors(s->fetches, g->exec->fetch_count);
     }
     drop_tensors(s->feeds, g->exec->feed_count);
+    if (run->trace)
+        describe(g, s);
     if (s->rendezvous)
         tfd_rendezvous_end(w->rendezvous, s->rendezvous);
     delist(w, s);
@@ -510,6 +532,11 @@ static enum tfd_code begin(struct tfd_graph_entry *g, struct tfd_step *s,
     s->feeds = run->feeds;
     s->fetches = run->fetches;
     s->rendezvous = NULL;
+    if (run->trace && run->trace->timeline) {
+        s->trace = tfd_trace_new(g->session->rt, g->session->device_count, st);
+        if (!s->trace)
+            return TFD_RESOURCE_EXHAUSTED;
+    }
     if (g->exec->local_channels > 0)
         TFD_TRY(tfd_rendezvous_begin(
             w->rendezvous, s->id, g->exec->local_channels, &s->rendezvous, st));
@@ -533,8 +560,11 @@ void tfd_graphs_run(struct tfd_graph_entry *g, struct tfd_run_graph *run)
     if (!s || begin(g, s, run, &st) != TFD_OK) {
         if (s && s->rendezvous)
             tfd_rendezvous_end(g->worker->rendezvous, s->rendezvous);
-        if (s)
+        if (s) {
+            tfd_trace_free(s->trace);
+            s->trace = NULL;
             put_back(g, s);
+        }
         drop_tensors(run->feeds, g->exec->feed_count);
         run->done(run, &st);
         return;

@@ -7,6 +7,7 @@
 #define _GNU_SOURCE 1 /* clock_gettime() */
 
 #include "daemon/worker/runner.h"
+#include "daemon/worker/trace.h"
 
 #include "kernels/variable.h"
 
@@ -160,6 +161,7 @@ static void run_async(struct tfd_runner *r, struct tfd_ready *item)
     a->k.out = it->out + n->out;
     a->k.ref_out = it->out_refs + n->out;
     a->item = item;
+    a->begun_ns = r->node_ns;
     if (n->flags & TFD_EXEC_CHECKS &&
         tfd_checks_run(n->node->op, &a->k, &r->st) != TFD_OK)
         return;
@@ -312,6 +314,8 @@ static void finish(struct tfd_runner *r, struct tfd_ready *item, bool dead)
 
     drop_inputs(item->it, item->node);
     find_outputs(r, item->it, item->node, &out, &refs);
+    if (r->step->trace && !dead)
+        tfd_trace_node(r->step->trace, r->step, item->node, r->node_ns, out);
     if (r->st.code == TFD_OK) {
         tfd_runner_complete(r, item, out, refs, dead);
     } else {
@@ -352,6 +356,8 @@ static void run_timed(struct tfd_runner *r, struct tfd_ready *item)
     uint32_t begun = now_ns();
     uint32_t took, before;
 
+    if (r->step->trace)
+        r->node_ns = tfd_trace_now_ns();
     run(r, item);
     took = now_ns() - begun;
     before = __atomic_load_n(cost, __ATOMIC_RELAXED);
@@ -380,5 +386,10 @@ void tfd_runner_finished(struct tfd_runner *r, struct tfd_async *a, bool live)
         check_received(&a->k, &r->st);
     else
         (void)check_outputs(&a->k, &r->st);
+    if (r->step->trace) {
+        r->node_ns = a->begun_ns;
+        if (item->node->kernel->flags & TFD_KERNEL_DEAD)
+            tfd_trace_recv(r->step->trace, a);
+    }
     finish(r, item, item->it->dead[item->node->local]);
 }

@@ -7,15 +7,19 @@
  */
 #include "daemon/worker/worker_service.h"
 
+#include "common/proto/config.pb.h"
 #include "common/proto/tensor.pb.h"
 #include "common/proto/worker.pb.h"
 #include "daemon/worker/idle.h"
+
+#include "config/limits.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
 #define RUN(field) tensorflow_RunGraphRequest_##field##_tag
 #define RAN(field) tensorflow_RunGraphResponse_##field##_tag
+#define OPTION(field) tensorflow_ExecutorOpts_##field##_tag
 #define NAMED(field) tensorflow_NamedTensorProto_##field##_tag
 
 struct tfd_run_call {
@@ -26,6 +30,7 @@ struct tfd_run_call {
     struct tfd_tensor *tensors; /* feeds, then fetches */
     size_t capacity, used;
     bool errors_in_body;
+    struct tfd_run_trace trace;
     struct tfd_run_call *next;
 };
 
@@ -35,6 +40,7 @@ struct request {
     int64_t step_id;
     uint64_t request_id;
     bool has_session, errors_in_body, is_partial;
+    struct tfd_str options; /* ExecutorOpts */
 };
 
 /* ---- Objects ------------------------------------------------------------- */
@@ -55,6 +61,8 @@ static void keep(struct tfd_run_call *c)
     for (size_t i = 0; i < c->used; i++)
         tfd_tensor_unref(&c->tensors[i]);
     c->used = 0;
+    tfd_bytes_deinit(&c->trace.stats);
+    tfd_bytes_deinit(&c->trace.graphs);
     c->next = c->worker->idle_calls;
     c->worker->idle_calls = c;
 }
@@ -123,6 +131,9 @@ static enum tfd_code decode(struct tfd_str proto, struct request *q,
             break;
         case RUN(is_partial):
             q->is_partial = tfd_pb_bool(&r, &f);
+            break;
+        case RUN(exec_opts):
+            q->options = tfd_pb_str(&r, &f);
             break;
         case RUN(graph_number):
             q->number = (uint64_t)tfd_pb_int64(&r, &f);
@@ -237,6 +248,19 @@ static enum tfd_code put_fetches(struct tfd_run_call *c, struct tfd_message *m,
     return TFD_OK;
 }
 
+/* Graphs come as fields of RunMetadata and go as fields of the response. */
+static void put_trace(struct tfd_message *m, const struct tfd_run_trace *t)
+{
+    struct tfd_pb_reader r = tfd_pb_reader_of(tfd_bytes_view(&t->graphs));
+    struct tfd_pb_field f;
+
+    if (t->timeline)
+        tfd_pb_put_str_always(&m->proto, RAN(step_stats),
+                              tfd_bytes_view(&t->stats));
+    while (tfd_pb_next(&r, &f))
+        tfd_pb_put_str_always(&m->proto, RAN(partition_graph), f.bytes);
+}
+
 static void fail(struct tfd_call *call, bool errors_in_body,
                  const struct tfd_status *st)
 {
@@ -264,6 +288,8 @@ static void done(struct tfd_run_graph *run, const struct tfd_status *st)
     tfd_message_init(&m, call->native);
     if (own.code == TFD_OK)
         (void)put_fetches(c, &m, &own);
+    if (own.code == TFD_OK && c->run.trace)
+        put_trace(&m, c->run.trace);
     if (own.code == TFD_OK)
         tfd_call_respond(call, &m);
     else
@@ -282,6 +308,26 @@ static void cancelled(void *ctx, struct tfd_call *call)
     tfd_graphs_cancel(&c->run, &st);
 }
 
+static enum tfd_code take_options(struct tfd_run_call *c, struct tfd_str bytes,
+                                  struct tfd_status *st)
+{
+    struct tfd_pb_reader r = tfd_pb_reader_of(bytes);
+    struct tfd_pb_field f;
+
+    c->trace = (struct tfd_run_trace){.timeline = false};
+    tfd_bytes_init(&c->trace.stats, TFD_TRACE_SIZE_MAX);
+    tfd_bytes_init(&c->trace.graphs, TFD_TRACE_SIZE_MAX);
+    while (tfd_pb_next(&r, &f)) {
+        if (f.tag == OPTION(record_timeline))
+            c->trace.timeline = tfd_pb_bool(&r, &f);
+        else if (f.tag == OPTION(record_partition_graphs))
+            c->trace.partition_graphs = tfd_pb_bool(&r, &f);
+    }
+    if (c->trace.timeline || c->trace.partition_graphs)
+        c->run.trace = &c->trace;
+    return tfd_pb_end(&r, "ExecutorOpts", st);
+}
+
 static enum tfd_code prepare(struct tfd_worker_service *w,
                              struct tfd_run_call *c, const struct request *q,
                              struct tfd_status *st)
@@ -293,6 +339,9 @@ static enum tfd_code prepare(struct tfd_worker_service *w,
                                 st));
     TFD_TRY(make_room(c, st));
     TFD_TRY(decode_feeds(c, st));
+    c->run.trace = NULL;
+    if (q->options.size > 0)
+        TFD_TRY(take_options(c, q->options, st));
     c->run.step_id = q->step_id;
     c->run.graph = c->graph->id;
     c->run.done = done;
@@ -303,7 +352,9 @@ static enum tfd_code prepare(struct tfd_worker_service *w,
 void tfd_worker_run_graph(void *self, struct tfd_call *call)
 {
     struct tfd_worker_service *w = self;
-    struct request q = {.session = TFD_STR_EMPTY, .graph = TFD_STR_EMPTY};
+    struct request q = {.session = TFD_STR_EMPTY,
+                        .graph = TFD_STR_EMPTY,
+                        .options = TFD_STR_EMPTY};
     struct tfd_run_call *c = NULL;
     struct tfd_status st;
 

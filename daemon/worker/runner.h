@@ -22,6 +22,7 @@ struct tfd_runner {
     bool shared;
     uint32_t nodes; /* run so far */
     uint64_t begun_ns;
+    uint64_t node_ns; /* of a traced step: when its node began */
     struct tfd_kctx k;
     struct tfd_tensor out[TFD_EXEC_STACK_OUTPUTS];
     struct tfd_variable *out_refs[TFD_EXEC_STACK_OUTPUTS];

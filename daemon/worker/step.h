@@ -22,6 +22,7 @@
 struct tfd_transfer;
 struct tfd_remote_recvs;
 struct tfd_frame;
+struct tfd_trace;
 struct tfd_iter;
 
 /* A node of an iteration, in at most one list of ready ones. */
@@ -47,6 +48,7 @@ struct tfd_async {
     struct tfd_post post;
     const struct tfd_exec_channel *channel;
     struct tfd_remote_recvs *remote;
+    uint64_t begun_ns; /* of a traced step */
 };
 
 /* One iteration of a loop, or all there is of frame 0. */
@@ -97,11 +99,12 @@ struct tfd_step {
     int32_t call_depth;         /* calls it is within */
     int calls;                  /* of the outermost: under way; atomic */
 
-    bool aborted;     /* after a failure: everybody has been told; the lock's */
-    bool on_loop;     /* runs on the loop thread */
-    bool shared;      /* several runners */
-    bool timed;       /* the time of each node is taken */
-    uint64_t busy_ns; /* of all runners; the lock's */
+    bool aborted; /* after a failure: everybody has been told; the lock's */
+    bool on_loop; /* runs on the loop thread */
+    bool shared;  /* several runners */
+    bool timed;   /* the time of each node is taken */
+    struct tfd_trace *trace; /* NULL: not traced; then it is timed, too */
+    uint64_t busy_ns;        /* of all runners; the lock's */
 
     int failed; /* atomic: nothing new is started */
     int async;  /* atomic: kernels under way */

@@ -62,6 +62,15 @@ void tfd_worker_delete_session(struct tfd_worker_service *w,
 void tfd_worker_cleanup_all(struct tfd_worker_service *w,
                             const struct tfd_str *containers, int count);
 
+/* client_ends.c: of the operations of a local worker. */
+enum tfd_code tfd_worker_put_value(struct tfd_worker *w, int64_t step,
+                                   struct tfd_str key,
+                                   struct tfd_tensor *take_value,
+                                   struct tfd_status *st);
+void tfd_worker_take_value(struct tfd_worker *w, int64_t step,
+                           struct tfd_str key, tfd_worker_value_fn *done,
+                           void *ctx);
+
 /* local.c */
 extern const struct tfd_worker_ops tfd_worker_local_ops;
 

@@ -25,9 +25,22 @@ ExtendSessionRequest session_handle:1:string \
 ExtendSessionResponse new_graph_version:4:int64
 RunStepRequest session_handle:1:string feed:2:*NamedTensor fetch:3:*string \
   target:4:*string options:5:tensorflow.RunOptions \
-  store_errors_in_response_body:7:bool request_id:8:int64
-RunStepResponse tensor:1:*NamedTensor status_code:3:int32 \
-  status_error_message:4:string
+  partial_run_handle:6:string store_errors_in_response_body:7:bool \
+  request_id:8:int64
+RunStepResponse tensor:1:*NamedTensor metadata:2:tensorflow.RunMetadata \
+  status_code:3:int32 status_error_message:4:string
+PartialRunSetupRequest session_handle:1:string feed:2:*string \
+  fetch:3:*string target:4:*string request_id:5:int64
+PartialRunSetupResponse partial_run_handle:1:string
+MakeCallableRequest session_handle:1:string \
+  options:2:tensorflow.CallableOptions request_id:3:int64
+MakeCallableResponse handle:1:int64
+RunCallableRequest session_handle:1:string handle:2:int64 \
+  feed:3:*tensorflow.TensorProto request_id:4:int64
+RunCallableResponse fetch:1:*tensorflow.TensorProto \
+  metadata:2:tensorflow.RunMetadata
+ReleaseCallableRequest session_handle:1:string handle:2:int64
+ReleaseCallableResponse
 CloseSessionRequest session_handle:1:string
 CloseSessionResponse
 ListDevicesRequest session_handle:1:string

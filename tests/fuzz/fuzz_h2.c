@@ -41,11 +41,12 @@ static void serve(struct tfd_loop *net, const uint8_t *data, size_t size)
 {
     struct tfd_service *service = tfd_service_new(net, NULL);
     struct tfd_conn *peer, *conn;
+    struct tfd_health health;
 
     held_count = 0;
     tfd_service_bind(service, TFD_METHOD_RunStep, echo, NULL);
     tfd_service_bind(service, TFD_METHOD_Reset, hold, NULL);
-    tfd_health_bind(service);
+    tfd_health_bind(&health, service);
     net_pair(net, &peer, &conn);
     if (tfd_grpc_serve(service, conn, TFD_STR_EMPTY, NULL) == TFD_OK) {
         tfd_conn_write(peer, data, size);

@@ -16,6 +16,7 @@
 struct rig {
     struct tfd_loop net;
     struct tfd_service *service;
+    struct tfd_health health;
     struct tfd_conn *client;
     struct tfd_conn *server;
     struct end c;
@@ -147,7 +148,7 @@ static void rig_open(void)
     tfd_service_bind(rig.service, TFD_METHOD_RunStep, echo, NULL);
     tfd_service_bind(rig.service, TFD_METHOD_Reset, hold, NULL);
     tfd_service_bind(rig.service, TFD_METHOD_CloseSession, refuse, NULL);
-    tfd_health_bind(rig.service);
+    tfd_health_bind(&rig.health, rig.service);
     net_pair(&rig.net, &rig.client, &rig.server);
     tfd_conn_handle(rig.client, &client_handler, NULL);
     open_end(&rig.c, TFD_H2_CLIENT);
@@ -790,10 +791,52 @@ static void test_health(void **state)
     send_request(&(struct request){.path = path, BODY("\0\0\0\0\2\x0a\7")});
     net_run(&rig.net);
     assert_true(said("grpc-status=3\n"));
-    send_request(
-        &(struct request){.path = "/grpc.health.v1.Health/Watch", EMPTY_BODY});
+    rig_close();
+}
+
+static void test_health_is_watched(void **state)
+{
+    static const char path[] = "/grpc.health.v1.Health/Watch";
+
+    (void)state;
+    rig_open();
+    send_request(&(struct request){.path = path, EMPTY_BODY});
     net_run(&rig.net);
-    assert_true(said("grpc-status=12\n"));
+    assert_true(said("1 #08\n1 #01\n")); /* SERVING, and no end */
+    send_request(&(struct request){.path = path, BODY("\0\0\0\0\3\x0a\1x")});
+    net_run(&rig.net);
+    assert_true(said("1 #08\n1 #03\n")); /* SERVICE_UNKNOWN */
+    send_request(&(struct request){.path = path, BODY("\0\0\0\0\2\x0a\7")});
+    net_run(&rig.net);
+    assert_true(said("grpc-status=3\n"));
+    tfd_service_drain(rig.service, NULL, NULL);
+    net_run(&rig.net);
+    assert_true(said("1 #08\n1 #02\n")); /* NOT_SERVING */
+    assert_non_null(rig.health.watchers);
+    rig_close();
+    assert_null(rig.health.watchers);
+}
+
+static void test_a_watch_ends_with_its_deadline_or_its_client(void **state)
+{
+    static const char path[] = "/grpc.health.v1.Health/Watch";
+    int32_t id;
+
+    (void)state;
+    rig_open();
+    send_request(&(struct request){.path = path, .timeout = "1S", EMPTY_BODY});
+    net_run(&rig.net);
+    assert_non_null(rig.health.watchers);
+    net_advance(&rig.net, 1000000);
+    assert_true(said("grpc-status=4\n"));
+    assert_null(rig.health.watchers);
+    id = send_request(&(struct request){.path = path, EMPTY_BODY});
+    net_run(&rig.net);
+    assert_non_null(rig.health.watchers);
+    tfd_h2_reset(rig.c.h2, id, TFD_H2_CANCEL);
+    flush();
+    net_run(&rig.net);
+    assert_null(rig.health.watchers);
     rig_close();
 }
 
@@ -841,6 +884,8 @@ int main(void)
         cmocka_unit_test(test_garbage_ends_the_connection),
         cmocka_unit_test(test_first_bytes_may_come_from_elsewhere),
         cmocka_unit_test(test_health),
+        cmocka_unit_test(test_health_is_watched),
+        cmocka_unit_test(test_a_watch_ends_with_its_deadline_or_its_client),
         cmocka_unit_test(test_health_while_draining),
     };
 

@@ -22,7 +22,7 @@ static const struct tfd_str python_default = {
     33};
 
 /* device_filters ["/job:ps", "/job:worker/task:1"], allow_soft_placement,
- * log_device_placement, use_per_session_threads, graph_options{
+ * log_device_placement, placement_period 5, graph_options{
  * place_pruned_graph, rewrite_options{disable_meta_optimizer}},
  * operation_timeout_in_ms 8000, cluster_def{ps: a:1}, isolate_session_state,
  * experimental{executor_type "DEFAULT",
@@ -30,7 +30,7 @@ static const struct tfd_str python_default = {
  * share_cluster_devices_in_session, inter_op_parallelism_threads 3. */
 #define PYTHON_FULL                                                        \
     "\x22\x07/job:ps\x22\x12/job:worker/task:1"                            \
-    "\x28\x03\x38\x01\x40\x01\x48\x01\x52\x07\x30\x01\x52\x03\x98\x01\x01" \
+    "\x28\x03\x38\x01\x40\x01\x18\x05\x52\x07\x30\x01\x52\x03\x98\x01\x01" \
     "\x58\xc0\x3e\x72\x0f\x0a\x0d\x0a\x02ps\x12\x07\x08\x00\x12\x03"       \
     "a:1"                                                                  \
     "\x78\x01\x82\x01\x0b\x1a\x07"                                         \
@@ -84,7 +84,7 @@ static void test_other_fields_are_named_once(void **state)
 {
     static const char *const expected[] = {
         "inter_op_parallelism_threads",
-        "use_per_session_threads",
+        "placement_period",
         "graph_options.rewrite_options",
         "experimental.executor_type",
     };
@@ -115,6 +115,26 @@ static void test_fields_newer_than_us_are_reported(void **state)
         TFD_OK);
     assert_int_equal(c.unhonoured_count, 1);
     assert_string_equal(c.unhonoured[0], "unknown fields");
+    tfd_session_config_deinit(&c);
+}
+
+static void test_thread_pools_of_a_session_are_refused(void **state)
+{
+    /* use_per_session_threads; session_inter_op_thread_pool{} */
+    static const struct tfd_str wanted[] = {TFD_STR_INIT("\x48\x01"),
+                                            TFD_STR_INIT("\x62\x00")};
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct tfd_session_config c;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(wanted); i++) {
+        tfd_status_clear(&st);
+        assert_int_equal(tfd_session_config_read(wanted[i], &c, &st),
+                         TFD_INVALID_ARGUMENT);
+        assert_non_null(strstr(st.text, "session thread pool options"));
+    }
+    assert_int_equal(tfd_session_config_read(BYTES("\x48\x00"), &c, &st),
+                     TFD_OK);
     tfd_session_config_deinit(&c);
 }
 
@@ -243,6 +263,7 @@ int main(void)
         cmocka_unit_test(test_honoured_fields_arrive),
         cmocka_unit_test(test_other_fields_are_named_once),
         cmocka_unit_test(test_fields_newer_than_us_are_reported),
+        cmocka_unit_test(test_thread_pools_of_a_session_are_refused),
         cmocka_unit_test(test_negative_timeout_is_none),
         cmocka_unit_test(test_bad_configs_are_refused),
         cmocka_unit_test(test_config_cut_anywhere),

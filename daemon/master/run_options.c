@@ -1,0 +1,143 @@
+/*
+ * run_options.c - see run_options.h.
+ *
+ * A table says what becomes of each field, so that none is forgotten.
+ */
+#include "daemon/master/run_options.h"
+
+#include "common/pbio.h"
+#include "common/proto/config.pb.h"
+#include "config/limits.h"
+#include "daemon/master/session.h"
+
+#include <stdlib.h>
+
+#define FULL_TRACE 3
+#define OPTION(field) tensorflow_RunOptions_##field##_tag
+
+struct reading {
+    struct tfd_run_options *out;
+    struct tfd_pb_reader *r;
+    const struct tfd_pb_field *f;
+};
+
+struct row {
+    uint32_t tag;
+    const char *name;                /* of one that is not honoured */
+    void (*read)(struct reading *x); /* NULL: not honoured */
+};
+
+static void read_level(struct reading *x)
+{
+    x->out->timeline = tfd_pb_int64(x->r, x->f) == FULL_TRACE;
+}
+
+static void read_timeout(struct reading *x)
+{
+    int64_t ms = tfd_pb_int64(x->r, x->f);
+
+    /* TensorFlow takes a negative one for none. */
+    if (ms > 0)
+        x->out->timeout_us =
+            (uint64_t)(ms < TFD_DURATION_MS_MAX ? ms : TFD_DURATION_MS_MAX) *
+            1000;
+}
+
+static void read_graphs(struct reading *x)
+{
+    x->out->partition_graphs = tfd_pb_bool(x->r, x->f);
+}
+
+/* Where it has no meaning there is nothing to warn of: collective keys without
+ * collectives, pools of threads of which there is one. */
+static void read_nothing(struct reading *x)
+{
+    (void)x;
+}
+
+static const struct row rows[] = {
+    {OPTION(trace_level), "", read_level},
+    {OPTION(timeout_in_ms), "", read_timeout},
+    {OPTION(inter_op_thread_pool), "", read_nothing},
+    {OPTION(output_partition_graphs), "", read_graphs},
+    {OPTION(debug_options), "RunOptions.debug_options", NULL},
+    {OPTION(report_tensor_allocations_upon_oom),
+     "RunOptions.report_tensor_allocations_upon_oom", NULL},
+    {OPTION(experimental), "", read_nothing},
+};
+
+static const struct row *find_row(uint32_t tag)
+{
+    static const struct row unknown = {0, "RunOptions: unknown fields", NULL};
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (rows[i].tag == tag)
+            return &rows[i];
+    return &unknown;
+}
+
+static bool is_set(const struct tfd_pb_field *f)
+{
+    return f->wire == TFD_PB_BYTES ? f->bytes.size > 0 : f->number != 0;
+}
+
+enum tfd_code tfd_run_options_read(struct tfd_master *m, struct tfd_str bytes,
+                                   struct tfd_run_options *out,
+                                   struct tfd_status *st)
+{
+    struct tfd_pb_reader r = tfd_pb_reader_of(bytes);
+    struct tfd_pb_field f;
+
+    *out = (struct tfd_run_options){.timeout_us = 0};
+    while (tfd_pb_next(&r, &f)) {
+        const struct row *row = find_row(f.tag);
+        struct reading x = {out, &r, &f};
+
+        if (row->read)
+            row->read(&x);
+        else if (is_set(&f))
+            tfd_master_name_option(m, row->name);
+    }
+    return tfd_pb_end(&r, "RunOptions", st);
+}
+
+/* ---- RunMetadata --------------------------------------------------------- */
+
+enum tfd_code tfd_run_trace_new(const struct tfd_run_options *o,
+                                struct tfd_run_trace **out,
+                                struct tfd_status *st)
+{
+    *out = NULL;
+    if (!o->timeline && !o->partition_graphs)
+        return TFD_OK;
+    *out = calloc(1, sizeof(**out));
+    if (!*out)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "No memory for a trace");
+    (*out)->timeline = o->timeline;
+    (*out)->partition_graphs = o->partition_graphs;
+    tfd_bytes_init(&(*out)->stats, TFD_TRACE_SIZE_MAX);
+    tfd_bytes_init(&(*out)->graphs, TFD_TRACE_SIZE_MAX);
+    return TFD_OK;
+}
+
+void tfd_run_trace_free(struct tfd_run_trace *t)
+{
+    if (!t)
+        return;
+    tfd_bytes_deinit(&t->stats);
+    tfd_bytes_deinit(&t->graphs);
+    free(t);
+}
+
+void tfd_run_trace_put(struct tfd_bytes *b, uint32_t tag,
+                       const struct tfd_run_trace *t)
+{
+    size_t mark = tfd_pb_begin(b, tag);
+
+    if (t && t->timeline && !t->stats.failed)
+        tfd_pb_put_str_always(b, tensorflow_RunMetadata_step_stats_tag,
+                              tfd_bytes_view(&t->stats));
+    if (t && !t->graphs.failed)
+        tfd_bytes_add_str(b, tfd_bytes_view(&t->graphs));
+    tfd_pb_finish(b, mark);
+}

@@ -1,0 +1,209 @@
+"""Options of sessions and steps: what each does, and that none is silent."""
+from tests.cluster.client import expect, graph, run, tf
+from tests.cluster.cluster import Cluster
+from tests.cluster.raw import Raw, code_of, constant, graph_of, node
+from tests.cluster.suite import test
+
+PAIR = dict(ps=1, worker=2)
+FULL = "/job:%s/replica:0/task:%d/device:CPU:0"
+
+
+def variable(name="v", device="/job:ps", **fields):
+    with tf.device(device):
+        return tf.Variable(1.0, name=name, use_resource=True, **fields)
+
+
+# ---- State -------------------------------------------------------------------
+
+
+@test(**PAIR)
+def an_isolated_session_has_its_own_variables(cluster):
+    isolated = tf.ConfigProto(isolate_session_state=True)
+    with graph():
+        for device in ("/job:ps", "/job:worker/task:0"):
+            v = variable("v" + device[5:7], device)
+            add = v.assign_add(1.0)
+            alone, other = (tf.Session(cluster.target(), config=isolated)
+                            for _ in range(2))
+            shared = tf.Session(cluster.target())
+            alone.run(v.initializer)
+            assert alone.run(add) == 2.0
+            for session in (other, shared):
+                with expect(tf.errors.FailedPreconditionError):
+                    session.run(v)
+            shared.run(v.initializer)
+            shared.run(add)
+            shared.run(add)
+            assert (alone.run(v), shared.run(v)) == (2.0, 3.0)
+            for session in (alone, other):
+                session.close()
+            assert shared.run(v) == 3.0
+
+
+@test(**PAIR)
+def an_isolated_session_takes_its_variables_along(cluster):
+    isolated = tf.ConfigProto(isolate_session_state=True)
+    with graph():
+        v = variable()
+        for _ in range(3):
+            with tf.Session(cluster.target(), config=isolated) as session:
+                with expect(tf.errors.FailedPreconditionError):
+                    session.run(v)
+                session.run(v.initializer)
+                assert session.run(v) == 1.0
+
+
+@test(**PAIR)
+def reset_clears_the_named_containers(cluster):
+    with graph():
+        with tf.container("named"):
+            named = variable("named")
+        plain = variable("plain")
+        both = [named.initializer, plain.initializer]
+
+        def left():
+            """Which of (named, plain) have values in a new session."""
+            with tf.Session(cluster.target()) as session:
+                return tuple(session.run([
+                    tf.is_variable_initialized(v) for v in (named, plain)]))
+
+        run(cluster.target(), both)
+        for containers, expected in (
+                (["other"], (True, True)), (["named"], (False, True)),
+                (["ps"], (False, False))):
+            tf.Session.reset(cluster.target(), containers)
+            assert left() == expected, (containers, left())
+        run(cluster.target(), both)
+        tf.Session.reset(cluster.target())
+        assert left() == (True, False), left()
+        tf.Session.reset(cluster.target(), ["named", "ps"])
+        assert left() == (False, False), left()
+
+
+# ---- Scope and placement -----------------------------------------------------
+
+
+@test(**PAIR)
+def device_filters_choose_the_tasks_of_a_session(cluster):
+    for filters, others in (
+            (["/job:ps"], [("ps", 0)]), (["/job:nosuch"], []),
+            (["/job:worker"], [("worker", 1)]),
+            (["/job:worker/task:0"], []),
+            (["/job:ps", "/job:worker/task:1"], [("ps", 0), ("worker", 1)]),
+            (["/job:ps/task:0/device:CPU:0"], [("ps", 0)])):
+        with graph():
+            config = tf.ConfigProto(device_filters=filters)
+            with tf.Session(cluster.target(), config=config) as session:
+                names = sorted(d.name for d in session.list_devices())
+        expected = sorted(FULL % t for t in others + [("worker", 0)])
+        assert names == expected, (filters, names)
+
+
+@test(**PAIR)
+def what_is_filtered_out_cannot_be_used(cluster):
+    with graph():
+        v = variable()
+        config = tf.ConfigProto(device_filters=["/job:worker"])
+        with expect(tf.errors.InvalidArgumentError, "Cannot assign a device",
+                    "was explicitly assigned to /job:ps"):
+            run(cluster.target(), v.initializer, config=config)
+
+
+@test(**PAIR)
+def soft_placement_is_the_sessions_choice(cluster):
+    with graph():
+        with tf.device("/job:ps/device:GPU:0"):
+            two = tf.constant(1.0) + 1
+        soft = tf.ConfigProto(allow_soft_placement=True)
+        for _ in range(2):
+            assert run(cluster.target(), two, config=soft) == 2.0
+            with expect(tf.errors.InvalidArgumentError,
+                        "Cannot assign a device"):
+                run(cluster.target(), two)
+
+
+@test()
+def placement_is_logged_where_it_is_wanted(server):
+    with Cluster(server, ps=1, worker=1) as cluster:
+        task = cluster["worker", 0]
+        with graph():
+            with tf.device("/job:ps"):
+                first = tf.add(tf.constant(1.0), 1.0, name="first")
+            run(task.target, first)
+            assert "first: (AddV2): " not in task.log_text()
+            config = tf.ConfigProto(log_device_placement=True)
+            with tf.Session(task.target, config=config) as session:
+                session.run(first)
+                second = tf.add(first, 1.0, name="second")
+                session.run(second)
+        text = task.log_text() if server.is_tfd else ""
+        if server.is_tfd:  # a real server's log is in a buffer
+            for name, device in (("first", ("ps", 0)),
+                                 ("second", ("worker", 0))):
+                line = "%s: (AddV2): %s" % (name, FULL % device)
+                assert text.count(line) == 1, text
+
+
+# ---- The rest ----------------------------------------------------------------
+
+
+@test(**PAIR)
+def thread_pools_of_a_session_are_refused(cluster):
+    pool = tf.ConfigProto()
+    pool.session_inter_op_thread_pool.add(num_threads=2)
+    for config in (tf.ConfigProto(use_per_session_threads=True), pool):
+        with graph(), expect(
+                tf.errors.InvalidArgumentError,
+                "Distributed session does not support session thread pool "
+                "options."):
+            run(cluster.target(), tf.constant(1.0), config=config)
+
+
+@test(**PAIR)
+def options_that_change_nothing_are_taken(cluster):
+    configs = [tf.ConfigProto(inter_op_parallelism_threads=2,
+                              intra_op_parallelism_threads=3),
+               tf.ConfigProto(placement_period=7),
+               tf.ConfigProto(share_cluster_devices_in_session=True),
+               tf.ConfigProto(device_count={"CPU": 3})]
+    configs[1].graph_options.build_cost_model = 1
+    configs[2].experimental.share_cluster_devices_in_session = True
+    options = [None, tf.RunOptions(inter_op_thread_pool=3),
+               tf.RunOptions(inter_op_thread_pool=-1),
+               tf.RunOptions(timeout_in_ms=-5), tf.RunOptions(trace_level=9),
+               tf.RunOptions(report_tensor_allocations_upon_oom=True)]
+    for config in configs:
+        with graph(), tf.Session(cluster.target(), config=config) as session:
+            with tf.device("/job:ps"):
+                two = tf.constant(1.0) + 1
+            for option in options:
+                assert session.run(two, options=option) == 2.0
+
+
+@test(tfd_only=True)
+def what_is_not_honoured_is_named_once(server):
+    with Cluster(server, worker=1) as cluster:
+        task = cluster["worker", 0]
+        config = tf.ConfigProto(placement_period=7)
+        config.graph_options.build_cost_model = 1
+        option = tf.RunOptions(report_tensor_allocations_upon_oom=True)
+        for _ in range(3):
+            with graph(), tf.Session(task.target, config=config) as session:
+                for _ in range(3):
+                    session.run(tf.constant(1.0), options=option)
+        text = task.log_text()
+        for field in ("placement_period", "graph_options.build_cost_model",
+                      "RunOptions.report_tensor_allocations_upon_oom"):
+            assert text.count('field="%s"' % field) == 1, (field, text)
+
+
+@test(**PAIR)
+def bad_options_are_errors_of_their_call(cluster):
+    raw = Raw(cluster["worker", 0].address)
+    handle = raw.create(graph_of(constant("a", 1.0),
+                                 node("b", "Neg", ["a"], T=tf.float32)))
+    body = raw.bytes  # options (field 5) that end too early
+    got = code_of(body, "/tensorflow.MasterService/RunStep",
+                  b"\x0a\x10" + handle.encode() + b"\x1a\x03b:0\x2a\x02\x08")
+    assert got[0] in ("INTERNAL", "INVALID_ARGUMENT"), got
+    assert len(raw.step(handle, fetch=["b:0"]).tensor) == 1
