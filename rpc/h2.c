@@ -19,6 +19,7 @@
 
 #include "config/limits.h"
 #include "rpc/h2_guard.h"
+#include "rpc/h2_memory.h"
 
 #include <assert.h>
 #include <nghttp2/nghttp2.h>
@@ -40,9 +41,12 @@
 #define HEADER_LIST_ABSURD (8 * TFD_HEADER_LIST_SIZE_MAX)
 #define HEADER_COST 32 /* RFC 9113 6.5.2 adds it to each header */
 #define HEADERS_MAX 16 /* we send at once */
+/* What we send in headers repeats itself within a few hundred bytes. */
+#define HEADER_TABLE_OUT 1024
 
 struct tfd_h2 {
     nghttp2_session *session;
+    struct tfd_h2_memory memory;
     const struct tfd_h2_events *events;
     void *ctx;
     enum tfd_h2_role role;
@@ -497,8 +501,11 @@ static void set_callbacks(nghttp2_session_callbacks *c)
 static int make_session(struct tfd_h2 *h, nghttp2_session_callbacks *callbacks,
                         nghttp2_option *option)
 {
+    int rv;
+
     /* Without this nghttp2 remembers closed streams, for their priorities. */
     nghttp2_option_set_no_closed_streams(option, 1);
+    nghttp2_option_set_max_deflate_dynamic_table_size(option, HEADER_TABLE_OUT);
     /* Until its SETTINGS say otherwise we may open this many. */
     nghttp2_option_set_peer_max_concurrent_streams(
         option, TFD_STREAMS_PER_CONNECTION_MAX);
@@ -511,9 +518,15 @@ static int make_session(struct tfd_h2 *h, nghttp2_session_callbacks *callbacks,
     nghttp2_option_set_stream_reset_rate_limit(
         option, 2 * TFD_STREAMS_PER_CONNECTION_MAX,
         TFD_STREAMS_PER_CONNECTION_MAX);
+    tfd_h2_memory_init(&h->memory);
     if (h->role == TFD_H2_SERVER)
-        return nghttp2_session_server_new2(&h->session, callbacks, h, option);
-    return nghttp2_session_client_new2(&h->session, callbacks, h, option);
+        rv = nghttp2_session_server_new3(&h->session, callbacks, h, option,
+                                         &h->memory.mem);
+    else
+        rv = nghttp2_session_client_new3(&h->session, callbacks, h, option,
+                                         &h->memory.mem);
+    tfd_h2_memory_made(&h->memory);
+    return rv;
 }
 
 static int send_settings(struct tfd_h2 *h)
@@ -584,5 +597,6 @@ void tfd_h2_free(struct tfd_h2 *h)
     if (!h)
         return;
     nghttp2_session_del(h->session);
+    tfd_h2_memory_deinit(&h->memory);
     free(h);
 }

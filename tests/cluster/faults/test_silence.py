@@ -168,7 +168,7 @@ def a_real_ps_is_watched_too(server):
         start = time.monotonic()
         thread.join(SOON)
         check_lost(errors, time.monotonic() - start, 6)
-        cluster["ps", 0].signal(signal.SIGCONT)
+        cluster["ps", 0].kill()
 
 
 @test(limit=60, **TFD)
