@@ -528,11 +528,11 @@ enum tfd_code tfd_server_new(const struct tfd_server_options *o,
     s->o = *o;
     rc = make_basis(s, &own);
     if (rc == TFD_OK)
+        rc = watch_signals(s, &own); /* who can connect may stop us, too */
+    if (rc == TFD_OK)
         rc = open_port(s, &own);
     if (rc == TFD_OK)
         rc = make_services(s, &own);
-    if (rc == TFD_OK)
-        rc = watch_signals(s, &own);
     if (rc != TFD_OK) {
         tfd_server_free(s);
         return tfd_status_copy(st, &own);

@@ -105,7 +105,6 @@ static void test_a_call_that_waits_does_not_keep_a_server(void **state)
 /* ---- --exit_when=idle ---------------------------------------------------- */
 
 struct serving {
-    struct tfd_post post; /* first */
     struct tfd_timer timer;
     struct tfd_server *server;
     bool ended, was_stopping;
@@ -129,14 +128,13 @@ static void end_session(struct tfd_timer *t)
     w->ops->delete_session(w, TFD_STR("cafe"), 1, made, s);
 }
 
-static void begin_session(struct tfd_post *p)
+static void begin_session(struct serving *s)
 {
     static const struct tfd_worker_session spec = {
         .handle = TFD_STR_INIT("cafe"),
         .master_task = TFD_STR_INIT("/job:worker/replica:0/task:0"),
         .master_incarnation = 7,
     };
-    struct serving *s = (struct serving *)p;
     struct tfd_worker *w = tfd_worker_local(tfd_server_worker(s->server));
 
     w->ops->create_session(w, &spec, made, s);
@@ -149,13 +147,13 @@ static void test_a_server_of_other_masters_is_not_idle(void **state)
     static const char *const flags[] = {
         "--job_name=ps", "--task_index=0", "--ps_hosts=127.0.0.1:1",
         "--worker_hosts=127.0.0.1:2", "--exit_when=idle:100ms"};
-    struct serving s = {.post = {.run = begin_session}};
+    struct serving s = {.ended = false};
     struct tfd_config config;
 
     (void)state;
     alarm(HANGS_S);
     make_server(flags, 5, false, &config, &s.server);
-    tfd_loop_post(tfd_server_loop(s.server), &s.post);
+    begin_session(&s);
     assert_int_equal(tfd_server_run(s.server), 0); /* ends by itself */
     assert_true(s.ended && !s.was_stopping);
     tfd_server_free(s.server);

@@ -1,16 +1,18 @@
 """Peers that are missing, late, silent, or somebody else."""
+import signal
 import socket
 import threading
 import time
 
 from tests.cluster.client import expect, graph, kept_session, run, tf
-from tests.cluster.cluster import Cluster, free_ports
+from tests.cluster.cluster import PAUSE, Cluster, free_ports
 from tests.cluster.suite import test
 
 WAIT = 2  # --peer_wait of these clusters
 SLACK = 3  # seconds beyond it
 PATIENT = ["--peer_wait=%ds" % WAIT]
 PS0 = "/job:ps/replica:0/task:0"
+CLOSE = 10  # seconds that closing may take, whatever peers do
 
 
 @test(limit=60)
@@ -158,3 +160,35 @@ def waiting_for_ever_is_a_choice(server):
                              "Deadline Exceeded"):
             kept_session(cluster.target(), config=config).run(tf.constant(1))
         assert time.monotonic() - start > WAIT
+
+
+@test(limit=60, tfd_only=True)
+def closing_waits_for_a_silent_peer_within_its_limit(server):
+    """Neither the graph that it was to register nor its session there."""
+    with Cluster(server, ps=1, worker=1) as cluster, graph():
+        with tf.device("/job:ps"):
+            x = tf.constant(1.0) + 1
+            y = x * 2
+        session, errors = kept_session(cluster.target()), []
+
+        def work():
+            try:
+                session.run(y)
+            except tf.errors.OpError as error:
+                errors.append(error)
+
+        assert session.run(x) == 2.0
+        cluster["ps", 0].signal(signal.SIGSTOP)
+        try:
+            thread = threading.Thread(target=work)
+            thread.start()
+            PAUSE.wait(0.5)  # so that the graph is on its way
+            start = time.monotonic()
+            session.close()
+            seconds = time.monotonic() - start
+            thread.join()
+        finally:
+            cluster["ps", 0].signal(signal.SIGCONT)
+        assert seconds < CLOSE + SLACK, "after %.1f s" % seconds
+        assert isinstance(errors[0], (tf.errors.CancelledError,
+                                      tf.errors.UnavailableError)), errors
