@@ -186,14 +186,17 @@ static void print_STRING(struct tfd_bytes *b, const struct state *s,
                          const void *at)
 {
     struct tfd_str x = tfd_tstring_view(at);
-    int pad =
-        s->width > (int64_t)x.size ? (int)(s->width - (int64_t)x.size) : 0;
+    int64_t pad;
 
-    if (!s->left)
-        tfd_bytes_printf(b, "%*s", pad, "");
+    /* TensorFlow has no format for strings without a width. */
+    if (s->width >= 0 && s->precision >= 0 && (size_t)s->precision < x.size)
+        x.size = (size_t)s->precision;
+    pad = s->width - (int64_t)x.size;
+    if (pad > 0 && !s->left)
+        tfd_bytes_printf(b, "%*s", (int)pad, "");
     tfd_bytes_add_str(b, x);
-    if (s->left)
-        tfd_bytes_printf(b, "%*s", pad, "");
+    if (pad > 0 && s->left)
+        tfd_bytes_printf(b, "%*s", (int)pad, "");
 }
 
 /* name of the type */

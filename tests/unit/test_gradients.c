@@ -8,6 +8,7 @@
  *     [1,-1]  constant, int32 vector          5      constant, int32 scalar
  *     b23     constant, bool, [2,3]           o23    one-hot rows, constant
  *     t22     constant, int32, [2,2]: 1, 0, 1, 0
+ *     m21:0,2 constant, int32, [2,1]
  *
  * What is derived is the sum of all outputs, each element with its own weight,
  * by each fed input.
@@ -42,7 +43,7 @@ static void expect(struct fixture *f, TF_Code code, const char *part)
 struct gradient_case {
     const char *op;
     const char *inputs;
-    const char *attrs; /* "name=i1" (int), "b1" (bool), "t1" (type) */
+    const char *attrs; /* "name=i1" (int), "b1" (bool), "t1" (type), "sa" */
 };
 
 static const struct gradient_case cases[] = {
@@ -160,6 +161,35 @@ static const struct gradient_case cases[] = {
     {"InvGrad", "p23 s23", ""},
     {"SoftmaxCrossEntropyWithLogits", "s23 o23", ""},
     {"SparseSoftmaxCrossEntropyWithLogits", "s23 [2,0]", ""},
+    {"SegmentSum", "s42 [0,0,2,2]", ""},
+    {"SegmentMean", "s42 [0,0,2,2]", ""},
+    {"SegmentMean", "s4 [0,0,0,1]", ""},
+    {"SegmentProd", "s42 [0,0,2,2]", ""},
+    {"SegmentMin", "s42 [0,0,2,2]", ""},
+    {"SegmentMax", "s42 [0,0,2,2]", ""},
+    {"UnsortedSegmentSum", "s42 [2,-1,0,2] 3", ""},
+    {"UnsortedSegmentSum", "s23 m23:0,1,0,1,1,-1 3", ""},
+    {"UnsortedSegmentProd", "s42 [2,0,0,2] 3", ""},
+    {"UnsortedSegmentMin", "s42 [0,-1,1,0] 2", ""},
+    {"UnsortedSegmentMax", "s42 [0,-1,1,0] 2", ""},
+    {"GatherNd", "s32 m21:2,0", ""},
+    {"GatherNd", "s32 m32:2,0,0,1,2,0", ""},
+    {"ScatterNd", "m21:2,0 s22 [3,2]", ""},
+    {"ScatterNd", "m22:2,0,2,0 s2 [3,2]", ""},
+    {"ScatterNdNonAliasingAdd", "s32 m21:2,0 s22", ""},
+    {"TensorScatterAdd", "s32 m21:2,2 s22", ""},
+    {"TensorScatterSub", "s32 m21:2,0 s22", ""},
+    {"TensorScatterUpdate", "s32 m21:2,0 s22", ""},
+    {"TensorScatterMin", "s32 m21:2,0 s22", ""},
+    {"TensorScatterMax", "s32 m21:2,0 s22", ""},
+    {"TopK", "s34", "k=i2"},
+    {"TopKV2", "s34 2", ""},
+    {"TopKV2", "s223 2", ""},
+    {"Diag", "s3", ""},
+    {"DiagPart", "s33", ""},
+    {"SparseTensorDenseAdd", "m22:0,1,1,0 s2 [2,2] s22", ""},
+    {"CheckNumerics", "s23", "message=sa"},
+    {"CheckNumericsV2", "s23", "message=sa"},
 };
 
 /* Tested elsewhere: by what they are for, or without numbers. */
@@ -169,7 +199,7 @@ static const char *const others[] = {"PreventGradient", "ReadVariableOp",
 /* Outputs that are no function of the inputs as far as derivatives go. */
 static int derived_outputs(const struct gradient_case *c, int count)
 {
-    return strstr(c->op, "CrossEntropy") ? 1 : count;
+    return strstr(c->op, "CrossEntropy") || strstr(c->op, "TopK") ? 1 : count;
 }
 
 /* ---- Building a case ----------------------------------------------------- */
@@ -288,6 +318,19 @@ static TF_Output add_pattern(struct built *b, const char *text)
     return add_const(b, t);
 }
 
+static TF_Output add_matrix(struct built *b, const char *text)
+{
+    int64_t dims[8];
+    int rank = read_shape(text + 1, dims), count = 0;
+    TF_Tensor *t = new_tensor(TF_INT32, dims, rank);
+    char *end = (char *)(uintptr_t)text + rank + 1;
+
+    while (*end && count < TF_TensorElementCount(t))
+        ((int32_t *)TF_TensorData(t))[count++] =
+            (int32_t)strtol(end + 1, &end, 10);
+    return add_const(b, t);
+}
+
 static TF_Output add_input(struct built *b, const char *text)
 {
     int64_t dims[8];
@@ -296,6 +339,8 @@ static TF_Output add_input(struct built *b, const char *text)
         return add_fed(b, *text, dims, read_shape(text + 1, dims));
     if (*text == 'b' || *text == 'o' || *text == 't')
         return add_pattern(b, text);
+    if (*text == 'm')
+        return add_matrix(b, text);
     return add_ints(b, text);
 }
 
@@ -313,6 +358,8 @@ static void set_attrs(TF_OperationDescription *d, const char *attrs)
             TF_SetAttrBool(d, one, 1);
         else if (*value == 't')
             TF_SetAttrType(d, one, (TF_DataType)strtol(value + 1, NULL, 10));
+        else if (*value == 's')
+            TF_SetAttrString(d, one, value + 1, strlen(value + 1));
         else
             TF_SetAttrShape(d, one, NULL, 0);
     }

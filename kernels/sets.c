@@ -1,0 +1,475 @@
+/*
+ * sets.c - sets in the last dimension of a tensor: SetSize and the set
+ * operations on pairs of dense and sparse tensors.
+ *
+ * Either input becomes a list of members, each with the number of its group
+ * (its place in the other dimensions), sorted by group and value and without
+ * repetitions.  An operation is then one pass over two such lists.  Work and
+ * memory depend on what is there, never on the dense shape.
+ */
+#include "kernels/check.h"
+#include "kernels/element.h"
+#include "kernels/families.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* ---- Members ------------------------------------------------------------- */
+
+struct member {
+    int64_t group;
+    int64_t number; /* of integers */
+    struct tfd_str text;
+    int64_t at; /* in the values */
+};
+
+struct members {
+    struct member *list;
+    int64_t count;
+    struct tfd_shape groups; /* the shape without its last dimension */
+};
+
+static int by_value(const struct member *a, const struct member *b)
+{
+    if (a->number != b->number)
+        return a->number < b->number ? -1 : 1;
+    return tfd_str_cmp(a->text, b->text);
+}
+
+static int by_group(const void *x, const void *y)
+{
+    const struct member *a = x, *b = y;
+
+    if (a->group != b->group)
+        return a->group < b->group ? -1 : 1;
+    return by_value(a, b);
+}
+
+#define READ(name, number_, T)  \
+    if (t->dtype == TFD_##name) \
+        m->number = (int64_t)((const T *)tfd_tensor_data(t))[m->at];
+
+static void read_value(const struct tfd_tensor *t, struct member *m)
+{
+    const struct tfd_tstring *s = tfd_tensor_data(t);
+
+    m->text = TFD_STR_EMPTY;
+    if (t->dtype == TFD_STRING)
+        m->text = tfd_tstring_view(&s[m->at]);
+    TFD_INT_DTYPES(READ)
+}
+
+static enum tfd_code make_list(struct members *m, int64_t count,
+                               struct tfd_status *st)
+{
+    m->count = count;
+    m->list = calloc(count ? (size_t)count : 1, sizeof(*m->list));
+    if (m->list)
+        return TFD_OK;
+    return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                    "no memory for %lld members of sets", (long long)count);
+}
+
+static void finish_list(struct members *m)
+{
+    int64_t kept = 0;
+
+    if (m->count)
+        qsort(m->list, (size_t)m->count, sizeof(*m->list), by_group);
+    for (int64_t i = 0; i < m->count; i++)
+        if (i == 0 || by_group(&m->list[i], &m->list[kept - 1]) != 0)
+            m->list[kept++] = m->list[i];
+    m->count = kept;
+}
+
+/* ---- Dense --------------------------------------------------------------- */
+
+static enum tfd_code read_dense(const struct tfd_tensor *t, struct members *m,
+                                struct tfd_status *st)
+{
+    char text[TFD_SHAPE_TEXT_MAX];
+    int64_t n = tfd_tensor_elements(t), inner;
+
+    if (t->shape.rank < 2)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT, "Shape %s has rank %d < 2",
+                        tfd_shape_text(&t->shape, text), t->shape.rank);
+    m->groups = t->shape;
+    inner = m->groups.dim[--m->groups.rank];
+    TFD_TRY(make_list(m, n, st));
+    for (int64_t i = 0; i < n; i++) {
+        m->list[i].group = i / inner;
+        m->list[i].at = i;
+        read_value(t, &m->list[i]);
+    }
+    finish_list(m);
+    return TFD_OK;
+}
+
+/* ---- Sparse -------------------------------------------------------------- */
+
+struct sparse {
+    const struct tfd_tensor *indices, *values;
+    struct tfd_shape shape;
+    bool validate;
+};
+
+static enum tfd_code check_sparse(const struct tfd_kctx *k, int in,
+                                  struct sparse *s, struct tfd_status *st)
+{
+    const struct tfd_tensor *i = &k->in[in], *v = &k->in[in + 1];
+    char text[TFD_SHAPE_TEXT_MAX];
+
+    *s = (struct sparse){i, v, {0}, *(const bool *)k->state};
+    if (k->in[in + 2].shape.rank != 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT, "Shape must be a 1D tensor.");
+    TFD_TRY(tfd_check_shape(k, in + 2, false, &s->shape, st));
+    if (s->shape.rank < 2 || i->shape.rank != 2 ||
+        i->shape.dim[1] != s->shape.rank)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Invalid rank %d: indices are of shape %s.",
+                        s->shape.rank, tfd_shape_text(&i->shape, text));
+    if (v->shape.rank != 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "vals must be a vec, but got: %s",
+                        tfd_shape_text(&v->shape, text));
+    if (i->shape.dim[0] != v->shape.dim[0])
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "indices and values rows (indexing dimension) must "
+                        "match. (indices = %lld, values = %lld)",
+                        (long long)i->shape.dim[0], (long long)v->shape.dim[0]);
+    return TFD_OK;
+}
+
+static enum tfd_code outside(const struct sparse *s, const int64_t *index,
+                             int64_t row, int d, struct tfd_status *st)
+{
+    char have[TFD_SHAPE_TEXT_MAX], limit[TFD_SHAPE_TEXT_MAX];
+    struct tfd_shape at = {s->shape.rank, {0}};
+
+    if (!s->validate)
+        return tfd_fail(
+            st, TFD_INTERNAL, "indices[%lld, %d] expected < %lld, got %lld.",
+            (long long)row, d, (long long)s->shape.dim[d], (long long)index[d]);
+    memcpy(at.dim, index, (size_t)at.rank * sizeof(*index));
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "indices[%lld] = %s is out of bounds: need 0 <= index < %s",
+                    (long long)row, tfd_shape_text(&at, have),
+                    tfd_shape_text(&s->shape, limit));
+}
+
+static enum tfd_code check_order(const struct sparse *s, const int64_t *index,
+                                 int64_t row, struct tfd_status *st)
+{
+    const int64_t *before = index - s->shape.rank;
+    int d = 0;
+
+    if (row == 0 || !s->validate)
+        return TFD_OK;
+    while (d < s->shape.rank && index[d] == before[d])
+        d++;
+    if (d == s->shape.rank)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT, "indices[%lld] is repeated",
+                        (long long)row);
+    if (index[d] > before[d])
+        return TFD_OK;
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "indices[%lld] is out of order. Many sparse ops require "
+                    "sorted indices. Use `tf.sparse.reorder` to create a "
+                    "correctly ordered copy.",
+                    (long long)row);
+}
+
+static enum tfd_code read_group(const struct sparse *s, int64_t row,
+                                int64_t *group, struct tfd_status *st)
+{
+    int rank = s->shape.rank;
+    const int64_t *index =
+        (const int64_t *)tfd_tensor_data(s->indices) + row * rank;
+
+    *group = 0;
+    for (int d = 0; d < rank; d++) {
+        if (index[d] < 0 || index[d] >= s->shape.dim[d])
+            return outside(s, index, row, d, st);
+        if (d < rank - 1)
+            *group = *group * s->shape.dim[d] + index[d];
+    }
+    return check_order(s, index, row, st);
+}
+
+static enum tfd_code read_sparse(const struct tfd_kctx *k, int in,
+                                 struct members *m, struct tfd_status *st)
+{
+    struct sparse s;
+
+    TFD_TRY(check_sparse(k, in, &s, st));
+    m->groups = s.shape;
+    m->groups.rank--;
+    TFD_TRY(make_list(m, s.values->shape.dim[0], st));
+    for (int64_t i = 0; i < m->count; i++) {
+        TFD_TRY(read_group(&s, i, &m->list[i].group, st));
+        m->list[i].at = i;
+        read_value(s.values, &m->list[i]);
+    }
+    finish_list(m);
+    return TFD_OK;
+}
+
+/* ---- SetSize ------------------------------------------------------------- */
+
+static enum tfd_code size_of_sets(struct tfd_kctx *k, struct members *m,
+                                  struct tfd_status *st)
+{
+    int32_t *y;
+
+    TFD_TRY(read_sparse(k, 0, m, st));
+    TFD_TRY(tfd_shape_make(&m->groups, m->groups.dim, m->groups.rank, st));
+    TFD_TRY(tfd_kctx_output(k, 0, TFD_INT32, &m->groups, st));
+    y = tfd_tensor_data(&k->out[0]);
+    tfd_elements_zero(TFD_INT32, y, tfd_shape_elements(&m->groups));
+    for (int64_t i = 0; i < m->count; i++)
+        y[m->list[i].group]++;
+    return TFD_OK;
+}
+
+static enum tfd_code size_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct members m = {0};
+    enum tfd_code rc = size_of_sets(k, &m, st);
+
+    free(m.list);
+    return rc;
+}
+
+static enum tfd_code validate_prepare(const struct tfd_prepare *p, void *state,
+                                      struct tfd_status *st)
+{
+    return tfd_node_bool(p->node, "validate_indices", state, st);
+}
+
+/* ---- Operations ---------------------------------------------------------- */
+
+/* Which members stay: those of the first only, of both, of the second only. */
+static const struct operation {
+    const char *name;
+    bool first, both, second;
+} operations[] = {
+    {"a-b", true, false, false},
+    {"b-a", false, false, true},
+    {"intersection", false, true, false},
+    {"union", true, true, true},
+};
+
+struct state {
+    bool validate; /* first: read_sparse() looks at it */
+    const struct operation *operation;
+};
+
+static enum tfd_code operation_prepare(const struct tfd_prepare *p, void *state,
+                                       struct tfd_status *st)
+{
+    struct state *s = state;
+    struct tfd_str name;
+
+    TFD_TRY(tfd_node_bool(p->node, "validate_indices", &s->validate, st));
+    TFD_TRY(tfd_node_str(p->node, "set_operation", &name, st));
+    for (int i = 0; i < TFD_COUNT(operations); i++)
+        if (name.size == strlen(operations[i].name) &&
+            strncasecmp(name.data, operations[i].name, name.size) == 0)
+            s->operation = &operations[i];
+    if (s->operation)
+        return TFD_OK;
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "Invalid set_operation " TFD_STR_FMT ".",
+                    TFD_STR_ARG(name));
+}
+
+struct pair {
+    struct members a, b;
+    const struct tfd_tensor *a_values, *b_values;
+    /* The result: a member of a or b each. */
+    const struct member **kept;
+    const struct tfd_tensor **from;
+    int64_t count, largest;
+};
+
+static void keep(struct pair *p, const struct member *m,
+                 const struct tfd_tensor *from)
+{
+    p->kept[p->count] = m;
+    p->from[p->count++] = from;
+}
+
+static void combine(struct pair *p, const struct operation *o)
+{
+    int64_t i = 0, j = 0;
+
+    while (i < p->a.count || j < p->b.count) {
+        const struct member *a = i < p->a.count ? &p->a.list[i] : NULL;
+        const struct member *b = j < p->b.count ? &p->b.list[j] : NULL;
+        int order = !a ? 1 : !b ? -1 : by_group(a, b);
+
+        if (order == 0 ? o->both : order < 0 ? o->first : o->second)
+            keep(p, order > 0 ? b : a, order > 0 ? p->b_values : p->a_values);
+        i += order <= 0;
+        j += order >= 0;
+    }
+}
+
+/* Indices by group and place in the group, and the size of the largest set. */
+static void put_indices(struct pair *p, int64_t *index)
+{
+    const struct tfd_shape *groups = &p->a.groups;
+    int64_t place = 0;
+
+    for (int64_t i = 0; i < p->count; i++, index += groups->rank + 1) {
+        int64_t rest = p->kept[i]->group;
+
+        place = i && p->kept[i - 1]->group == rest ? place + 1 : 0;
+        p->largest = place + 1 > p->largest ? place + 1 : p->largest;
+        for (int d = groups->rank - 1; d >= 0; d--) {
+            index[d] = rest % groups->dim[d];
+            rest /= groups->dim[d];
+        }
+        index[groups->rank] = place;
+    }
+}
+
+static enum tfd_code put_result(struct tfd_kctx *k, struct pair *p,
+                                struct tfd_status *st)
+{
+    const struct tfd_shape *groups = &p->a.groups;
+    struct tfd_shape indices = {2, {p->count, groups->rank + 1}};
+    struct tfd_shape vector = {1, {p->count}};
+    enum tfd_dtype dtype = p->a_values->dtype;
+    int64_t *shape;
+
+    TFD_TRY(tfd_kctx_output(k, 0, TFD_INT64, &indices, st));
+    TFD_TRY(tfd_kctx_output(k, 1, dtype, &vector, st));
+    vector.dim[0] = groups->rank + 1;
+    TFD_TRY(tfd_kctx_output(k, 2, TFD_INT64, &vector, st));
+    put_indices(p, tfd_tensor_data(&k->out[0]));
+    for (int64_t i = 0; i < p->count; i++)
+        TFD_TRY(tfd_elements_copy(
+            dtype, tfd_element_at(tfd_tensor_data(&k->out[1]), dtype, i),
+            tfd_element_of(tfd_tensor_data(p->from[i]), dtype, p->kept[i]->at),
+            1, st));
+    shape = tfd_tensor_data(&k->out[2]);
+    memcpy(shape, groups->dim, (size_t)groups->rank * sizeof(*shape));
+    shape[groups->rank] = p->largest;
+    return TFD_OK;
+}
+
+static enum tfd_code operate(struct tfd_kctx *k, struct pair *p,
+                             struct tfd_status *st)
+{
+    char a[TFD_SHAPE_TEXT_MAX], b[TFD_SHAPE_TEXT_MAX];
+    size_t most = (size_t)(p->a.count + p->b.count);
+
+    if (!tfd_shape_equal(&p->a.groups, &p->b.groups))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT, "Mismatched shapes %s vs %s",
+                        tfd_shape_text(&p->a.groups, a),
+                        tfd_shape_text(&p->b.groups, b));
+    p->kept = calloc(most ? most : 1, sizeof(*p->kept));
+    p->from = calloc(most ? most : 1, sizeof(*p->from));
+    if (!p->kept || !p->from)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "no memory for %zu members of sets", most);
+    combine(p, ((const struct state *)k->state)->operation);
+    return put_result(k, p, st);
+}
+
+static void pair_deinit(struct pair *p)
+{
+    free(p->a.list);
+    free(p->b.list);
+    free((void *)p->kept);
+    free((void *)p->from);
+}
+
+/* A dense set is one input, a sparse one three. */
+static enum tfd_code operation_compute(struct tfd_kctx *k,
+                                       struct tfd_status *st)
+{
+    bool a_sparse = k->in_count == 6, b_sparse = k->in_count >= 4;
+    int second = a_sparse ? 3 : 1;
+    struct pair p = {.a_values = &k->in[a_sparse ? 1 : 0],
+                     .b_values = &k->in[b_sparse ? second + 1 : second]};
+    enum tfd_code rc = a_sparse ? read_sparse(k, 0, &p.a, st)
+                                : read_dense(&k->in[0], &p.a, st);
+
+    if (rc == TFD_OK)
+        rc = b_sparse ? read_sparse(k, second, &p.b, st)
+                      : read_dense(&k->in[second], &p.b, st);
+    if (rc == TFD_OK)
+        rc = operate(k, &p, st);
+    pair_deinit(&p);
+    return rc;
+}
+
+/* ---- Shapes -------------------------------------------------------------- */
+
+static enum tfd_code operation_shape(struct tfd_shape_ctx *s,
+                                     struct tfd_status *st)
+{
+    int64_t rank = TFD_DIM_UNKNOWN;
+
+    (void)st;
+    if (s->in_count < 6 && s->in[0].rank >= 2)
+        rank = s->in[0].rank;
+    s->out[0] = (struct tfd_shape){2, {TFD_DIM_UNKNOWN, rank}};
+    s->out[1] = (struct tfd_shape){1, {TFD_DIM_UNKNOWN}};
+    s->out[2] = (struct tfd_shape){1, {rank}};
+    return TFD_OK;
+}
+
+/* ---- Tables -------------------------------------------------------------- */
+
+#define TYPES "T: {int8, int16, int32, int64, uint8, uint16, string}"
+
+#define OPERATION(op, in)                                                   \
+    {                                                                       \
+        .name = op "SetOperation", .inputs = in,                            \
+        .outputs = "result_indices: int64, result_values: T, "              \
+                   "result_shape: int64",                                   \
+        .attrs =                                                            \
+            "set_operation: string; validate_indices: bool = true; " TYPES, \
+        .shape = operation_shape, .flags = TFD_OP_NO_GRADIENT,              \
+    }
+
+static const struct tfd_opdef ops[] = {
+    {
+        .name = "SetSize",
+        .inputs = "set_indices: int64, set_values: T, set_shape: int64",
+        .outputs = "size: int32",
+        .attrs = "validate_indices: bool = true; " TYPES,
+        .flags = TFD_OP_NO_GRADIENT,
+    },
+    OPERATION("DenseToDense", "set1: T, set2: T"),
+    OPERATION("DenseToSparse", "set1: T, set2_indices: int64, set2_values: T, "
+                               "set2_shape: int64"),
+    OPERATION("SparseToSparse",
+              "set1_indices: int64, set1_values: T, set1_shape: int64, "
+              "set2_indices: int64, set2_values: T, set2_shape: int64"),
+};
+
+#define ROW(op)                                          \
+    TFD_KERNEL_ANY(op "SetOperation", operation_compute, \
+                   .prepare = operation_prepare,         \
+                   .state_size = sizeof(struct state))
+
+static const struct tfd_kernel kernels[] = {
+    TFD_KERNEL_ANY("SetSize", size_compute, .prepare = validate_prepare,
+                   .state_size = sizeof(bool)),
+    ROW("DenseToDense"),
+    ROW("DenseToSparse"),
+    ROW("SparseToSparse"),
+};
+
+const struct tfd_family tfd_family_sets = {
+    .name = "sets",
+    .ops = ops,
+    .op_count = TFD_COUNT(ops),
+    .kernels = kernels,
+    .kernel_count = TFD_COUNT(kernels),
+};

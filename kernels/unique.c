@@ -1,0 +1,464 @@
+/*
+ * unique.c - Unique, UniqueV2, UniqueWithCounts, UniqueWithCountsV2, ListDiff.
+ *
+ * An item is an element of a vector, or with an axis a slice across the other
+ * dimensions.  Each item gets a 64 bit key: the element's own bits where they
+ * fit, so that equal keys are equal items, else a hash, after which the items
+ * themselves are compared.  Keys go into a table of open addressing that holds
+ * item numbers; results are in the order of first appearance.
+ *
+ * Zeros of either sign are one item, a NaN is never another's equal.
+ */
+#include "kernels/check.h"
+#include "kernels/element.h"
+#include "kernels/families.h"
+
+#include <string.h>
+
+/* ---- Items --------------------------------------------------------------- */
+
+/* x as [outer][count][inner]. */
+struct items {
+    const struct tfd_tensor *x;
+    int64_t outer, count, inner;
+    uint64_t *keys;
+    bool exact; /* keys are the items */
+};
+
+/* Bits of a float type: those of its sign and of an infinity. */
+static const struct {
+    enum tfd_dtype dtype;
+    uint64_t sign, infinity;
+} floats[] = {
+    {TFD_HALF, 0x8000, 0x7c00},
+    {TFD_BFLOAT16, 0x8000, 0x7f80},
+    {TFD_FLOAT, 0x80000000, 0x7f800000},
+    {TFD_DOUBLE, UINT64_C(1) << 63, UINT64_C(0x7ff) << 52},
+};
+
+static int float_of(enum tfd_dtype dtype)
+{
+    for (int i = 0; i < TFD_COUNT(floats); i++)
+        if (floats[i].dtype == dtype)
+            return i;
+    return -1;
+}
+
+#define LOAD(T)                                                    \
+    static void load_##T(const void *x, int64_t n, uint64_t *keys) \
+    {                                                              \
+        const T *from = x;                                         \
+                                                                   \
+        for (int64_t i = 0; i < n; i++)                            \
+            keys[i] = from[i];                                     \
+    }
+
+LOAD(uint8_t)
+LOAD(uint16_t)
+LOAD(uint32_t)
+LOAD(uint64_t)
+
+static void load_bits(const struct tfd_tensor *x, int64_t n, uint64_t *keys)
+{
+    size_t size = tfd_dtype_size(x->dtype);
+    int kind = float_of(x->dtype);
+
+    if (size == 1)
+        load_uint8_t(tfd_tensor_data(x), n, keys);
+    else if (size == 2)
+        load_uint16_t(tfd_tensor_data(x), n, keys);
+    else if (size == 4)
+        load_uint32_t(tfd_tensor_data(x), n, keys);
+    else
+        load_uint64_t(tfd_tensor_data(x), n, keys);
+    for (int64_t i = 0; kind >= 0 && i < n; i++)
+        if (keys[i] == floats[kind].sign) /* minus zero */
+            keys[i] = 0;
+}
+
+static bool is_nan(const struct items *t, uint64_t bits)
+{
+    int kind = float_of(t->x->dtype);
+
+    return kind >= 0 && (bits & ~floats[kind].sign) > floats[kind].infinity;
+}
+
+static const void *run_of(const struct items *t, int64_t outer, int64_t i)
+{
+    return tfd_element_of(tfd_tensor_data(t->x), t->x->dtype,
+                          (outer * t->count + i) * t->inner);
+}
+
+static uint64_t mix(uint64_t h)
+{
+    h ^= h >> 32;
+    h *= UINT64_C(0x9e3779b97f4a7c15); /* 2^64 over the golden ratio */
+    return h ^ h >> 29;
+}
+
+/* Element n of a run as bits, zeros made one; a hash for a string. */
+static uint64_t bits_at(const struct items *t, const void *run, int64_t n)
+{
+    struct tfd_tensor one = {t->x->dtype, {0, {0}}, NULL};
+    struct tfd_buffer buffer = {.data = NULL};
+    uint64_t bits = 0;
+
+    buffer.data = tfd_element_at((void *)(uintptr_t)run, t->x->dtype, n);
+    one.buffer = &buffer;
+    if (t->x->dtype == TFD_STRING)
+        return tfd_str_hash(tfd_tstring_view(buffer.data));
+    load_bits(&one, 1, &bits);
+    return bits;
+}
+
+static uint64_t hash_of(const struct items *t, int64_t i)
+{
+    uint64_t h = 0;
+
+    for (int64_t o = 0; o < t->outer; o++)
+        for (int64_t n = 0; n < t->inner; n++)
+            h = mix(h + bits_at(t, run_of(t, o, i), n));
+    return h;
+}
+
+static void make_keys(struct items *t)
+{
+    t->exact = t->outer == 1 && t->inner == 1 &&
+               tfd_dtype_is_pod(t->x->dtype) &&
+               tfd_dtype_size(t->x->dtype) <= sizeof(uint64_t);
+    if (t->exact)
+        load_bits(t->x, t->count, t->keys);
+    else
+        for (int64_t i = 0; i < t->count; i++)
+            t->keys[i] = hash_of(t, i);
+}
+
+static bool same_element(const struct items *a, const void *x,
+                         const struct items *b, const void *y, int64_t n)
+{
+    uint64_t bits;
+
+    if (a->x->dtype == TFD_STRING)
+        return tfd_str_eq(tfd_tstring_view(tfd_element_of(x, TFD_STRING, n)),
+                          tfd_tstring_view(tfd_element_of(y, TFD_STRING, n)));
+    bits = bits_at(a, x, n);
+    return bits == bits_at(b, y, n) && !is_nan(a, bits);
+}
+
+static bool same(const struct items *a, int64_t i, const struct items *b,
+                 int64_t j)
+{
+    if (a->keys[i] != b->keys[j])
+        return false;
+    if (a->exact)
+        return !is_nan(a, a->keys[i]);
+    for (int64_t o = 0; o < a->outer; o++)
+        for (int64_t n = 0; n < a->inner; n++)
+            if (!same_element(a, run_of(a, o, i), b, run_of(b, o, j), n))
+                return false;
+    return true;
+}
+
+/* ---- Table --------------------------------------------------------------- */
+
+struct table {
+    struct tfd_tensor memory; /* slots, keys of one list, keys of another */
+    int64_t *slots;           /* item or -1 */
+    uint64_t mask;
+};
+
+static enum tfd_code table_make(struct table *t, struct items *stored,
+                                struct items *others, struct tfd_status *st)
+{
+    struct tfd_shape shape = {1, {16}};
+    int64_t slots = 16;
+
+    while (slots < 2 * stored->count)
+        slots *= 2;
+    shape.dim[0] = slots + stored->count + (others ? others->count : 0);
+    *t = (struct table){.memory = TFD_TENSOR_INIT};
+    TFD_TRY(tfd_tensor_new(&t->memory, TFD_INT64, &shape, st));
+    t->slots = tfd_tensor_data(&t->memory);
+    t->mask = (uint64_t)slots - 1;
+    memset(t->slots, 0xff, (size_t)slots * sizeof(*t->slots));
+    stored->keys = (uint64_t *)(t->slots + slots);
+    make_keys(stored);
+    if (others) {
+        others->keys = stored->keys + stored->count;
+        make_keys(others);
+    }
+    return TFD_OK;
+}
+
+/* The slot of an item equal to item i of `other`, else a free one. */
+static int64_t *slot_of(const struct table *t, const struct items *stored,
+                        const struct items *other, int64_t i)
+{
+    uint64_t at = mix(other->keys[i]) & t->mask;
+
+    while (t->slots[at] >= 0 && !same(stored, t->slots[at], other, i))
+        at = (at + 1) & t->mask;
+    return &t->slots[at];
+}
+
+/* ---- Unique -------------------------------------------------------------- */
+
+static void put_index(const struct tfd_tensor *t, int64_t i, int64_t value)
+{
+    if (t->dtype == TFD_INT32)
+        ((int32_t *)tfd_tensor_data(t))[i] = (int32_t)value;
+    else
+        ((int64_t *)tfd_tensor_data(t))[i] = value;
+}
+
+static enum tfd_code read_axis(const struct tfd_kctx *k, int *axis,
+                               struct tfd_status *st)
+{
+    const struct tfd_tensor *t = &k->in[1];
+    int rank = k->in[0].shape.rank;
+    int64_t value;
+
+    if (t->shape.rank != 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT, "axis expects a 1D vector.");
+    if (t->shape.dim[0] == 0)
+        return TFD_OK;
+    if (t->shape.dim[0] > 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "axis does not support input tensors larger than 1 "
+                        "elements");
+    value = tfd_check_int_at(t, 0);
+    if (value < -rank || value >= rank)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "axis has to be between [0, %d)", rank);
+    *axis = (int)(value < 0 ? value + rank : value);
+    return TFD_OK;
+}
+
+static enum tfd_code read_items(const struct tfd_kctx *k, struct items *t,
+                                int *axis, struct tfd_status *st)
+{
+    const struct tfd_shape *x = &k->in[0].shape;
+
+    *axis = -1;
+    if (k->in_count > 1)
+        TFD_TRY(read_axis(k, axis, st));
+    if (*axis < 0 && x->rank != 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "unique expects a 1D vector.");
+    *axis = *axis < 0 ? 0 : *axis;
+    *t = (struct items){
+        .x = &k->in[0], .outer = 1, .count = x->dim[*axis], .inner = 1};
+    for (int d = 0; d < x->rank; d++)
+        if (d != *axis)
+            *(d < *axis ? &t->outer : &t->inner) *= x->dim[d];
+    if (k->node->out_types[1] == TFD_INT32 && t->count > INT32_MAX)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "unique does not support input tensors larger than %d "
+                        "elements",
+                        INT32_MAX);
+    return TFD_OK;
+}
+
+/* Item first[u] as number u of the result. */
+static enum tfd_code copy_items(struct tfd_kctx *k, const struct items *t,
+                                int axis, const int64_t *first, int64_t count,
+                                struct tfd_status *st)
+{
+    struct tfd_shape shape = t->x->shape;
+    enum tfd_dtype dtype = t->x->dtype;
+
+    shape.dim[axis] = count;
+    TFD_TRY(tfd_kctx_output(k, 0, dtype, &shape, st));
+    if (!k->out[0].buffer)
+        return TFD_OK;
+    for (int64_t o = 0; o < t->outer; o++)
+        for (int64_t u = 0; u < count; u++)
+            TFD_TRY(tfd_elements_copy(
+                dtype,
+                tfd_element_at(tfd_tensor_data(&k->out[0]), dtype,
+                               (o * count + u) * t->inner),
+                run_of(t, o, first[u]), t->inner, st));
+    return TFD_OK;
+}
+
+/* Numbers the items by first appearance; first[] and counts[] by number. */
+static int64_t number_items(const struct table *table, const struct items *t,
+                            const struct tfd_tensor *idx, int64_t *first,
+                            int64_t *counts)
+{
+    int64_t unique = 0;
+
+    for (int64_t i = 0; i < t->count; i++) {
+        int64_t *slot = slot_of(table, t, t, i);
+        int64_t number = unique;
+
+        if (*slot >= 0) {
+            number = tfd_check_int_at(idx, *slot);
+        } else {
+            *slot = i;
+            first[unique] = i;
+            counts[unique++] = 0;
+        }
+        counts[number]++;
+        put_index(idx, i, number);
+    }
+    return unique;
+}
+
+static enum tfd_code put_counts(struct tfd_kctx *k, const int64_t *counts,
+                                int64_t unique, struct tfd_status *st)
+{
+    const struct tfd_shape shape = {1, {unique}};
+
+    if (k->out_count < 3)
+        return TFD_OK;
+    TFD_TRY(tfd_kctx_output(k, 2, (enum tfd_dtype)k->node->out_types[2], &shape,
+                            st));
+    for (int64_t u = 0; u < unique; u++)
+        put_index(&k->out[2], u, counts[u]);
+    return TFD_OK;
+}
+
+static enum tfd_code unique_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_shape vector = {1, {0}}, pair = {2, {2, 0}};
+    struct tfd_tensor lists = TFD_TENSOR_INIT;
+    struct table table;
+    struct items t;
+    enum tfd_code rc;
+    int64_t unique = 0, *first, *counts;
+    int axis;
+
+    TFD_TRY(read_items(k, &t, &axis, st));
+    vector.dim[0] = pair.dim[1] = t.count;
+    TFD_TRY(tfd_kctx_output(k, 1, (enum tfd_dtype)k->node->out_types[1],
+                            &vector, st));
+    TFD_TRY(tfd_tensor_new(&lists, TFD_INT64, &pair, st));
+    first = tfd_tensor_data(&lists);
+    counts = first ? first + t.count : NULL;
+    rc = table_make(&table, &t, NULL, st);
+    if (rc == TFD_OK)
+        unique = number_items(&table, &t, &k->out[1], first, counts);
+    tfd_tensor_unref(&table.memory);
+    if (rc == TFD_OK)
+        rc = copy_items(k, &t, axis, first, unique, st);
+    if (rc == TFD_OK)
+        rc = put_counts(k, counts, unique, st);
+    tfd_tensor_unref(&lists);
+    return rc;
+}
+
+/* ---- ListDiff ------------------------------------------------------------ */
+
+static enum tfd_code put_rest(struct tfd_kctx *k, const struct items *x,
+                              const int64_t *kept, int64_t count,
+                              struct tfd_status *st)
+{
+    const struct tfd_shape shape = {1, {count}};
+
+    TFD_TRY(copy_items(k, x, 0, kept, count, st));
+    TFD_TRY(tfd_kctx_output(k, 1, (enum tfd_dtype)k->node->out_types[1], &shape,
+                            st));
+    for (int64_t i = 0; i < count; i++)
+        put_index(&k->out[1], i, kept[i]);
+    return TFD_OK;
+}
+
+static enum tfd_code diff_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct items x = {.x = &k->in[0], .outer = 1, .inner = 1};
+    struct items y = {.x = &k->in[1], .outer = 1, .inner = 1};
+    struct tfd_tensor kept = TFD_TENSOR_INIT;
+    struct table table;
+    int64_t count = 0, *list;
+    enum tfd_code rc;
+
+    if (k->in[0].shape.rank != 1 || k->in[1].shape.rank != 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT, "%s should be a 1D vector.",
+                        k->in[0].shape.rank != 1 ? "x" : "y");
+    x.count = k->in[0].shape.dim[0];
+    y.count = k->in[1].shape.dim[0];
+    TFD_TRY(tfd_tensor_new(&kept, TFD_INT64, &k->in[0].shape, st));
+    list = tfd_tensor_data(&kept);
+    rc = table_make(&table, &y, &x, st);
+    for (int64_t i = 0; rc == TFD_OK && i < y.count; i++)
+        *slot_of(&table, &y, &y, i) = i;
+    for (int64_t i = 0; rc == TFD_OK && i < x.count; i++)
+        if (*slot_of(&table, &y, &x, i) < 0)
+            list[count++] = i;
+    tfd_tensor_unref(&table.memory);
+    if (rc == TFD_OK)
+        rc = put_rest(k, &x, list, count, st);
+    tfd_tensor_unref(&kept);
+    return rc;
+}
+
+/* ---- Shapes -------------------------------------------------------------- */
+
+static const struct tfd_shape some = {1, {TFD_DIM_UNKNOWN}};
+
+static enum tfd_code unique_shape(struct tfd_shape_ctx *s,
+                                  struct tfd_status *st)
+{
+    (void)st;
+    s->out[1] = some;
+    if (s->in_count == 1) {
+        s->out[0] = some;
+        s->out[1] = s->in[0];
+    }
+    if (s->out_count > 2)
+        s->out[2] = some;
+    return TFD_OK;
+}
+
+static enum tfd_code diff_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
+{
+    (void)st;
+    s->out[0] = s->out[1] = some;
+    return TFD_OK;
+}
+
+/* ---- Tables -------------------------------------------------------------- */
+
+#define UNIQUE(op, in, out, types)                                            \
+    {                                                                         \
+        .name = op, .inputs = "x: T" in, .outputs = "y: T, idx: out_idx" out, \
+        .attrs = "T: type; " types "out_idx: {int32, int64} = DT_INT32",      \
+        .shape = unique_shape, .flags = TFD_OP_NO_GRADIENT,                   \
+    }
+
+#define AXIS "Taxis: {int32, int64} = DT_INT64; "
+
+static const struct tfd_opdef ops[] = {
+    UNIQUE("Unique", "", "", ""),
+    UNIQUE("UniqueV2", ", axis: Taxis", "", AXIS),
+    UNIQUE("UniqueWithCounts", "", ", count: out_idx", ""),
+    UNIQUE("UniqueWithCountsV2", ", axis: Taxis", ", count: out_idx", AXIS),
+    {
+        .name = "ListDiff",
+        .inputs = "x: T, y: T",
+        .outputs = "out: T, idx: out_idx",
+        .attrs = "T: type; out_idx: {int32, int64} = DT_INT32",
+        .shape = diff_shape,
+        .flags = TFD_OP_NO_GRADIENT,
+    },
+};
+
+#define DIFF(name, number, T)                                   \
+    TFD_KERNEL("Unique", name, unique_compute),                 \
+        TFD_KERNEL("UniqueV2", name, unique_compute),           \
+        TFD_KERNEL("UniqueWithCounts", name, unique_compute),   \
+        TFD_KERNEL("UniqueWithCountsV2", name, unique_compute), \
+        TFD_KERNEL("ListDiff", name, diff_compute),
+
+static const struct tfd_kernel kernels[] = {
+    TFD_REAL_DTYPES(DIFF) TFD_HALF_DTYPES(DIFF) DIFF(STRING, 7, tstring)
+        DIFF(BOOL, 10, tfd_bool)};
+
+const struct tfd_family tfd_family_unique = {
+    .name = "unique",
+    .ops = ops,
+    .op_count = TFD_COUNT(ops),
+    .kernels = kernels,
+    .kernel_count = TFD_COUNT(kernels),
+};
