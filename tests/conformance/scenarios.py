@@ -211,6 +211,28 @@ def describe_svd(key, s, u, v):
         key + "unitary": np.conj(np.swapaxes(u, 1, 2)) @ u}
 
 
+@scenario("MatrixSetDiagV2 MatrixSetDiagV3", tol=0)
+@fresh_graph
+def bands_are_set_in_every_alignment(side):
+    raw, out = tf.raw_ops, {}
+    rng = np.random.RandomState(4)
+    with side.session() as session:
+        for dims, band, rows in [
+                ((3, 4), [-1, 1], 3), ((3, 4), [-2, 0], 3), ((3, 4), [1, 2], 3),
+                ((2, 4, 3), [-1, 1], 3), ((2, 4, 3), [-3, -1], 3),
+                ((2, 4, 3), [-3, 2], 3)]:
+            x, d = rng.rand(*dims), rng.rand(*dims[:-2], band[1] - band[0] + 1,
+                                             rows)
+            key = "%s %s " % (dims, band)
+            out[key] = attempt(session, raw.MatrixSetDiagV2(
+                input=x, diagonal=d, k=band))
+            for align in ("LEFT_RIGHT", "RIGHT_LEFT", "LEFT_LEFT",
+                          "RIGHT_RIGHT"):
+                out[key + align] = attempt(session, raw.MatrixSetDiagV3(
+                    input=x, diagonal=d, k=band, align=align))
+    return out
+
+
 # ---- Control flow -----------------------------------------------------------
 
 

@@ -1,0 +1,557 @@
+/*
+ * matrix_diag.c - diagonals of matrices, the two last dimensions of a tensor:
+ *
+ *     MatrixDiag MatrixDiagPart MatrixSetDiag, and their V2 and V3
+ *
+ * Diagonal d has the elements [i, i + d].  Several of them, from `lower` to
+ * `upper`, are the rows of a matrix, the upper one first, each as long as the
+ * longest.  Shorter ones are aligned left or right in their row, those from 0
+ * up and those from 0 down each in their way; the rest is padding or not read.
+ */
+#include "kernels/check.h"
+#include "kernels/element.h"
+#include "kernels/families.h"
+#include "kernels/gradient.h"
+
+#include <string.h>
+
+struct band {
+    int64_t rows, columns; /* of a matrix */
+    int64_t lower, upper;
+    int64_t length; /* of a row of diagonals */
+    bool upper_left, lower_left;
+};
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* ---- One band ------------------------------------------------------------ */
+
+static int64_t length_of(const struct band *b, int64_t d)
+{
+    return smaller(b->rows + smaller(0, d), b->columns - larger(0, d));
+}
+
+/* Copies diagonals to the matrix, or the matrix to the diagonals. */
+static void copy_band(const struct band *b, size_t size, char *matrix,
+                      char *diagonals, bool to_matrix)
+{
+    for (int64_t d = b->upper; d >= b->lower; d--) {
+        int64_t length = length_of(b, d);
+        bool left = (d >= 0 && b->upper_left) || (d <= 0 && b->lower_left);
+        int64_t at = (b->upper - d) * b->length;
+        int64_t place = larger(0, -d) * b->columns + larger(0, d);
+
+        at += left ? 0 : b->length - length;
+        for (int64_t i = 0; i < length; i++) {
+            char *in = diagonals + (size_t)(at + i) * size;
+            char *out = matrix + (size_t)(place + i * (b->columns + 1)) * size;
+
+            memcpy(to_matrix ? out : in, to_matrix ? in : out, size);
+        }
+    }
+}
+
+static void copy_bands(const struct band *b, enum tfd_dtype dtype, void *matrix,
+                       void *diagonals, int64_t count, bool to_matrix)
+{
+    const size_t size = tfd_dtype_size(dtype);
+    const size_t matrix_size = (size_t)(b->rows * b->columns) * size;
+    const size_t row_size =
+        (size_t)((b->upper - b->lower + 1) * b->length) * size;
+
+    for (int64_t i = 0; i < count; i++)
+        copy_band(b, size, (char *)matrix + (size_t)i * matrix_size,
+                  (char *)diagonals + (size_t)i * row_size, to_matrix);
+}
+
+/* ---- Reading what is asked for ------------------------------------------- */
+
+static enum tfd_code align_prepare(const struct tfd_prepare *p, void *state,
+                                   struct tfd_status *st)
+{
+    struct band *b = state;
+    struct tfd_str align;
+
+    TFD_TRY(tfd_node_str(p->node, "align", &align, st));
+    b->upper_left = tfd_str_starts(align, "LEFT_");
+    b->lower_left =
+        align.size > 5 && memcmp(align.data + align.size - 5, "_LEFT", 5) == 0;
+    return TFD_OK;
+}
+
+static enum tfd_code left_prepare(const struct tfd_prepare *p, void *state,
+                                  struct tfd_status *st)
+{
+    struct band *b = state;
+
+    (void)p;
+    (void)st;
+    b->upper_left = b->lower_left = true;
+    return TFD_OK;
+}
+
+/* Input `arg`, one number or two; without it, 0. */
+static enum tfd_code read_bounds(const struct tfd_kctx *k, int arg,
+                                 struct band *b, struct tfd_status *st)
+{
+    const struct tfd_tensor *t = &k->in[arg];
+    int64_t n;
+
+    b->lower = b->upper = 0;
+    if (k->in_count <= arg)
+        return TFD_OK;
+    n = tfd_tensor_elements(t);
+    if (t->shape.rank > 1 || n < 1 || n > 2)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "diag_index must be a scalar or a vector of length 1 "
+                        "or 2, but has %lld elements and rank %d",
+                        (long long)n, t->shape.rank);
+    b->lower = tfd_check_int_at(t, 0);
+    b->upper = tfd_check_int_at(t, n - 1);
+    if (b->lower > b->upper)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "lower_diag_index must not be larger than "
+                        "upper_diag_index: %lld > %lld",
+                        (long long)b->lower, (long long)b->upper);
+    return TFD_OK;
+}
+
+static bool in_matrix(const struct band *b, int64_t d)
+{
+    return d == 0 || (d > -b->rows && d < b->columns);
+}
+
+/* The band of input 0, matrices. */
+static enum tfd_code read_band(const struct tfd_kctx *k, int arg,
+                               struct band *b, struct tfd_status *st)
+{
+    const struct tfd_shape *s = &k->in[0].shape;
+
+    if (s->rank < 2)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "input must be at least 2-dim, but has rank %d",
+                        s->rank);
+    TFD_TRY(read_bounds(k, arg, b, st));
+    b->rows = s->dim[s->rank - 2];
+    b->columns = s->dim[s->rank - 1];
+    if (!in_matrix(b, b->lower) || !in_matrix(b, b->upper))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "diagonals %lld to %lld are outside of a matrix with "
+                        "%lld rows and %lld columns",
+                        (long long)b->lower, (long long)b->upper,
+                        (long long)b->rows, (long long)b->columns);
+    b->length = smaller(b->rows + smaller(b->upper, 0),
+                        b->columns - larger(b->lower, 0));
+    return TFD_OK;
+}
+
+/* The shape of the diagonals of matrices of shape s. */
+static struct tfd_shape diagonals_of(const struct tfd_shape *s,
+                                     const struct band *b)
+{
+    struct tfd_shape out = *s;
+
+    out.rank -= 2;
+    if (b->lower != b->upper)
+        out.dim[out.rank++] = b->upper - b->lower + 1;
+    out.dim[out.rank++] = b->length;
+    return out;
+}
+
+/* Number of matrices. */
+static int64_t count_of(const struct tfd_shape *s, int inner)
+{
+    int64_t n = 1;
+
+    for (int i = 0; i < s->rank - inner; i++)
+        n *= s->dim[i];
+    return n;
+}
+
+/* ---- MatrixDiagPart ------------------------------------------------------ */
+
+static enum tfd_code fill(struct tfd_kctx *k, int padding,
+                          struct tfd_status *st)
+{
+    struct tfd_tensor *y = &k->out[0];
+    int64_t n = tfd_tensor_elements(y);
+
+    if (padding < k->in_count)
+        return tfd_elements_fill(y->dtype, tfd_tensor_data(y),
+                                 tfd_tensor_data(&k->in[padding]), n, st);
+    tfd_elements_zero(y->dtype, tfd_tensor_data(y), n);
+    return TFD_OK;
+}
+
+static enum tfd_code part_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const struct tfd_tensor *x = &k->in[0];
+    struct band b = *(const struct band *)k->state;
+    struct tfd_shape out;
+
+    TFD_TRY(read_band(k, 1, &b, st));
+    out = diagonals_of(&x->shape, &b);
+    TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &out, st));
+    if (tfd_shape_elements(&out) == 0)
+        return TFD_OK;
+    TFD_TRY(fill(k, 2, st));
+    copy_bands(&b, x->dtype, tfd_tensor_data(x), tfd_tensor_data(&k->out[0]),
+               count_of(&x->shape, 2), false);
+    return TFD_OK;
+}
+
+/* ---- MatrixDiag ---------------------------------------------------------- */
+
+static enum tfd_code read_size(const struct tfd_kctx *k, int arg, int64_t *out,
+                               struct tfd_status *st)
+{
+    *out = -1;
+    return arg < k->in_count ? tfd_check_int(k, arg, out, st) : TFD_OK;
+}
+
+/* Sizes that are not given (-1) are the smallest that fit; of two given ones
+ * one has to be. */
+static enum tfd_code fit_matrix(struct band *b, struct tfd_status *st)
+{
+    const int64_t rows = b->length - smaller(b->upper, 0);
+    const int64_t columns = b->length + larger(b->lower, 0);
+
+    if (b->rows == -1 && b->columns == -1) {
+        b->rows = b->columns = larger(rows, columns);
+        return TFD_OK;
+    }
+    b->rows = b->rows == -1 ? rows : b->rows;
+    b->columns = b->columns == -1 ? columns : b->columns;
+    if (b->rows < rows || b->columns < columns ||
+        (b->rows != rows && b->columns != columns))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "%lld rows and %lld columns do not fit diagonals %lld "
+                        "to %lld of length %lld",
+                        (long long)b->rows, (long long)b->columns,
+                        (long long)b->lower, (long long)b->upper,
+                        (long long)b->length);
+    return TFD_OK;
+}
+
+static enum tfd_code diag_shape_of(const struct tfd_kctx *k, struct band *b,
+                                   struct tfd_shape *out, struct tfd_status *st)
+{
+    const struct tfd_shape *s = &k->in[0].shape;
+    const int64_t count = b->upper - b->lower + 1;
+    const int inner = count > 1 ? 2 : 1;
+
+    if (s->rank < inner || (count > 1 && s->dim[s->rank - 2] != count))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "The number of diagonals provided in the input does "
+                        "not match the lower_diag_index and upper_diag_index "
+                        "range: there should be %lld",
+                        (long long)count);
+    b->length = s->dim[s->rank - 1];
+    TFD_TRY(fit_matrix(b, st));
+    if (s->rank - inner + 2 > TFD_RANK_MAX)
+        return tfd_fail(st, TFD_UNIMPLEMENTED,
+                        "diagonal has %d dimensions, too many for matrices",
+                        s->rank);
+    *out = *s;
+    out->rank = s->rank - inner;
+    out->dim[out->rank++] = b->rows;
+    out->dim[out->rank++] = b->columns;
+    return tfd_shape_make(out, out->dim, out->rank, st);
+}
+
+static enum tfd_code diag_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const struct tfd_tensor *x = &k->in[0];
+    struct band b = *(const struct band *)k->state;
+    struct tfd_shape out;
+
+    TFD_TRY(read_bounds(k, 1, &b, st));
+    TFD_TRY(read_size(k, 2, &b.rows, st));
+    TFD_TRY(read_size(k, 3, &b.columns, st));
+    TFD_TRY(diag_shape_of(k, &b, &out, st));
+    TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &out, st));
+    if (tfd_shape_elements(&out) == 0)
+        return TFD_OK;
+    TFD_TRY(fill(k, 4, st));
+    copy_bands(&b, x->dtype, tfd_tensor_data(&k->out[0]), tfd_tensor_data(x),
+               count_of(&out, 2), true);
+    return TFD_OK;
+}
+
+/* ---- MatrixSetDiag ------------------------------------------------------- */
+
+static enum tfd_code set_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const struct tfd_tensor *x = &k->in[0], *diagonal = &k->in[1];
+    struct band b = *(const struct band *)k->state;
+    char text[2][TFD_SHAPE_TEXT_MAX];
+    struct tfd_shape expected;
+
+    TFD_TRY(read_band(k, 2, &b, st));
+    expected = diagonals_of(&x->shape, &b);
+    if (!tfd_shape_equal(&expected, &diagonal->shape))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "The shape of the diagonal should be %s, but is %s",
+                        tfd_shape_text(&expected, text[0]),
+                        tfd_shape_text(&diagonal->shape, text[1]));
+    TFD_TRY(tfd_kctx_output_like(k, 0, 0, st));
+    if (tfd_tensor_elements(x) == 0)
+        return TFD_OK;
+    if (tfd_tensor_data(&k->out[0]) != tfd_tensor_data(x))
+        memcpy(tfd_tensor_data(&k->out[0]), tfd_tensor_data(x),
+               tfd_tensor_size(x));
+    copy_bands(&b, x->dtype, tfd_tensor_data(&k->out[0]),
+               tfd_tensor_data(diagonal), count_of(&x->shape, 2), true);
+    return TFD_OK;
+}
+
+/* ---- Shapes -------------------------------------------------------------- */
+
+/* Bounds as read_bounds() has them; false when they are not known yet. */
+static bool known_bounds(const struct tfd_shape_ctx *s, int in, struct band *b)
+{
+    const struct tfd_tensor *t;
+    int64_t n;
+
+    b->lower = b->upper = 0;
+    if (s->in_count <= in)
+        return true;
+    t = s->value ? s->value[in] : NULL;
+    n = t ? tfd_tensor_elements(t) : 0;
+    if (n < 1 || n > 2)
+        return false;
+    b->lower = tfd_check_int_at(t, 0);
+    b->upper = tfd_check_int_at(t, n - 1);
+    return b->lower <= b->upper;
+}
+
+static enum tfd_code part_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
+{
+    const struct tfd_shape *x = &s->in[0];
+    struct band b;
+
+    if (x->rank == TFD_RANK_UNKNOWN)
+        return TFD_OK;
+    if (x->rank < 2)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Shape must be at least rank 2 but is rank %d",
+                        x->rank);
+    if (!known_bounds(s, 1, &b))
+        return TFD_OK;
+    b.rows = x->dim[x->rank - 2];
+    b.columns = x->dim[x->rank - 1];
+    b.length = TFD_DIM_UNKNOWN;
+    if (b.rows != TFD_DIM_UNKNOWN && b.columns != TFD_DIM_UNKNOWN)
+        b.length = larger(0, smaller(b.rows + smaller(b.upper, 0),
+                                     b.columns - larger(b.lower, 0)));
+    s->out[0] = diagonals_of(x, &b);
+    return TFD_OK;
+}
+
+static enum tfd_code set_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
+{
+    const struct tfd_shape *x = &s->in[0];
+
+    if (x->rank != TFD_RANK_UNKNOWN && x->rank < 2)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Shape must be at least rank 2 but is rank %d",
+                        x->rank);
+    s->out[0] = *x;
+    return TFD_OK;
+}
+
+/* The size that input `in` gives, -1 without it; false: not known yet. */
+static bool known_size(const struct tfd_shape_ctx *s, int in, int64_t *out)
+{
+    *out = -1;
+    if (s->in_count <= in)
+        return true;
+    if (!s->value || !s->value[in] || tfd_tensor_elements(s->value[in]) != 1)
+        return false;
+    *out = tfd_check_int_at(s->value[in], 0);
+    return true;
+}
+
+static enum tfd_code diag_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
+{
+    const struct tfd_shape *x = &s->in[0];
+    int inner;
+    struct band b;
+
+    if (x->rank == TFD_RANK_UNKNOWN || !known_bounds(s, 1, &b))
+        return TFD_OK;
+    inner = b.lower == b.upper ? 1 : 2;
+    if (x->rank < inner)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Shape must be at least rank %d but is rank %d", inner,
+                        x->rank);
+    if (x->rank - inner + 2 > TFD_RANK_MAX)
+        return TFD_OK;
+    s->out[0] = *x;
+    s->out[0].rank = x->rank - inner + 2;
+    b.length = x->dim[x->rank - 1];
+    if (b.length == TFD_DIM_UNKNOWN || !known_size(s, 2, &b.rows) ||
+        !known_size(s, 3, &b.columns))
+        b.rows = b.columns = TFD_DIM_UNKNOWN;
+    else
+        TFD_TRY(fit_matrix(&b, st));
+    s->out[0].dim[s->out[0].rank - 2] = b.rows;
+    s->out[0].dim[s->out[0].rank - 1] = b.columns;
+    return TFD_OK;
+}
+
+/* ---- Gradients ----------------------------------------------------------- */
+
+/* The first version of the ops has no bounds and no padding. */
+static bool has_bounds(const struct tfd_grad *g, int bounds)
+{
+    return g->node->in_count > bounds;
+}
+
+/* `name` in the version of the forward op, with its alignment. */
+static struct tfd_edge same_version(struct tfd_gradient *b, const char *name,
+                                    const struct tfd_edge *in, int in_count)
+{
+    static const char *const versions[][3] = {
+        {"MatrixDiag", "MatrixDiagV2", "MatrixDiagV3"},
+        {"MatrixDiagPart", "MatrixDiagPartV2", "MatrixDiagPartV3"},
+        {"MatrixSetDiag", "MatrixSetDiagV2", "MatrixSetDiagV3"},
+    };
+    const struct tfd_str own = b->g->node->op->name;
+    const char last = own.data[own.size - 1];
+    int version = last == '2' ? 1 : last == '3' ? 2 : 0, row = 0;
+
+    while (strcmp(versions[row][0], name) != 0)
+        row++;
+    if (version == 2)
+        return tfd_gradient_op_like(b, versions[row][version], in, in_count,
+                                    "align");
+    return tfd_gradient_op(b, versions[row][version], in, in_count);
+}
+
+/* The diagonals of dy. */
+static struct tfd_edge part_of_dy(struct tfd_gradient *b, int bounds)
+{
+    const struct tfd_grad *g = b->g;
+    struct tfd_edge in[3] = {g->dy[0]};
+
+    if (!has_bounds(g, bounds))
+        return same_version(b, "MatrixDiagPart", in, 1);
+    in[1] = g->x[bounds];
+    in[2] = tfd_gradient_scalar(b, g->dy[0], 0);
+    return same_version(b, "MatrixDiagPart", in, 3);
+}
+
+/* `matrix` with other diagonals. */
+static struct tfd_edge set_diagonals(struct tfd_gradient *b,
+                                     struct tfd_edge matrix,
+                                     struct tfd_edge diagonals, int bounds)
+{
+    const struct tfd_grad *g = b->g;
+    struct tfd_edge in[3] = {matrix, diagonals};
+
+    if (has_bounds(g, bounds))
+        in[2] = g->x[bounds];
+    return same_version(b, "MatrixSetDiag", in, has_bounds(g, bounds) ? 3 : 2);
+}
+
+static enum tfd_code diag_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+
+    g->dx[0] = part_of_dy(&b, 1);
+    return b.code;
+}
+
+static enum tfd_code part_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge zeros = tfd_gradient_op1(&b, "ZerosLike", g->x[0]);
+
+    g->dx[0] = set_diagonals(&b, zeros, g->dy[0], 1);
+    return b.code;
+}
+
+static enum tfd_code set_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge zeros = tfd_gradient_op1(&b, "ZerosLike", g->x[1]);
+
+    g->dx[0] = set_diagonals(&b, g->dy[0], zeros, 2);
+    g->dx[1] = part_of_dy(&b, 2);
+    return b.code;
+}
+
+/* ---- Tables -------------------------------------------------------------- */
+
+#define ALIGN                                             \
+    "; align: {'LEFT_RIGHT', 'RIGHT_LEFT', 'LEFT_LEFT', " \
+    "'RIGHT_RIGHT'} = 'RIGHT_LEFT'"
+
+#define OP(name_, in, out, align, checks_, shape_, grad_)                      \
+    {                                                                          \
+        .name = name_, .inputs = in, .outputs = out, .attrs = "T: type" align, \
+        .checks = checks_, .shape = shape_, .grad = grad_,                     \
+    }
+
+#define DIAG_OP(name, more, align, checks)                               \
+    OP(name, "diagonal: T" more, "output: T", align, checks, diag_shape, \
+       diag_gradient)
+#define PART_OP(name, more, align, checks)                              \
+    OP(name, "input: T" more, "diagonal: T", align, checks, part_shape, \
+       part_gradient)
+#define SET_OP(name, more, align)                                    \
+    OP(name, "input: T, diagonal: T" more, "output: T", align, NULL, \
+       set_shape, set_gradient)
+
+#define DIAG_INPUTS \
+    ", k: int32, num_rows: int32, num_cols: int32, padding_value: T"
+#define DIAG_CHECKS "num_rows: scalar; num_cols: scalar; padding_value: scalar"
+#define PART_INPUTS ", k: int32, padding_value: T"
+#define PART_CHECKS "padding_value: one"
+
+static const struct tfd_opdef ops[] = {
+    DIAG_OP("MatrixDiag", "", "", NULL),
+    DIAG_OP("MatrixDiagV2", DIAG_INPUTS, "", DIAG_CHECKS),
+    DIAG_OP("MatrixDiagV3", DIAG_INPUTS, ALIGN, DIAG_CHECKS),
+    PART_OP("MatrixDiagPart", "", "", NULL),
+    PART_OP("MatrixDiagPartV2", PART_INPUTS, "", PART_CHECKS),
+    PART_OP("MatrixDiagPartV3", PART_INPUTS, ALIGN, PART_CHECKS),
+    SET_OP("MatrixSetDiag", "", ""),
+    SET_OP("MatrixSetDiagV2", ", k: int32", ""),
+    SET_OP("MatrixSetDiagV3", ", k: int32", ALIGN),
+};
+
+#define KERNEL(op, type, compute, prepare_)            \
+    TFD_KERNEL(op, type, compute, .prepare = prepare_, \
+               .state_size = sizeof(struct band)),
+#define KERNELS(type, number, T)                                  \
+    KERNEL("MatrixDiag", type, diag_compute, left_prepare)        \
+    KERNEL("MatrixDiagV2", type, diag_compute, left_prepare)      \
+    KERNEL("MatrixDiagV3", type, diag_compute, align_prepare)     \
+    KERNEL("MatrixDiagPart", type, part_compute, left_prepare)    \
+    KERNEL("MatrixDiagPartV2", type, part_compute, left_prepare)  \
+    KERNEL("MatrixDiagPartV3", type, part_compute, align_prepare) \
+    KERNEL("MatrixSetDiag", type, set_compute, left_prepare)      \
+    KERNEL("MatrixSetDiagV2", type, set_compute, left_prepare)    \
+    KERNEL("MatrixSetDiagV3", type, set_compute, align_prepare)
+
+static const struct tfd_kernel kernels[] = {
+    TFD_REAL_DTYPES(KERNELS) TFD_HALF_DTYPES(KERNELS)
+        TFD_COMPLEX_DTYPES(KERNELS) KERNELS(BOOL, 10, tfd_bool)};
+
+const struct tfd_family tfd_family_matrix_diag = {
+    .name = "matrix_diag",
+    .ops = ops,
+    .op_count = TFD_COUNT(ops),
+    .kernels = kernels,
+    .kernel_count = TFD_COUNT(kernels),
+};
