@@ -92,3 +92,17 @@ void tfd_attr_put_types(struct tfd_bytes *b, const int *v, int count)
         tfd_pb_finish(b, packed);
     tfd_pb_finish(b, list);
 }
+
+void tfd_attr_put_shapes(struct tfd_bytes *b, const struct tfd_shape *v,
+                         int count)
+{
+    size_t list = tfd_pb_begin(b, TAG(list));
+
+    for (int i = 0; i < count; i++) {
+        size_t shape = tfd_pb_begin(b, LIST_TAG(shape));
+
+        tfd_shape_proto_encode(b, &v[i]);
+        tfd_pb_finish(b, shape);
+    }
+    tfd_pb_finish(b, list);
+}
