@@ -189,8 +189,9 @@ size_t tfd_tensor_size(const struct tfd_tensor *t);
 /* NULL when there are no elements. */
 void *tfd_tensor_data(const struct tfd_tensor *t);
 
-/* Called for each handle that is not NULL when a buffer of RESOURCE goes.  Set once by the kernels, before there are threads; without it handles
- * are forgotten. */
+/* Called for each handle that is not NULL when a buffer of RESOURCE goes.  Set
+ * once by the kernels, before there are threads; without it handles are
+ * forgotten. */
 typedef void tfd_handle_release_fn(void *handle);
 void tfd_tensor_handle_release(tfd_handle_release_fn *fn);
 

@@ -1,0 +1,58 @@
+/*
+ * tensor_array.h - arrays of tensors, written once and read in loops; shared by
+ * the files of their ops.
+ *
+ * An array's gradient is another array, which belongs to it by the name of the
+ * gradient's source; it adds where it is written twice.  "Flow" is a float that
+ * only orders the ops.
+ *
+ * Threads: any; functions on an array that say so need its lock.
+ */
+#ifndef TFD_KERNELS_TENSOR_ARRAY_H
+#define TFD_KERNELS_TENSOR_ARRAY_H
+
+#include "common/lock.h"
+#include "kernels/runtime.h"
+
+struct tfd_array_slot {
+    struct tfd_tensor value;
+    bool written, read, cleared;
+};
+
+struct tfd_tensor_array {
+    struct tfd_resource resource;
+    struct tfd_lock lock; /* of what follows */
+    enum tfd_dtype dtype;
+    struct tfd_shape element_shape; /* may be partial */
+    bool dynamic, clear_after_read, identical, adds, closed;
+    struct tfd_array_slot *slots;
+    int64_t count, capacity;
+    struct tfd_tensor_array *gradients; /* counted; linked by next_gradient */
+    struct tfd_tensor_array *next_gradient;
+    char *source; /* of a gradient */
+    char name[128];
+};
+
+extern const struct tfd_resource_type tfd_tensor_array_type;
+
+struct tfd_tensor_array *
+tfd_array_new(enum tfd_dtype dtype, struct tfd_str name, struct tfd_status *st);
+/* The array at input 0, counted and locked, not closed. */
+enum tfd_code tfd_array_find(struct tfd_kctx *k, struct tfd_tensor_array **out,
+                             struct tfd_status *st) TFD_MUST_USE;
+void tfd_array_leave(struct tfd_tensor_array *a);
+
+/* Locked. */
+enum tfd_code tfd_array_resize(struct tfd_tensor_array *a, int64_t count,
+                               struct tfd_status *st) TFD_MUST_USE;
+enum tfd_code tfd_array_write(struct tfd_tensor_array *a, int64_t index,
+                              const struct tfd_tensor *value,
+                              struct tfd_status *st) TFD_MUST_USE;
+enum tfd_code tfd_array_read(struct tfd_tensor_array *a, int64_t index,
+                             struct tfd_tensor *out,
+                             struct tfd_status *st) TFD_MUST_USE;
+/* What write says of a type or shape that is not the array's. */
+enum tfd_code tfd_array_flow(struct tfd_kctx *k, int in, int out,
+                             struct tfd_status *st) TFD_MUST_USE;
+
+#endif
