@@ -14,6 +14,7 @@
 #include "rpc/service.h"
 
 struct tfd_run_call;
+struct tfd_partial_step;
 
 struct tfd_worker_service {
     struct tfd_worker local; /* first: what a master in this process holds */
@@ -34,6 +35,7 @@ struct tfd_worker_service {
     bool waiting;  /* the loop is to stop when nothing is under way */
     struct tfd_request_ids run_ids, recv_ids;
     struct tfd_run_call *idle_calls;
+    struct tfd_partial_step *partial_steps;
 };
 
 /* A step or a registration has ended. */

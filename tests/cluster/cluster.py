@@ -47,12 +47,16 @@ def add_server_options(parser):
                         help="print the names and stop")
 
 
+def tensorflow_server(slow=1.0):
+    """A real one, for all tasks of a cluster or for some."""
+    return Server([sys.executable, os.path.join(
+        os.path.dirname(__file__), "tensorflow_server.py")], False, slow)
+
+
 def server_from(options):
-    command = shlex.split(options.server)
     if options.tensorflow:
-        command = [sys.executable, os.path.join(
-            os.path.dirname(__file__), "tensorflow_server.py")]
-    return Server(command, not options.tensorflow, options.slow)
+        return tensorflow_server(options.slow)
+    return Server(shlex.split(options.server), True, options.slow)
 
 
 def free_ports(count):
@@ -208,7 +212,7 @@ class Cluster:
         running = [t for t in self.tasks.values() if t.alive()]
         problems = []
         for task in running:
-            task.signal(signal.SIGTERM if self.server.is_tfd
+            task.signal(signal.SIGTERM if task.server.is_tfd
                         else signal.SIGKILL)
         for task in running:
             try:
@@ -216,7 +220,7 @@ class Cluster:
             except subprocess.TimeoutExpired:
                 code = "nothing for %d s" % DRAIN_SECONDS
                 task.kill()
-            if self.server.is_tfd and code != 0:
+            if task.server.is_tfd and code != 0:
                 problems.append("%s: exit after SIGTERM: %s\n%s" % (
                     task.name, code, task.log_tail()))
         self.folder.cleanup()
