@@ -534,22 +534,6 @@ static void decode_run(struct tfd_str bytes, struct tfd_status *st)
                        text.data);
 }
 
-static void got_run(void *ctx, const struct tfd_status *st,
-                    const struct tfd_incoming *response)
-{
-    struct call *c = ctx;
-    struct tfd_run_graph *run = c->run;
-    struct tfd_status own = *st;
-
-    if (st->code == TFD_OK)
-        decode_run(response->proto, &own);
-    if (own.code == TFD_OK && run->trace)
-        take_trace(response->proto, run->trace);
-    run->worker = NULL;
-    run->done(run, &own);
-    free_call(c);
-}
-
 static void put_options(struct tfd_bytes *b, const struct tfd_run_trace *t)
 {
     size_t mark = tfd_pb_begin(b, tensorflow_RunGraphRequest_exec_opts_tag);
@@ -582,6 +566,125 @@ static void put_run(struct tfd_message *m, struct remote *r,
         put_options(&m->proto, run->trace);
 }
 
+static void end_run(struct call *c, const struct tfd_status *st)
+{
+    struct tfd_run_graph *run = c->run;
+
+    run->worker = NULL;
+    run->done(run, st);
+    free_call(c);
+}
+
+/* ---- What a TensorFlow worker logs of a traced step: its RecvTensor calls,
+ * which it does not tell with the step itself ------------------------------ */
+
+static void put_logging(struct tfd_message *m, struct remote *r, uint32_t tag)
+{
+    begin(r, m);
+    tfd_pb_put_bool(&m->proto, tag, true);
+}
+
+static void take_log(struct tfd_str bytes, const struct tfd_run_graph *run)
+{
+    struct tfd_pb_reader r = tfd_pb_reader_of(bytes);
+    struct tfd_str stats = TFD_STR_EMPTY;
+    struct tfd_pb_field f;
+    int64_t step = 0;
+
+    while (tfd_pb_next(&r, &f)) {
+        if (f.tag == tensorflow_LabeledStepStats_step_id_tag)
+            step = tfd_pb_int64(&r, &f);
+        else if (f.tag == tensorflow_LabeledStepStats_step_stats_tag)
+            stats = tfd_pb_str(&r, &f);
+    }
+    if (step == run->step_id)
+        tfd_bytes_add_str(&run->trace->stats, stats);
+}
+
+static void log_off(struct remote *r)
+{
+    struct tfd_message m;
+
+    put_logging(&m, r, tensorflow_LoggingRequest_disable_rpc_logging_tag);
+    call_empty(&r->worker, TFD_METHOD_Logging, &m, PROMPT_US, NULL, NULL);
+}
+
+static void got_log(void *ctx, const struct tfd_status *st,
+                    const struct tfd_incoming *response)
+{
+    struct call *c = ctx;
+    struct tfd_status ok = TFD_STATUS_INIT;
+
+    if (st->code == TFD_OK) {
+        struct tfd_pb_reader r = tfd_pb_reader_of(response->proto);
+        struct tfd_pb_field f;
+
+        while (tfd_pb_next(&r, &f))
+            if (f.tag == tensorflow_LoggingResponse_step_tag)
+                take_log(tfd_pb_str(&r, &f), c->run);
+    }
+    log_off(c->remote);
+    end_run(c, &ok); /* the step has succeeded, with or without its log */
+}
+
+static void fetch_log(struct call *c)
+{
+    struct tfd_message m;
+
+    begin(c->remote, &m);
+    tfd_pb_put_int_always(&m.proto, tensorflow_LoggingRequest_fetch_step_id_tag,
+                          c->run->step_id);
+    send(c, TFD_METHOD_Logging, &m, PROMPT_US, false, got_log);
+}
+
+/* ---- Running ------------------------------------------------------------- */
+
+static bool is_logged(const struct call *c)
+{
+    return c->run->trace && c->run->trace->timeline &&
+           tfd_channel_protocol(c->remote->channel) == TFD_PROTO_GRPC;
+}
+
+static void got_run(void *ctx, const struct tfd_status *st,
+                    const struct tfd_incoming *response)
+{
+    struct tfd_status own = *st;
+    struct call *c = ctx;
+
+    if (st->code == TFD_OK)
+        decode_run(response->proto, &own);
+    if (own.code == TFD_OK && c->run->trace)
+        take_trace(response->proto, c->run->trace);
+    if (own.code == TFD_OK && is_logged(c)) {
+        fetch_log(c);
+        return;
+    }
+    if (is_logged(c))
+        log_off(c->remote);
+    end_run(c, &own);
+}
+
+static void send_run(struct call *c)
+{
+    struct tfd_message m;
+
+    begin(c->remote, &m);
+    put_run(&m, c->remote, c->run);
+    send(c, TFD_METHOD_RunGraph, &m, 0, false, got_run);
+}
+
+static void logging_on(void *ctx, const struct tfd_status *st,
+                       const struct tfd_incoming *response)
+{
+    struct call *c = ctx;
+
+    (void)response;
+    if (st->code == TFD_CANCELLED)
+        end_run(c, st);
+    else
+        send_run(c); /* other failures: there will be no log */
+}
+
 static void run_graph(struct tfd_worker *w, struct tfd_run_graph *run)
 {
     struct remote *r = remote_of(w);
@@ -600,9 +703,12 @@ static void run_graph(struct tfd_worker *w, struct tfd_run_graph *run)
     }
     c->run = run;
     run->worker = c;
-    begin(r, &m);
-    put_run(&m, r, run);
-    send(c, TFD_METHOD_RunGraph, &m, 0, false, got_run);
+    if (!is_logged(c)) {
+        send_run(c);
+        return;
+    }
+    put_logging(&m, r, tensorflow_LoggingRequest_enable_rpc_logging_tag);
+    send(c, TFD_METHOD_Logging, &m, PROMPT_US, false, logging_on);
 }
 
 static void cancel(struct tfd_worker *w, struct tfd_run_graph *run)

@@ -5,7 +5,7 @@
  * grow to what the largest graph needs.  Between tfds and for TensorFlow
  * masters in ordinary sessions both are empty.
  */
-#include "daemon/worker/worker_service.h"
+#include "daemon/worker/partial_call.h"
 
 #include "common/proto/config.pb.h"
 #include "common/proto/tensor.pb.h"
@@ -32,15 +32,6 @@ struct tfd_run_call {
     bool errors_in_body;
     struct tfd_run_trace trace;
     struct tfd_run_call *next;
-};
-
-struct request {
-    struct tfd_str session, graph;
-    uint64_t number;
-    int64_t step_id;
-    uint64_t request_id;
-    bool has_session, errors_in_body, is_partial;
-    struct tfd_str options; /* ExecutorOpts */
 };
 
 /* ---- Objects ------------------------------------------------------------- */
@@ -103,7 +94,7 @@ static enum tfd_code make_room(struct tfd_run_call *c, struct tfd_status *st)
 
 /* ---- The request --------------------------------------------------------- */
 
-static enum tfd_code decode(struct tfd_str proto, struct request *q,
+static enum tfd_code decode(struct tfd_str proto, struct tfd_run_request *q,
                             struct tfd_status *st)
 {
     struct tfd_pb_reader r = tfd_pb_reader_of(proto);
@@ -132,6 +123,13 @@ static enum tfd_code decode(struct tfd_str proto, struct request *q,
         case RUN(is_partial):
             q->is_partial = tfd_pb_bool(&r, &f);
             break;
+        case RUN(is_last_partial_run):
+            q->is_last = tfd_pb_bool(&r, &f);
+            break;
+        case RUN(send):
+        case RUN(recv_key):
+            q->has_ends = true;
+            break;
         case RUN(exec_opts):
             q->options = tfd_pb_str(&r, &f);
             break;
@@ -145,10 +143,10 @@ static enum tfd_code decode(struct tfd_str proto, struct request *q,
     return tfd_pb_end(&r, "RunGraphRequest", st);
 }
 
-static enum tfd_code find_graph(struct tfd_worker_service *w,
-                                const struct request *q,
-                                struct tfd_graph_entry **out,
-                                struct tfd_status *st)
+enum tfd_code tfd_run_call_graph(struct tfd_worker_service *w,
+                                 const struct tfd_run_request *q,
+                                 struct tfd_graph_entry **out,
+                                 struct tfd_status *st)
 {
     uint64_t number = q->number ? q->number : tfd_graphs_number(q->graph);
     struct tfd_str handle = q->has_session ? q->session : TFD_STR_EMPTY;
@@ -261,8 +259,8 @@ static void put_trace(struct tfd_message *m, const struct tfd_run_trace *t)
         tfd_pb_put_str_always(&m->proto, RAN(partition_graph), f.bytes);
 }
 
-static void fail(struct tfd_call *call, bool errors_in_body,
-                 const struct tfd_status *st)
+void tfd_run_call_fail(struct tfd_call *call, bool errors_in_body,
+                       const struct tfd_status *st)
 {
     struct tfd_message m;
 
@@ -293,7 +291,7 @@ static void done(struct tfd_run_graph *run, const struct tfd_status *st)
     if (own.code == TFD_OK)
         tfd_call_respond(call, &m);
     else
-        fail(call, c->errors_in_body, &own);
+        tfd_run_call_fail(call, c->errors_in_body, &own);
     tfd_message_deinit(&m);
     keep(c);
 }
@@ -329,12 +327,11 @@ static enum tfd_code take_options(struct tfd_run_call *c, struct tfd_str bytes,
 }
 
 static enum tfd_code prepare(struct tfd_worker_service *w,
-                             struct tfd_run_call *c, const struct request *q,
+                             struct tfd_run_call *c,
+                             const struct tfd_run_request *q,
                              struct tfd_status *st)
 {
-    if (q->is_partial)
-        return tfd_fail(st, TFD_UNIMPLEMENTED, "RunGraph of a partial run");
-    TFD_TRY(find_graph(w, q, &c->graph, st));
+    TFD_TRY(tfd_run_call_graph(w, q, &c->graph, st));
     TFD_TRY(tfd_request_ids_add(&w->run_ids, q->request_id, "RunGraph (Worker)",
                                 st));
     TFD_TRY(make_room(c, st));
@@ -352,14 +349,18 @@ static enum tfd_code prepare(struct tfd_worker_service *w,
 void tfd_worker_run_graph(void *self, struct tfd_call *call)
 {
     struct tfd_worker_service *w = self;
-    struct request q = {.session = TFD_STR_EMPTY,
-                        .graph = TFD_STR_EMPTY,
-                        .options = TFD_STR_EMPTY};
+    struct tfd_run_request q = {.session = TFD_STR_EMPTY,
+                                .graph = TFD_STR_EMPTY,
+                                .options = TFD_STR_EMPTY};
     struct tfd_run_call *c = NULL;
     struct tfd_status st;
 
     tfd_status_clear(&st);
     if (decode(call->in.proto, &q, &st) == TFD_OK) {
+        if (q.is_partial) {
+            tfd_partial_call_run(w, call, &q);
+            return;
+        }
         c = new_call(w);
         if (!c)
             tfd_fail(&st, TFD_RESOURCE_EXHAUSTED, "no memory for a step");
@@ -372,7 +373,7 @@ void tfd_worker_run_graph(void *self, struct tfd_call *call)
     c->call = call;
     if (prepare(w, c, &q, &st) != TFD_OK) {
         keep(c);
-        fail(call, q.errors_in_body, &st);
+        tfd_run_call_fail(call, q.errors_in_body, &st);
         return;
     }
     call->ctx = c;

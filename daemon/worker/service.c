@@ -6,7 +6,7 @@
  * Texts and codes of failures are TensorFlow's: masters and clients tell a
  * restarted worker by them.
  */
-#include "daemon/worker/worker_service.h"
+#include "daemon/worker/partial_call.h"
 
 #include "common/proto/device.pb.h"
 #include "common/proto/worker.pb.h"
@@ -279,8 +279,10 @@ static void cleanup_graph(void *self, struct tfd_call *call)
     while (tfd_pb_next(&r, &f))
         if (f.tag == CLEANUP(step_id))
             step = tfd_pb_int64(&r, &f);
-    if (tfd_pb_end(&r, "CleanupGraphRequest", &st) == TFD_OK)
+    if (tfd_pb_end(&r, "CleanupGraphRequest", &st) == TFD_OK) {
+        tfd_partial_call_drop(w, step);
         tfd_rendezvous_cleanup(w->rendezvous, step);
+    }
     finish(call, &st);
 }
 

@@ -1,7 +1,7 @@
 /*
  * worker.c - see worker.h: what the worker consists of, and its sessions.
  */
-#include "daemon/worker/worker_service.h"
+#include "daemon/worker/partial_call.h"
 
 #include "config/limits.h"
 #include "daemon/worker/executor.h"
@@ -157,6 +157,7 @@ void tfd_worker_service_free(struct tfd_worker_service *w)
     tfd_rendezvous_table_free(w->rendezvous);
     tfd_transfer_free(w->transfer);
     tfd_worker_free_run_calls(w);
+    tfd_partial_call_free_all(w);
     tfd_id_map_deinit(&w->graphs);
     tfd_request_ids_deinit(&w->run_ids);
     tfd_request_ids_deinit(&w->recv_ids);
@@ -206,6 +207,7 @@ void tfd_worker_delete_session(struct tfd_worker_service *w,
     if (!tfd_map_get(&w->sessions, handle, &value))
         return;
     tfd_map_remove(&w->sessions, handle);
+    tfd_partial_call_drop_session(w, (struct tfd_task_session *)value);
     drop_session((struct tfd_task_session *)value);
     sessions_changed(w);
 }

@@ -16,6 +16,7 @@
 struct tfd_registration;
 struct tfd_run_call;
 struct tfd_idle_question;
+struct tfd_partial_step;
 
 struct tfd_worker_service {
     struct tfd_worker local; /* first: what a master in this process holds */
@@ -40,6 +41,7 @@ struct tfd_worker_service {
     struct tfd_timer idle_timer;
     struct tfd_idle_question *questions;
     uint64_t abandoned;
+    struct tfd_partial_step *partial_steps;
 };
 
 /* A step or a registration has ended. */

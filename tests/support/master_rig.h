@@ -61,6 +61,7 @@ struct fake_worker {
     bool deaf;        /* cancel() does nothing */
     char trouble[64]; /* why it cannot be reached */
     int graph_count, graphs_alive, cancelled, cleaned, deregistered;
+    int put, taken;                   /* of partial runs */
     int fetch_count[FAKE_GRAPHS_MAX]; /* by graph */
     struct tfd_bytes last_graph;
     char last_session[TFD_SESSION_HANDLE_MAX];
@@ -417,6 +418,34 @@ static inline void fake_cancel(struct tfd_worker *w, struct tfd_run_graph *run)
         }
 }
 
+/* The client's ends of a partial run: what is put is dropped, what is taken is
+ * there, a scalar. */
+static inline enum tfd_code fake_put(struct tfd_worker *w, int64_t step,
+                                     struct tfd_str key,
+                                     struct tfd_tensor *take_value,
+                                     struct tfd_status *st)
+{
+    (void)st;
+    assert_true(step > 0 && tfd_str_starts(key, fake_of(w)->worker.task));
+    fake_of(w)->put++;
+    tfd_tensor_unref(take_value);
+    return TFD_OK;
+}
+
+static inline void fake_take_value(struct tfd_worker *w, int64_t step,
+                                   struct tfd_str key,
+                                   tfd_worker_value_fn *done, void *ctx)
+{
+    const struct tfd_shape scalar = {0, {0}};
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct tfd_tensor value;
+
+    assert_true(step > 0 && tfd_str_starts(key, fake_of(w)->worker.task));
+    assert_int_equal(tfd_tensor_new(&value, TFD_FLOAT, &scalar, NULL), TFD_OK);
+    *(float *)tfd_tensor_data(&value) = (float)++fake_of(w)->taken;
+    done(ctx, &st, &value);
+}
+
 static inline void fake_cleanup(struct tfd_worker *w, int64_t step_id)
 {
     assert_true(step_id > 0);
@@ -453,6 +482,8 @@ static const struct tfd_worker_ops fake_ops = {
     .deregister_graph = fake_deregister,
     .run_graph = fake_run,
     .cancel = fake_cancel,
+    .put = fake_put,
+    .take = fake_take_value,
     .cleanup_graph = fake_cleanup,
     .cleanup_all = fake_clean_all,
     .is_native = fake_is_native,
