@@ -101,8 +101,11 @@ class Python:
     def result(self, job):
         return self.trainers[job].poll()
 
-    def log(self, job):
-        return self.trainers[job].log_text()
+    def logs(self, job):
+        """Of the trainer and of its master: a client waits in silence while
+        its master waits for a task, and names it."""
+        return [self.trainers[job].log_text(),
+                self.cluster[job, 0].log_text()]
 
     def kill(self, job):
         """Its client would wait for ever for a master that is dead."""
@@ -137,8 +140,8 @@ class Train:
     def result(self, job):
         return self.cluster[job, 0].process.poll()
 
-    def log(self, job):
-        return self.cluster[job, 0].log_text()
+    def logs(self, job):
+        return [self.cluster[job, 0].log_text()]
 
     def kill(self, job):
         self.cluster[job, 0].kill()
@@ -163,27 +166,29 @@ def finished(trainers, jobs, codes, seconds, what):
 
 
 def show(trainers, jobs):
-    return "\n".join("--- %s\n%s" % (job, trainers.log(job)[-3000:])
-                     for job in jobs)
+    return "\n".join("--- %s\n%s" % (job, text[-3000:])
+                     for job in jobs for text in trainers.logs(job))
 
 
-def names_the_dead(text, victim):
-    """An error that names the task and says what is the matter."""
+def names_the_dead(texts, victim, marks=(0, 0)):
+    """An error, behind the marks, that names the task and says why."""
     task = "/job:%s/replica:0/task:%d" % VICTIMS[victim]
     reasons = ("Socket closed", "no sign of life", "refused", "silent",
                "restarted", "shutting down", "reset", "incarnation")
-    return any(task in line + following and any(
-        r in line + following for r in reasons)
-        for line, following in zip(text, text[1:] + [""]))
+    for text, mark in zip(texts, marks):
+        lines = text[mark:].splitlines()
+        for line, following in zip(lines, lines[1:] + [""]):
+            both = line + following
+            if task in both and any(r in both for r in reasons):
+                return True
+    return False
 
 
-def wait_for_error(trainers, jobs, victim, since):
+def wait_for_error(trainers, jobs, victim, marks):
     """Each says within the limit which task it has lost."""
-    skip = {job: len(mark) for job, mark in since.items()}
-
     def told():
-        return all(names_the_dead(trainers.log(job)[skip[job]:].splitlines(),
-                                  victim) for job in jobs)
+        return all(names_the_dead(trainers.logs(job), victim, marks[job])
+                   for job in jobs)
 
     try:
         wait_until(told, NOTICE_SECONDS, "the error")
@@ -207,7 +212,8 @@ def row(server, kind, victim, name, fault, back):
         trainers.start(UNTIL)
         cluster.gate.wait_caught(60)
         task, since = cluster[VICTIMS[victim]], time.monotonic()
-        marks = {job: trainers.log(job) for job in ("chief", "worker")}
+        marks = {job: [len(text) for text in trainers.logs(job)]
+                 for job in ("chief", "worker")}
         if fault == "kill":
             task.kill()
         else:
@@ -232,7 +238,8 @@ def end_of_row(trainers, cluster, victim, fault, back, marks, since):
             finished(trainers, others, trainers.failed,
                      NOTICE_SECONDS + PEER_WAIT + 10, "the error")
             for job in others:
-                assert names_the_dead(trainers.log(job).splitlines(), victim)
+                assert names_the_dead(trainers.logs(job), victim), show(
+                    trainers, [job])
         else:
             finished(trainers, others, (0,), RETURN_SECONDS, "the others")
             trainers.kill(victim)

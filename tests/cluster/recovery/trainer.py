@@ -51,9 +51,9 @@ def build(devices):
 
 
 def write_model(path):
-    """For `tfd --train`, which places it itself."""
+    """For `tfd --train`, which places the rest itself."""
     with tf.Graph().as_default():
-        saver = build(("", "", ""))[2]
+        saver = build(("/job:ps/task:0", "/job:ps/task:1", ""))[2]
         tf.train.export_meta_graph(path, saver_def=saver.as_saver_def())
 
 
