@@ -19,21 +19,23 @@ class Test:
     tfd_only: bool
     missing: str  # what tfd does not have yet; "" when nothing
     flags: tuple
+    rare: bool  # runs only when all are asked for
     jobs: tuple  # (job, count) of the shared cluster; () when it has its own
 
 
-def test(limit=30, tfd_only=False, missing="", flags=(), **jobs):
+def test(limit=30, tfd_only=False, missing="", flags=(), rare=False, **jobs):
     """Registers a test, named by its function.
 
     With jobs, as in test(ps=1, worker=2), the function gets a Cluster that
     other tests use too, and whose processes are not its children; without,
     the Server to start clusters with.  tfd_only marks what tfd adds to, or
-    does better than, TensorFlow; missing names what tfd lacks for the test."""
+    does better than, TensorFlow; missing names what tfd lacks for the test. Rare
+    ones take long, or much memory, and run with --all."""
     def register(function):
         module = function.__module__.rpartition(".")[2].replace("test_", "")
         TESTS.append(Test("%s.%s" % (module, function.__name__), function,
                           limit, tfd_only, missing, tuple(flags),
-                          tuple(jobs.items())))
+                          rare, tuple(jobs.items())))
         return function
     return register
 
@@ -104,8 +106,12 @@ def run_one(wanted, server, shared):
 def main(description):
     parser = argparse.ArgumentParser(description=description)
     add_server_options(parser)
+    parser.add_argument("--all", action="store_true",
+                        help="run the rare ones too")
     options = parser.parse_args()
     wanted = [t for t in TESTS if options.only in t.name]
+    if not options.all:
+        wanted = [t for t in wanted if not t.rare]
     if options.list:
         print("\n".join(t.name for t in wanted))
         return 0

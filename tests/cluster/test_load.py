@@ -216,7 +216,7 @@ def free_memory():
     return 0
 
 
-@test(limit=120)
+@test(limit=600, rare=True)
 def almost_two_gigabytes_end_to_end(server):
     """protobuf's limit is 2^31 - 1 bytes with everything around it."""
     if free_memory() < 16 << 30:
