@@ -144,17 +144,42 @@ static enum tfd_code unsorted_output(struct tfd_kctx *k, struct tfd_status *st)
     return tfd_kctx_output(k, 0, k->in[0].dtype, &out, st);
 }
 
-static enum tfd_code unsorted_rows(const struct tfd_tensor *ids, int64_t limit,
-                                   int64_t *rows, struct tfd_status *st)
-{
-    int64_t n = tfd_tensor_elements(ids);
-
-    for (int64_t i = 0; i < n; i++) {
-        rows[i] = id_at(ids, i);
-        if (rows[i] >= limit)
-            return bad_id(ids, i, limit, st);
+/* Ids as 64 bit numbers in *rows, which already are where they can be. */
+#define WIDEN(name, T)                                                       \
+    static int64_t widen_##name(const struct tfd_tensor *ids, int64_t limit, \
+                                int64_t *rows)                               \
+    {                                                                        \
+        const T *id = tfd_tensor_data(ids);                                  \
+        int64_t n = tfd_tensor_elements(ids);                                \
+                                                                             \
+        for (int64_t i = 0; i < n; i++) {                                    \
+            if (id[i] >= limit)                                              \
+                return i;                                                    \
+            if ((const void *)rows != (const void *)id)                      \
+                rows[i] = id[i];                                             \
+        }                                                                    \
+        return -1;                                                           \
     }
-    return TFD_OK;
+
+WIDEN(INT16, int16_t)
+WIDEN(INT32, int32_t)
+WIDEN(INT64, int64_t)
+
+static enum tfd_code unsorted_rows(const struct tfd_tensor *ids, int64_t limit,
+                                   struct tfd_tensor *memory,
+                                   const int64_t **rows, struct tfd_status *st)
+{
+    int64_t *to = tfd_tensor_data(ids), bad;
+
+    if (ids->dtype != TFD_INT64) {
+        TFD_TRY(tfd_tensor_new(memory, TFD_INT64, &ids->shape, st));
+        to = tfd_tensor_data(memory);
+    }
+    bad = ids->dtype == TFD_INT16   ? widen_INT16(ids, limit, to)
+          : ids->dtype == TFD_INT32 ? widen_INT32(ids, limit, to)
+                                    : widen_INT64(ids, limit, to);
+    *rows = to;
+    return bad < 0 ? TFD_OK : bad_id(ids, bad, limit, st);
 }
 
 static struct tfd_scatter scatter_of(struct tfd_kctx *k, const int64_t *rows)
@@ -180,9 +205,8 @@ static enum tfd_code unsorted_compute(struct tfd_kctx *k, struct tfd_status *st)
     enum tfd_code rc;
 
     TFD_TRY(unsorted_output(k, st));
-    TFD_TRY(tfd_tensor_new(&rows, TFD_INT64, &k->in[1].shape, st));
-    s = scatter_of(k, tfd_tensor_data(&rows));
-    rc = unsorted_rows(&k->in[1], s.limit, tfd_tensor_data(&rows), st);
+    s = scatter_of(k, NULL);
+    rc = unsorted_rows(&k->in[1], s.limit, &rows, &s.rows, st);
     if (rc == TFD_OK)
         rc = fill(&k->out[0], fold, false, st);
     if (rc == TFD_OK)

@@ -161,44 +161,109 @@ static bool same(const struct items *a, int64_t i, const struct items *b,
 
 /* ---- Table --------------------------------------------------------------- */
 
+/* Of different items.  Slots hold their numbers in order of appearance; the
+ * table starts small and doubles, because lists with few different items are
+ * the usual ones and then stay in the cache. */
 struct table {
-    struct tfd_tensor memory; /* slots, keys of one list, keys of another */
-    int64_t *slots;           /* item or -1 */
+    const struct items *stored;
+    struct tfd_tensor memory, slot_memory;
+    int64_t *slots;  /* number or -1 */
+    int64_t *first;  /* item by number */
+    uint64_t *known; /* its key */
     uint64_t mask;
+    int64_t count;
 };
 
+#define SLOTS_MIN 256
+
+static enum tfd_code make_slots(struct table *t, int64_t count,
+                                struct tfd_status *st)
+{
+    const struct tfd_shape shape = {1, {count}};
+
+    tfd_tensor_unref(&t->slot_memory);
+    TFD_TRY(tfd_tensor_new(&t->slot_memory, TFD_INT64, &shape, st));
+    t->slots = tfd_tensor_data(&t->slot_memory);
+    t->mask = (uint64_t)count - 1;
+    memset(t->slots, 0xff, (size_t)count * sizeof(*t->slots));
+    return TFD_OK;
+}
+
+/* Memory for the keys of both lists, too; others may be NULL. */
 static enum tfd_code table_make(struct table *t, struct items *stored,
                                 struct items *others, struct tfd_status *st)
 {
-    struct tfd_shape shape = {1, {16}};
-    int64_t slots = 16;
+    int64_t n = stored->count;
+    const struct tfd_shape shape = {1, {3 * n + (others ? others->count : 0)}};
+    int64_t *at;
 
-    while (slots < 2 * stored->count)
-        slots *= 2;
-    shape.dim[0] = slots + stored->count + (others ? others->count : 0);
-    *t = (struct table){.memory = TFD_TENSOR_INIT};
+    *t = (struct table){.stored = stored};
+    TFD_TRY(make_slots(t, SLOTS_MIN, st));
     TFD_TRY(tfd_tensor_new(&t->memory, TFD_INT64, &shape, st));
-    t->slots = tfd_tensor_data(&t->memory);
-    t->mask = (uint64_t)slots - 1;
-    memset(t->slots, 0xff, (size_t)slots * sizeof(*t->slots));
-    stored->keys = (uint64_t *)(t->slots + slots);
+    at = tfd_tensor_data(&t->memory);
+    if (!at)
+        return TFD_OK;
+    t->first = at;
+    t->known = (uint64_t *)(at + n);
+    stored->keys = (uint64_t *)(at + 2 * n);
     make_keys(stored);
     if (others) {
-        others->keys = stored->keys + stored->count;
+        others->keys = (uint64_t *)(at + 3 * n);
         make_keys(others);
     }
     return TFD_OK;
 }
 
-/* The slot of an item equal to item i of `other`, else a free one. */
-static int64_t *slot_of(const struct table *t, const struct items *stored,
-                        const struct items *other, int64_t i)
+static void table_free(struct table *t)
 {
-    uint64_t at = mix(other->keys[i]) & t->mask;
+    tfd_tensor_unref(&t->memory);
+    tfd_tensor_unref(&t->slot_memory);
+}
 
-    while (t->slots[at] >= 0 && !same(stored, t->slots[at], other, i))
+/* The slot of an item equal to item i of `other`, else a free one. */
+static int64_t *slot_of(const struct table *t, const struct items *other,
+                        int64_t i)
+{
+    const uint64_t key = other->keys[i];
+    uint64_t at = mix(key) & t->mask;
+    int64_t number;
+
+    while ((number = t->slots[at]) >= 0 &&
+           (t->known[number] != key ||
+            !same(t->stored, t->first[number], other, i)))
         at = (at + 1) & t->mask;
     return &t->slots[at];
+}
+
+static enum tfd_code table_grow(struct table *t, struct tfd_status *st)
+{
+    TFD_TRY(make_slots(t, 2 * (int64_t)(t->mask + 1), st));
+    for (int64_t n = 0; n < t->count; n++) {
+        uint64_t at = mix(t->known[n]) & t->mask;
+
+        while (t->slots[at] >= 0)
+            at = (at + 1) & t->mask;
+        t->slots[at] = n;
+    }
+    return TFD_OK;
+}
+
+/* The number of item i of the stored list, which is put in if it is new. */
+static enum tfd_code number_of(struct table *t, int64_t i, int64_t *number,
+                               struct tfd_status *st)
+{
+    int64_t *slot;
+
+    if (2 * t->count > (int64_t)t->mask)
+        TFD_TRY(table_grow(t, st));
+    slot = slot_of(t, t->stored, i);
+    if (*slot < 0) {
+        t->first[t->count] = i;
+        t->known[t->count] = t->stored->keys[i];
+        *slot = t->count++;
+    }
+    *number = *slot;
+    return TFD_OK;
 }
 
 /* ---- Unique -------------------------------------------------------------- */
@@ -281,28 +346,19 @@ static enum tfd_code copy_items(struct tfd_kctx *k, const struct items *t,
     return TFD_OK;
 }
 
-/* Numbers the items by first appearance; first[] and counts[] by number. */
-static int64_t number_items(const struct table *table, const struct items *t,
-                            const struct tfd_tensor *idx, int64_t *first,
-                            int64_t *counts)
+/* counts[] by number may be NULL. */
+static enum tfd_code number_items(struct table *t, const struct tfd_tensor *idx,
+                                  int64_t *counts, struct tfd_status *st)
 {
-    int64_t unique = 0;
+    for (int64_t i = 0; i < t->stored->count; i++) {
+        int64_t before = t->count, number;
 
-    for (int64_t i = 0; i < t->count; i++) {
-        int64_t *slot = slot_of(table, t, t, i);
-        int64_t number = unique;
-
-        if (*slot >= 0) {
-            number = tfd_check_int_at(idx, *slot);
-        } else {
-            *slot = i;
-            first[unique] = i;
-            counts[unique++] = 0;
-        }
-        counts[number]++;
+        TFD_TRY(number_of(t, i, &number, st));
         put_index(idx, i, number);
+        if (counts)
+            counts[number] = number < before ? counts[number] + 1 : 1;
     }
-    return unique;
+    return TFD_OK;
 }
 
 static enum tfd_code put_counts(struct tfd_kctx *k, const int64_t *counts,
@@ -321,30 +377,28 @@ static enum tfd_code put_counts(struct tfd_kctx *k, const int64_t *counts,
 
 static enum tfd_code unique_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
-    struct tfd_shape vector = {1, {0}}, pair = {2, {2, 0}};
-    struct tfd_tensor lists = TFD_TENSOR_INIT;
-    struct table table;
+    struct tfd_shape vector = {1, {0}};
+    struct tfd_tensor counts = TFD_TENSOR_INIT;
+    struct table table = {0};
     struct items t;
-    enum tfd_code rc;
-    int64_t unique = 0, *first, *counts;
+    enum tfd_code rc = TFD_OK;
     int axis;
 
     TFD_TRY(read_items(k, &t, &axis, st));
-    vector.dim[0] = pair.dim[1] = t.count;
+    vector.dim[0] = t.count;
     TFD_TRY(tfd_kctx_output(k, 1, (enum tfd_dtype)k->node->out_types[1],
                             &vector, st));
-    TFD_TRY(tfd_tensor_new(&lists, TFD_INT64, &pair, st));
-    first = tfd_tensor_data(&lists);
-    counts = first ? first + t.count : NULL;
+    if (k->out_count > 2)
+        TFD_TRY(tfd_tensor_new(&counts, TFD_INT64, &vector, st));
     rc = table_make(&table, &t, NULL, st);
     if (rc == TFD_OK)
-        unique = number_items(&table, &t, &k->out[1], first, counts);
-    tfd_tensor_unref(&table.memory);
+        rc = number_items(&table, &k->out[1], tfd_tensor_data(&counts), st);
     if (rc == TFD_OK)
-        rc = copy_items(k, &t, axis, first, unique, st);
+        rc = copy_items(k, &t, axis, table.first, table.count, st);
     if (rc == TFD_OK)
-        rc = put_counts(k, counts, unique, st);
-    tfd_tensor_unref(&lists);
+        rc = put_counts(k, tfd_tensor_data(&counts), table.count, st);
+    table_free(&table);
+    tfd_tensor_unref(&counts);
     return rc;
 }
 
@@ -369,8 +423,8 @@ static enum tfd_code diff_compute(struct tfd_kctx *k, struct tfd_status *st)
     struct items x = {.x = &k->in[0], .outer = 1, .inner = 1};
     struct items y = {.x = &k->in[1], .outer = 1, .inner = 1};
     struct tfd_tensor kept = TFD_TENSOR_INIT;
-    struct table table;
-    int64_t count = 0, *list;
+    struct table table = {0};
+    int64_t count = 0, number, *list;
     enum tfd_code rc;
 
     if (k->in[0].shape.rank != 1 || k->in[1].shape.rank != 1)
@@ -382,11 +436,11 @@ static enum tfd_code diff_compute(struct tfd_kctx *k, struct tfd_status *st)
     list = tfd_tensor_data(&kept);
     rc = table_make(&table, &y, &x, st);
     for (int64_t i = 0; rc == TFD_OK && i < y.count; i++)
-        *slot_of(&table, &y, &y, i) = i;
+        rc = number_of(&table, i, &number, st);
     for (int64_t i = 0; rc == TFD_OK && i < x.count; i++)
-        if (*slot_of(&table, &y, &x, i) < 0)
+        if (*slot_of(&table, &x, i) < 0)
             list[count++] = i;
-    tfd_tensor_unref(&table.memory);
+    table_free(&table);
     if (rc == TFD_OK)
         rc = put_rest(k, &x, list, count, st);
     tfd_tensor_unref(&kept);
