@@ -6,7 +6,8 @@
  *
  *     p23     fed, [2,3], positive values     s23    fed, any sign, not near 0
  *     [1,-1]  constant, int32 vector          5      constant, int32 scalar
- *     b23     constant, bool, [2,3]           o23    one-hot rows, constant
+ *     b23     constant, bool, [2,3]           o23    one-hot rows, constant; o:
+ * 1 u23     fed, between -1 and 1           a23    fed, above 1
  *
  * What is derived is the sum of all outputs, each element with its own weight,
  * by each fed input.
@@ -26,7 +27,7 @@
 
 #define EPSILON 1e-5
 #define TOLERANCE 1e-6
-#define INPUTS_MAX 4
+#define INPUTS_MAX 5
 #define ELEMENTS_MAX 64
 
 static void expect(struct fixture *f, TF_Code code, const char *part)
@@ -128,11 +129,43 @@ static const struct gradient_case cases[] = {
     {"InvGrad", "p23 s23", ""},
     {"SoftmaxCrossEntropyWithLogits", "s23 o23", ""},
     {"SparseSoftmaxCrossEntropyWithLogits", "s23 [2,0]", ""},
+    {"Tan", "u23", ""},
+    {"Asin", "u23", ""},
+    {"Acos", "u23", ""},
+    {"Atan", "s23", ""},
+    {"Sinh", "s23", ""},
+    {"Cosh", "s23", ""},
+    {"Asinh", "s23", ""},
+    {"Acosh", "a23", ""},
+    {"Atanh", "u23", ""},
+    {"Expm1", "s23", ""},
+    {"Erfc", "s23", ""},
+    {"Lgamma", "p23", ""},
+    {"Digamma", "p23", ""},
+    {"Atan2", "s23 p3", ""},
+    {"MatrixBandPart", "s234 1 0", ""},
+    {"Diag", "s23", ""},
+    {"DiagPart", "s33", ""},
+    {"MatrixDiag", "s23", ""},
+    {"MatrixDiagPart", "s234", ""},
+    {"MatrixSetDiag", "s234 s23", ""},
+    {"MatrixDiagV2", "s23 1 -1 -1 o", ""},
+    {"MatrixDiagV3", "s33 [-1,1] 3 4 o", ""},
+    {"MatrixDiagPartV2", "s234 [0,1] o", ""},
+    {"MatrixDiagPartV3", "s34 [-2,1] o", ""},
+    {"MatrixSetDiagV2", "s234 s223 [1,2]", ""},
+    {"MatrixSetDiagV3", "s34 s33 [-1,1]", ""},
 };
 
 /* Tested elsewhere: by what they are for, or without numbers. */
-static const char *const others[] = {"PreventGradient", "ReadVariableOp",
-                                     "Conj", NULL};
+static const char *const others[] = {"PreventGradient",
+                                     "ReadVariableOp",
+                                     "Conj",
+                                     "Complex",
+                                     "Real",
+                                     "Imag",
+                                     "ComplexAbs",
+                                     NULL};
 
 /* Outputs that are no function of the inputs as far as derivatives go. */
 static int derived_outputs(const struct gradient_case *c, int count)
@@ -158,6 +191,10 @@ static double number(char kind, int i)
 {
     double x = fmod(0.618033988749895 * (i + 1), 1.0);
 
+    if (kind == 'u')
+        return (i % 2 ? 0.9 : -0.9) * x;
+    if (kind == 'a')
+        return 1.2 + x;
     return kind == 'p' ? 0.4 + 1.5 * x : (i % 2 ? 1 : -1) * (0.25 + 1.25 * x);
 }
 
@@ -248,6 +285,7 @@ static TF_Output add_pattern(struct built *b, const char *text)
             ((uint8_t *)TF_TensorData(t))[i] = i % 3 != 0;
         else
             ((double *)TF_TensorData(t))[i] =
+                rank == 0 ||
                 i % dims[rank - 1] == (i / dims[rank - 1] + 1) % dims[rank - 1];
     return add_const(b, t);
 }
@@ -256,7 +294,7 @@ static TF_Output add_input(struct built *b, const char *text)
 {
     int64_t dims[8];
 
-    if (*text == 'p' || *text == 's')
+    if (strchr("psua", *text))
         return add_fed(b, *text, dims, read_shape(text + 1, dims));
     if (*text == 'b' || *text == 'o')
         return add_pattern(b, text);
@@ -484,6 +522,22 @@ static void test_paths_that_meet_again_are_summed(void **state)
     assert_true(run_scalar(f, dx, x, 2) == 3 * 4 + 2 * 2);
 }
 
+/* |x + 3i| + Re (x + 3i)^2 + Im (x + 3i)^2 */
+static void test_gradients_go_through_complex_numbers(void **state)
+{
+    struct fixture *f = *state;
+    TF_Output x = placeholder(f, "x", NULL, 0), dx;
+    TF_Output z = op2(f, "Complex", "z", x, scalar(f, "three", 3));
+    TF_Output square = op2(f, "Mul", "square", z, z);
+    TF_Output y[3] = {op1(f, "ComplexAbs", "abs", z),
+                      op1(f, "Real", "real", square),
+                      op1(f, "Imag", "imag", square)};
+
+    TF_AddGradients(f->g, y, 3, &x, 1, NULL, f->st, &dx);
+    expect(f, TF_OK, "");
+    assert_true(fabsf(run_scalar(f, dx, x, 4) - (0.8f + 8 + 6)) < 1e-5f);
+}
+
 static void test_names_tell_what_a_gradient_belongs_to(void **state)
 {
     struct fixture *f = *state;
@@ -606,6 +660,7 @@ int main(void)
         cmocka_unit_test(test_gradients_are_limits_of_differences),
         cmocka_unit_test(test_every_gradient_has_a_case),
         TEST(test_paths_that_meet_again_are_summed),
+        TEST(test_gradients_go_through_complex_numbers),
         TEST(test_names_tell_what_a_gradient_belongs_to),
         TEST(test_given_gradients_of_y_and_several_y),
         TEST(test_x_that_does_not_matter_has_no_gradient),
