@@ -57,7 +57,7 @@ static void test_what_cannot_be_drawn_is_refused(void **state)
         {"RandomGamma",
          "seed=3",
          {"int32[1] -2", "float[] 1"},
-         {"!INVALID_ARGUMENT negative"}},
+         {"!INVALID_ARGUMENT Dimension -2 must be >= 0"}},
         {"RandomGamma",
          "seed=3",
          {"int32[8] 1", "float[1] 1"},
