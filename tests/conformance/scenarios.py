@@ -218,7 +218,8 @@ def bands_are_set_in_every_alignment(side):
     rng = np.random.RandomState(4)
     with side.session() as session:
         for dims, band, rows in [
-                ((3, 4), [-1, 1], 3), ((3, 4), [-2, 0], 3), ((3, 4), [1, 2], 3),
+                ((3, 4), [-1, 1], 3), ((3, 4), [-2, 0], 3),
+                ((3, 4), [1, 2], 3),
                 ((2, 4, 3), [-1, 1], 3), ((2, 4, 3), [-3, -1], 3),
                 ((2, 4, 3), [-3, 2], 3)]:
             x, d = rng.rand(*dims), rng.rand(*dims[:-2], band[1] - band[0] + 1,

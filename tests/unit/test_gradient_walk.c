@@ -49,6 +49,22 @@ static void test_paths_that_meet_again_are_summed(void **state)
     assert_true(run_scalar(f, dx, x, 2) == 3 * 4 + 2 * 2);
 }
 
+/* |x + 3i| + Re (x + 3i)^2 + Im (x + 3i)^2 */
+static void test_gradients_go_through_complex_numbers(void **state)
+{
+    struct fixture *f = *state;
+    TF_Output x = placeholder(f, "x", NULL, 0), dx;
+    TF_Output z = op2(f, "Complex", "z", x, scalar(f, "three", 3));
+    TF_Output square = op2(f, "Mul", "square", z, z);
+    TF_Output y[3] = {op1(f, "ComplexAbs", "abs", z),
+                      op1(f, "Real", "real", square),
+                      op1(f, "Imag", "imag", square)};
+
+    TF_AddGradients(f->g, y, 3, &x, 1, NULL, f->st, &dx);
+    expect(f, TF_OK, "");
+    assert_true(fabsf(run_scalar(f, dx, x, 4) - (0.8f + 8 + 6)) < 1e-5f);
+}
+
 static void test_names_tell_what_a_gradient_belongs_to(void **state)
 {
     struct fixture *f = *state;
@@ -267,6 +283,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_paths_that_meet_again_are_summed),
+        TEST(test_gradients_go_through_complex_numbers),
         TEST(test_names_tell_what_a_gradient_belongs_to),
         TEST(test_given_gradients_of_y_and_several_y),
         TEST(test_x_that_does_not_matter_has_no_gradient),

@@ -9,6 +9,7 @@
  *     b23     constant, bool, [2,3]           o23    one-hot rows, constant
  *     t22     constant, int32, [2,2]: 1, 0, 1, 0
  *     m21:0,2 constant, int32, [2,1]
+ *     i23     fed, between -1 and 1           a23     fed, above 1
  *
  * What is derived is the sum of all outputs, each element with its own weight,
  * by each fed input.
@@ -190,11 +191,42 @@ static const struct gradient_case cases[] = {
     {"SparseTensorDenseAdd", "m22:0,1,1,0 s2 [2,2] s22", ""},
     {"CheckNumerics", "s23", "message=sa"},
     {"CheckNumericsV2", "s23", "message=sa"},
+    {"Tan", "i23", ""},
+    {"Asin", "i23", ""},
+    {"Acos", "i23", ""},
+    {"Atan", "s23", ""},
+    {"Sinh", "s23", ""},
+    {"Cosh", "s23", ""},
+    {"Asinh", "s23", ""},
+    {"Acosh", "a23", ""},
+    {"Atanh", "i23", ""},
+    {"Expm1", "s23", ""},
+    {"Erfc", "s23", ""},
+    {"Lgamma", "p23", ""},
+    {"Digamma", "p23", ""},
+    {"Atan2", "s23 p3", ""},
+    {"MatrixBandPart", "s234 1 0", ""},
+    {"MatrixDiag", "s23", ""},
+    {"MatrixDiagPart", "s234", ""},
+    {"MatrixSetDiag", "s234 s23", ""},
+    {"MatrixDiagV2", "s23 1 -1 -1 o", ""},
+    {"MatrixDiagV3", "s33 [-1,1] 3 4 o", ""},
+    {"MatrixDiagPartV2", "s234 [0,1] o", ""},
+    {"MatrixDiagPartV3", "s34 [-2,1] o", ""},
+    {"MatrixSetDiagV2", "s234 s223 [1,2]", ""},
+    {"MatrixSetDiagV3", "s34 s33 [-1,1]", ""},
 };
 
 /* Tested elsewhere: by what they are for, or without numbers. */
-static const char *const others[] = {"PreventGradient", "ReadVariableOp",
-                                     "ResourceGather", "Conj", NULL};
+static const char *const others[] = {"PreventGradient",
+                                     "ReadVariableOp",
+                                     "ResourceGather",
+                                     "Conj",
+                                     "Complex",
+                                     "Real",
+                                     "Imag",
+                                     "ComplexAbs",
+                                     NULL};
 
 /* Outputs that are no function of the inputs as far as derivatives go. */
 static int derived_outputs(const struct gradient_case *c, int count)
@@ -220,6 +252,10 @@ static double number(char kind, int i)
 {
     double x = fmod(0.618033988749895 * (i + 1), 1.0);
 
+    if (kind == 'i')
+        return (i % 2 ? 0.9 : -0.9) * x;
+    if (kind == 'a')
+        return 1.2 + x;
     return kind == 'p' ? 0.4 + 1.5 * x : (i % 2 ? 1 : -1) * (0.25 + 1.25 * x);
 }
 
@@ -314,6 +350,7 @@ static TF_Output add_pattern(struct built *b, const char *text)
             ((int32_t *)TF_TensorData(t))[i] = i % 2 == 0;
         else
             ((double *)TF_TensorData(t))[i] =
+                rank == 0 ||
                 i % dims[rank - 1] == (i / dims[rank - 1] + 1) % dims[rank - 1];
     return add_const(b, t);
 }
@@ -335,7 +372,7 @@ static TF_Output add_input(struct built *b, const char *text)
 {
     int64_t dims[8];
 
-    if (*text == 'p' || *text == 's' || *text == 'u')
+    if (strchr("psuia", *text))
         return add_fed(b, *text, dims, read_shape(text + 1, dims));
     if (*text == 'b' || *text == 'o' || *text == 't')
         return add_pattern(b, text);

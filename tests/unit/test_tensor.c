@@ -191,24 +191,20 @@ static void count_release(void *handle)
 
 static void test_handles_are_released_once_each(void **state)
 {
-    static const enum tfd_dtype types[] = {TFD_RESOURCE, TFD_VARIANT};
+    struct tfd_tensor t = make(TFD_RESOURCE, 4), copy = tfd_tensor_ref(&t);
+    void **handle = tfd_tensor_data(&t);
     int one = 1, ten = 10;
 
     (void)state;
     tfd_tensor_handle_release(count_release);
-    for (int i = 0; i < 2; i++) {
-        struct tfd_tensor t = make(types[i], 4), copy = tfd_tensor_ref(&t);
-        void **handle = tfd_tensor_data(&t);
-
-        assert_null(handle[3]);
-        handle[0] = &one;
-        handle[2] = &ten;
-        released = 0;
-        tfd_tensor_unref(&t);
-        assert_int_equal(released, 0);
-        tfd_tensor_unref(&copy);
-        assert_int_equal(released, 11);
-    }
+    assert_null(handle[3]);
+    handle[0] = &one;
+    handle[2] = &ten;
+    released = 0;
+    tfd_tensor_unref(&t);
+    assert_int_equal(released, 0);
+    tfd_tensor_unref(&copy);
+    assert_int_equal(released, 11);
     tfd_tensor_handle_release(NULL);
 }
 

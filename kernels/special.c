@@ -1,0 +1,312 @@
+/*
+ * special.c - gamma functions and their kin (special_functions.h), and products
+ * and quotients that take 0 for 0 whatever the other side is:
+ *
+ *     Lgamma Digamma Igamma Igammac Betainc Zeta Polygamma
+ *     Atan2 NextAfter Xlogy Xlog1py Xdivy MulNoNan
+ *
+ * Special functions of floats are computed in double, what is narrower in
+ * float.
+ */
+#include "kernels/families.h"
+
+#include "common/half.h"
+#include "kernels/check.h"
+#include "kernels/complex_math.h"
+#include "kernels/elementwise.h"
+#include "kernels/gradient.h"
+#include "kernels/special_functions.h"
+
+#include <math.h>
+
+/* ---- Functions of elements ----------------------------------------------- */
+
+#define FUNCTION1(function, name, T, expression) \
+    static inline T function##_##name(T x)       \
+    {                                            \
+        return expression;                       \
+    }
+#define FUNCTION2(function, name, T, expression) \
+    static inline T function##_##name(T a, T b)  \
+    {                                            \
+        return expression;                       \
+    }
+
+#define BY_DOUBLE1(function, name, T) \
+    FUNCTION1(function, name, T, (T)tfd_special_##function((double)x))
+#define BY_DOUBLE2(function, name, T) \
+    FUNCTION2(function, name, T,      \
+              (T)tfd_special_##function((double)a, (double)b))
+
+#define DEFINE_FLOAT(name, T, suffix)                                   \
+    BY_DOUBLE1(lgamma, name, T)                                         \
+    BY_DOUBLE1(digamma, name, T)                                        \
+    BY_DOUBLE2(igamma, name, T)                                         \
+    BY_DOUBLE2(igammac, name, T)                                        \
+    BY_DOUBLE2(zeta, name, T)                                           \
+    BY_DOUBLE2(polygamma, name, T)                                      \
+    FUNCTION2(atan2, name, T, (atan2##suffix)(a, b))                    \
+    FUNCTION2(nextafter, name, T, (nextafter##suffix)(a, b))            \
+    FUNCTION2(xlogy, name, T, a == 0 ? (T)0 : a * (log##suffix)(b))     \
+    FUNCTION2(xlog1py, name, T, a == 0 ? (T)0 : a * (log1p##suffix)(b)) \
+    FUNCTION2(xdivy, name, T, a == 0 ? (T)0 : a / b)                    \
+    FUNCTION2(mul_no_nan, name, T, b == 0 ? (T)0 : a * b)
+
+DEFINE_FLOAT(FLOAT, float, f)
+DEFINE_FLOAT(DOUBLE, double, )
+
+#define NARROW2(function, name, T, to, from) \
+    FUNCTION2(function, name, T, from(function##_FLOAT(to(a), to(b))))
+#define DEFINE_NARROW(name, T, to, from)                    \
+    FUNCTION1(lgamma, name, T, from(lgamma_FLOAT(to(x))))   \
+    FUNCTION1(digamma, name, T, from(digamma_FLOAT(to(x)))) \
+    NARROW2(atan2, name, T, to, from)                       \
+    NARROW2(xlogy, name, T, to, from)                       \
+    NARROW2(xlog1py, name, T, to, from)                     \
+    NARROW2(xdivy, name, T, to, from)                       \
+    NARROW2(mul_no_nan, name, T, to, from)
+
+TFD_NARROW_DTYPES(DEFINE_NARROW)
+
+#define IS_0(x) ((x).re == 0 && (x).im == 0)
+#define DEFINE_COMPLEX(name, T, R, suffix)                                   \
+    static inline T log1p_##name(T x)                                        \
+    {                                                                        \
+        const R square = x.re * (2 + x.re) + x.im * x.im;                    \
+                                                                             \
+        return (T){log1p##suffix(square) / 2,                                \
+                   (atan2##suffix)(x.im, 1 + x.re)};                         \
+    }                                                                        \
+    FUNCTION2(xlogy, name, T,                                                \
+              IS_0(a) ? a : T##_mul(a, T##_of(clog##suffix(T##_native(b))))) \
+    FUNCTION2(xlog1py, name, T, IS_0(a) ? a : T##_mul(a, log1p_##name(b)))   \
+    FUNCTION2(xdivy, name, T, IS_0(a) ? a : T##_div(a, b))                   \
+    FUNCTION2(mul_no_nan, name, T, IS_0(b) ? b : T##_mul(a, b))
+
+DEFINE_COMPLEX(COMPLEX64, tfd_complex64, float, f)
+DEFINE_COMPLEX(COMPLEX128, tfd_complex128, double, )
+
+/* ---- Loops --------------------------------------------------------------- */
+
+#define LOOP1(function, name, T) \
+    TFD_UNARY_LOOP(loop_##function##_##name, T, T, function##_##name)
+#define LOOP2(function, name, T) \
+    TFD_BINARY_LOOP(loop_##function##_##name, T, T, function##_##name)
+
+#define LOOPS_ANY(name, number, T) \
+    LOOP2(xlogy, name, T)          \
+    LOOP2(xlog1py, name, T)        \
+    LOOP2(xdivy, name, T)          \
+    LOOP2(mul_no_nan, name, T)
+#define LOOPS_REAL(name, number, T) \
+    LOOPS_ANY(name, number, T)      \
+    LOOP1(lgamma, name, T)          \
+    LOOP1(digamma, name, T)         \
+    LOOP2(atan2, name, T)
+#define LOOPS_FLOAT(name, number, T) \
+    LOOPS_REAL(name, number, T)      \
+    LOOP2(igamma, name, T)           \
+    LOOP2(igammac, name, T)          \
+    LOOP2(zeta, name, T)             \
+    LOOP2(polygamma, name, T)        \
+    LOOP2(nextafter, name, T)
+
+TFD_FLOAT_DTYPES(LOOPS_FLOAT)
+TFD_HALF_DTYPES(LOOPS_REAL)
+TFD_COMPLEX_DTYPES(LOOPS_ANY)
+
+/* ---- Betainc ------------------------------------------------------------- */
+
+struct beta {
+    const void *in[3];
+    int step[3]; /* 0: a scalar */
+    void *y;
+};
+
+#define LOOP_BETA(name, number, T)                                         \
+    static void loop_betainc_##name(void *arg, int64_t begin, int64_t end) \
+    {                                                                      \
+        const struct beta *b = arg;                                        \
+        const T *a0 = b->in[0], *a1 = b->in[1], *a2 = b->in[2];            \
+        T *y = b->y;                                                       \
+                                                                           \
+        for (int64_t i = begin; i < end; i++)                              \
+            y[i] = (T)tfd_special_betainc((double)a0[i * b->step[0]],      \
+                                          (double)a1[i * b->step[1]],      \
+                                          (double)a2[i * b->step[2]]);     \
+    }
+
+TFD_FLOAT_DTYPES(LOOP_BETA)
+
+#define SPECIAL_NS 100
+
+static enum tfd_code betainc_cpu(struct tfd_kctx *k, struct tfd_status *st)
+{
+    char text[2][TFD_SHAPE_TEXT_MAX];
+    const struct tfd_shape *shape = &k->in[0].shape;
+    struct beta b;
+
+    for (int i = 1; i < 3; i++) {
+        const struct tfd_shape *s = &k->in[i].shape;
+
+        if (shape->rank == 0)
+            shape = s;
+        else if (s->rank != 0 && !tfd_shape_equal(shape, s))
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "Shapes of a, b and x must match: %s and %s",
+                            tfd_shape_text(shape, text[0]),
+                            tfd_shape_text(s, text[1]));
+    }
+    TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, shape, st));
+    for (int i = 0; i < 3; i++) {
+        b.in[i] = tfd_tensor_data(&k->in[i]);
+        b.step[i] = k->in[i].shape.rank != 0;
+    }
+    b.y = tfd_tensor_data(&k->out[0]);
+    tfd_kctx_parallel(k, tfd_shape_elements(shape), SPECIAL_NS,
+                      k->kernel->range, &b);
+    return TFD_OK;
+}
+
+static enum tfd_code betainc_shape(struct tfd_shape_ctx *s,
+                                   struct tfd_status *st)
+{
+    struct tfd_shape all = TFD_SHAPE_UNKNOWN;
+
+    for (int i = 0; i < s->in_count; i++) {
+        if (s->in[i].rank == TFD_RANK_UNKNOWN)
+            return TFD_OK;
+        if (s->in[i].rank != 0)
+            TFD_TRY(tfd_shape_merge(&all, &s->in[i], st));
+    }
+    s->out[0] = all;
+    if (all.rank == TFD_RANK_UNKNOWN)
+        s->out[0] = (struct tfd_shape){.rank = 0};
+    return TFD_OK;
+}
+
+static enum tfd_code special1_cpu(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const struct tfd_elementwise e = {k->in[0].dtype, SPECIAL_NS, NULL, NULL};
+
+    return tfd_elementwise_unary(k, &e, st);
+}
+
+static enum tfd_code special2_cpu(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const struct tfd_elementwise e = {k->in[0].dtype, SPECIAL_NS, NULL, NULL};
+
+    return tfd_elementwise_binary(k, &e, st);
+}
+
+/* ---- Gradients ----------------------------------------------------------- */
+
+static enum tfd_code lgamma_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge slope = tfd_gradient_op1(&b, "Digamma", g->x[0]);
+
+    g->dx[0] = tfd_gradient_op2(&b, "Mul", g->dy[0], slope);
+    return b.code;
+}
+
+static enum tfd_code digamma_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge one = tfd_gradient_scalar(&b, g->x[0], 1);
+    struct tfd_edge slope = tfd_gradient_op2(&b, "Polygamma", one, g->x[0]);
+
+    g->dx[0] = tfd_gradient_op2(&b, "Mul", g->dy[0], slope);
+    return b.code;
+}
+
+/* dy / (y^2 + x^2), times x for y and -y for x. */
+static enum tfd_code atan2_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge y2 = tfd_gradient_op1(&b, "Square", g->x[0]);
+    struct tfd_edge x2 = tfd_gradient_op1(&b, "Square", g->x[1]);
+    struct tfd_edge sum = tfd_gradient_op2(&b, "AddV2", y2, x2);
+    struct tfd_edge scaled = tfd_gradient_op2(&b, "RealDiv", g->dy[0], sum);
+    struct tfd_edge minus = tfd_gradient_op1(&b, "Neg", g->x[0]);
+
+    g->dx[0] = tfd_gradient_op2(&b, "Mul", g->x[1], scaled);
+    g->dx[1] = tfd_gradient_op2(&b, "Mul", minus, scaled);
+    tfd_gradient_reduce(&b, g->x[0], g->x[1], &g->dx[0], &g->dx[1]);
+    return b.code;
+}
+
+/* ---- Tables -------------------------------------------------------------- */
+
+#define REAL "bfloat16, half, float, double"
+#define ANY "half, bfloat16, float, double, complex64, complex128"
+#define FLOATS "float, double"
+
+#define OP(name_, in, out, types, shape_, grad_)                   \
+    {                                                              \
+        .name = name_, .inputs = in, .outputs = out,               \
+        .attrs = "T: {" types "}", .shape = shape_, .grad = grad_, \
+    }
+#define OP1(name, types, grad) \
+    OP(name, "x: T", "y: T", types, tfd_shape_like_first, grad)
+#define OP2(name, in, types, grad) \
+    OP(name, in, "z: T", types, tfd_shape_broadcast2, grad)
+
+static const struct tfd_opdef ops[] = {
+    OP1("Lgamma", REAL, lgamma_gradient),
+    OP1("Digamma", REAL, digamma_gradient),
+    OP2("Atan2", "y: T, x: T", REAL, atan2_gradient),
+    OP2("Igamma", "a: T, x: T", REAL, NULL),
+    OP2("Igammac", "a: T, x: T", REAL, NULL),
+    OP2("Zeta", "x: T, q: T", FLOATS, NULL),
+    OP2("Polygamma", "a: T, x: T", FLOATS, NULL),
+    OP2("Xlogy", "x: T, y: T", ANY, NULL),
+    OP2("Xlog1py", "x: T, y: T", ANY, NULL),
+    OP2("Xdivy", "x: T, y: T", ANY, NULL),
+    OP2("MulNoNan", "x: T, y: T",
+        "bfloat16, half, float, double, complex64, complex128", NULL),
+    {
+        .name = "NextAfter",
+        .inputs = "x1: T, x2: T",
+        .outputs = "output: T",
+        .attrs = "T: {double, float} = DT_FLOAT",
+        .shape = tfd_shape_broadcast2,
+        .flags = TFD_OP_NO_GRADIENT,
+    },
+    OP("Betainc", "a: T, b: T, x: T", "z: T", FLOATS, betainc_shape, NULL),
+};
+
+#define KERNEL1(op, name, loop) \
+    TFD_KERNEL(op, name, special1_cpu, loop_##loop##_##name),
+#define KERNEL2(op, name, loop) \
+    TFD_KERNEL(op, name, special2_cpu, loop_##loop##_##name),
+#define KERNELS_ANY(name, number, T)  \
+    KERNEL2("Xlogy", name, xlogy)     \
+    KERNEL2("Xlog1py", name, xlog1py) \
+    KERNEL2("Xdivy", name, xdivy)     \
+    KERNEL2("MulNoNan", name, mul_no_nan)
+#define KERNELS_REAL(name, number, T) \
+    KERNELS_ANY(name, number, T)      \
+    KERNEL1("Lgamma", name, lgamma)   \
+    KERNEL1("Digamma", name, digamma) \
+    KERNEL2("Atan2", name, atan2)
+#define KERNELS_FLOAT(name, number, T)    \
+    KERNELS_REAL(name, number, T)         \
+    KERNEL2("Igamma", name, igamma)       \
+    KERNEL2("Igammac", name, igammac)     \
+    KERNEL2("Zeta", name, zeta)           \
+    KERNEL2("Polygamma", name, polygamma) \
+    KERNEL2("NextAfter", name, nextafter) \
+    TFD_KERNEL("Betainc", name, betainc_cpu, loop_betainc_##name),
+
+static const struct tfd_kernel kernels[] = {
+    TFD_FLOAT_DTYPES(KERNELS_FLOAT) TFD_HALF_DTYPES(KERNELS_REAL)
+        TFD_COMPLEX_DTYPES(KERNELS_ANY)};
+
+const struct tfd_family tfd_family_special = {
+    .name = "special",
+    .ops = ops,
+    .op_count = TFD_COUNT(ops),
+    .kernels = kernels,
+    .kernel_count = TFD_COUNT(kernels),
+};

@@ -1,0 +1,28 @@
+/*
+ * special_functions.h - gamma functions and their kin, in double precision.
+ *
+ *   digamma(x)       derivative of log gamma(x); NaN at 0, -1, -2, ...
+ *   igamma(a, x)     regularised lower incomplete gamma function
+ *   igammac(a, x)    1 - igamma(a, x), exact where it is small
+ *   betainc(a, b, x) regularised incomplete beta function
+ *   zeta(x, q)       Hurwitz zeta function, the sum of (q + k)^-x
+ *   polygamma(n, x)  n-th derivative of digamma
+ *
+ * Methods and formulas: M. Abramowitz, I. Stegun, "Handbook of Mathematical
+ * Functions", chapters 6, 23 and 26; W. Press et al., "Numerical Recipes",
+ * chapter 6.  Values outside of a domain are TensorFlow's: mostly NaN.
+ *
+ * Every loop has a bound.  Threads: pure.
+ */
+#ifndef TFD_KERNELS_SPECIAL_FUNCTIONS_H
+#define TFD_KERNELS_SPECIAL_FUNCTIONS_H
+
+double tfd_special_lgamma(double x);
+double tfd_special_digamma(double x);
+double tfd_special_igamma(double a, double x);
+double tfd_special_igammac(double a, double x);
+double tfd_special_betainc(double a, double b, double x);
+double tfd_special_zeta(double x, double q);
+double tfd_special_polygamma(double n, double x);
+
+#endif

@@ -1,0 +1,96 @@
+/*
+ * test_random_ops.c - random.c, random_shuffle.c, multinomial.c,
+ * random_gamma.c, candidates.c: what TensorFlow draws (recorded from 2.21),
+ * also when ranges come in pieces; and parameters at which TensorFlow draws for
+ * ever or ends its process.
+ */
+#include "tests/support/kernel_rig.h"
+
+static void test_streams_are_those_of_tensorflow(void **state)
+{
+    static const struct krig_case cases[] = {
+        {"RandomShuffle",
+         "seed=3",
+         {"int32[10] 0 1 2 3 4 5 6 7 8 9"},
+         {"int32[10] 1 2 4 6 7 0 5 3 8 9"}},
+        {"RandomShuffle", "seed=3", {"string[1,1] a"}, {"string[1,1] a"}},
+        {"Multinomial",
+         "seed=3",
+         {"float[3,3] inf 0 0 -inf -inf -inf nan 0 1", "int32[] 5"},
+         {"int64[3,5] 1 1 2 1 1 3 3 3 3 3 2 2 2 2 1"}},
+        {"StatelessRandomGetKeyCounter",
+         "",
+         {"int64[2] 1 2"},
+         {"uint64[1] 10413732777507651514",
+          "uint64[2] 0 17830669156045600267"}},
+        {"StatelessRandomGetKeyCounter",
+         "",
+         {"int32[2] 1 -2"},
+         {"uint64[1] 6403228833514061428", "uint64[2] 0 1432497372691926344"}},
+        {"StatelessRandomUniformV2",
+         "",
+         {"int32[1] 3", "uint64[1] 5", "uint64[2] 0 7", "int32[] 3"},
+         {"float[3] 0.4474637508392334 0.620756983757019 0.2590693235397339"}},
+        {"StatelessRandomGetAlg", "", {0}, {"int32[] 1"}},
+    };
+
+    (void)state;
+    KRIG_CHECK(cases);
+}
+
+static void test_what_cannot_be_drawn_is_refused(void **state)
+{
+    static const struct krig_case cases[] = {
+        {"RandomPoissonV2",
+         "seed=3 dtype=float",
+         {"int32[1] 2", "float[1] nan"},
+         {"!INVALID_ARGUMENT no sample for the parameter nan"}},
+        {"RandomPoissonV2",
+         "seed=3 dtype=int32",
+         {"int32[1] 1000", "double[2] 3 1e12"},
+         {"!INVALID_ARGUMENT no sample for the parameter 1e+12 fits type "
+          "int32"}},
+        {"RandomPoissonV2",
+         "seed=3 dtype=half",
+         {"int32[1] 2", "double[] 1e6"},
+         {"!INVALID_ARGUMENT no sample"}},
+        {"RandomGamma",
+         "seed=3",
+         {"int32[1] -2", "float[] 1"},
+         {"!INVALID_ARGUMENT Dimension -2 must be >= 0"}},
+        {"RandomGamma",
+         "seed=3",
+         {"int32[8] 1", "float[1] 1"},
+         {"!INVALID_ARGUMENT "}},
+        {"StatelessRandomUniformV2",
+         "",
+         {"int32[1] 3", "uint64[1] 5", "uint64[1] 0", "int32[] 1"},
+         {"!INVALID_ARGUMENT counter must be a vector with length at least 2"}},
+        {"StatelessRandomUniformV2",
+         "",
+         {"int32[1] 3", "uint64[1] 5", "uint64[2] 0 7", "int32[] 2"},
+         {"!INVALID_ARGUMENT Unsupported algorithm id: 2"}},
+        {"StatelessRandomUniform",
+         "",
+         {"int32[1] 3", "int64[3] 1 2 3"},
+         {"!INVALID_ARGUMENT seed must have shape [2], not [3]"}},
+        {"Multinomial",
+         "seed=3",
+         {"float[2,0]", "int32[] 5"},
+         {"!INVALID_ARGUMENT num_classes should be positive"}},
+    };
+
+    (void)state;
+    KRIG_CHECK(cases);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_streams_are_those_of_tensorflow),
+        cmocka_unit_test(test_what_cannot_be_drawn_is_refused),
+    };
+
+    return cmocka_run_group_tests_name("random_ops", tests, krig_setup,
+                                       krig_teardown);
+}

@@ -1,0 +1,101 @@
+/*
+ * test_special_functions.c - special_functions.c against identities and values
+ * of tables, and with arguments that a loop could run away with.
+ */
+#include "kernels/special_functions.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static void expect_near(double got, double want, double tolerance,
+                        const char *what, double a, double b)
+{
+    if (!(fabs(got - want) <= tolerance * (1 + fabs(want))))
+        fail_msg("%s at %.17g, %.17g: %.17g, not %.17g", what, a, b, got, want);
+}
+
+static void test_values_of_tables(void **state)
+{
+    const double pi = 3.14159265358979323846;
+
+    (void)state;
+    expect_near(tfd_special_digamma(1), -0.57721566490153286, 1e-15, "digamma",
+                1, 0);
+    expect_near(tfd_special_zeta(2, 1), pi * pi / 6, 1e-15, "zeta", 2, 1);
+    expect_near(tfd_special_zeta(4, 1), pow(pi, 4) / 90, 1e-15, "zeta", 4, 1);
+    expect_near(tfd_special_polygamma(1, 0.5), pi * pi / 2, 1e-14, "polygamma",
+                1, 0.5);
+    expect_near(tfd_special_igamma(0.5, 2), erf(sqrt(2)), 1e-15, "igamma", 0.5,
+                2);
+    expect_near(tfd_special_igammac(1, 700), exp(-700), 1e-300, "igammac", 1,
+                700);
+    expect_near(tfd_special_betainc(2, 3, 0.3), 0.3483, 1e-15, "betainc", 2, 3);
+}
+
+static void test_identities(void **state)
+{
+    (void)state;
+    for (double a = 0.3; a < 60; a *= 1.7)
+        for (double x = 0.01; x < 90; x *= 1.9) {
+            double sum = tfd_special_igamma(a, x) + tfd_special_igammac(a, x);
+
+            expect_near(sum, 1, 1e-13, "igamma + igammac", a, x);
+            expect_near(tfd_special_digamma(x + 1),
+                        tfd_special_digamma(x) + 1 / x, 1e-13, "digamma", x, 0);
+            expect_near(tfd_special_zeta(a + 1, x),
+                        tfd_special_zeta(a + 1, x + 1) + pow(x, -a - 1), 1e-13,
+                        "zeta", a + 1, x);
+            expect_near(tfd_special_betainc(a, x, 0.4),
+                        1 - tfd_special_betainc(x, a, 0.6), 1e-12, "betainc", a,
+                        x);
+        }
+    for (double q = -0.25; q > -40; q -= 1)
+        for (int n = 2; n < 6; n++)
+            expect_near(tfd_special_zeta(n, q),
+                        tfd_special_zeta(n, q + 1) + pow(q, -n), 1e-12, "zeta",
+                        n, q);
+}
+
+/* A loop that summed up to 0 would take years. */
+static void test_hostile_arguments_end(void **state)
+{
+    static const double numbers[] = {0,      -0.5,       1e-300,   1e300,
+                                     -1e300, -1e10 - .5, INFINITY, -INFINITY,
+                                     NAN,    1e10};
+    const size_t n = sizeof(numbers) / sizeof(numbers[0]);
+    volatile double sum = 0;
+
+    (void)state;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < n; k++) {
+            sum += tfd_special_digamma(numbers[i]);
+            sum += tfd_special_igamma(numbers[i], numbers[k]);
+            sum += tfd_special_igammac(numbers[i], numbers[k]);
+            sum += tfd_special_betainc(numbers[i], numbers[k], 0.5);
+            sum += tfd_special_zeta(numbers[i], numbers[k]);
+            sum += tfd_special_zeta(2, numbers[k]);
+            sum += tfd_special_polygamma(numbers[i], numbers[k]);
+        }
+    assert_true(isnan(tfd_special_zeta(3, -2)));
+    assert_true(isinf(tfd_special_zeta(2, -2)));
+    assert_true(isnan(tfd_special_igamma(-1, 1)));
+    assert_true(isnan(tfd_special_betainc(1, 1, 1.5)));
+    assert_true(isnan(tfd_special_polygamma(0.5, 1)));
+    assert_true(isnan(tfd_special_digamma(-3)));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_values_of_tables),
+        cmocka_unit_test(test_identities),
+        cmocka_unit_test(test_hostile_arguments_end),
+    };
+
+    return cmocka_run_group_tests_name("special_functions", tests, NULL, NULL);
+}
