@@ -359,7 +359,8 @@ static const char *const cancelled_texts[] = {
 static void explain(const struct tfd_queue_attempt *a, struct tfd_status *st)
 {
     const struct tfd_queue *q = a->queue;
-    const char *kind = q->spec.kind->name;
+    const char *kind = a->many && a->action == DEQUEUE ? q->spec.kind->name
+                                                       : q->spec.kind->base;
 
     switch (a->outcome) {
     case DONE:

@@ -36,6 +36,7 @@ struct tfd_queue_row {
 
 struct tfd_queue_kind {
     const char *name; /* "FIFOQueue" */
+    const char *base; /* messages but those of batches call it so */
     /* There is room in rows[].  put_back is for rows just taken, the last one
      * first. */
     void (*put)(struct tfd_queue *q, struct tfd_queue_row *take_row);

@@ -43,6 +43,7 @@ static struct tfd_queue_row *pop_front(struct tfd_queue *q)
 
 const struct tfd_queue_kind tfd_queue_fifo = {
     .name = "FIFOQueue",
+    .base = "FIFOQueue",
     .put = push_back,
     .take = pop_front,
     .put_back = push_front,
@@ -50,6 +51,7 @@ const struct tfd_queue_kind tfd_queue_fifo = {
 
 const struct tfd_queue_kind tfd_queue_padding = {
     .name = "PaddingFIFOQueue",
+    .base = "FIFOQueue",
     .put = push_back,
     .take = pop_front,
     .put_back = push_front,
@@ -78,6 +80,7 @@ static struct tfd_queue_row *take_any(struct tfd_queue *q)
 
 const struct tfd_queue_kind tfd_queue_random = {
     .name = "RandomShuffleQueue",
+    .base = "RandomShuffleQueue",
     .put = push_back,
     .take = take_any,
     .put_back = push_back,
@@ -125,6 +128,7 @@ static struct tfd_queue_row *take_first(struct tfd_queue *q)
 
 const struct tfd_queue_kind tfd_queue_priority = {
     .name = "PriorityQueue",
+    .base = "PriorityQueue",
     .put = put_by_priority,
     .take = take_first,
     .put_back = put_by_priority,

@@ -492,81 +492,82 @@ static void test_padded_shapes_need_only_be_compatible(void **state)
         "[[3,3]]");
 }
 
+static const struct {
+    const char *op, *attrs, *in[4], *text;
+} misfits[] = {
+    {"QueueEnqueueV2",
+     "Tcomponents=[int32]",
+     {"int32 1"},
+     "Signature mismatch, have: resource, int32-> expected: resource, "
+     "float, int32->"},
+    {"QueueEnqueueManyV2",
+     "Tcomponents=[float,int32,int32]",
+     {"float[1] 1", "int32[1] 1", "int32[1] 1"},
+     "have: resource, float, int32, int32-> expected: resource, float, "
+     "int32->"},
+    {"QueueEnqueueV2",
+     "Tcomponents=[float,int32]",
+     {"float[3] 1", "int32 1"},
+     "Shape mismatch in tuple component 0. Expected [2], got [3]"},
+    {"QueueEnqueueV2",
+     "Tcomponents=[float,int32]",
+     {"float[2] 1", "int32[1] 1"},
+     "Shape mismatch in tuple component 1. Expected [], got [1]"},
+    {"QueueEnqueueManyV2",
+     "Tcomponents=[float,int32]",
+     {"float[4,2] 1", "int32[3] 1"},
+     "Shape mismatch in tuple component 1. Expected [4], got [3]"},
+    {"QueueEnqueueManyV2",
+     "Tcomponents=[float,int32]",
+     {"float 1", "int32[3] 1"},
+     "Shape mismatch in tuple component 0. Expected [?,2], got []"},
+    {"QueueDequeueV2",
+     "component_types=[int32]",
+     {NULL},
+     "have: resource->int32 expected: resource->float, int32"},
+    {"QueueDequeueManyV2",
+     "component_types=[int32]",
+     {"int32 1"},
+     "have: resource, int32->int32 expected: resource, int32->float, "
+     "int32"},
+    {"QueueDequeueManyV2",
+     "component_types=[float,int32]",
+     {"int32 -1"},
+     "DequeueManyOp requested -1 < 0 elements"},
+    {"QueueDequeueUpToV2",
+     "component_types=[float,int32]",
+     {"int32 -2"},
+     "DequeueUpToOp requested -2 < 0 elements"},
+    {"QueueDequeueManyV2",
+     "component_types=[float,int32]",
+     {"int32[2] 1"},
+     "n must be a scalar"},
+    {"QueueDequeueManyV2",
+     "component_types=[float,int32]",
+     {"int32[0]"},
+     "n must be a scalar"},
+    {"QueueDequeueV2",
+     "component_types=[float,int32] timeout_ms=5",
+     {NULL},
+     "Timeout not supported yet."},
+    {"QueueEnqueueV2",
+     "Tcomponents=[float,int32] timeout_ms=0",
+     {"float[2] 1", "int32 1"},
+     "Timeout not supported yet."},
+};
+
 /* All fail before anything waits. */
 static void test_inputs_that_do_not_fit(void **state)
 {
-    static const struct {
-        const char *op, *attrs, *in[4], *text;
-    } cases[] = {
-        {"QueueEnqueueV2",
-         "Tcomponents=[int32]",
-         {"int32 1"},
-         "Signature mismatch, have: resource, int32-> expected: resource, "
-         "float, int32->"},
-        {"QueueEnqueueManyV2",
-         "Tcomponents=[float,int32,int32]",
-         {"float[1] 1", "int32[1] 1", "int32[1] 1"},
-         "have: resource, float, int32, int32-> expected: resource, float, "
-         "int32->"},
-        {"QueueEnqueueV2",
-         "Tcomponents=[float,int32]",
-         {"float[3] 1", "int32 1"},
-         "Shape mismatch in tuple component 0. Expected [2], got [3]"},
-        {"QueueEnqueueV2",
-         "Tcomponents=[float,int32]",
-         {"float[2] 1", "int32[1] 1"},
-         "Shape mismatch in tuple component 1. Expected [], got [1]"},
-        {"QueueEnqueueManyV2",
-         "Tcomponents=[float,int32]",
-         {"float[4,2] 1", "int32[3] 1"},
-         "Shape mismatch in tuple component 1. Expected [4], got [3]"},
-        {"QueueEnqueueManyV2",
-         "Tcomponents=[float,int32]",
-         {"float 1", "int32[3] 1"},
-         "Shape mismatch in tuple component 0. Expected [?,2], got []"},
-        {"QueueDequeueV2",
-         "component_types=[int32]",
-         {NULL},
-         "have: resource->int32 expected: resource->float, int32"},
-        {"QueueDequeueManyV2",
-         "component_types=[int32]",
-         {"int32 1"},
-         "have: resource, int32->int32 expected: resource, int32->float, "
-         "int32"},
-        {"QueueDequeueManyV2",
-         "component_types=[float,int32]",
-         {"int32 -1"},
-         "DequeueManyOp requested -1 < 0 elements"},
-        {"QueueDequeueUpToV2",
-         "component_types=[float,int32]",
-         {"int32 -2"},
-         "DequeueUpToOp requested -2 < 0 elements"},
-        {"QueueDequeueManyV2",
-         "component_types=[float,int32]",
-         {"int32[2] 1"},
-         "n must be a scalar"},
-        {"QueueDequeueManyV2",
-         "component_types=[float,int32]",
-         {"int32[0]"},
-         "n must be a scalar"},
-        {"QueueDequeueV2",
-         "component_types=[float,int32] timeout_ms=5",
-         {NULL},
-         "Timeout not supported yet."},
-        {"QueueEnqueueV2",
-         "Tcomponents=[float,int32] timeout_ms=0",
-         {"float[2] 1", "int32 1"},
-         "Timeout not supported yet."},
-    };
     struct arig_run *q =
         arig_start("FIFOQueueV2", "component_types=[float,int32] shapes=[2];[]",
                    NULL, NULL);
 
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+    for (size_t i = 0; i < sizeof(misfits) / sizeof(misfits[0]); i++)
         arig_expect_failed(
-            arig_start(cases[i].op, cases[i].attrs, q, cases[i].in),
-            TFD_INVALID_ARGUMENT, cases[i].text);
+            arig_start(misfits[i].op, misfits[i].attrs, q, misfits[i].in),
+            TFD_INVALID_ARGUMENT, misfits[i].text);
     expect_size(q, "int32 0");
 }
 
