@@ -153,6 +153,11 @@
 #define TFD_FUNCTIONS_MAX 10000
 #define TFD_FUNCTION_DEPTH_MAX 64 /* calls of calls while expanding */
 
+/* Nodes that expanding functions may add to a graph at once.  A kilobyte of
+ * functions that call each other twice asks for any number; the largest models
+ * in use stay below 100,000. */
+#define TFD_FUNCTION_NODES_MAX 250000
+
 /* Calls of functions that run as ops: within each other, and at once within one
  * step.  A step of a small function takes 2 kB. */
 #define TFD_FUNCTION_CALLS_DEPTH_MAX 1000

@@ -151,11 +151,12 @@ static struct tfd_edit_node *new_node(struct tfd_edit *e, struct tfd_str name)
 
     if (!n)
         return NULL;
-    if (e->first + e->count >= TFD_GRAPH_NODES_MAX) {
+    if (e->count - e->taken >= TFD_FUNCTION_NODES_MAX) {
         tfd_edit_fail(e, tfd_fail(e->st, TFD_RESOURCE_EXHAUSTED,
-                                  "the graph has more than %d nodes once its "
-                                  "functions are expanded (at " TFD_STR_FMT ")",
-                                  TFD_GRAPH_NODES_MAX, TFD_STR_ARG(name)));
+                                  "the graph has more than %d new nodes once "
+                                  "its functions are expanded (at " TFD_STR_FMT
+                                  ")",
+                                  TFD_FUNCTION_NODES_MAX, TFD_STR_ARG(name)));
         return NULL;
     }
     if (is_taken(e, name))
@@ -302,6 +303,6 @@ void tfd_edit_begin(struct tfd_edit *e, struct tfd_graph *g, int32_t first,
     *e = (struct tfd_edit){.g = g, .first = first, .suffix = first, .st = st};
     tfd_arena_init(&e->arena, (size_t)TFD_GRAPH_SIZE_MAX);
     tfd_map_init(&e->names);
-    for (int32_t i = first; i < g->count; i++)
-        take(e, g->nodes[i]);
+    for (e->taken = 0; first + e->taken < g->count && tfd_edit_ok(e);)
+        take(e, g->nodes[first + e->taken++]);
 }

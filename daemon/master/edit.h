@@ -42,6 +42,7 @@ struct tfd_edit {
     int32_t first;
     struct tfd_edit_node **nodes; /* number first + i */
     int32_t count, capacity;
+    int32_t taken; /* of them: the graph's own */
     struct tfd_edit_call *calls;
     int32_t call_count, call_capacity;
     struct tfd_arena arena;

@@ -21,9 +21,10 @@
 
 #include "common/graph.h"
 
-/* Expands the nodes from `first` on.  RESOURCE_EXHAUSTED when the graph would
- * have more than TFD_GRAPH_NODES_MAX nodes; INVALID_ARGUMENT or NOT_FOUND for
- * a function that is wrong.  After a failure the graph ends at `first`. */
+/* Expands the nodes from `first` on.  RESOURCE_EXHAUSTED for more than
+ * TFD_FUNCTION_NODES_MAX nodes, or TFD_GRAPH_NODES_MAX of the graph;
+ * INVALID_ARGUMENT or NOT_FOUND for a function that is wrong.  After a failure
+ * the graph ends at `first`. */
 enum tfd_code tfd_functions_expand(struct tfd_graph *g, int32_t first,
                                    struct tfd_status *st) TFD_MUST_USE;
 
