@@ -39,6 +39,11 @@ struct tfd_session {
     int64_t version;
     int32_t *device_of; /* by node of the graph */
     struct tfd_device_set devices;
+    /* The cluster: ours, or one of the session's own, in which we are `task`,
+     * and every device has another name. */
+    struct tfd_peers_range peers;
+    bool renamed;
+    char task[TFD_DEVICE_NAME_MAX];
     struct tfd_worker **workers; /* [0] is the local one; tasks in scope */
     bool *native;                /* by worker */
     int worker_count;
@@ -70,6 +75,7 @@ struct tfd_session {
 struct tfd_master {
     struct tfd_master_options o;
     struct tfd_worker **workers; /* by peer; made when first needed */
+    int worker_room;
     int peer_count;
     struct tfd_map by_handle; /* -> struct tfd_session * */
     struct tfd_session *sessions;
@@ -101,6 +107,8 @@ void tfd_session_delist(struct tfd_session *s);
 /* Ends every creation. */
 void tfd_master_cancel_creates(struct tfd_master *m,
                                const struct tfd_status *why);
+/* What worker i is called in this session. */
+const char *tfd_session_task(const struct tfd_session *s, int i);
 /* The worker behind peer i of the cluster; NULL without memory. */
 struct tfd_worker *tfd_master_worker(struct tfd_master *m, int peer);
 /* Random, positive, below 2^57 and not 0. */
