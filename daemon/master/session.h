@@ -107,6 +107,11 @@ void tfd_session_delist(struct tfd_session *s);
 /* Ends every creation. */
 void tfd_master_cancel_creates(struct tfd_master *m,
                                const struct tfd_status *why);
+/* Before its workers are chosen.  INVALID_ARGUMENT for a cluster without us, or
+ * with us twice, or by our own name. */
+enum tfd_code tfd_session_choose_cluster(struct tfd_session *s,
+                                         struct tfd_str target,
+                                         struct tfd_status *st) TFD_MUST_USE;
 /* What worker i is called in this session. */
 const char *tfd_session_task(const struct tfd_session *s, int i);
 /* The worker behind peer i of the cluster; NULL without memory. */
