@@ -198,6 +198,9 @@
 #define TFD_TRACED_NODES_MAX (1 << 20)
 #define TFD_TRACE_SIZE_MAX ((size_t)256 << 20)
 
+/* Clusters that sessions have brought along; they stay known. */
+#define TFD_CLUSTERS_MAX 64
+
 /* Callables and unfinished partial runs of one session. */
 #define TFD_CALLABLES_MAX 4096
 #define TFD_PARTIAL_RUNS_MAX 1024

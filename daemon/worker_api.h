@@ -36,8 +36,11 @@ struct tfd_worker_session {
     struct tfd_str handle;
     struct tfd_str master_task;
     uint64_t master_incarnation;
-    bool isolate;              /* private resource containers */
-    struct tfd_str server_def; /* message; "" for the boot cluster */
+    bool isolate; /* private resource containers */
+    /* A cluster of the session's own, a ClusterDef, in which this worker is
+     * `task`; "": the one it was started with. */
+    struct tfd_str cluster_def;
+    struct tfd_str task; /* looked at by a worker of this process only */
 };
 
 struct tfd_register_graph {

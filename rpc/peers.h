@@ -3,6 +3,13 @@
  * and worker of this process.
  *
  * A channel is made when first asked for and lives as long as the table.
+ *
+ * Sessions may bring a cluster of their own (ClusterSpec propagation), in which
+ * the same processes have other names: its tasks get numbers after those of the
+ * cluster we were started with, which the functions without a range know alone.
+ * Such clusters stay; the same one again has the same numbers.  One address has
+ * one channel, by whatever name.
+ *
  * Threads: loop thread.
  */
 #ifndef TFD_RPC_PEERS_H
@@ -31,6 +38,23 @@ void tfd_peers_follow(struct tfd_peers *p,
 /* For channels not yet made; without it there are no heartbeats. */
 void tfd_peers_watch(struct tfd_peers *p,
                      const struct tfd_heartbeat_options *o);
+
+/* The numbers of a cluster's tasks. */
+struct tfd_peers_range {
+    int first, count;
+    int own; /* -1: we are none of them */
+};
+
+struct tfd_peers_range tfd_peers_all(const struct tfd_peers *p);
+/* cluster says which of its tasks we are.  RESOURCE_EXHAUSTED when there are
+ * too many clusters. */
+enum tfd_code tfd_peers_add_cluster(struct tfd_peers *p,
+                                    const struct tfd_cluster *cluster,
+                                    struct tfd_peers_range *out,
+                                    struct tfd_status *st) TFD_MUST_USE;
+int tfd_peers_find_in(const struct tfd_peers *p, struct tfd_peers_range range,
+                      struct tfd_str name);
+
 int tfd_peers_count(const struct tfd_peers *p);
 /* "/job:worker/replica:0/task:1" of peer i; own task included. */
 const char *tfd_peers_task(const struct tfd_peers *p, int i);

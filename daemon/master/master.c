@@ -41,6 +41,7 @@ enum tfd_code tfd_master_new(const struct tfd_master_options *o,
     }
     m->o = *o;
     m->peer_count = (int)peers;
+    m->worker_room = (int)peers + 1;
     m->step_seed = random_bits();
     tfd_map_init(&m->by_handle);
     tfd_master_watch_idle(m);
@@ -51,7 +52,7 @@ enum tfd_code tfd_master_new(const struct tfd_master_options *o,
 void tfd_master_free(struct tfd_master *m)
 {
     tfd_master_stop_watching(m);
-    for (int i = 0; i < m->peer_count; i++) /* the peers are gone already */
+    for (int i = 0; i < m->worker_room; i++) /* the peers are gone already */
         if (m->workers[i])
             tfd_remote_worker_free(m->workers[i]);
     free(m->workers);
@@ -59,8 +60,28 @@ void tfd_master_free(struct tfd_master *m)
     free(m);
 }
 
+/* Clusters of sessions bring more peers. */
+static bool make_room(struct tfd_master *m, int peer)
+{
+    int room = 2 * peer + 1;
+    struct tfd_worker **grown;
+
+    if (peer < m->worker_room)
+        return true;
+    grown = realloc(m->workers, (size_t)room * sizeof(struct tfd_worker *));
+    if (!grown)
+        return false;
+    memset(grown + m->worker_room, 0,
+           (size_t)(room - m->worker_room) * sizeof(struct tfd_worker *));
+    m->workers = grown;
+    m->worker_room = room;
+    return true;
+}
+
 struct tfd_worker *tfd_master_worker(struct tfd_master *m, int peer)
 {
+    if (!make_room(m, peer))
+        return NULL;
     if (!m->workers[peer]) {
         struct tfd_channel *ch = tfd_peers_channel(m->o.peers, peer);
 

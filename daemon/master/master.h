@@ -56,6 +56,7 @@ typedef void tfd_session_done_fn(void *ctx, const struct tfd_status *st,
 struct tfd_create_session {
     struct tfd_str graph_def;
     struct tfd_str config; /* ConfigProto */
+    struct tfd_str target; /* as the client dialled us, "grpc://host:port" */
     tfd_session_done_fn *done;
     void *ctx;
 };
@@ -104,6 +105,8 @@ void tfd_master_close_all(struct tfd_master *m, tfd_master_done_fn *done,
 
 const char *tfd_session_handle(const struct tfd_session *s);
 const struct tfd_device_set *tfd_session_devices(const struct tfd_session *s);
+/* It has a cluster of its own (ConfigProto.cluster_def). */
+bool tfd_session_renamed(const struct tfd_session *s);
 
 /* ABORTED when the versions differ; nothing changes on failure. */
 enum tfd_code tfd_session_extend(struct tfd_session *s,

@@ -276,7 +276,7 @@ enum tfd_code tfd_partial_ends_feed(struct tfd_partial_run *p,
     return tfd_fail(st, TFD_INTERNAL,
                     "From %s:\nOutput 0 of type %s does not match declared "
                     "output type %s for node {{node _recv_" TFD_STR_FMT "_%d}}",
-                    p->session->workers[0]->task,
+                    tfd_session_task(p->session, 0),
                     tfd_dtype_name((int)value->dtype), tfd_dtype_name(type),
                     TFD_STR_ARG(g->nodes[e->edge.node]->name), e->edge.output);
 }

@@ -126,7 +126,7 @@ static void registered(void *ctx, const struct tfd_status *st, uint64_t graph)
         struct tfd_status named = TFD_STATUS_INIT;
 
         (void)tfd_fail(&named, st->code, "From %s:\n%s",
-                       p->session->workers[part->worker]->task, st->text);
+                       tfd_session_task(p->session, part->worker), st->text);
         fail_plan(p, &named);
     }
     if (--p->registering == 0)

@@ -271,12 +271,14 @@ static struct call *call_empty(struct tfd_worker *w,
     return c;
 }
 
-static void put_server_def(struct tfd_bytes *b, const char *task)
+static void put_server_def(struct tfd_bytes *b, const char *task,
+                           struct tfd_str cluster_def)
 {
     size_t mark =
         tfd_pb_begin(b, tensorflow_CreateWorkerSessionRequest_server_def_tag);
     struct tfd_device_name name;
 
+    tfd_pb_put_str(b, tensorflow_ServerDef_cluster_tag, cluster_def);
     if (tfd_device_name_parse(tfd_str_of(task), &name, NULL) == TFD_OK) {
         tfd_pb_put_str(b, tensorflow_ServerDef_job_name_tag,
                        tfd_str_of(name.job));
@@ -307,7 +309,7 @@ static void create_session(struct tfd_worker *w,
     tfd_pb_put_str(&m.proto,
                    tensorflow_CreateWorkerSessionRequest_session_handle_tag,
                    s->handle);
-    put_server_def(&m.proto, w->task);
+    put_server_def(&m.proto, w->task, s->cluster_def);
     tfd_pb_put_bool(
         &m.proto,
         tensorflow_CreateWorkerSessionRequest_isolate_session_state_tag,

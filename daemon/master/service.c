@@ -103,7 +103,9 @@ static void create_session(void *self, struct tfd_call *call)
                      tensorflow_CreateSessionRequest_graph_def_tag,
                      &c.graph_def, &st) != TFD_OK ||
         string_field(call->in.proto, tensorflow_CreateSessionRequest_config_tag,
-                     &c.config, &st) != TFD_OK) {
+                     &c.config, &st) != TFD_OK ||
+        string_field(call->in.proto, tensorflow_CreateSessionRequest_target_tag,
+                     &c.target, &st) != TFD_OK) {
         tfd_call_fail(call, &st);
         return;
     }
@@ -431,7 +433,10 @@ static void list_devices(void *self, struct tfd_call *call)
     }
     tfd_message_init(&m, call->native);
     for (int i = 0; i < tfd_session_devices(session)->count; i++)
-        put_device(&m.proto, tensorflow_ListDevicesResponse_local_device_tag,
+        put_device(&m.proto,
+                   i > 0 && tfd_session_renamed(session)
+                       ? tensorflow_ListDevicesResponse_remote_device_tag
+                       : tensorflow_ListDevicesResponse_local_device_tag,
                    &tfd_session_devices(session)->devices[i].attributes);
     answer(call, &m);
 }

@@ -74,6 +74,16 @@ const char *tfd_session_handle(const struct tfd_session *s)
     return s->handle;
 }
 
+const char *tfd_session_task(const struct tfd_session *s, int i)
+{
+    return i == 0 && s->renamed ? s->task : s->workers[i]->task;
+}
+
+bool tfd_session_renamed(const struct tfd_session *s)
+{
+    return s->renamed;
+}
+
 const struct tfd_device_set *tfd_session_devices(const struct tfd_session *s)
 {
     return &s->devices;

@@ -39,6 +39,11 @@ struct tfd_session {
     int64_t version;
     int32_t *device_of; /* by node of the graph */
     struct tfd_device_set devices;
+    /* The cluster: ours, or one of the session's own, in which we are `task`,
+     * and every device has another name. */
+    struct tfd_peers_range peers;
+    bool renamed;
+    char task[TFD_DEVICE_NAME_MAX];
     struct tfd_worker **workers; /* [0] is the local one; tasks in scope */
     bool *native;                /* by worker */
     int worker_count;
@@ -72,6 +77,7 @@ struct tfd_session {
 struct tfd_master {
     struct tfd_master_options o;
     struct tfd_worker **workers; /* by peer; made when first needed */
+    int worker_room;
     int peer_count;
     struct tfd_map by_handle; /* -> struct tfd_session * */
     struct tfd_session *sessions;
@@ -110,6 +116,13 @@ void tfd_create_hurry(struct tfd_create *c);
 /* Ends every creation. */
 void tfd_master_cancel_creates(struct tfd_master *m,
                                const struct tfd_status *why);
+/* Before its workers are chosen.  INVALID_ARGUMENT for a cluster without us, or
+ * with us twice, or by our own name. */
+enum tfd_code tfd_session_choose_cluster(struct tfd_session *s,
+                                         struct tfd_str target,
+                                         struct tfd_status *st) TFD_MUST_USE;
+/* What worker i is called in this session. */
+const char *tfd_session_task(const struct tfd_session *s, int i);
 /* The worker behind peer i of the cluster; NULL without memory. */
 struct tfd_worker *tfd_master_worker(struct tfd_master *m, int peer);
 /* Random, positive, below 2^57 and not 0. */

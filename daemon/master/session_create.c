@@ -18,6 +18,7 @@
 #include "daemon/master/functions.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,16 +71,15 @@ static enum tfd_code choose_workers(struct tfd_session *s,
                                     struct tfd_status *st)
 {
     struct tfd_master *m = s->master;
-    int peers = tfd_peers_count(m->o.peers);
+    size_t room = (size_t)s->peers.count + 1;
 
-    s->workers = calloc((size_t)peers + 1, sizeof(struct tfd_worker *));
-    s->native = calloc((size_t)peers + 1, sizeof(*s->native));
+    s->workers = calloc(room, sizeof(struct tfd_worker *));
+    s->native = calloc(room, sizeof(*s->native));
     if (!s->workers || !s->native)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "No memory for a session");
     s->workers[s->worker_count++] = m->o.local;
-    for (int i = 0; i < peers; i++) {
-        if (i == tfd_peers_self(m->o.peers) ||
-            !in_scope(s, tfd_peers_task(m->o.peers, i)))
+    for (int i = s->peers.first; i < s->peers.first + s->peers.count; i++) {
+        if (i == s->peers.own || !in_scope(s, tfd_peers_task(m->o.peers, i)))
             continue;
         s->workers[s->worker_count] = tfd_master_worker(m, i);
         if (!s->workers[s->worker_count++])
@@ -178,7 +178,7 @@ static void finish(struct tfd_create *c)
 /* A task that is known to be another one is as good as missing. */
 static void check_identity(struct answer *a)
 {
-    const char *task = a->create->session->workers[a->worker]->task;
+    const char *task = tfd_session_task(a->create->session, a->worker);
     struct tfd_device_name want, have;
 
     for (int i = 0; i < a->count && a->status.code == TFD_OK; i++) {
@@ -212,27 +212,27 @@ static const char *address_of(const struct tfd_create *c, int worker, int *peer)
 {
     const struct tfd_session *s = c->session;
     const struct tfd_peers *peers = s->master->o.peers;
-    int own = tfd_peers_self(peers), count = tfd_peers_count(peers);
+    int end = s->peers.first + s->peers.count;
 
     if (worker == 0)
-        return own < 0 ? "?" : tfd_peers_address(peers, own);
-    while (*peer < count &&
+        return s->peers.own < 0 ? "?" : tfd_peers_address(peers, s->peers.own);
+    while (*peer < end &&
            strcmp(tfd_peers_task(peers, *peer), s->workers[worker]->task) != 0)
         ++*peer;
-    return *peer < count ? tfd_peers_address(peers, *peer) : "?";
+    return *peer < end ? tfd_peers_address(peers, *peer) : "?";
 }
 
 static int missing_text(struct tfd_create *c, struct tfd_bytes *text)
 {
-    int missing = 0, peer = 0;
+    int missing = 0, peer = c->session->peers.first;
 
     tfd_bytes_init(text, MISSING_TEXT_MAX);
     for (int i = 0; i < c->answer_count; i++) {
         if (c->answers[i].known)
             continue;
         tfd_bytes_printf(text, "%s%s at %s (%s)", missing++ ? ", " : "",
-                         c->session->workers[i]->task, address_of(c, i, &peer),
-                         reason(c, &c->answers[i]));
+                         tfd_session_task(c->session, i),
+                         address_of(c, i, &peer), reason(c, &c->answers[i]));
     }
     return missing;
 }
@@ -279,7 +279,7 @@ static enum tfd_code collect_devices(struct tfd_create *c)
                                        &c->status));
         if (s->devices.count == 0) /* the first is the client device */
             return tfd_fail(&c->status, TFD_INTERNAL, "%s has no device",
-                            s->workers[0]->task);
+                            tfd_session_task(s, 0));
     }
     TFD_TRY(tfd_device_set_finish(&s->devices, &c->status));
     return tfd_session_place(s, 0, &c->status);
@@ -294,7 +294,7 @@ static void session_made(void *ctx, const struct tfd_status *st)
 
     if (st->code != TFD_OK)
         (void)tfd_fail(&c->status, st->code, "From %s:\n%s",
-                       c->session->workers[a->worker]->task, st->text);
+                       tfd_session_task(c->session, a->worker), st->text);
     if (--c->pending == 0)
         finish(c);
     unref(c);
@@ -307,9 +307,12 @@ static void make_sessions(struct tfd_create *c)
 
     c->spec = (struct tfd_worker_session){
         .handle = tfd_str_of(s->handle),
-        .master_task = tfd_str_of(s->workers[0]->task),
+        .master_task = tfd_str_of(tfd_session_task(s, 0)),
         .master_incarnation = s->devices.devices[0].attributes.incarnation,
-        .isolate = s->config.isolate_session_state,
+        .isolate = s->config.isolate_session_state ||
+                   (s->renamed && !s->config.share_session_state),
+        .cluster_def = s->renamed ? s->config.cluster_def : TFD_STR_EMPTY,
+        .task = tfd_str_of(tfd_session_task(s, 0)),
     };
 
     c->making = true;
@@ -352,6 +355,23 @@ static bool may_come_yet(enum tfd_code code)
     return code == TFD_UNAVAILABLE || code == TFD_DEADLINE_EXCEEDED;
 }
 
+/* Tasks know the names that they were started with. */
+static void rename_devices(struct answer *a)
+{
+    const char *task = tfd_session_task(a->create->session, a->worker);
+
+    for (int i = 0; i < a->count; i++) {
+        char *name = a->devices[i].name;
+        const char *local = strstr(name, "/device:");
+        char own[64];
+
+        if (!local)
+            continue;
+        snprintf(own, sizeof(own), "%.63s", local);
+        snprintf(name, sizeof(a->devices[i].name), "%.180s%s", task, own);
+    }
+}
+
 static void keep_devices(struct answer *a,
                          const struct tfd_device_attributes *devices, int count)
 {
@@ -364,7 +384,10 @@ static void keep_devices(struct answer *a,
     if (count > 0)
         memcpy(a->devices, devices, sizeof(*devices) * (size_t)count);
     a->count = count;
-    check_identity(a);
+    if (a->create->session->renamed)
+        rename_devices(a);
+    else
+        check_identity(a);
 }
 
 static void status_known(void *ctx, const struct tfd_status *st,
@@ -391,7 +414,7 @@ static void status_known(void *ctx, const struct tfd_status *st,
     }
     if (a->status.code != TFD_OK && !may_come_yet(a->status.code))
         (void)tfd_fail(&c->status, a->status.code, "GetStatus of %s: %s",
-                       c->session->workers[a->worker]->task, a->status.text);
+                       tfd_session_task(c->session, a->worker), a->status.text);
     proceed(c);
     unref(c);
 }
@@ -465,9 +488,7 @@ static enum tfd_code prepare(struct tfd_create *c,
     TFD_TRY(tfd_session_config_read(tfd_bytes_view(&s->config_proto),
                                     &s->config, &c->status));
     name_unhonoured(s->master, &s->config);
-    if (s->config.has_cluster_def)
-        return tfd_fail(&c->status, TFD_UNIMPLEMENTED,
-                        "ConfigProto.cluster_def (ClusterSpec propagation)");
+    TFD_TRY(tfd_session_choose_cluster(s, spec->target, &c->status));
     TFD_TRY(tfd_graphdef_import(s->graph, spec->graph_def, NULL, &first,
                                 &c->status));
     TFD_TRY(tfd_functions_expand(s->graph, first, &c->status));

@@ -191,11 +191,11 @@ void tfd_step_abort(struct tfd_master_step *step, const struct tfd_status *why)
         end(step);
 }
 
-static void from_worker(const struct tfd_worker *w, const struct tfd_status *in,
+static void from_worker(const char *task, const struct tfd_status *in,
                         struct tfd_status *out)
 {
     tfd_status_clear(out);
-    (void)tfd_fail(out, in->code, "From %s:\n%s", w->task, in->text);
+    (void)tfd_fail(out, in->code, "From %s:\n%s", task, in->text);
 }
 
 /* ---- The end ------------------------------------------------------------- */
@@ -220,7 +220,7 @@ static void check_fetches(struct tfd_master_step *step)
             "From %s:\nFailed to fetch outputs for step %lld. (Original "
             "error message: The tensor returned for %s;%016llx;%s;" TFD_STR_FMT
             ";0:0 was not valid.)",
-            p->session->workers[0]->task, (long long)step->id, client,
+            tfd_session_task(p->session, 0), (long long)step->id, client,
             (unsigned long long)p->session->devices.devices[0]
                 .attributes.incarnation,
             client, TFD_STR_ARG(p->signature.fetches[i]));
@@ -282,7 +282,9 @@ static void part_done(struct tfd_run_graph *part, const struct tfd_status *st)
     if (st->code != TFD_OK) {
         struct tfd_status named;
 
-        from_worker(worker_of(step->plan, i), st, &named);
+        from_worker(
+            tfd_session_task(step->plan->session, step->plan->parts[i].worker),
+            st, &named);
         if (note_failure(step, &named))
             cancel_parts(step);
     }

@@ -8,6 +8,7 @@
 #include "common/clock.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -59,6 +60,30 @@ struct tfd_device *tfd_devices_find(struct tfd_devices *d, struct tfd_str name)
 {
     for (int i = 0; i < d->count; i++)
         if (tfd_str_is(name, d->device[i].attributes.name))
+            return &d->device[i];
+    return NULL;
+}
+
+/* "/device:CPU:0" of a full name; all of one that has none. */
+static struct tfd_str local_name(struct tfd_str name)
+{
+    static const char mark[] = "/device:";
+    const size_t size = sizeof(mark) - 1;
+
+    for (size_t i = 0; i + size <= name.size; i++)
+        if (memcmp(name.data + i, mark, size) == 0)
+            return (struct tfd_str){name.data + i, name.size - i};
+    return name;
+}
+
+struct tfd_device *tfd_devices_find_local(struct tfd_devices *d,
+                                          struct tfd_str name)
+{
+    struct tfd_str wanted = local_name(name);
+
+    for (int i = 0; i < d->count; i++)
+        if (tfd_str_eq(wanted,
+                       local_name(tfd_str_of(d->device[i].attributes.name))))
             return &d->device[i];
     return NULL;
 }

@@ -48,6 +48,10 @@ enum tfd_code tfd_devices_add_cpu(struct tfd_devices *d, const char *task,
 void tfd_devices_deinit(struct tfd_devices *d);
 /* By full name; NULL when it is not one of ours. */
 struct tfd_device *tfd_devices_find(struct tfd_devices *d, struct tfd_str name);
+/* By what stands behind the task, which has other names in clusters that
+ * sessions bring along; as TensorFlow looks up the source of a RecvTensor. */
+struct tfd_device *tfd_devices_find_local(struct tfd_devices *d,
+                                          struct tfd_str name);
 
 /* Non-zero, from the system's source of randomness. */
 uint64_t tfd_device_random(void);

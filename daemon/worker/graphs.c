@@ -146,7 +146,7 @@ static enum tfd_code compile(struct tfd_registration *r, struct tfd_status *st)
     const struct tfd_graphdef_options options = {.require_full_device = true};
     struct tfd_compile_env env = {
         .registry = r->worker->options.registry,
-        .devices = &r->worker->devices,
+        .devices = r->session->devices,
         .rts = r->session->rt,
         .shared = tfd_task_session_state,
         .session = r->session,
@@ -312,14 +312,17 @@ static bool seen_before(const struct tfd_exec *e, int32_t at)
     return false;
 }
 
-static enum tfd_code find_peer(struct tfd_worker_service *w,
+static enum tfd_code find_peer(const struct registration *r,
                                struct tfd_exec_channel *ch,
                                struct tfd_status *st)
 {
+    struct tfd_peers *peers = r->worker->options.peers;
+
     if (ch->local)
         return TFD_OK;
-    if (w->options.peers)
-        ch->peer = tfd_peers_find(w->options.peers, tfd_str_of(ch->device));
+    if (peers)
+        ch->peer =
+            tfd_peers_find_in(peers, r->session->peers, tfd_str_of(ch->device));
     if (ch->peer >= 0)
         return TFD_OK;
     return tfd_fail(st, TFD_INVALID_ARGUMENT, "%s unknown device.", ch->device);
@@ -339,8 +342,8 @@ static void compiled(struct tfd_post *p)
         struct tfd_exec_channel *ch = &e->channels[i];
         struct tfd_channel *link;
 
-        if (find_peer(r->worker, ch, &r->st) != TFD_OK || ch->local ||
-            !ch->pushes || !ch->sends || seen_before(e, i))
+        if (find_peer(r, ch, &r->st) != TFD_OK || ch->local || !ch->pushes ||
+            !ch->sends || seen_before(e, i))
             continue;
         link = tfd_peers_channel(r->worker->options.peers, ch->peer);
         if (!link)

@@ -91,7 +91,7 @@ static enum tfd_code parse_key(struct tfd_str whole, struct key *k,
 static enum tfd_code check_device(struct tfd_worker_service *w,
                                   const struct key *k, struct tfd_status *st)
 {
-    const struct tfd_device *d = tfd_devices_find(&w->devices, k->device);
+    const struct tfd_device *d = tfd_devices_find_local(&w->devices, k->device);
 
     if (!d)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,

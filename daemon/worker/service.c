@@ -8,6 +8,7 @@
  */
 #include "daemon/worker/partial_call.h"
 
+#include "common/proto/config.pb.h"
 #include "common/proto/device.pb.h"
 #include "common/proto/worker.pb.h"
 
@@ -74,8 +75,32 @@ static void get_status(void *self, struct tfd_call *call)
 
 /* ---- Sessions ------------------------------------------------------------ */
 
+/* task has TFD_DEVICE_NAME_MAX bytes. */
+static enum tfd_code decode_server_def(struct tfd_str proto,
+                                       struct tfd_worker_session *s, char *task,
+                                       struct tfd_status *st)
+{
+    struct tfd_pb_reader r = tfd_pb_reader_of(proto);
+    struct tfd_str job = TFD_STR_EMPTY;
+    struct tfd_pb_field f;
+    int32_t index = 0;
+
+    while (tfd_pb_next(&r, &f)) {
+        if (f.tag == tensorflow_ServerDef_cluster_tag)
+            s->cluster_def = tfd_pb_str(&r, &f);
+        else if (f.tag == tensorflow_ServerDef_job_name_tag)
+            job = tfd_pb_str(&r, &f);
+        else if (f.tag == tensorflow_ServerDef_task_index_tag)
+            index = tfd_pb_int32(&r, &f);
+    }
+    snprintf(task, TFD_DEVICE_NAME_MAX,
+             "/job:" TFD_STR_FMT "/replica:0/task:%d", TFD_STR_ARG(job), index);
+    s->task = tfd_str_of(task);
+    return tfd_pb_end(&r, "ServerDef", st);
+}
+
 static enum tfd_code decode_session(struct tfd_str proto,
-                                    struct tfd_worker_session *s,
+                                    struct tfd_worker_session *s, char *task,
                                     struct tfd_status *st)
 {
     struct tfd_pb_reader r = tfd_pb_reader_of(proto);
@@ -87,7 +112,7 @@ static enum tfd_code decode_session(struct tfd_str proto,
             s->handle = tfd_pb_str(&r, &f);
             break;
         case CREATE(server_def):
-            s->server_def = tfd_pb_str(&r, &f);
+            TFD_TRY(decode_server_def(tfd_pb_str(&r, &f), s, task, st));
             break;
         case CREATE(isolate_session_state):
             s->isolate = tfd_pb_bool(&r, &f);
@@ -109,8 +134,9 @@ static void create_session(void *self, struct tfd_call *call)
 {
     struct tfd_worker_session s = {0};
     struct tfd_status st = TFD_STATUS_INIT;
+    char task[TFD_DEVICE_NAME_MAX];
 
-    if (decode_session(call->in.proto, &s, &st) == TFD_OK)
+    if (decode_session(call->in.proto, &s, task, &st) == TFD_OK)
         (void)!tfd_worker_create_session(self, &s, &st);
     finish(call, &st);
 }

@@ -11,8 +11,11 @@
 #include "daemon/worker/task_session.h"
 
 #include "common/map.h"
+#include "config/cluster_proto.h"
+#include "config/device_name.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,14 +37,70 @@ static void copy_text(char *to, size_t size, struct tfd_str from)
     to[n] = '\0';
 }
 
+/* ---- Clusters of its own ------------------------------------------------- */
+
+static enum tfd_code rename_devices(struct tfd_task_session *s,
+                                    const struct tfd_task_session_options *o,
+                                    struct tfd_status *st)
+{
+    s->renamed = malloc(sizeof(*s->renamed));
+    if (!s->renamed)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a session");
+    *s->renamed = *o->devices;
+    s->devices = s->renamed;
+    for (int i = 0; i < s->renamed->count; i++) {
+        const struct tfd_device_attributes *old =
+            &o->devices->device[i].attributes;
+
+        snprintf(s->renamed->device[i].attributes.name,
+                 sizeof(s->renamed->device[i].attributes.name),
+                 TFD_STR_FMT "/device:%s:%d", TFD_STR_ARG(o->request->task),
+                 old->type, o->devices->device[i].id);
+    }
+    return TFD_OK;
+}
+
+static enum tfd_code join_cluster(struct tfd_task_session *s,
+                                  const struct tfd_task_session_options *o,
+                                  struct tfd_status *st)
+{
+    struct tfd_device_name self;
+    struct tfd_cluster c;
+    enum tfd_code rc;
+
+    TFD_TRY(tfd_device_name_parse(o->request->task, &self, st));
+    tfd_cluster_init(&c);
+    rc = tfd_cluster_proto_read(o->request->cluster_def, &c, st);
+    if (rc == TFD_OK) {
+        snprintf(c.job_name, sizeof(c.job_name), "%s", self.job);
+        c.task_index = self.task;
+        rc = tfd_peers_add_cluster(o->peers, &c, &s->peers, st);
+    }
+    tfd_cluster_deinit(&c);
+    return rc == TFD_OK ? rename_devices(s, o, st) : rc;
+}
+
+static enum tfd_code choose_cluster(struct tfd_task_session *s,
+                                    const struct tfd_task_session_options *o,
+                                    struct tfd_status *st)
+{
+    s->devices = o->devices;
+    s->peers = (struct tfd_peers_range){0, 0, -1};
+    if (o->peers)
+        s->peers = tfd_peers_all(o->peers);
+    if (o->peers && o->request && o->request->cluster_def.size > 0)
+        return join_cluster(s, o, st);
+    return TFD_OK;
+}
+
 static enum tfd_code make_devices(struct tfd_task_session *s,
                                   const struct tfd_task_session_options *o,
                                   struct tfd_status *st)
 {
     bool isolate = o->request && o->request->isolate;
 
-    for (int i = 0; i < o->devices->count; i++) {
-        struct tfd_device *d = &o->devices->device[i];
+    for (int i = 0; i < s->devices->count; i++) {
+        struct tfd_device *d = &s->devices->device[i];
 
         if (isolate) {
             s->own[i] = tfd_containers_new(st);
@@ -79,7 +138,8 @@ tfd_task_session_new(const struct tfd_task_session_options *o,
                   o->request->master_task);
         s->master_incarnation = o->request->master_incarnation;
     }
-    if (make_devices(s, o, st) != TFD_OK) {
+    if (choose_cluster(s, o, st) != TFD_OK ||
+        make_devices(s, o, st) != TFD_OK) {
         tfd_task_session_unref(s);
         return NULL;
     }
@@ -114,6 +174,7 @@ void tfd_task_session_unref(struct tfd_task_session *s)
     tfd_map_deinit(&s->states);
     for (int i = 0; i < s->device_count; i++)
         tfd_containers_free(s->own[i]);
+    free(s->renamed);
     tfd_lock_deinit(&s->lock);
     free(s);
 }

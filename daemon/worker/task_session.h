@@ -13,6 +13,7 @@
 
 #include "common/lock.h"
 #include "daemon/worker/compile.h"
+#include "rpc/peers.h"
 
 struct tfd_graph_entry;
 
@@ -21,6 +22,11 @@ struct tfd_task_session {
     char handle[TFD_SESSION_HANDLE_MAX + 1]; /* "": the default session */
     char master_task[TFD_DEVICE_NAME_MAX];
     uint64_t master_incarnation;
+    /* The task's own, or, in a cluster that the session brought along, the
+     * same devices by other names. */
+    struct tfd_devices *devices;
+    struct tfd_devices *renamed;  /* NULL: the task's own */
+    struct tfd_peers_range peers; /* of that cluster */
     struct tfd_rt rt[TFD_DEVICES_MAX];
     struct tfd_containers *own[TFD_DEVICES_MAX]; /* where it is isolated */
     int device_count;
@@ -36,7 +42,8 @@ struct tfd_task_session {
 struct tfd_task_session_options {
     const struct tfd_worker_session *request; /* NULL: the default session */
     struct tfd_devices *devices;
-    const char *container; /* the default's name; outlives the session */
+    struct tfd_peers *peers; /* NULL: there are none */
+    const char *container;   /* the default's name; outlives the session */
     struct tfd_file_access *files;
     struct tfd_pool *pool;
 };

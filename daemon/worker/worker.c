@@ -24,6 +24,7 @@ new_session(struct tfd_worker_service *w,
     const struct tfd_task_session_options o = {
         .request = request,
         .devices = &w->devices,
+        .peers = w->options.peers,
         .container = w->options.container,
         .files = w->options.files,
         .pool = w->options.pool,

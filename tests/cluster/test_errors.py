@@ -1,4 +1,5 @@
 """What clients see of failures: class, text, and that life goes on."""
+import re
 import threading
 import time
 
@@ -229,3 +230,79 @@ def an_assertion_fails_with_its_data(cluster):
         with expect(tf.errors.InvalidArgumentError, "assertion failed:",
                     "[not positive:] [1 -2]"):
             run(cluster.target(), check, {x: [1, -2]})
+
+
+@test(**PAIR)
+def a_step_says_that_its_session_was_closed(cluster):
+    for task in TASKS:
+        with graph():
+            loop = endless(task)
+            session = tf.Session(cluster.target())
+            session.run(tf.constant(0))
+            thread, errors = started(session, loop)
+            with tf.device(task):
+                session.run(tf.constant(1) + 1)
+            tf.Session.reset(cluster.target())
+            thread.join()
+            assert "Step was cancelled by an explicit call to " \
+                "`Session::Close()`." in errors[0].message, errors[0]
+            handle = "[0-9a-f]{16}"
+            for call, code, text in (
+                    (lambda: session.run(loop), tf.errors.AbortedError,
+                     "Session %s is not found.$" % handle),
+                    (session.list_devices, tf.errors.InvalidArgumentError,
+                     "Session %s is not found. Possibly, this master has "
+                     "restarted." % handle),
+                    (session.close, tf.errors.AbortedError,
+                     "Session %s is not found. Possibly, this master has "
+                     "restarted." % handle)):
+                try:
+                    call()
+                    raise AssertionError("no error")
+                except code as error:
+                    assert re.search(text, error.message), error.message
+
+
+@test(**PAIR)
+def several_failing_tasks_are_one_error_of_their_class(cluster):
+    """Whoever fails first ends the others; two at once are told together."""
+    for _ in range(10):
+        with graph():
+            ops = []
+            for index, task in enumerate(TASKS):
+                with tf.device(task):
+                    ops.append(failing_op("fails_%d" % index))
+            try:
+                run(cluster.target(), ops)
+                raise AssertionError("no error")
+            except tf.errors.NotFoundError as error:
+                text = error.message
+            found = set(re.findall(r"From (/job:\S+):\n/no/such/file", text))
+            assert found and found <= set(TASKS), text
+            ruled = text.count("=====================\n")
+            ruled += text.endswith("=====================")
+            assert ruled == (2 if len(found) > 1 else 0), text
+            for unwanted in ("CANCELLED", "ABORTED", "Derived"):
+                assert unwanted not in text, text
+
+
+@test(**PAIR)
+def failures_of_two_classes_come_with_the_first_ones(cluster):
+    for _ in range(6):
+        with graph():
+            with tf.device("/job:ps"):
+                missing = failing_op()
+            with tf.device("/job:worker/task:1"):
+                p = tf.placeholder_with_default([1.0], None)
+                product = tf.raw_ops.MatMul(a=p, b=p, name="product").op
+            try:
+                run(cluster.target(), [missing, product])
+                raise AssertionError("no error")
+            except (tf.errors.NotFoundError,
+                    tf.errors.InvalidArgumentError) as error:
+                first = ("NOT_FOUND" if isinstance(
+                    error, tf.errors.NotFoundError) else "INVALID_ARGUMENT")
+                rule = "=====================\n"
+                if rule in error.message:
+                    assert error.message.partition(rule)[2].startswith(
+                        first), error.message

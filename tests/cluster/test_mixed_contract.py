@@ -43,13 +43,13 @@ def traces_of(cluster, rpc):
         assert session.run(product, {x: np.ones(4)}) == [[14.0]]
 
 
-@test(limit=60, tfd_only=True)
+@test(limit=120, tfd_only=True)
 def a_real_master_traces_tfd_workers(server):
     with mixed(server, *MIXES[0]) as cluster:
         traces_of(cluster, DEVICES[1:])
 
 
-@test(limit=60, tfd_only=True)
+@test(limit=120, tfd_only=True)
 def a_tfd_master_traces_real_workers(server):
     with mixed(server, *MIXES[1]) as cluster:
         traces_of(cluster, DEVICES[1:])
@@ -83,19 +83,19 @@ def calls_and_parts_of(cluster):
         assert session.partial_run(run, total, {q: 1.0}) == [[5.0]]
 
 
-@test(limit=60, tfd_only=True)
+@test(limit=120, tfd_only=True)
 def a_real_master_runs_tfd_workers_in_parts(server):
     with mixed(server, *MIXES[0]) as cluster:
         calls_and_parts_of(cluster)
 
 
-@test(limit=60, tfd_only=True)
+@test(limit=120, tfd_only=True)
 def a_tfd_master_runs_real_workers_in_parts(server):
     with mixed(server, *MIXES[1]) as cluster:
         calls_and_parts_of(cluster)
 
 
-@test(limit=90, tfd_only=True)
+@test(limit=150, tfd_only=True)
 def failures_reach_the_client_across_the_border(server):
     for mix in MIXES:
         with mixed(server, *mix) as cluster:

@@ -206,6 +206,29 @@ int tfd_peers_find(const struct tfd_peers *p, struct tfd_str name)
     return -1;
 }
 
+struct tfd_peers_range tfd_peers_all(const struct tfd_peers *p)
+{
+    return (struct tfd_peers_range){0, p->count, 0};
+}
+
+enum tfd_code tfd_peers_add_cluster(struct tfd_peers *p,
+                                    const struct tfd_cluster *cluster,
+                                    struct tfd_peers_range *out,
+                                    struct tfd_status *st)
+{
+    (void)p;
+    (void)cluster;
+    (void)out;
+    return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no clusters here");
+}
+
+int tfd_peers_find_in(const struct tfd_peers *p, struct tfd_peers_range range,
+                      struct tfd_str name)
+{
+    (void)range;
+    return tfd_peers_find(p, name);
+}
+
 int tfd_peers_self(const struct tfd_peers *p)
 {
     (void)p;
