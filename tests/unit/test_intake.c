@@ -240,9 +240,9 @@ static void test_endless_steps_and_large_variables_stop_nobody(void **state)
     for (int i = 1; i < PLACES; i++) {
         tfd_intake_took(&rig.intake, 10 * MB);
         assert_false(ask(i, 10 * MB));
-        net_advance(&rig.net, 400 * MS);
+        net_advance(&rig.net, 300 * MS);
         assert_int_equal(rig.admitted, i - 1);
-        net_advance(&rig.net, 120 * MS);
+        net_advance(&rig.net, 220 * MS);
         assert_int_equal(rig.admitted, i);
     }
     rig_close();
