@@ -284,8 +284,9 @@ const struct tfd_option tfd_options[] = {
      "compute threads; auto: the cores that the control group grants",
      read_threads, AT(threads), .min = 1, .max = TFD_THREADS_MAX},
     {MACHINE, "memory_limit", "SIZE", "auto",
-     "refuse tensors beyond it, such as 8G; auto: nine tenths of what the "
-     "control group grants; none: no limit",
+     "refuse tensors beyond it, such as 8G, and leave requests unread that "
+     "do not fit; auto: nine tenths of what the control group grants; none: "
+     "no limit",
      read_memory, AT(memory_limit)},
 
     {FILES, "file_root", "DIR", NULL,

@@ -13,16 +13,17 @@
 #include <assert.h>
 
 #define LOOK_US 5000u
-/* Without any of the three signs of life of a step for so long, one request
- * more is let in; long enough for a small request on another connection to
- * come and be served. */
+/* When nothing was let in for so long one more is, within the limit: while
+ * nothing computes and nothing else is on its way, which leaves time for a
+ * small request on another connection; otherwise, which may last for ever; and
+ * for one that is not going to find its memory. */
 #define QUIET_US 20000u
-/* The same for one that is not going to find its memory. */
-#define HOPELESS_US 5000000u
+#define BUSY_US 500000u
+#define HOPELESS_US 10000000u
 #define TELL_US 10000000u /* between lines in the log */
 
-/* Steps compute with the rest. */
-#define SHARE(limit) ((limit) / 4 * 3)
+/* What steps compute with: a quarter, at most this. */
+#define RESERVE_MAX (UINT64_C(2) << 30)
 
 static uint64_t used_with(const struct tfd_intake *in, uint64_t size)
 {
@@ -32,20 +33,28 @@ static uint64_t used_with(const struct tfd_intake *in, uint64_t size)
     return memory.in_use + in->reserved + size;
 }
 
-static bool is_quiet(const struct tfd_intake *in, uint64_t for_us)
+static bool is_busy(const struct tfd_intake *in)
 {
-    return in->reserved == 0 &&
-           tfd_loop_now_us(in->loop) - in->admitted_us >= for_us &&
-           !(in->computing && in->computing(in->ctx));
+    return in->reserved > 0 || (in->computing && in->computing(in->ctx));
 }
 
-static bool fits(const struct tfd_intake *in, uint64_t size)
+static uint64_t share(const struct tfd_intake *in)
+{
+    uint64_t reserve = in->limit / 4;
+
+    return in->limit - (reserve < RESERVE_MAX ? reserve : RESERVE_MAX);
+}
+
+static bool fits(const struct tfd_intake *in, uint64_t size, uint64_t asked_us)
 {
     uint64_t used = used_with(in, size);
+    uint64_t now = tfd_loop_now_us(in->loop), since = now - in->admitted_us;
 
-    if (in->limit == 0 || used <= SHARE(in->limit))
+    if (in->limit == 0 || used <= share(in))
         return true;
-    return is_quiet(in, used <= in->limit ? QUIET_US : HOPELESS_US);
+    if (used > in->limit)
+        return since >= HOPELESS_US && now - asked_us >= HOPELESS_US;
+    return since >= BUSY_US || (since >= QUIET_US && !is_busy(in));
 }
 
 static void admit(struct tfd_intake *in, uint64_t size)
@@ -83,7 +92,7 @@ static void look(struct tfd_timer *timer)
         (struct tfd_intake *)((char *)timer -
                               offsetof(struct tfd_intake, timer));
 
-    while (in->first && fits(in, in->first->size)) {
+    while (in->first && fits(in, in->first->size, in->first->asked_us)) {
         struct tfd_intake_ticket *t = in->first;
 
         take_out(in, t);
@@ -132,12 +141,15 @@ static void tell(struct tfd_intake *in)
 bool tfd_intake_ask(struct tfd_intake *in, struct tfd_intake_ticket *t,
                     uint64_t size)
 {
+    uint64_t now = tfd_loop_now_us(in->loop);
+
     assert(!t->waiting);
-    if (!in->first && fits(in, size)) {
+    if (!in->first && fits(in, size, now)) {
         admit(in, size);
         return true;
     }
     t->size = size;
+    t->asked_us = now;
     t->waiting = true;
     t->next = NULL;
     *in->last = t;

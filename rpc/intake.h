@@ -8,11 +8,12 @@
  *                          its connection is not read until admitted()
  *
  * A request fits while the tensors of this process and what was admitted before
- * leave a quarter of the limit free, which is what steps compute with.  Small
- * ones always do, so that those which free memory get through on other
- * connections.  And one is admitted whatever it needs when nothing computes,
- * nothing else is being read and nothing was admitted for a moment: what we
- * wait for may stand behind it.  If it then does not find its memory it fails.
+ * leave a quarter of the limit free (2 GiB at most), which is what steps
+ * compute with.  Small ones always do, so that those which free memory get
+ * through on other connections.  And when nothing was admitted for a while one
+ * is that only the limit itself bounds: what we wait for may stand behind it.
+ * One that is too large even so is admitted in the end, and fails for lack of
+ * memory.
  *
  * Threads: loop thread.
  */
@@ -30,7 +31,7 @@
 struct tfd_intake_ticket {
     /* From the loop, never from inside tfd_intake_ask(). */
     void (*admitted)(struct tfd_intake_ticket *t);
-    uint64_t size;
+    uint64_t size, asked_us;
     bool waiting;
     struct tfd_intake_ticket *next;
 };

@@ -56,6 +56,7 @@ struct native {
     uint64_t link;
     bool ending; /* no more frames are looked at */
     struct tfd_heartbeat heartbeat;
+    struct tfd_timer handshake; /* until the first frame is complete */
     char peer[64];
     uint32_t current; /* call of the frame being read, 0: of none */
     uint8_t small[8]; /* of PING and PONG */
@@ -364,6 +365,7 @@ static enum tfd_code end_frame(void *ctx, const struct tfd_frame_header *h,
         tfd_native_out_small(&n->out, TFD_FRAME_PONG, h->call, n->small,
                              h->length);
     n->current = 0;
+    tfd_timer_stop(&n->handshake);
     update_reading(n);
     return TFD_OK;
 }
@@ -388,6 +390,15 @@ static void ask(struct tfd_heartbeat *h)
 
     if (!n->ending)
         tfd_native_out_ping(&n->out);
+}
+
+/* Four bytes that look like ours, and then too little. */
+static void handshake_over(struct tfd_timer *t)
+{
+    struct native *n =
+        (struct native *)((char *)t - offsetof(struct native, handshake));
+
+    tfd_conn_close(n->conn, 0);
 }
 
 /* Says why, then closes. */
@@ -472,6 +483,7 @@ static void on_closed(void *self, const struct tfd_status *why)
 
     (void)why; /* who waits for an answer is not here to read it */
     tfd_heartbeat_stop(&n->heartbeat);
+    tfd_timer_stop(&n->handshake);
     tfd_links_remove(tfd_service_links(n->service), n->link);
     tfd_intake_leave(tfd_service_intake(n->service), &n->ticket);
     tfd_bytes_deinit(&n->unread);
@@ -514,12 +526,17 @@ enum tfd_code tfd_native_serve(struct tfd_service *s, struct tfd_conn *c,
     n->conn = c;
     n->reader.loop = tfd_conn_loop(c);
     strncpy(n->peer, tfd_conn_peer(c), sizeof(n->peer) - 1);
+    tfd_timer_init(&n->handshake, n->reader.loop, handshake_over);
+    /* Without memory for a timer there is one limit less. */
+    (void)!tfd_timer_start(&n->handshake, TFD_HANDSHAKE_MS * UINT64_C(1000),
+                           NULL);
     n->ticket.admitted = on_admitted;
     tfd_bytes_init(&n->unread, TFD_LOOP_SCRATCH_SIZE);
     tfd_frame_reader_init(&n->reader.frames, &sink, n, TFD_NATIVE_BODY_MAX);
     tfd_native_out_init(&n->out, c);
     tfd_conn_handle(c, &handler, n);
-    tfd_conn_patient(c);
+    if (tfd_service_heartbeat(s)->interval_us > 0)
+        tfd_conn_patient(c);
     n->link = tfd_links_add(tfd_service_links(s));
     tfd_heartbeat_start(&n->heartbeat, c, tfd_service_heartbeat(s), ask);
     TFD_TRY(tfd_frame_reader_feed(

@@ -415,7 +415,8 @@ static void ask(struct tfd_heartbeat *h)
 static void link_watch(struct tfd_link *l,
                        const struct tfd_heartbeat_options *o)
 {
-    tfd_conn_patient(l->conn);
+    if (o->interval_us > 0)
+        tfd_conn_patient(l->conn);
     tfd_heartbeat_start(&l->heartbeat, l->conn, o, ask);
 }
 

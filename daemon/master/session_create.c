@@ -163,6 +163,10 @@ static void finish(struct tfd_create *c)
         tfd_log(s->master->o.quiet ? TFD_LOG_DEBUG : TFD_LOG_INFO,
                 "session_open", "session=%s tasks=%d devices=%d", s->handle,
                 s->worker_count, s->devices.count);
+    else /* clients may try again without a word */
+        tfd_log(s->master->o.quiet ? TFD_LOG_DEBUG : TFD_LOG_INFO,
+                "session_not_opened", "code=%s why=\"%s\"",
+                tfd_code_name(c->status.code), c->status.text);
     stop_asking(c, s);
     tell(c, &c->status, c->status.code == TFD_OK ? s : NULL);
     if (c->status.code != TFD_OK && !s->listed)

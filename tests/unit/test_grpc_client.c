@@ -461,6 +461,79 @@ static void test_ended_may_call_cancel_and_close(void **state)
     rig_close();
 }
 
+/* ---- Peers that fall silent -----------------------------------------------
+ */
+
+#define SECOND UINT64_C(1000000)
+#define HEALTH "/grpc.health.v1.Health/Check"
+
+static const struct tfd_heartbeat_options heartbeat = {2 * SECOND, 8 * SECOND};
+
+static void test_a_silent_peer_fails_the_link(void **state)
+{
+    (void)state;
+    rig_open(true);
+    tfd_grpc_link.watch(rig.link, &heartbeat);
+    call(1, "abc", 0);
+    net_run(&rig.net);
+    rig.far->paused = true;
+    net_advance(&rig.net, 7 * SECOND);
+    assert_int_equal(rig.failed, 0);
+    net_advance(&rig.net, 3 * SECOND);
+    assert_int_equal(rig.failed, 1);
+    assert_int_equal(rig.conn->broken.code, TFD_UNAVAILABLE);
+    assert_non_null(strstr(rig.conn->broken.text, "no sign of life"));
+    rig_close();
+}
+
+static void test_a_silent_peer_does_not_matter_without_calls(void **state)
+{
+    (void)state;
+    rig_open(true);
+    tfd_grpc_link.watch(rig.link, &heartbeat);
+    call(1, "abc", 0);
+    net_run(&rig.net);
+    respond_with(1, &good);
+    net_run(&rig.net);
+    assert_int_equal(rig.ended[1].count, 1);
+    rig.far->paused = true;
+    net_advance(&rig.net, 3600 * SECOND);
+    assert_int_equal(rig.failed, 0);
+    rig_close();
+}
+
+/* A real server hangs up at the fifth PING between two of its messages, so
+ * every third question is a call; as long as those are answered all is well. */
+static void test_a_long_call_is_not_asked_about_too_often(void **state)
+{
+    static const struct answer no = {.headers = {GRPC, "grpc-status=12"}};
+    int32_t next = 3;
+    int calls = 0;
+
+    (void)state;
+    rig_open(true);
+    tfd_grpc_link.watch(rig.link, &heartbeat);
+    call(1, "abc", 0);
+    net_run(&rig.net);
+    for (int second = 0; second < 60; second++) {
+        net_advance(&rig.net, SECOND);
+        if (!heard(HEALTH))
+            continue;
+        calls++;
+        tfd_bytes_clear(&rig.s.log);
+        respond_with(next, &no);
+        next += 2;
+        net_run(&rig.net);
+    }
+    assert_int_equal(rig.failed, 0);
+    assert_in_range(calls, 5, 12);
+    assert_int_equal(rig.ended[1].count, 0);
+    respond_with(1, &good);
+    net_run(&rig.net);
+    assert_int_equal(rig.ended[1].count, 1);
+    rig_close();
+}
+
 static void test_close_is_silent(void **state)
 {
     (void)state;
@@ -653,6 +726,9 @@ int main(void)
         cmocka_unit_test(test_a_cancelled_call_is_silent),
         cmocka_unit_test(test_a_thousand_calls_pend),
         cmocka_unit_test(test_ended_may_call_cancel_and_close),
+        cmocka_unit_test(test_a_silent_peer_fails_the_link),
+        cmocka_unit_test(test_a_silent_peer_does_not_matter_without_calls),
+        cmocka_unit_test(test_a_long_call_is_not_asked_about_too_often),
         cmocka_unit_test(test_close_is_silent),
         cmocka_unit_test(test_the_end_of_the_connection_fails_the_link),
         cmocka_unit_test(test_a_peer_without_http2_is_named),

@@ -50,7 +50,8 @@ static void rig_open(uint64_t limit)
     for (int i = 0; i < PLACES; i++)
         rig.tickets[i].admitted = admitted;
     rig.computing = true;
-    net_advance(&rig.net, 1000 * MS);
+    net_advance(&rig.net, 60 * 1000 * MS);
+    rig.intake.admitted_us = rig.net.now_us; /* just now */
 }
 
 static void rig_close(void)
@@ -137,7 +138,7 @@ static void test_who_waits_is_admitted_when_memory_is_freed(void **state)
         assert_false(ask(i, 25 * MB));
     assert_int_equal(rig.intake.waiting_size, 100 * MB);
     assert_int_equal(rig.intake.pauses, 4);
-    net_advance(&rig.net, 100 * 1000 * MS);
+    net_advance(&rig.net, 400 * MS);
     assert_int_equal(rig.admitted, 0);
     tfd_buffer_unref(b);
     net_advance(&rig.net, 10 * MS);
@@ -194,10 +195,11 @@ static void test_one_is_always_let_in_when_nothing_computes(void **state)
     (void)state;
     rig_open(100 * MB);
     rig.computing = false;
-    assert_true(ask(0, 10 * MB)); /* nothing has happened for a second */
+    net_advance(&rig.net, 20 * MS);
+    assert_true(ask(0, 10 * MB));
     assert_false(ask(1, 5 * MB));
     assert_false(ask(2, 5 * MB));
-    net_advance(&rig.net, 1000 * MS); /* the first is still being read */
+    net_advance(&rig.net, 400 * MS); /* the first is still being read */
     assert_int_equal(rig.admitted, 0);
     tfd_intake_took(&rig.intake, 10 * MB);
     net_advance(&rig.net, 10 * MS);
@@ -219,9 +221,42 @@ static void test_who_can_never_fit_is_let_in_late(void **state)
     assert_true(ask(0, MB));
     tfd_intake_took(&rig.intake, MB);
     assert_false(ask(1, 200 * MB));
-    net_advance(&rig.net, 4900 * MS);
+    net_advance(&rig.net, 9900 * MS);
     assert_int_equal(rig.admitted, 0);
     net_advance(&rig.net, 200 * MS);
+    assert_int_equal(rig.admitted, 1);
+    rig_close();
+}
+
+/* A step without end computes, and variables fill more than their share. */
+static void test_endless_steps_and_large_variables_stop_nobody(void **state)
+{
+    struct tfd_buffer *b = tfd_buffer_new(80 * MB);
+
+    (void)state;
+    rig_open(100 * MB);
+    net_advance(&rig.net, 500 * MS);
+    assert_true(ask(0, 10 * MB)); /* nothing was let in for long */
+    for (int i = 1; i < PLACES; i++) {
+        tfd_intake_took(&rig.intake, 10 * MB);
+        assert_false(ask(i, 10 * MB));
+        net_advance(&rig.net, 300 * MS);
+        assert_int_equal(rig.admitted, i - 1);
+        net_advance(&rig.net, 220 * MS);
+        assert_int_equal(rig.admitted, i);
+    }
+    rig_close();
+    tfd_buffer_unref(b);
+}
+
+/* A caller that announces much and sends nothing. */
+static void test_who_stalls_holds_up_nobody(void **state)
+{
+    (void)state;
+    rig_open(100 * MB);
+    assert_true(ask(0, 75 * MB));
+    assert_false(ask(1, 20 * MB));
+    net_advance(&rig.net, 510 * MS);
     assert_int_equal(rig.admitted, 1);
     rig_close();
 }
@@ -299,6 +334,8 @@ int main(void)
         cmocka_unit_test(test_who_leaves_makes_room_in_the_line),
         cmocka_unit_test(test_one_is_always_let_in_when_nothing_computes),
         cmocka_unit_test(test_who_can_never_fit_is_let_in_late),
+        cmocka_unit_test(test_endless_steps_and_large_variables_stop_nobody),
+        cmocka_unit_test(test_who_stalls_holds_up_nobody),
         cmocka_unit_test(test_numbers_of_connections_are_not_used_twice),
         cmocka_unit_test(test_holds_end_with_their_connection),
         cmocka_unit_test(test_numbers_that_were_never_given_are_nobodys),

@@ -602,6 +602,185 @@ static void test_the_answer_to_a_broken_hello(void **state)
     rig_free(r);
 }
 
+/* ---- Memory for requests --------------------------------------------------
+ */
+
+static bool all_compute(void *ctx)
+{
+    (void)ctx;
+    return true;
+}
+
+/* A limit under which nothing fits as long as the buffer lives. */
+static struct tfd_buffer *fill_memory(struct rig *r)
+{
+    struct tfd_buffer *b = tfd_buffer_new(64 << 20);
+
+    tfd_intake_limit(tfd_service_intake(r->service), 64 << 20, all_compute, r);
+    return b;
+}
+
+static void test_a_request_that_does_not_fit_waits(void **state)
+{
+    struct rig *r = rig_new();
+    struct tfd_channel *one = rig_channel(r, r->address, TFD_PROTO_NATIVE);
+    struct tfd_channel *other = rig_channel(r, r->address, TFD_PROTO_NATIVE);
+    const struct tfd_intake *intake = tfd_service_intake(r->service);
+    struct rig_result large = {.rig = r}, behind = {.rig = r};
+    struct tfd_buffer *b = rig_buffer(3 << 20), *full;
+    struct tfd_message m = payload_message(&b, 1);
+
+    (void)state;
+    connect(r, one);
+    full = fill_memory(r);
+    call(one, TFD_METHOD_RunGraph, &m, &large);
+    m = text_message("behind it");
+    call(one, TFD_METHOD_RunGraph, &m, &behind);
+    for (int i = 0; i < 20; i++)
+        connect(r, other); /* small ones get through elsewhere */
+    assert_int_equal(large.done + behind.done, 0);
+    assert_int_equal(intake->waiting, 1);
+    assert_true(intake->waiting_size >= 3 << 20);
+    tfd_buffer_unref(full);
+    rig_run(r, 2);
+    assert_int_equal(large.code, TFD_OK);
+    assert_int_equal(large.payload_count, 1);
+    assert_int_equal(behind.code, TFD_OK);
+    assert_int_equal(intake->waiting, 0);
+    assert_int_equal(intake->reserved, 0);
+    tfd_buffer_unref(b);
+    tfd_channel_free(one);
+    tfd_channel_free(other);
+    rig_free(r);
+}
+
+/* One call with a payload that is asked for, and a PING behind it. */
+static struct wire large_request(void)
+{
+    static const uint8_t head[] = {1, 0, 0, 0, 0xa0, 0x86, 1, 0, 0, 0, 0, 0};
+    static uint8_t payload[100000];
+    struct wire w = {NULL, 0};
+
+    memset(payload, 'p', sizeof(payload));
+    put_frame(&w, TFD_FRAME_REQUEST, 1, TFD_METHOD_RunGraph, 1, head,
+              sizeof(head));
+    put_frame(&w, TFD_FRAME_REQUEST, 0, TFD_METHOD_RunGraph, 1, payload,
+              sizeof(payload));
+    put_frame(&w, TFD_FRAME_PING, 0, 0, 0, "12345678", 8);
+    return w;
+}
+
+/* The frames at hand when it has to wait come in their order afterwards. */
+static void test_what_was_read_behind_a_waiting_request_is_kept(void **state)
+{
+    struct rig *r = rig_new();
+    struct tfd_channel *other = rig_channel(r, r->address, TFD_PROTO_NATIVE);
+    struct wire wire = large_request();
+    size_t answer =
+        2 * TFD_FRAME_HEADER_SIZE + 12 + 100000 + TFD_FRAME_HEADER_SIZE + 8;
+
+    (void)state;
+    for (size_t at = 0; at <= wire.size; at += at < 60 ? 1 : 33331) {
+        struct cut c = {.wire = wire, .at = at};
+        struct tfd_buffer *full = fill_memory(r);
+
+        c.raw = rig_raw_new(r, r->address);
+        c.raw->tick_at = answer;
+        tfd_timer_init(&c.timer, r->loop, send_rest);
+        tfd_conn_write(c.raw->conn, wire.bytes, at);
+        assert_int_equal(tfd_timer_start(&c.timer, 500, NULL), TFD_OK);
+        while (tfd_service_intake(r->service)->waiting == 0)
+            connect(r, other);
+        assert_int_equal(c.raw->in.size, 0);
+        tfd_buffer_unref(full);
+        rig_run(r, 1);
+        tfd_timer_stop(&c.timer);
+        assert_int_equal(c.raw->in.size, answer);
+        assert_int_equal(c.raw->in.data[4], TFD_FRAME_RESPONSE);
+        assert_int_equal(c.raw->in.data[answer - 24 + 4], TFD_FRAME_PONG);
+        rig_raw_free(c.raw);
+    }
+    free(wire.bytes);
+    tfd_channel_free(other);
+    rig_free(r);
+}
+
+static void test_a_caller_may_leave_while_its_request_waits(void **state)
+{
+    struct rig *r = rig_new();
+    struct tfd_channel *other = rig_channel(r, r->address, TFD_PROTO_NATIVE);
+    struct tfd_intake *intake = tfd_service_intake(r->service);
+    struct wire wire = large_request();
+    struct tfd_buffer *full = fill_memory(r);
+    struct rig_raw *w = rig_raw_new(r, r->address);
+
+    (void)state;
+    tfd_conn_write(w->conn, wire.bytes, wire.size);
+    while (intake->waiting == 0)
+        connect(r, other);
+    rig_raw_free(w);
+    tfd_buffer_unref(full);
+    while (tfd_listener_connections(r->listener) > 1)
+        connect(r, other);
+    assert_int_equal(intake->waiting, 0);
+    assert_int_equal(intake->reserved, 0);
+    free(wire.bytes);
+    tfd_channel_free(other);
+    rig_free(r);
+}
+
+/* ---- Heartbeats -----------------------------------------------------------
+ */
+
+static void test_a_caller_without_a_sign_of_life_is_hung_up_on(void **state)
+{
+    static const struct tfd_heartbeat_options quick = {10 * 1000, 100 * 1000};
+    struct rig *r = rig_new();
+    struct rig_raw *w;
+    struct tfd_frame_header h;
+
+    (void)state;
+    tfd_service_watch(r->service, &quick);
+    w = rig_raw_new(r, r->address);
+    tfd_conn_write(w->conn, "TFD1", 4);
+    rig_run(r, 1);
+    assert_true(w->closed);
+    assert_true(w->in.size >= TFD_FRAME_HEADER_SIZE + 8); /* it was asked */
+    assert_int_equal(tfd_frame_decode((uint8_t *)w->in.data, 8, &h, NULL),
+                     TFD_OK);
+    assert_int_equal(h.kind, TFD_FRAME_PING);
+    rig_raw_free(w);
+    rig_free(r);
+}
+
+static void test_who_answers_stays(void **state)
+{
+    static const struct tfd_heartbeat_options quick = {5 * 1000, 100 * 1000};
+    struct rig *r = rig_new();
+    struct rig_result waits = {.rig = r}, late = {.rig = r};
+    struct tfd_outcall_options o = {.timeout_us = 400 * 1000,
+                                    .wait_ready = true};
+    struct tfd_message m = text_message("x");
+    struct tfd_channel *ch;
+
+    (void)state;
+    tfd_service_watch(r->service, &quick);
+    ch = rig_channel(r, r->address, TFD_PROTO_NATIVE);
+    call(ch, TFD_METHOD_RecvTensor, &m, &waits);
+    rig_run(r, 1);
+    m = text_message("y");
+    (void)tfd_channel_call(ch, TFD_METHOD_RecvTensor, &m, &o, rig_done, &late);
+    rig_run(r, 3); /* held; its deadline, which the handler hears of */
+    assert_int_equal(late.code, TFD_DEADLINE_EXCEEDED);
+    assert_int_equal(waits.done, 0);
+    assert_true(tfd_channel_up(ch));
+    rig_release(r);
+    rig_run(r, 1);
+    assert_int_equal(waits.code, TFD_OK);
+    tfd_channel_free(ch);
+    rig_free(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -621,6 +800,11 @@ int main(void)
         cmocka_unit_test(test_broken_protocol_is_refused_with_a_reason),
         cmocka_unit_test(test_frames_a_caller_cannot_send),
         cmocka_unit_test(test_the_answer_to_a_broken_hello),
+        cmocka_unit_test(test_a_request_that_does_not_fit_waits),
+        cmocka_unit_test(test_what_was_read_behind_a_waiting_request_is_kept),
+        cmocka_unit_test(test_a_caller_may_leave_while_its_request_waits),
+        cmocka_unit_test(test_a_caller_without_a_sign_of_life_is_hung_up_on),
+        cmocka_unit_test(test_who_answers_stays),
     };
 
     return cmocka_run_group_tests_name("native", tests, NULL, NULL);

@@ -4,6 +4,9 @@
  */
 #include "tests/support/master_rig.h"
 
+#include "daemon/master/idle.h"
+#include "rpc/links.h"
+
 #define HALF_SECOND 500000
 
 static struct mrig rig;
@@ -693,6 +696,87 @@ test_what_failed_before_may_run_once_the_graph_has_grown(void **state)
     mrig_close(&rig);
 }
 
+/* ---- Abandoned sessions ---------------------------------------------------
+ */
+
+#define IDLE_US (10 * UINT64_C(1000000))
+
+static void open_watched(struct tfd_links *links)
+{
+    mrig_open(&rig, 2);
+    rig.master->o.links = links;
+    rig.master->o.session_idle_us = IDLE_US;
+    tfd_master_watch_idle(rig.master);
+}
+
+static void close_watched(struct tfd_links *links)
+{
+    tfd_master_stop_watching(rig.master);
+    mrig_close(&rig);
+    tfd_links_deinit(links);
+}
+
+static void test_a_session_whose_client_has_left_is_closed(void **state)
+{
+    struct tfd_links links = {0};
+    struct tfd_session *s;
+    uint64_t link;
+
+    (void)state;
+    open_watched(&links);
+    link = tfd_links_add(&links);
+    s = mrig_session(&rig, TWO_TASKS);
+    tfd_session_use(s, link);
+    assert_true(tfd_links_held(&links, link));
+    net_advance(&rig.loop, 10 * IDLE_US); /* the client thinks */
+    assert_int_equal(tfd_master_session_count(rig.master), 1);
+    tfd_session_use(s, link);
+    tfd_links_remove(&links, link);
+    net_advance(&rig.loop, IDLE_US - 1);
+    assert_int_equal(tfd_master_session_count(rig.master), 1);
+    net_advance(&rig.loop, IDLE_US / 2);
+    assert_int_equal(tfd_master_session_count(rig.master), 0);
+    assert_int_equal(tfd_master_abandoned(rig.master), 1);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(rig.worker[i].calls[FAKE_DELETE], 1);
+    close_watched(&links);
+}
+
+static void test_a_session_moves_to_the_connection_it_is_used_over(void **state)
+{
+    struct mrig_result result = {0};
+    struct tfd_links links = {0};
+    struct tfd_session *s;
+    uint64_t first, second;
+
+    (void)state;
+    open_watched(&links);
+    first = tfd_links_add(&links);
+    second = tfd_links_add(&links);
+    s = mrig_session(&rig, TWO_TASKS);
+    tfd_session_use(s, first);
+    tfd_session_use(s, second);
+    assert_false(tfd_links_held(&links, first));
+    tfd_links_remove(&links, first);
+    net_advance(&rig.loop, 5 * IDLE_US);
+    assert_int_equal(tfd_master_session_count(rig.master), 1);
+    tfd_session_close(s, mrig_done, &result);
+    assert_false(tfd_links_held(&links, second));
+    close_watched(&links);
+}
+
+static void test_sessions_of_this_process_are_not_abandoned(void **state)
+{
+    struct tfd_links links = {0};
+
+    (void)state;
+    open_watched(&links);
+    (void)mrig_session(&rig, TWO_TASKS);
+    net_advance(&rig.loop, 100 * IDLE_US);
+    assert_int_equal(tfd_master_session_count(rig.master), 1);
+    close_watched(&links);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -725,6 +809,10 @@ int main(void)
         cmocka_unit_test(test_an_extension_that_fails_changes_nothing),
         cmocka_unit_test(
             test_what_failed_before_may_run_once_the_graph_has_grown),
+        cmocka_unit_test(test_a_session_whose_client_has_left_is_closed),
+        cmocka_unit_test(
+            test_a_session_moves_to_the_connection_it_is_used_over),
+        cmocka_unit_test(test_sessions_of_this_process_are_not_abandoned),
     };
 
     return cmocka_run_group_tests_name("session", tests, NULL, NULL);

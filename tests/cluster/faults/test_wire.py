@@ -53,7 +53,8 @@ def half_open_connections_are_no_burden(cluster):
 @test(limit=60, tfd_only=True, **ONE)
 def who_says_nothing_is_hung_up_on(cluster):
     links = []
-    for start in (b"", b"P", wire.PREFACE[:12], b"TF", b"GET /healthz HT"):
+    for start in (b"", b"P", wire.PREFACE[:12], b"TF", b"GET /healthz HT",
+                  b"TFD1", b"TFD1\1\0\x40\0\1\0\0\0"):
         links.append(wire.connect(port_of(cluster)))
         links[-1].sendall(start)
     for link in links:
