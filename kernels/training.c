@@ -3,8 +3,10 @@
  * that finds, locks and checks variables; what each optimizer computes is in
  * training_loops.c.
  *
- * Apply<X> takes references, ResourceApply<X> handles; otherwise they are the
- * same op, so one row of `optimizers` serves both:
+ * Apply<X> takes references, ResourceApply<X> handles; SparseApply<X> and
+ * ResourceSparseApply<X> have a gradient for some rows only, whose numbers
+ * follow it, and take one row after the other by the same loop.  Otherwise they
+ * are the same op, so one row of `optimizers` serves all:
  *
  *     variables   the first inputs: var, then its slots
  *     then        scalars, the gradient and perhaps global_step, in the op's
@@ -41,6 +43,7 @@ static const struct optimizer optimizers[] = {
 struct state {
     const struct optimizer *row;
     bool option;
+    bool sparse;
 };
 
 /* ---- Preparing ----------------------------------------------------------- */
@@ -51,6 +54,7 @@ static enum tfd_code prepare(const struct tfd_prepare *p, void *state,
     const char *name = strstr(p->node->op->name.data, "Apply");
     struct state *s = state;
 
+    s->sparse = strstr(p->node->op->name.data, "Sparse") != NULL;
     for (int i = 0; i < TFD_COUNT(optimizers); i++)
         if (strcmp(name + strlen("Apply"), optimizers[i].name) == 0)
             s->row = &optimizers[i];
@@ -115,25 +119,100 @@ static enum tfd_code read_scalar(const struct tfd_kctx *k, int in,
     return TFD_OK;
 }
 
+/* The rows that a sparse update is for. */
+struct rows {
+    const struct tfd_tensor *indices, *grad;
+    int64_t limit; /* rows of the variable */
+    int64_t width; /* elements of one */
+};
+
+static int64_t index_at(const struct rows *r, int64_t i)
+{
+    const void *data = tfd_tensor_data(r->indices);
+
+    return r->indices->dtype == TFD_INT32 ? ((const int32_t *)data)[i]
+                                          : ((const int64_t *)data)[i];
+}
+
+static enum tfd_code check_row_shapes(const struct rows *r,
+                                      const struct tfd_shape *var,
+                                      struct tfd_status *st)
+{
+    const struct tfd_shape *grad = &r->grad->shape;
+
+    if (var->rank < 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "var must be at least 1 dimensional");
+    if (r->indices->shape.rank != 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "indices must be one-dimensional");
+    if (grad->rank != var->rank)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "var and grad must have the same number of dimensions");
+    for (int i = 1; i < var->rank; i++)
+        if (var->dim[i] != grad->dim[i])
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "var and grad must match in dimension %d", i);
+    if (grad->dim[0] != r->indices->shape.dim[0])
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "grad must be the same size as indices in the first "
+                        "dimension.");
+    return TFD_OK;
+}
+
+/* All before anything is changed. */
+static enum tfd_code check_rows(const struct tfd_kctx *k, int grad,
+                                const struct tfd_variable *var, struct rows *r,
+                                struct tfd_status *st)
+{
+    int64_t count;
+
+    r->grad = &k->in[grad];
+    r->indices = &k->in[grad + 1];
+    TFD_TRY(check_row_shapes(r, &var->value.shape, st));
+    r->limit = var->value.shape.dim[0];
+    r->width = r->limit ? tfd_tensor_elements(&var->value) / r->limit : 0;
+    count = tfd_tensor_elements(r->indices);
+    for (int64_t i = 0; i < count; i++)
+        if (index_at(r, i) < 0 || index_at(r, i) >= r->limit)
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "Index %lld at offset %lld in indices is out of "
+                            "range",
+                            (long long)index_at(r, i), (long long)i);
+    return TFD_OK;
+}
+
+static enum tfd_code read_gradient(const struct tfd_kctx *k, int in,
+                                   const struct tfd_variable *var,
+                                   struct tfd_train_job *job, struct rows *r,
+                                   struct tfd_status *st)
+{
+    const struct state *s = k->state;
+
+    if (s->sparse)
+        TFD_TRY(check_rows(k, in, var, r, st));
+    else
+        TFD_TRY(same_shape(&var->value.shape, &k->in[in].shape, "grad", st));
+    job->grad = tfd_tensor_data(&k->in[in]);
+    return TFD_OK;
+}
+
 static enum tfd_code read_inputs(const struct tfd_kctx *k,
-                                 const struct state *s,
                                  const struct tfd_variable *var,
-                                 struct tfd_train_job *job,
+                                 struct tfd_train_job *job, struct rows *r,
                                  struct tfd_status *st)
 {
-    const char *roles = s->row->roles;
+    const struct state *s = k->state;
+    const char *role = s->row->roles;
 
-    for (int i = 0; roles[i]; i++) {
-        int in = s->row->variables + i;
-
-        if (roles[i] == 's') {
+    for (int in = s->row->variables; *role; in++, role++) {
+        if (*role == 's') {
             TFD_TRY(read_scalar(k, in, job, st));
-        } else if (roles[i] == 'n') {
+        } else if (*role == 'n') {
             TFD_TRY(tfd_check_int(k, in, &job->global_step, st));
         } else {
-            TFD_TRY(
-                same_shape(&var->value.shape, &k->in[in].shape, "grad", st));
-            job->grad = tfd_tensor_data(&k->in[in]);
+            TFD_TRY(read_gradient(k, in, var, job, r, st));
+            in += s->sparse; /* indices */
         }
     }
     return TFD_OK;
@@ -143,19 +222,40 @@ static enum tfd_code read_inputs(const struct tfd_kctx *k,
 
 #define COST_NS 2 /* per element: a square root and three streams */
 
+/* In their order: a row may come more than once. */
+static void apply_rows(const struct tfd_kctx *k, const struct rows *r,
+                       const struct tfd_train_job *whole)
+{
+    const size_t row = (size_t)r->width * tfd_dtype_size(k->kernel->dtype);
+    const int64_t count = tfd_tensor_elements(r->indices);
+
+    for (int64_t i = 0; r->width && i < count; i++) {
+        struct tfd_train_job job = *whole;
+
+        for (int v = 0; v < VARIABLES_MAX; v++)
+            job.var[v] = (char *)job.var[v] + (size_t)index_at(r, i) * row;
+        job.grad = (const char *)job.grad + (size_t)i * row;
+        k->kernel->range(&job, 0, r->width);
+    }
+}
+
 static enum tfd_code apply_locked(struct tfd_kctx *k,
                                   struct tfd_variable *const *v,
                                   struct tfd_status *st)
 {
     const struct state *s = k->state;
     struct tfd_train_job job = {.option = s->option};
+    struct rows rows = {.width = 0};
 
     TFD_TRY(check_variables(v, s->row->variables, k->kernel->dtype, st));
-    TFD_TRY(read_inputs(k, s, v[0], &job, st));
+    TFD_TRY(read_inputs(k, v[0], &job, &rows, st));
     for (int i = 0; i < VARIABLES_MAX; i++)
         job.var[i] = tfd_tensor_data(&v[i < s->row->variables ? i : 0]->value);
-    tfd_kctx_parallel(k, tfd_tensor_elements(&v[0]->value), COST_NS,
-                      k->kernel->range, &job);
+    if (s->sparse)
+        apply_rows(k, &rows, &job);
+    else
+        tfd_kctx_parallel(k, tfd_tensor_elements(&v[0]->value), COST_NS,
+                          k->kernel->range, &job);
     return TFD_OK;
 }
 
@@ -207,105 +307,143 @@ static enum tfd_code var_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
     return TFD_OK;
 }
 
-/* name, reference inputs, handle inputs, the rest, further attributes */
-#define OPS(X)                                                                 \
-    X("Adadelta", "var: Ref(T), accum: Ref(T), accum_update: Ref(T)",          \
-      "var: resource, accum: resource, accum_update: resource",                \
-      "lr: T, rho: T, epsilon: T, grad: T", "")                                \
-    X("Adagrad", "var: Ref(T), accum: Ref(T)",                                 \
-      "var: resource, accum: resource", "lr: T, grad: T",                      \
-      "; update_slots: bool = true")                                           \
-    X("AdagradV2", "var: Ref(T), accum: Ref(T)",                               \
-      "var: resource, accum: resource", "lr: T, epsilon: T, grad: T",          \
-      "; update_slots: bool = true")                                           \
-    X("AdagradDA",                                                             \
-      "var: Ref(T), gradient_accumulator: Ref(T), "                            \
-      "gradient_squared_accumulator: Ref(T)",                                  \
-      "var: resource, gradient_accumulator: resource, "                        \
-      "gradient_squared_accumulator: resource",                                \
-      "grad: T, lr: T, l1: T, l2: T, global_step: int64", "")                  \
-    X("Adam", "var: Ref(T), m: Ref(T), v: Ref(T)",                             \
-      "var: resource, m: resource, v: resource",                               \
-      "beta1_power: T, beta2_power: T, lr: T, beta1: T, beta2: T, "            \
-      "epsilon: T, grad: T",                                                   \
-      "; use_nesterov: bool = false")                                          \
-    X("CenteredRMSProp", "var: Ref(T), mg: Ref(T), ms: Ref(T), mom: Ref(T)",   \
-      "var: resource, mg: resource, ms: resource, mom: resource",              \
-      "lr: T, rho: T, momentum: T, epsilon: T, grad: T", "")                   \
-    X("Ftrl", "var: Ref(T), accum: Ref(T), linear: Ref(T)",                    \
-      "var: resource, accum: resource, linear: resource",                      \
-      "grad: T, lr: T, l1: T, l2: T, lr_power: T",                             \
-      "; multiply_linear_by_lr: bool = false")                                 \
-    X("FtrlV2", "var: Ref(T), accum: Ref(T), linear: Ref(T)",                  \
-      "var: resource, accum: resource, linear: resource",                      \
-      "grad: T, lr: T, l1: T, l2: T, l2_shrinkage: T, lr_power: T",            \
-      "; multiply_linear_by_lr: bool = false")                                 \
-    X("GradientDescent", "var: Ref(T)", "var: resource", "alpha: T, delta: T", \
-      "")                                                                      \
-    X("Momentum", "var: Ref(T), accum: Ref(T)",                                \
-      "var: resource, accum: resource", "lr: T, grad: T, momentum: T",         \
-      "; use_nesterov: bool = false")                                          \
-    X("ProximalAdagrad", "var: Ref(T), accum: Ref(T)",                         \
-      "var: resource, accum: resource", "lr: T, l1: T, l2: T, grad: T", "")    \
-    X("ProximalGradientDescent", "var: Ref(T)", "var: resource",               \
-      "alpha: T, l1: T, l2: T, delta: T", "")                                  \
-    X("RMSProp", "var: Ref(T), ms: Ref(T), mom: Ref(T)",                       \
-      "var: resource, ms: resource, mom: resource",                            \
-      "lr: T, rho: T, momentum: T, epsilon: T, grad: T", "")
+/* name, reference inputs, handle inputs, what is before the gradient, after it,
+ * further attributes; the sparse forms of the gradient's name are "grad". */
+#define SPARSE_TOO(X)                                                        \
+    X("Adadelta", "var: Ref(T), accum: Ref(T), accum_update: Ref(T)",        \
+      "var: resource, accum: resource, accum_update: resource",              \
+      "lr: T, rho: T, epsilon: T, ", "grad", "", "")                         \
+    X("Adagrad", "var: Ref(T), accum: Ref(T)",                               \
+      "var: resource, accum: resource", "lr: T, ", "grad", "",               \
+      "; update_slots: bool = true")                                         \
+    X("AdagradV2", "var: Ref(T), accum: Ref(T)",                             \
+      "var: resource, accum: resource", "lr: T, epsilon: T, ", "grad", "",   \
+      "; update_slots: bool = true")                                         \
+    X("AdagradDA",                                                           \
+      "var: Ref(T), gradient_accumulator: Ref(T), "                          \
+      "gradient_squared_accumulator: Ref(T)",                                \
+      "var: resource, gradient_accumulator: resource, "                      \
+      "gradient_squared_accumulator: resource",                              \
+      "", "grad", ", lr: T, l1: T, l2: T, global_step: int64", "")           \
+    X("CenteredRMSProp", "var: Ref(T), mg: Ref(T), ms: Ref(T), mom: Ref(T)", \
+      "var: resource, mg: resource, ms: resource, mom: resource",            \
+      "lr: T, rho: T, momentum: T, epsilon: T, ", "grad", "", "")            \
+    X("Ftrl", "var: Ref(T), accum: Ref(T), linear: Ref(T)",                  \
+      "var: resource, accum: resource, linear: resource", "", "grad",        \
+      ", lr: T, l1: T, l2: T, lr_power: T",                                  \
+      "; multiply_linear_by_lr: bool = false")                               \
+    X("FtrlV2", "var: Ref(T), accum: Ref(T), linear: Ref(T)",                \
+      "var: resource, accum: resource, linear: resource", "", "grad",        \
+      ", lr: T, l1: T, l2: T, l2_shrinkage: T, lr_power: T",                 \
+      "; multiply_linear_by_lr: bool = false")                               \
+    X("Momentum", "var: Ref(T), accum: Ref(T)",                              \
+      "var: resource, accum: resource", "lr: T, ", "grad", ", momentum: T",  \
+      "; use_nesterov: bool = false")                                        \
+    X("ProximalAdagrad", "var: Ref(T), accum: Ref(T)",                       \
+      "var: resource, accum: resource", "lr: T, l1: T, l2: T, ", "grad", "", \
+      "")                                                                    \
+    X("ProximalGradientDescent", "var: Ref(T)", "var: resource",             \
+      "alpha: T, l1: T, l2: T, ", "delta", "", "")                           \
+    X("RMSProp", "var: Ref(T), ms: Ref(T), mom: Ref(T)",                     \
+      "var: resource, ms: resource, mom: resource",                          \
+      "lr: T, rho: T, momentum: T, epsilon: T, ", "grad", "", "")
 
-#define ATTRS "T: numbertype; use_locking: bool = false"
+#define DENSE_ONLY(X)                                                  \
+    X("Adam", "var: Ref(T), m: Ref(T), v: Ref(T)",                     \
+      "var: resource, m: resource, v: resource",                       \
+      "beta1_power: T, beta2_power: T, lr: T, beta1: T, beta2: T, "    \
+      "epsilon: T, ",                                                  \
+      "grad", "", "; use_nesterov: bool = false")                      \
+    X("GradientDescent", "var: Ref(T)", "var: resource", "alpha: T, ", \
+      "delta", "", "")
 
-#define DEFINE(name_, refs, handles, rest, more)           \
+#define LOCKING "; use_locking: bool = false"
+
+#define PAIR(name_, refs, handles, rest, attributes)       \
     {                                                      \
-        .name = "Apply" name_,                             \
+        .name = name_,                                     \
         .inputs = refs ", " rest,                          \
         .outputs = "out: Ref(T)",                          \
-        .attrs = ATTRS more,                               \
+        .attrs = attributes,                               \
         .shape = var_shape,                                \
         .flags = TFD_OP_NO_GRADIENT,                       \
     },                                                     \
         {                                                  \
-            .name = "ResourceApply" name_,                 \
+            .name = "Resource" name_,                      \
             .inputs = handles ", " rest,                   \
             .outputs = "",                                 \
-            .attrs = ATTRS more,                           \
+            .attrs = attributes,                           \
             .shape = var_shape,                            \
             .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT, \
         },
 
-static const struct tfd_opdef ops[] = {OPS(DEFINE)};
+#define DENSE(name, refs, handles, before, grad, after, more)  \
+    PAIR("Apply" name, refs, handles, before grad ": T" after, \
+         "T: numbertype" LOCKING more)
 
-#define ROW(op_, T, loop)                                                   \
-    TFD_KERNEL("Apply" op_, T, apply, loop, .prepare = prepare,             \
-               .state_size = sizeof(struct state)),                         \
-        TFD_KERNEL("ResourceApply" op_, T, apply, loop, .prepare = prepare, \
-                   .state_size = sizeof(struct state)),
+#define SPARSE(name, refs, handles, before, grad, after, more) \
+    PAIR("SparseApply" name, refs, handles,                    \
+         before "grad: T, indices: Tindices" after,            \
+         "T: numbertype; Tindices: {int32, int64}" LOCKING more)
 
-#define REAL_ROWS(op, id)                  \
-    ROW(op, FLOAT, tfd_train_##id##_float) \
-    ROW(op, DOUBLE, tfd_train_##id##_double)
+static const struct tfd_opdef ops[] = {SPARSE_TOO(DENSE) SPARSE_TOO(SPARSE)
+                                           DENSE_ONLY(DENSE)};
 
-#define HALF_ROWS(op, id)                \
-    REAL_ROWS(op, id)                    \
-    ROW(op, HALF, tfd_train_##id##_half) \
-    ROW(op, BFLOAT16, tfd_train_##id##_bfloat16)
+#define ONE(op_, T, loop)                               \
+    TFD_KERNEL(op_, T, apply, loop, .prepare = prepare, \
+               .state_size = sizeof(struct state)),
 
-#define ALL_ROWS(op, id)                           \
-    HALF_ROWS(op, id)                              \
-    ROW(op, COMPLEX64, tfd_train_##id##_complex64) \
-    ROW(op, COMPLEX128, tfd_train_##id##_complex128)
+#define ROW(op, T, loop) \
+    ONE("Apply" op, T, loop) ONE("ResourceApply" op, T, loop)
 
+#define SPARSE_ROW(op, T, loop) \
+    ONE("SparseApply" op, T, loop) ONE("ResourceSparseApply" op, T, loop)
+
+/* By the loops there are; WITH is ROW or SPARSE_ROW. */
+#define REAL_ROWS(WITH, op, id)             \
+    WITH(op, FLOAT, tfd_train_##id##_float) \
+    WITH(op, DOUBLE, tfd_train_##id##_double)
+
+#define HALF_ROWS(WITH, op, id)           \
+    REAL_ROWS(WITH, op, id)               \
+    WITH(op, HALF, tfd_train_##id##_half) \
+    WITH(op, BFLOAT16, tfd_train_##id##_bfloat16)
+
+#define COMPLEX_ROWS(WITH, op, id)                  \
+    WITH(op, COMPLEX64, tfd_train_##id##_complex64) \
+    WITH(op, COMPLEX128, tfd_train_##id##_complex128)
+
+#define ALL_ROWS(WITH, op, id) \
+    HALF_ROWS(WITH, op, id)    \
+    COMPLEX_ROWS(WITH, op, id)
+
+/* TensorFlow has these for every type but bfloat16. */
+#define UNUSUAL_ROWS(op, id)                    \
+    REAL_ROWS(SPARSE_ROW, op, id)               \
+    SPARSE_ROW(op, HALF, tfd_train_##id##_half) \
+    COMPLEX_ROWS(SPARSE_ROW, op, id)
+
+#define BOTH(ROWS, op, id) ROWS(ROW, op, id) ROWS(SPARSE_ROW, op, id)
+
+/* clang-format off */
 static const struct tfd_kernel kernels[] = {
-    ALL_ROWS("Adadelta", ADADELTA) ALL_ROWS("Adagrad", ADAGRAD)
-        ALL_ROWS("AdagradV2", ADAGRAD_V2) ALL_ROWS("Adam", ADAM)
-            ALL_ROWS("CenteredRMSProp", CENTERED_RMSPROP)
-                ALL_ROWS("GradientDescent", GRADIENT_DESCENT)
-                    ALL_ROWS("Momentum", MOMENTUM) ALL_ROWS("RMSProp", RMSPROP)
-                        HALF_ROWS("Ftrl", FTRL) HALF_ROWS("FtrlV2", FTRL_V2)
-                            REAL_ROWS("AdagradDA", ADAGRAD_DA)
-                                REAL_ROWS("ProximalAdagrad", PROXIMAL_ADAGRAD)
-                                    REAL_ROWS("ProximalGradientDescent",
-                                              PROXIMAL_GRADIENT_DESCENT)};
+    BOTH(ALL_ROWS, "Adadelta", ADADELTA)
+    BOTH(ALL_ROWS, "Adagrad", ADAGRAD)
+    BOTH(ALL_ROWS, "AdagradV2", ADAGRAD_V2)
+    ALL_ROWS(ROW, "Adam", ADAM)
+    ALL_ROWS(ROW, "CenteredRMSProp", CENTERED_RMSPROP)
+    UNUSUAL_ROWS("CenteredRMSProp", CENTERED_RMSPROP)
+    ALL_ROWS(ROW, "GradientDescent", GRADIENT_DESCENT)
+    BOTH(ALL_ROWS, "Momentum", MOMENTUM)
+    ALL_ROWS(ROW, "RMSProp", RMSPROP)
+    UNUSUAL_ROWS("RMSProp", RMSPROP)
+    BOTH(HALF_ROWS, "Ftrl", FTRL)
+    BOTH(HALF_ROWS, "FtrlV2", FTRL_V2)
+    BOTH(REAL_ROWS, "AdagradDA", ADAGRAD_DA)
+    BOTH(REAL_ROWS, "ProximalAdagrad", PROXIMAL_ADAGRAD)
+    BOTH(REAL_ROWS, "ProximalGradientDescent", PROXIMAL_GRADIENT_DESCENT)
+};
+/* clang-format on */
 
 const struct tfd_family tfd_family_training = {
     .name = "training",

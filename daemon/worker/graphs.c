@@ -312,7 +312,7 @@ static bool seen_before(const struct tfd_exec *e, int32_t at)
     return false;
 }
 
-static enum tfd_code find_peer(const struct registration *r,
+static enum tfd_code find_peer(const struct tfd_registration *r,
                                struct tfd_exec_channel *ch,
                                struct tfd_status *st)
 {

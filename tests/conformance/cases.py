@@ -295,14 +295,6 @@ row("DynamicStitch ParallelDynamicStitch", [
     bad(many([0, 1]), many(x(3))), bad(many([0, -1]), many(x(2))),
     bad(many([0], [1]), many(x(1, 2), x(1, 3))), bad(many([0, 1]), many(x())),
     bad(many([0], [1]), many(x(1, 2), x(1)))])
-row("UnsortedSegmentSum", [
-    every(x(4, 3), [0, 2, 0, 1], 3), c(x(4), [0, 0, -1, 2], 4),
-    c(x(2, 3), [[0, 1, 0], [1, 1, 2]], 3), c(x(2, 3), [[0, 1, 0], [1, 1, 2]], 5),
-    c(x(), 1, 2), c(x(3), [0, 0, 0], 1), c(x(0, 3), np.zeros([0]), 2),
-    c(x(2, 0), [0, 1], 2), c(x(2, 3), [-1, -1], 0),
-    once(x(300, 70), list(range(100)) * 3, 100), bad(x(2), [0, 2], 2),
-    bad(x(2), [0, 1], -1), bad(x(2), [0, 1, 1], 2), bad(x(2), [[0], [1]], 2),
-    bad(x(2), [0, 1], [2, 2]), bad(x(), [0], 1)], tol=8)
 row("Cumsum", [
     c(x(5), 0), c(x(2, 3), 1), c(x(2, 3), 0), c(x(2, 3, 4), -2),
     c(x(2, 3), 1, exclusive=True), c(x(2, 3), 0, reverse=True),
@@ -1116,12 +1108,42 @@ def apply_cases(slots, before, after=(), flags=(), dims=(3, 5)):
         yield bad(*smaller, *before, x(4), *after)
 
 
+def sparse_cases(slots, before, after=(), flags=()):
+    """The same of a SparseApply op: a gradient of some rows, and which."""
+    def one(make, indices, shape=(4, 5), grad=None, **attrs):
+        count = (np.size(indices),) if np.ndim(indices) else ()
+        grads = x(*(grad if grad is not None else count + shape[1:]))
+        states = [var(x(*shape)) for _ in range(slots)]
+        return make(*states, *before, grads, indices, *after, **attrs)
+
+    yield one(c, [2, 0])
+    yield one(c, [1, 1, 3, 1])
+    yield one(c, [0], (1, 2, 3))
+    yield one(c, [3, 0], (4,))
+    yield one(c, np.zeros([0]))
+    yield one(c, [1, 1], (4, 0))
+    yield one(once, [9, 200, 0, 9], (300, 70))
+    for flag in flags:
+        yield one(c, [2, 0, 2], **flag)
+    yield one(bad, [2, 4])
+    yield one(bad, [-1])
+    yield one(bad, [1], (0, 3))
+    yield one(bad, [[1]], grad=(1, 5))
+    yield one(bad, [1, 2], grad=(3, 5))
+    yield one(bad, [1, 2], grad=(2, 4))
+    yield one(bad, [1, 2], grad=(2, 5, 1))
+    yield one(bad, 0, (), grad=())
+
+
 def optimizer(name, *args, **kwargs):
     # Ftrl subtracts roots that are nearly equal: half precision has few bits
     # left then, in TensorFlow too.
     tol = 16 if name.startswith("Ftrl") else 8
     row("Apply%s ResourceApply%s" % (name, name),
         list(apply_cases(*args, **kwargs)), POSITIVE, tol=tol, runs=3)
+    if name not in ("GradientDescent", "Adam"):
+        row("SparseApply%s ResourceSparseApply%s" % (name, name),
+            list(sparse_cases(*args, **kwargs)), POSITIVE, tol=tol, runs=3)
 
 
 optimizer("GradientDescent", 1, [0.5])
