@@ -146,11 +146,11 @@ static enum tfd_code check_row_shapes(const struct rows *r,
     if (r->indices->shape.rank != 1)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "indices must be one-dimensional");
-    if (grad->rank < var->rank)
+    if (grad->rank != var->rank)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "var and grad must have the same number of dimensions");
     for (int i = 1; i < grad->rank; i++)
-        if (grad->dim[i] != (i < var->rank ? var->dim[i] : 1))
+        if (grad->dim[i] != var->dim[i])
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
                             "var and grad must match in dimension %d", i);
     if (grad->dim[0] != r->indices->shape.dim[0])

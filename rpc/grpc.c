@@ -64,7 +64,8 @@ struct server {
     struct tfd_h2 *h2;
     struct stream *streams;
     uint8_t *read_at;
-    struct tfd_timer patience; /* runs while the peer owes us something */
+    struct tfd_buffer *read_into; /* not counted; NULL: the loop's scratch */
+    struct tfd_timer patience;    /* runs while the peer owes us something */
     bool patience_on;
     struct tfd_timer idle; /* runs always, looks whether anything came */
     bool received;         /* since it last looked */
@@ -638,11 +639,10 @@ static size_t conn_space(void *self, uint8_t **at)
     struct server *v = self;
     void *stream;
     size_t left = tfd_h2_data_left(v->h2, &stream);
-    size_t room = 0;
+    struct tfd_grpc_reader *in = left ? &((struct stream *)stream)->in : NULL;
+    size_t room = in ? tfd_grpc_reader_room(in, left, &v->read_at) : 0;
 
-    if (left > 0)
-        room = tfd_grpc_reader_room(&((struct stream *)stream)->in, left,
-                                    &v->read_at);
+    v->read_into = room ? in->body : NULL;
     if (room == 0) {
         room = TFD_LOOP_SCRATCH_SIZE;
         v->read_at = tfd_loop_scratch(v->loop);
@@ -670,8 +670,11 @@ static enum tfd_code receive(struct server *v, const void *data, size_t n,
 static enum tfd_code conn_commit(void *self, size_t n, struct tfd_status *st)
 {
     struct server *v = self;
+    struct tfd_buffer *b = tfd_buffer_ref(v->read_into);
+    enum tfd_code code = receive(v, v->read_at, n, st);
 
-    return receive(v, v->read_at, n, st);
+    tfd_buffer_unref(b);
+    return code;
 }
 
 static void conn_drained(void *self)

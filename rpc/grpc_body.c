@@ -24,6 +24,8 @@
 /* Less is read together with the frames behind it, and copied. */
 #define DIRECT_MIN ((size_t)32 << 10)
 
+#define FRAME_HEAD 9 /* bytes before each frame of HTTP/2 */
+
 static size_t least(size_t a, size_t b)
 {
     return a < b ? a : b;
@@ -58,14 +60,27 @@ static enum tfd_code check_prefix(struct tfd_grpc_reader *r, int64_t size_max,
     return TFD_OK;
 }
 
-/* The buffer grows once it is full: from FIRST_CAPACITY to GROWTH times that,
- * then to all.  Most messages fit at once and a 100 MiB one copies 1 MiB. */
-static enum tfd_code grow(struct tfd_grpc_reader *r, struct tfd_status *st)
+/* What the buffer may hold now that n more bytes are here: all of the message
+ * if these have earned it, else little, so that little will be copied. */
+static size_t next_capacity(const struct tfd_grpc_reader *r, size_t n)
 {
-    size_t first = r->held ? HELD_CAPACITY : FIRST_CAPACITY;
-    size_t wanted = r->capacity ? (size_t)r->capacity * GROWTH : first;
-    size_t capacity = least(r->size, wanted);
-    struct tfd_buffer *b = tfd_buffer_new(r->start + capacity);
+    size_t here = r->have + n;
+    size_t earned = here < SIZE_MAX / GROWTH ? here * GROWTH : SIZE_MAX;
+
+    if (r->held && !r->capacity)
+        return least(r->size, HELD_CAPACITY);
+    if (r->size <= FIRST_CAPACITY || r->size <= earned)
+        return r->size;
+    return r->capacity ? earned : FIRST_CAPACITY;
+}
+
+/* The buffer grows once it is full.  Messages of 16 MiB fit at once when they
+ * begin with 64 KiB in one piece, and a 100 MiB one copies 1 MiB. */
+static enum tfd_code grow(struct tfd_grpc_reader *r, size_t n,
+                          struct tfd_status *st)
+{
+    size_t capacity = next_capacity(r, n);
+    struct tfd_buffer *b = tfd_buffer_new(r->start + capacity + FRAME_HEAD);
 
     if (!b)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
@@ -101,7 +116,7 @@ static enum tfd_code feed_body(struct tfd_grpc_reader *r, const uint8_t *data,
         size_t part;
 
         if (r->have == r->capacity)
-            TFD_TRY(grow(r, st));
+            TFD_TRY(grow(r, n, st));
         part = least(n, r->capacity - r->have);
         if (next_byte(r) != data)
             memcpy(next_byte(r), data, part);
@@ -133,6 +148,8 @@ size_t tfd_grpc_reader_room(const struct tfd_grpc_reader *r, size_t data_left,
     if (!r->body || room < DIRECT_MIN)
         return 0;
     *at = next_byte(r);
+    if (room == data_left && room < r->size - r->have)
+        room += FRAME_HEAD;
     return room;
 }
 

@@ -47,9 +47,14 @@ enum tfd_code tfd_grpc_reader_feed(struct tfd_grpc_reader *r,
                                    int64_t size_max,
                                    struct tfd_status *st) TFD_MUST_USE;
 
-/* Where the socket may put the next bytes of the message itself, and how many
- * of the data_left bytes that are still to come of a DATA frame; 0 when that is
- * not known yet or not worth a read of its own. */
+/* Where the socket may put the next bytes of the connection, of which data_left
+ * belong to a DATA frame of this message, and how many; 0 when that is not
+ * known yet or not worth a read of its own.  Where more of the message must
+ * follow, that is room for the head of the next frame too: it is read with the
+ * rest of this one, and what comes behind it goes over it, to its place.
+ *
+ * Until those bytes have been handled a reference to r->body is needed: what
+ * the first of them say may end the message. */
 size_t tfd_grpc_reader_room(const struct tfd_grpc_reader *r, size_t data_left,
                             uint8_t **at);
 

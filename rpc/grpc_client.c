@@ -61,7 +61,8 @@ struct tfd_link {
     const struct tfd_link_events *events; /* NULL: closed by the channel */
     void *ctx;
     uint8_t *read_at;
-    bool received; /* anything at all */
+    struct tfd_buffer *read_into; /* not counted; NULL: the scratch */
+    bool received;                /* anything at all */
     bool inside;
     bool closing;
     uint32_t calls; /* open, our own questions apart */
@@ -312,11 +313,10 @@ static size_t conn_space(void *self, uint8_t **at)
     struct tfd_link *l = self;
     void *stream;
     size_t left = tfd_h2_data_left(l->h2, &stream);
-    size_t room = 0;
+    struct tfd_grpc_reader *in = left ? &((struct outgoing *)stream)->in : NULL;
+    size_t room = in ? tfd_grpc_reader_room(in, left, &l->read_at) : 0;
 
-    if (left > 0)
-        room = tfd_grpc_reader_room(&((struct outgoing *)stream)->in, left,
-                                    &l->read_at);
+    l->read_into = room ? in->body : NULL;
     if (room == 0) {
         room = TFD_LOOP_SCRATCH_SIZE;
         l->read_at = tfd_loop_scratch(l->loop);
@@ -328,6 +328,7 @@ static size_t conn_space(void *self, uint8_t **at)
 static enum tfd_code conn_commit(void *self, size_t n, struct tfd_status *st)
 {
     struct tfd_link *l = self;
+    struct tfd_buffer *b;
     enum tfd_code code;
 
     if (l->closing)
@@ -335,7 +336,9 @@ static enum tfd_code conn_commit(void *self, size_t n, struct tfd_status *st)
     l->received = true;
     tfd_heartbeat_heard(&l->heartbeat);
     l->inside = true;
+    b = tfd_buffer_ref(l->read_into);
     code = tfd_h2_receive(l->h2, l->read_at, n, tfd_loop_now_us(l->loop), st);
+    tfd_buffer_unref(b);
     l->inside = false;
     if (code == TFD_OK)
         leave(l);

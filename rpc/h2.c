@@ -25,11 +25,11 @@
 #include <nghttp2/nghttp2.h>
 #include <stdlib.h>
 
-/* What TensorFlow's own servers announce for a stream.  4 MiB frames cost a
- * reader 9 bytes and one wake-up per 4 MiB. */
-#define STREAM_WINDOW (4 << 20)
-#define FRAME_SIZE_MAX (4 << 20)
-#define CONNECTION_WINDOW (64 << 20)
+/* A sender of less never waits for a window, and is not woken by the news that
+ * there is more.  Half of the connection's is used before it is told so. */
+#define STREAM_WINDOW (64 << 20)
+#define CONNECTION_WINDOW (256 << 20)
+#define FRAME_SIZE_MAX (4 << 20) /* what TensorFlow's own servers announce */
 #define WINDOW_MAX INT32_MAX
 
 /* Largest DATA frame sent: streams take turns frame by frame, and 1 MiB is

@@ -1121,7 +1121,6 @@ def sparse_cases(slots, before, after=(), flags=()):
     yield one(c, [0], (1, 2, 3))
     yield one(c, [3, 0], (4,))
     yield one(c, np.zeros([0]))
-    yield one(c, [2, 1], grad=(2, 5, 1))
     yield one(once, [9, 200, 0, 9], (300, 70))
     for flag in flags:
         yield one(c, [2, 0, 2], **flag)

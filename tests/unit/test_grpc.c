@@ -291,6 +291,40 @@ static void test_large_messages_keep_their_bytes(void **state)
     }
 }
 
+/* The end of a frame brings the head of the next one; the message may be over
+ * by then, in all three ways. */
+static void test_large_messages_that_are_too_short_or_too_long(void **state)
+{
+    enum { SIZE = 3 << 20 };
+    static char wire[SIZE + 5 + (1 << 20)] = {0, 0, 0x30, 0, 0};
+    static const struct {
+        size_t size;
+        const char *answer;
+    } cases[] = {
+        {5 + (2 << 20) + 77777, "of 3145728 bytes"},
+        {5 + SIZE - 1, "ended after 3145727 of 3145728 bytes"},
+        {5 + SIZE + 1, "more than one message"},
+        {sizeof(wire), "more than one message"},
+    };
+
+    (void)state;
+    tfd_alloc_cache_limit(0); /* what is read after it was freed shows */
+    for (size_t i = 0; i < COUNT(cases); i++)
+        for (size_t chunk = 0; chunk < 900000; chunk = chunk * 7 + 99999) {
+            rig_open();
+            rig.net.chunk = chunk;
+            send_request(
+                &(struct request){.body = wire, .size = cases[i].size});
+            send_request(&(struct request){EMPTY_BODY});
+            net_run(&rig.net);
+            assert_true(said(cases[i].answer));
+            assert_int_equal(rig.c.closed, 2);
+            assert_true(said("grpc-status=0\n"));
+            rig_close();
+        }
+    tfd_alloc_cache_limit((size_t)1 << 30);
+}
+
 static void test_a_thousand_calls_wait_and_are_answered(void **state)
 {
     (void)state;
@@ -860,6 +894,7 @@ int main(void)
         cmocka_unit_test(test_a_call_is_answered),
         cmocka_unit_test(test_answers_are_the_same_however_they_are_cut),
         cmocka_unit_test(test_large_messages_keep_their_bytes),
+        cmocka_unit_test(test_large_messages_that_are_too_short_or_too_long),
         cmocka_unit_test(test_a_thousand_calls_wait_and_are_answered),
         cmocka_unit_test(test_answers_wait_for_a_slow_reader),
         cmocka_unit_test(test_refused_requests),

@@ -299,7 +299,7 @@ static void test_an_expected_message_needs_no_wait(void **state)
     tfd_h2_expect(s.h2, 1, 100); /* fits already */
     tfd_h2_pump(s.h2);
     assert_int_equal(s.out.size, 0);
-    tfd_h2_expect(s.h2, 1, 200 << 20);
+    tfd_h2_expect(s.h2, 1, 300 << 20);
     tfd_h2_expect(s.h2, 1, 5 << 20); /* never smaller again */
     tfd_h2_pump(s.h2);
     view = tfd_bytes_view(&s.out);
@@ -310,8 +310,8 @@ static void test_an_expected_message_needs_no_wait(void **state)
         else
             connection += get_u32(f.payload);
     }
-    assert_int_equal(stream, (200 << 20) - (4 << 20));
-    assert_int_equal(connection, (200 << 20) - (64 << 20));
+    assert_int_equal(stream, (300 << 20) - (64 << 20));
+    assert_int_equal(connection, (300 << 20) - (256 << 20));
     tfd_h2_expect(s.h2, 1, UINT64_MAX);
     tfd_h2_expect(s.h2, 99, 1 << 30); /* no such stream */
     tfd_h2_pump(s.h2);
