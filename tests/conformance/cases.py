@@ -52,6 +52,15 @@ row("SigmoidGrad TanhGrad", TWICE, UNIT)
 row("InvGrad ReciprocalGrad SqrtGrad RsqrtGrad", TWICE, POSITIVE)
 row("Relu", SHAPES, ANY)
 row("ReluGrad", TWICE, ANY)
+row("Elu Selu Softplus Softsign", SHAPES, Data(-9, 9, special=True), tol=2)
+row("EluGrad SeluGrad SoftplusGrad SoftsignGrad", TWICE + [
+    bad(x(2), x(3)), bad(x(2, 3), x(3, 2))], Data(-3, 3), tol=2)
+row("Relu6", SHAPES, Data(-9, 9, special=True))
+row("Relu6Grad", TWICE + [bad(x(2), x(3))], Data(-3, 9))
+row("LeakyRelu", SHAPES + [c(x(9), alpha=1.5), c(x(9), alpha=-0.5)],
+    SMALL, dtypes=REALS)
+row("LeakyReluGrad", TWICE + [c(x(9), x(9), alpha=1.5), bad(x(2), x(3))],
+    SMALL, dtypes=REALS)
 row("LogicalNot", SHAPES)
 row("LogicalAnd LogicalOr", PAIRS)
 
