@@ -83,6 +83,15 @@ row("Bitcast", [
                                                 dtypes=("bfloat16",)),
     bad(x(2, 3), type="float64"), bad(x(), type="float64")], tol=0)
 
+row("Elu Selu Softplus Softsign", SHAPES, Data(-9, 9, special=True), tol=2)
+row("EluGrad SeluGrad SoftplusGrad SoftsignGrad", TWICE + [
+    bad(x(2), x(3)), bad(x(2, 3), x(3, 2))], Data(-3, 3), tol=2)
+row("Relu6", SHAPES, Data(-9, 9, special=True))
+row("Relu6Grad", TWICE + [bad(x(2), x(3))], Data(-3, 9))
+row("LeakyRelu", SHAPES + [c(x(9), alpha=1.5), c(x(9), alpha=-0.5)],
+    SMALL, dtypes=REALS)
+row("LeakyReluGrad", TWICE + [c(x(9), x(9), alpha=1.5), bad(x(2), x(3))],
+    SMALL, dtypes=REALS)
 row("LogicalNot", SHAPES)
 row("LogicalAnd LogicalOr", PAIRS)
 

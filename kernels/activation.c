@@ -1,0 +1,357 @@
+/*
+ * activation.c - Elu, Selu, LeakyRelu, Relu6, Softplus, Softsign and their
+ * gradients.
+ *
+ *     Elu        x, below zero e^x - 1
+ *     Selu       scale * x, below zero scale * alpha * (e^x - 1)
+ *     LeakyRelu  the larger of x and alpha * x (the smaller if alpha >= 1)
+ *     Relu6      x between 0 and 6
+ *     Softplus   log(e^x + 1)
+ *     Softsign   x / (|x| + 1)
+ *
+ * Gradients of Elu and Selu take the outputs, the others the inputs.  Half
+ * types are computed as floats.
+ */
+#include "kernels/check.h"
+#include "kernels/elementwise.h"
+#include "kernels/families.h"
+#include "kernels/gradient.h"
+#include "kernels/vector_math.h"
+
+#define SELU_SCALE 1.0507009873554804934193349852946
+#define SELU_SCALE_ALPHA 1.7580993408473768599402175208123
+
+/* ---- Functions of one and two numbers ------------------------------------ */
+
+/* e^x - 1 for x <= 0: near zero the polynomial of e^x without its 1, so that
+ * nothing cancels. */
+static inline float expm1_float(float x)
+{
+    float p = 1.9875691500e-4f, in = x > 0 ? 0 : x;
+
+    p = p * in + 1.3981999507e-3f;
+    p = p * in + 8.3334519073e-3f;
+    p = p * in + 4.1665795894e-2f;
+    p = p * in + 1.6666665459e-1f;
+    p = p * in + 5.0000001201e-1f;
+    p = p * in * in + in;
+    return in > -0.34f ? p : tfd_vector_exp(in) - 1;
+}
+
+#define expm1_double expm1
+#define exp_float tfd_vector_exp
+#define exp_double exp
+#define log1p_float log1pf
+#define log1p_double log1p
+#define abs_float fabsf
+#define abs_double fabs
+
+/* Where e^x + 1 is e^x, or 1 + e^x: two more than the logarithm of an epsilon.
+ */
+#define SOFT_float (-13.942385f)
+#define SOFT_double (-34.04365338911715)
+
+#define FUNCTIONS(T)                                                           \
+    static inline T elu_##T(T x)                                               \
+    {                                                                          \
+        return x < 0 ? expm1_##T(x) : x;                                       \
+    }                                                                          \
+    static inline T elu_grad_##T(T dy, T y)                                    \
+    {                                                                          \
+        return y < 0 ? (y + 1) * dy : dy;                                      \
+    }                                                                          \
+    static inline T selu_##T(T x)                                              \
+    {                                                                          \
+        return x < 0 ? (T)SELU_SCALE_ALPHA * expm1_##T(x) : (T)SELU_SCALE * x; \
+    }                                                                          \
+    static inline T selu_grad_##T(T dy, T y)                                   \
+    {                                                                          \
+        return y < 0 ? dy * (y + (T)SELU_SCALE_ALPHA) : dy * (T)SELU_SCALE;    \
+    }                                                                          \
+    static inline T softplus_##T(T x)                                          \
+    {                                                                          \
+        T e = exp_##T(x);                                                      \
+                                                                               \
+        return x > -SOFT_##T ? x : x < SOFT_##T ? e : log1p_##T(e);            \
+    }                                                                          \
+    static inline T softplus_grad_##T(T dy, T x)                               \
+    {                                                                          \
+        return dy / (exp_##T(-x) + 1);                                         \
+    }                                                                          \
+    static inline T softsign_##T(T x)                                          \
+    {                                                                          \
+        return x / (abs_##T(x) + 1);                                           \
+    }                                                                          \
+    static inline T softsign_grad_##T(T dy, T x)                               \
+    {                                                                          \
+        T d = abs_##T(x) + 1;                                                  \
+                                                                               \
+        return dy / (d * d);                                                   \
+    }
+
+FUNCTIONS(float)
+FUNCTIONS(double)
+
+#define OF_HALF(function, T)                                          \
+    static inline T function##_##T(T x)                               \
+    {                                                                 \
+        return T##_from_float(function##_float(T##_to_float(x)));     \
+    }                                                                 \
+    static inline T function##_grad_##T(T x, T y)                     \
+    {                                                                 \
+        return T##_from_float(                                        \
+            function##_grad_float(T##_to_float(x), T##_to_float(y))); \
+    }
+
+#define HALF_ELU(name, number, T) OF_HALF(elu, T)
+#define HALF_SELU(name, number, T) OF_HALF(selu, T)
+#define HALF_SOFTPLUS(name, number, T) OF_HALF(softplus, T)
+#define HALF_SOFTSIGN(name, number, T) OF_HALF(softsign, T)
+
+TFD_HALF_DTYPES(HALF_ELU)
+TFD_HALF_DTYPES(HALF_SELU)
+TFD_HALF_DTYPES(HALF_SOFTPLUS)
+TFD_HALF_DTYPES(HALF_SOFTSIGN)
+
+#define LOOPS(name, number, T)                                     \
+    TFD_UNARY_SIMD(elu_##name, T, T, elu_##T)                      \
+    TFD_UNARY_SIMD(selu_##name, T, T, selu_##T)                    \
+    TFD_UNARY_SIMD(softplus_##name, T, T, softplus_##T)            \
+    TFD_UNARY_SIMD(softsign_##name, T, T, softsign_##T)            \
+    TFD_BINARY_SIMD(elu_grad_##name, T, T, elu_grad_##T)           \
+    TFD_BINARY_SIMD(selu_grad_##name, T, T, selu_grad_##T)         \
+    TFD_BINARY_SIMD(softplus_grad_##name, T, T, softplus_grad_##T) \
+    TFD_BINARY_SIMD(softsign_grad_##name, T, T, softsign_grad_##T)
+
+TFD_FLOAT_DTYPES(LOOPS)
+TFD_HALF_DTYPES(LOOPS)
+
+/* ---- Relu6 --------------------------------------------------------------- */
+
+#define RELU6(name, T, W, wide, narrow)                             \
+    static inline T relu6_of_##name(T x)                            \
+    {                                                               \
+        const W zero = 0, six = 6;                                  \
+        W v = wide(x);                                              \
+                                                                    \
+        return v < zero ? narrow(zero) : v > six ? narrow(six) : x; \
+    }                                                               \
+    static inline T relu6_grad_of_##name(T dy, T x)                 \
+    {                                                               \
+        const W zero = 0, six = 6;                                  \
+        W v = wide(x);                                              \
+                                                                    \
+        return v > zero && v < six ? dy : narrow(zero);             \
+    }                                                               \
+    TFD_UNARY_SIMD(relu6_##name, T, T, relu6_of_##name)             \
+    TFD_BINARY_SIMD(relu6_grad_##name, T, T, relu6_grad_of_##name)
+
+#define RELU6_REAL(name, number, T) RELU6(name, T, T, (T), (T))
+#define RELU6_HALF(name, number, T) \
+    RELU6(name, T, float, T##_to_float, T##_from_float)
+
+TFD_REAL_DTYPES(RELU6_REAL)
+TFD_HALF_DTYPES(RELU6_HALF)
+
+/* ---- LeakyRelu ----------------------------------------------------------- */
+
+/* A row with the slope. */
+struct leaky {
+    const void *a, *b;
+    void *y;
+    float alpha;
+};
+
+#define LEAKY(name, T, W, wide, narrow)                                   \
+    TFD_SIMD_LOOP(leaky_##name)                                           \
+    {                                                                     \
+        const struct leaky *l = arg;                                      \
+        const T *x = l->a;                                                \
+        const W alpha = (W)l->alpha;                                      \
+        const bool steep = l->alpha >= 1;                                 \
+        T *y = l->y;                                                      \
+                                                                          \
+        for (int64_t i = begin; i < end; i++) {                           \
+            W v = wide(x[i]), w = v * alpha;                              \
+                                                                          \
+            y[i] = (v > w) != steep ? x[i] : narrow(w);                   \
+        }                                                                 \
+    }                                                                     \
+    TFD_SIMD_CLONES(leaky_##name)                                         \
+                                                                          \
+    TFD_SIMD_LOOP(leaky_grad_##name)                                      \
+    {                                                                     \
+        const struct leaky *l = arg;                                      \
+        const T *dy = l->a, *x = l->b;                                    \
+        const W alpha = (W)l->alpha;                                      \
+        T *dx = l->y;                                                     \
+                                                                          \
+        for (int64_t i = begin; i < end; i++)                             \
+            dx[i] = wide(x[i]) > 0 ? dy[i] : narrow(wide(dy[i]) * alpha); \
+    }                                                                     \
+    TFD_SIMD_CLONES(leaky_grad_##name)
+
+#define LEAKY_REAL(name, number, T) LEAKY(name, T, T, (T), (T))
+#define LEAKY_HALF(name, number, T) \
+    LEAKY(name, T, float, T##_to_float, T##_from_float)
+
+TFD_FLOAT_DTYPES(LEAKY_REAL)
+TFD_HALF_DTYPES(LEAKY_HALF)
+
+static enum tfd_code alpha_prepare(const struct tfd_prepare *p, void *state,
+                                   struct tfd_status *st)
+{
+    return tfd_node_float(p->node, "alpha", state, st);
+}
+
+static enum tfd_code same_shape(const struct tfd_kctx *k, struct tfd_status *st)
+{
+    char one[TFD_SHAPE_TEXT_MAX], other[TFD_SHAPE_TEXT_MAX];
+
+    if (k->in_count == 1 || tfd_shape_equal(&k->in[0].shape, &k->in[1].shape))
+        return TFD_OK;
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "g and a must be the same size: %s and %s",
+                    tfd_shape_text(&k->in[0].shape, one),
+                    tfd_shape_text(&k->in[1].shape, other));
+}
+
+static enum tfd_code leaky_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct leaky l = {.alpha = *(const float *)k->state};
+
+    TFD_TRY(same_shape(k, st));
+    TFD_TRY(
+        tfd_kctx_output_reuse(k, 3, 0, k->in[0].dtype, &k->in[0].shape, st));
+    l.a = tfd_tensor_data(&k->in[0]);
+    l.b = k->in_count > 1 ? tfd_tensor_data(&k->in[1]) : NULL;
+    l.y = tfd_tensor_data(&k->out[0]);
+    tfd_kctx_parallel(k, tfd_tensor_elements(&k->in[0]), 1, k->kernel->range,
+                      &l);
+    return TFD_OK;
+}
+
+/* ---- The others ---------------------------------------------------------- */
+
+static enum tfd_code pair_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_elementwise e = {.dtype = k->in[0].dtype, .cost = 2};
+
+    TFD_TRY(same_shape(k, st));
+    return tfd_elementwise_pair(k, &e, st);
+}
+
+/* ---- Gradients ----------------------------------------------------------- */
+
+static enum tfd_code by_output(struct tfd_grad *g, const char *op,
+                               struct tfd_status *st)
+{
+    const struct tfd_edge in[] = {g->dy[0], g->y[0]};
+
+    return tfd_grad_emit(g, op, in, TFD_COUNT(in), &g->dx[0], st);
+}
+
+static enum tfd_code by_input(struct tfd_grad *g, const char *op,
+                              struct tfd_status *st)
+{
+    const struct tfd_edge in[] = {g->dy[0], g->x[0]};
+
+    return tfd_grad_emit(g, op, in, TFD_COUNT(in), &g->dx[0], st);
+}
+
+static enum tfd_code elu_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    return by_output(g, "EluGrad", st);
+}
+
+static enum tfd_code selu_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    return by_output(g, "SeluGrad", st);
+}
+
+static enum tfd_code relu6_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    return by_output(g, "Relu6Grad", st);
+}
+
+static enum tfd_code softplus_gradient(struct tfd_grad *g,
+                                       struct tfd_status *st)
+{
+    return by_input(g, "SoftplusGrad", st);
+}
+
+static enum tfd_code softsign_gradient(struct tfd_grad *g,
+                                       struct tfd_status *st)
+{
+    return by_input(g, "SoftsignGrad", st);
+}
+
+static enum tfd_code leaky_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    const struct tfd_edge in[] = {g->dy[0], g->x[0]};
+
+    g->dx[0] = tfd_gradient_op_like(&b, "LeakyReluGrad", in, 2, "alpha");
+    return b.code;
+}
+
+/* ---- Tables -------------------------------------------------------------- */
+
+#define FLOATS "T: {half, bfloat16, float, double}"
+
+#define OP(op, types, gradient)                                           \
+    {                                                                     \
+        .name = op, .inputs = "features: T", .outputs = "activations: T", \
+        .attrs = types, .shape = tfd_shape_like_first, .grad = gradient,  \
+    }
+
+#define GRAD(op, other, types)                                              \
+    {                                                                       \
+        .name = op "Grad", .inputs = "gradients: T, " other ": T",          \
+        .outputs = "backprops: T", .attrs = types, .shape = tfd_shape_same, \
+    }
+
+#define ALPHA "alpha: float = 0.2; " FLOATS " = DT_FLOAT"
+
+static const struct tfd_opdef ops[] = {
+    OP("Elu", FLOATS, elu_gradient),
+    GRAD("Elu", "outputs", FLOATS),
+    OP("Selu", FLOATS, selu_gradient),
+    GRAD("Selu", "outputs", FLOATS),
+    OP("Softplus", FLOATS, softplus_gradient),
+    GRAD("Softplus", "features", FLOATS),
+    OP("Softsign", FLOATS, softsign_gradient),
+    GRAD("Softsign", "features", FLOATS),
+    OP("Relu6", "T: realnumbertype", relu6_gradient),
+    GRAD("Relu6", "features", "T: realnumbertype"),
+    OP("LeakyRelu", ALPHA, leaky_gradient),
+    GRAD("LeakyRelu", "features", ALPHA),
+};
+
+#define BOTH(op, name, loop)                                       \
+    TFD_KERNEL(op, name, tfd_elementwise_compute1, loop##_##name), \
+        TFD_KERNEL(op "Grad", name, pair_compute, loop##_grad_##name)
+
+#define ALPHA_ROW(op, name, loop)                      \
+    TFD_KERNEL(op, name, leaky_compute, loop##_##name, \
+               .prepare = alpha_prepare, .state_size = sizeof(float))
+
+#define ROWS(name, number, T)                                               \
+    BOTH("Elu", name, elu), BOTH("Selu", name, selu),                       \
+        BOTH("Softplus", name, softplus), BOTH("Softsign", name, softsign), \
+        ALPHA_ROW("LeakyRelu", name, leaky),                                \
+        ALPHA_ROW("LeakyReluGrad", name, leaky_grad),
+
+#define RELU6_ROWS(name, number, T) BOTH("Relu6", name, relu6),
+
+static const struct tfd_kernel kernels[] = {
+    TFD_FLOAT_DTYPES(ROWS) TFD_HALF_DTYPES(ROWS) TFD_REAL_DTYPES(RELU6_ROWS)
+        TFD_HALF_DTYPES(RELU6_ROWS)};
+
+const struct tfd_family tfd_family_activation = {
+    .name = "activation",
+    .ops = ops,
+    .op_count = TFD_COUNT(ops),
+    .kernels = kernels,
+    .kernel_count = TFD_COUNT(kernels),
+};
