@@ -125,6 +125,15 @@ row("ArgMax ArgMin", [
     bad(x(2, 3), 2), bad(x(2, 3), -3), bad(x(0, 3), 0), bad(x(2), [0, 1])],
     without=("Tidx", "int16"))
 
+RUNNING = [c(x(2, 3, 4), axis, **flags) for axis in (0, 1, 2, -1)
+           for flags in ({}, {"exclusive": True}, {"reverse": True})] + [
+    c(x(5), 0, exclusive=True, reverse=True), c(x(0, 3), 0), c(x(3, 0), 0),
+    c(x(3, 0), 1), once(x(300, 70), 0), once(x(300, 70), 1),
+    once(x(40000), 0), bad(x(2), 1), bad(x(2), -2), bad(x(), 0),
+    bad(x(2), [0])]
+row("Cumsum", RUNNING, tol=64)
+row("Cumprod", RUNNING, Data(-1.1, 1.1), tol=64)
+
 # ---- Shapes and places ------------------------------------------------------
 
 row("Identity StopGradient PreventGradient", SHAPES, ANY)
