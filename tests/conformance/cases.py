@@ -182,6 +182,15 @@ row("ArgMax ArgMin", [
     bad(x(2, 3), 2), bad(x(2, 3), -3), bad(x(0, 3), 0), bad(x(2), [0, 1])],
     without=("Tidx", "int16"))
 
+RUNNING = [c(x(2, 3, 4), axis, **flags) for axis in (0, 1, 2, -1)
+           for flags in ({}, {"exclusive": True}, {"reverse": True})] + [
+    c(x(5), 0, exclusive=True, reverse=True), c(x(0, 3), 0), c(x(3, 0), 0),
+    c(x(3, 0), 1), once(x(300, 70), 0), once(x(300, 70), 1),
+    once(x(40000), 0), bad(x(2), 1), bad(x(2), -2), bad(x(), 0),
+    bad(x(2), [0])]
+row("Cumsum", RUNNING, tol=64)
+row("Cumprod", RUNNING, Data(-1.1, 1.1), tol=64)
+
 # ---- Shapes and places ------------------------------------------------------
 
 row("Identity StopGradient PreventGradient", SHAPES, ANY)
@@ -304,19 +313,6 @@ row("DynamicStitch ParallelDynamicStitch", [
     bad(many([0, 1]), many(x(3))), bad(many([0, -1]), many(x(2))),
     bad(many([0], [1]), many(x(1, 2), x(1, 3))), bad(many([0, 1]), many(x())),
     bad(many([0], [1]), many(x(1, 2), x(1)))])
-row("Cumsum", [
-    c(x(5), 0), c(x(2, 3), 1), c(x(2, 3), 0), c(x(2, 3, 4), -2),
-    c(x(2, 3), 1, exclusive=True), c(x(2, 3), 0, reverse=True),
-    c(x(2, 3, 2), 1, exclusive=True, reverse=True), c(x(0, 3), 0),
-    c(x(2, 0), 0), c(x(1), -1), once(x(300, 70), 0), once(x(70, 300), 1),
-    bad(x(), 0), bad(x(3), 1), bad(x(3), -2), bad(x(3), [0, 0])],
-    SMALL, tol=16)
-row("Cumprod", [
-    c(x(5), 0), c(x(2, 3), 1), c(x(2, 3), 0), c(x(2, 3, 4), -2),
-    c(x(2, 3), 1, exclusive=True), c(x(2, 3), 0, reverse=True),
-    c(x(2, 3, 2), 1, exclusive=True, reverse=True), c(x(0, 3), 0),
-    c(x(2, 0), 0), c(x(1), -1), bad(x(), 0), bad(x(3), 1), bad(x(3), -2),
-    bad(x(3), [0, 0])], SMALL, tol=16)
 row("OneHot", [c([0, 2, -1, 5], 3, 1, 0), c([[0, 1], [1, 3]], 2, 5, 6),
                c([0, 1], 3, 1, 0, axis=0), c([[0, 1]], 2, 1, 0, axis=1),
                c(1, 3, 1, 0), c(np.zeros([0]), 3, 1, 0), c([0], 0, 1, 0),
