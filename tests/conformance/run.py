@@ -19,6 +19,7 @@ from tests.cluster.raw import Raw, graph_of, node
 from tests.cluster.runner import run_children
 from tests.conformance import cases  # noqa: F401  fills the table
 from tests.conformance import checkpoints  # noqa: F401
+from tests.conformance import lists  # noqa: F401
 from tests.conformance import scenarios
 from tests.conformance.batch import Batch, items_of
 from tests.conformance.compare import difference
