@@ -133,7 +133,7 @@ static enum tfd_code read_list(struct tfd_variant *v, struct tfd_str metadata,
     uint64_t empty, dtype, max;
 
     if (!tfd_pb_packed_varint(&metadata, &empty) ||
-        empty > TFD_VARIANT_TENSORS_MAX)
+        empty > metadata.size) /* each takes a byte at least */
         return damaged(st);
     TFD_TRY(spread(v, &metadata, empty, st));
     if (!tfd_pb_packed_varint(&metadata, &dtype) || dtype >= TFD_DTYPE_END ||

@@ -167,7 +167,7 @@
 #define TFD_VARIANT_DEPTH_MAX 64
 
 /* Tensors of one list: iterations of a loop whose gradient is taken. */
-#define TFD_VARIANT_TENSORS_MAX 100000000
+#define TFD_VARIANT_TENSORS_MAX 10000000
 
 /* TensorFlow's TensorShape holds no more than 254 dimensions. */
 #define TFD_DIMS_MAX 254

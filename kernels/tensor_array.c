@@ -61,27 +61,42 @@ static struct tfd_tensor_array *find_gradient(const struct tfd_tensor_array *a,
     return g;
 }
 
-/* shape_to_prepend, or no dimensions. */
-static enum tfd_code gradient_shape(const struct tfd_kctx *k,
-                                    const struct tfd_tensor_array *a,
-                                    struct tfd_shape *out,
-                                    struct tfd_status *st)
+/* `own` behind the dimensions of shape_to_prepend, if there are any. */
+static enum tfd_code prepend(const struct tfd_shape *front,
+                             const struct tfd_shape *own, struct tfd_shape *out,
+                             struct tfd_status *st)
 {
     int64_t dim[2 * TFD_RANK_MAX];
+
+    *out = *own;
+    if (front->rank <= 0 || own->rank < 0)
+        return TFD_OK;
+    for (int i = 0; i < front->rank; i++)
+        dim[i] = front->dim[i];
+    for (int i = 0; i < own->rank; i++)
+        dim[front->rank + i] = own->dim[i];
+    return tfd_shape_make_partial(out, dim, front->rank + own->rank, st);
+}
+
+/* Elements that were written have gradients of their shapes, zero at first. */
+static enum tfd_code gradient_shapes(const struct tfd_kctx *k,
+                                     const struct tfd_tensor_array *a,
+                                     struct tfd_tensor_array *g,
+                                     struct tfd_status *st)
+{
     struct tfd_shape front = {0, {0}};
 
-    *out = a->element_shape;
-    if (k->in_count < 3)
-        return TFD_OK;
-    TFD_TRY(tfd_check_shape(k, 2, true, &front, st));
-    if (out->rank < 0)
-        return TFD_OK;
-    for (int i = 0; i < front.rank; i++)
-        dim[i] = front.dim[i];
-    for (int i = 0; i < out->rank; i++)
-        dim[front.rank + i] = a->element_shape.dim[i];
-    return tfd_shape_make_partial(out, dim, front.rank + a->element_shape.rank,
-                                  st);
+    if (k->in_count > 2)
+        TFD_TRY(tfd_check_shape(k, 2, true, &front, st));
+    TFD_TRY(prepend(&front, &a->element_shape, &g->element_shape, st));
+    TFD_TRY(tfd_array_resize(g, a->count, st));
+    for (int64_t i = 0; i < a->count; i++) {
+        if (!a->slots[i].written)
+            continue;
+        TFD_TRY(prepend(&front, &a->slots[i].shape, &g->slots[i].shape, st));
+        g->slots[i].written = true;
+    }
+    return TFD_OK;
 }
 
 static enum tfd_code make_gradient(const struct tfd_kctx *k,
@@ -98,10 +113,8 @@ static enum tfd_code make_gradient(const struct tfd_kctx *k,
         return TFD_RESOURCE_EXHAUSTED;
     g->source = malloc(source.size + 1);
     rc = g->source
-             ? gradient_shape(k, a, &g->element_shape, st)
+             ? gradient_shapes(k, a, g, st)
              : tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a gradient");
-    if (rc == TFD_OK)
-        rc = tfd_array_resize(g, a->count, st);
     if (rc != TFD_OK) {
         tfd_resource_unref(&g->resource);
         return rc;

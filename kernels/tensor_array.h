@@ -15,7 +15,8 @@
 #include "kernels/runtime.h"
 
 struct tfd_array_slot {
-    struct tfd_tensor value;
+    struct tfd_tensor value; /* of a gradient also empty, for zeros */
+    struct tfd_shape shape;  /* once written */
     bool written, read, cleared;
 };
 

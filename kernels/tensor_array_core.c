@@ -178,11 +178,12 @@ enum tfd_code tfd_array_write(struct tfd_tensor_array *a, int64_t index,
                         "%lld because it has already been %s.",
                         a->name, (long long)index,
                         slot->read ? "read" : "written to");
-    if (slot->written)
+    if (slot->value.dtype != TFD_DTYPE_INVALID)
         return add_to(slot, value, st);
     if (a->identical)
         a->element_shape = value->shape;
     slot->value = tfd_tensor_ref(value);
+    slot->shape = value->shape;
     slot->written = true;
     return TFD_OK;
 }
@@ -192,10 +193,11 @@ enum tfd_code tfd_array_write(struct tfd_tensor_array *a, int64_t index,
 static enum tfd_code unwritten(const struct tfd_tensor_array *a, int64_t index,
                                struct tfd_tensor *out, struct tfd_status *st)
 {
+    const struct tfd_array_slot *slot = &a->slots[index];
+    struct tfd_shape shape = slot->written ? slot->shape : a->element_shape;
     char text[TFD_SHAPE_TEXT_MAX];
-    struct tfd_shape shape;
 
-    if (tfd_shape_elements(&a->element_shape) < 0)
+    if (tfd_shape_elements(&shape) < 0)
         return tfd_fail(
             st, TFD_INVALID_ARGUMENT,
             "TensorArray %s: Could not read from TensorArray index %lld.  "
@@ -205,9 +207,8 @@ static enum tfd_code unwritten(const struct tfd_tensor_array *a, int64_t index,
             "you set the full element_shape property on the forward "
             "TensorArray, the proper all-zeros tensor will be returned instead "
             "of incurring this error.",
-            a->name, (long long)index, tfd_shape_text(&a->element_shape, text));
-    TFD_TRY(tfd_shape_make(&shape, a->element_shape.dim, a->element_shape.rank,
-                           st));
+            a->name, (long long)index, tfd_shape_text(&shape, text));
+    TFD_TRY(tfd_shape_make(&shape, shape.dim, shape.rank, st));
     TFD_TRY(tfd_tensor_new(out, a->dtype, &shape, st));
     tfd_elements_zero(a->dtype, tfd_tensor_data(out), tfd_tensor_elements(out));
     return TFD_OK;
@@ -230,7 +231,7 @@ enum tfd_code tfd_array_read(struct tfd_tensor_array *a, int64_t index,
                         "because it was cleared after a previous read (perhaps "
                         "try setting clear_after_read = false?).",
                         a->name, (long long)index);
-    if (!slot->written)
+    if (slot->value.dtype == TFD_DTYPE_INVALID)
         TFD_TRY(unwritten(a, index, out, st));
     else
         *out = tfd_tensor_ref(&slot->value);

@@ -385,10 +385,10 @@ static enum tfd_code join_compute(struct tfd_kctx *k, struct tfd_status *st)
     TFD_TRY(tfd_list_get(k, 0, &a, st));
     TFD_TRY(tfd_list_get(k, 1, &b, st));
     TFD_TRY(tfd_list_check_type(k, b, a->dtype, st));
-    if (!tfd_list_compatible(&a->element_shape, &b->element_shape))
+    if (!tfd_shape_equal(&a->element_shape, &b->element_shape))
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "input_a and input_b are lists of tensors with "
-                        "different element_shape");
+                        "input_a and input_b TensorList element shapes are not "
+                        "identical at index 0");
     a = tfd_variant_copy(a, st);
     if (!a)
         return TFD_RESOURCE_EXHAUSTED;

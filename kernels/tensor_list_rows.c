@@ -219,6 +219,23 @@ static enum tfd_code join_rows(struct tfd_kctx *k, const struct tfd_variant *l,
     return TFD_OK;
 }
 
+/* The first form wants to be told what is behind the first dimension. */
+static enum tfd_code check_tail(const struct tfd_shape *element,
+                                struct tfd_status *st)
+{
+    char text[TFD_SHAPE_TEXT_MAX];
+    bool known = element->rank > 0;
+
+    for (int i = 1; i < element->rank; i++)
+        known = known && element->dim[i] >= 0;
+    return known ? TFD_OK
+                 : tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "Trying to concat list with only uninitialized "
+                            "tensors but element_shape_except_first_dim is not "
+                            "fully defined: %s",
+                            tfd_shape_text(element, text));
+}
+
 static enum tfd_code concat_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     struct tfd_shape element, tail, counts;
@@ -231,6 +248,8 @@ static enum tfd_code concat_compute(struct tfd_kctx *k, struct tfd_status *st)
         TFD_TRY(tfd_list_shape(k, 1, &element, st));
     else
         TFD_TRY(tfd_node_shape(k->node, "element_shape", &element, st));
+    if (k->in_count == 1)
+        TFD_TRY(check_tail(&element, st));
     if (element.rank > 0)
         element.dim[0] = TFD_DIM_UNKNOWN;
     counts = l->element_shape;

@@ -9,7 +9,7 @@ SHOWN = 4  # differing elements named in a message
 def difference(got, want, tol=1, check="value"):
     """None, or one line that says how got differs from want."""
     if isinstance(want, (str, bytes, type(None))):
-        return None if got == want else "%.300r, not %.300r" % (got, want)
+        return None if isinstance(got, type(want)) and got == want else "%.300r, not %.300r" % (got, want)
     got, want = np.asarray(got), np.asarray(want)
     if got.dtype != want.dtype:
         return "type %s, not %s" % (got.dtype, want.dtype)

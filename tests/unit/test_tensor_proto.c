@@ -329,6 +329,10 @@ static const struct {
      TFD_RESOURCE_EXHAUSTED, "OOM when allocating tensor with shape"},
     {BYTES("\x08\x14"), TFD_UNIMPLEMENTED,
      "A tensor of type resource cannot be read here"},
+    {BYTES("\x08\x15\x7a\x03\x0a\x01x"), TFD_UNIMPLEMENTED,
+     "A variant of type 'x' cannot be read here"},
+    {BYTES("\x08\x15\x7a\x18\x0a\x16tensorflow::TensorList"),
+     TFD_INVALID_ARGUMENT, "a VariantTensorDataProto that is damaged"},
     {BYTES("\x08\x01\xc0\x3e\x00"), TFD_INVALID_ARGUMENT,
      "TensorProto refers to payload 0"},
 };

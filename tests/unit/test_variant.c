@@ -1,0 +1,221 @@
+/*
+ * test_variant.c - common/variant*.c: lists that are shared and changed, and
+ * lists that travel.
+ */
+#include "common/variant.h"
+
+#include "common/alloc.h"
+#include "config/limits.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct tfd_tensor number(float value)
+{
+    static const struct tfd_shape scalar = {0, {0}};
+    struct tfd_tensor t;
+
+    assert_int_equal(tfd_tensor_new(&t, TFD_FLOAT, &scalar, NULL), TFD_OK);
+    *(float *)tfd_tensor_data(&t) = value;
+    return t;
+}
+
+static struct tfd_variant *list_of(int count)
+{
+    struct tfd_variant *l = tfd_variant_new(TFD_VARIANT_LIST, NULL);
+
+    assert_non_null(l);
+    l->dtype = TFD_FLOAT;
+    for (int i = 0; i < count; i++) {
+        struct tfd_tensor t = number((float)i);
+
+        assert_int_equal(tfd_variant_set(l, i, &t, NULL), TFD_OK);
+        assert_null(t.buffer);
+    }
+    return l;
+}
+
+static bool is_number(const struct tfd_tensor *t, float value)
+{
+    return t->dtype == TFD_FLOAT && *(float *)tfd_tensor_data(t) == value;
+}
+
+static void a_copy_shares_tensors_and_not_slots(void **state)
+{
+    struct tfd_variant *l = list_of(3), *copy = tfd_variant_copy(l, NULL);
+    struct tfd_tensor t = number(9);
+
+    (void)state;
+    assert_non_null(copy);
+    assert_ptr_equal(copy->tensors[1].buffer, l->tensors[1].buffer);
+    assert_int_equal(tfd_variant_set(copy, 1, &t, NULL), TFD_OK);
+    assert_true(is_number(&l->tensors[1], 1));
+    assert_true(is_number(&copy->tensors[1], 9));
+    tfd_variant_unref(l);
+    tfd_variant_unref(copy);
+}
+
+static void lists_shrink_and_grow(void **state)
+{
+    struct tfd_variant *l = list_of(3);
+
+    (void)state;
+    assert_int_equal(tfd_variant_resize(l, 1, NULL), TFD_OK);
+    assert_int_equal(tfd_variant_resize(l, 4, NULL), TFD_OK);
+    assert_int_equal(l->count, 4);
+    assert_true(is_number(&l->tensors[0], 0));
+    assert_int_equal(l->tensors[3].dtype, TFD_DTYPE_INVALID);
+    assert_int_equal(tfd_variant_resize(l, -1, NULL), TFD_INVALID_ARGUMENT);
+    assert_int_equal(
+        tfd_variant_resize(l, (int64_t)TFD_VARIANT_TENSORS_MAX + 1, NULL),
+        TFD_INVALID_ARGUMENT);
+    assert_int_equal(l->count, 4);
+    tfd_variant_unref(l);
+}
+
+static void lists_in_lists_end_at_the_limit(void **state)
+{
+    struct tfd_variant *l = list_of(1);
+    enum tfd_code rc = TFD_OK;
+    int depth = 1;
+
+    (void)state;
+    while (rc == TFD_OK) {
+        struct tfd_variant *outer = tfd_variant_new(TFD_VARIANT_LIST, NULL);
+        struct tfd_tensor t;
+
+        outer->dtype = TFD_VARIANT;
+        assert_int_equal(tfd_variant_tensor(l, &t, NULL), TFD_OK);
+        rc = tfd_variant_set(outer, 0, &t, NULL);
+        l = outer;
+        depth += rc == TFD_OK;
+    }
+    assert_int_equal(rc, TFD_INVALID_ARGUMENT);
+    assert_int_equal(depth, TFD_VARIANT_DEPTH_MAX);
+    tfd_variant_unref(l);
+}
+
+static void a_tensor_holds_its_variant(void **state)
+{
+    struct tfd_variant *l = list_of(2);
+    struct tfd_tensor t, copy;
+
+    (void)state;
+    assert_int_equal(tfd_variant_tensor(tfd_variant_ref(l), &t, NULL), TFD_OK);
+    copy = tfd_tensor_ref(&t);
+    assert_ptr_equal(tfd_variant_of(&copy), l);
+    assert_false(tfd_variant_sole(l));
+    tfd_tensor_unref(&t);
+    tfd_tensor_unref(&copy);
+    assert_true(tfd_variant_sole(l));
+    t = number(1);
+    assert_null(tfd_variant_of(&t));
+    tfd_tensor_unref(&t);
+    tfd_variant_unref(l);
+}
+
+/* ---- Travelling ---------------------------------------------------------- */
+
+static struct tfd_bytes written(const struct tfd_variant *v)
+{
+    struct tfd_bytes b;
+
+    tfd_bytes_init(&b, 1 << 20);
+    tfd_variant_encode(&b, v, NULL);
+    return b;
+}
+
+static void a_list_with_holes_comes_back(void **state)
+{
+    struct tfd_variant *l = list_of(5), *back = NULL;
+    struct tfd_bytes b;
+
+    (void)state;
+    tfd_tensor_unref(&l->tensors[0]);
+    tfd_tensor_unref(&l->tensors[3]);
+    l->max_elements = 7;
+    l->element_shape = (struct tfd_shape){1, {TFD_DIM_UNKNOWN}};
+    b = written(l);
+    assert_int_equal(tfd_variant_decode(tfd_bytes_view(&b), NULL, &back, NULL),
+                     TFD_OK);
+    assert_int_equal(back->count, 5);
+    assert_int_equal(back->dtype, TFD_FLOAT);
+    assert_int_equal(back->max_elements, 7);
+    assert_true(tfd_shape_equal(&back->element_shape, &l->element_shape));
+    for (int i = 0; i < 5; i++)
+        if (i == 0 || i == 3)
+            assert_int_equal(back->tensors[i].dtype, TFD_DTYPE_INVALID);
+        else
+            assert_true(is_number(&back->tensors[i], (float)i));
+    tfd_variant_unref(back);
+    tfd_variant_unref(l);
+    tfd_bytes_deinit(&b);
+}
+
+static void an_optional_comes_back(void **state)
+{
+    struct tfd_variant *v = tfd_variant_new(TFD_VARIANT_OPTIONAL, NULL), *back;
+    struct tfd_tensor t = number(4);
+    struct tfd_bytes b;
+
+    (void)state;
+    v->has_value = true;
+    assert_int_equal(tfd_variant_set(v, 0, &t, NULL), TFD_OK);
+    b = written(v);
+    assert_int_equal(tfd_variant_decode(tfd_bytes_view(&b), NULL, &back, NULL),
+                     TFD_OK);
+    assert_int_equal(back->kind, TFD_VARIANT_OPTIONAL);
+    assert_true(back->has_value);
+    assert_true(is_number(&back->tensors[0], 4));
+    tfd_variant_unref(back);
+    tfd_variant_unref(v);
+    tfd_bytes_deinit(&b);
+}
+
+static void every_cut_and_every_changed_byte_is_survived(void **state)
+{
+    struct tfd_variant *l = list_of(3), *back;
+    struct tfd_bytes b;
+
+    (void)state;
+    tfd_tensor_unref(&l->tensors[1]);
+    b = written(l);
+    for (size_t cut = 0; cut < b.size; cut++) {
+        char *copy = malloc(cut ? cut : 1);
+
+        memcpy(copy, b.data, cut);
+        if (tfd_variant_decode((struct tfd_str){copy, cut}, NULL, &back,
+                               NULL) == TFD_OK)
+            tfd_variant_unref(back);
+        free(copy);
+    }
+    for (size_t at = 0; at < b.size; at++)
+        for (int bit = 0; bit < 8; bit++) {
+            b.data[at] = (char)(b.data[at] ^ 1 << bit);
+            if (tfd_variant_decode(tfd_bytes_view(&b), NULL, &back, NULL) ==
+                TFD_OK)
+                tfd_variant_unref(back);
+            b.data[at] = (char)(b.data[at] ^ 1 << bit);
+        }
+    tfd_variant_unref(l);
+    tfd_bytes_deinit(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_copy_shares_tensors_and_not_slots),
+        cmocka_unit_test(lists_shrink_and_grow),
+        cmocka_unit_test(lists_in_lists_end_at_the_limit),
+        cmocka_unit_test(a_tensor_holds_its_variant),
+        cmocka_unit_test(a_list_with_holes_comes_back),
+        cmocka_unit_test(an_optional_comes_back),
+        cmocka_unit_test(every_cut_and_every_changed_byte_is_survived),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
