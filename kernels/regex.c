@@ -132,10 +132,11 @@ static void swap(const struct tfd_regex *r, struct sets *s)
 static bool takes(const struct tfd_regex *r, const struct tfd_regex_step *step,
                   uint32_t c)
 {
-    const struct tfd_regex_range *range = &r->ranges[step->x];
+    const struct tfd_regex_range *range;
 
-    if (step->op != TFD_REGEX_CLASS || c == TFD_REGEX_INVALID)
+    if (step->op != TFD_REGEX_CLASS || c == TFD_REGEX_INVALID || step->y == 0)
         return false;
+    range = &r->ranges[step->x];
     for (int32_t i = 0; i < step->y; i++)
         if (c >= range[i].first && c <= range[i].last)
             return true;
