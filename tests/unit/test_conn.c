@@ -2,12 +2,15 @@
  * test_conn.c - rpc/conn.c, conn_queue.c, conn_dial.c, listener.c over real
  * loopback sockets.
  */
+#define _GNU_SOURCE 1 /* getaddrinfo() */
+
 #include "tests/support/rig.h"
 
 #include "config/limits.h"
 #include "rpc/conn_dial.h"
 #include "rpc/conn_queue.h"
 
+#include <netdb.h>
 #include <sys/uio.h>
 
 /* ---- A listener whose connections the test handles itself ---------------- */
@@ -304,13 +307,27 @@ static void test_a_dial_can_be_given_up(void **state)
     side_free(s);
 }
 
+/* A bare root folder may have no /etc/hosts. */
+static bool localhost_is_known(void)
+{
+    struct addrinfo *found = NULL;
+    bool known = getaddrinfo("localhost", NULL, NULL, &found) == 0;
+
+    if (known)
+        freeaddrinfo(found);
+    return known;
+}
+
 static void test_a_name_with_several_addresses_connects(void **state)
 {
-    struct side *s = side_new(10);
+    struct side *s;
     char address[32];
     struct rig_raw *w;
 
     (void)state;
+    if (!localhost_is_known())
+        skip();
+    s = side_new(10);
     snprintf(address, sizeof(address), "localhost:%d",
              tfd_listener_port(s->listener)); /* ::1 is refused, 127... not */
     w = rig_raw_new(&s->rig, address);
