@@ -14,40 +14,22 @@
  * The learning rate is a constant per variable, so that each can stand on the
  * variable's task and nothing but the gradient crosses.
  */
+#include "client/optimizers.h"
+
 #include "client/gradients.h"
-#include "client/model.h"
 #include "config/limits.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct optimizer {
-    const char *name;
-    const char *apply;
-    const char *slot; /* suffix of the slot's name; NULL: none */
-    float slot_initial;
-};
-
-static const struct optimizer optimizers[] = {
+static const struct tfd_optimizer_row optimizers[] = {
     {"GradientDescent", "ResourceApplyGradientDescent", NULL, 0},
     /* 0.1 is what Python's initial_accumulator_value is when not given. */
     {"Adagrad", "ResourceApplyAdagrad", "Adagrad", 0.1f},
 };
 
-struct minimizing {
-    TFD_Scope *s;
-    const struct optimizer *o;
-    struct tfd_str prefix; /* "Adagrad" */
-    float rate;
-    TFD_Variable **variables; /* the trainable ones */
-    TF_Output *gradients;
-    TF_Operation **updates;
-    int count;
-    int update_count;
-    TF_Status *status;
-};
-
-static const struct optimizer *find(const char *name, struct tfd_status *st)
+static const struct tfd_optimizer_row *find(const char *name,
+                                            struct tfd_status *st)
 {
     for (int i = 0; i < TFD_COUNT(optimizers); i++)
         if (strcmp(optimizers[i].name, name) == 0)
@@ -58,19 +40,19 @@ static const struct optimizer *find(const char *name, struct tfd_status *st)
     return NULL;
 }
 
-static struct tfd_str device_of(const TFD_Variable *v)
+struct tfd_str tfd_variable_device(const TFD_Variable *v)
 {
     return v->handle->node->device;
 }
 
-static struct tfd_str name_of(const TFD_Variable *v)
+struct tfd_str tfd_variable_name(const TFD_Variable *v)
 {
     return v->handle->node->name;
 }
 
 /* ---- Gradients ----------------------------------------------------------- */
 
-static enum tfd_code derive(const struct minimizing *m, TF_Output loss,
+static enum tfd_code derive(const struct tfd_minimizing *m, TF_Output loss,
                             struct tfd_edge *edges, struct tfd_status *st)
 {
     TF_Graph *g = m->s->model->graph;
@@ -103,7 +85,7 @@ static enum tfd_code derive(const struct minimizing *m, TF_Output loss,
     return rc;
 }
 
-static void add_gradients(const struct minimizing *m, TF_Output loss)
+static void add_gradients(const struct tfd_minimizing *m, TF_Output loss)
 {
     struct tfd_edge *edges = tfd_arena_array(
         &m->s->model->arena, (size_t)m->count * 2 + 1, sizeof(*edges));
@@ -115,12 +97,12 @@ static void add_gradients(const struct minimizing *m, TF_Output loss)
 /* ---- Slots --------------------------------------------------------------- */
 
 /* A tensor of the variable's shape, filled with one number. */
-static TF_Output make_filled(struct minimizing *m, TFD_Scope *at,
+static TF_Output make_filled(struct tfd_minimizing *m, TFD_Scope *at,
                              const TFD_Variable *v)
 {
     const struct tfd_shape *shape = &v->initial.oper->shapes[v->initial.index];
     struct tfd_status *st = &m->status->st;
-    struct tfd_str name = name_of(v);
+    struct tfd_str name = tfd_variable_name(v);
     int32_t dims[TFD_RANK_MAX];
     TF_Output in[2];
 
@@ -141,30 +123,31 @@ static TF_Output make_filled(struct minimizing *m, TFD_Scope *at,
     return TFD_Op(at, "Fill", NULL, in, 2, NULL, 0, m->status);
 }
 
-static TFD_Variable *make_slot(struct minimizing *m, const TFD_Variable *v)
+static TFD_Variable *make_slot(struct tfd_minimizing *m, const TFD_Variable *v)
 {
-    TFD_Scope at = tfd_scope_on(m->s, device_of(v));
+    TFD_Scope at = tfd_scope_on(m->s, tfd_variable_device(v));
     TF_Output initial = make_filled(m, &at, v);
     struct tfd_str name =
         tfd_model_format(m->s->model, &m->status->st, TFD_STR_FMT "/%s",
-                         TFD_STR_ARG(name_of(v)), m->o->slot);
+                         TFD_STR_ARG(tfd_variable_name(v)), m->o->slot);
 
-    return tfd_variable_new(m->s, name, initial, 0, device_of(v), m->status);
+    return tfd_variable_new(m->s, name, initial, 0, tfd_variable_device(v),
+                            m->status);
 }
 
 /* ---- Updates ------------------------------------------------------------- */
 
-static TF_Output add_update(struct minimizing *m, const TFD_Variable *v,
+static TF_Output add_update(struct tfd_minimizing *m, const TFD_Variable *v,
                             TF_Output gradient)
 {
-    TFD_Scope at = tfd_scope_on(m->s, device_of(v));
+    TFD_Scope at = tfd_scope_on(m->s, tfd_variable_device(v));
     TFD_Variable *slot = m->o->slot ? make_slot(m, v) : NULL;
     TF_Output in[4] = {TFD_Handle(v)};
     int count = 1;
 
     at.prefix = tfd_model_format(
         m->s->model, &m->status->st, TFD_STR_FMT "/update_" TFD_STR_FMT "/",
-        TFD_STR_ARG(m->prefix), TFD_STR_ARG(name_of(v)));
+        TFD_STR_ARG(m->prefix), TFD_STR_ARG(tfd_variable_name(v)));
     if (m->o->slot)
         in[count++] = TFD_Handle(slot);
     in[count++] = TFD_ConstFloat(&at, "learning_rate", m->rate, m->status);
@@ -172,7 +155,7 @@ static TF_Output add_update(struct minimizing *m, const TFD_Variable *v,
     return TFD_Op(&at, m->o->apply, NULL, in, count, NULL, 0, m->status);
 }
 
-static void add_updates(struct minimizing *m)
+static void add_updates(struct tfd_minimizing *m)
 {
     for (int i = 0; i < m->count && tfd_model_ok(m->status); i++)
         if (m->gradients[i].oper)
@@ -186,7 +169,7 @@ static void add_updates(struct minimizing *m)
 }
 
 /* Counts the step when every update is done. */
-static TF_Operation *add_count(struct minimizing *m)
+static TF_Operation *add_count(struct tfd_minimizing *m)
 {
     TFD_Variable *step = TFD_GlobalStep(m->s, m->status);
     TFD_Scope at;
@@ -196,7 +179,7 @@ static TF_Operation *add_count(struct minimizing *m)
 
     if (!step)
         return NULL;
-    at = tfd_scope_on(m->s, device_of(step));
+    at = tfd_scope_on(m->s, tfd_variable_device(step));
     at.prefix = tfd_model_format(m->s->model, &m->status->st, TFD_STR_FMT "/",
                                  TFD_STR_ARG(m->prefix));
     updated = TFD_Group(&at, "update", m->updates, m->update_count, m->status);
@@ -213,7 +196,7 @@ static TF_Operation *add_count(struct minimizing *m)
 
 /* ---- All of it ----------------------------------------------------------- */
 
-static void list_trainable(struct minimizing *m)
+static void list_trainable(struct tfd_minimizing *m)
 {
     struct tfd_model *model = m->s->model;
     size_t count = 0;
@@ -233,26 +216,42 @@ static void list_trainable(struct minimizing *m)
             m->variables[m->count++] = v;
 }
 
+bool tfd_minimize_begin(struct tfd_minimizing *m, const char *optimizer,
+                        TF_Output loss)
+{
+    if (tfd_model_ok(m->status))
+        m->o = find(optimizer, &m->status->st);
+    if (!m->o)
+        return false;
+    list_trainable(m);
+    if (tfd_model_ok(m->status))
+        add_gradients(m, loss);
+    return tfd_model_ok(m->status);
+}
+
+TF_Operation *tfd_minimize_end(struct tfd_minimizing *m)
+{
+    TF_Operation *op = NULL;
+
+    if (tfd_model_ok(m->status))
+        m->prefix = tfd_scope_unique(m->s, m->o->name, &m->status->st);
+    if (tfd_model_ok(m->status))
+        add_updates(m);
+    if (tfd_model_ok(m->status))
+        op = add_count(m);
+    return tfd_model_ok(m->status) ? op : NULL;
+}
+
 TF_Operation *TFD_Minimize(TFD_Scope *scope, const char *optimizer,
                            float learning_rate, TF_Output loss,
                            TF_Status *status)
 {
-    struct minimizing m = {.s = scope, .rate = learning_rate, .status = status};
+    struct tfd_minimizing m = {
+        .s = scope, .rate = learning_rate, .status = status};
     TF_Operation *op = NULL;
 
-    if (tfd_model_ok(status))
-        m.o = find(optimizer, &status->st);
-    if (!m.o)
-        return NULL;
-    list_trainable(&m);
-    if (tfd_model_ok(status))
-        add_gradients(&m, loss);
-    if (tfd_model_ok(status))
-        m.prefix = tfd_scope_unique(scope, m.o->name, &status->st);
-    if (tfd_model_ok(status))
-        add_updates(&m);
-    if (tfd_model_ok(status))
-        op = add_count(&m);
+    if (tfd_minimize_begin(&m, optimizer, loss))
+        op = tfd_minimize_end(&m);
     if (op)
         TFD_CollectOp(scope, "train_op", op, status);
     return tfd_model_ok(status) ? op : NULL;

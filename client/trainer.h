@@ -1,6 +1,6 @@
 /*
- * trainer.h - a TFD_Trainer as its two files see it: trainer.c makes one from
- * options, trainer_run.c trains.
+ * trainer.h - a TFD_Trainer as its files see it: trainer.c makes one from
+ * options, trainer_run.c trains, trainer_sync.c keeps workers in step.
  *
  * Threads: those of tfd/train.h.
  */
@@ -11,6 +11,15 @@
 #include "client/session.h"
 #include "client/train.h"
 #include "client/training.h"
+
+/* The chief's thread of a training in step. */
+struct tfd_sync_runner {
+    pthread_t thread;
+    bool started;
+    bool ending;               /* atomic: the session is about to be closed */
+    TF_Status *status;         /* the thread's */
+    struct tfd_status failure; /* its own; read once it has ended */
+};
 
 struct TFD_Trainer {
     TFD_TrainerOptions o; /* strings are owned */
@@ -29,6 +38,16 @@ struct TFD_Trainer {
     int64_t saved_step;  /* -1: not saved yet */
     int64_t saved_us;
     int64_t pause_us;
+    struct tfd_sync_runner sync;
 };
+
+/* A session is prepared: begins what a training in step needs; nothing for
+ * another one. */
+enum tfd_code tfd_trainer_sync_begin(TFD_Trainer *t,
+                                     struct tfd_status *st) TFD_MUST_USE;
+/* Ends it, closing the session.  st is what the session came to; a failure of
+ * the thread takes the place of one that followed from it. */
+enum tfd_code tfd_trainer_sync_end(TFD_Trainer *t,
+                                   struct tfd_status *st) TFD_MUST_USE;
 
 #endif

@@ -350,6 +350,7 @@ static enum tfd_code run_session(TFD_Trainer *t, bool *ready,
         TFD_TRY(prepare_worker(t, ready, st));
     if (!*ready)
         return TFD_OK;
+    TFD_TRY(tfd_trainer_sync_begin(t, st));
     TFD_TRY(train_on(t, st));
     if (!t->o.is_chief)
         return TFD_OK;
@@ -393,8 +394,10 @@ static enum outcome try_once(TFD_Trainer *t, struct tfd_status *st)
     bool ready = true;
     enum tfd_code rc = open_session(t, st);
 
-    if (rc == TFD_OK)
-        rc = run_session(t, &ready, st);
+    if (rc == TFD_OK) {
+        (void)!run_session(t, &ready, st);
+        rc = tfd_trainer_sync_end(t, st);
+    }
     close_session(t);
     if (rc == TFD_OK)
         return ready ? DONE : NOT_READY;

@@ -278,6 +278,34 @@ static enum tfd_code add_saver(const struct building *b)
     return find_operation(b, s->restore_op, "the saver", &t->restore);
 }
 
+/* All of them or none. */
+static enum tfd_code add_sync(const struct building *b)
+{
+    struct tfd_training *t = b->t;
+    const struct {
+        const char *collection;
+        TF_Operation **op;
+    } parts[] = {
+        {"tfd_sync_chief_init", &t->sync_chief_init},
+        {"tfd_sync_local_init", &t->sync_local_init},
+        {"tfd_sync_init_tokens", &t->sync_tokens},
+        {"tfd_sync_update", &t->sync_update},
+    };
+    struct tfd_str name;
+
+    if (!first_of(b, "tfd_sync_update", &name))
+        return TFD_OK;
+    for (int i = 0; i < TFD_COUNT(parts); i++) {
+        if (!first_of(b, parts[i].collection, &name))
+            return tfd_fail(b->st, TFD_INVALID_ARGUMENT,
+                            "the MetaGraphDef has collection tfd_sync_update "
+                            "but no %s",
+                            parts[i].collection);
+        TFD_TRY(find_operation(b, name, parts[i].collection, parts[i].op));
+    }
+    return TFD_OK;
+}
+
 static enum tfd_code add_eval(const struct building *b)
 {
     struct tfd_meta_list l = tfd_meta_graph_list(&b->meta, "tfd_eval");
@@ -306,6 +334,7 @@ static enum tfd_code build(struct building *b, struct tfd_str meta)
     TFD_TRY(add_local_init(b));
     TFD_TRY(add_step(b));
     TFD_TRY(add_saver(b));
+    TFD_TRY(add_sync(b));
     return add_eval(b);
 }
 

@@ -27,6 +27,8 @@ struct tfd_training {
     TF_Output filename, save; /* no operation: no saver */
     TF_Operation *restore;
     int max_to_keep;
+    /* Of TFD_MinimizeInStep(); NULL: workers are not kept in step. */
+    TF_Operation *sync_update, *sync_chief_init, *sync_local_init, *sync_tokens;
     TF_Output *eval;
     int eval_count;
 };

@@ -166,6 +166,21 @@ TF_CAPI_EXPORT extern TF_Operation *
 TFD_Minimize(TFD_Scope *scope, const char *optimizer, float learning_rate,
              TF_Output loss, TF_Status *status);
 
+/* The same for workers in step, as tf.train.SyncReplicasOptimizer: a step is
+ * the mean of replicas_to_aggregate gradients, each computed with the variables
+ * of that step; one that comes late is dropped.  Workers wait for each other in
+ * a queue of tokens, of which there are total_replicas for each step; more
+ * replicas than are aggregated are spares for slow ones.
+ *
+ * The returned operation, and "train_op", is a worker's part of the step: it
+ * gives its gradients away and waits for a token.  The chief's part (collection
+ * tfd_sync_update) is run by a TFD_Trainer's chief on a thread of its own.
+ * Accumulators and queue have the names that Python gives them. */
+TF_CAPI_EXPORT extern TF_Operation *
+TFD_MinimizeInStep(TFD_Scope *scope, const char *optimizer, float learning_rate,
+                   TF_Output loss, int replicas_to_aggregate,
+                   int total_replicas, TF_Status *status);
+
 /* Operations that save and restore all variables that are not local, named as
  * Python's Saver names them.  Call it after the last variable is made. */
 TF_CAPI_EXPORT extern void TFD_AddSaver(TFD_Scope *scope, TF_Status *status);
@@ -199,7 +214,8 @@ TFD_ExportMetaGraph(TFD_Scope *scope, TF_Buffer *output, TF_Status *status);
  * process's: it must see the same directory.
  *
  * Collections it uses: variables, local_variables, train_op (needed),
- * global_step, losses (the first is reported), local_init_op, tfd_eval.
+ * global_step, losses (the first is reported), local_init_op, tfd_eval, and
+ * those of TFD_MinimizeInStep().
  */
 typedef struct TFD_TrainerOptions {
     size_t struct_size; /* sizeof(TFD_TrainerOptions) */
