@@ -224,6 +224,16 @@ static enum tfd_code all_ready(TFD_Trainer *t, bool *ready,
     return rc;
 }
 
+/* The step in "model.ckpt-12"; -1 for another name. */
+static int64_t step_of(const char *path)
+{
+    const char *dash = strrchr(path, '-');
+    char *end = NULL;
+    long long step = dash ? strtoll(dash + 1, &end, 10) : -1;
+
+    return dash && end != dash + 1 && !*end ? step : -1;
+}
+
 /* Gives the variables values: those of the latest checkpoint, or initial ones.
  */
 static enum tfd_code restore(TFD_Trainer *t, struct tfd_status *st)
@@ -235,6 +245,9 @@ static enum tfd_code restore(TFD_Trainer *t, struct tfd_status *st)
     if (!path)
         return run_targets(t, t->training.init, t->training.init_count, st);
     TFD_TRY(run_with_path(t, path, NULL, t->training.restore, st));
+    /* Workers may have gone on by the time the step is read. */
+    t->saved_step = step_of(path);
+    t->saved_us = tfd_clock_now_us();
     say(t, "restored %s", path);
     return TFD_OK;
 }
@@ -251,13 +264,7 @@ static enum tfd_code prepare_chief(TFD_Trainer *t, struct tfd_status *st)
     TFD_TRY(run_targets(t, t->training.local_init, t->training.local_init_count,
                         st));
     TFD_TRY(read_step(t, st));
-    if (!t->has_checkpoints)
-        return TFD_OK;
     /* What was restored is saved; a beginning is not. */
-    if (t->checkpoints.count > 0 && t->saved_step < 0) {
-        t->saved_step = t->step;
-        t->saved_us = tfd_clock_now_us();
-    }
     return t->saved_step < 0 ? save(t, st) : TFD_OK;
 }
 
