@@ -6,6 +6,7 @@
 #include "config/limits.h"
 #include "daemon/worker/executor.h"
 #include "daemon/worker/idle.h"
+#include "daemon/worker/lost_peers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,20 +53,6 @@ static enum tfd_code make_parts(struct tfd_worker_service *w,
 }
 
 /* What was on its way to the peer, or was to come from it, may never arrive. */
-static void peer_changed(void *ctx, int peer, bool up,
-                         const struct tfd_status *why)
-{
-    struct tfd_worker_service *w = ctx;
-    struct tfd_status st = TFD_STATUS_INIT;
-
-    if (up)
-        return;
-    (void)tfd_fail(&st, TFD_UNAVAILABLE, "the connection to %s was lost: %s",
-                   tfd_peers_task(w->options.peers, peer), why->text);
-    tfd_graphs_fail(w, peer, &st);
-    tfd_transfer_lost(w->transfer, peer, why);
-}
-
 enum tfd_code tfd_worker_service_new(const struct tfd_worker_options *o,
                                      struct tfd_worker_service **out,
                                      struct tfd_status *st)
@@ -89,7 +76,7 @@ enum tfd_code tfd_worker_service_new(const struct tfd_worker_options *o,
     if (o->service)
         tfd_worker_bind(w);
     if (o->peers)
-        tfd_peers_follow(o->peers, peer_changed, w);
+        tfd_lost_peers_follow(w);
     tfd_worker_watch_idle(w);
     *out = w;
     return TFD_OK;
@@ -151,6 +138,7 @@ void tfd_worker_service_free(struct tfd_worker_service *w)
 
     tfd_worker_finish(w);
     tfd_worker_stop_watching(w);
+    tfd_lost_peers_free(w);
     while (tfd_map_next(&w->sessions, &at, &e))
         drop_session((struct tfd_task_session *)e->value);
     tfd_map_deinit(&w->sessions);

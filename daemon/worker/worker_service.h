@@ -16,6 +16,7 @@
 struct tfd_registration;
 struct tfd_run_call;
 struct tfd_idle_question;
+struct tfd_lost_peer;
 struct tfd_partial_step;
 
 struct tfd_worker_service {
@@ -41,6 +42,7 @@ struct tfd_worker_service {
     struct tfd_timer idle_timer;
     struct tfd_idle_question *questions;
     uint64_t abandoned;
+    struct tfd_lost_peer *lost_peers;
     struct tfd_partial_step *partial_steps;
 };
 
