@@ -231,6 +231,10 @@ static void test_wrong_definitions_are_named(void **state)
         {.name = "X", .attrs = "l: list(shape) = [1]"},
         {.name = "X", .attrs = "s: shape = [1]"},
         {.name = "X", .attrs = "t: tensor = 1"},
+        {.name = "X", .attrs = "t: tensor = { dtype: DT_INT8 }"},
+        {.name = "X", .attrs = "t: tensor = { dtype: 4 tensor_shape: {} }"},
+        {.name = "X",
+         .attrs = "t: tensor = { dtype: DT_INT8 tensor_shape: {} int_val: x }"},
         {.name = "X", .inputs = "a: float", .checks = "b: scalar"},
         {.name = "X", .inputs = "a: float", .checks = "a: huge"},
         {.name = "X", .inputs = "a: float", .checks = "a: rank"},
@@ -293,6 +297,24 @@ static void test_encoded_definition_has_tensorflows_bytes(void **state)
     tfd_bytes_deinit(&b);
 }
 
+static void test_tensors_are_defaults(void **state)
+{
+    static const struct tfd_opdef def = {
+        .name = "A",
+        .attrs = "t: tensor = { dtype: DT_UINT8 tensor_shape: { dim { size: 2 "
+                 "} } int_val: 5 int_val: 6 }"};
+    static const char expected[] =
+        "\x42\x0c\x08\x04\x12\x04\x12\x02\x08\x02\x38\x05\x38\x06";
+    const struct tfd_op_attr *attr =
+        tfd_op_attr_find(add(&def), tfd_str_of("t"));
+
+    (void)state;
+    assert_true(attr->has_default);
+    assert_int_equal(attr->default_value.size, sizeof(expected) - 1);
+    assert_memory_equal(attr->default_value.data, expected,
+                        sizeof(expected) - 1);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -304,6 +326,7 @@ int main(void)
         TEST(test_wrong_definitions_are_named),
         TEST(test_a_name_is_taken_once),
         TEST(test_encoded_definition_has_tensorflows_bytes),
+        TEST(test_tensors_are_defaults),
     };
 
     return cmocka_run_group_tests_name("opdef", tests, NULL, NULL);
