@@ -8,6 +8,7 @@
 #include "kernels/check.h"
 #include "kernels/element.h"
 #include "kernels/families.h"
+#include "kernels/gradient.h"
 #include "kernels/scatter.h"
 
 #include <stdlib.h>
@@ -124,6 +125,69 @@ static enum tfd_code partition_shape(struct tfd_shape_ctx *s,
     return TFD_OK;
 }
 
+/* ---- Gradient ------------------------------------------------------------ */
+
+/* 0, 1, 2, ... in the shape of the partitions. */
+static struct tfd_edge row_numbers(struct tfd_gradient *b,
+                                   struct tfd_edge partitions)
+{
+    static const int32_t zero = 0, one = 1;
+    struct tfd_edge shape = tfd_gradient_shape(b, partitions);
+    struct tfd_edge count =
+        tfd_gradient_op2(b, "Prod", shape, tfd_gradient_ints(b, &zero, 1));
+    struct tfd_edge numbers =
+        tfd_gradient_op3(b, "Range", tfd_gradient_ints(b, &zero, -1), count,
+                         tfd_gradient_ints(b, &one, -1));
+
+    return tfd_gradient_op2(b, "Reshape", numbers, shape);
+}
+
+/* An op with an attribute that counts inputs or outputs. */
+static void emit_counted(struct tfd_gradient *b, const char *op,
+                         const struct tfd_edge *in, int in_count,
+                         const char *name, int count, struct tfd_edge *out,
+                         int out_count)
+{
+    struct tfd_attr attr = {.name = tfd_str_of(name)};
+    struct tfd_bytes value;
+
+    tfd_bytes_init(&value, 64);
+    tfd_attr_put_int(&value, count);
+    attr.value = tfd_bytes_view(&value);
+    if (b->code == TFD_OK)
+        b->code = tfd_bytes_ok(&value, "an attribute", b->st);
+    if (b->code == TFD_OK)
+        b->code = tfd_grad_emit_attrs(b->g, op, in, in_count, &attr, 1, out,
+                                      out_count, b->st);
+    tfd_bytes_deinit(&value);
+}
+
+/* The rows' numbers are partitioned as the rows were, which says where each row
+ * of a gradient came from. */
+static enum tfd_code partition_gradient(struct tfd_grad *g,
+                                        struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge list[2 * TFD_GRAD_LIST_MAX], in[2], joined;
+    int n = g->node->out_count;
+
+    if (n > TFD_GRAD_LIST_MAX)
+        return tfd_fail(st, TFD_UNIMPLEMENTED,
+                        "gradient of %d partitions, more than %d", n,
+                        TFD_GRAD_LIST_MAX);
+    in[0] = row_numbers(&b, g->x[1]);
+    in[1] = g->x[1];
+    emit_counted(&b, "DynamicPartition", in, 2, "num_partitions", n, list, n);
+    for (int i = 0; i < n; i++)
+        list[n + i] = g->dy[i].node >= 0
+                          ? g->dy[i]
+                          : tfd_gradient_op1(&b, "ZerosLike", g->y[i]);
+    emit_counted(&b, "ParallelDynamicStitch", list, 2 * n, "N", n, &joined, 1);
+    g->dx[0] = tfd_gradient_op2(&b, "Reshape", joined,
+                                tfd_gradient_shape(&b, g->x[0]));
+    return b.code;
+}
+
 static const struct tfd_opdef ops[] = {
     {
         .name = "DynamicPartition",
@@ -131,6 +195,7 @@ static const struct tfd_opdef ops[] = {
         .outputs = "outputs: num_partitions * T",
         .attrs = "num_partitions: int >= 1; T: type",
         .shape = partition_shape,
+        .grad = partition_gradient,
     },
 };
 

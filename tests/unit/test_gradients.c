@@ -168,6 +168,8 @@ static const struct gradient_case cases[] = {
     {"Softsign", "s23", ""},
     {"Relu6", "s23", ""},
     {"LeakyRelu", "s23", ""},
+    {"DynamicPartition", "s42 [1,0,1,1]", "num_partitions=i2"},
+    {"DynamicPartition", "s223 m22:2,0,0,2", "num_partitions=i3"},
     {"SegmentSum", "s42 [0,0,2,2]", ""},
     {"SegmentMean", "s42 [0,0,2,2]", ""},
     {"SegmentMean", "s4 [0,0,0,1]", ""},
