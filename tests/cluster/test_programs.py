@@ -2,55 +2,58 @@
 import os
 import pathlib
 import subprocess
-import sys
 
-from tests.cluster.cluster import Cluster
+from tests.cluster.programs.play import play
 from tests.cluster.suite import Skip, test
 
+ROOT = pathlib.Path(__file__).parents[2]
 # The shared folder lies beside the repository; TFD_SHARED names another.
-BESIDE = pathlib.Path(__file__).parents[2].parent / "shared"
-PROGRAMS = pathlib.Path(os.environ.get("TFD_SHARED", BESIDE)) / "programs"
+PROGRAMS = pathlib.Path(
+    os.environ.get("TFD_SHARED", ROOT.parent / "shared")) / "programs"
+PLAYER = pathlib.Path(__file__).parent / "programs" / "play.py"
+
+# Name and time limit in seconds; all variants of one run in one test.
+TIER_A = {"a01_const": 200, "a02_mlp_ps": 400, "a03_saver": 200,
+          "a04_monitored": 200, "a05_supervisor": 200,
+          "a06_syncreplicas": 200, "a07_partitioned": 200,
+          "a08_summaries": 200, "a09_metrics": 200, "a10_variables": 200,
+          "a11_initializers": 200, "a12_queues_sync": 200}
+ON_TWO_PS = ("a01_const", "a02_mlp_ps", "a03_saver")
 
 
-def run_program(server, name, **jobs):
-    if not (PROGRAMS / name).exists():
-        raise Skip("no %s" % (PROGRAMS / name))
-    with Cluster(server, **jobs) as cluster:
-        done = subprocess.run(
-            [sys.executable, str(PROGRAMS / name), "--target",
-             cluster.target(), "--ps", str(jobs["ps"])],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        print(done.stdout)
-        lines = done.stdout.splitlines()
-        assert done.returncode == 0, "exit %d" % done.returncode
-        assert any(line.startswith("ok ") for line in lines), "no result"
+def path_of(name):
+    path = PROGRAMS / (name + ".py")
+    if not path.exists():
+        raise Skip("no %s" % path)
+    return str(path)
 
 
-@test(limit=200)
-def a01_const_on_one_ps_and_two_workers(server):
-    run_program(server, "a01_const.py", ps=1, worker=2)
+def register(name, where, **jobs):
+    def run(cluster):
+        play(path_of(name), cluster.target(), jobs["ps"])
+    run.__name__ = "%s_on_%s" % (name, where)
+    test(limit=TIER_A[name], **jobs)(run)
 
 
-@test(limit=200)
-def a01_const_on_two_ps_and_one_worker(server):
-    run_program(server, "a01_const.py", ps=2, worker=1)
+for _name in TIER_A:
+    register(_name, "one_ps_and_two_workers", ps=1, worker=2)
+for _name in ON_TWO_PS:
+    register(_name, "two_ps_and_one_worker", ps=2, worker=1)
 
 
-@test(limit=400)
-def a02_mlp_on_one_ps_and_two_workers(server):
-    run_program(server, "a02_mlp_ps.py", ps=1, worker=2)
+def python_with_tensorflow_1():
+    """tests/deps makes build/venv37; TFD_PYTHON37 names another Python."""
+    if os.environ.get("TFD_PYTHON37"):
+        return os.environ["TFD_PYTHON37"]
+    if not (ROOT / "build" / "venv37" / "complete").exists():
+        raise Skip("no Python 3.7, which TensorFlow 1.15 needs: "
+                   "TFD_PYTHON37 can name one")
+    return str(ROOT / "build" / "venv37" / "bin" / "python")
 
 
-@test(limit=400)
-def a02_mlp_on_two_ps_and_one_worker(server):
-    run_program(server, "a02_mlp_ps.py", ps=2, worker=1)
-
-
-@test(limit=200)
-def a03_saver_on_one_ps_and_two_workers(server):
-    run_program(server, "a03_saver.py", ps=1, worker=2)
-
-
-@test(limit=200)
-def a03_saver_on_two_ps_and_one_worker(server):
-    run_program(server, "a03_saver.py", ps=2, worker=1)
+@test(limit=600, ps=1, worker=2)
+def all_with_the_client_of_tensorflow_1_15(cluster):
+    done = subprocess.run(
+        [python_with_tensorflow_1(), str(PLAYER), "--target",
+         cluster.target(), "--ps", "1"] + [path_of(name) for name in TIER_A])
+    assert done.returncode == 0, "exit %d" % done.returncode
