@@ -338,7 +338,8 @@ static TF_Output add_ints(struct built *b, const char *text)
         }
         t = new_tensor(TF_INT32, &count, 1);
     }
-    memcpy(TF_TensorData(t), values, (size_t)count * sizeof(int32_t));
+    for (int64_t i = 0; i < count; i++)
+        ((int32_t *)TF_TensorData(t))[i] = values[i];
     return add_const(b, t);
 }
 

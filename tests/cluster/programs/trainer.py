@@ -46,9 +46,12 @@ def build(cluster, options):
 def train(target, cluster, options):
     x, random, loss, op, step, hooks = build(cluster, options)
     hooks.append(tf.train.StopAtStepHook(last_step=options.steps))
+    # A session without the other worker, which may not have come or have left.
+    config = tf.ConfigProto(device_filters=[
+        "/job:ps", "/job:worker/task:%d" % options.task_index])
     with tf.train.MonitoredTrainingSession(
             master=target, is_chief=options.task_index == 0, hooks=hooks,
-            checkpoint_dir=options.checkpoint_dir,
+            checkpoint_dir=options.checkpoint_dir, config=config,
             max_wait_secs=60) as session:
         result = None
         while not session.should_stop():
