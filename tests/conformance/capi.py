@@ -19,6 +19,8 @@ DTYPES = {1: np.float32, 2: np.float64, 3: np.int32, 9: np.int64}
 NUMBERS = {np.dtype(dtype): number for number, dtype in DTYPES.items()}
 P = ctypes.c_void_p
 CRASHED = -1  # no code of TensorFlow's
+# ConfigProto: no threads that one small step has no use for.
+ONE_THREAD = bytes([2 << 3, 1, 5 << 3, 1])
 
 
 class Output(ctypes.Structure):
@@ -111,7 +113,10 @@ class Api:
         return np.frombuffer(data, dtype).reshape(shape)
 
     def run(self, graph, feeds, fetches):
-        session = self("TF_NewSession!", graph, self("TF_NewSessionOptions"))
+        options = self("TF_NewSessionOptions")
+        self("TF_SetConfig!", options, ONE_THREAD,
+             ctypes.c_size_t(len(ONE_THREAD)))
+        session = self("TF_NewSession!", graph, options)
         inputs = self.outputs(graph, list(feeds))
         values = (P * max(1, len(feeds)))(
             *[self.tensor(value) for value in feeds.values()])
