@@ -55,6 +55,28 @@ static bool is_file_op(const struct tfd_node *n)
     return is_one_of(n, names);
 }
 
+/* Meant to be one for all workers. */
+static bool is_shared(const struct tfd_node *n)
+{
+    static const char *const names[] = {"ConditionalAccumulator",
+                                        "ResourceConditionalAccumulator",
+                                        "SparseConditionalAccumulator",
+                                        "FIFOQueue",
+                                        "FIFOQueueV2",
+                                        "PaddingFIFOQueue",
+                                        "PaddingFIFOQueueV2",
+                                        "PriorityQueue",
+                                        "PriorityQueueV2",
+                                        "RandomShuffleQueue",
+                                        "RandomShuffleQueueV2",
+                                        NULL};
+    struct tfd_str name;
+
+    return is_one_of(n, names) &&
+           tfd_node_str(n, "shared_name", &name, NULL) == TFD_OK &&
+           name.size > 0;
+}
+
 /* ---- Groups -------------------------------------------------------------- */
 
 static int32_t find(struct placing *pl, int32_t i)
@@ -135,6 +157,12 @@ static void place_groups(struct placing *pl)
 
         if (is_variable(pl->g->nodes[i]) && pl->task[root] == FREE)
             pl->task[root] = next++ % pl->p->ps_tasks;
+    }
+    for (int32_t i = 0; i < pl->g->count; i++) {
+        int32_t root = find(pl, i);
+
+        if (pl->task[root] == FREE && is_shared(pl->g->nodes[i]))
+            pl->task[root] = 0;
     }
     /* Roots come before their members, so by node from the end. */
     for (int32_t i = pl->g->count - 1; i >= 0; i--)

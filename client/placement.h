@@ -5,7 +5,8 @@
  *   local ones stay with the worker.
  * - What must stand beside a variable goes with it: who takes its handle or
  *   reference, who is colocated with it by `_class`.
- * - Operations on checkpoint files to the first ps task.
+ * - Operations on checkpoint files, and queues and accumulators that have a
+ *   shared name and stand beside no variable, to the first ps task.
  * - Constants and the like that only one ps task reads, and operations that
  *   only wait for one, to that task.
  * - Everything else to the worker.

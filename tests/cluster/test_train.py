@@ -13,7 +13,23 @@ ROOT = pathlib.Path(__file__).parents[2]
 WEIGHTS = np.array([[1], [2], [3], [4]], np.float32)
 
 
-def write_model(path, resource=True, sharded=False):
+def keep_in_step(optimizer, replicas):
+    """The optimizer, and a function that tells a trainer of tfd its parts."""
+    sync = tf.train.SyncReplicasOptimizer(optimizer, replicas, replicas)
+
+    def collect():
+        # What is there is the inner optimizer's update, now the chief's.
+        del tf.get_collection_ref("train_op")[:]
+        for name, op in (("chief_init", sync.chief_init_op),
+                         ("local_init", sync.local_step_init_op),
+                         ("init_tokens", sync.get_init_tokens_op()),
+                         ("update", sync.get_chief_queue_runner()
+                          .enqueue_ops[0])):
+            tf.add_to_collection("tfd_sync_" + name, op)
+    return sync, collect
+
+
+def write_model(path, resource=True, sharded=False, in_step=0):
     """A MetaGraphDef of Python that learns WEIGHTS and the offset 0.5."""
     with tf.Graph().as_default():
         x = tf.random.uniform([32, 4])
@@ -24,7 +40,11 @@ def write_model(path, resource=True, sharded=False):
         step = tf.train.get_or_create_global_step()
         loss = tf.reduce_mean(tf.square(tf.matmul(x, w) + b - y))
         tf.add_to_collection("losses", loss)
-        train = tf.train.AdagradOptimizer(0.5).minimize(loss, global_step=step)
+        optimizer, collect = tf.train.AdagradOptimizer(0.5), lambda: None
+        if in_step:
+            optimizer, collect = keep_in_step(optimizer, in_step)
+        train = optimizer.minimize(loss, global_step=step)
+        collect()
         if train not in tf.get_collection("train_op"):
             tf.add_to_collection("train_op", train)
         tf.train.export_meta_graph(
@@ -35,12 +55,12 @@ class Training:
     """A cluster whose chief and workers train a model of this folder."""
 
     def __init__(self, server, max_steps, flags=(), resource=True,
-                 sharded=False, **jobs):
+                 sharded=False, in_step=0, **jobs):
         self.cluster = Cluster(server, start=False, **jobs)
         folder = self.cluster.folder.name
         self.checkpoints = os.path.join(folder, "checkpoints")
         model = os.path.join(folder, "model.meta")
-        write_model(model, resource, sharded)
+        write_model(model, resource, sharded, in_step)
         self.flags = ["--train=" + model, "--max_steps=%d" % max_steps,
                       "--checkpoint_dir=" + self.checkpoints] + list(flags)
 
@@ -89,6 +109,16 @@ def a_python_model_is_trained_by_chief_and_worker(server):
 @test(limit=90, tfd_only=True)
 def reference_variables_on_two_ps(server):
     train(server, 3000, resource=False, ps=2, chief=1, worker=1)
+
+
+@test(limit=120, tfd_only=True)
+def chief_and_worker_are_kept_in_step(server):
+    train(server, 1500, in_step=2, ps=1, chief=1, worker=1)
+
+
+@test(limit=120, tfd_only=True)
+def two_workers_are_kept_in_step_on_two_ps(server):
+    train(server, 1500, in_step=2, resource=False, ps=2, worker=2)
 
 
 @test(limit=90, tfd_only=True)
