@@ -185,7 +185,7 @@ session.run(q.two)
 """
 
 
-@test(limit=60)
+@test(limit=120)
 def a_client_that_dies_takes_nothing(server):
     with Cluster(server, ps=1, worker=1) as cluster, graph():
         q = Shared("dying")

@@ -113,12 +113,12 @@ def reference_variables_on_two_ps(server):
 
 @test(limit=120, tfd_only=True)
 def chief_and_worker_are_kept_in_step(server):
-    train(server, 1500, in_step=2, ps=1, chief=1, worker=1)
+    train(server, 1000, in_step=2, ps=1, chief=1, worker=1)
 
 
 @test(limit=120, tfd_only=True)
 def two_workers_are_kept_in_step_on_two_ps(server):
-    train(server, 1500, in_step=2, resource=False, ps=2, worker=2)
+    train(server, 1000, in_step=2, resource=False, ps=2, worker=2)
 
 
 @test(limit=90, tfd_only=True)
