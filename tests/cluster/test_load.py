@@ -6,6 +6,7 @@ import time
 from tests.cluster.client import (expect, graph, kept_session, np,
                                   plain_config, tf)
 from tests.cluster.cluster import Cluster, wait_until
+from tests.cluster.runner import die_with_parent
 from tests.cluster.suite import Skip, test
 from tests.cluster.watch import metric, metrics, resident
 
@@ -22,6 +23,7 @@ def in_children(function, count):
         if pid == 0:
             status = 1
             try:
+                die_with_parent()
                 function(i)
                 status = 0
             finally:

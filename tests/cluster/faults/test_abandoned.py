@@ -5,6 +5,7 @@ import signal
 from tests.cluster.client import expect, graph, kept_session, tf
 from tests.cluster.cluster import Cluster, wait_until
 from tests.cluster.faults import wire
+from tests.cluster.runner import die_with_parent
 from tests.cluster.suite import test
 from tests.cluster.watch import metric, metrics, resident, wait_metric
 
@@ -20,6 +21,7 @@ def in_child(function):
     pid = os.fork()
     if pid == 0:
         try:
+            die_with_parent()
             function()
             os.write(writing, b"x")
             signal.pause()
