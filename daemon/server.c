@@ -194,9 +194,7 @@ static void sessions_closed(void *ctx, const struct tfd_status *st)
         return;
     s->goodbyes = 1;
     for (int i = 0; i < tfd_peers_count(s->peers); i++) {
-        struct tfd_channel *ch = i == tfd_peers_self(s->peers)
-                                     ? NULL
-                                     : tfd_peers_channel(s->peers, i);
+        struct tfd_channel *ch = tfd_peers_made(s->peers, i);
 
         if (ch && tfd_channel_up(ch) &&
             tfd_channel_protocol(ch) == TFD_PROTO_NATIVE)

@@ -301,6 +301,11 @@ static void make_channel(struct tfd_peers *p, struct peer *peer)
         tfd_channel_stop(peer->channel);
 }
 
+struct tfd_channel *tfd_peers_made(const struct tfd_peers *p, int i)
+{
+    return p->peers[i]->channel;
+}
+
 struct tfd_channel *tfd_peers_channel(struct tfd_peers *p, int i)
 {
     struct peer *peer = p->peers[i];

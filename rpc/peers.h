@@ -65,5 +65,7 @@ int tfd_peers_find(const struct tfd_peers *p, struct tfd_str name);
 int tfd_peers_self(const struct tfd_peers *p);
 /* NULL for the own task or without memory. */
 struct tfd_channel *tfd_peers_channel(struct tfd_peers *p, int i);
+/* The same, but NULL where there is none yet. */
+struct tfd_channel *tfd_peers_made(const struct tfd_peers *p, int i);
 
 #endif
