@@ -40,7 +40,8 @@ def write_model(path, resource=True, sharded=False, in_step=0):
         step = tf.train.get_or_create_global_step()
         loss = tf.reduce_mean(tf.square(tf.matmul(x, w) + b - y))
         tf.add_to_collection("losses", loss)
-        optimizer, collect = tf.train.AdagradOptimizer(0.5), lambda: None
+        rate = 2.0 if in_step else 0.5  # few steps, as they wait
+        optimizer, collect = tf.train.AdagradOptimizer(rate), lambda: None
         if in_step:
             optimizer, collect = keep_in_step(optimizer, in_step)
         train = optimizer.minimize(loss, global_step=step)
@@ -113,12 +114,12 @@ def reference_variables_on_two_ps(server):
 
 @test(limit=120, tfd_only=True)
 def chief_and_worker_are_kept_in_step(server):
-    train(server, 1000, in_step=2, ps=1, chief=1, worker=1)
+    train(server, 500, in_step=2, ps=1, chief=1, worker=1)
 
 
 @test(limit=120, tfd_only=True)
 def two_workers_are_kept_in_step_on_two_ps(server):
-    train(server, 1000, in_step=2, resource=False, ps=2, worker=2)
+    train(server, 500, in_step=2, resource=False, ps=2, worker=2)
 
 
 @test(limit=90, tfd_only=True)
