@@ -378,7 +378,8 @@ void tfd_loop_free(struct tfd_loop *l)
 
 void tfd_loop_run(struct tfd_loop *l)
 {
-    l->thread = pthread_self();
+    /* Atomic: a thread may ask tfd_loop_inside() between two runs. */
+    __atomic_store_n(&l->thread, pthread_self(), __ATOMIC_RELAXED);
     __atomic_store_n(&l->running, true, __ATOMIC_RELEASE);
     uv_run(&l->uv, UV_RUN_DEFAULT);
     __atomic_store_n(&l->running, false, __ATOMIC_RELEASE);
@@ -392,7 +393,8 @@ void tfd_loop_stop(struct tfd_loop *l)
 bool tfd_loop_inside(const struct tfd_loop *l)
 {
     return __atomic_load_n(&l->running, __ATOMIC_ACQUIRE) &&
-           pthread_equal(l->thread, pthread_self());
+           pthread_equal(__atomic_load_n(&l->thread, __ATOMIC_RELAXED),
+                         pthread_self());
 }
 
 uint64_t tfd_loop_now_us(struct tfd_loop *l)
