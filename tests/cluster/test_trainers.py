@@ -5,6 +5,7 @@ import sys
 
 from tests.cluster.client import tf
 from tests.cluster.cluster import Cluster, tensorflow_server
+from tests.cluster.runner import die_with_parent
 from tests.cluster.suite import test
 
 TRAINER = os.path.join(os.path.dirname(__file__), "programs", "trainer.py")
@@ -16,7 +17,8 @@ def start_trainer(cluster, index, folder, options):
                "--ps_hosts=" + ",".join(cluster.spec["ps"]),
                "--worker_hosts=" + ",".join(cluster.spec["worker"])]
     return subprocess.Popen(command + list(options), text=True,
-                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                            preexec_fn=die_with_parent)
 
 
 def finish(trainers, seconds):
