@@ -9,9 +9,9 @@
 #include "daemon/worker/rendezvous.h"
 
 #include "common/clock.h"
+#include "common/id_map.h"
 #include "common/lock.h"
 #include "config/limits.h"
-#include "daemon/worker/id_map.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -6,9 +6,9 @@
 #ifndef TFD_DAEMON_WORKER_WORKER_SERVICE_H
 #define TFD_DAEMON_WORKER_WORKER_SERVICE_H
 
+#include "common/id_map.h"
+#include "common/request_ids.h"
 #include "daemon/worker/graphs.h"
-#include "daemon/worker/id_map.h"
-#include "daemon/worker/request_ids.h"
 #include "daemon/worker/transfer.h"
 #include "daemon/worker/worker.h"
 #include "rpc/service.h"

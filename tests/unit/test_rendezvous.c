@@ -1,12 +1,13 @@
 /*
- * test_rendezvous.c - daemon/worker/rendezvous.c, id_map.c and request_ids.c.
+ * test_rendezvous.c - daemon/worker/rendezvous.c, and what it counts by:
+ * common/id_map.c and request_ids.c.
  */
 #include "daemon/worker/rendezvous.h"
 
 #include "common/alloc.h"
+#include "common/id_map.h"
+#include "common/request_ids.h"
 #include "config/limits.h"
-#include "daemon/worker/id_map.h"
-#include "daemon/worker/request_ids.h"
 
 #include <pthread.h>
 #include <setjmp.h>

@@ -2,7 +2,7 @@
  * id_map.c - see id_map.h.  Linear probing at a load of at most 3/4; a removal
  * moves later entries into the gap.
  */
-#include "daemon/worker/id_map.h"
+#include "common/id_map.h"
 
 #include <stdlib.h>
 

@@ -4,8 +4,8 @@
  *
  * Threads: one at a time.
  */
-#ifndef TFD_DAEMON_WORKER_ID_MAP_H
-#define TFD_DAEMON_WORKER_ID_MAP_H
+#ifndef TFD_COMMON_ID_MAP_H
+#define TFD_COMMON_ID_MAP_H
 
 #include <stdbool.h>
 #include <stddef.h>

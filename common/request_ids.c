@@ -2,7 +2,7 @@
  * request_ids.c - see request_ids.h.  A ring says which number is forgotten for
  * the next one.
  */
-#include "daemon/worker/request_ids.h"
+#include "common/request_ids.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -18,25 +18,32 @@ void tfd_request_ids_deinit(struct tfd_request_ids *r)
     free(r->ring);
 }
 
-enum tfd_code tfd_request_ids_add(struct tfd_request_ids *r, uint64_t id,
-                                  const char *method, struct tfd_status *st)
+bool tfd_request_ids_insert(struct tfd_request_ids *r, uint64_t id)
 {
     static char present; /* any address */
 
     if (id == 0)
-        return TFD_OK;
+        return true;
     if (tfd_id_map_get(&r->seen, id))
-        return tfd_fail(st, TFD_ABORTED,
-                        "The same %s request was received twice. request_id: "
-                        "%" PRIu64,
-                        method, id);
+        return false;
     if (!r->ring)
         r->ring = calloc(r->max, sizeof(*r->ring));
     if (!r->ring)
-        return TFD_OK;
+        return true;
     if (r->ring[r->at])
         tfd_id_map_remove(&r->seen, r->ring[r->at]);
     r->ring[r->at] = tfd_id_map_put(&r->seen, id, &present) ? id : 0;
     r->at = (r->at + 1) % r->max;
-    return TFD_OK;
+    return true;
+}
+
+enum tfd_code tfd_request_ids_add(struct tfd_request_ids *r, uint64_t id,
+                                  const char *method, struct tfd_status *st)
+{
+    if (tfd_request_ids_insert(r, id))
+        return TFD_OK;
+    return tfd_fail(st, TFD_ABORTED,
+                    "The same %s request was received twice. request_id: "
+                    "%" PRIu64,
+                    method, id);
 }

@@ -4,11 +4,11 @@
  *
  * The last `max` numbers are remembered.  Threads: one at a time.
  */
-#ifndef TFD_DAEMON_WORKER_REQUEST_IDS_H
-#define TFD_DAEMON_WORKER_REQUEST_IDS_H
+#ifndef TFD_COMMON_REQUEST_IDS_H
+#define TFD_COMMON_REQUEST_IDS_H
 
+#include "common/id_map.h"
 #include "common/status.h"
-#include "daemon/worker/id_map.h"
 
 struct tfd_request_ids {
     struct tfd_id_map seen;
@@ -18,8 +18,11 @@ struct tfd_request_ids {
 
 void tfd_request_ids_init(struct tfd_request_ids *r, size_t max);
 void tfd_request_ids_deinit(struct tfd_request_ids *r);
-/* ABORTED "The same METHOD request was received twice." for a known number.
- * 0 is not counted; without memory nothing is refused. */
+/* False for a known number.  0 is not counted; without memory nothing is
+ * refused. */
+bool tfd_request_ids_insert(struct tfd_request_ids *r, uint64_t id);
+/* ABORTED "The same METHOD request was received twice." for a known
+ * number. */
 enum tfd_code tfd_request_ids_add(struct tfd_request_ids *r, uint64_t id,
                                   const char *method,
                                   struct tfd_status *st) TFD_MUST_USE;
