@@ -4,6 +4,7 @@
 #include "client/loop_thread.h"
 
 #include "common/lock.h"
+#include "config/flags.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -29,6 +30,7 @@ static enum tfd_code start(struct tfd_status *st)
     shared.loop = tfd_loop_new(st);
     if (!shared.loop)
         return st->code;
+    tfd_loop_spin(shared.loop, TFD_SPIN_US);
     rc = pthread_create(&shared.thread, NULL, run, shared.loop);
     if (rc == 0)
         return TFD_OK;

@@ -8,6 +8,7 @@
 #define TFD_CLIENT_REMOTE_H
 
 #include "client/session.h"
+#include "common/event.h"
 #include "rpc/channel.h"
 
 #define TFD_REMOTE_INLINE_PAYLOADS 8
@@ -37,9 +38,7 @@ struct tfd_remote_call {
     struct tfd_incoming response;       /* owned */
     struct tfd_buffer *inline_payload[TFD_REMOTE_INLINE_PAYLOADS];
     struct tfd_status status;
-    struct tfd_lock lock;
-    struct tfd_cond ended_cond;
-    bool ended;
+    struct tfd_event ended;
 };
 
 void tfd_remote_call_init(struct tfd_remote_call *c, struct tfd_remote *r,

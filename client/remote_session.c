@@ -14,6 +14,7 @@
 
 #include "client/loop_thread.h"
 #include "common/proto/master.pb.h"
+#include "config/flags.h"
 #include "config/session.h"
 
 #include <stdlib.h>
@@ -30,14 +31,6 @@
 static const struct tfd_peer_info self = {.task = "client"};
 
 /* ---- On the loop thread -------------------------------------------------- */
-
-static void finish(struct tfd_remote_call *c)
-{
-    tfd_lock(&c->lock);
-    c->ended = true;
-    tfd_cond_signal(&c->ended_cond);
-    tfd_unlock(&c->lock);
-}
 
 /* References to what the transport owns only during the callback. */
 static void keep_response(struct tfd_remote_call *c,
@@ -71,7 +64,7 @@ static void call_ended(void *ctx, const struct tfd_status *st,
         keep_response(c, response);
     else
         (void)tfd_status_copy(&c->status, st);
-    finish(c);
+    tfd_event_set(&c->ended);
 }
 
 static void begin_call(struct tfd_post *p)
@@ -82,7 +75,7 @@ static void begin_call(struct tfd_post *p)
     if (r->cancelled && c->method != TFD_METHOD_CloseSession) {
         tfd_fail(&c->status, TFD_CANCELLED, "Session has been closed.");
         tfd_message_deinit(&c->request);
-        finish(c);
+        tfd_event_set(&c->ended);
         return;
     }
     c->at = &r->calls;
@@ -104,7 +97,6 @@ void tfd_remote_call_init(struct tfd_remote_call *c, struct tfd_remote *r,
     c->method = method;
     c->status.code = TFD_OK;
     c->status.text[0] = '\0';
-    c->ended = false;
     /* Without a connection nobody knows what it will speak; what is sent then
      * has no tensors beside it. */
     tfd_message_init(&c->request, r->protocol == TFD_PROTO_NATIVE);
@@ -125,16 +117,11 @@ enum tfd_code tfd_remote_call_run(struct tfd_remote_call *c,
                                   struct tfd_status *st)
 {
     TFD_TRY(tfd_bytes_ok(&c->request.proto, "the request", st));
-    tfd_lock_init(&c->lock, TFD_LOCK_SERVER);
-    tfd_cond_init(&c->ended_cond);
+    tfd_event_init(&c->ended, TFD_LOCK_SERVER);
     c->post.run = begin_call;
     tfd_loop_post(c->r->loop, &c->post);
-    tfd_lock(&c->lock);
-    while (!c->ended)
-        tfd_cond_wait(&c->ended_cond, &c->lock);
-    tfd_unlock(&c->lock);
-    tfd_cond_deinit(&c->ended_cond);
-    tfd_lock_deinit(&c->lock);
+    tfd_event_wait(&c->ended, TFD_SPIN_US);
+    tfd_event_deinit(&c->ended);
     if (c->status.code == TFD_OK)
         return TFD_OK;
     return tfd_status_copy(st, &c->status);
@@ -244,9 +231,7 @@ struct errand {
     void (*fn)(struct tfd_remote *r, struct tfd_status *st);
     struct tfd_remote *r;
     struct tfd_status *st;
-    struct tfd_lock lock;
-    struct tfd_cond done_cond;
-    bool done;
+    struct tfd_event done;
 };
 
 static void do_errand(struct tfd_post *p)
@@ -254,10 +239,7 @@ static void do_errand(struct tfd_post *p)
     struct errand *e = (struct errand *)p;
 
     e->fn(e->r, e->st);
-    tfd_lock(&e->lock);
-    e->done = true;
-    tfd_cond_signal(&e->done_cond);
-    tfd_unlock(&e->lock);
+    tfd_event_set(&e->done);
 }
 
 static void on_loop(struct tfd_remote *r,
@@ -266,15 +248,10 @@ static void on_loop(struct tfd_remote *r,
 {
     struct errand e = {.post = {.run = do_errand}, .fn = fn, .r = r, .st = st};
 
-    tfd_lock_init(&e.lock, TFD_LOCK_SERVER);
-    tfd_cond_init(&e.done_cond);
+    tfd_event_init(&e.done, TFD_LOCK_SERVER);
     tfd_loop_post(r->loop, &e.post);
-    tfd_lock(&e.lock);
-    while (!e.done)
-        tfd_cond_wait(&e.done_cond, &e.lock);
-    tfd_unlock(&e.lock);
-    tfd_cond_deinit(&e.done_cond);
-    tfd_lock_deinit(&e.lock);
+    tfd_event_wait(&e.done, 0);
+    tfd_event_deinit(&e.done);
 }
 
 static void make_channel(struct tfd_remote *r, struct tfd_status *st)

@@ -14,12 +14,14 @@
  * Waking costs a system call, and whoever makes it computes nothing meanwhile.
  * So each thread that finds more to do than it can wakes one other, before it
  * begins: the caller pays for one, and the rest wake each other in a chain.
+ * While a thread looks (spin.h) it is the one, and nobody is woken.
  */
 #define _GNU_SOURCE 1 /* pthread_setname_np(), pthread_sigmask() */
 
 #include "common/pool.h"
 
 #include "common/lock.h"
+#include "common/spin.h"
 
 #include <assert.h>
 #include <signal.h>
@@ -38,7 +40,7 @@ struct range {
     int64_t piece; /* elements in one */
     int64_t piece_count;
     atomic_int_fast64_t taken; /* pieces; may pass piece_count */
-    int helpers;               /* under the lock, as the rest */
+    atomic_int helpers;        /* written under the lock, as the rest */
     bool listed;
     struct range *next, *previous;
     struct tfd_cond left; /* the last helper has gone */
@@ -49,6 +51,7 @@ struct worker {
     pthread_t thread;
     struct tfd_cond wake;
     bool asleep; /* in the stack of sleepers; under the lock */
+    struct tfd_spin spin;
     struct worker *next;
 };
 
@@ -58,7 +61,10 @@ struct tfd_pool {
     struct tfd_job **last;
     struct range *ranges;
     struct worker *sleepers;
+    bool looking; /* a thread that does not sleep finds what comes */
     bool stop;
+    atomic_uint arrivals; /* jobs and ranges; what the one who looks sees */
+    int64_t spin_us;
     int count;
     struct worker worker[];
 };
@@ -77,6 +83,13 @@ static struct worker *take_sleeper(struct tfd_pool *p)
         w->asleep = false;
     }
     return w;
+}
+
+/* For something that has come: NULL where somebody looks. */
+static struct worker *announce(struct tfd_pool *p)
+{
+    atomic_fetch_add_explicit(&p->arrivals, 1, memory_order_relaxed);
+    return p->looking ? NULL : take_sleeper(p);
 }
 
 static void unlock_and_wake(struct tfd_pool *p, struct worker *w)
@@ -160,6 +173,24 @@ static int64_t piece_of(int64_t n, int64_t grain, int threads)
     return even > grain ? even : grain;
 }
 
+/* What the last helper still has to do is short.  Called and returns with the
+ * lock held. */
+static void wait_for_helpers(struct tfd_pool *p, struct range *r)
+{
+    struct tfd_spin spin;
+
+    if (r->helpers > 0 && p->spin_us > 0) {
+        tfd_spin_init_eager(&spin, p->spin_us);
+        tfd_unlock(&p->lock);
+        tfd_spin_begin(&spin);
+        while (r->helpers > 0 && tfd_spin_again(&spin))
+            ;
+        tfd_lock(&p->lock);
+    }
+    while (r->helpers > 0)
+        tfd_cond_wait(&r->left, &p->lock);
+}
+
 void tfd_pool_parallel(struct tfd_pool *p, int64_t n, int64_t grain,
                        tfd_range_fn *fn, void *arg)
 {
@@ -177,14 +208,13 @@ void tfd_pool_parallel(struct tfd_pool *p, int64_t n, int64_t grain,
     tfd_cond_init(&r.left);
     tfd_lock(&p->lock);
     list(p, &r);
-    unlock_and_wake(p, take_sleeper(p));
+    unlock_and_wake(p, announce(p));
 
     work_on(&r);
 
     tfd_lock(&p->lock);
     unlist(p, &r);
-    while (r.helpers > 0)
-        tfd_cond_wait(&r.left, &p->lock);
+    wait_for_helpers(p, &r);
     tfd_unlock(&p->lock);
     tfd_cond_deinit(&r.left);
 }
@@ -197,7 +227,7 @@ void tfd_pool_submit(struct tfd_pool *p, struct tfd_job *job)
     tfd_lock(&p->lock);
     *p->last = job;
     p->last = &job->next;
-    unlock_and_wake(p, take_sleeper(p));
+    unlock_and_wake(p, announce(p));
 }
 
 /* Called and returns with the lock held. */
@@ -224,6 +254,31 @@ static void sleep_until_woken(struct tfd_pool *p, struct worker *w)
         tfd_cond_wait(&w->wake, &p->lock);
 }
 
+/* Called and returns with the lock held. */
+static void look_for_work(struct tfd_pool *p, struct worker *w)
+{
+    unsigned seen = atomic_load_explicit(&p->arrivals, memory_order_relaxed);
+
+    p->looking = true;
+    tfd_unlock(&p->lock);
+    while (atomic_load_explicit(&p->arrivals, memory_order_relaxed) == seen &&
+           tfd_spin_again(&w->spin))
+        ;
+    tfd_lock(&p->lock);
+    p->looking = false;
+}
+
+static void wait_for_work(struct tfd_pool *p, struct worker *w)
+{
+    w->spin.limit_ns = p->spin_us * 1000;
+    tfd_spin_begin(&w->spin);
+    if (!p->looking && tfd_spin_pays(&w->spin))
+        look_for_work(p, w);
+    if (!has_work(p) && !p->stop)
+        sleep_until_woken(p, w);
+    tfd_spin_end(&w->spin);
+}
+
 static void *run_worker(void *arg)
 {
     struct worker *w = arg;
@@ -238,7 +293,7 @@ static void *run_worker(void *arg)
         else if (p->stop)
             break;
         else
-            sleep_until_woken(p, w);
+            wait_for_work(p, w);
     }
     tfd_unlock(&p->lock);
     return NULL;
@@ -312,6 +367,7 @@ void tfd_pool_free(struct tfd_pool *p)
         return;
     tfd_lock(&p->lock);
     p->stop = true;
+    p->arrivals++;
     for (struct worker *w = take_sleeper(p); w; w = take_sleeper(p))
         tfd_cond_signal(&w->wake);
     tfd_unlock(&p->lock);
@@ -336,9 +392,16 @@ bool tfd_pool_busy(struct tfd_pool *p)
     tfd_lock(&p->lock);
     for (struct worker *w = p->sleepers; w; w = w->next)
         asleep++;
-    busy = has_work(p) || asleep < p->count;
+    busy = has_work(p) || asleep + p->looking < p->count;
     tfd_unlock(&p->lock);
     return busy;
+}
+
+void tfd_pool_spin(struct tfd_pool *p, int64_t limit_us)
+{
+    tfd_lock(&p->lock);
+    p->spin_us = limit_us;
+    tfd_unlock(&p->lock);
 }
 
 int tfd_pool_threads(const struct tfd_pool *p)

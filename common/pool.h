@@ -8,7 +8,8 @@
  *     tfd_pool_submit(pool, &step->job);
  *
  * Jobs start in the order they come.  Idle threads sleep; the one that went
- * to sleep last is woken first, while its caches are warm.
+ * to sleep last is woken first, while its caches are warm.  One of them may
+ * look a while before it does.
  *
  * A pool of NULL has no threads: loops run on the caller.
  *
@@ -41,6 +42,10 @@ struct tfd_pool *tfd_pool_new(int threads, struct tfd_status *st);
 /* Runs what was submitted, also by those jobs, and ends the threads.  Not from
  * one of them. */
 void tfd_pool_free(struct tfd_pool *p);
+
+/* How long a thread without work looks for some before it sleeps
+ * (common/spin.h); 0 at first.  Before anything is submitted. */
+void tfd_pool_spin(struct tfd_pool *p, int64_t limit_us);
 
 int tfd_pool_threads(const struct tfd_pool *p); /* 0 for NULL */
 /* Whether a thread works, or is about to.  False for NULL. */

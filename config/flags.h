@@ -41,6 +41,9 @@ enum tfd_exit_when {
     TFD_EXIT_IDLE, /* without session for exit_idle_ms */
 };
 
+/* Longer than the other side of a small step takes to answer. */
+#define TFD_SPIN_US 50
+
 struct tfd_device_count {
     char type[TFD_DEVICE_TYPE_SIZE_MAX + 1]; /* "CPU" */
     int32_t count;
@@ -60,6 +63,7 @@ struct tfd_config {
     struct tfd_device_count devices[TFD_DEVICE_TYPES_MAX];
     size_t device_type_count;
     int32_t threads;      /* compute threads, at least 1 */
+    int32_t spin_us;      /* 0: threads without work sleep at once */
     int64_t memory_limit; /* bytes; 0: none */
 
     char *file_roots[TFD_FILE_ROOTS_MAX]; /* none: see config/bind.h */

@@ -287,6 +287,9 @@
 /* A configured wait: 10 years.  Larger is a typing error. */
 #define TFD_DURATION_MS_MAX (INT64_C(3650) * 24 * 3600 * 1000)
 
+/* Looking longer than waking takes is for nothing: 10 ms are 100 times that. */
+#define TFD_SPIN_US_MAX 10000
+
 /* Compute threads: twice the cores of the largest machine on sale. */
 #define TFD_THREADS_MAX 1024
 

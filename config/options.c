@@ -283,6 +283,10 @@ const struct tfd_option tfd_options[] = {
     {MACHINE, "threads", "N", "auto",
      "compute threads; auto: the cores that the control group grants",
      read_threads, AT(threads), .min = 1, .max = TFD_THREADS_MAX},
+    {MACHINE, "spin_us", "N", "50",
+     "how many microseconds a thread looks for work before it sleeps, while "
+     "work keeps coming; 0 saves processor time and makes small steps slower",
+     read_int32, AT(spin_us), .min = 0, .max = TFD_SPIN_US_MAX},
     {MACHINE, "memory_limit", "SIZE", "auto",
      "refuse tensors beyond it, such as 8G, and leave requests unread that "
      "do not fit; auto: nine tenths of what the control group grants; none: "

@@ -2,7 +2,8 @@
  * local.c - sessions of this process for other threads: each call is posted to
  * the loop thread, and the caller sleeps until it is answered.
  */
-#include "common/lock.h"
+#include "common/event.h"
+#include "config/flags.h"
 #include "daemon/master/session.h"
 #include "daemon/server_impl.h"
 
@@ -18,9 +19,7 @@ struct tfd_local_session {
 struct request {
     struct tfd_post post; /* first */
     struct tfd_local_session *local;
-    struct tfd_lock lock;
-    struct tfd_cond done_cond;
-    bool done;
+    struct tfd_event done;
     struct tfd_status status;
     struct tfd_str bytes, config; /* of open and extend */
     struct tfd_run_step run;
@@ -35,27 +34,14 @@ static bool is_closed(struct request *r)
     return !r->local->session;
 }
 
-static void finish(struct request *r)
-{
-    tfd_lock(&r->lock);
-    r->done = true;
-    tfd_cond_signal(&r->done_cond);
-    tfd_unlock(&r->lock);
-}
-
 static enum tfd_code ask(struct request *r, void (*fn)(struct tfd_post *p),
                          struct tfd_status *st)
 {
-    tfd_lock_init(&r->lock, TFD_LOCK_SERVER);
-    tfd_cond_init(&r->done_cond);
+    tfd_event_init(&r->done, TFD_LOCK_SERVER);
     r->post.run = fn;
     tfd_loop_post(tfd_server_loop(r->local->server), &r->post);
-    tfd_lock(&r->lock);
-    while (!r->done)
-        tfd_cond_wait(&r->done_cond, &r->lock);
-    tfd_unlock(&r->lock);
-    tfd_cond_deinit(&r->done_cond);
-    tfd_lock_deinit(&r->lock);
+    tfd_event_wait(&r->done, TFD_SPIN_US);
+    tfd_event_deinit(&r->done);
     if (r->status.code == TFD_OK)
         return TFD_OK;
     return tfd_status_copy(st, &r->status);
@@ -72,7 +58,7 @@ static void opened(void *ctx, const struct tfd_status *st,
     r->local->session = session;
     if (session)
         tfd_session_ref(session);
-    finish(r);
+    tfd_event_set(&r->done);
 }
 
 static void open_on_loop(struct tfd_post *p)
@@ -115,7 +101,7 @@ static void extend_on_loop(struct tfd_post *p)
     if (!is_closed(r))
         (void)!tfd_session_extend(l->session, r->bytes, l->version, &l->version,
                                   &r->status);
-    finish(r);
+    tfd_event_set(&r->done);
 }
 
 enum tfd_code tfd_local_extend(struct tfd_local_session *l,
@@ -144,7 +130,7 @@ static void ran(struct tfd_run_step *run, const struct tfd_status *st,
     } else {
         r->status = *st;
     }
-    finish(r);
+    tfd_event_set(&r->done);
 }
 
 static void run_on_loop(struct tfd_post *p)
@@ -152,7 +138,7 @@ static void run_on_loop(struct tfd_post *p)
     struct request *r = (struct request *)p;
 
     if (is_closed(r))
-        finish(r);
+        tfd_event_set(&r->done);
     else
         tfd_session_run(r->local->session, &r->run);
 }
@@ -193,7 +179,7 @@ static void closed(void *ctx, const struct tfd_status *st)
     struct request *r = ctx;
 
     r->status = *st;
-    finish(r);
+    tfd_event_set(&r->done);
 }
 
 static void close_on_loop(struct tfd_post *p)
@@ -203,7 +189,7 @@ static void close_on_loop(struct tfd_post *p)
 
     r->local->session = NULL;
     if (!session) {
-        finish(r);
+        tfd_event_set(&r->done);
         return;
     }
     tfd_session_close(session, closed, r);

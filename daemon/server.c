@@ -488,9 +488,11 @@ static enum tfd_code make_basis(struct tfd_server *s, struct tfd_status *st)
     s->pool = tfd_pool_new(c->threads, st);
     if (!s->pool)
         return st->code;
+    tfd_pool_spin(s->pool, c->spin_us);
     s->loop = tfd_loop_new(st);
     if (!s->loop)
         return st->code;
+    tfd_loop_spin(s->loop, c->spin_us);
     tfd_timer_init(&s->timer, s->loop, stage_over);
     s->start_us = tfd_loop_now_us(s->loop);
     s->service = tfd_service_new(s->loop, st);

@@ -7,6 +7,9 @@
  *   timers    a binary heap by (due, sequence) and one libuv timer for its top.
  *             libuv counts milliseconds, so a timer may be late by one.
  *   deferred  a list that runs in the prepare phase, just before libuv polls.
+ *   waiting   is done here, on libuv's descriptor, so that the loop can look a
+ *             while before it sleeps (common/spin.h).  While it looks, a post
+ *             needs no system call to wake it.
  *
  * SIGPIPE is not ours to ignore in a process that embeds us: sockets are
  * written with MSG_NOSIGNAL instead (conn.c).
@@ -15,9 +18,12 @@
 
 #include "rpc/loop_uv.h"
 
+#include "common/spin.h"
+
 #include <assert.h>
-#include <signal.h>
+#include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <uv.h>
 
@@ -40,6 +46,9 @@ struct tfd_loop {
     uv_timer_t clock;
     pthread_t thread;
     bool running; /* atomic: thread is valid */
+    bool stopped;
+    bool looking; /* atomic: sees what is posted without being woken */
+    struct tfd_spin spin;
 
     struct tfd_post *posted; /* atomic; newest first */
     struct tfd_post *deferred, **deferred_end;
@@ -65,8 +74,8 @@ void tfd_loop_post(struct tfd_loop *l, struct tfd_post *p)
     do
         p->next = top;
     while (!__atomic_compare_exchange_n(&l->posted, &top, p, true,
-                                        __ATOMIC_RELEASE, __ATOMIC_RELAXED));
-    if (!top)
+                                        __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
+    if (!top && !__atomic_load_n(&l->looking, __ATOMIC_SEQ_CST))
         uv_async_send(&l->wake);
 }
 
@@ -334,6 +343,7 @@ struct tfd_loop *tfd_loop_new(struct tfd_status *st)
         free(l);
         return NULL;
     }
+    uv_loop_configure(&l->uv, UV_METRICS_IDLE_TIME);
     uv_prepare_init(&l->uv, &l->prepare);
     uv_timer_init(&l->uv, &l->clock);
     l->wake.data = l->prepare.data = l->clock.data = l;
@@ -367,7 +377,7 @@ void tfd_loop_free(struct tfd_loop *l)
     uv_close((uv_handle_t *)&l->prepare, NULL);
     uv_close((uv_handle_t *)&l->clock, NULL);
     while (uv_run(&l->uv, UV_RUN_DEFAULT) != 0)
-        ;               /* a stop that nobody saw yet ends the first */
+        ;
     tfd_loop_settle(l); /* of handles that closed just now */
     rc = uv_loop_close(&l->uv);
     assert(rc == 0);
@@ -376,18 +386,83 @@ void tfd_loop_free(struct tfd_loop *l)
     free(l);
 }
 
+static bool has_posts(const struct tfd_loop *l)
+{
+    return __atomic_load_n(&l->posted, __ATOMIC_SEQ_CST) != NULL;
+}
+
+static bool has_events(struct tfd_loop *l)
+{
+    struct pollfd p = {.fd = uv_backend_fd(&l->uv), .events = POLLIN};
+
+    return has_posts(l) || poll(&p, 1, 0) != 0;
+}
+
+/* Posts made meanwhile wake nobody, so their list is looked at once more after
+ * the others know that they have to. */
+static bool look(struct tfd_loop *l)
+{
+    bool found = false;
+
+    __atomic_store_n(&l->looking, true, __ATOMIC_SEQ_CST);
+    while (!found && tfd_spin_again(&l->spin))
+        found = has_events(l);
+    __atomic_store_n(&l->looking, false, __ATOMIC_SEQ_CST);
+    return found || has_posts(l);
+}
+
+/* True when there is something to handle. */
+static bool look_before_sleeping(struct tfd_loop *l, int64_t *looked_ns)
+{
+    bool found;
+
+    run_deferred(&l->prepare);
+    if (uv_backend_timeout(&l->uv) == 0)
+        return true;
+    tfd_spin_begin(&l->spin);
+    found = look(l);
+    *looked_ns = tfd_spin_elapsed_ns(&l->spin);
+    run_posted(l);
+    return found;
+}
+
+/* libuv does not tell when it has something to register with the system, so
+ * its descriptor alone is not to be relied on: uv_run() does the sleeping. */
+static void turn(struct tfd_loop *l)
+{
+    uint64_t idle_ns = uv_metrics_idle_time(&l->uv);
+    int64_t waited_ns = 0;
+    bool busy = l->stopped;
+
+    if (!busy && tfd_spin_pays(&l->spin))
+        busy = look_before_sleeping(l, &waited_ns);
+    uv_run(&l->uv, busy ? UV_RUN_NOWAIT : UV_RUN_ONCE);
+    waited_ns += (int64_t)(uv_metrics_idle_time(&l->uv) - idle_ns);
+    tfd_spin_learn(&l->spin, waited_ns);
+}
+
 void tfd_loop_run(struct tfd_loop *l)
 {
     /* Atomic: a thread may ask tfd_loop_inside() between two runs. */
     __atomic_store_n(&l->thread, pthread_self(), __ATOMIC_RELAXED);
     __atomic_store_n(&l->running, true, __ATOMIC_RELEASE);
-    uv_run(&l->uv, UV_RUN_DEFAULT);
+    do
+        turn(l);
+    while (!l->stopped);
+    l->stopped = false;
     __atomic_store_n(&l->running, false, __ATOMIC_RELEASE);
 }
 
 void tfd_loop_stop(struct tfd_loop *l)
 {
-    uv_stop(&l->uv);
+    l->stopped = true;
+    if (tfd_loop_inside(l))
+        uv_stop(&l->uv); /* it may be about to sleep */
+}
+
+void tfd_loop_spin(struct tfd_loop *l, int64_t limit_us)
+{
+    tfd_spin_init(&l->spin, limit_us);
 }
 
 bool tfd_loop_inside(const struct tfd_loop *l)

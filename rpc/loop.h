@@ -21,9 +21,13 @@ void tfd_loop_free(struct tfd_loop *l);
 /* Runs what was posted and deferred, and what that posts and defers, until
  * nothing is left; neither timers nor sockets.  The loop does not run. */
 void tfd_loop_settle(struct tfd_loop *l);
-/* Runs until tfd_loop_stop(); the calling thread becomes the loop thread. */
+/* Runs until tfd_loop_stop(), one turn at least; the calling thread becomes the
+ * loop thread. */
 void tfd_loop_run(struct tfd_loop *l);
 void tfd_loop_stop(struct tfd_loop *l);
+/* How long the loop may look for work before it sleeps (common/spin.h); 0 at
+ * first.  Before it runs. */
+void tfd_loop_spin(struct tfd_loop *l, int64_t limit_us);
 bool tfd_loop_inside(const struct tfd_loop *l); /* any thread may ask */
 uint64_t tfd_loop_now_us(struct tfd_loop *l);   /* monotonic */
 

@@ -15,11 +15,16 @@
 #include <cmocka.h>
 #include <pthread.h>
 
+/* Everything is run with a loop that sleeps at once and with one that looks
+ * for work before it does. */
+static int64_t spin_us;
+
 static struct tfd_loop *new_loop(void)
 {
     struct tfd_loop *l = tfd_loop_new(NULL);
 
     assert_non_null(l);
+    tfd_loop_spin(l, spin_us);
     return l;
 }
 
@@ -353,5 +358,9 @@ int main(void)
         cmocka_unit_test(test_a_signal_runs_on_the_loop),
     };
 
-    return cmocka_run_group_tests_name("loop", tests, NULL, NULL);
+    int failed = cmocka_run_group_tests_name("loop", tests, NULL, NULL);
+
+    spin_us = 50;
+    return failed +
+           cmocka_run_group_tests_name("loop that looks", tests, NULL, NULL);
 }

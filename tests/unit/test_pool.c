@@ -14,6 +14,10 @@
 
 #include <cmocka.h>
 
+/* Everything is run with threads that sleep at once and with such that look
+ * for work before they do. */
+static int64_t spin_us;
+
 static struct tfd_pool *make(int threads)
 {
     struct tfd_status st = TFD_STATUS_INIT;
@@ -21,6 +25,7 @@ static struct tfd_pool *make(int threads)
 
     assert_string_equal(st.text, "");
     assert_non_null(p);
+    tfd_pool_spin(p, spin_us);
     return p;
 }
 
@@ -388,5 +393,9 @@ int main(void)
         cmocka_unit_test(test_a_pool_knows_its_threads),
     };
 
-    return cmocka_run_group_tests_name("pool", tests, NULL, NULL);
+    int failed = cmocka_run_group_tests_name("pool", tests, NULL, NULL);
+
+    spin_us = 50;
+    return failed +
+           cmocka_run_group_tests_name("pool that looks", tests, NULL, NULL);
 }
