@@ -27,8 +27,11 @@
 #include <string.h>
 #include <time.h>
 
-/* Below this a step stays on the loop thread: a thread hop and back costs 5. */
+/* Below this a step stays on the loop thread: a thread hop and back costs 5, and
+ * twenty times that where processors have to be woken.  A step that nobody else
+ * waits for stays there longer. */
 #define INLINE_NS 20000
+#define INLINE_ALONE_NS 100000
 /* A step that was thought small gives the loop thread back after this. */
 #define INLINE_MAX_NS 500000
 #define INLINE_CHECK_NODES 64
@@ -470,9 +473,10 @@ const struct tfd_iter *tfd_executor_place(const struct tfd_kctx *k, bool *dead)
 void tfd_executor_start(struct tfd_step *s)
 {
     const struct tfd_exec *e = s->exec;
+    uint32_t limit_ns = s->alone ? INLINE_ALONE_NS : INLINE_NS;
 
     s->on_loop =
-        !s->pool || (!e->blocks && e->steps > 0 && e->cost_ns < INLINE_NS);
+        !s->pool || (!e->blocks && e->steps > 0 && e->cost_ns < limit_ns);
     s->shared =
         !s->on_loop && e->expensive > 1 && tfd_pool_threads(s->pool) > 1;
     s->timed = s->trace ||

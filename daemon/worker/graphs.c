@@ -575,6 +575,7 @@ void tfd_graphs_run(struct tfd_graph_entry *g, struct tfd_run_graph *run)
     g->refs++;
     run->worker = s;
     enlist(g->worker, s);
+    s->alone = g->worker->step_count == 1;
     tfd_executor_start(s);
 }
 

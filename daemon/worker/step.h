@@ -100,6 +100,7 @@ struct tfd_step {
     int calls;                  /* of the outermost: under way; atomic */
 
     bool aborted; /* after a failure: everybody has been told; the lock's */
+    bool alone;   /* no other step of this task is under way */
     bool on_loop; /* runs on the loop thread */
     bool shared;  /* several runners */
     bool timed;   /* the time of each node is taken */
