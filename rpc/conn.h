@@ -73,7 +73,8 @@ void tfd_conn_patient(struct tfd_conn *c);
 /* Changes the handler (sniffing, protocol fallback). */
 void tfd_conn_handle(struct tfd_conn *c, const struct tfd_conn_handler *h,
                      void *self);
-const char *tfd_conn_peer(const struct tfd_conn *c); /* "127.0.0.1:4711" */
+/* "127.0.0.1:4711", or "unix:PID" of one that came the short way. */
+const char *tfd_conn_peer(const struct tfd_conn *c);
 struct tfd_loop *tfd_conn_loop(const struct tfd_conn *c);
 
 /* ---- Listening ----------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /*
- * conn_dial.c - see conn_dial.h.
+ * conn_dial.c - see conn_dial.h, and same_host.h for the first attempt.
  *
  * Numeric addresses resolve at once; names go to libuv's threads.  A name that
  * is being resolved cannot be called back, so a cancelled dial lives on until
@@ -11,6 +11,7 @@
 
 #include "config/limits.h"
 #include "rpc/loop_uv.h"
+#include "rpc/same_host.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -166,21 +167,34 @@ static void on_writable(uv_poll_t *poll, int status, int events)
     close(fd);
 }
 
-/* Begins to connect; false when the address fails at once. */
+/* A socket that is connected or about to be; -1 and errno. */
+static int begin_connect(const struct addrinfo *a)
+{
+    int fd = tfd_same_host_connect(a->ai_addr), error;
+
+    if (fd >= 0)
+        return fd;
+    fd = socket(a->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
+                IPPROTO_TCP);
+    if (fd < 0 || connect(fd, a->ai_addr, a->ai_addrlen) == 0 ||
+        errno == EINPROGRESS)
+        return fd;
+    error = errno;
+    close(fd);
+    errno = error;
+    return -1;
+}
+
+/* False when the address fails at once. */
 static bool try_address(struct tfd_dial *d, const struct addrinfo *a)
 {
-    int fd = socket(a->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
-                    IPPROTO_TCP);
+    int fd;
 
     tfd_dial_peer_text(a->ai_addr, d->peer);
     snprintf(d->doing, sizeof(d->doing), "connecting to %s", d->peer);
+    fd = begin_connect(a);
     if (fd < 0) {
         fail_address(d, errno);
-        return false;
-    }
-    if (connect(fd, a->ai_addr, a->ai_addrlen) != 0 && errno != EINPROGRESS) {
-        fail_address(d, errno);
-        close(fd);
         return false;
     }
     if (uv_poll_init(tfd_loop_uv(d->loop), &d->poll, fd) != 0) {

@@ -1,5 +1,6 @@
 /*
- * listener.c - a listening socket and the count of what it accepted.
+ * listener.c - a listening socket, the one for this host beside it, and the
+ * count of what they accepted.
  *
  * When the process is out of descriptors accept() keeps failing while the
  * socket stays readable; the listener then rests a while instead of spinning.
@@ -12,6 +13,7 @@
 #include "common/map.h"
 #include "config/limits.h"
 #include "rpc/loop_uv.h"
+#include "rpc/same_host.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -34,16 +36,24 @@ struct tfd_listener_host {
     char name[TFD_PEER_TEXT_MAX];
 };
 
+/* By TCP, and the short way (same_host.h). */
+enum { BY_TCP, BY_UNIX, SOCKETS };
+
+struct socket {
+    struct tfd_listener *listener;
+    uv_poll_t poll;
+    int fd; /* -1: closed */
+};
+
 struct tfd_listener {
     struct tfd_loop *loop;
-    uv_poll_t poll;
+    struct socket socket[SOCKETS];
     struct tfd_timer rest;
-    int fd; /* -1: closed */
     int port;
     int connections, connections_max;
     struct tfd_map hosts; /* by name -> struct tfd_listener_host * */
     uint64_t refused;
-    int holds; /* connections, and one for the socket */
+    int holds; /* connections and sockets */
     void (*accepted)(void *ctx, struct tfd_conn *c);
     void *ctx;
 };
@@ -156,7 +166,9 @@ static void rest_over(struct tfd_timer *t)
         (struct tfd_listener *)((char *)t -
                                 offsetof(struct tfd_listener, rest));
 
-    uv_poll_start(&l->poll, UV_READABLE, on_readable);
+    for (int i = 0; i < SOCKETS; i++)
+        if (l->socket[i].fd >= 0)
+            uv_poll_start(&l->socket[i].poll, UV_READABLE, on_readable);
 }
 
 static void accept_failed(struct tfd_listener *l, int error)
@@ -164,33 +176,40 @@ static void accept_failed(struct tfd_listener *l, int error)
     if (error != EMFILE && error != ENFILE && error != ENOMEM &&
         error != ENOBUFS)
         return; /* that connection is gone, the next may be well */
-    if (tfd_timer_start(&l->rest, REST_US, NULL) == TFD_OK)
-        uv_poll_stop(&l->poll);
+    if (tfd_timer_start(&l->rest, REST_US, NULL) != TFD_OK)
+        return;
+    for (int i = 0; i < SOCKETS; i++)
+        if (l->socket[i].fd >= 0)
+            uv_poll_stop(&l->socket[i].poll);
 }
 
 static void on_readable(uv_poll_t *poll, int status, int events)
 {
-    struct tfd_listener *l = poll->data;
+    struct socket *s = poll->data;
+    struct tfd_listener *l = s->listener;
 
     (void)status;
     (void)events;
-    for (int i = 0; i < ACCEPTS_PER_TURN && l->fd >= 0; i++) {
+    for (int i = 0; i < ACCEPTS_PER_TURN && s->fd >= 0; i++) {
         struct sockaddr_storage from;
         socklen_t size = sizeof(from);
         char peer[TFD_PEER_TEXT_MAX];
-        int fd = accept4(l->fd, (struct sockaddr *)&from, &size,
+        int fd = accept4(s->fd, (struct sockaddr *)&from, &size,
                          SOCK_NONBLOCK | SOCK_CLOEXEC);
 
         if (fd < 0) {
             accept_failed(l, errno);
             return;
         }
-        tfd_dial_peer_text((struct sockaddr *)&from, peer);
+        if (s == &l->socket[BY_UNIX])
+            tfd_same_host_peer_text(fd, peer);
+        else
+            tfd_dial_peer_text((struct sockaddr *)&from, peer);
         welcome(l, fd, peer);
     }
 }
 
-/* ---- The socket ---------------------------------------------------------- */
+/* ---- The sockets --------------------------------------------------------- */
 
 static int listen_on(const struct addrinfo *a)
 {
@@ -246,17 +265,49 @@ static int open_socket(const char *address, int port, struct tfd_status *st)
     return fd;
 }
 
-static int port_of(int fd)
+static struct sockaddr_storage address_of(int fd)
 {
     struct sockaddr_storage own = {0};
     socklen_t size = sizeof(own);
-    uint16_t port;
 
     (void)getsockname(fd, (struct sockaddr *)&own, &size);
-    port = own.ss_family == AF_INET6
-               ? ((const struct sockaddr_in6 *)&own)->sin6_port
-               : ((const struct sockaddr_in *)&own)->sin_port;
-    return ntohs(port);
+    return own;
+}
+
+static int port_of(const struct sockaddr_storage *own)
+{
+    return ntohs(own->ss_family == AF_INET6
+                     ? ((const struct sockaddr_in6 *)own)->sin6_port
+                     : ((const struct sockaddr_in *)own)->sin_port);
+}
+
+/* Takes fd. */
+static bool watch(struct tfd_listener *l, int which, int fd)
+{
+    struct socket *s = &l->socket[which];
+
+    if (uv_poll_init(tfd_loop_uv(l->loop), &s->poll, fd) != 0) {
+        close(fd);
+        return false;
+    }
+    s->fd = fd;
+    s->poll.data = s;
+    l->holds++;
+    uv_poll_start(&s->poll, UV_READABLE, on_readable);
+    return true;
+}
+
+static struct tfd_listener *listener_make(struct tfd_loop *loop)
+{
+    struct tfd_listener *l = calloc(1, sizeof(*l));
+
+    if (!l)
+        return NULL;
+    l->loop = loop;
+    for (int i = 0; i < SOCKETS; i++)
+        l->socket[i] = (struct socket){.listener = l, .fd = -1};
+    tfd_timer_init(&l->rest, loop, rest_over);
+    return l;
 }
 
 enum tfd_code tfd_listener_new(struct tfd_loop *l, const char *address,
@@ -265,46 +316,54 @@ enum tfd_code tfd_listener_new(struct tfd_loop *l, const char *address,
                                void *ctx, struct tfd_listener **out,
                                struct tfd_status *st)
 {
-    struct tfd_listener *li = calloc(1, sizeof(*li));
+    struct tfd_listener *li = listener_make(l);
+    struct sockaddr_storage own;
+    int fd;
 
     if (!li)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory to listen");
-    li->fd = open_socket(address, port, st);
-    if (li->fd < 0) {
+    li->connections_max = connections_max;
+    li->accepted = accepted;
+    li->ctx = ctx;
+    fd = open_socket(address, port, st);
+    if (fd < 0) {
         free(li);
         return st ? st->code : TFD_UNAVAILABLE;
     }
-    if (uv_poll_init(tfd_loop_uv(l), &li->poll, li->fd) != 0) {
-        close(li->fd);
+    own = address_of(fd);
+    if (!watch(li, BY_TCP, fd)) {
         free(li);
         return tfd_fail(st, TFD_UNAVAILABLE, "cannot poll port %d", port);
     }
-    li->loop = l;
-    li->port = port_of(li->fd);
-    li->connections_max = connections_max;
-    li->holds = 1;
-    li->accepted = accepted;
-    li->ctx = ctx;
-    li->poll.data = li;
-    tfd_timer_init(&li->rest, l, rest_over);
-    uv_poll_start(&li->poll, UV_READABLE, on_readable);
+    li->port = port_of(&own);
+    fd = tfd_same_host_listen((struct sockaddr *)&own, BACKLOG);
+    if (fd >= 0)
+        (void)watch(li, BY_UNIX, fd); /* TCP is there */
     *out = li;
     return TFD_OK;
 }
 
 static void poll_closed(uv_handle_t *handle)
 {
-    drop_hold(handle->data);
+    struct socket *s = handle->data;
+
+    drop_hold(s->listener);
 }
 
 void tfd_listener_close(struct tfd_listener *l)
 {
-    if (!l || l->fd < 0)
+    if (!l)
         return;
     tfd_timer_stop(&l->rest);
-    uv_close((uv_handle_t *)&l->poll, poll_closed);
-    close(l->fd);
-    l->fd = -1;
+    for (int i = 0; i < SOCKETS; i++) {
+        struct socket *s = &l->socket[i];
+
+        if (s->fd < 0)
+            continue;
+        uv_close((uv_handle_t *)&s->poll, poll_closed);
+        close(s->fd);
+        s->fd = -1;
+    }
 }
 
 int tfd_listener_port(const struct tfd_listener *l)

@@ -27,9 +27,9 @@
 #include <string.h>
 #include <time.h>
 
-/* Below this a step stays on the loop thread: a thread hop and back costs 5, and
- * twenty times that where processors have to be woken.  A step that nobody else
- * waits for stays there longer. */
+/* Below this a step stays on the loop thread: a thread hop and back costs 5,
+ * and ten times that where processors have to be woken.  A step that nobody
+ * else waits for stays there longer. */
 #define INLINE_NS 20000
 #define INLINE_ALONE_NS 100000
 /* A step that was thought small gives the loop thread back after this. */

@@ -332,7 +332,7 @@ static void test_a_name_with_several_addresses_connects(void **state)
              tfd_listener_port(s->listener)); /* ::1 is refused, 127... not */
     w = rig_raw_new(&s->rig, address);
     rig_run(&s->rig, 1);
-    assert_non_null(strstr(tfd_conn_peer(s->conn), "127.0.0.1:"));
+    assert_non_null(strstr(tfd_conn_peer(w->conn), "127.0.0.1:"));
     rig_raw_free(w);
     side_free(s);
 }
