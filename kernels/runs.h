@@ -1,0 +1,30 @@
+/*
+ * runs.h - tensors that are joined and cut along an axis.
+ *
+ * Along axis a every tensor is `outer` rows of `dim[a] * inner` elements, so
+ * joining and cutting are copies of such runs.
+ *
+ * Threads: any.
+ */
+#ifndef TFD_KERNELS_RUNS_H
+#define TFD_KERNELS_RUNS_H
+
+#include "kernels/kernel.h"
+
+/* Elements before and after the axis. */
+void tfd_runs_around(const struct tfd_shape *s, int axis, int64_t *outer,
+                     int64_t *inner);
+
+/* Copies `count` runs of `run` elements: from element src_at of each row of
+ * src, which has src_row elements, to element dst_at of each row of dst. */
+enum tfd_code tfd_runs_copy(enum tfd_dtype dtype, void *dst, int64_t dst_row,
+                            int64_t dst_at, const void *src, int64_t src_row,
+                            int64_t src_at, int64_t run, int64_t count,
+                            struct tfd_status *st) TFD_MUST_USE;
+
+/* The gradients of all outputs of g, TFD_GRAD_LIST_MAX at most: zeros for those
+ * that nobody reads. */
+enum tfd_code tfd_runs_gradients(struct tfd_grad *g, struct tfd_edge *parts,
+                                 struct tfd_status *st) TFD_MUST_USE;
+
+#endif

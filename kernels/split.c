@@ -1,0 +1,179 @@
+/*
+ * split.c - cutting along a dimension: Split, SplitV.
+ */
+#include "kernels/check.h"
+#include "kernels/element.h"
+#include "kernels/families.h"
+#include "kernels/runs.h"
+
+static enum tfd_code cut(struct tfd_kctx *k, const struct tfd_tensor *x,
+                         int axis, const int64_t *sizes, struct tfd_status *st)
+{
+    struct tfd_shape out = x->shape;
+    int64_t outer, inner, at = 0;
+
+    tfd_runs_around(&x->shape, axis, &outer, &inner);
+    for (int i = 0; i < k->out_count; i++) {
+        int64_t size = sizes ? sizes[i] : x->shape.dim[axis] / k->out_count;
+
+        out.dim[axis] = size;
+        TFD_TRY(tfd_kctx_output(k, i, x->dtype, &out, st));
+        TFD_TRY(tfd_runs_copy(x->dtype, tfd_tensor_data(&k->out[i]),
+                              size * inner, 0, tfd_tensor_data(x),
+                              x->shape.dim[axis] * inner, at * inner,
+                              size * inner, outer, st));
+        at += size;
+    }
+    return TFD_OK;
+}
+
+static enum tfd_code split_axis(const struct tfd_kctx *k, int arg,
+                                const struct tfd_tensor *x, int *axis,
+                                struct tfd_status *st)
+{
+    const struct tfd_tensor *t = &k->in[arg];
+    int64_t at;
+
+    if (tfd_tensor_elements(t) != 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "split_dim must have exactly one element, has %lld",
+                        (long long)tfd_tensor_elements(t));
+    at = tfd_check_int_at(t, 0);
+    if (at < -x->shape.rank || at >= x->shape.rank)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "-input rank(-%d) <= split_dim < input rank (%d), but "
+                        "got %lld",
+                        x->shape.rank, x->shape.rank, (long long)at);
+    *axis = (int)(at < 0 ? at + x->shape.rank : at);
+    return TFD_OK;
+}
+
+static enum tfd_code split_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const struct tfd_tensor *x = &k->in[1];
+    int axis = 0;
+
+    TFD_TRY(split_axis(k, 0, x, &axis, st));
+    if (x->shape.dim[axis] % k->out_count != 0)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Number of ways to split should evenly divide the "
+                        "split dimension, but got split_dim %d (size = %lld) "
+                        "and num_split %d",
+                        axis, (long long)x->shape.dim[axis], k->out_count);
+    return cut(k, x, axis, NULL, st);
+}
+
+static int64_t size_at(const struct tfd_tensor *t, int64_t i)
+{
+    if (t->dtype == TFD_INT8)
+        return ((const int8_t *)tfd_tensor_data(t))[i];
+    return tfd_check_int_at(t, i);
+}
+
+#define SPLITS_MAX 1024
+
+static enum tfd_code split_v_sizes(const struct tfd_kctx *k, int64_t dim,
+                                   int64_t *sizes, struct tfd_status *st)
+{
+    int64_t sum = 0;
+    int unknown = -1;
+
+    if (k->in[1].shape.rank != 1 || k->in[1].shape.dim[0] != k->out_count ||
+        k->out_count > SPLITS_MAX)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "size_splits needs %d values in one dimension (at most "
+                        "%d)",
+                        k->out_count, SPLITS_MAX);
+    for (int i = 0; i < k->out_count; i++) {
+        sizes[i] = size_at(&k->in[1], i);
+        if (sizes[i] == -1 && unknown < 0)
+            unknown = i;
+        else if (sizes[i] < 0 || __builtin_add_overflow(sum, sizes[i], &sum))
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "Split size at index %d must be >= 0. Got: %lld", i,
+                            (long long)sizes[i]);
+    }
+    if (unknown >= 0) {
+        sizes[unknown] = dim - sum;
+        sum = sizes[unknown] < 0 ? -1 : dim;
+    }
+    if (sum != dim)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Determined shape must either match input shape along "
+                        "split_dim exactly if fully specified, or be less than "
+                        "the size of the input along split_dim (%lld) if not "
+                        "fully specified",
+                        (long long)dim);
+    return TFD_OK;
+}
+
+static enum tfd_code split_v_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const struct tfd_tensor *x = &k->in[0];
+    int64_t sizes[SPLITS_MAX];
+    int axis = 0;
+
+    TFD_TRY(split_axis(k, 2, x, &axis, st));
+    TFD_TRY(split_v_sizes(k, x->shape.dim[axis], sizes, st));
+    return cut(k, x, axis, sizes, st);
+}
+
+/* dx is the parts put together again. */
+static enum tfd_code join_parts(struct tfd_grad *g, struct tfd_edge axis,
+                                struct tfd_edge *dx, struct tfd_status *st)
+{
+    struct tfd_edge in[TFD_GRAD_LIST_MAX + 1];
+    int count = g->node->out_count;
+
+    if (count == 1) {
+        *dx = g->dy[0];
+        return TFD_OK;
+    }
+    TFD_TRY(tfd_runs_gradients(g, in, st));
+    in[count] = axis;
+    return tfd_grad_emit(g, "ConcatV2", in, count + 1, dx, st);
+}
+
+static enum tfd_code split_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    return join_parts(g, g->x[0], &g->dx[1], st);
+}
+
+static enum tfd_code split_v_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    return join_parts(g, g->x[2], &g->dx[0], st);
+}
+
+/* ---- Tables -------------------------------------------------------------- */
+
+static const struct tfd_opdef ops[] = {
+    {
+        .name = "Split",
+        .inputs = "split_dim: int32, value: T",
+        .outputs = "output: num_split * T",
+        .attrs = "num_split: int >= 1; T: type",
+        .checks = "split_dim: scalar",
+        .grad = split_gradient,
+    },
+    {
+        .name = "SplitV",
+        .inputs = "value: T, size_splits: Tlen, split_dim: int32",
+        .outputs = "output: num_split * T",
+        .attrs = "num_split: int >= 1; T: type; "
+                 "Tlen: {int8, int32, int64} = DT_INT64",
+        .grad = split_v_gradient,
+    },
+};
+
+static const struct tfd_kernel kernels[] = {
+    TFD_KERNEL_ANY("Split", split_compute),
+    TFD_KERNEL_ANY("SplitV", split_v_compute),
+};
+
+const struct tfd_family tfd_family_split = {
+    .name = "split",
+    .ops = ops,
+    .op_count = TFD_COUNT(ops),
+    .kernels = kernels,
+    .kernel_count = TFD_COUNT(kernels),
+};
