@@ -3,11 +3,7 @@
  * another one.
  */
 #include "kernels/check.h"
-#include "kernels/element.h"
 #include "kernels/families.h"
-#include "kernels/variant_math.h"
-
-#include "common/half.h"
 
 #include <string.h>
 
@@ -147,19 +143,9 @@ static enum tfd_code complete(struct tfd_shape *want,
     return TFD_OK;
 }
 
-/* A scalar is a vector of one for Reshape and Fill, as in TensorFlow. */
-static struct tfd_tensor as_vector(const struct tfd_tensor *sizes)
-{
-    struct tfd_tensor vector = *sizes;
-
-    if (vector.shape.rank == 0)
-        vector.shape = (struct tfd_shape){1, {1}};
-    return vector;
-}
-
 static enum tfd_code reshape_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
-    struct tfd_tensor sizes = as_vector(&k->in[1]);
+    struct tfd_tensor sizes = tfd_check_as_vector(&k->in[1]);
     struct tfd_shape want;
 
     TFD_TRY(tfd_check_shape_value(&sizes, true, &want, st));
@@ -185,7 +171,7 @@ static enum tfd_code reshape_shape(struct tfd_shape_ctx *s,
         }
         return TFD_OK;
     }
-    sizes = as_vector(s->value[1]);
+    sizes = tfd_check_as_vector(s->value[1]);
     TFD_TRY(tfd_check_shape_value(&sizes, true, out, st));
     TFD_TRY(read_wanted(out, &w, st));
     if (w.unknown >= 0 && n > 0 && !w.zero && n % w.known == 0)
@@ -322,203 +308,6 @@ static enum tfd_code squeeze_shape(struct tfd_shape_ctx *s,
     return squeeze_dims(&q, &s->in[0], &s->out[0], st);
 }
 
-/* ---- ZerosLike, OnesLike, Fill ------------------------------------------- */
-
-static enum tfd_code zeros_compute(struct tfd_kctx *k, struct tfd_status *st)
-{
-    if (k->in[0].dtype == TFD_VARIANT)
-        return tfd_variant_zeros(&k->in[0], &k->out[0], st);
-    TFD_TRY(
-        tfd_kctx_output_reuse(k, 1, 0, k->in[0].dtype, &k->in[0].shape, st));
-    tfd_elements_zero(k->out[0].dtype, tfd_tensor_data(&k->out[0]),
-                      tfd_tensor_elements(&k->out[0]));
-    return TFD_OK;
-}
-
-/* One, in each type. */
-union one {
-#define X(name, number, T) T as_##name;
-    TFD_POD_DTYPES(X)
-#undef X
-};
-
-static union one one_of(enum tfd_dtype dtype)
-{
-    union one one;
-
-    memset(&one, 0, sizeof(one));
-    switch (dtype) {
-#define X(name, number, T) \
-    case TFD_##name:       \
-        one.as_##name = 1; \
-        break;
-        TFD_REAL_DTYPES(X)
-        X(BOOL, 10, tfd_bool)
-#undef X
-    case TFD_HALF:
-        one.as_HALF = tfd_half_from_float(1);
-        break;
-    case TFD_BFLOAT16:
-        one.as_BFLOAT16 = tfd_bfloat16_from_float(1);
-        break;
-    case TFD_COMPLEX64:
-        one.as_COMPLEX64.re = 1;
-        break;
-    case TFD_COMPLEX128:
-        one.as_COMPLEX128.re = 1;
-        break;
-    default:
-        break;
-    }
-    return one;
-}
-
-static enum tfd_code ones_compute(struct tfd_kctx *k, struct tfd_status *st)
-{
-    union one one = one_of(k->in[0].dtype);
-
-    TFD_TRY(
-        tfd_kctx_output_reuse(k, 1, 0, k->in[0].dtype, &k->in[0].shape, st));
-    return tfd_elements_fill(k->out[0].dtype, tfd_tensor_data(&k->out[0]), &one,
-                             tfd_tensor_elements(&k->out[0]), st);
-}
-
-static enum tfd_code zeros_like_gradient(struct tfd_grad *g,
-                                         struct tfd_status *st)
-{
-    (void)g;
-    (void)st;
-    return TFD_OK; /* a constant: no gradient flows */
-}
-
-static enum tfd_code fill_compute(struct tfd_kctx *k, struct tfd_status *st)
-{
-    struct tfd_tensor dims = as_vector(&k->in[0]);
-    struct tfd_shape shape;
-
-    TFD_TRY(tfd_check_shape_value(&dims, false, &shape, st));
-    TFD_TRY(tfd_kctx_output(k, 0, k->in[1].dtype, &shape, st));
-    return tfd_elements_fill(k->out[0].dtype, tfd_tensor_data(&k->out[0]),
-                             tfd_tensor_data(&k->in[1]),
-                             tfd_tensor_elements(&k->out[0]), st);
-}
-
-static enum tfd_code fill_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
-{
-    struct tfd_tensor dims;
-
-    if (!s->value || !s->value[0])
-        return TFD_OK;
-    dims = as_vector(s->value[0]);
-    return tfd_check_shape_value(&dims, false, &s->out[0], st);
-}
-
-/* d Fill(dims, v) / dv: the sum of all. */
-static enum tfd_code fill_gradient(struct tfd_grad *g, struct tfd_status *st)
-{
-    struct tfd_edge rank, zero, one, in[3];
-
-    TFD_TRY(tfd_grad_emit(g, "Rank", &g->dy[0], 1, &rank, st));
-    TFD_TRY(tfd_grad_scalar(g, TFD_INT32, 0, &zero, st));
-    TFD_TRY(tfd_grad_scalar(g, TFD_INT32, 1, &one, st));
-    in[0] = zero;
-    in[1] = rank;
-    in[2] = one;
-    TFD_TRY(tfd_grad_emit(g, "Range", in, 3, &rank, st));
-    in[0] = g->dy[0];
-    in[1] = rank;
-    return tfd_grad_emit(g, "Sum", in, 2, &g->dx[1], st);
-}
-
-/* ---- Range --------------------------------------------------------------- */
-
-/* Values are computed in C, by adding delta as TensorFlow does. */
-#define RANGE(name, T, C, LOAD, STORE, COUNT)                                 \
-    static enum tfd_code range_##name(struct tfd_kctx *k,                     \
-                                      struct tfd_status *st)                  \
-    {                                                                         \
-        C start = LOAD(*(const T *)tfd_tensor_data(&k->in[0]));               \
-        C limit = LOAD(*(const T *)tfd_tensor_data(&k->in[1]));               \
-        C delta = LOAD(*(const T *)tfd_tensor_data(&k->in[2]));               \
-        struct tfd_shape shape = {1, {0}};                                    \
-        T *y;                                                                 \
-                                                                              \
-        if (delta == 0)                                                       \
-            return tfd_fail(st, TFD_INVALID_ARGUMENT,                         \
-                            "Requires delta != 0: 0");                        \
-        if ((delta > 0 && start > limit) || (delta < 0 && start < limit))     \
-            return tfd_fail(st, TFD_INVALID_ARGUMENT,                         \
-                            delta > 0 ? "Requires start <= limit when delta " \
-                                        "> 0"                                 \
-                                      : "Requires start >= limit when delta " \
-                                        "< 0");                               \
-        TFD_TRY(COUNT(start, limit, delta, &shape.dim[0], st));               \
-        TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &shape, st));           \
-        y = tfd_tensor_data(&k->out[0]);                                      \
-        for (int64_t i = 0; i < shape.dim[0]; i++)                            \
-            y[i] = STORE(start + (C)i * delta);                               \
-        return TFD_OK;                                                        \
-    }
-
-#define RANGE_MAX (INT64_C(1) << 40)
-
-static enum tfd_code too_long(struct tfd_status *st)
-{
-    return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                    "Requires ((limit - start) / delta) <= %lld",
-                    (long long)RANGE_MAX);
-}
-
-static enum tfd_code count_int(int64_t start, int64_t limit, int64_t delta,
-                               int64_t *count, struct tfd_status *st)
-{
-    uint64_t span = limit > start ? (uint64_t)limit - (uint64_t)start
-                                  : (uint64_t)start - (uint64_t)limit;
-    uint64_t step = delta > 0 ? (uint64_t)delta : 0 - (uint64_t)delta;
-    uint64_t n = span / step + (span % step != 0);
-
-    if (n > (uint64_t)RANGE_MAX)
-        return too_long(st);
-    *count = (int64_t)n;
-    return TFD_OK;
-}
-
-static enum tfd_code count_float(double start, double limit, double delta,
-                                 int64_t *count, struct tfd_status *st)
-{
-    double n = (limit - start) / delta;
-    int64_t whole;
-
-    n = n < 0 ? -n : n;
-    if (!(n <= (double)RANGE_MAX))
-        return too_long(st);
-    whole = (int64_t)n;
-    *count = whole + ((double)whole < n);
-    return TFD_OK;
-}
-
-#define AS_IS(x) (x)
-#define TO_INT32(x) ((int32_t)(x))
-RANGE(int32, int32_t, int64_t, AS_IS, TO_INT32, count_int)
-/* Wraps where TensorFlow would have overflowed: the count keeps it in range. */
-#define TO_INT64(x) (x)
-RANGE(int64, int64_t, int64_t, AS_IS, TO_INT64, count_int)
-RANGE(float, float, float, AS_IS, AS_IS, count_float)
-RANGE(double, double, double, AS_IS, AS_IS, count_float)
-RANGE(half, tfd_half, float, tfd_half_to_float, tfd_half_from_float,
-      count_float)
-RANGE(bfloat16, tfd_bfloat16, float, tfd_bfloat16_to_float,
-      tfd_bfloat16_from_float, count_float)
-
-static enum tfd_code vector_shape(struct tfd_shape_ctx *s,
-                                  struct tfd_status *st)
-{
-    (void)st;
-    s->out[0].rank = 1;
-    s->out[0].dim[0] = TFD_DIM_UNKNOWN;
-    return TFD_OK;
-}
-
 /* ---- Tables -------------------------------------------------------------- */
 
 static const struct tfd_opdef ops[] = {
@@ -579,44 +368,6 @@ static const struct tfd_opdef ops[] = {
         .shape = squeeze_shape,
         .grad = reshape_gradient,
     },
-    {
-        .name = "ZerosLike",
-        .inputs = "x: T",
-        .outputs = "y: T",
-        .attrs = "T: type",
-        .shape = tfd_shape_like_first,
-        .grad = zeros_like_gradient,
-    },
-    {
-        .name = "OnesLike",
-        .inputs = "x: T",
-        .outputs = "y: T",
-        .attrs = "T: {bfloat16, half, float, double, int8, uint8, int16, "
-                 "uint16, int32, uint32, int64, uint64, complex64, "
-                 "complex128, bool}",
-        .shape = tfd_shape_like_first,
-        .grad = zeros_like_gradient,
-    },
-    {
-        .name = "Fill",
-        .inputs = "dims: index_type, value: T",
-        .outputs = "output: T",
-        .attrs = "T: type; index_type: {int32, int64} = DT_INT32",
-        .checks = "value: scalar",
-        .shape = fill_shape,
-        .grad = fill_gradient,
-    },
-    {
-        .name = "Range",
-        .inputs = "start: Tidx, limit: Tidx, delta: Tidx",
-        .outputs = "output: Tidx",
-        .attrs = "Tidx: {bfloat16, half, float, double, int8, int16, int32, "
-                 "int64, uint16, uint32, uint64} = DT_INT32",
-        .checks = "start: scalar; limit: scalar; delta: scalar",
-        .key = "Tidx",
-        .shape = vector_shape,
-        .flags = TFD_OP_NO_GRADIENT,
-    },
 };
 
 static const struct tfd_kernel kernels[] = {
@@ -628,15 +379,6 @@ static const struct tfd_kernel kernels[] = {
     TFD_KERNEL_ANY("ExpandDims", expand_compute),
     TFD_KERNEL_ANY("Squeeze", squeeze_compute, .prepare = squeeze_prepare,
                    .state_size = sizeof(struct squeeze)),
-    TFD_KERNEL_ANY("ZerosLike", zeros_compute),
-    TFD_KERNEL_ANY("OnesLike", ones_compute),
-    TFD_KERNEL_ANY("Fill", fill_compute),
-    TFD_KERNEL("Range", INT32, range_int32),
-    TFD_KERNEL("Range", INT64, range_int64),
-    TFD_KERNEL("Range", FLOAT, range_float),
-    TFD_KERNEL("Range", DOUBLE, range_double),
-    TFD_KERNEL("Range", HALF, range_half),
-    TFD_KERNEL("Range", BFLOAT16, range_bfloat16),
 };
 
 const struct tfd_family tfd_family_array = {

@@ -108,6 +108,15 @@ static bool is_unknown(const struct tfd_tensor *t)
     return t->shape.rank == 0 && tfd_check_int_at(t, 0) == -1;
 }
 
+struct tfd_tensor tfd_check_as_vector(const struct tfd_tensor *sizes)
+{
+    struct tfd_tensor vector = *sizes;
+
+    if (vector.shape.rank == 0)
+        vector.shape = (struct tfd_shape){1, {1}};
+    return vector;
+}
+
 enum tfd_code tfd_check_shape_value(const struct tfd_tensor *t, bool partial,
                                     struct tfd_shape *out,
                                     struct tfd_status *st)

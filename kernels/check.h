@@ -29,6 +29,8 @@ enum tfd_code tfd_check_axis(int64_t axis, int rank, int *out,
 enum tfd_code tfd_check_shape(const struct tfd_kctx *k, int arg, bool partial,
                               struct tfd_shape *out,
                               struct tfd_status *st) TFD_MUST_USE;
+/* A scalar is a vector of one for Reshape and Fill, as in TensorFlow. */
+struct tfd_tensor tfd_check_as_vector(const struct tfd_tensor *sizes);
 /* The same for shape functions, from a constant tensor. */
 enum tfd_code tfd_check_shape_value(const struct tfd_tensor *t, bool partial,
                                     struct tfd_shape *out,

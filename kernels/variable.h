@@ -48,6 +48,9 @@ enum tfd_code tfd_variable_read(struct tfd_variable *v, struct tfd_tensor *out,
 /* Takes the tensor as the new value. */
 void tfd_variable_set(struct tfd_variable *v, struct tfd_tensor *take_value);
 
+/* The handle that is input `in`; NULL where it has no element. */
+const struct tfd_handle *tfd_kctx_handle(const struct tfd_kctx *k, int in);
+
 /* The variable at input `in`, whether a reference or a resource handle; counted
  * (tfd_resource_unref(&v->resource)).  For the ops that come in both kinds. */
 enum tfd_code tfd_kctx_variable(struct tfd_kctx *k, int in,

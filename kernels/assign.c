@@ -1,0 +1,349 @@
+/*
+ * assign.c - writing variables of either kind: Assign, AssignAdd, AssignSub and
+ * the same on resources.
+ *
+ * Both kinds are the same struct tfd_variable (variable.c), so every update has
+ * one kernel for both: tfd_kctx_variable() finds the variable behind either
+ * kind of input.  Values are never changed while others can see them
+ * (variable.h), so Assign adopts its input.
+ */
+#include "common/half.h"
+#include "kernels/check.h"
+#include "kernels/families.h"
+#include "kernels/variable.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Assign -------------------------------------------------------------- */
+
+static enum tfd_code assign_prepare(const struct tfd_prepare *p, void *state,
+                                    struct tfd_status *st)
+{
+    return tfd_node_bool(p->node, "validate_shape", state, st);
+}
+
+static enum tfd_code check_assign(struct tfd_variable *v,
+                                  const struct tfd_tensor *value,
+                                  struct tfd_status *st)
+{
+    char have[TFD_SHAPE_TEXT_MAX], want[TFD_SHAPE_TEXT_MAX];
+    struct tfd_shape declared;
+
+    tfd_lock(&v->lock);
+    declared = v->initialized ? v->value.shape : v->shape;
+    tfd_unlock(&v->lock);
+    if (tfd_shape_merge(&declared, &value->shape, NULL) == TFD_OK)
+        return TFD_OK;
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "Assign requires shapes of both tensors to match. lhs "
+                    "shape= %s rhs shape= %s",
+                    tfd_shape_text(&declared, want),
+                    tfd_shape_text(&value->shape, have));
+}
+
+static void adopt(struct tfd_variable *v, const struct tfd_tensor *value)
+{
+    struct tfd_tensor copy = tfd_tensor_ref(value);
+
+    tfd_variable_set(v, &copy);
+}
+
+static enum tfd_code assign_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_variable *v = k->ref[0];
+
+    if (*(const bool *)k->state)
+        TFD_TRY(check_assign(v, &k->in[1], st));
+    adopt(v, &k->in[1]);
+    tfd_resource_ref(&v->resource);
+    k->ref_out[0] = v;
+    return TFD_OK;
+}
+
+static enum tfd_code wrong_type(const struct tfd_variable *v,
+                                const struct tfd_tensor *value,
+                                struct tfd_status *st)
+{
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "Trying to assign variable with wrong dtype. Expected %s "
+                    "got %s",
+                    tfd_dtype_name((int)v->dtype),
+                    tfd_dtype_name((int)value->dtype));
+}
+
+/* Makes the variable if the handle's is not there yet. */
+static enum tfd_code assign_handle_compute(struct tfd_kctx *k,
+                                           struct tfd_status *st)
+{
+    const struct tfd_handle *h = tfd_kctx_handle(k, 0);
+    struct tfd_status why = TFD_STATUS_INIT;
+    struct tfd_variable_spec spec;
+    struct tfd_resource *r;
+    struct tfd_variable *v;
+    enum tfd_code rc = TFD_OK;
+
+    if (tfd_kctx_variable(k, 0, &v, &why) != TFD_OK) {
+        if (why.code != TFD_NOT_FOUND || !h)
+            return tfd_status_copy(st, &why);
+        spec = (struct tfd_variable_spec){&tfd_variable_type, h->name,
+                                          k->in[1].dtype, h->shape};
+        TFD_TRY(tfd_rt_find_or_make(k->rt, h->container, h->name,
+                                    &tfd_variable_type, tfd_variable_make,
+                                    &spec, &r, st));
+        v = (struct tfd_variable *)r;
+    }
+    if (v->dtype != k->in[1].dtype)
+        rc = wrong_type(v, &k->in[1], st);
+    else if (*(const bool *)k->state)
+        rc = check_assign(v, &k->in[1], st);
+    if (rc == TFD_OK)
+        adopt(v, &k->in[1]);
+    tfd_resource_unref(&v->resource);
+    return rc;
+}
+
+/* ---- AssignAdd, AssignSub ------------------------------------------------ */
+
+struct update {
+    void *to;
+    const void *by;
+};
+
+/* Wraps on overflow, as two's complement does. */
+#define INT_LOOPS(name, number, T)                             \
+    static void add_##T(void *arg, int64_t begin, int64_t end) \
+    {                                                          \
+        const struct update *u = arg;                          \
+        T *to = u->to;                                         \
+        const T *by = u->by;                                   \
+                                                               \
+        for (int64_t i = begin; i < end; i++)                  \
+            to[i] = (T)((uint64_t)to[i] + (uint64_t)by[i]);    \
+    }                                                          \
+                                                               \
+    static void sub_##T(void *arg, int64_t begin, int64_t end) \
+    {                                                          \
+        const struct update *u = arg;                          \
+        T *to = u->to;                                         \
+        const T *by = u->by;                                   \
+                                                               \
+        for (int64_t i = begin; i < end; i++)                  \
+            to[i] = (T)((uint64_t)to[i] - (uint64_t)by[i]);    \
+    }
+
+#define FLOAT_LOOPS(name, number, T)                           \
+    static void add_##T(void *arg, int64_t begin, int64_t end) \
+    {                                                          \
+        const struct update *u = arg;                          \
+        T *to = u->to;                                         \
+        const T *by = u->by;                                   \
+                                                               \
+        for (int64_t i = begin; i < end; i++)                  \
+            to[i] += by[i];                                    \
+    }                                                          \
+                                                               \
+    static void sub_##T(void *arg, int64_t begin, int64_t end) \
+    {                                                          \
+        const struct update *u = arg;                          \
+        T *to = u->to;                                         \
+        const T *by = u->by;                                   \
+                                                               \
+        for (int64_t i = begin; i < end; i++)                  \
+            to[i] -= by[i];                                    \
+    }
+
+#define HALF_LOOPS(name, number, T)                                            \
+    static void add_##T(void *arg, int64_t begin, int64_t end)                 \
+    {                                                                          \
+        const struct update *u = arg;                                          \
+        T *to = u->to;                                                         \
+        const T *by = u->by;                                                   \
+                                                                               \
+        for (int64_t i = begin; i < end; i++)                                  \
+            to[i] = T##_from_float(T##_to_float(to[i]) + T##_to_float(by[i])); \
+    }                                                                          \
+                                                                               \
+    static void sub_##T(void *arg, int64_t begin, int64_t end)                 \
+    {                                                                          \
+        const struct update *u = arg;                                          \
+        T *to = u->to;                                                         \
+        const T *by = u->by;                                                   \
+                                                                               \
+        for (int64_t i = begin; i < end; i++)                                  \
+            to[i] = T##_from_float(T##_to_float(to[i]) - T##_to_float(by[i])); \
+    }
+
+#define COMPLEX_LOOPS(name, number, T)                         \
+    static void add_##T(void *arg, int64_t begin, int64_t end) \
+    {                                                          \
+        const struct update *u = arg;                          \
+        T *to = u->to;                                         \
+        const T *by = u->by;                                   \
+                                                               \
+        for (int64_t i = begin; i < end; i++) {                \
+            to[i].re += by[i].re;                              \
+            to[i].im += by[i].im;                              \
+        }                                                      \
+    }                                                          \
+                                                               \
+    static void sub_##T(void *arg, int64_t begin, int64_t end) \
+    {                                                          \
+        const struct update *u = arg;                          \
+        T *to = u->to;                                         \
+        const T *by = u->by;                                   \
+                                                               \
+        for (int64_t i = begin; i < end; i++) {                \
+            to[i].re -= by[i].re;                              \
+            to[i].im -= by[i].im;                              \
+        }                                                      \
+    }
+
+TFD_INT_DTYPES(INT_LOOPS)
+TFD_FLOAT_DTYPES(FLOAT_LOOPS)
+TFD_HALF_DTYPES(HALF_LOOPS)
+TFD_COMPLEX_DTYPES(COMPLEX_LOOPS)
+
+static enum tfd_code update_locked(struct tfd_kctx *k, struct tfd_variable *v,
+                                   struct tfd_status *st)
+{
+    char have[TFD_SHAPE_TEXT_MAX], want[TFD_SHAPE_TEXT_MAX];
+    const struct tfd_tensor *by = &k->in[1];
+    struct update u;
+
+    if (v->dtype != by->dtype)
+        return wrong_type(v, by, st);
+    TFD_TRY(tfd_variable_writable(v, st));
+    if (!tfd_shape_equal(&v->value.shape, &by->shape))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Cannot update variable with shape %s using a Tensor "
+                        "with shape %s, shapes must be equal.",
+                        tfd_shape_text(&v->value.shape, want),
+                        tfd_shape_text(&by->shape, have));
+    u.to = tfd_tensor_data(&v->value);
+    u.by = tfd_tensor_data(by);
+    tfd_kctx_parallel(k, tfd_tensor_elements(by), 1, k->kernel->range, &u);
+    return TFD_OK;
+}
+
+static enum tfd_code update_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_variable *v;
+    enum tfd_code rc;
+
+    TFD_TRY(tfd_kctx_variable(k, 0, &v, st));
+    tfd_variables_lock(&v, 1);
+    rc = update_locked(k, v, st);
+    tfd_variables_unlock(&v, 1);
+    if (rc == TFD_OK && k->out_count > 0) {
+        k->ref_out[0] = v; /* the count goes along */
+        return TFD_OK;
+    }
+    tfd_resource_unref(&v->resource);
+    return rc;
+}
+
+/* ---- Shapes -----------------------------------------------------------------
+ */
+
+static enum tfd_code assign_shape(struct tfd_shape_ctx *s,
+                                  struct tfd_status *st)
+{
+    bool validate = false;
+
+    if (s->node)
+        TFD_TRY(tfd_node_bool(s->node, "validate_shape", &validate, st));
+    s->out[0] = s->in[1];
+    return validate ? tfd_shape_merge(&s->out[0], &s->in[0], st) : TFD_OK;
+}
+
+static enum tfd_code update_shape(struct tfd_shape_ctx *s,
+                                  struct tfd_status *st)
+{
+    s->out[0] = s->in[0];
+    return tfd_shape_merge(&s->out[0], &s->in[1], st);
+}
+
+/* ---- Tables -------------------------------------------------------------- */
+
+#define UPDATE_ATTRS "T: numbertype; use_locking: bool = false"
+
+static const struct tfd_opdef ops[] = {
+    {
+        .name = "Assign",
+        .inputs = "ref: Ref(T), value: T",
+        .outputs = "output_ref: Ref(T)",
+        .attrs = "T: type; validate_shape: bool = true; "
+                 "use_locking: bool = true",
+        .shape = assign_shape,
+        .flags = TFD_OP_UNINITIALIZED_OK | TFD_OP_NO_GRADIENT,
+    },
+    {
+        .name = "AssignVariableOp",
+        .inputs = "resource: resource, value: dtype",
+        .outputs = "",
+        .attrs = "dtype: type; validate_shape: bool = false",
+        .checks = "resource: scalar",
+        .key = "dtype",
+        .shape = tfd_shape_none,
+        .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT,
+    },
+    {
+        .name = "AssignAdd",
+        .inputs = "ref: Ref(T), value: T",
+        .outputs = "output_ref: Ref(T)",
+        .attrs = UPDATE_ATTRS,
+        .shape = update_shape,
+        .flags = TFD_OP_NO_GRADIENT,
+    },
+    {
+        .name = "AssignSub",
+        .inputs = "ref: Ref(T), value: T",
+        .outputs = "output_ref: Ref(T)",
+        .attrs = UPDATE_ATTRS,
+        .shape = update_shape,
+        .flags = TFD_OP_NO_GRADIENT,
+    },
+    {
+        .name = "AssignAddVariableOp",
+        .inputs = "resource: resource, value: dtype",
+        .outputs = "",
+        .attrs = "dtype: type",
+        .checks = "resource: scalar",
+        .key = "dtype",
+        .shape = tfd_shape_none,
+        .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT,
+    },
+    {
+        .name = "AssignSubVariableOp",
+        .inputs = "resource: resource, value: dtype",
+        .outputs = "",
+        .attrs = "dtype: type",
+        .checks = "resource: scalar",
+        .key = "dtype",
+        .shape = tfd_shape_none,
+        .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT,
+    },
+};
+
+#define UPDATE(name, number, T)                                           \
+    TFD_KERNEL("AssignAdd", name, update_compute, add_##T),               \
+        TFD_KERNEL("AssignSub", name, update_compute, sub_##T),           \
+        TFD_KERNEL("AssignAddVariableOp", name, update_compute, add_##T), \
+        TFD_KERNEL("AssignSubVariableOp", name, update_compute, sub_##T),
+
+static const struct tfd_kernel kernels[] = {
+    TFD_KERNEL_ANY("Assign", assign_compute, .prepare = assign_prepare,
+                   .state_size = sizeof(bool)),
+    TFD_KERNEL_ANY("AssignVariableOp", assign_handle_compute,
+                   .prepare = assign_prepare, .state_size = sizeof(bool)),
+    TFD_INT_DTYPES(UPDATE) TFD_FLOAT_DTYPES(UPDATE) TFD_HALF_DTYPES(UPDATE)
+        TFD_COMPLEX_DTYPES(UPDATE)};
+
+const struct tfd_family tfd_family_assign = {
+    .name = "assign",
+    .ops = ops,
+    .op_count = TFD_COUNT(ops),
+    .kernels = kernels,
+    .kernel_count = TFD_COUNT(kernels),
+};
