@@ -188,9 +188,9 @@
 #define TFD_FETCHES_MAX 65536
 #define TFD_TARGETS_MAX 65536
 
-/* What closing a session waits for the answer of its workers; steps and
- * registrations under way are cancelled before.  TensorFlow waits as long, but
- * for every answer of theirs before. */
+/* What closing a session waits for the answer of its workers, and a Reset for
+ * all; steps and registrations under way are cancelled before.  TensorFlow
+ * waits as long, but for every answer of theirs before. */
 #define TFD_CLOSE_MS 10000
 
 /* Nodes that a traced step records on one task, as TensorFlow, and their bytes;

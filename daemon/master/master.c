@@ -17,6 +17,9 @@
  * for ever: the question must end after the client has left. */
 #define LIST_US 60000000u
 
+/* For tasks to clean up, however long the sessions took to close. */
+#define LEAST_US 1000000u
+
 static uint64_t random_bits(void)
 {
     uint64_t bits = 0;
@@ -221,11 +224,24 @@ uint64_t tfd_master_abandoned(const struct tfd_master *m)
 
 /* ---- Closing all, and Reset ---------------------------------------------- */
 
+/* One task of a Reset. */
+struct cleaning {
+    struct reset *reset;
+    struct tfd_worker *worker;
+    struct cleaning *next;
+    bool answered;
+};
+
+/* Lives until every task has answered, or its call has failed; the client is
+ * answered before that when some do not. */
 struct reset {
     struct tfd_master *master;
-    tfd_master_done_fn *done;
+    tfd_master_done_fn *done; /* NULL once called */
     void *ctx;
     int pending;
+    uint64_t begun_us;
+    struct tfd_timer patience;
+    struct cleaning *cleanings;
     bool clear;            /* containers too */
     struct tfd_status why; /* of steps that run; OK: the sessions are closed */
     struct tfd_bytes names;
@@ -234,21 +250,35 @@ struct reset {
     struct tfd_session_config scope; /* only its filters */
 };
 
-/* One task of a Reset. */
-struct cleaning {
-    struct reset *reset;
-    struct tfd_worker *worker;
-};
-
-static void reset_done(struct reset *r)
+static void free_reset(struct reset *r)
 {
-    static const struct tfd_status ok = TFD_STATUS_INIT;
+    while (r->cleanings) {
+        struct cleaning *c = r->cleanings;
 
-    r->done(r->ctx, &ok);
+        r->cleanings = c->next;
+        free(c);
+    }
     tfd_bytes_deinit(&r->names);
     free(r->containers);
     free(r->scope.filters);
     free(r);
+}
+
+static void answer(struct reset *r)
+{
+    static const struct tfd_status ok = TFD_STATUS_INIT;
+    tfd_master_done_fn *done = r->done;
+
+    r->done = NULL;
+    if (done)
+        done(r->ctx, &ok);
+}
+
+static void reset_done(struct reset *r)
+{
+    tfd_timer_stop(&r->patience);
+    answer(r);
+    free_reset(r);
 }
 
 static void cleaned(void *ctx, const struct tfd_status *st)
@@ -256,12 +286,29 @@ static void cleaned(void *ctx, const struct tfd_status *st)
     struct cleaning *c = ctx;
     struct reset *r = c->reset;
 
+    c->answered = true;
     if (st->code != TFD_OK)
         tfd_log(TFD_LOG_WARN, "cleanup_failed", "task=%s why=\"%s\"",
                 c->worker->task, st->text);
-    free(c);
+    else if (!r->done)
+        tfd_log(TFD_LOG_INFO, "cleanup_done", "task=%s", c->worker->task);
     if (--r->pending == 0)
         reset_done(r);
+}
+
+/* What a silent task has been sent it does when it goes on; its calls stay
+ * open until then, or until it is given up. */
+static void patience_over(struct tfd_timer *t)
+{
+    struct reset *r =
+        (struct reset *)((char *)t - offsetof(struct reset, patience));
+
+    for (struct cleaning *c = r->cleanings; c; c = c->next)
+        if (!c->answered)
+            tfd_log(TFD_LOG_WARN, "cleanup_late",
+                    "task=%s why=\"no answer; Reset does not wait for it\"",
+                    c->worker->task);
+    answer(r);
 }
 
 static void clean_worker(struct reset *r, struct tfd_worker *w)
@@ -270,7 +317,8 @@ static void clean_worker(struct reset *r, struct tfd_worker *w)
 
     if (!c)
         return;
-    *c = (struct cleaning){r, w};
+    *c = (struct cleaning){.reset = r, .worker = w, .next = r->cleanings};
+    r->cleanings = c;
     r->pending++;
     w->ops->cleanup_all(w, r->containers, r->count, cleaned, c);
 }
@@ -284,11 +332,24 @@ static bool in_scope(const struct reset *r, int peer)
            tfd_session_config_admits(&r->scope, &name);
 }
 
+/* Of all that a Reset may take; a task that let it wait for the sessions' ends
+ * already is not waited for much longer. */
+static uint64_t patience_left(const struct reset *r)
+{
+    uint64_t limit = r->begun_us + TFD_CLOSE_MS * UINT64_C(1000);
+    uint64_t now = tfd_loop_now_us(r->master->o.loop);
+
+    return limit > now + LEAST_US ? limit - now : LEAST_US;
+}
+
 static void clean_workers(struct reset *r)
 {
     struct tfd_master *m = r->master;
 
     r->pending = 1;
+    /* Without memory for a timer the calls' own limits count. */
+    if (r->clear)
+        (void)!tfd_timer_start(&r->patience, patience_left(r), NULL);
     if (r->clear)
         clean_worker(r, m->o.local);
     for (int i = 0; r->clear && i < tfd_peers_count(m->o.peers); i++) {
@@ -395,6 +456,8 @@ static void start_reset(struct tfd_master *m, const struct tfd_reset *q,
         return;
     }
     *r = (struct reset){.master = m, .done = done, .ctx = ctx, .clear = !why};
+    r->begun_us = tfd_loop_now_us(m->o.loop);
+    tfd_timer_init(&r->patience, m->o.loop, patience_over);
     if (why)
         r->why = *why;
     if (copy_containers(r, q, &st) == TFD_OK &&
@@ -402,10 +465,7 @@ static void start_reset(struct tfd_master *m, const struct tfd_reset *q,
         close_sessions(r);
         return;
     }
-    tfd_bytes_deinit(&r->names);
-    free(r->containers);
-    free(r->scope.filters);
-    free(r);
+    free_reset(r);
     done(ctx, &st);
 }
 

@@ -2,8 +2,9 @@
 
     python -m tests.cluster.sync_worker TASK TARGET STEPS KIND WORKERS
 
-prints "ready", waits for a line of input, trains, and prints a global step and
-the weights it saw at that step, its last but one."""
+waits for a line of input, opens its session, prints "ready", waits for a line
+again, trains, and prints a global step and the weights it saw at that step, its
+last but one."""
 import sys
 
 from tests.cluster.client import np, tf
@@ -36,8 +37,9 @@ def main(task, target, steps, kind, workers):
              tf.train.StopAtStepHook(last_step=steps)]
     # Nobody counts the step up while this worker has a token to use.
     seen = (0, np.zeros([3, 1]))
+    sys.stdin.readline()
     with tf.train.MonitoredTrainingSession(
-            target, chief, hooks=hooks, stop_grace_period_secs=5) as session:
+            target, chief, hooks=hooks, stop_grace_period_secs=1) as session:
         print("ready", flush=True)
         sys.stdin.readline()
         while not session.should_stop():

@@ -1,11 +1,10 @@
 """Queues and accumulators on a ps, shared by clients that wait, time out,
-close their sessions and die; synchronous replicas in processes of their own."""
+close their sessions and die."""
 import signal
 import subprocess
 import sys
 import threading
 
-from tests.cluster import sync_worker
 from tests.cluster.client import expect, graph, kept_session, np, run, tf
 from tests.cluster.cluster import Cluster, wait_until
 from tests.cluster.suite import test
@@ -257,52 +256,3 @@ def rows_of_two_clients_are_averaged(cluster):
         indices, values = waits.end().value
         np.testing.assert_array_equal(indices, [0, 3])
         np.testing.assert_array_equal(values, [[1, 1], [4, 5]])
-
-
-# ---- Synchronous replicas ----------------------------------------------------
-
-
-def descend(steps):
-    """The weights after so many steps of plain gradient descent."""
-    w = np.zeros([3, 1], np.float64)
-    x, y = sync_worker.INPUTS.astype(np.float64), sync_worker.LABELS
-    for _ in range(steps):
-        w -= sync_worker.RATE * 2 / len(x) * x.T @ (x @ w - y)
-    return w.ravel()
-
-
-def train_in_step(server, kind, steps=40):
-    """Two workers whose gradients are the same: whichever two are averaged,
-    each step is one of plain descent."""
-    with Cluster(server, ps=1, worker=2) as cluster:
-        workers = [subprocess.Popen(
-            [sys.executable, "-m", "tests.cluster.sync_worker", str(index),
-             cluster.target("worker", index), str(steps), kind, "2"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-            for index in range(2)]
-        for worker in workers:
-            assert worker.stdout.readline() == "ready\n"
-        for worker in workers:
-            worker.stdin.write("go\n")
-            worker.stdin.flush()
-        for index, worker in enumerate(workers):
-            words = worker.communicate(timeout=100 * server.slow)[0].split()
-            assert worker.returncode == 0, "worker %d: exit %d" % (
-                index, worker.returncode)
-            np.testing.assert_allclose(
-                np.float64(words[2:]), descend(int(words[1])), atol=1e-4)
-        with graph(), tf.device(PS), tf.variable_scope(
-                "model", use_resource=kind == "resource"):
-            w = tf.get_variable("w", [3, 1])
-            got = run(cluster.target(), w.read_value())
-        np.testing.assert_allclose(got.ravel(), descend(steps), atol=1e-4)
-
-
-@test(limit=400)
-def two_processes_train_in_step_with_resource_variables(server):
-    train_in_step(server, "resource")
-
-
-@test(limit=400)
-def two_processes_train_in_step_with_reference_variables(server):
-    train_in_step(server, "ref")

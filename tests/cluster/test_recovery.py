@@ -25,6 +25,7 @@ FAULTS = {"kill": signal.SIGKILL, "stop": signal.SIGSTOP}
 BACKS = ("now", "later", "never")
 STOP_SECONDS, LATER_SECONDS = 30, 10
 NOTICE_SECONDS = 15  # from the fault to the error of those who need the task
+TRAIN_SECONDS = 10  # all steps, of a trainer that waits for nobody
 RETURN_SECONDS = 90  # from the return to the end of the training
 PEER_WAIT = 5  # of sessions whose tasks never come back
 WARM, UNTIL = 20, 80  # steps before the fault, and in all
@@ -232,6 +233,11 @@ def end_of_row(trainers, cluster, victim, fault, back, marks, since):
     # Of a master that is gone only its client hears, and not from us.
     if victim == "ps" and (fault == "stop" or back != "now"):
         wait_for_error(trainers, ("chief",), victim, marks)
+    # The client of a stopped master waits for it; the others need not: what it
+    # left on them is given up, and they train on while it says nothing.
+    if victim != "ps" and fault == "stop":
+        finished(trainers, others, (0,), NOTICE_SECONDS + TRAIN_SECONDS,
+                 "the others' training beside a stopped task")
     if back == "never":
         if victim == "ps":
             finished(trainers, others, trainers.failed,

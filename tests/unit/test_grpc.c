@@ -395,6 +395,8 @@ static void test_refused_requests(void **state)
         {{BODY("\1\0\0\0\3abc")}, "grpc-status=12\n"},      /* compressed */
         {{BODY("\2\0\0\0\3abc")}, "grpc-status=13\n"},
         {{BODY("\0\x80\0\0\0ab")}, "grpc-status=8\n"}, /* 2 GiB */
+        {{BODY("\0\x80\0\0\1ab")},
+         "gRPC message of 2147483649 bytes; the limit is 2147483647"},
         {{BODY("\0\xff\xff\xff\xff")}, "grpc-status=8\n"},
         {{BODY("\0\0\0\0\3ab")}, "ended after 2 of 3 bytes"},
         {{BODY("\0\0\0\0")}, "grpc-status=13\n"},

@@ -4,6 +4,7 @@
  */
 #include "tests/support/master_rig.h"
 
+#include "config/limits.h"
 #include "daemon/master/idle.h"
 #include "rpc/links.h"
 
@@ -541,6 +542,52 @@ static void test_a_reset_does_not_fail_for_a_task_that_is_gone(void **state)
     mrig_close(&rig);
 }
 
+#define CLOSE_US (TFD_CLOSE_MS * UINT64_C(1000))
+
+static void test_a_reset_does_not_wait_for_a_silent_task(void **state)
+{
+    const struct tfd_reset reset = {.container_count = 0};
+    struct mrig_result first = {0}, second = {0};
+
+    (void)state;
+    mrig_open(&rig, 3);
+    rig.worker[1].mode[FAKE_CLEAN_ALL] = FAKE_HOLD;
+    tfd_master_reset(rig.master, &reset, mrig_done, &first);
+    net_advance(&rig.loop, CLOSE_US - 1);
+    assert_int_equal(first.done, 0);
+    net_advance(&rig.loop, 1);
+    assert_ended(first.done, &first.status, TFD_OK, "");
+    tfd_master_reset(rig.master, &reset, mrig_done, &second);
+    fake_answer(&rig.worker[1], FAKE_CLEAN_ALL, TFD_OK, ""); /* late */
+    assert_int_equal(second.done, 0);
+    fake_answer(&rig.worker[1], FAKE_CLEAN_ALL, TFD_UNAVAILABLE, "gone");
+    assert_ended(second.done, &second.status, TFD_OK, "");
+    net_advance(&rig.loop, 2 * CLOSE_US);
+    assert_int_equal(first.done + second.done, 2);
+    mrig_close(&rig);
+}
+
+static void test_a_reset_waits_once_for_a_silent_task(void **state)
+{
+    const struct tfd_reset reset = {.container_count = 0};
+    struct mrig_result result = {0};
+
+    (void)state;
+    mrig_open(&rig, 3);
+    mrig_session(&rig, TWO_TASKS);
+    rig.worker[1].mode[FAKE_DELETE] = FAKE_HOLD;
+    rig.worker[1].mode[FAKE_CLEAN_ALL] = FAKE_HOLD;
+    tfd_master_reset(rig.master, &reset, mrig_done, &result);
+    net_advance(&rig.loop, CLOSE_US);
+    assert_int_equal(rig.worker[0].calls[FAKE_CLEAN_ALL], 0);
+    fake_answer(&rig.worker[1], FAKE_DELETE, TFD_DEADLINE_EXCEEDED, "silent");
+    assert_int_equal(rig.worker[0].calls[FAKE_CLEAN_ALL], 1);
+    net_advance(&rig.loop, CLOSE_US / 5);
+    assert_ended(result.done, &result.status, TFD_OK, "");
+    fake_answer(&rig.worker[1], FAKE_CLEAN_ALL, TFD_OK, "");
+    mrig_close(&rig);
+}
+
 static void test_filters_of_a_reset(void **state)
 {
     static const struct {
@@ -803,6 +850,8 @@ int main(void)
         cmocka_unit_test(test_a_session_may_be_closed_when_a_step_ends),
         cmocka_unit_test(test_a_reset_closes_sessions_and_clears_containers),
         cmocka_unit_test(test_a_reset_does_not_fail_for_a_task_that_is_gone),
+        cmocka_unit_test(test_a_reset_does_not_wait_for_a_silent_task),
+        cmocka_unit_test(test_a_reset_waits_once_for_a_silent_task),
         cmocka_unit_test(test_filters_of_a_reset),
         cmocka_unit_test(test_sessions_may_close_each_other_during_a_reset),
         cmocka_unit_test(test_extending_counts_versions),

@@ -81,6 +81,90 @@ def a_server_with_a_step_on_a_silent_peer_stops(server):
         cluster["ps", 0].signal(signal.SIGCONT)
 
 
+def used_ps(cluster):
+    """A session with a variable on the ps, and the op that reads it."""
+    with tf.device("/job:ps"):
+        v = tf.get_variable("v", initializer=1.0, use_resource=True)
+    session = kept_session(cluster.target(), config=plain_config())
+    session.run(v.initializer)
+    return session, v.initializer, v.read_value()
+
+
+def seconds_of(function, *arguments):
+    start = time.monotonic()
+    function(*arguments)
+    return time.monotonic() - start
+
+
+def is_uninitialized(cluster, read):
+    with tf.Session(cluster.target(), config=plain_config()) as session:
+        try:
+            session.run(read)
+        except tf.errors.FailedPreconditionError:
+            return True
+    return False
+
+
+@test(limit=60, **TFD)
+def a_reset_does_not_wait_for_a_silent_ps(server):
+    """Nobody asks for signs of life: the limits of Reset itself."""
+    with Cluster(server, ["--heartbeat_interval=0"], ps=1,
+                 worker=1) as cluster, graph():
+        _, _, read = used_ps(cluster)
+        cluster["ps", 0].signal(signal.SIGSTOP)
+        assert seconds_of(tf.Session.reset, cluster.target()) < SOON
+        log = cluster["worker", 0].log_text()
+        assert "cleanup_late task=" + PS in log, log
+        cluster["ps", 0].signal(signal.SIGCONT)
+        wait_until(lambda: "cleanup_done task=" + PS in
+                   cluster["worker", 0].log_text(), 10, "the late cleanup")
+        assert is_uninitialized(cluster, read)
+
+
+@test(limit=60, **TFD)
+def a_reset_is_done_by_a_ps_that_was_given_up(server):
+    """The ps finds it behind the connection that its peer has closed."""
+    with Cluster(server, QUICK, ps=1, worker=1) as cluster, graph():
+        session, _, read = used_ps(cluster)
+        session.close()
+        cluster["ps", 0].signal(signal.SIGSTOP)
+        assert seconds_of(tf.Session.reset, cluster.target()) < 5
+        log = cluster["worker", 0].log_text()
+        assert "cleanup_failed task=" + PS in log, log
+        cluster["ps", 0].signal(signal.SIGCONT)
+        assert is_uninitialized(cluster, read)
+
+
+@test(limit=60, **TFD)
+def a_late_cleanup_ends_with_its_ps(server):
+    """What a new ps is given is not what was to be cleaned up."""
+    with Cluster(server, ["--heartbeat_interval=0"], ps=1,
+                 worker=1) as cluster, graph():
+        session, initialize, read = used_ps(cluster)
+        session.close()
+        cluster["ps", 0].signal(signal.SIGSTOP)
+        assert seconds_of(tf.Session.reset, cluster.target()) < SOON
+        cluster["ps", 0].kill()
+        cluster.start("ps", 0)
+        wait_until(lambda: "cleanup_failed task=" + PS in
+                   cluster["worker", 0].log_text(), 10, "the end of the call")
+        with tf.Session(cluster.target(), config=plain_config()) as again:
+            again.run(initialize)
+            assert again.run(read) == 1.0
+
+
+@test(limit=60, **TFD)
+def a_session_with_a_silent_ps_closes_soon(server):
+    with Cluster(server, ["--heartbeat_interval=0"], ps=1,
+                 worker=1) as cluster, graph():
+        session, _, read = used_ps(cluster)
+        cluster["ps", 0].signal(signal.SIGSTOP)
+        assert seconds_of(session.close) < SOON
+        cluster["ps", 0].signal(signal.SIGCONT)
+        with tf.Session(cluster.target(), config=plain_config()) as again:
+            assert again.run(read) == 1.0
+
+
 @test(limit=60, **TFD)
 def a_short_pause_is_invisible(server):
     with Cluster(server, ps=1, worker=1) as cluster, graph():

@@ -3,7 +3,7 @@
 The worker processes train a softmax classifier by MonitoredTrainingSession,
 with variables on the ps; --sync aggregates by SyncReplicasOptimizer.  With
 --target the process uses a server that runs already instead of its own.
-Prints "step loss" of the last step."""
+Prints "last step N loss X", unless others made all the steps."""
 import argparse
 import os
 import sys
@@ -47,18 +47,20 @@ def train(target, cluster, options):
     x, random, loss, op, step, hooks = build(cluster, options)
     hooks.append(tf.train.StopAtStepHook(last_step=options.steps))
     # A session without the other worker, which may not have come or have left.
+    # A chief that has made the last step waits as long as the grace period for
+    # its thread that adds tokens, which waits for gradients nobody sends now.
     config = tf.ConfigProto(device_filters=[
         "/job:ps", "/job:worker/task:%d" % options.task_index])
     with tf.train.MonitoredTrainingSession(
             master=target, is_chief=options.task_index == 0, hooks=hooks,
             checkpoint_dir=options.checkpoint_dir, config=config,
-            max_wait_secs=60) as session:
+            max_wait_secs=60, stop_grace_period_secs=1) as session:
         result = None
         while not session.should_stop():
             batch = random.randn(32, 16).astype(np.float32)
             result = session.run([op, step, loss], {x: batch})[1:]
     if result is not None:
-        print("%d %.6f" % tuple(result))
+        print("last step %d loss %.6f" % tuple(result))
 
 
 def main():
