@@ -188,6 +188,10 @@
 #define TFD_FETCHES_MAX 65536
 #define TFD_TARGETS_MAX 65536
 
+/* Of one callable; each costs a walk over the graph to see that it makes no
+ * cycle. */
+#define TFD_TENSOR_CONNECTIONS_MAX 1000
+
 /* What closing a session waits for the answer of its workers; steps and
  * registrations under way are cancelled before.  TensorFlow waits as long, but
  * for every answer of theirs before. */

@@ -132,8 +132,10 @@ struct tfd_run_step {
     int fetch_count;
     const struct tfd_str *target_names;
     int target_count;
-    uint64_t timeout_us;         /* 0: none */
-    struct tfd_run_trace *trace; /* filled in; NULL: nothing is traced */
+    const struct tfd_str *connections; /* from, to, from, to, ...: prune.h */
+    int connection_count;              /* pairs */
+    uint64_t timeout_us;               /* 0: none */
+    struct tfd_run_trace *trace;       /* filled in; NULL: nothing is traced */
     /* fetches: fetch_count tensors, borrowed; NULL on failure.  plan is the
      * number to use from now on. */
     void (*done)(struct tfd_run_step *run, const struct tfd_status *st,
