@@ -288,7 +288,8 @@ static void enter_draining(struct tfd_server *s, const char *why)
         return;
     s->stage = DRAINING;
     tfd_log(s->o.listen ? TFD_LOG_INFO : TFD_LOG_DEBUG, "stopping",
-            "why=\"%s\" steps=%d", why, tfd_master_step_count(s->master));
+            "why=\"%s\" steps_running=%d", why,
+            tfd_master_step_count(s->master));
     if (s->listener)
         tfd_listener_close(s->listener);
     s->listener = NULL;

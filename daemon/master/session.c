@@ -161,7 +161,10 @@ enum tfd_code tfd_session_extend(struct tfd_session *s,
                         "Current version is %lld but caller expected %lld.",
                         (long long)s->version, (long long)version);
     TFD_TRY(tfd_graphdef_import(s->graph, graph_def, NULL, &first, st));
-    TFD_TRY(tfd_functions_expand(s->graph, first, st));
+    TFD_TRY(tfd_functions_expand(
+        s->graph, first,
+        &(struct tfd_expand){.across_tasks = s->config.share_cluster_devices},
+        st));
     if (tfd_session_place(s, kept, st) != TFD_OK) {
         tfd_graph_truncate(s->graph, kept);
         return st ? st->code : TFD_INVALID_ARGUMENT;

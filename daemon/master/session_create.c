@@ -495,7 +495,10 @@ static enum tfd_code prepare(struct tfd_create *c,
     TFD_TRY(tfd_session_choose_cluster(s, spec->target, &c->status));
     TFD_TRY(tfd_graphdef_import(s->graph, spec->graph_def, NULL, &first,
                                 &c->status));
-    TFD_TRY(tfd_functions_expand(s->graph, first, &c->status));
+    TFD_TRY(tfd_functions_expand(
+        s->graph, first,
+        &(struct tfd_expand){.across_tasks = s->config.share_cluster_devices},
+        &c->status));
     TFD_TRY(choose_workers(s, &c->status));
     c->answers = calloc((size_t)s->worker_count, sizeof(*c->answers));
     if (!c->answers)
