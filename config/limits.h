@@ -172,6 +172,12 @@
 /* TensorFlow's TensorShape holds no more than 254 dimensions. */
 #define TFD_DIMS_MAX 254
 
+/* Up to here a session's graph is read, placed and pruned on the loop thread,
+ * within a millisecond; beyond, on one of these threads of the master's. */
+#define TFD_BUILD_NODES_INLINE 250
+#define TFD_BUILD_SIZE_INLINE ((size_t)16 << 10)
+#define TFD_BUILD_THREADS 2
+
 /* Plans of a session that are registered on workers; the oldest idle one is
  * dropped, so a client that makes up signatures costs only time. */
 #define TFD_PLANS_PER_SESSION_MAX 256

@@ -442,6 +442,7 @@ static enum tfd_code make_services(struct tfd_server *s, struct tfd_status *st)
         .loop = s->loop,
         .peers = s->peers,
         .registry = &s->registry,
+        .build_threads = TFD_BUILD_THREADS,
         .peer_wait_us = (uint64_t)c->peer_wait_ms * 1000,
         .session_idle_us = (uint64_t)c->session_idle_ms * 1000,
         .links = tfd_service_links(s->service),
@@ -602,6 +603,8 @@ static void end_everything(struct tfd_server *s)
     if (s->exit_rule)
         tfd_exit_rule_free(s->exit_rule);
     s->exit_rule = NULL;
+    if (s->master)
+        tfd_master_stop_building(s->master);
     if (s->worker)
         tfd_worker_finish(s->worker);
     if (s->loop)

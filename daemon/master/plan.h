@@ -36,6 +36,8 @@ struct tfd_plan_part {
 };
 
 struct tfd_plan {
+    struct tfd_build build; /* first; while it is split into parts */
+    bool splitting;
     struct tfd_session *session;
     uint32_t number;
     enum tfd_plan_state state;

@@ -221,7 +221,7 @@ static bool may_be_built_now(const struct tfd_plan *p)
     for (size_t i = 0; i < sizeof(passing) / sizeof(passing[0]); i++)
         if (p->status.code == passing[i])
             return true;
-    return p->version != p->session->version;
+    return p->version != p->session->version || p->session->growing > 0;
 }
 
 static enum tfd_code find_number(struct tfd_session *s,

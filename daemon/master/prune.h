@@ -15,7 +15,7 @@
  * consumers read another node's output.  Errors and their texts are
  * TensorFlow's.
  *
- * Iterative.  Threads: loop thread.
+ * Iterative.  Threads: one at a time.
  */
 #ifndef TFD_DAEMON_MASTER_PRUNE_H
 #define TFD_DAEMON_MASTER_PRUNE_H

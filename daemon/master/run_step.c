@@ -15,6 +15,7 @@
 #include "daemon/master/run_options.h"
 #include "kernels/runtime.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,6 +34,8 @@ struct run_call {
     int feed_room, fetch_room, target_room;
     struct tfd_run_options options;
     struct tfd_str partial; /* the handle of its partial run; "": of none */
+    struct tfd_build gate;  /* of a partial run: it reads the graph */
+    bool waits;             /* for that */
     int64_t request_id;
     bool errors_in_body;
 };
@@ -291,10 +294,35 @@ static void cancelled(void *ctx, struct tfd_call *call)
     struct run_call *c = ctx;
 
     (void)call;
-    if (c->partial.size > 0)
+    if (c->waits)
+        tfd_build_stop(&c->gate);
+    else if (c->partial.size > 0)
         tfd_partial_run_cancel(c->session, &c->run);
     else
         tfd_session_cancel(c->session, &c->run);
+}
+
+static void run_partial(struct tfd_build *gate)
+{
+    struct run_call *c =
+        (struct run_call *)((char *)gate - offsetof(struct run_call, gate));
+    struct tfd_status st = TFD_STATUS_INIT;
+
+    c->waits = false;
+    if (!gate->stop) {
+        tfd_partial_run_step(c->session, c->partial, &c->run);
+        return;
+    }
+    (void)tfd_fail(&st, TFD_CANCELLED, "RunStep was cancelled by the client");
+    done(&c->run, &st, NULL, 0);
+}
+
+/* Which checks the call against the graph, when that is not being changed. */
+static void wait_for_graph(struct run_call *c)
+{
+    c->waits = true;
+    c->gate = (struct tfd_build){.done = run_partial};
+    tfd_build_start(c->session, &c->gate);
 }
 
 void tfd_run_step_handle(void *self, struct tfd_call *call)
@@ -322,7 +350,7 @@ void tfd_run_step_handle(void *self, struct tfd_call *call)
     call->ctx = c;
     call->cancelled = cancelled;
     if (c->partial.size > 0)
-        tfd_partial_run_step(c->session, c->partial, &c->run);
+        wait_for_graph(c);
     else
         tfd_session_run(c->session, &c->run);
 }
