@@ -270,6 +270,7 @@ static enum tfd_code use_callable(struct running *x,
                                   const struct tfd_callable *c,
                                   struct tfd_status *st)
 {
+    struct tfd_run_options options = c->options;
     struct tfd_run_step *run = &x->run;
 
     if (run->feed_count != c->names.feed_count)
@@ -286,7 +287,8 @@ static enum tfd_code use_callable(struct running *x,
     run->connection_count = c->names.connection_count;
     run->timeout_us = c->options.timeout_us;
     run->done = done;
-    return tfd_run_trace_new(&c->options, &run->trace, st);
+    options.costs = tfd_session_wants_costs(x->session);
+    return tfd_run_trace_new(&options, &run->trace, st);
 }
 
 static enum tfd_code prepare(struct tfd_callable_calls *c, struct running *x,

@@ -110,6 +110,8 @@ void tfd_master_close_all(struct tfd_master *m, tfd_master_done_fn *done,
 
 const char *tfd_session_handle(const struct tfd_session *s);
 const struct tfd_device_set *tfd_session_devices(const struct tfd_session *s);
+/* GraphOptions.build_cost_model */
+bool tfd_session_wants_costs(const struct tfd_session *s);
 /* It has a cluster of its own (ConfigProto.cluster_def). */
 bool tfd_session_renamed(const struct tfd_session *s);
 

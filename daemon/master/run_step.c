@@ -209,6 +209,17 @@ static enum tfd_code decode(struct run_call *c, struct tfd_status *st)
     c->run.fetch_names = c->names;
     c->run.target_names = c->target_names;
     c->run.timeout_us = c->options.timeout_us;
+    return TFD_OK;
+}
+
+static enum tfd_code find_session(struct run_call *c, struct tfd_status *st)
+{
+    struct tfd_run_step_service *s = c->service;
+
+    TFD_TRY(tfd_seen_ids_add(s->seen, c->request_id, "RunStep", c->handle, st));
+    TFD_TRY(tfd_master_find(s->master, c->handle, &c->session, st));
+    c->options.costs =
+        tfd_session_wants_costs(c->session) && c->partial.size == 0;
     return tfd_run_trace_new(&c->options, &c->run.trace, st);
 }
 
@@ -337,10 +348,7 @@ void tfd_run_step_handle(void *self, struct tfd_call *call)
         return;
     }
     c->call = call;
-    if (decode(c, &st) != TFD_OK ||
-        tfd_seen_ids_add(s->seen, c->request_id, "RunStep", c->handle, &st) !=
-            TFD_OK ||
-        tfd_master_find(s->master, c->handle, &c->session, &st) != TFD_OK) {
+    if (decode(c, &st) != TFD_OK || find_session(c, &st) != TFD_OK) {
         fail(c, &st);
         release(c);
         return;

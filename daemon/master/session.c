@@ -77,6 +77,11 @@ const char *tfd_session_task(const struct tfd_session *s, int i)
     return i == 0 && s->renamed ? s->task : s->workers[i]->task;
 }
 
+bool tfd_session_wants_costs(const struct tfd_session *s)
+{
+    return s->config.cost_model > 0;
+}
+
 bool tfd_session_renamed(const struct tfd_session *s)
 {
     return s->renamed;
