@@ -172,6 +172,12 @@
 /* TensorFlow's TensorShape holds no more than 254 dimensions. */
 #define TFD_DIMS_MAX 254
 
+/* Up to here a session's graph is read, placed and pruned on the loop thread,
+ * within a millisecond; beyond, on one of these threads of the master's. */
+#define TFD_BUILD_NODES_INLINE 250
+#define TFD_BUILD_SIZE_INLINE ((size_t)16 << 10)
+#define TFD_BUILD_THREADS 2
+
 /* Plans of a session that are registered on workers; the oldest idle one is
  * dropped, so a client that makes up signatures costs only time. */
 #define TFD_PLANS_PER_SESSION_MAX 256
@@ -187,6 +193,10 @@
 #define TFD_FEEDS_MAX 65536
 #define TFD_FETCHES_MAX 65536
 #define TFD_TARGETS_MAX 65536
+
+/* Of one callable; each costs a walk over the graph to see that it makes no
+ * cycle. */
+#define TFD_TENSOR_CONNECTIONS_MAX 1000
 
 /* What closing a session waits for the answer of its workers, and a Reset for
  * all; steps and registrations under way are cancelled before.  TensorFlow

@@ -44,6 +44,12 @@ static enum tfd_code read_timeout(struct reading *x, void *at)
     return TFD_OK;
 }
 
+static enum tfd_code read_count(struct reading *x, void *at)
+{
+    *(int64_t *)at = tfd_pb_int64(x->r, x->f);
+    return TFD_OK;
+}
+
 static enum tfd_code read_cluster_def(struct reading *x, void *at)
 {
     *(struct tfd_str *)at = tfd_pb_str(x->r, x->f);
@@ -136,12 +142,13 @@ static const struct row config_rows[] = {
 static const struct row graph_rows[] = {
     {2, "graph_options.enable_recv_scheduling", NULL, 0},
     {3, "graph_options.optimizer_options", NULL, 0},
-    {4, "graph_options.build_cost_model", NULL, 0},
+    {4, "graph_options.build_cost_model", read_count, AT(cost_model)},
     {5, "graph_options.infer_shapes", NULL, 0},
     {6, "graph_options.place_pruned_graph", read_bool, AT(place_pruned_graph)},
     {7, "graph_options.enable_bfloat16_sendrecv", NULL, 0},
     {8, "graph_options.timeline_step", NULL, 0},
-    {9, "graph_options.build_cost_model_after", NULL, 0},
+    {9, "graph_options.build_cost_model_after", read_count,
+     AT(cost_model_after)},
     {10, "graph_options.rewrite_options", NULL, 0},
 };
 

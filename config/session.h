@@ -31,6 +31,8 @@ struct tfd_session_config {
     bool share_cluster_devices;   /* share_cluster_devices_in_session */
     bool place_pruned_graph;      /* graph_options.place_pruned_graph */
     int64_t operation_timeout_ms; /* 0: none */
+    int64_t cost_model;           /* graph_options.build_cost_model; 0: none */
+    int64_t cost_model_after;     /* graph_options.build_cost_model_after */
 
     /* The master takes another name and other peers for this session. */
     bool has_cluster_def;

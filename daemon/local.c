@@ -93,15 +93,30 @@ enum tfd_code tfd_local_open(struct tfd_server *s, struct tfd_str graph_def,
     return TFD_OK;
 }
 
+static void extended(void *ctx, const struct tfd_status *st, int64_t version)
+{
+    struct request *r = ctx;
+
+    r->status = *st;
+    if (st->code == TFD_OK)
+        r->local->version = version;
+    tfd_event_set(&r->done);
+}
+
 static void extend_on_loop(struct tfd_post *p)
 {
     struct request *r = (struct request *)p;
-    struct tfd_local_session *l = r->local;
+    struct tfd_extend_session x = {
+        .graph_def = r->bytes,
+        .version = r->local->version,
+        .done = extended,
+        .ctx = r,
+    };
 
-    if (!is_closed(r))
-        (void)!tfd_session_extend(l->session, r->bytes, l->version, &l->version,
-                                  &r->status);
-    tfd_event_set(&r->done);
+    if (is_closed(r))
+        tfd_event_set(&r->done);
+    else
+        (void)tfd_session_extend(r->local->session, &x);
 }
 
 enum tfd_code tfd_local_extend(struct tfd_local_session *l,

@@ -288,7 +288,8 @@ static void enter_draining(struct tfd_server *s, const char *why)
         return;
     s->stage = DRAINING;
     tfd_log(s->o.listen ? TFD_LOG_INFO : TFD_LOG_DEBUG, "stopping",
-            "why=\"%s\" steps=%d", why, tfd_master_step_count(s->master));
+            "why=\"%s\" steps_running=%d", why,
+            tfd_master_step_count(s->master));
     if (s->listener)
         tfd_listener_close(s->listener);
     s->listener = NULL;
@@ -441,6 +442,7 @@ static enum tfd_code make_services(struct tfd_server *s, struct tfd_status *st)
         .loop = s->loop,
         .peers = s->peers,
         .registry = &s->registry,
+        .build_threads = TFD_BUILD_THREADS,
         .peer_wait_us = (uint64_t)c->peer_wait_ms * 1000,
         .session_idle_us = (uint64_t)c->session_idle_ms * 1000,
         .links = tfd_service_links(s->service),
@@ -603,6 +605,8 @@ static void end_everything(struct tfd_server *s)
     if (s->exit_rule)
         tfd_exit_rule_free(s->exit_rule);
     s->exit_rule = NULL;
+    if (s->master)
+        tfd_master_stop_building(s->master);
     if (s->worker)
         tfd_worker_finish(s->worker);
     if (s->loop)

@@ -62,6 +62,11 @@ struct tfd_run_trace {
     bool partition_graphs;   /* wanted: graphs */
     struct tfd_bytes stats;  /* fields of a StepStats */
     struct tfd_bytes graphs; /* RunMetadata.partition_graphs, each a field */
+    /* -- the master's -- */
+    bool may_cost;    /* its session wants the costs of some steps */
+    bool costs;       /* those of this one: both are wanted then, */
+    bool show_stats;  /* and the client asked for this, */
+    bool show_graphs; /* and this */
 };
 
 /* One step on one worker.  Embedded in the master's pooled step; the fields

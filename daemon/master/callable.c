@@ -62,12 +62,15 @@ static enum tfd_code copy_signature(struct tfd_callable *c,
     to->feed_count = from->feed_count;
     to->fetch_count = from->fetch_count;
     to->target_count = from->target_count;
+    to->connection_count = from->connection_count;
     TFD_TRY(
         copy_names(c, from->feed_names, from->feed_count, &to->feed_names, st));
     TFD_TRY(copy_names(c, from->fetch_names, from->fetch_count,
                        &to->fetch_names, st));
-    return copy_names(c, from->target_names, from->target_count,
-                      &to->target_names, st);
+    TFD_TRY(copy_names(c, from->target_names, from->target_count,
+                       &to->target_names, st));
+    return copy_names(c, from->connections, 2 * from->connection_count,
+                      &to->connections, st);
 }
 
 static void planned(struct tfd_run_step *run, const struct tfd_status *st,

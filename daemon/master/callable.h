@@ -13,7 +13,7 @@
 
 struct tfd_callable {
     int64_t handle;
-    struct tfd_run_step names; /* feeds, fetches, targets */
+    struct tfd_run_step names; /* feeds, fetches, targets, connections */
     struct tfd_run_options options;
     /* -- */
     struct tfd_session *session;

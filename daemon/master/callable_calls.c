@@ -39,8 +39,30 @@ static enum tfd_code find_session(struct tfd_callable_calls *c,
 struct making {
     struct head head;
     struct tfd_names feeds, fetches, targets;
+    struct tfd_names connections; /* from, to, from, to, ... */
     struct tfd_run_options options;
 };
+
+static enum tfd_code add_connection(struct making *k, struct tfd_str bytes,
+                                    struct tfd_status *st)
+{
+    struct tfd_pb_reader r = tfd_pb_reader_of(bytes);
+    struct tfd_str ends[2] = {TFD_STR_EMPTY, TFD_STR_EMPTY};
+    struct tfd_pb_field f;
+
+    while (tfd_pb_next(&r, &f)) {
+        if (f.tag == tensorflow_TensorConnection_from_tensor_tag)
+            ends[0] = tfd_pb_str(&r, &f);
+        else if (f.tag == tensorflow_TensorConnection_to_tensor_tag)
+            ends[1] = tfd_pb_str(&r, &f);
+    }
+    TFD_TRY(tfd_request_end(&r, st));
+    for (int i = 0; i < 2; i++)
+        TFD_TRY(tfd_names_add(&k->connections, ends[i],
+                              2 * TFD_TENSOR_CONNECTIONS_MAX,
+                              "ends of tensor connections", st));
+    return TFD_OK;
+}
 
 static enum tfd_code decode_option(struct tfd_master *m, struct making *k,
                                    struct tfd_pb_reader *r,
@@ -60,8 +82,7 @@ static enum tfd_code decode_option(struct tfd_master *m, struct making *k,
     case OPTIONS(run_options):
         return tfd_run_options_read(m, tfd_pb_str(r, f), &k->options, st);
     case OPTIONS(tensor_connection):
-        return tfd_fail(st, TFD_UNIMPLEMENTED,
-                        "CallableOptions.tensor_connection");
+        return add_connection(k, tfd_pb_str(r, f), st);
     case OPTIONS(feed_devices):
     case OPTIONS(fetch_devices):
         return tfd_fail(st, TFD_UNIMPLEMENTED,
@@ -133,7 +154,10 @@ static void make(void *self, struct tfd_call *call)
                                      .fetch_names = k.fetches.list,
                                      .fetch_count = k.fetches.count,
                                      .target_names = k.targets.list,
-                                     .target_count = k.targets.count};
+                                     .target_count = k.targets.count,
+                                     .connections = k.connections.list,
+                                     .connection_count =
+                                         k.connections.count / 2};
 
         tfd_callable_make(session, &names, &k.options, made, call);
     } else {
@@ -142,6 +166,7 @@ static void make(void *self, struct tfd_call *call)
     free(k.feeds.list);
     free(k.fetches.list);
     free(k.targets.list);
+    free(k.connections.list);
 }
 
 /* ---- RunCallable --------------------------------------------------------- */
@@ -245,6 +270,7 @@ static enum tfd_code use_callable(struct running *x,
                                   const struct tfd_callable *c,
                                   struct tfd_status *st)
 {
+    struct tfd_run_options options = c->options;
     struct tfd_run_step *run = &x->run;
 
     if (run->feed_count != c->names.feed_count)
@@ -257,9 +283,12 @@ static enum tfd_code use_callable(struct running *x,
     run->fetch_count = c->names.fetch_count;
     run->target_names = c->names.target_names;
     run->target_count = c->names.target_count;
+    run->connections = c->names.connections;
+    run->connection_count = c->names.connection_count;
     run->timeout_us = c->options.timeout_us;
     run->done = done;
-    return tfd_run_trace_new(&c->options, &run->trace, st);
+    options.costs = tfd_session_wants_costs(x->session);
+    return tfd_run_trace_new(&options, &run->trace, st);
 }
 
 static enum tfd_code prepare(struct tfd_callable_calls *c, struct running *x,

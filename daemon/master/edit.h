@@ -48,6 +48,7 @@ struct tfd_edit {
     struct tfd_arena arena;
     struct tfd_map names; /* of the nodes */
     int64_t suffix;       /* of made-up names */
+    bool across_tasks;    /* functions.h */
     enum tfd_code code;   /* the first failure */
     struct tfd_status *st;
 };

@@ -76,13 +76,15 @@ static bool may_inline(const struct tfd_edit *e, int32_t id,
     const struct tfd_node *n = &tfd_edit_at(e, id)->n;
 
     return is_expandable(e, id, f) &&
-           !says(n->attrs, n->attr_count, "_noinline") &&
-           !says(function->attrs, function->attr_count, "_noinline");
+           (e->across_tasks ||
+            (!says(n->attrs, n->attr_count, "_noinline") &&
+             !says(function->attrs, function->attr_count, "_noinline")));
 }
 
-static bool is_lowered(const struct tfd_node *n)
+static bool is_lowered(const struct tfd_edit *e, const struct tfd_node *n)
 {
-    return says(n->attrs, n->attr_count, "_lower_using_switch_merge");
+    return e->across_tasks ||
+           says(n->attrs, n->attr_count, "_lower_using_switch_merge");
 }
 
 /* ---- One node ------------------------------------------------------------ */
@@ -128,7 +130,7 @@ static void expand_if(struct tfd_edit *e, int32_t id)
     struct tfd_func *branches = tfd_edit_array(e, 2, sizeof(*branches));
     enum tfd_dtype type;
 
-    if (!branches || !is_lowered(n) ||
+    if (!branches || !is_lowered(e, n) ||
         tfd_node_type(n, "Tcond", &type, NULL) != TFD_OK || type != TFD_BOOL ||
         tfd_node_func(n, "then_branch", &e->arena, &branches[0], NULL) ||
         tfd_node_func(n, "else_branch", &e->arena, &branches[1], NULL) ||
@@ -144,7 +146,7 @@ static void expand_case(struct tfd_edit *e, int32_t id)
     struct tfd_func *branches;
     int32_t count;
 
-    if (!is_lowered(n) ||
+    if (!is_lowered(e, n) ||
         tfd_node_funcs(n, "branches", &e->arena, &branches, &count, NULL))
         return;
     for (int32_t i = 0; i < count; i++)
@@ -158,7 +160,7 @@ static void expand_while(struct tfd_edit *e, int32_t id)
     const struct tfd_node *n = &tfd_edit_at(e, id)->n;
     struct tfd_func *f = tfd_edit_array(e, 2, sizeof(*f));
 
-    if (!f || !is_lowered(n) ||
+    if (!f || !is_lowered(e, n) ||
         tfd_node_func(n, "cond", &e->arena, &f[0], NULL) ||
         tfd_node_func(n, "body", &e->arena, &f[1], NULL) ||
         !is_expandable(e, id, &f[0]) || !is_expandable(e, id, &f[1]))
@@ -195,7 +197,17 @@ static bool has_any(const struct tfd_graph *g, int32_t first)
     return false;
 }
 
+static bool is_stopped(struct tfd_edit *e, const bool *stop)
+{
+    if (!stop || !__atomic_load_n(stop, __ATOMIC_RELAXED))
+        return false;
+    (void)tfd_edit_fail(e, tfd_fail(e->st, TFD_CANCELLED,
+                                    "Nobody waits for the graph any more"));
+    return true;
+}
+
 enum tfd_code tfd_functions_expand(struct tfd_graph *g, int32_t first,
+                                   const struct tfd_expand *how,
                                    struct tfd_status *st)
 {
     struct tfd_edit e;
@@ -203,10 +215,11 @@ enum tfd_code tfd_functions_expand(struct tfd_graph *g, int32_t first,
     if (!has_any(g, first))
         return TFD_OK;
     tfd_edit_begin(&e, g, first, st);
+    e.across_tasks = how->across_tasks;
     for (int32_t i = 0; i < e.count && tfd_edit_ok(&e); i++) {
         enum action action = action_of(&e.nodes[i]->n);
 
-        if (action == NONE)
+        if (action == NONE || is_stopped(&e, how->stop))
             continue;
         count_outputs(&e, first + i);
         expand_table[action](&e, first + i);

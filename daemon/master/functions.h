@@ -10,22 +10,30 @@
  * and so on in what came of that.  What cannot be expanded stays and runs as
  * one op on a worker: functions that call themselves or are nested deeper than
  * TFD_FUNCTION_DEPTH_MAX, that say _noinline, control flow without the
- * attribute.
+ * attribute.  Such an op runs in one task: what a session wants that shares its
+ * cluster's devices with its functions (share_cluster_devices_in_session) is
+ * had by expanding what only says that it would rather not be.
  *
  * Every node can be fetched by its name as before, by its outputs' numbers.
  *
- * Iterative.  Threads: loop thread.
+ * Iterative.  Threads: one at a time for a graph.
  */
 #ifndef TFD_DAEMON_MASTER_FUNCTIONS_H
 #define TFD_DAEMON_MASTER_FUNCTIONS_H
 
 #include "common/graph.h"
 
+struct tfd_expand {
+    bool across_tasks; /* also what says _noinline, or not to be lowered */
+    const bool *stop;  /* atomic; nobody wants it any more; NULL: never */
+};
+
 /* Expands the nodes from `first` on.  RESOURCE_EXHAUSTED for more than
  * TFD_FUNCTION_NODES_MAX nodes, or TFD_GRAPH_NODES_MAX of the graph;
- * INVALID_ARGUMENT or NOT_FOUND for a function that is wrong.  After a failure
- * the graph ends at `first`. */
+ * INVALID_ARGUMENT or NOT_FOUND for a function that is wrong; CANCELLED when it
+ * was stopped.  After a failure the graph ends at `first`. */
 enum tfd_code tfd_functions_expand(struct tfd_graph *g, int32_t first,
+                                   const struct tfd_expand *how,
                                    struct tfd_status *st) TFD_MUST_USE;
 
 #endif

@@ -30,8 +30,7 @@ struct tfd_loop_finder {
     struct tfd_loop_control *out;
     struct tfd_status *st;
     int32_t *device_of; /* by graph node */
-    int32_t *order;     /* of the graph's nodes */
-    int32_t *number;    /* by graph node: in the pruned graph, or -1 */
+    int32_t *order;     /* pruned nodes, producers before consumers */
     int32_t *inside;    /* by pruned node: the frame it runs in */
     int32_t *after;     /* by pruned node: the frame of its outputs; -1 unset */
     int32_t *consumer;  /* by pruned node: the first of its data, or -1 */
@@ -170,12 +169,8 @@ static enum tfd_code visit_all(struct tfd_loop_finder *f)
     int32_t outside;
 
     TFD_TRY(find_frame(f, -1, TFD_STR_EMPTY, &outside));
-    for (int32_t k = 0; k < f->r->graph->count; k++)
-        if (f->number[f->order[k]] >= 0)
-            TFD_TRY(visit(f, f->number[f->order[k]]));
-    for (int32_t i = 0; i < f->r->pruned->count; i++)
-        if (part(f, i)->kind != TFD_PART_NODE)
-            TFD_TRY(visit(f, i));
+    for (int32_t k = 0; k < f->r->pruned->count; k++)
+        TFD_TRY(visit(f, f->order[k]));
     return TFD_OK;
 }
 
@@ -219,18 +214,16 @@ static void move_to_consumer(struct tfd_loop_finder *f, int32_t i)
  * consumer from the back, so that chains end up in one task. */
 static void move_nodes(struct tfd_loop_finder *f)
 {
-    int32_t count = f->r->graph->count;
+    int32_t count = f->r->pruned->count;
 
     for (int32_t k = 0; k < count; k++) {
-        int32_t i = f->number[f->order[k]];
+        int32_t i = f->order[k];
 
-        if (i >= 0 && is_a(f, i, TFD_OP_SWITCH | TFD_OP_EXIT) &&
-            part(f, i)->in_count > 0)
+        if (is_a(f, i, TFD_OP_SWITCH | TFD_OP_EXIT) && part(f, i)->in_count > 0)
             move(f, i, part(f, i)->in[0].node);
     }
     for (int32_t k = count - 1; k >= 0; k--)
-        if (f->number[f->order[k]] >= 0)
-            move_to_consumer(f, f->number[f->order[k]]);
+        move_to_consumer(f, f->order[k]);
 }
 
 /* ---- Control loops ------------------------------------------------------- */
@@ -338,8 +331,6 @@ static enum tfd_code check_edges(struct tfd_loop_finder *f)
     return TFD_OK;
 }
 
-/* ---- All ----------------------------------------------------------------- */
-
 static bool has_loops(const struct tfd_partition_request *r)
 {
     for (int32_t i = 0; i < r->pruned->count; i++)
@@ -348,6 +339,70 @@ static bool has_loops(const struct tfd_partition_request *r)
     return false;
 }
 
+/* ---- Order --------------------------------------------------------------- */
+
+/* Not that of the graph: a signature's connections are edges, too. */
+struct ordering {
+    struct tfd_loop_finder *f;
+    int32_t *stack;
+    int32_t *turn; /* by pruned node: inputs looked at; -1: not met */
+    int32_t depth, count;
+};
+
+/* The k-th of all a node waits for; -1: an edge back to the head of a loop. */
+static int32_t input_of(const struct tfd_loop_finder *f, int32_t i, int32_t k)
+{
+    const struct tfd_part_node *n = part(f, i);
+    int32_t from =
+        k < n->in_count ? n->in[k].node : n->control[k - n->in_count];
+
+    return is_a(f, i, TFD_OP_MERGE) && is_a(f, from, TFD_OP_NEXT_ITERATION)
+               ? -1
+               : from;
+}
+
+static void meet(struct ordering *o, int32_t i)
+{
+    if (i < 0 || o->turn[i] >= 0)
+        return;
+    o->turn[i] = 0;
+    o->stack[o->depth++] = i;
+}
+
+static void order_from(struct ordering *o, int32_t first)
+{
+    meet(o, first);
+    while (o->depth > 0) {
+        int32_t i = o->stack[o->depth - 1];
+        const struct tfd_part_node *n = part(o->f, i);
+
+        if (o->turn[i] < n->in_count + n->control_count) {
+            meet(o, input_of(o->f, i, o->turn[i]++));
+            continue;
+        }
+        o->f->order[o->count++] = i;
+        o->depth--;
+    }
+}
+
+static enum tfd_code order_parts(struct tfd_loop_finder *f)
+{
+    size_t parts = (size_t)f->r->pruned->count + 1;
+    struct ordering o = {.f = f};
+
+    o.stack = tfd_arena_array(f->r->arena, parts, sizeof(*o.stack));
+    o.turn = tfd_arena_array(f->r->arena, parts, sizeof(*o.turn));
+    if (!o.stack || !o.turn)
+        return tfd_arena_check(NULL, "loops of a partition", f->st);
+    for (int32_t i = 0; i < f->r->pruned->count; i++)
+        o.turn[i] = -1;
+    for (int32_t i = 0; i < f->r->pruned->count; i++)
+        order_from(&o, i);
+    return TFD_OK;
+}
+
+/* ---- All ----------------------------------------------------------------- */
+
 static enum tfd_code make_arrays(struct tfd_loop_finder *f)
 {
     size_t nodes = (size_t)f->r->graph->count + 1;
@@ -355,26 +410,21 @@ static enum tfd_code make_arrays(struct tfd_loop_finder *f)
     struct tfd_arena *a = f->r->arena;
 
     f->device_of = tfd_arena_array(a, nodes, sizeof(*f->device_of));
-    f->number = tfd_arena_array(a, nodes, sizeof(*f->number));
+    f->order = tfd_arena_array(a, parts, sizeof(*f->order));
     f->inside = tfd_arena_array(a, parts, sizeof(*f->inside));
     f->after = tfd_arena_array(a, parts, sizeof(*f->after));
     f->consumer = tfd_arena_array(a, parts, sizeof(*f->consumer));
-    if (!f->device_of || !f->number || !f->inside || !f->after || !f->consumer)
+    if (!f->device_of || !f->order || !f->inside || !f->after || !f->consumer)
         return tfd_arena_check(NULL, "loops of a partition", f->st);
-    for (int32_t i = 0; i < f->r->graph->count; i++) {
+    for (int32_t i = 0; i < f->r->graph->count; i++)
         f->device_of[i] = f->r->device_of[i];
-        f->number[i] = -1;
-    }
     for (int32_t i = 0; i < f->r->pruned->count; i++)
         f->after[i] = f->consumer[i] = -1;
-    for (int32_t i = f->r->pruned->count - 1; i >= 0; i--) {
-        if (part(f, i)->kind != TFD_PART_NODE)
-            continue;
-        f->number[part(f, i)->node] = i;
-        for (int32_t k = 0; k < part(f, i)->in_count; k++)
+    for (int32_t i = f->r->pruned->count - 1; i >= 0; i--)
+        for (int32_t k = 0;
+             part(f, i)->kind == TFD_PART_NODE && k < part(f, i)->in_count; k++)
             f->consumer[part(f, i)->in[k].node] = i;
-    }
-    return tfd_graph_order(f->r->graph, a, &f->order, f->st);
+    return order_parts(f);
 }
 
 enum tfd_code tfd_loop_control_find(const struct tfd_partition_request *r,

@@ -18,7 +18,7 @@
  * data, an Exit to that of what it takes out, an Enter (of no reference) and a
  * NextIteration to that of their first consumer.
  *
- * Ownership: all is in the request's arena.  Threads: loop thread.
+ * Ownership: all is in the request's arena.  Threads: one at a time.
  */
 #ifndef TFD_DAEMON_MASTER_LOOP_CONTROL_H
 #define TFD_DAEMON_MASTER_LOOP_CONTROL_H

@@ -47,13 +47,30 @@ enum tfd_code tfd_master_new(const struct tfd_master_options *o,
     m->worker_room = (int)peers + 1;
     m->step_seed = random_bits();
     tfd_map_init(&m->by_handle);
+    if (o->build_threads > 0)
+        m->builders = tfd_pool_new(o->build_threads, st);
+    if (o->build_threads > 0 && !m->builders) {
+        free(m->workers);
+        free(m);
+        return st ? st->code : TFD_RESOURCE_EXHAUSTED;
+    }
     tfd_master_watch_idle(m);
     *out = m;
     return TFD_OK;
 }
 
+void tfd_master_stop_building(struct tfd_master *m)
+{
+    struct tfd_pool *builders = m->builders;
+
+    m->builders = NULL;
+    if (builders)
+        tfd_pool_free(builders);
+}
+
 void tfd_master_free(struct tfd_master *m)
 {
+    tfd_master_stop_building(m);
     tfd_master_stop_watching(m);
     for (int i = 0; i < m->worker_room; i++) /* the peers are gone already */
         if (m->workers[i])

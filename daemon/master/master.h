@@ -28,6 +28,7 @@ struct tfd_master_options {
     struct tfd_peers *peers;
     struct tfd_worker *local; /* the worker of this process */
     const struct tfd_registry *registry;
+    int build_threads;        /* for what is large (build.h); 0: none */
     uint64_t peer_wait_us;    /* for tasks that do not answer; 0: for ever */
     uint64_t session_idle_us; /* see idle.h; 0: for ever */
     struct tfd_links *links;  /* of those who call; NULL: nobody leaves */
@@ -41,6 +42,9 @@ struct tfd_master_options {
 enum tfd_code tfd_master_new(const struct tfd_master_options *o,
                              struct tfd_master **out,
                              struct tfd_status *st) TFD_MUST_USE;
+/* Waits for what its threads do; what is built from now on, the loop thread
+ * builds.  The loop must settle after. */
+void tfd_master_stop_building(struct tfd_master *m);
 /* No session may be open. */
 void tfd_master_free(struct tfd_master *m);
 
@@ -54,19 +58,20 @@ typedef void tfd_session_done_fn(void *ctx, const struct tfd_status *st,
                                  struct tfd_session *session);
 
 struct tfd_create_session {
-    struct tfd_str graph_def;
-    struct tfd_str config; /* ConfigProto */
-    struct tfd_str target; /* as the client dialled us, "grpc://host:port" */
+    struct tfd_str graph_def; /* borrowed until done() */
+    struct tfd_str config;    /* ConfigProto */
+    struct tfd_str target;    /* as the client dialled us, "grpc://host:port" */
     tfd_session_done_fn *done;
     void *ctx;
 };
-/* Waits for the tasks in scope: DEADLINE_EXCEEDED naming the missing ones.  The
- * strings are borrowed for the call.  Valid until done(); NULL when that was
- * called already. */
+/* Waits for the tasks in scope: DEADLINE_EXCEEDED naming the missing ones.
+ * Other strings are borrowed for the call.  Valid until done(); NULL when that
+ * was called already. */
 struct tfd_create *
 tfd_master_create_session(struct tfd_master *m,
                           const struct tfd_create_session *c);
-/* done() is called with *why before this returns. */
+/* done() is called with *why before this returns, or soon, when the graph is
+ * being read. */
 void tfd_master_cancel_create(struct tfd_create *c,
                               const struct tfd_status *why);
 
@@ -105,14 +110,29 @@ void tfd_master_close_all(struct tfd_master *m, tfd_master_done_fn *done,
 
 const char *tfd_session_handle(const struct tfd_session *s);
 const struct tfd_device_set *tfd_session_devices(const struct tfd_session *s);
+/* GraphOptions.build_cost_model */
+bool tfd_session_wants_costs(const struct tfd_session *s);
 /* It has a cluster of its own (ConfigProto.cluster_def). */
 bool tfd_session_renamed(const struct tfd_session *s);
 
-/* ABORTED when the versions differ; nothing changes on failure. */
-enum tfd_code tfd_session_extend(struct tfd_session *s,
-                                 struct tfd_str graph_def, int64_t version,
-                                 int64_t *new_version,
-                                 struct tfd_status *st) TFD_MUST_USE;
+/* version: the session's, after a success one more than before. */
+typedef void tfd_extended_fn(void *ctx, const struct tfd_status *st,
+                             int64_t version);
+
+struct tfd_extend_session {
+    struct tfd_str graph_def; /* borrowed until done() */
+    int64_t version;          /* that the caller knows */
+    tfd_extended_fn *done;
+    void *ctx;
+};
+struct tfd_extend;
+/* ABORTED when the versions differ; nothing changes on failure.  Steps and
+ * other calls that come after it see the new graph.  Valid until done(); NULL
+ * when that was called already. */
+struct tfd_extend *tfd_session_extend(struct tfd_session *s,
+                                      const struct tfd_extend_session *spec);
+/* done() follows soon, with CANCELLED unless it ends otherwise. */
+void tfd_session_cancel_extend(struct tfd_extend *x);
 
 /* Running steps end with CANCELLED; done() when all is gone. */
 void tfd_session_close(struct tfd_session *s, tfd_master_done_fn *done,
@@ -132,8 +152,10 @@ struct tfd_run_step {
     int fetch_count;
     const struct tfd_str *target_names;
     int target_count;
-    uint64_t timeout_us;         /* 0: none */
-    struct tfd_run_trace *trace; /* filled in; NULL: nothing is traced */
+    const struct tfd_str *connections; /* from, to, from, to, ...: prune.h */
+    int connection_count;              /* pairs */
+    uint64_t timeout_us;               /* 0: none */
+    struct tfd_run_trace *trace;       /* filled in; NULL: nothing is traced */
     /* fetches: fetch_count tensors, borrowed; NULL on failure.  plan is the
      * number to use from now on. */
     void (*done)(struct tfd_run_step *run, const struct tfd_status *st,

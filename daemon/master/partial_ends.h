@@ -22,6 +22,7 @@ struct tfd_partial_end {
 };
 
 struct tfd_partial_run {
+    struct tfd_build gate; /* first; until its names are looked up */
     struct tfd_session *session;
     struct tfd_partial_run *next; /* of the session */
     int64_t handle;

@@ -71,15 +71,14 @@ void tfd_partial_run_free_all(struct tfd_session *s)
 
 /* ---- Setup --------------------------------------------------------------- */
 
-static void planned(struct tfd_run_step *run, const struct tfd_status *st,
-                    struct tfd_tensor *fetches, uint32_t plan)
+/* Alone with the graph. */
+static void set_up(struct tfd_build *gate)
 {
-    struct tfd_partial_run *p = run->ctx;
+    struct tfd_partial_run *p = (struct tfd_partial_run *)gate;
     struct tfd_session *s = p->session;
-    struct tfd_status own = *st;
+    struct tfd_status own = p->status;
 
-    (void)fetches;
-    (void)plan;
+    tfd_status_clear(&p->status);
     if (own.code == TFD_OK)
         (void)!tfd_partial_ends_resolve(p, &own);
     if (own.code == TFD_OK) {
@@ -93,6 +92,18 @@ static void planned(struct tfd_run_step *run, const struct tfd_status *st,
     p->setup_done(p->setup_ctx, &own, p->handle);
     if (own.code != TFD_OK)
         free_partial(p);
+}
+
+static void planned(struct tfd_run_step *run, const struct tfd_status *st,
+                    struct tfd_tensor *fetches, uint32_t plan)
+{
+    struct tfd_partial_run *p = run->ctx;
+
+    (void)fetches;
+    (void)plan;
+    p->status = *st;
+    p->gate = (struct tfd_build){.done = set_up};
+    tfd_build_start(p->session, &p->gate);
 }
 
 void tfd_partial_run_setup(struct tfd_session *s,

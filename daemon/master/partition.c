@@ -512,8 +512,11 @@ static enum tfd_code run(struct partitioner *p)
 {
     TFD_TRY(tfd_loop_control_find(p->r, &p->loops, p->st));
     TFD_TRY(name_nodes(p));
-    for (int32_t i = 0; i < p->r->pruned->count; i++)
+    for (int32_t i = 0; i < p->r->pruned->count; i++) {
+        if (p->r->stop && __atomic_load_n(p->r->stop, __ATOMIC_RELAXED))
+            return tfd_fail(p->st, TFD_CANCELLED, "Nobody waits for the plan");
         TFD_TRY(put_part(p, i));
+    }
     TFD_TRY(put_loops(p));
     return finish(p);
 }

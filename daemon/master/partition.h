@@ -11,7 +11,7 @@
  *
  * Loops whose body spans tasks: daemon/master/loop_control.h.
  *
- * Threads: loop thread.
+ * Threads: one for a request.
  */
 #ifndef TFD_DAEMON_MASTER_PARTITION_H
 #define TFD_DAEMON_MASTER_PARTITION_H
@@ -31,6 +31,7 @@ struct tfd_partition_request {
     /* Of names given to added nodes; TensorFlow's workers keep kernels by name
      * for a whole session, so it goes on from plan to plan. */
     int64_t *suffix;
+    const bool *stop;        /* atomic: nobody wants it; NULL: never */
     struct tfd_arena *arena; /* for names, while it runs */
 };
 

@@ -7,7 +7,7 @@
  * consumers; an op that reads only metadata joins its input; what is left goes
  * to the best candidate, which is the master's own task.
  *
- * Iterative; time is linear in nodes and edges.  Threads: loop thread.
+ * Iterative; time is linear in nodes and edges.  Threads: one at a time.
  */
 #ifndef TFD_DAEMON_MASTER_PLACE_H
 #define TFD_DAEMON_MASTER_PLACE_H

@@ -158,6 +158,10 @@ void tfd_plan_cancel(struct tfd_plan *p)
 {
     if (p->state != TFD_PLAN_BUILDING)
         return;
+    if (p->splitting) {
+        tfd_build_stop(&p->build);
+        return;
+    }
     p->registering++; /* the last answer empties the plan */
     for (int i = 0; i < p->part_count; i++) {
         struct tfd_worker *w = p->session->workers[p->parts[i].worker];
@@ -211,6 +215,7 @@ static enum tfd_code partition(struct tfd_plan *p, struct tfd_arena *arena,
         .native = s->native,
         .worker_count = s->worker_count,
         .suffix = &s->node_suffix,
+        .stop = &p->build.stop,
         .arena = arena,
     };
 
@@ -239,26 +244,44 @@ static enum tfd_code split(struct tfd_plan *p, struct tfd_status *st)
     return rc;
 }
 
-void tfd_plan_build(struct tfd_plan *p)
+static void work(struct tfd_build *b)
 {
-    struct tfd_status st = TFD_STATUS_INIT;
+    struct tfd_plan *p = (struct tfd_plan *)b;
 
-    empty_oldest(p->session);
-    p->state = TFD_PLAN_BUILDING;
     p->version = p->session->version;
-    tfd_status_clear(&p->status);
-    p->session->plans_built++;
-    p->session->running++;
-    p->registering = 1;
-    if (split(p, &st) != TFD_OK) {
-        fail_plan(p, &st);
-    } else {
+    (void)!split(p, &p->status);
+}
+
+static void split_up(struct tfd_build *b)
+{
+    struct tfd_plan *p = (struct tfd_plan *)b;
+
+    p->splitting = false;
+    if (b->stop && p->status.code == TFD_OK)
+        (void)tfd_fail(&p->status, TFD_CANCELLED, "Nobody waits for the plan");
+    if (p->status.code == TFD_OK) {
         p->registering += p->part_count;
         for (int i = 0; i < p->part_count; i++)
             register_part(p, &p->parts[i]);
     }
     if (--p->registering == 0)
         built(p);
+}
+
+void tfd_plan_build(struct tfd_plan *p)
+{
+    struct tfd_session *s = p->session;
+
+    empty_oldest(s);
+    p->state = TFD_PLAN_BUILDING;
+    tfd_status_clear(&p->status);
+    s->plans_built++;
+    s->running++;
+    p->registering = 1;
+    p->splitting = true;
+    p->build = (struct tfd_build){.work = work, .done = split_up};
+    p->build.large = tfd_session_is_large(s, TFD_STR_EMPTY);
+    tfd_build_start(s, &p->build);
 }
 
 void tfd_plan_free(struct tfd_plan *p)

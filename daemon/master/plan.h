@@ -36,6 +36,8 @@ struct tfd_plan_part {
 };
 
 struct tfd_plan {
+    struct tfd_build build; /* first; while it is split into parts */
+    bool splitting;
     struct tfd_session *session;
     uint32_t number;
     enum tfd_plan_state state;
@@ -43,6 +45,7 @@ struct tfd_plan {
     int64_t version;          /* of the graph it was built from */
     uint64_t used;            /* when: the session's count of uses */
     int running;              /* steps */
+    uint64_t started;         /* steps, ever */
     struct tfd_arena arena;   /* the signature's names */
     struct tfd_signature signature;
     bool partial; /* for partial runs */

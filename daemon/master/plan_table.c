@@ -2,8 +2,8 @@
  * plan_table.c - signatures and numbers to plans.
  *
  * The key of a signature is its names, each after its length, feeds before
- * fetches before targets.  The order is the client's: another order is another
- * plan, which costs memory but never a sort per step.
+ * fetches before targets before connections.  The order is the client's:
+ * another order is another plan, which costs memory but never a sort per step.
  */
 #include "daemon/master/plan.h"
 
@@ -33,6 +33,8 @@ static struct tfd_str key_of(struct tfd_session *s,
     key_names(&s->key, run->feed_names, run->feed_count);
     key_names(&s->key, run->fetch_names, run->fetch_count);
     key_names(&s->key, run->target_names, run->target_count);
+    if (run->connection_count > 0)
+        key_names(&s->key, run->connections, 2 * run->connection_count);
     if (run->partial)
         tfd_bytes_add(&s->key, "p", 1);
     return tfd_bytes_view(&s->key);
@@ -99,11 +101,14 @@ static enum tfd_code copy_signature(struct tfd_plan *p,
     sig->feed_count = run->feed_count;
     sig->fetch_count = run->fetch_count;
     sig->target_count = run->target_count;
+    sig->connection_count = run->connection_count;
     TFD_TRY(copy_names(p, run->feed_names, run->feed_count, &sig->feeds, st));
     TFD_TRY(
         copy_names(p, run->fetch_names, run->fetch_count, &sig->fetches, st));
     TFD_TRY(
         copy_names(p, run->target_names, run->target_count, &sig->targets, st));
+    TFD_TRY(copy_names(p, run->connections, 2 * run->connection_count,
+                       &sig->connections, st));
     tfd_map_init(&seen);
     rc = label_fetches(p, &seen, st);
     tfd_map_deinit(&seen);
@@ -216,7 +221,7 @@ static bool may_be_built_now(const struct tfd_plan *p)
     for (size_t i = 0; i < sizeof(passing) / sizeof(passing[0]); i++)
         if (p->status.code == passing[i])
             return true;
-    return p->version != p->session->version;
+    return p->version != p->session->version || p->session->growing > 0;
 }
 
 static enum tfd_code find_number(struct tfd_session *s,

@@ -4,86 +4,32 @@
  */
 #include "daemon/master/prune.h"
 
-#include <stdlib.h>
+#include "daemon/master/cuts.h"
 
-struct feed {
-    struct tfd_edge edge;
-    int32_t next; /* another feed of the same node, or -1 */
-};
+#include <stdlib.h>
 
 struct pruner {
     const struct tfd_graph *g;
     const struct tfd_signature *sig;
     struct tfd_arena *arena;
     struct tfd_status *st;
-    struct feed *feeds;
+    struct tfd_cuts cuts;
     struct tfd_edge *fetches;
     int32_t *targets;
-    int32_t *feed_of; /* by graph node: its first feed, or -1 */
-    int32_t *number;  /* by graph node: in the list; -1 not reached */
+    int32_t *number; /* by graph node: in the list; -1 not reached */
     int32_t *stack;
     int32_t depth;
     int32_t reached;
 };
 
-static bool is_placeholder(const struct tfd_node *n)
-{
-    return tfd_str_is(n->op->name, "Placeholder") ||
-           tfd_str_is(n->op->name, "PlaceholderV2");
-}
-
-/* The feed that replaces an endpoint, or -1. */
-static int32_t find_feed(const struct pruner *p, struct tfd_edge e)
-{
-    for (int32_t f = p->feed_of[e.node]; f >= 0; f = p->feeds[f].next)
-        if (p->feeds[f].edge.output == e.output)
-            return f;
-    return -1;
-}
-
 /* ---- Names --------------------------------------------------------------- */
-
-/* "x" or "x:1"; anything else is the name of a node that does not exist. */
-static struct tfd_str split_name(struct tfd_str name, int32_t *output)
-{
-    size_t at = name.size;
-    int64_t number = 0;
-
-    *output = 0;
-    while (at > 0 && name.data[at - 1] >= '0' && name.data[at - 1] <= '9')
-        at--;
-    if (at == name.size || at < 2 || name.data[at - 1] != ':')
-        return name;
-    for (size_t i = at; i < name.size && number <= INT32_MAX; i++)
-        number = number * 10 + (name.data[i] - '0');
-    *output = number > INT32_MAX ? INT32_MAX : (int32_t)number;
-    return (struct tfd_str){name.data, at - 1};
-}
-
-static enum tfd_code resolve_feed(struct pruner *p, struct tfd_str name,
-                                  struct tfd_edge *out)
-{
-    int32_t output;
-    const struct tfd_node *n = tfd_graph_find(p->g, split_name(name, &output));
-
-    if (!n)
-        return tfd_fail(p->st, TFD_NOT_FOUND,
-                        "FeedInputs: unable to find feed output " TFD_STR_FMT,
-                        TFD_STR_ARG(name));
-    if (output >= n->out_count)
-        return tfd_fail(p->st, TFD_INVALID_ARGUMENT,
-                        "FeedInputs: " TFD_STR_FMT
-                        " should have output index < %d",
-                        TFD_STR_ARG(name), n->out_count);
-    *out = (struct tfd_edge){n->id, output};
-    return TFD_OK;
-}
 
 static enum tfd_code resolve_fetch(struct pruner *p, struct tfd_str name,
                                    struct tfd_edge *out)
 {
     int32_t output;
-    const struct tfd_node *n = tfd_graph_find(p->g, split_name(name, &output));
+    const struct tfd_node *n =
+        tfd_graph_find(p->g, tfd_cuts_split(name, &output));
 
     if (tfd_str_starts(name, "^"))
         return tfd_fail(p->st, TFD_INVALID_ARGUMENT,
@@ -111,60 +57,12 @@ static enum tfd_code resolve_fetch(struct pruner *p, struct tfd_str name,
     return TFD_OK;
 }
 
-static enum tfd_code fed_twice(struct pruner *p, struct tfd_str name)
-{
-    return tfd_fail(p->st, TFD_INVALID_ARGUMENT,
-                    "Endpoint \"" TFD_STR_FMT "\" fed more than once.",
-                    TFD_STR_ARG(name));
-}
-
-static enum tfd_code fed_and_fetched(struct pruner *p, struct tfd_str name)
-{
-    return tfd_fail(p->st, TFD_INVALID_ARGUMENT,
-                    TFD_STR_FMT " is both fed and fetched.", TFD_STR_ARG(name));
-}
-
-/* As TensorFlow: by the texts, before anything is looked up. */
-static enum tfd_code check_texts(struct pruner *p, struct tfd_map *fed)
-{
-    const struct tfd_signature *sig = p->sig;
-    uintptr_t unused;
-
-    for (int i = 0; i < sig->feed_count; i++) {
-        if (tfd_map_get(fed, sig->feeds[i], &unused))
-            return fed_twice(p, sig->feeds[i]);
-        if (!tfd_map_put(fed, sig->feeds[i], 0))
-            return tfd_fail(p->st, TFD_RESOURCE_EXHAUSTED,
-                            "No memory for %d feeds", sig->feed_count);
-    }
-    for (int i = 0; i < sig->fetch_count; i++)
-        if (tfd_map_get(fed, sig->fetches[i], &unused))
-            return fed_and_fetched(p, sig->fetches[i]);
-    return TFD_OK;
-}
-
-/* "x" and "x:0" are one endpoint, though not for TensorFlow, which then waits
- * for ever. */
-static enum tfd_code resolve_feeds(struct pruner *p)
-{
-    for (int i = 0; i < p->sig->feed_count; i++) {
-        struct feed *f = &p->feeds[i];
-
-        TFD_TRY(resolve_feed(p, p->sig->feeds[i], &f->edge));
-        if (find_feed(p, f->edge) >= 0)
-            return fed_twice(p, p->sig->feeds[i]);
-        f->next = p->feed_of[f->edge.node];
-        p->feed_of[f->edge.node] = i;
-    }
-    return TFD_OK;
-}
-
 static enum tfd_code resolve_fetches(struct pruner *p)
 {
     for (int i = 0; i < p->sig->fetch_count; i++) {
         TFD_TRY(resolve_fetch(p, p->sig->fetches[i], &p->fetches[i]));
-        if (find_feed(p, p->fetches[i]) >= 0)
-            return fed_and_fetched(p, p->sig->fetches[i]);
+        if (tfd_cuts_find(&p->cuts, p->fetches[i]) >= 0)
+            return tfd_cuts_fed_and_fetched(p->sig->fetches[i], p->st);
     }
     return TFD_OK;
 }
@@ -206,7 +104,7 @@ static enum tfd_code resolve_targets(struct pruner *p)
 
         if (name.size > 0 && name.data[0] == '^')
             name = (struct tfd_str){name.data + 1, name.size - 1};
-        n = tfd_graph_find(p->g, split_name(name, &unused));
+        n = tfd_graph_find(p->g, tfd_cuts_split(name, &unused));
         if (n)
             p->targets[i] = n->id;
         else
@@ -226,18 +124,34 @@ static void reach(struct pruner *p, int32_t node)
     p->stack[p->depth++] = node;
 }
 
-static void reach_endpoint(struct pruner *p, struct tfd_edge e)
+/* Where values come from that an endpoint's consumers read; a feed: nowhere in
+ * the graph. */
+static struct tfd_edge source_of(const struct pruner *p, struct tfd_edge e)
 {
-    if (e.node >= 0 && find_feed(p, e) < 0)
-        reach(p, e.node);
+    int32_t cut = e.node < 0 ? -1 : tfd_cuts_find(&p->cuts, e);
+
+    if (cut < 0)
+        return e;
+    return tfd_cuts_is_feed(&p->cuts, cut) ? TFD_EDGE_NONE
+                                           : p->cuts.list[cut].source;
 }
 
-/* The feed that a control edge out of `node` follows, or -1. */
-static int32_t control_feed(const struct pruner *p, int32_t node)
+static void reach_endpoint(struct pruner *p, struct tfd_edge e)
 {
-    if (p->feed_of[node] >= 0 && is_placeholder(p->g->nodes[node]))
-        return p->feed_of[node];
-    return -1;
+    struct tfd_edge source = source_of(p, e);
+
+    if (source.node >= 0)
+        reach(p, source.node);
+}
+
+static void reach_control(struct pruner *p, int32_t node)
+{
+    int32_t cut = tfd_cuts_control(&p->cuts, node);
+
+    if (cut < 0)
+        reach(p, node);
+    else if (!tfd_cuts_is_feed(&p->cuts, cut))
+        reach(p, p->cuts.list[cut].source.node);
 }
 
 static void reach_all(struct pruner *p)
@@ -252,8 +166,7 @@ static void reach_all(struct pruner *p)
         for (int32_t i = 0; i < n->in_count; i++)
             reach_endpoint(p, n->in[i]);
         for (int32_t i = 0; i < n->control_count; i++)
-            if (control_feed(p, n->control[i]) < 0)
-                reach(p, n->control[i]);
+            reach_control(p, n->control[i]);
     }
 }
 
@@ -262,11 +175,38 @@ static void reach_all(struct pruner *p)
 /* Feeds come first, so feed i is entry i; then nodes, then fetches. */
 static struct tfd_edge translate(const struct pruner *p, struct tfd_edge e)
 {
-    int32_t f = find_feed(p, e);
+    struct tfd_edge source = source_of(p, e);
 
-    if (f >= 0)
-        return (struct tfd_edge){f, 0};
-    return (struct tfd_edge){p->number[e.node], e.output};
+    if (source.node < 0)
+        return (struct tfd_edge){tfd_cuts_find(&p->cuts, e), 0};
+    return (struct tfd_edge){p->number[source.node], source.output};
+}
+
+static int32_t translate_control(const struct pruner *p, int32_t node)
+{
+    int32_t cut = tfd_cuts_control(&p->cuts, node);
+
+    if (cut < 0)
+        return p->number[node];
+    if (tfd_cuts_is_feed(&p->cuts, cut))
+        return cut;
+    return p->number[p->cuts.list[cut].source.node];
+}
+
+static enum tfd_code write_input(struct pruner *p, struct tfd_part_node *out,
+                                 const struct tfd_node *n, int32_t i)
+{
+    int32_t cut;
+
+    if (n->in[i].node < 0)
+        return tfd_fail(p->st, TFD_INVALID_ARGUMENT,
+                        "Input %d of node %s is not connected", i,
+                        n->name.data);
+    cut = tfd_cuts_find(&p->cuts, n->in[i]);
+    if (cut >= 0 && !tfd_cuts_is_feed(&p->cuts, cut))
+        TFD_TRY(tfd_cuts_check(&p->cuts, cut, n, i, p->st));
+    out->in[i] = translate(p, n->in[i]);
+    return TFD_OK;
 }
 
 static enum tfd_code write_node(struct pruner *p, struct tfd_part_node *out,
@@ -281,25 +221,17 @@ static enum tfd_code write_node(struct pruner *p, struct tfd_part_node *out,
                                    sizeof(*out->control));
     TFD_TRY(tfd_arena_check(out->in, "a pruned graph", p->st));
     TFD_TRY(tfd_arena_check(out->control, "a pruned graph", p->st));
-    for (int32_t i = 0; i < n->in_count; i++) {
-        if (n->in[i].node < 0)
-            return tfd_fail(p->st, TFD_INVALID_ARGUMENT,
-                            "Input %d of node %s is not connected", i,
-                            n->name.data);
-        out->in[i] = translate(p, n->in[i]);
-    }
-    for (int32_t i = 0; i < n->control_count; i++) {
-        int32_t f = control_feed(p, n->control[i]);
-
-        out->control[i] = f >= 0 ? f : p->number[n->control[i]];
-    }
+    for (int32_t i = 0; i < n->in_count; i++)
+        TFD_TRY(write_input(p, out, n, i));
+    for (int32_t i = 0; i < n->control_count; i++)
+        out->control[i] = translate_control(p, n->control[i]);
     return TFD_OK;
 }
 
 static void write_feeds(struct pruner *p, struct tfd_part_node *out)
 {
     for (int i = 0; i < p->sig->feed_count; i++) {
-        struct tfd_edge e = p->feeds[i].edge;
+        struct tfd_edge e = p->cuts.list[i].edge;
 
         out[i] = (struct tfd_part_node){
             .kind = TFD_PART_FEED,
@@ -349,27 +281,11 @@ static enum tfd_code write_list(struct pruner *p, struct tfd_pruned *out)
     return write_fetches(p, &out->nodes[at]);
 }
 
-static enum tfd_code check_signature(struct pruner *p)
-{
-    struct tfd_map fed;
-    enum tfd_code rc;
-
-    tfd_map_init(&fed);
-    rc = check_texts(p, &fed);
-    tfd_map_deinit(&fed);
-    return rc;
-}
-
 static enum tfd_code run(struct pruner *p, struct tfd_pruned *out)
 {
-    if (p->sig->fetch_count + p->sig->target_count == 0)
-        return tfd_fail(p->st, TFD_INVALID_ARGUMENT,
-                        "Must specify at least one target to fetch or "
-                        "execute.");
     for (int32_t i = 0; i < p->g->count; i++)
-        p->feed_of[i] = p->number[i] = -1;
-    TFD_TRY(check_signature(p));
-    TFD_TRY(resolve_feeds(p));
+        p->number[i] = -1;
+    TFD_TRY(tfd_cuts_init(&p->cuts, p->g, p->sig, p->st));
     TFD_TRY(resolve_fetches(p));
     TFD_TRY(resolve_targets(p));
     reach_all(p);
@@ -386,21 +302,18 @@ enum tfd_code tfd_prune(const struct tfd_graph *g,
     struct pruner p = {.g = g, .sig = sig, .arena = arena, .st = &own};
     enum tfd_code rc;
 
-    p.feeds = calloc((size_t)sig->feed_count + 1, sizeof(*p.feeds));
     p.fetches = calloc((size_t)sig->fetch_count + 1, sizeof(*p.fetches));
     p.targets = calloc((size_t)sig->target_count + 1, sizeof(*p.targets));
-    p.feed_of = calloc(nodes, sizeof(*p.feed_of));
     p.number = calloc(nodes, sizeof(*p.number));
     p.stack = calloc(nodes, sizeof(*p.stack));
-    if (p.feeds && p.fetches && p.targets && p.feed_of && p.number && p.stack)
+    if (p.fetches && p.targets && p.number && p.stack)
         rc = run(&p, out);
     else
         rc = tfd_fail(&own, TFD_RESOURCE_EXHAUSTED,
                       "No memory to prune %d nodes", g->count);
-    free(p.feeds);
+    tfd_cuts_deinit(&p.cuts);
     free(p.fetches);
     free(p.targets);
-    free(p.feed_of);
     free(p.number);
     free(p.stack);
     return rc == TFD_OK ? TFD_OK : tfd_status_copy(st, &own);

@@ -11,9 +11,11 @@
  *
  * A fed endpoint cuts its producer off, unless something else needs it.  A fed
  * Placeholder's control successors follow the feed; those of other fed nodes
- * keep the node.  Errors and their texts are TensorFlow's.
+ * keep the node.  So do the connections of a signature (cuts.h), where the
+ * consumers read another node's output.  Errors and their texts are
+ * TensorFlow's.
  *
- * Iterative.  Threads: loop thread.
+ * Iterative.  Threads: one at a time.
  */
 #ifndef TFD_DAEMON_MASTER_PRUNE_H
 #define TFD_DAEMON_MASTER_PRUNE_H
@@ -41,6 +43,9 @@ struct tfd_signature {
     int fetch_count;
     const struct tfd_str *targets;
     int target_count;
+    /* Endpoints read in the place of others: from, to, from, to, ... */
+    const struct tfd_str *connections;
+    int connection_count; /* pairs */
     /* For the worker's ends: as fetches, but each different. */
     const struct tfd_str *fetch_labels;
 };

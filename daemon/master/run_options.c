@@ -8,6 +8,7 @@
 #include "common/pbio.h"
 #include "common/proto/config.pb.h"
 #include "config/limits.h"
+#include "daemon/master/cost_graph.h"
 #include "daemon/master/session.h"
 
 #include <stdlib.h>
@@ -108,13 +109,14 @@ enum tfd_code tfd_run_trace_new(const struct tfd_run_options *o,
                                 struct tfd_status *st)
 {
     *out = NULL;
-    if (!o->timeline && !o->partition_graphs)
+    if (!o->timeline && !o->partition_graphs && !o->costs)
         return TFD_OK;
     *out = calloc(1, sizeof(**out));
     if (!*out)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "No memory for a trace");
-    (*out)->timeline = o->timeline;
-    (*out)->partition_graphs = o->partition_graphs;
+    (*out)->timeline = (*out)->show_stats = o->timeline;
+    (*out)->partition_graphs = (*out)->show_graphs = o->partition_graphs;
+    (*out)->may_cost = o->costs;
     tfd_bytes_init(&(*out)->stats, TFD_TRACE_SIZE_MAX);
     tfd_bytes_init(&(*out)->graphs, TFD_TRACE_SIZE_MAX);
     return TFD_OK;
@@ -129,15 +131,33 @@ void tfd_run_trace_free(struct tfd_run_trace *t)
     free(t);
 }
 
+void tfd_run_trace_begin(struct tfd_run_trace *t, const struct tfd_session *s,
+                         uint64_t count)
+{
+    int64_t every = s->config.cost_model, after = s->config.cost_model_after;
+
+    if (!t || !t->may_cost || every <= 0)
+        return;
+    /* TensorFlow's (count + 1 - after) % every == 0, without overflow. */
+    t->costs =
+        ((int64_t)((count + 1) % (uint64_t)every) - after % every) % every == 0;
+    t->timeline |= t->costs;
+    t->partition_graphs |= t->costs;
+}
+
 void tfd_run_trace_put(struct tfd_bytes *b, uint32_t tag,
                        const struct tfd_run_trace *t)
 {
     size_t mark = tfd_pb_begin(b, tag);
 
-    if (t && t->timeline && !t->stats.failed)
+    if (t && t->show_stats && !t->stats.failed)
         tfd_pb_put_str_always(b, tensorflow_RunMetadata_step_stats_tag,
                               tfd_bytes_view(&t->stats));
-    if (t && !t->graphs.failed)
+    if (t && t->costs && !t->stats.failed && !t->graphs.failed)
+        tfd_cost_graph_put(b, tensorflow_RunMetadata_cost_graph_tag,
+                           tfd_bytes_view(&t->stats),
+                           tfd_bytes_view(&t->graphs));
+    if (t && t->show_graphs && !t->graphs.failed)
         tfd_bytes_add_str(b, tfd_bytes_view(&t->graphs));
     tfd_pb_finish(b, mark);
 }

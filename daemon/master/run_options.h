@@ -16,6 +16,7 @@ struct tfd_run_options {
     uint64_t timeout_us; /* 0: none */
     bool timeline;
     bool partition_graphs;
+    bool costs; /* not of RunOptions: its session wants those of some steps */
 };
 
 /* Reads RunOptions ("" is all defaults).  What is set and not honoured is named
@@ -29,6 +30,11 @@ enum tfd_code tfd_run_trace_new(const struct tfd_run_options *o,
                                 struct tfd_run_trace **out,
                                 struct tfd_status *st) TFD_MUST_USE;
 void tfd_run_trace_free(struct tfd_run_trace *t); /* NULL is allowed */
+
+/* Whether step number `count` of its plan, from 0, is one whose costs the
+ * session wants; then whatever they are made of is traced.  NULL is allowed. */
+void tfd_run_trace_begin(struct tfd_run_trace *t, const struct tfd_session *s,
+                         uint64_t count);
 
 /* The field `tag` with a RunMetadata. */
 void tfd_run_trace_put(struct tfd_bytes *b, uint32_t tag,

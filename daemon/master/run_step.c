@@ -15,6 +15,7 @@
 #include "daemon/master/run_options.h"
 #include "kernels/runtime.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,6 +34,8 @@ struct run_call {
     int feed_room, fetch_room, target_room;
     struct tfd_run_options options;
     struct tfd_str partial; /* the handle of its partial run; "": of none */
+    struct tfd_build gate;  /* of a partial run: it reads the graph */
+    bool waits;             /* for that */
     int64_t request_id;
     bool errors_in_body;
 };
@@ -206,6 +209,17 @@ static enum tfd_code decode(struct run_call *c, struct tfd_status *st)
     c->run.fetch_names = c->names;
     c->run.target_names = c->target_names;
     c->run.timeout_us = c->options.timeout_us;
+    return TFD_OK;
+}
+
+static enum tfd_code find_session(struct run_call *c, struct tfd_status *st)
+{
+    struct tfd_run_step_service *s = c->service;
+
+    TFD_TRY(tfd_seen_ids_add(s->seen, c->request_id, "RunStep", c->handle, st));
+    TFD_TRY(tfd_master_find(s->master, c->handle, &c->session, st));
+    c->options.costs =
+        tfd_session_wants_costs(c->session) && c->partial.size == 0;
     return tfd_run_trace_new(&c->options, &c->run.trace, st);
 }
 
@@ -291,10 +305,35 @@ static void cancelled(void *ctx, struct tfd_call *call)
     struct run_call *c = ctx;
 
     (void)call;
-    if (c->partial.size > 0)
+    if (c->waits)
+        tfd_build_stop(&c->gate);
+    else if (c->partial.size > 0)
         tfd_partial_run_cancel(c->session, &c->run);
     else
         tfd_session_cancel(c->session, &c->run);
+}
+
+static void run_partial(struct tfd_build *gate)
+{
+    struct run_call *c =
+        (struct run_call *)((char *)gate - offsetof(struct run_call, gate));
+    struct tfd_status st = TFD_STATUS_INIT;
+
+    c->waits = false;
+    if (!gate->stop) {
+        tfd_partial_run_step(c->session, c->partial, &c->run);
+        return;
+    }
+    (void)tfd_fail(&st, TFD_CANCELLED, "RunStep was cancelled by the client");
+    done(&c->run, &st, NULL, 0);
+}
+
+/* Which checks the call against the graph, when that is not being changed. */
+static void wait_for_graph(struct run_call *c)
+{
+    c->waits = true;
+    c->gate = (struct tfd_build){.done = run_partial};
+    tfd_build_start(c->session, &c->gate);
 }
 
 void tfd_run_step_handle(void *self, struct tfd_call *call)
@@ -309,10 +348,7 @@ void tfd_run_step_handle(void *self, struct tfd_call *call)
         return;
     }
     c->call = call;
-    if (decode(c, &st) != TFD_OK ||
-        tfd_seen_ids_add(s->seen, c->request_id, "RunStep", c->handle, &st) !=
-            TFD_OK ||
-        tfd_master_find(s->master, c->handle, &c->session, &st) != TFD_OK) {
+    if (decode(c, &st) != TFD_OK || find_session(c, &st) != TFD_OK) {
         fail(c, &st);
         release(c);
         return;
@@ -322,7 +358,7 @@ void tfd_run_step_handle(void *self, struct tfd_call *call)
     call->ctx = c;
     call->cancelled = cancelled;
     if (c->partial.size > 0)
-        tfd_partial_run_step(c->session, c->partial, &c->run);
+        wait_for_graph(c);
     else
         tfd_session_run(c->session, &c->run);
 }

@@ -118,39 +118,14 @@ static void create_session(void *self, struct tfd_call *call)
 
 /* ---- ExtendSession ------------------------------------------------------- */
 
-static enum tfd_code extend(struct tfd_master *m, const struct tfd_call *call,
-                            int64_t *version, struct tfd_status *st)
+static void session_extended(void *ctx, const struct tfd_status *st,
+                             int64_t version)
 {
-    struct tfd_pb_reader r = tfd_pb_reader_of(call->in.proto);
-    struct tfd_str handle = TFD_STR_EMPTY, graph_def = TFD_STR_EMPTY;
-    struct tfd_session *session;
-    struct tfd_pb_field f;
-    int64_t expected = 0;
-
-    while (tfd_pb_next(&r, &f)) {
-        if (f.tag == tensorflow_ExtendSessionRequest_session_handle_tag)
-            handle = tfd_pb_str(&r, &f);
-        else if (f.tag == tensorflow_ExtendSessionRequest_graph_def_tag)
-            graph_def = tfd_pb_str(&r, &f);
-        else if (f.tag ==
-                 tensorflow_ExtendSessionRequest_current_graph_version_tag)
-            expected = tfd_pb_int64(&r, &f);
-    }
-    TFD_TRY(tfd_request_end(&r, st));
-    TFD_TRY(tfd_master_find(m, handle, &session, st));
-    tfd_session_use(session, call->link);
-    return tfd_session_extend(session, graph_def, expected, version, st);
-}
-
-static void extend_session(void *self, struct tfd_call *call)
-{
-    struct tfd_master_service *s = self;
-    struct tfd_status st = TFD_STATUS_INIT;
+    struct tfd_call *call = ctx;
     struct tfd_message m;
-    int64_t version = 0;
 
-    if (extend(s->master, call, &version, &st) != TFD_OK) {
-        tfd_call_fail(call, &st);
+    if (st->code != TFD_OK) {
+        tfd_call_fail(call, st);
         return;
     }
     tfd_message_init(&m, call->native);
@@ -158,6 +133,56 @@ static void extend_session(void *self, struct tfd_call *call)
                    tensorflow_ExtendSessionResponse_new_graph_version_tag,
                    version);
     answer(call, &m);
+}
+
+static void extension_cancelled(void *ctx, struct tfd_call *call)
+{
+    (void)call;
+    tfd_session_cancel_extend(ctx);
+}
+
+static enum tfd_code read_extension(struct tfd_master *m,
+                                    const struct tfd_call *call,
+                                    struct tfd_session **session,
+                                    struct tfd_extend_session *x,
+                                    struct tfd_status *st)
+{
+    struct tfd_pb_reader r = tfd_pb_reader_of(call->in.proto);
+    struct tfd_str handle = TFD_STR_EMPTY;
+    struct tfd_pb_field f;
+
+    while (tfd_pb_next(&r, &f)) {
+        if (f.tag == tensorflow_ExtendSessionRequest_session_handle_tag)
+            handle = tfd_pb_str(&r, &f);
+        else if (f.tag == tensorflow_ExtendSessionRequest_graph_def_tag)
+            x->graph_def = tfd_pb_str(&r, &f);
+        else if (f.tag ==
+                 tensorflow_ExtendSessionRequest_current_graph_version_tag)
+            x->version = tfd_pb_int64(&r, &f);
+    }
+    TFD_TRY(tfd_request_end(&r, st));
+    return tfd_master_find(m, handle, session, st);
+}
+
+static void extend_session(void *self, struct tfd_call *call)
+{
+    struct tfd_master_service *s = self;
+    struct tfd_extend_session x = {
+        .graph_def = TFD_STR_EMPTY, .done = session_extended, .ctx = call};
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct tfd_extend *extension;
+    struct tfd_session *session;
+
+    if (read_extension(s->master, call, &session, &x, &st) != TFD_OK) {
+        tfd_call_fail(call, &st);
+        return;
+    }
+    tfd_session_use(session, call->link);
+    extension = tfd_session_extend(session, &x);
+    if (!extension)
+        return; /* answered, and gone */
+    call->ctx = extension;
+    call->cancelled = extension_cancelled;
 }
 
 /* ---- CloseSession, Reset ------------------------------------------------- */

@@ -1,5 +1,6 @@
 /*
- * session.c - the life of a session after its creation: extend, run, close.
+ * session.c - the life of a session after its creation: run, close; how its
+ * graph grows: session_grow.c.
  *
  * A session that closes first aborts its steps and the building of its plans,
  * then tells the workers, each within a limit, then leaves the table.  Nobody
@@ -7,14 +8,10 @@
  */
 #include "daemon/master/session.h"
 
-#include "common/graphdef.h"
-#include "common/log.h"
 #include "config/limits.h"
-#include "daemon/master/functions.h"
 #include "daemon/master/idle.h"
 #include "daemon/master/callable.h"
 #include "daemon/master/partial_run.h"
-#include "daemon/master/place.h"
 #include "daemon/master/plan.h"
 #include "daemon/master/step.h"
 
@@ -31,6 +28,7 @@ struct tfd_session *tfd_session_new(struct tfd_master *m, struct tfd_status *st)
     }
     s->master = m;
     s->refs = 1;
+    s->builds_end = &s->builds;
     tfd_device_set_init(&s->devices);
     tfd_map_init(&s->plan_by_key);
     tfd_bytes_init(&s->key, TFD_SIGNATURE_SIZE_MAX);
@@ -79,6 +77,11 @@ const char *tfd_session_task(const struct tfd_session *s, int i)
     return i == 0 && s->renamed ? s->task : s->workers[i]->task;
 }
 
+bool tfd_session_wants_costs(const struct tfd_session *s)
+{
+    return s->config.cost_model > 0;
+}
+
 bool tfd_session_renamed(const struct tfd_session *s)
 {
     return s->renamed;
@@ -87,87 +90,6 @@ bool tfd_session_renamed(const struct tfd_session *s)
 const struct tfd_device_set *tfd_session_devices(const struct tfd_session *s)
 {
     return &s->devices;
-}
-
-/* ---- Growing ------------------------------------------------------------- */
-
-/* Stateful nodes stay where they are: their state is there. */
-static void pin_stateful(const struct tfd_session *s, int32_t kept,
-                         int32_t *pinned)
-{
-    for (int32_t i = 0; i < kept; i++)
-        pinned[i] = s->graph->nodes[i]->op->flags & TFD_OP_STATEFUL
-                        ? s->device_of[i]
-                        : -1;
-}
-
-/* As TensorFlow's placer writes it; only nodes that are new. */
-static void log_placement(const struct tfd_session *s, int32_t kept)
-{
-    for (int32_t i = kept; i < s->graph->count; i++) {
-        const struct tfd_node *n = s->graph->nodes[i];
-
-        tfd_log(TFD_LOG_INFO, "placed", TFD_STR_FMT ": (" TFD_STR_FMT "): %s",
-                TFD_STR_ARG(n->name), TFD_STR_ARG(n->op->name),
-                s->devices.devices[s->device_of[i]].attributes.name);
-    }
-}
-
-enum tfd_code tfd_session_place(struct tfd_session *s, int32_t kept,
-                                struct tfd_status *st)
-{
-    size_t count = (size_t)s->graph->count + 1;
-    int32_t *pinned = calloc(count, sizeof(*pinned));
-    int32_t *device_of = calloc(count, sizeof(*device_of));
-    struct tfd_place_request r = {
-        .graph = s->graph,
-        .registry = s->master->o.registry,
-        .devices = &s->devices,
-        .pinned = pinned,
-        .pinned_count = kept,
-        .soft = s->config.allow_soft_placement,
-    };
-    enum tfd_code rc;
-
-    if (!pinned || !device_of) {
-        rc = tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "No memory to place %d nodes",
-                      s->graph->count);
-    } else {
-        pin_stateful(s, kept, pinned);
-        rc = tfd_place(&r, device_of, st);
-    }
-    free(pinned);
-    if (rc != TFD_OK) {
-        free(device_of);
-        return rc;
-    }
-    free(s->device_of);
-    s->device_of = device_of;
-    if (s->config.log_device_placement)
-        log_placement(s, kept);
-    return TFD_OK;
-}
-
-enum tfd_code tfd_session_extend(struct tfd_session *s,
-                                 struct tfd_str graph_def, int64_t version,
-                                 int64_t *new_version, struct tfd_status *st)
-{
-    int32_t kept = s->graph->count, first;
-
-    if (s->state != TFD_SESSION_OPEN)
-        return tfd_fail(st, TFD_FAILED_PRECONDITION, "Session is closed.");
-    if (version != s->version)
-        return tfd_fail(st, TFD_ABORTED,
-                        "Current version is %lld but caller expected %lld.",
-                        (long long)s->version, (long long)version);
-    TFD_TRY(tfd_graphdef_import(s->graph, graph_def, NULL, &first, st));
-    TFD_TRY(tfd_functions_expand(s->graph, first, st));
-    if (tfd_session_place(s, kept, st) != TFD_OK) {
-        tfd_graph_truncate(s->graph, kept);
-        return st ? st->code : TFD_INVALID_ARGUMENT;
-    }
-    *new_version = ++s->version;
-    return TFD_OK;
 }
 
 /* ---- Running ------------------------------------------------------------- */
@@ -343,6 +265,7 @@ void tfd_session_close_for(struct tfd_session *s, const struct tfd_status *why,
     for (uint32_t i = 0; i < s->plan_count && s->waiting > 0; i++)
         tfd_plan_fail_waiters(s->plans[i], why);
     tfd_step_abort_all(s, why);
+    tfd_build_stop_all(s);
     for (uint32_t i = 0; i < s->plan_count; i++)
         tfd_plan_cancel(s->plans[i]);
     s->running--;

@@ -6,6 +6,7 @@
 #ifndef TFD_DAEMON_MASTER_SESSION_H
 #define TFD_DAEMON_MASTER_SESSION_H
 
+#include "daemon/master/build.h"
 #include "daemon/master/master.h"
 
 /* More than there are rows of options. */
@@ -38,6 +39,11 @@ struct tfd_session {
     struct tfd_graph *graph;
     int64_t version;
     int32_t *device_of; /* by node of the graph */
+    /* While one is under way, graph and device_of are its own: build.h. */
+    struct tfd_build *building;
+    struct tfd_build *builds, **builds_end; /* those that wait */
+    int growing;                            /* extensions not yet done */
+    int32_t node_count;                     /* as the last one left it */
     struct tfd_device_set devices;
     /* The cluster: ours, or one of the session's own, in which we are `task`,
      * and every device has another name. */
@@ -87,7 +93,8 @@ struct tfd_master {
     uint64_t steps_done;
     struct tfd_timer idle_timer;
     uint64_t abandoned;
-    uint64_t step_seed; /* state of the generator of step ids */
+    struct tfd_pool *builders; /* NULL: the loop thread builds */
+    uint64_t step_seed;        /* state of the generator of step ids */
     const char *named[TFD_OPTIONS_NAMED_MAX]; /* options not honoured */
     int named_count;
 };
@@ -96,7 +103,17 @@ struct tfd_session *tfd_session_new(struct tfd_master *m,
                                     struct tfd_status *st);
 void tfd_session_ref(struct tfd_session *s);
 void tfd_session_unref(struct tfd_session *s);
-/* Places all nodes; those before `kept` keep their devices if stateful. */
+/* Whether building with its graph, and this GraphDef besides, is for a thread:
+ * it has many nodes, or functions, which may become many. */
+bool tfd_session_is_large(const struct tfd_session *s,
+                          struct tfd_str graph_def);
+/* Two parts of the work of builds.  New nodes, with functions expanded unless
+ * *stop; */
+enum tfd_code tfd_session_import(struct tfd_session *s,
+                                 struct tfd_str graph_def, const bool *stop,
+                                 struct tfd_status *st) TFD_MUST_USE;
+/* all nodes placed, of which those before `kept` stay where they are if they
+ * are stateful. */
 enum tfd_code tfd_session_place(struct tfd_session *s, int32_t kept,
                                 struct tfd_status *st) TFD_MUST_USE;
 /* A step that runs, or waits for its plan, ends with this status. */

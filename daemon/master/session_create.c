@@ -39,6 +39,9 @@ struct answer {
 };
 
 struct tfd_create {
+    struct tfd_build build; /* first; of its graph, then of the places */
+    bool building;
+    struct tfd_str graph_def; /* the caller's */
     int refs; /* calls to workers, and the creation itself until it is over */
     struct tfd_session *session; /* NULL: it is over */
     tfd_session_done_fn *done;   /* NULL: told already */
@@ -52,6 +55,7 @@ struct tfd_create {
     uint64_t start_us, reported_us;
     struct tfd_timer timer; /* asks again */
     struct tfd_status status;
+    struct tfd_status built;            /* what a build says */
     struct tfd_worker_session spec;     /* workers borrow it */
     struct tfd_create *next, *previous; /* in the master */
 };
@@ -285,8 +289,7 @@ static enum tfd_code collect_devices(struct tfd_create *c)
             return tfd_fail(&c->status, TFD_INTERNAL, "%s has no device",
                             tfd_session_task(s, 0));
     }
-    TFD_TRY(tfd_device_set_finish(&s->devices, &c->status));
-    return tfd_session_place(s, 0, &c->status);
+    return tfd_device_set_finish(&s->devices, &c->status);
 }
 
 /* ---- Worker sessions ----------------------------------------------------- */
@@ -333,14 +336,43 @@ static void make_sessions(struct tfd_create *c)
 
 /* ---- Asking -------------------------------------------------------------- */
 
-static void statuses_known(struct tfd_create *c)
+static void place(struct tfd_build *b)
 {
-    tfd_timer_stop(&c->timer);
-    if (collect_devices(c) == TFD_OK &&
+    struct tfd_create *c = (struct tfd_create *)b;
+
+    if (!__atomic_load_n(&b->stop, __ATOMIC_RELAXED))
+        (void)!tfd_session_place(c->session, 0, &c->built);
+}
+
+static void placed(struct tfd_build *b)
+{
+    struct tfd_create *c = (struct tfd_create *)b;
+
+    c->building = false;
+    (void)tfd_status_copy(&c->status, &c->built);
+    if (c->status.code == TFD_OK &&
         tfd_session_enlist(c->session, &c->status) == TFD_OK)
         make_sessions(c);
     else
         finish(c);
+    unref(c);
+}
+
+static void statuses_known(struct tfd_create *c)
+{
+    tfd_timer_stop(&c->timer);
+    if (collect_devices(c) != TFD_OK) {
+        finish(c);
+        return;
+    }
+    c->refs++;
+    c->building = true;
+    c->build = (struct tfd_build){
+        .work = place,
+        .done = placed,
+        .large = tfd_session_is_large(c->session, TFD_STR_EMPTY),
+    };
+    tfd_build_start(c->session, &c->build);
 }
 
 /* Goes on when something has become known. */
@@ -483,7 +515,6 @@ static enum tfd_code prepare(struct tfd_create *c,
                              const struct tfd_create_session *spec)
 {
     struct tfd_session *s = c->session;
-    int32_t first;
 
     /* Messages one after the other are one message that is merged. */
     tfd_bytes_add_str(&s->config_proto, s->master->o.session_config);
@@ -492,10 +523,13 @@ static enum tfd_code prepare(struct tfd_create *c,
     TFD_TRY(tfd_session_config_read(tfd_bytes_view(&s->config_proto),
                                     &s->config, &c->status));
     name_unhonoured(s->master, &s->config);
-    TFD_TRY(tfd_session_choose_cluster(s, spec->target, &c->status));
-    TFD_TRY(tfd_graphdef_import(s->graph, spec->graph_def, NULL, &first,
-                                &c->status));
-    TFD_TRY(tfd_functions_expand(s->graph, first, &c->status));
+    return tfd_session_choose_cluster(s, spec->target, &c->status);
+}
+
+static enum tfd_code prepare_answers(struct tfd_create *c)
+{
+    struct tfd_session *s = c->session;
+
     TFD_TRY(choose_workers(s, &c->status));
     c->answers = calloc((size_t)s->worker_count, sizeof(*c->answers));
     if (!c->answers)
@@ -507,6 +541,43 @@ static enum tfd_code prepare(struct tfd_create *c,
         c->answers[i].worker = i;
     }
     return TFD_OK;
+}
+
+static void read_graph(struct tfd_build *b)
+{
+    struct tfd_create *c = (struct tfd_create *)b;
+
+    (void)!tfd_session_import(c->session, c->graph_def, &b->stop, &c->built);
+}
+
+static void graph_read(struct tfd_build *b)
+{
+    struct tfd_create *c = (struct tfd_create *)b;
+    struct tfd_session *s = c->session;
+
+    c->building = false;
+    s->node_count = s->graph->count;
+    (void)tfd_status_copy(&c->status, &c->built);
+    if (c->status.code == TFD_OK && prepare_answers(c) == TFD_OK) {
+        c->start_us = c->reported_us = tfd_loop_now_us(s->master->o.loop);
+        ask_missing(c);
+    } else {
+        finish(c);
+    }
+    unref(c);
+}
+
+static void begin(struct tfd_create *c, struct tfd_str graph_def)
+{
+    c->refs++;
+    c->building = true;
+    c->graph_def = graph_def;
+    c->build = (struct tfd_build){
+        .work = read_graph,
+        .done = graph_read,
+        .large = tfd_session_is_large(c->session, graph_def),
+    };
+    tfd_build_start(c->session, &c->build);
 }
 
 static struct tfd_create *new_create(struct tfd_master *m,
@@ -543,12 +614,10 @@ tfd_master_create_session(struct tfd_master *m,
         return NULL;
     }
     c->refs++;
-    if (prepare(c, spec) == TFD_OK) {
-        c->start_us = c->reported_us = tfd_loop_now_us(m->o.loop);
-        ask_missing(c);
-    } else {
+    if (prepare(c, spec) == TFD_OK)
+        begin(c, spec->graph_def);
+    else
         finish(c);
-    }
     told = c->done == NULL;
     unref(c);
     return told ? NULL : c;
@@ -568,11 +637,16 @@ void tfd_create_hurry(struct tfd_create *c)
 }
 
 /* Workers that are making their sessions borrow the handle: they are waited
- * for, without a caller. */
+ * for, without a caller.  A build borrows the caller's bytes: it is waited for,
+ * and then the creation ends. */
 void tfd_master_cancel_create(struct tfd_create *c,
                               const struct tfd_status *why)
 {
     (void)tfd_status_copy(&c->status, why);
+    if (c->building) {
+        tfd_build_stop(&c->build);
+        return;
+    }
     if (!c->making) {
         finish(c);
         return;
@@ -592,9 +666,12 @@ void tfd_master_cancel_creates(struct tfd_master *m,
     while (c) {
         if (!c->done) { /* nobody waits for it */
             c = c->next;
-            continue;
+        } else if (c->building) { /* it ends later */
+            tfd_master_cancel_create(c, why);
+            c = c->next;
+        } else {
+            tfd_master_cancel_create(c, why);
+            c = m->creating; /* done() may have ended others */
         }
-        tfd_master_cancel_create(c, why);
-        c = m->creating; /* done() may have ended others */
     }
 }

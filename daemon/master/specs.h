@@ -6,7 +6,7 @@
  * Number 0 says nothing.
  *
  * Ownership: texts given to parse() are borrowed for the table's life.
- * Threads: loop thread.
+ * Threads: one at a time.
  */
 #ifndef TFD_DAEMON_MASTER_SPECS_H
 #define TFD_DAEMON_MASTER_SPECS_H

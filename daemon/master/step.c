@@ -6,6 +6,8 @@
  */
 #include "daemon/master/step.h"
 
+#include "daemon/master/run_options.h"
+
 #include <stddef.h>
 
 #include <stdlib.h>
@@ -311,6 +313,7 @@ static void prepare(struct tfd_master_step *step, struct tfd_run_step *run)
 
     step->run = run;
     run->step = step;
+    tfd_run_trace_begin(run->trace, p->session, p->started++);
     step->id =
         run->step_id ? run->step_id : tfd_master_step_id(p->session->master);
     step->pending = p->part_count + 1; /* one for begin() itself */

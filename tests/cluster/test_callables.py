@@ -154,6 +154,62 @@ def a_mistake_in_a_callable_is_found_when_it_is_made(cluster):
     assert first.handle == 0  # those before were none
 
 
+def connected(*pairs, **fields):
+    made = options(**fields)
+    for source, to in pairs:
+        made.tensor_connection.add(from_tensor=source, to_tensor=to)
+    return made
+
+
+@test(**PAIR)
+def connections_of_a_callable_feed_it_with_its_own_tensors(cluster):
+    """s = p + 1 on the ps, m = s * q."""
+    raw, handle = raw_session(cluster)
+    for pairs, feeds, fetch, want in (
+            ([("one:0", "p:0")], {}, ["s:0"], [2.0]),
+            ([("one:0", "p:0"), ("s:0", "q:0")], {}, ["m:0", "s:0"],
+             [4.0, 2.0]),
+            ([("s:0", "q:0"), ("one:0", "p:0")], {}, ["m:0"], [4.0]),
+            ([("p:0", "q:0"), ("one:0", "p:0")], {}, ["m:0"], [2.0]),
+            ([("s:0", "q:0")], {"p:0": 1.0, "s:0": 7.0}, ["m:0"], [14.0]),
+            ([("m:0", "one:0")], {"p:0": 1.0, "s:0": 3.0, "q:0": 4.0},
+             ["m:0"], [12.0])):
+        made = raw.master("MakeCallable", session_handle=handle,
+                          options=connected(*pairs, feed=list(feeds),
+                                            fetch=fetch)).handle
+        for _ in range(2):
+            reply = raw.master("RunCallable", session_handle=handle,
+                               handle=made,
+                               feed=[proto(v) for v in feeds.values()])
+            got = [tf.make_ndarray(t) for t in reply.fetch]
+            assert got == want, (pairs, got)
+
+
+@test(**PAIR)
+def connections_that_make_no_sense_are_refused(cluster):
+    raw, handle = raw_session(cluster)
+    for pairs, fields, code, text in (
+            ([("s:0", "p:0")], dict(fetch=["s:0"]), "INVALID_ARGUMENT",
+             'Requested Tensor connection between nodes "p" and "s" would '
+             "create a cycle."),
+            ([("zz:0", "p:0")], dict(fetch=["s:0"]), "INVALID_ARGUMENT",
+             'Requested tensor connection from unknown node: "p:0".'),
+            ([("one:2", "p:0")], dict(fetch=["s:0"]), "INVALID_ARGUMENT",
+             'Requested tensor connection from unknown edge: "p:0" (actual '
+             "number of outputs = 1)."),
+            ([("one:0", "zz:0")], dict(fetch=["s:0"]), "NOT_FOUND",
+             "FeedInputs: unable to find feed output zz:0"),
+            ([("one:0", "p:0")], dict(feed=["p:0"], fetch=["s:0"]),
+             "INVALID_ARGUMENT", 'Endpoint "p:0" fed more than once.'),
+            ([("one:0", "p:0")], dict(fetch=["p:0"]), "INVALID_ARGUMENT",
+             "p:0 is both fed and fetched."),
+            ([("one:0", "p:0")], {}, "INVALID_ARGUMENT",
+             "Must specify at least one target")):
+        got = code_of(raw.master, "MakeCallable", session_handle=handle,
+                      options=connected(*pairs, **fields))
+        assert got[0] == code and text in got[1], got
+
+
 @test(**PAIR)
 def unknown_callables_are_told_from_released_ones(cluster):
     raw, handle = raw_session(cluster)

@@ -350,3 +350,69 @@ def many_steps_of_one_function_at_once(cluster):
             for t in threads:
                 t.join()
             equal(results, np.arange(20, 36))
+
+
+# ---- Functions across tasks --------------------------------------------------
+
+
+def kept_calls(v):
+    """Calls that ask not to be inlined, of a variable on the ps; the last one
+    names devices of both tasks."""
+    whole = dict(autograph=False, experimental_attributes={"_noinline": True})
+    import tensorflow
+
+    @tensorflow.function(**whole)
+    def twice(x):
+        return v * x
+
+    @tensorflow.function(**whole)
+    def nested(x):
+        return twice(x) + twice(x + 1.0)
+
+    @tensorflow.function(**whole)
+    def branch(x):
+        return tf.cond(x > 2.0, lambda: v + x, lambda: v - x)
+
+    @tensorflow.function(**whole)
+    def devices(x):
+        with tf.device(PS):
+            a = v.assign_add(x)
+        with tf.device(WORKER1):
+            return a * 2.0
+
+    return twice, nested, branch, devices
+
+
+@test(**PAIR)
+def functions_reach_other_tasks_where_devices_are_shared(cluster):
+    tf.Session.reset(cluster.target())
+    for field in ("experimental", ""):
+        config = tf.ConfigProto()
+        owner = getattr(config, field) if field else config
+        owner.share_cluster_devices_in_session = True
+        with v2_graph(), tf.Session(cluster.target(),
+                                    config=config) as session:
+            with tf.device(PS):
+                v = tf.get_variable("across", initializer=2.0,
+                                    use_resource=True)
+            with tf.device(WORKER0):
+                x = tf.placeholder(tf.float32, [])
+                calls = [f(x) for f in kept_calls(v)]
+            session.run(v.initializer)
+            got = [session.run(y, {x: 3.0}) for y in calls]
+            assert got == [6.0, 14.0, 5.0, 10.0], got
+
+
+@test(**PAIR)
+def functions_stay_in_their_task_where_devices_are_not_shared(cluster):
+    tf.Session.reset(cluster.target())
+    with v2_graph(), tf.Session(cluster.target()) as session:
+        with tf.device(PS):
+            v = tf.get_variable("apart", initializer=2.0, use_resource=True)
+        with tf.device(WORKER0):
+            x = tf.placeholder(tf.float32, [])
+            calls = [f(x) for f in kept_calls(v)]
+        session.run(v.initializer)
+        for y in calls:
+            with expect(tf.errors.OpError):
+                session.run(y, {x: 3.0})

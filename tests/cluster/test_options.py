@@ -1,5 +1,5 @@
 """Options of sessions and steps: what each does, and that none is silent."""
-from tests.cluster.client import expect, graph, run, tf
+from tests.cluster.client import expect, graph, np, run, tf
 from tests.cluster.cluster import Cluster
 from tests.cluster.raw import Raw, code_of, constant, graph_of, node
 from tests.cluster.suite import test
@@ -166,7 +166,7 @@ def options_that_change_nothing_are_taken(cluster):
                tf.ConfigProto(placement_period=7),
                tf.ConfigProto(share_cluster_devices_in_session=True),
                tf.ConfigProto(device_count={"CPU": 3})]
-    configs[1].graph_options.build_cost_model = 1
+    configs[1].graph_options.infer_shapes = True
     configs[2].experimental.share_cluster_devices_in_session = True
     options = [None, tf.RunOptions(inter_op_thread_pool=3),
                tf.RunOptions(inter_op_thread_pool=-1),
@@ -185,16 +185,90 @@ def what_is_not_honoured_is_named_once(server):
     with Cluster(server, worker=1) as cluster:
         task = cluster["worker", 0]
         config = tf.ConfigProto(placement_period=7)
-        config.graph_options.build_cost_model = 1
+        config.graph_options.infer_shapes = True
         option = tf.RunOptions(report_tensor_allocations_upon_oom=True)
         for _ in range(3):
             with graph(), tf.Session(task.target, config=config) as session:
                 for _ in range(3):
                     session.run(tf.constant(1.0), options=option)
         text = task.log_text()
-        for field in ("placement_period", "graph_options.build_cost_model",
+        for field in ("placement_period", "graph_options.infer_shapes",
                       "RunOptions.report_tensor_allocations_upon_oom"):
             assert text.count('field="%s"' % field) == 1, (field, text)
+
+
+def cost_config(every, after):
+    """Without TensorFlow's optimizer, which leaves other nodes."""
+    config = tf.ConfigProto()
+    config.graph_options.build_cost_model = every
+    config.graph_options.build_cost_model_after = after
+    config.graph_options.rewrite_options.disable_meta_optimizer = True
+    config.graph_options.optimizer_options.opt_level = -1
+    return config
+
+
+@test(**PAIR)
+def costs_are_collected_in_the_steps_that_were_asked_for(cluster):
+    for every, after, steps in ((0, 0, ""), (1, 0, "01234"), (2, 1, "024"),
+                                (3, 2, "14"), (2, 7, "024"), (1, 9, "01234"),
+                                (-1, 0, "")):
+        with graph(), tf.Session(cluster.target(), config=cost_config(
+                every, after)) as session:
+            y = tf.constant(1.0) + 1
+            session.run(y.op.inputs[0])  # each signature counts by itself
+            seen = ""
+            for i in range(5):
+                data = tf.RunMetadata()
+                assert session.run(y, options=tf.RunOptions(),
+                                   run_metadata=data) == 2.0
+                seen += str(i) if data.cost_graph.node else ""
+                assert not data.step_stats.dev_stats
+                assert not data.partition_graphs
+            assert seen == steps, (every, after, seen)
+
+
+@test(**PAIR)
+def the_costs_of_a_step_are_a_graph(cluster):
+    with graph(), tf.Session(cluster.target(),
+                             config=cost_config(1, 0)) as session:
+        with tf.device("/job:ps"):
+            p = tf.placeholder(tf.float32, [4, 5], name="p")
+            w = tf.transpose(p, name="w")
+        with tf.device("/job:worker/task:0"):
+            c = tf.constant([1.0, 2.0], name="c")
+            with tf.control_dependencies([c]):
+                y = tf.matmul(p, w, name="y")
+        data = tf.RunMetadata()
+        session.run(y, {p: np.ones((4, 5))}, options=tf.RunOptions(),
+                    run_metadata=data)
+    parts = []
+    for n in data.cost_graph.node:
+        if n.name == "_SOURCE":
+            parts.append({})
+        assert n.id == len(parts[-1])
+        parts[-1][n.name] = n
+    assert len(parts) == 2
+    for part in parts:
+        names = list(part)
+        assert names[:2] == ["_SOURCE", "_SINK"]
+        final = [n.id for n in part.values() if n.is_final]
+        assert list(part["_SINK"].control_input) == [0, 0] + final
+        if "w" in part:
+            w, = [part["w"]]
+            assert w.device == "/job:ps/replica:0/task:0/device:CPU:0"
+        else:
+            y, c = part["y"], part["c"]
+            assert [names[i.preceding_node].split("_S")[0]
+                    for i in y.input_info][1] == "w"
+            assert list(y.control_input) == [c.id]
+            assert c.persistent_memory_size == 8
+            assert c.output_info[0].shape.dim[0].size == 2
+            assert y.output_info[0].size == 64
+            assert [d.size for d in y.output_info[0].shape.dim] == [4, 4]
+            received, = [n for n in part.values()
+                         if n.name.startswith("w_S")]
+            assert received.output_info[0].size == -1
+            assert received.output_info[0].shape.unknown_rank
 
 
 @test(**PAIR)

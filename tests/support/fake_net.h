@@ -66,6 +66,12 @@ void tfd_loop_defer(struct tfd_loop *l, struct tfd_post *p)
     l->deferred = p;
 }
 
+/* There is one thread. */
+void tfd_loop_post(struct tfd_loop *l, struct tfd_post *p)
+{
+    tfd_loop_defer(l, p);
+}
+
 void tfd_timer_init(struct tfd_timer *t, struct tfd_loop *l,
                     void (*fire)(struct tfd_timer *t))
 {

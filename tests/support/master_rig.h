@@ -626,7 +626,7 @@ static inline struct tfd_create *mrig_create(struct mrig *r,
     memset(result, 0, sizeof(*result));
     c = tfd_master_create_session(r->master, &spec);
     assert_true((c == NULL) == (result->done == 1));
-    tfd_bytes_deinit(&graph); /* borrowed for the call only */
+    tfd_bytes_deinit(&graph); /* it has been read */
     return c;
 }
 
@@ -640,6 +640,41 @@ static inline struct tfd_session *mrig_session(struct mrig *r,
     if (result.status.code != TFD_OK)
         fail_msg("%s", result.status.text);
     return result.session;
+}
+
+struct mrig_extension {
+    struct tfd_status *st;
+    enum tfd_code code;
+    int64_t *version;
+    int done;
+};
+
+static inline void mrig_extended(void *ctx, const struct tfd_status *st,
+                                 int64_t version)
+{
+    struct mrig_extension *x = ctx;
+
+    x->done++;
+    x->code = tfd_status_copy(x->st, st);
+    if (st->code == TFD_OK)
+        *x->version = version;
+}
+
+/* Extends a session at once; *now as it is after a failure. */
+static inline enum tfd_code mrig_extend(struct tfd_session *s,
+                                        struct tfd_str graph_def,
+                                        int64_t version, int64_t *now,
+                                        struct tfd_status *st)
+{
+    struct mrig_extension x = {.st = st, .version = now};
+    const struct tfd_extend_session spec = {.graph_def = graph_def,
+                                            .version = version,
+                                            .done = mrig_extended,
+                                            .ctx = &x};
+
+    assert_null(tfd_session_extend(s, &spec));
+    assert_int_equal(x.done, 1);
+    return x.code;
 }
 
 /* Everything ends; nothing may be left. */

@@ -32,6 +32,7 @@ static struct tfd_registry registry;
 static struct tfd_graph *g;
 static struct tfd_bytes out;
 static struct tfd_status st;
+static struct tfd_expand how;
 
 /* ---- Writing ------------------------------------------------------------- */
 
@@ -255,7 +256,7 @@ static enum tfd_code import(const char *functions, const char *nodes)
     g = tfd_graph_new(&registry.ops, NULL);
     tfd_status_clear(&st);
     rc = tfd_graphdef_import(g, def, NULL, &first, &st);
-    return rc == TFD_OK ? tfd_functions_expand(g, first, &st) : rc;
+    return rc == TFD_OK ? tfd_functions_expand(g, first, &how, &st) : rc;
 }
 
 static int setup(void **state)
@@ -535,6 +536,34 @@ static void control_flow_without_the_attribute_stays(void **state)
     assert_int_equal(count_op("While"), 1);
 }
 
+/* share_cluster_devices_in_session */
+static void all_that_can_be_is_expanded_across_tasks(void **state)
+{
+    (void)state;
+    how.across_tasks = true;
+    assert_int_equal(import(LESS DOUBLE SQUARE "N! x -> z: a D x; z = a:z:0\n"
+                                               "R x -> z: a R x; z = a:z:0\n",
+                            "b Placeholder:B; p Placeholder; c N p; r R p; "
+                            "i If:@D:@S:no b p; l While:@L:@D:no p"),
+                     TFD_OK);
+    assert_int_equal(count_op("If") + count_op("While"), 0);
+    assert_int_equal(count_op("N"), 0);
+    assert_int_equal(count_op("R"), 1); /* it calls itself */
+    how.across_tasks = false;
+}
+
+static void an_expansion_that_nobody_wants_ends(void **state)
+{
+    static const bool stop = true;
+
+    (void)state;
+    how.stop = &stop;
+    assert_int_equal(import(DOUBLE, "p Placeholder; c D p"), TFD_CANCELLED);
+    assert_int_equal(g->count, 0);
+    assert_int_equal(import("", "p Placeholder; c Mul p p"), TFD_OK);
+    how.stop = NULL;
+}
+
 static void branches_of_branches_are_expanded(void **state)
 {
     (void)state;
@@ -564,6 +593,8 @@ int main(void)
         cmocka_unit_test(an_if_becomes_switch_and_merge),
         cmocka_unit_test(a_while_becomes_a_loop),
         cmocka_unit_test(control_flow_without_the_attribute_stays),
+        cmocka_unit_test(all_that_can_be_is_expanded_across_tasks),
+        cmocka_unit_test(an_expansion_that_nobody_wants_ends),
         cmocka_unit_test(branches_of_branches_are_expanded),
     };
 

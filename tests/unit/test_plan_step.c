@@ -315,7 +315,7 @@ static void test_which_failures_of_a_plan_are_kept(void **state)
         mrig_run(s, &step, "|i:0|");
         assert_ended(step.done, &step.status,
                      cases[i].kept ? cases[i].code : TFD_OK, "");
-        assert_int_equal(tfd_session_extend(s, TFD_STR(""), 0, &version, NULL),
+        assert_int_equal(mrig_extend(s, TFD_STR(""), 0, &version, NULL),
                          TFD_OK);
         mrig_run(s, &step, "|i:0|"); /* the graph has grown */
         assert_ended(step.done, &step.status, TFD_OK, "");

@@ -11,19 +11,19 @@ static struct tfd_registry registry;
 
 struct signature {
     struct tfd_signature sig;
-    struct tfd_str names[3][NODES_LIST_MAX];
+    struct tfd_str names[4][NODES_LIST_MAX];
     char text[1024];
 };
 
-/* "feeds|fetches|targets", each separated by commas. */
+/* "feeds|fetches|targets|from,to,from,to", each separated by commas. */
 static void parse(struct signature *s, const char *text)
 {
     char *at = s->text, *end;
-    int count[3] = {0, 0, 0};
+    int count[4] = {0, 0, 0, 0};
 
     memset(s, 0, sizeof(*s));
     snprintf(s->text, sizeof(s->text), "%s", text);
-    for (int i = 0; i < 3 && at; i++) {
+    for (int i = 0; i < 4 && at; i++) {
         end = strchr(at, '|');
         if (end)
             *end++ = '\0';
@@ -36,6 +36,8 @@ static void parse(struct signature *s, const char *text)
     s->sig.fetch_count = count[1];
     s->sig.targets = s->names[2];
     s->sig.target_count = count[2];
+    s->sig.connections = s->names[3];
+    s->sig.connection_count = count[3] / 2;
 }
 
 static const char *name_of(const struct tfd_graph *g,
@@ -305,6 +307,110 @@ static void test_what_is_said_first(void **state)
     CHECK_ALL(cases);
 }
 
+/* ---- Connections --------------------------------------------------------- */
+
+#define JOINED                                                           \
+    "one Const; five Const; p Placeholder; q Placeholder; s Add p,one; " \
+    "m Mul s,q; after Identity one,^p; later Identity one,^s; n NoOp; "  \
+    "v VariableV2; w Assign v,one; r Identity v"
+
+/* Values: TensorFlow 2.21 computes what these lists compute. */
+static void test_connections_read_another_endpoint(void **state)
+{
+    static const struct pruning cases[] = {
+        {JOINED, "|s:0||five:0,p:0", "one five s(five,one) fetch.s(s)", TFD_OK},
+        {JOINED, "|s:0||five,p", "one five s(five,one) fetch.s(s)", TFD_OK},
+        {JOINED, "p:0|s:0||five:0,one:0",
+         "feed.p five s(feed.p,five) fetch.s(s)", TFD_OK},
+        {JOINED, "|m:0||s:0,q:0,five:0,p:0",
+         "one five s(five,one) m(s,s) fetch.m(m)", TFD_OK},
+        {JOINED, "|m:0||five:0,p:0,five:0,q:0",
+         "one five s(five,one) m(s,five) fetch.m(m)", TFD_OK},
+        /* a source is cut by what comes later, and by no feed */
+        {JOINED, "|m:0||p:0,q:0,five:0,p:0",
+         "one five s(five,one) m(s,five) fetch.m(m)", TFD_OK},
+        {JOINED, "|m:0||five:0,p:0,p:0,q:0",
+         "one five p s(five,one) m(s,p) fetch.m(m)", TFD_OK},
+        {JOINED, "p:0|m:0||p:0,q:0",
+         "feed.p one p s(feed.p,one) m(s,p) fetch.m(m)", TFD_OK},
+        {JOINED, "s:0,p:0|m:0||s:0,q:0",
+         "feed.s feed.p one s(feed.p,one) m(feed.s,s) fetch.m(m)", TFD_OK},
+        /* control edges, references, spellings; what nobody reads */
+        {JOINED, "|after:0||five:0,p:0",
+         "one five after(one,^five) fetch.after(after)", TFD_OK},
+        {JOINED, "p:0|later:0||five:0,s:0",
+         "feed.p one s(feed.p,one) later(one,^s) fetch.later(later)", TFD_OK},
+        {JOINED, "|r:0||five:0,v:0", "five r(five) fetch.r(r)", TFD_OK},
+        {JOINED, "|s:0||five:0,p:0,one:0,p", "one five s(five,one) fetch.s(s)",
+         TFD_OK},
+        {JOINED, "p|s:0||five:0,p:0", "feed.p one s(feed.p,one) fetch.s(s)",
+         TFD_OK},
+        {JOINED, "p:0|s:0||five:0,q:0", "feed.p one s(feed.p,one) fetch.s(s)",
+         TFD_OK},
+    };
+
+    (void)state;
+    CHECK_ALL(cases);
+}
+
+#define CYCLE "!Requested Tensor connection between nodes "
+
+static void test_connections_that_are_refused(void **state)
+{
+    static const struct pruning cases[] = {
+        {JOINED, "|s:0||s:0,p:0", CYCLE "\"p\" and \"s\" would create a cycle.",
+         TFD_INVALID_ARGUMENT},
+        {JOINED, "|s:0||p:0,p:0", CYCLE "\"p\" and \"p\" would create a cycle.",
+         TFD_INVALID_ARGUMENT},
+        {JOINED, "|s:0||after:0,p:0",
+         CYCLE "\"p\" and \"after\" would create a cycle.",
+         TFD_INVALID_ARGUMENT},
+        {JOINED, "p:0|m:0||later:0,s:0",
+         CYCLE "\"s\" and \"later\" would create a cycle.",
+         TFD_INVALID_ARGUMENT},
+        {JOINED, "|m:0||s:0,q:0,m:0,p:0",
+         CYCLE "\"p\" and \"m\" would create a cycle.", TFD_INVALID_ARGUMENT},
+        {JOINED, "|zz:0|yy|s:0,p:0",
+         CYCLE "\"p\" and \"s\" would create a cycle.", TFD_INVALID_ARGUMENT},
+        {JOINED, "|||zz:0,p:0",
+         "!Requested tensor connection from unknown node: \"p:0\".",
+         TFD_INVALID_ARGUMENT},
+        {JOINED, "|s:0||five:-1,p:0",
+         "!Requested tensor connection from unknown node: \"p:0\".",
+         TFD_INVALID_ARGUMENT},
+        {JOINED, "|s:0||n:0,p:0",
+         "!Requested tensor connection from unknown edge: \"p:0\" (actual "
+         "number of outputs = 0).",
+         TFD_INVALID_ARGUMENT},
+        {JOINED, "|s:0||^five,p:0",
+         "!Attempt to add output -1 of five not in range [0, 1) to node with "
+         "type Identity. Node: {{node five}}",
+         TFD_INVALID_ARGUMENT},
+        {JOINED, "|s:0||five:0,zz:0",
+         "!FeedInputs: unable to find feed output zz:0", TFD_NOT_FOUND},
+        {JOINED, "|s:0||five:0,p:3",
+         "!FeedInputs: p:3 should have output index < 1", TFD_INVALID_ARGUMENT},
+        {JOINED, "zz:0|s:0||s:0,p:0",
+         "!FeedInputs: unable to find feed output zz:0", TFD_NOT_FOUND},
+        {JOINED, "p:0|s:0||five:0,p:0", "!Endpoint \"p:0\" fed more than once.",
+         TFD_INVALID_ARGUMENT},
+        {JOINED, "|s:0||five:0,p:0,one:0,p:0",
+         "!Endpoint \"p:0\" fed more than once.", TFD_INVALID_ARGUMENT},
+        {JOINED, "|p:0||five:0,p:0", "!p:0 is both fed and fetched.",
+         TFD_INVALID_ARGUMENT},
+        {JOINED, "|||five:0,p:0",
+         "!Must specify at least one target to fetch or execute.",
+         TFD_INVALID_ARGUMENT},
+        {JOINED, "||w|five:0,v:0",
+         "!Input 0 of node w was passed float from _identity_v_0:0 "
+         "incompatible with expected float_ref.",
+         TFD_INVALID_ARGUMENT},
+    };
+
+    (void)state;
+    CHECK_ALL(cases);
+}
+
 static void test_a_merge_that_lacks_an_input_cannot_run(void **state)
 {
     struct tfd_graph *g = tfd_graph_new(&registry.ops, NULL);
@@ -427,6 +533,8 @@ int main(void)
         cmocka_unit_test(test_ends_know_what_they_carry),
         cmocka_unit_test(test_signatures_that_are_refused),
         cmocka_unit_test(test_what_is_said_first),
+        cmocka_unit_test(test_connections_read_another_endpoint),
+        cmocka_unit_test(test_connections_that_are_refused),
         cmocka_unit_test(test_a_merge_that_lacks_an_input_cannot_run),
         cmocka_unit_test(test_a_long_chain_needs_no_stack),
         cmocka_unit_test(test_an_arena_that_is_too_small_is_a_failure),

@@ -439,7 +439,7 @@ static void test_a_closed_session_takes_no_calls(void **state)
     mrig_run(s, &step, "|c:0|");
     assert_ended(step.done, &step.status, TFD_FAILED_PRECONDITION,
                  "Session is closed.");
-    assert_int_equal(tfd_session_extend(s, TFD_STR(""), 0, &version, &st),
+    assert_int_equal(mrig_extend(s, TFD_STR(""), 0, &version, &st),
                      TFD_FAILED_PRECONDITION);
     mrig_close(&rig);
 }
@@ -662,8 +662,7 @@ static enum tfd_code extend(struct tfd_session *s, const char *nodes,
                             struct tfd_status *st)
 {
     struct tfd_bytes b = nodes_bytes(nodes);
-    enum tfd_code rc =
-        tfd_session_extend(s, tfd_bytes_view(&b), version, now, st);
+    enum tfd_code rc = mrig_extend(s, tfd_bytes_view(&b), version, now, st);
 
     tfd_bytes_deinit(&b);
     return rc;
