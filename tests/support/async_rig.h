@@ -98,8 +98,8 @@ static const struct tfd_family arig_family = {
 static inline int arig_setup(void **state)
 {
     static const struct tfd_family *const families[] = {
-        &tfd_family_accumulator, &tfd_family_queue, &tfd_family_queue_make,
-        &tfd_family_variable, &arig_family};
+        &tfd_family_accumulator, &tfd_family_queue,  &tfd_family_queue_make,
+        &tfd_family_variable,    &tfd_family_assign, &arig_family};
     struct tfd_status st = TFD_STATUS_INIT;
 
     (void)state;

@@ -350,7 +350,8 @@ static inline void wrig_init_as(struct wrig *w, int threads,
 {
     static const struct tfd_family *const families[] = {
         &tfd_family_assert,   &tfd_family_const,    &tfd_family_control_flow,
-        &tfd_family_sendrecv, &tfd_family_variable, &wrig_family};
+        &tfd_family_sendrecv, &tfd_family_variable, &tfd_family_assign,
+        &wrig_family};
 
     memset(w, 0, sizeof(*w));
     tfd_tensor_handle_release(wrig_release_handle);
