@@ -31,13 +31,13 @@
  * and ten times that where processors have to be woken.  A step that nobody
  * else waits for stays there longer. */
 #define INLINE_NS 20000
-#define INLINE_ALONE_NS 100000
+#define INLINE_ALONE_NS 300000
 /* A step that was thought small gives the loop thread back after this. */
 #define INLINE_MAX_NS 500000
 #define INLINE_CHECK_NODES 64
 /* One step counts no more than this, so that a thread that was not scheduled
  * for a while does not send a small graph to the pool for long. */
-#define COST_MAX_NS 160000
+#define COST_MAX_NS 800000
 /* Steps between those whose nodes are timed. */
 #define SAMPLE_STEPS 32
 
