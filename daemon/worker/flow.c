@@ -11,30 +11,39 @@
 
 /* ---- Ready nodes --------------------------------------------------------- */
 
-bool tfd_runner_is_expensive(const struct tfd_exec *e,
-                             const struct tfd_exec_node *n)
+bool tfd_runner_is_slow(const struct tfd_exec *e, const struct tfd_exec_node *n)
 {
     const uint32_t *cost = &e->node_cost_ns[n - e->nodes];
 
-    return (n->flags & TFD_EXEC_EXPENSIVE) ||
-           __atomic_load_n(cost, __ATOMIC_RELAXED) > EXPENSIVE_NS;
+    return __atomic_load_n(cost, __ATOMIC_RELAXED) > EXPENSIVE_NS;
+}
+
+bool tfd_runner_is_expensive(const struct tfd_exec *e,
+                             const struct tfd_exec_node *n)
+{
+    return (n->flags & TFD_EXEC_EXPENSIVE) || tfd_runner_is_slow(e, n);
+}
+
+void tfd_runner_again(struct tfd_runner *r, struct tfd_ready *item)
+{
+    item->next = NULL;
+    if (r->last)
+        r->last->next = item;
+    else
+        r->first = item;
+    r->last = item;
 }
 
 void tfd_runner_push(struct tfd_runner *r, struct tfd_ready *item)
 {
     if (item->it->frame)
         item->it->outstanding++;
-    item->next = NULL;
     if (r->shared && tfd_runner_is_expensive(r->step->exec, item->node)) {
         item->next = r->expensive;
         r->expensive = item;
         return;
     }
-    if (r->last)
-        r->last->next = item;
-    else
-        r->first = item;
-    r->last = item;
+    tfd_runner_again(r, item);
 }
 
 /* ---- Arrivals ------------------------------------------------------------ */
