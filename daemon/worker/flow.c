@@ -11,17 +11,17 @@
 
 /* ---- Ready nodes --------------------------------------------------------- */
 
-bool tfd_runner_is_slow(const struct tfd_exec *e, const struct tfd_exec_node *n)
+uint32_t tfd_runner_cost_of(const struct tfd_exec *e,
+                            const struct tfd_exec_node *n)
 {
-    const uint32_t *cost = &e->node_cost_ns[n - e->nodes];
-
-    return __atomic_load_n(cost, __ATOMIC_RELAXED) > EXPENSIVE_NS;
+    return __atomic_load_n(&e->node_cost_ns[n - e->nodes], __ATOMIC_RELAXED);
 }
 
 bool tfd_runner_is_expensive(const struct tfd_exec *e,
                              const struct tfd_exec_node *n)
 {
-    return (n->flags & TFD_EXEC_EXPENSIVE) || tfd_runner_is_slow(e, n);
+    return (n->flags & TFD_EXEC_EXPENSIVE) ||
+           tfd_runner_cost_of(e, n) > EXPENSIVE_NS;
 }
 
 void tfd_runner_again(struct tfd_runner *r, struct tfd_ready *item)

@@ -21,6 +21,9 @@
 #define TURN_NS 500000
 /* Rounds whose nodes are timed, of a step whose nodes are. */
 #define TIMED_ROUNDS 4
+/* Nodes that cost more gain from a thread of their own: it costs 5000 to hand
+ * one over and to hear of its end. */
+#define WIDE_NS 5000
 
 struct run {
     struct tfd_runner *r;
@@ -280,7 +283,7 @@ bool tfd_loop_code_is_wide(const struct tfd_exec *e,
 
     for (int32_t i = 0; i < c->op_count && count < 2; i++)
         count += c->ops[i].kind == TFD_LOOP_KERNEL &&
-                 tfd_runner_is_slow(e, c->ops[i].node);
+                 tfd_runner_cost_of(e, c->ops[i].node) > WIDE_NS;
     return count >= 2;
 }
 

@@ -32,10 +32,10 @@ struct tfd_runner {
 
 /* ---- flow.c -------------------------------------------------------------- */
 
-/* Has cost what is worth another thread. */
-bool tfd_runner_is_slow(const struct tfd_exec *e,
-                        const struct tfd_exec_node *n);
-/* That, or is known to. */
+/* What it has cost, in nanoseconds; 0: not known yet. */
+uint32_t tfd_runner_cost_of(const struct tfd_exec *e,
+                            const struct tfd_exec_node *n);
+/* Worth another thread, by that, or known to be. */
 bool tfd_runner_is_expensive(const struct tfd_exec *e,
                              const struct tfd_exec_node *n);
 /* The node is ready. */
