@@ -479,6 +479,18 @@ static enum tfd_code make_edges(struct wiring *w, struct tfd_status *st)
     return TFD_OK;
 }
 
+static int32_t count_shares(const struct tfd_exec_node *x)
+{
+    int32_t data = 0;
+
+    for (int32_t i = 0; i < x->edge_count; i++) {
+        if (x->edges[i].merge)
+            return -1;
+        data += x->edges[i].output >= 0;
+    }
+    return x->out_count == 1 ? data - 1 : -1;
+}
+
 /* The last edge of each output takes the value itself. */
 static enum tfd_code mark_last(struct wiring *w, struct tfd_status *st)
 {
@@ -499,6 +511,7 @@ static enum tfd_code mark_last(struct wiring *w, struct tfd_status *st)
                 last[edges[j].output] = j;
         for (int32_t j = 0; j < x->edge_count; j++)
             edges[j].last = edges[j].output >= 0 && last[edges[j].output] == j;
+        x->shares = count_shares(x);
         if (x->kind == TFD_EXEC_MERGE)
             for (int32_t j = 0; j < x->edge_count; j++)
                 if (edges[j].output == 1)

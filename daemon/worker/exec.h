@@ -84,12 +84,14 @@ struct tfd_exec_node {
     int32_t local;
     int32_t slot; /* of its first input */
     int32_t in_count, out_count;
-    int32_t out;   /* first of its places for outputs; -1: on the stack */
-    int32_t async; /* its struct tfd_async; -1 */
-    int32_t merge; /* its struct tfd_merge; -1 */
-    int32_t value; /* CONST: constant; FEED, FETCH: position; routes ENTER and
-                      CONSTANT, LOOP: frame */
-    int32_t place; /* routes other than HERE: among their like in the frame */
+    int32_t out;    /* first of its places for outputs; -1: on the stack */
+    int32_t async;  /* its struct tfd_async; -1 */
+    int32_t merge;  /* its struct tfd_merge; -1 */
+    int32_t value;  /* CONST: constant; FEED, FETCH: position; routes ENTER and
+                       CONSTANT, LOOP: frame */
+    int32_t shares; /* of its only output beyond the first, with no Merge among
+                       its consumers; -1: else */
+    int32_t place;  /* routes other than HERE: among their like in the frame */
     uint16_t flags;
     uint8_t kind;
     uint8_t route;

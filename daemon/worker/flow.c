@@ -241,6 +241,28 @@ static void fill_slot(struct tfd_runner *r, struct tfd_iter *it,
     count_down(r, it, e->local);
 }
 
+/* The only output, with all its references at once. */
+static void spread_only(struct tfd_runner *r, struct tfd_ready *item,
+                        struct tfd_tensor *out)
+{
+    const struct tfd_exec_node *n = item->node;
+    const struct tfd_exec_edge *end = n->edges + n->edge_count;
+    struct tfd_tensor value = *out;
+
+    out->dtype = TFD_DTYPE_INVALID;
+    out->buffer = NULL;
+    if (n->shares > 0)
+        tfd_buffer_ref_times(value.buffer, n->shares);
+    for (const struct tfd_exec_edge *e = n->edges; e < end; e++) {
+        if (e->output == TFD_CONTROL) {
+            tfd_runner_control(r, item->it, e, false);
+            continue;
+        }
+        item->it->slots[e->slot] = value;
+        count_down(r, item->it, e->local);
+    }
+}
+
 /* Outputs of a node whose consumers are in the same iteration. */
 static void spread_here(struct tfd_runner *r, struct tfd_ready *item,
                         struct tfd_tensor *out, struct tfd_variable **refs,
@@ -250,6 +272,11 @@ static void spread_here(struct tfd_runner *r, struct tfd_ready *item,
     const struct tfd_exec_edge *e = n->edges;
     const struct tfd_exec_edge *end = e + n->edge_count;
 
+    if (n->shares >= 0 && !dead && !refs[0] &&
+        out[0].dtype != TFD_DTYPE_INVALID) {
+        spread_only(r, item, out);
+        return;
+    }
     for (; e < end; e++) {
         struct tfd_value v;
 
