@@ -13,6 +13,12 @@
 #include <assert.h>
 #include <string.h>
 
+/* A loop with more is rare, and its code would take long to write. */
+#define SLOTS_MAX (1 << 20)
+/* A slot is moved into, or dropped, in so many places at most: a variable by
+ * Enter and NextIteration, and when nobody reads it in the body or behind. */
+#define MOVES_PER_SLOT 4
+
 /* A loop that is being written. */
 struct level {
     int32_t frame;
@@ -386,7 +392,7 @@ static enum tfd_code keep_ends(struct emission *m, struct tfd_status *st)
 static enum tfd_code make_arrays(struct emission *m, struct tfd_status *st)
 {
     m->op_capacity = m->s.node_count + 5 * m->s.frame_count + 1;
-    m->move_capacity = 8 * m->s.count + 16;
+    m->move_capacity = MOVES_PER_SLOT * m->s.count;
     m->ops =
         tfd_arena_array(m->g->scratch, (size_t)m->op_capacity, sizeof(*m->ops));
     m->moves = tfd_arena_array(m->g->scratch, (size_t)m->move_capacity,
@@ -404,6 +410,8 @@ enum tfd_code tfd_loop_emit(const struct tfd_loop_slots *s, int32_t *bits,
 
     m.s.top = frame;
     TFD_TRY(tfd_loop_slots_make(&m.s, st));
+    if (m.s.count > SLOTS_MAX)
+        return TFD_OK;
     TFD_TRY(make_arrays(&m, st));
     TFD_TRY(emit_all(&m, st));
     TFD_TRY(keep_ops(&m, st));

@@ -649,6 +649,32 @@ static void test_a_long_chain_in_a_loop_is_code(void **state)
     assert_true(wrig_result(&w, 0) == 20);
 }
 
+/* Each waits for something, so none is left out before. */
+static void test_what_takes_long_to_look_through_is_no_code(void **state)
+{
+    char line[64];
+
+    (void)state;
+    for (int count = 60; count < 70; count += 9) {
+        wrig_feed(&w, "n");
+        for (size_t i = 0; i < TFD_COUNT(counter); i++)
+            put_line(counter[i]);
+        put_line("p0 Identity L/add,^L/cond");
+        for (int i = 1; i < count; i++) {
+            snprintf(line, sizeof(line), "p%d Identity p%d,^L/cond", i, i - 1);
+            put_line(line);
+        }
+        snprintf(line, sizeof(line), "L/next NextIteration p%d", count - 1);
+        put_line(line);
+        wrig_fetch(&w, "L/exit");
+        w.registered = wrig_register(&w);
+        assert_true(has_code(exec_of(w.registered)) == (count <= 64));
+        w.fed[0] = wrig_scalar(TFD_FLOAT, 20);
+        assert_int_equal(wrig_run(&w, w.registered), TFD_OK);
+        assert_true(wrig_result(&w, 0) == 20);
+    }
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 #define TEST_ALONE(f) \
     cmocka_unit_test_setup_teardown(f, setup_without_threads, teardown)
@@ -671,6 +697,7 @@ int main(void)
         TEST(test_loops_let_others_have_their_turn),
         TEST(test_a_loop_that_is_wide_runs_on_several_threads),
         TEST(test_a_long_chain_in_a_loop_is_code),
+        TEST(test_what_takes_long_to_look_through_is_no_code),
     };
 
     return cmocka_run_group_tests_name("loop code", tests, NULL, NULL);
