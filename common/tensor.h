@@ -196,6 +196,10 @@ typedef void tfd_handle_release_fn(void *handle);
 void tfd_tensor_handle_release(tfd_handle_release_fn *fn);
 
 struct tfd_buffer *tfd_buffer_ref(struct tfd_buffer *b); /* NULL stays NULL */
+/* count at once; NULL is allowed. */
+void tfd_buffer_ref_times(struct tfd_buffer *b, int count);
+/* The second reference, by the holder of the only one. */
+struct tfd_buffer *tfd_buffer_ref_sole(struct tfd_buffer *b);
 void tfd_buffer_unref(struct tfd_buffer *b);
 /* One reference left: whoever holds it may write.  Acquires. */
 bool tfd_buffer_sole(const struct tfd_buffer *b);

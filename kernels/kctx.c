@@ -46,7 +46,7 @@ enum tfd_code tfd_kctx_output_reuse(struct tfd_kctx *k, uint32_t candidates,
         if (!(candidates >> i & 1) || (k->ref && k->ref[i]) ||
             !is_free(&k->in[i], &like))
             continue;
-        like.buffer = tfd_buffer_ref(k->in[i].buffer);
+        like.buffer = tfd_buffer_ref_sole(k->in[i].buffer);
         k->out[out] = like;
         return TFD_OK;
     }

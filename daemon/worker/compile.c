@@ -48,6 +48,7 @@ static enum tfd_code compile(struct tfd_compiler *c, struct tfd_status *st)
     TFD_TRY(tfd_compile_frames(c, st));
     TFD_TRY(tfd_compile_elide(c, st));
     TFD_TRY(tfd_compile_connect(c, st));
+    TFD_TRY(tfd_compile_loops(c, st));
     return tfd_compile_bind(c, st);
 }
 

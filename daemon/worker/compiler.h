@@ -4,6 +4,7 @@
  *     classify.c   device, kernel and kind of each node; which may go
  *     frames.c     which loop each node is in
  *     connect.c    nodes, slots and edges of what is left
+ *     loop_*.c     loops as code, where they may be
  *     bind.c       kernels' states, channels, feeds and fetches
  *     compile.c    all of it in order
  *
@@ -66,6 +67,7 @@ enum tfd_code tfd_compile_elide(struct tfd_compiler *c, struct tfd_status *st);
 enum tfd_code tfd_compile_frames(struct tfd_compiler *c, struct tfd_status *st);
 enum tfd_code tfd_compile_connect(struct tfd_compiler *c,
                                   struct tfd_status *st);
+enum tfd_code tfd_compile_loops(struct tfd_compiler *c, struct tfd_status *st);
 enum tfd_code tfd_compile_bind(struct tfd_compiler *c, struct tfd_status *st);
 
 /* Frame that the outputs of a node arrive in. */

@@ -188,6 +188,35 @@ static enum tfd_code add_copies(struct wiring *w, struct tfd_status *st)
     return TFD_OK;
 }
 
+/* ---- Loops --------------------------------------------------------------- */
+
+/* What stands for a loop when it runs as code; named after one of its Enters.
+ */
+static void add_loop(struct wiring *w, int32_t frame, const struct tfd_node *n)
+{
+    int32_t exec = w->e->node_count++;
+
+    w->e->nodes[exec] = (struct tfd_exec_node){
+        .node = n,
+        .kind = TFD_EXEC_LOOP,
+        .value = frame,
+    };
+    w->graph_node[exec] = -1;
+    w->frame[exec] = frame;
+}
+
+static void add_loops(struct wiring *w)
+{
+    int32_t frame = 1;
+
+    for (int32_t i = 0; i < w->c->g->count; i++) {
+        const struct tfd_node *n = w->c->g->nodes[w->c->order[i]];
+
+        if (w->c->nodes[n->id].child == frame)
+            add_loop(w, frame++, n);
+    }
+}
+
 /* ---- Nodes --------------------------------------------------------------- */
 
 static uint16_t flags_of(const struct tfd_node *n,
@@ -250,6 +279,15 @@ static void place(struct tfd_exec_frame *f, struct tfd_exec_node *x)
         x->place = f->next_count++;
 }
 
+/* Enters are in the frame around the one they lead into. */
+static void place_enter(struct tfd_exec *e, struct tfd_exec_node *x)
+{
+    if (x->route == TFD_ROUTE_ENTER)
+        x->place = e->frames[x->value].first_count++;
+    if (x->route == TFD_ROUTE_CONSTANT)
+        x->place = e->frames[x->value].constant_count++;
+}
+
 static enum tfd_code make_frames(struct wiring *w, struct tfd_status *st)
 {
     struct tfd_exec *e = w->e;
@@ -277,8 +315,7 @@ static enum tfd_code make_frames(struct wiring *w, struct tfd_status *st)
         struct tfd_exec_node *x = &e->nodes[i];
 
         place(&e->frames[w->frame[i]], x);
-        if (x->route == TFD_ROUTE_CONSTANT)
-            x->place = e->frames[x->value].constant_count++;
+        place_enter(e, x);
     }
     return TFD_OK;
 }
@@ -442,6 +479,18 @@ static enum tfd_code make_edges(struct wiring *w, struct tfd_status *st)
     return TFD_OK;
 }
 
+static int32_t count_shares(const struct tfd_exec_node *x)
+{
+    int32_t data = 0;
+
+    for (int32_t i = 0; i < x->edge_count; i++) {
+        if (x->edges[i].merge)
+            return -1;
+        data += x->edges[i].output >= 0;
+    }
+    return x->out_count == 1 ? data - 1 : -1;
+}
+
 /* The last edge of each output takes the value itself. */
 static enum tfd_code mark_last(struct wiring *w, struct tfd_status *st)
 {
@@ -462,6 +511,7 @@ static enum tfd_code mark_last(struct wiring *w, struct tfd_status *st)
                 last[edges[j].output] = j;
         for (int32_t j = 0; j < x->edge_count; j++)
             edges[j].last = edges[j].output >= 0 && last[edges[j].output] == j;
+        x->shares = count_shares(x);
         if (x->kind == TFD_EXEC_MERGE)
             for (int32_t j = 0; j < x->edge_count; j++)
                 if (edges[j].output == 1)
@@ -493,12 +543,14 @@ static enum tfd_code finish(struct wiring *w, struct tfd_status *st)
             f->nexts[x->place] = x;
         if (x->route == TFD_ROUTE_CONSTANT)
             e->frames[x->value].constants[x->place] = x;
-        if (f->pending[x->local] == 0)
+        if (x->kind == TFD_EXEC_LOOP)
+            f->unit = x;
+        else if (f->pending[x->local] == 0)
             e->roots[e->root_count++] = x;
         e->has_async |= x->kind == TFD_EXEC_ASYNC;
         e->blocks |= x->kernel && (x->kernel->flags & TFD_KERNEL_BLOCKS);
         e->expensive += (x->flags & TFD_EXEC_EXPENSIVE) != 0;
-        e->leftovers |= x->kind == TFD_EXEC_MERGE;
+        e->leftovers |= x->kind == TFD_EXEC_MERGE && w->frame[i] == 0;
     }
     return TFD_OK;
 }
@@ -528,12 +580,13 @@ enum tfd_code tfd_compile_connect(struct tfd_compiler *c, struct tfd_status *st)
 
     number(c);
     TFD_TRY(trace(c, st));
-    w.capacity = c->e->node_count + crossings(c);
+    w.capacity = c->e->node_count + crossings(c) + c->frame_count;
     TFD_TRY(wiring_init(&w, st));
     for (int32_t i = 0; i < c->g->count; i++)
         if (c->nodes[i].exec >= 0)
             add_node(&w, c->g->nodes[i]);
     TFD_TRY(add_copies(&w, st));
+    add_loops(&w);
     TFD_TRY(make_frames(&w, st));
     for (int32_t i = 0; i < c->e->frame_count; i++)
         TFD_TRY(make_arrays(&c->e->arena, &c->e->frames[i], st));

@@ -28,6 +28,7 @@
 
 struct tfd_step;
 struct tfd_function_table;
+struct tfd_loop_code;
 
 enum tfd_exec_kind {
     TFD_EXEC_KERNEL, /* compute() */
@@ -39,6 +40,7 @@ enum tfd_exec_kind {
     TFD_EXEC_FETCH,
     TFD_EXEC_SWITCH,
     TFD_EXEC_MERGE,
+    TFD_EXEC_LOOP, /* a whole loop, as code; no node of the graph */
     TFD_EXEC_KIND_COUNT
 };
 
@@ -82,12 +84,14 @@ struct tfd_exec_node {
     int32_t local;
     int32_t slot; /* of its first input */
     int32_t in_count, out_count;
-    int32_t out;   /* first of its places for outputs; -1: on the stack */
-    int32_t async; /* its struct tfd_async; -1 */
-    int32_t merge; /* its struct tfd_merge; -1 */
-    int32_t value; /* CONST: constant; FEED, FETCH: position; routes ENTER and
-                      CONSTANT: frame; EXIT, NEXT, CONSTANT: place in frame */
-    int32_t place;
+    int32_t out;    /* first of its places for outputs; -1: on the stack */
+    int32_t async;  /* its struct tfd_async; -1 */
+    int32_t merge;  /* its struct tfd_merge; -1 */
+    int32_t value;  /* CONST: constant; FEED, FETCH: position; routes ENTER and
+                       CONSTANT, LOOP: frame */
+    int32_t shares; /* of its only output beyond the first, with no Merge among
+                       its consumers; -1: else */
+    int32_t place;  /* routes other than HERE: among their like in the frame */
     uint16_t flags;
     uint8_t kind;
     uint8_t route;
@@ -115,9 +119,11 @@ struct tfd_exec_frame {
     int32_t async_count, merge_count, out_count;
     /* of loops */
     int32_t enter_count; /* Enter nodes that lead into it */
-    int32_t constant_count, exit_count, next_count;
+    int32_t first_count, constant_count, exit_count, next_count;
     int32_t parallel; /* iterations at once */
     const struct tfd_exec_node **constants, **exits, **nexts; /* by place */
+    const struct tfd_exec_node *unit;                         /* of kind LOOP */
+    const struct tfd_loop_code *code; /* NULL: runs node by node */
 };
 
 struct tfd_exec_feed {

@@ -170,6 +170,7 @@ static void runner_init(struct tfd_runner *r, struct tfd_step *s)
     r->step = s;
     r->first = r->last = r->expensive = NULL;
     r->shared = s->shared;
+    r->turn_over = false;
     r->begun_ns = now_ns();
     r->node_ns = 0;
     r->nodes = 0;
@@ -208,6 +209,39 @@ static void hand_over(struct tfd_runner *r)
     tfd_unlock(&s->lock);
 }
 
+static void take_finished(struct tfd_runner *r, struct tfd_async *a)
+{
+    while (a) {
+        struct tfd_async *next = a->next;
+
+        tfd_runner_finished(r, a, !has_failed(r->step));
+        __atomic_sub_fetch(&r->step->async, 1, __ATOMIC_ACQ_REL);
+        a = next;
+    }
+}
+
+/* A loop has had its turn: it does not keep what has finished from going on. */
+static void take_inbox(struct tfd_runner *r)
+{
+    struct tfd_step *s = r->step;
+    struct tfd_async *finished;
+
+    tfd_lock(&s->lock);
+    finished = s->inbox;
+    s->inbox = NULL;
+    tfd_unlock(&s->lock);
+    take_finished(r, finished);
+}
+
+/* The step has been on the loop thread for too long. */
+static bool is_late(struct tfd_runner *r)
+{
+    if (!r->step->on_loop || !r->step->pool || !r->first)
+        return false;
+    return r->turn_over || (++r->nodes % INLINE_CHECK_NODES == 0 &&
+                            now_ns() - r->begun_ns > INLINE_MAX_NS);
+}
+
 /* False when the step was handed over. */
 static bool run_list(struct tfd_runner *r)
 {
@@ -216,12 +250,13 @@ static bool run_list(struct tfd_runner *r)
 
     while (!has_failed(s) && (item = pop(r))) {
         tfd_runner_node(r, item);
-        if (s->on_loop && s->pool && r->first &&
-            ++r->nodes % INLINE_CHECK_NODES == 0 &&
-            now_ns() - r->begun_ns > INLINE_MAX_NS) {
+        if (is_late(r)) {
             hand_over(r);
             return false;
         }
+        if (r->turn_over)
+            take_inbox(r);
+        r->turn_over = false;
     }
     if (has_failed(s)) {
         abort_once(s);
@@ -245,17 +280,6 @@ static void take_common(struct tfd_runner *r)
     s->common = NULL;
     while (r->last->next)
         r->last = r->last->next;
-}
-
-static void take_finished(struct tfd_runner *r, struct tfd_async *a)
-{
-    while (a) {
-        struct tfd_async *next = a->next;
-
-        tfd_runner_finished(r, a, !has_failed(r->step));
-        __atomic_sub_fetch(&r->step->async, 1, __ATOMIC_ACQ_REL);
-        a = next;
-    }
 }
 
 enum leaving { STAYS, LEAVES, ENDS };

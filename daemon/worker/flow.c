@@ -11,30 +11,39 @@
 
 /* ---- Ready nodes --------------------------------------------------------- */
 
+uint32_t tfd_runner_cost_of(const struct tfd_exec *e,
+                            const struct tfd_exec_node *n)
+{
+    return __atomic_load_n(&e->node_cost_ns[n - e->nodes], __ATOMIC_RELAXED);
+}
+
 bool tfd_runner_is_expensive(const struct tfd_exec *e,
                              const struct tfd_exec_node *n)
 {
-    const uint32_t *cost = &e->node_cost_ns[n - e->nodes];
-
     return (n->flags & TFD_EXEC_EXPENSIVE) ||
-           __atomic_load_n(cost, __ATOMIC_RELAXED) > EXPENSIVE_NS;
+           tfd_runner_cost_of(e, n) > EXPENSIVE_NS;
+}
+
+void tfd_runner_again(struct tfd_runner *r, struct tfd_ready *item)
+{
+    item->next = NULL;
+    if (r->last)
+        r->last->next = item;
+    else
+        r->first = item;
+    r->last = item;
 }
 
 void tfd_runner_push(struct tfd_runner *r, struct tfd_ready *item)
 {
     if (item->it->frame)
         item->it->outstanding++;
-    item->next = NULL;
     if (r->shared && tfd_runner_is_expensive(r->step->exec, item->node)) {
         item->next = r->expensive;
         r->expensive = item;
         return;
     }
-    if (r->last)
-        r->last->next = item;
-    else
-        r->first = item;
-    r->last = item;
+    tfd_runner_again(r, item);
 }
 
 /* ---- Arrivals ------------------------------------------------------------ */
@@ -232,6 +241,28 @@ static void fill_slot(struct tfd_runner *r, struct tfd_iter *it,
     count_down(r, it, e->local);
 }
 
+/* The only output, with all its references at once. */
+static void spread_only(struct tfd_runner *r, struct tfd_ready *item,
+                        struct tfd_tensor *out)
+{
+    const struct tfd_exec_node *n = item->node;
+    const struct tfd_exec_edge *end = n->edges + n->edge_count;
+    struct tfd_tensor value = *out;
+
+    out->dtype = TFD_DTYPE_INVALID;
+    out->buffer = NULL;
+    if (n->shares > 0)
+        tfd_buffer_ref_times(value.buffer, n->shares);
+    for (const struct tfd_exec_edge *e = n->edges; e < end; e++) {
+        if (e->output == TFD_CONTROL) {
+            tfd_runner_control(r, item->it, e, false);
+            continue;
+        }
+        item->it->slots[e->slot] = value;
+        count_down(r, item->it, e->local);
+    }
+}
+
 /* Outputs of a node whose consumers are in the same iteration. */
 static void spread_here(struct tfd_runner *r, struct tfd_ready *item,
                         struct tfd_tensor *out, struct tfd_variable **refs,
@@ -241,6 +272,11 @@ static void spread_here(struct tfd_runner *r, struct tfd_ready *item,
     const struct tfd_exec_edge *e = n->edges;
     const struct tfd_exec_edge *end = e + n->edge_count;
 
+    if (n->shares >= 0 && !dead && !refs[0] &&
+        out[0].dtype != TFD_DTYPE_INVALID) {
+        spread_only(r, item, out);
+        return;
+    }
     for (; e < end; e++) {
         struct tfd_value v;
 

@@ -18,9 +18,14 @@
  * dead in the last iteration say so: in earlier ones it meant "not yet".
  * Retiring goes outwards frame by frame, in a loop and not by recursion.
  *
+ * A loop that is code (loop_code.h) waits for all of its Enters and then is one
+ * node of its first iteration, whose end is the loop's.  Where it shall run
+ * node by node instead, the Enters' values are given to that iteration then.
+ *
  * While a step has several runners all of this is under the step's lock, except
  * what runs after its end.  Failures are left in the runner's status.
  */
+#include "daemon/worker/loop_code.h"
 #include "daemon/worker/runner.h"
 
 #include <assert.h>
@@ -42,9 +47,11 @@ struct tfd_frame {
     int32_t enters_left;
     int32_t waiting; /* values in nexts */
     uint64_t id;
-    struct held *constants; /* by place */
-    struct held *nexts;     /* of an iteration that cannot begin yet */
-    bool *dead_exits;       /* of the newest iteration */
+    struct held *constants;      /* by place */
+    struct held *nexts;          /* of an iteration that cannot begin yet */
+    bool *dead_exits;            /* of the newest iteration */
+    struct tfd_loop_state state; /* of code */
+    bool dead;                   /* an Enter came dead */
 };
 
 /* ---- Frames -------------------------------------------------------------- */
@@ -60,19 +67,25 @@ uint64_t tfd_loop_frame_id(const struct tfd_iter *it)
     return it->frame ? it->frame->id : 0;
 }
 
-static struct tfd_frame *frame_alloc(const struct tfd_exec_frame *layout)
+static struct tfd_frame *frame_alloc(const struct tfd_exec *e,
+                                     const struct tfd_exec_frame *layout)
 {
     size_t held = (size_t)layout->constant_count + (size_t)layout->next_count;
+    size_t state = layout->code ? tfd_loop_state_size(layout->code) : 0;
     size_t size = sizeof(struct tfd_frame) + held * sizeof(struct held) +
-                  (size_t)layout->exit_count;
-    struct tfd_frame *f = calloc(1, size);
+                  (size_t)layout->exit_count + _Alignof(struct tfd_tensor);
+    struct tfd_frame *f;
 
+    size -= size % _Alignof(struct tfd_tensor);
+    f = calloc(1, size + state);
     if (!f)
         return NULL;
     f->layout = layout;
     f->constants = (struct held *)(f + 1);
     f->nexts = f->constants + layout->constant_count;
     f->dead_exits = (bool *)(f->nexts + layout->next_count);
+    if (layout->code)
+        tfd_loop_state_init(&f->state, e, layout->code, (char *)f + size);
     return f;
 }
 
@@ -90,6 +103,8 @@ void tfd_frame_pop_free(struct tfd_frame **free_list)
     struct tfd_frame *f = *free_list;
 
     *free_list = f->sibling;
+    if (f->layout->code)
+        tfd_loop_state_deinit(&f->state, f->layout->code);
     free(f);
 }
 
@@ -131,7 +146,7 @@ static struct tfd_frame *new_frame(struct tfd_runner *r,
     if (f)
         s->free_frames[layout] = f->sibling;
     else
-        f = frame_alloc(&s->exec->frames[layout]);
+        f = frame_alloc(s->exec, &s->exec->frames[layout]);
     if (!f) {
         tfd_fail(&r->st, TFD_RESOURCE_EXHAUSTED, "no memory for loop %s",
                  s->exec->frames[layout].name);
@@ -140,6 +155,7 @@ static struct tfd_frame *new_frame(struct tfd_runner *r,
     f->parent = parent;
     f->first = f->last = NULL;
     f->live = f->waiting = 0;
+    f->dead = false;
     f->enters_left = f->layout->enter_count;
     f->id = combine(tfd_loop_frame_id(parent),
                     combine((uint64_t)parent->number, f->layout->name_hash));
@@ -173,12 +189,85 @@ static void give(struct tfd_runner *r, struct tfd_iter *it,
     tfd_runner_spread(r, it, n, h->dead ? NULL : &v);
 }
 
+static void keep_constant(struct tfd_runner *r, struct tfd_frame *f,
+                          const struct tfd_exec_node *n,
+                          struct tfd_value *value)
+{
+    struct held *h = &f->constants[n->place];
+
+    h->arrived = true;
+    h->dead = !value;
+    if (value)
+        h->value = *value;
+    for (struct tfd_iter *it = f->first; it; it = it->next)
+        give(r, it, n, h);
+}
+
+static struct tfd_tensor *code_slot(struct tfd_frame *f,
+                                    const struct tfd_exec_node *enter_node)
+{
+    const struct tfd_loop_code *c = f->layout->code;
+
+    return &f->state.slots[enter_node->route == TFD_ROUTE_ENTER
+                               ? c->first_slots[enter_node->place]
+                               : c->constant_slots[enter_node->place]];
+}
+
+static void hold(struct tfd_frame *f, const struct tfd_exec_node *n,
+                 struct tfd_value *value)
+{
+    if (value)
+        *code_slot(f, n) = value->tensor;
+    else
+        f->dead = true;
+}
+
+/* The value that an Enter brought; empty when it was dead. */
+static struct tfd_value unhold(struct tfd_frame *f,
+                               const struct tfd_exec_node *n)
+{
+    struct tfd_tensor *slot = code_slot(f, n);
+    struct tfd_value v = {*slot, NULL};
+
+    *slot = (struct tfd_tensor)TFD_TENSOR_INIT;
+    return v;
+}
+
+/* All Enters at once, as if they came now. */
+static void begin_nodes(struct tfd_runner *r, struct tfd_frame *f)
+{
+    const struct tfd_loop_code *c = f->layout->code;
+
+    for (int32_t i = 0; i < f->layout->constant_count; i++) {
+        const struct tfd_exec_node *n = f->layout->constants[i];
+        struct tfd_value v = unhold(f, n);
+
+        keep_constant(r, f, n, v.tensor.dtype == TFD_DTYPE_INVALID ? NULL : &v);
+    }
+    for (int32_t i = 0; i < c->first_count; i++) {
+        struct tfd_value v = unhold(f, c->first[i]);
+
+        tfd_runner_spread(r, f->first, c->first[i],
+                          v.tensor.dtype == TFD_DTYPE_INVALID ? NULL : &v);
+    }
+}
+
+static void begin_code(struct tfd_runner *r, struct tfd_frame *f)
+{
+    const struct tfd_step *s = r->step;
+    const struct tfd_loop_code *c = f->layout->code;
+
+    if (f->dead || s->trace || (s->shared && tfd_loop_code_is_wide(s->exec, c)))
+        begin_nodes(r, f);
+    else
+        tfd_runner_push(r, &f->first->ready[c->unit->local]);
+}
+
 static void enter(struct tfd_runner *r, struct tfd_ready *item,
                   struct tfd_value *value)
 {
     const struct tfd_exec_node *n = item->node;
     struct tfd_frame *f = child_frame(r, item->it, n->value);
-    struct held *h;
 
     if (!f) {
         if (value)
@@ -186,17 +275,15 @@ static void enter(struct tfd_runner *r, struct tfd_ready *item,
         return;
     }
     f->enters_left--;
-    if (n->route == TFD_ROUTE_ENTER) {
+    if (f->layout->code) {
+        hold(f, n, value);
+        if (f->enters_left == 0)
+            begin_code(r, f);
+    } else if (n->route == TFD_ROUTE_ENTER) {
         tfd_runner_spread(r, f->first, n, value);
-        return;
+    } else {
+        keep_constant(r, f, n, value);
     }
-    h = &f->constants[n->place];
-    h->arrived = true;
-    h->dead = !value;
-    if (value)
-        h->value = *value;
-    for (struct tfd_iter *it = f->first; it; it = it->next)
-        give(r, it, n, h);
 }
 
 /* Begins the iteration whose values have waited, with the frame's constants. */
@@ -273,6 +360,44 @@ void tfd_loop_route(struct tfd_runner *r, struct tfd_ready *item,
     }
 }
 
+/* ---- Code ---------------------------------------------------------------- */
+
+static void leave_code(struct tfd_runner *r, struct tfd_frame *f)
+{
+    const struct tfd_loop_code *c = f->layout->code;
+
+    for (int32_t i = 0; i < f->layout->exit_count; i++) {
+        struct tfd_tensor *slot = &f->state.slots[c->exit_slots[i]];
+        struct tfd_value v = {*slot, NULL};
+
+        *slot = (struct tfd_tensor)TFD_TENSOR_INIT;
+        tfd_runner_spread(r, f->parent, f->layout->exits[i], &v);
+    }
+}
+
+bool tfd_loop_run_unit(struct tfd_runner *r, struct tfd_ready *item)
+{
+    struct tfd_frame *f = item->it->frame;
+    bool lock = r->shared;
+
+    switch (tfd_loop_code_run(r, f->layout->code, &f->state)) {
+    case TFD_LOOP_FAILED:
+        return false;
+    case TFD_LOOP_LATER:
+        tfd_runner_again(r, item);
+        r->turn_over = true;
+        return false;
+    default:
+        break;
+    }
+    if (lock)
+        tfd_lock(&r->step->lock);
+    leave_code(r, f);
+    if (lock)
+        tfd_unlock(&r->step->lock);
+    return true;
+}
+
 /* ---- Retiring ------------------------------------------------------------ */
 
 static void put_back(struct tfd_step *s, struct tfd_iter *it)
@@ -291,6 +416,8 @@ static void put_back_frame(struct tfd_step *s, struct tfd_frame *f)
 
     clear_held(f->constants, f->layout->constant_count);
     clear_held(f->nexts, f->layout->next_count);
+    if (f->layout->code)
+        tfd_loop_state_reset(&f->state, f->layout->code);
     f->sibling = s->free_frames[layout];
     s->free_frames[layout] = f;
 }

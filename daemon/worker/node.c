@@ -169,6 +169,16 @@ static void run_async(struct tfd_runner *r, struct tfd_ready *item)
     n->kernel->start(&a->k);
 }
 
+void tfd_runner_compute(struct tfd_runner *r, const struct tfd_exec_node *n)
+{
+    struct tfd_kctx *k = &r->k;
+
+    if (!(n->flags & TFD_EXEC_CHECKS) ||
+        tfd_checks_run(n->node->op, k, &r->st) == TFD_OK)
+        if (n->kernel->compute(k, &r->st) == TFD_OK)
+            (void)check_outputs(k, &r->st);
+}
+
 static void run_kernel(struct tfd_runner *r, struct tfd_ready *item)
 {
     const struct tfd_exec_node *n = item->node;
@@ -176,10 +186,7 @@ static void run_kernel(struct tfd_runner *r, struct tfd_ready *item)
 
     fill_kctx(k, r->step, item);
     find_outputs(r, item->it, n, &k->out, &k->ref_out);
-    if (!(n->flags & TFD_EXEC_CHECKS) ||
-        tfd_checks_run(n->node->op, k, &r->st) == TFD_OK)
-        if (n->kernel->compute(k, &r->st) == TFD_OK)
-            (void)check_outputs(k, &r->st);
+    tfd_runner_compute(r, n);
 }
 
 /* Input i as a value of its own. */
@@ -248,17 +255,25 @@ static void run_fetch(struct tfd_runner *r, struct tfd_ready *item)
     move_input(item->it, n, 0, &r->step->fetches[n->value], &none);
 }
 
-/* The output that a Switch chooses; of _SwitchN the last, where the number is
- * none of an output. */
-static int32_t side_of(const struct tfd_exec_node *n,
-                       const struct tfd_tensor *pred)
+enum tfd_code tfd_node_side(const struct tfd_exec_node *n,
+                            const struct tfd_tensor *pred, int32_t *side,
+                            struct tfd_status *st)
 {
+    char text[TFD_SHAPE_TEXT_MAX];
     int32_t index;
 
-    if (pred->dtype == TFD_BOOL)
-        return *(const tfd_bool *)tfd_tensor_data(pred) ? 1 : 0;
+    if (pred->shape.rank != 0)
+        return tfd_fail(
+            st, TFD_INVALID_ARGUMENT,
+            "The second input must be a scalar, but it has shape %s",
+            tfd_shape_text(&pred->shape, text));
+    if (pred->dtype == TFD_BOOL) {
+        *side = *(const tfd_bool *)tfd_tensor_data(pred) ? 1 : 0;
+        return TFD_OK;
+    }
     index = *(const int32_t *)tfd_tensor_data(pred);
-    return index < 0 || index >= n->out_count ? n->out_count - 1 : index;
+    *side = index < 0 || index >= n->out_count ? n->out_count - 1 : index;
+    return TFD_OK;
 }
 
 static void run_switch(struct tfd_runner *r, struct tfd_ready *item)
@@ -269,15 +284,8 @@ static void run_switch(struct tfd_runner *r, struct tfd_ready *item)
     struct tfd_tensor *out;
     int32_t side;
 
-    if (pred->shape.rank != 0) {
-        char text[TFD_SHAPE_TEXT_MAX];
-
-        tfd_fail(&r->st, TFD_INVALID_ARGUMENT,
-                 "The second input must be a scalar, but it has shape %s",
-                 tfd_shape_text(&pred->shape, text));
+    if (tfd_node_side(n, pred, &side, &r->st) != TFD_OK)
         return;
-    }
-    side = side_of(n, pred);
     find_outputs(r, item->it, n, &out, &refs);
     move_input(item->it, n, 0, &out[side], &refs[side]);
 }
@@ -302,7 +310,7 @@ static run_fn *const run_table[TFD_EXEC_KIND_COUNT] = {
     [TFD_EXEC_CONST] = run_const,   [TFD_EXEC_NOOP] = run_nothing,
     [TFD_EXEC_PASS] = run_pass,     [TFD_EXEC_FEED] = run_feed,
     [TFD_EXEC_FETCH] = run_fetch,   [TFD_EXEC_SWITCH] = run_switch,
-    [TFD_EXEC_MERGE] = run_merge,
+    [TFD_EXEC_MERGE] = run_merge,   [TFD_EXEC_LOOP] = run_nothing,
 };
 
 /* ---- All together -------------------------------------------------------- */
@@ -330,6 +338,8 @@ static void run(struct tfd_runner *r, struct tfd_ready *item)
     const struct tfd_exec_node *n = item->node;
     bool dead = item->it->dead[n->local] && !(n->flags & TFD_EXEC_NEVER_DEAD);
 
+    if (n->kind == TFD_EXEC_LOOP && !tfd_loop_run_unit(r, item))
+        return;
     if (!dead || (n->flags & TFD_EXEC_RUNS_DEAD)) {
         if (!(n->flags & TFD_EXEC_REF_IN) ||
             take_refs(item->it, n, &r->st) == TFD_OK)
@@ -349,20 +359,26 @@ static uint32_t now_ns(void)
 }
 
 /* Costs move by a quarter, both ways. */
+void tfd_runner_cost(const struct tfd_exec *e, const struct tfd_exec_node *n,
+                     uint32_t took)
+{
+    uint32_t *cost = &e->node_cost_ns[n - e->nodes];
+    uint32_t before = __atomic_load_n(cost, __ATOMIC_RELAXED);
+
+    __atomic_store_n(cost, before ? before - before / 4 + took / 4 : took,
+                     __ATOMIC_RELAXED);
+}
+
 static void run_timed(struct tfd_runner *r, struct tfd_ready *item)
 {
+    const struct tfd_exec_node *n = item->node;
     const struct tfd_exec *e = r->step->exec;
-    uint32_t *cost = &e->node_cost_ns[item->node - e->nodes];
     uint32_t begun = now_ns();
-    uint32_t took, before;
 
     if (r->step->trace)
         r->node_ns = tfd_trace_now_ns();
     run(r, item);
-    took = now_ns() - begun;
-    before = __atomic_load_n(cost, __ATOMIC_RELAXED);
-    __atomic_store_n(cost, before ? before - before / 4 + took / 4 : took,
-                     __ATOMIC_RELAXED);
+    tfd_runner_cost(e, n, now_ns() - begun);
 }
 
 void tfd_runner_node(struct tfd_runner *r, struct tfd_ready *item)

@@ -20,6 +20,7 @@ struct tfd_runner {
     struct tfd_ready *last;
     struct tfd_ready *expensive; /* worth another thread */
     bool shared;
+    bool turn_over; /* others have their turn, or another thread has */
     uint32_t nodes; /* run so far */
     uint64_t begun_ns;
     uint64_t node_ns; /* of a traced step: when its node began */
@@ -31,11 +32,16 @@ struct tfd_runner {
 
 /* ---- flow.c -------------------------------------------------------------- */
 
-/* Worth another thread. */
+/* What it has cost, in nanoseconds; 0: not known yet. */
+uint32_t tfd_runner_cost_of(const struct tfd_exec *e,
+                            const struct tfd_exec_node *n);
+/* Worth another thread, by that, or known to be. */
 bool tfd_runner_is_expensive(const struct tfd_exec *e,
                              const struct tfd_exec_node *n);
 /* The node is ready. */
 void tfd_runner_push(struct tfd_runner *r, struct tfd_ready *item);
+/* It goes on later; after other ready nodes. */
+void tfd_runner_again(struct tfd_runner *r, struct tfd_ready *item);
 /* An input of a node arrives: value NULL is dead, else taken.  from_enter: the
  * producer is an Enter. */
 void tfd_runner_data(struct tfd_runner *r, struct tfd_iter *it,
@@ -56,6 +62,16 @@ struct tfd_value tfd_value_ref(const struct tfd_value *v);
 /* ---- node.c -------------------------------------------------------------- */
 
 void tfd_runner_node(struct tfd_runner *r, struct tfd_ready *item);
+/* Runs the kernel of n on r->k, with its checks. */
+void tfd_runner_compute(struct tfd_runner *r, const struct tfd_exec_node *n);
+/* A node took so many nanoseconds. */
+void tfd_runner_cost(const struct tfd_exec *e, const struct tfd_exec_node *n,
+                     uint32_t took);
+/* The output that a Switch chooses; of _SwitchN the last, where the number is
+ * none of an output. */
+enum tfd_code tfd_node_side(const struct tfd_exec_node *n,
+                            const struct tfd_tensor *pred, int32_t *side,
+                            struct tfd_status *st) TFD_MUST_USE;
 /* Takes over from a kernel that has finished; live false: the step failed. */
 void tfd_runner_finished(struct tfd_runner *r, struct tfd_async *a, bool live);
 
@@ -72,6 +88,8 @@ void tfd_runner_fail(struct tfd_runner *r, const struct tfd_exec_node *n,
 /* Routes the output (NULL: dead) of an Enter, Exit or NextIteration. */
 void tfd_loop_route(struct tfd_runner *r, struct tfd_ready *item,
                     struct tfd_value *value);
+/* Runs a loop as code; false when it goes on later or has failed. */
+bool tfd_loop_run_unit(struct tfd_runner *r, struct tfd_ready *item);
 /* A node of a loop's iteration is done: retires what is complete. */
 void tfd_loop_node_done(struct tfd_runner *r, struct tfd_iter *it);
 /* The frame's part of rendezvous keys. */

@@ -138,6 +138,43 @@ static inline enum tfd_code wrig_count(struct tfd_kctx *k,
     return TFD_OK;
 }
 
+/* One more, in the place of its input if that may be. */
+static inline enum tfd_code wrig_more(struct tfd_kctx *k, struct tfd_status *st)
+{
+    float x = wrig_float_at(&k->in[0]);
+
+    TFD_TRY(tfd_kctx_output_like(k, 0, 0, st));
+    *(float *)tfd_tensor_data(&k->out[0]) = x + 1;
+    return TFD_OK;
+}
+
+static inline enum tfd_code wrig_to_float(struct tfd_kctx *k,
+                                          struct tfd_status *st)
+{
+    return wrig_put(k, TFD_FLOAT, *(const int32_t *)tfd_tensor_data(&k->in[0]),
+                    st);
+}
+
+static inline enum tfd_code wrig_to_int(struct tfd_kctx *k,
+                                        struct tfd_status *st)
+{
+    const struct tfd_shape scalar = {0, {0}};
+
+    TFD_TRY(tfd_kctx_output(k, 0, TFD_INT32, &scalar, st));
+    *(int32_t *)tfd_tensor_data(&k->out[0]) = (int32_t)wrig_float_at(&k->in[0]);
+    return TFD_OK;
+}
+
+static inline enum tfd_code wrig_bools(struct tfd_kctx *k,
+                                       struct tfd_status *st)
+{
+    const struct tfd_shape two = {1, {2}};
+
+    TFD_TRY(tfd_kctx_output(k, 0, TFD_BOOL, &two, st));
+    memset(tfd_tensor_data(&k->out[0]), 0, 2);
+    return TFD_OK;
+}
+
 /* Computes until another thread does the same, or for 100 ms. */
 static inline enum tfd_code wrig_spin(struct tfd_kctx *k, struct tfd_status *st)
 {
@@ -280,12 +317,16 @@ static const struct tfd_opdef wrig_ops[] = {
     UNARY("TestSilent"),
     UNARY("TestWrongType"),
     UNARY("TestCount"),
+    UNARY("TestMore"),
     UNARY("TestSpin"),
     UNARY("TestHold"),
     UNARY("TestAtOnce"),
     UNARY("TestBlocks"),
     UNARY("TestBadPrepare"),
 #undef UNARY
+    {.name = "TestFloat", .inputs = "x: int32", .outputs = "y: float"},
+    {.name = "TestInt", .inputs = "x: float", .outputs = "y: int32"},
+    {.name = "TestBools", .inputs = "x: float", .outputs = "y: bool"},
     {.name = "TestSplit",
      .inputs = "x: T",
      .outputs = "y: N * T",
@@ -304,6 +345,10 @@ static const struct tfd_kernel wrig_kernels[] = {
     TFD_KERNEL_ANY("TestSilent", wrig_silent),
     TFD_KERNEL_ANY("TestWrongType", wrig_wrong_type),
     TFD_KERNEL_ANY("TestCount", wrig_count),
+    TFD_KERNEL_ANY("TestMore", wrig_more),
+    TFD_KERNEL_ANY("TestFloat", wrig_to_float),
+    TFD_KERNEL_ANY("TestInt", wrig_to_int),
+    TFD_KERNEL_ANY("TestBools", wrig_bools),
     TFD_KERNEL_ANY("TestSpin", wrig_spin, .flags = TFD_KERNEL_HEAVY),
     TFD_KERNEL_ANY("TestHold", NULL, .start = wrig_hold,
                    .state_size = sizeof(struct wrig_hold)),
