@@ -234,6 +234,10 @@ static const char *const others[] = {"PreventGradient",
                                      "Real",
                                      "Imag",
                                      "ComplexAbs",
+                                     "Switch",
+                                     "RefSwitch",
+                                     "Merge",
+                                     "RefMerge",
                                      NULL};
 
 /* Outputs that are no function of the inputs as far as derivatives go. */
