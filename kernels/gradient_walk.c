@@ -13,6 +13,7 @@
  *     needed       ... -> y          numbers downwards, within reached
  *     derive       y -> ... -> x     numbers downwards, within needed
  */
+#include "kernels/gradient_call.h"
 #include "kernels/gradient_loop.h"
 
 #include "config/limits.h"
@@ -432,7 +433,8 @@ static void drop_meaningless(const struct walk *w, const struct tfd_grad *grad)
 static enum tfd_code call_gradient(struct walk *w, struct tfd_grad *grad)
 {
     const struct tfd_node *n = grad->node;
-    tfd_grad_fn *fn = n->op->def->grad;
+    tfd_grad_fn *fn =
+        tfd_gradient_is_call(n) ? tfd_gradient_of_call : n->op->def->grad;
 
     if (!fn && n->op->flags & TFD_OP_NO_GRADIENT)
         return TFD_OK;
