@@ -238,6 +238,8 @@ static const char *const others[] = {"PreventGradient",
                                      "RefSwitch",
                                      "Merge",
                                      "RefMerge",
+                                     "SparseToDense",
+                                     "ReverseSequence",
                                      NULL};
 
 /* Outputs that are no function of the inputs as far as derivatives go. */
