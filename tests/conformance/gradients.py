@@ -105,6 +105,13 @@ def sparse():
     case("SparseToDense", lambda x, y: raw.SparseToDense(
         sparse_indices=[[0, 1], [1, 0]], output_shape=[2, 3],
         sparse_values=x, default_value=tf.reshape(y, [])), (2,), ())
+    case("SparseReorder", lambda x: raw.SparseReorder(
+        input_indices=np.array([[1, 0], [0, 2], [0, 1]]), input_values=x,
+        input_shape=np.array([2, 3]))[1], (3,))
+    case("SparseFillEmptyRows", lambda x, y: raw.SparseFillEmptyRows(
+        indices=np.array([[3, 0], [0, 2], [0, 1]]), values=x,
+        dense_shape=np.array([5, 3]),
+        default_value=tf.reshape(y, []))[1], (3,), ())
     case("ReverseSequence", lambda x: raw.ReverseSequence(
         input=x, seq_lengths=[1, 3], seq_dim=1), (2, 3, 2))
     case("ReverseSequence by batch 1", lambda x: raw.ReverseSequence(

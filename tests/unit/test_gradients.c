@@ -240,6 +240,8 @@ static const char *const others[] = {"PreventGradient",
                                      "RefMerge",
                                      "SparseToDense",
                                      "ReverseSequence",
+                                     "SparseReorder",
+                                     "SparseFillEmptyRows",
                                      NULL};
 
 /* Outputs that are no function of the inputs as far as derivatives go. */
