@@ -36,12 +36,62 @@ static enum tfd_code choose_prefix(const TF_Graph *g, const char *asked,
     return tfd_bytes_ok(out, "a prefix of names", st);
 }
 
+/* ---- What y is reached from ---------------------------------------------- */
+
+static void mark(uint8_t *reached, const struct tfd_node *n, bool *changed)
+{
+    for (int32_t i = 0; i < n->in_count; i++) {
+        if (n->in[i].node < 0 || reached[n->in[i].node])
+            continue;
+        reached[n->in[i].node] = 1;
+        *changed = true;
+    }
+}
+
+/* Downwards until nothing changes, for the sake of loops' back edges. */
+static void mark_all(const struct arguments *a, uint8_t *reached)
+{
+    const struct tfd_graph *g = a->g->graph;
+    bool changed = true;
+
+    for (int i = 0; i < a->ny; i++)
+        reached[a->edges[i].node] = true;
+    while (changed) {
+        changed = false;
+        for (int32_t i = g->count - 1; i >= 0; i--)
+            if (reached[i])
+                mark(reached, g->nodes[i], &changed);
+    }
+}
+
+static enum tfd_code check_reached(const struct arguments *a,
+                                   const struct tfd_edge *x,
+                                   struct tfd_status *st)
+{
+    uint8_t *reached = calloc((size_t)a->g->graph->count + 1, 1);
+    enum tfd_code rc = TFD_OK;
+
+    if (!reached)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a walk");
+    mark_all(a, reached);
+    for (int i = 0; rc == TFD_OK && i < a->nx; i++)
+        if (!reached[x[i].node])
+            rc = tfd_fail(st, TFD_INVALID_ARGUMENT,
+                          "Cannot compute the partial derivative for node "
+                          "'" TFD_STR_FMT "' as it's unreachable from the "
+                          "output node(s).",
+                          TFD_STR_ARG(a->g->graph->nodes[x[i].node]->name));
+    free(reached);
+    return rc;
+}
+
+/* ---- The call ------------------------------------------------------------ */
+
 static enum tfd_code add(const struct arguments *a, const char *asked,
                          struct tfd_status *st)
 {
     struct tfd_edge *y = a->edges, *dy = y + a->ny, *x = dy + a->ny;
     struct tfd_gradients r = {
-        .g = a->g,
         .device = TFD_STR_EMPTY,
         .y = y,
         .y_count = a->ny,
@@ -57,11 +107,12 @@ static enum tfd_code add(const struct arguments *a, const char *asked,
     TFD_TRY(resolve(a->g, a->x, a->nx, x, st));
     if (a->dx)
         TFD_TRY(resolve(a->g, a->dx, a->ny, dy, st));
+    TFD_TRY(check_reached(a, x, st));
     tfd_bytes_init(&prefix, TFD_NAME_SIZE_MAX);
     rc = choose_prefix(a->g, asked, &prefix, st);
     r.prefix = tfd_bytes_view(&prefix);
     if (rc == TFD_OK)
-        rc = tfd_gradients_add(&r, st);
+        rc = tfd_gradients_add(a->g, &r, st);
     tfd_bytes_deinit(&prefix);
     return rc;
 }

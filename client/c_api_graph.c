@@ -52,6 +52,8 @@ void tfd_capi_graph_unref(TF_Graph *g)
     assert(before > 0);
     if (before > 1)
         return;
+    tfd_capi_graph_unref(g->parent); /* which has none itself, or ends too */
+    free(g->loop_inputs);
     tfd_graph_unref(g->graph);
     free(g->operations);
     tfd_lock_deinit(&g->lock);

@@ -41,6 +41,10 @@ struct TF_Graph {
     TF_Operation **operations; /* by node id; operation_count of them */
     int32_t operation_count;
     int32_t capacity;
+    /* Of a loop's cond or body (c_api_while.c): where it will go, counted, and
+     * what it begins with there. */
+    TF_Graph *parent;
+    struct tfd_edge *loop_inputs;
 };
 
 /* What one message made here may have: as a GraphDef. */

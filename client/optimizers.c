@@ -57,7 +57,6 @@ static enum tfd_code derive(const struct tfd_minimizing *m, TF_Output loss,
 {
     TF_Graph *g = m->s->model->graph;
     struct tfd_gradients r = {
-        .g = g,
         .device = m->s->device,
         .y = &edges[0],
         .y_count = 1,
@@ -77,7 +76,7 @@ static enum tfd_code derive(const struct tfd_minimizing *m, TF_Output loss,
     rc = tfd_gradients_prefix(g, &prefix, st);
     r.prefix = tfd_bytes_view(&prefix);
     if (rc == TFD_OK)
-        rc = tfd_gradients_add(&r, st);
+        rc = tfd_gradients_add(g, &r, st);
     for (int i = 0; rc == TFD_OK && i < m->count; i++)
         m->gradients[i] = tfd_capi_output(g, r.dx[i]);
     tfd_unlock(&g->lock);

@@ -6,11 +6,14 @@
  * and how often, which no kernel could.  Their kernel rows say on which devices
  * they exist; reaching one is a mistake of the runtime.
  *
- * Gradients of loops need the reverse graph of the loop; neither they nor those
- * of Switch and Merge are here.
+ * The gradient of a conditional is one the other way round: what arrives at a
+ * Merge is switched to the input that came, and what arrives at the outputs of
+ * a Switch is merged, zeros where nothing does.  Loops as a whole have theirs
+ * (gradient_loop.h).
  */
 #include "kernels/check.h"
 #include "kernels/families.h"
+#include "kernels/gradient.h"
 
 /* ---- Shapes -------------------------------------------------------------- */
 
@@ -80,6 +83,62 @@ static enum tfd_code loop_cond_shape(struct tfd_shape_ctx *s,
     return tfd_shape_merge(&s->out[0], &scalar, st);
 }
 
+/* ---- Gradients ----------------------------------------------------------- */
+
+static enum tfd_code no_gradient(const struct tfd_grad *g, const char *why,
+                                 struct tfd_status *st)
+{
+    return tfd_fail(st, TFD_NOT_FOUND,
+                    "No gradient defined for op: " TFD_STR_FMT
+                    " (operation '" TFD_STR_FMT "' %s)",
+                    TFD_STR_ARG(g->node->op->name), TFD_STR_ARG(g->node->name),
+                    why);
+}
+
+/* Alive as the output is. */
+static struct tfd_edge or_zeros(struct tfd_gradient *b, struct tfd_edge dy,
+                                struct tfd_edge y)
+{
+    return dy.node >= 0 ? dy : tfd_gradient_op1(b, "ZerosLike", y);
+}
+
+static enum tfd_code switch_grad(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge in[2], out[2] = {TFD_EDGE_NONE, TFD_EDGE_NONE};
+    const struct tfd_node *pred = g->graph->nodes[g->x[1].node];
+
+    if (pred->op->flags & TFD_OP_LOOP_COND)
+        return no_gradient(g, "is in a loop", st);
+    in[0] = or_zeros(&b, g->dy[0], g->y[0]);
+    in[1] = or_zeros(&b, g->dy[1], g->y[1]);
+    if (b.code != TFD_OK)
+        return b.code;
+    TFD_TRY(tfd_grad_emit_attrs(g, "Merge", in, 2, NULL, 0, out, 2, st));
+    g->dx[0] = out[0];
+    return TFD_OK;
+}
+
+/* Of two inputs the number of the one that came is a predicate. */
+static enum tfd_code merge_grad(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge in[2];
+
+    if (g->node->in_count == 1) {
+        g->dx[0] = g->dy[0];
+        return TFD_OK;
+    }
+    if (g->node->in_count != 2)
+        return no_gradient(g, "has more than two inputs", st);
+    if (g->dy[0].node < 0)
+        return TFD_OK;
+    in[0] = g->dy[0];
+    in[1] = tfd_gradient_cast(&b, g->y[1], TFD_BOOL);
+    TFD_TRY(b.code);
+    return tfd_grad_emit_attrs(g, "Switch", in, 2, NULL, 0, g->dx, 2, st);
+}
+
 /* ---- Rows ---------------------------------------------------------------- */
 
 static enum tfd_code run_by_executor(struct tfd_kctx *k, struct tfd_status *st)
@@ -89,17 +148,17 @@ static enum tfd_code run_by_executor(struct tfd_kctx *k, struct tfd_status *st)
                     TFD_STR_ARG(k->node->op->name));
 }
 
-#define SWITCH(name_, inputs_, outputs_, flags_)                     \
-    {                                                                \
-        .name = (name_), .inputs = (inputs_), .outputs = (outputs_), \
-        .attrs = "T: type", .shape = switch_shape,                   \
-        .flags = TFD_OP_SWITCH | (flags_),                           \
+#define SWITCH(name_, inputs_, outputs_, flags_)                        \
+    {                                                                   \
+        .name = (name_), .inputs = (inputs_), .outputs = (outputs_),    \
+        .attrs = "T: type", .shape = switch_shape, .grad = switch_grad, \
+        .flags = TFD_OP_SWITCH | (flags_),                              \
     }
 #define MERGE(name_, inputs_, outputs_)                              \
     {                                                                \
         .name = (name_), .inputs = (inputs_), .outputs = (outputs_), \
         .attrs = "T: type; N: int >= 1", .shape = merge_shape,       \
-        .flags = TFD_OP_MERGE,                                       \
+        .grad = merge_grad, .flags = TFD_OP_MERGE,                   \
     }
 #define ENTER(name_, inputs_, outputs_)                              \
     {                                                                \

@@ -24,9 +24,12 @@ enum tfd_code tfd_rt_function(const struct tfd_prepare *p,
                               const struct tfd_func *f,
                               struct tfd_rt_function **out,
                               struct tfd_status *st) TFD_MUST_USE;
-/* f becomes the function that the library names as the gradient of f;
- * UNIMPLEMENTED when it names none. */
-enum tfd_code tfd_rt_gradient(const struct tfd_prepare *p, struct tfd_func *f,
+/* The function that the library names as the gradient of f, or one made of f's
+ * body and the gradients of its ops.  NOT_FOUND when f is no function;
+ * an op without a gradient is found when it is called. */
+enum tfd_code tfd_rt_gradient(const struct tfd_prepare *p,
+                              const struct tfd_func *f,
+                              struct tfd_rt_function **out,
                               struct tfd_status *st) TFD_MUST_USE;
 int32_t tfd_rt_function_in_count(const struct tfd_rt_function *f);
 int32_t tfd_rt_function_out_count(const struct tfd_rt_function *f);

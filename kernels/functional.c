@@ -47,12 +47,15 @@ static enum tfd_code make_calls(struct calls *c, int32_t count,
     return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for functions");
 }
 
+/* Also after a prepare() that failed, which has done it before. */
 static void release_calls(void *state)
 {
-    free(((struct calls *)state)->functions);
+    struct calls *c = state;
+
+    free(c->functions);
+    c->functions = NULL;
 }
 
-/* Where prepare() fails, release() does not follow. */
 static enum tfd_code prepare_list(const struct tfd_prepare *p, struct calls *c,
                                   const struct tfd_func *f, int32_t count,
                                   struct tfd_status *st)
@@ -61,10 +64,8 @@ static enum tfd_code prepare_list(const struct tfd_prepare *p, struct calls *c,
 
     for (int32_t i = 0; rc == TFD_OK && i < count; i++)
         rc = tfd_rt_function(p, &f[i], &c->functions[i], st);
-    if (rc != TFD_OK) {
+    if (rc != TFD_OK)
         release_calls(c);
-        c->functions = NULL;
-    }
     return rc;
 }
 
@@ -172,23 +173,24 @@ static enum tfd_code while_prepare(const struct tfd_prepare *p, void *state,
     return rc;
 }
 
-/* The gradient of a function that its library names one for.  Making one up
- * would need the gradients of all ops, which clients have. */
 static enum tfd_code gradient_prepare(const struct tfd_prepare *p, void *state,
                                       struct tfd_status *st)
 {
+    struct calls *c = state;
     struct tfd_arena arena;
     struct tfd_func f;
     enum tfd_code rc;
 
+    TFD_TRY(make_calls(c, 1, st));
     tfd_arena_init(&arena, (size_t)TFD_GRAPH_SIZE_MAX);
     rc = tfd_node_func(p->node, "f", &arena, &f, st);
     if (rc == TFD_OK)
-        rc = tfd_rt_gradient(p, &f, st);
-    if (rc == TFD_OK)
-        rc = prepare_list(p, state, &f, 1, st);
+        rc = tfd_rt_gradient(p, &f, &c->functions[0], st);
     tfd_arena_deinit(&arena);
-    return rc == TFD_OK ? check_calls(p, state, 0, st) : rc;
+    if (rc == TFD_OK)
+        return check_calls(p, state, 0, st);
+    release_calls(c);
+    return rc;
 }
 
 /* ---- Truth --------------------------------------------------------------- */

@@ -92,8 +92,8 @@ enum tfd_code tfd_queue_check_inputs(const struct tfd_queue *q,
 
 /* ---- Splitting ----------------------------------------------------------- */
 
-static enum tfd_code slice(const struct tfd_tensor *batch, int64_t index,
-                           struct tfd_tensor *out, struct tfd_status *st)
+enum tfd_code tfd_queue_slice(const struct tfd_tensor *batch, int64_t index,
+                              struct tfd_tensor *out, struct tfd_status *st)
 {
     struct tfd_shape shape = {batch->shape.rank - 1, {0}};
     int64_t elements;
@@ -119,7 +119,7 @@ static enum tfd_code split_one(const struct tfd_queue *q,
                                struct tfd_queue_row *row, struct tfd_status *st)
 {
     for (int i = 0; i < q->spec.count; i++)
-        TFD_TRY(slice(&in[i], index, &row->part[i], st));
+        TFD_TRY(tfd_queue_slice(&in[i], index, &row->part[i], st));
     set_priority(q, row);
     return TFD_OK;
 }

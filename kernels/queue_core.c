@@ -551,17 +551,22 @@ void tfd_queue_dequeue_many(struct tfd_queue *take_q, struct tfd_kctx *k,
     begin(a);
 }
 
-static void close_and_cancel(struct tfd_queue *take_q, struct tfd_kctx *k)
+void tfd_queue_shut(struct tfd_queue *q)
 {
     struct tfd_queue_attempt *settled = NULL;
 
-    tfd_lock(&take_q->lock);
-    take_q->closed = true;
-    while (take_q->enqueues.first)
-        settle(take_q->enqueues.first, CANCELLED, &settled);
-    serve_all(take_q, &settled);
-    tfd_unlock(&take_q->lock);
+    tfd_lock(&q->lock);
+    q->closed = true;
+    while (q->enqueues.first)
+        settle(q->enqueues.first, CANCELLED, &settled);
+    serve_all(q, &settled);
+    tfd_unlock(&q->lock);
     finish_all(settled);
+}
+
+static void close_and_cancel(struct tfd_queue *take_q, struct tfd_kctx *k)
+{
+    tfd_queue_shut(take_q);
     tfd_resource_unref(&take_q->resource);
     tfd_kctx_finish(k, NULL);
 }

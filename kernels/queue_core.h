@@ -106,6 +106,9 @@ void tfd_queue_dequeue_many(struct tfd_queue *take_q, struct tfd_kctx *k,
                             int64_t wanted, bool up_to);
 void tfd_queue_close(struct tfd_queue *take_q, struct tfd_kctx *k, bool cancel);
 
+/* Closes it, cancelling what waits to enqueue. */
+void tfd_queue_shut(struct tfd_queue *q);
+
 int64_t tfd_queue_size(struct tfd_queue *q);
 bool tfd_queue_is_closed(struct tfd_queue *q);
 
@@ -122,6 +125,10 @@ enum tfd_code tfd_queue_check_inputs(const struct tfd_queue *q,
 enum tfd_code tfd_queue_split(const struct tfd_queue *q,
                               const struct tfd_kctx *k, int first, bool many,
                               struct tfd_queue_row **rows,
+                              struct tfd_status *st) TFD_MUST_USE;
+/* Slice `index` of a batch. */
+enum tfd_code tfd_queue_slice(const struct tfd_tensor *batch, int64_t index,
+                              struct tfd_tensor *out,
                               struct tfd_status *st) TFD_MUST_USE;
 /* Puts `count` rows, the last one first, together in k's outputs. */
 enum tfd_code tfd_queue_batch(const struct tfd_queue *q, struct tfd_kctx *k,

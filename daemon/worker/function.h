@@ -34,6 +34,7 @@ struct tfd_rt_function {
     struct tfd_function_table *table;
     struct tfd_str key;
     struct tfd_func func;
+    bool gradient; /* not the function but its gradient, made up */
     struct tfd_rt *rt;
     int32_t in_count, out_count;
     struct tfd_exec *exec; /* atomic: NULL until it is called first */
@@ -51,6 +52,19 @@ void tfd_function_table_free(struct tfd_function_table *t);
 /* function_compile.c: an executable of it, if there is none yet. */
 enum tfd_code tfd_function_compile(struct tfd_rt_function *f,
                                    struct tfd_status *st) TFD_MUST_USE;
+/* Its arguments and results, named as the body's nodes are. */
+struct tfd_function_ends {
+    struct tfd_str *args, *rets;
+    const uint8_t *ret_types;
+    int32_t arg_count, ret_count;
+};
+/* function_gradient.c: adds to g, which has the body and its arguments.
+ * NOT_FOUND where an op of the body has no gradient. */
+enum tfd_code tfd_function_gradient_add(struct tfd_rt_function *f,
+                                        const struct tfd_function_ends *ends,
+                                        struct tfd_arena *arena,
+                                        struct tfd_graph *g,
+                                        struct tfd_status *st) TFD_MUST_USE;
 /* compile.c's: the table of the graph that prepare() is called for; NULL. */
 struct tfd_function_table *tfd_compile_functions(const struct tfd_prepare *p);
 

@@ -20,6 +20,7 @@
 struct writing {
     struct tfd_rt_function *f;
     struct tfd_body body;
+    struct tfd_function_ends ends; /* of a gradient */
     struct tfd_arena arena;
     struct tfd_bytes out, text;
     struct tfd_status *st;
@@ -170,6 +171,27 @@ static enum tfd_code put_node(struct writing *w, int32_t number)
     return TFD_OK;
 }
 
+/* A gradient has results of its own. */
+static enum tfd_code note_ends(struct writing *w)
+{
+    struct tfd_function_ends *ends = &w->ends;
+
+    ends->arg_count = w->body.arg_count;
+    ends->ret_count = w->body.ret_count;
+    ends->ret_types = w->body.ret_types;
+    ends->args = tfd_arena_array(&w->arena, (size_t)ends->arg_count + 1,
+                                 sizeof(*ends->args));
+    ends->rets = tfd_arena_array(&w->arena, (size_t)ends->ret_count + 1,
+                                 sizeof(*ends->rets));
+    TFD_TRY(tfd_arena_check(ends->args ? ends->rets : NULL,
+                            "the gradient of a function", w->st));
+    for (int32_t i = 0; i < ends->arg_count; i++)
+        TFD_TRY(input_name(w, (struct tfd_edge){i, 0}, &ends->args[i]));
+    for (int32_t i = 0; i < ends->ret_count; i++)
+        TFD_TRY(input_name(w, w->body.ret[i], &ends->rets[i]));
+    return TFD_OK;
+}
+
 static enum tfd_code write(struct writing *w)
 {
     const struct tfd_graph *library = w->f->table->graph;
@@ -178,7 +200,9 @@ static enum tfd_code write(struct writing *w)
         tfd_function_body(library, &w->f->func, &w->arena, &w->body, w->st));
     for (int32_t i = 0; i < w->body.count; i++)
         TFD_TRY(w->body.nodes[i].arg >= 0 ? put_arg(w, i) : put_node(w, i));
-    for (int32_t i = 0; i < w->body.ret_count; i++)
+    if (w->f->gradient)
+        TFD_TRY(note_ends(w));
+    for (int32_t i = 0; i < w->body.ret_count && !w->f->gradient; i++)
         TFD_TRY(put_ret(w, i));
     return tfd_bytes_ok(&w->out, "a function's body", w->st);
 }
@@ -197,6 +221,8 @@ static enum tfd_code import(struct writing *w, struct tfd_graph **out)
         return TFD_RESOURCE_EXHAUSTED;
     g->library_of = tfd_graph_ref(library);
     rc = tfd_graphdef_import(g, tfd_bytes_view(&w->out), &options, NULL, w->st);
+    if (rc == TFD_OK && w->f->gradient)
+        rc = tfd_function_gradient_add(w->f, &w->ends, &w->arena, g, w->st);
     if (rc != TFD_OK)
         tfd_graph_unref(g);
     else

@@ -924,6 +924,66 @@ row("DynamicPartition", [
     bad(x(), 5, num_partitions=3), bad(x(4), [0, 1, 0], num_partitions=3)],
     ANY)
 
+# ---- Sparse tensors ---------------------------------------------------------
+
+row("SparseToDense", [
+    c([[0, 1], [1, 2]], [2, 3], x(2), x()), c([[1, 0]], [2, 3], x(), x()),
+    c([1, 3], [5], x(2), x()), c(3, [5], x(), x()),
+    c(np.zeros([0, 2]), [2, 2], x(0), x()), c([[0], [3]], [4], x(2), x()),
+    c(np.zeros([0, 1]), [0], x(0), x()),
+    c(np.zeros([1, 0]), np.zeros([0]), x(1), x()),
+    c([[1, 0], [0, 1], [1, 0]], [2, 2], x(3), x(), validate_indices=False),
+    once([[i // 70, i % 70] for i in range(0, 21000, 3)], [300, 70], x(7000),
+         x()),
+    bad([[0, 3]], [2, 3], x(1), x()), bad([[0, -1]], [2, 3], x(1), x()),
+    bad([[1, 0], [0, 1]], [2, 2], x(2), x()),
+    bad([[1, 0], [1, 0]], [2, 2], x(2), x()), bad([[1, 0]], [2], x(1), x()),
+    bad([[1, 0]], [[2, 2]], x(1), x()), bad([[1, 0]], [2, 2], x(2), x()),
+    bad([[1, 0]], [2, 2], x(1, 1), x()), bad([[1, 0]], [2, 2], x(1), x(1)),
+    bad([[[1]]], [2], x(1), x()), bad([[1, 0]], [2, -2], x(1), x()),
+    bad([[5, 0]], [2, 2], x(1), x(), validate_indices=False)], ANY)
+SORTED = [[0, 1], [1, 0], [1, 2]]
+SPARSE = [
+    c(SORTED, x(3), [2, 3]), c(SORTED[::-1], x(3), [3, 3]),
+    c([[3, 0], [0, 1], [1, 1], [0, 0]], x(4), [5, 2]),
+    c([[2], [0]], x(2), [4]), c(np.zeros([0, 2]), x(0), [2, 2]),
+    c(np.zeros([0, 2]), x(0), [0, 2]),
+    c([[1, 0, 4], [1, 0, 2], [0, 2, 3]], x(3), [3, 3, 5]),
+    once([[i * 37 % 300, i * 11 % 70] for i in range(0, 2100)], x(2100),
+         [300, 70]),
+    bad(SORTED, x(2), [2, 3]), bad(SORTED, x(3), [2, 3, 4]),
+    bad([0, 1], x(2), [2]), bad(SORTED, x(3, 1), [2, 3]),
+    bad(SORTED, x(3), [[2, 3]])]
+row("SparseReorder", [
+    dataclasses.replace(case, inputs=case.inputs) for case in SPARSE[:7]
+    + SPARSE[8:]] + [
+    once([[i * 37 % 300, i // 7] for i in range(0, 2100)], x(2100),
+         [300, 300])], ANY)
+row("SparseFillEmptyRows", [
+    dataclasses.replace(case, inputs=case.inputs + (x(),)) for case in SPARSE]
+    + [bad([[2, 0]], x(1), [2, 3], x()), bad([[-1, 0]], x(1), [2, 3], x()),
+       bad([[0, 0]], x(1), [0, 3], x()), bad(SORTED, x(3), [2, 3], x(1)),
+       bad(np.zeros([0, 0]), x(0), np.zeros([0]), x())], ANY)
+row("SparseFillEmptyRowsGrad", [
+    c([0, 2, 3], x(5)), c([1, 0], x(2)), c(np.zeros([0]), x(3)),
+    c(np.zeros([0]), x(0)), c([2, 2], x(4)), bad([0, 5], x(5)),
+    bad([-1], x(2)), bad([[0]], x(2)), bad([0], x(2, 1)), bad(0, x(2))],
+    SMALL)
+row("ReverseSequence", [
+    c(x(3, 5), [0, 5, 3], seq_dim=1), c(x(5, 3), [1, 2, 5], seq_dim=0,
+                                        batch_dim=1),
+    c(x(2, 4, 3), [4, 2], seq_dim=1), c(x(2, 4, 3), [1, 3], seq_dim=2),
+    c(x(4, 2, 3), [4, 2, 3], seq_dim=0, batch_dim=2),
+    c(x(2, 3, 2, 4, 2), [4, 1, 3], seq_dim=3, batch_dim=1),
+    c(x(0, 3), np.zeros([0]), seq_dim=1), c(x(2, 0), [0, 0], seq_dim=1),
+    c(x(2, 3, 0), [2, 3], seq_dim=1),
+    bad(x(3, 5), [0, 6, 3], seq_dim=1), bad(x(3, 5), [0, -1, 3], seq_dim=1),
+    bad(x(3, 5), [0, 1], seq_dim=1), bad(x(3, 5), [0, 1, 2], seq_dim=0),
+    bad(x(3, 5), [0, 1, 2], seq_dim=2), bad(x(3), [0, 1, 2], seq_dim=1),
+    bad(x(3, 5), [0, 1, 2], seq_dim=1, batch_dim=3),
+    bad(x(3, 5), [[0, 1, 2]], seq_dim=1), bad(x(3, 5), 1, seq_dim=1),
+    bad(x(2, 3, 1, 1, 1, 1), [1, 1], seq_dim=1)], ANY)
+
 # ---- Summaries: the same bytes; images in summaries.py ----------------------
 
 def summary(*tags, value=1.0):

@@ -23,7 +23,7 @@ def told(session, fetches, feeds=None):
         at = [i for i, line in enumerate(lines) if "[[{{node" in line]
         text = lines[at[0] - 1] if at else error.message
         return "%s: %s" % (type(error).__name__,
-                           re.sub("'_[0-9]+_", "'_N_", text))
+                           re.sub("(['\" ])_[0-9]+_", "\\1_N_", text))
 
 
 class Waiting(threading.Thread):

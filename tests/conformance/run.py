@@ -18,6 +18,7 @@ from tensorflow.python.framework import op_def_registry
 from tests.cluster.cluster import Cluster, add_server_options, server_from
 from tests.cluster.raw import Raw, graph_of, node
 from tests.cluster.runner import run_children
+from tests.conformance import barriers  # noqa: F401
 from tests.conformance import cases  # noqa: F401  fills the table
 from tests.conformance import checkpoints  # noqa: F401
 from tests.conformance import gradients

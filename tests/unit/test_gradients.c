@@ -234,6 +234,14 @@ static const char *const others[] = {"PreventGradient",
                                      "Real",
                                      "Imag",
                                      "ComplexAbs",
+                                     "Switch",
+                                     "RefSwitch",
+                                     "Merge",
+                                     "RefMerge",
+                                     "SparseToDense",
+                                     "ReverseSequence",
+                                     "SparseReorder",
+                                     "SparseFillEmptyRows",
                                      NULL};
 
 /* Outputs that are no function of the inputs as far as derivatives go. */

@@ -464,13 +464,42 @@ TF_ImportGraphDefResultsReturnOperations(TF_ImportGraphDefResults *results,
 TF_CAPI_EXPORT extern void
 TF_DeleteImportGraphDefResults(TF_ImportGraphDefResults *results);
 
+/* ---- While loops --------------------------------------------------------- */
+
+/* A loop in the making: cond_graph makes a scalar bool of cond_inputs,
+ * body_graph the next values of body_inputs.  The program adds to both graphs
+ * and sets cond_output, body_outputs and name. */
+typedef struct TF_WhileParams {
+    const int ninputs;
+    TF_Graph *const cond_graph;
+    const TF_Output *const cond_inputs;
+    TF_Output cond_output;
+    TF_Graph *const body_graph;
+    const TF_Output *const body_inputs;
+    TF_Output *const body_outputs;
+    const char *name; /* unique; begins the names of the operations */
+} TF_WhileParams;
+
+/* inputs: outputs of g, the variables' first values.  TF_INVALID_ARGUMENT for
+ * none; then there is nothing to finish or abort. */
+TF_CAPI_EXPORT extern TF_WhileParams
+TF_NewWhile(TF_Graph *g, TF_Output *inputs, int ninputs, TF_Status *status);
+/* Adds the loop to g; outputs, ninputs of them, are the variables' last
+ * values.  Frees the params in any case, those of TF_NewWhile() that is. */
+TF_CAPI_EXPORT extern void TF_FinishWhile(const TF_WhileParams *params,
+                                          TF_Status *status,
+                                          TF_Output *outputs);
+TF_CAPI_EXPORT extern void TF_AbortWhile(const TF_WhileParams *params);
+
 /* ---- Gradients ----------------------------------------------------------- */
 
 /*
  * Adds operations for the derivatives of y[0] + ... + y[ny - 1] by each of x,
  * and returns them in dy; dy[i].oper is NULL where y does not depend on x[i].
  * dx (may be NULL) has the gradients that arrive at y, ones by default.  An
- * operation without a known gradient on the way is TF_NOT_FOUND.
+ * operation without a known gradient on the way is TF_NOT_FOUND, an x that no y
+ * is reached from TF_INVALID_ARGUMENT.  While loops are derived, but none
+ * within loops, nor conditionals in them whose values are needed.
  *
  * prefix (NULL: "gradients") begins the names of the operations; one that is
  * taken is TF_INVALID_ARGUMENT, the default is made unique.

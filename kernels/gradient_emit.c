@@ -3,22 +3,26 @@
  * declares them: named, placed and with inferred shapes, so that the next
  * gradient function can ask for these.
  */
-#include "client/gradients.h"
+#include "kernels/gradient_loop.h"
 
 #include "common/half.h"
 #include "config/limits.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum tfd_dtype tfd_gradient_type(const TF_Graph *g, struct tfd_edge e)
+enum tfd_dtype tfd_gradient_type(const struct tfd_graph *g, struct tfd_edge e)
 {
-    return tfd_dtype_base(tfd_graph_type(g->graph, e));
+    return tfd_dtype_base(tfd_graph_type(g, e));
 }
 
-const struct tfd_shape *tfd_gradient_known(const TF_Graph *g, struct tfd_edge e)
+const struct tfd_shape *tfd_gradient_known(const struct tfd_gradients *r,
+                                           struct tfd_edge e)
 {
-    return &g->operations[e.node]->shapes[e.output];
+    static const struct tfd_shape unknown = TFD_SHAPE_UNKNOWN;
+
+    return r->host->shape ? r->host->shape(r->host->arg, e) : &unknown;
 }
 
 bool tfd_grad_shape(const struct tfd_grad *g, struct tfd_edge e,
@@ -28,7 +32,7 @@ bool tfd_grad_shape(const struct tfd_grad *g, struct tfd_edge e,
 
     *out = (struct tfd_shape)TFD_SHAPE_UNKNOWN;
     if (e.node >= 0)
-        *out = *tfd_gradient_known(b->request->g, e);
+        *out = *tfd_gradient_known(b->request, e);
     return tfd_shape_elements(out) >= 0;
 }
 
@@ -37,7 +41,7 @@ bool tfd_grad_shape(const struct tfd_grad *g, struct tfd_edge e,
 /* Appends "/op" to the scope, and "_1", "_2" until the name is free. */
 static void make_name(struct tfd_gradient_builder *b, const char *op)
 {
-    const struct tfd_graph *g = b->request->g->graph;
+    const struct tfd_graph *g = b->request->host->graph;
     size_t plain;
 
     tfd_bytes_printf(&b->scope, "/%s", op);
@@ -49,9 +53,10 @@ static void make_name(struct tfd_gradient_builder *b, const char *op)
 }
 
 static enum tfd_code add(struct tfd_gradient_builder *b,
-                         struct tfd_node_spec *spec, TF_Operation **op,
+                         struct tfd_node_spec *spec, struct tfd_node **out,
                          struct tfd_status *st)
 {
+    const struct tfd_gradient_host *host = b->request->host;
     size_t size = b->scope.size;
     enum tfd_code rc;
 
@@ -60,8 +65,54 @@ static enum tfd_code add(struct tfd_gradient_builder *b,
     spec->name = tfd_bytes_view(&b->scope);
     spec->device = b->request->device;
     if (rc == TFD_OK)
-        rc = tfd_capi_add(b->request->g, spec, op, st);
+        rc = host->add(host->arg, spec, out, st);
     b->scope.size = size;
+    return rc;
+}
+
+enum tfd_code tfd_gradient_add(struct tfd_gradient_builder *b, const char *op,
+                               const struct tfd_edge *in, int in_count,
+                               const struct tfd_attr *attrs, int attr_count,
+                               const int32_t *control, int control_count,
+                               struct tfd_node **out, struct tfd_status *st)
+{
+    struct tfd_node_spec spec = {
+        .op = tfd_str_of(op),
+        .in = in,
+        .in_count = in_count,
+        .control = control,
+        .control_count = control_count,
+        .attrs = attrs,
+        .attr_count = attr_count,
+    };
+
+    return add(b, &spec, out, st);
+}
+
+/* Inputs as the gradient's loop has them, or the loop's iteration for a node
+ * without any: it must run in the same frame. */
+static enum tfd_code add_in_loop(struct tfd_gradient_builder *b,
+                                 struct tfd_node_spec *spec,
+                                 struct tfd_node **out, struct tfd_status *st)
+{
+    size_t count = (size_t)spec->in_count;
+    struct tfd_edge *in = calloc(count + 1, sizeof(*in));
+    enum tfd_code rc = TFD_OK;
+    int32_t iteration;
+
+    if (!in)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for inputs");
+    for (size_t i = 0; rc == TFD_OK && i < count; i++)
+        rc = tfd_gradient_loop_input(b, spec->in[i], &in[i], st);
+    spec->in = in;
+    if (count == 0) {
+        iteration = b->loop->iteration;
+        spec->control = &iteration;
+        spec->control_count = 1;
+    }
+    if (rc == TFD_OK)
+        rc = add(b, spec, out, st);
+    free(in);
     return rc;
 }
 
@@ -71,6 +122,7 @@ enum tfd_code tfd_grad_emit_attrs(struct tfd_grad *g, const char *op,
                                   struct tfd_edge *out, int out_count,
                                   struct tfd_status *st)
 {
+    struct tfd_gradient_builder *b = g->builder;
     struct tfd_node_spec spec = {
         .op = tfd_str_of(op),
         .in = in,
@@ -78,15 +130,18 @@ enum tfd_code tfd_grad_emit_attrs(struct tfd_grad *g, const char *op,
         .attrs = attrs,
         .attr_count = attr_count,
     };
-    TF_Operation *added;
+    struct tfd_node *added;
 
-    TFD_TRY(add(g->builder, &spec, &added, st));
-    if (added->node->out_count != out_count)
+    if (b->loop)
+        TFD_TRY(add_in_loop(b, &spec, &added, st));
+    else
+        TFD_TRY(add(b, &spec, &added, st));
+    if (added->out_count != out_count)
         return tfd_fail(st, TFD_INTERNAL,
                         "a gradient expects %d outputs of %s, which has %d",
-                        out_count, op, added->node->out_count);
+                        out_count, op, added->out_count);
     for (int i = 0; i < out_count; i++)
-        out[i] = (struct tfd_edge){added->node->id, i};
+        out[i] = (struct tfd_edge){added->id, i};
     return TFD_OK;
 }
 
@@ -109,7 +164,7 @@ static enum tfd_code emit_const(struct tfd_grad *g,
     enum tfd_code rc;
 
     tfd_bytes_init(&type, TFD_ATTR_SIZE_MAX);
-    tfd_bytes_init(&tensor, TFD_CAPI_MESSAGE_MAX);
+    tfd_bytes_init(&tensor, (size_t)TFD_GRAPH_SIZE_MAX);
     tfd_attr_put_type(&type, (int)value->dtype);
     tfd_attr_put_tensor(&tensor, value);
     attrs[0].value = tfd_bytes_view(&type);

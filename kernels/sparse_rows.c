@@ -1,0 +1,456 @@
+/*
+ * sparse_rows.c - sparse tensors in another order: SparseReorder sorts by
+ * indices, SparseFillEmptyRows gives each row that has nothing an element.
+ *
+ * Sorting merges runs that are sorted already, as most inputs are, and keeps
+ * equal indices in their order.
+ */
+#include "kernels/check.h"
+#include "kernels/element.h"
+#include "kernels/families.h"
+#include "kernels/gradient.h"
+#include "kernels/scatter.h"
+#include "kernels/sparse.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Output `at` has the elements of the input in the order of `from`. */
+static enum tfd_code permute(struct tfd_kctx *k, const struct tfd_sparse *s,
+                             const int64_t *from, struct tfd_status *st)
+{
+    enum tfd_dtype dtype = s->values->dtype;
+    size_t size = (size_t)s->rank * sizeof(int64_t);
+    int64_t *index;
+
+    TFD_TRY(tfd_kctx_output(k, 0, TFD_INT64, &k->in[0].shape, st));
+    TFD_TRY(tfd_kctx_output(k, 1, dtype, &s->values->shape, st));
+    index = tfd_tensor_data(&k->out[0]);
+    for (int64_t i = 0; i < s->count; i++) {
+        if (size)
+            memcpy(index + i * s->rank, s->index + from[i] * s->rank, size);
+        TFD_TRY(tfd_elements_copy(
+            dtype, tfd_element_at(tfd_tensor_data(&k->out[1]), dtype, i),
+            tfd_element_of(tfd_tensor_data(s->values), dtype, from[i]), 1, st));
+    }
+    return TFD_OK;
+}
+
+/* ---- SparseReorder ------------------------------------------------------- */
+
+static bool is_before(const struct tfd_sparse *s, int64_t a, int64_t b)
+{
+    return tfd_sparse_compare(s->index + a * s->rank, s->index + b * s->rank,
+                              s->rank) < 0;
+}
+
+/* [begin, middle) and [middle, end) of `from`, merged into `to`. */
+static void merge(const struct tfd_sparse *s, const int64_t *from, int64_t *to,
+                  int64_t begin, int64_t middle, int64_t end)
+{
+    int64_t a = begin, b = middle;
+
+    for (int64_t i = begin; i < end; i++) {
+        bool second =
+            a == middle || (b < end && is_before(s, from[b], from[a]));
+
+        to[i] = second ? from[b++] : from[a++];
+    }
+}
+
+/* Result in *order, which may change places with *memory. */
+static void sort(const struct tfd_sparse *s, int64_t **order, int64_t **memory)
+{
+    for (int64_t width = 1; width < s->count; width *= 2) {
+        int64_t *swap = *order;
+
+        for (int64_t i = 0; i < s->count; i += 2 * width) {
+            int64_t left = s->count - i;
+
+            merge(s, *order, *memory, i, i + (left < width ? left : width),
+                  i + (left < 2 * width ? left : 2 * width));
+        }
+        *order = *memory;
+        *memory = swap;
+    }
+}
+
+static bool is_sorted(const struct tfd_sparse *s)
+{
+    for (int64_t i = 1; i < s->count; i++)
+        if (is_before(s, i, i - 1))
+            return false;
+    return true;
+}
+
+static enum tfd_code reorder_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    int64_t *order, *memory;
+    struct tfd_sparse s;
+    enum tfd_code rc;
+
+    TFD_TRY(tfd_sparse_read(k, 0, "", &s, st));
+    order = calloc((size_t)s.count + 1, sizeof(*order));
+    memory = calloc((size_t)s.count + 1, sizeof(*memory));
+    if (order && memory) {
+        for (int64_t i = 0; i < s.count; i++)
+            order[i] = i;
+        if (!is_sorted(&s))
+            sort(&s, &order, &memory);
+        rc = permute(k, &s, order, st);
+    } else {
+        rc = tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                      "no memory to sort %" PRId64 " indices", s.count);
+    }
+    free(order);
+    free(memory);
+    return rc;
+}
+
+/* Numbers instead of values show where each went. */
+static enum tfd_code reorder_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    static const int32_t zero = 0, one = 1;
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge in[3], ordered[2], from, step, count, places;
+
+    if (g->dy[1].node < 0)
+        return TFD_OK;
+    from = tfd_gradient_ints(&b, &zero, -1);
+    step = tfd_gradient_ints(&b, &one, -1);
+    count = tfd_gradient_op1(&b, "Size", g->x[1]);
+    in[0] = g->x[0];
+    in[1] = tfd_gradient_op3(&b, "Range", from, count, step);
+    in[2] = g->x[2];
+    TFD_TRY(b.code);
+    TFD_TRY(tfd_grad_emit_attrs(g, "SparseReorder", in, 3, NULL, 0, ordered, 2,
+                                st));
+    places = tfd_gradient_op1(&b, "InvertPermutation", ordered[1]);
+    g->dx[1] = tfd_gradient_op3(&b, "GatherV2", g->dy[1], places, from);
+    return b.code;
+}
+
+static enum tfd_code reorder_shape(struct tfd_shape_ctx *s,
+                                   struct tfd_status *st)
+{
+    struct tfd_shape matrix = {2, {TFD_DIM_UNKNOWN, TFD_DIM_UNKNOWN}};
+    struct tfd_shape vector = {1, {TFD_DIM_UNKNOWN}}, dims = vector;
+
+    TFD_TRY(tfd_shape_merge(&matrix, &s->in[0], st));
+    TFD_TRY(tfd_shape_merge(&vector, &s->in[1], st));
+    TFD_TRY(tfd_shape_merge(&dims, &s->in[2], st));
+    s->out[0] = matrix;
+    s->out[1] = vector;
+    return TFD_OK;
+}
+
+/* ---- SparseFillEmptyRows ------------------------------------------------- */
+
+struct filling {
+    struct tfd_sparse s;
+    int64_t rows, total; /* total: elements of the output */
+    int64_t *begin;      /* by row, where its elements begin; rows + 1 */
+    int64_t *place;      /* by element of the input */
+};
+
+static enum tfd_code count_rows(struct filling *f, struct tfd_status *st)
+{
+    for (int64_t i = 0; i < f->s.count; i++) {
+        int64_t row = f->s.index[i * f->s.rank];
+
+        if (row < 0 || row >= f->rows)
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "indices(%" PRId64 ", 0) is invalid: %" PRId64
+                            " >= %" PRId64,
+                            i, row, f->rows);
+        f->begin[row + 1]++;
+    }
+    return TFD_OK;
+}
+
+/* Counts become beginnings; an empty row counts one. */
+static enum tfd_code find_places(struct tfd_kctx *k, struct filling *f,
+                                 struct tfd_status *st)
+{
+    const struct tfd_shape rows = {1, {f->rows}};
+    tfd_bool *empty;
+
+    TFD_TRY(count_rows(f, st));
+    TFD_TRY(tfd_kctx_output(k, 2, TFD_BOOL, &rows, st));
+    empty = tfd_tensor_data(&k->out[2]);
+    for (int64_t row = 0; row < f->rows; row++) {
+        empty[row] = f->begin[row + 1] == 0;
+        f->begin[row + 1] += f->begin[row] + empty[row];
+    }
+    f->total = f->begin[f->rows];
+    for (int64_t i = 0; i < f->s.count; i++)
+        f->place[i] = f->begin[f->s.index[i * f->s.rank]]++;
+    /* Beginnings are ends now, where the row has elements. */
+    return TFD_OK;
+}
+
+static enum tfd_code put_defaults(struct tfd_kctx *k, const struct filling *f,
+                                  struct tfd_status *st)
+{
+    const tfd_bool *empty = tfd_tensor_data(&k->out[2]);
+    enum tfd_dtype dtype = f->s.values->dtype;
+    int64_t *index = tfd_tensor_data(&k->out[0]);
+
+    for (int64_t row = 0; row < f->rows; row++) {
+        int64_t at = f->begin[row];
+
+        if (!empty[row])
+            continue;
+        memset(index + at * f->s.rank, 0, (size_t)f->s.rank * sizeof(*index));
+        index[at * f->s.rank] = row;
+        TFD_TRY(tfd_elements_copy(
+            dtype, tfd_element_at(tfd_tensor_data(&k->out[1]), dtype, at),
+            tfd_tensor_data(&k->in[3]), 1, st));
+    }
+    return TFD_OK;
+}
+
+static enum tfd_code put_elements(struct tfd_kctx *k, const struct filling *f,
+                                  struct tfd_status *st)
+{
+    const struct tfd_shape matrix = {2, {f->total, f->s.rank}};
+    const struct tfd_shape vector = {1, {f->total}};
+    enum tfd_dtype dtype = f->s.values->dtype;
+    int64_t *index;
+
+    TFD_TRY(tfd_kctx_output(k, 0, TFD_INT64, &matrix, st));
+    TFD_TRY(tfd_kctx_output(k, 1, dtype, &vector, st));
+    TFD_TRY(tfd_kctx_output(k, 3, TFD_INT64, &k->in[1].shape, st));
+    index = tfd_tensor_data(&k->out[0]);
+    for (int64_t i = 0; i < f->s.count; i++) {
+        int64_t to = f->place[i];
+
+        ((int64_t *)tfd_tensor_data(&k->out[3]))[i] = to;
+        memcpy(index + to * f->s.rank, f->s.index + i * f->s.rank,
+               (size_t)f->s.rank * sizeof(*index));
+        TFD_TRY(tfd_elements_copy(
+            dtype, tfd_element_at(tfd_tensor_data(&k->out[1]), dtype, to),
+            tfd_element_of(tfd_tensor_data(f->s.values), dtype, i), 1, st));
+    }
+    return put_defaults(k, f, st);
+}
+
+static enum tfd_code read_filling(struct tfd_kctx *k, struct filling *f,
+                                  struct tfd_status *st)
+{
+    TFD_TRY(tfd_sparse_read(k, 0, "", &f->s, st));
+    if (k->in[3].shape.rank != 0)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "default_value must be a scalar");
+    if (f->s.rank == 0)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Dense shape cannot be empty.");
+    f->rows = f->s.dim[0];
+    if (f->rows == 0 && f->s.count > 0)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Received SparseTensor with dense_shape[0] = 0 but "
+                        "indices.shape[0] = %" PRId64,
+                        f->s.count);
+    if (f->rows > INT64_MAX / 16)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "no memory for %" PRId64 " rows", f->rows);
+    return TFD_OK;
+}
+
+static enum tfd_code fill_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct filling f = {0};
+    enum tfd_code rc;
+
+    TFD_TRY(read_filling(k, &f, st));
+    f.begin = calloc((size_t)f.rows + 1, sizeof(*f.begin));
+    f.place = calloc((size_t)f.s.count + 1, sizeof(*f.place));
+    rc = f.begin && f.place
+             ? find_places(k, &f, st)
+             : tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "no memory for %" PRId64 " rows", f.rows);
+    if (rc == TFD_OK)
+        rc = put_elements(k, &f, st);
+    free(f.begin);
+    free(f.place);
+    return rc;
+}
+
+static enum tfd_code fill_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_edge in[2] = {g->y[3], g->dy[1]}, out[2];
+
+    if (g->dy[1].node < 0)
+        return TFD_OK;
+    TFD_TRY(tfd_grad_emit_attrs(g, "SparseFillEmptyRowsGrad", in, 2, NULL, 0,
+                                out, 2, st));
+    g->dx[1] = out[0];
+    g->dx[3] = out[1];
+    return TFD_OK;
+}
+
+static enum tfd_code fill_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
+{
+    const struct tfd_shape scalar = {0, {0}};
+    struct tfd_shape value = s->in[3], matrix, count;
+
+    TFD_TRY(tfd_shape_merge(&value, &scalar, st));
+    TFD_TRY(reorder_shape(s, st));
+    matrix = s->out[0];
+    count = s->out[1];
+    s->out[0] = (struct tfd_shape){2, {TFD_DIM_UNKNOWN, matrix.dim[1]}};
+    s->out[1] = (struct tfd_shape){1, {TFD_DIM_UNKNOWN}};
+    s->out[2] = (struct tfd_shape){1, {TFD_DIM_UNKNOWN}};
+    s->out[3] = count;
+    return TFD_OK;
+}
+
+/* ---- Its gradient -------------------------------------------------------- */
+
+/* What no element of the input became is the default value's; it is moved
+ * together at the beginning of `left`, and added up from there. */
+static enum tfd_code sum_left(struct tfd_kctx *k, const tfd_bool *used,
+                              struct tfd_status *st)
+{
+    const struct tfd_tensor *dy = &k->in[1];
+    struct tfd_tensor left = TFD_TENSOR_INIT;
+    int64_t *rows = calloc((size_t)dy->shape.dim[0] + 1, sizeof(*rows));
+    struct tfd_scatter s = {.rows = rows, .inner = 1, .limit = 1};
+    enum tfd_code rc;
+
+    if (!rows)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a sum");
+    rc = tfd_tensor_new(&left, dy->dtype, &dy->shape, st);
+    for (int64_t i = 0; rc == TFD_OK && i < dy->shape.dim[0]; i++)
+        if (!used[i])
+            rc = tfd_elements_copy(
+                dy->dtype,
+                tfd_element_at(tfd_tensor_data(&left), dy->dtype, s.count++),
+                tfd_element_of(tfd_tensor_data(dy), dy->dtype, i), 1, st);
+    s.to = tfd_tensor_data(&k->out[1]);
+    s.by = tfd_tensor_data(&left);
+    if (rc == TFD_OK) {
+        tfd_elements_zero(dy->dtype, s.to, 1);
+        rc = tfd_scatter_run(k, TFD_SCATTER_ADD, dy->dtype, &s, st);
+    }
+    tfd_tensor_unref(&left);
+    free(rows);
+    return rc;
+}
+
+static enum tfd_code gather_back(struct tfd_kctx *k, tfd_bool *used,
+                                 struct tfd_status *st)
+{
+    const int64_t *map = tfd_tensor_data(&k->in[0]);
+    int64_t count = k->in[0].shape.dim[0], limit = k->in[1].shape.dim[0];
+    enum tfd_dtype dtype = k->in[1].dtype;
+
+    for (int64_t i = 0; i < count; i++) {
+        if (map[i] < 0 || map[i] >= limit)
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "Elements in reverse index must be in [0, %" PRId64
+                            ") but got %" PRId64,
+                            limit, map[i]);
+        used[map[i]] = 1;
+        TFD_TRY(tfd_elements_copy(
+            dtype, tfd_element_at(tfd_tensor_data(&k->out[0]), dtype, i),
+            tfd_element_of(tfd_tensor_data(&k->in[1]), dtype, map[i]), 1, st));
+    }
+    return TFD_OK;
+}
+
+static enum tfd_code fill_grad_compute(struct tfd_kctx *k,
+                                       struct tfd_status *st)
+{
+    const struct tfd_shape scalar = {0, {0}};
+    tfd_bool *used;
+    enum tfd_code rc;
+
+    if (k->in[0].shape.rank != 1 || k->in[1].shape.rank != 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "reverse_index_map and grad_values must be vectors");
+    TFD_TRY(tfd_kctx_output(k, 0, k->in[1].dtype, &k->in[0].shape, st));
+    TFD_TRY(tfd_kctx_output(k, 1, k->in[1].dtype, &scalar, st));
+    used = calloc((size_t)k->in[1].shape.dim[0] + 1, sizeof(*used));
+    if (!used)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a sum");
+    rc = gather_back(k, used, st);
+    if (rc == TFD_OK)
+        rc = sum_left(k, used, st);
+    free(used);
+    return rc;
+}
+
+static enum tfd_code fill_grad_shape(struct tfd_shape_ctx *s,
+                                     struct tfd_status *st)
+{
+    struct tfd_shape map = {1, {TFD_DIM_UNKNOWN}}, values = map;
+
+    TFD_TRY(tfd_shape_merge(&map, &s->in[0], st));
+    TFD_TRY(tfd_shape_merge(&values, &s->in[1], st));
+    s->out[0] = map;
+    s->out[1] = (struct tfd_shape){0, {0}};
+    return TFD_OK;
+}
+
+/* ---- Tables -------------------------------------------------------------- */
+
+static const struct tfd_opdef ops[] = {
+    {
+        .name = "SparseReorder",
+        .inputs = "input_indices: int64, input_values: T, input_shape: int64",
+        .outputs = "output_indices: int64, output_values: T",
+        .attrs = "T: type",
+        .shape = reorder_shape,
+        .grad = reorder_gradient,
+    },
+    {
+        .name = "SparseFillEmptyRows",
+        .inputs = "indices: int64, values: T, dense_shape: int64, "
+                  "default_value: T",
+        .outputs = "output_indices: int64, output_values: T, "
+                   "empty_row_indicator: bool, reverse_index_map: int64",
+        .attrs = "T: type",
+        .shape = fill_shape,
+        .grad = fill_gradient,
+    },
+    {
+        .name = "SparseFillEmptyRowsGrad",
+        .inputs = "reverse_index_map: int64, grad_values: T",
+        .outputs = "d_values: T, d_default_value: T",
+        .attrs = "T: type",
+        .key = "T",
+        .shape = fill_grad_shape,
+    },
+};
+
+#define GRAD(type_) \
+    TFD_KERNEL("SparseFillEmptyRowsGrad", type_, fill_grad_compute)
+
+static const struct tfd_kernel kernels[] = {
+    TFD_KERNEL_ANY("SparseReorder", reorder_compute),
+    TFD_KERNEL_ANY("SparseFillEmptyRows", fill_compute),
+    GRAD(FLOAT),
+    GRAD(DOUBLE),
+    GRAD(HALF),
+    GRAD(BFLOAT16),
+    GRAD(INT8),
+    GRAD(INT16),
+    GRAD(INT32),
+    GRAD(INT64),
+    GRAD(UINT8),
+    GRAD(UINT16),
+    GRAD(UINT32),
+    GRAD(UINT64),
+    GRAD(COMPLEX64),
+    GRAD(COMPLEX128),
+};
+
+const struct tfd_family tfd_family_sparse_rows = {
+    .name = "sparse_rows",
+    .ops = ops,
+    .op_count = TFD_COUNT(ops),
+    .kernels = kernels,
+    .kernel_count = TFD_COUNT(kernels),
+};

@@ -1,0 +1,187 @@
+/*
+ * sparse_to_dense.c - SparseToDense: a tensor full of one value, but for the
+ * elements that indices name.  Indices are a matrix, a vector for a vector, or
+ * one number.
+ */
+#include "kernels/check.h"
+#include "kernels/element.h"
+#include "kernels/families.h"
+#include "kernels/gradient.h"
+#include "kernels/sparse.h"
+
+#include <inttypes.h>
+
+static enum tfd_code prepare(const struct tfd_prepare *p, void *state,
+                             struct tfd_status *st)
+{
+    return tfd_node_bool(p->node, "validate_indices", state, st);
+}
+
+/* ---- Checks -------------------------------------------------------------- */
+
+static enum tfd_code check_inputs(const struct tfd_kctx *k, int64_t count,
+                                  int64_t rank, struct tfd_status *st)
+{
+    const struct tfd_shape *dims = &k->in[1].shape, *values = &k->in[2].shape;
+    char text[TFD_SHAPE_TEXT_MAX];
+
+    if (dims->rank != 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "output_shape must be rank 1, got shape %s",
+                        tfd_shape_text(dims, text));
+    if (dims->dim[0] != rank)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "output_shape has incorrect number of elements: "
+                        "%" PRId64 " should be: %" PRId64,
+                        dims->dim[0], rank);
+    if (values->rank != 0 && (values->rank != 1 || values->dim[0] != count))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "sparse_values has incorrect shape %s, should be [] or "
+                        "[%" PRId64 "]",
+                        tfd_shape_text(values, text), count);
+    if (k->in[3].shape.rank != 0)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "default_value should be a scalar.");
+    return TFD_OK;
+}
+
+/* Indices of 64 bits; `memory` where they were not. */
+static enum tfd_code widen(const struct tfd_tensor *indices,
+                           struct tfd_tensor *memory, const int64_t **out,
+                           struct tfd_status *st)
+{
+    int64_t n = tfd_tensor_elements(indices);
+    int64_t *to;
+
+    *out = tfd_tensor_data(indices);
+    if (indices->dtype == TFD_INT64)
+        return TFD_OK;
+    TFD_TRY(tfd_tensor_new(memory, TFD_INT64, &indices->shape, st));
+    to = tfd_tensor_data(memory);
+    for (int64_t i = 0; i < n; i++)
+        to[i] = ((const int32_t *)tfd_tensor_data(indices))[i];
+    *out = to;
+    return TFD_OK;
+}
+
+/* ---- The kernel ---------------------------------------------------------- */
+
+static enum tfd_code put_values(struct tfd_kctx *k, const struct tfd_sparse *s,
+                                struct tfd_status *st)
+{
+    const struct tfd_tensor *values = &k->in[2];
+    int64_t step = values->shape.rank > 0 ? 1 : 0;
+    int64_t stride[TFD_RANK_MAX];
+
+    tfd_shape_strides(&k->out[0].shape, stride);
+    for (int64_t i = 0; i < s->count; i++) {
+        int64_t at = 0;
+
+        for (int d = 0; d < s->rank; d++)
+            at += s->index[i * s->rank + d] * stride[d];
+        TFD_TRY(tfd_elements_copy(
+            values->dtype,
+            tfd_element_at(tfd_tensor_data(&k->out[0]), values->dtype, at),
+            tfd_element_of(tfd_tensor_data(values), values->dtype, i * step), 1,
+            st));
+    }
+    return TFD_OK;
+}
+
+static enum tfd_code fill(struct tfd_kctx *k, struct tfd_sparse *s,
+                          struct tfd_status *st)
+{
+    struct tfd_shape shape;
+
+    TFD_TRY(tfd_check_shape(k, 1, false, &shape, st));
+    TFD_TRY(tfd_kctx_output(k, 0, k->in[2].dtype, &shape, st));
+    s->dim = shape.dim;
+    if (*(const bool *)k->state)
+        TFD_TRY(tfd_sparse_check_order(s, st));
+    else
+        TFD_TRY(tfd_sparse_check_bounds(s, st));
+    TFD_TRY(tfd_elements_fill(k->in[3].dtype, tfd_tensor_data(&k->out[0]),
+                              tfd_tensor_data(&k->in[3]),
+                              tfd_tensor_elements(&k->out[0]), st));
+    return put_values(k, s, st);
+}
+
+static enum tfd_code compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const struct tfd_shape *indices = &k->in[0].shape;
+    struct tfd_tensor memory = TFD_TENSOR_INIT;
+    int64_t count = indices->rank > 0 ? indices->dim[0] : 1;
+    int64_t rank = indices->rank > 1 ? indices->dim[1] : 1;
+    struct tfd_sparse s = {.count = count, .rank = (int)rank};
+    char text[TFD_SHAPE_TEXT_MAX];
+    enum tfd_code rc;
+
+    if (indices->rank > 2)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "sparse_indices should be a scalar, vector, or "
+                        "matrix, got shape %s",
+                        tfd_shape_text(indices, text));
+    TFD_TRY(check_inputs(k, count, rank, st));
+    rc = widen(&k->in[0], &memory, &s.index, st);
+    if (rc == TFD_OK)
+        rc = fill(k, &s, st);
+    tfd_tensor_unref(&memory);
+    return rc;
+}
+
+/* ---- Gradient, shape ----------------------------------------------------- */
+
+static struct tfd_edge sum_all(struct tfd_gradient *b, struct tfd_edge x)
+{
+    static const int32_t zero = 0;
+    struct tfd_edge one = tfd_gradient_ints(b, &(int32_t){1}, -1);
+    struct tfd_edge from = tfd_gradient_ints(b, &zero, -1);
+    struct tfd_edge axes =
+        tfd_gradient_op3(b, "Range", from, tfd_gradient_op1(b, "Rank", x), one);
+
+    return tfd_gradient_op2(b, "Sum", x, axes);
+}
+
+/* The default value's is what no index names. */
+static enum tfd_code gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+
+    g->dx[2] = tfd_gradient_op2(&b, "GatherNd", g->dy[0], g->x[0]);
+    g->dx[3] = tfd_gradient_op2(&b, "Sub", sum_all(&b, g->dy[0]),
+                                sum_all(&b, g->dx[2]));
+    return b.code;
+}
+
+static enum tfd_code shape(struct tfd_shape_ctx *s, struct tfd_status *st)
+{
+    if (s->value && s->value[1])
+        return tfd_check_shape_value(s->value[1], false, &s->out[0], st);
+    return TFD_OK;
+}
+
+static const struct tfd_opdef ops[] = {
+    {
+        .name = "SparseToDense",
+        .inputs = "sparse_indices: Tindices, output_shape: Tindices, "
+                  "sparse_values: T, default_value: T",
+        .outputs = "dense: T",
+        .attrs = "validate_indices: bool = true; T: type; "
+                 "Tindices: {int32, int64}",
+        .shape = shape,
+        .grad = gradient,
+    },
+};
+
+static const struct tfd_kernel kernels[] = {
+    TFD_KERNEL_ANY("SparseToDense", compute, .prepare = prepare,
+                   .state_size = sizeof(bool)),
+};
+
+const struct tfd_family tfd_family_sparse_to_dense = {
+    .name = "sparse_to_dense",
+    .ops = ops,
+    .op_count = TFD_COUNT(ops),
+    .kernels = kernels,
+    .kernel_count = TFD_COUNT(kernels),
+};

@@ -1,0 +1,185 @@
+"""SymbolicGradient: of functions whose library names no gradient, too."""
+from tensorflow.python.framework import function
+from tensorflow.python.ops import functional_ops
+
+from tests.cluster.client import expect, graph, np, tf
+from tests.cluster.suite import test
+
+PAIR = dict(ps=1, worker=1)
+F = tf.float32
+
+
+def derived(f, arguments, gradients):
+    """The gradients of a Defun by its arguments."""
+    return functional_ops.symbolic_gradient(
+        list(arguments) + list(gradients), [a.dtype for a in arguments], f)
+
+
+def same(cluster, build):
+    """What build() returns is the same in process and on the cluster."""
+    with graph():
+        outputs = build()
+        init = tf.global_variables_initializer()
+        got = []
+        for target in ("", cluster.target()):
+            with tf.Session(target) as session:
+                session.run(init)
+                got.append(session.run(outputs))
+        for a, b in zip(tf.nest.flatten(got[0]), tf.nest.flatten(got[1])):
+            assert a.dtype == b.dtype
+            np.testing.assert_allclose(a, b, rtol=1e-6)
+
+
+@test(**PAIR)
+def of_primitive_ops(cluster):
+    def build():
+        @function.Defun(F, F)
+        def layer(x, w):
+            return tf.tanh(tf.raw_ops.MatMul(a=x, b=w)) * 2.0, tf.reduce_sum(x * x)
+
+        @function.Defun(F)
+        def wave(x):
+            return tf.sin(x) / (1.0 + tf.exp(-x))
+
+        x, w = np.ones((2, 3), np.float32), np.full((3, 2), .25, np.float32)
+        a, b = tf.constant(x), tf.constant(w)
+        c = tf.constant([.5, -1.25, 3.0])
+        return [layer(a, b),
+                derived(layer, [a, b], [tf.constant([[1., 2.], [3., 4.]]),
+                                        tf.constant(.5)]),
+                derived(wave, [c], [tf.constant([1., 2., -1.])])]
+    same(cluster, build)
+
+
+@test(**PAIR)
+def of_shapes_that_are_broadcast(cluster):
+    def build():
+        @function.Defun(F, F)
+        def f(x, y):
+            return tf.concat([x * y, x - y], 0)[1:3, :2]
+
+        x, y = tf.ones([2, 3]), tf.constant([1.5, 2.5, -1.])
+        return derived(f, [x, y], [tf.constant([[1., 2.], [3., 4.]])])
+    same(cluster, build)
+
+
+@test(**PAIR)
+def of_what_no_result_depends_on_is_zero(cluster):
+    def build():
+        @function.Defun(F, tf.int32, F)
+        def f(x, axis, unused):
+            return tf.reduce_sum(x, axis)
+
+        arguments = [tf.ones([2, 3]), tf.constant(1), tf.ones([4])]
+        return derived(f, arguments, [tf.constant([1., 2.])])
+    same(cluster, build)
+
+
+@test(**PAIR)
+def of_calls_of_functions(cluster):
+    def build():
+        @function.Defun(F)
+        def square(x):
+            return x * x
+
+        @function.Defun(F, F)
+        def f(x, y):
+            return square(square(x) + y) * y
+
+        x, y = tf.constant([1., 2.]), tf.constant([3., -1.])
+        return derived(f, [x, y], [tf.constant([1., .5])])
+    same(cluster, build)
+
+
+@test(**PAIR)
+def of_functions_that_are_given_one(cluster):
+    def build():
+        @function.Defun(F, F)
+        def never(x, dy):
+            return dy * 100.0 + x
+
+        @function.Defun(F, grad_func=never)
+        def f(x):
+            return x * x
+
+        @function.Defun(F)
+        def outer(x):
+            return f(x) + x
+
+        x = tf.constant([1., 2.])
+        return [outer(x), derived(outer, [x], [tf.constant([1., .5])]),
+                tf.gradients(f(x), x)]
+    same(cluster, build)
+
+
+@test(**PAIR)
+def through_python_gradients(cluster):
+    def build():
+        @function.Defun(F, F)
+        def f(x, w):
+            return tf.nn.relu(tf.raw_ops.MatMul(a=x, b=w))
+
+        v = tf.Variable(np.full((3, 2), .5, np.float32))
+        x = tf.constant([[1., 2., 3.], [-1., -2., -3.]])
+        loss = tf.reduce_sum(tf.square(f(x, v)))
+        return tf.gradients(loss, [x, v])
+    same(cluster, build)
+
+
+@test(**PAIR)
+def of_a_noinline_function_and_of_many_at_once(cluster):
+    def build():
+        @function.Defun(F, noinline=True)
+        def f(x):
+            return tf.sigmoid(x) * x
+
+        x = [tf.constant(float(i)) for i in range(20)]
+        return [derived(f, [a], [f(a)]) for a in x]
+    same(cluster, build)
+
+
+@test(**PAIR)
+def an_op_without_a_gradient_is_an_error(cluster):
+    with graph():
+        @function.Defun(F)
+        def f(x):
+            return tf.nn.relu(tf.truncatemod(x, 2.0))
+
+        y = derived(f, [tf.constant(3.0)], [tf.constant(1.0)])
+        for target in ("", cluster.target()):
+            with tf.Session(target) as session:
+                with expect(tf.errors.NotFoundError, "No gradient"):
+                    session.run(y)
+
+
+@test(**PAIR)
+def wrong_numbers_and_types_of_gradients_are_errors(cluster):
+    with graph():
+        @function.Defun(F)
+        def f(x):
+            return x * x
+
+        x = tf.constant(3.0)
+        cases = [([x], [F]), ([x, x, x], [F]), ([x, x], [F, F]),
+                 ([x, tf.constant(1)], [F])]
+        for arguments, types in cases:
+            y = functional_ops.symbolic_gradient(arguments, types, f)
+            for target in ("", cluster.target()):
+                with tf.Session(target) as session:
+                    with expect((tf.errors.InvalidArgumentError,
+                                 tf.errors.InternalError), ""):
+                        session.run(y)
+
+
+@test(**PAIR)
+def of_no_function_is_an_error(cluster):
+    with graph():
+        from tensorflow.core.framework import attr_value_pb2
+        x = tf.constant(3.0)
+        f = attr_value_pb2.NameAttrList(name="nowhere")
+        y = functional_ops.symbolic_gradient([x, x], [F], f)
+        for target in ("", cluster.target()):
+            with tf.Session(target) as session:
+                with expect(tf.errors.NotFoundError,
+                            "No gradient defined for op: nowhere"):
+                    session.run(y)
