@@ -1,0 +1,110 @@
+"""Rows of the table: convolutions, pools, normalisation, images."""
+from tests.conformance.inputs import Data, x
+from tests.conformance.table import bad, c, every, once, row
+
+SMALL = Data(-4, 4)
+# For one that TensorFlow's oneDNN kernels do not take over.
+PLAIN = ("float64",)
+
+
+def window(stride=1, padding="SAME", **attrs):
+    """Attributes of a convolution: strides of rows and columns."""
+    rows, columns = stride if isinstance(stride, tuple) else (stride, stride)
+    found = {"strides": [1, rows, columns, 1], "padding": padding, **attrs}
+    if attrs.get("data_format") == "NCHW":
+        found["strides"] = [1, 1, rows, columns]
+    return found
+
+
+def explicit(rows, columns, **attrs):
+    return {**attrs, "padding": "EXPLICIT",
+            "explicit_paddings": [0, 0, *rows, *columns, 0, 0]}
+
+
+# ---- Convolutions: x, filter, y, attributes ---------------------------------
+
+CONVOLUTIONS = [
+    ((2, 5, 6, 3), (3, 3, 3, 4), (2, 5, 6, 4), window()),
+    ((2, 5, 6, 3), (3, 2, 3, 4), (2, 3, 5, 4), window(padding="VALID")),
+    ((1, 7, 7, 2), (3, 3, 2, 3), (1, 4, 4, 3), window(2)),
+    ((1, 7, 8, 2), (2, 3, 2, 3), (1, 2, 6, 3), window((3, 1), "VALID")),
+    ((2, 4, 4, 3), (1, 1, 3, 5), (2, 4, 4, 5), window()),
+    ((2, 5, 5, 3), (1, 1, 3, 2), (2, 3, 3, 2), window(2)),
+    ((1, 3, 3, 1), (5, 5, 1, 2), (1, 3, 3, 2), window()),
+    ((1, 4, 5, 2), (3, 3, 2, 2), (1, 5, 6, 2),
+     window(**explicit((1, 2), (3, 0)))),
+    ((1, 4, 4, 2), (4, 4, 2, 3), (1, 1, 1, 3), window(padding="VALID")),
+]
+BROADLY = [
+    ((1, 7, 7, 2), (3, 3, 2, 3), (1, 7, 7, 3),
+     window(dilations=[1, 2, 2, 1])),
+    ((1, 9, 7, 2), (3, 2, 2, 3), (1, 3, 6, 3),
+     window(padding="VALID", dilations=[1, 3, 1, 1])),
+    ((2, 5, 5, 4), (3, 3, 2, 6), (2, 5, 5, 6), window()),
+    ((1, 5, 5, 4), (1, 1, 1, 4), (1, 5, 5, 4), window()),
+]
+SECOND = [
+    ((2, 3, 5, 6), (3, 3, 3, 4), (2, 4, 5, 6), window(data_format="NCHW")),
+    ((1, 2, 7, 7), (3, 3, 2, 3), (1, 3, 3, 3),
+     window(2, "VALID", data_format="NCHW")),
+]
+WRONG = [
+    ((1, 5, 5, 3), (3, 3, 2, 4), (1, 5, 5, 4), window()),
+    ((1, 5, 5), (3, 3, 5, 4), (1, 5, 5, 4), window()),
+    ((1, 5, 5, 3), (3, 3, 3), (1, 5, 5, 3), window()),
+    ((1, 1, 1, 1), (3, 3, 1, 1), (1, 1, 1, 1), window(padding="VALID")),
+    ((1, 5, 5, 1), (3, 3, 1, 1), (1, 5, 5, 1),
+     {"strides": [2, 1, 1, 1], "padding": "SAME"}),
+]
+
+
+def convolutions(op, inputs, broad=(), wrong=(), tol=32):
+    """inputs(x, w, y): what the op takes, of shapes."""
+    cases = [c(*inputs(*shapes), **attrs)
+             for *shapes, attrs in CONVOLUTIONS]
+    cases += [c(*inputs(*shapes), **attrs) if op == "Conv2D" else
+              bad(*inputs(*shapes), dtypes=PLAIN, **attrs)
+              for *shapes, attrs in BROADLY]
+    cases += [bad(*inputs(*shapes), dtypes=PLAIN, **attrs)
+              for *shapes, attrs in SECOND]
+    cases += [bad(*inputs(*shapes), **attrs) for *shapes, attrs in WRONG]
+    row(op, cases + list(broad) + list(wrong), SMALL, tol=tol)
+
+
+def of_forward(image, filter_, _):
+    return x(*image), x(*filter_)
+
+
+def of_input(image, filter_, output):
+    return list(image), x(*filter_), x(*output)
+
+
+def of_filter(image, filter_, output):
+    return x(*image), list(filter_), x(*output)
+
+
+convolutions("Conv2D", of_forward, broad=[
+    c(x(0, 5, 5, 2), x(3, 3, 2, 3), **window()),
+    c(x(2, 5, 5, 2), x(3, 3, 2, 0), **window()),
+    once(x(8, 28, 28, 8), x(5, 5, 8, 16), **window()),
+    once(x(3, 30, 31, 16), x(3, 3, 16, 32), **window(2))])
+convolutions("Conv2DBackpropInput", of_input, broad=[
+    c([0, 5, 5, 2], x(3, 3, 2, 3), x(0, 5, 5, 3), **window()),
+    c([5, 5], x(3, 3, 2, 3), x(2, 5, 5, 3), **window()),
+    once([8, 28, 28, 8], x(5, 5, 8, 16), x(8, 28, 28, 16), **window()),
+    once([3, 30, 31, 16], x(3, 3, 16, 32), x(3, 15, 16, 32), **window(2))],
+    wrong=[bad([2, 5, 5, 2], x(3, 3, 2, 3), x(2, 4, 5, 3), **window()),
+           bad([2, 5, 5, 2], x(3, 3, 2, 3), x(2, 5, 5, 4), **window()),
+           bad([1, 5, 5, 2], x(3, 3, 2, 3), x(2, 5, 5, 3), **window()),
+           bad([5, 5, 2], x(3, 3, 2, 3), x(2, 5, 5, 3), **window()),
+           bad([2, -5, 5, 2], x(3, 3, 2, 3), x(2, 5, 5, 3), **window()),
+           bad([[2, 5, 5, 2]], x(3, 3, 2, 3), x(2, 5, 5, 3), **window())])
+convolutions("Conv2DBackpropFilter", of_filter, broad=[
+    c(x(0, 5, 5, 2), [3, 3, 2, 3], x(0, 5, 5, 3), **window()),
+    once(x(8, 28, 28, 8), [5, 5, 8, 16], x(8, 28, 28, 16), **window()),
+    once(x(3, 30, 31, 16), [3, 3, 16, 32], x(3, 15, 16, 32), **window(2))],
+    wrong=[bad(x(2, 5, 5, 2), [3, 3, 2, 3], x(2, 4, 5, 3), **window()),
+           bad(x(2, 5, 5, 2), [3, 3, 2, 3], x(2, 5, 5, 4), **window()),
+           bad(x(2, 5, 5, 2), [3, 3, 2], x(2, 5, 5, 3), **window()),
+           bad(x(2, 5, 5, 2), [3, 3, 2, -3], x(2, 5, 5, 3), **window())],
+    tol=256)  # sums of thousands that nearly cancel
