@@ -108,3 +108,92 @@ convolutions("Conv2DBackpropFilter", of_filter, broad=[
            bad(x(2, 5, 5, 2), [3, 3, 2], x(2, 5, 5, 3), **window()),
            bad(x(2, 5, 5, 2), [3, 3, 2, -3], x(2, 5, 5, 3), **window())],
     tol=256)  # sums of thousands that nearly cancel
+
+# ---- Pools: x, window, y, attributes ----------------------------------------
+
+
+def pool(size, stride, padding="SAME", **attrs):
+    rows, columns = size if isinstance(size, tuple) else (size, size)
+    return {"ksize": [1, rows, columns, 1], **window(stride, padding),
+            **attrs}
+
+
+POOLS = [
+    ((2, 5, 6, 3), (2, 3, 3, 3), pool(2, 2)),
+    ((2, 5, 6, 3), (2, 2, 3, 3), pool(2, 2, "VALID")),
+    ((1, 7, 5, 2), (1, 7, 5, 2), pool(3, 1)),
+    ((1, 7, 5, 2), (1, 3, 3, 2), pool((3, 1), (2, 2), "VALID")),
+    ((1, 4, 4, 1), (1, 1, 1, 1), pool(4, 1, "VALID")),
+    ((1, 3, 3, 2), (1, 2, 2, 2), pool(1, 2)),
+    ((2, 3, 3, 130), (2, 2, 2, 130), pool(2, 2)),
+    ((0, 4, 4, 2), (0, 2, 2, 2), pool(2, 2)),
+    ((1, 4, 4, 0), (1, 2, 2, 0), pool(2, 2)),
+]
+EXPLICIT = [
+    ((1, 5, 4, 2), (1, 3, 2, 2),
+     {**pool(2, 2), **explicit((1, 1), (0, 1))}),
+]
+POOLS_WRONG = [
+    ((5, 5, 3), (3, 3, 3), pool(2, 2)),
+    ((1, 2, 2, 1), (1, 1, 1, 1), pool(4, 1, "VALID")),
+    ((2, 4, 4, 1), (1, 4, 4, 1),
+     {"ksize": [2, 1, 1, 1], "strides": [2, 1, 1, 1], "padding": "SAME"}),
+    ((1, 4, 4, 2), (1, 4, 4, 1),
+     {"ksize": [1, 2, 2, 2], "strides": [1, 1, 1, 2], "padding": "SAME"}),
+]
+DEEP = {"ksize": [1, 1, 1, 2], "strides": [1, 1, 1, 2], "padding": "VALID"}
+SPARE = {"ksize": [1, 1, 1, 3], "strides": [1, 1, 1, 3], "padding": "VALID"}
+NCHW = {"ksize": [1, 1, 2, 2], "strides": [1, 1, 2, 2], "padding": "SAME",
+        "data_format": "NCHW"}
+
+row("MaxPool", [c(x(*image), **attrs)
+                for image, _, attrs in POOLS + EXPLICIT] + [
+    c(x(2, 3, 2, 4), **DEEP), bad(x(1, 3, 3, 4), **SPARE),
+    bad(x(1, 2, 4, 4), dtypes=PLAIN, **NCHW)] + [
+    bad(x(*image), **attrs) for image, _, attrs in POOLS_WRONG], SMALL)
+row("AvgPool", [c(x(*image), **attrs) for image, _, attrs in POOLS] + [
+    bad(x(1, 2, 4, 4), dtypes=PLAIN, **NCHW), bad(x(1, 3, 3, 4), **DEEP)] + [
+    bad(x(*image), **attrs) for image, _, attrs in POOLS_WRONG], SMALL, tol=4)
+row("MaxPoolGrad", [c(x(*image), x(*y), x(*y), **attrs)
+                    for image, y, attrs in POOLS + EXPLICIT] + [
+    bad(x(2, 5, 6, 3), x(2, 3, 3, 3), x(2, 3, 2, 3), **pool(2, 2)),
+    bad(x(2, 5, 6, 3), x(2, 3, 2, 3), x(2, 3, 3, 3), **pool(2, 2)),
+    bad(x(1, 2, 4, 4), x(1, 2, 2, 2), x(1, 2, 2, 2), **NCHW)] + [
+    bad(x(*image), x(*y), x(*y), **attrs)
+    for image, y, attrs in POOLS_WRONG], SMALL, tol=4)
+row("AvgPoolGrad", [c(list(image), x(*y), **attrs)
+                    for image, y, attrs in POOLS] + [
+    bad([2, 5, 6], x(2, 3, 3, 3), **pool(2, 2)),
+    bad([2, -5, 6, 3], x(2, 3, 3, 3), **pool(2, 2)),
+    bad([[2, 5, 6, 3]], x(2, 3, 3, 3), **pool(2, 2)),
+    bad([1, 2, 4, 4], x(1, 2, 2, 2), dtypes=PLAIN, **NCHW)] + [
+    bad(list(image), x(*y), **attrs)
+    for image, y, attrs in POOLS_WRONG], SMALL, tol=4)
+
+
+def v2(attrs):
+    """(ksize, strides, attributes)"""
+    rest = {"padding": attrs["padding"]}
+    return attrs["ksize"], attrs["strides"], rest
+
+
+row("MaxPoolV2", [c(x(*image), *v2(attrs)[:2], **v2(attrs)[2])
+                  for image, _, attrs in POOLS] + [
+    c(x(2, 3, 2, 4), *v2(DEEP)[:2], **v2(DEEP)[2]),
+    bad(x(2, 4, 4, 1), [1, 2, 2], [1, 2, 2, 1], padding="SAME"),
+    bad(x(2, 4, 4, 1), [1, 2, 2, 1], [1, 2, 2], padding="SAME"),
+    bad(x(2, 4, 4, 1), [1, 2, 2, 1], [1, 0, 2, 1], padding="SAME"),
+    bad(x(2, 4, 4, 1), [1, -2, 2, 1], [1, 2, 2, 1], padding="SAME")] + [
+    bad(x(*image), *v2(attrs)[:2], **v2(attrs)[2])
+    for image, _, attrs in POOLS_WRONG], SMALL)
+row("MaxPoolGradV2", [
+    c(x(*image), x(*y), x(*y), *v2(attrs)[:2], **v2(attrs)[2])
+    for image, y, attrs in POOLS] + [
+    bad(x(2, 4, 4, 1), x(2, 2, 2, 1), x(2, 2, 2, 1), [1, 2, 2], [1, 2, 2, 1],
+        padding="SAME"),
+    bad(x(2, 4, 4, 1), x(2, 2, 2, 1), x(2, 2, 2, 1), [1, 2, 2, 1],
+        [1, 0, 2, 1], padding="SAME"),
+    bad(x(2, 4, 4, 1), x(2, 2, 2, 1), x(2, 2, 1, 1), [1, 2, 2, 1],
+        [1, 2, 2, 1], padding="SAME")] + [
+    bad(x(*image), x(*y), x(*y), *v2(attrs)[:2], **v2(attrs)[2])
+    for image, y, attrs in POOLS_WRONG], SMALL, tol=4)
