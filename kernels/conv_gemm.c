@@ -4,10 +4,11 @@
  * The elements of x that a window sees, one row of a matrix for each output
  * pixel ("columns", a row of which lies as w does), times w is y.  The matrix
  * is never whole: a thread makes as many rows of it as its second cache holds,
- * multiplies them and makes the next over them.  For the gradient by x the
- * product y * w' is added back to where the rows came from, image by image, so
- * that no two threads add to one element; for the gradient by w each thread
- * sums its own share, and the sums are added at the end.
+ * multiplies them and makes the next over them.  The gradient by x is the same
+ * with y for x and w turned round, if windows move by one and channels are one
+ * group; else the product y * w' is added back to where the rows came from,
+ * image by image, so that no two threads add to one element.  For the gradient
+ * by w each thread sums its own share, and the sums are added at the end.
  *
  * A window of one element that moves by one is no copy: x is the matrix.
  */
@@ -21,7 +22,7 @@
 #include <string.h>
 
 /* Bytes of a tile of columns: a part of the second cache. */
-#define TILE_BYTES (INT64_C(256) << 10)
+#define TILE_BYTES (INT64_C(512) << 10)
 /* Products below work on whole panels of about as many rows. */
 #define TILE_ROWS_MIN 48
 
@@ -348,11 +349,74 @@ static void input_images(void *arg, int64_t begin, int64_t end)
     tfd_buffer_unref(b);
 }
 
+/* Rows and columns of w in reverse, and its channels exchanged. */
+#define TURN(T)                                                           \
+    static void turn_##T(const struct task *t, T *to)                     \
+    {                                                                     \
+        const int64_t in = t->depth, out = t->wide;                       \
+        const T *from = t->c->w;                                          \
+                                                                          \
+        for (int64_t i = t->length / in - 1; i >= 0; i--, to += in * out) \
+            for (int64_t c = 0; c < in; c++)                              \
+                for (int64_t o = 0; o < out; o++)                         \
+                    to[o * in + c] = from[(i * in + c) * out + o];        \
+    }
+
+TURN(float)
+TURN(double)
+TURN(int32_t)
+
+/* Windows over y that see what saw an element of x. */
+static struct tfd_window_side turned(const struct tfd_window_side *s)
+{
+    struct tfd_window_side side = *s;
+
+    side.in = s->out;
+    side.out = s->in;
+    side.before = (s->size - 1) * s->dilation - s->before;
+    return side;
+}
+
+static enum tfd_code input_by_forward(struct tfd_kctx *k, const struct task *t,
+                                      struct tfd_status *st)
+{
+    const struct tfd_conv *c = t->c;
+    struct tfd_conv f = {.dtype = c->dtype,
+                         .row = turned(&c->row),
+                         .column = turned(&c->column),
+                         .batch = c->batch,
+                         .in_channels = c->out_channels,
+                         .out_channels = c->in_channels,
+                         .groups = 1,
+                         .x = c->y,
+                         .y = c->x};
+    const int64_t elements = t->length * c->out_channels;
+    struct tfd_buffer *b = tfd_buffer_new((size_t)elements * t->item);
+    enum tfd_code rc;
+
+    if (!b)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "OOM when allocating a filter of %lld elements",
+                        (long long)elements);
+    f.w = b->data;
+    if (c->dtype == TFD_FLOAT)
+        turn_float(t, f.w);
+    else if (c->dtype == TFD_DOUBLE)
+        turn_double(t, f.w);
+    else
+        turn_int32_t(t, f.w);
+    rc = tfd_conv_forward(k, &f, st);
+    tfd_buffer_unref(b);
+    return rc;
+}
+
 enum tfd_code tfd_conv_input(struct tfd_kctx *k, const struct tfd_conv *c,
                              struct tfd_status *st)
 {
     struct task t = task_of(c);
 
+    if (c->groups == 1 && c->row.stride == 1 && c->column.stride == 1)
+        return input_by_forward(k, &t, st);
     tfd_kctx_parallel(k, c->batch, cost_of(&t, t.pixels), input_images, &t);
     return result_of(&t, st);
 }

@@ -74,7 +74,7 @@ static inline int64_t offset_of(const struct tfd_pool_window *p,
     TFD_SIMD_CLONES(max_##name)                                              \
                                                                              \
     /* One output pixel, channels [c, c + n). */                             \
-    static inline void max_grad_at_##name(                                   \
+    static inline __attribute__((always_inline)) void max_grad_at_##name(    \
         const struct tfd_pool_window *p, const struct span *s, int64_t c,    \
         int64_t n, const T *x, const T *dy, T *dx)                           \
     {                                                                        \
