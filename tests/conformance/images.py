@@ -1,6 +1,10 @@
 """Rows of the table: convolutions, pools, normalisation, images."""
-from tests.conformance.inputs import Data, x
-from tests.conformance.table import bad, c, every, once, row
+import numpy as np
+
+from tests.cluster.client import tf
+from tests.conformance.inputs import Data, types_of, x
+from tests.conformance.scenarios import attempt, fresh_graph, hidden, sample
+from tests.conformance.table import bad, c, once, row, scenario
 
 SMALL = Data(-4, 4)
 # For one that TensorFlow's oneDNN kernels do not take over.
@@ -251,3 +255,142 @@ row("FusedBatchNormGradV3", norm_gradients(x(0)) + [
       data_format="NDHWC"),
     c(x(2, 3, 2, 2, 5), x(2, 3, 2, 2, 5), x(3), x(3), x(3), x(0),
       data_format="NCDHW")], POSITIVE, tol=64)
+
+row("LRN", [
+    c(x(2, 3, 4, 9)), c(x(2, 3, 4, 9), depth_radius=2, bias=2.0, alpha=0.01,
+                        beta=0.75), c(x(1, 1, 1, 3), depth_radius=100),
+    c(x(2, 2, 2, 5), depth_radius=0), c(x(0, 2, 2, 3)), c(x(1, 2, 2, 0)),
+    once(x(5, 20, 20, 33)), bad(x(2, 3, 4)), bad(x(2, 3, 4, 1, 1))],
+    Data(0.5, 4), tol=8)
+row("LRNGrad", [
+    c(x(2, 3, 4, 9), x(2, 3, 4, 9), x(2, 3, 4, 9)),
+    c(x(2, 3, 4, 9), x(2, 3, 4, 9), x(2, 3, 4, 9), depth_radius=2, bias=2.0,
+      alpha=0.01, beta=0.75), c(x(0, 2, 2, 3), x(0, 2, 2, 3), x(0, 2, 2, 3)),
+    once(x(5, 20, 20, 33), x(5, 20, 20, 33), x(5, 20, 20, 33)),
+    bad(x(2, 3, 4), x(2, 3, 4), x(2, 3, 4)),
+    bad(x(2, 3, 4, 2), x(2, 3, 4, 1), x(2, 3, 4, 2)),
+    bad(x(2, 3, 4, 2), x(2, 3, 4, 2), x(2, 3, 5, 2))], Data(0.5, 2), tol=64)
+
+# ---- Depthwise convolutions -------------------------------------------------
+
+DEPTHWISE = [
+    ((2, 5, 6, 3), (3, 3, 3, 1), (2, 5, 6, 3), window()),
+    ((2, 5, 6, 3), (3, 2, 3, 2), (2, 3, 5, 6), window(padding="VALID")),
+    ((1, 7, 7, 2), (3, 3, 2, 3), (1, 4, 4, 6), window(2)),
+    ((1, 4, 5, 2), (3, 3, 2, 2), (1, 5, 6, 4),
+     window(**explicit((1, 2), (3, 0)))),
+    ((1, 3, 3, 4), (1, 1, 4, 1), (1, 3, 3, 4), window()),
+    ((0, 3, 3, 4), (1, 1, 4, 1), (0, 3, 3, 4), window()),
+]
+DEPTHWISE_WRONG = [
+    ((1, 5, 5), (3, 3, 5, 1), (1, 5, 5, 5), window()),
+    ((1, 5, 5, 3), (3, 3, 3), (1, 5, 5, 3), window()),
+    ((1, 5, 5, 3), (3, 3, 2, 1), (1, 5, 5, 3), window()),
+    ((1, 1, 1, 1), (3, 3, 1, 1), (1, 1, 1, 1), window(padding="VALID")),
+    ((1, 5, 5, 2), (3, 3, 2, 1), (1, 3, 5, 2), window((2, 1))),
+]
+
+
+def depthwise(op, inputs, *more):
+    cases = [c(*inputs(*shapes), **attrs) for *shapes, attrs in DEPTHWISE]
+    cases += [bad(*inputs(*shapes), dtypes=PLAIN, **attrs)
+              for *shapes, attrs in DEPTHWISE_WRONG]
+    cases += [bad(*inputs((1, 2, 5, 5), (3, 3, 2, 1), (1, 2, 5, 5)),
+                  dtypes=PLAIN, **window(data_format="NCHW"))]
+    row(op, cases + list(more), SMALL, tol=64)
+
+
+depthwise("DepthwiseConv2dNative", of_forward, bad(
+    x(1, 5, 5, 2), x(3, 3, 2, 1), dtypes=PLAIN,
+    **window(dilations=[1, 2, 2, 1])))
+depthwise("DepthwiseConv2dNativeBackpropInput", of_input,
+          bad([1, 5, 5, 3], x(3, 3, 3, 1), x(1, 5, 4, 3), **window()),
+          bad([5, 5, 3], x(3, 3, 3, 1), x(1, 5, 5, 3), **window()),
+          bad([1, -5, 5, 3], x(3, 3, 3, 1), x(1, 5, 5, 3), **window()))
+depthwise("DepthwiseConv2dNativeBackpropFilter", of_filter,
+          bad(x(1, 5, 5, 3), [3, 3, 3, 1], x(1, 5, 4, 3), **window()),
+          bad(x(1, 5, 5, 3), [3, 3, 3], x(1, 5, 5, 3), **window()),
+          bad(x(1, 5, 5, 3), [3, 3, -3, 1], x(1, 5, 5, 3), **window()))
+
+# ---- Blocks of space --------------------------------------------------------
+
+FOLDS = [  # x, block, paddings
+    ((2, 4, 6, 3), [2, 3], [[0, 0], [0, 0]]),
+    ((1, 4, 5, 2), [3, 2], [[1, 1], [2, 1]]),
+    ((2, 3), [1], [[0, 0]]), ((2, 4), [2], [[1, 1]]),
+    ((0, 4, 2), [2], [[0, 0]]), ((1, 0, 2), [2], [[1, 1]]),
+    ((2, 2, 2, 2, 2), [2, 1, 2], [[0, 0], [1, 1], [2, 0]]),
+    ((2, 4), [3], [[0, 0]]), ((2, 5), [3], [[0, 0]]), ((3,), [2], [[0, 0]])]
+UNFOLDS = [  # x, block, crops
+    ((12, 2, 2, 3), [2, 3], [[0, 0], [0, 0]]),
+    ((6, 2, 4, 2), [3, 2], [[1, 1], [2, 1]]),
+    ((2, 3), [1], [[0, 0]]), ((4, 3), [2], [[1, 1]]),
+    ((0, 4, 2), [2], [[0, 0]]), ((4, 1), [2], [[1, 1]]),
+    ((3, 4), [2], [[0, 0]]), ((2, 4), [2], [[5, 4]]), ((4,), [2], [[0, 0]])]
+
+
+@scenario("SpaceToBatchND BatchToSpaceND")
+@fresh_graph
+def blocks_of_space(side):
+    """The client wants to know the block's size; the rest is hidden."""
+    out = {}
+    with side.session() as session:
+        for name in types_of("SpaceToBatchND"):
+            for dims, block, pads in FOLDS:
+                out["fold %s %s %s" % (name, dims, block)] = attempt(
+                    session, tf.raw_ops.SpaceToBatchND(
+                        input=hidden(sample(tf.as_dtype(name), dims)),
+                        block_shape=block, paddings=hidden(pads)))
+            for dims, block, pads in UNFOLDS:
+                out["unfold %s %s %s" % (name, dims, block)] = attempt(
+                    session, tf.raw_ops.BatchToSpaceND(
+                        input=hidden(sample(tf.as_dtype(name), dims)),
+                        block_shape=np.array(block, np.int64),
+                        crops=hidden(np.array(pads, np.int64))))
+    return out
+
+
+# ---- What TensorFlow has only with oneDNN -----------------------------------
+
+
+def default_session(side):
+    """With the passes that give convolutions to oneDNN."""
+    return tf.Session(side.target)
+
+
+@scenario("Conv2D Conv2DBackpropInput Conv2DBackpropFilter", tol=64)
+@fresh_graph
+def every_layout_of_floats(side):
+    out = {}
+    with default_session(side) as session:
+        for number, (image, filter_, output, attrs) in enumerate(
+                BROADLY + SECOND):
+            x0, w, dy = [hidden(SMALL.draw(tf.float32, dims, str(dims)))
+                         for dims in (image, filter_, output)]
+            for name, y in (
+                    ("forward", tf.raw_ops.Conv2D(
+                        input=x0, filter=w, **attrs)),
+                    ("input", tf.raw_ops.Conv2DBackpropInput(
+                        input_sizes=image, filter=w, out_backprop=dy,
+                        **attrs)),
+                    ("filter", tf.raw_ops.Conv2DBackpropFilter(
+                        input=x0, filter_sizes=filter_, out_backprop=dy,
+                        **attrs))):
+                out["%s %d" % (name, number)] = attempt(session, y)
+    return out
+
+
+@scenario("MaxPool AvgPool AvgPoolGrad DepthwiseConv2dNative", tol=64)
+@fresh_graph
+def channels_second_of_floats(side):
+    x0 = hidden(SMALL.draw(tf.float32, (2, 3, 5, 6), "x"))
+    dy = hidden(SMALL.draw(tf.float32, (2, 3, 3, 3), "dy"))
+    w = hidden(SMALL.draw(tf.float32, (3, 3, 3, 2), "w"))
+    with default_session(side) as session:
+        return {
+            "max": attempt(session, tf.raw_ops.MaxPool(input=x0, **NCHW)),
+            "mean": attempt(session, tf.raw_ops.AvgPool(value=x0, **NCHW)),
+            "mean grad": attempt(session, tf.raw_ops.AvgPoolGrad(
+                orig_input_shape=[2, 3, 5, 6], grad=dy, **NCHW)),
+            "depthwise": attempt(session, tf.raw_ops.DepthwiseConv2dNative(
+                input=x0, filter=w, **window(data_format="NCHW")))}
