@@ -3,13 +3,15 @@
  *
  * Matrices lie row-major; ld is the distance of rows in elements.  op() is the
  * transpose where the flag is set (never the conjugate), so A is m x k or, to
- * be transposed, k x m.  C does not overlap A or B and need not be initialised;
- * k may be 0.
+ * be transposed, k x m.  With `add` the product is added to C; without, C need
+ * not be initialised.  C does not overlap A or B; k may be 0.
  *
- * tfd_gemm_blas() calls OpenBLAS and knows FLOAT, DOUBLE, COMPLEX64 and
- * COMPLEX128.  tfd_gemm_ref() is plain loops and knows every number: it serves
- * the types BLAS has no routine for, dimensions over 2^31, and as the oracle of
- * tests.  Both run on the calling thread; who has several cuts C in pieces.
+ * tfd_gemm_blas() knows FLOAT, DOUBLE, COMPLEX64 and COMPLEX128: by OpenBLAS,
+ * or by oneDNN where that is installed and the product is of floats and large.
+ * tfd_gemm_ref() is plain loops and knows every number: it serves the types
+ * BLAS has no routine for, dimensions over 2^31, and as the oracle of tests.
+ * tfd_gemm() is the first that knows the product.  These run on the calling
+ * thread; tfd_gemm_parallel() cuts C in pieces for the compute threads.
  *
  * Threads: any, after tfd_gemm_init().
  */
@@ -20,7 +22,7 @@
 
 struct tfd_gemm {
     enum tfd_dtype dtype;
-    bool transpose_a, transpose_b;
+    bool transpose_a, transpose_b, add;
     int64_t m, n, k;
     const void *a, *b;
     void *c;
@@ -33,5 +35,13 @@ void tfd_gemm_init(void);
 /* False when this product is not for BLAS: its type or a dimension. */
 bool tfd_gemm_blas(const struct tfd_gemm *g);
 void tfd_gemm_ref(const struct tfd_gemm *g);
+void tfd_gemm(const struct tfd_gemm *g);
+
+/* Floats by oneDNN (gemm_dnnl.c).  False without the library; the first call
+ * loads it. */
+bool tfd_gemm_dnnl(const struct tfd_gemm *g);
+
+struct tfd_kctx;
+void tfd_gemm_parallel(struct tfd_kctx *k, const struct tfd_gemm *g);
 
 #endif

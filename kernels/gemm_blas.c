@@ -1,9 +1,11 @@
 /*
- * gemm_blas.c - gemm.h by way of OpenBLAS.
+ * gemm_blas.c - gemm.h by way of a library.
  *
- * Two cases are not left to its gemm: products so small that its set-up costs
+ * Two cases are not left to a gemm: products so small that its set-up costs
  * more than the arithmetic, and products with a vector, where gemv reads the
- * matrix once at memory speed and gemm would first copy it.
+ * matrix once at memory speed and gemm would first copy it.  Large products of
+ * floats go to oneDNN, which uses the wide registers that OpenBLAS may have
+ * been told not to; where it is not installed, to OpenBLAS as everything else.
  */
 #include "kernels/gemm.h"
 
@@ -12,6 +14,8 @@
 
 /* Multiplications below which plain loops are faster; measured. */
 #define SMALL_MAX 256
+/* From here on a product is worth loading another library for. */
+#define LARGE_MIN 100000
 
 void tfd_gemm_init(void)
 {
@@ -45,7 +49,8 @@ static void stored(bool transpose, int64_t rows, int64_t columns, int *m,
         for (int64_t i = 0; i < g->m; i++) {                 \
             T *restrict c = (T *)g->c + i * g->ldc;          \
                                                              \
-            memset(c, 0, sizeof(T) * (size_t)g->n);          \
+            if (!g->add)                                     \
+                memset(c, 0, sizeof(T) * (size_t)g->n);      \
             for (int64_t p = 0; p < g->k; p++) {             \
                 const T *row = b + p * g->ldb;               \
                 const T factor = a[i * step_i + p * step_p]; \
@@ -70,26 +75,26 @@ static bool is_small(const struct tfd_gemm *g)
 
 /* C has one row: c = op(B)' * a.  One column: c = op(A) * b.  The step of a
  * vector is 1 or the distance of its rows. */
-#define VECTOR(T, gemv)                                                        \
-    static bool vector_##T(const struct tfd_gemm *g)                           \
-    {                                                                          \
-        int m, n;                                                              \
-                                                                               \
-        if (g->m == 1) {                                                       \
-            stored(g->transpose_b, g->k, g->n, &m, &n);                        \
-            gemv(CblasRowMajor, trans(!g->transpose_b), m, n, 1, g->b,         \
-                 (int)g->ldb, g->a, g->transpose_a ? (int)g->lda : 1, 0, g->c, \
-                 1);                                                           \
-            return true;                                                       \
-        }                                                                      \
-        if (g->n == 1) {                                                       \
-            stored(g->transpose_a, g->m, g->k, &m, &n);                        \
-            gemv(CblasRowMajor, trans(g->transpose_a), m, n, 1, g->a,          \
-                 (int)g->lda, g->b, g->transpose_b ? 1 : (int)g->ldb, 0, g->c, \
-                 (int)g->ldc);                                                 \
-            return true;                                                       \
-        }                                                                      \
-        return false;                                                          \
+#define VECTOR(T, gemv)                                                       \
+    static bool vector_##T(const struct tfd_gemm *g)                          \
+    {                                                                         \
+        int m, n;                                                             \
+                                                                              \
+        if (g->m == 1) {                                                      \
+            stored(g->transpose_b, g->k, g->n, &m, &n);                       \
+            gemv(CblasRowMajor, trans(!g->transpose_b), m, n, 1, g->b,        \
+                 (int)g->ldb, g->a, g->transpose_a ? (int)g->lda : 1, g->add, \
+                 g->c, 1);                                                    \
+            return true;                                                      \
+        }                                                                     \
+        if (g->n == 1) {                                                      \
+            stored(g->transpose_a, g->m, g->k, &m, &n);                       \
+            gemv(CblasRowMajor, trans(g->transpose_a), m, n, 1, g->a,         \
+                 (int)g->lda, g->b, g->transpose_b ? 1 : (int)g->ldb, g->add, \
+                 g->c, (int)g->ldc);                                          \
+            return true;                                                      \
+        }                                                                     \
+        return false;                                                         \
     }
 
 VECTOR(float, cblas_sgemv)
@@ -97,29 +102,41 @@ VECTOR(double, cblas_dgemv)
 
 /* ---- By type ------------------------------------------------------------- */
 
-#define REAL_GEMM(T, gemm)                                                    \
+#define REAL_GEMM(T, gemm, other)                                             \
     static void gemm_##T(const struct tfd_gemm *g)                            \
     {                                                                         \
         if (is_small(g))                                                      \
             small_##T(g);                                                     \
-        else if (!vector_##T(g))                                              \
+        else if (!vector_##T(g) && !other(g))                                 \
             gemm(CblasRowMajor, trans(g->transpose_a), trans(g->transpose_b), \
                  (int)g->m, (int)g->n, (int)g->k, 1, g->a, (int)g->lda, g->b, \
-                 (int)g->ldb, 0, g->c, (int)g->ldc);                          \
+                 (int)g->ldb, g->add, g->c, (int)g->ldc);                     \
     }
 
 #define COMPLEX_GEMM(T, gemm)                                                \
     static void gemm_##T(const struct tfd_gemm *g)                           \
     {                                                                        \
-        const T one = {1, 0}, zero = {0, 0};                                 \
+        const T one = {1, 0}, beta = {g->add, 0};                            \
                                                                              \
         gemm(CblasRowMajor, trans(g->transpose_a), trans(g->transpose_b),    \
              (int)g->m, (int)g->n, (int)g->k, &one, g->a, (int)g->lda, g->b, \
-             (int)g->ldb, &zero, g->c, (int)g->ldc);                         \
+             (int)g->ldb, &beta, g->c, (int)g->ldc);                         \
     }
 
-REAL_GEMM(float, cblas_sgemm)
-REAL_GEMM(double, cblas_dgemm)
+static bool large_float(const struct tfd_gemm *g)
+{
+    return (double)g->m * (double)g->n * (double)g->k >= LARGE_MIN &&
+           tfd_gemm_dnnl(g);
+}
+
+static bool none(const struct tfd_gemm *g)
+{
+    (void)g;
+    return false;
+}
+
+REAL_GEMM(float, cblas_sgemm, large_float)
+REAL_GEMM(double, cblas_dgemm, none)
 COMPLEX_GEMM(tfd_complex64, cblas_cgemm)
 COMPLEX_GEMM(tfd_complex128, cblas_zgemm)
 
@@ -149,4 +166,10 @@ bool tfd_gemm_blas(const struct tfd_gemm *g)
     default:
         return false;
     }
+}
+
+void tfd_gemm(const struct tfd_gemm *g)
+{
+    if (!tfd_gemm_blas(g))
+        tfd_gemm_ref(g);
 }

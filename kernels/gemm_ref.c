@@ -14,8 +14,9 @@
 
 #define BLOCK 256 /* columns summed at once */
 
-/* ADD(acc, x, y): acc + x * y.  DONE(acc): an element of C. */
-#define GEMM(name, T, A, ZERO, ADD, DONE)                                 \
+/* ADD(acc, x, y): acc + x * y.  DONE(acc): an element of C, WIDE the other way.
+ */
+#define GEMM(name, T, A, ZERO, ADD, DONE, WIDE)                           \
     static void block_##name(const struct tfd_gemm *g, int64_t i,         \
                              int64_t left, int64_t n)                     \
     {                                                                     \
@@ -28,7 +29,7 @@
         A acc[BLOCK];                                                     \
                                                                           \
         for (int64_t j = 0; j < n; j++)                                   \
-            acc[j] = ZERO;                                                \
+            acc[j] = g->add ? WIDE(c[j]) : ZERO;                          \
         for (int64_t p = 0; p < g->k; p++) {                              \
             const T x = a[p * a_step];                                    \
             const T *y = b + p * b_row;                                   \
@@ -54,14 +55,14 @@
     {                                 \
         return (T)acc;                \
     }                                 \
-    GEMM(name, T, uint64_t, 0, ADD_INT, cut_##name)
+    GEMM(name, T, uint64_t, 0, ADD_INT, cut_##name, (uint64_t))
 TFD_INT_DTYPES(GEMM_INT)
 
 #define ADD_REAL(acc, x, y) ((acc) + (double)(x) * (double)(y))
 #define CUT_FLOAT(acc) ((float)(acc))
 #define CUT_DOUBLE(acc) (acc)
-GEMM(FLOAT, float, double, 0, ADD_REAL, CUT_FLOAT)
-GEMM(DOUBLE, double, double, 0, ADD_REAL, CUT_DOUBLE)
+GEMM(FLOAT, float, double, 0, ADD_REAL, CUT_FLOAT, (double))
+GEMM(DOUBLE, double, double, 0, ADD_REAL, CUT_DOUBLE, (double))
 
 #define ADD_HALF(acc, x, y) \
     ((acc) + (double)tfd_half_to_float(x) * (double)tfd_half_to_float(y))
@@ -70,8 +71,9 @@ GEMM(DOUBLE, double, double, 0, ADD_REAL, CUT_DOUBLE)
      (double)tfd_bfloat16_to_float(x) * (double)tfd_bfloat16_to_float(y))
 #define CUT_HALF(acc) tfd_half_from_float((float)(acc))
 #define CUT_BFLOAT16(acc) tfd_bfloat16_from_float((float)(acc))
-GEMM(HALF, tfd_half, double, 0, ADD_HALF, CUT_HALF)
-GEMM(BFLOAT16, tfd_bfloat16, double, 0, ADD_BFLOAT16, CUT_BFLOAT16)
+GEMM(HALF, tfd_half, double, 0, ADD_HALF, CUT_HALF, tfd_half_to_float)
+GEMM(BFLOAT16, tfd_bfloat16, double, 0, ADD_BFLOAT16, CUT_BFLOAT16,
+     tfd_bfloat16_to_float)
 
 #define ZERO_COMPLEX ((tfd_complex128){0, 0})
 #define ADD_COMPLEX64(acc, x, y)                                       \
@@ -80,9 +82,9 @@ GEMM(BFLOAT16, tfd_bfloat16, double, 0, ADD_BFLOAT16, CUT_BFLOAT16)
 #define ADD_COMPLEX128(acc, x, y) \
     tfd_complex128_add(acc, tfd_complex128_mul(x, y))
 GEMM(COMPLEX64, tfd_complex64, tfd_complex128, ZERO_COMPLEX, ADD_COMPLEX64,
-     tfd_complex64_narrow)
+     tfd_complex64_narrow, tfd_complex64_widen)
 GEMM(COMPLEX128, tfd_complex128, tfd_complex128, ZERO_COMPLEX, ADD_COMPLEX128,
-     tfd_complex128_narrow)
+     tfd_complex128_narrow, tfd_complex128_widen)
 
 typedef void gemm_fn(const struct tfd_gemm *g);
 

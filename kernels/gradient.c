@@ -95,6 +95,27 @@ struct tfd_edge tfd_gradient_op_like(struct tfd_gradient *b, const char *op,
     return out;
 }
 
+void tfd_gradient_copying(struct tfd_gradient *b, const char *op,
+                          const struct tfd_edge *in, int in_count,
+                          const char *const *names, struct tfd_edge *out,
+                          int out_count)
+{
+    struct tfd_attr attrs[TFD_GRADIENT_NAMES];
+    int count = 0;
+
+    for (int i = 0; i < out_count; i++)
+        out[i] = TFD_EDGE_NONE;
+    for (; *names; names++) {
+        assert(count < TFD_GRADIENT_NAMES);
+        attrs[count].name = tfd_str_of(*names);
+        if (tfd_node_attr(b->g->node, *names, &attrs[count].value))
+            count++;
+    }
+    if (b->code == TFD_OK)
+        b->code = tfd_grad_emit_attrs(b->g, op, in, in_count, attrs, count, out,
+                                      out_count, b->st);
+}
+
 struct tfd_edge tfd_gradient_cast(struct tfd_gradient *b, struct tfd_edge x,
                                   enum tfd_dtype to)
 {

@@ -49,6 +49,13 @@ struct tfd_edge tfd_gradient_op_flags(struct tfd_gradient *b, const char *op,
 struct tfd_edge tfd_gradient_op_like(struct tfd_gradient *b, const char *op,
                                      const struct tfd_edge *in, int in_count,
                                      const char *attr);
+/* The same with out_count outputs and those of the attributes named in `names`,
+ * which NULL ends, that the forward node has; TFD_GRADIENT_NAMES at most. */
+#define TFD_GRADIENT_NAMES 8
+void tfd_gradient_copying(struct tfd_gradient *b, const char *op,
+                          const struct tfd_edge *in, int in_count,
+                          const char *const *names, struct tfd_edge *out,
+                          int out_count);
 struct tfd_edge tfd_gradient_cast(struct tfd_gradient *b, struct tfd_edge x,
                                   enum tfd_dtype to);
 

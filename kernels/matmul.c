@@ -1,19 +1,15 @@
 /*
  * matmul.c - MatMul: the product of two matrices, either one transposed.
  *
- * half and bfloat16 are widened to float, multiplied and rounded once.  Large
- * products are cut into one piece of C per thread, along its longer side, so
- * that each piece packs its own part of one matrix and all of the other.
+ * half and bfloat16 are widened to float, multiplied and rounded once.
  */
 #include "kernels/families.h"
 
 #include "common/alloc.h"
-#include "common/half.h"
-#include "common/pool.h"
 #include "kernels/check.h"
 #include "kernels/gemm.h"
 #include "kernels/gradient.h"
-#include "kernels/runtime.h"
+#include "kernels/narrow.h"
 
 #include <string.h>
 
@@ -31,104 +27,7 @@ static enum tfd_code matmul_prepare(const struct tfd_prepare *p, void *state,
     return tfd_node_bool(p->node, "transpose_b", &s->transpose_b, st);
 }
 
-/* ---- Pieces -------------------------------------------------------------- */
-
-/* Of one core, to know when cutting pays. */
-#define FLOPS_PER_NS 40
-/* 100 microseconds; packing is repeated for each piece. */
-#define PIECE_FLOPS 4.0e6
-
-struct pieces {
-    struct tfd_gemm whole;
-    bool by_rows;
-    int64_t size; /* rows or columns in a piece */
-};
-
-static size_t offset(const struct tfd_gemm *g, int64_t row, int64_t column,
-                     int64_t ld)
-{
-    return (size_t)(row * ld + column) * tfd_dtype_size(g->dtype);
-}
-
-static struct tfd_gemm piece_of(const struct pieces *p, int64_t i)
-{
-    struct tfd_gemm g = p->whole;
-    int64_t first = i * p->size;
-
-    if (p->by_rows) {
-        g.m = g.m - first < p->size ? g.m - first : p->size;
-        g.a = (const char *)g.a + (g.transpose_a ? offset(&g, 0, first, g.lda)
-                                                 : offset(&g, first, 0, g.lda));
-        g.c = (char *)g.c + offset(&g, first, 0, g.ldc);
-    } else {
-        g.n = g.n - first < p->size ? g.n - first : p->size;
-        g.b = (const char *)g.b + (g.transpose_b ? offset(&g, first, 0, g.ldb)
-                                                 : offset(&g, 0, first, g.ldb));
-        g.c = (char *)g.c + offset(&g, 0, first, g.ldc);
-    }
-    return g;
-}
-
-static void multiply_pieces(void *arg, int64_t begin, int64_t end)
-{
-    for (int64_t i = begin; i < end; i++) {
-        struct tfd_gemm g = piece_of(arg, i);
-
-        if (!tfd_gemm_blas(&g))
-            tfd_gemm_ref(&g);
-    }
-}
-
-static void multiply(struct tfd_kctx *k, const struct tfd_gemm *g)
-{
-    struct pieces p = {.whole = *g, .by_rows = g->m >= g->n};
-    double flops = 2.0 * (double)g->m * (double)g->n * (double)g->k;
-    int64_t threads = k->rt ? tfd_pool_threads(tfd_rt_pool(k->rt)) : 1;
-    int64_t side = p.by_rows ? g->m : g->n;
-    int64_t count = (int64_t)(flops / PIECE_FLOPS);
-    int cost = (int)(PIECE_FLOPS / FLOPS_PER_NS);
-
-    count = count < threads ? count : threads;
-    count = count < side ? count : side;
-    if (count <= 1) {
-        p.size = side;
-        multiply_pieces(&p, 0, 1);
-        return;
-    }
-    p.size = (side + count - 1) / count;
-    count = (side + p.size - 1) / p.size;
-    tfd_kctx_parallel(k, count, cost, multiply_pieces, &p);
-}
-
 /* ---- half, bfloat16 ------------------------------------------------------ */
-
-#define DEFINE_WIDEN(name, T, to, from)                              \
-    static void widen_##name(const void *in, float *out, int64_t n)  \
-    {                                                                \
-        const T *x = in;                                             \
-                                                                     \
-        for (int64_t i = 0; i < n; i++)                              \
-            out[i] = to(x[i]);                                       \
-    }                                                                \
-    static void narrow_##name(const float *in, void *out, int64_t n) \
-    {                                                                \
-        T *y = out;                                                  \
-                                                                     \
-        for (int64_t i = 0; i < n; i++)                              \
-            y[i] = from(in[i]);                                      \
-    }
-
-DEFINE_WIDEN(HALF, tfd_half, tfd_half_to_float, tfd_half_from_float)
-DEFINE_WIDEN(BFLOAT16, tfd_bfloat16, tfd_bfloat16_to_float,
-             tfd_bfloat16_from_float)
-
-static void widen(enum tfd_dtype t, const void *in, float *out, int64_t n)
-{
-    if (t == TFD_HALF)
-        widen_HALF(in, out, n);
-    else
-        widen_BFLOAT16(in, out, n);
-}
 
 /* A, B and C as float, one behind the other. */
 static enum tfd_code multiply_narrow(struct tfd_kctx *k,
@@ -150,17 +49,14 @@ static enum tfd_code multiply_narrow(struct tfd_kctx *k,
                         "OOM when allocating %lld floats for a product of %s",
                         (long long)(a + b + c), tfd_dtype_name((int)g->dtype));
     at = buffer->data;
-    widen(g->dtype, g->a, at, a);
-    widen(g->dtype, g->b, at + a, b);
+    tfd_narrow_widen(g->dtype, g->a, at, a);
+    tfd_narrow_widen(g->dtype, g->b, at + a, b);
     wide.dtype = TFD_FLOAT;
     wide.a = at;
     wide.b = at + a;
     wide.c = at + a + b;
-    multiply(k, &wide);
-    if (g->dtype == TFD_HALF)
-        narrow_HALF(wide.c, g->c, c);
-    else
-        narrow_BFLOAT16(wide.c, g->c, c);
+    tfd_gemm_parallel(k, &wide);
+    tfd_narrow_round(g->dtype, wide.c, g->c, c);
     tfd_buffer_unref(buffer);
     return TFD_OK;
 }
@@ -212,9 +108,9 @@ static enum tfd_code matmul_cpu(struct tfd_kctx *k, struct tfd_status *st)
     g.lda = a[1];
     g.ldb = b[1];
     g.ldc = g.n;
-    if (g.dtype == TFD_HALF || g.dtype == TFD_BFLOAT16)
+    if (tfd_dtype_is_narrow(g.dtype))
         return multiply_narrow(k, &g, st);
-    multiply(k, &g);
+    tfd_gemm_parallel(k, &g);
     return TFD_OK;
 }
 

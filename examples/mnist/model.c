@@ -1,18 +1,22 @@
 /*
  * model.c - writes the MetaGraphDef of a small network for MNIST.
  *
- *     model DATA_DIR OUTPUT.meta
+ *     model DATA_DIR OUTPUT.meta [mlp|cnn]
  *
- * Two layers (784 - 128 - 10), Adagrad, batches of 100 random images.  The
- * graph reads the four original files itself: each worker decompresses them
- * once into local variables and gathers its batches from there.  What is
- * evaluated at the end is the accuracy over the 10,000 test images.
+ * mlp is two layers (784 - 128 - 10); cnn has two convolutions of 5 x 5 (16 and
+ * 32 channels), each followed by maxima of 2 x 2, before them.  Adagrad (cnn:
+ * gradient descent), batches of 100 random images.  The graph reads the four
+ * original files itself: each worker decompresses them once into local
+ * variables and gathers its batches from there.  What is evaluated at the end
+ * is the accuracy over the 10,000 test images.
  *
  *     ReadFile -> DecodeCompressed -> DecodeRaw -> Slice (the head) -> Reshape
  *         -> local variable -> GatherV2 (random rows) -> Cast -> MatMul ...
  */
 #include <tfd/train.h>
 
+#include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +26,12 @@
 #define CLASSES 10
 #define BATCH 100
 #define LEARNING_RATE 0.1f
+#define CNN_RATE 0.1f
+#define SIDE 28 /* of an image */
+#define WINDOW 5
+#define CHANNELS_1 16
+#define CHANNELS_2 32
+#define FEATURES (SIDE / 4 * (SIDE / 4) * CHANNELS_2)
 
 /* Heads of the IDX files: four big-endian numbers before images, two before
  * labels. */
@@ -101,19 +111,28 @@ struct layer {
     TFD_Variable *weights, *biases;
 };
 
-static struct layer new_layer(TFD_Scope *s, const char *name, int in, int out,
+struct network {
+    TF_Graph *graph;
+    bool convolutions;
+    struct layer convolution[2], dense[2];
+};
+
+/* shape: of the weights; the biases have its last dimension.  in: inputs of a
+ * unit. */
+static struct layer new_layer(TFD_Scope *s, const char *name,
+                              const int32_t *shape, int rank, int in,
                               TF_Status *st)
 {
-    const int32_t shape[] = {in, out}, width[] = {out};
+    const int32_t *width = &shape[rank - 1];
     TFD_Attr type = TFD_AttrType("dtype", TF_FLOAT);
     char weights[64], biases[64];
     TF_Output dims, initial, zeros;
     struct layer l;
-    float deviation = 1.0f / (in > 400 ? 28 : 11); /* about 1 / sqrt(in) */
+    float deviation = 1.0f / sqrtf((float)in);
 
     snprintf(weights, sizeof(weights), "%s/weights", name);
     snprintf(biases, sizeof(biases), "%s/biases", name);
-    dims = TFD_ConstInts(s, NULL, shape, 2, st);
+    dims = TFD_ConstInts(s, NULL, shape, rank, st);
     initial = TFD_Op(s, "TruncatedNormal", NULL, &dims, 1, &type, 1, st);
     initial =
         TFD_Op2(s, "Mul", initial, TFD_ConstFloat(s, NULL, deviation, st), st);
@@ -132,12 +151,83 @@ static TF_Output apply(TFD_Scope *s, const struct layer *l, TF_Output x,
                    TFD_Read(l->biases), st);
 }
 
-static TF_Output logits(TFD_Scope *s, const struct layer layers[2], TF_Output x,
-                        TF_Status *st)
+static void set_string(TF_OperationDescription *d, const char *name,
+                       const char *value)
 {
-    TF_Output hidden = TFD_Op1(s, "Relu", apply(s, &layers[0], x, st), st);
+    TF_SetAttrString(d, name, value, strlen(value));
+}
 
-    return apply(s, &layers[1], hidden, st);
+static TF_Output finish(TF_OperationDescription *d, TF_Status *st)
+{
+    return (TF_Output){TF_FinishOperation(d, st), 0};
+}
+
+/* Convolution, biases, Relu, maxima of 2 x 2. */
+static TF_Output convolve(TFD_Scope *s, const struct network *net,
+                          const char *name, const struct layer *l, TF_Output x,
+                          TF_Status *st)
+{
+    const int64_t one[] = {1, 1, 1, 1}, two[] = {1, 2, 2, 1};
+    char pool[80];
+    TF_OperationDescription *d = TF_NewOperation(net->graph, "Conv2D", name);
+    TF_Output y;
+
+    TF_AddInput(d, x);
+    TF_AddInput(d, TFD_Read(l->weights));
+    TF_SetAttrIntList(d, "strides", one, 4);
+    set_string(d, "padding", "SAME");
+    y = finish(d, st);
+    if (TF_GetCode(st) != TF_OK)
+        return y;
+    y = TFD_Op1(s, "Relu", TFD_Op2(s, "BiasAdd", y, TFD_Read(l->biases), st),
+                st);
+    if (TF_GetCode(st) != TF_OK)
+        return y;
+    snprintf(pool, sizeof(pool), "%s/pool", name);
+    d = TF_NewOperation(net->graph, "MaxPool", pool);
+    TF_AddInput(d, y);
+    TF_SetAttrIntList(d, "ksize", two, 4);
+    TF_SetAttrIntList(d, "strides", two, 4);
+    set_string(d, "padding", "SAME");
+    return finish(d, st);
+}
+
+static void new_network(TFD_Scope *s, struct network *net, TF_Status *st)
+{
+    const int32_t first[] = {WINDOW, WINDOW, 1, CHANNELS_1};
+    const int32_t second[] = {WINDOW, WINDOW, CHANNELS_1, CHANNELS_2};
+    const int32_t inputs = net->convolutions ? FEATURES : PIXELS;
+    const int32_t hidden[] = {inputs, HIDDEN}, output[] = {HIDDEN, CLASSES};
+
+    if (net->convolutions) {
+        net->convolution[0] =
+            new_layer(s, "first", first, 4, WINDOW * WINDOW, st);
+        net->convolution[1] =
+            new_layer(s, "second", second, 4, WINDOW * WINDOW * CHANNELS_1, st);
+    }
+    net->dense[0] = new_layer(s, "hidden", hidden, 2, inputs, st);
+    net->dense[1] = new_layer(s, "output", output, 2, HIDDEN, st);
+}
+
+/* use: a name for the nodes, training or evaluation. */
+static TF_Output logits(TFD_Scope *s, const struct network *net,
+                        const char *use, TF_Output x, TF_Status *st)
+{
+    const int32_t image[] = {-1, SIDE, SIDE, 1}, flat[] = {-1, FEATURES};
+    char name[64];
+    TF_Output y = x;
+
+    if (net->convolutions)
+        y = TFD_Op2(s, "Reshape", y, TFD_ConstInts(s, NULL, image, 4, st), st);
+    for (int i = 0; net->convolutions && i < 2; i++) {
+        snprintf(name, sizeof(name), "%s/convolution_%d", use, i);
+        if (TF_GetCode(st) == TF_OK)
+            y = convolve(s, net, name, &net->convolution[i], y, st);
+    }
+    if (net->convolutions)
+        y = TFD_Op2(s, "Reshape", y, TFD_ConstInts(s, NULL, flat, 2, st), st);
+    y = TFD_Op1(s, "Relu", apply(s, &net->dense[0], y, st), st);
+    return apply(s, &net->dense[1], y, st);
 }
 
 static TF_Output mean_loss(TFD_Scope *s, TF_Output y, TF_Output labels,
@@ -165,7 +255,8 @@ static TF_Output accuracy(TFD_Scope *s, TF_Output y, TF_Output labels,
     return TFD_Op(s, "Mean", "accuracy", in, 2, NULL, 0, st);
 }
 
-static void build(TFD_Scope *s, const char *dir, TF_Status *st)
+static void build(TFD_Scope *s, struct network *net, const char *dir,
+                  TF_Status *st)
 {
     TFD_Variable *images =
         data_set(s, "train_images", dir, "train-images-idx3-ubyte.gz",
@@ -178,22 +269,23 @@ static void build(TFD_Scope *s, const char *dir, TF_Status *st)
                  IMAGES_HEAD, PIXELS, st);
     TFD_Variable *test_labels = data_set(
         s, "test_labels", dir, "t10k-labels-idx1-ubyte.gz", LABELS_HEAD, 1, st);
-    struct layer layers[2];
     TF_Output ids, x, y, loss;
 
-    layers[0] = new_layer(s, "hidden", PIXELS, HIDDEN, st);
-    layers[1] = new_layer(s, "output", HIDDEN, CLASSES, st);
+    new_network(s, net, st);
     ids = random_ids(s, BATCH, 60000, st);
     x = scaled(s, rows_of(s, images, ids, st), st);
     y = cast(s, rows_of(s, labels, ids, st), TF_INT32, st);
-    loss = mean_loss(s, logits(s, layers, x, st), y, st);
+    loss = mean_loss(s, logits(s, net, "training", x, st), y, st);
     TFD_Collect(s, "losses", loss, st);
-    TFD_Minimize(s, "Adagrad", LEARNING_RATE, loss, st);
+    if (net->convolutions)
+        TFD_Minimize(s, "GradientDescent", CNN_RATE, loss, st);
+    else
+        TFD_Minimize(s, "Adagrad", LEARNING_RATE, loss, st);
 
     x = scaled(s, TFD_Read(test_images), st);
     y = cast(s, TFD_Read(test_labels), TF_INT32, st);
-    TFD_Collect(s, "tfd_eval", accuracy(s, logits(s, layers, x, st), y, st),
-                st);
+    TFD_Collect(s, "tfd_eval",
+                accuracy(s, logits(s, net, "evaluation", x, st), y, st), st);
     TFD_AddSaver(s, st);
 }
 
@@ -220,13 +312,17 @@ int main(int argc, char **argv)
     TF_Graph *graph = TF_NewGraph();
     TFD_Scope *s = TFD_NewScope(graph);
     TF_Buffer *meta = TF_NewBuffer();
+    const char *kind = argc > 3 ? argv[3] : "mlp";
+    struct network net = {.graph = graph,
+                          .convolutions = strcmp(kind, "cnn") == 0};
     int rc = 1;
 
-    if (argc != 3) {
-        fprintf(stderr, "usage: model DATA_DIR OUTPUT.meta\n");
+    if (argc < 3 || argc > 4 ||
+        (!net.convolutions && strcmp(kind, "mlp") != 0)) {
+        fprintf(stderr, "usage: model DATA_DIR OUTPUT.meta [mlp|cnn]\n");
         return 64;
     }
-    build(s, argv[1], st);
+    build(s, &net, argv[1], st);
     TFD_ExportMetaGraph(s, meta, st);
     if (TF_GetCode(st) != TF_OK)
         fprintf(stderr, "model: %s\n", TF_Message(st));

@@ -156,3 +156,22 @@ def a_task_that_fails_is_reported_below_its_line(server):
         below = text[text.index(said[0]) - 3:]
         assert below[0].startswith("ps 0"), text
         assert "model.ckpt-5" in "".join(below[4:]), text
+
+
+@test(limit=150, tfd_only=True)
+def the_demo_trains_convolutions(server):
+    """A few steps; the whole run is for 99 %."""
+    build = pathlib.Path(server.command[0]).resolve().parent
+    with tempfile.TemporaryDirectory() as folder:
+        shown = Terminal([str(MNIST / "run"), "--model=cnn"],
+                         BUILD=str(build), STEPS="250", DEMO_DIR=folder,
+                         ACCURACY="0.85")
+        assert shown.exit_code() == 0, shown.bytes
+
+
+@test(limit=20, tfd_only=True)
+def an_unknown_model_is_refused(server):
+    shown = subprocess.run([str(MNIST / "run"), "--model=rnn"],
+                           stderr=subprocess.PIPE)
+    assert shown.returncode == 64
+    assert b"usage: run [--model=mlp|cnn]" in shown.stderr

@@ -44,7 +44,8 @@ static void expect(struct fixture *f, TF_Code code, const char *part)
 struct gradient_case {
     const char *op;
     const char *inputs;
-    const char *attrs; /* "name=i1" (int), "b1" (bool), "t1" (type), "sa" */
+    const char *attrs; /* "name=i1" (int), "b1" (bool), "t1" (type), "sa",
+                          "l1121" (list of digits) */
 };
 
 static const struct gradient_case cases[] = {
@@ -96,6 +97,24 @@ static const struct gradient_case cases[] = {
     {"Cos", "s23", ""},
     {"Erf", "s23", ""},
     {"MatMul", "s23 s32", ""},
+    {"Conv2D", "s1341 s2212", "strides=l1111;padding=sSAME"},
+    {"Conv2D", "s1441 s2212", "strides=l1221;padding=sVALID"},
+    {"Conv2DBackpropInput", "[1,3,3,2] s2221 s1331",
+     "strides=l1111;padding=sSAME"},
+    {"Conv2DBackpropFilter", "s1331 [2,2,1,2] s1332",
+     "strides=l1111;padding=sSAME"},
+    {"DepthwiseConv2dNative", "s1332 s2222", "strides=l1111;padding=sSAME"},
+    {"DepthwiseConv2dNativeBackpropInput", "[1,3,3,2] s2221 s1332",
+     "strides=l1111;padding=sSAME"},
+    {"DepthwiseConv2dNativeBackpropFilter", "s1332 [2,2,2,1] s1332",
+     "strides=l1111;padding=sSAME"},
+    {"MaxPool", "s1342", "ksize=l1221;strides=l1111;padding=sVALID"},
+    {"MaxPoolV2", "s1342 [1,2,2,1] [1,2,2,1]", "padding=sSAME"},
+    {"AvgPool", "s1342", "ksize=l1231;strides=l1221;padding=sSAME"},
+    {"AvgPoolGrad", "[1,4,4,1] s1221",
+     "ksize=l1221;strides=l1221;padding=sSAME"},
+    {"SpaceToBatchND", "s242 [2] m12:1,1", ""},
+    {"BatchToSpaceND", "s422 [2] m12:0,1", ""},
     {"MatMul", "s32 s32", "transpose_a=b1"},
     {"MatMul", "s23 s23", "transpose_b=b1"},
     {"MatMul", "s32 s23", "transpose_a=b1;transpose_b=b1"},
@@ -226,23 +245,12 @@ static const struct gradient_case cases[] = {
 };
 
 /* Tested elsewhere: by what they are for, or without numbers. */
-static const char *const others[] = {"PreventGradient",
-                                     "ReadVariableOp",
-                                     "ResourceGather",
-                                     "Conj",
-                                     "Complex",
-                                     "Real",
-                                     "Imag",
-                                     "ComplexAbs",
-                                     "Switch",
-                                     "RefSwitch",
-                                     "Merge",
-                                     "RefMerge",
-                                     "SparseToDense",
-                                     "ReverseSequence",
-                                     "SparseReorder",
-                                     "SparseFillEmptyRows",
-                                     NULL};
+static const char *const others[] = {
+    "PreventGradient", "ReadVariableOp", "ResourceGather", "Conj", "Complex",
+    "Real", "Imag", "ComplexAbs", "Switch", "RefSwitch", "Merge", "RefMerge",
+    "SparseToDense", "ReverseSequence", "SparseReorder", "SparseFillEmptyRows",
+    /* in float alone: tests/conformance */
+    "LRN", "FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3", NULL};
 
 /* Outputs that are no function of the inputs as far as derivatives go. */
 static int derived_outputs(const struct gradient_case *c, int count)
@@ -398,6 +406,17 @@ static TF_Output add_input(struct built *b, const char *text)
     return add_ints(b, text);
 }
 
+static void set_list(TF_OperationDescription *d, const char *name,
+                     const char *digits)
+{
+    int64_t values[8];
+    int count = 0;
+
+    for (; *digits && count < 8; digits++)
+        values[count++] = *digits - '0';
+    TF_SetAttrIntList(d, name, values, count);
+}
+
 static void set_attrs(TF_OperationDescription *d, const char *attrs)
 {
     char text[80], *at = text, *one, *value;
@@ -414,6 +433,8 @@ static void set_attrs(TF_OperationDescription *d, const char *attrs)
             TF_SetAttrType(d, one, (TF_DataType)strtol(value + 1, NULL, 10));
         else if (*value == 's')
             TF_SetAttrString(d, one, value + 1, strlen(value + 1));
+        else if (*value == 'l')
+            set_list(d, one, value + 1);
         else
             TF_SetAttrShape(d, one, NULL, 0);
     }

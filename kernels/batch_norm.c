@@ -1,0 +1,619 @@
+/*
+ * batch_norm.c - normalisation of channels over a batch, and its gradient:
+ *
+ *     FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3
+ *     FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3
+ *
+ *     y  = (x - mean) * a + offset        a = scale / sqrt(variance + epsilon)
+ *     dx = (dy - mean of dy - (x - mean) * mean of dy * (x - mean)
+ *                                         / (variance + epsilon)) * a
+ *     dscale = sum of dy * (x - mean) / sqrt(variance + epsilon)
+ *     doffset = sum of dy
+ *
+ * While training, mean and variance are the batch's; the outputs that feed
+ * moving averages have the unbiased variance, those kept for the gradient the
+ * other.  Otherwise they are inputs, and dx is dy * a.
+ *
+ * x is half, bfloat16 or float; everything else is float, and so are the
+ * loops.  Sums are taken over some rows at a time and added in double, so they
+ * are exact and the same with any number of threads.
+ */
+#include "common/alloc.h"
+#include "common/str.h"
+#include "kernels/check.h"
+#include "kernels/families.h"
+#include "kernels/gradient.h"
+#include "kernels/image.h"
+#include "kernels/simd.h"
+
+#include <math.h>
+#include <string.h>
+
+#define CHUNK 256 /* rows that are summed in float */
+
+struct norm_state {
+    float epsilon, factor;
+    bool training, second;
+    int rank;
+};
+
+static enum tfd_code norm_prepare(const struct tfd_prepare *p, void *state,
+                                  struct tfd_status *st)
+{
+    struct norm_state *s = state;
+    struct tfd_str text;
+
+    TFD_TRY(tfd_node_float(p->node, "epsilon", &s->epsilon, st));
+    TFD_TRY(tfd_node_bool(p->node, "is_training", &s->training, st));
+    TFD_TRY(tfd_node_str(p->node, "data_format", &text, st));
+    s->second = tfd_str_is(text, "NCHW") || tfd_str_is(text, "NCDHW");
+    s->rank = tfd_str_is(text, "NDHWC") || tfd_str_is(text, "NCDHW") ? 5 : 4;
+    s->factor = 1;
+    if (tfd_node_attr(p->node, "exponential_avg_factor", &text))
+        return tfd_node_float(p->node, "exponential_avg_factor", &s->factor,
+                              st);
+    return TFD_OK;
+}
+
+/* ---- Loops over rows of channels ----------------------------------------- */
+
+struct rows {
+    const float *x, *dy; /* dy: of the gradient */
+    float *y;
+    const float *mean, *a, *b, *c; /* of each channel; see the loops */
+    float *sums;                   /* 2 * channels for each chunk */
+    int64_t count, channels;
+    bool squares; /* sum (x - mean)^2, else x */
+};
+
+/* Sums of a chunk: of x, or of its squared distances from the mean. */
+TFD_SIMD_LOOP(sum_rows)
+{
+    const struct rows *r = arg;
+    const int64_t n = r->channels;
+
+    for (int64_t chunk = begin; chunk < end; chunk++) {
+        float *sum = r->sums + chunk * 2 * n;
+        int64_t row = chunk * CHUNK;
+        int64_t last = row + CHUNK < r->count ? row + CHUNK : r->count;
+
+        memset(sum, 0, (size_t)n * sizeof(*sum));
+        for (; row < last; row++) {
+            const float *x = r->x + row * n;
+
+            if (r->squares)
+                for (int64_t c = 0; c < n; c++)
+                    sum[c] += (x[c] - r->mean[c]) * (x[c] - r->mean[c]);
+            else
+                for (int64_t c = 0; c < n; c++)
+                    sum[c] += x[c];
+        }
+    }
+}
+TFD_SIMD_CLONES(sum_rows)
+
+/* Sums of dy, and of dy * (x - mean). */
+TFD_SIMD_LOOP(sum_gradients)
+{
+    const struct rows *r = arg;
+    const int64_t n = r->channels;
+
+    for (int64_t chunk = begin; chunk < end; chunk++) {
+        float *sum = r->sums + chunk * 2 * n, *product = sum + n;
+        int64_t row = chunk * CHUNK;
+        int64_t last = row + CHUNK < r->count ? row + CHUNK : r->count;
+
+        memset(sum, 0, 2 * (size_t)n * sizeof(*sum));
+        for (; row < last; row++) {
+            const float *x = r->x + row * n, *dy = r->dy + row * n;
+
+            for (int64_t c = 0; c < n; c++)
+                sum[c] += dy[c];
+            for (int64_t c = 0; c < n; c++)
+                product[c] += dy[c] * (x[c] - r->mean[c]);
+        }
+    }
+}
+TFD_SIMD_CLONES(sum_gradients)
+
+/* y = (x - mean) * a + b */
+TFD_SIMD_LOOP(normalise)
+{
+    const struct rows *r = arg;
+    const int64_t n = r->channels;
+
+    for (int64_t row = begin; row < end; row++) {
+        const float *x = r->x + row * n;
+        float *y = r->y + row * n;
+
+        for (int64_t c = 0; c < n; c++)
+            y[c] = (x[c] - r->mean[c]) * r->a[c] + r->b[c];
+    }
+}
+TFD_SIMD_CLONES(normalise)
+
+/* dx = (dy - b - (x - mean) * c) * a */
+TFD_SIMD_LOOP(derive)
+{
+    const struct rows *r = arg;
+    const int64_t n = r->channels;
+
+    for (int64_t row = begin; row < end; row++) {
+        const float *x = r->x + row * n, *dy = r->dy + row * n;
+        float *dx = r->y + row * n;
+
+        for (int64_t c = 0; c < n; c++)
+            dx[c] = (dy[c] - r->b[c] - (x[c] - r->mean[c]) * r->c[c]) * r->a[c];
+    }
+}
+TFD_SIMD_CLONES(derive)
+
+/* ---- Sums ---------------------------------------------------------------- */
+
+static int64_t chunks_of(const struct rows *r)
+{
+    return (r->count + CHUNK - 1) / CHUNK;
+}
+
+static int cost_of(const struct rows *r, int64_t count)
+{
+    int64_t ns = r->channels * count / 4;
+
+    return ns < 1 ? 1 : ns > 1000000000 ? 1000000000 : (int)ns;
+}
+
+/* Sum number `which` of a channel, over all chunks. */
+static double total(const struct rows *r, int which, int64_t channel)
+{
+    const float *at = r->sums + which * r->channels + channel;
+    double sum = 0;
+
+    for (int64_t i = chunks_of(r); i > 0; i--, at += 2 * r->channels)
+        sum += (double)*at;
+    return sum;
+}
+
+/* ---- Forward ------------------------------------------------------------- */
+
+/* Outputs 1 to 4, each a number per channel. */
+struct moments {
+    float *mean, *variance, *kept_mean, *kept_variance;
+};
+
+/* The moving average of what was and is. */
+static float moved(const struct tfd_kctx *k, int in, int64_t channel, double is)
+{
+    const struct norm_state *s = k->state;
+    const float *was = tfd_tensor_data(&k->in[in]);
+
+    if (s->factor == 1.0f)
+        return (float)is;
+    return (1 - s->factor) * was[channel] + s->factor * (float)is;
+}
+
+static void batch_moments(struct tfd_kctx *k, struct rows *r,
+                          const struct moments *m)
+{
+    const double n = (double)r->count;
+
+    r->squares = false;
+    tfd_kctx_parallel(k, chunks_of(r), cost_of(r, CHUNK), sum_rows, r);
+    for (int64_t c = 0; c < r->channels; c++) {
+        double mean = total(r, 0, c) / n;
+
+        m->kept_mean[c] = (float)mean;
+        m->mean[c] = moved(k, 3, c, mean);
+    }
+    r->mean = m->kept_mean;
+    r->squares = true;
+    tfd_kctx_parallel(k, chunks_of(r), cost_of(r, CHUNK), sum_rows, r);
+    for (int64_t c = 0; c < r->channels; c++) {
+        double sum = total(r, 0, c);
+
+        m->kept_variance[c] = (float)(sum / n);
+        m->variance[c] = moved(k, 4, c, sum / (n > 1 ? n - 1 : 1));
+    }
+}
+
+/* The moving averages stay as they are; nothing is kept. */
+static void given_moments(const struct tfd_kctx *k, int64_t channels,
+                          const struct moments *m)
+{
+    const size_t bytes = (size_t)channels * sizeof(float);
+
+    if (!channels)
+        return;
+    memcpy(m->mean, tfd_tensor_data(&k->in[3]), bytes);
+    memcpy(m->variance, tfd_tensor_data(&k->in[4]), bytes);
+    memset(m->kept_mean, 0, bytes);
+    memset(m->kept_variance, 0, bytes);
+}
+
+/* Of nothing there is no mean. */
+static void no_moments(int64_t channels, const struct moments *m)
+{
+    for (int64_t c = 0; c < channels; c++) {
+        m->mean[c] = m->variance[c] = NAN;
+        m->kept_mean[c] = m->kept_variance[c] = 0;
+    }
+}
+
+static enum tfd_code check_vector(const struct tfd_kctx *k, int arg,
+                                  const char *what, int64_t channels,
+                                  struct tfd_status *st)
+{
+    const struct tfd_shape *s = &k->in[arg].shape;
+    char text[TFD_SHAPE_TEXT_MAX];
+
+    if (s->rank != 1 || s->dim[0] != channels)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "%s must be 1-dimensional with as many elements as x "
+                        "has channels (%lld), but its shape is %s",
+                        what, (long long)channels, tfd_shape_text(s, text));
+    return TFD_OK;
+}
+
+static enum tfd_code check_image(const struct tfd_kctx *k, int arg,
+                                 int64_t *channels, struct tfd_status *st)
+{
+    const struct norm_state *s = k->state;
+    const struct tfd_shape *x = &k->in[arg].shape;
+    char text[TFD_SHAPE_TEXT_MAX];
+
+    if (x->rank != s->rank)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "input must be %d-dimensional%s", s->rank,
+                        tfd_shape_text(x, text));
+    *channels = x->dim[s->second ? 1 : s->rank - 1];
+    return TFD_OK;
+}
+
+static enum tfd_code check_forward(const struct tfd_kctx *k, int64_t channels,
+                                   struct tfd_status *st)
+{
+    const struct norm_state *s = k->state;
+    bool used = !s->training || s->factor != 1.0f;
+
+    TFD_TRY(check_vector(k, 1, "scale", channels, st));
+    TFD_TRY(check_vector(k, 2, "offset", channels, st));
+    for (int i = 3; i <= 4; i++)
+        if (used || tfd_tensor_elements(&k->in[i]))
+            TFD_TRY(check_vector(
+                k, i, i == 3 ? "estimated_mean" : "estimated_variance",
+                channels, st));
+    return TFD_OK;
+}
+
+static enum tfd_code vectors(struct tfd_kctx *k, int64_t channels,
+                             struct moments *m, struct tfd_status *st)
+{
+    const struct tfd_shape shape = {1, {channels}}, scalar = {0, {0}};
+
+    for (int i = 1; i <= 4; i++)
+        TFD_TRY(tfd_kctx_output(k, i, TFD_FLOAT, &shape, st));
+    if (k->out_count == 6) { /* cuDNN's; nothing here */
+        TFD_TRY(tfd_kctx_output(k, 5, TFD_FLOAT, &scalar, st));
+        *(float *)tfd_tensor_data(&k->out[5]) = 0;
+    }
+    m->mean = tfd_tensor_data(&k->out[1]);
+    m->variance = tfd_tensor_data(&k->out[2]);
+    m->kept_mean = tfd_tensor_data(&k->out[3]);
+    m->kept_variance = tfd_tensor_data(&k->out[4]);
+    return TFD_OK;
+}
+
+/* a, b and c of each channel, and sums for each chunk. */
+static enum tfd_code scratch(struct rows *r, struct tfd_buffer **b, float **abc,
+                             struct tfd_status *st)
+{
+    int64_t floats = (3 + 2 * chunks_of(r)) * r->channels;
+
+    *b = tfd_buffer_new((size_t)floats * sizeof(float));
+    if (!*b)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "OOM when allocating %lld floats for sums of channels",
+                        (long long)floats);
+    *abc = (*b)->data;
+    r->sums = *abc + 3 * r->channels;
+    return TFD_OK;
+}
+
+static enum tfd_code forward_work(struct tfd_kctx *k, struct rows *r,
+                                  const struct moments *m,
+                                  struct tfd_status *st)
+{
+    const struct norm_state *s = k->state;
+    const float *scale = tfd_tensor_data(&k->in[1]), *variance;
+    struct tfd_buffer *b;
+    float *a = NULL;
+
+    TFD_TRY(scratch(r, &b, &a, st));
+    if (s->training)
+        batch_moments(k, r, m);
+    else
+        given_moments(k, r->channels, m);
+    variance = s->training ? m->kept_variance : m->variance;
+    for (int64_t c = 0; c < r->channels; c++)
+        a[c] = scale[c] / sqrtf(variance[c] + s->epsilon);
+    r->mean = s->training ? m->kept_mean : m->mean;
+    r->a = a;
+    r->b = tfd_tensor_data(&k->in[2]);
+    tfd_kctx_parallel(k, r->count, cost_of(r, 1), normalise, r);
+    tfd_buffer_unref(b);
+    return TFD_OK;
+}
+
+static enum tfd_code forward_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const struct norm_state *s = k->state;
+    struct tfd_image o[] = {tfd_image_operand(&k->in[0], s->second),
+                            tfd_image_result(0, s->second)};
+    struct rows r = {0};
+    struct moments m;
+    enum tfd_code rc;
+
+    TFD_TRY(check_image(k, 0, &r.channels, st));
+    TFD_TRY(check_forward(k, r.channels, st));
+    TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &k->in[0].shape, st));
+    TFD_TRY(vectors(k, r.channels, &m, st));
+    if (tfd_tensor_elements(&k->in[0]) == 0) {
+        if (s->training)
+            no_moments(r.channels, &m);
+        else
+            given_moments(k, r.channels, &m);
+        return TFD_OK;
+    }
+    rc = tfd_image_begin(k, o, 2, st);
+    if (rc == TFD_OK) {
+        r.count = tfd_tensor_elements(&k->in[0]) / r.channels;
+        r.x = tfd_tensor_data(&o[0].work);
+        r.y = tfd_tensor_data(&o[1].work);
+        rc = forward_work(k, &r, &m, st);
+    }
+    return tfd_image_end(k, o, 2, rc, st);
+}
+
+/* ---- Gradient ------------------------------------------------------------ */
+
+static enum tfd_code check_gradient(const struct tfd_kctx *k, int64_t channels,
+                                    struct tfd_status *st)
+{
+    char have[TFD_SHAPE_TEXT_MAX], want[TFD_SHAPE_TEXT_MAX];
+
+    if (!tfd_shape_equal(&k->in[0].shape, &k->in[1].shape))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "x and y_backprop must have same shape, but x has "
+                        "shape %s and y_backprop has shape %s",
+                        tfd_shape_text(&k->in[1].shape, want),
+                        tfd_shape_text(&k->in[0].shape, have));
+    TFD_TRY(check_vector(k, 2, "scale", channels, st));
+    TFD_TRY(check_vector(k, 3, "reserve_space_1", channels, st));
+    return check_vector(k, 4, "reserve_space_2", channels, st);
+}
+
+static enum tfd_code gradient_work(struct tfd_kctx *k, struct rows *r,
+                                   struct tfd_status *st)
+{
+    const struct norm_state *s = k->state;
+    const float *scale = tfd_tensor_data(&k->in[2]);
+    const float *variance = tfd_tensor_data(&k->in[4]);
+    float *dscale = tfd_tensor_data(&k->out[1]);
+    float *doffset = tfd_tensor_data(&k->out[2]);
+    const double n = s->training ? (double)r->count : INFINITY;
+    struct tfd_buffer *buffer;
+    float *a = NULL;
+
+    TFD_TRY(scratch(r, &buffer, &a, st));
+    r->mean = tfd_tensor_data(&k->in[3]);
+    r->a = a;
+    r->b = a + r->channels;
+    r->c = a + 2 * r->channels;
+    tfd_kctx_parallel(k, chunks_of(r), cost_of(r, CHUNK), sum_gradients, r);
+    for (int64_t c = 0; c < r->channels; c++) {
+        double sum = total(r, 0, c), product = total(r, 1, c);
+        double wide = (double)variance[c] + (double)s->epsilon;
+
+        dscale[c] = (float)(product / sqrt(wide));
+        doffset[c] = (float)sum;
+        a[c] = (float)((double)scale[c] / sqrt(wide));
+        a[c + r->channels] = (float)(sum / n);
+        a[c + 2 * r->channels] = (float)(product / n / wide);
+    }
+    tfd_kctx_parallel(k, r->count, cost_of(r, 1), derive, r);
+    tfd_buffer_unref(buffer);
+    return TFD_OK;
+}
+
+static enum tfd_code gradient_outputs(struct tfd_kctx *k, int64_t channels,
+                                      struct tfd_status *st)
+{
+    const struct tfd_shape vector = {1, {channels}}, empty = {1, {0}};
+
+    TFD_TRY(tfd_kctx_output(k, 0, k->in[1].dtype, &k->in[1].shape, st));
+    TFD_TRY(tfd_kctx_output(k, 1, TFD_FLOAT, &vector, st));
+    TFD_TRY(tfd_kctx_output(k, 2, TFD_FLOAT, &vector, st));
+    /* Two that have had no use since cuDNN's first versions. */
+    TFD_TRY(tfd_kctx_output(k, 3, TFD_FLOAT, &empty, st));
+    return tfd_kctx_output(k, 4, TFD_FLOAT, &empty, st);
+}
+
+static enum tfd_code gradient_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const struct norm_state *s = k->state;
+    struct tfd_image o[] = {tfd_image_operand(&k->in[0], s->second),
+                            tfd_image_operand(&k->in[1], s->second),
+                            tfd_image_result(0, s->second)};
+    struct rows r = {0};
+    enum tfd_code rc;
+
+    if (s->second && !s->training)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "The implementation of FusedBatchNormGrad with "
+                        "is_training=False only support NHWC tensor format for "
+                        "now.");
+    TFD_TRY(check_image(k, 1, &r.channels, st));
+    TFD_TRY(check_gradient(k, r.channels, st));
+    TFD_TRY(gradient_outputs(k, r.channels, st));
+    if (tfd_tensor_elements(&k->in[1]) == 0) {
+        for (int i = 1; i <= 2; i++)
+            if (k->out[i].buffer)
+                memset(k->out[i].buffer->data, 0, tfd_tensor_size(&k->out[i]));
+        return TFD_OK;
+    }
+    rc = tfd_image_begin(k, o, 3, st);
+    if (rc == TFD_OK) {
+        r.count = tfd_tensor_elements(&k->in[1]) / r.channels;
+        r.dy = tfd_tensor_data(&o[0].work);
+        r.x = tfd_tensor_data(&o[1].work);
+        r.y = tfd_tensor_data(&o[2].work);
+        rc = gradient_work(k, &r, st);
+    }
+    return tfd_image_end(k, o, 3, rc, st);
+}
+
+/* ---- Shapes -------------------------------------------------------------- */
+
+/* Output 0 is like input x; the next `count` are vectors of channels. */
+static enum tfd_code channel_shapes(struct tfd_shape_ctx *s, int x, int scale,
+                                    int count, struct tfd_status *st)
+{
+    struct tfd_shape vector = {1, {TFD_DIM_UNKNOWN}};
+
+    s->out[0] = s->in[x];
+    TFD_TRY(tfd_shape_merge(&vector, &s->in[scale], st));
+    for (int i = 1; i <= count; i++)
+        s->out[i] = vector;
+    return TFD_OK;
+}
+
+static enum tfd_code forward_shape(struct tfd_shape_ctx *s,
+                                   struct tfd_status *st)
+{
+    return channel_shapes(s, 0, 1, 4, st);
+}
+
+static enum tfd_code gradient_shape(struct tfd_shape_ctx *s,
+                                    struct tfd_status *st)
+{
+    return channel_shapes(s, 1, 2, 2, st);
+}
+
+/* ---- Gradients ----------------------------------------------------------- */
+
+static enum tfd_code derive_with(struct tfd_grad *g, const char *op, int kept,
+                                 struct tfd_status *st)
+{
+    static const char *const names[] = {"epsilon", "data_format", "is_training",
+                                        NULL};
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge out[5],
+        in[6] = {g->dy[0], g->x[0], g->x[1],
+                 g->y[3],  g->y[4], g->y[kept == 3 ? 5 : 4]};
+    bool training;
+
+    TFD_TRY(tfd_node_bool(g->node, "is_training", &training, st));
+    if (!training) {
+        in[3] = g->x[3];
+        in[4] = g->x[4];
+    }
+    tfd_gradient_copying(&b, op, in, 3 + kept, names, out, 5);
+    for (int i = 0; i < 3; i++)
+        g->dx[i] = out[i];
+    return b.code;
+}
+
+static enum tfd_code first_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    return derive_with(g, "FusedBatchNormGrad", 2, st);
+}
+
+static enum tfd_code second_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    return derive_with(g, "FusedBatchNormGradV2", 2, st);
+}
+
+static enum tfd_code third_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    return derive_with(g, "FusedBatchNormGradV3", 3, st);
+}
+
+/* ---- Tables -------------------------------------------------------------- */
+
+#define EPSILON "epsilon: float = 9.999999747378752e-05; "
+#define FACTOR "exponential_avg_factor: float = 1.0; "
+#define FORMAT "data_format: {'NHWC', 'NCHW'} = 'NHWC'; "
+#define FORMATS "data_format: {'NHWC', 'NCHW', 'NDHWC', 'NCDHW'} = 'NHWC'; "
+#define TRAINING "is_training: bool = true"
+#define TYPES "T: {half, bfloat16, float}; U: "
+
+#define OUT(U)                                                            \
+    "y: T, batch_mean: " U ", batch_variance: " U ", reserve_space_1: " U \
+    ", reserve_space_2: " U
+#define GRAD_OUT(U, a, b)                                       \
+    "x_backprop: T, scale_backprop: " U ", offset_backprop: " U \
+    ", reserve_space_" a ": " U ", reserve_space_" b ": " U
+
+#define FORWARD_OP(name_, U, out_, attrs_, grad_)                           \
+    {                                                                       \
+        .name = name_,                                                      \
+        .inputs =                                                           \
+            "x: T, scale: " U ", offset: " U ", mean: " U ", variance: " U, \
+        .outputs = out_, .attrs = attrs_, .shape = forward_shape,           \
+        .grad = grad_,                                                      \
+    }
+
+static const struct tfd_opdef ops[] = {
+    FORWARD_OP("FusedBatchNorm", "T", OUT("T"),
+               "T: {float}; " EPSILON FACTOR FORMAT TRAINING, first_gradient),
+    FORWARD_OP("FusedBatchNormV2", "U", OUT("U"),
+               TYPES "{float}; " EPSILON FACTOR FORMAT TRAINING,
+               second_gradient),
+    FORWARD_OP("FusedBatchNormV3", "U", OUT("U") ", reserve_space_3: U",
+               TYPES "{bfloat16, float}; " EPSILON FACTOR FORMATS TRAINING,
+               third_gradient),
+    {
+        .name = "FusedBatchNormGrad",
+        .inputs = "y_backprop: T, x: T, scale: T, reserve_space_1: T, "
+                  "reserve_space_2: T",
+        .outputs = GRAD_OUT("T", "3", "4"),
+        .attrs = "T: {float}; " EPSILON FORMAT TRAINING,
+        .shape = gradient_shape,
+    },
+    {
+        .name = "FusedBatchNormGradV2",
+        .inputs = "y_backprop: T, x: T, scale: float, reserve_space_1: U, "
+                  "reserve_space_2: U",
+        .outputs = GRAD_OUT("U", "3", "4"),
+        .attrs = TYPES "{float}; " EPSILON FORMAT TRAINING,
+        .shape = gradient_shape,
+    },
+    {
+        .name = "FusedBatchNormGradV3",
+        .inputs = "y_backprop: T, x: T, scale: float, reserve_space_1: U, "
+                  "reserve_space_2: U, reserve_space_3: U",
+        .outputs = GRAD_OUT("U", "4", "5"),
+        .attrs = TYPES "{float}; " EPSILON FORMATS TRAINING,
+        .shape = gradient_shape,
+    },
+};
+
+#define ROW(op, name, compute)                             \
+    TFD_KERNEL(op, name, compute, .prepare = norm_prepare, \
+               .state_size = sizeof(struct norm_state))
+#define ROWS(version, name)                               \
+    ROW("FusedBatchNorm" version, name, forward_compute), \
+        ROW("FusedBatchNormGrad" version, name, gradient_compute)
+
+static const struct tfd_kernel kernels[] = {
+    ROWS("", FLOAT),      ROWS("V2", FLOAT), ROWS("V2", HALF),
+    ROWS("V2", BFLOAT16), ROWS("V3", FLOAT), ROWS("V3", HALF),
+    ROWS("V3", BFLOAT16),
+};
+
+const struct tfd_family tfd_family_batch_norm = {
+    .name = "batch_norm",
+    .ops = ops,
+    .op_count = TFD_COUNT(ops),
+    .kernels = kernels,
+    .kernel_count = TFD_COUNT(kernels),
+};

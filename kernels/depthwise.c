@@ -1,0 +1,492 @@
+/*
+ * depthwise.c - convolutions in which each channel has filters of its own:
+ *
+ *     DepthwiseConv2dNative, ...BackpropInput, ...BackpropFilter
+ *
+ * x is [batch, rows, columns, in], the filter [rows, columns, in, multiplier],
+ * y [batch, rows, columns, in * multiplier].  Each tap of a window is a loop
+ * along the channels, which is vectorised where the multiplier is 1.
+ *
+ * float and bfloat16 take both layouts, dilations and unequal strides, as in a
+ * TensorFlow with oneDNN; the others have the limits of its plain kernels.
+ */
+#include "kernels/check.h"
+#include "kernels/families.h"
+#include "kernels/gradient.h"
+#include "kernels/image.h"
+#include "kernels/simd.h"
+#include "kernels/window.h"
+
+#include <string.h>
+
+struct depthwise {
+    struct tfd_window_side row, column;
+    int64_t batch, in, multiplier;
+    void *x, *w, *y;
+};
+
+/* ---- Loops --------------------------------------------------------------- */
+
+struct span {
+    int64_t row, rows, column, columns;
+};
+
+static inline struct span span_of(const struct depthwise *d, int64_t y,
+                                  int64_t x)
+{
+    struct span s;
+
+    tfd_window_inside(&d->row, y, &s.row, &s.rows);
+    tfd_window_inside(&d->column, x, &s.column, &s.columns);
+    return s;
+}
+
+/* Offsets of what tap (i, j) of output pixel (y, x) meets, in an image of x and
+ * in the filter. */
+static inline int64_t x_of(const struct depthwise *d, int64_t y, int64_t x,
+                           int64_t i, int64_t j)
+{
+    int64_t row = y * d->row.stride - d->row.before + i * d->row.dilation;
+    int64_t column =
+        x * d->column.stride - d->column.before + j * d->column.dilation;
+
+    return (row * d->column.in + column) * d->in;
+}
+
+static inline int64_t w_of(const struct depthwise *d, int64_t i, int64_t j)
+{
+    return (i * d->column.size + j) * d->in * d->multiplier;
+}
+
+/* Runs BODY for each tap of each output pixel of images or rows. */
+#define EACH_TAP(y_, x_, BODY)                               \
+    do {                                                     \
+        const struct span s = span_of(d, y_, x_);            \
+                                                             \
+        for (int64_t i = s.row; i < s.rows; i++)             \
+            for (int64_t j = s.column; j < s.columns; j++) { \
+                const int64_t at_x = x_of(d, y_, x_, i, j);  \
+                const int64_t at_w = w_of(d, i, j);          \
+                                                             \
+                BODY                                         \
+            }                                                \
+    } while (0)
+
+#define LOOPS(name, number, T)                                                 \
+    /* Rows of y. */                                                           \
+    TFD_SIMD_LOOP(forward_##name)                                              \
+    {                                                                          \
+        const struct depthwise *d = arg;                                       \
+        const int64_t m = d->multiplier, all = d->in * m;                      \
+        const int64_t image = d->row.in * d->column.in * d->in;                \
+                                                                               \
+        for (int64_t r = begin; r < end; r++)                                  \
+            for (int64_t p = 0; p < d->column.out; p++) {                      \
+                const T *x = (const T *)d->x + r / d->row.out * image;         \
+                const T *w = d->w;                                             \
+                T *y = (T *)d->y + (r * d->column.out + p) * all;              \
+                                                                               \
+                memset(y, 0, (size_t)all * sizeof(T));                         \
+                EACH_TAP(r % d->row.out, p,                                    \
+                         if (m == 1) for (int64_t c = 0; c < all; c++) y[c] += \
+                         x[at_x + c] * w[at_w + c];                            \
+                         else for (int64_t c = 0; c < all; c++) y[c] +=        \
+                         x[at_x + c / m] * w[at_w + c];);                      \
+            }                                                                  \
+    }                                                                          \
+    TFD_SIMD_CLONES(forward_##name)                                            \
+                                                                               \
+    /* Images of x. */                                                         \
+    TFD_SIMD_LOOP(input_##name)                                                \
+    {                                                                          \
+        const struct depthwise *d = arg;                                       \
+        const int64_t m = d->multiplier, all = d->in * m;                      \
+        const int64_t image = d->row.in * d->column.in * d->in;                \
+        const int64_t pixels = d->row.out * d->column.out;                     \
+                                                                               \
+        for (int64_t b = begin; b < end; b++) {                                \
+            const T *dy = (const T *)d->y + b * pixels * all, *w = d->w;       \
+            T *dx = (T *)d->x + b * image;                                     \
+                                                                               \
+            memset(dx, 0, (size_t)image * sizeof(T));                          \
+            for (int64_t p = 0; p < pixels; p++, dy += all)                    \
+                EACH_TAP(p / d->column.out, p % d->column.out,                 \
+                         if (m == 1) for (int64_t c = 0; c < all; c++)         \
+                             dx[at_x + c] += dy[c] * w[at_w + c];              \
+                         else for (int64_t c = 0; c < all; c++)                \
+                             dx[at_x + c / m] += dy[c] * w[at_w + c];);        \
+        }                                                                      \
+    }                                                                          \
+    TFD_SIMD_CLONES(input_##name)                                              \
+                                                                               \
+    /* Channels of x, so that no two threads add to one filter. */             \
+    TFD_SIMD_LOOP(filter_##name)                                               \
+    {                                                                          \
+        const struct depthwise *d = arg;                                       \
+        const int64_t m = d->multiplier, all = d->in * m;                      \
+        const int64_t image = d->row.in * d->column.in * d->in;                \
+        const int64_t pixels = d->row.out * d->column.out;                     \
+        const int64_t from = begin * m, to = end * m;                          \
+        T *dw = d->w;                                                          \
+                                                                               \
+        for (int64_t i = d->row.size * d->column.size - 1; i >= 0; i--)        \
+            memset(dw + i * all + from, 0, (size_t)(to - from) * sizeof(T));   \
+        for (int64_t p = 0; p < d->batch * pixels; p++) {                      \
+            const T *x = (const T *)d->x + p / pixels * image;                 \
+            const T *dy = (const T *)d->y + p * all;                           \
+            const int64_t at = p % pixels;                                     \
+                                                                               \
+            EACH_TAP(at / d->column.out, at % d->column.out,                   \
+                     if (m == 1) for (int64_t c = from; c < to; c++)           \
+                         dw[at_w + c] += x[at_x + c] * dy[c];                  \
+                     else for (int64_t c = from; c < to; c++) dw[at_w + c] +=  \
+                     x[at_x + c / m] * dy[c];);                                \
+        }                                                                      \
+    }                                                                          \
+    TFD_SIMD_CLONES(filter_##name)
+
+TFD_FLOAT_DTYPES(LOOPS)
+
+enum loop { FORWARD, INPUT, FILTER };
+
+static void run(struct tfd_kctx *k, const struct depthwise *d, enum loop loop,
+                enum tfd_dtype dtype)
+{
+    static tfd_range_fn *const loops[][2] = {{forward_FLOAT, forward_DOUBLE},
+                                             {input_FLOAT, input_DOUBLE},
+                                             {filter_FLOAT, filter_DOUBLE}};
+    const int64_t count[] = {d->batch * d->row.out, d->batch, d->in};
+    double ns = (double)d->batch * (double)d->row.out * (double)d->column.out *
+                (double)d->row.size * (double)d->column.size * (double)d->in *
+                (double)d->multiplier / 4 / (double)count[loop];
+
+    tfd_kctx_parallel(k, count[loop],
+                      ns < 1     ? 1
+                      : ns > 1e9 ? 1000000000
+                                 : (int)ns,
+                      loops[loop][dtype == TFD_DOUBLE], (void *)d);
+}
+
+/* ---- Sizes --------------------------------------------------------------- */
+
+static bool takes_all(enum tfd_dtype t)
+{
+    return t == TFD_FLOAT || t == TFD_BFLOAT16;
+}
+
+static enum tfd_code depthwise_prepare(const struct tfd_prepare *p, void *state,
+                                       struct tfd_status *st)
+{
+    struct tfd_window *w = state;
+
+    TFD_TRY(tfd_window_read(p->node, w, st));
+    if (w->stride[TFD_WINDOW_BATCH] != 1 || w->stride[TFD_WINDOW_CHANNEL] != 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Current implementation does not yet support strides "
+                        "in the batch and depth dimensions.");
+    if (w->dilation[TFD_WINDOW_BATCH] != 1 ||
+        w->dilation[TFD_WINDOW_CHANNEL] != 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Current implementation does not yet support dilations "
+                        "in the batch and depth dimensions.");
+    return TFD_OK;
+}
+
+static enum tfd_code check_type(const struct tfd_kctx *k, enum tfd_dtype t,
+                                struct tfd_status *st)
+{
+    const struct tfd_window *w = k->state;
+
+    if (takes_all(t))
+        return TFD_OK;
+    if (w->stride[TFD_WINDOW_ROW] != w->stride[TFD_WINDOW_COLUMN])
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Current implementation only supports equal length "
+                        "strides in the row and column dimensions.");
+    if (w->channels_second)
+        return tfd_fail(st, TFD_UNIMPLEMENTED,
+                        "Depthwise convolution on CPU is only supported for "
+                        "NHWC format in %s",
+                        tfd_dtype_name((int)t));
+    if (w->dilation[TFD_WINDOW_ROW] != 1 || w->dilation[TFD_WINDOW_COLUMN] != 1)
+        return tfd_fail(st, TFD_UNIMPLEMENTED,
+                        "Depthwise convolution on CPU has no dilations in %s",
+                        tfd_dtype_name((int)t));
+    return TFD_OK;
+}
+
+static enum tfd_code check_rank(const char *what, const struct tfd_shape *s,
+                                struct tfd_status *st)
+{
+    char text[TFD_SHAPE_TEXT_MAX];
+
+    if (s->rank != 4)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "%s must be 4-dimensional: %s", what,
+                        tfd_shape_text(s, text));
+    return TFD_OK;
+}
+
+static enum tfd_code measure(const struct tfd_window *w,
+                             const struct tfd_shape *x,
+                             const struct tfd_shape *filter,
+                             struct depthwise *d, struct tfd_shape *y,
+                             struct tfd_status *st)
+{
+    int64_t channels;
+
+    TFD_TRY(check_rank("input", x, st));
+    TFD_TRY(check_rank("filter", filter, st));
+    d->batch = x->dim[0];
+    d->in = x->dim[tfd_window_at(w, TFD_WINDOW_CHANNEL)];
+    d->multiplier = filter->dim[3];
+    if (d->in != filter->dim[2])
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "input and filter must have the same depth: %lld vs "
+                        "%lld",
+                        (long long)d->in, (long long)filter->dim[2]);
+    if (__builtin_mul_overflow(d->in, d->multiplier, &channels))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "%lld channels times %lld are too many",
+                        (long long)d->in, (long long)d->multiplier);
+    TFD_TRY(tfd_window_side(w, TFD_WINDOW_ROW,
+                            x->dim[tfd_window_at(w, TFD_WINDOW_ROW)],
+                            filter->dim[0], &d->row, st));
+    TFD_TRY(tfd_window_side(w, TFD_WINDOW_COLUMN,
+                            x->dim[tfd_window_at(w, TFD_WINDOW_COLUMN)],
+                            filter->dim[1], &d->column, st));
+    *y = *x;
+    y->dim[tfd_window_at(w, TFD_WINDOW_ROW)] = d->row.out;
+    y->dim[tfd_window_at(w, TFD_WINDOW_COLUMN)] = d->column.out;
+    y->dim[tfd_window_at(w, TFD_WINDOW_CHANNEL)] = channels;
+    return tfd_shape_make(y, y->dim, y->rank, st);
+}
+
+/* ---- Kernels ------------------------------------------------------------- */
+
+/* o: x, w and y, of which one is the result. */
+static enum tfd_code work(struct tfd_kctx *k, struct depthwise *d,
+                          struct tfd_image o[3], enum loop loop,
+                          struct tfd_status *st)
+{
+    enum tfd_code rc = tfd_image_begin(k, o, 3, st);
+
+    if (rc == TFD_OK && !tfd_image_empty(o, 3)) {
+        d->x = tfd_tensor_data(&o[0].work);
+        d->w = tfd_tensor_data(&o[1].work);
+        d->y = tfd_tensor_data(&o[2].work);
+        run(k, d, loop, o[0].work.dtype);
+    } else if (rc == TFD_OK) {
+        tfd_image_zero(o, 3);
+    }
+    return tfd_image_end(k, o, 3, rc, st);
+}
+
+static enum tfd_code forward_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const struct tfd_window *w = k->state;
+    const struct tfd_tensor *x = &k->in[0];
+    struct depthwise d;
+    struct tfd_shape y;
+
+    TFD_TRY(check_type(k, x->dtype, st));
+    TFD_TRY(measure(w, &x->shape, &k->in[1].shape, &d, &y, st));
+    TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &y, st));
+    return work(k, &d,
+                (struct tfd_image[]){tfd_image_operand(x, w->channels_second),
+                                     tfd_image_operand(&k->in[1], false),
+                                     tfd_image_result(0, w->channels_second)},
+                FORWARD, st);
+}
+
+static enum tfd_code check_backprop(const struct tfd_kctx *k,
+                                    const struct tfd_shape *want,
+                                    struct tfd_status *st)
+{
+    char have[TFD_SHAPE_TEXT_MAX], text[TFD_SHAPE_TEXT_MAX];
+
+    if (!tfd_shape_equal(&k->in[2].shape, want))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "%s: out_backprop has shape %s instead of %s",
+                        k->kernel->op, tfd_shape_text(&k->in[2].shape, have),
+                        tfd_shape_text(want, text));
+    return TFD_OK;
+}
+
+static enum tfd_code input_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const struct tfd_window *w = k->state;
+    const struct tfd_tensor *dy = &k->in[2];
+    struct tfd_shape x, y;
+    struct depthwise d;
+
+    TFD_TRY(check_type(k, dy->dtype, st));
+    TFD_TRY(tfd_check_shape(k, 0, false, &x, st));
+    TFD_TRY(measure(w, &x, &k->in[1].shape, &d, &y, st));
+    TFD_TRY(check_backprop(k, &y, st));
+    TFD_TRY(tfd_kctx_output(k, 0, dy->dtype, &x, st));
+    return work(k, &d,
+                (struct tfd_image[]){tfd_image_result(0, w->channels_second),
+                                     tfd_image_operand(&k->in[1], false),
+                                     tfd_image_operand(dy, w->channels_second)},
+                INPUT, st);
+}
+
+static enum tfd_code filter_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const struct tfd_window *w = k->state;
+    const struct tfd_tensor *x = &k->in[0], *dy = &k->in[2];
+    struct tfd_shape filter, y;
+    struct depthwise d;
+
+    TFD_TRY(check_type(k, x->dtype, st));
+    TFD_TRY(tfd_check_shape(k, 1, false, &filter, st));
+    TFD_TRY(measure(w, &x->shape, &filter, &d, &y, st));
+    TFD_TRY(check_backprop(k, &y, st));
+    TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &filter, st));
+    return work(k, &d,
+                (struct tfd_image[]){tfd_image_operand(x, w->channels_second),
+                                     tfd_image_result(0, false),
+                                     tfd_image_operand(dy, w->channels_second)},
+                FILTER, st);
+}
+
+/* ---- Shapes -------------------------------------------------------------- */
+
+static enum tfd_code forward_shape(struct tfd_shape_ctx *s,
+                                   struct tfd_status *st)
+{
+    struct tfd_window w;
+    struct depthwise d;
+
+    if (!s->node || tfd_shape_elements(&s->in[0]) < 0 ||
+        tfd_shape_elements(&s->in[1]) < 0)
+        return TFD_OK;
+    TFD_TRY(tfd_window_read(s->node, &w, st));
+    return measure(&w, &s->in[0], &s->in[1], &d, &s->out[0], st);
+}
+
+static enum tfd_code sizes_shape(struct tfd_shape_ctx *s, int arg,
+                                 struct tfd_status *st)
+{
+    if (!s->value || !s->value[arg])
+        return TFD_OK;
+    return tfd_check_shape_value(s->value[arg], true, &s->out[0], st);
+}
+
+static enum tfd_code input_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
+{
+    return sizes_shape(s, 0, st);
+}
+
+static enum tfd_code filter_shape(struct tfd_shape_ctx *s,
+                                  struct tfd_status *st)
+{
+    return sizes_shape(s, 1, st);
+}
+
+/* ---- Gradients ----------------------------------------------------------- */
+
+#define OP "DepthwiseConv2dNative"
+
+static struct tfd_edge same(struct tfd_gradient *b, const char *op,
+                            const struct tfd_edge *in, int in_count)
+{
+    static const char *const names[] = {"strides",           "padding",
+                                        "explicit_paddings", "data_format",
+                                        "dilations",         NULL};
+    struct tfd_edge out;
+
+    tfd_gradient_copying(b, op, in, in_count, names, &out, 1);
+    return out;
+}
+
+static enum tfd_code forward_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge x[] = {tfd_gradient_shape(&b, g->x[0]), g->x[1], g->dy[0]};
+    struct tfd_edge w[] = {g->x[0], tfd_gradient_shape(&b, g->x[1]), g->dy[0]};
+
+    g->dx[0] = same(&b, OP "BackpropInput", x, 3);
+    g->dx[1] = same(&b, OP "BackpropFilter", w, 3);
+    return b.code;
+}
+
+static enum tfd_code input_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge w[] = {g->dy[0], tfd_gradient_shape(&b, g->x[1]), g->x[2]};
+    struct tfd_edge y[] = {g->dy[0], g->x[1]};
+
+    g->dx[1] = same(&b, OP "BackpropFilter", w, 3);
+    g->dx[2] = same(&b, OP, y, 2);
+    return b.code;
+}
+
+static enum tfd_code filter_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge x[] = {tfd_gradient_shape(&b, g->x[0]), g->dy[0], g->x[2]};
+    struct tfd_edge y[] = {g->x[0], g->dy[0]};
+
+    g->dx[0] = same(&b, OP "BackpropInput", x, 3);
+    g->dx[2] = same(&b, OP, y, 2);
+    return b.code;
+}
+
+/* ---- Tables -------------------------------------------------------------- */
+
+#define ATTRS                                                  \
+    "T: {half, bfloat16, float, double}; strides: list(int); " \
+    "padding: {'SAME', 'VALID', 'EXPLICIT'}; "                 \
+    "explicit_paddings: list(int) = []; "                      \
+    "data_format: {'NHWC', 'NCHW'} = 'NHWC'; "                 \
+    "dilations: list(int) = [1, 1, 1, 1]"
+
+static const struct tfd_opdef ops[] = {
+    {
+        .name = OP,
+        .inputs = "input: T, filter: T",
+        .outputs = "output: T",
+        .attrs = ATTRS,
+        .shape = forward_shape,
+        .grad = forward_gradient,
+    },
+    {
+        .name = OP "BackpropInput",
+        .inputs = "input_sizes: int32, filter: T, out_backprop: T",
+        .outputs = "output: T",
+        .attrs = ATTRS,
+        .checks = "input_sizes: vector",
+        .shape = input_shape,
+        .grad = input_gradient,
+    },
+    {
+        .name = OP "BackpropFilter",
+        .inputs = "input: T, filter_sizes: int32, out_backprop: T",
+        .outputs = "output: T",
+        .attrs = ATTRS,
+        .checks = "filter_sizes: vector",
+        .shape = filter_shape,
+        .grad = filter_gradient,
+    },
+};
+
+#define ROW(op, name, compute)                                  \
+    TFD_KERNEL(op, name, compute, .prepare = depthwise_prepare, \
+               .state_size = sizeof(struct tfd_window)),
+#define ROWS(name, number, T)                    \
+    ROW(OP, name, forward_compute)               \
+    ROW(OP "BackpropInput", name, input_compute) \
+    ROW(OP "BackpropFilter", name, filter_compute)
+
+static const struct tfd_kernel kernels[] = {TFD_FLOAT_DTYPES(ROWS)
+                                                TFD_HALF_DTYPES(ROWS)};
+
+const struct tfd_family tfd_family_depthwise = {
+    .name = "depthwise",
+    .ops = ops,
+    .op_count = TFD_COUNT(ops),
+    .kernels = kernels,
+    .kernel_count = TFD_COUNT(kernels),
+};

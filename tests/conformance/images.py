@@ -1,0 +1,424 @@
+"""Rows of the table: convolutions, pools, normalisation, images."""
+import numpy as np
+
+from tests.cluster.client import tf
+from tests.conformance.inputs import Data, types_of, x
+from tests.conformance.scenarios import attempt, fresh_graph, hidden, sample
+from tests.conformance.table import bad, c, once, row, scenario
+
+SMALL = Data(-4, 4)
+# For one that TensorFlow's oneDNN kernels do not take over.
+PLAIN = ("float64",)
+
+
+def window(stride=1, padding="SAME", **attrs):
+    """Attributes of a convolution: strides of rows and columns."""
+    rows, columns = stride if isinstance(stride, tuple) else (stride, stride)
+    found = {"strides": [1, rows, columns, 1], "padding": padding, **attrs}
+    if attrs.get("data_format") == "NCHW":
+        found["strides"] = [1, 1, rows, columns]
+    return found
+
+
+def explicit(rows, columns, **attrs):
+    return {**attrs, "padding": "EXPLICIT",
+            "explicit_paddings": [0, 0, *rows, *columns, 0, 0]}
+
+
+# ---- Convolutions: x, filter, y, attributes ---------------------------------
+
+CONVOLUTIONS = [
+    ((2, 5, 6, 3), (3, 3, 3, 4), (2, 5, 6, 4), window()),
+    ((2, 5, 6, 3), (3, 2, 3, 4), (2, 3, 5, 4), window(padding="VALID")),
+    ((1, 7, 7, 2), (3, 3, 2, 3), (1, 4, 4, 3), window(2)),
+    ((1, 7, 8, 2), (2, 3, 2, 3), (1, 2, 6, 3), window((3, 1), "VALID")),
+    ((2, 4, 4, 3), (1, 1, 3, 5), (2, 4, 4, 5), window()),
+    ((2, 5, 5, 3), (1, 1, 3, 2), (2, 3, 3, 2), window(2)),
+    ((1, 3, 3, 1), (5, 5, 1, 2), (1, 3, 3, 2), window()),
+    ((1, 4, 5, 2), (3, 3, 2, 2), (1, 5, 6, 2),
+     window(**explicit((1, 2), (3, 0)))),
+    ((1, 4, 4, 2), (4, 4, 2, 3), (1, 1, 1, 3), window(padding="VALID")),
+]
+BROADLY = [
+    ((1, 7, 7, 2), (3, 3, 2, 3), (1, 7, 7, 3),
+     window(dilations=[1, 2, 2, 1])),
+    ((1, 9, 7, 2), (3, 2, 2, 3), (1, 3, 6, 3),
+     window(padding="VALID", dilations=[1, 3, 1, 1])),
+    ((2, 5, 5, 4), (3, 3, 2, 6), (2, 5, 5, 6), window()),
+    ((1, 5, 5, 4), (1, 1, 1, 4), (1, 5, 5, 4), window()),
+]
+SECOND = [
+    ((2, 3, 5, 6), (3, 3, 3, 4), (2, 4, 5, 6), window(data_format="NCHW")),
+    ((1, 2, 7, 7), (3, 3, 2, 3), (1, 3, 3, 3),
+     window(2, "VALID", data_format="NCHW")),
+]
+WRONG = [
+    ((1, 5, 5, 3), (3, 3, 2, 4), (1, 5, 5, 4), window()),
+    ((1, 5, 5), (3, 3, 5, 4), (1, 5, 5, 4), window()),
+    ((1, 5, 5, 3), (3, 3, 3), (1, 5, 5, 3), window()),
+    ((1, 1, 1, 1), (3, 3, 1, 1), (1, 1, 1, 1), window(padding="VALID")),
+    ((1, 5, 5, 1), (3, 3, 1, 1), (1, 5, 5, 1),
+     {"strides": [2, 1, 1, 1], "padding": "SAME"}),
+]
+
+
+def convolutions(op, inputs, broad=(), wrong=(), tol=32):
+    """inputs(x, w, y): what the op takes, of shapes."""
+    cases = [c(*inputs(*shapes), **attrs)
+             for *shapes, attrs in CONVOLUTIONS]
+    cases += [c(*inputs(*shapes), **attrs) if op == "Conv2D" else
+              bad(*inputs(*shapes), dtypes=PLAIN, **attrs)
+              for *shapes, attrs in BROADLY]
+    cases += [bad(*inputs(*shapes), dtypes=PLAIN, **attrs)
+              for *shapes, attrs in SECOND]
+    cases += [bad(*inputs(*shapes), **attrs) for *shapes, attrs in WRONG]
+    row(op, cases + list(broad) + list(wrong), SMALL, tol=tol)
+
+
+def of_forward(image, filter_, _):
+    return x(*image), x(*filter_)
+
+
+def of_input(image, filter_, output):
+    return list(image), x(*filter_), x(*output)
+
+
+def of_filter(image, filter_, output):
+    return x(*image), list(filter_), x(*output)
+
+
+convolutions("Conv2D", of_forward, broad=[
+    c(x(0, 5, 5, 2), x(3, 3, 2, 3), **window()),
+    c(x(2, 5, 5, 2), x(3, 3, 2, 0), **window()),
+    once(x(8, 28, 28, 8), x(5, 5, 8, 16), **window()),
+    once(x(3, 30, 31, 16), x(3, 3, 16, 32), **window(2))])
+convolutions("Conv2DBackpropInput", of_input, broad=[
+    c([0, 5, 5, 2], x(3, 3, 2, 3), x(0, 5, 5, 3), **window()),
+    c([5, 5], x(3, 3, 2, 3), x(2, 5, 5, 3), **window()),
+    once([8, 28, 28, 8], x(5, 5, 8, 16), x(8, 28, 28, 16), **window()),
+    once([3, 30, 31, 16], x(3, 3, 16, 32), x(3, 15, 16, 32), **window(2))],
+    wrong=[bad([2, 5, 5, 2], x(3, 3, 2, 3), x(2, 4, 5, 3), **window()),
+           bad([2, 5, 5, 2], x(3, 3, 2, 3), x(2, 5, 5, 4), **window()),
+           bad([1, 5, 5, 2], x(3, 3, 2, 3), x(2, 5, 5, 3), **window()),
+           bad([5, 5, 2], x(3, 3, 2, 3), x(2, 5, 5, 3), **window()),
+           bad([2, -5, 5, 2], x(3, 3, 2, 3), x(2, 5, 5, 3), **window()),
+           bad([[2, 5, 5, 2]], x(3, 3, 2, 3), x(2, 5, 5, 3), **window())])
+convolutions("Conv2DBackpropFilter", of_filter, broad=[
+    c(x(0, 5, 5, 2), [3, 3, 2, 3], x(0, 5, 5, 3), **window()),
+    once(x(8, 28, 28, 8), [5, 5, 8, 16], x(8, 28, 28, 16), **window()),
+    once(x(3, 30, 31, 16), [3, 3, 16, 32], x(3, 15, 16, 32), **window(2))],
+    wrong=[bad(x(2, 5, 5, 2), [3, 3, 2, 3], x(2, 4, 5, 3), **window()),
+           bad(x(2, 5, 5, 2), [3, 3, 2, 3], x(2, 5, 5, 4), **window()),
+           bad(x(2, 5, 5, 2), [3, 3, 2], x(2, 5, 5, 3), **window()),
+           bad(x(2, 5, 5, 2), [3, 3, 2, -3], x(2, 5, 5, 3), **window())],
+    tol=256)  # sums of thousands that nearly cancel
+
+# ---- Pools: x, window, y, attributes ----------------------------------------
+
+
+def pool(size, stride, padding="SAME", **attrs):
+    rows, columns = size if isinstance(size, tuple) else (size, size)
+    return {"ksize": [1, rows, columns, 1], **window(stride, padding),
+            **attrs}
+
+
+POOLS = [
+    ((2, 5, 6, 3), (2, 3, 3, 3), pool(2, 2)),
+    ((2, 5, 6, 3), (2, 2, 3, 3), pool(2, 2, "VALID")),
+    ((1, 7, 5, 2), (1, 7, 5, 2), pool(3, 1)),
+    ((1, 7, 5, 2), (1, 3, 3, 2), pool((3, 1), (2, 2), "VALID")),
+    ((1, 4, 4, 1), (1, 1, 1, 1), pool(4, 1, "VALID")),
+    ((1, 3, 3, 2), (1, 2, 2, 2), pool(1, 2)),
+    ((2, 3, 3, 130), (2, 2, 2, 130), pool(2, 2)),
+    ((0, 4, 4, 2), (0, 2, 2, 2), pool(2, 2)),
+    ((1, 4, 4, 0), (1, 2, 2, 0), pool(2, 2)),
+]
+EXPLICIT = [
+    ((1, 5, 4, 2), (1, 3, 2, 2),
+     {**pool(2, 2), **explicit((1, 1), (0, 1))}),
+]
+POOLS_WRONG = [
+    ((5, 5, 3), (3, 3, 3), pool(2, 2)),
+    ((1, 2, 2, 1), (1, 1, 1, 1), pool(4, 1, "VALID")),
+    ((2, 4, 4, 1), (1, 4, 4, 1),
+     {"ksize": [2, 1, 1, 1], "strides": [2, 1, 1, 1], "padding": "SAME"}),
+    ((1, 4, 4, 2), (1, 4, 4, 1),
+     {"ksize": [1, 2, 2, 2], "strides": [1, 1, 1, 2], "padding": "SAME"}),
+]
+DEEP = {"ksize": [1, 1, 1, 2], "strides": [1, 1, 1, 2], "padding": "VALID"}
+SPARE = {"ksize": [1, 1, 1, 3], "strides": [1, 1, 1, 3], "padding": "VALID"}
+NCHW = {"ksize": [1, 1, 2, 2], "strides": [1, 1, 2, 2], "padding": "SAME",
+        "data_format": "NCHW"}
+
+row("MaxPool", [c(x(*image), **attrs)
+                for image, _, attrs in POOLS + EXPLICIT] + [
+    c(x(2, 3, 2, 4), **DEEP), bad(x(1, 3, 3, 4), **SPARE),
+    bad(x(1, 2, 4, 4), dtypes=PLAIN, **NCHW)] + [
+    bad(x(*image), **attrs) for image, _, attrs in POOLS_WRONG], SMALL)
+row("AvgPool", [c(x(*image), **attrs) for image, _, attrs in POOLS] + [
+    bad(x(1, 2, 4, 4), dtypes=PLAIN, **NCHW), bad(x(1, 3, 3, 4), **DEEP)] + [
+    bad(x(*image), **attrs) for image, _, attrs in POOLS_WRONG], SMALL, tol=4)
+row("MaxPoolGrad", [c(x(*image), x(*y), x(*y), **attrs)
+                    for image, y, attrs in POOLS + EXPLICIT] + [
+    bad(x(2, 5, 6, 3), x(2, 3, 3, 3), x(2, 3, 2, 3), **pool(2, 2)),
+    bad(x(2, 5, 6, 3), x(2, 3, 2, 3), x(2, 3, 3, 3), **pool(2, 2)),
+    bad(x(1, 2, 4, 4), x(1, 2, 2, 2), x(1, 2, 2, 2), **NCHW)] + [
+    bad(x(*image), x(*y), x(*y), **attrs)
+    for image, y, attrs in POOLS_WRONG], SMALL, tol=4)
+row("AvgPoolGrad", [c(list(image), x(*y), **attrs)
+                    for image, y, attrs in POOLS] + [
+    bad([2, 5, 6], x(2, 3, 3, 3), **pool(2, 2)),
+    bad([2, -5, 6, 3], x(2, 3, 3, 3), **pool(2, 2)),
+    bad([[2, 5, 6, 3]], x(2, 3, 3, 3), **pool(2, 2)),
+    bad([1, 2, 4, 4], x(1, 2, 2, 2), dtypes=PLAIN, **NCHW)] + [
+    bad(list(image), x(*y), **attrs)
+    for image, y, attrs in POOLS_WRONG], SMALL, tol=4)
+
+
+def v2(attrs):
+    """(ksize, strides, attributes)"""
+    rest = {"padding": attrs["padding"]}
+    return attrs["ksize"], attrs["strides"], rest
+
+
+row("MaxPoolV2", [c(x(*image), *v2(attrs)[:2], **v2(attrs)[2])
+                  for image, _, attrs in POOLS] + [
+    c(x(2, 3, 2, 4), *v2(DEEP)[:2], **v2(DEEP)[2]),
+    bad(x(2, 4, 4, 1), [1, 2, 2], [1, 2, 2, 1], padding="SAME"),
+    bad(x(2, 4, 4, 1), [1, 2, 2, 1], [1, 2, 2], padding="SAME"),
+    bad(x(2, 4, 4, 1), [1, 2, 2, 1], [1, 0, 2, 1], padding="SAME"),
+    bad(x(2, 4, 4, 1), [1, -2, 2, 1], [1, 2, 2, 1], padding="SAME")] + [
+    bad(x(*image), *v2(attrs)[:2], **v2(attrs)[2])
+    for image, _, attrs in POOLS_WRONG], SMALL)
+row("MaxPoolGradV2", [
+    c(x(*image), x(*y), x(*y), *v2(attrs)[:2], **v2(attrs)[2])
+    for image, y, attrs in POOLS] + [
+    bad(x(2, 4, 4, 1), x(2, 2, 2, 1), x(2, 2, 2, 1), [1, 2, 2], [1, 2, 2, 1],
+        padding="SAME"),
+    bad(x(2, 4, 4, 1), x(2, 2, 2, 1), x(2, 2, 2, 1), [1, 2, 2, 1],
+        [1, 0, 2, 1], padding="SAME"),
+    bad(x(2, 4, 4, 1), x(2, 2, 2, 1), x(2, 2, 1, 1), [1, 2, 2, 1],
+        [1, 2, 2, 1], padding="SAME")] + [
+    bad(x(*image), x(*y), x(*y), *v2(attrs)[:2], **v2(attrs)[2])
+    for image, y, attrs in POOLS_WRONG], SMALL, tol=4)
+
+# ---- Normalisation ----------------------------------------------------------
+
+POSITIVE = Data(0.1, 4)
+NORM_WRONG = [
+    bad(x(2, 3, 4), x(4), x(4), x(4), x(4)),
+    bad(x(2, 3, 4, 2), x(3), x(2), x(2), x(2)),
+    bad(x(2, 3, 4, 2), x(2), x(2, 1), x(2), x(2)),
+    bad(x(2, 3, 4, 2), x(2), x(2), x(3), x(2), is_training=False),
+    bad(x(2, 3, 4, 2), x(2), x(2), x(2), x(0), is_training=False),
+    bad(x(2, 3, 4, 2), x(2), x(2), x(0), x(0), exponential_avg_factor=0.5)]
+NORMS = [
+    c(x(2, 3, 4, 5), x(5), x(5), x(5), x(5)),
+    c(x(2, 3, 4, 5), x(5), x(5), x(0), x(0), epsilon=0.01),
+    c(x(2, 3, 4, 5), x(5), x(5), x(5), x(5), is_training=False),
+    c(x(2, 3, 4, 5), x(5), x(5), x(5), x(5), exponential_avg_factor=0.25),
+    c(x(2, 3, 4, 5), x(3), x(3), x(3), x(3), data_format="NCHW"),
+    c(x(2, 3, 4, 5), x(3), x(3), x(3), x(3), data_format="NCHW",
+      is_training=False),
+    c(x(1, 1, 1, 3), x(3), x(3), x(3), x(3)),
+    c(x(0, 3, 4, 2), x(2), x(2), x(2), x(2)),
+    once(x(8, 30, 30, 17), x(17), x(17), x(17), x(17))]
+DEEP_NORMS = [
+    c(x(2, 3, 2, 2, 5), x(5), x(5), x(5), x(5), data_format="NDHWC"),
+    c(x(2, 3, 2, 2, 5), x(3), x(3), x(3), x(3), data_format="NCDHW")]
+row("FusedBatchNorm FusedBatchNormV2", NORMS + NORM_WRONG, POSITIVE, tol=16)
+row("FusedBatchNormV3", NORMS + DEEP_NORMS + NORM_WRONG, POSITIVE, tol=16)
+
+
+def norm_gradients(*more):
+    return [
+        c(x(2, 3, 4, 5), x(2, 3, 4, 5), x(5), x(5), x(5), *more),
+        c(x(2, 3, 4, 5), x(2, 3, 4, 5), x(5), x(5), x(5), *more,
+          is_training=False),
+        c(x(2, 3, 4, 5), x(2, 3, 4, 5), x(3), x(3), x(3), *more,
+          data_format="NCHW"),
+        bad(x(2, 3, 4, 5), x(2, 3, 4, 5), x(3), x(3), x(3), *more,
+            data_format="NCHW", is_training=False),
+        c(x(0, 3, 4, 2), x(0, 3, 4, 2), x(2), x(2), x(2), *more),
+        once(x(8, 30, 30, 7), x(8, 30, 30, 7), x(7), x(7), x(7), *more),
+        bad(x(2, 3, 4), x(2, 3, 4), x(4), x(4), x(4), *more),
+        bad(x(2, 3, 4, 2), x(2, 3, 3, 2), x(2), x(2), x(2), *more),
+        bad(x(2, 3, 4, 2), x(2, 3, 4, 2), x(3), x(2), x(2), *more),
+        bad(x(2, 3, 4, 2), x(2, 3, 4, 2), x(2), x(0), x(2), *more),
+        bad(x(2, 3, 4, 2), x(2, 3, 4, 2), x(2), x(2), x(2, 1), *more)]
+
+
+row("FusedBatchNormGrad FusedBatchNormGradV2", norm_gradients(), POSITIVE,
+    tol=64)
+row("FusedBatchNormGradV3", norm_gradients(x(0)) + [
+    c(x(2, 3, 2, 2, 5), x(2, 3, 2, 2, 5), x(5), x(5), x(5), x(0),
+      data_format="NDHWC"),
+    c(x(2, 3, 2, 2, 5), x(2, 3, 2, 2, 5), x(3), x(3), x(3), x(0),
+      data_format="NCDHW")], POSITIVE, tol=64)
+
+row("LRN", [
+    c(x(2, 3, 4, 9)), c(x(2, 3, 4, 9), depth_radius=2, bias=2.0, alpha=0.01,
+                        beta=0.75), c(x(1, 1, 1, 3), depth_radius=100),
+    c(x(2, 2, 2, 5), depth_radius=0), c(x(0, 2, 2, 3)), c(x(1, 2, 2, 0)),
+    once(x(5, 20, 20, 33)), bad(x(2, 3, 4)), bad(x(2, 3, 4, 1, 1))],
+    Data(0.5, 4), tol=8)
+row("LRNGrad", [
+    c(x(2, 3, 4, 9), x(2, 3, 4, 9), x(2, 3, 4, 9)),
+    c(x(2, 3, 4, 9), x(2, 3, 4, 9), x(2, 3, 4, 9), depth_radius=2, bias=2.0,
+      alpha=0.01, beta=0.75), c(x(0, 2, 2, 3), x(0, 2, 2, 3), x(0, 2, 2, 3)),
+    once(x(5, 20, 20, 33), x(5, 20, 20, 33), x(5, 20, 20, 33)),
+    bad(x(2, 3, 4), x(2, 3, 4), x(2, 3, 4)),
+    bad(x(2, 3, 4, 2), x(2, 3, 4, 1), x(2, 3, 4, 2)),
+    bad(x(2, 3, 4, 2), x(2, 3, 4, 2), x(2, 3, 5, 2))], Data(0.5, 2), tol=64)
+
+# ---- Depthwise convolutions -------------------------------------------------
+
+DEPTHWISE = [
+    ((2, 5, 6, 3), (3, 3, 3, 1), (2, 5, 6, 3), window()),
+    ((2, 5, 6, 3), (3, 2, 3, 2), (2, 3, 5, 6), window(padding="VALID")),
+    ((1, 7, 7, 2), (3, 3, 2, 3), (1, 4, 4, 6), window(2)),
+    ((1, 4, 5, 2), (3, 3, 2, 2), (1, 5, 6, 4),
+     window(**explicit((1, 2), (3, 0)))),
+    ((1, 3, 3, 4), (1, 1, 4, 1), (1, 3, 3, 4), window()),
+    ((0, 3, 3, 4), (1, 1, 4, 1), (0, 3, 3, 4), window()),
+]
+DEPTHWISE_WRONG = [
+    ((1, 5, 5), (3, 3, 5, 1), (1, 5, 5, 5), window()),
+    ((1, 5, 5, 3), (3, 3, 3), (1, 5, 5, 3), window()),
+    ((1, 5, 5, 3), (3, 3, 2, 1), (1, 5, 5, 3), window()),
+    ((1, 1, 1, 1), (3, 3, 1, 1), (1, 1, 1, 1), window(padding="VALID")),
+    ((1, 5, 5, 2), (3, 3, 2, 1), (1, 3, 5, 2), window((2, 1))),
+]
+
+
+def depthwise(op, inputs, *more):
+    cases = [c(*inputs(*shapes), **attrs) for *shapes, attrs in DEPTHWISE]
+    cases += [bad(*inputs(*shapes), dtypes=PLAIN, **attrs)
+              for *shapes, attrs in DEPTHWISE_WRONG]
+    cases += [bad(*inputs((1, 2, 5, 5), (3, 3, 2, 1), (1, 2, 5, 5)),
+                  dtypes=PLAIN, **window(data_format="NCHW"))]
+    row(op, cases + list(more), SMALL, tol=64)
+
+
+depthwise("DepthwiseConv2dNative", of_forward, bad(
+    x(1, 5, 5, 2), x(3, 3, 2, 1), dtypes=PLAIN,
+    **window(dilations=[1, 2, 2, 1])))
+depthwise("DepthwiseConv2dNativeBackpropInput", of_input,
+          bad([1, 5, 5, 3], x(3, 3, 3, 1), x(1, 5, 4, 3), **window()),
+          bad([5, 5, 3], x(3, 3, 3, 1), x(1, 5, 5, 3), **window()),
+          bad([1, -5, 5, 3], x(3, 3, 3, 1), x(1, 5, 5, 3), **window()))
+depthwise("DepthwiseConv2dNativeBackpropFilter", of_filter,
+          bad(x(1, 5, 5, 3), [3, 3, 3, 1], x(1, 5, 4, 3), **window()),
+          bad(x(1, 5, 5, 3), [3, 3, 3], x(1, 5, 5, 3), **window()),
+          bad(x(1, 5, 5, 3), [3, 3, -3, 1], x(1, 5, 5, 3), **window()))
+
+# ---- Blocks of space --------------------------------------------------------
+
+FOLDS = [  # x, block, paddings
+    ((2, 4, 6, 3), [2, 3], [[0, 0], [0, 0]]),
+    ((1, 4, 5, 2), [3, 2], [[1, 1], [2, 1]]),
+    ((2, 3), [1], [[0, 0]]), ((2, 4), [2], [[1, 1]]),
+    ((0, 4, 2), [2], [[0, 0]]), ((1, 0, 2), [2], [[1, 1]]),
+    ((2, 2, 2, 2, 2), [2, 1, 2], [[0, 0], [1, 1], [2, 0]]),
+    ((2, 4), [3], [[0, 0]]), ((2, 5), [3], [[0, 0]]), ((3,), [2], [[0, 0]])]
+UNFOLDS = [  # x, block, crops
+    ((12, 2, 2, 3), [2, 3], [[0, 0], [0, 0]]),
+    ((6, 2, 4, 2), [3, 2], [[1, 1], [2, 1]]),
+    ((2, 3), [1], [[0, 0]]), ((4, 3), [2], [[1, 1]]),
+    ((0, 4, 2), [2], [[0, 0]]), ((4, 1), [2], [[1, 1]]),
+    ((3, 4), [2], [[0, 0]]), ((2, 4), [2], [[5, 4]]), ((4,), [2], [[0, 0]])]
+
+
+@scenario("SpaceToBatchND BatchToSpaceND")
+@fresh_graph
+def blocks_of_space(side):
+    """The client wants to know the block's size; the rest is hidden."""
+    out = {}
+    with side.session() as session:
+        for name in types_of("SpaceToBatchND")[::4]:
+            for dims, block, pads in FOLDS:
+                out["fold %s %s %s" % (name, dims, block)] = attempt(
+                    session, tf.raw_ops.SpaceToBatchND(
+                        input=hidden(sample(tf.as_dtype(name), dims)),
+                        block_shape=block, paddings=hidden(pads)))
+            for dims, block, pads in UNFOLDS:
+                out["unfold %s %s %s" % (name, dims, block)] = attempt(
+                    session, tf.raw_ops.BatchToSpaceND(
+                        input=hidden(sample(tf.as_dtype(name), dims)),
+                        block_shape=np.array(block, np.int64),
+                        crops=hidden(np.array(pads, np.int64))))
+    return out
+
+
+# ---- What TensorFlow has only with oneDNN -----------------------------------
+
+
+def close(a, b):
+    return bool(np.allclose(a, b, rtol=1e-3, atol=1e-3))
+
+
+def to_last(array):
+    return np.moveaxis(array, 1, -1)
+
+
+@scenario("Conv2D Conv2DBackpropInput Conv2DBackpropFilter")
+@fresh_graph
+def layouts_groups_and_dilations_of_floats(side):
+    """TensorFlow's plain kernels, which rows compare with, refuse these.  The
+    forward result is that of the other layout; the gradients are its adjoints:
+    <y(x, w), dy> = <x, dx(dy, w)> = <w, dw(x, dy)>."""
+    checks = {}
+    for number, (image, filter_, output, attrs) in enumerate(BROADLY + SECOND):
+        checks[number] = True
+        if not side.target:
+            continue
+        a, w, dy = [SMALL.draw(tf.float32, dims, str(dims))
+                    for dims in (image, filter_, output)]
+        with side.session() as session:
+            y, dx, dw = session.run([
+                tf.raw_ops.Conv2D(input=hidden(a), filter=w, **attrs),
+                tf.raw_ops.Conv2DBackpropInput(
+                    input_sizes=image, filter=w, out_backprop=hidden(dy),
+                    **attrs),
+                tf.raw_ops.Conv2DBackpropFilter(
+                    input=hidden(a), filter_sizes=filter_,
+                    out_backprop=hidden(dy), **attrs)])
+            if attrs.get("data_format"):
+                strides = attrs["strides"]
+                last = session.run(tf.raw_ops.Conv2D(
+                    input=to_last(a), filter=w, padding=attrs["padding"],
+                    strides=[1, strides[2], strides[3], 1]))
+                checks[number] = close(to_last(y), last)
+        checks[number] = checks[number] and close(
+            np.vdot(y, dy), np.vdot(a, dx)) and close(
+            np.vdot(y, dy), np.vdot(w, dw))
+    return checks
+
+
+@scenario("MaxPool AvgPool AvgPoolGrad DepthwiseConv2dNative")
+@fresh_graph
+def channels_second_of_floats(side):
+    """As with the channels last."""
+    a = SMALL.draw(tf.float32, (2, 3, 5, 6), "x")
+    dy = SMALL.draw(tf.float32, (2, 3, 3, 3), "dy")
+    w = SMALL.draw(tf.float32, (3, 3, 3, 2), "w")
+    names = ("max", "mean", "mean grad", "depthwise")
+    if not side.target:
+        return dict.fromkeys(names, True)
+    with side.session() as session:
+        second = session.run([
+            tf.raw_ops.MaxPool(input=a, **NCHW),
+            tf.raw_ops.AvgPool(value=a, **NCHW),
+            tf.raw_ops.AvgPoolGrad(orig_input_shape=[2, 3, 5, 6], grad=dy,
+                                   **NCHW),
+            tf.raw_ops.DepthwiseConv2dNative(
+                input=a, filter=w, **window(data_format="NCHW"))])
+        last = session.run([
+            tf.raw_ops.MaxPool(input=to_last(a), **pool(2, 2)),
+            tf.raw_ops.AvgPool(value=to_last(a), **pool(2, 2)),
+            tf.raw_ops.AvgPoolGrad(orig_input_shape=[2, 5, 6, 3],
+                                   grad=to_last(dy), **pool(2, 2)),
+            tf.raw_ops.DepthwiseConv2dNative(input=to_last(a), filter=w,
+                                             **window())])
+    return {name: close(to_last(one), other)
+            for name, one, other in zip(names, second, last)}
