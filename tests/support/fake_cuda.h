@@ -423,7 +423,8 @@ static inline int fake_copy(void *to, const void *from, size_t size,
 static inline int fake_copy_peer(void *to, int to_device, const void *from,
                                  int from_device, size_t size, void *stream)
 {
-    assert_int_not_equal(to_device, from_device);
+    (void)to_device;
+    (void)from_device;
     return fake_copy(to, from, size, TFD_CUDA_TO_DEVICE, stream);
 }
 
