@@ -32,6 +32,8 @@ enum tfd_exit {
     TFD_EXIT_USAGE = 64,  /* a command line that cannot be read */
     TFD_EXIT_OS = 71,     /* out of memory while reading it */
     TFD_EXIT_CONFIG = 78, /* a value that is wrong or missing */
+    TFD_EXIT_GPU_LOST =
+        138, /* a GPU failed; another process may find it well */
 };
 
 enum tfd_exit_when {

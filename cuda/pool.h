@@ -48,9 +48,9 @@ struct tfd_cuda_pool_stats {
     size_t in_use;       /* in chunks, as cut */
     size_t peak;         /* of in_use */
     size_t largest_free; /* one chunk */
-    uint64_t allocs;     /* chunks given out */
-    uint64_t regions;
-    uint64_t failures;
+    size_t allocs;       /* chunks given out so far */
+    size_t regions;
+    size_t failures;
 };
 
 struct tfd_cuda_pool {

@@ -6,6 +6,7 @@
 #include "common/log.h"
 #include "config/machine.h"
 #include "cuda/copy.h"
+#include "daemon/worker/device.h"
 
 #include <stdio.h>
 #include <stdlib.h>

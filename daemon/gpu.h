@@ -13,8 +13,8 @@
 #include "config/flags.h"
 #include "cuda/choose.h"
 #include "cuda/device.h"
-#include "daemon/worker/device.h"
 
+struct tfd_device; /* daemon/worker/device.h */
 struct tfd_gpus;
 
 /* What the operator says, and the role: a ps takes none unless told to. */

@@ -5,6 +5,7 @@
  */
 #include "daemon/gpu.h"
 
+#include "daemon/worker/device.h"
 #include "tests/support/fake_cuda.h"
 #include "tests/support/worker_rig.h"
 
