@@ -129,6 +129,8 @@ void tfd_cuda_device_deinit(struct tfd_cuda_device *d)
     (void)d->driver->use(d->ordinal);
     tfd_cuda_events_deinit(&d->events);
     tfd_cuda_copy_free_records(d);
+    if (d->blas)
+        d->blas_release(d->blas);
     if (d->stream)
         (void)d->driver->stream_release(d->stream);
     if (d->in)

@@ -33,7 +33,9 @@ struct tfd_cuda_device {
     struct tfd_cuda_pool *pinned; /* host memory that copies go through */
     struct tfd_lock lock;         /* of what follows */
     struct tfd_cuda_copy *copies; /* records that are free */
-    int lost;                     /* atomic: the error that lost it */
+    void *blas; /* cuBLAS's handle, made at the first product */
+    void (*blas_release)(void *handle);
+    int lost; /* atomic: the error that lost it */
     void (*on_lost)(void *ctx, const struct tfd_cuda_device *d);
     void *ctx;
 };

@@ -158,14 +158,38 @@ static void give_back(struct tfd_cuda_pool *p, struct tfd_cuda_chunk *c)
     put_in_bin(p, c);
 }
 
+static void destroy(struct tfd_cuda_pool *p)
+{
+    tfd_cuda_pool_deinit(p);
+    free(p);
+}
+
+void tfd_cuda_pool_close(struct tfd_cuda_pool *p)
+{
+    bool unused;
+
+    tfd_lock(&p->lock);
+    assert(!p->closed);
+    p->closed = true;
+    unused = p->stats.in_use == 0;
+    tfd_unlock(&p->lock);
+    if (unused)
+        destroy(p);
+}
+
 static void release(struct tfd_buffer *b)
 {
     struct tfd_cuda_chunk *c = (struct tfd_cuda_chunk *)b;
     struct tfd_cuda_pool *p = c->pool;
 
+    bool last;
+
     tfd_lock(&p->lock);
     give_back(p, c);
+    last = p->closed && p->stats.in_use == 0;
     tfd_unlock(&p->lock);
+    if (last)
+        destroy(p);
 }
 
 /* ---- Regions ------------------------------------------------------------- */

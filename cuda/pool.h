@@ -62,12 +62,16 @@ struct tfd_cuda_pool {
     struct tfd_cuda_chunk *unused;              /* records without memory */
     struct tfd_cuda_pool_stats stats;
     size_t next_region;
+    bool closed;
 };
 
 void tfd_cuda_pool_init(struct tfd_cuda_pool *p,
                         const struct tfd_cuda_pool_options *o);
 /* Gives all regions back; nothing is in use. */
 void tfd_cuda_pool_deinit(struct tfd_cuda_pool *p);
+/* The same for a pool that malloc() made, once its last buffer is back: results
+ * of a session outlive it.  Nothing is made any more. */
+void tfd_cuda_pool_close(struct tfd_cuda_pool *p);
 
 /* A buffer of size > 0 bytes; returned with its last reference. */
 struct tfd_buffer *tfd_cuda_pool_make(struct tfd_cuda_pool *p, size_t size,

@@ -16,7 +16,7 @@ struct tfd_gpus {
     struct tfd_cuda_device device[TFD_CUDA_DEVICES_MAX];
     struct tfd_device row[TFD_CUDA_DEVICES_MAX];
     int count;
-    struct tfd_cuda_pool pinned;
+    struct tfd_cuda_pool *pinned; /* results in it outlive us */
 };
 
 /* ---- Options ------------------------------------------------------------- */
@@ -103,7 +103,7 @@ static enum tfd_code add(struct tfd_gpus *g,
         .number = g->count,
         .memory_limit = c->memory_limit,
         .grows = o->allow_growth,
-        .pinned = &g->pinned,
+        .pinned = g->pinned,
     };
     struct tfd_cuda_device *d = &g->device[g->count];
 
@@ -151,9 +151,13 @@ tfd_gpus_new(const struct tfd_cuda_driver *driver,
 
     TFD_TRY(tfd_cuda_choose(driver, o, &choices, st));
     g = calloc(1, sizeof(*g));
-    if (!g)
+    if (g)
+        g->pinned = malloc(sizeof(*g->pinned));
+    if (!g || !g->pinned) {
+        free(g);
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for GPUs");
-    tfd_cuda_pinned_init(&g->pinned, driver, (size_t)tfd_machine_memory() / 2);
+    }
+    tfd_cuda_pinned_init(g->pinned, driver, (size_t)tfd_machine_memory() / 2);
     for (int i = 0; i < choices.count; i++)
         if (add(g, driver, o, &choices.choice[i], st) != TFD_OK) {
             tfd_gpus_free(g);
@@ -174,7 +178,7 @@ void tfd_gpus_free(struct tfd_gpus *g)
         return;
     for (int i = 0; i < g->count; i++)
         tfd_cuda_device_deinit(&g->device[i]);
-    tfd_cuda_pool_deinit(&g->pinned);
+    tfd_cuda_pool_close(g->pinned);
     free(g);
 }
 

@@ -676,11 +676,11 @@ void tfd_server_free(struct tfd_server *s)
         tfd_master_free(s->master);
     if (s->worker)
         tfd_worker_service_free(s->worker);
-    tfd_gpus_free(s->gpus);
     if (s->peers)
         tfd_peers_free(s->peers);
     if (s->service)
         tfd_service_free(s->service);
+    tfd_gpus_free(s->gpus);
     if (s->loop)
         tfd_loop_free(s->loop);
     if (s->pool)

@@ -8,6 +8,7 @@
 #include "kernels/check.h"
 #include "kernels/element.h"
 #include "kernels/families.h"
+#include "kernels/outputs.h"
 
 #include <string.h>
 
@@ -571,8 +572,8 @@ static enum tfd_code split_v_gradient(struct tfd_grad *g, struct tfd_status *st)
 
 /* ---- Tile ---------------------------------------------------------------- */
 
-static enum tfd_code tiled_shape(const struct tfd_kctx *k,
-                                 struct tfd_shape *out, struct tfd_status *st)
+enum tfd_code tfd_concat_tiled(const struct tfd_kctx *k, struct tfd_shape *out,
+                               struct tfd_status *st)
 {
     const struct tfd_tensor *x = &k->in[0], *m = &k->in[1];
 
@@ -604,7 +605,7 @@ static enum tfd_code tile_compute(struct tfd_kctx *k, struct tfd_status *st)
     struct tfd_shape out;
     int64_t tiles = 1, offset = 0;
 
-    TFD_TRY(tiled_shape(k, &out, st));
+    TFD_TRY(tfd_concat_tiled(k, &out, st));
     TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &out, st));
     if (tfd_shape_elements(&out) == 0)
         return TFD_OK;

@@ -294,6 +294,35 @@ static void test_buffers_know_their_pool(void **state)
     tfd_alloc_trim();
 }
 
+static void test_closed_pool_waits_for_its_last_buffer(void **state)
+{
+    struct tfd_cuda_pool *p = malloc(sizeof(*p));
+    struct source s = {.left = 4 * MIB};
+    struct tfd_buffer *a, *b;
+
+    (void)state;
+    make_pool(p, &s, MIB, false);
+    a = make(p, 16);
+    b = make(p, 16);
+    tfd_cuda_pool_close(p);
+    tfd_buffer_unref(a);
+    assert_int_equal(s.out, 1);
+    tfd_buffer_unref(b);
+    assert_int_equal(s.out, 0);
+}
+
+static void test_closed_pool_without_buffers_is_gone(void **state)
+{
+    struct tfd_cuda_pool *p = malloc(sizeof(*p));
+    struct source s = {.left = 4 * MIB};
+
+    (void)state;
+    make_pool(p, &s, MIB, false);
+    tfd_buffer_unref(make(p, 16));
+    tfd_cuda_pool_close(p);
+    assert_int_equal(s.out, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -308,6 +337,8 @@ int main(void)
         cmocka_unit_test(test_no_memory_at_all_is_an_error),
         cmocka_unit_test(test_limit_below_a_chunk_gives_nothing),
         cmocka_unit_test(test_buffers_know_their_pool),
+        cmocka_unit_test(test_closed_pool_waits_for_its_last_buffer),
+        cmocka_unit_test(test_closed_pool_without_buffers_is_gone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
