@@ -8,7 +8,8 @@ extern "C" {
 #include "kernels/outputs.h"
 }
 
-namespace {
+namespace
+{
 
 struct arg_state {
     enum tfd_dtype to;
@@ -77,11 +78,11 @@ static enum tfd_code arg_gpu(struct tfd_kctx *k, struct tfd_status *st)
     }
 }
 
-#define ROWS(name, T)                                            \
-    row("ArgMax", TFD_##name, arg_gpu<true, T>, HOST_ARG(1),     \
-        prepare, sizeof(struct arg_state)),                      \
-    row("ArgMin", TFD_##name, arg_gpu<false, T>, HOST_ARG(1),    \
-        prepare, sizeof(struct arg_state)),
+#define ROWS(name, T)                                                      \
+    row("ArgMax", TFD_##name, arg_gpu<true, T>, HOST_ARG(1), prepare,      \
+        sizeof(struct arg_state)),                                         \
+        row("ArgMin", TFD_##name, arg_gpu<false, T>, HOST_ARG(1), prepare, \
+            sizeof(struct arg_state)),
 
 static const struct tfd_kernel kernels[] = {CUDA_FLOAT_DTYPES(ROWS)};
 

@@ -4,7 +4,8 @@
  */
 #include "cuda/launch.cuh"
 
-namespace {
+namespace
+{
 
 struct bias_state {
     bool channels_second; /* NCHW */
@@ -116,8 +117,8 @@ __global__ void sum_planes(const T *x, T *y, int64_t outer, int64_t inner)
     wide<T> sum = 0;
 
     for (int64_t i = threadIdx.x; i < outer * inner; i += THREADS)
-        sum += widen(x[(i / inner * gridDim.x + blockIdx.x) * inner +
-                       i % inner]);
+        sum +=
+            widen(x[(i / inner * gridDim.x + blockIdx.x) * inner + i % inner]);
     sum = fold_block(sum, plus(), false);
     if (threadIdx.x == 0)
         y[blockIdx.x] = narrow<T>(sum);
@@ -144,12 +145,12 @@ static enum tfd_code bias_grad_gpu(struct tfd_kctx *k, struct tfd_status *st)
     return launched(k, st);
 }
 
-#define ROWS(name, T)                                        \
-    row("BiasAdd", TFD_##name, bias_gpu<T>, 0, prepare,      \
-        sizeof(struct bias_state)),                          \
-    row("BiasAddV1", TFD_##name, bias_gpu<T>),               \
-    row("BiasAddGrad", TFD_##name, bias_grad_gpu<T>, 0, prepare, \
-        sizeof(struct bias_state)),
+#define ROWS(name, T)                                                \
+    row("BiasAdd", TFD_##name, bias_gpu<T>, 0, prepare,              \
+        sizeof(struct bias_state)),                                  \
+        row("BiasAddV1", TFD_##name, bias_gpu<T>),                   \
+        row("BiasAddGrad", TFD_##name, bias_grad_gpu<T>, 0, prepare, \
+            sizeof(struct bias_state)),
 
 static const struct tfd_kernel kernels[] = {CUDA_FLOAT_DTYPES(ROWS)};
 

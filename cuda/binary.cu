@@ -11,24 +11,25 @@ extern "C" {
 #include "kernels/broadcast.h"
 }
 
-namespace {
+namespace
+{
 
-#define FUNCTION(name, body)                                        \
-    struct name {                                                   \
+#define FUNCTION(name, body)                                          \
+    struct name {                                                     \
         template <typename T> __device__ T operator()(T p, T q) const \
-        {                                                           \
-            wide<T> a = widen(p), b = widen(q);                     \
-                                                                    \
-            return narrow<T>(body);                                 \
-        }                                                           \
+        {                                                             \
+            wide<T> a = widen(p), b = widen(q);                       \
+                                                                      \
+            return narrow<T>(body);                                   \
+        }                                                             \
     };
 
-#define COMPARISON(name, OP)                                               \
-    struct name {                                                          \
+#define COMPARISON(name, OP)                                                 \
+    struct name {                                                            \
         template <typename T> __device__ tfd_bool operator()(T p, T q) const \
-        {                                                                  \
-            return widen(p) OP widen(q);                                   \
-        }                                                                  \
+        {                                                                    \
+            return widen(p) OP widen(q);                                     \
+        }                                                                    \
     };
 
 FUNCTION(add, a + b)
@@ -119,8 +120,9 @@ static enum tfd_code run_scalar(struct tfd_kctx *k, F f, const A *a,
     constexpr int N = pack_size<A, Y>();
 
     if (is_aligned(a, y, y))
-        map_scalar<N, LEFT><<<blocks_for(k, (n + N - 1) / N), THREADS, 0,
-                              stream_of(k)>>>(f, a, scalar, y, n);
+        map_scalar<N, LEFT>
+            <<<blocks_for(k, (n + N - 1) / N), THREADS, 0, stream_of(k)>>>(
+                f, a, scalar, y, n);
     else
         map_scalar<1, LEFT><<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
             f, a, scalar, y, n);
@@ -146,8 +148,8 @@ static enum tfd_code run_broadcast(struct tfd_kctx *k, F f,
     if (tfd_shape_elements(shapes[0]) == 1)
         return run_scalar<true>(k, f, b, a, y, n, st);
     tfd_broadcast_plan(&p, &k->out[0].shape, shapes, 2);
-    map_strided<<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
-        f, a, b, y, n, strides_of(&p));
+    map_strided<<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(f, a, b, y, n,
+                                                                strides_of(&p));
     return launched(k, st);
 }
 
@@ -209,33 +211,33 @@ static enum tfd_code compare_equal(struct tfd_kctx *k, struct tfd_status *st)
 
 #define ROW(op, name, T, f) row(op, TFD_##name, arithmetic<T, f>),
 #define TEST(op, name, T, f) row(op, TFD_##name, compare<T, f>),
-#define NUMBERS(name, T)                                    \
-    ROW("AddV2", name, T, add)                              \
-    ROW("Sub", name, T, sub)                                \
-    ROW("Mul", name, T, mul)                                \
-    ROW("Maximum", name, T, maximum)                        \
-    ROW("Minimum", name, T, minimum)                        \
-    TEST("Less", name, T, less)                             \
-    TEST("LessEqual", name, T, less_equal)                  \
-    TEST("Greater", name, T, greater)                       \
-    TEST("GreaterEqual", name, T, greater_equal)            \
-    row("Equal", TFD_##name, compare_equal<T, equal, 0>),   \
-    row("NotEqual", TFD_##name, compare_equal<T, not_equal, 1>),
-#define FLOATS(name, T)                \
-    NUMBERS(name, T)                   \
-    ROW("Add", name, T, add)           \
+#define NUMBERS(name, T)                                  \
+    ROW("AddV2", name, T, add)                            \
+    ROW("Sub", name, T, sub)                              \
+    ROW("Mul", name, T, mul)                              \
+    ROW("Maximum", name, T, maximum)                      \
+    ROW("Minimum", name, T, minimum)                      \
+    TEST("Less", name, T, less)                           \
+    TEST("LessEqual", name, T, less_equal)                \
+    TEST("Greater", name, T, greater)                     \
+    TEST("GreaterEqual", name, T, greater_equal)          \
+    row("Equal", TFD_##name, compare_equal<T, equal, 0>), \
+        row("NotEqual", TFD_##name, compare_equal<T, not_equal, 1>),
+#define FLOATS(name, T)                        \
+    NUMBERS(name, T)                           \
+    ROW("Add", name, T, add)                   \
     ROW("SquaredDifference", name, T, squared) \
-    ROW("RealDiv", name, T, divide)    \
-    ROW("Div", name, T, divide)        \
-    ROW("DivNoNan", name, T, div_no_nan) \
+    ROW("RealDiv", name, T, divide)            \
+    ROW("Div", name, T, divide)                \
+    ROW("DivNoNan", name, T, div_no_nan)       \
     ROW("Pow", name, T, power)
 
 static const struct tfd_kernel kernels[] = {
-    CUDA_FLOAT_DTYPES(FLOATS)
-    NUMBERS(INT64, int64_t)
-    ROW("Add", INT64, int64_t, add)
-    ROW("SquaredDifference", INT64, int64_t, squared)
-    row("LogicalAnd", TFD_DTYPE_INVALID, compare<tfd_bool, logical_and>),
+    CUDA_FLOAT_DTYPES(FLOATS) NUMBERS(INT64, int64_t)
+        ROW("Add", INT64, int64_t, add)
+            ROW("SquaredDifference", INT64, int64_t, squared)
+                row("LogicalAnd", TFD_DTYPE_INVALID,
+                    compare<tfd_bool, logical_and>),
     row("LogicalOr", TFD_DTYPE_INVALID, compare<tfd_bool, logical_or>),
 };
 

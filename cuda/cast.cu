@@ -6,7 +6,8 @@
  */
 #include "cuda/launch.cuh"
 
-namespace {
+namespace
+{
 
 struct cast_state {
     enum tfd_dtype to;
@@ -69,8 +70,8 @@ static enum tfd_code cast_gpu(struct tfd_kctx *k, struct tfd_status *st)
     if (s->to == TFD_BFLOAT16 && s->truncates && k->in[0].dtype == TFD_FLOAT)
         return to<float, cut_bfloat16, __nv_bfloat16>(k, cut_bfloat16(), st);
     switch (s->to) {
-#define CASE(name, To)  \
-    case TFD_##name: \
+#define CASE(name, To) \
+    case TFD_##name:   \
         return to<T, cast<To>, To>(k, cast<To>(), st);
         CUDA_FLOAT_DTYPES(CASE)
         CUDA_INT_DTYPES(CASE)
@@ -84,16 +85,11 @@ static enum tfd_code cast_gpu(struct tfd_kctx *k, struct tfd_status *st)
     }
 }
 
-#define ROW(name, T)                                 \
-    row("Cast", TFD_##name, cast_gpu<T>, 0, prepare, \
-        sizeof(struct cast_state)),
+#define ROW(name, T) \
+    row("Cast", TFD_##name, cast_gpu<T>, 0, prepare, sizeof(struct cast_state)),
 
-static const struct tfd_kernel kernels[] = {
-    CUDA_FLOAT_DTYPES(ROW)
-    CUDA_INT_DTYPES(ROW)
-    ROW(INT32, int32_t)
-    ROW(BOOL, tfd_bool)
-};
+static const struct tfd_kernel kernels[] = {CUDA_FLOAT_DTYPES(
+    ROW) CUDA_INT_DTYPES(ROW) ROW(INT32, int32_t) ROW(BOOL, tfd_bool)};
 
 } /* namespace */
 

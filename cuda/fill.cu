@@ -7,7 +7,8 @@ extern "C" {
 #include "kernels/check.h"
 }
 
-namespace {
+namespace
+{
 
 template <typename T> struct same {
     const T *value;
@@ -61,16 +62,13 @@ static enum tfd_code ones(struct tfd_kctx *k, struct tfd_status *st)
                      tfd_tensor_elements(&k->in[0]), st);
 }
 
-#define ROWS(name, T)                                     \
-    row("Fill", TFD_##name, fill<T>, HOST_ARG(0)),        \
-    row("ZerosLike", TFD_##name, zeros),                  \
-    row("OnesLike", TFD_##name, ones<T>),
+#define ROWS(name, T)                              \
+    row("Fill", TFD_##name, fill<T>, HOST_ARG(0)), \
+        row("ZerosLike", TFD_##name, zeros),       \
+        row("OnesLike", TFD_##name, ones<T>),
 
 static const struct tfd_kernel kernels[] = {
-    CUDA_FLOAT_DTYPES(ROWS)
-    CUDA_INT_DTYPES(ROWS)
-    ROWS(BOOL, tfd_bool)
-};
+    CUDA_FLOAT_DTYPES(ROWS) CUDA_INT_DTYPES(ROWS) ROWS(BOOL, tfd_bool)};
 
 } /* namespace */
 

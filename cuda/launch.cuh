@@ -116,8 +116,8 @@ static inline enum tfd_code launched(const struct tfd_kctx *k,
                                  (int)cudaGetLastError(), k->kernel->op, st);
 }
 
-template <typename T> static inline const T *in_at(const struct tfd_kctx *k,
-                                                   int i)
+template <typename T>
+static inline const T *in_at(const struct tfd_kctx *k, int i)
 {
     return (const T *)tfd_tensor_data(&k->in[i]);
 }
@@ -147,9 +147,9 @@ row(const char *op, enum tfd_dtype dtype, tfd_compute_fn *compute,
 
 #define HOST_ARG(n) (UINT32_C(1) << (n))
 
-#define CUDA_FAMILY_OF(name_)                                          \
-    extern "C" const struct tfd_family tfd_cuda_family_##name_ = {     \
-        #name_, nullptr, 0, kernels, TFD_COUNT(kernels), nullptr, 0,   \
+#define CUDA_FAMILY_OF(name_)                                        \
+    extern "C" const struct tfd_family tfd_cuda_family_##name_ = {   \
+        #name_, nullptr, 0, kernels, TFD_COUNT(kernels), nullptr, 0, \
     }
 
 /* ---- Elements ------------------------------------------------------------ */
@@ -225,8 +225,9 @@ static enum tfd_code run_one(struct tfd_kctx *k, F f, const A *a, Y *y,
     if (n == 0)
         return TFD_OK; /* an empty grid is an error to CUDA */
     if (is_aligned(a, y, y))
-        map_one<N><<<blocks_for(k, (n + N - 1) / N), THREADS, 0,
-                     stream_of(k)>>>(f, a, y, n);
+        map_one<N>
+            <<<blocks_for(k, (n + N - 1) / N), THREADS, 0, stream_of(k)>>>(
+                f, a, y, n);
     else
         map_one<1><<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(f, a, y, n);
     return launched(k, st);
@@ -241,11 +242,12 @@ static enum tfd_code run_two(struct tfd_kctx *k, F f, const A *a, const A *b,
     if (n == 0)
         return TFD_OK;
     if (is_aligned(a, b, y))
-        map_two<N><<<blocks_for(k, (n + N - 1) / N), THREADS, 0,
-                     stream_of(k)>>>(f, a, b, y, n);
+        map_two<N>
+            <<<blocks_for(k, (n + N - 1) / N), THREADS, 0, stream_of(k)>>>(
+                f, a, b, y, n);
     else
-        map_two<1><<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(f, a, b, y,
-                                                                   n);
+        map_two<1>
+            <<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(f, a, b, y, n);
     return launched(k, st);
 }
 

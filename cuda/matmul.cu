@@ -10,7 +10,8 @@
 
 #include <dlfcn.h>
 
-namespace {
+namespace
+{
 
 /* ---- The library --------------------------------------------------------- */
 
@@ -26,8 +27,7 @@ static const char *const names[] = {"libcublas.so.13", "libcublas.so.12",
                                     "libcublas.so"};
 
 /* dlsym() knows objects, and functions are no objects to the compiler. */
-template <typename F>
-static bool find(void *handle, const char *name, F *out)
+template <typename F> static bool find(void *handle, const char *name, F *out)
 {
     *(void **)out = dlsym(handle, name);
     return *out != nullptr;
@@ -168,7 +168,8 @@ enum tfd_code cuda_gemm_run(struct tfd_kctx *k, const struct cuda_gemm *g,
     return launched(k, st);
 }
 
-namespace {
+namespace
+{
 
 /* ---- Kernel -------------------------------------------------------------- */
 
@@ -236,7 +237,7 @@ static enum tfd_code matmul_gpu(struct tfd_kctx *k, struct tfd_status *st)
         "MatMul", st);
 }
 
-#define ROW(name, T) \
+#define ROW(name, T)                                  \
     row("MatMul", TFD_##name, matmul_gpu, 0, prepare, \
         sizeof(struct matmul_state)),
 

@@ -18,7 +18,8 @@ extern "C" {
 #include "kernels/reduce.h"
 }
 
-namespace {
+namespace
+{
 
 struct plus {
     template <typename W> __device__ static W zero()
@@ -294,9 +295,8 @@ static enum tfd_code run(struct tfd_kctx *k, const struct plan *p, bool is_mean,
     int64_t pieces = p->count / PIECE;
 
     if (rows && p->outputs <= 64 && pieces > 1)
-        return run_long<F, T>(k, F(), p, pieces < PIECES_MAX ? pieces
-                                                             : PIECES_MAX,
-                              divisor, st);
+        return run_long<F, T>(
+            k, F(), p, pieces < PIECES_MAX ? pieces : PIECES_MAX, divisor, st);
     if (rows)
         fold_rows<<<dim3(1, at_most(p->outputs, 65535)), THREADS, 0,
                     stream_of(k)>>>(F(), in_at<T>(k, 0), out_at<T>(k, 0),
@@ -337,25 +337,23 @@ static enum tfd_code reduce(struct tfd_kctx *k, struct tfd_status *st)
     return launched(k, st);
 }
 
-#define ROW(op, dtype, T, f, mean)                             \
-    row(op, dtype, reduce<T, f, mean>, HOST_ARG(1),            \
-        tfd_reduce_prepare, sizeof(struct tfd_reduce_state)),
-#define FLOATS(name, T)                          \
-    ROW("Sum", TFD_##name, T, plus, false)       \
-    ROW("Mean", TFD_##name, T, plus, true)       \
-    ROW("Prod", TFD_##name, T, times, false)     \
-    ROW("Max", TFD_##name, T, larger, false)     \
+#define ROW(op, dtype, T, f, mean)                                      \
+    row(op, dtype, reduce<T, f, mean>, HOST_ARG(1), tfd_reduce_prepare, \
+        sizeof(struct tfd_reduce_state)),
+#define FLOATS(name, T)                      \
+    ROW("Sum", TFD_##name, T, plus, false)   \
+    ROW("Mean", TFD_##name, T, plus, true)   \
+    ROW("Prod", TFD_##name, T, times, false) \
+    ROW("Max", TFD_##name, T, larger, false) \
     ROW("Min", TFD_##name, T, smaller, false)
 
 static const struct tfd_kernel kernels[] = {
-    CUDA_FLOAT_DTYPES(FLOATS)
-    ROW("Sum", TFD_INT64, int64_t, plus, false)
-    ROW("Prod", TFD_INT64, int64_t, times, false)
-    ROW("Max", TFD_INT64, int64_t, larger, false)
-    ROW("Min", TFD_INT64, int64_t, smaller, false)
-    ROW("All", TFD_DTYPE_INVALID, tfd_bool, both, false)
-    ROW("Any", TFD_DTYPE_INVALID, tfd_bool, either, false)
-};
+    CUDA_FLOAT_DTYPES(FLOATS) ROW("Sum", TFD_INT64, int64_t, plus, false)
+        ROW("Prod", TFD_INT64, int64_t, times, false)
+            ROW("Max", TFD_INT64, int64_t, larger, false)
+                ROW("Min", TFD_INT64, int64_t, smaller, false)
+                    ROW("All", TFD_DTYPE_INVALID, tfd_bool, both, false)
+                        ROW("Any", TFD_DTYPE_INVALID, tfd_bool, either, false)};
 
 } /* namespace */
 

@@ -139,11 +139,10 @@ static const char *error_text(int error)
 }
 
 static const struct tfd_cuda_driver driver = {
-    device_count,  properties,    use,           memory_info,
-    allocate,      release,       host_allocate, host_release,
-    stream_make,   stream_release, stream_wait,  event_make,
-    event_release, event_record,  event_query,   event_wait,
-    copy,          copy_peer,     error_text,
+    device_count, properties,    use,           memory_info,  allocate,
+    release,      host_allocate, host_release,  stream_make,  stream_release,
+    stream_wait,  event_make,    event_release, event_record, event_query,
+    event_wait,   copy,          copy_peer,     error_text,
 };
 
 extern "C" const struct tfd_cuda_driver *tfd_cuda_driver(void)

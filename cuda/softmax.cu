@@ -1,6 +1,7 @@
 /*
- * softmax.cu - Softmax, LogSoftmax of kernels/softmax.c, and the cross entropies
- * of kernels/xent.c.  A block for each row; sums are in float or wider.
+ * softmax.cu - Softmax, LogSoftmax of kernels/softmax.c, and the cross
+ * entropies of kernels/xent.c.  A block for each row; sums are in float or
+ * wider.
  */
 #include "cuda/launch.cuh"
 
@@ -8,7 +9,8 @@ extern "C" {
 #include "kernels/broadcast.h"
 }
 
-namespace {
+namespace
+{
 
 struct plus {
     template <typename W> __device__ W operator()(W a, W b) const
@@ -249,11 +251,11 @@ static enum tfd_code sparse_gpu(struct tfd_kctx *k, struct tfd_status *st)
     return launched(k, st);
 }
 
-#define ROWS(name, T)                                                     \
-    row("Softmax", TFD_##name, softmax_gpu<false, T>),                    \
-    row("LogSoftmax", TFD_##name, softmax_gpu<true, T>),                  \
-    row("SoftmaxCrossEntropyWithLogits", TFD_##name, dense_gpu<T>),       \
-    row("SparseSoftmaxCrossEntropyWithLogits", TFD_##name, sparse_gpu<T>),
+#define ROWS(name, T)                                                   \
+    row("Softmax", TFD_##name, softmax_gpu<false, T>),                  \
+        row("LogSoftmax", TFD_##name, softmax_gpu<true, T>),            \
+        row("SoftmaxCrossEntropyWithLogits", TFD_##name, dense_gpu<T>), \
+        row("SparseSoftmaxCrossEntropyWithLogits", TFD_##name, sparse_gpu<T>),
 
 static const struct tfd_kernel kernels[] = {CUDA_FLOAT_DTYPES(ROWS)};
 

@@ -1,6 +1,6 @@
 /*
- * tile.cu - elements that are repeated: Tile of kernels/concat.c, BroadcastTo of
- * kernels/broadcast_ops.c, by elements of 1, 2, 4, 8 or 16 bytes.
+ * tile.cu - elements that are repeated: Tile of kernels/concat.c, BroadcastTo
+ * of kernels/broadcast_ops.c, by elements of 1, 2, 4, 8 or 16 bytes.
  */
 #include "cuda/launch.cuh"
 
@@ -8,7 +8,8 @@ extern "C" {
 #include "kernels/outputs.h"
 }
 
-namespace {
+namespace
+{
 
 struct wide_item {
     uint64_t a, b;
@@ -98,15 +99,12 @@ static enum tfd_code broadcast_gpu(struct tfd_kctx *k, struct tfd_status *st)
     return fill(k, &out, st);
 }
 
-#define ROWS(name, T)                                        \
-    row("Tile", TFD_##name, tile_gpu, HOST_ARG(1)),          \
-    row("BroadcastTo", TFD_##name, broadcast_gpu, HOST_ARG(1)),
+#define ROWS(name, T)                               \
+    row("Tile", TFD_##name, tile_gpu, HOST_ARG(1)), \
+        row("BroadcastTo", TFD_##name, broadcast_gpu, HOST_ARG(1)),
 
 static const struct tfd_kernel kernels[] = {
-    CUDA_FLOAT_DTYPES(ROWS)
-    CUDA_INT_DTYPES(ROWS)
-    ROWS(BOOL, tfd_bool)
-};
+    CUDA_FLOAT_DTYPES(ROWS) CUDA_INT_DTYPES(ROWS) ROWS(BOOL, tfd_bool)};
 
 } /* namespace */
 

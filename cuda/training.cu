@@ -12,7 +12,8 @@ extern "C" {
 #include "kernels/variable.h"
 }
 
-namespace {
+namespace
+{
 
 #define VARIABLES_MAX 3
 #define SCALARS_MAX 6
@@ -33,8 +34,8 @@ static enum tfd_code writable(struct tfd_kctx *k, struct tfd_variable *v,
                         v->name);
     if (!v->value.buffer || tfd_buffer_sole(v->value.buffer))
         return TFD_OK;
-    TFD_TRY(tfd_tensor_new_in(&copy, k->memory, v->value.dtype,
-                              &v->value.shape, st));
+    TFD_TRY(tfd_tensor_new_in(&copy, k->memory, v->value.dtype, &v->value.shape,
+                              st));
     rc = tfd_cuda_device_check(
         d,
         (int)cudaMemcpyAsync(copy.buffer->data, v->value.buffer->data,
@@ -176,16 +177,14 @@ OPTIMIZER(momentum, 2, "sgs", "use_nesterov", v[1] = v[1] * s[1] + g;
 OPTIMIZER(adagrad, 2, "sg", "update_slots", if (option) v[1] += g * g;
           v[0] -= g * s[0] / sqrt(v[1]);)
 
-OPTIMIZER(
-    adam, 3, "ssssssg", "use_nesterov",
-    C alpha = s[2] * sqrt((C)1 - s[1]) / ((C)1 - s[0]);
-    v[1] += (g - v[1]) * ((C)1 - s[3]);
-    v[2] += (g * g - v[2]) * ((C)1 - s[4]);
-    v[0] -= (option ? g * ((C)1 - s[3]) + s[3] * v[1] : v[1]) * alpha /
-            (sqrt(v[2]) + s[5]);)
+OPTIMIZER(adam, 3, "ssssssg", "use_nesterov",
+          C alpha = s[2] * sqrt((C)1 - s[1]) / ((C)1 - s[0]);
+          v[1] += (g - v[1]) * ((C)1 - s[3]);
+          v[2] += (g * g - v[2]) * ((C)1 - s[4]);
+          v[0] -= (option ? g * ((C)1 - s[3]) + s[3] * v[1] : v[1]) * alpha /
+                  (sqrt(v[2]) + s[5]);)
 
-OPTIMIZER(rmsprop, 3, "ssssg", nullptr,
-          v[1] += (g * g - v[1]) * ((C)1 - s[1]);
+OPTIMIZER(rmsprop, 3, "ssssg", nullptr, v[1] += (g * g - v[1]) * ((C)1 - s[1]);
           v[2] = v[2] * s[2] + g * s[0] / sqrt(v[1] + s[3]); v[0] -= v[2];)
 
 template <typename O, typename T>
@@ -219,9 +218,9 @@ static enum tfd_code prepare(const struct tfd_prepare *p, void *state,
 {
     struct state *s = (struct state *)state;
 
-    return O::attribute() ? tfd_node_bool(p->node, O::attribute(), &s->option,
-                                          st)
-                          : TFD_OK;
+    return O::attribute()
+               ? tfd_node_bool(p->node, O::attribute(), &s->option, st)
+               : TFD_OK;
 }
 
 static enum tfd_code same_shape(const struct tfd_shape *a,
@@ -270,10 +269,9 @@ static enum tfd_code read_inputs(const struct tfd_kctx *k, int first,
             TFD_TRY(same_shape(&var->value.shape, &t->shape, "grad", st));
             j->g = (const T *)tfd_tensor_data(t);
         } else if (t->shape.rank != 0) {
-            return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                            "input %d of %s is not a scalar: %s", in,
-                            k->node->op->name.data,
-                            tfd_shape_text(&t->shape, text));
+            return tfd_fail(
+                st, TFD_INVALID_ARGUMENT, "input %d of %s is not a scalar: %s",
+                in, k->node->op->name.data, tfd_shape_text(&t->shape, text));
         } else {
             j->s[scalars++] = (const T *)tfd_tensor_data(t);
         }
@@ -285,7 +283,8 @@ template <typename T, typename O>
 static enum tfd_code apply_locked(struct tfd_kctx *k, struct tfd_variable **v,
                                   struct tfd_status *st)
 {
-    struct job<T> j = {};
+    struct job<T> j = {
+    };
     int64_t n;
 
     TFD_TRY(check_variables(k, v, O::variables, st));
@@ -310,28 +309,26 @@ static enum tfd_code apply(struct tfd_kctx *k, struct tfd_status *st)
 
 /* Handles are the host's; references have no memory. */
 #define HANDLES(count) ((UINT32_C(1) << (count)) - 1)
-#define APPLY(op, name, T, o)                                            \
-    row("Apply" op, TFD_##name, apply<T, o>, 0, prepare<o>,              \
-        sizeof(struct state)),                                           \
-    row("ResourceApply" op, TFD_##name, apply<T, o>,                     \
-        HANDLES(o::variables), prepare<o>, sizeof(struct state)),
-#define ASSIGN(name, T)                                                  \
-    row("AssignAdd", TFD_##name, assign<T, plus>),                       \
-    row("AssignSub", TFD_##name, assign<T, minus>),                      \
-    row("AssignAddVariableOp", TFD_##name, assign<T, plus>, HOST_ARG(0)), \
-    row("AssignSubVariableOp", TFD_##name, assign<T, minus>, HOST_ARG(0)),
-#define ROWS(name, T)                                       \
-    ASSIGN(name, T)                                         \
-    APPLY("GradientDescent", name, T, gradient_descent)     \
-    APPLY("Momentum", name, T, momentum)                    \
-    APPLY("Adagrad", name, T, adagrad)                      \
-    APPLY("Adam", name, T, adam)                            \
+#define APPLY(op, name, T, o)                               \
+    row("Apply" op, TFD_##name, apply<T, o>, 0, prepare<o>, \
+        sizeof(struct state)),                              \
+        row("ResourceApply" op, TFD_##name, apply<T, o>,    \
+            HANDLES(o::variables), prepare<o>, sizeof(struct state)),
+#define ASSIGN(name, T)                                                       \
+    row("AssignAdd", TFD_##name, assign<T, plus>),                            \
+        row("AssignSub", TFD_##name, assign<T, minus>),                       \
+        row("AssignAddVariableOp", TFD_##name, assign<T, plus>, HOST_ARG(0)), \
+        row("AssignSubVariableOp", TFD_##name, assign<T, minus>, HOST_ARG(0)),
+#define ROWS(name, T)                                   \
+    ASSIGN(name, T)                                     \
+    APPLY("GradientDescent", name, T, gradient_descent) \
+    APPLY("Momentum", name, T, momentum)                \
+    APPLY("Adagrad", name, T, adagrad)                  \
+    APPLY("Adam", name, T, adam)                        \
     APPLY("RMSProp", name, T, rmsprop)
 
-static const struct tfd_kernel kernels[] = {
-    CUDA_FLOAT_DTYPES(ROWS)
-    ASSIGN(INT64, int64_t)
-};
+static const struct tfd_kernel kernels[] = {CUDA_FLOAT_DTYPES(ROWS)
+                                                ASSIGN(INT64, int64_t)};
 
 } /* namespace */
 

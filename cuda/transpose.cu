@@ -9,7 +9,8 @@ extern "C" {
 #include "kernels/outputs.h"
 }
 
-namespace {
+namespace
+{
 
 struct wide_item {
     uint64_t a, b;
@@ -61,7 +62,8 @@ static bool is_swap(const int *perm, int rank)
     for (int d = 0; d < rank - 2; d++)
         if (perm[d] != d)
             return false;
-    return rank >= 2 && perm[rank - 1] == rank - 2 && perm[rank - 2] == rank - 1;
+    return rank >= 2 && perm[rank - 1] == rank - 2 &&
+           perm[rank - 2] == rank - 1;
 }
 
 template <typename T>
@@ -137,13 +139,9 @@ static enum tfd_code transpose_gpu(struct tfd_kctx *k, struct tfd_status *st)
 #define ROW(name, T) row("Transpose", TFD_##name, transpose_gpu, HOST_ARG(1)),
 
 static const struct tfd_kernel kernels[] = {
-    CUDA_FLOAT_DTYPES(ROW)
-    CUDA_INT_DTYPES(ROW)
-    ROW(INT32, int32_t)
-    ROW(BOOL, tfd_bool)
-    ROW(COMPLEX64, tfd_complex64)
-    ROW(COMPLEX128, tfd_complex128)
-};
+    CUDA_FLOAT_DTYPES(ROW) CUDA_INT_DTYPES(ROW) ROW(INT32, int32_t)
+        ROW(BOOL, tfd_bool) ROW(COMPLEX64, tfd_complex64)
+            ROW(COMPLEX128, tfd_complex128)};
 
 } /* namespace */
 

@@ -4,17 +4,18 @@
  */
 #include "cuda/launch.cuh"
 
-namespace {
+namespace
+{
 
-#define FUNCTION(name, body)                                \
-    struct name {                                           \
+#define FUNCTION(name, body)                                      \
+    struct name {                                                 \
         template <typename T> __device__ T operator()(T in) const \
-        {                                                   \
-            wide<T> x = widen(in), one = 1;                 \
-                                                            \
-            (void)one;                                      \
-            return narrow<T>(body);                         \
-        }                                                   \
+        {                                                         \
+            wide<T> x = widen(in), one = 1;                       \
+                                                                  \
+            (void)one;                                            \
+            return narrow<T>(body);                               \
+        }                                                         \
     };
 
 FUNCTION(neg, -x)
@@ -89,15 +90,15 @@ static enum tfd_code test(struct tfd_kctx *k, struct tfd_status *st)
 
 /* ---- Gradients ----------------------------------------------------------- */
 
-#define PAIR(name, body)                                            \
-    struct name {                                                   \
+#define PAIR(name, body)                                              \
+    struct name {                                                     \
         template <typename T> __device__ T operator()(T a, T b) const \
-        {                                                           \
-            wide<T> y = widen(a), dy = widen(b), one = 1;           \
-                                                                    \
-            (void)one;                                              \
-            return narrow<T>(body);                                 \
-        }                                                           \
+        {                                                             \
+            wide<T> y = widen(a), dy = widen(b), one = 1;             \
+                                                                      \
+            (void)one;                                                \
+            return narrow<T>(body);                                   \
+        }                                                             \
     };
 
 PAIR(sigmoid_grad, dy *y *(one - y))
@@ -120,48 +121,46 @@ static enum tfd_code pair(struct tfd_kctx *k, struct tfd_status *st)
 /* ---- Rows ---------------------------------------------------------------- */
 
 #define ROW(op, name, T, f) row(op, TFD_##name, unary<T, f>),
-#define FLOATS(name, T)                              \
-    ROW("Neg", name, T, neg)                         \
-    ROW("Abs", name, T, abs_)                        \
-    ROW("Sign", name, T, sign)                       \
-    ROW("Square", name, T, square)                   \
-    ROW("Reciprocal", name, T, reciprocal)           \
-    ROW("Inv", name, T, reciprocal)                  \
-    ROW("Floor", name, T, floor_)                    \
-    ROW("Ceil", name, T, ceil_)                      \
-    ROW("Rint", name, T, rint_)                      \
-    ROW("Round", name, T, rint_)                     \
-    ROW("Exp", name, T, exp_)                        \
-    ROW("Expm1", name, T, expm1_)                    \
-    ROW("Log", name, T, log_)                        \
-    ROW("Log1p", name, T, log1p_)                    \
-    ROW("Sqrt", name, T, sqrt_)                      \
-    ROW("Rsqrt", name, T, rsqrt_)                    \
-    ROW("Tanh", name, T, tanh_)                      \
-    ROW("Sigmoid", name, T, sigmoid)                 \
-    ROW("Sin", name, T, sin_)                        \
-    ROW("Cos", name, T, cos_)                        \
-    ROW("Erf", name, T, erf_)                        \
-    ROW("Softplus", name, T, softplus)               \
-    ROW("Softsign", name, T, softsign)               \
-    ROW("Elu", name, T, elu)                         \
-    row("IsFinite", TFD_##name, test<T, is_finite>), \
-    row("IsInf", TFD_##name, test<T, is_inf>),       \
-    row("IsNan", TFD_##name, test<T, is_nan>),       \
-    row("SigmoidGrad", TFD_##name, pair<T, sigmoid_grad>), \
-    row("TanhGrad", TFD_##name, pair<T, tanh_grad>), \
-    row("SqrtGrad", TFD_##name, pair<T, sqrt_grad>), \
-    row("RsqrtGrad", TFD_##name, pair<T, rsqrt_grad>), \
-    row("ReciprocalGrad", TFD_##name, pair<T, reciprocal_grad>), \
-    row("InvGrad", TFD_##name, pair<T, reciprocal_grad>),
+#define FLOATS(name, T)                                              \
+    ROW("Neg", name, T, neg)                                         \
+    ROW("Abs", name, T, abs_)                                        \
+    ROW("Sign", name, T, sign)                                       \
+    ROW("Square", name, T, square)                                   \
+    ROW("Reciprocal", name, T, reciprocal)                           \
+    ROW("Inv", name, T, reciprocal)                                  \
+    ROW("Floor", name, T, floor_)                                    \
+    ROW("Ceil", name, T, ceil_)                                      \
+    ROW("Rint", name, T, rint_)                                      \
+    ROW("Round", name, T, rint_)                                     \
+    ROW("Exp", name, T, exp_)                                        \
+    ROW("Expm1", name, T, expm1_)                                    \
+    ROW("Log", name, T, log_)                                        \
+    ROW("Log1p", name, T, log1p_)                                    \
+    ROW("Sqrt", name, T, sqrt_)                                      \
+    ROW("Rsqrt", name, T, rsqrt_)                                    \
+    ROW("Tanh", name, T, tanh_)                                      \
+    ROW("Sigmoid", name, T, sigmoid)                                 \
+    ROW("Sin", name, T, sin_)                                        \
+    ROW("Cos", name, T, cos_)                                        \
+    ROW("Erf", name, T, erf_)                                        \
+    ROW("Softplus", name, T, softplus)                               \
+    ROW("Softsign", name, T, softsign)                               \
+    ROW("Elu", name, T, elu)                                         \
+    row("IsFinite", TFD_##name, test<T, is_finite>),                 \
+        row("IsInf", TFD_##name, test<T, is_inf>),                   \
+        row("IsNan", TFD_##name, test<T, is_nan>),                   \
+        row("SigmoidGrad", TFD_##name, pair<T, sigmoid_grad>),       \
+        row("TanhGrad", TFD_##name, pair<T, tanh_grad>),             \
+        row("SqrtGrad", TFD_##name, pair<T, sqrt_grad>),             \
+        row("RsqrtGrad", TFD_##name, pair<T, rsqrt_grad>),           \
+        row("ReciprocalGrad", TFD_##name, pair<T, reciprocal_grad>), \
+        row("InvGrad", TFD_##name, pair<T, reciprocal_grad>),
 
 static const struct tfd_kernel kernels[] = {
-    CUDA_FLOAT_DTYPES(FLOATS)
-    ROW("Neg", INT64, int64_t, neg)
-    ROW("Abs", INT64, int64_t, abs_)
-    ROW("Sign", INT64, int64_t, sign)
-    ROW("Square", INT64, int64_t, square)
-    row("LogicalNot", TFD_DTYPE_INVALID, test<tfd_bool, logical_not>),
+    CUDA_FLOAT_DTYPES(FLOATS) ROW("Neg", INT64, int64_t, neg) ROW("Abs", INT64,
+                                                                  int64_t, abs_)
+        ROW("Sign", INT64, int64_t, sign) ROW("Square", INT64, int64_t, square)
+            row("LogicalNot", TFD_DTYPE_INVALID, test<tfd_bool, logical_not>),
 };
 
 } /* namespace */
