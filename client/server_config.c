@@ -14,11 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FLAGS_MAX 12
+#define FLAGS_MAX 16
 
 struct flags {
     char *argv[FLAGS_MAX]; /* owned, but for the first */
     int argc;
+    char devices[64]; /* of --device_count */
     bool failed;
 };
 
@@ -76,17 +77,53 @@ static void free_flags(struct flags *f)
 static enum tfd_code read_device_count(struct flags *f, struct tfd_str entry,
                                        struct tfd_status *st)
 {
+    size_t used = strlen(f->devices);
     struct tfd_pb_entry e;
-    char text[32];
 
     if (!tfd_pb_map_entry(entry, &e))
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Unable to parse ConfigProto.device_count");
-    if (!tfd_str_is(e.key, "CPU") || e.number == 0)
+    if (!(tfd_str_is(e.key, "CPU") && e.number != 0) &&
+        !tfd_str_is(e.key, "GPU"))
         return TFD_OK;
-    snprintf(text, sizeof(text), "CPU:%lld", (long long)e.number);
-    add_flag(f, "device_count", text);
+    snprintf(f->devices + used, sizeof(f->devices) - used,
+             "%s" TFD_STR_FMT ":%lld", used ? "," : "", TFD_STR_ARG(e.key),
+             (long long)e.number);
     return TFD_OK;
+}
+
+static void add_str(struct flags *f, const char *name, struct tfd_str value)
+{
+    char text[256];
+
+    if (value.size == 0)
+        return;
+    snprintf(text, sizeof(text), TFD_STR_FMT, TFD_STR_ARG(value));
+    add_flag(f, name, text);
+}
+
+#define GPU(field) tensorflow_GPUOptions_##field##_tag
+
+/* Virtual devices are --gpu_virtual's alone. */
+static enum tfd_code read_gpu_options(struct flags *f, struct tfd_str proto,
+                                      struct tfd_status *st)
+{
+    struct tfd_pb_reader r = tfd_pb_reader_of(proto);
+    struct tfd_pb_field field;
+    char text[32];
+
+    while (tfd_pb_next(&r, &field)) {
+        if (field.tag == GPU(per_process_gpu_memory_fraction)) {
+            snprintf(text, sizeof(text), "%.17g", tfd_pb_double(&r, &field));
+            add_flag(f, "gpu_memory_fraction", text);
+        } else if (field.tag == GPU(allow_growth)) {
+            add_flag(f, "gpu_allow_growth",
+                     tfd_pb_bool(&r, &field) ? "true" : "false");
+        } else if (field.tag == GPU(visible_device_list)) {
+            add_str(f, "gpu_visible", tfd_pb_str(&r, &field));
+        }
+    }
+    return tfd_pb_end(&r, "GPUOptions", st);
 }
 
 /* What of it is the server's, and not a session's. */
@@ -99,11 +136,15 @@ static enum tfd_code add_config(struct flags *f, struct tfd_str config_proto,
     while (tfd_pb_next(&r, &field)) {
         if (field.tag == tensorflow_ConfigProto_device_count_tag)
             TFD_TRY(read_device_count(f, tfd_pb_str(&r, &field), st));
+        else if (field.tag == tensorflow_ConfigProto_gpu_options_tag)
+            TFD_TRY(read_gpu_options(f, tfd_pb_str(&r, &field), st));
         else if (field.tag ==
                      tensorflow_ConfigProto_intra_op_parallelism_threads_tag &&
                  tfd_pb_int32(&r, &field) > 0)
             add_number(f, "threads", tfd_pb_int32(&r, &field));
     }
+    if (f->devices[0])
+        add_flag(f, "device_count", f->devices);
     return tfd_pb_end(&r, "ConfigProto", st);
 }
 

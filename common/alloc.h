@@ -15,6 +15,23 @@
 
 #define TFD_BUFFER_ALIGN 64
 
+/* Memory that is not the host's: where a device's kernels leave their outputs.
+ * Embedded by its device.  Threads: any. */
+struct tfd_memory {
+    /* size is not 0; contents are undefined.  RESOURCE_EXHAUSTED with the sizes
+     * when there is no room. */
+    struct tfd_buffer *(*make)(struct tfd_memory *m, size_t size,
+                               struct tfd_status *st);
+    void (*release)(struct tfd_buffer *b); /* what its buffers have */
+};
+
+/* tfd_tensor_new() in another memory (NULL: the host's), for types of plain
+ * bytes. */
+enum tfd_code tfd_tensor_new_in(struct tfd_tensor *out, struct tfd_memory *m,
+                                enum tfd_dtype dtype,
+                                const struct tfd_shape *shape,
+                                struct tfd_status *st) TFD_MUST_USE;
+
 /* NULL when there is no memory or the limit would be passed.  Contents are
  * undefined; size 0 gives a buffer of 0 bytes. */
 struct tfd_buffer *tfd_buffer_new(size_t size);

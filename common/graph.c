@@ -236,6 +236,29 @@ void tfd_node_arg(const struct tfd_node *n, int arg, int32_t *first,
     assert(*count >= 0 && *first + *count <= n->in_count);
 }
 
+static int arg_at(const struct tfd_node *n, const struct tfd_op_arg *args,
+                  int count, int32_t at)
+{
+    for (int i = 0; i < count; i++) {
+        at -= (int32_t)tfd_arg_count(n, &args[i]);
+        if (at < 0)
+            return i;
+    }
+    return count - 1;
+}
+
+int tfd_node_in_arg(const struct tfd_node *n, int32_t input)
+{
+    assert(input >= 0 && input < n->in_count);
+    return arg_at(n, n->op->in, n->op->in_count, input);
+}
+
+int tfd_node_out_arg(const struct tfd_node *n, int32_t output)
+{
+    assert(output >= 0 && output < n->out_count);
+    return arg_at(n, n->op->out, n->op->out_count, output);
+}
+
 /* ---- For the other files ------------------------------------------------- */
 
 const char *tfd_printable(struct tfd_str s, char *text)

@@ -130,6 +130,9 @@ enum tfd_code tfd_graph_order(const struct tfd_graph *g,
  * argument arg of this node. */
 void tfd_node_arg(const struct tfd_node *n, int arg, int32_t *first,
                   int32_t *count);
+/* The other way round: the argument that an input or an output belongs to. */
+int tfd_node_in_arg(const struct tfd_node *n, int32_t input);
+int tfd_node_out_arg(const struct tfd_node *n, int32_t output);
 
 /* ---- Attributes (attr.c): the node's value, else the op's default -------- */
 

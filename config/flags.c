@@ -249,6 +249,8 @@ void tfd_config_deinit(struct tfd_config *c)
     free(c->protocol);
     free(c->port_file);
     free(c->log_level);
+    free(c->gpu_visible);
+    free(c->gpu_virtual);
     free(c->train);
     free(c->checkpoint_dir);
     free(c->config);

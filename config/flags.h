@@ -32,6 +32,8 @@ enum tfd_exit {
     TFD_EXIT_USAGE = 64,  /* a command line that cannot be read */
     TFD_EXIT_OS = 71,     /* out of memory while reading it */
     TFD_EXIT_CONFIG = 78, /* a value that is wrong or missing */
+    TFD_EXIT_GPU_LOST =
+        138, /* a GPU failed; another process may find it well */
 };
 
 enum tfd_exit_when {
@@ -62,6 +64,11 @@ struct tfd_config {
 
     struct tfd_device_count devices[TFD_DEVICE_TYPES_MAX];
     size_t device_type_count;
+    int64_t gpu_memory_limit;   /* bytes of each GPU; 0: see the next */
+    double gpu_memory_fraction; /* of each GPU; 0: what is free */
+    bool gpu_allow_growth;
+    char *gpu_visible;    /* "1,0"; NULL: all */
+    char *gpu_virtual;    /* "1024,2048;4096": MiB; NULL: each GPU is one */
     int32_t threads;      /* compute threads, at least 1 */
     int32_t spin_us;      /* 0: threads without work sleep at once */
     int64_t memory_limit; /* bytes; 0: none */

@@ -152,6 +152,25 @@ static enum tfd_code read_exit_when(const struct tfd_option *o,
     return tfd_value_duration(text + 5, &c->exit_idle_ms, st);
 }
 
+static enum tfd_code read_size(const struct tfd_option *o, const char *text,
+                               struct tfd_config *c, struct tfd_status *st)
+{
+    return tfd_value_size(text, field(o, c), st);
+}
+
+static enum tfd_code read_fraction(const struct tfd_option *o, const char *text,
+                                   struct tfd_config *c, struct tfd_status *st)
+{
+    char *end;
+    double value = strtod(text, &end);
+
+    if (end == text || *end || !(value >= 0 && value <= 1))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "not a part of a whole; give a number from 0 to 1");
+    *(double *)field(o, c) = value;
+    return TFD_OK;
+}
+
 /* "CPU:2" of "CPU:2,GPU:1". */
 static enum tfd_code read_one_device(const char *text, size_t size,
                                      struct tfd_config *c,
@@ -201,10 +220,6 @@ static enum tfd_code read_devices(const struct tfd_option *o, const char *text,
         TFD_TRY(read_one_device(text, size, c, st));
         text += size + (text[size] == ',');
     } while (*text);
-    if (strcmp(c->devices[0].type, "CPU") != 0)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "no CPU in front; write CPU:1,%s:%d",
-                        c->devices[0].type, c->devices[0].count);
     return TFD_OK;
 }
 
@@ -278,8 +293,26 @@ const struct tfd_option tfd_options[] = {
      read_duration, AT(peer_timeout_ms)},
 
     {MACHINE, "device_count", "TYPE:N,...", "CPU:1",
-     "devices of this task; CPU:2 gives CPU:0 and CPU:1",
+     "devices of this task; CPU:2 gives CPU:0 and CPU:1; GPU:1 takes one of "
+     "the GPUs, GPU:0 none; default: all of them, and none on a ps",
      read_devices, AT(devices)},
+    {MACHINE, "gpu_memory_limit", "SIZE", NULL,
+     "memory to take of each GPU, such as 8G; default: nearly all that is free",
+     read_size, AT(gpu_memory_limit)},
+    {MACHINE, "gpu_memory_fraction", "PART", NULL,
+     "the same as a part of all memory of the GPU, such as 0.4",
+     read_fraction, AT(gpu_memory_fraction)},
+    {MACHINE, "gpu_allow_growth", NULL, "false",
+     "take memory as it is needed, not all of it at the first use",
+     read_bool, AT(gpu_allow_growth)},
+    {MACHINE, "gpu_visible", "N,...", NULL,
+     "the GPUs to take, of those that CUDA_VISIBLE_DEVICES leaves: the first "
+     "becomes GPU:0",
+     read_text, AT(gpu_visible)},
+    {MACHINE, "gpu_virtual", "MIB,...;...", NULL,
+     "several devices within one GPU, by their memory in MiB; GPUs are "
+     "divided by ';'",
+     read_text, AT(gpu_virtual)},
     {MACHINE, "threads", "N", "auto",
      "compute threads; auto: the cores that the control group grants",
      read_threads, AT(threads), .min = 1, .max = TFD_THREADS_MAX},

@@ -19,7 +19,9 @@
 #include "common/pool.h"
 #include "common/proto/peer.pb.h"
 #include "config/bind.h"
+#include "cuda/cuda.h"
 #include "daemon/exit_rule.h"
+#include "daemon/gpu.h"
 #include "daemon/master/service.h"
 #include "daemon/master/session.h"
 #include "daemon/status_page.h"
@@ -51,6 +53,9 @@ struct tfd_server {
     bool has_registry;
     struct tfd_file_roots roots;
     bool has_roots;
+    const struct tfd_family **families; /* of the host, then of GPUs */
+    struct tfd_gpus *gpus;
+    struct tfd_post lost_post;
     struct tfd_pool *pool;
     struct tfd_loop *loop;
     struct tfd_service *service;
@@ -337,6 +342,44 @@ static void on_signal(void *ctx, int number)
     enter_draining(s, number == SIGTERM ? "SIGTERM" : "SIGINT");
 }
 
+/* ---- GPUs ---------------------------------------------------------------- */
+
+/* Steps end with the error that their kernels got; after the drain the process
+ * ends, since CUDA answers nothing else in it any more. */
+static void gpu_lost_on_loop(struct tfd_post *p)
+{
+    struct tfd_server *s =
+        (struct tfd_server *)((char *)p -
+                              offsetof(struct tfd_server, lost_post));
+
+    s->exit_code = TFD_EXIT_GPU_LOST;
+    enter_draining(s, "a GPU is lost");
+}
+
+static void gpu_lost(void *ctx, const struct tfd_cuda_device *d)
+{
+    static void (*const posted)(struct tfd_post *) = gpu_lost_on_loop;
+    struct tfd_server *s = ctx;
+
+    tfd_log(TFD_LOG_ERROR, "gpu_lost", "device=%s name=\"%s\" error=\"%s\"",
+            d->name, d->properties.name, d->driver->error_text(d->lost));
+    if (!__atomic_exchange_n(&s->lost_post.run, posted, __ATOMIC_ACQ_REL))
+        tfd_loop_post(s->loop, &s->lost_post);
+}
+
+static enum tfd_code open_gpus(struct tfd_server *s, struct tfd_status *st)
+{
+    struct tfd_cuda_options o;
+
+    tfd_gpus_options(s->o.config, getenv("CUDA_VISIBLE_DEVICES"), &o);
+    return tfd_gpus_new(tfd_cuda_driver(), &o, gpu_lost, s, &s->gpus, st);
+}
+
+struct tfd_gpus *tfd_server_gpus(const struct tfd_server *s)
+{
+    return s->gpus;
+}
+
 /* ---- Building ------------------------------------------------------------ */
 
 static enum tfd_code make_identity(struct tfd_server *s, struct tfd_status *st)
@@ -432,6 +475,8 @@ static enum tfd_code make_services(struct tfd_server *s, struct tfd_status *st)
         .task = s->self.task,
         .container = c->cluster.job_name,
         .cpu_count = cpu_count(c),
+        .devices = tfd_gpus_rows(s->gpus),
+        .device_count = tfd_gpus_count(s->gpus),
         .peer_wait_us = (uint64_t)c->peer_wait_ms * 1000,
         .session_idle_us = (uint64_t)c->session_idle_ms * 1000,
         .session_created = worker_session,
@@ -475,15 +520,28 @@ static bool is_computing(void *ctx)
     return tfd_pool_busy(s->pool);
 }
 
+static enum tfd_code make_registry(struct tfd_server *s, struct tfd_status *st)
+{
+    int host = tfd_family_count, gpu = tfd_cuda_family_count;
+
+    s->families = calloc((size_t)(host + gpu), sizeof(*s->families));
+    if (!s->families)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "No memory for kernels");
+    memcpy(s->families, tfd_families, (size_t)host * sizeof(*s->families));
+    memcpy(s->families + host, tfd_cuda_families,
+           (size_t)gpu * sizeof(*s->families));
+    TFD_TRY(tfd_registry_init(&s->registry, s->families, host + gpu, st));
+    s->has_registry = true;
+    return TFD_OK;
+}
+
 static enum tfd_code make_basis(struct tfd_server *s, struct tfd_status *st)
 {
     const struct tfd_config *c = s->o.config;
     struct tfd_heartbeat_options heartbeat;
 
     tfd_tensor_handle_release(release_handle);
-    TFD_TRY(
-        tfd_registry_init(&s->registry, tfd_families, tfd_family_count, st));
-    s->has_registry = true;
+    TFD_TRY(make_registry(s, st));
     TFD_TRY(make_identity(s, st));
     if (c->memory_limit > 0)
         tfd_alloc_limit((size_t)c->memory_limit);
@@ -531,6 +589,8 @@ enum tfd_code tfd_server_new(const struct tfd_server_options *o,
     rc = make_basis(s, &own);
     if (rc == TFD_OK)
         rc = watch_signals(s, &own); /* who can connect may stop us, too */
+    if (rc == TFD_OK)
+        rc = open_gpus(s, &own); /* before anybody hears of us */
     if (rc == TFD_OK)
         rc = open_port(s, &own);
     if (rc == TFD_OK)
@@ -626,6 +686,7 @@ void tfd_server_free(struct tfd_server *s)
         tfd_peers_free(s->peers);
     if (s->service)
         tfd_service_free(s->service);
+    tfd_gpus_free(s->gpus);
     if (s->loop)
         tfd_loop_free(s->loop);
     if (s->pool)
@@ -634,6 +695,7 @@ void tfd_server_free(struct tfd_server *s)
         tfd_file_roots_deinit(&s->roots);
     if (s->has_registry)
         tfd_registry_deinit(&s->registry);
+    free(s->families);
     tfd_alloc_trim();
     free(s);
 }

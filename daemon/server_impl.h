@@ -10,7 +10,9 @@
 struct tfd_master;
 struct tfd_worker_service;
 struct tfd_peers;
+struct tfd_gpus;
 
+struct tfd_gpus *tfd_server_gpus(const struct tfd_server *s);
 struct tfd_loop *tfd_server_loop(const struct tfd_server *s);
 struct tfd_master *tfd_server_master(const struct tfd_server *s);
 struct tfd_worker_service *tfd_server_worker(const struct tfd_server *s);

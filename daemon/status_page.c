@@ -6,6 +6,7 @@
 
 #include "common/alloc.h"
 #include "config/version.h"
+#include "daemon/gpu.h"
 #include "daemon/master/master.h"
 #include "daemon/worker/worker.h"
 #include "rpc/peers.h"
@@ -108,6 +109,45 @@ static void build_info(struct tfd_bytes *b, struct tfd_server *s)
                      TFD_VERSION, c->job_name, c->task_index);
 }
 
+/* One sample for each GPU; nothing where there is none. */
+static void gpu_family(struct tfd_bytes *b, struct tfd_server *s,
+                       const char *name, const char *type, const char *help,
+                       size_t offset)
+{
+    struct tfd_gpus *g = tfd_server_gpus(s);
+
+    if (tfd_gpus_count(g) == 0)
+        return;
+    tfd_bytes_printf(b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+    for (int i = 0; i < tfd_gpus_count(g); i++) {
+        struct tfd_cuda_pool_stats stats;
+
+        tfd_cuda_pool_stats(&tfd_gpus_at(g, i)->pool, &stats);
+        tfd_bytes_printf(b, "%s{device=\"GPU:%d\"} %zu\n", name, i,
+                         *(const size_t *)((const char *)&stats + offset));
+    }
+}
+
+#define OF(member) offsetof(struct tfd_cuda_pool_stats, member)
+
+static void gpu_metrics(struct tfd_bytes *b, struct tfd_server *s)
+{
+    gpu_family(b, s, "tfd_gpu_memory_limit_bytes", "gauge",
+               "what may be taken of a GPU", OF(limit));
+    gpu_family(b, s, "tfd_gpu_memory_reserved_bytes", "gauge",
+               "taken from the driver", OF(reserved));
+    gpu_family(b, s, "tfd_gpu_memory_bytes", "gauge", "of live tensors",
+               OF(in_use));
+    gpu_family(b, s, "tfd_gpu_memory_peak_bytes", "gauge",
+               "the most there was of them", OF(peak));
+    gpu_family(b, s, "tfd_gpu_memory_largest_free_bytes", "gauge",
+               "the largest tensor that fits what is taken", OF(largest_free));
+    gpu_family(b, s, "tfd_gpu_allocs_total", "counter", "buffers given out",
+               OF(allocs));
+    gpu_family(b, s, "tfd_gpu_oom_total", "counter",
+               "requests that found no room", OF(failures));
+}
+
 static int metrics_page(void *self, struct tfd_bytes *b,
                         const char **content_type)
 {
@@ -156,6 +196,7 @@ static int metrics_page(void *self, struct tfd_bytes *b,
            (double)memory.cached);
     metric(b, "tfd_memory_limit_bytes", "gauge", "--memory_limit; 0: none",
            (double)tfd_server_config(s)->memory_limit);
+    gpu_metrics(b, s);
     metric(b, "tfd_intake_waiting", "gauge",
            "connections not read because memory is short", intake->waiting);
     metric(b, "tfd_intake_waiting_bytes", "gauge",

@@ -28,6 +28,7 @@
 struct tfd_device_attributes {
     char name[TFD_DEVICE_NAME_MAX]; /* full */
     char type[16];                  /* "CPU" */
+    char physical[192];             /* "device: 0, name: ..."; "" of a CPU */
     int64_t memory_limit;
     uint64_t incarnation;
 };

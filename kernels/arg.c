@@ -9,6 +9,7 @@
 #include "common/half.h"
 #include "kernels/check.h"
 #include "kernels/elementwise.h"
+#include "kernels/outputs.h"
 
 #include <math.h>
 
@@ -135,6 +136,14 @@ static void drop_axis(const struct tfd_shape *in, int axis,
         out->dim[i] = in->dim[i < axis ? i : i + 1];
 }
 
+enum tfd_code tfd_arg_axis(const struct tfd_kctx *k, int *axis,
+                           struct tfd_shape *out, struct tfd_status *st)
+{
+    TFD_TRY(read_axis(k, axis, st));
+    drop_axis(&k->in[0].shape, *axis, out);
+    return TFD_OK;
+}
+
 static enum tfd_code arg_cpu(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct arg_state *state = k->state;
@@ -143,8 +152,7 @@ static enum tfd_code arg_cpu(struct tfd_kctx *k, struct tfd_status *st)
     struct tfd_shape shape;
     int axis = 0;
 
-    TFD_TRY(read_axis(k, &axis, st));
-    drop_axis(x, axis, &shape);
+    TFD_TRY(tfd_arg_axis(k, &axis, &shape, st));
     TFD_TRY(tfd_kctx_output(k, 0, state->to, &shape, st));
     if (!k->out[0].buffer)
         return TFD_OK;

@@ -15,6 +15,7 @@
 #include "kernels/check.h"
 #include "kernels/element.h"
 #include "kernels/gradient.h"
+#include "kernels/outputs.h"
 
 #include <stdio.h>
 
@@ -148,8 +149,9 @@ static enum tfd_code gradient_args_cpu(struct tfd_kctx *k,
 
 /* ---- BroadcastTo --------------------------------------------------------- */
 
-static enum tfd_code check_target(const struct tfd_kctx *k,
-                                  struct tfd_shape *out, struct tfd_status *st)
+enum tfd_code tfd_broadcast_ops_target(const struct tfd_kctx *k,
+                                       struct tfd_shape *out,
+                                       struct tfd_status *st)
 {
     const struct tfd_shape *in = &k->in[0].shape;
     char a[TFD_SHAPE_TEXT_MAX], b[TFD_SHAPE_TEXT_MAX];
@@ -216,7 +218,7 @@ static enum tfd_code to_cpu(struct tfd_kctx *k, struct tfd_status *st)
     struct tfd_broadcast plan;
     struct repeat r = {&plan, k->in[0].dtype, NULL, NULL, 0};
 
-    TFD_TRY(check_target(k, &out, st));
+    TFD_TRY(tfd_broadcast_ops_target(k, &out, st));
     if (tfd_shape_equal(&in, &out)) {
         tfd_kctx_output_alias(k, 0, 0, &out);
         return TFD_OK;

@@ -1,5 +1,5 @@
 /*
- * kctx.c - outputs of a kernel in host memory.
+ * kctx.c - outputs of a kernel, in host memory or in that of its device.
  *
  * An input's buffer becomes an output's by one more reference: the executor
  * holds the other until compute() returns and drops it with the inputs.  So the
@@ -15,14 +15,40 @@
 /* Nobody else reads it now or later, and it is no part of something larger.
  * Bytes alone would not do: a loop that goes on through another number of
  * elements (a broadcast) writes over what it has yet to read. */
-static bool is_free(const struct tfd_tensor *t, const struct tfd_tensor *like)
+static bool is_free(const struct tfd_tensor *t, const struct tfd_tensor *like,
+                    const struct tfd_memory *m)
 {
     const struct tfd_buffer *b = t->buffer;
+    void (*release)(struct tfd_buffer *) = m ? m->release : tfd_buffer_release;
 
     return b && tfd_dtype_is_pod(t->dtype) &&
            tfd_dtype_size(t->dtype) == tfd_dtype_size(like->dtype) &&
            tfd_tensor_elements(t) == tfd_tensor_elements(like) &&
-           b->release == tfd_buffer_release && tfd_buffer_sole(b);
+           b->release == release && tfd_buffer_sole(b);
+}
+
+bool tfd_kernel_host_in(const struct tfd_kernel *k, const struct tfd_node *n,
+                        int in)
+{
+    if (k->host_in == 0 || k->host_in == TFD_HOST_ALL)
+        return k->host_in != 0;
+    return k->host_in >> tfd_node_in_arg(n, in) & 1;
+}
+
+bool tfd_kernel_host_out(const struct tfd_kernel *k, const struct tfd_node *n,
+                         int out)
+{
+    if (k->host_out == 0 || k->host_out == TFD_HOST_ALL)
+        return k->host_out != 0;
+    return k->host_out >> tfd_node_out_arg(n, out) & 1;
+}
+
+/* NULL: the host's, as ever on a CPU. */
+static struct tfd_memory *memory_of(const struct tfd_kctx *k, int out)
+{
+    if (!k->memory || tfd_kernel_host_out(k->kernel, k->node, out))
+        return NULL;
+    return k->memory;
 }
 
 enum tfd_code tfd_kctx_output(struct tfd_kctx *k, int out, enum tfd_dtype dtype,
@@ -30,7 +56,7 @@ enum tfd_code tfd_kctx_output(struct tfd_kctx *k, int out, enum tfd_dtype dtype,
                               struct tfd_status *st)
 {
     assert(out >= 0 && out < k->out_count);
-    return tfd_tensor_new(&k->out[out], dtype, shape, st);
+    return tfd_tensor_new_in(&k->out[out], memory_of(k, out), dtype, shape, st);
 }
 
 enum tfd_code tfd_kctx_output_reuse(struct tfd_kctx *k, uint32_t candidates,
@@ -39,12 +65,13 @@ enum tfd_code tfd_kctx_output_reuse(struct tfd_kctx *k, uint32_t candidates,
                                     struct tfd_status *st)
 {
     struct tfd_tensor like = {dtype, *shape, NULL};
+    const struct tfd_memory *memory = memory_of(k, out);
     bool fits = tfd_dtype_is_pod(dtype) && tfd_shape_elements(shape);
 
     assert(out >= 0 && out < k->out_count);
     for (int i = 0; fits && i < k->in_count && candidates >> i; i++) {
         if (!(candidates >> i & 1) || (k->ref && k->ref[i]) ||
-            !is_free(&k->in[i], &like))
+            !is_free(&k->in[i], &like, memory))
             continue;
         like.buffer = tfd_buffer_ref_sole(k->in[i].buffer);
         k->out[out] = like;

@@ -56,6 +56,12 @@ void tfd_reduce_view(struct tfd_kctx *k, const struct tfd_reducer *r,
                      const struct tfd_shape *shape, const bool *reduced,
                      size_t item, const void *x, void *y);
 
+/* What tfd_reduce() folds and makes: which dimensions, and the output's shape,
+ * which went through its constructor. */
+enum tfd_code tfd_reduce_axes(const struct tfd_kctx *k, bool *reduced,
+                              struct tfd_shape *out,
+                              struct tfd_status *st) TFD_MUST_USE;
+
 /* Sums in reduce.c, by type: NULL for types that have none. */
 const struct tfd_reducer *tfd_reduce_sum(enum tfd_dtype dtype);
 

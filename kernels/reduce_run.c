@@ -320,24 +320,32 @@ static void fill_identity(const struct tfd_reducer *r, struct tfd_tensor *out)
 
 /* ---- Public -------------------------------------------------------------- */
 
+enum tfd_code tfd_reduce_axes(const struct tfd_kctx *k, bool *reduced,
+                              struct tfd_shape *out, struct tfd_status *st)
+{
+    const struct tfd_reduce_state *s = k->state;
+    const struct tfd_shape *in = &k->in[0].shape;
+
+    TFD_TRY(read_axes(&k->in[1], in->rank, reduced, st));
+    output_shape(in, reduced, s->keep_dims, out);
+    /* Through the constructor: an empty input may have kept dimensions whose
+     * product is any size. */
+    return tfd_shape_make(out, out->dim, out->rank, st);
+}
+
 enum tfd_code tfd_reduce(struct tfd_kctx *k, const struct tfd_reducer *r,
                          struct tfd_status *st)
 {
-    const struct tfd_reduce_state *s = k->state;
     const struct tfd_tensor *in = &k->in[0];
     bool reduced[TFD_RANK_MAX];
     struct tfd_shape shape;
     struct plan p = {.r = r};
 
-    TFD_TRY(read_axes(&k->in[1], in->shape.rank, reduced, st));
-    output_shape(&in->shape, reduced, s->keep_dims, &shape);
+    TFD_TRY(tfd_reduce_axes(k, reduced, &shape, st));
     if (in->buffer && !make_plan(&p, &in->shape, reduced)) {
         tfd_kctx_output_alias(k, 0, 0, &shape);
         return TFD_OK;
     }
-    /* Through the constructor: an empty input may have kept dimensions whose
-     * product is any size. */
-    TFD_TRY(tfd_shape_make(&shape, shape.dim, shape.rank, st));
     TFD_TRY(tfd_kctx_output(k, 0, in->dtype, &shape, st));
     if (!in->buffer) {
         fill_identity(r, &k->out[0]);

@@ -102,6 +102,81 @@ static enum tfd_code make_rows(struct tfd_registry *r, struct tfd_status *st)
     return TFD_OK;
 }
 
+/* ---- Borrowed kernels ---------------------------------------------------- */
+
+static int count_types(uint32_t types)
+{
+    return types ? __builtin_popcount(types) : 1;
+}
+
+/* Room for the rows that a family borrows, at most. */
+static enum tfd_code count_borrowed(struct tfd_registry *r,
+                                    const struct tfd_family *f,
+                                    struct tfd_status *st)
+{
+    for (int i = 0; i < f->borrowed_count; i++) {
+        const struct tfd_borrowed *b = &f->borrowed[i];
+        const struct tfd_op *op = tfd_op_find(&r->ops, tfd_str_of(b->op));
+
+        if (!op)
+            return tfd_fail(st, TFD_INTERNAL,
+                            "family %s: a kernel for the op %s, which nobody "
+                            "defines",
+                            f->name, b->op);
+        r->kernel_count[op->index] += count_types(b->types);
+    }
+    return TFD_OK;
+}
+
+/* The CPU's row for a type; 0: the first there is. */
+static const struct tfd_kernel *lender(const struct tfd_kernel *const *row,
+                                       int type)
+{
+    for (; *row; row++)
+        if ((*row)->device == TFD_CPU &&
+            (type == 0 || (*row)->dtype == TFD_DTYPE_INVALID ||
+             (int)(*row)->dtype == type))
+            return *row;
+    return NULL;
+}
+
+static enum tfd_code lend(struct tfd_registry *r, const struct tfd_op *op,
+                          const struct tfd_borrowed *b, int type,
+                          struct tfd_status *st)
+{
+    const struct tfd_kernel *k = lender(r->kernels[op->index], type);
+    struct tfd_kernel *mine;
+
+    if (!k) {
+        r->kernel_count[op->index]--;
+        return TFD_OK;
+    }
+    mine = tfd_arena_alloc(&r->arena, sizeof(*mine));
+    TFD_TRY(tfd_arena_check(mine, "kernels", st));
+    *mine = *k;
+    mine->dtype = (enum tfd_dtype)type;
+    mine->device = TFD_GPU;
+    mine->host_in = b->host_in;
+    mine->host_out = b->host_out;
+    return add_kernel(r, op, mine, st);
+}
+
+/* Types that the CPU has no kernel for are left out. */
+static enum tfd_code add_borrowed(struct tfd_registry *r,
+                                  const struct tfd_family *f,
+                                  struct tfd_status *st)
+{
+    for (int i = 0; i < f->borrowed_count; i++) {
+        const struct tfd_borrowed *b = &f->borrowed[i];
+        const struct tfd_op *op = tfd_op_find(&r->ops, tfd_str_of(b->op));
+
+        for (int type = 0; type < TFD_DTYPE_END; type++)
+            if (b->types ? b->types >> type & 1 : type == 0)
+                TFD_TRY(lend(r, op, b, type, st));
+    }
+    return TFD_OK;
+}
+
 static enum tfd_code build(struct tfd_registry *r,
                            const struct tfd_family *const *families, int count,
                            struct tfd_status *st)
@@ -117,9 +192,13 @@ static enum tfd_code build(struct tfd_registry *r,
         return tfd_arena_check(NULL, "kernels", st);
     for (int i = 0; i < count; i++)
         TFD_TRY(count_kernels(r, families[i], st));
+    for (int i = 0; i < count; i++)
+        TFD_TRY(count_borrowed(r, families[i], st));
     TFD_TRY(make_rows(r, st));
     for (int i = 0; i < count; i++)
         TFD_TRY(add_kernels(r, families[i], st));
+    for (int i = 0; i < count; i++)
+        TFD_TRY(add_borrowed(r, families[i], st));
     return TFD_OK;
 }
 

@@ -20,7 +20,8 @@ struct tfd_registry {
     int *kernel_count;
 };
 
-/* All CPU families (kernels/all.c). */
+/* All CPU families (kernels/all.c); those of GPUs follow them in the array that
+ * the registry is made of (cuda/cuda.h). */
 extern const struct tfd_family *const tfd_families[];
 extern const int tfd_family_count;
 

@@ -4,9 +4,10 @@
 #include "kernels/check.h"
 #include "kernels/element.h"
 #include "kernels/families.h"
+#include "kernels/outputs.h"
 
-static enum tfd_code tiled_shape(const struct tfd_kctx *k,
-                                 struct tfd_shape *out, struct tfd_status *st)
+enum tfd_code tfd_tile_shape(const struct tfd_kctx *k, struct tfd_shape *out,
+                             struct tfd_status *st)
 {
     const struct tfd_tensor *x = &k->in[0], *m = &k->in[1];
 
@@ -38,7 +39,7 @@ static enum tfd_code tile_compute(struct tfd_kctx *k, struct tfd_status *st)
     struct tfd_shape out;
     int64_t tiles = 1, offset = 0;
 
-    TFD_TRY(tiled_shape(k, &out, st));
+    TFD_TRY(tfd_tile_shape(k, &out, st));
     TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &out, st));
     if (tfd_shape_elements(&out) == 0)
         return TFD_OK;

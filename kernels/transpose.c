@@ -5,13 +5,14 @@
 #include "kernels/check.h"
 #include "kernels/element.h"
 #include "kernels/families.h"
+#include "kernels/outputs.h"
 
 #include <string.h>
 
 /* ---- Transpose ----------------------------------------------------------- */
 
-static enum tfd_code read_perm(const struct tfd_tensor *perm, int rank,
-                               int *out, struct tfd_status *st)
+enum tfd_code tfd_transpose_perm(const struct tfd_tensor *perm, int rank,
+                                 int *out, struct tfd_status *st)
 {
     bool seen[TFD_RANK_MAX] = {false};
 
@@ -47,7 +48,7 @@ static enum tfd_code transpose_compute(struct tfd_kctx *k,
     int perm[TFD_RANK_MAX];
     bool same = true;
 
-    TFD_TRY(read_perm(&k->in[1], x->shape.rank, perm, st));
+    TFD_TRY(tfd_transpose_perm(&k->in[1], x->shape.rank, perm, st));
     tfd_shape_strides(&x->shape, own);
     for (int d = 0; d < out.rank; d++) {
         out.dim[d] = x->shape.dim[perm[d]];
@@ -77,7 +78,7 @@ static enum tfd_code transpose_shape(struct tfd_shape_ctx *s,
             s->out[0].dim[d] = TFD_DIM_UNKNOWN;
         return TFD_OK;
     }
-    TFD_TRY(read_perm(s->value[1], s->in[0].rank, perm, st));
+    TFD_TRY(tfd_transpose_perm(s->value[1], s->in[0].rank, perm, st));
     for (int d = 0; d < s->out[0].rank; d++)
         s->out[0].dim[d] = s->in[0].dim[perm[d]];
     return TFD_OK;

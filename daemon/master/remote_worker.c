@@ -168,6 +168,8 @@ static enum tfd_code decode_device(struct tfd_str bytes,
             copy_text(out->name, sizeof(out->name), tfd_pb_str(&r, &f));
         else if (f.tag == tensorflow_DeviceAttributes_device_type_tag)
             copy_text(out->type, sizeof(out->type), tfd_pb_str(&r, &f));
+        else if (f.tag == tensorflow_DeviceAttributes_physical_device_desc_tag)
+            copy_text(out->physical, sizeof(out->physical), tfd_pb_str(&r, &f));
         else if (f.tag == tensorflow_DeviceAttributes_memory_limit_tag)
             out->memory_limit = tfd_pb_int64(&r, &f);
         else if (f.tag == tensorflow_DeviceAttributes_incarnation_tag)

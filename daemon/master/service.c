@@ -344,6 +344,8 @@ static void put_device(struct tfd_bytes *b, uint32_t tag,
                           TFD_STR_EMPTY);
     tfd_pb_put_fixed64(b, tensorflow_DeviceAttributes_incarnation_tag,
                        d->incarnation);
+    tfd_pb_put_str(b, tensorflow_DeviceAttributes_physical_device_desc_tag,
+                   tfd_str_of(d->physical));
     tfd_pb_put_int(b, tensorflow_DeviceAttributes_xla_global_id_tag, -1);
     tfd_pb_finish(b, mark);
 }

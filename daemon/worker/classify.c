@@ -117,7 +117,7 @@ static enum tfd_code classify_constant(struct tfd_compiler *c,
                         tfd_dtype_name((int)c->e->constants[number].dtype),
                         tfd_dtype_name(n->out_types[0]));
     p->constant = number;
-    p->bound = n->control_count == 0 && !p->feeds_merge && c->one_memory;
+    p->bound = n->control_count == 0 && !p->feeds_merge;
     return TFD_OK;
 }
 
@@ -168,6 +168,15 @@ static void count_uses(struct tfd_compiler *c, const struct tfd_node *n)
         c->nodes[n->control[i]].control_uses++;
 }
 
+static int other_memories(const struct tfd_devices *d)
+{
+    int count = 0;
+
+    for (int i = 0; i < d->count; i++)
+        count += d->device[i].memory != TFD_MEMORY_HOST;
+    return count;
+}
+
 enum tfd_code tfd_compile_classify(struct tfd_compiler *c,
                                    struct tfd_status *st)
 {
@@ -184,11 +193,11 @@ enum tfd_code tfd_compile_classify(struct tfd_compiler *c,
         count_uses(c, n);
         constants += (n->op->flags & TFD_OP_CONST) != 0;
     }
-    c->one_memory = true;
-    for (int i = 0; i < c->env->devices->count; i++)
-        c->one_memory &= c->env->devices->device[i].memory == TFD_MEMORY_HOST;
-    c->e->constants = tfd_arena_array(&c->e->arena, (size_t)constants + 1,
-                                      sizeof(struct tfd_tensor));
+    /* Each may be wanted in the memory of each device, too. */
+    c->e->constants = tfd_arena_array(
+        &c->e->arena,
+        (size_t)constants * (1 + (size_t)other_memories(c->env->devices)) + 1,
+        sizeof(struct tfd_tensor));
     TFD_TRY(tfd_arena_check(c->e->constants, "constants", st));
     for (int32_t i = 0; i < c->g->count; i++) {
         c->nodes[i].constant = -1;

@@ -45,6 +45,7 @@ static enum tfd_code compile(struct tfd_compiler *c, struct tfd_status *st)
     TFD_TRY(tfd_arena_check(c->nodes, "a graph to register", st));
     TFD_TRY(tfd_graph_order(c->g, &c->scratch, &c->order, st));
     TFD_TRY(tfd_compile_classify(c, st));
+    TFD_TRY(tfd_compile_memory(c, st));
     TFD_TRY(tfd_compile_frames(c, st));
     TFD_TRY(tfd_compile_elide(c, st));
     TFD_TRY(tfd_compile_connect(c, st));

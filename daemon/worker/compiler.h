@@ -2,6 +2,7 @@
  * compiler.h - what the parts of the compiler share while one graph is made.
  *
  *     classify.c   device, kernel and kind of each node; which may go
+ *     memory.c     in which memory each input and output is
  *     frames.c     which loop each node is in
  *     connect.c    nodes, slots and edges of what is left
  *     loop_*.c     loops as code, where they may be
@@ -24,6 +25,8 @@ struct tfd_source {
 
 struct tfd_plan_node {
     const struct tfd_kernel *kernel;
+    const struct tfd_kernel *ports; /* says which arguments are in host memory;
+                                       NULL: all */
     struct tfd_device *device;
     int32_t exec;      /* -1: not executed */
     int32_t first_out; /* of its outputs in `alias` */
@@ -58,12 +61,25 @@ struct tfd_compiler {
     int32_t source_count;
     struct tfd_plan_frame *frames;
     int32_t frame_count, frame_capacity;
-    bool one_memory; /* of all devices: the host's */
+    struct tfd_placed *placed; /* constants in other memories */
 };
 
 enum tfd_code tfd_compile_classify(struct tfd_compiler *c,
                                    struct tfd_status *st);
 enum tfd_code tfd_compile_elide(struct tfd_compiler *c, struct tfd_status *st);
+/* Where inputs and outputs are: the device whose memory it is; NULL: the host.
+ * Elsewhere a memory is named in the same way. */
+enum tfd_code tfd_compile_memory(struct tfd_compiler *c, struct tfd_status *st);
+struct tfd_device *tfd_compile_in_memory(const struct tfd_compiler *c,
+                                         int32_t node, int32_t input);
+struct tfd_device *tfd_compile_out_memory(const struct tfd_compiler *c,
+                                          int32_t node, int32_t output);
+bool tfd_compile_same_memory(const struct tfd_device *a,
+                             const struct tfd_device *b);
+/* The number of a constant's value in another memory. */
+enum tfd_code tfd_compile_place(struct tfd_compiler *c, int32_t constant,
+                                struct tfd_device *to, int32_t *out,
+                                struct tfd_status *st);
 enum tfd_code tfd_compile_frames(struct tfd_compiler *c, struct tfd_status *st);
 enum tfd_code tfd_compile_connect(struct tfd_compiler *c,
                                   struct tfd_status *st);

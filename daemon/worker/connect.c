@@ -87,6 +87,7 @@ static enum tfd_code trace(struct tfd_compiler *c, struct tfd_status *st)
 
 /* ---- Copies between memories --------------------------------------------- */
 
+/* As many at most. */
 static int32_t crossings(const struct tfd_compiler *c)
 {
     int32_t count = 0;
@@ -98,8 +99,9 @@ static int32_t crossings(const struct tfd_compiler *c)
             struct tfd_edge from =
                 c->alias[c->nodes[n->in[j].node].first_out + n->in[j].output];
 
-            count += c->nodes[from.node].device->memory !=
-                     c->nodes[i].device->memory;
+            count += !tfd_compile_same_memory(
+                tfd_compile_out_memory(c, from.node, from.output),
+                tfd_compile_in_memory(c, i, j));
         }
     }
     return count;
@@ -108,9 +110,8 @@ static int32_t crossings(const struct tfd_compiler *c)
 static void copy_start(struct tfd_kctx *k)
 {
     const struct tfd_copy_state *s = k->state;
-    tfd_device_copy_fn *copy = s->from->copy ? s->from->copy : s->to->copy;
 
-    copy(k, s->from, s->to);
+    (s->from ? s->from : s->to)->copy(k, s->from, s->to);
 }
 
 const struct tfd_kernel tfd_copy_kernel = {
@@ -120,11 +121,10 @@ const struct tfd_kernel tfd_copy_kernel = {
 
 /* A node that no graph has: its name and types are the producer's. */
 static enum tfd_code add_copy(struct wiring *w, struct tfd_source from,
-                              struct tfd_device *to, struct copy **out,
-                              struct tfd_status *st)
+                              struct tfd_device *memory, struct tfd_device *to,
+                              struct copy **out, struct tfd_status *st)
 {
     const struct tfd_node *producer = w->c->g->nodes[w->graph_node[from.exec]];
-    const struct tfd_plan_node *p = &w->c->nodes[producer->id];
     struct tfd_arena *a = &w->e->arena;
     struct copy *copy = tfd_arena_alloc(&w->c->scratch, sizeof(*copy));
     struct tfd_node *n = tfd_arena_alloc(a, sizeof(*n));
@@ -138,11 +138,13 @@ static enum tfd_code add_copy(struct wiring *w, struct tfd_source from,
     *n = *producer;
     n->in_types = n->out_types = type;
     n->in_count = n->out_count = 1;
-    *state = (struct tfd_copy_state){p->device, to};
+    *state = (struct tfd_copy_state){memory, to};
     w->e->nodes[exec] = (struct tfd_exec_node){
         .kernel = &tfd_copy_kernel,
         .state = state,
         .node = n,
+        .rt = &w->c->env->rts[w->c->nodes[producer->id].device -
+                              w->c->env->devices->device],
         .kind = TFD_EXEC_ASYNC,
         .in_count = 1,
         .out_count = 1,
@@ -157,34 +159,46 @@ static enum tfd_code add_copy(struct wiring *w, struct tfd_source from,
     return TFD_OK;
 }
 
+/* An input that is wanted in memory `to`. */
 static enum tfd_code cross(struct wiring *w, struct tfd_source *s,
                            struct tfd_device *to, struct tfd_status *st)
 {
     struct copy *copy = w->copies[s->exec];
+    struct tfd_device *memory =
+        tfd_compile_out_memory(w->c, w->graph_node[s->exec], s->output);
 
-    while (copy &&
-           !(copy->from.output == s->output && copy->to->memory == to->memory))
+    if (tfd_compile_same_memory(memory, to))
+        return TFD_OK;
+    while (copy && !(copy->from.output == s->output &&
+                     tfd_compile_same_memory(copy->to, to)))
         copy = copy->next;
     if (!copy)
-        TFD_TRY(add_copy(w, *s, to, &copy, st));
+        TFD_TRY(add_copy(w, *s, memory, to, &copy, st));
     *s = (struct tfd_source){copy->exec, 0};
+    return TFD_OK;
+}
+
+static enum tfd_code cross_inputs(struct wiring *w, int32_t node,
+                                  struct tfd_status *st)
+{
+    struct tfd_source *s = &w->c->sources[w->c->nodes[node].first_in];
+
+    for (int32_t j = 0; j < w->c->g->nodes[node]->in_count; j++) {
+        struct tfd_device *to = tfd_compile_in_memory(w->c, node, j);
+
+        if (s[j].exec >= 0)
+            TFD_TRY(cross(w, &s[j], to, st));
+        else if (to)
+            TFD_TRY(tfd_compile_place(w->c, s[j].output, to, &s[j].output, st));
+    }
     return TFD_OK;
 }
 
 static enum tfd_code add_copies(struct wiring *w, struct tfd_status *st)
 {
-    struct tfd_compiler *c = w->c;
-
-    for (int32_t i = 0; i < c->g->count; i++) {
-        const struct tfd_plan_node *p = &c->nodes[i];
-        struct tfd_source *s = &c->sources[p->first_in];
-
-        for (int32_t j = 0; p->exec >= 0 && j < c->g->nodes[i]->in_count; j++)
-            if (s[j].exec >= 0 && w->graph_node[s[j].exec] >= 0 &&
-                c->nodes[w->graph_node[s[j].exec]].device->memory !=
-                    p->device->memory)
-                TFD_TRY(cross(w, &s[j], p->device, st));
-    }
+    for (int32_t i = 0; i < w->c->g->count; i++)
+        if (w->c->nodes[i].exec >= 0)
+            TFD_TRY(cross_inputs(w, i, st));
     return TFD_OK;
 }
 
@@ -235,6 +249,10 @@ static uint16_t flags_of(const struct tfd_node *n,
     if (p->kernel &&
         (p->kernel->flags & (TFD_KERNEL_HEAVY | TFD_KERNEL_BLOCKS)))
         flags |= TFD_EXEC_EXPENSIVE;
+    if (p->kernel && p->kernel->compute && p->device->stream &&
+        !(p->kernel->host_in == TFD_HOST_ALL &&
+          p->kernel->host_out == TFD_HOST_ALL))
+        flags |= TFD_EXEC_STREAM;
     return flags;
 }
 

@@ -25,6 +25,29 @@ uint64_t tfd_device_random(void)
     return value ? value : 1;
 }
 
+enum tfd_code tfd_devices_add(struct tfd_devices *d, const char *task,
+                              const struct tfd_device *like,
+                              struct tfd_status *st)
+{
+    static const char *const types[] = {[TFD_CPU] = "CPU", [TFD_GPU] = "GPU"};
+    struct tfd_device *v = &d->device[d->count];
+    const char *type = types[like->kind];
+
+    if (d->count == TFD_DEVICES_MAX)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "more than %d devices of one task", TFD_DEVICES_MAX);
+    *v = *like;
+    v->containers = tfd_containers_new(st);
+    if (!v->containers)
+        return TFD_RESOURCE_EXHAUSTED;
+    snprintf(v->attributes.name, sizeof(v->attributes.name), "%s/device:%s:%d",
+             task, type, like->id);
+    snprintf(v->attributes.type, sizeof(v->attributes.type), "%s", type);
+    v->attributes.incarnation = tfd_device_random();
+    d->count++;
+    return TFD_OK;
+}
+
 enum tfd_code tfd_devices_add_cpu(struct tfd_devices *d, const char *task,
                                   int count, struct tfd_status *st)
 {
@@ -33,18 +56,13 @@ enum tfd_code tfd_devices_add_cpu(struct tfd_devices *d, const char *task,
                         "%d CPU devices; 1 to %d are possible", count,
                         TFD_DEVICES_MAX - d->count);
     for (int i = 0; i < count; i++) {
-        struct tfd_device *v = &d->device[d->count];
+        const struct tfd_device cpu = {
+            .kind = TFD_CPU,
+            .id = i,
+            .attributes.memory_limit = CPU_MEMORY_LIMIT,
+        };
 
-        *v = (struct tfd_device){.kind = TFD_CPU, .id = i};
-        v->containers = tfd_containers_new(st);
-        if (!v->containers)
-            return TFD_RESOURCE_EXHAUSTED;
-        snprintf(v->attributes.name, sizeof(v->attributes.name),
-                 "%s/device:CPU:%d", task, i);
-        snprintf(v->attributes.type, sizeof(v->attributes.type), "CPU");
-        v->attributes.memory_limit = CPU_MEMORY_LIMIT;
-        v->attributes.incarnation = tfd_device_random();
-        d->count++;
+        TFD_TRY(tfd_devices_add(d, task, &cpu, st));
     }
     return TFD_OK;
 }

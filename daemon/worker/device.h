@@ -3,7 +3,9 @@
  *
  * CPU:0 and CPU:1 share host memory, so a tensor moves between them by its
  * reference.  A device with memory of its own has another `memory` number and
- * the two hooks below; nothing else in daemon/worker knows what it is.
+ * the hooks below; nothing else in daemon/worker knows what it is.  Its kernels
+ * may have arguments in host memory all the same (host_in, host_out); the
+ * compiler puts copies where an edge leads from one memory to another.
  *
  * Threads: read-only once the worker runs.
  */
@@ -17,10 +19,19 @@ struct tfd_device;
 
 #define TFD_MEMORY_HOST 0
 
-/* Copies input 0 of k, in the memory of `from`, to output 0 in that of `to`.
- * Returns at once; then tfd_kctx_finish(k), from any thread. */
+/* Copies input 0 of k, in the memory of `from`, to output 0 in that of `to`;
+ * NULL is the host, for one of them.  Returns at once; then tfd_kctx_finish(k),
+ * from any thread. */
 typedef void tfd_device_copy_fn(struct tfd_kctx *k, struct tfd_device *from,
                                 struct tfd_device *to);
+/* The same for a constant, when a graph is registered. */
+typedef enum tfd_code tfd_device_place_fn(struct tfd_device *to,
+                                          const struct tfd_tensor *value,
+                                          struct tfd_tensor *out,
+                                          struct tfd_status *st);
+/* The calling thread is about to run a kernel of the device. */
+typedef enum tfd_code tfd_device_use_fn(struct tfd_device *d,
+                                        struct tfd_status *st);
 
 struct tfd_device {
     struct tfd_device_attributes attributes;
@@ -31,7 +42,11 @@ struct tfd_device {
     /* Kernels of this device enqueue on it and end later; NULL: they have ended
      * when compute() returns. */
     void *stream;
-    tfd_device_copy_fn *copy; /* to and from it; NULL in host memory */
+    /* All NULL in host memory. */
+    struct tfd_memory *own;
+    tfd_device_copy_fn *copy; /* to and from it */
+    tfd_device_place_fn *place;
+    tfd_device_use_fn *use;
 };
 
 #define TFD_DEVICES_MAX 64
@@ -45,6 +60,11 @@ struct tfd_devices {
 enum tfd_code tfd_devices_add_cpu(struct tfd_devices *d, const char *task,
                                   int count,
                                   struct tfd_status *st) TFD_MUST_USE;
+/* Adds a device of another kind: `like` without name, type, incarnation and
+ * containers. */
+enum tfd_code tfd_devices_add(struct tfd_devices *d, const char *task,
+                              const struct tfd_device *like,
+                              struct tfd_status *st) TFD_MUST_USE;
 void tfd_devices_deinit(struct tfd_devices *d);
 /* By full name; NULL when it is not one of ours. */
 struct tfd_device *tfd_devices_find(struct tfd_devices *d, struct tfd_str name);

@@ -64,6 +64,7 @@ enum tfd_exec_flag {
     TFD_EXEC_EXPENSIVE = 1 << 7,  /* known to be worth a thread */
     TFD_EXEC_INDEX_USED = 1 << 8, /* Merge: somebody reads value_index */
     TFD_EXEC_READS_LATE = 1 << 9, /* leaves references to its consumers */
+    TFD_EXEC_STREAM = 1 << 10,    /* enqueues on its device's stream */
 };
 
 struct tfd_exec_edge {

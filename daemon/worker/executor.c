@@ -175,6 +175,7 @@ static void runner_init(struct tfd_runner *r, struct tfd_step *s)
     r->node_ns = 0;
     r->nodes = 0;
     r->k.stream = NULL;
+    r->k.memory = NULL;
     for (int i = 0; i < TFD_EXEC_STACK_OUTPUTS; i++) {
         r->out[i].dtype = TFD_DTYPE_INVALID;
         r->out[i].buffer = NULL;

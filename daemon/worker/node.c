@@ -189,6 +189,21 @@ static void run_kernel(struct tfd_runner *r, struct tfd_ready *item)
     tfd_runner_compute(r, n);
 }
 
+/* On a device with a stream: enqueued when this returns, and its outputs are
+ * good for what is enqueued later.  What reads them on the host is behind a
+ * copy, which waits. */
+static void run_on_device(struct tfd_runner *r, struct tfd_ready *item)
+{
+    struct tfd_device *d = item->node->rt->row;
+
+    r->k.stream = d->stream;
+    r->k.memory = d->own;
+    if (d->use(d, &r->st) == TFD_OK)
+        run_kernel(r, item);
+    r->k.stream = NULL;
+    r->k.memory = NULL;
+}
+
 /* Input i as a value of its own. */
 static void move_input(struct tfd_iter *it, const struct tfd_exec_node *n,
                        int32_t i, struct tfd_tensor *out,
@@ -343,7 +358,8 @@ static void run(struct tfd_runner *r, struct tfd_ready *item)
     if (!dead || (n->flags & TFD_EXEC_RUNS_DEAD)) {
         if (!(n->flags & TFD_EXEC_REF_IN) ||
             take_refs(item->it, n, &r->st) == TFD_OK)
-            run_table[n->kind](r, item);
+            (n->flags & TFD_EXEC_STREAM ? run_on_device
+                                        : run_table[n->kind])(r, item);
         if (n->kind == TFD_EXEC_ASYNC && r->st.code == TFD_OK)
             return;
     }

@@ -16,6 +16,7 @@
 #include "kernels/runtime.h"
 
 struct tfd_containers;
+struct tfd_device;
 
 struct tfd_containers *tfd_containers_new(struct tfd_status *st);
 void tfd_containers_free(struct tfd_containers *c);
@@ -30,6 +31,7 @@ struct tfd_rt {
     struct tfd_containers *containers;
     struct tfd_file_access *files;
     struct tfd_pool *pool;
+    struct tfd_device *row; /* of the table of devices */
 };
 
 #endif

@@ -58,6 +58,8 @@ static void put_device(struct tfd_bytes *b,
     locality = tfd_pb_begin(b, ATTRIBUTES(locality)); /* there and empty */
     tfd_pb_finish(b, locality);
     tfd_pb_put_fixed64(b, ATTRIBUTES(incarnation), d->incarnation);
+    tfd_pb_put_str(b, ATTRIBUTES(physical_device_desc),
+                   tfd_str_of(d->physical));
     tfd_pb_put_int(b, ATTRIBUTES(xla_global_id), -1);
     tfd_pb_finish(b, mark);
 }

@@ -114,6 +114,7 @@ static enum tfd_code make_devices(struct tfd_task_session *s,
             .containers = isolate ? s->own[i] : d->containers,
             .files = o->files,
             .pool = o->pool,
+            .row = d,
         };
     }
     return TFD_OK;

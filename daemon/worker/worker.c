@@ -40,6 +40,8 @@ static enum tfd_code make_parts(struct tfd_worker_service *w,
     const struct tfd_worker_options *o = &w->options;
 
     TFD_TRY(tfd_devices_add_cpu(&w->devices, o->task, o->cpu_count, st));
+    for (int i = 0; i < o->device_count; i++)
+        TFD_TRY(tfd_devices_add(&w->devices, o->task, &o->devices[i], st));
     for (int i = 0; i < w->devices.count; i++)
         w->attributes[i] = w->devices.device[i].attributes;
     w->rendezvous = tfd_rendezvous_table_new(o->loop, st);

@@ -16,6 +16,7 @@
 #include "kernels/registry.h"
 #include "rpc/peers.h"
 
+struct tfd_device;
 struct tfd_file_access;
 struct tfd_pool;
 struct tfd_worker_service;
@@ -31,7 +32,10 @@ struct tfd_worker_options {
     const char *task;              /* "/job:worker/replica:0/task:1" */
     const char *container;         /* the default's name: the job's */
     int cpu_count;                 /* --device_count=CPU:n */
-    uint64_t session_idle_us;      /* see idle.h; 0: for ever */
+    /* Devices of other kinds: see tfd_devices_add(). */
+    const struct tfd_device *devices;
+    int device_count;
+    uint64_t session_idle_us; /* see idle.h; 0: for ever */
     uint64_t peer_wait_us; /* for links that a graph pushes over; 0: for ever */
     /* The master of this task opened a session here.  May be NULL. */
     void (*session_created)(void *ctx, struct tfd_str master_task);

@@ -389,20 +389,28 @@ static inline void wrig_clear(struct wrig *w)
     w->feed_count = w->fetch_count = w->attr_count = 0;
 }
 
+/* Another family, for tests that have kernels of their own. */
+static const struct tfd_family *wrig_more;
+
 /* o: what differs from a worker that is alone. */
 static inline void wrig_init_as(struct wrig *w, int threads,
                                 struct tfd_worker_options o)
 {
-    static const struct tfd_family *const families[] = {
-        &tfd_family_assert,   &tfd_family_const,    &tfd_family_control_flow,
-        &tfd_family_sendrecv, &tfd_family_variable, &tfd_family_assign,
-        &wrig_family};
+    const struct tfd_family *const families[] = {&tfd_family_assert,
+                                                 &tfd_family_const,
+                                                 &tfd_family_control_flow,
+                                                 &tfd_family_sendrecv,
+                                                 &tfd_family_variable,
+                                                 &tfd_family_assign,
+                                                 &wrig_family,
+                                                 wrig_more};
 
     memset(w, 0, sizeof(*w));
     tfd_tensor_handle_release(wrig_release_handle);
-    assert_int_equal(
-        tfd_registry_init(&w->registry, families, TFD_COUNT(families), &w->st),
-        TFD_OK);
+    assert_int_equal(tfd_registry_init(&w->registry, families,
+                                       TFD_COUNT(families) - !wrig_more,
+                                       &w->st),
+                     TFD_OK);
     w->own_loop = !o.loop;
     w->loop = o.loop ? o.loop : tfd_loop_new(&w->st);
     assert_non_null(w->loop);

@@ -669,7 +669,7 @@ static void copy_tensor(struct tfd_kctx *k, struct tfd_device *from,
 {
     struct tfd_status st = TFD_STATUS_INIT;
 
-    assert_int_not_equal(from->memory, to->memory);
+    assert_true(!from || !to); /* one is the host */
     __atomic_add_fetch(&copies, 1, __ATOMIC_RELAXED);
     if (k->in[0].dtype == TFD_FLOAT)
         (void)!wrig_put(k, TFD_FLOAT, (double)wrig_float_at(&k->in[0]), &st);
@@ -678,7 +678,18 @@ static void copy_tensor(struct tfd_kctx *k, struct tfd_device *from,
     tfd_kctx_finish(k, st.code == TFD_OK ? NULL : &st);
 }
 
-/* One copy for all readers of a value on the other side. */
+static enum tfd_code place_tensor(struct tfd_device *to,
+                                  const struct tfd_tensor *value,
+                                  struct tfd_tensor *out, struct tfd_status *st)
+{
+    (void)to;
+    (void)st;
+    *out = tfd_tensor_ref(value);
+    return TFD_OK;
+}
+
+/* One copy for all readers of a value on the other side; constants are there
+ * from the start. */
 static void test_values_are_copied_between_memories(void **state)
 {
     struct tfd_device *d = &w.service->devices.device[1];
@@ -687,6 +698,7 @@ static void test_values_are_copied_between_memories(void **state)
     (void)state;
     d->memory = 1;
     d->copy = copy_tensor;
+    d->place = place_tensor;
     wrig_feed(&w, "x");
     wrig_const(&w, "c", 1);
     w.device = WRIG_CPU1;
@@ -703,7 +715,7 @@ static void test_values_are_copied_between_memories(void **state)
         w.fed[0] = wrig_scalar(TFD_FLOAT, i);
         assert_int_equal(wrig_run(&w, graph), TFD_OK);
         assert_true(wrig_result(&w, 0) == 2 * (2 * i + 1) + i + i);
-        assert_int_equal(copies, 3); /* x and c over, b back */
+        assert_int_equal(copies, 2); /* x over, b back */
     }
 }
 

@@ -198,15 +198,16 @@ static void test_wrong_families_are_refused(void **state)
         struct tfd_family f;
         const char *text;
     } cases[] = {
-        {{"f", twice, 2, NULL, 0}, "family f: op A is defined twice"},
-        {{"f", one, 1, unknown, 1},
+        {{"f", twice, 2, NULL, 0, NULL, 0}, "family f: op A is defined twice"},
+        {{"f", one, 1, unknown, 1, NULL, 0},
          "family f: a kernel for the op B, which nobody defines"},
-        {{"f", one, 1, again, 2}, "op A has two kernels for type float"},
-        {{"f", one, 1, other, 1},
+        {{"f", one, 1, again, 2, NULL, 0},
+         "op A has two kernels for type float"},
+        {{"f", one, 1, other, 1, NULL, 0},
          "family f: the op A does not come in type half"},
-        {{"f", one, 1, neither, 1},
+        {{"f", one, 1, neither, 1, NULL, 0},
          "family f: a kernel for the op A needs compute or start"},
-        {{"f", one, 1, nothing, 1},
+        {{"f", one, 1, nothing, 1, NULL, 0},
          "family f: a kernel for the op (none), which nobody defines"},
     };
 

@@ -1,0 +1,275 @@
+/*
+ * copy.c - see copy.h.
+ *
+ *     to the host    kernels | out: wait, copy | event -> finish
+ *     from the host  memcpy to pinned | in: wait, copy | kernels: wait
+ *
+ * A copy from the host waits for the kernels' stream, too: the memory it writes
+ * may have been given back by a kernel that is yet to run.  Small ones go on
+ * the kernels' stream itself, which costs less than two events.
+ */
+#include "cuda/copy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Below, a copy takes about as long as ordering two streams. */
+#define SMALL_COPY ((size_t)64 << 10)
+
+/* What a copy holds until its event has passed. */
+struct tfd_cuda_copy {
+    struct tfd_cuda_closure closure; /* first */
+    struct tfd_cuda_copy *next;
+    struct tfd_cuda_device *device;
+    struct tfd_kctx *k;        /* to be finished; NULL: it is */
+    struct tfd_buffer *buffer; /* NULL, or to be let go */
+    struct tfd_tensor out;
+};
+
+/* ---- Records ------------------------------------------------------------- */
+
+static struct tfd_cuda_copy *take_record(struct tfd_cuda_device *d,
+                                         struct tfd_status *st)
+{
+    struct tfd_cuda_copy *c;
+
+    tfd_lock(&d->lock);
+    c = d->copies;
+    if (c)
+        d->copies = c->next;
+    tfd_unlock(&d->lock);
+    if (!c)
+        c = malloc(sizeof(*c));
+    if (!c) {
+        (void)tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a copy");
+        return NULL;
+    }
+    *c = (struct tfd_cuda_copy){.device = d};
+    return c;
+}
+
+static void put_record(struct tfd_cuda_copy *c)
+{
+    struct tfd_cuda_device *d = c->device;
+
+    tfd_lock(&d->lock);
+    c->next = d->copies;
+    d->copies = c;
+    tfd_unlock(&d->lock);
+}
+
+void tfd_cuda_copy_free_records(struct tfd_cuda_device *d)
+{
+    while (d->copies) {
+        struct tfd_cuda_copy *c = d->copies;
+
+        d->copies = c->next;
+        free(c);
+    }
+}
+
+/* The event of a copy has passed, or never will. */
+static void passed(struct tfd_cuda_closure *closure, int error)
+{
+    struct tfd_cuda_copy *c = (struct tfd_cuda_copy *)closure;
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct tfd_tensor out = c->out;
+    struct tfd_kctx *k = c->k;
+
+    (void)!tfd_cuda_device_check(c->device, error, "copy", &st);
+    tfd_buffer_unref(c->buffer);
+    put_record(c);
+    if (!k)
+        return;
+    if (st.code == TFD_OK)
+        k->out[0] = out;
+    else
+        tfd_tensor_unref(&out);
+    tfd_kctx_finish(k, st.code == TFD_OK ? NULL : &st);
+}
+
+/* ---- Directions ---------------------------------------------------------- */
+
+static bool is_small(const struct tfd_tensor *t)
+{
+    return tfd_tensor_size(t) <= SMALL_COPY;
+}
+
+/* After the kernels enqueued so far. */
+static int enqueue_out(struct tfd_cuda_device *d, const struct tfd_tensor *in,
+                       const struct tfd_tensor *out, void *stream)
+{
+    int error = 0;
+
+    if (stream != d->stream)
+        error = tfd_cuda_events_order(&d->events, d->stream, stream);
+    if (error)
+        return error;
+    return d->driver->copy(tfd_tensor_data(out), tfd_tensor_data(in),
+                           tfd_tensor_size(in), TFD_CUDA_TO_HOST, stream);
+}
+
+/* On success k is finished by the event. */
+static enum tfd_code to_host(struct tfd_kctx *k, struct tfd_cuda_device *d,
+                             struct tfd_status *st)
+{
+    void *stream = is_small(&k->in[0]) ? d->stream : d->out;
+    struct tfd_cuda_copy *c;
+    enum tfd_code rc;
+
+    TFD_TRY(tfd_cuda_device_use(d, st));
+    c = take_record(d, st);
+    if (!c)
+        return TFD_RESOURCE_EXHAUSTED;
+    rc = tfd_tensor_new_in(&c->out, &d->pinned->memory, k->in[0].dtype,
+                           &k->in[0].shape, st);
+    if (rc == TFD_OK)
+        rc = tfd_cuda_device_check(
+            d, enqueue_out(d, &k->in[0], &c->out, stream), "copy to host", st);
+    if (rc != TFD_OK) {
+        tfd_tensor_unref(&c->out);
+        put_record(c);
+        return rc;
+    }
+    c->k = k;
+    c->closure.fn = passed;
+    tfd_cuda_events_after(&d->events, stream, &c->closure);
+    return TFD_OK;
+}
+
+/* Between the kernels enqueued so far and those that follow. */
+static int enqueue_in(struct tfd_cuda_device *d, const void *from,
+                      const struct tfd_tensor *out, void *stream)
+{
+    int error = 0;
+
+    if (stream != d->stream)
+        error = tfd_cuda_events_order(&d->events, d->stream, stream);
+    if (!error)
+        error =
+            d->driver->copy(tfd_tensor_data(out), from, tfd_tensor_size(out),
+                            TFD_CUDA_TO_DEVICE, stream);
+    if (!error && stream != d->stream)
+        error = tfd_cuda_events_order(&d->events, stream, d->stream);
+    return error;
+}
+
+/* The bytes in pinned memory: where they are, or a copy. */
+static struct tfd_buffer *pin(struct tfd_cuda_device *d,
+                              const struct tfd_tensor *t, struct tfd_status *st)
+{
+    struct tfd_buffer *b;
+
+    if (tfd_cuda_pool_of(t->buffer) == d->pinned)
+        return tfd_buffer_ref(t->buffer);
+    b = tfd_cuda_pool_make(d->pinned, tfd_tensor_size(t), st);
+    if (b)
+        memcpy(b->data, tfd_tensor_data(t), tfd_tensor_size(t));
+    return b;
+}
+
+static enum tfd_code from_host(const struct tfd_tensor *in,
+                               struct tfd_cuda_device *d,
+                               struct tfd_tensor *out, struct tfd_status *st)
+{
+    void *stream = is_small(in) ? d->stream : d->in;
+    struct tfd_cuda_copy *c;
+    enum tfd_code rc;
+
+    TFD_TRY(tfd_cuda_device_use(d, st));
+    c = take_record(d, st);
+    if (!c)
+        return TFD_RESOURCE_EXHAUSTED;
+    rc = tfd_tensor_new_in(out, &d->pool.memory, in->dtype, &in->shape, st);
+    if (rc == TFD_OK && !(c->buffer = pin(d, in, st)))
+        rc = TFD_RESOURCE_EXHAUSTED;
+    if (rc == TFD_OK)
+        rc = tfd_cuda_device_check(d,
+                                   enqueue_in(d, c->buffer->data, out, stream),
+                                   "copy to device", st);
+    if (rc != TFD_OK) {
+        tfd_tensor_unref(out);
+        tfd_buffer_unref(c->buffer);
+        put_record(c);
+        return rc;
+    }
+    c->closure.fn = passed;
+    tfd_cuda_events_after(&d->events, stream, &c->closure);
+    return TFD_OK;
+}
+
+/* On the receiver's stream, which waits for the sender's. */
+static int enqueue_across(struct tfd_cuda_device *from,
+                          struct tfd_cuda_device *to,
+                          const struct tfd_tensor *in,
+                          const struct tfd_tensor *out)
+{
+    int error = from->driver->use(from->ordinal);
+
+    if (!error)
+        error = tfd_cuda_events_order(&from->events, from->stream, to->stream);
+    if (!error)
+        error = to->driver->use(to->ordinal);
+    if (error)
+        return error;
+    return to->driver->copy_peer(tfd_tensor_data(out), to->ordinal,
+                                 tfd_tensor_data(in), from->ordinal,
+                                 tfd_tensor_size(in), to->stream);
+}
+
+static enum tfd_code across(const struct tfd_tensor *in,
+                            struct tfd_cuda_device *from,
+                            struct tfd_cuda_device *to, struct tfd_tensor *out,
+                            struct tfd_status *st)
+{
+    struct tfd_cuda_copy *c;
+    enum tfd_code rc;
+
+    TFD_TRY(tfd_cuda_device_use(from, st));
+    TFD_TRY(tfd_cuda_device_use(to, st));
+    c = take_record(to, st);
+    if (!c)
+        return TFD_RESOURCE_EXHAUSTED;
+    rc = tfd_tensor_new_in(out, &to->pool.memory, in->dtype, &in->shape, st);
+    if (rc == TFD_OK)
+        rc = tfd_cuda_device_check(to, enqueue_across(from, to, in, out),
+                                   "copy between devices", st);
+    if (rc != TFD_OK) {
+        tfd_tensor_unref(out);
+        put_record(c);
+        return rc;
+    }
+    c->buffer = tfd_buffer_ref(in->buffer);
+    c->closure.fn = passed;
+    tfd_cuda_events_after(&to->events, to->stream, &c->closure);
+    return TFD_OK;
+}
+
+/* ---- Copies -------------------------------------------------------------- */
+
+void tfd_cuda_copy(struct tfd_kctx *k, struct tfd_cuda_device *from,
+                   struct tfd_cuda_device *to)
+{
+    const struct tfd_tensor *in = &k->in[0];
+    struct tfd_status st = TFD_STATUS_INIT;
+
+    if (!in->buffer) {
+        k->out[0] = *in;
+    } else if (!to) {
+        if (to_host(k, from, &st) == TFD_OK)
+            return;
+    } else if (!from) {
+        (void)!from_host(in, to, &k->out[0], &st);
+    } else {
+        (void)!across(in, from, to, &k->out[0], &st);
+    }
+    tfd_kctx_finish(k, st.code == TFD_OK ? NULL : &st);
+}
+
+enum tfd_code tfd_cuda_copy_in(struct tfd_cuda_device *d,
+                               const struct tfd_tensor *value,
+                               struct tfd_tensor *out, struct tfd_status *st)
+{
+    *out = (struct tfd_tensor){value->dtype, value->shape, NULL};
+    return value->buffer ? from_host(value, d, out, st) : TFD_OK;
+}

@@ -1,0 +1,33 @@
+/*
+ * copy.h - tensors between host memory and devices, and between devices.
+ *
+ * Input 0 of k becomes output 0 in the other memory.  A copy to the host ends
+ * when the bytes are there; one to a device ends once it is enqueued, since
+ * what uses it is enqueued behind it.  Host memory that a copy goes through is
+ * pinned; what comes from a device stays there, so that it is sent from where
+ * it lies.
+ *
+ * Errors: as k's, by tfd_kctx_finish().
+ *
+ * Threads: any.
+ */
+#ifndef TFD_CUDA_COPY_H
+#define TFD_CUDA_COPY_H
+
+#include "cuda/device.h"
+#include "kernels/kernel.h"
+
+/* One of from and to may be NULL: the host. */
+void tfd_cuda_copy(struct tfd_kctx *k, struct tfd_cuda_device *from,
+                   struct tfd_cuda_device *to);
+
+/* A tensor of the host in the memory of d, for kernels that are enqueued from
+ * now on. */
+enum tfd_code tfd_cuda_copy_in(struct tfd_cuda_device *d,
+                               const struct tfd_tensor *value,
+                               struct tfd_tensor *out,
+                               struct tfd_status *st) TFD_MUST_USE;
+
+void tfd_cuda_copy_free_records(struct tfd_cuda_device *d);
+
+#endif

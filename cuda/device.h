@@ -1,0 +1,75 @@
+/*
+ * device.h - one GPU, or a part of one: its memory, its streams, its events.
+ *
+ * Kernels enqueue on `stream` and use k->memory, which is the pool that a
+ * device begins with.  Copies of more than a few pages have streams of their
+ * own, so that they overlap with kernels, and wait for what they must.
+ *
+ * A device that fails (an illegal access, memory that cannot be corrected) is
+ * lost for the whole process: everything that waits for it ends with an error,
+ * later calls fail at once, and on_lost() is called, once, from some thread.
+ *
+ * Threads: any; init and deinit before and after all others.
+ */
+#ifndef TFD_CUDA_DEVICE_H
+#define TFD_CUDA_DEVICE_H
+
+#include "cuda/events.h"
+#include "cuda/pool.h"
+
+struct tfd_cuda_copy;
+
+struct tfd_cuda_device {
+    struct tfd_cuda_pool pool; /* first */
+    const struct tfd_cuda_driver *driver;
+    int ordinal; /* the driver's number */
+    int number;  /* of /device:GPU:N */
+    char name[16];
+    struct tfd_cuda_properties properties;
+    void *stream; /* of kernels */
+    void *in;     /* of copies from the host */
+    void *out;    /* of copies to the host */
+    struct tfd_cuda_events events;
+    struct tfd_cuda_pool *pinned; /* host memory that copies go through */
+    struct tfd_lock lock;         /* of what follows */
+    struct tfd_cuda_copy *copies; /* records that are free */
+    void *blas; /* cuBLAS's handle, made at the first product */
+    void (*blas_release)(void *handle);
+    int lost; /* atomic: the error that lost it */
+    void (*on_lost)(void *ctx, const struct tfd_cuda_device *d);
+    void *ctx;
+};
+
+struct tfd_cuda_device_options {
+    const struct tfd_cuda_driver *driver;
+    int ordinal, number;
+    size_t memory_limit;
+    bool grows;
+    struct tfd_cuda_pool *pinned; /* borrowed */
+};
+
+/* Makes the streams; memory comes with the first use. */
+enum tfd_code tfd_cuda_device_init(struct tfd_cuda_device *d,
+                                   const struct tfd_cuda_device_options *o,
+                                   struct tfd_status *st) TFD_MUST_USE;
+/* Everything enqueued has ended, every buffer is back. */
+void tfd_cuda_device_deinit(struct tfd_cuda_device *d);
+
+/* The device of a kernel's memory. */
+struct tfd_cuda_device *tfd_cuda_device_of(struct tfd_memory *m);
+
+/* The calling thread will enqueue on d.  UNAVAILABLE when d is lost. */
+enum tfd_code tfd_cuda_device_use(struct tfd_cuda_device *d,
+                                  struct tfd_status *st) TFD_MUST_USE;
+
+/* OK for error 0; else INTERNAL "GPU:0: what: CUDA's text", or UNAVAILABLE
+ * when this loses the device, or RESOURCE_EXHAUSTED when memory is short. */
+enum tfd_code tfd_cuda_device_check(struct tfd_cuda_device *d, int error,
+                                    const char *what,
+                                    struct tfd_status *st) TFD_MUST_USE;
+
+/* The pool of pinned host memory that devices share. */
+void tfd_cuda_pinned_init(struct tfd_cuda_pool *p,
+                          const struct tfd_cuda_driver *driver, size_t limit);
+
+#endif

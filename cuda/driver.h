@@ -1,0 +1,72 @@
+/*
+ * driver.h - what is asked of CUDA, as a table of functions.
+ *
+ * Everything above it (memory, events, copies, start-up) is plain C that takes
+ * the table, so it is built and tested on machines without nvcc and without a
+ * card; tests/support/fake_cuda.h is the other table.  Kernels are launched by
+ * cuda/<family>.cu directly.
+ *
+ * Functions return CUDA's error numbers, of which those below have a meaning
+ * here.  Streams and events are CUDA's handles.
+ *
+ * Threads: any.  What concerns "the" device concerns the one that the calling
+ * thread has chosen with use().
+ */
+#ifndef TFD_CUDA_DRIVER_H
+#define TFD_CUDA_DRIVER_H
+
+#include "common/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum tfd_cuda_error {
+    TFD_CUDA_OK = 0,
+    TFD_CUDA_NO_MEMORY = 2,
+    TFD_CUDA_OLD_DRIVER = 35, /* also when there is no driver at all */
+    TFD_CUDA_NO_DEVICE = 100,
+    TFD_CUDA_NOT_READY = 600,
+    TFD_CUDA_ILLEGAL_ADDRESS = 700,
+};
+
+struct tfd_cuda_properties {
+    char name[128];
+    char bus[32]; /* "0000:01:00.0" */
+    int major, minor;
+    int processors; /* streaming multiprocessors */
+};
+
+enum tfd_cuda_direction { TFD_CUDA_TO_DEVICE, TFD_CUDA_TO_HOST };
+
+struct tfd_cuda_driver {
+    /* Those that CUDA_VISIBLE_DEVICES leaves. */
+    int (*device_count)(int *count);
+    int (*properties)(int device, struct tfd_cuda_properties *out);
+    int (*use)(int device); /* by this thread, from now on */
+    int (*memory_info)(size_t *free, size_t *total);
+
+    int (*allocate)(void **at, size_t size);
+    int (*release)(void *at);
+    int (*host_allocate)(void **at, size_t size); /* pinned */
+    int (*host_release)(void *at);
+
+    int (*stream_make)(void **stream);
+    int (*stream_release)(void *stream);
+    int (*stream_wait)(void *stream, void *event); /* what comes after */
+
+    int (*event_make)(void **event);
+    int (*event_release)(void *event);
+    int (*event_record)(void *event, void *stream);
+    int (*event_query)(void *event); /* NOT_READY */
+    int (*event_wait)(void *event);  /* asleep, not spinning */
+
+    int (*copy)(void *to, const void *from, size_t size,
+                enum tfd_cuda_direction direction, void *stream);
+    int (*copy_peer)(void *to, int to_device, const void *from, int from_device,
+                     size_t size, void *stream);
+
+    const char *(*error_text)(int error);
+};
+
+#endif

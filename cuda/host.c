@@ -1,0 +1,141 @@
+/*
+ * host.c - CPU kernels that serve a GPU as well.
+ *
+ * Ops that only pass a value on, and small arithmetic on what describes other
+ * tensors (shapes, indices, counters), which lies in host memory also where it
+ * belongs to a GPU.  Types and host arguments are TensorFlow's (its rows for
+ * DEVICE_DEFAULT); without variants, which hold host memory here.
+ */
+#include "kernels/families.h"
+
+#define BIT(type) (UINT32_C(1) << TFD_##type)
+
+#define FLOATS (BIT(HALF) | BIT(BFLOAT16) | BIT(FLOAT) | BIT(DOUBLE))
+#define COMPLEXES (BIT(COMPLEX64) | BIT(COMPLEX128))
+#define INTS                                                          \
+    (BIT(INT8) | BIT(INT16) | BIT(INT64) | BIT(UINT8) | BIT(UINT16) | \
+     BIT(UINT32) | BIT(UINT64))
+/* What lies in the memory of a GPU. */
+#define ON_DEVICE (FLOATS | COMPLEXES | INTS | BIT(BOOL))
+/* What never does. */
+#define ON_HOST (BIT(INT32) | BIT(STRING) | BIT(RESOURCE))
+#define SHAPES (BIT(INT32) | BIT(INT64))
+/* Of reference variables. */
+#define VARIABLES (FLOATS | COMPLEXES | BIT(BOOL) | BIT(INT64) | BIT(UINT32))
+
+#define FIRST UINT32_C(1)
+#define SECOND (UINT32_C(1) << 1)
+
+#define HOST(op_, types_)                            \
+    {                                                \
+        (op_), (types_), TFD_HOST_ALL, TFD_HOST_ALL, \
+    }
+/* On the device, and for the types of the host on the host. */
+#define PASS(op_, in_, out_)                       \
+    {(op_), ON_DEVICE, (in_), (out_)},             \
+    {                                              \
+        (op_), ON_HOST, TFD_HOST_ALL, TFD_HOST_ALL \
+    }
+
+static const struct tfd_borrowed borrowed[] = {
+    {"NoOp", 0, 0, 0},
+    {"ControlTrigger", 0, 0, 0},
+    HOST("_Send", 0),
+    HOST("_HostSend", 0),
+    HOST("_Recv", 0),
+    HOST("_HostRecv", 0),
+    HOST("LoopCond", 0),
+
+    {"Const", ON_DEVICE, 0, 0},
+    HOST("Const", BIT(INT32)),
+    PASS("Identity", 0, 0),
+    PASS("StopGradient", 0, 0),
+    PASS("PreventGradient", 0, 0),
+    PASS("PlaceholderWithDefault", 0, 0),
+    PASS("Switch", SECOND, 0),
+    PASS("Merge", 0, SECOND),
+    PASS("Enter", 0, 0),
+    PASS("Exit", 0, 0),
+    PASS("NextIteration", 0, 0),
+    {"RefSwitch", VARIABLES, SECOND, 0},
+    {"RefMerge", VARIABLES, 0, SECOND},
+    {"RefEnter", VARIABLES, 0, 0},
+    {"RefExit", VARIABLES, 0, 0},
+    {"RefNextIteration", VARIABLES, 0, 0},
+
+    {"VariableV2", VARIABLES, 0, 0},
+    {"Assign", VARIABLES, 0, 0},
+    {"IsVariableInitialized", VARIABLES, 0, FIRST},
+    {"VarHandleOp", ON_DEVICE, 0, FIRST},
+    {"ReadVariableOp", ON_DEVICE, FIRST, 0},
+    {"AssignVariableOp", ON_DEVICE, FIRST, 0},
+    HOST("VarIsInitializedOp", 0),
+    HOST("VariableShape", SHAPES),
+    HOST("DestroyResourceOp", 0),
+    HOST("DisableCopyOnRead", 0),
+
+    {"Shape", ON_DEVICE, 0, FIRST},
+    {"ShapeN", ON_DEVICE, 0, FIRST},
+    {"Size", ON_DEVICE, 0, FIRST},
+    {"Rank", ON_DEVICE, 0, FIRST},
+    {"Reshape", ON_DEVICE, SECOND, 0},
+    {"ExpandDims", ON_DEVICE, SECOND, 0},
+    {"Squeeze", ON_DEVICE, 0, 0},
+    HOST("Shape", BIT(INT32)),
+    HOST("ShapeN", BIT(INT32)),
+    HOST("Size", BIT(INT32)),
+    HOST("Rank", BIT(INT32)),
+    HOST("Reshape", BIT(INT32)),
+    HOST("ExpandDims", BIT(INT32)),
+    HOST("Squeeze", BIT(INT32)),
+
+    HOST("Assert", 0),
+    HOST("BroadcastArgs", SHAPES),
+    HOST("BroadcastGradientArgs", SHAPES),
+    HOST("ConcatOffset", 0),
+    HOST("InvertPermutation", SHAPES),
+    HOST("LinSpace", BIT(FLOAT) | BIT(DOUBLE)),
+    HOST("Range", BIT(INT32)),
+    HOST("ConcatV2", BIT(INT32)),
+    HOST("Fill", BIT(INT32)),
+    HOST("Slice", BIT(INT32)),
+    HOST("StridedSlice", BIT(INT32)),
+    HOST("Pack", BIT(INT32)),
+    HOST("Unpack", SHAPES),
+    HOST("Max", BIT(INT32)),
+    HOST("Min", BIT(INT32)),
+    HOST("Sum", BIT(INT32)),
+    HOST("Prod", BIT(INT32)),
+
+    HOST("Abs", BIT(INT32)),
+    HOST("Neg", BIT(INT32)),
+    HOST("Sign", BIT(INT32)),
+    HOST("Square", BIT(INT32)),
+    HOST("OnesLike", BIT(INT32)),
+    HOST("ZerosLike", BIT(INT32)),
+    HOST("Add", BIT(INT32)),
+    HOST("AddN", BIT(INT32)),
+    HOST("AddV2", BIT(INT32)),
+    HOST("Sub", BIT(INT32)),
+    HOST("Mul", BIT(INT32)),
+    HOST("Div", BIT(INT32)),
+    HOST("FloorDiv", BIT(INT32)),
+    HOST("FloorMod", BIT(INT32)),
+    HOST("Mod", BIT(INT32)),
+    HOST("TruncateMod", BIT(INT32)),
+    HOST("Maximum", BIT(INT32)),
+    HOST("Minimum", BIT(INT32)),
+    HOST("SquaredDifference", BIT(INT32)),
+    HOST("Equal", BIT(INT32)),
+    HOST("NotEqual", BIT(INT32)),
+    HOST("Less", BIT(INT32)),
+    HOST("LessEqual", BIT(INT32)),
+    HOST("Greater", BIT(INT32)),
+    HOST("GreaterEqual", BIT(INT32)),
+};
+
+const struct tfd_family tfd_cuda_family_host = {
+    .name = "host",
+    .borrowed = borrowed,
+    .borrowed_count = TFD_COUNT(borrowed),
+};

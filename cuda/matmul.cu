@@ -1,0 +1,248 @@
+/*
+ * matmul.cu - MatMul of kernels/matmul.c by cuBLAS: see blas.cuh.
+ *
+ * cuBLAS has columns where we have rows, so what it computes is the transpose
+ * of the product: C' = op(B)' op(A)'.
+ */
+#include "cuda/blas.cuh"
+
+#include <cublas_v2.h>
+
+#include <dlfcn.h>
+
+namespace
+{
+
+/* ---- The library --------------------------------------------------------- */
+
+struct library {
+    decltype(&cublasCreate_v2) create;
+    decltype(&cublasDestroy_v2) destroy;
+    decltype(&cublasSetStream_v2) set_stream;
+    decltype(&cublasGemmStridedBatchedEx_64) gemm;
+    decltype(&cublasGetStatusString) text;
+};
+
+static const char *const names[] = {"libcublas.so.13", "libcublas.so.12",
+                                    "libcublas.so"};
+
+/* dlsym() knows objects, and functions are no objects to the compiler. */
+template <typename F> static bool find(void *handle, const char *name, F *out)
+{
+    *(void **)out = dlsym(handle, name);
+    return *out != nullptr;
+}
+
+/* Opened again each time; the dynamic linker counts. */
+static enum tfd_code open_library(struct library *l, struct tfd_status *st)
+{
+    void *handle = nullptr;
+
+    for (int i = 0; !handle && i < TFD_COUNT(names); i++)
+        handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    if (!handle)
+        return tfd_fail(st, TFD_UNIMPLEMENTED,
+                        "cuBLAS cannot be opened (%s); products on a GPU need "
+                        "it",
+                        dlerror());
+    if (find(handle, "cublasCreate_v2", &l->create) &&
+        find(handle, "cublasDestroy_v2", &l->destroy) &&
+        find(handle, "cublasSetStream_v2", &l->set_stream) &&
+        find(handle, "cublasGemmStridedBatchedEx_64", &l->gemm) &&
+        find(handle, "cublasGetStatusString", &l->text))
+        return TFD_OK;
+    return tfd_fail(st, TFD_UNIMPLEMENTED,
+                    "this cuBLAS is too old: 12 or later is needed");
+}
+
+/* What a device keeps. */
+struct blas {
+    struct library library;
+    cublasHandle_t handle;
+};
+
+static void release(void *handle)
+{
+    struct blas *b = (struct blas *)handle;
+
+    (void)b->library.destroy(b->handle);
+    free(b);
+}
+
+static enum tfd_code fail(const struct blas *b, cublasStatus_t rc,
+                          struct tfd_status *st)
+{
+    return tfd_fail(st,
+                    rc == CUBLAS_STATUS_ALLOC_FAILED ? TFD_RESOURCE_EXHAUSTED
+                                                     : TFD_INTERNAL,
+                    "cuBLAS: %s", b->library.text(rc));
+}
+
+/* The device's lock is held. */
+static enum tfd_code open_blas(struct tfd_cuda_device *d, struct blas **out,
+                               struct tfd_status *st)
+{
+    struct blas *b = (struct blas *)d->blas;
+    cublasStatus_t rc;
+
+    if (!b) {
+        b = (struct blas *)calloc(1, sizeof(*b));
+        if (!b)
+            return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for cuBLAS");
+        if (open_library(&b->library, st) != TFD_OK) {
+            free(b);
+            return TFD_UNIMPLEMENTED;
+        }
+        rc = b->library.create(&b->handle);
+        if (rc == CUBLAS_STATUS_SUCCESS)
+            rc = b->library.set_stream(b->handle, (cudaStream_t)d->stream);
+        if (rc != CUBLAS_STATUS_SUCCESS) {
+            (void)fail(b, rc, st);
+            free(b);
+            return TFD_INTERNAL;
+        }
+        d->blas = b;
+        d->blas_release = release;
+    }
+    *out = b;
+    return TFD_OK;
+}
+
+/* ---- Products ------------------------------------------------------------ */
+
+struct types {
+    cudaDataType_t data;
+    cublasComputeType_t compute;
+};
+
+static struct types types_of(enum tfd_dtype dtype)
+{
+    switch (dtype) {
+    case TFD_DOUBLE:
+        return {CUDA_R_64F, CUBLAS_COMPUTE_64F};
+    case TFD_HALF:
+        return {CUDA_R_16F, CUBLAS_COMPUTE_32F};
+    case TFD_BFLOAT16:
+        return {CUDA_R_16BF, CUBLAS_COMPUTE_32F};
+    default:
+        return {CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32};
+    }
+}
+
+static cublasStatus_t multiply(const struct blas *b, const struct cuda_gemm *g)
+{
+    static const float one = 1, zero = 0;
+    static const double wide_one = 1, wide_zero = 0;
+    struct types t = types_of(g->dtype);
+    bool wide = g->dtype == TFD_DOUBLE;
+
+    return b->library.gemm(
+        b->handle, g->transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N,
+        g->transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N, g->n, g->m, g->k,
+        wide ? (const void *)&wide_one : &one, g->b, t.data, g->ldb,
+        g->stride_b, g->a, t.data, g->lda, g->stride_a,
+        wide ? (const void *)&wide_zero : &zero, g->c, t.data, g->ldc,
+        g->stride_c, g->batch, t.compute, CUBLAS_GEMM_DEFAULT);
+}
+
+} /* namespace */
+
+/* A handle is for one thread at a time. */
+enum tfd_code cuda_gemm_run(struct tfd_kctx *k, const struct cuda_gemm *g,
+                            struct tfd_status *st)
+{
+    struct tfd_cuda_device *d = tfd_cuda_device_of(k->memory);
+    cublasStatus_t rc = CUBLAS_STATUS_SUCCESS;
+    struct blas *b = nullptr;
+    enum tfd_code code;
+
+    tfd_lock(&d->lock);
+    code = open_blas(d, &b, st);
+    if (code == TFD_OK)
+        rc = multiply(b, g);
+    tfd_unlock(&d->lock);
+    if (code != TFD_OK)
+        return code;
+    if (rc != CUBLAS_STATUS_SUCCESS)
+        return fail(b, rc, st);
+    return launched(k, st);
+}
+
+namespace
+{
+
+/* ---- Kernel -------------------------------------------------------------- */
+
+struct matmul_state {
+    bool transpose_a, transpose_b;
+};
+
+static enum tfd_code prepare(const struct tfd_prepare *p, void *state,
+                             struct tfd_status *st)
+{
+    struct matmul_state *s = (struct matmul_state *)state;
+
+    TFD_TRY(tfd_node_bool(p->node, "transpose_a", &s->transpose_a, st));
+    return tfd_node_bool(p->node, "transpose_b", &s->transpose_b, st);
+}
+
+static enum tfd_code check_shapes(const struct tfd_kctx *k,
+                                  const struct matmul_state *s,
+                                  struct tfd_status *st)
+{
+    const struct tfd_shape *a = &k->in[0].shape, *b = &k->in[1].shape;
+    char at[TFD_SHAPE_TEXT_MAX], bt[TFD_SHAPE_TEXT_MAX];
+
+    for (int i = 0; i < 2; i++)
+        if (k->in[i].shape.rank != 2)
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "In[%d] ndims must be >= 2", i);
+    if (a->dim[s->transpose_a ? 0 : 1] != b->dim[s->transpose_b ? 1 : 0])
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Matrix size-incompatible: In[0]: %s, In[1]: %s",
+                        tfd_shape_text(a, at), tfd_shape_text(b, bt));
+    return TFD_OK;
+}
+
+static enum tfd_code matmul_gpu(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const struct matmul_state *s = (const struct matmul_state *)k->state;
+    const int64_t *a = k->in[0].shape.dim, *b = k->in[1].shape.dim;
+    struct tfd_shape shape = {2, {0}};
+    struct cuda_gemm g = {};
+
+    TFD_TRY(check_shapes(k, s, st));
+    g.dtype = k->in[0].dtype;
+    g.transpose_a = s->transpose_a;
+    g.transpose_b = s->transpose_b;
+    g.m = shape.dim[0] = a[s->transpose_a ? 1 : 0];
+    g.n = shape.dim[1] = b[s->transpose_b ? 0 : 1];
+    g.k = a[s->transpose_a ? 0 : 1];
+    g.batch = 1;
+    g.lda = a[1];
+    g.ldb = b[1];
+    g.ldc = g.n;
+    TFD_TRY(tfd_shape_make(&shape, shape.dim, 2, st));
+    TFD_TRY(tfd_kctx_output(k, 0, g.dtype, &shape, st));
+    if (!k->out[0].buffer)
+        return TFD_OK;
+    g.a = tfd_tensor_data(&k->in[0]);
+    g.b = tfd_tensor_data(&k->in[1]);
+    g.c = tfd_tensor_data(&k->out[0]);
+    if (g.k > 0)
+        return cuda_gemm_run(k, &g, st);
+    return tfd_cuda_device_check(
+        tfd_cuda_device_of(k->memory),
+        (int)cudaMemsetAsync(g.c, 0, tfd_tensor_size(&k->out[0]), stream_of(k)),
+        "MatMul", st);
+}
+
+#define ROW(name, T)                                  \
+    row("MatMul", TFD_##name, matmul_gpu, 0, prepare, \
+        sizeof(struct matmul_state)),
+
+static const struct tfd_kernel kernels[] = {CUDA_FLOAT_DTYPES(ROW)};
+
+} /* namespace */
+
+CUDA_FAMILY_OF(matmul);

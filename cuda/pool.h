@@ -1,0 +1,85 @@
+/*
+ * pool.h - a caching allocator: few large regions, cut into chunks.
+ *
+ * Memory of a device is given back and out again without asking the device:
+ * all kernels of a device run in the order of one stream, so who gets a chunk
+ * next writes to it after those who used it have read it.  Who uses a chunk on
+ * another stream holds its buffer until an event says that it is done.
+ *
+ * A chunk has a multiple of 256 bytes.  The best fit is taken from bins by
+ * powers of two and cut when it is much larger; neighbours that are free become
+ * one.  Regions are asked for when they are needed: one of all that is allowed,
+ * or ever larger ones where the pool is to grow.
+ *
+ * Errors: RESOURCE_EXHAUSTED that names the request, the limit, what is in use
+ * and the largest free chunk; the pool stays good.
+ *
+ * Threads: any.
+ */
+#ifndef TFD_CUDA_POOL_H
+#define TFD_CUDA_POOL_H
+
+#include "common/alloc.h"
+#include "common/lock.h"
+
+#define TFD_CUDA_CHUNK 256 /* CUDA aligns to it */
+#define TFD_CUDA_BINS 32   /* from 256 B to half a TiB */
+
+struct tfd_cuda_chunk;
+
+/* Where regions come from. */
+struct tfd_cuda_source {
+    /* NULL when there is no room. */
+    void *(*get)(void *ctx, size_t size);
+    void (*put)(void *ctx, void *at);
+    void *ctx;
+    const char *name; /* "GPU:0", for messages */
+};
+
+struct tfd_cuda_pool_options {
+    struct tfd_cuda_source source;
+    size_t limit; /* of all regions together */
+    bool grows;   /* small regions first */
+};
+
+struct tfd_cuda_pool_stats {
+    size_t limit;
+    size_t reserved;     /* in regions */
+    size_t in_use;       /* in chunks, as cut */
+    size_t peak;         /* of in_use */
+    size_t largest_free; /* one chunk */
+    size_t allocs;       /* chunks given out so far */
+    size_t regions;
+    size_t failures;
+};
+
+struct tfd_cuda_pool {
+    struct tfd_memory memory; /* first: its buffers are the chunks */
+    struct tfd_cuda_pool_options o;
+    struct tfd_lock lock;                       /* of what follows */
+    struct tfd_cuda_chunk *bins[TFD_CUDA_BINS]; /* each sorted by size */
+    struct tfd_cuda_chunk *regions;             /* the first chunk of each */
+    struct tfd_cuda_chunk *unused;              /* records without memory */
+    struct tfd_cuda_pool_stats stats;
+    size_t next_region;
+    bool closed;
+};
+
+void tfd_cuda_pool_init(struct tfd_cuda_pool *p,
+                        const struct tfd_cuda_pool_options *o);
+/* Gives all regions back; nothing is in use. */
+void tfd_cuda_pool_deinit(struct tfd_cuda_pool *p);
+/* The same for a pool that malloc() made, once its last buffer is back: results
+ * of a session outlive it.  Nothing is made any more. */
+void tfd_cuda_pool_close(struct tfd_cuda_pool *p);
+
+/* A buffer of size > 0 bytes; returned with its last reference. */
+struct tfd_buffer *tfd_cuda_pool_make(struct tfd_cuda_pool *p, size_t size,
+                                      struct tfd_status *st);
+/* Whether a buffer was made by a pool, and by which. */
+struct tfd_cuda_pool *tfd_cuda_pool_of(const struct tfd_buffer *b);
+
+void tfd_cuda_pool_stats(struct tfd_cuda_pool *p,
+                         struct tfd_cuda_pool_stats *out);
+
+#endif

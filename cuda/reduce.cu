@@ -1,0 +1,360 @@
+/*
+ * reduce.cu - Sum, Mean, Prod, Max, Min, All, Any of kernels/reduce.c.
+ *
+ * Dimensions that are neighbours and are both kept or both folded become one.
+ * Then nearly every case is one of
+ *
+ *     [folded], [kept, folded]   rows: a block for each; a single long row is
+ *                                cut into pieces that are folded once more
+ *     [folded, kept]             columns: 32 for each block
+ *     anything else              a block for each output, by strides
+ *
+ * The order of folding depends on the shape alone, so that results are the same
+ * bits in every run.
+ */
+#include "cuda/launch.cuh"
+
+extern "C" {
+#include "kernels/reduce.h"
+}
+
+namespace
+{
+
+struct plus {
+    template <typename W> __device__ static W zero()
+    {
+        return 0;
+    }
+    template <typename W> __device__ W operator()(W a, W b) const
+    {
+        return a + b;
+    }
+};
+
+struct times {
+    template <typename W> __device__ static W zero()
+    {
+        return 1;
+    }
+    template <typename W> __device__ W operator()(W a, W b) const
+    {
+        return a * b;
+    }
+};
+
+/* The least and the largest value of a type; infinities where it has them. */
+template <typename W> struct ends {
+    __device__ static W least()
+    {
+        return W(-1) < W(0) ? W(1ull << (8 * sizeof(W) - 1)) : W(0);
+    }
+    __device__ static W largest()
+    {
+        return (W)~least();
+    }
+};
+template <> struct ends<float> {
+    __device__ static float least()
+    {
+        return -INFINITY;
+    }
+    __device__ static float largest()
+    {
+        return INFINITY;
+    }
+};
+template <> struct ends<double> {
+    __device__ static double least()
+    {
+        return -INFINITY;
+    }
+    __device__ static double largest()
+    {
+        return INFINITY;
+    }
+};
+
+/* A NaN stays. */
+struct larger {
+    template <typename W> __device__ static W zero()
+    {
+        return ends<W>::least();
+    }
+    template <typename W> __device__ W operator()(W a, W b) const
+    {
+        return a != a || a > b ? a : b;
+    }
+};
+
+struct smaller {
+    template <typename W> __device__ static W zero()
+    {
+        return ends<W>::largest();
+    }
+    template <typename W> __device__ W operator()(W a, W b) const
+    {
+        return a != a || a < b ? a : b;
+    }
+};
+
+struct both {
+    template <typename W> __device__ static W zero()
+    {
+        return 1;
+    }
+    template <typename W> __device__ W operator()(W a, W b) const
+    {
+        return a && b;
+    }
+};
+
+struct either {
+    template <typename W> __device__ static W zero()
+    {
+        return 0;
+    }
+    template <typename W> __device__ W operator()(W a, W b) const
+    {
+        return a || b;
+    }
+};
+
+/* ---- Plan ---------------------------------------------------------------- */
+
+struct group {
+    int64_t size, stride;
+};
+
+struct plan {
+    struct group kept[TFD_RANK_MAX], folded[TFD_RANK_MAX]; /* outermost first */
+    int kept_count, folded_count;
+    int64_t outputs, count; /* elements folded into each */
+    bool last_folded;
+};
+
+static struct plan make_plan(const struct tfd_shape *s, const bool *reduced)
+{
+    struct group groups[TFD_RANK_MAX];
+    bool kinds[TFD_RANK_MAX];
+    struct plan p = {};
+    int64_t stride = 1;
+    int n = 0;
+
+    for (int i = s->rank - 1; i >= 0; i--) {
+        if (s->dim[i] == 1)
+            continue;
+        if (n && kinds[n - 1] == reduced[i]) {
+            groups[n - 1].size *= s->dim[i];
+        } else {
+            groups[n] = {s->dim[i], stride};
+            kinds[n++] = reduced[i];
+        }
+        stride *= s->dim[i];
+    }
+    p.outputs = p.count = 1;
+    p.last_folded = n > 0 && kinds[0];
+    for (int i = n - 1; i >= 0; i--) {
+        if (kinds[i]) {
+            p.folded[p.folded_count++] = groups[i];
+            p.count *= groups[i].size;
+        } else {
+            p.kept[p.kept_count++] = groups[i];
+            p.outputs *= groups[i].size;
+        }
+    }
+    return p;
+}
+
+/* ---- Loops --------------------------------------------------------------- */
+
+/* To be divided by: the number folded of a mean, else 1. */
+template <typename Y, typename W>
+__device__ inline Y finish(W acc, int64_t divisor)
+{
+    return narrow<Y>(divisor == 1 ? acc : acc / (W)divisor);
+}
+
+/* Piece blockIdx.x of row blockIdx.y; a row has gridDim.x pieces. */
+template <typename F, typename A, typename Y>
+__global__ void fold_rows(F f, const A *x, Y *y, int64_t rows, int64_t n,
+                          int64_t divisor)
+{
+    int64_t piece = (n + gridDim.x - 1) / gridDim.x;
+    int64_t begin = blockIdx.x * piece;
+    int64_t end = begin + piece < n ? begin + piece : n;
+
+    for (int64_t r = blockIdx.y; r < rows; r += gridDim.y) {
+        wide<A> acc = F::template zero<wide<A>>();
+
+        for (int64_t i = begin + threadIdx.x; i < end; i += THREADS)
+            acc = f(acc, widen(x[r * n + i]));
+        acc = fold_block(acc, f, false);
+        if (threadIdx.x == 0)
+            y[r * gridDim.x + blockIdx.x] = finish<Y>(acc, divisor);
+    }
+}
+
+template <typename F, typename T>
+__global__ void fold_columns(F f, const T *x, T *y, int64_t rows,
+                             int64_t columns, int64_t divisor)
+{
+    __shared__ wide<T> part[8][33];
+    int lane = threadIdx.x % 32, line = threadIdx.x / 32;
+    int64_t column = (int64_t)blockIdx.x * 32 + lane;
+    wide<T> acc = F::template zero<wide<T>>();
+
+    for (int64_t r = line; column < columns && r < rows; r += 8)
+        acc = f(acc, widen(x[r * columns + column]));
+    part[line][lane] = acc;
+    __syncthreads();
+    if (line == 0 && column < columns) {
+        for (int i = 1; i < 8; i++)
+            acc = f(acc, part[i][lane]);
+        y[column] = finish<T>(acc, divisor);
+    }
+}
+
+__device__ inline int64_t offset_of(const struct group *g, int count,
+                                    int64_t index)
+{
+    int64_t offset = 0;
+
+    for (int i = count - 1; i >= 0; i--) {
+        offset += index % g[i].size * g[i].stride;
+        index /= g[i].size;
+    }
+    return offset;
+}
+
+template <typename F, typename T>
+__global__ void fold_strided(F f, const T *x, T *y, struct plan p,
+                             int64_t divisor)
+{
+    for (int64_t o = blockIdx.x; o < p.outputs; o += gridDim.x) {
+        const T *at = x + offset_of(p.kept, p.kept_count, o);
+        wide<T> acc = F::template zero<wide<T>>();
+
+        for (int64_t i = threadIdx.x; i < p.count; i += THREADS)
+            acc = f(acc, widen(at[offset_of(p.folded, p.folded_count, i)]));
+        acc = fold_block(acc, f, false);
+        if (threadIdx.x == 0)
+            y[o] = finish<T>(acc, divisor);
+    }
+}
+
+template <typename F, typename T>
+__global__ void fill_zero(T *y, int64_t n, int64_t divisor)
+{
+    wide<T> v = F::template zero<wide<T>>();
+
+    for (int64_t i = thread_index(); i < n; i += thread_count())
+        y[i] = finish<T>(v, divisor);
+}
+
+/* ---- Kernels ------------------------------------------------------------- */
+
+/* Elements of a piece of a long row: 16 for each thread. */
+#define PIECE (16 * THREADS)
+#define PIECES_MAX 1024
+
+/* Few rows that are long: partial results in memory of the device, given back
+ * at once, since what gets it next is enqueued behind. */
+template <typename F, typename T>
+static enum tfd_code run_long(struct tfd_kctx *k, F f, const struct plan *p,
+                              int64_t pieces, int64_t divisor,
+                              struct tfd_status *st)
+{
+    size_t size = (size_t)(p->outputs * pieces) * sizeof(wide<T>);
+    struct tfd_buffer *b = k->memory->make(k->memory, size, st);
+    dim3 grid((unsigned)pieces, (unsigned)p->outputs);
+    wide<T> *part;
+
+    if (!b)
+        return TFD_RESOURCE_EXHAUSTED;
+    part = (wide<T> *)b->data;
+    fold_rows<<<grid, THREADS, 0, stream_of(k)>>>(f, in_at<T>(k, 0), part,
+                                                  p->outputs, p->count, 1);
+    fold_rows<<<dim3(1, (unsigned)p->outputs), THREADS, 0, stream_of(k)>>>(
+        f, (const wide<T> *)part, out_at<T>(k, 0), p->outputs, pieces, divisor);
+    tfd_buffer_unref(b);
+    return launched(k, st);
+}
+
+static unsigned at_most(int64_t n, unsigned most)
+{
+    return n < most ? (unsigned)n : most;
+}
+
+template <typename F, typename T>
+static enum tfd_code run(struct tfd_kctx *k, const struct plan *p, bool is_mean,
+                         struct tfd_status *st)
+{
+    int64_t divisor = is_mean ? p->count : 1;
+    bool rows = p->folded_count == 1 && p->last_folded && p->kept_count <= 1;
+    int64_t pieces = p->count / PIECE;
+
+    if (rows && p->outputs <= 64 && pieces > 1)
+        return run_long<F, T>(
+            k, F(), p, pieces < PIECES_MAX ? pieces : PIECES_MAX, divisor, st);
+    if (rows)
+        fold_rows<<<dim3(1, at_most(p->outputs, 65535)), THREADS, 0,
+                    stream_of(k)>>>(F(), in_at<T>(k, 0), out_at<T>(k, 0),
+                                    p->outputs, p->count, divisor);
+    else if (p->folded_count == 1 && !p->last_folded && p->kept_count == 1)
+        fold_columns<<<at_most((p->outputs + 31) / 32, INT32_MAX), THREADS, 0,
+                       stream_of(k)>>>(F(), in_at<T>(k, 0), out_at<T>(k, 0),
+                                       p->count, p->outputs, divisor);
+    else
+        fold_strided<<<at_most(p->outputs, 65535), THREADS, 0, stream_of(k)>>>(
+            F(), in_at<T>(k, 0), out_at<T>(k, 0), *p, divisor);
+    return launched(k, st);
+}
+
+template <typename T, typename F, bool MEAN>
+static enum tfd_code reduce(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const struct tfd_tensor *in = &k->in[0];
+    bool reduced[TFD_RANK_MAX];
+    struct tfd_shape shape;
+    struct plan p;
+    int64_t n;
+
+    TFD_TRY(tfd_reduce_axes(k, reduced, &shape, st));
+    p = make_plan(&in->shape, reduced);
+    if (in->buffer && p.folded_count == 0) {
+        tfd_kctx_output_alias(k, 0, 0, &shape);
+        return TFD_OK;
+    }
+    TFD_TRY(tfd_kctx_output(k, 0, in->dtype, &shape, st));
+    n = tfd_shape_elements(&shape);
+    if (n == 0)
+        return TFD_OK;
+    if (in->buffer)
+        return run<F, T>(k, &p, MEAN, st);
+    fill_zero<F><<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
+        out_at<T>(k, 0), n, MEAN ? 0 : 1); /* the mean of nothing is none */
+    return launched(k, st);
+}
+
+#define ROW(op, dtype, T, f, mean)                                      \
+    row(op, dtype, reduce<T, f, mean>, HOST_ARG(1), tfd_reduce_prepare, \
+        sizeof(struct tfd_reduce_state)),
+#define FLOATS(name, T)                      \
+    ROW("Sum", TFD_##name, T, plus, false)   \
+    ROW("Mean", TFD_##name, T, plus, true)   \
+    ROW("Prod", TFD_##name, T, times, false) \
+    ROW("Max", TFD_##name, T, larger, false) \
+    ROW("Min", TFD_##name, T, smaller, false)
+
+static const struct tfd_kernel kernels[] = {
+    CUDA_FLOAT_DTYPES(FLOATS) ROW("Sum", TFD_INT64, int64_t, plus, false)
+        ROW("Prod", TFD_INT64, int64_t, times, false)
+            ROW("Max", TFD_INT64, int64_t, larger, false)
+                ROW("Min", TFD_INT64, int64_t, smaller, false)
+                    ROW("All", TFD_DTYPE_INVALID, tfd_bool, both, false)
+                        ROW("Any", TFD_DTYPE_INVALID, tfd_bool, either, false)};
+
+} /* namespace */
+
+CUDA_FAMILY_OF(reduce);

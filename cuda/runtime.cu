@@ -1,0 +1,151 @@
+/*
+ * runtime.cu - the table of driver.h, filled with CUDA's runtime, which is
+ * linked statically and finds the driver when it is first asked.
+ */
+extern "C" {
+#include "cuda/cuda.h"
+}
+
+#include <cuda_runtime.h>
+
+#include <stdio.h>
+#include <string.h>
+
+static int device_count(int *count)
+{
+    *count = 0;
+    return (int)cudaGetDeviceCount(count);
+}
+
+static int properties(int device, struct tfd_cuda_properties *out)
+{
+    struct cudaDeviceProp p;
+    cudaError_t error = cudaGetDeviceProperties(&p, device);
+
+    if (error != cudaSuccess)
+        return (int)error;
+    memset(out, 0, sizeof(*out));
+    snprintf(out->name, sizeof(out->name), "%.127s", p.name);
+    out->major = p.major;
+    out->minor = p.minor;
+    out->processors = p.multiProcessorCount;
+    return (int)cudaDeviceGetPCIBusId(out->bus, sizeof(out->bus), device);
+}
+
+static int use(int device)
+{
+    return (int)cudaSetDevice(device);
+}
+
+static int memory_info(size_t *free_size, size_t *total)
+{
+    return (int)cudaMemGetInfo(free_size, total);
+}
+
+/* An error that is reported is no longer the last one: what asks for that later
+ * shall find its own. */
+static int report(cudaError_t error)
+{
+    if (error != cudaSuccess)
+        (void)cudaGetLastError();
+    return (int)error;
+}
+
+static int allocate(void **at, size_t size)
+{
+    return report(cudaMalloc(at, size));
+}
+
+static int release(void *at)
+{
+    return report(cudaFree(at));
+}
+
+/* Portable: of every device's use. */
+static int host_allocate(void **at, size_t size)
+{
+    return report(cudaHostAlloc(at, size, cudaHostAllocPortable));
+}
+
+static int host_release(void *at)
+{
+    return report(cudaFreeHost(at));
+}
+
+/* Non-blocking: the legacy stream, which nobody uses, orders nothing. */
+static int stream_make(void **stream)
+{
+    return report(cudaStreamCreateWithFlags((cudaStream_t *)stream,
+                                            cudaStreamNonBlocking));
+}
+
+static int stream_release(void *stream)
+{
+    return report(cudaStreamDestroy((cudaStream_t)stream));
+}
+
+static int stream_wait(void *stream, void *event)
+{
+    return report(
+        cudaStreamWaitEvent((cudaStream_t)stream, (cudaEvent_t)event, 0));
+}
+
+static int event_make(void **event)
+{
+    return report(cudaEventCreateWithFlags(
+        (cudaEvent_t *)event, cudaEventBlockingSync | cudaEventDisableTiming));
+}
+
+static int event_release(void *event)
+{
+    return report(cudaEventDestroy((cudaEvent_t)event));
+}
+
+static int event_record(void *event, void *stream)
+{
+    return report(cudaEventRecord((cudaEvent_t)event, (cudaStream_t)stream));
+}
+
+static int event_query(void *event)
+{
+    return report(cudaEventQuery((cudaEvent_t)event));
+}
+
+static int event_wait(void *event)
+{
+    return report(cudaEventSynchronize((cudaEvent_t)event));
+}
+
+static int copy(void *to, const void *from, size_t size,
+                enum tfd_cuda_direction direction, void *stream)
+{
+    return report(cudaMemcpyAsync(to, from, size,
+                                  direction == TFD_CUDA_TO_DEVICE
+                                      ? cudaMemcpyHostToDevice
+                                      : cudaMemcpyDeviceToHost,
+                                  (cudaStream_t)stream));
+}
+
+static int copy_peer(void *to, int to_device, const void *from, int from_device,
+                     size_t size, void *stream)
+{
+    return report(cudaMemcpyPeerAsync(to, to_device, from, from_device, size,
+                                      (cudaStream_t)stream));
+}
+
+static const char *error_text(int error)
+{
+    return cudaGetErrorString((cudaError_t)error);
+}
+
+static const struct tfd_cuda_driver driver = {
+    device_count, properties,    use,           memory_info,  allocate,
+    release,      host_allocate, host_release,  stream_make,  stream_release,
+    stream_wait,  event_make,    event_release, event_record, event_query,
+    event_wait,   copy,          copy_peer,     error_text,
+};
+
+extern "C" const struct tfd_cuda_driver *tfd_cuda_driver(void)
+{
+    return &driver;
+}

@@ -1,0 +1,111 @@
+/*
+ * tile.cu - elements that are repeated: Tile of kernels/concat.c, BroadcastTo
+ * of kernels/broadcast_ops.c, by elements of 1, 2, 4, 8 or 16 bytes.
+ */
+#include "cuda/launch.cuh"
+
+extern "C" {
+#include "kernels/outputs.h"
+}
+
+namespace
+{
+
+struct wide_item {
+    uint64_t a, b;
+};
+
+/* Element i of the output has the input's element at its own coordinates,
+ * modulo the input's dimensions. */
+struct repeats {
+    int rank;
+    int64_t out[TFD_RANK_MAX], in[TFD_RANK_MAX];
+};
+
+template <typename T>
+__global__ void repeat(const T *x, T *y, int64_t n, struct repeats r)
+{
+    for (int64_t i = thread_index(); i < n; i += thread_count()) {
+        int64_t rest = i, from = 0, step = 1;
+
+        for (int d = r.rank - 1; d >= 0; d--) {
+            from += rest % r.out[d] % r.in[d] * step;
+            rest /= r.out[d];
+            step *= r.in[d];
+        }
+        y[i] = x[from];
+    }
+}
+
+template <typename T>
+static enum tfd_code run(struct tfd_kctx *k, const struct repeats *r,
+                         struct tfd_status *st)
+{
+    int64_t n = tfd_tensor_elements(&k->out[0]);
+
+    repeat<<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
+        in_at<T>(k, 0), out_at<T>(k, 0), n, *r);
+    return launched(k, st);
+}
+
+/* Missing dimensions of the input are 1. */
+static enum tfd_code fill(struct tfd_kctx *k, const struct tfd_shape *out,
+                          struct tfd_status *st)
+{
+    const struct tfd_shape in = k->in[0].shape;
+    struct repeats r = {};
+
+    if (tfd_shape_equal(&in, out)) {
+        tfd_kctx_output_alias(k, 0, 0, out);
+        return TFD_OK;
+    }
+    TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, out, st));
+    if (!k->out[0].buffer)
+        return TFD_OK;
+    r.rank = out->rank;
+    for (int d = 0; d < out->rank; d++) {
+        int own = d - (out->rank - in.rank);
+
+        r.out[d] = out->dim[d];
+        r.in[d] = own >= 0 ? in.dim[own] : 1;
+    }
+    switch (tfd_dtype_size(k->in[0].dtype)) {
+    case 1:
+        return run<uint8_t>(k, &r, st);
+    case 2:
+        return run<uint16_t>(k, &r, st);
+    case 4:
+        return run<uint32_t>(k, &r, st);
+    case 8:
+        return run<uint64_t>(k, &r, st);
+    default:
+        return run<struct wide_item>(k, &r, st);
+    }
+}
+
+static enum tfd_code tile_gpu(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_shape out;
+
+    TFD_TRY(tfd_tile_shape(k, &out, st));
+    return fill(k, &out, st);
+}
+
+static enum tfd_code broadcast_gpu(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_shape out;
+
+    TFD_TRY(tfd_broadcast_ops_target(k, &out, st));
+    return fill(k, &out, st);
+}
+
+#define ROWS(name, T)                               \
+    row("Tile", TFD_##name, tile_gpu, HOST_ARG(1)), \
+        row("BroadcastTo", TFD_##name, broadcast_gpu, HOST_ARG(1)),
+
+static const struct tfd_kernel kernels[] = {
+    CUDA_FLOAT_DTYPES(ROWS) CUDA_INT_DTYPES(ROWS) ROWS(BOOL, tfd_bool)};
+
+} /* namespace */
+
+CUDA_FAMILY_OF(tile);

@@ -1,0 +1,198 @@
+/*
+ * gpu.c - see gpu.h.
+ */
+#include "daemon/gpu.h"
+
+#include "common/log.h"
+#include "config/machine.h"
+#include "cuda/copy.h"
+#include "daemon/worker/device.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct tfd_gpus {
+    struct tfd_cuda_device device[TFD_CUDA_DEVICES_MAX];
+    struct tfd_device row[TFD_CUDA_DEVICES_MAX];
+    int count;
+    struct tfd_cuda_pool *pinned; /* results in it outlive us */
+};
+
+/* ---- Options ------------------------------------------------------------- */
+
+static int count_max(const struct tfd_config *c)
+{
+    for (size_t i = 0; i < c->device_type_count; i++)
+        if (strcmp(c->devices[i].type, "GPU") == 0)
+            return c->devices[i].count;
+    return strcmp(c->cluster.job_name, "ps") == 0 ? 0 : -1;
+}
+
+void tfd_gpus_options(const struct tfd_config *c, const char *environment,
+                      struct tfd_cuda_options *out)
+{
+    *out = (struct tfd_cuda_options){
+        .count_max = count_max(c),
+        .environment = environment,
+        .visible = c->gpu_visible,
+        .memory_limit = c->gpu_memory_limit,
+        .memory_fraction = c->gpu_memory_fraction,
+        .allow_growth = c->gpu_allow_growth,
+        .virtual_limits = c->gpu_virtual,
+    };
+}
+
+/* ---- Hooks --------------------------------------------------------------- */
+
+static struct tfd_cuda_device *of(const struct tfd_device *d)
+{
+    return d ? tfd_cuda_device_of(d->own) : NULL;
+}
+
+static void copy(struct tfd_kctx *k, struct tfd_device *from,
+                 struct tfd_device *to)
+{
+    tfd_cuda_copy(k, of(from), of(to));
+}
+
+static enum tfd_code place(struct tfd_device *to,
+                           const struct tfd_tensor *value,
+                           struct tfd_tensor *out, struct tfd_status *st)
+{
+    return tfd_cuda_copy_in(of(to), value, out, st);
+}
+
+static enum tfd_code use(struct tfd_device *d, struct tfd_status *st)
+{
+    return tfd_cuda_device_use(of(d), st);
+}
+
+/* ---- Devices ------------------------------------------------------------- */
+
+static void make_row(struct tfd_device *row, struct tfd_cuda_device *d)
+{
+    const struct tfd_cuda_properties *p = &d->properties;
+
+    *row = (struct tfd_device){
+        .kind = TFD_GPU,
+        .id = d->number,
+        .memory = TFD_MEMORY_HOST + 1 + d->number,
+        .stream = d->stream,
+        .own = &d->pool.memory,
+        .copy = copy,
+        .place = place,
+        .use = use,
+        .attributes.memory_limit = (int64_t)d->pool.o.limit,
+    };
+    /* As TensorFlow writes it; programs take it apart. */
+    snprintf(row->attributes.physical, sizeof(row->attributes.physical),
+             "device: %d, name: %.100s, pci bus id: %s, compute capability: "
+             "%d.%d",
+             d->ordinal, p->name, p->bus, p->major, p->minor);
+}
+
+static enum tfd_code add(struct tfd_gpus *g,
+                         const struct tfd_cuda_driver *driver,
+                         const struct tfd_cuda_options *o,
+                         const struct tfd_cuda_choice *c, struct tfd_status *st)
+{
+    const struct tfd_cuda_device_options options = {
+        .driver = driver,
+        .ordinal = c->ordinal,
+        .number = g->count,
+        .memory_limit = c->memory_limit,
+        .grows = o->allow_growth,
+        .pinned = g->pinned,
+    };
+    struct tfd_cuda_device *d = &g->device[g->count];
+
+    TFD_TRY(tfd_cuda_device_init(d, &options, st));
+    make_row(&g->row[g->count++], d);
+    return TFD_OK;
+}
+
+static bool is_configured(const struct tfd_cuda_options *o)
+{
+    return o->memory_limit > 0 || o->memory_fraction > 0 ||
+           (o->virtual_limits && *o->virtual_limits);
+}
+
+static void say(const struct tfd_gpus *g, const struct tfd_cuda_choices *c,
+                const struct tfd_cuda_options *o)
+{
+    char text[1024] = "";
+    size_t used = 0;
+
+    if (g->count == 0) {
+        tfd_log(TFD_LOG_INFO, "no_gpu", "why=\"%s\"", c->why);
+        return;
+    }
+    for (int i = 0; i < g->count && used < sizeof(text); i++)
+        used += (size_t)snprintf(text + used, sizeof(text) - used,
+                                 "%sGPU:%d (%s, %lld MiB)", i ? ", " : "", i,
+                                 g->device[i].properties.name,
+                                 (long long)(g->device[i].pool.o.limit >> 20));
+    tfd_log(TFD_LOG_INFO, "gpus",
+            "count=%d of=%d taken=\"%s\" memory=\"%s\" visible=\"%s\"",
+            g->count, c->physical, text,
+            is_configured(o) ? "as configured" : "what was free",
+            o->environment ? o->environment : "all");
+}
+
+enum tfd_code
+tfd_gpus_new(const struct tfd_cuda_driver *driver,
+             const struct tfd_cuda_options *o,
+             void (*on_lost)(void *ctx, const struct tfd_cuda_device *d),
+             void *ctx, struct tfd_gpus **out, struct tfd_status *st)
+{
+    struct tfd_cuda_choices choices;
+    struct tfd_gpus *g;
+
+    TFD_TRY(tfd_cuda_choose(driver, o, &choices, st));
+    g = calloc(1, sizeof(*g));
+    if (g)
+        g->pinned = malloc(sizeof(*g->pinned));
+    if (!g || !g->pinned) {
+        free(g);
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for GPUs");
+    }
+    tfd_cuda_pinned_init(g->pinned, driver, (size_t)tfd_machine_memory() / 2);
+    for (int i = 0; i < choices.count; i++)
+        if (add(g, driver, o, &choices.choice[i], st) != TFD_OK) {
+            tfd_gpus_free(g);
+            return TFD_INTERNAL;
+        }
+    for (int i = 0; i < g->count; i++) {
+        g->device[i].on_lost = on_lost;
+        g->device[i].ctx = ctx;
+    }
+    say(g, &choices, o);
+    *out = g;
+    return TFD_OK;
+}
+
+void tfd_gpus_free(struct tfd_gpus *g)
+{
+    if (!g)
+        return;
+    for (int i = 0; i < g->count; i++)
+        tfd_cuda_device_deinit(&g->device[i]);
+    tfd_cuda_pool_close(g->pinned);
+    free(g);
+}
+
+int tfd_gpus_count(const struct tfd_gpus *g)
+{
+    return g->count;
+}
+
+const struct tfd_device *tfd_gpus_rows(const struct tfd_gpus *g)
+{
+    return g->row;
+}
+
+struct tfd_cuda_device *tfd_gpus_at(struct tfd_gpus *g, int i)
+{
+    return &g->device[i];
+}

@@ -1,0 +1,465 @@
+/*
+ * fake_cuda.h - a table of cuda/driver.h without a card.
+ *
+ * Memory of a device is host memory of which there is a fixed amount.  A stream
+ * is a thread that works off what is enqueued, so order and completion are real
+ * and the thread sanitizer sees what is not ordered.  fake_launch() is a kernel
+ * launch.  A stream can be held, so that a test sees what has not waited.
+ *
+ * `fake` below says what the machine is and which calls fail; fake_init() sets
+ * it to two GPUs of 64 MiB.
+ */
+#ifndef TFD_TESTS_SUPPORT_FAKE_CUDA_H
+#define TFD_TESTS_SUPPORT_FAKE_CUDA_H
+
+#include "cuda/driver.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define FAKE_DEVICES 4
+#define FAKE_MIB ((size_t)1 << 20)
+#define FAKE_ARGS 64
+
+enum fake_kind { FAKE_KERNEL, FAKE_COPY, FAKE_RECORD, FAKE_WAIT, FAKE_HOLD };
+
+/* One record of an event; who waits for it is not concerned by later ones. */
+struct fake_mark {
+    int refs;
+    bool passed;
+};
+
+struct fake_event {
+    struct fake_mark *mark; /* the last; NULL: none */
+};
+
+struct fake_op {
+    struct fake_op *next;
+    enum fake_kind kind;
+    void (*kernel)(void *args);
+    char args[FAKE_ARGS];
+    void *to;
+    const void *from;
+    size_t size;
+    struct fake_mark *mark;
+};
+
+struct fake_stream {
+    pthread_t thread;
+    struct fake_op *first, *last;
+    bool stopping;
+};
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int devices;
+    size_t total[FAKE_DEVICES], used[FAKE_DEVICES];
+    int count_error;  /* of device_count() */
+    int broken;       /* what every call answers from now on */
+    int copy_error;   /* what the next copy answers */
+    int stream_error; /* what stream_make() answers */
+    size_t host_total, host_used;
+    int allocations, streams, events, host_allocations; /* that are out */
+    int let_go;                                         /* of held streams */
+    int asked; /* calls that only a driver can answer */
+} fake;
+
+static _Thread_local int fake_device;
+
+static inline void fake_init(void)
+{
+    memset(&fake, 0, sizeof(fake));
+    pthread_mutex_init(&fake.lock, NULL);
+    pthread_cond_init(&fake.changed, NULL);
+    fake.devices = 2;
+    for (int i = 0; i < FAKE_DEVICES; i++)
+        fake.total[i] = 64 * FAKE_MIB;
+    fake.host_total = 256 * FAKE_MIB;
+}
+
+static inline void fake_deinit(void)
+{
+    assert_int_equal(fake.allocations, 0);
+    assert_int_equal(fake.streams, 0);
+    assert_int_equal(fake.events, 0);
+    assert_int_equal(fake.host_allocations, 0);
+}
+
+static inline int fake_state(void)
+{
+    int broken;
+
+    pthread_mutex_lock(&fake.lock);
+    fake.asked++;
+    broken = fake.broken;
+    pthread_mutex_unlock(&fake.lock);
+    return broken;
+}
+
+static inline void fake_break(int error)
+{
+    pthread_mutex_lock(&fake.lock);
+    fake.broken = error;
+    pthread_cond_broadcast(&fake.changed);
+    pthread_mutex_unlock(&fake.lock);
+}
+
+/* ---- Devices and memory -------------------------------------------------- */
+
+static inline int fake_device_count(int *count)
+{
+    *count = fake.devices;
+    return fake.count_error ? fake.count_error : fake_state();
+}
+
+static inline int fake_properties(int device, struct tfd_cuda_properties *out)
+{
+    *out = (struct tfd_cuda_properties){
+        .major = 9, .minor = device, .processors = 132};
+    snprintf(out->name, sizeof(out->name), "Fake %d", device);
+    snprintf(out->bus, sizeof(out->bus), "0000:0%d:00.0", device + 1);
+    return fake_state();
+}
+
+static inline int fake_use(int device)
+{
+    fake_device = device;
+    return fake_state();
+}
+
+static inline int fake_memory_info(size_t *free_size, size_t *total)
+{
+    *total = fake.total[fake_device];
+    *free_size = *total - fake.used[fake_device];
+    return fake_state();
+}
+
+/* A block with its size and device in front of it. */
+static inline int fake_take(void **at, size_t size, int device, size_t *used,
+                            size_t total, int *out)
+{
+    size_t *block = NULL;
+
+    pthread_mutex_lock(&fake.lock);
+    if (size <= total - *used)
+        block = malloc(size + 256);
+    if (block) {
+        *used += size;
+        ++*out;
+        block[0] = size;
+        block[1] = (size_t)device;
+        *at = (char *)block + 256;
+    }
+    pthread_mutex_unlock(&fake.lock);
+    return block ? fake_state() : TFD_CUDA_NO_MEMORY;
+}
+
+static inline int fake_allocate(void **at, size_t size)
+{
+    return fake_take(at, size, fake_device, &fake.used[fake_device],
+                     fake.total[fake_device], &fake.allocations);
+}
+
+static inline int fake_release(void *at)
+{
+    size_t *block = (size_t *)((char *)at - 256);
+
+    pthread_mutex_lock(&fake.lock);
+    fake.used[block[1]] -= block[0];
+    fake.allocations--;
+    pthread_mutex_unlock(&fake.lock);
+    free(block);
+    return TFD_CUDA_OK;
+}
+
+static inline int fake_host_allocate(void **at, size_t size)
+{
+    return fake_take(at, size, 0, &fake.host_used, fake.host_total,
+                     &fake.host_allocations);
+}
+
+static inline int fake_host_release(void *at)
+{
+    size_t *block = (size_t *)((char *)at - 256);
+
+    pthread_mutex_lock(&fake.lock);
+    fake.host_used -= block[0];
+    fake.host_allocations--;
+    pthread_mutex_unlock(&fake.lock);
+    free(block);
+    return TFD_CUDA_OK;
+}
+
+/* ---- Streams ------------------------------------------------------------- */
+
+/* Under the lock. */
+static inline void fake_unref(struct fake_mark *m)
+{
+    if (m && --m->refs == 0)
+        free(m);
+}
+
+static inline void fake_do(struct fake_op *op)
+{
+    if (op->kind == FAKE_KERNEL)
+        op->kernel(op->args);
+    if (op->kind == FAKE_COPY)
+        memcpy(op->to, op->from, op->size);
+    pthread_mutex_lock(&fake.lock);
+    if (op->kind == FAKE_RECORD)
+        op->mark->passed = true;
+    while (op->kind == FAKE_WAIT && op->mark && !op->mark->passed &&
+           !fake.broken)
+        pthread_cond_wait(&fake.changed, &fake.lock);
+    while (op->kind == FAKE_HOLD && fake.let_go == 0 && !fake.broken)
+        pthread_cond_wait(&fake.changed, &fake.lock);
+    fake_unref(op->mark);
+    pthread_cond_broadcast(&fake.changed);
+    pthread_mutex_unlock(&fake.lock);
+}
+
+static inline void *fake_stream_run(void *arg)
+{
+    struct fake_stream *s = arg;
+
+    for (;;) {
+        struct fake_op *op;
+
+        pthread_mutex_lock(&fake.lock);
+        while (!s->first && !s->stopping)
+            pthread_cond_wait(&fake.changed, &fake.lock);
+        op = s->first;
+        if (op)
+            s->first = op->next;
+        if (!s->first)
+            s->last = NULL;
+        pthread_mutex_unlock(&fake.lock);
+        if (!op)
+            return NULL;
+        fake_do(op);
+        free(op);
+    }
+}
+
+static inline int fake_stream_make(void **stream)
+{
+    struct fake_stream *s;
+
+    if (fake.stream_error)
+        return fake.stream_error;
+    s = calloc(1, sizeof(*s));
+    pthread_create(&s->thread, NULL, fake_stream_run, s);
+    pthread_mutex_lock(&fake.lock);
+    fake.streams++;
+    pthread_mutex_unlock(&fake.lock);
+    *stream = s;
+    return fake_state();
+}
+
+static inline int fake_stream_release(void *stream)
+{
+    struct fake_stream *s = stream;
+
+    pthread_mutex_lock(&fake.lock);
+    s->stopping = true;
+    fake.streams--;
+    pthread_cond_broadcast(&fake.changed);
+    pthread_mutex_unlock(&fake.lock);
+    pthread_join(s->thread, NULL);
+    free(s);
+    return TFD_CUDA_OK;
+}
+
+static inline int fake_enqueue(void *stream, const struct fake_op *what)
+{
+    struct fake_stream *s = stream;
+    struct fake_op *op = malloc(sizeof(*op));
+
+    *op = *what;
+    op->next = NULL;
+    pthread_mutex_lock(&fake.lock);
+    if (s->last)
+        s->last->next = op;
+    else
+        s->first = op;
+    s->last = op;
+    pthread_cond_broadcast(&fake.changed);
+    pthread_mutex_unlock(&fake.lock);
+    return TFD_CUDA_OK;
+}
+
+/* A kernel: runs with a copy of its arguments when the stream comes to it. */
+static inline int fake_launch(void *stream, void (*kernel)(void *args),
+                              const void *args, size_t size)
+{
+    struct fake_op op = {.kind = FAKE_KERNEL, .kernel = kernel};
+    int error = fake_state();
+
+    assert_true(size <= FAKE_ARGS);
+    memcpy(op.args, args, size);
+    return error ? error : fake_enqueue(stream, &op);
+}
+
+/* What is enqueued after it waits for fake_let_go(). */
+static inline void fake_hold(void *stream)
+{
+    fake_enqueue(stream, &(struct fake_op){.kind = FAKE_HOLD});
+}
+
+static inline void fake_let_go(void)
+{
+    pthread_mutex_lock(&fake.lock);
+    fake.let_go = 1;
+    pthread_cond_broadcast(&fake.changed);
+    pthread_mutex_unlock(&fake.lock);
+}
+
+/* ---- Events -------------------------------------------------------------- */
+
+static inline int fake_event_make(void **event)
+{
+    *event = calloc(1, sizeof(struct fake_event));
+    pthread_mutex_lock(&fake.lock);
+    fake.events++;
+    pthread_mutex_unlock(&fake.lock);
+    return TFD_CUDA_OK;
+}
+
+static inline int fake_event_release(void *event)
+{
+    struct fake_event *e = event;
+
+    pthread_mutex_lock(&fake.lock);
+    fake_unref(e->mark);
+    fake.events--;
+    pthread_mutex_unlock(&fake.lock);
+    free(e);
+    return TFD_CUDA_OK;
+}
+
+static inline int fake_event_record(void *event, void *stream)
+{
+    struct fake_op op = {.kind = FAKE_RECORD};
+    struct fake_event *e = event;
+
+    op.mark = calloc(1, sizeof(*op.mark));
+    op.mark->refs = 2;
+    pthread_mutex_lock(&fake.lock);
+    fake_unref(e->mark);
+    e->mark = op.mark;
+    pthread_mutex_unlock(&fake.lock);
+    fake_enqueue(stream, &op);
+    return fake_state();
+}
+
+static inline struct fake_mark *fake_last_mark(struct fake_event *e)
+{
+    struct fake_mark *m;
+
+    pthread_mutex_lock(&fake.lock);
+    m = e->mark;
+    if (m)
+        m->refs++;
+    pthread_mutex_unlock(&fake.lock);
+    return m;
+}
+
+static inline int fake_stream_wait(void *stream, void *event)
+{
+    struct fake_op op = {.kind = FAKE_WAIT, .mark = fake_last_mark(event)};
+
+    fake_enqueue(stream, &op);
+    return fake_state();
+}
+
+static inline int fake_event_query(void *event)
+{
+    struct fake_mark *m = fake_last_mark(event);
+    bool passed;
+
+    pthread_mutex_lock(&fake.lock);
+    passed = !m || m->passed;
+    fake_unref(m);
+    pthread_mutex_unlock(&fake.lock);
+    return passed ? fake_state() : TFD_CUDA_NOT_READY;
+}
+
+static inline int fake_event_wait(void *event)
+{
+    struct fake_mark *m = fake_last_mark(event);
+    int error;
+
+    pthread_mutex_lock(&fake.lock);
+    while (m && !m->passed && !fake.broken)
+        pthread_cond_wait(&fake.changed, &fake.lock);
+    error = fake.broken;
+    fake_unref(m);
+    pthread_mutex_unlock(&fake.lock);
+    return error;
+}
+
+/* ---- Copies -------------------------------------------------------------- */
+
+static inline int fake_copy(void *to, const void *from, size_t size,
+                            enum tfd_cuda_direction direction, void *stream)
+{
+    struct fake_op op = {
+        .kind = FAKE_COPY, .to = to, .from = from, .size = size};
+    int error = fake_state();
+
+    (void)direction;
+    if (!error)
+        error = fake.copy_error;
+    return error ? error : fake_enqueue(stream, &op);
+}
+
+static inline int fake_copy_peer(void *to, int to_device, const void *from,
+                                 int from_device, size_t size, void *stream)
+{
+    (void)to_device;
+    (void)from_device;
+    return fake_copy(to, from, size, TFD_CUDA_TO_DEVICE, stream);
+}
+
+static inline const char *fake_error_text(int error)
+{
+    switch (error) {
+    case TFD_CUDA_NO_MEMORY:
+        return "out of memory";
+    case TFD_CUDA_ILLEGAL_ADDRESS:
+        return "an illegal memory access was encountered";
+    default:
+        return "some error";
+    }
+}
+
+static const struct tfd_cuda_driver fake_driver = {
+    .device_count = fake_device_count,
+    .properties = fake_properties,
+    .use = fake_use,
+    .memory_info = fake_memory_info,
+    .allocate = fake_allocate,
+    .release = fake_release,
+    .host_allocate = fake_host_allocate,
+    .host_release = fake_host_release,
+    .stream_make = fake_stream_make,
+    .stream_release = fake_stream_release,
+    .stream_wait = fake_stream_wait,
+    .event_make = fake_event_make,
+    .event_release = fake_event_release,
+    .event_record = fake_event_record,
+    .event_query = fake_event_query,
+    .event_wait = fake_event_wait,
+    .copy = fake_copy,
+    .copy_peer = fake_copy_peer,
+    .error_text = fake_error_text,
+};
+
+#endif

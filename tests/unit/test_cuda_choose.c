@@ -1,0 +1,234 @@
+/*
+ * test_cuda_choose.c - cuda/choose.c: which GPUs a task takes.
+ */
+#include "cuda/choose.h"
+
+#include "tests/support/fake_cuda.h"
+
+static const struct {
+    const char *environment;
+    bool hides;
+} environments[] = {
+    {NULL, false},    {"0", false},         {"7", false},
+    {"0,1", false},   {" 1", false},        {"GPU-8932f937", false},
+    {"MIG-1", false}, {"", true},           {"-1", true},
+    {"-1,0", true},   {"garbage", true},    {",0", true},
+    {" ", true},      {"NoDevFiles", true}, {"gpu-1", true},
+};
+
+static void test_visible_devices_may_hide_all(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(environments) / sizeof(environments[0]); i++)
+        assert_int_equal(tfd_cuda_hides_all(environments[i].environment),
+                         environments[i].hides);
+}
+
+static struct tfd_cuda_options options(void)
+{
+    return (struct tfd_cuda_options){.count_max = -1};
+}
+
+static void choose(const struct tfd_cuda_options *o,
+                   struct tfd_cuda_choices *out)
+{
+    struct tfd_status st = TFD_STATUS_INIT;
+
+    assert_int_equal(tfd_cuda_choose(&fake_driver, o, out, &st), TFD_OK);
+}
+
+static void test_all_cards_are_taken_with_nearly_all_that_is_free(void **state)
+{
+    struct tfd_cuda_options o = options();
+    struct tfd_cuda_choices c;
+
+    (void)state;
+    fake_init();
+    fake.total[0] = 16384 * FAKE_MIB;
+    fake.used[0] = 1024 * FAKE_MIB;
+    fake.total[1] = 1024 * FAKE_MIB;
+    fake.total[2] = 4096 * FAKE_MIB;
+    fake.total[3] = 100 * FAKE_MIB;
+    fake.devices = 4;
+    choose(&o, &c);
+    assert_int_equal(c.count, 4);
+    assert_int_equal(c.choice[0].memory_limit, 14592 * FAKE_MIB);
+    assert_int_equal(c.choice[1].memory_limit, 799 * FAKE_MIB);
+    assert_int_equal(c.choice[2].memory_limit, 3796 * FAKE_MIB);
+    assert_int_equal(c.choice[3].memory_limit, 0);
+}
+
+static void test_memory_is_what_was_asked_for(void **state)
+{
+    struct tfd_cuda_options o = options();
+    struct tfd_cuda_choices c;
+
+    (void)state;
+    fake_init();
+    o.memory_fraction = 0.25;
+    choose(&o, &c);
+    assert_int_equal(c.choice[1].memory_limit, 16 * FAKE_MIB);
+    o.memory_limit = 12345678;
+    choose(&o, &c);
+    assert_int_equal(c.choice[1].memory_limit, 12345678);
+}
+
+static const struct {
+    int count_max;
+    const char *visible, *limits;
+    int count;
+    int ordinals[4];
+} lists[] = {
+    {-1, NULL, NULL, 3, {0, 1, 2}},      {-1, "", "", 3, {0, 1, 2}},
+    {-1, "2,0", NULL, 2, {2, 0}},        {-1, " 1 , 2", NULL, 2, {1, 2}},
+    {2, NULL, NULL, 2, {0, 1}},          {1, "2,1", NULL, 1, {2}},
+    {9, "2,1", NULL, 2, {2, 1}},         {-1, NULL, "16,8;4", 3, {0, 0, 1}},
+    {-1, "2,1", "16,8;4", 3, {2, 2, 1}}, {-1, NULL, "16", 1, {0}},
+};
+
+static void test_lists_choose_and_order(void **state)
+{
+    (void)state;
+    fake_init();
+    fake.devices = 3;
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+        struct tfd_cuda_options o = options();
+        struct tfd_cuda_choices c;
+
+        o.count_max = lists[i].count_max;
+        o.visible = lists[i].visible;
+        o.virtual_limits = lists[i].limits;
+        choose(&o, &c);
+        assert_int_equal(c.count, lists[i].count);
+        for (int j = 0; j < c.count; j++)
+            assert_int_equal(c.choice[j].ordinal, lists[i].ordinals[j]);
+    }
+}
+
+static void test_virtual_devices_share_a_card(void **state)
+{
+    struct tfd_cuda_options o = options();
+    struct tfd_cuda_choices c;
+
+    (void)state;
+    fake_init();
+    o.virtual_limits = "16,8;4";
+    choose(&o, &c);
+    assert_int_equal(c.choice[0].memory_limit, 16 * FAKE_MIB);
+    assert_int_equal(c.choice[1].memory_limit, 8 * FAKE_MIB);
+    assert_int_equal(c.choice[2].memory_limit, 4 * FAKE_MIB);
+}
+
+static const struct {
+    const char *visible, *limits;
+    double fraction;
+    int64_t limit;
+    const char *text;
+} wrong[] = {
+    {"2", NULL, 0, 0,
+     "'visible_device_list' listed an invalid GPU id '2' but visible device "
+     "count is 2"},
+    {"0,0", NULL, 0, 0, "visible_device_list contained a duplicate entry: 0"},
+    {"x", NULL, 0, 0,
+     "Could not parse entry in 'visible_device_list': 'x'. "
+     "visible_device_list = x"},
+    {"0,", NULL, 0, 0, "Could not parse entry"},
+    {"0;1", NULL, 0, 0, "Could not parse entry"},
+    {"-1", NULL, 0, 0, "Could not parse entry"},
+    {"99999999999999999999999", NULL, 0, 0, "listed an invalid GPU id"},
+    {NULL, "16,", 0, 0, "not memory in MiB"},
+    {NULL, "16x", 0, 0, "not memory in MiB"},
+    {NULL, "0", 0, 0, "not memory in MiB"},
+    {NULL, ";", 0, 0, "not memory in MiB"},
+    {NULL, "18446744073709551615", 0, 0, "not memory in MiB"},
+    {NULL, "1;1;1", 0, 0, "are of more GPUs than the 2 that are visible"},
+    {NULL, "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1",
+     0, 0, "more than 32"},
+    {NULL, "16", 0.5, 0, "when virtual_devices is set"},
+    {NULL, "16", 0, 7, "when virtual_devices is set"},
+    {NULL, NULL, 1.5, 0, "a GPU memory fraction of 1.5"},
+    {NULL, NULL, -0.5, 0, "a GPU memory fraction of -0.5"},
+    {NULL, NULL, 0, -1, "a GPU memory limit of -1 bytes"},
+};
+
+static void test_wrong_options_are_named(void **state)
+{
+    (void)state;
+    fake_init();
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        struct tfd_cuda_options o = options();
+        struct tfd_status st = TFD_STATUS_INIT;
+        struct tfd_cuda_choices c;
+
+        o.visible = wrong[i].visible;
+        o.virtual_limits = wrong[i].limits;
+        o.memory_fraction = wrong[i].fraction;
+        o.memory_limit = wrong[i].limit;
+        assert_int_equal(tfd_cuda_choose(&fake_driver, &o, &c, &st),
+                         TFD_INVALID_ARGUMENT);
+        if (!strstr(st.text, wrong[i].text))
+            fail_msg("%zu: %s", i, st.text);
+    }
+}
+
+static const struct {
+    int error, devices, count_max;
+    const char *environment, *why;
+    bool asks;
+} nothings[] = {
+    {0, 2, 0, NULL, "switched off by --device_count or the role", false},
+    {0, 2, -1, "", "switched off by CUDA_VISIBLE_DEVICES=", false},
+    {0, 2, -1, "-1", "switched off by CUDA_VISIBLE_DEVICES=-1", false},
+    {0, 0, -1, "7", "no card that the driver shows", true},
+    {TFD_CUDA_NO_DEVICE, 0, -1, NULL, "no card that the driver shows", true},
+    {TFD_CUDA_OLD_DRIVER, 0, -1, NULL,
+     "no driver, or one too old for this build", true},
+    {999, 0, -1, NULL, "the driver answers: some error", true},
+};
+
+static void test_no_card_has_a_reason(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(nothings) / sizeof(nothings[0]); i++) {
+        struct tfd_cuda_options o = options();
+        struct tfd_cuda_choices c;
+
+        fake_init();
+        fake.devices = nothings[i].devices;
+        fake.count_error = nothings[i].error;
+        o.count_max = nothings[i].count_max;
+        o.environment = nothings[i].environment;
+        choose(&o, &c);
+        assert_int_equal(c.count, 0);
+        assert_string_equal(c.why, nothings[i].why);
+        if (!nothings[i].asks)
+            assert_int_equal(fake.asked, 0);
+    }
+}
+
+static void test_build_without_cuda_says_so(void **state)
+{
+    struct tfd_cuda_options o = options();
+    struct tfd_cuda_choices c;
+
+    (void)state;
+    assert_int_equal(tfd_cuda_choose(NULL, &o, &c, NULL), TFD_OK);
+    assert_int_equal(c.count, 0);
+    assert_string_equal(c.why, "built without CUDA");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_visible_devices_may_hide_all),
+        cmocka_unit_test(test_all_cards_are_taken_with_nearly_all_that_is_free),
+        cmocka_unit_test(test_memory_is_what_was_asked_for),
+        cmocka_unit_test(test_lists_choose_and_order),
+        cmocka_unit_test(test_virtual_devices_share_a_card),
+        cmocka_unit_test(test_wrong_options_are_named),
+        cmocka_unit_test(test_no_card_has_a_reason),
+        cmocka_unit_test(test_build_without_cuda_says_so),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
