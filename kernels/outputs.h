@@ -13,9 +13,9 @@
 /* Transpose: perm as numbers in [0, rank), each once. */
 enum tfd_code tfd_transpose_perm(const struct tfd_tensor *perm, int rank,
                                  int *out, struct tfd_status *st) TFD_MUST_USE;
-/* Tile (concat.c). */
+/* Tile (tile.c). */
 enum tfd_code tfd_tile_shape(const struct tfd_kctx *k, struct tfd_shape *out,
-                               struct tfd_status *st) TFD_MUST_USE;
+                             struct tfd_status *st) TFD_MUST_USE;
 /* BroadcastTo (broadcast_ops.c). */
 enum tfd_code tfd_broadcast_ops_target(const struct tfd_kctx *k,
                                        struct tfd_shape *out,

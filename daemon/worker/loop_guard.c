@@ -373,7 +373,8 @@ static bool judge_node(struct tfd_loop_graph *g, int32_t node)
 {
     const struct tfd_exec_node *x = &g->e->nodes[node];
 
-    if ((x->flags & TFD_EXEC_RUNS_DEAD) || has_references(x))
+    if ((x->flags & (TFD_EXEC_RUNS_DEAD | TFD_EXEC_STREAM)) ||
+        has_references(x))
         return false;
     g->guard[node] = judge_table[x->kind](g, node);
     return g->guard[node] != NONE;

@@ -390,25 +390,21 @@ static inline void wrig_clear(struct wrig *w)
 }
 
 /* Another family, for tests that have kernels of their own. */
-static const struct tfd_family *wrig_more;
+static const struct tfd_family *wrig_own_family;
 
 /* o: what differs from a worker that is alone. */
 static inline void wrig_init_as(struct wrig *w, int threads,
                                 struct tfd_worker_options o)
 {
-    const struct tfd_family *const families[] = {&tfd_family_assert,
-                                                 &tfd_family_const,
-                                                 &tfd_family_control_flow,
-                                                 &tfd_family_sendrecv,
-                                                 &tfd_family_variable,
-                                                 &tfd_family_assign,
-                                                 &wrig_family,
-                                                 wrig_more};
+    const struct tfd_family *const families[] = {
+        &tfd_family_assert,   &tfd_family_const,    &tfd_family_control_flow,
+        &tfd_family_sendrecv, &tfd_family_variable, &tfd_family_assign,
+        &wrig_family,         wrig_own_family};
 
     memset(w, 0, sizeof(*w));
     tfd_tensor_handle_release(wrig_release_handle);
     assert_int_equal(tfd_registry_init(&w->registry, families,
-                                       TFD_COUNT(families) - !wrig_more,
+                                       TFD_COUNT(families) - !wrig_own_family,
                                        &w->st),
                      TFD_OK);
     w->own_loop = !o.loop;

@@ -205,7 +205,7 @@ static void init(struct rig *r, int threads)
     r->lost = 0;
     assert_int_equal(
         tfd_gpus_new(&fake_driver, &o, count_lost, r, &r->gpus, &st), TFD_OK);
-    wrig_more = &family;
+    wrig_own_family = &family;
     wrig_init_as(&r->w, threads,
                  (struct tfd_worker_options){
                      .devices = tfd_gpus_rows(r->gpus),
