@@ -1,0 +1,302 @@
+/* grpc_call.c - see grpc_call.h. */
+#include "rpc/grpc_call.h"
+
+#include "config/limits.h"
+#include "rpc/percent.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- Memory for requests ------------------------------------------------ */
+
+static void expect(struct tfd_grpc_call *s, uint64_t size)
+{
+    s->reserved = size;
+    s->in.held = false;
+    tfd_h2_expect(s->server->h2, s->id, size);
+}
+
+/* Asks for every message that has been announced, one after the other; the
+ * connection is read while none waits. */
+void tfd_grpc_server_ask(struct tfd_grpc_server *v)
+{
+    for (struct tfd_grpc_call *s = v->streams; s && !v->waits; s = s->next) {
+        uint64_t size = s->wanted;
+
+        if (size == 0)
+            continue;
+        s->wanted = 0;
+        if (tfd_intake_ask(tfd_service_intake(v->service), &v->ticket, size))
+            expect(s, size);
+        else
+            v->waits = s;
+    }
+    if (v->waits)
+        tfd_conn_pause(v->conn);
+    else
+        tfd_conn_resume(v->conn);
+}
+
+void tfd_grpc_server_admitted(struct tfd_intake_ticket *t)
+{
+    struct tfd_grpc_server *v =
+        (struct tfd_grpc_server *)((char *)t -
+                                   offsetof(struct tfd_grpc_server, ticket));
+    struct tfd_grpc_call *s = v->waits;
+
+    assert(s);
+    v->waits = NULL;
+    expect(s, t->size);
+    tfd_grpc_server_ask(v);
+    tfd_grpc_server_go_on(v);
+}
+
+void tfd_grpc_call_stop_waiting(struct tfd_grpc_call *s)
+{
+    struct tfd_grpc_server *v = s->server;
+
+    s->wanted = 0;
+    if (!v || v->waits != s)
+        return;
+    v->waits = NULL;
+    tfd_intake_leave(tfd_service_intake(v->service), &v->ticket);
+    if (!v->closing)
+        tfd_grpc_server_ask(v);
+}
+
+/* ---- A call's end ------------------------------------------------------- */
+
+static void unlink_stream(struct tfd_grpc_call *s)
+{
+    if (!s->link)
+        return;
+    *s->link = s->next;
+    if (s->next)
+        s->next->link = s->link;
+    s->link = NULL;
+}
+
+void tfd_grpc_call_link(struct tfd_grpc_call *s, struct tfd_grpc_call **list)
+{
+    s->next = *list;
+    s->link = list;
+    if (s->next)
+        s->next->link = &s->next;
+    *list = s;
+}
+
+/* What was reserved lies in the message now, or will never. */
+void tfd_grpc_call_took(struct tfd_grpc_call *s)
+{
+    tfd_intake_took(tfd_service_intake(s->call.service), s->reserved);
+    s->reserved = 0;
+}
+
+static void tfd_grpc_call_free(struct tfd_grpc_call *s)
+{
+    assert(!s->server && (!s->handed || s->answered));
+    unlink_stream(s);
+    tfd_grpc_call_took(s);
+    tfd_incoming_deinit(&s->call.in);
+    tfd_grpc_reader_deinit(&s->in);
+    tfd_grpc_writer_deinit(&s->out);
+    if (s->stream)
+        tfd_grpc_stream_deinit(s->stream);
+    free(s->stream);
+    free(s);
+}
+
+/* Tells the handler, which may answer this and other calls from inside. */
+void tfd_grpc_call_cancel(struct tfd_grpc_call *s)
+{
+    if (!s->handed || s->answered || s->call.is_cancelled)
+        return;
+    s->call.is_cancelled = true;
+    if (s->call.cancelled)
+        s->call.cancelled(s->call.ctx, &s->call);
+}
+
+/* The HTTP/2 stream is over; the call may outlive it. */
+void tfd_grpc_call_detach(struct tfd_grpc_call *s)
+{
+    tfd_timer_stop(&s->deadline);
+    tfd_grpc_call_stop_waiting(s);
+    s->server = NULL;
+    s->replied = true;
+    s->call.peer = "(disconnected)";
+}
+
+/* What a detached stream still has to do. */
+void tfd_grpc_call_let_go(struct tfd_grpc_call *s)
+{
+    unlink_stream(s);
+    if (!s->handed || s->answered)
+        tfd_grpc_call_free(s);
+    else
+        tfd_grpc_call_cancel(s);
+}
+
+/* ---- Responses ---------------------------------------------------------- */
+
+#define HEADER(name, value)                                         \
+    {                                                               \
+        {name, sizeof(name) - 1}, {value, sizeof(value) - 1}, false \
+    }
+
+static const struct tfd_h2_header ok_headers[] = {
+    HEADER(":status", "200"),
+    HEADER("content-type", "application/grpc"),
+    HEADER("grpc-accept-encoding", "identity"),
+};
+
+static const struct tfd_h2_header ok_trailers[] = {
+    HEADER("grpc-status", "0"),
+};
+
+static void reply(struct tfd_grpc_call *s, const struct tfd_h2_header *headers,
+                  size_t count, struct tfd_h2_source *source)
+{
+    s->replied = true;
+    tfd_timer_stop(&s->deadline);
+    if (tfd_h2_respond(s->server->h2, s->id, headers, count, source, NULL) !=
+        TFD_OK)
+        tfd_h2_reset(s->server->h2, s->id, TFD_H2_INTERNAL_ERROR);
+}
+
+/* Trailers-Only. */
+static void tfd_grpc_call_fail(struct tfd_grpc_call *s,
+                               const struct tfd_status *st)
+{
+    char number[8];
+    char text[3 * TFD_STATUS_TEXT_MAX + 1];
+    int digits = snprintf(number, sizeof(number), "%d", (int)st->code);
+    size_t size = tfd_percent_encode(tfd_str_of(st->text), text, sizeof(text));
+    const struct tfd_h2_header headers[] = {
+        ok_headers[0],
+        ok_headers[1],
+        {TFD_STR("grpc-status"), {number, (size_t)digits}, false},
+        {TFD_STR("grpc-message"), {text, size}, true},
+    };
+
+    assert(st->code != TFD_OK);
+    reply(s, headers, sizeof(headers) / sizeof(headers[0]), NULL);
+}
+
+/* Not gRPC at all: answered in HTTP's terms. */
+void tfd_grpc_call_reply_http(struct tfd_grpc_call *s, const char *status)
+{
+    const struct tfd_h2_header header = {TFD_STR(":status"), tfd_str_of(status),
+                                         false};
+
+    reply(s, &header, 1, NULL);
+}
+
+static void reply_message(struct tfd_grpc_call *s,
+                          struct tfd_message *take_response)
+{
+    struct tfd_status st = TFD_STATUS_INIT;
+
+    if (tfd_grpc_writer_init(&s->out, s->server->conn, take_response, &st) !=
+        TFD_OK) {
+        tfd_grpc_call_fail(s, &st);
+        return;
+    }
+    s->out.source.trailers = ok_trailers;
+    s->out.source.trailer_count = 1;
+    reply(s, ok_headers, sizeof(ok_headers) / sizeof(ok_headers[0]),
+          &s->out.source);
+}
+
+/* After the messages of a stream. */
+static void reply_end(struct tfd_grpc_call *s, enum tfd_code code)
+{
+    s->replied = true;
+    tfd_timer_stop(&s->deadline);
+    tfd_grpc_stream_end(s->stream, code);
+    tfd_h2_resume(s->server->h2, s->id);
+}
+
+/* The request is not going to reach a handler. */
+void tfd_grpc_call_refuse(struct tfd_grpc_call *s, const struct tfd_status *st)
+{
+    assert(!s->handed);
+    if (!s->replied)
+        tfd_grpc_call_fail(s, st);
+    tfd_grpc_call_stop_waiting(s);
+    tfd_grpc_call_took(s);
+    tfd_grpc_reader_deinit(&s->in);
+}
+
+/* ---- What a handler says ------------------------------------------------ */
+
+/* struct tfd_call.answer */
+void tfd_grpc_call_answer(struct tfd_call *call, const struct tfd_status *st,
+                          struct tfd_message *take_response)
+{
+    struct tfd_grpc_call *s = (struct tfd_grpc_call *)call;
+    struct tfd_grpc_server *v = s->server;
+
+    assert(s->handed && !s->answered);
+    s->answered = true;
+    tfd_incoming_deinit(&call->in);
+    if (!s->replied && s->stream)
+        reply_end(s, st ? st->code : TFD_OK);
+    else if (!s->replied && st && st->code != TFD_OK)
+        tfd_grpc_call_fail(s, st);
+    else if (!s->replied)
+        reply_message(s, take_response);
+    if (take_response)
+        tfd_message_deinit(take_response);
+    if (v)
+        tfd_grpc_server_go_on(v);
+    else
+        tfd_grpc_call_free(s);
+}
+
+static enum tfd_code open_stream(struct tfd_grpc_call *s, struct tfd_status *st)
+{
+    s->stream = calloc(1, sizeof(*s->stream));
+    if (!s->stream)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a stream");
+    tfd_grpc_stream_init(s->stream, s->server->conn);
+    return tfd_h2_respond(s->server->h2, s->id, ok_headers,
+                          sizeof(ok_headers) / sizeof(ok_headers[0]),
+                          &s->stream->source, st);
+}
+
+/* struct tfd_call.send */
+enum tfd_code tfd_grpc_call_send(struct tfd_call *call,
+                                 const struct tfd_message *m,
+                                 struct tfd_status *st)
+{
+    struct tfd_grpc_call *s = (struct tfd_grpc_call *)call;
+
+    if (s->replied)
+        return TFD_OK; /* or never will have */
+    if (!s->stream)
+        TFD_TRY(open_stream(s, st));
+    TFD_TRY(tfd_grpc_stream_add(s->stream, m, st));
+    tfd_h2_resume(s->server->h2, s->id);
+    tfd_grpc_server_go_on(s->server);
+    return TFD_OK;
+}
+
+void tfd_grpc_call_deadline(struct tfd_timer *t)
+{
+    struct tfd_grpc_call *s =
+        (struct tfd_grpc_call *)((char *)t -
+                                 offsetof(struct tfd_grpc_call, deadline));
+    struct tfd_grpc_server *v = s->server;
+    struct tfd_status st = TFD_STATUS_INIT;
+
+    tfd_fail(&st, TFD_DEADLINE_EXCEEDED, "Deadline Exceeded");
+    if (s->stream) /* first: a cancelled handler has other reasons */
+        reply_end(s, st.code);
+    else
+        tfd_grpc_call_fail(s, &st);
+    v->inside = true; /* so that an answer does not free the stream */
+    tfd_grpc_call_cancel(s);
+    v->inside = false;
+    tfd_grpc_server_go_on(v);
+}

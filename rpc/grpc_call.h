@@ -1,0 +1,115 @@
+/*
+ * grpc_call.h - a gRPC call as its server sees it: grpc.c has the connection,
+ * grpc_request.c reads the request, grpc_call.c answers and ends.  Nobody else
+ * includes this.
+ *
+ * One struct tfd_grpc_server per connection, one struct tfd_grpc_call per call.
+ * A call has two lives that end independently: the HTTP/2 stream (until
+ * closed()) and the call (until its handler answers).  It is freed when both
+ * are over:
+ *
+ *     begin --> headers --> data ... --> end --> dispatch --> answer
+ *        \         \           \                   |           |
+ *         \         +-----------+--> refuse        |  deadline, reset, end
+ *          \                           |           |  of the connection:
+ *           \                          |           |  cancelled
+ *            +--> closed <-------------+-----------+-----------+
+ *
+ * After a deadline the peer is answered at once, and what the handler says
+ * later is dropped.
+ *
+ * Threads: loop thread.
+ */
+#ifndef TFD_RPC_GRPC_CALL_H
+#define TFD_RPC_GRPC_CALL_H
+
+#include "rpc/grpc_body.h"
+#include "rpc/grpc_stream.h"
+#include "rpc/h2.h"
+#include "rpc/link.h"
+
+#define TFD_GRPC_PATH_ROOM 128 /* of an unknown method, to name it */
+
+struct tfd_grpc_call {
+    struct tfd_call call;           /* first: its handler has a pointer to it */
+    struct tfd_grpc_server *server; /* NULL once the HTTP/2 stream is closed */
+    struct tfd_grpc_call *next;
+    struct tfd_grpc_call **link; /* the pointer to this one */
+    int32_t id;
+    bool got_headers;
+    bool is_post;
+    bool is_grpc;
+    bool has_timeout;
+    bool bad_timeout;
+    bool handed;   /* to a handler */
+    bool answered; /* by it */
+    bool replied;  /* the peer has its response, or never will */
+    uint64_t timeout_us;
+    uint64_t wanted;   /* the size of a message that was not asked for yet */
+    uint64_t reserved; /* of one that was */
+    char path[TFD_GRPC_PATH_ROOM];
+    struct tfd_timer deadline;
+    struct tfd_grpc_reader in;
+    struct tfd_grpc_writer out;
+    struct tfd_grpc_stream *stream; /* NULL: one message answers */
+};
+
+struct tfd_grpc_server {
+    struct tfd_service *service;
+    struct tfd_conn *conn;
+    struct tfd_loop *loop;
+    struct tfd_h2 *h2;
+    struct tfd_grpc_call *streams;
+    uint8_t *read_at;
+    struct tfd_buffer *read_into; /* not counted; NULL: the loop's scratch */
+    struct tfd_timer patience;    /* runs while the peer owes us something */
+    bool patience_on;
+    struct tfd_timer idle; /* runs always, looks whether anything came */
+    bool received;         /* since it last looked */
+    uint64_t link;
+    struct tfd_intake_ticket ticket;
+    struct tfd_grpc_call *waits; /* for memory; the connection is not read */
+    bool inside; /* the session or a handler is running: do not enter it */
+    bool closing;
+};
+
+/* ---- grpc.c -------------------------------------------------------------- */
+
+/* After anything that may have given us something to send or to wait for. */
+void tfd_grpc_server_go_on(struct tfd_grpc_server *v);
+
+/* ---- grpc_request.c: what the HTTP/2 session tells ----------------------- */
+
+extern const struct tfd_h2_events tfd_grpc_events;
+
+/* ---- grpc_call.c --------------------------------------------------------- */
+
+void tfd_grpc_call_link(struct tfd_grpc_call *c, struct tfd_grpc_call **list);
+/* What was reserved lies in the message now, or will never. */
+void tfd_grpc_call_took(struct tfd_grpc_call *c);
+/* Tells the handler, which may answer this and other calls from inside. */
+void tfd_grpc_call_cancel(struct tfd_grpc_call *c);
+/* The HTTP/2 stream is over; the call may outlive it. */
+void tfd_grpc_call_detach(struct tfd_grpc_call *c);
+/* What a detached call still has to do. */
+void tfd_grpc_call_let_go(struct tfd_grpc_call *c);
+/* Not gRPC at all: answered in HTTP's terms. */
+void tfd_grpc_call_reply_http(struct tfd_grpc_call *c, const char *status);
+/* The request is not going to reach a handler. */
+void tfd_grpc_call_refuse(struct tfd_grpc_call *c, const struct tfd_status *st);
+/* It no longer waits for memory. */
+void tfd_grpc_call_stop_waiting(struct tfd_grpc_call *c);
+/* Asks for every message that has been announced, one after the other; the
+ * connection is read while none waits. */
+void tfd_grpc_server_ask(struct tfd_grpc_server *v);
+/* struct tfd_intake_ticket.admitted */
+void tfd_grpc_server_admitted(struct tfd_intake_ticket *t);
+/* struct tfd_call.answer, .send; its deadline. */
+void tfd_grpc_call_answer(struct tfd_call *call, const struct tfd_status *st,
+                          struct tfd_message *take_response);
+enum tfd_code tfd_grpc_call_send(struct tfd_call *call,
+                                 const struct tfd_message *m,
+                                 struct tfd_status *st);
+void tfd_grpc_call_deadline(struct tfd_timer *t);
+
+#endif
