@@ -45,7 +45,8 @@ static inline int64_t offset_of(const struct tfd_pool_window *p,
 
 /* ---- Maxima -------------------------------------------------------------- */
 
-#define MAX(name, T, LOWEST)                                                 \
+/* W: sums of T wrap in it. */
+#define MAX(name, T, W, LOWEST)                                              \
     TFD_SIMD_LOOP(max_##name)                                                \
     {                                                                        \
         const struct tfd_pool_window *p = arg;                               \
@@ -100,7 +101,8 @@ static inline int64_t offset_of(const struct tfd_pool_window *p,
                 T *to = dx + offset_of(p, s, a, b) + c;                      \
                                                                              \
                 for (int64_t i = 0; i < n; i++)                              \
-                    to[i] = (T)(to[i] + (at[i] == place ? dy[c + i] : 0));   \
+                    to[i] =                                                  \
+                        (T)((W)to[i] + (at[i] == place ? (W)dy[c + i] : 0)); \
             }                                                                \
     }                                                                        \
                                                                              \
@@ -130,16 +132,16 @@ static inline int64_t offset_of(const struct tfd_pool_window *p,
     }                                                                        \
     TFD_SIMD_CLONES(max_grad_##name)
 
-MAX(FLOAT, float, -FLT_MAX)
-MAX(DOUBLE, double, -DBL_MAX)
-MAX(INT32, int32_t, INT32_MIN)
-MAX(INT64, int64_t, INT64_MIN)
-MAX(INT16, int16_t, INT16_MIN)
-MAX(INT8, int8_t, INT8_MIN)
-MAX(UINT8, uint8_t, 0)
-MAX(UINT16, uint16_t, 0)
-MAX(UINT32, uint32_t, 0)
-MAX(UINT64, uint64_t, 0)
+MAX(FLOAT, float, float, -FLT_MAX)
+MAX(DOUBLE, double, double, -DBL_MAX)
+MAX(INT32, int32_t, uint32_t, INT32_MIN)
+MAX(INT64, int64_t, uint64_t, INT64_MIN)
+MAX(INT16, int16_t, uint16_t, INT16_MIN)
+MAX(INT8, int8_t, uint8_t, INT8_MIN)
+MAX(UINT8, uint8_t, uint8_t, 0)
+MAX(UINT16, uint16_t, uint16_t, 0)
+MAX(UINT32, uint32_t, uint32_t, 0)
+MAX(UINT64, uint64_t, uint64_t, 0)
 
 /* ---- Means --------------------------------------------------------------- */
 
