@@ -27,8 +27,8 @@
 #define CLASSES 10
 #define BATCH 100
 #define LEARNING_RATE 0.1f
-#define CNN_RATE 0.05f
-#define CNN_DECAY 1500 /* steps after which the rate is 1/e of what it was */
+#define CNN_RATE 0.02f
+#define CNN_DECAY 2000 /* steps after which the rate is 1/e of what it was */
 #define SIDE 28        /* of an image */
 #define WINDOW 5
 #define CHANNELS_1 16
