@@ -3,16 +3,17 @@
  * counted when all are done.
  *
  * An optimizer is a row: the operation that applies a gradient, whose inputs
- * are the variable, its slots, the learning rate and the gradient, and the
- * slots with their initial value.  Names and structure are those of Python's
- * optimizers:
+ * are the variable, its slots, the learning rate, the gradient and what comes
+ * after that, and the slots with their initial value.  Names and structure are
+ * those of Python's optimizers:
  *
  *     Adagrad/update_w/ResourceApplyAdagrad(w, w/Adagrad, rate, gradient)
  *     Adagrad/update   waits for all updates
  *     Adagrad          adds 1 to global_step after that
  *
- * The learning rate is a constant per variable, so that each can stand on the
- * variable's task and nothing but the gradient crosses.
+ * A learning rate that is a number is a constant per variable, so that each can
+ * stand on the variable's task and nothing but the gradient crosses.  One that
+ * is computed crosses once in a step.
  */
 #include "client/optimizers.h"
 
@@ -23,9 +24,11 @@
 #include <string.h>
 
 static const struct tfd_optimizer_row optimizers[] = {
-    {"GradientDescent", "ResourceApplyGradientDescent", NULL, 0},
+    {"GradientDescent", "ResourceApplyGradientDescent", NULL, 0, NULL, 0},
     /* 0.1 is what Python's initial_accumulator_value is when not given. */
-    {"Adagrad", "ResourceApplyAdagrad", "Adagrad", 0.1f},
+    {"Adagrad", "ResourceApplyAdagrad", "Adagrad", 0.1f, NULL, 0},
+    /* Python leaves the momentum to its caller; 0.9 is the usual one. */
+    {"Momentum", "ResourceApplyMomentum", "Momentum", 0, "momentum", 0.9f},
 };
 
 static const struct tfd_optimizer_row *find(const char *name,
@@ -35,7 +38,8 @@ static const struct tfd_optimizer_row *find(const char *name,
         if (strcmp(optimizers[i].name, name) == 0)
             return &optimizers[i];
     tfd_fail(st, TFD_INVALID_ARGUMENT,
-             "no optimizer '%.100s'; there are GradientDescent and Adagrad",
+             "no optimizer '%.100s'; there are GradientDescent, Adagrad and "
+             "Momentum",
              name);
     return NULL;
 }
@@ -141,7 +145,7 @@ static TF_Output add_update(struct tfd_minimizing *m, const TFD_Variable *v,
 {
     TFD_Scope at = tfd_scope_on(m->s, tfd_variable_device(v));
     TFD_Variable *slot = m->o->slot ? make_slot(m, v) : NULL;
-    TF_Output in[4] = {TFD_Handle(v)};
+    TF_Output in[5] = {TFD_Handle(v)};
     int count = 1;
 
     at.prefix = tfd_model_format(
@@ -149,8 +153,13 @@ static TF_Output add_update(struct tfd_minimizing *m, const TFD_Variable *v,
         TFD_STR_ARG(m->prefix), TFD_STR_ARG(tfd_variable_name(v)));
     if (m->o->slot)
         in[count++] = TFD_Handle(slot);
-    in[count++] = TFD_ConstFloat(&at, "learning_rate", m->rate, m->status);
+    in[count++] = m->rate_of_step.oper ? m->rate_of_step
+                                       : TFD_ConstFloat(&at, "learning_rate",
+                                                        m->rate, m->status);
     in[count++] = gradient;
+    if (m->o->last)
+        in[count++] =
+            TFD_ConstFloat(&at, m->o->last, m->o->last_value, m->status);
     return TFD_Op(&at, m->o->apply, NULL, in, count, NULL, 0, m->status);
 }
 
@@ -241,17 +250,37 @@ TF_Operation *tfd_minimize_end(struct tfd_minimizing *m)
     return tfd_model_ok(m->status) ? op : NULL;
 }
 
+static TF_Operation *minimize(struct tfd_minimizing *m, const char *optimizer,
+                              TF_Output loss)
+{
+    TF_Operation *op = NULL;
+
+    if (tfd_minimize_begin(m, optimizer, loss))
+        op = tfd_minimize_end(m);
+    if (op)
+        TFD_CollectOp(m->s, "train_op", op, m->status);
+    return tfd_model_ok(m->status) ? op : NULL;
+}
+
 TF_Operation *TFD_Minimize(TFD_Scope *scope, const char *optimizer,
                            float learning_rate, TF_Output loss,
                            TF_Status *status)
 {
     struct tfd_minimizing m = {
         .s = scope, .rate = learning_rate, .status = status};
-    TF_Operation *op = NULL;
 
-    if (tfd_minimize_begin(&m, optimizer, loss))
-        op = tfd_minimize_end(&m);
-    if (op)
-        TFD_CollectOp(scope, "train_op", op, status);
-    return tfd_model_ok(status) ? op : NULL;
+    return minimize(&m, optimizer, loss);
+}
+
+TF_Operation *TFD_MinimizeAtRate(TFD_Scope *scope, const char *optimizer,
+                                 TF_Output learning_rate, TF_Output loss,
+                                 TF_Status *status)
+{
+    struct tfd_minimizing m = {
+        .s = scope, .rate_of_step = learning_rate, .status = status};
+
+    if (tfd_model_ok(status) && !learning_rate.oper)
+        tfd_fail(&status->st, TFD_INVALID_ARGUMENT,
+                 "the learning rate has no operation");
+    return minimize(&m, optimizer, loss);
 }

@@ -14,6 +14,8 @@ struct tfd_optimizer_row {
     const char *apply;
     const char *slot; /* suffix of the slot's name; NULL: none */
     float slot_initial;
+    const char *last; /* name of an input after the gradient; NULL: none */
+    float last_value;
 };
 
 struct tfd_minimizing {
@@ -21,6 +23,7 @@ struct tfd_minimizing {
     const struct tfd_optimizer_row *o;
     struct tfd_str prefix; /* "Adagrad" */
     float rate;
+    TF_Output rate_of_step;   /* takes the place of rate where it is set */
     TFD_Variable **variables; /* the trainable ones */
     TF_Output *gradients;     /* no operation: the loss does not depend on it */
     TF_Operation **updates;
@@ -29,7 +32,7 @@ struct tfd_minimizing {
     TF_Status *status;
 };
 
-/* Lists the variables and adds the gradients.  s, rate and status are set.
+/* Lists the variables and adds the gradients.  s, a rate and status are set.
  * False when the status says why. */
 bool tfd_minimize_begin(struct tfd_minimizing *m, const char *optimizer,
                         TF_Output loss);

@@ -59,6 +59,8 @@ static double value(struct fixture *f, TF_Session *s, const char *name)
  * gradients -3.5 (w) and 0.5 (b). */
 #define W_GRADIENT -3.5
 #define B_GRADIENT 0.5
+/* That of w after one step of 0.1 down both. */
+#define W_GRADIENT_2 -2.5
 
 static void check_near(double x, double expected)
 {
@@ -104,6 +106,71 @@ static void test_adagrad_divides_by_the_root_of_what_it_has_seen(void **state)
     check_near(value(f, s, "w/Adagrad/Read/ReadVariableOp"), accumulator);
     check_near(value(f, s, "w/Read/ReadVariableOp"),
                0.5 - 0.5 * W_GRADIENT / sqrt(accumulator));
+    TF_DeleteSession(s, f->st);
+    TFD_DeleteScope(m.scope);
+}
+
+static void test_momentum_goes_on_where_it_went(void **state)
+{
+    struct fixture *f = *state;
+    struct line_model m = line_model(f, "Momentum", 0.1f);
+    TF_Session *s = open_session(f);
+    const double w = 0.5 - 0.1 * W_GRADIENT;
+    double second;
+
+    run(f, s, "w/Assign");
+    run(f, s, "b/Assign");
+    run(f, s, "w/Momentum/Assign");
+    run(f, s, "b/Momentum/Assign");
+    run(f, s, "global_step/Assign");
+    check_near(value(f, s, "w/Momentum/Read/ReadVariableOp"), 0);
+    run(f, s, "Momentum");
+    check_near(value(f, s, "w/Momentum/Read/ReadVariableOp"), W_GRADIENT);
+    check_near(value(f, s, "w/Read/ReadVariableOp"), w);
+    run(f, s, "Momentum");
+    /* accum = 0.9 accum + gradient;  w -= rate accum */
+    second = value(f, s, "w/Momentum/Read/ReadVariableOp");
+    check_near(value(f, s, "w/Read/ReadVariableOp"), w - 0.1 * second);
+    check_near(second, 0.9 * W_GRADIENT + W_GRADIENT_2);
+    check_near(value(f, s, "Momentum/update_w/momentum"), (double)0.9f);
+    for (int i = 0; i < 300; i++)
+        run(f, s, TF_OperationName(m.train_op));
+    assert_true(value(f, s, "Mean") < 1e-6);
+    TF_DeleteSession(s, f->st);
+    TFD_DeleteScope(m.scope);
+}
+
+/* 0.1 / (1 + global_step): the step that is being taken counts not yet. */
+static TF_Output slower_rate(struct fixture *f, TFD_Scope *s)
+{
+    TFD_Attr type = TFD_AttrType("DstT", TF_FLOAT);
+    TF_Output x = TFD_Read(TFD_GlobalStep(s, f->st));
+
+    x = TFD_Op(s, "Cast", NULL, &x, 1, &type, 1, f->st);
+    x = TFD_Op2(s, "AddV2", x, TFD_ConstFloat(s, NULL, 1, f->st), f->st);
+    return TFD_Op2(s, "RealDiv", TFD_ConstFloat(s, NULL, 0.1f, f->st), x,
+                   f->st);
+}
+
+static void test_a_rate_may_be_computed_of_the_step(void **state)
+{
+    struct fixture *f = *state;
+    struct line_model m = line_model(f, NULL, 0);
+    TF_Session *s;
+    double w;
+
+    TFD_MinimizeAtRate(m.scope, "GradientDescent", slower_rate(f, m.scope),
+                       m.loss, f->st);
+    s = open_session(f);
+    run(f, s, "w/Assign");
+    run(f, s, "b/Assign");
+    run(f, s, "global_step/Assign");
+    run(f, s, "GradientDescent");
+    w = 0.5 - 0.1 * W_GRADIENT;
+    check_near(value(f, s, "w/Read/ReadVariableOp"), w);
+    run(f, s, "GradientDescent");
+    w -= 0.1 / 2 * W_GRADIENT_2;
+    check_near(value(f, s, "w/Read/ReadVariableOp"), w);
     TF_DeleteSession(s, f->st);
     TFD_DeleteScope(m.scope);
 }
@@ -188,6 +255,10 @@ static void test_what_cannot_be_minimized_says_why(void **state)
     expect(f, TF_INVALID_ARGUMENT, "Adamax");
     assert_null(TFD_Op1(m.scope, "Neg", c, f->st).oper);
     TF_SetStatus(f->st, TF_OK, "");
+    assert_null(TFD_MinimizeAtRate(m.scope, "Momentum", (TF_Output){NULL, 0},
+                                   m.loss, f->st));
+    expect(f, TF_INVALID_ARGUMENT, "learning rate");
+    TF_SetStatus(f->st, TF_OK, "");
     assert_null(TFD_Minimize(m.scope, "Adagrad", 0.1f, c, f->st));
     expect(f, TF_INVALID_ARGUMENT, "No gradients provided");
     TF_SetStatus(f->st, TF_OK, "");
@@ -235,6 +306,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_gradient_descent_goes_down_the_gradient),
         TEST(test_adagrad_divides_by_the_root_of_what_it_has_seen),
+        TEST(test_momentum_goes_on_where_it_went),
+        TEST(test_a_rate_may_be_computed_of_the_step),
         TEST(test_operations_have_the_names_python_gives),
         TEST(test_replicas_put_variables_on_ps_tasks_in_turn),
         TEST(test_what_cannot_be_minimized_says_why),

@@ -160,11 +160,16 @@ TF_CAPI_EXPORT extern TFD_Variable *TFD_GlobalStep(TFD_Scope *scope,
 /* ---- Training ------------------------------------------------------------ */
 
 /* One step: gradients of loss by the trainable variables, applied by
- * "GradientDescent" or "Adagrad", then global_step one up.  The returned
- * operation is also what collection "train_op" names. */
+ * "GradientDescent", "Adagrad" or "Momentum" (of 0.9), then global_step one up.
+ * The returned operation is also what collection "train_op" names. */
 TF_CAPI_EXPORT extern TF_Operation *
 TFD_Minimize(TFD_Scope *scope, const char *optimizer, float learning_rate,
              TF_Output loss, TF_Status *status);
+/* The same with a learning rate that the graph computes: a float scalar, of
+ * global_step for example. */
+TF_CAPI_EXPORT extern TF_Operation *
+TFD_MinimizeAtRate(TFD_Scope *scope, const char *optimizer,
+                   TF_Output learning_rate, TF_Output loss, TF_Status *status);
 
 /* The same for workers in step, as tf.train.SyncReplicasOptimizer: a step is
  * the mean of replicas_to_aggregate gradients, each computed with the variables
