@@ -21,7 +21,10 @@ struct local {
 
 static enum tfd_code start_server(struct local *l, struct tfd_status *st)
 {
-    struct tfd_server_options o = {.config = &l->server_config};
+    struct tfd_server_options o = {
+        .config = &l->server_config,
+        .session_config = tfd_bytes_view(&l->config),
+    };
 
     if (l->server)
         return TFD_OK;
@@ -45,10 +48,11 @@ static enum tfd_code local_open(struct tfd_backend *b, struct tfd_str graph_def,
 {
     struct local *l = (struct local *)b;
     struct tfd_local_session *session;
+    struct tfd_str config;
 
     TFD_TRY(start_server(l, st));
-    TFD_TRY(tfd_local_open(l->server, graph_def, tfd_bytes_view(&l->config),
-                           &session, st));
+    config = l->owns_server ? TFD_STR_EMPTY : tfd_bytes_view(&l->config);
+    TFD_TRY(tfd_local_open(l->server, graph_def, config, &session, st));
     __atomic_store_n(&l->session, session, __ATOMIC_RELEASE);
     return TFD_OK;
 }

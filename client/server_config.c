@@ -6,11 +6,13 @@
 
 #include "client/server_config.h"
 
+#include "common/log.h"
 #include "common/pbio.h"
 #include "common/proto/config.pb.h"
 #include "config/session.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +21,8 @@
 struct flags {
     char *argv[FLAGS_MAX]; /* owned, but for the first */
     int argc;
-    char devices[64]; /* of --device_count */
+    char devices[64];         /* of --device_count */
+    char virtual_limits[256]; /* of --gpu_virtual */
     bool failed;
 };
 
@@ -103,8 +106,89 @@ static void add_str(struct flags *f, const char *name, struct tfd_str value)
 }
 
 #define GPU(field) tensorflow_GPUOptions_##field##_tag
+#define VIRTUAL(field) \
+    tensorflow_GPUOptions_Experimental_VirtualDevices_##field##_tag
 
-/* Virtual devices are --gpu_virtual's alone. */
+static void name_option(const char *name)
+{
+    tfd_log(TFD_LOG_INFO, "option_not_honoured", "field=\"gpu_options.%s\"",
+            name);
+}
+
+/* Whole MiB, as TensorFlow takes them; what is none stays a bad text. */
+static void add_limit(struct flags *f, float mib, const char *separator)
+{
+    size_t used = strlen(f->virtual_limits);
+    int size =
+        snprintf(f->virtual_limits + used, sizeof(f->virtual_limits) - used,
+                 "%s%.0f", separator, truncf(mib));
+
+    f->failed |= size < 0 || (size_t)size >= sizeof(f->virtual_limits) - used;
+}
+
+/* The limits of one GPU's devices: packed, or one by one. */
+static enum tfd_code read_virtual(struct flags *f, struct tfd_str proto,
+                                  struct tfd_status *st)
+{
+    const char *separator = f->virtual_limits[0] ? ";" : "";
+    struct tfd_pb_reader r = tfd_pb_reader_of(proto);
+    struct tfd_pb_field field;
+    float mib;
+
+    while (tfd_pb_next(&r, &field)) {
+        bool packed = field.wire == TFD_PB_BYTES;
+
+        if (field.tag != VIRTUAL(memory_limit_mb)) {
+            name_option("experimental.virtual_devices.priority and others");
+            continue;
+        }
+        if (!packed) {
+            add_limit(f, tfd_pb_float(&r, &field), separator);
+            separator = ",";
+        }
+        for (size_t i = 0; packed && i + sizeof(mib) <= field.bytes.size;
+             i += sizeof(mib)) {
+            memcpy(&mib, field.bytes.data + i, sizeof(mib));
+            add_limit(f, mib, separator);
+            separator = ",";
+        }
+    }
+    TFD_TRY(tfd_pb_end(&r, "VirtualDevices", st));
+    if (*separator != ',')
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "gpu_options.experimental.virtual_devices: one without "
+                        "memory_limit_mb; give each GPU's");
+    return TFD_OK;
+}
+
+static enum tfd_code read_experimental(struct flags *f, struct tfd_str proto,
+                                       struct tfd_status *st)
+{
+    struct tfd_pb_reader r = tfd_pb_reader_of(proto);
+    struct tfd_pb_field field;
+    bool others = false;
+
+    while (tfd_pb_next(&r, &field))
+        if (field.tag == tensorflow_GPUOptions_Experimental_virtual_devices_tag)
+            TFD_TRY(read_virtual(f, tfd_pb_str(&r, &field), st));
+        else
+            others = true;
+    if (others)
+        name_option("experimental");
+    if (f->virtual_limits[0])
+        add_flag(f, "gpu_virtual", f->virtual_limits);
+    return tfd_pb_end(&r, "GPUOptions.Experimental", st);
+}
+
+/* Names of what means nothing here, by field number. */
+static const char *const unhonoured[] = {
+    [GPU(allocator_type)] = "allocator_type",
+    [GPU(deferred_deletion_bytes)] = "deferred_deletion_bytes",
+    [GPU(polling_active_delay_usecs)] = "polling_active_delay_usecs",
+    [GPU(polling_inactive_delay_msecs)] = "polling_inactive_delay_msecs",
+    [GPU(force_gpu_compatible)] = "force_gpu_compatible",
+};
+
 static enum tfd_code read_gpu_options(struct flags *f, struct tfd_str proto,
                                       struct tfd_status *st)
 {
@@ -121,6 +205,11 @@ static enum tfd_code read_gpu_options(struct flags *f, struct tfd_str proto,
                      tfd_pb_bool(&r, &field) ? "true" : "false");
         } else if (field.tag == GPU(visible_device_list)) {
             add_str(f, "gpu_visible", tfd_pb_str(&r, &field));
+        } else if (field.tag == GPU(experimental)) {
+            TFD_TRY(read_experimental(f, tfd_pb_str(&r, &field), st));
+        } else if (field.tag < sizeof(unhonoured) / sizeof(unhonoured[0]) &&
+                   unhonoured[field.tag]) {
+            name_option(unhonoured[field.tag]);
         }
     }
     return tfd_pb_end(&r, "GPUOptions", st);

@@ -15,13 +15,13 @@
 
 /* *out is the caller's to deinit, in every case.  *session_config is its
  * default_session_config, the ConfigProto that those of sessions are merged
- * into; it is a part of server_def.  Its device_count and number of threads are
- * the server's. */
+ * into; it is a part of server_def.  Its device_count, gpu_options and number
+ * of threads are the server's. */
 enum tfd_code tfd_server_config_of_def(struct tfd_str server_def,
                                        struct tfd_config *out,
                                        struct tfd_str *session_config,
                                        struct tfd_status *st) TFD_MUST_USE;
-/* One task without cluster; device_count and the number of threads count. */
+/* One task without cluster; of the ConfigProto the same counts. */
 enum tfd_code tfd_server_config_local(struct tfd_str config_proto,
                                       struct tfd_config *out,
                                       struct tfd_status *st) TFD_MUST_USE;

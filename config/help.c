@@ -67,7 +67,9 @@ void tfd_help_print(FILE *to)
         print_option(to, &tfd_options[i]);
     }
     fprintf(to, "\nDurations: 250ms, 60s, 5m, 2h; a plain number is seconds."
-                "\nExit: 0 done, 64 usage, 78 configuration.\n");
+                "\nExit: 0 done, 64 usage, 70 training failed, 71 system, "
+                "78 configuration,\n      138 a task stayed away or a GPU was "
+                "lost: another start may do.\n");
 }
 
 void tfd_help_version(FILE *to)

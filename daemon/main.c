@@ -84,7 +84,8 @@ static int serve(struct program *p)
     if (p->trainer)
         p->exit_code = tfd_trainer_result(p->trainer);
     tfd_server_free(server);
-    return p->exit_code ? p->exit_code : code;
+    /* A lost GPU also fails the training. */
+    return code ? code : p->exit_code;
 }
 
 int main(int argc, char **argv)

@@ -362,7 +362,8 @@ static void gpu_lost(void *ctx, const struct tfd_cuda_device *d)
     struct tfd_server *s = ctx;
 
     tfd_log(TFD_LOG_ERROR, "gpu_lost", "device=%s name=\"%s\" error=\"%s\"",
-            d->name, d->properties.name, d->driver->error_text(d->lost));
+            d->name, d->properties.name,
+            d->driver->error_text(__atomic_load_n(&d->lost, __ATOMIC_ACQUIRE)));
     if (!__atomic_exchange_n(&s->lost_post.run, posted, __ATOMIC_ACQ_REL))
         tfd_loop_post(s->loop, &s->lost_post);
 }

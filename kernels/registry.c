@@ -58,6 +58,7 @@ static enum tfd_code count_kernels(struct tfd_registry *r,
     for (int i = 0; i < f->kernel_count; i++) {
         TFD_TRY(check_kernel(r, f, &f->kernels[i], &op, st));
         r->kernel_count[op->index]++;
+        r->has_gpu |= f->kernels[i].device == TFD_GPU;
     }
     return TFD_OK;
 }

@@ -18,6 +18,7 @@ struct tfd_registry {
     /* by op index: its kernels */
     const struct tfd_kernel ***kernels;
     int *kernel_count;
+    bool has_gpu; /* kernels for one: a build with CUDA */
 };
 
 /* All CPU families (kernels/all.c); those of GPUs follow them in the array that

@@ -444,7 +444,7 @@ static void own_request_text(struct placer *p, const struct tfd_node *n,
     tfd_device_set_text(p->r->devices, out);
     tfd_bytes_printf(out, ". Make sure the device specification refers to a "
                           "valid device.");
-    if (strcasecmp(want->type, "GPU") == 0)
+    if (!p->r->registry->has_gpu && strcasecmp(want->type, "GPU") == 0)
         tfd_bytes_printf(out, " The requested device appears to be a GPU, but "
                               "CUDA is not enabled.");
 }

@@ -504,11 +504,24 @@ static void ask_again(struct tfd_timer *t)
 
 /* ---- Beginning and end --------------------------------------------------- */
 
-static void name_unhonoured(struct tfd_master *m,
-                            const struct tfd_session_config *config)
+/* What a server is started with, and a session cannot ask for. */
+static bool is_of_start(const char *name)
 {
-    for (size_t i = 0; i < config->unhonoured_count; i++)
-        tfd_master_name_option(m, config->unhonoured[i]);
+    return strcmp(name, "gpu_options") == 0 ||
+           strcmp(name, "intra_op_parallelism_threads") == 0;
+}
+
+static enum tfd_code name_unhonoured(struct tfd_master *m, struct tfd_str proto,
+                                     bool at_start, struct tfd_status *st)
+{
+    struct tfd_session_config config;
+
+    TFD_TRY(tfd_session_config_read(proto, &config, st));
+    for (size_t i = 0; i < config.unhonoured_count; i++)
+        if (!at_start || !is_of_start(config.unhonoured[i]))
+            tfd_master_name_option(m, config.unhonoured[i]);
+    tfd_session_config_deinit(&config);
+    return TFD_OK;
 }
 
 static enum tfd_code prepare(struct tfd_create *c,
@@ -522,7 +535,9 @@ static enum tfd_code prepare(struct tfd_create *c,
     TFD_TRY(tfd_bytes_ok(&s->config_proto, "a ConfigProto", &c->status));
     TFD_TRY(tfd_session_config_read(tfd_bytes_view(&s->config_proto),
                                     &s->config, &c->status));
-    name_unhonoured(s->master, &s->config);
+    TFD_TRY(name_unhonoured(s->master, s->master->o.session_config, true,
+                            &c->status));
+    TFD_TRY(name_unhonoured(s->master, spec->config, false, &c->status));
     return tfd_session_choose_cluster(s, spec->target, &c->status);
 }
 

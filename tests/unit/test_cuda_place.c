@@ -76,7 +76,7 @@ static const struct {
      "/job:worker/replica:0/task:0/device:CPU:0, "
      "/job:worker/replica:0/task:0/device:GPU:0, "
      "/job:worker/replica:0/task:0/device:GPU:1 ]. Make sure the device "
-     "specification refers to a valid device."},
+     "specification refers to a valid device.\n\t [[r]]"},
     {"the same, softly", true, "c Const; r Relu c /gpu:7", "c=w0G0 r=w0G0"},
     {"a GPU of a task that has none", false, "c Const; r Relu c /job:ps/gpu:0",
      "!Cannot assign a device for operation r: {{node r}} was explicitly "
