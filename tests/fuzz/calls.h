@@ -31,6 +31,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define CALLS_MEMORY_MAX ((size_t)512 << 20)
 #define CALLS_RESPONSE_MAX ((size_t)64 << 20)
 #define CALLS_CANCEL_US 20000u
+/* Of what must succeed: a busy machine may need seconds. */
+#define CALLS_PATIENCE_US 8000000u
 
 struct calls {
     struct tfd_config config;
@@ -39,6 +41,7 @@ struct calls {
     struct tfd_post post;
     struct tfd_timer timer;
     struct tfd_call call; /* the one under way */
+    uint64_t cancel_us;
     bool answered;
     struct tfd_status status;
     struct tfd_bytes response;
@@ -76,7 +79,7 @@ static inline void calls_cancel(struct tfd_timer *t)
 
 static inline void calls_dispatch(struct tfd_post *p)
 {
-    enum tfd_code rc = tfd_timer_start(&calls.timer, CALLS_CANCEL_US, NULL);
+    enum tfd_code rc = tfd_timer_start(&calls.timer, calls.cancel_us, NULL);
 
     (void)p;
     assert(rc == TFD_OK);
@@ -100,6 +103,7 @@ static inline struct calls *calls_server(void)
     assert(rc == TFD_OK);
     tfd_alloc_limit(CALLS_MEMORY_MAX);
     tfd_alloc_cache_limit(0);
+    calls.cancel_us = CALLS_CANCEL_US;
     calls.loop = tfd_server_loop(calls.server);
     tfd_timer_init(&calls.timer, calls.loop, calls_cancel);
     tfd_bytes_init(&calls.response, CALLS_RESPONSE_MAX);
@@ -133,6 +137,20 @@ static inline enum tfd_code calls_ask(enum tfd_method_number method,
     if (response)
         *response = tfd_bytes_view(&calls.response);
     return calls.status.code;
+}
+
+/* One that must succeed. */
+static inline void calls_must(enum tfd_method_number method,
+                              struct tfd_str request, struct tfd_str *response)
+{
+    enum tfd_code rc;
+
+    calls.cancel_us = CALLS_PATIENCE_US;
+    rc = calls_ask(method, request, false, response);
+    calls.cancel_us = CALLS_CANCEL_US;
+    if (rc != TFD_OK)
+        fprintf(stderr, "%s\n", calls.status.text);
+    assert(rc == TFD_OK);
 }
 
 /* The last string field with this tag. */
@@ -233,15 +251,10 @@ static inline void calls_open(char *text, size_t room)
 {
     struct tfd_str response, handle;
     struct tfd_bytes b;
-    enum tfd_code rc;
 
     tfd_bytes_init(&b, 1 << 16);
     calls_put_graph(&b, tensorflow_CreateSessionRequest_graph_def_tag);
-    rc = calls_ask(TFD_METHOD_CreateSession, tfd_bytes_view(&b), false,
-                   &response);
-    if (rc != TFD_OK)
-        fprintf(stderr, "%s\n", calls.status.text);
-    assert(rc == TFD_OK);
+    calls_must(TFD_METHOD_CreateSession, tfd_bytes_view(&b), &response);
     handle = calls_field(response,
                          tensorflow_CreateSessionResponse_session_handle_tag);
     assert(handle.size > 0 && handle.size < room);
@@ -253,13 +266,11 @@ static inline void calls_open(char *text, size_t room)
 static inline void calls_close(struct tfd_str handle)
 {
     struct tfd_bytes b;
-    enum tfd_code rc;
 
     tfd_bytes_init(&b, 1 << 16);
     tfd_pb_put_str(&b, tensorflow_CloseSessionRequest_session_handle_tag,
                    handle);
-    rc = calls_ask(TFD_METHOD_CloseSession, tfd_bytes_view(&b), false, NULL);
-    assert(rc == TFD_OK);
+    calls_must(TFD_METHOD_CloseSession, tfd_bytes_view(&b), NULL);
     tfd_bytes_deinit(&b);
 }
 

@@ -29,15 +29,13 @@ static void use(struct tfd_str response)
     struct tfd_str found = calls_field(
         response, tensorflow_CreateSessionResponse_session_handle_tag);
     struct tfd_bytes b;
-    enum tfd_code rc;
 
     assert(found.size > 0 && found.size < sizeof(handle));
     memcpy(handle, found.data, found.size);
     tfd_bytes_init(&b, 1000);
     tfd_pb_put_str(&b, tensorflow_ListDevicesRequest_session_handle_tag,
                    tfd_str_of(handle));
-    rc = calls_ask(TFD_METHOD_ListDevices, tfd_bytes_view(&b), false, NULL);
-    assert(rc == TFD_OK);
+    calls_must(TFD_METHOD_ListDevices, tfd_bytes_view(&b), NULL);
     calls_close(tfd_str_of(handle));
     tfd_bytes_deinit(&b);
 }

@@ -13,7 +13,6 @@
 static void check_version(const char *handle, int64_t version)
 {
     struct tfd_bytes b;
-    enum tfd_code rc;
     size_t mark;
 
     tfd_bytes_init(&b, 1000);
@@ -22,8 +21,7 @@ static void check_version(const char *handle, int64_t version)
     mark = tfd_pb_begin(&b, EXTEND(graph_def));
     calls_put_versions(&b);
     tfd_pb_finish(&b, mark);
-    rc = calls_ask(TFD_METHOD_ExtendSession, tfd_bytes_view(&b), false, NULL);
-    assert(rc == TFD_OK);
+    calls_must(TFD_METHOD_ExtendSession, tfd_bytes_view(&b), NULL);
     tfd_bytes_deinit(&b);
 }
 

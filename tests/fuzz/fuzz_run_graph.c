@@ -73,7 +73,6 @@ static void open_graph(void)
 {
     struct tfd_str response, handle;
     struct tfd_bytes b;
-    enum tfd_code rc;
     size_t mark;
 
     if (graph[0])
@@ -89,11 +88,7 @@ static void open_graph(void)
     put_square(&b);
     put_end(&b, true);
     tfd_pb_finish(&b, mark);
-    rc = calls_ask(TFD_METHOD_RegisterGraph, tfd_bytes_view(&b), false,
-                   &response);
-    if (rc != TFD_OK)
-        fprintf(stderr, "%s\n", calls.status.text);
-    assert(rc == TFD_OK);
+    calls_must(TFD_METHOD_RegisterGraph, tfd_bytes_view(&b), &response);
     handle = calls_field(response,
                          tensorflow_RegisterGraphResponse_graph_handle_tag);
     assert(handle.size > 0 && handle.size < sizeof(graph));

@@ -13,7 +13,6 @@ static inline void calls_open_worker(void)
 {
     static bool open;
     struct tfd_bytes b;
-    enum tfd_code rc;
 
     if (open)
         return;
@@ -21,16 +20,13 @@ static inline void calls_open_worker(void)
     tfd_bytes_init(&b, 1000);
     tfd_pb_put_str(&b, tensorflow_CreateWorkerSessionRequest_session_handle_tag,
                    TFD_STR(WORKER_SESSION));
-    rc = calls_ask(TFD_METHOD_CreateWorkerSession, tfd_bytes_view(&b), false,
-                   NULL);
-    assert(rc == TFD_OK);
+    calls_must(TFD_METHOD_CreateWorkerSession, tfd_bytes_view(&b), NULL);
     tfd_bytes_deinit(&b);
 }
 
 static inline void calls_deregister(struct tfd_str graph)
 {
     struct tfd_bytes b;
-    enum tfd_code rc;
 
     tfd_bytes_init(&b, 1000);
     tfd_pb_put_str(&b, tensorflow_DeregisterGraphRequest_session_handle_tag,
@@ -40,8 +36,7 @@ static inline void calls_deregister(struct tfd_str graph)
         true);
     tfd_pb_put_str(&b, tensorflow_DeregisterGraphRequest_graph_handle_tag,
                    graph);
-    rc = calls_ask(TFD_METHOD_DeregisterGraph, tfd_bytes_view(&b), false, NULL);
-    assert(rc == TFD_OK);
+    calls_must(TFD_METHOD_DeregisterGraph, tfd_bytes_view(&b), NULL);
     tfd_bytes_deinit(&b);
 }
 
