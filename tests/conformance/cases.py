@@ -910,6 +910,36 @@ row("UnsortedSegmentSum UnsortedSegmentProd UnsortedSegmentMin "
         bad(x(4), [0, 1, 0, 1], [3]), bad(x(2, 4), [[0, 1, 7, 0]] * 2, 2),
         bad(x(), [0], 2), bad(x(4), [0, 1, 0, 1], 2 ** 62)],
     Data(-1.5, 1.5), tol=64)
+PICKED = ([0, 2, 2, 1, 3], [0, 0, 1, 3, 3])
+NONE = np.zeros([0])
+row("SparseSegmentSum SparseSegmentMean SparseSegmentSqrtN", [
+    every(x(4), [0, 1], [0, 1]), c(x(4, 3), *PICKED), c(x(4, 2, 3), *PICKED),
+    c(x(4, 3), NONE, NONE), c(x(4, 0), *PICKED), c(x(5), [4, 4, 4], [2, 2, 2]),
+    once(x(300, 70), IDS, sorted(IDS)),
+    bad(x(4, 3), [0, 4], [0, 1]), bad(x(4, 3), [0, -1], [0, 1]),
+    bad(x(4, 3), [0, 1], [1, 0]), bad(x(4, 3), [0, 1], [0]),
+    bad(x(4, 3), [[0, 1]], [[0, 1]]), bad(x(4, 3), [0, 1], [-1, 0]),
+    bad(x(), [0], [0]), bad(x(0, 3), [0], [0])], tol=16)
+row("SparseSegmentSumWithNumSegments SparseSegmentMeanWithNumSegments "
+    "SparseSegmentSqrtNWithNumSegments", [
+        every(x(4), [0, 1], [0, 1], 2), c(x(4, 3), *PICKED, 6),
+        c(x(4, 2, 3), *PICKED, 4), c(x(4, 3), NONE, NONE, 3),
+        c(x(4, 3), NONE, NONE, 0), c(x(4, 0), *PICKED, 5),
+        once(x(300, 70), IDS, sorted(IDS), 50),
+        bad(x(4, 3), *PICKED, 3), bad(x(4, 3), [0, 4], [0, 1], 3),
+        bad(x(4, 3), [0, 1], [1, 0], 3), bad(x(4, 3), [0, 1], [0], 3),
+        bad(x(4, 3), [0, 1], [-1, 0], 3), bad(x(4, 3), [0, 1], [0, 1], [3]),
+        bad(x(4, 3), [0, 1], [0, 1], -3), bad(x(), [0], [0], 1)], tol=16)
+row("SparseSegmentSumGrad SparseSegmentMeanGrad SparseSegmentSqrtNGrad "
+    "SparseSegmentSumGradV2 SparseSegmentMeanGradV2 SparseSegmentSqrtNGradV2", [
+        every(x(2), [0, 1], [0, 1], 2), c(x(4, 3), *PICKED, 6),
+        c(x(4, 2, 3), *PICKED, 4), c(x(4, 3), NONE, NONE, 3),
+        c(x(4, 0), *PICKED, 5), c(x(3, 2), [5, 0, 5], [0, 2, 2], 6),
+        once(x(40, 70), [i * 11 % 97 for i in range(300)], sorted(IDS), 97),
+        bad(x(4, 3), *PICKED, 3), bad(x(4, 3), [0, -1], [0, 1], 3),
+        bad(x(1, 3), [0, 1], [0, 1], 3), bad(x(4, 3), [0, 1], [0], 3),
+        bad(x(4, 3), [0, 1], [-1, 0], 3), bad(x(4, 3), [0, 1], [0, 1], [3]),
+        bad(x(), [0], [0], 1), bad(x(4, 3), [[0, 1]], [[0, 1]], 3)], tol=16)
 row("DynamicPartition", [
     c(x(4), [0, 1, 0, 2], num_partitions=3), c(x(), 1, num_partitions=2),
     c(x(4, 3), [1, 1, 0, 1], num_partitions=3),
@@ -1133,6 +1163,26 @@ row("SparseToSparseSetOperation", [
               set_operation="union"),
           bad(BACK, x(4), [3, 4], PLACES, x(4), [3, 4],
               set_operation="union")], Data(0, 6))
+row("SparseTensorDenseMatMul", [
+    every(PLACES, x(4), [3, 4], x(4, 2)), c(PLACES, x(4), [3, 4], x(4, 1)),
+    c(PLACES, x(4), [3, 4], x(3, 2), adjoint_a=True),
+    c(PLACES, x(4), [3, 4], x(2, 4), adjoint_b=True),
+    c(PLACES, x(4), [3, 4], x(2, 3), adjoint_a=True, adjoint_b=True),
+    c(TWICE_THERE, x(3), [2, 2], x(2, 5)), c(BACK, x(4), [3, 4], x(4, 3)),
+    c(NOWHERE, np.zeros([0]), [3, 4], x(4, 2)),
+    c(NOWHERE, np.zeros([0]), [3, 0], x(0, 2)),
+    c(NOWHERE, np.zeros([0]), [0, 4], x(4, 2)),
+    c(PLACES, x(4), [3, 4], x(4, 0)),
+    once([[i * 37 % 300, i * 11 % 70] for i in range(2100)], x(2100),
+         [300, 70], x(70, 130)),
+    bad(PLACES, x(4), [3, 4], x(3, 2)), bad(PLACES, x(3), [3, 4], x(4, 2)),
+    bad(PLACES, x(4), [3, 4], x(4)), bad(PLACES, x(4), [3, 4, 5], x(4, 2)),
+    bad(PLACES, x(4), [[3, 4]], x(4, 2)), bad([1, 2], x(2), [3, 4], x(4, 2)),
+    bad(PLACES, x(4, 1), [3, 4], x(4, 2)),
+    bad([[0, 4]], x(1), [3, 4], x(4, 2)), bad([[3, 0]], x(1), [3, 4], x(4, 2)),
+    bad([[0, -1]], x(1), [3, 4], x(4, 2)),
+    bad([[0, 1, 2]], x(1), [3, 4], x(4, 2)),
+    bad(PLACES, x(4), [3, 4], x(4, 2), adjoint_a=True)], tol=16)
 row("SparseTensorDenseAdd", [
     c(PLACES, x(4), [3, 4], x(3, 4)), c(TWICE_THERE, x(3), [2, 2], x(2, 2)),
     c(NOWHERE, np.zeros([0]), [3, 4], x(3, 4)), c([[1]], x(1), [3], x(3)),

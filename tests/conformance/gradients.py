@@ -113,6 +113,22 @@ def sparse():
         indices=np.array([[3, 0], [0, 2], [0, 1]]), values=x,
         dense_shape=np.array([5, 3]),
         default_value=tf.reshape(y, []))[1], (3,), ())
+    for op in (raw.SparseSegmentSum, raw.SparseSegmentMean,
+               raw.SparseSegmentSqrtN):
+        case(op.__name__, lambda x, o=op: o(
+            data=x, indices=[0, 2, 2, 1], segment_ids=[0, 0, 1, 3]) * 2.0,
+            (4, 2), unknown=False)
+    case("SparseSegmentMeanWithNumSegments", lambda x:
+         raw.SparseSegmentMeanWithNumSegments(
+             data=x, indices=[0, 2, 2, 1], segment_ids=[0, 0, 1, 3],
+             num_segments=6), (4, 2))
+    for a, b in ((False, False), (False, True), (True, False), (True, True)):
+        case("SparseTensorDenseMatMul %d%d" % (a, b), lambda x, y, a=a, b=b:
+             raw.SparseTensorDenseMatMul(
+                 a_indices=np.array([[0, 1], [2, 0], [1, 1]]), a_values=x,
+                 a_shape=np.array([3, 2]), b=y, adjoint_a=a, adjoint_b=b)
+             * [[1.0, 2, 3, 4]], (3,),
+             ((4, 3 if a else 2) if b else (3 if a else 2, 4)))
     case("ReverseSequence", lambda x: raw.ReverseSequence(
         input=x, seq_lengths=[1, 3], seq_dim=1), (2, 3, 2))
     case("ReverseSequence by batch 1", lambda x: raw.ReverseSequence(

@@ -1,0 +1,508 @@
+/*
+ * sparse_segment.c - rows chosen by number and folded by segment:
+ * SparseSegment<X>, SparseSegment<X>WithNumSegments and their gradients.
+ *
+ * Forward, segment s is the sum of data[indices[i]] over the i with
+ * segment_ids[i] = s; backward, row r is the sum of grad[segment_ids[i]] over
+ * the i with indices[i] = r.  Both are a list of picks (from which row, to
+ * which), ordered by where they go, so that each row of the output is summed by
+ * one thread, in the order of i.
+ */
+#include "common/half.h"
+#include "kernels/check.h"
+#include "kernels/element.h"
+#include "kernels/elementwise.h"
+#include "kernels/families.h"
+#include "kernels/gradient.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum norm { SUM, MEAN, SQRT_N };
+
+static const struct {
+    const char *word;
+    enum norm norm;
+} norms[] = {{"Sum", SUM}, {"Mean", MEAN}, {"SqrtN", SQRT_N}};
+
+static enum tfd_code prepare(const struct tfd_prepare *p, void *state,
+                             struct tfd_status *st)
+{
+    for (int i = 0; i < TFD_COUNT(norms); i++)
+        if (strstr(p->node->op->name.data, norms[i].word)) {
+            *(enum norm *)state = norms[i].norm;
+            return TFD_OK;
+        }
+    return tfd_fail(st, TFD_INTERNAL, "no norm behind op %s",
+                    p->node->op->name.data);
+}
+
+/* What a segment of `count` rows is multiplied by. */
+static double scale_of(enum norm norm, int64_t count)
+{
+    if (norm == SUM || count < 1)
+        return 1;
+    return 1 / (norm == MEAN ? (double)count : sqrt((double)count));
+}
+
+/* ---- Sums ---------------------------------------------------------------- */
+
+struct pick {
+    int64_t to, from, at; /* at: its place among the indices */
+    double weight;
+};
+
+struct fold {
+    struct pick *pick;
+    int64_t count;
+    int64_t *group; /* of picks to one row: where it begins; one more at end */
+    int64_t groups;
+    int64_t inner;
+    enum norm norm; /* of what has been summed */
+    const void *in;
+    void *out;
+};
+
+/* Columns summed at a time. */
+#define WIDTH 64
+
+#define FOLD(name, T, A, LOAD, STORE)                                      \
+    static void sum_##name(const struct fold *f, int64_t g, int64_t at,    \
+                           int64_t n)                                      \
+    {                                                                      \
+        const struct pick *p = f->pick + f->group[g];                      \
+        const struct pick *end = f->pick + f->group[g + 1];                \
+        A scale = (A)scale_of(f->norm, end - p), sum[WIDTH] = {0};         \
+        T *out = (T *)f->out + p->to * f->inner + at;                      \
+                                                                           \
+        for (; p < end; p++) {                                             \
+            const T *in = (const T *)f->in + p->from * f->inner + at;      \
+            A weight = (A)p->weight;                                       \
+                                                                           \
+            for (int64_t i = 0; i < n; i++)                                \
+                sum[i] += LOAD(in[i]) * weight;                            \
+        }                                                                  \
+        for (int64_t i = 0; i < n; i++)                                    \
+            out[i] = STORE(sum[i] * scale);                                \
+    }                                                                      \
+    static void fold_##name(void *arg, int64_t begin, int64_t end)         \
+    {                                                                      \
+        const struct fold *f = arg;                                        \
+                                                                           \
+        for (int64_t g = begin; g < end; g++)                              \
+            for (int64_t at = 0; at < f->inner; at += WIDTH)               \
+                sum_##name(f, g, at,                                       \
+                           f->inner - at < WIDTH ? f->inner - at : WIDTH); \
+    }
+
+#define FOLD_NARROW(name, T, to, from) FOLD(name, T, float, to, from)
+#define FOLD_WRAPPING(name, T, U) FOLD(name, T, U, (U), (T))
+
+FOLD(FLOAT, float, float, (float), (float))
+FOLD(DOUBLE, double, double, (double), (double))
+TFD_NARROW_DTYPES(FOLD_NARROW)
+TFD_WRAPPING_DTYPES(FOLD_WRAPPING)
+
+static int compare_picks(const void *a, const void *b)
+{
+    const struct pick *x = a, *y = b;
+
+    if (x->to != y->to)
+        return x->to < y->to ? -1 : 1;
+    return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* Sorts the picks where they are not, and finds the groups. */
+static void group_picks(struct fold *f)
+{
+    bool sorted = true;
+
+    for (int64_t i = 1; i < f->count; i++)
+        sorted = sorted && f->pick[i - 1].to <= f->pick[i].to;
+    if (!sorted)
+        qsort(f->pick, (size_t)f->count, sizeof(*f->pick), compare_picks);
+    f->groups = 0;
+    for (int64_t i = 0; i < f->count; i++)
+        if (i == 0 || f->pick[i - 1].to != f->pick[i].to)
+            f->group[f->groups++] = i;
+    f->group[f->groups] = f->count;
+}
+
+/* Output 0, which stays zero where nothing goes. */
+static enum tfd_code run(struct tfd_kctx *k, struct fold *f, int64_t rows,
+                         struct tfd_status *st)
+{
+    const struct tfd_tensor *in = &k->in[0];
+    struct tfd_shape shape = in->shape;
+    int64_t elements, cost;
+
+    shape.dim[0] = rows;
+    TFD_TRY(tfd_shape_make(&shape, shape.dim, shape.rank, st));
+    TFD_TRY(tfd_kctx_output(k, 0, in->dtype, &shape, st));
+    elements = tfd_tensor_elements(&k->out[0]);
+    if (elements && f->groups < rows)
+        tfd_elements_zero(in->dtype, tfd_tensor_data(&k->out[0]), elements);
+    if (!f->groups || !elements)
+        return TFD_OK;
+    f->in = tfd_tensor_data(in);
+    f->out = tfd_tensor_data(&k->out[0]);
+    f->inner = elements / rows;
+    cost = f->count / f->groups + 1;
+    cost = f->inner < INT32_MAX / cost ? f->inner * cost : INT32_MAX;
+    tfd_kctx_parallel(k, f->groups, (int)cost, k->kernel->range, f);
+    return TFD_OK;
+}
+
+/* ---- What arrives -------------------------------------------------------- */
+
+static enum tfd_code check_parts(const struct tfd_kctx *k,
+                                 struct tfd_status *st)
+{
+    if (k->in[0].shape.rank < 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Shape must be at least rank 1");
+    if (k->in[1].shape.rank != 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT, "indices should be a vector");
+    if (k->in[2].shape.rank != 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "segment_ids should be a vector");
+    if (k->in[1].shape.dim[0] != k->in[2].shape.dim[0])
+        return tfd_fail(
+            st, TFD_INVALID_ARGUMENT,
+            "segment_ids and indices should have same size: %" PRId64
+            " and %" PRId64,
+            k->in[2].shape.dim[0], k->in[1].shape.dim[0]);
+    if (k->in_count > 3 && k->in[3].shape.rank != 0)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "the number of rows of the output should be a scalar");
+    return TFD_OK;
+}
+
+static enum tfd_code bad_row(const char *what, int64_t at, int64_t value,
+                             int64_t limit, struct tfd_status *st)
+{
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "%s[%" PRId64 "] == %" PRId64 " out of range [0, %" PRId64
+                    ")",
+                    what, at, value, limit);
+}
+
+/* Picks that go from one of the inputs to the other, both below a limit. */
+static enum tfd_code read_picks(const struct tfd_kctx *k, struct fold *f,
+                                bool forward, const int64_t limit[2],
+                                struct tfd_status *st)
+{
+    for (int64_t i = 0; i < f->count; i++) {
+        int64_t row = tfd_check_int_at(&k->in[1], i);
+        int64_t id = tfd_check_int_at(&k->in[2], i);
+
+        if (row < 0 || row >= limit[0])
+            return bad_row("indices", i, row, limit[0], st);
+        if (id < 0 || id >= limit[1])
+            return bad_row("segment_ids", i, id, limit[1], st);
+        f->pick[i] = (struct pick){.to = forward ? id : row,
+                                   .from = forward ? row : id,
+                                   .at = i,
+                                   .weight = 1};
+    }
+    return TFD_OK;
+}
+
+typedef enum tfd_code fold_fn(struct tfd_kctx *k, struct fold *f,
+                              struct tfd_status *st);
+
+static enum tfd_code with_memory(struct tfd_kctx *k, fold_fn *fn,
+                                 struct tfd_status *st)
+{
+    struct fold f = {0};
+    enum tfd_code rc;
+
+    TFD_TRY(check_parts(k, st));
+    f.count = k->in[1].shape.dim[0];
+    f.norm = *(const enum norm *)k->state;
+    f.pick = calloc((size_t)f.count + 1, sizeof(*f.pick));
+    f.group = calloc((size_t)f.count + 1, sizeof(*f.group));
+    rc = f.pick && f.group
+             ? fn(k, &f, st)
+             : tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "no memory for %" PRId64 " indices", f.count);
+    free(f.pick);
+    free(f.group);
+    return rc;
+}
+
+/* ---- Forward ------------------------------------------------------------- */
+
+static enum tfd_code count_segments(const struct tfd_kctx *k, int64_t n,
+                                    int64_t *count, struct tfd_status *st)
+{
+    const struct tfd_tensor *ids = &k->in[2];
+
+    for (int64_t i = 1; i < n; i++)
+        if (tfd_check_int_at(ids, i - 1) > tfd_check_int_at(ids, i))
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "segment ids are not increasing");
+    *count = n ? tfd_check_int_at(ids, n - 1) : -1;
+    /* The last id plus one, which must be a number. */
+    if (*count == INT64_MAX)
+        return bad_row("segment_ids", n - 1, *count, INT64_MAX, st);
+    ++*count;
+    if (k->in_count < 4)
+        return TFD_OK;
+    TFD_TRY(tfd_check_int(k, 3, count, st));
+    if (*count < 0)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "num_segments is %" PRId64 ", but must not be negative",
+                        *count);
+    return TFD_OK;
+}
+
+static enum tfd_code forward(struct tfd_kctx *k, struct fold *f,
+                             struct tfd_status *st)
+{
+    int64_t limit[2] = {k->in[0].shape.dim[0], 0};
+
+    TFD_TRY(count_segments(k, f->count, &limit[1], st));
+    TFD_TRY(read_picks(k, f, true, limit, st));
+    group_picks(f);
+    return run(k, f, limit[1], st);
+}
+
+static enum tfd_code forward_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    return with_memory(k, forward, st);
+}
+
+/* ---- Backward ------------------------------------------------------------ */
+
+/* Each pick is weighted by the size of the segment that it comes from. */
+static enum tfd_code weigh(struct fold *f, int64_t segments,
+                           struct tfd_status *st)
+{
+    int64_t *size;
+
+    if (f->norm == SUM || f->count == 0)
+        return TFD_OK;
+    size = calloc((size_t)segments, sizeof(*size));
+    if (!size)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "no memory for %" PRId64 " segments", segments);
+    for (int64_t i = 0; i < f->count; i++)
+        size[f->pick[i].from]++;
+    for (int64_t i = 0; i < f->count; i++)
+        f->pick[i].weight = scale_of(f->norm, size[f->pick[i].from]);
+    free(size);
+    f->norm = SUM;
+    return TFD_OK;
+}
+
+static enum tfd_code read_backward(struct tfd_kctx *k, struct fold *f,
+                                   int64_t *rows, struct tfd_status *st)
+{
+    int64_t limit[2] = {0, k->in[0].shape.dim[0]};
+
+    TFD_TRY(tfd_check_int(k, 3, rows, st));
+    if (*rows < 0)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "output_dim0 is %" PRId64 ", but must not be negative",
+                        *rows);
+    limit[0] = *rows;
+    TFD_TRY(read_picks(k, f, false, limit, st));
+    TFD_TRY(weigh(f, limit[1], st));
+    group_picks(f);
+    return TFD_OK;
+}
+
+static enum tfd_code backward(struct tfd_kctx *k, struct fold *f,
+                              struct tfd_status *st)
+{
+    int64_t rows;
+
+    TFD_TRY(read_backward(k, f, &rows, st));
+    return run(k, f, rows, st);
+}
+
+static enum tfd_code backward_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    return with_memory(k, backward, st);
+}
+
+/* The rows that are not zero, and their numbers. */
+static enum tfd_code backward_rows(struct tfd_kctx *k, struct fold *f,
+                                   struct tfd_status *st)
+{
+    struct tfd_shape vector = {1, {0}};
+    int64_t rows;
+
+    TFD_TRY(read_backward(k, f, &rows, st));
+    vector.dim[0] = f->groups;
+    TFD_TRY(tfd_kctx_output(k, 1, k->in[1].dtype, &vector, st));
+    for (int64_t g = 0; g < f->groups; g++) {
+        int64_t row = f->pick[f->group[g]].to;
+
+        if (k->in[1].dtype == TFD_INT32)
+            ((int32_t *)tfd_tensor_data(&k->out[1]))[g] = (int32_t)row;
+        else
+            ((int64_t *)tfd_tensor_data(&k->out[1]))[g] = row;
+        f->pick[f->group[g]].to = g;
+    }
+    return run(k, f, f->groups, st);
+}
+
+static enum tfd_code rows_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    return with_memory(k, backward_rows, st);
+}
+
+static enum tfd_code gradient_of(struct tfd_grad *g, const char *op,
+                                 struct tfd_status *st)
+{
+    static const int32_t zero = 0;
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge first = tfd_gradient_ints(&b, &zero, -1);
+    struct tfd_edge in[4] = {g->dy[0], g->x[1], g->x[2],
+                             tfd_gradient_op3(&b, "GatherV2",
+                                              tfd_gradient_shape(&b, g->x[0]),
+                                              first, first)};
+
+    g->dx[0] = tfd_gradient_op(&b, op, in, 4);
+    return b.code;
+}
+
+#define GRADIENT(name, op)                                               \
+    static enum tfd_code name(struct tfd_grad *g, struct tfd_status *st) \
+    {                                                                    \
+        return gradient_of(g, op, st);                                   \
+    }
+
+GRADIENT(sum_gradient, "SparseSegmentSumGrad")
+GRADIENT(mean_gradient, "SparseSegmentMeanGrad")
+GRADIENT(sqrt_n_gradient, "SparseSegmentSqrtNGrad")
+
+/* ---- Shapes -------------------------------------------------------------- */
+
+/* [rows] and what is behind the first dimension of input 0. */
+static enum tfd_code rows_shape(struct tfd_shape_ctx *s, int64_t rows,
+                                struct tfd_status *st)
+{
+    struct tfd_shape ids = {1, {TFD_DIM_UNKNOWN}}, out = s->in[0];
+
+    TFD_TRY(tfd_shape_merge(&ids, &s->in[1], st));
+    TFD_TRY(tfd_shape_merge(&ids, &s->in[2], st));
+    if (out.rank == TFD_RANK_UNKNOWN)
+        return TFD_OK;
+    if (out.rank < 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Shape must be at least rank 1 but is rank 0");
+    out.dim[0] = rows;
+    return tfd_shape_make_partial(&s->out[0], out.dim, out.rank, st);
+}
+
+static enum tfd_code segments_shape(struct tfd_shape_ctx *s,
+                                    struct tfd_status *st)
+{
+    return rows_shape(s, TFD_DIM_UNKNOWN, st);
+}
+
+/* Input 3 is the number of rows of the output. */
+static enum tfd_code counted_shape(struct tfd_shape_ctx *s,
+                                   struct tfd_status *st)
+{
+    const struct tfd_shape scalar = {0, {0}};
+    const struct tfd_tensor *count = s->value ? s->value[3] : NULL;
+    struct tfd_shape shape = s->in[3];
+    int64_t rows = TFD_DIM_UNKNOWN;
+
+    TFD_TRY(tfd_shape_merge(&shape, &scalar, st));
+    if (count)
+        rows = tfd_check_int_at(count, 0);
+    if (count && rows < 0)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Cannot specify a negative value: %" PRId64, rows);
+    return rows_shape(s, rows, st);
+}
+
+static enum tfd_code unique_shape(struct tfd_shape_ctx *s,
+                                  struct tfd_status *st)
+{
+    s->out[1] = (struct tfd_shape){1, {TFD_DIM_UNKNOWN}};
+    return rows_shape(s, TFD_DIM_UNKNOWN, st);
+}
+
+/* ---- Tables -------------------------------------------------------------- */
+
+#define FLOATS "{bfloat16, half, float, double}"
+#define IDS                               \
+    "; Tidx: {int32, int64} = DT_INT32; " \
+    "Tsegmentids: {int32, int64} = DT_INT32"
+
+#define OPS(word, types, gradient)                                            \
+    {                                                                         \
+        .name = "SparseSegment" word,                                         \
+        .inputs = "data: T, indices: Tidx, segment_ids: Tsegmentids",         \
+        .outputs = "output: T",                                               \
+        .attrs = "T: " types IDS "; sparse_gradient: bool = false",           \
+        .shape = segments_shape,                                              \
+        .grad = gradient,                                                     \
+    },                                                                        \
+        {                                                                     \
+            .name = "SparseSegment" word "WithNumSegments",                   \
+            .inputs = "data: T, indices: Tidx, segment_ids: Tsegmentids, "    \
+                      "num_segments: Tnumsegments",                           \
+            .outputs = "output: T",                                           \
+            .attrs =                                                          \
+                "T: " types IDS "; Tnumsegments: {int32, int64} = DT_INT32; " \
+                "sparse_gradient: bool = false",                              \
+            .shape = counted_shape,                                           \
+            .grad = gradient,                                                 \
+        },                                                                    \
+        {                                                                     \
+            .name = "SparseSegment" word "Grad",                              \
+            .inputs = "grad: T, indices: Tidx, segment_ids: Tsegmentids, "    \
+                      "output_dim0: int32",                                   \
+            .outputs = "output: T",                                           \
+            .attrs = "T: " FLOATS IDS,                                        \
+            .shape = counted_shape,                                           \
+        },                                                                    \
+    {                                                                         \
+        .name = "SparseSegment" word "GradV2",                                \
+        .inputs = "grad: T, indices: Tidx, segment_ids: Tsegmentids, "        \
+                  "dense_output_dim0: int32",                                 \
+        .outputs = "output: T, sorted_unique_indices: Tidx",                  \
+        .attrs = "T: " FLOATS IDS, .shape = unique_shape,                     \
+    }
+
+static const struct tfd_opdef ops[] = {
+    OPS("Sum", "realnumbertype", sum_gradient),
+    OPS("Mean", FLOATS, mean_gradient),
+    OPS("SqrtN", FLOATS, sqrt_n_gradient),
+};
+
+#define ROW(op, name, compute)                                          \
+    TFD_KERNEL("SparseSegment" op, name, compute, .range = fold_##name, \
+               .prepare = prepare, .state_size = sizeof(enum norm))
+#define FORWARD(word, name)           \
+    ROW(word, name, forward_compute), \
+        ROW(word "WithNumSegments", name, forward_compute)
+#define BACKWARD(word, name)                  \
+    ROW(word "Grad", name, backward_compute), \
+        ROW(word "GradV2", name, rows_compute)
+
+#define SUMS(name, number, T) FORWARD("Sum", name),
+#define OTHERS(name, number, T)                                           \
+    FORWARD("Mean", name), FORWARD("SqrtN", name), BACKWARD("Sum", name), \
+        BACKWARD("Mean", name), BACKWARD("SqrtN", name),
+
+static const struct tfd_kernel kernels[] = {
+    TFD_REAL_DTYPES(SUMS) TFD_HALF_DTYPES(SUMS) TFD_FLOAT_DTYPES(OTHERS)
+        TFD_HALF_DTYPES(OTHERS)};
+
+const struct tfd_family tfd_family_sparse_segment = {
+    .name = "sparse_segment",
+    .ops = ops,
+    .op_count = TFD_COUNT(ops),
+    .kernels = kernels,
+    .kernel_count = TFD_COUNT(kernels),
+};
