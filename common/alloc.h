@@ -23,6 +23,12 @@ struct tfd_memory {
     struct tfd_buffer *(*make)(struct tfd_memory *m, size_t size,
                                struct tfd_status *st);
     void (*release)(struct tfd_buffer *b); /* what its buffers have */
+    /* Between two of its buffers: `count` runs of `size` bytes that are
+     * to_step and from_step apart, in the order of the stream. */
+    enum tfd_code (*copy_runs)(struct tfd_memory *m, void *stream, void *to,
+                               size_t to_step, const void *from,
+                               size_t from_step, size_t size, size_t count,
+                               struct tfd_status *st);
 };
 
 /* tfd_tensor_new() in another memory (NULL: the host's), for types of plain

@@ -83,6 +83,19 @@ void tfd_cuda_pinned_init(struct tfd_cuda_pool *p,
 
 /* ---- A device ------------------------------------------------------------ */
 
+static enum tfd_code copy_runs(struct tfd_memory *m, void *stream, void *to,
+                               size_t to_step, const void *from,
+                               size_t from_step, size_t size, size_t count,
+                               struct tfd_status *st)
+{
+    struct tfd_cuda_device *d = tfd_cuda_device_of(m);
+
+    return tfd_cuda_device_check(
+        d,
+        d->driver->copy_runs(to, to_step, from, from_step, size, count, stream),
+        "copy", st);
+}
+
 static int make_streams(struct tfd_cuda_device *d)
 {
     void **const streams[] = {&d->stream, &d->in, &d->out};
@@ -112,6 +125,7 @@ enum tfd_code tfd_cuda_device_init(struct tfd_cuda_device *d,
     };
     snprintf(d->name, sizeof(d->name), "GPU:%d", o->number);
     tfd_cuda_pool_init(&d->pool, &pool);
+    d->pool.memory.copy_runs = copy_runs;
     tfd_lock_init(&d->lock, TFD_LOCK_DEVICE);
     tfd_cuda_events_init(&d->events, o->driver, o->ordinal);
     error = o->driver->properties(o->ordinal, &d->properties);

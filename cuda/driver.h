@@ -63,6 +63,9 @@ struct tfd_cuda_driver {
 
     int (*copy)(void *to, const void *from, size_t size,
                 enum tfd_cuda_direction direction, void *stream);
+    /* Within the device: `count` runs of `size` bytes, steps apart. */
+    int (*copy_runs)(void *to, size_t to_step, const void *from,
+                     size_t from_step, size_t size, size_t count, void *stream);
     int (*copy_peer)(void *to, int to_device, const void *from, int from_device,
                      size_t size, void *stream);
 

@@ -1,10 +1,11 @@
 /*
  * host.c - CPU kernels that serve a GPU as well.
  *
- * Ops that only pass a value on, and small arithmetic on what describes other
- * tensors (shapes, indices, counters), which lies in host memory also where it
- * belongs to a GPU.  Types and host arguments are TensorFlow's (its rows for
- * DEVICE_DEFAULT); without variants, which hold host memory here.
+ * Ops that only pass a value on or copy its parts, and small arithmetic on what
+ * describes other tensors (shapes, indices, counters), which lies in host
+ * memory also where it belongs to a GPU.  Types and host arguments are
+ * TensorFlow's (its rows for DEVICE_DEFAULT); without variants, which hold host
+ * memory here.
  */
 #include "kernels/families.h"
 
@@ -25,6 +26,7 @@
 
 #define FIRST UINT32_C(1)
 #define SECOND (UINT32_C(1) << 1)
+#define THIRD (UINT32_C(1) << 2)
 
 #define HOST(op_, types_)                            \
     {                                                \
@@ -88,6 +90,13 @@ static const struct tfd_borrowed borrowed[] = {
     HOST("Reshape", BIT(INT32)),
     HOST("ExpandDims", BIT(INT32)),
     HOST("Squeeze", BIT(INT32)),
+
+    /* Copies within the device (kernels/runs.h). */
+    {"ConcatV2", ON_DEVICE, SECOND, 0},
+    {"Pack", ON_DEVICE, 0, 0},
+    {"Unpack", ON_DEVICE & ~BIT(INT64), 0, 0},
+    {"Split", ON_DEVICE, FIRST, 0},
+    {"SplitV", ON_DEVICE, SECOND | THIRD, 0},
 
     HOST("Assert", 0),
     HOST("BroadcastArgs", SHAPES),

@@ -330,7 +330,7 @@ void tfd_cuda_pool_init(struct tfd_cuda_pool *p,
                         const struct tfd_cuda_pool_options *o)
 {
     *p = (struct tfd_cuda_pool){
-        .memory = {make, release},
+        .memory = {.make = make, .release = release},
         .o = *o,
         .stats.limit = o->limit,
         .next_region = REGION_MIN,

@@ -6,6 +6,7 @@ extern "C" {
 #include "cuda/cuda.h"
 }
 
+#include <limits.h>
 #include <cuda_runtime.h>
 
 #include <stdio.h>
@@ -126,6 +127,27 @@ static int copy(void *to, const void *from, size_t size,
                                   (cudaStream_t)stream));
 }
 
+/* One call is for steps that are ints. */
+static int copy_runs(void *to, size_t to_step, const void *from,
+                     size_t from_step, size_t size, size_t count, void *stream)
+{
+    cudaError_t error = cudaSuccess;
+
+    if (count == 1 || (to_step == size && from_step == size))
+        return report(cudaMemcpyAsync(to, from, size * count,
+                                      cudaMemcpyDeviceToDevice,
+                                      (cudaStream_t)stream));
+    if (to_step <= INT_MAX && from_step <= INT_MAX)
+        return report(cudaMemcpy2DAsync(to, to_step, from, from_step, size,
+                                        count, cudaMemcpyDeviceToDevice,
+                                        (cudaStream_t)stream));
+    for (size_t i = 0; i < count && error == cudaSuccess; i++)
+        error = cudaMemcpyAsync((char *)to + i * to_step,
+                                (const char *)from + i * from_step, size,
+                                cudaMemcpyDeviceToDevice, (cudaStream_t)stream);
+    return report(error);
+}
+
 static int copy_peer(void *to, int to_device, const void *from, int from_device,
                      size_t size, void *stream)
 {
@@ -142,7 +164,7 @@ static const struct tfd_cuda_driver driver = {
     device_count, properties,    use,           memory_info,  allocate,
     release,      host_allocate, host_release,  stream_make,  stream_release,
     stream_wait,  event_make,    event_release, event_record, event_query,
-    event_wait,   copy,          copy_peer,     error_text,
+    event_wait,   copy,          copy_runs,     copy_peer,    error_text,
 };
 
 extern "C" const struct tfd_cuda_driver *tfd_cuda_driver(void)

@@ -54,9 +54,8 @@ static enum tfd_code concat_copy(struct tfd_kctx *k, int count, int axis,
     for (int i = 0; i < count; i++) {
         int64_t run = k->in[i].shape.dim[axis] * inner;
 
-        TFD_TRY(tfd_runs_copy(y->dtype, tfd_tensor_data(y), row, at,
-                              tfd_tensor_data(&k->in[i]), run, 0, run, outer,
-                              st));
+        TFD_TRY(
+            tfd_runs_copy(k, 0, row, at, &k->in[i], run, 0, run, outer, st));
         at += run;
     }
     return TFD_OK;

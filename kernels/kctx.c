@@ -43,8 +43,7 @@ bool tfd_kernel_host_out(const struct tfd_kernel *k, const struct tfd_node *n,
     return k->host_out >> tfd_node_out_arg(n, out) & 1;
 }
 
-/* NULL: the host's, as ever on a CPU. */
-static struct tfd_memory *memory_of(const struct tfd_kctx *k, int out)
+struct tfd_memory *tfd_kctx_memory(const struct tfd_kctx *k, int out)
 {
     if (!k->memory || tfd_kernel_host_out(k->kernel, k->node, out))
         return NULL;
@@ -56,7 +55,8 @@ enum tfd_code tfd_kctx_output(struct tfd_kctx *k, int out, enum tfd_dtype dtype,
                               struct tfd_status *st)
 {
     assert(out >= 0 && out < k->out_count);
-    return tfd_tensor_new_in(&k->out[out], memory_of(k, out), dtype, shape, st);
+    return tfd_tensor_new_in(&k->out[out], tfd_kctx_memory(k, out), dtype,
+                             shape, st);
 }
 
 enum tfd_code tfd_kctx_output_reuse(struct tfd_kctx *k, uint32_t candidates,
@@ -65,7 +65,7 @@ enum tfd_code tfd_kctx_output_reuse(struct tfd_kctx *k, uint32_t candidates,
                                     struct tfd_status *st)
 {
     struct tfd_tensor like = {dtype, *shape, NULL};
-    const struct tfd_memory *memory = memory_of(k, out);
+    const struct tfd_memory *memory = tfd_kctx_memory(k, out);
     bool fits = tfd_dtype_is_pod(dtype) && tfd_shape_elements(shape);
 
     assert(out >= 0 && out < k->out_count);

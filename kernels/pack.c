@@ -56,9 +56,8 @@ static enum tfd_code pack_compute(struct tfd_kctx *k, struct tfd_status *st)
     TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &out, st));
     tfd_runs_around(&out, at, &outer, &inner);
     for (int i = 0; i < k->in_count; i++)
-        TFD_TRY(tfd_runs_copy(
-            k->in[0].dtype, tfd_tensor_data(&k->out[0]), inner * k->in_count,
-            inner * i, tfd_tensor_data(&k->in[i]), inner, 0, inner, outer, st));
+        TFD_TRY(tfd_runs_copy(k, 0, inner * k->in_count, inner * i, &k->in[i],
+                              inner, 0, inner, outer, st));
     return TFD_OK;
 }
 
@@ -130,8 +129,7 @@ static enum tfd_code unpack_compute(struct tfd_kctx *k, struct tfd_status *st)
     tfd_runs_around(&x->shape, at, &outer, &inner);
     for (int i = 0; i < k->out_count; i++) {
         TFD_TRY(tfd_kctx_output(k, i, x->dtype, &out, st));
-        TFD_TRY(tfd_runs_copy(x->dtype, tfd_tensor_data(&k->out[i]), inner, 0,
-                              tfd_tensor_data(x), inner * k->out_count,
+        TFD_TRY(tfd_runs_copy(k, i, inner, 0, x, inner * k->out_count,
                               inner * i, inner, outer, st));
     }
     return TFD_OK;

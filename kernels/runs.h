@@ -15,12 +15,13 @@
 void tfd_runs_around(const struct tfd_shape *s, int axis, int64_t *outer,
                      int64_t *inner);
 
-/* Copies `count` runs of `run` elements: from element src_at of each row of
- * src, which has src_row elements, to element dst_at of each row of dst. */
-enum tfd_code tfd_runs_copy(enum tfd_dtype dtype, void *dst, int64_t dst_row,
-                            int64_t dst_at, const void *src, int64_t src_row,
-                            int64_t src_at, int64_t run, int64_t count,
-                            struct tfd_status *st) TFD_MUST_USE;
+/* Copies `count` runs of `run` elements to output `out`, which is there: from
+ * element src_at of each row of src, which has src_row elements and lies in the
+ * same memory, to element dst_at of each row of dst_row elements. */
+enum tfd_code tfd_runs_copy(struct tfd_kctx *k, int out, int64_t dst_row,
+                            int64_t dst_at, const struct tfd_tensor *src,
+                            int64_t src_row, int64_t src_at, int64_t run,
+                            int64_t count, struct tfd_status *st) TFD_MUST_USE;
 
 /* The gradients of all outputs of g, TFD_GRAD_LIST_MAX at most: zeros for those
  * that nobody reads. */

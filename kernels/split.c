@@ -18,8 +18,7 @@ static enum tfd_code cut(struct tfd_kctx *k, const struct tfd_tensor *x,
 
         out.dim[axis] = size;
         TFD_TRY(tfd_kctx_output(k, i, x->dtype, &out, st));
-        TFD_TRY(tfd_runs_copy(x->dtype, tfd_tensor_data(&k->out[i]),
-                              size * inner, 0, tfd_tensor_data(x),
+        TFD_TRY(tfd_runs_copy(k, i, size * inner, 0, x,
                               x->shape.dim[axis] * inner, at * inner,
                               size * inner, outer, st));
         at += size;

@@ -420,6 +420,19 @@ static inline int fake_copy(void *to, const void *from, size_t size,
     return error ? error : fake_enqueue(stream, &op);
 }
 
+static inline int fake_copy_runs(void *to, size_t to_step, const void *from,
+                                 size_t from_step, size_t size, size_t count,
+                                 void *stream)
+{
+    int error = TFD_CUDA_OK;
+
+    for (size_t i = 0; i < count && !error; i++)
+        error = fake_copy((char *)to + i * to_step,
+                          (const char *)from + i * from_step, size,
+                          TFD_CUDA_TO_DEVICE, stream);
+    return error;
+}
+
 static inline int fake_copy_peer(void *to, int to_device, const void *from,
                                  int from_device, size_t size, void *stream)
 {
@@ -458,6 +471,7 @@ static const struct tfd_cuda_driver fake_driver = {
     .event_query = fake_event_query,
     .event_wait = fake_event_wait,
     .copy = fake_copy,
+    .copy_runs = fake_copy_runs,
     .copy_peer = fake_copy_peer,
     .error_text = fake_error_text,
 };

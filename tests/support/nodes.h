@@ -25,8 +25,8 @@
 #define NODES_ATTRS_MAX 8
 
 /* attrs: "name=kind": F float, I int32, R resource, B bool types; scalar and
- * vector: shapes; one: a float scalar; ones: an int32 vector of one; 2: int;
- * else text. */
+ * vector: shapes; one: a float scalar; ones: an int32 vector of one; a digit:
+ * an int; else text. */
 static const struct nodes_row {
     const char *key, *op, *attrs;
 } nodes_rows[] = {
@@ -46,6 +46,9 @@ static const struct nodes_row {
     {"ShapeN", "ShapeN", "T=F N=2"},
     {"Merge", "Merge", "T=F N=2"},
     {"Pack", "Pack", "T=F N=2"},
+    {"Pack1", "Pack", "T=F N=2 axis=1"},
+    {"Unpack1", "Unpack", "T=F num=2 axis=1"},
+    {"ConcatV2", "ConcatV2", "T=F N=2"},
     {"Enter", "Enter", "T=F frame_name=f"},
     {"RandomUniform", "RandomUniform", "dtype=F T=I"},
     {"Split", "Split", "T=F num_split=2"},
@@ -85,8 +88,8 @@ static inline void nodes_value(struct tfd_bytes *out, const char *kind)
             *(float *)tfd_tensor_data(&t) = 1;
         tfd_attr_put_tensor(out, &t);
         tfd_tensor_unref(&t);
-    } else if (strcmp(kind, "2") == 0) {
-        tfd_attr_put_int(out, 2);
+    } else if (kind[0] >= '0' && kind[0] <= '9' && !kind[1]) {
+        tfd_attr_put_int(out, kind[0] - '0');
     } else if (strlen(kind) == 1 && strchr("FIRB", kind[0])) {
         tfd_attr_put_type(out, kind[0] == 'F'   ? TFD_FLOAT
                                : kind[0] == 'I' ? TFD_INT32

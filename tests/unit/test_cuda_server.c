@@ -10,6 +10,7 @@
 #include "client/session.h"
 #include "cuda/cuda.h"
 #include "cuda/device.h"
+#include "daemon/gpu.h"
 #include "daemon/server_impl.h"
 #include "kernels/families.h"
 #include "tests/support/fake_cuda.h"
@@ -88,7 +89,10 @@ static void start(struct fixture *f, const char *scheme)
     static char *arguments[] = {"tfd", "--port=0", "--gpu_memory_limit=8M",
                                 "--drain_timeout=5s", NULL};
     struct tfd_server_options o = {.config = &f->config, .listen = true};
-    struct tfd_bytes graph = nodes_bytes("a Const; held Neg a; lost Relu a");
+    struct tfd_bytes graph = nodes_bytes(
+        "a Const; held Neg a; lost Relu a; one ConstI; p Placeholder; "
+        "q Placeholder; packed Pack1 p,q; cut Unpack1 packed; "
+        "joined ConcatV2 cut:1,q,one");
     struct tfd_status st = TFD_STATUS_INIT;
     char target[64];
 
@@ -156,6 +160,34 @@ static void expect_lost(const struct tfd_status *st)
         fail_msg("%s: %s", tfd_code_name(st->code), st->text);
 }
 
+/* Feeds [[1, 2, 3], [4, 5, 6]] and ten times that; a name that is fetched. */
+static void fetch_of_two(struct fixture *f, const char *name,
+                         struct tfd_tensor *got)
+{
+    static const struct tfd_str feeds[] = {TFD_STR_INIT("p:0"),
+                                           TFD_STR_INIT("q:0")};
+    const struct tfd_shape shape = {2, {2, 3}};
+    struct tfd_str fetches = tfd_str_of(name);
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct tfd_tensor in[2];
+    struct tfd_local_run r = {.feed_names = feeds,
+                              .feeds = in,
+                              .feed_count = 2,
+                              .fetch_names = &fetches,
+                              .fetches = got,
+                              .fetch_count = 1};
+
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(tfd_tensor_new(&in[i], TFD_FLOAT, &shape, NULL),
+                         TFD_OK);
+        for (int j = 0; j < 6; j++)
+            ((float *)tfd_tensor_data(&in[i]))[j] =
+                (float)((j + 1) * (i ? 10 : 1));
+    }
+    if (f->session->ops->run(f->session, &r, &st) != TFD_OK)
+        fail_msg("%s: %s", name, st.text);
+}
+
 /* ---- Tests --------------------------------------------------------------- */
 
 static void lose_a_device(const char *scheme)
@@ -220,12 +252,50 @@ static void test_a_device_out_of_memory_is_not_lost(void **state)
     assert_int_equal(f.exit_code, 0);
 }
 
+static void test_parts_are_copied_within_the_device(void **state)
+{
+    static const struct {
+        const char *name;
+        struct tfd_shape shape;
+        float want[12];
+    } cases[] = {
+        {"packed:0",
+         {3, {2, 2, 3}},
+         {1, 2, 3, 10, 20, 30, 4, 5, 6, 40, 50, 60}},
+        {"cut:0", {2, {2, 3}}, {1, 2, 3, 4, 5, 6}},
+        {"cut:1", {2, {2, 3}}, {10, 20, 30, 40, 50, 60}},
+        {"joined:0",
+         {2, {2, 6}},
+         {10, 20, 30, 10, 20, 30, 40, 50, 60, 40, 50, 60}},
+    };
+    struct tfd_cuda_pool_stats stats;
+    struct fixture f;
+
+    (void)state;
+    start(&f, "tfd");
+    for (int i = 0; i < TFD_COUNT(cases); i++) {
+        struct tfd_tensor got;
+
+        fetch_of_two(&f, cases[i].name, &got);
+        assert_true(tfd_shape_equal(&got.shape, &cases[i].shape));
+        assert_memory_equal(tfd_tensor_data(&got), cases[i].want,
+                            tfd_tensor_size(&got));
+        tfd_tensor_unref(&got);
+    }
+    tfd_cuda_pool_stats(&tfd_gpus_at(tfd_server_gpus(f.server), 0)->pool,
+                        &stats);
+    assert_true(stats.allocs > 0); /* there, and not on the host */
+    tfd_server_stop(f.server);
+    end(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_lost_device_ends_its_steps_and_the_server),
         cmocka_unit_test(test_a_server_that_loses_nothing_ends_with_0),
         cmocka_unit_test(test_a_device_out_of_memory_is_not_lost),
+        cmocka_unit_test(test_parts_are_copied_within_the_device),
     };
 
     unsetenv("CUDA_VISIBLE_DEVICES");
