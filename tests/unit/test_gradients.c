@@ -249,6 +249,8 @@ static const char *const others[] = {
     "PreventGradient", "ReadVariableOp", "ResourceGather", "Conj", "Complex",
     "Real", "Imag", "ComplexAbs", "Switch", "RefSwitch", "Merge", "RefMerge",
     "SparseToDense", "ReverseSequence", "SparseReorder", "SparseFillEmptyRows",
+    "SparseTensorDenseMatMul", "SparseSegmentSum", "SparseSegmentMean",
+    "SparseSegmentSqrtN",
     /* in float alone: tests/conformance */
     "LRN", "FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3", NULL};
 
