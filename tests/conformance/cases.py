@@ -1183,6 +1183,29 @@ row("SparseTensorDenseMatMul", [
     bad([[0, -1]], x(1), [3, 4], x(4, 2)),
     bad([[0, 1, 2]], x(1), [3, 4], x(4, 2)),
     bad(PLACES, x(4), [3, 4], x(4, 2), adjoint_a=True)], tol=16)
+row("SparseReshape", [
+    c(PLACES, [3, 4], [12]), c(PLACES, [3, 4], [2, 3, 2]),
+    c(PLACES, [3, 4], [3, 4]), c(PLACES, [3, 4], [-1, 6]), c([[2]], [4], [2, 2]),
+    c(NOWHERE, [3, 4], [12]), c(NOWHERE, [2, 0], [-1, 3]), c(NOWHERE, [2, 0], [0]),
+    c(np.zeros([1, 0]), np.zeros([0]), [1]), c([[0]], [1], np.zeros([0])),
+    c([[0, 5], [-1, 0]], [2, 3], [6]), c([[9, 5]], [2, 3], [3, 2]),
+    c([[9, 5]], [2, 3], [2, 3]),
+    bad(PLACES, [3, 4], [13]), bad(PLACES, [3, 4], [-1, 5]),
+    bad(PLACES, [3, 4], [-1, -1]), bad(PLACES, [3, 4], [-2, 6]),
+    bad(PLACES, [3, -4], [12]), bad(PLACES, [3, 4, 1], [12]),
+    bad(PLACES, [3, 0], [0]), bad(NOWHERE, [2, 0], [-1, 0]),
+    bad(PLACES, [2 ** 40, 2 ** 40], [-1]), bad(PLACES, [3, 4], [2 ** 62, 8]),
+    bad([1, 2], [3, 4], [12]), bad(PLACES, [[3, 4]], [12]),
+    bad(PLACES, [3, 4], [[12]]), bad(PLACES, [3, 4], np.zeros([0]))])
+row("Bucketize", [
+    c(x(5, 7), boundaries=[-1.0, 0.0, 0.5, 0.5, 1.0]), c(x(), boundaries=[0.0]),
+    c(x(0, 3), boundaries=[0.0]), c(x(4), boundaries=[]),
+    c([0, 1, 2, 3], boundaries=[1.0, 2.0, 2.0]),
+    c([float("nan"), float("inf"), -float("inf"), 0.1], boundaries=[0.1, 3.0],
+      dtypes=["float32", "float64"]),
+    c([16777217, 16777216], boundaries=[16777216.0, 16777218.0]),
+    once(x(300, 70), boundaries=[i / 50 for i in range(-100, 100)]),
+    bad(x(4), boundaries=[2.0, 1.0]), bad(x(4), boundaries=[0.0, 1.0, 0.5])])
 row("SparseTensorDenseAdd", [
     c(PLACES, x(4), [3, 4], x(3, 4)), c(TWICE_THERE, x(3), [2, 2], x(2, 2)),
     c(NOWHERE, np.zeros([0]), [3, 4], x(3, 4)), c([[1]], x(1), [3], x(3)),
