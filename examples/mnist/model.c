@@ -4,9 +4,8 @@
  *     model DATA_DIR OUTPUT.meta [mlp|cnn]
  *
  * mlp is two layers (784 - 128 - 10); cnn has two convolutions of 5 x 5 (16 and
- * 32 channels), each followed by maxima of 2 x 2, before them.  mlp learns by
- * Adagrad, cnn by momentum at a rate that falls with the global step; batches
- * of 100 random images.  The graph reads the four original files
+ * 32 channels), each followed by maxima of 2 x 2, before them.  Adagrad,
+ * batches of 100 random images.  The graph reads the four original files
  * itself: each worker decompresses them once into local variables and gathers
  * its batches from there.  What is evaluated at the end is the accuracy over
  * the 10,000 test images.
@@ -27,9 +26,8 @@
 #define CLASSES 10
 #define BATCH 100
 #define LEARNING_RATE 0.1f
-#define CNN_RATE 0.02f
-#define CNN_DECAY 2000 /* steps after which the rate is 1/e of what it was */
-#define SIDE 28        /* of an image */
+#define CNN_RATE 0.03f
+#define SIDE 28 /* of an image */
 #define WINDOW 5
 #define CHANNELS_1 16
 #define CHANNELS_2 32
@@ -257,31 +255,6 @@ static TF_Output accuracy(TFD_Scope *s, TF_Output y, TF_Output labels,
     return TFD_Op(s, "Mean", "accuracy", in, 2, NULL, 0, st);
 }
 
-/* rate * e^(-global_step / decay) */
-static TF_Output falling_rate(TFD_Scope *s, float rate, float decay,
-                              TF_Status *st)
-{
-    TFD_Variable *step = TFD_GlobalStep(s, st);
-    TF_Output x;
-
-    if (!step)
-        return (TF_Output){NULL, 0};
-    x = cast(s, TFD_Read(step), TF_FLOAT, st);
-    x = TFD_Op2(s, "Mul", x, TFD_ConstFloat(s, NULL, -1 / decay, st), st);
-    return TFD_Op2(s, "Mul", TFD_Op1(s, "Exp", x, st),
-                   TFD_ConstFloat(s, NULL, rate, st), st);
-}
-
-static void minimize(TFD_Scope *s, const struct network *net, TF_Output loss,
-                     TF_Status *st)
-{
-    if (net->convolutions)
-        TFD_MinimizeAtRate(s, "Momentum",
-                           falling_rate(s, CNN_RATE, CNN_DECAY, st), loss, st);
-    else
-        TFD_Minimize(s, "Adagrad", LEARNING_RATE, loss, st);
-}
-
 static void build(TFD_Scope *s, struct network *net, const char *dir,
                   TF_Status *st)
 {
@@ -304,7 +277,8 @@ static void build(TFD_Scope *s, struct network *net, const char *dir,
     y = cast(s, rows_of(s, labels, ids, st), TF_INT32, st);
     loss = mean_loss(s, logits(s, net, "training", x, st), y, st);
     TFD_Collect(s, "losses", loss, st);
-    minimize(s, net, loss, st);
+    TFD_Minimize(s, "Adagrad", net->convolutions ? CNN_RATE : LEARNING_RATE,
+                 loss, st);
 
     x = scaled(s, TFD_Read(test_images), st);
     y = cast(s, TFD_Read(test_labels), TF_INT32, st);
