@@ -250,7 +250,8 @@ static const char *const others[] = {
     "Real", "Imag", "ComplexAbs", "Switch", "RefSwitch", "Merge", "RefMerge",
     "SparseToDense", "ReverseSequence", "SparseReorder", "SparseFillEmptyRows",
     "SparseTensorDenseMatMul", "SparseSegmentSum", "SparseSegmentMean",
-    "SparseSegmentSqrtN",
+    "SparseSegmentSqrtN", "SparseSegmentSumWithNumSegments",
+    "SparseSegmentMeanWithNumSegments", "SparseSegmentSqrtNWithNumSegments",
     /* in float alone: tests/conformance */
     "LRN", "FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3", NULL};
 
