@@ -188,7 +188,7 @@ def a_busy_peer_is_alive(server):
                           "--threads=1"], ps=1, worker=1) as cluster, graph():
         with tf.device("/job:ps"):
             m = tf.fill([700, 700], 1e-3)
-            for _ in range(250):
+            for _ in range(800):
                 m = tf.matmul(m, m) * 1e-3
             many = tf.reduce_sum(m)
         with tf.Session(cluster.target(), config=plain_config()) as session:
