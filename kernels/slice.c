@@ -1,5 +1,5 @@
 /*
- * slice.c - boxes of a tensor: Slice, StridedSlice, StridedSliceGrad, Pad.
+ * slice.c - boxes of a tensor: Slice, StridedSlice, StridedSliceGrad.
  *
  * StridedSlice's five masks are resolved into one begin, stride and count per
  * input dimension ("dense" form), plus the shape the result is shown in.  A
@@ -102,58 +102,6 @@ static enum tfd_code slice_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
             tfd_check_int_at(size, d) >= 0)
             s->out[0].dim[d] = tfd_check_int_at(size, d);
     }
-    return TFD_OK;
-}
-
-/* ---- Pad ----------------------------------------------------------------- */
-
-static enum tfd_code pad_compute(struct tfd_kctx *k, struct tfd_status *st)
-{
-    const struct tfd_tensor *x = &k->in[0], *p = &k->in[1];
-    int64_t to[TFD_RANK_MAX], from[TFD_RANK_MAX], offset = 0;
-    struct tfd_shape out = x->shape;
-
-    if (p->shape.rank != 2 || p->shape.dim[0] != x->shape.rank ||
-        p->shape.dim[1] != 2)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "paddings must be a matrix with 2 columns and one row "
-                        "per dimension of the input (%d)",
-                        x->shape.rank);
-    for (int d = 0; d < out.rank; d++) {
-        int64_t before = tfd_check_int_at(p, 2 * d);
-        int64_t after = tfd_check_int_at(p, 2 * d + 1);
-
-        if (before < 0 || after < 0 ||
-            __builtin_add_overflow(out.dim[d], before, &out.dim[d]) ||
-            __builtin_add_overflow(out.dim[d], after, &out.dim[d]))
-            return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                            "Paddings must be non-negative: %lld %lld",
-                            (long long)before, (long long)after);
-    }
-    TFD_TRY(tfd_shape_make(&out, out.dim, out.rank, st));
-    TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &out, st));
-    tfd_elements_zero(x->dtype, tfd_tensor_data(&k->out[0]),
-                      tfd_shape_elements(&out));
-    tfd_shape_strides(&out, to);
-    tfd_shape_strides(&x->shape, from);
-    for (int d = 0; d < out.rank; d++)
-        offset += tfd_check_int_at(p, 2 * d) * to[d];
-    if (tfd_tensor_elements(x) == 0)
-        return TFD_OK;
-    return tfd_elements_box(
-        x->dtype, &x->shape,
-        tfd_element_at(tfd_tensor_data(&k->out[0]), x->dtype, offset), to,
-        tfd_tensor_data(x), from, st);
-}
-
-static enum tfd_code pad_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
-{
-    (void)st;
-    if (s->in[0].rank == TFD_RANK_UNKNOWN)
-        return TFD_OK;
-    s->out[0] = s->in[0];
-    for (int d = 0; d < s->out[0].rank; d++)
-        s->out[0].dim[d] = TFD_DIM_UNKNOWN;
     return TFD_OK;
 }
 
@@ -418,14 +366,6 @@ static const struct tfd_opdef ops[] = {
         .grad = tfd_slice_gradient,
     },
     {
-        .name = "Pad",
-        .inputs = "input: T, paddings: Tpaddings",
-        .outputs = "output: T",
-        .attrs = "T: type; Tpaddings: {int32, int64} = DT_INT32",
-        .shape = pad_shape,
-        .grad = tfd_pad_gradient,
-    },
-    {
         .name = "StridedSlice",
         .inputs = "input: T, begin: Index, end: Index, strides: Index",
         .outputs = "output: T",
@@ -447,7 +387,6 @@ static const struct tfd_opdef ops[] = {
 
 static const struct tfd_kernel kernels[] = {
     TFD_KERNEL_ANY("Slice", slice_compute),
-    TFD_KERNEL_ANY("Pad", pad_compute),
     TFD_KERNEL_ANY("StridedSlice", strided_compute, .prepare = masks_prepare,
                    .state_size = sizeof(struct masks)),
     TFD_KERNEL_ANY("StridedSliceGrad", strided_grad_compute,

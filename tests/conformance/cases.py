@@ -244,6 +244,40 @@ row("Pad", [
     c(x(0, 2), [[1, 1], [1, 1]]), c(x(2, 1, 3), [[0, 1], [2, 0], [1, 1]]),
     bad(x(2), [[-1, 0]]), bad(x(2), [[1, 1], [1, 1]]), bad(x(2), [[1]]),
     bad(x(2), [1, 1])])
+row("PadV2", [
+    c(x(2, 3), [[1, 2], [0, 1]], 7), c(x(3), [[0, 0]], 7), c(x(3), [[2, 1]],
+                                                             x()),
+    c(x(), np.zeros([0, 2]), 7), c(x(0, 2), [[1, 1], [1, 1]], 7),
+    c(x(2, 1, 3), [[0, 1], [2, 0], [1, 1]], 7), c(x(0), [[0, 0]], 7),
+    once(x(300, 70), [[1, 2], [3, 4]], 7), bad(x(2), [[-1, 0]], 7),
+    bad(x(2), [[0, -1]], 7), bad(x(2), [[1, 1], [1, 1]], 7),
+    bad(x(2), [[1]], 7), bad(x(2), [1, 1], 7), bad(x(2), [[1, 1]], [7]),
+    bad(x(2), [[1, 1]], np.zeros([0])), bad(x(), [[1, 1]], 7)])
+for op, more in (("MirrorPad", [
+        c(x(2, 3), [[1, 0], [2, 1]], mode="REFLECT"),
+        c(x(2, 3), [[2, 1], [3, 3]], mode="SYMMETRIC"),
+        c(x(0, 2), [[0, 0], [1, 1]], mode="SYMMETRIC"),
+        bad(x(0), [[0, 0]], mode="REFLECT"),
+        bad(x(3), [[3, 0]], mode="REFLECT"),
+        bad(x(3), [[0, 3]], mode="REFLECT"),
+        bad(x(3), [[4, 0]], mode="SYMMETRIC")]),
+        ("MirrorPadGrad", [
+            c(x(4, 7), [[1, 1], [2, 1]], mode="REFLECT"),
+            c(x(6, 7), [[2, 2], [1, 3]], mode="SYMMETRIC"),
+            bad(x(4), [[2, 2]], mode="REFLECT"),
+            bad(x(4), [[2, 0]], mode="REFLECT"),
+            bad(x(4), [[3, 0]], mode="SYMMETRIC"),
+            bad(x(0), [[0, 0]], mode="SYMMETRIC")])):
+    row(op, [case for mode in ("REFLECT", "SYMMETRIC") for case in (
+        c(x(7), [[2, 2]], mode=mode), c(x(7), [[0, 1]], mode=mode),
+        c(x(), np.zeros([0, 2]), mode=mode), c(x(3), [[0, 0]], mode=mode),
+        c(x(2, 1, 5, 1, 4), [[0, 0], [0, 0], [1, 1], [0, 0], [0, 1]],
+          mode=mode), once(x(300, 70), [[9, 3], [0, 8]], mode=mode),
+        bad(x(3), [[-1, 0]], mode=mode), bad(x(3), [[0, -1]], mode=mode),
+        bad(x(3), [[0, 0], [0, 0]], mode=mode), bad(x(3), [0, 0], mode=mode),
+        bad(x(3), [[1]], mode=mode), bad(x(), [[0, 0]], mode=mode),
+        bad(x(1, 1, 1, 1, 1, 5), [[0, 0]] * 5 + [[1, 0]], mode=mode),
+        bad(x(3), [[9, 9]], mode=mode))] + more, SMALL, tol=2)
 row("Pack", [c(many(x(2, 3), x(2, 3))), c(many(x(), x(), x())),
              c(many(x(2, 3), x(2, 3)), axis=1), c(many(x(2), x(2)), axis=-1),
              c(many(x(0), x(0))), c(many(x(2))), bad(many(x(2), x(3))),
@@ -353,6 +387,35 @@ row("MatMul", [
     c(x(1, 7), x(7, 5)), c(x(5, 7), x(7, 1)), once(x(130, 70), x(70, 90)),
     bad(x(2, 3), x(2, 3)), bad(x(3), x(3)), bad(x(2, 2, 2), x(2, 2)),
     bad(x(2, 3), x(3, 2), transpose_a=True)], SMALL, tol=16)
+MATRICES = [
+    c(x(2, 3), x(3, 4)), c(x(2, 2, 3), x(2, 3, 4)),
+    c(x(2, 3, 2), x(2, 3, 4), adj_x=True),
+    c(x(2, 2, 3), x(2, 4, 3), adj_y=True),
+    c(x(2, 1, 3, 2), x(2, 1, 4, 3), adj_x=True, adj_y=True),
+    c(x(0, 2, 3), x(0, 3, 4)), c(x(2, 2, 0), x(2, 0, 3)),
+    c(x(2, 0, 3), x(2, 3, 2)), c(x(1, 1, 1), x(1, 1, 1)),
+    once(x(3, 130, 70), x(3, 70, 90)), once(x(40, 5, 7), x(40, 7, 3)),
+    once(x(3, 70, 130), x(3, 90, 70), adj_x=True, adj_y=True),
+    bad(x(2, 2, 3), x(2, 2, 3)), bad(x(3), x(3)), bad(x(3), x(3, 2)),
+    bad(x(2, 2, 3), x(3, 3, 2)), bad(x(), x(2, 2)),
+    bad(x(2, 2, 3), x(2, 3, 2), adj_x=True),
+    bad(x(2, 2, 3), x(2, 3, 2), adj_y=True)]
+BROADCAST = [
+    c(x(2, 2, 3), x(3, 4)), c(x(2, 3), x(2, 3, 4)),
+    c(x(2, 1, 2, 3), x(3, 3, 2)), c(x(1, 2, 3), x(3, 3, 2)),
+    c(x(3, 3, 2), x(1, 3, 2), adj_x=True), c(x(2, 1, 2, 3), x(1, 3, 2, 3),
+                                             adj_y=True),
+    c(x(0, 2, 3), x(1, 3, 3)), c(x(2, 1, 2, 3), x(0, 3, 2)),
+    once(x(30, 20, 30), x(30, 40)), once(x(100, 100), x(20, 100, 100)),
+    bad(x(2, 1, 2, 3), x(3, 2, 3)), bad(x(2, 2, 2, 3), x(3, 3, 2)),
+    bad(x(2, 3), x(0, 2, 2)), bad(x(3, 2), x(2))]
+row("BatchMatMul", MATRICES + [
+    bad(x(2, 2, 3), x(3, 2)), bad(x(1, 2, 3), x(3, 3, 2)),
+    bad(x(0, 2, 3), x(1, 3, 3)), bad(x(1, 2, 3), x(2, 1, 3, 2))],
+    SMALL, tol=16)
+row("BatchMatMulV2", MATRICES + BROADCAST, SMALL, tol=16)
+row("BatchMatMulV3", MATRICES + BROADCAST + [every(x(2, 2, 300), x(300, 3))],
+    SMALL, tol=64)
 row("BiasAdd", [c(x(2, 3), x(3)), c(x(2, 3, 4), x(4)), c(x(0, 3), x(3)),
                 c(x(2, 3, 4, 5), x(3), data_format="NCHW"),
                 c(x(2, 3, 4), x(3), data_format="NCHW"),

@@ -73,6 +73,14 @@ def slices():
     case("Pad", lambda x: raw.Pad(input=x, paddings=[[1, 2], [0, 3]]), (3, 4))
     case("Pad by int64", lambda x: raw.Pad(
         input=x, paddings=np.array([[1, 2]])), (3,))
+    case("PadV2", lambda x: raw.PadV2(
+        input=x, paddings=[[1, 2], [0, 3]],
+        constant_values=tf.constant(7, tf.float64)), (3, 4))
+    for mode in ("REFLECT", "SYMMETRIC"):
+        case("MirrorPad " + mode, lambda x, m=mode: raw.MirrorPad(
+            input=x, paddings=[[1, 2], [0, 3]], mode=m), (3, 4))
+        case("MirrorPadGrad " + mode, lambda x, m=mode: raw.MirrorPadGrad(
+            input=x, paddings=[[1, 1], [0, 2]], mode=m), (4, 5))
 
 
 def gathers():
@@ -133,6 +141,24 @@ def sparse():
         input=x, seq_lengths=[1, 3], seq_dim=1), (2, 3, 2))
     case("ReverseSequence by batch 1", lambda x: raw.ReverseSequence(
         input=x, seq_lengths=[1, 3], seq_dim=0, batch_dim=1), (3, 2))
+
+
+def batches():
+    shapes = {(0, 0): ((2, 3), (3, 4)), (1, 0): ((3, 2), (3, 4)),
+              (0, 1): ((2, 3), (4, 3)), (1, 1): ((3, 2), (4, 3))}
+    for (ax, ay), (x, y) in shapes.items():
+        flags = {"adj_x": bool(ax), "adj_y": bool(ay)}
+        for op, more in (("BatchMatMul", {}), ("BatchMatMulV2", {}),
+                         ("BatchMatMulV3", {"Tout": tf.float64})):
+            case("%s %d%d" % (op, ax, ay), lambda x, y, o=getattr(
+                raw, op), f={**flags, **more}: o(x=x, y=y, **f),
+                (2,) + x, (2,) + y)
+        case("BatchMatMulV2 %d%d, broadcast" % (ax, ay), lambda x, y,
+             f=flags: raw.BatchMatMulV2(x=x, y=y, **f), (2, 1) + x, (3,) + y)
+        case("BatchMatMulV2 %d%d, one right" % (ax, ay), lambda x, y,
+             f=flags: raw.BatchMatMulV2(x=x, y=y, **f), (2,) + x, y)
+    case("BatchMatMulV2 of matrices", lambda x, y: raw.BatchMatMulV2(
+        x=x, y=y), (2, 3), (3, 2))
 
 
 def others():
@@ -268,7 +294,7 @@ def images():
                  (2, 3, 2, 2), (2,), (2,), (2,), (2,))
 
 
-for fill in (reductions, slices, gathers, others, sparse, images,
+for fill in (reductions, slices, gathers, batches, others, sparse, images,
              conditionals, loops):
     fill()
 
