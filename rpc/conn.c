@@ -31,8 +31,6 @@
 #define READS_PER_TURN 16
 #define WRITE_SIZE_PER_TURN (8u << 20)
 /* For what is queued when the peer ends its side. */
-/* A quarter of a millisecond of copying. */
-#define EXPECT_MAX (1 << 20)
 #define EOF_GRACE_US (1000 * 1000)
 
 static void run_turn(struct tfd_post *p);
@@ -221,27 +219,6 @@ static void end_of_stream(struct tfd_conn *c)
         tfd_conn_close(c, EOF_GRACE_US);
 }
 
-static void set_option(int fd, int level, int option, int value)
-{
-    /* Fails only where the kernel lacks it, and then it works without. */
-    (void)setsockopt(fd, level, option, &value, sizeof(value));
-}
-
-/* How much has to be there before the loop is woken: of a large tensor as much
- * as is worth a system call.  Nothing is waited for that the peer has not
- * announced. */
-static void expect(struct tfd_conn *c, size_t room)
-{
-    int bytes = room <= TFD_LOOP_SCRATCH_SIZE ? 1
-                : room < EXPECT_MAX           ? (int)room
-                                              : EXPECT_MAX;
-
-    if (bytes == c->expected || c->fd < 0)
-        return;
-    c->expected = bytes;
-    set_option(c->fd, SOL_SOCKET, SO_RCVLOWAT, bytes);
-}
-
 /* One read.  False: no more in this turn. */
 static bool read_once(struct tfd_conn *c)
 {
@@ -257,8 +234,6 @@ static bool read_once(struct tfd_conn *c)
     if (n < 0) {
         if (errno != EAGAIN)
             fail_socket(c, "read from", errno);
-        else
-            expect(c, room);
         return false;
     }
     if (n == 0) {
@@ -270,10 +245,7 @@ static bool read_once(struct tfd_conn *c)
         fail(c, &st);
         return false;
     }
-    if ((size_t)n == room)
-        return true;
-    expect(c, room - (size_t)n);
-    return false;
+    return (size_t)n == room;
 }
 
 static void read_turn(struct tfd_conn *c)
@@ -282,7 +254,6 @@ static void read_turn(struct tfd_conn *c)
         if (c->state != TFD_CONN_OPEN || c->paused || !read_once(c))
             return;
     }
-    expect(c, 1);
 }
 
 static void discard(struct tfd_conn *c)
@@ -473,6 +444,12 @@ size_t tfd_conn_queued(const struct tfd_conn *c)
 
 /* ---- Begin --------------------------------------------------------------- */
 
+static void set_option(int fd, int level, int option, int value)
+{
+    /* Fails only where the kernel lacks it, and then it works without. */
+    (void)setsockopt(fd, level, option, &value, sizeof(value));
+}
+
 void tfd_conn_patient(struct tfd_conn *c)
 {
     set_option(c->fd, IPPROTO_TCP, TCP_USER_TIMEOUT, 0);
@@ -481,7 +458,6 @@ void tfd_conn_patient(struct tfd_conn *c)
 static bool attach(struct tfd_conn *c, int fd)
 {
     c->fd = fd;
-    c->expected = 1;
     set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
     set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
     set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, TFD_KEEPALIVE_IDLE_S);

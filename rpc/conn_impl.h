@@ -39,7 +39,6 @@ struct tfd_conn {
     bool blocked;   /* the socket takes no more: wait for it */
     bool above_low; /* drained() is owed */
     int events;     /* that poll waits for */
-    int expected;   /* bytes that wake the loop */
     uv_poll_t poll;
     struct tfd_post turn;
     struct tfd_timer timer; /* of the dial, later of the grace */
