@@ -34,7 +34,8 @@
 #define INLINE_ALONE_NS 300000
 /* A step that was thought small gives the loop thread back after this. */
 #define INLINE_MAX_NS 500000
-#define INLINE_CHECK_NODES 64
+/* Others have their turn after this many nodes, where a loop never ends. */
+#define TURN_NODES 64
 /* One step counts no more than this, so that a thread that was not scheduled
  * for a while does not send a small graph to the pool for long. */
 #define COST_MAX_NS 800000
@@ -133,6 +134,25 @@ static void submit_helper(struct tfd_step *s)
     tfd_pool_submit(s->pool, &h->job);
 }
 
+static void put_common(struct tfd_step *s, struct tfd_ready *item)
+{
+    item->next = NULL;
+    if (s->common)
+        s->common_last->next = item;
+    else
+        s->common = item;
+    s->common_last = item;
+}
+
+static struct tfd_ready *pop_common(struct tfd_step *s)
+{
+    struct tfd_ready *item = s->common;
+
+    s->common = item->next;
+    item->next = NULL;
+    return item;
+}
+
 /* Puts all expensive nodes but one (all, if there are cheap ones to do) where
  * other threads find them, and wakes as many. */
 void tfd_runner_share(struct tfd_runner *r)
@@ -152,8 +172,7 @@ void tfd_runner_share(struct tfd_runner *r)
     while (item) {
         struct tfd_ready *next = item->next;
 
-        item->next = s->common;
-        s->common = item;
+        put_common(s, item);
         if (s->idle && s->runners < tfd_pool_threads(s->pool)) {
             s->runners++;
             submit_helper(s);
@@ -221,26 +240,40 @@ static void take_finished(struct tfd_runner *r, struct tfd_async *a)
     }
 }
 
-/* A loop has had its turn: it does not keep what has finished from going on. */
-static void take_inbox(struct tfd_runner *r)
+/* What this runner goes on with, a loop perhaps, does not keep the oldest node
+ * that is there for any runner from its turn, nor what has finished. */
+static void give_turn(struct tfd_runner *r)
 {
     struct tfd_step *s = r->step;
     struct tfd_async *finished;
 
+    if (r->expensive)
+        tfd_runner_share(r);
     tfd_lock(&s->lock);
     finished = s->inbox;
     s->inbox = NULL;
+    if (s->common) {
+        struct tfd_ready *item = pop_common(s);
+
+        item->next = r->first;
+        r->first = item;
+        if (!r->last)
+            r->last = item;
+    }
     tfd_unlock(&s->lock);
     take_finished(r, finished);
 }
 
-/* The step has been on the loop thread for too long. */
-static bool is_late(struct tfd_runner *r)
+static bool is_turn_over(struct tfd_runner *r)
 {
-    if (!r->step->on_loop || !r->step->pool || !r->first)
-        return false;
-    return r->turn_over || (++r->nodes % INLINE_CHECK_NODES == 0 &&
-                            now_ns() - r->begun_ns > INLINE_MAX_NS);
+    return ++r->nodes % TURN_NODES == 0 || r->turn_over;
+}
+
+/* The step has been on the loop thread for too long. */
+static bool is_late(const struct tfd_runner *r)
+{
+    return r->step->on_loop && r->step->pool && r->first &&
+           (r->turn_over || now_ns() - r->begun_ns > INLINE_MAX_NS);
 }
 
 /* False when the step was handed over. */
@@ -251,13 +284,14 @@ static bool run_list(struct tfd_runner *r)
 
     while (!has_failed(s) && (item = pop(r))) {
         tfd_runner_node(r, item);
+        if (!is_turn_over(r))
+            continue;
         if (is_late(r)) {
             hand_over(r);
             return false;
         }
-        if (r->turn_over)
-            take_inbox(r);
         r->turn_over = false;
+        give_turn(r);
     }
     if (has_failed(s)) {
         abort_once(s);
@@ -272,12 +306,11 @@ static void take_common(struct tfd_runner *r)
 {
     struct tfd_step *s = r->step;
 
-    r->first = r->last = s->common;
     if (s->shared) {
-        s->common = s->common->next;
-        r->first->next = NULL;
+        r->first = r->last = pop_common(s);
         return;
     }
+    r->first = r->last = s->common;
     s->common = NULL;
     while (r->last->next)
         r->last = r->last->next;

@@ -111,8 +111,9 @@ struct tfd_step {
     int async;  /* atomic: kernels under way */
 
     struct tfd_lock lock;     /* of what follows */
-    struct tfd_ready *common; /* for any runner */
-    struct tfd_async *inbox;  /* ended, not yet propagated */
+    struct tfd_ready *common; /* for any runner, oldest first */
+    struct tfd_ready *common_last;
+    struct tfd_async *inbox; /* ended, not yet propagated */
     struct tfd_helper *idle;
     bool begin; /* the first runner shall start the roots */
     int runners;

@@ -655,7 +655,7 @@ static void test_lost_device_ends_its_steps_once(void **state)
         assert_int_equal(wrig_run(&r.w, others), TFD_UNAVAILABLE);
         assert_non_null(strstr(r.w.st.text, "GPU:0 is lost"));
     }
-    assert_int_equal(r.lost, 1);
+    assert_int_equal(__atomic_load_n(&r.lost, __ATOMIC_RELAXED), 1);
     fake_break(0);
     deinit(&r);
 }

@@ -574,6 +574,24 @@ static void test_a_long_loop_leaves_the_loop_thread(void **state)
     assert_true(wrig_result(&w, 0) == 1000000);
 }
 
+static void fail_beside_loops(uint64_t graph)
+{
+    for (int i = 0; i < 6; i++) {
+        w.fed[0] = wrig_scalar(TFD_FLOAT, 1e30);
+        assert_int_equal(wrig_run(&w, graph), TFD_INVALID_ARGUMENT);
+        assert_string_equal(w.st.text, "bad luck\n\t [[{{node d}}]]");
+    }
+}
+
+/* Each node is worth a thread, whatever it took; after two steps few are
+ * timed. */
+static void make_expensive(struct tfd_exec *e)
+{
+    for (int32_t i = 0; i < e->node_count; i++)
+        __atomic_store_n(&e->node_cost_ns[i], 1000000, __ATOMIC_RELAXED);
+    e->expensive = e->node_count;
+}
+
 /* One thread has two endless loops and a node that fails once it has its turn,
  * after an asynchronous one. */
 static void test_loops_let_others_have_their_turn(void **state)
@@ -593,11 +611,14 @@ static void test_loops_let_others_have_their_turn(void **state)
     uint64_t graph = put_loop(&two);
 
     (void)state;
-    for (int i = 0; i < 6; i++) {
-        w.fed[0] = wrig_scalar(TFD_FLOAT, 1e30);
-        assert_int_equal(wrig_run(&w, graph), TFD_INVALID_ARGUMENT);
-        assert_string_equal(w.st.text, "bad luck\n\t [[{{node d}}]]");
-    }
+    fail_beside_loops(graph);
+    make_expensive(exec_of(graph));
+    fail_beside_loops(graph);
+    graph = put_loop(&two);
+    take_code_away(exec_of(graph));
+    fail_beside_loops(graph);
+    make_expensive(exec_of(graph));
+    fail_beside_loops(graph);
 }
 
 /* Spins until two threads do at once: as code they never would. */
