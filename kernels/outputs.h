@@ -20,6 +20,23 @@ enum tfd_code tfd_tile_shape(const struct tfd_kctx *k, struct tfd_shape *out,
 enum tfd_code tfd_broadcast_ops_target(const struct tfd_kctx *k,
                                        struct tfd_shape *out,
                                        struct tfd_status *st) TFD_MUST_USE;
+/* Two inputs that are broadcast (elementwise.c). */
+enum tfd_code tfd_elementwise_shape(const struct tfd_kctx *k,
+                                    struct tfd_shape *out,
+                                    struct tfd_status *st) TFD_MUST_USE;
+/* Gradients of activations: both inputs have one shape. */
+enum tfd_code tfd_activation_same_shape(const struct tfd_kctx *k,
+                                        struct tfd_status *st) TFD_MUST_USE;
+/* LeakyRelu: the state is a float, alpha. */
+enum tfd_code tfd_activation_prepare_alpha(const struct tfd_prepare *p,
+                                           void *state, struct tfd_status *st);
+/* Betainc (special.c). */
+enum tfd_code tfd_special_betainc_shape(const struct tfd_kctx *k,
+                                        struct tfd_shape *out,
+                                        struct tfd_status *st) TFD_MUST_USE;
+/* Complex and its parts: Tout fits T. */
+enum tfd_code tfd_complex_prepare(const struct tfd_prepare *p, void *state,
+                                  struct tfd_status *st);
 /* ArgMax, ArgMin: the axis in [0, rank), which is not empty. */
 enum tfd_code tfd_arg_axis(const struct tfd_kctx *k, int *axis,
                            struct tfd_shape *out,
