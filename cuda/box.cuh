@@ -119,6 +119,7 @@ static enum tfd_code take_box(struct tfd_kctx *k, const struct tfd_tensor *x,
 {
     const char *from = (const char *)tfd_tensor_data(x);
     char *to = out_at<char>(k, 0);
+    int64_t most = tfd_tensor_elements(x);
 
     b.item = tfd_dtype_size(x->dtype);
     b.n = tfd_tensor_elements(&k->out[0]);
@@ -135,15 +136,13 @@ static enum tfd_code take_box(struct tfd_kctx *k, const struct tfd_tensor *x,
     return with_item(b.item, [&](auto item) {
         using T = decltype(item);
 
-        if (is_short(b.n) && is_short(tfd_tensor_elements(x)))
-            take_items<T, int32_t>
-                <<<blocks_for(k, b.n), THREADS, 0, stream_of(k)>>>(
-                    (const T *)from, (T *)to, (int32_t)b.n, b);
-        else
-            take_items<T, int64_t>
-                <<<blocks_for(k, b.n), THREADS, 0, stream_of(k)>>>(
-                    (const T *)from, (T *)to, b.n, b);
-        return launched(k, st);
+        return with_index(most, [&](auto index) {
+            using I = decltype(index);
+
+            take_items<T, I><<<blocks_for(k, b.n), THREADS, 0, stream_of(k)>>>(
+                (const T *)from, (T *)to, (I)b.n, b);
+            return launched(k, st);
+        });
     });
 }
 
@@ -201,15 +200,13 @@ static enum tfd_code place_box(struct tfd_kctx *k, const struct tfd_tensor *x,
         using T = decltype(item);
 
         memcpy(&item, value, sizeof(item));
-        if (is_short(b.n))
-            place_items<T, int32_t>
-                <<<blocks_for(k, b.n), THREADS, 0, stream_of(k)>>>(
-                    (const T *)from, (T *)to, item, (int32_t)b.n, b);
-        else
-            place_items<T, int64_t>
-                <<<blocks_for(k, b.n), THREADS, 0, stream_of(k)>>>(
-                    (const T *)from, (T *)to, item, b.n, b);
-        return launched(k, st);
+        return with_index(b.n, [&](auto index) {
+            using I = decltype(index);
+
+            place_items<T, I><<<blocks_for(k, b.n), THREADS, 0, stream_of(k)>>>(
+                (const T *)from, (T *)to, item, (I)b.n, b);
+            return launched(k, st);
+        });
     });
 }
 

@@ -34,10 +34,12 @@ static inline enum tfd_code with_item(size_t size, const F &f)
     }
 }
 
-/* What 32 bits can count, with some way to go beyond the end. */
-static inline bool is_short(int64_t n)
+/* Calls f with the type of coordinates of tensors of up to n elements: of 32
+ * bits where that leaves some way to go beyond the end. */
+template <typename F>
+static inline enum tfd_code with_index(int64_t n, const F &f)
 {
-    return n < INT32_MAX / 2;
+    return n < INT32_MAX / 2 ? f(int32_t()) : f(int64_t());
 }
 
 static inline bool is_multiple(const void *p, size_t size)

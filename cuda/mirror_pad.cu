@@ -95,15 +95,13 @@ static enum tfd_code mirror_gpu(struct tfd_kctx *k, struct tfd_status *st)
     return with_item(size, [&](auto item) {
         using T = decltype(item);
 
-        if (is_short(n))
-            mirror_items<T, int32_t>
-                <<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
-                    in_at<T>(k, 0), out_at<T>(k, 0), (int32_t)n, m);
-        else
-            mirror_items<T, int64_t>
-                <<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
-                    in_at<T>(k, 0), out_at<T>(k, 0), n, m);
-        return launched(k, st);
+        return with_index(n, [&](auto index) {
+            using I = decltype(index);
+
+            mirror_items<T, I><<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
+                in_at<T>(k, 0), out_at<T>(k, 0), (I)n, m);
+            return launched(k, st);
+        });
     });
 }
 
@@ -153,7 +151,7 @@ __device__ inline int64_t follow(const struct mirror *m, int way, I i)
     return from;
 }
 
-template <typename I, typename T>
+template <typename T, typename I>
 __global__ void fold_mirrors(const T *x, T *y, I n, int ways, struct mirror m)
 {
     for (I i = (I)thread_index(); i < n; i += (I)thread_count()) {
@@ -185,13 +183,13 @@ static enum tfd_code fold_gpu(struct tfd_kctx *k, struct tfd_status *st)
     for (int d = 0; d < m.rank; d++)
         if (!is_bare(&m.axis[d]))
             ways *= WAYS;
-    if (is_short(n))
-        fold_mirrors<int32_t><<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
-            in_at<T>(k, 0), out_at<T>(k, 0), (int32_t)n, ways, m);
-    else
-        fold_mirrors<int64_t><<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
-            in_at<T>(k, 0), out_at<T>(k, 0), n, ways, m);
-    return launched(k, st);
+    return with_index(n, [&](auto index) {
+        using I = decltype(index);
+
+        fold_mirrors<T, I><<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
+            in_at<T>(k, 0), out_at<T>(k, 0), (I)n, ways, m);
+        return launched(k, st);
+    });
 }
 
 #define STATE tfd_mirror_pad_prepare, sizeof(struct tfd_mirror_pad_state)

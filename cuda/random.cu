@@ -78,51 +78,45 @@ static enum tfd_code random_gpu(struct tfd_kctx *k, struct tfd_status *st)
 
 /* ---- Rows ---------------------------------------------------------------- */
 
-static constexpr struct tfd_kernel stream_row(const char *op,
-                                              enum tfd_dtype dtype,
-                                              tfd_compute_fn *compute,
-                                              uint32_t host_in)
+static constexpr struct tfd_kernel shared(struct tfd_kernel k)
 {
-    struct tfd_kernel k =
-        row(op, dtype, compute, host_in, tfd_random_stream_prepare,
-            sizeof(struct tfd_random_state));
-
     k.flags = TFD_KERNEL_SHARED;
     return k;
 }
 
 /* Shapes, seeds, algorithms and bounds are the host's. */
-#define STREAM(op, R, dtype, bounded)                                     \
-    stream_row(op, dtype, random_gpu<R, TFD_RANDOM_FROM_STREAM, bounded>, \
-               HOST_ARG(0) | (bounded ? HOST_ARG(1) | HOST_ARG(2) : 0)),
-#define SEEDS(op, R, dtype, bounded)                              \
-    row(op, dtype, random_gpu<R, TFD_RANDOM_FROM_SEEDS, bounded>, \
-        HOST_ARG(0) | HOST_ARG(1) |                               \
-            (bounded ? HOST_ARG(2) | HOST_ARG(3) : 0)),
-#define KEY(op, R, dtype, bounded)                              \
-    row(op, dtype, random_gpu<R, TFD_RANDOM_FROM_KEY, bounded>, \
-        HOST_ARG(0) | HOST_ARG(3) |                             \
-            (bounded ? HOST_ARG(4) | HOST_ARG(5) : 0)),
+#define BOUNDS(bounded, first) \
+    ((bounded) ? HOST_ARG(first) | HOST_ARG((first) + 1) : 0)
+#define STREAM(R, bounded)                                           \
+    random_gpu<R, TFD_RANDOM_FROM_STREAM, bounded>,                  \
+        HOST_ARG(0) | BOUNDS(bounded, 1), tfd_random_stream_prepare, \
+        sizeof(struct tfd_random_state)
+#define SEEDS(R, bounded)                          \
+    random_gpu<R, TFD_RANDOM_FROM_SEEDS, bounded>, \
+        HOST_ARG(0) | HOST_ARG(1) | BOUNDS(bounded, 2)
+#define KEY(R, bounded)                          \
+    random_gpu<R, TFD_RANDOM_FROM_KEY, bounded>, \
+        HOST_ARG(0) | HOST_ARG(3) | BOUNDS(bounded, 4)
 
-#define ROWS_UNIFORM(R, dtype)                       \
-    STREAM("RandomUniform", R, dtype, false)         \
-    SEEDS("StatelessRandomUniform", R, dtype, false) \
-    KEY("StatelessRandomUniformV2", R, dtype, false)
-#define ROWS_UNIFORM_INT(R, dtype)                     \
-    STREAM("RandomUniformInt", R, dtype, true)         \
-    SEEDS("StatelessRandomUniformInt", R, dtype, true) \
-    KEY("StatelessRandomUniformIntV2", R, dtype, true)
-#define ROWS_FULL_INT(R, dtype)                             \
-    SEEDS("StatelessRandomUniformFullInt", R, dtype, false) \
-    KEY("StatelessRandomUniformFullIntV2", R, dtype, false)
-#define ROWS_NORMAL(R, dtype)                       \
-    STREAM("RandomStandardNormal", R, dtype, false) \
-    SEEDS("StatelessRandomNormal", R, dtype, false) \
-    KEY("StatelessRandomNormalV2", R, dtype, false)
-#define ROWS_TRUNCATED_NORMAL(R, dtype)                \
-    STREAM("TruncatedNormal", R, dtype, false)         \
-    SEEDS("StatelessTruncatedNormal", R, dtype, false) \
-    KEY("StatelessTruncatedNormalV2", R, dtype, false)
+#define ROWS_UNIFORM(R, dtype)                                 \
+    shared(row("RandomUniform", dtype, STREAM(R, false))),     \
+        row("StatelessRandomUniform", dtype, SEEDS(R, false)), \
+        row("StatelessRandomUniformV2", dtype, KEY(R, false)),
+#define ROWS_UNIFORM_INT(R, dtype)                               \
+    shared(row("RandomUniformInt", dtype, STREAM(R, true))),     \
+        row("StatelessRandomUniformInt", dtype, SEEDS(R, true)), \
+        row("StatelessRandomUniformIntV2", dtype, KEY(R, true)),
+#define ROWS_FULL_INT(R, dtype)                                   \
+    row("StatelessRandomUniformFullInt", dtype, SEEDS(R, false)), \
+        row("StatelessRandomUniformFullIntV2", dtype, KEY(R, false)),
+#define ROWS_NORMAL(R, dtype)                                     \
+    shared(row("RandomStandardNormal", dtype, STREAM(R, false))), \
+        row("StatelessRandomNormal", dtype, SEEDS(R, false)),     \
+        row("StatelessRandomNormalV2", dtype, KEY(R, false)),
+#define ROWS_TRUNCATED_NORMAL(R, dtype)                          \
+    shared(row("TruncatedNormal", dtype, STREAM(R, false))),     \
+        row("StatelessTruncatedNormal", dtype, SEEDS(R, false)), \
+        row("StatelessTruncatedNormalV2", dtype, KEY(R, false)),
 #define ROWS(KIND, DTYPE, T, maker, count, stride, cost) \
     ROWS_##KIND(KIND##_##DTYPE, TFD_##DTYPE)
 

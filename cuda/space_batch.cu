@@ -106,10 +106,11 @@ static enum tfd_code move_gpu(struct tfd_kctx *k, struct tfd_status *st)
     size_t size = tfd_dtype_size(k->in[0].dtype);
     struct tfd_space_batch f;
     struct blocks b;
-    int64_t n;
+    int64_t n, most = tfd_tensor_elements(&k->in[0]);
 
     TFD_TRY(tfd_space_batch_begin(k, FOLD, &f, st));
     n = tfd_tensor_elements(&k->out[0]);
+    most = most > n ? most : n;
     if (n == 0)
         return TFD_OK;
     b = FOLD ? blocks_of(&f, &k->in[0].shape, &k->out[0].shape)
@@ -123,11 +124,10 @@ static enum tfd_code move_gpu(struct tfd_kctx *k, struct tfd_status *st)
     return with_item(size, [&](auto item) {
         using T = decltype(item);
 
-        if (is_short(n) && is_short(tfd_tensor_elements(&k->in[0])))
-            launch<FOLD, T>(k, (int32_t)n, &b, f.offsets);
-        else
-            launch<FOLD, T>(k, n, &b, f.offsets);
-        return launched(k, st);
+        return with_index(most, [&](auto index) {
+            launch<FOLD, T>(k, (decltype(index))n, &b, f.offsets);
+            return launched(k, st);
+        });
     });
 }
 
