@@ -9,6 +9,7 @@
 #include <cublas_v2.h>
 
 #include <stdlib.h>
+#include <string.h>
 
 struct cublas_handle {
     cudaStream_t stream;
@@ -80,30 +81,47 @@ static void put(void *at, cudaDataType_t type, int64_t i, double x)
     }
 }
 
-static double dot(const struct gemm *g, int64_t batch, int64_t row,
-                  int64_t column)
+/* A column of the result: sums of the columns of op(A), which are contiguous in
+ * `a`. */
+static void run_column(const struct gemm *g, const double *a, double *sums,
+                       int64_t batch, int64_t column)
 {
-    double sum = 0;
-
+    memset(sums, 0, (size_t)g->m * sizeof(*sums));
     for (int64_t i = 0; i < g->k; i++) {
-        int64_t a = g->transpose_a ? row * g->lda + i : i * g->lda + row;
-        int64_t b = g->transpose_b ? i * g->ldb + column : column * g->ldb + i;
+        int64_t at = g->transpose_b ? i * g->ldb + column : column * g->ldb + i;
+        double b = get(g->b, g->type, batch * g->stride_b + at);
 
-        sum += get(g->a, g->type, batch * g->stride_a + a) *
-               get(g->b, g->type, batch * g->stride_b + b);
+        for (int64_t row = 0; row < g->m; row++)
+            sums[row] += a[i * g->m + row] * b;
     }
-    return sum;
+    for (int64_t row = 0; row < g->m; row++)
+        put(g->c, g->type, batch * g->stride_c + column * g->ldc + row,
+            sums[row]);
+}
+
+static void widen_a(const struct gemm *g, int64_t batch, double *a)
+{
+    for (int64_t i = 0; i < g->k; i++)
+        for (int64_t row = 0; row < g->m; row++)
+            a[i * g->m + row] =
+                get(g->a, g->type,
+                    batch * g->stride_a +
+                        (g->transpose_a ? row * g->lda + i : i * g->lda + row));
 }
 
 static void run(void *arg)
 {
     struct gemm *g = arg;
+    double *a = malloc((size_t)(g->m * (g->k + 1)) * sizeof(*a));
 
-    for (int64_t batch = 0; batch < g->count; batch++)
+    if (!a)
+        abort();
+    for (int64_t batch = 0; batch < g->count; batch++) {
+        widen_a(g, batch, a);
         for (int64_t column = 0; column < g->n; column++)
-            for (int64_t row = 0; row < g->m; row++)
-                put(g->c, g->type, batch * g->stride_c + column * g->ldc + row,
-                    dot(g, batch, row, column));
+            run_column(g, a, a + g->m * g->k, batch, column);
+    }
+    free(a);
     free(g);
 }
 

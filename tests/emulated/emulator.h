@@ -82,6 +82,9 @@ struct place {
 
 extern thread_local struct place here;
 
+/* Notes the launch of a line for $EMULATED_LAUNCHES, a file that the process
+ * appends it to. */
+void note(const char *site);
 void enqueue(cudaStream_t s, std::function<void()> work);
 /* On a stream's thread. */
 void run_grid(dim3 grid, dim3 block, const std::function<void()> &thread);
@@ -93,9 +96,11 @@ uint64_t *lane_slot(unsigned lane);
 unsigned lane();
 
 template <typename F, typename... A>
-void launch(dim3 grid, dim3 block, size_t bytes, cudaStream_t s, F f, A... a)
+void launch(const char *site, dim3 grid, dim3 block, size_t bytes,
+            cudaStream_t s, F f, A... a)
 {
     (void)bytes;
+    note(site);
     enqueue(
         s, [grid, block, f, a...] { run_grid(grid, block, [&] { f(a...); }); });
 }

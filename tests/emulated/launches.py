@@ -2,6 +2,7 @@
 
 `f<N><<<grid, block, bytes, stream>>>(args)` becomes a call of
 emulator::launch(): see emulator.h.  Everything else, line numbers too, stays.
+A launch is told where it is written, so that tests see which were made.
 """
 import re
 import sys
@@ -37,7 +38,7 @@ def start_of_name(text, end):
     return re.search(r"[\w:]+$", text[:at]).start(), end
 
 
-def rewrite(text):
+def rewrite(text, source):
     while "<<<" in text:
         left = text.index("<<<")
         right = text.index(">>>", left)
@@ -46,8 +47,9 @@ def rewrite(text):
         close = end_of(text, open_args)
         name, config = text[start:end], text[left + 3:right]
         args = text[open_args + 1:close - 1]
-        call = ("emulator::launch(%s, [](auto... a) { %s(a...); }, %s)" %
-                (config, name, args))
+        site = "%s:%d" % (source, text[:start].count("\n") + 1)
+        call = ('emulator::launch("%s", %s, [](auto... a) { %s(a...); }, %s)' %
+                (site, config, name, args))
         # The compiler names lines of the file that people read.
         call += "\n" * (text[start:close].count("\n") - call.count("\n"))
         text = text[:start] + call + text[close:]
@@ -57,7 +59,7 @@ def rewrite(text):
 def main():
     source, target = sys.argv[1:]
     with open(source) as f:
-        text = rewrite(f.read())
+        text = rewrite(f.read(), source)
     with open(target, "w") as f:
         f.write('#line 1 "%s"\n%s' % (source, text))
 

@@ -6,8 +6,6 @@
 
 #include "common/half.h"
 
-#include <string.h>
-
 struct __nv_bfloat16 {
     tfd_bfloat16 bits;
 
@@ -34,19 +32,6 @@ static inline __nv_bfloat16 __float2bfloat16_rn(float x)
 static inline __nv_bfloat16 __float2bfloat16(float x)
 {
     return __nv_bfloat16(x);
-}
-
-/* Towards zero. */
-static inline __nv_bfloat16 __float2bfloat16_rz(float x)
-{
-    __nv_bfloat16 y;
-    uint32_t bits;
-
-    if (x != x)
-        return __nv_bfloat16(x);
-    memcpy(&bits, &x, sizeof(bits));
-    y.bits = (tfd_bfloat16)(bits >> 16);
-    return y;
 }
 
 #endif
