@@ -9,7 +9,7 @@
  * channel's first element (forward) or from the mean, in double, so that
  * nothing is lost where the mean is large and the variance is small.
  */
-#include "cuda/launch.cuh"
+#include "cuda/divisor.cuh"
 
 extern "C" {
 #include "kernels/batch_norm.h"
@@ -20,18 +20,29 @@ namespace
 
 struct view {
     int64_t outer, channels, inner;
+    struct divisor by_channels, by_inner;
 };
 
 static struct view view_of(const struct tfd_kctx *k, const struct tfd_shape *x)
 {
     const struct tfd_batch_norm *s = (const struct tfd_batch_norm *)k->state;
     int channel = s->second ? 1 : x->rank - 1;
-    struct view v = {1, x->dim[channel], 1};
+    struct view v = {1, x->dim[channel], 1, {}, {}};
 
     for (int i = 0; i < x->rank; i++)
         if (i != channel)
             (i < channel ? v.outer : v.inner) *= x->dim[i];
+    v.by_channels = divisor_of(v.channels);
+    v.by_inner = divisor_of(v.inner);
     return v;
+}
+
+/* The channel of element i. */
+__device__ inline int64_t channel_of(const struct view *v, int64_t i)
+{
+    int64_t row = divide(&v->by_inner, i);
+
+    return take_rest(&v->by_channels, &row);
 }
 
 /* ---- Sums ---------------------------------------------------------------- */
@@ -115,9 +126,9 @@ __global__ void sum_second(F f, const float *mean, struct pair *part,
     struct pair sum = {0, 0};
 
     for (int64_t i = first + threadIdx.x; i < last; i += THREADS) {
+        int64_t row = i, rest = take_rest(&v.by_inner, &row);
         struct pair p =
-            f((i / v.inner * v.channels + c) * v.inner + i % v.inner,
-              c * v.inner, middle);
+            f((row * v.channels + c) * v.inner + rest, c * v.inner, middle);
 
         sum.a += p.a;
         sum.b += p.b;
@@ -263,7 +274,7 @@ __global__ void normalise(const T *x, const float *mean, const float *a,
                           const float *offset, T *y, struct view v, int64_t n)
 {
     for (int64_t i = thread_index(); i < n; i += thread_count()) {
-        int64_t c = i / v.inner % v.channels;
+        int64_t c = channel_of(&v, i);
 
         y[i] = narrow<T>((widen(x[i]) - mean[c]) * a[c] + offset[c]);
     }
@@ -363,7 +374,7 @@ __global__ void derive(const T *x, const T *dy, const float *mean,
                        struct view v, int64_t n)
 {
     for (int64_t i = thread_index(); i < n; i += thread_count()) {
-        int64_t h = i / v.inner % v.channels;
+        int64_t h = channel_of(&v, i);
 
         dx[i] = narrow<T>(
             (widen(dy[i]) - b[h] - (widen(x[i]) - mean[h]) * c[h]) * a[h]);

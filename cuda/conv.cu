@@ -12,6 +12,7 @@
  * kernel makes all these copies: a tensor of four dimensions in another order,
  * moved.
  */
+#include "cuda/divisor.cuh"
 #include "cuda/dnn.cuh"
 
 extern "C" {
@@ -58,7 +59,8 @@ static int64_t elements_of(const struct layout *l)
 /* By dimension of the result, outermost first: its size, where the source
  * begins in it, the source's size and step. */
 struct motion {
-    int64_t to[4], before[4], from[4], step[4];
+    struct divisor to[4];
+    int64_t before[4], from[4], step[4];
 };
 
 static struct motion motion_of(const struct layout *to,
@@ -74,7 +76,7 @@ static struct motion motion_of(const struct layout *to,
     for (int i = 0; i < 4; i++) {
         int d = to->order[i];
 
-        m.to[i] = to->size[d];
+        m.to[i] = divisor_of(to->size[d]);
         m.before[i] = before[d];
         m.from[i] = from->size[d];
         m.step[i] = step[d];
@@ -90,9 +92,8 @@ __global__ void move(struct motion m, const T *x, T *y, int64_t n)
         bool inside = true;
 
         for (int d = 3; d >= 0; d--) {
-            int64_t at = left % m.to[d] - m.before[d];
+            int64_t at = take_rest(&m.to[d], &left) - m.before[d];
 
-            left /= m.to[d];
             inside = inside && at >= 0 && at < m.from[d];
             offset += at * m.step[d];
         }

@@ -7,7 +7,7 @@
  * block each, and the pieces in their order, so that results are the same bits
  * in every run.  half and bfloat16 are computed in float.
  */
-#include "cuda/launch.cuh"
+#include "cuda/divisor.cuh"
 
 extern "C" {
 #include "kernels/check.h"
@@ -17,10 +17,13 @@ extern "C" {
 namespace
 {
 
-/* What a kernel needs of struct tfd_depthwise; strides in elements. */
+/* What a kernel needs of struct tfd_depthwise. */
 struct sizes {
     struct tfd_window_side row, column;
-    int64_t in, multiplier, out; /* channels: of x, of y for each, of y */
+    /* Channels: of x, of y for each of them, of y. */
+    struct divisor in, multiplier, out;
+    /* Rows and columns: of x, of y, and by how many a window moves. */
+    struct divisor x[2], y[2], stride[2];
     bool second;
 };
 
@@ -31,44 +34,41 @@ static struct sizes sizes_of(const struct tfd_kctx *k,
 
     return {d->row,
             d->column,
-            d->in,
-            d->multiplier,
-            d->in * d->multiplier,
+            divisor_of(d->in),
+            divisor_of(d->multiplier),
+            divisor_of(d->in * d->multiplier),
+            {divisor_of(d->row.in), divisor_of(d->column.in)},
+            {divisor_of(d->row.out), divisor_of(d->column.out)},
+            {divisor_of(d->row.stride), divisor_of(d->column.stride)},
             w->channels_second};
 }
 
-/* Where an element is; rows, columns, channels: of its tensor. */
+/* Where an element of an image is. */
 struct place {
     int64_t image, row, column, channel;
 };
 
-__device__ inline struct place place_of(int64_t i, int64_t rows,
-                                        int64_t columns, int64_t channels,
+__device__ inline struct place place_of(int64_t i, const struct divisor *size,
+                                        const struct divisor *channels,
                                         bool second)
 {
     struct place p;
 
-    if (!second) {
-        p.channel = i % channels;
-        i /= channels;
-    }
-    p.column = i % columns;
-    i /= columns;
-    p.row = i % rows;
-    i /= rows;
-    if (second) {
-        p.channel = i % channels;
-        i /= channels;
-    }
+    p.channel = second ? 0 : take_rest(channels, &i);
+    p.column = take_rest(&size[1], &i);
+    p.row = take_rest(&size[0], &i);
+    if (second)
+        p.channel = take_rest(channels, &i);
     p.image = i;
     return p;
 }
 
 __device__ inline int64_t index_of(int64_t image, int64_t row, int64_t column,
-                                   int64_t channel, int64_t rows,
-                                   int64_t columns, int64_t channels,
-                                   bool second)
+                                   int64_t channel, const struct divisor *size,
+                                   int64_t channels, bool second)
 {
+    int64_t rows = size[0].by, columns = size[1].by;
+
     return second
                ? ((image * channels + channel) * rows + row) * columns + column
                : ((image * rows + row) * columns + column) * channels + channel;
@@ -78,16 +78,16 @@ template <typename T>
 __device__ inline wide<T> x_at(const struct sizes *s, const T *x, int64_t image,
                                int64_t row, int64_t column, int64_t channel)
 {
-    return widen(x[index_of(image, row, column, channel, s->row.in,
-                            s->column.in, s->in, s->second)]);
+    return widen(
+        x[index_of(image, row, column, channel, s->x, s->in.by, s->second)]);
 }
 
 template <typename T>
 __device__ inline wide<T> y_at(const struct sizes *s, const T *y, int64_t image,
                                int64_t row, int64_t column, int64_t channel)
 {
-    return widen(y[index_of(image, row, column, channel, s->row.out,
-                            s->column.out, s->out, s->second)]);
+    return widen(
+        y[index_of(image, row, column, channel, s->y, s->out.by, s->second)]);
 }
 
 /* Where tap i of window `at` is in the input; -1 for padding. */
@@ -100,14 +100,15 @@ __device__ inline int64_t input_of(const struct tfd_window_side *s, int64_t at,
 }
 
 /* The window whose tap i is at element x of the input; -1 for none. */
-__device__ inline int64_t window_of(const struct tfd_window_side *s, int64_t x,
+__device__ inline int64_t window_of(const struct tfd_window_side *s,
+                                    const struct divisor *stride, int64_t x,
                                     int64_t i)
 {
     int64_t from = x + s->before - i * s->dilation;
 
-    if (from < 0 || from % s->stride)
+    if (from < 0 || take_rest(stride, &from))
         return -1;
-    return from / s->stride < s->out ? from / s->stride : -1;
+    return from < s->out ? from : -1;
 }
 
 /* ---- Loops --------------------------------------------------------------- */
@@ -116,7 +117,7 @@ template <typename T>
 __global__ void forward(struct sizes s, const T *x, const T *w, T *y, int64_t n)
 {
     for (int64_t i = thread_index(); i < n; i += thread_count()) {
-        struct place p = place_of(i, s.row.out, s.column.out, s.out, s.second);
+        struct place p = place_of(i, s.y, &s.out, s.second);
         wide<T> sum = 0;
 
         for (int64_t a = 0; a < s.row.size; a++) {
@@ -128,8 +129,9 @@ __global__ void forward(struct sizes s, const T *x, const T *w, T *y, int64_t n)
                 if (column >= 0)
                     sum +=
                         x_at(&s, x, p.image, row, column,
-                             p.channel / s.multiplier) *
-                        widen(w[(a * s.column.size + b) * s.out + p.channel]);
+                             divide(&s.multiplier, p.channel)) *
+                        widen(
+                            w[(a * s.column.size + b) * s.out.by + p.channel]);
             }
         }
         y[i] = narrow<T>(sum);
@@ -144,11 +146,11 @@ __device__ inline wide<T> tap_of(const struct sizes *s, const T *dy, const T *w,
 {
     wide<T> sum = 0;
 
-    for (int64_t m = 0; m < s->multiplier; m++) {
-        int64_t channel = p->channel * s->multiplier + m;
+    for (int64_t m = 0; m < s->multiplier.by; m++) {
+        int64_t channel = p->channel * s->multiplier.by + m;
 
         sum += y_at(s, dy, p->image, row, column, channel) *
-               widen(w[tap * s->out + channel]);
+               widen(w[tap * s->out.by + channel]);
     }
     return sum;
 }
@@ -158,14 +160,15 @@ __global__ void derive_input(struct sizes s, const T *dy, const T *w, T *dx,
                              int64_t n)
 {
     for (int64_t i = thread_index(); i < n; i += thread_count()) {
-        struct place p = place_of(i, s.row.in, s.column.in, s.in, s.second);
+        struct place p = place_of(i, s.x, &s.in, s.second);
         wide<T> sum = 0;
 
         for (int64_t a = 0; a < s.row.size; a++) {
-            int64_t row = window_of(&s.row, p.row, a);
+            int64_t row = window_of(&s.row, &s.stride[0], p.row, a);
 
             for (int64_t b = 0; row >= 0 && b < s.column.size; b++) {
-                int64_t column = window_of(&s.column, p.column, b);
+                int64_t column =
+                    window_of(&s.column, &s.stride[1], p.column, b);
 
                 if (column >= 0)
                     sum += tap_of(&s, dy, w, &p, row, column,
@@ -182,15 +185,14 @@ __device__ inline wide<T> pixel_of(const struct sizes *s, const T *x,
                                    const T *dy, int64_t at, int64_t tap,
                                    int64_t channel)
 {
-    int64_t column = at % s->column.out, above = at / s->column.out;
-    int64_t row = above % s->row.out, image = above / s->row.out;
+    int64_t column = take_rest(&s->y[1], &at), row = take_rest(&s->y[0], &at);
     int64_t x_row = input_of(&s->row, row, tap / s->column.size);
     int64_t x_column = input_of(&s->column, column, tap % s->column.size);
 
     if (x_row < 0 || x_column < 0)
         return 0;
-    return x_at(s, x, image, x_row, x_column, channel / s->multiplier) *
-           y_at(s, dy, image, row, column, channel);
+    return x_at(s, x, at, x_row, x_column, divide(&s->multiplier, channel)) *
+           y_at(s, dy, at, row, column, channel);
 }
 
 /* Pixels of piece blockIdx.y; a piece is `piece` pixels. */
@@ -219,14 +221,14 @@ __global__ void fold_last(struct sizes s, const T *x, const T *dy,
     struct piece p = piece_of(pixels, piece);
     wide<T> sum = 0;
 
-    for (int64_t i = p.first + line; channel < s.out && i < p.last; i += 8)
+    for (int64_t i = p.first + line; channel < s.out.by && i < p.last; i += 8)
         sum += pixel_of(&s, x, dy, i, tap, channel);
     sums[line][lane] = sum;
     __syncthreads();
-    if (line == 0 && channel < s.out) {
+    if (line == 0 && channel < s.out.by) {
         for (int i = 1; i < 8; i++)
             sum += sums[i][lane];
-        part[(blockIdx.y * s.row.size * s.column.size + tap) * s.out +
+        part[(blockIdx.y * s.row.size * s.column.size + tap) * s.out.by +
              channel] = sum;
     }
 }
@@ -243,7 +245,7 @@ template <typename T>
 __global__ void fold_second(struct sizes s, const T *x, const T *dy,
                             wide<T> *part, int64_t pixels, int64_t piece)
 {
-    int64_t channel = blockIdx.x % s.out, tap = blockIdx.x / s.out;
+    int64_t channel = blockIdx.x % s.out.by, tap = blockIdx.x / s.out.by;
     struct piece p = piece_of(pixels, piece);
     wide<T> sum = 0;
 
@@ -339,9 +341,9 @@ static enum tfd_code run_filter(struct tfd_kctx *k,
 {
     struct sizes s = sizes_of(k, d);
     int64_t pixels = d->batch * d->row.out * d->column.out;
-    int64_t taps = d->row.size * d->column.size, groups = (s.out + 31) / 32;
+    int64_t taps = d->row.size * d->column.size, groups = (s.out.by + 31) / 32;
     int64_t pieces = (pixels + PIECE - 1) / PIECE, piece;
-    int64_t n = taps * s.out;
+    int64_t n = taps * s.out.by;
     int64_t blocks = s.second ? n : taps * groups;
     struct tfd_buffer *b;
     wide<T> *part;

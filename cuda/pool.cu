@@ -9,7 +9,7 @@
  *
  * half and bfloat16 are computed in float.
  */
-#include "cuda/launch.cuh"
+#include "cuda/divisor.cuh"
 
 extern "C" {
 #include "kernels/pool.h"
@@ -23,32 +23,26 @@ namespace
 /* Windows over images. */
 struct windows {
     struct tfd_window_side row, column;
-    int64_t channels;
-    bool second; /* channels before rows */
+    struct divisor channels, row_stride, column_stride;
+    struct divisor in[2], out[2]; /* rows and columns of images */
+    bool second;                  /* channels before rows */
 };
 
-/* Where an element of an image is.  rows, columns: of the image. */
+/* Where an element of an image is.  size: rows and columns of the image. */
 struct place {
     int64_t image, row, column, channel;
 };
 
 __device__ inline struct place place_of(const struct windows *w, int64_t i,
-                                        int64_t rows, int64_t columns)
+                                        const struct divisor *size)
 {
     struct place p;
 
-    if (!w->second) {
-        p.channel = i % w->channels;
-        i /= w->channels;
-    }
-    p.column = i % columns;
-    i /= columns;
-    p.row = i % rows;
-    i /= rows;
-    if (w->second) {
-        p.channel = i % w->channels;
-        i /= w->channels;
-    }
+    p.channel = w->second ? 0 : take_rest(&w->channels, &i);
+    p.column = take_rest(&size[1], &i);
+    p.row = take_rest(&size[0], &i);
+    if (w->second)
+        p.channel = take_rest(&w->channels, &i);
     p.image = i;
     return p;
 }
@@ -59,18 +53,15 @@ struct plane {
 };
 
 __device__ inline struct plane plane_of(const struct windows *w,
-                                        const struct place *p, int64_t rows,
-                                        int64_t columns)
+                                        const struct place *p,
+                                        const struct divisor *size)
 {
-    struct plane s;
+    int64_t pixels = size[0].by * size[1].by, channels = w->channels.by;
 
     if (w->second)
-        return {(p->image * w->channels + p->channel) * rows * columns, columns,
-                1};
-    s.first = p->image * rows * columns * w->channels + p->channel;
-    s.row = columns * w->channels;
-    s.column = w->channels;
-    return s;
+        return {(p->image * channels + p->channel) * pixels, size[1].by, 1};
+    return {p->image * pixels * channels + p->channel, size[1].by * channels,
+            channels};
 }
 
 /* Elements [first, last) of the input that a window has. */
@@ -88,12 +79,13 @@ __device__ inline struct span span_of(const struct tfd_window_side *s,
 
 /* Windows [first, last) that have an element of the input. */
 __device__ inline struct span windows_of(const struct tfd_window_side *s,
+                                         const struct divisor *stride,
                                          int64_t at)
 {
     int64_t end = at + s->before, begin = end - s->size;
-    int64_t last = end / s->stride + 1;
+    int64_t last = divide(stride, end) + 1;
 
-    return {begin < 0 ? 0 : begin / s->stride + 1,
+    return {begin < 0 ? 0 : divide(stride, begin) + 1,
             last < s->out ? last : s->out};
 }
 
@@ -114,8 +106,8 @@ template <typename T>
 __global__ void find_max(struct windows w, const T *x, T *y, int64_t n)
 {
     for (int64_t i = thread_index(); i < n; i += thread_count()) {
-        struct place p = place_of(&w, i, w.row.out, w.column.out);
-        struct plane s = plane_of(&w, &p, w.row.in, w.column.in);
+        struct place p = place_of(&w, i, w.out);
+        struct plane s = plane_of(&w, &p, w.in);
         struct span rows = span_of(&w.row, p.row);
         struct span columns = span_of(&w.column, p.column);
         wide<T> best = lowest(wide<T>());
@@ -134,8 +126,8 @@ template <typename T>
 __global__ void find_mean(struct windows w, const T *x, T *y, int64_t n)
 {
     for (int64_t i = thread_index(); i < n; i += thread_count()) {
-        struct place p = place_of(&w, i, w.row.out, w.column.out);
-        struct plane s = plane_of(&w, &p, w.row.in, w.column.in);
+        struct place p = place_of(&w, i, w.out);
+        struct plane s = plane_of(&w, &p, w.in);
         struct span rows = span_of(&w.row, p.row);
         struct span columns = span_of(&w.column, p.column);
         wide<T> sum = 0;
@@ -156,8 +148,8 @@ template <typename T>
 __global__ void find_place(struct windows w, const T *x, int64_t *at, int64_t n)
 {
     for (int64_t i = thread_index(); i < n; i += thread_count()) {
-        struct place p = place_of(&w, i, w.row.out, w.column.out);
-        struct plane s = plane_of(&w, &p, w.row.in, w.column.in);
+        struct place p = place_of(&w, i, w.out);
+        struct plane s = plane_of(&w, &p, w.in);
         struct span rows = span_of(&w.row, p.row);
         struct span columns = span_of(&w.column, p.column);
         wide<T> best = 0;
@@ -181,10 +173,10 @@ __global__ void derive_max(struct windows w, const int64_t *at, const T *dy,
                            T *dx, int64_t n)
 {
     for (int64_t i = thread_index(); i < n; i += thread_count()) {
-        struct place p = place_of(&w, i, w.row.in, w.column.in);
-        struct plane s = plane_of(&w, &p, w.row.out, w.column.out);
-        struct span rows = windows_of(&w.row, p.row);
-        struct span columns = windows_of(&w.column, p.column);
+        struct place p = place_of(&w, i, w.in);
+        struct plane s = plane_of(&w, &p, w.out);
+        struct span rows = windows_of(&w.row, &w.row_stride, p.row);
+        struct span columns = windows_of(&w.column, &w.column_stride, p.column);
         int64_t me = p.row * w.column.in + p.column;
         wide<T> sum = 0;
 
@@ -203,10 +195,10 @@ template <typename T>
 __global__ void derive_mean(struct windows w, const T *dy, T *dx, int64_t n)
 {
     for (int64_t i = thread_index(); i < n; i += thread_count()) {
-        struct place p = place_of(&w, i, w.row.in, w.column.in);
-        struct plane s = plane_of(&w, &p, w.row.out, w.column.out);
-        struct span rows = windows_of(&w.row, p.row);
-        struct span columns = windows_of(&w.column, p.column);
+        struct place p = place_of(&w, i, w.in);
+        struct plane s = plane_of(&w, &p, w.out);
+        struct span rows = windows_of(&w.row, &w.row_stride, p.row);
+        struct span columns = windows_of(&w.column, &w.column_stride, p.column);
         wide<T> sum = 0;
 
         for (int64_t r = rows.first; r < rows.last; r++)
@@ -227,7 +219,16 @@ __global__ void derive_mean(struct windows w, const T *dy, T *dx, int64_t n)
 
 static struct windows windows_in(const struct tfd_pool_plan *plan)
 {
-    return {plan->p.row, plan->p.column, plan->p.channels,
+    const struct tfd_window_side *row = &plan->p.row;
+    const struct tfd_window_side *column = &plan->p.column;
+
+    return {*row,
+            *column,
+            divisor_of(plan->p.channels),
+            divisor_of(row->stride),
+            divisor_of(column->stride),
+            {divisor_of(row->in), divisor_of(column->in)},
+            {divisor_of(row->out), divisor_of(column->out)},
             plan->w.channels_second};
 }
 
