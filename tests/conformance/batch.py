@@ -77,6 +77,8 @@ def items_of(row):
                         if types[row.without[0]].name != row.without[1]]
     items = []
     for index, case in enumerate(row.cases):
+        if case.cpu and inputs.ON_GPU:
+            continue
         seen = set()
         for types in combinations:
             kind = types[main] if main else None

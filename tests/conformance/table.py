@@ -20,6 +20,7 @@ class Case:
     bad: bool = False  # must fail, with the same error class
     types: str = ""  # "once": first types only; "every": all combinations
     dtypes: tuple = ()  # only where the main type is one of these
+    cpu: bool = False  # kernels of GPUs do not refuse it
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,8 +76,9 @@ def once(*inputs, **attrs):
     return Case(inputs, attrs, types="once")
 
 
-def bad(*inputs, dtypes=(), **attrs):
-    return Case(inputs, attrs, bad=True, types="once", dtypes=tuple(dtypes))
+def bad(*inputs, dtypes=(), cpu=False, **attrs):
+    return Case(inputs, attrs, bad=True, types="once", dtypes=tuple(dtypes),
+                cpu=cpu)
 
 
 def many(*parts):
