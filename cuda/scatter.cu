@@ -60,36 +60,36 @@ static enum tfd_code scatter_gpu(struct tfd_kctx *k, struct tfd_status *st)
     return with_variable(k, CHANGE, st);
 }
 
-/* Handles are the host's; references have no memory. */
-#define REFERENCE(word, name, ...)                                        \
-    row("Scatter" word, TFD_##name, scatter_gpu<__VA_ARGS__>, 0, prepare, \
+/* References have no memory; handles are the host's. */
+#define REF_ROW(op, name, ...) \
+    row(op, TFD_##name, scatter_gpu<__VA_ARGS__>, 0, prepare, sizeof(bool)),
+#define HANDLE_ROW(op, name, ...)                                       \
+    row(op, TFD_##name, scatter_gpu<__VA_ARGS__>, HOST_ARG(0), prepare, \
         sizeof(bool)),
-#define RESOURCE(word, name, ...)                                     \
-    row("ResourceScatter" word, TFD_##name, scatter_gpu<__VA_ARGS__>, \
-        HOST_ARG(0), prepare, sizeof(bool)),
-#define BOTH(word, name, ...) \
-    REFERENCE(word, name, __VA_ARGS__) RESOURCE(word, name, __VA_ARGS__)
 
-#define FLOATS(name, T)                       \
-    BOTH("Add", name, change<scatter_add, T>) \
-    BOTH("Sub", name, change<scatter_sub, T>) \
-    BOTH("Mul", name, change<scatter_mul, T>) \
-    BOTH("Div", name, change<scatter_div, T>) \
-    BOTH("Min", name, change<scatter_min, T>) \
-    BOTH("Max", name, change<scatter_max, T>) \
-    BOTH("Update", name, update)
-/* Sums and products of integers are the same without a sign. */
-#define INTEGERS(name, T)                                               \
-    RESOURCE("Add", name, change<scatter_add, std::make_unsigned_t<T>>) \
-    RESOURCE("Sub", name, change<scatter_sub, std::make_unsigned_t<T>>) \
-    RESOURCE("Mul", name, change<scatter_mul, std::make_unsigned_t<T>>) \
-    RESOURCE("Div", name, change<scatter_div, T>)                       \
-    RESOURCE("Min", name, change<scatter_min, T>)                       \
-    RESOURCE("Max", name, change<scatter_max, T>)                       \
-    RESOURCE("Update", name, update)
+#define REFS(name, T)                                   \
+    REF_ROW("ScatterAdd", name, change<scatter_add, T>) \
+    REF_ROW("ScatterSub", name, change<scatter_sub, T>) \
+    REF_ROW("ScatterMul", name, change<scatter_mul, T>) \
+    REF_ROW("ScatterDiv", name, change<scatter_div, T>) \
+    REF_ROW("ScatterMin", name, change<scatter_min, T>) \
+    REF_ROW("ScatterMax", name, change<scatter_max, T>) \
+    REF_ROW("ScatterUpdate", name, update)
+/* U: T without a sign, which sums and products of integers do not ask for. */
+#define HANDLES(name, T, U)                                        \
+    HANDLE_ROW("ResourceScatterAdd", name, change<scatter_add, U>) \
+    HANDLE_ROW("ResourceScatterSub", name, change<scatter_sub, U>) \
+    HANDLE_ROW("ResourceScatterMul", name, change<scatter_mul, U>) \
+    HANDLE_ROW("ResourceScatterDiv", name, change<scatter_div, T>) \
+    HANDLE_ROW("ResourceScatterMin", name, change<scatter_min, T>) \
+    HANDLE_ROW("ResourceScatterMax", name, change<scatter_max, T>) \
+    HANDLE_ROW("ResourceScatterUpdate", name, update)
+#define FLOATS(name, T) REFS(name, T) HANDLES(name, T, T)
+#define INTEGERS(name, T) HANDLES(name, T, std::make_unsigned_t<T>)
 
-static const struct tfd_kernel kernels[] = {CUDA_FLOAT_DTYPES(
-    FLOATS) CUDA_INT_DTYPES(INTEGERS) RESOURCE("Update", BOOL, update)};
+static const struct tfd_kernel kernels[] = {
+    CUDA_FLOAT_DTYPES(FLOATS) CUDA_INT_DTYPES(INTEGERS)
+        HANDLE_ROW("ResourceScatterUpdate", BOOL, update)};
 
 } /* namespace */
 

@@ -101,27 +101,31 @@ static enum tfd_code zeros_gpu(struct tfd_kctx *k, struct tfd_status *st)
 
 #define ROW(op, name, compute, host) \
     row(op, TFD_##name, compute, host, prepare, sizeof(bool)),
-#define VARIABLE(word, name, f, T)                       \
-    ROW("ScatterNd" word, name, (variable_gpu<f, T>), 0) \
-    ROW("ResourceScatterNd" word, name, (variable_gpu<f, T>), HOST_ARG(0))
-#define TENSOR(word, name, f, T) \
-    ROW("TensorScatter" word, name, (tensor_gpu<f, T>), 0)
+#define REF_ROW(op, name, f, T) ROW(op, name, (variable_gpu<f, T>), 0)
+#define HANDLE_ROW(op, name, f, T) \
+    ROW(op, name, (variable_gpu<f, T>), HOST_ARG(0))
+#define TENSOR_ROW(op, name, f, T) ROW(op, name, (tensor_gpu<f, T>), 0)
 
 /* T is what sums are computed in: without a sign, or half of a complex. */
-#define SUMS(name, T)                                                     \
-    VARIABLE("Add", name, scatter_add, T)                                 \
-    VARIABLE("Sub", name, scatter_sub, T)                                 \
-    VARIABLE("Update", name, scatter_update, T)                           \
-    TENSOR("Add", name, scatter_add, T)                                   \
-    TENSOR("Sub", name, scatter_sub, T)                                   \
-    TENSOR("Update", name, scatter_update, T)                             \
-    ROW("ScatterNdNonAliasingAdd", name, (tensor_gpu<scatter_add, T>), 0) \
+#define SUMS(name, T)                                              \
+    REF_ROW("ScatterNdAdd", name, scatter_add, T)                  \
+    REF_ROW("ScatterNdSub", name, scatter_sub, T)                  \
+    REF_ROW("ScatterNdUpdate", name, scatter_update, T)            \
+    HANDLE_ROW("ResourceScatterNdAdd", name, scatter_add, T)       \
+    HANDLE_ROW("ResourceScatterNdSub", name, scatter_sub, T)       \
+    HANDLE_ROW("ResourceScatterNdUpdate", name, scatter_update, T) \
+    TENSOR_ROW("TensorScatterAdd", name, scatter_add, T)           \
+    TENSOR_ROW("TensorScatterSub", name, scatter_sub, T)           \
+    TENSOR_ROW("TensorScatterUpdate", name, scatter_update, T)     \
+    TENSOR_ROW("ScatterNdNonAliasingAdd", name, scatter_add, T)    \
     ROW("ScatterNd", name, (zeros_gpu<scatter_add, T>), HOST_ARG(2))
-#define ORDER(name, T)                    \
-    VARIABLE("Min", name, scatter_min, T) \
-    VARIABLE("Max", name, scatter_max, T) \
-    TENSOR("Min", name, scatter_min, T)   \
-    TENSOR("Max", name, scatter_max, T)
+#define ORDER(name, T)                                       \
+    REF_ROW("ScatterNdMin", name, scatter_min, T)            \
+    REF_ROW("ScatterNdMax", name, scatter_max, T)            \
+    HANDLE_ROW("ResourceScatterNdMin", name, scatter_min, T) \
+    HANDLE_ROW("ResourceScatterNdMax", name, scatter_max, T) \
+    TENSOR_ROW("TensorScatterMin", name, scatter_min, T)     \
+    TENSOR_ROW("TensorScatterMax", name, scatter_max, T)
 #define FLOATS(name, T) SUMS(name, T) ORDER(name, T)
 #define INTEGERS(name, T) SUMS(name, std::make_unsigned_t<T>) ORDER(name, T)
 

@@ -227,31 +227,31 @@ static enum tfd_code sorted_gpu(struct tfd_kctx *k, struct tfd_status *st)
     return rc;
 }
 
-#define SORTED(word, name, f, T)                                            \
-    row("Segment" word, TFD_##name, sorted_gpu<f, T>, HOST_ARG(1), prepare, \
+#define SORTED_ROW(op, name, f, T)                              \
+    row(op, TFD_##name, sorted_gpu<f, T>, HOST_ARG(1), prepare, \
         sizeof(struct state)),
-#define UNSORTED(word, name, f, T)                                           \
-    row("UnsortedSegment" word, TFD_##name, unsorted_gpu<f, T>, HOST_ARG(2), \
-        prepare, sizeof(struct state)),
-#define REALS(name, T)                     \
-    UNSORTED("Prod", name, scatter_mul, T) \
-    UNSORTED("Min", name, scatter_min, T)  \
-    UNSORTED("Max", name, scatter_max, T)
-#define FLOATS(name, T)                   \
-    UNSORTED("Sum", name, scatter_add, T) \
-    REALS(name, T)                        \
-    SORTED("Sum", name, scatter_add, T)   \
-    SORTED("Mean", name, scatter_add, T)  \
-    SORTED("Prod", name, scatter_mul, T)  \
-    SORTED("Min", name, scatter_min, T)   \
-    SORTED("Max", name, scatter_max, T)
+#define UNSORTED_ROW(op, name, f, T)                              \
+    row(op, TFD_##name, unsorted_gpu<f, T>, HOST_ARG(2), prepare, \
+        sizeof(struct state)),
+
+#define SUMS(name, T) UNSORTED_ROW("UnsortedSegmentSum", name, scatter_add, T)
+#define REALS(name, T)                                        \
+    UNSORTED_ROW("UnsortedSegmentProd", name, scatter_mul, T) \
+    UNSORTED_ROW("UnsortedSegmentMin", name, scatter_min, T)  \
+    UNSORTED_ROW("UnsortedSegmentMax", name, scatter_max, T)
+#define FLOATS(name, T)                             \
+    SUMS(name, T)                                   \
+    REALS(name, T)                                  \
+    SORTED_ROW("SegmentSum", name, scatter_add, T)  \
+    SORTED_ROW("SegmentMean", name, scatter_add, T) \
+    SORTED_ROW("SegmentProd", name, scatter_mul, T) \
+    SORTED_ROW("SegmentMin", name, scatter_min, T)  \
+    SORTED_ROW("SegmentMax", name, scatter_max, T)
 
 static const struct tfd_kernel kernels[] = {
     CUDA_FLOAT_DTYPES(FLOATS) REALS(INT32, int32_t) REALS(INT64, int64_t)
-        UNSORTED("Sum", INT32, scatter_add, uint32_t)
-            UNSORTED("Sum", INT64, scatter_add, uint64_t)
-                UNSORTED("Sum", COMPLEX64, scatter_add, float)
-                    UNSORTED("Sum", COMPLEX128, scatter_add, double)};
+        SUMS(INT32, uint32_t) SUMS(INT64, uint64_t) SUMS(COMPLEX64, float)
+            SUMS(COMPLEX128, double)};
 
 } /* namespace */
 
