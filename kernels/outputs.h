@@ -13,6 +13,19 @@
 /* Transpose: perm as numbers in [0, rank), each once. */
 enum tfd_code tfd_transpose_perm(const struct tfd_tensor *perm, int rank,
                                  int *out, struct tfd_status *st) TFD_MUST_USE;
+/* OneHot (transpose.c): the shape, and what it is seen as. */
+struct tfd_one_hot {
+    int64_t outer, depth, inner;
+    struct tfd_shape out;
+};
+struct tfd_one_hot_state {
+    int64_t axis;
+};
+enum tfd_code tfd_one_hot_prepare(const struct tfd_prepare *p, void *state,
+                                  struct tfd_status *st);
+enum tfd_code tfd_one_hot_make(const struct tfd_kctx *k,
+                               struct tfd_one_hot *out,
+                               struct tfd_status *st) TFD_MUST_USE;
 /* Tile (tile.c). */
 enum tfd_code tfd_tile_shape(const struct tfd_kctx *k, struct tfd_shape *out,
                              struct tfd_status *st) TFD_MUST_USE;
