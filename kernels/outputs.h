@@ -24,5 +24,22 @@ enum tfd_code tfd_broadcast_ops_target(const struct tfd_kctx *k,
 enum tfd_code tfd_arg_axis(const struct tfd_kctx *k, int *axis,
                            struct tfd_shape *out,
                            struct tfd_status *st) TFD_MUST_USE;
+/* Select (select.c): the condition's shape as one that is broadcast to that of
+ * the other two inputs, which is the output's. */
+enum tfd_code tfd_select_condition(const struct tfd_kctx *k,
+                                   struct tfd_shape *out,
+                                   struct tfd_status *st) TFD_MUST_USE;
+/* SelectV2. */
+enum tfd_code tfd_select_v2_shape(const struct tfd_kctx *k,
+                                  struct tfd_shape *out,
+                                  struct tfd_status *st) TFD_MUST_USE;
+/* AddN: all inputs have one shape. */
+enum tfd_code tfd_add_n_check(const struct tfd_kctx *k,
+                              struct tfd_status *st) TFD_MUST_USE;
+/* DynamicStitch: of a row, and of the output.  Reads the indices. */
+enum tfd_code tfd_dynamic_stitch_shape(const struct tfd_kctx *k,
+                                       struct tfd_shape *row,
+                                       struct tfd_shape *out,
+                                       struct tfd_status *st) TFD_MUST_USE;
 
 #endif
