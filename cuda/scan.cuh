@@ -83,9 +83,9 @@ __global__ void scan_counts(F chosen, struct scan_pieces p, int64_t *count)
 
 /* Each count becomes the sum of those before it; *all is the sum of all.  One
  * block. */
-static __global__ void scan_starts(int64_t *count, int n, int64_t *all)
+template <typename N> __global__ void scan_starts(N *count, int n, N *all)
 {
-    int64_t before = 0, total;
+    N before = 0, total;
 
     for (int at = 0; at < n; at += THREADS) {
         int i = at + (int)threadIdx.x;
