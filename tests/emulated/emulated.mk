@@ -13,7 +13,8 @@ EMUFLAGS := -std=c++17 -O1 -g -Wall -Werror -Wno-unknown-pragmas -Wno-unused-fun
             -fno-math-errno -ffp-contract=off -MMD -MP
 EMUCC   := $(if $(findstring ccache,$(CC)),ccache )g++
 
-emulated: $(EMU)/tfd
+emulated: $(EMU)/tfd $(EXAMPLES)
+	@ln -sfn ../examples $(EMU)/
 
 $(EMU)/tfd: $(MAINOBJ) $(EMUHOST) $(EMUOBJ) $(EMULIB)
 	@echo "  LINK    $@"

@@ -47,7 +47,8 @@ def rewrite(text, source):
         close = end_of(text, open_args)
         name, config = text[start:end], text[left + 3:right]
         args = text[open_args + 1:close - 1]
-        site = "%s:%d" % (source, text[:start].count("\n") + 1)
+        site = "%s:%d %s" % (source, text[:start].count("\n") + 1,
+                             " ".join(name.split()))
         call = ('emulator::launch("%s", %s, [](auto... a) { %s(a...); }, %s)' %
                 (site, config, name, args))
         # The compiler names lines of the file that people read.
