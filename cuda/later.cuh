@@ -6,13 +6,13 @@
  *
  *     static void start(struct tfd_kctx *k)
  *     {
- *         later_start(k, first, work_size);
+ *         later_start(k, first, numbers, work_size);
  *     }
- *     first(k, w, st)   enqueues on w->device, whose first LATER_NUMBERS
- *                       numbers are wanted; sets w->then
- *     w->then(k, w, st) makes the outputs; w->number has the numbers
+ *     first(k, l, st)   enqueues what leaves numbers in later_numbers(l), and
+ *                       what it wants in later_work(l); sets l->then
+ *     l->then(k, l, st) makes the outputs; l->number has the numbers
  *
- * Without w->then the kernel ends with first().
+ * Without l->then the kernel ends with first().
  */
 #ifndef TFD_CUDA_LATER_CUH
 #define TFD_CUDA_LATER_CUH
@@ -20,8 +20,6 @@
 #include "cuda/launch.cuh"
 
 #include <stdlib.h>
-
-#define LATER_NUMBERS 32
 
 struct later;
 typedef enum tfd_code later_fn(struct tfd_kctx *k, struct later *l,
@@ -31,15 +29,21 @@ struct later {
     struct tfd_cuda_closure closure; /* first */
     struct tfd_kctx *k;
     later_fn *then;
-    struct tfd_buffer *work; /* of the device */
+    int numbers;
+    struct tfd_buffer *work; /* of the device: numbers, then what is asked */
     struct tfd_buffer *host; /* pinned */
     const int64_t *number;   /* in host */
 };
 
-/* The work memory behind the numbers. */
+/* On the device. */
+static inline int64_t *later_numbers(const struct later *l)
+{
+    return (int64_t *)l->work->data;
+}
+
 template <typename T> static inline T *later_work(const struct later *l)
 {
-    return (T *)((int64_t *)l->work->data + LATER_NUMBERS);
+    return (T *)(later_numbers(l) + l->numbers);
 }
 
 static inline void later_end(struct later *l, const struct tfd_status *st)
@@ -67,7 +71,7 @@ static inline enum tfd_code later_make(struct later *l, size_t work_size,
                                        struct tfd_status *st)
 {
     struct tfd_cuda_device *d = tfd_cuda_device_of(l->k->memory);
-    size_t numbers = LATER_NUMBERS * sizeof(int64_t);
+    size_t numbers = (size_t)l->numbers * sizeof(int64_t);
 
     l->work = tfd_cuda_pool_make(&d->pool, numbers + work_size, st);
     if (!l->work)
@@ -91,12 +95,12 @@ static inline enum tfd_code later_begin(struct later *l, later_fn *first,
     return tfd_cuda_device_check(
         d,
         (int)cudaMemcpyAsync(l->host->data, l->work->data,
-                             LATER_NUMBERS * sizeof(int64_t),
+                             (size_t)l->numbers * sizeof(int64_t),
                              cudaMemcpyDeviceToHost, stream_of(l->k)),
         l->k->kernel->op, st);
 }
 
-static inline void later_start(struct tfd_kctx *k, later_fn *first,
+static inline void later_start(struct tfd_kctx *k, later_fn *first, int numbers,
                                size_t work_size)
 {
     struct later *l = (struct later *)calloc(1, sizeof(*l));
@@ -109,6 +113,7 @@ static inline void later_start(struct tfd_kctx *k, later_fn *first,
         return;
     }
     l->k = k;
+    l->numbers = numbers;
     if (later_begin(l, first, work_size, &st) != TFD_OK || !l->then) {
         later_end(l, &st);
         return;

@@ -90,7 +90,7 @@ static enum tfd_code run_inspect(struct tfd_kctx *k, struct inspection c,
                                  int64_t n, struct later *l,
                                  struct tfd_status *st)
 {
-    unsigned long long *number = (unsigned long long *)l->work->data;
+    unsigned long long *number = (unsigned long long *)later_numbers(l);
 
     TFD_TRY(tfd_cuda_device_check(
         tfd_cuda_device_of(k->memory),
@@ -224,7 +224,7 @@ static enum tfd_code segments_first(struct tfd_kctx *k, struct later *l,
 
 template <typename T> static void segments_start(struct tfd_kctx *k)
 {
-    later_start(k, segments_first<T>, 0);
+    later_start(k, segments_first<T>, 2, 0);
 }
 
 /* ---- Backward ------------------------------------------------------------ */
@@ -373,7 +373,7 @@ static enum tfd_code backward_gpu(struct tfd_kctx *k, struct tfd_status *st)
 /* number[2] becomes the number of rows. */
 static struct picks picks_of(const struct tfd_kctx *k, struct later *l)
 {
-    return picks_in(later_work<void>(l), (int64_t *)l->work->data + 2,
+    return picks_in(later_work<void>(l), later_numbers(l) + 2,
                     k->in[1].shape.dim[0]);
 }
 
@@ -444,7 +444,7 @@ template <typename T> static void packed_start(struct tfd_kctx *k)
 {
     bool fits = k->in[0].shape.rank > 0 && k->in[1].shape.rank > 0;
 
-    later_start(k, packed_first<T>, fits ? backward_size(k) : 0);
+    later_start(k, packed_first<T>, 3, fits ? backward_size(k) : 0);
 }
 
 /* ---- Rows ---------------------------------------------------------------- */

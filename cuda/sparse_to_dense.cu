@@ -103,7 +103,7 @@ static enum tfd_code then(struct tfd_kctx *, struct later *l,
 static enum tfd_code first(struct tfd_kctx *k, struct later *l,
                            struct tfd_status *st)
 {
-    unsigned long long *number = (unsigned long long *)l->work->data;
+    unsigned long long *number = (unsigned long long *)later_numbers(l);
     struct places p = {ints_at(k, 0), 0, 0, {0}};
 
     TFD_TRY(tfd_sparse_to_dense_output(k, &p.count, &p.rank, st));
@@ -123,7 +123,7 @@ static enum tfd_code first(struct tfd_kctx *k, struct later *l,
 
 static void start(struct tfd_kctx *k)
 {
-    later_start(k, first, 0);
+    later_start(k, first, 1, 0);
 }
 
 #define ROW(name, ...)                                                       \

@@ -41,5 +41,11 @@ enum tfd_code tfd_dynamic_stitch_shape(const struct tfd_kctx *k,
                                        struct tfd_shape *row,
                                        struct tfd_shape *out,
                                        struct tfd_status *st) TFD_MUST_USE;
+/* DynamicPartition: shapes of inputs; then the outputs, with so many rows. */
+enum tfd_code tfd_dynamic_partition_check(const struct tfd_kctx *k,
+                                          struct tfd_status *st) TFD_MUST_USE;
+enum tfd_code tfd_dynamic_partition_outputs(struct tfd_kctx *k,
+                                            const int64_t *count,
+                                            struct tfd_status *st) TFD_MUST_USE;
 
 #endif
