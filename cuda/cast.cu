@@ -2,7 +2,8 @@
  * cast.cu - Cast of kernels/cast.c.
  *
  * Numbers to bool are "is not 0"; a float that no integer can hold becomes what
- * the card makes of it, as in TensorFlow.
+ * the card makes of it, as in TensorFlow.  Quantised integers are cast as the
+ * integers they are stored as.
  */
 #include "cuda/launch.cuh"
 
@@ -38,11 +39,34 @@ struct cast_bool {
     }
 };
 
-/* The low bits are dropped instead of rounded. */
-struct cut_bfloat16 {
-    __device__ __nv_bfloat16 operator()(float x) const
+template <typename W> struct complex_of {
+    W real, imaginary;
+};
+
+template <typename W> struct cast_complex {
+    template <typename T> __device__ complex_of<W> operator()(T x) const
     {
-        return __float2bfloat16_rz(x);
+        return {narrow<W>(widen(x)), 0};
+    }
+};
+
+/* The low bits of the fraction are cleared first, as in kernels/cast.c. */
+template <typename F> struct cut {
+    int bits;
+    F then;
+
+    __device__ auto operator()(float x) const
+    {
+        unsigned u = __float_as_uint(x);
+
+        return then(isnan(x) ? x : __uint_as_float(u >> bits << bits));
+    }
+    __device__ auto operator()(double x) const
+    {
+        unsigned long long u = (unsigned long long)__double_as_longlong(x);
+
+        u = u >> bits << bits;
+        return then(isnan(x) ? x : __longlong_as_double((long long)u));
     }
 };
 
@@ -53,10 +77,52 @@ static enum tfd_code to(struct tfd_kctx *k, F f, struct tfd_status *st)
                    tfd_tensor_elements(&k->in[0]), st);
 }
 
+/* Of types that have too much of a fraction for what they become. */
+template <typename T>
+static enum tfd_code cut_to(struct tfd_kctx *k, enum tfd_dtype type, bool *cuts,
+                            struct tfd_status *st)
+{
+    (void)k;
+    (void)type;
+    (void)st;
+    *cuts = false;
+    return TFD_OK;
+}
+
+template <>
+enum tfd_code cut_to<float>(struct tfd_kctx *k, enum tfd_dtype type, bool *cuts,
+                            struct tfd_status *st) {
+    using half = cut<cast<__half>>; using bfloat16 = cut<cast<__nv_bfloat16>>;
+
+    *cuts = true;
+    if (type == TFD_HALF) return to<float, half, __half>(k, half{13, {}}, st);
+    if (type == TFD_BFLOAT16) return to<float, bfloat16, __nv_bfloat16>(
+        k, bfloat16{16, {}}, st);
+    *cuts = false;
+    return TFD_OK;
+}
+
+template <>
+enum tfd_code cut_to<double>(struct tfd_kctx *k, enum tfd_dtype type,
+                             bool *cuts, struct tfd_status *st) {
+    using half = cut<cast<__half>>; using single = cut<cast<float>>;
+    using complex = cut<cast_complex<float>>;
+
+    *cuts = true;
+    if (type == TFD_HALF) return to<double, half, __half>(k, half{42, {}}, st);
+    if (type == TFD_FLOAT) return to<double, single, float>(k, single{29, {}},
+                                                            st);
+    if (type == TFD_COMPLEX64) return to<double, complex, complex_of<float>>(
+        k, complex{53, {}}, st);
+    *cuts = false;
+    return TFD_OK;
+}
+
 template <typename T>
 static enum tfd_code cast_gpu(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct cast_state *s = (const struct cast_state *)k->state;
+    bool cuts = false;
 
     if (s->to == k->in[0].dtype) {
         tfd_kctx_output_alias(k, 0, 0, &k->in[0].shape);
@@ -67,8 +133,10 @@ static enum tfd_code cast_gpu(struct tfd_kctx *k, struct tfd_status *st)
                         tfd_dtype_name((int)k->in[0].dtype),
                         tfd_dtype_name((int)s->to));
     TFD_TRY(tfd_kctx_output(k, 0, s->to, &k->in[0].shape, st));
-    if (s->to == TFD_BFLOAT16 && s->truncates && k->in[0].dtype == TFD_FLOAT)
-        return to<float, cut_bfloat16, __nv_bfloat16>(k, cut_bfloat16(), st);
+    if (s->truncates)
+        TFD_TRY(cut_to<T>(k, s->to, &cuts, st));
+    if (cuts)
+        return TFD_OK;
     switch (s->to) {
 #define CASE(name, To) \
     case TFD_##name:   \
@@ -76,6 +144,17 @@ static enum tfd_code cast_gpu(struct tfd_kctx *k, struct tfd_status *st)
         CUDA_FLOAT_DTYPES(CASE)
         CUDA_INT_DTYPES(CASE)
         CASE(INT32, int32_t)
+        CASE(QINT8, int8_t)
+        CASE(QUINT8, uint8_t)
+        CASE(QINT16, int16_t)
+        CASE(QUINT16, uint16_t)
+        CASE(QINT32, int32_t)
+    case TFD_COMPLEX64:
+        return to<T, cast_complex<float>, complex_of<float>>(
+            k, cast_complex<float>(), st);
+    case TFD_COMPLEX128:
+        return to<T, cast_complex<double>, complex_of<double>>(
+            k, cast_complex<double>(), st);
     case TFD_BOOL:
         return to<T, cast_bool, tfd_bool>(k, cast_bool(), st);
     default:

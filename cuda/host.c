@@ -53,6 +53,8 @@ static const struct tfd_borrowed borrowed[] = {
     PASS("Identity", 0, 0),
     PASS("StopGradient", 0, 0),
     PASS("PreventGradient", 0, 0),
+    PASS("Placeholder", 0, 0),
+    PASS("PlaceholderV2", 0, 0),
     PASS("PlaceholderWithDefault", 0, 0),
     PASS("Switch", SECOND, 0),
     PASS("Merge", 0, SECOND),

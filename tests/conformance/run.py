@@ -22,6 +22,7 @@ from tests.conformance import barriers  # noqa: F401
 from tests.conformance import cases  # noqa: F401  fills the table
 from tests.conformance import checkpoints  # noqa: F401
 from tests.conformance import gradients
+from tests.conformance import inputs
 from tests.conformance import queues  # noqa: F401
 from tests.conformance import images  # noqa: F401
 from tests.conformance import lists  # noqa: F401
@@ -153,11 +154,18 @@ def main():
                         help="a server that runs already")
     parser.add_argument("--jobs", type=int, default=2,
                         help="ops tested at a time")
+    parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu",
+                        help="whose tolerances hold; ops without a device go "
+                        "to the server's GPU where it has a kernel")
     options = parser.parse_args()
+    if options.device == "gpu":
+        inputs.TOLERANCE.update(inputs.GPU_TOLERANCE)
     server = server_from(options)
     tests = chosen(options.only, server.command)
     if options.tensorflow:  # it has ten times as many ops, and another library
         tests.pop("ops_without_a_case", None)
+        tests.pop("gradients", None)
+    if options.device == "gpu":  # that is the client's library alone
         tests.pop("gradients", None)
     if options.list:
         print("\n".join(tests))

@@ -381,18 +381,18 @@ def wrong_uses_of_variables_are_refused(side):
     raw, out = tf.raw_ops, {}
     name = "p%d/v" % os.getpid()
     good = raw.VarHandleOp(dtype=tf.float32, shape=[2], shared_name=name)
-    other = raw.VarHandleOp(dtype=tf.int32, shape=[2], shared_name=name)
+    other = raw.VarHandleOp(dtype=tf.float64, shape=[2], shared_name=name)
     with side.session() as session:
         session.run(raw.AssignVariableOp(resource=good, value=[1.0, 2.0]))
         out["type"] = attempt(session, raw.ReadVariableOp(
-            resource=other, dtype=tf.int32))
+            resource=other, dtype=tf.float64))
         out["assign type"] = attempt(session, raw.AssignVariableOp(
-            resource=other, value=[1, 2]))
+            resource=other, value=np.float64([1, 2])))
         out["fine"] = session.run(raw.ReadVariableOp(
             resource=good, dtype=tf.float32))
         first = raw.VariableV2(shape=[2], dtype=tf.float32,
                                shared_name=name + "r")
-        second = raw.VariableV2(shape=[2], dtype=tf.int32,
+        second = raw.VariableV2(shape=[2], dtype=tf.float64,
                                 shared_name=name + "r")
         session.run(raw.Assign(ref=first, value=[1.0, 2.0]).op)
         out["ref type"] = attempt(session, raw.Identity(input=second))

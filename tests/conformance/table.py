@@ -48,6 +48,7 @@ class Row:
     may_fail: bool  # TensorFlow itself decides which types work
     without: tuple  # (type attribute, name): what TensorFlow gets wrong
     reads: bool  # whether variables are compared after the step
+    defined: object  # attributes -> how many outputs TensorFlow fills, or None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,12 +88,12 @@ def var(initial=None, dtype="", declared=None):
 
 
 def row(ops, cases, data=Data(), tol=1, dtypes=(), runs=1, check="value",
-        may_fail=False, without=(), reads=True):
+        may_fail=False, without=(), reads=True, defined=lambda attrs: None):
     """Adds a row per op; several names in one string share their cases."""
     for op in ops.split():
         assert op not in ROWS, op
         ROWS[op] = Row(op, cases, data, tol, tuple(dtypes), runs, check,
-                       may_fail, without, reads)
+                       may_fail, without, reads, defined)
 
 
 def scenario(ops, tol=1):

@@ -1,0 +1,154 @@
+/*
+ * cublas.c - the functions of cuBLAS that cuda/matmul.cu uses, by loops over
+ * the emulated device's memory: libcublas.so of the emulated GPU.
+ *
+ * Matrices are column-major.  Everything is summed in double and rounded once.
+ */
+#include "common/half.h"
+
+#include <cublas_v2.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+struct cublas_handle {
+    cudaStream_t stream;
+};
+
+struct gemm {
+    cublasOperation_t transpose_a, transpose_b;
+    int64_t m, n, k;
+    const void *a, *b;
+    void *c;
+    cudaDataType_t type;
+    int64_t lda, ldb, ldc, stride_a, stride_b, stride_c, count;
+};
+
+/* Of the program: runs it in the stream's order. */
+void emulated_enqueue(cudaStream_t s, void (*run)(void *), void *arg);
+
+cublasStatus_t cublasCreate_v2(cublasHandle_t *handle)
+{
+    *handle = calloc(1, sizeof(**handle));
+    return *handle ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_ALLOC_FAILED;
+}
+
+cublasStatus_t cublasDestroy_v2(cublasHandle_t handle)
+{
+    free(handle);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasSetStream_v2(cublasHandle_t handle, cudaStream_t stream)
+{
+    handle->stream = stream;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+const char *cublasGetStatusString(cublasStatus_t status)
+{
+    return status == CUBLAS_STATUS_SUCCESS ? "success" : "failure";
+}
+
+static double get(const void *at, cudaDataType_t type, int64_t i)
+{
+    switch (type) {
+    case CUDA_R_64F:
+        return ((const double *)at)[i];
+    case CUDA_R_16F:
+        return tfd_half_to_float(((const tfd_half *)at)[i]);
+    case CUDA_R_16BF:
+        return tfd_bfloat16_to_float(((const tfd_bfloat16 *)at)[i]);
+    default:
+        return ((const float *)at)[i];
+    }
+}
+
+static void put(void *at, cudaDataType_t type, int64_t i, double x)
+{
+    switch (type) {
+    case CUDA_R_64F:
+        ((double *)at)[i] = x;
+        break;
+    case CUDA_R_16F:
+        ((tfd_half *)at)[i] = tfd_half_from_float((float)x);
+        break;
+    case CUDA_R_16BF:
+        ((tfd_bfloat16 *)at)[i] = tfd_bfloat16_from_float((float)x);
+        break;
+    default:
+        ((float *)at)[i] = (float)x;
+    }
+}
+
+/* A column of the result: sums of the columns of op(A), which are contiguous in
+ * `a`. */
+static void run_column(const struct gemm *g, const double *a, double *sums,
+                       int64_t batch, int64_t column)
+{
+    memset(sums, 0, (size_t)g->m * sizeof(*sums));
+    for (int64_t i = 0; i < g->k; i++) {
+        int64_t at = g->transpose_b ? i * g->ldb + column : column * g->ldb + i;
+        double b = get(g->b, g->type, batch * g->stride_b + at);
+
+        for (int64_t row = 0; row < g->m; row++)
+            sums[row] += a[i * g->m + row] * b;
+    }
+    for (int64_t row = 0; row < g->m; row++)
+        put(g->c, g->type, batch * g->stride_c + column * g->ldc + row,
+            sums[row]);
+}
+
+static void widen_a(const struct gemm *g, int64_t batch, double *a)
+{
+    for (int64_t i = 0; i < g->k; i++)
+        for (int64_t row = 0; row < g->m; row++)
+            a[i * g->m + row] =
+                get(g->a, g->type,
+                    batch * g->stride_a +
+                        (g->transpose_a ? row * g->lda + i : i * g->lda + row));
+}
+
+static void run(void *arg)
+{
+    struct gemm *g = arg;
+    double *a = malloc((size_t)(g->m * (g->k + 1)) * sizeof(*a));
+
+    if (!a)
+        abort();
+    for (int64_t batch = 0; batch < g->count; batch++) {
+        widen_a(g, batch, a);
+        for (int64_t column = 0; column < g->n; column++)
+            run_column(g, a, a + g->m * g->k, batch, column);
+    }
+    free(a);
+    free(g);
+}
+
+cublasStatus_t cublasGemmStridedBatchedEx_64(
+    cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb,
+    int64_t m, int64_t n, int64_t k, const void *alpha, const void *A,
+    cudaDataType_t Atype, int64_t lda, int64_t strideA, const void *B,
+    cudaDataType_t Btype, int64_t ldb, int64_t strideB, const void *beta,
+    void *C, cudaDataType_t Ctype, int64_t ldc, int64_t strideC,
+    int64_t batchCount, cublasComputeType_t computeType, cublasGemmAlgo_t algo)
+{
+    struct gemm *g;
+
+    (void)computeType;
+    (void)algo;
+    if (Atype != Btype || Atype != Ctype)
+        return CUBLAS_STATUS_NOT_SUPPORTED;
+    if (lda < (transa ? k : m) || ldb < (transb ? n : k) || ldc < m ||
+        get(alpha, Atype == CUDA_R_64F ? Atype : CUDA_R_32F, 0) != 1 ||
+        get(beta, Atype == CUDA_R_64F ? Atype : CUDA_R_32F, 0) != 0)
+        return CUBLAS_STATUS_INVALID_VALUE;
+    g = malloc(sizeof(*g));
+    if (!g)
+        return CUBLAS_STATUS_ALLOC_FAILED;
+    *g = (struct gemm){transa,  transb,  m,       n,         k,   A,
+                       B,       C,       Atype,   lda,       ldb, ldc,
+                       strideA, strideB, strideC, batchCount};
+    emulated_enqueue(handle->stream, run, g);
+    return CUBLAS_STATUS_SUCCESS;
+}

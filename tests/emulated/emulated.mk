@@ -1,0 +1,39 @@
+# emulated.mk - build/emulated/tfd: the daemon with a GPU that g++ made of the
+# .cu files (emulator.h), and the libraries that it opens.  Needs no nvcc.
+
+EMU     := $(BUILD)/emulated
+EMUCU   := $(filter-out cuda/runtime.cu,$(wildcard cuda/*.cu))
+EMUCUH  := $(patsubst %,$(EMU)/gen/%,$(wildcard cuda/*.cuh))
+EMUOBJ  := $(EMUCU:cuda/%.cu=$(EMU)/%.o) $(EMU)/emulator.o
+EMUHOST := $(sort $(filter-out $(CUOBJ) $(BUILD)/cuda/none.o,$(OBJ)) \
+             $(BUILD)/cuda/all.o)
+EMULIB  := $(EMU)/lib/libcublas.so.13
+EMUFLAGS := -std=c++17 -O1 -g -Wall -Werror -Wno-unknown-pragmas -Wno-unused-function \
+            -Wno-class-memaccess -Wno-maybe-uninitialized -I$(EMU)/gen -Itests/emulated/include -I. \
+            -fno-math-errno -ffp-contract=off -MMD -MP
+EMUCC   := $(if $(findstring ccache,$(CC)),ccache )g++
+
+emulated: $(EMU)/tfd $(EXAMPLES)
+	@ln -sfn ../examples $(EMU)/
+
+$(EMU)/tfd: $(MAINOBJ) $(EMUHOST) $(EMUOBJ) $(EMULIB)
+	@echo "  LINK    $@"
+	@g++ -rdynamic '-Wl,-rpath,$$ORIGIN/lib' -Wl,--disable-new-dtags $(filter %.o,$^) $(LIBS) -ldl -o $@
+
+$(EMU)/gen/%: % tests/emulated/launches.py
+	@mkdir -p $(@D)
+	@python3 tests/emulated/launches.py $< $@
+
+$(EMU)/%.o: $(EMU)/gen/cuda/%.cu $(EMUCUH) | $(GEN)
+	@echo "  EMULATE cuda/$*.cu"
+	@$(EMUCC) $(EMUFLAGS) -x c++ -c $< -o $@
+
+$(EMU)/emulator.o: tests/emulated/emulator.cpp
+	@mkdir -p $(@D)
+	@$(EMUCC) $(EMUFLAGS) -c $< -o $@
+
+$(EMU)/lib/libcublas.so.13: tests/emulated/cublas.c
+	@mkdir -p $(@D)
+	@$(CC) $(CFLAGS) -Itests/emulated/include -shared $< -o $@
+
+-include $(wildcard $(EMU)/*.d)

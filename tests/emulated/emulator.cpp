@@ -1,0 +1,598 @@
+/*
+ * emulator.cpp - see emulator.h; takes the place of cuda/runtime.cu.
+ */
+extern "C" {
+#include "cuda/cuda.h"
+}
+
+#include "tests/emulated/emulator.h"
+
+#include <setjmp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#define DEVICES 2
+#define DEVICE_SIZE ((size_t)4 << 30)
+#define BLOCK_MAX 1024
+#define STACK_SIZE ((size_t)64 << 10)
+
+static void die(const char *why)
+{
+    fprintf(stderr, "the emulated GPU: %s\n", why);
+    abort();
+}
+
+/* ---- Fibers -------------------------------------------------------------- */
+
+namespace emulator
+{
+
+thread_local struct place here;
+
+enum state { RUNS, AT_BARRIER, AT_WARP_BARRIER, ENDED };
+
+struct fiber {
+    jmp_buf at;
+    ucontext_t start;
+    void *stack;
+    bool begun;
+    enum state state;
+};
+
+/* Of a stream's thread.  A fiber is made once and runs threads for ever. */
+struct block {
+    struct fiber fibers[BLOCK_MAX];
+    uint64_t slots[BLOCK_MAX];
+    jmp_buf scheduler;
+    ucontext_t from;
+    unsigned current, count;
+    const std::function<void()> *thread;
+
+    block()
+    {
+        memset(fibers, 0, sizeof(fibers));
+    }
+    ~block()
+    {
+        for (struct fiber &f : fibers)
+            free(f.stack);
+    }
+};
+
+static thread_local std::unique_ptr<struct block> own;
+
+static struct block &block_here()
+{
+    if (!own)
+        own.reset(new struct block);
+    return *own;
+}
+
+static void stop(struct block &b, enum state why)
+{
+    struct fiber &f = b.fibers[b.current];
+
+    f.state = why;
+    if (_setjmp(f.at) == 0)
+        _longjmp(b.scheduler, 1);
+}
+
+static void run_threads()
+{
+    struct block &b = block_here();
+
+    for (;;) {
+        (*b.thread)();
+        stop(b, ENDED);
+    }
+}
+
+static void begin(struct block &b, struct fiber &f)
+{
+    f.begun = true;
+    f.stack = malloc(STACK_SIZE);
+    if (!f.stack || getcontext(&f.start) != 0)
+        die("no memory for a thread");
+    f.start.uc_stack.ss_sp = f.stack;
+    f.start.uc_stack.ss_size = STACK_SIZE;
+    f.start.uc_link = &b.from;
+    makecontext(&f.start, run_threads, 0);
+    setcontext(&f.start);
+}
+
+/* Until it stops. */
+static void resume(struct block &b, unsigned i, dim3 size)
+{
+    struct fiber &f = b.fibers[i];
+
+    b.current = i;
+    f.state = RUNS;
+    here.thread = {i % size.x, i / size.x % size.y, i / size.x / size.y};
+    if (_setjmp(b.scheduler) != 0)
+        return;
+    if (f.begun)
+        _longjmp(f.at, 1);
+    begin(b, f);
+}
+
+/* Those of [first, end) wait, or have ended, and at least one waits. */
+static bool all_wait(const struct block &b, unsigned first, unsigned end,
+                     enum state where)
+{
+    bool any = false;
+
+    for (unsigned i = first; i < end; i++) {
+        any = any || b.fibers[i].state == where;
+        if (b.fibers[i].state != where && b.fibers[i].state != ENDED)
+            return false;
+    }
+    return any;
+}
+
+/* How many may go on. */
+static unsigned release(struct block &b, unsigned first, unsigned end,
+                        enum state where)
+{
+    unsigned count = 0;
+
+    if (!all_wait(b, first, end, where))
+        return 0;
+    for (unsigned i = first; i < end; i++)
+        if (b.fibers[i].state == where) {
+            b.fibers[i].state = RUNS;
+            count++;
+        }
+    return count;
+}
+
+static unsigned release_all(struct block &b)
+{
+    unsigned count = release(b, 0, b.count, AT_BARRIER);
+
+    for (unsigned i = 0; i < b.count; i += 32)
+        count +=
+            release(b, i, i + 32 < b.count ? i + 32 : b.count, AT_WARP_BARRIER);
+    return count;
+}
+
+static void run_block(struct block &b, dim3 size)
+{
+    unsigned waiting;
+
+    for (unsigned i = 0; i < b.count; i++)
+        b.fibers[i].state = RUNS;
+    do {
+        waiting = 0;
+        for (unsigned i = 0; i < b.count; i++) {
+            if (b.fibers[i].state == RUNS)
+                resume(b, i, size);
+            waiting += b.fibers[i].state != ENDED;
+        }
+        if (waiting > 0 && release_all(b) == 0)
+            die("a barrier that not all threads reach");
+    } while (waiting > 0);
+}
+
+void run_grid(dim3 grid, dim3 size, const std::function<void()> &thread)
+{
+    struct block &b = block_here();
+
+    b.count = size.x * size.y * size.z;
+    b.thread = &thread;
+    here.block_size = size;
+    here.grid_size = grid;
+    if (b.count == 0 || b.count > BLOCK_MAX ||
+        (uint64_t)grid.x * grid.y * grid.z == 0 || grid.x > INT32_MAX ||
+        grid.y > 65535 || grid.z > 65535)
+        die("a grid that no card takes");
+    for (unsigned z = 0; z < grid.z; z++)
+        for (unsigned y = 0; y < grid.y; y++)
+            for (unsigned x = 0; x < grid.x; x++) {
+                here.block = {x, y, z};
+                run_block(b, size);
+            }
+}
+
+void barrier()
+{
+    stop(block_here(), AT_BARRIER);
+}
+
+void warp_barrier()
+{
+    stop(block_here(), AT_WARP_BARRIER);
+}
+
+unsigned lane()
+{
+    return block_here().current % 32;
+}
+
+uint64_t *lane_slot(unsigned lane)
+{
+    struct block &b = block_here();
+
+    return &b.slots[b.current / 32 * 32 + lane];
+}
+
+/* ---- Memory -------------------------------------------------------------- */
+
+/* Ranges of the devices, which can be touched while `busy` streams work. */
+static std::mutex guard;
+static char *memory[DEVICES];
+static std::vector<std::pair<size_t, size_t>> free_parts[DEVICES];
+static int busy;
+
+static void protect(int access)
+{
+    for (char *m : memory)
+        if (m && mprotect(m, DEVICE_SIZE, access) != 0)
+            die("mprotect() fails");
+}
+
+static void begin_work()
+{
+    std::lock_guard<std::mutex> l(guard);
+
+    if (busy++ == 0)
+        protect(PROT_READ | PROT_WRITE);
+}
+
+static void end_work()
+{
+    std::lock_guard<std::mutex> l(guard);
+
+    if (--busy == 0)
+        protect(PROT_NONE);
+}
+
+/* ---- Streams ------------------------------------------------------------- */
+
+struct mark {
+    std::mutex lock;
+    std::condition_variable changed;
+    bool passed = false;
+
+    void pass()
+    {
+        std::lock_guard<std::mutex> l(lock);
+
+        passed = true;
+        changed.notify_all();
+    }
+    void wait()
+    {
+        std::unique_lock<std::mutex> l(lock);
+
+        changed.wait(l, [this] { return passed; });
+    }
+};
+
+} /* namespace emulator */
+
+struct emulated_stream {
+    std::mutex lock;
+    std::condition_variable more;
+    std::deque<std::function<void()>> queue;
+    bool stops = false;
+    std::thread thread;
+
+    void run()
+    {
+        std::unique_lock<std::mutex> l(lock);
+
+        for (;;) {
+            more.wait(l, [this] { return stops || !queue.empty(); });
+            if (queue.empty())
+                return;
+            std::function<void()> work = std::move(queue.front());
+            queue.pop_front();
+            l.unlock();
+            work();
+            l.lock();
+        }
+    }
+};
+
+struct emulated_event {
+    std::shared_ptr<struct emulator::mark> mark;
+};
+
+static void put(cudaStream_t s, std::function<void()> work)
+{
+    std::lock_guard<std::mutex> l(s->lock);
+
+    s->queue.push_back(std::move(work));
+    s->more.notify_one();
+}
+
+void emulator::note(const char *site)
+{
+    static std::mutex lock;
+    static std::set<std::string> seen;
+    const char *path = getenv("EMULATED_LAUNCHES");
+    std::lock_guard<std::mutex> l(lock);
+    FILE *f;
+
+    if (!path || !seen.insert(site).second)
+        return;
+    f = fopen(path, "a");
+    if (!f)
+        die("the file of $EMULATED_LAUNCHES cannot be written");
+    fprintf(f, "%s\n", site);
+    fclose(f);
+}
+
+void emulator::enqueue(cudaStream_t s, std::function<void()> work)
+{
+    put(s, [work] {
+        begin_work();
+        work();
+        end_work();
+    });
+}
+
+extern "C" cudaError_t cudaMemsetAsync(void *to, int value, size_t size,
+                                       cudaStream_t s)
+{
+    emulator::enqueue(s, [=] { memset(to, value, size); });
+    return 0;
+}
+
+extern "C" cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t size,
+                                       enum cudaMemcpyKind kind, cudaStream_t s)
+{
+    (void)kind;
+    emulator::enqueue(s, [=] { memcpy(to, from, size); });
+    return 0;
+}
+
+extern "C" cudaError_t cudaGetLastError(void)
+{
+    return 0;
+}
+
+extern "C" cudaError_t cudaPeekAtLastError(void)
+{
+    return 0;
+}
+
+/* What the emulated libraries enqueue. */
+extern "C" void emulated_enqueue(cudaStream_t s, void (*run)(void *), void *arg)
+{
+    emulator::enqueue(s, [=] { run(arg); });
+}
+
+/* ---- The table of cuda/driver.h ------------------------------------------ */
+
+namespace
+{
+
+thread_local int current;
+/* The machine's, in the order of CUDA_VISIBLE_DEVICES. */
+int visible[DEVICES];
+
+/* As CUDA reads it: the list ends before what is no device. */
+int device_count(int *count)
+{
+    const char *at = getenv("CUDA_VISIBLE_DEVICES");
+    char *end;
+
+    *count = 0;
+    for (int i = 0; !at && i < DEVICES; i++)
+        visible[(*count)++] = i;
+    while (at && *at && *count < DEVICES) {
+        long i = strtol(at, &end, 10);
+
+        if (end == at || i < 0 || i >= DEVICES)
+            break;
+        visible[(*count)++] = (int)i;
+        at = *end == ',' ? end + 1 : "";
+    }
+    return *count ? TFD_CUDA_OK : TFD_CUDA_NO_DEVICE;
+}
+
+int properties(int device, struct tfd_cuda_properties *out)
+{
+    memset(out, 0, sizeof(*out));
+    snprintf(out->name, sizeof(out->name), "Emulated %d", visible[device]);
+    snprintf(out->bus, sizeof(out->bus), "0000:%02x:00.0", visible[device] + 1);
+    out->major = 9;
+    out->processors = 1;
+    return 0;
+}
+
+int use(int device)
+{
+    current = visible[device];
+    return 0;
+}
+
+size_t rounded(size_t size)
+{
+    return (size + 511) / 512 * 512;
+}
+
+int allocate(void **at, size_t size)
+{
+    std::lock_guard<std::mutex> l(emulator::guard);
+    auto &parts = emulator::free_parts[current];
+    char *&m = emulator::memory[current];
+
+    if (!m) {
+        m = (char *)mmap(nullptr, DEVICE_SIZE,
+                         emulator::busy ? PROT_READ | PROT_WRITE : PROT_NONE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (m == MAP_FAILED)
+            die("no memory for a device");
+        parts.emplace_back(0, DEVICE_SIZE);
+    }
+    size = rounded(size);
+    for (auto &p : parts)
+        if (p.second >= size) {
+            *at = m + p.first;
+            p.first += size;
+            p.second -= size;
+            return 0;
+        }
+    return TFD_CUDA_NO_MEMORY;
+}
+
+/* The pools of devices keep what they have; so what is given back is not used
+ * again, and one that is used after it was given back reads zeros. */
+int release(void *at)
+{
+    (void)at;
+    return 0;
+}
+
+int memory_info(size_t *free_size, size_t *total)
+{
+    *free_size = *total = DEVICE_SIZE;
+    return 0;
+}
+
+int host_allocate(void **at, size_t size)
+{
+    *at = aligned_alloc(512, rounded(size));
+    return *at ? 0 : TFD_CUDA_NO_MEMORY;
+}
+
+int host_release(void *at)
+{
+    free(at);
+    return 0;
+}
+
+int stream_make(void **stream)
+{
+    cudaStream_t s = new emulated_stream;
+
+    s->thread = std::thread([s] { s->run(); });
+    *stream = s;
+    return 0;
+}
+
+int stream_release(void *stream)
+{
+    cudaStream_t s = (cudaStream_t)stream;
+
+    {
+        std::lock_guard<std::mutex> l(s->lock);
+        s->stops = true;
+        s->more.notify_one();
+    }
+    s->thread.join();
+    delete s;
+    return 0;
+}
+
+int stream_wait(void *stream, void *event)
+{
+    std::shared_ptr<struct emulator::mark> m =
+        ((struct emulated_event *)event)->mark;
+
+    if (m)
+        put((cudaStream_t)stream, [m] { m->wait(); });
+    return 0;
+}
+
+int event_make(void **event)
+{
+    *event = new emulated_event;
+    return 0;
+}
+
+int event_release(void *event)
+{
+    delete (struct emulated_event *)event;
+    return 0;
+}
+
+int event_record(void *event, void *stream)
+{
+    auto m = std::make_shared<struct emulator::mark>();
+
+    ((struct emulated_event *)event)->mark = m;
+    put((cudaStream_t)stream, [m] { m->pass(); });
+    return 0;
+}
+
+int event_query(void *event)
+{
+    struct emulator::mark *m = ((struct emulated_event *)event)->mark.get();
+
+    if (!m)
+        return 0;
+    std::lock_guard<std::mutex> l(m->lock);
+    return m->passed ? 0 : TFD_CUDA_NOT_READY;
+}
+
+int event_wait(void *event)
+{
+    std::shared_ptr<struct emulator::mark> m =
+        ((struct emulated_event *)event)->mark;
+
+    if (m)
+        m->wait();
+    return 0;
+}
+
+int copy(void *to, const void *from, size_t size,
+         enum tfd_cuda_direction direction, void *stream)
+{
+    (void)direction;
+    emulator::enqueue((cudaStream_t)stream, [=] { memcpy(to, from, size); });
+    return 0;
+}
+
+int copy_runs(void *to, size_t to_step, const void *from, size_t from_step,
+              size_t size, size_t count, void *stream)
+{
+    emulator::enqueue((cudaStream_t)stream, [=] {
+        for (size_t i = 0; i < count; i++)
+            memcpy((char *)to + i * to_step, (const char *)from + i * from_step,
+                   size);
+    });
+    return 0;
+}
+
+int copy_peer(void *to, int to_device, const void *from, int from_device,
+              size_t size, void *stream)
+{
+    (void)to_device;
+    (void)from_device;
+    return copy(to, from, size, TFD_CUDA_TO_DEVICE, stream);
+}
+
+const char *error_text(int error)
+{
+    return error == TFD_CUDA_NO_MEMORY   ? "out of memory"
+           : error == TFD_CUDA_NO_DEVICE ? "no CUDA-capable device is detected"
+                                         : "an error";
+}
+
+const struct tfd_cuda_driver driver = {
+    device_count, properties,    use,           memory_info,  allocate,
+    release,      host_allocate, host_release,  stream_make,  stream_release,
+    stream_wait,  event_make,    event_release, event_record, event_query,
+    event_wait,   copy,          copy_runs,     copy_peer,    error_text,
+};
+
+} /* namespace */
+
+extern "C" const struct tfd_cuda_driver *tfd_cuda_driver(void)
+{
+    return &driver;
+}
