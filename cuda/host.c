@@ -85,6 +85,7 @@ static const struct tfd_borrowed borrowed[] = {
     {"Reshape", ON_DEVICE, SECOND, 0},
     {"ExpandDims", ON_DEVICE, SECOND, 0},
     {"Squeeze", ON_DEVICE, 0, 0},
+    {"Bitcast", ON_DEVICE, 0, 0},
     HOST("Shape", BIT(INT32)),
     HOST("ShapeN", BIT(INT32)),
     HOST("Size", BIT(INT32)),

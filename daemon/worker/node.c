@@ -162,6 +162,14 @@ static void run_async(struct tfd_runner *r, struct tfd_ready *item)
     a->k.ref_out = it->out_refs + n->out;
     a->item = item;
     a->begun_ns = r->node_ns;
+    if (n->flags & TFD_EXEC_STREAM) {
+        struct tfd_device *d = n->rt->row;
+
+        a->k.stream = d->stream;
+        a->k.memory = d->own;
+        if (d->use(d, &r->st) != TFD_OK)
+            return;
+    }
     if (n->flags & TFD_EXEC_CHECKS &&
         tfd_checks_run(n->node->op, &a->k, &r->st) != TFD_OK)
         return;
@@ -358,8 +366,9 @@ static void run(struct tfd_runner *r, struct tfd_ready *item)
     if (!dead || (n->flags & TFD_EXEC_RUNS_DEAD)) {
         if (!(n->flags & TFD_EXEC_REF_IN) ||
             take_refs(item->it, n, &r->st) == TFD_OK)
-            (n->flags & TFD_EXEC_STREAM ? run_on_device
-                                        : run_table[n->kind])(r, item);
+            (n->flags & TFD_EXEC_STREAM && n->kind != TFD_EXEC_ASYNC
+                 ? run_on_device
+                 : run_table[n->kind])(r, item);
         if (n->kind == TFD_EXEC_ASYNC && r->st.code == TFD_OK)
             return;
     }

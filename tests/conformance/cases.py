@@ -1340,7 +1340,8 @@ def optimizer(name, *args, **kwargs):
     tol = 16 if name.startswith("Ftrl") else 8
     row("Apply%s ResourceApply%s" % (name, name),
         list(apply_cases(*args, **kwargs)), POSITIVE, tol=tol, runs=3)
-    if name not in ("GradientDescent", "Adam"):
+    if name not in ("GradientDescent", "Adam", "AdaMax", "AddSign",
+                    "PowerSign"):
         row("SparseApply%s ResourceSparseApply%s" % (name, name),
             list(sparse_cases(*args, **kwargs)), POSITIVE, tol=tol, runs=3)
 
@@ -1351,6 +1352,18 @@ optimizer("AdagradV2", 2, [0.5, 0.01], flags=[dict(update_slots=False)])
 optimizer("Momentum", 2, [0.5], [0.9], [dict(use_nesterov=True)])
 optimizer("Adam", 3, [0.9, 0.99, 0.5, 0.8, 0.9, 0.01],
           flags=[dict(use_nesterov=True)])
+optimizer("AdaMax", 3, [0.9, 0.5, 0.8, 0.9, 0.01])
+optimizer("AddSign", 2, [0.5, 1.2, 0.9, 0.8])
+optimizer("PowerSign", 2, [0.5, 1.2, 0.9, 0.8])
+row("ResourceApplyAdamWithAmsgrad",
+    list(apply_cases(4, [0.9, 0.99, 0.5, 0.8, 0.9, 0.01])), POSITIVE, tol=8,
+    runs=3)
+row("ResourceApplyKerasMomentum",
+    list(apply_cases(2, [0.5], [0.9], [dict(use_nesterov=True)])), tol=8,
+    runs=3)
+row("ResourceSparseApplyKerasMomentum",
+    list(sparse_cases(2, [0.5], [0.9], [dict(use_nesterov=True)])), tol=8,
+    runs=3)
 optimizer("Adadelta", 3, [0.5, 0.9, 0.01])
 optimizer("RMSProp", 3, [0.5, 0.9, 0.8, 0.01])
 optimizer("CenteredRMSProp", 4, [0.5, 0.9, 0.8, 400.0])
