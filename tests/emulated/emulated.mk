@@ -40,4 +40,4 @@ $(EMU)/lib/libcudnn.so.9: tests/emulated/cudnn.c
 	@mkdir -p $(@D)
 	@$(CC) $(CFLAGS) -shared $< -o $@
 
--include $(wildcard $(EMU)/*.d)
+-include $(wildcard $(EMU)/*.d $(BUILD)/cuda/all.d)
