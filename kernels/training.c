@@ -208,7 +208,7 @@ enum tfd_code tfd_train_locked(struct tfd_kctx *k, int count,
                                tfd_train_update_fn *update, const void *arg,
                                struct tfd_status *st)
 {
-    struct tfd_variable *v[TFD_TRAIN_VARIABLES];
+    struct tfd_variable *v[TFD_TRAIN_VARIABLES] = {NULL};
     int found;
     enum tfd_code rc = find_variables(k, count, v, &found, st);
 
