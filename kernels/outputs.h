@@ -47,5 +47,8 @@ enum tfd_code tfd_dynamic_partition_check(const struct tfd_kctx *k,
 enum tfd_code tfd_dynamic_partition_outputs(struct tfd_kctx *k,
                                             const int64_t *count,
                                             struct tfd_status *st) TFD_MUST_USE;
+/* Unique and its kin: the axis of items, 0 for a vector. */
+enum tfd_code tfd_unique_axis(const struct tfd_kctx *k, int *axis,
+                              struct tfd_status *st) TFD_MUST_USE;
 
 #endif
