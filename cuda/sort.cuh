@@ -14,6 +14,16 @@
 
 #define SORT_PIECE 1024
 
+/* A key and where it came from, which parts equal keys. */
+struct sort_entry {
+    uint64_t key, index;
+
+    __device__ static bool after(const sort_entry &a, const sort_entry &b)
+    {
+        return a.key > b.key || (a.key == b.key && a.index > b.index);
+    }
+};
+
 /* The smallest power of two that is not below n > 0. */
 static inline int64_t sort_length(int64_t n)
 {

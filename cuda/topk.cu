@@ -66,15 +66,6 @@ template <> struct key_of<__nv_bfloat16> {
     }
 };
 
-struct entry {
-    uint64_t key, index;
-
-    __device__ static bool after(const struct entry &a, const struct entry &b)
-    {
-        return a.key > b.key || (a.key == b.key && a.index > b.index);
-    }
-};
-
 /* ---- Selection ----------------------------------------------------------- */
 
 struct top {
@@ -130,13 +121,13 @@ __device__ inline typename key_of<T>::type kth_key(const T *x, int64_t columns,
 
 /* Entries of the k best of each row, in any order, and fillers behind. */
 template <typename T>
-__global__ void select_best(const T *all, struct entry *out, struct top t)
+__global__ void select_best(const T *all, struct sort_entry *out, struct top t)
 {
     using K = typename key_of<T>::type;
 
     for (int64_t row = blockIdx.x; row < t.rows; row += gridDim.x) {
         const T *x = all + row * t.columns;
-        struct entry *to = out + row * t.length;
+        struct sort_entry *to = out + row * t.length;
         int64_t place, below = 0, equal = 0, total;
         K kth = kth_key(x, t.columns, t.k, &place);
 
@@ -166,7 +157,7 @@ __global__ void select_best(const T *all, struct entry *out, struct top t)
 }
 
 template <typename T>
-__global__ void write_best(const T *x, const struct entry *from, T *values,
+__global__ void write_best(const T *x, const struct sort_entry *from, T *values,
                            void *index, int width, struct top t)
 {
     for (int64_t i = thread_index(); i < t.rows * t.k; i += thread_count()) {
@@ -189,7 +180,7 @@ static unsigned at_most(int64_t n, unsigned most)
 }
 
 template <typename T>
-static enum tfd_code run_top(struct tfd_kctx *k, struct entry *entries,
+static enum tfd_code run_top(struct tfd_kctx *k, struct sort_entry *entries,
                              const struct top *t, struct tfd_status *st)
 {
     select_best<<<at_most(t->rows, 65535), THREADS, 0, stream_of(k)>>>(
@@ -218,10 +209,10 @@ static enum tfd_code top_gpu(struct tfd_kctx *k, struct tfd_status *st)
     t.rows = tfd_tensor_elements(&k->out[0]) / t.k;
     t.length = sort_length(t.k);
     work = k->memory->make(
-        k->memory, (size_t)(t.rows * t.length) * sizeof(struct entry), st);
+        k->memory, (size_t)(t.rows * t.length) * sizeof(struct sort_entry), st);
     if (!work)
         return TFD_RESOURCE_EXHAUSTED;
-    rc = run_top<T>(k, (struct entry *)work->data, &t, st);
+    rc = run_top<T>(k, (struct sort_entry *)work->data, &t, st);
     tfd_buffer_unref(work);
     return rc;
 }

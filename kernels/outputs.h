@@ -77,6 +77,9 @@ enum tfd_code tfd_dynamic_partition_check(const struct tfd_kctx *k,
 enum tfd_code tfd_dynamic_partition_outputs(struct tfd_kctx *k,
                                             const int64_t *count,
                                             struct tfd_status *st) TFD_MUST_USE;
+/* Unique and its kin: the axis of items, 0 for a vector. */
+enum tfd_code tfd_unique_axis(const struct tfd_kctx *k, int *axis,
+                              struct tfd_status *st) TFD_MUST_USE;
 
 /* CheckNumerics: an error for bits of what was seen, if any. */
 enum { TFD_NAN_SEEN = 1, TFD_MINUS_SEEN = 2, TFD_PLUS_SEEN = 4 };
