@@ -352,6 +352,7 @@ static enum tfd_code forward_gpu(struct tfd_kctx *k, struct tfd_status *st)
     struct tfd_shape y;
 
     TFD_TRY(tfd_conv_measure(w, &k->in[0].shape, &k->in[1].shape, &c, &y, st));
+    TFD_TRY(tfd_conv_check_filter(&k->in[1].shape, &y, st));
     TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &y, st));
     return run(k, &c, CUDA_DNN_FORWARD, &k->in[0], &k->in[1], &k->out[0], st);
 }

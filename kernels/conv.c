@@ -115,6 +115,20 @@ enum tfd_code tfd_conv_measure(const struct tfd_window *w,
 /* ---- The work ------------------------------------------------------------ */
 
 /* o: x, w and y, of which one is the result. */
+enum tfd_code tfd_conv_check_filter(const struct tfd_shape *filter,
+                                    const struct tfd_shape *y,
+                                    struct tfd_status *st)
+{
+    char text[TFD_SHAPE_TEXT_MAX];
+
+    if (tfd_shape_elements(filter) > 0 || tfd_shape_elements(y) == 0)
+        return TFD_OK;
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "filter must not have zero elements (i.e. all dimensions "
+                    "must be non-zero), but it is %s",
+                    tfd_shape_text(filter, text));
+}
+
 static enum tfd_code convolve(struct tfd_kctx *k, struct tfd_conv *c,
                               struct tfd_image o[3], tfd_conv_fn *fn,
                               struct tfd_status *st)
@@ -149,6 +163,7 @@ static enum tfd_code forward_compute(struct tfd_kctx *k, struct tfd_status *st)
                         "format",
                         tfd_dtype_name((int)x->dtype));
     TFD_TRY(tfd_conv_measure(w, &x->shape, &filter->shape, &c, &y, st));
+    TFD_TRY(tfd_conv_check_filter(&filter->shape, &y, st));
     TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &y, st));
     return convolve(
         k, &c,

@@ -27,6 +27,11 @@ enum tfd_code tfd_conv_input_sizes(const struct tfd_kctx *k,
                                    struct tfd_shape *x,
                                    struct tfd_status *st) TFD_MUST_USE;
 
+/* Refuses a filter without elements where y has some. */
+enum tfd_code tfd_conv_check_filter(const struct tfd_shape *filter,
+                                    const struct tfd_shape *y,
+                                    struct tfd_status *st) TFD_MUST_USE;
+
 /* Input 2 is the gradient of what has this shape. */
 enum tfd_code tfd_conv_check_backprop(const struct tfd_kctx *k,
                                       const struct tfd_shape *want,

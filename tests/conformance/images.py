@@ -93,8 +93,12 @@ def of_filter(image, filter_, output):
 convolutions("Conv2D", of_forward, broad=[
     c(x(0, 5, 5, 2), x(3, 3, 2, 3), **window()),
     c(x(2, 5, 5, 2), x(3, 3, 2, 0), **window()),
+    c(x(0, 5, 5, 2), x(0, 3, 2, 3), **window()),
     once(x(8, 28, 28, 8), x(5, 5, 8, 16), **window()),
-    once(x(3, 30, 31, 16), x(3, 3, 16, 32), **window(2))])
+    once(x(3, 30, 31, 16), x(3, 3, 16, 32), **window(2))], wrong=[
+        bad(x(2, 5, 5, 2), x(0, 3, 2, 3), **window()),
+        bad(x(2, 5, 5, 2), x(3, 0, 2, 3), **window()),
+        bad(x(2, 5, 5, 0), x(3, 3, 0, 3), **window())])
 convolutions("Conv2DBackpropInput", of_input, broad=[
     c([0, 5, 5, 2], x(3, 3, 2, 3), x(0, 5, 5, 3), **window()),
     c([5, 5], x(3, 3, 2, 3), x(2, 5, 5, 3), **window()),
