@@ -1,28 +1,16 @@
 /*
  * binary.cu - functions of two elements with broadcasting: of kernels/binary.c,
- * divide.c and compare.c.
+ * divide.c, power.c and compare.c.
  *
- * Operands of one shape, or of which one is a scalar, run over packs of 16
- * bytes; others by strides.
+ * A divisor of 0 among integers ends no step, as in TensorFlow's GPU kernels:
+ * nobody waits for an answer.  The quotient has all bits set then, as the
+ * hardware's, and the remainder is the dividend.  An integer to a negative
+ * power is 0 likewise, but for those of 1 and -1.
  */
-#include "cuda/launch.cuh"
-
-extern "C" {
-#include "kernels/broadcast.h"
-}
+#include "cuda/elementwise.cuh"
 
 namespace
 {
-
-#define FUNCTION(name, body)                                          \
-    struct name {                                                     \
-        template <typename T> __device__ T operator()(T p, T q) const \
-        {                                                             \
-            wide<T> a = widen(p), b = widen(q);                       \
-                                                                      \
-            return narrow<T>(body);                                   \
-        }                                                             \
-    };
 
 #define COMPARISON(name, OP)                                                 \
     struct name {                                                            \
@@ -32,16 +20,16 @@ namespace
         }                                                                    \
     };
 
-FUNCTION(add, a + b)
-FUNCTION(sub, a - b)
-FUNCTION(mul, a *b)
-FUNCTION(divide, a / b)
-FUNCTION(squared, (a - b) * (a - b))
-FUNCTION(power, pow(a, b))
-FUNCTION(div_no_nan, b == 0 ? wide<T>(0) : a / b)
+CUDA_FUNCTION2(add, a + b)
+CUDA_FUNCTION2(sub, a - b)
+CUDA_FUNCTION2(mul, a *b)
+CUDA_FUNCTION2(divide, a / b)
+CUDA_FUNCTION2(squared, (a - b) * (a - b))
+CUDA_FUNCTION2(power, pow(a, b))
+CUDA_FUNCTION2(div_no_nan, b == 0 ? wide<T>(0) : a / b)
 /* A NaN of either wins. */
-FUNCTION(maximum, a != a || a > b ? a : b)
-FUNCTION(minimum, a != a || a < b ? a : b)
+CUDA_FUNCTION2(maximum, a != a || a > b ? a : b)
+CUDA_FUNCTION2(minimum, a != a || a < b ? a : b)
 COMPARISON(equal, ==)
 COMPARISON(not_equal, !=)
 COMPARISON(less, <)
@@ -51,142 +39,80 @@ COMPARISON(greater_equal, >=)
 COMPARISON(logical_and, &&)
 COMPARISON(logical_or, ||)
 
-/* ---- Loops --------------------------------------------------------------- */
+/* ---- Rounded quotients --------------------------------------------------- */
 
-/* One operand is the same element everywhere. */
-template <int N, bool LEFT, typename F, typename A, typename Y>
-__global__ void map_scalar(F f, const A *a, const A *scalar, Y *y, int64_t n)
-{
-    A s = *scalar;
+/* half rounds after each operation, as TensorFlow's does. */
+CUDA_FUNCTION2(floor_div, floor(widen(narrow<T>(a / b))))
+CUDA_FUNCTION2(truncate_div, trunc(widen(narrow<T>(a / b))))
 
-    for (int64_t i = thread_index(); i < n / N; i += thread_count()) {
-        pack<A, N> x = ((const pack<A, N> *)a)[i];
-        pack<Y, N> r;
+struct floor_mod {
+    template <typename T> __device__ T operator()(T p, T q) const
+    {
+        wide<T> b = widen(q), m = fmod(widen(p), b);
 
-#pragma unroll
-        for (int j = 0; j < N; j++)
-            r.v[j] = LEFT ? f(s, x.v[j]) : f(x.v[j], s);
-        ((pack<Y, N> *)y)[i] = r;
+        return narrow<T>(m != 0 && (m < 0) != (b < 0) ? m + b : m);
     }
-    for (int64_t i = n / N * N + thread_index(); i < n; i += thread_count())
-        y[i] = LEFT ? f(s, a[i]) : f(a[i], s);
-}
-
-struct strides {
-    int rank;
-    int64_t dim[TFD_RANK_MAX + 1];
-    int64_t step[2][TFD_RANK_MAX + 1];
 };
 
-template <typename F, typename A, typename Y>
-__global__ void map_strided(F f, const A *a, const A *b, Y *y, int64_t n,
-                            struct strides s)
+/* The lowest number divided by -1 is itself. */
+__device__ inline int64_t quotient(int64_t a, int64_t b)
 {
-    for (int64_t i = thread_index(); i < n; i += thread_count()) {
-        int64_t rest = i, p = 0, q = 0;
+    if (b == 0)
+        return -1;
+    return b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b;
+}
 
-        for (int d = s.rank - 1; d > 0; d--) {
-            int64_t at = rest % s.dim[d];
+__device__ inline int64_t remainder_of(int64_t a, int64_t b)
+{
+    if (b == 0)
+        return a;
+    return b == -1 ? 0 : a % b;
+}
 
-            rest /= s.dim[d];
-            p += at * s.step[0][d];
-            q += at * s.step[1][d];
-        }
-        y[i] = f(a[p + rest * s.step[0][0]], b[q + rest * s.step[1][0]]);
+struct int_truncate_div {
+    __device__ int64_t operator()(int64_t a, int64_t b) const
+    {
+        return quotient(a, b);
     }
-}
+};
 
-static struct strides strides_of(const struct tfd_broadcast *p)
-{
-    struct strides s = {};
+struct int_floor_div {
+    __device__ int64_t operator()(int64_t a, int64_t b) const
+    {
+        bool adjust = b != 0 && (a < 0) != (b < 0) && remainder_of(a, b) != 0;
 
-    for (int d = 0; d < p->rank; d++) {
-        s.dim[d] = p->dim[d];
-        s.step[0][d] = p->step[0][d];
-        s.step[1][d] = p->step[1][d];
+        return quotient(a, b) - adjust;
     }
-    s.dim[p->rank] = p->row_size;
-    s.step[0][p->rank] = p->row_step[0];
-    s.step[1][p->rank] = p->row_step[1];
-    s.rank = p->rank + 1;
-    return s;
-}
+};
 
-template <bool LEFT, typename F, typename A, typename Y>
-static enum tfd_code run_scalar(struct tfd_kctx *k, F f, const A *a,
-                                const A *scalar, Y *y, int64_t n,
-                                struct tfd_status *st)
-{
-    constexpr int N = pack_size<A, Y>();
+struct int_floor_mod {
+    __device__ int64_t operator()(int64_t a, int64_t b) const
+    {
+        int64_t m = remainder_of(a, b);
 
-    if (is_aligned(a, y, y))
-        map_scalar<N, LEFT>
-            <<<blocks_for(k, (n + N - 1) / N), THREADS, 0, stream_of(k)>>>(
-                f, a, scalar, y, n);
-    else
-        map_scalar<1, LEFT><<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
-            f, a, scalar, y, n);
-    return launched(k, st);
-}
+        return b != 0 && m != 0 && (m < 0) != (b < 0) ? m + b : m;
+    }
+};
 
-template <typename F, typename A, typename Y>
-static enum tfd_code run_broadcast(struct tfd_kctx *k, F f,
-                                   struct tfd_status *st)
-{
-    const struct tfd_shape *shapes[2] = {&k->in[0].shape, &k->in[1].shape};
-    int64_t n = tfd_tensor_elements(&k->out[0]);
-    const A *a = in_at<A>(k, 0), *b = in_at<A>(k, 1);
-    Y *y = out_at<Y>(k, 0);
-    struct tfd_broadcast p;
+struct int_power {
+    __device__ int64_t operator()(int64_t a, int64_t b) const
+    {
+        uint64_t base = (uint64_t)a, product = 1;
 
-    if (n == 0)
-        return TFD_OK;
-    if (tfd_shape_equal(shapes[0], shapes[1]))
-        return run_two(k, f, a, b, y, n, st);
-    if (tfd_shape_elements(shapes[1]) == 1)
-        return run_scalar<false>(k, f, a, b, y, n, st);
-    if (tfd_shape_elements(shapes[0]) == 1)
-        return run_scalar<true>(k, f, b, a, y, n, st);
-    tfd_broadcast_plan(&p, &k->out[0].shape, shapes, 2);
-    map_strided<<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(f, a, b, y, n,
-                                                                strides_of(&p));
-    return launched(k, st);
-}
+        if (b < 0)
+            return a == 1 ? 1 : a == -1 ? (b & 1 ? -1 : 1) : 0;
+        for (; b; b >>= 1, base *= base)
+            product *= b & 1 ? base : 1;
+        return (int64_t)product;
+    }
+};
 
 /* ---- Kernels ------------------------------------------------------------- */
-
-/* The same words as on the CPU (kernels/elementwise.c). */
-static enum tfd_code shape_of(const struct tfd_kctx *k, struct tfd_shape *out,
-                              struct tfd_status *st)
-{
-    const struct tfd_shape *a = &k->in[0].shape, *b = &k->in[1].shape;
-    char left[TFD_SHAPE_TEXT_MAX], right[TFD_SHAPE_TEXT_MAX];
-
-    if (!tfd_broadcast_fits(a, b))
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Incompatible shapes: %s vs. %s",
-                        tfd_shape_text(a, left), tfd_shape_text(b, right));
-    return tfd_broadcast_shape(a, b, out, st);
-}
-
-template <typename T, typename F>
-static enum tfd_code arithmetic(struct tfd_kctx *k, struct tfd_status *st)
-{
-    struct tfd_shape shape;
-
-    TFD_TRY(shape_of(k, &shape, st));
-    TFD_TRY(tfd_kctx_output_reuse(k, 3, 0, k->in[0].dtype, &shape, st));
-    return run_broadcast<F, T, T>(k, F(), st);
-}
 
 template <typename T, typename F>
 static enum tfd_code compare(struct tfd_kctx *k, struct tfd_status *st)
 {
-    struct tfd_shape shape;
-
-    TFD_TRY(shape_of(k, &shape, st));
-    TFD_TRY(tfd_kctx_output(k, 0, TFD_BOOL, &shape, st));
-    return run_broadcast<F, T, tfd_bool>(k, F(), st);
+    return binary_to<T, tfd_bool, TFD_BOOL, F>(k, st);
 }
 
 /* Shapes that do not fit are an answer where incompatible_shape_error is not
@@ -209,37 +135,50 @@ static enum tfd_code compare_equal(struct tfd_kctx *k, struct tfd_status *st)
         k->kernel->op, st);
 }
 
-#define ROW(op, name, T, f) row(op, TFD_##name, arithmetic<T, f>),
+#define ROW(op, name, T, f) row(op, TFD_##name, binary<T, f>),
+#define PLAIN(op, name, T, f) row(op, TFD_##name, binary_plain<T, f>),
 #define TEST(op, name, T, f) row(op, TFD_##name, compare<T, f>),
-#define NUMBERS(name, T)                                  \
-    ROW("AddV2", name, T, add)                            \
-    ROW("Sub", name, T, sub)                              \
-    ROW("Mul", name, T, mul)                              \
-    ROW("Maximum", name, T, maximum)                      \
-    ROW("Minimum", name, T, minimum)                      \
-    TEST("Less", name, T, less)                           \
-    TEST("LessEqual", name, T, less_equal)                \
-    TEST("Greater", name, T, greater)                     \
-    TEST("GreaterEqual", name, T, greater_equal)          \
+#define EQUAL(name, T)                                    \
     row("Equal", TFD_##name, compare_equal<T, equal, 0>), \
         row("NotEqual", TFD_##name, compare_equal<T, not_equal, 1>),
-#define FLOATS(name, T)                        \
-    NUMBERS(name, T)                           \
-    ROW("Add", name, T, add)                   \
-    ROW("SquaredDifference", name, T, squared) \
-    ROW("RealDiv", name, T, divide)            \
-    ROW("Div", name, T, divide)                \
-    ROW("DivNoNan", name, T, div_no_nan)       \
-    ROW("Pow", name, T, power)
+
+/* clang-format off */
+#define NUMBERS(name, T)                         \
+    ROW("Add", name, T, add)                     \
+    ROW("AddV2", name, T, add)                   \
+    ROW("Sub", name, T, sub)                     \
+    ROW("Mul", name, T, mul)                     \
+    ROW("SquaredDifference", name, T, squared)   \
+    ROW("Maximum", name, T, maximum)             \
+    ROW("Minimum", name, T, minimum)             \
+    TEST("Less", name, T, less)                  \
+    TEST("LessEqual", name, T, less_equal)       \
+    TEST("Greater", name, T, greater)            \
+    TEST("GreaterEqual", name, T, greater_equal) \
+    EQUAL(name, T)
+#define FLOATS(name, T)                           \
+    NUMBERS(name, T)                              \
+    ROW("RealDiv", name, T, divide)               \
+    ROW("Div", name, T, divide)                   \
+    ROW("DivNoNan", name, T, div_no_nan)          \
+    ROW("Pow", name, T, power)                    \
+    ROW("FloorDiv", name, T, floor_div)           \
+    PLAIN("FloorMod", name, T, floor_mod)         \
+    PLAIN("TruncateDiv", name, T, truncate_div)
 
 static const struct tfd_kernel kernels[] = {
-    CUDA_FLOAT_DTYPES(FLOATS) NUMBERS(INT64, int64_t)
-        ROW("Add", INT64, int64_t, add)
-            ROW("SquaredDifference", INT64, int64_t, squared)
-                row("LogicalAnd", TFD_DTYPE_INVALID,
-                    compare<tfd_bool, logical_and>),
+    CUDA_FLOAT_DTYPES(FLOATS)
+    NUMBERS(INT64, int64_t)
+    PLAIN("Pow", INT64, int64_t, int_power)
+    PLAIN("Div", INT64, int64_t, int_truncate_div)
+    PLAIN("FloorDiv", INT64, int64_t, int_floor_div)
+    PLAIN("FloorMod", INT64, int64_t, int_floor_mod)
+    PLAIN("TruncateDiv", INT64, int64_t, int_truncate_div)
+    EQUAL(BOOL, tfd_bool)
+    row("LogicalAnd", TFD_DTYPE_INVALID, compare<tfd_bool, logical_and>),
     row("LogicalOr", TFD_DTYPE_INVALID, compare<tfd_bool, logical_or>),
 };
+/* clang-format on */
 
 } /* namespace */
 

@@ -6,6 +6,10 @@
  */
 #include "cuda/blas.cuh"
 
+extern "C" {
+#include "kernels/outputs.h"
+}
+
 #include <cublas_v2.h>
 
 #include <dlfcn.h>
@@ -173,56 +177,25 @@ namespace
 
 /* ---- Kernel -------------------------------------------------------------- */
 
-struct matmul_state {
-    bool transpose_a, transpose_b;
-};
-
-static enum tfd_code prepare(const struct tfd_prepare *p, void *state,
-                             struct tfd_status *st)
-{
-    struct matmul_state *s = (struct matmul_state *)state;
-
-    TFD_TRY(tfd_node_bool(p->node, "transpose_a", &s->transpose_a, st));
-    return tfd_node_bool(p->node, "transpose_b", &s->transpose_b, st);
-}
-
-static enum tfd_code check_shapes(const struct tfd_kctx *k,
-                                  const struct matmul_state *s,
-                                  struct tfd_status *st)
-{
-    const struct tfd_shape *a = &k->in[0].shape, *b = &k->in[1].shape;
-    char at[TFD_SHAPE_TEXT_MAX], bt[TFD_SHAPE_TEXT_MAX];
-
-    for (int i = 0; i < 2; i++)
-        if (k->in[i].shape.rank != 2)
-            return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                            "In[%d] ndims must be >= 2", i);
-    if (a->dim[s->transpose_a ? 0 : 1] != b->dim[s->transpose_b ? 1 : 0])
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Matrix size-incompatible: In[0]: %s, In[1]: %s",
-                        tfd_shape_text(a, at), tfd_shape_text(b, bt));
-    return TFD_OK;
-}
-
 static enum tfd_code matmul_gpu(struct tfd_kctx *k, struct tfd_status *st)
 {
-    const struct matmul_state *s = (const struct matmul_state *)k->state;
-    const int64_t *a = k->in[0].shape.dim, *b = k->in[1].shape.dim;
-    struct tfd_shape shape = {2, {0}};
+    const struct tfd_matmul_state *s =
+        (const struct tfd_matmul_state *)k->state;
+    struct tfd_matmul_sizes size;
+    struct tfd_shape shape;
     struct cuda_gemm g = {};
 
-    TFD_TRY(check_shapes(k, s, st));
+    TFD_TRY(tfd_matmul_sizes(k, &size, &shape, st));
     g.dtype = k->in[0].dtype;
     g.transpose_a = s->transpose_a;
     g.transpose_b = s->transpose_b;
-    g.m = shape.dim[0] = a[s->transpose_a ? 1 : 0];
-    g.n = shape.dim[1] = b[s->transpose_b ? 0 : 1];
-    g.k = a[s->transpose_a ? 0 : 1];
+    g.m = size.m;
+    g.n = size.n;
+    g.k = size.k;
     g.batch = 1;
-    g.lda = a[1];
-    g.ldb = b[1];
+    g.lda = k->in[0].shape.dim[1];
+    g.ldb = k->in[1].shape.dim[1];
     g.ldc = g.n;
-    TFD_TRY(tfd_shape_make(&shape, shape.dim, 2, st));
     TFD_TRY(tfd_kctx_output(k, 0, g.dtype, &shape, st));
     if (!k->out[0].buffer)
         return TFD_OK;
@@ -237,9 +210,9 @@ static enum tfd_code matmul_gpu(struct tfd_kctx *k, struct tfd_status *st)
         "MatMul", st);
 }
 
-#define ROW(name, T)                                  \
-    row("MatMul", TFD_##name, matmul_gpu, 0, prepare, \
-        sizeof(struct matmul_state)),
+#define ROW(name, T)                                             \
+    row("MatMul", TFD_##name, matmul_gpu, 0, tfd_matmul_prepare, \
+        sizeof(struct tfd_matmul_state)),
 
 static const struct tfd_kernel kernels[] = {CUDA_FLOAT_DTYPES(ROW)};
 

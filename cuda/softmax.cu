@@ -6,7 +6,7 @@
 #include "cuda/launch.cuh"
 
 extern "C" {
-#include "kernels/broadcast.h"
+#include "kernels/outputs.h"
 }
 
 namespace
@@ -114,31 +114,10 @@ __global__ void dense(const T *x, struct steps xs, const T *labels,
 
 static struct steps steps_of(const struct tfd_shape *s)
 {
-    struct steps steps = {0, s->rank > 0 && s->dim[s->rank - 1] > 1};
+    struct steps steps;
 
-    if (s->rank > 1 && s->dim[0] > 1)
-        steps.row = s->dim[1];
+    tfd_xent_steps(s, &steps.row, &steps.column);
     return steps;
-}
-
-static enum tfd_code dense_shape(const struct tfd_kctx *k,
-                                 struct tfd_shape *matrix,
-                                 struct tfd_status *st)
-{
-    const struct tfd_shape *x = &k->in[0].shape, *y = &k->in[1].shape;
-    char xt[TFD_SHAPE_TEXT_MAX], yt[TFD_SHAPE_TEXT_MAX];
-
-    if (!tfd_broadcast_fits(x, y))
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "logits and labels must be broadcastable: "
-                        "logits_size=%s labels_size=%s",
-                        tfd_shape_text(x, xt), tfd_shape_text(y, yt));
-    TFD_TRY(tfd_broadcast_shape(x, y, matrix, st));
-    if (matrix->rank != 2)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "logits and labels must be either 2-dimensional, or "
-                        "broadcasted to be 2-dimensional");
-    return TFD_OK;
 }
 
 /* loss[rows], backprop[rows, n]; not over the logits, which are read again. */
@@ -166,7 +145,7 @@ static enum tfd_code dense_gpu(struct tfd_kctx *k, struct tfd_status *st)
 {
     struct tfd_shape m;
 
-    TFD_TRY(dense_shape(k, &m, st));
+    TFD_TRY(tfd_xent_dense_shape(k, &m, st));
     TFD_TRY(make_outputs(k, &m, st));
     if (!k->out[0].buffer)
         return TFD_OK;
@@ -205,38 +184,12 @@ __global__ void sparse(const T *x, const I *labels, T *loss, T *backprop,
     }
 }
 
-static enum tfd_code sparse_shape(const struct tfd_kctx *k,
-                                  struct tfd_status *st)
-{
-    const struct tfd_shape *x = &k->in[0].shape, *labels = &k->in[1].shape;
-    char xt[TFD_SHAPE_TEXT_MAX], lt[TFD_SHAPE_TEXT_MAX];
-
-    if (x->rank != 2)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "logits must be 2-D, but got shape %s",
-                        tfd_shape_text(x, xt));
-    if (labels->rank != 1)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "labels must be 1-D, but got shape %s",
-                        tfd_shape_text(labels, lt));
-    if (labels->dim[0] != x->dim[0])
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "logits and labels must have the same first dimension, "
-                        "got logits shape %s and labels shape %s",
-                        tfd_shape_text(x, xt), tfd_shape_text(labels, lt));
-    if (x->dim[1] == 0)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Must have at least one class, but got logits shape %s",
-                        tfd_shape_text(x, xt));
-    return TFD_OK;
-}
-
 template <typename T>
 static enum tfd_code sparse_gpu(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_shape m = k->in[0].shape;
 
-    TFD_TRY(sparse_shape(k, st));
+    TFD_TRY(tfd_xent_check_sparse(k, st));
     TFD_TRY(make_outputs(k, &m, st));
     if (!k->out[1].buffer)
         return TFD_OK;

@@ -1,54 +1,41 @@
 /*
- * unary.cu - functions of one element: of kernels/unary.c, math.c, trig.c and
- * activation.c, and of unary_grad.c the gradients that take y and dy.
+ * unary.cu - functions of one element: of kernels/unary.c, math.c and trig.c,
+ * and of unary_grad.c the gradients that take y and dy.
  */
-#include "cuda/launch.cuh"
+#include "cuda/elementwise.cuh"
 
 namespace
 {
 
-#define FUNCTION(name, body)                                      \
-    struct name {                                                 \
-        template <typename T> __device__ T operator()(T in) const \
-        {                                                         \
-            wide<T> x = widen(in), one = 1;                       \
-                                                                  \
-            (void)one;                                            \
-            return narrow<T>(body);                               \
-        }                                                         \
-    };
-
-FUNCTION(neg, -x)
-FUNCTION(abs_, x < 0 ? -x : x)
-FUNCTION(sign, x > 0 ? one : x < 0 ? -one : x)
-FUNCTION(square, x *x)
-FUNCTION(reciprocal, one / x)
-FUNCTION(floor_, floor(x))
-FUNCTION(ceil_, ceil(x))
-FUNCTION(rint_, rint(x))
-FUNCTION(exp_, exp(x))
-FUNCTION(expm1_, expm1(x))
-FUNCTION(log_, log(x))
-FUNCTION(log1p_, log1p(x))
-FUNCTION(sqrt_, sqrt(x))
-FUNCTION(rsqrt_, one / sqrt(x))
-FUNCTION(tanh_, tanh(x))
-FUNCTION(sigmoid, one / (one + exp(-x)))
-FUNCTION(sin_, sin(x))
-FUNCTION(cos_, cos(x))
-FUNCTION(erf_, erf(x))
-FUNCTION(softplus, x > 20 ? x : log1p(exp(x)))
-FUNCTION(softsign, x / (one + (x < 0 ? -x : x)))
-FUNCTION(elu, x < 0 ? expm1(x) : x)
-
-/* One kernel per type and function, whose code is the functor's. */
-template <typename T, typename F>
-static enum tfd_code unary(struct tfd_kctx *k, struct tfd_status *st)
-{
-    TFD_TRY(tfd_kctx_output_like(k, 0, 0, st));
-    return run_one(k, F(), in_at<T>(k, 0), out_at<T>(k, 0),
-                   tfd_tensor_elements(&k->in[0]), st);
-}
+CUDA_FUNCTION1(neg, -x)
+CUDA_FUNCTION1(abs_, x < 0 ? -x : x)
+CUDA_FUNCTION1(sign, x > 0 ? one : x < 0 ? -one : x)
+CUDA_FUNCTION1(square, x *x)
+CUDA_FUNCTION1(reciprocal, one / x)
+CUDA_FUNCTION1(floor_, floor(x))
+CUDA_FUNCTION1(ceil_, ceil(x))
+CUDA_FUNCTION1(rint_, rint(x))
+CUDA_FUNCTION1(exp_, exp(x))
+CUDA_FUNCTION1(expm1_, expm1(x))
+CUDA_FUNCTION1(log_, log(x))
+CUDA_FUNCTION1(log1p_, log1p(x))
+CUDA_FUNCTION1(sqrt_, sqrt(x))
+CUDA_FUNCTION1(rsqrt_, one / sqrt(x))
+CUDA_FUNCTION1(tanh_, tanh(x))
+CUDA_FUNCTION1(sigmoid, one / (one + exp(-x)))
+CUDA_FUNCTION1(sin_, sin(x))
+CUDA_FUNCTION1(cos_, cos(x))
+CUDA_FUNCTION1(erf_, erf(x))
+CUDA_FUNCTION1(tan_, tan(x))
+CUDA_FUNCTION1(asin_, asin(x))
+CUDA_FUNCTION1(acos_, acos(x))
+CUDA_FUNCTION1(atan_, atan(x))
+CUDA_FUNCTION1(sinh_, sinh(x))
+CUDA_FUNCTION1(cosh_, cosh(x))
+CUDA_FUNCTION1(asinh_, asinh(x))
+CUDA_FUNCTION1(acosh_, acosh(x))
+CUDA_FUNCTION1(atanh_, atanh(x))
+CUDA_FUNCTION1(erfc_, erfc(x))
 
 /* ---- Tests --------------------------------------------------------------- */
 
@@ -83,40 +70,16 @@ struct logical_not {
 template <typename T, typename F>
 static enum tfd_code test(struct tfd_kctx *k, struct tfd_status *st)
 {
-    TFD_TRY(tfd_kctx_output(k, 0, TFD_BOOL, &k->in[0].shape, st));
-    return run_one(k, F(), in_at<T>(k, 0), out_at<tfd_bool>(k, 0),
-                   tfd_tensor_elements(&k->in[0]), st);
+    return unary_to<T, tfd_bool, TFD_BOOL, F>(k, st);
 }
 
-/* ---- Gradients ----------------------------------------------------------- */
+/* ---- Gradients: of y (a) and dy (b) -------------------------------------- */
 
-#define PAIR(name, body)                                              \
-    struct name {                                                     \
-        template <typename T> __device__ T operator()(T a, T b) const \
-        {                                                             \
-            wide<T> y = widen(a), dy = widen(b), one = 1;             \
-                                                                      \
-            (void)one;                                                \
-            return narrow<T>(body);                                   \
-        }                                                             \
-    };
-
-PAIR(sigmoid_grad, dy *y *(one - y))
-PAIR(tanh_grad, dy *(one - y * y))
-PAIR(sqrt_grad, dy *wide<T>(0.5) / y)
-PAIR(rsqrt_grad, dy *wide<T>(-0.5) * y * y * y)
-PAIR(reciprocal_grad, -dy *y *y)
-
-template <typename T, typename F>
-static enum tfd_code pair(struct tfd_kctx *k, struct tfd_status *st)
-{
-    struct tfd_shape shape = k->in[0].shape;
-
-    TFD_TRY(tfd_shape_merge(&shape, &k->in[1].shape, st));
-    TFD_TRY(tfd_kctx_output_reuse(k, 3, 0, k->in[0].dtype, &shape, st));
-    return run_two(k, F(), in_at<T>(k, 0), in_at<T>(k, 1), out_at<T>(k, 0),
-                   tfd_shape_elements(&shape), st);
-}
+CUDA_FUNCTION2(sigmoid_grad, b *a *(one - a))
+CUDA_FUNCTION2(tanh_grad, b *(one - a * a))
+CUDA_FUNCTION2(sqrt_grad, b *wide<T>(0.5) / a)
+CUDA_FUNCTION2(rsqrt_grad, b *wide<T>(-0.5) * a * a * a)
+CUDA_FUNCTION2(reciprocal_grad, -b *a *a)
 
 /* ---- Rows ---------------------------------------------------------------- */
 
@@ -143,9 +106,16 @@ static enum tfd_code pair(struct tfd_kctx *k, struct tfd_status *st)
     ROW("Sin", name, T, sin_)                                        \
     ROW("Cos", name, T, cos_)                                        \
     ROW("Erf", name, T, erf_)                                        \
-    ROW("Softplus", name, T, softplus)                               \
-    ROW("Softsign", name, T, softsign)                               \
-    ROW("Elu", name, T, elu)                                         \
+    ROW("Tan", name, T, tan_)                                        \
+    ROW("Asin", name, T, asin_)                                      \
+    ROW("Acos", name, T, acos_)                                      \
+    ROW("Atan", name, T, atan_)                                      \
+    ROW("Sinh", name, T, sinh_)                                      \
+    ROW("Cosh", name, T, cosh_)                                      \
+    ROW("Asinh", name, T, asinh_)                                    \
+    ROW("Acosh", name, T, acosh_)                                    \
+    ROW("Atanh", name, T, atanh_)                                    \
+    ROW("Erfc", name, T, erfc_)                                      \
     row("IsFinite", TFD_##name, test<T, is_finite>),                 \
         row("IsInf", TFD_##name, test<T, is_inf>),                   \
         row("IsNan", TFD_##name, test<T, is_nan>),                   \

@@ -16,6 +16,7 @@
 #include "kernels/elementwise.h"
 #include "kernels/families.h"
 #include "kernels/gradient.h"
+#include "kernels/outputs.h"
 #include "kernels/vector_math.h"
 
 #define SELU_SCALE 1.0507009873554804934193349852946
@@ -198,13 +199,14 @@ struct leaky {
 TFD_FLOAT_DTYPES(LEAKY_REAL)
 TFD_HALF_DTYPES(LEAKY_HALF)
 
-static enum tfd_code alpha_prepare(const struct tfd_prepare *p, void *state,
-                                   struct tfd_status *st)
+enum tfd_code tfd_activation_prepare_alpha(const struct tfd_prepare *p,
+                                           void *state, struct tfd_status *st)
 {
     return tfd_node_float(p->node, "alpha", state, st);
 }
 
-static enum tfd_code same_shape(const struct tfd_kctx *k, struct tfd_status *st)
+enum tfd_code tfd_activation_same_shape(const struct tfd_kctx *k,
+                                        struct tfd_status *st)
 {
     char one[TFD_SHAPE_TEXT_MAX], other[TFD_SHAPE_TEXT_MAX];
 
@@ -220,7 +222,7 @@ static enum tfd_code leaky_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     struct leaky l = {.alpha = *(const float *)k->state};
 
-    TFD_TRY(same_shape(k, st));
+    TFD_TRY(tfd_activation_same_shape(k, st));
     TFD_TRY(
         tfd_kctx_output_reuse(k, 3, 0, k->in[0].dtype, &k->in[0].shape, st));
     l.a = tfd_tensor_data(&k->in[0]);
@@ -237,7 +239,7 @@ static enum tfd_code pair_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     struct tfd_elementwise e = {.dtype = k->in[0].dtype, .cost = 2};
 
-    TFD_TRY(same_shape(k, st));
+    TFD_TRY(tfd_activation_same_shape(k, st));
     return tfd_elementwise_pair(k, &e, st);
 }
 
@@ -332,9 +334,10 @@ static const struct tfd_opdef ops[] = {
     TFD_KERNEL(op, name, tfd_elementwise_compute1, loop##_##name), \
         TFD_KERNEL(op "Grad", name, pair_compute, loop##_grad_##name)
 
-#define ALPHA_ROW(op, name, loop)                      \
-    TFD_KERNEL(op, name, leaky_compute, loop##_##name, \
-               .prepare = alpha_prepare, .state_size = sizeof(float))
+#define ALPHA_ROW(op, name, loop)                       \
+    TFD_KERNEL(op, name, leaky_compute, loop##_##name,  \
+               .prepare = tfd_activation_prepare_alpha, \
+               .state_size = sizeof(float))
 
 #define ROWS(name, number, T)                                               \
     BOTH("Elu", name, elu), BOTH("Selu", name, selu),                       \

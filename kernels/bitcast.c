@@ -6,8 +6,7 @@
  */
 #include "kernels/check.h"
 #include "kernels/families.h"
-
-#include <string.h>
+#include "kernels/runs.h"
 
 static enum tfd_code shape_of(const struct tfd_shape *in, enum tfd_dtype from,
                               enum tfd_dtype to, struct tfd_shape *out,
@@ -46,19 +45,17 @@ static enum tfd_code bitcast_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_tensor *x = &k->in[0];
     const enum tfd_dtype to = (enum tfd_dtype)k->node->out_types[0];
+    const int64_t n = tfd_tensor_elements(x);
     struct tfd_shape out;
 
     TFD_TRY(shape_of(&x->shape, x->dtype, to, &out, st));
     TFD_TRY(tfd_shape_make(&out, out.dim, out.rank, st));
-    if (tfd_tensor_elements(x) > 0 && is_aligned(x, to)) {
+    if (n > 0 && is_aligned(x, to)) {
         k->out[0] = (struct tfd_tensor){to, out, tfd_buffer_ref(x->buffer)};
         return TFD_OK;
     }
     TFD_TRY(tfd_kctx_output(k, 0, to, &out, st));
-    if (tfd_tensor_elements(x) > 0)
-        memcpy(tfd_tensor_data(&k->out[0]), tfd_tensor_data(x),
-               tfd_tensor_size(x));
-    return TFD_OK;
+    return tfd_runs_copy(k, 0, n, 0, x, n, 0, n, 1, st);
 }
 
 static enum tfd_code bitcast_shape(struct tfd_shape_ctx *s,

@@ -7,11 +7,10 @@
  */
 #include "kernels/check.h"
 #include "kernels/families.h"
+#include "kernels/outputs.h"
 #include "kernels/simd.h"
 
 #include <string.h>
-
-enum { NAN_SEEN = 1, MINUS_SEEN = 2, PLUS_SEEN = 4 };
 
 struct job {
     const void *x;
@@ -42,9 +41,9 @@ struct job {
             T size = (T)(x[i] & (T) ~(T)(SIGN));                               \
                                                                                \
             if (size > (T)(INFINITE))                                          \
-                seen |= NAN_SEEN;                                              \
+                seen |= TFD_NAN_SEEN;                                          \
             else if (size == (T)(INFINITE))                                    \
-                seen |= x[i] & (T)(SIGN) ? MINUS_SEEN : PLUS_SEEN;             \
+                seen |= x[i] & (T)(SIGN) ? TFD_MINUS_SEEN : TFD_PLUS_SEEN;     \
         }                                                                      \
         return seen;                                                           \
     }
@@ -65,7 +64,7 @@ static const struct {
     {TFD_DOUBLE, any_DOUBLE, kinds_DOUBLE},
 };
 
-/* By what was seen, for the first version and the second. */
+/* By the bits of what was seen, for the first version and the second. */
 static const char *const texts[8][2] = {
     [1] = {"NaN", "NaN"},
     [2] = {"Inf", "-Inf"},
@@ -76,23 +75,29 @@ static const char *const texts[8][2] = {
     [7] = {"Inf and NaN", "-Inf, +Inf, and NaN"},
 };
 
-struct state {
-    struct tfd_str message;
-    int version; /* 0 or 1: a column of texts */
-};
-
-static enum tfd_code prepare(const struct tfd_prepare *p, void *state,
-                             struct tfd_status *st)
+enum tfd_code tfd_check_numerics_prepare(const struct tfd_prepare *p,
+                                         void *state, struct tfd_status *st)
 {
-    struct state *s = state;
+    struct tfd_check_numerics_state *s = state;
 
     s->version = tfd_str_is(p->node->op->name, "CheckNumericsV2");
     return tfd_node_str(p->node, "message", &s->message, st);
 }
 
+enum tfd_code tfd_check_numerics_result(const struct tfd_kctx *k, int seen,
+                                        struct tfd_status *st)
+{
+    const struct tfd_check_numerics_state *s = k->state;
+
+    if (!seen)
+        return TFD_OK;
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    TFD_STR_FMT " : Tensor had %s values",
+                    TFD_STR_ARG(s->message), texts[seen][s->version]);
+}
+
 static enum tfd_code check_numerics(struct tfd_kctx *k, struct tfd_status *st)
 {
-    const struct state *s = k->state;
     const struct tfd_tensor *x = &k->in[0];
     struct job job = {tfd_tensor_data(x), 0};
     int64_t n = tfd_tensor_elements(x);
@@ -102,10 +107,7 @@ static enum tfd_code check_numerics(struct tfd_kctx *k, struct tfd_status *st)
         i++;
     tfd_kctx_parallel(k, n, 1, loops[i].any, &job);
     if (job.seen)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        TFD_STR_FMT " : Tensor had %s values",
-                        TFD_STR_ARG(s->message),
-                        texts[loops[i].kinds(job.x, n)][s->version]);
+        TFD_TRY(tfd_check_numerics_result(k, loops[i].kinds(job.x, n), st));
     tfd_kctx_output_alias(k, 0, 0, &x->shape);
     return TFD_OK;
 }
@@ -142,9 +144,9 @@ static const struct tfd_opdef ops[] = {
     OP("CheckNumericsV2"),
 };
 
-#define ROW(op)                                            \
-    TFD_KERNEL_ANY(op, check_numerics, .prepare = prepare, \
-                   .state_size = sizeof(struct state))
+#define ROW(op)                                                               \
+    TFD_KERNEL_ANY(op, check_numerics, .prepare = tfd_check_numerics_prepare, \
+                   .state_size = sizeof(struct tfd_check_numerics_state))
 
 static const struct tfd_kernel kernels[] = {
     ROW("CheckNumerics"),

@@ -10,6 +10,7 @@
 #include "kernels/check.h"
 #include "kernels/elementwise.h"
 #include "kernels/gradient.h"
+#include "kernels/outputs.h"
 
 #include <math.h>
 
@@ -57,8 +58,8 @@ static enum tfd_dtype partner_of(enum tfd_dtype dtype)
     return partners[dtype];
 }
 
-static enum tfd_code partner_prepare(const struct tfd_prepare *p, void *state,
-                                     struct tfd_status *st)
+enum tfd_code tfd_complex_prepare(const struct tfd_prepare *p, void *state,
+                                  struct tfd_status *st)
 {
     enum tfd_dtype in, out;
 
@@ -196,7 +197,7 @@ static const struct tfd_opdef ops[] = {
 };
 
 #define KERNEL(op, name, compute, loop) \
-    TFD_KERNEL(op, name, compute, loop, .prepare = partner_prepare)
+    TFD_KERNEL(op, name, compute, loop, .prepare = tfd_complex_prepare)
 #define KERNELS(name, real)                                     \
     KERNEL("Complex", real, join_cpu, loop_join_##real),        \
         KERNEL("Real", name, part_cpu, loop_real_##name),       \

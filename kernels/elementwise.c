@@ -7,6 +7,7 @@
 #include "kernels/elementwise.h"
 
 #include "kernels/broadcast.h"
+#include "kernels/outputs.h"
 
 #include <assert.h>
 
@@ -27,14 +28,18 @@ static void run(struct tfd_kctx *k, const struct tfd_elementwise *e, int64_t n,
         tfd_kctx_parallel(k, n, e->cost, loop, row);
 }
 
-static enum tfd_code fail_shapes(const struct tfd_kctx *k,
-                                 struct tfd_status *st)
+enum tfd_code tfd_elementwise_shape(const struct tfd_kctx *k,
+                                    struct tfd_shape *out,
+                                    struct tfd_status *st)
 {
-    char a[TFD_SHAPE_TEXT_MAX], b[TFD_SHAPE_TEXT_MAX];
+    const struct tfd_shape *a = &k->in[0].shape, *b = &k->in[1].shape;
+    char left[TFD_SHAPE_TEXT_MAX], right[TFD_SHAPE_TEXT_MAX];
 
-    return tfd_fail(st, TFD_INVALID_ARGUMENT, "Incompatible shapes: %s vs. %s",
-                    tfd_shape_text(&k->in[0].shape, a),
-                    tfd_shape_text(&k->in[1].shape, b));
+    if (!tfd_broadcast_fits(a, b))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Incompatible shapes: %s vs. %s",
+                        tfd_shape_text(a, left), tfd_shape_text(b, right));
+    return tfd_broadcast_shape(a, b, out, st);
 }
 
 /* ---- Equal shapes -------------------------------------------------------- */
@@ -100,9 +105,7 @@ static enum tfd_code run_broadcast(struct tfd_kctx *k,
     struct rows rows = {.plan = &plan, .loop = loop_of(k, e)};
     struct tfd_shape shape;
 
-    if (!tfd_broadcast_fits(&a, &b))
-        return fail_shapes(k, st);
-    TFD_TRY(tfd_broadcast_shape(&a, &b, &shape, st));
+    TFD_TRY(tfd_elementwise_shape(k, &shape, st));
     TFD_TRY(tfd_kctx_output_reuse(k, 3, 0, e->dtype, &shape, st));
     if (!k->out[0].buffer)
         return TFD_OK;

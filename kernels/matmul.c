@@ -10,21 +10,24 @@
 #include "kernels/gemm.h"
 #include "kernels/gradient.h"
 #include "kernels/narrow.h"
+#include "kernels/outputs.h"
 
 #include <string.h>
 
-struct matmul_state {
-    bool transpose_a, transpose_b;
-};
-
-static enum tfd_code matmul_prepare(const struct tfd_prepare *p, void *state,
-                                    struct tfd_status *st)
+enum tfd_code tfd_matmul_prepare(const struct tfd_prepare *p, void *state,
+                                 struct tfd_status *st)
 {
-    struct matmul_state *s = state;
+    struct tfd_matmul_state *s = state;
 
-    tfd_gemm_init();
     TFD_TRY(tfd_node_bool(p->node, "transpose_a", &s->transpose_a, st));
     return tfd_node_bool(p->node, "transpose_b", &s->transpose_b, st);
+}
+
+static enum tfd_code prepare(const struct tfd_prepare *p, void *state,
+                             struct tfd_status *st)
+{
+    tfd_gemm_init();
+    return tfd_matmul_prepare(p, state, st);
 }
 
 /* ---- half, bfloat16 ------------------------------------------------------ */
@@ -63,10 +66,11 @@ static enum tfd_code multiply_narrow(struct tfd_kctx *k,
 
 /* ---- Kernel -------------------------------------------------------------- */
 
-static enum tfd_code check_shapes(const struct tfd_kctx *k,
-                                  const struct matmul_state *s,
-                                  struct tfd_status *st)
+enum tfd_code tfd_matmul_sizes(const struct tfd_kctx *k,
+                               struct tfd_matmul_sizes *size,
+                               struct tfd_shape *out, struct tfd_status *st)
 {
+    const struct tfd_matmul_state *s = k->state;
     const struct tfd_shape *a = &k->in[0].shape, *b = &k->in[1].shape;
     char at[TFD_SHAPE_TEXT_MAX], bt[TFD_SHAPE_TEXT_MAX];
 
@@ -74,27 +78,29 @@ static enum tfd_code check_shapes(const struct tfd_kctx *k,
         if (k->in[i].shape.rank != 2)
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
                             "In[%d] ndims must be >= 2", i);
-    if (a->dim[s->transpose_a ? 0 : 1] != b->dim[s->transpose_b ? 1 : 0])
+    size->m = a->dim[s->transpose_a ? 1 : 0];
+    size->k = a->dim[s->transpose_a ? 0 : 1];
+    size->n = b->dim[s->transpose_b ? 0 : 1];
+    if (size->k != b->dim[s->transpose_b ? 1 : 0])
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Matrix size-incompatible: In[0]: %s, In[1]: %s",
                         tfd_shape_text(a, at), tfd_shape_text(b, bt));
-    return TFD_OK;
+    return tfd_shape_make(out, (const int64_t[]){size->m, size->n}, 2, st);
 }
 
 static enum tfd_code matmul_cpu(struct tfd_kctx *k, struct tfd_status *st)
 {
-    const struct matmul_state *s = k->state;
-    const int64_t *a = k->in[0].shape.dim, *b = k->in[1].shape.dim;
+    const struct tfd_matmul_state *s = k->state;
+    struct tfd_matmul_sizes size;
     struct tfd_gemm g = {.dtype = k->in[0].dtype,
                          .transpose_a = s->transpose_a,
                          .transpose_b = s->transpose_b};
     struct tfd_shape shape;
 
-    TFD_TRY(check_shapes(k, s, st));
-    g.m = a[s->transpose_a ? 1 : 0];
-    g.k = a[s->transpose_a ? 0 : 1];
-    g.n = b[s->transpose_b ? 0 : 1];
-    TFD_TRY(tfd_shape_make(&shape, (const int64_t[]){g.m, g.n}, 2, st));
+    TFD_TRY(tfd_matmul_sizes(k, &size, &shape, st));
+    g.m = size.m;
+    g.k = size.k;
+    g.n = size.n;
     TFD_TRY(tfd_kctx_output(k, 0, g.dtype, &shape, st));
     if (!k->out[0].buffer)
         return TFD_OK;
@@ -105,8 +111,8 @@ static enum tfd_code matmul_cpu(struct tfd_kctx *k, struct tfd_status *st)
     g.a = k->in[0].buffer->data;
     g.b = k->in[1].buffer->data;
     g.c = k->out[0].buffer->data;
-    g.lda = a[1];
-    g.ldb = b[1];
+    g.lda = k->in[0].shape.dim[1];
+    g.ldb = k->in[1].shape.dim[1];
     g.ldc = g.n;
     if (tfd_dtype_is_narrow(g.dtype))
         return multiply_narrow(k, &g, st);
@@ -211,9 +217,9 @@ static const struct tfd_opdef ops[] = {
     },
 };
 
-#define KERNEL(name)                                                  \
-    TFD_KERNEL("MatMul", name, matmul_cpu, .prepare = matmul_prepare, \
-               .state_size = sizeof(struct matmul_state),             \
+#define KERNEL(name)                                           \
+    TFD_KERNEL("MatMul", name, matmul_cpu, .prepare = prepare, \
+               .state_size = sizeof(struct tfd_matmul_state),  \
                .flags = TFD_KERNEL_HEAVY)
 
 static const struct tfd_kernel kernels[] = {

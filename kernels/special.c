@@ -15,6 +15,7 @@
 #include "kernels/complex_math.h"
 #include "kernels/elementwise.h"
 #include "kernels/gradient.h"
+#include "kernels/outputs.h"
 #include "kernels/special_functions.h"
 
 #include <math.h>
@@ -140,30 +141,40 @@ TFD_FLOAT_DTYPES(LOOP_BETA)
 
 #define SPECIAL_NS 100
 
-static enum tfd_code betainc_cpu(struct tfd_kctx *k, struct tfd_status *st)
+enum tfd_code tfd_special_betainc_shape(const struct tfd_kctx *k,
+                                        struct tfd_shape *out,
+                                        struct tfd_status *st)
 {
     char text[2][TFD_SHAPE_TEXT_MAX];
-    const struct tfd_shape *shape = &k->in[0].shape;
-    struct beta b;
 
+    *out = k->in[0].shape;
     for (int i = 1; i < 3; i++) {
         const struct tfd_shape *s = &k->in[i].shape;
 
-        if (shape->rank == 0)
-            shape = s;
-        else if (s->rank != 0 && !tfd_shape_equal(shape, s))
+        if (out->rank == 0)
+            *out = *s;
+        else if (s->rank != 0 && !tfd_shape_equal(out, s))
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
                             "Shapes of a, b and x must match: %s and %s",
-                            tfd_shape_text(shape, text[0]),
+                            tfd_shape_text(out, text[0]),
                             tfd_shape_text(s, text[1]));
     }
-    TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, shape, st));
+    return TFD_OK;
+}
+
+static enum tfd_code betainc_cpu(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_shape shape;
+    struct beta b;
+
+    TFD_TRY(tfd_special_betainc_shape(k, &shape, st));
+    TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &shape, st));
     for (int i = 0; i < 3; i++) {
         b.in[i] = tfd_tensor_data(&k->in[i]);
         b.step[i] = k->in[i].shape.rank != 0;
     }
     b.y = tfd_tensor_data(&k->out[0]);
-    tfd_kctx_parallel(k, tfd_shape_elements(shape), SPECIAL_NS,
+    tfd_kctx_parallel(k, tfd_shape_elements(&shape), SPECIAL_NS,
                       k->kernel->range, &b);
     return TFD_OK;
 }

@@ -1,15 +1,11 @@
 /*
- * special_functions.c - see special_functions.h.
+ * special_functions.c - see special_functions.h; the functions themselves are
+ * in special_formulas.h.
  */
 #define _GNU_SOURCE /* lgamma_r */
 #include "kernels/special_functions.h"
 
-#include <float.h>
 #include <math.h>
-
-#define PI 3.14159265358979323846
-#define ITERATIONS_MAX 2000 /* of series and fractions */
-#define TINY 1e-300         /* stands for a 0 that would be divided by */
 
 double tfd_special_lgamma(double x)
 {
@@ -18,220 +14,36 @@ double tfd_special_lgamma(double x)
     return lgamma_r(x, &sign);
 }
 
-/* ---- Digamma ------------------------------------------------------------- */
-
-/* From here on the asymptotic series is exact. */
-#define DIGAMMA_LARGE 10
-
-/* x > 0: up to a large number by the recurrence, then
- * log(x) - 1 / 2x - sum of B(2k) / (2k x^2k). */
-static double digamma_positive(double x)
-{
-    static const double factor[] = {1.0 / 12,   -1.0 / 120, 1.0 / 252,
-                                    -1.0 / 240, 1.0 / 132,  -691.0 / 32760,
-                                    1.0 / 12};
-    double below = 0, sum = 0, inverse;
-
-    for (; x < DIGAMMA_LARGE; x++)
-        below += 1 / x;
-    inverse = 1 / (x * x);
-    for (int i = (int)(sizeof(factor) / sizeof(factor[0])) - 1; i >= 0; i--)
-        sum = (sum + factor[i]) * inverse;
-    return log(x) - 0.5 / x - sum - below;
-}
+#define TFD_SPECIAL static
+#define TFD_SPECIAL_LGAMMA(x) tfd_special_lgamma(x)
+#include "kernels/special_formulas.h"
 
 double tfd_special_digamma(double x)
 {
-    if (x > 0)
-        return digamma_positive(x);
-    if (!(x > floor(x))) /* a pole, or no number */
-        return (double)NAN;
-    return digamma_positive(1 - x) - PI / tan(PI * (x - rint(x)));
-}
-
-/* ---- Incomplete gamma functions ------------------------------------------ */
-
-/* x^a e^-x / gamma(a) */
-static double gamma_density(double a, double x)
-{
-    return exp(a * log(x) - x - tfd_special_lgamma(a));
-}
-
-/* Good for x below a. */
-static double igamma_series(double a, double x)
-{
-    double term = 1, sum = 1;
-
-    for (int i = 1; i < ITERATIONS_MAX && term > sum * DBL_EPSILON; i++) {
-        term *= x / (a + i);
-        sum += term;
-    }
-    return sum * gamma_density(a, x) / a;
-}
-
-/* Good for x above 1 and a. */
-static double igammac_fraction(double a, double x)
-{
-    double b = x + 1 - a, c = 1 / TINY, d = 1 / b, product = d;
-
-    for (int i = 1; i < ITERATIONS_MAX; i++) {
-        double factor, an = -i * (i - a);
-
-        b += 2;
-        d = an * d + b;
-        d = 1 / (fabs(d) < TINY ? TINY : d);
-        c = b + an / c;
-        c = fabs(c) < TINY ? TINY : c;
-        factor = d * c;
-        product *= factor;
-        if (fabs(factor - 1) <= DBL_EPSILON)
-            break;
-    }
-    return product * gamma_density(a, x);
+    return special_digamma(x);
 }
 
 double tfd_special_igamma(double a, double x)
 {
-    if (x == 0 && a >= 0)
-        return 0;
-    if (!(x > 0) || !(a > 0))
-        return (double)NAN;
-    if (isinf(a))
-        return 0;
-    if (isinf(x))
-        return 1;
-    return x > 1 && x > a ? 1 - igammac_fraction(a, x) : igamma_series(a, x);
+    return special_igamma(a, x);
 }
 
 double tfd_special_igammac(double a, double x)
 {
-    if (!(x >= 0) || !(a > 0))
-        return (double)NAN;
-    if (isinf(x))
-        return 0;
-    if (isinf(a) || x == 0)
-        return 1;
-    return x > 1 && x > a ? igammac_fraction(a, x) : 1 - igamma_series(a, x);
-}
-
-/* ---- Incomplete beta function -------------------------------------------- */
-
-static double away_from_0(double x)
-{
-    return fabs(x) < TINY ? TINY : x;
-}
-
-/* Good for x below (a + 1) / (a + b + 2). */
-static double beta_fraction(double a, double b, double x)
-{
-    double c = 1, d = 1 / away_from_0(1 - (a + b) * x / (a + 1)), product = d;
-
-    for (int m = 1; m < ITERATIONS_MAX; m++) {
-        double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
-        double odd =
-            -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
-        double factor;
-
-        d = 1 / away_from_0(1 + even * d);
-        c = away_from_0(1 + even / c);
-        product *= d * c;
-        d = 1 / away_from_0(1 + odd * d);
-        c = away_from_0(1 + odd / c);
-        factor = d * c;
-        product *= factor;
-        if (fabs(factor - 1) <= DBL_EPSILON)
-            break;
-    }
-    return product;
-}
-
-double tfd_special_betainc(double a, double b, double x)
-{
-    double front;
-
-    if (!(a > 0) || !(b > 0) || isinf(a) || isinf(b) || !(x >= 0 && x <= 1))
-        return (double)NAN;
-    if (x == 0 || x == 1)
-        return x;
-    front = exp(a * log(x) + b * log1p(-x) + tfd_special_lgamma(a + b) -
-                tfd_special_lgamma(a) - tfd_special_lgamma(b));
-    if (x < (a + 1) / (a + b + 2))
-        return front * beta_fraction(a, b, x) / a;
-    return 1 - front * beta_fraction(b, a, 1 - x) / b;
-}
-
-/* ---- Zeta and polygamma -------------------------------------------------- */
-
-#define ZETA_TERMS                                            \
-    9 /* summed one by one; the rest is Euler and Maclaurin's \
-       */
-
-/* x > 1, q > 0 */
-static double zeta_positive(double x, double q)
-{
-    /* (2k)! / B(2k) */
-    static const double divisor[] = {
-        12.0,
-        -720.0,
-        30240.0,
-        -1209600.0,
-        47900160.0,
-        -1307674368000.0 / 691,
-        74724249600.0,
-        -10670622842880000.0 / 3617,
-        5109094217170944000.0 / 43867,
-        -802857662698291200000.0 / 174611,
-    };
-    double sum = 0, rest, term, rising = 1, power;
-
-    for (int i = 0; i < ZETA_TERMS; i++)
-        sum += pow(q + i, -x);
-    q += ZETA_TERMS;
-    power = pow(q, -x);
-    rest = power * q / (x - 1) + power / 2;
-    for (int i = 0; i < (int)(sizeof(divisor) / sizeof(divisor[0])); i++) {
-        rising *= i == 0 ? x : (x + 2 * i - 1) * (x + 2 * i);
-        power /= i == 0 ? q : q * q;
-        term = rising * power / divisor[i];
-        rest += term;
-        if (fabs(term) <= DBL_EPSILON * rest)
-            break;
-    }
-    return sum + rest;
-}
-
-/* q < 0: what lies below 0 is a sum like the one above, backwards, which ends
- * at the first term. */
-static double zeta_negative(double x, double q)
-{
-    double above = q - floor(q), below = 1 - above;
-    double backwards = zeta_positive(x, below) - zeta_positive(x, 1 - q);
-
-    return zeta_positive(x, above) + (fmod(x, 2) == 0 ? backwards : -backwards);
+    return special_igammac(a, x);
 }
 
 double tfd_special_zeta(double x, double q)
 {
-    if (x == 1)
-        return (double)INFINITY;
-    if (!(x > 1) || isnan(q))
-        return (double)NAN;
-    if (q > 0)
-        return isinf(x) || isinf(q) ? q < 1 ? (double)INFINITY : q == 1
-                                    : zeta_positive(x, q);
-    if (q == floor(q))
-        return fmod(x, 2) == 0 ? (double)INFINITY : (double)NAN;
-    return x == floor(x) ? zeta_negative(x, q) : (double)NAN;
+    return special_zeta(x, q);
 }
 
 double tfd_special_polygamma(double n, double x)
 {
-    double size;
+    return special_polygamma(n, x);
+}
 
-    if (!(n >= 0) || n != floor(n))
-        return (double)NAN;
-    if (n == 0)
-        return tfd_special_digamma(x);
-    size = exp(tfd_special_lgamma(n + 1)) * tfd_special_zeta(n + 1, x);
-    return fmod(n, 2) == 0 ? -size : size;
+double tfd_special_betainc(double a, double b, double x)
+{
+    return special_betainc(a, b, x);
 }

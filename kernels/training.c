@@ -22,37 +22,21 @@
 
 #include <string.h>
 
-#define VARIABLES_MAX 4
-
-struct optimizer {
-    const char *name; /* without Apply */
-    int variables;
-    /* Inputs after the variables: 's' scalar, 'g' gradient, 'n' global_step. */
-    const char *roles;
-    const char *option; /* a bool attribute handed to the loop, or NULL */
-};
-
 /* Rows in the order of enum tfd_optimizer. */
-static const struct optimizer optimizers[] = {
+static const struct tfd_train_optimizer optimizers[] = {
 #define X(id, name, variables, roles, option) \
     [TFD_OPT_##id] = {name, variables, roles, option},
     TFD_OPTIMIZERS(X)
 #undef X
 };
 
-struct state {
-    const struct optimizer *row;
-    bool option;
-    bool sparse;
-};
-
 /* ---- Preparing ----------------------------------------------------------- */
 
-static enum tfd_code prepare(const struct tfd_prepare *p, void *state,
-                             struct tfd_status *st)
+enum tfd_code tfd_train_prepare(const struct tfd_prepare *p, void *state,
+                                struct tfd_status *st)
 {
     const char *name = strstr(p->node->op->name.data, "Apply");
-    struct state *s = state;
+    struct tfd_train_state *s = state;
 
     s->sparse = strstr(p->node->op->name.data, "Sparse") != NULL;
     for (int i = 0; i < TFD_COUNT(optimizers); i++)
@@ -81,24 +65,33 @@ static enum tfd_code same_shape(const struct tfd_shape *a,
                     tfd_shape_text(a, one), tfd_shape_text(b, other));
 }
 
-static enum tfd_code check_variables(struct tfd_variable *const *v, int count,
-                                     enum tfd_dtype dtype,
+enum tfd_code tfd_train_initialized(const struct tfd_variable *v,
+                                    struct tfd_status *st)
+{
+    if (v->initialized)
+        return TFD_OK;
+    return tfd_fail(st, TFD_FAILED_PRECONDITION,
+                    "Attempting to use uninitialized variables: %s", v->name);
+}
+
+static enum tfd_code check_variables(struct tfd_kctx *k,
+                                     struct tfd_variable *const *v, int count,
+                                     const struct tfd_train_device *d,
                                      struct tfd_status *st)
 {
+    const enum tfd_dtype dtype = k->kernel->dtype;
+
     for (int i = 0; i < count; i++) {
         if (v[i]->dtype != dtype)
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
                             "variable %s is of type %s, the op of type %s",
                             v[i]->name, tfd_dtype_name((int)v[i]->dtype),
                             tfd_dtype_name((int)dtype));
-        if (!v[i]->initialized)
-            return tfd_fail(st, TFD_FAILED_PRECONDITION,
-                            "Attempting to use uninitialized variables: %s",
-                            v[i]->name);
+        TFD_TRY(tfd_train_initialized(v[i], st));
         TFD_TRY(same_shape(&v[0]->value.shape, &v[i]->value.shape,
                            "a slot variable", st));
         /* A slot may be the variable itself; then one copy serves both. */
-        TFD_TRY(tfd_variable_writable(v[i], st));
+        TFD_TRY(d->writable(k, v[i], st));
     }
     return TFD_OK;
 }
@@ -114,36 +107,19 @@ static enum tfd_code read_scalar(const struct tfd_kctx *k, int in,
         return tfd_fail(
             st, TFD_INVALID_ARGUMENT, "input %d of %s is not a scalar: %s", in,
             k->node->op->name.data, tfd_shape_text(&t->shape, text));
-    memcpy(job->scalar[job->scalar_count++], tfd_tensor_data(t),
-           tfd_dtype_size(t->dtype));
+    job->scalar[job->scalar_count++] = tfd_tensor_data(t);
     return TFD_OK;
 }
 
-/* The rows that a sparse update is for. */
-struct rows {
-    const struct tfd_tensor *indices, *grad;
-    int64_t limit; /* rows of the variable */
-    int64_t width; /* elements of one */
-};
-
-static int64_t index_at(const struct rows *r, int64_t i)
-{
-    const void *data = tfd_tensor_data(r->indices);
-
-    return r->indices->dtype == TFD_INT32 ? ((const int32_t *)data)[i]
-                                          : ((const int64_t *)data)[i];
-}
-
-static enum tfd_code check_row_shapes(const struct rows *r,
+static enum tfd_code check_row_shapes(const struct tfd_tensor *indices,
+                                      const struct tfd_shape *grad,
                                       const struct tfd_shape *var,
                                       struct tfd_status *st)
 {
-    const struct tfd_shape *grad = &r->grad->shape;
-
     if (var->rank < 1)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "var must be at least 1 dimensional");
-    if (r->indices->shape.rank != 1)
+    if (indices->shape.rank != 1)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "indices must be one-dimensional");
     if (grad->rank != var->rank)
@@ -153,56 +129,39 @@ static enum tfd_code check_row_shapes(const struct rows *r,
         if (grad->dim[i] != var->dim[i])
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
                             "var and grad must match in dimension %d", i);
-    if (grad->dim[0] != r->indices->shape.dim[0])
+    if (grad->dim[0] != indices->shape.dim[0])
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "grad must be the same size as indices in the first "
                         "dimension.");
     return TFD_OK;
 }
 
-/* All before anything is changed. */
-static enum tfd_code check_rows(const struct tfd_kctx *k, int grad,
-                                const struct tfd_variable *var, struct rows *r,
-                                struct tfd_status *st)
-{
-    int64_t count;
-
-    r->grad = &k->in[grad];
-    r->indices = &k->in[grad + 1];
-    TFD_TRY(check_row_shapes(r, &var->value.shape, st));
-    r->limit = var->value.shape.dim[0];
-    r->width = r->limit ? tfd_tensor_elements(&var->value) / r->limit : 0;
-    count = tfd_tensor_elements(r->indices);
-    for (int64_t i = 0; i < count; i++)
-        if (index_at(r, i) < 0 || index_at(r, i) >= r->limit)
-            return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                            "Index %lld at offset %lld in indices is out of "
-                            "range",
-                            (long long)index_at(r, i), (long long)i);
-    return TFD_OK;
-}
-
 static enum tfd_code read_gradient(const struct tfd_kctx *k, int in,
                                    const struct tfd_variable *var,
-                                   struct tfd_train_job *job, struct rows *r,
+                                   struct tfd_train_job *job,
                                    struct tfd_status *st)
 {
-    const struct state *s = k->state;
+    const struct tfd_train_state *s = k->state;
+    const struct tfd_tensor *value = &var->value, *indices = &k->in[in + 1];
+    struct tfd_train_rows *r = &job->rows;
 
-    if (s->sparse)
-        TFD_TRY(check_rows(k, in, var, r, st));
-    else
-        TFD_TRY(same_shape(&var->value.shape, &k->in[in].shape, "grad", st));
     job->grad = tfd_tensor_data(&k->in[in]);
+    if (!s->sparse)
+        return same_shape(&value->shape, &k->in[in].shape, "grad", st);
+    TFD_TRY(check_row_shapes(indices, &k->in[in].shape, &value->shape, st));
+    r->indices = indices;
+    r->count = tfd_tensor_elements(indices);
+    r->limit = value->shape.dim[0];
+    r->width = r->limit ? tfd_tensor_elements(value) / r->limit : 0;
     return TFD_OK;
 }
 
 static enum tfd_code read_inputs(const struct tfd_kctx *k,
                                  const struct tfd_variable *var,
-                                 struct tfd_train_job *job, struct rows *r,
+                                 struct tfd_train_job *job,
                                  struct tfd_status *st)
 {
-    const struct state *s = k->state;
+    const struct tfd_train_state *s = k->state;
     const char *role = s->row->roles;
 
     for (int in = s->row->variables; *role; in++, role++) {
@@ -211,83 +170,51 @@ static enum tfd_code read_inputs(const struct tfd_kctx *k,
         } else if (*role == 'n') {
             TFD_TRY(tfd_check_int(k, in, &job->global_step, st));
         } else {
-            TFD_TRY(read_gradient(k, in, var, job, r, st));
+            TFD_TRY(read_gradient(k, in, var, job, st));
             in += s->sparse; /* indices */
         }
     }
     return TFD_OK;
 }
 
-/* ---- Running ------------------------------------------------------------- */
-
-#define COST_NS 2 /* per element: a square root and three streams */
-
-/* In their order: a row may come more than once. */
-static void apply_rows(const struct tfd_kctx *k, const struct rows *r,
-                       const struct tfd_train_job *whole)
-{
-    const size_t row = (size_t)r->width * tfd_dtype_size(k->kernel->dtype);
-    const int64_t count = tfd_tensor_elements(r->indices);
-
-    for (int64_t i = 0; r->width && i < count; i++) {
-        struct tfd_train_job job = *whole;
-
-        for (int v = 0; v < VARIABLES_MAX; v++)
-            job.var[v] = (char *)job.var[v] + (size_t)index_at(r, i) * row;
-        job.grad = (const char *)job.grad + (size_t)i * row;
-        k->kernel->range(&job, 0, r->width);
-    }
-}
+/* ---- On any device ------------------------------------------------------- */
 
 static enum tfd_code apply_locked(struct tfd_kctx *k,
                                   struct tfd_variable *const *v,
-                                  struct tfd_status *st)
+                                  const void *arg, struct tfd_status *st)
 {
-    const struct state *s = k->state;
+    const struct tfd_train_state *s = k->state;
+    const struct tfd_train_device *d = arg;
     struct tfd_train_job job = {.option = s->option};
-    struct rows rows = {.width = 0};
 
-    TFD_TRY(check_variables(v, s->row->variables, k->kernel->dtype, st));
-    TFD_TRY(read_inputs(k, v[0], &job, &rows, st));
-    for (int i = 0; i < VARIABLES_MAX; i++)
+    TFD_TRY(check_variables(k, v, s->row->variables, d, st));
+    TFD_TRY(read_inputs(k, v[0], &job, st));
+    for (int i = 0; i < TFD_TRAIN_VARIABLES; i++)
         job.var[i] = tfd_tensor_data(&v[i < s->row->variables ? i : 0]->value);
-    if (s->sparse)
-        apply_rows(k, &rows, &job);
-    else
-        tfd_kctx_parallel(k, tfd_tensor_elements(&v[0]->value), COST_NS,
-                          k->kernel->range, &job);
-    return TFD_OK;
+    job.elements = tfd_tensor_elements(&v[0]->value);
+    return d->run(k, &job, st);
 }
 
-/* A handle without a variable is INTERNAL in TensorFlow, with these words;
- * whose it was is ours. */
 static enum tfd_code find_variables(struct tfd_kctx *k, int count,
                                     struct tfd_variable **v, int *found,
                                     struct tfd_status *st)
 {
-    struct tfd_status why = TFD_STATUS_INIT;
-
-    for (*found = 0; *found < count; (*found)++) {
-        if (tfd_kctx_variable(k, *found, &v[*found], &why) == TFD_OK)
-            continue;
-        if (why.code == TFD_NOT_FOUND)
-            return tfd_fail(st, TFD_INTERNAL,
-                            "Invalid variable reference. (%s)", why.text);
-        return tfd_status_copy(st, &why);
-    }
+    for (*found = 0; *found < count; (*found)++)
+        TFD_TRY(tfd_kctx_variable(k, *found, &v[*found], st));
     return TFD_OK;
 }
 
-static enum tfd_code apply(struct tfd_kctx *k, struct tfd_status *st)
+enum tfd_code tfd_train_locked(struct tfd_kctx *k, int count,
+                               tfd_train_update_fn *update, const void *arg,
+                               struct tfd_status *st)
 {
-    const struct state *s = k->state;
-    struct tfd_variable *v[VARIABLES_MAX];
+    struct tfd_variable *v[TFD_TRAIN_VARIABLES] = {NULL};
     int found;
-    enum tfd_code rc = find_variables(k, s->row->variables, v, &found, st);
+    enum tfd_code rc = find_variables(k, count, v, &found, st);
 
     if (rc == TFD_OK) {
         tfd_variables_lock(v, found);
-        rc = apply_locked(k, v, st);
+        rc = update(k, v, arg, st);
         tfd_variables_unlock(v, found);
     }
     for (int i = rc == TFD_OK && k->out_count > 0; i < found; i++)
@@ -295,6 +222,88 @@ static enum tfd_code apply(struct tfd_kctx *k, struct tfd_status *st)
     if (rc == TFD_OK && k->out_count > 0)
         k->ref_out[0] = v[0]; /* its count goes along */
     return rc;
+}
+
+/* A handle without a variable is INTERNAL in TensorFlow, with these words;
+ * whose it was is ours. */
+enum tfd_code tfd_train_apply(struct tfd_kctx *k,
+                              const struct tfd_train_device *d,
+                              struct tfd_status *st)
+{
+    const struct tfd_train_state *s = k->state;
+    struct tfd_status why = TFD_STATUS_INIT;
+    enum tfd_code rc =
+        tfd_train_locked(k, s->row->variables, apply_locked, d, &why);
+
+    if (rc == TFD_NOT_FOUND)
+        return tfd_fail(st, TFD_INTERNAL, "Invalid variable reference. (%s)",
+                        why.text);
+    return rc == TFD_OK ? TFD_OK : tfd_status_copy(st, &why);
+}
+
+/* ---- On a CPU ------------------------------------------------------------ */
+
+#define COST_NS 2 /* per element: a square root and three streams */
+
+static enum tfd_code check_indices(const struct tfd_train_rows *r,
+                                   struct tfd_status *st)
+{
+    for (int64_t i = 0; i < r->count; i++) {
+        int64_t row = tfd_check_int_at(r->indices, i);
+
+        if (row < 0 || row >= r->limit)
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "Index %lld at offset %lld in indices is out of "
+                            "range",
+                            (long long)row, (long long)i);
+    }
+    return TFD_OK;
+}
+
+/* In their order: a row may come more than once. */
+static void run_rows(const struct tfd_kctx *k, const struct tfd_train_job *job)
+{
+    const struct tfd_train_rows *r = &job->rows;
+    const size_t size = (size_t)r->width * tfd_dtype_size(k->kernel->dtype);
+
+    for (int64_t i = 0; r->width && i < r->count; i++) {
+        struct tfd_train_job one = *job;
+        size_t row = (size_t)tfd_check_int_at(r->indices, i);
+
+        for (int v = 0; v < TFD_TRAIN_VARIABLES; v++)
+            one.var[v] = (char *)one.var[v] + row * size;
+        one.grad = (const char *)one.grad + (size_t)i * size;
+        k->kernel->range(&one, 0, r->width);
+    }
+}
+
+static enum tfd_code run_cpu(struct tfd_kctx *k,
+                             const struct tfd_train_job *job,
+                             struct tfd_status *st)
+{
+    struct tfd_train_job loop = *job;
+
+    if (job->rows.indices) {
+        TFD_TRY(check_indices(&job->rows, st));
+        run_rows(k, job);
+    } else {
+        tfd_kctx_parallel(k, job->elements, COST_NS, k->kernel->range, &loop);
+    }
+    return TFD_OK;
+}
+
+static enum tfd_code writable_cpu(struct tfd_kctx *k, struct tfd_variable *v,
+                                  struct tfd_status *st)
+{
+    (void)k;
+    return tfd_variable_writable(v, st);
+}
+
+static enum tfd_code apply(struct tfd_kctx *k, struct tfd_status *st)
+{
+    static const struct tfd_train_device cpu = {writable_cpu, run_cpu};
+
+    return tfd_train_apply(k, &cpu, st);
 }
 
 /* ---- Definitions --------------------------------------------------------- */
@@ -348,34 +357,47 @@ static enum tfd_code var_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
       "var: resource, ms: resource, mom: resource",                          \
       "lr: T, rho: T, momentum: T, epsilon: T, ", "grad", "", "")
 
-#define DENSE_ONLY(X)                                                  \
-    X("Adam", "var: Ref(T), m: Ref(T), v: Ref(T)",                     \
-      "var: resource, m: resource, v: resource",                       \
-      "beta1_power: T, beta2_power: T, lr: T, beta1: T, beta2: T, "    \
-      "epsilon: T, ",                                                  \
-      "grad", "", "; use_nesterov: bool = false")                      \
-    X("GradientDescent", "var: Ref(T)", "var: resource", "alpha: T, ", \
+#define DENSE_ONLY(X)                                                        \
+    X("AdaMax", "var: Ref(T), m: Ref(T), v: Ref(T)",                         \
+      "var: resource, m: resource, v: resource",                             \
+      "beta1_power: T, lr: T, beta1: T, beta2: T, epsilon: T, ", "grad", "", \
+      "")                                                                    \
+    X("AddSign", "var: Ref(T), m: Ref(T)", "var: resource, m: resource",     \
+      "lr: T, alpha: T, sign_decay: T, beta: T, ", "grad", "", "")           \
+    X("PowerSign", "var: Ref(T), m: Ref(T)", "var: resource, m: resource",   \
+      "lr: T, logbase: T, sign_decay: T, beta: T, ", "grad", "", "")         \
+    X("Adam", "var: Ref(T), m: Ref(T), v: Ref(T)",                           \
+      "var: resource, m: resource, v: resource",                             \
+      "beta1_power: T, beta2_power: T, lr: T, beta1: T, beta2: T, "          \
+      "epsilon: T, ",                                                        \
+      "grad", "", "; use_nesterov: bool = false")                            \
+    X("GradientDescent", "var: Ref(T)", "var: resource", "alpha: T, ",       \
       "delta", "", "")
 
 #define LOCKING "; use_locking: bool = false"
 
-#define PAIR(name_, refs, handles, rest, attributes)       \
-    {                                                      \
-        .name = name_,                                     \
-        .inputs = refs ", " rest,                          \
-        .outputs = "out: Ref(T)",                          \
-        .attrs = attributes,                               \
-        .shape = var_shape,                                \
-        .flags = TFD_OP_NO_GRADIENT,                       \
-    },                                                     \
-        {                                                  \
-            .name = "Resource" name_,                      \
-            .inputs = handles ", " rest,                   \
-            .outputs = "",                                 \
-            .attrs = attributes,                           \
-            .shape = var_shape,                            \
-            .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT, \
-        },
+#define BY_REFERENCE(name_, refs, rest, attributes) \
+    {                                               \
+        .name = name_,                              \
+        .inputs = refs ", " rest,                   \
+        .outputs = "out: Ref(T)",                   \
+        .attrs = attributes,                        \
+        .shape = var_shape,                         \
+        .flags = TFD_OP_NO_GRADIENT,                \
+    },
+#define BY_HANDLE(name_, handles, rest, attributes)    \
+    {                                                  \
+        .name = name_,                                 \
+        .inputs = handles ", " rest,                   \
+        .outputs = "",                                 \
+        .attrs = attributes,                           \
+        .shape = var_shape,                            \
+        .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT, \
+    },
+
+#define PAIR(name, refs, handles, rest, attributes) \
+    BY_REFERENCE(name, refs, rest, attributes)      \
+    BY_HANDLE("Resource" name, handles, rest, attributes)
 
 #define DENSE(name, refs, handles, before, grad, after, more)  \
     PAIR("Apply" name, refs, handles, before grad ": T" after, \
@@ -386,18 +408,38 @@ static enum tfd_code var_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
          before "grad: T, indices: Tindices" after,            \
          "T: numbertype; Tindices: {int32, int64}" LOCKING more)
 
-static const struct tfd_opdef ops[] = {SPARSE_TOO(DENSE) SPARSE_TOO(SPARSE)
-                                           DENSE_ONLY(DENSE)};
+#define SLOT "var: resource, accum: resource"
+/* clang-format off */
+static const struct tfd_opdef ops[] = {
+    SPARSE_TOO(DENSE)
+    SPARSE_TOO(SPARSE)
+    DENSE_ONLY(DENSE)
+    BY_HANDLE("ResourceApplyAdamWithAmsgrad",
+              "var: resource, m: resource, v: resource, vhat: resource",
+              "beta1_power: T, beta2_power: T, lr: T, beta1: T, beta2: T, "
+              "epsilon: T, grad: T", "T: numbertype" LOCKING)
+    BY_HANDLE("ResourceApplyKerasMomentum", SLOT,
+              "lr: T, grad: T, momentum: T",
+              "T: numbertype" LOCKING "; use_nesterov: bool = false")
+    BY_HANDLE("ResourceSparseApplyKerasMomentum", SLOT,
+              "lr: T, grad: T, indices: Tindices, momentum: T",
+              "T: numbertype; Tindices: {int32, int64}" LOCKING
+              "; use_nesterov: bool = false")
+};
+/* clang-format on */
 
-#define ONE(op_, T, loop)                               \
-    TFD_KERNEL(op_, T, apply, loop, .prepare = prepare, \
-               .state_size = sizeof(struct state)),
+#define ONE(op_, T, loop)                                         \
+    TFD_KERNEL(op_, T, apply, loop, .prepare = tfd_train_prepare, \
+               .state_size = sizeof(struct tfd_train_state)),
 
 #define ROW(op, T, loop) \
     ONE("Apply" op, T, loop) ONE("ResourceApply" op, T, loop)
 
 #define SPARSE_ROW(op, T, loop) \
     ONE("SparseApply" op, T, loop) ONE("ResourceSparseApply" op, T, loop)
+
+#define HANDLE_ROW(op, T, loop) ONE("ResourceApply" op, T, loop)
+#define SPARSE_HANDLE_ROW(op, T, loop) ONE("ResourceSparseApply" op, T, loop)
 
 /* By the loops there are; WITH is ROW or SPARSE_ROW. */
 #define REAL_ROWS(WITH, op, id)             \
@@ -430,11 +472,17 @@ static const struct tfd_kernel kernels[] = {
     BOTH(ALL_ROWS, "Adadelta", ADADELTA)
     BOTH(ALL_ROWS, "Adagrad", ADAGRAD)
     BOTH(ALL_ROWS, "AdagradV2", ADAGRAD_V2)
+    HALF_ROWS(ROW, "AdaMax", ADA_MAX)
     ALL_ROWS(ROW, "Adam", ADAM)
+    HALF_ROWS(HANDLE_ROW, "AdamWithAmsgrad", ADAM_AMSGRAD)
+    HALF_ROWS(ROW, "AddSign", ADD_SIGN)
     ALL_ROWS(ROW, "CenteredRMSProp", CENTERED_RMSPROP)
     UNUSUAL_ROWS("CenteredRMSProp", CENTERED_RMSPROP)
     ALL_ROWS(ROW, "GradientDescent", GRADIENT_DESCENT)
+    ALL_ROWS(HANDLE_ROW, "KerasMomentum", KERAS_MOMENTUM)
+    ALL_ROWS(SPARSE_HANDLE_ROW, "KerasMomentum", KERAS_MOMENTUM)
     BOTH(ALL_ROWS, "Momentum", MOMENTUM)
+    HALF_ROWS(ROW, "PowerSign", POWER_SIGN)
     ALL_ROWS(ROW, "RMSProp", RMSPROP)
     UNUSUAL_ROWS("RMSProp", RMSPROP)
     BOTH(HALF_ROWS, "Ftrl", FTRL)

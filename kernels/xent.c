@@ -16,6 +16,7 @@
 #include "kernels/broadcast.h"
 #include "kernels/check.h"
 #include "kernels/gradient.h"
+#include "kernels/outputs.h"
 #include "kernels/softmax_row.h"
 
 #include <stdio.h>
@@ -169,9 +170,9 @@ static enum tfd_code make_outputs(struct tfd_kctx *k, uint32_t candidates,
 
 /* ---- Dense --------------------------------------------------------------- */
 
-static enum tfd_code dense_shape_of(const struct tfd_kctx *k,
-                                    struct tfd_shape *matrix,
-                                    struct tfd_status *st)
+enum tfd_code tfd_xent_dense_shape(const struct tfd_kctx *k,
+                                   struct tfd_shape *matrix,
+                                   struct tfd_status *st)
 {
     const struct tfd_shape *x = &k->in[0].shape, *y = &k->in[1].shape;
     char xt[TFD_SHAPE_TEXT_MAX], yt[TFD_SHAPE_TEXT_MAX];
@@ -189,8 +190,7 @@ static enum tfd_code dense_shape_of(const struct tfd_kctx *k,
     return TFD_OK;
 }
 
-/* How an operand moves through the matrix. */
-static void steps_of(const struct tfd_shape *s, int64_t *row, int64_t *step)
+void tfd_xent_steps(const struct tfd_shape *s, int64_t *row, int64_t *step)
 {
     bool has_columns = s->rank > 0 && s->dim[s->rank - 1] > 1;
     bool has_rows = s->rank > 1 && s->dim[0] > 1;
@@ -204,7 +204,7 @@ static enum tfd_code dense_cpu(struct tfd_kctx *k, struct tfd_status *st)
     struct tfd_shape matrix;
     struct rows rows = {0};
 
-    TFD_TRY(dense_shape_of(k, &matrix, st));
+    TFD_TRY(tfd_xent_dense_shape(k, &matrix, st));
     TFD_TRY(make_outputs(k, 1, &matrix, st));
     if (!k->out[0].buffer)
         return TFD_OK;
@@ -215,16 +215,16 @@ static enum tfd_code dense_cpu(struct tfd_kctx *k, struct tfd_status *st)
     rows.x = k->in[0].buffer->data;
     rows.labels = k->in[1].buffer->data;
     rows.size = matrix.dim[1];
-    steps_of(&k->in[0].shape, &rows.x_row, &rows.x_step);
-    steps_of(&k->in[1].shape, &rows.labels_row, &rows.labels_step);
+    tfd_xent_steps(&k->in[0].shape, &rows.x_row, &rows.x_step);
+    tfd_xent_steps(&k->in[1].shape, &rows.labels_row, &rows.labels_step);
     run(k, &rows, matrix.dim[0]);
     return TFD_OK;
 }
 
 /* ---- Sparse -------------------------------------------------------------- */
 
-static enum tfd_code check_sparse(const struct tfd_kctx *k,
-                                  struct tfd_status *st)
+enum tfd_code tfd_xent_check_sparse(const struct tfd_kctx *k,
+                                    struct tfd_status *st)
 {
     const struct tfd_shape *x = &k->in[0].shape, *y = &k->in[1].shape;
     char xt[TFD_SHAPE_TEXT_MAX], yt[TFD_SHAPE_TEXT_MAX];
@@ -284,7 +284,7 @@ static enum tfd_code sparse_cpu(struct tfd_kctx *k, struct tfd_status *st)
     const struct tfd_shape matrix = k->in[0].shape;
     struct rows rows = {.wide_labels = k->in[1].dtype == TFD_INT64};
 
-    TFD_TRY(check_sparse(k, st));
+    TFD_TRY(tfd_xent_check_sparse(k, st));
     if (k->in[1].buffer) {
         rows.labels = k->in[1].buffer->data;
         rows.size = matrix.dim[1];

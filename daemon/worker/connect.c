@@ -249,7 +249,8 @@ static uint16_t flags_of(const struct tfd_node *n,
     if (p->kernel &&
         (p->kernel->flags & (TFD_KERNEL_HEAVY | TFD_KERNEL_BLOCKS)))
         flags |= TFD_EXEC_EXPENSIVE;
-    if (p->kernel && p->kernel->compute && p->device->stream &&
+    if (p->kernel && (p->kernel->compute || p->kernel->start) &&
+        p->device->stream &&
         !(p->kernel->host_in == TFD_HOST_ALL &&
           p->kernel->host_out == TFD_HOST_ALL))
         flags |= TFD_EXEC_STREAM;

@@ -160,6 +160,8 @@ static void run_async(struct tfd_runner *r, struct tfd_ready *item)
     fill_kctx(&a->k, r->step, item);
     a->k.out = it->out + n->out;
     a->k.ref_out = it->out_refs + n->out;
+    a->k.stream = r->k.stream;
+    a->k.memory = r->k.memory;
     a->item = item;
     a->begun_ns = r->node_ns;
     if (n->flags & TFD_EXEC_CHECKS &&
@@ -199,7 +201,7 @@ static void run_on_device(struct tfd_runner *r, struct tfd_ready *item)
     r->k.stream = d->stream;
     r->k.memory = d->own;
     if (d->use(d, &r->st) == TFD_OK)
-        run_kernel(r, item);
+        (item->node->kind == TFD_EXEC_ASYNC ? run_async : run_kernel)(r, item);
     r->k.stream = NULL;
     r->k.memory = NULL;
 }

@@ -78,6 +78,8 @@ def items_of(row, on_gpu=False):
                         if types[row.without[0]].name != row.without[1]]
     items = []
     for index, case in enumerate(row.cases):
+        if case.cpu and inputs.ON_GPU:
+            continue
         seen = set()
         for types in combinations:
             kind = types[main] if main else None

@@ -1019,7 +1019,8 @@ row("SparseSegmentSumWithNumSegments SparseSegmentMeanWithNumSegments "
 row("SparseSegmentSumGrad SparseSegmentMeanGrad SparseSegmentSqrtNGrad "
     "SparseSegmentSumGradV2 SparseSegmentMeanGradV2 SparseSegmentSqrtNGradV2", [
         every(x(2), [0, 1], [0, 1], 2), c(x(4, 3), *PICKED, 6),
-        c(x(4, 2, 3), *PICKED, 4), c(x(4, 3), NONE, NONE, 3),
+        # Where nothing is picked, TensorFlow does not fill its output.
+        c(x(4, 2, 3), *PICKED, 4), c(x(4, 3), NONE, NONE, 0),
         c(x(4, 0), *PICKED, 5), c(x(3, 2), [5, 0, 5], [0, 2, 2], 6),
         once(x(40, 70), [i * 11 % 97 for i in range(300)], sorted(IDS), 97),
         bad(x(4, 3), *PICKED, 3), bad(x(4, 3), [0, -1], [0, 1], 3),
@@ -1363,7 +1364,8 @@ def optimizer(name, *args, **kwargs):
     tol = 16 if name.startswith("Ftrl") else 8
     row("Apply%s ResourceApply%s" % (name, name),
         list(apply_cases(*args, **kwargs)), POSITIVE, tol=tol, runs=3)
-    if name not in ("GradientDescent", "Adam"):
+    if name not in ("GradientDescent", "Adam", "AdaMax", "AddSign",
+                    "PowerSign"):
         row("SparseApply%s ResourceSparseApply%s" % (name, name),
             list(sparse_cases(*args, **kwargs)), POSITIVE, tol=tol, runs=3)
 
@@ -1374,6 +1376,18 @@ optimizer("AdagradV2", 2, [0.5, 0.01], flags=[dict(update_slots=False)])
 optimizer("Momentum", 2, [0.5], [0.9], [dict(use_nesterov=True)])
 optimizer("Adam", 3, [0.9, 0.99, 0.5, 0.8, 0.9, 0.01],
           flags=[dict(use_nesterov=True)])
+optimizer("AdaMax", 3, [0.9, 0.5, 0.8, 0.9, 0.01])
+optimizer("AddSign", 2, [0.5, 1.2, 0.9, 0.8])
+optimizer("PowerSign", 2, [0.5, 1.2, 0.9, 0.8])
+row("ResourceApplyAdamWithAmsgrad",
+    list(apply_cases(4, [0.9, 0.99, 0.5, 0.8, 0.9, 0.01])), POSITIVE, tol=8,
+    runs=3)
+row("ResourceApplyKerasMomentum",
+    list(apply_cases(2, [0.5], [0.9], [dict(use_nesterov=True)])), tol=8,
+    runs=3)
+row("ResourceSparseApplyKerasMomentum",
+    list(sparse_cases(2, [0.5], [0.9], [dict(use_nesterov=True)])), tol=8,
+    runs=3)
 optimizer("Adadelta", 3, [0.5, 0.9, 0.01])
 optimizer("RMSProp", 3, [0.5, 0.9, 0.8, 0.01])
 optimizer("CenteredRMSProp", 4, [0.5, 0.9, 0.8, 400.0])

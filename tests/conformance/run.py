@@ -159,6 +159,7 @@ def main():
                         "device go to the server's GPU where it has a kernel")
     options = parser.parse_args()
     if options.device == "gpu":
+        inputs.ON_GPU = True
         inputs.TOLERANCE.update(inputs.GPU_TOLERANCE)
     server = server_from(options)
     tests = chosen(options.only, options.device == "gpu", server.command)

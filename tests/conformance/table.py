@@ -20,6 +20,7 @@ class Case:
     bad: bool = False  # must fail, with the same error class
     types: str = ""  # "once": first types only; "every": all combinations
     dtypes: tuple = ()  # only where the main type is one of these
+    cpu: bool = False  # kernels of GPUs do not refuse it
     # What a GPU, which never looks at some inputs, does instead: the class of
     # the error, or another case, which has the same answer everywhere.  Of one
     # type that the GPU has, so: once or bad.
@@ -79,9 +80,9 @@ def once(*inputs, gpu=None, **attrs):
     return Case(inputs, attrs, types="once", gpu=gpu)
 
 
-def bad(*inputs, dtypes=(), gpu=None, **attrs):
+def bad(*inputs, dtypes=(), gpu=None, cpu=False, **attrs):
     return Case(inputs, attrs, bad=True, types="once", dtypes=tuple(dtypes),
-                gpu=gpu)
+                gpu=gpu, cpu=cpu)
 
 
 def with_inputs(case, change):

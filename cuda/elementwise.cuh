@@ -1,0 +1,243 @@
+/*
+ * elementwise.cuh - kernels whose element i of the output depends on element i
+ * of each input, after broadcasting: what kernels/elementwise.h is to a CPU.
+ *
+ * A function is a type with operator(), usually made by CUDA_FUNCTION1 or 2.
+ * Operands of one shape, or of which one is a scalar, run over packs of 16
+ * bytes; others by strides.  Functions that are seldom used, or that cost more
+ * than memory does, are PLAIN: one kernel that is always by strides, since each
+ * kernel is code for every architecture.
+ */
+#ifndef TFD_CUDA_ELEMENTWISE_CUH
+#define TFD_CUDA_ELEMENTWISE_CUH
+
+#include "cuda/launch.cuh"
+
+extern "C" {
+#include "kernels/broadcast.h"
+#include "kernels/outputs.h"
+}
+
+/* ---- Functions ----------------------------------------------------------- */
+
+/* Of x, in the type it is computed in. */
+#define CUDA_FUNCTION1(name, body)                                \
+    struct name {                                                 \
+        template <typename T> __device__ T operator()(T in) const \
+        {                                                         \
+            wide<T> x = widen(in), one = 1;                       \
+                                                                  \
+            (void)one;                                            \
+            return narrow<T>(body);                               \
+        }                                                         \
+    };
+
+/* Of a and b. */
+#define CUDA_FUNCTION2(name, body)                                    \
+    struct name {                                                     \
+        template <typename T> __device__ T operator()(T p, T q) const \
+        {                                                             \
+            wide<T> a = widen(p), b = widen(q), one = 1;              \
+                                                                      \
+            (void)one;                                                \
+            return narrow<T>(body);                                   \
+        }                                                             \
+    };
+
+/* ---- Loops --------------------------------------------------------------- */
+
+/* One operand is the same element everywhere. */
+template <int N, bool LEFT, typename F, typename A, typename Y>
+__global__ void map_scalar(F f, const A *a, const A *scalar, Y *y, int64_t n)
+{
+    A s = *scalar;
+
+    for (int64_t i = thread_index(); i < n / N; i += thread_count()) {
+        pack<A, N> x = ((const pack<A, N> *)a)[i];
+        pack<Y, N> r;
+
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            r.v[j] = LEFT ? f(s, x.v[j]) : f(x.v[j], s);
+        ((pack<Y, N> *)y)[i] = r;
+    }
+    for (int64_t i = n / N * N + thread_index(); i < n; i += thread_count())
+        y[i] = LEFT ? f(s, a[i]) : f(a[i], s);
+}
+
+struct strides {
+    int rank;
+    int64_t dim[TFD_RANK_MAX + 1];
+    int64_t step[2][TFD_RANK_MAX + 1];
+};
+
+template <typename F, typename A, typename Y>
+__global__ void map_strided(F f, const A *a, const A *b, Y *y, int64_t n,
+                            struct strides s)
+{
+    for (int64_t i = thread_index(); i < n; i += thread_count()) {
+        int64_t rest = i, p = 0, q = 0;
+
+        for (int d = s.rank - 1; d > 0; d--) {
+            int64_t at = rest % s.dim[d];
+
+            rest /= s.dim[d];
+            p += at * s.step[0][d];
+            q += at * s.step[1][d];
+        }
+        y[i] = f(a[p + rest * s.step[0][0]], b[q + rest * s.step[1][0]]);
+    }
+}
+
+static inline struct strides strides_of(const struct tfd_broadcast *p)
+{
+    struct strides s = {};
+
+    for (int d = 0; d < p->rank; d++) {
+        s.dim[d] = p->dim[d];
+        s.step[0][d] = p->step[0][d];
+        s.step[1][d] = p->step[1][d];
+    }
+    s.dim[p->rank] = p->row_size;
+    s.step[0][p->rank] = p->row_step[0];
+    s.step[1][p->rank] = p->row_step[1];
+    s.rank = p->rank + 1;
+    return s;
+}
+
+template <bool LEFT, typename F, typename A, typename Y>
+static enum tfd_code run_scalar(struct tfd_kctx *k, F f, const A *a,
+                                const A *scalar, Y *y, int64_t n,
+                                struct tfd_status *st)
+{
+    constexpr int N = pack_size<A, Y>();
+
+    if (is_aligned(a, y, y))
+        map_scalar<N, LEFT>
+            <<<blocks_for(k, (n + N - 1) / N), THREADS, 0, stream_of(k)>>>(
+                f, a, scalar, y, n);
+    else
+        map_scalar<1, LEFT><<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
+            f, a, scalar, y, n);
+    return launched(k, st);
+}
+
+template <typename F, typename A, typename Y>
+static enum tfd_code run_strided(struct tfd_kctx *k, F f, int64_t n,
+                                 struct tfd_status *st)
+{
+    const struct tfd_shape *shapes[2] = {&k->in[0].shape, &k->in[1].shape};
+    struct tfd_broadcast p;
+
+    if (n == 0)
+        return TFD_OK;
+    tfd_broadcast_plan(&p, &k->out[0].shape, shapes, 2);
+    map_strided<<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
+        f, in_at<A>(k, 0), in_at<A>(k, 1), out_at<Y>(k, 0), n, strides_of(&p));
+    return launched(k, st);
+}
+
+template <typename F, typename A, typename Y>
+static enum tfd_code run_broadcast(struct tfd_kctx *k, F f,
+                                   struct tfd_status *st)
+{
+    const struct tfd_shape *left = &k->in[0].shape, *right = &k->in[1].shape;
+    int64_t n = tfd_tensor_elements(&k->out[0]);
+    const A *a = in_at<A>(k, 0), *b = in_at<A>(k, 1);
+    Y *y = out_at<Y>(k, 0);
+
+    if (n == 0)
+        return TFD_OK;
+    if (tfd_shape_equal(left, right))
+        return run_two(k, f, a, b, y, n, st);
+    if (tfd_shape_elements(right) == 1)
+        return run_scalar<false>(k, f, a, b, y, n, st);
+    if (tfd_shape_elements(left) == 1)
+        return run_scalar<true>(k, f, b, a, y, n, st);
+    return run_strided<F, A, Y>(k, f, n, st);
+}
+
+/* ---- Kernels ------------------------------------------------------------- */
+
+/* Their code is the function's: one for each type. */
+
+template <typename T, typename F>
+static enum tfd_code unary(struct tfd_kctx *k, struct tfd_status *st)
+{
+    TFD_TRY(tfd_kctx_output_like(k, 0, 0, st));
+    return run_one(k, F(), in_at<T>(k, 0), out_at<T>(k, 0),
+                   tfd_tensor_elements(&k->in[0]), st);
+}
+
+/* To another type. */
+template <typename A, typename Y, enum tfd_dtype TO, typename F>
+static enum tfd_code unary_to(struct tfd_kctx *k, struct tfd_status *st)
+{
+    TFD_TRY(tfd_kctx_output(k, 0, TO, &k->in[0].shape, st));
+    return run_one(k, F(), in_at<A>(k, 0), out_at<Y>(k, 0),
+                   tfd_tensor_elements(&k->in[0]), st);
+}
+
+/* Of two tensors of one shape; the caller has checked them. */
+template <typename T, typename F>
+static enum tfd_code run_pair(struct tfd_kctx *k, F f, struct tfd_status *st)
+{
+    struct tfd_shape shape = k->in[0].shape;
+
+    TFD_TRY(tfd_kctx_output_reuse(k, 3, 0, k->in[0].dtype, &shape, st));
+    return run_two(k, f, in_at<T>(k, 0), in_at<T>(k, 1), out_at<T>(k, 0),
+                   tfd_shape_elements(&shape), st);
+}
+
+/* Of two tensors, one of which may be known in part only. */
+template <typename T, typename F>
+static enum tfd_code pair(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_shape shape = k->in[0].shape;
+
+    TFD_TRY(tfd_shape_merge(&shape, &k->in[1].shape, st));
+    return run_pair<T>(k, F(), st);
+}
+
+template <typename T, typename F>
+static enum tfd_code binary(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_shape shape;
+
+    TFD_TRY(tfd_elementwise_shape(k, &shape, st));
+    TFD_TRY(tfd_kctx_output_reuse(k, 3, 0, k->in[0].dtype, &shape, st));
+    return run_broadcast<F, T, T>(k, F(), st);
+}
+
+template <typename T, typename F>
+static enum tfd_code binary_plain(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_shape shape;
+
+    TFD_TRY(tfd_elementwise_shape(k, &shape, st));
+    TFD_TRY(tfd_kctx_output_reuse(k, 3, 0, k->in[0].dtype, &shape, st));
+    return run_strided<F, T, T>(k, F(), tfd_shape_elements(&shape), st);
+}
+
+/* To another type. */
+template <typename A, typename Y, enum tfd_dtype TO, typename F>
+static enum tfd_code binary_to(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_shape shape;
+
+    TFD_TRY(tfd_elementwise_shape(k, &shape, st));
+    TFD_TRY(tfd_kctx_output(k, 0, TO, &shape, st));
+    return run_broadcast<F, A, Y>(k, F(), st);
+}
+
+template <typename A, typename Y, enum tfd_dtype TO, typename F>
+static enum tfd_code binary_plain_to(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_shape shape;
+
+    TFD_TRY(tfd_elementwise_shape(k, &shape, st));
+    TFD_TRY(tfd_kctx_output(k, 0, TO, &shape, st));
+    return run_strided<F, A, Y>(k, F(), tfd_shape_elements(&shape), st);
+}
+
+#endif
