@@ -57,9 +57,14 @@ struct places {
     {
         int64_t place = 0;
 
-        for (int d = 0; d < depth; d++) {
-            int64_t at = index[i * depth + d];
+        /* Unrolled, so that the dimensions stay where arguments are. */
+#pragma unroll
+        for (int d = 0; d < TFD_RANK_MAX; d++) {
+            int64_t at;
 
+            if (d >= depth)
+                break;
+            at = index[i * depth + d];
             if ((uint64_t)at >= (uint64_t)dim[d])
                 return -1;
             place = place * dim[d] + at;

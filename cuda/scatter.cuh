@@ -92,29 +92,40 @@ template <typename F> struct both_of {
 
 /* ---- One element, whoever else changes it -------------------------------- */
 
-template <size_t SIZE> struct word_of {
+/* An unsigned number of the size of an element. */
+template <size_t SIZE> struct bits_of;
+template <> struct bits_of<1> {
+    using type = uint8_t;
+};
+template <> struct bits_of<2> {
+    using type = uint16_t;
+};
+template <> struct bits_of<4> {
     using type = unsigned;
 };
-template <> struct word_of<8> {
+template <> struct bits_of<8> {
     using type = unsigned long long;
 };
 
-/* The word around a small element is changed as a whole. */
+/* A small element is changed with the word around it. */
 template <typename F, typename T>
 __device__ inline void change_element(F f, T *at, T by)
 {
-    using W = typename word_of<sizeof(T)>::type;
-    W *word = (W *)((uintptr_t)at & ~(uintptr_t)(sizeof(W) - 1));
-    size_t place = (uintptr_t)at & (sizeof(W) - 1);
-    W seen = *word, old;
+    using B = typename bits_of<sizeof(T)>::type;
+    using W = typename bits_of<sizeof(T) == 8 ? 8 : 4>::type;
+    constexpr uintptr_t inside = sizeof(W) - sizeof(T) ? sizeof(W) - 1 : 0;
+    W *word = (W *)((uintptr_t)at & ~inside);
+    int shift = (int)((uintptr_t)at & inside) * 8;
+    W seen = *word, old, next;
 
     do {
-        W next = seen;
+        B bits = (B)(seen >> shift);
         T x;
 
-        memcpy((void *)&x, (const char *)&seen + place, sizeof(T));
+        memcpy((void *)&x, &bits, sizeof(x));
         x = f(x, by);
-        memcpy((char *)&next + place, (const void *)&x, sizeof(T));
+        memcpy(&bits, (const void *)&x, sizeof(x));
+        next = (seen & ~((W)(B)-1 << shift)) | (W)bits << shift;
         if (next == seen)
             return;
         old = seen;
