@@ -74,14 +74,18 @@ struct top {
 };
 
 /* The byte that the wanted one of the counted has; *wanted becomes its place
- * among those with that byte.  For one thread. */
-__device__ inline unsigned find_byte(const unsigned *count, int64_t *wanted)
+ * among those with that byte.  All threads, each with a count. */
+__device__ inline void find_byte(int64_t count, int64_t *wanted, unsigned *byte)
 {
-    unsigned byte = 0;
+    int64_t place = *wanted, total;
+    int64_t before = scan_block(count, scan_plus(), INT64_C(0), &total);
 
-    while (byte < 255 && *wanted > (int64_t)count[byte])
-        *wanted -= count[byte++];
-    return byte;
+    static_assert(THREADS == 256, "a thread for each byte");
+    if (before < place && place <= before + count) {
+        *wanted = place - before;
+        *byte = threadIdx.x;
+    }
+    __syncthreads();
 }
 
 /* The k-th key of a row from 1, and its place among equal ones from 1. */
@@ -90,7 +94,7 @@ __device__ inline typename key_of<T>::type kth_key(const T *x, int64_t columns,
                                                    int64_t k, int64_t *place)
 {
     using K = typename key_of<T>::type;
-    __shared__ unsigned count[256];
+    __shared__ unsigned count[THREADS];
     __shared__ int64_t wanted;
     __shared__ unsigned byte;
     K found = 0;
@@ -98,8 +102,7 @@ __device__ inline typename key_of<T>::type kth_key(const T *x, int64_t columns,
     if (threadIdx.x == 0)
         wanted = k;
     for (int shift = 8 * (int)sizeof(K) - 8; shift >= 0; shift -= 8) {
-        for (int i = threadIdx.x; i < 256; i += THREADS)
-            count[i] = 0;
+        count[threadIdx.x] = 0;
         __syncthreads();
         for (int64_t i = threadIdx.x; i < columns; i += THREADS) {
             K key = key_of<T>::from(x[i]);
@@ -109,9 +112,7 @@ __device__ inline typename key_of<T>::type kth_key(const T *x, int64_t columns,
                 atomicAdd(&count[key >> shift & 255], 1u);
         }
         __syncthreads();
-        if (threadIdx.x == 0)
-            byte = find_byte(count, &wanted);
-        __syncthreads();
+        find_byte(count[threadIdx.x], &wanted, &byte);
         found |= (K)byte << shift;
     }
     *place = wanted;

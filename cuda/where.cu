@@ -5,6 +5,10 @@
 #include "cuda/later.cuh"
 #include "cuda/scan.cuh"
 
+extern "C" {
+#include "kernels/outputs.h"
+}
+
 namespace
 {
 
@@ -71,6 +75,7 @@ static enum tfd_code where_first(struct tfd_kctx *k, struct later *l,
 {
     int64_t n = tfd_tensor_elements(&k->in[0]);
 
+    TFD_TRY(tfd_where_check(k, st));
     if (n == 0)
         return make_output(k, 0, st);
     l->then = where_then<T>;

@@ -80,6 +80,9 @@ enum tfd_code tfd_dynamic_partition_outputs(struct tfd_kctx *k,
 /* Unique and its kin: the axis of items, 0 for a vector. */
 enum tfd_code tfd_unique_axis(const struct tfd_kctx *k, int *axis,
                               struct tfd_status *st) TFD_MUST_USE;
+/* Where. */
+enum tfd_code tfd_where_check(const struct tfd_kctx *k,
+                              struct tfd_status *st) TFD_MUST_USE;
 
 /* CheckNumerics: an error for bits of what was seen, if any. */
 enum { TFD_NAN_SEEN = 1, TFD_MINUS_SEEN = 2, TFD_PLUS_SEEN = 4 };

@@ -259,6 +259,14 @@ static bool is_true(enum tfd_dtype dtype, const void *at)
     return memcmp(bytes, zero, size) != 0;
 }
 
+enum tfd_code tfd_where_check(const struct tfd_kctx *k, struct tfd_status *st)
+{
+    if (k->in[0].shape.rank == 0)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "WhereOp : Unhandled input dimensions: 0");
+    return TFD_OK;
+}
+
 static enum tfd_code where_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_tensor *x = &k->in[0];
@@ -267,10 +275,7 @@ static enum tfd_code where_compute(struct tfd_kctx *k, struct tfd_status *st)
     struct tfd_shape out;
     int64_t *y;
 
-    if (x->shape.rank == 0)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "WhereOp : Unhandled input dimensions: 0");
-
+    TFD_TRY(tfd_where_check(k, st));
     for (int64_t i = 0; i < n; i++)
         found +=
             is_true(x->dtype, tfd_element_of(tfd_tensor_data(x), x->dtype, i));

@@ -146,6 +146,7 @@ row("Cast", [c(x(3, 4)), c(x()), c(x(0)), once(x(300, 70)),
              every(x(3, 4), Truncate=True)], Data(0, 90), may_fail=True)
 row("AddN", [c(many(x(2, 3), x(2, 3), x(2, 3))), c(many(x(4))),
              c(many(x(0), x(0))), c(many(*[x(3)] * 11)),
+             once(many(*[x(40)] * 40)),
              once(many(x(300, 70), x(300, 70))), bad(many(x(2), x(3)))])
 row("Select", [c([True, False], x(2), x(2)), c(True, x(2, 3), x(2, 3)),
                c([True, False], x(2, 3), x(2, 3)), c(False, x(), x()),
@@ -188,7 +189,9 @@ RUNNING = [c(x(2, 3, 4), axis, **flags) for axis in (0, 1, 2, -1)
     c(x(3, 0), 1), once(x(300, 70), 0), once(x(300, 70), 1),
     once(x(40000), 0), bad(x(2), 1), bad(x(2), -2), bad(x(), 0),
     bad(x(2), [0])]
-row("Cumsum", RUNNING, tol=64)
+row("Cumsum", RUNNING + [
+    once(x(64, 5, 70), 1, exclusive=True, reverse=True), once(x(3000), 0),
+    once(x(2, 3000), 1, exclusive=True, reverse=True)], tol=64)
 row("Cumprod", RUNNING, Data(-1.1, 1.1), tol=64)
 
 # ---- Shapes and places ------------------------------------------------------
@@ -359,6 +362,7 @@ row("OneHot", [c([0, 2, -1, 5], 3, 1, 0), c([[0, 1], [1, 3]], 2, 5, 6),
                bad([0], -1, 1, 0), bad([0], [2], 1, 0), bad([0], 2, [1], 0),
                bad([0], 2, 1, [0]), bad([0], 2, 1, 0, axis=2)])
 row("Where", [c([[0, 1, 2], [3, 0, 0]]), c([0, 0]), c([True, True]),
+              once(np.arange(3000).reshape(60, 50) % 7 % 2),
               c(np.zeros([0, 3])), c(x(2, 3, 4)), once(x(300, 70)),
               bad(1)], Data(-1, 1), may_fail=True)
 row("Range", [c(0, 5, 1), c(3, 0, -1), c(0, 0, 1), c(1, 10, 3), c(5, 5, -1),
@@ -1006,27 +1010,39 @@ row("SparseSegmentSum SparseSegmentMean SparseSegmentSqrtN", [
     bad(x(4, 3), [0, 1], [1, 0]), bad(x(4, 3), [0, 1], [0]),
     bad(x(4, 3), [[0, 1]], [[0, 1]]), bad(x(4, 3), [0, 1], [-1, 0]),
     bad(x(), [0], [0]), bad(x(0, 3), [0], [0])], tol=16)
+FOUR = [[1, 2], [3, 4], [5, 6], [7, 8]]
 row("SparseSegmentSumWithNumSegments SparseSegmentMeanWithNumSegments "
     "SparseSegmentSqrtNWithNumSegments", [
         every(x(4), [0, 1], [0, 1], 2), c(x(4, 3), *PICKED, 6),
         c(x(4, 2, 3), *PICKED, 4), c(x(4, 3), NONE, NONE, 3),
         c(x(4, 3), NONE, NONE, 0), c(x(4, 0), *PICKED, 5),
         once(x(300, 70), IDS, sorted(IDS), 50),
-        bad(x(4, 3), *PICKED, 3), bad(x(4, 3), [0, 4], [0, 1], 3),
-        bad(x(4, 3), [0, 1], [1, 0], 3), bad(x(4, 3), [0, 1], [0], 3),
-        bad(x(4, 3), [0, 1], [-1, 0], 3), bad(x(4, 3), [0, 1], [0, 1], [3]),
-        bad(x(4, 3), [0, 1], [0, 1], -3), bad(x(), [0], [0], 1)], tol=16)
-row("SparseSegmentSumGrad SparseSegmentMeanGrad SparseSegmentSqrtNGrad "
-    "SparseSegmentSumGradV2 SparseSegmentMeanGradV2 SparseSegmentSqrtNGradV2", [
-        every(x(2), [0, 1], [0, 1], 2), c(x(4, 3), *PICKED, 6),
-        # Where nothing is picked, TensorFlow does not fill its output.
-        c(x(4, 2, 3), *PICKED, 4), c(x(4, 3), NONE, NONE, 0),
-        c(x(4, 0), *PICKED, 5), c(x(3, 2), [5, 0, 5], [0, 2, 2], 6),
-        once(x(40, 70), [i * 11 % 97 for i in range(300)], sorted(IDS), 97),
+        bad(FOUR, *PICKED, 3, gpu=c(FOUR, [0, 2, 2], [0, 0, 1], 3)),
+        bad(FOUR, [0, 4], [0, 1], 3, gpu=c(FOUR, [0], [0], 3)),
+        bad(x(4, 3), [0, 1], [1, 0], 3, cpu=True),
+        bad(x(4, 3), [0, 1], [0], 3),
+        bad(FOUR, [0, 1], [-1, 0], 3, gpu=c(FOUR, [1], [0], 3)),
+        bad(x(4, 3), [0, 1], [0, 1], [3]), bad(x(4, 3), [0, 1], [0, 1], -3),
+        bad(x(), [0], [0], 1)], tol=16)
+SEGMENT_GRADIENTS = [
+    every(x(2), [0, 1], [0, 1], 2), c(x(4, 3), *PICKED, 6),
+    # Where nothing is picked, TensorFlow does not fill its output.
+    c(x(4, 2, 3), *PICKED, 4), c(x(4, 3), NONE, NONE, 0),
+    c(x(4, 0), *PICKED, 5), c(x(3, 2), [5, 0, 5], [0, 2, 2], 6),
+    once(x(40, 70), [i * 11 % 97 for i in range(300)], sorted(IDS), 97),
+    bad(x(4, 3), [0, 1], [0], 3), bad(x(4, 3), [0, 1], [0, 1], [3]),
+    bad(x(), [0], [0], 1), bad(x(4, 3), [[0, 1]], [[0, 1]], 3)]
+row("SparseSegmentSumGrad SparseSegmentMeanGrad SparseSegmentSqrtNGrad",
+    SEGMENT_GRADIENTS + [
+        bad(x(4, 3), *PICKED, 3, cpu=True),
+        bad(FOUR, [0, -1], [0, 1], 3, gpu=c(FOUR, [0], [0], 3)),
+        bad([[1, 2]], [0, 1], [0, 1], 3, gpu=c([[1, 2]], [0], [0], 3)),
+        bad(FOUR, [0, 1], [-1, 0], 3, gpu=c(FOUR, [1], [0], 3))], tol=16)
+row("SparseSegmentSumGradV2 SparseSegmentMeanGradV2 SparseSegmentSqrtNGradV2",
+    SEGMENT_GRADIENTS + [
         bad(x(4, 3), *PICKED, 3), bad(x(4, 3), [0, -1], [0, 1], 3),
-        bad(x(1, 3), [0, 1], [0, 1], 3), bad(x(4, 3), [0, 1], [0], 3),
-        bad(x(4, 3), [0, 1], [-1, 0], 3), bad(x(4, 3), [0, 1], [0, 1], [3]),
-        bad(x(), [0], [0], 1), bad(x(4, 3), [[0, 1]], [[0, 1]], 3)], tol=16)
+        bad(x(1, 3), [0, 1], [0, 1], 3), bad(x(4, 3), [0, 1], [-1, 0], 3)],
+    tol=16)
 row("DynamicPartition", [
     c(x(4), [0, 1, 0, 2], num_partitions=3), c(x(), 1, num_partitions=2),
     c(x(4, 3), [1, 1, 0, 1], num_partitions=3),
@@ -1058,7 +1074,9 @@ row("SparseToDense", [
     bad([[1, 0]], [[2, 2]], x(1), x()), bad([[1, 0]], [2, 2], x(2), x()),
     bad([[1, 0]], [2, 2], x(1, 1), x()), bad([[1, 0]], [2, 2], x(1), x(1)),
     bad([[[1]]], [2], x(1), x()), bad([[1, 0]], [2, -2], x(1), x()),
-    bad([[5, 0]], [2, 2], x(1), x(), validate_indices=False)], ANY)
+    bad([[5, 0]], [2, 2], [7], 3, validate_indices=False,
+        gpu=c(np.zeros([0, 2]), [2, 2], x(0), 3, validate_indices=False))],
+    ANY)
 SORTED = [[0, 1], [1, 0], [1, 2]]
 SPARSE = [
     c(SORTED, x(3), [2, 3]), c(SORTED[::-1], x(3), [3, 3]),
@@ -1094,7 +1112,10 @@ row("ReverseSequence", [
     c(x(2, 3, 2, 4, 2), [4, 1, 3], seq_dim=3, batch_dim=1),
     c(x(0, 3), np.zeros([0]), seq_dim=1), c(x(2, 0), [0, 0], seq_dim=1),
     c(x(2, 3, 0), [2, 3], seq_dim=1),
-    bad(x(3, 5), [0, 6, 3], seq_dim=1), bad(x(3, 5), [0, -1, 3], seq_dim=1),
+    bad(np.arange(15).reshape(3, 5), [0, 6, 3], seq_dim=1,
+        gpu=c(np.arange(15).reshape(3, 5), [0, 5, 3], seq_dim=1)),
+    bad(np.arange(15).reshape(3, 5), [0, -1, 3], seq_dim=1,
+        gpu=c(np.arange(15).reshape(3, 5), [0, 0, 3], seq_dim=1)),
     bad(x(3, 5), [0, 1], seq_dim=1), bad(x(3, 5), [0, 1, 2], seq_dim=0),
     bad(x(3, 5), [0, 1, 2], seq_dim=2), bad(x(3), [0, 1, 2], seq_dim=1),
     bad(x(3, 5), [0, 1, 2], seq_dim=1, batch_dim=3),
@@ -1181,6 +1202,7 @@ row("TopKV2", [
     c(x(5), 3), c(x(4, 9), 4), c(x(4, 9), 9), c(x(4, 9), 0), c(x(4, 9), 1),
     c([1, 5, 3, 5, 5, 2], 3), c(x(2, 3, 4), 2), c(x(0, 4), 2), c(x(2, 0), 0),
     c(x(3, 200), 20), once(x(300, 70), 5), once(x(2, 20000), 300),
+    once(x(2, 5000), 3000),
     c([[0, 0, 0, 0]], 3), c(x(7), 7, sorted=False), c(x(7), 1, sorted=False),
     bad(x(5), 6), bad(x(5), -1), bad(x(), 1), bad(x(5), [1]),
     bad(x(5), [1, 2])], Data(-100, 100))
@@ -1266,8 +1288,12 @@ row("SparseTensorDenseMatMul", [
     bad(PLACES, x(4), [3, 4], x(4)), bad(PLACES, x(4), [3, 4, 5], x(4, 2)),
     bad(PLACES, x(4), [[3, 4]], x(4, 2)), bad([1, 2], x(2), [3, 4], x(4, 2)),
     bad(PLACES, x(4, 1), [3, 4], x(4, 2)),
-    bad([[0, 4]], x(1), [3, 4], x(4, 2)), bad([[3, 0]], x(1), [3, 4], x(4, 2)),
-    bad([[0, -1]], x(1), [3, 4], x(4, 2)),
+    bad([[0, 4]], x(1), [3, 4], x(4, 2),
+        gpu=c([[0, 0]], [np.nan], [3, 4], x(4, 2))),
+    bad([[3, 0]], x(1), [3, 4], x(4, 2),
+        gpu=c(NOWHERE, np.zeros([0]), [3, 4], x(4, 2))),
+    bad([[0, -1]], x(1), [3, 4], x(4, 2),
+        gpu=c([[0, 0]], [np.nan], [3, 4], x(4, 2))),
     bad([[0, 1, 2]], x(1), [3, 4], x(4, 2)),
     bad(PLACES, x(4), [3, 4], x(4, 2), adjoint_a=True)], tol=16)
 row("SparseReshape", [
