@@ -248,15 +248,14 @@ __global__ void finish_training(struct channels h, const struct pair *part,
     }
 }
 
-/* Otherwise; the moving averages stay as they are.  a may be NULL. */
+/* Otherwise; the moving averages stay as they are. */
 __global__ void finish_given(struct channels h, int64_t channels, float *a)
 {
     for (int64_t c = thread_index(); c < channels; c += thread_count()) {
         h.mean[c] = h.was_mean[c];
         h.variance[c] = h.was_variance[c];
         h.kept_mean[c] = h.kept_variance[c] = 0;
-        if (a)
-            a[c] = h.scale[c] / sqrtf(h.variance[c] + h.epsilon);
+        a[c] = h.scale[c] / sqrtf(h.variance[c] + h.epsilon);
     }
 }
 
@@ -333,12 +332,8 @@ static enum tfd_code forward_gpu(struct tfd_kctx *k, struct tfd_status *st)
     v = view_of(k, &k->in[0].shape);
     if (k->out[0].buffer)
         return run_forward<T>(k, &v, st);
-    if (s->training)
-        finish_nothing<<<blocks_for(k, channels), THREADS, 0, stream_of(k)>>>(
-            channels_of(k), channels);
-    else
-        finish_given<<<blocks_for(k, channels), THREADS, 0, stream_of(k)>>>(
-            channels_of(k), channels, nullptr);
+    finish_nothing<<<blocks_for(k, channels), THREADS, 0, stream_of(k)>>>(
+        channels_of(k), channels);
     return launched(k, st);
 }
 

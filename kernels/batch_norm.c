@@ -361,10 +361,7 @@ static enum tfd_code forward_compute(struct tfd_kctx *k, struct tfd_status *st)
     TFD_TRY(tfd_batch_norm_forward(k, &r.channels, st));
     m = moments_of(k);
     if (tfd_tensor_elements(&k->in[0]) == 0) {
-        if (s->training)
-            no_moments(r.channels, &m);
-        else
-            given_moments(k, r.channels, &m);
+        no_moments(r.channels, &m);
         return TFD_OK;
     }
     rc = tfd_image_begin(k, o, 2, st);

@@ -229,6 +229,7 @@ NORMS = [
       is_training=False),
     c(x(1, 1, 1, 3), x(3), x(3), x(3), x(3)),
     c(x(0, 3, 4, 2), x(2), x(2), x(2), x(2)),
+    c(x(0, 3, 4, 2), x(2), x(2), x(2), x(2), is_training=False),
     once(x(8, 30, 30, 17), x(17), x(17), x(17), x(17))]
 DEEP_NORMS = [
     c(x(2, 3, 2, 2, 5), x(5), x(5), x(5), x(5), data_format="NDHWC"),
