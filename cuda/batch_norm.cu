@@ -320,7 +320,6 @@ static enum tfd_code clear(struct tfd_kctx *k, int out, struct tfd_status *st)
 template <typename T>
 static enum tfd_code forward_gpu(struct tfd_kctx *k, struct tfd_status *st)
 {
-    const struct tfd_batch_norm *s = (const struct tfd_batch_norm *)k->state;
     int64_t channels;
     struct view v;
 

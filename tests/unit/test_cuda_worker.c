@@ -114,6 +114,45 @@ static enum tfd_code break_gpu(struct tfd_kctx *k, struct tfd_status *st)
     return TFD_OK;
 }
 
+/* ---- A kernel that ends by an event -------------------------------------- */
+
+struct later {
+    struct tfd_cuda_closure closure; /* first */
+    struct tfd_kctx *k;
+    struct tfd_status st;
+};
+
+static void later_passed(struct tfd_cuda_closure *c, int error)
+{
+    struct later *l = (struct later *)c;
+    struct tfd_kctx *k = l->k;
+    struct tfd_status st = l->st;
+
+    if (launched(k, error, &st) == TFD_OK && st.code == TFD_OK)
+        (void)!add_gpu(k, &st);
+    free(l);
+    tfd_kctx_finish(k, st.code == TFD_OK ? NULL : &st);
+}
+
+static void later_start(struct tfd_kctx *k)
+{
+    struct later *l = calloc(1, sizeof(*l));
+
+    assert_non_null(l);
+    assert_non_null(k->stream);
+    l->closure.fn = later_passed;
+    l->k = k;
+    if (strcmp(k->kernel->op, "TestTooLate") == 0)
+        tfd_fail(&l->st, TFD_INVALID_ARGUMENT, "seen too late");
+    tfd_cuda_events_after(&tfd_cuda_device_of(k->memory)->events, k->stream,
+                          &l->closure);
+}
+
+#define LATER(op_)                                             \
+    {                                                          \
+        .op = (op_), .device = TFD_GPU, .start = (later_start) \
+    }
+
 #define ROW(op_, compute_)                                    \
     {                                                         \
         .op = (op_), .device = TFD_GPU, .compute = (compute_) \
@@ -140,12 +179,21 @@ static const struct tfd_opdef ops[] = {
      .inputs = "x: T",
      .outputs = "y: T",
      .attrs = "T: type"},
+    {.name = "TestLater",
+     .inputs = "x: T",
+     .outputs = "y: T",
+     .attrs = "T: type"},
+    {.name = "TestTooLate",
+     .inputs = "x: T",
+     .outputs = "y: T",
+     .attrs = "T: type"},
 };
 
 static const struct tfd_kernel kernels[] = {
     ROW("TestAdd", add_gpu),     ROW("TestWide", wide_gpu),
     ROW("TestLast", last_gpu),   ROW("TestHuge", huge_gpu),
     ROW("TestBreak", break_gpu), ROW("TestStay", hold_gpu),
+    LATER("TestLater"),          LATER("TestTooLate"),
 };
 
 #define FLOAT_BIT (UINT32_C(1) << TFD_FLOAT)
@@ -283,6 +331,49 @@ static void test_values_cross_both_ways(void **state)
         }
         deinit(&r);
     }
+}
+
+static void test_kernels_may_end_by_an_event(void **state)
+{
+    struct rig r;
+    uint64_t graph;
+
+    (void)state;
+    for (int threads = 0; threads < 3; threads++) {
+        init(&r, threads);
+        wrig_feed(&r.w, "x");
+        node(&r.w, GPU0, "a", "TestLater", "x");
+        add(&r.w, GPU0, "y", "a,a");
+        node(&r.w, GPU0, "b", "TestLater", "y");
+        fetch_on_cpu(&r.w, "b");
+        graph = reg(&r.w);
+        for (int i = 0; i < 20; i++) {
+            r.w.fed[0] = wrig_scalar(TFD_FLOAT, i);
+            run_ok(&r.w, graph);
+            assert_true(wrig_result(&r.w, 0) == 2 * i);
+        }
+        deinit(&r);
+    }
+}
+
+static void test_kernels_may_fail_by_an_event(void **state)
+{
+    struct rig r;
+    uint64_t graph;
+
+    (void)state;
+    init(&r, 2);
+    wrig_feed(&r.w, "x");
+    node(&r.w, GPU0, "a", "TestTooLate", "x");
+    add(&r.w, GPU0, "y", "a,a");
+    fetch_on_cpu(&r.w, "y");
+    graph = reg(&r.w);
+    for (int i = 0; i < 20; i++) {
+        r.w.fed[0] = wrig_scalar(TFD_FLOAT, i);
+        assert_int_equal(wrig_run(&r.w, graph), TFD_INVALID_ARGUMENT);
+        assert_non_null(strstr(r.w.st.text, "seen too late"));
+    }
+    deinit(&r);
 }
 
 static void test_devices_say_what_they_are(void **state)
@@ -717,6 +808,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values_cross_both_ways),
+        cmocka_unit_test(test_kernels_may_end_by_an_event),
+        cmocka_unit_test(test_kernels_may_fail_by_an_event),
         cmocka_unit_test(test_devices_say_what_they_are),
         cmocka_unit_test(test_values_cross_between_devices),
         cmocka_unit_test(test_large_values_cross_in_order),
