@@ -13,11 +13,12 @@
 #ifndef TFD_COMMON_HALF_H
 #define TFD_COMMON_HALF_H
 
+#include "common/device_code.h"
 #include "common/tensor.h"
 
 #include <string.h>
 
-static inline uint32_t tfd_half_float_bits(float value)
+static inline TFD_DEVICE uint32_t tfd_half_float_bits(float value)
 {
     uint32_t bits;
 
@@ -25,7 +26,7 @@ static inline uint32_t tfd_half_float_bits(float value)
     return bits;
 }
 
-static inline float tfd_half_float_of(uint32_t bits)
+static inline TFD_DEVICE float tfd_half_float_of(uint32_t bits)
 {
     float value;
 
@@ -36,7 +37,7 @@ static inline float tfd_half_float_of(uint32_t bits)
 /* ---- half ---------------------------------------------------------------- */
 
 /* magnitude < 2^-14.  The units of a subnormal half are 2^-24. */
-static inline uint32_t tfd_half_subnormal(uint32_t magnitude)
+static inline TFD_DEVICE uint32_t tfd_half_subnormal(uint32_t magnitude)
 {
     uint32_t exponent = magnitude >> 23;
     uint32_t fraction = (magnitude & 0x7fffffu) | 0x800000u;
@@ -51,7 +52,7 @@ static inline uint32_t tfd_half_subnormal(uint32_t magnitude)
     return fraction + (rest > tie || (rest == tie && (fraction & 1)));
 }
 
-static inline tfd_half tfd_half_from_float(float value)
+static inline TFD_DEVICE tfd_half tfd_half_from_float(float value)
 {
     uint32_t bits = tfd_half_float_bits(value);
     uint32_t sign = bits >> 16 & 0x8000u;
@@ -69,7 +70,7 @@ static inline tfd_half tfd_half_from_float(float value)
     return (tfd_half)(sign | half);
 }
 
-static inline float tfd_half_to_float(tfd_half half)
+static inline TFD_DEVICE float tfd_half_to_float(tfd_half half)
 {
     uint32_t sign = (uint32_t)(half & 0x8000) << 16;
     uint32_t fraction = half & 0x3ffu;
@@ -87,7 +88,7 @@ static inline float tfd_half_to_float(tfd_half half)
 
 /* ---- bfloat16 ------------------------------------------------------------ */
 
-static inline tfd_bfloat16 tfd_bfloat16_from_float(float value)
+static inline TFD_DEVICE tfd_bfloat16 tfd_bfloat16_from_float(float value)
 {
     uint32_t bits = tfd_half_float_bits(value);
 
@@ -97,7 +98,7 @@ static inline tfd_bfloat16 tfd_bfloat16_from_float(float value)
 }
 
 /* Towards zero: what Cast does when its Truncate is set. */
-static inline tfd_bfloat16 tfd_bfloat16_truncate(float value)
+static inline TFD_DEVICE tfd_bfloat16 tfd_bfloat16_truncate(float value)
 {
     uint32_t bits = tfd_half_float_bits(value);
 
@@ -106,7 +107,7 @@ static inline tfd_bfloat16 tfd_bfloat16_truncate(float value)
     return (tfd_bfloat16)(bits >> 16);
 }
 
-static inline float tfd_bfloat16_to_float(tfd_bfloat16 value)
+static inline TFD_DEVICE float tfd_bfloat16_to_float(tfd_bfloat16 value)
 {
     return tfd_half_float_of((uint32_t)value << 16);
 }

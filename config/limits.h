@@ -243,6 +243,10 @@
 /* Devices of one type on one task: more than cores or GPUs of any host. */
 #define TFD_DEVICES_PER_TYPE_MAX 64
 
+/* Memory of a GPU that one convolution may work in, as in TensorFlow, whose
+ * TF_CUDNN_WORKSPACE_LIMIT_IN_MB lowers it. */
+#define TFD_CUDNN_WORKSPACE_SIZE_MAX (INT64_C(4) << 30)
+
 /* ---- Names --------------------------------------------------------------- */
 
 /* TensorFlow has no limit; real names are ps, worker, chief.  Bounded so that

@@ -145,6 +145,8 @@ void tfd_cuda_device_deinit(struct tfd_cuda_device *d)
     tfd_cuda_copy_free_records(d);
     if (d->blas)
         d->blas_release(d->blas);
+    if (d->dnn)
+        d->dnn_release(d->dnn);
     if (d->stream)
         (void)d->driver->stream_release(d->stream);
     if (d->in)

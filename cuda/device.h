@@ -35,6 +35,8 @@ struct tfd_cuda_device {
     struct tfd_cuda_copy *copies; /* records that are free */
     void *blas; /* cuBLAS's handle, made at the first product */
     void (*blas_release)(void *handle);
+    void *dnn; /* cuDNN's, made at the first convolution */
+    void (*dnn_release)(void *handle);
     int lost; /* atomic: the error that lost it */
     void (*on_lost)(void *ctx, const struct tfd_cuda_device *d);
     void *ctx;

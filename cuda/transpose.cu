@@ -1,9 +1,11 @@
 /*
- * transpose.cu - Transpose of kernels/transpose.c: by elements of 1, 2, 4, 8 or
- * 16 bytes; two dimensions that change places go through tiles, so that reads
- * and writes both run along memory.
+ * transpose.cu - Transpose, OneHot of kernels/transpose.c: by elements of 1, 2,
+ * 4, 8 or 16 bytes.
+ *
+ * Two dimensions that change places go through tiles, so that reads and writes
+ * both run along memory.
  */
-#include "cuda/launch.cuh"
+#include "cuda/index.cuh"
 
 extern "C" {
 #include "kernels/outputs.h"
@@ -11,10 +13,6 @@ extern "C" {
 
 namespace
 {
-
-struct wide_item {
-    uint64_t a, b;
-};
 
 struct order {
     int rank;
@@ -91,23 +89,6 @@ static enum tfd_code run(struct tfd_kctx *k, const int *perm,
     return launched(k, st);
 }
 
-static enum tfd_code run_sized(struct tfd_kctx *k, const int *perm,
-                               const struct order *o, struct tfd_status *st)
-{
-    switch (tfd_dtype_size(k->in[0].dtype)) {
-    case 1:
-        return run<uint8_t>(k, perm, o, st);
-    case 2:
-        return run<uint16_t>(k, perm, o, st);
-    case 4:
-        return run<uint32_t>(k, perm, o, st);
-    case 8:
-        return run<uint64_t>(k, perm, o, st);
-    default:
-        return run<struct wide_item>(k, perm, o, st);
-    }
-}
-
 static enum tfd_code transpose_gpu(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_shape in = k->in[0].shape;
@@ -133,15 +114,60 @@ static enum tfd_code transpose_gpu(struct tfd_kctx *k, struct tfd_status *st)
         return TFD_OK;
     }
     TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &out, st));
-    return k->out[0].buffer ? run_sized(k, perm, &o, st) : TFD_OK;
+    if (!k->out[0].buffer)
+        return TFD_OK;
+    return with_item(tfd_dtype_size(k->in[0].dtype), [&](auto item) {
+        return run<decltype(item)>(k, perm, &o, st);
+    });
+}
+
+/* ---- OneHot -------------------------------------------------------------- */
+
+/* y is [outer, depth, inner], the classes [outer, inner]. */
+template <typename T>
+__global__ void one_hot(struct indices classes, const T *on, const T *off, T *y,
+                        int64_t depth, int64_t inner, int64_t n)
+{
+    for (int64_t e = thread_index(); e < n; e += thread_count()) {
+        int64_t row = quotient(e, inner), outer = quotient(row, depth);
+
+        y[e] = classes[outer * inner + (e - row * inner)] == row - outer * depth
+                   ? *on
+                   : *off;
+    }
+}
+
+static enum tfd_code one_hot_gpu(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_one_hot h;
+    int64_t n;
+
+    TFD_TRY(tfd_one_hot_make(k, &h, st));
+    TFD_TRY(tfd_kctx_output(k, 0, k->in[2].dtype, &h.out, st));
+    n = tfd_shape_elements(&h.out);
+    if (n == 0)
+        return TFD_OK;
+    return with_item(tfd_dtype_size(k->in[2].dtype), [&](auto item) {
+        using T = decltype(item);
+
+        one_hot<<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
+            indices_of(&k->in[0]), in_at<T>(k, 2), in_at<T>(k, 3),
+            out_at<T>(k, 0), h.depth, h.inner, n);
+        return launched(k, st);
+    });
 }
 
 #define ROW(name, T) row("Transpose", TFD_##name, transpose_gpu, HOST_ARG(1)),
+#define HOT(name, T)                                                         \
+    row("OneHot", TFD_##name, one_hot_gpu, HOST_ARG(1), tfd_one_hot_prepare, \
+        sizeof(struct tfd_one_hot_state)),
+#define BOTH(name, T) ROW(name, T) HOT(name, T)
 
 static const struct tfd_kernel kernels[] = {
-    CUDA_FLOAT_DTYPES(ROW) CUDA_INT_DTYPES(ROW) ROW(INT32, int32_t)
-        ROW(BOOL, tfd_bool) ROW(COMPLEX64, tfd_complex64)
-            ROW(COMPLEX128, tfd_complex128)};
+    CUDA_FLOAT_DTYPES(BOTH) CUDA_INT_DTYPES(ROW) BOTH(INT32, int32_t)
+        BOTH(BOOL, tfd_bool) BOTH(COMPLEX64, tfd_complex64)
+            BOTH(COMPLEX128, tfd_complex128) HOT(INT64, int64_t)
+                HOT(INT8, int8_t)};
 
 } /* namespace */
 

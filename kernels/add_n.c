@@ -10,6 +10,7 @@
 #include "kernels/binary.h"
 #include "kernels/check.h"
 #include "kernels/gradient.h"
+#include "kernels/outputs.h"
 #include "kernels/variant_math.h"
 
 #define BLOCK 4096 /* elements: 16 KiB of floats, half a first cache */
@@ -40,8 +41,7 @@ static void add_blocks(void *arg, int64_t begin, int64_t end)
         add_block(arg, i, end - i < BLOCK ? end : i + BLOCK);
 }
 
-static enum tfd_code check_shapes(const struct tfd_kctx *k,
-                                  struct tfd_status *st)
+enum tfd_code tfd_add_n_check(const struct tfd_kctx *k, struct tfd_status *st)
 {
     char first[TFD_SHAPE_TEXT_MAX], other[TFD_SHAPE_TEXT_MAX];
     struct tfd_str name = k->node ? k->node->name : TFD_STR_EMPTY;
@@ -63,7 +63,7 @@ static enum tfd_code add_n_cpu(struct tfd_kctx *k, struct tfd_status *st)
     struct sum s = {k, tfd_binary_add_loop(k->in[0].dtype)};
     int64_t n;
 
-    TFD_TRY(check_shapes(k, st));
+    TFD_TRY(tfd_add_n_check(k, st));
     if (k->in_count == 1) {
         tfd_kctx_output_alias(k, 0, 0, &shape);
         return TFD_OK;

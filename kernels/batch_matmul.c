@@ -10,6 +10,8 @@
  * Inputs that BLAS cannot take as they are (half and bfloat16, small integers,
  * complex numbers to be conjugated) are converted whole before.
  */
+#include "kernels/batch_matmul.h"
+
 #include "kernels/batch_matmul_grad.h"
 #include "kernels/families.h"
 
@@ -22,15 +24,10 @@
 
 #include <string.h>
 
-struct state {
-    bool adjoint[2];
-    bool broadcasts;
-};
-
-static enum tfd_code prepare(const struct tfd_prepare *p, void *state,
-                             struct tfd_status *st)
+enum tfd_code tfd_batch_matmul_prepare(const struct tfd_prepare *p, void *state,
+                                       struct tfd_status *st)
 {
-    struct state *s = state;
+    struct tfd_batch_matmul *s = state;
 
     tfd_gemm_init();
     s->broadcasts = !tfd_str_eq(p->node->op->name, TFD_STR("BatchMatMul"));
@@ -74,11 +71,11 @@ static enum tfd_code check_same(const struct tfd_shape *x,
     return TFD_OK;
 }
 
-/* The shape of the result. */
-static enum tfd_code result_shape(const struct tfd_kctx *k,
-                                  struct tfd_shape *out, struct tfd_status *st)
+enum tfd_code tfd_batch_matmul_shape(const struct tfd_kctx *k,
+                                     struct tfd_shape *out,
+                                     struct tfd_status *st)
 {
-    const struct state *s = k->state;
+    const struct tfd_batch_matmul *s = k->state;
     const struct tfd_shape *x = &k->in[0].shape, *y = &k->in[1].shape;
     char xt[TFD_SHAPE_TEXT_MAX], yt[TFD_SHAPE_TEXT_MAX];
     struct tfd_shape a, b;
@@ -163,11 +160,8 @@ static void convert(const struct tfd_tensor *t, enum tfd_dtype to, void *y)
 /* ---- Kernel -------------------------------------------------------------- */
 
 struct batch {
-    struct tfd_gemm g; /* of one product; a, b, c are the first ones */
-    struct tfd_shape shape;
-    int64_t count;
-    int64_t step[2][TFD_RANK_MAX]; /* matrices from one to the next */
-    struct tfd_buffer *buffer[3];  /* converted x and y, float of the result */
+    struct tfd_batch_matmul_plan p;
+    struct tfd_buffer *buffer[3]; /* converted x and y, float of the result */
 };
 
 /* In matrices, by dimension of the batch; 0 where x is repeated. */
@@ -194,15 +188,15 @@ static const void *matrix_at(const struct tfd_gemm *g, const void *base,
 /* Product number i. */
 static struct tfd_gemm product_at(const struct batch *b, int64_t i)
 {
-    struct tfd_gemm g = b->g;
+    struct tfd_gemm g = b->p.g;
     int64_t x = 0, y = 0, left = i;
 
-    for (int d = b->shape.rank - 1; d >= 0; d--) {
-        int64_t at = left % b->shape.dim[d];
+    for (int d = b->p.shape.rank - 1; d >= 0; d--) {
+        int64_t at = left % b->p.shape.dim[d];
 
-        left /= b->shape.dim[d];
-        x += at * b->step[0][d];
-        y += at * b->step[1][d];
+        left /= b->p.shape.dim[d];
+        x += at * b->p.step[0][d];
+        y += at * b->p.step[1][d];
     }
     g.a = matrix_at(&g, g.a, x, g.m * g.k);
     g.b = matrix_at(&g, g.b, y, g.k * g.n);
@@ -225,24 +219,24 @@ static void multiply_some(void *arg, int64_t begin, int64_t end)
 
 static void multiply(struct tfd_kctx *k, struct batch *b)
 {
-    double flops = 2.0 * (double)b->g.m * (double)b->g.n * (double)b->g.k;
+    double flops = 2.0 * (double)b->p.g.m * (double)b->p.g.n * (double)b->p.g.k;
     bool one_right = true;
 
-    for (int d = 0; d < b->shape.rank; d++)
-        one_right = one_right && b->step[1][d] == 0 &&
-                    (b->step[0][d] != 0 || b->shape.dim[d] == 1);
-    if (one_right && !b->g.transpose_a) {
-        b->g.m *= b->count;
-        tfd_gemm_parallel(k, &b->g);
+    for (int d = 0; d < b->p.shape.rank; d++)
+        one_right = one_right && b->p.step[1][d] == 0 &&
+                    (b->p.step[0][d] != 0 || b->p.shape.dim[d] == 1);
+    if (one_right && !b->p.g.transpose_a) {
+        b->p.g.m *= b->p.count;
+        tfd_gemm_parallel(k, &b->p.g);
         return;
     }
-    if (flops < LARGE_FLOPS || b->count > FEW) {
+    if (flops < LARGE_FLOPS || b->p.count > FEW) {
         flops = flops / FLOPS_PER_NS + 100;
-        tfd_kctx_parallel(k, b->count, flops < 1e9 ? (int)flops : 1000000000,
+        tfd_kctx_parallel(k, b->p.count, flops < 1e9 ? (int)flops : 1000000000,
                           multiply_some, b);
         return;
     }
-    for (int64_t i = 0; i < b->count; i++) {
+    for (int64_t i = 0; i < b->p.count; i++) {
         struct tfd_gemm g = product_at(b, i);
 
         tfd_gemm_parallel(k, &g);
@@ -253,7 +247,7 @@ static void multiply(struct tfd_kctx *k, struct batch *b)
 static enum tfd_code make_buffer(const struct batch *b, int64_t n,
                                  struct tfd_buffer **out, struct tfd_status *st)
 {
-    size_t size = tfd_dtype_size(b->g.dtype);
+    size_t size = tfd_dtype_size(b->p.g.dtype);
 
     *out = NULL;
     if ((size_t)n < SIZE_MAX / size)
@@ -261,7 +255,7 @@ static enum tfd_code make_buffer(const struct batch *b, int64_t n,
     if (!*out)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "OOM when allocating %lld elements of %s for products",
-                        (long long)n, tfd_dtype_name((int)b->g.dtype));
+                        (long long)n, tfd_dtype_name((int)b->p.g.dtype));
     return TFD_OK;
 }
 
@@ -270,13 +264,13 @@ static enum tfd_code take_input(struct tfd_kctx *k, struct batch *b, int i,
                                 const void **data, struct tfd_status *st)
 {
     const struct tfd_tensor *t = &k->in[i];
-    const struct state *s = k->state;
+    const struct tfd_batch_matmul *s = k->state;
 
     *data = tfd_tensor_data(t);
-    if (t->dtype == b->g.dtype && !(is_complex(t->dtype) && s->adjoint[i]))
+    if (t->dtype == b->p.g.dtype && !(is_complex(t->dtype) && s->adjoint[i]))
         return TFD_OK;
     TFD_TRY(make_buffer(b, tfd_tensor_elements(t), &b->buffer[i], st));
-    convert(t, b->g.dtype, b->buffer[i]->data);
+    convert(t, b->p.g.dtype, b->buffer[i]->data);
     *data = b->buffer[i]->data;
     return TFD_OK;
 }
@@ -285,33 +279,34 @@ static enum tfd_code run(struct tfd_kctx *k, struct batch *b,
                          struct tfd_status *st)
 {
     struct tfd_tensor *out = &k->out[0];
-    bool narrow = out->dtype != b->g.dtype;
+    bool narrow = out->dtype != b->p.g.dtype;
 
-    TFD_TRY(take_input(k, b, 0, &b->g.a, st));
-    TFD_TRY(take_input(k, b, 1, &b->g.b, st));
-    b->g.c = out->buffer->data;
+    TFD_TRY(take_input(k, b, 0, &b->p.g.a, st));
+    TFD_TRY(take_input(k, b, 1, &b->p.g.b, st));
+    b->p.g.c = out->buffer->data;
     if (narrow) {
         TFD_TRY(make_buffer(b, tfd_tensor_elements(out), &b->buffer[2], st));
-        b->g.c = b->buffer[2]->data;
+        b->p.g.c = b->buffer[2]->data;
     }
     multiply(k, b);
     if (narrow)
-        tfd_narrow_round(out->dtype, b->g.c, out->buffer->data,
+        tfd_narrow_round(out->dtype, b->p.g.c, out->buffer->data,
                          tfd_tensor_elements(out));
     return TFD_OK;
 }
 
-static void describe(const struct tfd_kctx *k, struct batch *b)
+void tfd_batch_matmul_plan(const struct tfd_kctx *k,
+                           struct tfd_batch_matmul_plan *p)
 {
-    const struct state *s = k->state;
+    const struct tfd_batch_matmul *s = k->state;
     const struct tfd_shape *x = &k->in[0].shape, *y = &k->in[1].shape;
     const struct tfd_shape *out = &k->out[0].shape;
 
-    b->shape = batch_of(out);
-    b->count = tfd_shape_elements(&b->shape);
-    make_steps(&b->shape, x, b->step[0]);
-    make_steps(&b->shape, y, b->step[1]);
-    b->g = (struct tfd_gemm){.dtype = computed_in(k->out[0].dtype),
+    p->shape = batch_of(out);
+    p->count = tfd_shape_elements(&p->shape);
+    make_steps(&p->shape, x, p->step[0]);
+    make_steps(&p->shape, y, p->step[1]);
+    p->g = (struct tfd_gemm){.dtype = k->out[0].dtype,
                              .transpose_a = s->adjoint[0],
                              .transpose_b = s->adjoint[1],
                              .m = side(x, s->adjoint[0], 0),
@@ -325,16 +320,17 @@ static void describe(const struct tfd_kctx *k, struct batch *b)
 static enum tfd_code multiply_all(struct tfd_kctx *k, enum tfd_dtype type,
                                   struct tfd_status *st)
 {
-    struct batch b = {.count = 0};
+    struct batch b = {.p = {.count = 0}};
     struct tfd_shape shape;
     enum tfd_code code;
 
-    TFD_TRY(result_shape(k, &shape, st));
+    TFD_TRY(tfd_batch_matmul_shape(k, &shape, st));
     TFD_TRY(tfd_kctx_output(k, 0, type, &shape, st));
     if (tfd_shape_elements(&shape) == 0)
         return TFD_OK;
-    describe(k, &b);
-    if (b.g.k == 0) {
+    tfd_batch_matmul_plan(k, &b.p);
+    b.p.g.dtype = computed_in(b.p.g.dtype);
+    if (b.p.g.k == 0) {
         memset(k->out[0].buffer->data, 0, tfd_tensor_size(&k->out[0]));
         return TFD_OK;
     }
@@ -357,8 +353,7 @@ static bool is_byte(enum tfd_dtype t)
     return t == TFD_INT8 || t == TFD_UINT8;
 }
 
-/* Bytes give int32, with bfloat16 they give that; all else is of one type. */
-static enum tfd_dtype mixed(enum tfd_dtype x, enum tfd_dtype y)
+enum tfd_dtype tfd_batch_matmul_type(enum tfd_dtype x, enum tfd_dtype y)
 {
     if (is_byte(x))
         return is_byte(y)          ? TFD_INT32
@@ -367,26 +362,27 @@ static enum tfd_dtype mixed(enum tfd_dtype x, enum tfd_dtype y)
     return x == y || (x == TFD_BFLOAT16 && is_byte(y)) ? x : TFD_DTYPE_INVALID;
 }
 
-static enum tfd_code prepare_v3(const struct tfd_prepare *p, void *state,
-                                struct tfd_status *st)
+enum tfd_code tfd_batch_matmul_prepare_v3(const struct tfd_prepare *p,
+                                          void *state, struct tfd_status *st)
 {
     enum tfd_dtype x, y, out;
 
     TFD_TRY(tfd_node_type(p->node, "Ta", &x, st));
     TFD_TRY(tfd_node_type(p->node, "Tb", &y, st));
     TFD_TRY(tfd_node_type(p->node, "Tout", &out, st));
-    if (mixed(x, y) != out)
+    if (tfd_batch_matmul_type(x, y) != out)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "No OpKernel was registered to support Op "
                         "'BatchMatMulV3' of %s and %s to %s",
                         tfd_dtype_name((int)x), tfd_dtype_name((int)y),
                         tfd_dtype_name((int)out));
-    return prepare(p, state, st);
+    return tfd_batch_matmul_prepare(p, state, st);
 }
 
 static enum tfd_code compute_v3(struct tfd_kctx *k, struct tfd_status *st)
 {
-    return multiply_all(k, mixed(k->in[0].dtype, k->in[1].dtype), st);
+    return multiply_all(
+        k, tfd_batch_matmul_type(k->in[0].dtype, k->in[1].dtype), st);
 }
 
 /* ---- Shape --------------------------------------------------------------- */
@@ -496,13 +492,15 @@ static const struct tfd_opdef ops[] = {
     },
 };
 
-#define KERNEL(op, type, compute, prepare_)              \
-    TFD_KERNEL(op, type, compute, .prepare = (prepare_), \
-               .state_size = sizeof(struct state), .flags = TFD_KERNEL_HEAVY)
-#define ROWS(type)                                 \
-    KERNEL("BatchMatMul", type, compute, prepare), \
-        KERNEL("BatchMatMulV2", type, compute, prepare)
-#define V3(type) KERNEL("BatchMatMulV3", type, compute_v3, prepare_v3)
+#define KERNEL(op, type, compute, prepare_)                   \
+    TFD_KERNEL(op, type, compute, .prepare = (prepare_),      \
+               .state_size = sizeof(struct tfd_batch_matmul), \
+               .flags = TFD_KERNEL_HEAVY)
+#define ROWS(type)                                                  \
+    KERNEL("BatchMatMul", type, compute, tfd_batch_matmul_prepare), \
+        KERNEL("BatchMatMulV2", type, compute, tfd_batch_matmul_prepare)
+#define V3(type) \
+    KERNEL("BatchMatMulV3", type, compute_v3, tfd_batch_matmul_prepare_v3)
 
 static const struct tfd_kernel kernels[] = {
     ROWS(FLOAT),
@@ -513,7 +511,7 @@ static const struct tfd_kernel kernels[] = {
     ROWS(INT64),
     ROWS(COMPLEX64),
     ROWS(COMPLEX128),
-    KERNEL("BatchMatMulV2", INT16, compute, prepare),
+    KERNEL("BatchMatMulV2", INT16, compute, tfd_batch_matmul_prepare),
     V3(FLOAT),
     V3(DOUBLE),
     V3(BFLOAT16),

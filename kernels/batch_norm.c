@@ -18,6 +18,8 @@
  * loops.  Sums are taken over some rows at a time and added in double, so they
  * are exact and the same with any number of threads.
  */
+#include "kernels/batch_norm.h"
+
 #include "common/alloc.h"
 #include "common/str.h"
 #include "kernels/check.h"
@@ -31,16 +33,10 @@
 
 #define CHUNK 256 /* rows that are summed in float */
 
-struct norm_state {
-    float epsilon, factor;
-    bool training, second;
-    int rank;
-};
-
-static enum tfd_code norm_prepare(const struct tfd_prepare *p, void *state,
-                                  struct tfd_status *st)
+enum tfd_code tfd_batch_norm_prepare(const struct tfd_prepare *p, void *state,
+                                     struct tfd_status *st)
 {
-    struct norm_state *s = state;
+    struct tfd_batch_norm *s = state;
     struct tfd_str text;
 
     TFD_TRY(tfd_node_float(p->node, "epsilon", &s->epsilon, st));
@@ -183,7 +179,7 @@ struct moments {
 /* The moving average of what was and is. */
 static float moved(const struct tfd_kctx *k, int in, int64_t channel, double is)
 {
-    const struct norm_state *s = k->state;
+    const struct tfd_batch_norm *s = k->state;
     const float *was = tfd_tensor_data(&k->in[in]);
 
     if (s->factor == 1.0f)
@@ -256,7 +252,7 @@ static enum tfd_code check_vector(const struct tfd_kctx *k, int arg,
 static enum tfd_code check_image(const struct tfd_kctx *k, int arg,
                                  int64_t *channels, struct tfd_status *st)
 {
-    const struct norm_state *s = k->state;
+    const struct tfd_batch_norm *s = k->state;
     const struct tfd_shape *x = &k->in[arg].shape;
     char text[TFD_SHAPE_TEXT_MAX];
 
@@ -271,7 +267,7 @@ static enum tfd_code check_image(const struct tfd_kctx *k, int arg,
 static enum tfd_code check_forward(const struct tfd_kctx *k, int64_t channels,
                                    struct tfd_status *st)
 {
-    const struct norm_state *s = k->state;
+    const struct tfd_batch_norm *s = k->state;
     bool used = !s->training || s->factor != 1.0f;
 
     TFD_TRY(check_vector(k, 1, "scale", channels, st));
@@ -284,22 +280,32 @@ static enum tfd_code check_forward(const struct tfd_kctx *k, int64_t channels,
     return TFD_OK;
 }
 
-static enum tfd_code vectors(struct tfd_kctx *k, int64_t channels,
-                             struct moments *m, struct tfd_status *st)
+enum tfd_code tfd_batch_norm_forward(struct tfd_kctx *k, int64_t *channels,
+                                     struct tfd_status *st)
 {
-    const struct tfd_shape shape = {1, {channels}}, scalar = {0, {0}};
+    const struct tfd_shape scalar = {0, {0}};
+    struct tfd_shape shape = {1, {0}};
 
+    TFD_TRY(check_image(k, 0, channels, st));
+    TFD_TRY(check_forward(k, *channels, st));
+    shape.dim[0] = *channels;
+    TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &k->in[0].shape, st));
     for (int i = 1; i <= 4; i++)
         TFD_TRY(tfd_kctx_output(k, i, TFD_FLOAT, &shape, st));
-    if (k->out_count == 6) { /* cuDNN's; nothing here */
-        TFD_TRY(tfd_kctx_output(k, 5, TFD_FLOAT, &scalar, st));
+    return k->out_count == 6 ? tfd_kctx_output(k, 5, TFD_FLOAT, &scalar, st)
+                             : TFD_OK;
+}
+
+static struct moments moments_of(const struct tfd_kctx *k)
+{
+    if (k->out_count == 6) /* cuDNN's; nothing here */
         *(float *)tfd_tensor_data(&k->out[5]) = 0;
-    }
-    m->mean = tfd_tensor_data(&k->out[1]);
-    m->variance = tfd_tensor_data(&k->out[2]);
-    m->kept_mean = tfd_tensor_data(&k->out[3]);
-    m->kept_variance = tfd_tensor_data(&k->out[4]);
-    return TFD_OK;
+    return (struct moments){
+        .mean = tfd_tensor_data(&k->out[1]),
+        .variance = tfd_tensor_data(&k->out[2]),
+        .kept_mean = tfd_tensor_data(&k->out[3]),
+        .kept_variance = tfd_tensor_data(&k->out[4]),
+    };
 }
 
 /* a, b and c of each channel, and sums for each chunk. */
@@ -322,7 +328,7 @@ static enum tfd_code forward_work(struct tfd_kctx *k, struct rows *r,
                                   const struct moments *m,
                                   struct tfd_status *st)
 {
-    const struct norm_state *s = k->state;
+    const struct tfd_batch_norm *s = k->state;
     const float *scale = tfd_tensor_data(&k->in[1]), *variance;
     struct tfd_buffer *b;
     float *a = NULL;
@@ -345,17 +351,15 @@ static enum tfd_code forward_work(struct tfd_kctx *k, struct rows *r,
 
 static enum tfd_code forward_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
-    const struct norm_state *s = k->state;
+    const struct tfd_batch_norm *s = k->state;
     struct tfd_image o[] = {tfd_image_operand(&k->in[0], s->second),
                             tfd_image_result(0, s->second)};
     struct rows r = {0};
     struct moments m;
     enum tfd_code rc;
 
-    TFD_TRY(check_image(k, 0, &r.channels, st));
-    TFD_TRY(check_forward(k, r.channels, st));
-    TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &k->in[0].shape, st));
-    TFD_TRY(vectors(k, r.channels, &m, st));
+    TFD_TRY(tfd_batch_norm_forward(k, &r.channels, st));
+    m = moments_of(k);
     if (tfd_tensor_elements(&k->in[0]) == 0) {
         if (s->training)
             no_moments(r.channels, &m);
@@ -394,7 +398,7 @@ static enum tfd_code check_gradient(const struct tfd_kctx *k, int64_t channels,
 static enum tfd_code gradient_work(struct tfd_kctx *k, struct rows *r,
                                    struct tfd_status *st)
 {
-    const struct norm_state *s = k->state;
+    const struct tfd_batch_norm *s = k->state;
     const float *scale = tfd_tensor_data(&k->in[2]);
     const float *variance = tfd_tensor_data(&k->in[4]);
     float *dscale = tfd_tensor_data(&k->out[1]);
@@ -424,11 +428,20 @@ static enum tfd_code gradient_work(struct tfd_kctx *k, struct rows *r,
     return TFD_OK;
 }
 
-static enum tfd_code gradient_outputs(struct tfd_kctx *k, int64_t channels,
+enum tfd_code tfd_batch_norm_gradient(struct tfd_kctx *k, int64_t *channels,
                                       struct tfd_status *st)
 {
-    const struct tfd_shape vector = {1, {channels}}, empty = {1, {0}};
+    const struct tfd_batch_norm *s = k->state;
+    struct tfd_shape vector = {1, {0}}, empty = {1, {0}};
 
+    if (s->second && !s->training)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "The implementation of FusedBatchNormGrad with "
+                        "is_training=False only support NHWC tensor format for "
+                        "now.");
+    TFD_TRY(check_image(k, 1, channels, st));
+    TFD_TRY(check_gradient(k, *channels, st));
+    vector.dim[0] = *channels;
     TFD_TRY(tfd_kctx_output(k, 0, k->in[1].dtype, &k->in[1].shape, st));
     TFD_TRY(tfd_kctx_output(k, 1, TFD_FLOAT, &vector, st));
     TFD_TRY(tfd_kctx_output(k, 2, TFD_FLOAT, &vector, st));
@@ -439,21 +452,14 @@ static enum tfd_code gradient_outputs(struct tfd_kctx *k, int64_t channels,
 
 static enum tfd_code gradient_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
-    const struct norm_state *s = k->state;
+    const struct tfd_batch_norm *s = k->state;
     struct tfd_image o[] = {tfd_image_operand(&k->in[0], s->second),
                             tfd_image_operand(&k->in[1], s->second),
                             tfd_image_result(0, s->second)};
     struct rows r = {0};
     enum tfd_code rc;
 
-    if (s->second && !s->training)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "The implementation of FusedBatchNormGrad with "
-                        "is_training=False only support NHWC tensor format for "
-                        "now.");
-    TFD_TRY(check_image(k, 1, &r.channels, st));
-    TFD_TRY(check_gradient(k, r.channels, st));
-    TFD_TRY(gradient_outputs(k, r.channels, st));
+    TFD_TRY(tfd_batch_norm_gradient(k, &r.channels, st));
     if (tfd_tensor_elements(&k->in[1]) == 0) {
         for (int i = 1; i <= 2; i++)
             if (k->out[i].buffer)
@@ -597,9 +603,9 @@ static const struct tfd_opdef ops[] = {
     },
 };
 
-#define ROW(op, name, compute)                             \
-    TFD_KERNEL(op, name, compute, .prepare = norm_prepare, \
-               .state_size = sizeof(struct norm_state))
+#define ROW(op, name, compute)                                       \
+    TFD_KERNEL(op, name, compute, .prepare = tfd_batch_norm_prepare, \
+               .state_size = sizeof(struct tfd_batch_norm))
 #define ROWS(version, name)                               \
     ROW("FusedBatchNorm" version, name, forward_compute), \
         ROW("FusedBatchNormGrad" version, name, gradient_compute)

@@ -1,18 +1,15 @@
 /*
  * bucketize.c - Bucketize: the number of boundaries that are not above a value.
  */
+#include "kernels/bucketize.h"
+
 #include "kernels/check.h"
 #include "kernels/families.h"
 
 #include <stdlib.h>
 
-struct buckets {
-    float *boundary; /* ascending */
-    int count;
-};
-
 struct row {
-    const struct buckets *buckets;
+    const struct tfd_bucketize *buckets;
     const void *x;
     int32_t *y;
 };
@@ -46,16 +43,16 @@ BUCKETIZE(INT64, int64_t, float)
 BUCKETIZE(FLOAT, float, float)
 BUCKETIZE(DOUBLE, double, double)
 
-static void release(void *state)
+void tfd_bucketize_release(void *state)
 {
-    struct buckets *b = state;
+    struct tfd_bucketize *b = state;
 
     free(b->boundary);
     b->boundary = NULL;
 }
 
 static enum tfd_code read_boundaries(const struct tfd_node *n,
-                                     struct buckets *b, int max,
+                                     struct tfd_bucketize *b, int max,
                                      struct tfd_status *st)
 {
     TFD_TRY(tfd_node_floats(n, "boundaries", b->boundary, max, &b->count, st));
@@ -67,10 +64,10 @@ static enum tfd_code read_boundaries(const struct tfd_node *n,
     return TFD_OK;
 }
 
-static enum tfd_code prepare(const struct tfd_prepare *p, void *state,
-                             struct tfd_status *st)
+enum tfd_code tfd_bucketize_prepare(const struct tfd_prepare *p, void *state,
+                                    struct tfd_status *st)
 {
-    struct buckets *b = state;
+    struct tfd_bucketize *b = state;
     struct tfd_str value = {0};
     int max;
     enum tfd_code rc;
@@ -86,7 +83,7 @@ static enum tfd_code prepare(const struct tfd_prepare *p, void *state,
                         "no memory for %d boundaries", max);
     rc = read_boundaries(p->node, b, max, st);
     if (rc != TFD_OK)
-        release(b);
+        tfd_bucketize_release(b);
     return rc;
 }
 
@@ -116,8 +113,9 @@ static const struct tfd_opdef ops[] = {
 
 #define ROW(name)                                                     \
     TFD_KERNEL("Bucketize", name, compute, .range = bucketize_##name, \
-               .prepare = prepare, .release = release,                \
-               .state_size = sizeof(struct buckets))
+               .prepare = tfd_bucketize_prepare,                      \
+               .release = tfd_bucketize_release,                      \
+               .state_size = sizeof(struct tfd_bucketize))
 
 static const struct tfd_kernel kernels[] = {
     ROW(INT32),

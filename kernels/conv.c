@@ -10,7 +10,7 @@
  * they do in a TensorFlow with oneDNN; the other types have the limits of its
  * plain kernels.
  */
-#include "kernels/conv_gemm.h"
+#include "kernels/conv.h"
 
 #include "common/str.h"
 #include "kernels/check.h"
@@ -21,8 +21,8 @@
 
 /* ---- Attributes ---------------------------------------------------------- */
 
-static enum tfd_code conv_prepare(const struct tfd_prepare *p, void *state,
-                                  struct tfd_status *st)
+enum tfd_code tfd_conv_prepare(const struct tfd_prepare *p, void *state,
+                               struct tfd_status *st)
 {
     struct tfd_window *w = state;
     const bool filter = tfd_str_is(p->node->op->name, "Conv2DBackpropFilter");
@@ -86,11 +86,11 @@ static enum tfd_code check_channels(int64_t in, const int64_t *filter,
     return TFD_OK;
 }
 
-/* All sizes from those of x and of the filter; and the shape of y. */
-static enum tfd_code measure(const struct tfd_window *w,
-                             const struct tfd_shape *x,
-                             const struct tfd_shape *filter, struct tfd_conv *c,
-                             struct tfd_shape *y, struct tfd_status *st)
+enum tfd_code tfd_conv_measure(const struct tfd_window *w,
+                               const struct tfd_shape *x,
+                               const struct tfd_shape *filter,
+                               struct tfd_conv *c, struct tfd_shape *y,
+                               struct tfd_status *st)
 {
     int64_t out[TFD_WINDOW_DIMS];
 
@@ -148,7 +148,7 @@ static enum tfd_code forward_compute(struct tfd_kctx *k, struct tfd_status *st)
                         "format on the CPU for %s; the op was given the NCHW "
                         "format",
                         tfd_dtype_name((int)x->dtype));
-    TFD_TRY(measure(w, &x->shape, &filter->shape, &c, &y, st));
+    TFD_TRY(tfd_conv_measure(w, &x->shape, &filter->shape, &c, &y, st));
     TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &y, st));
     return convolve(
         k, &c,
@@ -184,9 +184,9 @@ static enum tfd_code check_backward(const struct tfd_kctx *k,
     return TFD_OK;
 }
 
-static enum tfd_code check_backprop(const struct tfd_kctx *k,
-                                    const struct tfd_shape *want,
-                                    struct tfd_status *st)
+enum tfd_code tfd_conv_check_backprop(const struct tfd_kctx *k,
+                                      const struct tfd_shape *want,
+                                      struct tfd_status *st)
 {
     const struct tfd_shape *have = &k->in[2].shape;
     char text[TFD_SHAPE_TEXT_MAX], wanted[TFD_SHAPE_TEXT_MAX];
@@ -201,9 +201,8 @@ static enum tfd_code check_backprop(const struct tfd_kctx *k,
     return TFD_OK;
 }
 
-/* Two sizes are rows and columns; the others follow. */
-static enum tfd_code input_sizes(const struct tfd_kctx *k, struct tfd_shape *x,
-                                 struct tfd_status *st)
+enum tfd_code tfd_conv_input_sizes(const struct tfd_kctx *k,
+                                   struct tfd_shape *x, struct tfd_status *st)
 {
     const struct tfd_window *w = k->state;
     const struct tfd_shape *dy = &k->in[2].shape;
@@ -230,10 +229,10 @@ static enum tfd_code input_compute(struct tfd_kctx *k, struct tfd_status *st)
     struct tfd_conv c = {0};
     struct tfd_shape x, y;
 
-    TFD_TRY(input_sizes(k, &x, st));
-    TFD_TRY(measure(w, &x, &filter->shape, &c, &y, st));
+    TFD_TRY(tfd_conv_input_sizes(k, &x, st));
+    TFD_TRY(tfd_conv_measure(w, &x, &filter->shape, &c, &y, st));
     TFD_TRY(check_backward(k, &c, st));
-    TFD_TRY(check_backprop(k, &y, st));
+    TFD_TRY(tfd_conv_check_backprop(k, &y, st));
     TFD_TRY(tfd_kctx_output(k, 0, dy->dtype, &x, st));
     return convolve(
         k, &c,
@@ -251,9 +250,9 @@ static enum tfd_code filter_compute(struct tfd_kctx *k, struct tfd_status *st)
     struct tfd_shape filter, y;
 
     TFD_TRY(tfd_check_shape(k, 1, false, &filter, st));
-    TFD_TRY(measure(w, &x->shape, &filter, &c, &y, st));
+    TFD_TRY(tfd_conv_measure(w, &x->shape, &filter, &c, &y, st));
     TFD_TRY(check_backward(k, &c, st));
-    TFD_TRY(check_backprop(k, &y, st));
+    TFD_TRY(tfd_conv_check_backprop(k, &y, st));
     TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &filter, st));
     return convolve(
         k, &c,
@@ -402,9 +401,9 @@ static const struct tfd_opdef ops[] = {
     },
 };
 
-#define ROW(op, name, compute)                             \
-    TFD_KERNEL(op, name, compute, .prepare = conv_prepare, \
-               .state_size = sizeof(struct tfd_window),    \
+#define ROW(op, name, compute)                                 \
+    TFD_KERNEL(op, name, compute, .prepare = tfd_conv_prepare, \
+               .state_size = sizeof(struct tfd_window),        \
                .flags = TFD_KERNEL_HEAVY)
 #define ROWS(name, number, T)                            \
     ROW("Conv2D", name, forward_compute),                \

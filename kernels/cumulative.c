@@ -6,22 +6,19 @@
  * of x is the one before too, and the first row is 0 or 1.  Each sum is rounded
  * to the type before it goes on, as in TensorFlow.
  */
-#include "kernels/families.h"
+#include "kernels/cumulative.h"
 
 #include "common/half.h"
 #include "kernels/check.h"
 #include "kernels/complex_math.h"
+#include "kernels/families.h"
 #include "kernels/gradient.h"
-
-struct direction {
-    bool exclusive, reverse;
-};
 
 struct scan {
     const void *x;
     void *y;
     int64_t length, inner;
-    struct direction d;
+    struct tfd_cumulative d;
 };
 
 /* Works on [begin, end) of `outer`. */
@@ -76,10 +73,10 @@ TFD_FLOAT_DTYPES(FLOAT_SCANS)
 TFD_HALF_DTYPES(HALF_SCANS)
 TFD_COMPLEX_DTYPES(COMPLEX_SCANS)
 
-static enum tfd_code scan_prepare(const struct tfd_prepare *p, void *state,
-                                  struct tfd_status *st)
+enum tfd_code tfd_cumulative_prepare(const struct tfd_prepare *p, void *state,
+                                     struct tfd_status *st)
 {
-    struct direction *d = state;
+    struct tfd_cumulative *d = state;
 
     TFD_TRY(tfd_node_bool(p->node, "exclusive", &d->exclusive, st));
     return tfd_node_bool(p->node, "reverse", &d->reverse, st);
@@ -99,10 +96,11 @@ static int cost_of(int64_t elements)
     return elements < INT16_MAX ? (int)elements : INT16_MAX;
 }
 
-static enum tfd_code scan_compute(struct tfd_kctx *k, struct tfd_status *st)
+enum tfd_code tfd_cumulative_lines(const struct tfd_kctx *k,
+                                   struct tfd_cumulative_lines *out,
+                                   struct tfd_status *st)
 {
     const struct tfd_tensor *x = &k->in[0];
-    struct scan s = {.d = *(const struct direction *)k->state};
     int64_t axis;
     int at;
 
@@ -113,14 +111,27 @@ static enum tfd_code scan_compute(struct tfd_kctx *k, struct tfd_status *st)
                         "got %lld",
                         -x->shape.rank, x->shape.rank, (long long)axis);
     at = (int)(axis < 0 ? axis + x->shape.rank : axis);
+    out->outer = product(&x->shape, 0, at);
+    out->length = x->shape.dim[at];
+    out->inner = product(&x->shape, at + 1, x->shape.rank);
+    return TFD_OK;
+}
+
+static enum tfd_code scan_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const struct tfd_tensor *x = &k->in[0];
+    struct scan s = {.d = *(const struct tfd_cumulative *)k->state};
+    struct tfd_cumulative_lines lines;
+
+    TFD_TRY(tfd_cumulative_lines(k, &lines, st));
     TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &x->shape, st));
     if (!k->out[0].buffer)
         return TFD_OK;
     s.x = tfd_tensor_data(x);
     s.y = tfd_tensor_data(&k->out[0]);
-    s.length = x->shape.dim[at];
-    s.inner = product(&x->shape, at + 1, x->shape.rank);
-    tfd_kctx_parallel(k, product(&x->shape, 0, at), cost_of(s.length * s.inner),
+    s.length = lines.length;
+    s.inner = lines.inner;
+    tfd_kctx_parallel(k, lines.outer, cost_of(s.length * s.inner),
                       k->kernel->range, &s);
     return TFD_OK;
 }
@@ -187,11 +198,11 @@ static const struct tfd_opdef ops[] = {
 
 #define ROWS(name, number, T)                                     \
     TFD_KERNEL("Cumsum", name, scan_compute, sum_##name,          \
-               .prepare = scan_prepare,                           \
-               .state_size = sizeof(struct direction)),           \
+               .prepare = tfd_cumulative_prepare,                 \
+               .state_size = sizeof(struct tfd_cumulative)),      \
         TFD_KERNEL("Cumprod", name, scan_compute, product_##name, \
-                   .prepare = scan_prepare,                       \
-                   .state_size = sizeof(struct direction)),
+                   .prepare = tfd_cumulative_prepare,             \
+                   .state_size = sizeof(struct tfd_cumulative)),
 
 static const struct tfd_kernel kernels[] = {
     TFD_REAL_DTYPES(ROWS) TFD_HALF_DTYPES(ROWS) TFD_COMPLEX_DTYPES(ROWS)};

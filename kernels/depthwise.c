@@ -10,20 +10,15 @@
  * float and bfloat16 take both layouts, dilations and unequal strides, as in a
  * TensorFlow with oneDNN; the others have the limits of its plain kernels.
  */
+#include "kernels/depthwise.h"
+
 #include "kernels/check.h"
 #include "kernels/families.h"
 #include "kernels/gradient.h"
 #include "kernels/image.h"
 #include "kernels/simd.h"
-#include "kernels/window.h"
 
 #include <string.h>
-
-struct depthwise {
-    struct tfd_window_side row, column;
-    int64_t batch, in, multiplier;
-    void *x, *w, *y;
-};
 
 /* ---- Loops --------------------------------------------------------------- */
 
@@ -31,7 +26,7 @@ struct span {
     int64_t row, rows, column, columns;
 };
 
-static inline struct span span_of(const struct depthwise *d, int64_t y,
+static inline struct span span_of(const struct tfd_depthwise *d, int64_t y,
                                   int64_t x)
 {
     struct span s;
@@ -43,7 +38,7 @@ static inline struct span span_of(const struct depthwise *d, int64_t y,
 
 /* Offsets of what tap (i, j) of output pixel (y, x) meets, in an image of x and
  * in the filter. */
-static inline int64_t x_of(const struct depthwise *d, int64_t y, int64_t x,
+static inline int64_t x_of(const struct tfd_depthwise *d, int64_t y, int64_t x,
                            int64_t i, int64_t j)
 {
     int64_t row = y * d->row.stride - d->row.before + i * d->row.dilation;
@@ -53,7 +48,7 @@ static inline int64_t x_of(const struct depthwise *d, int64_t y, int64_t x,
     return (row * d->column.in + column) * d->in;
 }
 
-static inline int64_t w_of(const struct depthwise *d, int64_t i, int64_t j)
+static inline int64_t w_of(const struct tfd_depthwise *d, int64_t i, int64_t j)
 {
     return (i * d->column.size + j) * d->in * d->multiplier;
 }
@@ -76,7 +71,7 @@ static inline int64_t w_of(const struct depthwise *d, int64_t i, int64_t j)
     /* Rows of y. */                                                           \
     TFD_SIMD_LOOP(forward_##name)                                              \
     {                                                                          \
-        const struct depthwise *d = arg;                                       \
+        const struct tfd_depthwise *d = arg;                                   \
         const int64_t m = d->multiplier, all = d->in * m;                      \
         const int64_t image = d->row.in * d->column.in * d->in;                \
                                                                                \
@@ -99,7 +94,7 @@ static inline int64_t w_of(const struct depthwise *d, int64_t i, int64_t j)
     /* Images of x. */                                                         \
     TFD_SIMD_LOOP(input_##name)                                                \
     {                                                                          \
-        const struct depthwise *d = arg;                                       \
+        const struct tfd_depthwise *d = arg;                                   \
         const int64_t m = d->multiplier, all = d->in * m;                      \
         const int64_t image = d->row.in * d->column.in * d->in;                \
         const int64_t pixels = d->row.out * d->column.out;                     \
@@ -122,7 +117,7 @@ static inline int64_t w_of(const struct depthwise *d, int64_t i, int64_t j)
     /* Channels of x, so that no two threads add to one filter. */             \
     TFD_SIMD_LOOP(filter_##name)                                               \
     {                                                                          \
-        const struct depthwise *d = arg;                                       \
+        const struct tfd_depthwise *d = arg;                                   \
         const int64_t m = d->multiplier, all = d->in * m;                      \
         const int64_t image = d->row.in * d->column.in * d->in;                \
         const int64_t pixels = d->row.out * d->column.out;                     \
@@ -149,8 +144,8 @@ TFD_FLOAT_DTYPES(LOOPS)
 
 enum loop { FORWARD, INPUT, FILTER };
 
-static void run(struct tfd_kctx *k, const struct depthwise *d, enum loop loop,
-                enum tfd_dtype dtype)
+static void run(struct tfd_kctx *k, const struct tfd_depthwise *d,
+                enum loop loop, enum tfd_dtype dtype)
 {
     static tfd_range_fn *const loops[][2] = {{forward_FLOAT, forward_DOUBLE},
                                              {input_FLOAT, input_DOUBLE},
@@ -174,8 +169,8 @@ static bool takes_all(enum tfd_dtype t)
     return t == TFD_FLOAT || t == TFD_BFLOAT16;
 }
 
-static enum tfd_code depthwise_prepare(const struct tfd_prepare *p, void *state,
-                                       struct tfd_status *st)
+enum tfd_code tfd_depthwise_prepare(const struct tfd_prepare *p, void *state,
+                                    struct tfd_status *st)
 {
     struct tfd_window *w = state;
 
@@ -227,11 +222,11 @@ static enum tfd_code check_rank(const char *what, const struct tfd_shape *s,
     return TFD_OK;
 }
 
-static enum tfd_code measure(const struct tfd_window *w,
-                             const struct tfd_shape *x,
-                             const struct tfd_shape *filter,
-                             struct depthwise *d, struct tfd_shape *y,
-                             struct tfd_status *st)
+enum tfd_code tfd_depthwise_measure(const struct tfd_window *w,
+                                    const struct tfd_shape *x,
+                                    const struct tfd_shape *filter,
+                                    struct tfd_depthwise *d,
+                                    struct tfd_shape *y, struct tfd_status *st)
 {
     int64_t channels;
 
@@ -265,7 +260,7 @@ static enum tfd_code measure(const struct tfd_window *w,
 /* ---- Kernels ------------------------------------------------------------- */
 
 /* o: x, w and y, of which one is the result. */
-static enum tfd_code work(struct tfd_kctx *k, struct depthwise *d,
+static enum tfd_code work(struct tfd_kctx *k, struct tfd_depthwise *d,
                           struct tfd_image o[3], enum loop loop,
                           struct tfd_status *st)
 {
@@ -286,11 +281,11 @@ static enum tfd_code forward_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_window *w = k->state;
     const struct tfd_tensor *x = &k->in[0];
-    struct depthwise d;
+    struct tfd_depthwise d;
     struct tfd_shape y;
 
     TFD_TRY(check_type(k, x->dtype, st));
-    TFD_TRY(measure(w, &x->shape, &k->in[1].shape, &d, &y, st));
+    TFD_TRY(tfd_depthwise_measure(w, &x->shape, &k->in[1].shape, &d, &y, st));
     TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &y, st));
     return work(k, &d,
                 (struct tfd_image[]){tfd_image_operand(x, w->channels_second),
@@ -299,9 +294,9 @@ static enum tfd_code forward_compute(struct tfd_kctx *k, struct tfd_status *st)
                 FORWARD, st);
 }
 
-static enum tfd_code check_backprop(const struct tfd_kctx *k,
-                                    const struct tfd_shape *want,
-                                    struct tfd_status *st)
+enum tfd_code tfd_depthwise_check_backprop(const struct tfd_kctx *k,
+                                           const struct tfd_shape *want,
+                                           struct tfd_status *st)
 {
     char have[TFD_SHAPE_TEXT_MAX], text[TFD_SHAPE_TEXT_MAX];
 
@@ -318,12 +313,12 @@ static enum tfd_code input_compute(struct tfd_kctx *k, struct tfd_status *st)
     const struct tfd_window *w = k->state;
     const struct tfd_tensor *dy = &k->in[2];
     struct tfd_shape x, y;
-    struct depthwise d;
+    struct tfd_depthwise d;
 
     TFD_TRY(check_type(k, dy->dtype, st));
     TFD_TRY(tfd_check_shape(k, 0, false, &x, st));
-    TFD_TRY(measure(w, &x, &k->in[1].shape, &d, &y, st));
-    TFD_TRY(check_backprop(k, &y, st));
+    TFD_TRY(tfd_depthwise_measure(w, &x, &k->in[1].shape, &d, &y, st));
+    TFD_TRY(tfd_depthwise_check_backprop(k, &y, st));
     TFD_TRY(tfd_kctx_output(k, 0, dy->dtype, &x, st));
     return work(k, &d,
                 (struct tfd_image[]){tfd_image_result(0, w->channels_second),
@@ -337,12 +332,12 @@ static enum tfd_code filter_compute(struct tfd_kctx *k, struct tfd_status *st)
     const struct tfd_window *w = k->state;
     const struct tfd_tensor *x = &k->in[0], *dy = &k->in[2];
     struct tfd_shape filter, y;
-    struct depthwise d;
+    struct tfd_depthwise d;
 
     TFD_TRY(check_type(k, x->dtype, st));
     TFD_TRY(tfd_check_shape(k, 1, false, &filter, st));
-    TFD_TRY(measure(w, &x->shape, &filter, &d, &y, st));
-    TFD_TRY(check_backprop(k, &y, st));
+    TFD_TRY(tfd_depthwise_measure(w, &x->shape, &filter, &d, &y, st));
+    TFD_TRY(tfd_depthwise_check_backprop(k, &y, st));
     TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &filter, st));
     return work(k, &d,
                 (struct tfd_image[]){tfd_image_operand(x, w->channels_second),
@@ -357,13 +352,13 @@ static enum tfd_code forward_shape(struct tfd_shape_ctx *s,
                                    struct tfd_status *st)
 {
     struct tfd_window w;
-    struct depthwise d;
+    struct tfd_depthwise d;
 
     if (!s->node || tfd_shape_elements(&s->in[0]) < 0 ||
         tfd_shape_elements(&s->in[1]) < 0)
         return TFD_OK;
     TFD_TRY(tfd_window_read(s->node, &w, st));
-    return measure(&w, &s->in[0], &s->in[1], &d, &s->out[0], st);
+    return tfd_depthwise_measure(&w, &s->in[0], &s->in[1], &d, &s->out[0], st);
 }
 
 static enum tfd_code sizes_shape(struct tfd_shape_ctx *s, int arg,
@@ -472,8 +467,8 @@ static const struct tfd_opdef ops[] = {
     },
 };
 
-#define ROW(op, name, compute)                                  \
-    TFD_KERNEL(op, name, compute, .prepare = depthwise_prepare, \
+#define ROW(op, name, compute)                                      \
+    TFD_KERNEL(op, name, compute, .prepare = tfd_depthwise_prepare, \
                .state_size = sizeof(struct tfd_window)),
 #define ROWS(name, number, T)                    \
     ROW(OP, name, forward_compute)               \

@@ -9,6 +9,7 @@
 #include "kernels/element.h"
 #include "kernels/families.h"
 #include "kernels/gradient.h"
+#include "kernels/outputs.h"
 #include "kernels/scatter.h"
 
 #include <stdlib.h>
@@ -31,8 +32,9 @@ static enum tfd_code count_rows(const struct tfd_tensor *numbers, int outputs,
     return TFD_OK;
 }
 
-static enum tfd_code make_outputs(struct tfd_kctx *k, const int64_t *count,
-                                  struct tfd_status *st)
+enum tfd_code tfd_dynamic_partition_outputs(struct tfd_kctx *k,
+                                            const int64_t *count,
+                                            struct tfd_status *st)
 {
     const struct tfd_shape *x = &k->in[0].shape;
     int64_t dim[TFD_RANK_MAX + 1];
@@ -73,10 +75,10 @@ static enum tfd_code copy_rows(struct tfd_kctx *k, int64_t *at,
     return TFD_OK;
 }
 
-static enum tfd_code check_prefix(const struct tfd_shape *x,
-                                  const struct tfd_shape *numbers,
-                                  struct tfd_status *st)
+enum tfd_code tfd_dynamic_partition_check(const struct tfd_kctx *k,
+                                          struct tfd_status *st)
 {
+    const struct tfd_shape *x = &k->in[0].shape, *numbers = &k->in[1].shape;
     char data[TFD_SHAPE_TEXT_MAX], text[TFD_SHAPE_TEXT_MAX];
     bool fits = numbers->rank <= x->rank;
 
@@ -95,14 +97,14 @@ static enum tfd_code partition(struct tfd_kctx *k, struct tfd_status *st)
     int64_t *count;
     enum tfd_code rc;
 
-    TFD_TRY(check_prefix(&k->in[0].shape, &k->in[1].shape, st));
+    TFD_TRY(tfd_dynamic_partition_check(k, st));
     count = calloc((size_t)k->out_count, 2 * sizeof(*count));
     if (!count)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for %d counters",
                         k->out_count);
     rc = count_rows(&k->in[1], k->out_count, count, st);
     if (rc == TFD_OK)
-        rc = make_outputs(k, count, st);
+        rc = tfd_dynamic_partition_outputs(k, count, st);
     if (rc == TFD_OK)
         rc = copy_rows(k, count + k->out_count, st);
     free(count);

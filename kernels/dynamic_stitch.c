@@ -13,6 +13,7 @@
 #include "kernels/element.h"
 #include "kernels/families.h"
 #include "kernels/gradient.h"
+#include "kernels/outputs.h"
 
 /* The dimensions of data[m] behind those of indices[m]. */
 static struct tfd_shape row_shape(const struct tfd_shape *indices,
@@ -95,25 +96,36 @@ static enum tfd_code copy_rows(struct tfd_kctx *k, int m, int64_t inner,
     return TFD_OK;
 }
 
-static enum tfd_code stitch_compute(struct tfd_kctx *k, struct tfd_status *st)
+enum tfd_code tfd_dynamic_stitch_shape(const struct tfd_kctx *k,
+                                       struct tfd_shape *row,
+                                       struct tfd_shape *out,
+                                       struct tfd_status *st)
 {
     int count = k->in_count / 2;
     int64_t largest = -1;
-    struct tfd_shape row, out = {1, {0}};
 
     TFD_TRY(check_input(k, 0, NULL, st));
-    row = row_shape(&k->in[0].shape, &k->in[count].shape);
+    *row = row_shape(&k->in[0].shape, &k->in[count].shape);
     for (int m = 0; m < count; m++) {
-        TFD_TRY(check_input(k, m, &row, st));
+        TFD_TRY(check_input(k, m, row, st));
         TFD_TRY(largest_index(&k->in[m], &largest, st));
     }
-    if (row.rank == TFD_RANK_MAX)
+    if (row->rank == TFD_RANK_MAX)
         return tfd_fail(st, TFD_UNIMPLEMENTED,
                         "stitching to more than %d dimensions", TFD_RANK_MAX);
-    out.dim[0] = largest + 1;
-    for (int d = 0; d < row.rank; d++)
-        out.dim[out.rank++] = row.dim[d];
-    TFD_TRY(tfd_shape_make(&out, out.dim, out.rank, st));
+    out->rank = 1;
+    out->dim[0] = largest + 1;
+    for (int d = 0; d < row->rank; d++)
+        out->dim[out->rank++] = row->dim[d];
+    return tfd_shape_make(out, out->dim, out->rank, st);
+}
+
+static enum tfd_code stitch_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    int count = k->in_count / 2;
+    struct tfd_shape row, out;
+
+    TFD_TRY(tfd_dynamic_stitch_shape(k, &row, &out, st));
     TFD_TRY(tfd_kctx_output(k, 0, k->in[count].dtype, &out, st));
     if (tfd_dtype_is_pod(k->in[count].dtype) && k->out[0].buffer)
         tfd_elements_zero(k->in[count].dtype, tfd_tensor_data(&k->out[0]),

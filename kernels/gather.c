@@ -7,13 +7,9 @@
 #include "kernels/check.h"
 #include "kernels/element.h"
 #include "kernels/families.h"
+#include "kernels/gather.h"
 #include "kernels/gather_grad.h"
 #include "kernels/variable.h"
-
-struct plan {
-    int64_t batch, outer, dim, inner, count; /* count: indices per batch */
-    struct tfd_shape out;
-};
 
 static int64_t index_at(const struct tfd_tensor *t, int64_t i)
 {
@@ -64,7 +60,7 @@ static enum tfd_code check_batch(const struct tfd_shape *x,
 
 static enum tfd_code make_plan(const struct tfd_shape *x,
                                const struct tfd_shape *i, int axis, int batch,
-                               struct plan *p, struct tfd_status *st)
+                               struct tfd_gather *p, struct tfd_status *st)
 {
     TFD_TRY(check_batch(x, i, batch, axis, st));
     p->batch = product(x, 0, batch);
@@ -101,79 +97,125 @@ static enum tfd_code check_indices(const struct tfd_tensor *indices,
     return TFD_OK;
 }
 
-static enum tfd_code gather(struct tfd_kctx *k, const struct tfd_tensor *x,
-                            const struct tfd_tensor *indices, int axis,
-                            int batch, struct tfd_status *st)
+/* ---- Plans --------------------------------------------------------------- */
+
+enum tfd_code tfd_gather_prepare(const struct tfd_prepare *p, void *state,
+                                 struct tfd_status *st)
 {
-    struct plan p;
-    void *y;
-    int64_t row = 0;
+    struct tfd_gather_state *s = state;
 
-    TFD_TRY(make_plan(&x->shape, &indices->shape, axis, batch, &p, st));
-    TFD_TRY(check_indices(indices, p.dim, st));
-    TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &p.out, st));
-    y = tfd_tensor_data(&k->out[0]);
-    if (!y || tfd_tensor_elements(x) == 0)
-        return TFD_OK;
-    for (int64_t b = 0; b < p.batch; b++)
-        for (int64_t o = 0; o < p.outer; o++)
-            for (int64_t i = 0; i < p.count; i++, row++) {
-                int64_t at = index_at(indices, b * p.count + i);
-                int64_t from = ((b * p.outer + o) * p.dim + at) * p.inner;
-
-                TFD_TRY(tfd_elements_copy(
-                    x->dtype, tfd_element_at(y, x->dtype, row * p.inner),
-                    tfd_element_of(tfd_tensor_data(x), x->dtype, from), p.inner,
-                    st));
-            }
-    return TFD_OK;
-}
-
-struct batch {
-    int64_t dims;
-};
-
-static enum tfd_code batch_prepare(const struct tfd_prepare *p, void *state,
-                                   struct tfd_status *st)
-{
-    return tfd_node_int(p->node, "batch_dims", &((struct batch *)state)->dims,
-                        st);
+    return tfd_node_int(p->node, "batch_dims", &s->batch_dims, st);
 }
 
 static enum tfd_code batch_dims(const struct tfd_kctx *k,
-                                const struct tfd_tensor *indices, int *out,
+                                const struct tfd_shape *indices, int *out,
                                 struct tfd_status *st)
 {
-    int64_t b = ((const struct batch *)k->state)->dims;
+    int64_t b = ((const struct tfd_gather_state *)k->state)->batch_dims;
 
-    if (b < -indices->shape.rank || b > indices->shape.rank)
+    if (b < -indices->rank || b > indices->rank)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Expected batch_dims in the range [%d, %d], but got "
                         "%lld",
-                        -indices->shape.rank, indices->shape.rank,
-                        (long long)b);
-    *out = (int)(b < 0 ? b + indices->shape.rank : b);
+                        -indices->rank, indices->rank, (long long)b);
+    *out = (int)(b < 0 ? b + indices->rank : b);
+    return TFD_OK;
+}
+
+static enum tfd_code no_scalar(const struct tfd_shape *x, struct tfd_status *st)
+{
+    if (x->rank < 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "params must be at least 1 dimensional");
+    return TFD_OK;
+}
+
+enum tfd_code tfd_gather_make(const struct tfd_kctx *k, struct tfd_gather *out,
+                              struct tfd_status *st)
+{
+    const struct tfd_shape *x = &k->in[0].shape, *i = &k->in[1].shape;
+    int64_t axis;
+    int batch = 0;
+
+    TFD_TRY(no_scalar(x, st));
+    TFD_TRY(tfd_check_int(k, 2, &axis, st));
+    if (axis < -x->rank || axis >= x->rank)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Expected axis in the range [%d, %d), but got %lld",
+                        -x->rank, x->rank, (long long)axis);
+    TFD_TRY(batch_dims(k, i, &batch, st));
+    return make_plan(x, i, (int)(axis < 0 ? axis + x->rank : axis), batch, out,
+                     st);
+}
+
+enum tfd_code tfd_gather_make_rows(const struct tfd_kctx *k,
+                                   const struct tfd_shape *x,
+                                   struct tfd_gather *out,
+                                   struct tfd_status *st)
+{
+    int batch = 0;
+
+    TFD_TRY(batch_dims(k, &k->in[1].shape, &batch, st));
+    TFD_TRY(no_scalar(x, st));
+    return make_plan(x, &k->in[1].shape, batch, batch, out, st);
+}
+
+/* ---- Kernels ------------------------------------------------------------- */
+
+static enum tfd_code gather(struct tfd_kctx *k, const struct tfd_tensor *x,
+                            const struct tfd_gather *p, struct tfd_status *st)
+{
+    const struct tfd_tensor *indices = &k->in[1];
+    void *y;
+    int64_t row = 0;
+
+    TFD_TRY(check_indices(indices, p->dim, st));
+    TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &p->out, st));
+    y = tfd_tensor_data(&k->out[0]);
+    if (!y || tfd_tensor_elements(x) == 0)
+        return TFD_OK;
+    for (int64_t b = 0; b < p->batch; b++)
+        for (int64_t o = 0; o < p->outer; o++)
+            for (int64_t i = 0; i < p->count; i++, row++) {
+                int64_t at = index_at(indices, b * p->count + i);
+                int64_t from = ((b * p->outer + o) * p->dim + at) * p->inner;
+
+                TFD_TRY(tfd_elements_copy(
+                    x->dtype, tfd_element_at(y, x->dtype, row * p->inner),
+                    tfd_element_of(tfd_tensor_data(x), x->dtype, from),
+                    p->inner, st));
+            }
     return TFD_OK;
 }
 
 static enum tfd_code gather_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
-    const struct tfd_tensor *x = &k->in[0];
-    int64_t axis;
-    int batch = 0;
+    struct tfd_gather p;
 
-    if (x->shape.rank < 1)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "params must be at least 1 dimensional");
-    TFD_TRY(tfd_check_int(k, 2, &axis, st));
-    if (axis < -x->shape.rank || axis >= x->shape.rank)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Expected axis in the range [%d, %d), but got %lld",
-                        -x->shape.rank, x->shape.rank, (long long)axis);
-    TFD_TRY(batch_dims(k, &k->in[1], &batch, st));
-    return gather(k, x, &k->in[1],
-                  (int)(axis < 0 ? axis + x->shape.rank : axis), batch, st);
+    TFD_TRY(tfd_gather_make(k, &p, st));
+    return gather(k, &k->in[0], &p, st);
 }
+
+static enum tfd_code resource_gather(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_tensor value = TFD_TENSOR_INIT;
+    struct tfd_variable *v;
+    struct tfd_gather p;
+    enum tfd_code rc;
+
+    TFD_TRY(tfd_kctx_variable(k, 0, &v, st));
+    rc = tfd_variable_read(v, &value, st);
+    tfd_resource_unref(&v->resource);
+    if (rc != TFD_OK)
+        return rc;
+    rc = tfd_gather_make_rows(k, &value.shape, &p, st);
+    if (rc == TFD_OK)
+        rc = gather(k, &value, &p, st);
+    tfd_tensor_unref(&value);
+    return rc;
+}
+
+/* ---- Shapes -------------------------------------------------------------- */
 
 static enum tfd_code gather_shape(struct tfd_shape_ctx *s,
                                   struct tfd_status *st)
@@ -196,28 +238,6 @@ static enum tfd_code gather_shape(struct tfd_shape_ctx *s,
     TFD_TRY(add_dims(&s->out[0], x, 0, axis, st));
     TFD_TRY(add_dims(&s->out[0], i, (int)b, i->rank, st));
     return add_dims(&s->out[0], x, axis + 1, x->rank, st);
-}
-
-static enum tfd_code resource_gather(struct tfd_kctx *k, struct tfd_status *st)
-{
-    struct tfd_tensor value = TFD_TENSOR_INIT;
-    struct tfd_variable *v;
-    enum tfd_code rc;
-    int batch = 0;
-
-    TFD_TRY(tfd_kctx_variable(k, 0, &v, st));
-    rc = tfd_variable_read(v, &value, st);
-    tfd_resource_unref(&v->resource);
-    if (rc != TFD_OK)
-        return rc;
-    rc = batch_dims(k, &k->in[1], &batch, st);
-    if (rc == TFD_OK && value.shape.rank < 1)
-        rc = tfd_fail(st, TFD_INVALID_ARGUMENT,
-                      "params must be at least 1 dimensional");
-    if (rc == TFD_OK)
-        rc = gather(k, &value, &k->in[1], batch, batch, st);
-    tfd_tensor_unref(&value);
-    return rc;
 }
 
 /* ---- Tables -------------------------------------------------------------- */
@@ -248,10 +268,11 @@ static const struct tfd_opdef ops[] = {
 };
 
 static const struct tfd_kernel kernels[] = {
-    TFD_KERNEL_ANY("GatherV2", gather_compute, .prepare = batch_prepare,
-                   .state_size = sizeof(struct batch)),
-    TFD_KERNEL_ANY("ResourceGather", resource_gather, .prepare = batch_prepare,
-                   .state_size = sizeof(struct batch)),
+    TFD_KERNEL_ANY("GatherV2", gather_compute, .prepare = tfd_gather_prepare,
+                   .state_size = sizeof(struct tfd_gather_state)),
+    TFD_KERNEL_ANY("ResourceGather", resource_gather,
+                   .prepare = tfd_gather_prepare,
+                   .state_size = sizeof(struct tfd_gather_state)),
 };
 
 const struct tfd_family tfd_family_gather = {

@@ -6,8 +6,8 @@
 #include "kernels/check.h"
 #include "kernels/element.h"
 #include "kernels/families.h"
+#include "kernels/gather.h"
 #include "kernels/gradient.h"
-#include "kernels/scatter.h"
 #include "kernels/variable.h"
 
 #include <string.h>
@@ -72,6 +72,17 @@ static enum tfd_code make_output(struct tfd_kctx *k, const struct tfd_tensor *x,
     return tfd_kctx_output(k, 0, x->dtype, &out, st);
 }
 
+enum tfd_code tfd_gather_nd_make(struct tfd_kctx *k, const struct tfd_tensor *x,
+                                 struct tfd_scatter_nd *out,
+                                 struct tfd_status *st)
+{
+    if (x->shape.rank < 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "params must be at least a vector");
+    TFD_TRY(tfd_scatter_nd_make(out, &x->shape, &k->in[1].shape, st));
+    return make_output(k, x, out, st);
+}
+
 static enum tfd_code copy_all(struct tfd_kctx *k, const struct tfd_tensor *x,
                               const struct tfd_scatter_nd *nd,
                               struct tfd_tensor *rows, struct tfd_status *st)
@@ -102,11 +113,7 @@ static enum tfd_code gather_nd(struct tfd_kctx *k, const struct tfd_tensor *x,
     struct tfd_scatter_nd nd;
     enum tfd_code rc = TFD_OK;
 
-    if (x->shape.rank < 1)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "params must be at least a vector");
-    TFD_TRY(tfd_scatter_nd_make(&nd, &x->shape, &k->in[1].shape, st));
-    TFD_TRY(make_output(k, x, &nd, st));
+    TFD_TRY(tfd_gather_nd_make(k, x, &nd, st));
     if (nd.count > 0)
         rc = copy_all(k, x, &nd, &rows, st);
     tfd_tensor_unref(&rows);

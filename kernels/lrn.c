@@ -8,6 +8,8 @@
  *
  * half is computed in float.
  */
+#include "kernels/lrn.h"
+
 #include "common/alloc.h"
 #include "kernels/check.h"
 #include "kernels/families.h"
@@ -16,15 +18,10 @@
 
 #include <math.h>
 
-struct lrn_state {
-    int64_t radius;
-    float bias, alpha, beta;
-};
-
-static enum tfd_code lrn_prepare(const struct tfd_prepare *p, void *state,
-                                 struct tfd_status *st)
+enum tfd_code tfd_lrn_prepare(const struct tfd_prepare *p, void *state,
+                              struct tfd_status *st)
 {
-    struct lrn_state *s = state;
+    struct tfd_lrn *s = state;
 
     TFD_TRY(tfd_node_int(p->node, "depth_radius", &s->radius, st));
     if (s->radius < 0 || s->radius > INT32_MAX)
@@ -37,7 +34,7 @@ static enum tfd_code lrn_prepare(const struct tfd_prepare *p, void *state,
 }
 
 struct rows {
-    const struct lrn_state *s;
+    const struct tfd_lrn *s;
     const float *x, *y, *dy;
     float *out, *scratch; /* scratch: a row for each row */
     int64_t channels;
@@ -101,8 +98,7 @@ static void grad_rows(void *arg, int64_t begin, int64_t end)
     }
 }
 
-static enum tfd_code check_inputs(const struct tfd_kctx *k,
-                                  struct tfd_status *st)
+enum tfd_code tfd_lrn_check(const struct tfd_kctx *k, struct tfd_status *st)
 {
     char text[TFD_SHAPE_TEXT_MAX];
 
@@ -151,7 +147,7 @@ static enum tfd_code lrn_compute(struct tfd_kctx *k, struct tfd_status *st)
     struct tfd_image o[4];
     enum tfd_code rc;
 
-    TFD_TRY(check_inputs(k, st));
+    TFD_TRY(tfd_lrn_check(k, st));
     r.channels = k->in[0].shape.dim[3];
     TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &k->in[0].shape, st));
     if (!k->out[0].buffer)
@@ -202,9 +198,9 @@ static const struct tfd_opdef ops[] = {
     },
 };
 
-#define ROW(op, name)                                         \
-    TFD_KERNEL(op, name, lrn_compute, .prepare = lrn_prepare, \
-               .state_size = sizeof(struct lrn_state))
+#define ROW(op, name)                                             \
+    TFD_KERNEL(op, name, lrn_compute, .prepare = tfd_lrn_prepare, \
+               .state_size = sizeof(struct tfd_lrn))
 
 static const struct tfd_kernel kernels[] = {
     ROW("LRN", FLOAT),

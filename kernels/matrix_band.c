@@ -5,17 +5,14 @@
  *
  * Diag takes a tensor for the diagonal of one that has its dimensions twice.
  */
+#include "kernels/matrix_band.h"
+
 #include "kernels/check.h"
 #include "kernels/element.h"
 #include "kernels/families.h"
 #include "kernels/gradient.h"
 
 #include <string.h>
-
-struct band {
-    int64_t rows, columns; /* of a matrix */
-    int64_t lower, upper;  /* diagonals below and above that stay; -1: all */
-};
 
 static int64_t smaller(int64_t a, int64_t b)
 {
@@ -41,7 +38,7 @@ static enum tfd_code check_width(int64_t width, int64_t size, const char *name,
 }
 
 /* Zeroes in one matrix what is not in the band. */
-static void clear_outside(const struct band *b, enum tfd_dtype dtype,
+static void clear_outside(const struct tfd_matrix_band *b, enum tfd_dtype dtype,
                           char *matrix)
 {
     for (int64_t i = 0; i < b->rows; i++) {
@@ -58,20 +55,29 @@ static void clear_outside(const struct band *b, enum tfd_dtype dtype,
     }
 }
 
+enum tfd_code tfd_matrix_band_read(const struct tfd_kctx *k,
+                                   struct tfd_matrix_band *b,
+                                   struct tfd_status *st)
+{
+    const struct tfd_shape *s = &k->in[0].shape;
+
+    TFD_TRY(tfd_check_int(k, 1, &b->lower, st));
+    TFD_TRY(tfd_check_int(k, 2, &b->upper, st));
+    b->rows = s->dim[s->rank - 2];
+    b->columns = s->dim[s->rank - 1];
+    TFD_TRY(check_width(b->lower, b->rows, "num_lower", st));
+    return check_width(b->upper, b->columns, "num_upper", st);
+}
+
 static enum tfd_code band_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_tensor *x = &k->in[0];
     const struct tfd_shape *s = &x->shape;
-    struct band b = {.rows = 0};
+    struct tfd_matrix_band b;
     int64_t matrices = 1;
     char *y;
 
-    TFD_TRY(tfd_check_int(k, 1, &b.lower, st));
-    TFD_TRY(tfd_check_int(k, 2, &b.upper, st));
-    b.rows = s->dim[s->rank - 2];
-    b.columns = s->dim[s->rank - 1];
-    TFD_TRY(check_width(b.lower, b.rows, "num_lower", st));
-    TFD_TRY(check_width(b.upper, b.columns, "num_upper", st));
+    TFD_TRY(tfd_matrix_band_read(k, &b, st));
     TFD_TRY(tfd_kctx_output_like(k, 0, 0, st));
     if (tfd_tensor_elements(x) == 0)
         return TFD_OK;
@@ -110,6 +116,13 @@ static void copy_apart(enum tfd_dtype dtype, int64_t n, void *y, int64_t to,
                tfd_element_of(x, dtype, i * from), size);
 }
 
+enum tfd_code tfd_diag_shape(const struct tfd_kctx *k, struct tfd_shape *out,
+                             struct tfd_status *st)
+{
+    TFD_TRY(twice(&k->in[0].shape, out, st));
+    return tfd_shape_make(out, out->dim, out->rank, st);
+}
+
 static enum tfd_code diag_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_tensor *x = &k->in[0];
@@ -117,8 +130,7 @@ static enum tfd_code diag_compute(struct tfd_kctx *k, struct tfd_status *st)
     struct tfd_shape out;
     void *y;
 
-    TFD_TRY(twice(&x->shape, &out, st));
-    TFD_TRY(tfd_shape_make(&out, out.dim, out.rank, st));
+    TFD_TRY(tfd_diag_shape(k, &out, st));
     TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &out, st));
     y = tfd_tensor_data(&k->out[0]);
     tfd_elements_zero(x->dtype, y, n * n);
@@ -150,13 +162,19 @@ static enum tfd_code half_of(const struct tfd_shape *s, struct tfd_shape *out,
     return TFD_OK;
 }
 
+enum tfd_code tfd_diag_part_shape(const struct tfd_kctx *k,
+                                  struct tfd_shape *out, struct tfd_status *st)
+{
+    return half_of(&k->in[0].shape, out, st);
+}
+
 static enum tfd_code part_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_tensor *x = &k->in[0];
     struct tfd_shape out;
     int64_t n;
 
-    TFD_TRY(half_of(&x->shape, &out, st));
+    TFD_TRY(tfd_diag_part_shape(k, &out, st));
     n = tfd_shape_elements(&out);
     TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &out, st));
     copy_apart(x->dtype, n, tfd_tensor_data(&k->out[0]), 1, tfd_tensor_data(x),

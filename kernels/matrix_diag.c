@@ -8,19 +8,14 @@
  * longest.  Shorter ones are aligned left or right in their row, those from 0
  * up and those from 0 down each in their way; the rest is padding or not read.
  */
+#include "kernels/matrix_diag.h"
+
 #include "kernels/check.h"
 #include "kernels/element.h"
 #include "kernels/families.h"
 #include "kernels/gradient.h"
 
 #include <string.h>
-
-struct band {
-    int64_t rows, columns; /* of a matrix */
-    int64_t lower, upper;
-    int64_t length; /* of a row of diagonals */
-    bool upper_left, lower_left;
-};
 
 static int64_t smaller(int64_t a, int64_t b)
 {
@@ -34,14 +29,14 @@ static int64_t larger(int64_t a, int64_t b)
 
 /* ---- One band ------------------------------------------------------------ */
 
-static int64_t length_of(const struct band *b, int64_t d)
+static int64_t length_of(const struct tfd_matrix_diag *b, int64_t d)
 {
     return smaller(b->rows + smaller(0, d), b->columns - larger(0, d));
 }
 
 /* Copies diagonals to the matrix, or the matrix to the diagonals. */
-static void copy_band(const struct band *b, size_t size, char *matrix,
-                      char *diagonals, bool to_matrix)
+static void copy_band(const struct tfd_matrix_diag *b, size_t size,
+                      char *matrix, char *diagonals, bool to_matrix)
 {
     for (int64_t d = b->upper; d >= b->lower; d--) {
         int64_t length = length_of(b, d);
@@ -59,8 +54,9 @@ static void copy_band(const struct band *b, size_t size, char *matrix,
     }
 }
 
-static void copy_bands(const struct band *b, enum tfd_dtype dtype, void *matrix,
-                       void *diagonals, int64_t count, bool to_matrix)
+static void copy_bands(const struct tfd_matrix_diag *b, enum tfd_dtype dtype,
+                       void *matrix, void *diagonals, int64_t count,
+                       bool to_matrix)
 {
     const size_t size = tfd_dtype_size(dtype);
     const size_t matrix_size = (size_t)(b->rows * b->columns) * size;
@@ -74,10 +70,10 @@ static void copy_bands(const struct band *b, enum tfd_dtype dtype, void *matrix,
 
 /* ---- Reading what is asked for ------------------------------------------- */
 
-static enum tfd_code align_prepare(const struct tfd_prepare *p, void *state,
-                                   struct tfd_status *st)
+enum tfd_code tfd_matrix_diag_align(const struct tfd_prepare *p, void *state,
+                                    struct tfd_status *st)
 {
-    struct band *b = state;
+    struct tfd_matrix_diag *b = state;
     struct tfd_str align;
 
     TFD_TRY(tfd_node_str(p->node, "align", &align, st));
@@ -87,10 +83,10 @@ static enum tfd_code align_prepare(const struct tfd_prepare *p, void *state,
     return TFD_OK;
 }
 
-static enum tfd_code left_prepare(const struct tfd_prepare *p, void *state,
-                                  struct tfd_status *st)
+enum tfd_code tfd_matrix_diag_left(const struct tfd_prepare *p, void *state,
+                                   struct tfd_status *st)
 {
-    struct band *b = state;
+    struct tfd_matrix_diag *b = state;
 
     (void)p;
     (void)st;
@@ -100,7 +96,8 @@ static enum tfd_code left_prepare(const struct tfd_prepare *p, void *state,
 
 /* Input `arg`, one number or two; without it, 0. */
 static enum tfd_code read_bounds(const struct tfd_kctx *k, int arg,
-                                 struct band *b, struct tfd_status *st)
+                                 struct tfd_matrix_diag *b,
+                                 struct tfd_status *st)
 {
     const struct tfd_tensor *t = &k->in[arg];
     int64_t n;
@@ -124,14 +121,14 @@ static enum tfd_code read_bounds(const struct tfd_kctx *k, int arg,
     return TFD_OK;
 }
 
-static bool in_matrix(const struct band *b, int64_t d)
+static bool in_matrix(const struct tfd_matrix_diag *b, int64_t d)
 {
     return d == 0 || (d > -b->rows && d < b->columns);
 }
 
 /* The band of input 0, matrices. */
 static enum tfd_code read_band(const struct tfd_kctx *k, int arg,
-                               struct band *b, struct tfd_status *st)
+                               struct tfd_matrix_diag *b, struct tfd_status *st)
 {
     const struct tfd_shape *s = &k->in[0].shape;
 
@@ -155,7 +152,7 @@ static enum tfd_code read_band(const struct tfd_kctx *k, int arg,
 
 /* The shape of the diagonals of matrices of shape s. */
 static struct tfd_shape diagonals_of(const struct tfd_shape *s,
-                                     const struct band *b)
+                                     const struct tfd_matrix_diag *b)
 {
     struct tfd_shape out = *s;
 
@@ -191,16 +188,25 @@ static enum tfd_code fill(struct tfd_kctx *k, int padding,
     return TFD_OK;
 }
 
+enum tfd_code tfd_matrix_diag_part_output(struct tfd_kctx *k,
+                                          struct tfd_matrix_diag *b,
+                                          struct tfd_status *st)
+{
+    struct tfd_shape out;
+
+    *b = *(const struct tfd_matrix_diag *)k->state;
+    TFD_TRY(read_band(k, 1, b, st));
+    out = diagonals_of(&k->in[0].shape, b);
+    return tfd_kctx_output(k, 0, k->in[0].dtype, &out, st);
+}
+
 static enum tfd_code part_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_tensor *x = &k->in[0];
-    struct band b = *(const struct band *)k->state;
-    struct tfd_shape out;
+    struct tfd_matrix_diag b;
 
-    TFD_TRY(read_band(k, 1, &b, st));
-    out = diagonals_of(&x->shape, &b);
-    TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &out, st));
-    if (tfd_shape_elements(&out) == 0)
+    TFD_TRY(tfd_matrix_diag_part_output(k, &b, st));
+    if (tfd_tensor_elements(&k->out[0]) == 0)
         return TFD_OK;
     TFD_TRY(fill(k, 2, st));
     copy_bands(&b, x->dtype, tfd_tensor_data(x), tfd_tensor_data(&k->out[0]),
@@ -219,7 +225,8 @@ static enum tfd_code read_size(const struct tfd_kctx *k, int arg, int64_t *out,
 
 /* Sizes that are not given (-1) are the smallest that fit; of two given ones
  * one has to be. */
-static enum tfd_code fit_matrix(struct band *b, struct tfd_status *st)
+static enum tfd_code fit_matrix(struct tfd_matrix_diag *b,
+                                struct tfd_status *st)
 {
     const int64_t rows = b->length - smaller(b->upper, 0);
     const int64_t columns = b->length + larger(b->lower, 0);
@@ -241,7 +248,8 @@ static enum tfd_code fit_matrix(struct band *b, struct tfd_status *st)
     return TFD_OK;
 }
 
-static enum tfd_code diag_shape_of(const struct tfd_kctx *k, struct band *b,
+static enum tfd_code diag_shape_of(const struct tfd_kctx *k,
+                                   struct tfd_matrix_diag *b,
                                    struct tfd_shape *out, struct tfd_status *st)
 {
     const struct tfd_shape *s = &k->in[0].shape;
@@ -267,56 +275,76 @@ static enum tfd_code diag_shape_of(const struct tfd_kctx *k, struct band *b,
     return tfd_shape_make(out, out->dim, out->rank, st);
 }
 
+enum tfd_code tfd_matrix_diag_output(struct tfd_kctx *k,
+                                     struct tfd_matrix_diag *b,
+                                     struct tfd_status *st)
+{
+    struct tfd_shape out;
+
+    *b = *(const struct tfd_matrix_diag *)k->state;
+    TFD_TRY(read_bounds(k, 1, b, st));
+    TFD_TRY(read_size(k, 2, &b->rows, st));
+    TFD_TRY(read_size(k, 3, &b->columns, st));
+    TFD_TRY(diag_shape_of(k, b, &out, st));
+    return tfd_kctx_output(k, 0, k->in[0].dtype, &out, st);
+}
+
 static enum tfd_code diag_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_tensor *x = &k->in[0];
-    struct band b = *(const struct band *)k->state;
-    struct tfd_shape out;
+    struct tfd_matrix_diag b;
 
-    TFD_TRY(read_bounds(k, 1, &b, st));
-    TFD_TRY(read_size(k, 2, &b.rows, st));
-    TFD_TRY(read_size(k, 3, &b.columns, st));
-    TFD_TRY(diag_shape_of(k, &b, &out, st));
-    TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &out, st));
-    if (tfd_shape_elements(&out) == 0)
+    TFD_TRY(tfd_matrix_diag_output(k, &b, st));
+    if (tfd_tensor_elements(&k->out[0]) == 0)
         return TFD_OK;
     TFD_TRY(fill(k, 4, st));
     copy_bands(&b, x->dtype, tfd_tensor_data(&k->out[0]), tfd_tensor_data(x),
-               count_of(&out, 2), true);
+               count_of(&k->out[0].shape, 2), true);
     return TFD_OK;
 }
 
 /* ---- MatrixSetDiag ------------------------------------------------------- */
 
-static enum tfd_code set_compute(struct tfd_kctx *k, struct tfd_status *st)
+enum tfd_code tfd_matrix_diag_set_output(struct tfd_kctx *k,
+                                         struct tfd_matrix_diag *b,
+                                         struct tfd_status *st)
 {
     const struct tfd_tensor *x = &k->in[0], *diagonal = &k->in[1];
-    struct band b = *(const struct band *)k->state;
     char text[2][TFD_SHAPE_TEXT_MAX];
     struct tfd_shape expected;
 
-    TFD_TRY(read_band(k, 2, &b, st));
-    expected = diagonals_of(&x->shape, &b);
+    *b = *(const struct tfd_matrix_diag *)k->state;
+    TFD_TRY(read_band(k, 2, b, st));
+    expected = diagonals_of(&x->shape, b);
     if (!tfd_shape_equal(&expected, &diagonal->shape))
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "The shape of the diagonal should be %s, but is %s",
                         tfd_shape_text(&expected, text[0]),
                         tfd_shape_text(&diagonal->shape, text[1]));
-    TFD_TRY(tfd_kctx_output_like(k, 0, 0, st));
+    return tfd_kctx_output_like(k, 0, 0, st);
+}
+
+static enum tfd_code set_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const struct tfd_tensor *x = &k->in[0];
+    struct tfd_matrix_diag b;
+
+    TFD_TRY(tfd_matrix_diag_set_output(k, &b, st));
     if (tfd_tensor_elements(x) == 0)
         return TFD_OK;
     if (tfd_tensor_data(&k->out[0]) != tfd_tensor_data(x))
         memcpy(tfd_tensor_data(&k->out[0]), tfd_tensor_data(x),
                tfd_tensor_size(x));
     copy_bands(&b, x->dtype, tfd_tensor_data(&k->out[0]),
-               tfd_tensor_data(diagonal), count_of(&x->shape, 2), true);
+               tfd_tensor_data(&k->in[1]), count_of(&x->shape, 2), true);
     return TFD_OK;
 }
 
 /* ---- Shapes -------------------------------------------------------------- */
 
 /* Bounds as read_bounds() has them; false when they are not known yet. */
-static bool known_bounds(const struct tfd_shape_ctx *s, int in, struct band *b)
+static bool known_bounds(const struct tfd_shape_ctx *s, int in,
+                         struct tfd_matrix_diag *b)
 {
     const struct tfd_tensor *t;
     int64_t n;
@@ -336,7 +364,7 @@ static bool known_bounds(const struct tfd_shape_ctx *s, int in, struct band *b)
 static enum tfd_code part_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
 {
     const struct tfd_shape *x = &s->in[0];
-    struct band b;
+    struct tfd_matrix_diag b;
 
     if (x->rank == TFD_RANK_UNKNOWN)
         return TFD_OK;
@@ -384,7 +412,7 @@ static enum tfd_code diag_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
 {
     const struct tfd_shape *x = &s->in[0];
     int inner;
-    struct band b;
+    struct tfd_matrix_diag b;
 
     if (x->rank == TFD_RANK_UNKNOWN || !known_bounds(s, 1, &b))
         return TFD_OK;
@@ -532,17 +560,17 @@ static const struct tfd_opdef ops[] = {
 
 #define KERNEL(op, type, compute, prepare_)            \
     TFD_KERNEL(op, type, compute, .prepare = prepare_, \
-               .state_size = sizeof(struct band)),
-#define KERNELS(type, number, T)                                  \
-    KERNEL("MatrixDiag", type, diag_compute, left_prepare)        \
-    KERNEL("MatrixDiagV2", type, diag_compute, left_prepare)      \
-    KERNEL("MatrixDiagV3", type, diag_compute, align_prepare)     \
-    KERNEL("MatrixDiagPart", type, part_compute, left_prepare)    \
-    KERNEL("MatrixDiagPartV2", type, part_compute, left_prepare)  \
-    KERNEL("MatrixDiagPartV3", type, part_compute, align_prepare) \
-    KERNEL("MatrixSetDiag", type, set_compute, left_prepare)      \
-    KERNEL("MatrixSetDiagV2", type, set_compute, left_prepare)    \
-    KERNEL("MatrixSetDiagV3", type, set_compute, align_prepare)
+               .state_size = sizeof(struct tfd_matrix_diag)),
+#define KERNELS(type, number, T)                                          \
+    KERNEL("MatrixDiag", type, diag_compute, tfd_matrix_diag_left)        \
+    KERNEL("MatrixDiagV2", type, diag_compute, tfd_matrix_diag_left)      \
+    KERNEL("MatrixDiagV3", type, diag_compute, tfd_matrix_diag_align)     \
+    KERNEL("MatrixDiagPart", type, part_compute, tfd_matrix_diag_left)    \
+    KERNEL("MatrixDiagPartV2", type, part_compute, tfd_matrix_diag_left)  \
+    KERNEL("MatrixDiagPartV3", type, part_compute, tfd_matrix_diag_align) \
+    KERNEL("MatrixSetDiag", type, set_compute, tfd_matrix_diag_left)      \
+    KERNEL("MatrixSetDiagV2", type, set_compute, tfd_matrix_diag_left)    \
+    KERNEL("MatrixSetDiagV3", type, set_compute, tfd_matrix_diag_align)
 
 static const struct tfd_kernel kernels[] = {
     TFD_REAL_DTYPES(KERNELS) TFD_HALF_DTYPES(KERNELS)

@@ -8,27 +8,22 @@
  * MirrorPad copies row by row; rows of the border are rows of the middle.  The
  * gradient folds one dimension after the other in a copy of its input.
  */
+#include "kernels/mirror_pad.h"
+
 #include "kernels/binary.h"
 #include "kernels/check.h"
 #include "kernels/element.h"
 #include "kernels/families.h"
 #include "kernels/gradient.h"
-#include "kernels/pad.h"
 
 #include "common/alloc.h"
 
 #include <string.h>
 
-#define MIRROR_RANK_MAX 5 /* TensorFlow's */
-
-struct state {
-    int64_t edge; /* elements at the edge that are not repeated: 0 or 1 */
-};
-
-static enum tfd_code prepare(const struct tfd_prepare *p, void *state,
-                             struct tfd_status *st)
+enum tfd_code tfd_mirror_pad_prepare(const struct tfd_prepare *p, void *state,
+                                     struct tfd_status *st)
 {
-    struct state *s = state;
+    struct tfd_mirror_pad_state *s = state;
     struct tfd_str mode;
 
     TFD_TRY(tfd_node_str(p->node, "mode", &mode, st));
@@ -40,9 +35,9 @@ static enum tfd_code prepare(const struct tfd_prepare *p, void *state,
 
 static enum tfd_code check_rank(const struct tfd_kctx *k, struct tfd_status *st)
 {
-    if (k->in[0].shape.rank > MIRROR_RANK_MAX)
+    if (k->in[0].shape.rank > TFD_MIRROR_PAD_RANK_MAX)
         return tfd_fail(st, TFD_UNIMPLEMENTED, "inputs rank not in [0,%d]: %d",
-                        MIRROR_RANK_MAX, k->in[0].shape.rank);
+                        TFD_MIRROR_PAD_RANK_MAX, k->in[0].shape.rank);
     return TFD_OK;
 }
 
@@ -63,16 +58,6 @@ static enum tfd_code check_border(const struct tfd_pad *p,
                             (long long)middle->dim[d]);
     }
     return TFD_OK;
-}
-
-/* Element of the middle that stands at place i of n + the border. */
-static int64_t source(int64_t i, int64_t before, int64_t n, int64_t edge)
-{
-    int64_t at = i - before;
-
-    if (at < 0)
-        return edge - 1 - at;
-    return at < n ? at : 2 * n - 1 - edge - at;
 }
 
 /* ---- MirrorPad ----------------------------------------------------------- */
@@ -96,7 +81,8 @@ static int64_t source_row(const struct mirror *m, int64_t i)
         int64_t at = i % m->out->dim[d];
 
         i /= m->out->dim[d];
-        row += step * source(at, m->p->before[d], m->in->dim[d], m->edge);
+        row += step * tfd_mirror_pad_source(at, m->p->before[d], m->in->dim[d],
+                                            m->edge);
         step *= m->in->dim[d];
     }
     return row;
@@ -111,13 +97,15 @@ static enum tfd_code copy_row(const struct mirror *m, const void *x, void *y)
 
     if (before)
         TFD_TRY(tfd_elements_gather(
-            t, y, tfd_element_of(x, t, source(0, before, n, m->edge)), -1,
-            before, NULL));
+            t, y,
+            tfd_element_of(x, t, tfd_mirror_pad_source(0, before, n, m->edge)),
+            -1, before, NULL));
     if (after)
         TFD_TRY(tfd_elements_gather(
             t, tfd_element_at(y, t, before + n),
-            tfd_element_of(x, t, source(before + n, before, n, m->edge)), -1,
-            after, NULL));
+            tfd_element_of(
+                x, t, tfd_mirror_pad_source(before + n, before, n, m->edge)),
+            -1, after, NULL));
     return tfd_elements_copy(t, tfd_element_at(y, t, before), x, n, NULL);
 }
 
@@ -136,6 +124,29 @@ static void copy_rows(void *arg, int64_t begin, int64_t end)
     }
 }
 
+static int64_t edge_of(const struct tfd_kctx *k)
+{
+    return ((const struct tfd_mirror_pad_state *)k->state)->edge;
+}
+
+enum tfd_code tfd_mirror_pad_begin(struct tfd_kctx *k, struct tfd_pad *p,
+                                   bool *done, struct tfd_status *st)
+{
+    const struct tfd_shape in = k->in[0].shape;
+    struct tfd_shape out;
+
+    TFD_TRY(check_rank(k, st));
+    TFD_TRY(tfd_pad_paddings(k, p, st));
+    TFD_TRY(check_border(p, &in, edge_of(k), st));
+    TFD_TRY(tfd_pad_shape_out(&in, p, &out, st));
+    *done = tfd_shape_equal(&in, &out);
+    if (*done) {
+        tfd_kctx_output_alias(k, 0, 0, &out);
+        return TFD_OK;
+    }
+    return tfd_kctx_output(k, 0, k->in[0].dtype, &out, st);
+}
+
 static enum tfd_code mirror_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_shape in = k->in[0].shape;
@@ -145,18 +156,14 @@ static enum tfd_code mirror_compute(struct tfd_kctx *k, struct tfd_status *st)
                        .in = &in,
                        .out = &out,
                        .dtype = k->in[0].dtype,
-                       .edge = ((const struct state *)k->state)->edge};
+                       .edge = edge_of(k)};
     int64_t row;
+    bool done;
 
-    TFD_TRY(check_rank(k, st));
-    TFD_TRY(tfd_pad_paddings(k, &p, st));
-    TFD_TRY(check_border(&p, &in, m.edge, st));
-    TFD_TRY(tfd_pad_shape_out(&in, &p, &out, st));
-    if (tfd_shape_equal(&in, &out)) {
-        tfd_kctx_output_alias(k, 0, 0, &out);
+    TFD_TRY(tfd_mirror_pad_begin(k, &p, &done, st));
+    if (done)
         return TFD_OK;
-    }
-    TFD_TRY(tfd_kctx_output(k, 0, m.dtype, &out, st));
+    out = k->out[0].shape;
     if (tfd_shape_elements(&out) == 0)
         return TFD_OK;
     m.x = tfd_tensor_data(&k->in[0]);
@@ -210,7 +217,8 @@ static void fold_one(const struct fold *f, char *x)
     int failed = 0;
 
     for (int64_t i = 0; i < size; i++) {
-        int64_t at = source(i, f->before, f->middle, f->edge) + f->before;
+        int64_t at =
+            tfd_mirror_pad_source(i, f->before, f->middle, f->edge) + f->before;
         char *to = tfd_element_at(x, f->dtype, at * f->inner);
         struct tfd_row row = {.a = to,
                               .b = tfd_element_at(x, f->dtype, i * f->inner),
@@ -257,28 +265,35 @@ static void fold_all(const struct tfd_shape *in, const struct tfd_shape *out,
     }
 }
 
+enum tfd_code tfd_mirror_pad_grad_begin(struct tfd_kctx *k, struct tfd_pad *p,
+                                        struct tfd_status *st)
+{
+    struct tfd_shape out;
+
+    TFD_TRY(check_rank(k, st));
+    TFD_TRY(tfd_pad_paddings(k, p, st));
+    TFD_TRY(middle_of(&k->in[0].shape, p, &out, st));
+    TFD_TRY(check_border(p, &out, edge_of(k), st));
+    return tfd_kctx_output(k, 0, k->in[0].dtype, &out, st);
+}
+
 static enum tfd_code fold_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_tensor *x = &k->in[0];
     struct fold f = {.dtype = x->dtype,
                      .add = tfd_binary_add_loop(x->dtype),
-                     .edge = ((const struct state *)k->state)->edge};
-    struct tfd_shape out;
+                     .edge = edge_of(k)};
     struct tfd_buffer *copy;
     struct tfd_pad p;
 
-    TFD_TRY(check_rank(k, st));
-    TFD_TRY(tfd_pad_paddings(k, &p, st));
-    TFD_TRY(middle_of(&x->shape, &p, &out, st));
-    TFD_TRY(check_border(&p, &out, f.edge, st));
-    TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &out, st));
+    TFD_TRY(tfd_mirror_pad_grad_begin(k, &p, st));
     copy = tfd_buffer_new(tfd_tensor_size(x));
     if (!copy)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "OOM when allocating %zu bytes to fold a border",
                         tfd_tensor_size(x));
     memcpy(copy->data, tfd_tensor_data(x), tfd_tensor_size(x));
-    fold_all(&x->shape, &out, &p, &f, copy->data);
+    fold_all(&x->shape, &k->out[0].shape, &p, &f, copy->data);
     memcpy(tfd_tensor_data(&k->out[0]), copy->data,
            tfd_tensor_size(&k->out[0]));
     tfd_buffer_unref(copy);
@@ -321,7 +336,9 @@ static const struct tfd_opdef ops[] = {
     OP("MirrorPadGrad", tfd_pad_infer_back, fold_gradient),
 };
 
-#define STATE .prepare = prepare, .state_size = sizeof(struct state)
+#define STATE                          \
+    .prepare = tfd_mirror_pad_prepare, \
+    .state_size = sizeof(struct tfd_mirror_pad_state)
 #define FOLD(name, number, T) \
     TFD_KERNEL("MirrorPadGrad", name, fold_compute, STATE),
 

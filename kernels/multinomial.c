@@ -8,20 +8,20 @@
  * TensorFlow does as long as it leaves a batch on one thread.  (Where it splits
  * one, the pieces' streams overlap and depend on its number of threads.)
  */
+#include "kernels/multinomial.h"
+
 #include "common/alloc.h"
 #include "common/half.h"
 #include "kernels/check.h"
 #include "kernels/families.h"
-#include "kernels/random_number.h"
 #include "kernels/random_stream.h"
 
 #include <math.h>
 
 struct rows {
-    struct tfd_philox generator; /* before the first sample of the first row */
+    struct tfd_multinomial m;
     const struct tfd_tensor *logits;
     struct tfd_tensor *out;
-    int64_t classes, samples;
     double *sums; /* a row of sums for each row of logits */
 };
 
@@ -46,33 +46,17 @@ static double sum_up(const struct rows *r, int64_t row, double *sums)
 {
     double largest = -INFINITY, total = 0;
 
-    for (int64_t i = 0; i < r->classes; i++) {
-        sums[i] = logit_at(r->logits, row * r->classes + i);
+    for (int64_t i = 0; i < r->m.classes; i++) {
+        sums[i] = logit_at(r->logits, row * r->m.classes + i);
         if (isfinite(sums[i]) && sums[i] > largest)
             largest = sums[i];
     }
-    for (int64_t i = 0; i < r->classes; i++) {
+    for (int64_t i = 0; i < r->m.classes; i++) {
         if (isfinite(sums[i]))
             total += exp(sums[i] - largest);
         sums[i] = total;
     }
     return total;
-}
-
-/* The first of the rising sums that is larger; `count` if none is. */
-static int64_t find_above(const double *sums, int64_t count, double value)
-{
-    int64_t low = 0, high = count;
-
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-
-        if (sums[middle] > value)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
 }
 
 /* Rows are independent: each starts where the samples before it end. */
@@ -83,24 +67,24 @@ static void draw_rows(void *arg, int64_t begin, int64_t end)
     bool narrow = r->out->dtype == TFD_INT32;
 
     for (int64_t row = begin; row < end; row++) {
-        double *sums = r->sums + row * r->classes;
+        double *sums = r->sums + row * r->m.classes;
         double total = sum_up(r, row, sums);
-        struct tfd_philox g = r->generator;
+        struct tfd_philox g = r->m.generator;
         struct tfd_random_draw draw;
-        uint64_t first = (uint64_t)row * (uint64_t)r->samples;
+        uint64_t first = (uint64_t)row * (uint64_t)r->m.samples;
 
         tfd_philox_skip(&g, first / 2);
         draw = tfd_random_draw_of(g);
         if (first % 2)
             (void)tfd_random_draw64(&draw);
-        for (int64_t i = 0; i < r->samples; i++) {
+        for (int64_t i = 0; i < r->m.samples; i++) {
             double value = tfd_random_draw_double(&draw) * total;
-            int64_t found = find_above(sums, r->classes, value);
+            int64_t found = tfd_multinomial_find(sums, r->m.classes, value);
 
             if (narrow)
-                ((int32_t *)data)[row * r->samples + i] = (int32_t)found;
+                ((int32_t *)data)[row * r->m.samples + i] = (int32_t)found;
             else
-                ((int64_t *)data)[row * r->samples + i] = found;
+                ((int64_t *)data)[row * r->m.samples + i] = found;
         }
     }
 }
@@ -110,82 +94,72 @@ static void draw_rows(void *arg, int64_t begin, int64_t end)
 
 static int row_cost(const struct rows *r)
 {
-    double ns = EXP_NS * (double)r->classes +
-                SAMPLE_NS * (double)r->samples * log2((double)r->classes + 2);
+    double ns =
+        EXP_NS * (double)r->m.classes +
+        SAMPLE_NS * (double)r->m.samples * log2((double)r->m.classes + 2);
 
     return ns < INT32_MAX ? (int)ns : INT32_MAX;
 }
 
-static enum tfd_code check_inputs(const struct tfd_kctx *k, struct rows *r,
+static enum tfd_code check_inputs(const struct tfd_kctx *k,
+                                  struct tfd_multinomial *m,
                                   struct tfd_shape *out, struct tfd_status *st)
 {
     const struct tfd_shape *logits = &k->in[0].shape;
+    int64_t dims[2];
 
-    TFD_TRY(tfd_check_int(k, 1, &r->samples, st));
-    if (r->samples < 0)
+    TFD_TRY(tfd_check_int(k, 1, &m->samples, st));
+    if (m->samples < 0)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "num_samples should be nonnegative, got %lld",
-                        (long long)r->samples);
-    r->classes = logits->dim[1];
-    if (r->classes <= 0 || r->classes > INT32_MAX)
+                        (long long)m->samples);
+    m->classes = logits->dim[1];
+    if (m->classes <= 0 || m->classes > INT32_MAX)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "num_classes should be positive and at most %d, got "
                         "%lld",
-                        INT32_MAX, (long long)r->classes);
-    return tfd_shape_make(out, (int64_t[]){logits->dim[0], r->samples}, 2, st);
+                        INT32_MAX, (long long)m->classes);
+    dims[0] = logits->dim[0];
+    dims[1] = m->samples;
+    return tfd_shape_make(out, dims, 2, st);
 }
 
-static enum tfd_code draw(struct tfd_kctx *k, struct rows *r,
-                          struct tfd_status *st)
+enum tfd_code tfd_multinomial_begin(struct tfd_kctx *k,
+                                    struct tfd_multinomial *m,
+                                    struct tfd_status *st)
+{
+    struct tfd_shape out;
+
+    TFD_TRY(check_inputs(k, m, &out, st));
+    if (k->in_count > 2)
+        TFD_TRY(tfd_random_seeds(k, 2, &m->generator, st));
+    TFD_TRY(
+        tfd_kctx_output(k, 0, (enum tfd_dtype)k->node->out_types[0], &out, st));
+    if (k->in_count <= 2 && tfd_shape_elements(&out) > 0)
+        m->generator = tfd_philox_reserve_blocks(
+            k->state, (uint64_t)out.dim[0] *
+                          (((uint64_t)m->samples + 3) / 4 * 4) * 2 *
+                          TFD_PHILOX_BLOCKS_PER_OUTPUT);
+    return TFD_OK;
+}
+
+static enum tfd_code compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     int64_t elements = tfd_tensor_elements(&k->in[0]);
+    struct rows r = {.logits = &k->in[0], .out = &k->out[0]};
     struct tfd_buffer *sums;
 
+    TFD_TRY(tfd_multinomial_begin(k, &r.m, st));
     if (tfd_tensor_elements(&k->out[0]) == 0)
         return TFD_OK;
     if (elements > INT64_MAX / (int64_t)sizeof(double) ||
         !(sums = tfd_buffer_new((size_t)elements * sizeof(double))))
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "OOM when summing up %lld logits", (long long)elements);
-    r->logits = &k->in[0];
-    r->out = &k->out[0];
-    r->sums = sums->data;
-    tfd_kctx_parallel(k, k->in[0].shape.dim[0], row_cost(r), draw_rows, r);
+    r.sums = sums->data;
+    tfd_kctx_parallel(k, k->in[0].shape.dim[0], row_cost(&r), draw_rows, &r);
     tfd_buffer_unref(sums);
     return TFD_OK;
-}
-
-static enum tfd_dtype output_type(const struct tfd_kctx *k)
-{
-    return (enum tfd_dtype)k->node->out_types[0];
-}
-
-static enum tfd_code stream_compute(struct tfd_kctx *k, struct tfd_status *st)
-{
-    struct rows r = {.classes = 0};
-    struct tfd_shape out;
-    uint64_t samples;
-
-    TFD_TRY(check_inputs(k, &r, &out, st));
-    TFD_TRY(tfd_kctx_output(k, 0, output_type(k), &out, st));
-    if (tfd_shape_elements(&out) == 0)
-        return TFD_OK;
-    samples = ((uint64_t)r.samples + 3) / 4 * 4;
-    r.generator =
-        tfd_philox_reserve_blocks(k->state, (uint64_t)out.dim[0] * samples * 2 *
-                                                TFD_PHILOX_BLOCKS_PER_OUTPUT);
-    return draw(k, &r, st);
-}
-
-static enum tfd_code seeded_compute(struct tfd_kctx *k, struct tfd_status *st)
-{
-    struct rows r = {.classes = 0};
-    struct tfd_shape out;
-
-    TFD_TRY(check_inputs(k, &r, &out, st));
-    TFD_TRY(tfd_random_seeds(k, 2, &r.generator, st));
-    TFD_TRY(tfd_kctx_output(k, 0, output_type(k), &out, st));
-    return draw(k, &r, st);
 }
 
 static enum tfd_code samples_shape(struct tfd_shape_ctx *s,
@@ -227,11 +201,11 @@ static const struct tfd_opdef ops[] = {
 };
 
 #define KERNELS(name)                                          \
-    TFD_KERNEL("Multinomial", name, stream_compute,            \
+    TFD_KERNEL("Multinomial", name, compute,                   \
                .prepare = tfd_random_stream_prepare,           \
                .state_size = sizeof(struct tfd_philox_source), \
                .flags = TFD_KERNEL_SHARED),                    \
-        TFD_KERNEL("StatelessMultinomial", name, seeded_compute)
+        TFD_KERNEL("StatelessMultinomial", name, compute)
 
 static const struct tfd_kernel kernels[] = {
     KERNELS(HALF),

@@ -13,6 +13,19 @@
 /* Transpose: perm as numbers in [0, rank), each once. */
 enum tfd_code tfd_transpose_perm(const struct tfd_tensor *perm, int rank,
                                  int *out, struct tfd_status *st) TFD_MUST_USE;
+/* OneHot (transpose.c): the shape, and what it is seen as. */
+struct tfd_one_hot {
+    int64_t outer, depth, inner;
+    struct tfd_shape out;
+};
+struct tfd_one_hot_state {
+    int64_t axis;
+};
+enum tfd_code tfd_one_hot_prepare(const struct tfd_prepare *p, void *state,
+                                  struct tfd_status *st);
+enum tfd_code tfd_one_hot_make(const struct tfd_kctx *k,
+                               struct tfd_one_hot *out,
+                               struct tfd_status *st) TFD_MUST_USE;
 /* Tile (tile.c). */
 enum tfd_code tfd_tile_shape(const struct tfd_kctx *k, struct tfd_shape *out,
                              struct tfd_status *st) TFD_MUST_USE;
@@ -41,6 +54,32 @@ enum tfd_code tfd_complex_prepare(const struct tfd_prepare *p, void *state,
 enum tfd_code tfd_arg_axis(const struct tfd_kctx *k, int *axis,
                            struct tfd_shape *out,
                            struct tfd_status *st) TFD_MUST_USE;
+/* Select (select.c): the condition's shape as one that is broadcast to that of
+ * the other two inputs, which is the output's. */
+enum tfd_code tfd_select_condition(const struct tfd_kctx *k,
+                                   struct tfd_shape *out,
+                                   struct tfd_status *st) TFD_MUST_USE;
+/* SelectV2. */
+enum tfd_code tfd_select_v2_shape(const struct tfd_kctx *k,
+                                  struct tfd_shape *out,
+                                  struct tfd_status *st) TFD_MUST_USE;
+/* AddN: all inputs have one shape. */
+enum tfd_code tfd_add_n_check(const struct tfd_kctx *k,
+                              struct tfd_status *st) TFD_MUST_USE;
+/* DynamicStitch: of a row, and of the output.  Reads the indices. */
+enum tfd_code tfd_dynamic_stitch_shape(const struct tfd_kctx *k,
+                                       struct tfd_shape *row,
+                                       struct tfd_shape *out,
+                                       struct tfd_status *st) TFD_MUST_USE;
+/* DynamicPartition: shapes of inputs; then the outputs, with so many rows. */
+enum tfd_code tfd_dynamic_partition_check(const struct tfd_kctx *k,
+                                          struct tfd_status *st) TFD_MUST_USE;
+enum tfd_code tfd_dynamic_partition_outputs(struct tfd_kctx *k,
+                                            const int64_t *count,
+                                            struct tfd_status *st) TFD_MUST_USE;
+/* Unique and its kin: the axis of items, 0 for a vector. */
+enum tfd_code tfd_unique_axis(const struct tfd_kctx *k, int *axis,
+                              struct tfd_status *st) TFD_MUST_USE;
 
 /* CheckNumerics: an error for bits of what was seen, if any. */
 enum { TFD_NAN_SEEN = 1, TFD_MINUS_SEEN = 2, TFD_PLUS_SEEN = 4 };

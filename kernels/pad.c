@@ -62,6 +62,17 @@ static enum tfd_code fill(struct tfd_kctx *k, struct tfd_status *st)
     return TFD_OK;
 }
 
+enum tfd_code tfd_pad_begin(struct tfd_kctx *k, struct tfd_pad *p,
+                            struct tfd_status *st)
+{
+    const struct tfd_tensor *x = &k->in[0];
+    struct tfd_shape out;
+
+    TFD_TRY(tfd_pad_paddings(k, p, st));
+    TFD_TRY(tfd_pad_shape_out(&x->shape, p, &out, st));
+    return tfd_kctx_output(k, 0, x->dtype, &out, st);
+}
+
 static enum tfd_code pad_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_tensor *x = &k->in[0];
@@ -69,9 +80,8 @@ static enum tfd_code pad_compute(struct tfd_kctx *k, struct tfd_status *st)
     struct tfd_shape out;
     struct tfd_pad p;
 
-    TFD_TRY(tfd_pad_paddings(k, &p, st));
-    TFD_TRY(tfd_pad_shape_out(&x->shape, &p, &out, st));
-    TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &out, st));
+    TFD_TRY(tfd_pad_begin(k, &p, st));
+    out = k->out[0].shape;
     if (tfd_shape_elements(&out) == 0)
         return TFD_OK;
     TFD_TRY(fill(k, st));

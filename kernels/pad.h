@@ -20,6 +20,9 @@ enum tfd_code tfd_pad_paddings(const struct tfd_kctx *k, struct tfd_pad *p,
 enum tfd_code tfd_pad_shape_out(const struct tfd_shape *in,
                                 const struct tfd_pad *p, struct tfd_shape *out,
                                 struct tfd_status *st) TFD_MUST_USE;
+/* Both, and makes output 0. */
+enum tfd_code tfd_pad_begin(struct tfd_kctx *k, struct tfd_pad *p,
+                            struct tfd_status *st) TFD_MUST_USE;
 
 /* Shape functions, of what adds the border and of what takes it off. */
 enum tfd_code tfd_pad_infer(struct tfd_shape_ctx *s, struct tfd_status *st);

@@ -20,6 +20,7 @@
 #ifndef TFD_KERNELS_PHILOX_H
 #define TFD_KERNELS_PHILOX_H
 
+#include "common/device_code.h"
 #include "common/status.h"
 
 #include <stdint.h>
@@ -29,12 +30,62 @@ struct tfd_philox {
     uint32_t key[2];
 };
 
-struct tfd_philox tfd_philox_of(uint64_t seed, uint64_t seed2);
+/* Multipliers, and what is added to the key after each round, of the paper. */
+#define TFD_PHILOX_MULTIPLIER_A 0xd2511f53u
+#define TFD_PHILOX_MULTIPLIER_B 0xcd9e8d57u
+#define TFD_PHILOX_WEYL_A 0x9e3779b9u
+#define TFD_PHILOX_WEYL_B 0xbb67ae85u
+#define TFD_PHILOX_ROUNDS 10
 
-/* Leaves out the next `blocks` blocks. */
-void tfd_philox_skip(struct tfd_philox *g, uint64_t blocks);
+static inline TFD_DEVICE struct tfd_philox tfd_philox_of(uint64_t seed,
+                                                         uint64_t seed2)
+{
+    struct tfd_philox g = {
+        {0, 0, (uint32_t)seed2, (uint32_t)(seed2 >> 32)},
+        {(uint32_t)seed, (uint32_t)(seed >> 32)},
+    };
 
-void tfd_philox_next(struct tfd_philox *g, uint32_t out[4]);
+    return g;
+}
+
+/* Leaves out the next `blocks` blocks: adds to the counter as one number of 128
+ * bits. */
+static inline TFD_DEVICE void tfd_philox_skip(struct tfd_philox *g,
+                                              uint64_t blocks)
+{
+    uint64_t low = g->counter[0] | (uint64_t)g->counter[1] << 32;
+
+    low += blocks;
+    g->counter[0] = (uint32_t)low;
+    g->counter[1] = (uint32_t)(low >> 32);
+    if (low < blocks && ++g->counter[2] == 0)
+        ++g->counter[3];
+}
+
+static inline TFD_DEVICE void tfd_philox_next(struct tfd_philox *g,
+                                              uint32_t out[4])
+{
+    uint32_t c0 = g->counter[0], c1 = g->counter[1];
+    uint32_t c2 = g->counter[2], c3 = g->counter[3];
+    uint32_t k0 = g->key[0], k1 = g->key[1];
+
+    for (int i = 0; i < TFD_PHILOX_ROUNDS; i++) {
+        uint64_t a = (uint64_t)TFD_PHILOX_MULTIPLIER_A * c0;
+        uint64_t b = (uint64_t)TFD_PHILOX_MULTIPLIER_B * c2;
+
+        c0 = (uint32_t)(b >> 32) ^ c1 ^ k0;
+        c1 = (uint32_t)b;
+        c2 = (uint32_t)(a >> 32) ^ c3 ^ k1;
+        c3 = (uint32_t)a;
+        k0 += TFD_PHILOX_WEYL_A;
+        k1 += TFD_PHILOX_WEYL_B;
+    }
+    out[0] = c0;
+    out[1] = c1;
+    out[2] = c2;
+    out[3] = c3;
+    tfd_philox_skip(g, 1);
+}
 
 struct tfd_philox_source {
     struct tfd_philox start;

@@ -10,15 +10,16 @@
  * MaxPool also takes maxima of neighbouring channels, which are then the
  * columns of a loop over images one pixel wide.
  */
+#include "kernels/pool.h"
+
 #include "common/str.h"
 #include "kernels/check.h"
 #include "kernels/families.h"
 #include "kernels/gradient.h"
 #include "kernels/image.h"
-#include "kernels/pool_loops.h"
 
-static enum tfd_code pool_prepare(const struct tfd_prepare *p, void *state,
-                                  struct tfd_status *st)
+enum tfd_code tfd_pool_prepare(const struct tfd_prepare *p, void *state,
+                               struct tfd_status *st)
 {
     return tfd_window_read(p->node, state, st);
 }
@@ -103,11 +104,12 @@ static enum tfd_code check_depth(const struct tfd_window *w, int64_t channels,
 
 /* ---- Sizes --------------------------------------------------------------- */
 
-static enum tfd_code measure(const struct tfd_window *w,
-                             const struct tfd_shape *x,
-                             struct tfd_pool_window *p, struct tfd_shape *y,
-                             struct tfd_status *st)
+static enum tfd_code measure(struct tfd_pool_plan *plan, struct tfd_status *st)
 {
+    const struct tfd_window *w = &plan->w;
+    const struct tfd_shape *x = &plan->x;
+    struct tfd_pool_window *p = &plan->p;
+    struct tfd_shape *y = &plan->y;
     static const enum tfd_window_dim dims[] = {TFD_WINDOW_ROW,
                                                TFD_WINDOW_COLUMN};
     struct tfd_window_side *sides[] = {&p->row, &p->column};
@@ -143,6 +145,95 @@ static enum tfd_code window_of(const struct tfd_kctx *k, int values,
         return TFD_OK;
     TFD_TRY(tfd_window_values(&k->in[values], "ksize", w, w->size, st));
     return tfd_window_values(&k->in[values + 1], "strides", w, w->stride, st);
+}
+
+/* Each window's channels are a column, one channel wide. */
+static enum tfd_code measure_deep(const struct tfd_kctx *k,
+                                  struct tfd_pool_plan *plan,
+                                  struct tfd_status *st)
+{
+    const int64_t size = plan->w.size[TFD_WINDOW_CHANNEL];
+    const struct tfd_window_side one = {1, 1, 1, 1, 1, 0};
+    const struct tfd_window_side column = {size, 1, size, size, 1, 0};
+
+    TFD_TRY(check_layout(k, &plan->w, false, st));
+    TFD_TRY(check_depth(&plan->w, plan->x.dim[3], st));
+    plan->y = plan->x;
+    plan->y.dim[3] /= size;
+    plan->p.channels = 1;
+    plan->p.row = one;
+    plan->p.column = column;
+    return TFD_OK;
+}
+
+enum tfd_code tfd_pool_max(const struct tfd_kctx *k, struct tfd_pool_plan *plan,
+                           struct tfd_status *st)
+{
+    plan->x = k->in[0].shape;
+    TFD_TRY(window_of(k, 1, &plan->w, st));
+    TFD_TRY(check_rank("tensor_in", &k->in[0], st));
+    TFD_TRY(check_batch(&plan->w, st));
+    plan->deep = moves(&plan->w, TFD_WINDOW_CHANNEL);
+    return plan->deep ? measure_deep(k, plan, st) : measure(plan, st);
+}
+
+enum tfd_code tfd_pool_mean(const struct tfd_kctx *k,
+                            struct tfd_pool_plan *plan, struct tfd_status *st)
+{
+    plan->x = k->in[0].shape;
+    TFD_TRY(window_of(k, 1, &plan->w, st));
+    TFD_TRY(check_rank("tensor_in", &k->in[0], st));
+    TFD_TRY(check_spatial(&plan->w, st));
+    return measure(plan, st);
+}
+
+static enum tfd_code check_same(const char *what, const struct tfd_shape *have,
+                                const struct tfd_shape *want,
+                                struct tfd_status *st)
+{
+    char text[TFD_SHAPE_TEXT_MAX], wanted[TFD_SHAPE_TEXT_MAX];
+
+    if (!tfd_shape_equal(have, want))
+        return tfd_fail(
+            st, TFD_INVALID_ARGUMENT, "Expected %s shape to be %s, but got %s",
+            what, tfd_shape_text(want, wanted), tfd_shape_text(have, text));
+    return TFD_OK;
+}
+
+enum tfd_code tfd_pool_max_grad(const struct tfd_kctx *k,
+                                struct tfd_pool_plan *plan,
+                                struct tfd_status *st)
+{
+    plan->x = k->in[0].shape;
+    TFD_TRY(window_of(k, 3, &plan->w, st));
+    TFD_TRY(check_rank("tensor_in", &k->in[0], st));
+    TFD_TRY(check_rank("tensor_out", &k->in[1], st));
+    TFD_TRY(check_rank("out_backprop", &k->in[2], st));
+    if (moves(&plan->w, TFD_WINDOW_CHANNEL))
+        return tfd_fail(st, TFD_UNIMPLEMENTED,
+                        "MaxPoolingGrad is not yet supported on the depth "
+                        "dimension.");
+    TFD_TRY(check_batch(&plan->w, st));
+    TFD_TRY(measure(plan, st));
+    TFD_TRY(check_same("orig_output", &k->in[1].shape, &plan->y, st));
+    return check_same("grad", &k->in[2].shape, &plan->y, st);
+}
+
+enum tfd_code tfd_pool_mean_grad(const struct tfd_kctx *k,
+                                 struct tfd_pool_plan *plan,
+                                 struct tfd_status *st)
+{
+    TFD_TRY(window_of(k, 2, &plan->w, st));
+    TFD_TRY(tfd_check_shape(k, 0, false, &plan->x, st));
+    if (plan->x.rank != 4)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "orig_input_shape must be 1-dimensional and 4 "
+                        "elements, but has %d",
+                        plan->x.rank);
+    TFD_TRY(check_rank("out_backprop", &k->in[1], st));
+    TFD_TRY(check_spatial(&plan->w, st));
+    TFD_TRY(measure(plan, st));
+    return check_same("grad", &k->in[1].shape, &plan->y, st);
 }
 
 /* ---- Running a loop ------------------------------------------------------ */
@@ -184,109 +275,66 @@ static enum tfd_code run(struct tfd_kctx *k, enum tfd_pool_loop loop,
 
 /* ---- Kernels ------------------------------------------------------------- */
 
-/* Each window's channels are a column, one channel wide. */
-static enum tfd_code max_depth(struct tfd_kctx *k, const struct tfd_window *w,
-                               struct tfd_status *st)
+static enum tfd_code max_deep(struct tfd_kctx *k, struct tfd_pool_plan *plan,
+                              struct tfd_status *st)
 {
-    const struct tfd_tensor *x = &k->in[0];
-    const int64_t size = w->size[TFD_WINDOW_CHANNEL];
-    const int64_t n = tfd_tensor_elements(x);
-    struct tfd_window_side one = {1, 1, 1, 1, 1, 0};
-    struct tfd_pool_window p = {.row = one, .channels = 1};
-    struct tfd_image o[] = {tfd_image_operand(x, false),
+    struct tfd_image o[] = {tfd_image_operand(&k->in[0], false),
                             tfd_image_result(0, false)};
-    struct tfd_shape y = x->shape;
+    const int64_t n = tfd_shape_elements(&plan->y);
 
-    TFD_TRY(check_layout(k, w, false, st));
-    TFD_TRY(check_depth(w, x->shape.dim[3], st));
-    y.dim[3] /= size;
-    TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &y, st));
-    p.column = (struct tfd_window_side){
-        .in = size, .out = 1, .size = size, .stride = size, .dilation = 1};
+    TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &plan->y, st));
     if (n == 0)
         return TFD_OK;
     TFD_TRY(tfd_image_begin(k, o, 2, st));
-    p.in = tfd_tensor_data(&o[0].work);
-    p.out = tfd_tensor_data(&o[1].work);
-    tfd_kctx_parallel(k, n / size, cost_of(&p, 1),
-                      tfd_pool_loop(TFD_POOL_MAX, o[0].work.dtype), &p);
+    plan->p.in = tfd_tensor_data(&o[0].work);
+    plan->p.out = tfd_tensor_data(&o[1].work);
+    tfd_kctx_parallel(k, n, cost_of(&plan->p, 1),
+                      tfd_pool_loop(TFD_POOL_MAX, o[0].work.dtype), &plan->p);
     return tfd_image_end(k, o, 2, TFD_OK, st);
 }
 
 static enum tfd_code max_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_tensor *x = &k->in[0];
-    struct tfd_pool_window p = {.channels = 0};
-    struct tfd_window w;
-    struct tfd_shape y;
+    struct tfd_pool_plan plan;
 
-    TFD_TRY(window_of(k, 1, &w, st));
-    TFD_TRY(check_rank("tensor_in", x, st));
-    TFD_TRY(check_batch(&w, st));
-    if (moves(&w, TFD_WINDOW_CHANNEL))
-        return max_depth(k, &w, st);
-    TFD_TRY(check_layout(k, &w, takes_all(x->dtype) && k->in_count == 1, st));
-    TFD_TRY(measure(&w, &x->shape, &p, &y, st));
-    TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &y, st));
-    return run(k, TFD_POOL_MAX, &p,
-               (struct tfd_image[]){tfd_image_operand(x, w.channels_second),
-                                    tfd_image_result(0, w.channels_second)},
-               2, st);
+    TFD_TRY(tfd_pool_max(k, &plan, st));
+    if (plan.deep)
+        return max_deep(k, &plan, st);
+    TFD_TRY(
+        check_layout(k, &plan.w, takes_all(x->dtype) && k->in_count == 1, st));
+    TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &plan.y, st));
+    return run(
+        k, TFD_POOL_MAX, &plan.p,
+        (struct tfd_image[]){tfd_image_operand(x, plan.w.channels_second),
+                             tfd_image_result(0, plan.w.channels_second)},
+        2, st);
 }
 
 static enum tfd_code mean_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
-    const struct tfd_window *w = k->state;
     const struct tfd_tensor *x = &k->in[0];
-    struct tfd_pool_window p = {.channels = 0};
-    struct tfd_shape y;
+    struct tfd_pool_plan plan;
 
-    TFD_TRY(check_rank("tensor_in", x, st));
-    TFD_TRY(check_spatial(w, st));
-    TFD_TRY(check_layout(k, w, takes_all(x->dtype), st));
-    TFD_TRY(measure(w, &x->shape, &p, &y, st));
-    TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &y, st));
-    return run(k, TFD_POOL_MEAN, &p,
-               (struct tfd_image[]){tfd_image_operand(x, w->channels_second),
-                                    tfd_image_result(0, w->channels_second)},
-               2, st);
-}
-
-static enum tfd_code check_same(const char *what, const struct tfd_shape *have,
-                                const struct tfd_shape *want,
-                                struct tfd_status *st)
-{
-    char text[TFD_SHAPE_TEXT_MAX], wanted[TFD_SHAPE_TEXT_MAX];
-
-    if (!tfd_shape_equal(have, want))
-        return tfd_fail(
-            st, TFD_INVALID_ARGUMENT, "Expected %s shape to be %s, but got %s",
-            what, tfd_shape_text(want, wanted), tfd_shape_text(have, text));
-    return TFD_OK;
+    TFD_TRY(tfd_pool_mean(k, &plan, st));
+    TFD_TRY(check_layout(k, &plan.w, takes_all(x->dtype), st));
+    TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &plan.y, st));
+    return run(
+        k, TFD_POOL_MEAN, &plan.p,
+        (struct tfd_image[]){tfd_image_operand(x, plan.w.channels_second),
+                             tfd_image_result(0, plan.w.channels_second)},
+        2, st);
 }
 
 static enum tfd_code max_grad_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_tensor *x = &k->in[0];
-    struct tfd_pool_window p = {.channels = 0};
-    struct tfd_window w;
-    struct tfd_shape y;
+    struct tfd_pool_plan plan;
 
-    TFD_TRY(window_of(k, 3, &w, st));
-    TFD_TRY(check_rank("tensor_in", x, st));
-    TFD_TRY(check_rank("tensor_out", &k->in[1], st));
-    TFD_TRY(check_rank("out_backprop", &k->in[2], st));
-    TFD_TRY(check_layout(k, &w, false, st));
-    if (moves(&w, TFD_WINDOW_CHANNEL))
-        return tfd_fail(st, TFD_UNIMPLEMENTED,
-                        "MaxPoolingGrad is not yet supported on the depth "
-                        "dimension.");
-    TFD_TRY(check_batch(&w, st));
-    TFD_TRY(measure(&w, &x->shape, &p, &y, st));
-    TFD_TRY(check_same("orig_output", &k->in[1].shape, &y, st));
-    TFD_TRY(check_same("grad", &k->in[2].shape, &y, st));
+    TFD_TRY(tfd_pool_max_grad(k, &plan, st));
+    TFD_TRY(check_layout(k, &plan.w, false, st));
     TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &x->shape, st));
-    return run(k, TFD_POOL_MAX_GRAD, &p,
+    return run(k, TFD_POOL_MAX_GRAD, &plan.p,
                (struct tfd_image[]){tfd_image_operand(x, false),
                                     tfd_image_operand(&k->in[2], false),
                                     tfd_image_result(0, false)},
@@ -296,27 +344,17 @@ static enum tfd_code max_grad_compute(struct tfd_kctx *k, struct tfd_status *st)
 static enum tfd_code mean_grad_compute(struct tfd_kctx *k,
                                        struct tfd_status *st)
 {
-    const struct tfd_window *w = k->state;
     const struct tfd_tensor *dy = &k->in[1];
-    struct tfd_pool_window p = {.channels = 0};
-    struct tfd_shape x, y;
+    struct tfd_pool_plan plan;
 
-    TFD_TRY(tfd_check_shape(k, 0, false, &x, st));
-    if (x.rank != 4)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "orig_input_shape must be 1-dimensional and 4 "
-                        "elements, but has %d",
-                        x.rank);
-    TFD_TRY(check_rank("out_backprop", dy, st));
-    TFD_TRY(check_spatial(w, st));
-    TFD_TRY(check_layout(k, w, takes_all(dy->dtype), st));
-    TFD_TRY(measure(w, &x, &p, &y, st));
-    TFD_TRY(check_same("grad", &dy->shape, &y, st));
-    TFD_TRY(tfd_kctx_output(k, 0, dy->dtype, &x, st));
-    return run(k, TFD_POOL_MEAN_GRAD, &p,
-               (struct tfd_image[]){tfd_image_operand(dy, w->channels_second),
-                                    tfd_image_result(0, w->channels_second)},
-               2, st);
+    TFD_TRY(tfd_pool_mean_grad(k, &plan, st));
+    TFD_TRY(check_layout(k, &plan.w, takes_all(dy->dtype), st));
+    TFD_TRY(tfd_kctx_output(k, 0, dy->dtype, &plan.x, st));
+    return run(
+        k, TFD_POOL_MEAN_GRAD, &plan.p,
+        (struct tfd_image[]){tfd_image_operand(dy, plan.w.channels_second),
+                             tfd_image_result(0, plan.w.channels_second)},
+        2, st);
 }
 
 /* ---- Shapes -------------------------------------------------------------- */
@@ -477,8 +515,8 @@ static const struct tfd_opdef ops[] = {
     },
 };
 
-#define ROW(op, name, compute)                             \
-    TFD_KERNEL(op, name, compute, .prepare = pool_prepare, \
+#define ROW(op, name, compute)                                 \
+    TFD_KERNEL(op, name, compute, .prepare = tfd_pool_prepare, \
                .state_size = sizeof(struct tfd_window)),
 #define MAX_ROWS(name, number, T) \
     ROW("MaxPool", name, max_compute) ROW("MaxPoolV2", name, max_compute)

@@ -13,15 +13,10 @@
  * (random_stream.h): the node's stream; seeds, input 1; or key, counter and
  * algorithm, inputs 1 to 3.  Bounds of integers are the inputs after that.
  */
+#include "kernels/random.h"
+
 #include "kernels/check.h"
 #include "kernels/families.h"
-#include "kernels/random_fill.h"
-#include "kernels/random_stream.h"
-
-struct stream {
-    struct tfd_philox_source source;
-    const struct tfd_random_rule *rule;
-};
 
 static enum tfd_code find_rule(const struct tfd_node *n,
                                enum tfd_random_kind kind,
@@ -39,7 +34,7 @@ static enum tfd_code stream_prepare(const struct tfd_prepare *p, void *state,
                                     enum tfd_random_kind kind,
                                     struct tfd_status *st)
 {
-    struct stream *s = state;
+    struct tfd_random_state *s = state;
 
     TFD_TRY(find_rule(p->node, kind, &s->rule, st));
     return tfd_random_stream_init(p, &s->source, st);
@@ -49,33 +44,33 @@ static enum tfd_code stateless_prepare(const struct tfd_prepare *p, void *state,
                                        enum tfd_random_kind kind,
                                        struct tfd_status *st)
 {
-    struct stream *s = state;
+    struct tfd_random_state *s = state;
 
     return find_rule(p->node, kind, &s->rule, st);
 }
 
-#define PREPARE(name, kind)                                                   \
-    static enum tfd_code name##_prepare(const struct tfd_prepare *p,          \
-                                        void *state, struct tfd_status *st)   \
-    {                                                                         \
-        return stream_prepare(p, state, TFD_RANDOM_##kind, st);               \
-    }                                                                         \
+#define STREAM(name, kind)                                                  \
+    static enum tfd_code name##_prepare(const struct tfd_prepare *p,        \
+                                        void *state, struct tfd_status *st) \
+    {                                                                       \
+        return stream_prepare(p, state, TFD_RANDOM_##kind, st);             \
+    }
+#define STATELESS(name, kind)                                                 \
     static enum tfd_code name##_stateless(const struct tfd_prepare *p,        \
                                           void *state, struct tfd_status *st) \
     {                                                                         \
         return stateless_prepare(p, state, TFD_RANDOM_##kind, st);            \
     }
 
-PREPARE(uniform, UNIFORM)
-PREPARE(uniform_int, UNIFORM_INT)
-PREPARE(normal, NORMAL)
-PREPARE(truncated, TRUNCATED_NORMAL)
-
-static enum tfd_code full_int_stateless(const struct tfd_prepare *p,
-                                        void *state, struct tfd_status *st)
-{
-    return stateless_prepare(p, state, TFD_RANDOM_FULL_INT, st);
-}
+STREAM(uniform, UNIFORM)
+STREAM(uniform_int, UNIFORM_INT)
+STREAM(normal, NORMAL)
+STREAM(truncated, TRUNCATED_NORMAL)
+STATELESS(uniform, UNIFORM)
+STATELESS(uniform_int, UNIFORM_INT)
+STATELESS(full_int, FULL_INT)
+STATELESS(normal, NORMAL)
+STATELESS(truncated, TRUNCATED_NORMAL)
 
 /* ---- Filling ------------------------------------------------------------- */
 
@@ -92,14 +87,6 @@ static enum tfd_code make_output(struct tfd_kctx *k, struct tfd_random_fill *f,
     return TFD_OK;
 }
 
-static void fill(struct tfd_kctx *k, struct tfd_random_fill *f)
-{
-    const struct stream *s = k->state;
-
-    tfd_kctx_parallel(k, tfd_random_groups(s->rule, f->size),
-                      s->rule->group_cost_ns, s->rule->fill, f);
-}
-
 /* Inputs `arg` and `arg` + 1; need not make sense where nothing is drawn. */
 static enum tfd_code read_bounds(struct tfd_kctx *k, int arg,
                                  struct tfd_random_fill *f,
@@ -114,79 +101,53 @@ static enum tfd_code read_bounds(struct tfd_kctx *k, int arg,
     return TFD_OK;
 }
 
-static enum tfd_code draw(struct tfd_kctx *k, struct tfd_random_fill *f)
+enum tfd_code tfd_random_begin(struct tfd_kctx *k, enum tfd_random_from from,
+                               bool bounded, struct tfd_random_fill *f,
+                               struct tfd_status *st)
 {
-    struct stream *s = k->state;
+    static const int first_bound[] = {1, 2, 4};
 
-    if (f->size > 0) {
-        f->generator = tfd_philox_reserve(&s->source, f->size);
-        fill(k, f);
+    TFD_TRY(make_output(k, f, st));
+    if (from == TFD_RANDOM_FROM_SEEDS)
+        TFD_TRY(tfd_random_seeds(k, 1, &f->generator, st));
+    if (from == TFD_RANDOM_FROM_KEY)
+        TFD_TRY(tfd_random_key_check(k, 1, f->size, st));
+    if (bounded)
+        TFD_TRY(read_bounds(k, first_bound[from], f, st));
+    if (from == TFD_RANDOM_FROM_STREAM && f->size > 0)
+        f->generator = tfd_philox_reserve(
+            &((struct tfd_random_state *)k->state)->source, f->size);
+    return TFD_OK;
+}
+
+static enum tfd_code compute(struct tfd_kctx *k, enum tfd_random_from from,
+                             bool bounded, struct tfd_status *st)
+{
+    const struct tfd_random_rule *rule =
+        ((const struct tfd_random_state *)k->state)->rule;
+    struct tfd_random_fill f = {.size = 0};
+
+    TFD_TRY(tfd_random_begin(k, from, bounded, &f, st));
+    if (from == TFD_RANDOM_FROM_KEY)
+        f.generator = tfd_random_keyed(tfd_tensor_data(&k->in[1]),
+                                       tfd_tensor_data(&k->in[2]));
+    tfd_kctx_parallel(k, tfd_random_groups(rule, f.size), rule->group_cost_ns,
+                      rule->fill, &f);
+    return TFD_OK;
+}
+
+#define COMPUTE(name, from, bounded)                                     \
+    static enum tfd_code name(struct tfd_kctx *k, struct tfd_status *st) \
+    {                                                                    \
+        return compute(k, TFD_RANDOM_FROM_##from, bounded, st);          \
     }
-    return TFD_OK;
-}
 
-static enum tfd_code float_compute(struct tfd_kctx *k, struct tfd_status *st)
-{
-    struct tfd_random_fill f = {.size = 0};
-
-    TFD_TRY(make_output(k, &f, st));
-    return draw(k, &f);
-}
-
-static enum tfd_code int_compute(struct tfd_kctx *k, struct tfd_status *st)
-{
-    struct tfd_random_fill f = {.size = 0};
-
-    TFD_TRY(make_output(k, &f, st));
-    TFD_TRY(read_bounds(k, 1, &f, st));
-    return draw(k, &f);
-}
-
-/* ---- Stateless ----------------------------------------------------------- */
-
-static enum tfd_code seeded_compute(struct tfd_kctx *k, struct tfd_status *st)
-{
-    struct tfd_random_fill f = {.size = 0};
-
-    TFD_TRY(make_output(k, &f, st));
-    TFD_TRY(tfd_random_seeds(k, 1, &f.generator, st));
-    fill(k, &f);
-    return TFD_OK;
-}
-
-static enum tfd_code seeded_int_compute(struct tfd_kctx *k,
-                                        struct tfd_status *st)
-{
-    struct tfd_random_fill f = {.size = 0};
-
-    TFD_TRY(make_output(k, &f, st));
-    TFD_TRY(tfd_random_seeds(k, 1, &f.generator, st));
-    TFD_TRY(read_bounds(k, 2, &f, st));
-    fill(k, &f);
-    return TFD_OK;
-}
-
-static enum tfd_code keyed_compute(struct tfd_kctx *k, struct tfd_status *st)
-{
-    struct tfd_random_fill f = {.size = 0};
-
-    TFD_TRY(make_output(k, &f, st));
-    TFD_TRY(tfd_random_key(k, 1, f.size, &f.generator, st));
-    fill(k, &f);
-    return TFD_OK;
-}
-
-static enum tfd_code keyed_int_compute(struct tfd_kctx *k,
-                                       struct tfd_status *st)
-{
-    struct tfd_random_fill f = {.size = 0};
-
-    TFD_TRY(make_output(k, &f, st));
-    TFD_TRY(tfd_random_key(k, 1, f.size, &f.generator, st));
-    TFD_TRY(read_bounds(k, 4, &f, st));
-    fill(k, &f);
-    return TFD_OK;
-}
+COMPUTE(float_compute, STREAM, false)
+COMPUTE(int_compute, STREAM, true)
+COMPUTE(seeded_compute, SEEDS, false)
+COMPUTE(seeded_int_compute, SEEDS, true)
+COMPUTE(keyed_compute, KEY, false)
+COMPUTE(keyed_int_compute, KEY, true)
 
 /* ---- Keys ---------------------------------------------------------------- */
 
@@ -344,13 +305,13 @@ static const struct tfd_opdef ops[] = {
     },
 };
 
-#define RANDOM_KERNEL(op, compute, prepare_)            \
-    TFD_KERNEL_ANY(op, compute, .prepare = prepare_,    \
-                   .state_size = sizeof(struct stream), \
+#define RANDOM_KERNEL(op, compute, prepare_)                      \
+    TFD_KERNEL_ANY(op, compute, .prepare = prepare_,              \
+                   .state_size = sizeof(struct tfd_random_state), \
                    .flags = TFD_KERNEL_SHARED)
 #define STATELESS_KERNEL(op, compute, prepare_)      \
     TFD_KERNEL_ANY(op, compute, .prepare = prepare_, \
-                   .state_size = sizeof(struct stream))
+                   .state_size = sizeof(struct tfd_random_state))
 
 static const struct tfd_kernel kernels[] = {
     RANDOM_KERNEL("RandomUniform", float_compute, uniform_prepare),

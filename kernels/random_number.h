@@ -17,7 +17,7 @@
 #include <string.h>
 
 /* 23 random bits as the mantissa under the exponent of 1, minus 1: [0, 1). */
-static inline float tfd_random_float_of(uint32_t x)
+static inline TFD_DEVICE float tfd_random_float_of(uint32_t x)
 {
     uint32_t bits = 127u << 23 | (x & 0x7fffffu);
     float f;
@@ -26,7 +26,7 @@ static inline float tfd_random_float_of(uint32_t x)
     return f - 1.0f;
 }
 
-static inline double tfd_random_double_of(uint32_t x0, uint32_t x1)
+static inline TFD_DEVICE double tfd_random_double_of(uint32_t x0, uint32_t x1)
 {
     uint64_t bits = UINT64_C(1023) << 52 | (uint64_t)(x0 & 0xfffffu) << 32 | x1;
     double d;
@@ -41,14 +41,15 @@ struct tfd_random_draw {
     int left; /* numbers of the block not handed out; they are its last */
 };
 
-static inline struct tfd_random_draw tfd_random_draw_of(struct tfd_philox g)
+static inline TFD_DEVICE struct tfd_random_draw
+tfd_random_draw_of(struct tfd_philox g)
 {
     struct tfd_random_draw d = {g, {0, 0, 0, 0}, 0};
 
     return d;
 }
 
-static inline uint32_t tfd_random_draw32(struct tfd_random_draw *d)
+static inline TFD_DEVICE uint32_t tfd_random_draw32(struct tfd_random_draw *d)
 {
     if (d->left == 0) {
         tfd_philox_next(&d->generator, d->block);
@@ -57,19 +58,20 @@ static inline uint32_t tfd_random_draw32(struct tfd_random_draw *d)
     return d->block[4 - d->left--];
 }
 
-static inline uint64_t tfd_random_draw64(struct tfd_random_draw *d)
+static inline TFD_DEVICE uint64_t tfd_random_draw64(struct tfd_random_draw *d)
 {
     uint32_t low = tfd_random_draw32(d);
 
     return low | (uint64_t)tfd_random_draw32(d) << 32;
 }
 
-static inline float tfd_random_draw_float(struct tfd_random_draw *d)
+static inline TFD_DEVICE float tfd_random_draw_float(struct tfd_random_draw *d)
 {
     return tfd_random_float_of(tfd_random_draw32(d));
 }
 
-static inline double tfd_random_draw_double(struct tfd_random_draw *d)
+static inline TFD_DEVICE double
+tfd_random_draw_double(struct tfd_random_draw *d)
 {
     uint32_t high = tfd_random_draw32(d);
 
@@ -77,7 +79,8 @@ static inline double tfd_random_draw_double(struct tfd_random_draw *d)
 }
 
 /* Below n > 0.  A power of two needs one number, others rarely two. */
-static inline uint32_t tfd_random_below32(struct tfd_random_draw *d, uint32_t n)
+static inline TFD_DEVICE uint32_t tfd_random_below32(struct tfd_random_draw *d,
+                                                     uint32_t n)
 {
     uint32_t skewed = UINT32_MAX % n + 1; /* numbers beyond a multiple of n */
     uint32_t x = tfd_random_draw32(d);
@@ -89,7 +92,8 @@ static inline uint32_t tfd_random_below32(struct tfd_random_draw *d, uint32_t n)
     return x % n;
 }
 
-static inline uint64_t tfd_random_below64(struct tfd_random_draw *d, uint64_t n)
+static inline TFD_DEVICE uint64_t tfd_random_below64(struct tfd_random_draw *d,
+                                                     uint64_t n)
 {
     uint64_t skewed = UINT64_MAX % n + 1;
     uint64_t x = tfd_random_draw64(d);

@@ -80,22 +80,16 @@ static enum tfd_code check_shapes(const struct tfd_tensor *key,
     return TFD_OK;
 }
 
-enum tfd_code tfd_random_key(const struct tfd_kctx *k, int arg, int64_t outputs,
-                             struct tfd_philox *g, struct tfd_status *st)
+enum tfd_code tfd_random_key_check(const struct tfd_kctx *k, int arg,
+                                   int64_t outputs, struct tfd_status *st)
 {
-    const struct tfd_tensor *key = &k->in[arg], *counter = &k->in[arg + 1];
-    const uint64_t *words;
     int64_t algorithm;
 
-    TFD_TRY(check_shapes(key, counter, &k->in[arg + 2], st));
+    TFD_TRY(check_shapes(&k->in[arg], &k->in[arg + 1], &k->in[arg + 2], st));
     algorithm = tfd_check_int_at(&k->in[arg + 2], 0);
     if ((outputs > 0 || algorithm < 0 || algorithm > TFD_RANDOM_AUTO) &&
         algorithm != TFD_RANDOM_PHILOX && algorithm != TFD_RANDOM_AUTO)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Unsupported algorithm id: %lld", (long long)algorithm);
-    words = tfd_tensor_data(counter);
-    *g = tfd_philox_of(*(const uint64_t *)tfd_tensor_data(key), words[1]);
-    g->counter[0] = (uint32_t)words[0];
-    g->counter[1] = (uint32_t)(words[0] >> 32);
     return TFD_OK;
 }

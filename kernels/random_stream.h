@@ -38,10 +38,21 @@ enum tfd_code tfd_random_stream_prepare(const struct tfd_prepare *p,
 enum tfd_code tfd_random_seeds(const struct tfd_kctx *k, int arg,
                                struct tfd_philox *g,
                                struct tfd_status *st) TFD_MUST_USE;
-/* Inputs arg, arg + 1, arg + 2: key, counter, algorithm.  One that
- * exists, here or not, will do where there are no outputs. */
-enum tfd_code tfd_random_key(const struct tfd_kctx *k, int arg, int64_t outputs,
-                             struct tfd_philox *g,
-                             struct tfd_status *st) TFD_MUST_USE;
+/* Inputs arg, arg + 1, arg + 2: key, counter, algorithm; only the shapes of the
+ * first two are looked at, which lie on a GPU for its kernels.  An algorithm
+ * that exists, here or not, will do where there are no outputs. */
+enum tfd_code tfd_random_key_check(const struct tfd_kctx *k, int arg,
+                                   int64_t outputs,
+                                   struct tfd_status *st) TFD_MUST_USE;
+/* The generator of a key and of the words of a counter. */
+static inline TFD_DEVICE struct tfd_philox
+tfd_random_keyed(const uint64_t *key, const uint64_t *counter)
+{
+    struct tfd_philox g = tfd_philox_of(key[0], counter[1]);
+
+    g.counter[0] = (uint32_t)counter[0];
+    g.counter[1] = (uint32_t)(counter[0] >> 32);
+    return g;
+}
 
 #endif

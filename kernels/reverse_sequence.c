@@ -5,6 +5,8 @@
  * Rows, which are what lies within the later one of the two axes, go from
  * their place in the input to their place in the output.
  */
+#include "kernels/reverse_sequence.h"
+
 #include "kernels/check.h"
 #include "kernels/element.h"
 #include "kernels/families.h"
@@ -13,14 +15,10 @@
 /* What TensorFlow's kernel has loops for. */
 #define RANK_MAX 5
 
-struct axes {
-    int64_t sequence, batch;
-};
-
-static enum tfd_code prepare(const struct tfd_prepare *p, void *state,
-                             struct tfd_status *st)
+enum tfd_code tfd_reverse_sequence_prepare(const struct tfd_prepare *p,
+                                           void *state, struct tfd_status *st)
 {
-    struct axes *a = state;
+    struct tfd_reverse_sequence *a = state;
 
     TFD_TRY(tfd_node_int(p->node, "seq_dim", &a->sequence, st));
     return tfd_node_int(p->node, "batch_dim", &a->batch, st);
@@ -39,18 +37,13 @@ static enum tfd_code check_axis(const char *name, int64_t axis, int rank,
 }
 
 static enum tfd_code check_lengths(const struct tfd_kctx *k,
-                                   const struct axes *a, struct tfd_status *st)
+                                   struct tfd_status *st)
 {
+    const struct tfd_reverse_sequence *a = k->state;
     const struct tfd_shape *x = &k->in[0].shape;
     const struct tfd_tensor *lengths = &k->in[1];
     int64_t count = tfd_tensor_elements(lengths);
 
-    if (count != x->dim[a->batch])
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Length of seq_lens != input.dims(%lld), (%lld vs. "
-                        "%lld)",
-                        (long long)a->batch, (long long)count,
-                        (long long)x->dim[a->batch]);
     for (int64_t i = 0; i < count; i++) {
         int64_t length = tfd_check_int_at(lengths, i);
 
@@ -65,22 +58,28 @@ static enum tfd_code check_lengths(const struct tfd_kctx *k,
     return TFD_OK;
 }
 
-static enum tfd_code check_inputs(const struct tfd_kctx *k,
-                                  const struct axes *a, struct tfd_status *st)
+enum tfd_code tfd_reverse_sequence_check(const struct tfd_kctx *k,
+                                         struct tfd_status *st)
 {
-    const struct tfd_shape *x = &k->in[0].shape;
+    const struct tfd_reverse_sequence *a = k->state;
+    const struct tfd_shape *x = &k->in[0].shape, *lengths = &k->in[1].shape;
     char text[TFD_SHAPE_TEXT_MAX];
 
-    if (k->in[1].shape.rank != 1)
+    if (lengths->rank != 1)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "seq_lens input must be 1-dim, not %s",
-                        tfd_shape_text(&k->in[1].shape, text));
+                        tfd_shape_text(lengths, text));
     if (a->batch == a->sequence)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "batch_dim == seq_dim == %lld", (long long)a->batch);
     TFD_TRY(check_axis("seq_dim", a->sequence, x->rank, st));
     TFD_TRY(check_axis("batch_dim", a->batch, x->rank, st));
-    TFD_TRY(check_lengths(k, a, st));
+    if (lengths->dim[0] != x->dim[a->batch])
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Length of seq_lens != input.dims(%lld), (%lld vs. "
+                        "%lld)",
+                        (long long)a->batch, (long long)lengths->dim[0],
+                        (long long)x->dim[a->batch]);
     if (x->rank > RANK_MAX)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "ReverseSequenceOp : Unhandled input dimensions: %d",
@@ -101,13 +100,14 @@ static int64_t product(const struct tfd_shape *s, int64_t begin, int64_t end)
 
 static enum tfd_code compute(struct tfd_kctx *k, struct tfd_status *st)
 {
-    const struct axes *a = k->state;
+    const struct tfd_reverse_sequence *a = k->state;
     const struct tfd_shape *x = &k->in[0].shape;
     int64_t last = (a->batch > a->sequence ? a->batch : a->sequence) + 1;
     int64_t rows, inner, sequence_stride, batch_stride;
     enum tfd_dtype dtype = k->in[0].dtype;
 
-    TFD_TRY(check_inputs(k, a, st));
+    TFD_TRY(tfd_reverse_sequence_check(k, st));
+    TFD_TRY(check_lengths(k, st));
     TFD_TRY(tfd_kctx_output(k, 0, dtype, x, st));
     rows = product(x, 0, last);
     inner = product(x, last, x->rank);
@@ -176,8 +176,9 @@ static const struct tfd_opdef ops[] = {
 };
 
 static const struct tfd_kernel kernels[] = {
-    TFD_KERNEL_ANY("ReverseSequence", compute, .prepare = prepare,
-                   .state_size = sizeof(struct axes)),
+    TFD_KERNEL_ANY("ReverseSequence", compute,
+                   .prepare = tfd_reverse_sequence_prepare,
+                   .state_size = sizeof(struct tfd_reverse_sequence)),
 };
 
 const struct tfd_family tfd_family_reverse_sequence = {

@@ -9,11 +9,35 @@
 
 #include "kernels/check.h"
 #include "kernels/families.h"
-#include "kernels/variable.h"
 
 #include <string.h>
 
-/* ---- Checking ------------------------------------------------------------ */
+/* ---- What all devices share ---------------------------------------------- */
+
+enum tfd_code tfd_scatter_prepare(const struct tfd_prepare *p, void *state,
+                                  struct tfd_status *st)
+{
+    enum tfd_scatter_function *function = state;
+
+    *function = tfd_scatter_named(p->node->op->name);
+    if (*function == TFD_SCATTER_END)
+        return tfd_fail(st, TFD_INTERNAL, "no function behind op %s",
+                        p->node->op->name.data);
+    return TFD_OK;
+}
+
+enum tfd_code tfd_scatter_check_type(const struct tfd_variable *v,
+                                     const struct tfd_tensor *updates,
+                                     struct tfd_status *st)
+{
+    if (v->dtype == updates->dtype)
+        return TFD_OK;
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "DType of scatter resource and updates does not match: "
+                    "variable %s is %s, updates are %s",
+                    v->name, tfd_dtype_name((int)v->dtype),
+                    tfd_dtype_name((int)updates->dtype));
+}
 
 static enum tfd_code bad_updates(const struct tfd_shape *v,
                                  const struct tfd_shape *indices,
@@ -51,6 +75,25 @@ static enum tfd_code check_updates(const struct tfd_shape *v,
                                        : v->dim[d - indices->rank + 1]);
     return fits ? TFD_OK : bad_updates(v, indices, updates, st);
 }
+
+enum tfd_code tfd_scatter_make(const struct tfd_kctx *k,
+                               const struct tfd_shape *shape,
+                               struct tfd_scatter *out, struct tfd_status *st)
+{
+    const struct tfd_tensor *indices = &k->in[1], *updates = &k->in[2];
+
+    TFD_TRY(check_updates(shape, &indices->shape, &updates->shape, st));
+    *out = (struct tfd_scatter){.by = tfd_tensor_data(updates),
+                                .count = tfd_tensor_elements(indices),
+                                .inner = 1,
+                                .limit = shape->dim[0],
+                                .one = updates->shape.rank == 0};
+    for (int d = 1; d < shape->rank; d++)
+        out->inner *= shape->dim[d];
+    return TFD_OK;
+}
+
+/* ---- Indices ------------------------------------------------------------- */
 
 static enum tfd_code bad_index(const struct tfd_tensor *indices, int64_t at,
                                int64_t limit, struct tfd_status *st)
@@ -92,42 +135,17 @@ static enum tfd_code read_rows(const struct tfd_tensor *indices, int64_t limit,
 
 /* ---- Running ------------------------------------------------------------- */
 
-static enum tfd_code prepare(const struct tfd_prepare *p, void *state,
-                             struct tfd_status *st)
-{
-    enum tfd_scatter_function *function = state;
-
-    *function = tfd_scatter_named(p->node->op->name);
-    if (*function == TFD_SCATTER_END)
-        return tfd_fail(st, TFD_INTERNAL, "no function behind op %s",
-                        p->node->op->name.data);
-    return TFD_OK;
-}
-
 static enum tfd_code scatter_locked(struct tfd_kctx *k, struct tfd_variable *v,
                                     struct tfd_tensor *wide,
                                     struct tfd_status *st)
 {
-    const struct tfd_tensor *indices = &k->in[1], *updates = &k->in[2];
-    const struct tfd_shape *shape = &v->value.shape;
-    struct tfd_scatter s = {.count = tfd_tensor_elements(indices),
-                            .inner = 1,
-                            .one = updates->shape.rank == 0};
+    struct tfd_scatter s;
 
-    if (v->dtype != updates->dtype)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "DType of scatter resource and updates does not "
-                        "match: variable %s is %s, updates are %s",
-                        v->name, tfd_dtype_name((int)v->dtype),
-                        tfd_dtype_name((int)updates->dtype));
+    TFD_TRY(tfd_scatter_check_type(v, &k->in[2], st));
     TFD_TRY(tfd_variable_writable(v, st));
-    TFD_TRY(check_updates(shape, &indices->shape, &updates->shape, st));
-    s.limit = shape->dim[0];
-    for (int d = 1; d < shape->rank; d++)
-        s.inner *= shape->dim[d];
-    TFD_TRY(read_rows(indices, s.limit, wide, &s.rows, st));
+    TFD_TRY(tfd_scatter_make(k, &v->value.shape, &s, st));
+    TFD_TRY(read_rows(&k->in[1], s.limit, wide, &s.rows, st));
     s.to = tfd_tensor_data(&v->value);
-    s.by = tfd_tensor_data(updates);
     return tfd_scatter_run(k, *(const enum tfd_scatter_function *)k->state,
                            v->dtype, &s, st);
 }
@@ -202,8 +220,8 @@ static const struct tfd_opdef ops[] = {
     RESOURCE_OP("Update", "type"),
 };
 
-#define ROW(op, name)                                 \
-    TFD_KERNEL(op, name, scatter, .prepare = prepare, \
+#define ROW(op, name)                                             \
+    TFD_KERNEL(op, name, scatter, .prepare = tfd_scatter_prepare, \
                .state_size = sizeof(enum tfd_scatter_function))
 
 #define BOTH(word, name) \

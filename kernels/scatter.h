@@ -14,7 +14,7 @@
 #ifndef TFD_KERNELS_SCATTER_H
 #define TFD_KERNELS_SCATTER_H
 
-#include "kernels/kernel.h"
+#include "kernels/variable.h"
 
 /* id, the word in the ops' names */
 #define TFD_SCATTERS(X) \
@@ -53,6 +53,22 @@ enum tfd_code tfd_scatter_run(struct tfd_kctx *k,
                               enum tfd_dtype dtype, const struct tfd_scatter *s,
                               struct tfd_status *st) TFD_MUST_USE;
 
+/* The state of Scatter<X> and ResourceScatter<X>: the function. */
+enum tfd_code tfd_scatter_prepare(const struct tfd_prepare *p, void *state,
+                                  struct tfd_status *st);
+
+/* What all kernels of a variable check, whatever the device: INVALID_ARGUMENT
+ * unless v and the updates have one type. */
+enum tfd_code tfd_scatter_check_type(const struct tfd_variable *v,
+                                     const struct tfd_tensor *updates,
+                                     struct tfd_status *st) TFD_MUST_USE;
+/* Of a value of this shape by inputs 1 and 2, whose shapes it checks: all but
+ * `to` and `rows`. */
+enum tfd_code tfd_scatter_make(const struct tfd_kctx *k,
+                               const struct tfd_shape *shape,
+                               struct tfd_scatter *out,
+                               struct tfd_status *st) TFD_MUST_USE;
+
 /* "[2,0]" for element `at` of a tensor of that shape; "" for a scalar. */
 #define TFD_SCATTER_PLACE_MAX 200
 const char *tfd_scatter_place(const struct tfd_shape *s, int64_t at,
@@ -75,10 +91,33 @@ enum tfd_code tfd_scatter_nd_make(struct tfd_scatter_nd *out,
                                   const struct tfd_shape *indices,
                                   struct tfd_status *st) TFD_MUST_USE;
 /* The number of the place that each tuple names; -1 for one outside.  Returns
- * the first tuple outside, or count.  Indices are INT16, INT32 or INT64. */
+ * the first tuple outside, or count.  Indices are INT16, UINT16, INT32
+ * or INT64. */
 int64_t tfd_scatter_nd_rows(const struct tfd_scatter_nd *nd,
                             const struct tfd_shape *shape,
                             const struct tfd_tensor *indices, int64_t *rows);
+
+/* The state of the kernels of scatter_nd.c. */
+struct tfd_scatter_nd_state {
+    enum tfd_scatter_function function;
+    bool ignore; /* what is outside */
+};
+enum tfd_code tfd_scatter_nd_prepare(const struct tfd_prepare *p, void *state,
+                                     struct tfd_status *st);
+
+/* INVALID_ARGUMENT when a tensor of this shape cannot be scattered into. */
+enum tfd_code tfd_scatter_nd_check_output(const struct tfd_shape *shape,
+                                          struct tfd_status *st) TFD_MUST_USE;
+/* The shapes of one scattering: tfd_scatter_nd_make() of what fits together. */
+enum tfd_code tfd_scatter_nd_check(struct tfd_scatter_nd *out,
+                                   const struct tfd_shape *shape,
+                                   const struct tfd_shape *indices,
+                                   const struct tfd_shape *updates,
+                                   struct tfd_status *st) TFD_MUST_USE;
+/* The shape that ScatterNd makes. */
+enum tfd_code tfd_scatter_nd_shape(const struct tfd_kctx *k,
+                                   struct tfd_shape *out,
+                                   struct tfd_status *st) TFD_MUST_USE;
 
 /* The attribute bad_indices_policy: whether to leave out what is outside. */
 enum tfd_code tfd_scatter_nd_policy(const struct tfd_node *n, bool *ignore,

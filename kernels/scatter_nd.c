@@ -12,7 +12,6 @@
 #include "kernels/families.h"
 #include "kernels/gradient.h"
 #include "kernels/scatter.h"
-#include "kernels/variable.h"
 
 #include <string.h>
 
@@ -66,6 +65,7 @@ enum tfd_code tfd_scatter_nd_make(struct tfd_scatter_nd *out,
     }
 
 ROWS(INT16, 5, int16_t)
+ROWS(UINT16, 17, uint16_t)
 ROWS(INT32, 3, int32_t)
 ROWS(INT64, 9, int64_t)
 
@@ -77,6 +77,8 @@ int64_t tfd_scatter_nd_rows(const struct tfd_scatter_nd *nd,
 
     if (indices->dtype == TFD_INT16)
         return rows_INT16(nd, shape, data, rows);
+    if (indices->dtype == TFD_UINT16)
+        return rows_UINT16(nd, shape, data, rows);
     if (indices->dtype == TFD_INT32)
         return rows_INT32(nd, shape, data, rows);
     return rows_INT64(nd, shape, data, rows);
@@ -101,6 +103,8 @@ static int64_t index_at(const struct tfd_tensor *t, int64_t i)
 {
     if (t->dtype == TFD_INT16)
         return ((const int16_t *)tfd_tensor_data(t))[i];
+    if (t->dtype == TFD_UINT16)
+        return ((const uint16_t *)tfd_tensor_data(t))[i];
     return tfd_check_int_at(t, i);
 }
 
@@ -198,17 +202,43 @@ static enum tfd_code check_shapes(const struct tfd_shape *shape,
     return TFD_OK;
 }
 
+enum tfd_code tfd_scatter_nd_check(struct tfd_scatter_nd *out,
+                                   const struct tfd_shape *shape,
+                                   const struct tfd_shape *indices,
+                                   const struct tfd_shape *updates,
+                                   struct tfd_status *st)
+{
+    TFD_TRY(check_shapes(shape, indices, updates, st));
+    return tfd_scatter_nd_make(out, shape, indices, st);
+}
+
+enum tfd_code tfd_scatter_nd_check_output(const struct tfd_shape *shape,
+                                          struct tfd_status *st)
+{
+    if (shape->rank < 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Output must be at least 1-D, got shape: []");
+    return TFD_OK;
+}
+
+enum tfd_code tfd_scatter_nd_shape(const struct tfd_kctx *k,
+                                   struct tfd_shape *out, struct tfd_status *st)
+{
+    if (k->in[2].shape.rank != 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT, "Shape must be a vector");
+    TFD_TRY(tfd_check_shape(k, 2, false, out, st));
+    if (out->rank == 0 && tfd_tensor_elements(&k->in[1]) > 0)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Indices and updates specified for empty output shape");
+    return TFD_OK;
+}
+
 /* ---- Running ------------------------------------------------------------- */
 
-struct state {
-    enum tfd_scatter_function function;
-    bool ignore; /* what is outside */
-};
-
-static enum tfd_code prepare(const struct tfd_prepare *p, void *state,
-                             struct tfd_status *st)
+enum tfd_code tfd_scatter_nd_prepare(const struct tfd_prepare *p, void *state,
+                                     struct tfd_status *st)
 {
-    struct state *s = state;
+    struct tfd_scatter_nd_state *s = state;
 
     s->function = tfd_scatter_named(p->node->op->name);
     if (s->function == TFD_SCATTER_END) /* ScatterNd sums */
@@ -223,15 +253,15 @@ static enum tfd_code scatter_into(struct tfd_kctx *k, void *to,
                                   const struct tfd_tensor *updates,
                                   struct tfd_status *st)
 {
-    const struct state *state = k->state;
+    const struct tfd_scatter_nd_state *state = k->state;
     struct tfd_tensor rows = TFD_TENSOR_INIT;
     struct tfd_shape list = {1, {0}};
     struct tfd_scatter_nd nd;
     enum tfd_code rc;
     int64_t bad;
 
-    TFD_TRY(check_shapes(shape, &indices->shape, &updates->shape, st));
-    TFD_TRY(tfd_scatter_nd_make(&nd, shape, &indices->shape, st));
+    TFD_TRY(
+        tfd_scatter_nd_check(&nd, shape, &indices->shape, &updates->shape, st));
     if (tfd_tensor_elements(indices) == 0)
         return TFD_OK;
     list.dim[0] = nd.count;
@@ -257,19 +287,9 @@ static enum tfd_code scatter_into(struct tfd_kctx *k, void *to,
 static enum tfd_code variable_locked(struct tfd_kctx *k, struct tfd_variable *v,
                                      struct tfd_status *st)
 {
-    char text[TFD_SHAPE_TEXT_MAX];
-
-    if (v->dtype != k->in[2].dtype)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "DType of scatter resource and updates does not "
-                        "match: variable %s is %s, updates are %s",
-                        v->name, tfd_dtype_name((int)v->dtype),
-                        tfd_dtype_name((int)k->in[2].dtype));
+    TFD_TRY(tfd_scatter_check_type(v, &k->in[2], st));
     TFD_TRY(tfd_variable_writable(v, st));
-    if (v->value.shape.rank < 1)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Output must be at least 1-D, got shape: %s",
-                        tfd_shape_text(&v->value.shape, text));
+    TFD_TRY(tfd_scatter_nd_check_output(&v->value.shape, st));
     return scatter_into(k, tfd_tensor_data(&v->value), &v->value.shape,
                         &k->in[1], &k->in[2], st);
 }
@@ -296,9 +316,7 @@ static enum tfd_code tensor_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_tensor *x = &k->in[0];
 
-    if (x->shape.rank < 1)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Output must be at least 1-D, got shape: []");
+    TFD_TRY(tfd_scatter_nd_check_output(&x->shape, st));
     TFD_TRY(tfd_kctx_output_like(k, 0, 0, st));
     if (tfd_tensor_data(&k->out[0]) != tfd_tensor_data(x))
         TFD_TRY(tfd_elements_copy(x->dtype, tfd_tensor_data(&k->out[0]),
@@ -313,12 +331,7 @@ static enum tfd_code zeros_compute(struct tfd_kctx *k, struct tfd_status *st)
     enum tfd_dtype dtype = k->in[1].dtype;
     struct tfd_shape shape;
 
-    if (k->in[2].shape.rank != 1)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT, "Shape must be a vector");
-    TFD_TRY(tfd_check_shape(k, 2, false, &shape, st));
-    if (shape.rank == 0 && tfd_tensor_elements(&k->in[1]) > 0)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Indices and updates specified for empty output shape");
+    TFD_TRY(tfd_scatter_nd_shape(k, &shape, st));
     TFD_TRY(tfd_kctx_output(k, 0, dtype, &shape, st));
     tfd_elements_zero(dtype, tfd_tensor_data(&k->out[0]),
                       tfd_shape_elements(&shape));
@@ -471,9 +484,9 @@ static const struct tfd_opdef ops[] = {
     },
 };
 
-#define ROW(op, name, compute)                        \
-    TFD_KERNEL(op, name, compute, .prepare = prepare, \
-               .state_size = sizeof(struct state))
+#define ROW(op, name, compute)                                       \
+    TFD_KERNEL(op, name, compute, .prepare = tfd_scatter_nd_prepare, \
+               .state_size = sizeof(struct tfd_scatter_nd_state))
 
 #define BOTH(word, name)                           \
     ROW("ScatterNd" word, name, variable_compute), \

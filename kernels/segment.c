@@ -17,25 +17,25 @@
 
 #include <string.h>
 
-enum fold { SUM, PROD, MIN, MAX, MEAN };
-
 static const struct {
     const char *word;
     enum tfd_scatter_function function;
 } folds[] = {
-    [SUM] = {"Sum", TFD_SCATTER_ADD},   [PROD] = {"Prod", TFD_SCATTER_MUL},
-    [MIN] = {"Min", TFD_SCATTER_MIN},   [MAX] = {"Max", TFD_SCATTER_MAX},
-    [MEAN] = {"Mean", TFD_SCATTER_ADD},
+    [TFD_SEGMENT_SUM] = {"Sum", TFD_SCATTER_ADD},
+    [TFD_SEGMENT_PROD] = {"Prod", TFD_SCATTER_MUL},
+    [TFD_SEGMENT_MIN] = {"Min", TFD_SCATTER_MIN},
+    [TFD_SEGMENT_MAX] = {"Max", TFD_SCATTER_MAX},
+    [TFD_SEGMENT_MEAN] = {"Mean", TFD_SCATTER_ADD},
 };
 
-static enum tfd_code prepare(const struct tfd_prepare *p, void *state,
-                             struct tfd_status *st)
+enum tfd_code tfd_segment_prepare(const struct tfd_prepare *p, void *state,
+                                  struct tfd_status *st)
 {
-    enum fold *fold = state;
+    enum tfd_segment_fold *fold = state;
 
     for (int i = 0; i < TFD_COUNT(folds); i++)
         if (strstr(p->node->op->name.data, folds[i].word)) {
-            *fold = (enum fold)i;
+            *fold = (enum tfd_segment_fold)i;
             return TFD_OK;
         }
     return tfd_fail(st, TFD_INTERNAL, "no fold behind op %s",
@@ -87,23 +87,29 @@ static const struct {
     {TFD_COMPLEX128, 0, 0, UINT64_C(0x3ff0000000000000)},
 };
 
-/* Little endian: the low bytes of the bits are the element's. */
-static enum tfd_code fill(struct tfd_tensor *y, enum fold fold, bool sorted,
-                          struct tfd_status *st)
+uint64_t tfd_segment_empty(enum tfd_dtype dtype, enum tfd_segment_fold fold,
+                           bool sorted)
 {
-    tfd_complex128 value = {0, 0};
-    uint64_t bits = 0;
-
     for (int i = 0; i < TFD_COUNT(limits); i++) {
-        if (limits[i].dtype != y->dtype)
+        if (limits[i].dtype != dtype)
             continue;
-        if (fold == PROD)
-            bits = limits[i].one;
-        else if (!sorted && fold == MIN)
-            bits = limits[i].high;
-        else if (!sorted && fold == MAX)
-            bits = limits[i].low;
+        if (fold == TFD_SEGMENT_PROD)
+            return limits[i].one;
+        if (!sorted && fold == TFD_SEGMENT_MIN)
+            return limits[i].high;
+        if (!sorted && fold == TFD_SEGMENT_MAX)
+            return limits[i].low;
     }
+    return 0;
+}
+
+/* Little endian: the low bytes of the bits are the element's. */
+static enum tfd_code fill(struct tfd_tensor *y, enum tfd_segment_fold fold,
+                          bool sorted, struct tfd_status *st)
+{
+    uint64_t bits = tfd_segment_empty(y->dtype, fold, sorted);
+    tfd_complex128 value = {0, 0};
+
     memcpy(&value, &bits, sizeof(bits));
     return tfd_elements_fill(y->dtype, tfd_tensor_data(y), &value,
                              tfd_tensor_elements(y), st);
@@ -112,7 +118,8 @@ static enum tfd_code fill(struct tfd_tensor *y, enum fold fold, bool sorted,
 /* ---- Unsorted ------------------------------------------------------------ */
 
 /* data.shape begins with ids.shape; the output has num_segments instead. */
-static enum tfd_code unsorted_output(struct tfd_kctx *k, struct tfd_status *st)
+enum tfd_code tfd_segment_unsorted_output(struct tfd_kctx *k,
+                                          struct tfd_status *st)
 {
     const struct tfd_shape *x = &k->in[0].shape, *ids = &k->in[1].shape;
     char data[TFD_SHAPE_TEXT_MAX], text[TFD_SHAPE_TEXT_MAX];
@@ -199,12 +206,12 @@ static struct tfd_scatter scatter_of(struct tfd_kctx *k, const int64_t *rows)
 
 static enum tfd_code unsorted_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
-    enum fold fold = *(const enum fold *)k->state;
+    enum tfd_segment_fold fold = *(const enum tfd_segment_fold *)k->state;
     struct tfd_tensor rows = TFD_TENSOR_INIT;
     struct tfd_scatter s;
     enum tfd_code rc;
 
-    TFD_TRY(unsorted_output(k, st));
+    TFD_TRY(tfd_segment_unsorted_output(k, st));
     s = scatter_of(k, NULL);
     rc = unsorted_rows(&k->in[1], s.limit, &rows, &s.rows, st);
     if (rc == TFD_OK)
@@ -233,10 +240,8 @@ static enum tfd_code check_sorted(const struct tfd_kctx *k,
     return TFD_OK;
 }
 
-/* first[i]: the id where row i begins a segment, else -1; rest[i] the
- * opposite. */
-static enum tfd_code split_rows(const struct tfd_tensor *ids, int64_t *first,
-                                int64_t *rest, struct tfd_status *st)
+static enum tfd_code check_ids(const struct tfd_tensor *ids,
+                               struct tfd_status *st)
 {
     int64_t n = tfd_tensor_elements(ids), last = -1;
 
@@ -251,21 +256,39 @@ static enum tfd_code split_rows(const struct tfd_tensor *ids, int64_t *first,
         if (id < last)
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
                             "segment ids are not increasing");
-        first[i] = id > last ? id : -1;
-        rest[i] = id > last ? -1 : id;
         last = id;
     }
     return TFD_OK;
 }
 
-static enum tfd_code sorted_output(struct tfd_kctx *k, struct tfd_status *st)
+enum tfd_code tfd_segment_sorted_output(struct tfd_kctx *k,
+                                        struct tfd_status *st)
 {
-    int64_t n = k->in[1].shape.dim[0];
     struct tfd_shape out = k->in[0].shape;
+    int64_t n;
 
+    TFD_TRY(check_sorted(k, st));
+    TFD_TRY(check_ids(&k->in[1], st));
+    n = k->in[1].shape.dim[0];
     out.dim[0] = n ? id_at(&k->in[1], n - 1) + 1 : 0;
     TFD_TRY(tfd_shape_make(&out, out.dim, out.rank, st));
     return tfd_kctx_output(k, 0, k->in[0].dtype, &out, st);
+}
+
+/* first[i]: the id where row i begins a segment, else -1; rest[i] the
+ * opposite. */
+static void split_rows(const struct tfd_tensor *ids, int64_t *first,
+                       int64_t *rest)
+{
+    int64_t n = tfd_tensor_elements(ids), last = -1;
+
+    for (int64_t i = 0; i < n; i++) {
+        int64_t id = id_at(ids, i);
+
+        first[i] = id > last ? id : -1;
+        rest[i] = id > last ? -1 : id;
+        last = id;
+    }
 }
 
 /* The count as an element; complex types begin with their real part. */
@@ -316,18 +339,18 @@ static enum tfd_code divide_by_counts(struct tfd_kctx *k,
 static enum tfd_code fold_sorted(struct tfd_kctx *k, int64_t *first,
                                  int64_t *rest, struct tfd_status *st)
 {
-    enum fold fold = *(const enum fold *)k->state;
+    enum tfd_segment_fold fold = *(const enum tfd_segment_fold *)k->state;
     enum tfd_dtype dtype = k->in[0].dtype;
     struct tfd_scatter s;
 
-    TFD_TRY(split_rows(&k->in[1], first, rest, st));
-    TFD_TRY(sorted_output(k, st));
+    split_rows(&k->in[1], first, rest);
     TFD_TRY(fill(&k->out[0], fold, true, st));
     s = scatter_of(k, first);
     TFD_TRY(tfd_scatter_run(k, TFD_SCATTER_UPDATE, dtype, &s, st));
     s.rows = rest;
     TFD_TRY(tfd_scatter_run(k, folds[fold].function, dtype, &s, st));
-    return fold == MEAN ? divide_by_counts(k, &s, first, st) : TFD_OK;
+    return fold == TFD_SEGMENT_MEAN ? divide_by_counts(k, &s, first, st)
+                                    : TFD_OK;
 }
 
 static enum tfd_code sorted_compute(struct tfd_kctx *k, struct tfd_status *st)
@@ -337,7 +360,7 @@ static enum tfd_code sorted_compute(struct tfd_kctx *k, struct tfd_status *st)
     int64_t *first;
     enum tfd_code rc;
 
-    TFD_TRY(check_sorted(k, st));
+    TFD_TRY(tfd_segment_sorted_output(k, st));
     pair.dim[1] = k->in[1].shape.dim[0];
     TFD_TRY(tfd_tensor_new(&rows, TFD_INT64, &pair, st));
     first = tfd_tensor_data(&rows);
@@ -419,9 +442,9 @@ static const struct tfd_opdef ops[] = {
              tfd_unsorted_segment_extreme_gradient),
 };
 
-#define ROW(op, name, compute)                        \
-    TFD_KERNEL(op, name, compute, .prepare = prepare, \
-               .state_size = sizeof(enum fold))
+#define ROW(op, name, compute)                                    \
+    TFD_KERNEL(op, name, compute, .prepare = tfd_segment_prepare, \
+               .state_size = sizeof(enum tfd_segment_fold))
 
 #define BOTH(word, name)                       \
     ROW("Segment" word, name, sorted_compute), \

@@ -16,6 +16,7 @@
 #include "kernels/element.h"
 #include "kernels/elementwise.h"
 #include "kernels/gradient.h"
+#include "kernels/outputs.h"
 
 /* ---- Loops --------------------------------------------------------------- */
 
@@ -183,6 +184,20 @@ static enum tfd_code fail_broadcast(const struct tfd_kctx *k,
                     tfd_shape_text(&k->in[2].shape, e));
 }
 
+enum tfd_code tfd_select_v2_shape(const struct tfd_kctx *k,
+                                  struct tfd_shape *out, struct tfd_status *st)
+{
+    const struct tfd_shape *c = &k->in[0].shape, *t = &k->in[1].shape,
+                           *e = &k->in[2].shape;
+
+    if (!tfd_broadcast_fits(t, e))
+        return fail_broadcast(k, st);
+    TFD_TRY(tfd_broadcast_shape(t, e, out, st));
+    if (!tfd_broadcast_fits(c, out))
+        return fail_broadcast(k, st);
+    return tfd_broadcast_shape(c, out, out, st);
+}
+
 static enum tfd_code select_v2_cpu(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_shape c = k->in[0].shape, t = k->in[1].shape,
@@ -190,12 +205,7 @@ static enum tfd_code select_v2_cpu(struct tfd_kctx *k, struct tfd_status *st)
     const struct tfd_shape *const in[] = {&c, &t, &e};
     struct tfd_shape out;
 
-    if (!tfd_broadcast_fits(&t, &e))
-        return fail_broadcast(k, st);
-    TFD_TRY(tfd_broadcast_shape(&t, &e, &out, st));
-    if (!tfd_broadcast_fits(&c, &out))
-        return fail_broadcast(k, st);
-    TFD_TRY(tfd_broadcast_shape(&c, &out, &out, st));
+    TFD_TRY(tfd_select_v2_shape(k, &out, st));
     if (take_whole(k, &out))
         return TFD_OK;
     return choose(k, &out, in, st);
@@ -254,22 +264,30 @@ static enum tfd_code view_batches(const struct tfd_kctx *k, struct tfd_shape *c,
     return TFD_OK;
 }
 
+enum tfd_code tfd_select_condition(const struct tfd_kctx *k,
+                                   struct tfd_shape *out, struct tfd_status *st)
+{
+    const struct tfd_shape *t = &k->in[1].shape;
+
+    *out = k->in[0].shape;
+    if (out->rank == 0)
+        return tfd_shape_equal(t, &k->in[2].shape) ? TFD_OK : fail_sides(k, st);
+    if (out->rank == 1 && t->rank != 1)
+        return view_batches(k, out, st);
+    return check_same(k, st);
+}
+
 static enum tfd_code select_cpu(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_shape t = k->in[1].shape, e = k->in[2].shape;
-    struct tfd_shape c = k->in[0].shape;
+    struct tfd_shape c;
     const struct tfd_shape *const in[] = {&c, &t, &e};
 
+    TFD_TRY(tfd_select_condition(k, &c, st));
     if (c.rank == 0) {
-        if (!tfd_shape_equal(&t, &e))
-            return fail_sides(k, st);
         (void)take_whole(k, &t);
         return TFD_OK;
     }
-    if (c.rank == 1 && t.rank != 1)
-        TFD_TRY(view_batches(k, &c, st));
-    else
-        TFD_TRY(check_same(k, st));
     return choose(k, &t, in, st);
 }
 

@@ -5,6 +5,8 @@
  * input dimension ("dense" form), plus the shape the result is shown in.  A
  * result that is a run of whole rows shares the input's buffer.
  */
+#include "kernels/slice.h"
+
 #include "kernels/check.h"
 #include "kernels/element.h"
 #include "kernels/families.h"
@@ -14,8 +16,8 @@
 
 /* ---- Slice --------------------------------------------------------------- */
 
-static enum tfd_code slice_box(const struct tfd_kctx *k, int64_t *begin,
-                               struct tfd_shape *size, struct tfd_status *st)
+enum tfd_code tfd_slice_box(const struct tfd_kctx *k, int64_t *begin,
+                            struct tfd_shape *size, struct tfd_status *st)
 {
     const struct tfd_shape *in = &k->in[0].shape;
 
@@ -75,7 +77,7 @@ static enum tfd_code slice_compute(struct tfd_kctx *k, struct tfd_status *st)
     int64_t begin[TFD_RANK_MAX];
     struct tfd_shape size;
 
-    TFD_TRY(slice_box(k, begin, &size, st));
+    TFD_TRY(tfd_slice_box(k, begin, &size, st));
     if (tfd_shape_equal(&size, &k->in[0].shape)) {
         tfd_kctx_output_alias(k, 0, 0, &size);
         return TFD_OK;
@@ -107,14 +109,10 @@ static enum tfd_code slice_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
 
 /* ---- StridedSlice -------------------------------------------------------- */
 
-struct masks {
-    int64_t begin, end, ellipsis, new_axis, shrink;
-};
-
-static enum tfd_code masks_prepare(const struct tfd_prepare *p, void *state,
-                                   struct tfd_status *st)
+enum tfd_code tfd_slice_prepare(const struct tfd_prepare *p, void *state,
+                                struct tfd_status *st)
 {
-    struct masks *m = state;
+    struct tfd_slice_masks *m = state;
 
     TFD_TRY(tfd_node_int(p->node, "begin_mask", &m->begin, st));
     TFD_TRY(tfd_node_int(p->node, "end_mask", &m->end, st));
@@ -126,14 +124,6 @@ static enum tfd_code masks_prepare(const struct tfd_prepare *p, void *state,
                         "Multiple ellipses in slice spec not allowed");
     return TFD_OK;
 }
-
-/* What the spec says, per input dimension, and the result's shape. */
-struct dense {
-    int64_t begin[TFD_RANK_MAX];
-    int64_t stride[TFD_RANK_MAX];
-    struct tfd_shape box; /* elements taken per input dimension */
-    struct tfd_shape out; /* as shown: new axes in, shrunk ones out */
-};
 
 static int64_t index_at(const struct tfd_tensor *t, int64_t i)
 {
@@ -147,7 +137,14 @@ static int64_t clamp(int64_t at, int64_t low, int64_t high)
     return at < low ? low : at > high ? high : at;
 }
 
-static enum tfd_code put_out(struct dense *d, int64_t dim,
+static int64_t magnitude(int64_t x)
+{
+    if (x < -INT64_MAX)
+        return INT64_MAX;
+    return x < 0 ? -x : x;
+}
+
+static enum tfd_code put_out(struct tfd_slice_dense *d, int64_t dim,
                              struct tfd_status *st)
 {
     if (d->out.rank == TFD_RANK_MAX)
@@ -159,9 +156,9 @@ static enum tfd_code put_out(struct dense *d, int64_t dim,
 }
 
 /* One entry [begin:end:stride] over an input dimension of `size`. */
-static enum tfd_code one_range(struct dense *d, int at, int64_t size, int64_t b,
-                               int64_t e, int64_t stride, bool open_begin,
-                               bool open_end, bool shrink,
+static enum tfd_code one_range(struct tfd_slice_dense *d, int at, int64_t size,
+                               int64_t b, int64_t e, int64_t stride,
+                               bool open_begin, bool open_end, bool shrink,
                                struct tfd_status *st)
 {
     int64_t low = stride > 0 ? 0 : -1, high = stride > 0 ? size : size - 1;
@@ -195,15 +192,16 @@ static enum tfd_code one_range(struct dense *d, int at, int64_t size, int64_t b,
     if (count <= 0)
         count = 0;
     else
-        count = (count - 1) / (stride > 0 ? stride : -stride) + 1;
+        count = (count - 1) / magnitude(stride) + 1;
     d->begin[at] = b;
-    d->stride[at] = stride;
+    d->stride[at] = count > 1 ? stride : 1; /* else as long as one pleases */
     d->box.dim[at] = count;
     return put_out(d, count, st);
 }
 
-static enum tfd_code whole_dims(struct dense *d, const struct tfd_shape *in,
-                                int from, int to, struct tfd_status *st)
+static enum tfd_code whole_dims(struct tfd_slice_dense *d,
+                                const struct tfd_shape *in, int from, int to,
+                                struct tfd_status *st)
 {
     for (int at = from; at < to; at++)
         TFD_TRY(one_range(d, at, in->dim[at], 0, 0, 1, true, true, false, st));
@@ -216,7 +214,7 @@ static bool bit(int64_t mask, int64_t i)
 }
 
 /* Input dimensions that entries after the ellipsis take. */
-static int taken_after(const struct masks *m, int64_t from, int64_t n)
+static int taken_after(const struct tfd_slice_masks *m, int64_t from, int64_t n)
 {
     int taken = 0;
 
@@ -228,10 +226,11 @@ static int taken_after(const struct masks *m, int64_t from, int64_t n)
 
 #define SPEC_MAX 32 /* entries of a spec; a mask has as many useful bits */
 
-static enum tfd_code make_dense(const struct masks *m,
+static enum tfd_code make_dense(const struct tfd_slice_masks *m,
                                 const struct tfd_shape *in,
                                 const struct tfd_tensor *const spec[3],
-                                struct dense *d, struct tfd_status *st)
+                                struct tfd_slice_dense *d,
+                                struct tfd_status *st)
 {
     int64_t n = tfd_tensor_elements(spec[0]);
     int at = 0;
@@ -272,8 +271,9 @@ static enum tfd_code make_dense(const struct masks *m,
     return whole_dims(d, in, at, in->rank, st);
 }
 
-/* The result is the whole input, or some of its first rows. */
-static bool is_whole(const struct tfd_shape *in, const struct dense *d)
+/* The result is the whole input. */
+static bool is_whole(const struct tfd_shape *in,
+                     const struct tfd_slice_dense *d)
 {
     for (int i = 0; i < in->rank; i++)
         if (d->begin[i] != 0 || d->stride[i] != 1 ||
@@ -282,56 +282,75 @@ static bool is_whole(const struct tfd_shape *in, const struct dense *d)
     return true;
 }
 
-static enum tfd_code strided_compute(struct tfd_kctx *k, struct tfd_status *st)
+enum tfd_code tfd_slice_begin(struct tfd_kctx *k, struct tfd_slice_dense *d,
+                              bool *done, struct tfd_status *st)
 {
     const struct tfd_tensor *spec[3] = {&k->in[1], &k->in[2], &k->in[3]};
     const struct tfd_tensor *x = &k->in[0];
-    struct dense d;
 
-    TFD_TRY(make_dense(k->state, &x->shape, spec, &d, st));
-    if (is_whole(&x->shape, &d)) {
-        tfd_kctx_output_alias(k, 0, 0, &d.out);
+    TFD_TRY(make_dense(k->state, &x->shape, spec, d, st));
+    *done = is_whole(&x->shape, d);
+    if (*done) {
+        tfd_kctx_output_alias(k, 0, 0, &d->out);
         return TFD_OK;
     }
-    TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &d.out, st));
-    return copy_box(k, x, d.begin, d.stride, &d.box, st);
+    return tfd_kctx_output(k, 0, x->dtype, &d->out, st);
+}
+
+static enum tfd_code strided_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_slice_dense d;
+    bool done;
+
+    TFD_TRY(tfd_slice_begin(k, &d, &done, st));
+    return done ? TFD_OK
+                : copy_box(k, &k->in[0], d.begin, d.stride, &d.box, st);
 }
 
 static enum tfd_code strided_shape(struct tfd_shape_ctx *s,
                                    struct tfd_status *st)
 {
     struct tfd_prepare p = {s->node, NULL};
-    struct masks m = {0};
-    struct dense d;
+    struct tfd_slice_masks m = {0};
+    struct tfd_slice_dense d;
 
     if (!s->node || !s->value || !s->value[1] || !s->value[2] || !s->value[3] ||
         tfd_shape_elements(&s->in[0]) < 0)
         return TFD_OK;
-    TFD_TRY(masks_prepare(&p, &m, st));
+    TFD_TRY(tfd_slice_prepare(&p, &m, st));
     TFD_TRY(make_dense(&m, &s->in[0], &s->value[1], &d, st));
     s->out[0] = d.out;
     return TFD_OK;
 }
 
-static enum tfd_code strided_grad_compute(struct tfd_kctx *k,
-                                          struct tfd_status *st)
+enum tfd_code tfd_slice_grad_begin(struct tfd_kctx *k,
+                                   struct tfd_slice_dense *d,
+                                   struct tfd_status *st)
 {
     const struct tfd_tensor *spec[3] = {&k->in[1], &k->in[2], &k->in[3]};
     const struct tfd_tensor *dy = &k->in[4];
-    int64_t to[TFD_RANK_MAX], from[TFD_RANK_MAX], offset = 0;
+    char want[TFD_SHAPE_TEXT_MAX], have[TFD_SHAPE_TEXT_MAX];
     struct tfd_shape shape;
-    struct dense d;
 
     TFD_TRY(tfd_check_shape(k, 0, false, &shape, st));
-    TFD_TRY(make_dense(k->state, &shape, spec, &d, st));
-    if (!tfd_shape_equal(&d.out, &dy->shape)) {
-        char want[TFD_SHAPE_TEXT_MAX], have[TFD_SHAPE_TEXT_MAX];
-
+    TFD_TRY(make_dense(k->state, &shape, spec, d, st));
+    if (!tfd_shape_equal(&d->out, &dy->shape))
         return tfd_fail(
             st, TFD_INVALID_ARGUMENT, "shape of dy was %s instead of %s",
-            tfd_shape_text(&dy->shape, have), tfd_shape_text(&d.out, want));
-    }
-    TFD_TRY(tfd_kctx_output(k, 0, dy->dtype, &shape, st));
+            tfd_shape_text(&dy->shape, have), tfd_shape_text(&d->out, want));
+    return tfd_kctx_output(k, 0, dy->dtype, &shape, st);
+}
+
+static enum tfd_code strided_grad_compute(struct tfd_kctx *k,
+                                          struct tfd_status *st)
+{
+    const struct tfd_tensor *dy = &k->in[4];
+    int64_t to[TFD_RANK_MAX], from[TFD_RANK_MAX], offset = 0;
+    struct tfd_shape shape;
+    struct tfd_slice_dense d;
+
+    TFD_TRY(tfd_slice_grad_begin(k, &d, st));
+    shape = k->out[0].shape;
     tfd_elements_zero(dy->dtype, tfd_tensor_data(&k->out[0]),
                       tfd_shape_elements(&shape));
     if (tfd_tensor_elements(dy) == 0)
@@ -387,11 +406,12 @@ static const struct tfd_opdef ops[] = {
 
 static const struct tfd_kernel kernels[] = {
     TFD_KERNEL_ANY("Slice", slice_compute),
-    TFD_KERNEL_ANY("StridedSlice", strided_compute, .prepare = masks_prepare,
-                   .state_size = sizeof(struct masks)),
+    TFD_KERNEL_ANY("StridedSlice", strided_compute,
+                   .prepare = tfd_slice_prepare,
+                   .state_size = sizeof(struct tfd_slice_masks)),
     TFD_KERNEL_ANY("StridedSliceGrad", strided_grad_compute,
-                   .prepare = masks_prepare,
-                   .state_size = sizeof(struct masks)),
+                   .prepare = tfd_slice_prepare,
+                   .state_size = sizeof(struct tfd_slice_masks)),
 };
 
 const struct tfd_family tfd_family_slice = {

@@ -8,22 +8,18 @@
  * rest...].  For each offset in a block the elements are one box in both, whose
  * steps in the wide tensor are the block.
  */
+#include "kernels/space_batch.h"
+
 #include "kernels/check.h"
 #include "kernels/element.h"
 #include "kernels/families.h"
 #include "kernels/gradient.h"
 
-struct fold {
-    int dims; /* of space */
-    int64_t block[TFD_RANK_MAX], before[TFD_RANK_MAX], after[TFD_RANK_MAX];
-    int64_t offsets; /* in a block */
-};
-
 /* ---- Blocks -------------------------------------------------------------- */
 
 static enum tfd_code read_fold(const struct tfd_tensor *block,
                                const struct tfd_tensor *pads, int rank,
-                               struct fold *f, struct tfd_status *st)
+                               struct tfd_space_batch *f, struct tfd_status *st)
 {
     struct tfd_shape all;
     char text[TFD_SHAPE_TEXT_MAX];
@@ -58,7 +54,7 @@ static enum tfd_code read_fold(const struct tfd_tensor *block,
     return TFD_OK;
 }
 
-static enum tfd_code folded_shape(const struct fold *f,
+static enum tfd_code folded_shape(const struct tfd_space_batch *f,
                                   const struct tfd_shape *wide,
                                   struct tfd_shape *out, struct tfd_status *st)
 {
@@ -85,7 +81,7 @@ static enum tfd_code folded_shape(const struct fold *f,
     return tfd_shape_make(out, out->dim, out->rank, st);
 }
 
-static enum tfd_code wide_shape(const struct fold *f,
+static enum tfd_code wide_shape(const struct tfd_space_batch *f,
                                 const struct tfd_shape *folded,
                                 struct tfd_shape *out, struct tfd_status *st)
 {
@@ -121,9 +117,9 @@ struct box {
 };
 
 /* False when the wide tensor has no element with this offset. */
-static bool box_of(const struct fold *f, const struct tfd_shape *wide,
-                   const struct tfd_shape *folded, int64_t offset,
-                   struct box *b)
+static bool box_of(const struct tfd_space_batch *f,
+                   const struct tfd_shape *wide, const struct tfd_shape *folded,
+                   int64_t offset, struct box *b)
 {
     b->shape = *folded;
     b->shape.dim[0] = wide->dim[0];
@@ -150,7 +146,7 @@ static bool box_of(const struct fold *f, const struct tfd_shape *wide,
     return true;
 }
 
-static enum tfd_code move(struct tfd_kctx *k, const struct fold *f,
+static enum tfd_code move(struct tfd_kctx *k, const struct tfd_space_batch *f,
                           const struct tfd_shape *wide,
                           const struct tfd_shape *folded, bool fold_it,
                           struct tfd_status *st)
@@ -178,30 +174,37 @@ static enum tfd_code move(struct tfd_kctx *k, const struct fold *f,
 
 /* ---- Kernels ------------------------------------------------------------- */
 
-static enum tfd_code fold_compute(struct tfd_kctx *k, struct tfd_status *st)
+enum tfd_code tfd_space_batch_begin(struct tfd_kctx *k, bool fold_it,
+                                    struct tfd_space_batch *f,
+                                    struct tfd_status *st)
 {
     const struct tfd_shape *x = &k->in[0].shape;
     struct tfd_shape y;
-    struct fold f;
 
-    TFD_TRY(read_fold(&k->in[1], &k->in[2], x->rank, &f, st));
-    TFD_TRY(folded_shape(&f, x, &y, st));
-    TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &y, st));
+    TFD_TRY(read_fold(&k->in[1], &k->in[2], x->rank, f, st));
+    if (fold_it)
+        TFD_TRY(folded_shape(f, x, &y, st));
+    else
+        TFD_TRY(wide_shape(f, x, &y, st));
+    return tfd_kctx_output(k, 0, k->in[0].dtype, &y, st);
+}
+
+static enum tfd_code fold_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_space_batch f;
+
+    TFD_TRY(tfd_space_batch_begin(k, true, &f, st));
     tfd_elements_zero(k->in[0].dtype, tfd_tensor_data(&k->out[0]),
                       tfd_tensor_elements(&k->out[0]));
-    return move(k, &f, x, &y, true, st);
+    return move(k, &f, &k->in[0].shape, &k->out[0].shape, true, st);
 }
 
 static enum tfd_code unfold_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
-    const struct tfd_shape *x = &k->in[0].shape;
-    struct tfd_shape y;
-    struct fold f;
+    struct tfd_space_batch f;
 
-    TFD_TRY(read_fold(&k->in[1], &k->in[2], x->rank, &f, st));
-    TFD_TRY(wide_shape(&f, x, &y, st));
-    TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &y, st));
-    return move(k, &f, &y, x, false, st);
+    TFD_TRY(tfd_space_batch_begin(k, false, &f, st));
+    return move(k, &f, &k->out[0].shape, &k->in[0].shape, false, st);
 }
 
 /* ---- Shapes, gradients --------------------------------------------------- */
@@ -209,7 +212,7 @@ static enum tfd_code unfold_compute(struct tfd_kctx *k, struct tfd_status *st)
 static enum tfd_code infer(struct tfd_shape_ctx *s, bool fold_it,
                            struct tfd_status *st)
 {
-    struct fold f;
+    struct tfd_space_batch f;
 
     if (tfd_shape_elements(&s->in[0]) < 0 || !s->value || !s->value[1] ||
         !s->value[2])

@@ -5,6 +5,8 @@
  * row of the product.  Threads share the columns, so that elements may come in
  * any order and twice.  Narrow types are summed as floats.
  */
+#include "kernels/sparse_matmul.h"
+
 #include "common/half.h"
 #include "kernels/check.h"
 #include "kernels/complex_math.h"
@@ -15,19 +17,16 @@
 #include <inttypes.h>
 #include <string.h>
 
-struct adjoints {
-    bool a, b;
-};
-
 static enum tfd_code read_adjoints(const struct tfd_node *n,
-                                   struct adjoints *out, struct tfd_status *st)
+                                   struct tfd_sparse_adjoints *out,
+                                   struct tfd_status *st)
 {
     TFD_TRY(tfd_node_bool(n, "adjoint_a", &out->a, st));
     return tfd_node_bool(n, "adjoint_b", &out->b, st);
 }
 
-static enum tfd_code prepare(const struct tfd_prepare *p, void *state,
-                             struct tfd_status *st)
+enum tfd_code tfd_sparse_matmul_prepare(const struct tfd_prepare *p,
+                                        void *state, struct tfd_status *st)
 {
     return read_adjoints(p->node, state, st);
 }
@@ -37,10 +36,8 @@ struct product {
     const void *a, *b;
     void *sum; /* m x n, zero; of the type that is summed in */
     void *out; /* the same memory where the types are the same */
-    int64_t count, m, n, k;
-    int64_t row,
-        column; /* strides of b, by its row and column in the product */
-    struct adjoints adjoint;
+    int64_t count;
+    struct tfd_sparse_matmul size;
 };
 
 /* ---- Loops --------------------------------------------------------------- */
@@ -48,30 +45,31 @@ struct product {
 static void place_of(const struct product *p, int64_t i, int64_t *row,
                      int64_t *inner)
 {
-    *row = tfd_check_int_at(p->indices, 2 * i + p->adjoint.a);
-    *inner = tfd_check_int_at(p->indices, 2 * i + !p->adjoint.a);
+    *row = tfd_check_int_at(p->indices, 2 * i + p->size.adjoint.a);
+    *inner = tfd_check_int_at(p->indices, 2 * i + !p->size.adjoint.a);
 }
 
-#define PRODUCT(name, T, A, LOAD_A, LOAD_B, MULTIPLY_ADD, STORE)              \
-    static void product_##name(void *arg, int64_t begin, int64_t end)         \
-    {                                                                         \
-        const struct product *p = arg;                                        \
-        T *out = p->out;                                                      \
-                                                                              \
-        for (int64_t i = 0; i < p->count; i++) {                              \
-            int64_t row, inner;                                               \
-            A *to, a = LOAD_A(((const T *)p->a)[i]);                          \
-            const T *b;                                                       \
-                                                                              \
-            place_of(p, i, &row, &inner);                                     \
-            to = (A *)p->sum + row * p->n;                                    \
-            b = (const T *)p->b + inner * p->row;                             \
-            for (int64_t j = begin; j < end; j++)                             \
-                to[j] = MULTIPLY_ADD(to[j], a, LOAD_B(b[j * p->column]));     \
-        }                                                                     \
-        for (int64_t r = 0; p->out != p->sum && r < p->m; r++)                \
-            for (int64_t j = begin; j < end; j++)                             \
-                out[r * p->n + j] = STORE(((const A *)p->sum)[r * p->n + j]); \
+#define PRODUCT(name, T, A, LOAD_A, LOAD_B, MULTIPLY_ADD, STORE)               \
+    static void product_##name(void *arg, int64_t begin, int64_t end)          \
+    {                                                                          \
+        const struct product *p = arg;                                         \
+        T *out = p->out;                                                       \
+                                                                               \
+        for (int64_t i = 0; i < p->count; i++) {                               \
+            int64_t row, inner;                                                \
+            A *to, a = LOAD_A(((const T *)p->a)[i]);                           \
+            const T *b;                                                        \
+                                                                               \
+            place_of(p, i, &row, &inner);                                      \
+            to = (A *)p->sum + row * p->size.n;                                \
+            b = (const T *)p->b + inner * p->size.row;                         \
+            for (int64_t j = begin; j < end; j++)                              \
+                to[j] = MULTIPLY_ADD(to[j], a, LOAD_B(b[j * p->size.column])); \
+        }                                                                      \
+        for (int64_t r = 0; p->out != p->sum && r < p->size.m; r++)            \
+            for (int64_t j = begin; j < end; j++)                              \
+                out[r * p->size.n + j] =                                       \
+                    STORE(((const A *)p->sum)[r * p->size.n + j]);             \
     }
 
 #define PLAIN(sum, a, b) ((sum) + (a) * (b))
@@ -88,10 +86,10 @@ TFD_NARROW_DTYPES(NARROW)
 #define MULTIPLY_64(sum, a, b) tfd_complex64_add(sum, tfd_complex64_mul(a, b))
 #define MULTIPLY_128(sum, a, b) \
     tfd_complex128_add(sum, tfd_complex128_mul(a, b))
-#define LOAD_A_64(z) (p->adjoint.a ? tfd_complex64_conj(z) : (z))
-#define LOAD_B_64(z) (p->adjoint.b ? tfd_complex64_conj(z) : (z))
-#define LOAD_A_128(z) (p->adjoint.a ? tfd_complex128_conj(z) : (z))
-#define LOAD_B_128(z) (p->adjoint.b ? tfd_complex128_conj(z) : (z))
+#define LOAD_A_64(z) (p->size.adjoint.a ? tfd_complex64_conj(z) : (z))
+#define LOAD_B_64(z) (p->size.adjoint.b ? tfd_complex64_conj(z) : (z))
+#define LOAD_A_128(z) (p->size.adjoint.a ? tfd_complex128_conj(z) : (z))
+#define LOAD_B_128(z) (p->size.adjoint.b ? tfd_complex128_conj(z) : (z))
 
 PRODUCT(COMPLEX64, tfd_complex64, tfd_complex64, LOAD_A_64, LOAD_B_64,
         MULTIPLY_64, )
@@ -127,12 +125,16 @@ static enum tfd_code check_parts(const struct tfd_kctx *k,
     return TFD_OK;
 }
 
-static enum tfd_code read_sizes(const struct tfd_kctx *k, struct product *p,
-                                struct tfd_status *st)
+enum tfd_code tfd_sparse_matmul_output(struct tfd_kctx *k,
+                                       struct tfd_sparse_matmul *p,
+                                       struct tfd_status *st)
 {
     const int64_t *a = tfd_tensor_data(&k->in[2]);
     const struct tfd_shape *b = &k->in[3].shape;
+    struct tfd_shape shape;
 
+    TFD_TRY(check_parts(k, st));
+    p->adjoint = *(const struct tfd_sparse_adjoints *)k->state;
     p->m = a[p->adjoint.a ? 1 : 0];
     p->k = a[p->adjoint.a ? 0 : 1];
     p->n = b->dim[p->adjoint.b ? 0 : 1];
@@ -144,7 +146,8 @@ static enum tfd_code read_sizes(const struct tfd_kctx *k, struct product *p,
                         "not match: a_shape is [%" PRId64 ",%" PRId64
                         "], B has %" PRId64 " there",
                         a[0], a[1], b->dim[p->adjoint.b ? 1 : 0]);
-    return TFD_OK;
+    TFD_TRY(tfd_shape_make(&shape, (const int64_t[]){p->m, p->n}, 2, st));
+    return tfd_kctx_output(k, 0, k->in[1].dtype, &shape, st);
 }
 
 static enum tfd_code check_indices(const struct product *p,
@@ -154,16 +157,16 @@ static enum tfd_code check_indices(const struct product *p,
         int64_t row, inner;
 
         place_of(p, i, &row, &inner);
-        if (inner < 0 || inner >= p->k)
+        if (inner < 0 || inner >= p->size.k)
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
                             "k (%" PRId64 ") from index[%" PRId64 ",%d] out of "
                             "bounds (>=%" PRId64 ")",
-                            inner, i, p->adjoint.a ? 0 : 1, p->k);
-        if (row < 0 || row >= p->m)
+                            inner, i, p->size.adjoint.a ? 0 : 1, p->size.k);
+        if (row < 0 || row >= p->size.m)
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
                             "m (%" PRId64 ") from index[%" PRId64 ",%d] out of "
                             "bounds (>=%" PRId64 ")",
-                            row, i, p->adjoint.a ? 1 : 0, p->m);
+                            row, i, p->size.adjoint.a ? 1 : 0, p->size.m);
     }
     return TFD_OK;
 }
@@ -174,7 +177,7 @@ static enum tfd_code multiply(struct tfd_kctx *k, struct product *p,
     enum tfd_dtype dtype = k->in[1].dtype;
     struct tfd_tensor *out = &k->out[0], sum = TFD_TENSOR_INIT;
     const struct tfd_tensor *to = out;
-    int64_t cost = p->count + p->m;
+    int64_t cost = p->count + p->size.m;
 
     if (dtype == TFD_HALF || dtype == TFD_BFLOAT16) {
         TFD_TRY(tfd_tensor_new(&sum, TFD_FLOAT, &out->shape, st));
@@ -187,7 +190,7 @@ static enum tfd_code multiply(struct tfd_kctx *k, struct product *p,
     p->out = tfd_tensor_data(out);
     memset(p->sum, 0,
            (size_t)tfd_tensor_elements(to) * tfd_dtype_size(to->dtype));
-    tfd_kctx_parallel(k, p->n, cost < INT32_MAX ? (int)cost : INT32_MAX,
+    tfd_kctx_parallel(k, p->size.n, cost < INT32_MAX ? (int)cost : INT32_MAX,
                       k->kernel->range, p);
     tfd_tensor_unref(&sum);
     return TFD_OK;
@@ -195,18 +198,13 @@ static enum tfd_code multiply(struct tfd_kctx *k, struct product *p,
 
 static enum tfd_code compute(struct tfd_kctx *k, struct tfd_status *st)
 {
-    struct product p = {.adjoint = *(const struct adjoints *)k->state,
-                        .indices = &k->in[0]};
-    struct tfd_shape shape;
+    struct product p = {.indices = &k->in[0]};
 
-    TFD_TRY(check_parts(k, st));
-    TFD_TRY(read_sizes(k, &p, st));
-    TFD_TRY(tfd_shape_make(&shape, (const int64_t[]){p.m, p.n}, 2, st));
-    TFD_TRY(tfd_kctx_output(k, 0, k->in[1].dtype, &shape, st));
-    if (p.m == 0 || p.n == 0)
+    TFD_TRY(tfd_sparse_matmul_output(k, &p.size, st));
+    if (p.size.m == 0 || p.size.n == 0)
         return TFD_OK;
     /* Without rows of b nothing looks at the indices. */
-    p.count = p.k ? k->in[1].shape.dim[0] : 0;
+    p.count = p.size.k ? k->in[1].shape.dim[0] : 0;
     TFD_TRY(check_indices(&p, st));
     return multiply(k, &p, st);
 }
@@ -217,7 +215,7 @@ static enum tfd_code shape(struct tfd_shape_ctx *s, struct tfd_status *st)
 {
     const struct tfd_tensor *sizes = s->value ? s->value[2] : NULL;
     struct tfd_shape a = {2, {TFD_DIM_UNKNOWN, TFD_DIM_UNKNOWN}}, b = a;
-    struct adjoints adjoint = {0};
+    struct tfd_sparse_adjoints adjoint = {0};
 
     if (s->node)
         TFD_TRY(read_adjoints(s->node, &adjoint, st));
@@ -255,8 +253,9 @@ static struct tfd_edge gather(struct tfd_gradient *b, struct tfd_edge x,
 
 /* Only the product's places that a has: a sum over rows of the gradient by
  * rows of b, each conjugated as the adjoints say. */
-static struct tfd_edge values_gradient(struct tfd_gradient *b,
-                                       const struct adjoints *adjoint)
+static struct tfd_edge
+values_gradient(struct tfd_gradient *b,
+                const struct tfd_sparse_adjoints *adjoint)
 {
     static const int32_t one = 1;
     struct tfd_edge dense = adjoint->b ? transposed(b, b->g->x[3]) : b->g->x[3];
@@ -275,7 +274,7 @@ static enum tfd_code gradient(struct tfd_grad *g, struct tfd_status *st)
 {
     struct tfd_gradient b = tfd_gradient_begin(g, st);
     const struct tfd_edge in[] = {g->x[0], g->x[1], g->x[2], g->dy[0]};
-    struct adjoints adjoint;
+    struct tfd_sparse_adjoints adjoint;
 
     TFD_TRY(read_adjoints(g->node, &adjoint, st));
     g->dx[1] = values_gradient(&b, &adjoint);
@@ -301,10 +300,10 @@ static const struct tfd_opdef ops[] = {
     },
 };
 
-#define ROW(name)                                           \
-    TFD_KERNEL("SparseTensorDenseMatMul", name, compute,    \
-               .range = product_##name, .prepare = prepare, \
-               .state_size = sizeof(struct adjoints))
+#define ROW(name)                                                             \
+    TFD_KERNEL("SparseTensorDenseMatMul", name, compute,                      \
+               .range = product_##name, .prepare = tfd_sparse_matmul_prepare, \
+               .state_size = sizeof(struct tfd_sparse_adjoints))
 
 static const struct tfd_kernel kernels[] = {
     ROW(FLOAT),    ROW(DOUBLE),    ROW(INT32),      ROW(HALF),

@@ -8,6 +8,8 @@
  * which), ordered by where they go, so that each row of the output is summed by
  * one thread, in the order of i.
  */
+#include "kernels/sparse_segment.h"
+
 #include "common/half.h"
 #include "kernels/check.h"
 #include "kernels/element.h"
@@ -20,19 +22,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum norm { SUM, MEAN, SQRT_N };
-
 static const struct {
     const char *word;
-    enum norm norm;
-} norms[] = {{"Sum", SUM}, {"Mean", MEAN}, {"SqrtN", SQRT_N}};
+    enum tfd_segment_norm norm;
+} norms[] = {{"Sum", TFD_SEGMENT_SUM},
+             {"Mean", TFD_SEGMENT_MEAN},
+             {"SqrtN", TFD_SEGMENT_SQRT_N}};
 
-static enum tfd_code prepare(const struct tfd_prepare *p, void *state,
-                             struct tfd_status *st)
+enum tfd_code tfd_sparse_segment_prepare(const struct tfd_prepare *p,
+                                         void *state, struct tfd_status *st)
 {
     for (int i = 0; i < TFD_COUNT(norms); i++)
         if (strstr(p->node->op->name.data, norms[i].word)) {
-            *(enum norm *)state = norms[i].norm;
+            *(enum tfd_segment_norm *)state = norms[i].norm;
             return TFD_OK;
         }
     return tfd_fail(st, TFD_INTERNAL, "no norm behind op %s",
@@ -40,11 +42,11 @@ static enum tfd_code prepare(const struct tfd_prepare *p, void *state,
 }
 
 /* What a segment of `count` rows is multiplied by. */
-static double scale_of(enum norm norm, int64_t count)
+static double scale_of(enum tfd_segment_norm norm, int64_t count)
 {
-    if (norm == SUM || count < 1)
+    if (norm == TFD_SEGMENT_SUM || count < 1)
         return 1;
-    return 1 / (norm == MEAN ? (double)count : sqrt((double)count));
+    return 1 / (norm == TFD_SEGMENT_MEAN ? (double)count : sqrt((double)count));
 }
 
 /* ---- Sums ---------------------------------------------------------------- */
@@ -60,7 +62,7 @@ struct fold {
     int64_t *group; /* of picks to one row: where it begins; one more at end */
     int64_t groups;
     int64_t inner;
-    enum norm norm; /* of what has been summed */
+    enum tfd_segment_norm norm; /* of what has been summed */
     const void *in;
     void *out;
 };
@@ -157,8 +159,8 @@ static enum tfd_code run(struct tfd_kctx *k, struct fold *f, int64_t rows,
 
 /* ---- What arrives -------------------------------------------------------- */
 
-static enum tfd_code check_parts(const struct tfd_kctx *k,
-                                 struct tfd_status *st)
+enum tfd_code tfd_sparse_segment_check(const struct tfd_kctx *k,
+                                       struct tfd_status *st)
 {
     if (k->in[0].shape.rank < 1)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
@@ -219,9 +221,9 @@ static enum tfd_code with_memory(struct tfd_kctx *k, fold_fn *fn,
     struct fold f = {0};
     enum tfd_code rc;
 
-    TFD_TRY(check_parts(k, st));
+    TFD_TRY(tfd_sparse_segment_check(k, st));
     f.count = k->in[1].shape.dim[0];
-    f.norm = *(const enum norm *)k->state;
+    f.norm = *(const enum tfd_segment_norm *)k->state;
     f.pick = calloc((size_t)f.count + 1, sizeof(*f.pick));
     f.group = calloc((size_t)f.count + 1, sizeof(*f.group));
     rc = f.pick && f.group
@@ -231,6 +233,18 @@ static enum tfd_code with_memory(struct tfd_kctx *k, fold_fn *fn,
     free(f.pick);
     free(f.group);
     return rc;
+}
+
+enum tfd_code tfd_sparse_segment_rows(const struct tfd_kctx *k, int64_t *rows,
+                                      struct tfd_status *st)
+{
+    TFD_TRY(tfd_check_int(k, 3, rows, st));
+    if (*rows < 0)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "the number of rows of the output is %" PRId64
+                        ", but must not be negative",
+                        *rows);
+    return TFD_OK;
 }
 
 /* ---- Forward ------------------------------------------------------------- */
@@ -249,14 +263,7 @@ static enum tfd_code count_segments(const struct tfd_kctx *k, int64_t n,
     if (*count == INT64_MAX)
         return bad_row("segment_ids", n - 1, *count, INT64_MAX, st);
     ++*count;
-    if (k->in_count < 4)
-        return TFD_OK;
-    TFD_TRY(tfd_check_int(k, 3, count, st));
-    if (*count < 0)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "num_segments is %" PRId64 ", but must not be negative",
-                        *count);
-    return TFD_OK;
+    return k->in_count < 4 ? TFD_OK : tfd_sparse_segment_rows(k, count, st);
 }
 
 static enum tfd_code forward(struct tfd_kctx *k, struct fold *f,
@@ -283,7 +290,7 @@ static enum tfd_code weigh(struct fold *f, int64_t segments,
 {
     int64_t *size;
 
-    if (f->norm == SUM || f->count == 0)
+    if (f->norm == TFD_SEGMENT_SUM || f->count == 0)
         return TFD_OK;
     size = calloc((size_t)segments, sizeof(*size));
     if (!size)
@@ -294,7 +301,7 @@ static enum tfd_code weigh(struct fold *f, int64_t segments,
     for (int64_t i = 0; i < f->count; i++)
         f->pick[i].weight = scale_of(f->norm, size[f->pick[i].from]);
     free(size);
-    f->norm = SUM;
+    f->norm = TFD_SEGMENT_SUM;
     return TFD_OK;
 }
 
@@ -303,11 +310,7 @@ static enum tfd_code read_backward(struct tfd_kctx *k, struct fold *f,
 {
     int64_t limit[2] = {0, k->in[0].shape.dim[0]};
 
-    TFD_TRY(tfd_check_int(k, 3, rows, st));
-    if (*rows < 0)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "output_dim0 is %" PRId64 ", but must not be negative",
-                        *rows);
+    TFD_TRY(tfd_sparse_segment_rows(k, rows, st));
     limit[0] = *rows;
     TFD_TRY(read_picks(k, f, false, limit, st));
     TFD_TRY(weigh(f, limit[1], st));
@@ -482,7 +485,8 @@ static const struct tfd_opdef ops[] = {
 
 #define ROW(op, name, compute)                                          \
     TFD_KERNEL("SparseSegment" op, name, compute, .range = fold_##name, \
-               .prepare = prepare, .state_size = sizeof(enum norm))
+               .prepare = tfd_sparse_segment_prepare,                   \
+               .state_size = sizeof(enum tfd_segment_norm))
 #define FORWARD(word, name)           \
     ROW(word, name, forward_compute), \
         ROW(word "WithNumSegments", name, forward_compute)

@@ -3,6 +3,8 @@
  * elements that indices name.  Indices are a matrix, a vector for a vector, or
  * one number.
  */
+#include "kernels/sparse_to_dense.h"
+
 #include "kernels/check.h"
 #include "kernels/element.h"
 #include "kernels/families.h"
@@ -11,8 +13,8 @@
 
 #include <inttypes.h>
 
-static enum tfd_code prepare(const struct tfd_prepare *p, void *state,
-                             struct tfd_status *st)
+enum tfd_code tfd_sparse_to_dense_prepare(const struct tfd_prepare *p,
+                                          void *state, struct tfd_status *st)
 {
     return tfd_node_bool(p->node, "validate_indices", state, st);
 }
@@ -91,11 +93,7 @@ static enum tfd_code put_values(struct tfd_kctx *k, const struct tfd_sparse *s,
 static enum tfd_code fill(struct tfd_kctx *k, struct tfd_sparse *s,
                           struct tfd_status *st)
 {
-    struct tfd_shape shape;
-
-    TFD_TRY(tfd_check_shape(k, 1, false, &shape, st));
-    TFD_TRY(tfd_kctx_output(k, 0, k->in[2].dtype, &shape, st));
-    s->dim = shape.dim;
+    s->dim = k->out[0].shape.dim;
     if (*(const bool *)k->state)
         TFD_TRY(tfd_sparse_check_order(s, st));
     else
@@ -106,22 +104,33 @@ static enum tfd_code fill(struct tfd_kctx *k, struct tfd_sparse *s,
     return put_values(k, s, st);
 }
 
-static enum tfd_code compute(struct tfd_kctx *k, struct tfd_status *st)
+enum tfd_code tfd_sparse_to_dense_output(struct tfd_kctx *k, int64_t *count,
+                                         int *rank, struct tfd_status *st)
 {
     const struct tfd_shape *indices = &k->in[0].shape;
-    struct tfd_tensor memory = TFD_TENSOR_INIT;
-    int64_t count = indices->rank > 0 ? indices->dim[0] : 1;
-    int64_t rank = indices->rank > 1 ? indices->dim[1] : 1;
-    struct tfd_sparse s = {.count = count, .rank = (int)rank};
+    int64_t columns = indices->rank > 1 ? indices->dim[1] : 1;
     char text[TFD_SHAPE_TEXT_MAX];
-    enum tfd_code rc;
+    struct tfd_shape shape;
 
     if (indices->rank > 2)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "sparse_indices should be a scalar, vector, or "
                         "matrix, got shape %s",
                         tfd_shape_text(indices, text));
-    TFD_TRY(check_inputs(k, count, rank, st));
+    *count = indices->rank > 0 ? indices->dim[0] : 1;
+    TFD_TRY(check_inputs(k, *count, columns, st));
+    TFD_TRY(tfd_check_shape(k, 1, false, &shape, st));
+    *rank = shape.rank;
+    return tfd_kctx_output(k, 0, k->in[2].dtype, &shape, st);
+}
+
+static enum tfd_code compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_tensor memory = TFD_TENSOR_INIT;
+    struct tfd_sparse s = {.count = 0};
+    enum tfd_code rc;
+
+    TFD_TRY(tfd_sparse_to_dense_output(k, &s.count, &s.rank, st));
     rc = widen(&k->in[0], &memory, &s.index, st);
     if (rc == TFD_OK)
         rc = fill(k, &s, st);
@@ -174,7 +183,8 @@ static const struct tfd_opdef ops[] = {
 };
 
 static const struct tfd_kernel kernels[] = {
-    TFD_KERNEL_ANY("SparseToDense", compute, .prepare = prepare,
+    TFD_KERNEL_ANY("SparseToDense", compute,
+                   .prepare = tfd_sparse_to_dense_prepare,
                    .state_size = sizeof(bool)),
 };
 

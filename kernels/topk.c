@@ -6,6 +6,8 @@
  * taken apart it gives them in order.  Of equal values the first is better.
  * Rows are shared among threads.  An unsorted result is sorted, too.
  */
+#include "kernels/topk.h"
+
 #include "common/half.h"
 #include "kernels/check.h"
 #include "kernels/families.h"
@@ -91,14 +93,10 @@ ROWS(BFLOAT16, tfd_bfloat16)
 
 /* ---- The operation ------------------------------------------------------- */
 
-struct state {
-    int64_t k; /* of TopK; TopKV2 has an input */
-};
-
-static enum tfd_code prepare(const struct tfd_prepare *p, void *state,
-                             struct tfd_status *st)
+enum tfd_code tfd_topk_prepare(const struct tfd_prepare *p, void *state,
+                               struct tfd_status *st)
 {
-    return tfd_node_int(p->node, "k", &((struct state *)state)->k, st);
+    return tfd_node_int(p->node, "k", state, st);
 }
 
 static enum tfd_code read_k(const struct tfd_kctx *k, int in, int64_t *out,
@@ -154,50 +152,48 @@ static int row_cost(int64_t columns)
     return columns < 1000000 ? (int)columns + 20 : 1000000;
 }
 
-static enum tfd_code top_k(struct tfd_kctx *k, int64_t count,
-                           struct tfd_status *st)
+enum tfd_code tfd_topk_outputs(struct tfd_kctx *k, int64_t *columns,
+                               int64_t *count, struct tfd_status *st)
 {
     enum tfd_dtype index = k->node->out_types[1];
     struct tfd_shape shape = k->in[0].shape;
-    struct tfd_tensor wide = TFD_TENSOR_INIT;
-    struct job j = {.k = count};
-    int64_t n;
 
-    TFD_TRY(check_k(&shape, count, st));
-    j.columns = shape.dim[shape.rank - 1];
-    shape.dim[shape.rank - 1] = count;
-    n = tfd_shape_elements(&shape);
-    if ((index == TFD_INT16 && j.columns > INT16_MAX + 1) ||
-        (index == TFD_INT32 && j.columns > INT64_C(1) << 31))
+    if (k->in_count > 1)
+        TFD_TRY(read_k(k, 1, count, st));
+    else
+        *count = *(const int64_t *)k->state;
+    TFD_TRY(check_k(&shape, *count, st));
+    *columns = shape.dim[shape.rank - 1];
+    shape.dim[shape.rank - 1] = *count;
+    if ((index == TFD_INT16 && *columns > INT16_MAX + 1) ||
+        (index == TFD_INT32 && *columns > INT64_C(1) << 31))
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "%lld columns cannot be numbered in type %s",
-                        (long long)j.columns, tfd_dtype_name((int)index));
+                        (long long)*columns, tfd_dtype_name((int)index));
     TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &shape, st));
-    TFD_TRY(tfd_kctx_output(k, 1, index, &shape, st));
+    return tfd_kctx_output(k, 1, index, &shape, st);
+}
+
+static enum tfd_code top_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    enum tfd_dtype index = k->node->out_types[1];
+    struct tfd_tensor wide = TFD_TENSOR_INIT;
+    struct job j = {.k = 0};
+    int64_t n;
+
+    TFD_TRY(tfd_topk_outputs(k, &j.columns, &j.k, st));
+    n = tfd_tensor_elements(&k->out[0]);
     if (n == 0)
         return TFD_OK;
     if (index != TFD_INT64)
-        TFD_TRY(tfd_tensor_new(&wide, TFD_INT64, &shape, st));
+        TFD_TRY(tfd_tensor_new(&wide, TFD_INT64, &k->out[0].shape, st));
     j.x = tfd_tensor_data(&k->in[0]);
     j.values = tfd_tensor_data(&k->out[0]);
     j.index = tfd_tensor_data(index == TFD_INT64 ? &k->out[1] : &wide);
-    tfd_kctx_parallel(k, n / count, row_cost(j.columns), k->kernel->range, &j);
+    tfd_kctx_parallel(k, n / j.k, row_cost(j.columns), k->kernel->range, &j);
     narrow(&k->out[1], j.index, n);
     tfd_tensor_unref(&wide);
     return TFD_OK;
-}
-
-static enum tfd_code attr_compute(struct tfd_kctx *k, struct tfd_status *st)
-{
-    return top_k(k, ((const struct state *)k->state)->k, st);
-}
-
-static enum tfd_code input_compute(struct tfd_kctx *k, struct tfd_status *st)
-{
-    int64_t count;
-
-    TFD_TRY(read_k(k, 1, &count, st));
-    return top_k(k, count, st);
 }
 
 /* ---- InTopK -------------------------------------------------------------- */
@@ -237,11 +233,9 @@ static void lookup_rows(void *arg, int64_t begin, int64_t end)
                             tfd_check_int_at(l->targets, i), l->k);
 }
 
-static enum tfd_code in_top_k(struct tfd_kctx *k, int64_t count,
-                              struct tfd_status *st)
+enum tfd_code tfd_topk_lookup_output(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_shape *x = &k->in[0].shape, *t = &k->in[1].shape;
-    struct lookup l = {.targets = &k->in[1], .k = count};
 
     if (x->rank != 2)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
@@ -254,7 +248,16 @@ static enum tfd_code in_top_k(struct tfd_kctx *k, int64_t count,
                         "First dimension of predictions %lld must match length "
                         "of targets %lld",
                         (long long)x->dim[0], (long long)t->dim[0]);
-    TFD_TRY(tfd_kctx_output(k, 0, TFD_BOOL, t, st));
+    return tfd_kctx_output(k, 0, TFD_BOOL, t, st);
+}
+
+static enum tfd_code in_top_k(struct tfd_kctx *k, int64_t count,
+                              struct tfd_status *st)
+{
+    const struct tfd_shape *x = &k->in[0].shape;
+    struct lookup l = {.targets = &k->in[1], .k = count};
+
+    TFD_TRY(tfd_topk_lookup_output(k, st));
     l.x = tfd_tensor_data(&k->in[0]);
     l.y = tfd_tensor_data(&k->out[0]);
     l.classes = x->dim[1];
@@ -264,7 +267,7 @@ static enum tfd_code in_top_k(struct tfd_kctx *k, int64_t count,
 
 static enum tfd_code in_attr_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
-    return in_top_k(k, ((const struct state *)k->state)->k, st);
+    return in_top_k(k, *(const int64_t *)k->state, st);
 }
 
 static enum tfd_code in_input_compute(struct tfd_kctx *k, struct tfd_status *st)
@@ -402,14 +405,14 @@ static const struct tfd_opdef ops[] = {
 };
 
 #define TOP(name, number, T)                                                \
-    TFD_KERNEL("TopK", name, attr_compute, rows_##name, .prepare = prepare, \
-               .state_size = sizeof(struct state)),                         \
-        TFD_KERNEL("TopKV2", name, input_compute, rows_##name),
+    TFD_KERNEL("TopK", name, top_compute, rows_##name,                      \
+               .prepare = tfd_topk_prepare, .state_size = sizeof(int64_t)), \
+        TFD_KERNEL("TopKV2", name, top_compute, rows_##name),
 
 static const struct tfd_kernel kernels[] = {
     TFD_REAL_DTYPES(TOP) TFD_HALF_DTYPES(TOP)
-        TFD_KERNEL_ANY("InTopK", in_attr_compute, .prepare = prepare,
-                       .state_size = sizeof(struct state)),
+        TFD_KERNEL_ANY("InTopK", in_attr_compute, .prepare = tfd_topk_prepare,
+                       .state_size = sizeof(int64_t)),
     TFD_KERNEL_ANY("InTopKV2", in_input_compute),
 };
 

@@ -195,22 +195,12 @@ static enum tfd_code apply_locked(struct tfd_kctx *k,
     return d->run(k, &job, st);
 }
 
-/* A handle without a variable is INTERNAL in TensorFlow, with these words;
- * whose it was is ours. */
 static enum tfd_code find_variables(struct tfd_kctx *k, int count,
                                     struct tfd_variable **v, int *found,
                                     struct tfd_status *st)
 {
-    struct tfd_status why = TFD_STATUS_INIT;
-
-    for (*found = 0; *found < count; (*found)++) {
-        if (tfd_kctx_variable(k, *found, &v[*found], &why) == TFD_OK)
-            continue;
-        if (why.code == TFD_NOT_FOUND)
-            return tfd_fail(st, TFD_INTERNAL,
-                            "Invalid variable reference. (%s)", why.text);
-        return tfd_status_copy(st, &why);
-    }
+    for (*found = 0; *found < count; (*found)++)
+        TFD_TRY(tfd_kctx_variable(k, *found, &v[*found], st));
     return TFD_OK;
 }
 
@@ -218,7 +208,7 @@ enum tfd_code tfd_train_locked(struct tfd_kctx *k, int count,
                                tfd_train_update_fn *update, const void *arg,
                                struct tfd_status *st)
 {
-    struct tfd_variable *v[TFD_TRAIN_VARIABLES];
+    struct tfd_variable *v[TFD_TRAIN_VARIABLES] = {NULL};
     int found;
     enum tfd_code rc = find_variables(k, count, v, &found, st);
 
@@ -234,13 +224,21 @@ enum tfd_code tfd_train_locked(struct tfd_kctx *k, int count,
     return rc;
 }
 
+/* A handle without a variable is INTERNAL in TensorFlow, with these words;
+ * whose it was is ours. */
 enum tfd_code tfd_train_apply(struct tfd_kctx *k,
                               const struct tfd_train_device *d,
                               struct tfd_status *st)
 {
     const struct tfd_train_state *s = k->state;
+    struct tfd_status why = TFD_STATUS_INIT;
+    enum tfd_code rc =
+        tfd_train_locked(k, s->row->variables, apply_locked, d, &why);
 
-    return tfd_train_locked(k, s->row->variables, apply_locked, d, st);
+    if (rc == TFD_NOT_FOUND)
+        return tfd_fail(st, TFD_INTERNAL, "Invalid variable reference. (%s)",
+                        why.text);
+    return rc == TFD_OK ? TFD_OK : tfd_status_copy(st, &why);
 }
 
 /* ---- On a CPU ------------------------------------------------------------ */

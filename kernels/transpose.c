@@ -125,10 +125,12 @@ INVERT(int64_t)
 
 /* ---- OneHot -------------------------------------------------------------- */
 
-static enum tfd_code axis_prepare(const struct tfd_prepare *p, void *state,
+enum tfd_code tfd_one_hot_prepare(const struct tfd_prepare *p, void *state,
                                   struct tfd_status *st)
 {
-    return tfd_node_int(p->node, "axis", state, st);
+    struct tfd_one_hot_state *s = state;
+
+    return tfd_node_int(p->node, "axis", &s->axis, st);
 }
 
 static int64_t class_at(const struct tfd_tensor *t, int64_t i)
@@ -159,23 +161,44 @@ static enum tfd_code one_hot_shape_of(const struct tfd_shape *in, int64_t axis,
     return TFD_OK;
 }
 
-static enum tfd_code one_hot_fill(struct tfd_kctx *k, int64_t depth,
-                                  int64_t outer, int64_t inner,
+enum tfd_code tfd_one_hot_make(const struct tfd_kctx *k,
+                               struct tfd_one_hot *out, struct tfd_status *st)
+{
+    int64_t axis = ((const struct tfd_one_hot_state *)k->state)->axis;
+    const struct tfd_shape *in = &k->in[0].shape;
+    int at = 0;
+
+    *out = (struct tfd_one_hot){.outer = 1, .inner = 1};
+    TFD_TRY(tfd_check_int(k, 1, &out->depth, st));
+    if (out->depth < 0)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "depth must be non-negative, got: %lld",
+                        (long long)out->depth);
+    TFD_TRY(one_hot_shape_of(in, axis, out->depth, &out->out, &at, st));
+    TFD_TRY(tfd_shape_make(&out->out, out->out.dim, out->out.rank, st));
+    for (int d = 0; d < in->rank; d++)
+        *(d < at ? &out->outer : &out->inner) *= in->dim[d];
+    return TFD_OK;
+}
+
+static enum tfd_code one_hot_fill(struct tfd_kctx *k,
+                                  const struct tfd_one_hot *h,
                                   struct tfd_status *st)
 {
     void *y = tfd_tensor_data(&k->out[0]);
     enum tfd_dtype dtype = k->out[0].dtype;
 
     TFD_TRY(tfd_elements_fill(dtype, y, tfd_tensor_data(&k->in[3]),
-                              outer * depth * inner, st));
-    for (int64_t o = 0; o < outer; o++)
-        for (int64_t i = 0; i < inner; i++) {
-            int64_t at = class_at(&k->in[0], o * inner + i);
+                              h->outer * h->depth * h->inner, st));
+    for (int64_t o = 0; o < h->outer; o++)
+        for (int64_t i = 0; i < h->inner; i++) {
+            int64_t at = class_at(&k->in[0], o * h->inner + i);
 
-            if (at < 0 || at >= depth)
+            if (at < 0 || at >= h->depth)
                 continue;
             TFD_TRY(tfd_elements_copy(
-                dtype, tfd_element_at(y, dtype, (o * depth + at) * inner + i),
+                dtype,
+                tfd_element_at(y, dtype, (o * h->depth + at) * h->inner + i),
                 tfd_tensor_data(&k->in[2]), 1, st));
         }
     return TFD_OK;
@@ -183,27 +206,11 @@ static enum tfd_code one_hot_fill(struct tfd_kctx *k, int64_t depth,
 
 static enum tfd_code one_hot_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
-    const struct tfd_shape *in = &k->in[0].shape;
-    int64_t depth, outer = 1, inner = 1;
-    struct tfd_shape out;
-    int at = 0;
+    struct tfd_one_hot h;
 
-    TFD_TRY(tfd_check_int(k, 1, &depth, st));
-    if (depth < 0)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "depth must be non-negative, got: %lld",
-                        (long long)depth);
-    TFD_TRY(
-        one_hot_shape_of(in, *(const int64_t *)k->state, depth, &out, &at, st));
-    TFD_TRY(tfd_shape_make(&out, out.dim, out.rank, st));
-    TFD_TRY(tfd_kctx_output(k, 0, k->in[2].dtype, &out, st));
-    for (int d = 0; d < at; d++)
-        outer *= in->dim[d];
-    for (int d = at; d < in->rank; d++)
-        inner *= in->dim[d];
-    if (tfd_shape_elements(&out) == 0)
-        return TFD_OK;
-    return one_hot_fill(k, depth, outer, inner, st);
+    TFD_TRY(tfd_one_hot_make(k, &h, st));
+    TFD_TRY(tfd_kctx_output(k, 0, k->in[2].dtype, &h.out, st));
+    return tfd_shape_elements(&h.out) ? one_hot_fill(k, &h, st) : TFD_OK;
 }
 
 static enum tfd_code one_hot_shape(struct tfd_shape_ctx *s,
@@ -338,8 +345,8 @@ static const struct tfd_kernel kernels[] = {
     TFD_KERNEL_ANY("Transpose", transpose_compute),
     TFD_KERNEL("InvertPermutation", INT32, invert_int32_t),
     TFD_KERNEL("InvertPermutation", INT64, invert_int64_t),
-    TFD_KERNEL_ANY("OneHot", one_hot_compute, .prepare = axis_prepare,
-                   .state_size = sizeof(int64_t)),
+    TFD_KERNEL_ANY("OneHot", one_hot_compute, .prepare = tfd_one_hot_prepare,
+                   .state_size = sizeof(struct tfd_one_hot_state)),
     TFD_KERNEL_ANY("Where", where_compute),
 };
 

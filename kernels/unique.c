@@ -12,6 +12,7 @@
 #include "kernels/check.h"
 #include "kernels/element.h"
 #include "kernels/families.h"
+#include "kernels/outputs.h"
 
 #include <string.h>
 
@@ -299,8 +300,8 @@ static enum tfd_code read_axis(const struct tfd_kctx *k, int *axis,
     return TFD_OK;
 }
 
-static enum tfd_code read_items(const struct tfd_kctx *k, struct items *t,
-                                int *axis, struct tfd_status *st)
+enum tfd_code tfd_unique_axis(const struct tfd_kctx *k, int *axis,
+                              struct tfd_status *st)
 {
     const struct tfd_shape *x = &k->in[0].shape;
 
@@ -311,16 +312,25 @@ static enum tfd_code read_items(const struct tfd_kctx *k, struct items *t,
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "unique expects a 1D vector.");
     *axis = *axis < 0 ? 0 : *axis;
+    if (k->node->out_types[1] == TFD_INT32 && x->dim[*axis] > INT32_MAX)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "unique does not support input tensors larger than %d "
+                        "elements",
+                        INT32_MAX);
+    return TFD_OK;
+}
+
+static enum tfd_code read_items(const struct tfd_kctx *k, struct items *t,
+                                int *axis, struct tfd_status *st)
+{
+    const struct tfd_shape *x = &k->in[0].shape;
+
+    TFD_TRY(tfd_unique_axis(k, axis, st));
     *t = (struct items){
         .x = &k->in[0], .outer = 1, .count = x->dim[*axis], .inner = 1};
     for (int d = 0; d < x->rank; d++)
         if (d != *axis)
             *(d < *axis ? &t->outer : &t->inner) *= x->dim[d];
-    if (k->node->out_types[1] == TFD_INT32 && t->count > INT32_MAX)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "unique does not support input tensors larger than %d "
-                        "elements",
-                        INT32_MAX);
     return TFD_OK;
 }
 

@@ -160,16 +160,10 @@ static void run_async(struct tfd_runner *r, struct tfd_ready *item)
     fill_kctx(&a->k, r->step, item);
     a->k.out = it->out + n->out;
     a->k.ref_out = it->out_refs + n->out;
+    a->k.stream = r->k.stream;
+    a->k.memory = r->k.memory;
     a->item = item;
     a->begun_ns = r->node_ns;
-    if (n->flags & TFD_EXEC_STREAM) {
-        struct tfd_device *d = n->rt->row;
-
-        a->k.stream = d->stream;
-        a->k.memory = d->own;
-        if (d->use(d, &r->st) != TFD_OK)
-            return;
-    }
     if (n->flags & TFD_EXEC_CHECKS &&
         tfd_checks_run(n->node->op, &a->k, &r->st) != TFD_OK)
         return;
@@ -207,7 +201,7 @@ static void run_on_device(struct tfd_runner *r, struct tfd_ready *item)
     r->k.stream = d->stream;
     r->k.memory = d->own;
     if (d->use(d, &r->st) == TFD_OK)
-        run_kernel(r, item);
+        (item->node->kind == TFD_EXEC_ASYNC ? run_async : run_kernel)(r, item);
     r->k.stream = NULL;
     r->k.memory = NULL;
 }
@@ -366,9 +360,8 @@ static void run(struct tfd_runner *r, struct tfd_ready *item)
     if (!dead || (n->flags & TFD_EXEC_RUNS_DEAD)) {
         if (!(n->flags & TFD_EXEC_REF_IN) ||
             take_refs(item->it, n, &r->st) == TFD_OK)
-            (n->flags & TFD_EXEC_STREAM && n->kind != TFD_EXEC_ASYNC
-                 ? run_on_device
-                 : run_table[n->kind])(r, item);
+            (n->flags & TFD_EXEC_STREAM ? run_on_device
+                                        : run_table[n->kind])(r, item);
         if (n->kind == TFD_EXEC_ASYNC && r->st.code == TFD_OK)
             return;
     }

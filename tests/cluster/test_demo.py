@@ -160,7 +160,7 @@ def a_task_that_fails_is_reported_below_its_line(server):
 
 @test(limit=150, tfd_only=True)
 def the_demo_trains_convolutions(server):
-    """A few steps; the whole run reaches about 99 %."""
+    """A few steps; the whole run must reach 99 %."""
     build = pathlib.Path(server.command[0]).resolve().parent
     with tempfile.TemporaryDirectory() as folder:
         shown = Terminal([str(MNIST / "run"), "--model=cnn"],

@@ -38,6 +38,7 @@ class Item:
     index: int
     types: dict
     main: str
+    gpu: object = None  # the case's, where a GPU is tested
     feeds: dict = None
     init: list = None
     fetches: list = None
@@ -65,7 +66,7 @@ def plain_text(error):
     return " ".join(error.message.split("\nNode: ")[-1].split())[:300]
 
 
-def items_of(row):
+def items_of(row, on_gpu=False):
     """Every case of a row with every combination of types it is for."""
     combinations = inputs.type_combinations(row.op)
     main = inputs.main_attr(combinations) if combinations[0] else None
@@ -77,6 +78,8 @@ def items_of(row):
                         if types[row.without[0]].name != row.without[1]]
     items = []
     for index, case in enumerate(row.cases):
+        if case.cpu and inputs.ON_GPU:
+            continue
         seen = set()
         for types in combinations:
             kind = types[main] if main else None
@@ -86,7 +89,8 @@ def items_of(row):
             if not first and (kind in seen or case.types == "once" and seen):
                 continue
             seen.add(kind)
-            items.append(Item(row, case, index, types, main))
+            items.append(Item(row, case, index, types, main,
+                              case.gpu if on_gpu else None))
     return items
 
 
@@ -244,8 +248,11 @@ class Batch:
             self.items = [item for place, item in enumerate(self.items)
                           if self._build(item, place)]
             here, there = Side(""), Side(self.target)
-            good = [item for item in self.items if not item.case.bad]
-            bad = [item for item in self.items if item.case.bad]
+            other = [item for item in self.items if item.gpu]
+            good = [item for item in self.items
+                    if not item.case.bad and not item.gpu]
+            bad = [item for item in self.items
+                   if item.case.bad and not item.gpu]
             want, unable = self._oracle(here, good)
             good = [item for item in good if id(item) in want]
             if good and not self._together(there, good, want):
@@ -257,6 +264,8 @@ class Batch:
                 self._must_fail(here, there, item)
             for item in unable:
                 self._must_fail(here, there, item, "UnimplementedError")
+            for item in other:
+                self._must_differ(here, there, item)
         return self
 
     def _build(self, item, place):
@@ -336,6 +345,23 @@ class Batch:
         else:
             self._fail(item, "%s, not %s (%s)" % (got or "no error", want,
                                                   text), value)
+
+    def _must_differ(self, here, there, item):
+        """The server ends as the case says of GPUs."""
+        want_kind, want = item.gpu, None
+        if not isinstance(item.gpu, str):
+            twin = dataclasses.replace(item, case=item.gpu, gpu=None)
+            if not self._build(twin, 0):
+                return
+            want_kind, want = here.error(twin)
+        got, value = there.error(item)
+        if got != want_kind:
+            self._fail(item, "%s, not %s" % (got or "no error", want_kind or
+                                             "the answer of a GPU"), value)
+        elif got is None:
+            self._compare(item, value, want)
+        else:
+            self.passed += 1
 
     def _fail(self, item, what, detail):
         self.failures.append("%s: %s: %s" % (item.label(), what, detail))

@@ -13,7 +13,7 @@ import numpy as np
 from tests.cluster.client import tf
 from tests.conformance.inputs import Data, types_of, x
 from tests.conformance.table import Variable, bad, c, every, many, once
-from tests.conformance.table import row, var
+from tests.conformance.table import row, var, with_inputs
 
 ANY = Data(special=True)
 SMALL = Data(-4, 4)
@@ -334,9 +334,15 @@ row("GatherV2", [
     c(x(2, 5), [1], -1), c(x(5), np.zeros([0]), 0), c(x(5, 0), [1, 2], 0),
     c(x(2, 3, 4), [[0, 1], [2, 2]], 1, batch_dims=1),
     c(x(2, 3), [[0], [1]], 1, batch_dims=1), c(x(3, 2, 2), [2, 0], 1 - 1),
-    once(x(300, 70), list(range(0, 300, 2)), 0), bad(x(5), [5], 0),
-    bad(x(5), [-1], 0), bad(x(), [0], 0), bad(x(5), [0], 1),
-    bad(x(5), [0], [0, 0]), bad(x(0, 3), [0], 0),
+    once(x(300, 70), list(range(0, 300, 2)), 0),
+    bad(x(5), [5], 0, gpu=c([0], [0], 0)),
+    bad(x(5), [-1], 0, gpu=c([0], [0], 0)),
+    bad([[1, 2], [3, 4]], [1, 2, 0], 0,
+        gpu=c([[1, 2], [3, 4], [0, 0]], [1, 2, 0], 0)),
+    bad([[1, 2], [3, 4]], [[0, 2], [-1, 1]], 1, batch_dims=1,
+        gpu=c([[1, 0], [0, 4]], [[0, 1], [0, 1]], 1, batch_dims=1)),
+    bad(x(), [0], 0), bad(x(5), [0], 1), bad(x(5), [0], [0, 0]),
+    bad(x(0, 3), [0], 0, gpu=c([[0, 0, 0]], [0], 0)),
     bad(x(2, 3), [0, 1, 2], 1, batch_dims=1)])
 row("DynamicStitch ParallelDynamicStitch", [
     c(many([0, 2], [3, 1]), many(x(2, 3), x(2, 3))), c(many(0), many(x(2))),
@@ -858,8 +864,10 @@ row("ResourceGather", [
     c(var(x(5, 3)), [0, 4, 0]), c(var(x(5)), 2), c(var(x(5)), [[1], [2]]),
     c(var(x(5, 2)), np.zeros([0])), c(var(x(2, 3, 4)), [[0, 1], [2, 0]],
                                       batch_dims=1),
-    bad(var(x(5)), [5]), bad(var(x(5)), [-1]), bad(var(declared=[5]), [0]),
-    bad(var(x()), [0])], reads=False)
+    bad(var(x(5)), [5], gpu=c(var([0]), [0])),
+    bad(var(x(5)), [-1], gpu=c(var([0]), [0])),
+    bad(var(declared=[5]), [0]), bad(var(x()), [0])], reads=False)
+NONE = np.zeros([0])
 SCATTERED = [
     c(var(x(5, 3)), [0, 4, 0], x(3, 3)), c(var(x(5)), 2, x()),
     c(var(x(5)), [[1, 2]], x(1, 2)), c(var(x(5)), [1, 1], x()),
@@ -868,10 +876,13 @@ SCATTERED = [
     c(var(x(3, 9)), [2, 2], x()),
     once(var(x(300, 70)), list(range(299, 0, -2)) * 7, x(1050, 70)),
     once(var(x(40)), list(range(40)) * 2000, x(80000)),
-    bad(var(x(5)), [5], x(1)), bad(var(x(5)), [-1], x(1)),
-    bad(var(x(5)), [[0, 9]], x(1, 2)), bad(var(x()), [0], x(1)),
+    bad(var(x(5)), [5], x(1), gpu=c(var(x(5)), NONE, x(0))),
+    bad(var(x(5)), [-1], x(1), gpu=c(var(x(5)), NONE, x(0))),
+    bad(var(x(5)), [[0, 9]], [[2, 3]], gpu=c(var(x(5)), [0], [2])),
+    bad(var(x()), [0], x(1)),
     bad(var(x(5)), [0, 1], x(3)), bad(var(x(5, 2)), [0, 1], x(3, 2)),
-    bad(var(x(5)), np.zeros([0]), x(1, 1)), bad(var(x(0)), [0], x(1)),
+    bad(var(x(5)), np.zeros([0]), x(1, 1)),
+    bad(var(x(0)), [0], x(1), gpu=c(var(x(0)), NONE, x(0))),
     bad(var(declared=[5]), [0], x(1))]
 row("ScatterAdd ScatterSub ResourceScatterAdd ResourceScatterSub", SCATTERED,
     tol=64, runs=2)
@@ -896,13 +907,18 @@ TUPLES = [
     once(var(x(300, 70)), [[i] for i in range(299, 0, -2)] * 7, x(1050, 70)),
     once(var(x(4, 10)), [[i % 4, i % 10] for i in range(80000)], x(80000)),
     c(var(x(4)), [[1], [5], [-1]], x(3), bad_indices_policy="IGNORE"),
-    c(var(x(4)), [[1]], x(1), bad_indices_policy="ERROR"),
-    bad(var(x(4)), [[5]], x(1)), bad(var(x(4)), [[-1], [5]], x(2)),
+    once(var(x(4)), [[1]], x(1), bad_indices_policy="ERROR",
+         gpu="InvalidArgumentError"),
+    bad(var(x(4)), [[5]], x(1), gpu=c(var(x(4)), np.zeros([0, 1]), x(0))),
+    bad(var(x(4)), [[-1], [1], [5]], [7, 8, 9],
+        gpu=c(var(x(4)), [[1]], [8])),
     bad(var(x(4)), [[1]], x(2)), bad(var(x(4)), [[1, 1]], x(1)),
     bad(var(x(4)), 1, x(1)), bad(var(x(4)), [[1]], x()),
     bad(var(x(4)), [[1]], x(1), bad_indices_policy="x"),
     bad(var(x(0)), [[1]], x(1)), bad(var(x(4)), np.zeros([1, 0]), x(1, 4)),
-    bad(var(x(2, 3)), [[1]], x(1, 2)), bad(var(x(2, 3)), [[1, 3]], x(1))]
+    bad(var(x(2, 3)), [[1]], x(1, 2)),
+    bad(var(x(2, 3)), [[1, 3]], x(1),
+        gpu=c(var(x(2, 3)), np.zeros([0, 2]), x(0)))]
 MISSING = [bad(var(x()), np.zeros([1, 0]), x(1)),
            bad(var(declared=[4]), [[1]], x(1))]
 row("ScatterNdAdd ScatterNdSub ResourceScatterNdAdd ResourceScatterNdSub",
@@ -914,9 +930,9 @@ row("ScatterNdMin ScatterNdMax ResourceScatterNdMin ResourceScatterNdMax",
 
 def plain(case):
     """The case with values where it has variables."""
-    inputs = [spec.initial if isinstance(spec, Variable) else spec
-              for spec in case.inputs]
-    return dataclasses.replace(case, inputs=tuple(inputs))
+    return with_inputs(case, lambda specs: [
+        spec.initial if isinstance(spec, Variable) else spec
+        for spec in specs])
 
 
 row("ScatterNdNonAliasingAdd TensorScatterAdd TensorScatterSub",
@@ -929,7 +945,9 @@ row("ScatterNd", [
     c(np.zeros([0, 1]), x(0), [0]),
     c([[1], [5]], x(2), [4], bad_indices_policy="IGNORE"),
     once([[i] for i in range(0, 300, 2)] * 7, x(1050, 70), [300, 70]),
-    bad([[5]], x(1), [4]), bad([[-1]], x(1), [4]), bad([[1]], x(2), [4]),
+    bad([[5]], x(1), [4], gpu=c(np.zeros([0, 1]), x(0), [4])),
+    bad([[-1]], x(1), [4], gpu=c(np.zeros([0, 1]), x(0), [4])),
+    bad([[1]], x(2), [4]),
     bad([[1, 1]], x(1), [4]), bad(1, x(1), [4]), bad([[1]], x(), [4]),
     bad([[1]], x(1), [4], bad_indices_policy="x"), bad([[1]], x(1), [0]),
     bad(np.zeros([0]), x(4), [4]), bad([[1]], x(1), [[4]]),
@@ -941,13 +959,15 @@ ND = [
     c(x(2, 3, 2), [[[1, 2]], [[0, 0]]]), c(x(0), np.zeros([0, 1])),
     c(x(4), np.zeros([2, 0])), c(x(4), np.zeros([0])),
     once(x(300, 70), [[i] for i in range(299, 0, -2)] * 7),
-    bad(x(4), [[5]]), bad(x(4), [[-1]]), bad(x(4), [[1, 1]]), bad(x(4), 1),
+    bad(x(4), [[5]], gpu=c([0], [[0]])), bad(x(4), [[-1]], gpu=c([0], [[0]])),
+    bad(x(4), [[1, 1]]), bad(x(4), 1),
     bad(x(), [1]), bad(x(), [[]]), bad(x(0), [[1]]), bad(x(3, 0), [[1]]),
-    bad(x(2, 3), [[[0], [9]]]), bad(x(2, 3), [[0, 3]])]
+    bad([[1, 2], [3, 4]], [[[0], [9]]], gpu=c([[1, 2], [0, 0]], [[[0], [1]]])),
+    bad(x(2, 3), [[0, 3]], gpu=c([0], [[0]]))]
 row("GatherNd", ND + [
     c(x(4), [[1], [7]], bad_indices_policy="IGNORE")], ANY)
 row("ResourceGatherNd", [
-    dataclasses.replace(case, inputs=(var(case.inputs[0]), case.inputs[1]))
+    with_inputs(case, lambda specs: (var(specs[0]), specs[1]))
     for case in ND] + [bad(var(declared=[4]), [[1]])], ANY, reads=False)
 
 
@@ -968,13 +988,16 @@ row("UnsortedSegmentSum UnsortedSegmentProd UnsortedSegmentMin "
         c(x(2, 4), 1, 2), c(x(2, 0), [0, 1], 2), c(x(3), [-1, -5, -1], 0),
         c(x(4, 2, 3), [1, 1, 0, 1], 2), once(x(300, 70), IDS, 40),
         once(x(80000), (IDS * 267)[:80000], 41),
-        bad(x(4), [0, 1, 0, 3], 3), bad(x(4), [0, 1, 0], 3),
+        bad(x(4), [0, 1, 0, 3], 3, gpu=c(x(4), [0, 1, 0, -1], 3)),
+        bad(x(4), [0, 1, 0], 3),
         bad(x(4), [0, 1, 0, 1], -3), bad(x(4), [0, 1, 0, 1], [3, 4]),
-        bad(x(4), [0, 1, 0, 1], [3]), bad(x(2, 4), [[0, 1, 7, 0]] * 2, 2),
-        bad(x(), [0], 2), bad(x(4), [0, 1, 0, 1], 2 ** 62)],
+        bad(x(4), [0, 1, 0, 1], [3]),
+        bad(x(2, 4), [[0, 1, 7, 0]] * 2, 2,
+            gpu=c(x(2, 4), [[0, 1, -1, 0]] * 2, 2)),
+        bad(x(), [0], 2),  # 0, to int32
+        bad(x(4), [0, 1, 0, 1], 2 ** 62, gpu=c(x(4), [-1] * 4, 0))],
     Data(-1.5, 1.5), tol=64)
 PICKED = ([0, 2, 2, 1, 3], [0, 0, 1, 3, 3])
-NONE = np.zeros([0])
 row("SparseSegmentSum SparseSegmentMean SparseSegmentSqrtN", [
     every(x(4), [0, 1], [0, 1]), c(x(4, 3), *PICKED), c(x(4, 2, 3), *PICKED),
     c(x(4, 3), NONE, NONE), c(x(4, 0), *PICKED), c(x(5), [4, 4, 4], [2, 2, 2]),
@@ -996,7 +1019,8 @@ row("SparseSegmentSumWithNumSegments SparseSegmentMeanWithNumSegments "
 row("SparseSegmentSumGrad SparseSegmentMeanGrad SparseSegmentSqrtNGrad "
     "SparseSegmentSumGradV2 SparseSegmentMeanGradV2 SparseSegmentSqrtNGradV2", [
         every(x(2), [0, 1], [0, 1], 2), c(x(4, 3), *PICKED, 6),
-        c(x(4, 2, 3), *PICKED, 4), c(x(4, 3), NONE, NONE, 3),
+        # Where nothing is picked, TensorFlow does not fill its output.
+        c(x(4, 2, 3), *PICKED, 4), c(x(4, 3), NONE, NONE, 0),
         c(x(4, 0), *PICKED, 5), c(x(3, 2), [5, 0, 5], [0, 2, 2], 6),
         once(x(40, 70), [i * 11 % 97 for i in range(300)], sorted(IDS), 97),
         bad(x(4, 3), *PICKED, 3), bad(x(4, 3), [0, -1], [0, 1], 3),

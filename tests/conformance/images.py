@@ -2,6 +2,7 @@
 import numpy as np
 
 from tests.cluster.client import tf
+from tests.conformance import inputs
 from tests.conformance.inputs import Data, types_of, x
 from tests.conformance.scenarios import attempt, fresh_graph, hidden, sample
 from tests.conformance.table import bad, c, once, row, scenario
@@ -9,6 +10,8 @@ from tests.conformance.table import bad, c, once, row, scenario
 SMALL = Data(-4, 4)
 # For one that TensorFlow's oneDNN kernels do not take over.
 PLAIN = ("float64",)
+# What its plain kernels refuse for that, and those of GPUs do not.
+ON_CPU = {"dtypes": PLAIN, "cpu": True}
 
 
 def window(stride=1, padding="SAME", **attrs):
@@ -62,16 +65,16 @@ WRONG = [
 ]
 
 
-def convolutions(op, inputs, broad=(), wrong=(), tol=32):
-    """inputs(x, w, y): what the op takes, of shapes."""
-    cases = [c(*inputs(*shapes), **attrs)
+def convolutions(op, takes, broad=(), wrong=(), tol=32):
+    """takes(x, w, y): what the op takes, of shapes."""
+    cases = [c(*takes(*shapes), **attrs)
              for *shapes, attrs in CONVOLUTIONS]
-    cases += [c(*inputs(*shapes), **attrs) if op == "Conv2D" else
-              bad(*inputs(*shapes), dtypes=PLAIN, **attrs)
+    cases += [c(*takes(*shapes), **attrs) if op == "Conv2D" else
+              bad(*takes(*shapes), **ON_CPU, **attrs)
               for *shapes, attrs in BROADLY]
-    cases += [bad(*inputs(*shapes), dtypes=PLAIN, **attrs)
+    cases += [bad(*takes(*shapes), **ON_CPU, **attrs)
               for *shapes, attrs in SECOND]
-    cases += [bad(*inputs(*shapes), **attrs) for *shapes, attrs in WRONG]
+    cases += [bad(*takes(*shapes), **attrs) for *shapes, attrs in WRONG]
     row(op, cases + list(broad) + list(wrong), SMALL, tol=tol)
 
 
@@ -153,16 +156,16 @@ NCHW = {"ksize": [1, 1, 2, 2], "strides": [1, 1, 2, 2], "padding": "SAME",
 row("MaxPool", [c(x(*image), **attrs)
                 for image, _, attrs in POOLS + EXPLICIT] + [
     c(x(2, 3, 2, 4), **DEEP), bad(x(1, 3, 3, 4), **SPARE),
-    bad(x(1, 2, 4, 4), dtypes=PLAIN, **NCHW)] + [
+    bad(x(1, 2, 4, 4), **ON_CPU, **NCHW)] + [
     bad(x(*image), **attrs) for image, _, attrs in POOLS_WRONG], SMALL)
 row("AvgPool", [c(x(*image), **attrs) for image, _, attrs in POOLS] + [
-    bad(x(1, 2, 4, 4), dtypes=PLAIN, **NCHW), bad(x(1, 3, 3, 4), **DEEP)] + [
+    bad(x(1, 2, 4, 4), **ON_CPU, **NCHW), bad(x(1, 3, 3, 4), **DEEP)] + [
     bad(x(*image), **attrs) for image, _, attrs in POOLS_WRONG], SMALL, tol=4)
 row("MaxPoolGrad", [c(x(*image), x(*y), x(*y), **attrs)
                     for image, y, attrs in POOLS + EXPLICIT] + [
     bad(x(2, 5, 6, 3), x(2, 3, 3, 3), x(2, 3, 2, 3), **pool(2, 2)),
     bad(x(2, 5, 6, 3), x(2, 3, 2, 3), x(2, 3, 3, 3), **pool(2, 2)),
-    bad(x(1, 2, 4, 4), x(1, 2, 2, 2), x(1, 2, 2, 2), **NCHW)] + [
+    bad(x(1, 2, 4, 4), x(1, 2, 2, 2), x(1, 2, 2, 2), cpu=True, **NCHW)] + [
     bad(x(*image), x(*y), x(*y), **attrs)
     for image, y, attrs in POOLS_WRONG], SMALL, tol=4)
 row("AvgPoolGrad", [c(list(image), x(*y), **attrs)
@@ -170,7 +173,7 @@ row("AvgPoolGrad", [c(list(image), x(*y), **attrs)
     bad([2, 5, 6], x(2, 3, 3, 3), **pool(2, 2)),
     bad([2, -5, 6, 3], x(2, 3, 3, 3), **pool(2, 2)),
     bad([[2, 5, 6, 3]], x(2, 3, 3, 3), **pool(2, 2)),
-    bad([1, 2, 4, 4], x(1, 2, 2, 2), dtypes=PLAIN, **NCHW)] + [
+    bad([1, 2, 4, 4], x(1, 2, 2, 2), **ON_CPU, **NCHW)] + [
     bad(list(image), x(*y), **attrs)
     for image, y, attrs in POOLS_WRONG], SMALL, tol=4)
 
@@ -298,21 +301,22 @@ DEPTHWISE_WRONG = [
     ((1, 5, 5, 3), (3, 3, 3), (1, 5, 5, 3), window()),
     ((1, 5, 5, 3), (3, 3, 2, 1), (1, 5, 5, 3), window()),
     ((1, 1, 1, 1), (3, 3, 1, 1), (1, 1, 1, 1), window(padding="VALID")),
-    ((1, 5, 5, 2), (3, 3, 2, 1), (1, 3, 5, 2), window((2, 1))),
 ]
 
 
-def depthwise(op, inputs, *more):
-    cases = [c(*inputs(*shapes), **attrs) for *shapes, attrs in DEPTHWISE]
-    cases += [bad(*inputs(*shapes), dtypes=PLAIN, **attrs)
+def depthwise(op, takes, *more):
+    cases = [c(*takes(*shapes), **attrs) for *shapes, attrs in DEPTHWISE]
+    cases += [bad(*takes(*shapes), dtypes=PLAIN, **attrs)
               for *shapes, attrs in DEPTHWISE_WRONG]
-    cases += [bad(*inputs((1, 2, 5, 5), (3, 3, 2, 1), (1, 2, 5, 5)),
-                  dtypes=PLAIN, **window(data_format="NCHW"))]
+    cases += [bad(*takes((1, 5, 5, 2), (3, 3, 2, 1), (1, 3, 5, 2)),
+                  **ON_CPU, **window((2, 1))),
+              bad(*takes((1, 2, 5, 5), (3, 3, 2, 1), (1, 2, 5, 5)),
+                  **ON_CPU, **window(data_format="NCHW"))]
     row(op, cases + list(more), SMALL, tol=64)
 
 
 depthwise("DepthwiseConv2dNative", of_forward, bad(
-    x(1, 5, 5, 2), x(3, 3, 2, 1), dtypes=PLAIN,
+    x(1, 5, 5, 2), x(3, 3, 2, 1), **ON_CPU,
     **window(dilations=[1, 2, 2, 1])))
 depthwise("DepthwiseConv2dNativeBackpropInput", of_input,
           bad([1, 5, 5, 3], x(3, 3, 3, 1), x(1, 5, 4, 3), **window()),
@@ -406,30 +410,46 @@ def layouts_groups_and_dilations_of_floats(side):
     return checks
 
 
-@scenario("MaxPool AvgPool AvgPoolGrad DepthwiseConv2dNative")
+def pooled(a, dy, **attrs):
+    """MaxPool, AvgPool, AvgPoolGrad; and MaxPoolGrad, which CPUs have for
+    channels last alone."""
+    y = tf.raw_ops.MaxPool(input=a, **attrs)
+    out = [y, tf.raw_ops.AvgPool(value=a, **attrs),
+           tf.raw_ops.AvgPoolGrad(orig_input_shape=a.shape, grad=dy, **attrs)]
+    if inputs.ON_GPU:
+        out.append(tf.raw_ops.MaxPoolGrad(orig_input=a, orig_output=y, grad=dy,
+                                          **attrs))
+    return out
+
+
+def depthwise_all(a, w, dy, **attrs):
+    """DepthwiseConv2dNative and its gradients."""
+    return [tf.raw_ops.DepthwiseConv2dNative(input=a, filter=w, **attrs),
+            tf.raw_ops.DepthwiseConv2dNativeBackpropInput(
+                input_sizes=a.shape, filter=w, out_backprop=dy, **attrs),
+            tf.raw_ops.DepthwiseConv2dNativeBackpropFilter(
+                input=a, filter_sizes=w.shape, out_backprop=dy, **attrs)]
+
+
+@scenario("MaxPool MaxPoolGrad AvgPool AvgPoolGrad DepthwiseConv2dNative "
+          "DepthwiseConv2dNativeBackpropInput "
+          "DepthwiseConv2dNativeBackpropFilter")
 @fresh_graph
 def channels_second_of_floats(side):
     """As with the channels last."""
     a = SMALL.draw(tf.float32, (2, 3, 5, 6), "x")
     dy = SMALL.draw(tf.float32, (2, 3, 3, 3), "dy")
     w = SMALL.draw(tf.float32, (3, 3, 3, 2), "w")
-    names = ("max", "mean", "mean grad", "depthwise")
+    wide = SMALL.draw(tf.float32, (2, 6, 5, 6), "wide")
     if not side.target:
-        return dict.fromkeys(names, True)
+        return {"same": True}
     with side.session() as session:
-        second = session.run([
-            tf.raw_ops.MaxPool(input=a, **NCHW),
-            tf.raw_ops.AvgPool(value=a, **NCHW),
-            tf.raw_ops.AvgPoolGrad(orig_input_shape=[2, 3, 5, 6], grad=dy,
-                                   **NCHW),
-            tf.raw_ops.DepthwiseConv2dNative(
-                input=a, filter=w, **window(data_format="NCHW"))])
-        last = session.run([
-            tf.raw_ops.MaxPool(input=to_last(a), **pool(2, 2)),
-            tf.raw_ops.AvgPool(value=to_last(a), **pool(2, 2)),
-            tf.raw_ops.AvgPoolGrad(orig_input_shape=[2, 5, 6, 3],
-                                   grad=to_last(dy), **pool(2, 2)),
-            tf.raw_ops.DepthwiseConv2dNative(input=to_last(a), filter=w,
-                                             **window())])
-    return {name: close(to_last(one), other)
-            for name, one, other in zip(names, second, last)}
+        second = session.run(
+            pooled(a, dy, **NCHW) +
+            depthwise_all(a, w, wide, **window(data_format="NCHW")))
+        last = session.run(
+            pooled(to_last(a), to_last(dy), **pool(2, 2)) +
+            depthwise_all(to_last(a), w, to_last(wide), **window()))
+    return {"same": all(
+        close(one if one.shape == w.shape else to_last(one), other)
+        for one, other in zip(second, last))}

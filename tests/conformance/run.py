@@ -36,9 +36,9 @@ OP_SECONDS = 120
 SHOWN = 6  # failures of an op that are printed
 
 
-def run_op(name, target):
+def run_op(name, on_gpu, target):
     """(passed, failures) of an op's row; to be called in a child."""
-    batch = Batch(target, items_of(ROWS[name])).run()
+    batch = Batch(target, items_of(ROWS[name], on_gpu)).run()
     return batch.passed, batch.failures
 
 
@@ -61,9 +61,9 @@ def run_gradients(command, _):
     return gradients.run(str(pathlib.Path(command[0]).parent / "libtfd.so"))
 
 
-def chosen(only, command):
+def chosen(only, on_gpu, command):
     """Name -> function(target); names are ops, scenarios by their function."""
-    tests = {name: functools.partial(run_op, name) for name in ROWS}
+    tests = {name: functools.partial(run_op, name, on_gpu) for name in ROWS}
     covers = {name: [name] for name in ROWS}
     for found in SCENARIOS:
         tests[found.name] = functools.partial(run_scenario, found)
@@ -155,13 +155,14 @@ def main():
     parser.add_argument("--jobs", type=int, default=2,
                         help="ops tested at a time")
     parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu",
-                        help="whose tolerances hold; ops without a device go "
-                        "to the server's GPU where it has a kernel")
+                        help="whose tolerances and answers hold; ops without a "
+                        "device go to the server's GPU where it has a kernel")
     options = parser.parse_args()
     if options.device == "gpu":
+        inputs.ON_GPU = True
         inputs.TOLERANCE.update(inputs.GPU_TOLERANCE)
     server = server_from(options)
-    tests = chosen(options.only, server.command)
+    tests = chosen(options.only, options.device == "gpu", server.command)
     if options.tensorflow:  # it has ten times as many ops, and another library
         tests.pop("ops_without_a_case", None)
         tests.pop("gradients", None)

@@ -132,6 +132,51 @@ def unseeded_random_differs_each_time(side):
     return out
 
 
+@scenario("RandomUniform RandomStandardNormal TruncatedNormal "
+          "RandomUniformInt Multinomial", tol=10)
+@fresh_graph
+def seeded_streams_go_on_from_step_to_step(side):
+    out, seeds, n = {}, {"seed": 87, "seed2": 42}, 1003
+    raw, tensors = tf.raw_ops, {}
+    for name in types_of("RandomUniform"):
+        for op in (raw.RandomUniform, raw.RandomStandardNormal,
+                   raw.TruncatedNormal):
+            tensors[op.__name__ + " " + name] = op(shape=[n], dtype=name,
+                                                   **seeds)
+    for dtype in (np.int32, np.int64):
+        tensors["int %s" % dtype.__name__] = raw.RandomUniformInt(
+            shape=[n], minval=dtype(-3), maxval=dtype(2 ** 30), **seeds)
+    logits = sample(tf.float32, (1, 300)) / 20
+    logits[:, ::7] = -np.inf
+    tensors["classes"] = raw.Multinomial(logits=logits, num_samples=99, **seeds)
+    with side.session() as session:
+        for step in range(3):
+            for name, value in session.run(tensors).items():
+                out["%s, step %d" % (name, step)] = value
+    return out
+
+
+@scenario("StridedSlice StridedSliceGrad", tol=0)
+@fresh_graph
+def steps_beyond_a_tensor_take_one_element(side):
+    out = {}
+    most, least = 2 ** 63 - 1, -2 ** 63
+    x = hidden(sample(tf.float32, (4, 5)))
+    with side.session() as session:
+        for begin, end, step in ((1, 4, most), (3, -9, least), (3, -9, -most),
+                                 (least, most, most), (2, 2, most),
+                                 (most, least, least), (0, 4, 2 ** 62)):
+            spec = {"begin": hidden(np.array([begin, 1])),
+                    "end": hidden(np.array([end, 3])),
+                    "strides": hidden(np.array([step, 1]))}
+            name = "%d %d %d" % (begin, end, step)
+            y = tf.raw_ops.StridedSlice(input=x, **spec)
+            out[name] = attempt(session, y)
+            out[name + " grad"] = attempt(session, tf.raw_ops.StridedSliceGrad(
+                shape=np.array([4, 5]), dy=y, **spec))
+    return out
+
+
 @scenario("FixedUnigramCandidateSampler", tol=0)
 @fresh_graph
 def weights_of_candidates_come_from_a_file(side):

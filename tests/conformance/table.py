@@ -20,6 +20,11 @@ class Case:
     bad: bool = False  # must fail, with the same error class
     types: str = ""  # "once": first types only; "every": all combinations
     dtypes: tuple = ()  # only where the main type is one of these
+    cpu: bool = False  # kernels of GPUs do not refuse it
+    # What a GPU, which never looks at some inputs, does instead: the class of
+    # the error, or another case, which has the same answer everywhere.  Of one
+    # type that the GPU has, so: once or bad.
+    gpu: object = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,13 +75,23 @@ def every(*inputs, **attrs):
     return Case(inputs, attrs, types="every")
 
 
-def once(*inputs, **attrs):
+def once(*inputs, gpu=None, **attrs):
     """A case for the first type alone: large inputs, what no type changes."""
-    return Case(inputs, attrs, types="once")
+    return Case(inputs, attrs, types="once", gpu=gpu)
 
 
-def bad(*inputs, dtypes=(), **attrs):
-    return Case(inputs, attrs, bad=True, types="once", dtypes=tuple(dtypes))
+def bad(*inputs, dtypes=(), gpu=None, cpu=False, **attrs):
+    return Case(inputs, attrs, bad=True, types="once", dtypes=tuple(dtypes),
+                gpu=gpu, cpu=cpu)
+
+
+def with_inputs(case, change):
+    """The case, and what a GPU does instead, with change(inputs)."""
+    gpu = case.gpu
+    if isinstance(gpu, Case):
+        gpu = with_inputs(gpu, change)
+    return dataclasses.replace(case, inputs=tuple(change(case.inputs)),
+                               gpu=gpu)
 
 
 def many(*parts):

@@ -7,7 +7,7 @@ EMUCUH  := $(patsubst %,$(EMU)/gen/%,$(wildcard cuda/*.cuh))
 EMUOBJ  := $(EMUCU:cuda/%.cu=$(EMU)/%.o) $(EMU)/emulator.o
 EMUHOST := $(sort $(filter-out $(CUOBJ) $(BUILD)/cuda/none.o,$(OBJ)) \
              $(BUILD)/cuda/all.o)
-EMULIB  := $(EMU)/lib/libcublas.so.13
+EMULIB  := $(EMU)/lib/libcublas.so.13 $(EMU)/lib/libcudnn.so.9
 EMUFLAGS := -std=c++17 -O1 -g -Wall -Werror -Wno-unknown-pragmas -Wno-unused-function \
             -Wno-class-memaccess -Wno-maybe-uninitialized -I$(EMU)/gen -Itests/emulated/include -I. \
             -fno-math-errno -ffp-contract=off -MMD -MP
@@ -36,4 +36,8 @@ $(EMU)/lib/libcublas.so.13: tests/emulated/cublas.c
 	@mkdir -p $(@D)
 	@$(CC) $(CFLAGS) -Itests/emulated/include -shared $< -o $@
 
--include $(wildcard $(EMU)/*.d)
+$(EMU)/lib/libcudnn.so.9: tests/emulated/cudnn.c
+	@mkdir -p $(@D)
+	@$(CC) $(CFLAGS) -shared $< -o $@
+
+-include $(wildcard $(EMU)/*.d $(BUILD)/cuda/all.d)

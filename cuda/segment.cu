@@ -1,0 +1,258 @@
+/*
+ * segment.cu - UnsortedSegment<X>, Segment<X> of kernels/segment.c.
+ *
+ * Unsorted: a scatter (scatter.cuh) into what is full of the function's neutral
+ * element; ids outside are left out.
+ *
+ * Sorted: the ids are the host's, which checks them as it must know the last
+ * one to make the output.  Blocks take segments: threads are [line][column],
+ * each line takes every lines-th row, and lines are folded in a fixed order.
+ */
+#include "cuda/scatter.cuh"
+
+extern "C" {
+#include "cuda/copy.h"
+#include "kernels/segment.h"
+}
+
+namespace
+{
+
+struct state {
+    enum tfd_segment_fold fold;
+    bool ordered;
+};
+
+static enum tfd_code prepare(const struct tfd_prepare *p, void *state,
+                             struct tfd_status *st)
+{
+    struct state *s = (struct state *)state;
+
+    s->ordered = is_deterministic();
+    return tfd_segment_prepare(p, &s->fold, st);
+}
+
+/* ---- Unsorted ------------------------------------------------------------ */
+
+template <typename W> struct constant {
+    W value;
+
+    __device__ W operator()(int64_t) const
+    {
+        return value;
+    }
+};
+
+/* What is empty in a complex element is zero. */
+static enum tfd_code fill(struct tfd_kctx *k, enum tfd_segment_fold fold,
+                          struct tfd_status *st)
+{
+    struct tfd_tensor *y = &k->out[0];
+    uint64_t bits = tfd_segment_empty(y->dtype, fold, false);
+    void *at = tfd_tensor_data(y);
+    int64_t n = tfd_tensor_elements(y);
+
+    if (!at)
+        return TFD_OK;
+    if (bits == 0)
+        return tfd_cuda_device_check(
+            tfd_cuda_device_of(k->memory),
+            (int)cudaMemsetAsync(at, 0, tfd_tensor_size(y), stream_of(k)),
+            k->kernel->op, st);
+    switch (tfd_dtype_size(y->dtype)) {
+    case 2:
+        return run_index(k, constant<uint16_t>{(uint16_t)bits}, (uint16_t *)at,
+                         n, st);
+    case 4:
+        return run_index(k, constant<uint32_t>{(uint32_t)bits}, (uint32_t *)at,
+                         n, st);
+    default:
+        return run_index(k, constant<uint64_t>{bits}, (uint64_t *)at, n, st);
+    }
+}
+
+/* A complex number is two elements of T. */
+template <typename F, typename T>
+static enum tfd_code unsorted_gpu(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const struct state *state = (const struct state *)k->state;
+    size_t size = tfd_dtype_size(k->in[0].dtype);
+    const struct tfd_shape *out;
+    struct scatter s;
+
+    TFD_TRY(tfd_segment_unsorted_output(k, st));
+    TFD_TRY(fill(k, state->fold, st));
+    out = &k->out[0].shape;
+    s = {tfd_tensor_data(&k->out[0]),
+         tfd_tensor_data(&k->in[0]),
+         places_of(&k->in[1], 1, out),
+         tfd_tensor_elements(&k->in[1]),
+         (int64_t)(size / sizeof(T)),
+         out->dim[0],
+         false,
+         state->ordered};
+    for (int d = 1; d < out->rank; d++)
+        s.inner *= out->dim[d];
+    return run_scatter<F, T>(k, &s, st);
+}
+
+/* ---- Sorted -------------------------------------------------------------- */
+
+/* The first of n ids that is not below id. */
+__device__ inline int64_t first_of(struct indices ids, int64_t n, int64_t id)
+{
+    int64_t low = 0;
+
+    while (low < n) {
+        int64_t middle = low + (n - low) / 2;
+
+        if (ids[middle] < id)
+            low = middle + 1;
+        else
+            n = middle;
+    }
+    return low;
+}
+
+struct sorted {
+    struct indices ids;
+    int64_t count, segments, inner, tiles; /* tiles: blocks for a segment */
+    int columns;                           /* a power of two */
+    bool mean;
+    uint64_t empty;
+};
+
+template <typename F, typename T>
+__device__ inline void fold_segment(F f, const T *x, T *y,
+                                    const struct sorted &s, int64_t segment,
+                                    int64_t column)
+{
+    __shared__ wide<T> part[THREADS];
+    int64_t begin = first_of(s.ids, s.count, segment);
+    int64_t end = first_of(s.ids, s.count, segment + 1);
+    int lines = THREADS / s.columns, line = (int)threadIdx.x / s.columns;
+    int used = end - begin < lines ? (int)(end - begin) : lines;
+    bool mine = column < s.inner;
+
+    if (mine && line < used) {
+        wide<T> acc = widen(x[(begin + line) * s.inner + column]);
+
+        for (int64_t r = begin + line + lines; r < end; r += lines)
+            acc = f(acc, widen(x[r * s.inner + column]));
+        part[threadIdx.x] = acc;
+    }
+    for (int half = lines / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (mine && line < half && line + half < used)
+            part[threadIdx.x] =
+                f(part[threadIdx.x], part[threadIdx.x + half * s.columns]);
+    }
+    if (mine && line == 0) {
+        T empty;
+
+        memcpy((void *)&empty, &s.empty, sizeof(empty));
+        y[segment * s.inner + column] =
+            used == 0
+                ? empty
+                : narrow<T>(s.mean ? part[threadIdx.x] / (wide<T>)(end - begin)
+                                   : part[threadIdx.x]);
+    }
+    __syncthreads(); /* before the next one writes part */
+}
+
+template <typename F, typename T>
+__global__ void fold_segments(F f, const T *x, T *y, struct sorted s)
+{
+    int64_t n = s.segments * s.tiles;
+
+    for (int64_t i = blockIdx.x; i < n; i += gridDim.x) {
+        int64_t segment = quotient(i, s.tiles);
+
+        fold_segment(f, x, y, s, segment,
+                     (i - segment * s.tiles) * s.columns +
+                         threadIdx.x % s.columns);
+    }
+}
+
+/* Columns for all of a row, but not so many that lines stand idle or are too
+ * few for segments of usual length. */
+static int columns_for(int64_t inner, int64_t rows, int64_t segments)
+{
+    int columns = 1;
+
+    while (columns < THREADS && columns < inner)
+        columns *= 2;
+    while (columns > 32 && THREADS / columns < rows / segments)
+        columns /= 2;
+    return columns;
+}
+
+template <typename F, typename T>
+static enum tfd_code run_sorted(struct tfd_kctx *k, struct sorted *s,
+                                struct tfd_status *st)
+{
+    int64_t blocks;
+
+    s->columns = columns_for(s->inner, s->count, s->segments);
+    s->tiles = (s->inner + s->columns - 1) / s->columns;
+    blocks = blocks_for(k, THREADS * s->segments * s->tiles);
+    fold_segments<<<(unsigned)blocks, THREADS, 0, stream_of(k)>>>(
+        F(), in_at<T>(k, 0), out_at<T>(k, 0), *s);
+    return launched(k, st);
+}
+
+template <typename F, typename T>
+static enum tfd_code sorted_gpu(struct tfd_kctx *k, struct tfd_status *st)
+{
+    enum tfd_segment_fold fold = ((const struct state *)k->state)->fold;
+    struct tfd_tensor ids = TFD_TENSOR_INIT;
+    const struct tfd_shape *out;
+    struct sorted s = {};
+    enum tfd_code rc;
+
+    TFD_TRY(tfd_segment_sorted_output(k, st));
+    out = &k->out[0].shape;
+    if (!tfd_tensor_data(&k->out[0]))
+        return TFD_OK;
+    TFD_TRY(
+        tfd_cuda_copy_in(tfd_cuda_device_of(k->memory), &k->in[1], &ids, st));
+    s.ids = indices_of(&ids);
+    s.count = tfd_tensor_elements(&ids);
+    s.segments = out->dim[0];
+    s.inner = tfd_shape_elements(out) / s.segments;
+    s.mean = fold == TFD_SEGMENT_MEAN;
+    s.empty = tfd_segment_empty(k->in[0].dtype, fold, true);
+    rc = run_sorted<F, T>(k, &s, st);
+    tfd_tensor_unref(&ids);
+    return rc;
+}
+
+#define SORTED_ROW(op, name, f, T)                              \
+    row(op, TFD_##name, sorted_gpu<f, T>, HOST_ARG(1), prepare, \
+        sizeof(struct state)),
+#define UNSORTED_ROW(op, name, f, T)                              \
+    row(op, TFD_##name, unsorted_gpu<f, T>, HOST_ARG(2), prepare, \
+        sizeof(struct state)),
+
+#define SUMS(name, T) UNSORTED_ROW("UnsortedSegmentSum", name, scatter_add, T)
+#define REALS(name, T)                                        \
+    UNSORTED_ROW("UnsortedSegmentProd", name, scatter_mul, T) \
+    UNSORTED_ROW("UnsortedSegmentMin", name, scatter_min, T)  \
+    UNSORTED_ROW("UnsortedSegmentMax", name, scatter_max, T)
+#define FLOATS(name, T)                             \
+    SUMS(name, T)                                   \
+    REALS(name, T)                                  \
+    SORTED_ROW("SegmentSum", name, scatter_add, T)  \
+    SORTED_ROW("SegmentMean", name, scatter_add, T) \
+    SORTED_ROW("SegmentProd", name, scatter_mul, T) \
+    SORTED_ROW("SegmentMin", name, scatter_min, T)  \
+    SORTED_ROW("SegmentMax", name, scatter_max, T)
+
+static const struct tfd_kernel kernels[] = {
+    CUDA_FLOAT_DTYPES(FLOATS) REALS(INT32, int32_t) REALS(INT64, int64_t)
+        SUMS(INT32, uint32_t) SUMS(INT64, uint64_t) SUMS(COMPLEX64, float)
+            SUMS(COMPLEX128, double)};
+
+} /* namespace */
+
+CUDA_FAMILY_OF(segment);

@@ -1,0 +1,70 @@
+/*
+ * variable.cuh - variables that are changed in place on a GPU.
+ *
+ * A value that others can still see is copied first, on the stream
+ * (kernels/variable.h says why).
+ */
+#ifndef TFD_CUDA_VARIABLE_CUH
+#define TFD_CUDA_VARIABLE_CUH
+
+#include "cuda/launch.cuh"
+
+extern "C" {
+#include "kernels/variable.h"
+}
+
+/* Makes v's value writable by what is enqueued next.  The lock is held. */
+static inline enum tfd_code writable(struct tfd_kctx *k, struct tfd_variable *v,
+                                     struct tfd_status *st)
+{
+    struct tfd_cuda_device *d = tfd_cuda_device_of(k->memory);
+    struct tfd_tensor copy = TFD_TENSOR_INIT;
+    enum tfd_code rc;
+
+    if (!v->initialized)
+        return tfd_fail(st, TFD_FAILED_PRECONDITION,
+                        "Attempting to use uninitialized variables: %s",
+                        v->name);
+    if (!v->value.buffer || tfd_buffer_sole(v->value.buffer))
+        return TFD_OK;
+    TFD_TRY(tfd_tensor_new_in(&copy, k->memory, v->value.dtype, &v->value.shape,
+                              st));
+    rc = tfd_cuda_device_check(
+        d,
+        (int)cudaMemcpyAsync(copy.buffer->data, v->value.buffer->data,
+                             tfd_tensor_size(&copy), cudaMemcpyDeviceToDevice,
+                             stream_of(k)),
+        "copy of a variable", st);
+    if (rc != TFD_OK) {
+        tfd_tensor_unref(&copy);
+        return rc;
+    }
+    tfd_tensor_unref(&v->value);
+    v->value = copy;
+    return TFD_OK;
+}
+
+/* What runs under the lock of the variable that is input 0, which is output 0
+ * as well where there is one. */
+typedef enum tfd_code variable_fn(struct tfd_kctx *k, struct tfd_variable *v,
+                                  struct tfd_status *st);
+
+static inline enum tfd_code
+with_variable(struct tfd_kctx *k, variable_fn *change, struct tfd_status *st)
+{
+    struct tfd_variable *v;
+    enum tfd_code rc;
+
+    TFD_TRY(tfd_kctx_variable(k, 0, &v, st));
+    tfd_variables_lock(&v, 1);
+    rc = change(k, v, st);
+    tfd_variables_unlock(&v, 1);
+    if (rc == TFD_OK && k->out_count > 0) {
+        k->ref_out[0] = v; /* the count goes along */
+        return TFD_OK;
+    }
+    tfd_resource_unref(&v->resource);
+    return rc;
+}
+
+#endif

@@ -1,0 +1,95 @@
+/*
+ * where.cu - Where of kernels/transpose.c: counts what is not zero, has the
+ * output made for so many, and writes where they are, in their order.
+ */
+#include "cuda/later.cuh"
+#include "cuda/scan.cuh"
+
+namespace
+{
+
+template <typename T> struct is_true {
+    const T *x;
+
+    __device__ bool operator()(int64_t i) const
+    {
+        return widen(x[i]) != 0;
+    }
+};
+
+/* Complex numbers, by the type of their parts. */
+template <typename R> struct pair {
+    R re, im;
+};
+template <typename R> struct is_true<pair<R>> {
+    const pair<R> *x;
+
+    __device__ bool operator()(int64_t i) const
+    {
+        return x[i].re != 0 || x[i].im != 0;
+    }
+};
+
+struct put_place {
+    int64_t *y;
+    struct tfd_shape shape;
+
+    __device__ void operator()(int64_t i, int64_t row) const
+    {
+        for (int d = shape.rank - 1; d >= 0; d--) {
+            y[row * shape.rank + d] = i % shape.dim[d];
+            i /= shape.dim[d];
+        }
+    }
+};
+
+static enum tfd_code make_output(struct tfd_kctx *k, int64_t count,
+                                 struct tfd_status *st)
+{
+    struct tfd_shape shape = {2, {count, k->in[0].shape.rank}};
+
+    TFD_TRY(tfd_shape_make(&shape, shape.dim, 2, st));
+    return tfd_kctx_output(k, 0, TFD_INT64, &shape, st);
+}
+
+template <typename T>
+static enum tfd_code where_then(struct tfd_kctx *k, struct later *l,
+                                struct tfd_status *st)
+{
+    TFD_TRY(make_output(k, l->number[0], st));
+    if (!k->out[0].buffer)
+        return TFD_OK;
+    return scan_find(k, is_true<T>{in_at<T>(k, 0)},
+                     put_place{out_at<int64_t>(k, 0), k->in[0].shape},
+                     scan_pieces_of(tfd_tensor_elements(&k->in[0])),
+                     later_work<int64_t>(l), st);
+}
+
+template <typename T>
+static enum tfd_code where_first(struct tfd_kctx *k, struct later *l,
+                                 struct tfd_status *st)
+{
+    int64_t n = tfd_tensor_elements(&k->in[0]);
+
+    if (n == 0)
+        return make_output(k, 0, st);
+    l->then = where_then<T>;
+    return scan_count(k, is_true<T>{in_at<T>(k, 0)}, scan_pieces_of(n),
+                      later_work<int64_t>(l), later_numbers(l), st);
+}
+
+template <typename T> static void where_start(struct tfd_kctx *k)
+{
+    later_start(k, where_first<T>, 1, SCAN_PIECES * sizeof(int64_t));
+}
+
+#define ROW(name, T) later_row("Where", TFD_##name, where_start<T>),
+
+static const struct tfd_kernel kernels[] = {
+    ROW(FLOAT, float) ROW(DOUBLE, double) ROW(INT64, int64_t) ROW(INT8, int8_t)
+        ROW(UINT8, uint8_t) ROW(BOOL, tfd_bool) ROW(COMPLEX64, pair<float>)
+            ROW(COMPLEX128, pair<double>)};
+
+} /* namespace */
+
+CUDA_FAMILY_OF(where);

@@ -1,0 +1,22 @@
+/*
+ * topk.h - TopK, TopKV2 and InTopK, as the kernels of all devices read them.
+ *
+ * Threads: any.
+ */
+#ifndef TFD_KERNELS_TOPK_H
+#define TFD_KERNELS_TOPK_H
+
+#include "kernels/kernel.h"
+
+/* TopK, InTopK: the attribute k becomes the state, an int64_t. */
+enum tfd_code tfd_topk_prepare(const struct tfd_prepare *p, void *state,
+                               struct tfd_status *st);
+/* TopK, TopKV2: makes both outputs, [..., columns] cut to [..., count]. */
+enum tfd_code tfd_topk_outputs(struct tfd_kctx *k, int64_t *columns,
+                               int64_t *count,
+                               struct tfd_status *st) TFD_MUST_USE;
+/* InTopK, InTopKV2: checks predictions and targets and makes the output. */
+enum tfd_code tfd_topk_lookup_output(struct tfd_kctx *k,
+                                     struct tfd_status *st) TFD_MUST_USE;
+
+#endif
