@@ -174,7 +174,6 @@ static enum tfd_code compare_equal(struct tfd_kctx *k, struct tfd_status *st)
     PLAIN("TruncateDiv", name, T, truncate_div)
 /* Integers that are rare. */
 #define SMALL(name, T)                                 \
-    PLAIN("Add", name, T, add)                         \
     PLAIN("AddV2", name, T, add)                       \
     PLAIN("Sub", name, T, sub)                         \
     PLAIN("Mul", name, T, mul)                         \
@@ -191,6 +190,9 @@ static enum tfd_code compare_equal(struct tfd_kctx *k, struct tfd_status *st)
 
 static const struct tfd_kernel kernels[] = {
     CUDA_FLOAT_DTYPES(FLOATS)
+    PLAIN("Add", INT16, int16_t, add)
+    PLAIN("Add", INT8, int8_t, add)
+    PLAIN("Add", UINT8, uint8_t, add)
     SMALL(INT16, int16_t)
     SMALL(INT8, int8_t)
     SMALL(UINT8, uint8_t)
