@@ -115,19 +115,25 @@ static enum tfd_code compare(struct tfd_kctx *k, struct tfd_status *st)
     return binary_to<T, tfd_bool, TFD_BOOL, F>(k, st);
 }
 
+template <typename T, typename F>
+static enum tfd_code compare_plain(struct tfd_kctx *k, struct tfd_status *st)
+{
+    return binary_plain_to<T, tfd_bool, TFD_BOOL, F>(k, st);
+}
+
 /* Shapes that do not fit are an answer where incompatible_shape_error is not
  * set, which the CPU gives as one element. */
-template <typename T, typename F, int DIFFERS>
+template <tfd_compute_fn *COMPARE, int DIFFERS>
 static enum tfd_code compare_equal(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_shape scalar = {0, {0}};
     bool strict = true;
 
     if (tfd_broadcast_fits(&k->in[0].shape, &k->in[1].shape))
-        return compare<T, F>(k, st);
+        return COMPARE(k, st);
     TFD_TRY(tfd_node_bool(k->node, "incompatible_shape_error", &strict, st));
     if (strict)
-        return compare<T, F>(k, st);
+        return COMPARE(k, st);
     TFD_TRY(tfd_kctx_output(k, 0, TFD_BOOL, &scalar, st));
     return tfd_cuda_device_check(
         tfd_cuda_device_of(k->memory),
@@ -138,9 +144,10 @@ static enum tfd_code compare_equal(struct tfd_kctx *k, struct tfd_status *st)
 #define ROW(op, name, T, f) row(op, TFD_##name, binary<T, f>),
 #define PLAIN(op, name, T, f) row(op, TFD_##name, binary_plain<T, f>),
 #define TEST(op, name, T, f) row(op, TFD_##name, compare<T, f>),
-#define EQUAL(name, T)                                    \
-    row("Equal", TFD_##name, compare_equal<T, equal, 0>), \
-        row("NotEqual", TFD_##name, compare_equal<T, not_equal, 1>),
+#define EQUAL(name, T)                                             \
+    row("Equal", TFD_##name, compare_equal<compare<T, equal>, 0>), \
+        row("NotEqual", TFD_##name, compare_equal<compare<T, not_equal>, 1>),
+#define PLAIN_TEST(op, name, T, f) row(op, TFD_##name, compare_plain<T, f>),
 
 /* clang-format off */
 #define NUMBERS(name, T)                         \
@@ -165,9 +172,33 @@ static enum tfd_code compare_equal(struct tfd_kctx *k, struct tfd_status *st)
     ROW("FloorDiv", name, T, floor_div)           \
     PLAIN("FloorMod", name, T, floor_mod)         \
     PLAIN("TruncateDiv", name, T, truncate_div)
+/* Integers that are rare. */
+#define SMALL(name, T)                                 \
+    PLAIN("AddV2", name, T, add)                       \
+    PLAIN("Sub", name, T, sub)                         \
+    PLAIN("Mul", name, T, mul)                         \
+    PLAIN("Maximum", name, T, maximum)                 \
+    PLAIN("Minimum", name, T, minimum)                 \
+    PLAIN_TEST("Less", name, T, less)                  \
+    PLAIN_TEST("LessEqual", name, T, less_equal)       \
+    PLAIN_TEST("Greater", name, T, greater)            \
+    PLAIN_TEST("GreaterEqual", name, T, greater_equal) \
+    row("Equal", TFD_##name,                           \
+        compare_equal<compare_plain<T, equal>, 0>),    \
+    row("NotEqual", TFD_##name,                        \
+        compare_equal<compare_plain<T, not_equal>, 1>),
 
 static const struct tfd_kernel kernels[] = {
     CUDA_FLOAT_DTYPES(FLOATS)
+    PLAIN("Add", INT16, int16_t, add)
+    PLAIN("Add", INT8, int8_t, add)
+    PLAIN("Add", UINT8, uint8_t, add)
+    SMALL(INT16, int16_t)
+    SMALL(INT8, int8_t)
+    SMALL(UINT8, uint8_t)
+    SMALL(UINT16, uint16_t)
+    SMALL(UINT32, uint32_t)
+    SMALL(UINT64, uint64_t)
     NUMBERS(INT64, int64_t)
     PLAIN("Pow", INT64, int64_t, int_power)
     PLAIN("Div", INT64, int64_t, int_truncate_div)

@@ -126,12 +126,24 @@ CUDA_FUNCTION2(reciprocal_grad, -b *a *a)
         row("ReciprocalGrad", TFD_##name, pair<T, reciprocal_grad>), \
         row("InvGrad", TFD_##name, pair<T, reciprocal_grad>),
 
+/* clang-format off */
+#define INTS(name, T)                \
+    ROW("Neg", name, T, neg)         \
+    ROW("Abs", name, T, abs_)        \
+    ROW("Sign", name, T, sign)       \
+    ROW("Square", name, T, square)
+
 static const struct tfd_kernel kernels[] = {
-    CUDA_FLOAT_DTYPES(FLOATS) ROW("Neg", INT64, int64_t, neg) ROW("Abs", INT64,
-                                                                  int64_t, abs_)
-        ROW("Sign", INT64, int64_t, sign) ROW("Square", INT64, int64_t, square)
-            row("LogicalNot", TFD_DTYPE_INVALID, test<tfd_bool, logical_not>),
+    CUDA_FLOAT_DTYPES(FLOATS)
+    INTS(INT64, int64_t)
+    INTS(INT16, int16_t)
+    INTS(INT8, int8_t)
+    ROW("Square", UINT8, uint8_t, square)
+    ROW("Square", UINT32, uint32_t, square)
+    ROW("Square", UINT64, uint64_t, square)
+    row("LogicalNot", TFD_DTYPE_INVALID, test<tfd_bool, logical_not>),
 };
+/* clang-format on */
 
 } /* namespace */
 
