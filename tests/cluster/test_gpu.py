@@ -3,7 +3,7 @@ import re
 import threading
 import urllib.request
 
-from tests.cluster.client import expect, graph, np, tf
+from tests.cluster.client import equal, expect, graph, np, tf
 from tests.cluster.cluster import Cluster
 from tests.cluster.programs.play import play
 from tests.cluster.suite import Skip, test
@@ -97,6 +97,33 @@ def running_out_of_memory_is_survived(cluster):
                     session.run(total, {rows: 1 << 20})
                 assert session.run(total, {rows: 4}) == 4 * 1024 * 4.0
     assert metric(cluster["worker", 0], "tfd_gpu_oom_total") >= 3
+
+
+@test(limit=120, tfd_only=True)
+def two_cards_in_one_task(server):
+    """Each op runs on the card that it names, values go from card to card."""
+    with Cluster(server, worker=1,
+                 env={"CUDA_VISIBLE_DEVICES": "1,0"}) as cluster:
+        need_a_card(cluster)
+        with graph(), tf.Session(cluster.target()) as session:
+            if sum(d.device_type == "GPU" for d in session.list_devices()) < 2:
+                raise Skip("one GPU")
+            x = tf.placeholder(tf.float32, [None, 3])
+            for step in range(4):
+                with tf.device("/gpu:%d" % (step % 2)):
+                    x = tf.nn.relu(tf.matmul(x, 2 * tf.eye(3)) - 1)
+            with tf.device("/gpu:1"):
+                where = tf.where(x > 5)
+                v = tf.Variable(tf.zeros([3]))
+                add = v.assign_add(tf.reduce_sum(x, 0))
+            session.run(v.initializer)
+            fed = np.float32([[1, 2, 0], [0, 0, 3]])
+            got = session.run([x, where, add], {"Placeholder:0": fed})
+    want = fed
+    for _ in range(4):
+        want = np.maximum(want * 2 - 1, 0)
+    for ours, theirs in zip(got, [want, np.argwhere(want > 5), want.sum(0)]):
+        equal(ours, theirs)
 
 
 @test(limit=120, tfd_only=True)

@@ -281,11 +281,15 @@ struct mark {
 
 } /* namespace emulator */
 
+/* The device of this thread, by the machine's number. */
+static thread_local int current;
+
 struct emulated_stream {
     std::mutex lock;
     std::condition_variable more;
     std::deque<std::function<void()>> queue;
     bool stops = false;
+    int device; /* the machine's number */
     std::thread thread;
 
     void run()
@@ -317,7 +321,7 @@ static void put(cudaStream_t s, std::function<void()> work)
     s->more.notify_one();
 }
 
-void emulator::note(const char *site)
+void emulator::begin_launch(const char *site, cudaStream_t s)
 {
     static std::mutex lock;
     static std::set<std::string> seen;
@@ -325,6 +329,8 @@ void emulator::note(const char *site)
     std::lock_guard<std::mutex> l(lock);
     FILE *f;
 
+    if (s->device != current)
+        die("a launch on a stream of another device");
     if (!path || !seen.insert(site).second)
         return;
     f = fopen(path, "a");
@@ -379,7 +385,6 @@ extern "C" void emulated_enqueue(cudaStream_t s, void (*run)(void *), void *arg)
 namespace
 {
 
-thread_local int current;
 /* The machine's, in the order of CUDA_VISIBLE_DEVICES. */
 int visible[DEVICES];
 
@@ -479,6 +484,7 @@ int stream_make(void **stream)
 {
     cudaStream_t s = new emulated_stream;
 
+    s->device = current;
     s->thread = std::thread([s] { s->run(); });
     *stream = s;
     return 0;

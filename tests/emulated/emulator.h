@@ -82,9 +82,9 @@ struct place {
 
 extern thread_local struct place here;
 
-/* Notes the launch of a line for $EMULATED_LAUNCHES, a file that the process
- * appends it to. */
-void note(const char *site);
+/* A launch on a stream, which must be of this thread's device; notes its line
+ * for $EMULATED_LAUNCHES, a file that the process appends it to. */
+void begin_launch(const char *site, cudaStream_t s);
 void enqueue(cudaStream_t s, std::function<void()> work);
 /* On a stream's thread. */
 void run_grid(dim3 grid, dim3 block, const std::function<void()> &thread);
@@ -100,7 +100,7 @@ void launch(const char *site, dim3 grid, dim3 block, size_t bytes,
             cudaStream_t s, F f, A... a)
 {
     (void)bytes;
-    note(site);
+    begin_launch(site, s);
     enqueue(
         s, [grid, block, f, a...] { run_grid(grid, block, [&] { f(a...); }); });
 }
