@@ -8,7 +8,7 @@ EMUOBJ  := $(EMUCU:cuda/%.cu=$(EMU)/%.o) $(EMU)/emulator.o
 EMUHOST := $(sort $(filter-out $(CUOBJ) $(BUILD)/cuda/none.o,$(OBJ)) \
              $(BUILD)/cuda/all.o)
 EMULIB  := $(EMU)/lib/libcublas.so.13 $(EMU)/lib/libcudnn.so.9
-EMUFLAGS := -std=c++17 -O1 -g -Wall -Werror -Wno-unknown-pragmas -Wno-unused-function \
+EMUFLAGS := -std=c++17 -O1 -Wall -Werror -Wno-unknown-pragmas -Wno-unused-function \
             -Wno-class-memaccess -Wno-maybe-uninitialized -I$(EMU)/gen -Itests/emulated/include -I. \
             -fno-math-errno -ffp-contract=off -MMD -MP
 EMUCC   := $(if $(findstring ccache,$(CC)),ccache )g++
