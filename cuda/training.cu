@@ -45,7 +45,7 @@ static enum tfd_code assign_locked(struct tfd_kctx *k,
                         "with shape %s, shapes must be equal.",
                         tfd_shape_text(&v[0]->value.shape, want),
                         tfd_shape_text(&by->shape, have));
-    TFD_TRY(cuda_train_writable(k, v[0], st));
+    TFD_TRY(writable(k, v[0], st));
     to = (T *)tfd_tensor_data(&v[0]->value);
     return run_two(k, F(), (const T *)to, in_at<T>(k, 1), to,
                    tfd_tensor_elements(by), st);
@@ -102,8 +102,7 @@ static enum tfd_code run(struct tfd_kctx *k, const struct tfd_train_job *job,
 template <typename T, typename O>
 static enum tfd_code apply(struct tfd_kctx *k, struct tfd_status *st)
 {
-    static const struct tfd_train_device device = {cuda_train_writable,
-                                                   run<T, O>};
+    static const struct tfd_train_device device = {writable, run<T, O>};
 
     return tfd_train_apply(k, &device, st);
 }

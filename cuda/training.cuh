@@ -1,15 +1,12 @@
 /*
  * training.cuh - optimizers on a GPU, for training.cu and training_sparse.cu:
- * formulas as types, what they work on, variables that can be written.
- *
- * A value that others can still see is copied first, on the stream
- * (kernels/variable.h says why).  Scalars are the device's and are read by the
- * kernels.
+ * formulas as types, and what they work on.  Scalars are the device's and are
+ * read by the kernels.
  */
 #ifndef TFD_CUDA_TRAINING_CUH
 #define TFD_CUDA_TRAINING_CUH
 
-#include "cuda/launch.cuh"
+#include "cuda/variable.cuh"
 
 extern "C" {
 #include "kernels/training.h"
@@ -77,36 +74,6 @@ __device__ inline void cuda_train_step(const struct cuda_train<T> &j,
 #pragma unroll
     for (int a = 0; a < O::variables; a++)
         j.v[a][at] = narrow<T>(v[a]);
-}
-
-/* ---- Variables ----------------------------------------------------------- */
-
-/* The lock is held; there is a value. */
-static inline enum tfd_code cuda_train_writable(struct tfd_kctx *k,
-                                                struct tfd_variable *v,
-                                                struct tfd_status *st)
-{
-    struct tfd_cuda_device *d = tfd_cuda_device_of(k->memory);
-    struct tfd_tensor copy = TFD_TENSOR_INIT;
-    enum tfd_code rc;
-
-    if (!v->value.buffer || tfd_buffer_sole(v->value.buffer))
-        return TFD_OK;
-    TFD_TRY(tfd_tensor_new_in(&copy, k->memory, v->value.dtype, &v->value.shape,
-                              st));
-    rc = tfd_cuda_device_check(
-        d,
-        (int)cudaMemcpyAsync(copy.buffer->data, v->value.buffer->data,
-                             tfd_tensor_size(&copy), cudaMemcpyDeviceToDevice,
-                             stream_of(k)),
-        "copy of a variable", st);
-    if (rc != TFD_OK) {
-        tfd_tensor_unref(&copy);
-        return rc;
-    }
-    tfd_tensor_unref(&v->value);
-    v->value = copy;
-    return TFD_OK;
 }
 
 /* ---- Rows ---------------------------------------------------------------- */

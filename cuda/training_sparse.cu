@@ -171,8 +171,7 @@ static enum tfd_code run(struct tfd_kctx *k, const struct tfd_train_job *job,
 template <typename T, typename O>
 static enum tfd_code apply(struct tfd_kctx *k, struct tfd_status *st)
 {
-    static const struct tfd_train_device device = {cuda_train_writable,
-                                                   run<T, O>};
+    static const struct tfd_train_device device = {writable, run<T, O>};
 
     return tfd_train_apply(k, &device, st);
 }
