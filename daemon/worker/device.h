@@ -33,6 +33,27 @@ typedef enum tfd_code tfd_device_place_fn(struct tfd_device *to,
 typedef enum tfd_code tfd_device_use_fn(struct tfd_device *d,
                                         struct tfd_status *st);
 
+/* Kernels that were enqueued once, kept to be enqueued again by one call.
+ * Embedded, first, by what begin() makes. */
+struct tfd_capture {
+    void *stream;              /* for the kernels that are captured */
+    struct tfd_memory *memory; /* for what they make: kept until drop() */
+};
+
+struct tfd_device_captures {
+    /* What the calling thread enqueues on (*out)->stream is kept and not run,
+     * until end().  UNAVAILABLE while another thread captures on d. */
+    enum tfd_code (*begin)(struct tfd_device *d, struct tfd_capture **out,
+                           struct tfd_status *st);
+    /* By the thread that began; after an error only drop() is left. */
+    enum tfd_code (*end)(struct tfd_capture *c, struct tfd_status *st);
+    /* Enqueues all of it on the device's stream. */
+    enum tfd_code (*launch)(struct tfd_capture *c, struct tfd_status *st);
+    /* At any time after begin(), then also by the thread that began.  Launches
+     * under way and buffers of its memory outlive it. */
+    void (*drop)(struct tfd_capture *c);
+};
+
 struct tfd_device {
     struct tfd_device_attributes attributes;
     enum tfd_device_kind kind;
@@ -47,6 +68,7 @@ struct tfd_device {
     tfd_device_copy_fn *copy; /* to and from it */
     tfd_device_place_fn *place;
     tfd_device_use_fn *use;
+    const struct tfd_device_captures *captures; /* NULL: it has none */
 };
 
 #define TFD_DEVICES_MAX 64
