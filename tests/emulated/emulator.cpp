@@ -635,10 +635,8 @@ int capture_end(void *stream, void **graph)
     *graph = nullptr;
     if (!s->captured)
         return CAPTURE_NONE;
-    *graph = new struct graph {
-        std::move(s->captured)
-    };
-    s->captured = nullptr;
+    *graph = new (struct graph)();
+    std::swap(((struct graph *)*graph)->work, s->captured);
     return 0;
 }
 
