@@ -188,6 +188,33 @@ static void leave(struct tfd_cuda_capture *c)
     c->ended = true;
 }
 
+static enum tfd_code prepare(struct tfd_cuda_device *d, struct tfd_status *st)
+{
+    const struct tfd_cuda_library *libraries[] = {&d->blas, &d->dnn};
+    enum tfd_code rc = TFD_OK;
+
+    tfd_lock(&d->lock);
+    for (int i = 0; i < 2 && rc == TFD_OK; i++)
+        if (libraries[i]->own)
+            rc = libraries[i]->prepare(libraries[i]->own, d, st);
+    tfd_unlock(&d->lock);
+    return rc;
+}
+
+/* Of c, which is the one that is made. */
+static enum tfd_code start(struct tfd_cuda_capture *c, struct tfd_status *st)
+{
+    struct tfd_cuda_device *d = c->device;
+    enum tfd_code rc = prepare(d, st);
+
+    if (rc == TFD_OK)
+        rc = tfd_cuda_device_check(d, d->driver->capture_begin(c->stream),
+                                   "the begin of a capture", st);
+    if (rc != TFD_OK)
+        leave(c);
+    return rc;
+}
+
 enum tfd_code tfd_cuda_capture_begin(struct tfd_cuda_device *d,
                                      struct tfd_cuda_capture **out,
                                      struct tfd_status *st)
@@ -200,12 +227,8 @@ enum tfd_code tfd_cuda_capture_begin(struct tfd_cuda_device *d,
     if (!c)
         return TFD_RESOURCE_EXHAUSTED;
     rc = claim(c, st);
-    if (rc == TFD_OK) {
-        rc = tfd_cuda_device_check(d, d->driver->capture_begin(c->stream),
-                                   "the begin of a capture", st);
-        if (rc != TFD_OK)
-            leave(c);
-    }
+    if (rc == TFD_OK)
+        rc = start(c, st);
     if (rc != TFD_OK) {
         c->ended = true;
         tfd_cuda_capture_drop(c);

@@ -145,10 +145,10 @@ void tfd_cuda_device_deinit(struct tfd_cuda_device *d)
     (void)d->driver->use(d->ordinal);
     tfd_cuda_events_deinit(&d->events);
     tfd_cuda_copy_free_records(d);
-    if (d->blas)
-        d->blas_release(d->blas);
-    if (d->dnn)
-        d->dnn_release(d->dnn);
+    if (d->blas.own)
+        d->blas.release(d->blas.own);
+    if (d->dnn.own)
+        d->dnn.release(d->dnn.own);
     if (d->stream)
         (void)d->driver->stream_release(d->stream);
     if (d->in)

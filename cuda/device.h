@@ -20,6 +20,18 @@
 
 struct tfd_cuda_copy;
 struct tfd_cuda_capture;
+struct tfd_cuda_device;
+
+/* cuBLAS, cuDNN: as their files have it. */
+struct tfd_cuda_library {
+    void *own; /* NULL until it is opened */
+    void (*release)(void *own);
+    /* Before a capture, as making a handle may wait for the device, which
+     * CUDA forbids then: gets one ready for captures.stream.  The device's
+     * lock is held. */
+    enum tfd_code (*prepare)(void *own, struct tfd_cuda_device *d,
+                             struct tfd_status *st);
+};
 
 /* What capture.h keeps of a device. */
 struct tfd_cuda_captures {
@@ -44,11 +56,9 @@ struct tfd_cuda_device {
     struct tfd_lock lock;         /* of what follows */
     struct tfd_cuda_copy *copies; /* records that are free */
     struct tfd_cuda_captures captures;
-    void *blas; /* cuBLAS's handle, made at the first product */
-    void (*blas_release)(void *handle);
-    void *dnn; /* cuDNN's, made at the first convolution */
-    void (*dnn_release)(void *handle);
-    int lost; /* atomic: the error that lost it */
+    struct tfd_cuda_library blas; /* opened at the first product */
+    struct tfd_cuda_library dnn;  /* and at the first convolution */
+    int lost;                     /* atomic: the error that lost it */
     void (*on_lost)(void *ctx, const struct tfd_cuda_device *d);
     void *ctx;
 };

@@ -610,10 +610,8 @@ int copy_peer(void *to, int to_device, const void *from, int from_device,
     return copy(to, from, size, TFD_CUDA_TO_DEVICE, stream);
 }
 
-/* Held by what is enqueued of it, too. */
-struct graph {
-    std::shared_ptr<work_list> work;
-};
+/* A graph; what is enqueued of it shares the list. */
+using shared_work = std::shared_ptr<work_list>;
 
 int capture_begin(void *stream)
 {
@@ -635,15 +633,17 @@ int capture_end(void *stream, void **graph)
     *graph = nullptr;
     if (!s->captured)
         return CAPTURE_NONE;
-    *graph = new (struct graph)();
-    std::swap(((struct graph *)*graph)->work, s->captured);
+    *graph = new shared_work(std::move(s->captured));
+    s->captured = nullptr;
     return 0;
 }
 
 int graph_launch(void *graph, void *stream)
 {
-    const std::shared_ptr<work_list> work = ((struct graph *)graph)->work;
+    const shared_work work = *(shared_work *)graph;
 
+    if (((cudaStream_t)stream)->device != current)
+        die("a launch on a stream of another device");
     for (size_t i = 0; i < work->size(); i++)
         emulator::enqueue((cudaStream_t)stream, [work, i] { (*work)[i](); });
     return 0;
@@ -651,9 +651,9 @@ int graph_launch(void *graph, void *stream)
 
 int graph_release(void *graph)
 {
-    if (((struct graph *)graph)->work.use_count() > 1)
+    if (((shared_work *)graph)->use_count() > 1)
         die("a graph is released while a launch of it is under way");
-    delete (struct graph *)graph;
+    delete (shared_work *)graph;
     return 0;
 }
 
