@@ -30,6 +30,14 @@ static int count_max(const struct tfd_config *c)
     return strcmp(c->cluster.job_name, "ps") == 0 ? 0 : -1;
 }
 
+static enum tfd_cuda_graphs graphs(const struct tfd_config *c)
+{
+    if (!c->gpu_graphs || strcmp(c->gpu_graphs, "auto") == 0)
+        return TFD_CUDA_GRAPHS_AUTO;
+    return strcmp(c->gpu_graphs, "on") == 0 ? TFD_CUDA_GRAPHS_ON
+                                            : TFD_CUDA_GRAPHS_OFF;
+}
+
 void tfd_gpus_options(const struct tfd_config *c, const char *environment,
                       struct tfd_cuda_options *out)
 {
@@ -40,6 +48,7 @@ void tfd_gpus_options(const struct tfd_config *c, const char *environment,
         .memory_limit = c->gpu_memory_limit,
         .memory_fraction = c->gpu_memory_fraction,
         .allow_growth = c->gpu_allow_growth,
+        .graphs = graphs(c),
         .virtual_limits = c->gpu_virtual,
     };
 }
@@ -121,7 +130,8 @@ static const struct tfd_device_captures captures = {
 
 /* ---- Devices ------------------------------------------------------------- */
 
-static void make_row(struct tfd_device *row, struct tfd_cuda_device *d)
+static void make_row(struct tfd_device *row, struct tfd_cuda_device *d,
+                     const struct tfd_cuda_options *o)
 {
     const struct tfd_cuda_properties *p = &d->properties;
 
@@ -134,7 +144,8 @@ static void make_row(struct tfd_device *row, struct tfd_cuda_device *d)
         .copy = copy,
         .place = place,
         .use = use,
-        .captures = &captures,
+        .captures = o->graphs == TFD_CUDA_GRAPHS_OFF ? NULL : &captures,
+        .captures_at_once = o->graphs == TFD_CUDA_GRAPHS_ON,
         .attributes.memory_limit = (int64_t)d->pool.o.limit,
     };
     /* As TensorFlow writes it; programs take it apart. */
@@ -160,7 +171,7 @@ static enum tfd_code add(struct tfd_gpus *g,
     struct tfd_cuda_device *d = &g->device[g->count];
 
     TFD_TRY(tfd_cuda_device_init(d, &options, st));
-    make_row(&g->row[g->count++], d);
+    make_row(&g->row[g->count++], d, o);
     return TFD_OK;
 }
 
