@@ -1,6 +1,6 @@
 /*
- * test_session.c - daemon/master/session_create.c, session.c and master.c over
- * workers that fail, are late, or never answer.
+ * test_session.c - daemon/master/session_create.c, session_ask.c, session.c and
+ * master.c over workers that fail, are late, or never answer.
  */
 #include "tests/support/master_rig.h"
 
