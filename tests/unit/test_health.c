@@ -3,8 +3,6 @@
  */
 #include "tests/support/grpc_rig.h"
 
-/* ---- Health -------------------------------------------------------------- */
-
 static void test_health(void **state)
 {
     static const char path[] = "/grpc.health.v1.Health/Check";
