@@ -1,9 +1,10 @@
 /*
  * device.h - one GPU, or a part of one: its memory, its streams, its events.
  *
- * Kernels enqueue on `stream` and use k->memory, which is the pool that a
- * device begins with.  Copies of more than a few pages have streams of their
- * own, so that they overlap with kernels, and wait for what they must.
+ * Kernels enqueue on `stream` and use k->memory, which is `pool`; those that
+ * are captured (capture.h) have another stream and another pool of it.  Copies
+ * of more than a few pages have streams of their own, so that they overlap with
+ * kernels, and wait for what they must.
  *
  * A device that fails (an illegal access, memory that cannot be corrected) is
  * lost for the whole process: everything that waits for it ends with an error,
@@ -18,9 +19,18 @@
 #include "cuda/pool.h"
 
 struct tfd_cuda_copy;
+struct tfd_cuda_capture;
+
+/* What capture.h keeps of a device. */
+struct tfd_cuda_captures {
+    void *stream; /* made with the first */
+    struct tfd_cuda_capture *current;
+    struct tfd_cuda_capture *stranded; /* dropped; a launch may be under way */
+    size_t reserved;                   /* atomic: bytes of all that live */
+};
 
 struct tfd_cuda_device {
-    struct tfd_cuda_pool pool; /* first */
+    struct tfd_cuda_pool pool;
     const struct tfd_cuda_driver *driver;
     int ordinal; /* the driver's number */
     int number;  /* of /device:GPU:N */
@@ -33,6 +43,7 @@ struct tfd_cuda_device {
     struct tfd_cuda_pool *pinned; /* host memory that copies go through */
     struct tfd_lock lock;         /* of what follows */
     struct tfd_cuda_copy *copies; /* records that are free */
+    struct tfd_cuda_captures captures;
     void *blas; /* cuBLAS's handle, made at the first product */
     void (*blas_release)(void *handle);
     void *dnn; /* cuDNN's, made at the first convolution */

@@ -5,6 +5,7 @@
 
 #include "common/log.h"
 #include "config/machine.h"
+#include "cuda/capture.h"
 #include "cuda/copy.h"
 #include "daemon/worker/device.h"
 
@@ -68,6 +69,56 @@ static enum tfd_code use(struct tfd_device *d, struct tfd_status *st)
     return tfd_cuda_device_use(of(d), st);
 }
 
+/* ---- Captures ------------------------------------------------------------ */
+
+struct capture {
+    struct tfd_capture worker; /* first */
+    struct tfd_cuda_capture *cuda;
+};
+
+static enum tfd_code begin_capture(struct tfd_device *d,
+                                   struct tfd_capture **out,
+                                   struct tfd_status *st)
+{
+    struct capture *c = malloc(sizeof(*c));
+    enum tfd_code rc;
+
+    if (!c)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a capture");
+    rc = tfd_cuda_capture_begin(of(d), &c->cuda, st);
+    if (rc != TFD_OK) {
+        free(c);
+        return rc;
+    }
+    c->worker = (struct tfd_capture){c->cuda->stream, c->cuda->memory};
+    *out = &c->worker;
+    return TFD_OK;
+}
+
+static enum tfd_code end_capture(struct tfd_capture *c, struct tfd_status *st)
+{
+    return tfd_cuda_capture_end(((struct capture *)c)->cuda, st);
+}
+
+static enum tfd_code launch_capture(struct tfd_capture *c,
+                                    struct tfd_status *st)
+{
+    return tfd_cuda_capture_launch(((struct capture *)c)->cuda, st);
+}
+
+static void drop_capture(struct tfd_capture *c)
+{
+    tfd_cuda_capture_drop(((struct capture *)c)->cuda);
+    free(c);
+}
+
+static const struct tfd_device_captures captures = {
+    begin_capture,
+    end_capture,
+    launch_capture,
+    drop_capture,
+};
+
 /* ---- Devices ------------------------------------------------------------- */
 
 static void make_row(struct tfd_device *row, struct tfd_cuda_device *d)
@@ -83,6 +134,7 @@ static void make_row(struct tfd_device *row, struct tfd_cuda_device *d)
         .copy = copy,
         .place = place,
         .use = use,
+        .captures = &captures,
         .attributes.memory_limit = (int64_t)d->pool.o.limit,
     };
     /* As TensorFlow writes it; programs take it apart. */
