@@ -108,6 +108,22 @@ enum tfd_code tfd_kctx_variable(struct tfd_kctx *k, int in,
     return TFD_OK;
 }
 
+enum tfd_code tfd_kctx_with_value(struct tfd_kctx *k, tfd_variable_value_fn *fn,
+                                  struct tfd_status *st)
+{
+    struct tfd_tensor value = TFD_TENSOR_INIT;
+    struct tfd_variable *v;
+    enum tfd_code rc;
+
+    TFD_TRY(tfd_kctx_variable(k, 0, &v, st));
+    rc = tfd_variable_read(v, &value, st);
+    tfd_resource_unref(&v->resource);
+    if (rc == TFD_OK)
+        rc = fn(k, &value, st);
+    tfd_tensor_unref(&value);
+    return rc;
+}
+
 /* ---- Several at once ----------------------------------------------------- */
 
 /* The variable with the smallest address above `after`; NULL at the end. */
