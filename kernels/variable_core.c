@@ -124,6 +124,25 @@ enum tfd_code tfd_kctx_with_value(struct tfd_kctx *k, tfd_variable_value_fn *fn,
     return rc;
 }
 
+enum tfd_code tfd_kctx_change_variable(struct tfd_kctx *k,
+                                       tfd_variable_change_fn *change,
+                                       struct tfd_status *st)
+{
+    struct tfd_variable *v;
+    enum tfd_code rc;
+
+    TFD_TRY(tfd_kctx_variable(k, 0, &v, st));
+    tfd_variables_lock(&v, 1);
+    rc = change(k, v, st);
+    tfd_variables_unlock(&v, 1);
+    if (rc == TFD_OK && k->out_count > 0) {
+        k->ref_out[0] = v; /* the count goes along */
+        return TFD_OK;
+    }
+    tfd_resource_unref(&v->resource);
+    return rc;
+}
+
 /* ---- Several at once ----------------------------------------------------- */
 
 /* The variable with the smallest address above `after`; NULL at the end. */
