@@ -34,6 +34,7 @@ enum tfd_lock_rank {
     TFD_LOCK_TRACE,        /* what a traced step has recorded */
     TFD_LOCK_LOOP,         /* what waits for the loop thread */
     TFD_LOCK_POOL,         /* what waits for a compute thread */
+    TFD_LOCK_NESTED,       /* free parts of buffers */
     TFD_LOCK_ALLOC,        /* free buffers */
     TFD_LOCK_RANK_COUNT
 };

@@ -247,6 +247,7 @@ void tfd_config_deinit(struct tfd_config *c)
     tfd_cluster_deinit(&c->cluster);
     free(c->bind);
     free(c->protocol);
+    free(c->gpu_graphs);
     free(c->port_file);
     free(c->log_level);
     free(c->gpu_visible);

@@ -226,6 +226,7 @@ static enum tfd_code read_devices(const struct tfd_option *o, const char *text,
 /* ---- Rows ---------------------------------------------------------------- */
 
 static const char *const protocols[] = {"grpc", NULL};
+static const char *const gpu_graphs[] = {"auto", "on", "off", NULL};
 static const char *const log_levels[] = {"error", "warn", "info", "debug",
                                          NULL};
 
@@ -313,6 +314,10 @@ const struct tfd_option tfd_options[] = {
      "several devices within one GPU, by their memory in MiB; GPUs are "
      "divided by ';'",
      read_text, AT(gpu_virtual)},
+    {MACHINE, "gpu_graphs", "auto|on|off", "auto",
+     "kernels of a GPU that every step enqueues alike run as one CUDA graph; "
+     "auto: where a trial shows that it is faster; on: always",
+     read_choice, AT(gpu_graphs), .words = gpu_graphs},
     {MACHINE, "threads", "N", "auto",
      "compute threads; auto: the cores that the control group grants",
      read_threads, AT(threads), .min = 1, .max = TFD_THREADS_MAX},

@@ -46,7 +46,7 @@ static enum tfd_code place(struct tfd_kctx *k, const struct tfd_bucketize *b,
     if (b->count > 0)
         memcpy(tfd_tensor_data(&host), b->boundary,
                (size_t)b->count * sizeof(float));
-    rc = tfd_cuda_copy_in(tfd_cuda_device_of(k->memory), &host, out, st);
+    rc = tfd_cuda_copy_for(k, &host, out, st);
     tfd_tensor_unref(&host);
     return rc;
 }

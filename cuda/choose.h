@@ -17,6 +17,13 @@
 
 #define TFD_CUDA_DEVICES_MAX 32
 
+/* Whether kernels are captured and launched together (capture.h). */
+enum tfd_cuda_graphs {
+    TFD_CUDA_GRAPHS_AUTO, /* where a trial shows that it pays */
+    TFD_CUDA_GRAPHS_ON,
+    TFD_CUDA_GRAPHS_OFF,
+};
+
 struct tfd_cuda_options {
     int count_max;           /* devices; -1: all */
     const char *environment; /* CUDA_VISIBLE_DEVICES; NULL: not set */
@@ -24,6 +31,7 @@ struct tfd_cuda_options {
     int64_t memory_limit;    /* bytes of each device; 0: as follows */
     double memory_fraction;  /* of all memory; 0: nearly all that is free */
     bool allow_growth;
+    enum tfd_cuda_graphs graphs;
     /* "1024,2048;4096": MiB of the devices within each GPU; NULL or "": one */
     const char *virtual_limits;
 };

@@ -10,6 +10,8 @@
  */
 #include "cuda/copy.h"
 
+#include "cuda/capture.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -272,4 +274,39 @@ enum tfd_code tfd_cuda_copy_in(struct tfd_cuda_device *d,
 {
     *out = (struct tfd_tensor){value->dtype, value->shape, NULL};
     return value->buffer ? from_host(value, d, out, st) : TFD_OK;
+}
+
+static enum tfd_code capture_copy(struct tfd_kctx *k,
+                                  const struct tfd_tensor *value,
+                                  struct tfd_tensor *out, struct tfd_status *st)
+{
+    struct tfd_cuda_device *d = tfd_cuda_device_of(k->memory);
+    struct tfd_buffer *pinned;
+    enum tfd_code rc;
+
+    TFD_TRY(tfd_tensor_new_in(out, k->memory, value->dtype, &value->shape, st));
+    pinned = pin(d, value, st);
+    rc = pinned ? tfd_cuda_capture_hold(d, pinned, st) : TFD_RESOURCE_EXHAUSTED;
+    if (rc == TFD_OK)
+        rc = tfd_cuda_device_check(
+            d,
+            d->driver->copy(tfd_tensor_data(out), pinned->data,
+                            tfd_tensor_size(out), TFD_CUDA_TO_DEVICE,
+                            k->stream),
+            "copy to device", st);
+    tfd_buffer_unref(pinned);
+    if (rc != TFD_OK)
+        tfd_tensor_unref(out);
+    return rc;
+}
+
+enum tfd_code tfd_cuda_copy_for(struct tfd_kctx *k,
+                                const struct tfd_tensor *value,
+                                struct tfd_tensor *out, struct tfd_status *st)
+{
+    struct tfd_cuda_device *d = tfd_cuda_device_of(k->memory);
+
+    if (!value->buffer || k->stream == d->stream)
+        return tfd_cuda_copy_in(d, value, out, st);
+    return capture_copy(k, value, out, st);
 }

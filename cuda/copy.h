@@ -28,6 +28,13 @@ enum tfd_code tfd_cuda_copy_in(struct tfd_cuda_device *d,
                                struct tfd_tensor *out,
                                struct tfd_status *st) TFD_MUST_USE;
 
+/* The same for what the kernel k enqueues.  A kernel that is captured gets what
+ * value has now with each launch. */
+enum tfd_code tfd_cuda_copy_for(struct tfd_kctx *k,
+                                const struct tfd_tensor *value,
+                                struct tfd_tensor *out,
+                                struct tfd_status *st) TFD_MUST_USE;
+
 void tfd_cuda_copy_free_records(struct tfd_cuda_device *d);
 
 #endif

@@ -3,6 +3,7 @@
  */
 #include "cuda/device.h"
 
+#include "cuda/capture.h"
 #include "cuda/copy.h"
 
 #include <stdio.h>
@@ -114,6 +115,7 @@ enum tfd_code tfd_cuda_device_init(struct tfd_cuda_device *d,
         .source = {get_region, put_region, d, d->name},
         .limit = o->memory_limit,
         .grows = o->grows,
+        .owner = d,
     };
     int error;
 
@@ -143,23 +145,24 @@ void tfd_cuda_device_deinit(struct tfd_cuda_device *d)
     (void)d->driver->use(d->ordinal);
     tfd_cuda_events_deinit(&d->events);
     tfd_cuda_copy_free_records(d);
-    if (d->blas)
-        d->blas_release(d->blas);
-    if (d->dnn)
-        d->dnn_release(d->dnn);
+    if (d->blas.own)
+        d->blas.release(d->blas.own);
+    if (d->dnn.own)
+        d->dnn.release(d->dnn.own);
     if (d->stream)
         (void)d->driver->stream_release(d->stream);
     if (d->in)
         (void)d->driver->stream_release(d->in);
     if (d->out)
         (void)d->driver->stream_release(d->out);
+    tfd_cuda_captures_deinit(d);
     tfd_lock_deinit(&d->lock);
     tfd_cuda_pool_deinit(&d->pool);
 }
 
 struct tfd_cuda_device *tfd_cuda_device_of(struct tfd_memory *m)
 {
-    return (struct tfd_cuda_device *)m;
+    return ((struct tfd_cuda_pool *)m)->o.owner;
 }
 
 /* ---- Errors -------------------------------------------------------------- */

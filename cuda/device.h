@@ -1,9 +1,10 @@
 /*
  * device.h - one GPU, or a part of one: its memory, its streams, its events.
  *
- * Kernels enqueue on `stream` and use k->memory, which is the pool that a
- * device begins with.  Copies of more than a few pages have streams of their
- * own, so that they overlap with kernels, and wait for what they must.
+ * Kernels enqueue on `stream` and use k->memory, which is `pool`; those that
+ * are captured (capture.h) have another stream and another pool of it.  Copies
+ * of more than a few pages have streams of their own, so that they overlap with
+ * kernels, and wait for what they must.
  *
  * A device that fails (an illegal access, memory that cannot be corrected) is
  * lost for the whole process: everything that waits for it ends with an error,
@@ -18,9 +19,30 @@
 #include "cuda/pool.h"
 
 struct tfd_cuda_copy;
+struct tfd_cuda_capture;
+struct tfd_cuda_device;
+
+/* cuBLAS, cuDNN: as their files have it. */
+struct tfd_cuda_library {
+    void *own; /* NULL until it is opened */
+    void (*release)(void *own);
+    /* Before a capture, as making a handle may wait for the device, which
+     * CUDA forbids then: gets one ready for captures.stream.  The device's
+     * lock is held. */
+    enum tfd_code (*prepare)(void *own, struct tfd_cuda_device *d,
+                             struct tfd_status *st);
+};
+
+/* What capture.h keeps of a device. */
+struct tfd_cuda_captures {
+    void *stream; /* made with the first */
+    struct tfd_cuda_capture *current;
+    struct tfd_cuda_capture *stranded; /* dropped; a launch may be under way */
+    size_t reserved;                   /* atomic: bytes of all that live */
+};
 
 struct tfd_cuda_device {
-    struct tfd_cuda_pool pool; /* first */
+    struct tfd_cuda_pool pool;
     const struct tfd_cuda_driver *driver;
     int ordinal; /* the driver's number */
     int number;  /* of /device:GPU:N */
@@ -33,11 +55,10 @@ struct tfd_cuda_device {
     struct tfd_cuda_pool *pinned; /* host memory that copies go through */
     struct tfd_lock lock;         /* of what follows */
     struct tfd_cuda_copy *copies; /* records that are free */
-    void *blas; /* cuBLAS's handle, made at the first product */
-    void (*blas_release)(void *handle);
-    void *dnn; /* cuDNN's, made at the first convolution */
-    void (*dnn_release)(void *handle);
-    int lost; /* atomic: the error that lost it */
+    struct tfd_cuda_captures captures;
+    struct tfd_cuda_library blas; /* opened at the first product */
+    struct tfd_cuda_library dnn;  /* and at the first convolution */
+    int lost;                     /* atomic: the error that lost it */
     void (*on_lost)(void *ctx, const struct tfd_cuda_device *d);
     void *ctx;
 };

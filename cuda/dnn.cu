@@ -155,17 +155,21 @@ static enum tfd_code open_library(struct library *l, struct tfd_status *st)
 
 /* ---- What a device keeps ------------------------------------------------- */
 
+/* A handle has one stream; memory to work in is given with each convolution. */
 struct dnn {
     struct library library;
     object handle;
+    object captured; /* of the device's captures; NULL until it is needed */
     bool deterministic;
     size_t memory_max;
 };
 
-static void release(void *handle)
+static void release(void *own)
 {
-    struct dnn *n = (struct dnn *)handle;
+    struct dnn *n = (struct dnn *)own;
 
+    if (n->captured)
+        (void)n->library.destroy(n->captured);
     (void)n->library.destroy(n->handle);
     free(n);
 }
@@ -210,12 +214,37 @@ static enum tfd_code fail(const struct dnn *n, int rc, struct tfd_status *st)
     return tfd_fail(st, code_of(rc), "cuDNN: %s", n->library.text(rc));
 }
 
+static enum tfd_code make_handle(const struct dnn *n, void *stream, object *out,
+                                 struct tfd_status *st)
+{
+    int rc = n->library.create(out);
+
+    if (rc == STATUS_SUCCESS)
+        rc = n->library.set_stream(*out, (cudaStream_t)stream);
+    if (rc == STATUS_SUCCESS)
+        return TFD_OK;
+    if (*out)
+        (void)n->library.destroy(*out);
+    *out = nullptr;
+    return fail(n, rc, st);
+}
+
+/* The device's lock is held. */
+static enum tfd_code prepare(void *own, struct tfd_cuda_device *d,
+                             struct tfd_status *st)
+{
+    struct dnn *n = (struct dnn *)own;
+
+    return n->captured ? TFD_OK
+                       : make_handle(n, d->captures.stream, &n->captured, st);
+}
+
 /* The device's lock is held. */
 static enum tfd_code open_dnn(struct tfd_cuda_device *d, struct dnn **out,
                               struct tfd_status *st)
 {
-    struct dnn *n = (struct dnn *)d->dnn;
-    int rc;
+    struct dnn *n = (struct dnn *)d->dnn.own;
+    enum tfd_code code;
 
     *out = n;
     if (n)
@@ -227,22 +256,15 @@ static enum tfd_code open_dnn(struct tfd_cuda_device *d, struct dnn **out,
         free(n);
         return TFD_UNIMPLEMENTED;
     }
-    rc = n->library.create(&n->handle);
-    if (rc == STATUS_SUCCESS)
-        rc = n->library.set_stream(n->handle, (cudaStream_t)d->stream);
-    if (rc != STATUS_SUCCESS) {
-        enum tfd_code code = fail(n, rc, st);
-
-        if (n->handle)
-            (void)n->library.destroy(n->handle);
+    code = make_handle(n, d->stream, &n->handle, st);
+    if (code != TFD_OK) {
         free(n);
         return code;
     }
     n->deterministic =
         is_set("TF_DETERMINISTIC_OPS") || is_set("TF_CUDNN_DETERMINISTIC");
     n->memory_max = memory_max();
-    d->dnn = n;
-    d->dnn_release = release;
+    d->dnn = {n, release, prepare};
     *out = n;
     return TFD_OK;
 }
@@ -390,7 +412,8 @@ static enum tfd_code find_plan(struct tfd_cuda_device *d,
 /* ---- Running ------------------------------------------------------------- */
 
 /* The device's lock is held: a handle is for one thread at a time. */
-static int enqueue(const struct dnn *n, const struct cuda_dnn_conv *c,
+static int enqueue(const struct dnn *n, object handle,
+                   const struct cuda_dnn_conv *c,
                    const struct cuda_dnn_way *way, void *work,
                    void *const data[3])
 {
@@ -407,10 +430,9 @@ static int enqueue(const struct dnn *n, const struct cuda_dnn_conv *c,
         struct roles r = roles_of(&o, c->kind);
 
         rc = n->library.run[c->kind](
-            n->handle, wide ? (const void *)&wide_one : &one, r.first,
-            data[at[0]], r.second, data[at[1]], o.conv, way->algorithm, work,
-            way->memory, wide ? (const void *)&wide_zero : &zero, r.result,
-            data[at[2]]);
+            handle, wide ? (const void *)&wide_one : &one, r.first, data[at[0]],
+            r.second, data[at[1]], o.conv, way->algorithm, work, way->memory,
+            wide ? (const void *)&wide_zero : &zero, r.result, data[at[2]]);
     }
     drop(&n->library, &o);
     return rc;
@@ -423,9 +445,9 @@ static bool try_way(struct tfd_kctx *k, const struct cuda_dnn_conv *c,
                     enum tfd_code *code, struct tfd_status *st)
 {
     struct tfd_cuda_device *d = tfd_cuda_device_of(k->memory);
-    const struct dnn *n = (const struct dnn *)d->dnn;
+    const struct dnn *n = (const struct dnn *)d->dnn.own;
     struct tfd_buffer *b = nullptr;
-    int rc;
+    int rc = STATUS_SUCCESS;
 
     tfd_status_clear(st);
     if (way->memory) {
@@ -436,11 +458,15 @@ static bool try_way(struct tfd_kctx *k, const struct cuda_dnn_conv *c,
         }
     }
     tfd_lock(&d->lock);
-    rc = enqueue(n, c, way, b ? b->data : nullptr, data);
+    *code = is_captured(k) ? prepare(d->dnn.own, d, st) : TFD_OK;
+    if (*code == TFD_OK)
+        rc = enqueue(n, is_captured(k) ? n->captured : n->handle, c, way,
+                     b ? b->data : nullptr, data);
     tfd_unlock(&d->lock);
     if (b)
         tfd_buffer_unref(b);
-    *code = rc == STATUS_SUCCESS ? launched(k, st) : fail(n, rc, st);
+    if (*code == TFD_OK)
+        *code = rc == STATUS_SUCCESS ? launched(k, st) : fail(n, rc, st);
     return !is_refusal(rc);
 }
 

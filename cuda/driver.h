@@ -69,6 +69,14 @@ struct tfd_cuda_driver {
     int (*copy_peer)(void *to, int to_device, const void *from, int from_device,
                      size_t size, void *stream);
 
+    /* What the calling thread enqueues on `stream` is kept and not run. */
+    int (*capture_begin)(void *stream);
+    /* *graph: what it kept, ready to be launched; NULL after an error.  The
+     * stream is as before in any case. */
+    int (*capture_end)(void *stream, void **graph);
+    int (*graph_launch)(void *graph, void *stream);
+    int (*graph_release)(void *graph); /* no launch of it is under way */
+
     const char *(*error_text)(int error);
 };
 

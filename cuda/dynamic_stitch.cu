@@ -77,7 +77,7 @@ static enum tfd_code place_sources(struct tfd_kctx *k, int64_t rows,
         tfd_tensor_new_in(&host, &d->pinned->memory, TFD_INT64, &shape, st));
     memset(tfd_tensor_data(&host), 0, tfd_tensor_size(&host));
     find_sources(k, (const char **)tfd_tensor_data(&host), row_size, places);
-    rc = tfd_cuda_copy_in(d, &host, out, st);
+    rc = tfd_cuda_copy_for(k, &host, out, st);
     tfd_tensor_unref(&host);
     return rc;
 }

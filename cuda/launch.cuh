@@ -3,7 +3,7 @@
  * loops over elements.
  *
  * compute() only enqueues.  Inputs and outputs are good for what is enqueued on
- * the device's stream; nothing here waits.
+ * k's stream, which is the device's or that of a capture; nothing here waits.
  *
  * half and bfloat16 are computed in float.  Loops over elements move 16 bytes
  * at a time where pointers are aligned, and stride, so that a grid has a size
@@ -96,6 +96,12 @@ template <typename T, typename W> __device__ inline T narrow(W x)
 static inline cudaStream_t stream_of(const struct tfd_kctx *k)
 {
     return (cudaStream_t)k->stream;
+}
+
+/* What k enqueues is kept for launches to come (cuda/capture.h). */
+static inline bool is_captured(const struct tfd_kctx *k)
+{
+    return k->stream != tfd_cuda_device_of(k->memory)->stream;
 }
 
 /* Blocks for n pieces of work of which a block does THREADS at once: enough to

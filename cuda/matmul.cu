@@ -23,6 +23,7 @@ struct library {
     decltype(&cublasCreate_v2) create;
     decltype(&cublasDestroy_v2) destroy;
     decltype(&cublasSetStream_v2) set_stream;
+    decltype(&cublasSetWorkspace_v2) set_work;
     decltype(&cublasGemmStridedBatchedEx_64) gemm;
     decltype(&cublasGetStatusString) text;
 };
@@ -52,6 +53,7 @@ static enum tfd_code open_library(struct library *l, struct tfd_status *st)
     if (find(handle, "cublasCreate_v2", &l->create) &&
         find(handle, "cublasDestroy_v2", &l->destroy) &&
         find(handle, "cublasSetStream_v2", &l->set_stream) &&
+        find(handle, "cublasSetWorkspace_v2", &l->set_work) &&
         find(handle, "cublasGemmStridedBatchedEx_64", &l->gemm) &&
         find(handle, "cublasGetStatusString", &l->text))
         return TFD_OK;
@@ -59,16 +61,27 @@ static enum tfd_code open_library(struct library *l, struct tfd_status *st)
                     "this cuBLAS is too old: 12 or later is needed");
 }
 
-/* What a device keeps. */
+/* What a device keeps.  A handle has one stream and works in memory of its own,
+ * which goes with it or with another stream.  A captured product has the
+ * address of that in it, so the handle of captures stays as it is, and with it
+ * memory of ours: what cuBLAS would take of CUDA while it is captured is
+ * allocated anew by each launch.  Launches are in the order of one stream, so
+ * all of them can work in the same. */
 struct blas {
     struct library library;
     cublasHandle_t handle;
+    cublasHandle_t captured; /* NULL until it is needed */
+    struct tfd_buffer *work; /* of captured */
 };
 
-static void release(void *handle)
+static void release(void *own)
 {
-    struct blas *b = (struct blas *)handle;
+    struct blas *b = (struct blas *)own;
 
+    if (b->captured)
+        (void)b->library.destroy(b->captured);
+    if (b->work)
+        tfd_buffer_unref(b->work);
     (void)b->library.destroy(b->handle);
     free(b);
 }
@@ -82,11 +95,52 @@ static enum tfd_code fail(const struct blas *b, cublasStatus_t rc,
                     "cuBLAS: %s", b->library.text(rc));
 }
 
+/* As large as cuBLAS has it by itself. */
+static size_t work_size(const struct tfd_cuda_device *d)
+{
+    return (size_t)(d->properties.major >= 9 ? 32 : 4) << 20;
+}
+
+static cublasStatus_t set_up(const struct blas *b, struct tfd_cuda_device *d)
+{
+    cublasStatus_t rc =
+        b->library.set_stream(b->captured, (cudaStream_t)d->captures.stream);
+
+    /* In this order: another stream means another memory. */
+    return rc == CUBLAS_STATUS_SUCCESS
+               ? b->library.set_work(b->captured, b->work->data, b->work->size)
+               : rc;
+}
+
+/* The device's lock is held. */
+static enum tfd_code prepare(void *own, struct tfd_cuda_device *d,
+                             struct tfd_status *st)
+{
+    struct blas *b = (struct blas *)own;
+    cublasStatus_t rc;
+
+    if (b->captured)
+        return TFD_OK;
+    if (!b->work)
+        b->work = tfd_cuda_pool_make(&d->pool, work_size(d), st);
+    if (!b->work)
+        return TFD_RESOURCE_EXHAUSTED;
+    rc = b->library.create(&b->captured);
+    if (rc == CUBLAS_STATUS_SUCCESS)
+        rc = set_up(b, d);
+    if (rc == CUBLAS_STATUS_SUCCESS)
+        return TFD_OK;
+    if (b->captured)
+        (void)b->library.destroy(b->captured);
+    b->captured = nullptr;
+    return fail(b, rc, st);
+}
+
 /* The device's lock is held. */
 static enum tfd_code open_blas(struct tfd_cuda_device *d, struct blas **out,
                                struct tfd_status *st)
 {
-    struct blas *b = (struct blas *)d->blas;
+    struct blas *b = (struct blas *)d->blas.own;
     cublasStatus_t rc;
 
     if (!b) {
@@ -105,8 +159,7 @@ static enum tfd_code open_blas(struct tfd_cuda_device *d, struct blas **out,
             free(b);
             return TFD_INTERNAL;
         }
-        d->blas = b;
-        d->blas_release = release;
+        d->blas = {b, release, prepare};
     }
     *out = b;
     return TFD_OK;
@@ -133,7 +186,8 @@ static struct types types_of(enum tfd_dtype dtype)
     }
 }
 
-static cublasStatus_t multiply(const struct blas *b, const struct cuda_gemm *g)
+static cublasStatus_t multiply(const struct blas *b, cublasHandle_t handle,
+                               const struct cuda_gemm *g)
 {
     static const float one = 1, zero = 0;
     static const double wide_one = 1, wide_zero = 0;
@@ -141,7 +195,7 @@ static cublasStatus_t multiply(const struct blas *b, const struct cuda_gemm *g)
     bool wide = g->dtype == TFD_DOUBLE;
 
     return b->library.gemm(
-        b->handle, g->transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N,
+        handle, g->transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N,
         g->transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N, g->n, g->m, g->k,
         wide ? (const void *)&wide_one : &one, g->b, t.data, g->ldb,
         g->stride_b, g->a, t.data, g->lda, g->stride_a,
@@ -162,8 +216,10 @@ enum tfd_code cuda_gemm_run(struct tfd_kctx *k, const struct cuda_gemm *g,
 
     tfd_lock(&d->lock);
     code = open_blas(d, &b, st);
+    if (code == TFD_OK && is_captured(k))
+        code = prepare(b, d, st);
     if (code == TFD_OK)
-        rc = multiply(b, g);
+        rc = multiply(b, is_captured(k) ? b->captured : b->handle, g);
     tfd_unlock(&d->lock);
     if (code != TFD_OK)
         return code;

@@ -335,7 +335,7 @@ void tfd_cuda_pool_init(struct tfd_cuda_pool *p,
         .stats.limit = o->limit,
         .next_region = REGION_MIN,
     };
-    tfd_lock_init(&p->lock, TFD_LOCK_ALLOC);
+    tfd_lock_init(&p->lock, o->nested ? TFD_LOCK_NESTED : TFD_LOCK_ALLOC);
 }
 
 void tfd_cuda_pool_deinit(struct tfd_cuda_pool *p)

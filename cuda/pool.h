@@ -40,6 +40,8 @@ struct tfd_cuda_pool_options {
     struct tfd_cuda_source source;
     size_t limit; /* of all regions together */
     bool grows;   /* small regions first */
+    bool nested;  /* regions are buffers of a pool that is not */
+    void *owner;  /* of who made it */
 };
 
 struct tfd_cuda_pool_stats {

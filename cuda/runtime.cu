@@ -155,6 +155,40 @@ static int copy_peer(void *to, int to_device, const void *from, int from_device,
                                       (cudaStream_t)stream));
 }
 
+/* Relaxed: what other threads do meanwhile, and calls of this one that are not
+ * on the stream, such as the making of a handle of cuBLAS, are no concern of
+ * the capture. */
+static int capture_begin(void *stream)
+{
+    return report(cudaStreamBeginCapture((cudaStream_t)stream,
+                                         cudaStreamCaptureModeRelaxed));
+}
+
+static int capture_end(void *stream, void **graph)
+{
+    cudaGraphExec_t ready = nullptr;
+    cudaGraph_t kept = nullptr;
+    cudaError_t error = cudaStreamEndCapture((cudaStream_t)stream, &kept);
+
+    if (error == cudaSuccess)
+        error = cudaGraphInstantiate(&ready, kept, 0);
+    if (kept)
+        (void)cudaGraphDestroy(kept);
+    *graph = error == cudaSuccess ? ready : nullptr;
+    return report(error);
+}
+
+static int graph_launch(void *graph, void *stream)
+{
+    return report(
+        cudaGraphLaunch((cudaGraphExec_t)graph, (cudaStream_t)stream));
+}
+
+static int graph_release(void *graph)
+{
+    return report(cudaGraphExecDestroy((cudaGraphExec_t)graph));
+}
+
 static const char *error_text(int error)
 {
     return cudaGetErrorString((cudaError_t)error);
@@ -164,7 +198,8 @@ static const struct tfd_cuda_driver driver = {
     device_count, properties,    use,           memory_info,  allocate,
     release,      host_allocate, host_release,  stream_make,  stream_release,
     stream_wait,  event_make,    event_release, event_record, event_query,
-    event_wait,   copy,          copy_runs,     copy_peer,    error_text,
+    event_wait,   copy,          copy_runs,     copy_peer,    capture_begin,
+    capture_end,  graph_launch,  graph_release, error_text,
 };
 
 extern "C" const struct tfd_cuda_driver *tfd_cuda_driver(void)

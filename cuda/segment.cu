@@ -214,8 +214,7 @@ static enum tfd_code sorted_gpu(struct tfd_kctx *k, struct tfd_status *st)
     out = &k->out[0].shape;
     if (!tfd_tensor_data(&k->out[0]))
         return TFD_OK;
-    TFD_TRY(
-        tfd_cuda_copy_in(tfd_cuda_device_of(k->memory), &k->in[1], &ids, st));
+    TFD_TRY(tfd_cuda_copy_for(k, &k->in[1], &ids, st));
     s.ids = indices_of(&ids);
     s.count = tfd_tensor_elements(&ids);
     s.segments = out->dim[0];

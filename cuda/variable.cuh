@@ -2,7 +2,8 @@
  * variable.cuh - variables that are changed in place on a GPU.
  *
  * A value that others can still see is copied first, on the stream
- * (kernels/variable.h says why).
+ * (kernels/variable.h says why).  That is once, where a capture is for ever,
+ * and the variable would get memory of the capture, so it is refused there.
  */
 #ifndef TFD_CUDA_VARIABLE_CUH
 #define TFD_CUDA_VARIABLE_CUH
@@ -27,6 +28,11 @@ static inline enum tfd_code writable(struct tfd_kctx *k, struct tfd_variable *v,
                         v->name);
     if (!v->value.buffer || tfd_buffer_sole(v->value.buffer))
         return TFD_OK;
+    if (is_captured(k))
+        return tfd_fail(st, TFD_FAILED_PRECONDITION,
+                        "%s: the value of %s is seen by others, so that its "
+                        "copy cannot be captured",
+                        k->kernel->op, v->name);
     TFD_TRY(tfd_tensor_new_in(&copy, k->memory, v->value.dtype, &v->value.shape,
                               st));
     rc = tfd_cuda_device_check(

@@ -5,6 +5,7 @@
 
 #include "common/log.h"
 #include "config/machine.h"
+#include "cuda/capture.h"
 #include "cuda/copy.h"
 #include "daemon/worker/device.h"
 
@@ -29,6 +30,14 @@ static int count_max(const struct tfd_config *c)
     return strcmp(c->cluster.job_name, "ps") == 0 ? 0 : -1;
 }
 
+static enum tfd_cuda_graphs graphs(const struct tfd_config *c)
+{
+    if (!c->gpu_graphs || strcmp(c->gpu_graphs, "auto") == 0)
+        return TFD_CUDA_GRAPHS_AUTO;
+    return strcmp(c->gpu_graphs, "on") == 0 ? TFD_CUDA_GRAPHS_ON
+                                            : TFD_CUDA_GRAPHS_OFF;
+}
+
 void tfd_gpus_options(const struct tfd_config *c, const char *environment,
                       struct tfd_cuda_options *out)
 {
@@ -39,6 +48,7 @@ void tfd_gpus_options(const struct tfd_config *c, const char *environment,
         .memory_limit = c->gpu_memory_limit,
         .memory_fraction = c->gpu_memory_fraction,
         .allow_growth = c->gpu_allow_growth,
+        .graphs = graphs(c),
         .virtual_limits = c->gpu_virtual,
     };
 }
@@ -68,9 +78,60 @@ static enum tfd_code use(struct tfd_device *d, struct tfd_status *st)
     return tfd_cuda_device_use(of(d), st);
 }
 
+/* ---- Captures ------------------------------------------------------------ */
+
+struct capture {
+    struct tfd_capture worker; /* first */
+    struct tfd_cuda_capture *cuda;
+};
+
+static enum tfd_code begin_capture(struct tfd_device *d,
+                                   struct tfd_capture **out,
+                                   struct tfd_status *st)
+{
+    struct capture *c = malloc(sizeof(*c));
+    enum tfd_code rc;
+
+    if (!c)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a capture");
+    rc = tfd_cuda_capture_begin(of(d), &c->cuda, st);
+    if (rc != TFD_OK) {
+        free(c);
+        return rc;
+    }
+    c->worker = (struct tfd_capture){c->cuda->stream, c->cuda->memory};
+    *out = &c->worker;
+    return TFD_OK;
+}
+
+static enum tfd_code end_capture(struct tfd_capture *c, struct tfd_status *st)
+{
+    return tfd_cuda_capture_end(((struct capture *)c)->cuda, st);
+}
+
+static enum tfd_code launch_capture(struct tfd_capture *c,
+                                    struct tfd_status *st)
+{
+    return tfd_cuda_capture_launch(((struct capture *)c)->cuda, st);
+}
+
+static void drop_capture(struct tfd_capture *c)
+{
+    tfd_cuda_capture_drop(((struct capture *)c)->cuda);
+    free(c);
+}
+
+static const struct tfd_device_captures captures = {
+    begin_capture,
+    end_capture,
+    launch_capture,
+    drop_capture,
+};
+
 /* ---- Devices ------------------------------------------------------------- */
 
-static void make_row(struct tfd_device *row, struct tfd_cuda_device *d)
+static void make_row(struct tfd_device *row, struct tfd_cuda_device *d,
+                     const struct tfd_cuda_options *o)
 {
     const struct tfd_cuda_properties *p = &d->properties;
 
@@ -83,6 +144,8 @@ static void make_row(struct tfd_device *row, struct tfd_cuda_device *d)
         .copy = copy,
         .place = place,
         .use = use,
+        .captures = o->graphs == TFD_CUDA_GRAPHS_OFF ? NULL : &captures,
+        .captures_at_once = o->graphs == TFD_CUDA_GRAPHS_ON,
         .attributes.memory_limit = (int64_t)d->pool.o.limit,
     };
     /* As TensorFlow writes it; programs take it apart. */
@@ -108,7 +171,7 @@ static enum tfd_code add(struct tfd_gpus *g,
     struct tfd_cuda_device *d = &g->device[g->count];
 
     TFD_TRY(tfd_cuda_device_init(d, &options, st));
-    make_row(&g->row[g->count++], d);
+    make_row(&g->row[g->count++], d, o);
     return TFD_OK;
 }
 

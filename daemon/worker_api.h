@@ -11,7 +11,9 @@
  * (int, unique in the plan): the producer pushes the value to the consumer's
  * task under (step, channel) with tfd.Peer/PushTensors.  Where it is missing,
  * the consumer asks for the rendezvous key with RecvTensor, as TensorFlow does.
- * Between devices of one task both ends meet in the step's own rendezvous.
+ * Between devices of one task both ends meet in the step's own rendezvous.  A
+ * _Recv with `_tfd_early` (bool) waits for nothing that a GPU of its task does
+ * in the step (daemon/master/early.h).
  *
  * Threads: loop thread.
  */

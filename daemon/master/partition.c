@@ -5,6 +5,7 @@
 #include "daemon/master/partition.h"
 
 #include "daemon/master/added_node.h"
+#include "daemon/master/early.h"
 #include "daemon/master/loop_control.h"
 
 #include "common/proto/graph.pb.h"
@@ -28,6 +29,7 @@ struct partitioner {
     struct tfd_bytes *out;
     struct tfd_status *st;
     struct tfd_loop_control loops;
+    struct tfd_early early;
     struct tfd_str *names; /* by part node */
     int32_t *first;        /* by part node: its crossings */
     struct crossing *crossings;
@@ -152,6 +154,7 @@ struct pair {
     const struct tfd_device *from, *to;
     int type;
     bool client;     /* a feed or a fetch */
+    bool early;      /* early.h */
     int32_t channel; /* -1: none */
 };
 
@@ -177,6 +180,8 @@ static void put_pair_end(struct partitioner *p, const struct pair *pair,
     if (pair->channel >= 0)
         tfd_attr_put_int(tfd_added_node_attr(&a, "_tfd_channel"),
                          pair->channel);
+    if (pair->early && !sends)
+        tfd_attr_put_bool(tfd_added_node_attr(&a, "_tfd_early"), true);
     put_node(p, here, name, sends ? "_Send" : "_Recv", in, in_count, &a);
 }
 
@@ -218,7 +223,21 @@ static struct pair make_pair(struct partitioner *p, const struct tfd_device *a,
     int32_t channel = p->channels++;
     bool push = p->r->native[a->worker] && p->r->native[b->worker];
 
-    return (struct pair){TFD_STR_EMPTY, a, b, type, false, push ? channel : -1};
+    return (struct pair){
+        .tensor_name = TFD_STR_EMPTY,
+        .from = a,
+        .to = b,
+        .type = type,
+        .channel = push ? channel : -1,
+    };
+}
+
+/* TensorFlow's servers have no use for it. */
+static bool is_early(const struct partitioner *p, int32_t from,
+                     const struct tfd_device *to)
+{
+    return p->r->native[to->worker] &&
+           tfd_early_is(&p->early, from, to->worker);
 }
 
 /* What arrives within a loop arrives in every iteration. */
@@ -241,6 +260,7 @@ static enum tfd_code cross_data(struct partitioner *p, struct tfd_edge e,
     const char *source = p->names[e.node].data;
     struct tfd_str send;
 
+    pair.early = in_count == 1 && is_early(p, e.node, to);
     TFD_TRY(text(p, &pair.tensor_name, "edge_%d_%s", p->channels - 1, source));
     TFD_TRY(new_name(p, &send, source, ""));
     TFD_TRY(new_name(p, out, source, ""));
@@ -281,6 +301,7 @@ static enum tfd_code cross_control(struct partitioner *p, int32_t from,
     const char *source = p->names[from].data;
     struct tfd_str after, value, send, recv, identity;
 
+    pair.early = is_early(p, from, to);
     TFD_TRY(text(p, &pair.tensor_name, "edge_%d_%s", p->channels - 1, source));
     TFD_TRY(text(p, &after, "^%s", source));
     TFD_TRY(new_name(p, &value, source, "/ctrl"));
@@ -511,6 +532,7 @@ static enum tfd_code finish(struct partitioner *p)
 static enum tfd_code run(struct partitioner *p)
 {
     TFD_TRY(tfd_loop_control_find(p->r, &p->loops, p->st));
+    TFD_TRY(tfd_early_find(p->r, p->loops.device_of, &p->early, p->st));
     TFD_TRY(name_nodes(p));
     for (int32_t i = 0; i < p->r->pruned->count; i++) {
         if (p->r->stop && __atomic_load_n(p->r->stop, __ATOMIC_RELAXED))

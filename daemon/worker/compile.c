@@ -4,6 +4,7 @@
 #include "daemon/worker/compiler.h"
 
 #include "config/limits.h"
+#include "daemon/worker/captures.h"
 #include "daemon/worker/function.h"
 
 #include <stdlib.h>
@@ -50,6 +51,7 @@ static enum tfd_code compile(struct tfd_compiler *c, struct tfd_status *st)
     TFD_TRY(tfd_compile_elide(c, st));
     TFD_TRY(tfd_compile_connect(c, st));
     TFD_TRY(tfd_compile_loops(c, st));
+    TFD_TRY(tfd_compile_parts(c, st));
     return tfd_compile_bind(c, st);
 }
 
@@ -87,6 +89,7 @@ void tfd_exec_free(struct tfd_exec *e)
 {
     if (!e)
         return;
+    tfd_captures_free(e->parts);
     for (int32_t i = 0; i < e->state_count; i++)
         tfd_exec_release(e->states[i].kernel, e->states[i].state);
     for (int32_t i = 0; i < e->constant_count; i++)

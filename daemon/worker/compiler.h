@@ -6,6 +6,7 @@
  *     frames.c     which loop each node is in
  *     connect.c    nodes, slots and edges of what is left
  *     loop_*.c     loops as code, where they may be
+ *     capture_*.c  static parts, with gates before them
  *     bind.c       kernels' states, channels, feeds and fetches
  *     compile.c    all of it in order
  *
@@ -84,6 +85,9 @@ enum tfd_code tfd_compile_frames(struct tfd_compiler *c, struct tfd_status *st);
 enum tfd_code tfd_compile_connect(struct tfd_compiler *c,
                                   struct tfd_status *st);
 enum tfd_code tfd_compile_loops(struct tfd_compiler *c, struct tfd_status *st);
+enum tfd_code tfd_compile_parts(struct tfd_compiler *c, struct tfd_status *st);
+/* Nodes that tfd_compile_parts() may add to frame 0. */
+int32_t tfd_compile_gates(const struct tfd_compiler *c);
 enum tfd_code tfd_compile_bind(struct tfd_compiler *c, struct tfd_status *st);
 
 /* Frame that the outputs of a node arrive in. */

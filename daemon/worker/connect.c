@@ -14,7 +14,8 @@
 
 #include <string.h>
 
-/* Everything below needs one more node for each copy at most. */
+/* Everything below needs one more node for each copy at most, and for each
+ * loop and gate. */
 struct copy {
     struct copy *next;
     struct tfd_device *to;
@@ -455,9 +456,10 @@ static void connect_all(struct wiring *w)
 
 /* Arrays of a frame, now that all counts are known. */
 static enum tfd_code make_arrays(struct tfd_arena *a, struct tfd_exec_frame *f,
-                                 struct tfd_status *st)
+                                 int32_t gates, struct tfd_status *st)
 {
-    size_t nodes = (size_t)f->node_count + 1, slots = (size_t)f->slot_count + 1;
+    size_t nodes = (size_t)f->node_count + (size_t)gates + 1;
+    size_t slots = (size_t)f->slot_count + 1;
 
     f->nodes = tfd_arena_array(a, nodes, sizeof(*f->nodes));
     f->pending = tfd_arena_array(a, nodes, sizeof(*f->pending));
@@ -544,11 +546,11 @@ static enum tfd_code mark_last(struct wiring *w, struct tfd_status *st)
 static enum tfd_code finish(struct wiring *w, struct tfd_status *st)
 {
     struct tfd_exec *e = w->e;
+    size_t nodes = (size_t)w->capacity + 1;
 
-    e->roots = tfd_arena_array(&e->arena, (size_t)e->node_count + 1,
-                               sizeof(*e->roots));
-    e->node_cost_ns = tfd_arena_array(&e->arena, (size_t)e->node_count + 1,
-                                      sizeof(*e->node_cost_ns));
+    e->roots = tfd_arena_array(&e->arena, nodes, sizeof(*e->roots));
+    e->node_cost_ns =
+        tfd_arena_array(&e->arena, nodes, sizeof(*e->node_cost_ns));
     if (!e->roots || !e->node_cost_ns)
         return tfd_arena_check(NULL, "a registered graph", st);
     for (int32_t i = 0; i < e->node_count; i++) {
@@ -596,10 +598,11 @@ static enum tfd_code wiring_init(struct wiring *w, struct tfd_status *st)
 enum tfd_code tfd_compile_connect(struct tfd_compiler *c, struct tfd_status *st)
 {
     struct wiring w = {.c = c, .e = c->e};
+    int32_t gates = tfd_compile_gates(c);
 
     number(c);
     TFD_TRY(trace(c, st));
-    w.capacity = c->e->node_count + crossings(c) + c->frame_count;
+    w.capacity = c->e->node_count + crossings(c) + c->frame_count + gates;
     TFD_TRY(wiring_init(&w, st));
     for (int32_t i = 0; i < c->g->count; i++)
         if (c->nodes[i].exec >= 0)
@@ -608,7 +611,7 @@ enum tfd_code tfd_compile_connect(struct tfd_compiler *c, struct tfd_status *st)
     add_loops(&w);
     TFD_TRY(make_frames(&w, st));
     for (int32_t i = 0; i < c->e->frame_count; i++)
-        TFD_TRY(make_arrays(&c->e->arena, &c->e->frames[i], st));
+        TFD_TRY(make_arrays(&c->e->arena, &c->e->frames[i], gates, st));
     TFD_TRY(make_edges(&w, st));
     TFD_TRY(mark_last(&w, st));
     return finish(&w, st);

@@ -69,6 +69,7 @@ struct tfd_device {
     tfd_device_place_fn *place;
     tfd_device_use_fn *use;
     const struct tfd_device_captures *captures; /* NULL: it has none */
+    bool captures_at_once; /* at the first step, without a trial */
 };
 
 #define TFD_DEVICES_MAX 64

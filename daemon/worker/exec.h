@@ -29,6 +29,7 @@
 struct tfd_step;
 struct tfd_function_table;
 struct tfd_loop_code;
+struct tfd_parts;
 
 enum tfd_exec_kind {
     TFD_EXEC_KERNEL, /* compute() */
@@ -41,6 +42,7 @@ enum tfd_exec_kind {
     TFD_EXEC_SWITCH,
     TFD_EXEC_MERGE,
     TFD_EXEC_LOOP, /* a whole loop, as code; no node of the graph */
+    TFD_EXEC_GATE, /* before a static part (captures.h); nor is it */
     TFD_EXEC_KIND_COUNT
 };
 
@@ -89,7 +91,7 @@ struct tfd_exec_node {
     int32_t async;  /* its struct tfd_async; -1 */
     int32_t merge;  /* its struct tfd_merge; -1 */
     int32_t value;  /* CONST: constant; FEED, FETCH: position; routes ENTER and
-                       CONSTANT, LOOP: frame */
+                       CONSTANT, LOOP: frame; GATE: part */
     int32_t shares; /* of its only output beyond the first, with no Merge among
                        its consumers; -1: else */
     int32_t place;  /* routes other than HERE: among their like in the frame */
@@ -179,6 +181,7 @@ struct tfd_exec {
     uint32_t cost_ns;  /* of a step */
     int32_t expensive; /* nodes worth a thread */
     uint32_t *node_cost_ns;
+    struct tfd_parts *parts; /* NULL: it has none */
 };
 
 #endif

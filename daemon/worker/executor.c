@@ -18,6 +18,7 @@
 
 #include "daemon/worker/executor.h"
 
+#include "daemon/worker/captures.h"
 #include "daemon/worker/rendezvous.h"
 #include "daemon/worker/runner.h"
 
@@ -391,6 +392,9 @@ static void account(struct tfd_step *s)
     e->steps++;
     if (s->timed)
         recount_expensive(e);
+    if (e->parts && s->status.code == TFD_OK)
+        tfd_captures_end(e->parts, s->parts_mode, s->parts_launched,
+                         now_ns() - s->begun_ns);
 }
 
 static void end(struct tfd_step *s)
@@ -528,13 +532,24 @@ const struct tfd_iter *tfd_executor_place(const struct tfd_kctx *k, bool *dead)
     return item->it;
 }
 
+static void begin_parts(struct tfd_step *s, bool *on_thread)
+{
+    s->begun_ns = now_ns();
+    s->parts_launched = 0;
+    s->parts_mode =
+        tfd_captures_begin(s->exec->parts, s->trace != NULL, on_thread);
+}
+
 void tfd_executor_start(struct tfd_step *s)
 {
     const struct tfd_exec *e = s->exec;
     uint32_t limit_ns = s->alone ? INLINE_ALONE_NS : INLINE_NS;
+    bool on_thread = e->blocks;
 
+    if (e->parts)
+        begin_parts(s, &on_thread);
     s->on_loop =
-        !s->pool || (!e->blocks && e->steps > 0 && e->cost_ns < limit_ns);
+        !s->pool || (!on_thread && e->steps > 0 && e->cost_ns < limit_ns);
     s->shared =
         !s->on_loop && e->expensive > 1 && tfd_pool_threads(s->pool) > 1;
     s->timed = s->trace ||

@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE 1 /* clock_gettime() */
 
+#include "daemon/worker/captures.h"
 #include "daemon/worker/runner.h"
 #include "daemon/worker/trace.h"
 
@@ -328,6 +329,7 @@ static run_fn *const run_table[TFD_EXEC_KIND_COUNT] = {
     [TFD_EXEC_PASS] = run_pass,     [TFD_EXEC_FEED] = run_feed,
     [TFD_EXEC_FETCH] = run_fetch,   [TFD_EXEC_SWITCH] = run_switch,
     [TFD_EXEC_MERGE] = run_merge,   [TFD_EXEC_LOOP] = run_nothing,
+    [TFD_EXEC_GATE] = run_nothing,
 };
 
 /* ---- All together -------------------------------------------------------- */
@@ -356,6 +358,8 @@ static void run(struct tfd_runner *r, struct tfd_ready *item)
     bool dead = item->it->dead[n->local] && !(n->flags & TFD_EXEC_NEVER_DEAD);
 
     if (n->kind == TFD_EXEC_LOOP && !tfd_loop_run_unit(r, item))
+        return;
+    if (n->kind == TFD_EXEC_GATE && tfd_captures_run(r, item))
         return;
     if (!dead || (n->flags & TFD_EXEC_RUNS_DEAD)) {
         if (!(n->flags & TFD_EXEC_REF_IN) ||

@@ -99,6 +99,9 @@ struct tfd_step {
     int32_t call_depth;         /* calls it is within */
     int calls;                  /* of the outermost: under way; atomic */
 
+    uint8_t parts_mode; /* enum tfd_parts_mode */
+    int parts_launched; /* atomic: gates that launched */
+    uint64_t begun_ns;  /* of a graph that has parts */
     bool aborted; /* after a failure: everybody has been told; the lock's */
     bool alone;   /* no other step of this task is under way */
     bool on_loop; /* runs on the loop thread */

@@ -24,8 +24,9 @@ struct gemm {
     int64_t lda, ldb, ldc, stride_a, stride_b, stride_c, count;
 };
 
-/* Of the program: runs it in the stream's order. */
-void emulated_enqueue(cudaStream_t s, void (*run)(void *), void *arg);
+/* Of the program: runs it in the stream's order, with a copy of arg. */
+void emulated_enqueue(cudaStream_t s, void (*run)(const void *),
+                      const void *arg, size_t size);
 
 cublasStatus_t cublasCreate_v2(cublasHandle_t *handle)
 {
@@ -43,6 +44,14 @@ cublasStatus_t cublasSetStream_v2(cublasHandle_t handle, cudaStream_t stream)
 {
     handle->stream = stream;
     return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t handle, void *work,
+                                     size_t size)
+{
+    (void)handle;
+    return (uintptr_t)work % 256 == 0 && size > 0 ? CUBLAS_STATUS_SUCCESS
+                                                  : CUBLAS_STATUS_INVALID_VALUE;
 }
 
 const char *cublasGetStatusString(cublasStatus_t status)
@@ -109,9 +118,9 @@ static void widen_a(const struct gemm *g, int64_t batch, double *a)
                         (g->transpose_a ? row * g->lda + i : i * g->lda + row));
 }
 
-static void run(void *arg)
+static void run(const void *arg)
 {
-    struct gemm *g = arg;
+    const struct gemm *g = arg;
     double *a = malloc((size_t)(g->m * (g->k + 1)) * sizeof(*a));
 
     if (!a)
@@ -122,7 +131,6 @@ static void run(void *arg)
             run_column(g, a, a + g->m * g->k, batch, column);
     }
     free(a);
-    free(g);
 }
 
 cublasStatus_t cublasGemmStridedBatchedEx_64(
@@ -133,7 +141,9 @@ cublasStatus_t cublasGemmStridedBatchedEx_64(
     void *C, cudaDataType_t Ctype, int64_t ldc, int64_t strideC,
     int64_t batchCount, cublasComputeType_t computeType, cublasGemmAlgo_t algo)
 {
-    struct gemm *g;
+    const struct gemm g = {transa,  transb,  m,       n,         k,   A,
+                           B,       C,       Atype,   lda,       ldb, ldc,
+                           strideA, strideB, strideC, batchCount};
 
     (void)computeType;
     (void)algo;
@@ -143,12 +153,6 @@ cublasStatus_t cublasGemmStridedBatchedEx_64(
         get(alpha, Atype == CUDA_R_64F ? Atype : CUDA_R_32F, 0) != 1 ||
         get(beta, Atype == CUDA_R_64F ? Atype : CUDA_R_32F, 0) != 0)
         return CUBLAS_STATUS_INVALID_VALUE;
-    g = malloc(sizeof(*g));
-    if (!g)
-        return CUBLAS_STATUS_ALLOC_FAILED;
-    *g = (struct gemm){transa,  transb,  m,       n,         k,   A,
-                       B,       C,       Atype,   lda,       ldb, ldc,
-                       strideA, strideB, strideC, batchCount};
-    emulated_enqueue(handle->stream, run, g);
+    emulated_enqueue(handle->stream, run, &g, sizeof(g));
     return CUBLAS_STATUS_SUCCESS;
 }

@@ -49,8 +49,9 @@ struct job {
     void *out;
 };
 
-/* Of the program: runs it in the stream's order. */
-void emulated_enqueue(void *stream, void (*run)(void *), void *arg);
+/* Of the program: runs it in the stream's order, with a copy of arg. */
+void emulated_enqueue(void *stream, void (*run)(const void *), const void *arg,
+                      size_t size);
 
 /* ---- Objects ------------------------------------------------------------- */
 
@@ -319,9 +320,9 @@ static double *widen(const struct object *o, const void *data)
     return out;
 }
 
-static void run(void *arg)
+static void run(const void *arg)
 {
-    struct job *j = arg;
+    const struct job *j = arg;
     const struct object *result = j->kind == FORWARD ? &j->y
                                   : j->kind == INPUT ? &j->x
                                                      : &j->w;
@@ -344,7 +345,6 @@ static void run(void *arg)
         put(j->out, result->type, i, sums[i]);
     for (int i = 0; i < 3; i++)
         free(data[i]);
-    free(j);
 }
 
 static int start(struct handle *handle, const struct job *job, int algorithm,
@@ -352,7 +352,6 @@ static int start(struct handle *handle, const struct job *job, int algorithm,
                  const void *beta)
 {
     int rc = check(&job->x, &job->w, &job->conv, &job->y);
-    struct job *j;
 
     if (rc != SUCCESS)
         return rc;
@@ -363,11 +362,7 @@ static int start(struct handle *handle, const struct job *job, int algorithm,
     if (algorithm != PLAIN &&
         (algorithm != WORKING || !work || size < WORK_SIZE))
         return BAD_PARAM;
-    j = malloc(sizeof(*j));
-    if (!j)
-        return NO_MEMORY;
-    *j = *job;
-    emulated_enqueue(handle->stream, run, j);
+    emulated_enqueue(handle->stream, run, job, sizeof(*job));
     return SUCCESS;
 }
 

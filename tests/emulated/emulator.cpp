@@ -27,6 +27,9 @@ extern "C" {
 #define BLOCK_MAX 1024
 #define STACK_SIZE ((size_t)64 << 10)
 
+/* Of CUDA: cudaErrorStreamCaptureUnsupported, ...Unmatched. */
+enum { CAPTURE_TWICE = 900, CAPTURE_NONE = 903 };
+
 static void die(const char *why)
 {
     fprintf(stderr, "the emulated GPU: %s\n", why);
@@ -284,10 +287,14 @@ struct mark {
 /* The device of this thread, by the machine's number. */
 static thread_local int current;
 
+using work_list = std::vector<std::function<void()>>;
+
 struct emulated_stream {
     std::mutex lock;
     std::condition_variable more;
     std::deque<std::function<void()>> queue;
+    std::shared_ptr<work_list> captured; /* while it captures */
+    std::thread::id capturer;
     bool stops = false;
     int device; /* the machine's number */
     std::thread thread;
@@ -317,8 +324,23 @@ static void put(cudaStream_t s, std::function<void()> work)
 {
     std::lock_guard<std::mutex> l(s->lock);
 
+    if (s->captured)
+        die("an event on a stream that captures");
     s->queue.push_back(std::move(work));
     s->more.notify_one();
+}
+
+/* Keeps the work for a graph; false when s does not capture. */
+static bool keep(cudaStream_t s, const std::function<void()> &work)
+{
+    std::lock_guard<std::mutex> l(s->lock);
+
+    if (!s->captured)
+        return false;
+    if (s->capturer != std::this_thread::get_id())
+        die("a launch on a stream that another thread captures");
+    s->captured->push_back(work);
+    return true;
 }
 
 void emulator::begin_launch(const char *site, cudaStream_t s)
@@ -342,6 +364,8 @@ void emulator::begin_launch(const char *site, cudaStream_t s)
 
 void emulator::enqueue(cudaStream_t s, std::function<void()> work)
 {
+    if (keep(s, work))
+        return;
     put(s, [work] {
         begin_work();
         work();
@@ -374,10 +398,14 @@ extern "C" cudaError_t cudaPeekAtLastError(void)
     return 0;
 }
 
-/* What the emulated libraries enqueue. */
-extern "C" void emulated_enqueue(cudaStream_t s, void (*run)(void *), void *arg)
+/* What the emulated libraries enqueue: run() may be called more than once, with
+ * a copy of the argument. */
+extern "C" void emulated_enqueue(cudaStream_t s, void (*run)(const void *),
+                                 const void *arg, size_t size)
 {
-    emulator::enqueue(s, [=] { run(arg); });
+    const std::vector<char> copy((const char *)arg, (const char *)arg + size);
+
+    emulator::enqueue(s, [run, copy] { run(copy.data()); });
 }
 
 /* ---- The table of cuda/driver.h ------------------------------------------ */
@@ -582,10 +610,59 @@ int copy_peer(void *to, int to_device, const void *from, int from_device,
     return copy(to, from, size, TFD_CUDA_TO_DEVICE, stream);
 }
 
+/* A graph; what is enqueued of it shares the list. */
+using shared_work = std::shared_ptr<work_list>;
+
+int capture_begin(void *stream)
+{
+    cudaStream_t s = (cudaStream_t)stream;
+    std::lock_guard<std::mutex> l(s->lock);
+
+    if (s->captured)
+        return CAPTURE_TWICE;
+    s->captured = std::make_shared<work_list>();
+    s->capturer = std::this_thread::get_id();
+    return 0;
+}
+
+int capture_end(void *stream, void **graph)
+{
+    cudaStream_t s = (cudaStream_t)stream;
+    std::lock_guard<std::mutex> l(s->lock);
+
+    *graph = nullptr;
+    if (!s->captured)
+        return CAPTURE_NONE;
+    *graph = new shared_work(std::move(s->captured));
+    s->captured = nullptr;
+    return 0;
+}
+
+int graph_launch(void *graph, void *stream)
+{
+    const shared_work work = *(shared_work *)graph;
+
+    if (((cudaStream_t)stream)->device != current)
+        die("a launch on a stream of another device");
+    for (size_t i = 0; i < work->size(); i++)
+        emulator::enqueue((cudaStream_t)stream, [work, i] { (*work)[i](); });
+    return 0;
+}
+
+int graph_release(void *graph)
+{
+    if (((shared_work *)graph)->use_count() > 1)
+        die("a graph is released while a launch of it is under way");
+    delete (shared_work *)graph;
+    return 0;
+}
+
 const char *error_text(int error)
 {
     return error == TFD_CUDA_NO_MEMORY   ? "out of memory"
            : error == TFD_CUDA_NO_DEVICE ? "no CUDA-capable device is detected"
+           : error == CAPTURE_TWICE      ? "the stream captures already"
+           : error == CAPTURE_NONE       ? "the stream does not capture"
                                          : "an error";
 }
 
@@ -593,7 +670,8 @@ const struct tfd_cuda_driver driver = {
     device_count, properties,    use,           memory_info,  allocate,
     release,      host_allocate, host_release,  stream_make,  stream_release,
     stream_wait,  event_make,    event_release, event_record, event_query,
-    event_wait,   copy,          copy_runs,     copy_peer,    error_text,
+    event_wait,   copy,          copy_runs,     copy_peer,    capture_begin,
+    capture_end,  graph_launch,  graph_release, error_text,
 };
 
 } /* namespace */

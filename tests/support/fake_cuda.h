@@ -4,7 +4,8 @@
  * Memory of a device is host memory of which there is a fixed amount.  A stream
  * is a thread that works off what is enqueued, so order and completion are real
  * and the thread sanitizer sees what is not ordered.  fake_launch() is a kernel
- * launch.  A stream can be held, so that a test sees what has not waited.
+ * launch.  A stream can be held, so that a test sees what has not waited.  What
+ * CUDA forbids while a stream captures, or does not promise, ends the test.
  *
  * `fake` below says what the machine is and which calls fail; fake_init() sets
  * it to two GPUs of 64 MiB.
@@ -39,9 +40,16 @@ struct fake_event {
     struct fake_mark *mark; /* the last; NULL: none */
 };
 
+/* What a stream that captured was given. */
+struct fake_graph {
+    struct fake_op *first, *last;
+    int under_way; /* ops of its launches */
+};
+
 struct fake_op {
     struct fake_op *next;
     enum fake_kind kind;
+    struct fake_graph *graph; /* that it was launched with */
     void (*kernel)(void *args);
     char args[FAKE_ARGS];
     void *to;
@@ -53,6 +61,8 @@ struct fake_op {
 struct fake_stream {
     pthread_t thread;
     struct fake_op *first, *last;
+    struct fake_graph *captured; /* while it captures */
+    pthread_t capturer;
     bool stopping;
 };
 
@@ -65,10 +75,11 @@ static struct {
     int broken;       /* what every call answers from now on */
     int copy_error;   /* what the next copy answers */
     int stream_error; /* what stream_make() answers */
+    int begin_error, end_error, launch_error; /* of captures and graphs */
     size_t host_total, host_used;
-    int allocations, streams, events, host_allocations; /* that are out */
-    int let_go;                                         /* of held streams */
-    int asked; /* calls that only a driver can answer */
+    int allocations, streams, events, host_allocations, graphs; /* out */
+    int let_go; /* of held streams */
+    int asked;  /* calls that only a driver can answer */
 } fake;
 
 static _Thread_local int fake_device;
@@ -90,6 +101,14 @@ static inline void fake_deinit(void)
     assert_int_equal(fake.streams, 0);
     assert_int_equal(fake.events, 0);
     assert_int_equal(fake.host_allocations, 0);
+    assert_int_equal(fake.graphs, 0);
+}
+
+/* From any thread. */
+static inline void fake_die(const char *why)
+{
+    fprintf(stderr, "the fake GPU: %s\n", why);
+    abort();
 }
 
 static inline int fake_state(void)
@@ -221,6 +240,8 @@ static inline void fake_do(struct fake_op *op)
     while (op->kind == FAKE_HOLD && fake.let_go == 0 && !fake.broken)
         pthread_cond_wait(&fake.changed, &fake.lock);
     fake_unref(op->mark);
+    if (op->graph)
+        op->graph->under_way--;
     pthread_cond_broadcast(&fake.changed);
     pthread_mutex_unlock(&fake.lock);
 }
@@ -277,6 +298,25 @@ static inline int fake_stream_release(void *stream)
     return TFD_CUDA_OK;
 }
 
+static inline void fake_append(struct fake_op **first, struct fake_op **last,
+                               struct fake_op *op)
+{
+    if (*last)
+        (*last)->next = op;
+    else
+        *first = op;
+    *last = op;
+}
+
+static inline void fake_keep(struct fake_stream *s, struct fake_op *op)
+{
+    if (op->kind != FAKE_KERNEL && op->kind != FAKE_COPY)
+        fake_die("an event on a stream that captures");
+    if (!pthread_equal(s->capturer, pthread_self()))
+        fake_die("a launch on a stream that another thread captures");
+    fake_append(&s->captured->first, &s->captured->last, op);
+}
+
 static inline int fake_enqueue(void *stream, const struct fake_op *what)
 {
     struct fake_stream *s = stream;
@@ -285,11 +325,12 @@ static inline int fake_enqueue(void *stream, const struct fake_op *what)
     *op = *what;
     op->next = NULL;
     pthread_mutex_lock(&fake.lock);
-    if (s->last)
-        s->last->next = op;
+    if (op->graph)
+        op->graph->under_way++;
+    if (s->captured)
+        fake_keep(s, op);
     else
-        s->first = op;
-    s->last = op;
+        fake_append(&s->first, &s->last, op);
     pthread_cond_broadcast(&fake.changed);
     pthread_mutex_unlock(&fake.lock);
     return TFD_CUDA_OK;
@@ -441,6 +482,87 @@ static inline int fake_copy_peer(void *to, int to_device, const void *from,
     return fake_copy(to, from, size, TFD_CUDA_TO_DEVICE, stream);
 }
 
+/* ---- Graphs -------------------------------------------------------------- */
+
+static inline void fake_graph_free(struct fake_graph *g)
+{
+    while (g->first) {
+        struct fake_op *op = g->first;
+
+        g->first = op->next;
+        free(op);
+    }
+    free(g);
+}
+
+static inline int fake_capture_begin(void *stream)
+{
+    struct fake_stream *s = stream;
+    int error = fake_state();
+
+    if (!error)
+        error = fake.begin_error;
+    if (error)
+        return error;
+    pthread_mutex_lock(&fake.lock);
+    if (s->captured)
+        fake_die("a capture on a stream that captures");
+    s->captured = calloc(1, sizeof(*s->captured));
+    s->capturer = pthread_self();
+    pthread_mutex_unlock(&fake.lock);
+    return TFD_CUDA_OK;
+}
+
+static inline int fake_capture_end(void *stream, void **graph)
+{
+    struct fake_stream *s = stream;
+    int error = fake_state();
+    struct fake_graph *g;
+
+    pthread_mutex_lock(&fake.lock);
+    g = s->captured;
+    s->captured = NULL;
+    if (!g)
+        fake_die("the end of a capture that did not begin");
+    if (!error)
+        error = fake.end_error;
+    fake.graphs += !error;
+    pthread_mutex_unlock(&fake.lock);
+    if (error)
+        fake_graph_free(g);
+    *graph = error ? NULL : g;
+    return error;
+}
+
+static inline int fake_graph_launch(void *graph, void *stream)
+{
+    struct fake_graph *g = graph;
+    int error = fake_state();
+
+    if (!error)
+        error = fake.launch_error;
+    for (struct fake_op *at = g->first; at && !error; at = at->next) {
+        struct fake_op op = *at;
+
+        op.graph = g;
+        error = fake_enqueue(stream, &op);
+    }
+    return error;
+}
+
+static inline int fake_graph_release(void *graph)
+{
+    struct fake_graph *g = graph;
+
+    pthread_mutex_lock(&fake.lock);
+    if (g->under_way > 0)
+        fake_die("a graph is released while a launch of it is under way");
+    fake.graphs--;
+    pthread_mutex_unlock(&fake.lock);
+    fake_graph_free(g);
+    return fake_state();
+}
+
 static inline const char *fake_error_text(int error)
 {
     switch (error) {
@@ -473,6 +595,10 @@ static const struct tfd_cuda_driver fake_driver = {
     .copy = fake_copy,
     .copy_runs = fake_copy_runs,
     .copy_peer = fake_copy_peer,
+    .capture_begin = fake_capture_begin,
+    .capture_end = fake_capture_end,
+    .graph_launch = fake_graph_launch,
+    .graph_release = fake_graph_release,
     .error_text = fake_error_text,
 };
 
