@@ -125,8 +125,8 @@ __device__ inline T make_reflector(T *a, int64_t n, int64_t rows)
 }
 
 /* c -= tau v (v^H c), c of rows x columns, its rows `step` apart, v's elements
- * n.  A thread has one of `width` columns at a time, and every so manieth row
- * of it. */
+ * n.  `width` columns at a time, which a line of as many threads reads along
+ * memory; each of the lines has its share of the rows. */
 template <typename T>
 __device__ inline void reflect(const T *v, int64_t n, T tau, T *c, int64_t step,
                                int64_t rows, int64_t columns)
