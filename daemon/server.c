@@ -1,88 +1,28 @@
 /*
  * server.c - builds the parts in the order they depend on each other, serves,
- * and takes them down again.
- *
- * Stopping has stages, each bounded, so that nobody waits for ever:
- *
- *     draining   no new connections, no new calls; running ones go on until
- *                drain_timeout
- *     closing    sessions close (their steps are cancelled), peers are told
- *                that we leave; GOODBYE_US at most
- *     stopped    the loop ends; what is left is freed
+ * and takes them down again once server_stop.c has ended the loop.
  */
 #define _GNU_SOURCE 1 /* getrandom */
 
-#include "daemon/server_impl.h"
+#include "daemon/server_state.h"
 
 #include "common/alloc.h"
 #include "common/log.h"
 #include "common/pool.h"
-#include "common/proto/peer.pb.h"
 #include "config/bind.h"
 #include "cuda/cuda.h"
 #include "daemon/exit_rule.h"
 #include "daemon/gpu.h"
 #include "daemon/master/service.h"
-#include "daemon/master/session.h"
 #include "daemon/status_page.h"
 #include "daemon/worker/worker.h"
-#include "kernels/file_roots.h"
-#include "kernels/registry.h"
 #include "kernels/runtime.h"
-#include "rpc/health.h"
-#include "rpc/peers.h"
-#include "rpc/sniff.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <unistd.h>
-
-#define GOODBYE_US 2000000u
-#define LINGER_US 200000u
-
-enum stage { SERVING, DRAINING, CLOSING, STOPPED };
-
-struct tfd_server {
-    struct tfd_server_options o;
-    struct tfd_registry registry;
-    bool has_registry;
-    struct tfd_file_roots roots;
-    bool has_roots;
-    const struct tfd_family **families; /* of the host, then of GPUs */
-    struct tfd_gpus *gpus;
-    struct tfd_post lost_post;
-    struct tfd_pool *pool;
-    struct tfd_loop *loop;
-    struct tfd_service *service;
-    struct tfd_peer_info self;
-    struct tfd_peers *peers;
-    struct tfd_worker_service *worker;
-    struct tfd_master *master;
-    struct tfd_master_service *master_service;
-    struct tfd_exit_rule *exit_rule;
-    struct tfd_health health;
-    struct tfd_sniff sniff;
-    struct tfd_listener *listener;
-    char target[TFD_ADDRESS_SIZE_MAX + 16];
-    uint64_t start_us;
-    enum stage stage;
-    struct tfd_post stop_post;
-    struct tfd_post begin_post;
-    struct tfd_timer timer; /* of the stage */
-    int goodbyes;           /* not yet answered */
-    int holds;              /* threads that use us */
-    bool service_drained;
-    bool said_goodbye;
-    bool lingered;
-    pthread_t thread;
-    bool has_thread;
-    int exit_code;
-};
 
 struct tfd_loop *tfd_server_loop(const struct tfd_server *s)
 {
@@ -144,204 +84,6 @@ const struct tfd_registry *tfd_server_registry(const struct tfd_server *s)
     return &s->registry;
 }
 
-/* ---- Stopping ------------------------------------------------------------ */
-
-/* What watchers of our health were told is lost to those who have not read it
- * when the connection ends. */
-static bool lingers(struct tfd_server *s)
-{
-    if (!s->health.watchers || s->lingered)
-        return false;
-    s->lingered = true;
-    return tfd_timer_start(&s->timer, LINGER_US, NULL) == TFD_OK;
-}
-
-static void enter_stopped(struct tfd_server *s)
-{
-    s->said_goodbye = true;
-    if (s->stage == STOPPED || s->holds > 0 || lingers(s))
-        return;
-    s->stage = STOPPED;
-    tfd_timer_stop(&s->timer);
-    tfd_loop_stop(s->loop);
-}
-
-static void goodbye_answered(void *ctx, const struct tfd_status *st,
-                             const struct tfd_incoming *response)
-{
-    struct tfd_server *s = ctx;
-
-    (void)st;
-    (void)response;
-    if (--s->goodbyes == 0)
-        enter_stopped(s);
-}
-
-static void say_goodbye(struct tfd_server *s, struct tfd_channel *ch)
-{
-    struct tfd_outcall_options o = {.timeout_us = GOODBYE_US};
-    struct tfd_message m;
-
-    tfd_message_init(&m, true);
-    tfd_pb_put_str(&m.proto, tfd_Hello_task_tag, tfd_str_of(s->self.task));
-    tfd_pb_put_fixed64(&m.proto, tfd_Hello_incarnation_tag,
-                       s->self.incarnation);
-    s->goodbyes++;
-    (void)tfd_channel_call(ch, TFD_METHOD_Leaving, &m, &o, goodbye_answered, s);
-}
-
-static void sessions_closed(void *ctx, const struct tfd_status *st)
-{
-    struct tfd_server *s = ctx;
-
-    (void)st;
-    if (s->stage != CLOSING)
-        return;
-    s->goodbyes = 1;
-    for (int i = 0; i < tfd_peers_count(s->peers); i++) {
-        struct tfd_channel *ch = tfd_peers_made(s->peers, i);
-
-        if (ch && tfd_channel_up(ch) &&
-            tfd_channel_protocol(ch) == TFD_PROTO_NATIVE)
-            say_goodbye(s, ch);
-    }
-    if (--s->goodbyes == 0)
-        enter_stopped(s);
-}
-
-static void enter_closing(struct tfd_server *s)
-{
-    struct tfd_status why = TFD_STATUS_INIT;
-
-    if (s->stage >= CLOSING)
-        return;
-    s->stage = CLOSING;
-    tfd_fail(&why, TFD_UNAVAILABLE, "%s is shutting down", s->self.task);
-    tfd_worker_stop(s->worker, &why);
-    if (tfd_timer_start(&s->timer, GOODBYE_US, NULL) != TFD_OK)
-        enter_stopped(s);
-    else
-        tfd_master_close_all(s->master, sessions_closed, s);
-}
-
-static void drained(void *ctx)
-{
-    struct tfd_server *s = ctx;
-
-    s->service_drained = true;
-    if (s->holds == 0)
-        enter_closing(s);
-}
-
-/* ---- Threads that use the server ----------------------------------------- */
-
-bool tfd_server_stopping(const struct tfd_server *s)
-{
-    return s->stage != SERVING;
-}
-
-static void released(struct tfd_post *p)
-{
-    struct tfd_server *s = ((struct tfd_server_hold *)p)->server;
-
-    if (--s->holds > 0)
-        return;
-    if (s->stage == DRAINING && s->service_drained)
-        enter_closing(s);
-    else if (s->stage == CLOSING && s->said_goodbye)
-        enter_stopped(s);
-}
-
-void tfd_server_hold(struct tfd_server *s, struct tfd_server_hold *h)
-{
-    *h = (struct tfd_server_hold){.post = {.run = released}, .server = s};
-    s->holds++;
-}
-
-void tfd_server_unhold(struct tfd_server_hold *h)
-{
-    h->server->holds--;
-}
-
-void tfd_server_release(struct tfd_server_hold *h)
-{
-    tfd_loop_post(h->server->loop, &h->post);
-}
-
-/* ---- Stages -------------------------------------------------------------- */
-
-static void stage_over(struct tfd_timer *t)
-{
-    struct tfd_server *s =
-        (struct tfd_server *)((char *)t - offsetof(struct tfd_server, timer));
-
-    if (s->stage == DRAINING) {
-        tfd_log(TFD_LOG_WARN, "drain_timeout", "calls=%d",
-                tfd_service_in_flight(s->service));
-        enter_closing(s);
-    } else if (s->stage == CLOSING) {
-        enter_stopped(s);
-    }
-}
-
-static void enter_draining(struct tfd_server *s, const char *why)
-{
-    uint64_t limit = (uint64_t)s->o.config->drain_timeout_ms * 1000;
-    struct tfd_status st = TFD_STATUS_INIT;
-
-    if (s->stage != SERVING)
-        return;
-    s->stage = DRAINING;
-    tfd_log(s->o.listen ? TFD_LOG_INFO : TFD_LOG_DEBUG, "stopping",
-            "why=\"%s\" steps_running=%d", why,
-            tfd_master_step_count(s->master));
-    if (s->listener)
-        tfd_listener_close(s->listener);
-    s->listener = NULL;
-    if (s->o.stopping)
-        s->o.stopping(s->o.ctx);
-    /* A session that waits for its tasks has nothing to finish. */
-    (void)tfd_fail(&st, TFD_UNAVAILABLE, "The server is stopping.");
-    tfd_master_cancel_creates(s->master, &st);
-    if (tfd_timer_start(&s->timer, limit, NULL) != TFD_OK)
-        enter_closing(s);
-    else
-        tfd_service_drain(s->service, drained, s);
-}
-
-static void stop_by_rule(void *ctx, const char *why)
-{
-    enter_draining(ctx, why);
-}
-
-static void stop_on_loop(struct tfd_post *p)
-{
-    struct tfd_server *s =
-        (struct tfd_server *)((char *)p -
-                              offsetof(struct tfd_server, stop_post));
-
-    enter_draining(s, "asked to");
-}
-
-/* Posted at most once: later calls find it posted already. */
-void tfd_server_stop(struct tfd_server *s)
-{
-    static void (*const posted)(struct tfd_post *) = stop_on_loop;
-
-    if (__atomic_exchange_n(&s->stop_post.run, posted, __ATOMIC_ACQ_REL))
-        return;
-    tfd_loop_post(s->loop, &s->stop_post);
-}
-
-static void on_signal(void *ctx, int number)
-{
-    struct tfd_server *s = ctx;
-
-    if (s->stage != SERVING)
-        _exit(128 + number); /* the second one: at once */
-    enter_draining(s, number == SIGTERM ? "SIGTERM" : "SIGINT");
-}
-
 /* ---- GPUs ---------------------------------------------------------------- */
 
 /* Steps end with the error that their kernels got; after the drain the process
@@ -353,7 +95,7 @@ static void gpu_lost_on_loop(struct tfd_post *p)
                               offsetof(struct tfd_server, lost_post));
 
     s->exit_code = TFD_EXIT_GPU_LOST;
-    enter_draining(s, "a GPU is lost");
+    tfd_server_drain(s, "a GPU is lost");
 }
 
 static void gpu_lost(void *ctx, const struct tfd_cuda_device *d)
@@ -463,6 +205,11 @@ static int cpu_count(const struct tfd_config *c)
     return 1;
 }
 
+static void stop_by_rule(void *ctx, const char *why)
+{
+    tfd_server_drain(ctx, why);
+}
+
 static enum tfd_code make_services(struct tfd_server *s, struct tfd_status *st)
 {
     const struct tfd_config *c = s->o.config;
@@ -554,7 +301,7 @@ static enum tfd_code make_basis(struct tfd_server *s, struct tfd_status *st)
     if (!s->loop)
         return st->code;
     tfd_loop_spin(s->loop, c->spin_us);
-    tfd_timer_init(&s->timer, s->loop, stage_over);
+    tfd_timer_init(&s->timer, s->loop, tfd_server_stage_over);
     s->start_us = tfd_loop_now_us(s->loop);
     s->service = tfd_service_new(s->loop, st);
     if (!s->service)
@@ -569,14 +316,6 @@ static enum tfd_code make_basis(struct tfd_server *s, struct tfd_status *st)
     return TFD_OK;
 }
 
-static enum tfd_code watch_signals(struct tfd_server *s, struct tfd_status *st)
-{
-    if (!s->o.signals)
-        return TFD_OK;
-    TFD_TRY(tfd_loop_signal(s->loop, SIGTERM, on_signal, s, st));
-    return tfd_loop_signal(s->loop, SIGINT, on_signal, s, st);
-}
-
 enum tfd_code tfd_server_new(const struct tfd_server_options *o,
                              struct tfd_server **out, struct tfd_status *st)
 {
@@ -588,8 +327,8 @@ enum tfd_code tfd_server_new(const struct tfd_server_options *o,
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "No memory for a server");
     s->o = *o;
     rc = make_basis(s, &own);
-    if (rc == TFD_OK)
-        rc = watch_signals(s, &own); /* who can connect may stop us, too */
+    if (rc == TFD_OK) /* who can connect may stop us, too */
+        rc = tfd_server_watch_signals(s, &own);
     if (rc == TFD_OK)
         rc = open_gpus(s, &own); /* before anybody hears of us */
     if (rc == TFD_OK)

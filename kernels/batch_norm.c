@@ -14,24 +14,20 @@
  * moving averages have the unbiased variance, those kept for the gradient the
  * other.  Otherwise they are inputs, and dx is dy * a.
  *
- * x is half, bfloat16 or float; everything else is float, and so are the
- * loops.  Sums are taken over some rows at a time and added in double, so they
- * are exact and the same with any number of threads.
+ * x is half, bfloat16 or float; everything else is float, and so are the loops
+ * (batch_norm_loops.h).
  */
 #include "kernels/batch_norm.h"
 
-#include "common/alloc.h"
 #include "common/str.h"
+#include "kernels/batch_norm_loops.h"
 #include "kernels/check.h"
 #include "kernels/families.h"
 #include "kernels/gradient.h"
 #include "kernels/image.h"
-#include "kernels/simd.h"
 
 #include <math.h>
 #include <string.h>
-
-#define CHUNK 256 /* rows that are summed in float */
 
 enum tfd_code tfd_batch_norm_prepare(const struct tfd_prepare *p, void *state,
                                      struct tfd_status *st)
@@ -49,124 +45,6 @@ enum tfd_code tfd_batch_norm_prepare(const struct tfd_prepare *p, void *state,
         return tfd_node_float(p->node, "exponential_avg_factor", &s->factor,
                               st);
     return TFD_OK;
-}
-
-/* ---- Loops over rows of channels ----------------------------------------- */
-
-struct rows {
-    const float *x, *dy; /* dy: of the gradient */
-    float *y;
-    const float *mean, *a, *b, *c; /* of each channel; see the loops */
-    float *sums;                   /* 2 * channels for each chunk */
-    int64_t count, channels;
-    bool squares; /* sum (x - mean)^2, else x */
-};
-
-/* Sums of a chunk: of x, or of its squared distances from the mean. */
-TFD_SIMD_LOOP(sum_rows)
-{
-    const struct rows *r = arg;
-    const int64_t n = r->channels;
-
-    for (int64_t chunk = begin; chunk < end; chunk++) {
-        float *sum = r->sums + chunk * 2 * n;
-        int64_t row = chunk * CHUNK;
-        int64_t last = row + CHUNK < r->count ? row + CHUNK : r->count;
-
-        memset(sum, 0, (size_t)n * sizeof(*sum));
-        for (; row < last; row++) {
-            const float *x = r->x + row * n;
-
-            if (r->squares)
-                for (int64_t c = 0; c < n; c++)
-                    sum[c] += (x[c] - r->mean[c]) * (x[c] - r->mean[c]);
-            else
-                for (int64_t c = 0; c < n; c++)
-                    sum[c] += x[c];
-        }
-    }
-}
-TFD_SIMD_CLONES(sum_rows)
-
-/* Sums of dy, and of dy * (x - mean). */
-TFD_SIMD_LOOP(sum_gradients)
-{
-    const struct rows *r = arg;
-    const int64_t n = r->channels;
-
-    for (int64_t chunk = begin; chunk < end; chunk++) {
-        float *sum = r->sums + chunk * 2 * n, *product = sum + n;
-        int64_t row = chunk * CHUNK;
-        int64_t last = row + CHUNK < r->count ? row + CHUNK : r->count;
-
-        memset(sum, 0, 2 * (size_t)n * sizeof(*sum));
-        for (; row < last; row++) {
-            const float *x = r->x + row * n, *dy = r->dy + row * n;
-
-            for (int64_t c = 0; c < n; c++)
-                sum[c] += dy[c];
-            for (int64_t c = 0; c < n; c++)
-                product[c] += dy[c] * (x[c] - r->mean[c]);
-        }
-    }
-}
-TFD_SIMD_CLONES(sum_gradients)
-
-/* y = (x - mean) * a + b */
-TFD_SIMD_LOOP(normalise)
-{
-    const struct rows *r = arg;
-    const int64_t n = r->channels;
-
-    for (int64_t row = begin; row < end; row++) {
-        const float *x = r->x + row * n;
-        float *y = r->y + row * n;
-
-        for (int64_t c = 0; c < n; c++)
-            y[c] = (x[c] - r->mean[c]) * r->a[c] + r->b[c];
-    }
-}
-TFD_SIMD_CLONES(normalise)
-
-/* dx = (dy - b - (x - mean) * c) * a */
-TFD_SIMD_LOOP(derive)
-{
-    const struct rows *r = arg;
-    const int64_t n = r->channels;
-
-    for (int64_t row = begin; row < end; row++) {
-        const float *x = r->x + row * n, *dy = r->dy + row * n;
-        float *dx = r->y + row * n;
-
-        for (int64_t c = 0; c < n; c++)
-            dx[c] = (dy[c] - r->b[c] - (x[c] - r->mean[c]) * r->c[c]) * r->a[c];
-    }
-}
-TFD_SIMD_CLONES(derive)
-
-/* ---- Sums ---------------------------------------------------------------- */
-
-static int64_t chunks_of(const struct rows *r)
-{
-    return (r->count + CHUNK - 1) / CHUNK;
-}
-
-static int cost_of(const struct rows *r, int64_t count)
-{
-    int64_t ns = r->channels * count / 4;
-
-    return ns < 1 ? 1 : ns > 1000000000 ? 1000000000 : (int)ns;
-}
-
-/* Sum number `which` of a channel, over all chunks. */
-static double total(const struct rows *r, int which, int64_t channel)
-{
-    const float *at = r->sums + which * r->channels + channel;
-    double sum = 0;
-
-    for (int64_t i = chunks_of(r); i > 0; i--, at += 2 * r->channels)
-        sum += (double)*at;
-    return sum;
 }
 
 /* ---- Forward ------------------------------------------------------------- */
@@ -187,24 +65,24 @@ static float moved(const struct tfd_kctx *k, int in, int64_t channel, double is)
     return (1 - s->factor) * was[channel] + s->factor * (float)is;
 }
 
-static void batch_moments(struct tfd_kctx *k, struct rows *r,
+static void batch_moments(struct tfd_kctx *k, struct tfd_batch_norm_rows *r,
                           const struct moments *m)
 {
     const double n = (double)r->count;
 
     r->squares = false;
-    tfd_kctx_parallel(k, chunks_of(r), cost_of(r, CHUNK), sum_rows, r);
+    tfd_batch_norm_sum(k, r);
     for (int64_t c = 0; c < r->channels; c++) {
-        double mean = total(r, 0, c) / n;
+        double mean = tfd_batch_norm_total(r, 0, c) / n;
 
         m->kept_mean[c] = (float)mean;
         m->mean[c] = moved(k, 3, c, mean);
     }
     r->mean = m->kept_mean;
     r->squares = true;
-    tfd_kctx_parallel(k, chunks_of(r), cost_of(r, CHUNK), sum_rows, r);
+    tfd_batch_norm_sum(k, r);
     for (int64_t c = 0; c < r->channels; c++) {
-        double sum = total(r, 0, c);
+        double sum = tfd_batch_norm_total(r, 0, c);
 
         m->kept_variance[c] = (float)(sum / n);
         m->variance[c] = moved(k, 4, c, sum / (n > 1 ? n - 1 : 1));
@@ -308,23 +186,8 @@ static struct moments moments_of(const struct tfd_kctx *k)
     };
 }
 
-/* a, b and c of each channel, and sums for each chunk. */
-static enum tfd_code scratch(struct rows *r, struct tfd_buffer **b, float **abc,
-                             struct tfd_status *st)
-{
-    int64_t floats = (3 + 2 * chunks_of(r)) * r->channels;
-
-    *b = tfd_buffer_new((size_t)floats * sizeof(float));
-    if (!*b)
-        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
-                        "OOM when allocating %lld floats for sums of channels",
-                        (long long)floats);
-    *abc = (*b)->data;
-    r->sums = *abc + 3 * r->channels;
-    return TFD_OK;
-}
-
-static enum tfd_code forward_work(struct tfd_kctx *k, struct rows *r,
+static enum tfd_code forward_work(struct tfd_kctx *k,
+                                  struct tfd_batch_norm_rows *r,
                                   const struct moments *m,
                                   struct tfd_status *st)
 {
@@ -333,7 +196,7 @@ static enum tfd_code forward_work(struct tfd_kctx *k, struct rows *r,
     struct tfd_buffer *b;
     float *a = NULL;
 
-    TFD_TRY(scratch(r, &b, &a, st));
+    TFD_TRY(tfd_batch_norm_scratch(r, &b, &a, st));
     if (s->training)
         batch_moments(k, r, m);
     else
@@ -344,7 +207,7 @@ static enum tfd_code forward_work(struct tfd_kctx *k, struct rows *r,
     r->mean = s->training ? m->kept_mean : m->mean;
     r->a = a;
     r->b = tfd_tensor_data(&k->in[2]);
-    tfd_kctx_parallel(k, r->count, cost_of(r, 1), normalise, r);
+    tfd_batch_norm_normalise(k, r);
     tfd_buffer_unref(b);
     return TFD_OK;
 }
@@ -354,7 +217,7 @@ static enum tfd_code forward_compute(struct tfd_kctx *k, struct tfd_status *st)
     const struct tfd_batch_norm *s = k->state;
     struct tfd_image o[] = {tfd_image_operand(&k->in[0], s->second),
                             tfd_image_result(0, s->second)};
-    struct rows r = {0};
+    struct tfd_batch_norm_rows r = {0};
     struct moments m;
     enum tfd_code rc;
 
@@ -392,7 +255,8 @@ static enum tfd_code check_gradient(const struct tfd_kctx *k, int64_t channels,
     return check_vector(k, 4, "reserve_space_2", channels, st);
 }
 
-static enum tfd_code gradient_work(struct tfd_kctx *k, struct rows *r,
+static enum tfd_code gradient_work(struct tfd_kctx *k,
+                                   struct tfd_batch_norm_rows *r,
                                    struct tfd_status *st)
 {
     const struct tfd_batch_norm *s = k->state;
@@ -404,14 +268,15 @@ static enum tfd_code gradient_work(struct tfd_kctx *k, struct rows *r,
     struct tfd_buffer *buffer;
     float *a = NULL;
 
-    TFD_TRY(scratch(r, &buffer, &a, st));
+    TFD_TRY(tfd_batch_norm_scratch(r, &buffer, &a, st));
     r->mean = tfd_tensor_data(&k->in[3]);
     r->a = a;
     r->b = a + r->channels;
     r->c = a + 2 * r->channels;
-    tfd_kctx_parallel(k, chunks_of(r), cost_of(r, CHUNK), sum_gradients, r);
+    tfd_batch_norm_sum_gradients(k, r);
     for (int64_t c = 0; c < r->channels; c++) {
-        double sum = total(r, 0, c), product = total(r, 1, c);
+        double sum = tfd_batch_norm_total(r, 0, c),
+               product = tfd_batch_norm_total(r, 1, c);
         double wide = (double)variance[c] + (double)s->epsilon;
 
         dscale[c] = (float)(product / sqrt(wide));
@@ -420,7 +285,7 @@ static enum tfd_code gradient_work(struct tfd_kctx *k, struct rows *r,
         a[c + r->channels] = (float)(sum / n);
         a[c + 2 * r->channels] = (float)(product / n / wide);
     }
-    tfd_kctx_parallel(k, r->count, cost_of(r, 1), derive, r);
+    tfd_batch_norm_derive(k, r);
     tfd_buffer_unref(buffer);
     return TFD_OK;
 }
@@ -453,7 +318,7 @@ static enum tfd_code gradient_compute(struct tfd_kctx *k, struct tfd_status *st)
     struct tfd_image o[] = {tfd_image_operand(&k->in[0], s->second),
                             tfd_image_operand(&k->in[1], s->second),
                             tfd_image_result(0, s->second)};
-    struct rows r = {0};
+    struct tfd_batch_norm_rows r = {0};
     enum tfd_code rc;
 
     TFD_TRY(tfd_batch_norm_gradient(k, &r.channels, st));

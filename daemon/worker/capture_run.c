@@ -503,14 +503,14 @@ static bool run_captured(struct run *x)
 {
     struct tfd_part *p = x->part;
 
-    if (p->captured && !are_like_captured(x)) {
+    x->c = p->captured;
+    if (x->c && !are_like_captured(x)) {
         if (++p->misses < MISSES_MAX)
             return false;
         captured_free(p);
     }
     p->misses = 0;
-    x->c = p->captured;
-    if (!x->c && !try_capture(x))
+    if (!p->captured && !try_capture(x))
         return false;
     if (!are_outputs_free(x) || !try_launch(x))
         return false;

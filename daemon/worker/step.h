@@ -16,7 +16,7 @@
 
 #include "common/lock.h"
 #include "common/pool.h"
-#include "daemon/worker/exec.h"
+#include "daemon/worker/captures.h"
 #include "daemon/worker/rendezvous.h"
 
 struct tfd_transfer;
@@ -99,7 +99,7 @@ struct tfd_step {
     int32_t call_depth;         /* calls it is within */
     int calls;                  /* of the outermost: under way; atomic */
 
-    uint8_t parts_mode; /* enum tfd_parts_mode */
+    enum tfd_parts_mode parts_mode;
     int parts_launched; /* atomic: gates that launched */
     uint64_t begun_ns;  /* of a graph that has parts */
     bool aborted; /* after a failure: everybody has been told; the lock's */

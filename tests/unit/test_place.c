@@ -1,7 +1,7 @@
 /*
- * test_place.c - daemon/master/place.c and specs.c against placements that
- * TensorFlow 2.21 made and texts it gave, with four tasks of two CPUs each: the
- * master is /job:worker/task:1.
+ * test_place.c - daemon/master/place.c, place_groups.c and specs.c against
+ * placements that TensorFlow 2.21 made and texts it gave, with four tasks of
+ * two CPUs each: the master is /job:worker/task:1.
  */
 #include "daemon/master/place.h"
 

@@ -1,6 +1,6 @@
 /*
- * test_server.c - daemon/server.c: when a whole server ends by itself, and that
- * it ends whatever its clients and peers do.
+ * test_server.c - daemon/server.c, server_stop.c: when a whole server ends by
+ * itself, and that it ends whatever its clients and peers do.
  */
 #include "daemon/server.h"
 

@@ -1,0 +1,73 @@
+/*
+ * server_state.h - a server as server.c, which builds and frees it, and
+ * server_stop.c, which stops it, see it; nobody else includes this.
+ *
+ * Threads: the loop thread, but for what server.h says of its functions.
+ */
+#ifndef TFD_DAEMON_SERVER_STATE_H
+#define TFD_DAEMON_SERVER_STATE_H
+
+#include "daemon/server_impl.h"
+
+#include "kernels/file_roots.h"
+#include "kernels/registry.h"
+#include "rpc/health.h"
+#include "rpc/peers.h"
+#include "rpc/sniff.h"
+
+#include <pthread.h>
+
+/* What each means is said in server_stop.c. */
+enum tfd_server_stage {
+    TFD_SERVER_SERVING,
+    TFD_SERVER_DRAINING,
+    TFD_SERVER_CLOSING,
+    TFD_SERVER_STOPPED,
+};
+
+struct tfd_server {
+    struct tfd_server_options o;
+    struct tfd_registry registry;
+    bool has_registry;
+    struct tfd_file_roots roots;
+    bool has_roots;
+    const struct tfd_family **families; /* of the host, then of GPUs */
+    struct tfd_gpus *gpus;
+    struct tfd_post lost_post;
+    struct tfd_pool *pool;
+    struct tfd_loop *loop;
+    struct tfd_service *service;
+    struct tfd_peer_info self;
+    struct tfd_peers *peers;
+    struct tfd_worker_service *worker;
+    struct tfd_master *master;
+    struct tfd_master_service *master_service;
+    struct tfd_exit_rule *exit_rule;
+    struct tfd_health health;
+    struct tfd_sniff sniff;
+    struct tfd_listener *listener;
+    char target[TFD_ADDRESS_SIZE_MAX + 16];
+    uint64_t start_us;
+    enum tfd_server_stage stage;
+    struct tfd_post stop_post;
+    struct tfd_post begin_post;
+    struct tfd_timer timer; /* of the stage */
+    int goodbyes;           /* not yet answered */
+    int holds;              /* threads that use us */
+    bool service_drained;
+    bool said_goodbye;
+    bool lingered;
+    pthread_t thread;
+    bool has_thread;
+    int exit_code;
+};
+
+/* Leaves SERVING, or does nothing if it has; `why` is for the log. */
+void tfd_server_drain(struct tfd_server *s, const char *why);
+/* Of s->timer: the stage has lasted as long as it may. */
+void tfd_server_stage_over(struct tfd_timer *t);
+/* SIGTERM and SIGINT drain, if the options say so. */
+enum tfd_code tfd_server_watch_signals(struct tfd_server *s,
+                                       struct tfd_status *st) TFD_MUST_USE;
+
+#endif

@@ -1,0 +1,95 @@
+"""Diagonals and bands of matrices."""
+import dataclasses
+
+from tests.conformance.cases.shared import ANY
+from tests.conformance.inputs import x
+from tests.conformance.table import bad, c, once, row
+
+DIAGONALS = [c(x(3)), c(x(2, 3)), c(x(0)), c(x(2, 0)), c(x(0, 3)), c(x(1)),
+             once(x(70)), bad(x())]
+DIAGONAL_PARTS = [c(x(3, 3)), c(x(2, 3)), c(x(4, 2)), c(x(2, 3, 4)),
+                  c(x(0, 3)), c(x(0, 2, 2)), bad(x(3)), bad(x())]
+row("MatrixDiag", DIAGONALS + [c(x(2, 2, 2))], ANY)
+row("MatrixDiagPart", DIAGONAL_PARTS, ANY)
+row("MatrixSetDiag", [
+    c(x(3, 3), x(3)), c(x(2, 3), x(2)), c(x(2, 4, 3), x(2, 3)),
+    c(x(0, 3), x(0)), c(x(3, 0), x(0)), once(x(70, 60), x(60)),
+    bad(x(2, 3), x(3)), bad(x(3), x(3)), bad(x(2, 3, 3), x(3)),
+    bad(x(3, 3), x())], ANY)
+ALIGNS = ["LEFT_RIGHT", "RIGHT_LEFT", "LEFT_LEFT", "RIGHT_RIGHT"]
+
+
+def with_aligns(version, cases):
+    """V2 cases as they are; V3 ones with an alignment, once() with each."""
+    for number, case in enumerate(cases):
+        if version == "V2":
+            yield case
+        elif case.types == "once" and not case.bad:
+            for align in ALIGNS:
+                yield dataclasses.replace(case, attrs=dict(align=align))
+        else:
+            yield dataclasses.replace(case,
+                                      attrs=dict(align=ALIGNS[number % 4]))
+
+
+BANDS = [[-1, 1], [0, 1], [-2, 0], [1, 2], [-2, -1], 0, [0], 1, -2, [2, 2]]
+WRONG_BANDS = [-3, 4, [2, 1], [0, 1, 2], [[0]], [], [-9, 9]]
+DIAG_SIZES = [
+    (0, -1, -1, x(3)), (1, -1, -1, x(3)), (-1, -1, -1, x(3)),
+    (0, 4, -1, x(3)), (0, -1, 5, x(3)), (0, 3, 3, x(3)), ([0], 3, 4, x(3)),
+    ([0, 0], -1, -1, x(3)), (5, -1, -1, x(3)), (1, 3, 5, x(3)),
+    (1, 5, -1, x(3)), (-1, -1, 5, x(3)), (2, 3, 3, x(1)),
+    (0, -1, -1, x(0)), (0, 0, -1, x(0)), (0, -1, -1, x(0, 3))] + [
+    (band, *size, x(*dims)) for band, dims, size in [
+        ([-1, 1], (3, 3), (-1, -1)), ([-1, 1], (3, 3), (3, 4)),
+        ([0, 1], (2, 2, 3), (-1, -1)), ([-1, 1], (3, 2), (4, 2)),
+        ([-2, 1], (4, 3), (4, -1)), ([1, 2], (2, 3), (-1, -1)),
+        ([-2, -1], (2, 3), (-1, 3))]]
+WRONG_SIZES = [
+    (0, 2, 3, x(3)), (0, 4, 4, x(3)), ([-1, 1], -1, -1, x(2, 3)),
+    ([1, -1], -1, -1, x(3, 3)), (0, -1, -1, x()), (0, 2, 2, x(0)),
+    ([0, 1], -1, -1, x(3)), (0, -2, -1, x(3)), (3, 3, 3, x(1)),
+    ([0, 1, 2], -1, -1, x(3)), ([], -1, -1, x(3)), ([[0]], -1, -1, x(3)),
+    (0, [3], 3, x(3)), (0, 3, [3], x(3))]
+for suffix in ("V2", "V3"):
+    row("MatrixDiagPart" + suffix, list(with_aligns(suffix, [
+        *(c(x(3, 4), band, 7) for band in BANDS[:4]),
+        *(once(x(3, 4), band, 7) for band in BANDS),
+        *(once(x(2, 4, 3), band, 7) for band in BANDS),
+        c(x(0, 3), 0, 7), c(x(3, 0), 0, 7), c(x(0, 3), 1, 7),
+        c(x(0, 2, 3), [0, 1], 7), once(x(70, 60), 3, 0),
+        *(bad(x(3, 4), band, 7) for band in WRONG_BANDS),
+        bad(x(3), 0, 7), bad(x(3, 3), 0, [7, 8]), bad(x(3, 3), 0, [])])),
+        ANY)
+    row("MatrixDiag" + suffix, list(with_aligns(suffix, [
+        c(x(3, 3), [-1, 1], 3, 4, 7),
+        *(once(values, band, rows, columns, 7)
+          for band, rows, columns, values in DIAG_SIZES),
+        *(bad(values, band, rows, columns, 7)
+          for band, rows, columns, values in WRONG_SIZES),
+        bad(x(3), 0, -1, -1, [7]), bad(x(3), 0, 2 ** 31 - 1, -1, [7])])), ANY)
+    # Bands are in scenarios.py: TensorFlow's client wants to know them.
+    row("MatrixSetDiag" + suffix, list(with_aligns(suffix, [
+        *(c(x(3, 4), x(*dims), band) for band, dims in [
+            (0, (3,)), (1, (3,)), (2, (2,)), (3, (1,)), ([0, 0], (3,))]),
+        c(x(2, 3, 4), x(2, 3), 0), c(x(0, 3), x(0), 0), c(x(3, 0), x(0), 0),
+        c(x(0, 3, 3), x(0, 3), 0),
+        *(bad(x(3, 4), x(*dims), band) for band, dims in [
+            (2, (3,)), ([-1, 1], (3, 4)), (0, ()), (4, (1,)),
+            ([0, 0], (1, 3)), ([0, 1], (3,)), ([1, 0], (3,)), ([], (3,)),
+            ([[0]], (3,))]),
+        bad(x(2, 3, 4), x(3), 0), bad(x(3), x(3), 0)])), ANY)
+row("MatrixBandPart", [
+    *(c(x(3, 4), lower, upper) for lower, upper in [
+        (0, 0), (1, 0), (-1, 0), (0, -1), (-1, -1), (2, 3), (3, 4), (3, 0),
+        (0, 4), (-2, 1), (1, 1)]),
+    c(x(2, 4, 3), 1, 1), c(x(0, 3), 0, 0), c(x(2, 0), 0, 0),
+    once(x(70, 60), 3, 9), bad(x(3, 4), 4, 0), bad(x(3, 4), 0, 5),
+    bad(x(3), 0, 0), bad(x(3, 4), [1], 0), bad(x(3, 4), 0, [1, 1]),
+    bad(x(0, 3), 1, 0)], ANY)
+row("Diag", [c(x(3)), c(x(2, 3)), c(x(0)), c(x(2, 1, 2)), once(x(70)),
+             c(x(2, 0)), c(x(1, 1, 2, 1)), bad(x())], ANY)
+row("DiagPart", [
+    c(x(3, 3)), c(x(2, 3, 2, 3)), c(x(0, 0)), c(x(2, 1, 2, 2, 1, 2)),
+    once(x(70, 70)), bad(x(3)), bad(x(2, 3)), bad(x(2, 3, 3, 2)),
+    bad(x(2, 2, 2))], ANY)

@@ -1,0 +1,38 @@
+"""Reductions and running sums."""
+from tests.conformance.cases.shared import REALS
+from tests.conformance.inputs import Data, x
+from tests.conformance.table import bad, c, once, row
+
+AXES = [
+    c(x(2, 3, 4), [1]), c(x(2, 3, 4), [0]), c(x(2, 3, 4), [2]),
+    c(x(2, 3, 4), [0, 1]), c(x(2, 3, 4), [0, 2]), c(x(2, 3, 4), [2, 1]),
+    c(x(2, 3, 4), [0, 1, 2]), c(x(2, 3, 4), []), c(x(2, 3, 4), -1),
+    c(x(2, 3, 4), [-2], keep_dims=True), c(x(2, 3, 4), [0, 2], keep_dims=True),
+    c(x(), []), c(x(5), 0), c(x(3, 0), [0]), c(x(1, 1), [0, 1]),
+    c(x(2, 3, 2, 3, 2), [1, 3]), c(x(2, 3, 2, 3, 2), [0, 2, 4]),
+    once(x(300, 70), [0]), once(x(300, 70), [1]), once(x(300, 70), [0, 1]),
+    bad(x(2, 3), [2]), bad(x(2, 3), [-3]), bad(x(2, 3), [0, 0])]
+NOTHING = [c(x(0, 3), [0]), c(x(3, 0), [1]), c(x(0), [0], keep_dims=True)]
+
+row("Sum", AXES + NOTHING, tol=8)
+row("Mean", AXES + [c(x(0, 3), [0], dtypes=REALS),
+                    c(x(0), [0], dtypes=REALS)], tol=8)
+row("Prod", AXES[:-6] + AXES[-3:] + NOTHING, Data(-1.6, 1.6), tol=8)
+row("Max Min", AXES + NOTHING, Data(special=True))
+row("All Any", AXES + NOTHING)
+row("ArgMax ArgMin", [
+    c(x(2, 3, 4), 1), c(x(2, 3, 4), 0), c(x(2, 3, 4), -1), c(x(7), 0),
+    c(x(3, 0), 0), c([[1, 1], [0, 1]], 1), once(x(300, 70), 1),
+    bad(x(2, 3), 2), bad(x(2, 3), -3), bad(x(0, 3), 0), bad(x(2), [0, 1])],
+    without=("Tidx", "int16"))
+
+RUNNING = [c(x(2, 3, 4), axis, **flags) for axis in (0, 1, 2, -1)
+           for flags in ({}, {"exclusive": True}, {"reverse": True})] + [
+    c(x(5), 0, exclusive=True, reverse=True), c(x(0, 3), 0), c(x(3, 0), 0),
+    c(x(3, 0), 1), once(x(300, 70), 0), once(x(300, 70), 1),
+    once(x(40000), 0), bad(x(2), 1), bad(x(2), -2), bad(x(), 0),
+    bad(x(2), [0])]
+row("Cumsum", RUNNING + [
+    once(x(64, 5, 70), 1, exclusive=True, reverse=True), once(x(3000), 0),
+    once(x(2, 3000), 1, exclusive=True, reverse=True)], tol=64)
+row("Cumprod", RUNNING, Data(-1.1, 1.1), tol=64)
