@@ -13,12 +13,19 @@ EMUFLAGS := -std=c++17 -O1 -Wall -Werror -Wno-unknown-pragmas -Wno-unused-functi
             -fno-math-errno -ffp-contract=off -MMD -MP
 EMUCC   := $(if $(findstring ccache,$(CC)),ccache )g++
 
-emulated: $(EMU)/tfd $(EXAMPLES)
+emulated: $(EMU)/tfd $(EMU)/test_capture $(EXAMPLES)
 	@ln -sfn ../examples $(EMU)/
 
 $(EMU)/tfd: $(MAINOBJ) $(EMUHOST) $(EMUOBJ) $(EMULIB)
 	@echo "  LINK    $@"
 	@g++ -rdynamic '-Wl,-rpath,$$ORIGIN/lib' -Wl,--disable-new-dtags $(filter %.o,$^) $(LIBS) -ldl -o $@
+
+# What the archive has in the place of these is not linked.
+$(EMU)/test_capture: tests/emulated/test_capture.c $(EMUOBJ) \
+    $(BUILD)/cuda/all.o $(BUILD)/libtfd.a $(EMULIB)
+	@echo "  TEST    $(@F)"
+	@$(CC) $(CFLAGS) $(TESTOPT) -c $< -o $@.o
+	@g++ -rdynamic '-Wl,-rpath,$$ORIGIN/lib' -Wl,--disable-new-dtags $@.o $(filter %.o %.a,$^) -lcmocka $(LIBS) -ldl -o $@
 
 $(EMU)/gen/%: % tests/emulated/launches.py
 	@mkdir -p $(@D)

@@ -286,6 +286,21 @@ static inline void krig_compare(const char *label, const struct tfd_tensor *a,
 
 /* ---- Running ------------------------------------------------------------- */
 
+/* "1,2,2,1" */
+static inline void krig_attr_ints(struct tfd_bytes *b, const char *text)
+{
+    int64_t v[8];
+    char *end;
+    int count = 0;
+
+    do {
+        assert_true(count < 8);
+        v[count++] = strtoll(text, &end, 10);
+        text = end + 1;
+    } while (*end == ',');
+    tfd_attr_put_ints(b, v, count);
+}
+
 static inline void krig_attr_value(struct tfd_bytes *b,
                                    const struct tfd_op_attr *attr,
                                    struct tfd_str text)
@@ -296,7 +311,10 @@ static inline void krig_attr_value(struct tfd_bytes *b,
         tfd_attr_put_bool(b, tfd_str_is(text, "true"));
         break;
     case TFD_ATTR_INT:
-        tfd_attr_put_int(b, strtoll(text.data, NULL, 10));
+        if (attr->list)
+            krig_attr_ints(b, text.data);
+        else
+            tfd_attr_put_int(b, strtoll(text.data, NULL, 10));
         break;
     case TFD_ATTR_TYPE:
         tfd_attr_put_type(b, (int)krig_dtype(text.data, text.size));

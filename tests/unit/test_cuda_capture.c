@@ -644,6 +644,49 @@ static void test_a_begin_that_fails_leaves_nothing(void **state)
     end();
 }
 
+struct library {
+    int prepared, released;
+    enum tfd_code code;
+};
+
+static enum tfd_code prepare(void *own, struct tfd_cuda_device *d,
+                             struct tfd_status *st)
+{
+    struct library *l = own;
+
+    assert_non_null(d->captures.stream);
+    assert_true(tfd_lock_held(&d->lock));
+    l->prepared++;
+    return l->code == TFD_OK ? TFD_OK : tfd_fail(st, l->code, "no handle");
+}
+
+static void release(void *own)
+{
+    ((struct library *)own)->released++;
+}
+
+static void test_libraries_are_prepared_before_the_begin(void **state)
+{
+    struct library blas = {.code = TFD_OK}, dnn = {.code = TFD_INTERNAL};
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct tfd_cuda_capture *c;
+
+    (void)state;
+    begin();
+    tfd_cuda_capture_drop(capture());
+    device.blas = (struct tfd_cuda_library){&blas, release, prepare};
+    tfd_cuda_capture_drop(capture());
+    assert_int_equal(blas.prepared, 1);
+    device.dnn = (struct tfd_cuda_library){&dnn, release, prepare};
+    expect(tfd_cuda_capture_begin(&device, &c, &st), &st, TFD_INTERNAL,
+           "no handle");
+    dnn.code = TFD_OK;
+    tfd_cuda_capture_drop(capture());
+    assert_int_equal(dnn.prepared, 2);
+    end();
+    assert_int_equal(blas.released + dnn.released, 2);
+}
+
 static void test_an_end_that_fails_leaves_the_device_good(void **state)
 {
     struct tfd_status st = TFD_STATUS_INIT;
@@ -791,6 +834,7 @@ int main(void)
         cmocka_unit_test(test_a_launch_under_way_outlives_its_capture),
         cmocka_unit_test(test_an_idle_capture_is_released_at_once),
         cmocka_unit_test(test_a_begin_that_fails_leaves_nothing),
+        cmocka_unit_test(test_libraries_are_prepared_before_the_begin),
         cmocka_unit_test(test_an_end_that_fails_leaves_the_device_good),
         cmocka_unit_test(test_no_memory_for_a_graph_is_that),
         cmocka_unit_test(test_a_launch_that_fails_may_be_tried_again),

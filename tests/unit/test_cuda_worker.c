@@ -37,8 +37,11 @@ static enum tfd_code launched(struct tfd_kctx *k, int error,
  * is seen here and not only on a card. */
 static void check_memory(const struct tfd_kctx *k, const struct tfd_tensor *t)
 {
-    assert_ptr_equal(tfd_cuda_pool_of(t->buffer),
-                     (struct tfd_cuda_pool *)k->memory);
+    struct tfd_cuda_pool *pool = tfd_cuda_pool_of(t->buffer);
+
+    assert_non_null(pool);
+    assert_ptr_equal(tfd_cuda_device_of(&pool->memory),
+                     tfd_cuda_device_of(k->memory));
 }
 
 static enum tfd_code add_gpu(struct tfd_kctx *k, struct tfd_status *st)
@@ -174,11 +177,13 @@ static const struct tfd_opdef ops[] = {
     {.name = "TestBreak",
      .inputs = "x: T",
      .outputs = "y: T",
-     .attrs = "T: type"},
+     .attrs = "T: type",
+     .flags = TFD_OP_STATEFUL},
     {.name = "TestStay",
      .inputs = "x: T",
      .outputs = "y: T",
-     .attrs = "T: type"},
+     .attrs = "T: type",
+     .flags = TFD_OP_STATEFUL},
     {.name = "TestLater",
      .inputs = "x: T",
      .outputs = "y: T",
@@ -231,6 +236,9 @@ static const struct tfd_family family = {
 
 /* ---- The rig ------------------------------------------------------------- */
 
+/* The tests run with kernels as they come, and captured. */
+static enum tfd_cuda_graphs graphs;
+
 struct rig {
     struct wrig w;
     struct tfd_gpus *gpus;
@@ -246,7 +254,8 @@ static void count_lost(void *ctx, const struct tfd_cuda_device *d)
 static void init(struct rig *r, int threads)
 {
     const struct tfd_cuda_options o = {.count_max = -1,
-                                       .memory_limit = (int64_t)(8 * FAKE_MIB)};
+                                       .memory_limit = (int64_t)(8 * FAKE_MIB),
+                                       .graphs = graphs};
     struct tfd_status st = TFD_STATUS_INIT;
 
     fake_init();
@@ -830,5 +839,10 @@ int main(void)
         cmocka_unit_test(test_borrowed_kernels_are_there),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed;
+
+    graphs = TFD_CUDA_GRAPHS_OFF;
+    failed = cmocka_run_group_tests(tests, NULL, NULL);
+    graphs = TFD_CUDA_GRAPHS_ON;
+    return failed + cmocka_run_group_tests(tests, NULL, NULL);
 }
