@@ -1,6 +1,6 @@
 /*
- * dnn.cuh - convolutions by cuDNN 9, which is opened when a device has its
- * first one; without it convolutions fail and say why.
+ * dnn.cuh - convolutions by cuDNN 9 (dnn_library.cuh); without it they fail and
+ * say why.
  *
  * Which algorithm computes a convolution is asked once for each shape and kept
  * with the node: cuDNN's own order of those that it expects to be fast, and the
