@@ -1,6 +1,7 @@
 /*
  * batch_norm.cu - FusedBatchNorm, V2, V3 and their gradients of
- * kernels/batch_norm.c, whose formulas these are.
+ * kernels/batch_norm.c, whose formulas these are, where cuDNN does not do it
+ * (dnn_norm.cuh).
  *
  * x is seen as [outer, channels, inner].  Two sums of each channel are taken in
  * one pass over x, in pieces; a kernel with a thread for each channel folds the
@@ -10,11 +11,8 @@
  * nothing is lost where the mean is large and the variance is small.
  */
 #include "cuda/channels.cuh"
+#include "cuda/dnn_norm.cuh"
 #include "cuda/fold.cuh"
-
-extern "C" {
-#include "kernels/batch_norm.h"
-}
 
 namespace
 {
@@ -190,13 +188,6 @@ static struct channels channels_of(const struct tfd_kctx *k)
             out_at<float>(k, 4), s->epsilon,          s->factor};
 }
 
-__device__ inline float moved(float factor, const float *was, int64_t c,
-                              double is)
-{
-    return factor == 1.0f ? (float)is
-                          : (1 - factor) * was[c] + factor * (float)is;
-}
-
 /* While training: from the sums of n elements that are distances from x. */
 template <typename T>
 __global__ void finish_training(struct channels h, const struct pair *part,
@@ -260,7 +251,11 @@ static enum tfd_code run_forward(struct tfd_kctx *k, const struct view *v,
     const T *x = in_at<T>(k, 0);
     int64_t n = v->outer * v->channels * v->inner;
     struct work w = {};
+    bool done;
 
+    TFD_TRY(cuda_dnn_norm_forward(k, &done, st));
+    if (done)
+        return TFD_OK;
     TFD_TRY(make_work(k, v, &w, st));
     if (s->training) {
         sum_all(k, moments<T>{x}, nullptr, v, &w);
@@ -361,7 +356,11 @@ static enum tfd_code run_gradient(struct tfd_kctx *k, const struct view *v,
         out_at<float>(k, 1), out_at<float>(k, 2),
         (double)s->epsilon,  s->training ? (double)count : (double)INFINITY};
     struct work w = {};
+    bool done;
 
+    TFD_TRY(cuda_dnn_norm_gradient(k, &done, st));
+    if (done)
+        return TFD_OK;
     TFD_TRY(make_work(k, v, &w, st));
     sum_all(k, gradients<T>{x, dy}, mean, v, &w);
     finish_gradient<<<blocks_for(k, v->channels), THREADS, 0, stream_of(k)>>>(
@@ -390,7 +389,7 @@ static enum tfd_code gradient_gpu(struct tfd_kctx *k, struct tfd_status *st)
 
 #define ROW(op, name, compute)                              \
     row(op, TFD_##name, compute, 0, tfd_batch_norm_prepare, \
-        sizeof(struct tfd_batch_norm))
+        sizeof(struct cuda_norm_state))
 #define ROWS(version, name, T)                           \
     ROW("FusedBatchNorm" version, name, forward_gpu<T>), \
         ROW("FusedBatchNormGrad" version, name, gradient_gpu<T>)

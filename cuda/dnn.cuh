@@ -1,11 +1,10 @@
 /*
- * dnn.cuh - convolutions by cuDNN 9, which is opened when a device has its
- * first one; without it convolutions fail and say why.
+ * dnn.cuh - convolutions by cuDNN 9 (dnn_library.cuh); without it they fail and
+ * say why.
  *
- * What is needed of cuDNN is declared in dnn.cu, so that a build needs no
- * header of it.  Which algorithm computes a convolution is asked once for each
- * shape and kept with the node: cuDNN's own order of those that it expects to
- * be fast, and the first that runs is taken.  TF_DETERMINISTIC_OPS=1 or
+ * Which algorithm computes a convolution is asked once for each shape and kept
+ * with the node: cuDNN's own order of those that it expects to be fast, and the
+ * first that runs is taken.  TF_DETERMINISTIC_OPS=1 or
  * TF_CUDNN_DETERMINISTIC=1 leaves those whose results are the same bits in
  * every run.
  *
