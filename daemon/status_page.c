@@ -128,6 +128,22 @@ static void gpu_family(struct tfd_bytes *b, struct tfd_server *s,
     }
 }
 
+static void peer_copies(struct tfd_bytes *b, struct tfd_gpus *g)
+{
+    static const char name[] = "tfd_gpu_peer_bytes_total";
+
+    if (tfd_gpus_count(g) == 0)
+        return;
+    tfd_bytes_printf(b,
+                     "# HELP %s copied from GPUs of other processes\n"
+                     "# TYPE %s counter\n",
+                     name, name);
+    for (int i = 0; i < tfd_gpus_count(g); i++)
+        tfd_bytes_printf(
+            b, "%s{device=\"GPU:%d\"} %zu\n", name, i,
+            __atomic_load_n(&tfd_gpus_at(g, i)->peer_bytes, __ATOMIC_RELAXED));
+}
+
 #define OF(member) offsetof(struct tfd_cuda_pool_stats, member)
 
 static void gpu_metrics(struct tfd_bytes *b, struct tfd_server *s)
@@ -146,6 +162,7 @@ static void gpu_metrics(struct tfd_bytes *b, struct tfd_server *s)
                OF(allocs));
     gpu_family(b, s, "tfd_gpu_oom_total", "counter",
                "requests that found no room", OF(failures));
+    peer_copies(b, tfd_server_gpus(s));
 }
 
 static int metrics_page(void *self, struct tfd_bytes *b,

@@ -10,8 +10,7 @@
 #ifndef TFD_DAEMON_WORKER_TRANSFER_H
 #define TFD_DAEMON_WORKER_TRANSFER_H
 
-#include "daemon/worker/step.h"
-#include "rpc/peers.h"
+#include "daemon/worker/peer_copy.h"
 
 struct tfd_transfer;
 
@@ -42,6 +41,12 @@ void tfd_transfer_lost(struct tfd_transfer *t, int32_t peer,
 
 /* Asks the producer's task; a->k finishes.  Any thread. */
 void tfd_transfer_recv(struct tfd_transfer *t, struct tfd_async *a);
+
+/* Notes that the step's values went to the peer, for _lost(); false without
+ * memory.  Loop thread. */
+bool tfd_transfer_remember(struct tfd_transfer *t, int32_t peer, int64_t step);
+
+struct tfd_peer_sends *tfd_transfer_peer_sends(struct tfd_transfer *t);
 
 /* remote_recv.c's part. */
 struct tfd_remote_recvs;
