@@ -4,6 +4,7 @@ import threading
 import time
 
 from tests.cluster.client import equal, expect, graph, kept_session, np, tf
+from tests.cluster.cluster import Cluster
 from tests.cluster.suite import test
 from tests.cluster.test_gpu import GPU, LIMITED, MIB, metric, need_a_card
 
@@ -153,7 +154,7 @@ def killed(cluster, victim):
         while copied(cluster, master) < before + 8 * 4 * MIB:
             assert time.monotonic() < end and thread.is_alive()
         cluster["worker", victim].kill()
-        thread.join(30)
+        thread.join(60)
         assert not thread.is_alive() and errors
         assert isinstance(errors[0], (tf.errors.UnavailableError,
                                       tf.errors.AbortedError)), errors
@@ -166,14 +167,16 @@ def killed(cluster, victim):
         again.close()
 
 
-@test(limit=240, tfd_only=True, worker=2, flags=LIMITED)
-def a_receiver_is_killed(cluster):
-    killed(cluster, 1)
+@test(limit=240, tfd_only=True)
+def a_receiver_is_killed(server):
+    with Cluster(server, worker=2, flags=LIMITED) as cluster:
+        killed(cluster, 1)
 
 
-@test(limit=240, tfd_only=True, worker=2, flags=LIMITED)
-def a_sender_is_killed(cluster):
-    killed(cluster, 0)
+@test(limit=240, tfd_only=True)
+def a_sender_is_killed(server):
+    with Cluster(server, worker=2, flags=LIMITED) as cluster:
+        killed(cluster, 0)
 
 
 @test(limit=240, tfd_only=True, worker=2, flags=LIMITED)
