@@ -3,6 +3,7 @@
  *
  *     push         a value goes to its consumer's task as soon as it is there,
  *                  with others of its step in one message (both ends tfd)
+ *     copy         the same from GPU to GPU on one host (peer_copy.h)
  *     remote recv  a value is asked for with RecvTensor (one end is TensorFlow)
  *
  * Threads: as said at each function.
