@@ -2,7 +2,7 @@
  * arg.cu - ArgMax, ArgMin of kernels/arg.c: a thread for each output, which
  * takes the first of equal ones.
  */
-#include "cuda/launch.cuh"
+#include "cuda/divisor.cuh"
 
 extern "C" {
 #include "kernels/outputs.h"
@@ -23,15 +23,17 @@ static enum tfd_code prepare(const struct tfd_prepare *p, void *state,
 }
 
 template <bool MAX, typename T, typename I>
-__global__ void search(const T *x, I *y, int64_t n, int64_t size, int64_t inner)
+__global__ void search(const T *x, I *y, int64_t n, int64_t size,
+                       struct divisor inner)
 {
     for (int64_t o = thread_index(); o < n; o += thread_count()) {
-        const T *at = x + o / inner * size * inner + o % inner;
+        int64_t outer = o, rest = take_rest(&inner, &outer);
+        const T *at = x + outer * size * inner.by + rest;
         wide<T> best = widen(at[0]);
         int64_t found = 0;
 
         for (int64_t i = 1; i < size; i++) {
-            wide<T> v = widen(at[i * inner]);
+            wide<T> v = widen(at[i * inner.by]);
 
             if (MAX ? v > best : v < best) {
                 best = v;
@@ -47,7 +49,7 @@ static enum tfd_code run(struct tfd_kctx *k, int64_t n, int64_t size,
                          int64_t inner, struct tfd_status *st)
 {
     search<MAX><<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
-        in_at<T>(k, 0), out_at<I>(k, 0), n, size, inner);
+        in_at<T>(k, 0), out_at<I>(k, 0), n, size, divisor_of(inner));
     return launched(k, st);
 }
 

@@ -9,7 +9,8 @@
  * channel's first element (forward) or from the mean, in double, so that
  * nothing is lost where the mean is large and the variance is small.
  */
-#include "cuda/divisor.cuh"
+#include "cuda/channels.cuh"
+#include "cuda/fold.cuh"
 
 extern "C" {
 #include "kernels/batch_norm.h"
@@ -18,31 +19,11 @@ extern "C" {
 namespace
 {
 
-struct view {
-    int64_t outer, channels, inner;
-    struct divisor by_channels, by_inner;
-};
-
-static struct view view_of(const struct tfd_kctx *k, const struct tfd_shape *x)
+static struct view own_view(const struct tfd_kctx *k, const struct tfd_shape *x)
 {
     const struct tfd_batch_norm *s = (const struct tfd_batch_norm *)k->state;
-    int channel = s->second ? 1 : x->rank - 1;
-    struct view v = {1, x->dim[channel], 1, {}, {}};
 
-    for (int i = 0; i < x->rank; i++)
-        if (i != channel)
-            (i < channel ? v.outer : v.inner) *= x->dim[i];
-    v.by_channels = divisor_of(v.channels);
-    v.by_inner = divisor_of(v.inner);
-    return v;
-}
-
-/* The channel of element i. */
-__device__ inline int64_t channel_of(const struct view *v, int64_t i)
-{
-    int64_t row = divide(&v->by_inner, i);
-
-    return take_rest(&v->by_channels, &row);
+    return view_of(x, s->second ? 1 : x->rank - 1);
 }
 
 /* ---- Sums ---------------------------------------------------------------- */
@@ -107,13 +88,6 @@ __global__ void sum_last(F f, const float *mean, struct pair *part,
     }
 }
 
-struct plus {
-    __device__ double operator()(double a, double b) const
-    {
-        return a + b;
-    }
-};
-
 /* Channels second: a block for each of them and each piece. */
 template <typename F>
 __global__ void sum_second(F f, const float *mean, struct pair *part,
@@ -126,9 +100,7 @@ __global__ void sum_second(F f, const float *mean, struct pair *part,
     struct pair sum = {0, 0};
 
     for (int64_t i = first + threadIdx.x; i < last; i += THREADS) {
-        int64_t row = i, rest = take_rest(&v.by_inner, &row);
-        struct pair p =
-            f((row * v.channels + c) * v.inner + rest, c * v.inner, middle);
+        struct pair p = f(place_in(&v, c, i), c * v.inner, middle);
 
         sum.a += p.a;
         sum.b += p.b;
@@ -328,7 +300,7 @@ static enum tfd_code forward_gpu(struct tfd_kctx *k, struct tfd_status *st)
         TFD_TRY(clear(k, 5, st));
     if (channels == 0)
         return TFD_OK;
-    v = view_of(k, &k->in[0].shape);
+    v = own_view(k, &k->in[0].shape);
     if (k->out[0].buffer)
         return run_forward<T>(k, &v, st);
     finish_nothing<<<blocks_for(k, channels), THREADS, 0, stream_of(k)>>>(
@@ -407,7 +379,7 @@ static enum tfd_code gradient_gpu(struct tfd_kctx *k, struct tfd_status *st)
     struct view v;
 
     TFD_TRY(tfd_batch_norm_gradient(k, &channels, st));
-    v = view_of(k, &k->in[1].shape);
+    v = own_view(k, &k->in[1].shape);
     if (k->out[0].buffer)
         return run_gradient<T>(k, &v, st);
     TFD_TRY(clear(k, 1, st));

@@ -248,6 +248,8 @@ enum tfd_code tfd_cuda_capture_end(struct tfd_cuda_capture *c,
     (void)d->driver->use(d->ordinal);
     error = d->driver->capture_end(c->stream, &c->graph);
     leave(c);
+    if (!error)
+        __atomic_add_fetch(&d->captures.made, 1, __ATOMIC_RELAXED);
     return tfd_cuda_device_check(d, error, "a capture", st);
 }
 
@@ -259,6 +261,7 @@ enum tfd_code tfd_cuda_capture_launch(struct tfd_cuda_capture *c,
     assert(c->graph);
     TFD_TRY(tfd_cuda_device_use(d, st));
     c->launched = true;
+    __atomic_add_fetch(&d->captures.launches, 1, __ATOMIC_RELAXED);
     return tfd_cuda_device_check(d,
                                  d->driver->graph_launch(c->graph, d->stream),
                                  "the launch of a capture", st);

@@ -5,6 +5,7 @@
  * neighbours, each is a thread's; else each line is a block's.  Narrow types
  * are rounded once, when they are written.
  */
+#include "cuda/fold.cuh"
 #include "cuda/scan.cuh"
 
 extern "C" {
@@ -13,28 +14,6 @@ extern "C" {
 
 namespace
 {
-
-struct plus {
-    template <typename W> __device__ static W zero()
-    {
-        return 0;
-    }
-    template <typename W> __device__ W operator()(W a, W b) const
-    {
-        return a + b;
-    }
-};
-
-struct times {
-    template <typename W> __device__ static W zero()
-    {
-        return 1;
-    }
-    template <typename W> __device__ W operator()(W a, W b) const
-    {
-        return a * b;
-    }
-};
 
 struct scan {
     struct tfd_cumulative_lines lines;

@@ -8,6 +8,7 @@
  * in every run.  half and bfloat16 are computed in float.
  */
 #include "cuda/divisor.cuh"
+#include "cuda/fold.cuh"
 
 extern "C" {
 #include "kernels/check.h"
@@ -232,13 +233,6 @@ __global__ void fold_last(struct sizes s, const T *x, const T *dy,
              channel] = sum;
     }
 }
-
-struct plus {
-    template <typename W> __device__ W operator()(W a, W b) const
-    {
-        return a + b;
-    }
-};
 
 /* Channels second: a block for each element of the filter. */
 template <typename T>

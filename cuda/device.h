@@ -39,6 +39,7 @@ struct tfd_cuda_captures {
     struct tfd_cuda_capture *current;
     struct tfd_cuda_capture *stranded; /* dropped; a launch may be under way */
     size_t reserved;                   /* atomic: bytes of all that live */
+    size_t made, launches;             /* atomic: so far */
 };
 
 struct tfd_cuda_device {

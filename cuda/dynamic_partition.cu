@@ -2,7 +2,8 @@
  * dynamic_partition.cu - DynamicPartition of kernels/dynamic_partition.c: row
  * numbers sorted by partition; where each begins tells the sizes of outputs.
  */
-#include "cuda/items.cuh"
+#include "cuda/divisor.cuh"
+#include "cuda/item.cuh"
 #include "cuda/later.cuh"
 #include "cuda/row_sums.cuh"
 
@@ -46,11 +47,13 @@ struct begin_of {
 template <typename T> struct from_pick {
     const T *x;
     const struct pick *pick;
-    int64_t inner;
+    struct divisor inner;
 
     __device__ T operator()(int64_t i) const
     {
-        return x[pick[i / inner].place() * inner + i % inner];
+        int64_t at = take_rest(&inner, &i);
+
+        return x[pick[i].place() * inner.by + at];
     }
 };
 
@@ -76,9 +79,9 @@ static enum tfd_code copy_rows(struct tfd_kctx *k, const struct pick *pick,
                                struct tfd_status *st)
 {
     for (int i = 0; i < k->out_count; i++)
-        TFD_TRY(
-            run_index(k, from_pick<T>{in_at<T>(k, 0), pick + begin[i], inner},
-                      out_at<T>(k, i), tfd_tensor_elements(&k->out[i]), st));
+        TFD_TRY(run_index(
+            k, from_pick<T>{in_at<T>(k, 0), pick + begin[i], divisor_of(inner)},
+            out_at<T>(k, i), tfd_tensor_elements(&k->out[i]), st));
     return TFD_OK;
 }
 

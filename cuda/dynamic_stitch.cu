@@ -5,7 +5,8 @@
  * from; the list goes to the device.  Rows are moved by the largest items that
  * they consist of.
  */
-#include "cuda/items.cuh"
+#include "cuda/divisor.cuh"
+#include "cuda/item.cuh"
 
 extern "C" {
 #include "cuda/copy.h"
@@ -20,13 +21,14 @@ namespace
 /* Rows without a source are zero. */
 template <typename T> struct from_source {
     const char *const *source;
-    int64_t items; /* of a row */
+    struct divisor items; /* of a row */
 
     __device__ T operator()(int64_t i) const
     {
-        const char *from = source[i / items];
+        int64_t at = take_rest(&items, &i);
+        const char *from = source[i];
 
-        return from ? ((const T *)from)[i % items] : T{};
+        return from ? ((const T *)from)[at] : T{};
     }
 };
 
@@ -37,7 +39,9 @@ static enum tfd_code run(struct tfd_kctx *k, const struct tfd_tensor *sources,
     int64_t items = (int64_t)(row_size / sizeof(T));
 
     return run_index(
-        k, from_source<T>{(const char *const *)tfd_tensor_data(sources), items},
+        k,
+        from_source<T>{(const char *const *)tfd_tensor_data(sources),
+                       divisor_of(items)},
         out_at<T>(k, 0), rows * items, st);
 }
 

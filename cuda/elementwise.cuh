@@ -11,7 +11,7 @@
 #ifndef TFD_CUDA_ELEMENTWISE_CUH
 #define TFD_CUDA_ELEMENTWISE_CUH
 
-#include "cuda/launch.cuh"
+#include "cuda/divisor.cuh"
 
 extern "C" {
 #include "kernels/broadcast.h"
@@ -67,7 +67,7 @@ __global__ void map_scalar(F f, const A *a, const A *scalar, Y *y, int64_t n)
 
 struct strides {
     int rank;
-    int64_t dim[TFD_RANK_MAX + 1];
+    struct divisor dim[TFD_RANK_MAX + 1];
     int64_t step[2][TFD_RANK_MAX + 1];
 };
 
@@ -79,9 +79,8 @@ __global__ void map_strided(F f, const A *a, const A *b, Y *y, int64_t n,
         int64_t rest = i, p = 0, q = 0;
 
         for (int d = s.rank - 1; d > 0; d--) {
-            int64_t at = rest % s.dim[d];
+            int64_t at = take_rest(&s.dim[d], &rest);
 
-            rest /= s.dim[d];
             p += at * s.step[0][d];
             q += at * s.step[1][d];
         }
@@ -94,11 +93,11 @@ static inline struct strides strides_of(const struct tfd_broadcast *p)
     struct strides s = {};
 
     for (int d = 0; d < p->rank; d++) {
-        s.dim[d] = p->dim[d];
+        s.dim[d] = divisor_of(p->dim[d]);
         s.step[0][d] = p->step[0][d];
         s.step[1][d] = p->step[1][d];
     }
-    s.dim[p->rank] = p->row_size;
+    s.dim[p->rank] = divisor_of(p->row_size);
     s.step[0][p->rank] = p->row_step[0];
     s.step[1][p->rank] = p->row_step[1];
     s.rank = p->rank + 1;

@@ -16,15 +16,16 @@ namespace
  * planes have the indices of one batch. */
 struct plane_rows {
     struct indices index;
-    int64_t planes, outer, count, dim;
+    struct divisor outer, count;
+    int64_t planes, dim;
 
     __device__ int64_t operator()(int64_t row) const
     {
-        int64_t plane = planes == 1 ? 0 : quotient(row, count);
-        int64_t at = row - plane * count;
+        int64_t plane = planes == 1 ? 0 : divide(&count, row);
+        int64_t at = row - plane * count.by;
 
         if (plane)
-            at += quotient(plane, outer) * count;
+            at += divide(&outer, plane) * count.by;
         at = index[at];
         return (uint64_t)at < (uint64_t)dim ? plane * dim + at : -1;
     }
@@ -33,8 +34,9 @@ struct plane_rows {
 static enum tfd_code gather(struct tfd_kctx *k, const struct tfd_tensor *x,
                             const struct tfd_gather *g, struct tfd_status *st)
 {
-    struct plane_rows rows = {indices_of(&k->in[1]), g->batch * g->outer,
-                              g->outer, g->count, g->dim};
+    struct plane_rows rows = {indices_of(&k->in[1]), divisor_of(g->outer),
+                              divisor_of(g->count), g->batch * g->outer,
+                              g->dim};
 
     TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &g->out, st));
     return run_copy_rows(k, tfd_tensor_data(x), rows,
@@ -49,26 +51,22 @@ static enum tfd_code gather_gpu(struct tfd_kctx *k, struct tfd_status *st)
     return gather(k, &k->in[0], &g, st);
 }
 
+static enum tfd_code gather_rows(struct tfd_kctx *k,
+                                 const struct tfd_tensor *value,
+                                 struct tfd_status *st)
+{
+    struct tfd_gather g = {};
+
+    TFD_TRY(tfd_gather_make_rows(k, &value->shape, &g, st));
+    return gather(k, value, &g, st);
+}
+
 /* The value may be let go at once: what gets its memory next is enqueued
  * behind. */
 static enum tfd_code resource_gather_gpu(struct tfd_kctx *k,
                                          struct tfd_status *st)
 {
-    struct tfd_tensor value = TFD_TENSOR_INIT;
-    struct tfd_gather g = {};
-    struct tfd_variable *v;
-    enum tfd_code rc;
-
-    TFD_TRY(tfd_kctx_variable(k, 0, &v, st));
-    rc = tfd_variable_read(v, &value, st);
-    tfd_resource_unref(&v->resource);
-    if (rc != TFD_OK)
-        return rc;
-    rc = tfd_gather_make_rows(k, &value.shape, &g, st);
-    if (rc == TFD_OK)
-        rc = gather(k, &value, &g, st);
-    tfd_tensor_unref(&value);
-    return rc;
+    return tfd_kctx_with_value(k, gather_rows, st);
 }
 
 #define VALUE(name, T)                                                       \

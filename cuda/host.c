@@ -106,6 +106,7 @@ static const struct tfd_borrowed borrowed[] = {
     HOST("BroadcastGradientArgs", SHAPES),
     HOST("ConcatOffset", 0),
     HOST("InvertPermutation", SHAPES),
+    HOST("Qr", BIT(HALF)),
     HOST("ParallelDynamicStitch", ON_DEVICE | BIT(INT32)),
     HOST("LinSpace", BIT(FLOAT) | BIT(DOUBLE)),
     HOST("Range", BIT(INT32)),

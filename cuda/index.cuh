@@ -11,7 +11,8 @@
 #ifndef TFD_CUDA_INDEX_CUH
 #define TFD_CUDA_INDEX_CUH
 
-#include "cuda/launch.cuh"
+#include "cuda/divisor.cuh"
+#include "cuda/item.cuh"
 
 extern "C" {
 #include "kernels/scatter.h"
@@ -100,56 +101,27 @@ static inline enum tfd_code check_policy(const struct tfd_node *n,
                     "indices are bad; the op needs a CPU");
 }
 
-/* a / b of what is not negative; mostly both fit 32 bits, where it costs much
- * less. */
-__device__ inline int64_t quotient(int64_t a, int64_t b)
-{
-    if (((uint64_t)a | (uint64_t)b) >> 32 == 0)
-        return (uint32_t)a / (uint32_t)b;
-    return a / b;
-}
-
 /* ---- Rows as bytes ------------------------------------------------------- */
-
-struct alignas(16) item16 {
-    uint64_t a, b;
-};
 
 /* Bytes of an item: divides the size of a row and both addresses. */
 static inline size_t item_size(size_t row, const void *a, const void *b)
 {
-    size_t size = 16;
+    size_t size = ITEM_MAX;
 
     while ((row | (uintptr_t)a | (uintptr_t)b) & (size - 1))
         size /= 2;
     return size;
 }
 
-/* f() with an item of that size. */
-template <typename F> static enum tfd_code with_item(size_t size, F f)
-{
-    switch (size) {
-    case 1:
-        return f(uint8_t());
-    case 2:
-        return f(uint16_t());
-    case 4:
-        return f(uint32_t());
-    case 8:
-        return f(uint64_t());
-    default:
-        return f(item16());
-    }
-}
-
 /* Row r of y is row source(r) of x. */
 template <typename I, typename S>
-__global__ void copy_rows(const I *x, I *y, S source, int64_t items, int64_t n)
+__global__ void copy_rows(const I *x, I *y, S source, struct divisor items,
+                          int64_t n)
 {
     for (int64_t e = thread_index(); e < n; e += thread_count()) {
-        int64_t row = quotient(e, items), from = source(row);
+        int64_t row = e, at = take_rest(&items, &row), from = source(row);
 
-        y[e] = from < 0 ? I() : x[from * items + (e - row * items)];
+        y[e] = from < 0 ? I() : x[from * items.by + at];
     }
 }
 
@@ -167,7 +139,7 @@ static enum tfd_code run_copy_rows(struct tfd_kctx *k, const void *x, S source,
 
         copy_rows<<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
             (const decltype(item) *)x, (decltype(item) *)y, source,
-            (int64_t)(size / sizeof(item)), n);
+            divisor_of((int64_t)(size / sizeof(item))), n);
         return launched(k, st);
     });
 }

@@ -47,4 +47,22 @@ static inline bool is_multiple(const void *p, size_t size)
     return (uintptr_t)p % size == 0;
 }
 
+/* run<T>(...) for elements of `size` bytes: 1, 2, 4, 8 or 16. */
+#define BY_SIZE(size, run, ...)                 \
+    ((size) == 1   ? run<uint8_t>(__VA_ARGS__)  \
+     : (size) == 2 ? run<uint16_t>(__VA_ARGS__) \
+     : (size) == 4 ? run<uint32_t>(__VA_ARGS__) \
+     : (size) == 8 ? run<uint64_t>(__VA_ARGS__) \
+                   : run<struct item16>(__VA_ARGS__))
+
+/* Types that most kernels of TensorFlow have that only move elements. */
+#define CUDA_ITEM_DTYPES(X) \
+    X(FLOAT)                \
+    X(DOUBLE)               \
+    X(HALF)                 \
+    X(BFLOAT16)             \
+    X(BOOL)                 \
+    X(COMPLEX64)            \
+    X(COMPLEX128)
+
 #endif

@@ -5,17 +5,10 @@
  * block: the order depends on the size alone, so that results are the same bits
  * in every run.  Sums are in float or wider.
  */
-#include "cuda/launch.cuh"
+#include "cuda/fold.cuh"
 
 namespace
 {
-
-struct plus {
-    template <typename W> __device__ W operator()(W a, W b) const
-    {
-        return a + b;
-    }
-};
 
 template <typename T>
 __global__ void add_squares(const T *x, wide<T> *part, int64_t n)

@@ -3,7 +3,7 @@
  * sums over its neighbours; the gradient keeps the terms of its sum in memory
  * of the device, so that each is computed once.  half is computed in float.
  */
-#include "cuda/launch.cuh"
+#include "cuda/divisor.cuh"
 
 extern "C" {
 #include "kernels/lrn.h"
@@ -18,18 +18,19 @@ struct around {
 };
 
 __device__ inline struct around around_of(const struct tfd_lrn *s, int64_t i,
-                                          int64_t channels)
+                                          const struct divisor *channels)
 {
-    int64_t c = i % channels, row = i - c;
+    int64_t row = i, c = take_rest(channels, &row);
     int64_t first = c > s->radius ? c - s->radius : 0;
     int64_t last = c + s->radius + 1;
 
-    return {row + first, row + (last < channels ? last : channels)};
+    row *= channels->by;
+    return {row + first, row + (last < channels->by ? last : channels->by)};
 }
 
 template <typename T>
 __device__ inline float norm_of(const struct tfd_lrn *s, const T *x, int64_t i,
-                                int64_t channels)
+                                const struct divisor *channels)
 {
     struct around a = around_of(s, i, channels);
     float sum = 0;
@@ -41,21 +42,21 @@ __device__ inline float norm_of(const struct tfd_lrn *s, const T *x, int64_t i,
 
 template <typename T>
 __global__ void normalise(struct tfd_lrn s, const T *x, T *y, int64_t n,
-                          int64_t channels)
+                          struct divisor channels)
 {
     for (int64_t i = thread_index(); i < n; i += thread_count())
-        y[i] =
-            narrow<T>(widen(x[i]) * powf(norm_of(&s, x, i, channels), -s.beta));
+        y[i] = narrow<T>(widen(x[i]) *
+                         powf(norm_of(&s, x, i, &channels), -s.beta));
 }
 
 /* norm and dy * y / norm */
 template <typename T>
 __global__ void find_terms(struct tfd_lrn s, const T *dy, const T *x,
                            const T *y, float *norm, float *term, int64_t n,
-                           int64_t channels)
+                           struct divisor channels)
 {
     for (int64_t i = thread_index(); i < n; i += thread_count()) {
-        norm[i] = norm_of(&s, x, i, channels);
+        norm[i] = norm_of(&s, x, i, &channels);
         term[i] = widen(dy[i]) * widen(y[i]) / norm[i];
     }
 }
@@ -63,12 +64,12 @@ __global__ void find_terms(struct tfd_lrn s, const T *dy, const T *x,
 template <typename T>
 __global__ void derive(struct tfd_lrn s, const T *dy, const T *x,
                        const float *norm, const float *term, T *dx, int64_t n,
-                       int64_t channels)
+                       struct divisor channels)
 {
     const float factor = 2 * s.alpha * s.beta;
 
     for (int64_t i = thread_index(); i < n; i += thread_count()) {
-        struct around a = around_of(&s, i, channels);
+        struct around a = around_of(&s, i, &channels);
         float sum = 0;
 
         for (int64_t j = a.first; j < a.last; j++)
@@ -89,7 +90,8 @@ static enum tfd_code lrn_gpu(struct tfd_kctx *k, struct tfd_status *st)
     if (n == 0)
         return TFD_OK;
     normalise<T><<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
-        *s, in_at<T>(k, 0), out_at<T>(k, 0), n, k->in[0].shape.dim[3]);
+        *s, in_at<T>(k, 0), out_at<T>(k, 0), n,
+        divisor_of(k->in[0].shape.dim[3]));
     return launched(k, st);
 }
 
@@ -97,8 +99,9 @@ template <typename T>
 static enum tfd_code lrn_grad_gpu(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_lrn *s = (const struct tfd_lrn *)k->state;
-    int64_t n = tfd_tensor_elements(&k->in[0]), channels;
+    int64_t n = tfd_tensor_elements(&k->in[0]);
     const T *dy = in_at<T>(k, 0), *x = in_at<T>(k, 1);
+    struct divisor channels;
     struct tfd_buffer *b;
     float *norm;
 
@@ -106,7 +109,7 @@ static enum tfd_code lrn_grad_gpu(struct tfd_kctx *k, struct tfd_status *st)
     TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &k->in[0].shape, st));
     if (n == 0)
         return TFD_OK;
-    channels = k->in[0].shape.dim[3];
+    channels = divisor_of(k->in[0].shape.dim[3]);
     b = k->memory->make(k->memory, (size_t)n * 2 * sizeof(float), st);
     if (!b)
         return TFD_RESOURCE_EXHAUSTED;

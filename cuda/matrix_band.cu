@@ -1,7 +1,8 @@
 /*
  * matrix_band.cu - MatrixBandPart, Diag, DiagPart of kernels/matrix_band.c.
  */
-#include "cuda/items.cuh"
+#include "cuda/divisor.cuh"
+#include "cuda/item.cuh"
 
 extern "C" {
 #include "kernels/matrix_band.h"
@@ -13,10 +14,12 @@ namespace
 template <typename T> struct in_band {
     const T *x;
     struct tfd_matrix_band b;
+    struct divisor columns, rows;
 
     __device__ T operator()(int64_t i) const
     {
-        int64_t column = i % b.columns, line = i / b.columns % b.rows;
+        int64_t rest = i, column = take_rest(&columns, &rest);
+        int64_t line = take_rest(&rows, &rest);
         bool stays = (b.lower < 0 || line - column <= b.lower) &&
                      (b.upper < 0 || column - line <= b.upper);
 
@@ -26,11 +29,13 @@ template <typename T> struct in_band {
 
 template <typename T> struct on_diagonal {
     const T *x;
-    int64_t n;
+    struct divisor n;
 
     __device__ T operator()(int64_t i) const
     {
-        return i % n == i / n ? x[i / n] : T{};
+        int64_t line = i, column = take_rest(&n, &line);
+
+        return line == column ? x[line] : T{};
     }
 };
 
@@ -49,8 +54,10 @@ static enum tfd_code run_band(struct tfd_kctx *k,
                               const struct tfd_matrix_band *b,
                               struct tfd_status *st)
 {
-    return run_index(k, in_band<T>{in_at<T>(k, 0), *b}, out_at<T>(k, 0),
-                     tfd_tensor_elements(&k->in[0]), st);
+    return run_index(k,
+                     in_band<T>{in_at<T>(k, 0), *b, divisor_of(b->columns),
+                                divisor_of(b->rows)},
+                     out_at<T>(k, 0), tfd_tensor_elements(&k->in[0]), st);
 }
 
 static enum tfd_code band_gpu(struct tfd_kctx *k, struct tfd_status *st)
@@ -67,8 +74,8 @@ static enum tfd_code run_diag(struct tfd_kctx *k, struct tfd_status *st)
 {
     int64_t n = tfd_tensor_elements(&k->in[0]);
 
-    return run_index(k, on_diagonal<T>{in_at<T>(k, 0), n}, out_at<T>(k, 0),
-                     n * n, st);
+    return run_index(k, on_diagonal<T>{in_at<T>(k, 0), divisor_of(n)},
+                     out_at<T>(k, 0), n * n, st);
 }
 
 static enum tfd_code diag_gpu(struct tfd_kctx *k, struct tfd_status *st)

@@ -2,7 +2,8 @@
  * matrix_diag.cu - MatrixDiag, MatrixDiagPart, MatrixSetDiag and their V2 and
  * V3 of kernels/matrix_diag.c: each element of the output finds its source.
  */
-#include "cuda/items.cuh"
+#include "cuda/divisor.cuh"
+#include "cuda/item.cuh"
 
 extern "C" {
 #include "kernels/matrix_diag.h"
@@ -35,20 +36,19 @@ __device__ inline int64_t begin_of(const struct tfd_matrix_diag &b, int64_t d,
 template <typename T, bool SET> struct to_matrix {
     const T *diagonals, *matrix;
     struct tfd_matrix_diag b;
+    struct divisor columns, rows;
     T padding;
 
     __device__ T operator()(int64_t i) const
     {
-        int64_t column = i % b.columns, line = i / b.columns % b.rows;
-        int64_t d = column - line, length, at;
+        int64_t rest = i, column = take_rest(&columns, &rest);
+        int64_t line = take_rest(&rows, &rest), d = column - line, length, at;
 
         if (d < b.lower || d > b.upper)
             return SET ? matrix[i] : padding;
         at = begin_of(b, d, &length) + smaller(line, column);
-        return diagonals[(i / (b.rows * b.columns) * (b.upper - b.lower + 1) +
-                          b.upper - d) *
-                             b.length +
-                         at];
+        rest = rest * (b.upper - b.lower + 1) + b.upper - d;
+        return diagonals[rest * b.length + at];
     }
 };
 
@@ -56,19 +56,19 @@ template <typename T, bool SET> struct to_matrix {
 template <typename T> struct to_diagonals {
     const T *matrix;
     struct tfd_matrix_diag b;
+    struct divisor lengths, counts;
     T padding;
 
     __device__ T operator()(int64_t i) const
     {
-        int64_t count = b.upper - b.lower + 1;
-        int64_t d = b.upper - i / b.length % count, length, at;
+        int64_t at = take_rest(&lengths, &i);
+        int64_t d = b.upper - take_rest(&counts, &i), length;
 
-        at = i % b.length - begin_of(b, d, &length);
+        at -= begin_of(b, d, &length);
         if (at < 0 || at >= length)
             return padding;
-        return matrix[(i / (b.length * count) * b.rows + at + larger(0, -d)) *
-                          b.columns +
-                      at + larger(0, d)];
+        return matrix[(i * b.rows + at + larger(0, -d)) * b.columns + at +
+                      larger(0, d)];
     }
 };
 
@@ -85,7 +85,8 @@ static enum tfd_code run_diag(struct tfd_kctx *k,
 {
     return run_index(
         k,
-        to_matrix<T, false>{in_at<T>(k, 0), nullptr, *b, padding_of<T>(k, 4)},
+        to_matrix<T, false>{in_at<T>(k, 0), nullptr, *b, divisor_of(b->columns),
+                            divisor_of(b->rows), padding_of<T>(k, 4)},
         out_at<T>(k, 0), tfd_tensor_elements(&k->out[0]), st);
 }
 
@@ -103,7 +104,9 @@ static enum tfd_code run_part(struct tfd_kctx *k,
                               struct tfd_status *st)
 {
     return run_index(k,
-                     to_diagonals<T>{in_at<T>(k, 0), *b, padding_of<T>(k, 2)},
+                     to_diagonals<T>{in_at<T>(k, 0), *b, divisor_of(b->length),
+                                     divisor_of(b->upper - b->lower + 1),
+                                     padding_of<T>(k, 2)},
                      out_at<T>(k, 0), tfd_tensor_elements(&k->out[0]), st);
 }
 
@@ -120,9 +123,11 @@ static enum tfd_code run_set(struct tfd_kctx *k,
                              const struct tfd_matrix_diag *b,
                              struct tfd_status *st)
 {
-    return run_index(
-        k, to_matrix<T, true>{in_at<T>(k, 1), in_at<T>(k, 0), *b, T{}},
-        out_at<T>(k, 0), tfd_tensor_elements(&k->out[0]), st);
+    return run_index(k,
+                     to_matrix<T, true>{in_at<T>(k, 1), in_at<T>(k, 0), *b,
+                                        divisor_of(b->columns),
+                                        divisor_of(b->rows), T{}},
+                     out_at<T>(k, 0), tfd_tensor_elements(&k->out[0]), st);
 }
 
 static enum tfd_code set_gpu(struct tfd_kctx *k, struct tfd_status *st)

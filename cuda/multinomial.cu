@@ -4,7 +4,7 @@
  * A block sums up a row, in the CPU's order, so that equal sums stay equal and
  * no class without probability is drawn; then each thread draws a sample.
  */
-#include "cuda/launch.cuh"
+#include "cuda/fold.cuh"
 
 #include <math.h>
 #include <string.h>
@@ -15,13 +15,6 @@ extern "C" {
 
 namespace
 {
-
-struct larger {
-    __device__ double operator()(double a, double b) const
-    {
-        return a > b ? a : b;
-    }
-};
 
 /* Logits that are not finite count for nothing. */
 template <typename T>

@@ -12,7 +12,8 @@
  * The order of folding depends on the shape alone, so that results are the same
  * bits in every run.
  */
-#include "cuda/launch.cuh"
+#include "cuda/divisor.cuh"
+#include "cuda/fold.cuh"
 
 extern "C" {
 #include "kernels/reduce.h"
@@ -20,83 +21,6 @@ extern "C" {
 
 namespace
 {
-
-struct plus {
-    template <typename W> __device__ static W zero()
-    {
-        return 0;
-    }
-    template <typename W> __device__ W operator()(W a, W b) const
-    {
-        return a + b;
-    }
-};
-
-struct times {
-    template <typename W> __device__ static W zero()
-    {
-        return 1;
-    }
-    template <typename W> __device__ W operator()(W a, W b) const
-    {
-        return a * b;
-    }
-};
-
-/* The least and the largest value of a type; infinities where it has them. */
-template <typename W> struct ends {
-    __device__ static W least()
-    {
-        return W(-1) < W(0) ? W(1ull << (8 * sizeof(W) - 1)) : W(0);
-    }
-    __device__ static W largest()
-    {
-        return (W)~least();
-    }
-};
-template <> struct ends<float> {
-    __device__ static float least()
-    {
-        return -INFINITY;
-    }
-    __device__ static float largest()
-    {
-        return INFINITY;
-    }
-};
-template <> struct ends<double> {
-    __device__ static double least()
-    {
-        return -INFINITY;
-    }
-    __device__ static double largest()
-    {
-        return INFINITY;
-    }
-};
-
-/* A NaN stays. */
-struct larger {
-    template <typename W> __device__ static W zero()
-    {
-        return ends<W>::least();
-    }
-    template <typename W> __device__ W operator()(W a, W b) const
-    {
-        return a != a || a > b ? a : b;
-    }
-};
-
-struct smaller {
-    template <typename W> __device__ static W zero()
-    {
-        return ends<W>::largest();
-    }
-    template <typename W> __device__ W operator()(W a, W b) const
-    {
-        return a != a || a < b ? a : b;
-    }
-};
 
 struct both {
     template <typename W> __device__ static W zero()
@@ -124,6 +48,7 @@ struct either {
 
 struct group {
     int64_t size, stride;
+    struct divisor by; /* size */
 };
 
 struct plan {
@@ -147,7 +72,7 @@ static struct plan make_plan(const struct tfd_shape *s, const bool *reduced)
         if (n && kinds[n - 1] == reduced[i]) {
             groups[n - 1].size *= s->dim[i];
         } else {
-            groups[n] = {s->dim[i], stride};
+            groups[n] = {s->dim[i], stride, {}};
             kinds[n++] = reduced[i];
         }
         stride *= s->dim[i];
@@ -155,6 +80,7 @@ static struct plan make_plan(const struct tfd_shape *s, const bool *reduced)
     p.outputs = p.count = 1;
     p.last_folded = n > 0 && kinds[0];
     for (int i = n - 1; i >= 0; i--) {
+        groups[i].by = divisor_of(groups[i].size);
         if (kinds[i]) {
             p.folded[p.folded_count++] = groups[i];
             p.count *= groups[i].size;
@@ -220,10 +146,8 @@ __device__ inline int64_t offset_of(const struct group *g, int count,
 {
     int64_t offset = 0;
 
-    for (int i = count - 1; i >= 0; i--) {
-        offset += index % g[i].size * g[i].stride;
-        index /= g[i].size;
-    }
+    for (int i = count - 1; i >= 0; i--)
+        offset += take_rest(&g[i].by, &index) * g[i].stride;
     return offset;
 }
 

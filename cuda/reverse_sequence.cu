@@ -3,7 +3,8 @@
  * lie on the device and are not checked, as in TensorFlow; one that is out of
  * range is taken for the nearest that is not.
  */
-#include "cuda/items.cuh"
+#include "cuda/divisor.cuh"
+#include "cuda/item.cuh"
 
 extern "C" {
 #include "kernels/reverse_sequence.h"
@@ -13,7 +14,14 @@ namespace
 {
 
 struct axis {
-    int64_t size, stride;
+    struct divisor size, stride;
+
+    /* The coordinate of element i. */
+    __device__ int64_t operator()(int64_t i) const
+    {
+        i = divide(&stride, i);
+        return take_rest(&size, &i);
+    }
 };
 
 template <typename T, typename L>
@@ -21,23 +29,23 @@ __global__ void reverse(const T *x, const L *lengths, T *y, int64_t n,
                         struct axis sequence, struct axis batch)
 {
     for (int64_t i = thread_index(); i < n; i += thread_count()) {
-        int64_t at = i / sequence.stride % sequence.size, from = i;
-        int64_t length = (int64_t)lengths[i / batch.stride % batch.size];
+        int64_t at = sequence(i), from = i;
+        int64_t length = (int64_t)lengths[batch(i)];
 
-        length = length < sequence.size ? length : sequence.size;
+        length = length < sequence.size.by ? length : sequence.size.by;
         if (at < length)
-            from += (length - 1 - 2 * at) * sequence.stride;
+            from += (length - 1 - 2 * at) * sequence.stride.by;
         y[i] = x[from];
     }
 }
 
 static struct axis axis_of(const struct tfd_shape *s, int64_t at)
 {
-    struct axis a = {s->dim[at], 1};
+    int64_t stride = 1;
 
     for (int64_t d = at + 1; d < s->rank; d++)
-        a.stride *= s->dim[d];
-    return a;
+        stride *= s->dim[d];
+    return {divisor_of(s->dim[at]), divisor_of(stride)};
 }
 
 template <typename T>

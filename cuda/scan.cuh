@@ -10,7 +10,7 @@
 #ifndef TFD_CUDA_SCAN_CUH
 #define TFD_CUDA_SCAN_CUH
 
-#include "cuda/launch.cuh"
+#include "cuda/fold.cuh"
 
 /* What f makes of the values of all threads before this one (`none` for the
  * first), and of all in *total; THREADS threads. */
@@ -41,13 +41,6 @@ __device__ inline W scan_block(W x, F f, W none, W *total)
     return lane > 0 ? f(before, left) : before;
 }
 
-struct scan_plus {
-    template <typename W> __device__ W operator()(W a, W b) const
-    {
-        return a + b;
-    }
-};
-
 /* ---- What is chosen of a range ------------------------------------------- */
 
 #define SCAN_PIECES 1024
@@ -76,7 +69,7 @@ __global__ void scan_counts(F chosen, struct scan_pieces p, int64_t *count)
 
     for (int64_t i = begin + threadIdx.x; i < end; i += THREADS)
         own += chosen(i) ? 1 : 0;
-    own = fold_block(own, scan_plus(), false);
+    own = fold_block(own, plus(), false);
     if (threadIdx.x == 0)
         count[blockIdx.x] = own;
 }
@@ -90,7 +83,7 @@ template <typename N> __global__ void scan_starts(N *count, int n, N *all)
     for (int at = 0; at < n; at += THREADS) {
         int i = at + (int)threadIdx.x;
         int64_t start =
-            scan_block<int64_t>(i < n ? count[i] : 0, scan_plus(), 0, &total);
+            scan_block<int64_t>(i < n ? count[i] : 0, plus(), 0, &total);
 
         if (i < n)
             count[i] = before + start;
@@ -110,8 +103,7 @@ __global__ void scan_places(F chosen, G found, struct scan_pieces p,
     for (int64_t at = begin; at < begin + p.size && at < p.n; at += THREADS) {
         int64_t i = at + threadIdx.x;
         bool yes = i < p.n && chosen(i);
-        int64_t before =
-            scan_block<int64_t>(yes ? 1 : 0, scan_plus(), 0, &total);
+        int64_t before = scan_block<int64_t>(yes ? 1 : 0, plus(), 0, &total);
 
         if (yes)
             found(i, place + before);

@@ -54,10 +54,10 @@ static enum tfd_code update(struct tfd_kctx *k, struct tfd_variable *v,
     return run_update(k, &s, tfd_dtype_size(v->dtype), st);
 }
 
-template <variable_fn *CHANGE>
+template <tfd_variable_change_fn *CHANGE>
 static enum tfd_code scatter_gpu(struct tfd_kctx *k, struct tfd_status *st)
 {
-    return with_variable(k, CHANGE, st);
+    return tfd_kctx_change_variable(k, CHANGE, st);
 }
 
 /* References have no memory; handles are the host's. */

@@ -16,6 +16,7 @@
 #define TFD_CUDA_SCATTER_CUH
 
 #include "cuda/index.cuh"
+#include "cuda/sort.cuh"
 
 #include <stdlib.h>
 #include <string.h>
@@ -153,14 +154,13 @@ SCATTER_ATOMIC(uint64_t, unsigned long long)
 
 template <typename F, typename T>
 __global__ void scatter_any(F f, T *to, const T *by, struct places place,
-                            int64_t inner, int64_t n, bool one)
+                            struct divisor inner, int64_t n, bool one)
 {
     for (int64_t e = thread_index(); e < n; e += thread_count()) {
-        int64_t i = quotient(e, inner), row = place(i);
+        int64_t i = e, at = take_rest(&inner, &i), row = place(i);
 
         if (row >= 0)
-            change_element(f, to + row * inner + (e - i * inner),
-                           by[one ? 0 : e]);
+            change_element(f, to + row * inner.by + at, by[one ? 0 : e]);
     }
 }
 
@@ -176,115 +176,52 @@ static enum tfd_code run_any(struct tfd_kctx *k, F f, const struct scatter *s,
             n /= 2;
             scatter_any<<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
                 both_of<F>(), (pack<T, 2> *)s->to, (const pack<T, 2> *)s->by,
-                s->place, s->inner / 2, n, false);
+                s->place, divisor_of(s->inner / 2), n, false);
             return launched(k, st);
         }
     }
     scatter_any<<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
-        f, (T *)s->to, (const T *)s->by, s->place, s->inner, n, s->one);
+        f, (T *)s->to, (const T *)s->by, s->place, divisor_of(s->inner), n,
+        s->one);
     return launched(k, st);
 }
 
 /* ---- In order ------------------------------------------------------------ */
 
-/* A key is place * count + i, so that keys differ and their order is the
- * updates'; those outside come last. */
-#define NO_KEY UINT64_MAX
-#define SORTED_AT_ONCE (2 * THREADS)
+/* Entries are of a place and of an update, in whose order they come; those
+ * outside are last. */
+#define NO_PLACE UINT64_MAX
 
-template <typename K>
-__global__ void make_keys(K *keys, struct places place, int64_t count,
-                          int64_t n)
+template <typename E>
+__global__ void make_entries(E *entry, struct places place, int64_t count,
+                             int64_t n)
 {
     for (int64_t i = thread_index(); i < n; i += thread_count()) {
         int64_t row = i < count ? place(i) : -1;
 
-        keys[i] = row < 0 ? NO_KEY : (uint64_t)(row * count + i);
-    }
-}
-
-/* Element `at` and the one `step` behind it, in a run of `size` that ascends or
- * descends. */
-template <typename K>
-__device__ inline void order_keys(K *keys, int64_t at, int64_t step,
-                                  bool ascends)
-{
-    K a = keys[at], b = keys[at + step];
-
-    if ((a > b) == ascends) {
-        keys[at] = b;
-        keys[at + step] = a;
-    }
-}
-
-/* One step of a bitonic sort. */
-template <typename K>
-__global__ void sort_step(K *keys, int64_t size, int64_t step, int64_t n)
-{
-    for (int64_t i = thread_index(); i < n / 2; i += thread_count()) {
-        int64_t at = i / step * step * 2 + i % step;
-
-        order_keys(keys, at, step, (at & size) == 0);
-    }
-}
-
-/* All steps below SORTED_AT_ONCE, of the sizes from first to last. */
-template <typename K>
-__global__ void sort_block(K *keys, int64_t first, int64_t last)
-{
-    __shared__ K part[SORTED_AT_ONCE];
-    int64_t base = (int64_t)blockIdx.x * SORTED_AT_ONCE;
-
-    for (int i = threadIdx.x; i < SORTED_AT_ONCE; i += THREADS)
-        part[i] = keys[base + i];
-    for (int64_t size = first; size <= last; size *= 2)
-        for (int step = size < SORTED_AT_ONCE ? (int)size / 2 : THREADS;
-             step > 0; step /= 2) {
-            int at = (int)threadIdx.x / step * step * 2 + threadIdx.x % step;
-
-            __syncthreads();
-            order_keys(part, at, step, ((base + at) & size) == 0);
-        }
-    __syncthreads();
-    for (int i = threadIdx.x; i < SORTED_AT_ONCE; i += THREADS)
-        keys[base + i] = part[i];
-}
-
-/* n is a power of two, at least SORTED_AT_ONCE. */
-static inline void sort_keys(struct tfd_kctx *k, uint64_t *keys, int64_t n)
-{
-    unsigned blocks = (unsigned)(n / SORTED_AT_ONCE);
-
-    sort_block<<<blocks, THREADS, 0, stream_of(k)>>>(keys, 2, SORTED_AT_ONCE);
-    for (int64_t size = 2 * SORTED_AT_ONCE; size <= n; size *= 2) {
-        for (int64_t step = size / 2; step >= SORTED_AT_ONCE; step /= 2)
-            sort_step<<<blocks_for(k, n / 2), THREADS, 0, stream_of(k)>>>(
-                keys, size, step, n);
-        sort_block<<<blocks, THREADS, 0, stream_of(k)>>>(keys, size, size);
+        entry[i] = {row < 0 ? NO_PLACE : (uint64_t)row, (uint64_t)i};
     }
 }
 
 /* A thread for each element of the first update of each place. */
 template <typename F, typename T>
-__global__ void scatter_ordered(F f, T *to, const T *by, const uint64_t *keys,
-                                uint64_t count, int64_t inner, bool one)
+__global__ void scatter_ordered(F f, T *to, const T *by,
+                                const struct sort_entry *entry, int64_t count,
+                                struct divisor inner, bool one)
 {
-    int64_t n = (int64_t)count * inner;
+    int64_t n = count * inner.by;
 
     for (int64_t e = thread_index(); e < n; e += thread_count()) {
-        uint64_t first = (uint64_t)quotient(e, inner), row, i;
-        int64_t at = e - (int64_t)first * inner;
-        T x;
+        int64_t i = e, at = take_rest(&inner, &i);
+        uint64_t row = entry[i].key;
+        T x, *y = to + (int64_t)row * inner.by + at;
 
-        if (keys[first] == NO_KEY)
+        if (row == NO_PLACE || (i > 0 && entry[i - 1].key == row))
             continue;
-        row = keys[first] / count;
-        if (first > 0 && keys[first - 1] / count == row)
-            continue;
-        x = to[(int64_t)row * inner + at];
-        for (i = first; i < count && keys[i] / count == row; i++)
-            x = f(x, by[one ? 0 : (int64_t)(keys[i] % count) * inner + at]);
-        to[(int64_t)row * inner + at] = x;
+        x = *y;
+        for (; i < count && entry[i].key == row; i++)
+            x = f(x, by[one ? 0 : (int64_t)entry[i].index * inner.by + at]);
+        *y = x;
     }
 }
 
@@ -292,28 +229,26 @@ template <typename F, typename T>
 static enum tfd_code run_ordered(struct tfd_kctx *k, F f,
                                  const struct scatter *s, struct tfd_status *st)
 {
-    int64_t room = SORTED_AT_ONCE, n = s->count * s->inner;
+    int64_t length = sort_length(s->count), n = s->count * s->inner;
+    struct sort_entry *entry;
     struct tfd_buffer *b;
-    uint64_t *keys;
+    enum tfd_code rc;
 
-    while (room < s->count)
-        room *= 2;
-    if (s->limit > INT64_MAX / s->count)
-        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
-                        "%lld updates of %lld places cannot be sorted",
-                        (long long)s->count, (long long)s->limit);
-    b = k->memory->make(k->memory, (size_t)room * sizeof(*keys), st);
+    b = k->memory->make(k->memory, (size_t)length * sizeof(*entry), st);
     if (!b)
         return TFD_RESOURCE_EXHAUSTED;
-    keys = (uint64_t *)b->data;
-    make_keys<<<blocks_for(k, room), THREADS, 0, stream_of(k)>>>(
-        keys, s->place, s->count, room);
-    sort_keys(k, keys, room);
-    scatter_ordered<<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
-        f, (T *)s->to, (const T *)s->by, keys, (uint64_t)s->count, s->inner,
-        s->one);
+    entry = (struct sort_entry *)b->data;
+    make_entries<<<blocks_for(k, length), THREADS, 0, stream_of(k)>>>(
+        entry, s->place, s->count, length);
+    rc = sort_rows(k, entry, 1, length, st);
+    if (rc == TFD_OK) {
+        scatter_ordered<<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
+            f, (T *)s->to, (const T *)s->by, entry, s->count,
+            divisor_of(s->inner), s->one);
+        rc = launched(k, st);
+    }
     tfd_buffer_unref(b);
-    return launched(k, st);
+    return rc;
 }
 
 /* Computes in T what F says; of types that have no sign in it an unsigned one
@@ -358,14 +293,14 @@ __global__ void number_updates(N *last, struct places place, int64_t count)
 /* Without `last` there are no two updates of one place. */
 template <typename I>
 __global__ void copy_updates(I *to, const I *by, struct places place,
-                             const unsigned *last, int64_t items, int64_t n,
-                             bool one)
+                             const unsigned *last, struct divisor items,
+                             int64_t n, bool one)
 {
     for (int64_t e = thread_index(); e < n; e += thread_count()) {
-        int64_t i = quotient(e, items), row = place(i);
+        int64_t i = e, at = take_rest(&items, &i), row = place(i);
 
         if (row >= 0 && (!last || last[row] == (unsigned)i + 1))
-            to[row * items + (e - i * items)] = by[one ? 0 : e];
+            to[row * items.by + at] = by[one ? 0 : e];
     }
 }
 
@@ -383,7 +318,8 @@ static inline enum tfd_code copy_last(struct tfd_kctx *k,
         int64_t n = s->count * items;
 
         copy_updates<<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
-            (I *)s->to, (const I *)s->by, s->place, last, items, n, s->one);
+            (I *)s->to, (const I *)s->by, s->place, last, divisor_of(items), n,
+            s->one);
         return launched(k, st);
     });
 }

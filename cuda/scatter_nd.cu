@@ -59,7 +59,7 @@ static enum tfd_code change(struct tfd_kctx *k, struct tfd_variable *v,
 template <typename F, typename T>
 static enum tfd_code variable_gpu(struct tfd_kctx *k, struct tfd_status *st)
 {
-    return with_variable(k, change<F, T>, st);
+    return tfd_kctx_change_variable(k, change<F, T>, st);
 }
 
 /* In the input's buffer where nobody else reads it. */

@@ -116,8 +116,9 @@ __device__ inline int64_t first_of(struct indices ids, int64_t n, int64_t id)
 
 struct sorted {
     struct indices ids;
-    int64_t count, segments, inner, tiles; /* tiles: blocks for a segment */
-    int columns;                           /* a power of two */
+    int64_t count, segments, inner;
+    struct divisor tiles; /* blocks for a segment */
+    int columns;          /* a power of two */
     bool mean;
     uint64_t empty;
 };
@@ -163,14 +164,13 @@ __device__ inline void fold_segment(F f, const T *x, T *y,
 template <typename F, typename T>
 __global__ void fold_segments(F f, const T *x, T *y, struct sorted s)
 {
-    int64_t n = s.segments * s.tiles;
+    int64_t n = s.segments * s.tiles.by;
 
     for (int64_t i = blockIdx.x; i < n; i += gridDim.x) {
-        int64_t segment = quotient(i, s.tiles);
+        int64_t segment = i, tile = take_rest(&s.tiles, &segment);
 
         fold_segment(f, x, y, s, segment,
-                     (i - segment * s.tiles) * s.columns +
-                         threadIdx.x % s.columns);
+                     tile * s.columns + threadIdx.x % s.columns);
     }
 }
 
@@ -194,8 +194,8 @@ static enum tfd_code run_sorted(struct tfd_kctx *k, struct sorted *s,
     int64_t blocks;
 
     s->columns = columns_for(s->inner, s->count, s->segments);
-    s->tiles = (s->inner + s->columns - 1) / s->columns;
-    blocks = blocks_for(k, THREADS * s->segments * s->tiles);
+    s->tiles = divisor_of((s->inner + s->columns - 1) / s->columns);
+    blocks = blocks_for(k, THREADS * s->segments * s->tiles.by);
     fold_segments<<<(unsigned)blocks, THREADS, 0, stream_of(k)>>>(
         F(), in_at<T>(k, 0), out_at<T>(k, 0), *s);
     return launched(k, st);

@@ -3,7 +3,8 @@
  * or 16 bytes.  The condition lies on the device, so that also one for the
  * whole result is looked at there.
  */
-#include "cuda/items.cuh"
+#include "cuda/divisor.cuh"
+#include "cuda/item.cuh"
 
 extern "C" {
 #include "kernels/broadcast.h"
@@ -45,7 +46,7 @@ __global__ void choose_steps(const tfd_bool *c, const T *t, const T *e, T *y,
 
 struct strides {
     int rank;
-    int64_t dim[TFD_RANK_MAX + 1];
+    struct divisor dim[TFD_RANK_MAX + 1];
     int64_t step[3][TFD_RANK_MAX + 1];
 };
 
@@ -57,9 +58,8 @@ __global__ void choose_strided(const tfd_bool *c, const T *t, const T *e, T *y,
         int64_t rest = i, at[3] = {0, 0, 0};
 
         for (int d = s.rank - 1; d >= 0; d--) {
-            int64_t place = rest % s.dim[d];
+            int64_t place = take_rest(&s.dim[d], &rest);
 
-            rest /= s.dim[d];
             for (int o = 0; o < 3; o++)
                 at[o] += place * s.step[o][d];
         }
@@ -73,8 +73,8 @@ static struct strides strides_of(const struct tfd_broadcast *p)
 
     s.rank = p->rank + 1;
     for (int d = 0; d < p->rank; d++)
-        s.dim[d] = p->dim[d];
-    s.dim[p->rank] = p->row_size;
+        s.dim[d] = divisor_of(p->dim[d]);
+    s.dim[p->rank] = divisor_of(p->row_size);
     for (int o = 0; o < 3; o++) {
         for (int d = 0; d < p->rank; d++)
             s.step[o][d] = p->step[o][d];

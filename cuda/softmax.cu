@@ -3,7 +3,7 @@
  * entropies of kernels/xent.c.  A block for each row; sums are in float or
  * wider.
  */
-#include "cuda/launch.cuh"
+#include "cuda/fold.cuh"
 
 extern "C" {
 #include "kernels/outputs.h"
@@ -11,20 +11,6 @@ extern "C" {
 
 namespace
 {
-
-struct plus {
-    template <typename W> __device__ W operator()(W a, W b) const
-    {
-        return a + b;
-    }
-};
-
-struct larger {
-    template <typename W> __device__ W operator()(W a, W b) const
-    {
-        return a != a || a > b ? a : b;
-    }
-};
 
 /* max(x) and log(sum(exp(x - max))) of a row, for every thread. */
 template <typename T>

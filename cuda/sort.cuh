@@ -34,6 +34,12 @@ static inline int64_t sort_length(int64_t n)
     return length;
 }
 
+/* The first of pair i of those that are `step` apart, a power of two. */
+__device__ inline int64_t sort_first(int64_t i, int64_t step)
+{
+    return 2 * i - (i & (step - 1));
+}
+
 /* Ascending where `size` is a whole row. */
 template <typename E>
 __device__ inline void sort_pair(E *a, E *b, int64_t at, int64_t size,
@@ -65,7 +71,7 @@ __global__ void sort_pieces(E *entry, int64_t n, int64_t length, int64_t from,
         for (; step > 0; step /= 2) {
             __syncthreads();
             for (int i = threadIdx.x; i < SORT_PIECE / 2; i += THREADS) {
-                int a = (int)(i / step * 2 * step + i % step);
+                int a = (int)sort_first(i, step);
 
                 if (begin + a < n)
                     sort_pair(&part[a], &part[a + step], begin + a, size,
@@ -84,7 +90,7 @@ __global__ void sort_apart(E *entry, int64_t pairs, int64_t length,
                            int64_t size, int64_t step)
 {
     for (int64_t i = thread_index(); i < pairs; i += thread_count()) {
-        int64_t a = i / step * 2 * step + i % step;
+        int64_t a = sort_first(i, step);
 
         sort_pair(&entry[a], &entry[a + step], a, size, length);
     }

@@ -3,7 +3,7 @@
  * checked on the device where the node wants it, and the host waits for what
  * comes of it; else those that are out of range are left out.
  */
-#include "cuda/items.cuh"
+#include "cuda/item.cuh"
 #include "cuda/later.cuh"
 #include "cuda/row_sums.cuh"
 

@@ -2,7 +2,8 @@
  * tile.cu - elements that are repeated: Tile of kernels/concat.c, BroadcastTo
  * of kernels/broadcast_ops.c, by elements of 1, 2, 4, 8 or 16 bytes.
  */
-#include "cuda/launch.cuh"
+#include "cuda/divisor.cuh"
+#include "cuda/item.cuh"
 
 extern "C" {
 #include "kernels/outputs.h"
@@ -11,15 +12,11 @@ extern "C" {
 namespace
 {
 
-struct wide_item {
-    uint64_t a, b;
-};
-
 /* Element i of the output has the input's element at its own coordinates,
  * modulo the input's dimensions. */
 struct repeats {
     int rank;
-    int64_t out[TFD_RANK_MAX], in[TFD_RANK_MAX];
+    struct divisor out[TFD_RANK_MAX], in[TFD_RANK_MAX];
 };
 
 template <typename T>
@@ -29,9 +26,10 @@ __global__ void repeat(const T *x, T *y, int64_t n, struct repeats r)
         int64_t rest = i, from = 0, step = 1;
 
         for (int d = r.rank - 1; d >= 0; d--) {
-            from += rest % r.out[d] % r.in[d] * step;
-            rest /= r.out[d];
-            step *= r.in[d];
+            int64_t at = take_rest(&r.out[d], &rest);
+
+            from += take_rest(&r.in[d], &at) * step;
+            step *= r.in[d].by;
         }
         y[i] = x[from];
     }
@@ -66,21 +64,10 @@ static enum tfd_code fill(struct tfd_kctx *k, const struct tfd_shape *out,
     for (int d = 0; d < out->rank; d++) {
         int own = d - (out->rank - in.rank);
 
-        r.out[d] = out->dim[d];
-        r.in[d] = own >= 0 ? in.dim[own] : 1;
+        r.out[d] = divisor_of(out->dim[d]);
+        r.in[d] = divisor_of(own >= 0 ? in.dim[own] : 1);
     }
-    switch (tfd_dtype_size(k->in[0].dtype)) {
-    case 1:
-        return run<uint8_t>(k, &r, st);
-    case 2:
-        return run<uint16_t>(k, &r, st);
-    case 4:
-        return run<uint32_t>(k, &r, st);
-    case 8:
-        return run<uint64_t>(k, &r, st);
-    default:
-        return run<struct wide_item>(k, &r, st);
-    }
+    return BY_SIZE(tfd_dtype_size(k->in[0].dtype), run, k, &r, st);
 }
 
 static enum tfd_code tile_gpu(struct tfd_kctx *k, struct tfd_status *st)

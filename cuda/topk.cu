@@ -6,6 +6,7 @@
  * counting how often each occurs, and gathers what is below it and the first of
  * those that are equal; then rows of k are sorted.
  */
+#include "cuda/divisor.cuh"
 #include "cuda/scan.cuh"
 #include "cuda/sort.cuh"
 
@@ -78,7 +79,7 @@ struct top {
 __device__ inline void find_byte(int64_t count, int64_t *wanted, unsigned *byte)
 {
     int64_t place = *wanted, total;
-    int64_t before = scan_block(count, scan_plus(), INT64_C(0), &total);
+    int64_t before = scan_block(count, plus(), INT64_C(0), &total);
 
     static_assert(THREADS == 256, "a thread for each byte");
     if (before < place && place <= before + count) {
@@ -142,7 +143,7 @@ __global__ void select_best(const T *all, struct sort_entry *out, struct top t)
                 key = key_of<T>::from(x[i]);
                 own = key < kth ? INT64_C(1) << 32 : key == kth;
             }
-            before = scan_block(own, scan_plus(), INT64_C(0), &total);
+            before = scan_block(own, plus(), INT64_C(0), &total);
             if (own >> 32)
                 to[below + (before >> 32)] = {key, (uint64_t)i};
             else if (own && equal + (before & UINT32_MAX) < place)
@@ -159,11 +160,12 @@ __global__ void select_best(const T *all, struct sort_entry *out, struct top t)
 
 template <typename T>
 __global__ void write_best(const T *x, const struct sort_entry *from, T *values,
-                           void *index, int width, struct top t)
+                           void *index, int width, struct top t,
+                           struct divisor best)
 {
     for (int64_t i = thread_index(); i < t.rows * t.k; i += thread_count()) {
-        int64_t row = i / t.k;
-        uint64_t column = from[row * t.length + i % t.k].index;
+        int64_t row = i, at = take_rest(&best, &row);
+        uint64_t column = from[row * t.length + at].index;
 
         values[i] = x[row * t.columns + (int64_t)column];
         if (width == 2)
@@ -189,7 +191,7 @@ static enum tfd_code run_top(struct tfd_kctx *k, struct sort_entry *entries,
     TFD_TRY(sort_rows(k, entries, t->rows, t->length, st));
     write_best<<<blocks_for(k, t->rows * t->k), THREADS, 0, stream_of(k)>>>(
         in_at<T>(k, 0), entries, out_at<T>(k, 0), out_at<void>(k, 1),
-        (int)tfd_dtype_size(k->out[1].dtype), *t);
+        (int)tfd_dtype_size(k->out[1].dtype), *t, divisor_of(t->k));
     return launched(k, st);
 }
 
@@ -236,7 +238,7 @@ __global__ void look_up(const float *all, const I *targets, const I *k,
 
         for (int64_t i = threadIdx.x; known && i < classes; i += THREADS)
             better += isfinite(x[i]) ? x[i] > x[target] : NOT_FINITE;
-        better = fold_block(better, scan_plus(), false);
+        better = fold_block(better, plus(), false);
         if (threadIdx.x == 0)
             y[row] = known && better < NOT_FINITE && better < (int64_t)*k;
     }

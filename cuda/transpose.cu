@@ -16,8 +16,8 @@ namespace
 
 struct order {
     int rank;
-    int64_t dim[TFD_RANK_MAX];  /* of the output */
-    int64_t step[TFD_RANK_MAX]; /* in the input */
+    struct divisor dim[TFD_RANK_MAX]; /* of the output */
+    int64_t step[TFD_RANK_MAX];       /* in the input */
 };
 
 template <typename T>
@@ -26,10 +26,8 @@ __global__ void permute(const T *x, T *y, int64_t n, struct order o)
     for (int64_t i = thread_index(); i < n; i += thread_count()) {
         int64_t rest = i, from = 0;
 
-        for (int d = o.rank - 1; d >= 0; d--) {
-            from += rest % o.dim[d] * o.step[d];
-            rest /= o.dim[d];
-        }
+        for (int d = o.rank - 1; d >= 0; d--)
+            from += take_rest(&o.dim[d], &rest) * o.step[d];
         y[i] = x[from];
     }
 }
@@ -105,7 +103,8 @@ static enum tfd_code transpose_gpu(struct tfd_kctx *k, struct tfd_status *st)
     }
     o.rank = in.rank;
     for (int d = 0; d < in.rank; d++) {
-        out.dim[d] = o.dim[d] = in.dim[perm[d]];
+        out.dim[d] = in.dim[perm[d]];
+        o.dim[d] = divisor_of(out.dim[d]);
         o.step[d] = step[perm[d]];
         same = same && perm[d] == d;
     }
@@ -126,14 +125,13 @@ static enum tfd_code transpose_gpu(struct tfd_kctx *k, struct tfd_status *st)
 /* y is [outer, depth, inner], the classes [outer, inner]. */
 template <typename T>
 __global__ void one_hot(struct indices classes, const T *on, const T *off, T *y,
-                        int64_t depth, int64_t inner, int64_t n)
+                        struct divisor depth, struct divisor inner, int64_t n)
 {
     for (int64_t e = thread_index(); e < n; e += thread_count()) {
-        int64_t row = quotient(e, inner), outer = quotient(row, depth);
+        int64_t outer = e, at = take_rest(&inner, &outer);
+        int64_t row = take_rest(&depth, &outer);
 
-        y[e] = classes[outer * inner + (e - row * inner)] == row - outer * depth
-                   ? *on
-                   : *off;
+        y[e] = classes[outer * inner.by + at] == row ? *on : *off;
     }
 }
 
@@ -152,7 +150,7 @@ static enum tfd_code one_hot_gpu(struct tfd_kctx *k, struct tfd_status *st)
 
         one_hot<<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
             indices_of(&k->in[0]), in_at<T>(k, 2), in_at<T>(k, 3),
-            out_at<T>(k, 0), h.depth, h.inner, n);
+            out_at<T>(k, 0), divisor_of(h.depth), divisor_of(h.inner), n);
         return launched(k, st);
     });
 }

@@ -50,27 +50,4 @@ static inline enum tfd_code writable(struct tfd_kctx *k, struct tfd_variable *v,
     return TFD_OK;
 }
 
-/* What runs under the lock of the variable that is input 0, which is output 0
- * as well where there is one. */
-typedef enum tfd_code variable_fn(struct tfd_kctx *k, struct tfd_variable *v,
-                                  struct tfd_status *st);
-
-static inline enum tfd_code
-with_variable(struct tfd_kctx *k, variable_fn *change, struct tfd_status *st)
-{
-    struct tfd_variable *v;
-    enum tfd_code rc;
-
-    TFD_TRY(tfd_kctx_variable(k, 0, &v, st));
-    tfd_variables_lock(&v, 1);
-    rc = change(k, v, st);
-    tfd_variables_unlock(&v, 1);
-    if (rc == TFD_OK && k->out_count > 0) {
-        k->ref_out[0] = v; /* the count goes along */
-        return TFD_OK;
-    }
-    tfd_resource_unref(&v->resource);
-    return rc;
-}
-
 #endif

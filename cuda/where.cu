@@ -2,6 +2,7 @@
  * where.cu - Where of kernels/transpose.c: counts what is not zero, has the
  * output made for so many, and writes where they are, in their order.
  */
+#include "cuda/divisor.cuh"
 #include "cuda/later.cuh"
 #include "cuda/scan.cuh"
 
@@ -36,16 +37,24 @@ template <typename R> struct is_true<pair<R>> {
 
 struct put_place {
     int64_t *y;
-    struct tfd_shape shape;
+    int rank;
+    struct divisor dim[TFD_RANK_MAX];
 
     __device__ void operator()(int64_t i, int64_t row) const
     {
-        for (int d = shape.rank - 1; d >= 0; d--) {
-            y[row * shape.rank + d] = i % shape.dim[d];
-            i /= shape.dim[d];
-        }
+        for (int d = rank - 1; d >= 0; d--)
+            y[row * rank + d] = take_rest(&dim[d], &i);
     }
 };
+
+static struct put_place put_place_of(int64_t *y, const struct tfd_shape *x)
+{
+    struct put_place p = {y, x->rank, {}};
+
+    for (int d = 0; d < x->rank; d++)
+        p.dim[d] = divisor_of(x->dim[d]);
+    return p;
+}
 
 static enum tfd_code make_output(struct tfd_kctx *k, int64_t count,
                                  struct tfd_status *st)
@@ -64,7 +73,7 @@ static enum tfd_code where_then(struct tfd_kctx *k, struct later *l,
     if (!k->out[0].buffer)
         return TFD_OK;
     return scan_find(k, is_true<T>{in_at<T>(k, 0)},
-                     put_place{out_at<int64_t>(k, 0), k->in[0].shape},
+                     put_place_of(out_at<int64_t>(k, 0), &k->in[0].shape),
                      scan_pieces_of(tfd_tensor_elements(&k->in[0])),
                      later_work<int64_t>(l), st);
 }

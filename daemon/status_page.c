@@ -109,6 +109,23 @@ static void build_info(struct tfd_bytes *b, struct tfd_server *s)
                      TFD_VERSION, c->job_name, c->task_index);
 }
 
+/* What there is of one GPU. */
+struct gpu_figures {
+    struct tfd_cuda_pool_stats memory;
+    size_t graphs, graph_launches, peer_bytes;
+};
+
+static struct gpu_figures gpu_figures(struct tfd_cuda_device *d)
+{
+    struct gpu_figures f;
+
+    tfd_cuda_pool_stats(&d->pool, &f.memory);
+    f.graphs = __atomic_load_n(&d->captures.made, __ATOMIC_RELAXED);
+    f.graph_launches = __atomic_load_n(&d->captures.launches, __ATOMIC_RELAXED);
+    f.peer_bytes = __atomic_load_n(&d->peer_bytes, __ATOMIC_RELAXED);
+    return f;
+}
+
 /* One sample for each GPU; nothing where there is none. */
 static void gpu_family(struct tfd_bytes *b, struct tfd_server *s,
                        const char *name, const char *type, const char *help,
@@ -120,31 +137,14 @@ static void gpu_family(struct tfd_bytes *b, struct tfd_server *s,
         return;
     tfd_bytes_printf(b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
     for (int i = 0; i < tfd_gpus_count(g); i++) {
-        struct tfd_cuda_pool_stats stats;
+        struct gpu_figures f = gpu_figures(tfd_gpus_at(g, i));
 
-        tfd_cuda_pool_stats(&tfd_gpus_at(g, i)->pool, &stats);
         tfd_bytes_printf(b, "%s{device=\"GPU:%d\"} %zu\n", name, i,
-                         *(const size_t *)((const char *)&stats + offset));
+                         *(const size_t *)((const char *)&f + offset));
     }
 }
 
-static void peer_copies(struct tfd_bytes *b, struct tfd_gpus *g)
-{
-    static const char name[] = "tfd_gpu_peer_bytes_total";
-
-    if (tfd_gpus_count(g) == 0)
-        return;
-    tfd_bytes_printf(b,
-                     "# HELP %s copied from GPUs of other processes\n"
-                     "# TYPE %s counter\n",
-                     name, name);
-    for (int i = 0; i < tfd_gpus_count(g); i++)
-        tfd_bytes_printf(
-            b, "%s{device=\"GPU:%d\"} %zu\n", name, i,
-            __atomic_load_n(&tfd_gpus_at(g, i)->peer_bytes, __ATOMIC_RELAXED));
-}
-
-#define OF(member) offsetof(struct tfd_cuda_pool_stats, member)
+#define OF(member) offsetof(struct gpu_figures, memory.member)
 
 static void gpu_metrics(struct tfd_bytes *b, struct tfd_server *s)
 {
@@ -162,7 +162,15 @@ static void gpu_metrics(struct tfd_bytes *b, struct tfd_server *s)
                OF(allocs));
     gpu_family(b, s, "tfd_gpu_oom_total", "counter",
                "requests that found no room", OF(failures));
-    peer_copies(b, tfd_server_gpus(s));
+    gpu_family(b, s, "tfd_gpu_graphs_total", "counter",
+               "parts of steps captured as CUDA graphs",
+               offsetof(struct gpu_figures, graphs));
+    gpu_family(b, s, "tfd_gpu_graph_launches_total", "counter",
+               "launches of CUDA graphs",
+               offsetof(struct gpu_figures, graph_launches));
+    gpu_family(b, s, "tfd_gpu_peer_bytes_total", "counter",
+               "copied from GPUs of other processes",
+               offsetof(struct gpu_figures, peer_bytes));
 }
 
 static int metrics_page(void *self, struct tfd_bytes *b,

@@ -10,6 +10,7 @@
 #include "kernels/families.h"
 
 #include "common/str.h"
+#include "kernels/bias.h"
 #include "kernels/binary.h"
 #include "kernels/check.h"
 #include "kernels/gradient.h"
@@ -17,14 +18,10 @@
 
 #include <string.h>
 
-struct bias_state {
-    bool channels_second; /* NCHW */
-};
-
-static enum tfd_code bias_prepare(const struct tfd_prepare *p, void *state,
-                                  struct tfd_status *st)
+enum tfd_code tfd_bias_prepare(const struct tfd_prepare *p, void *state,
+                               struct tfd_status *st)
 {
-    struct bias_state *s = state;
+    struct tfd_bias_state *s = state;
     struct tfd_str format;
 
     TFD_TRY(tfd_node_str(p->node, "data_format", &format, st));
@@ -32,27 +29,46 @@ static enum tfd_code bias_prepare(const struct tfd_prepare *p, void *state,
     return TFD_OK;
 }
 
+enum tfd_code tfd_bias_channel(const struct tfd_kctx *k, int *out,
+                               struct tfd_status *st)
+{
+    const struct tfd_bias_state *s = k->state;
+    const struct tfd_shape *x = &k->in[0].shape;
+    char text[TFD_SHAPE_TEXT_MAX];
+
+    if (x->rank < 2)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Input tensor must be at least 2D: %s",
+                        tfd_shape_text(x, text));
+    *out = s && s->channels_second ? 1 : x->rank - 1;
+    return TFD_OK;
+}
+
+enum tfd_code tfd_bias_check(const struct tfd_kctx *k, int channel,
+                             struct tfd_status *st)
+{
+    const struct tfd_shape *x = &k->in[0].shape, *bias = &k->in[1].shape;
+    char xt[TFD_SHAPE_TEXT_MAX], bt[TFD_SHAPE_TEXT_MAX];
+
+    if (bias->rank != 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT, "Biases must be 1D: %s",
+                        tfd_shape_text(bias, bt));
+    if (bias->dim[0] != x->dim[channel])
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Must provide as many biases as the last dimension of "
+                        "the input tensor: %s vs. %s",
+                        tfd_shape_text(bias, bt), tfd_shape_text(x, xt));
+    return TFD_OK;
+}
+
 /* [outer, channels, inner] */
-static struct tfd_shape view_of(const struct tfd_shape *s, bool second)
+static struct tfd_shape view_of(const struct tfd_shape *s, int channel)
 {
     struct tfd_shape view = {3, {1, 1, 1}};
-    int channel = second ? 1 : s->rank - 1;
 
     for (int i = 0; i < s->rank; i++)
         view.dim[i < channel ? 0 : i == channel ? 1 : 2] *= s->dim[i];
     return view;
-}
-
-static enum tfd_code check_value(const struct tfd_kctx *k,
-                                 struct tfd_status *st)
-{
-    char text[TFD_SHAPE_TEXT_MAX];
-
-    if (k->in[0].shape.rank < 2)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Input tensor must be at least 2D: %s",
-                        tfd_shape_text(&k->in[0].shape, text));
-    return TFD_OK;
 }
 
 /* ---- BiasAdd ------------------------------------------------------------- */
@@ -86,35 +102,17 @@ static void add_rows(void *arg, int64_t begin, int64_t end)
     }
 }
 
-static enum tfd_code check_bias(const struct tfd_kctx *k,
-                                const struct tfd_shape *view,
-                                struct tfd_status *st)
-{
-    const struct tfd_shape *x = &k->in[0].shape, *bias = &k->in[1].shape;
-    char xt[TFD_SHAPE_TEXT_MAX], bt[TFD_SHAPE_TEXT_MAX];
-
-    if (bias->rank != 1)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT, "Biases must be 1D: %s",
-                        tfd_shape_text(bias, bt));
-    if (bias->dim[0] != view->dim[1])
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Must provide as many biases as the last dimension of "
-                        "the input tensor: %s vs. %s",
-                        tfd_shape_text(bias, bt), tfd_shape_text(x, xt));
-    return TFD_OK;
-}
-
 static enum tfd_code bias_cpu(struct tfd_kctx *k, struct tfd_status *st)
 {
-    const struct bias_state *s = k->state; /* NULL for BiasAddV1 */
     const struct tfd_shape shape = k->in[0].shape;
     struct rows rows = {.add = tfd_binary_add_loop(k->in[0].dtype)};
     struct tfd_shape view;
     int64_t n, count;
+    int channel;
 
-    TFD_TRY(check_value(k, st));
-    view = view_of(&shape, s && s->channels_second);
-    TFD_TRY(check_bias(k, &view, st));
+    TFD_TRY(tfd_bias_channel(k, &channel, st));
+    TFD_TRY(tfd_bias_check(k, channel, st));
+    view = view_of(&shape, channel);
     TFD_TRY(tfd_kctx_output_reuse(k, 1, 0, k->in[0].dtype, &shape, st));
     if (!k->out[0].buffer)
         return TFD_OK;
@@ -136,12 +134,12 @@ static enum tfd_code bias_cpu(struct tfd_kctx *k, struct tfd_status *st)
 static enum tfd_code bias_grad_cpu(struct tfd_kctx *k, struct tfd_status *st)
 {
     static const bool reduced[TFD_RANK_MAX] = {true, false, true};
-    const struct bias_state *s = k->state;
     const struct tfd_tensor *in = &k->in[0];
     struct tfd_shape view, channels = {.rank = 1};
+    int channel;
 
-    TFD_TRY(check_value(k, st));
-    view = view_of(&in->shape, s->channels_second);
+    TFD_TRY(tfd_bias_channel(k, &channel, st));
+    view = view_of(&in->shape, channel);
     channels.dim[0] = view.dim[1];
     TFD_TRY(tfd_kctx_output(k, 0, in->dtype, &channels, st));
     if (!k->out[0].buffer)
@@ -300,7 +298,8 @@ static const struct tfd_opdef ops[] = {
     },
 };
 
-#define STATE .prepare = bias_prepare, .state_size = sizeof(struct bias_state)
+#define STATE \
+    .prepare = tfd_bias_prepare, .state_size = sizeof(struct tfd_bias_state)
 #define KERNELS(name, number, T)                               \
     TFD_KERNEL("BiasAdd", name, bias_cpu, STATE),              \
         TFD_KERNEL("BiasAddGrad", name, bias_grad_cpu, STATE), \

@@ -196,23 +196,19 @@ static enum tfd_code gather_compute(struct tfd_kctx *k, struct tfd_status *st)
     return gather(k, &k->in[0], &p, st);
 }
 
+static enum tfd_code gather_rows(struct tfd_kctx *k,
+                                 const struct tfd_tensor *value,
+                                 struct tfd_status *st)
+{
+    struct tfd_gather p;
+
+    TFD_TRY(tfd_gather_make_rows(k, &value->shape, &p, st));
+    return gather(k, value, &p, st);
+}
+
 static enum tfd_code resource_gather(struct tfd_kctx *k, struct tfd_status *st)
 {
-    struct tfd_tensor value = TFD_TENSOR_INIT;
-    struct tfd_variable *v;
-    struct tfd_gather p;
-    enum tfd_code rc;
-
-    TFD_TRY(tfd_kctx_variable(k, 0, &v, st));
-    rc = tfd_variable_read(v, &value, st);
-    tfd_resource_unref(&v->resource);
-    if (rc != TFD_OK)
-        return rc;
-    rc = tfd_gather_make_rows(k, &value.shape, &p, st);
-    if (rc == TFD_OK)
-        rc = gather(k, &value, &p, st);
-    tfd_tensor_unref(&value);
-    return rc;
+    return tfd_kctx_with_value(k, gather_rows, st);
 }
 
 /* ---- Shapes -------------------------------------------------------------- */

@@ -127,18 +127,7 @@ static enum tfd_code value_compute(struct tfd_kctx *k, struct tfd_status *st)
 
 static enum tfd_code resource_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
-    struct tfd_tensor value = TFD_TENSOR_INIT;
-    struct tfd_variable *v;
-    enum tfd_code rc;
-
-    TFD_TRY(tfd_kctx_variable(k, 0, &v, st));
-    rc = tfd_variable_read(v, &value, st);
-    tfd_resource_unref(&v->resource);
-    if (rc != TFD_OK)
-        return rc;
-    rc = gather_nd(k, &value, st);
-    tfd_tensor_unref(&value);
-    return rc;
+    return tfd_kctx_with_value(k, gather_nd, st);
 }
 
 static enum tfd_code prepare(const struct tfd_prepare *p, void *state,

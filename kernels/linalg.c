@@ -16,14 +16,11 @@
 #include "kernels/check.h"
 #include "kernels/element.h"
 #include "kernels/families.h"
+#include "kernels/linalg.h"
 #include "kernels/linalg_loops.h"
 #include "kernels/linalg_triangular.h"
 
 #include <math.h>
-
-struct attrs {
-    bool flag, vectors;
-};
 
 /* ---- Matrices of a tensor ------------------------------------------------ */
 
@@ -176,23 +173,33 @@ static enum tfd_code in_float(struct tfd_kctx *k, tfd_compute_fn *compute,
 
 /* ---- Kernels ------------------------------------------------------------- */
 
-static enum tfd_code qr_compute(struct tfd_kctx *k, struct tfd_status *st)
+enum tfd_code tfd_linalg_qr_make(struct tfd_kctx *k, struct tfd_linalg_qr *out,
+                                 struct tfd_status *st)
 {
-    struct tfd_linalg l = {.flag = ((struct attrs *)k->state)->flag};
+    const struct tfd_linalg_state *state = k->state;
     const struct tfd_shape *s = &k->in[0].shape;
-    struct tfd_shape q, r;
-    int64_t m, n, p;
+    struct tfd_shape q, r, batch;
 
     TFD_TRY(check_matrix(k, 0, st));
-    m = s->dim[s->rank - 2];
-    n = s->dim[s->rank - 1];
-    p = l.flag ? m : smaller(m, n);
-    q = batch_of(s, m, p);
-    r = batch_of(s, p, n);
+    batch = batch_of(s, -1, -1);
+    out->count = tfd_shape_elements(&batch);
+    out->m = s->dim[s->rank - 2];
+    out->n = s->dim[s->rank - 1];
+    out->p = state->flag ? out->m : smaller(out->m, out->n);
+    q = batch_of(s, out->m, out->p);
+    r = batch_of(s, out->p, out->n);
     TFD_TRY(tfd_shape_make(&q, q.dim, q.rank, st));
     TFD_TRY(tfd_shape_make(&r, r.dim, r.rank, st));
     TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &q, st));
-    TFD_TRY(tfd_kctx_output(k, 1, k->in[0].dtype, &r, st));
+    return tfd_kctx_output(k, 1, k->in[0].dtype, &r, st);
+}
+
+static enum tfd_code qr_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_linalg l = {.flag = ((struct tfd_linalg_state *)k->state)->flag};
+    struct tfd_linalg_qr sizes;
+
+    TFD_TRY(tfd_linalg_qr_make(k, &sizes, st));
     return run(k, TFD_LINALG_QR, &l, st);
 }
 
@@ -204,7 +211,7 @@ static enum tfd_code square_compute(struct tfd_kctx *k, enum tfd_linalg_op op,
 
     TFD_TRY(check_square(k, 0, st));
     if (k->state)
-        l.flag = ((struct attrs *)k->state)->flag;
+        l.flag = ((struct tfd_linalg_state *)k->state)->flag;
     l.right = (int)s->dim[s->rank - 1];
     TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, s, st));
     return run(k, op, &l, st);
@@ -222,7 +229,7 @@ static enum tfd_code inverse_compute(struct tfd_kctx *k, struct tfd_status *st)
 
 static enum tfd_code solve_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
-    struct tfd_linalg l = {.flag = ((struct attrs *)k->state)->flag};
+    struct tfd_linalg l = {.flag = ((struct tfd_linalg_state *)k->state)->flag};
     const struct tfd_shape *a = &k->in[0].shape, *b = &k->in[1].shape;
     char text[2][TFD_SHAPE_TEXT_MAX];
     bool fits = a->rank == b->rank;
@@ -255,7 +262,7 @@ static enum tfd_code log_det_compute(struct tfd_kctx *k, struct tfd_status *st)
 
 static enum tfd_code eigen_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
-    const struct attrs *a = k->state;
+    const struct tfd_linalg_state *a = k->state;
     struct tfd_linalg l = {.vectors = a->vectors};
     const struct tfd_shape *s = &k->in[0].shape;
     struct tfd_shape e, v = {.rank = 0};
@@ -273,7 +280,7 @@ static enum tfd_code eigen_compute(struct tfd_kctx *k, struct tfd_status *st)
 
 static enum tfd_code svd_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
-    const struct attrs *a = k->state;
+    const struct tfd_linalg_state *a = k->state;
     struct tfd_linalg l = {.flag = a->flag, .vectors = a->vectors};
     const struct tfd_shape *s = &k->in[0].shape;
     struct tfd_shape values, u = {.rank = 0}, v = {.rank = 0};
@@ -320,17 +327,17 @@ static enum tfd_code half_inverse_compute(struct tfd_kctx *k,
     return in_float(k, inverse_compute, st);
 }
 
-static enum tfd_code prepare(const struct tfd_prepare *p, struct attrs *a,
-                             const char *flag, const char *vectors,
-                             struct tfd_status *st)
+static enum tfd_code prepare(const struct tfd_prepare *p,
+                             struct tfd_linalg_state *a, const char *flag,
+                             const char *vectors, struct tfd_status *st)
 {
     if (vectors)
         TFD_TRY(tfd_node_bool(p->node, vectors, &a->vectors, st));
     return flag ? tfd_node_bool(p->node, flag, &a->flag, st) : TFD_OK;
 }
 
-static enum tfd_code qr_prepare(const struct tfd_prepare *p, void *state,
-                                struct tfd_status *st)
+enum tfd_code tfd_linalg_qr_prepare(const struct tfd_prepare *p, void *state,
+                                    struct tfd_status *st)
 {
     return prepare(p, state, "full_matrices", NULL, st);
 }
@@ -535,10 +542,11 @@ static const struct tfd_opdef ops[] = {
 
 #define KERNEL(op, type, compute, ...) \
     TFD_KERNEL(op, type, compute, .flags = TFD_KERNEL_HEAVY, __VA_ARGS__)
-#define STATE(prepare_) .prepare = prepare_, .state_size = sizeof(struct attrs)
+#define STATE(prepare_) \
+    .prepare = prepare_, .state_size = sizeof(struct tfd_linalg_state)
 
 #define KERNELS(type)                                                          \
-    KERNEL("Qr", type, qr_compute, STATE(qr_prepare)),                         \
+    KERNEL("Qr", type, qr_compute, STATE(tfd_linalg_qr_prepare)),              \
         KERNEL("Cholesky", type, cholesky_compute, .state_size = 0),           \
         KERNEL("MatrixInverse", type, inverse_compute,                         \
                STATE(adjoint_prepare)),                                        \
@@ -557,7 +565,7 @@ static const struct tfd_kernel kernels[] = {
     KERNELS(DOUBLE),
     KERNELS(COMPLEX64),
     KERNELS(COMPLEX128),
-    KERNEL("Qr", HALF, half_qr_compute, STATE(qr_prepare)),
+    KERNEL("Qr", HALF, half_qr_compute, STATE(tfd_linalg_qr_prepare)),
     KERNEL("MatrixInverse", HALF, half_inverse_compute, STATE(adjoint_prepare)),
 };
 

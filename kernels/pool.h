@@ -23,17 +23,13 @@ struct tfd_pool_plan {
 enum tfd_code tfd_pool_prepare(const struct tfd_prepare *p, void *state,
                                struct tfd_status *st) TFD_MUST_USE;
 
+typedef enum tfd_code tfd_pool_plan_fn(const struct tfd_kctx *k,
+                                       struct tfd_pool_plan *plan,
+                                       struct tfd_status *st);
 /* MaxPool[V2], MaxPoolGrad[V2], AvgPool, AvgPoolGrad. */
-enum tfd_code tfd_pool_max(const struct tfd_kctx *k, struct tfd_pool_plan *plan,
-                           struct tfd_status *st) TFD_MUST_USE;
-enum tfd_code tfd_pool_max_grad(const struct tfd_kctx *k,
-                                struct tfd_pool_plan *plan,
-                                struct tfd_status *st) TFD_MUST_USE;
-enum tfd_code tfd_pool_mean(const struct tfd_kctx *k,
-                            struct tfd_pool_plan *plan,
-                            struct tfd_status *st) TFD_MUST_USE;
-enum tfd_code tfd_pool_mean_grad(const struct tfd_kctx *k,
-                                 struct tfd_pool_plan *plan,
-                                 struct tfd_status *st) TFD_MUST_USE;
+tfd_pool_plan_fn tfd_pool_max TFD_MUST_USE;
+tfd_pool_plan_fn tfd_pool_max_grad TFD_MUST_USE;
+tfd_pool_plan_fn tfd_pool_mean TFD_MUST_USE;
+tfd_pool_plan_fn tfd_pool_mean_grad TFD_MUST_USE;
 
 #endif

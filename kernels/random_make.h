@@ -74,9 +74,16 @@ static inline TFD_DEVICE void tfd_random_make_normals(const uint32_t x[4],
 /* ---- Makers of one group ---------------------------------------------------
  */
 
+/* 64 bits of the stream. */
+static inline TFD_DEVICE uint64_t tfd_random_make_bits(uint32_t low,
+                                                       uint32_t high)
+{
+    return low | (uint64_t)high << 32;
+}
+
 /* Four elements, each of its 32 bits. */
-#define TFD_RANDOM_DEFINE_UNIFORM(T, convert)                            \
-    static inline TFD_DEVICE void tfd_random_make_uniform_##T(           \
+#define TFD_RANDOM_DEFINE_FOUR(kind, T, convert)                         \
+    static inline TFD_DEVICE void tfd_random_make_##kind##_##T(          \
         const struct tfd_random_fill *f, struct tfd_philox *g, T out[4]) \
     {                                                                    \
         uint32_t x[4];                                                   \
@@ -87,21 +94,29 @@ static inline TFD_DEVICE void tfd_random_make_normals(const uint32_t x[4],
             out[i] = convert(x[i]);                                      \
     }
 
-TFD_RANDOM_DEFINE_UNIFORM(tfd_half, tfd_random_make_half)
-TFD_RANDOM_DEFINE_UNIFORM(tfd_bfloat16, tfd_random_make_bfloat16)
-TFD_RANDOM_DEFINE_UNIFORM(float, tfd_random_float_of)
+/* Two, each of its 64 bits. */
+#define TFD_RANDOM_DEFINE_TWO(kind, T, convert)                          \
+    static inline TFD_DEVICE void tfd_random_make_##kind##_##T(          \
+        const struct tfd_random_fill *f, struct tfd_philox *g, T out[2]) \
+    {                                                                    \
+        uint32_t x[4];                                                   \
+                                                                         \
+        (void)f;                                                         \
+        tfd_philox_next(g, x);                                           \
+        for (int i = 0; i < 2; i++)                                      \
+            out[i] = (T)convert(x[2 * i], x[2 * i + 1]);                 \
+    }
 
-static inline TFD_DEVICE void
-tfd_random_make_uniform_double(const struct tfd_random_fill *f,
-                               struct tfd_philox *g, double out[2])
-{
-    uint32_t x[4];
+TFD_RANDOM_DEFINE_FOUR(uniform, tfd_half, tfd_random_make_half)
+TFD_RANDOM_DEFINE_FOUR(uniform, tfd_bfloat16, tfd_random_make_bfloat16)
+TFD_RANDOM_DEFINE_FOUR(uniform, float, tfd_random_float_of)
+TFD_RANDOM_DEFINE_TWO(uniform, double, tfd_random_double_of)
 
-    (void)f;
-    tfd_philox_next(g, x);
-    out[0] = tfd_random_double_of(x[0], x[1]);
-    out[1] = tfd_random_double_of(x[2], x[3]);
-}
+/* Every value of the type, as likely as the others. */
+TFD_RANDOM_DEFINE_FOUR(full, int32_t, (int32_t))
+TFD_RANDOM_DEFINE_FOUR(full, uint32_t, (uint32_t))
+TFD_RANDOM_DEFINE_TWO(full, int64_t, tfd_random_make_bits)
+TFD_RANDOM_DEFINE_TWO(full, uint64_t, tfd_random_make_bits)
 
 /* hi - lo may not fit the signed type, so it is an unsigned number. */
 static inline TFD_DEVICE void
@@ -124,42 +139,11 @@ tfd_random_make_uniform_int64_t(const struct tfd_random_fill *f,
     uint32_t x[4];
 
     tfd_philox_next(g, x);
-    for (int i = 0; i < 2; i++) {
-        uint64_t bits = x[2 * i] | (uint64_t)x[2 * i + 1] << 32;
-
-        out[i] = (int64_t)((uint64_t)f->lo + bits % range);
-    }
+    for (int i = 0; i < 2; i++)
+        out[i] =
+            (int64_t)((uint64_t)f->lo +
+                      tfd_random_make_bits(x[2 * i], x[2 * i + 1]) % range);
 }
-
-/* Every value of the type, as likely as the others. */
-#define TFD_RANDOM_DEFINE_FULL_INT32(T)                                  \
-    static inline TFD_DEVICE void tfd_random_make_full_##T(              \
-        const struct tfd_random_fill *f, struct tfd_philox *g, T out[4]) \
-    {                                                                    \
-        uint32_t x[4];                                                   \
-                                                                         \
-        (void)f;                                                         \
-        tfd_philox_next(g, x);                                           \
-        for (int i = 0; i < 4; i++)                                      \
-            out[i] = (T)x[i];                                            \
-    }
-
-#define TFD_RANDOM_DEFINE_FULL_INT64(T)                                  \
-    static inline TFD_DEVICE void tfd_random_make_full_##T(              \
-        const struct tfd_random_fill *f, struct tfd_philox *g, T out[2]) \
-    {                                                                    \
-        uint32_t x[4];                                                   \
-                                                                         \
-        (void)f;                                                         \
-        tfd_philox_next(g, x);                                           \
-        out[0] = (T)(x[0] | (uint64_t)x[1] << 32);                       \
-        out[1] = (T)(x[2] | (uint64_t)x[3] << 32);                       \
-    }
-
-TFD_RANDOM_DEFINE_FULL_INT32(int32_t)
-TFD_RANDOM_DEFINE_FULL_INT32(uint32_t)
-TFD_RANDOM_DEFINE_FULL_INT64(int64_t)
-TFD_RANDOM_DEFINE_FULL_INT64(uint64_t)
 
 #define TFD_RANDOM_SAME(x) (x)
 

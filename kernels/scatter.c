@@ -150,23 +150,19 @@ static enum tfd_code scatter_locked(struct tfd_kctx *k, struct tfd_variable *v,
                            v->dtype, &s, st);
 }
 
-static enum tfd_code scatter(struct tfd_kctx *k, struct tfd_status *st)
+static enum tfd_code change(struct tfd_kctx *k, struct tfd_variable *v,
+                            struct tfd_status *st)
 {
     struct tfd_tensor wide = TFD_TENSOR_INIT;
-    struct tfd_variable *v;
-    enum tfd_code rc;
+    enum tfd_code rc = scatter_locked(k, v, &wide, st);
 
-    TFD_TRY(tfd_kctx_variable(k, 0, &v, st));
-    tfd_variables_lock(&v, 1);
-    rc = scatter_locked(k, v, &wide, st);
-    tfd_variables_unlock(&v, 1);
     tfd_tensor_unref(&wide);
-    if (rc == TFD_OK && k->out_count > 0) {
-        k->ref_out[0] = v; /* the count goes along */
-        return TFD_OK;
-    }
-    tfd_resource_unref(&v->resource);
     return rc;
+}
+
+static enum tfd_code scatter(struct tfd_kctx *k, struct tfd_status *st)
+{
+    return tfd_kctx_change_variable(k, change, st);
 }
 
 static enum tfd_code ref_shape(struct tfd_shape_ctx *s, struct tfd_status *st)

@@ -296,19 +296,7 @@ static enum tfd_code variable_locked(struct tfd_kctx *k, struct tfd_variable *v,
 
 static enum tfd_code variable_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
-    struct tfd_variable *v;
-    enum tfd_code rc;
-
-    TFD_TRY(tfd_kctx_variable(k, 0, &v, st));
-    tfd_variables_lock(&v, 1);
-    rc = variable_locked(k, v, st);
-    tfd_variables_unlock(&v, 1);
-    if (rc == TFD_OK && k->out_count > 0) {
-        k->ref_out[0] = v; /* the count goes along */
-        return TFD_OK;
-    }
-    tfd_resource_unref(&v->resource);
-    return rc;
+    return tfd_kctx_change_variable(k, variable_locked, st);
 }
 
 /* In the input's buffer where nobody else reads it. */

@@ -195,30 +195,27 @@ static enum tfd_code read_compute(struct tfd_kctx *k, struct tfd_status *st)
     return TFD_OK;
 }
 
-static enum tfd_code shape_compute(struct tfd_kctx *k, struct tfd_status *st)
+static enum tfd_code put_shape(struct tfd_kctx *k,
+                               const struct tfd_tensor *value,
+                               struct tfd_status *st)
 {
-    struct tfd_tensor value = TFD_TENSOR_INIT;
-    struct tfd_shape shape = {1, {0}};
-    struct tfd_variable *v;
+    struct tfd_shape shape = {1, {value->shape.rank}};
     bool wide = k->node->out_types[0] == TFD_INT64;
-    enum tfd_code rc;
 
-    TFD_TRY(tfd_kctx_variable(k, 0, &v, st));
-    rc = tfd_variable_read(v, &value, st);
-    tfd_resource_unref(&v->resource);
-    if (rc != TFD_OK)
-        return rc;
-    shape.dim[0] = value.shape.rank;
-    rc = tfd_kctx_output(k, 0, wide ? TFD_INT64 : TFD_INT32, &shape, st);
-    for (int i = 0; rc == TFD_OK && i < value.shape.rank; i++) {
+    TFD_TRY(tfd_kctx_output(k, 0, wide ? TFD_INT64 : TFD_INT32, &shape, st));
+    for (int i = 0; i < value->shape.rank; i++) {
         if (wide)
-            ((int64_t *)tfd_tensor_data(&k->out[0]))[i] = value.shape.dim[i];
+            ((int64_t *)tfd_tensor_data(&k->out[0]))[i] = value->shape.dim[i];
         else
             ((int32_t *)tfd_tensor_data(&k->out[0]))[i] =
-                (int32_t)value.shape.dim[i];
+                (int32_t)value->shape.dim[i];
     }
-    tfd_tensor_unref(&value);
-    return rc;
+    return TFD_OK;
+}
+
+static enum tfd_code shape_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    return tfd_kctx_with_value(k, put_shape, st);
 }
 
 static enum tfd_code destroy_compute(struct tfd_kctx *k, struct tfd_status *st)

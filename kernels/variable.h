@@ -57,6 +57,23 @@ enum tfd_code tfd_kctx_variable(struct tfd_kctx *k, int in,
                                 struct tfd_variable **out,
                                 struct tfd_status *st) TFD_MUST_USE;
 
+/* fn() of a snapshot of the variable at input 0, which may be let go at once.
+ */
+typedef enum tfd_code tfd_variable_value_fn(struct tfd_kctx *k,
+                                            const struct tfd_tensor *value,
+                                            struct tfd_status *st);
+enum tfd_code tfd_kctx_with_value(struct tfd_kctx *k, tfd_variable_value_fn *fn,
+                                  struct tfd_status *st) TFD_MUST_USE;
+
+/* change() under the lock of the variable at input 0, which is output 0 as well
+ * where there is one. */
+typedef enum tfd_code tfd_variable_change_fn(struct tfd_kctx *k,
+                                             struct tfd_variable *v,
+                                             struct tfd_status *st);
+enum tfd_code tfd_kctx_change_variable(struct tfd_kctx *k,
+                                       tfd_variable_change_fn *change,
+                                       struct tfd_status *st) TFD_MUST_USE;
+
 /* Locks count variables (duplicates allowed) without deadlock. */
 void tfd_variables_lock(struct tfd_variable *const *v, int count);
 void tfd_variables_unlock(struct tfd_variable *const *v, int count);

@@ -108,6 +108,41 @@ enum tfd_code tfd_kctx_variable(struct tfd_kctx *k, int in,
     return TFD_OK;
 }
 
+enum tfd_code tfd_kctx_with_value(struct tfd_kctx *k, tfd_variable_value_fn *fn,
+                                  struct tfd_status *st)
+{
+    struct tfd_tensor value = TFD_TENSOR_INIT;
+    struct tfd_variable *v;
+    enum tfd_code rc;
+
+    TFD_TRY(tfd_kctx_variable(k, 0, &v, st));
+    rc = tfd_variable_read(v, &value, st);
+    tfd_resource_unref(&v->resource);
+    if (rc == TFD_OK)
+        rc = fn(k, &value, st);
+    tfd_tensor_unref(&value);
+    return rc;
+}
+
+enum tfd_code tfd_kctx_change_variable(struct tfd_kctx *k,
+                                       tfd_variable_change_fn *change,
+                                       struct tfd_status *st)
+{
+    struct tfd_variable *v;
+    enum tfd_code rc;
+
+    TFD_TRY(tfd_kctx_variable(k, 0, &v, st));
+    tfd_variables_lock(&v, 1);
+    rc = change(k, v, st);
+    tfd_variables_unlock(&v, 1);
+    if (rc == TFD_OK && k->out_count > 0) {
+        k->ref_out[0] = v; /* the count goes along */
+        return TFD_OK;
+    }
+    tfd_resource_unref(&v->resource);
+    return rc;
+}
+
 /* ---- Several at once ----------------------------------------------------- */
 
 /* The variable with the smallest address above `after`; NULL at the end. */

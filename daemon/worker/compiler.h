@@ -5,6 +5,7 @@
  *     memory.c     in which memory each input and output is
  *     frames.c     which loop each node is in
  *     connect.c    nodes, slots and edges of what is left
+ *     cross.c      copies between memories
  *     loop_*.c     loops as code, where they may be
  *     capture_*.c  static parts, with gates before them
  *     bind.c       kernels' states, channels, feeds and fetches

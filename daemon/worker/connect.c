@@ -8,35 +8,11 @@
  *     place       locals, slots and places within frames
  *     edges       counted by producer, then filled in
  */
-#include "daemon/worker/compiler.h"
+#include "daemon/worker/wiring.h"
 
 #include "config/limits.h"
 
 #include <string.h>
-
-/* Everything below needs one more node for each copy at most, and for each
- * loop and gate. */
-struct copy {
-    struct copy *next;
-    struct tfd_device *to;
-    struct tfd_source from;
-    int32_t exec;
-};
-
-struct wiring {
-    struct tfd_compiler *c;
-    struct tfd_exec *e;
-    int32_t *graph_node;       /* by executed node; -1: a copy */
-    int32_t *frame;            /* by executed node */
-    struct tfd_source *copied; /* by executed node: the input of a copy */
-    struct copy **copies;      /* by executed node: of its outputs */
-    int32_t *edge_count;       /* by executed node */
-    int32_t *seen; /* by executed node: the consumer it was seen at */
-    struct tfd_exec_edge *
-        *fill; /* by executed node: where its next edge goes */
-    int32_t capacity;
-    bool count_only;
-};
 
 static bool is_executed(const struct tfd_plan_node *p)
 {
@@ -86,128 +62,12 @@ static enum tfd_code trace(struct tfd_compiler *c, struct tfd_status *st)
     return TFD_OK;
 }
 
-/* ---- Copies between memories --------------------------------------------- */
-
-/* As many at most. */
-static int32_t crossings(const struct tfd_compiler *c)
-{
-    int32_t count = 0;
-
-    for (int32_t i = 0; i < c->g->count; i++) {
-        const struct tfd_node *n = c->g->nodes[i];
-
-        for (int32_t j = 0; is_executed(&c->nodes[i]) && j < n->in_count; j++) {
-            struct tfd_edge from =
-                c->alias[c->nodes[n->in[j].node].first_out + n->in[j].output];
-
-            count += !tfd_compile_same_memory(
-                tfd_compile_out_memory(c, from.node, from.output),
-                tfd_compile_in_memory(c, i, j));
-        }
-    }
-    return count;
-}
-
-static void copy_start(struct tfd_kctx *k)
-{
-    const struct tfd_copy_state *s = k->state;
-
-    (s->from ? s->from : s->to)->copy(k, s->from, s->to);
-}
-
-const struct tfd_kernel tfd_copy_kernel = {
-    .op = "_Copy",
-    .start = copy_start,
-};
-
-/* A node that no graph has: its name and types are the producer's. */
-static enum tfd_code add_copy(struct wiring *w, struct tfd_source from,
-                              struct tfd_device *memory, struct tfd_device *to,
-                              struct copy **out, struct tfd_status *st)
-{
-    const struct tfd_node *producer = w->c->g->nodes[w->graph_node[from.exec]];
-    struct tfd_arena *a = &w->e->arena;
-    struct copy *copy = tfd_arena_alloc(&w->c->scratch, sizeof(*copy));
-    struct tfd_node *n = tfd_arena_alloc(a, sizeof(*n));
-    struct tfd_copy_state *state = tfd_arena_alloc(a, sizeof(*state));
-    uint8_t *type = tfd_arena_alloc(a, 1);
-    int32_t exec = w->e->node_count;
-
-    if (!copy || !n || !state || !type)
-        return tfd_arena_check(NULL, "copies between devices", st);
-    *type = (uint8_t)tfd_dtype_base(producer->out_types[from.output]);
-    *n = *producer;
-    n->in_types = n->out_types = type;
-    n->in_count = n->out_count = 1;
-    *state = (struct tfd_copy_state){memory, to};
-    w->e->nodes[exec] = (struct tfd_exec_node){
-        .kernel = &tfd_copy_kernel,
-        .state = state,
-        .node = n,
-        .rt = &w->c->env->rts[w->c->nodes[producer->id].device -
-                              w->c->env->devices->device],
-        .kind = TFD_EXEC_ASYNC,
-        .in_count = 1,
-        .out_count = 1,
-    };
-    w->graph_node[exec] = -1;
-    w->frame[exec] = tfd_compile_out_frame(w->c, producer->id);
-    w->copied[exec] = from;
-    w->e->node_count++;
-    *copy = (struct copy){w->copies[from.exec], to, from, exec};
-    w->copies[from.exec] = copy;
-    *out = copy;
-    return TFD_OK;
-}
-
-/* An input that is wanted in memory `to`. */
-static enum tfd_code cross(struct wiring *w, struct tfd_source *s,
-                           struct tfd_device *to, struct tfd_status *st)
-{
-    struct copy *copy = w->copies[s->exec];
-    struct tfd_device *memory =
-        tfd_compile_out_memory(w->c, w->graph_node[s->exec], s->output);
-
-    if (tfd_compile_same_memory(memory, to))
-        return TFD_OK;
-    while (copy && !(copy->from.output == s->output &&
-                     tfd_compile_same_memory(copy->to, to)))
-        copy = copy->next;
-    if (!copy)
-        TFD_TRY(add_copy(w, *s, memory, to, &copy, st));
-    *s = (struct tfd_source){copy->exec, 0};
-    return TFD_OK;
-}
-
-static enum tfd_code cross_inputs(struct wiring *w, int32_t node,
-                                  struct tfd_status *st)
-{
-    struct tfd_source *s = &w->c->sources[w->c->nodes[node].first_in];
-
-    for (int32_t j = 0; j < w->c->g->nodes[node]->in_count; j++) {
-        struct tfd_device *to = tfd_compile_in_memory(w->c, node, j);
-
-        if (s[j].exec >= 0)
-            TFD_TRY(cross(w, &s[j], to, st));
-        else if (to)
-            TFD_TRY(tfd_compile_place(w->c, s[j].output, to, &s[j].output, st));
-    }
-    return TFD_OK;
-}
-
-static enum tfd_code add_copies(struct wiring *w, struct tfd_status *st)
-{
-    for (int32_t i = 0; i < w->c->g->count; i++)
-        if (w->c->nodes[i].exec >= 0)
-            TFD_TRY(cross_inputs(w, i, st));
-    return TFD_OK;
-}
-
 /* ---- Loops --------------------------------------------------------------- */
 
 /* What stands for a loop when it runs as code; named after one of its Enters.
  */
-static void add_loop(struct wiring *w, int32_t frame, const struct tfd_node *n)
+static void add_loop(struct tfd_wiring *w, int32_t frame,
+                     const struct tfd_node *n)
 {
     int32_t exec = w->e->node_count++;
 
@@ -220,7 +80,7 @@ static void add_loop(struct wiring *w, int32_t frame, const struct tfd_node *n)
     w->frame[exec] = frame;
 }
 
-static void add_loops(struct wiring *w)
+static void add_loops(struct tfd_wiring *w)
 {
     int32_t frame = 1;
 
@@ -258,7 +118,7 @@ static uint16_t flags_of(const struct tfd_node *n,
     return flags;
 }
 
-static void add_node(struct wiring *w, const struct tfd_node *n)
+static void add_node(struct tfd_wiring *w, const struct tfd_node *n)
 {
     const struct tfd_plan_node *p = &w->c->nodes[n->id];
     struct tfd_exec_node *x = &w->e->nodes[p->exec];
@@ -308,7 +168,7 @@ static void place_enter(struct tfd_exec *e, struct tfd_exec_node *x)
         x->place = e->frames[x->value].constant_count++;
 }
 
-static enum tfd_code make_frames(struct wiring *w, struct tfd_status *st)
+static enum tfd_code make_frames(struct tfd_wiring *w, struct tfd_status *st)
 {
     struct tfd_exec *e = w->e;
 
@@ -342,8 +202,8 @@ static enum tfd_code make_frames(struct wiring *w, struct tfd_status *st)
 
 /* ---- Edges --------------------------------------------------------------- */
 
-static void add_edge(struct wiring *w, int32_t from, int32_t to, int32_t output,
-                     int32_t slot)
+static void add_edge(struct tfd_wiring *w, int32_t from, int32_t to,
+                     int32_t output, int32_t slot)
 {
     struct tfd_exec_node *x = &w->e->nodes[to];
 
@@ -359,7 +219,7 @@ static void add_edge(struct wiring *w, int32_t from, int32_t to, int32_t output,
     };
 }
 
-static int32_t fixed_input(struct wiring *w, struct tfd_exec_frame *f,
+static int32_t fixed_input(struct tfd_wiring *w, struct tfd_exec_frame *f,
                            struct tfd_exec_node *x, int32_t slot,
                            int32_t constant)
 {
@@ -373,7 +233,7 @@ static int32_t fixed_input(struct wiring *w, struct tfd_exec_frame *f,
 }
 
 /* The value may arrive as a reference. */
-static bool is_reference(const struct wiring *w, struct tfd_source s)
+static bool is_reference(const struct tfd_wiring *w, struct tfd_source s)
 {
     const struct tfd_exec_node *from = &w->e->nodes[s.exec];
 
@@ -392,7 +252,7 @@ static bool reads_late(const struct tfd_exec_node *x)
 }
 
 /* Inputs of one node; returns how many it waits for. */
-static int32_t connect_data(struct wiring *w, int32_t to)
+static int32_t connect_data(struct tfd_wiring *w, int32_t to)
 {
     struct tfd_exec_node *x = &w->e->nodes[to];
     int32_t id = w->graph_node[to], waits = 0;
@@ -418,7 +278,7 @@ static int32_t connect_data(struct wiring *w, int32_t to)
 }
 
 /* One edge from each node, and none from those whose value it waits for. */
-static int32_t connect_control(struct wiring *w, int32_t to)
+static int32_t connect_control(struct tfd_wiring *w, int32_t to)
 {
     int32_t id = w->graph_node[to], waits = 0;
     const struct tfd_node *n;
@@ -439,7 +299,7 @@ static int32_t connect_control(struct wiring *w, int32_t to)
     return waits;
 }
 
-static void connect_all(struct wiring *w)
+static void connect_all(struct tfd_wiring *w)
 {
     for (int32_t i = 0; i < w->e->node_count; i++)
         w->seen[i] = -1;
@@ -475,7 +335,7 @@ static enum tfd_code make_arrays(struct tfd_arena *a, struct tfd_exec_frame *f,
     return TFD_OK;
 }
 
-static enum tfd_code make_edges(struct wiring *w, struct tfd_status *st)
+static enum tfd_code make_edges(struct tfd_wiring *w, struct tfd_status *st)
 {
     struct tfd_exec_edge *edges;
     size_t count = 0;
@@ -513,7 +373,7 @@ static int32_t count_shares(const struct tfd_exec_node *x)
 }
 
 /* The last edge of each output takes the value itself. */
-static enum tfd_code mark_last(struct wiring *w, struct tfd_status *st)
+static enum tfd_code mark_last(struct tfd_wiring *w, struct tfd_status *st)
 {
     int32_t outputs = 1;
     int32_t *last;
@@ -543,7 +403,7 @@ static enum tfd_code mark_last(struct wiring *w, struct tfd_status *st)
 
 /* ---- The rest ------------------------------------------------------------ */
 
-static enum tfd_code finish(struct wiring *w, struct tfd_status *st)
+static enum tfd_code finish(struct tfd_wiring *w, struct tfd_status *st)
 {
     struct tfd_exec *e = w->e;
     size_t nodes = (size_t)w->capacity + 1;
@@ -576,7 +436,7 @@ static enum tfd_code finish(struct wiring *w, struct tfd_status *st)
     return TFD_OK;
 }
 
-static enum tfd_code wiring_init(struct wiring *w, struct tfd_status *st)
+static enum tfd_code wiring_init(struct tfd_wiring *w, struct tfd_status *st)
 {
     struct tfd_arena *a = &w->c->scratch;
     size_t n = (size_t)w->capacity + 1;
@@ -597,17 +457,18 @@ static enum tfd_code wiring_init(struct wiring *w, struct tfd_status *st)
 
 enum tfd_code tfd_compile_connect(struct tfd_compiler *c, struct tfd_status *st)
 {
-    struct wiring w = {.c = c, .e = c->e};
+    struct tfd_wiring w = {.c = c, .e = c->e};
     int32_t gates = tfd_compile_gates(c);
 
     number(c);
     TFD_TRY(trace(c, st));
-    w.capacity = c->e->node_count + crossings(c) + c->frame_count + gates;
+    w.capacity =
+        c->e->node_count + tfd_wiring_crossings(c) + c->frame_count + gates;
     TFD_TRY(wiring_init(&w, st));
     for (int32_t i = 0; i < c->g->count; i++)
         if (c->nodes[i].exec >= 0)
             add_node(&w, c->g->nodes[i]);
-    TFD_TRY(add_copies(&w, st));
+    TFD_TRY(tfd_wiring_cross(&w, st));
     add_loops(&w);
     TFD_TRY(make_frames(&w, st));
     for (int32_t i = 0; i < c->e->frame_count; i++)

@@ -40,6 +40,8 @@ void tfd_graphs_register(struct tfd_worker_service *w,
 void tfd_graphs_cancel_register(struct tfd_worker_service *w, const void *ctx);
 /* Out of its session and the table; freed with its last step. */
 void tfd_graphs_remove(struct tfd_graph_entry *g);
+/* Drops a reference; the table's is the first. */
+void tfd_graph_entry_unref(struct tfd_graph_entry *g);
 /* The number in a handle; 0 when it is none. */
 uint64_t tfd_graphs_number(struct tfd_str handle);
 /* NULL when there is no such graph. */

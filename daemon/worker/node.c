@@ -341,7 +341,7 @@ static void finish(struct tfd_runner *r, struct tfd_ready *item, bool dead)
 
     drop_inputs(item->it, item->node);
     find_outputs(r, item->it, item->node, &out, &refs);
-    if (r->step->trace && !dead)
+    if (r->step->trace && !dead && item->node->kind != TFD_EXEC_GATE)
         tfd_trace_node(r->step->trace, r->step, item->node, r->node_ns, out);
     if (r->st.code == TFD_OK) {
         tfd_runner_complete(r, item, out, refs, dead);

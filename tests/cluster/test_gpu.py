@@ -99,6 +99,49 @@ def running_out_of_memory_is_survived(cluster):
     assert metric(cluster["worker", 0], "tfd_gpu_oom_total") >= 3
 
 
+def train(cluster, steps):
+    """Losses of a small training; each sixth step has a smaller batch."""
+    rng = np.random.RandomState(1)
+    data, labels = rng.rand(32, 10).astype(np.float32), rng.randint(0, 4, 32)
+    with graph(), tf.device(tf.train.replica_device_setter(
+            cluster=cluster.spec)):
+        images = tf.placeholder(tf.float32, [None, 10])
+        wanted = tf.placeholder(tf.int32, [None])
+        hidden = images
+        for i, width in enumerate((16, 8, 4)):
+            start = rng.rand(int(hidden.shape[1]), width) - 0.5
+            weights = tf.Variable(start.astype(np.float32), name="w%d" % i)
+            hidden = tf.tanh(tf.matmul(hidden, weights))
+        loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(
+            labels=wanted, logits=hidden))
+        step = tf.train.MomentumOptimizer(0.1, 0.9).minimize(loss)
+        losses = []
+        with tf.Session(cluster.target()) as session:
+            session.run(tf.global_variables_initializer())
+            for i in range(steps):
+                count = 20 if i % 6 == 5 else 32
+                losses.append(session.run([loss, step], {
+                    images: data[:count], wanted: labels[:count]})[0])
+    return losses
+
+
+@test(limit=300, tfd_only=True)
+def repeated_steps_are_cuda_graphs(server):
+    """The same losses to the bit, and most steps are launches of graphs."""
+    losses = {}
+    for how in ("off", "on"):
+        with Cluster(server, ps=1, worker=1,
+                     flags=LIMITED + ["--gpu_graphs=" + how]) as cluster:
+            need_a_card(cluster)
+            losses[how] = train(cluster, 40)
+            task = cluster["worker", 0]
+            launches = metric(task, "tfd_gpu_graph_launches_total")
+            assert (launches >= 30) == (how == "on"), launches
+            assert metric(task, "tfd_gpu_graphs_total") <= 10
+    assert losses["on"] == losses["off"], losses
+    assert losses["on"][-1] < losses["on"][0], losses
+
+
 @test(limit=120, tfd_only=True)
 def two_cards_in_one_task(server):
     """Each op runs on the card that it names, values go from card to card."""

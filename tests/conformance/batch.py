@@ -326,7 +326,7 @@ class Batch:
             self._fail(item, kind, value)
 
     def _compare(self, item, got, want):
-        end = item.row.defined(item.case.attrs)
+        end = item.row.defined(item.case)
         for place, (a, b) in enumerate(zip(got[:end], want[:end])):
             text = difference(a, b, item.row.tol, item.row.check)
             if text:

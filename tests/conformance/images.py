@@ -236,9 +236,10 @@ DEEP_NORMS = [
     c(x(2, 3, 2, 2, 5), x(3), x(3), x(3), x(3), data_format="NCDHW")]
 
 
-def filled(attrs):
-    """TensorFlow leaves what it keeps for the gradient as it finds it."""
-    if attrs.get("is_training", True):
+def filled(case):
+    """TensorFlow leaves what it keeps for the gradient as it finds it, in
+    inference and of no images."""
+    if case.attrs.get("is_training", True) and 0 not in case.inputs[0].dims:
         return None
     return 3
 

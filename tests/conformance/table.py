@@ -53,7 +53,7 @@ class Row:
     may_fail: bool  # TensorFlow itself decides which types work
     without: tuple  # (type attribute, name): what TensorFlow gets wrong
     reads: bool  # whether variables are compared after the step
-    defined: object  # attributes -> how many outputs TensorFlow fills, or None
+    defined: object  # case -> how many outputs TensorFlow fills, or None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,7 +103,7 @@ def var(initial=None, dtype="", declared=None):
 
 
 def row(ops, cases, data=Data(), tol=1, dtypes=(), runs=1, check="value",
-        may_fail=False, without=(), reads=True, defined=lambda attrs: None):
+        may_fail=False, without=(), reads=True, defined=lambda case: None):
     """Adds a row per op; several names in one string share their cases."""
     for op in ops.split():
         assert op not in ROWS, op

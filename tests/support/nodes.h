@@ -51,6 +51,7 @@ static const struct nodes_row {
     {"ConcatV2", "ConcatV2", "T=F N=2"},
     {"Enter", "Enter", "T=F frame_name=f"},
     {"RandomUniform", "RandomUniform", "dtype=F T=I"},
+    {"TensorArrayV3", "TensorArrayV3", "dtype=F"},
     {"Split", "Split", "T=F num_split=2"},
     {"NoOp", "NoOp", ""},
     {"LoopCond", "LoopCond", ""},

@@ -26,7 +26,8 @@ row("Qr", [c(x(*dims), full_matrices=full) for full in (False, True)
                         (2, 3, 4, 3), (0, 3), (3, 0), (0, 0), (2, 0, 3),
                         (0, 2, 2)]] + [
     c([[2, 0], [0, 3]]), c([[-2, 1], [0, -3]]), c([[0, 1], [0, 2], [0, 0]]),
-    once(x(40, 30)), once(x(70, 70))] + NO_MATRIX, Data(-2, 2), tol=64)
+    once(x(40, 30)), once(x(70, 70)), once(x(300, 3)), once(x(3, 300)),
+    once(x(50, 20), full_matrices=True)] + NO_MATRIX, Data(-2, 2), tol=64)
 row("Cholesky", [
     c(positive_definite(3, 3)), c(positive_definite(1, 1)),
     c([[4, 99], [2, 5]]), c(positive_definite(2, 3, 2, 2)),
