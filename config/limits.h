@@ -100,6 +100,9 @@
  * the connection breaks; more do not push to one peer at the same time. */
 #define TFD_LOST_PUSHES_MAX 256
 
+/* Parts of other processes' device memory that are mapped at once. */
+#define TFD_PEER_MEMORY_MAX 1024
+
 /* How long it is tried to tell it.  A host that was suspended, or a cable that
  * was unplugged, is back by then, or its steps have been given up. */
 #define TFD_LOST_PUSH_MS (2 * 60 * 1000)

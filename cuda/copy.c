@@ -23,7 +23,8 @@ struct tfd_cuda_copy {
     struct tfd_cuda_closure closure; /* first */
     struct tfd_cuda_copy *next;
     struct tfd_cuda_device *device;
-    struct tfd_kctx *k;        /* to be finished; NULL: it is */
+    tfd_cuda_copied_fn *done; /* NULL: nobody waits */
+    void *ctx;
     struct tfd_buffer *buffer; /* NULL, or to be let go */
     struct tfd_tensor out;
 };
@@ -76,18 +77,17 @@ static void passed(struct tfd_cuda_closure *closure, int error)
     struct tfd_cuda_copy *c = (struct tfd_cuda_copy *)closure;
     struct tfd_status st = TFD_STATUS_INIT;
     struct tfd_tensor out = c->out;
-    struct tfd_kctx *k = c->k;
+    tfd_cuda_copied_fn *done = c->done;
+    void *ctx = c->ctx;
 
     (void)!tfd_cuda_device_check(c->device, error, "copy", &st);
     tfd_buffer_unref(c->buffer);
     put_record(c);
-    if (!k)
+    if (!done)
         return;
-    if (st.code == TFD_OK)
-        k->out[0] = out;
-    else
+    if (st.code != TFD_OK)
         tfd_tensor_unref(&out);
-    tfd_kctx_finish(k, st.code == TFD_OK ? NULL : &st);
+    done(ctx, &out, st.code == TFD_OK ? NULL : &st);
 }
 
 /* ---- Directions ---------------------------------------------------------- */
@@ -111,11 +111,13 @@ static int enqueue_out(struct tfd_cuda_device *d, const struct tfd_tensor *in,
                            tfd_tensor_size(in), TFD_CUDA_TO_HOST, stream);
 }
 
-/* On success k is finished by the event. */
-static enum tfd_code to_host(struct tfd_kctx *k, struct tfd_cuda_device *d,
+/* On success done() is called by the event. */
+static enum tfd_code to_host(const struct tfd_tensor *in,
+                             struct tfd_cuda_device *d,
+                             tfd_cuda_copied_fn *done, void *ctx,
                              struct tfd_status *st)
 {
-    void *stream = is_small(&k->in[0]) ? d->stream : d->out;
+    void *stream = is_small(in) ? d->stream : d->out;
     struct tfd_cuda_copy *c;
     enum tfd_code rc;
 
@@ -123,17 +125,18 @@ static enum tfd_code to_host(struct tfd_kctx *k, struct tfd_cuda_device *d,
     c = take_record(d, st);
     if (!c)
         return TFD_RESOURCE_EXHAUSTED;
-    rc = tfd_tensor_new_in(&c->out, &d->pinned->memory, k->in[0].dtype,
-                           &k->in[0].shape, st);
+    rc = tfd_tensor_new_in(&c->out, &d->pinned->memory, in->dtype, &in->shape,
+                           st);
     if (rc == TFD_OK)
-        rc = tfd_cuda_device_check(
-            d, enqueue_out(d, &k->in[0], &c->out, stream), "copy to host", st);
+        rc = tfd_cuda_device_check(d, enqueue_out(d, in, &c->out, stream),
+                                   "copy to host", st);
     if (rc != TFD_OK) {
         tfd_tensor_unref(&c->out);
         put_record(c);
         return rc;
     }
-    c->k = k;
+    c->done = done;
+    c->ctx = ctx;
     c->closure.fn = passed;
     tfd_cuda_events_after(&d->events, stream, &c->closure);
     return TFD_OK;
@@ -249,6 +252,16 @@ static enum tfd_code across(const struct tfd_tensor *in,
 
 /* ---- Copies -------------------------------------------------------------- */
 
+static void finish(void *ctx, struct tfd_tensor *take_out,
+                   const struct tfd_status *st)
+{
+    struct tfd_kctx *k = ctx;
+
+    if (!st)
+        k->out[0] = *take_out;
+    tfd_kctx_finish(k, st);
+}
+
 void tfd_cuda_copy(struct tfd_kctx *k, struct tfd_cuda_device *from,
                    struct tfd_cuda_device *to)
 {
@@ -258,7 +271,7 @@ void tfd_cuda_copy(struct tfd_kctx *k, struct tfd_cuda_device *from,
     if (!in->buffer) {
         k->out[0] = *in;
     } else if (!to) {
-        if (to_host(k, from, &st) == TFD_OK)
+        if (to_host(in, from, finish, k, &st) == TFD_OK)
             return;
     } else if (!from) {
         (void)!from_host(in, to, &k->out[0], &st);
@@ -266,6 +279,51 @@ void tfd_cuda_copy(struct tfd_kctx *k, struct tfd_cuda_device *from,
         (void)!across(in, from, to, &k->out[0], &st);
     }
     tfd_kctx_finish(k, st.code == TFD_OK ? NULL : &st);
+}
+
+void tfd_cuda_copy_out(struct tfd_cuda_device *d,
+                       const struct tfd_tensor *value, tfd_cuda_copied_fn *done,
+                       void *ctx)
+{
+    struct tfd_tensor nothing = TFD_TENSOR_INIT;
+    struct tfd_status st = TFD_STATUS_INIT;
+
+    if (to_host(value, d, done, ctx, &st) != TFD_OK)
+        done(ctx, &nothing, &st);
+}
+
+/* The memory behind `from` stays while value's buffer does. */
+enum tfd_code tfd_cuda_copy_mapped(struct tfd_cuda_device *d, const void *from,
+                                   const struct tfd_tensor *value,
+                                   struct tfd_tensor *out,
+                                   struct tfd_status *st)
+{
+    size_t size = tfd_tensor_size(value);
+    struct tfd_cuda_copy *c;
+    enum tfd_code rc;
+
+    TFD_TRY(tfd_cuda_device_use(d, st));
+    c = take_record(d, st);
+    if (!c)
+        return TFD_RESOURCE_EXHAUSTED;
+    rc = tfd_tensor_new_in(out, &d->pool.memory, value->dtype, &value->shape,
+                           st);
+    if (rc == TFD_OK)
+        rc = tfd_cuda_device_check(d,
+                                   d->driver->copy_runs(tfd_tensor_data(out),
+                                                        size, from, size, size,
+                                                        1, d->stream),
+                                   "copy from another process", st);
+    if (rc != TFD_OK) {
+        tfd_tensor_unref(out);
+        put_record(c);
+        return rc;
+    }
+    __atomic_add_fetch(&d->peer_bytes, size, __ATOMIC_RELAXED);
+    c->buffer = tfd_buffer_ref(value->buffer);
+    c->closure.fn = passed;
+    tfd_cuda_events_after(&d->events, d->stream, &c->closure);
+    return TFD_OK;
 }
 
 enum tfd_code tfd_cuda_copy_in(struct tfd_cuda_device *d,

@@ -21,6 +21,23 @@
 void tfd_cuda_copy(struct tfd_kctx *k, struct tfd_cuda_device *from,
                    struct tfd_cuda_device *to);
 
+/* A tensor of d, which is not empty, in pinned host memory.  done() follows
+ * once, from any thread, possibly before this returns; st is NULL, or why there
+ * is none. */
+typedef void tfd_cuda_copied_fn(void *ctx, struct tfd_tensor *take_out,
+                                const struct tfd_status *st);
+void tfd_cuda_copy_out(struct tfd_cuda_device *d,
+                       const struct tfd_tensor *value, tfd_cuda_copied_fn *done,
+                       void *ctx);
+
+/* A tensor of another process that is mapped at `from` (share.h), in the memory
+ * of d, for kernels that are enqueued from now on.  value has type, shape and a
+ * buffer that is held until the copy has passed. */
+enum tfd_code tfd_cuda_copy_mapped(struct tfd_cuda_device *d, const void *from,
+                                   const struct tfd_tensor *value,
+                                   struct tfd_tensor *out,
+                                   struct tfd_status *st) TFD_MUST_USE;
+
 /* A tensor of the host in the memory of d, for kernels that are enqueued from
  * now on. */
 enum tfd_code tfd_cuda_copy_in(struct tfd_cuda_device *d,

@@ -59,6 +59,7 @@ struct tfd_cuda_device {
     struct tfd_cuda_captures captures;
     struct tfd_cuda_library blas; /* opened at the first product */
     struct tfd_cuda_library dnn;  /* convolution, batch to be normalised */
+    size_t peer_bytes;            /* atomic: copied from other processes */
     int lost;                     /* atomic: the error that lost it */
     void (*on_lost)(void *ctx, const struct tfd_cuda_device *d);
     void *ctx;

@@ -39,6 +39,12 @@ struct tfd_cuda_properties {
 
 enum tfd_cuda_direction { TFD_CUDA_TO_DEVICE, TFD_CUDA_TO_HOST };
 
+/* Memory of a device as another process of the host is told of it. */
+#define TFD_CUDA_HANDLE_SIZE 64
+struct tfd_cuda_handle {
+    unsigned char bytes[TFD_CUDA_HANDLE_SIZE];
+};
+
 struct tfd_cuda_driver {
     /* Those that CUDA_VISIBLE_DEVICES leaves. */
     int (*device_count)(int *count);
@@ -48,6 +54,11 @@ struct tfd_cuda_driver {
 
     int (*allocate)(void **at, size_t size);
     int (*release)(void *at);
+    /* What allocate() gave, for map() in another process: by the device that is
+     * used, as often as it is asked for; *size is of all of it. */
+    int (*share)(void *at, struct tfd_cuda_handle *out);
+    int (*map)(const struct tfd_cuda_handle *h, void **at, size_t *size);
+    int (*unmap)(void *at);
     int (*host_allocate)(void **at, size_t size); /* pinned */
     int (*host_release)(void *at);
 

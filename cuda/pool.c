@@ -27,6 +27,7 @@ struct tfd_cuda_chunk {
     struct tfd_cuda_chunk *lower, *upper;   /* in its region */
     struct tfd_cuda_chunk *next, *previous; /* in its bin */
     struct tfd_cuda_chunk *region;          /* of a first chunk: the next */
+    size_t region_size;                     /* of a first chunk */
     bool in_use;
 };
 
@@ -222,7 +223,7 @@ static bool add_region(struct tfd_cuda_pool *p, void *at, size_t size)
     if (!c)
         return false;
     c->at = at;
-    c->size = size;
+    c->size = c->region_size = size;
     c->region = p->regions;
     p->regions = c;
     p->stats.reserved += size;
@@ -356,6 +357,18 @@ void tfd_cuda_pool_deinit(struct tfd_cuda_pool *p)
         free(c);
     }
     tfd_lock_deinit(&p->lock);
+}
+
+void *tfd_cuda_pool_region(struct tfd_cuda_pool *p, const void *at)
+{
+    const struct tfd_cuda_chunk *c;
+
+    tfd_lock(&p->lock);
+    c = p->regions;
+    while (c && (uintptr_t)at - (uintptr_t)c->at >= c->region_size)
+        c = c->region;
+    tfd_unlock(&p->lock);
+    return c ? c->at : NULL;
 }
 
 void tfd_cuda_pool_stats(struct tfd_cuda_pool *p,

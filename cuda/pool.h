@@ -81,6 +81,10 @@ struct tfd_buffer *tfd_cuda_pool_make(struct tfd_cuda_pool *p, size_t size,
 /* Whether a buffer was made by a pool, and by which. */
 struct tfd_cuda_pool *tfd_cuda_pool_of(const struct tfd_buffer *b);
 
+/* The start of the region that an address is in; NULL: none of p's.  A region
+ * stays until the end. */
+void *tfd_cuda_pool_region(struct tfd_cuda_pool *p, const void *at);
+
 void tfd_cuda_pool_stats(struct tfd_cuda_pool *p,
                          struct tfd_cuda_pool_stats *out);
 

@@ -7,6 +7,7 @@ extern "C" {
 }
 
 #include <limits.h>
+#include <cuda.h>
 #include <cuda_runtime.h>
 
 #include <stdio.h>
@@ -60,6 +61,58 @@ static int allocate(void **at, size_t size)
 static int release(void *at)
 {
     return report(cudaFree(at));
+}
+
+static_assert(sizeof(cudaIpcMemHandle_t) == TFD_CUDA_HANDLE_SIZE, "handles");
+
+static int share(void *at, struct tfd_cuda_handle *out)
+{
+    cudaIpcMemHandle_t h;
+    cudaError_t error = cudaIpcGetMemHandle(&h, at);
+
+    if (error == cudaSuccess)
+        memcpy(out->bytes, &h, sizeof(h));
+    return report(error);
+}
+
+/* Only the driver knows how large it is, and the driver is not linked. */
+static cudaError_t size_of(void *at, size_t *size)
+{
+    CUresult(CUDAAPI * range)(CUdeviceptr *, size_t *, CUdeviceptr);
+    cudaDriverEntryPointQueryResult found;
+    void *entry = nullptr;
+    CUdeviceptr base;
+    cudaError_t error = cudaGetDriverEntryPointByVersion(
+        "cuMemGetAddressRange", &entry, 12000, cudaEnableDefault, &found);
+
+    if (error != cudaSuccess)
+        return error;
+    if (!entry || found != cudaDriverEntryPointSuccess)
+        return cudaErrorNotSupported;
+    memcpy(&range, &entry, sizeof(range));
+    return range(&base, size, (CUdeviceptr)at) == CUDA_SUCCESS
+               ? cudaSuccess
+               : cudaErrorInvalidValue;
+}
+
+static int map(const struct tfd_cuda_handle *handle, void **at, size_t *size)
+{
+    cudaIpcMemHandle_t h;
+    cudaError_t error;
+
+    memcpy(&h, handle->bytes, sizeof(h));
+    error = cudaIpcOpenMemHandle(at, h, cudaIpcMemLazyEnablePeerAccess);
+    if (error != cudaSuccess)
+        return report(error);
+    error = size_of(*at, size);
+    if (error != cudaSuccess)
+        (void)cudaIpcCloseMemHandle(*at);
+    return report(error);
+}
+
+static int unmap(void *at)
+{
+    return report(cudaIpcCloseMemHandle(at));
 }
 
 /* Portable: of every device's use. */
@@ -195,11 +248,13 @@ static const char *error_text(int error)
 }
 
 static const struct tfd_cuda_driver driver = {
-    device_count, properties,    use,           memory_info,  allocate,
-    release,      host_allocate, host_release,  stream_make,  stream_release,
-    stream_wait,  event_make,    event_release, event_record, event_query,
-    event_wait,   copy,          copy_runs,     copy_peer,    capture_begin,
-    capture_end,  graph_launch,  graph_release, error_text,
+    device_count,   properties,    use,           memory_info,
+    allocate,       release,       share,         map,
+    unmap,          host_allocate, host_release,  stream_make,
+    stream_release, stream_wait,   event_make,    event_release,
+    event_record,   event_query,   event_wait,    copy,
+    copy_runs,      copy_peer,     capture_begin, capture_end,
+    graph_launch,   graph_release, error_text,
 };
 
 extern "C" const struct tfd_cuda_driver *tfd_cuda_driver(void)

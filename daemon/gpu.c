@@ -7,6 +7,7 @@
 #include "config/machine.h"
 #include "cuda/capture.h"
 #include "cuda/copy.h"
+#include "cuda/share.h"
 #include "daemon/worker/device.h"
 
 #include <stdio.h>
@@ -18,6 +19,8 @@ struct tfd_gpus {
     struct tfd_device row[TFD_CUDA_DEVICES_MAX];
     int count;
     struct tfd_cuda_pool *pinned; /* results in it outlive us */
+    struct tfd_device_share share;
+    char host[TFD_CUDA_HOST_SIZE];
 };
 
 /* ---- Options ------------------------------------------------------------- */
@@ -128,6 +131,70 @@ static const struct tfd_device_captures captures = {
     drop_capture,
 };
 
+/* ---- Other processes ----------------------------------------------------- */
+
+static void *part_of(struct tfd_device *d, const void *at, uint64_t *offset)
+{
+    return tfd_cuda_share_region(of(d), at, offset);
+}
+
+static enum tfd_code name_part(struct tfd_device *d, void *part,
+                               struct tfd_device_handle *out,
+                               struct tfd_status *st)
+{
+    struct tfd_cuda_handle h;
+
+    TFD_TRY(tfd_cuda_share_handle(of(d), part, &h, st));
+    memcpy(out->bytes, h.bytes, sizeof(h.bytes));
+    return TFD_OK;
+}
+
+static enum tfd_code map_part(struct tfd_device *d,
+                              const struct tfd_device_handle *handle, void **at,
+                              size_t *size, struct tfd_status *st)
+{
+    struct tfd_cuda_handle h;
+
+    memcpy(h.bytes, handle->bytes, sizeof(h.bytes));
+    return tfd_cuda_share_map(of(d), &h, at, size, st);
+}
+
+static void unmap_part(struct tfd_device *d, void *at)
+{
+    tfd_cuda_share_unmap(of(d), at);
+}
+
+static enum tfd_code bring(struct tfd_device *d, const void *from,
+                           const struct tfd_tensor *value,
+                           struct tfd_tensor *out, struct tfd_status *st)
+{
+    return tfd_cuda_copy_mapped(of(d), from, value, out, st);
+}
+
+static void fetch(struct tfd_device *d, const struct tfd_tensor *value,
+                  void (*done)(void *ctx, struct tfd_tensor *take_out,
+                               const struct tfd_status *st),
+                  void *ctx)
+{
+    tfd_cuda_copy_out(of(d), value, done, ctx);
+}
+
+static void after(struct tfd_device *d,
+                  void (*fn)(void *ctx, const struct tfd_status *st), void *ctx)
+{
+    tfd_cuda_share_after(of(d), fn, ctx);
+}
+
+_Static_assert(TFD_DEVICE_HANDLE_SIZE == TFD_CUDA_HANDLE_SIZE, "handles");
+
+static void make_share(struct tfd_gpus *g)
+{
+    tfd_cuda_share_host(g->host);
+    g->share = (struct tfd_device_share){
+        g->host, part_of, name_part, map_part, unmap_part, bring, fetch, after,
+    };
+}
+
 /* ---- Devices ------------------------------------------------------------- */
 
 static void make_row(struct tfd_device *row, struct tfd_cuda_device *d,
@@ -171,7 +238,8 @@ static enum tfd_code add(struct tfd_gpus *g,
     struct tfd_cuda_device *d = &g->device[g->count];
 
     TFD_TRY(tfd_cuda_device_init(d, &options, st));
-    make_row(&g->row[g->count++], d, o);
+    make_row(&g->row[g->count], d, o);
+    g->row[g->count++].share = &g->share;
     return TFD_OK;
 }
 
@@ -220,6 +288,7 @@ tfd_gpus_new(const struct tfd_cuda_driver *driver,
         free(g);
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for GPUs");
     }
+    make_share(g);
     tfd_cuda_pinned_init(g->pinned, driver, (size_t)tfd_machine_memory() / 2);
     for (int i = 0; i < choices.count; i++)
         if (add(g, driver, o, &choices.choice[i], st) != TFD_OK) {

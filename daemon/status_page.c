@@ -112,7 +112,7 @@ static void build_info(struct tfd_bytes *b, struct tfd_server *s)
 /* What there is of one GPU. */
 struct gpu_figures {
     struct tfd_cuda_pool_stats memory;
-    size_t graphs, graph_launches;
+    size_t graphs, graph_launches, peer_bytes;
 };
 
 static struct gpu_figures gpu_figures(struct tfd_cuda_device *d)
@@ -122,6 +122,7 @@ static struct gpu_figures gpu_figures(struct tfd_cuda_device *d)
     tfd_cuda_pool_stats(&d->pool, &f.memory);
     f.graphs = __atomic_load_n(&d->captures.made, __ATOMIC_RELAXED);
     f.graph_launches = __atomic_load_n(&d->captures.launches, __ATOMIC_RELAXED);
+    f.peer_bytes = __atomic_load_n(&d->peer_bytes, __ATOMIC_RELAXED);
     return f;
 }
 
@@ -167,6 +168,9 @@ static void gpu_metrics(struct tfd_bytes *b, struct tfd_server *s)
     gpu_family(b, s, "tfd_gpu_graph_launches_total", "counter",
                "launches of CUDA graphs",
                offsetof(struct gpu_figures, graph_launches));
+    gpu_family(b, s, "tfd_gpu_peer_bytes_total", "counter",
+               "copied from GPUs of other processes",
+               offsetof(struct gpu_figures, peer_bytes));
 }
 
 static int metrics_page(void *self, struct tfd_bytes *b,

@@ -43,6 +43,8 @@
     X(64, tfd.Peer, Hello)                               \
     X(65, tfd.Peer, PushTensors)                         \
     X(66, tfd.Peer, Leaving)                             \
+    X(67, tfd.Peer, MapMemory)                           \
+    X(68, tfd.Peer, CopyTensor)                          \
     X(80, grpc.health.v1.Health, Check)                  \
     X(81, grpc.health.v1.Health, Watch)
 

@@ -8,6 +8,7 @@
  * one node at most, or when nobody waits for it.
  */
 #include "daemon/worker/compiler.h"
+#include "daemon/worker/peer_copy.h"
 
 #include <string.h>
 
@@ -79,8 +80,11 @@ static enum tfd_code classify_transfer(struct tfd_compiler *c,
     bool client;
 
     TFD_TRY(tfd_node_bool(n, "client_terminated", &client, st));
-    if (!client)
-        return find_kernel(c, n, p, st);
+    if (!client) {
+        p->kernel = tfd_peer_end_kernel(c->env->devices, p->device, n);
+        p->kind = TFD_EXEC_ASYNC;
+        return p->kernel ? TFD_OK : find_kernel(c, n, p, st);
+    }
     p->kind = n->op->flags & TFD_OP_RECV ? TFD_EXEC_FEED : TFD_EXEC_FETCH;
     return TFD_OK;
 }

@@ -58,6 +58,8 @@ static void arrived(struct tfd_waiter *w, struct tfd_tensor *take_value,
 
     if (st)
         tfd_status_copy(&t->st, st);
+    else if (tfd_peer_value_is(take_value))
+        (void)!tfd_peer_value_refuse(take_value, &t->st);
     else
         t->value = *take_value;
     if (tfd_loop_inside(t->loop))

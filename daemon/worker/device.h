@@ -54,6 +54,44 @@ struct tfd_device_captures {
     void (*drop)(struct tfd_capture *c);
 };
 
+/* A part of a device's memory, named for another process of this host. */
+#define TFD_DEVICE_HANDLE_SIZE 64
+struct tfd_device_handle {
+    unsigned char bytes[TFD_DEVICE_HANDLE_SIZE];
+};
+
+/* Memory that other processes of this host map, so that values go from device
+ * to device.  Parts stay until the device goes. */
+struct tfd_device_share {
+    /* What processes that can map each other's memory have in common; "": with
+     * nobody. */
+    const char *host;
+    /* The part that an address is in, and where; NULL: none. */
+    void *(*part)(struct tfd_device *d, const void *at, uint64_t *offset);
+    enum tfd_code (*name)(struct tfd_device *d, void *part,
+                          struct tfd_device_handle *out, struct tfd_status *st);
+    /* May block for milliseconds. */
+    enum tfd_code (*map)(struct tfd_device *d,
+                         const struct tfd_device_handle *h, void **at,
+                         size_t *size, struct tfd_status *st);
+    void (*unmap)(struct tfd_device *d, void *at); /* no copy is under way */
+    /* Copies from mapped memory to a buffer of d, for kernels enqueued from now
+     * on.  value has type, shape and a buffer that is held until then. */
+    enum tfd_code (*bring)(struct tfd_device *d, const void *from,
+                           const struct tfd_tensor *value,
+                           struct tfd_tensor *out, struct tfd_status *st);
+    /* Copies a value that is not empty to the host; done() follows, and so does
+     * fn() of after(), once what was enqueued has run: from any thread, also
+     * before they return.  st is NULL, or what went wrong. */
+    void (*fetch)(struct tfd_device *d, const struct tfd_tensor *value,
+                  void (*done)(void *ctx, struct tfd_tensor *take_out,
+                               const struct tfd_status *st),
+                  void *ctx);
+    void (*after)(struct tfd_device *d,
+                  void (*fn)(void *ctx, const struct tfd_status *st),
+                  void *ctx);
+};
+
 struct tfd_device {
     struct tfd_device_attributes attributes;
     enum tfd_device_kind kind;
@@ -70,6 +108,7 @@ struct tfd_device {
     tfd_device_use_fn *use;
     const struct tfd_device_captures *captures; /* NULL: it has none */
     bool captures_at_once; /* at the first step, without a trial */
+    const struct tfd_device_share *share; /* NULL: it cannot */
 };
 
 #define TFD_DEVICES_MAX 64

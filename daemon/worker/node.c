@@ -414,19 +414,21 @@ void tfd_runner_node(struct tfd_runner *r, struct tfd_ready *item)
 void tfd_runner_finished(struct tfd_runner *r, struct tfd_async *a, bool live)
 {
     struct tfd_ready *item = a->item;
+    bool recv = (item->node->kernel->flags & TFD_KERNEL_DEAD) &&
+                item->node->out_count > 0;
 
     if (!live) {
         drop_inputs(item->it, item->node);
         drop_outputs(a->k.out, a->k.ref_out, a->k.out_count);
         return;
     }
-    if (item->node->kernel->flags & TFD_KERNEL_DEAD)
+    if (recv)
         check_received(&a->k, &r->st);
     else
         (void)check_outputs(&a->k, &r->st);
     if (r->step->trace) {
         r->node_ns = a->begun_ns;
-        if (item->node->kernel->flags & TFD_KERNEL_DEAD)
+        if (recv)
             tfd_trace_recv(r->step->trace, a);
     }
     finish(r, item, item->it->dead[item->node->local]);

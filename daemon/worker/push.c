@@ -55,6 +55,7 @@ struct tfd_transfer {
     struct pushed **pushed; /* by peer; NULL: nothing yet.  Loop thread */
     int peer_count;
     struct tfd_remote_recvs *recvs;
+    struct tfd_peer_sends *peer_sends;
     struct tfd_lock lock; /* of what follows */
     struct item_list waiting;
     bool scheduled;
@@ -97,7 +98,8 @@ struct tfd_transfer *tfd_transfer_new(struct tfd_loop *l,
         return NULL;
     }
     t->recvs = tfd_remote_recvs_new(l, peers, st);
-    if (!t->recvs) {
+    t->peer_sends = tfd_peer_sends_new(l, peers, t, st);
+    if (!t->recvs || !t->peer_sends) {
         tfd_transfer_free(t);
         return NULL;
     }
@@ -111,6 +113,7 @@ void tfd_transfer_free(struct tfd_transfer *t)
     for (size_t i = 0; i < t->waiting.count; i++)
         tfd_tensor_unref(&t->waiting.items[i].value);
     tfd_remote_recvs_free(t->recvs);
+    tfd_peer_sends_free(t->peer_sends);
     for (int i = 0; t->pushed && i < t->peer_count; i++)
         free(t->pushed[i]);
     free(t->pushed);
@@ -237,8 +240,7 @@ static void add_failed(struct tfd_transfer *t, struct tfd_step *s,
     t->failed = s;
 }
 
-/* False without memory. */
-static bool remember(struct tfd_transfer *t, int32_t peer, int64_t step)
+bool tfd_transfer_remember(struct tfd_transfer *t, int32_t peer, int64_t step)
 {
     struct pushed *p = t->pushed[peer];
 
@@ -261,7 +263,7 @@ static void send(struct tfd_transfer *t, size_t first)
 
     tfd_message_init(&m, true);
     fill(&t->sending, first, &m);
-    if (!remember(t, peer, step->id))
+    if (!tfd_transfer_remember(t, peer, step->id))
         ch = NULL;
     if (hand_over(ch, &m, &st) == TFD_OK)
         return;
@@ -346,6 +348,7 @@ void tfd_transfer_lost(struct tfd_transfer *t, int32_t peer,
     struct tfd_status st = TFD_STATUS_INIT;
     struct pushed *p = t->pushed[peer];
 
+    tfd_peer_sends_lost(t->peer_sends, peer);
     if (!p || !ch)
         return;
     (void)tfd_fail(&st, TFD_UNAVAILABLE,
@@ -356,6 +359,11 @@ void tfd_transfer_lost(struct tfd_transfer *t, int32_t peer,
         if (p->steps[i] != 0)
             tell_lost(ch, p->steps[i], &st);
     memset(p, 0, sizeof(*p));
+}
+
+struct tfd_peer_sends *tfd_transfer_peer_sends(struct tfd_transfer *t)
+{
+    return t->peer_sends;
 }
 
 void tfd_transfer_recv(struct tfd_transfer *t, struct tfd_async *a)

@@ -157,6 +157,8 @@ static void arrived(struct tfd_waiter *w, struct tfd_tensor *take_value,
     __atomic_store_n(&r->has_arrived, true, __ATOMIC_RELEASE);
     if (st)
         tfd_status_copy(&r->st, st);
+    else if (tfd_peer_value_is(take_value))
+        (void)!tfd_peer_value_refuse(take_value, &r->st);
     else
         r->value = *take_value;
     if (tfd_loop_inside(r->worker->options.loop))

@@ -418,15 +418,22 @@ struct tfd_rendezvous_table *tfd_rendezvous_table_new(struct tfd_loop *l,
     return t;
 }
 
-void tfd_rendezvous_table_free(struct tfd_rendezvous_table *t)
+void tfd_rendezvous_clear(struct tfd_rendezvous_table *t)
 {
     struct tfd_rendezvous *r;
     size_t at;
 
-    if (!t)
-        return;
     for (at = 0; (r = tfd_id_map_next(&t->steps, &at)); at = 0)
         tfd_rendezvous_cleanup(t, r->step);
+}
+
+void tfd_rendezvous_table_free(struct tfd_rendezvous_table *t)
+{
+    struct tfd_rendezvous *r;
+
+    if (!t)
+        return;
+    tfd_rendezvous_clear(t);
     while ((r = t->kept)) {
         t->kept = r->next;
         rendezvous_free(r);

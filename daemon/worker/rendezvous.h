@@ -50,6 +50,8 @@ void tfd_rendezvous_abort(struct tfd_rendezvous *r,
 
 struct tfd_rendezvous_table *tfd_rendezvous_table_new(struct tfd_loop *l,
                                                       struct tfd_status *st);
+/* Cleans up after every step. */
+void tfd_rendezvous_clear(struct tfd_rendezvous_table *t);
 /* No step runs any more. */
 void tfd_rendezvous_table_free(struct tfd_rendezvous_table *t);
 

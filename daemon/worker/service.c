@@ -379,6 +379,8 @@ void tfd_worker_bind(struct tfd_worker_service *w)
         {TFD_METHOD_Logging, logging},
         {TFD_METHOD_Tracing, tracing},
         {TFD_METHOD_PushTensors, tfd_worker_push_tensors},
+        {TFD_METHOD_MapMemory, tfd_peer_map_memory},
+        {TFD_METHOD_CopyTensor, tfd_peer_copy_tensor},
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)

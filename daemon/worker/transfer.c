@@ -39,6 +39,12 @@ static void arrived(struct tfd_waiter *w, struct tfd_tensor *take_value,
     struct tfd_async *a =
         (struct tfd_async *)((char *)w - offsetof(struct tfd_async, waiter));
 
+    struct tfd_status own = TFD_STATUS_INIT;
+
+    if (!st && tfd_peer_value_is(take_value)) {
+        (void)!tfd_peer_value_refuse(take_value, &own);
+        st = &own;
+    }
     if (!st)
         a->k.out[0] = *take_value;
     tfd_kctx_finish(&a->k, st);

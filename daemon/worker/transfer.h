@@ -3,6 +3,7 @@
  *
  *     push         a value goes to its consumer's task as soon as it is there,
  *                  with others of its step in one message (both ends tfd)
+ *     copy         the same from GPU to GPU on one host (peer_copy.h)
  *     remote recv  a value is asked for with RecvTensor (one end is TensorFlow)
  *
  * Threads: as said at each function.
@@ -10,8 +11,7 @@
 #ifndef TFD_DAEMON_WORKER_TRANSFER_H
 #define TFD_DAEMON_WORKER_TRANSFER_H
 
-#include "daemon/worker/step.h"
-#include "rpc/peers.h"
+#include "daemon/worker/peer_copy.h"
 
 struct tfd_transfer;
 
@@ -42,6 +42,12 @@ void tfd_transfer_lost(struct tfd_transfer *t, int32_t peer,
 
 /* Asks the producer's task; a->k finishes.  Any thread. */
 void tfd_transfer_recv(struct tfd_transfer *t, struct tfd_async *a);
+
+/* Notes that the step's values went to the peer, for _lost(); false without
+ * memory.  Loop thread. */
+bool tfd_transfer_remember(struct tfd_transfer *t, int32_t peer, int64_t step);
+
+struct tfd_peer_sends *tfd_transfer_peer_sends(struct tfd_transfer *t);
 
 /* remote_recv.c's part. */
 struct tfd_remote_recvs;

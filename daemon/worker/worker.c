@@ -48,7 +48,8 @@ static enum tfd_code make_parts(struct tfd_worker_service *w,
     if (!w->rendezvous)
         return TFD_RESOURCE_EXHAUSTED;
     w->transfer = tfd_transfer_new(o->loop, o->peers, st);
-    if (!w->transfer)
+    w->peer_memory = tfd_peer_memory_new(w, st);
+    if (!w->transfer || !w->peer_memory)
         return TFD_RESOURCE_EXHAUSTED;
     w->default_session = new_session(w, NULL, st);
     return w->default_session ? TFD_OK : TFD_RESOURCE_EXHAUSTED;
@@ -145,6 +146,9 @@ void tfd_worker_service_free(struct tfd_worker_service *w)
         drop_session((struct tfd_task_session *)e->value);
     tfd_map_deinit(&w->sessions);
     drop_session(w->default_session);
+    if (w->rendezvous)
+        tfd_rendezvous_clear(w->rendezvous);
+    tfd_peer_memory_free(w->peer_memory);
     tfd_rendezvous_table_free(w->rendezvous);
     tfd_transfer_free(w->transfer);
     tfd_worker_free_run_calls(w);

@@ -30,6 +30,7 @@ struct tfd_worker_service {
     uint64_t next_graph;
     struct tfd_rendezvous_table *rendezvous;
     struct tfd_transfer *transfer;
+    struct tfd_peer_memory *peer_memory;
     struct tfd_step *steps; /* running */
     int step_count;
     uint64_t steps_done;

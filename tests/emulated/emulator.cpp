@@ -10,11 +10,15 @@ extern "C" {
 #include <setjmp.h>
 #include <stdio.h>
 #include <string.h>
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #include <condition_variable>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -27,8 +31,8 @@ extern "C" {
 #define BLOCK_MAX 1024
 #define STACK_SIZE ((size_t)64 << 10)
 
-/* Of CUDA: cudaErrorStreamCaptureUnsupported, ...Unmatched. */
-enum { CAPTURE_TWICE = 900, CAPTURE_NONE = 903 };
+/* Of CUDA: cudaErrorInvalidValue, ...StreamCaptureUnsupported, ...Unmatched. */
+enum { INVALID_VALUE = 1, CAPTURE_TWICE = 900, CAPTURE_NONE = 903 };
 
 static void die(const char *why)
 {
@@ -231,9 +235,13 @@ uint64_t *lane_slot(unsigned lane)
 
 /* ---- Memory -------------------------------------------------------------- */
 
-/* Ranges of the devices, which can be touched while `busy` streams work. */
+/* Ranges of the devices, which can be touched while `busy` streams work: ours,
+ * in files without names, and those of other processes. */
 static std::mutex guard;
 static char *memory[DEVICES];
+static int files[DEVICES];
+static std::map<char *, size_t> parts[DEVICES]; /* what was allocated */
+static std::set<char *> mapped;
 static std::vector<std::pair<size_t, size_t>> free_parts[DEVICES];
 static int busy;
 
@@ -242,6 +250,19 @@ static void protect(int access)
     for (char *m : memory)
         if (m && mprotect(m, DEVICE_SIZE, access) != 0)
             die("mprotect() fails");
+    for (char *m : mapped)
+        if (mprotect(m, DEVICE_SIZE, access) != 0)
+            die("mprotect() fails");
+}
+
+/* All of a device's, which may be another process's. */
+static char *map_file(int file)
+{
+    char *m = (char *)mmap(nullptr, DEVICE_SIZE,
+                           busy ? PROT_READ | PROT_WRITE : PROT_NONE,
+                           MAP_SHARED | MAP_NORESERVE, file, 0);
+
+    return m == MAP_FAILED ? nullptr : m;
 }
 
 static void begin_work()
@@ -464,10 +485,11 @@ int allocate(void **at, size_t size)
     char *&m = emulator::memory[current];
 
     if (!m) {
-        m = (char *)mmap(nullptr, DEVICE_SIZE,
-                         emulator::busy ? PROT_READ | PROT_WRITE : PROT_NONE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (m == MAP_FAILED)
+        int &file = emulator::files[current];
+
+        file = memfd_create("emulated GPU", MFD_CLOEXEC);
+        if (file < 0 || ftruncate(file, DEVICE_SIZE) != 0 ||
+            !(m = emulator::map_file(file)))
             die("no memory for a device");
         parts.emplace_back(0, DEVICE_SIZE);
     }
@@ -475,6 +497,7 @@ int allocate(void **at, size_t size)
     for (auto &p : parts)
         if (p.second >= size) {
             *at = m + p.first;
+            emulator::parts[current][m + p.first] = size;
             p.first += size;
             p.second -= size;
             return 0;
@@ -488,6 +511,69 @@ int release(void *at)
 {
     (void)at;
     return 0;
+}
+
+/* A device's memory is a file that another process finds by ours. */
+struct shared {
+    char magic[8];
+    int pid, file;
+    size_t at, size;
+};
+
+int share(void *at, struct tfd_cuda_handle *out)
+{
+    std::lock_guard<std::mutex> l(emulator::guard);
+    auto part = emulator::parts[current].find((char *)at);
+    struct shared s = {"emulate", getpid(), emulator::files[current], 0, 0};
+
+    if (part == emulator::parts[current].end())
+        return INVALID_VALUE;
+    s.at = (size_t)((char *)at - emulator::memory[current]);
+    s.size = part->second;
+    memset(out, 0, sizeof(*out));
+    memcpy(out->bytes, &s, sizeof(s));
+    return 0;
+}
+
+/* As CUDA: not one's own. */
+int map(const struct tfd_cuda_handle *h, void **at, size_t *size)
+{
+    struct shared s;
+    struct stat st;
+    char path[64];
+    char *m = nullptr;
+    int file;
+
+    memcpy(&s, h->bytes, sizeof(s));
+    if (memcmp(s.magic, "emulate", 8) != 0 || s.pid == getpid())
+        return INVALID_VALUE;
+    snprintf(path, sizeof(path), "/proc/%d/fd/%d", s.pid, s.file);
+    file = open(path, O_RDWR | O_CLOEXEC);
+    if (file < 0)
+        return INVALID_VALUE;
+    std::lock_guard<std::mutex> l(emulator::guard);
+    if (fstat(file, &st) == 0 && (size_t)st.st_size == DEVICE_SIZE &&
+        s.at <= DEVICE_SIZE && s.size <= DEVICE_SIZE - s.at)
+        m = emulator::map_file(file);
+    close(file);
+    if (!m)
+        return INVALID_VALUE;
+    emulator::mapped.insert(m);
+    *at = m + s.at;
+    *size = s.size;
+    return 0;
+}
+
+int unmap(void *at)
+{
+    std::lock_guard<std::mutex> l(emulator::guard);
+
+    for (char *m : emulator::mapped)
+        if (m <= (char *)at && (char *)at < m + DEVICE_SIZE) {
+            emulator::mapped.erase(m);
+            return munmap(m, DEVICE_SIZE);
+        }
+    return INVALID_VALUE;
 }
 
 int memory_info(size_t *free_size, size_t *total)
@@ -661,17 +747,20 @@ const char *error_text(int error)
 {
     return error == TFD_CUDA_NO_MEMORY   ? "out of memory"
            : error == TFD_CUDA_NO_DEVICE ? "no CUDA-capable device is detected"
+           : error == INVALID_VALUE      ? "invalid argument"
            : error == CAPTURE_TWICE      ? "the stream captures already"
            : error == CAPTURE_NONE       ? "the stream does not capture"
                                          : "an error";
 }
 
 const struct tfd_cuda_driver driver = {
-    device_count, properties,    use,           memory_info,  allocate,
-    release,      host_allocate, host_release,  stream_make,  stream_release,
-    stream_wait,  event_make,    event_release, event_record, event_query,
-    event_wait,   copy,          copy_runs,     copy_peer,    capture_begin,
-    capture_end,  graph_launch,  graph_release, error_text,
+    device_count,   properties,    use,           memory_info,
+    allocate,       release,       share,         map,
+    unmap,          host_allocate, host_release,  stream_make,
+    stream_release, stream_wait,   event_make,    event_release,
+    event_record,   event_query,   event_wait,    copy,
+    copy_runs,      copy_peer,     capture_begin, capture_end,
+    graph_launch,   graph_release, error_text,
 };
 
 } /* namespace */

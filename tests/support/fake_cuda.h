@@ -27,6 +27,7 @@
 #define FAKE_DEVICES 4
 #define FAKE_MIB ((size_t)1 << 20)
 #define FAKE_ARGS 64
+#define FAKE_INVALID 1 /* of CUDA: cudaErrorInvalidValue */
 
 enum fake_kind { FAKE_KERNEL, FAKE_COPY, FAKE_RECORD, FAKE_WAIT, FAKE_HOLD };
 
@@ -75,11 +76,14 @@ static struct {
     int broken;       /* what every call answers from now on */
     int copy_error;   /* what the next copy answers */
     int stream_error; /* what stream_make() answers */
+    int map_error;    /* what map() answers */
     int begin_error, end_error, launch_error; /* of captures and graphs */
     size_t host_total, host_used;
     int allocations, streams, events, host_allocations, graphs; /* out */
-    int let_go; /* of held streams */
-    int asked;  /* calls that only a driver can answer */
+    int mappings; /* of memory that is shared; now */
+    int maps;     /* and made so far */
+    int let_go;   /* of held streams */
+    int asked;    /* calls that only a driver can answer */
 } fake;
 
 static _Thread_local int fake_device;
@@ -102,6 +106,7 @@ static inline void fake_deinit(void)
     assert_int_equal(fake.events, 0);
     assert_int_equal(fake.host_allocations, 0);
     assert_int_equal(fake.graphs, 0);
+    assert_int_equal(fake.mappings, 0);
 }
 
 /* From any thread. */
@@ -195,6 +200,44 @@ static inline int fake_release(void *at)
     fake.allocations--;
     pthread_mutex_unlock(&fake.lock);
     free(block);
+    return TFD_CUDA_OK;
+}
+
+/* Of the same process: a handle is the address. */
+static inline int fake_share(void *at, struct tfd_cuda_handle *out)
+{
+    memset(out, 0, sizeof(*out));
+    memcpy(out->bytes, "fake", 4);
+    memcpy(out->bytes + 8, &at, sizeof(at));
+    return fake_state();
+}
+
+static inline int fake_map(const struct tfd_cuda_handle *h, void **at,
+                           size_t *size)
+{
+    int error = fake_state();
+
+    if (!error)
+        error = fake.map_error;
+    if (!error && memcmp(h->bytes, "fake", 4) != 0)
+        error = FAKE_INVALID;
+    if (error)
+        return error;
+    memcpy(at, h->bytes + 8, sizeof(*at));
+    *size = ((size_t *)((char *)*at - 256))[0];
+    pthread_mutex_lock(&fake.lock);
+    fake.mappings++;
+    fake.maps++;
+    pthread_mutex_unlock(&fake.lock);
+    return TFD_CUDA_OK;
+}
+
+static inline int fake_unmap(void *at)
+{
+    (void)at;
+    pthread_mutex_lock(&fake.lock);
+    fake.mappings--;
+    pthread_mutex_unlock(&fake.lock);
     return TFD_CUDA_OK;
 }
 
@@ -582,6 +625,9 @@ static const struct tfd_cuda_driver fake_driver = {
     .memory_info = fake_memory_info,
     .allocate = fake_allocate,
     .release = fake_release,
+    .share = fake_share,
+    .map = fake_map,
+    .unmap = fake_unmap,
     .host_allocate = fake_host_allocate,
     .host_release = fake_host_release,
     .stream_make = fake_stream_make,

@@ -35,6 +35,9 @@ struct task {
 static struct tfd_loop *loop;
 static struct task task[2];
 static enum tfd_protocol protocol = TFD_PROTO_NATIVE;
+/* Devices beside the CPUs, for tests that have some. */
+static const struct tfd_device *task_devices[2];
+static int task_device_count;
 
 /* ---- Two tasks ----------------------------------------------------------- */
 
@@ -58,6 +61,8 @@ static inline void join(struct task *t, int own)
     struct tfd_worker_options o = {.loop = loop,
                                    .service = t->service,
                                    .task = t->self.task,
+                                   .devices = task_devices[own],
+                                   .device_count = task_device_count,
                                    .peer_wait_us = 300 * 1000};
     struct tfd_channel_options client = {
         .self = &t->self, .protocol = protocol, .dial_timeout_us = 5000000};
@@ -92,7 +97,7 @@ static inline void keep_incarnation(void *ctx, const struct tfd_status *st,
     struct task *t = ctx;
 
     assert_int_equal(st->code, TFD_OK);
-    assert_int_equal(count, 2);
+    assert_int_equal(count, 2 + task_device_count);
     snprintf(t->incarnation, sizeof(t->incarnation), "%016" PRIx64,
              d[0].incarnation);
 }
