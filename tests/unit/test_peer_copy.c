@@ -359,7 +359,7 @@ static void test_a_step_that_fails_ends_in_time(void **state)
     w0->fed[0] = wrig_scalar(TFD_FLOAT, 1);
     wrig_start(w0, held);
     wrig_start(w1, graph1);
-    cleanup(&task[1], 400);
+    w1->worker->ops->cleanup_graph(w1->worker, 400);
     wrig_wait(w1);
     assert_int_equal(w1->st.code, TFD_ABORTED);
     tfd_worker_stop(w0->service, &why);
