@@ -3,10 +3,11 @@
  *
  *     to the host    kernels | out: wait, copy | event -> finish
  *     from the host  memcpy to pinned | in: wait, copy | kernels: wait
+ *     from a device  its kernels | across: wait, copy | kernels: wait
  *
- * A copy from the host waits for the kernels' stream, too: the memory it writes
- * may have been given back by a kernel that is yet to run.  Small ones go on
- * the kernels' stream itself, which costs less than two events.
+ * A copy to a device waits for the kernels' stream there, too: the memory it
+ * writes may have been given back by a kernel that is yet to run.  Small ones
+ * go on the kernels' stream itself, which costs less than two events.
  */
 #include "cuda/copy.h"
 
@@ -203,23 +204,50 @@ static enum tfd_code from_host(const struct tfd_tensor *in,
     return TFD_OK;
 }
 
-/* On the receiver's stream, which waits for the sender's. */
+static void *stream_across(struct tfd_cuda_device *to,
+                           const struct tfd_tensor *value)
+{
+    return is_small(value) ? to->stream : to->across;
+}
+
+/* `earlier` before `later`, which may be one. */
+static int order(struct tfd_cuda_device *d, void *earlier, void *later)
+{
+    return earlier == later ? 0
+                            : tfd_cuda_events_order(&d->events, earlier, later);
+}
+
+/* On the receiver's side, which waits for the sender's kernels. */
 static int enqueue_across(struct tfd_cuda_device *from,
                           struct tfd_cuda_device *to,
                           const struct tfd_tensor *in,
-                          const struct tfd_tensor *out)
+                          const struct tfd_tensor *out, void *stream)
 {
     int error = from->driver->use(from->ordinal);
 
     if (!error)
-        error = tfd_cuda_events_order(&from->events, from->stream, to->stream);
+        error = order(from, from->stream, stream);
     if (!error)
         error = to->driver->use(to->ordinal);
-    if (error)
-        return error;
-    return to->driver->copy_peer(tfd_tensor_data(out), to->ordinal,
-                                 tfd_tensor_data(in), from->ordinal,
-                                 tfd_tensor_size(in), to->stream);
+    if (!error)
+        error = order(to, to->stream, stream);
+    if (!error)
+        error = to->driver->copy_peer(tfd_tensor_data(out), to->ordinal,
+                                      tfd_tensor_data(in), from->ordinal,
+                                      tfd_tensor_size(in), stream);
+    return error ? error : order(to, stream, to->stream);
+}
+
+static int enqueue_mapped(struct tfd_cuda_device *d, const void *from,
+                          const struct tfd_tensor *out, void *stream)
+{
+    size_t size = tfd_tensor_size(out);
+    int error = order(d, d->stream, stream);
+
+    if (!error)
+        error = d->driver->copy_runs(tfd_tensor_data(out), size, from, size,
+                                     size, 1, stream);
+    return error ? error : order(d, stream, d->stream);
 }
 
 static enum tfd_code across(const struct tfd_tensor *in,
@@ -227,6 +255,7 @@ static enum tfd_code across(const struct tfd_tensor *in,
                             struct tfd_cuda_device *to, struct tfd_tensor *out,
                             struct tfd_status *st)
 {
+    void *stream = stream_across(to, in);
     struct tfd_cuda_copy *c;
     enum tfd_code rc;
 
@@ -237,8 +266,9 @@ static enum tfd_code across(const struct tfd_tensor *in,
         return TFD_RESOURCE_EXHAUSTED;
     rc = tfd_tensor_new_in(out, &to->pool.memory, in->dtype, &in->shape, st);
     if (rc == TFD_OK)
-        rc = tfd_cuda_device_check(to, enqueue_across(from, to, in, out),
-                                   "copy between devices", st);
+        rc =
+            tfd_cuda_device_check(to, enqueue_across(from, to, in, out, stream),
+                                  "copy between devices", st);
     if (rc != TFD_OK) {
         tfd_tensor_unref(out);
         put_record(c);
@@ -246,7 +276,7 @@ static enum tfd_code across(const struct tfd_tensor *in,
     }
     c->buffer = tfd_buffer_ref(in->buffer);
     c->closure.fn = passed;
-    tfd_cuda_events_after(&to->events, to->stream, &c->closure);
+    tfd_cuda_events_after(&to->events, stream, &c->closure);
     return TFD_OK;
 }
 
@@ -298,7 +328,7 @@ enum tfd_code tfd_cuda_copy_mapped(struct tfd_cuda_device *d, const void *from,
                                    struct tfd_tensor *out,
                                    struct tfd_status *st)
 {
-    size_t size = tfd_tensor_size(value);
+    void *stream = stream_across(d, value);
     struct tfd_cuda_copy *c;
     enum tfd_code rc;
 
@@ -309,20 +339,18 @@ enum tfd_code tfd_cuda_copy_mapped(struct tfd_cuda_device *d, const void *from,
     rc = tfd_tensor_new_in(out, &d->pool.memory, value->dtype, &value->shape,
                            st);
     if (rc == TFD_OK)
-        rc = tfd_cuda_device_check(d,
-                                   d->driver->copy_runs(tfd_tensor_data(out),
-                                                        size, from, size, size,
-                                                        1, d->stream),
+        rc = tfd_cuda_device_check(d, enqueue_mapped(d, from, out, stream),
                                    "copy from another process", st);
     if (rc != TFD_OK) {
         tfd_tensor_unref(out);
         put_record(c);
         return rc;
     }
-    __atomic_add_fetch(&d->peer_bytes, size, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&d->peer_bytes, tfd_tensor_size(value),
+                       __ATOMIC_RELAXED);
     c->buffer = tfd_buffer_ref(value->buffer);
     c->closure.fn = passed;
-    tfd_cuda_events_after(&d->events, d->stream, &c->closure);
+    tfd_cuda_events_after(&d->events, stream, &c->closure);
     return TFD_OK;
 }
 

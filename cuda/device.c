@@ -99,7 +99,7 @@ static enum tfd_code copy_runs(struct tfd_memory *m, void *stream, void *to,
 
 static int make_streams(struct tfd_cuda_device *d)
 {
-    void **const streams[] = {&d->stream, &d->in, &d->out};
+    void **const streams[] = {&d->stream, &d->in, &d->out, &d->across};
     int error = d->driver->use(d->ordinal);
 
     for (size_t i = 0; !error && i < sizeof(streams) / sizeof(streams[0]); i++)
@@ -155,6 +155,8 @@ void tfd_cuda_device_deinit(struct tfd_cuda_device *d)
         (void)d->driver->stream_release(d->in);
     if (d->out)
         (void)d->driver->stream_release(d->out);
+    if (d->across)
+        (void)d->driver->stream_release(d->across);
     tfd_cuda_captures_deinit(d);
     tfd_lock_deinit(&d->lock);
     tfd_cuda_pool_deinit(&d->pool);

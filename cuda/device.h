@@ -52,6 +52,7 @@ struct tfd_cuda_device {
     void *stream; /* of kernels */
     void *in;     /* of copies from the host */
     void *out;    /* of copies to the host */
+    void *across; /* of copies from other devices */
     struct tfd_cuda_events events;
     struct tfd_cuda_pool *pinned; /* host memory that copies go through */
     struct tfd_lock lock;         /* of what follows */

@@ -255,7 +255,7 @@ static void test_several_captures_are_launched_in_turn(void **state)
     assert_int_equal(number_in(x), 32);
     for (int i = 0; i < 3; i++)
         tfd_cuda_capture_drop(c[i]);
-    assert_int_equal(fake.streams, 4); /* one for all of them */
+    assert_int_equal(fake.streams, 5); /* one for all of them */
     tfd_buffer_unref(x);
     end();
 }
