@@ -201,13 +201,15 @@ static void ask_posted(struct tfd_post *p)
 }
 
 /* Under the lock. */
-static struct row *add(struct tfd_peer_sends *s, const struct row *what)
+static struct row *add(struct tfd_peer_sends *s, const struct row *what,
+                       const struct tfd_device *d)
 {
     struct row *r = malloc(sizeof(*r));
 
     if (!r)
         return NULL;
     *r = *what;
+    r->device = *d;
     r->post.run = ask_posted;
     r->next = s->rows;
     s->rows = r;
@@ -216,7 +218,7 @@ static struct row *add(struct tfd_peer_sends *s, const struct row *what)
 
 /* The number of the part at the peer; false: it has none, or not yet. */
 static bool find(struct tfd_peer_sends *s, const struct row *what,
-                 uint64_t *number)
+                 const struct tfd_device *d, uint64_t *number)
 {
     struct row *found = NULL, *added = NULL;
     bool refused = false, mapped;
@@ -233,7 +235,7 @@ static bool find(struct tfd_peer_sends *s, const struct row *what,
     if (mapped)
         *number = found->number;
     if (!found && !refused)
-        added = add(s, what);
+        added = add(s, what, d);
     tfd_unlock(&s->lock);
     if (added)
         tfd_loop_post(s->loop, &added->post);
@@ -333,14 +335,14 @@ bool tfd_peer_send(struct tfd_peer_sends *s, struct tfd_kctx *k,
                    struct tfd_device *d, const struct tfd_exec_channel *ch,
                    uint32_t to)
 {
-    struct row what = {.sends = s, .peer = ch->peer, .to = to, .device = *d};
+    struct row what = {.sends = s, .peer = ch->peer, .to = to};
     struct sending *x;
     uint64_t offset, number;
 
     if (ch->peer < 0 || !*d->share->host)
         return false;
     what.part = d->share->part(d, tfd_tensor_data(&k->in[0]), &offset);
-    if (!what.part || !find(s, &what, &number))
+    if (!what.part || !find(s, &what, d, &number))
         return false;
     x = malloc(sizeof(*x));
     if (!x)
