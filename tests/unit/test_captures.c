@@ -218,6 +218,15 @@ static void reg(struct rig *r)
         fail_msg("%s", r->w.st.text);
 }
 
+/* The graph of most tests: y is x, mapped so many times. */
+static void reg_chain(struct rig *r, int count)
+{
+    wrig_feed(&r->w, "x");
+    chain(r, "x", "y", count);
+    fetch(r, "y");
+    reg(r);
+}
+
 static void run_unfed(struct rig *r)
 {
     if (wrig_run(&r->w, r->graph) != TFD_OK)
@@ -256,10 +265,7 @@ static void test_captured_kernels_are_asked_once(void **state)
     (void)state;
     for (int threads = 1; threads < 3; threads++) {
         init_as(&r, threads, TFD_CUDA_GRAPHS_ON);
-        wrig_feed(&r.w, "x");
-        chain(&r, "x", "y", 5);
-        fetch(&r, "y");
-        reg(&r);
+        reg_chain(&r, 5);
         for (int i = 0; i < 30; i++) {
             run(&r, i);
             assert_true(wrig_result(&r.w, 0) == chained(i, 5));
@@ -276,10 +282,7 @@ static void test_without_graphs_kernels_are_asked_each_time(void **state)
 
     (void)state;
     init_as(&r, 2, TFD_CUDA_GRAPHS_OFF);
-    wrig_feed(&r.w, "x");
-    chain(&r, "x", "y", 5);
-    fetch(&r, "y");
-    reg(&r);
+    reg_chain(&r, 5);
     for (int i = 0; i < 10; i++)
         run(&r, i);
     assert_int_equal(computed_now(), 50);
@@ -292,10 +295,7 @@ static void test_a_trial_decides(void **state)
 
     (void)state;
     init_as(&r, 2, TFD_CUDA_GRAPHS_AUTO);
-    wrig_feed(&r.w, "x");
-    chain(&r, "x", "y", 12);
-    fetch(&r, "y");
-    reg(&r);
+    reg_chain(&r, 12);
     for (int i = 0; i < 60; i++) {
         run(&r, i);
         assert_true(wrig_result(&r.w, 0) == chained(i, 12));
@@ -313,10 +313,7 @@ static void test_few_kernels_are_not_tried(void **state)
 
     (void)state;
     init_as(&r, 2, TFD_CUDA_GRAPHS_AUTO);
-    wrig_feed(&r.w, "x");
-    chain(&r, "x", "y", 3);
-    fetch(&r, "y");
-    reg(&r);
+    reg_chain(&r, 3);
     for (int i = 0; i < 40; i++)
         run(&r, i);
     assert_int_equal(computed_now(), 120);
@@ -341,10 +338,7 @@ static void test_other_shapes_run_as_they_come(void **state)
 
     (void)state;
     init(&r);
-    wrig_feed(&r.w, "x");
-    chain(&r, "x", "y", 4);
-    fetch(&r, "y");
-    reg(&r);
+    reg_chain(&r, 4);
     for (size_t i = 0; i < TFD_COUNT(sizes); i++)
         check_vector(&r, sizes[i], (double)i, 4);
     deinit(&r);
@@ -692,10 +686,7 @@ static void check_with_errors(int *error)
     struct rig r;
 
     init(&r);
-    wrig_feed(&r.w, "x");
-    chain(&r, "x", "y", 3);
-    fetch(&r, "y");
-    reg(&r);
+    reg_chain(&r, 3);
     for (int i = 0; i < 12; i++) {
         *error = i % 4 < 3 ? TFD_CUDA_NO_MEMORY : TFD_CUDA_OK;
         run(&r, i);
@@ -740,10 +731,7 @@ static void test_large_outputs_are_not_captured(void **state)
 
     (void)state;
     init(&r);
-    wrig_feed(&r.w, "x");
-    chain(&r, "x", "y", 3);
-    fetch(&r, "y");
-    reg(&r);
+    reg_chain(&r, 3);
     for (int i = 0; i < 6; i++)
         check_vector(&r, 3 << 20 >> 1, i, 3);
     deinit(&r);
@@ -755,10 +743,7 @@ static void test_a_lost_device_ends_its_steps(void **state)
 
     (void)state;
     init(&r);
-    wrig_feed(&r.w, "x");
-    chain(&r, "x", "y", 3);
-    fetch(&r, "y");
-    reg(&r);
+    reg_chain(&r, 3);
     for (int i = 0; i < 4; i++)
         run(&r, i);
     fake_break(TFD_CUDA_ILLEGAL_ADDRESS);
