@@ -8,9 +8,9 @@
     torch_nets.py serve                             commands on standard input
 
 MODEL, TYPE and what is counted are as in nets.c; the networks are those of
-models.h.  --best tries both layouts and, of the small ones, both
-modes of torch.compile, and keeps the fastest, which HOW names.  A train of 0 seconds only warms up, which leaves compiled code in
-PyTorch's cache on disk.
+models.h.  --best tries both layouts and, of the small ones, both modes of
+torch.compile, and keeps the fastest, which HOW names.  A train of 0 seconds
+only warms up, which leaves compiled code in PyTorch's cache on disk.
 
 serve answers each command with its line, or with "error WHY", and keeps what
 the last command needed: the next round of the same command starts at once.
