@@ -53,6 +53,7 @@ step) echo "us $(answer "nets.${4##*:}")";;
 esac
 """
 TORCH = NETS.replace("echo nets", "echo torch") + r"""
+echo "$TORCHINDUCTOR_CACHE_DIR" >>"$HERE/caches"
 [ "$1" = serve ] || exit 0
 while read -r line; do
     echo "torch $line" >>"$HERE/calls"
@@ -245,6 +246,9 @@ class Driver(unittest.TestCase):
         ahead = [line for line in self.read("calls").splitlines()
                  if line.endswith("float 0 --best --compiled")]
         self.assertEqual(len(ahead), 2)
+        caches = self.read("caches").split()
+        self.assertEqual((len(caches), len(set(caches))), (4, 1))
+        self.assertFalse(os.path.exists(caches[0]))
 
     def test_every_case_has_a_row(self):
         output = self.run_driver()
