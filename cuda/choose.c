@@ -233,6 +233,19 @@ static bool has_none(const struct tfd_cuda_driver *driver, int error,
     return error != 0;
 }
 
+/* Without them most steps would fail; TensorFlow takes no GPU then. */
+static bool has_libraries(const struct tfd_cuda_driver *driver,
+                          struct tfd_cuda_choices *out)
+{
+    struct tfd_status st = TFD_STATUS_INIT;
+
+    if (driver->libraries(&st) == TFD_OK)
+        return true;
+    snprintf(out->why, sizeof(out->why), "Cannot dlopen some GPU libraries: %s",
+             st.text);
+    return false;
+}
+
 static enum tfd_code check(const struct tfd_cuda_options *o,
                            struct tfd_status *st)
 {
@@ -265,6 +278,8 @@ enum tfd_code tfd_cuda_choose(const struct tfd_cuda_driver *driver,
     if (out->physical > TFD_CUDA_DEVICES_MAX)
         out->physical = TFD_CUDA_DEVICES_MAX;
     TFD_TRY(list_ordinals(o->visible, out->physical, ordinals, &count, st));
+    if (!has_libraries(driver, out))
+        return TFD_OK;
     if (o->virtual_limits && *o->virtual_limits)
         return choose_virtual(o, ordinals, count, out, st);
     return choose_whole(driver, o, ordinals, count, out);

@@ -44,8 +44,8 @@ struct tfd_cuda_choice {
 struct tfd_cuda_choices {
     struct tfd_cuda_choice choice[TFD_CUDA_DEVICES_MAX];
     int count;
-    int physical;  /* GPUs that the driver shows */
-    char why[256]; /* there is none, or why they are what they are */
+    int physical;   /* GPUs that the driver shows */
+    char why[1024]; /* there is none */
 };
 
 /* Whether CUDA_VISIBLE_DEVICES shows no GPU whatever the driver has: its list

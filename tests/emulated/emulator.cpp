@@ -3,6 +3,7 @@
  */
 extern "C" {
 #include "cuda/cuda.h"
+#include "cuda/library.h"
 }
 
 #include "tests/emulated/emulator.h"
@@ -753,6 +754,12 @@ const char *error_text(int error)
                                          : "an error";
 }
 
+enum tfd_code libraries(struct tfd_status *st)
+{
+    TFD_TRY(tfd_cuda_blas_check(st));
+    return tfd_cuda_dnn_check(st);
+}
+
 const struct tfd_cuda_driver driver = {
     device_count,   properties,    use,           memory_info,
     allocate,       release,       share,         map,
@@ -760,7 +767,7 @@ const struct tfd_cuda_driver driver = {
     stream_release, stream_wait,   event_make,    event_release,
     event_record,   event_query,   event_wait,    copy,
     copy_runs,      copy_peer,     capture_begin, capture_end,
-    graph_launch,   graph_release, error_text,
+    graph_launch,   graph_release, error_text,    libraries,
 };
 
 } /* namespace */

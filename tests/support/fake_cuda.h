@@ -84,6 +84,8 @@ static struct {
     int maps;     /* and made so far */
     int let_go;   /* of held streams */
     int asked;    /* calls that only a driver can answer */
+
+    const char *missing; /* what is said of libraries; NULL: they are there */
 } fake;
 
 static _Thread_local int fake_device;
@@ -618,6 +620,12 @@ static inline const char *fake_error_text(int error)
     }
 }
 
+static inline enum tfd_code fake_libraries(struct tfd_status *st)
+{
+    return fake.missing ? tfd_fail(st, TFD_UNIMPLEMENTED, "%s", fake.missing)
+                        : TFD_OK;
+}
+
 static const struct tfd_cuda_driver fake_driver = {
     .device_count = fake_device_count,
     .properties = fake_properties,
@@ -646,6 +654,7 @@ static const struct tfd_cuda_driver fake_driver = {
     .graph_launch = fake_graph_launch,
     .graph_release = fake_graph_release,
     .error_text = fake_error_text,
+    .libraries = fake_libraries,
 };
 
 #endif

@@ -206,6 +206,29 @@ static void test_no_card_has_a_reason(void **state)
     }
 }
 
+/* Options are looked at first, and no card is opened. */
+static void test_no_card_is_taken_without_the_libraries(void **state)
+{
+    struct tfd_cuda_options o = options();
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct tfd_cuda_choices c;
+
+    (void)state;
+    fake_init();
+    fake.missing = "cuDNN cannot be opened";
+    choose(&o, &c);
+    assert_int_equal(c.count, 0);
+    assert_string_equal(c.why, "Cannot dlopen some GPU libraries: cuDNN cannot "
+                               "be opened");
+    assert_int_equal(fake.asked, 1);
+    o.virtual_limits = "16,8;4";
+    choose(&o, &c);
+    assert_int_equal(c.count, 0);
+    o.visible = "2";
+    assert_int_equal(tfd_cuda_choose(&fake_driver, &o, &c, &st),
+                     TFD_INVALID_ARGUMENT);
+}
+
 static void test_build_without_cuda_says_so(void **state)
 {
     struct tfd_cuda_options o = options();
@@ -227,6 +250,7 @@ int main(void)
         cmocka_unit_test(test_virtual_devices_share_a_card),
         cmocka_unit_test(test_wrong_options_are_named),
         cmocka_unit_test(test_no_card_has_a_reason),
+        cmocka_unit_test(test_no_card_is_taken_without_the_libraries),
         cmocka_unit_test(test_build_without_cuda_says_so),
     };
 
