@@ -92,6 +92,7 @@ struct tfd_cuda_driver {
 
     /* UNIMPLEMENTED where what kernels open is not there. */
     enum tfd_code (*libraries)(struct tfd_status *st);
+    int capability_min; /* 75: 7.5, the least that kernels were compiled for */
 };
 
 #endif

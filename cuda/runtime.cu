@@ -254,6 +254,9 @@ static enum tfd_code libraries(struct tfd_status *st)
     return tfd_cuda_dnn_check(st);
 }
 
+/* What nvcc was told to compile for, in rising order: 750,800,... */
+static const int architectures[] = {__CUDA_ARCH_LIST__};
+
 static const struct tfd_cuda_driver driver = {
     device_count,   properties,    use,           memory_info,
     allocate,       release,       share,         map,
@@ -262,6 +265,7 @@ static const struct tfd_cuda_driver driver = {
     event_record,   event_query,   event_wait,    copy,
     copy_runs,      copy_peer,     capture_begin, capture_end,
     graph_launch,   graph_release, error_text,    libraries,
+    architectures[0] / 10,
 };
 
 extern "C" const struct tfd_cuda_driver *tfd_cuda_driver(void)

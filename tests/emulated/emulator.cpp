@@ -768,6 +768,7 @@ const struct tfd_cuda_driver driver = {
     event_record,   event_query,   event_wait,    copy,
     copy_runs,      copy_peer,     capture_begin, capture_end,
     graph_launch,   graph_release, error_text,    libraries,
+    75,
 };
 
 } /* namespace */
