@@ -283,7 +283,7 @@ static enum tfd_code choose_virtual(const struct tfd_cuda_options *o,
     if (*at)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "virtual devices \"%.80s\" are of more GPUs than the "
-                        "%d that are visible",
+                        "%d that may be taken",
                         o->virtual_limits, count);
     return TFD_OK;
 }
@@ -295,10 +295,9 @@ static enum tfd_code choose_whole(const struct tfd_cuda_driver *driver,
 {
     for (int i = 0; i < count; i++) {
         size_t free_size = 0, total = 0;
+        /* Makes a context, which takes memory of the card. */
         int error = driver->use(ordinals[i]);
 
-        if (o->count_max >= 0 && i >= o->count_max)
-            break;
         if (!error)
             error = driver->memory_info(&free_size, &total);
         if (error)
@@ -397,6 +396,8 @@ enum tfd_code tfd_cuda_choose(const struct tfd_cuda_driver *driver,
         return no_answer(driver, error, out);
     if (count == 0)
         return TFD_OK;
+    if (o->count_max >= 0 && count > o->count_max)
+        count = o->count_max;
     if (o->virtual_limits && *o->virtual_limits)
         return choose_virtual(o, ordinals, count, out, st);
     return choose_whole(driver, o, ordinals, count, out);

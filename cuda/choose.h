@@ -25,7 +25,7 @@ enum tfd_cuda_graphs {
 };
 
 struct tfd_cuda_options {
-    int count_max;           /* devices; -1: all */
+    int count_max;           /* cards; -1: all */
     const char *environment; /* CUDA_VISIBLE_DEVICES; NULL: not set */
     const char *visible;     /* "1,0"; NULL or "": all */
     /* TF_MIN_GPU_MULTIPROCESSOR_COUNT: cards with fewer are left out; NULL or

@@ -84,6 +84,7 @@ static const struct {
     {2, NULL, NULL, 2, {0, 1}},          {1, "2,1", NULL, 1, {2}},
     {9, "2,1", NULL, 2, {2, 1}},         {-1, NULL, "16,8;4", 3, {0, 0, 1}},
     {-1, "2,1", "16,8;4", 3, {2, 2, 1}}, {-1, NULL, "16", 1, {0}},
+    {1, NULL, "16,8", 2, {0, 0}},        {2, "2,1", "16,8;4", 3, {2, 2, 1}},
 };
 
 static void test_lists_choose_and_order(void **state)
@@ -119,6 +120,49 @@ static void test_virtual_devices_share_a_card(void **state)
     assert_int_equal(c.choice[2].memory_limit, 4 * FAKE_MIB);
 }
 
+static int used[TFD_CUDA_DEVICES_MAX], used_count;
+
+static int note_use(int device)
+{
+    used[used_count++] = device;
+    return fake_use(device);
+}
+
+static const struct {
+    int count_max;
+    const char *visible;
+    int count;
+    int used[4];
+} openings[] = {
+    {-1, NULL, 4, {0, 1, 2, 3}}, {1, NULL, 1, {0}}, {2, "3,0,1", 2, {3, 0}},
+    {4, NULL, 4, {0, 1, 2, 3}},  {0, NULL, 0, {0}}, {1, "2", 1, {2}},
+    {9, "2,1", 2, {2, 1}},
+};
+
+/* A context on a card takes some of its memory. */
+static void test_cards_that_are_not_taken_are_not_opened(void **state)
+{
+    struct tfd_cuda_driver driver = fake_driver;
+
+    (void)state;
+    fake_init();
+    fake.devices = 4;
+    driver.use = note_use;
+    for (size_t i = 0; i < sizeof(openings) / sizeof(openings[0]); i++) {
+        struct tfd_cuda_options o = options();
+        struct tfd_cuda_choices c;
+
+        used_count = 0;
+        o.count_max = openings[i].count_max;
+        o.visible = openings[i].visible;
+        assert_int_equal(tfd_cuda_choose(&driver, &o, &c, NULL), TFD_OK);
+        assert_int_equal(c.count, openings[i].count);
+        assert_int_equal(used_count, openings[i].count);
+        assert_memory_equal(used, openings[i].used,
+                            sizeof(*used) * (size_t)used_count);
+    }
+}
+
 static const struct {
     const char *visible, *limits;
     double fraction;
@@ -141,7 +185,7 @@ static const struct {
     {NULL, "0", 0, 0, "not memory in MiB"},
     {NULL, ";", 0, 0, "not memory in MiB"},
     {NULL, "18446744073709551615", 0, 0, "not memory in MiB"},
-    {NULL, "1;1;1", 0, 0, "are of more GPUs than the 2 that are visible"},
+    {NULL, "1;1;1", 0, 0, "are of more GPUs than the 2 that may be taken"},
     {NULL, "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1",
      0, 0, "more than 32"},
     {NULL, "16", 0.5, 0, "when virtual_devices is set"},
@@ -169,6 +213,22 @@ static void test_wrong_options_are_named(void **state)
         if (!strstr(st.text, wrong[i].text))
             fail_msg("%zu: %s", i, st.text);
     }
+}
+
+static void test_virtual_devices_are_of_cards_that_are_taken(void **state)
+{
+    struct tfd_cuda_options o = options();
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct tfd_cuda_choices c;
+
+    (void)state;
+    fake_init();
+    o.count_max = 1;
+    o.virtual_limits = "16,8;4";
+    assert_int_equal(tfd_cuda_choose(&fake_driver, &o, &c, &st),
+                     TFD_INVALID_ARGUMENT);
+    assert_string_equal(st.text, "virtual devices \"16,8;4\" are of more GPUs "
+                                 "than the 1 that may be taken");
 }
 
 static const struct {
@@ -361,6 +421,8 @@ int main(void)
         cmocka_unit_test(test_memory_is_what_was_asked_for),
         cmocka_unit_test(test_lists_choose_and_order),
         cmocka_unit_test(test_virtual_devices_share_a_card),
+        cmocka_unit_test(test_cards_that_are_not_taken_are_not_opened),
+        cmocka_unit_test(test_virtual_devices_are_of_cards_that_are_taken),
         cmocka_unit_test(test_wrong_options_are_named),
         cmocka_unit_test(test_no_card_has_a_reason),
         cmocka_unit_test(test_cards_that_are_too_small_are_left_out),
