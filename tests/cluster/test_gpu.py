@@ -6,6 +6,7 @@ import urllib.request
 from tests.cluster.client import equal, expect, graph, np, tf
 from tests.cluster.cluster import Cluster
 from tests.cluster.programs.play import play
+from tests.cluster.raw import Raw
 from tests.cluster.suite import Skip, test
 from tests.cluster.test_programs import path_of
 
@@ -188,3 +189,31 @@ def a_card_is_hidden_and_chosen(server):
             with tf.device("/gpu:0"):
                 twice = tf.constant(np.float32([1, 2])) * 2
             assert list(session.run(twice)) == [2, 4]
+
+
+@test(limit=60, tfd_only=True, worker=1, flags=LIMITED)
+def clients_see_the_card_and_what_is_taken_of_it(cluster):
+    need_a_card(cluster)
+    task = cluster["worker", 0]
+    device = "/job:worker/replica:0/task:0/device:GPU:0"
+    config = tf.ConfigProto(log_device_placement=True)
+    with graph(), tf.Session(task.target, config=config) as session:
+        listed = {d.name: d for d in session.list_devices()}
+        assert listed[device].device_type == "GPU"
+        assert listed[device].memory_limit_bytes == 1024 * MIB
+        session.run(tf.multiply(tf.fill([2], 2.0), 3.0, name="seen_op"))
+    found = [d for d in Raw(task.address).worker("GetStatus").device_attributes
+             if d.device_type == "GPU"]
+    assert [d.name for d in found] == [device], found
+    assert found[0].memory_limit == 1024 * MIB
+    card = re.fullmatch(
+        r"device: 0, name: (.+), pci bus id: [0-9a-fA-F]{4,8}(?::[0-9a-fA-F]"
+        r"{2}){2}\.\d, compute capability: \d+\.\d+",
+        found[0].physical_device_desc)
+    assert card, found[0].physical_device_desc
+    text = task.log_text()
+    said = re.findall(r"[ >]gpus (count=.*)", text)
+    assert len(said) == 1 and said[0].startswith("count=1 of="), said
+    assert "GPU:0 (%s, 1024 MiB)" % card.group(1) in said[0], said
+    assert 'memory="as configured"' in said[0], said
+    assert "seen_op: (Mul): " + device in text, text
