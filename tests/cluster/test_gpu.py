@@ -3,7 +3,8 @@ import re
 import threading
 import urllib.request
 
-from tests.cluster.client import equal, expect, graph, np, tf
+from tests.cluster.client import (equal, expect, graph, np, plain_config,
+                                  tf)
 from tests.cluster.cluster import Cluster
 from tests.cluster.programs.play import play
 from tests.cluster.raw import Raw
@@ -217,3 +218,86 @@ def clients_see_the_card_and_what_is_taken_of_it(cluster):
     assert "GPU:0 (%s, 1024 MiB)" % card.group(1) in said[0], said
     assert 'memory="as configured"' in said[0], said
     assert "seen_op: (Mul): " + device in text, text
+
+
+# ---- TF_DETERMINISTIC_OPS ----------------------------------------------------
+
+
+def repeat(server, make, feeds):
+    """What make() makes of the feeds on the GPU is equal to the bit in five
+    steps, of two sessions, and near to what it makes on the CPU."""
+    with Cluster(server, worker=1, flags=LIMITED,
+                 env={"TF_DETERMINISTIC_OPS": "1"}) as cluster:
+        need_a_card(cluster)
+        with graph():
+            inputs = {name: tf.placeholder(tf.as_dtype(value.dtype),
+                                           value.shape, name=name)
+                      for name, value in feeds.items()}
+            fed = {inputs[name]: value for name, value in feeds.items()}
+            with tf.device("/cpu:0"), tf.variable_scope("near"):
+                near = make(**inputs)
+            with tf.device("/gpu:0"), tf.variable_scope("far"):
+                made = make(**inputs)
+            got = []
+            for steps in (3, 2):
+                with tf.Session(cluster.target(),
+                                config=plain_config()) as session:
+                    got += [session.run(made, fed) for _ in range(steps)]
+                    want = session.run(near, fed)
+    for name, value in want.items():
+        assert np.any(value), name
+        np.testing.assert_allclose(got[0][name], value, rtol=1e-2, atol=1e-3,
+                                   err_msg=name)
+        bits = {run[name].tobytes() for run in got}
+        assert len(bits) == 1, "%s: %d results" % (name, len(bits))
+
+
+def random(*shape):
+    return np.random.RandomState(len(shape)).randn(*shape).astype(np.float32)
+
+
+def scatters(x, where, dense):
+    """Each row of the result is a sum of hundreds of rows of x."""
+    count = 7
+    made = {"segments": tf.unsorted_segment_sum(x, where, count),
+            "scatter_nd": tf.scatter_nd(where[:, None], x,
+                                        [count, x.shape[1]])}
+    for kind in (False, True):
+        v = tf.get_variable("v%d" % kind, initializer=tf.zeros_initializer,
+                            shape=[count, x.shape[1]], use_resource=kind)
+        with tf.control_dependencies([v.initializer]):
+            made["variable%d" % kind] = tf.identity(
+                v.scatter_add(tf.IndexedSlices(x, where)) if kind else
+                tf.scatter_add(v, where, x))
+    sums = tf.sparse_segment_sum(dense, where, tf.range(tf.size(where)) // 2)
+    made["sparse_segment_sum"], = tf.gradients(sums, dense, x[::2])
+    return made
+
+
+@test(limit=120, tfd_only=True)
+def scatters_are_deterministic_where_it_is_wanted(server):
+    where = np.random.RandomState(7).randint(0, 7, 2000).astype(np.int32)
+    repeat(server, scatters,
+           {"x": random(2000, 5), "where": where, "dense": random(7, 5)})
+
+
+def gradients(x, kernel, dy):
+    channels = kernel.shape[3]
+    conv = tf.nn.conv2d(x, kernel, strides=1, padding="SAME")
+    scale = tf.fill([channels], 2.0)
+    bias = tf.zeros([channels])
+    y, mean, variance = tf.nn.fused_batch_norm(dy, scale, bias,
+                                               is_training=True)
+    made = {"y": y, "mean": mean, "variance": variance}
+    made["filter"], = tf.gradients(conv, kernel, dy)
+    made["bias"], = tf.gradients(tf.nn.bias_add(dy, bias), bias, dy)
+    made["norm_x"], made["norm_scale"], made["norm_bias"] = tf.gradients(
+        y, [dy, scale, bias], dy * dy)
+    return made
+
+
+@test(limit=120, tfd_only=True)
+def gradients_are_deterministic_where_it_is_wanted(server):
+    repeat(server, gradients, {"x": random(8, 12, 12, 3),
+                               "kernel": random(3, 3, 3, 8),
+                               "dy": random(8, 12, 12, 8)})
