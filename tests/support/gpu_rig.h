@@ -20,7 +20,8 @@
 struct gpu_rig {
     struct wrig w;
     struct tfd_gpus *gpus;
-    int lost; /* atomic: devices */
+    uint64_t graph; /* of tests that have one */
+    int lost;       /* atomic: devices */
 };
 
 /* ---- Kernels ------------------------------------------------------------- */
