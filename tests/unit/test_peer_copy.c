@@ -2,10 +2,7 @@
  * test_peer_copy.c - values that go from a GPU of one task to one of another,
  * both of which are not there (tests/support/fake_cuda.h).
  */
-#include "daemon/gpu.h"
-
-#include "daemon/worker/device.h"
-#include "tests/support/fake_cuda.h"
+#include "tests/support/gpu_rig.h"
 #include "tests/support/two_tasks.h"
 
 #include <sys/socket.h>
@@ -44,50 +41,31 @@ static enum tfd_code spread_gpu(struct tfd_kctx *k, struct tfd_status *st)
         fake_hold(k->stream);
     TFD_TRY(tfd_kctx_output(k, 0, TFD_FLOAT, &shape, st));
     a.y = tfd_tensor_data(&k->out[0]);
-    return tfd_cuda_device_check(tfd_cuda_device_of(k->memory),
-                                 fake_launch(k->stream, spread, &a, sizeof(a)),
-                                 "launch", st);
+    return gpu_launch(k, spread, &a, sizeof(a), st);
 }
 
-#define OP(name_)                                             \
-    {                                                         \
-        .name = (name_), .inputs = "x: T", .outputs = "y: T", \
-        .attrs = "T: type"                                    \
-    }
-#define ROW(op_)                                                \
-    {                                                           \
-        .op = (op_), .device = TFD_GPU, .compute = (spread_gpu) \
-    }
-
-static const struct tfd_opdef ops[] = {OP("TestWide"), OP("TestNarrow"),
-                                       OP("TestHeld")};
-static const struct tfd_kernel kernels[] = {ROW("TestWide"), ROW("TestNarrow"),
-                                            ROW("TestHeld")};
-static const struct tfd_borrowed borrowed[] = {
-    {"Switch", UINT32_C(1) << TFD_FLOAT, 2, 0},
-    {"_Send", 0, TFD_HOST_ALL, TFD_HOST_ALL},
-    {"_Recv", 0, TFD_HOST_ALL, TFD_HOST_ALL},
+static const struct tfd_opdef ops[] = {
+    GPU_OP("TestWide"),
+    GPU_OP("TestNarrow"),
+    GPU_OP("TestHeld"),
 };
 
-static const struct tfd_family family = {
-    .name = "fakegpu",
-    .ops = ops,
-    .op_count = TFD_COUNT(ops),
-    .kernels = kernels,
-    .kernel_count = TFD_COUNT(kernels),
-    .borrowed = borrowed,
-    .borrowed_count = TFD_COUNT(borrowed),
+static const struct tfd_kernel kernels[] = {
+    GPU_KERNEL("TestWide", spread_gpu),
+    GPU_KERNEL("TestNarrow", spread_gpu),
+    GPU_KERNEL("TestHeld", spread_gpu),
 };
+
+static const struct tfd_family family = GPU_FAMILY(ops, kernels);
 
 /* ---- The rig ------------------------------------------------------------- */
 
 static int setup_gpus(void **state)
 {
-    const struct tfd_cuda_options o = {.count_max = 1,
-                                       .memory_limit = (int64_t)(8 * FAKE_MIB),
-                                       .graphs = TFD_CUDA_GRAPHS_OFF};
+    struct tfd_cuda_options o = gpu_options(8, TFD_CUDA_GRAPHS_OFF);
     struct tfd_status st = TFD_STATUS_INIT;
 
+    o.count_max = 1;
     fake_init();
     wrig_own_family = &family;
     task_device_count = 1;
