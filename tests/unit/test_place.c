@@ -6,7 +6,7 @@
 #include "daemon/master/place.h"
 
 #include "daemon/master/specs.h"
-#include "tests/support/nodes.h"
+#include "tests/support/planning.h"
 
 /* ps1:0 is /job:ps/task:1/device:CPU:0.  '!' begins a text of a failure, in
  * which '@' is the list of all devices; longer texts may follow it. */
@@ -407,20 +407,6 @@ static const struct placement {
      "v=ps0:1 c=ps0:1 a=ps0:1"},
 };
 
-static struct tfd_registry registry;
-
-static void add_device(struct tfd_device_set *set, const char *job, int task,
-                       const char *type, int number, int worker)
-{
-    struct tfd_device_attributes a = {.incarnation = 1};
-    struct tfd_status st = TFD_STATUS_INIT;
-
-    snprintf(a.name, sizeof(a.name), "/job:%s/replica:0/task:%d/device:%s:%d",
-             job, task, type, number);
-    snprintf(a.type, sizeof(a.type), "%s", type);
-    assert_int_equal(tfd_device_set_add(set, &a, worker, NULL, &st), TFD_OK);
-}
-
 static void make_devices(struct tfd_device_set *set, const char *type)
 {
     static const struct {
@@ -435,15 +421,6 @@ static void make_devices(struct tfd_device_set *set, const char *type)
     if (type)
         add_device(set, "ps", 0, type, 0, 1);
     assert_int_equal(tfd_device_set_finish(set, NULL), TFD_OK);
-}
-
-static struct tfd_graph *new_graph(const char *nodes)
-{
-    struct tfd_graph *g = tfd_graph_new(&registry.ops, NULL);
-
-    assert_non_null(g);
-    nodes_import(g, nodes);
-    return g;
 }
 
 /* As a session does: state stays where it is when the graph grows. */
@@ -693,20 +670,6 @@ static void test_devices_that_are_not_whole_are_refused(void **state)
     tfd_device_set_deinit(&set);
 }
 
-static int setup(void **state)
-{
-    (void)state;
-    return tfd_registry_init(&registry, tfd_families, tfd_family_count, NULL) !=
-           TFD_OK;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    tfd_registry_deinit(&registry);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -719,5 +682,6 @@ int main(void)
         cmocka_unit_test(test_devices_that_are_not_whole_are_refused),
     };
 
-    return cmocka_run_group_tests_name("place", tests, setup, teardown);
+    return cmocka_run_group_tests_name("place", tests, setup_registry,
+                                       teardown_registry);
 }
