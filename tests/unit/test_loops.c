@@ -4,33 +4,9 @@
  * The loops are written as TensorFlow's while_loop() writes them: Enter, Merge,
  * LoopCond, Switch, Exit, NextIteration.
  */
-#include "tests/support/worker_rig.h"
+#include "tests/support/loop_rig.h"
 
 #include "daemon/worker/compile.h"
-
-static struct wrig w;
-
-static int setup(void **state)
-{
-    (void)state;
-    wrig_init(&w, 2);
-    return 0;
-}
-
-static int setup_without_threads(void **state)
-{
-    (void)state;
-    wrig_init(&w, 0);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    assert_int_equal(tfd_worker_counts(w.service).steps, 0);
-    wrig_deinit(&w);
-    return 0;
-}
 
 static void enter(const char *name, const char *frame, const char *input,
                   bool constant, int parallel)
