@@ -10,36 +10,11 @@
 #define TFD_TESTS_SUPPORT_LOOP_RIG_H
 
 #include "daemon/worker/loop_code.h"
-#include "daemon/worker/worker_service.h"
-#include "tests/support/worker_rig.h"
+#include "tests/support/executor_rig.h"
 
 #define LINES_MAX 40
 #define FEEDS_MAX 4
 #define FRAMES_MAX 4
-
-static struct wrig w;
-
-static inline int setup(void **state)
-{
-    (void)state;
-    wrig_init(&w, 2);
-    return 0;
-}
-
-static inline int setup_without_threads(void **state)
-{
-    (void)state;
-    wrig_init(&w, 0);
-    return 0;
-}
-
-static inline int teardown(void **state)
-{
-    (void)state;
-    assert_int_equal(tfd_worker_counts(w.service).steps, 0);
-    wrig_deinit(&w);
-    return 0;
-}
 
 /* ---- Graphs as text ------------------------------------------------------ */
 

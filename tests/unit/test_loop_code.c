@@ -367,10 +367,6 @@ static void test_what_takes_long_to_look_through_is_no_code(void **state)
     }
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-#define TEST_ALONE(f) \
-    cmocka_unit_test_setup_teardown(f, setup_without_threads, teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {

@@ -168,10 +168,6 @@ static void test_a_loop_that_is_wide_runs_on_several_threads(void **state)
     assert_int_equal(wrig_threads_max, 2);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-#define TEST_ALONE(f) \
-    cmocka_unit_test_setup_teardown(f, setup_without_threads, teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {

@@ -404,10 +404,6 @@ static void test_names_of_frames_hash_as_in_tensorflow(void **state)
     assert_true(id == 18186195969791715286u);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-#define TEST_ALONE(f) \
-    cmocka_unit_test_setup_teardown(f, setup_without_threads, teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
