@@ -5,8 +5,6 @@
 #include "tests/support/gpu_rig.h"
 #include "tests/support/two_tasks.h"
 
-#include <sys/socket.h>
-
 #define GPU(task) task "/device:GPU:0"
 #define COUNT 100000 /* floats of a value that is worth a copy */
 #define COUNT_SIZE (COUNT * sizeof(float))
@@ -286,19 +284,6 @@ static void test_a_value_that_nobody_takes_is_given_back(void **state)
     assert_int_equal(copied(), before);
     run_steps(graph0, graph1, 10, 4);
     wait_for_memory();
-}
-
-/* As when a cable is pulled: both ends of every connection are here. */
-static void break_connections(void)
-{
-    for (int fd = 3; fd < 1024; fd++) {
-        int listens = 0;
-        socklen_t size = sizeof(listens);
-
-        if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 &&
-            !listens)
-            shutdown(fd, SHUT_RDWR);
-    }
 }
 
 /* The value has been offered and is not copied when the connection breaks. */
