@@ -18,17 +18,8 @@ FED = [dtypes.as_dtype(name) for name in (
 PLACE = {dtype: place for place, dtype in enumerate(FED)}
 FLOATS = FED[:4]
 
-# Relative tolerance where results may differ in the last bits.
-TOLERANCE = {"float32": 4e-6, "float64": 1e-12, "float16": 2e-3,
-             "bfloat16": 1.6e-2, "complex64": 1e-5, "complex128": 1e-12}
-
 # Whether the server has a GPU, to which ops go.
 ON_GPU = False
-
-# On a GPU sums are folded in another order, and its functions of floats have
-# their own last bits.
-GPU_TOLERANCE = {"float32": 1e-4, "float64": 1e-11, "float16": 4e-3,
-                 "bfloat16": 3.2e-2, "complex64": 1e-4, "complex128": 1e-11}
 
 STRINGS = [b"", b"a", b"bc", b"\x00\xff", b"a longer string, past any inline "
            b"storage", "\u00fc".encode(), b"bc"]
