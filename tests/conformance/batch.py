@@ -126,7 +126,11 @@ class Builder:
         if isinstance(spec, inputs.Shape):
             self.drawn += 1
             seed = "%s %d %d" % (self.item.row.op, self.item.index, self.drawn)
-            return self.item.row.data.draw(dtype, spec.dims, seed)
+            value = self.item.row.data.draw(dtype, spec.dims, seed)
+            self.trial.draws.append((value, {
+                "type": dtype.name, "dims": spec.dims, "seed": seed,
+                **dataclasses.asdict(self.item.row.data)}))
+            return value
         return inputs.literal(spec, dtype)
 
     def _placeholder(self, spec, dtype):

@@ -23,7 +23,7 @@ from tests.conformance import archive
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Values of all types, errors, variables, random streams, strings; products and
 # convolutions, which GPUs have libraries for.
-OPS = ("AddV2", "Assign", "Conv2D", "GatherV2", "MatMul", "RandomGamma",
+OPS = ("AddV2", "Assign", "Conv2D", "GatherV2", "MatMul", "RandomUniform",
        "StringJoin")
 NEEDED = ("google", "grpc", "ml_dtypes", "numpy", "numpy.libs",
           "typing_extensions.py")
@@ -161,26 +161,53 @@ def a_wrong_value_fails(shop):
         with shop.op(entries, "AddV2") as recorded:
             for trial in recorded.trial:
                 if "bfloat16" in trial.label:
-                    zeros = bytes(len(trial.want[0].tensor_content))
-                    trial.want[0].tensor_content = zeros
+                    tensor = recorded.value[trial.want[0]].tensor
+                    tensor.tensor_content = bytes(len(tensor.tensor_content))
     fails_in(shop.replay(shop.changed(change)), "FAIL AddV2 ", "T=bfloat16",
              "value 0: ", " elements: ")
+
+
+def a_wrong_large_value_fails(shop):
+    def change(entries):
+        with shop.op(entries, "AddV2") as recorded:
+            large = [value for value in recorded.value if value.planes]
+            large[0].planes = large[0].planes[::-1]
+    fails_in(shop.replay(shop.changed(change)), "FAIL AddV2 ", " elements: ")
+
+
+def a_wrong_digest_fails(shop):
+    def change(entries):
+        with shop.op(entries, "RandomUniform") as recorded:
+            large = [value for value in recorded.value if value.digest]
+            large[0].digest = large[0].digest[::-1]
+    fails_in(shop.replay(shop.changed(change)), "FAIL RandomUniform ",
+             "other bits")
+
+
+def feeds_that_are_drawn_otherwise_fail(shop):
+    def change(entries):
+        with shop.op(entries, "MatMul") as recorded:
+            drawn = [v for v in recorded.value if v.HasField("drawn")]
+            drawn[0].drawn.seed += "x"
+    fails_in(shop.replay(shop.changed(change)), "FAIL MatMul ",
+             "other values are drawn here")
 
 
 def a_wrong_type_fails(shop):
     def change(entries):
         with shop.op(entries, "MatMul") as recorded:
-            recorded.trial[0].want[0].dtype = 3  # as long as float
+            value = recorded.value[recorded.trial[0].want[0]]
+            value.tensor.dtype = 3  # as long as float
     fails_in(shop.replay(shop.changed(change)), "FAIL MatMul ",
              "type float32, not int32")
 
 
 def a_missing_value_fails(shop):
     def change(entries):
-        with shop.op(entries, "RandomGamma") as recorded:
+        with shop.op(entries, "RandomUniform") as recorded:
             del recorded.trial[0].want[-1]
-    fails_in(shop.replay(shop.changed(change)), "FAIL RandomGamma ",
-             "values: 3, not 2")
+    fails_in(shop.replay(shop.changed(change)), "FAIL RandomUniform ",
+             "values: 2, not 1")
 
 
 def a_wrong_error_fails(shop):
@@ -215,8 +242,9 @@ def a_failing_step_is_taken_apart(shop):
     def change(entries):
         with shop.op(entries, "Conv2D") as recorded:
             good = [trial for trial in recorded.trial if trial.together]
-            del good[0].feed[0].tensor.tensor_shape.dim[:]
-            good[0].feed[0].tensor.tensor_content = bytes(4)
+            scalar = recorded.value.add().tensor
+            scalar.dtype, scalar.tensor_content = 1, bytes(4)
+            good[0].feed[0].value = len(recorded.value) - 1
     outcome = shop.replay(shop.changed(change))
     fails_in(outcome, "FAIL Conv2D ")
     assert closing(outcome[1])[1] == 1, outcome[1]
@@ -227,6 +255,14 @@ def a_case_that_is_lost_fails(shop):
         with shop.op(entries, "MatMul") as recorded:
             del recorded.trial[-1]
     fails_in(shop.replay(shop.changed(change)), "FAIL MatMul ", "cases, not ")
+
+
+def places_of_no_value_fail(shop):
+    def change(entries):
+        with shop.op(entries, "Assign") as recorded:
+            recorded.trial[0].feed[0].value = 10 ** 6
+    fails_in(shop.replay(shop.changed(change)), "FAIL Assign ",
+             "archive is damaged")
 
 
 def an_op_that_is_lost_fails(shop):
@@ -246,8 +282,8 @@ def an_op_of_other_bytes_fails(shop):
 def values_that_are_cut_short_fail(shop):
     def change(entries):
         with shop.op(entries, "AddV2") as recorded:
-            content = recorded.trial[0].want[0].tensor_content
-            recorded.trial[0].want[0].tensor_content = content[:-1]
+            tensor = recorded.value[recorded.trial[0].want[0]].tensor
+            tensor.tensor_content = tensor.tensor_content[:-1]
     fails_in(shop.replay(shop.changed(change)), "FAIL AddV2 ",
              "archive is damaged")
 
@@ -298,10 +334,12 @@ def a_server_that_is_not_there_fails(shop):
 TESTS = (
     recorded_answers_hold_without_tensorflow, a_running_server_is_asked_twice,
     ops_can_be_chosen, gpus_have_other_tolerances_and_cases,
-    a_wrong_value_fails, a_wrong_type_fails, a_missing_value_fails,
-    a_wrong_error_fails, an_error_that_must_not_come_fails,
-    an_error_that_does_not_come_fails, a_failing_step_is_taken_apart,
-    a_case_that_is_lost_fails, an_op_that_is_lost_fails,
+    a_wrong_value_fails, a_wrong_large_value_fails, a_wrong_digest_fails,
+    feeds_that_are_drawn_otherwise_fail, a_wrong_type_fails,
+    a_missing_value_fails, a_wrong_error_fails,
+    an_error_that_must_not_come_fails, an_error_that_does_not_come_fails,
+    a_failing_step_is_taken_apart, a_case_that_is_lost_fails,
+    places_of_no_value_fail, an_op_that_is_lost_fails,
     an_op_of_other_bytes_fails, values_that_are_cut_short_fail,
     a_flipped_bit_fails, what_is_no_archive_is_refused, other_meta_is_refused,
     a_server_that_is_not_there_fails)

@@ -51,6 +51,7 @@ class Trial:
     error: str = ""  # the class of the error that it must end in
     text: str = ""  # what TensorFlow says there
     may_work: bool = False  # TensorFlow only says that it has no answer
+    draws: list = dataclasses.field(default_factory=list)  # (value, how)
 
 
 class Side:

@@ -30,8 +30,8 @@ def record_op(name, on_gpu):
         batch = Batch(items_of(ROWS[name], on_gpu)).ask()
         recorded = message(
             "RecordedOp", graph=graph.as_graph_def(), config=config("grpc://"),
-            trial=[archive.packed(trial, lambda x: x.name, message)
-                   for trial in batch.trials], failure=batch.failures)
+            failure=batch.failures,
+            **archive.packed(batch.trials, lambda x: x.name, message))
     return len(batch.trials), recorded.SerializeToString(), batch.failures
 
 

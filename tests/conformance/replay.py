@@ -99,7 +99,7 @@ def replay_op(found, name, target):
     """(passed, failures) of an op; to be called in a child."""
     try:
         recorded = found.op(name)
-        trials = [archive.unpacked(trial) for trial in recorded.trial]
+        trials = archive.unpacked(recorded, found.messages)
     except archive.Damaged as error:
         return 0, ["the archive is damaged: %s" % error]
     failures = list(recorded.failure)

@@ -27,10 +27,19 @@ STRING = 7
 # TensorFlow's types of what is fed; fetched, they are of the numbers' type.
 QUANTISED = {"qint8": (11, 6), "quint8": (12, 4), "qint32": (13, 3),
              "qint16": (15, 5), "quint16": (16, 17)}
-NUMBERS = {numpy_type: number for number, (numpy_type, _) in TYPES.items()}
+NUMBERS = {dtype: number for number, (dtype, _) in TYPES.items()}
 for _name, (_number, _stored) in QUANTISED.items():
     NUMBERS[np.dtype([(_name, TYPES[_stored][0])])] = _number
     TYPES[_number] = TYPES[_stored]
+
+
+def numpy_type(name):
+    """numpy's type of what is fed as TensorFlow's type of this name."""
+    if name in QUANTISED:
+        return np.dtype([(name, TYPES[QUANTISED[name][1]][0])])
+    if name == "string":
+        return np.dtype(object)
+    return np.dtype(name)
 
 
 def encode(value, tensor_proto):
@@ -62,29 +71,29 @@ def decode(proto):
         return None
     if proto.dtype not in TYPES:
         raise ValueError("a tensor of type %d" % proto.dtype)
-    numpy_type, field = TYPES[proto.dtype]
+    dtype, field = TYPES[proto.dtype]
     dims = [dim.size for dim in proto.tensor_shape.dim]
     count = int(np.prod(dims, dtype=np.int64))
     if not proto.tensor_content:
-        flat = _single(getattr(proto, field), field, numpy_type, count)
+        flat = _single(getattr(proto, field), field, dtype, count)
     elif proto.dtype == STRING:
         flat = _strings(proto.tensor_content, count)
     else:
-        flat = np.frombuffer(proto.tensor_content, numpy_type)
+        flat = np.frombuffer(proto.tensor_content, dtype)
     return flat.reshape(dims)
 
 
-def _single(values, field, numpy_type, count):
+def _single(values, field, dtype, count):
     """The last of the values stands for all that follow."""
     if field == "string_val":
         flat = np.empty(len(values), object)
         flat[:] = list(values)
     elif field == "half_val":
-        flat = np.array(values, np.uint16).view(numpy_type)
+        flat = np.array(values, np.uint16).view(dtype)
     elif field.endswith("complex_val"):
-        flat = np.array(values, numpy_type.type(0).real.dtype).view(numpy_type)
+        flat = np.array(values, dtype.type(0).real.dtype).view(dtype)
     else:
-        flat = np.array(values).astype(numpy_type)
+        flat = np.array(values).astype(dtype)
     missing = count - len(flat)
     if missing > 0 and len(flat):
         flat = np.concatenate([flat, np.repeat(flat[-1:], missing)])
