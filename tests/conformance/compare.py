@@ -14,7 +14,7 @@ GPU_TOLERANCE = {"float32": 1e-4, "float64": 1e-11, "float16": 4e-3,
                  "bfloat16": 3.2e-2, "complex64": 1e-4, "complex128": 1e-11}
 
 SHOWN = 4  # differing elements named in a message
-KEPT = 1 / 64  # of a tolerance may be lost where a value is written down
+KEPT = 1 / 32  # of a tolerance may be lost where a value is written down
 
 
 @dataclasses.dataclass(frozen=True)
