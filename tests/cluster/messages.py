@@ -1,7 +1,8 @@
-"""Messages of TensorFlow's services and a channel for them, without TensorFlow.
+"""Messages of TensorFlow's services, and a channel for them.
 
 The package TensorFlow ships has no Python classes for the messages of its
-master and worker services, so they are made here from a table.
+master and worker services, so they are made here from a table; of TensorFlow
+they need only what describes the messages that those have in them.
 """
 import grpc
 from google.protobuf import descriptor_pb2, message_factory

@@ -22,6 +22,7 @@ FLOATS = FED[:4]
 # Whether the server has a GPU, to which ops go.
 ON_GPU = False
 
+
 @dataclasses.dataclass(frozen=True)
 class Shape:
     """Stands for generated data of this shape."""

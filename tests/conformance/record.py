@@ -25,7 +25,7 @@ from tests.conformance.run import (ROWS, add_device_option, coverage, covered,
 
 
 def record_op(name, on_gpu):
-    """(cases, the bytes of a RecordedOp, failures); to be called in a child."""
+    """(cases, bytes of a RecordedOp, failures); to be called in a child."""
     with tf.Graph().as_default() as graph:
         batch = Batch(items_of(ROWS[name], on_gpu)).ask()
         recorded = message(
@@ -58,7 +58,8 @@ def record(path, names, options, on_gpu):
     for index, outcome in run_children(calls, OP_SECONDS * options.slow,
                                        options.jobs):
         name = ops[index]
-        count, recorded, failures = outcome.value or (None, b"", [outcome.text])
+        count, recorded, failures = outcome.value or (
+            None, b"", [outcome.text])
         if failures:
             failed += 1
             print("FAIL %s\n     %s" % (name, "\n     ".join(failures)),

@@ -102,8 +102,9 @@ def chosen(only, on_gpu, command):
 
 def add_device_option(parser):
     parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu",
-                        help="whose tolerances and answers hold; ops without a "
-                        "device go to the server's GPU where it has a kernel")
+                        help="whose tolerances and answers hold; ops without "
+                        "a device go to the server's GPU where it has a "
+                        "kernel")
 
 
 def set_device(device):
