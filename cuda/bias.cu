@@ -134,14 +134,16 @@ static enum tfd_code bias_grad_gpu(struct tfd_kctx *k, struct tfd_status *st)
                         v.channels, v.inner, 1, st);
 }
 
-#define ROWS(name, T)                                                         \
-    row("BiasAdd", TFD_##name, bias_gpu<T>, 0, tfd_bias_prepare,              \
-        sizeof(struct tfd_bias_state)),                                       \
-        row("BiasAddV1", TFD_##name, bias_gpu<T>),                            \
-        row("BiasAddGrad", TFD_##name, bias_grad_gpu<T>, 0, tfd_bias_prepare, \
-            sizeof(struct tfd_bias_state)),
+#define ADD(name, T)                                             \
+    row("BiasAdd", TFD_##name, bias_gpu<T>, 0, tfd_bias_prepare, \
+        sizeof(struct tfd_bias_state)),                          \
+        row("BiasAddV1", TFD_##name, bias_gpu<T>),
+#define GRAD(name, T)                                                     \
+    row("BiasAddGrad", TFD_##name, bias_grad_gpu<T>, 0, tfd_bias_prepare, \
+        sizeof(struct tfd_bias_state)),
 
-static const struct tfd_kernel kernels[] = {CUDA_FLOAT_DTYPES(ROWS)};
+static const struct tfd_kernel kernels[] = {
+    CUDA_FLOAT_DTYPES(ADD) ADD(INT32, int32_t) CUDA_FLOAT_DTYPES(GRAD)};
 
 } /* namespace */
 
