@@ -1,9 +1,11 @@
 /*
  * bias.cu - BiasAdd, BiasAddV1, BiasAddGrad of kernels/bias.c: the tensor is
- * seen as [outer, channels, inner].
+ * seen as [outer, channels, inner].  Elements move 16 bytes at a time, and so
+ * do biases where channels are last and a multiple of that.  The gradient is
+ * folded as fold_matrix.cuh says: the same bits in every run.
  */
 #include "cuda/channels.cuh"
-#include "cuda/fold.cuh"
+#include "cuda/fold_matrix.cuh"
 
 extern "C" {
 #include "kernels/bias.h"
@@ -12,12 +14,78 @@ extern "C" {
 namespace
 {
 
-template <typename T>
+/* The channel of an element and how many more of it follow. */
+struct spot {
+    int64_t channel, left;
+};
+
+__device__ inline struct spot spot_of(const struct view *v, int64_t i)
+{
+    int64_t at = take_rest(&v->by_inner, &i);
+
+    return {take_rest(&v->by_channels, &i), v->inner - 1 - at};
+}
+
+__device__ inline void spot_next(const struct view *v, struct spot *s)
+{
+    if (s->left-- > 0)
+        return;
+    s->left = v->inner - 1;
+    if (++s->channel == v->channels)
+        s->channel = 0;
+}
+
+template <int N, typename T>
 __global__ void add_bias(const T *x, const T *bias, T *y, int64_t n,
                          struct view v)
 {
-    for (int64_t i = thread_index(); i < n; i += thread_count())
+    for (int64_t i = thread_index(); i < n / N; i += thread_count()) {
+        pack<T, N> p = ((const pack<T, N> *)x)[i];
+        struct spot s = spot_of(&v, i * N);
+
+#pragma unroll
+        for (int j = 0; j < N; j++) {
+            p.v[j] = narrow<T>(widen(p.v[j]) + widen(bias[s.channel]));
+            spot_next(&v, &s);
+        }
+        ((pack<T, N> *)y)[i] = p;
+    }
+    for (int64_t i = n / N * N + thread_index(); i < n; i += thread_count())
         y[i] = narrow<T>(widen(x[i]) + widen(bias[channel_of(&v, i)]));
+}
+
+/* Channels last; those of a pack are neighbours.  by: packs of a row. */
+template <int N, typename T>
+__global__ void add_biases(const pack<T, N> *x, const pack<T, N> *bias,
+                           pack<T, N> *y, int64_t packs, struct divisor by)
+{
+    for (int64_t i = thread_index(); i < packs; i += thread_count()) {
+        int64_t row = i;
+        pack<T, N> p = x[i], q = bias[take_rest(&by, &row)];
+
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            p.v[j] = narrow<T>(widen(p.v[j]) + widen(q.v[j]));
+        y[i] = p;
+    }
+}
+
+template <typename T>
+static void launch_bias(struct tfd_kctx *k, const T *x, const T *bias, T *y,
+                        int64_t n, struct view v)
+{
+    constexpr int N = pack_size<T, T>();
+    unsigned blocks = blocks_for(k, (n + N - 1) / N);
+
+    if (!is_aligned(x, bias, y))
+        add_bias<1>
+            <<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(x, bias, y, n, v);
+    else if (v.inner == 1 && v.channels % N == 0)
+        add_biases<N><<<blocks, THREADS, 0, stream_of(k)>>>(
+            (const pack<T, N> *)x, (const pack<T, N> *)bias, (pack<T, N> *)y,
+            n / N, divisor_of(v.channels / N));
+    else
+        add_bias<N><<<blocks, THREADS, 0, stream_of(k)>>>(x, bias, y, n, v);
 }
 
 template <typename T>
@@ -31,46 +99,20 @@ static enum tfd_code bias_gpu(struct tfd_kctx *k, struct tfd_status *st)
     TFD_TRY(tfd_kctx_output_like(k, 0, 0, st));
     if (n == 0)
         return TFD_OK;
-    add_bias<<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
-        in_at<T>(k, 0), in_at<T>(k, 1), out_at<T>(k, 0), n,
-        view_of(&k->in[0].shape, channel));
+    launch_bias(k, in_at<T>(k, 0), in_at<T>(k, 1), out_at<T>(k, 0), n,
+                view_of(&k->in[0].shape, channel));
     return launched(k, st);
 }
 
 /* ---- The gradient: sums over all but the channels ------------------------ */
 
-/* Channels last: 32 columns for each block, whose 8 rows of threads take every
- * eighth row. */
-template <typename T>
-__global__ void sum_columns(const T *x, T *y, int64_t rows, int64_t columns)
+static enum tfd_code no_sums(struct tfd_kctx *k, struct tfd_status *st)
 {
-    __shared__ wide<T> part[8][33];
-    int lane = threadIdx.x % 32, line = threadIdx.x / 32;
-    int64_t column = (int64_t)blockIdx.x * 32 + lane;
-    wide<T> sum = 0;
-
-    for (int64_t r = line; column < columns && r < rows; r += 8)
-        sum += widen(x[r * columns + column]);
-    part[line][lane] = sum;
-    __syncthreads();
-    if (line == 0 && column < columns) {
-        for (int i = 1; i < 8; i++)
-            sum += part[i][lane];
-        y[column] = narrow<T>(sum);
-    }
-}
-
-/* Channels second: a block for each channel. */
-template <typename T>
-__global__ void sum_planes(const T *x, T *y, struct view v)
-{
-    wide<T> sum = 0;
-
-    for (int64_t i = threadIdx.x; i < v.outer * v.inner; i += THREADS)
-        sum += widen(x[place_in(&v, blockIdx.x, i)]);
-    sum = fold_block(sum, plus(), false);
-    if (threadIdx.x == 0)
-        y[blockIdx.x] = narrow<T>(sum);
+    return tfd_cuda_device_check(
+        tfd_cuda_device_of(k->memory),
+        (int)cudaMemsetAsync(k->out[0].buffer->data, 0,
+                             tfd_tensor_size(&k->out[0]), stream_of(k)),
+        k->kernel->op, st);
 }
 
 template <typename T>
@@ -86,24 +128,22 @@ static enum tfd_code bias_grad_gpu(struct tfd_kctx *k, struct tfd_status *st)
     TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &channels, st));
     if (v.channels == 0)
         return TFD_OK;
-    if (v.inner == 1)
-        sum_columns<<<(unsigned)((v.channels + 31) / 32), THREADS, 0,
-                      stream_of(k)>>>(in_at<T>(k, 0), out_at<T>(k, 0), v.outer,
-                                      v.channels);
-    else
-        sum_planes<<<(unsigned)v.channels, THREADS, 0, stream_of(k)>>>(
-            in_at<T>(k, 0), out_at<T>(k, 0), v);
-    return launched(k, st);
+    if (!k->in[0].buffer)
+        return no_sums(k, st);
+    return run_channels(k, plus(), in_at<T>(k, 0), out_at<T>(k, 0), v.outer,
+                        v.channels, v.inner, 1, st);
 }
 
-#define ROWS(name, T)                                                         \
-    row("BiasAdd", TFD_##name, bias_gpu<T>, 0, tfd_bias_prepare,              \
-        sizeof(struct tfd_bias_state)),                                       \
-        row("BiasAddV1", TFD_##name, bias_gpu<T>),                            \
-        row("BiasAddGrad", TFD_##name, bias_grad_gpu<T>, 0, tfd_bias_prepare, \
-            sizeof(struct tfd_bias_state)),
+#define ADD(name, T)                                             \
+    row("BiasAdd", TFD_##name, bias_gpu<T>, 0, tfd_bias_prepare, \
+        sizeof(struct tfd_bias_state)),                          \
+        row("BiasAddV1", TFD_##name, bias_gpu<T>),
+#define GRAD(name, T)                                                     \
+    row("BiasAddGrad", TFD_##name, bias_grad_gpu<T>, 0, tfd_bias_prepare, \
+        sizeof(struct tfd_bias_state)),
 
-static const struct tfd_kernel kernels[] = {CUDA_FLOAT_DTYPES(ROWS)};
+static const struct tfd_kernel kernels[] = {
+    CUDA_FLOAT_DTYPES(ADD) ADD(INT32, int32_t) CUDA_FLOAT_DTYPES(GRAD)};
 
 } /* namespace */
 

@@ -58,7 +58,8 @@ struct population_count {
         row("PopulationCount", TFD_##name,       \
             unary_to<T, uint8_t, TFD_UINT8, population_count>),
 
-static const struct tfd_kernel kernels[] = {CUDA_INT_DTYPES(ROWS)};
+static const struct tfd_kernel kernels[] = {CUDA_INT_DTYPES(ROWS)
+                                                ROWS(INT32, int32_t)};
 
 } /* namespace */
 

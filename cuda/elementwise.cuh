@@ -4,9 +4,11 @@
  *
  * A function is a type with operator(), usually made by CUDA_FUNCTION1 or 2.
  * Operands of one shape, or of which one is a scalar, run over packs of 16
- * bytes; others by strides.  Functions that are seldom used, or that cost more
- * than memory does, are PLAIN: one kernel that is always by strides, since each
- * kernel is code for every architecture.
+ * bytes; others by strides, of packs where the rows that run along memory (the
+ * plan's: kernels/broadcast.h) are a multiple of them.  Functions that are
+ * seldom used, or that cost more than memory does, are PLAIN: one kernel that
+ * is always by strides of elements, since each kernel is code for every
+ * architecture.
  */
 #ifndef TFD_CUDA_ELEMENTWISE_CUH
 #define TFD_CUDA_ELEMENTWISE_CUH
@@ -71,12 +73,29 @@ struct strides {
     int64_t step[2][TFD_RANK_MAX + 1];
 };
 
-template <typename F, typename A, typename Y>
+/* N neighbours, or one that is repeated. */
+template <int N, typename A>
+__device__ inline pack<A, N> take_pack(const A *x, bool repeated)
+{
+    pack<A, N> p;
+
+    if (N > 1 && !repeated)
+        return *(const pack<A, N> *)x;
+#pragma unroll
+    for (int j = 0; j < N; j++)
+        p.v[j] = *x;
+    return p;
+}
+
+/* n and the last dimension are of packs. */
+template <int N, typename F, typename A, typename Y>
 __global__ void map_strided(F f, const A *a, const A *b, Y *y, int64_t n,
                             struct strides s)
 {
     for (int64_t i = thread_index(); i < n; i += thread_count()) {
         int64_t rest = i, p = 0, q = 0;
+        pack<A, N> left, right;
+        pack<Y, N> r;
 
         for (int d = s.rank - 1; d > 0; d--) {
             int64_t at = take_rest(&s.dim[d], &rest);
@@ -84,11 +103,19 @@ __global__ void map_strided(F f, const A *a, const A *b, Y *y, int64_t n,
             p += at * s.step[0][d];
             q += at * s.step[1][d];
         }
-        y[i] = f(a[p + rest * s.step[0][0]], b[q + rest * s.step[1][0]]);
+        p += rest * s.step[0][0];
+        q += rest * s.step[1][0];
+        left = take_pack<N>(a + p, s.step[0][s.rank - 1] == 0);
+        right = take_pack<N>(b + q, s.step[1][s.rank - 1] == 0);
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            r.v[j] = f(left.v[j], right.v[j]);
+        ((pack<Y, N> *)y)[i] = r;
     }
 }
 
-static inline struct strides strides_of(const struct tfd_broadcast *p)
+/* Rows are of packs of `size`, which moves an operand that is not repeated. */
+static inline struct strides strides_of(const struct tfd_broadcast *p, int size)
 {
     struct strides s = {};
 
@@ -97,9 +124,9 @@ static inline struct strides strides_of(const struct tfd_broadcast *p)
         s.step[0][d] = p->step[0][d];
         s.step[1][d] = p->step[1][d];
     }
-    s.dim[p->rank] = divisor_of(p->row_size);
-    s.step[0][p->rank] = p->row_step[0];
-    s.step[1][p->rank] = p->row_step[1];
+    s.dim[p->rank] = divisor_of(p->row_size / size);
+    s.step[0][p->rank] = p->row_step[0] * size;
+    s.step[1][p->rank] = p->row_step[1] * size;
     s.rank = p->rank + 1;
     return s;
 }
@@ -121,18 +148,25 @@ static enum tfd_code run_scalar(struct tfd_kctx *k, F f, const A *a,
     return launched(k, st);
 }
 
-template <typename F, typename A, typename Y>
+/* By packs of N, where that fits, or by elements. */
+template <int N, typename F, typename A, typename Y>
 static enum tfd_code run_strided(struct tfd_kctx *k, F f, int64_t n,
                                  struct tfd_status *st)
 {
     const struct tfd_shape *shapes[2] = {&k->in[0].shape, &k->in[1].shape};
+    const A *a = in_at<A>(k, 0), *b = in_at<A>(k, 1);
+    Y *y = out_at<Y>(k, 0);
     struct tfd_broadcast p;
 
     if (n == 0)
         return TFD_OK;
     tfd_broadcast_plan(&p, &k->out[0].shape, shapes, 2);
-    map_strided<<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
-        f, in_at<A>(k, 0), in_at<A>(k, 1), out_at<Y>(k, 0), n, strides_of(&p));
+    if (N > 1 && p.row_size % N == 0 && is_aligned(a, b, y))
+        map_strided<N><<<blocks_for(k, n / N), THREADS, 0, stream_of(k)>>>(
+            f, a, b, y, n / N, strides_of(&p, N));
+    else
+        map_strided<1><<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
+            f, a, b, y, n, strides_of(&p, 1));
     return launched(k, st);
 }
 
@@ -153,7 +187,7 @@ static enum tfd_code run_broadcast(struct tfd_kctx *k, F f,
         return run_scalar<false>(k, f, a, b, y, n, st);
     if (tfd_shape_elements(left) == 1)
         return run_scalar<true>(k, f, b, a, y, n, st);
-    return run_strided<F, A, Y>(k, f, n, st);
+    return run_strided<pack_size<A, Y>(), F, A, Y>(k, f, n, st);
 }
 
 /* ---- Kernels ------------------------------------------------------------- */
@@ -215,7 +249,7 @@ static enum tfd_code binary_plain(struct tfd_kctx *k, struct tfd_status *st)
 
     TFD_TRY(tfd_elementwise_shape(k, &shape, st));
     TFD_TRY(tfd_kctx_output_reuse(k, 3, 0, k->in[0].dtype, &shape, st));
-    return run_strided<F, T, T>(k, F(), tfd_shape_elements(&shape), st);
+    return run_strided<1, F, T, T>(k, F(), tfd_shape_elements(&shape), st);
 }
 
 /* To another type. */
@@ -236,7 +270,7 @@ static enum tfd_code binary_plain_to(struct tfd_kctx *k, struct tfd_status *st)
 
     TFD_TRY(tfd_elementwise_shape(k, &shape, st));
     TFD_TRY(tfd_kctx_output(k, 0, TO, &shape, st));
-    return run_strided<F, A, Y>(k, F(), tfd_shape_elements(&shape), st);
+    return run_strided<1, F, A, Y>(k, F(), tfd_shape_elements(&shape), st);
 }
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * fill.cu - tensors of one value: Fill, ZerosLike, OnesLike of kernels/array.c.
  */
-#include "cuda/launch.cuh"
+#include "cuda/item.cuh"
 
 extern "C" {
 #include "kernels/check.h"
@@ -12,18 +12,48 @@ namespace
 
 template <typename T> struct same {
     const T *value;
-    __device__ T operator()(int64_t) const
+    __device__ T operator()() const
     {
         return *value;
     }
 };
 
 template <typename T> struct one_value {
-    __device__ T operator()(int64_t) const
+    __device__ T operator()() const
     {
         return narrow<T>(1);
     }
 };
+
+/* y is the beginning of an output: of a multiple of 16 bytes. */
+template <typename F, typename T>
+__global__ void write_value(F value, T *y, int64_t n)
+{
+    constexpr int N = 16 / (int)sizeof(T);
+    const T v = value();
+    pack<T, N> p;
+
+#pragma unroll
+    for (int j = 0; j < N; j++)
+        p.v[j] = v;
+    for (int64_t i = thread_index(); i < n / N; i += thread_count())
+        ((pack<T, N> *)y)[i] = p;
+    for (int64_t i = n / N * N + thread_index(); i < n; i += thread_count())
+        y[i] = v;
+}
+
+template <typename F, typename T>
+static enum tfd_code write_all(struct tfd_kctx *k, F value, T *y, int64_t n,
+                               struct tfd_status *st)
+{
+    constexpr int N = pack_size<T, T>();
+
+    if (n == 0)
+        return TFD_OK;
+    write_value<<<blocks_for(k, (n + N - 1) / N), THREADS, 0, stream_of(k)>>>(
+        value, y, n);
+    return launched(k, st);
+}
 
 /* The value is the device's, the shape the host's. */
 template <typename T>
@@ -38,7 +68,7 @@ static enum tfd_code fill(struct tfd_kctx *k, struct tfd_status *st)
     }
     TFD_TRY(tfd_check_shape_value(&dims, false, &shape, st));
     TFD_TRY(tfd_kctx_output(k, 0, k->in[1].dtype, &shape, st));
-    return run_index(k, same<T>{in_at<T>(k, 1)}, out_at<T>(k, 0),
+    return write_all(k, same<T>{in_at<T>(k, 1)}, out_at<T>(k, 0),
                      tfd_shape_elements(&shape), st);
 }
 
@@ -58,7 +88,7 @@ template <typename T>
 static enum tfd_code ones(struct tfd_kctx *k, struct tfd_status *st)
 {
     TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &k->in[0].shape, st));
-    return run_index(k, one_value<T>(), out_at<T>(k, 0),
+    return write_all(k, one_value<T>(), out_at<T>(k, 0),
                      tfd_tensor_elements(&k->in[0]), st);
 }
 
@@ -67,8 +97,14 @@ static enum tfd_code ones(struct tfd_kctx *k, struct tfd_status *st)
         row("ZerosLike", TFD_##name, zeros),       \
         row("OnesLike", TFD_##name, ones<T>),
 
+/* A value of 8 or 16 bytes, whatever it means. */
+#define PARTS(name, T)                             \
+    row("Fill", TFD_##name, fill<T>, HOST_ARG(0)), \
+        row("ZerosLike", TFD_##name, zeros),
+
 static const struct tfd_kernel kernels[] = {
-    CUDA_FLOAT_DTYPES(ROWS) CUDA_INT_DTYPES(ROWS) ROWS(BOOL, tfd_bool)};
+    CUDA_FLOAT_DTYPES(ROWS) CUDA_INT_DTYPES(ROWS) ROWS(BOOL, tfd_bool)
+        PARTS(COMPLEX64, uint64_t) PARTS(COMPLEX128, struct item16)};
 
 } /* namespace */
 

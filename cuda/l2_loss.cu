@@ -5,21 +5,28 @@
  * block: the order depends on the size alone, so that results are the same bits
  * in every run.  Sums are in float or wider.
  */
-#include "cuda/fold.cuh"
+#include "cuda/fold_matrix.cuh"
 
 namespace
 {
+
+struct add_square {
+    template <typename W> __device__ W operator()(W sum, W x) const
+    {
+        return sum + x * x;
+    }
+};
 
 template <typename T>
 __global__ void add_squares(const T *x, wide<T> *part, int64_t n)
 {
     int64_t piece = (n + gridDim.x - 1) / gridDim.x;
     int64_t begin = blockIdx.x * piece;
-    int64_t end = begin + piece < n ? begin + piece : n;
+    int64_t length = begin + piece < n ? piece : n - begin;
     wide<T> sum = 0;
 
-    for (int64_t i = begin + threadIdx.x; i < end; i += THREADS)
-        sum += widen(x[i]) * widen(x[i]);
+    sum = fold_range(add_square(), sum, x + begin, length > 0 ? length : 0,
+                     (int)threadIdx.x, THREADS);
     sum = fold_block(sum, plus(), false);
     if (threadIdx.x == 0)
         part[blockIdx.x] = sum;
@@ -36,10 +43,6 @@ __global__ void add_pieces(const wide<T> *part, int n, T *y)
     if (threadIdx.x == 0)
         *y = narrow<T>(sum / 2);
 }
-
-/* Elements of a piece: 16 for each thread. */
-#define PIECE (16 * THREADS)
-#define PIECES_MAX 1024
 
 template <typename T>
 static enum tfd_code loss(struct tfd_kctx *k, struct tfd_status *st)

@@ -4,16 +4,16 @@
  * Dimensions that are neighbours and are both kept or both folded become one.
  * Then nearly every case is one of
  *
- *     [folded], [kept, folded]   rows: a block for each; a single long row is
- *                                cut into pieces that are folded once more
- *     [folded, kept]             columns: 32 for each block
- *     anything else              a block for each output, by strides
+ *     [folded], [kept, folded]           rows
+ *     [folded, kept], [kept, folded, kept] columns of one matrix or several
+ *     [folded, kept, folded]             rows, then columns of their results
+ *     anything else                      a block for each output, by strides
  *
- * The order of folding depends on the shape alone, so that results are the same
- * bits in every run.
+ * Rows and columns are those of fold_matrix.cuh.  The order of folding depends
+ * on the shape alone, so that results are the same bits in every run.
  */
 #include "cuda/divisor.cuh"
-#include "cuda/fold.cuh"
+#include "cuda/fold_matrix.cuh"
 
 extern "C" {
 #include "kernels/reduce.h"
@@ -94,53 +94,6 @@ static struct plan make_plan(const struct tfd_shape *s, const bool *reduced)
 
 /* ---- Loops --------------------------------------------------------------- */
 
-/* To be divided by: the number folded of a mean, else 1. */
-template <typename Y, typename W>
-__device__ inline Y finish(W acc, int64_t divisor)
-{
-    return narrow<Y>(divisor == 1 ? acc : acc / (W)divisor);
-}
-
-/* Piece blockIdx.x of row blockIdx.y; a row has gridDim.x pieces. */
-template <typename F, typename A, typename Y>
-__global__ void fold_rows(F f, const A *x, Y *y, int64_t rows, int64_t n,
-                          int64_t divisor)
-{
-    int64_t piece = (n + gridDim.x - 1) / gridDim.x;
-    int64_t begin = blockIdx.x * piece;
-    int64_t end = begin + piece < n ? begin + piece : n;
-
-    for (int64_t r = blockIdx.y; r < rows; r += gridDim.y) {
-        wide<A> acc = F::template zero<wide<A>>();
-
-        for (int64_t i = begin + threadIdx.x; i < end; i += THREADS)
-            acc = f(acc, widen(x[r * n + i]));
-        acc = fold_block(acc, f, false);
-        if (threadIdx.x == 0)
-            y[r * gridDim.x + blockIdx.x] = finish<Y>(acc, divisor);
-    }
-}
-
-template <typename F, typename T>
-__global__ void fold_columns(F f, const T *x, T *y, int64_t rows,
-                             int64_t columns, int64_t divisor)
-{
-    __shared__ wide<T> part[8][33];
-    int lane = threadIdx.x % 32, line = threadIdx.x / 32;
-    int64_t column = (int64_t)blockIdx.x * 32 + lane;
-    wide<T> acc = F::template zero<wide<T>>();
-
-    for (int64_t r = line; column < columns && r < rows; r += 8)
-        acc = f(acc, widen(x[r * columns + column]));
-    part[line][lane] = acc;
-    __syncthreads();
-    if (line == 0 && column < columns) {
-        for (int i = 1; i < 8; i++)
-            acc = f(acc, part[i][lane]);
-        y[column] = finish<T>(acc, divisor);
-    }
-}
-
 __device__ inline int64_t offset_of(const struct group *g, int count,
                                     int64_t index)
 {
@@ -178,60 +131,25 @@ __global__ void fill_zero(T *y, int64_t n, int64_t divisor)
 
 /* ---- Kernels ------------------------------------------------------------- */
 
-/* Elements of a piece of a long row: 16 for each thread. */
-#define PIECE (16 * THREADS)
-#define PIECES_MAX 1024
-
-/* Few rows that are long: partial results in memory of the device, given back
- * at once, since what gets it next is enqueued behind. */
-template <typename F, typename T>
-static enum tfd_code run_long(struct tfd_kctx *k, F f, const struct plan *p,
-                              int64_t pieces, int64_t divisor,
-                              struct tfd_status *st)
-{
-    size_t size = (size_t)(p->outputs * pieces) * sizeof(wide<T>);
-    struct tfd_buffer *b = k->memory->make(k->memory, size, st);
-    dim3 grid((unsigned)pieces, (unsigned)p->outputs);
-    wide<T> *part;
-
-    if (!b)
-        return TFD_RESOURCE_EXHAUSTED;
-    part = (wide<T> *)b->data;
-    fold_rows<<<grid, THREADS, 0, stream_of(k)>>>(f, in_at<T>(k, 0), part,
-                                                  p->outputs, p->count, 1);
-    fold_rows<<<dim3(1, (unsigned)p->outputs), THREADS, 0, stream_of(k)>>>(
-        f, (const wide<T> *)part, out_at<T>(k, 0), p->outputs, pieces, divisor);
-    tfd_buffer_unref(b);
-    return launched(k, st);
-}
-
-static unsigned at_most(int64_t n, unsigned most)
-{
-    return n < most ? (unsigned)n : most;
-}
-
 template <typename F, typename T>
 static enum tfd_code run(struct tfd_kctx *k, const struct plan *p, bool is_mean,
                          struct tfd_status *st)
 {
     int64_t divisor = is_mean ? p->count : 1;
-    bool rows = p->folded_count == 1 && p->last_folded && p->kept_count <= 1;
-    int64_t pieces = p->count / PIECE;
+    const T *x = in_at<T>(k, 0);
+    T *y = out_at<T>(k, 0);
 
-    if (rows && p->outputs <= 64 && pieces > 1)
-        return run_long<F, T>(
-            k, F(), p, pieces < PIECES_MAX ? pieces : PIECES_MAX, divisor, st);
-    if (rows)
-        fold_rows<<<dim3(1, at_most(p->outputs, 65535)), THREADS, 0,
-                    stream_of(k)>>>(F(), in_at<T>(k, 0), out_at<T>(k, 0),
-                                    p->outputs, p->count, divisor);
-    else if (p->folded_count == 1 && !p->last_folded && p->kept_count == 1)
-        fold_columns<<<at_most((p->outputs + 31) / 32, INT32_MAX), THREADS, 0,
-                       stream_of(k)>>>(F(), in_at<T>(k, 0), out_at<T>(k, 0),
-                                       p->count, p->outputs, divisor);
-    else
-        fold_strided<<<at_most(p->outputs, 65535), THREADS, 0, stream_of(k)>>>(
-            F(), in_at<T>(k, 0), out_at<T>(k, 0), *p, divisor);
+    if (p->folded_count == 1 && p->last_folded && p->kept_count <= 1)
+        return run_rows(k, F(), x, y, p->outputs, p->count, divisor, st);
+    if (p->folded_count == 1 && !p->last_folded)
+        return run_columns(k, F(), x, y,
+                           p->kept_count == 2 ? p->kept[0].size : 1, p->count,
+                           p->kept[p->kept_count - 1].size, divisor, st);
+    if (p->folded_count == 2 && p->last_folded && p->kept_count == 1)
+        return run_channels(k, F(), x, y, p->folded[0].size, p->outputs,
+                            p->folded[1].size, divisor, st);
+    fold_strided<<<(unsigned)(p->outputs < 65535 ? p->outputs : 65535), THREADS,
+                   0, stream_of(k)>>>(F(), x, y, *p, divisor);
     return launched(k, st);
 }
 

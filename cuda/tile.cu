@@ -91,7 +91,9 @@ static enum tfd_code broadcast_gpu(struct tfd_kctx *k, struct tfd_status *st)
         row("BroadcastTo", TFD_##name, broadcast_gpu, HOST_ARG(1)),
 
 static const struct tfd_kernel kernels[] = {
-    CUDA_FLOAT_DTYPES(ROWS) CUDA_INT_DTYPES(ROWS) ROWS(BOOL, tfd_bool)};
+    CUDA_FLOAT_DTYPES(ROWS) CUDA_INT_DTYPES(ROWS) ROWS(INT32, int32_t)
+        ROWS(BOOL, tfd_bool) ROWS(COMPLEX64, tfd_complex64)
+            ROWS(COMPLEX128, tfd_complex128)};
 
 } /* namespace */
 

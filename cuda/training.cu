@@ -144,7 +144,7 @@ static enum tfd_code apply(struct tfd_kctx *k, struct tfd_status *st)
 
 static const struct tfd_kernel kernels[] = {
     CUDA_FLOAT_DTYPES(ROWS)
-    ASSIGN(INT64, int64_t)
+    CUDA_INT_DTYPES(ASSIGN)
     WIDE(FLOAT, float)
     WIDE(DOUBLE, double)
     WIDE(HALF, __half)

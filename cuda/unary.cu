@@ -37,6 +37,22 @@ CUDA_FUNCTION1(acosh_, acosh(x))
 CUDA_FUNCTION1(atanh_, atanh(x))
 CUDA_FUNCTION1(erfc_, erfc(x))
 
+/* Of 0 all bits are set, as of other quotients (binary.cu). */
+struct int_reciprocal {
+    __device__ int64_t operator()(int64_t x) const
+    {
+        return x == 0 ? -1 : 1 / x;
+    }
+};
+
+static enum tfd_code same(struct tfd_kctx *k, struct tfd_status *)
+{
+    const struct tfd_shape shape = k->in[0].shape;
+
+    tfd_kctx_output_alias(k, 0, 0, &shape);
+    return TFD_OK;
+}
+
 /* ---- Tests --------------------------------------------------------------- */
 
 struct is_finite {
@@ -136,6 +152,10 @@ CUDA_FUNCTION2(reciprocal_grad, -b *a *a)
 static const struct tfd_kernel kernels[] = {
     CUDA_FLOAT_DTYPES(FLOATS)
     INTS(INT64, int64_t)
+    ROW("Reciprocal", INT64, int64_t, int_reciprocal)
+    ROW("Inv", INT64, int64_t, int_reciprocal)
+    row("Round", TFD_INT32, same),
+    row("Round", TFD_INT64, same),
     INTS(INT16, int16_t)
     INTS(INT8, int8_t)
     ROW("Square", UINT8, uint8_t, square)

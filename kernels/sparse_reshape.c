@@ -6,16 +6,13 @@
  * TensorFlow, which does not look either; they are computed without overflow
  * being undefined.
  */
+#include "kernels/sparse_reshape.h"
+
 #include "kernels/check.h"
 #include "kernels/families.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-struct dims {
-    int rank;
-    int64_t dim[TFD_RANK_MAX];
-};
 
 static enum tfd_code check_parts(const struct tfd_kctx *k,
                                  struct tfd_status *st)
@@ -46,7 +43,7 @@ static enum tfd_code check_parts(const struct tfd_kctx *k,
 }
 
 /* The product of those that are not negative. */
-static enum tfd_code count(const struct dims *d, int64_t *out,
+static enum tfd_code count(const struct tfd_sparse_dims *d, int64_t *out,
                            struct tfd_status *st)
 {
     *out = 1;
@@ -59,8 +56,9 @@ static enum tfd_code count(const struct dims *d, int64_t *out,
     return TFD_OK;
 }
 
-static enum tfd_code read_input(const struct tfd_kctx *k, struct dims *d,
-                                int64_t *size, struct tfd_status *st)
+static enum tfd_code read_input(const struct tfd_kctx *k,
+                                struct tfd_sparse_dims *d, int64_t *size,
+                                struct tfd_status *st)
 {
     d->rank = (int)k->in[1].shape.dim[0];
     for (int i = 0; i < d->rank; i++) {
@@ -75,8 +73,9 @@ static enum tfd_code read_input(const struct tfd_kctx *k, struct dims *d,
 }
 
 /* Where the unknown dimension is; -1 without one. */
-static enum tfd_code read_target(const struct tfd_kctx *k, struct dims *d,
-                                 int *unknown, struct tfd_status *st)
+static enum tfd_code read_target(const struct tfd_kctx *k,
+                                 struct tfd_sparse_dims *d, int *unknown,
+                                 struct tfd_status *st)
 {
     *unknown = -1;
     d->rank = (int)k->in[2].shape.dim[0];
@@ -97,7 +96,7 @@ static enum tfd_code read_target(const struct tfd_kctx *k, struct dims *d,
     return TFD_OK;
 }
 
-static enum tfd_code fit(struct dims *to, int unknown, int64_t size,
+static enum tfd_code fit(struct tfd_sparse_dims *to, int unknown, int64_t size,
                          struct tfd_status *st)
 {
     int64_t known;
@@ -124,7 +123,8 @@ static enum tfd_code fit(struct dims *to, int unknown, int64_t size,
     return TFD_OK;
 }
 
-static void strides_of(const struct dims *d, int64_t *stride)
+void tfd_sparse_reshape_strides(const struct tfd_sparse_dims *d,
+                                int64_t *stride)
 {
     int64_t step = 1;
 
@@ -134,13 +134,13 @@ static void strides_of(const struct dims *d, int64_t *stride)
     }
 }
 
-static void move(const int64_t *in, const struct dims *from, int64_t *out,
-                 const struct dims *to, int64_t n)
+static void move(const int64_t *in, const struct tfd_sparse_dims *from,
+                 int64_t *out, const struct tfd_sparse_dims *to, int64_t n)
 {
     int64_t from_stride[TFD_RANK_MAX], to_stride[TFD_RANK_MAX];
 
-    strides_of(from, from_stride);
-    strides_of(to, to_stride);
+    tfd_sparse_reshape_strides(from, from_stride);
+    tfd_sparse_reshape_strides(to, to_stride);
     for (int64_t i = 0; i < n; i++) {
         uint64_t sum = 0;
         int64_t at;
@@ -155,17 +155,18 @@ static void move(const int64_t *in, const struct dims *from, int64_t *out,
     }
 }
 
-static bool is_same(const struct dims *a, const struct dims *b)
+static bool is_same(const struct tfd_sparse_dims *a,
+                    const struct tfd_sparse_dims *b)
 {
     return a->rank == b->rank &&
            !memcmp(a->dim, b->dim, (size_t)a->rank * sizeof(a->dim[0]));
 }
 
-static enum tfd_code put(struct tfd_kctx *k, const struct dims *from,
-                         const struct dims *to, struct tfd_status *st)
+static enum tfd_code put(struct tfd_kctx *k, const struct tfd_sparse_dims *from,
+                         const struct tfd_sparse_dims *to,
+                         struct tfd_status *st)
 {
-    int64_t n = k->in[0].shape.dim[0];
-    const struct tfd_shape matrix = {2, {n, to->rank}};
+    const struct tfd_shape matrix = {2, {k->in[0].shape.dim[0], to->rank}};
     const struct tfd_shape vector = {1, {to->rank}};
     int64_t *sizes;
 
@@ -177,27 +178,40 @@ static enum tfd_code put(struct tfd_kctx *k, const struct dims *from,
         tfd_kctx_output_alias(k, 0, 0, &matrix);
         return TFD_OK;
     }
-    TFD_TRY(tfd_kctx_output(k, 0, TFD_INT64, &matrix, st));
-    move(tfd_tensor_data(&k->in[0]), from, tfd_tensor_data(&k->out[0]), to, n);
-    return TFD_OK;
+    return tfd_kctx_output(k, 0, TFD_INT64, &matrix, st);
 }
 
-static enum tfd_code compute(struct tfd_kctx *k, struct tfd_status *st)
+enum tfd_code tfd_sparse_reshape_outputs(struct tfd_kctx *k,
+                                         struct tfd_sparse_dims *from,
+                                         struct tfd_sparse_dims *to, bool *same,
+                                         struct tfd_status *st)
 {
-    struct dims from, to;
     int64_t size = 0;
     int unknown;
 
     TFD_TRY(check_parts(k, st));
-    TFD_TRY(read_input(k, &from, &size, st));
+    TFD_TRY(read_input(k, from, &size, st));
     if (size == 0 && k->in[0].shape.dim[0] > 0)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Input tensor has %" PRId64
                         " non zero elements but input shape has zero elements",
                         k->in[0].shape.dim[0]);
-    TFD_TRY(read_target(k, &to, &unknown, st));
-    TFD_TRY(fit(&to, unknown, size, st));
-    return put(k, &from, &to, st);
+    TFD_TRY(read_target(k, to, &unknown, st));
+    TFD_TRY(fit(to, unknown, size, st));
+    *same = is_same(from, to);
+    return put(k, from, to, st);
+}
+
+static enum tfd_code compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_sparse_dims from, to;
+    bool same;
+
+    TFD_TRY(tfd_sparse_reshape_outputs(k, &from, &to, &same, st));
+    if (!same)
+        move(tfd_tensor_data(&k->in[0]), &from, tfd_tensor_data(&k->out[0]),
+             &to, k->in[0].shape.dim[0]);
+    return TFD_OK;
 }
 
 static enum tfd_code shape(struct tfd_shape_ctx *s, struct tfd_status *st)

@@ -5,12 +5,13 @@
  * Sorting merges runs that are sorted already, as most inputs are, and keeps
  * equal indices in their order.
  */
+#include "kernels/sparse_rows.h"
+
 #include "kernels/check.h"
 #include "kernels/element.h"
 #include "kernels/families.h"
 #include "kernels/gradient.h"
 #include "kernels/scatter.h"
-#include "kernels/sparse.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -236,25 +237,27 @@ static enum tfd_code put_elements(struct tfd_kctx *k, const struct filling *f,
     return put_defaults(k, f, st);
 }
 
-static enum tfd_code read_filling(struct tfd_kctx *k, struct filling *f,
-                                  struct tfd_status *st)
+enum tfd_code tfd_sparse_rows_read(const struct tfd_kctx *k,
+                                   struct tfd_sparse *s, struct tfd_status *st)
 {
-    TFD_TRY(tfd_sparse_read(k, 0, "", &f->s, st));
+    int64_t rows;
+
+    TFD_TRY(tfd_sparse_read(k, 0, "", s, st));
     if (k->in[3].shape.rank != 0)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "default_value must be a scalar");
-    if (f->s.rank == 0)
+    if (s->rank == 0)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Dense shape cannot be empty.");
-    f->rows = f->s.dim[0];
-    if (f->rows == 0 && f->s.count > 0)
+    rows = s->dim[0];
+    if (rows == 0 && s->count > 0)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Received SparseTensor with dense_shape[0] = 0 but "
                         "indices.shape[0] = %" PRId64,
-                        f->s.count);
-    if (f->rows > INT64_MAX / 16)
+                        s->count);
+    if (rows > INT64_MAX / 16)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
-                        "no memory for %" PRId64 " rows", f->rows);
+                        "no memory for %" PRId64 " rows", rows);
     return TFD_OK;
 }
 
@@ -263,7 +266,8 @@ static enum tfd_code fill_compute(struct tfd_kctx *k, struct tfd_status *st)
     struct filling f = {0};
     enum tfd_code rc;
 
-    TFD_TRY(read_filling(k, &f, st));
+    TFD_TRY(tfd_sparse_rows_read(k, &f.s, st));
+    f.rows = f.s.dim[0];
     f.begin = calloc((size_t)f.rows + 1, sizeof(*f.begin));
     f.place = calloc((size_t)f.s.count + 1, sizeof(*f.place));
     rc = f.begin && f.place
@@ -360,18 +364,25 @@ static enum tfd_code gather_back(struct tfd_kctx *k, tfd_bool *used,
     return TFD_OK;
 }
 
-static enum tfd_code fill_grad_compute(struct tfd_kctx *k,
-                                       struct tfd_status *st)
+enum tfd_code tfd_sparse_rows_grad_outputs(struct tfd_kctx *k,
+                                           struct tfd_status *st)
 {
     const struct tfd_shape scalar = {0, {0}};
-    tfd_bool *used;
-    enum tfd_code rc;
 
     if (k->in[0].shape.rank != 1 || k->in[1].shape.rank != 1)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "reverse_index_map and grad_values must be vectors");
     TFD_TRY(tfd_kctx_output(k, 0, k->in[1].dtype, &k->in[0].shape, st));
-    TFD_TRY(tfd_kctx_output(k, 1, k->in[1].dtype, &scalar, st));
+    return tfd_kctx_output(k, 1, k->in[1].dtype, &scalar, st);
+}
+
+static enum tfd_code fill_grad_compute(struct tfd_kctx *k,
+                                       struct tfd_status *st)
+{
+    tfd_bool *used;
+    enum tfd_code rc;
+
+    TFD_TRY(tfd_sparse_rows_grad_outputs(k, st));
     used = calloc((size_t)k->in[1].shape.dim[0] + 1, sizeof(*used));
     if (!used)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a sum");
@@ -402,6 +413,7 @@ static const struct tfd_opdef ops[] = {
         .inputs = "input_indices: int64, input_values: T, input_shape: int64",
         .outputs = "output_indices: int64, output_values: T",
         .attrs = "T: type",
+        .key = "T",
         .shape = reorder_shape,
         .grad = reorder_gradient,
     },
@@ -412,6 +424,7 @@ static const struct tfd_opdef ops[] = {
         .outputs = "output_indices: int64, output_values: T, "
                    "empty_row_indicator: bool, reverse_index_map: int64",
         .attrs = "T: type",
+        .key = "T",
         .shape = fill_shape,
         .grad = fill_gradient,
     },

@@ -48,6 +48,7 @@ row("BatchMatMulV3", MATRICES + BROADCAST + [every(x(2, 2, 300), x(300, 3))],
 row("BiasAdd", [c(x(2, 3), x(3)), c(x(2, 3, 4), x(4)), c(x(0, 3), x(3)),
                 c(x(2, 3, 4, 5), x(3), data_format="NCHW"),
                 c(x(2, 3, 4), x(3), data_format="NCHW"),
+                c(x(3, 16), x(16)), c(x(2, 3, 2, 8), x(3), data_format="NCHW"),
                 once(x(300, 70), x(70)), bad(x(2, 3), x(2)), bad(x(3), x(3)),
                 bad(x(2, 3), x(3, 1)),
                 bad(x(2, 3, 4), x(4), data_format="NCHW")])
@@ -55,16 +56,37 @@ row("BiasAddV1", [c(x(2, 3), x(3)), c(x(2, 3, 4), x(4)), c(x(0, 3), x(3)),
                   bad(x(2, 3), x(2)), bad(x(3), x(3)), bad(x(2, 3), x(3, 1))])
 row("BiasAddGrad", [c(x(2, 3)), c(x(2, 3, 4)), c(x(0, 3)),
                     c(x(2, 3, 4, 5), data_format="NCHW"), once(x(300, 70)),
+                    c(x(3, 16)), c(x(2, 3, 2, 8), data_format="NCHW"),
+                    c(x(4, 1)), c(x(1, 3)), once(x(5000, 8)),
+                    once(x(3, 2, 90, 60), data_format="NCHW"),
                     bad(x(3)), bad(x())], tol=32)
-row("L2Loss", SHAPES[:-1] + [once(x(300, 70))], tol=8)
-row("Softmax LogSoftmax", [c(x(2, 5)), c(x(5)), c(x(2, 3, 4)), c(x(0, 3)),
-                           c(x(3, 1)), once(x(300, 70)), bad(x())], tol=4)
+row("L2Loss", SHAPES[:-1] + [c(x(3, 16)), once(x(300, 70))], tol=8)
+# Rows of what a warp keeps, a block, and longer; of whole packs and not.
+LONG = [(3, 16), (9, 3), (2, 600), (3, 2064), (2, 4100), (1, 4101)]
+
+
+def awkward(*dims):
+    """Rows with infinities: some, of all elements, a positive one, and NaN."""
+    rows = np.linspace(-3, 3, dims[1]) * np.ones(dims)
+    rows[0, ::2] = rows[1] = -np.inf
+    rows[2, 1] = np.inf
+    rows[3, 1] = np.nan
+    return rows
+
+
+row("Softmax LogSoftmax", [
+    c(x(2, 5)), c(x(5)), c(x(2, 3, 4)), c(x(0, 3)), c(x(3, 1)),
+    *(c(x(*dims)) for dims in LONG), c(awkward(5, 3)), c(awkward(5, 16)),
+    c(awkward(5, 4112)), once(x(300, 70)), bad(x())], tol=4)
 row("SoftmaxCrossEntropyWithLogits", [
     c(x(2, 5), x(2, 5)), c(x(2, 5), x(1, 5)), c(x(1, 5), x(2, 5)),
+    *(c(x(*dims), x(*dims)) for dims in LONG), c(x(3, 16), x(1, 16)),
+    c(x(1, 4112), x(2, 4112)), c(x(2, 1), x(2, 8)), c(x(2, 4112), x(2, 1)),
     c(x(0, 3), x(0, 3)), once(x(300, 70), x(300, 70)), bad(x(2, 5), x(2, 4)),
     bad(x(5), x(5))], Data(0, 3), tol=8)
 row("SparseSoftmaxCrossEntropyWithLogits", [
     c(x(3, 5), [0, 4, 2]), c(x(0, 5), np.zeros([0])), c(x(1, 1), [0]),
+    *(c(x(*dims), [1] * dims[0]) for dims in LONG),
     once(x(300, 70), list(range(70)) * 4 + [1] * 20), bad(x(2, 5), [0]),
     bad(x(5), [0]), bad(x(2, 5), [[0], [1]]), bad(x(2, 0), [0, 0])],
     Data(0, 3), tol=8)

@@ -50,8 +50,10 @@ row("SparseFillEmptyRows", [
        bad(np.zeros([0, 0]), x(0), np.zeros([0]), x())], ANY)
 row("SparseFillEmptyRowsGrad", [
     c([0, 2, 3], x(5)), c([1, 0], x(2)), c(np.zeros([0]), x(3)),
-    c(np.zeros([0]), x(0)), c([2, 2], x(4)), bad([0, 5], x(5)),
-    bad([-1], x(2)), bad([[0]], x(2)), bad([0], x(2, 1)), bad(0, x(2))],
+    c(np.zeros([0]), x(0)), c([2, 2], x(4)),
+    once(list(range(0, 9000, 2)), x(9000)),
+    bad([0, 5], [1, 2, 3, 4, 0], gpu=c([0, 4], [1, 2, 3, 4, 0])),
+    bad([-1], [3, 0], gpu=c([1], [3, 0])), bad([[0]], x(2)), bad([0], x(2, 1)), bad(0, x(2))],
     SMALL)
 
 row("SparseTensorDenseMatMul", [
