@@ -96,6 +96,12 @@ static const struct tfd_borrowed borrowed[] = {
     HOST("QueueCloseV2", 0),
     HOST("QueueSizeV2", 0),
     HOST("QueueIsClosedV2", 0),
+    HOST("StackV2", 0),
+    {"StackPushV2", ON_DEVICE & ~BIT(BOOL), FIRST, 0},
+    {"StackPopV2", ON_DEVICE & ~BIT(BOOL), FIRST, 0},
+    HOST("StackPushV2", BIT(INT32) | BIT(BOOL)),
+    HOST("StackPopV2", BIT(INT32) | BIT(BOOL)),
+    HOST("StackCloseV2", 0),
 
     {"Shape", ON_DEVICE, 0, FIRST},
     {"ShapeN", ON_DEVICE, 0, FIRST},

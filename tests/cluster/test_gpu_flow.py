@@ -120,6 +120,54 @@ def loops_in_conditionals_in_loops(cluster):
     same(cluster, build, [(FED, n) for n in (0, 5)])
 
 
+# ---- Gradients of loops: stacks ----
+
+@on_a_card
+def gradients_of_loops(cluster):
+    def build():
+        x, n = value(), tf.placeholder(tf.int32, [])
+        w = tf.Variable(np.float32([[0.5, -0.25, 1], [1, 0.5, 0], [0, 1, -1]]))
+
+        def body(i, y, big):
+            y = tf.tanh(tf.matmul(y, w)) * tf.cast(i + 1, tf.float32) + x
+            return i + 1, y, tf.reduce_any(y > 0.5)
+
+        _, y, big = tf.while_loop(lambda i, y, big: i < n, body, [0, x, False])
+        loss = tf.reduce_sum(y * y)
+        return [loss, big] + tf.gradients(loss, [x, w]), [x, n]
+    same(cluster, build, [(FED / 20, n) for n in (0, 1, 4)], versions=(1,))
+
+
+@on_a_card
+def training_through_a_loop(cluster):
+    def build():
+        x = value()
+        w = tf.Variable(np.float32([0.5, -0.25, 1]))
+        _, y = tf.while_loop(
+            lambda i, y: i < 3, lambda i, y: (i + 1, tf.cond(
+                tf.reduce_sum(y) > 0.0, lambda: y * w, lambda: y - w)), [0, x])
+        loss = tf.reduce_sum(tf.tanh(y))
+        step = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
+        with tf.control_dependencies([step]):
+            return [tf.identity(loss), w.read_value()], [x]
+    same(cluster, build, [(FED,), (-FED,)], versions=(1,))
+
+
+@on_a_card
+def a_loop_in_a_loop_has_gradients(cluster):
+    def build():
+        x, n = value(), tf.placeholder(tf.int32, [])
+
+        def body(i, y):
+            return i + 1, tf.while_loop(
+                lambda j, z: j < i, lambda j, z: (j + 1, tf.sin(z) * x),
+                [0, y])[1]
+
+        y = tf.while_loop(lambda i, y: i < n, body, [0, x])[1]
+        return [y, tf.gradients(y, x)[0]], [x, n]
+    same(cluster, build, [(FED, n) for n in (1, 4)], versions=(1,))
+
+
 # ---- Functions ----
 
 @on_a_card
