@@ -32,10 +32,9 @@ static bool is_of_host(const struct tfd_kernel *k, int type)
 {
     const uint32_t types =
         UINT32_C(1) << TFD_INT32 | UINT32_C(1) << TFD_STRING |
-        UINT32_C(1) << TFD_RESOURCE | UINT32_C(1) << TFD_VARIANT |
-        UINT32_C(1) << TFD_QINT8 | UINT32_C(1) << TFD_QUINT8 |
-        UINT32_C(1) << TFD_QINT16 | UINT32_C(1) << TFD_QUINT16 |
-        UINT32_C(1) << TFD_QINT32;
+        UINT32_C(1) << TFD_RESOURCE | UINT32_C(1) << TFD_QINT8 |
+        UINT32_C(1) << TFD_QUINT8 | UINT32_C(1) << TFD_QINT16 |
+        UINT32_C(1) << TFD_QUINT16 | UINT32_C(1) << TFD_QINT32;
 
     return (k->flags & TFD_KERNEL_BY_TYPE) && types >> tfd_dtype_base(type) & 1;
 }
@@ -70,8 +69,9 @@ enum tfd_code tfd_kctx_output(struct tfd_kctx *k, int out, enum tfd_dtype dtype,
                               struct tfd_status *st)
 {
     assert(out >= 0 && out < k->out_count);
-    return tfd_tensor_new_in(&k->out[out], tfd_kctx_memory(k, out), dtype,
-                             shape, st);
+    return tfd_tensor_new_in(
+        &k->out[out], tfd_dtype_is_pod(dtype) ? tfd_kctx_memory(k, out) : NULL,
+        dtype, shape, st);
 }
 
 enum tfd_code tfd_kctx_output_reuse(struct tfd_kctx *k, uint32_t candidates,

@@ -168,6 +168,147 @@ def a_loop_in_a_loop_has_gradients(cluster):
     same(cluster, build, [(FED, n) for n in (1, 4)], versions=(1,))
 
 
+# ---- Arrays and lists ----
+
+@on_a_card
+def maps_and_scans(cluster):
+    def build():
+        x = value()
+        m = tf.map_fn(lambda a: a * a + tf.reduce_sum(a), x)
+        two = tf.map_fn(lambda ab: (ab[0] * 2.0, ab[0] - ab[1]), (x, x * x))
+        s = tf.scan(lambda a, b: tf.tanh(a * b), x * 0.2)
+        f = tf.foldl(lambda a, b: a * b + 1.0, x)
+        r = tf.foldr(lambda a, b: a - b, x)
+        return [m, s, f, r, list(two)] + [
+            tf.gradients(y, x)[0] for y in (m, s, f, r, two[1])], [x]
+    same(cluster, build, [(FED,)])
+
+
+@on_a_card
+def arrays(cluster):
+    def build():
+        x = value()
+        a = tf.TensorArray(tf.float32, 2, element_shape=[3],
+                           clear_after_read=False, infer_shape=False)
+        a = a.unstack(x * 2.0)
+        first = a.read(0)
+        b = tf.TensorArray(tf.float32, 3, infer_shape=False).split(
+            tf.reshape(x, [6]), [1, 3, 2])
+        c = tf.TensorArray(tf.float32, 4, element_shape=[2])
+        c = c.scatter([3, 1], tf.transpose(x)[1:] + 0.5)
+        outputs = [a.stack(), a.gather([1, 0, 1]), first, b.concat(),
+                   a.size(), c.stack()]
+        loss = tf.reduce_sum(outputs[1] * 3.0) + tf.reduce_sum(
+            first * first) + tf.reduce_sum(outputs[3] * x[0, 0])
+        return outputs + [tf.gradients(loss, x)[0]], [x]
+    same(cluster, build, [(FED,)])
+
+
+@on_a_card
+def an_array_written_in_a_loop(cluster):
+    def build():
+        x, n = value(), tf.placeholder(tf.int32, [])
+
+        def body(i, y, a):
+            y = tf.sin(y) * x + 0.1
+            return i + 1, y, a.write(i, tf.reduce_sum(y, 1))
+
+        _, y, a = tf.while_loop(
+            lambda i, y, a: i < n, body,
+            [0, x, tf.TensorArray(tf.float32, n, element_shape=[2])])
+        loss = tf.reduce_sum(a.stack() * 2.0) + tf.reduce_sum(y)
+        return [a.stack(), loss, tf.gradients(loss, x)[0]], [x, n]
+    same(cluster, build, [(FED, 3), (FED, 1)], versions=(2,))
+
+
+@on_a_card
+def gradients_of_loops_by_lists(cluster):
+    def build():
+        x, n = value(), tf.placeholder(tf.int32, [])
+        w = tf.Variable([0.5, -0.25, 1.0], use_resource=True)
+
+        def body(i, y):
+            return i + 1, tf.cond(tf.reduce_sum(y) > 0.0, lambda: y * w,
+                                  lambda: tf.exp(-y * y) + x)
+
+        y = tf.while_loop(lambda i, y: i < n, body, [0, x])[1]
+        loss = tf.reduce_sum(y)
+        return [loss] + tf.gradients(loss, [x, w]), [x, n]
+    same(cluster, build, [(FED, n) for n in (0, 1, 4)], versions=(2,))
+
+
+@on_a_card
+def lists(cluster):
+    def build():
+        x, ops = value(), tf.raw_ops
+        kind = dict(element_dtype=tf.float32)
+        a = ops.TensorListFromTensor(tensor=x, element_shape=[3])
+        b = ops.TensorListReserve(element_shape=[3], num_elements=3, **kind)
+        b = ops.TensorListSetItem(input_handle=b, index=1, item=x[0])
+        c = ops.TensorListPushBack(input_handle=a, tensor=x[1] * 2.0)
+        both = ops.AddN(inputs=[c, b, c])
+        none = ops.ZerosLike(x=c)
+        end, last = ops.TensorListPopBack(
+            input_handle=c, element_shape=[3], **kind)
+        scalar = tf.constant([], tf.int32)
+        n = ops.TensorListFromTensor(tensor=tf.range(4), element_shape=scalar)
+        n = ops.TensorListPushBack(input_handle=n, tensor=tf.size(x))
+
+        def stack(l, dtype=tf.float32, shape=(3,)):
+            return ops.TensorListStack(
+                input_handle=l, element_shape=tf.constant(shape, tf.int32),
+                element_dtype=dtype)
+        return [stack(l) for l in (a, b, c, both, none, end)] + [
+            last, ops.TensorListLength(input_handle=c),
+            ops.TensorListGetItem(input_handle=b, index=0,
+                                  element_shape=[3], **kind),
+            ops.TensorListGather(input_handle=c, indices=[2, 0],
+                                 element_shape=[3], **kind),
+            ops.TensorListConcatV2(input_handle=c, element_shape=[3],
+                                   leading_dims=tf.constant([], tf.int64),
+                                   **kind)[0],
+            stack(n, tf.int32, ())], [x]
+    same(cluster, build, [(FED,)], versions=(2,))
+
+
+@on_a_card
+def a_list_goes_to_the_host_and_back(cluster):
+    with graph():
+        x, kind = value(), dict(element_dtype=tf.float32)
+        for device in GPU % 0, "/cpu:0", GPU % 0:
+            with tf.device(device):
+                if x.dtype != tf.variant:
+                    x = tf.raw_ops.TensorListFromTensor(
+                        tensor=x + 1.0, element_shape=[3])
+                x = tf.raw_ops.TensorListPushBack(
+                    input_handle=x, tensor=tf.fill([3], 2.0))
+        last = tf.raw_ops.TensorListStack(
+            input_handle=x, element_shape=[3], **kind)
+        with tf.Session(cluster.target()) as session:
+            for _ in range(STEPS):
+                got = session.run(last, {"Placeholder:0": FED})
+                np.testing.assert_array_equal(
+                    got, np.concatenate([FED + 1, np.full([3, 3], 2.0)]))
+
+
+@on_a_card
+def arrays_say_what_is_wrong(cluster):
+    with control_flow(1), graph(), tf.device(GPU % 0):
+        x, i = value(), tf.placeholder(tf.int32, [])
+        a = tf.TensorArray(tf.float32, 2, clear_after_read=True)
+        a = a.unstack(x)
+        twice = a.read(0) + a.read(i)
+        none = tf.TensorArray(tf.float32, 2).write(i, x[0]).read(1 - i)
+        with tf.Session(cluster.target()) as session:
+            feeds = {x: FED, i: 1}
+            np.testing.assert_array_equal(session.run(twice, feeds),
+                                          FED[0] + FED[1])
+            for y, at, text in ((twice, 0, "twice"), (twice, 2, "array size"),
+                                (none, 2, "not resizeable")):
+                with expect(tf.errors.InvalidArgumentError, text):
+                    session.run(y, {x: FED, i: at})
+
+
 # ---- Functions ----
 
 @on_a_card
@@ -190,7 +331,7 @@ def functions(cluster):
 
         y, n = outer(x)
         z = square(x)
-        return [y, n, z, tf.gradients(z, x)[0]], [x]
+        return [y, n, z] + tf.gradients(z, x) + tf.gradients(y, x), [x]
     same(cluster, build, [(FED,)])
 
 
