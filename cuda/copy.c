@@ -250,10 +250,11 @@ static int enqueue_mapped(struct tfd_cuda_device *d, const void *from,
     return error ? error : order(d, stream, d->stream);
 }
 
-static enum tfd_code across(const struct tfd_tensor *in,
-                            struct tfd_cuda_device *from,
-                            struct tfd_cuda_device *to, struct tfd_tensor *out,
-                            struct tfd_status *st)
+enum tfd_code tfd_cuda_copy_across(struct tfd_cuda_device *from,
+                                   struct tfd_cuda_device *to,
+                                   const struct tfd_tensor *in,
+                                   struct tfd_tensor *out,
+                                   struct tfd_status *st)
 {
     void *stream = stream_across(to, in);
     struct tfd_cuda_copy *c;
@@ -300,13 +301,16 @@ void tfd_cuda_copy(struct tfd_kctx *k, struct tfd_cuda_device *from,
 
     if (!in->buffer) {
         k->out[0] = *in;
+    } else if (in->dtype == TFD_VARIANT) {
+        tfd_cuda_copy_variant(k, from, to);
+        return;
     } else if (!to) {
         if (to_host(in, from, finish, k, &st) == TFD_OK)
             return;
     } else if (!from) {
         (void)!from_host(in, to, &k->out[0], &st);
     } else {
-        (void)!across(in, from, to, &k->out[0], &st);
+        (void)!tfd_cuda_copy_across(from, to, in, &k->out[0], &st);
     }
     tfd_kctx_finish(k, st.code == TFD_OK ? NULL : &st);
 }

@@ -21,6 +21,19 @@
 void tfd_cuda_copy(struct tfd_kctx *k, struct tfd_cuda_device *from,
                    struct tfd_cuda_device *to);
 
+/* The same for variants, whose tensors are copied (copy_variant.c); those of
+ * types that no device holds stay where they are. */
+void tfd_cuda_copy_variant(struct tfd_kctx *k, struct tfd_cuda_device *from,
+                           struct tfd_cuda_device *to);
+
+/* A tensor, which is not empty, for kernels of `to` that are enqueued from now
+ * on. */
+enum tfd_code tfd_cuda_copy_across(struct tfd_cuda_device *from,
+                                   struct tfd_cuda_device *to,
+                                   const struct tfd_tensor *in,
+                                   struct tfd_tensor *out,
+                                   struct tfd_status *st) TFD_MUST_USE;
+
 /* A tensor of d, which is not empty, in pinned host memory.  done() follows
  * once, from any thread, possibly before this returns; st is NULL, or why there
  * is none. */

@@ -4,8 +4,8 @@
  * Ops that only pass a value on or copy its parts, and small arithmetic on what
  * describes other tensors (shapes, indices, counters), which lies in host
  * memory also where it belongs to a GPU.  Types and host arguments are
- * TensorFlow's (its rows for DEVICE_DEFAULT); without variants, which hold host
- * memory here.
+ * TensorFlow's (its rows for DEVICE_DEFAULT).  Variants of a GPU hold what lies
+ * there (copy_variant.c).
  */
 #include "kernels/families.h"
 
@@ -27,16 +27,24 @@
 #define FIRST UINT32_C(1)
 #define SECOND (UINT32_C(1) << 1)
 #define THIRD (UINT32_C(1) << 2)
+#define FOURTH (UINT32_C(1) << 3)
 
 #define HOST(op_, types_)                            \
     {                                                \
         (op_), (types_), TFD_HOST_ALL, TFD_HOST_ALL, \
     }
 /* On the device, and for the types of the host on the host. */
-#define PASS(op_, in_, out_)                       \
-    {(op_), ON_DEVICE, (in_), (out_)},             \
-    {                                              \
-        (op_), ON_HOST, TFD_HOST_ALL, TFD_HOST_ALL \
+#define PASS(op_, in_, out_)                          \
+    {(op_), ON_DEVICE | BIT(VARIANT), (in_), (out_)}, \
+    {                                                 \
+        (op_), ON_HOST, TFD_HOST_ALL, TFD_HOST_ALL    \
+    }
+
+/* Elements of lists, the argument own_in, are where their type is. */
+#define LIST(op_, in_, own_in_)                  \
+    {(op_), ON_DEVICE | BIT(VARIANT), (in_), 0}, \
+    {                                            \
+        (op_), BIT(INT32), (in_) | (own_in_), 0  \
     }
 
 static const struct tfd_borrowed borrowed[] = {
@@ -56,7 +64,9 @@ static const struct tfd_borrowed borrowed[] = {
     PASS("Placeholder", 0, 0),
     PASS("PlaceholderV2", 0, 0),
     PASS("PlaceholderWithDefault", 0, 0),
+    {"IdentityN", 0, 0, 0},
     PASS("Switch", SECOND, 0),
+    PASS("_SwitchN", SECOND, 0),
     PASS("Merge", 0, SECOND),
     PASS("Enter", 0, 0),
     PASS("Exit", 0, 0),
@@ -77,6 +87,51 @@ static const struct tfd_borrowed borrowed[] = {
     HOST("VariableShape", SHAPES),
     HOST("DestroyResourceOp", 0),
     HOST("DisableCopyOnRead", 0),
+
+    /* What they are given and give is where its type is. */
+    {"PartitionedCall", 0, 0, 0},
+    {"StatefulPartitionedCall", 0, 0, 0},
+    {"SymbolicGradient", 0, 0, 0},
+    {"If", 0, FIRST, 0},
+    {"StatelessIf", 0, FIRST, 0},
+    {"Case", 0, FIRST, 0},
+    {"StatelessCase", 0, FIRST, 0},
+    {"While", 0, 0, 0},
+    {"StatelessWhile", 0, 0, 0},
+    HOST("FIFOQueueV2", 0),
+    {"QueueEnqueueV2", 0, FIRST, 0},
+    {"QueueDequeueV2", 0, FIRST, 0},
+    HOST("QueueCloseV2", 0),
+    HOST("QueueSizeV2", 0),
+    HOST("QueueIsClosedV2", 0),
+    HOST("StackV2", 0),
+    {"StackPushV2", ON_DEVICE & ~BIT(BOOL), FIRST, 0},
+    {"StackPopV2", ON_DEVICE & ~BIT(BOOL), FIRST, 0},
+    HOST("StackPushV2", BIT(INT32) | BIT(BOOL)),
+    HOST("StackPopV2", BIT(INT32) | BIT(BOOL)),
+    HOST("StackCloseV2", 0),
+    {"TensorArrayGradV3", 0, FIRST, FIRST},
+    {"TensorArrayGradWithShape", 0, FIRST | THIRD, FIRST},
+    HOST("TensorArraySizeV3", 0),
+    HOST("TensorArrayCloseV3", 0),
+
+    LIST("EmptyTensorList", FIRST | SECOND, 0),
+    LIST("TensorListReserve", FIRST | SECOND, 0),
+    LIST("TensorListPushBack", 0, SECOND),
+    LIST("TensorListSetItem", SECOND, THIRD),
+    LIST("TensorListConcatLists", 0, 0),
+    LIST("TensorListFromTensor", SECOND, FIRST),
+    LIST("TensorListScatter", SECOND | THIRD, FIRST),
+    LIST("TensorListScatterV2", SECOND | THIRD | FOURTH, FIRST),
+    LIST("TensorListScatterIntoExistingList", THIRD, SECOND),
+    LIST("TensorListSplit", SECOND | THIRD, FIRST),
+    {"TensorListResize", 0, SECOND, 0},
+    {"TensorListLength", 0, 0, FIRST},
+    {"TensorListElementShape", 0, 0, FIRST},
+    {"OptionalNone", 0, 0, 0},
+    {"OptionalFromValue", 0, 0, 0},
+    {"OptionalHasValue", 0, 0, FIRST},
+    {"OptionalGetValue", 0, 0, 0},
 
     {"Shape", ON_DEVICE, 0, FIRST},
     {"ShapeN", ON_DEVICE, 0, FIRST},

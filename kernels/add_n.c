@@ -81,22 +81,6 @@ static enum tfd_code add_n_cpu(struct tfd_kctx *k, struct tfd_status *st)
     return TFD_OK;
 }
 
-static enum tfd_code add_variants(struct tfd_kctx *k, struct tfd_status *st)
-{
-    struct tfd_tensor sum = tfd_tensor_ref(&k->in[0]);
-    enum tfd_code rc = TFD_OK;
-
-    for (int i = 1; rc == TFD_OK && i < k->in_count; i++) {
-        struct tfd_tensor next = TFD_TENSOR_INIT;
-
-        rc = tfd_variant_add(&sum, &k->in[i], &next, st);
-        tfd_tensor_unref(&sum);
-        sum = next;
-    }
-    k->out[0] = sum;
-    return rc;
-}
-
 static enum tfd_code add_n_gradient(struct tfd_grad *g, struct tfd_status *st)
 {
     (void)st;
@@ -123,7 +107,7 @@ static const struct tfd_opdef ops[] = {
 
 static const struct tfd_kernel kernels[] = {
     TFD_REAL_DTYPES(KERNEL) TFD_HALF_DTYPES(KERNEL) TFD_COMPLEX_DTYPES(KERNEL)
-        TFD_KERNEL("AddN", VARIANT, add_variants)};
+        TFD_KERNEL("AddN", VARIANT, tfd_variant_compute_add)};
 
 const struct tfd_family tfd_family_add_n = {
     .name = "add_n",

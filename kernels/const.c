@@ -224,7 +224,7 @@ static const struct tfd_kernel kernels[] = {
     TFD_KERNEL_ANY("PlaceholderV2", placeholder_cpu),
     TFD_KERNEL_ANY("PlaceholderWithDefault", identity_cpu),
     TFD_KERNEL_ANY("Identity", identity_cpu),
-    TFD_KERNEL_ANY("IdentityN", identity_cpu),
+    TFD_KERNEL_ANY("IdentityN", identity_cpu, .flags = TFD_KERNEL_BY_TYPE),
     TFD_KERNEL_ANY("StopGradient", identity_cpu),
     TFD_KERNEL_ANY("PreventGradient", identity_cpu),
     TFD_KERNEL_ANY("NoOp", noop_cpu),

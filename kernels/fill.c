@@ -14,7 +14,7 @@
 static enum tfd_code zeros_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     if (k->in[0].dtype == TFD_VARIANT)
-        return tfd_variant_zeros(&k->in[0], &k->out[0], st);
+        return tfd_variant_compute_zeros(k, st);
     TFD_TRY(
         tfd_kctx_output_reuse(k, 1, 0, k->in[0].dtype, &k->in[0].shape, st));
     tfd_elements_zero(k->out[0].dtype, tfd_tensor_data(&k->out[0]),

@@ -6,6 +6,7 @@
  * is made executable the first time it is called.  A call is a step of its own
  * within the caller's: it has the caller's step id, devices and resources, ends
  * with it when that fails or is cancelled, and counts as its depth plus one.
+ * Arguments and results are in the device's memory where their types are.
  *
  * daemon/worker implements this.
  */
@@ -24,6 +25,11 @@ enum tfd_code tfd_rt_function(const struct tfd_prepare *p,
                               const struct tfd_func *f,
                               struct tfd_rt_function **out,
                               struct tfd_status *st) TFD_MUST_USE;
+/* The same; results are in host memory, whatever the device. */
+enum tfd_code tfd_rt_predicate(const struct tfd_prepare *p,
+                               const struct tfd_func *f,
+                               struct tfd_rt_function **out,
+                               struct tfd_status *st) TFD_MUST_USE;
 /* The function that the library names as the gradient of f, or one made of f's
  * body and the gradients of its ops.  NOT_FOUND when f is no function;
  * an op without a gradient is found when it is called. */

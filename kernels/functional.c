@@ -156,6 +156,23 @@ static enum tfd_code case_prepare(const struct tfd_prepare *p, void *state,
     return rc == TFD_OK ? check_calls(p, state, 1, st) : rc;
 }
 
+/* The host decides. */
+static enum tfd_code prepare_predicate(const struct tfd_prepare *p,
+                                       struct tfd_rt_function **out,
+                                       struct tfd_status *st)
+{
+    struct tfd_arena arena;
+    struct tfd_func f;
+    enum tfd_code rc;
+
+    tfd_arena_init(&arena, (size_t)TFD_GRAPH_SIZE_MAX);
+    rc = tfd_node_func(p->node, "cond", &arena, &f, st);
+    if (rc == TFD_OK)
+        rc = tfd_rt_predicate(p, &f, out, st);
+    tfd_arena_deinit(&arena);
+    return rc;
+}
+
 static enum tfd_code while_prepare(const struct tfd_prepare *p, void *state,
                                    struct tfd_status *st)
 {
@@ -164,7 +181,9 @@ static enum tfd_code while_prepare(const struct tfd_prepare *p, void *state,
     enum tfd_code rc;
 
     TFD_TRY(prepare_named(p, state, names, 2, st));
-    rc = check_call(p, c->functions[0], p->node->in_count, 1, st);
+    rc = prepare_predicate(p, &c->functions[0], st);
+    if (rc == TFD_OK)
+        rc = check_call(p, c->functions[0], p->node->in_count, 1, st);
     if (rc == TFD_OK)
         rc = check_call(p, c->functions[1], p->node->in_count,
                         p->node->out_count, st);
@@ -445,7 +464,8 @@ static const struct tfd_opdef ops[] = {
 #define ROW(name_, start_, prepare_)                                      \
     TFD_KERNEL_ANY(name_, NULL, .start = (start_), .prepare = (prepare_), \
                    .release = release_calls,                              \
-                   .state_size = sizeof(struct calls))
+                   .state_size = sizeof(struct calls),                    \
+                   .flags = TFD_KERNEL_BY_TYPE | TFD_KERNEL_WAITS)
 
 static const struct tfd_kernel kernels[] = {
     ROW("PartitionedCall", call_start, call_prepare),

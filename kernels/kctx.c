@@ -27,20 +27,34 @@ static bool is_free(const struct tfd_tensor *t, const struct tfd_tensor *like,
            b->release == release && tfd_buffer_sole(b);
 }
 
+/* Never in the memory of a device. */
+static bool is_of_host(const struct tfd_kernel *k, int type)
+{
+    const uint32_t types =
+        UINT32_C(1) << TFD_INT32 | UINT32_C(1) << TFD_STRING |
+        UINT32_C(1) << TFD_RESOURCE | UINT32_C(1) << TFD_QINT8 |
+        UINT32_C(1) << TFD_QUINT8 | UINT32_C(1) << TFD_QINT16 |
+        UINT32_C(1) << TFD_QUINT16 | UINT32_C(1) << TFD_QINT32;
+
+    return (k->flags & TFD_KERNEL_BY_TYPE) && types >> tfd_dtype_base(type) & 1;
+}
+
 bool tfd_kernel_host_in(const struct tfd_kernel *k, const struct tfd_node *n,
                         int in)
 {
     if (k->host_in == 0 || k->host_in == TFD_HOST_ALL)
-        return k->host_in != 0;
-    return k->host_in >> tfd_node_in_arg(n, in) & 1;
+        return k->host_in != 0 || is_of_host(k, n->in_types[in]);
+    return k->host_in >> tfd_node_in_arg(n, in) & 1 ||
+           is_of_host(k, n->in_types[in]);
 }
 
 bool tfd_kernel_host_out(const struct tfd_kernel *k, const struct tfd_node *n,
                          int out)
 {
     if (k->host_out == 0 || k->host_out == TFD_HOST_ALL)
-        return k->host_out != 0;
-    return k->host_out >> tfd_node_out_arg(n, out) & 1;
+        return k->host_out != 0 || is_of_host(k, n->out_types[out]);
+    return k->host_out >> tfd_node_out_arg(n, out) & 1 ||
+           is_of_host(k, n->out_types[out]);
 }
 
 struct tfd_memory *tfd_kctx_memory(const struct tfd_kctx *k, int out)
@@ -55,8 +69,9 @@ enum tfd_code tfd_kctx_output(struct tfd_kctx *k, int out, enum tfd_dtype dtype,
                               struct tfd_status *st)
 {
     assert(out >= 0 && out < k->out_count);
-    return tfd_tensor_new_in(&k->out[out], tfd_kctx_memory(k, out), dtype,
-                             shape, st);
+    return tfd_tensor_new_in(
+        &k->out[out], tfd_dtype_is_pod(dtype) ? tfd_kctx_memory(k, out) : NULL,
+        dtype, shape, st);
 }
 
 enum tfd_code tfd_kctx_output_reuse(struct tfd_kctx *k, uint32_t candidates,

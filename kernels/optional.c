@@ -111,9 +111,11 @@ static const struct tfd_opdef ops[] = {
 
 static const struct tfd_kernel kernels[] = {
     TFD_KERNEL_ANY("OptionalNone", none_compute),
-    TFD_KERNEL_ANY("OptionalFromValue", from_compute),
+    TFD_KERNEL_ANY("OptionalFromValue", from_compute,
+                   .flags = TFD_KERNEL_BY_TYPE),
     TFD_KERNEL_ANY("OptionalHasValue", has_compute),
-    TFD_KERNEL_ANY("OptionalGetValue", value_compute),
+    TFD_KERNEL_ANY("OptionalGetValue", value_compute,
+                   .flags = TFD_KERNEL_BY_TYPE),
 };
 
 const struct tfd_family tfd_family_optional = {

@@ -298,8 +298,9 @@ static const struct tfd_opdef ops[] = {
 
 #define BOTH(name_, ...) \
     TFD_KERNEL_ANY(name_, __VA_ARGS__), TFD_KERNEL_ANY(name_ "V2", __VA_ARGS__)
-#define ACCESS(name_, start_) \
-    BOTH(name_, NULL, .start = start_, .prepare = access_prepare)
+#define ACCESS(name_, start_)                                     \
+    BOTH(name_, NULL, .start = start_, .prepare = access_prepare, \
+         .flags = TFD_KERNEL_BY_TYPE | TFD_KERNEL_WAITS)
 
 static const struct tfd_kernel kernels[] = {
     ACCESS("QueueEnqueue", enqueue_start),

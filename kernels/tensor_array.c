@@ -22,7 +22,7 @@ static enum tfd_code read_options(const struct tfd_node *n,
     return tfd_node_bool(n, "identical_element_shapes", &a->identical, st);
 }
 
-static enum tfd_code array_compute(struct tfd_kctx *k, struct tfd_status *st)
+enum tfd_code tfd_array_compute_make(struct tfd_kctx *k, struct tfd_status *st)
 {
     struct tfd_tensor_array *a;
     enum tfd_dtype dtype;
@@ -151,7 +151,7 @@ static enum tfd_code gradient_compute(struct tfd_kctx *k, struct tfd_status *st)
 
 /* ---- Elements ------------------------------------------------------------ */
 
-static enum tfd_code write_compute(struct tfd_kctx *k, struct tfd_status *st)
+enum tfd_code tfd_array_compute_write(struct tfd_kctx *k, struct tfd_status *st)
 {
     struct tfd_tensor_array *a;
     enum tfd_code rc;
@@ -159,12 +159,12 @@ static enum tfd_code write_compute(struct tfd_kctx *k, struct tfd_status *st)
 
     TFD_TRY(tfd_check_int(k, 1, &index, st));
     TFD_TRY(tfd_array_find(k, &a, st));
-    rc = tfd_array_write(a, index, &k->in[2], st);
+    rc = tfd_array_write(k, a, index, &k->in[2], st);
     tfd_array_leave(a);
     return rc == TFD_OK ? tfd_array_flow(k, 3, 0, st) : rc;
 }
 
-static enum tfd_code read_compute(struct tfd_kctx *k, struct tfd_status *st)
+enum tfd_code tfd_array_compute_read(struct tfd_kctx *k, struct tfd_status *st)
 {
     struct tfd_tensor_array *a;
     enum tfd_code rc;
@@ -178,7 +178,7 @@ static enum tfd_code read_compute(struct tfd_kctx *k, struct tfd_status *st)
                       tfd_dtype_name((int)a->dtype),
                       tfd_dtype_name(k->node->out_types[0]));
     else
-        rc = tfd_array_read(a, index, &k->out[0], st);
+        rc = tfd_array_read(k, a, index, &k->out[0], st);
     tfd_array_leave(a);
     return rc;
 }
@@ -225,6 +225,7 @@ static const struct tfd_opdef ops[] = {
                  "identical_element_shapes: bool = false; "
                  "tensor_array_name: string = ''",
         .checks = "size: scalar",
+        .key = "dtype",
         STATEFUL,
     },
     {
@@ -275,11 +276,11 @@ static const struct tfd_opdef ops[] = {
 };
 
 static const struct tfd_kernel kernels[] = {
-    TFD_KERNEL_ANY("TensorArrayV3", array_compute),
+    TFD_KERNEL_ANY("TensorArrayV3", tfd_array_compute_make),
     TFD_KERNEL_ANY("TensorArrayGradV3", gradient_compute),
     TFD_KERNEL_ANY("TensorArrayGradWithShape", gradient_compute),
-    TFD_KERNEL_ANY("TensorArrayWriteV3", write_compute),
-    TFD_KERNEL_ANY("TensorArrayReadV3", read_compute),
+    TFD_KERNEL_ANY("TensorArrayWriteV3", tfd_array_compute_write),
+    TFD_KERNEL_ANY("TensorArrayReadV3", tfd_array_compute_read),
     TFD_KERNEL_ANY("TensorArraySizeV3", size_compute),
     TFD_KERNEL_ANY("TensorArrayCloseV3", close_compute),
 };

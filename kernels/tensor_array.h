@@ -46,14 +46,21 @@ void tfd_array_leave(struct tfd_tensor_array *a);
 /* Locked. */
 enum tfd_code tfd_array_resize(struct tfd_tensor_array *a, int64_t count,
                                struct tfd_status *st) TFD_MUST_USE;
-enum tfd_code tfd_array_write(struct tfd_tensor_array *a, int64_t index,
+enum tfd_code tfd_array_write(const struct tfd_kctx *k,
+                              struct tfd_tensor_array *a, int64_t index,
                               const struct tfd_tensor *value,
                               struct tfd_status *st) TFD_MUST_USE;
-enum tfd_code tfd_array_read(struct tfd_tensor_array *a, int64_t index,
+enum tfd_code tfd_array_read(const struct tfd_kctx *k,
+                             struct tfd_tensor_array *a, int64_t index,
                              struct tfd_tensor *out,
                              struct tfd_status *st) TFD_MUST_USE;
 /* What write says of a type or shape that is not the array's. */
 enum tfd_code tfd_array_flow(struct tfd_kctx *k, int in, int out,
                              struct tfd_status *st) TFD_MUST_USE;
+
+/* For all devices; GPU rows have a `range` (place.h). */
+tfd_compute_fn tfd_array_compute_make, tfd_array_compute_write,
+    tfd_array_compute_read, tfd_array_compute_gather, tfd_array_compute_scatter,
+    tfd_array_compute_concat, tfd_array_compute_split;
 
 #endif

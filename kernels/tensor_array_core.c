@@ -1,9 +1,8 @@
 /*
  * tensor_array_core.c - see tensor_array.h.
  */
-#include "kernels/binary.h"
 #include "kernels/check.h"
-#include "kernels/element.h"
+#include "kernels/place.h"
 #include "kernels/tensor_array.h"
 #include "kernels/variant_math.h"
 
@@ -103,28 +102,17 @@ enum tfd_code tfd_array_resize(struct tfd_tensor_array *a, int64_t count,
 
 /* ---- Writing ------------------------------------------------------------- */
 
-static enum tfd_code add_to(struct tfd_array_slot *slot,
+static enum tfd_code add_to(const struct tfd_kctx *k,
+                            struct tfd_array_slot *slot,
                             const struct tfd_tensor *value,
                             struct tfd_status *st)
 {
-    tfd_range_fn *add = tfd_binary_add_loop(value->dtype);
-    struct tfd_row row = {.a_step = 1, .b_step = 1};
     struct tfd_tensor sum;
 
-    if (value->dtype == TFD_VARIANT) {
-        TFD_TRY(tfd_variant_add(&slot->value, value, &sum, st));
-    } else if (!add) {
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "tensors of type %s cannot be added",
-                        tfd_dtype_name((int)value->dtype));
-    } else {
-        TFD_TRY(tfd_tensor_new(&sum, value->dtype, &value->shape, st));
-        row.a = tfd_tensor_data(&slot->value);
-        row.b = tfd_tensor_data(value);
-        row.y = tfd_tensor_data(&sum);
-        if (tfd_tensor_elements(value) > 0)
-            add(&row, 0, tfd_tensor_elements(value));
-    }
+    if (value->dtype == TFD_VARIANT)
+        TFD_TRY(tfd_variant_add(k, &slot->value, value, &sum, st));
+    else
+        TFD_TRY(tfd_place_add(k, &slot->value, value, &sum, st));
     tfd_tensor_unref(&slot->value);
     slot->value = sum;
     return TFD_OK;
@@ -162,7 +150,8 @@ static enum tfd_code check_write(struct tfd_tensor_array *a, int64_t index,
     return TFD_OK;
 }
 
-enum tfd_code tfd_array_write(struct tfd_tensor_array *a, int64_t index,
+enum tfd_code tfd_array_write(const struct tfd_kctx *k,
+                              struct tfd_tensor_array *a, int64_t index,
                               const struct tfd_tensor *value,
                               struct tfd_status *st)
 {
@@ -179,7 +168,7 @@ enum tfd_code tfd_array_write(struct tfd_tensor_array *a, int64_t index,
                         a->name, (long long)index,
                         slot->read ? "read" : "written to");
     if (slot->value.dtype != TFD_DTYPE_INVALID)
-        return add_to(slot, value, st);
+        return add_to(k, slot, value, st);
     if (a->identical)
         a->element_shape = value->shape;
     slot->value = tfd_tensor_ref(value);
@@ -190,7 +179,8 @@ enum tfd_code tfd_array_write(struct tfd_tensor_array *a, int64_t index,
 
 /* ---- Reading ------------------------------------------------------------- */
 
-static enum tfd_code unwritten(const struct tfd_tensor_array *a, int64_t index,
+static enum tfd_code unwritten(const struct tfd_kctx *k,
+                               const struct tfd_tensor_array *a, int64_t index,
                                struct tfd_tensor *out, struct tfd_status *st)
 {
     const struct tfd_array_slot *slot = &a->slots[index];
@@ -209,12 +199,11 @@ static enum tfd_code unwritten(const struct tfd_tensor_array *a, int64_t index,
             "of incurring this error.",
             a->name, (long long)index, tfd_shape_text(&shape, text));
     TFD_TRY(tfd_shape_make(&shape, shape.dim, shape.rank, st));
-    TFD_TRY(tfd_tensor_new(out, a->dtype, &shape, st));
-    tfd_elements_zero(a->dtype, tfd_tensor_data(out), tfd_tensor_elements(out));
-    return TFD_OK;
+    return tfd_place_zeros(k, a->dtype, &shape, out, st);
 }
 
-enum tfd_code tfd_array_read(struct tfd_tensor_array *a, int64_t index,
+enum tfd_code tfd_array_read(const struct tfd_kctx *k,
+                             struct tfd_tensor_array *a, int64_t index,
                              struct tfd_tensor *out, struct tfd_status *st)
 {
     struct tfd_array_slot *slot;
@@ -232,7 +221,7 @@ enum tfd_code tfd_array_read(struct tfd_tensor_array *a, int64_t index,
                         "try setting clear_after_read = false?).",
                         a->name, (long long)index);
     if (slot->value.dtype == TFD_DTYPE_INVALID)
-        TFD_TRY(unwritten(a, index, out, st));
+        TFD_TRY(unwritten(k, a, index, out, st));
     else
         *out = tfd_tensor_ref(&slot->value);
     slot->read = true;
@@ -252,7 +241,5 @@ enum tfd_code tfd_array_flow(struct tfd_kctx *k, int in, int out,
         tfd_kctx_output_alias(k, in, out, &k->in[in].shape);
         return TFD_OK;
     }
-    TFD_TRY(tfd_kctx_output(k, out, TFD_FLOAT, &scalar, st));
-    *(float *)tfd_tensor_data(&k->out[out]) = 0;
-    return TFD_OK;
+    return tfd_place_zeros(k, TFD_FLOAT, &scalar, &k->out[out], st);
 }

@@ -5,6 +5,7 @@
 #include "kernels/check.h"
 #include "kernels/element.h"
 #include "kernels/families.h"
+#include "kernels/place.h"
 #include "kernels/tensor_array.h"
 #include "kernels/tensor_list.h"
 
@@ -46,7 +47,8 @@ static enum tfd_code read_locked(struct reading *r, struct tfd_tensor_array *a,
         return tfd_fail(r->st, TFD_RESOURCE_EXHAUSTED,
                         "no memory to read %lld tensors", (long long)r->count);
     for (int64_t i = 0; i < r->count; i++)
-        TFD_TRY(tfd_array_read(a, at ? at[i] : i, &r->elements[i], r->st));
+        TFD_TRY(
+            tfd_array_read(r->k, a, at ? at[i] : i, &r->elements[i], r->st));
     return TFD_OK;
 }
 
@@ -93,8 +95,8 @@ static enum tfd_code put_elements(struct reading *r)
 
         if (n == 0)
             continue;
-        TFD_TRY(tfd_elements_copy(
-            r->dtype, tfd_element_at(tfd_tensor_data(out), r->dtype, at),
+        TFD_TRY(tfd_place_copy(
+            r->k, r->dtype, tfd_element_at(tfd_tensor_data(out), r->dtype, at),
             tfd_tensor_data(&r->elements[i]), n, r->st));
         at += n;
     }
@@ -124,7 +126,8 @@ static enum tfd_code stack(struct reading *r)
     return put_elements(r);
 }
 
-static enum tfd_code gather_compute(struct tfd_kctx *k, struct tfd_status *st)
+enum tfd_code tfd_array_compute_gather(struct tfd_kctx *k,
+                                       struct tfd_status *st)
 {
     struct reading r = {.k = k, .st = st};
     static const int32_t none[1];
@@ -196,7 +199,8 @@ static enum tfd_code concat(struct reading *r)
 }
 
 /* The attribute says what is behind the first dimension only. */
-static enum tfd_code concat_compute(struct tfd_kctx *k, struct tfd_status *st)
+enum tfd_code tfd_array_compute_concat(struct tfd_kctx *k,
+                                       struct tfd_status *st)
 {
     struct reading r = {.k = k, .element = TFD_SHAPE_UNKNOWN, .st = st};
     enum tfd_code rc = read_all(&r, NULL);
@@ -211,7 +215,8 @@ static enum tfd_code concat_compute(struct tfd_kctx *k, struct tfd_status *st)
 
 /* ---- Writing several ----------------------------------------------------- */
 
-static enum tfd_code write_rows(struct tfd_tensor_array *a, int64_t index,
+static enum tfd_code write_rows(const struct tfd_kctx *k,
+                                struct tfd_tensor_array *a, int64_t index,
                                 const struct tfd_tensor *t, int64_t first,
                                 int64_t count, bool keep_dim,
                                 struct tfd_status *st)
@@ -219,13 +224,14 @@ static enum tfd_code write_rows(struct tfd_tensor_array *a, int64_t index,
     struct tfd_tensor rows;
     enum tfd_code rc;
 
-    TFD_TRY(tfd_list_rows(t, first, count, keep_dim, &rows, st));
-    rc = tfd_array_write(a, index, &rows, st);
+    TFD_TRY(tfd_list_rows(k, t, first, count, keep_dim, &rows, st));
+    rc = tfd_array_write(k, a, index, &rows, st);
     tfd_tensor_unref(&rows);
     return rc;
 }
 
-static enum tfd_code scatter_compute(struct tfd_kctx *k, struct tfd_status *st)
+enum tfd_code tfd_array_compute_scatter(struct tfd_kctx *k,
+                                        struct tfd_status *st)
 {
     const int32_t *at = tfd_tensor_data(&k->in[1]);
     int64_t count = tfd_tensor_elements(&k->in[1]);
@@ -242,7 +248,7 @@ static enum tfd_code scatter_compute(struct tfd_kctx *k, struct tfd_status *st)
             (long long)(value->shape.rank < 1 ? 0 : value->shape.dim[0]));
     TFD_TRY(tfd_array_find(k, &a, st));
     for (int64_t i = 0; rc == TFD_OK && i < count; i++)
-        rc = write_rows(a, at[i], value, i, 1, false, st);
+        rc = write_rows(k, a, at[i], value, i, 1, false, st);
     tfd_array_leave(a);
     return rc == TFD_OK ? tfd_array_flow(k, 3, 0, st) : rc;
 }
@@ -273,7 +279,7 @@ static enum tfd_code check_lengths(const struct tfd_kctx *k,
                                 (long long)value->shape.dim[0]);
 }
 
-static enum tfd_code split_compute(struct tfd_kctx *k, struct tfd_status *st)
+enum tfd_code tfd_array_compute_split(struct tfd_kctx *k, struct tfd_status *st)
 {
     int64_t count = tfd_tensor_elements(&k->in[2]), at = 0;
     struct tfd_tensor_array *a;
@@ -290,7 +296,7 @@ static enum tfd_code split_compute(struct tfd_kctx *k, struct tfd_status *st)
     for (int64_t i = 0; rc == TFD_OK && i < count; i++) {
         int64_t length = tfd_check_int_at(&k->in[2], i);
 
-        rc = write_rows(a, i, &k->in[1], at, length, true, st);
+        rc = write_rows(k, a, i, &k->in[1], at, length, true, st);
         at += length;
     }
     tfd_array_leave(a);
@@ -339,10 +345,10 @@ static const struct tfd_opdef ops[] = {
 };
 
 static const struct tfd_kernel kernels[] = {
-    TFD_KERNEL_ANY("TensorArrayGatherV3", gather_compute),
-    TFD_KERNEL_ANY("TensorArrayScatterV3", scatter_compute),
-    TFD_KERNEL_ANY("TensorArrayConcatV3", concat_compute),
-    TFD_KERNEL_ANY("TensorArraySplitV3", split_compute),
+    TFD_KERNEL_ANY("TensorArrayGatherV3", tfd_array_compute_gather),
+    TFD_KERNEL_ANY("TensorArrayScatterV3", tfd_array_compute_scatter),
+    TFD_KERNEL_ANY("TensorArrayConcatV3", tfd_array_compute_concat),
+    TFD_KERNEL_ANY("TensorArraySplitV3", tfd_array_compute_split),
 };
 
 const struct tfd_family tfd_family_tensor_array_rows = {

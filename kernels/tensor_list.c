@@ -9,6 +9,7 @@
 #include "kernels/check.h"
 #include "kernels/element.h"
 #include "kernels/families.h"
+#include "kernels/place.h"
 
 #include "common/alloc.h"
 
@@ -86,16 +87,8 @@ bool tfd_list_compatible(const struct tfd_shape *partial,
     return tfd_shape_merge(&merged, shape, NULL) == TFD_OK;
 }
 
-enum tfd_code tfd_list_zeros(enum tfd_dtype dtype,
-                             const struct tfd_shape *shape,
-                             struct tfd_tensor *out, struct tfd_status *st)
-{
-    TFD_TRY(tfd_tensor_new(out, dtype, shape, st));
-    tfd_elements_zero(dtype, tfd_tensor_data(out), tfd_tensor_elements(out));
-    return TFD_OK;
-}
-
-enum tfd_code tfd_list_element(const struct tfd_variant *l, int32_t i,
+enum tfd_code tfd_list_element(const struct tfd_kctx *k,
+                               const struct tfd_variant *l, int32_t i,
                                const struct tfd_shape *wanted,
                                struct tfd_tensor *out, struct tfd_status *st)
 {
@@ -116,10 +109,11 @@ enum tfd_code tfd_list_element(const struct tfd_variant *l, int32_t i,
                         "element_shape is not fully defined: %s",
                         tfd_shape_text(&shape, text));
     TFD_TRY(tfd_shape_make(&shape, shape.dim, shape.rank, st));
-    return tfd_list_zeros(l->dtype, &shape, out, st);
+    return tfd_place_zeros(k, l->dtype, &shape, out, st);
 }
 
-enum tfd_code tfd_list_rows(const struct tfd_tensor *t, int64_t first,
+enum tfd_code tfd_list_rows(const struct tfd_kctx *k,
+                            const struct tfd_tensor *t, int64_t first,
                             int64_t count, bool keep_dim,
                             struct tfd_tensor *out, struct tfd_status *st)
 {
@@ -134,11 +128,11 @@ enum tfd_code tfd_list_rows(const struct tfd_tensor *t, int64_t first,
         memmove(shape.dim, shape.dim + 1,
                 sizeof(shape.dim[0]) * (size_t)shape.rank);
     }
-    TFD_TRY(tfd_tensor_new(out, t->dtype, &shape, st));
+    TFD_TRY(tfd_place_new(k, t->dtype, &shape, out, st));
     if (row * count == 0)
         return TFD_OK;
-    return tfd_elements_copy(
-        t->dtype, tfd_tensor_data(out),
+    return tfd_place_copy(
+        k, t->dtype, tfd_tensor_data(out),
         tfd_element_of(tfd_tensor_data(t), t->dtype, row * first), row * count,
         st);
 }
@@ -233,7 +227,7 @@ static enum tfd_code push_compute(struct tfd_kctx *k, struct tfd_status *st)
     return rc;
 }
 
-static enum tfd_code pop_compute(struct tfd_kctx *k, struct tfd_status *st)
+enum tfd_code tfd_list_compute_pop(struct tfd_kctx *k, struct tfd_status *st)
 {
     struct tfd_variant *l;
     struct tfd_shape wanted;
@@ -246,7 +240,7 @@ static enum tfd_code pop_compute(struct tfd_kctx *k, struct tfd_status *st)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Trying to pop from an empty list.");
     TFD_TRY(tfd_list_shape(k, 1, &wanted, st));
-    TFD_TRY(tfd_list_element(l, l->count - 1, &wanted, &k->out[1], st));
+    TFD_TRY(tfd_list_element(k, l, l->count - 1, &wanted, &k->out[1], st));
     TFD_TRY(tfd_list_take(k, 0, &l, st));
     rc = tfd_variant_resize(l, (int64_t)l->count - 1, st);
     if (rc == TFD_OK)
@@ -257,7 +251,7 @@ static enum tfd_code pop_compute(struct tfd_kctx *k, struct tfd_status *st)
 
 /* ---- Slots --------------------------------------------------------------- */
 
-static enum tfd_code get_compute(struct tfd_kctx *k, struct tfd_status *st)
+enum tfd_code tfd_list_compute_get(struct tfd_kctx *k, struct tfd_status *st)
 {
     struct tfd_variant *l;
     struct tfd_shape wanted;
@@ -273,7 +267,7 @@ static enum tfd_code get_compute(struct tfd_kctx *k, struct tfd_status *st)
                         "elements.",
                         (long long)index, l->count);
     TFD_TRY(tfd_list_shape(k, 2, &wanted, st));
-    return tfd_list_element(l, (int32_t)index, &wanted, &k->out[0], st);
+    return tfd_list_element(k, l, (int32_t)index, &wanted, &k->out[0], st);
 }
 
 static enum tfd_code check_index(const struct tfd_kctx *k,
@@ -415,6 +409,7 @@ static const struct tfd_opdef ops[] = {
         .inputs = "element_shape: shape_type, max_num_elements: int32",
         .outputs = "handle: variant",
         .attrs = SHAPED,
+        .key = "element_dtype",
         .checks = "max_num_elements: scalar",
         .shape = tfd_shape_scalar,
     },
@@ -423,6 +418,7 @@ static const struct tfd_opdef ops[] = {
         .inputs = "element_shape: shape_type, num_elements: int32",
         .outputs = "handle: variant",
         .attrs = SHAPED,
+        .key = "element_dtype",
         .checks = "num_elements: scalar",
         .shape = tfd_shape_scalar,
     },
@@ -431,6 +427,7 @@ static const struct tfd_opdef ops[] = {
         .inputs = "input_handle: variant, tensor: element_dtype",
         .outputs = "output_handle: variant",
         .attrs = ELEMENT,
+        .key = "element_dtype",
         .shape = tfd_shape_scalar,
     },
     {
@@ -438,12 +435,14 @@ static const struct tfd_opdef ops[] = {
         .inputs = "input_handle: variant, element_shape: int32",
         .outputs = "output_handle: variant, tensor: element_dtype",
         .attrs = ELEMENT,
+        .key = "element_dtype",
     },
     {
         .name = "TensorListGetItem",
         .inputs = "input_handle: variant, index: int32, element_shape: Tshape",
         .outputs = "item: element_dtype",
         .attrs = ELEMENT "; Tshape: {int32, int64} = DT_INT32",
+        .key = "element_dtype",
         .checks = "index: scalar",
     },
     {
@@ -451,6 +450,7 @@ static const struct tfd_opdef ops[] = {
         .inputs = "input_handle: variant, index: int32, item: element_dtype",
         .outputs = "output_handle: variant",
         .attrs = ELEMENT "; resize_if_index_out_of_bounds: bool = false",
+        .key = "element_dtype",
         .checks = "index: scalar",
         .shape = tfd_shape_scalar,
     },
@@ -478,6 +478,7 @@ static const struct tfd_opdef ops[] = {
         .inputs = "input_a: variant, input_b: variant",
         .outputs = "output: variant",
         .attrs = ELEMENT,
+        .key = "element_dtype",
         .shape = tfd_shape_like_first,
     },
 };
@@ -486,8 +487,8 @@ static const struct tfd_kernel kernels[] = {
     TFD_KERNEL_ANY("EmptyTensorList", empty_compute),
     TFD_KERNEL_ANY("TensorListReserve", reserve_compute),
     TFD_KERNEL_ANY("TensorListPushBack", push_compute),
-    TFD_KERNEL_ANY("TensorListPopBack", pop_compute),
-    TFD_KERNEL_ANY("TensorListGetItem", get_compute),
+    TFD_KERNEL_ANY("TensorListPopBack", tfd_list_compute_pop),
+    TFD_KERNEL_ANY("TensorListGetItem", tfd_list_compute_get),
     TFD_KERNEL_ANY("TensorListSetItem", set_compute),
     TFD_KERNEL_ANY("TensorListResize", resize_compute),
     TFD_KERNEL_ANY("TensorListLength", length_compute),

@@ -35,19 +35,20 @@ bool tfd_list_compatible(const struct tfd_shape *partial,
                          const struct tfd_shape *shape);
 /* Element i, with a reference; an empty slot as zeros of the shape that
  * `wanted` and the list say. */
-enum tfd_code tfd_list_element(const struct tfd_variant *l, int32_t i,
+enum tfd_code tfd_list_element(const struct tfd_kctx *k,
+                               const struct tfd_variant *l, int32_t i,
                                const struct tfd_shape *wanted,
                                struct tfd_tensor *out,
                                struct tfd_status *st) TFD_MUST_USE;
-/* Zeros; strings are empty, variants none. */
-enum tfd_code tfd_list_zeros(enum tfd_dtype dtype,
-                             const struct tfd_shape *shape,
-                             struct tfd_tensor *out,
-                             struct tfd_status *st) TFD_MUST_USE;
 /* Row i of t along its first dimension, as a tensor of its own. */
-enum tfd_code tfd_list_rows(const struct tfd_tensor *t, int64_t first,
+enum tfd_code tfd_list_rows(const struct tfd_kctx *k,
+                            const struct tfd_tensor *t, int64_t first,
                             int64_t count, bool keep_dim,
                             struct tfd_tensor *out,
                             struct tfd_status *st) TFD_MUST_USE;
+
+/* For all devices; GPU rows have a `range` (place.h). */
+tfd_compute_fn tfd_list_compute_pop, tfd_list_compute_get,
+    tfd_list_compute_stack, tfd_list_compute_gather, tfd_list_compute_concat;
 
 #endif

@@ -5,6 +5,7 @@
 #include "kernels/check.h"
 #include "kernels/element.h"
 #include "kernels/families.h"
+#include "kernels/place.h"
 #include "kernels/tensor_list.h"
 
 #include <string.h>
@@ -77,15 +78,15 @@ static enum tfd_code pick(struct picking *p)
         void *to = tfd_element_at(tfd_tensor_data(out), dtype, i * row);
 
         if (t->dtype == TFD_DTYPE_INVALID)
-            tfd_elements_zero(dtype, to, row);
+            TFD_TRY(tfd_place_zero(p->k, dtype, to, row, p->st));
         else
-            TFD_TRY(
-                tfd_elements_copy(dtype, to, tfd_tensor_data(t), row, p->st));
+            TFD_TRY(tfd_place_copy(p->k, dtype, to, tfd_tensor_data(t), row,
+                                   p->st));
     }
     return TFD_OK;
 }
 
-static enum tfd_code stack_compute(struct tfd_kctx *k, struct tfd_status *st)
+enum tfd_code tfd_list_compute_stack(struct tfd_kctx *k, struct tfd_status *st)
 {
     struct picking p = {.k = k, .st = st};
     struct tfd_variant *l;
@@ -106,7 +107,7 @@ static enum tfd_code stack_compute(struct tfd_kctx *k, struct tfd_status *st)
     return pick(&p);
 }
 
-static enum tfd_code gather_compute(struct tfd_kctx *k, struct tfd_status *st)
+enum tfd_code tfd_list_compute_gather(struct tfd_kctx *k, struct tfd_status *st)
 {
     struct picking p = {.k = k, .st = st};
     struct tfd_variant *l;
@@ -209,11 +210,11 @@ static enum tfd_code join_rows(struct tfd_kctx *k, const struct tfd_variant *l,
         if (lengths[i] == 0)
             continue;
         if (l->tensors[i].dtype == TFD_DTYPE_INVALID)
-            tfd_elements_zero(l->dtype, to, row * lengths[i]);
+            TFD_TRY(tfd_place_zero(k, l->dtype, to, row * lengths[i], st));
         else
-            TFD_TRY(tfd_elements_copy(l->dtype, to,
-                                      tfd_tensor_data(&l->tensors[i]),
-                                      row * lengths[i], st));
+            TFD_TRY(tfd_place_copy(k, l->dtype, to,
+                                   tfd_tensor_data(&l->tensors[i]),
+                                   row * lengths[i], st));
         at += row * lengths[i];
     }
     return TFD_OK;
@@ -236,7 +237,7 @@ static enum tfd_code check_tail(const struct tfd_shape *element,
                             tfd_shape_text(element, text));
 }
 
-static enum tfd_code concat_compute(struct tfd_kctx *k, struct tfd_status *st)
+enum tfd_code tfd_list_compute_concat(struct tfd_kctx *k, struct tfd_status *st)
 {
     struct tfd_shape element, tail, counts;
     struct tfd_variant *l;
@@ -285,13 +286,13 @@ static enum tfd_code check_rows(const struct tfd_kctx *k,
                     tfd_shape_text(element, wanted), tfd_shape_text(&row, own));
 }
 
-static enum tfd_code set_row(struct tfd_variant *l, int32_t i,
-                             const struct tfd_tensor *t, int64_t row,
+static enum tfd_code set_row(const struct tfd_kctx *k, struct tfd_variant *l,
+                             int32_t i, const struct tfd_tensor *t, int64_t row,
                              struct tfd_status *st)
 {
     struct tfd_tensor item;
 
-    TFD_TRY(tfd_list_rows(t, row, 1, false, &item, st));
+    TFD_TRY(tfd_list_rows(k, t, row, 1, false, &item, st));
     return tfd_variant_set(l, i, &item, st);
 }
 
@@ -320,7 +321,7 @@ static enum tfd_code from_tensor_compute(struct tfd_kctx *k,
     l->element_shape = element;
     rc = tfd_variant_resize(l, k->in[0].shape.dim[0], st);
     for (int32_t i = 0; rc == TFD_OK && i < l->count; i++)
-        rc = set_row(l, i, &k->in[0], i, st);
+        rc = set_row(k, l, i, &k->in[0], i, st);
     return finish_list(k, l, rc, st);
 }
 
@@ -333,7 +334,6 @@ static enum tfd_code scatter(struct tfd_kctx *k, struct tfd_variant *l,
     const int32_t *at = tfd_tensor_data(indices);
     int64_t count = tfd_tensor_elements(indices), top = l->count;
 
-    (void)k;
     if (t->shape.rank < 1 || t->shape.dim[0] != count)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Invalid number of rows in input tensor. Expected: "
@@ -350,7 +350,7 @@ static enum tfd_code scatter(struct tfd_kctx *k, struct tfd_variant *l,
     }
     TFD_TRY(tfd_variant_resize(l, top, st));
     for (int64_t i = 0; i < count; i++)
-        TFD_TRY(set_row(l, at[i], t, i, st));
+        TFD_TRY(set_row(k, l, at[i], t, i, st));
     return TFD_OK;
 }
 
@@ -436,7 +436,7 @@ static enum tfd_code split_compute(struct tfd_kctx *k, struct tfd_status *st)
         int64_t length = tfd_check_int_at(&k->in[2], i);
         struct tfd_tensor item;
 
-        rc = tfd_list_rows(&k->in[0], at, length, true, &item, st);
+        rc = tfd_list_rows(k, &k->in[0], at, length, true, &item, st);
         if (rc == TFD_OK)
             rc = tfd_variant_set(l, (int32_t)i, &item, st);
         at += length;
@@ -455,12 +455,14 @@ static const struct tfd_opdef ops[] = {
         .inputs = "input_handle: variant, element_shape: int32",
         .outputs = "tensor: element_dtype",
         .attrs = ELEMENT "; num_elements: int = -1",
+        .key = "element_dtype",
     },
     {
         .name = "TensorListGather",
         .inputs = "input_handle: variant, indices: int32, element_shape: int32",
         .outputs = "values: element_dtype",
         .attrs = ELEMENT,
+        .key = "element_dtype",
         .checks = "indices: vector",
     },
     {
@@ -468,6 +470,7 @@ static const struct tfd_opdef ops[] = {
         .inputs = "input_handle: variant",
         .outputs = "tensor: element_dtype, lengths: int64",
         .attrs = ELEMENT "; element_shape: shape = { unknown_rank: true }",
+        .key = "element_dtype",
     },
     {
         .name = "TensorListConcatV2",
@@ -475,6 +478,7 @@ static const struct tfd_opdef ops[] = {
                   "leading_dims: int64",
         .outputs = "tensor: element_dtype, lengths: int64",
         .attrs = SHAPED,
+        .key = "element_dtype",
         .checks = "leading_dims: vector",
     },
     {
@@ -482,6 +486,7 @@ static const struct tfd_opdef ops[] = {
         .inputs = "tensor: element_dtype, element_shape: shape_type",
         .outputs = "output_handle: variant",
         .attrs = SHAPED,
+        .key = "element_dtype",
         .shape = tfd_shape_scalar,
     },
     {
@@ -490,6 +495,7 @@ static const struct tfd_opdef ops[] = {
                   "shape_type",
         .outputs = "output_handle: variant",
         .attrs = SHAPED,
+        .key = "element_dtype",
         .checks = "indices: vector",
         .shape = tfd_shape_scalar,
     },
@@ -499,6 +505,7 @@ static const struct tfd_opdef ops[] = {
                   "shape_type, num_elements: int32",
         .outputs = "output_handle: variant",
         .attrs = SHAPED,
+        .key = "element_dtype",
         .checks = "indices: vector; num_elements: scalar",
         .shape = tfd_shape_scalar,
     },
@@ -508,6 +515,7 @@ static const struct tfd_opdef ops[] = {
                   "int32",
         .outputs = "output_handle: variant",
         .attrs = ELEMENT,
+        .key = "element_dtype",
         .checks = "indices: vector",
         .shape = tfd_shape_scalar,
     },
@@ -517,16 +525,17 @@ static const struct tfd_opdef ops[] = {
                   "int64",
         .outputs = "output_handle: variant",
         .attrs = SHAPED,
+        .key = "element_dtype",
         .checks = "lengths: vector",
         .shape = tfd_shape_scalar,
     },
 };
 
 static const struct tfd_kernel kernels[] = {
-    TFD_KERNEL_ANY("TensorListStack", stack_compute),
-    TFD_KERNEL_ANY("TensorListGather", gather_compute),
-    TFD_KERNEL_ANY("TensorListConcat", concat_compute),
-    TFD_KERNEL_ANY("TensorListConcatV2", concat_compute),
+    TFD_KERNEL_ANY("TensorListStack", tfd_list_compute_stack),
+    TFD_KERNEL_ANY("TensorListGather", tfd_list_compute_gather),
+    TFD_KERNEL_ANY("TensorListConcat", tfd_list_compute_concat),
+    TFD_KERNEL_ANY("TensorListConcatV2", tfd_list_compute_concat),
     TFD_KERNEL_ANY("TensorListFromTensor", from_tensor_compute),
     TFD_KERNEL_ANY("TensorListScatter", scatter_compute),
     TFD_KERNEL_ANY("TensorListScatterV2", scatter_compute),

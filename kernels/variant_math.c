@@ -6,38 +6,25 @@
  */
 #include "kernels/variant_math.h"
 
-#include "kernels/binary.h"
-#include "kernels/element.h"
+#include "kernels/place.h"
 
 /* ---- Tensors ------------------------------------------------------------- */
 
-static enum tfd_code add_numbers(const struct tfd_tensor *a,
+static enum tfd_code add_numbers(const struct tfd_kctx *k,
+                                 const struct tfd_tensor *a,
                                  const struct tfd_tensor *b,
                                  struct tfd_tensor *out, struct tfd_status *st)
 {
-    tfd_range_fn *add = tfd_binary_add_loop(a->dtype);
-    struct tfd_row row = {.a_step = 1, .b_step = 1};
-
     if (a->dtype != b->dtype || !tfd_shape_equal(&a->shape, &b->shape))
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Trying to add two tensors with incompatible element "
                         "types or shapes");
-    if (!add)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Trying to add two tensors of type %s",
-                        tfd_dtype_name((int)a->dtype));
-    TFD_TRY(tfd_tensor_new(out, a->dtype, &a->shape, st));
-    if (tfd_tensor_elements(a) == 0)
-        return TFD_OK;
-    row.a = tfd_tensor_data(a);
-    row.b = tfd_tensor_data(b);
-    row.y = tfd_tensor_data(out);
-    add(&row, 0, tfd_tensor_elements(a));
-    return TFD_OK;
+    return tfd_place_add(k, a, b, out, st);
 }
 
 /* A missing one is zero. */
-static enum tfd_code add_any(const struct tfd_tensor *a,
+static enum tfd_code add_any(const struct tfd_kctx *k,
+                             const struct tfd_tensor *a,
                              const struct tfd_tensor *b, struct tfd_tensor *out,
                              struct tfd_status *st)
 {
@@ -46,20 +33,19 @@ static enum tfd_code add_any(const struct tfd_tensor *a,
         return TFD_OK;
     }
     if (a->dtype == TFD_VARIANT)
-        return tfd_variant_add(a, b, out, st);
-    return add_numbers(a, b, out, st);
+        return tfd_variant_add(k, a, b, out, st);
+    return add_numbers(k, a, b, out, st);
 }
 
-static enum tfd_code zeros_of(const struct tfd_tensor *t,
+static enum tfd_code zeros_of(const struct tfd_kctx *k,
+                              const struct tfd_tensor *t,
                               struct tfd_tensor *out, struct tfd_status *st)
 {
     if (t->dtype == TFD_DTYPE_INVALID)
         return TFD_OK;
     if (t->dtype == TFD_VARIANT)
-        return tfd_variant_zeros(t, out, st);
-    TFD_TRY(tfd_tensor_new(out, t->dtype, &t->shape, st));
-    tfd_elements_zero(t->dtype, tfd_tensor_data(out), tfd_tensor_elements(out));
-    return TFD_OK;
+        return tfd_variant_zeros(k, t, out, st);
+    return tfd_place_zeros(k, t->dtype, &t->shape, out, st);
 }
 
 /* ---- One variant --------------------------------------------------------- */
@@ -81,7 +67,8 @@ static enum tfd_code check_alike(const struct tfd_variant *a,
 }
 
 /* b NULL: zeros like a. */
-static enum tfd_code combine(const struct tfd_variant *a,
+static enum tfd_code combine(const struct tfd_kctx *k,
+                             const struct tfd_variant *a,
                              const struct tfd_variant *b,
                              struct tfd_variant **out, struct tfd_status *st)
 {
@@ -96,8 +83,8 @@ static enum tfd_code combine(const struct tfd_variant *a,
     for (int32_t i = 0; rc == TFD_OK && i < v->count; i++) {
         struct tfd_tensor t = TFD_TENSOR_INIT;
 
-        rc = b ? add_any(&a->tensors[i], &b->tensors[i], &t, st)
-               : zeros_of(&a->tensors[i], &t, st);
+        rc = b ? add_any(k, &a->tensors[i], &b->tensors[i], &t, st)
+               : zeros_of(k, &a->tensors[i], &t, st);
         if (rc == TFD_OK)
             rc = tfd_variant_set(v, i, &t, st);
     }
@@ -110,7 +97,8 @@ static enum tfd_code combine(const struct tfd_variant *a,
 
 /* ---- Tensors of them ----------------------------------------------------- */
 
-static enum tfd_code combine_all(const struct tfd_tensor *a,
+static enum tfd_code combine_all(const struct tfd_kctx *k,
+                                 const struct tfd_tensor *a,
                                  const struct tfd_tensor *b,
                                  struct tfd_tensor *out, struct tfd_status *st)
 {
@@ -124,7 +112,7 @@ static enum tfd_code combine_all(const struct tfd_tensor *a,
         enum tfd_code rc = TFD_OK;
 
         if (x[i] && (!b || y[i]))
-            rc = combine(x[i], b ? y[i] : NULL, &to[i], st);
+            rc = combine(k, x[i], b ? y[i] : NULL, &to[i], st);
         else if (b && (x[i] || y[i]))
             rc = tfd_fail(st, TFD_INVALID_ARGUMENT,
                           "Trying to add a variant and none");
@@ -136,18 +124,44 @@ static enum tfd_code combine_all(const struct tfd_tensor *a,
     return TFD_OK;
 }
 
-enum tfd_code tfd_variant_add(const struct tfd_tensor *a,
+enum tfd_code tfd_variant_add(const struct tfd_kctx *k,
+                              const struct tfd_tensor *a,
                               const struct tfd_tensor *b,
                               struct tfd_tensor *out, struct tfd_status *st)
 {
     if (b->dtype != TFD_VARIANT || !tfd_shape_equal(&a->shape, &b->shape))
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Trying to add variants of different shapes");
-    return combine_all(a, b, out, st);
+    return combine_all(k, a, b, out, st);
 }
 
-enum tfd_code tfd_variant_zeros(const struct tfd_tensor *t,
+enum tfd_code tfd_variant_zeros(const struct tfd_kctx *k,
+                                const struct tfd_tensor *t,
                                 struct tfd_tensor *out, struct tfd_status *st)
 {
-    return combine_all(t, NULL, out, st);
+    return combine_all(k, t, NULL, out, st);
+}
+
+/* ---- Kernels ------------------------------------------------------------- */
+
+enum tfd_code tfd_variant_compute_add(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_tensor sum = tfd_tensor_ref(&k->in[0]);
+    enum tfd_code rc = TFD_OK;
+
+    for (int i = 1; rc == TFD_OK && i < k->in_count; i++) {
+        struct tfd_tensor next = TFD_TENSOR_INIT;
+
+        rc = tfd_variant_add(k, &sum, &k->in[i], &next, st);
+        tfd_tensor_unref(&sum);
+        sum = next;
+    }
+    k->out[0] = sum;
+    return rc;
+}
+
+enum tfd_code tfd_variant_compute_zeros(struct tfd_kctx *k,
+                                        struct tfd_status *st)
+{
+    return tfd_variant_zeros(k, &k->in[0], &k->out[0], st);
 }

@@ -111,7 +111,7 @@ static uint16_t flags_of(const struct tfd_node *n,
         (p->kernel->flags & (TFD_KERNEL_HEAVY | TFD_KERNEL_BLOCKS)))
         flags |= TFD_EXEC_EXPENSIVE;
     if (p->kernel && (p->kernel->compute || p->kernel->start) &&
-        p->device->stream &&
+        p->device->stream && !(p->kernel->flags & TFD_KERNEL_WAITS) &&
         !(p->kernel->host_in == TFD_HOST_ALL &&
           p->kernel->host_out == TFD_HOST_ALL))
         flags |= TFD_EXEC_STREAM;

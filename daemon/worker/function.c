@@ -71,12 +71,11 @@ void tfd_function_table_free(struct tfd_function_table *t)
 
 /* Name, device, and the attributes that the signature has, in its order. */
 static void put_key(struct tfd_bytes *b, const struct tfd_function *function,
-                    const struct tfd_func *f, bool gradient,
+                    const struct tfd_func *f, enum tfd_function_kind kind,
                     const struct tfd_rt *rt)
 {
     tfd_bytes_add_str(b, f->name);
-    tfd_bytes_printf(b, "%s", gradient ? "\ngradient" : "");
-    tfd_bytes_printf(b, "%c%s", '\n', tfd_rt_device(rt));
+    tfd_bytes_printf(b, "\n%d%c%s", (int)kind, '\n', tfd_rt_device(rt));
     for (int i = 0; i < function->op.attr_count; i++)
         for (int32_t k = 0; k < f->attr_count; k++)
             if (tfd_str_eq(f->attrs[k].name, function->op.attrs[i].name)) {
@@ -124,23 +123,22 @@ static enum tfd_code count_ends(const struct tfd_function *function,
                         "Function " TFD_STR_FMT " is called without the "
                         "attributes that say how many arguments it has",
                         TFD_STR_ARG(f->func.name));
-    f->in_count = (int32_t)(f->gradient ? in + out : in);
-    f->out_count = (int32_t)(f->gradient ? in : out);
+    f->in_count = (int32_t)(f->kind == TFD_FUNCTION_GRADIENT ? in + out : in);
+    f->out_count = (int32_t)(f->kind == TFD_FUNCTION_GRADIENT ? in : out);
     return TFD_OK;
 }
 
-static enum tfd_code add(struct tfd_function_table *t,
-                         const struct tfd_function *function,
-                         const struct tfd_func *func, bool gradient,
-                         struct tfd_rt *rt, struct tfd_str key,
-                         struct tfd_rt_function **out, struct tfd_status *st)
+static enum tfd_code
+add(struct tfd_function_table *t, const struct tfd_function *function,
+    const struct tfd_func *func, enum tfd_function_kind kind, struct tfd_rt *rt,
+    struct tfd_str key, struct tfd_rt_function **out, struct tfd_status *st)
 {
     struct tfd_rt_function *f = tfd_arena_alloc(&t->arena, sizeof(*f));
 
     TFD_TRY(tfd_arena_check(f, "a function", st));
     f->table = t;
     f->rt = rt;
-    f->gradient = gradient;
+    f->kind = kind;
     f->key = tfd_arena_str(&t->arena, key);
     TFD_TRY(tfd_arena_check(f->key.data, "a function", st));
     TFD_TRY(copy_func(&t->arena, func, &f->func, st));
@@ -152,8 +150,8 @@ static enum tfd_code add(struct tfd_function_table *t,
 }
 
 static enum tfd_code find_or_add(struct tfd_function_table *t,
-                                 const struct tfd_func *func, bool gradient,
-                                 struct tfd_rt *rt,
+                                 const struct tfd_func *func,
+                                 enum tfd_function_kind kind, struct tfd_rt *rt,
                                  struct tfd_rt_function **out,
                                  struct tfd_status *st)
 {
@@ -168,23 +166,21 @@ static enum tfd_code find_or_add(struct tfd_function_table *t,
                         "Function " TFD_STR_FMT " is not defined.",
                         TFD_STR_ARG(func->name));
     tfd_bytes_init(&key, KEY_SIZE_MAX);
-    put_key(&key, function, func, gradient, rt);
+    put_key(&key, function, func, kind, rt);
     rc = tfd_bytes_ok(&key, "a function's name", st);
     tfd_lock(&t->lock);
     if (rc == TFD_OK && tfd_map_get(&t->by_key, tfd_bytes_view(&key), &value))
         *out = (struct tfd_rt_function *)value;
     else if (rc == TFD_OK)
-        rc =
-            add(t, function, func, gradient, rt, tfd_bytes_view(&key), out, st);
+        rc = add(t, function, func, kind, rt, tfd_bytes_view(&key), out, st);
     tfd_unlock(&t->lock);
     tfd_bytes_deinit(&key);
     return rc;
 }
 
-enum tfd_code tfd_rt_function(const struct tfd_prepare *p,
-                              const struct tfd_func *f,
-                              struct tfd_rt_function **out,
-                              struct tfd_status *st)
+static enum tfd_code find(const struct tfd_prepare *p, const struct tfd_func *f,
+                          enum tfd_function_kind kind,
+                          struct tfd_rt_function **out, struct tfd_status *st)
 {
     struct tfd_function_table *t = tfd_compile_functions(p);
 
@@ -192,7 +188,23 @@ enum tfd_code tfd_rt_function(const struct tfd_prepare *p,
         return tfd_fail(st, TFD_NOT_FOUND,
                         "Function " TFD_STR_FMT " is not defined.",
                         TFD_STR_ARG(f->name));
-    return find_or_add(t, f, false, p->rt, out, st);
+    return find_or_add(t, f, kind, p->rt, out, st);
+}
+
+enum tfd_code tfd_rt_function(const struct tfd_prepare *p,
+                              const struct tfd_func *f,
+                              struct tfd_rt_function **out,
+                              struct tfd_status *st)
+{
+    return find(p, f, TFD_FUNCTION_BODY, out, st);
+}
+
+enum tfd_code tfd_rt_predicate(const struct tfd_prepare *p,
+                               const struct tfd_func *f,
+                               struct tfd_rt_function **out,
+                               struct tfd_status *st)
+{
+    return find(p, f, TFD_FUNCTION_PREDICATE, out, st);
 }
 
 int32_t tfd_rt_function_in_count(const struct tfd_rt_function *f)
@@ -220,7 +232,7 @@ enum tfd_code tfd_rt_gradient(const struct tfd_prepare *p,
                         TFD_STR_ARG(f->name));
     gradient = tfd_function_gradient(t->graph, f->name);
     if (!gradient)
-        return find_or_add(t, f, true, p->rt, out, st);
+        return find_or_add(t, f, TFD_FUNCTION_GRADIENT, p->rt, out, st);
     named.name = gradient->op.name;
-    return find_or_add(t, &named, false, p->rt, out, st);
+    return find_or_add(t, &named, TFD_FUNCTION_BODY, p->rt, out, st);
 }

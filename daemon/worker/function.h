@@ -30,11 +30,17 @@ struct tfd_function_table {
     struct tfd_arena arena;
 };
 
+enum tfd_function_kind {
+    TFD_FUNCTION_BODY,
+    TFD_FUNCTION_PREDICATE, /* its results are in host memory */
+    TFD_FUNCTION_GRADIENT,  /* not the function but its gradient, made up */
+};
+
 struct tfd_rt_function {
     struct tfd_function_table *table;
     struct tfd_str key;
     struct tfd_func func;
-    bool gradient; /* not the function but its gradient, made up */
+    enum tfd_function_kind kind;
     struct tfd_rt *rt;
     int32_t in_count, out_count;
     struct tfd_exec *exec; /* atomic: NULL until it is called first */

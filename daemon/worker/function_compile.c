@@ -28,6 +28,34 @@ struct writing {
 
 /* ---- Devices ------------------------------------------------------------- */
 
+/* One whose memory is the host's. */
+static struct tfd_str host_device(const struct writing *w)
+{
+    const struct tfd_devices *devices = w->f->table->env.devices;
+    int i = 0;
+
+    while (i < devices->count - 1 &&
+           devices->device[i].memory != TFD_MEMORY_HOST)
+        i++;
+    return tfd_str_of(devices->device[i].attributes.name);
+}
+
+/* Of a node that asks for none: the function's own, unless only the host can
+ * run it. */
+static struct tfd_str own_device(const struct writing *w,
+                                 const struct tfd_node *n)
+{
+    const struct tfd_compile_env *env = &w->f->table->env;
+    struct tfd_str own = tfd_str_of(tfd_rt_device(w->f->rt));
+    const struct tfd_device *d = tfd_devices_find(env->devices, own);
+
+    if (!d || d->memory == TFD_MEMORY_HOST ||
+        tfd_registry_kernel(env->registry, n, d->kind) ||
+        !tfd_registry_kernel(env->registry, n, TFD_CPU))
+        return own;
+    return host_device(w);
+}
+
 /* The function's own device, or another of this task that is asked for. */
 static enum tfd_code find_device(const struct writing *w,
                                  const struct tfd_node *n, struct tfd_str *out)
@@ -35,9 +63,10 @@ static enum tfd_code find_device(const struct writing *w,
     const struct tfd_devices *devices = w->f->table->env.devices;
     struct tfd_device_name wanted, have;
 
-    *out = tfd_str_of(tfd_rt_device(w->f->rt));
+    *out = own_device(w, n);
     if (!n->device.size)
         return TFD_OK;
+    *out = tfd_str_of(tfd_rt_device(w->f->rt));
     TFD_TRY(tfd_device_name_parse(n->device, &wanted, w->st));
     TFD_TRY(tfd_device_name_parse(*out, &have, w->st));
     if (tfd_device_name_covers(&wanted, &have))
@@ -131,7 +160,9 @@ static enum tfd_code put_ret(struct writing *w, int32_t index)
 {
     struct tfd_nodedef def = {
         .op = TFD_STR("_Retval"),
-        .device = tfd_str_of(tfd_rt_device(w->f->rt)),
+        .device = w->f->kind == TFD_FUNCTION_PREDICATE
+                      ? host_device(w)
+                      : tfd_str_of(tfd_rt_device(w->f->rt)),
         .in_count = 1,
     };
     struct tfd_str in;
@@ -200,9 +231,10 @@ static enum tfd_code write(struct writing *w)
         tfd_function_body(library, &w->f->func, &w->arena, &w->body, w->st));
     for (int32_t i = 0; i < w->body.count; i++)
         TFD_TRY(w->body.nodes[i].arg >= 0 ? put_arg(w, i) : put_node(w, i));
-    if (w->f->gradient)
+    if (w->f->kind == TFD_FUNCTION_GRADIENT)
         TFD_TRY(note_ends(w));
-    for (int32_t i = 0; i < w->body.ret_count && !w->f->gradient; i++)
+    for (int32_t i = 0;
+         i < w->body.ret_count && w->f->kind != TFD_FUNCTION_GRADIENT; i++)
         TFD_TRY(put_ret(w, i));
     return tfd_bytes_ok(&w->out, "a function's body", w->st);
 }
@@ -221,7 +253,7 @@ static enum tfd_code import(struct writing *w, struct tfd_graph **out)
         return TFD_RESOURCE_EXHAUSTED;
     g->library_of = tfd_graph_ref(library);
     rc = tfd_graphdef_import(g, tfd_bytes_view(&w->out), &options, NULL, w->st);
-    if (rc == TFD_OK && w->f->gradient)
+    if (rc == TFD_OK && w->f->kind == TFD_FUNCTION_GRADIENT)
         rc = tfd_function_gradient_add(w->f, &w->ends, &w->arena, g, w->st);
     if (rc != TFD_OK)
         tfd_graph_unref(g);

@@ -4,7 +4,8 @@
  *
  * A node on a device with memory of its own has its arguments there, but for
  * those that its kernel's row names.  Nodes that the executor runs itself have
- * rows as well, which say the same of them; feeds and fetches are the host's.
+ * rows as well, which say the same of them; feeds and fetches are the host's,
+ * but for those of functions.
  */
 #include "daemon/worker/compiler.h"
 
@@ -76,14 +77,21 @@ static void join_merge(struct tfd_compiler *c, const struct tfd_node *n)
     }
 }
 
+/* What a function is given and gives is where its caller has it. */
+static const struct tfd_kernel function_end = {
+    .op = "_Arg",
+    .flags = TFD_KERNEL_BY_TYPE,
+};
+
 static const struct tfd_kernel *ports_of(const struct tfd_compiler *c,
                                          const struct tfd_node *n)
 {
     const struct tfd_plan_node *p = &c->nodes[n->id];
 
-    if (p->device->memory == TFD_MEMORY_HOST || p->kind == TFD_EXEC_FEED ||
-        p->kind == TFD_EXEC_FETCH)
+    if (p->device->memory == TFD_MEMORY_HOST)
         return NULL;
+    if (p->kind == TFD_EXEC_FEED || p->kind == TFD_EXEC_FETCH)
+        return c->env->is_function ? &function_end : NULL;
     return p->kernel
                ? p->kernel
                : tfd_registry_kernel(c->env->registry, n, p->device->kind);

@@ -266,8 +266,9 @@ def wrong_uses_of_queues_are_refused(side):
         "priority": raw.PriorityQueueV2(component_types=[f], shapes=[])}
     out = {}
     with side.session() as session:
-        good = raw.FIFOQueueV2(component_types=[f], capacity=3,
-                               shared_name=name)
+        with tf.device("/cpu:0"):  # where all that is done to it has kernels
+            good = raw.FIFOQueueV2(component_types=[f], capacity=3,
+                                   shared_name=name)
         session.run(raw.QueueSizeV2(handle=good))
         for key, q in queues.items():
             q.op._set_attr("shared_name", tf.AttrValue(s=name.encode()))
