@@ -81,6 +81,13 @@ static enum tfd_code use(struct tfd_device *d, struct tfd_status *st)
     return tfd_cuda_device_use(of(d), st);
 }
 
+static enum tfd_code await(struct tfd_device *d,
+                           const struct tfd_tensor *values, int count,
+                           struct tfd_status *st)
+{
+    return tfd_cuda_copy_await(of(d), values, count, st);
+}
+
 /* ---- Captures ------------------------------------------------------------ */
 
 struct capture {
@@ -211,6 +218,7 @@ static void make_row(struct tfd_device *row, struct tfd_cuda_device *d,
         .copy = copy,
         .place = place,
         .use = use,
+        .await = await,
         .captures = o->graphs == TFD_CUDA_GRAPHS_OFF ? NULL : &captures,
         .captures_at_once = o->graphs == TFD_CUDA_GRAPHS_ON,
         .attributes.memory_limit = (int64_t)d->pool.o.limit,
