@@ -582,6 +582,12 @@ int memory_info(size_t *free_size, size_t *total)
     return 0;
 }
 
+/* All memory is the host's. */
+int peer_access(int device, int peer)
+{
+    return device == peer ? INVALID_VALUE : 0;
+}
+
 int host_allocate(void **at, size_t size)
 {
     *at = aligned_alloc(512, rounded(size));
@@ -754,13 +760,13 @@ const char *error_text(int error)
 }
 
 const struct tfd_cuda_driver driver = {
-    device_count,   properties,    use,           memory_info,
-    allocate,       release,       share,         map,
-    unmap,          host_allocate, host_release,  stream_make,
-    stream_release, stream_wait,   event_make,    event_release,
-    event_record,   event_query,   event_wait,    copy,
-    copy_runs,      copy_peer,     capture_begin, capture_end,
-    graph_launch,   graph_release, error_text,
+    device_count,  properties,     use,           memory_info,
+    peer_access,   allocate,       release,       share,
+    map,           unmap,          host_allocate, host_release,
+    stream_make,   stream_release, stream_wait,   event_make,
+    event_release, event_record,   event_query,   event_wait,
+    copy,          copy_runs,      copy_peer,     capture_begin,
+    capture_end,   graph_launch,   graph_release, error_text,
 };
 
 } /* namespace */

@@ -77,6 +77,8 @@ static struct {
     int copy_error;   /* what the next copy answers */
     int stream_error; /* what stream_make() answers */
     int map_error;    /* what map() answers */
+    int peer_error;   /* what peer_access() answers */
+    int peers;        /* calls of it that went well */
     int begin_error, end_error, launch_error; /* of captures and graphs */
     size_t host_total, host_used;
     int allocations, streams, events, host_allocations, graphs; /* out */
@@ -163,6 +165,16 @@ static inline int fake_memory_info(size_t *free_size, size_t *total)
     *total = fake.total[fake_device];
     *free_size = *total - fake.used[fake_device];
     return fake_state();
+}
+
+static inline int fake_peer_access(int device, int peer)
+{
+    int error = device == peer ? FAKE_INVALID : fake_state();
+
+    if (!error)
+        error = fake.peer_error;
+    fake.peers += !error;
+    return error;
 }
 
 /* A block with its size and device in front of it. */
@@ -623,6 +635,7 @@ static const struct tfd_cuda_driver fake_driver = {
     .properties = fake_properties,
     .use = fake_use,
     .memory_info = fake_memory_info,
+    .peer_access = fake_peer_access,
     .allocate = fake_allocate,
     .release = fake_release,
     .share = fake_share,
