@@ -9,6 +9,8 @@
 #include "tests/support/fake_cuda.h"
 #include "tests/support/worker_rig.h"
 
+#include <sched.h>
+
 #define GPU0 WRIG_TASK "/device:GPU:0"
 #define GPU1 WRIG_TASK "/device:GPU:1"
 #define COUNT 50000 /* floats */
@@ -168,12 +170,44 @@ static void run(struct rig *r, uint64_t graph, float x)
         fail_msg("%s", r->w.st.text);
 }
 
-/* A step that cannot end before what is held is let go. */
-static void run_held(struct rig *r, uint64_t graph)
+/* Copies to the host that a device was asked for. */
+static uint64_t asked(struct tfd_cuda_device *d)
 {
+    uint64_t count;
+
+    tfd_lock(&d->events.lock);
+    count = d->events.recorded;
+    tfd_unlock(&d->events.lock);
+    return count;
+}
+
+static bool is_waiting(void *stream)
+{
+    bool is = true;
+    void *event;
+
+    assert_int_equal(fake_event_make(&event), 0);
+    assert_int_equal(fake_event_record(event, stream), 0);
+    for (int i = 0; i < 20 && is; i++) {
+        sched_yield();
+        is = fake_event_query(event) == TFD_CUDA_NOT_READY;
+    }
+    fake_event_release(event);
+    return is;
+}
+
+/* A step whose kernels on d, from which it fetches, have been enqueued and wait
+ * for what is held. */
+static void run_held(struct rig *r, uint64_t graph, struct tfd_cuda_device *d)
+{
+    uint64_t before = asked(d);
+
     wrig_start(&r->w, graph);
-    tfd_loop_settle(r->w.loop);
-    assert_false(r->w.done);
+    while (asked(d) == before) {
+        tfd_loop_settle(r->w.loop);
+        sched_yield();
+    }
+    assert_true(is_waiting(d->stream));
     fake_let_go();
     wrig_wait(&r->w);
     r->w.worker->ops->cleanup_graph(r->w.worker, r->w.run.step_id);
@@ -204,7 +238,7 @@ static void test_kernels_wait_for_what_they_read(void **state)
             if (step % 3 == 2) {
                 hold(tfd_gpus_at(r.gpus, 0)->in);
                 r.w.fed[0] = wide((float)step);
-                run_held(&r, graph);
+                run_held(&r, graph, tfd_gpus_at(r.gpus, 0));
             } else {
                 run(&r, graph, (float)step);
             }
@@ -234,7 +268,7 @@ static void test_copies_between_devices_wait_for_what_they_read(void **state)
                 hold(step % 3 == 1 ? tfd_gpus_at(r.gpus, 0)->in
                                    : tfd_gpus_at(r.gpus, 1)->across);
                 r.w.fed[0] = wide((float)step);
-                run_held(&r, graph);
+                run_held(&r, graph, tfd_gpus_at(r.gpus, 1));
             }
             assert_true(wrig_result(&r.w, 0) == 2 * step);
         }
@@ -245,12 +279,13 @@ static void test_copies_between_devices_wait_for_what_they_read(void **state)
 /* Captured kernels read it, and it is no input of theirs. */
 static void test_constants_are_there_for_the_first_step(void **state)
 {
-    struct tfd_tensor c = wide(100);
     struct rig r;
     uint64_t graph;
 
     (void)state;
     for (int i = 0; i < 2; i++) {
+        struct tfd_tensor c = wide((float)(100 + i));
+
         init(&r, both[i]);
         wrig_feed(&r.w, "x");
         tfd_attr_put_tensor(wrig_attr(&r.w, "value"), &c);
@@ -258,19 +293,20 @@ static void test_constants_are_there_for_the_first_step(void **state)
         r.w.device = GPU0;
         wrig_node(&r.w, "c", "Const", "");
         node(&r, GPU0, "y", "TestEnds", "x,c");
-        fetch(&r, "y");
+        node(&r, GPU0, "z", "TestEnds", "y,c");
+        fetch(&r, "z");
         hold(tfd_gpus_at(r.gpus, 0)->in);
         graph = reg(&r);
         r.w.fed[0] = wrig_scalar(TFD_FLOAT, 1);
-        run_held(&r, graph);
-        assert_true(wrig_result(&r.w, 0) == 202);
+        run_held(&r, graph, tfd_gpus_at(r.gpus, 0));
+        assert_true(wrig_result(&r.w, 0) == 604 + 6 * i);
         for (int step = 0; step < 5; step++) {
             run(&r, graph, (float)step);
-            assert_true(wrig_result(&r.w, 0) == 200 + 2 * step);
+            assert_true(wrig_result(&r.w, 0) == 600 + 4 * step + 6 * i);
         }
         deinit(&r);
+        tfd_tensor_unref(&c);
     }
-    tfd_tensor_unref(&c);
 }
 
 static void variable(struct rig *r, const char *name)
@@ -309,7 +345,7 @@ static void test_variables_may_be_given_values_on_their_way(void **state)
                 hold(tfd_gpus_at(r.gpus, 0)->in);
             run(&r, assign, (float)step);
             if (step % 2)
-                run_held(&r, read);
+                run_held(&r, read, tfd_gpus_at(r.gpus, 0));
             else if (wrig_run(&r.w, read) != TFD_OK)
                 fail_msg("%s", r.w.st.text);
             assert_true(wrig_result(&r.w, 0) == 2 * step);
@@ -348,7 +384,7 @@ static void test_steps_that_read_nothing_of_it_end(void **state)
             assert_int_equal(wrig_run(&r.w, other), TFD_OK);
             assert_true(wrig_result(&r.w, 0) == 8 * step);
             r.w.fed[0] = value;
-            run_held(&r, feed);
+            run_held(&r, feed, tfd_gpus_at(r.gpus, 0));
             assert_true(wrig_result(&r.w, 0) == 2 * step);
             tfd_tensor_unref(&out);
         }
