@@ -4,7 +4,9 @@
  * Memory of a device is given back and out again without asking the device:
  * all kernels of a device run in the order of one stream, so who gets a chunk
  * next writes to it after those who used it have read it.  Who uses a chunk on
- * another stream holds its buffer until an event says that it is done.
+ * another stream holds its buffer until an event says that it is done, or until
+ * the kernels' stream waits for it; who writes to one there waits for kernels
+ * first (intake.h).
  *
  * A chunk has a multiple of 256 bytes.  The best fit is taken from bins by
  * powers of two and cut when it is much larger; neighbours that are free become
