@@ -7,6 +7,7 @@ from tests.cluster.client import equal, expect, graph, np, tf
 from tests.cluster.cluster import Cluster
 from tests.cluster.programs.play import play
 from tests.cluster.suite import Skip, test
+from tests.cluster.test_nets import check_losses, check_residual_net
 from tests.cluster.test_programs import path_of
 
 MIB = 1 << 20
@@ -51,6 +52,19 @@ def programs_with_the_ps_on_the_gpu(cluster):
     need_a_card(cluster, ("ps", 0))
     play_programs(cluster)
     assert metric(cluster["ps", 0], "tfd_gpu_allocs_total") > 0
+
+
+@test(limit=600, tfd_only=True)
+def networks_train_as_in_tensorflow(server):
+    """With products of whole floats, as TensorFlow's on the CPU are."""
+    with Cluster(server, worker=1, flags=LIMITED,
+                 env={"NVIDIA_TF32_OVERRIDE": "0"}) as cluster:
+        need_a_card(cluster)
+        for dtype in ("float", "bfloat16"):
+            check_losses(cluster.target(), "mlp", dtype)
+            check_losses(cluster.target(), "cnn", dtype)
+        check_residual_net(cluster.target(), "float", side=32)
+        assert metric(cluster["worker", 0], "tfd_gpu_allocs_total") > 0
 
 
 def products(cluster, worker, steps, wrong):

@@ -3,16 +3,10 @@
  * value that is on its way waits for it, whichever way it comes and goes, and
  * nothing else does.  The GPUs are those of tests/support/fake_cuda.h.
  */
-#include "daemon/gpu.h"
-
-#include "daemon/worker/device.h"
-#include "tests/support/fake_cuda.h"
-#include "tests/support/worker_rig.h"
+#include "tests/support/gpu_rig.h"
 
 #include <sched.h>
 
-#define GPU0 WRIG_TASK "/device:GPU:0"
-#define GPU1 WRIG_TASK "/device:GPU:1"
 #define COUNT 50000 /* floats */
 
 /* ---- Kernels ------------------------------------------------------------- */
@@ -44,9 +38,7 @@ static enum tfd_code ends_gpu(struct tfd_kctx *k, struct tfd_status *st)
     }
     TFD_TRY(tfd_kctx_output(k, 0, TFD_FLOAT, &scalar, st));
     a.y = tfd_tensor_data(&k->out[0]);
-    return tfd_cuda_device_check(tfd_cuda_device_of(k->memory),
-                                 fake_launch(k->stream, ends, &a, sizeof(a)),
-                                 "launch", st);
+    return gpu_launch(k, ends, &a, sizeof(a), st);
 }
 
 static const struct tfd_opdef ops[] = {
@@ -57,65 +49,18 @@ static const struct tfd_opdef ops[] = {
 };
 
 static const struct tfd_kernel kernels[] = {
-    {.op = "TestEnds", .device = TFD_GPU, .compute = ends_gpu},
+    GPU_KERNEL("TestEnds", ends_gpu),
 };
 
-#define FLOAT_BIT (UINT32_C(1) << TFD_FLOAT)
-static const struct tfd_borrowed borrowed[] = {
-    {"Const", FLOAT_BIT, 0, 0},
-    {"Identity", FLOAT_BIT, 0, 0},
-    {"VarHandleOp", FLOAT_BIT, 0, 1},
-    {"ReadVariableOp", FLOAT_BIT, 1, 0},
-    {"AssignVariableOp", FLOAT_BIT, 1, 0},
-};
-
-static const struct tfd_family family = {
-    .name = "overlap",
-    .ops = ops,
-    .op_count = TFD_COUNT(ops),
-    .kernels = kernels,
-    .kernel_count = TFD_COUNT(kernels),
-    .borrowed = borrowed,
-    .borrowed_count = TFD_COUNT(borrowed),
-};
+static const struct tfd_family family = GPU_FAMILY(ops, kernels);
 
 /* ---- The rig ------------------------------------------------------------- */
 
-struct rig {
-    struct wrig w;
-    struct tfd_gpus *gpus;
-};
-
-static void lost(void *ctx, const struct tfd_cuda_device *d)
+static void init(struct gpu_rig *r, enum tfd_cuda_graphs graphs)
 {
-    (void)ctx;
-    (void)d;
-}
+    const struct tfd_cuda_options o = gpu_options(32, graphs);
 
-static void init(struct rig *r, enum tfd_cuda_graphs graphs)
-{
-    const struct tfd_cuda_options o = {.count_max = -1,
-                                       .memory_limit = (int64_t)(32 * FAKE_MIB),
-                                       .graphs = graphs};
-    struct tfd_status st = TFD_STATUS_INIT;
-
-    fake_init();
-    assert_int_equal(tfd_gpus_new(&fake_driver, &o, lost, r, &r->gpus, &st),
-                     TFD_OK);
-    wrig_own_family = &family;
-    wrig_init_as(&r->w, 2,
-                 (struct tfd_worker_options){
-                     .devices = tfd_gpus_rows(r->gpus),
-                     .device_count = tfd_gpus_count(r->gpus),
-                 });
-}
-
-static void deinit(struct rig *r)
-{
-    fake_let_go();
-    wrig_deinit(&r->w);
-    tfd_gpus_free(r->gpus);
-    fake_deinit();
+    gpu_init(r, 2, &family, &o);
 }
 
 /* Also after what was held has been let go. */
@@ -138,17 +83,14 @@ static struct tfd_tensor wide(float x)
     return t;
 }
 
-static void node(struct rig *r, const char *device, const char *name,
-                 const char *op, const char *inputs)
+static void node(struct gpu_rig *r, const char *device, const char *name,
+                 const char *inputs)
 {
-    r->w.device = device;
-    wrig_attr_type(&r->w, "T", TFD_FLOAT);
-    if (strcmp(op, "TestEnds") == 0)
-        wrig_attr_int(&r->w, "N", strchr(inputs, ',') ? 2 : 1);
-    wrig_node(&r->w, name, op, inputs);
+    wrig_attr_int(&r->w, "N", strchr(inputs, ',') ? 2 : 1);
+    gpu_node(&r->w, device, name, "TestEnds", inputs);
 }
 
-static uint64_t reg(struct rig *r)
+static uint64_t reg(struct gpu_rig *r)
 {
     uint64_t graph = wrig_register(&r->w);
 
@@ -157,13 +99,7 @@ static uint64_t reg(struct rig *r)
     return graph;
 }
 
-static void fetch(struct rig *r, const char *from)
-{
-    r->w.device = WRIG_CPU0;
-    wrig_fetch(&r->w, from);
-}
-
-static void run(struct rig *r, uint64_t graph, float x)
+static void run(struct gpu_rig *r, uint64_t graph, float x)
 {
     r->w.fed[0] = wide(x);
     if (wrig_run(&r->w, graph) != TFD_OK)
@@ -198,7 +134,8 @@ static bool is_waiting(void *stream)
 
 /* A step whose kernels on d, from which it fetches, have been enqueued and wait
  * for what is held. */
-static void run_held(struct rig *r, uint64_t graph, struct tfd_cuda_device *d)
+static void run_held(struct gpu_rig *r, uint64_t graph,
+                     struct tfd_cuda_device *d)
 {
     uint64_t before = asked(d);
 
@@ -222,16 +159,16 @@ static const enum tfd_cuda_graphs both[] = {TFD_CUDA_GRAPHS_OFF,
 
 static void test_kernels_wait_for_what_they_read(void **state)
 {
-    struct rig r;
+    struct gpu_rig r;
     uint64_t graph;
 
     (void)state;
     for (int i = 0; i < 2; i++) {
         init(&r, both[i]);
         wrig_feed(&r.w, "x");
-        node(&r, GPU0, "y", "TestEnds", "x");
-        node(&r, GPU0, "z", "TestEnds", "y,x");
-        fetch(&r, "z");
+        node(&r, GPU0, "y", "x");
+        node(&r, GPU0, "z", "y,x");
+        gpu_fetch(&r.w, "z");
         graph = reg(&r);
         for (int step = 0; step < 12; step++) {
             /* Captured by then, or not. */
@@ -244,22 +181,22 @@ static void test_kernels_wait_for_what_they_read(void **state)
             }
             assert_true(wrig_result(&r.w, 0) == 6 * step);
         }
-        deinit(&r);
+        gpu_deinit(&r);
     }
 }
 
 static void test_copies_between_devices_wait_for_what_they_read(void **state)
 {
-    struct rig r;
+    struct gpu_rig r;
     uint64_t graph;
 
     (void)state;
     for (int i = 0; i < 2; i++) {
         init(&r, both[i]);
         wrig_feed(&r.w, "x");
-        node(&r, GPU0, "i", "Identity", "x");
-        node(&r, GPU1, "y", "TestEnds", "i");
-        fetch(&r, "y");
+        gpu_node(&r.w, GPU0, "i", "Identity", "x");
+        node(&r, GPU1, "y", "i");
+        gpu_fetch(&r.w, "y");
         graph = reg(&r);
         for (int step = 0; step < 12; step++) {
             if (step % 3 == 0) {
@@ -272,14 +209,14 @@ static void test_copies_between_devices_wait_for_what_they_read(void **state)
             }
             assert_true(wrig_result(&r.w, 0) == 2 * step);
         }
-        deinit(&r);
+        gpu_deinit(&r);
     }
 }
 
 /* Captured kernels read it, and it is no input of theirs. */
 static void test_constants_are_there_for_the_first_step(void **state)
 {
-    struct rig r;
+    struct gpu_rig r;
     uint64_t graph;
 
     (void)state;
@@ -292,9 +229,9 @@ static void test_constants_are_there_for_the_first_step(void **state)
         wrig_attr_type(&r.w, "dtype", TFD_FLOAT);
         r.w.device = GPU0;
         wrig_node(&r.w, "c", "Const", "");
-        node(&r, GPU0, "y", "TestEnds", "x,c");
-        node(&r, GPU0, "z", "TestEnds", "y,c");
-        fetch(&r, "z");
+        node(&r, GPU0, "y", "x,c");
+        node(&r, GPU0, "z", "y,c");
+        gpu_fetch(&r.w, "z");
         hold(tfd_gpus_at(r.gpus, 0)->in);
         graph = reg(&r);
         r.w.fed[0] = wrig_scalar(TFD_FLOAT, 1);
@@ -304,12 +241,12 @@ static void test_constants_are_there_for_the_first_step(void **state)
             run(&r, graph, (float)step);
             assert_true(wrig_result(&r.w, 0) == 600 + 4 * step + 6 * i);
         }
-        deinit(&r);
+        gpu_deinit(&r);
         tfd_tensor_unref(&c);
     }
 }
 
-static void variable(struct rig *r, const char *name)
+static void variable(struct gpu_rig *r, const char *name)
 {
     const struct tfd_shape shape = {1, {COUNT}};
 
@@ -324,7 +261,7 @@ static void variable(struct rig *r, const char *name)
 static void test_variables_may_be_given_values_on_their_way(void **state)
 {
     uint64_t assign, read;
-    struct rig r;
+    struct gpu_rig r;
 
     (void)state;
     for (int i = 0; i < 2; i++) {
@@ -337,8 +274,8 @@ static void test_variables_may_be_given_values_on_their_way(void **state)
         variable(&r, "h");
         wrig_attr_type(&r.w, "dtype", TFD_FLOAT);
         wrig_node(&r.w, "v", "ReadVariableOp", "h");
-        node(&r, GPU0, "y", "TestEnds", "v");
-        fetch(&r, "y");
+        node(&r, GPU0, "y", "v");
+        gpu_fetch(&r.w, "y");
         read = reg(&r);
         for (int step = 0; step < 6; step++) {
             if (step % 2)
@@ -350,7 +287,7 @@ static void test_variables_may_be_given_values_on_their_way(void **state)
                 fail_msg("%s", r.w.st.text);
             assert_true(wrig_result(&r.w, 0) == 2 * step);
         }
-        deinit(&r);
+        gpu_deinit(&r);
     }
 }
 
@@ -358,20 +295,20 @@ static void test_variables_may_be_given_values_on_their_way(void **state)
 static void test_steps_that_read_nothing_of_it_end(void **state)
 {
     uint64_t feed, other;
-    struct rig r;
+    struct gpu_rig r;
 
     (void)state;
     for (int i = 0; i < 2; i++) {
         init(&r, both[i]);
         wrig_feed(&r.w, "x");
-        node(&r, GPU0, "i", "Identity", "x");
-        node(&r, GPU0, "y", "TestEnds", "i");
-        fetch(&r, "y");
+        gpu_node(&r.w, GPU0, "i", "Identity", "x");
+        node(&r, GPU0, "y", "i");
+        gpu_fetch(&r.w, "y");
         feed = reg(&r);
         wrig_feed(&r.w, "x");
-        node(&r, GPU0, "y", "TestEnds", "x");
-        node(&r, GPU0, "z", "TestEnds", "y,y");
-        fetch(&r, "z");
+        node(&r, GPU0, "y", "x");
+        node(&r, GPU0, "z", "y,y");
+        gpu_fetch(&r.w, "z");
         other = reg(&r);
         for (int step = 0; step < 4; step++) {
             struct tfd_tensor value = wide((float)step), out;
@@ -388,7 +325,43 @@ static void test_steps_that_read_nothing_of_it_end(void **state)
             assert_true(wrig_result(&r.w, 0) == 2 * step);
             tfd_tensor_unref(&out);
         }
-        deinit(&r);
+        gpu_deinit(&r);
+    }
+}
+
+/* ---- Cards of a process -------------------------------------------------- */
+
+static const struct {
+    const char *limits; /* of virtual devices */
+    int devices, error, peers;
+} cards[] = {
+    {NULL, 1, 0, 0},   {NULL, 2, 0, 2},    {NULL, 3, 0, 6},
+    {NULL, 3, 217, 0}, {"8,8;8", 2, 0, 2}, /* two of one card */
+    {"8,8", 2, 0, 0},
+};
+
+static void test_cards_reach_each_other_where_they_can(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(cards) / sizeof(cards[0]); i++) {
+        const struct tfd_cuda_options o = {.count_max = -1,
+                                           .virtual_limits = cards[i].limits};
+        struct tfd_status st = TFD_STATUS_INIT;
+        struct tfd_gpus *gpus;
+
+        fake_init();
+        fake.devices = cards[i].devices;
+        fake.peer_error = cards[i].error;
+        for (int j = 0; j < FAKE_DEVICES; j++)
+            fake.total[j] = 1024 * FAKE_MIB;
+        assert_int_equal(tfd_gpus_new(&fake_driver, &o, NULL, NULL, &gpus, &st),
+                         TFD_OK);
+        assert_int_equal(
+            tfd_gpus_count(gpus),
+            cards[i].limits && cards[i].peers == 2 ? 3 : cards[i].devices);
+        assert_int_equal(fake.peers, cards[i].peers);
+        tfd_gpus_free(gpus);
+        fake_deinit();
     }
 }
 
@@ -402,6 +375,7 @@ int main(void)
         TEST(test_constants_are_there_for_the_first_step),
         TEST(test_variables_may_be_given_values_on_their_way),
         TEST(test_steps_that_read_nothing_of_it_end),
+        TEST(test_cards_reach_each_other_where_they_can),
     };
 
     tfd_alloc_cache_limit(0);
