@@ -115,6 +115,7 @@ static enum tfd_code open_gpus(struct tfd_server *s, struct tfd_status *st)
     struct tfd_cuda_options o;
 
     tfd_gpus_options(s->o.config, getenv("CUDA_VISIBLE_DEVICES"), &o);
+    o.processors_min = getenv("TF_MIN_GPU_MULTIPROCESSOR_COUNT");
     return tfd_gpus_new(tfd_cuda_driver(), &o, gpu_lost, s, &s->gpus, st);
 }
 

@@ -2,6 +2,10 @@
  * emulator.cpp - see emulator.h; takes the place of cuda/runtime.cu: which
  * devices there are, and the table of cuda/driver.h.
  */
+extern "C" {
+#include "cuda/library.h"
+}
+
 #include "tests/emulated/machine.h"
 
 #include <stdio.h>
@@ -73,14 +77,23 @@ static const char *error_text(int error)
                                          : "an error";
 }
 
+static enum tfd_code libraries(struct tfd_status *st)
+{
+    TFD_TRY(tfd_cuda_blas_check(st));
+    return tfd_cuda_dnn_check(st);
+}
+
 static const struct tfd_cuda_driver driver = {
-    device_count,  properties,     use,           memory_info,
-    peer_access,   allocate,       release,       share,
-    map,           unmap,          host_allocate, host_release,
-    stream_make,   stream_release, stream_wait,   event_make,
-    event_release, event_record,   event_query,   event_wait,
-    copy,          copy_runs,      copy_peer,     capture_begin,
-    capture_end,   graph_launch,   graph_release, error_text,
+    device_count, properties,     use,
+    memory_info,  peer_access,    allocate,
+    release,      share,          map,
+    unmap,        host_allocate,  host_release,
+    stream_make,  stream_release, stream_wait,
+    event_make,   event_release,  event_record,
+    event_query,  event_wait,     copy,
+    copy_runs,    copy_peer,      capture_begin,
+    capture_end,  graph_launch,   graph_release,
+    error_text,   libraries,      75,
 };
 
 } /* namespace emulator */

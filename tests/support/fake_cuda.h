@@ -179,6 +179,12 @@ static inline const char *fake_error_text(int error)
     }
 }
 
+static inline enum tfd_code fake_libraries(struct tfd_status *st)
+{
+    return fake.missing ? tfd_fail(st, TFD_UNIMPLEMENTED, "%s", fake.missing)
+                        : TFD_OK;
+}
+
 static const struct tfd_cuda_driver fake_driver = {
     .device_count = fake_device_count,
     .properties = fake_properties,
@@ -208,6 +214,7 @@ static const struct tfd_cuda_driver fake_driver = {
     .graph_launch = fake_graph_launch,
     .graph_release = fake_graph_release,
     .error_text = fake_error_text,
+    .libraries = fake_libraries,
 };
 
 #endif

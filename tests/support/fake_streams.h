@@ -85,6 +85,8 @@ static struct {
     int maps;     /* and made so far */
     int let_go;   /* of held streams */
     int asked;    /* calls that only a driver can answer */
+
+    const char *missing; /* what is said of libraries; NULL: they are there */
 } fake;
 
 /* From any thread. */
