@@ -2,16 +2,20 @@
  * copy.c - see copy.h.
  *
  *     to the host    kernels | out: wait, copy | event -> finish
- *     from the host  memcpy to pinned | in: wait, copy | kernels: wait
- *     from a device  its kernels | across: wait, copy | kernels: wait
+ *     from the host  memcpy to pinned | in: copy | those who read it: wait
+ *     from a device  its kernels | across: wait, copy | those who read it: wait
  *
- * A copy to a device waits for the kernels' stream there, too: the memory it
- * writes may have been given back by a kernel that is yet to run.  Small ones
- * go on the kernels' stream itself, which costs less than two events.
+ * A copy to a device waits for no kernel there, since what it writes to is of
+ * the intake.  Small ones go on the kernels' stream itself, in memory as any
+ * kernel's, which costs less than two events.
+ *
+ * What copies hold is let go in the order of their stream, so each stream that
+ * brings something has a queue of its own.
  */
 #include "cuda/copy.h"
 
 #include "cuda/capture.h"
+#include "cuda/intake.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -95,16 +99,24 @@ static void passed(struct tfd_cuda_closure *closure, int error)
 
 static bool is_small(const struct tfd_tensor *t)
 {
-    return tfd_tensor_size(t) <= SMALL_COPY;
+    return tfd_tensor_size(t) < SMALL_COPY;
+}
+
+static struct tfd_cuda_events *queue_of(struct tfd_cuda_device *d,
+                                        const void *stream)
+{
+    if (stream == d->in)
+        return &d->arrivals;
+    return stream == d->across ? &d->crossings : &d->events;
 }
 
 /* After the kernels enqueued so far. */
 static int enqueue_out(struct tfd_cuda_device *d, const struct tfd_tensor *in,
                        const struct tfd_tensor *out, void *stream)
 {
-    int error = 0;
+    int error = tfd_cuda_intake_await(in->buffer);
 
-    if (stream != d->stream)
+    if (!error && stream != d->stream)
         error = tfd_cuda_events_order(&d->events, d->stream, stream);
     if (error)
         return error;
@@ -143,21 +155,36 @@ static enum tfd_code to_host(const struct tfd_tensor *in,
     return TFD_OK;
 }
 
-/* Between the kernels enqueued so far and those that follow. */
+/* Memory of d that `stream` may write to. */
+static enum tfd_code make_out(struct tfd_cuda_device *d,
+                              const struct tfd_tensor *value, void *stream,
+                              struct tfd_tensor *out, struct tfd_status *st)
+{
+    *out = (struct tfd_tensor){value->dtype, value->shape, NULL};
+    if (stream != d->stream)
+        return tfd_cuda_intake_take(d, tfd_tensor_size(value), stream,
+                                    &out->buffer, st);
+    return tfd_tensor_new_in(out, &d->pool.memory, value->dtype, &value->shape,
+                             st);
+}
+
+/* The copy to out is enqueued, unless error is one. */
+static int expect(const struct tfd_cuda_device *d, const struct tfd_tensor *out,
+                  void *stream, int error)
+{
+    if (error || stream == d->stream)
+        return error;
+    return tfd_cuda_intake_expect(out->buffer, stream);
+}
+
 static int enqueue_in(struct tfd_cuda_device *d, const void *from,
                       const struct tfd_tensor *out, void *stream)
 {
-    int error = 0;
+    int error =
+        d->driver->copy(tfd_tensor_data(out), from, tfd_tensor_size(out),
+                        TFD_CUDA_TO_DEVICE, stream);
 
-    if (stream != d->stream)
-        error = tfd_cuda_events_order(&d->events, d->stream, stream);
-    if (!error)
-        error =
-            d->driver->copy(tfd_tensor_data(out), from, tfd_tensor_size(out),
-                            TFD_CUDA_TO_DEVICE, stream);
-    if (!error && stream != d->stream)
-        error = tfd_cuda_events_order(&d->events, stream, d->stream);
-    return error;
+    return expect(d, out, stream, error);
 }
 
 /* The bytes in pinned memory: where they are, or a copy. */
@@ -186,7 +213,7 @@ static enum tfd_code from_host(const struct tfd_tensor *in,
     c = take_record(d, st);
     if (!c)
         return TFD_RESOURCE_EXHAUSTED;
-    rc = tfd_tensor_new_in(out, &d->pool.memory, in->dtype, &in->shape, st);
+    rc = make_out(d, in, stream, out, st);
     if (rc == TFD_OK && !(c->buffer = pin(d, in, st)))
         rc = TFD_RESOURCE_EXHAUSTED;
     if (rc == TFD_OK)
@@ -200,7 +227,7 @@ static enum tfd_code from_host(const struct tfd_tensor *in,
         return rc;
     }
     c->closure.fn = passed;
-    tfd_cuda_events_after(&d->events, stream, &c->closure);
+    tfd_cuda_events_after(queue_of(d, stream), stream, &c->closure);
     return TFD_OK;
 }
 
@@ -208,13 +235,6 @@ static void *stream_across(struct tfd_cuda_device *to,
                            const struct tfd_tensor *value)
 {
     return is_small(value) ? to->stream : to->across;
-}
-
-/* `earlier` before `later`, which may be one. */
-static int order(struct tfd_cuda_device *d, void *earlier, void *later)
-{
-    return earlier == later ? 0
-                            : tfd_cuda_events_order(&d->events, earlier, later);
 }
 
 /* On the receiver's side, which waits for the sender's kernels. */
@@ -226,28 +246,26 @@ static int enqueue_across(struct tfd_cuda_device *from,
     int error = from->driver->use(from->ordinal);
 
     if (!error)
-        error = order(from, from->stream, stream);
+        error = tfd_cuda_intake_await(in->buffer);
+    if (!error)
+        error = tfd_cuda_events_order(&from->events, from->stream, stream);
     if (!error)
         error = to->driver->use(to->ordinal);
-    if (!error)
-        error = order(to, to->stream, stream);
     if (!error)
         error = to->driver->copy_peer(tfd_tensor_data(out), to->ordinal,
                                       tfd_tensor_data(in), from->ordinal,
                                       tfd_tensor_size(in), stream);
-    return error ? error : order(to, stream, to->stream);
+    return expect(to, out, stream, error);
 }
 
 static int enqueue_mapped(struct tfd_cuda_device *d, const void *from,
                           const struct tfd_tensor *out, void *stream)
 {
     size_t size = tfd_tensor_size(out);
-    int error = order(d, d->stream, stream);
-
-    if (!error)
-        error = d->driver->copy_runs(tfd_tensor_data(out), size, from, size,
+    int error = d->driver->copy_runs(tfd_tensor_data(out), size, from, size,
                                      size, 1, stream);
-    return error ? error : order(d, stream, d->stream);
+
+    return expect(d, out, stream, error);
 }
 
 enum tfd_code tfd_cuda_copy_across(struct tfd_cuda_device *from,
@@ -265,7 +283,7 @@ enum tfd_code tfd_cuda_copy_across(struct tfd_cuda_device *from,
     c = take_record(to, st);
     if (!c)
         return TFD_RESOURCE_EXHAUSTED;
-    rc = tfd_tensor_new_in(out, &to->pool.memory, in->dtype, &in->shape, st);
+    rc = make_out(to, in, stream, out, st);
     if (rc == TFD_OK)
         rc =
             tfd_cuda_device_check(to, enqueue_across(from, to, in, out, stream),
@@ -277,7 +295,7 @@ enum tfd_code tfd_cuda_copy_across(struct tfd_cuda_device *from,
     }
     c->buffer = tfd_buffer_ref(in->buffer);
     c->closure.fn = passed;
-    tfd_cuda_events_after(&to->events, stream, &c->closure);
+    tfd_cuda_events_after(queue_of(to, stream), stream, &c->closure);
     return TFD_OK;
 }
 
@@ -340,8 +358,7 @@ enum tfd_code tfd_cuda_copy_mapped(struct tfd_cuda_device *d, const void *from,
     c = take_record(d, st);
     if (!c)
         return TFD_RESOURCE_EXHAUSTED;
-    rc = tfd_tensor_new_in(out, &d->pool.memory, value->dtype, &value->shape,
-                           st);
+    rc = make_out(d, value, stream, out, st);
     if (rc == TFD_OK)
         rc = tfd_cuda_device_check(d, enqueue_mapped(d, from, out, stream),
                                    "copy from another process", st);
@@ -354,7 +371,7 @@ enum tfd_code tfd_cuda_copy_mapped(struct tfd_cuda_device *d, const void *from,
                        __ATOMIC_RELAXED);
     c->buffer = tfd_buffer_ref(value->buffer);
     c->closure.fn = passed;
-    tfd_cuda_events_after(&d->events, stream, &c->closure);
+    tfd_cuda_events_after(queue_of(d, stream), stream, &c->closure);
     return TFD_OK;
 }
 
@@ -395,8 +412,24 @@ enum tfd_code tfd_cuda_copy_for(struct tfd_kctx *k,
                                 struct tfd_tensor *out, struct tfd_status *st)
 {
     struct tfd_cuda_device *d = tfd_cuda_device_of(k->memory);
+    enum tfd_code rc;
 
-    if (!value->buffer || k->stream == d->stream)
-        return tfd_cuda_copy_in(d, value, out, st);
-    return capture_copy(k, value, out, st);
+    if (value->buffer && k->stream != d->stream)
+        return capture_copy(k, value, out, st);
+    TFD_TRY(tfd_cuda_copy_in(d, value, out, st));
+    rc = tfd_cuda_copy_await(d, out, 1, st);
+    if (rc != TFD_OK)
+        tfd_tensor_unref(out);
+    return rc;
+}
+
+enum tfd_code tfd_cuda_copy_await(struct tfd_cuda_device *d,
+                                  const struct tfd_tensor *values, int count,
+                                  struct tfd_status *st)
+{
+    int error = TFD_CUDA_OK;
+
+    for (int i = 0; i < count && !error; i++)
+        error = tfd_cuda_intake_await(values[i].buffer);
+    return tfd_cuda_device_check(d, error, "wait for a copy", st);
 }

@@ -97,6 +97,13 @@ static enum tfd_code copy_runs(struct tfd_memory *m, void *stream, void *to,
         "copy", st);
 }
 
+static bool relieve(void *owner)
+{
+    struct tfd_cuda_device *d = owner;
+
+    return tfd_cuda_intake_relieve(&d->intake);
+}
+
 static int make_streams(struct tfd_cuda_device *d)
 {
     void **const streams[] = {&d->stream, &d->in, &d->out, &d->across};
@@ -116,6 +123,7 @@ enum tfd_code tfd_cuda_device_init(struct tfd_cuda_device *d,
         .limit = o->memory_limit,
         .grows = o->grows,
         .owner = d,
+        .relieve = relieve,
     };
     int error;
 
@@ -130,6 +138,9 @@ enum tfd_code tfd_cuda_device_init(struct tfd_cuda_device *d,
     d->pool.memory.copy_runs = copy_runs;
     tfd_lock_init(&d->lock, TFD_LOCK_DEVICE);
     tfd_cuda_events_init(&d->events, o->driver, o->ordinal);
+    tfd_cuda_events_init(&d->arrivals, o->driver, o->ordinal);
+    tfd_cuda_events_init(&d->crossings, o->driver, o->ordinal);
+    tfd_cuda_intake_init(&d->intake);
     error = o->driver->properties(o->ordinal, &d->properties);
     if (!error)
         error = make_streams(d);
@@ -143,6 +154,8 @@ enum tfd_code tfd_cuda_device_init(struct tfd_cuda_device *d,
 void tfd_cuda_device_deinit(struct tfd_cuda_device *d)
 {
     (void)d->driver->use(d->ordinal);
+    tfd_cuda_events_deinit(&d->arrivals);
+    tfd_cuda_events_deinit(&d->crossings);
     tfd_cuda_events_deinit(&d->events);
     tfd_cuda_copy_free_records(d);
     if (d->blas.own)
@@ -159,6 +172,7 @@ void tfd_cuda_device_deinit(struct tfd_cuda_device *d)
         (void)d->driver->stream_release(d->across);
     tfd_cuda_captures_deinit(d);
     tfd_lock_deinit(&d->lock);
+    tfd_cuda_intake_deinit(&d->intake);
     tfd_cuda_pool_deinit(&d->pool);
 }
 

@@ -4,7 +4,8 @@
  * Kernels enqueue on `stream` and use k->memory, which is `pool`; those that
  * are captured (capture.h) have another stream and another pool of it.  Copies
  * of more than a few pages have streams of their own, so that they overlap with
- * kernels, and wait for what they must.
+ * kernels, and wait for what they must; what they bring is in blocks of an
+ * intake (intake.h), which are the pool's as well.
  *
  * A device that fails (an illegal access, memory that cannot be corrected) is
  * lost for the whole process: everything that waits for it ends with an error,
@@ -16,6 +17,7 @@
 #define TFD_CUDA_DEVICE_H
 
 #include "cuda/events.h"
+#include "cuda/intake.h"
 #include "cuda/pool.h"
 
 struct tfd_cuda_copy;
@@ -49,11 +51,14 @@ struct tfd_cuda_device {
     int number;  /* of /device:GPU:N */
     char name[16];
     struct tfd_cuda_properties properties;
-    void *stream; /* of kernels */
-    void *in;     /* of copies from the host */
-    void *out;    /* of copies to the host */
-    void *across; /* of copies from other devices */
-    struct tfd_cuda_events events;
+    void *stream;                     /* of kernels */
+    void *in;                         /* of copies from the host */
+    void *out;                        /* of copies to the host */
+    void *across;                     /* of copies from other devices */
+    struct tfd_cuda_events events;    /* of stream and out */
+    struct tfd_cuda_events arrivals;  /* of in */
+    struct tfd_cuda_events crossings; /* of across */
+    struct tfd_cuda_intake intake;
     struct tfd_cuda_pool *pinned; /* host memory that copies go through */
     struct tfd_lock lock;         /* of what follows */
     struct tfd_cuda_copy *copies; /* records that are free */

@@ -51,6 +51,9 @@ struct tfd_cuda_driver {
     int (*properties)(int device, struct tfd_cuda_properties *out);
     int (*use)(int device); /* by this thread, from now on */
     int (*memory_info)(size_t *free, size_t *total);
+    /* From now on a device reaches the memory of another itself, so that copies
+     * do not go by the host's.  An error: it cannot, and all goes on. */
+    int (*peer_access)(int device, int peer);
 
     int (*allocate)(void **at, size_t size);
     int (*release)(void *at);

@@ -28,6 +28,7 @@ struct tfd_cuda_chunk {
     struct tfd_cuda_chunk *next, *previous; /* in its bin */
     struct tfd_cuda_chunk *region;          /* of a first chunk: the next */
     size_t region_size;                     /* of a first chunk */
+    struct tfd_cuda_keeper *keeper;
     bool in_use;
 };
 
@@ -110,12 +111,18 @@ static void drop_record(struct tfd_cuda_pool *p, struct tfd_cuda_chunk *c)
     p->unused = c;
 }
 
+/* Nothing would be cut off. */
+static bool fits(const struct tfd_cuda_chunk *c, size_t size)
+{
+    return c->size < 2 * size && c->size - size < WASTE_MAX;
+}
+
 /* Cuts what is beyond `size` off, if that is worth it and there is a record. */
 static void cut(struct tfd_cuda_pool *p, struct tfd_cuda_chunk *c, size_t size)
 {
     struct tfd_cuda_chunk *rest;
 
-    if (c->size < 2 * size && c->size - size < WASTE_MAX)
+    if (fits(c, size))
         return;
     if (c->size == size || !(rest = new_record(p)))
         return;
@@ -142,11 +149,12 @@ static void join(struct tfd_cuda_pool *p, struct tfd_cuda_chunk *c)
     drop_record(p, gone);
 }
 
+/* Of a chunk that is not counted as in use. */
 static void give_back(struct tfd_cuda_pool *p, struct tfd_cuda_chunk *c)
 {
     assert(c->in_use);
     c->in_use = false;
-    p->stats.in_use -= c->size;
+    c->keeper = NULL;
     if (c->upper && !c->upper->in_use) {
         take_from_bin(p, c->upper);
         join(p, c);
@@ -178,14 +186,28 @@ void tfd_cuda_pool_close(struct tfd_cuda_pool *p)
         destroy(p);
 }
 
+static void release_kept(struct tfd_cuda_pool *p, struct tfd_cuda_chunk *c)
+{
+    /* Before, since it may be out again after. */
+    tfd_lock(&p->lock);
+    p->stats.in_use -= c->size;
+    tfd_unlock(&p->lock);
+    if (!c->keeper->keep(c->keeper, &c->buffer))
+        tfd_cuda_pool_let_go(&c->buffer);
+}
+
 static void release(struct tfd_buffer *b)
 {
     struct tfd_cuda_chunk *c = (struct tfd_cuda_chunk *)b;
     struct tfd_cuda_pool *p = c->pool;
-
     bool last;
 
+    if (c->keeper) {
+        release_kept(p, c);
+        return;
+    }
     tfd_lock(&p->lock);
+    p->stats.in_use -= c->size;
     give_back(p, c);
     last = p->closed && p->stats.in_use == 0;
     tfd_unlock(&p->lock);
@@ -263,8 +285,7 @@ static bool extend(struct tfd_cuda_pool *p, size_t size)
 
 /* ---- All together -------------------------------------------------------- */
 
-static void *no_room(struct tfd_cuda_pool *p, size_t size,
-                     struct tfd_status *st)
+static void no_room(struct tfd_cuda_pool *p, size_t size, struct tfd_status *st)
 {
     p->stats.failures++;
     (void)tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
@@ -273,31 +294,53 @@ static void *no_room(struct tfd_cuda_pool *p, size_t size,
                    "block has %zu",
                    size, p->o.source.name, p->o.limit, p->stats.reserved,
                    p->stats.in_use, largest_free(p));
-    return NULL;
 }
 
-static struct tfd_cuda_chunk *take(struct tfd_cuda_pool *p, size_t size,
-                                   struct tfd_status *st)
+static size_t in_chunks(size_t size)
+{
+    return (size + TFD_CUDA_CHUNK - 1) / TFD_CUDA_CHUNK * TFD_CUDA_CHUNK;
+}
+
+/* c is given out. */
+static void count(struct tfd_cuda_pool *p, const struct tfd_cuda_chunk *c)
+{
+    p->stats.in_use += c->size;
+    p->stats.allocs++;
+    if (p->stats.in_use > p->stats.peak)
+        p->stats.peak = p->stats.in_use;
+}
+
+/* NULL: there is no room. */
+static struct tfd_cuda_chunk *take(struct tfd_cuda_pool *p, size_t size)
 {
     struct tfd_cuda_chunk *c;
     size_t whole;
 
     if (size > SIZE_MAX - TFD_CUDA_CHUNK)
-        return no_room(p, size, st);
-    whole = (size + TFD_CUDA_CHUNK - 1) / TFD_CUDA_CHUNK * TFD_CUDA_CHUNK;
+        return NULL;
+    whole = in_chunks(size);
     c = best_fit(p, whole);
     if (!c && extend(p, whole))
         c = best_fit(p, whole);
     if (!c)
-        return no_room(p, size, st);
+        return NULL;
     take_from_bin(p, c);
     cut(p, c, whole);
     c->in_use = true;
-    p->stats.in_use += c->size;
-    p->stats.allocs++;
-    if (p->stats.in_use > p->stats.peak)
-        p->stats.peak = p->stats.in_use;
+    count(p, c);
     return c;
+}
+
+static bool relieve(struct tfd_cuda_pool *p)
+{
+    bool some;
+
+    if (!p->o.relieve)
+        return false;
+    tfd_unlock(&p->lock);
+    some = p->o.relieve(p->o.owner);
+    tfd_lock(&p->lock);
+    return some;
 }
 
 struct tfd_buffer *tfd_cuda_pool_make(struct tfd_cuda_pool *p, size_t size,
@@ -307,7 +350,11 @@ struct tfd_buffer *tfd_cuda_pool_make(struct tfd_cuda_pool *p, size_t size,
 
     assert(size > 0);
     tfd_lock(&p->lock);
-    c = take(p, size, st);
+    do
+        c = take(p, size);
+    while (!c && relieve(p));
+    if (!c)
+        no_room(p, size, st);
     tfd_unlock(&p->lock);
     if (!c)
         return NULL;
@@ -326,6 +373,56 @@ struct tfd_cuda_pool *tfd_cuda_pool_of(const struct tfd_buffer *b)
     return b && b->release == release ? ((const struct tfd_cuda_chunk *)b)->pool
                                       : NULL;
 }
+
+/* ---- Buffers that are kept ----------------------------------------------- */
+
+void tfd_cuda_pool_keep(struct tfd_buffer *b, struct tfd_cuda_keeper *k)
+{
+    assert(b->release == release);
+    ((struct tfd_cuda_chunk *)b)->keeper = k;
+}
+
+struct tfd_cuda_keeper *tfd_cuda_pool_keeper(const struct tfd_buffer *b)
+{
+    return b && b->release == release
+               ? ((const struct tfd_cuda_chunk *)b)->keeper
+               : NULL;
+}
+
+size_t tfd_cuda_pool_capacity(const struct tfd_buffer *b)
+{
+    return ((const struct tfd_cuda_chunk *)b)->size;
+}
+
+bool tfd_cuda_pool_fits(const struct tfd_buffer *b, size_t size)
+{
+    const struct tfd_cuda_chunk *c = (const struct tfd_cuda_chunk *)b;
+
+    return size <= c->size && fits(c, in_chunks(size));
+}
+
+void tfd_cuda_pool_reuse(struct tfd_buffer *b, size_t size)
+{
+    struct tfd_cuda_chunk *c = (struct tfd_cuda_chunk *)b;
+
+    assert(c->keeper && size > 0 && size <= c->size);
+    tfd_lock(&c->pool->lock);
+    count(c->pool, c);
+    tfd_unlock(&c->pool->lock);
+    c->buffer = (struct tfd_buffer){1, size, c->at, release};
+}
+
+void tfd_cuda_pool_let_go(struct tfd_buffer *b)
+{
+    struct tfd_cuda_chunk *c = (struct tfd_cuda_chunk *)b;
+    struct tfd_cuda_pool *p = c->pool;
+
+    tfd_lock(&p->lock);
+    give_back(p, c);
+    tfd_unlock(&p->lock);
+}
+
+/* ---- A pool -------------------------------------------------------------- */
 
 void tfd_cuda_pool_init(struct tfd_cuda_pool *p,
                         const struct tfd_cuda_pool_options *o)

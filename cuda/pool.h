@@ -4,7 +4,9 @@
  * Memory of a device is given back and out again without asking the device:
  * all kernels of a device run in the order of one stream, so who gets a chunk
  * next writes to it after those who used it have read it.  Who uses a chunk on
- * another stream holds its buffer until an event says that it is done.
+ * another stream holds its buffer until an event says that it is done, or until
+ * the kernels' stream waits for it; who writes to one there waits for kernels
+ * first (intake.h).
  *
  * A chunk has a multiple of 256 bytes.  The best fit is taken from bins by
  * powers of two and cut when it is much larger; neighbours that are free become
@@ -27,6 +29,13 @@
 
 struct tfd_cuda_chunk;
 
+/* Who gets a buffer when its last reference is gone, in place of the pool, to
+ * give it out again.  Embedded by its owner. */
+struct tfd_cuda_keeper {
+    /* False: it goes back to the pool after all.  A lock may be held. */
+    bool (*keep)(struct tfd_cuda_keeper *k, struct tfd_buffer *b);
+};
+
 /* Where regions come from. */
 struct tfd_cuda_source {
     /* NULL when there is no room. */
@@ -42,12 +51,14 @@ struct tfd_cuda_pool_options {
     bool grows;   /* small regions first */
     bool nested;  /* regions are buffers of a pool that is not */
     void *owner;  /* of who made it */
+    /* Memory is short: lets go what is kept.  False: nothing was. */
+    bool (*relieve)(void *owner);
 };
 
 struct tfd_cuda_pool_stats {
     size_t limit;
     size_t reserved;     /* in regions */
-    size_t in_use;       /* in chunks, as cut */
+    size_t in_use;       /* in chunks, as cut; without what is kept */
     size_t peak;         /* of in_use */
     size_t largest_free; /* one chunk */
     size_t allocs;       /* chunks given out so far */
@@ -80,6 +91,18 @@ struct tfd_buffer *tfd_cuda_pool_make(struct tfd_cuda_pool *p, size_t size,
                                       struct tfd_status *st);
 /* Whether a buffer was made by a pool, and by which. */
 struct tfd_cuda_pool *tfd_cuda_pool_of(const struct tfd_buffer *b);
+
+/* b goes to k from now on.  NULL: back to the pool. */
+void tfd_cuda_pool_keep(struct tfd_buffer *b, struct tfd_cuda_keeper *k);
+/* Of any buffer; NULL: nobody. */
+struct tfd_cuda_keeper *tfd_cuda_pool_keeper(const struct tfd_buffer *b);
+/* What a buffer can have at most, and whether it may serve for `size` bytes:
+ * it wastes no more than the pool would. */
+size_t tfd_cuda_pool_capacity(const struct tfd_buffer *b);
+bool tfd_cuda_pool_fits(const struct tfd_buffer *b, size_t size);
+/* Of a buffer that is kept: gives it out, or back to the pool. */
+void tfd_cuda_pool_reuse(struct tfd_buffer *b, size_t size);
+void tfd_cuda_pool_let_go(struct tfd_buffer *b);
 
 /* The start of the region that an address is in; NULL: none of p's.  A region
  * stays until the end. */

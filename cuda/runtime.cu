@@ -54,6 +54,21 @@ static int report(cudaError_t error)
     return (int)error;
 }
 
+static int peer_access(int device, int peer)
+{
+    int can = 0;
+    cudaError_t error = cudaDeviceCanAccessPeer(&can, device, peer);
+
+    if (error == cudaSuccess && !can)
+        error = cudaErrorPeerAccessUnsupported;
+    if (error == cudaSuccess)
+        error = cudaSetDevice(device);
+    if (error == cudaSuccess)
+        error = cudaDeviceEnablePeerAccess(peer, 0);
+    (void)report(error);
+    return error == cudaErrorPeerAccessAlreadyEnabled ? 0 : (int)error;
+}
+
 static int allocate(void **at, size_t size)
 {
     return report(cudaMalloc(at, size));
@@ -258,14 +273,16 @@ static enum tfd_code libraries(struct tfd_status *st)
 static const int architectures[] = {__CUDA_ARCH_LIST__};
 
 static const struct tfd_cuda_driver driver = {
-    device_count,   properties,    use,           memory_info,
-    allocate,       release,       share,         map,
-    unmap,          host_allocate, host_release,  stream_make,
-    stream_release, stream_wait,   event_make,    event_release,
-    event_record,   event_query,   event_wait,    copy,
-    copy_runs,      copy_peer,     capture_begin, capture_end,
-    graph_launch,   graph_release, error_text,    libraries,
-    architectures[0] / 10,
+    device_count, properties,     use,
+    memory_info,  peer_access,    allocate,
+    release,      share,          map,
+    unmap,        host_allocate,  host_release,
+    stream_make,  stream_release, stream_wait,
+    event_make,   event_release,  event_record,
+    event_query,  event_wait,     copy,
+    copy_runs,    copy_peer,      capture_begin,
+    capture_end,  graph_launch,   graph_release,
+    error_text,   libraries,      architectures[0] / 10,
 };
 
 extern "C" const struct tfd_cuda_driver *tfd_cuda_driver(void)

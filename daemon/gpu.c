@@ -81,6 +81,13 @@ static enum tfd_code use(struct tfd_device *d, struct tfd_status *st)
     return tfd_cuda_device_use(of(d), st);
 }
 
+static enum tfd_code await(struct tfd_device *d,
+                           const struct tfd_tensor *values, int count,
+                           struct tfd_status *st)
+{
+    return tfd_cuda_copy_await(of(d), values, count, st);
+}
+
 /* ---- Captures ------------------------------------------------------------ */
 
 struct capture {
@@ -209,6 +216,7 @@ static void make_row(struct tfd_device *row, struct tfd_cuda_device *d,
         .copy = copy,
         .place = place,
         .use = use,
+        .await = await,
         .captures = o->graphs == TFD_CUDA_GRAPHS_OFF ? NULL : &captures,
         .captures_at_once = o->graphs == TFD_CUDA_GRAPHS_ON,
         .attributes.memory_limit = (int64_t)d->pool.o.limit,
@@ -237,6 +245,54 @@ static enum tfd_code add(struct tfd_gpus *g,
     g->row[g->count++].share = &g->share;
     return TFD_OK;
 }
+
+/* ---- Cards of this process ----------------------------------------------- */
+
+/* Virtual devices are of one card. */
+static bool is_first_of_card(const struct tfd_gpus *g, int i)
+{
+    for (int j = 0; j < i; j++)
+        if (g->device[j].ordinal == g->device[i].ordinal)
+            return false;
+    return true;
+}
+
+/* Cards that refuse, for the log. */
+struct apart {
+    char pairs[512];
+    size_t used;
+    int why; /* 0: none did */
+};
+
+static void connect_cards(struct tfd_gpus *g, int i, int j, struct apart *a)
+{
+    const struct tfd_cuda_driver *driver = g->device[i].driver;
+    int error = driver->peer_access(g->device[i].ordinal, g->device[j].ordinal);
+
+    if (!error)
+        return;
+    a->why = error;
+    if (a->used < sizeof(a->pairs))
+        a->used +=
+            (size_t)snprintf(a->pairs + a->used, sizeof(a->pairs) - a->used,
+                             "%sGPU:%d to GPU:%d", a->used ? ", " : "", i, j);
+}
+
+/* Copies between those that refuse go by the host's memory. */
+static void connect_all(struct tfd_gpus *g)
+{
+    struct apart a = {.why = 0};
+
+    for (int i = 0; i < g->count; i++)
+        for (int j = 0; j < g->count; j++)
+            if (i != j && is_first_of_card(g, i) && is_first_of_card(g, j))
+                connect_cards(g, i, j, &a);
+    if (a.why)
+        tfd_log(TFD_LOG_INFO, "gpus_apart", "pairs=\"%s\" why=\"%s\"", a.pairs,
+                g->device[0].driver->error_text(a.why));
+}
+
+/* ---- All together -------------------------------------------------------- */
 
 static bool is_configured(const struct tfd_cuda_options *o)
 {
@@ -292,6 +348,7 @@ tfd_gpus_new(const struct tfd_cuda_driver *driver,
             tfd_gpus_free(g);
             return TFD_INTERNAL;
         }
+    connect_all(g);
     for (int i = 0; i < g->count; i++) {
         g->device[i].on_lost = on_lost;
         g->device[i].ctx = ctx;

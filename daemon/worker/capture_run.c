@@ -104,11 +104,22 @@ static void drop_copies(const struct tfd_gate_run *x)
         tfd_tensor_unref(&x->c->out[i].copy);
 }
 
+static enum tfd_code await_inputs(const struct tfd_gate_run *x,
+                                  struct tfd_status *st)
+{
+    struct tfd_device *d = x->part->device;
+
+    for (int32_t i = 0; i < x->part->input_count; i++)
+        TFD_TRY(d->await(d, tfd_gate_input(x, i), 1, st));
+    return TFD_OK;
+}
+
 static enum tfd_code launch(const struct tfd_gate_run *x, struct tfd_status *st)
 {
     struct tfd_device *d = x->part->device;
 
     TFD_TRY(d->use(d, st));
+    TFD_TRY(await_inputs(x, st));
     TFD_TRY(copy_inputs(x, st));
     TFD_TRY(d->captures->launch(x->c->capture, st));
     return copy_outputs(x, st);

@@ -21,7 +21,8 @@ struct tfd_device;
 
 /* Copies input 0 of k, in the memory of `from`, to output 0 in that of `to`;
  * NULL is the host, for one of them.  Returns at once; then tfd_kctx_finish(k),
- * from any thread. */
+ * from any thread.  A value that is brought to a device may be on its way then;
+ * kernels that read it are behind await(). */
 typedef void tfd_device_copy_fn(struct tfd_kctx *k, struct tfd_device *from,
                                 struct tfd_device *to);
 /* The same for a constant, when a graph is registered. */
@@ -32,6 +33,10 @@ typedef enum tfd_code tfd_device_place_fn(struct tfd_device *to,
 /* The calling thread is about to run a kernel of the device. */
 typedef enum tfd_code tfd_device_use_fn(struct tfd_device *d,
                                         struct tfd_status *st);
+/* Kernels of the device that are enqueued from now on read values. */
+typedef enum tfd_code tfd_device_await_fn(struct tfd_device *d,
+                                          const struct tfd_tensor *values,
+                                          int count, struct tfd_status *st);
 
 /* Kernels that were enqueued once, kept to be enqueued again by one call.
  * Embedded, first, by what begin() makes. */
@@ -75,8 +80,8 @@ struct tfd_device_share {
                          const struct tfd_device_handle *h, void **at,
                          size_t *size, struct tfd_status *st);
     void (*unmap)(struct tfd_device *d, void *at); /* no copy is under way */
-    /* Copies from mapped memory to a buffer of d, for kernels enqueued from now
-     * on.  value has type, shape and a buffer that is held until then. */
+    /* Copies from mapped memory to a buffer of d, for kernels behind await().
+     * value has type, shape and a buffer that is held until it is copied. */
     enum tfd_code (*bring)(struct tfd_device *d, const void *from,
                            const struct tfd_tensor *value,
                            struct tfd_tensor *out, struct tfd_status *st);
@@ -106,6 +111,7 @@ struct tfd_device {
     tfd_device_copy_fn *copy; /* to and from it */
     tfd_device_place_fn *place;
     tfd_device_use_fn *use;
+    tfd_device_await_fn *await;
     const struct tfd_device_captures *captures; /* NULL: it has none */
     bool captures_at_once; /* at the first step, without a trial */
     const struct tfd_device_share *share; /* NULL: it cannot */

@@ -53,12 +53,15 @@ enum tfd_code tfd_compile_place(struct tfd_compiler *c, int32_t constant,
     while (p && !(p->constant == constant && p->to == to))
         p = p->next;
     if (!p) {
+        struct tfd_tensor *value = &e->constants[e->constant_count];
+
         p = tfd_arena_alloc(&c->scratch, sizeof(*p));
         TFD_TRY(tfd_arena_check(p, "constants of a device", st));
-        TFD_TRY(to->place(to, &e->constants[constant],
-                          &e->constants[e->constant_count], st));
+        TFD_TRY(to->place(to, &e->constants[constant], value, st));
         *p = (struct tfd_placed){c->placed, to, constant, e->constant_count++};
         c->placed = p;
+        /* Captured kernels read it where it lies, and await only inputs. */
+        TFD_TRY(to->await(to, value, 1, st));
     }
     *out = p->number;
     return TFD_OK;

@@ -197,12 +197,14 @@ static void run_kernel(struct tfd_runner *r, struct tfd_ready *item)
  * copy, which waits. */
 static void run_on_device(struct tfd_runner *r, struct tfd_ready *item)
 {
-    struct tfd_device *d = item->node->rt->row;
+    const struct tfd_exec_node *n = item->node;
+    struct tfd_device *d = n->rt->row;
 
     r->k.stream = d->stream;
     r->k.memory = d->own;
-    if (d->use(d, &r->st) == TFD_OK)
-        (item->node->kind == TFD_EXEC_ASYNC ? run_async : run_kernel)(r, item);
+    if (d->use(d, &r->st) == TFD_OK &&
+        d->await(d, item->it->slots + n->slot, n->in_count, &r->st) == TFD_OK)
+        (n->kind == TFD_EXEC_ASYNC ? run_async : run_kernel)(r, item);
     r->k.stream = NULL;
     r->k.memory = NULL;
 }

@@ -61,6 +61,12 @@ static int use(int device)
     return 0;
 }
 
+/* All memory is the host's. */
+static int peer_access(int device, int peer)
+{
+    return visible[device] == visible[peer];
+}
+
 static const char *error_text(int error)
 {
     return error == TFD_CUDA_NO_MEMORY   ? "out of memory"
@@ -78,14 +84,16 @@ static enum tfd_code libraries(struct tfd_status *st)
 }
 
 static const struct tfd_cuda_driver driver = {
-    device_count,   properties,    use,           memory_info,
-    allocate,       release,       share,         map,
-    unmap,          host_allocate, host_release,  stream_make,
-    stream_release, stream_wait,   event_make,    event_release,
-    event_record,   event_query,   event_wait,    copy,
-    copy_runs,      copy_peer,     capture_begin, capture_end,
-    graph_launch,   graph_release, error_text,    libraries,
-    75,
+    device_count, properties,     use,
+    memory_info,  peer_access,    allocate,
+    release,      share,          map,
+    unmap,        host_allocate,  host_release,
+    stream_make,  stream_release, stream_wait,
+    event_make,   event_release,  event_record,
+    event_query,  event_wait,     copy,
+    copy_runs,    copy_peer,      capture_begin,
+    capture_end,  graph_launch,   graph_release,
+    error_text,   libraries,      75,
 };
 
 } /* namespace emulator */

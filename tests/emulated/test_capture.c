@@ -123,6 +123,8 @@ static void make_gpu(struct gpu *g)
             assert_int_equal(
                 tfd_cuda_copy_in(&device, &krig.in[i], &g->in[i], NULL),
                 TFD_OK);
+    assert_int_equal(tfd_cuda_copy_await(&device, g->in, krig.in_count, NULL),
+                     TFD_OK);
 }
 
 static void drop_gpu(struct gpu *g)

@@ -63,6 +63,16 @@ static inline int fake_memory_info(size_t *free_size, size_t *total)
     return fake_state();
 }
 
+static inline int fake_peer_access(int device, int peer)
+{
+    int error = device == peer ? FAKE_INVALID : fake_state();
+
+    if (!error)
+        error = fake.peer_error;
+    fake.peers += !error;
+    return error;
+}
+
 /* A block with its size and device in front of it. */
 static inline int fake_take(void **at, size_t size, int device, size_t *used,
                             size_t total, int *out)
@@ -180,6 +190,7 @@ static const struct tfd_cuda_driver fake_driver = {
     .properties = fake_properties,
     .use = fake_use,
     .memory_info = fake_memory_info,
+    .peer_access = fake_peer_access,
     .allocate = fake_allocate,
     .release = fake_release,
     .share = fake_share,

@@ -76,6 +76,8 @@ static struct {
     int copy_error;   /* what the next copy answers */
     int stream_error; /* what stream_make() answers */
     int map_error;    /* what map() answers */
+    int peer_error;   /* what peer_access() answers */
+    int peers;        /* calls of it that went well */
     int begin_error, end_error, launch_error; /* of captures and graphs */
     size_t host_total, host_used;
     int allocations, streams, events, host_allocations, graphs; /* out */
