@@ -12,14 +12,57 @@
 #include "common/alloc.h"
 #include "common/str.h"
 #include "kernels/registry.h"
+#include "kernels/vector_math.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #define FIRST 2 /* the input that the operands begin with */
 #define STEPS_MAX 4
 
 enum { SCALE = FIRST, OFFSET, MEAN, VARIANCE };
+
+/* ---- Gelu, which is no op ------------------------------------------------ */
+
+static inline float exact(float x)
+{
+    return 0.5f * x * (1 + erff(x * 0.70710678f));
+}
+
+static inline float approximate(float x)
+{
+    return 0.5f * x *
+           (1 + tfd_vector_tanh(0.79788456f * (x + 0.044715f * x * x * x)));
+}
+
+#define GELU(name, T, to, from)                           \
+    static inline T exact_##name(T x)                     \
+    {                                                     \
+        return from(exact(to(x)));                        \
+    }                                                     \
+    static inline T approximate_##name(T x)               \
+    {                                                     \
+        return from(approximate(to(x)));                  \
+    }                                                     \
+    TFD_UNARY_LOOP(gelu_exact_##name, T, T, exact_##name) \
+    TFD_UNARY_LOOP(gelu_approximate_##name, T, T, approximate_##name)
+
+GELU(FLOAT, float, (float), (float))
+TFD_NARROW_DTYPES(GELU)
+
+static tfd_range_fn *activation_loop(const char *name, enum tfd_dtype dtype)
+{
+    if (strcmp(name, "GeluExact") == 0)
+        return dtype == TFD_FLOAT  ? gelu_exact_FLOAT
+               : dtype == TFD_HALF ? gelu_exact_HALF
+                                   : gelu_exact_BFLOAT16;
+    if (strcmp(name, "GeluApproximate") == 0)
+        return dtype == TFD_FLOAT  ? gelu_approximate_FLOAT
+               : dtype == TFD_HALF ? gelu_approximate_HALF
+                                   : gelu_approximate_BFLOAT16;
+    return tfd_registry_loop(name, dtype);
+}
 
 /* ---- Attributes ---------------------------------------------------------- */
 
@@ -62,7 +105,7 @@ static enum tfd_code find_activation(const struct tfd_str *steps, int count,
 {
     for (; *names; names++)
         if (tfd_str_is(steps[1], *names)) {
-            e->activation = tfd_registry_loop(*names, dtype);
+            e->activation = activation_loop(*names, dtype);
             return TFD_OK;
         }
     return fail_steps(steps, count, st);

@@ -40,7 +40,8 @@ static enum tfd_code matmul_prepare(const struct tfd_prepare *p, void *state,
                                     struct tfd_status *st)
 {
     static const char *const activations[] = {
-        "Relu", "Relu6", "Elu", "LeakyRelu", "Tanh", "Sigmoid", NULL};
+        "Relu",      "Relu6",           "Elu", "LeakyRelu", "Tanh", "Sigmoid",
+        "GeluExact", "GeluApproximate", NULL};
     struct matmul *m = state;
 
     tfd_gemm_init();

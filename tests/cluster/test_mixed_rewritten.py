@@ -233,6 +233,14 @@ def graphs_that_a_real_master_rewrites(server):
     compare_all(server, tensorflow_server(server.slow))
 
 
+@test(limit=180, tfd_only=True)
+def graphs_that_a_real_master_rewrites_for_onednn(server):
+    """As TensorFlow does by default; these tests do not, for the last bits."""
+    master = tensorflow_server(server.slow)
+    compare_all(server, dataclasses.replace(master, command=[
+        "env", "TF_ENABLE_ONEDNN_OPTS=1"] + master.command))
+
+
 def programs_beside_a_real_master(server, *names):
     others = {("worker", 0): tensorflow_server(server.slow)}
     with Cluster(server, others=others, ps=1, worker=2) as cluster:
