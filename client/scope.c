@@ -219,6 +219,9 @@ static void set_attr(TF_OperationDescription *d, const TFD_Attr *a)
     case TFD_KIND_SHAPE:
         TF_SetAttrShape(d, a->name, a->dims, (int)a->number);
         break;
+    case TFD_KIND_INTS:
+        TF_SetAttrIntList(d, a->name, a->dims, (int)a->number);
+        break;
     }
 }
 
@@ -292,4 +295,12 @@ TFD_Attr TFD_AttrShape(const char *name, const int64_t *dims, int num_dims)
 {
     return (TFD_Attr){
         .name = name, .kind = TFD_KIND_SHAPE, .number = num_dims, .dims = dims};
+}
+
+TFD_Attr TFD_AttrInts(const char *name, const int64_t *values, int num_values)
+{
+    return (TFD_Attr){.name = name,
+                      .kind = TFD_KIND_INTS,
+                      .number = num_values,
+                      .dims = values};
 }

@@ -58,9 +58,10 @@ struct tfd_config {
     char *bind;                 /* NULL: the address the cluster names */
     char *protocol;             /* "grpc" */
     char *port_file;            /* NULL: none */
-    int64_t peer_wait_ms;       /* 0: for ever */
-    int64_t heartbeat_ms;       /* 0: no heartbeats */
-    int64_t peer_timeout_ms;    /* 0: a silent peer is waited for */
+    int32_t connections_per_peer;
+    int64_t peer_wait_ms;    /* 0: for ever */
+    int64_t heartbeat_ms;    /* 0: no heartbeats */
+    int64_t peer_timeout_ms; /* 0: a silent peer is waited for */
 
     struct tfd_device_count devices[TFD_DEVICE_TYPES_MAX];
     size_t device_type_count;

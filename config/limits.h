@@ -53,7 +53,8 @@
 /* Sockets of one server.  14 kB each idle in TensorFlow; ours stay below. */
 #define TFD_CONNECTIONS_MAX 10000
 
-/* From one peer address, so that one broken client cannot use up all. */
+/* From one peer address unless --connections_per_peer says otherwise, so that
+ * one broken client cannot use up all. */
 #define TFD_CONNECTIONS_PER_PEER_MAX 256
 
 /* Calls open on one connection.  RecvTensor calls of TensorFlow wait a whole

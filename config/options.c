@@ -279,6 +279,10 @@ const struct tfd_option tfd_options[] = {
     {NETWORK, "port_file", "FILE", NULL,
      "the port is written here once it is open",
      read_text, AT(port_file)},
+    {NETWORK, "connections_per_peer", "N", "256",
+     "connections that one address may hold open; more are closed at once",
+     read_int32, AT(connections_per_peer), .min = 1,
+     .max = TFD_CONNECTIONS_MAX},
     {NETWORK, "peer_wait", "DURATION", "60s",
      "how long a new session waits for tasks that do not answer; 0: for ever, "
      "as TensorFlow does",

@@ -102,10 +102,33 @@ static enum tfd_code no_session_pool(struct reading *x, void *at)
                            "thread pool options.");
 }
 
-/* Nothing to do, and nothing to warn of: devices are fixed when a task starts
- * (Python sends its own count with every session), and what the switches of
- * this kind turn off does not exist here. */
-static enum tfd_code read_nothing(struct reading *x, void *at)
+static void add_unhonoured(struct tfd_session_config *c, const char *name)
+{
+    for (size_t i = 0; i < c->unhonoured_count; i++)
+        if (strcmp(c->unhonoured[i], name) == 0)
+            return;
+    if (c->unhonoured_count < TFD_SESSION_UNHONOURED_MAX)
+        c->unhonoured[c->unhonoured_count++] = name;
+}
+
+/* A task's devices are fixed when it starts.  Python sends one CPU, and the
+ * GPUs of its own process, with every session: that asks for nothing. */
+static enum tfd_code read_device_count(struct reading *x, void *at)
+{
+    struct tfd_pb_entry e;
+
+    (void)at;
+    if (x->f->wire != TFD_PB_BYTES || !tfd_pb_map_entry(x->f->bytes, &e))
+        return tfd_fail(x->st, TFD_INVALID_ARGUMENT,
+                        "Unable to parse ConfigProto.device_count");
+    if (!tfd_str_is(e.key, "GPU") &&
+        !(tfd_str_is(e.key, "CPU") && e.number == 1))
+        add_unhonoured(x->out, "device_count");
+    return TFD_OK;
+}
+
+/* Nothing here takes it that a session's graph stays as it is. */
+static enum tfd_code graphs_grow(struct reading *x, void *at)
 {
     (void)x;
     (void)at;
@@ -118,7 +141,7 @@ static read_fn read_experimental;
 #define AT(member) offsetof(struct tfd_session_config, member)
 
 static const struct row config_rows[] = {
-    {1, "device_count", read_nothing, 0},
+    {1, "device_count", read_device_count, 0},
     {2, "intra_op_parallelism_threads", NULL, 0},
     {3, "placement_period", NULL, 0},
     {4, "device_filters", read_filter, 0},
@@ -161,11 +184,11 @@ static const struct row experimental_rows[] = {
     {7, "experimental.collective_nccl", NULL, 0},
     {8, "experimental.share_session_state_in_clusterspec_propagation",
      read_bool, AT(share_session_state)},
-    {9, "experimental.disable_thread_spinning", read_nothing, 0},
+    {9, "experimental.disable_thread_spinning", NULL, 0},
     {10, "experimental.share_cluster_devices_in_session", read_bool,
      AT(share_cluster_devices)},
     {11, "experimental.session_metadata", NULL, 0},
-    {12, "experimental.optimize_for_static_graph", read_nothing, 0},
+    {12, "experimental.optimize_for_static_graph", NULL, 0},
     {13, "experimental.enable_mlir_bridge", NULL, 0},
     {14, "experimental.disable_output_partition_graphs", NULL, 0},
     {15, "experimental.xla_fusion_autotuner_thresh", NULL, 0},
@@ -175,7 +198,7 @@ static const struct row experimental_rows[] = {
     {21, "experimental.disable_functional_ops_lowering", NULL, 0},
     {22, "experimental.xla_prefer_single_graph_cluster", NULL, 0},
     {23, "experimental.coordination_config", NULL, 0},
-    {24, "experimental.disable_optimize_for_static_graph", read_nothing, 0},
+    {24, "experimental.disable_optimize_for_static_graph", graphs_grow, 0},
     {26, "experimental.disable_eager_executor_streaming_enqueue", NULL, 0},
     {27, "experimental.enable_multi_host", NULL, 0},
     {28, "experimental.backend_server_port", NULL, 0},
@@ -206,15 +229,6 @@ static bool is_set(const struct tfd_pb_field *f)
                                        : inner.number != 0)
             return true;
     return r.failed; /* a text, not a message */
-}
-
-static void add_unhonoured(struct tfd_session_config *c, const char *name)
-{
-    for (size_t i = 0; i < c->unhonoured_count; i++)
-        if (strcmp(c->unhonoured[i], name) == 0)
-            return;
-    if (c->unhonoured_count < TFD_SESSION_UNHONOURED_MAX)
-        c->unhonoured[c->unhonoured_count++] = name;
 }
 
 static const struct row *find_row(const struct row *rows, size_t count,

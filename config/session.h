@@ -19,7 +19,7 @@
 #include "config/limits.h"
 
 /* Fields of ConfigProto and of ConfigProto.Experimental together. */
-#define TFD_SESSION_UNHONOURED_MAX 48
+#define TFD_SESSION_UNHONOURED_MAX 64
 
 struct tfd_session_config {
     size_t filter_count; /* device_filters; none: every task */

@@ -3,6 +3,8 @@
  */
 #include "cuda/choose.h"
 
+#include <ctype.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +15,8 @@
 #define SMALL_MEMORY (2048 * MIB)
 #define SMALL_RESERVE (225 * MIB)
 #define RESERVE (300 * MIB)
+/* A card with as many is none that only drives a screen. */
+#define PROCESSORS_MIN 8
 
 /* ---- CUDA_VISIBLE_DEVICES ------------------------------------------------ */
 
@@ -90,6 +94,115 @@ static enum tfd_code list_ordinals(const char *list, int visible, int *ordinals,
             return TFD_OK;
         at++;
     }
+}
+
+/* ---- Cards that are too small -------------------------------------------- */
+
+void tfd_cuda_describe(int ordinal, const struct tfd_cuda_properties *p,
+                       char *out, size_t size)
+{
+    snprintf(out, size,
+             "device: %d, name: %.100s, pci bus id: %s, compute capability: "
+             "%d.%d",
+             ordinal, p->name, p->bus, p->major, p->minor);
+}
+
+/* One more sentence. */
+TFD_PRINTF(2, 3)
+static void add_why(struct tfd_cuda_choices *out, const char *fmt, ...)
+{
+    size_t used = strlen(out->why);
+    va_list args;
+
+    if (used > 0 && used + 1 < sizeof(out->why))
+        out->why[used++] = ' ';
+    va_start(args, fmt);
+    (void)!vsnprintf(out->why + used, sizeof(out->why) - used, fmt, args);
+    va_end(args);
+}
+
+static bool read_count(const char *text, int *out)
+{
+    char *end;
+    long n = strtol(text, &end, 10);
+
+    if (end == text || n < 0 || n > INT32_MAX)
+        return false;
+    while (isspace((unsigned char)*end))
+        end++;
+    *out = (int)n;
+    return *end == '\0';
+}
+
+/* p: the cards that are visible. */
+static int processors_min(const struct tfd_cuda_options *o,
+                          const struct tfd_cuda_properties *p, int count,
+                          struct tfd_cuda_choices *out)
+{
+    int largest = 0, n;
+
+    for (int i = 0; i < count; i++)
+        if (p[i].processors > largest)
+            largest = p[i].processors;
+    if (largest > PROCESSORS_MIN)
+        largest = PROCESSORS_MIN;
+    if (!o->processors_min || !*o->processors_min)
+        return largest;
+    if (read_count(o->processors_min, &n))
+        return n;
+    add_why(out,
+            "Invalid minimum GPU multiprocessor count: [%.40s]. Using the "
+            "default value: %d",
+            o->processors_min, largest);
+    return largest;
+}
+
+static bool is_enough(const struct tfd_cuda_driver *driver, int ordinal,
+                      const struct tfd_cuda_properties *p, int processors,
+                      struct tfd_cuda_choices *out)
+{
+    int capability = driver->capability_min;
+    char card[256];
+
+    tfd_cuda_describe(ordinal, p, card, sizeof(card));
+    if (p->major * 10 + p->minor < capability) {
+        add_why(out,
+                "Ignoring visible gpu device (%s) with Cuda compute capability "
+                "%d.%d. The minimum required Cuda capability is %d.%d.",
+                card, p->major, p->minor, capability / 10, capability % 10);
+        return false;
+    }
+    if (p->processors < processors) {
+        add_why(out,
+                "Ignoring visible gpu device (%s) with core count: %d. The "
+                "minimum required count is %d. You can adjust this requirement "
+                "with the env var TF_MIN_GPU_MULTIPROCESSOR_COUNT.",
+                card, p->processors, processors);
+        return false;
+    }
+    return true;
+}
+
+/* Of *count ordinals keeps those that are enough. */
+static int leave_out(const struct tfd_cuda_driver *driver,
+                     const struct tfd_cuda_options *o, int *ordinals,
+                     int *count, struct tfd_cuda_choices *out)
+{
+    struct tfd_cuda_properties p[TFD_CUDA_DEVICES_MAX];
+    int kept = 0, processors;
+
+    for (int i = 0; i < *count; i++) {
+        int error = driver->properties(ordinals[i], &p[i]);
+
+        if (error)
+            return error;
+    }
+    processors = processors_min(o, p, *count, out);
+    for (int i = 0; i < *count; i++)
+        if (is_enough(driver, ordinals[i], &p[i], processors, out))
+            ordinals[kept++] = ordinals[i];
+    *count = kept;
+    return TFD_CUDA_OK;
 }
 
 /* ---- Memory -------------------------------------------------------------- */
@@ -170,7 +283,7 @@ static enum tfd_code choose_virtual(const struct tfd_cuda_options *o,
     if (*at)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "virtual devices \"%.80s\" are of more GPUs than the "
-                        "%d that are visible",
+                        "%d that may be taken",
                         o->virtual_limits, count);
     return TFD_OK;
 }
@@ -182,10 +295,9 @@ static enum tfd_code choose_whole(const struct tfd_cuda_driver *driver,
 {
     for (int i = 0; i < count; i++) {
         size_t free_size = 0, total = 0;
+        /* Makes a context, which takes memory of the card. */
         int error = driver->use(ordinals[i]);
 
-        if (o->count_max >= 0 && i >= o->count_max)
-            break;
         if (!error)
             error = driver->memory_info(&free_size, &total);
         if (error)
@@ -233,6 +345,18 @@ static bool has_none(const struct tfd_cuda_driver *driver, int error,
     return error != 0;
 }
 
+/* Without them most steps would fail; TensorFlow takes no GPU then. */
+static bool has_libraries(const struct tfd_cuda_driver *driver,
+                          struct tfd_cuda_choices *out)
+{
+    struct tfd_status st = TFD_STATUS_INIT;
+
+    if (driver->libraries(&st) == TFD_OK)
+        return true;
+    add_why(out, "Cannot dlopen some GPU libraries: %s", st.text);
+    return false;
+}
+
 static enum tfd_code check(const struct tfd_cuda_options *o,
                            struct tfd_status *st)
 {
@@ -265,6 +389,15 @@ enum tfd_code tfd_cuda_choose(const struct tfd_cuda_driver *driver,
     if (out->physical > TFD_CUDA_DEVICES_MAX)
         out->physical = TFD_CUDA_DEVICES_MAX;
     TFD_TRY(list_ordinals(o->visible, out->physical, ordinals, &count, st));
+    if (!has_libraries(driver, out))
+        return TFD_OK;
+    error = leave_out(driver, o, ordinals, &count, out);
+    if (error)
+        return no_answer(driver, error, out);
+    if (count == 0)
+        return TFD_OK;
+    if (o->count_max >= 0 && count > o->count_max)
+        count = o->count_max;
     if (o->virtual_limits && *o->virtual_limits)
         return choose_virtual(o, ordinals, count, out, st);
     return choose_whole(driver, o, ordinals, count, out);

@@ -25,11 +25,14 @@ enum tfd_cuda_graphs {
 };
 
 struct tfd_cuda_options {
-    int count_max;           /* devices; -1: all */
+    int count_max;           /* cards; -1: all */
     const char *environment; /* CUDA_VISIBLE_DEVICES; NULL: not set */
     const char *visible;     /* "1,0"; NULL or "": all */
-    int64_t memory_limit;    /* bytes of each device; 0: as follows */
-    double memory_fraction;  /* of all memory; 0: nearly all that is free */
+    /* TF_MIN_GPU_MULTIPROCESSOR_COUNT: cards with fewer are left out; NULL or
+     * "": those with fewer than 8 are, beside a larger one */
+    const char *processors_min;
+    int64_t memory_limit;   /* bytes of each device; 0: as follows */
+    double memory_fraction; /* of all memory; 0: nearly all that is free */
     bool allow_growth;
     enum tfd_cuda_graphs graphs;
     /* "1024,2048;4096": MiB of the devices within each GPU; NULL or "": one */
@@ -44,13 +47,17 @@ struct tfd_cuda_choice {
 struct tfd_cuda_choices {
     struct tfd_cuda_choice choice[TFD_CUDA_DEVICES_MAX];
     int count;
-    int physical;  /* GPUs that the driver shows */
-    char why[256]; /* there is none, or why they are what they are */
+    int physical;   /* GPUs that the driver shows */
+    char why[2048]; /* there is none, or which were left out; "" */
 };
 
 /* Whether CUDA_VISIBLE_DEVICES shows no GPU whatever the driver has: its list
  * ends at the first entry that is neither a number nor a name. */
 bool tfd_cuda_hides_all(const char *environment);
+
+/* As TensorFlow writes it; programs take it apart. */
+void tfd_cuda_describe(int ordinal, const struct tfd_cuda_properties *p,
+                       char *out, size_t size);
 
 /* Finds out; count 0 with a reason is no failure.  driver NULL: a build without
  * CUDA.  INVALID_ARGUMENT for options that say nothing sensible. */

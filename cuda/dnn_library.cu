@@ -5,9 +5,9 @@
 
 extern "C" {
 #include "config/limits.h"
+#include "cuda/library.h"
 }
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,25 +46,16 @@ namespace
 
 /* ---- The library --------------------------------------------------------- */
 
-/* Where a function's address goes. */
-struct symbol {
-    const char *name;
-    void *at;
+static const struct tfd_cuda_wanted wanted = {
+    "cuDNN",
+    "9",
+    {"libcudnn.so.9", "libcudnn.so"},
 };
-
-static bool find(void *handle, const struct symbol *s)
-{
-    void *f = dlsym(handle, s->name);
-
-    /* An object and a function's address are alike to dlsym(). */
-    memcpy(s->at, &f, sizeof(f));
-    return f;
-}
 
 static enum tfd_code find_all(void *handle, struct cuda_dnn_library *l,
                               struct tfd_status *st)
 {
-    const struct symbol symbols[] = {
+    const struct tfd_cuda_symbol symbols[] = {
         {"cudnnGetVersion", &l->version},
         {"cudnnCreate", &l->create},
         {"cudnnDestroy", &l->destroy},
@@ -89,18 +80,15 @@ static enum tfd_code find_all(void *handle, struct cuda_dnn_library *l,
         {"cudnnConvolutionBackwardFilter", &l->run[2]},
     };
     /* Without these it convolves. */
-    const struct symbol norms[] = {
+    const struct tfd_cuda_symbol norms[] = {
         {"cudnnBatchNormalizationForwardTraining", &l->norm_forward},
         {"cudnnBatchNormalizationBackward", &l->norm_backward},
     };
 
     for (int i = 0; i < TFD_COUNT(norms); i++)
-        find(handle, &norms[i]);
-    for (int i = 0; i < TFD_COUNT(symbols); i++)
-        if (!find(handle, &symbols[i]))
-            return tfd_fail(st, TFD_UNIMPLEMENTED,
-                            "this cuDNN has no %s; version 9 is needed",
-                            symbols[i].name);
+        (void)tfd_cuda_library_find(handle, &norms[i]);
+    TFD_TRY(tfd_cuda_library_find_all(handle, &wanted, symbols,
+                                      TFD_COUNT(symbols), st));
     if (l->version() / 10000 != 9)
         return tfd_fail(st, TFD_UNIMPLEMENTED,
                         "this cuDNN has version %zu; 9 is needed",
@@ -108,20 +96,12 @@ static enum tfd_code find_all(void *handle, struct cuda_dnn_library *l,
     return TFD_OK;
 }
 
-/* Opened again each time; the dynamic linker counts. */
 static enum tfd_code open_library(struct cuda_dnn_library *l,
                                   struct tfd_status *st)
 {
-    static const char *const names[] = {"libcudnn.so.9", "libcudnn.so"};
-    void *handle = nullptr;
+    void *handle;
 
-    for (int i = 0; !handle && i < TFD_COUNT(names); i++)
-        handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    if (!handle)
-        return tfd_fail(st, TFD_UNIMPLEMENTED,
-                        "cuDNN cannot be opened (%s); convolutions on a GPU "
-                        "need it",
-                        dlerror());
+    TFD_TRY(tfd_cuda_library_open(&wanted, &handle, st));
     return find_all(handle, l, st);
 }
 
@@ -184,6 +164,13 @@ static enum tfd_code prepare(void *own, struct tfd_cuda_device *d,
 }
 
 } /* namespace */
+
+enum tfd_code tfd_cuda_dnn_check(struct tfd_status *st)
+{
+    struct cuda_dnn_library l;
+
+    return open_library(&l, st);
+}
 
 enum tfd_code cuda_dnn_open(struct tfd_cuda_device *d, struct cuda_dnn **out,
                             struct tfd_status *st)

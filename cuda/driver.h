@@ -89,6 +89,10 @@ struct tfd_cuda_driver {
     int (*graph_release)(void *graph); /* no launch of it is under way */
 
     const char *(*error_text)(int error);
+
+    /* UNIMPLEMENTED where what kernels open is not there. */
+    enum tfd_code (*libraries)(struct tfd_status *st);
+    int capability_min; /* 75: 7.5, the least that kernels were compiled for */
 };
 
 #endif

@@ -7,12 +7,11 @@
 #include "cuda/blas.cuh"
 
 extern "C" {
+#include "cuda/library.h"
 #include "kernels/outputs.h"
 }
 
 #include <cublas_v2.h>
-
-#include <dlfcn.h>
 
 namespace
 {
@@ -28,37 +27,27 @@ struct library {
     decltype(&cublasGetStatusString) text;
 };
 
-static const char *const names[] = {"libcublas.so.13", "libcublas.so.12",
-                                    "libcublas.so"};
+static const struct tfd_cuda_wanted wanted = {
+    "cuBLAS",
+    "12 or later",
+    {"libcublas.so.13", "libcublas.so.12", "libcublas.so"},
+};
 
-/* dlsym() knows objects, and functions are no objects to the compiler. */
-template <typename F> static bool find(void *handle, const char *name, F *out)
-{
-    *(void **)out = dlsym(handle, name);
-    return *out != nullptr;
-}
-
-/* Opened again each time; the dynamic linker counts. */
 static enum tfd_code open_library(struct library *l, struct tfd_status *st)
 {
-    void *handle = nullptr;
+    const struct tfd_cuda_symbol symbols[] = {
+        {"cublasCreate_v2", &l->create},
+        {"cublasDestroy_v2", &l->destroy},
+        {"cublasSetStream_v2", &l->set_stream},
+        {"cublasSetWorkspace_v2", &l->set_work},
+        {"cublasGemmStridedBatchedEx_64", &l->gemm},
+        {"cublasGetStatusString", &l->text},
+    };
+    void *handle;
 
-    for (int i = 0; !handle && i < TFD_COUNT(names); i++)
-        handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    if (!handle)
-        return tfd_fail(st, TFD_UNIMPLEMENTED,
-                        "cuBLAS cannot be opened (%s); products on a GPU need "
-                        "it",
-                        dlerror());
-    if (find(handle, "cublasCreate_v2", &l->create) &&
-        find(handle, "cublasDestroy_v2", &l->destroy) &&
-        find(handle, "cublasSetStream_v2", &l->set_stream) &&
-        find(handle, "cublasSetWorkspace_v2", &l->set_work) &&
-        find(handle, "cublasGemmStridedBatchedEx_64", &l->gemm) &&
-        find(handle, "cublasGetStatusString", &l->text))
-        return TFD_OK;
-    return tfd_fail(st, TFD_UNIMPLEMENTED,
-                    "this cuBLAS is too old: 12 or later is needed");
+    TFD_TRY(tfd_cuda_library_open(&wanted, &handle, st));
+    return tfd_cuda_library_find_all(handle, &wanted, symbols,
+                                     TFD_COUNT(symbols), st);
 }
 
 /* What a device keeps.  A handle has one stream and works in memory of its own,
@@ -204,6 +193,13 @@ static cublasStatus_t multiply(const struct blas *b, cublasHandle_t handle,
 }
 
 } /* namespace */
+
+enum tfd_code tfd_cuda_blas_check(struct tfd_status *st)
+{
+    struct library l;
+
+    return open_library(&l, st);
+}
 
 /* A handle is for one thread at a time. */
 enum tfd_code cuda_gemm_run(struct tfd_kctx *k, const struct cuda_gemm *g,

@@ -4,6 +4,7 @@
  */
 extern "C" {
 #include "cuda/cuda.h"
+#include "cuda/library.h"
 }
 
 #include <limits.h>
@@ -247,6 +248,15 @@ static const char *error_text(int error)
     return cudaGetErrorString((cudaError_t)error);
 }
 
+static enum tfd_code libraries(struct tfd_status *st)
+{
+    TFD_TRY(tfd_cuda_blas_check(st));
+    return tfd_cuda_dnn_check(st);
+}
+
+/* What nvcc was told to compile for, in rising order: 750,800,... */
+static const int architectures[] = {__CUDA_ARCH_LIST__};
+
 static const struct tfd_cuda_driver driver = {
     device_count,   properties,    use,           memory_info,
     allocate,       release,       share,         map,
@@ -254,7 +264,8 @@ static const struct tfd_cuda_driver driver = {
     stream_release, stream_wait,   event_make,    event_release,
     event_record,   event_query,   event_wait,    copy,
     copy_runs,      copy_peer,     capture_begin, capture_end,
-    graph_launch,   graph_release, error_text,
+    graph_launch,   graph_release, error_text,    libraries,
+    architectures[0] / 10,
 };
 
 extern "C" const struct tfd_cuda_driver *tfd_cuda_driver(void)

@@ -200,8 +200,6 @@ static void make_share(struct tfd_gpus *g)
 static void make_row(struct tfd_device *row, struct tfd_cuda_device *d,
                      const struct tfd_cuda_options *o)
 {
-    const struct tfd_cuda_properties *p = &d->properties;
-
     *row = (struct tfd_device){
         .kind = TFD_GPU,
         .id = d->number,
@@ -215,11 +213,8 @@ static void make_row(struct tfd_device *row, struct tfd_cuda_device *d,
         .captures_at_once = o->graphs == TFD_CUDA_GRAPHS_ON,
         .attributes.memory_limit = (int64_t)d->pool.o.limit,
     };
-    /* As TensorFlow writes it; programs take it apart. */
-    snprintf(row->attributes.physical, sizeof(row->attributes.physical),
-             "device: %d, name: %.100s, pci bus id: %s, compute capability: "
-             "%d.%d",
-             d->ordinal, p->name, p->bus, p->major, p->minor);
+    tfd_cuda_describe(d->ordinal, &d->properties, row->attributes.physical,
+                      sizeof(row->attributes.physical));
 }
 
 static enum tfd_code add(struct tfd_gpus *g,
@@ -259,6 +254,8 @@ static void say(const struct tfd_gpus *g, const struct tfd_cuda_choices *c,
         tfd_log(TFD_LOG_INFO, "no_gpu", "why=\"%s\"", c->why);
         return;
     }
+    if (*c->why)
+        tfd_log(TFD_LOG_INFO, "gpus_ignored", "why=\"%s\"", c->why);
     for (int i = 0; i < g->count && used < sizeof(text); i++)
         used += (size_t)snprintf(text + used, sizeof(text) - used,
                                  "%sGPU:%d (%s, %lld MiB)", i ? ", " : "", i,

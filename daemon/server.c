@@ -115,6 +115,7 @@ static enum tfd_code open_gpus(struct tfd_server *s, struct tfd_status *st)
     struct tfd_cuda_options o;
 
     tfd_gpus_options(s->o.config, getenv("CUDA_VISIBLE_DEVICES"), &o);
+    o.processors_min = getenv("TF_MIN_GPU_MULTIPROCESSOR_COUNT");
     return tfd_gpus_new(tfd_cuda_driver(), &o, gpu_lost, s, &s->gpus, st);
 }
 
@@ -171,6 +172,7 @@ static enum tfd_code open_port(struct tfd_server *s, struct tfd_status *st)
     s->sniff = (struct tfd_sniff){s->service, &s->self};
     TFD_TRY(tfd_listener_new(s->loop, bind.host, bind.port, TFD_CONNECTIONS_MAX,
                              tfd_sniff_accept, &s->sniff, &s->listener, st));
+    tfd_listener_per_peer(s->listener, c->connections_per_peer);
     snprintf(s->target, sizeof(s->target),
              strchr(bind.host, ':') ? "grpc://[%s]:%d" : "grpc://%s:%d",
              bind.any ? "127.0.0.1" : bind.host,

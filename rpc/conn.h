@@ -90,6 +90,8 @@ enum tfd_code tfd_listener_new(struct tfd_loop *l, const char *address,
                                void (*accepted)(void *ctx, struct tfd_conn *c),
                                void *ctx, struct tfd_listener **out,
                                struct tfd_status *st) TFD_MUST_USE;
+/* From now on so many from one address. */
+void tfd_listener_per_peer(struct tfd_listener *l, int connections_max);
 int tfd_listener_port(const struct tfd_listener *l);
 void tfd_listener_close(struct tfd_listener *l); /* accepted ones live on */
 /* Closed at once because there were too many, of all or of one address. */

@@ -50,7 +50,7 @@ struct tfd_listener {
     struct socket socket[SOCKETS];
     struct tfd_timer rest;
     int port;
-    int connections, connections_max;
+    int connections, connections_max, per_peer_max;
     struct tfd_map hosts; /* by name -> struct tfd_listener_host * */
     uint64_t refused;
     int holds; /* connections and sockets */
@@ -120,13 +120,13 @@ static struct tfd_listener_host *admit(struct tfd_listener *l, const char *peer)
         return NULL;
     h->connections++;
     if (l->connections < l->connections_max &&
-        h->connections <= TFD_CONNECTIONS_PER_PEER_MAX)
+        h->connections <= l->per_peer_max)
         return h;
     if (!h->told)
         tfd_log(TFD_LOG_WARN, "connection_refused",
                 "peer=%s open=%d most=%d of_peer=%d most_of_peer=%d", peer,
                 l->connections, l->connections_max, h->connections - 1,
-                TFD_CONNECTIONS_PER_PEER_MAX);
+                l->per_peer_max);
     h->told = true;
     leave_host(l, h);
     return NULL;
@@ -310,6 +310,11 @@ static struct tfd_listener *listener_make(struct tfd_loop *loop)
     return l;
 }
 
+void tfd_listener_per_peer(struct tfd_listener *l, int connections_max)
+{
+    l->per_peer_max = connections_max;
+}
+
 enum tfd_code tfd_listener_new(struct tfd_loop *l, const char *address,
                                int port, int connections_max,
                                void (*accepted)(void *ctx, struct tfd_conn *c),
@@ -323,6 +328,7 @@ enum tfd_code tfd_listener_new(struct tfd_loop *l, const char *address,
     if (!li)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory to listen");
     li->connections_max = connections_max;
+    li->per_peer_max = TFD_CONNECTIONS_PER_PEER_MAX;
     li->accepted = accepted;
     li->ctx = ctx;
     fd = open_socket(address, port, st);

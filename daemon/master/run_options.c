@@ -49,22 +49,15 @@ static void read_graphs(struct reading *x)
     x->out->partition_graphs = tfd_pb_bool(x->r, x->f);
 }
 
-/* Where it has no meaning there is nothing to warn of: collective keys without
- * collectives, pools of threads of which there is one. */
-static void read_nothing(struct reading *x)
-{
-    (void)x;
-}
-
 static const struct row rows[] = {
     {OPTION(trace_level), "", read_level},
     {OPTION(timeout_in_ms), "", read_timeout},
-    {OPTION(inter_op_thread_pool), "", read_nothing},
+    {OPTION(inter_op_thread_pool), "RunOptions.inter_op_thread_pool", NULL},
     {OPTION(output_partition_graphs), "", read_graphs},
     {OPTION(debug_options), "RunOptions.debug_options", NULL},
     {OPTION(report_tensor_allocations_upon_oom),
      "RunOptions.report_tensor_allocations_upon_oom", NULL},
-    {OPTION(experimental), "", read_nothing},
+    {OPTION(experimental), "RunOptions.experimental", NULL},
 };
 
 static const struct row *find_row(uint32_t tag)

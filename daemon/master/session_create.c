@@ -190,7 +190,8 @@ void tfd_create_proceed(struct tfd_create *c)
 /* What a server is started with, and a session cannot ask for. */
 static bool is_of_start(const char *name)
 {
-    return strcmp(name, "gpu_options") == 0 ||
+    return strcmp(name, "device_count") == 0 ||
+           strcmp(name, "gpu_options") == 0 ||
            strcmp(name, "intra_op_parallelism_threads") == 0;
 }
 

@@ -139,7 +139,6 @@ struct layer {
 };
 
 struct network {
-    TF_Graph *graph;
     bool convolutions;
     struct layer convolution[2], dense[2];
 };
@@ -178,45 +177,24 @@ static TF_Output apply(TFD_Scope *s, const struct layer *l, TF_Output x,
                    TFD_Read(l->biases), st);
 }
 
-static void set_string(TF_OperationDescription *d, const char *name,
-                       const char *value)
-{
-    TF_SetAttrString(d, name, value, strlen(value));
-}
-
-static TF_Output finish(TF_OperationDescription *d, TF_Status *st)
-{
-    return (TF_Output){TF_FinishOperation(d, st), 0};
-}
-
 /* Convolution, biases, Relu, maxima of 2 x 2. */
-static TF_Output convolve(TFD_Scope *s, const struct network *net,
-                          const char *name, const struct layer *l, TF_Output x,
-                          TF_Status *st)
+static TF_Output convolve(TFD_Scope *s, const char *name, const struct layer *l,
+                          TF_Output x, TF_Status *st)
 {
     const int64_t one[] = {1, 1, 1, 1}, two[] = {1, 2, 2, 1};
+    const TFD_Attr convolution[] = {TFD_AttrInts("strides", one, 4),
+                                    TFD_AttrString("padding", "SAME")};
+    const TFD_Attr maxima[] = {TFD_AttrInts("ksize", two, 4),
+                               TFD_AttrInts("strides", two, 4),
+                               TFD_AttrString("padding", "SAME")};
+    TF_Output in[2] = {x, TFD_Read(l->weights)}, y;
     char pool[80];
-    TF_OperationDescription *d = TF_NewOperation(net->graph, "Conv2D", name);
-    TF_Output y;
 
-    TF_AddInput(d, x);
-    TF_AddInput(d, TFD_Read(l->weights));
-    TF_SetAttrIntList(d, "strides", one, 4);
-    set_string(d, "padding", "SAME");
-    y = finish(d, st);
-    if (TF_GetCode(st) != TF_OK)
-        return y;
+    y = TFD_Op(s, "Conv2D", name, in, 2, convolution, 2, st);
     y = TFD_Op1(s, "Relu", TFD_Op2(s, "BiasAdd", y, TFD_Read(l->biases), st),
                 st);
-    if (TF_GetCode(st) != TF_OK)
-        return y;
     snprintf(pool, sizeof(pool), "%s/pool", name);
-    d = TF_NewOperation(net->graph, "MaxPool", pool);
-    TF_AddInput(d, y);
-    TF_SetAttrIntList(d, "ksize", two, 4);
-    TF_SetAttrIntList(d, "strides", two, 4);
-    set_string(d, "padding", "SAME");
-    return finish(d, st);
+    return TFD_Op(s, "MaxPool", pool, &y, 1, maxima, 3, st);
 }
 
 static void new_network(TFD_Scope *s, struct network *net, TF_Status *st)
@@ -248,8 +226,7 @@ static TF_Output logits(TFD_Scope *s, const struct network *net,
         y = TFD_Op2(s, "Reshape", y, TFD_ConstInts(s, NULL, image, 4, st), st);
     for (int i = 0; net->convolutions && i < 2; i++) {
         snprintf(name, sizeof(name), "%s/convolution_%d", use, i);
-        if (TF_GetCode(st) == TF_OK)
-            y = convolve(s, net, name, &net->convolution[i], y, st);
+        y = convolve(s, name, &net->convolution[i], y, st);
     }
     if (net->convolutions)
         y = TFD_Op2(s, "Reshape", y, TFD_ConstInts(s, NULL, flat, 2, st), st);
@@ -354,8 +331,7 @@ int main(int argc, char **argv)
     TFD_Scope *s = TFD_NewScope(graph);
     TF_Buffer *meta = TF_NewBuffer();
     const char *kind = argc > 3 ? argv[3] : "mlp";
-    struct network net = {.graph = graph,
-                          .convolutions = strcmp(kind, "cnn") == 0};
+    struct network net = {.convolutions = strcmp(kind, "cnn") == 0};
     int rc = 1;
 
     if (argc < 3 || argc > 4 ||

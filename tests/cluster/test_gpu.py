@@ -3,10 +3,13 @@ import re
 import threading
 import urllib.request
 
-from tests.cluster.client import equal, expect, graph, np, tf
+from tests.cluster.client import (equal, expect, graph, np, plain_config,
+                                  tf)
 from tests.cluster.cluster import Cluster
 from tests.cluster.programs.play import play
+from tests.cluster.raw import Raw
 from tests.cluster.suite import Skip, test
+from tests.cluster.test_nets import check_losses, check_residual_net
 from tests.cluster.test_programs import path_of
 
 MIB = 1 << 20
@@ -51,6 +54,19 @@ def programs_with_the_ps_on_the_gpu(cluster):
     need_a_card(cluster, ("ps", 0))
     play_programs(cluster)
     assert metric(cluster["ps", 0], "tfd_gpu_allocs_total") > 0
+
+
+@test(limit=600, tfd_only=True)
+def networks_train_as_in_tensorflow(server):
+    """With products of whole floats, as TensorFlow's on the CPU are."""
+    with Cluster(server, worker=1, flags=LIMITED,
+                 env={"NVIDIA_TF32_OVERRIDE": "0"}) as cluster:
+        need_a_card(cluster)
+        for dtype in ("float", "bfloat16"):
+            check_losses(cluster.target(), "mlp", dtype)
+            check_losses(cluster.target(), "cnn", dtype)
+        check_residual_net(cluster.target(), "float", side=32)
+        assert metric(cluster["worker", 0], "tfd_gpu_allocs_total") > 0
 
 
 def products(cluster, worker, steps, wrong):
@@ -188,3 +204,114 @@ def a_card_is_hidden_and_chosen(server):
             with tf.device("/gpu:0"):
                 twice = tf.constant(np.float32([1, 2])) * 2
             assert list(session.run(twice)) == [2, 4]
+
+
+@test(limit=60, tfd_only=True, worker=1, flags=LIMITED)
+def clients_see_the_card_and_what_is_taken_of_it(cluster):
+    need_a_card(cluster)
+    task = cluster["worker", 0]
+    device = "/job:worker/replica:0/task:0/device:GPU:0"
+    config = tf.ConfigProto(log_device_placement=True)
+    with graph(), tf.Session(task.target, config=config) as session:
+        listed = {d.name: d for d in session.list_devices()}
+        assert listed[device].device_type == "GPU"
+        assert listed[device].memory_limit_bytes == 1024 * MIB
+        session.run(tf.multiply(tf.fill([2], 2.0), 3.0, name="seen_op"))
+    found = [d for d in Raw(task.address).worker("GetStatus").device_attributes
+             if d.device_type == "GPU"]
+    assert [d.name for d in found] == [device], found
+    assert found[0].memory_limit == 1024 * MIB
+    card = re.fullmatch(
+        r"device: 0, name: (.+), pci bus id: [0-9a-fA-F]{4,8}(?::[0-9a-fA-F]"
+        r"{2}){2}\.\d, compute capability: \d+\.\d+",
+        found[0].physical_device_desc)
+    assert card, found[0].physical_device_desc
+    text = task.log_text()
+    said = re.findall(r"[ >]gpus (count=.*)", text)
+    assert len(said) == 1 and said[0].startswith("count=1 of="), said
+    assert "GPU:0 (%s, 1024 MiB)" % card.group(1) in said[0], said
+    assert 'memory="as configured"' in said[0], said
+    assert "seen_op: (Mul): " + device in text, text
+
+
+# ---- TF_DETERMINISTIC_OPS ----------------------------------------------------
+
+
+def repeat(server, make, feeds):
+    """What make() makes of the feeds on the GPU is equal to the bit in five
+    steps, of two sessions, and near to what it makes on the CPU."""
+    with Cluster(server, worker=1, flags=LIMITED,
+                 env={"TF_DETERMINISTIC_OPS": "1"}) as cluster:
+        need_a_card(cluster)
+        with graph():
+            inputs = {name: tf.placeholder(tf.as_dtype(value.dtype),
+                                           value.shape, name=name)
+                      for name, value in feeds.items()}
+            fed = {inputs[name]: value for name, value in feeds.items()}
+            with tf.device("/cpu:0"), tf.variable_scope("near"):
+                near = make(**inputs)
+            with tf.device("/gpu:0"), tf.variable_scope("far"):
+                made = make(**inputs)
+            got = []
+            for steps in (3, 2):
+                with tf.Session(cluster.target(),
+                                config=plain_config()) as session:
+                    got += [session.run(made, fed) for _ in range(steps)]
+                    want = session.run(near, fed)
+    for name, value in want.items():
+        assert np.any(value), name
+        np.testing.assert_allclose(got[0][name], value, rtol=1e-2, atol=1e-3,
+                                   err_msg=name)
+        bits = {run[name].tobytes() for run in got}
+        assert len(bits) == 1, "%s: %d results" % (name, len(bits))
+
+
+def random(*shape):
+    return np.random.RandomState(len(shape)).randn(*shape).astype(np.float32)
+
+
+def scatters(x, where, dense):
+    """Each row of the result is a sum of hundreds of rows of x."""
+    count = 7
+    made = {"segments": tf.unsorted_segment_sum(x, where, count),
+            "scatter_nd": tf.scatter_nd(where[:, None], x,
+                                        [count, x.shape[1]])}
+    for kind in (False, True):
+        v = tf.get_variable("v%d" % kind, initializer=tf.zeros_initializer,
+                            shape=[count, x.shape[1]], use_resource=kind)
+        with tf.control_dependencies([v.initializer]):
+            made["variable%d" % kind] = tf.identity(
+                v.scatter_add(tf.IndexedSlices(x, where)) if kind else
+                tf.scatter_add(v, where, x))
+    sums = tf.sparse_segment_sum(dense, where, tf.range(tf.size(where)) // 2)
+    made["sparse_segment_sum"], = tf.gradients(sums, dense, x[::2])
+    return made
+
+
+@test(limit=120, tfd_only=True)
+def scatters_are_deterministic_where_it_is_wanted(server):
+    where = np.random.RandomState(7).randint(0, 7, 2000).astype(np.int32)
+    repeat(server, scatters,
+           {"x": random(2000, 5), "where": where, "dense": random(7, 5)})
+
+
+def gradients(x, kernel, dy):
+    channels = kernel.shape[3]
+    conv = tf.nn.conv2d(x, kernel, strides=1, padding="SAME")
+    scale = tf.fill([channels], 2.0)
+    bias = tf.zeros([channels])
+    y, mean, variance = tf.nn.fused_batch_norm(dy, scale, bias,
+                                               is_training=True)
+    made = {"y": y, "mean": mean, "variance": variance}
+    made["filter"], = tf.gradients(conv, kernel, dy)
+    made["bias"], = tf.gradients(tf.nn.bias_add(dy, bias), bias, dy)
+    made["norm_x"], made["norm_scale"], made["norm_bias"] = tf.gradients(
+        y, [dy, scale, bias], dy * dy)
+    return made
+
+
+@test(limit=120, tfd_only=True)
+def gradients_are_deterministic_where_it_is_wanted(server):
+    repeat(server, gradients, {"x": random(8, 12, 12, 3),
+                               "kernel": random(3, 3, 3, 8),
+                               "dy": random(8, 12, 12, 8)})

@@ -1,4 +1,6 @@
 """Options of sessions and steps: what each does, and that none is silent."""
+import re
+
 from tests.cluster.client import expect, graph, np, run, tf
 from tests.cluster.cluster import Cluster
 from tests.cluster.raw import Raw, code_of, constant, graph_of, node
@@ -195,6 +197,83 @@ def what_is_not_honoured_is_named_once(server):
         for field in ("placement_period", "graph_options.infer_shapes",
                       "RunOptions.report_tensor_allocations_upon_oom"):
             assert text.count('field="%s"' % field) == 1, (field, text)
+
+
+# Fields that change what a session or a step does; those of ConfigProto
+# whose values cannot be any are tested elsewhere.
+HONOURED = {
+    "device_filters", "allow_soft_placement", "log_device_placement",
+    "operation_timeout_in_ms", "cluster_def", "isolate_session_state",
+    "share_cluster_devices_in_session", "use_per_session_threads",
+    "session_inter_op_thread_pool",
+    "graph_options.build_cost_model", "graph_options.build_cost_model_after",
+    "graph_options.place_pruned_graph",
+    "experimental.share_cluster_devices_in_session",
+    "experimental.disable_optimize_for_static_graph",
+    "experimental.share_session_state_in_clusterspec_propagation",
+    "RunOptions.trace_level", "RunOptions.timeout_in_ms",
+    "RunOptions.output_partition_graphs"}
+
+
+def set_alone(kind, path):
+    """A message of which only this field says anything; None where that
+    would take more than one value."""
+    message = kind()
+    inner, field = message, None
+    for name in path:
+        inner = getattr(inner, field.name) if field else inner
+        field = inner.DESCRIPTOR.fields_by_name[name]
+    if field.message_type and field.message_type.GetOptions().map_entry:
+        getattr(inner, field.name)["CPU"] = 3
+    elif field.is_repeated and field.message_type:
+        return None
+    elif field.is_repeated:
+        getattr(inner, field.name).append("text")
+    elif field.message_type:
+        leaf = next((f for f in field.message_type.fields
+                     if not f.message_type and not f.is_repeated), None)
+        return leaf and set_alone(kind, path + [leaf.name])
+    else:
+        setattr(inner, field.name, {
+            "string": "text", "bool": True, "float": 0.5, "double": 0.5,
+        }.get(NAMES_OF_TYPES.get(field.type), 1))
+    return message
+
+
+NAMES_OF_TYPES = {9: "string", 8: "bool", 2: "float", 1: "double"}
+
+
+def options_of(kind, prefix):
+    """(name in the log, message) of each field that may be set alone."""
+    for field in kind.DESCRIPTOR.fields:
+        inner = ([f.name for f in field.message_type.fields]
+                 if field.name in ("graph_options", "experimental") and
+                 kind is tf.ConfigProto else [None])
+        for name in inner:
+            path = [field.name] + ([name] if name else [])
+            message = set_alone(kind, path)
+            if message and prefix + ".".join(path) not in HONOURED:
+                yield prefix + ".".join(path), message
+
+
+@test(tfd_only=True)
+def every_option_is_honoured_or_named(server):
+    with Cluster(server, worker=1) as cluster:
+        task = cluster["worker", 0]
+        wanted = set()
+        for name, config in options_of(tf.ConfigProto, ""):
+            with graph(), tf.Session(task.target, config=config) as session:
+                assert session.run(tf.constant(1.0)) == 1.0
+            wanted.add(name)
+        with graph(), tf.Session(task.target) as session:
+            one = tf.constant(1.0)
+            for name, options in options_of(tf.RunOptions, "RunOptions."):
+                assert session.run(one, options=options) == 1.0
+                wanted.add(name)
+        named = re.findall(r'option_not_honoured field="([^"]+)"',
+                           task.log_text())
+        assert len(wanted) > 40, wanted
+        assert sorted(named) == sorted(wanted), wanted ^ set(named)
 
 
 def cost_config(every, after):

@@ -1,7 +1,7 @@
 """Every task lost at every moment, in every way, and back in every way.
 
 The table has 108 rows for each of two trainers: monitored sessions of Python
-and `tfd --train`.  A dozen run always, all of them with --all:
+and `tfd --train`.  Some run always, all of them with --all:
 
   python -m tests.cluster.run --only recovery --all
 
@@ -10,6 +10,7 @@ tasks goes through: it stops everything at a frame of the protocol, the task is
 killed or stopped, and the gate opens again.
 """
 import os
+import re
 import signal
 import time
 
@@ -26,9 +27,11 @@ BACKS = ("now", "later", "never")
 STOP_SECONDS, LATER_SECONDS = 30, 10
 NOTICE_SECONDS = 15  # from the fault to the error of those who need the task
 TRAIN_SECONDS = 10  # all steps, of a trainer that waits for nobody
-RETURN_SECONDS = 90  # from the return to the end of the training
+RETURN_SECONDS = NOTICE_SECONDS + TRAIN_SECONDS  # to the end of the training
 PEER_WAIT = 5  # of sessions whose tasks never come back
 WARM, UNTIL = 20, 80  # steps before the fault, and in all
+# When every trainer has a step that needs all ps tasks.
+IN_STEPS = ("step", "transfer", "save")
 JOBS = {"ps": 2, "chief": 1, "worker": 1}
 
 
@@ -107,6 +110,12 @@ class Python:
         return [self.trainers[job].log_text(),
                 self.cluster[job, 0].log_text()]
 
+    def errors(self, job, moment):
+        """Where a step was cut off, its client itself must hear why."""
+        return self.logs(job)[:1 if moment in IN_STEPS else 2]
+
+    restored = r"Restoring parameters from \S*model\.ckpt-(\d+)"
+
     def kill(self, job):
         """Its client would wait for ever for a master that is dead."""
         self.trainers[job].kill()
@@ -142,6 +151,11 @@ class Train:
 
     def logs(self, job):
         return [self.cluster[job, 0].log_text()]
+
+    def errors(self, job, moment):
+        return self.logs(job)
+
+    restored = r"restored \S*-(\d+)"
 
     def kill(self, job):
         self.cluster[job, 0].kill()
@@ -184,11 +198,11 @@ def names_the_dead(texts, victim, marks=(0, 0)):
     return False
 
 
-def wait_for_error(trainers, jobs, victim, marks):
+def wait_for_error(trainers, jobs, victim, moment, marks):
     """Each says within the limit which task it has lost."""
     def told():
-        return all(names_the_dead(trainers.logs(job), victim, marks[job])
-                   for job in jobs)
+        return all(names_the_dead(trainers.errors(job, moment), victim,
+                                  marks[job]) for job in jobs)
 
     try:
         wait_until(told, NOTICE_SECONDS, "the error")
@@ -218,8 +232,13 @@ def row(server, kind, victim, name, fault, back):
             task.kill()
         else:
             task.signal(signal.SIGSTOP)
+        saved = last_checkpoint(folder)
         cluster.gate.release()
-        end_of_row(trainers, cluster, victim, fault, back, marks, since)
+        end_of_row(trainers, cluster, victim, name, fault, back, marks, since)
+        if (victim, fault) == ("ps", "kill") and back != "never":
+            # A client that creates a session has said already what it restores.
+            check_restored(trainers, [0, 0] if name == "create" else
+                           marks["chief"], saved)
         if fault == "stop":
             task.signal(signal.SIGCONT)
             if never:
@@ -228,11 +247,26 @@ def row(server, kind, victim, name, fault, back):
             check_checkpoint(folder, UNTIL if not never else WARM)
 
 
-def end_of_row(trainers, cluster, victim, fault, back, marks, since):
+def last_checkpoint(folder):
+    """The step of the latest one that is whole."""
+    return int(tf.train.latest_checkpoint(folder).rpartition("-")[2])
+
+
+def check_restored(trainers, marks, saved):
+    """What the dead task had in memory came from the last checkpoint."""
+    text = "".join(log[mark:]
+                   for log, mark in zip(trainers.logs("chief"), marks))
+    steps = [int(step) for step in re.findall(trainers.restored, text)]
+    assert steps and max(steps) >= saved, (steps, saved, text[-3000:])
+
+
+def end_of_row(trainers, cluster, victim, moment, fault, back, marks, since):
     others = [j for j in ("chief", "worker") if j != victim]
     # Of a master that is gone only its client hears, and not from us.
     if victim == "ps" and (fault == "stop" or back != "now"):
-        wait_for_error(trainers, ("chief",), victim, marks)
+        wait_for_error(trainers,
+                       others if moment in IN_STEPS else ("chief",), victim,
+                       moment, marks)
     # The client of a stopped master waits for it; the others need not: what it
     # left on them is given up, and they train on while it says nothing.
     if victim != "ps" and fault == "stop":
@@ -265,10 +299,10 @@ ALWAYS = {
     "python_ps_step_kill_now", "python_ps_transfer_kill_later",
     "python_ps_restore_kill_now", "python_chief_save_kill_now",
     "python_worker_register_kill_now", "python_chief_create_kill_never",
-    "python_ps_step_stop_never",
+    "python_ps_step_stop_never", "python_worker_step_stop_now",
     "train_ps_step_kill_now", "train_ps_save_kill_now",
     "train_ps_register_kill_never", "train_chief_restore_kill_now",
-    "train_worker_transfer_kill_never",
+    "train_worker_transfer_kill_never", "train_ps_transfer_stop_now",
 }
 
 

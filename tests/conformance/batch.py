@@ -1,9 +1,6 @@
-"""Runs the cases of one op in process and on a server, many in one step.
+"""Turns the cases of one op into trials, with TensorFlow's own answers.
 
-The cases of an op share a graph, a session on each side, and a step: what is
-compared is each fetch, and the variables after the step.  A failing step is
-taken apart, first by type, then case by case, to find whose fault it was.
-Cases that must fail run alone.
+The cases of an op share a graph, and what works a session and a step.
 """
 import dataclasses
 import itertools
@@ -14,24 +11,16 @@ from tensorflow.python.framework import op_def_library
 from tensorflow.python.framework import op_def_registry
 
 from tests.cluster.client import plain_config, tf
-from tests.cluster.cluster import listening
-from tests.conformance import inputs
-from tests.conformance.compare import difference
+from tests.conformance import inputs, judge
 from tests.conformance.table import Many, Variable
 
-BATCH_MS = 20000
-ALONE_MS = 8000
 # No two variables of a run share a name: they outlive their sessions.
 VARIABLES = itertools.count()
 
 
-class ServerGone(Exception):
-    """The server does not listen any more: whatever ran last killed it."""
-
-
 @dataclasses.dataclass
 class Item:
-    """A case with its types; the rest is filled in when its graph is built."""
+    """A case with its types."""
 
     row: object
     case: object
@@ -39,10 +28,6 @@ class Item:
     types: dict
     main: str
     gpu: object = None  # the case's, where a GPU is tested
-    feeds: dict = None
-    init: list = None
-    fetches: list = None
-    reads: list = None
 
     def label(self):
         types = ",".join("%s=%s" % (k, v.name) for k, v in self.types.items())
@@ -59,11 +44,6 @@ def describe(spec):
     if isinstance(spec, inputs.Shape):
         return "x%s" % (list(spec.dims),)
     return "%.60r" % (spec,)
-
-
-def plain_text(error):
-    """The server's words, without the stack traces that Python adds."""
-    return " ".join(error.message.split("\nNode: ")[-1].split())[:300]
 
 
 def items_of(row, on_gpu=False):
@@ -95,7 +75,7 @@ def items_of(row, on_gpu=False):
 
 
 class Builder:
-    """Puts one item into the current graph."""
+    """Puts one item into the current graph, and makes a trial of it."""
 
     def __init__(self, item, place):
         self.item, self.place = item, place
@@ -104,7 +84,10 @@ class Builder:
             arg.type_attr, arg.type_list_attr, arg.number_attr)}
         self.scope = "%s_%d" % (item.row.op.strip("_"), place)
         self.drawn = 0
-        item.feeds, item.init, item.reads = {}, [], []
+        self.trial = judge.Trial(
+            label=item.label(), runs=item.row.runs, tol=item.row.tol,
+            kind=item.types[item.main].name if item.main else "",
+            check=item.row.check, end=item.row.defined(item.case))
 
     def build(self):
         item = self.item
@@ -119,7 +102,8 @@ class Builder:
             arguments.update(self._open_types())
             op_def_library.apply_op(item.row.op, **arguments)
             op = tf.get_default_graph().get_operations()[-1]
-            item.fetches = list(op.outputs) or [op]
+            self.trial.fetches = list(op.outputs) or [op]
+        return self.trial
 
     def _open_types(self):
         """The type attributes that no input tells."""
@@ -144,7 +128,11 @@ class Builder:
         if isinstance(spec, inputs.Shape):
             self.drawn += 1
             seed = "%s %d %d" % (self.item.row.op, self.item.index, self.drawn)
-            return self.item.row.data.draw(dtype, spec.dims, seed)
+            value = self.item.row.data.draw(dtype, spec.dims, seed)
+            self.trial.draws.append((value, {
+                "type": dtype.name, "dims": spec.dims, "seed": seed,
+                **dataclasses.asdict(self.item.row.data)}))
+            return value
         return inputs.literal(spec, dtype)
 
     def _placeholder(self, spec, dtype):
@@ -153,7 +141,7 @@ class Builder:
         known = 0 if self.item.case.bad else self.place % 3
         shape = [None, [None] * value.ndim, value.shape][known]
         placeholder = tf.placeholder(dtype, shape)
-        self.item.feeds[placeholder] = value
+        self.trial.feeds[placeholder] = value
         return placeholder
 
     def _variable(self, arg, spec):
@@ -172,7 +160,7 @@ class Builder:
                                     shared_name=name)
         if value is not None:
             feed = self._placeholder(value, dtype)
-            self.item.init.append(tf.raw_ops.Assign(
+            self.trial.init.append(tf.raw_ops.Assign(
                 ref=ref, value=feed, validate_shape=shape.rank is not None).op)
             self._read(tf.raw_ops.Identity, input=ref)
         return ref
@@ -182,7 +170,7 @@ class Builder:
                                         shared_name=name)
         if value is not None:
             feed = self._placeholder(value, dtype)
-            self.item.init.append(tf.raw_ops.AssignVariableOp(
+            self.trial.init.append(tf.raw_ops.AssignVariableOp(
                 resource=handle, value=feed))
             self._read(tf.raw_ops.ReadVariableOp, resource=handle,
                        dtype=dtype)
@@ -190,7 +178,7 @@ class Builder:
 
     def _read(self, make, **arguments):
         if self.item.row.reads:
-            self.item.reads.append(make(**arguments))
+            self.trial.reads.append(make(**arguments))
 
     def _variable_type(self, arg, spec):
         if spec.dtype:
@@ -199,171 +187,114 @@ class Builder:
         return self.item.types[name]
 
 
-class Side:
-    """One session on the graph: in process, or on the server."""
+class Side(judge.Side):
+    """A session on the graph: in process (target ""), or on a server."""
 
     def __init__(self, target):
-        self.target = target
-        timeout = BATCH_MS if target else 0
-        self.session = tf.Session(target, config=plain_config(
-            operation_timeout_in_ms=timeout))
+        super().__init__(target)
+        self.session = tf.Session(target, config=config(target))
 
-    def step(self, items, alone=False):
-        """Fetches of each run, then the variables, for each of the items."""
-        options = tf.RunOptions(timeout_in_ms=ALONE_MS) if alone else None
-        feeds = {k: v for item in items for k, v in item.feeds.items()}
-        init = [op for item in items for op in item.init]
-        if init:
-            self.session.run(init, feeds, options)
-        runs = [self.session.run([item.fetches for item in items], feeds,
-                                 options) for _ in range(items[0].row.runs)]
-        reads = [item.reads for item in items]
-        if any(reads):
-            runs.append(self.session.run(reads, {}, options))
-        return [[value for run in runs for value in run[i]]
-                for i in range(len(items))]
-
-    def error(self, item):
-        """The class of the error that the item ends in, or its values."""
+    def run(self, fetches, feeds, alone):
+        options = None
+        if alone:
+            options = tf.RunOptions(timeout_in_ms=judge.ALONE_MS)
         try:
-            return None, self.step([item], alone=True)[0]
+            return self.session.run(fetches, feeds, options)
         except tf.errors.OpError as error:
-            self.check_alive(item.label())
-            return type(error).__name__, plain_text(error)
+            raise judge.Failure(type(error).__name__, error.message) from None
+
+    def close(self):
+        self.session.close()
 
 
-    def check_alive(self, doing):
-        port = self.target.rpartition(":")[2]
-        if port and not listening(int(port)):
-            raise ServerGone(doing)
+def config(target):
+    """Of the session that a batch runs in."""
+    return plain_config(
+        operation_timeout_in_ms=judge.BATCH_MS if target else 0)
 
 
 class Batch:
-    """The items of one op, or of one type of it after a failure."""
+    """The trials of the items of one op, in the current graph."""
 
-    def __init__(self, target, items):
-        self.target, self.items = target, items
-        self.failures, self.passed = [], 0
+    def __init__(self, items):
+        self.items = items
+        self.trials = []  # all that TensorFlow has an answer to
+        self.failures = []  # what is wrong with the table
 
-    def run(self):
-        with tf.Graph().as_default():
-            self.items = [item for place, item in enumerate(self.items)
-                          if self._build(item, place)]
-            here, there = Side(""), Side(self.target)
-            other = [item for item in self.items if item.gpu]
-            good = [item for item in self.items
-                    if not item.case.bad and not item.gpu]
-            bad = [item for item in self.items
-                   if item.case.bad and not item.gpu]
-            want, unable = self._oracle(here, good)
-            good = [item for item in good if id(item) in want]
-            if good and not self._together(there, good, want):
-                if self._split():
-                    return self
-                for item in good:
-                    self._alone(there, item, want[id(item)])
-            for item in bad:
-                self._must_fail(here, there, item)
-            for item in unable:
-                self._must_fail(here, there, item, "UnimplementedError")
-            for item in other:
-                self._must_differ(here, there, item)
+    def ask(self):
+        """Builds the items and fills in what TensorFlow says of them."""
+        built = []
+        for place, item in enumerate(self.items):
+            trial = self._build(item, place)
+            if trial:
+                built.append((item, trial))
+        with Side("") as side:
+            self._ask_good(side, [
+                pair for pair in built
+                if not pair[0].case.bad and not pair[0].gpu])
+            for item, trial in built:
+                if item.gpu:
+                    self._ask_other(side, item, trial)
+                elif item.case.bad:
+                    self._ask_bad(side, trial)
         return self
 
     def _build(self, item, place):
         try:
-            Builder(item, place).build()
-            return True
+            return Builder(item, place).build()
         except (TypeError, ValueError) as error:
-            self._fail(item, "TABLE: cannot be built", error)
-            return False
+            self._fail(item.label(), "cannot be built", error)
+            return None
 
-    def _oracle(self, here, good):
-        """TensorFlow's values, and the items that it cannot compute."""
+    def _ask_good(self, side, pairs):
+        trials = [trial for _, trial in pairs]
         try:
-            values = here.step(good) if good else []
-            return {id(i): v for i, v in zip(good, values)}, []
-        except tf.errors.OpError:
-            pass
-        want, unable = {}, []
-        for item in good:
-            kind, value = here.error(item)
-            if kind is None:
-                want[id(item)] = value
-            elif item.row.may_fail:
-                unable.append(item)
-            else:
-                self._fail(item, "TABLE: TensorFlow says " + kind, value)
-        return want, unable
+            found = side.step(trials) if trials else []
+        except judge.Failure:
+            for item, trial in pairs:
+                self._ask_alone(side, item, trial)
+            return
+        for trial, trial.want in zip(trials, found):
+            self.trials.append(trial)
 
-    def _together(self, there, good, want):
-        try:
-            values = there.step(good)
-        except tf.errors.OpError:
-            there.check_alive("%d cases" % len(good))
-            return False
-        for item, value in zip(good, values):
-            self._compare(item, value, want[id(item)])
-        return True
-
-    def _split(self):
-        """Takes the batch apart by type; False when it has only one."""
-        kinds = {}
-        for item in self.items:
-            kinds.setdefault(item.types.get(item.main), []).append(item)
-        if len(kinds) < 2:
-            return False
-        self.failures, self.passed = [], 0
-        for items in kinds.values():
-            part = Batch(self.target, items).run()
-            self.failures += part.failures
-            self.passed += part.passed
-        return True
-
-    def _alone(self, there, item, want):
-        kind, value = there.error(item)
+    def _ask_alone(self, side, item, trial):
+        kind, value = side.error(trial)
         if kind is None:
-            self._compare(item, value, want)
+            trial.want = value
+        elif item.row.may_fail:
+            expect_error(trial, kind, value)
+            trial.may_work = kind == "UnimplementedError"
         else:
-            self._fail(item, kind, value)
+            return self._fail(trial.label, "TensorFlow says " + kind, value)
+        self.trials.append(trial)
 
-    def _compare(self, item, got, want):
-        end = item.row.defined(item.case)
-        for place, (a, b) in enumerate(zip(got[:end], want[:end])):
-            text = difference(a, b, item.row.tol, item.row.check)
-            if text:
-                return self._fail(item, "value %d" % place, text)
-        self.passed += 1
+    def _ask_bad(self, side, trial):
+        kind, value = side.error(trial)
+        if kind is None:
+            return self._fail(trial.label, "", "TensorFlow does not fail")
+        expect_error(trial, kind, value)
+        self.trials.append(trial)
 
-    def _must_fail(self, here, there, item, may_work=None):
-        """The server's error class is TensorFlow's; or it has an answer
-        where TensorFlow only says that it has none (may_work)."""
-        want, text = here.error(item)
-        if want is None:
-            return self._fail(item, "TABLE", "TensorFlow does not fail")
-        got, value = there.error(item)
-        if got == want or (got is None and want == may_work):
-            self.passed += 1
+    def _ask_other(self, side, item, trial):
+        """What the case says of GPUs: an error, or the answer to a twin."""
+        trial.together = False
+        if isinstance(item.gpu, str):
+            trial.error = item.gpu
         else:
-            self._fail(item, "%s, not %s (%s)" % (got or "no error", want,
-                                                  text), value)
-
-    def _must_differ(self, here, there, item):
-        """The server ends as the case says of GPUs."""
-        want_kind, want = item.gpu, None
-        if not isinstance(item.gpu, str):
-            twin = dataclasses.replace(item, case=item.gpu, gpu=None)
-            if not self._build(twin, 0):
+            twin = self._build(dataclasses.replace(
+                item, case=item.gpu, gpu=None), 0)
+            if not twin:
                 return
-            want_kind, want = here.error(twin)
-        got, value = there.error(item)
-        if got != want_kind:
-            self._fail(item, "%s, not %s" % (got or "no error", want_kind or
-                                             "the answer of a GPU"), value)
-        elif got is None:
-            self._compare(item, value, want)
-        else:
-            self.passed += 1
+            kind, value = side.error(twin)
+            if kind is None:
+                trial.want = value
+            else:
+                expect_error(trial, kind, value)
+        self.trials.append(trial)
 
-    def _fail(self, item, what, detail):
-        self.failures.append("%s: %s: %s" % (item.label(), what, detail))
+    def _fail(self, label, what, detail):
+        self.failures.append("%s: TABLE: %s: %s" % (label, what, detail))
+
+
+def expect_error(trial, kind, text):
+    trial.together, trial.error, trial.text = False, kind, text

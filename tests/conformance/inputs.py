@@ -1,12 +1,13 @@
-"""Element types and values of the inputs of conformance cases."""
+"""Element types and forms of the inputs of conformance cases."""
 import dataclasses
 import itertools
-import zlib
 
 import numpy as np
 from tensorflow.python.framework import dtypes
 from tensorflow.python.framework import kernels
 from tensorflow.python.framework import op_def_registry
+
+from tests.conformance.draw import Data  # noqa: F401  for those with x()
 
 # The types that a client can feed and fetch.  TensorFlow also registers some
 # kernels for float8, 4 and 2 bit types, which nothing but quantised inference
@@ -18,20 +19,8 @@ FED = [dtypes.as_dtype(name) for name in (
 PLACE = {dtype: place for place, dtype in enumerate(FED)}
 FLOATS = FED[:4]
 
-# Relative tolerance where results may differ in the last bits.
-TOLERANCE = {"float32": 4e-6, "float64": 1e-12, "float16": 2e-3,
-             "bfloat16": 1.6e-2, "complex64": 1e-5, "complex128": 1e-12}
-
 # Whether the server has a GPU, to which ops go.
 ON_GPU = False
-
-# On a GPU sums are folded in another order, and its functions of floats have
-# their own last bits.
-GPU_TOLERANCE = {"float32": 1e-4, "float64": 1e-11, "float16": 4e-3,
-                 "bfloat16": 3.2e-2, "complex64": 1e-4, "complex128": 1e-11}
-
-STRINGS = [b"", b"a", b"bc", b"\x00\xff", b"a longer string, past any inline "
-           b"storage", "\u00fc".encode(), b"bc"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,64 +74,6 @@ def main_attr(combinations):
     """The attribute with the most values; the first of several."""
     return max(combinations[0], key=lambda name: len(
         {types[name] for types in combinations}))
-
-
-@dataclasses.dataclass(frozen=True)
-class Data:
-    """How to draw values: a range, and whether to add the awkward ones."""
-
-    low: float = -20
-    high: float = 20
-    special: bool = False
-    nonzero: bool = False
-
-    def draw(self, dtype, dims, seed):
-        rng = np.random.RandomState(zlib.crc32(seed.encode()))
-        count = int(np.prod(dims, dtype=np.int64))
-        flat = self._flat(dtype, count, rng)
-        return flat.reshape(dims)
-
-    def _flat(self, dtype, count, rng):
-        if dtype == dtypes.string:
-            picks = rng.randint(0, len(STRINGS), count)
-            return np.array([STRINGS[i] for i in picks], object)
-        if dtype == dtypes.bool:
-            return rng.rand(count) < 0.5
-        if dtype.is_complex:
-            parts = rng.uniform(self.low, self.high, (2, count)) / 4
-            return (parts[0] + 1j * parts[1]).astype(dtype.as_numpy_dtype)
-        if dtype.is_floating:
-            values = rng.uniform(self.low, self.high, count)
-            return self._awkward_floats(values, dtype, rng)
-        return self._integers(dtype, count, rng)
-
-    def _awkward_floats(self, values, dtype, rng):
-        values = values.astype(dtype.as_numpy_dtype)
-        if self.special and len(values) > 3:
-            awkward = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 0.5,
-                       dtype.max, dtype.min]
-            where = rng.permutation(len(values))[:len(awkward)]
-            values[where] = np.array(awkward, values.dtype)[:len(where)]
-        return values
-
-    def _integers(self, dtype, count, rng):
-        unsigned = np.iinfo(integer_type(dtype)).min == 0
-        low = max(0, self.low) if unsigned else self.low
-        values = rng.randint(int(low), int(self.high) + 1, count)
-        if self.nonzero:
-            values[values == 0] = 1
-        stored = integer_type(dtype)
-        values = values.astype(stored)
-        if self.special and count > 3:
-            values[rng.permutation(count)[:2]] = [
-                np.iinfo(stored).min, np.iinfo(stored).max]
-        return values.astype(dtype.as_numpy_dtype)
-
-
-def integer_type(dtype):
-    """numpy's type of the numbers themselves; quantised types are structs."""
-    numpy_type = np.dtype(dtype.as_numpy_dtype)
-    return numpy_type[0] if dtype.is_quantized else numpy_type
 
 
 def literal(value, dtype):

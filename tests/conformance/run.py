@@ -9,15 +9,13 @@ import argparse
 import functools
 import pathlib
 import sys
-import time
 
-import grpc
 from tensorflow.python.framework import kernels
 from tensorflow.python.framework import op_def_registry
 
-from tests.cluster.cluster import Cluster, add_server_options, server_from
-from tests.cluster.raw import Raw, graph_of, node
-from tests.cluster.runner import run_children
+from tests.cluster.client import tf
+from tests.cluster.cluster import add_server_options, server_from
+from tests.cluster.raw import Raw
 from tests.conformance import barriers  # noqa: F401
 from tests.conformance import cases  # noqa: F401  fills the table
 from tests.conformance import checkpoints  # noqa: F401
@@ -29,18 +27,21 @@ from tests.conformance import images  # noqa: F401
 from tests.conformance import lists  # noqa: F401
 from tests.conformance import scenarios
 from tests.conformance import summaries  # noqa: F401
-from tests.conformance.batch import Batch, items_of
-from tests.conformance.compare import difference
+from tests.conformance.batch import Batch, Side, items_of
+from tests.conformance.compare import (GPU_TOLERANCE, TOLERANCE,
+                                       difference)
+from tests.conformance.judge import Judge, missing_cases
+from tests.conformance.report import (add_run_options, run_tests,
+                                      select)
 from tests.conformance.table import ROWS, SCENARIOS
-
-OP_SECONDS = 120
-SHOWN = 6  # failures of an op that are printed
 
 
 def run_op(name, on_gpu, target):
     """(passed, failures) of an op's row; to be called in a child."""
-    batch = Batch(target, items_of(ROWS[name], on_gpu)).run()
-    return batch.passed, batch.failures
+    with tf.Graph().as_default():
+        batch = Batch(items_of(ROWS[name], on_gpu)).ask()
+        judge = Judge(functools.partial(Side, target), batch.trials).run()
+    return judge.passed, batch.failures + judge.failures
 
 
 def run_scenario(found, target):
@@ -62,125 +63,77 @@ def run_gradients(command, _):
     return gradients.run(str(pathlib.Path(command[0]).parent / "libtfd.so"))
 
 
-def chosen(only, on_gpu, command):
-    """Name -> function(target); names are ops, scenarios by their function."""
-    tests = {name: functools.partial(run_op, name, on_gpu) for name in ROWS}
-    covers = {name: [name] for name in ROWS}
-    for found in SCENARIOS:
-        tests[found.name] = functools.partial(run_scenario, found)
-        covers[found.name] = [found.name, *found.ops]
-    tests["gradients"] = functools.partial(run_gradients, command)
-    tests["ops_without_a_case"] = ops_without_a_case
-    for name in ("gradients", "ops_without_a_case"):
-        covers[name] = [name]
-    wanted = set(filter(None, only.split(",")))
-    return {name: test for name, test in tests.items()
-            if not wanted or wanted & set(covers[name])}
-
-
 def ops_without_a_case(target):
     """(passed, failures): each op that the server knows has a case here."""
-    raw = Raw(target.removeprefix("grpc://"))
-    covered = set(ROWS).union(*(found.ops for found in SCENARIOS))
+    return missing_cases(Raw(target.removeprefix("grpc://")), registered(),
+                         covered(), tf.version.GRAPH_DEF_VERSION)
+
+
+def registered():
+    """The ops that TensorFlow has a kernel for, but for what is deprecated."""
     names = {k.op for k in kernels.get_all_registered_kernels().kernel}
-    known = [name for name in sorted(names) if server_has(raw, name)
-             and not op_def_registry.get(name).deprecation.version]
-    missing = ["no case for " + name for name in known if name not in covered]
-    return len(known) - len(missing), missing
+    return [name for name in sorted(names)
+            if not op_def_registry.get(name).deprecation.version]
 
 
-def server_has(raw, op_name):
-    """Whether a graph with that op is refused for another reason, if any."""
-    try:
-        handle = raw.create(graph_of(node("n", op_name)))
-        raw.master("CloseSession", session_handle=handle)
-        return True
-    except grpc.RpcError as error:
-        return "Op type not registered" not in error.details()
+def covered():
+    return set(ROWS).union(*(found.ops for found in SCENARIOS))
 
 
-class Report:
-    """Prints a line an op and adds the cases up."""
-
-    def __init__(self):
-        self.passed = self.failed = 0
-
-    def add(self, name, outcome):
-        passed, failures = outcome.value or (0, [outcome.text])
-        self.passed += passed
-        self.failed += len(failures)
-        print("%-4s %-40s %4d of %4d (%.1f s)" % (
-            "FAIL" if failures else "ok", name, passed,
-            passed + len(failures), outcome.seconds), flush=True)
-        for text in failures[:SHOWN]:
-            print("     " + text)
-        if len(failures) > SHOWN:
-            print("     and %d more" % (len(failures) - SHOWN))
-
-    def close(self):
-        print("%d passed, %d failed, 0 skipped" % (self.passed, self.failed))
-        return 1 if self.failed or not self.passed else 0
+def coverage():
+    """Name of each test -> what it is of; names are ops, scenarios by their
+    function."""
+    covers = {name: [name] for name in ROWS}
+    for found in SCENARIOS:
+        covers[found.name] = [found.name, *found.ops]
+    for name in ("gradients", "ops_without_a_case"):
+        covers[name] = [name]
+    return covers
 
 
-def run_all(tests, options, cluster):
-    """Runs the tests; what a dying server cut short runs again, alone."""
-    report, again = Report(), {}
-    for name, outcome in run_some(tests, options, cluster, options.jobs):
-        if cluster and "ServerGone" in outcome.text and options.jobs > 1:
-            again[name] = tests[name]
-        else:
-            report.add(name, outcome)
-    for name, outcome in run_some(again, options, cluster, 1):
-        report.add(name, outcome)
-    return report
+def chosen(only, on_gpu, command):
+    """Name -> function(target)."""
+    tests = {name: functools.partial(run_op, name, on_gpu) for name in ROWS}
+    for found in SCENARIOS:
+        tests[found.name] = functools.partial(run_scenario, found)
+    tests["gradients"] = functools.partial(run_gradients, command)
+    tests["ops_without_a_case"] = ops_without_a_case
+    return {name: tests[name] for name in select(coverage(), only)}
 
 
-def run_some(tests, options, cluster, jobs):
-    """Yields (name, Outcome); a server of our own that died is restarted."""
-    target = options.target or cluster.target()
-    calls = [functools.partial(test, target) for test in tests.values()]
-    limit = OP_SECONDS * options.slow
-    names = list(tests)
-    for index, outcome in run_children(calls, limit, jobs):
-        if cluster and not cluster.alive():
-            print("the server died\n" + cluster.logs(), flush=True)
-            cluster.start_all()
-        yield names[index], outcome
+def add_device_option(parser):
+    parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu",
+                        help="whose tolerances and answers hold; ops without "
+                        "a device go to the server's GPU where it has a "
+                        "kernel")
+
+
+def set_device(device):
+    """True when that is a GPU."""
+    if device == "gpu":
+        inputs.ON_GPU = True
+        TOLERANCE.update(GPU_TOLERANCE)
+    return inputs.ON_GPU
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add_server_options(parser)
-    parser.add_argument("--target", default="",
-                        help="a server that runs already")
-    parser.add_argument("--jobs", type=int, default=2,
-                        help="ops tested at a time")
-    parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu",
-                        help="whose tolerances and answers hold; ops without a "
-                        "device go to the server's GPU where it has a kernel")
+    add_run_options(parser)
+    add_device_option(parser)
     options = parser.parse_args()
-    if options.device == "gpu":
-        inputs.ON_GPU = True
-        inputs.TOLERANCE.update(inputs.GPU_TOLERANCE)
+    on_gpu = set_device(options.device)
     server = server_from(options)
-    tests = chosen(options.only, options.device == "gpu", server.command)
+    tests = chosen(options.only, on_gpu, server.command)
     if options.tensorflow:  # it has ten times as many ops, and another library
         tests.pop("ops_without_a_case", None)
         tests.pop("gradients", None)
-    if options.device == "gpu":  # that is the client's library alone
+    if on_gpu:  # that is the client's library alone
         tests.pop("gradients", None)
     if options.list:
         print("\n".join(tests))
         return 0
-    start = time.monotonic()
-    if options.target:
-        report = run_all(tests, options, None)
-    else:
-        with Cluster(server, worker=1) as cluster:
-            report = run_all(tests, options, cluster)
-    print("%d ops and scenarios in %.0f s" % (
-        len(tests), time.monotonic() - start))
-    return report.close()
+    return run_tests(tests, options, server).close()
 
 
 if __name__ == "__main__":

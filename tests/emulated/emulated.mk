@@ -4,7 +4,8 @@
 EMU     := $(BUILD)/emulated
 EMUCU   := $(filter-out cuda/runtime.cu,$(wildcard cuda/*.cu))
 EMUCUH  := $(patsubst %,$(EMU)/gen/%,$(wildcard cuda/*.cuh))
-EMUOBJ  := $(EMUCU:cuda/%.cu=$(EMU)/%.o) $(EMU)/emulator.o
+EMUCPP  := $(patsubst tests/emulated/%.cpp,$(EMU)/machine/%.o,$(wildcard tests/emulated/*.cpp))
+EMUOBJ  := $(EMUCU:cuda/%.cu=$(EMU)/%.o) $(EMUCPP)
 EMUHOST := $(sort $(filter-out $(CUOBJ) $(BUILD)/cuda/none.o,$(OBJ)) \
              $(BUILD)/cuda/all.o)
 EMULIB  := $(EMU)/lib/libcublas.so.13 $(EMU)/lib/libcudnn.so.9
@@ -35,7 +36,7 @@ $(EMU)/%.o: $(EMU)/gen/cuda/%.cu $(EMUCUH) | $(GEN)
 	@echo "  EMULATE cuda/$*.cu"
 	@$(EMUCC) $(EMUFLAGS) -x c++ -c $< -o $@
 
-$(EMU)/emulator.o: tests/emulated/emulator.cpp
+$(EMU)/machine/%.o: tests/emulated/%.cpp
 	@mkdir -p $(@D)
 	@$(EMUCC) $(EMUFLAGS) -c $< -o $@
 
@@ -47,4 +48,4 @@ $(EMU)/lib/libcudnn.so.9: tests/emulated/cudnn.c
 	@mkdir -p $(@D)
 	@$(CC) $(CFLAGS) -shared $< -o $@
 
--include $(wildcard $(EMU)/*.d $(BUILD)/cuda/all.d)
+-include $(wildcard $(EMU)/*.d $(EMU)/machine/*.d $(BUILD)/cuda/all.d)

@@ -12,7 +12,7 @@
  *
  * clang -fsanitize=fuzzer,address,undefined
  */
-#include "../unit/memory_files.h"
+#include "tests/support/memory_files.h"
 
 #include "kernels/checkpoint_reader.h"
 #include "kernels/crc32c.h"

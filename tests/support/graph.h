@@ -6,7 +6,12 @@
 
 #include <tensorflow/c/c_api.h>
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 /* What every test of a graph has. */
 struct fixture {
@@ -30,6 +35,13 @@ static inline int fixture_teardown(void **state)
     TF_DeleteGraph(f->g);
     TF_DeleteStatus(f->st);
     return 0;
+}
+
+static inline void expect(struct fixture *f, TF_Code code, const char *part)
+{
+    if (TF_GetCode(f->st) != code || !strstr(TF_Message(f->st), part))
+        fail_msg("expected %d with '%s', got %d: %s", code, part,
+                 TF_GetCode(f->st), TF_Message(f->st));
 }
 
 static inline TF_Tensor *floats(const float *values, const int64_t *dims,
@@ -93,6 +105,25 @@ static inline TF_Output op2(struct fixture *f, const char *op, const char *name,
     TF_AddInput(d, x);
     TF_AddInput(d, y);
     return (TF_Output){TF_FinishOperation(d, f->st), 0};
+}
+
+/* What y is where x is fed, in a session of its own. */
+static inline float run_scalar(struct fixture *f, TF_Output y, TF_Output x,
+                               float at)
+{
+    TF_SessionOptions *o = TF_NewSessionOptions();
+    TF_Session *s = TF_NewSession(f->g, o, f->st);
+    TF_Tensor *in = floats(&at, NULL, 0), *out = NULL;
+    float value;
+
+    TF_SessionRun(s, NULL, &x, &in, 1, &y, &out, 1, NULL, 0, NULL, f->st);
+    expect(f, TF_OK, "");
+    value = *(float *)TF_TensorData(out);
+    TF_DeleteTensor(in);
+    TF_DeleteTensor(out);
+    TF_DeleteSession(s, f->st);
+    TF_DeleteSessionOptions(o);
+    return value;
 }
 
 #endif

@@ -9,6 +9,8 @@
 
 #include <tfd/train.h>
 
+#include <math.h>
+
 struct line_model {
     TFD_Scope *scope;
     TFD_Variable *w, *b;
@@ -52,6 +54,50 @@ static inline struct line_model line_model(struct fixture *f,
     if (optimizer)
         m.train_op = TFD_Minimize(s, optimizer, rate, m.loss, f->st);
     return m;
+}
+
+/* ---- Steps of it --------------------------------------------------------- */
+
+static inline TF_Session *open_session(struct fixture *f)
+{
+    TF_SessionOptions *o = TF_NewSessionOptions();
+    TF_Session *s = TF_NewSession(f->g, o, f->st);
+
+    TF_DeleteSessionOptions(o);
+    expect(f, TF_OK, "");
+    return s;
+}
+
+static inline void run(struct fixture *f, TF_Session *s, const char *name)
+{
+    const TF_Operation *op = TF_GraphOperationByName(f->g, name);
+
+    if (!op)
+        fail_msg("no operation %s", name);
+    TF_SessionRun(s, NULL, NULL, NULL, 0, NULL, NULL, 0, &op, 1, NULL, f->st);
+    expect(f, TF_OK, "");
+}
+
+static inline double value(struct fixture *f, TF_Session *s, const char *name)
+{
+    TF_Output y = {TF_GraphOperationByName(f->g, name), 0};
+    TF_Tensor *t = NULL;
+    double x;
+
+    if (!y.oper)
+        fail_msg("no operation %s", name);
+    TF_SessionRun(s, NULL, NULL, NULL, 0, &y, &t, 1, NULL, 0, NULL, f->st);
+    expect(f, TF_OK, "");
+    x = TF_TensorType(t) == TF_INT64 ? (double)*(int64_t *)TF_TensorData(t)
+                                     : (double)*(float *)TF_TensorData(t);
+    TF_DeleteTensor(t);
+    return x;
+}
+
+static inline void check_near(double x, double expected)
+{
+    if (fabs(x - expected) > 1e-5)
+        fail_msg("%.7g is not %.7g", x, expected);
 }
 
 #endif

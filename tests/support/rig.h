@@ -288,6 +288,18 @@ static inline void rig_raw_free(struct rig_raw *w)
 
 /* ---- Calls --------------------------------------------------------------- */
 
+static const struct tfd_outcall_options rig_patient = {.wait_ready = true};
+static const struct tfd_outcall_options rig_hasty = {.wait_ready = false};
+
+static inline struct tfd_message rig_text(const char *text)
+{
+    struct tfd_message m;
+
+    tfd_message_init(&m, true);
+    tfd_bytes_add_str(&m.proto, tfd_str_of(text));
+    return m;
+}
+
 struct rig_result {
     struct rig *rig;
     int done; /* how often done() was called */

@@ -15,6 +15,7 @@
 #include "rpc/sniff.h"
 
 #include <inttypes.h>
+#include <sys/socket.h>
 
 #define TASK1 "/job:t/replica:0/task:1"
 #define CPU(task) task "/device:CPU:0"
@@ -430,6 +431,19 @@ static inline void clean_both(int64_t step)
 {
     for (int i = 0; i < 2; i++)
         task[i].w.worker->ops->cleanup_graph(task[i].w.worker, step);
+}
+
+/* As when a cable is pulled: both ends of every connection are here. */
+static inline void break_connections(void)
+{
+    for (int fd = 3; fd < 1024; fd++) {
+        int listens = 0;
+        socklen_t size = sizeof(listens);
+
+        if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 &&
+            !listens)
+            shutdown(fd, SHUT_RDWR);
+    }
 }
 
 #endif

@@ -1,141 +1,13 @@
 /*
- * test_bundle.c - checkpoints of both formats: the bytes are TensorFlow's
- * (bundle_fixtures.h), and what TensorFlow wrote is read back.
+ * test_bundle.c - checkpoints of both formats as they are written and merged:
+ * the bytes are TensorFlow's (bundle_fixtures.h).
  */
-#include "bundle_fixtures.h"
-#include "memory_files.h"
+#include "tests/support/bundle_rig.h"
 
 #include "kernels/bundle_merge.h"
-#include "kernels/bundle_writer.h"
-#include "kernels/checkpoint_reader.h"
 #include "kernels/crc32c.h"
-#include "kernels/slices_writer.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-struct state {
-    struct memory_files m;
-    struct tfd_status st;
-};
-
-static int set_up(void **state)
-{
-    struct state *s = calloc(1, sizeof(*s));
-
-    assert_non_null(s);
-    memory_files_init(&s->m);
-    *state = s;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct state *s = *state;
-
-    assert_int_equal(s->m.open, 0);
-    memory_files_deinit(&s->m);
-    free(s);
-    return 0;
-}
-
-/* ---- Tensors ---------------------------------------------------------------
- */
-
-static struct tfd_shape shape_of(int rank, int64_t a, int64_t b)
-{
-    int64_t dim[] = {a, b};
-    struct tfd_shape s;
-
-    assert_int_equal(tfd_shape_make(&s, dim, rank, NULL), TFD_OK);
-    return s;
-}
-
-static struct tfd_tensor tensor_of(enum tfd_dtype dtype, struct tfd_shape shape,
-                                   const void *data)
-{
-    struct tfd_tensor t = TFD_TENSOR_INIT;
-
-    assert_int_equal(tfd_tensor_new(&t, dtype, &shape, NULL), TFD_OK);
-    if (data)
-        memcpy(tfd_tensor_data(&t), data, tfd_tensor_size(&t));
-    return t;
-}
-
-static struct tfd_tensor strings_of(const char *const *text, int64_t count)
-{
-    struct tfd_shape shape = shape_of(1, count, 0);
-    struct tfd_tensor t = TFD_TENSOR_INIT;
-
-    assert_int_equal(tfd_tensor_new(&t, TFD_STRING, &shape, NULL), TFD_OK);
-    for (int64_t i = 0; i < count; i++)
-        assert_int_equal(
-            tfd_tstring_set(&((struct tfd_tstring *)tfd_tensor_data(&t))[i],
-                            tfd_str_of(text[i]), NULL),
-            TFD_OK);
-    return t;
-}
-
-static const float w_values[] = {1, 2, 3, 4, 5, 6};
-static const char *const s_values[] = {"x", "yy", ""};
-static const int32_t p_values[] = {1, 2, 3, 4, 5, 6, 7, 8};
-
-static struct tfd_tensor w_tensor(void)
-{
-    return tensor_of(TFD_FLOAT, shape_of(2, 2, 3), w_values);
-}
-
-/* ---- Writing ---------------------------------------------------------------
- */
-
-/* Adds a tensor, of which the writer keeps no reference. */
-static void add(struct state *s, struct tfd_bundle_writer *w, const char *name,
-                const char *spec, struct tfd_tensor t)
-{
-    struct tfd_shape whole, piece;
-    struct tfd_tensor_slice slice;
-    struct tfd_str n = tfd_str_of(name);
-
-    if (*spec) {
-        assert_int_equal(tfd_tensor_slice_parse(tfd_str_of(spec), &whole,
-                                                &slice, &piece, &s->st),
-                         TFD_OK);
-        assert_int_equal(
-            tfd_bundle_writer_add_slice(w, n, &whole, &slice, &t, &s->st),
-            TFD_OK);
-    } else {
-        assert_int_equal(tfd_bundle_writer_add(w, n, &t, &s->st), TFD_OK);
-    }
-    tfd_tensor_unref(&t);
-}
-
-static void begin(struct state *s, struct tfd_bundle_writer *w,
-                  const char *prefix)
-{
-    assert_int_equal(
-        tfd_bundle_writer_open(w, &s->m.access, tfd_str_of(prefix), &s->st),
-        TFD_OK);
-}
-
-static void finish(struct state *s, struct tfd_bundle_writer *w)
-{
-    assert_int_equal(tfd_bundle_writer_finish(w, &s->st), TFD_OK);
-    tfd_bundle_writer_deinit(w);
-}
-
-static int files_of(const struct memory_files *m)
-{
-    int n = 0;
-
-    for (int i = 0; i < MEMORY_FILES_MAX; i++)
-        n += m->file[i].used;
-    return n;
-}
+/* ---- Writing ------------------------------------------------------------- */
 
 static void assert_file(struct state *s, const char *name, const void *bytes,
                         size_t size)
@@ -173,12 +45,7 @@ static void test_tensors_are_saved_as_tensorflow_does(void **state)
     finish(s, &w);
     ASSERT_FILE(s, "dir/small.index", small_index);
     ASSERT_FILE(s, "dir/small.data-00000-of-00001", small_data);
-    assert_int_equal(files_of(&s->m), 2);
-}
-
-static struct tfd_tensor p_rows(int first)
-{
-    return tensor_of(TFD_INT32, shape_of(2, 2, 2), p_values + 2 * first);
+    assert_int_equal(memory_count(&s->m), 2);
 }
 
 static void test_slices_are_saved_as_tensorflow_does(void **state)
@@ -214,22 +81,6 @@ static void test_a_large_index_is_tensorflows(void **state)
     assert_summed(s, "big.data-00000-of-00001", BIG_DATA_SIZE, BIG_DATA_CRC);
 }
 
-static void add_v1(struct state *s, struct tfd_slices_writer *w,
-                   const char *name, const char *spec, struct tfd_tensor t)
-{
-    struct tfd_tensor_slice slice = tfd_tensor_slice_all(t.shape.rank);
-    struct tfd_shape whole = t.shape, piece;
-
-    if (*spec)
-        assert_int_equal(tfd_tensor_slice_parse(tfd_str_of(spec), &whole,
-                                                &slice, &piece, &s->st),
-                         TFD_OK);
-    assert_int_equal(
-        tfd_slices_writer_add(w, tfd_str_of(name), &whole, &slice, &t, &s->st),
-        TFD_OK);
-    tfd_tensor_unref(&t);
-}
-
 static void test_the_first_format_is_tensorflows(void **state)
 {
     struct state *s = *state;
@@ -247,7 +98,7 @@ static void test_the_first_format_is_tensorflows(void **state)
         TFD_OK);
     tfd_slices_writer_deinit(&w);
     ASSERT_FILE(s, "v1", v1_file);
-    assert_int_equal(files_of(&s->m), 1);
+    assert_int_equal(memory_count(&s->m), 1);
 }
 
 /* A value of more than two blocks' size gets one of its own. */
@@ -274,8 +125,7 @@ static void test_a_large_value_in_the_first_format(void **state)
     assert_summed(s, "v1", V1_BIG_SIZE, V1_BIG_CRC);
 }
 
-/* ---- Merging ---------------------------------------------------------------
- */
+/* ---- Merging ------------------------------------------------------------- */
 
 static void save_parts(struct state *s)
 {
@@ -305,7 +155,7 @@ static void test_parts_are_merged_as_tensorflow_does(void **state)
         tfd_bundle_merge(&s->m.access, parts, 2, TFD_STR("m"), false, &s->st),
         TFD_OK);
     ASSERT_FILE(s, "m.index", merged_index);
-    assert_int_equal(files_of(&s->m), 3);
+    assert_int_equal(memory_count(&s->m), 3);
     assert_memory_equal(
         memory_find(&s->m, TFD_STR("m.data-00000-of-00002"))->data.data, p1,
         sizeof(p1));
@@ -320,7 +170,7 @@ static void test_merging_one_part_in_place_keeps_it(void **state)
     assert_int_equal(
         tfd_bundle_merge(&s->m.access, &part, 1, part, false, &s->st), TFD_OK);
     assert_non_null(memory_find(&s->m, TFD_STR("t/part-0.index")));
-    assert_int_equal(files_of(&s->m), 4);
+    assert_int_equal(memory_count(&s->m), 4);
 }
 
 static void test_what_cannot_be_merged(void **state)
@@ -380,7 +230,7 @@ static void test_what_cannot_be_merged(void **state)
                                           cases[i].allow_missing, &s->st),
                          cases[i].code);
         assert_non_null(strstr(s->st.text, cases[i].text));
-        assert_int_equal(files_of(&s->m), 9);
+        assert_int_equal(memory_count(&s->m), 9);
     }
 }
 
@@ -396,189 +246,7 @@ static void test_missing_parts_may_be_allowed(void **state)
     assert_non_null(memory_find(&s->m, TFD_STR("m.data-00000-of-00001")));
 }
 
-/* ---- Reading ---------------------------------------------------------------
- */
-
-static void put_fixtures(struct state *s)
-{
-    memory_put(&s->m, "small.index", small_index, sizeof(small_index));
-    memory_put(&s->m, "small.data-00000-of-00001", small_data,
-               sizeof(small_data));
-    memory_put(&s->m, "part.index", sliced_index, sizeof(sliced_index));
-    memory_put(&s->m, "part.data-00000-of-00001", sliced_data,
-               sizeof(sliced_data));
-    memory_put(&s->m, "v1", v1_file, sizeof(v1_file));
-}
-
-static enum tfd_code restore(struct state *s, const char *prefix,
-                             const char *name, const char *spec,
-                             enum tfd_dtype dtype, struct tfd_tensor *out)
-{
-    struct tfd_checkpoint_reader r;
-    enum tfd_code rc;
-
-    tfd_status_clear(&s->st);
-    rc = tfd_checkpoint_reader_open(&r, &s->m.access, tfd_str_of(prefix),
-                                    &s->st);
-    if (rc != TFD_OK)
-        return rc;
-    rc = tfd_checkpoint_reader_restore(&r, tfd_str_of(name), tfd_str_of(spec),
-                                       dtype, out, &s->st);
-    tfd_checkpoint_reader_close(&r);
-    return rc;
-}
-
-static void assert_restores(struct state *s, const char *prefix,
-                            const char *name, const char *spec,
-                            enum tfd_dtype dtype, struct tfd_shape shape,
-                            const void *values)
-{
-    struct tfd_tensor t = TFD_TENSOR_INIT;
-
-    assert_int_equal(restore(s, prefix, name, spec, dtype, &t), TFD_OK);
-    assert_int_equal(t.dtype, dtype);
-    assert_true(tfd_shape_equal(&t.shape, &shape));
-    if (tfd_tensor_size(&t) > 0)
-        assert_memory_equal(tfd_tensor_data(&t), values, tfd_tensor_size(&t));
-    tfd_tensor_unref(&t);
-}
-
-static void test_what_tensorflow_saved_is_restored(void **state)
-{
-    struct state *s = *state;
-    const int32_t five = 5, minus_five = -5;
-
-    put_fixtures(s);
-    assert_restores(s, "small", "w", "", TFD_FLOAT, shape_of(2, 2, 3),
-                    w_values);
-    assert_restores(s, "small", "i", "", TFD_INT32, shape_of(0, 0, 0), &five);
-    assert_restores(s, "small", "e", "", TFD_INT64, shape_of(2, 0, 2), NULL);
-    assert_restores(s, "v1", "w", "", TFD_FLOAT, shape_of(2, 2, 3), w_values);
-    assert_restores(s, "v1", "i", "", TFD_INT32, shape_of(0, 0, 0),
-                    &minus_five);
-}
-
-static void test_strings_are_restored(void **state)
-{
-    static const char *const prefixes[] = {"small", "v1"};
-    struct state *s = *state;
-
-    put_fixtures(s);
-    for (size_t i = 0; i < COUNT(prefixes); i++) {
-        struct tfd_tensor t = TFD_TENSOR_INIT;
-        const struct tfd_tstring *e;
-
-        assert_int_equal(restore(s, prefixes[i], "s", "", TFD_STRING, &t),
-                         TFD_OK);
-        e = tfd_tensor_data(&t);
-        assert_int_equal(tfd_tensor_elements(&t), 3);
-        for (int j = 0; j < 3; j++)
-            assert_true(tfd_str_is(tfd_tstring_view(&e[j]), s_values[j]));
-        tfd_tensor_unref(&t);
-    }
-}
-
-/* Any slice is put together from what is stored. */
-static void test_slices_are_put_together(void **state)
-{
-    static const char *const prefixes[] = {"part", "v1"};
-    static const struct {
-        const char *spec;
-        int64_t rows, columns;
-        int32_t values[8];
-    } cases[] = {
-        {"", 4, 2, {1, 2, 3, 4, 5, 6, 7, 8}},
-        {"4 2 -:-", 4, 2, {1, 2, 3, 4, 5, 6, 7, 8}},
-        {"4 2 0,4:0,2", 4, 2, {1, 2, 3, 4, 5, 6, 7, 8}},
-        {"4 2 0,2:-", 2, 2, {1, 2, 3, 4}},
-        {"4 2 0,2:0,2", 2, 2, {1, 2, 3, 4}},
-        {"4 2 2,2:-", 2, 2, {5, 6, 7, 8}},
-        {"4 2 1,2:-", 2, 2, {3, 4, 5, 6}},
-        {"4 2 -:1,1", 4, 1, {2, 4, 6, 8}},
-        {"4 2 1,2:0,1", 2, 1, {3, 5}},
-        {"4 2 3,1:1,1", 1, 1, {8}},
-    };
-    struct state *s = *state;
-
-    put_fixtures(s);
-    for (size_t i = 0; i < 2 * COUNT(cases); i++) {
-        const char *prefix = prefixes[i % 2];
-        size_t c = i / 2;
-
-        assert_restores(s, prefix, "p", cases[c].spec, TFD_INT32,
-                        shape_of(2, cases[c].rows, cases[c].columns),
-                        cases[c].values);
-    }
-    assert_restores(s, "small", "w", "2 3 -:1,2", TFD_FLOAT, shape_of(2, 2, 2),
-                    (float[]){2, 3, 5, 6});
-    assert_restores(s, "v1", "w", "2 3 1,1:0,3", TFD_FLOAT, shape_of(2, 1, 3),
-                    (float[]){4, 5, 6});
-}
-
-static void test_what_cannot_be_restored(void **state)
-{
-    static const struct {
-        const char *prefix, *name, *spec;
-        enum tfd_dtype dtype;
-        enum tfd_code code;
-        const char *text;
-    } cases[] = {
-        {"none", "w", "", TFD_FLOAT, TFD_NOT_FOUND,
-         "Unsuccessful TensorSliceReader constructor: Failed to find any "
-         "matching files for none"},
-        {"small", "none", "", TFD_FLOAT, TFD_NOT_FOUND,
-         "Key none not found in checkpoint"},
-        {"small", "", "", TFD_FLOAT, TFD_NOT_FOUND,
-         "Key  not found in checkpoint"},
-        {"small", "w", "", TFD_INT32, TFD_INVALID_ARGUMENT,
-         "tensor_name = w; expected dtype int32 does not equal original dtype "
-         "float"},
-        {"small", "w", "3 3 0,1:-", TFD_FLOAT, TFD_INVALID_ARGUMENT,
-         "tensor_name = w; shape in shape_and_slice spec [3,3] does not match "
-         "the shape stored in checkpoint: [2,3]"},
-        {"small", "w", "2 3 0,3:-", TFD_FLOAT, TFD_INTERNAL,
-         "Extent in dimension 0 out of bounds: shape = [2,3], slice = 0,3:-"},
-        {"v1", "none", "", TFD_FLOAT, TFD_NOT_FOUND,
-         "Tensor name \"none\" not found in checkpoint files v1"},
-        {"v1", "w", "", TFD_INT32, TFD_INVALID_ARGUMENT,
-         "Expected to restore a tensor of type int32, got a tensor of type "
-         "float instead: tensor_name = w"},
-        {"v1", "w", "3 3 -:-", TFD_FLOAT, TFD_INVALID_ARGUMENT,
-         "Shape in shape_and_slice spec does not match the shape in the save "
-         "file: [3,3], save file shape: [2,3]"},
-        {"half", "p", "", TFD_INT32, TFD_INVALID_ARGUMENT,
-         "Does not have sufficient slices for partitioned tensor p to restore "
-         "in slice_spec: -:-"},
-        {"half", "p", "4 2 1,2:-", TFD_INT32, TFD_INVALID_ARGUMENT,
-         "Does not have sufficient slices for partitioned tensor p to restore "
-         "in slice_spec: 1,2:-"},
-        {"twice", "p", "", TFD_INT32, TFD_INTERNAL,
-         "Overlapping slices: existing slice = 0,2:-, new slice = 1,2:-"},
-    };
-    struct state *s = *state;
-    struct tfd_bundle_writer w;
-
-    put_fixtures(s);
-    begin(s, &w, "half");
-    add(s, &w, "p", "4 2 0,2:-", p_rows(0));
-    finish(s, &w);
-    begin(s, &w, "twice");
-    add(s, &w, "p", "4 2 0,2:-", p_rows(0));
-    add(s, &w, "p", "4 2 1,2:-", p_rows(0));
-    finish(s, &w);
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        struct tfd_tensor t = TFD_TENSOR_INIT;
-
-        assert_int_equal(restore(s, cases[i].prefix, cases[i].name,
-                                 cases[i].spec, cases[i].dtype, &t),
-                         cases[i].code);
-        assert_string_equal(s->st.text, cases[i].text);
-        assert_null(t.buffer);
-    }
-}
-
-/* ---- What cannot be saved --------------------------------------------------
- */
+/* ---- What cannot be saved ------------------------------------------------ */
 
 static void test_a_name_is_saved_once(void **state)
 {
@@ -593,7 +261,7 @@ static void test_a_name_is_saved_once(void **state)
     assert_string_equal(s->st.text, "Adding duplicate key: w");
     tfd_tensor_unref(&t);
     tfd_bundle_writer_deinit(&w);
-    assert_int_equal(files_of(&s->m), 0);
+    assert_int_equal(memory_count(&s->m), 0);
 }
 
 /* TensorFlow's process ends at the empty name, which is the header's key, and
@@ -664,7 +332,7 @@ static void test_the_directory_is_made(void **state)
     add(s, &w, "w", "", w_tensor());
     finish(s, &w);
     assert_null(s->m.missing_dir);
-    assert_int_equal(files_of(&s->m), 2);
+    assert_int_equal(memory_count(&s->m), 2);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -681,10 +349,6 @@ int main(void)
         TEST(test_merging_one_part_in_place_keeps_it),
         TEST(test_what_cannot_be_merged),
         TEST(test_missing_parts_may_be_allowed),
-        TEST(test_what_tensorflow_saved_is_restored),
-        TEST(test_strings_are_restored),
-        TEST(test_slices_are_put_together),
-        TEST(test_what_cannot_be_restored),
         TEST(test_a_name_is_saved_once),
         TEST(test_names_and_slices_that_make_no_sense),
         TEST(test_types_the_first_format_lacks),

@@ -5,8 +5,7 @@
  * The crafted ones are after TensorFlow's advisories about its checkpoint
  * loader (TFSA-2018-004, 2021-113, 2021-193, 2021-198, 2022-033).
  */
-#include "bundle_fixtures.h"
-#include "memory_files.h"
+#include "tests/support/bundle_rig.h"
 
 #include "common/pbio.h"
 #include "kernels/checkpoint_proto.h"
@@ -14,39 +13,7 @@
 #include "kernels/crc32c.h"
 #include "kernels/table_writer.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define DATA "x.data-00000-of-00001"
-
-struct state {
-    struct memory_files m;
-    struct tfd_status st;
-};
-
-static int set_up(void **state)
-{
-    struct state *s = calloc(1, sizeof(*s));
-
-    assert_non_null(s);
-    memory_files_init(&s->m);
-    *state = s;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct state *s = *state;
-
-    assert_int_equal(s->m.open, 0);
-    memory_files_deinit(&s->m);
-    free(s);
-    return 0;
-}
 
 /* One tensor of checkpoint "x". */
 static enum tfd_code restore(struct state *s, const char *name,
@@ -81,8 +48,6 @@ struct wanted {
     const void *values; /* NULL: strings, "x", "yy", "" */
 };
 
-static const float w_values[] = {1, 2, 3, 4, 5, 6};
-static const int32_t p_values[] = {1, 2, 3, 4, 5, 6, 7, 8};
 static const int32_t five = 5, minus_five = -5;
 
 static const struct wanted in_small[] = {

@@ -3,7 +3,7 @@
  * n-th alone and all from the n-th on: no temporary file stays, and whatever
  * checkpoint is there afterwards is whole.
  */
-#include "memory_files.h"
+#include "tests/support/memory_files.h"
 
 #include "kernels/bundle_merge.h"
 #include "kernels/bundle_writer.h"

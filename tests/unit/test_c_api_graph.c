@@ -14,13 +14,6 @@
 
 static const int64_t two_three[] = {2, 3};
 
-static void expect(struct fixture *f, TF_Code code, const char *part)
-{
-    if (TF_GetCode(f->st) != code || !strstr(TF_Message(f->st), part))
-        fail_msg("expected %d with '%s', got %d: %s", code, part,
-                 TF_GetCode(f->st), TF_Message(f->st));
-}
-
 /* ---- Building ------------------------------------------------------------ */
 
 static void test_an_operation_is_what_it_was_said_to_be(void **state)

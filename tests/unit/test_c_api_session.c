@@ -12,13 +12,6 @@
 
 #include <cmocka.h>
 
-static void expect(struct fixture *f, TF_Code code, const char *part)
-{
-    if (TF_GetCode(f->st) != code || !strstr(TF_Message(f->st), part))
-        fail_msg("expected %d with '%s', got %d: %s", code, part,
-                 TF_GetCode(f->st), TF_Message(f->st));
-}
-
 static TF_Session *open_session(struct fixture *f, const char *target)
 {
     TF_SessionOptions *o = TF_NewSessionOptions();

@@ -5,52 +5,12 @@
  * concern.
  */
 #include "kernels/families.h"
-#include "kernels/runtime.h"
-#include "tests/unit/memory_files.h"
+#include "tests/support/file_runtime.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 
 #include <cmocka.h>
-
-/* ---- The runtime, as little of it as this needs -------------------------- */
-
-struct tfd_rt {
-    struct tfd_file_access *files;
-};
-
-struct tfd_file_access *tfd_rt_files(struct tfd_rt *rt)
-{
-    return rt->files;
-}
-
-static struct memory_files files;
-static struct tfd_rt rt;
-
-static int setup(void **state)
-{
-    (void)state;
-    memory_files_init(&files);
-    rt.files = &files.access;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    assert_int_equal(files.open, 0);
-    memory_files_deinit(&files);
-    return 0;
-}
-
-static int count_files(void)
-{
-    int n = 0;
-
-    for (int i = 0; i < MEMORY_FILES_MAX; i++)
-        n += files.file[i].used;
-    return n;
-}
 
 /* ---- Tensors ------------------------------------------------------------- */
 
@@ -245,7 +205,7 @@ static void test_parts_become_one(void **state)
     assert_int_equal(save("SaveV2", "t/0", "a", "", 1), TFD_OK);
     assert_int_equal(save("SaveV2", "t/1", "x|b", "|", 2), TFD_OK);
     assert_int_equal(merge("t/0|t/1", "m", false), TFD_OK);
-    assert_int_equal(count_files(), 3);
+    assert_int_equal(memory_count(&files), 3);
     assert_int_equal(restore("m", "a|b", "|", float_int, 2, out), TFD_OK);
     drop(out);
     assert_int_equal(merge("m|t/9", "n", true), TFD_OK);
@@ -308,7 +268,7 @@ static void test_a_bad_save_leaves_nothing(void **state)
                          c->code);
         if (c->text)
             assert_string_equal(st.text, c->text);
-        assert_int_equal(count_files(), 0);
+        assert_int_equal(memory_count(&files), 0);
     }
 }
 
@@ -398,7 +358,7 @@ static void test_what_cannot_be_merged(void **state)
     assert_string_equal(
         st.text,
         "At least one prefix checkpoint file must exist, but none existed.");
-    assert_int_equal(count_files(), 0);
+    assert_int_equal(memory_count(&files), 0);
 }
 
 static void test_types_that_no_checkpoint_holds(void **state)
@@ -415,7 +375,7 @@ static void test_types_that_no_checkpoint_holds(void **state)
                      TFD_INVALID_ARGUMENT);
     assert_string_equal(
         st.text, "Tensor slice serialization not implemented for dtype 22");
-    assert_int_equal(count_files(), 0);
+    assert_int_equal(memory_count(&files), 0);
 }
 
 static void test_without_files_all_is_denied(void **state)

@@ -84,6 +84,7 @@ static const struct {
     {2, NULL, NULL, 2, {0, 1}},          {1, "2,1", NULL, 1, {2}},
     {9, "2,1", NULL, 2, {2, 1}},         {-1, NULL, "16,8;4", 3, {0, 0, 1}},
     {-1, "2,1", "16,8;4", 3, {2, 2, 1}}, {-1, NULL, "16", 1, {0}},
+    {1, NULL, "16,8", 2, {0, 0}},        {2, "2,1", "16,8;4", 3, {2, 2, 1}},
 };
 
 static void test_lists_choose_and_order(void **state)
@@ -119,6 +120,49 @@ static void test_virtual_devices_share_a_card(void **state)
     assert_int_equal(c.choice[2].memory_limit, 4 * FAKE_MIB);
 }
 
+static int used[TFD_CUDA_DEVICES_MAX], used_count;
+
+static int note_use(int device)
+{
+    used[used_count++] = device;
+    return fake_use(device);
+}
+
+static const struct {
+    int count_max;
+    const char *visible;
+    int count;
+    int used[4];
+} openings[] = {
+    {-1, NULL, 4, {0, 1, 2, 3}}, {1, NULL, 1, {0}}, {2, "3,0,1", 2, {3, 0}},
+    {4, NULL, 4, {0, 1, 2, 3}},  {0, NULL, 0, {0}}, {1, "2", 1, {2}},
+    {9, "2,1", 2, {2, 1}},
+};
+
+/* A context on a card takes some of its memory. */
+static void test_cards_that_are_not_taken_are_not_opened(void **state)
+{
+    struct tfd_cuda_driver driver = fake_driver;
+
+    (void)state;
+    fake_init();
+    fake.devices = 4;
+    driver.use = note_use;
+    for (size_t i = 0; i < sizeof(openings) / sizeof(openings[0]); i++) {
+        struct tfd_cuda_options o = options();
+        struct tfd_cuda_choices c;
+
+        used_count = 0;
+        o.count_max = openings[i].count_max;
+        o.visible = openings[i].visible;
+        assert_int_equal(tfd_cuda_choose(&driver, &o, &c, NULL), TFD_OK);
+        assert_int_equal(c.count, openings[i].count);
+        assert_int_equal(used_count, openings[i].count);
+        assert_memory_equal(used, openings[i].used,
+                            sizeof(*used) * (size_t)used_count);
+    }
+}
+
 static const struct {
     const char *visible, *limits;
     double fraction;
@@ -141,7 +185,7 @@ static const struct {
     {NULL, "0", 0, 0, "not memory in MiB"},
     {NULL, ";", 0, 0, "not memory in MiB"},
     {NULL, "18446744073709551615", 0, 0, "not memory in MiB"},
-    {NULL, "1;1;1", 0, 0, "are of more GPUs than the 2 that are visible"},
+    {NULL, "1;1;1", 0, 0, "are of more GPUs than the 2 that may be taken"},
     {NULL, "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1",
      0, 0, "more than 32"},
     {NULL, "16", 0.5, 0, "when virtual_devices is set"},
@@ -169,6 +213,22 @@ static void test_wrong_options_are_named(void **state)
         if (!strstr(st.text, wrong[i].text))
             fail_msg("%zu: %s", i, st.text);
     }
+}
+
+static void test_virtual_devices_are_of_cards_that_are_taken(void **state)
+{
+    struct tfd_cuda_options o = options();
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct tfd_cuda_choices c;
+
+    (void)state;
+    fake_init();
+    o.count_max = 1;
+    o.virtual_limits = "16,8;4";
+    assert_int_equal(tfd_cuda_choose(&fake_driver, &o, &c, &st),
+                     TFD_INVALID_ARGUMENT);
+    assert_string_equal(st.text, "virtual devices \"16,8;4\" are of more GPUs "
+                                 "than the 1 that may be taken");
 }
 
 static const struct {
@@ -206,6 +266,142 @@ static void test_no_card_has_a_reason(void **state)
     }
 }
 
+/* Cards of the rows below. */
+static int capabilities[FAKE_DEVICES], processors[FAKE_DEVICES];
+
+static int some_properties(int device, struct tfd_cuda_properties *out)
+{
+    int error = fake_properties(device, out);
+
+    out->major = capabilities[device] / 10;
+    out->minor = capabilities[device] % 10;
+    out->processors = processors[device];
+    return error;
+}
+
+#define OLD(device, capability)                                             \
+    "Ignoring visible gpu device (device: " #device ", name: Fake " #device \
+    ", pci bus id: " BUS_##device                                           \
+        ", compute capability: " capability                                 \
+        ") with Cuda compute capability " capability                        \
+        ". The minimum required Cuda capability is 7.5."
+#define SMALL(device, count, least)                                         \
+    "Ignoring visible gpu device (device: " #device ", name: Fake " #device \
+    ", pci bus id: " BUS_##device                                           \
+        ", compute capability: 9.0) "                                       \
+        "with core count: " count ". The minimum required count is " least  \
+        ". You can adjust this requirement with the env var "               \
+        "TF_MIN_GPU_MULTIPROCESSOR_COUNT."
+#define INVALID(text, least)                                           \
+    "Invalid minimum GPU multiprocessor count: [" text "]. Using the " \
+    "default value: " least
+#define BUS_0 "0000:01:00.0"
+#define BUS_1 "0000:02:00.0"
+
+static const struct {
+    int capability[FAKE_DEVICES], processors[FAKE_DEVICES];
+    const char *visible, *least;
+    int count;
+    int ordinals[FAKE_DEVICES];
+    const char *why;
+} sizes[] = {
+    {{75, 90}, {40, 132}, NULL, NULL, 2, {0, 1}, ""},
+    {{75, 120}, {40, 132}, NULL, "", 2, {0, 1}, ""},
+    {{61, 90}, {20, 132}, NULL, NULL, 1, {1}, OLD(0, "6.1")},
+    {{74, 70}, {20, 132}, NULL, NULL, 0, {0}, OLD(0, "7.4") " " OLD(1, "7.0")},
+    {{90, 61}, {20, 20}, "1", NULL, 0, {0}, OLD(1, "6.1")},
+    {{61, 90}, {20, 20}, "1", NULL, 1, {1}, ""},
+    /* Screens: at least 8, or as many as the largest that is visible. */
+    {{90, 90}, {8, 132}, NULL, NULL, 2, {0, 1}, ""},
+    {{90, 90}, {7, 132}, NULL, NULL, 1, {1}, SMALL(0, "7", "8")},
+    {{90, 90}, {132, 7}, "1,0", NULL, 1, {0}, SMALL(1, "7", "8")},
+    {{90, 90}, {7, 132}, "0", NULL, 1, {0}, ""},
+    {{90, 90}, {2, 6}, NULL, NULL, 1, {1}, SMALL(0, "2", "6")},
+    {{90, 90}, {2, 132}, NULL, "2", 2, {0, 1}, ""},
+    {{90, 90}, {2, 132}, NULL, " 3 ", 1, {1}, SMALL(0, "2", "3")},
+    {{90, 90}, {2, 132}, NULL, "0", 2, {0, 1}, ""},
+    {{90, 61},
+     {100, 132},
+     NULL,
+     "133",
+     0,
+     {0},
+     SMALL(0, "100", "133") " " OLD(1, "6.1")},
+    {{90, 90}, {9, 132}, NULL, "-1", 2, {0, 1}, INVALID("-1", "8")},
+    {{90, 90}, {9, 132}, NULL, "8x", 2, {0, 1}, INVALID("8x", "8")},
+    {{90, 90}, {9, 132}, NULL, "x", 2, {0, 1}, INVALID("x", "8")},
+    {{90, 90}, {9, 132}, NULL, " ", 2, {0, 1}, INVALID(" ", "8")},
+    {{90, 90},
+     {7, 132},
+     NULL,
+     "4294967297",
+     1,
+     {1},
+     INVALID("4294967297", "8") " " SMALL(0, "7", "8")},
+};
+
+static void test_cards_that_are_too_small_are_left_out(void **state)
+{
+    struct tfd_cuda_driver driver = fake_driver;
+
+    (void)state;
+    fake_init();
+    driver.properties = some_properties;
+    driver.capability_min = 75;
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        struct tfd_cuda_options o = options();
+        struct tfd_cuda_choices c;
+
+        memcpy(capabilities, sizes[i].capability, sizeof(capabilities));
+        memcpy(processors, sizes[i].processors, sizeof(processors));
+        o.visible = sizes[i].visible;
+        o.processors_min = sizes[i].least;
+        assert_int_equal(tfd_cuda_choose(&driver, &o, &c, NULL), TFD_OK);
+        assert_int_equal(c.count, sizes[i].count);
+        for (int j = 0; j < c.count; j++)
+            assert_int_equal(c.choice[j].ordinal, sizes[i].ordinals[j]);
+        assert_string_equal(c.why, sizes[i].why);
+    }
+}
+
+static void test_many_cards_left_out_fill_the_reason(void **state)
+{
+    struct tfd_cuda_driver driver = fake_driver;
+    struct tfd_cuda_options o = options();
+    struct tfd_cuda_choices c;
+
+    (void)state;
+    fake_init();
+    fake.devices = TFD_CUDA_DEVICES_MAX;
+    driver.capability_min = 200;
+    assert_int_equal(tfd_cuda_choose(&driver, &o, &c, NULL), TFD_OK);
+    assert_int_equal(c.count, 0);
+    assert_int_equal(strlen(c.why), sizeof(c.why) - 1);
+}
+
+/* Options are looked at first, and no card is opened. */
+static void test_no_card_is_taken_without_the_libraries(void **state)
+{
+    struct tfd_cuda_options o = options();
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct tfd_cuda_choices c;
+
+    (void)state;
+    fake_init();
+    fake.missing = "cuDNN cannot be opened";
+    choose(&o, &c);
+    assert_int_equal(c.count, 0);
+    assert_string_equal(c.why, "Cannot dlopen some GPU libraries: cuDNN cannot "
+                               "be opened");
+    assert_int_equal(fake.asked, 1);
+    o.virtual_limits = "16,8;4";
+    choose(&o, &c);
+    assert_int_equal(c.count, 0);
+    o.visible = "2";
+    assert_int_equal(tfd_cuda_choose(&fake_driver, &o, &c, &st),
+                     TFD_INVALID_ARGUMENT);
+}
+
 static void test_build_without_cuda_says_so(void **state)
 {
     struct tfd_cuda_options o = options();
@@ -225,8 +421,13 @@ int main(void)
         cmocka_unit_test(test_memory_is_what_was_asked_for),
         cmocka_unit_test(test_lists_choose_and_order),
         cmocka_unit_test(test_virtual_devices_share_a_card),
+        cmocka_unit_test(test_cards_that_are_not_taken_are_not_opened),
+        cmocka_unit_test(test_virtual_devices_are_of_cards_that_are_taken),
         cmocka_unit_test(test_wrong_options_are_named),
         cmocka_unit_test(test_no_card_has_a_reason),
+        cmocka_unit_test(test_cards_that_are_too_small_are_left_out),
+        cmocka_unit_test(test_many_cards_left_out_fill_the_reason),
+        cmocka_unit_test(test_no_card_is_taken_without_the_libraries),
         cmocka_unit_test(test_build_without_cuda_says_so),
     };
 

@@ -8,9 +8,7 @@
 #include "daemon/master/place.h"
 
 #include "kernels/families.h"
-#include "tests/support/nodes.h"
-
-static struct tfd_registry registry;
+#include "tests/support/planning.h"
 
 static enum tfd_code compute(struct tfd_kctx *k, struct tfd_status *st)
 {
@@ -85,24 +83,13 @@ static const struct {
      "c=p0C0 r=p0C0"},
 };
 
-static void add_device(struct tfd_device_set *set, const char *job,
-                       const char *type, int id, int worker)
-{
-    struct tfd_device_attributes a = {.memory_limit = 1};
-
-    snprintf(a.name, sizeof(a.name), "/job:%s/replica:0/task:0/device:%s:%d",
-             job, type, id);
-    snprintf(a.type, sizeof(a.type), "%s", type);
-    assert_int_equal(tfd_device_set_add(set, &a, worker, NULL, NULL), TFD_OK);
-}
-
 static void make_devices(struct tfd_device_set *set)
 {
     tfd_device_set_init(set);
-    add_device(set, "worker", "CPU", 0, 0);
-    add_device(set, "worker", "GPU", 0, 0);
-    add_device(set, "worker", "GPU", 1, 0);
-    add_device(set, "ps", "CPU", 0, 1);
+    add_device(set, "worker", 0, "CPU", 0, 0);
+    add_device(set, "worker", 0, "GPU", 0, 0);
+    add_device(set, "worker", 0, "GPU", 1, 0);
+    add_device(set, "ps", 0, "CPU", 0, 1);
     assert_int_equal(tfd_device_set_finish(set, NULL), TFD_OK);
 }
 
@@ -161,18 +148,11 @@ static int setup(void **state)
     return tfd_registry_init(&registry, families, count, NULL) != TFD_OK;
 }
 
-static int teardown(void **state)
-{
-    (void)state;
-    tfd_registry_deinit(&registry);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_placements),
     };
 
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, setup, teardown_registry);
 }

@@ -4,24 +4,9 @@
  */
 #include "daemon/master/early.h"
 
-#include "kernels/registry.h"
-#include "tests/support/nodes.h"
+#include "tests/support/planning.h"
 
 #define WORKERS 3
-
-static struct tfd_registry registry;
-
-/* Of nodes a device is named by its number here; of tasks, worker 1 is the ps.
- */
-static const struct {
-    const char *name, *type;
-    int worker;
-} devices[] = {
-    {"/job:worker/replica:0/task:0/device:CPU:0", "CPU", 0},
-    {"/job:worker/replica:0/task:0/device:GPU:0", "GPU", 0},
-    {"/job:ps/replica:0/task:0/device:CPU:0", "CPU", 1},
-    {"/job:worker/replica:0/task:1/device:GPU:0", "GPU", 2},
-};
 
 struct fixture {
     struct tfd_graph *graph;
@@ -32,27 +17,18 @@ struct fixture {
     struct tfd_early early;
 };
 
+/* Worker 1 is the ps. */
 static void init(struct fixture *f, const char *nodes)
 {
-    *f = (struct fixture){.graph = tfd_graph_new(&registry.ops, NULL)};
+    *f = (struct fixture){.graph = new_graph(nodes)};
     tfd_arena_init(&f->arena, 16 << 20);
     tfd_device_set_init(&f->devices);
-    for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
-        struct tfd_device_attributes a = {.incarnation = i + 1};
-
-        snprintf(a.name, sizeof(a.name), "%s", devices[i].name);
-        snprintf(a.type, sizeof(a.type), "%s", devices[i].type);
-        assert_int_equal(
-            tfd_device_set_add(&f->devices, &a, devices[i].worker, NULL, NULL),
-            TFD_OK);
-    }
+    add_device(&f->devices, "worker", 0, "CPU", 0, 0);
+    add_device(&f->devices, "worker", 0, "GPU", 0, 0);
+    add_device(&f->devices, "ps", 0, "CPU", 0, 1);
+    add_device(&f->devices, "worker", 1, "GPU", 0, 2);
     assert_int_equal(tfd_device_set_finish(&f->devices, NULL), TFD_OK);
-    nodes_import(f->graph, nodes);
-    for (int32_t i = 0; i < f->graph->count; i++) {
-        struct tfd_str device = f->graph->nodes[i]->device;
-
-        f->device_of[i] = device.size ? device.data[0] - '0' : 0;
-    }
+    note_devices(f->graph, 0, f->device_of);
 }
 
 static void deinit(struct fixture *f)
@@ -175,20 +151,6 @@ static void test_long_chains_end(void **state)
     tfd_bytes_deinit(&nodes);
 }
 
-static int setup(void **state)
-{
-    (void)state;
-    return tfd_registry_init(&registry, tfd_families, tfd_family_count, NULL) !=
-           TFD_OK;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    tfd_registry_deinit(&registry);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -197,5 +159,6 @@ int main(void)
         cmocka_unit_test(test_long_chains_end),
     };
 
-    return cmocka_run_group_tests_name("early", tests, setup, teardown);
+    return cmocka_run_group_tests_name("early", tests, setup_registry,
+                                       teardown_registry);
 }

@@ -10,30 +10,6 @@
 
 #include <cmocka.h>
 
-static void expect(struct fixture *f, TF_Code code, const char *part)
-{
-    if (TF_GetCode(f->st) != code || !strstr(TF_Message(f->st), part))
-        fail_msg("expected %d with '%s', got %d: %s", code, part,
-                 TF_GetCode(f->st), TF_Message(f->st));
-}
-
-static float run(struct fixture *f, TF_Output y, TF_Output x, float at)
-{
-    TF_SessionOptions *o = TF_NewSessionOptions();
-    TF_Session *s = TF_NewSession(f->g, o, f->st);
-    TF_Tensor *in = floats(&at, NULL, 0), *out = NULL;
-    float value;
-
-    TF_SessionRun(s, NULL, &x, &in, 1, &y, &out, 1, NULL, 0, NULL, f->st);
-    expect(f, TF_OK, "");
-    value = *(float *)TF_TensorData(out);
-    TF_DeleteTensor(in);
-    TF_DeleteTensor(out);
-    TF_DeleteSession(s, f->st);
-    TF_DeleteSessionOptions(o);
-    return value;
-}
-
 static TF_Output gradient(struct fixture *f, TF_Output y, TF_Output x)
 {
     TF_Output dx = {NULL, 0};
@@ -79,8 +55,8 @@ static void test_a_conditional_derives_the_branch_that_ran(void **state)
     TF_Output x = placeholder(f, "x", NULL, 0);
     TF_Output dx = gradient(f, conditional(f, x), x);
 
-    expect_near(run(f, dx, x, 3), 6);
-    expect_near(run(f, dx, x, -3), -5);
+    expect_near(run_scalar(f, dx, x, 3), 6);
+    expect_near(run_scalar(f, dx, x, -3), -5);
 }
 
 static void test_a_branch_that_does_not_read_x_gives_zero(void **state)
@@ -94,8 +70,8 @@ static void test_a_branch_that_does_not_read_x_gives_zero(void **state)
     TF_Output ways[2] = {op1(f, "Square", "square", in), {seven.oper, 1}}, dx;
 
     dx = gradient(f, merge(f, "merge", ways, 2), x);
-    expect_near(run(f, dx, x, 4), 8);
-    expect_near(run(f, dx, x, -4), 0);
+    expect_near(run_scalar(f, dx, x, 4), 8);
+    expect_near(run_scalar(f, dx, x, -4), 0);
 }
 
 static void test_a_merge_of_three_has_no_gradient(void **state)
@@ -196,10 +172,10 @@ static void check_loop(const struct loop_case *c)
     double step = 1e-6;
 
     loop(&f, "i", x, (float)c->steps, c->body, out);
-    expect_near(run(&f, out[1], x, (float)c->x),
+    expect_near(run_scalar(&f, out[1], x, (float)c->x),
                 value_after(c->body, c->steps, c->x));
     dx = gradient(&f, out[1], x);
-    expect_near(run(&f, dx, x, (float)c->x),
+    expect_near(run_scalar(&f, dx, x, (float)c->x),
                 (value_after(c->body, c->steps, c->x + step) -
                  value_after(c->body, c->steps, c->x - step)) /
                     (2 * step));
@@ -222,7 +198,7 @@ static void test_a_loop_may_read_another(void **state)
 
     loop(f, "i", x, 2, doubled, out);
     loop(f, "k", out[1], 1, squared, again);
-    expect_near(run(f, gradient(f, again[1], x), x, 3), 2 * 16 * 3);
+    expect_near(run_scalar(f, gradient(f, again[1], x), x, 3), 2 * 16 * 3);
 }
 
 static void test_all_that_leaves_a_loop_counts(void **state)
@@ -233,7 +209,8 @@ static void test_all_that_leaves_a_loop_counts(void **state)
     loop(f, "i", x, 3, squared, out);
     sum = op2(f, "Mul", "sum", op2(f, "AddV2", "both", out[0], out[1]), x);
     /* (3 + x^8) x */
-    expect_near(run(f, gradient(f, sum, x), x, 1.25f), 3 + 9 * pow(1.25, 8));
+    expect_near(run_scalar(f, gradient(f, sum, x), x, 1.25f),
+                3 + 9 * pow(1.25, 8));
 }
 
 static void test_a_loop_is_derived_as_often_as_asked(void **state)
@@ -244,7 +221,8 @@ static void test_a_loop_is_derived_as_often_as_asked(void **state)
     loop(f, "i", x, 2, squared, out);
     one = gradient(f, out[1], x);
     two = gradient(f, out[1], x);
-    expect_near(run(f, op2(f, "AddV2", "both", one, two), x, 2), 2 * 4 * 8);
+    expect_near(run_scalar(f, op2(f, "AddV2", "both", one, two), x, 2),
+                2 * 4 * 8);
 }
 
 static void test_a_gradient_of_a_gradient_of_a_loop_is_refused(void **state)
@@ -272,7 +250,7 @@ static void test_loops_within_loops_run_but_are_not_derived(void **state)
     TF_Output x = placeholder(f, "x", NULL, 0), out[2], dx;
 
     loop(f, "i", x, 2, inner_loop, out);
-    expect_near(run(f, out[1], x, 1.25f), pow(1.25, 16));
+    expect_near(run_scalar(f, out[1], x, 1.25f), pow(1.25, 16));
     TF_AddGradients(f->g, &out[1], 1, &x, 1, NULL, f->st, &dx);
     expect(f, TF_NOT_FOUND, "a loop within another loop");
 }

@@ -11,30 +11,6 @@
 
 #include <cmocka.h>
 
-static void expect(struct fixture *f, TF_Code code, const char *part)
-{
-    if (TF_GetCode(f->st) != code || !strstr(TF_Message(f->st), part))
-        fail_msg("expected %d with '%s', got %d: %s", code, part,
-                 TF_GetCode(f->st), TF_Message(f->st));
-}
-
-static float run_scalar(struct fixture *f, TF_Output y, TF_Output x, float at)
-{
-    TF_SessionOptions *o = TF_NewSessionOptions();
-    TF_Session *s = TF_NewSession(f->g, o, f->st);
-    TF_Tensor *in = floats(&at, NULL, 0), *out = NULL;
-    float value = NAN;
-
-    TF_SessionRun(s, NULL, &x, &in, 1, &y, &out, 1, NULL, 0, NULL, f->st);
-    expect(f, TF_OK, "");
-    value = *(float *)TF_TensorData(out);
-    TF_DeleteTensor(in);
-    TF_DeleteTensor(out);
-    TF_DeleteSession(s, f->st);
-    TF_DeleteSessionOptions(o);
-    return value;
-}
-
 static void test_paths_that_meet_again_are_summed(void **state)
 {
     struct fixture *f = *state;

@@ -2,8 +2,7 @@
  * test_io.c - kernels/io.c over files in memory.
  */
 #include "kernels/families.h"
-#include "kernels/runtime.h"
-#include "tests/unit/memory_files.h"
+#include "tests/support/file_runtime.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,42 +11,6 @@
 #include <zlib.h>
 
 #include <cmocka.h>
-
-/* ---- The runtime, as little of it as this needs -------------------------- */
-
-struct tfd_rt {
-    struct tfd_file_access *files;
-};
-
-struct tfd_file_access *tfd_rt_files(struct tfd_rt *rt)
-{
-    return rt->files;
-}
-
-struct tfd_pool *tfd_rt_pool(struct tfd_rt *rt)
-{
-    (void)rt;
-    return NULL;
-}
-
-static struct memory_files files;
-static struct tfd_rt rt;
-
-static int setup(void **state)
-{
-    (void)state;
-    memory_files_init(&files);
-    rt.files = &files.access;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    assert_int_equal(files.open, 0);
-    memory_files_deinit(&files);
-    return 0;
-}
 
 /* ---- Running ------------------------------------------------------------- */
 

@@ -4,33 +4,9 @@
  * The loops are written as TensorFlow's while_loop() writes them: Enter, Merge,
  * LoopCond, Switch, Exit, NextIteration.
  */
-#include "tests/support/worker_rig.h"
+#include "tests/support/loop_rig.h"
 
 #include "daemon/worker/compile.h"
-
-static struct wrig w;
-
-static int setup(void **state)
-{
-    (void)state;
-    wrig_init(&w, 2);
-    return 0;
-}
-
-static int setup_without_threads(void **state)
-{
-    (void)state;
-    wrig_init(&w, 0);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    assert_int_equal(tfd_worker_counts(w.service).steps, 0);
-    wrig_deinit(&w);
-    return 0;
-}
 
 static void enter(const char *name, const char *frame, const char *input,
                   bool constant, int parallel)
@@ -427,10 +403,6 @@ static void test_names_of_frames_hash_as_in_tensorflow(void **state)
     id = 0 ^ (id + 0x9e3779b97f4a7800u);
     assert_true(id == 18186195969791715286u);
 }
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-#define TEST_ALONE(f) \
-    cmocka_unit_test_setup_teardown(f, setup_without_threads, teardown)
 
 int main(void)
 {

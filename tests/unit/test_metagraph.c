@@ -15,13 +15,6 @@
 
 #include <cmocka.h>
 
-static void expect(struct fixture *f, TF_Code code, const char *part)
-{
-    if (TF_GetCode(f->st) != code || !strstr(TF_Message(f->st), part))
-        fail_msg("expected %d with '%s', got %d: %s", code, part,
-                 TF_GetCode(f->st), TF_Message(f->st));
-}
-
 static TF_Buffer *export(struct fixture *f, TFD_Scope *s)
 {
     TF_Buffer *b = TF_NewBuffer();

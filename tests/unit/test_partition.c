@@ -10,14 +10,11 @@
 
 #include "common/pbio.h"
 #include "common/proto/graph.pb.h"
-#include "kernels/registry.h"
-#include "tests/support/nodes.h"
+#include "tests/support/planning.h"
 
 #include <inttypes.h>
 
 #define WORKERS 3
-
-static struct tfd_registry registry;
 
 static const char *const device_names[] = {
     "/job:worker/replica:0/task:0/device:CPU:0",
@@ -25,7 +22,6 @@ static const char *const device_names[] = {
     "/job:ps/replica:0/task:0/device:CPU:0",
     "/job:ps/replica:0/task:1/device:CPU:0",
 };
-static const int device_workers[] = {0, 0, 1, 2};
 
 /* What is partitioned: nodes with their device as a number: "c Const - 2". */
 struct fixture {
@@ -33,9 +29,7 @@ struct fixture {
     struct tfd_device_set devices;
     int32_t device_of[64];
     bool native[WORKERS];
-    struct tfd_signature signature;
-    struct tfd_str names[3][NODES_LIST_MAX];
-    char text[512];
+    struct signature signature;
     struct tfd_arena arena;
     struct tfd_pruned pruned;
     int64_t suffix;
@@ -46,39 +40,11 @@ struct fixture {
 static void open_devices(struct tfd_device_set *set)
 {
     tfd_device_set_init(set);
-    for (int i = 0; i < 4; i++) {
-        struct tfd_device_attributes a = {.type = "CPU"};
-
-        a.incarnation = (uint64_t)100 + (uint64_t)i;
-        snprintf(a.name, sizeof(a.name), "%s", device_names[i]);
-        assert_int_equal(
-            tfd_device_set_add(set, &a, device_workers[i], NULL, NULL), TFD_OK);
-    }
+    add_device(set, "worker", 0, "CPU", 0, 0);
+    add_device(set, "worker", 0, "CPU", 1, 0);
+    add_device(set, "ps", 0, "CPU", 0, 1);
+    add_device(set, "ps", 1, "CPU", 0, 2);
     assert_int_equal(tfd_device_set_finish(set, NULL), TFD_OK);
-}
-
-static void parse(struct fixture *f, const char *text)
-{
-    char *at = f->text, *end;
-    int count[3] = {0, 0, 0};
-
-    snprintf(f->text, sizeof(f->text), "%s", text);
-    for (int i = 0; i < 3 && at; i++) {
-        end = strchr(at, '|');
-        if (end)
-            *end++ = '\0';
-        count[i] = nodes_split(at, f->names[i], ',');
-        at = end;
-    }
-    f->signature = (struct tfd_signature){
-        .feeds = f->names[0],
-        .feed_count = count[0],
-        .fetches = f->names[1],
-        .fetch_count = count[1],
-        .targets = f->names[2],
-        .target_count = count[2],
-        .fetch_labels = f->names[1],
-    };
 }
 
 /* Adds nodes and notes their devices. */
@@ -87,11 +53,7 @@ static void add_nodes(struct fixture *f, const char *nodes)
     int32_t before = f->graph->count;
 
     nodes_import(f->graph, nodes);
-    for (int32_t i = before; i < f->graph->count; i++) {
-        struct tfd_str device = f->graph->nodes[i]->device;
-
-        f->device_of[i] = device.size ? device.data[0] - '0' : 0;
-    }
+    note_devices(f->graph, before, f->device_of);
 }
 
 static enum tfd_code run(struct fixture *f, const char *signature)
@@ -99,7 +61,7 @@ static enum tfd_code run(struct fixture *f, const char *signature)
     struct tfd_partition_request r = {
         .graph = f->graph,
         .pruned = &f->pruned,
-        .signature = &f->signature,
+        .signature = &f->signature.sig,
         .devices = &f->devices,
         .device_of = f->device_of,
         .native = f->native,
@@ -111,8 +73,9 @@ static enum tfd_code run(struct fixture *f, const char *signature)
     for (int i = 0; i < WORKERS; i++)
         tfd_bytes_clear(&f->out[i]);
     tfd_status_clear(&f->st);
-    parse(f, signature);
-    TFD_TRY(tfd_prune(f->graph, &f->signature, &f->arena, &f->pruned, &f->st));
+    parse(&f->signature, signature);
+    TFD_TRY(
+        tfd_prune(f->graph, &f->signature.sig, &f->arena, &f->pruned, &f->st));
     return tfd_partition(&r, f->out, &f->st);
 }
 
@@ -509,7 +472,7 @@ static void test_many_edges_between_tasks(void **state)
     struct tfd_partition_request r = {
         .graph = f->graph,
         .pruned = &f->pruned,
-        .signature = &f->signature,
+        .signature = &f->signature.sig,
         .devices = &f->devices,
         .device_of = device_of,
         .native = f->native,
@@ -534,29 +497,15 @@ static void test_many_edges_between_tasks(void **state)
     assert_int_equal(
         tfd_graphdef_import(f->graph, tfd_bytes_view(&b), NULL, &first, NULL),
         TFD_OK);
-    parse(f, "||n5000");
+    parse(&f->signature, "||n5000");
     assert_int_equal(
-        tfd_prune(f->graph, &f->signature, &f->arena, &f->pruned, NULL),
+        tfd_prune(f->graph, &f->signature.sig, &f->arena, &f->pruned, NULL),
         TFD_OK);
     assert_int_equal(tfd_partition(&r, f->out, &f->st), TFD_OK);
     assert_int_equal(f->suffix, 2 * COUNT);
     tfd_bytes_deinit(&b);
     free(device_of);
     close_fixture(f);
-}
-
-static int setup(void **state)
-{
-    (void)state;
-    return tfd_registry_init(&registry, tfd_families, tfd_family_count, NULL) !=
-           TFD_OK;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    tfd_registry_deinit(&registry);
-    return 0;
 }
 
 int main(void)
@@ -578,5 +527,6 @@ int main(void)
         cmocka_unit_test(test_many_edges_between_tasks),
     };
 
-    return cmocka_run_group_tests_name("partition", tests, setup, teardown);
+    return cmocka_run_group_tests_name("partition", tests, setup_registry,
+                                       teardown_registry);
 }

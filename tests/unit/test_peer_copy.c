@@ -2,13 +2,8 @@
  * test_peer_copy.c - values that go from a GPU of one task to one of another,
  * both of which are not there (tests/support/fake_cuda.h).
  */
-#include "daemon/gpu.h"
-
-#include "daemon/worker/device.h"
-#include "tests/support/fake_cuda.h"
+#include "tests/support/gpu_rig.h"
 #include "tests/support/two_tasks.h"
-
-#include <sys/socket.h>
 
 #define GPU(task) task "/device:GPU:0"
 #define COUNT 100000 /* floats of a value that is worth a copy */
@@ -44,50 +39,31 @@ static enum tfd_code spread_gpu(struct tfd_kctx *k, struct tfd_status *st)
         fake_hold(k->stream);
     TFD_TRY(tfd_kctx_output(k, 0, TFD_FLOAT, &shape, st));
     a.y = tfd_tensor_data(&k->out[0]);
-    return tfd_cuda_device_check(tfd_cuda_device_of(k->memory),
-                                 fake_launch(k->stream, spread, &a, sizeof(a)),
-                                 "launch", st);
+    return gpu_launch(k, spread, &a, sizeof(a), st);
 }
 
-#define OP(name_)                                             \
-    {                                                         \
-        .name = (name_), .inputs = "x: T", .outputs = "y: T", \
-        .attrs = "T: type"                                    \
-    }
-#define ROW(op_)                                                \
-    {                                                           \
-        .op = (op_), .device = TFD_GPU, .compute = (spread_gpu) \
-    }
-
-static const struct tfd_opdef ops[] = {OP("TestWide"), OP("TestNarrow"),
-                                       OP("TestHeld")};
-static const struct tfd_kernel kernels[] = {ROW("TestWide"), ROW("TestNarrow"),
-                                            ROW("TestHeld")};
-static const struct tfd_borrowed borrowed[] = {
-    {"Switch", UINT32_C(1) << TFD_FLOAT, 2, 0},
-    {"_Send", 0, TFD_HOST_ALL, TFD_HOST_ALL},
-    {"_Recv", 0, TFD_HOST_ALL, TFD_HOST_ALL},
+static const struct tfd_opdef ops[] = {
+    GPU_OP("TestWide"),
+    GPU_OP("TestNarrow"),
+    GPU_OP("TestHeld"),
 };
 
-static const struct tfd_family family = {
-    .name = "fakegpu",
-    .ops = ops,
-    .op_count = TFD_COUNT(ops),
-    .kernels = kernels,
-    .kernel_count = TFD_COUNT(kernels),
-    .borrowed = borrowed,
-    .borrowed_count = TFD_COUNT(borrowed),
+static const struct tfd_kernel kernels[] = {
+    GPU_KERNEL("TestWide", spread_gpu),
+    GPU_KERNEL("TestNarrow", spread_gpu),
+    GPU_KERNEL("TestHeld", spread_gpu),
 };
+
+static const struct tfd_family family = GPU_FAMILY(ops, kernels);
 
 /* ---- The rig ------------------------------------------------------------- */
 
 static int setup_gpus(void **state)
 {
-    const struct tfd_cuda_options o = {.count_max = 1,
-                                       .memory_limit = (int64_t)(8 * FAKE_MIB),
-                                       .graphs = TFD_CUDA_GRAPHS_OFF};
+    struct tfd_cuda_options o = gpu_options(8, TFD_CUDA_GRAPHS_OFF);
     struct tfd_status st = TFD_STATUS_INIT;
 
+    o.count_max = 1;
     fake_init();
     wrig_own_family = &family;
     task_device_count = 1;
@@ -308,19 +284,6 @@ static void test_a_value_that_nobody_takes_is_given_back(void **state)
     assert_int_equal(copied(), before);
     run_steps(graph0, graph1, 10, 4);
     wait_for_memory();
-}
-
-/* As when a cable is pulled: both ends of every connection are here. */
-static void break_connections(void)
-{
-    for (int fd = 3; fd < 1024; fd++) {
-        int listens = 0;
-        socklen_t size = sizeof(listens);
-
-        if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 &&
-            !listens)
-            shutdown(fd, SHUT_RDWR);
-    }
 }
 
 /* The value has been offered and is not copied when the connection breaks. */

@@ -4,41 +4,7 @@
  */
 #include "daemon/master/prune.h"
 
-#include "kernels/registry.h"
-#include "tests/support/nodes.h"
-
-static struct tfd_registry registry;
-
-struct signature {
-    struct tfd_signature sig;
-    struct tfd_str names[4][NODES_LIST_MAX];
-    char text[1024];
-};
-
-/* "feeds|fetches|targets|from,to,from,to", each separated by commas. */
-static void parse(struct signature *s, const char *text)
-{
-    char *at = s->text, *end;
-    int count[4] = {0, 0, 0, 0};
-
-    memset(s, 0, sizeof(*s));
-    snprintf(s->text, sizeof(s->text), "%s", text);
-    for (int i = 0; i < 4 && at; i++) {
-        end = strchr(at, '|');
-        if (end)
-            *end++ = '\0';
-        count[i] = nodes_split(at, s->names[i], ',');
-        at = end;
-    }
-    s->sig.feeds = s->names[0];
-    s->sig.feed_count = count[0];
-    s->sig.fetches = s->names[1];
-    s->sig.fetch_count = count[1];
-    s->sig.targets = s->names[2];
-    s->sig.target_count = count[2];
-    s->sig.connections = s->names[3];
-    s->sig.connection_count = count[3] / 2;
-}
+#include "tests/support/planning.h"
 
 static const char *name_of(const struct tfd_graph *g,
                            const struct tfd_pruned *p, int32_t i)
@@ -508,20 +474,6 @@ static void test_an_arena_that_is_too_small_is_a_failure(void **state)
     tfd_graph_unref(g);
 }
 
-static int setup(void **state)
-{
-    (void)state;
-    return tfd_registry_init(&registry, tfd_families, tfd_family_count, NULL) !=
-           TFD_OK;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    tfd_registry_deinit(&registry);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -540,5 +492,6 @@ int main(void)
         cmocka_unit_test(test_an_arena_that_is_too_small_is_a_failure),
     };
 
-    return cmocka_run_group_tests_name("prune", tests, setup, teardown);
+    return cmocka_run_group_tests_name("prune", tests, setup_registry,
+                                       teardown_registry);
 }

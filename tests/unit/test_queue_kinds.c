@@ -2,7 +2,7 @@
  * test_queue_kinds.c - kernels/queue_kinds.c and queue_batch.c: the order in
  * which each kind gives elements out, and how batches are put together.
  */
-#include "tests/support/async_rig.h"
+#include "tests/support/queue_rig.h"
 
 static struct arig_run *make(const char *op, const char *attrs)
 {
@@ -46,16 +46,6 @@ static struct arig_run *out_up_to(struct arig_run *q, const char *types,
 
     snprintf(attrs, sizeof(attrs), "component_types=%s", types);
     return arig_start("QueueDequeueUpToV2", attrs, q, ARIG_IN(n));
-}
-
-static void close_queue(struct arig_run *q)
-{
-    arig_expect_ok(arig_start("QueueCloseV2", "", q, NULL));
-}
-
-static void expect_size(struct arig_run *q, const char *text)
-{
-    arig_expect(arig_start("QueueSizeV2", "", q, NULL), 0, text);
 }
 
 #define NUMBERS "int32[20] 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19"
@@ -213,7 +203,7 @@ static void test_some_elements_stay_until_the_queue_is_closed(void **state)
     arig_expect_ok(many);
     one = arig_start("QueueDequeueV2", "component_types=[int32]", q, NULL);
     arig_expect_waiting(one);
-    close_queue(q);
+    arig_expect_ok(close_queue(q, false));
     arig_expect_ok(one);
     expect_size(q, "int32 1");
 }
@@ -227,7 +217,7 @@ static void test_random_elements_go_back(void **state)
     (void)state;
     arig_expect_ok(in_many(q, "[int32]", ARIG_IN(NUMBERS)));
     arig_expect_waiting(out);
-    close_queue(q);
+    arig_expect_ok(close_queue(q, false));
     arig_expect_ok(out);
     assert_int_equal(out->out[0].shape.dim[0], 20);
     arig_expect_failed(out_many(q, "[int32]", "int32 1"), TFD_OUT_OF_RANGE,
@@ -286,7 +276,7 @@ static void test_a_closed_queue_of_priorities_gives_what_it_has(void **state)
     (void)state;
     arig_expect_ok(
         in_many(q, BOTH, ARIG_IN("int64[3] 3 1 2", "int32[3] 30 10 20")));
-    close_queue(q);
+    arig_expect_ok(close_queue(q, false));
     arig_expect_failed(out_many(q, BOTH, "int32 4"), TFD_OUT_OF_RANGE,
                        "PriorityQueue 'p' is closed and has insufficient "
                        "elements (requested 4, current size 3)");

@@ -1,18 +1,13 @@
 /*
- * test_registry.c - kernels/registry.c, checks.c, check.c, shape_fn.c, and the
- * family const as the registry gives it out.
+ * test_registry.c - kernels/registry.c and checks.c, and the family const as
+ * the registry gives it out.
  */
+#include "kernels/registry.h"
+
 #include "common/graphdef.h"
 #include "kernels/check.h"
 #include "kernels/families.h"
-#include "kernels/registry.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/support/graph_rig.h"
 
 /* ---- A family to be chosen from ------------------------------------------ */
 
@@ -73,7 +68,6 @@ static const struct tfd_family *const families[] = {&test_family,
                                                     &tfd_family_const};
 
 static struct tfd_registry r;
-static struct tfd_graph *g;
 
 static int setup(void **state)
 {
@@ -95,67 +89,11 @@ static int teardown(void **state)
     return 0;
 }
 
-/* ---- Helpers ------------------------------------------------------------- */
-
-static struct tfd_node *add(const char *name, const char *op,
-                            const struct tfd_edge *in, int in_count,
-                            const struct tfd_attr *attrs, int attr_count)
-{
-    struct tfd_node_spec spec = {.name = tfd_str_of(name),
-                                 .op = tfd_str_of(op),
-                                 .device = TFD_STR_EMPTY,
-                                 .in = in,
-                                 .in_count = in_count,
-                                 .attrs = attrs,
-                                 .attr_count = attr_count};
-    struct tfd_status st = TFD_STATUS_INIT;
-    struct tfd_node *n = NULL;
-
-    if (tfd_graph_add(g, &spec, &n, &st))
-        fail_msg("%s", st.text);
-    return n;
-}
-
-static struct tfd_edge source(const char *name, int type)
-{
-    struct tfd_bytes b;
-    struct tfd_attr a = {.name = TFD_STR("T")};
-    struct tfd_node *n;
-
-    tfd_bytes_init(&b, 100);
-    tfd_attr_put_type(&b, type);
-    a.value = tfd_bytes_view(&b);
-    n = add(name, "Source", NULL, 0, &a, 1);
-    tfd_bytes_deinit(&b);
-    return (struct tfd_edge){n->id, 0};
-}
-
-static struct tfd_tensor tensor(enum tfd_dtype dtype, int rank, int64_t d0,
-                                int64_t d1)
-{
-    struct tfd_shape shape = {rank, {d0, d1, 1}};
-    struct tfd_tensor t = TFD_TENSOR_INIT;
-
-    assert_int_equal(tfd_tensor_new(&t, dtype, &shape, NULL), TFD_OK);
-    if (tfd_tensor_data(&t))
-        memset(tfd_tensor_data(&t), 0, tfd_tensor_size(&t));
-    return t;
-}
-
-static void expect(enum tfd_code rc, enum tfd_code code, struct tfd_status *st,
-                   const char *text)
-{
-    if (rc != code || strncmp(st->text, text, strlen(text)))
-        fail_msg("%s \"%s\", expected \"%s\"", tfd_code_name(rc), st->text,
-                 text);
-    tfd_status_clear(st);
-}
-
 /* ---- Choosing ------------------------------------------------------------ */
 
 static void test_kernels_are_chosen_by_type_and_device(void **state)
 {
-    struct tfd_edge axis = source("axis", TFD_INT32);
+    struct tfd_edge axis = typed("axis", "Source", TFD_INT32);
     static const struct {
         int type;
         const struct tfd_kernel *cpu, *gpu;
@@ -172,13 +110,13 @@ static void test_kernels_are_chosen_by_type_and_device(void **state)
         struct tfd_edge in[2];
 
         x[1] = y[1] = (char)('0' + i);
-        in[0] = source(x, cases[i].type);
+        in[0] = typed(x, "Source", cases[i].type);
         in[1] = axis;
-        n = add(y, "Pick", in, 2, NULL, 0);
+        n = add_with(y, "Pick", in, 2, NULL, 0);
         assert_ptr_equal(tfd_registry_kernel(&r, n, TFD_CPU), cases[i].cpu);
         assert_ptr_equal(tfd_registry_kernel(&r, n, TFD_GPU), cases[i].gpu);
     }
-    n = add("keyed", "Keyed", &axis, 1, NULL, 0); /* by its default */
+    n = add_with("keyed", "Keyed", &axis, 1, NULL, 0); /* by its default */
     assert_ptr_equal(tfd_registry_kernel(&r, n, TFD_CPU), &test_kernels[3]);
     assert_null(tfd_registry_kernel(&r, g->nodes[axis.node], TFD_CPU));
 }
@@ -217,8 +155,8 @@ static void test_wrong_families_are_refused(void **state)
         struct tfd_status st = TFD_STATUS_INIT;
         struct tfd_registry bad;
 
-        expect(tfd_registry_init(&bad, &f, 1, &st), TFD_INTERNAL, &st,
-               cases[i].text);
+        expect_and_clear(tfd_registry_init(&bad, &f, 1, &st), TFD_INTERNAL, &st,
+                         cases[i].text);
     }
 }
 
@@ -252,8 +190,8 @@ static void test_checks_name_what_does_not_fit(void **state)
         struct tfd_status st = TFD_STATUS_INIT;
 
         if (cases[i].text)
-            expect(tfd_checks_run(op, &k, &st), TFD_INVALID_ARGUMENT, &st,
-                   cases[i].text);
+            expect_and_clear(tfd_checks_run(op, &k, &st), TFD_INVALID_ARGUMENT,
+                             &st, cases[i].text);
         else
             assert_int_equal(tfd_checks_run(op, &k, NULL), TFD_OK);
         tfd_tensor_unref(&in[0]);
@@ -278,19 +216,21 @@ static void test_checks_reach_every_tensor_of_a_list(void **state)
     assert_int_equal(tfd_checks_run(op, &k, NULL), TFD_OK);
     tfd_tensor_unref(&in[4]);
     in[4] = wrong;
-    expect(tfd_checks_run(op, &k, &st), TFD_INVALID_ARGUMENT, &st,
-           "b and a must have the same shape, but have [5,5,1] and [2,0,1]");
+    expect_and_clear(
+        tfd_checks_run(op, &k, &st), TFD_INVALID_ARGUMENT, &st,
+        "b and a must have the same shape, but have [5,5,1] and [2,0,1]");
     k.ref = ref; /* a reference is left to the kernel */
     assert_int_equal(tfd_checks_run(op, &k, NULL), TFD_OK);
     in[5].shape.rank = 2;
-    expect(tfd_checks_run(op, &k, &st), TFD_INVALID_ARGUMENT, &st,
-           "last must be a vector, but its shape is [4,0]");
+    expect_and_clear(tfd_checks_run(op, &k, &st), TFD_INVALID_ARGUMENT, &st,
+                     "last must be a vector, but its shape is [4,0]");
     in[2].shape.rank = 2;
-    expect(tfd_checks_run(op, &k, &st), TFD_INVALID_ARGUMENT, &st,
-           "a must have exactly 3 dimensions, but its shape is [2,0]");
+    expect_and_clear(
+        tfd_checks_run(op, &k, &st), TFD_INVALID_ARGUMENT, &st,
+        "a must have exactly 3 dimensions, but its shape is [2,0]");
     in[0].shape.dim[0] = 2;
-    expect(tfd_checks_run(op, &k, &st), TFD_INVALID_ARGUMENT, &st,
-           "n must have one element, but its shape is [2]");
+    expect_and_clear(tfd_checks_run(op, &k, &st), TFD_INVALID_ARGUMENT, &st,
+                     "n must have one element, but its shape is [2]");
     in[0].shape.dim[0] = 1;
     in[2].shape.rank = 3;
     in[5].shape.rank = 1;
@@ -306,164 +246,14 @@ static void test_empty_is_refused_where_it_must_not_be(void **state)
     struct tfd_status st = TFD_STATUS_INIT;
 
     (void)state;
-    expect(tfd_checks_run(op, &k, &st), TFD_INVALID_ARGUMENT, &st,
-           "x must not be empty, but its shape is [3,0]");
-}
-
-/* ---- Named checkers ------------------------------------------------------ */
-
-static void test_scalars_are_read_with_care(void **state)
-{
-    struct tfd_tensor in[] = {
-        tensor(TFD_INT32, 0, 0, 0), tensor(TFD_INT64, 1, 1, 0),
-        tensor(TFD_INT32, 1, 2, 0), tensor(TFD_FLOAT, 0, 0, 0),
-        tensor(TFD_BOOL, 0, 0, 0),  tensor(TFD_STRING, 1, 0, 0)};
-    struct tfd_kctx k = {.in = in, .in_count = 6};
-    struct tfd_status st = TFD_STATUS_INIT;
-    struct tfd_str text;
-    int64_t v;
-    bool b;
-
-    (void)state;
-    *(int32_t *)tfd_tensor_data(&in[0]) = INT32_MIN;
-    *(int64_t *)tfd_tensor_data(&in[1]) = INT64_MAX;
-    *(uint8_t *)tfd_tensor_data(&in[4]) = 2;
-    assert_int_equal(tfd_check_int(&k, 0, &v, NULL), TFD_OK);
-    assert_true(v == INT32_MIN);
-    assert_int_equal(tfd_check_int(&k, 1, &v, NULL), TFD_OK);
-    assert_true(v == INT64_MAX);
-    expect(tfd_check_int(&k, 2, &v, &st), TFD_INVALID_ARGUMENT, &st,
-           "input 2 must be a scalar, but its shape is [2]");
-    expect(tfd_check_int(&k, 3, &v, &st), TFD_INVALID_ARGUMENT, &st,
-           "input 3 must be int32 or int64, but is float");
-    assert_int_equal(tfd_check_bool(&k, 4, &b, NULL), TFD_OK);
-    assert_true(b);
-    expect(tfd_check_bool(&k, 0, &b, &st), TFD_INVALID_ARGUMENT, &st,
-           "input 0 must be bool, but is int32");
-    expect(tfd_check_str(&k, 5, &text, &st), TFD_INVALID_ARGUMENT, &st,
-           "input 5 must be a scalar, but its shape is [0]");
-    for (int i = 0; i < 6; i++)
-        tfd_tensor_unref(&in[i]);
-}
-
-static void test_axes(void **state)
-{
-    static const struct {
-        int64_t axis;
-        int rank, expected; /* -1: refused */
-    } cases[] = {
-        {0, 1, 0},  {-1, 1, 0},         {2, 3, 2},          {-3, 3, 0},
-        {1, 1, -1}, {-2, 1, -1},        {0, 0, -1},         {-1, 0, -1},
-        {3, 3, -1}, {INT64_MIN, 3, -1}, {INT64_MAX, 3, -1},
-    };
-    struct tfd_status st = TFD_STATUS_INIT;
-    int axis;
-
-    (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        enum tfd_code rc =
-            tfd_check_axis(cases[i].axis, cases[i].rank, &axis, NULL);
-
-        assert_int_equal(rc,
-                         cases[i].expected < 0 ? TFD_INVALID_ARGUMENT : TFD_OK);
-        if (rc == TFD_OK)
-            assert_int_equal(axis, cases[i].expected);
-    }
-    expect(tfd_check_axis(5, 2, &axis, &st), TFD_INVALID_ARGUMENT, &st,
-           "Expected axis in the range [-2, 2), but got 5");
-}
-
-static void test_shapes_in_tensors(void **state)
-{
-    static const struct {
-        int rank;
-        int64_t count, dim[10];
-        bool partial;
-        const char *text; /* NULL: taken */
-        int expected_rank;
-    } cases[] = {
-        {1, 2, {3, 4}, false, NULL, 2},
-        {1, 0, {0}, false, NULL, 0},
-        {1, 2, {-1, 4}, true, NULL, 2},
-        {0, 1, {-1}, true, NULL, TFD_RANK_UNKNOWN},
-        {1, 2, {-1, 4}, false, "Dimension -1 must be >= 0", 0},
-        {1, 2, {-2, 4}, true, "Dimension -2 must be >= -1", 0},
-        {0, 1, {-1}, false, "shape must be a vector of {int32,int64}, got", 0},
-        {0, 1, {3}, true, "shape must be a vector of {int32,int64}, got", 0},
-        {1,
-         9,
-         {1, 1, 1, 1, 1, 1, 1, 1, 1},
-         false,
-         "A shape has 9 dimensions",
-         0},
-        {1, 2, {INT64_MAX, 2}, false, "Shape [9223372036854775807,2] would", 0},
-    };
-
-    (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct tfd_tensor t =
-            tensor(TFD_INT64, cases[i].rank, cases[i].count, 0);
-        struct tfd_kctx k = {.in = &t, .in_count = 1};
-        struct tfd_status st = TFD_STATUS_INIT;
-        struct tfd_shape s;
-        enum tfd_code rc;
-
-        if (cases[i].count)
-            memcpy(tfd_tensor_data(&t), cases[i].dim,
-                   sizeof(int64_t) * (size_t)cases[i].count);
-        rc = tfd_check_shape(&k, 0, cases[i].partial, &s, &st);
-        if (cases[i].text) {
-            expect(rc, TFD_INVALID_ARGUMENT, &st, cases[i].text);
-        } else {
-            assert_int_equal(rc, TFD_OK);
-            assert_int_equal(s.rank, cases[i].expected_rank);
-        }
-        tfd_tensor_unref(&t);
-    }
-}
-
-/* ---- Shape functions ----------------------------------------------------- */
-
-static void test_broadcast_shapes(void **state)
-{
-    static const struct {
-        struct tfd_shape a, b, out;
-        bool fails;
-    } cases[] = {
-        {{2, {2, 3}}, {2, {2, 3}}, {2, {2, 3}}, false},
-        {{2, {2, 3}}, {1, {3}}, {2, {2, 3}}, false},
-        {{0}, {2, {2, 3}}, {2, {2, 3}}, false},
-        {{2, {2, 1}}, {2, {1, 3}}, {2, {2, 3}}, false},
-        {{1, {0}}, {1, {1}}, {1, {0}}, false},
-        {{1, {-1}}, {1, {3}}, {1, {3}}, false},
-        {{1, {-1}}, {1, {1}}, {1, {-1}}, false},
-        {{1, {-1}}, {1, {0}}, {1, {-1}}, false},
-        {{1, {-1}}, {1, {-1}}, {1, {-1}}, false},
-        {TFD_SHAPE_UNKNOWN, {1, {3}}, TFD_SHAPE_UNKNOWN, false},
-        {{1, {2}}, {1, {3}}, {0}, true},
-        {{1, {0}}, {1, {3}}, {0}, true},
-        {{2, {2, 3}}, {2, {3, 3}}, {0}, true},
-    };
-
-    (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-        for (int swap = 0; swap < 2; swap++) {
-            struct tfd_shape in[] = {swap ? cases[i].b : cases[i].a,
-                                     swap ? cases[i].a : cases[i].b};
-            struct tfd_shape out = TFD_SHAPE_UNKNOWN;
-            struct tfd_shape_ctx s = {
-                .in = in, .in_count = 2, .out = &out, .out_count = 1};
-
-            assert_int_equal(tfd_shape_broadcast2(&s, NULL),
-                             cases[i].fails ? TFD_INVALID_ARGUMENT : TFD_OK);
-            if (!cases[i].fails)
-                assert_true(tfd_shape_equal(&out, &cases[i].out));
-        }
+    expect_and_clear(tfd_checks_run(op, &k, &st), TFD_INVALID_ARGUMENT, &st,
+                     "x must not be empty, but its shape is [3,0]");
 }
 
 static void test_inference_checks_what_shape_functions_say(void **state)
 {
-    struct tfd_edge x = source("x", TFD_FLOAT), n = source("n", TFD_INT32);
+    struct tfd_edge x = typed("x", "Source", TFD_FLOAT),
+                    n = typed("n", "Source", TFD_INT32);
     struct tfd_edge lists[] = {n, x, x, x};
     struct tfd_shape in[] = {{1, {2}}, {1, {3}}, {0}, {0}}, out;
     struct tfd_shape_ctx s = {
@@ -471,15 +261,17 @@ static void test_inference_checks_what_shape_functions_say(void **state)
     struct tfd_status st = TFD_STATUS_INIT;
 
     (void)state;
-    s.node = add("keyed", "Keyed", &x, 1, NULL, 0);
-    expect(tfd_registry_infer(&s, &st), TFD_INVALID_ARGUMENT, &st,
-           "Dimension -7 must be >= -1 for '{{node keyed}} = Keyed' with input "
-           "shapes: [2].");
-    s.node = add("l", "Lists", lists, 4, NULL, 0);
+    s.node = add_with("keyed", "Keyed", &x, 1, NULL, 0);
+    expect_and_clear(
+        tfd_registry_infer(&s, &st), TFD_INVALID_ARGUMENT, &st,
+        "Dimension -7 must be >= -1 for '{{node keyed}} = Keyed' with input "
+        "shapes: [2].");
+    s.node = add_with("l", "Lists", lists, 4, NULL, 0);
     s.in_count = 4;
-    expect(tfd_registry_infer(&s, &st), TFD_INVALID_ARGUMENT, &st,
-           "Dimensions must be equal, but are 2 and 3 for '{{node l}} = Lists' "
-           "with input shapes: [2], [3], [], [].");
+    expect_and_clear(
+        tfd_registry_infer(&s, &st), TFD_INVALID_ARGUMENT, &st,
+        "Dimensions must be equal, but are 2 and 3 for '{{node l}} = Lists' "
+        "with input shapes: [2], [3], [], [].");
     s.node = g->nodes[x.node]; /* no shape function */
     out = (struct tfd_shape){1, {4}};
     assert_int_equal(tfd_registry_infer(&s, NULL), TFD_OK);
@@ -517,7 +309,7 @@ static enum tfd_code run(struct tfd_node *n, struct tfd_tensor *in,
 static struct tfd_node *imported(const char *op, const struct tfd_attr *attrs,
                                  int count)
 {
-    return add(op, op, NULL, 0, attrs, count);
+    return add_with(op, op, NULL, 0, attrs, count);
 }
 
 #define ATTR(name_, bytes)           \
@@ -549,7 +341,7 @@ static void test_const_shares_its_buffer(void **state)
     assert_int_equal(tfd_registry_infer(&s, NULL), TFD_OK);
     assert_true(tfd_shape_equal(&shape, &out.shape));
 
-    n = add("both", "IdentityN", e, 2, NULL, 0);
+    n = add_with("both", "IdentityN", e, 2, NULL, 0);
     assert_int_equal(run(n, (struct tfd_tensor[]){out, out}, passed, NULL),
                      TFD_OK);
     assert_ptr_equal(passed[1].buffer, out.buffer);
@@ -571,11 +363,12 @@ static void test_bad_constants_fail_when_prepared(void **state)
     struct tfd_tensor out;
 
     (void)state;
-    expect(run(imported("Const", other, 2), NULL, &out, &st),
-           TFD_INVALID_ARGUMENT, &st,
-           "Type mismatch between value (int32) and dtype (float)");
-    expect(run(add("c", "Const", NULL, 0, cut, 2), NULL, &out, &st),
-           TFD_INVALID_ARGUMENT, &st, "tensor_content has 1 bytes");
+    expect_and_clear(run(imported("Const", other, 2), NULL, &out, &st),
+                     TFD_INVALID_ARGUMENT, &st,
+                     "Type mismatch between value (int32) and dtype (float)");
+    expect_and_clear(
+        run(add_with("c", "Const", NULL, 0, cut, 2), NULL, &out, &st),
+        TFD_INVALID_ARGUMENT, &st, "tensor_content has 1 bytes");
 }
 
 static void test_placeholders_must_be_fed(void **state)
@@ -589,13 +382,15 @@ static void test_placeholders_must_be_fed(void **state)
     struct tfd_tensor out;
 
     (void)state;
-    expect(run(add("y", "Placeholder", NULL, 0, attrs, 2), NULL, &out, &st),
-           TFD_INVALID_ARGUMENT, &st,
-           "You must feed a value for placeholder tensor 'y' with dtype float "
-           "and shape [?,?]");
-    expect(run(add("z", "Placeholder", NULL, 0, attrs, 1), NULL, &out, &st),
-           TFD_INVALID_ARGUMENT, &st,
-           "You must feed a value for placeholder tensor 'z' with dtype float");
+    expect_and_clear(
+        run(add_with("y", "Placeholder", NULL, 0, attrs, 2), NULL, &out, &st),
+        TFD_INVALID_ARGUMENT, &st,
+        "You must feed a value for placeholder tensor 'y' with dtype float "
+        "and shape [?,?]");
+    expect(
+        run(add_with("z", "Placeholder", NULL, 0, attrs, 1), NULL, &out, &st),
+        TFD_INVALID_ARGUMENT, &st,
+        "You must feed a value for placeholder tensor 'z' with dtype float");
     assert_null(strstr(st.text, "shape"));
 }
 
@@ -608,10 +403,6 @@ int main(void)
         TEST(test_checks_name_what_does_not_fit),
         TEST(test_checks_reach_every_tensor_of_a_list),
         TEST(test_empty_is_refused_where_it_must_not_be),
-        TEST(test_scalars_are_read_with_care),
-        TEST(test_axes),
-        TEST(test_shapes_in_tensors),
-        TEST(test_broadcast_shapes),
         TEST(test_inference_checks_what_shape_functions_say),
         TEST(test_const_shares_its_buffer),
         TEST(test_bad_constants_fail_when_prepared),

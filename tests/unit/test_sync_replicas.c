@@ -19,55 +19,6 @@
 /* As in test_optimizers.c: with w = 0.5, b = 0. */
 #define W_GRADIENT -3.5
 
-static void expect(struct fixture *f, TF_Code code, const char *part)
-{
-    if (TF_GetCode(f->st) != code || !strstr(TF_Message(f->st), part))
-        fail_msg("expected %d with '%s', got %d: %s", code, part,
-                 TF_GetCode(f->st), TF_Message(f->st));
-}
-
-static TF_Session *open_session(struct fixture *f)
-{
-    TF_SessionOptions *o = TF_NewSessionOptions();
-    TF_Session *s = TF_NewSession(f->g, o, f->st);
-
-    TF_DeleteSessionOptions(o);
-    expect(f, TF_OK, "");
-    return s;
-}
-
-static void run(struct fixture *f, TF_Session *s, const char *name)
-{
-    const TF_Operation *op = TF_GraphOperationByName(f->g, name);
-
-    if (!op)
-        fail_msg("no operation %s", name);
-    TF_SessionRun(s, NULL, NULL, NULL, 0, NULL, NULL, 0, &op, 1, NULL, f->st);
-    expect(f, TF_OK, "");
-}
-
-static double value(struct fixture *f, TF_Session *s, const char *name)
-{
-    TF_Output y = {TF_GraphOperationByName(f->g, name), 0};
-    TF_Tensor *t = NULL;
-    double x;
-
-    if (!y.oper)
-        fail_msg("no operation %s", name);
-    TF_SessionRun(s, NULL, NULL, NULL, 0, &y, &t, 1, NULL, 0, NULL, f->st);
-    expect(f, TF_OK, "");
-    x = TF_TensorType(t) == TF_INT64 ? (double)*(int64_t *)TF_TensorData(t)
-                                     : (double)*(float *)TF_TensorData(t);
-    TF_DeleteTensor(t);
-    return x;
-}
-
-static void check_near(double x, double expected)
-{
-    if (fabs(x - expected) > 1e-5)
-        fail_msg("%.7g is not %.7g", x, expected);
-}
-
 /* ---- The graph ----------------------------------------------------------- */
 
 static void test_gradients_of_two_make_one_step(void **state)

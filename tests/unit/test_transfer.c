@@ -4,8 +4,6 @@
  */
 #include "tests/support/two_tasks.h"
 
-#include <sys/socket.h>
-
 static void test_values_are_pushed(void **state)
 {
     uint64_t graph0 = producer("edge_1_sum", 5);
@@ -180,19 +178,6 @@ static void feed_much(struct wrig *w)
     memset(tfd_tensor_data(&w->fed[0]), 0, tfd_tensor_size(&w->fed[0]));
 }
 
-/* As when a cable is pulled: both ends of every connection are here. */
-static void break_connections(void)
-{
-    for (int fd = 3; fd < 1024; fd++) {
-        int listens = 0;
-        socklen_t size = sizeof(listens);
-
-        if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 &&
-            !listens)
-            shutdown(fd, SHUT_RDWR);
-    }
-}
-
 static void test_a_push_that_is_lost_fails_its_consumer(void **state)
 {
     struct wrig *w0 = &task[0].w, *w1 = &task[1].w;
@@ -350,6 +335,16 @@ static void test_a_task_outside_the_cluster_is_refused(void **state)
 
 /* ---- RecvTensor ---------------------------------------------------------- */
 
+/* What was sent to task 0 has come when it answers what was sent behind it. */
+static void wait_for_arrival(void)
+{
+    struct answer other;
+    struct tfd_message status;
+
+    begin(&status);
+    call(&task[0], TFD_METHOD_GetStatus, &status, &other);
+}
+
 static void test_an_early_recv_is_parked(void **state)
 {
     uint64_t graph = producer("e", -1);
@@ -359,13 +354,7 @@ static void test_an_early_recv_is_parked(void **state)
     (void)state;
     put_recv(&m, key_of("e"), 50, 1);
     start_call(&task[0], TFD_METHOD_RecvTensor, &m, &a, tensor_answered);
-    {
-        struct answer other;
-        struct tfd_message status;
-
-        begin(&status);
-        call(&task[0], TFD_METHOD_GetStatus, &status, &other);
-    }
+    wait_for_arrival();
     assert_false(a.done);
     task[0].w.step = 50;
     task[0].w.fed[0] = wrig_scalar(TFD_FLOAT, 1);
@@ -404,13 +393,7 @@ static void test_a_parked_recv_is_cancelled(void **state)
     (void)state;
     put_recv(&m, key_of("e"), 52, 0);
     start_call(&task[0], TFD_METHOD_RecvTensor, &m, &a, tensor_answered);
-    {
-        struct answer other;
-        struct tfd_message status;
-
-        begin(&status);
-        call(&task[0], TFD_METHOD_GetStatus, &status, &other);
-    }
+    wait_for_arrival();
     tfd_channel_cancel(a.call);
     wait_for(&a);
     assert_int_equal(a.st.code, TFD_CANCELLED);

@@ -66,17 +66,18 @@ typedef enum TFD_AttrKind {
     TFD_KIND_BOOL,
     TFD_KIND_TYPE,
     TFD_KIND_STRING,
-    TFD_KIND_SHAPE
+    TFD_KIND_SHAPE,
+    TFD_KIND_INTS
 } TFD_AttrKind;
 
 /* One attribute; make it with the functions below. */
 typedef struct TFD_Attr {
     const char *name;
     TFD_AttrKind kind;
-    int64_t number;      /* INT, BOOL, TYPE, and the rank of a SHAPE */
+    int64_t number;      /* INT, BOOL, TYPE; rank of a SHAPE, length of INTS */
     float real;          /* FLOAT */
     const char *text;    /* STRING */
-    const int64_t *dims; /* SHAPE */
+    const int64_t *dims; /* SHAPE, INTS */
 } TFD_Attr;
 
 TF_CAPI_EXPORT extern TFD_Attr TFD_AttrInt(const char *name, int64_t value);
@@ -89,6 +90,9 @@ TF_CAPI_EXPORT extern TFD_Attr TFD_AttrString(const char *name,
                                               const char *value);
 TF_CAPI_EXPORT extern TFD_Attr TFD_AttrShape(const char *name,
                                              const int64_t *dims, int num_dims);
+/* A list: strides, ksize. */
+TF_CAPI_EXPORT extern TFD_Attr
+TFD_AttrInts(const char *name, const int64_t *values, int num_values);
 
 /* Adds an operation and returns its first output.  name NULL: the operation's
  * type; it is made unique.  Inputs of lists stand one after another. */

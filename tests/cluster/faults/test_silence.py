@@ -219,6 +219,52 @@ def a_process_that_was_stopped_itself_loses_nobody(server):
         session.close()
 
 
+def runs_a_step_on_the_ps(session):
+    """A real server does not say; a second step beside it shows it is up."""
+    with tf.device("/job:ps"):
+        return session.run(tf.constant(1.0)) == 1.0
+
+
+@test(limit=120, **TFD)
+def a_real_ps_that_falls_silent_or_dies_is_named(server):
+    """With the flags that everybody has; killed in a step, and back."""
+    with Cluster(server, others={("ps", 0): real(server)}, ps=1,
+                 worker=1) as cluster, graph():
+        ps, loop = cluster["ps", 0], endless("/job:ps")
+        with tf.device("/job:ps"):
+            v = tf.Variable(3.0, use_resource=True)
+        session = kept_session(cluster.target(), config=plain_config())
+        session.run(v.initializer)
+        thread, errors = outcome(session, loop)
+        assert runs_a_step_on_the_ps(session)
+        ps.signal(signal.SIGSTOP)
+        start = time.monotonic()
+        thread.join(15)
+        check_lost(errors, time.monotonic() - start, 10)
+        session.close()
+        ps.signal(signal.SIGCONT)
+
+        session = kept_session(cluster.target(), config=plain_config())
+        thread, errors = outcome(session, loop)
+        assert runs_a_step_on_the_ps(session)
+        ps.kill()
+        start = time.monotonic()
+        thread.join(10)
+        assert errors and PS in errors[0].message, errors
+        assert time.monotonic() - start < 5
+        cluster.start("ps", 0)
+
+        def trains_again():
+            with tf.Session(cluster.target(), config=plain_config()) as new:
+                try:
+                    new.run(v.initializer)
+                    return new.run(v) == 3.0
+                except tf.errors.OpError:
+                    return False  # the session was opened too early
+
+        wait_until(trains_again, SOON, "a session with the ps that is back")
+
+
 @test(limit=90, **TFD)
 def a_real_ps_is_watched_too(server):
     """It may think for long, and must not be asked so often that it hangs up;

@@ -1,6 +1,7 @@
 """Plays sample programs, unmodified, each as the __main__ of this process.
 
-  play.py --target grpc://HOST:PORT --ps COUNT PROGRAM...
+  play.py --target grpc://HOST:PORT --ps COUNT [--only TEXT]
+      [--without TEXT] PROGRAM...
 
 A program compares what a cluster answers with its own run in process and
 prints a line for each of its variants: "ok NAME ..." or "FAIL NAME ...".
@@ -40,12 +41,17 @@ def lines_of(program, arguments):
     return heard.getvalue().splitlines()
 
 
-def play(program, target, ps):
-    """Every variant that the program lists must print ok, and none FAIL."""
+def play(program, target, ps, wanted=lambda variant: True):
+    """Every wanted variant that the program lists must print ok, and none
+    FAIL."""
     name = os.path.basename(program)[:-len(".py")]
-    listed = lines_of(program, ["--list"])
+    whole = lines_of(program, ["--list"])
+    listed = [variant for variant in whole if wanted(variant)]
     assert listed, "%s lists no variant" % name
-    lines = lines_of(program, ["--target", target, "--ps", str(ps)])
+    lines = []
+    for variant in ["all"] if listed == whole else listed:
+        lines += lines_of(program, ["--target", target, "--ps", str(ps),
+                                    "--variant", variant])
     failed = [line for line in lines if line.startswith("FAIL ")]
     assert not failed, "\n".join(failed)
     passed = [line.split()[1] for line in lines if line.startswith("ok ")]
@@ -57,12 +63,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--target", required=True)
     parser.add_argument("--ps", type=int, required=True)
+    parser.add_argument("--only", default="", help="of variants: a beginning")
+    parser.add_argument("--without", default="-", help="likewise")
     parser.add_argument("programs", nargs="+", metavar="PROGRAM")
     options = parser.parse_args()
     bad = 0
     for program in options.programs:
         try:
-            play(program, options.target, options.ps)
+            play(program, options.target, options.ps,
+                 lambda name: (name.startswith(options.only) and
+                               not name.startswith(options.without)))
         except Exception:  # whatever it was, the others run
             traceback.print_exc()
             bad += 1

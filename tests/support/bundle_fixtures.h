@@ -16,8 +16,8 @@
  *   v1 big   SaveSlices of c = [7] int32, b = 0 to 149999 float, a = [[3,-3]]
  *            int8
  */
-#ifndef TFD_TESTS_BUNDLE_FIXTURES_H
-#define TFD_TESTS_BUNDLE_FIXTURES_H
+#ifndef TFD_TESTS_SUPPORT_BUNDLE_FIXTURES_H
+#define TFD_TESTS_SUPPORT_BUNDLE_FIXTURES_H
 
 #include <stdint.h>
 

@@ -5,8 +5,8 @@
  * Included by one test file each; directories exist, except missing_dir until
  * it is made.
  */
-#ifndef TFD_TESTS_MEMORY_FILES_H
-#define TFD_TESTS_MEMORY_FILES_H
+#ifndef TFD_TESTS_SUPPORT_MEMORY_FILES_H
+#define TFD_TESTS_SUPPORT_MEMORY_FILES_H
 
 #include "kernels/file.h"
 
@@ -252,6 +252,15 @@ static inline struct memory_file *memory_put(struct memory_files *m,
     tfd_bytes_clear(&f->data);
     tfd_bytes_add(&f->data, data, size);
     return f;
+}
+
+static inline int memory_count(const struct memory_files *m)
+{
+    int n = 0;
+
+    for (int k = 0; k < MEMORY_FILES_MAX; k++)
+        n += m->file[k].used;
+    return n;
 }
 
 #endif

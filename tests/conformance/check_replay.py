@@ -1,0 +1,372 @@
+"""An archive is recorded and replayed where TensorFlow cannot be imported.
+
+  python -m tests.conformance.check_replay [--server CMD] [--only TEXT]
+
+What is wrong in an archive or a server must be told, and end in 1.
+"""
+import argparse
+import contextlib
+import functools
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import zipfile
+
+from tests.cluster.cluster import Cluster, add_server_options, server_from
+from tests.cluster.runner import Tally, isolated
+from tests.conformance import archive
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+# Values of all types, errors, variables, random streams, strings; products and
+# convolutions, which GPUs have libraries for.
+OPS = ("AddV2", "Assign", "Conv2D", "GatherV2", "MatMul", "RandomUniform",
+       "StringJoin")
+NEEDED = ("google", "grpc", "ml_dtypes", "numpy", "numpy.libs",
+          "typing_extensions.py")
+SECONDS = 120
+
+
+class Workshop:
+    """An archive, a Python without TensorFlow, and the server to be asked."""
+
+    def __init__(self, folder, server):
+        self.folder, self.server = pathlib.Path(folder), server
+        self.bare = self.folder / "bare"
+        self.good = self.folder / "good.zip"
+        self.bare.mkdir()
+        installed = pathlib.Path(sysconfig.get_path("purelib"))
+        for name in NEEDED:
+            if (installed / name).exists():
+                (self.bare / name).symlink_to(installed / name)
+
+    def record(self, *flags):
+        return call([sys.executable, "-m", "tests.conformance.record",
+                     *flags], os.environ)
+
+    def python(self, *arguments):
+        """Without site-packages, but for what is needed."""
+        return call([sys.executable, "-S", "-s", *arguments],
+                    dict(os.environ, PYTHONPATH=str(self.bare)))
+
+    def replay(self, path, *flags, plain=True):
+        server = () if "--target" in flags else (
+            "--server", " ".join(self.server.command))
+        code, text = self.python("tests/conformance/replay.py", str(path),
+                                 *server, *flags)
+        assert not plain or "Traceback" not in text, text
+        return code, text
+
+    def changed(self, change):
+        """An archive whose entries, name -> bytes, went through change()."""
+        with zipfile.ZipFile(self.good) as good:
+            entries = {name: good.read(name) for name in good.namelist()}
+        change(entries)
+        path = self.folder / "changed.zip"
+        with zipfile.ZipFile(path, "w") as other:
+            for name, data in entries.items():
+                other.writestr(name, data)
+        return path
+
+    @contextlib.contextmanager
+    def op(self, entries, name):
+        """The RecordedOp of an entry, which is then written back."""
+        kind = archive.Reader(self.good).messages.type("RecordedOp")
+        recorded = kind.FromString(entries["ops/" + name])
+        yield recorded
+        entries["ops/" + name] = recorded.SerializeToString()
+
+
+def call(command, environment):
+    """(exit code, what it printed)."""
+    done = subprocess.run(command, env=environment, cwd=ROOT, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          timeout=SECONDS)
+    return done.returncode, done.stdout
+
+
+def closing(text):
+    """(passed, failed, skipped) of the last line."""
+    found = re.fullmatch(r"(\d+) passed, (\d+) failed, (\d+) skipped",
+                         text.splitlines()[-1])
+    assert found, text
+    return tuple(map(int, found.groups()))
+
+
+def fails_in(outcome, *texts):
+    """The replay failed in one op, and says these texts."""
+    code, text = outcome
+    passed, failed, _ = closing(text)
+    assert code == 1 and passed > 0 and failed > 0, text
+    assert len(re.findall("^FAIL ", text, re.M)) == 1, text
+    for wanted in texts:
+        assert wanted in text, "%r is not in: %s" % (wanted, text)
+
+
+def refused(outcome, wanted):
+    """Nothing was replayed."""
+    code, text = outcome
+    assert code == 1 and closing(text) == (0, 1, 0), text
+    assert wanted in text, "%r is not in: %s" % (wanted, text)
+
+
+# ---- What an archive is for -------------------------------------------------
+
+
+def recorded_answers_hold_without_tensorflow(shop):
+    code, text = shop.python("-c", "import tensorflow")
+    assert code == 1 and "No module named 'tensorflow'" in text, text
+    code, text = shop.replay(shop.good)
+    passed, failed, skipped = closing(text)
+    assert code == 0 and failed == 0, text
+    assert passed == sum(archive.Reader(shop.good).meta["ops"].values()), text
+    assert skipped > 0 and "need TensorFlow's client" in text, text
+    for name in OPS:
+        assert "ok   %s " % name in text, text
+
+
+def a_running_server_is_asked_twice(shop):
+    """Its variables of the first time do not matter."""
+    with Cluster(shop.server, worker=1) as cluster:
+        for _ in range(2):
+            code, text = shop.replay(shop.good, "--target", cluster.target())
+            assert code == 0 and closing(text)[1] == 0, text
+
+
+def ops_can_be_chosen(shop):
+    code, text = shop.replay(shop.good, "--only", "AddV2,StringJoin", "--list")
+    assert code == 0 and text.split() == ["AddV2", "StringJoin"], text
+    code, text = shop.replay(shop.good, "--only", "NoSuchOp")
+    assert code == 1 and closing(text) == (0, 0, 0), text
+
+
+def gpus_have_other_tolerances_and_cases(shop):
+    path = shop.folder / "gpu.zip"
+    code, text = shop.record(str(path), "--only", "GatherV2", "--device=gpu")
+    assert code == 0, text
+    here, there = archive.Reader(shop.good), archive.Reader(path)
+    assert here.meta["tolerance"] != there.meta["tolerance"]
+    assert here.op("GatherV2").trial[-1] != there.op("GatherV2").trial[-1]
+    refused(shop.replay(path, "--device=cpu"), "recorded for a gpu")
+
+
+# ---- What must be told ------------------------------------------------------
+
+
+def a_wrong_value_fails(shop):
+    def change(entries):
+        with shop.op(entries, "AddV2") as recorded:
+            for trial in recorded.trial:
+                if "bfloat16" in trial.label:
+                    tensor = recorded.value[trial.want[0]].tensor
+                    tensor.tensor_content = bytes(len(tensor.tensor_content))
+    fails_in(shop.replay(shop.changed(change)), "FAIL AddV2 ", "T=bfloat16",
+             "value 0: ", " elements: ")
+
+
+def a_wrong_large_value_fails(shop):
+    def change(entries):
+        with shop.op(entries, "AddV2") as recorded:
+            large = [value for value in recorded.value if value.planes]
+            large[0].planes = large[0].planes[::-1]
+    fails_in(shop.replay(shop.changed(change)), "FAIL AddV2 ", " elements: ")
+
+
+def a_wrong_digest_fails(shop):
+    def change(entries):
+        with shop.op(entries, "RandomUniform") as recorded:
+            large = [value for value in recorded.value if value.digest]
+            large[0].digest = large[0].digest[::-1]
+    fails_in(shop.replay(shop.changed(change)), "FAIL RandomUniform ",
+             "other bits")
+
+
+def feeds_that_are_drawn_otherwise_fail(shop):
+    def change(entries):
+        with shop.op(entries, "MatMul") as recorded:
+            drawn = [v for v in recorded.value if v.HasField("drawn")]
+            drawn[0].drawn.seed += "x"
+    fails_in(shop.replay(shop.changed(change)), "FAIL MatMul ",
+             "other values are drawn here")
+
+
+def a_wrong_type_fails(shop):
+    def change(entries):
+        with shop.op(entries, "MatMul") as recorded:
+            value = recorded.value[recorded.trial[0].want[0]]
+            value.tensor.dtype = 3  # as long as float
+    fails_in(shop.replay(shop.changed(change)), "FAIL MatMul ",
+             "type float32, not int32")
+
+
+def a_missing_value_fails(shop):
+    def change(entries):
+        with shop.op(entries, "RandomUniform") as recorded:
+            del recorded.trial[0].want[-1]
+    fails_in(shop.replay(shop.changed(change)), "FAIL RandomUniform ",
+             "values: 2, not 1")
+
+
+def a_wrong_error_fails(shop):
+    def change(entries):
+        with shop.op(entries, "GatherV2") as recorded:
+            wrong = [trial for trial in recorded.trial if trial.error]
+            wrong[0].error = "AbortedError"
+    fails_in(shop.replay(shop.changed(change)), "FAIL GatherV2 ",
+             "InvalidArgumentError, not AbortedError")
+
+
+def an_error_that_must_not_come_fails(shop):
+    def change(entries):
+        with shop.op(entries, "GatherV2") as recorded:
+            wrong = [trial for trial in recorded.trial if trial.error]
+            wrong[0].error = ""
+    fails_in(shop.replay(shop.changed(change)), "FAIL GatherV2 ",
+             "InvalidArgumentError: ")
+
+
+def an_error_that_does_not_come_fails(shop):
+    def change(entries):
+        with shop.op(entries, "StringJoin") as recorded:
+            recorded.trial[0].error = "AbortedError"
+            recorded.trial[0].together = False
+    fails_in(shop.replay(shop.changed(change)), "FAIL StringJoin ",
+             "no error, not AbortedError")
+
+
+def a_failing_step_is_taken_apart(shop):
+    """One feed is wrong: one case fails, and the others pass."""
+    def change(entries):
+        with shop.op(entries, "Conv2D") as recorded:
+            good = [trial for trial in recorded.trial if trial.together]
+            scalar = recorded.value.add().tensor
+            scalar.dtype, scalar.tensor_content = 1, bytes(4)
+            good[0].feed[0].value = len(recorded.value) - 1
+    outcome = shop.replay(shop.changed(change))
+    fails_in(outcome, "FAIL Conv2D ")
+    assert closing(outcome[1])[1] == 1, outcome[1]
+
+
+def a_case_that_is_lost_fails(shop):
+    def change(entries):
+        with shop.op(entries, "MatMul") as recorded:
+            del recorded.trial[-1]
+    fails_in(shop.replay(shop.changed(change)), "FAIL MatMul ", "cases, not ")
+
+
+def places_of_no_value_fail(shop):
+    def change(entries):
+        with shop.op(entries, "Assign") as recorded:
+            recorded.trial[0].feed[0].value = 10 ** 6
+    fails_in(shop.replay(shop.changed(change)), "FAIL Assign ",
+             "archive is damaged")
+
+
+def an_op_that_is_lost_fails(shop):
+    def change(entries):
+        del entries["ops/Assign"]
+    fails_in(shop.replay(shop.changed(change)), "FAIL Assign ",
+             "archive is damaged: ops/Assign")
+
+
+def an_op_of_other_bytes_fails(shop):
+    def change(entries):
+        entries["ops/Assign"] = b"\xff" * 100
+    fails_in(shop.replay(shop.changed(change)), "FAIL Assign ",
+             "archive is damaged: ops/Assign")
+
+
+def values_that_are_cut_short_fail(shop):
+    def change(entries):
+        with shop.op(entries, "AddV2") as recorded:
+            tensor = recorded.value[recorded.trial[0].want[0]].tensor
+            tensor.tensor_content = tensor.tensor_content[:-1]
+    fails_in(shop.replay(shop.changed(change)), "FAIL AddV2 ",
+             "archive is damaged")
+
+
+def a_flipped_bit_fails(shop):
+    with zipfile.ZipFile(shop.good) as good:
+        info = good.getinfo("ops/MatMul")
+    data = bytearray(shop.good.read_bytes())
+    data[info.header_offset + 100 + info.compress_size // 2] ^= 1
+    path = shop.folder / "flipped.zip"
+    path.write_bytes(data)
+    fails_in(shop.replay(path), "FAIL MatMul ", "archive is damaged")
+
+
+def what_is_no_archive_is_refused(shop):
+    data = shop.good.read_bytes()
+    path = shop.folder / "cut.zip"
+    for content in (data[:-1], data[:len(data) // 2], b"", b"PK"):
+        path.write_bytes(content)
+        refused(shop.replay(path), "meta.json: ")
+    path.unlink()
+    refused(shop.replay(path), "No such file")
+    refused(shop.replay(shop.folder), "Is a directory")
+
+
+def other_meta_is_refused(shop):
+    for name, content, wanted in (
+            ("meta.json", b"{", "JSONDecodeError"),
+            ("meta.json", b"[]", "TypeError"),
+            ("meta.json", b"{}", "version"),
+            ("meta.json", b'{"version": 0}', "version 0"),
+            ("meta.json", b'{"version": 1, "device": 1}', "device"),
+            ("messages", b"\xff", "DecodeError"),
+            ("messages", b"", "TypeError")):
+        def change(entries):
+            entries[name] = content
+        refused(shop.replay(shop.changed(change)), wanted)
+
+
+def a_server_that_is_not_there_fails(shop):
+    code, text = shop.replay(shop.good, "--target", "grpc://127.0.0.1:1",
+                             "--only", "AddV2,StringJoin", plain=False)
+    passed, failed, _ = closing(text)
+    assert code == 1 and passed == 0 and failed == 2, text
+    assert "ServerGone" in text, text
+
+
+TESTS = (
+    recorded_answers_hold_without_tensorflow, a_running_server_is_asked_twice,
+    ops_can_be_chosen, gpus_have_other_tolerances_and_cases,
+    a_wrong_value_fails, a_wrong_large_value_fails, a_wrong_digest_fails,
+    feeds_that_are_drawn_otherwise_fail, a_wrong_type_fails,
+    a_missing_value_fails, a_wrong_error_fails,
+    an_error_that_must_not_come_fails, an_error_that_does_not_come_fails,
+    a_failing_step_is_taken_apart, a_case_that_is_lost_fails,
+    places_of_no_value_fail, an_op_that_is_lost_fails,
+    an_op_of_other_bytes_fails, values_that_are_cut_short_fail,
+    a_flipped_bit_fails, what_is_no_archive_is_refused, other_meta_is_refused,
+    a_server_that_is_not_there_fails)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add_server_options(parser)
+    options = parser.parse_args()
+    tests = [test for test in TESTS if options.only in test.__name__]
+    if options.list:
+        print("\n".join(test.__name__ for test in tests))
+        return 0
+    tally = Tally()
+    with tempfile.TemporaryDirectory(prefix="tfd-replay-") as folder:
+        shop = Workshop(folder, server_from(options))
+        code, text = shop.record(str(shop.good), "--only", ",".join(OPS))
+        if code:
+            tally.add("FAIL", "recording", text)
+            return tally.close()
+        for test in tests:
+            outcome = isolated(functools.partial(test, shop),
+                               SECONDS * options.slow)
+            tally.add(outcome.verdict, test.__name__, outcome.text,
+                      outcome.seconds)
+    return tally.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,95 @@
+"""Records what the table's cases send to a server and TensorFlow's answers.
+
+  python -m tests.conformance.record OUTPUT.zip [--only AddV2,Sum]
+      [--device gpu] [--jobs N]
+
+replay.py runs the archive where there is no TensorFlow.  Scenarios are not in
+it: they are programs of TensorFlow's client.
+"""
+import argparse
+import functools
+import os
+import sys
+
+from google.protobuf import descriptor_pool
+
+from tests.cluster.client import tf
+from tests.cluster.raw import message
+from tests.cluster.runner import run_children
+from tests.conformance import archive
+from tests.conformance.batch import Batch, config, items_of
+from tests.conformance.compare import TOLERANCE
+from tests.conformance.report import OP_SECONDS, select
+from tests.conformance.run import (ROWS, add_device_option, coverage, covered,
+                                   registered, set_device)
+
+
+def record_op(name, on_gpu):
+    """(cases, bytes of a RecordedOp, failures); to be called in a child."""
+    with tf.Graph().as_default() as graph:
+        batch = Batch(items_of(ROWS[name], on_gpu)).ask()
+        recorded = message(
+            "RecordedOp", graph=graph.as_graph_def(), config=config("grpc://"),
+            failure=batch.failures,
+            **archive.packed(batch.trials, lambda x: x.name, message))
+    return len(batch.trials), recorded.SerializeToString(), batch.failures
+
+
+def meta_of(names, counts, device):
+    """What holds for the whole archive of these tests."""
+    covers = coverage()
+    scenarios = {n: covers[n] for n in names if n not in ROWS}
+    scenarios.pop("gradients", None)  # of the client's library alone
+    missing = []
+    if scenarios.pop("ops_without_a_case", None):
+        missing = [registered(), sorted(covered()),
+                   tf.version.GRAPH_DEF_VERSION]
+    return {"device": device, "tensorflow": tf.__version__,
+            "tolerance": TOLERANCE, "ops": counts, "scenarios": scenarios,
+            "ops_without_a_case": missing}
+
+
+def record(path, names, options, on_gpu):
+    """Writes the archive; returns how many ops could not be recorded."""
+    writer = archive.Writer(path, descriptor_pool.Default())
+    ops = [name for name in names if name in ROWS]
+    calls = [functools.partial(record_op, name, on_gpu) for name in ops]
+    counts, size, failed = dict.fromkeys(ops), 0, 0
+    for index, outcome in run_children(calls, OP_SECONDS * options.slow,
+                                       options.jobs):
+        name = ops[index]
+        count, recorded, failures = outcome.value or (
+            None, b"", [outcome.text])
+        if failures:
+            failed += 1
+            print("FAIL %s\n     %s" % (name, "\n     ".join(failures)),
+                  flush=True)
+        if outcome.value:
+            writer.add(name, recorded)
+            counts[name], size = count, size + len(recorded)
+    writer.close(meta_of(names, counts, options.device))
+    print("%d cases of %d ops, %.1f MB, of %.1f MB uncompressed" % (
+        sum(filter(None, counts.values())), len(ops),
+        os.path.getsize(path) / 1e6, size / 1e6))
+    return failed
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("output")
+    parser.add_argument("--only", default="", metavar="OPS",
+                        help="record these alone")
+    parser.add_argument("--slow", type=float, default=1.0,
+                        help="factor on all time limits")
+    parser.add_argument("--jobs", type=int, default=2,
+                        help="ops recorded at a time")
+    add_device_option(parser)
+    options = parser.parse_args()
+    archive.add_messages(message)
+    on_gpu = set_device(options.device)
+    names = select(coverage(), options.only)
+    return 1 if record(options.output, names, options, on_gpu) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

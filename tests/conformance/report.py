@@ -1,0 +1,92 @@
+"""Runs tests in child processes against one server and reports on each."""
+import functools
+import time
+
+from tests.cluster.cluster import Cluster
+from tests.cluster.runner import run_children
+
+OP_SECONDS = 120
+SHOWN = 6  # failures of an op that are printed
+
+
+def add_run_options(parser):
+    parser.add_argument("--target", default="",
+                        help="a server that runs already")
+    parser.add_argument("--jobs", type=int, default=2,
+                        help="ops tested at a time")
+
+
+def select(covers, only):
+    """The names in covers, name -> what it is of, that are of one of only, a
+    list with commas; all for an empty one."""
+    wanted = set(filter(None, only.split(",")))
+    return [name for name, of in covers.items()
+            if not wanted or wanted & set(of)]
+
+
+class Report:
+    """Prints a line an op and adds the cases up."""
+
+    def __init__(self):
+        self.passed = self.failed = self.skipped = 0
+
+    def add(self, name, outcome):
+        passed, failures = outcome.value or (0, [outcome.text])
+        self.passed += passed
+        self.failed += len(failures)
+        print("%-4s %-40s %4d of %4d (%.1f s)" % (
+            "FAIL" if failures else "ok", name, passed,
+            passed + len(failures), outcome.seconds), flush=True)
+        for text in failures[:SHOWN]:
+            print("     " + text)
+        if len(failures) > SHOWN:
+            print("     and %d more" % (len(failures) - SHOWN))
+
+    def skip(self, count, why):
+        print("  skip: " + why)
+        self.skipped += count
+
+    def close(self):
+        print("%d passed, %d failed, %d skipped" % (
+            self.passed, self.failed, self.skipped))
+        return 1 if self.failed or not self.passed else 0
+
+
+def run_tests(tests, options, server):
+    """A Report on tests, name -> function(target), of the server that runs
+    already or else of one that is started."""
+    start = time.monotonic()
+    if options.target:
+        report = _run_all(tests, options, None)
+    else:
+        with Cluster(server, worker=1) as cluster:
+            report = _run_all(tests, options, cluster)
+    print("%d ops and scenarios in %.0f s" % (
+        len(tests), time.monotonic() - start))
+    return report
+
+
+def _run_all(tests, options, cluster):
+    """Runs the tests; what a dying server cut short runs again, alone."""
+    report, again = Report(), {}
+    for name, outcome in _run_some(tests, options, cluster, options.jobs):
+        if cluster and "ServerGone" in outcome.text and options.jobs > 1:
+            again[name] = tests[name]
+        else:
+            report.add(name, outcome)
+    for name, outcome in _run_some(again, options, cluster, 1):
+        report.add(name, outcome)
+    return report
+
+
+def _run_some(tests, options, cluster, jobs):
+    """Yields (name, Outcome); a server of our own that died is restarted."""
+    target = options.target or cluster.target()
+    calls = [functools.partial(test, target) for test in tests.values()]
+    limit = OP_SECONDS * options.slow
+    names = list(tests)
+    for index, outcome in run_children(calls, limit, jobs):
+        if cluster and not cluster.alive():
+            print("the server died\n" + cluster.logs(), flush=True)
+            cluster.start_all()
+        yield names[index], outcome
