@@ -156,21 +156,14 @@ TFD_HALF_DTYPES(RELU6_HALF)
 
 /* ---- LeakyRelu ----------------------------------------------------------- */
 
-/* A row with the slope. */
-struct leaky {
-    const void *a, *b;
-    void *y;
-    float alpha;
-};
-
 #define LEAKY(name, T, W, wide, narrow)                                   \
     TFD_SIMD_LOOP(leaky_##name)                                           \
     {                                                                     \
-        const struct leaky *l = arg;                                      \
-        const T *x = l->a;                                                \
+        const struct tfd_leaky_row *l = arg;                              \
+        const T *x = l->row.a;                                            \
         const W alpha = (W)l->alpha;                                      \
         const bool steep = l->alpha >= 1;                                 \
-        T *y = l->y;                                                      \
+        T *y = l->row.y;                                                  \
                                                                           \
         for (int64_t i = begin; i < end; i++) {                           \
             W v = wide(x[i]), w = v * alpha;                              \
@@ -182,10 +175,10 @@ struct leaky {
                                                                           \
     TFD_SIMD_LOOP(leaky_grad_##name)                                      \
     {                                                                     \
-        const struct leaky *l = arg;                                      \
-        const T *dy = l->a, *x = l->b;                                    \
+        const struct tfd_leaky_row *l = arg;                              \
+        const T *dy = l->row.a, *x = l->row.b;                            \
         const W alpha = (W)l->alpha;                                      \
-        T *dx = l->y;                                                     \
+        T *dx = l->row.y;                                                 \
                                                                           \
         for (int64_t i = begin; i < end; i++)                             \
             dx[i] = wide(x[i]) > 0 ? dy[i] : narrow(wide(dy[i]) * alpha); \
@@ -220,14 +213,14 @@ enum tfd_code tfd_activation_same_shape(const struct tfd_kctx *k,
 
 static enum tfd_code leaky_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
-    struct leaky l = {.alpha = *(const float *)k->state};
+    struct tfd_leaky_row l = {.alpha = *(const float *)k->state};
 
     TFD_TRY(tfd_activation_same_shape(k, st));
     TFD_TRY(
         tfd_kctx_output_reuse(k, 3, 0, k->in[0].dtype, &k->in[0].shape, st));
-    l.a = tfd_tensor_data(&k->in[0]);
-    l.b = k->in_count > 1 ? tfd_tensor_data(&k->in[1]) : NULL;
-    l.y = tfd_tensor_data(&k->out[0]);
+    l.row.a = tfd_tensor_data(&k->in[0]);
+    l.row.b = k->in_count > 1 ? tfd_tensor_data(&k->in[1]) : NULL;
+    l.row.y = tfd_tensor_data(&k->out[0]);
     tfd_kctx_parallel(k, tfd_tensor_elements(&k->in[0]), 1, k->kernel->range,
                       &l);
     return TFD_OK;

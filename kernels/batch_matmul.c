@@ -341,7 +341,8 @@ static enum tfd_code multiply_all(struct tfd_kctx *k, enum tfd_dtype type,
     return code;
 }
 
-static enum tfd_code compute(struct tfd_kctx *k, struct tfd_status *st)
+enum tfd_code tfd_batch_matmul_compute(struct tfd_kctx *k,
+                                       struct tfd_status *st)
 {
     return multiply_all(k, k->in[0].dtype, st);
 }
@@ -496,9 +497,11 @@ static const struct tfd_opdef ops[] = {
     TFD_KERNEL(op, type, compute, .prepare = (prepare_),      \
                .state_size = sizeof(struct tfd_batch_matmul), \
                .flags = TFD_KERNEL_HEAVY)
-#define ROWS(type)                                                  \
-    KERNEL("BatchMatMul", type, compute, tfd_batch_matmul_prepare), \
-        KERNEL("BatchMatMulV2", type, compute, tfd_batch_matmul_prepare)
+#define ROWS(type)                                              \
+    KERNEL("BatchMatMul", type, tfd_batch_matmul_compute,       \
+           tfd_batch_matmul_prepare),                           \
+        KERNEL("BatchMatMulV2", type, tfd_batch_matmul_compute, \
+               tfd_batch_matmul_prepare)
 #define V3(type) \
     KERNEL("BatchMatMulV3", type, compute_v3, tfd_batch_matmul_prepare_v3)
 
@@ -511,7 +514,8 @@ static const struct tfd_kernel kernels[] = {
     ROWS(INT64),
     ROWS(COMPLEX64),
     ROWS(COMPLEX128),
-    KERNEL("BatchMatMulV2", INT16, compute, tfd_batch_matmul_prepare),
+    KERNEL("BatchMatMulV2", INT16, tfd_batch_matmul_compute,
+           tfd_batch_matmul_prepare),
     V3(FLOAT),
     V3(DOUBLE),
     V3(BFLOAT16),

@@ -29,6 +29,10 @@ enum tfd_code tfd_batch_matmul_shape(const struct tfd_kctx *k,
                                      struct tfd_shape *out,
                                      struct tfd_status *st) TFD_MUST_USE;
 
+/* BatchMatMul and V2 on a CPU. */
+enum tfd_code tfd_batch_matmul_compute(struct tfd_kctx *k,
+                                       struct tfd_status *st) TFD_MUST_USE;
+
 struct tfd_batch_matmul_plan {
     struct tfd_gemm g;      /* of one product; a, b, c are the first ones */
     struct tfd_shape shape; /* of the batch */

@@ -212,7 +212,7 @@ static enum tfd_code forward_work(struct tfd_kctx *k,
     return TFD_OK;
 }
 
-static enum tfd_code forward_compute(struct tfd_kctx *k, struct tfd_status *st)
+enum tfd_code tfd_batch_norm_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_batch_norm *s = k->state;
     struct tfd_image o[] = {tfd_image_operand(&k->in[0], s->second),
@@ -354,7 +354,7 @@ static enum tfd_code channel_shapes(struct tfd_shape_ctx *s, int x, int scale,
     return TFD_OK;
 }
 
-static enum tfd_code forward_shape(struct tfd_shape_ctx *s,
+enum tfd_code tfd_batch_norm_shape(struct tfd_shape_ctx *s,
                                    struct tfd_status *st)
 {
     return channel_shapes(s, 0, 1, 4, st);
@@ -426,7 +426,7 @@ static enum tfd_code third_gradient(struct tfd_grad *g, struct tfd_status *st)
         .name = name_,                                                      \
         .inputs =                                                           \
             "x: T, scale: " U ", offset: " U ", mean: " U ", variance: " U, \
-        .outputs = out_, .attrs = attrs_, .shape = forward_shape,           \
+        .outputs = out_, .attrs = attrs_, .shape = tfd_batch_norm_shape,    \
         .grad = grad_,                                                      \
     }
 
@@ -468,8 +468,8 @@ static const struct tfd_opdef ops[] = {
 #define ROW(op, name, compute)                                       \
     TFD_KERNEL(op, name, compute, .prepare = tfd_batch_norm_prepare, \
                .state_size = sizeof(struct tfd_batch_norm))
-#define ROWS(version, name)                               \
-    ROW("FusedBatchNorm" version, name, forward_compute), \
+#define ROWS(version, name)                                      \
+    ROW("FusedBatchNorm" version, name, tfd_batch_norm_compute), \
         ROW("FusedBatchNormGrad" version, name, gradient_compute)
 
 static const struct tfd_kernel kernels[] = {

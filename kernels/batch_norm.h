@@ -24,4 +24,10 @@ enum tfd_code tfd_batch_norm_forward(struct tfd_kctx *k, int64_t *channels,
 enum tfd_code tfd_batch_norm_gradient(struct tfd_kctx *k, int64_t *channels,
                                       struct tfd_status *st) TFD_MUST_USE;
 
+/* Forward, on a CPU, and its shapes. */
+enum tfd_code tfd_batch_norm_compute(struct tfd_kctx *k,
+                                     struct tfd_status *st) TFD_MUST_USE;
+enum tfd_code tfd_batch_norm_shape(struct tfd_shape_ctx *s,
+                                   struct tfd_status *st);
+
 #endif

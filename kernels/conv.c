@@ -149,7 +149,7 @@ static enum tfd_code convolve(struct tfd_kctx *k, struct tfd_conv *c,
 
 /* ---- Kernels ------------------------------------------------------------- */
 
-static enum tfd_code forward_compute(struct tfd_kctx *k, struct tfd_status *st)
+enum tfd_code tfd_conv_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_window *w = k->state;
     const struct tfd_tensor *x = &k->in[0], *filter = &k->in[1];
@@ -282,8 +282,7 @@ static enum tfd_code filter_compute(struct tfd_kctx *k, struct tfd_status *st)
 static const struct tfd_shape any = {
     4, {TFD_DIM_UNKNOWN, TFD_DIM_UNKNOWN, TFD_DIM_UNKNOWN, TFD_DIM_UNKNOWN}};
 
-static enum tfd_code forward_shape(struct tfd_shape_ctx *s,
-                                   struct tfd_status *st)
+enum tfd_code tfd_conv_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
 {
     struct tfd_shape x = any, filter = any, y = any;
     struct tfd_window w;
@@ -393,7 +392,7 @@ static const struct tfd_opdef ops[] = {
         .inputs = "input: T, filter: T",
         .outputs = "output: T",
         .attrs = "T: {half, bfloat16, float, double, int32}; " ATTRS,
-        .shape = forward_shape,
+        .shape = tfd_conv_shape,
         .grad = forward_gradient,
     },
     {
@@ -421,13 +420,13 @@ static const struct tfd_opdef ops[] = {
                .state_size = sizeof(struct tfd_window),        \
                .flags = TFD_KERNEL_HEAVY)
 #define ROWS(name, number, T)                            \
-    ROW("Conv2D", name, forward_compute),                \
+    ROW("Conv2D", name, tfd_conv_compute),               \
         ROW("Conv2DBackpropInput", name, input_compute), \
         ROW("Conv2DBackpropFilter", name, filter_compute),
 
 static const struct tfd_kernel kernels[] = {
     TFD_FLOAT_DTYPES(ROWS) TFD_HALF_DTYPES(ROWS)
-        ROW("Conv2D", INT32, forward_compute),
+        ROW("Conv2D", INT32, tfd_conv_compute),
     ROW("Conv2DBackpropInput", INT32, input_compute),
 };
 

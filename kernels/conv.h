@@ -37,4 +37,9 @@ enum tfd_code tfd_conv_check_backprop(const struct tfd_kctx *k,
                                       const struct tfd_shape *want,
                                       struct tfd_status *st) TFD_MUST_USE;
 
+/* Conv2D on a CPU, and its shape. */
+enum tfd_code tfd_conv_compute(struct tfd_kctx *k,
+                               struct tfd_status *st) TFD_MUST_USE;
+enum tfd_code tfd_conv_shape(struct tfd_shape_ctx *s, struct tfd_status *st);
+
 #endif

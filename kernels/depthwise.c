@@ -277,7 +277,7 @@ static enum tfd_code work(struct tfd_kctx *k, struct tfd_depthwise *d,
     return tfd_image_end(k, o, 3, rc, st);
 }
 
-static enum tfd_code forward_compute(struct tfd_kctx *k, struct tfd_status *st)
+enum tfd_code tfd_depthwise_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_window *w = k->state;
     const struct tfd_tensor *x = &k->in[0];
@@ -348,8 +348,8 @@ static enum tfd_code filter_compute(struct tfd_kctx *k, struct tfd_status *st)
 
 /* ---- Shapes -------------------------------------------------------------- */
 
-static enum tfd_code forward_shape(struct tfd_shape_ctx *s,
-                                   struct tfd_status *st)
+enum tfd_code tfd_depthwise_shape(struct tfd_shape_ctx *s,
+                                  struct tfd_status *st)
 {
     struct tfd_window w;
     struct tfd_depthwise d;
@@ -444,7 +444,7 @@ static const struct tfd_opdef ops[] = {
         .inputs = "input: T, filter: T",
         .outputs = "output: T",
         .attrs = ATTRS,
-        .shape = forward_shape,
+        .shape = tfd_depthwise_shape,
         .grad = forward_gradient,
     },
     {
@@ -471,7 +471,7 @@ static const struct tfd_opdef ops[] = {
     TFD_KERNEL(op, name, compute, .prepare = tfd_depthwise_prepare, \
                .state_size = sizeof(struct tfd_window)),
 #define ROWS(name, number, T)                    \
-    ROW(OP, name, forward_compute)               \
+    ROW(OP, name, tfd_depthwise_compute)         \
     ROW(OP "BackpropInput", name, input_compute) \
     ROW(OP "BackpropFilter", name, filter_compute)
 

@@ -27,4 +27,10 @@ enum tfd_code tfd_depthwise_check_backprop(const struct tfd_kctx *k,
                                            const struct tfd_shape *want,
                                            struct tfd_status *st) TFD_MUST_USE;
 
+/* DepthwiseConv2dNative on a CPU, and its shape. */
+enum tfd_code tfd_depthwise_compute(struct tfd_kctx *k,
+                                    struct tfd_status *st) TFD_MUST_USE;
+enum tfd_code tfd_depthwise_shape(struct tfd_shape_ctx *s,
+                                  struct tfd_status *st);
+
 #endif

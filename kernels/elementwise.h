@@ -26,6 +26,12 @@ struct tfd_row {
     int *failed;        /* set by tfd_row_fail() */
 };
 
+/* What the loop of LeakyRelu wants; those of other functions see the row. */
+struct tfd_leaky_row {
+    struct tfd_row row;
+    float alpha;
+};
+
 /* A loop met an element it cannot compute (an integer divided by zero). */
 static inline void tfd_row_fail(const struct tfd_row *r)
 {

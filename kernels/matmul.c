@@ -88,7 +88,7 @@ enum tfd_code tfd_matmul_sizes(const struct tfd_kctx *k,
     return tfd_shape_make(out, (const int64_t[]){size->m, size->n}, 2, st);
 }
 
-static enum tfd_code matmul_cpu(struct tfd_kctx *k, struct tfd_status *st)
+enum tfd_code tfd_matmul_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_matmul_state *s = k->state;
     struct tfd_matmul_sizes size;
@@ -131,8 +131,7 @@ static enum tfd_code check_rank(const struct tfd_shape *s,
     return TFD_OK;
 }
 
-static enum tfd_code matmul_shape(struct tfd_shape_ctx *s,
-                                  struct tfd_status *st)
+enum tfd_code tfd_matmul_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
 {
     struct tfd_shape a = s->in[0], b = s->in[1];
     const struct tfd_shape any = {2, {TFD_DIM_UNKNOWN, TFD_DIM_UNKNOWN}};
@@ -212,14 +211,14 @@ static const struct tfd_opdef ops[] = {
                  "T: {bfloat16, half, float, double, int32, int64, uint8, "
                  "uint16, uint32, uint64, complex64, complex128}; "
                  "grad_a: bool = false; grad_b: bool = false",
-        .shape = matmul_shape,
+        .shape = tfd_matmul_shape,
         .grad = matmul_gradient,
     },
 };
 
-#define KERNEL(name)                                           \
-    TFD_KERNEL("MatMul", name, matmul_cpu, .prepare = prepare, \
-               .state_size = sizeof(struct tfd_matmul_state),  \
+#define KERNEL(name)                                                   \
+    TFD_KERNEL("MatMul", name, tfd_matmul_compute, .prepare = prepare, \
+               .state_size = sizeof(struct tfd_matmul_state),          \
                .flags = TFD_KERNEL_HEAVY)
 
 static const struct tfd_kernel kernels[] = {

@@ -95,7 +95,8 @@ enum tfd_code tfd_check_numerics_prepare(const struct tfd_prepare *p,
 enum tfd_code tfd_check_numerics_result(const struct tfd_kctx *k, int seen,
                                         struct tfd_status *st) TFD_MUST_USE;
 
-/* MatMul (matmul.c): m by k times k by n. */
+/* MatMul (matmul.c): m by k times k by n.  The state of a kernel that computes
+ * the product begins with this one. */
 struct tfd_matmul_state {
     bool transpose_a, transpose_b;
 };
@@ -108,6 +109,9 @@ enum tfd_code tfd_matmul_sizes(const struct tfd_kctx *k,
                                struct tfd_matmul_sizes *size,
                                struct tfd_shape *out,
                                struct tfd_status *st) TFD_MUST_USE;
+enum tfd_code tfd_matmul_compute(struct tfd_kctx *k,
+                                 struct tfd_status *st) TFD_MUST_USE;
+enum tfd_code tfd_matmul_shape(struct tfd_shape_ctx *s, struct tfd_status *st);
 
 /* Cross entropies (xent.c): the matrix that logits and labels make, and how an
  * operand moves through it, 0 where it is repeated. */

@@ -37,6 +37,10 @@ const struct tfd_kernel *tfd_registry_kernel(const struct tfd_registry *r,
                                              const struct tfd_node *n,
                                              enum tfd_device_kind device);
 
+/* The loop (`range`, elementwise.h) of an elementwise op on a CPU, for kernels
+ * that do what several ops do; NULL when there is none. */
+tfd_range_fn *tfd_registry_loop(const char *op, enum tfd_dtype dtype);
+
 /* Tests the definition's checks against the inputs of one execution.
  * INVALID_ARGUMENT naming the argument, its shape and what it must be. */
 enum tfd_code tfd_checks_run(const struct tfd_op *op, const struct tfd_kctx *k,

@@ -113,6 +113,8 @@ class Builder:
     def _dtype(self, arg):
         if arg.type_attr:
             return self.item.types[arg.type_attr]
+        if arg.type_list_attr and "T" in self.item.types:
+            return self.item.types["T"]
         return dtypes.as_dtype(arg.type or "float32")
 
     def _input(self, arg, spec):

@@ -21,6 +21,7 @@ from tests.conformance import cases  # noqa: F401  fills the table
 from tests.conformance import checkpoints  # noqa: F401
 from tests.conformance import gradients
 from tests.conformance import inputs
+from tests.conformance import onednn  # noqa: F401
 from tests.conformance import queues  # noqa: F401
 from tests.conformance import images  # noqa: F401
 from tests.conformance import lists  # noqa: F401

@@ -10,6 +10,6 @@ Ops that need more than a row are beside this package: in images.py, lists.py,
 queues.py, scenarios.py and others.
 """
 from tests.conformance.cases import (  # noqa: F401
-    arrays, diagonals, elementwise, linalg, networks, optimizers,
+    arrays, diagonals, elementwise, fused, linalg, networks, optimizers,
     random_numbers, reductions, scatter, segments, sets, sparse, strings,
     summaries, variables)

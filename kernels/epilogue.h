@@ -1,0 +1,45 @@
+/*
+ * epilogue.h - what a fused product or convolution does to its result before
+ * anybody else sees it: a bias or a batch norm, then an activation.
+ *
+ * Attribute `fused_ops` lists the steps by the names of their ops.  The
+ * operands of the first step are the inputs of the node that follow its two
+ * own: the bias, or scale, offset, mean and variance.  These run in the
+ * loops of the ops themselves, a few rows at a time, so that the result is
+ * passed over once.
+ *
+ * INVALID_ARGUMENT for operands that are too few or too many, and for what is
+ * no vector with a number per channel; UNIMPLEMENTED for steps that TensorFlow
+ * does not fuse on a CPU.  Threads: any.
+ */
+#ifndef TFD_KERNELS_EPILOGUE_H
+#define TFD_KERNELS_EPILOGUE_H
+
+#include "kernels/elementwise.h"
+
+/* Names of activations, NULL after the last. */
+typedef const char *const *tfd_epilogue_names;
+
+struct tfd_epilogue {
+    bool batch_norm;          /* else a bias */
+    tfd_range_fn *add, *mul;  /* loops over struct tfd_row */
+    tfd_range_fn *activation; /* over struct tfd_leaky_row; NULL: none */
+    float epsilon, alpha;
+};
+
+/* Reads fused_ops, num_args, epsilon, leakyrelu_alpha.  batch_norm: whether the
+ * op takes one. */
+enum tfd_code tfd_epilogue_prepare(const struct tfd_node *n,
+                                   tfd_epilogue_names activations,
+                                   bool batch_norm, struct tfd_epilogue *e,
+                                   struct tfd_status *st) TFD_MUST_USE;
+
+/* Before the product: whether operands fit so many channels. */
+enum tfd_code tfd_epilogue_check(const struct tfd_epilogue *e,
+                                 const struct tfd_kctx *k, int64_t channels,
+                                 struct tfd_status *st) TFD_MUST_USE;
+/* After it: changes output 0, whose last dimension is the channels. */
+enum tfd_code tfd_epilogue_run(const struct tfd_epilogue *e, struct tfd_kctx *k,
+                               struct tfd_status *st) TFD_MUST_USE;
+
+#endif
