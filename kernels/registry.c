@@ -260,19 +260,6 @@ const struct tfd_kernel *tfd_registry_kernel(const struct tfd_registry *r,
     return any;
 }
 
-tfd_range_fn *tfd_registry_loop(const char *op, enum tfd_dtype dtype)
-{
-    for (int f = 0; f < tfd_family_count; f++)
-        for (int i = 0; i < tfd_families[f]->kernel_count; i++) {
-            const struct tfd_kernel *k = &tfd_families[f]->kernels[i];
-
-            if (k->device == TFD_CPU && k->dtype == dtype &&
-                strcmp(k->op, op) == 0)
-                return k->range;
-        }
-    return NULL;
-}
-
 /* ---- Shapes -------------------------------------------------------------- */
 
 /* "... for '{{node n}} = Op' with input shapes: [2], [3]." as TensorFlow. */
