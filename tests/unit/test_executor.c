@@ -329,6 +329,18 @@ static enum tfd_code place_tensor(struct tfd_device *to,
     return TFD_OK;
 }
 
+/* Values are there as soon as they are copied. */
+static enum tfd_code await_values(struct tfd_device *d,
+                                  const struct tfd_tensor *values, int count,
+                                  struct tfd_status *st)
+{
+    (void)d;
+    (void)values;
+    (void)count;
+    (void)st;
+    return TFD_OK;
+}
+
 /* One copy for all readers of a value on the other side; constants are there
  * from the start. */
 static void test_values_are_copied_between_memories(void **state)
@@ -340,6 +352,7 @@ static void test_values_are_copied_between_memories(void **state)
     d->memory = 1;
     d->copy = copy_tensor;
     d->place = place_tensor;
+    d->await = await_values;
     wrig_feed(&w, "x");
     wrig_const(&w, "c", 1);
     w.device = WRIG_CPU1;
