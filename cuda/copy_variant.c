@@ -94,7 +94,8 @@ static enum tfd_code move_plain(struct moving *m, struct tfd_tensor *slot,
         TFD_TRY(tfd_cuda_copy_in(m->to, slot, &out, st));
     tfd_tensor_unref(slot);
     *slot = out;
-    return TFD_OK;
+    /* Kernels await their inputs, and not what lies in these. */
+    return tfd_cuda_copy_await(m->to, slot, 1, st);
 }
 
 static enum tfd_code move_variants(struct moving *m,

@@ -292,6 +292,30 @@ def a_list_goes_to_the_host_and_back(cluster):
 
 
 @on_a_card
+def large_elements_of_a_list_come_from_the_host(cluster):
+    """By a stream of their own, which what reads them waits for."""
+    with graph():
+        i = tf.placeholder(tf.float32, [])
+        with tf.device("/cpu:0"):
+            x = tf.raw_ops.TensorListReserve(
+                element_shape=[300, 300], num_elements=4,
+                element_dtype=tf.float32)
+            for k in range(4):
+                x = tf.raw_ops.TensorListSetItem(
+                    input_handle=x, index=k, item=tf.fill([300, 300], i + k))
+        with tf.device(GPU % 0):
+            y = tf.raw_ops.TensorListStack(
+                input_handle=x, element_shape=[300, 300],
+                element_dtype=tf.float32) * 2.0
+            low, high = tf.reduce_min(y, [1, 2]), tf.reduce_max(y, [1, 2])
+        with tf.Session(cluster.target()) as session:
+            for k in range(10 * STEPS):
+                want = np.float32([2 * k, 2 * k + 2, 2 * k + 4, 2 * k + 6])
+                for got in session.run([low, high], {i: k}):
+                    np.testing.assert_array_equal(got, want)
+
+
+@on_a_card
 def arrays_say_what_is_wrong(cluster):
     with control_flow(1), graph(), tf.device(GPU % 0):
         x, i = value(), tf.placeholder(tf.int32, [])
