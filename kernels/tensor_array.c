@@ -123,6 +123,7 @@ static enum tfd_code make_gradient(const struct tfd_kctx *k,
     g->source[source.size] = '\0';
     g->adds = true;
     g->identical = a->identical;
+    g->split_count = a->split_count;
     g->next_gradient = a->gradients;
     a->gradients = g;
     a->dynamic = false; /* its gradient has its size */

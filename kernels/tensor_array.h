@@ -28,6 +28,10 @@ struct tfd_tensor_array {
     bool dynamic, clear_after_read, identical, adds, closed;
     struct tfd_array_slot *slots;
     int64_t count, capacity;
+    /* Elements that there were when it was split; a gradient's are its array's.
+     * The gradient of that is their concatenation, whatever was written since:
+     * what TensorFlow calls the marked size. */
+    int64_t split_count;
     struct tfd_tensor_array *gradients; /* counted; linked by next_gradient */
     struct tfd_tensor_array *next_gradient;
     char *source; /* of a gradient */

@@ -36,7 +36,7 @@ static enum tfd_code read_locked(struct reading *r, struct tfd_tensor_array *a,
     r->dtype = a->dtype;
     TFD_TRY(tfd_shape_merge(&r->element, &a->element_shape, r->st));
     if (!at)
-        r->count = a->count;
+        r->count = a->source && a->split_count ? a->split_count : a->count;
     if (r->k->node->out_types[0] != (int)a->dtype)
         return tfd_fail(r->st, TFD_INVALID_ARGUMENT,
                         "TensorArray dtype is %s but Op requested dtype %s.",
@@ -287,7 +287,7 @@ enum tfd_code tfd_array_compute_split(struct tfd_kctx *k, struct tfd_status *st)
 
     TFD_TRY(check_lengths(k, st));
     TFD_TRY(tfd_array_find(k, &a, st));
-    if (count > a->count && !a->dynamic)
+    if (count != a->count && !a->dynamic)
         rc = tfd_fail(st, TFD_INVALID_ARGUMENT,
                       "TensorArray's size is not equal to the size of lengths "
                       "(%lld vs. %lld), and the TensorArray is not marked as "
@@ -299,6 +299,8 @@ enum tfd_code tfd_array_compute_split(struct tfd_kctx *k, struct tfd_status *st)
         rc = write_rows(k, a, i, &k->in[1], at, length, true, st);
         at += length;
     }
+    if (rc == TFD_OK && !a->source)
+        a->split_count = a->count;
     tfd_array_leave(a);
     return rc == TFD_OK ? tfd_array_flow(k, 3, 0, st) : rc;
 }

@@ -294,6 +294,12 @@ def tensor_arrays(side):
         "split": array(2, infer_shape=False).split(rows, [1, 2]).concat(),
         "split 2 of 3": array(2, infer_shape=False).split(
             rows, hidden(np.array([1, 1], np.int64))).flow,
+        "split to 4": array(4, infer_shape=False).split(
+            rows, [1, 1, 1]).concat(),
+        "split to 1": array(1, infer_shape=False).split(rows, [1, 2]).flow,
+        "split and more": array(
+            1, dynamic_size=True, infer_shape=False).split(
+                rows, [1, 2]).write(2, rows).concat(),
         "size": array().size(),
         "dynamic": array(0, dynamic_size=True).write(2, 1.0).size(),
         "write 3": array().write(hidden(3), 1.0).flow,
@@ -314,6 +320,9 @@ def tensor_arrays(side):
     out["of concat"] = tf.gradients(array().unstack(rows).concat() * 2.0, rows)
     out["of split"] = tf.gradients(
         array(2, infer_shape=False).split(rows, [1, 2]).read(1) * 3.0, rows)
+    a = array(2, dynamic_size=True, infer_shape=False).split(rows, [1, 2])
+    a = a.write(2, rows[:1] * 2.0)
+    out["of split and more"] = tf.gradients([a.read(1) * 3.0, a.read(2)], rows)
     return attempts(side, out)
 
 
