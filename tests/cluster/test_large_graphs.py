@@ -167,3 +167,26 @@ def a_server_stops_while_it_builds(server):
              graph_def=graph_of(*[node("n%d" % i, "Neg", ["one"],
                                        T=tf.float32) for i in range(20000)]))
         raw.step(session, fetch=["one:0"], timeout=LIMIT)
+
+
+def chain(count, jobs, together):
+    """-(-(...1.0)), of which `together` nodes in a row are on one task."""
+    graph = graph_of(constant("x", 1.0))
+    for i in range(count):
+        job = jobs[i // together % len(jobs)]
+        graph.node.add().CopyFrom(node(
+            "n%d" % i, "Neg", ["n%d" % (i - 1) if i else "x"], "/job:" + job,
+            T=tf.float32))
+    return graph
+
+
+@test(limit=LIMIT, tfd_only=True, **PAIR)
+def chains_of_a_hundred_thousand_nodes_run(cluster):
+    """They end a real server: its passes go down a chain by calls."""
+    raw, count = Raw(cluster["worker", 0].address), 100_000
+    for jobs, together in ((("worker",), 1), (("ps",), 1),
+                           (("worker", "ps"), 10)):
+        session = raw.create(chain(count, jobs, together), timeout=LIMIT)
+        for last, want in (count - 1, 1.0), (count - 2, -1.0):
+            answer = raw.step(session, fetch=["n%d:0" % last], timeout=LIMIT)
+            assert tf.make_ndarray(answer.tensor[0].tensor) == want, jobs
