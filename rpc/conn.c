@@ -30,6 +30,8 @@
  * others: about half a millisecond of copying each way. */
 #define READS_PER_TURN 16
 #define WRITE_SIZE_PER_TURN (8u << 20)
+/* A read of so many bytes is one of a stream. */
+#define ACK_SIZE (32u << 10)
 /* For what is queued when the peer ends its side. */
 #define EOF_GRACE_US (1000 * 1000)
 
@@ -219,6 +221,15 @@ static void end_of_stream(struct tfd_conn *c)
         tfd_conn_close(c, EOF_GRACE_US);
 }
 
+/* The kernel holds an acknowledgement back for more to come; a sender of many
+ * bytes may be waiting for it, and finds its pace by it. */
+static void acknowledge(struct tfd_conn *c)
+{
+    int on = 1;
+
+    (void)!setsockopt(c->fd, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof(on));
+}
+
 /* One read.  False: no more in this turn. */
 static bool read_once(struct tfd_conn *c)
 {
@@ -240,6 +251,8 @@ static bool read_once(struct tfd_conn *c)
         end_of_stream(c);
         return false;
     }
+    if ((size_t)n >= ACK_SIZE)
+        acknowledge(c);
     tfd_status_clear(&st);
     if (c->handler->commit(c->self, (size_t)n, &st) != TFD_OK) {
         fail(c, &st);
