@@ -28,15 +28,21 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* Pieces per thread: enough that one that is late does not keep all waiting,
  * few enough that handing them out costs nothing. */
 #define PIECES_PER_THREAD 4
+/* From waking a thread to its first element, where its processor is halted and
+ * virtual; what is done in less is done sooner alone. */
+#define WAKING_NS 200000
+/* So small a part of a range is the sample. */
+#define SAMPLE_OF 64
 
 struct range {
     tfd_range_fn *fn;
     void *arg;
-    int64_t n;
+    int64_t begin, n;
     int64_t piece; /* elements in one */
     int64_t piece_count;
     atomic_int_fast64_t taken; /* pieces; may pass piece_count */
@@ -68,6 +74,14 @@ struct tfd_pool {
     int count;
     struct worker worker[];
 };
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
 
 /* ---- Waking -------------------------------------------------------------- */
 
@@ -137,7 +151,7 @@ static void work_on(struct range *r)
 
         if (i >= r->piece_count)
             return;
-        begin = i * r->piece;
+        begin = r->begin + i * r->piece;
         r->fn(r->arg, begin, i + 1 < r->piece_count ? begin + r->piece : r->n);
     }
 }
@@ -165,12 +179,39 @@ static void help(struct tfd_pool *p, struct range *r)
         tfd_cond_signal(&r->left);
 }
 
-static int64_t piece_of(int64_t n, int64_t grain, int threads)
+static void share_out(struct range *r, int64_t grain, int threads)
 {
+    int64_t n = r->n - r->begin;
     int64_t pieces = ((int64_t)threads + 1) * PIECES_PER_THREAD;
     int64_t even = n / pieces + (n % pieces != 0);
 
-    return even > grain ? even : grain;
+    r->piece = even > grain ? even : grain;
+    r->piece_count = n / r->piece + (n % r->piece != 0);
+}
+
+static bool somebody_looks(struct tfd_pool *p)
+{
+    bool looks;
+
+    tfd_lock(&p->lock);
+    looks = p->looking;
+    tfd_unlock(&p->lock);
+    return looks;
+}
+
+/* What elements cost is known roughly; a first few of them tell whether the
+ * others take longer than it takes to wake somebody for them. */
+static bool helper_pays(struct tfd_pool *p, struct range *r, int64_t grain)
+{
+    int64_t sample = r->n / SAMPLE_OF > grain ? r->n / SAMPLE_OF : grain;
+    int64_t began_ns;
+
+    if (r->n / sample < SAMPLE_OF / 2 || somebody_looks(p))
+        return true;
+    began_ns = now_ns();
+    r->fn(r->arg, 0, sample);
+    r->begin = sample;
+    return (now_ns() - began_ns) * ((r->n - sample) / sample) > WAKING_NS;
 }
 
 /* What the last helper still has to do is short.  Called and returns with the
@@ -198,10 +239,15 @@ void tfd_pool_parallel(struct tfd_pool *p, int64_t n, int64_t grain,
 
     if (n <= 0)
         return;
-    r.piece = piece_of(n, grain > 0 ? grain : 1, tfd_pool_threads(p));
-    r.piece_count = n / r.piece + (n % r.piece != 0);
+    if (grain < 1)
+        grain = 1;
+    if (p && !helper_pays(p, &r, grain)) {
+        fn(arg, r.begin, n);
+        return;
+    }
+    share_out(&r, grain, tfd_pool_threads(p));
     if (!p || r.piece_count == 1) {
-        fn(arg, 0, n);
+        fn(arg, r.begin, n);
         return;
     }
 

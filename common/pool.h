@@ -58,8 +58,9 @@ void tfd_pool_submit(struct tfd_pool *p, struct tfd_job *job);
  * Calls fn for pieces that together are [0, n), each of at least grain elements
  * except the last, on idle threads and on this one, and returns when all are
  * done.  The caller takes pieces until none is left and then waits only for
- * those that others have begun, so calls may nest.  fn must not wait for
- * another piece.
+ * those that others have begun, so calls may nest.  A range of many grains
+ * whose first elements show that it is over before a sleeping thread would have
+ * come is the caller's alone.  fn must not wait for another piece.
  */
 void tfd_pool_parallel(struct tfd_pool *p, int64_t n, int64_t grain,
                        tfd_range_fn *fn, void *arg);

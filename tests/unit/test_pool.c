@@ -5,12 +5,14 @@
 #include "common/lock.h"
 #include "common/pool.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -348,6 +350,68 @@ static void test_an_idle_thread_helps(void **state)
     tfd_pool_free(p);
 }
 
+/* The first element shows that the others will take long. */
+static void meet_after_long(void *arg, int64_t begin, int64_t end)
+{
+    if (begin == 0) {
+        clock_t until = clock() + CLOCKS_PER_SEC / 1000;
+
+        while (clock() < until)
+            ;
+        return;
+    }
+    meet(arg, begin, end);
+}
+
+static void test_a_long_range_of_many_is_shared(void **state)
+{
+    struct tfd_pool *p = make(1);
+
+    (void)state;
+    for (int round = 0; round < 50; round++) {
+        struct pair pair;
+
+        pair_init(&pair);
+        tfd_pool_parallel(p, 64, 1, meet_after_long, &pair);
+        assert_true(pair.present >= 2);
+        pair_deinit(&pair);
+    }
+    tfd_pool_free(p);
+}
+
+struct callers {
+    pthread_t self;
+    atomic_int others;
+    atomic_llong sum;
+};
+
+static void count_others(void *arg, int64_t begin, int64_t end)
+{
+    struct callers *c = arg;
+
+    if (!pthread_equal(pthread_self(), c->self))
+        atomic_fetch_add(&c->others, 1);
+    atomic_fetch_add(&c->sum, end - begin);
+}
+
+/* Where the thread loses its processor meanwhile the range looks long. */
+static void test_a_short_range_wakes_nobody(void **state)
+{
+    struct tfd_pool *p = make(2);
+    int alone = 0;
+
+    (void)state;
+    for (int round = 0; round < 200; round++) {
+        struct callers c = {.self = pthread_self()};
+
+        tfd_pool_parallel(p, 1000, 1, count_others, &c);
+        assert_int_equal(atomic_load(&c.sum), 1000);
+        alone += atomic_load(&c.others) == 0;
+    }
+    assert_true(alone >= 100);
+    tfd_pool_free(p);
+}
+
 /* ---- Making one ---------------------------------------------------------- */
 
 static void test_numbers_of_threads_that_are_refused(void **state)
@@ -389,6 +453,8 @@ int main(void)
         cmocka_unit_test(test_loops_may_nest),
         cmocka_unit_test(test_loops_from_every_thread_at_once),
         cmocka_unit_test(test_an_idle_thread_helps),
+        cmocka_unit_test(test_a_long_range_of_many_is_shared),
+        cmocka_unit_test(test_a_short_range_wakes_nobody),
         cmocka_unit_test(test_numbers_of_threads_that_are_refused),
         cmocka_unit_test(test_a_pool_knows_its_threads),
     };
