@@ -350,10 +350,11 @@ static void serve_all(struct tfd_queue *q, struct tfd_queue_attempt **settled)
 
 /* ---- Finishing ----------------------------------------------------------- */
 
+/* To TensorFlow a close that waits is one of the enqueues. */
 static const char *const cancelled_texts[] = {
     [ENQUEUE] = "Enqueue operation was cancelled",
     [DEQUEUE] = "Dequeue operation was cancelled",
-    [CLOSE] = "Close operation was cancelled",
+    [CLOSE] = "Enqueue operation was cancelled",
 };
 
 static void explain(const struct tfd_queue_attempt *a, struct tfd_status *st)

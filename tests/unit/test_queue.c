@@ -209,7 +209,8 @@ static void test_closing_may_cancel_the_enqueues_before_it(void **state)
     one = enqueue(q, "float 4");
     arig_expect_ok(close_queue(q, true));
     arig_expect_failed(batch, TFD_CANCELLED, "Enqueue operation was cancelled");
-    arig_expect_failed(closes, TFD_CANCELLED, "Close operation was cancelled");
+    arig_expect_failed(closes, TFD_CANCELLED,
+                       "Enqueue operation was cancelled");
     arig_expect_failed(one, TFD_CANCELLED, "Enqueue operation was cancelled");
     arig_expect(dequeue(q), 0, "float 1");
     arig_expect_failed(dequeue(q), TFD_OUT_OF_RANGE, "is closed");
@@ -285,7 +286,8 @@ static void test_a_cancelled_close_closes_nothing(void **state)
     closes = close_queue(q, false);
     behind = enqueue(q, "float 3");
     arig_cancel(closes);
-    arig_expect_failed(closes, TFD_CANCELLED, "Close operation was cancelled");
+    arig_expect_failed(closes, TFD_CANCELLED,
+                       "Enqueue operation was cancelled");
     arig_expect(dequeue(q), 0, "float 1");
     arig_expect(dequeue(q), 0, "float 2");
     arig_expect_ok(in);
