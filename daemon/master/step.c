@@ -23,6 +23,8 @@ struct tfd_master_step {
     bool aborted;
     bool merged;   /* several parts failed on their own */
     bool starting; /* parts are still being started */
+    bool ending;   /* cancel is deferred, and counts as a part */
+    struct tfd_post cancel;
     struct tfd_timer timer;
     struct tfd_status error;
     struct tfd_tensor *fetches;
@@ -161,6 +163,27 @@ static void cancel_parts(struct tfd_master_step *step)
     }
 }
 
+static void cancel_deferred(struct tfd_post *p)
+{
+    struct tfd_master_step *step =
+        (struct tfd_master_step *)((char *)p -
+                                   offsetof(struct tfd_master_step, cancel));
+
+    step->ending = false;
+    cancel_parts(step);
+    if (--step->pending == 0)
+        end(step);
+}
+
+/* Failures that have arrived by now are the client's to see, too. */
+static void cancel_soon(struct tfd_master_step *step)
+{
+    step->ending = true;
+    step->pending++;
+    step->cancel.run = cancel_deferred;
+    tfd_loop_defer(step->timer.loop, &step->cancel);
+}
+
 /* Notes a failure; true when it is the first.  An echo that came before its
  * cause makes room for it. */
 static bool note_failure(struct tfd_master_step *step,
@@ -287,8 +310,8 @@ static void part_done(struct tfd_run_graph *part, const struct tfd_status *st)
         from_worker(
             tfd_session_task(step->plan->session, step->plan->parts[i].worker),
             st, &named);
-        if (note_failure(step, &named))
-            cancel_parts(step);
+        if (note_failure(step, &named) && step->pending > 1)
+            cancel_soon(step);
     }
     if (--step->pending == 0)
         end(step);
@@ -317,7 +340,7 @@ static void prepare(struct tfd_master_step *step, struct tfd_run_step *run)
     step->id =
         run->step_id ? run->step_id : tfd_master_step_id(p->session->master);
     step->pending = p->part_count + 1; /* one for begin() itself */
-    step->aborted = step->merged = false;
+    step->aborted = step->merged = step->ending = false;
     tfd_status_clear(&step->error);
     for (int i = 0; i < p->part_count; i++) {
         step->ended[i] = false;
@@ -343,7 +366,7 @@ static void begin(struct tfd_master_step *step)
         w->ops->run_graph(w, &step->parts[i]);
     }
     step->starting = false;
-    if (step->error.code != TFD_OK)
+    if (step->error.code != TFD_OK && !step->ending)
         cancel_parts(step);
     if (--step->pending == 0)
         end(step);

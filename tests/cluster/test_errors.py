@@ -3,7 +3,9 @@ import re
 import threading
 import time
 
-from tests.cluster.client import (expect, failing_op, graph, np, run, tf)
+from tests.cluster.client import (expect, failing_op, graph, np,
+                                  plain_config, run, tf)
+from tests.cluster.cluster import Cluster, tensorflow_server
 from tests.cluster.suite import test
 
 PAIR = dict(ps=1, worker=2)
@@ -270,6 +272,118 @@ def a_step_says_that_its_session_was_closed(cluster):
                     raise AssertionError("no error")
                 except code as error:
                     assert re.search(text, error.message), error.message
+
+
+# ---- Several tasks fail ------------------------------------------------------
+
+# Not on the master's own task, which is done before others can answer.
+FAR = ["/job:ps/replica:0/task:0", "/job:worker/replica:0/task:1",
+       "/job:worker/replica:0/task:2"]
+FOUR = dict(ps=1, worker=3)
+RULE = "====================="
+FAILED = r"From (/job:\S+):\n"
+
+
+def failing_ops(tasks, names):
+    """Each fails on its task, for a reason of its own."""
+    def unset(name):
+        v = tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[],
+                                   shared_name="nothing")
+        return tf.raw_ops.ReadVariableOp(resource=v, dtype=tf.float32,
+                                         name=name).op
+
+    def misshapen(name):
+        p = tf.placeholder_with_default([1.0], None)
+        return tf.raw_ops.MatMul(a=p, b=p, name=name).op
+
+    made = []
+    for task, name, make in zip(tasks, names,
+                                (failing_op, misshapen, unset)):
+        with tf.device(task):
+            made.append(make(name))
+    return made
+
+
+def parts_of(text):
+    """What tasks say in one message: their sorted "CODE: From TASK:\\n..."
+    texts, without the code where there is but one."""
+    text = text[re.search(RULE + "|From /job:", text).start():]
+    if not text.startswith(RULE):
+        return [text]
+    head, body, tail = text.split(RULE)
+    assert not head and not tail, text
+    return sorted(re.split(r"\n(?=[A-Z_]+: From )", body.strip("\n")))
+
+
+def merged_error(target, names, also=()):
+    """The class and the parts of the first of many steps in which all of the
+    ops failed before one could end the others."""
+    with graph():
+        ops = failing_ops(FAR, names)
+        ops += [endless(task) for task in also]
+        with tf.Session(target, config=plain_config()) as session:
+            for _ in range(1500):
+                try:
+                    session.run(ops)
+                except tf.errors.OpError as error:
+                    if len(set(re.findall(FAILED, error.message))) == len(
+                            names):
+                        return error
+    raise AssertionError("never %d at once" % len(names))
+
+
+def check_merged(error, count, want):
+    """want: what each of the failing tasks says, by the class it comes with."""
+    parts = parts_of(error.message)
+    assert parts == sorted("%s: %s" % said for said in want), parts
+    # The class is that of the failure that came first, and was put first.
+    first = error.message.split(RULE + "\n")[1]
+    assert first.startswith({
+        tf.errors.NotFoundError: "NOT_FOUND",
+        tf.errors.InvalidArgumentError: "INVALID_ARGUMENT",
+        tf.errors.FailedPreconditionError: "FAILED_PRECONDITION",
+    }[type(error)] + ": "), error.message
+    for name in ("missing", "product", "unset")[:count]:
+        assert "Node: '%s'" % name in str(error), error
+
+
+def said_alone(target, names):
+    """What each op's task says where no other fails, as (code, text)."""
+    codes = {5: "NOT_FOUND", 3: "INVALID_ARGUMENT", 9: "FAILED_PRECONDITION"}
+    with graph(), tf.Session(target, config=plain_config()) as session:
+        for op in failing_ops(FAR, names):
+            try:
+                session.run(op)
+                raise AssertionError("no error")
+            except tf.errors.OpError as error:
+                yield codes[error.error_code], parts_of(error.message)[0]
+
+
+@test(limit=90, **FOUR)
+def failures_of_several_tasks_are_told_together(cluster):
+    """Two tasks, three, and two beside one that is only cancelled: its
+    CANCELLED is left out."""
+    three = ("missing", "product", "unset")
+    for names, also in ((three[:2], ()), (three, ()), (three[:2], FAR[2:])):
+        want = list(said_alone(cluster.target(), names))
+        assert [code for code, _ in want] == [
+            "NOT_FOUND", "INVALID_ARGUMENT", "FAILED_PRECONDITION"][
+                :len(names)], want
+        error = merged_error(cluster.target(), names, also)
+        check_merged(error, len(names), want)
+
+
+@test(limit=150, tfd_only=True, **FOUR)
+def failures_of_several_tasks_are_told_in_tensorflows_words(cluster):
+    """The classes and the text between the rules, in any order: the same graph
+    on a real cluster.  What the text says of the variable's container is the
+    kernel's, and compared too."""
+    three = ("missing", "product", "unset")
+    with Cluster(tensorflow_server(cluster.server.slow), **FOUR) as real:
+        for names in (three[:2], three):
+            got, want = (parts_of(merged_error(target, names).message)
+                         for target in (cluster.target(), real.target()))
+            assert got == want, (got, want)
 
 
 @test(**PAIR)

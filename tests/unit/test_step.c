@@ -39,6 +39,7 @@ static void test_workers_that_pull_are_cleaned_up(void **state)
     assert_int_equal(rig.worker[2].cleaned, 0);
     fake_fail(&rig.worker[2], FAKE_RUN, TFD_INTERNAL, "no");
     mrig_run(s, &step, "|k:0|");
+    net_run(&rig.loop);
     assert_int_equal(step.status.code, TFD_INTERNAL);
     for (int i = 0; i < 3; i++) /* and after a failure everybody */
         assert_int_equal(rig.worker[i].cleaned, 1 + (i == 1));
@@ -55,6 +56,8 @@ static void test_a_failure_cancels_the_other_parts(void **state)
     mrig_run(s, &step, "|c:0,k:0|");
     fake_answer(&rig.worker[1], FAKE_RUN, TFD_INVALID_ARGUMENT,
                 "bad\n\t [[{{node i}}]]");
+    assert_int_equal(rig.worker[0].cancelled, 0); /* what else is there? */
+    net_run(&rig.loop);
     assert_ended(step.done, &step.status, TFD_INVALID_ARGUMENT,
                  PS "bad\n\t [[{{node i}}]]");
     assert_string_equal(step.status.text, PS "bad\n\t [[{{node i}}]]");
@@ -82,6 +85,7 @@ static void test_parts_may_end_while_others_are_started(void **state)
         hold(FAKE_RUN);
         fake_fail(&rig.worker[cases[i].fails], FAKE_RUN, cases[i].code, "no");
         mrig_run(s, &step, "|c:0,k:0|");
+        net_run(&rig.loop);
         assert_ended(step.done, &step.status, cases[i].code, "no");
         assert_int_equal(rig.worker[0].held_count, 0);
         mrig_close(&rig);
@@ -126,10 +130,36 @@ static void test_failures_of_several_parts_become_one(void **state)
         mrig_run(s, &step, "|c:0,k:0|");
         for (int k = 0; k < 3; k++)
             fake_answer(&rig.worker[k], FAKE_RUN, cases[i].code[k], said[k]);
+        net_run(&rig.loop);
         assert_ended(step.done, &step.status, cases[i].result, "");
         assert_string_equal(step.status.text, cases[i].text);
         mrig_close(&rig);
     }
+}
+
+/* Parts that obey a cancel are heard when they fail before it is sent. */
+static void test_failures_that_are_there_are_told_together(void **state)
+{
+    struct tfd_session *s = open_session();
+    struct mrig_step step;
+
+    (void)state;
+    hold(FAKE_RUN);
+    mrig_run(s, &step, "|c:0,k:0|");
+    fake_answer(&rig.worker[1], FAKE_RUN, TFD_NOT_FOUND, "p");
+    fake_answer(&rig.worker[0], FAKE_RUN, TFD_INTERNAL, "m");
+    assert_int_equal(step.done, 0);
+    net_run(&rig.loop);
+    assert_ended(step.done, &step.status, TFD_NOT_FOUND, "");
+    assert_string_equal(step.status.text,
+                        RULE "NOT_FOUND: " PS "p\nINTERNAL: " OWN "m" RULE);
+    assert_int_equal(rig.worker[2].cancelled, 1);
+    mrig_run(s, &step, "|c:0,k:0|"); /* and the last to end may be a failure */
+    for (int k = 0; k < 3; k++)
+        fake_answer(&rig.worker[k], FAKE_RUN, k == 2 ? TFD_INTERNAL : TFD_OK,
+                    k == 2 ? "q" : "");
+    assert_ended(step.done, &step.status, TFD_INTERNAL, PS1 "q");
+    mrig_close(&rig);
 }
 
 static void test_long_texts_of_failures_are_cut(void **state)
@@ -147,6 +177,7 @@ static void test_long_texts_of_failures_are_cut(void **state)
     mrig_run(s, &step, "|c:0,k:0|");
     for (int k = 0; k < 3; k++)
         fake_answer(&rig.worker[k], FAKE_RUN, TFD_INTERNAL, text);
+    net_run(&rig.loop);
     assert_ended(step.done, &step.status, TFD_INTERNAL, "...");
     assert_true(strlen(step.status.text) < TFD_STATUS_TEXT_MAX);
     mrig_close(&rig);
@@ -357,6 +388,7 @@ int main(void)
         cmocka_unit_test(test_a_failure_cancels_the_other_parts),
         cmocka_unit_test(test_parts_may_end_while_others_are_started),
         cmocka_unit_test(test_failures_of_several_parts_become_one),
+        cmocka_unit_test(test_failures_that_are_there_are_told_together),
         cmocka_unit_test(test_long_texts_of_failures_are_cut),
         cmocka_unit_test(test_a_step_is_cancelled_by_its_client),
         cmocka_unit_test(test_what_parts_say_after_a_cancel_is_not_added),
