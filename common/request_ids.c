@@ -44,6 +44,6 @@ enum tfd_code tfd_request_ids_add(struct tfd_request_ids *r, uint64_t id,
         return TFD_OK;
     return tfd_fail(st, TFD_ABORTED,
                     "The same %s request was received twice. request_id: "
-                    "%" PRIu64,
-                    method, id);
+                    "%" PRId64,
+                    method, (int64_t)id);
 }

@@ -1,10 +1,12 @@
 """The worker service, as a TensorFlow master calls it."""
 import contextlib
+import functools
 import threading
 
 import grpc
 
 from tests.cluster.client import tf
+from tests.cluster.cluster import wait_until
 from tests.cluster.raw import (Raw, code_of, constant, graph_of, message,
                                node)
 from tests.cluster.suite import test
@@ -159,6 +161,121 @@ def a_failing_step_fails_its_receivers(cluster):
         reply = worker.run(graph, 504, store_errors_in_response_body=True)
         assert reply.status_code == 5 and reply.status_error_message == text
         for step in (503, 504):
+            worker.worker("CleanupGraph", step_id=step)
+
+
+def refused(method, number, function, *args, **fields):
+    """A call must be refused for its request id; TensorFlow's text has the
+    whole request between these two, ours nothing."""
+    code, text = code_of(function, *args, request_id=number, **fields)
+    assert code == "ABORTED", (code, text)
+    assert text.startswith("The same %s request was received twice. " %
+                           method), text
+    assert text.endswith("request_id: %d" % number), text
+
+
+def no_tensor(worker, step):
+    code, text = code_of(worker.worker, "RecvTensor", step_id=step,
+                         rendezvous_key=worker.key(), timeout=0.3)
+    assert code == "DEADLINE_EXCEEDED", (code, text)
+
+
+@test(**ONE)
+def a_step_is_run_once_for_a_request_id(cluster):
+    with session(cluster, "ids") as worker, session(cluster, "more") as more:
+        graph, other = worker.register(*worker.sender()), more.register(
+            *more.sender())
+        seen = functools.partial(refused, "RunGraph (Worker)")
+        for step, number in enumerate((7001, 2 ** 63 - 1, -5), 507):
+            worker.run(graph, step, request_id=number)
+            for handle, run in ((graph, worker.run), ("beef", worker.run),
+                                (other, more.run)):
+                seen(number, run, handle, 511)
+        reply = worker.run(graph, 511, request_id=7001,
+                           store_errors_in_response_body=True)
+        assert reply.status_code == 10 and reply.status_error_message \
+            .startswith("The same RunGraph (Worker) request was"), reply
+        no_tensor(worker, 511)
+        # A failed call counts, as nobody knows how far it came.
+        assert code_of(worker.run, "beef", 512, request_id=7002) == (
+            "ABORTED", "Graph handle is not found: beef")
+        seen(7002, worker.run, graph, 512)
+        unknown = dict(session_handle="unknown", graph_handle=graph,
+                       request_id=7003, **IN_SESSION)
+        assert "Session handle is not found" in code_of(
+            worker.worker, "RunGraph", **unknown)[1]
+        seen(7003, worker.run, graph, 513)
+        for step in range(514, 517):  # 0 means none
+            worker.run(graph, step, request_id=0)
+    with session(cluster, "later") as worker:
+        seen(7001, worker.run, worker.register(*worker.sender()), 517)
+        for step in range(507, 518):
+            worker.worker("CleanupGraph", step_id=step)
+
+
+def sent_twice(worker, path, body):
+    """Of two equal calls at once, the one that goes on: the other is ABORTED
+    before it ends."""
+    calls = [worker.future(path, body) for _ in range(2)]
+    ended = wait_until(lambda: [c for c in calls if c.done()], 10, "one ends")
+    assert len(ended) == 1, [call.code() for call in ended]
+    assert ended[0].code() == grpc.StatusCode.ABORTED, ended[0].details()
+    calls.remove(ended[0])
+    return calls[0]
+
+
+def queue_nodes(last, *inputs):
+    """A queue of floats and one operation on it."""
+    floats = tf.AttrValue()
+    floats.list.type.append(tf.float32.as_datatype_enum)
+    listed = "component_types" if last == "QueueDequeueV2" else "Tcomponents"
+    return (node("q", "FIFOQueueV2", component_types=floats, device=HERE,
+                 shared_name=tf.AttrValue(s=b"ids")),
+            node(last, last, ("q",) + inputs, HERE, **{listed: floats}))
+
+
+@test(**ONE)
+def a_step_that_still_runs_is_not_run_again(cluster):
+    with session(cluster, "waits") as worker:
+        take = worker.register(*queue_nodes("QueueDequeueV2"))
+        put = worker.register(constant("a", 1.5, device=HERE),
+                              *queue_nodes("QueueEnqueueV2", "a"))
+        waits = sent_twice(
+            worker, "/tensorflow.WorkerService/RunGraph", message(
+                "RunGraphRequest", graph_handle=take, step_id=520,
+                request_id=7010, **worker.session).SerializeToString())
+        worker.run(put, 521)
+        assert waits.exception() is None
+        for step in (520, 521):
+            worker.worker("CleanupGraph", step_id=step)
+
+
+@test(**ONE)
+def a_tensor_is_received_once_for_a_request_id(cluster):
+    with session(cluster, "recv_ids") as worker:
+        graph = worker.register(*worker.sender())
+        seen = functools.partial(refused, "RecvTensor (GrpcWorker)")
+        recv = functools.partial(worker.worker, "RecvTensor")
+        worker.run(graph, 530)
+        fields = dict(step_id=530, rendezvous_key=worker.key())
+        assert values(recv(request_id=8001, **fields)) == [1.0, 2.0]
+        worker.run(graph, 531)
+        for key in (worker.key(), "abc", worker.key(incarnation=1234)):
+            seen(8001, recv, step_id=531, rendezvous_key=key)
+        assert "Invalid" in code_of(recv, step_id=531, rendezvous_key="abc",
+                                    request_id=8002)[1]
+        fields["step_id"] = 531
+        seen(8002, recv, **fields)
+        # What was refused took nothing away.
+        assert values(recv(request_id=8003, **fields)) == [1.0, 2.0]
+        fields["step_id"] = 532
+        waits = sent_twice(worker, RECV, message(
+            "RecvTensorRequest", request_id=8004,
+            **fields).SerializeToString())
+        worker.run(graph, 532)
+        reply = message("RecvTensorResponse").FromString(waits.result())
+        assert values(reply) == [1.0, 2.0]
+        for step in (530, 531, 532):
             worker.worker("CleanupGraph", step_id=step)
 
 
