@@ -1,11 +1,14 @@
 """Tensors of a GiB and more: between tfd and TensorFlow, and what they cost."""
+import itertools
 import os
 
+from tests.cluster import test_mixed as mixed
 from tests.cluster.client import expect, graph, np, plain_config, run, tf
 from tests.cluster.cluster import Cluster, tensorflow_server
 from tests.cluster.raw import Raw, message
 from tests.cluster.stream import Call, field, varint
 from tests.cluster.suite import Skip, test
+from tests.cluster.test_mixed import on_every_mix
 
 MB, GB = 1 << 20, 1 << 30
 PS, WORKER = "/job:ps", "/job:worker/task:0"
@@ -30,20 +33,24 @@ def with_real(server, *real):
 # ---- Across the border ------------------------------------------------------
 
 
-def a_gigabyte_each_way(cluster):
+def a_gigabyte(cluster, source, sink):
     """Every element is another number, and the sum has no rounding."""
     count = GB // 8
-    for source, sink in ((PS, WORKER), (WORKER, PS)):
-        with graph():
-            n = tf.placeholder(tf.int64, [])
-            with tf.device(source):
-                large = tf.range(n)
-            with tf.device(sink):
-                got = [tf.reduce_sum(large), tf.size(large)] + [
-                    large[at] for at in (0, 8191, count // 2 + 1, -1)]
-            got = run(cluster.target(), got, {n: count}, plain_config())
-        assert got == [count * (count - 1) // 2, count, 0, 8191,
-                       count // 2 + 1, count - 1], (source, got)
+    with graph():
+        n = tf.placeholder(tf.int64, [])
+        with tf.device(source):
+            large = tf.range(n)
+        with tf.device(sink):
+            got = [tf.reduce_sum(large), tf.size(large)] + [
+                large[at] for at in (0, 8191, count // 2 + 1, -1)]
+        got = run(cluster.target(), got, {n: count}, plain_config())
+    assert got == [count * (count - 1) // 2, count, 0, 8191, count // 2 + 1,
+                   count - 1], (source, sink, got)
+
+
+def a_gigabyte_each_way(cluster):
+    for ends in ((PS, WORKER), (WORKER, PS)):
+        a_gigabyte(cluster, *ends)
 
 
 @test(limit=300, tfd_only=True)
@@ -58,6 +65,15 @@ def a_gigabyte_between_a_tfd_ps_and_a_real_worker(server):
     needs(8)
     with with_real(server, ("worker", 0)) as cluster:
         a_gigabyte_each_way(cluster)
+
+
+@on_every_mix(limit=400, rare=True)
+def a_gigabyte_from_each_task_to_each(cluster):
+    """Two tasks of one kind included: the master may be of the other."""
+    for source, sink in itertools.permutations((mixed.PS, mixed.CHIEF,
+                                                mixed.OTHER), 2):
+        needs(8)
+        a_gigabyte(cluster, mixed.device(source), mixed.device(sink))
 
 
 # ---- What a byte costs ------------------------------------------------------

@@ -24,7 +24,7 @@ def device(key):
     return "/job:%s/task:%d" % key
 
 
-def on_every_mix(limit=120):
+def on_every_mix(limit=120, rare=False):
     """Registers one test for each mix of real and other servers."""
     def register(body):
         for name, real in MIXES.items():
@@ -33,7 +33,7 @@ def on_every_mix(limit=120):
                     body(cluster)
             one.__name__ = "%s__%s" % (body.__name__, name)
             one.__module__ = body.__module__
-            test(limit=limit, tfd_only=True)(one)
+            test(limit=limit, tfd_only=True, rare=rare)(one)
         return body
     return register
 

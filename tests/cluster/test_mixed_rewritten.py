@@ -6,7 +6,7 @@ from tests.cluster.client import graph, np, tf
 from tests.cluster.cluster import Cluster, tensorflow_server
 from tests.cluster.programs.play import play
 from tests.cluster.suite import test
-from tests.cluster.test_programs import path_of
+from tests.cluster.test_programs import TIER_A, path_of
 
 GRAPHS = {}
 RANDOM = np.random.RandomState(0)
@@ -241,18 +241,18 @@ def graphs_that_a_real_master_rewrites_for_onednn(server):
         "env", "TF_ENABLE_ONEDNN_OPTS=1"] + master.command))
 
 
-def programs_beside_a_real_master(server, *names):
-    others = {("worker", 0): tensorflow_server(server.slow)}
-    with Cluster(server, others=others, ps=1, worker=2) as cluster:
-        for name in names:
+# Their graphs are rewritten in ways that the others' are not.
+ALWAYS = ("a03_saver", "a07_partitioned")
+
+
+def register_program(name):
+    def run(server):
+        others = {("worker", 0): tensorflow_server(server.slow)}
+        with Cluster(server, others=others, ps=1, worker=2) as cluster:
             play(path_of(name), cluster.target(), 1)
+    run.__name__ = "%s_beside_a_real_master" % name
+    test(limit=TIER_A[name], tfd_only=True, rare=name not in ALWAYS)(run)
 
 
-@test(limit=200, tfd_only=True)
-def savers_beside_a_real_master(server):
-    programs_beside_a_real_master(server, "a03_saver")
-
-
-@test(limit=200, tfd_only=True)
-def partitioned_variables_beside_a_real_master(server):
-    programs_beside_a_real_master(server, "a07_partitioned")
+for _name in TIER_A:
+    register_program(_name)

@@ -248,8 +248,12 @@ def row(server, kind, victim, name, fault, back):
 
 
 def last_checkpoint(folder):
-    """The step of the latest one that is whole."""
-    return int(tf.train.latest_checkpoint(folder).rpartition("-")[2])
+    """The step of the latest one that is whole.  A chief that trains on may
+    remove one between the reading of its name and the look at its files."""
+    latest = None
+    while latest is None:
+        latest = tf.train.latest_checkpoint(folder)
+    return int(latest.rpartition("-")[2])
 
 
 def check_restored(trainers, marks, saved):

@@ -2,7 +2,7 @@
 from tensorflow.python.framework import function
 from tensorflow.python.ops import functional_ops
 
-from tests.cluster.client import expect, graph, np, tf
+from tests.cluster.client import expect, graph, np, plain_config, tf
 from tests.cluster.suite import test
 
 PAIR = dict(ps=1, worker=1)
@@ -183,3 +183,50 @@ def of_no_function_is_an_error(cluster):
                 with expect(tf.errors.NotFoundError,
                             "No gradient defined for op: nowhere"):
                     session.run(y)
+
+
+# ---- Loops within loops ------------------------------------------------------
+
+
+def twice(body):
+    """A loop of two turns on one float."""
+    def build(x):
+        return tf.while_loop(lambda i, a: i < 2,
+                             lambda i, a: (i + 1, body(a, x)), [0, x])[1]
+    return build
+
+
+one_loop = twice(lambda a, x: a * x)
+nested_loops = twice(lambda a, x: tf.while_loop(
+    lambda j, b: j < 3, lambda j, b: (j + 1, tf.sin(b) * x), [0, a])[1])
+
+
+@test(limit=60, **PAIR)
+def of_loops_within_loops_the_client_makes_them(cluster):
+    """First and second ones, by While in the bodies of While."""
+    tf.enable_control_flow_v2()
+    tf.enable_resource_variables()
+
+    def build():
+        x = tf.constant(0.75)
+        y = nested_loops(x)
+        first = tf.gradients(y, x)[0]
+        return [y, first] + tf.gradients(first, x)
+    same(cluster, build)
+
+
+@test(limit=60, **PAIR)
+def of_loops_in_functions_there_are_none(cluster):
+    """Said by the server, as TensorFlow's does of a graph that it does not
+    rewrite first: of one that it does, it answers 0."""
+    tf.enable_control_flow_v2()
+    for loops in (one_loop, nested_loops):
+        for target in ("", cluster.target()):
+            with graph():
+                f = function.Defun(F)(loops)
+                x = tf.constant(0.75)
+                gradients = tf.gradients(f(x), x)
+                with tf.Session(target, config=plain_config()) as session:
+                    with expect(tf.errors.NotFoundError, "No gradient defined "
+                                "for op: StatelessWhile"):
+                        session.run(gradients)
