@@ -21,6 +21,7 @@
 
 struct end {
     struct tfd_h2 *h2;
+    struct tfd_bytes in; /* what a hand-made peer sends next */
     struct tfd_bytes out;
     struct tfd_bytes log;
     bool quiet; /* no log, only counters */
@@ -157,15 +158,24 @@ static inline struct body body_of(struct end *e, char letter, uint64_t size)
 static inline void open_end(struct end *e, enum tfd_h2_role role)
 {
     *e = (struct end){0};
+    tfd_bytes_init(&e->in, 1u << 24);
     tfd_bytes_init(&e->out, 1u << 30);
     tfd_bytes_init(&e->log, 1u << 24);
     assert_int_equal(tfd_h2_new(role, &events, e, &e->h2, NULL), TFD_OK);
     tfd_h2_pump(e->h2);
 }
 
+/* A server whose peer begins as it must. */
+static inline void open_server(struct end *e)
+{
+    open_end(e, TFD_H2_SERVER);
+    put_magic(&e->in);
+}
+
 static inline void close_end(struct end *e)
 {
     tfd_h2_free(e->h2);
+    tfd_bytes_deinit(&e->in);
     tfd_bytes_deinit(&e->out);
     tfd_bytes_deinit(&e->log);
 }
@@ -179,11 +189,11 @@ static inline enum tfd_code feed(struct end *e, const void *data, size_t n)
 }
 
 /* Feeds what a hand-made peer wrote, and forgets it. */
-static inline enum tfd_code feed_bytes(struct end *e, struct tfd_bytes *b)
+static inline enum tfd_code feed_in(struct end *e)
 {
-    enum tfd_code code = feed(e, b->data, b->size);
+    enum tfd_code code = feed(e, e->in.data, e->in.size);
 
-    tfd_bytes_clear(b);
+    tfd_bytes_clear(&e->in);
     return code;
 }
 

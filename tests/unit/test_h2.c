@@ -152,76 +152,64 @@ static void test_a_thousand_streams_may_wait(void **state)
 
 static void test_streams_past_the_limit_are_refused(void **state)
 {
-    struct tfd_bytes b;
     struct end s;
     struct seen_frame f;
     uint32_t id = 1;
 
     (void)state;
-    open_end(&s, TFD_H2_SERVER);
+    open_server(&s);
     s.quiet = true;
-    tfd_bytes_init(&b, 1 << 24);
-    put_magic(&b);
-    put_frame(&b, F_SETTINGS, FLAG_ACK, 0, NULL, 0);
+    put_frame(&s.in, F_SETTINGS, FLAG_ACK, 0, NULL, 0);
     for (int i = 0; i < TFD_STREAMS_PER_CONNECTION_MAX; i++, id += 2)
-        put_request(&b, id, FLAG_NONE, "/a");
-    feed_bytes(&s, &b);
+        put_request(&s.in, id, FLAG_NONE, "/a");
+    feed_in(&s);
     assert_int_equal(s.begun, TFD_STREAMS_PER_CONNECTION_MAX);
     assert_false(find_frame(tfd_bytes_view(&s.out), F_RST_STREAM, 0, &f));
-    put_request(&b, id, FLAG_NONE, "/a");
-    feed_bytes(&s, &b);
+    put_request(&s.in, id, FLAG_NONE, "/a");
+    feed_in(&s);
     assert_int_equal(s.begun, TFD_STREAMS_PER_CONNECTION_MAX);
     assert_true(tfd_h2_done(s.h2) ||
                 find_frame(tfd_bytes_view(&s.out), F_RST_STREAM, 0, &f));
     close_end(&s);
-    tfd_bytes_deinit(&b);
 }
 
 /* ---- Ends ---------------------------------------------------------------- */
 
 static void test_an_early_answer_tells_the_peer_to_stop(void **state)
 {
-    struct tfd_bytes b;
     struct end s;
     struct seen_frame f;
 
     (void)state;
-    open_end(&s, TFD_H2_SERVER);
-    tfd_bytes_init(&b, 1 << 24);
-    put_magic(&b);
-    put_request(&b, 1, FLAG_NONE, "/a");
-    feed_bytes(&s, &b);
+    open_server(&s);
+    put_request(&s.in, 1, FLAG_NONE, "/a");
+    feed_in(&s);
     respond(&s, 1, NULL);
     assert_true(find_frame(tfd_bytes_view(&s.out), F_HEADERS, 0, &f));
     assert_true(f.flags & FLAG_END_STREAM);
     assert_true(find_frame(tfd_bytes_view(&s.out), F_RST_STREAM, 0, &f));
     assert_int_equal(get_u32(f.payload), TFD_H2_NO_ERROR);
-    put_frame(&b, F_DATA, FLAG_END_STREAM, 1, "late", 4);
-    assert_int_equal(feed_bytes(&s, &b), TFD_OK);
+    put_frame(&s.in, F_DATA, FLAG_END_STREAM, 1, "late", 4);
+    assert_int_equal(feed_in(&s), TFD_OK);
     assert_false(tfd_h2_done(s.h2));
     assert_int_equal(s.data, 0);
     close_end(&s);
-    tfd_bytes_deinit(&b);
 }
 
 static void test_a_refused_stream_is_reset(void **state)
 {
-    struct tfd_bytes b;
     struct end s;
     struct seen_frame f;
 
     (void)state;
-    open_end(&s, TFD_H2_SERVER);
+    open_server(&s);
     s.refuse = true;
-    tfd_bytes_init(&b, 1 << 24);
-    put_magic(&b);
-    put_request(&b, 1, FLAG_NONE, "/a");
-    put_frame(&b, F_DATA, FLAG_END_STREAM, 1, "abc", 3);
-    assert_int_equal(feed_bytes(&s, &b), TFD_OK);
+    put_request(&s.in, 1, FLAG_NONE, "/a");
+    put_frame(&s.in, F_DATA, FLAG_END_STREAM, 1, "abc", 3);
+    assert_int_equal(feed_in(&s), TFD_OK);
     assert_true(find_frame(tfd_bytes_view(&s.out), F_RST_STREAM, 0, &f));
     assert_string_equal(log_of(&s), "begin 1\n");
     close_end(&s);
-    tfd_bytes_deinit(&b);
 }
 
 static void test_cancelled_requests_close_sent_or_not(void **state)
@@ -253,7 +241,6 @@ static void test_cancelled_requests_close_sent_or_not(void **state)
 static void test_goaway_refuses_what_the_server_never_saw(void **state)
 {
     static const struct tfd_h2_header h = {{":path", 5}, {"/", 1}, false};
-    struct tfd_bytes b;
     struct end c;
     struct body one, two, three;
     uint8_t goaway[8] = {0, 0, 0, 1};
@@ -268,64 +255,54 @@ static void test_goaway_refuses_what_the_server_never_saw(void **state)
     request(&c, &one);
     request(&c, &two);
     tfd_h2_pump(c.h2);
-    tfd_bytes_init(&b, 1 << 24);
-    put_frame(&b, F_SETTINGS, FLAG_NONE, 0, NULL, 0);
-    put_frame(&b, F_GOAWAY, FLAG_NONE, 0, goaway, sizeof(goaway));
-    feed_bytes(&c, &b);
+    put_frame(&c.in, F_SETTINGS, FLAG_NONE, 0, NULL, 0);
+    put_frame(&c.in, F_GOAWAY, FLAG_NONE, 0, goaway, sizeof(goaway));
+    feed_in(&c);
     assert_int_equal(c.closed, 1); /* stream 3 */
     assert_non_null(strstr(log_of(&c), "closed 7\n"));
     assert_true(tfd_h2_closing(c.h2));
     assert_false(tfd_h2_done(c.h2));
     assert_int_equal(tfd_h2_request(c.h2, &h, 1, &three.source, &c, &id, &st),
                      TFD_UNAVAILABLE);
-    put_frame_u32(&b, F_RST_STREAM, 1, TFD_H2_CANCEL);
-    feed_bytes(&c, &b);
+    put_frame_u32(&c.in, F_RST_STREAM, 1, TFD_H2_CANCEL);
+    feed_in(&c);
     assert_int_equal(c.closed, 2);
     assert_true(tfd_h2_done(c.h2));
     close_end(&c);
-    tfd_bytes_deinit(&b);
 }
 
 static void test_terminate_says_goaway_and_is_done(void **state)
 {
-    struct tfd_bytes b;
     struct end s;
     struct seen_frame f;
 
     (void)state;
-    open_end(&s, TFD_H2_SERVER);
-    tfd_bytes_init(&b, 1 << 24);
-    put_magic(&b);
-    put_request(&b, 1, FLAG_NONE, "/a");
-    feed_bytes(&s, &b);
+    open_server(&s);
+    put_request(&s.in, 1, FLAG_NONE, "/a");
+    feed_in(&s);
     tfd_h2_terminate(s.h2, TFD_H2_INTERNAL_ERROR);
     tfd_h2_pump(s.h2);
     assert_true(find_frame(tfd_bytes_view(&s.out), F_GOAWAY, 0, &f));
     assert_int_equal(get_u32(f.payload + 4), TFD_H2_INTERNAL_ERROR);
     assert_true(tfd_h2_done(s.h2));
     close_end(&s);
-    tfd_bytes_deinit(&b);
 }
 
 static void test_a_peer_that_owes_bytes_is_known(void **state)
 {
-    struct tfd_bytes b;
     struct end s;
 
     (void)state;
-    open_end(&s, TFD_H2_SERVER);
+    open_server(&s);
     assert_true(tfd_h2_owed(s.h2));
-    tfd_bytes_init(&b, 1 << 24);
-    put_magic(&b);
-    feed_bytes(&s, &b);
+    feed_in(&s);
     assert_false(tfd_h2_owed(s.h2));
-    put_request(&b, 1, FLAG_NONE, "/a");
-    feed(&s, b.data, b.size - 3);
+    put_request(&s.in, 1, FLAG_NONE, "/a");
+    feed(&s, s.in.data, s.in.size - 3);
     assert_true(tfd_h2_owed(s.h2));
-    feed(&s, b.data + b.size - 3, 3);
+    feed(&s, s.in.data + s.in.size - 3, 3);
     assert_false(tfd_h2_owed(s.h2));
     close_end(&s);
-    tfd_bytes_deinit(&b);
 }
 
 static void test_other_protocols_are_noticed(void **state)

@@ -21,65 +21,57 @@ static size_t data_sent(struct end *e)
 
 static void test_settings_changed_mid_stream_apply_to_live_streams(void **state)
 {
-    struct tfd_bytes b;
     struct end s;
     struct body r;
     struct seen_frame f;
 
     (void)state;
-    open_end(&s, TFD_H2_SERVER);
+    open_server(&s);
     r = body_of(&s, 'r', 60000);
-    tfd_bytes_init(&b, 1 << 24);
-    put_magic(&b);
-    put_setting(&b, 4, 10); /* INITIAL_WINDOW_SIZE */
-    put_request(&b, 1, FLAG_END_STREAM, "/a");
-    feed_bytes(&s, &b);
+    put_setting(&s.in, 4, 10); /* INITIAL_WINDOW_SIZE */
+    put_request(&s.in, 1, FLAG_END_STREAM, "/a");
+    feed_in(&s);
     respond(&s, 1, &r);
     assert_int_equal(data_sent(&s), 10);
     tfd_bytes_clear(&s.out);
-    put_setting(&b, 4, 30000);
-    feed_bytes(&s, &b);
+    put_setting(&s.in, 4, 30000);
+    feed_in(&s);
     assert_int_equal(data_sent(&s), 29990);
     assert_true(find_frame(tfd_bytes_view(&s.out), F_SETTINGS, 0, &f));
     assert_int_equal(f.flags, FLAG_ACK);
-    put_setting(&b, 4, 20000); /* the window is negative now */
-    feed_bytes(&s, &b);
+    put_setting(&s.in, 4, 20000); /* the window is negative now */
+    feed_in(&s);
     assert_int_equal(data_sent(&s), 29990);
-    put_setting(&b, 4, 1 << 20);
-    feed_bytes(&s, &b);
+    put_setting(&s.in, 4, 1 << 20);
+    feed_in(&s);
     assert_int_equal(data_sent(&s), 59990);
     assert_non_null(strstr(log_of(&s), "1 closed 0"));
     close_end(&s);
-    tfd_bytes_deinit(&b);
 }
 
 static void test_frames_become_as_large_as_the_peer_allows(void **state)
 {
-    struct tfd_bytes b;
     struct end s;
     struct body r;
     struct seen_frame f;
 
     (void)state;
-    open_end(&s, TFD_H2_SERVER);
+    open_server(&s);
     r = body_of(&s, 'r', 8 << 20);
-    tfd_bytes_init(&b, 1 << 24);
-    put_magic(&b);
-    put_setting(&b, 4, 1 << 30);
-    put_frame_u32(&b, F_WINDOW_UPDATE, 0, 20 << 20);
-    put_request(&b, 1, FLAG_END_STREAM, "/a");
-    feed_bytes(&s, &b);
+    put_setting(&s.in, 4, 1 << 30);
+    put_frame_u32(&s.in, F_WINDOW_UPDATE, 0, 20 << 20);
+    put_request(&s.in, 1, FLAG_END_STREAM, "/a");
+    feed_in(&s);
     s.full = true;
     respond(&s, 1, &r);
-    put_setting(&b, 5, 4 << 20); /* MAX_FRAME_SIZE */
-    feed_bytes(&s, &b);
+    put_setting(&s.in, 5, 4 << 20); /* MAX_FRAME_SIZE */
+    feed_in(&s);
     s.full = false;
     tfd_h2_pump(s.h2);
     assert_true(find_frame(tfd_bytes_view(&s.out), F_DATA, 1, &f));
     assert_int_equal(f.size, 1 << 20);
     assert_int_equal(data_sent(&s), 8 << 20);
     close_end(&s);
-    tfd_bytes_deinit(&b);
 }
 
 static void test_large_bodies_flow_both_ways(void **state)
@@ -108,19 +100,16 @@ static void test_large_bodies_flow_both_ways(void **state)
 
 static void test_an_expected_message_needs_no_wait(void **state)
 {
-    struct tfd_bytes b;
     struct end s;
     struct seen_frame f;
     uint32_t stream = 0, connection = 0;
     struct tfd_str view;
 
     (void)state;
-    open_end(&s, TFD_H2_SERVER);
-    tfd_bytes_init(&b, 1 << 24);
-    put_magic(&b);
-    put_frame(&b, F_SETTINGS, FLAG_ACK, 0, NULL, 0);
-    put_request(&b, 1, FLAG_NONE, "/a");
-    feed_bytes(&s, &b);
+    open_server(&s);
+    put_frame(&s.in, F_SETTINGS, FLAG_ACK, 0, NULL, 0);
+    put_request(&s.in, 1, FLAG_NONE, "/a");
+    feed_in(&s);
     tfd_bytes_clear(&s.out);
     tfd_h2_expect(s.h2, 1, 100); /* fits already */
     tfd_h2_pump(s.h2);
@@ -142,27 +131,23 @@ static void test_an_expected_message_needs_no_wait(void **state)
     tfd_h2_expect(s.h2, 99, 1 << 30); /* no such stream */
     tfd_h2_pump(s.h2);
     close_end(&s);
-    tfd_bytes_deinit(&b);
 }
 
 static void test_nothing_is_produced_while_the_queue_is_full(void **state)
 {
-    struct tfd_bytes b;
     struct end s;
     struct body r;
     struct seen_frame f;
 
     (void)state;
-    open_end(&s, TFD_H2_SERVER);
+    open_server(&s);
     r = body_of(&s, 'r', 1000);
-    tfd_bytes_init(&b, 1 << 24);
-    put_magic(&b);
-    put_request(&b, 1, FLAG_END_STREAM, "/a");
-    feed_bytes(&s, &b);
+    put_request(&s.in, 1, FLAG_END_STREAM, "/a");
+    feed_in(&s);
     tfd_bytes_clear(&s.out);
     s.full = true;
-    put_frame(&b, F_PING, FLAG_NONE, 0, "12345678", 8);
-    feed_bytes(&s, &b);
+    put_frame(&s.in, F_PING, FLAG_NONE, 0, "12345678", 8);
+    feed_in(&s);
     respond(&s, 1, &r);
     assert_int_equal(s.out.size, 0);
     s.full = false;
@@ -172,22 +157,18 @@ static void test_nothing_is_produced_while_the_queue_is_full(void **state)
     assert_int_equal(f.flags, FLAG_ACK);
     assert_memory_equal(f.payload, "12345678", 8);
     close_end(&s);
-    tfd_bytes_deinit(&b);
 }
 
 static void test_data_can_be_read_into_its_place(void **state)
 {
-    struct tfd_bytes b;
     struct end s;
     void *stream;
 
     (void)state;
-    open_end(&s, TFD_H2_SERVER);
-    tfd_bytes_init(&b, 1 << 24);
-    put_magic(&b);
-    put_request(&b, 1, FLAG_NONE, "/a");
-    put_frame(&b, F_DATA, FLAG_NONE, 1, "abcdefgh", 8);
-    assert_int_equal(feed(&s, b.data, b.size - 5), TFD_OK);
+    open_server(&s);
+    put_request(&s.in, 1, FLAG_NONE, "/a");
+    put_frame(&s.in, F_DATA, FLAG_NONE, 1, "abcdefgh", 8);
+    assert_int_equal(feed(&s, s.in.data, s.in.size - 5), TFD_OK);
     assert_int_equal(tfd_h2_data_left(s.h2, &stream), 5);
     assert_int_equal(id_of(stream), 1);
     assert_int_equal(feed(&s, "de", 2), TFD_OK);
@@ -195,29 +176,25 @@ static void test_data_can_be_read_into_its_place(void **state)
     assert_int_equal(feed(&s, "fgh", 3), TFD_OK);
     assert_int_equal(tfd_h2_data_left(s.h2, &stream), 0);
     assert_int_equal(s.data, 8);
-    tfd_bytes_clear(&b);
-    put_frame(&b, F_DATA, 8, 1, "\3abc\0\0\0", 7); /* padded: never direct */
-    assert_int_equal(feed(&s, b.data, b.size - 4), TFD_OK);
+    tfd_bytes_clear(&s.in);
+    put_frame(&s.in, F_DATA, 8, 1, "\3abc\0\0\0", 7); /* padded: never direct */
+    assert_int_equal(feed(&s, s.in.data, s.in.size - 4), TFD_OK);
     assert_int_equal(tfd_h2_data_left(s.h2, &stream), 0);
-    assert_int_equal(feed(&s, b.data + b.size - 4, 4), TFD_OK);
+    assert_int_equal(feed(&s, s.in.data + s.in.size - 4, 4), TFD_OK);
     assert_int_equal(s.data, 11);
     close_end(&s);
-    tfd_bytes_deinit(&b);
 }
 
 static void test_a_reset_ends_the_reading_into_a_place(void **state)
 {
-    struct tfd_bytes b;
     struct end s;
     void *stream;
 
     (void)state;
-    open_end(&s, TFD_H2_SERVER);
-    tfd_bytes_init(&b, 1 << 24);
-    put_magic(&b);
-    put_request(&b, 1, FLAG_NONE, "/a");
-    put_frame(&b, F_DATA, FLAG_NONE, 1, "abcdefgh", 8);
-    assert_int_equal(feed(&s, b.data, b.size - 5), TFD_OK);
+    open_server(&s);
+    put_request(&s.in, 1, FLAG_NONE, "/a");
+    put_frame(&s.in, F_DATA, FLAG_NONE, 1, "abcdefgh", 8);
+    assert_int_equal(feed(&s, s.in.data, s.in.size - 5), TFD_OK);
     tfd_h2_reset(s.h2, 1, TFD_H2_CANCEL);
     tfd_h2_pump(s.h2);
     assert_int_equal(s.closed, 1);
@@ -225,7 +202,6 @@ static void test_a_reset_ends_the_reading_into_a_place(void **state)
     assert_int_equal(feed(&s, "defgh", 5), TFD_OK);
     assert_int_equal(s.data, 3);
     close_end(&s);
-    tfd_bytes_deinit(&b);
 }
 
 int main(void)

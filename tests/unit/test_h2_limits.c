@@ -10,50 +10,46 @@
 
 static void test_long_headers_are_cut_and_longer_ones_end_it(void **state)
 {
-    struct tfd_bytes b, head;
+    struct tfd_bytes head;
     char value[121];
     struct end s;
 
     (void)state;
     memset(value, 'v', 120);
     value[120] = '\0';
-    tfd_bytes_init(&b, 1 << 24);
     tfd_bytes_init(&head, 1 << 24);
     for (int n = 90; n <= 90 * 16; n *= 16) {
-        open_end(&s, TFD_H2_SERVER);
+        open_server(&s);
         s.quiet = n > 90;
         tfd_bytes_clear(&head);
-        put_magic(&b);
         put_request_head(&head, "/a");
         for (int i = 0; i < n; i++)
             put_header(&head, "x-long", value);
-        put_frame(&b, F_HEADERS, 0, 1, head.data, 10);
+        put_frame(&s.in, F_HEADERS, 0, 1, head.data, 10);
         for (size_t at = 10; at < head.size; at += 16000) {
             bool last = head.size - at <= 16000;
 
-            put_frame(&b, F_CONTINUATION, last ? FLAG_END_HEADERS : 0, 1,
+            put_frame(&s.in, F_CONTINUATION, last ? FLAG_END_HEADERS : 0, 1,
                       head.data + at, last ? head.size - at : 16000);
         }
-        feed_bytes(&s, &b);
+        feed_in(&s);
         assert_int_equal(tfd_h2_done(s.h2), n > 90);
         if (n == 90)
             assert_null(strstr(log_of(&s), "cut"));
         close_end(&s);
     }
-    open_end(&s, TFD_H2_SERVER);
+    open_server(&s);
     tfd_bytes_clear(&head);
-    put_magic(&b);
     put_request_head(&head, "/a");
     for (int i = 0; i < 110; i++)
         put_header(&head, "x-long", value);
-    put_frame(&b, F_HEADERS, 0, 1, head.data, 10);
-    put_frame(&b, F_CONTINUATION, FLAG_END_HEADERS, 1, head.data + 10,
+    put_frame(&s.in, F_HEADERS, 0, 1, head.data, 10);
+    put_frame(&s.in, F_CONTINUATION, FLAG_END_HEADERS, 1, head.data + 10,
               head.size - 10);
-    feed_bytes(&s, &b);
+    feed_in(&s);
     assert_non_null(strstr(log_of(&s), "1 headers cut\n"));
     assert_false(tfd_h2_done(s.h2));
     close_end(&s);
-    tfd_bytes_deinit(&b);
     tfd_bytes_deinit(&head);
 }
 
@@ -102,130 +98,109 @@ static const struct {
 
 static void test_floods_end_the_session(void **state)
 {
-    struct tfd_bytes b;
-
     (void)state;
-    tfd_bytes_init(&b, 1 << 24);
     for (size_t f = 0; f < COUNT(floods); f++) {
         struct end s;
         struct seen_frame seen;
 
-        open_end(&s, TFD_H2_SERVER);
+        open_server(&s);
         s.quiet = true;
         s.now_us = 1000000000;
-        put_magic(&b);
-        put_request(&b, 1, FLAG_NONE, "/a");
+        put_request(&s.in, 1, FLAG_NONE, "/a");
         for (uint32_t i = 0; i < floods[f].limit; i++)
-            floods[f].put(&b, i);
-        assert_int_equal(feed_bytes(&s, &b), TFD_OK);
+            floods[f].put(&s.in, i);
+        assert_int_equal(feed_in(&s), TFD_OK);
         if (tfd_h2_done(s.h2))
             fail_msg("%s: ended below its limit", floods[f].name);
         tfd_bytes_clear(&s.out);
-        floods[f].put(&b, floods[f].limit);
-        (void)!feed_bytes(&s, &b);
+        floods[f].put(&s.in, floods[f].limit);
+        (void)!feed_in(&s);
         if (!tfd_h2_done(s.h2))
             fail_msg("%s: not ended", floods[f].name);
         assert_true(find_frame(tfd_bytes_view(&s.out), F_GOAWAY, 0, &seen));
         assert_int_equal(get_u32(seen.payload + 4), TFD_H2_ENHANCE_YOUR_CALM);
         close_end(&s);
     }
-    tfd_bytes_deinit(&b);
 }
 
 static void test_the_same_spread_over_time_is_fine(void **state)
 {
-    struct tfd_bytes b;
-
     (void)state;
-    tfd_bytes_init(&b, 1 << 24);
     for (size_t f = 0; f < COUNT(floods); f++) {
         struct end s;
 
-        open_end(&s, TFD_H2_SERVER);
+        open_server(&s);
         s.quiet = true;
-        put_magic(&b);
-        put_request(&b, 1, FLAG_NONE, "/a");
+        put_request(&s.in, 1, FLAG_NONE, "/a");
         for (uint32_t i = 0; i < 3 * floods[f].limit; i++) {
             s.now_us +=
                 UINT64_C(1000) * TFD_STREAM_RESETS_WINDOW_MS / floods[f].limit +
                 1;
-            floods[f].put(&b, i);
-            assert_int_equal(feed_bytes(&s, &b), TFD_OK);
+            floods[f].put(&s.in, i);
+            assert_int_equal(feed_in(&s), TFD_OK);
         }
         if (tfd_h2_done(s.h2))
             fail_msg("%s: ended", floods[f].name);
         close_end(&s);
     }
-    tfd_bytes_deinit(&b);
 }
 
 static void test_cancelling_all_pending_calls_is_honest(void **state)
 {
     enum { N = 3000 };
-    struct tfd_bytes b;
     struct end s;
 
     (void)state;
-    open_end(&s, TFD_H2_SERVER);
+    open_server(&s);
     s.quiet = true;
-    tfd_bytes_init(&b, 1 << 24);
-    put_magic(&b);
     for (uint32_t i = 0; i < N; i++)
-        put_request(&b, 2 * i + 1, FLAG_END_STREAM, "/a");
-    feed_bytes(&s, &b);
+        put_request(&s.in, 2 * i + 1, FLAG_END_STREAM, "/a");
+    feed_in(&s);
     s.now_us += 100 * 1000000; /* the step took longer than the window */
     for (uint32_t i = 0; i < N; i++)
-        put_frame_u32(&b, F_RST_STREAM, 2 * i + 1, TFD_H2_CANCEL);
-    assert_int_equal(feed_bytes(&s, &b), TFD_OK);
+        put_frame_u32(&s.in, F_RST_STREAM, 2 * i + 1, TFD_H2_CANCEL);
+    assert_int_equal(feed_in(&s), TFD_OK);
     assert_false(tfd_h2_done(s.h2));
     assert_int_equal(s.closed, N);
     close_end(&s);
-    tfd_bytes_deinit(&b);
 }
 
 static void test_a_continuation_flood_ends_the_session(void **state)
 {
-    struct tfd_bytes b, head;
+    struct tfd_bytes head;
     struct end s;
 
     (void)state;
-    tfd_bytes_init(&b, 1 << 24);
     tfd_bytes_init(&head, 1 << 20);
     put_request_head(&head, "/a");
-    open_end(&s, TFD_H2_SERVER);
-    put_magic(&b);
-    put_frame(&b, F_HEADERS, 0, 1, head.data, head.size);
+    open_server(&s);
+    put_frame(&s.in, F_HEADERS, 0, 1, head.data, head.size);
     for (int i = 0; i <= TFD_CONTINUATIONS_MAX; i++)
-        put_frame(&b, F_CONTINUATION, 0, 1, NULL, 0);
-    (void)!feed_bytes(&s, &b);
+        put_frame(&s.in, F_CONTINUATION, 0, 1, NULL, 0);
+    (void)!feed_in(&s);
     assert_true(tfd_h2_done(s.h2));
     assert_int_equal(s.ended, 0);
     close_end(&s);
-    tfd_bytes_deinit(&b);
     tfd_bytes_deinit(&head);
 }
 
 static void test_unread_acknowledgements_are_bounded(void **state)
 {
-    struct tfd_bytes b;
     struct end s;
     int rounds = 0;
 
     (void)state;
-    open_end(&s, TFD_H2_SERVER);
+    open_server(&s);
     s.quiet = true;
     s.full = true; /* the peer reads nothing */
-    tfd_bytes_init(&b, 1 << 24);
-    put_magic(&b);
     for (; rounds < 10000 && !tfd_h2_done(s.h2); rounds++) {
         s.now_us += 1000000;
         for (int i = 0; i < 10; i++)
-            put_ping(&b, 0);
-        (void)!feed_bytes(&s, &b);
+            put_ping(&s.in, 0);
+        (void)!feed_in(&s);
     }
     assert_true(rounds <= (TFD_PINGS_MAX + TFD_SETTINGS_MAX) / 5);
     close_end(&s);
-    tfd_bytes_deinit(&b);
 }
 
 /* Frames that break the protocol: GOAWAY and done, or a reset; never more. */
@@ -261,49 +236,41 @@ static void test_protocol_errors_are_survived(void **state)
         {F_PRIORITY, 0, 0, "\0\0\0\0\0", 5},
         {F_PRIORITY, 0, 1, "\0\0\0\1\0", 5}, /* depends on itself */
     };
-    struct tfd_bytes b;
 
     (void)state;
-    tfd_bytes_init(&b, 1 << 24);
     for (size_t i = 0; i < COUNT(bad); i++) {
         struct end s;
         struct seen_frame f;
 
-        open_end(&s, TFD_H2_SERVER);
-        put_magic(&b);
-        put_request(&b, 1, FLAG_NONE, "/a");
-        put_frame(&b, bad[i].type, bad[i].flags, bad[i].id, bad[i].payload,
+        open_server(&s);
+        put_request(&s.in, 1, FLAG_NONE, "/a");
+        put_frame(&s.in, bad[i].type, bad[i].flags, bad[i].id, bad[i].payload,
                   bad[i].size);
-        (void)!feed_bytes(&s, &b);
+        (void)!feed_in(&s);
         if (!find_frame(tfd_bytes_view(&s.out), F_GOAWAY, 0, &f) &&
             !find_frame(tfd_bytes_view(&s.out), F_RST_STREAM, 0, &f))
             fail_msg("bad frame %zu was accepted", i);
         close_end(&s);
     }
-    tfd_bytes_deinit(&b);
 }
 
 static void test_unknown_frames_and_settings_are_ignored(void **state)
 {
-    struct tfd_bytes b;
     struct end s;
     struct seen_frame f;
 
     (void)state;
-    open_end(&s, TFD_H2_SERVER);
-    tfd_bytes_init(&b, 1 << 24);
-    put_magic(&b);
-    put_setting(&b, 0xfe03, 1); /* gRPC's allow-true-binary-metadata */
-    put_setting(&b, 3, 0);      /* limits pushes, not requests */
-    put_frame(&b, (enum frame_type)0x42, 0xff, 0, "what", 4);
-    put_request(&b, 1, FLAG_END_STREAM, "/a");
-    assert_int_equal(feed_bytes(&s, &b), TFD_OK);
+    open_server(&s);
+    put_setting(&s.in, 0xfe03, 1); /* gRPC's allow-true-binary-metadata */
+    put_setting(&s.in, 3, 0);      /* limits pushes, not requests */
+    put_frame(&s.in, (enum frame_type)0x42, 0xff, 0, "what", 4);
+    put_request(&s.in, 1, FLAG_END_STREAM, "/a");
+    assert_int_equal(feed_in(&s), TFD_OK);
     assert_int_equal(s.ended, 1);
     assert_false(find_frame(tfd_bytes_view(&s.out), F_GOAWAY, 0, &f));
     respond(&s, 1, NULL);
     assert_int_equal(s.closed, 1);
     close_end(&s);
-    tfd_bytes_deinit(&b);
 }
 
 int main(void)
