@@ -131,6 +131,11 @@
 
 /* ---- Sessions, graphs, steps --------------------------------------------- */
 
+/* Steps that have enqueued their work on a device and are ahead of it, and
+ * their nodes: about what CUDA's queue of launches holds.  Multiples of 4. */
+#define TFD_DEVICE_STEPS_AHEAD_MAX 32
+#define TFD_DEVICE_NODES_AHEAD_MAX 1024
+
 /* A session costs about 260 kB in TensorFlow, which has no limit. */
 #define TFD_SESSIONS_MAX 1000
 
@@ -250,6 +255,11 @@
 /* Memory of a GPU that one convolution may work in, as in TensorFlow, whose
  * TF_CUDNN_WORKSPACE_LIMIT_IN_MB lowers it. */
 #define TFD_CUDNN_WORKSPACE_SIZE_MAX (INT64_C(4) << 30)
+
+/* Shapes of which a GPU remembers what cuDNN said, convolutions and batch norms
+ * each: some 300 bytes.  A net of 150 convolutions has three times as many, for
+ * each size of a batch or an image. */
+#define TFD_CUDNN_SHAPES_MAX 8192
 
 /* ---- Names --------------------------------------------------------------- */
 

@@ -141,6 +141,7 @@ enum tfd_code tfd_cuda_device_init(struct tfd_cuda_device *d,
     tfd_cuda_events_init(&d->arrivals, o->driver, o->ordinal);
     tfd_cuda_events_init(&d->crossings, o->driver, o->ordinal);
     tfd_cuda_intake_init(&d->intake);
+    tfd_cuda_pace_init(&d->pace, d);
     error = o->driver->properties(o->ordinal, &d->properties);
     if (!error)
         error = make_streams(d);
@@ -157,6 +158,7 @@ void tfd_cuda_device_deinit(struct tfd_cuda_device *d)
     tfd_cuda_events_deinit(&d->arrivals);
     tfd_cuda_events_deinit(&d->crossings);
     tfd_cuda_events_deinit(&d->events);
+    tfd_cuda_pace_deinit(&d->pace);
     tfd_cuda_copy_free_records(d);
     if (d->blas.own)
         d->blas.release(d->blas.own);

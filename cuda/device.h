@@ -18,6 +18,7 @@
 
 #include "cuda/events.h"
 #include "cuda/intake.h"
+#include "cuda/pace.h"
 #include "cuda/pool.h"
 
 struct tfd_cuda_copy;
@@ -59,6 +60,7 @@ struct tfd_cuda_device {
     struct tfd_cuda_events arrivals;  /* of in */
     struct tfd_cuda_events crossings; /* of across */
     struct tfd_cuda_intake intake;
+    struct tfd_cuda_pace pace;
     struct tfd_cuda_pool *pinned; /* host memory that copies go through */
     struct tfd_lock lock;         /* of what follows */
     struct tfd_cuda_copy *copies; /* records that are free */

@@ -88,6 +88,11 @@ static enum tfd_code await(struct tfd_device *d,
     return tfd_cuda_copy_await(of(d), values, count, st);
 }
 
+static bool pace(struct tfd_device *d, int nodes, struct tfd_turn *t)
+{
+    return tfd_cuda_pace_step(of(d), nodes, t);
+}
+
 /* ---- Captures ------------------------------------------------------------ */
 
 struct capture {
@@ -217,6 +222,7 @@ static void make_row(struct tfd_device *row, struct tfd_cuda_device *d,
         .place = place,
         .use = use,
         .await = await,
+        .pace = pace,
         .captures = o->graphs == TFD_CUDA_GRAPHS_OFF ? NULL : &captures,
         .captures_at_once = o->graphs == TFD_CUDA_GRAPHS_ON,
         .attributes.memory_limit = (int64_t)d->pool.o.limit,

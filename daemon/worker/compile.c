@@ -39,6 +39,33 @@ uint64_t tfd_exec_hash(struct tfd_str s)
     return h ^ h >> 47;
 }
 
+/* The place of a device among those that the graph enqueues on. */
+static struct tfd_exec_ahead *ahead_of(struct tfd_exec *e, struct tfd_device *d)
+{
+    for (int32_t i = 0; i < e->ahead_count; i++)
+        if (e->ahead[i].device == d)
+            return &e->ahead[i];
+    e->ahead[e->ahead_count].device = d;
+    return &e->ahead[e->ahead_count++];
+}
+
+static enum tfd_code count_ahead(struct tfd_exec *e, struct tfd_status *st)
+{
+    const struct tfd_exec_node *last = NULL;
+
+    for (int32_t i = 0; i < e->node_count; i++)
+        if (e->nodes[i].flags & TFD_EXEC_STREAM)
+            last = &e->nodes[i];
+    if (!last)
+        return TFD_OK;
+    e->ahead = tfd_arena_array(&e->arena, TFD_DEVICES_MAX, sizeof(*e->ahead));
+    TFD_TRY(tfd_arena_check(e->ahead, "devices of a graph", st));
+    for (const struct tfd_exec_node *n = e->nodes; n <= last; n++)
+        if ((n->flags & TFD_EXEC_STREAM) && n->rt->row->pace)
+            ahead_of(e, n->rt->row)->nodes++;
+    return TFD_OK;
+}
+
 static enum tfd_code compile(struct tfd_compiler *c, struct tfd_status *st)
 {
     c->nodes = tfd_arena_array(&c->scratch, (size_t)c->g->count + 1,
@@ -51,6 +78,7 @@ static enum tfd_code compile(struct tfd_compiler *c, struct tfd_status *st)
     TFD_TRY(tfd_compile_elide(c, st));
     TFD_TRY(tfd_compile_connect(c, st));
     TFD_TRY(tfd_compile_loops(c, st));
+    TFD_TRY(count_ahead(c->e, st));
     TFD_TRY(tfd_compile_parts(c, st));
     return tfd_compile_bind(c, st);
 }

@@ -12,6 +12,7 @@
 #ifndef TFD_DAEMON_WORKER_DEVICE_H
 #define TFD_DAEMON_WORKER_DEVICE_H
 
+#include "common/turn.h"
 #include "daemon/worker/resource.h"
 #include "daemon/worker_api.h"
 
@@ -37,6 +38,11 @@ typedef enum tfd_code tfd_device_use_fn(struct tfd_device *d,
 typedef enum tfd_code tfd_device_await_fn(struct tfd_device *d,
                                           const struct tfd_tensor *values,
                                           int count, struct tfd_status *st);
+
+/* A step has enqueued all that it will: so many nodes.  True: it may end now;
+ * else t->fn() says when, as it would be too far ahead of the device. */
+typedef bool tfd_device_pace_fn(struct tfd_device *d, int nodes,
+                                struct tfd_turn *t);
 
 /* Kernels that were enqueued once, kept to be enqueued again by one call.
  * Embedded, first, by what begin() makes. */
@@ -112,6 +118,7 @@ struct tfd_device {
     tfd_device_place_fn *place;
     tfd_device_use_fn *use;
     tfd_device_await_fn *await;
+    tfd_device_pace_fn *pace;
     const struct tfd_device_captures *captures; /* NULL: it has none */
     bool captures_at_once; /* at the first step, without a trial */
     const struct tfd_device_share *share; /* NULL: it cannot */

@@ -153,6 +153,12 @@ struct tfd_exec_state {
     void *state;
 };
 
+/* A device that kernels enqueue on, and how many do. */
+struct tfd_exec_ahead {
+    struct tfd_device *device;
+    int32_t nodes;
+};
+
 struct tfd_exec {
     struct tfd_arena arena;
     struct tfd_graph *graph;
@@ -172,6 +178,8 @@ struct tfd_exec {
     int32_t local_channels; /* that need the step's rendezvous */
     struct tfd_exec_state *states;
     int32_t state_count;
+    struct tfd_exec_ahead *ahead;
+    int32_t ahead_count;
     bool has_loops;
     bool has_async; /* else a step ends on the thread that began it */
     bool blocks;    /* some kernel waits for a disk */

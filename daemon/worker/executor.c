@@ -397,11 +397,39 @@ static void account(struct tfd_step *s)
                          now_ns() - s->begun_ns);
 }
 
+/* Once it is not too far ahead of any device. */
+static void leave(struct tfd_step *s)
+{
+    const struct tfd_exec *e = s->exec;
+
+    while (s->paced < e->ahead_count) {
+        const struct tfd_exec_ahead *a = &e->ahead[s->paced++];
+
+        if (!a->device->pace(a->device, a->nodes, &s->turn))
+            return;
+    }
+    tfd_timer_stop(&s->deadline);
+    s->ended(s);
+}
+
+static void may_end_posted(struct tfd_post *p)
+{
+    leave((struct tfd_step *)((char *)p - offsetof(struct tfd_step, may_end)));
+}
+
+static void turn_comes(struct tfd_turn *t)
+{
+    struct tfd_step *s =
+        (struct tfd_step *)((char *)t - offsetof(struct tfd_step, turn));
+
+    tfd_loop_post(s->loop, &s->may_end);
+}
+
 static void end(struct tfd_step *s)
 {
-    tfd_timer_stop(&s->deadline);
     account(s);
-    s->ended(s);
+    s->paced = 0;
+    leave(s);
 }
 
 static void end_posted(struct tfd_post *p)
@@ -516,6 +544,8 @@ void tfd_executor_init_step(struct tfd_step *s)
 {
     s->resume.run = resume_posted;
     s->end.run = end_posted;
+    s->may_end.run = may_end_posted;
+    s->turn.fn = turn_comes;
     for (int i = 0; i < TFD_HELPERS_MAX; i++) {
         s->helper[i].job.run = help;
         s->helper[i].step = s;

@@ -133,29 +133,13 @@ static inline double chained(double x, int count)
     return x;
 }
 
-static inline void reg(struct gpu_rig *r)
-{
-    r->graph = gpu_register(&r->w);
-}
-
 /* The graph of most tests: y is x, mapped so many times. */
 static inline void reg_chain(struct gpu_rig *r, int count)
 {
     wrig_feed(&r->w, "x");
     chain(r, "x", "y", count);
     gpu_fetch(&r->w, "y");
-    reg(r);
-}
-
-static inline void run_unfed(struct gpu_rig *r)
-{
-    gpu_run(&r->w, r->graph);
-}
-
-static inline void run(struct gpu_rig *r, double x)
-{
-    r->w.fed[0] = wrig_scalar(TFD_FLOAT, x);
-    run_unfed(r);
+    gpu_ready(r);
 }
 
 static inline struct tfd_tensor vector(int64_t n, double first)

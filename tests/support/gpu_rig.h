@@ -225,4 +225,23 @@ static inline void gpu_run(struct wrig *w, uint64_t graph)
         fail_msg("%s", w->st.text);
 }
 
+/* ---- The one graph of a test --------------------------------------------- */
+
+static inline void gpu_ready(struct gpu_rig *r)
+{
+    r->graph = gpu_register(&r->w);
+}
+
+static inline void gpu_go(struct gpu_rig *r)
+{
+    gpu_run(&r->w, r->graph);
+}
+
+/* With x as what is fed first. */
+static inline void gpu_go_with(struct gpu_rig *r, double x)
+{
+    r->w.fed[0] = wrig_scalar(TFD_FLOAT, x);
+    gpu_go(r);
+}
+
 #endif

@@ -16,7 +16,7 @@ static void test_captured_kernels_are_asked_once(void **state)
         init_as(&r, threads, TFD_CUDA_GRAPHS_ON);
         reg_chain(&r, 5);
         for (int i = 0; i < 30; i++) {
-            run(&r, i);
+            gpu_go_with(&r, i);
             assert_true(wrig_result(&r.w, 0) == chained(i, 5));
         }
         /* A step that was on the loop thread may have left it to the next. */
@@ -33,7 +33,7 @@ static void test_without_graphs_kernels_are_asked_each_time(void **state)
     init_as(&r, 2, TFD_CUDA_GRAPHS_OFF);
     reg_chain(&r, 5);
     for (int i = 0; i < 10; i++)
-        run(&r, i);
+        gpu_go_with(&r, i);
     assert_int_equal(computed_now(), 50);
     gpu_deinit(&r);
 }
@@ -46,7 +46,7 @@ static void test_a_trial_decides(void **state)
     init_as(&r, 2, TFD_CUDA_GRAPHS_AUTO);
     reg_chain(&r, 12);
     for (int i = 0; i < 60; i++) {
-        run(&r, i);
+        gpu_go_with(&r, i);
         assert_true(wrig_result(&r.w, 0) == chained(i, 12));
         if (i == 10)
             assert_int_equal(computed_now(), 11 * 12); /* plain */
@@ -64,7 +64,7 @@ static void test_few_kernels_are_not_tried(void **state)
     init_as(&r, 2, TFD_CUDA_GRAPHS_AUTO);
     reg_chain(&r, 3);
     for (int i = 0; i < 40; i++)
-        run(&r, i);
+        gpu_go_with(&r, i);
     assert_int_equal(computed_now(), 120);
     gpu_deinit(&r);
 }
@@ -95,10 +95,10 @@ static void test_host_values_are_part_of_what_was_captured(void **state)
     gpu_node(&r.w, GPU0, "y", "TestScale", "x,by");
     gpu_node(&r.w, GPU0, "z", "TestMap", "y");
     gpu_fetch(&r.w, "z");
-    reg(&r);
+    gpu_ready(&r);
     for (size_t i = 0; i < TFD_COUNT(by); i++) {
         r.w.fed[1] = wrig_scalar(TFD_FLOAT, by[i]);
-        run(&r, (double)i);
+        gpu_go_with(&r, (double)i);
         assert_true(wrig_result(&r.w, 0) == chained((double)i * by[i] + 1, 1));
     }
     gpu_deinit(&r);
@@ -121,9 +121,9 @@ static void test_values_that_are_passed_through(void **state)
     gpu_fetch(&r.w, "fixed");
     gpu_fetch(&r.w, "again");
     gpu_fetch(&r.w, "y");
-    reg(&r);
+    gpu_ready(&r);
     for (int i = 0; i < 12; i++) {
-        run(&r, i);
+        gpu_go_with(&r, i);
         assert_true(wrig_result(&r.w, 0) == i);
         assert_true(wrig_result(&r.w, 1) == 7);
         assert_true(wrig_result(&r.w, 2) == i + 7);
@@ -146,11 +146,11 @@ static void test_what_has_a_state_splits_parts(void **state)
     gpu_node(&r.w, GPU1, "c", "TestMap", "b");
     gpu_node(&r.w, GPU0, "d", "TestPlus", "c,b");
     gpu_fetch(&r.w, "d");
-    reg(&r);
+    gpu_ready(&r);
     for (int i = 0; i < 20; i++) {
         double a = chained(i, 3), b = chained(a, 1) + a;
 
-        run(&r, i);
+        gpu_go_with(&r, i);
         assert_true(wrig_result(&r.w, 0) == chained(b, 1) + b);
     }
     assert_in_range(computed_now(), 20 + 6, 20 + 12);
@@ -186,28 +186,28 @@ static void test_outputs_that_are_kept_are_not_written_over(void **state)
     chain(&r, "x", "y", 3);
     on_variable(&r, "set", "AssignVariableOp", "v,y");
     gpu_fetch(&r.w, "y");
-    reg(&r);
+    gpu_ready(&r);
     step = r.graph;
     handle(&r, "v");
     handle(&r, "w");
     on_variable(&r, "now", "ReadVariableOp", "v");
     on_variable(&r, "set", "AssignVariableOp", "w,now");
-    reg(&r);
+    gpu_ready(&r);
     keep = r.graph;
     handle(&r, "w");
     on_variable(&r, "kept", "ReadVariableOp", "w");
     gpu_fetch(&r.w, "kept");
-    reg(&r);
+    gpu_ready(&r);
     read = r.graph;
     for (int i = 0; i < 12; i++) {
         r.graph = step;
-        run(&r, i);
+        gpu_go_with(&r, i);
         assert_true(wrig_result(&r.w, 0) == chained(i, 3));
         r.graph = keep;
         if (i % 3 == 0)
-            run_unfed(&r);
+            gpu_go(&r);
         r.graph = read;
-        run_unfed(&r);
+        gpu_go(&r);
         assert_true(wrig_result(&r.w, 0) == chained(i - i % 3, 3));
     }
     gpu_deinit(&r);
@@ -225,7 +225,7 @@ static void test_variables_are_read_where_they_lie(void **state)
     wrig_feed(&r.w, "x");
     handle(&r, "v");
     on_variable(&r, "set", "AssignVariableOp", "v,x");
-    reg(&r);
+    gpu_ready(&r);
     set = r.graph;
     handle(&r, "v");
     on_variable(&r, "now", "ReadVariableOp", "v");
@@ -233,16 +233,16 @@ static void test_variables_are_read_where_they_lie(void **state)
     chain(&r, "same", "y", 10);
     gpu_fetch(&r.w, "y");
     gpu_fetch(&r.w, "same");
-    reg(&r);
+    gpu_ready(&r);
     use = r.graph;
     for (int i = 0; i < 40; i++) {
         if (i == 0 || (i > 13 && i % 3 == 0)) {
             r.graph = set;
             now = i;
-            run(&r, now);
+            gpu_go_with(&r, now);
         }
         r.graph = use;
-        run_unfed(&r);
+        gpu_go(&r);
         assert_true(wrig_result(&r.w, 0) == chained(now, 10));
         assert_true(wrig_result(&r.w, 1) == now);
         if (i == 14)

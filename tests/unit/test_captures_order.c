@@ -30,9 +30,9 @@ static void test_no_gate_waits_for_what_is_behind_it(void **state)
     chain(&r, "recv", "b", 2);
     gpu_node(&r.w, GPU0, "c", "TestPlus", "a,b");
     gpu_fetch(&r.w, "c");
-    reg(&r);
+    gpu_ready(&r);
     for (int i = 0; i < 20; i++) {
-        run(&r, i);
+        gpu_go_with(&r, i);
         assert_true(wrig_result(&r.w, 0) == chained(i, 2) + chained(i, 4));
     }
     gpu_deinit(&r);
@@ -55,7 +55,7 @@ static void test_no_gate_waits_for_what_waits_for_others(void **state)
         gpu_node(&r.w, GPU0, "c", "TestPlus", "a,b");
         gpu_fetch(&r.w, "c");
         gpu_fetch(&r.w, "seen");
-        reg(&r);
+        gpu_ready(&r);
         r.w.fed[0] = wrig_scalar(TFD_FLOAT, i);
         wrig_start(&r.w, r.graph);
         assert_true(wrig_wait_held(0) != wrig_wait_held(1));
@@ -87,12 +87,12 @@ static void test_dead_inputs_kill_what_they_did(void **state)
     gpu_fetch(&r.w, "y");
     gpu_fetch(&r.w, "z");
     gpu_fetch(&r.w, "no");
-    reg(&r);
+    gpu_ready(&r);
     for (int i = 0; i < 24; i++) {
         bool taken = i % 5 > 1;
 
         r.w.fed[1] = wrig_scalar(TFD_BOOL, taken);
-        run(&r, i);
+        gpu_go_with(&r, i);
         assert_true(wrig_result(&r.w, 0) ==
                     chained(taken ? 2.0 * i : 2.0 * i + 1, 3));
         assert_true(wrig_result(&r.w, 1) == chained(i, 2));
@@ -115,10 +115,10 @@ static void test_dead_control_inputs_kill_what_they_did(void **state)
     chain(&r, "x", "z", 2);
     gpu_fetch(&r.w, "y");
     gpu_fetch(&r.w, "z");
-    reg(&r);
+    gpu_ready(&r);
     for (int i = 0; i < 12; i++) {
         r.w.fed[1] = wrig_scalar(TFD_BOOL, i % 3 == 0);
-        run(&r, i);
+        gpu_go_with(&r, i);
         assert_int_equal(wrig_is_dead(&r.w, 0), i % 3 != 0);
         assert_true(wrig_result(&r.w, 1) == chained(i, 2));
     }
@@ -135,9 +135,9 @@ static void test_a_part_that_waits_for_nothing(void **state)
     wrig_const(&r.w, "c", 3);
     chain(&r, "c", "y", 4);
     gpu_fetch(&r.w, "y");
-    reg(&r);
+    gpu_ready(&r);
     for (int i = 0; i < 10; i++) {
-        run_unfed(&r);
+        gpu_go(&r);
         assert_true(wrig_result(&r.w, 0) == chained(3, 4));
     }
     gpu_deinit(&r);
@@ -156,7 +156,7 @@ static void test_kernels_that_fail_say_so_as_ever(void **state)
     chain(&r, "x", "a", 2);
     gpu_node(&r.w, GPU0, "sum", "TestPlus", "a,y");
     gpu_fetch(&r.w, "sum");
-    reg(&r);
+    gpu_ready(&r);
     for (int i = 0; i < 10; i++) {
         r.w.fed[0] = vector(4, i);
         r.w.fed[1] = vector(i % 2 ? 5 : 4, 0);
@@ -177,7 +177,7 @@ static void check_with_errors(int *error)
     reg_chain(&r, 3);
     for (int i = 0; i < 12; i++) {
         *error = i % 4 < 3 ? TFD_CUDA_NO_MEMORY : TFD_CUDA_OK;
-        run(&r, i);
+        gpu_go_with(&r, i);
         assert_true(wrig_result(&r.w, 0) == chained(i, 3));
     }
     *error = TFD_CUDA_OK;
@@ -202,10 +202,10 @@ static void test_large_values_in_host_memory_are_not_captured(void **state)
     wrig_feed(&r.w, "by");
     gpu_node(&r.w, GPU0, "y", "TestScale", "x,by");
     gpu_fetch(&r.w, "y");
-    reg(&r);
+    gpu_ready(&r);
     for (int i = 0; i < 8; i++) {
         r.w.fed[1] = vector(5000, i);
-        run(&r, i);
+        gpu_go_with(&r, i);
         assert_true(wrig_result(&r.w, 0) == (double)i * i + 1);
     }
     assert_int_equal(computed_now(), 8);
@@ -233,7 +233,7 @@ static void test_a_lost_device_ends_its_steps(void **state)
     init(&r);
     reg_chain(&r, 3);
     for (int i = 0; i < 4; i++)
-        run(&r, i);
+        gpu_go_with(&r, i);
     fake_break(TFD_CUDA_ILLEGAL_ADDRESS);
     for (int i = 0; i < 3; i++) {
         r.w.fed[0] = wrig_scalar(TFD_FLOAT, i);

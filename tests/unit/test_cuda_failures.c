@@ -78,21 +78,19 @@ static void test_running_out_of_memory_is_survived(void **state)
 static void test_failed_copy_fails_its_step_only(void **state)
 {
     struct gpu_rig r;
-    uint64_t graph;
 
     (void)state;
     init(&r, 1);
     wrig_feed(&r.w, "x");
     gpu_add(&r.w, GPU0, "a", "x,x");
     gpu_fetch(&r.w, "a");
-    graph = gpu_register(&r.w);
+    gpu_ready(&r);
     fake.copy_error = 1;
     r.w.fed[0] = wrig_scalar(TFD_FLOAT, 1);
-    assert_int_equal(wrig_run(&r.w, graph), TFD_INTERNAL);
+    assert_int_equal(wrig_run(&r.w, r.graph), TFD_INTERNAL);
     assert_non_null(strstr(r.w.st.text, "GPU:0: copy to device: some error"));
     fake.copy_error = 0;
-    r.w.fed[0] = wrig_scalar(TFD_FLOAT, 1);
-    gpu_run(&r.w, graph);
+    gpu_go_with(&r, 1);
     assert_int_equal(r.lost, 0);
     gpu_deinit(&r);
 }

@@ -127,7 +127,6 @@ static void init(struct gpu_rig *r, int threads)
 static void test_values_cross_both_ways(void **state)
 {
     struct gpu_rig r;
-    uint64_t graph;
 
     (void)state;
     for (int threads = 0; threads < 3; threads++) {
@@ -139,10 +138,9 @@ static void test_values_cross_both_ways(void **state)
         gpu_add(&r.w, GPU0, "z", "y,y");
         gpu_fetch(&r.w, "z");
         gpu_fetch(&r.w, "c");
-        graph = gpu_register(&r.w);
+        gpu_ready(&r);
         for (int i = 0; i < 20; i++) {
-            r.w.fed[0] = wrig_scalar(TFD_FLOAT, i);
-            gpu_run(&r.w, graph);
+            gpu_go_with(&r, i);
             assert_true(wrig_result(&r.w, 0) == 2 * (i + 3));
             assert_true(wrig_result(&r.w, 1) == 3);
         }
@@ -153,7 +151,6 @@ static void test_values_cross_both_ways(void **state)
 static void test_kernels_may_end_by_an_event(void **state)
 {
     struct gpu_rig r;
-    uint64_t graph;
 
     (void)state;
     for (int threads = 0; threads < 3; threads++) {
@@ -163,10 +160,9 @@ static void test_kernels_may_end_by_an_event(void **state)
         gpu_add(&r.w, GPU0, "y", "a,a");
         gpu_node(&r.w, GPU0, "b", "TestLater", "y");
         gpu_fetch(&r.w, "b");
-        graph = gpu_register(&r.w);
+        gpu_ready(&r);
         for (int i = 0; i < 20; i++) {
-            r.w.fed[0] = wrig_scalar(TFD_FLOAT, i);
-            gpu_run(&r.w, graph);
+            gpu_go_with(&r, i);
             assert_true(wrig_result(&r.w, 0) == 2 * i);
         }
         gpu_deinit(&r);
@@ -176,7 +172,6 @@ static void test_kernels_may_end_by_an_event(void **state)
 static void test_kernels_may_fail_by_an_event(void **state)
 {
     struct gpu_rig r;
-    uint64_t graph;
 
     (void)state;
     init(&r, 2);
@@ -184,10 +179,10 @@ static void test_kernels_may_fail_by_an_event(void **state)
     gpu_node(&r.w, GPU0, "a", "TestTooLate", "x");
     gpu_add(&r.w, GPU0, "y", "a,a");
     gpu_fetch(&r.w, "y");
-    graph = gpu_register(&r.w);
+    gpu_ready(&r);
     for (int i = 0; i < 20; i++) {
         r.w.fed[0] = wrig_scalar(TFD_FLOAT, i);
-        assert_int_equal(wrig_run(&r.w, graph), TFD_INVALID_ARGUMENT);
+        assert_int_equal(wrig_run(&r.w, r.graph), TFD_INVALID_ARGUMENT);
         assert_non_null(strstr(r.w.st.text, "seen too late"));
     }
     gpu_deinit(&r);
@@ -212,7 +207,6 @@ static void test_devices_say_what_they_are(void **state)
 static void test_values_cross_between_devices(void **state)
 {
     struct gpu_rig r;
-    uint64_t graph;
 
     (void)state;
     init(&r, 2);
@@ -222,9 +216,9 @@ static void test_values_cross_between_devices(void **state)
     gpu_add(&r.w, GPU1, "b", "a,c");
     gpu_add(&r.w, GPU0, "d", "b,a");
     gpu_fetch(&r.w, "d");
-    graph = gpu_register(&r.w);
+    gpu_ready(&r);
     for (int i = 0; i < 10; i++) {
-        gpu_run(&r.w, graph);
+        gpu_go(&r);
         assert_true(wrig_result(&r.w, 0) == 25);
     }
     gpu_deinit(&r);
@@ -234,7 +228,6 @@ static void test_values_cross_between_devices(void **state)
 static void test_large_values_cross_in_order(void **state)
 {
     struct gpu_rig r;
-    uint64_t graph;
 
     (void)state;
     init(&r, 2);
@@ -246,10 +239,9 @@ static void test_large_values_cross_in_order(void **state)
     gpu_fetch(&r.w, "last");
     gpu_fetch(&r.w, "again");
     gpu_fetch(&r.w, "wide");
-    graph = gpu_register(&r.w);
+    gpu_ready(&r);
     for (int i = 0; i < 5; i++) {
-        r.w.fed[0] = wrig_scalar(TFD_FLOAT, i);
-        gpu_run(&r.w, graph);
+        gpu_go_with(&r, i);
         assert_true(wrig_result(&r.w, 0) == i + 99999);
         assert_true(wrig_result(&r.w, 1) == i + 99999);
         assert_int_equal(tfd_tensor_elements(&r.w.fetched[2]), 100000);
@@ -260,7 +252,6 @@ static void test_large_values_cross_in_order(void **state)
 static void test_steps_do_not_wait_for_what_nobody_reads(void **state)
 {
     struct gpu_rig r;
-    uint64_t graph;
 
     (void)state;
     init(&r, 1);
@@ -268,8 +259,8 @@ static void test_steps_do_not_wait_for_what_nobody_reads(void **state)
     gpu_node(&r.w, GPU0, "held", "TestStay", "c");
     gpu_add(&r.w, GPU0, "more", "held,held");
     gpu_fetch(&r.w, "c");
-    graph = gpu_register(&r.w);
-    gpu_run(&r.w, graph); /* while the stream is held */
+    gpu_ready(&r);
+    gpu_go(&r); /* while the stream is held */
     assert_true(wrig_result(&r.w, 0) == 5);
     gpu_deinit(&r);
 }
@@ -277,15 +268,14 @@ static void test_steps_do_not_wait_for_what_nobody_reads(void **state)
 static void test_steps_wait_for_what_is_fetched(void **state)
 {
     struct gpu_rig r;
-    uint64_t graph;
 
     (void)state;
     init(&r, 1);
     wrig_const(&r.w, "c", 5);
     gpu_node(&r.w, GPU0, "held", "TestStay", "c");
     gpu_fetch(&r.w, "held");
-    graph = gpu_register(&r.w);
-    wrig_start(&r.w, graph);
+    gpu_ready(&r);
+    wrig_start(&r.w, r.graph);
     tfd_loop_settle(r.w.loop);
     assert_false(r.w.done);
     fake_let_go();
@@ -299,7 +289,6 @@ static void test_steps_wait_for_what_is_fetched(void **state)
 static void test_host_kernels_see_host_memory(void **state)
 {
     struct gpu_rig r;
-    uint64_t graph;
 
     (void)state;
     init(&r, 1);
@@ -310,8 +299,8 @@ static void test_host_kernels_see_host_memory(void **state)
     gpu_node(&r.w, GPU0, "async", "TestAtOnce", "host");
     gpu_add(&r.w, GPU0, "b", "async,a");
     gpu_fetch(&r.w, "b");
-    graph = gpu_register(&r.w);
-    gpu_run(&r.w, graph);
+    gpu_ready(&r);
+    gpu_go(&r);
     assert_true(wrig_result(&r.w, 0) == 20);
     gpu_deinit(&r);
 }
@@ -319,15 +308,14 @@ static void test_host_kernels_see_host_memory(void **state)
 static void test_int32_constants_stay_in_host_memory(void **state)
 {
     struct gpu_rig r;
-    uint64_t graph;
 
     (void)state;
     init(&r, 1);
     r.w.device = GPU0;
     wrig_const_of(&r.w, "c", TFD_INT32, 5, "");
     gpu_fetch(&r.w, "c");
-    graph = gpu_register(&r.w);
-    gpu_run(&r.w, graph);
+    gpu_ready(&r);
+    gpu_go(&r);
     assert_true(wrig_result(&r.w, 0) == 5);
     for (int i = 0; i < 2; i++) {
         struct tfd_cuda_pool_stats s;
@@ -341,7 +329,6 @@ static void test_int32_constants_stay_in_host_memory(void **state)
 static void test_constants_with_control_inputs_cross(void **state)
 {
     struct gpu_rig r;
-    uint64_t graph;
 
     (void)state;
     init(&r, 1);
@@ -351,8 +338,8 @@ static void test_constants_with_control_inputs_cross(void **state)
     gpu_add(&r.w, GPU0, "a", "c,c");
     gpu_fetch(&r.w, "a");
     gpu_fetch(&r.w, "c");
-    graph = gpu_register(&r.w);
-    gpu_run(&r.w, graph);
+    gpu_ready(&r);
+    gpu_go(&r);
     assert_true(wrig_result(&r.w, 0) == 8);
     assert_true(wrig_result(&r.w, 1) == 4);
     gpu_deinit(&r);
@@ -417,7 +404,6 @@ static void test_resource_variables_live_in_the_device(void **state)
 static void test_untaken_sides_are_dead_across_memories(void **state)
 {
     struct gpu_rig r;
-    uint64_t graph;
 
     (void)state;
     init(&r, 1);
@@ -432,10 +418,10 @@ static void test_untaken_sides_are_dead_across_memories(void **state)
     gpu_fetch(&r.w, "m");
     gpu_fetch(&r.w, "m:1");
     gpu_fetch(&r.w, "t");
-    graph = gpu_register(&r.w);
+    gpu_ready(&r);
     for (int i = 0; i < 6; i++) {
         r.w.fed[0] = wrig_scalar(TFD_BOOL, i % 2);
-        gpu_run(&r.w, graph);
+        gpu_go(&r);
         assert_true(wrig_result(&r.w, 0) == 6);
         assert_true(wrig_result(&r.w, 1) == i % 2);
         assert_int_equal(wrig_is_dead(&r.w, 2), i % 2 == 0);
@@ -448,7 +434,6 @@ static void test_untaken_sides_are_dead_across_memories(void **state)
 static void test_loops_run_on_a_device(void **state)
 {
     struct gpu_rig r;
-    uint64_t graph;
 
     (void)state;
     for (int threads = 0; threads < 3; threads++) {
@@ -475,9 +460,9 @@ static void test_loops_run_on_a_device(void **state)
         gpu_add(&r.w, GPU0, "more", "switch:1,by");
         gpu_node(&r.w, WRIG_CPU0, "next", "NextIteration", "more");
         gpu_fetch(&r.w, "exit");
-        graph = gpu_register(&r.w);
+        gpu_ready(&r);
         for (int i = 0; i < 5; i++) {
-            gpu_run(&r.w, graph);
+            gpu_go(&r);
             assert_true(wrig_result(&r.w, 0) == 10);
         }
         gpu_deinit(&r);
