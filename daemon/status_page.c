@@ -7,6 +7,7 @@
 #include "common/alloc.h"
 #include "config/version.h"
 #include "daemon/gpu.h"
+#include "daemon/kernels_page.h"
 #include "daemon/master/master.h"
 #include "daemon/worker/worker.h"
 #include "rpc/peers.h"
@@ -263,6 +264,14 @@ static int overview_page(void *self, struct tfd_bytes *b,
     return 200;
 }
 
+static int kernels_page(void *self, struct tfd_bytes *b,
+                        const char **content_type)
+{
+    *content_type = text_plain;
+    tfd_kernels_page_write(tfd_server_registry(self), b);
+    return 200;
+}
+
 enum tfd_code tfd_status_page_bind(struct tfd_server *s, struct tfd_status *st)
 {
     static const struct {
@@ -271,7 +280,7 @@ enum tfd_code tfd_status_page_bind(struct tfd_server *s, struct tfd_status *st)
     } rows[] = {
         {"/", overview_page},       {"/healthz", health_page},
         {"/livez", health_page},    {"/readyz", ready_page},
-        {"/metrics", metrics_page},
+        {"/metrics", metrics_page}, {"/kernels", kernels_page},
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)

@@ -4,6 +4,7 @@
  *     /healthz /livez   200 while the loop turns
  *     /readyz           200 while the server takes calls, else 503
  *     /metrics          Prometheus text format
+ *     /kernels          the kernels there are: kernels_page.h
  *     /                 the same in words
  *
  * Threads: loop thread.

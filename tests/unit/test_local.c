@@ -284,6 +284,8 @@ static void test_pages_say_how_it_is(void **state)
         {"/metrics", 200, "\ntfd_role_info{job=\"local\",task=\"0\"} 1\n"},
         {"/", 200, "/job:local/replica:0/task:0 (this server)"},
         {"/", 200, "sessions 1, steps running 0, done 1"},
+        {"/kernels", 200, "\nNoOp CPU host *\n"},
+        {"/kernels", 200, "\nMatMul CPU host T=float,double,"},
         {"/nosuch", 404, ""},
     };
     struct tfd_status st = TFD_STATUS_INIT;
