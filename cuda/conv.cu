@@ -8,16 +8,15 @@
  * case, since TensorFlow's has its output channels last.
  *
  * cuDNN pads both ends alike.  What one end has more (SAME of an even rest) is
- * zeros around a copy of x; the gradient by x is cut out of a larger one.  One
- * kernel makes all these copies: a tensor of four dimensions in another order,
- * moved.
+ * zeros around a copy of x; the gradient by x is cut out of a larger one.
+ * Copies that only change the order go through tiles (permute.cuh).
  */
-#include "cuda/divisor.cuh"
-#include "cuda/dnn.cuh"
+#include "cuda/box.cuh"
+#include "cuda/forward.cuh"
+#include "cuda/permute.cuh"
 
 extern "C" {
 #include "kernels/check.h"
-#include "kernels/conv.h"
 }
 
 namespace
@@ -56,17 +55,11 @@ static int64_t elements_of(const struct layout *l)
     return l->size[0] * l->size[1] * l->size[2] * l->size[3];
 }
 
-/* By dimension of the result, outermost first: its size, where the source
- * begins in it, the source's size and step. */
-struct motion {
-    struct divisor to[4];
-    int64_t before[4], from[4], step[4];
-};
-
-static struct motion motion_of(const struct layout *to,
-                               const struct layout *from, const int64_t *before)
+/* before: where x begins in y, along each dimension. */
+static struct box box_of(const struct layout *to, const struct layout *from,
+                         const int64_t *before, size_t item)
 {
-    struct motion m;
+    struct box b = {4, {}, item, elements_of(to)};
     int64_t step[4], next = 1;
 
     for (int i = 3; i >= 0; i--) {
@@ -76,29 +69,25 @@ static struct motion motion_of(const struct layout *to,
     for (int i = 0; i < 4; i++) {
         int d = to->order[i];
 
-        m.to[i] = divisor_of(to->size[d]);
-        m.before[i] = before[d];
-        m.from[i] = from->size[d];
-        m.step[i] = step[d];
+        b.axis[i] = {to->size[d], step[d], before[d], 1, from->size[d]};
     }
-    return m;
+    return b;
 }
 
-template <typename T>
-__global__ void move(struct motion m, const T *x, T *y, int64_t n)
+/* Of the same sizes. */
+static struct permutation order_of(const struct layout *to,
+                                   const struct layout *from)
 {
-    for (int64_t i = thread_index(); i < n; i += thread_count()) {
-        int64_t left = i, offset = 0;
-        bool inside = true;
+    int64_t dim[4];
+    int perm[4];
 
-        for (int d = 3; d >= 0; d--) {
-            int64_t at = take_rest(&m.to[d], &left) - m.before[d];
-
-            inside = inside && at >= 0 && at < m.from[d];
-            offset += at * m.step[d];
-        }
-        y[i] = inside ? x[offset] : T(0);
+    for (int i = 0; i < 4; i++) {
+        dim[i] = from->size[from->order[i]];
+        for (int j = 0; j < 4; j++)
+            if (from->order[j] == to->order[i])
+                perm[i] = j;
     }
+    return permutation_of(4, dim, perm);
 }
 
 /* Elements are only moved, so their size is enough; zero is all bits 0. */
@@ -107,20 +96,14 @@ static enum tfd_code run_move(struct tfd_kctx *k, size_t item,
                               const struct layout *from, const void *x,
                               const int64_t *before, struct tfd_status *st)
 {
-    struct motion m = motion_of(to, from, before);
-    int64_t n = elements_of(to);
-    unsigned blocks = blocks_for(k, n);
+    alignas(ITEM_MAX) static const char zeros[ITEM_MAX] = {0};
+    int64_t most = elements_of(to);
 
-    if (item == 2)
-        move<uint16_t><<<blocks, THREADS, 0, stream_of(k)>>>(
-            m, (const uint16_t *)x, (uint16_t *)y, n);
-    else if (item == 4)
-        move<uint32_t><<<blocks, THREADS, 0, stream_of(k)>>>(
-            m, (const uint32_t *)x, (uint32_t *)y, n);
-    else
-        move<uint64_t><<<blocks, THREADS, 0, stream_of(k)>>>(
-            m, (const uint64_t *)x, (uint64_t *)y, n);
-    return launched(k, st);
+    if (!memcmp(to->size, from->size, sizeof(to->size)))
+        return run_permutation(k, order_of(to, from), item, x, y, st);
+    if (most < elements_of(from))
+        most = elements_of(from);
+    return run_place(k, x, y, most, zeros, box_of(to, from, before, item), st);
 }
 
 /* ---- Operands ------------------------------------------------------------ */
@@ -166,11 +149,6 @@ static enum tfd_code end(struct tfd_kctx *k, const struct operand *o,
 }
 
 /* ---- As cuDNN wants it --------------------------------------------------- */
-
-struct conv_state {
-    struct tfd_window window; /* first */
-    struct cuda_dnn_plans plans;
-};
 
 /* What is padded at both ends, and at one end beyond that. */
 struct padding {
@@ -253,7 +231,7 @@ static enum tfd_code choose(struct tfd_kctx *k, const struct tfd_conv *c,
                             int kind, struct cuda_dnn_plan *p,
                             struct tfd_status *st)
 {
-    struct conv_state *s = (struct conv_state *)k->state;
+    struct cuda_conv_state *s = (struct cuda_conv_state *)k->state;
     struct cuda_dnn_conv conv = conv_of(c, kind);
 
     conv.channels_last = !s->window.channels_second && has_cores(k, c->dtype);
@@ -345,7 +323,9 @@ static enum tfd_code run(struct tfd_kctx *k, struct tfd_conv *c, int kind,
     return convolve(k, c, kind, st);
 }
 
-static enum tfd_code forward_gpu(struct tfd_kctx *k, struct tfd_status *st)
+} /* namespace */
+
+enum tfd_code cuda_conv_forward(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_window *w = (const struct tfd_window *)k->state;
     struct tfd_conv c = {};
@@ -356,6 +336,9 @@ static enum tfd_code forward_gpu(struct tfd_kctx *k, struct tfd_status *st)
     TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &y, st));
     return run(k, &c, CUDA_DNN_FORWARD, &k->in[0], &k->in[1], &k->out[0], st);
 }
+
+namespace
+{
 
 static enum tfd_code input_gpu(struct tfd_kctx *k, struct tfd_status *st)
 {
@@ -385,9 +368,9 @@ static enum tfd_code filter_gpu(struct tfd_kctx *k, struct tfd_status *st)
 
 #define ROW(op, name, compute, host)                     \
     row(op, TFD_##name, compute, host, tfd_conv_prepare, \
-        sizeof(struct conv_state))
+        sizeof(struct cuda_conv_state))
 #define ROWS(name, T)                                             \
-    ROW("Conv2D", name, forward_gpu, 0),                          \
+    ROW("Conv2D", name, cuda_conv_forward, 0),                    \
         ROW("Conv2DBackpropInput", name, input_gpu, HOST_ARG(0)), \
         ROW("Conv2DBackpropFilter", name, filter_gpu, HOST_ARG(1)),
 

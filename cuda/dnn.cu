@@ -6,8 +6,6 @@
 #include "cuda/dnn.cuh"
 #include "cuda/dnn_library.cuh"
 
-#include <string.h>
-
 namespace
 {
 
@@ -120,21 +118,21 @@ static enum tfd_code find_plan(struct tfd_cuda_device *d,
                                struct cuda_dnn_plans *plans,
                                struct cuda_dnn_plan *out, struct tfd_status *st)
 {
-    int known = plans->count < CUDA_DNN_PLANS ? plans->count : CUDA_DNN_PLANS;
+    struct tfd_cuda_memo_entry **last = &plans->last[c->channels_last != 0];
+    struct cuda_dnn_plan *known;
     struct cuda_dnn *n;
 
-    for (int i = 0; i < known; i++)
-        if (!memcmp(&plans->plan[i].conv, c, sizeof(*c))) {
-            *out = plans->plan[i];
-            return TFD_OK;
-        }
     TFD_TRY(cuda_dnn_open(d, &n, st));
+    known = (struct cuda_dnn_plan *)tfd_cuda_memo_find(&n->plans, c, last);
+    if (known) {
+        *out = *known;
+        return TFD_OK;
+    }
     out->conv = *c;
     TFD_TRY(make_plan(n, out, st));
-    plans->plan[plans->count % CUDA_DNN_PLANS] = *out;
-    /* Beyond the first round only the remainder counts. */
-    plans->count = plans->count < 2 * CUDA_DNN_PLANS - 1 ? plans->count + 1
-                                                         : CUDA_DNN_PLANS;
+    known = (struct cuda_dnn_plan *)tfd_cuda_memo_add(&n->plans, c, last);
+    if (known) /* without memory it is asked again */
+        *known = *out;
     return TFD_OK;
 }
 

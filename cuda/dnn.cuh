@@ -3,21 +3,25 @@
  * say why.
  *
  * Which algorithm computes a convolution is asked once for each shape and kept
- * with the node: cuDNN's own order of those that it expects to be fast, and the
- * first that runs is taken.  TF_DETERMINISTIC_OPS=1 or
- * TF_CUDNN_DETERMINISTIC=1 leaves those whose results are the same bits in
- * every run.
+ * with the device (TFD_CUDNN_SHAPES_MAX of them): cuDNN's own order of those
+ * that it expects to be fast, and the first that runs is taken.
+ * TF_DETERMINISTIC_OPS=1 or TF_CUDNN_DETERMINISTIC=1 leaves those whose results
+ * are the same bits in every run.
  *
  * float is computed in TensorFloat-32 where the card has it, as TensorFlow
  * does; NVIDIA_TF32_OVERRIDE=0 switches that off (cuDNN looks at it).  half and
  * bfloat16 are summed in float.
  *
- * Threads: plans belong to one node and are guarded by its device's lock.
+ * Threads: any; what is kept is guarded by the device's lock.
  */
 #ifndef TFD_CUDA_DNN_CUH
 #define TFD_CUDA_DNN_CUH
 
 #include "cuda/launch.cuh"
+
+extern "C" {
+#include "cuda/memo.h"
+}
 
 enum cuda_dnn_kind { CUDA_DNN_FORWARD, CUDA_DNN_INPUT, CUDA_DNN_FILTER };
 
@@ -45,13 +49,10 @@ struct cuda_dnn_plan {
     int count;                              /* 0: cuDNN has none */
 };
 
-/* Shapes that a node has at a time: a last batch is often a smaller one. */
-#define CUDA_DNN_PLANS 4
-
-/* In the state of a node, zeroed at first. */
+/* In the state of a node, zeroed at first: the plan that it had last, by
+ * channels_last. */
 struct cuda_dnn_plans {
-    struct cuda_dnn_plan plan[CUDA_DNN_PLANS];
-    int count; /* made so far; the oldest is replaced */
+    struct tfd_cuda_memo_entry *last[2];
 };
 
 /* A copy of the plan for c.  UNIMPLEMENTED without cuDNN. */

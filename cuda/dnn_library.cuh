@@ -14,6 +14,10 @@
 
 #include "cuda/launch.cuh"
 
+extern "C" {
+#include "cuda/memo.h"
+}
+
 enum { /* cudnnDataType_t */
        DATA_FLOAT = 0,
        DATA_DOUBLE = 1,
@@ -104,6 +108,8 @@ struct cuda_dnn {
     object captured; /* of the device's captures; NULL until it is needed */
     bool deterministic;
     size_t memory_max;
+    struct tfd_cuda_memo plans; /* by shape: dnn.cuh, */
+    struct tfd_cuda_memo norms; /* dnn_norm.cuh */
 };
 
 /* What cuDNN does not support, with which another way may be tried. */

@@ -10,8 +10,6 @@
 
 #include "cuda/dnn_library.cuh"
 
-#include <string.h>
-
 namespace
 {
 
@@ -36,13 +34,14 @@ static struct cuda_norm_state *state_of(const struct tfd_kctx *k)
     return (struct cuda_norm_state *)k->state;
 }
 
-static void set_norm(const struct tfd_tensor *x, bool second,
+static void set_norm(const struct tfd_tensor *x, bool second, bool is_gradient,
                      struct cuda_dnn_norm *out)
 {
     const struct tfd_shape *s = &x->shape;
     int from = second ? 2 : 1, to = s->rank - (second ? 1 : 2);
 
     *out = {};
+    out->is_gradient = is_gradient;
     out->dtype = (int)x->dtype;
     out->channels_last = !second;
     out->batch = (int)s->dim[0];
@@ -57,22 +56,24 @@ static void set_norm(const struct tfd_tensor *x, bool second,
 static bool is_possible(struct tfd_cuda_device *d, struct cuda_dnn_norms *norms,
                         const struct cuda_dnn_norm *norm)
 {
-    int count = norms->count < CUDA_DNN_NORMS ? norms->count : CUDA_DNN_NORMS;
+    const struct cuda_dnn_verdict *v;
     struct tfd_status ignored = {};
     struct cuda_dnn *n;
 
-    for (int i = 0; i < count; i++)
-        if (!memcmp(&norms->refused[i], norm, sizeof(*norm)))
-            return false;
-    if (!norms->never)
-        norms->never = cuda_dnn_open(d, &n, &ignored) != TFD_OK ||
-                       n->deterministic || !n->library.norm_forward ||
-                       !n->library.norm_backward;
-    return !norms->never;
+    if (norms->never)
+        return false;
+    norms->never = cuda_dnn_open(d, &n, &ignored) != TFD_OK ||
+                   n->deterministic || !n->library.norm_forward ||
+                   !n->library.norm_backward;
+    if (norms->never)
+        return false;
+    v = (const struct cuda_dnn_verdict *)tfd_cuda_memo_find(&n->norms, norm,
+                                                            &norms->last);
+    return !v || !v->refused;
 }
 
 static bool is_wanted(struct tfd_kctx *k, const struct tfd_tensor *x,
-                      struct call *c)
+                      bool is_gradient, struct call *c)
 {
     struct tfd_cuda_device *d = tfd_cuda_device_of(k->memory);
     struct cuda_norm_state *s = state_of(k);
@@ -81,7 +82,7 @@ static bool is_wanted(struct tfd_kctx *k, const struct tfd_tensor *x,
 
     if (!s->norm.training || !(s->norm.epsilon >= EPSILON_MIN) || n > INT32_MAX)
         return false;
-    set_norm(x, s->norm.second, &c->norm);
+    set_norm(x, s->norm.second, is_gradient, &c->norm);
     c->count = n / c->norm.channels;
     if (c->count < 2)
         return false;
@@ -155,22 +156,30 @@ static int backward(const struct tfd_kctx *k, const struct cuda_dnn_library *l,
         in_at<void>(k, 3), c->inverse);
 }
 
-/* The device's lock is held. */
-static int ask(const struct tfd_kctx *k, const struct cuda_dnn_library *l,
-               object handle, struct call *c, decltype(&forward) enqueue)
+static void remember(struct cuda_dnn *n, struct cuda_dnn_norms *norms,
+                     const struct cuda_dnn_norm *norm, bool refused)
 {
-    struct cuda_dnn_norms *norms = &state_of(k)->dnn;
-    int rc = describe(l, c);
+    struct cuda_dnn_verdict *v = (struct cuda_dnn_verdict *)tfd_cuda_memo_find(
+        &n->norms, norm, &norms->last);
+
+    if (!v)
+        v = (struct cuda_dnn_verdict *)tfd_cuda_memo_add(&n->norms, norm,
+                                                         &norms->last);
+    if (v) /* without memory it is asked again */
+        v->refused = refused;
+}
+
+/* The device's lock is held. */
+static int ask(const struct tfd_kctx *k, struct cuda_dnn *n, object handle,
+               struct call *c, decltype(&forward) enqueue)
+{
+    int rc = describe(&n->library, c);
 
     if (rc == STATUS_SUCCESS)
-        rc = enqueue(k, l, handle, c);
-    drop(l, c);
-    if (cuda_dnn_is_refusal(rc)) {
-        norms->refused[norms->count % CUDA_DNN_NORMS] = c->norm;
-        /* Beyond the first round only the remainder counts. */
-        norms->count = norms->count < 2 * CUDA_DNN_NORMS - 1 ? norms->count + 1
-                                                             : CUDA_DNN_NORMS;
-    }
+        rc = enqueue(k, &n->library, handle, c);
+    drop(&n->library, c);
+    if (rc == STATUS_SUCCESS || cuda_dnn_is_refusal(rc))
+        remember(n, &state_of(k)->dnn, &c->norm, rc != STATUS_SUCCESS);
     return rc;
 }
 
@@ -179,7 +188,7 @@ static enum tfd_code run(struct tfd_kctx *k, struct call *c,
                          struct tfd_status *st)
 {
     struct tfd_cuda_device *d = tfd_cuda_device_of(k->memory);
-    const struct cuda_dnn *n = (const struct cuda_dnn *)d->dnn.own;
+    struct cuda_dnn *n = (struct cuda_dnn *)d->dnn.own;
     object handle = nullptr;
     int rc = STATUS_SUCCESS;
     enum tfd_code code;
@@ -187,7 +196,7 @@ static enum tfd_code run(struct tfd_kctx *k, struct call *c,
     tfd_lock(&d->lock);
     code = cuda_dnn_handle(k, &handle, st);
     if (code == TFD_OK)
-        rc = ask(k, &n->library, handle, c, enqueue);
+        rc = ask(k, n, handle, c, enqueue);
     tfd_unlock(&d->lock);
     if (code != TFD_OK || cuda_dnn_is_refusal(rc))
         return code;
@@ -245,7 +254,7 @@ enum tfd_code cuda_dnn_norm_forward(struct tfd_kctx *k, bool *done,
     enum tfd_code code;
 
     *done = false;
-    if (!is_wanted(k, &k->in[0], &c))
+    if (!is_wanted(k, &k->in[0], false, &c))
         return TFD_OK;
     TFD_TRY(make_work(k, &c, st));
     code = clear(k, &c, st);
@@ -278,7 +287,7 @@ enum tfd_code cuda_dnn_norm_gradient(struct tfd_kctx *k, bool *done,
     enum tfd_code code;
 
     *done = false;
-    if (!is_wanted(k, &k->in[1], &c))
+    if (!is_wanted(k, &k->in[1], true, &c))
         return TFD_OK;
     TFD_TRY(make_work(k, &c, st));
     invert<<<blocks_for(k, c.norm.channels), THREADS, 0, stream_of(k)>>>(

@@ -6,12 +6,12 @@
  * a single element for each channel, an epsilon below cuDNN's least, tensors
  * that are too large for it, TF_DETERMINISTIC_OPS=1 and
  * TF_CUDNN_DETERMINISTIC=1, no cuDNN or one without these functions, and what
- * it refuses.  A node remembers what was refused, by shape.
+ * it refuses.  A device remembers that, by shape.
  *
  * Outputs mean the same either way (kernels/batch_norm.h): the second that is
  * kept for the gradient is the variance, of which cuDNN is given what it wants.
  *
- * Threads: what a node remembers is guarded by its device's lock.
+ * Threads: any; what is remembered is guarded by the device's lock.
  */
 #ifndef TFD_CUDA_DNN_NORM_CUH
 #define TFD_CUDA_DNN_NORM_CUH
@@ -19,23 +19,24 @@
 #include "cuda/launch.cuh"
 
 extern "C" {
+#include "cuda/memo.h"
 #include "kernels/batch_norm.h"
 }
 
 /* x, dense; of five dimensions the first two of space are one.  Compared by
  * bytes. */
 struct cuda_dnn_norm {
-    int dtype, channels_last;
+    int is_gradient, dtype, channels_last;
     int batch, channels, rows, columns;
 };
 
-/* Shapes that a node has at a time: a last batch is often a smaller one. */
-#define CUDA_DNN_NORMS 4
+struct cuda_dnn_verdict {
+    bool refused;
+};
 
 /* In the state of a node, zeroed at first. */
 struct cuda_dnn_norms {
-    struct cuda_dnn_norm refused[CUDA_DNN_NORMS];
-    int count; /* refused so far; the oldest is replaced */
+    struct tfd_cuda_memo_entry *last;
     bool never;
 };
 
