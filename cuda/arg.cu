@@ -86,7 +86,8 @@ static enum tfd_code arg_gpu(struct tfd_kctx *k, struct tfd_status *st)
         row("ArgMin", TFD_##name, arg_gpu<false, T>, HOST_ARG(1), prepare, \
             sizeof(struct arg_state)),
 
-static const struct tfd_kernel kernels[] = {CUDA_FLOAT_DTYPES(ROWS)};
+static const struct tfd_kernel kernels[] = {CUDA_FLOAT_DTYPES(ROWS)
+                                                ROWS(BOOL, tfd_bool)};
 
 } /* namespace */
 

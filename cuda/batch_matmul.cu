@@ -7,6 +7,7 @@
  * cuBLAS's batch and the others are a loop here.
  */
 #include "cuda/blas.cuh"
+#include "cuda/complex.cuh"
 
 extern "C" {
 #include "kernels/batch_matmul.h"
@@ -82,7 +83,8 @@ static enum tfd_code multiply(struct tfd_kctx *k,
                             g->ldc,
                             lanes[0].x * g->m * g->k,
                             lanes[0].y * g->k * g->n,
-                            lanes[0].out * g->m * g->n};
+                            lanes[0].out * g->m * g->n,
+                            true};
 
     for (int64_t i = 0; i < p->count / lanes[0].size; i++) {
         int64_t left = i, x = 0, y = 0, out = 0;
@@ -183,8 +185,12 @@ static enum tfd_code mixed_gpu(struct tfd_kctx *k, struct tfd_status *st)
     ROW("BatchMatMulV3", name, compute, tfd_batch_matmul_prepare_v3)
 
 static const struct tfd_kernel kernels[] = {
-    CUDA_FLOAT_DTYPES(ROWS) V3(FLOAT, batch_gpu), V3(DOUBLE, batch_gpu),
-    V3(HALF, batch_gpu), V3(BFLOAT16, mixed_gpu)};
+    CUDA_FLOAT_DTYPES(ROWS) CUDA_COMPLEX_DTYPES(ROWS) V3(FLOAT, batch_gpu),
+    V3(DOUBLE, batch_gpu),
+    V3(HALF, batch_gpu),
+    V3(BFLOAT16, mixed_gpu),
+    V3(COMPLEX64, batch_gpu),
+    V3(COMPLEX128, batch_gpu)};
 
 } /* namespace */
 

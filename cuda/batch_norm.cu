@@ -10,9 +10,9 @@
  * channel's first element (forward) or from the mean, in double, so that
  * nothing is lost where the mean is large and the variance is small.
  */
-#include "cuda/channels.cuh"
 #include "cuda/dnn_norm.cuh"
-#include "cuda/fold.cuh"
+#include "cuda/forward.cuh"
+#include "cuda/norm_sums.cuh"
 
 namespace
 {
@@ -22,152 +22,6 @@ static struct view own_view(const struct tfd_kctx *k, const struct tfd_shape *x)
     const struct tfd_batch_norm *s = (const struct tfd_batch_norm *)k->state;
 
     return view_of(x, s->second ? 1 : x->rank - 1);
-}
-
-/* ---- Sums ---------------------------------------------------------------- */
-
-struct pair {
-    double a, b;
-};
-
-/* x and its square, as distances from the channel's first element. */
-template <typename T> struct moments {
-    const T *x;
-
-    __device__ struct pair operator()(int64_t i, int64_t first, float) const
-    {
-        double v = (double)widen(x[i]) - (double)widen(x[first]);
-
-        return {v, v * v};
-    }
-};
-
-/* dy, and dy * (x - mean). */
-template <typename T> struct gradients {
-    const T *x, *dy;
-
-    __device__ struct pair operator()(int64_t i, int64_t, float mean) const
-    {
-        double d = (double)widen(dy[i]);
-
-        return {d, d * ((double)widen(x[i]) - (double)mean)};
-    }
-};
-
-/* part[piece][channel].  Channels last: 32 of them for each block, whose 8 rows
- * of threads take every eighth row of the piece.  mean may be NULL. */
-template <typename F>
-__global__ void sum_last(F f, const float *mean, struct pair *part,
-                         struct view v, int64_t piece)
-{
-    __shared__ double sums[2][8][33];
-    int lane = threadIdx.x % 32, line = threadIdx.x / 32;
-    int64_t c = (int64_t)blockIdx.x * 32 + lane;
-    int64_t first = blockIdx.y * piece;
-    int64_t last = first + piece < v.outer ? first + piece : v.outer;
-    float middle = mean && c < v.channels ? mean[c] : 0;
-    struct pair sum = {0, 0};
-
-    for (int64_t r = first + line; c < v.channels && r < last; r += 8) {
-        struct pair p = f(r * v.channels + c, c, middle);
-
-        sum.a += p.a;
-        sum.b += p.b;
-    }
-    sums[0][line][lane] = sum.a;
-    sums[1][line][lane] = sum.b;
-    __syncthreads();
-    if (line == 0 && c < v.channels) {
-        for (int i = 1; i < 8; i++) {
-            sum.a += sums[0][i][lane];
-            sum.b += sums[1][i][lane];
-        }
-        part[blockIdx.y * v.channels + c] = sum;
-    }
-}
-
-/* Channels second: a block for each of them and each piece. */
-template <typename F>
-__global__ void sum_second(F f, const float *mean, struct pair *part,
-                           struct view v, int64_t piece)
-{
-    int64_t c = blockIdx.x, n = v.outer * v.inner;
-    int64_t first = blockIdx.y * piece;
-    int64_t last = first + piece < n ? first + piece : n;
-    float middle = mean ? mean[c] : 0;
-    struct pair sum = {0, 0};
-
-    for (int64_t i = first + threadIdx.x; i < last; i += THREADS) {
-        struct pair p = f(place_in(&v, c, i), c * v.inner, middle);
-
-        sum.a += p.a;
-        sum.b += p.b;
-    }
-    sum.a = fold_block(sum.a, plus(), false);
-    sum.b = fold_block(sum.b, plus(), false);
-    if (threadIdx.x == 0)
-        part[blockIdx.y * v.channels + c] = sum;
-}
-
-__device__ inline struct pair total_of(const struct pair *part, int64_t c,
-                                       int64_t channels, int64_t pieces)
-{
-    struct pair sum = {0, 0};
-
-    for (int64_t i = 0; i < pieces; i++) {
-        sum.a += part[i * channels + c].a;
-        sum.b += part[i * channels + c].b;
-    }
-    return sum;
-}
-
-/* ---- Work memory --------------------------------------------------------- */
-
-/* Elements of a piece for each of its threads, and pieces at most. */
-#define EACH 32
-#define PIECES_MAX 256
-
-struct work {
-    struct tfd_buffer *buffer;
-    struct pair *part;
-    int64_t pieces, piece;
-    float *a, *b, *c; /* of each channel */
-};
-
-static enum tfd_code make_work(const struct tfd_kctx *k, const struct view *v,
-                               struct work *w, struct tfd_status *st)
-{
-    int64_t rows = v->inner == 1 ? v->outer : v->outer * v->inner;
-    int64_t least = EACH * (v->inner == 1 ? THREADS / 32 : THREADS);
-    size_t sums, floats = 3 * (size_t)v->channels * sizeof(float);
-
-    w->pieces = (rows + least - 1) / least;
-    w->pieces = w->pieces < PIECES_MAX ? w->pieces : PIECES_MAX;
-    w->piece = (rows + w->pieces - 1) / w->pieces;
-    sums = (size_t)(w->pieces * v->channels) * sizeof(struct pair);
-    w->buffer = k->memory->make(k->memory, sums + floats, st);
-    if (!w->buffer)
-        return TFD_RESOURCE_EXHAUSTED;
-    w->part = (struct pair *)w->buffer->data;
-    w->a = (float *)((char *)w->buffer->data + sums);
-    w->b = w->a + v->channels;
-    w->c = w->b + v->channels;
-    return TFD_OK;
-}
-
-template <typename F>
-static void sum_all(struct tfd_kctx *k, F f, const float *mean,
-                    const struct view *v, const struct work *w)
-{
-    int64_t blocks = v->inner == 1 ? (v->channels + 31) / 32 : v->channels;
-    dim3 grid((unsigned)blocks, (unsigned)w->pieces);
-
-    if (v->inner == 1)
-        sum_last<F><<<grid, THREADS, 0, stream_of(k)>>>(f, mean, w->part, *v,
-                                                        w->piece);
-    else
-        sum_second<F><<<grid, THREADS, 0, stream_of(k)>>>(f, mean, w->part, *v,
-                                                          w->piece);
 }
 
 /* ---- Forward ------------------------------------------------------------- */
@@ -231,15 +85,63 @@ __global__ void finish_nothing(struct channels h, int64_t channels)
     }
 }
 
-template <typename T>
-__global__ void normalise(const T *x, const float *mean, const float *a,
-                          const float *offset, T *y, struct view v, int64_t n)
+/* The channels of elements i .. i + N: neighbours, or one. */
+template <int N>
+__device__ inline void load_channels(const struct view *v, const float *x,
+                                     int64_t i, float *out)
 {
-    for (int64_t i = thread_index(); i < n; i += thread_count()) {
-        int64_t c = channel_of(&v, i);
+    int64_t c = channel_of(v, i);
 
-        y[i] = narrow<T>((widen(x[i]) - mean[c]) * a[c] + offset[c]);
+    if (v->inner == 1) {
+        load_floats<N>(x + c, out);
+        return;
     }
+#pragma unroll
+    for (int j = 0; j < N; j++)
+        out[j] = x[c];
+}
+
+template <int N, typename T>
+__global__ void normalise(const T *x, const float *mean, const float *a,
+                          const float *offset, pack<T, N> *y, struct view v,
+                          int64_t packs)
+{
+    for (int64_t i = thread_index(); i < packs; i += thread_count()) {
+        float e[N], m[N], factor[N], begin[N];
+
+        load_pack<N>(x + i * N, e);
+        load_channels<N>(&v, mean, i * N, m);
+        load_channels<N>(&v, a, i * N, factor);
+        load_channels<N>(&v, offset, i * N, begin);
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            e[j] = (e[j] - m[j]) * factor[j] + begin[j];
+        y[i] = narrow_all<N, T>(e);
+    }
+}
+
+/* Whether N neighbours are of one channel, or of N that are packs. */
+template <int N> static bool is_packed(const struct view *v)
+{
+    return (v->inner == 1 ? v->channels : v->inner) % N == 0;
+}
+
+template <typename T>
+static void run_normalise(struct tfd_kctx *k, const float *mean, const float *a,
+                          const struct view *v)
+{
+    const T *x = in_at<T>(k, 0);
+    const float *offset = in_at<float>(k, 2);
+    int64_t n = v->outer * v->channels * v->inner;
+    constexpr int N = pack_size<T, T>();
+    T *y = out_at<T>(k, 0);
+
+    if (is_packed<N>(v) && is_aligned(x, y, y) && is_aligned(mean, a, offset))
+        normalise<N, T><<<blocks_for(k, n / N), THREADS, 0, stream_of(k)>>>(
+            x, mean, a, offset, (pack<T, N> *)y, *v, n / N);
+    else
+        normalise<1, T><<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
+            x, mean, a, offset, (pack<T, 1> *)y, *v, n);
 }
 
 template <typename T>
@@ -249,7 +151,6 @@ static enum tfd_code run_forward(struct tfd_kctx *k, const struct view *v,
     const struct tfd_batch_norm *s = (const struct tfd_batch_norm *)k->state;
     struct channels h = channels_of(k);
     const T *x = in_at<T>(k, 0);
-    int64_t n = v->outer * v->channels * v->inner;
     struct work w = {};
     bool done;
 
@@ -266,9 +167,7 @@ static enum tfd_code run_forward(struct tfd_kctx *k, const struct view *v,
         finish_given<<<blocks_for(k, v->channels), THREADS, 0, stream_of(k)>>>(
             h, v->channels, w.a);
     }
-    normalise<T><<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
-        x, s->training ? h.kept_mean : h.mean, w.a, in_at<float>(k, 2),
-        out_at<T>(k, 0), *v, n);
+    run_normalise<T>(k, s->training ? h.kept_mean : h.mean, w.a, v);
     tfd_buffer_unref(w.buffer);
     return launched(k, st);
 }
@@ -303,6 +202,23 @@ static enum tfd_code forward_gpu(struct tfd_kctx *k, struct tfd_status *st)
     return launched(k, st);
 }
 
+} /* namespace */
+
+enum tfd_code cuda_norm_forward(struct tfd_kctx *k, struct tfd_status *st)
+{
+    switch (k->in[0].dtype) {
+    case TFD_HALF:
+        return forward_gpu<__half>(k, st);
+    case TFD_BFLOAT16:
+        return forward_gpu<__nv_bfloat16>(k, st);
+    default:
+        return forward_gpu<float>(k, st);
+    }
+}
+
+namespace
+{
+
 /* ---- Gradient ------------------------------------------------------------ */
 
 /* Inputs and outputs by channel. */
@@ -328,18 +244,47 @@ __global__ void finish_gradient(struct slopes h, const struct pair *part,
     }
 }
 
-/* dx = (dy - b - (x - mean) * c) * a */
-template <typename T>
-__global__ void derive(const T *x, const T *dy, const float *mean,
-                       const float *a, const float *b, const float *c, T *dx,
-                       struct view v, int64_t n)
-{
-    for (int64_t i = thread_index(); i < n; i += thread_count()) {
-        int64_t h = channel_of(&v, i);
+/* By channel. */
+struct coefficients {
+    const float *mean, *a, *b, *c;
+};
 
-        dx[i] = narrow<T>(
-            (widen(dy[i]) - b[h] - (widen(x[i]) - mean[h]) * c[h]) * a[h]);
+/* dx = (dy - b - (x - mean) * c) * a */
+template <int N, typename T>
+__global__ void derive(const T *x, const T *dy, struct coefficients h,
+                       pack<T, N> *dx, struct view v, int64_t packs)
+{
+    for (int64_t i = thread_index(); i < packs; i += thread_count()) {
+        float e[N], slope[N], mean[N], a[N], b[N], c[N];
+
+        load_pack<N>(x + i * N, e);
+        load_pack<N>(dy + i * N, slope);
+        load_channels<N>(&v, h.mean, i * N, mean);
+        load_channels<N>(&v, h.a, i * N, a);
+        load_channels<N>(&v, h.b, i * N, b);
+        load_channels<N>(&v, h.c, i * N, c);
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            e[j] = (slope[j] - b[j] - (e[j] - mean[j]) * c[j]) * a[j];
+        dx[i] = narrow_all<N, T>(e);
     }
+}
+
+template <typename T>
+static void run_derive(struct tfd_kctx *k, const T *x, const T *dy,
+                       const struct coefficients &h, const struct view *v)
+{
+    int64_t n = v->outer * v->channels * v->inner;
+    constexpr int N = pack_size<T, T>();
+    T *dx = out_at<T>(k, 0);
+
+    if (is_packed<N>(v) && is_aligned(x, dy, dx) &&
+        is_aligned(h.mean, h.a, h.b) && is_aligned(h.c, h.c, h.c))
+        derive<N, T><<<blocks_for(k, n / N), THREADS, 0, stream_of(k)>>>(
+            x, dy, h, (pack<T, N> *)dx, *v, n / N);
+    else
+        derive<1, T><<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
+            x, dy, h, (pack<T, 1> *)dx, *v, n);
 }
 
 template <typename T>
@@ -350,7 +295,6 @@ static enum tfd_code run_gradient(struct tfd_kctx *k, const struct view *v,
     const T *dy = in_at<T>(k, 0), *x = in_at<T>(k, 1);
     const float *mean = in_at<float>(k, 3);
     int64_t count = v->outer * v->inner;
-    int64_t n = count * v->channels;
     const struct slopes h = {
         in_at<float>(k, 2),  in_at<float>(k, 4),
         out_at<float>(k, 1), out_at<float>(k, 2),
@@ -365,8 +309,7 @@ static enum tfd_code run_gradient(struct tfd_kctx *k, const struct view *v,
     sum_all(k, gradients<T>{x, dy}, mean, v, &w);
     finish_gradient<<<blocks_for(k, v->channels), THREADS, 0, stream_of(k)>>>(
         h, w.part, w.pieces, v->channels, w.a, w.b, w.c);
-    derive<T><<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
-        x, dy, mean, w.a, w.b, w.c, out_at<T>(k, 0), *v, n);
+    run_derive(k, x, dy, {mean, w.a, w.b, w.c}, v);
     tfd_buffer_unref(w.buffer);
     return launched(k, st);
 }
@@ -390,8 +333,8 @@ static enum tfd_code gradient_gpu(struct tfd_kctx *k, struct tfd_status *st)
 #define ROW(op, name, compute)                              \
     row(op, TFD_##name, compute, 0, tfd_batch_norm_prepare, \
         sizeof(struct cuda_norm_state))
-#define ROWS(version, name, T)                           \
-    ROW("FusedBatchNorm" version, name, forward_gpu<T>), \
+#define ROWS(version, name, T)                              \
+    ROW("FusedBatchNorm" version, name, cuda_norm_forward), \
         ROW("FusedBatchNormGrad" version, name, gradient_gpu<T>)
 
 static const struct tfd_kernel kernels[] = {

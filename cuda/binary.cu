@@ -7,6 +7,7 @@
  * hardware's, and the remainder is the dividend.  An integer to a negative
  * power is 0 likewise, but for those of 1 and -1.
  */
+#include "cuda/complex.cuh"
 #include "cuda/elementwise.cuh"
 
 namespace
@@ -94,6 +95,21 @@ struct int_floor_mod {
     }
 };
 
+/* Of uint64, which int64 does not hold. */
+struct whole_divide {
+    __device__ uint64_t operator()(uint64_t a, uint64_t b) const
+    {
+        return b == 0 ? ~UINT64_C(0) : a / b;
+    }
+};
+
+struct whole_mod {
+    __device__ uint64_t operator()(uint64_t a, uint64_t b) const
+    {
+        return b == 0 ? a : a % b;
+    }
+};
+
 struct int_power {
     __device__ int64_t operator()(int64_t a, int64_t b) const
     {
@@ -172,6 +188,11 @@ static enum tfd_code compare_equal(struct tfd_kctx *k, struct tfd_status *st)
     ROW("FloorDiv", name, T, floor_div)           \
     PLAIN("FloorMod", name, T, floor_mod)         \
     PLAIN("TruncateDiv", name, T, truncate_div)
+#define EQUALS(name, T)                             \
+    row("Equal", TFD_##name,                        \
+        compare_equal<compare_plain<T, equal>, 0>), \
+    row("NotEqual", TFD_##name,                     \
+        compare_equal<compare_plain<T, not_equal>, 1>),
 /* Integers that are rare. */
 #define SMALL(name, T)                                 \
     PLAIN("AddV2", name, T, add)                       \
@@ -183,13 +204,27 @@ static enum tfd_code compare_equal(struct tfd_kctx *k, struct tfd_status *st)
     PLAIN_TEST("LessEqual", name, T, less_equal)       \
     PLAIN_TEST("Greater", name, T, greater)            \
     PLAIN_TEST("GreaterEqual", name, T, greater_equal) \
-    row("Equal", TFD_##name,                           \
-        compare_equal<compare_plain<T, equal>, 0>),    \
-    row("NotEqual", TFD_##name,                        \
-        compare_equal<compare_plain<T, not_equal>, 1>),
+    EQUALS(name, T)
+#define QUOTIENTS(name, T, floor_f, mod, truncate) \
+    PLAIN("Div", name, T, truncate)                \
+    PLAIN("FloorDiv", name, T, floor_f)            \
+    PLAIN("FloorMod", name, T, mod)                \
+    PLAIN("TruncateDiv", name, T, truncate)
+#define INT_QUOTIENTS(name, T) \
+    QUOTIENTS(name, T, int_floor_div, int_floor_mod, int_truncate_div)
+#define COMPLEXES(name, T)              \
+    PLAIN("Add", name, T, add)          \
+    PLAIN("AddV2", name, T, add)        \
+    PLAIN("Sub", name, T, sub)          \
+    PLAIN("Mul", name, T, mul)          \
+    PLAIN("RealDiv", name, T, divide)   \
+    PLAIN("Div", name, T, divide)       \
+    PLAIN("DivNoNan", name, T, div_no_nan) \
+    EQUALS(name, T)
 
 static const struct tfd_kernel kernels[] = {
     CUDA_FLOAT_DTYPES(FLOATS)
+    CUDA_COMPLEX_DTYPES(COMPLEXES)
     PLAIN("Add", INT16, int16_t, add)
     PLAIN("Add", INT8, int8_t, add)
     PLAIN("Add", UINT8, uint8_t, add)
@@ -201,10 +236,15 @@ static const struct tfd_kernel kernels[] = {
     SMALL(UINT64, uint64_t)
     NUMBERS(INT64, int64_t)
     PLAIN("Pow", INT64, int64_t, int_power)
-    PLAIN("Div", INT64, int64_t, int_truncate_div)
-    PLAIN("FloorDiv", INT64, int64_t, int_floor_div)
-    PLAIN("FloorMod", INT64, int64_t, int_floor_mod)
-    PLAIN("TruncateDiv", INT64, int64_t, int_truncate_div)
+    PLAIN("Pow", INT16, int16_t, int_power)
+    PLAIN("Pow", INT8, int8_t, int_power)
+    INT_QUOTIENTS(INT64, int64_t)
+    INT_QUOTIENTS(INT16, int16_t)
+    INT_QUOTIENTS(INT8, int8_t)
+    INT_QUOTIENTS(UINT8, uint8_t)
+    INT_QUOTIENTS(UINT16, uint16_t)
+    INT_QUOTIENTS(UINT32, uint32_t)
+    QUOTIENTS(UINT64, uint64_t, whole_divide, whole_mod, whole_divide)
     EQUAL(BOOL, tfd_bool)
     row("LogicalAnd", TFD_DTYPE_INVALID, compare<tfd_bool, logical_and>),
     row("LogicalOr", TFD_DTYPE_INVALID, compare<tfd_bool, logical_or>),

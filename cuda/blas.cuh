@@ -4,7 +4,8 @@
  *
  * float products use TensorFloat-32 where the card has it, as TensorFlow does;
  * NVIDIA_TF32_OVERRIDE=0 in the environment switches that off (cuBLAS looks at
- * it).  half and bfloat16 are summed in float.
+ * it).  half and bfloat16 are summed in float.  A complex operand that is
+ * transposed can be conjugated, too.
  */
 #ifndef TFD_CUDA_BLAS_CUH
 #define TFD_CUDA_BLAS_CUH
@@ -12,7 +13,7 @@
 #include "cuda/launch.cuh"
 
 /* C = op(A) op(B), row-major as in kernels/gemm.h, `batch` times with strides
- * in elements. */
+ * in elements.  adjoint: what is transposed is conjugated, if it is complex. */
 struct cuda_gemm {
     enum tfd_dtype dtype;
     bool transpose_a, transpose_b;
@@ -21,6 +22,7 @@ struct cuda_gemm {
     void *c;
     int64_t lda, ldb, ldc;
     int64_t stride_a, stride_b, stride_c;
+    bool adjoint;
 };
 
 enum tfd_code cuda_gemm_run(struct tfd_kctx *k, const struct cuda_gemm *g,

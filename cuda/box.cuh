@@ -171,6 +171,29 @@ __global__ void place_items(const T *x, T *y, T around, I n, struct box b)
     }
 }
 
+/* y is x within `value`, ITEM_MAX bytes of elements; most: elements of the
+ * larger one. */
+template <typename = void>
+static enum tfd_code run_place(struct tfd_kctx *k, const void *x, void *y,
+                               int64_t most, const void *value, struct box b,
+                               struct tfd_status *st)
+{
+    merge_axes(&b);
+    widen_items(&b, x, y);
+    return with_item(b.item, [&](auto item) {
+        using T = decltype(item);
+
+        memcpy(&item, value, sizeof(item));
+        return with_index(most, [&](auto index) {
+            using I = decltype(index);
+
+            place_items<T, I><<<blocks_for(k, b.n), THREADS, 0, stream_of(k)>>>(
+                (const T *)x, (T *)y, item, (I)b.n, b);
+            return launched(k, st);
+        });
+    });
+}
+
 /* Output 0 is x within `around`, bytes of one element; NULL: zeros.  The axes
  * have all but strides. */
 template <typename = void>
@@ -178,10 +201,8 @@ static enum tfd_code place_box(struct tfd_kctx *k, const struct tfd_tensor *x,
                                const void *around, struct box b,
                                struct tfd_status *st)
 {
-    const char *from = (const char *)tfd_tensor_data(x);
     alignas(ITEM_MAX) char value[ITEM_MAX] = {0};
     size_t size = tfd_dtype_size(x->dtype);
-    char *to = out_at<char>(k, 0);
     int64_t stride = 1;
 
     b.item = size;
@@ -194,20 +215,8 @@ static enum tfd_code place_box(struct tfd_kctx *k, const struct tfd_tensor *x,
         b.axis[d].stride = stride;
         stride *= b.axis[d].count;
     }
-    merge_axes(&b);
-    widen_items(&b, from, to);
-    return with_item(b.item, [&](auto item) {
-        using T = decltype(item);
-
-        memcpy(&item, value, sizeof(item));
-        return with_index(b.n, [&](auto index) {
-            using I = decltype(index);
-
-            place_items<T, I><<<blocks_for(k, b.n), THREADS, 0, stream_of(k)>>>(
-                (const T *)from, (T *)to, item, (I)b.n, b);
-            return launched(k, st);
-        });
-    });
+    return run_place(k, tfd_tensor_data(x), out_at<void>(k, 0), b.n, value, b,
+                     st);
 }
 
 #endif

@@ -3,9 +3,9 @@
  *
  * Numbers to bool are "is not 0"; a float that no integer can hold becomes what
  * the card makes of it, as in TensorFlow.  Quantised integers are cast as the
- * integers they are stored as.
+ * integers they are stored as, and of a complex number the real part.
  */
-#include "cuda/launch.cuh"
+#include "cuda/complex.cuh"
 
 namespace
 {
@@ -39,16 +39,32 @@ struct cast_bool {
     }
 };
 
-template <typename W> struct complex_of {
-    W real, imaginary;
-};
-
 template <typename W> struct cast_complex {
-    template <typename T> __device__ complex_of<W> operator()(T x) const
+    template <typename T> __device__ complex_number<W> operator()(T x) const
     {
         return {narrow<W>(widen(x)), 0};
     }
+    template <typename R>
+    __device__ complex_number<W> operator()(complex_number<R> x) const
+    {
+        return {(W)x.re, (W)x.im};
+    }
 };
+
+/* What becomes of a number, of the real part of a complex one. */
+template <typename F> struct of_real {
+    template <typename R> __device__ auto operator()(complex_number<R> x) const
+    {
+        return F()(x.re);
+    }
+};
+template <typename T, typename F> struct reader {
+    using type = F;
+};
+template <typename R, typename F> struct reader<complex_number<R>, F> {
+    using type = of_real<F>;
+};
+template <typename T, typename F> using read_as = typename reader<T, F>::type;
 
 /* The low bits of the fraction are cleared first, as in kernels/cast.c. */
 template <typename F> struct cut {
@@ -67,6 +83,10 @@ template <typename F> struct cut {
 
         u = u >> bits << bits;
         return then(isnan(x) ? x : __longlong_as_double((long long)u));
+    }
+    template <typename R> __device__ auto operator()(complex_number<R> x) const
+    {
+        return operator()(x.re);
     }
 };
 
@@ -112,8 +132,48 @@ enum tfd_code cut_to<double>(struct tfd_kctx *k, enum tfd_dtype type,
     if (type == TFD_HALF) return to<double, half, __half>(k, half{42, {}}, st);
     if (type == TFD_FLOAT) return to<double, single, float>(k, single{29, {}},
                                                             st);
-    if (type == TFD_COMPLEX64) return to<double, complex, complex_of<float>>(
-        k, complex{53, {}}, st);
+    if (type ==
+        TFD_COMPLEX64) return to<double, complex,
+                                 complex_number<float>>(k, complex{53, {}}, st);
+    *cuts = false;
+    return TFD_OK;
+}
+
+/* Both parts of a complex number. */
+struct cut_parts {
+    __device__ complex_number<float> operator()(complex_number<double> x) const
+    {
+        cut<cast<float>> each = {29, {}};
+
+        return {each(x.re), each(x.im)};
+    }
+};
+
+template <>
+enum tfd_code cut_to<complex_number<float>>(struct tfd_kctx *k,
+                                            enum tfd_dtype type, bool *cuts,
+                                            struct tfd_status *st) {
+    using half = cut<cast<__half>>;
+
+    *cuts = type == TFD_HALF;
+    return *cuts ? to<complex_number<float>, half, __half>(k, half{13, {}}, st)
+                 : TFD_OK;
+}
+
+template <>
+enum tfd_code cut_to<complex_number<double>>(struct tfd_kctx *k,
+                                             enum tfd_dtype type, bool *cuts,
+                                             struct tfd_status *st) {
+    using from = complex_number<double>; using half = cut<cast<__half>>;
+    using single = cut<cast<float>>;
+
+    *cuts = true;
+    if (type == TFD_HALF) return to<from, half, __half>(k, half{42, {}}, st);
+    if (type == TFD_FLOAT) return to<from, single, float>(k, single{29, {}},
+                                                          st);
+    if (type ==
+        TFD_COMPLEX64) return to<from, cut_parts, complex_number<float>>(k, {},
+                                                                         st);
     *cuts = false;
     return TFD_OK;
 }
@@ -140,7 +200,7 @@ static enum tfd_code cast_gpu(struct tfd_kctx *k, struct tfd_status *st)
     switch (s->to) {
 #define CASE(name, To) \
     case TFD_##name:   \
-        return to<T, cast<To>, To>(k, cast<To>(), st);
+        return to<T, read_as<T, cast<To>>, To>(k, {}, st);
         CUDA_FLOAT_DTYPES(CASE)
         CUDA_INT_DTYPES(CASE)
         CASE(INT32, int32_t)
@@ -150,13 +210,13 @@ static enum tfd_code cast_gpu(struct tfd_kctx *k, struct tfd_status *st)
         CASE(QUINT16, uint16_t)
         CASE(QINT32, int32_t)
     case TFD_COMPLEX64:
-        return to<T, cast_complex<float>, complex_of<float>>(
+        return to<T, cast_complex<float>, complex_number<float>>(
             k, cast_complex<float>(), st);
     case TFD_COMPLEX128:
-        return to<T, cast_complex<double>, complex_of<double>>(
+        return to<T, cast_complex<double>, complex_number<double>>(
             k, cast_complex<double>(), st);
     case TFD_BOOL:
-        return to<T, cast_bool, tfd_bool>(k, cast_bool(), st);
+        return to<T, read_as<T, cast_bool>, tfd_bool>(k, {}, st);
     default:
         return tfd_fail(st, TFD_UNIMPLEMENTED, "Cast %s to %s is not supported",
                         tfd_dtype_name((int)k->in[0].dtype),
@@ -167,8 +227,9 @@ static enum tfd_code cast_gpu(struct tfd_kctx *k, struct tfd_status *st)
 #define ROW(name, T) \
     row("Cast", TFD_##name, cast_gpu<T>, 0, prepare, sizeof(struct cast_state)),
 
-static const struct tfd_kernel kernels[] = {CUDA_FLOAT_DTYPES(
-    ROW) CUDA_INT_DTYPES(ROW) ROW(INT32, int32_t) ROW(BOOL, tfd_bool)};
+static const struct tfd_kernel kernels[] = {
+    CUDA_FLOAT_DTYPES(ROW) CUDA_INT_DTYPES(ROW) CUDA_COMPLEX_DTYPES(ROW)
+        ROW(INT32, int32_t) ROW(BOOL, tfd_bool)};
 
 } /* namespace */
 

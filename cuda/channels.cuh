@@ -33,6 +33,27 @@ __device__ inline int64_t channel_of(const struct view *v, int64_t i)
     return take_rest(&v->by_channels, &row);
 }
 
+/* The channel of an element and how many more of it follow. */
+struct spot {
+    int64_t channel, left;
+};
+
+__device__ inline struct spot spot_of(const struct view *v, int64_t i)
+{
+    int64_t at = take_rest(&v->by_inner, &i);
+
+    return {take_rest(&v->by_channels, &i), v->inner - 1 - at};
+}
+
+__device__ inline void spot_next(const struct view *v, struct spot *s)
+{
+    if (s->left-- > 0)
+        return;
+    s->left = v->inner - 1;
+    if (++s->channel == v->channels)
+        s->channel = 0;
+}
+
 /* The place of element i of channel c, of outer times inner. */
 __device__ inline int64_t place_in(const struct view *v, int64_t c, int64_t i)
 {

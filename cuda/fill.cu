@@ -1,7 +1,7 @@
 /*
  * fill.cu - tensors of one value: Fill, ZerosLike, OnesLike of kernels/array.c.
  */
-#include "cuda/item.cuh"
+#include "cuda/complex.cuh"
 
 extern "C" {
 #include "kernels/check.h"
@@ -97,14 +97,8 @@ static enum tfd_code ones(struct tfd_kctx *k, struct tfd_status *st)
         row("ZerosLike", TFD_##name, zeros),       \
         row("OnesLike", TFD_##name, ones<T>),
 
-/* A value of 8 or 16 bytes, whatever it means. */
-#define PARTS(name, T)                             \
-    row("Fill", TFD_##name, fill<T>, HOST_ARG(0)), \
-        row("ZerosLike", TFD_##name, zeros),
-
-static const struct tfd_kernel kernels[] = {
-    CUDA_FLOAT_DTYPES(ROWS) CUDA_INT_DTYPES(ROWS) ROWS(BOOL, tfd_bool)
-        PARTS(COMPLEX64, uint64_t) PARTS(COMPLEX128, struct item16)};
+static const struct tfd_kernel kernels[] = {CUDA_FLOAT_DTYPES(
+    ROWS) CUDA_INT_DTYPES(ROWS) ROWS(BOOL, tfd_bool) CUDA_COMPLEX_DTYPES(ROWS)};
 
 } /* namespace */
 

@@ -21,6 +21,7 @@
 /* What never does. */
 #define ON_HOST (BIT(INT32) | BIT(STRING) | BIT(RESOURCE))
 #define SHAPES (BIT(INT32) | BIT(INT64))
+#define QUANTISED (BIT(QINT8) | BIT(QUINT8) | BIT(QINT32))
 /* Of reference variables. */
 #define VARIABLES (FLOATS | COMPLEXES | BIT(BOOL) | BIT(INT64) | BIT(UINT32))
 
@@ -56,7 +57,7 @@ static const struct tfd_borrowed borrowed[] = {
     HOST("_HostRecv", 0),
     HOST("LoopCond", 0),
 
-    {"Const", ON_DEVICE, 0, 0},
+    {"Const", ON_DEVICE | QUANTISED | BIT(QINT16) | BIT(QUINT16), 0, 0},
     HOST("Const", BIT(INT32)),
     PASS("Identity", 0, 0),
     PASS("StopGradient", 0, 0),
@@ -66,19 +67,22 @@ static const struct tfd_borrowed borrowed[] = {
     PASS("PlaceholderWithDefault", 0, 0),
     {"IdentityN", 0, 0, 0},
     PASS("Switch", SECOND, 0),
+    {"Switch", QUANTISED, SECOND, 0},
     PASS("_SwitchN", SECOND, 0),
     PASS("Merge", 0, SECOND),
+    {"Merge", QUANTISED, 0, SECOND},
     PASS("Enter", 0, 0),
     PASS("Exit", 0, 0),
     PASS("NextIteration", 0, 0),
-    {"RefSwitch", VARIABLES, SECOND, 0},
+    {"RefSwitch", VARIABLES | INTS | QUANTISED, SECOND, 0},
+    HOST("RefSwitch", BIT(INT32) | BIT(STRING)),
     {"RefMerge", VARIABLES, 0, SECOND},
     {"RefEnter", VARIABLES, 0, 0},
     {"RefExit", VARIABLES, 0, 0},
     {"RefNextIteration", VARIABLES, 0, 0},
 
     {"VariableV2", VARIABLES, 0, 0},
-    {"Assign", VARIABLES, 0, 0},
+    {"Assign", VARIABLES | INTS, 0, 0},
     {"IsVariableInitialized", VARIABLES, 0, FIRST},
     {"VarHandleOp", ON_DEVICE, 0, FIRST},
     {"ReadVariableOp", ON_DEVICE, FIRST, 0},
@@ -141,7 +145,7 @@ static const struct tfd_borrowed borrowed[] = {
     {"ExpandDims", ON_DEVICE, SECOND, 0},
     {"Squeeze", ON_DEVICE, 0, 0},
     {"Bitcast", ON_DEVICE, 0, 0},
-    HOST("Shape", BIT(INT32)),
+    HOST("Shape", BIT(INT32) | BIT(STRING)),
     HOST("ShapeN", BIT(INT32)),
     HOST("Size", BIT(INT32)),
     HOST("Rank", BIT(INT32)),
@@ -172,6 +176,7 @@ static const struct tfd_borrowed borrowed[] = {
     HOST("Fill", BIT(INT32)),
     HOST("ScatterNd", BIT(INT32)),
     HOST("Slice", BIT(INT32)),
+    HOST("SplitV", BIT(INT32)),
     HOST("StridedSlice", BIT(INT32)),
     HOST("StridedSliceGrad", BIT(INT32)),
     HOST("Pad", BIT(INT32)),

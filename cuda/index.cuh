@@ -115,8 +115,8 @@ static inline size_t item_size(size_t row, const void *a, const void *b)
 
 /* Row r of y is row source(r) of x. */
 template <typename I, typename S>
-__global__ void copy_rows(const I *x, I *y, S source, struct divisor items,
-                          int64_t n)
+__global__ void copy_rows(const I *x, I *y, const __grid_constant__ S source,
+                          struct divisor items, int64_t n)
 {
     for (int64_t e = thread_index(); e < n; e += thread_count()) {
         int64_t row = e, at = take_rest(&items, &row), from = source(row);

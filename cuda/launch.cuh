@@ -259,7 +259,7 @@ static enum tfd_code run_two(struct tfd_kctx *k, F f, const A *a, const A *b,
 
 /* y[i] = f(i) */
 template <typename F, typename Y>
-__global__ void map_index(F f, Y *y, int64_t n)
+__global__ void map_index(const __grid_constant__ F f, Y *y, int64_t n)
 {
     for (int64_t i = thread_index(); i < n; i += thread_count())
         y[i] = f(i);

@@ -1,7 +1,8 @@
 /*
  * lrn.cu - LRN and LRNGrad of kernels/lrn.c: a thread for each element, which
- * sums over its neighbours; the gradient keeps the terms of its sum in memory
- * of the device, so that each is computed once.  half is computed in float.
+ * sums over its neighbours, or for 16 bytes of them, whose sums share what is
+ * read; the gradient keeps the terms of its sum in memory of the device, so
+ * that each is computed once.  half is computed in float.
  */
 #include "cuda/divisor.cuh"
 
@@ -12,114 +13,221 @@ extern "C" {
 namespace
 {
 
-/* Channels around that of element i which exist: [first, last), as elements. */
-struct around {
-    int64_t first, last;
+/* n packs of N channels, of which a pixel has `packs`. */
+struct image {
+    struct tfd_lrn s;
+    struct divisor packs;
+    int64_t n;
 };
 
-__device__ inline struct around around_of(const struct tfd_lrn *s, int64_t i,
-                                          const struct divisor *channels)
-{
-    int64_t row = i, c = take_rest(channels, &row);
-    int64_t first = c > s->radius ? c - s->radius : 0;
-    int64_t last = c + s->radius + 1;
+template <int N> struct sums {
+    float v[N];
+};
 
-    row *= channels->by;
-    return {row + first, row + (last < channels->by ? last : channels->by)};
+/* What terms(i) has of pack i, summed over the channels around each of pack
+ * `at`, in their order. */
+template <int N, typename F>
+__device__ inline struct sums<N> sum_around(const struct image *m, int64_t at,
+                                            const F &terms) {
+    int64_t row = at, mine = take_rest(&m->packs, &row), radius = m->s.radius;
+    int64_t first = mine * N > radius ? (mine *N - radius) / N : 0;
+    int64_t last = mine + (radius + N - 1) / N;
+    struct sums<N> sum = {
+    };
+
+    last = last < m->packs.by ? last : m->packs.by - 1;
+    for (int64_t i = first; i <= last; i++) {
+        struct sums<N> t = terms(row * m->packs.by + i);
+
+#pragma unroll
+        for (int j = 0; j < N; j++)
+#pragma unroll
+            for (int c = 0; c < N; c++) {
+                int64_t distance = (i - mine) * N + j - c;
+
+                if (distance <= radius && -distance <= radius)
+                    sum.v[c] += t.v[j];
+            }
+    }
+    return sum;
 }
 
-template <typename T>
-__device__ inline float norm_of(const struct tfd_lrn *s, const T *x, int64_t i,
-                                const struct divisor *channels)
-{
-    struct around a = around_of(s, i, channels);
-    float sum = 0;
+template <int N, typename T>
+struct squares {
+    const pack<T, N> *x;
 
-    for (int64_t j = a.first; j < a.last; j++)
-        sum += widen(x[j]) * widen(x[j]);
-    return s->bias + s->alpha * sum;
+    __device__ struct sums<N> operator()(int64_t i) const {
+        pack<T, N> p = x[i];
+        struct sums<N> s;
+
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            s.v[j] = widen(p.v[j]) * widen(p.v[j]);
+        return s;
+    }
+};
+
+template <int N> struct kept {
+    const pack<float, N> *term;
+
+    __device__ struct sums<N> operator()(int64_t i) const {
+        pack<float, N> p = term[i];
+        struct sums<N> s;
+
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            s.v[j] = p.v[j];
+        return s;
+    }
+};
+
+template <int N, typename T>
+__device__ inline struct sums<N> norms_of(const struct image *m,
+                                          const pack<T, N> *x, int64_t at) {
+    struct sums<N> s = sum_around<N>(m, at, squares<N, T>{x});
+
+#pragma unroll
+    for (int j = 0; j < N; j++)
+        s.v[j] = m->s.bias + m->s.alpha * s.v[j];
+    return s;
 }
 
-template <typename T>
-__global__ void normalise(struct tfd_lrn s, const T *x, T *y, int64_t n,
-                          struct divisor channels)
+template <int N, typename T>
+__global__ void normalise(struct image m, const pack<T, N> *x, pack<T, N> *y)
 {
-    for (int64_t i = thread_index(); i < n; i += thread_count())
-        y[i] = narrow<T>(widen(x[i]) *
-                         powf(norm_of(&s, x, i, &channels), -s.beta));
+    for (int64_t i = thread_index(); i < m.n; i += thread_count()) {
+        struct sums<N> norm = norms_of(&m, x, i);
+        pack<T, N> p = x[i];
+
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            p.v[j] = narrow<T>(widen(p.v[j]) * powf(norm.v[j], -m.s.beta));
+        y[i] = p;
+    }
 }
 
 /* norm and dy * y / norm */
-template <typename T>
-__global__ void find_terms(struct tfd_lrn s, const T *dy, const T *x,
-                           const T *y, float *norm, float *term, int64_t n,
-                           struct divisor channels)
+template <int N, typename T>
+__global__ void find_terms(struct image m, const pack<T, N> *dy,
+                           const pack<T, N> *x, const pack<T, N> *y,
+                           pack<float, N> *norm, pack<float, N> *term)
 {
-    for (int64_t i = thread_index(); i < n; i += thread_count()) {
-        norm[i] = norm_of(&s, x, i, &channels);
-        term[i] = widen(dy[i]) * widen(y[i]) / norm[i];
+    for (int64_t i = thread_index(); i < m.n; i += thread_count()) {
+        struct sums<N> s = norms_of(&m, x, i);
+        pack<T, N> p = dy[i], q = y[i];
+        pack<float, N> norms, terms;
+
+#pragma unroll
+        for (int j = 0; j < N; j++) {
+            norms.v[j] = s.v[j];
+            terms.v[j] = widen(p.v[j]) * widen(q.v[j]) / s.v[j];
+        }
+        norm[i] = norms;
+        term[i] = terms;
     }
 }
 
-template <typename T>
-__global__ void derive(struct tfd_lrn s, const T *dy, const T *x,
-                       const float *norm, const float *term, T *dx, int64_t n,
-                       struct divisor channels)
+template <int N, typename T>
+__global__ void derive(struct image m, const pack<T, N> *dy,
+                       const pack<T, N> *x, const pack<float, N> *norm,
+                       const pack<float, N> *term, pack<T, N> *dx)
 {
-    const float factor = 2 * s.alpha * s.beta;
+    const float factor = 2 * m.s.alpha * m.s.beta;
 
-    for (int64_t i = thread_index(); i < n; i += thread_count()) {
-        struct around a = around_of(&s, i, &channels);
-        float sum = 0;
+    for (int64_t i = thread_index(); i < m.n; i += thread_count()) {
+        struct sums<N> sum = sum_around<N>(&m, i, kept<N>{term});
+        pack<T, N> p = dy[i], q = x[i];
+        pack<float, N> norms = norm[i];
 
-        for (int64_t j = a.first; j < a.last; j++)
-            sum += term[j];
-        dx[i] = narrow<T>(widen(dy[i]) * powf(norm[i], -s.beta) -
-                          factor * widen(x[i]) * sum);
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            p.v[j] = narrow<T>(widen(p.v[j]) * powf(norms.v[j], -m.s.beta) -
+                               factor * widen(q.v[j]) * sum.v[j]);
+        dx[i] = p;
     }
+}
+
+/* ---- Kernels ------------------------------------------------------------- */
+
+template <int N> static struct image image_of(const struct tfd_kctx *k)
+{
+    return {*(const struct tfd_lrn *)k->state,
+            divisor_of(k->in[0].shape.dim[3] / N),
+            tfd_tensor_elements(&k->in[0]) / N};
+}
+
+template <typename T> static bool is_packed(const struct tfd_kctx *k)
+{
+    return k->in[0].shape.dim[3] % pack_size<T, T>() == 0;
+}
+
+template <int N, typename T>
+static enum tfd_code run(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct image m = image_of<N>(k);
+
+    normalise<N, T><<<blocks_for(k, m.n), THREADS, 0, stream_of(k)>>>(
+        m, in_at<pack<T, N>>(k, 0), out_at<pack<T, N>>(k, 0));
+    return launched(k, st);
 }
 
 template <typename T>
 static enum tfd_code lrn_gpu(struct tfd_kctx *k, struct tfd_status *st)
 {
-    const struct tfd_lrn *s = (const struct tfd_lrn *)k->state;
-    int64_t n = tfd_tensor_elements(&k->in[0]);
+    constexpr int N = pack_size<T, T>();
+    const void *x = in_at<void>(k, 0), *y;
 
     TFD_TRY(tfd_lrn_check(k, st));
     TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &k->in[0].shape, st));
-    if (n == 0)
+    y = out_at<void>(k, 0);
+    if (!y)
         return TFD_OK;
-    normalise<T><<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
-        *s, in_at<T>(k, 0), out_at<T>(k, 0), n,
-        divisor_of(k->in[0].shape.dim[3]));
+    if (is_packed<T>(k) && is_aligned(x, y, y))
+        return run<N, T>(k, st);
+    return run<1, T>(k, st);
+}
+
+template <int N, typename T>
+static enum tfd_code run_grad(struct tfd_kctx *k, float *work,
+                              struct tfd_status *st)
+{
+    const pack<T, N> *dy = in_at<pack<T, N>>(k, 0),
+                     *x = in_at<pack<T, N>>(k, 1);
+    pack<float, N> *norm = (pack<float, N> *)work, *term;
+    struct image m = image_of<N>(k);
+
+    term = norm + m.n;
+    find_terms<N, T><<<blocks_for(k, m.n), THREADS, 0, stream_of(k)>>>(
+        m, dy, x, in_at<pack<T, N>>(k, 2), norm, term);
+    derive<N, T><<<blocks_for(k, m.n), THREADS, 0, stream_of(k)>>>(
+        m, dy, x, norm, term, out_at<pack<T, N>>(k, 0));
     return launched(k, st);
 }
 
 template <typename T>
 static enum tfd_code lrn_grad_gpu(struct tfd_kctx *k, struct tfd_status *st)
 {
-    const struct tfd_lrn *s = (const struct tfd_lrn *)k->state;
-    int64_t n = tfd_tensor_elements(&k->in[0]);
-    const T *dy = in_at<T>(k, 0), *x = in_at<T>(k, 1);
-    struct divisor channels;
+    constexpr int N = pack_size<T, T>();
+    const void *dy = in_at<void>(k, 0), *x = in_at<void>(k, 1), *dx;
+    size_t n = (size_t)tfd_tensor_elements(&k->in[0]);
     struct tfd_buffer *b;
-    float *norm;
+    enum tfd_code code;
 
     TFD_TRY(tfd_lrn_check(k, st));
     TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &k->in[0].shape, st));
-    if (n == 0)
+    dx = out_at<void>(k, 0);
+    if (!dx)
         return TFD_OK;
-    channels = divisor_of(k->in[0].shape.dim[3]);
-    b = k->memory->make(k->memory, (size_t)n * 2 * sizeof(float), st);
+    b = k->memory->make(k->memory, n * 2 * sizeof(float), st);
     if (!b)
         return TFD_RESOURCE_EXHAUSTED;
-    norm = (float *)b->data;
-    find_terms<T><<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
-        *s, dy, x, in_at<T>(k, 2), norm, norm + n, n, channels);
-    derive<T><<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
-        *s, dy, x, norm, norm + n, out_at<T>(k, 0), n, channels);
+    if (is_packed<T>(k) && is_aligned(dy, x, dx) &&
+        is_aligned(in_at<void>(k, 2), dx, dx))
+        code = run_grad<N, T>(k, (float *)b->data, st);
+    else
+        code = run_grad<1, T>(k, (float *)b->data, st);
     tfd_buffer_unref(b);
-    return launched(k, st);
+    return code;
 }
 
 #define ROWS(name, T)                                                   \

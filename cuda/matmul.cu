@@ -5,6 +5,8 @@
  * of the product: C' = op(B)' op(A)'.
  */
 #include "cuda/blas.cuh"
+#include "cuda/complex.cuh"
+#include "cuda/forward.cuh"
 
 extern "C" {
 #include "cuda/library.h"
@@ -170,6 +172,10 @@ static struct types types_of(enum tfd_dtype dtype)
         return {CUDA_R_16F, CUBLAS_COMPUTE_32F};
     case TFD_BFLOAT16:
         return {CUDA_R_16BF, CUBLAS_COMPUTE_32F};
+    case TFD_COMPLEX64:
+        return {CUDA_C_32F, CUBLAS_COMPUTE_32F};
+    case TFD_COMPLEX128:
+        return {CUDA_C_64F, CUBLAS_COMPUTE_64F};
     default:
         return {CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32};
     }
@@ -178,18 +184,20 @@ static struct types types_of(enum tfd_dtype dtype)
 static cublasStatus_t multiply(const struct blas *b, cublasHandle_t handle,
                                const struct cuda_gemm *g)
 {
-    static const float one = 1, zero = 0;
-    static const double wide_one = 1, wide_zero = 0;
+    /* The parts of a complex number, or the first is the number. */
+    static const float one[] = {1, 0}, zero[] = {0, 0};
+    static const double wide_one[] = {1, 0}, wide_zero[] = {0, 0};
     struct types t = types_of(g->dtype);
-    bool wide = g->dtype == TFD_DOUBLE;
+    bool wide = t.compute == CUBLAS_COMPUTE_64F;
+    cublasOperation_t turned = g->adjoint ? CUBLAS_OP_C : CUBLAS_OP_T;
 
-    return b->library.gemm(
-        handle, g->transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N,
-        g->transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N, g->n, g->m, g->k,
-        wide ? (const void *)&wide_one : &one, g->b, t.data, g->ldb,
-        g->stride_b, g->a, t.data, g->lda, g->stride_a,
-        wide ? (const void *)&wide_zero : &zero, g->c, t.data, g->ldc,
-        g->stride_c, g->batch, t.compute, CUBLAS_GEMM_DEFAULT);
+    return b->library.gemm(handle, g->transpose_b ? turned : CUBLAS_OP_N,
+                           g->transpose_a ? turned : CUBLAS_OP_N, g->n, g->m,
+                           g->k, wide ? (const void *)wide_one : one, g->b,
+                           t.data, g->ldb, g->stride_b, g->a, t.data, g->lda,
+                           g->stride_a, wide ? (const void *)wide_zero : zero,
+                           g->c, t.data, g->ldc, g->stride_c, g->batch,
+                           t.compute, CUBLAS_GEMM_DEFAULT);
 }
 
 } /* namespace */
@@ -224,12 +232,9 @@ enum tfd_code cuda_gemm_run(struct tfd_kctx *k, const struct cuda_gemm *g,
     return launched(k, st);
 }
 
-namespace
-{
-
 /* ---- Kernel -------------------------------------------------------------- */
 
-static enum tfd_code matmul_gpu(struct tfd_kctx *k, struct tfd_status *st)
+enum tfd_code cuda_matmul_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_matmul_state *s =
         (const struct tfd_matmul_state *)k->state;
@@ -259,14 +264,18 @@ static enum tfd_code matmul_gpu(struct tfd_kctx *k, struct tfd_status *st)
     return tfd_cuda_device_check(
         tfd_cuda_device_of(k->memory),
         (int)cudaMemsetAsync(g.c, 0, tfd_tensor_size(&k->out[0]), stream_of(k)),
-        "MatMul", st);
+        k->kernel->op, st);
 }
 
-#define ROW(name, T)                                             \
-    row("MatMul", TFD_##name, matmul_gpu, 0, tfd_matmul_prepare, \
+namespace
+{
+
+#define ROW(name, T)                                                      \
+    row("MatMul", TFD_##name, cuda_matmul_compute, 0, tfd_matmul_prepare, \
         sizeof(struct tfd_matmul_state)),
 
-static const struct tfd_kernel kernels[] = {CUDA_FLOAT_DTYPES(ROW)};
+static const struct tfd_kernel kernels[] = {CUDA_FLOAT_DTYPES(ROW)
+                                                CUDA_COMPLEX_DTYPES(ROW)};
 
 } /* namespace */
 

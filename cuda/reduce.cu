@@ -12,6 +12,7 @@
  * Rows and columns are those of fold_matrix.cuh.  The order of folding depends
  * on the shape alone, so that results are the same bits in every run.
  */
+#include "cuda/complex.cuh"
 #include "cuda/divisor.cuh"
 #include "cuda/fold_matrix.cuh"
 
@@ -182,16 +183,19 @@ static enum tfd_code reduce(struct tfd_kctx *k, struct tfd_status *st)
 #define ROW(op, dtype, T, f, mean)                                      \
     row(op, dtype, reduce<T, f, mean>, HOST_ARG(1), tfd_reduce_prepare, \
         sizeof(struct tfd_reduce_state)),
+#define SUMS(name, T)                      \
+    ROW("Sum", TFD_##name, T, plus, false) \
+    ROW("Mean", TFD_##name, T, plus, true) \
+    ROW("Prod", TFD_##name, T, times, false)
 #define FLOATS(name, T)                      \
-    ROW("Sum", TFD_##name, T, plus, false)   \
-    ROW("Mean", TFD_##name, T, plus, true)   \
-    ROW("Prod", TFD_##name, T, times, false) \
+    SUMS(name, T)                            \
     ROW("Max", TFD_##name, T, larger, false) \
     ROW("Min", TFD_##name, T, smaller, false)
 
 static const struct tfd_kernel kernels[] = {
-    CUDA_FLOAT_DTYPES(FLOATS) ROW("Sum", TFD_INT64, int64_t, plus, false)
-        ROW("Prod", TFD_INT64, int64_t, times, false)
+    CUDA_FLOAT_DTYPES(FLOATS) CUDA_COMPLEX_DTYPES(SUMS)
+        ROW("Sum", TFD_INT64, int64_t, plus, false) ROW("Prod", TFD_INT64,
+                                                        int64_t, times, false)
             ROW("Max", TFD_INT64, int64_t, larger, false)
                 ROW("Min", TFD_INT64, int64_t, smaller, false)
                     ROW("All", TFD_DTYPE_INVALID, tfd_bool, both, false)

@@ -2,11 +2,13 @@
  * row_sums.cuh - rows of an output that are sums over picks: from which row of
  * an input, to which of the output.  Picks are ordered by where they go, and
  * each sum is folded in an order that depends on sizes alone: the same bits in
- * every run, without atomic additions.
+ * every run, without atomic additions.  Columns move 16 bytes at a time where
+ * rows are a multiple of that.
  */
 #ifndef TFD_CUDA_ROW_SUMS_CUH
 #define TFD_CUDA_ROW_SUMS_CUH
 
+#include "cuda/packs.cuh"
 #include "cuda/scan.cuh"
 #include "cuda/sort.cuh"
 
@@ -144,41 +146,69 @@ struct row_threads {
     int columns, lines;
 };
 
-/* S has groups(), range(group), row(group) (negative: no row), add(pick,
- * column, sum) and scaled(sum, range). */
-template <typename S, typename T>
-__global__ void sum_rows(S s, T *y, int64_t inner, struct row_threads t)
+/* S has groups(), range(group), row(group) (negative: no row), add<N>(pick,
+ * column, sums of N columns), scaled(sum, range), and is_packed(N), whether N
+ * columns may be read at once.  across: packs of a row. */
+template <int N, typename S, typename T>
+__global__ void sum_rows(S s, pack<T, N> *y, int64_t across,
+                         struct row_threads t)
 {
-    __shared__ wide<T> part[THREADS];
-    int column = threadIdx.x % t.columns;
-    int line = threadIdx.x / t.columns % t.lines;
-    int slot = threadIdx.x / (t.columns * t.lines);
+    __shared__ wide<T> part[N][THREADS];
+    int me = threadIdx.x, column = me % t.columns;
+    int line = me / t.columns % t.lines, slot = me / (t.columns * t.lines);
     int slots = THREADS / (t.columns * t.lines);
-    int64_t tiles = (inner + t.columns - 1) / t.columns, groups = s.groups();
+    int64_t tiles = (across + t.columns - 1) / t.columns, groups = s.groups();
     int64_t work = (groups + slots - 1) / slots * tiles;
 
     for (int64_t w = blockIdx.x; w < work; w += gridDim.x) {
         int64_t group = w / tiles * slots + slot;
         int64_t at = w % tiles * t.columns + column, row = -1;
         struct row_range range = {0, 0};
-        wide<T> sum = {};
+        wide<T> sum[N] = {};
+        pack<T, N> r;
 
-        if (group < groups && at < inner) {
+        if (group < groups && at < across) {
             row = s.row(group);
             range = s.range(group);
         }
         for (int64_t i = range.begin + line; row >= 0 && i < range.end;
              i += t.lines)
-            s.add(i, at, &sum);
+            s.template add<N>(i, at * N, sum);
         __syncthreads(); /* of the work before */
-        part[threadIdx.x] = sum;
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            part[j][me] = sum[j];
         __syncthreads();
         if (line > 0 || row < 0)
             continue;
-        for (int l = 1; l < t.lines; l++)
-            sum += part[threadIdx.x + l * t.columns];
-        y[row * inner + at] = narrow<T>(s.scaled(sum, range));
+#pragma unroll
+        for (int j = 0; j < N; j++) {
+            for (int l = 1; l < t.lines; l++)
+                sum[j] += part[j][me + l * t.columns];
+            r.v[j] = narrow<T>(s.scaled(sum[j], range));
+        }
+        y[row * across + at] = r;
     }
+}
+
+template <int N, typename S, typename T>
+static enum tfd_code launch_sums(struct tfd_kctx *k, S s, T *y, int64_t n,
+                                 int64_t groups, int64_t across,
+                                 struct tfd_status *st)
+{
+    struct row_threads t = {1, 1};
+    int64_t tiles, slots;
+
+    while (t.columns < 32 && t.columns < across)
+        t.columns *= 2;
+    while (t.columns * t.lines < THREADS &&
+           (t.lines < 4 || t.lines < n / groups))
+        t.lines *= 2;
+    tiles = (across + t.columns - 1) / t.columns;
+    slots = THREADS / (t.columns * t.lines);
+    sum_rows<N><<<blocks_for(k, (groups + slots - 1) / slots * tiles * THREADS),
+                  THREADS, 0, stream_of(k)>>>(s, (pack<T, N> *)y, across, t);
+    return launched(k, st);
 }
 
 /* `n` picks go to `groups` rows at most; both are at least 1. */
@@ -187,19 +217,11 @@ static enum tfd_code run_sums(struct tfd_kctx *k, S s, T *y, int64_t n,
                               int64_t groups, int64_t inner,
                               struct tfd_status *st)
 {
-    struct row_threads t = {1, 1};
-    int64_t tiles, slots;
+    constexpr int N = pack_size<T, T>();
 
-    while (t.columns < 32 && t.columns < inner)
-        t.columns *= 2;
-    while (t.columns * t.lines < THREADS &&
-           (t.lines < 4 || t.lines < n / groups))
-        t.lines *= 2;
-    tiles = (inner + t.columns - 1) / t.columns;
-    slots = THREADS / (t.columns * t.lines);
-    sum_rows<<<blocks_for(k, (groups + slots - 1) / slots * tiles * THREADS),
-               THREADS, 0, stream_of(k)>>>(s, y, inner, t);
-    return launched(k, st);
+    if (inner % N == 0 && is_aligned(y, y, y) && s.is_packed(N))
+        return launch_sums<N>(k, s, y, n, groups, inner / N, st);
+    return launch_sums<1>(k, s, y, n, groups, inner, st);
 }
 
 #endif

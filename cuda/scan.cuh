@@ -95,8 +95,8 @@ template <typename N> __global__ void scan_starts(N *count, int n, N *all)
 
 /* found(i, place) for each i that is chosen. */
 template <typename F, typename G>
-__global__ void scan_places(F chosen, G found, struct scan_pieces p,
-                            const int64_t *start)
+__global__ void scan_places(F chosen, const __grid_constant__ G found,
+                            struct scan_pieces p, const int64_t *start)
 {
     int64_t begin = blockIdx.x * p.size, place = start[blockIdx.x], total;
 

@@ -153,7 +153,8 @@ SCATTER_ATOMIC(uint64_t, unsigned long long)
 /* ---- In any order -------------------------------------------------------- */
 
 template <typename F, typename T>
-__global__ void scatter_any(F f, T *to, const T *by, struct places place,
+__global__ void scatter_any(F f, T *to, const T *by,
+                            const __grid_constant__ struct places place,
                             struct divisor inner, int64_t n, bool one)
 {
     for (int64_t e = thread_index(); e < n; e += thread_count()) {
@@ -193,8 +194,9 @@ static enum tfd_code run_any(struct tfd_kctx *k, F f, const struct scatter *s,
 #define NO_PLACE UINT64_MAX
 
 template <typename E>
-__global__ void make_entries(E *entry, struct places place, int64_t count,
-                             int64_t n)
+__global__ void make_entries(E *entry,
+                             const __grid_constant__ struct places place,
+                             int64_t count, int64_t n)
 {
     for (int64_t i = thread_index(); i < n; i += thread_count()) {
         int64_t row = i < count ? place(i) : -1;
@@ -269,7 +271,9 @@ static enum tfd_code run_scatter(struct tfd_kctx *k, const struct scatter *s,
 /* last[place]: the number of its last update, from 1; only those of places that
  * are named are ever written or read. */
 template <typename N>
-__global__ void forget_updates(N *last, struct places place, int64_t count)
+__global__ void forget_updates(N *last,
+                               const __grid_constant__ struct places place,
+                               int64_t count)
 {
     for (int64_t i = thread_index(); i < count; i += thread_count()) {
         int64_t row = place(i);
@@ -280,7 +284,9 @@ __global__ void forget_updates(N *last, struct places place, int64_t count)
 }
 
 template <typename N>
-__global__ void number_updates(N *last, struct places place, int64_t count)
+__global__ void number_updates(N *last,
+                               const __grid_constant__ struct places place,
+                               int64_t count)
 {
     for (int64_t i = thread_index(); i < count; i += thread_count()) {
         int64_t row = place(i);
@@ -292,9 +298,9 @@ __global__ void number_updates(N *last, struct places place, int64_t count)
 
 /* Without `last` there are no two updates of one place. */
 template <typename I>
-__global__ void copy_updates(I *to, const I *by, struct places place,
-                             const unsigned *last, struct divisor items,
-                             int64_t n, bool one)
+__global__ void
+copy_updates(I *to, const I *by, const __grid_constant__ struct places place,
+             const unsigned *last, struct divisor items, int64_t n, bool one)
 {
     for (int64_t e = thread_index(); e < n; e += thread_count()) {
         int64_t i = e, at = take_rest(&items, &i), row = place(i);

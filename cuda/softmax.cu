@@ -7,7 +7,7 @@
  * block: it is read once.  A longer one is read twice: for its maximum and the
  * sum of exponentials at once, the sum being scaled down whenever the maximum
  * grows, and for the result.  Elements move 16 bytes at a time where rows are a
- * multiple of that.
+ * multiple of that, and in pairs where they are even.
  *
  * Sums are in float or wider, and in an order that depends on the shape alone.
  */
@@ -199,8 +199,12 @@ static enum tfd_code run(struct tfd_kctx *k, R to, const T *labels, T *y,
     constexpr int N = pack_size<T, T>();
     const T *x = in_at<T>(k, 0);
 
-    if (wide_steps && n % N == 0 && is_aligned(x, labels, y))
-        return run_rows<N>(k, to, x, rows, n, st);
+    if (wide_steps && is_aligned(x, labels, y)) {
+        if (n % N == 0)
+            return run_rows<N>(k, to, x, rows, n, st);
+        if (n % 2 == 0)
+            return run_rows<2>(k, to, x, rows, n, st);
+    }
     return run_rows<1>(k, to, x, rows, n, st);
 }
 

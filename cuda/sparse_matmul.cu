@@ -79,17 +79,28 @@ template <typename T> struct product {
     {
         return {p.head[group], group + 1 < groups() ? p.head[group + 1] : p.n};
     }
+    bool is_packed(int n) const
+    {
+        return size.column == 1 && size.row % n == 0 && is_aligned(b, b, b);
+    }
+    template <int N>
     __device__ void add(int64_t i, int64_t column, wide<T> *sum) const
     {
         int64_t place = p.pick[i].place();
         int64_t inner = indices[2 * place + !size.adjoint.a];
+        wide<T> v[N], factor;
 
-        if (inner < 0 || inner >= size.k)
-            make_nan(sum);
-        else
-            *sum += conjugate(widen(a[place]), size.adjoint.a) *
-                    conjugate(widen(b[inner * size.row + column * size.column]),
-                              size.adjoint.b);
+        if (inner < 0 || inner >= size.k) {
+#pragma unroll
+            for (int j = 0; j < N; j++)
+                make_nan(&sum[j]);
+            return;
+        }
+        factor = conjugate(widen(a[place]), size.adjoint.a);
+        load_pack<N>(b + inner * size.row + column * size.column, v);
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            sum[j] += factor * conjugate(v[j], size.adjoint.b);
     }
     __device__ wide<T> scaled(wide<T> sum, struct row_range) const
     {

@@ -155,12 +155,22 @@ template <typename T> struct segments {
     {
         return {find(group), find(group + 1)};
     }
+    bool is_packed(int) const
+    {
+        return is_aligned(x, x, x);
+    }
+    template <int N>
     __device__ void add(int64_t i, int64_t column, wide<T> *sum) const
     {
         int64_t from = indices[i];
+        wide<T> v[N];
 
-        if (from >= 0 && from < rows)
-            *sum += widen(x[from * inner + column]);
+        if (from < 0 || from >= rows)
+            return;
+        load_pack<N>(x + from * inner + column, v);
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            sum[j] += v[j];
     }
     __device__ wide<T> scaled(wide<T> sum, struct row_range r) const
     {
@@ -254,13 +264,23 @@ template <typename T> struct arrivals {
     {
         return {p.head[group], group + 1 < groups() ? p.head[group + 1] : p.n};
     }
+    bool is_packed(int) const
+    {
+        return is_aligned(x, x, x);
+    }
+    template <int N>
     __device__ void add(int64_t i, int64_t column, wide<T> *sum) const
     {
         int64_t from = ids[p.pick[i].place()];
+        wide<T> v[N], scale;
 
-        if (from >= 0 && from < segments)
-            *sum += widen(x[from * inner + column]) *
-                    scale_of<wide<T>>(norm, size ? size[from] : 1);
+        if (from < 0 || from >= segments)
+            return;
+        scale = scale_of<wide<T>>(norm, size ? size[from] : 1);
+        load_pack<N>(x + from * inner + column, v);
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            sum[j] += v[j] * scale;
     }
     __device__ wide<T> scaled(wide<T> sum, struct row_range) const
     {

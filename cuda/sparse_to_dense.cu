@@ -37,7 +37,8 @@ __device__ inline int64_t place_of(const struct places &p, int64_t i)
 }
 
 template <typename T>
-__global__ void put_values(struct places p, const T *values, int step, T *y)
+__global__ void put_values(const __grid_constant__ struct places p,
+                           const T *values, int step, T *y)
 {
     for (int64_t i = thread_index(); i < p.count; i += thread_count()) {
         int64_t at = place_of(p, i);
@@ -50,7 +51,8 @@ __global__ void put_values(struct places p, const T *values, int step, T *y)
 enum mistake { OUTSIDE, REPEATED, NO_ORDER, MISTAKES };
 
 /* The first mistake: its place times MISTAKES, and which. */
-template <typename N> __global__ void inspect(struct places p, N *first)
+template <typename N>
+__global__ void inspect(const __grid_constant__ struct places p, N *first)
 {
     for (int64_t i = thread_index(); i < p.count; i += thread_count()) {
         int64_t at = place_of(p, i), before = i > 0 ? place_of(p, i - 1) : -1;

@@ -2,6 +2,7 @@
  * training.cu - variables that are updated on a GPU: AssignAdd, AssignSub of
  * kernels/assign.c and the Apply ops of kernels/training.c.
  */
+#include "cuda/complex.cuh"
 #include "cuda/training.cuh"
 
 namespace
@@ -122,28 +123,32 @@ static enum tfd_code apply(struct tfd_kctx *k, struct tfd_status *st)
         row("AssignSubVariableOp", TFD_##name, assign<T, minus>, HOST_ARG(0)),
 
 /* clang-format off */
-#define ROWS(name, T)                                   \
-    ASSIGN(name, T)                                     \
+/* Complex numbers have these, too. */
+#define ANY(name, T)                                    \
     APPLY("Adadelta", name, T, ADADELTA)                \
     APPLY("Adagrad", name, T, ADAGRAD)                  \
     APPLY("AdagradV2", name, T, ADAGRAD_V2)             \
-    APPLY("AdaMax", name, T, ADA_MAX)                   \
     APPLY("Adam", name, T, ADAM)                        \
-    HANDLE("AdamWithAmsgrad", name, T, ADAM_AMSGRAD)    \
-    APPLY("AddSign", name, T, ADD_SIGN)                 \
     APPLY("CenteredRMSProp", name, T, CENTERED_RMSPROP) \
-    APPLY("Ftrl", name, T, FTRL)                        \
-    APPLY("FtrlV2", name, T, FTRL_V2)                   \
     APPLY("GradientDescent", name, T, GRADIENT_DESCENT) \
     HANDLE("KerasMomentum", name, T, KERAS_MOMENTUM)    \
     APPLY("Momentum", name, T, MOMENTUM)                \
-    APPLY("PowerSign", name, T, POWER_SIGN)             \
     APPLY("RMSProp", name, T, RMSPROP)
+#define ROWS(name, T)                                   \
+    ASSIGN(name, T)                                     \
+    ANY(name, T)                                        \
+    APPLY("AdaMax", name, T, ADA_MAX)                   \
+    HANDLE("AdamWithAmsgrad", name, T, ADAM_AMSGRAD)    \
+    APPLY("AddSign", name, T, ADD_SIGN)                 \
+    APPLY("Ftrl", name, T, FTRL)                        \
+    APPLY("FtrlV2", name, T, FTRL_V2)                   \
+    APPLY("PowerSign", name, T, POWER_SIGN)
 /* The loops of the CPU have no narrow types here. */
 #define WIDE(name, T) APPLY("ProximalAdagrad", name, T, PROXIMAL_ADAGRAD)
 
 static const struct tfd_kernel kernels[] = {
     CUDA_FLOAT_DTYPES(ROWS)
+    CUDA_COMPLEX_DTYPES(ANY)
     CUDA_INT_DTYPES(ASSIGN)
     WIDE(FLOAT, float)
     WIDE(DOUBLE, double)

@@ -12,6 +12,7 @@
  * as TensorFlow's GPU kernels.
  */
 #include "cuda/training.cuh"
+#include "cuda/complex.cuh"
 
 namespace
 {
@@ -194,8 +195,10 @@ CUDA_OPTIMIZER(PROXIMAL_ADAGRAD, 2)
     HANDLE(op, name, T, o)
 
 /* clang-format off */
+/* Complex numbers have it, too. */
+#define ANY(name, T) APPLY("Adadelta", name, T, ADADELTA)
 #define ROWS(name, T)                                   \
-    APPLY("Adadelta", name, T, ADADELTA)                \
+    ANY(name, T)                                        \
     APPLY("Adagrad", name, T, ADAGRAD)                  \
     APPLY("AdagradV2", name, T, ADAGRAD_V2)             \
     APPLY("Ftrl", name, T, FTRL)                        \
@@ -205,6 +208,7 @@ CUDA_OPTIMIZER(PROXIMAL_ADAGRAD, 2)
 
 static const struct tfd_kernel kernels[] = {
     CUDA_FLOAT_DTYPES(ROWS)
+    CUDA_COMPLEX_DTYPES(ANY)
 };
 /* clang-format on */
 

@@ -159,6 +159,7 @@ static const struct tfd_kernel kernels[] = {
     INTS(INT16, int16_t)
     INTS(INT8, int8_t)
     ROW("Square", UINT8, uint8_t, square)
+    ROW("Square", UINT16, uint16_t, square)
     ROW("Square", UINT32, uint32_t, square)
     ROW("Square", UINT64, uint64_t, square)
     row("LogicalNot", TFD_DTYPE_INVALID, test<tfd_bool, logical_not>),

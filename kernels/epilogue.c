@@ -18,7 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define FIRST 2 /* the input that the operands begin with */
+#define FIRST TFD_EPILOGUE_FIRST
 #define STEPS_MAX 4
 
 enum { SCALE = FIRST, OFFSET, MEAN, VARIANCE };
@@ -97,6 +97,26 @@ static enum tfd_code check_operands(const struct tfd_node *n, bool batch_norm,
     return TFD_OK;
 }
 
+static const char *const activations[] = {
+    [TFD_EPILOGUE_RELU] = "Relu",
+    [TFD_EPILOGUE_RELU6] = "Relu6",
+    [TFD_EPILOGUE_ELU] = "Elu",
+    [TFD_EPILOGUE_LEAKY_RELU] = "LeakyRelu",
+    [TFD_EPILOGUE_TANH] = "Tanh",
+    [TFD_EPILOGUE_SIGMOID] = "Sigmoid",
+    [TFD_EPILOGUE_GELU_EXACT] = "GeluExact",
+    [TFD_EPILOGUE_GELU_APPROXIMATE] = "GeluApproximate",
+};
+
+static enum tfd_epilogue_activation number_of(const char *name)
+{
+    int i = TFD_EPILOGUE_NONE + 1;
+
+    while (strcmp(name, activations[i]) != 0)
+        i++;
+    return (enum tfd_epilogue_activation)i;
+}
+
 static enum tfd_code find_activation(const struct tfd_str *steps, int count,
                                      tfd_epilogue_names names,
                                      enum tfd_dtype dtype,
@@ -105,6 +125,7 @@ static enum tfd_code find_activation(const struct tfd_str *steps, int count,
 {
     for (; *names; names++)
         if (tfd_str_is(steps[1], *names)) {
+            e->which = number_of(*names);
             e->activation = activation_loop(*names, dtype);
             return TFD_OK;
         }
@@ -112,8 +133,8 @@ static enum tfd_code find_activation(const struct tfd_str *steps, int count,
 }
 
 enum tfd_code tfd_epilogue_prepare(const struct tfd_node *n,
-                                   tfd_epilogue_names activations,
-                                   bool batch_norm, struct tfd_epilogue *e,
+                                   tfd_epilogue_names names, bool batch_norm,
+                                   struct tfd_epilogue *e,
                                    struct tfd_status *st)
 {
     struct tfd_str steps[STEPS_MAX];
@@ -135,7 +156,7 @@ enum tfd_code tfd_epilogue_prepare(const struct tfd_node *n,
     if (count > 2 || (!e->batch_norm && !tfd_str_is(steps[0], "BiasAdd")))
         return fail_steps(steps, count, st);
     if (count == 2)
-        TFD_TRY(find_activation(steps, count, activations, dtype, e, st));
+        TFD_TRY(find_activation(steps, count, names, dtype, e, st));
     return check_operands(n, e->batch_norm, st);
 }
 

@@ -20,8 +20,24 @@
 /* Names of activations, NULL after the last. */
 typedef const char *const *tfd_epilogue_names;
 
+enum tfd_epilogue_activation {
+    TFD_EPILOGUE_NONE,
+    TFD_EPILOGUE_RELU,
+    TFD_EPILOGUE_RELU6,
+    TFD_EPILOGUE_ELU,
+    TFD_EPILOGUE_LEAKY_RELU,
+    TFD_EPILOGUE_TANH,
+    TFD_EPILOGUE_SIGMOID,
+    TFD_EPILOGUE_GELU_EXACT,
+    TFD_EPILOGUE_GELU_APPROXIMATE,
+};
+
+#define TFD_EPILOGUE_FIRST 2 /* the input that the operands begin with */
+
 struct tfd_epilogue {
-    bool batch_norm;          /* else a bias */
+    bool batch_norm; /* else a bias */
+    enum tfd_epilogue_activation which;
+    /* Of a CPU: */
     tfd_range_fn *add, *mul;  /* loops over struct tfd_row */
     tfd_range_fn *activation; /* over struct tfd_leaky_row; NULL: none */
     float epsilon, alpha;

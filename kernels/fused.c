@@ -20,8 +20,7 @@
 
 #include "common/str.h"
 #include "kernels/check.h"
-#include "kernels/conv.h"
-#include "kernels/epilogue.h"
+#include "kernels/fused.h"
 #include "kernels/gemm.h"
 #include "kernels/outputs.h"
 #include "kernels/registry.h"
@@ -30,61 +29,85 @@
 
 /* ---- _FusedMatMul -------------------------------------------------------- */
 
-/* Begins with the state that the product wants; so does the next one. */
-struct matmul {
-    struct tfd_matmul_state product;
-    struct tfd_epilogue epilogue;
-};
-
-static enum tfd_code matmul_prepare(const struct tfd_prepare *p, void *state,
-                                    struct tfd_status *st)
+enum tfd_code tfd_fused_matmul_prepare(const struct tfd_prepare *p, void *state,
+                                       struct tfd_status *st)
 {
     static const char *const activations[] = {
         "Relu",      "Relu6",           "Elu", "LeakyRelu", "Tanh", "Sigmoid",
         "GeluExact", "GeluApproximate", NULL};
-    struct matmul *m = state;
+    struct tfd_fused_matmul *m = state;
 
     tfd_gemm_init();
     TFD_TRY(tfd_matmul_prepare(p, &m->product, st));
     return tfd_epilogue_prepare(p->node, activations, false, &m->epilogue, st);
 }
 
-static enum tfd_code matmul_compute(struct tfd_kctx *k, struct tfd_status *st)
+enum tfd_code tfd_fused_matmul_check(const struct tfd_kctx *k,
+                                     struct tfd_status *st)
 {
-    const struct matmul *m = k->state;
+    const struct tfd_fused_matmul *m = k->state;
     struct tfd_matmul_sizes size;
     struct tfd_shape shape;
 
     TFD_TRY(tfd_matmul_sizes(k, &size, &shape, st));
-    TFD_TRY(tfd_epilogue_check(&m->epilogue, k, size.n, st));
+    return tfd_epilogue_check(&m->epilogue, k, size.n, st);
+}
+
+static enum tfd_code matmul_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const struct tfd_fused_matmul *m = k->state;
+
+    TFD_TRY(tfd_fused_matmul_check(k, st));
     TFD_TRY(tfd_matmul_compute(k, st));
-    return tfd_epilogue_run(&m->epilogue, k, st);
+    return tfd_fused_matmul_is_zero(k) ? TFD_OK
+                                       : tfd_epilogue_run(&m->epilogue, k, st);
 }
 
 /* ---- _FusedConv2D -------------------------------------------------------- */
 
+/* Begins with the state that the convolution wants. */
 struct conv {
     struct tfd_window window;
     struct tfd_epilogue epilogue;
 };
 
-static enum tfd_code conv_prepare(const struct tfd_prepare *p, void *state,
-                                  struct tfd_status *st)
+enum tfd_code tfd_fused_conv_prepare(const struct tfd_prepare *p,
+                                     struct tfd_epilogue *e,
+                                     struct tfd_status *st)
 {
     static const char *const activations[] = {"Relu", "Relu6", "Elu",
                                               "LeakyRelu", NULL};
+
+    return tfd_epilogue_prepare(p->node, activations, true, e, st);
+}
+
+enum tfd_code tfd_fused_conv_check(const struct tfd_kctx *k,
+                                   const struct tfd_window *w,
+                                   const struct tfd_epilogue *e,
+                                   int64_t *groups, struct tfd_status *st)
+{
+    struct tfd_conv size = {0};
+    struct tfd_shape y;
+
+    TFD_TRY(
+        tfd_conv_measure(w, &k->in[0].shape, &k->in[1].shape, &size, &y, st));
+    *groups = size.groups;
+    return tfd_epilogue_check(e, k, size.out_channels, st);
+}
+
+static enum tfd_code conv_prepare(const struct tfd_prepare *p, void *state,
+                                  struct tfd_status *st)
+{
     struct conv *c = state;
 
     TFD_TRY(tfd_conv_prepare(p, &c->window, st));
-    return tfd_epilogue_prepare(p->node, activations, true, &c->epilogue, st);
+    return tfd_fused_conv_prepare(p, &c->epilogue, st);
 }
 
-/* What Conv2D does and the fused kernels do not. */
-static enum tfd_code check_layout(const struct tfd_kctx *k, int64_t groups,
+/* What Conv2D does and the fused kernels of a CPU do not. */
+static enum tfd_code check_layout(const struct conv *c, int64_t groups,
                                   struct tfd_status *st)
 {
-    const struct conv *c = k->state;
-
     if (c->window.channels_second)
         return tfd_fail(st, TFD_UNIMPLEMENTED,
                         "Fused conv implementation on a CPU only supports NHWC "
@@ -100,13 +123,10 @@ static enum tfd_code check_layout(const struct tfd_kctx *k, int64_t groups,
 static enum tfd_code conv_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct conv *c = k->state;
-    struct tfd_conv size = {0};
-    struct tfd_shape y;
+    int64_t groups;
 
-    TFD_TRY(tfd_conv_measure(&c->window, &k->in[0].shape, &k->in[1].shape,
-                             &size, &y, st));
-    TFD_TRY(check_layout(k, size.groups, st));
-    TFD_TRY(tfd_epilogue_check(&c->epilogue, k, size.out_channels, st));
+    TFD_TRY(tfd_fused_conv_check(k, &c->window, &c->epilogue, &groups, st));
+    TFD_TRY(check_layout(c, groups, st));
     TFD_TRY(tfd_conv_compute(k, st));
     return tfd_epilogue_run(&c->epilogue, k, st);
 }
@@ -259,9 +279,10 @@ static const struct tfd_opdef ops[] = {
     },
 };
 
-#define MATMUL(name)                                                           \
-    TFD_KERNEL("_FusedMatMul", name, matmul_compute,                           \
-               .prepare = matmul_prepare, .state_size = sizeof(struct matmul), \
+#define MATMUL(name)                                          \
+    TFD_KERNEL("_FusedMatMul", name, matmul_compute,          \
+               .prepare = tfd_fused_matmul_prepare,           \
+               .state_size = sizeof(struct tfd_fused_matmul), \
                .flags = TFD_KERNEL_HEAVY)
 #define CONV(name)                                                          \
     TFD_KERNEL("_FusedConv2D", name, conv_compute, .prepare = conv_prepare, \

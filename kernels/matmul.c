@@ -74,10 +74,13 @@ enum tfd_code tfd_matmul_sizes(const struct tfd_kctx *k,
     const struct tfd_shape *a = &k->in[0].shape, *b = &k->in[1].shape;
     char at[TFD_SHAPE_TEXT_MAX], bt[TFD_SHAPE_TEXT_MAX];
 
-    for (int i = 0; i < 2; i++)
-        if (k->in[i].shape.rank != 2)
-            return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                            "In[%d] ndims must be >= 2", i);
+    if (a->rank != b->rank)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "In[0] and In[1] has different ndims: %s vs. %s",
+                        tfd_shape_text(a, at), tfd_shape_text(b, bt));
+    if (a->rank != 2)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "In[0] and In[1] ndims must be == 2: %d", a->rank);
     size->m = a->dim[s->transpose_a ? 1 : 0];
     size->k = a->dim[s->transpose_a ? 0 : 1];
     size->n = b->dim[s->transpose_b ? 0 : 1];

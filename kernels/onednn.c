@@ -17,7 +17,7 @@
 #include "kernels/batch_norm.h"
 #include "kernels/check.h"
 #include "kernels/depthwise.h"
-#include "kernels/epilogue.h"
+#include "kernels/fused.h"
 #include "kernels/registry.h"
 
 /* ---- _FusedDepthwiseConv2dNative ----------------------------------------- */
@@ -70,7 +70,7 @@ static void run_loop(struct tfd_kctx *k, tfd_range_fn *loop, const void *a,
 
 /* ---- _FusedBatchNormEx --------------------------------------------------- */
 
-enum { SIDE = 5 }; /* input */
+#define SIDE TFD_FUSED_NORM_SIDE
 
 struct batch_norm {
     struct tfd_batch_norm norm;
@@ -78,18 +78,14 @@ struct batch_norm {
     tfd_range_fn *add, *activation;
 };
 
-static enum tfd_code norm_prepare(const struct tfd_prepare *p, void *state,
-                                  struct tfd_status *st)
+enum tfd_code tfd_fused_norm_prepare(const struct tfd_prepare *p, bool *relu,
+                                     struct tfd_status *st)
 {
-    struct batch_norm *b = state;
     struct tfd_str mode;
-    enum tfd_dtype dtype;
 
-    TFD_TRY(tfd_batch_norm_prepare(p, &b->norm, st));
-    TFD_TRY(tfd_node_type(p->node, "T", &dtype, st));
     TFD_TRY(tfd_node_str(p->node, "activation_mode", &mode, st));
-    b->relu = tfd_str_is(mode, "Relu");
-    if (!b->relu && !tfd_str_is(mode, "Identity"))
+    *relu = tfd_str_is(mode, "Relu");
+    if (!*relu && !tfd_str_is(mode, "Identity"))
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Unsupported activation mode: " TFD_STR_FMT,
                         TFD_STR_ARG(mode));
@@ -97,6 +93,28 @@ static enum tfd_code norm_prepare(const struct tfd_prepare *p, void *state,
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "FusedBatchNorm accepts at most one side input, not %d",
                         (int)(p->node->in_count - SIDE));
+    return TFD_OK;
+}
+
+enum tfd_code tfd_fused_norm_check(const struct tfd_kctx *k,
+                                   struct tfd_status *st)
+{
+    if (k->in_count > SIDE &&
+        !tfd_shape_equal(&k->in[SIDE].shape, &k->in[0].shape))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "side_input shape must be equal to input shape");
+    return TFD_OK;
+}
+
+static enum tfd_code norm_prepare(const struct tfd_prepare *p, void *state,
+                                  struct tfd_status *st)
+{
+    struct batch_norm *b = state;
+    enum tfd_dtype dtype;
+
+    TFD_TRY(tfd_batch_norm_prepare(p, &b->norm, st));
+    TFD_TRY(tfd_node_type(p->node, "T", &dtype, st));
+    TFD_TRY(tfd_fused_norm_prepare(p, &b->relu, st));
     b->add = tfd_registry_loop("AddV2", dtype);
     b->activation = tfd_registry_loop("Relu", dtype);
     return TFD_OK;
@@ -105,18 +123,15 @@ static enum tfd_code norm_prepare(const struct tfd_prepare *p, void *state,
 static enum tfd_code norm_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct batch_norm *b = k->state;
-    const struct tfd_tensor *side = k->in_count > SIDE ? &k->in[SIDE] : NULL;
     void *y;
 
-    if (side && !tfd_shape_equal(&side->shape, &k->in[0].shape))
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "side_input shape must be equal to input shape");
+    TFD_TRY(tfd_fused_norm_check(k, st));
     TFD_TRY(tfd_batch_norm_compute(k, st));
     y = tfd_tensor_data(&k->out[0]);
     if (!y)
         return TFD_OK;
-    if (side)
-        run_loop(k, b->add, y, tfd_tensor_data(side), y);
+    if (k->in_count > SIDE)
+        run_loop(k, b->add, y, tfd_tensor_data(&k->in[SIDE]), y);
     if (b->relu)
         run_loop(k, b->activation, y, NULL, y);
     return TFD_OK;

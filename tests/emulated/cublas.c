@@ -8,6 +8,8 @@
 
 #include <cublas_v2.h>
 
+#include <complex.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -118,6 +120,51 @@ static void widen_a(const struct gemm *g, int64_t batch, double *a)
                         (g->transpose_a ? row * g->lda + i : i * g->lda + row));
 }
 
+/* ---- Complex ------------------------------------------------------------- */
+
+static bool is_complex(cudaDataType_t type)
+{
+    return type == CUDA_C_32F || type == CUDA_C_64F;
+}
+
+/* Of op(matrix), whose columns are ld apart before it is transposed. */
+static double complex get_complex(const void *at, cudaDataType_t type,
+                                  cublasOperation_t op, int64_t first,
+                                  int64_t row, int64_t column, int64_t ld)
+{
+    const int64_t i =
+        first + (op == CUBLAS_OP_N ? column * ld + row : row * ld + column);
+    const double complex x =
+        type == CUDA_C_64F ? ((const double complex *)at)[i]
+                           : (double complex)((const float complex *)at)[i];
+
+    return op == CUBLAS_OP_C ? conj(x) : x;
+}
+
+static void run_complex(const void *arg)
+{
+    const struct gemm *g = arg;
+
+    for (int64_t i = 0; i < g->count * g->m * g->n; i++) {
+        const int64_t row = i % g->m, column = i / g->m % g->n;
+        const int64_t batch = i / g->m / g->n;
+        const int64_t to = batch * g->stride_c + column * g->ldc + row;
+        double complex sum = 0;
+
+        for (int64_t j = 0; j < g->k; j++)
+            sum += get_complex(g->a, g->type, g->transpose_a,
+                               batch * g->stride_a, row, j, g->lda) *
+                   get_complex(g->b, g->type, g->transpose_b,
+                               batch * g->stride_b, j, column, g->ldb);
+        if (g->type == CUDA_C_64F)
+            ((double complex *)g->c)[to] = sum;
+        else
+            ((float complex *)g->c)[to] = (float complex)sum;
+    }
+}
+
+/* ---- Real ---------------------------------------------------------------- */
+
 static void run(const void *arg)
 {
     const struct gemm *g = arg;
@@ -131,6 +178,16 @@ static void run(const void *arg)
             run_column(g, a, a + g->m * g->k, batch, column);
     }
     free(a);
+}
+
+/* A factor in the type that is computed in. */
+static bool is_number(const void *at, cudaDataType_t type, double number)
+{
+    const cudaDataType_t part =
+        type == CUDA_R_64F || type == CUDA_C_64F ? CUDA_R_64F : CUDA_R_32F;
+
+    return get(at, part, 0) == number &&
+           (!is_complex(type) || get(at, part, 1) == 0);
 }
 
 cublasStatus_t cublasGemmStridedBatchedEx_64(
@@ -150,9 +207,9 @@ cublasStatus_t cublasGemmStridedBatchedEx_64(
     if (Atype != Btype || Atype != Ctype)
         return CUBLAS_STATUS_NOT_SUPPORTED;
     if (lda < (transa ? k : m) || ldb < (transb ? n : k) || ldc < m ||
-        get(alpha, Atype == CUDA_R_64F ? Atype : CUDA_R_32F, 0) != 1 ||
-        get(beta, Atype == CUDA_R_64F ? Atype : CUDA_R_32F, 0) != 0)
+        !is_number(alpha, Atype, 1) || !is_number(beta, Atype, 0))
         return CUBLAS_STATUS_INVALID_VALUE;
-    emulated_enqueue(handle->stream, run, &g, sizeof(g));
+    emulated_enqueue(handle->stream, is_complex(Atype) ? run_complex : run, &g,
+                     sizeof(g));
     return CUBLAS_STATUS_SUCCESS;
 }

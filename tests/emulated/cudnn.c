@@ -216,6 +216,10 @@ static int check(const struct object *x, const struct object *w,
     return SUCCESS;
 }
 
+/* For tests: how often algorithms were asked for. */
+extern int emulated_offers;
+int emulated_offers;
+
 static int offer(const struct object *x, const struct object *w,
                  const struct object *conv, const struct object *y, int wanted,
                  int *count, struct performance *out)
@@ -228,6 +232,7 @@ static int offer(const struct object *x, const struct object *w,
     };
     int rc = check(x, w, conv, y);
 
+    emulated_offers++;
     *count = 0;
     for (size_t i = 0;
          rc == SUCCESS && *count < wanted && i < sizeof(all) / sizeof(all[0]);

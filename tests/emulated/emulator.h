@@ -25,6 +25,7 @@
 #include <tuple>
 
 #define __global__ static
+#define __grid_constant__
 #define __device__
 #define __host__
 #define __forceinline__ inline

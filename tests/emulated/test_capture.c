@@ -3,10 +3,13 @@
  * captured: launches give what the CPU gives, also of inputs that are others by
  * then.
  */
+#define _GNU_SOURCE /* RTLD_NOLOAD */
 #include "cuda/capture.h"
 #include "cuda/copy.h"
 #include "cuda/cuda.h"
 #include "tests/support/kernel_rig.h"
+
+#include <dlfcn.h>
 
 /* Inputs of the capture, and of a later launch: those that lie on the device
  * are replaced. */
@@ -342,6 +345,50 @@ static void test_convolutions(void **state)
     CHECK(pairs);
 }
 
+/* How often the library was asked for algorithms: cudnn.c. */
+static int offers(void)
+{
+    void *library = dlopen("libcudnn.so.9", RTLD_NOW | RTLD_NOLOAD);
+    const int *count = library ? dlsym(library, "emulated_offers") : NULL;
+
+    assert_non_null(count);
+    dlclose(library);
+    return *count;
+}
+
+static void convolve(int rows)
+{
+    char x[32];
+    const struct krig_case c = {"Conv2D",
+                                "strides=1,1,1,1 padding=SAME",
+                                {x, "float[3,3,2,1] 1 0 2"},
+                                {0}};
+    struct gpu g;
+
+    (void)snprintf(x, sizeof(x), "float[1,%d,9,2] 1 2 3", rows);
+    assert_int_equal(run_on_host(&c), TFD_OK);
+    make_gpu(&g);
+    compute_and_check(x, &g);
+    drop_gpu(&g);
+    krig_end();
+}
+
+static void test_each_of_many_shapes_is_asked_for_once(void **state)
+{
+    int before;
+
+    (void)state;
+    convolve(40);
+    before = offers();
+    for (int rows = 20; rows < 32; rows++)
+        convolve(rows);
+    assert_in_range(offers() - before, 12, 24); /* in both layouts */
+    before = offers();
+    for (int rows = 20; rows < 32; rows++)
+        convolve(rows);
+    assert_int_equal(offers(), before);
+}
+
 static void test_kernels_that_fail_leave_the_device_good(void **state)
 {
     static const struct krig_case shapes = {
@@ -386,6 +433,7 @@ int main(void)
         cmocka_unit_test(test_kernels_with_tables),
         cmocka_unit_test(test_products),
         cmocka_unit_test(test_convolutions),
+        cmocka_unit_test(test_each_of_many_shapes_is_asked_for_once),
         cmocka_unit_test(test_kernels_that_fail_leave_the_device_good),
         cmocka_unit_test(test_captures_share_handles),
     };

@@ -22,11 +22,17 @@ typedef enum {
     CUBLAS_STATUS_NOT_SUPPORTED = 15,
 } cublasStatus_t;
 
-typedef enum { CUBLAS_OP_N = 0, CUBLAS_OP_T = 1 } cublasOperation_t;
+typedef enum {
+    CUBLAS_OP_N = 0,
+    CUBLAS_OP_T = 1,
+    CUBLAS_OP_C = 2,
+} cublasOperation_t;
 typedef enum {
     CUDA_R_32F = 0,
     CUDA_R_64F = 1,
     CUDA_R_16F = 2,
+    CUDA_C_32F = 4,
+    CUDA_C_64F = 5,
     CUDA_R_16BF = 14,
 } cudaDataType_t;
 typedef enum {
