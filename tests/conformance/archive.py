@@ -19,14 +19,15 @@ from tests.conformance import compare, values
 from tests.conformance.draw import Data
 from tests.conformance.judge import Trial
 
-VERSION = 1
+VERSION = 2
 # As in tests/cluster/messages.py.
 TABLE = """
 NamedValue name:1:string value:2:int32
 RecordedTrial label:1:string kind:2:string runs:3:int32 tol:4:double \
   check:5:string all_defined:6:bool end:7:int32 feed:8:*NamedValue \
   init:9:*string fetch:10:*string read:11:*string together:12:bool \
-  want:13:*int32 error:14:string text:15:string may_work:16:bool
+  want:13:*int32 error:14:string text:15:string may_work:16:bool \
+  pinned:17:*string on:18:string
 Drawn type:1:string dims:2:*int64 seed:3:string low:4:double high:5:double \
   special:6:bool nonzero:7:bool
 RecordedValue tensor:1:tensorflow.TensorProto planes:2:bytes drawn:3:Drawn \
@@ -35,13 +36,14 @@ RecordedOp graph:1:tensorflow.GraphDef config:2:tensorflow.ConfigProto \
   trial:3:*RecordedTrial failure:4:*string value:5:*RecordedValue
 """
 PLAIN = ("label", "kind", "runs", "tol", "check", "together", "error", "text",
-         "may_work")
+         "may_work", "on")
 # What meta.json has beside its version.
 META = {
     "device": str,
     "tensorflow": str,  # its version
     "tolerance": dict,  # as in compare.py
     "ops": dict,  # name -> how many cases there are, or null: not recorded
+    "columns": dict,  # name -> as devices.Column.rows() of a server has it
     "scenarios": dict,  # name -> ops
     "ops_without_a_case": list,  # arguments of judge.missing_cases(), or none
 }
@@ -234,6 +236,7 @@ def _packed(trial, names, messages, store):
                        value=store.exact(value))
               for feed, value in trial.feeds.items()],
         init=map(names, trial.init), fetch=map(names, trial.fetches),
+        pinned=map(names, trial.pinned),
         read=map(names, trial.reads),
         want=[store.want(value, trial) for value in trial.want])
 
@@ -256,4 +259,5 @@ def _unpacked(trial, found):
         end=None if trial.all_defined else trial.end,
         feeds={feed.name: found[feed.value][0] for feed in trial.feed},
         init=list(trial.init), fetches=list(trial.fetch),
-        reads=list(trial.read), want=[found[at][1] for at in trial.want])
+        reads=list(trial.read), want=[found[at][1] for at in trial.want],
+        pinned=list(trial.pinned))

@@ -28,6 +28,7 @@ class Item:
     types: dict
     main: str
     gpu: object = None  # the case's, where a GPU is tested
+    on: str = ""  # the one kind of device that it is for, there
 
     def label(self):
         types = ",".join("%s=%s" % (k, v.name) for k, v in self.types.items())
@@ -58,8 +59,6 @@ def items_of(row, on_gpu=False):
                         if types[row.without[0]].name != row.without[1]]
     items = []
     for index, case in enumerate(row.cases):
-        if case.cpu and inputs.ON_GPU:
-            continue
         seen = set()
         for types in combinations:
             kind = types[main] if main else None
@@ -70,7 +69,8 @@ def items_of(row, on_gpu=False):
                 continue
             seen.add(kind)
             items.append(Item(row, case, index, types, main,
-                              case.gpu if on_gpu else None))
+                              case.gpu if on_gpu else None,
+                              "cpu" if case.cpu and on_gpu else ""))
     return items
 
 
@@ -87,7 +87,8 @@ class Builder:
         self.trial = judge.Trial(
             label=item.label(), runs=item.row.runs, tol=item.row.tol,
             kind=item.types[item.main].name if item.main else "",
-            check=item.row.check, end=item.row.defined(item.case))
+            check=item.row.check, end=item.row.defined(item.case),
+            on=item.on)
 
     def build(self):
         item = self.item
@@ -103,6 +104,7 @@ class Builder:
             op_def_library.apply_op(item.row.op, **arguments)
             op = tf.get_default_graph().get_operations()[-1]
             self.trial.fetches = list(op.outputs) or [op]
+            self.trial.pinned.insert(0, op)
         return self.trial
 
     def _open_types(self):
@@ -158,6 +160,7 @@ class Builder:
             return self._resource(dtype, shape, name, value)
         ref = tf.raw_ops.VariableV2(shape=shape, dtype=dtype,
                                     shared_name=name)
+        self.trial.pinned.append(ref.op)
         if value is not None:
             feed = self._placeholder(value, dtype)
             self.trial.init.append(tf.raw_ops.Assign(
@@ -168,6 +171,7 @@ class Builder:
     def _resource(self, dtype, shape, name, value):
         handle = tf.raw_ops.VarHandleOp(dtype=dtype, shape=shape,
                                         shared_name=name)
+        self.trial.pinned.append(handle.op)
         if value is not None:
             feed = self._placeholder(value, dtype)
             self.trial.init.append(tf.raw_ops.AssignVariableOp(
@@ -190,8 +194,11 @@ class Builder:
 class Side(judge.Side):
     """A session on the graph: in process (target ""), or on a server."""
 
-    def __init__(self, target):
+    def __init__(self, target, devices=None):
+        """devices: of operations; no older session may be open then."""
         super().__init__(target)
+        for op, device in (devices or {}).items():
+            op._set_device(device)
         self.session = tf.Session(target, config=config(target))
 
     def run(self, fetches, feeds, alone):
@@ -276,8 +283,14 @@ class Batch:
         self.trials.append(trial)
 
     def _ask_other(self, side, item, trial):
-        """What the case says of GPUs: an error, or the answer to a twin."""
-        trial.together = False
+        """What the case says of GPUs: an error, or the answer to a twin;
+        and what TensorFlow says of CPUs."""
+        here = dataclasses.replace(trial, on="cpu")
+        if item.case.bad:
+            self._ask_bad(side, here)
+        else:
+            self._ask_alone(side, item, here)
+        trial.together, trial.on = False, "gpu"
         if isinstance(item.gpu, str):
             trial.error = item.gpu
         else:

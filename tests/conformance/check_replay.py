@@ -16,9 +16,11 @@ import sysconfig
 import tempfile
 import zipfile
 
+import numpy as np
+
 from tests.cluster.cluster import Cluster, add_server_options, server_from
 from tests.cluster.runner import Tally, isolated
-from tests.conformance import archive
+from tests.conformance import archive, devices, judge
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Values of all types, errors, variables, random streams, strings; products and
@@ -60,9 +62,9 @@ class Workshop:
         assert not plain or "Traceback" not in text, text
         return code, text
 
-    def changed(self, change):
+    def changed(self, change, path=None):
         """An archive whose entries, name -> bytes, went through change()."""
-        with zipfile.ZipFile(self.good) as good:
+        with zipfile.ZipFile(path or self.good) as good:
             entries = {name: good.read(name) for name in good.namelist()}
         change(entries)
         path = self.folder / "changed.zip"
@@ -151,6 +153,73 @@ def gpus_have_other_tolerances_and_cases(shop):
     assert here.meta["tolerance"] != there.meta["tolerance"]
     assert here.op("GatherV2").trial[-1] != there.op("GatherV2").trial[-1]
     refused(shop.replay(path, "--device=cpu"), "recorded for a gpu")
+
+
+def rows_have_the_devices_that_were_recorded(shop):
+    """Of an op that no GPU has a kernel for, so that no card is needed."""
+    path = shop.folder / "column.zip"
+    command = " ".join(shop.server.command)
+    code, text = shop.record(str(path), "--only", "StringJoin",
+                             "--device=gpu", "--server", command)
+    assert code == 0, text
+    columns = archive.Reader(path).meta["columns"]
+    assert columns == {"StringJoin": {"cpu": [""]}}, columns
+    code, text = shop.replay(path)
+    assert code == 0 and ")  cpu only\n" in text, text
+    assert "0 gpu, 0 host memory, 1 cpu only" in text, text
+
+    def change(entries):
+        entries["meta.json"] = entries["meta.json"].replace(
+            b'{"cpu": [""]}', b'{"gpu": [""]}')
+    code, text = shop.replay(shop.changed(change, path))
+    assert code == 1 and closing(text)[1] == 1, text
+    assert "the rows are cpu only; recorded: gpu" in text, text
+
+
+class Answers(judge.Side):
+    """A server with two devices that are asked for a node y; what they answer,
+    an error or a number, is by device."""
+
+    def __init__(self, by_device, pins):
+        super().__init__("")
+        self.answer = by_device[pins["y"]]
+
+    def run(self, fetches, feeds, alone):
+        if isinstance(self.answer, str):
+            raise judge.Failure("InvalidArgumentError", self.answer)
+        return [[np.float32(self.answer)]]
+
+    def close(self):
+        pass
+
+
+def both_devices_are_asked(shop):
+    """In the order of the answers: GPU, CPU, which TensorFlow says is 1, and
+    in which of them the trial fails."""
+    kernels = devices.Kernels("Add CPU host T=float\nAdd GPU device T=float\n")
+    node = archive.Reader(shop.good).messages("tensorflow.NodeDef", op="Add")
+    node.attr["T"].type = 1
+    near = 6e-6  # of 8e-6 that may be
+    for gpu, cpu, error, wanted in (
+            (1, 1, "", []), (1 + near, 1, "", []), (1 - near, 1, "", []),
+            (1 + near, 1 - near, "", ["CPU"]), (1, 2, "", ["CPU"]),
+            (2, 1, "", ["GPU"]), (2, 2, "", ["GPU", "CPU"]),
+            ("bad", 1, "", ["GPU"]), (1, "bad", "", ["CPU"]),
+            ("bad", "bad", "InvalidArgumentError", []),
+            ("bad", 1, "InvalidArgumentError", ["CPU"]),
+            (1, "bad", "InvalidArgumentError", ["GPU"]),
+            (judge.NOWHERE, "bad", "InvalidArgumentError", ["GPU"])):
+        trial = judge.Trial(
+            label="case", kind="float32", runs=1, tol=1, check="value",
+            end=None, fetches=["y"], pinned=["y"], error=error,
+            together=not error, want=[] if error else [np.float32(1)])
+        verdict = devices.Verdict(
+            [trial], kernels, {"y": node}.get, functools.partial(
+                Answers, {"/device:GPU:0": gpu, "/device:CPU:0": cpu})).run()
+        told = [text[len("/device:"):][:3] for text in verdict.failures]
+        assert told == wanted, (gpu, cpu, verdict.failures)
+        assert verdict.passed == (not wanted), (gpu, cpu)
+        assert verdict.column.rows() == {"gpu": ["float32"]}
 
 
 # ---- What must be told ------------------------------------------------------
@@ -315,7 +384,7 @@ def other_meta_is_refused(shop):
             ("meta.json", b"[]", "TypeError"),
             ("meta.json", b"{}", "version"),
             ("meta.json", b'{"version": 0}', "version 0"),
-            ("meta.json", b'{"version": 1, "device": 1}', "device"),
+            ("meta.json", b'{"version": 2, "device": 1}', "device"),
             ("messages", b"\xff", "DecodeError"),
             ("messages", b"", "TypeError")):
         def change(entries):
@@ -342,7 +411,8 @@ TESTS = (
     places_of_no_value_fail, an_op_that_is_lost_fails,
     an_op_of_other_bytes_fails, values_that_are_cut_short_fail,
     a_flipped_bit_fails, what_is_no_archive_is_refused, other_meta_is_refused,
-    a_server_that_is_not_there_fails)
+    a_server_that_is_not_there_fails,
+    rows_have_the_devices_that_were_recorded, both_devices_are_asked)
 
 
 def main():

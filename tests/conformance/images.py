@@ -137,6 +137,10 @@ POOLS = [
     ((1, 4, 4, 1), (1, 1, 1, 1), pool(4, 1, "VALID")),
     ((1, 3, 3, 2), (1, 2, 2, 2), pool(1, 2)),
     ((2, 3, 3, 130), (2, 2, 2, 130), pool(2, 2)),
+    # Channels that are packs of all types, or of some.
+    ((2, 7, 6, 16), (2, 4, 3, 16), pool(3, 2)),
+    ((1, 5, 6, 8), (1, 4, 5, 8), pool(2, 1, "VALID")),
+    ((2, 5, 4, 12), (2, 5, 4, 12), pool((2, 3), 1)),
     ((0, 4, 4, 2), (0, 2, 2, 2), pool(2, 2)),
     ((1, 4, 4, 0), (1, 2, 2, 0), pool(2, 2)),
 ]
@@ -233,6 +237,12 @@ NORMS = [
       is_training=False),
     c(x(2, 3, 4, 5), x(3), x(3), x(3), x(3), data_format="NCHW",
       exponential_avg_factor=0.25),
+    # Channels, or what is within them, that are packs.
+    c(x(2, 3, 4, 16), x(16), x(16), x(16), x(16), epsilon=-0.01),
+    c(x(2, 3, 4, 12), x(12), x(12), x(12), x(12), is_training=False),
+    c(x(2, 3, 4, 40), x(40), x(40), x(40), x(40), is_training=False),
+    c(x(2, 3, 4, 6), x(3), x(3), x(3), x(3), data_format="NCHW",
+      is_training=False),
     c(x(1, 1, 1, 3), x(3), x(3), x(3), x(3)),
     c(x(0, 3, 4, 2), x(2), x(2), x(2), x(2)),
     c(x(0, 3, 4, 2), x(2), x(2), x(2), x(2), is_training=False),
@@ -269,6 +279,10 @@ def norm_gradients(*more):
           epsilon=-0.01),
         c(x(2, 3, 4, 5), x(2, 3, 4, 5), x(3), x(3), x(3), *more,
           epsilon=-0.01, data_format="NCHW"),
+        c(x(2, 3, 4, 16), x(2, 3, 4, 16), x(16), x(16), x(16), *more,
+          epsilon=-0.01),
+        c(x(2, 3, 4, 40), x(2, 3, 4, 40), x(40), x(40), x(40), *more,
+          is_training=False),
         c(x(1, 1, 1, 3), x(1, 1, 1, 3), x(3), x(3), x(3), *more),
         c(x(0, 3, 4, 2), x(0, 3, 4, 2), x(2), x(2), x(2), *more),
         once(x(8, 30, 30, 7), x(8, 30, 30, 7), x(7), x(7), x(7), *more),
@@ -291,12 +305,17 @@ row("LRN", [
     c(x(2, 3, 4, 9)), c(x(2, 3, 4, 9), depth_radius=2, bias=2.0, alpha=0.01,
                         beta=0.75), c(x(1, 1, 1, 3), depth_radius=100),
     c(x(2, 2, 2, 5), depth_radius=0), c(x(0, 2, 2, 3)), c(x(1, 2, 2, 0)),
+    # Channels that are packs of both types, or of float.
+    c(x(1, 3, 2, 32)), c(x(2, 2, 3, 24), depth_radius=1, bias=2.0),
+    c(x(1, 2, 2, 20), depth_radius=0), c(x(1, 2, 2, 8), depth_radius=9),
     once(x(5, 20, 20, 33)), bad(x(2, 3, 4)), bad(x(2, 3, 4, 1, 1))],
     Data(0.5, 4), tol=8)
 row("LRNGrad", [
     c(x(2, 3, 4, 9), x(2, 3, 4, 9), x(2, 3, 4, 9)),
     c(x(2, 3, 4, 9), x(2, 3, 4, 9), x(2, 3, 4, 9), depth_radius=2, bias=2.0,
       alpha=0.01, beta=0.75), c(x(0, 2, 2, 3), x(0, 2, 2, 3), x(0, 2, 2, 3)),
+    c(x(1, 3, 2, 32), x(1, 3, 2, 32), x(1, 3, 2, 32), bias=2.0),
+    c(x(1, 2, 3, 20), x(1, 2, 3, 20), x(1, 2, 3, 20), depth_radius=2, bias=2.0),
     once(x(5, 20, 20, 33), x(5, 20, 20, 33), x(5, 20, 20, 33)),
     bad(x(2, 3, 4), x(2, 3, 4), x(2, 3, 4)),
     bad(x(2, 3, 4, 2), x(2, 3, 4, 1), x(2, 3, 4, 2)),
@@ -311,6 +330,12 @@ DEPTHWISE = [
     ((1, 4, 5, 2), (3, 3, 2, 2), (1, 5, 6, 4),
      window(**explicit((1, 2), (3, 0)))),
     ((1, 3, 3, 4), (1, 1, 4, 1), (1, 3, 3, 4), window()),
+    # Channels that are packs of all types, or of some.
+    ((2, 5, 6, 16), (3, 3, 16, 1), (2, 5, 6, 16), window()),
+    ((1, 7, 6, 40), (3, 2, 40, 1), (1, 4, 3, 40), window(2)),
+    ((1, 4, 5, 12), (2, 3, 12, 1), (1, 3, 3, 12), window(padding="VALID")),
+    ((2, 4, 3, 8), (3, 3, 8, 3), (2, 4, 3, 24), window()),
+    ((1, 3, 4, 2), (2, 2, 2, 6), (1, 3, 4, 12), window()),
 ]
 DEPTHWISE_WRONG = [
     ((1, 5, 5), (3, 3, 5, 1), (1, 5, 5, 5), window()),

@@ -14,6 +14,7 @@ from tests.conformance.compare import difference
 
 BATCH_MS = 20000
 ALONE_MS = 8000
+NOWHERE = "Cannot assign a device for operation"
 
 
 class ServerGone(Exception):
@@ -52,6 +53,9 @@ class Trial:
     text: str = ""  # what TensorFlow says there
     may_work: bool = False  # TensorFlow only says that it has no answer
     draws: list = dataclasses.field(default_factory=list)  # (value, how)
+    # Operations that devices.py gives a device: the op, then its variables.
+    pinned: list = dataclasses.field(default_factory=list)
+    on: str = ""  # "cpu" or "gpu": this is what it ends in there alone
 
 
 class Side:
@@ -102,9 +106,11 @@ class Side:
 class Judge:
     """The verdict on trials; open_side() makes a new Side on their graph."""
 
-    def __init__(self, open_side, trials):
-        self.open_side, self.trials = open_side, trials
+    def __init__(self, open_side, trials, where=""):
+        """where: the device that the trials are pinned to, if to one."""
+        self.open_side, self.trials, self.where = open_side, trials, where
         self.failures, self.passed = [], 0
+        self.answers, self.failed = {}, set()  # by label: right ones; others
 
     def run(self):
         good = [trial for trial in self.trials if trial.together]
@@ -151,6 +157,8 @@ class Judge:
         kind, value = side.error(trial)
         if kind is None and not trial.error:
             self._compare(trial, value)
+        elif self.where and kind and NOWHERE in value:
+            self._fail(trial, kind, value)  # whatever it must end in
         elif kind == trial.error or (kind is None and trial.may_work):
             self.passed += 1
         elif trial.error:
@@ -168,10 +176,13 @@ class Judge:
             text = difference(a, b, trial.tol, trial.check)
             if text:
                 return self._fail(trial, "value %d" % place, text)
+        self.answers[trial.label] = got
         self.passed += 1
 
     def _fail(self, trial, what, detail):
-        self.failures.append("%s: %s: %s" % (trial.label, what, detail))
+        self.failed.add(trial.label)
+        self.failures.append("%s%s: %s: %s" % (
+            self.where and self.where + ": ", trial.label, what, detail))
 
 
 def missing_cases(channel, names, covered, producer):

@@ -4,6 +4,7 @@ from tensorflow.python.framework import op_def_library
 from tensorflow.python.framework import op_def_registry
 
 from tests.cluster.client import tf
+from tests.conformance import inputs
 from tests.conformance.inputs import Data
 from tests.conformance.scenarios import attempt, fresh_graph
 from tests.conformance.table import scenario
@@ -25,6 +26,38 @@ def made(op, **arguments):
 
 def data(dtype, *dims):
     return tf.constant(Data(-2, 2).draw(dtype, dims, str(dims)))
+
+
+def on_gpu(dtype):
+    """As expressions(): what the fused kernels of a CPU do not do."""
+    if dtype == tf.bfloat16:
+        return {}
+    x, w, b = data(dtype, 2, 5, 6, 4), data(dtype, 3, 3, 2, 16), data(dtype, 16)
+    y = tf.cast(tf.nn.conv2d(*[tf.cast(a, tf.float32) for a in (x, w)],
+                             [1, 2, 1, 1], "SAME"), dtype)
+    scale, offset, mean, spread = [data(dtype, 16) for _ in range(4)]
+    factor = scale / tf.sqrt(spread * spread + tf.cast(0.5, dtype))
+    shifted = tf.nn.bias_add(y, b)
+    normal = (y - mean) * factor + offset
+    found = {}
+    for name, args, step, want in (
+            ("bias", [b], [], shifted),
+            ("relu", [b], ["Relu"], tf.nn.relu(shifted)),
+            ("relu6", [b], ["Relu6"], tf.nn.relu6(shifted)),
+            ("elu", [b], ["Elu"], tf.nn.elu(shifted)),
+            ("leaky", [b], ["LeakyRelu"], tf.nn.leaky_relu(shifted, 0.5)),
+            ("norm", [scale, offset, mean, spread * spread], ["Relu"],
+             tf.nn.relu(normal))):
+        same = {"filter": w, "args": args, "host_args": [], "epsilon": 0.5,
+                "num_args": len(args), "padding": "SAME",
+                "leakyrelu_alpha": 0.5, "fused_ops": [
+                    "BiasAdd" if len(args) == 1 else "FusedBatchNorm"] + step}
+        found["last " + name] = "_FusedConv2D", {
+            "input": x, "strides": [1, 2, 1, 1], **same}, want
+        found["second " + name] = "_FusedConv2D", {
+            "input": tf.transpose(x, [0, 3, 1, 2]), "data_format": "NCHW",
+            "strides": [1, 1, 2, 1], **same}, tf.transpose(want, [0, 3, 1, 2])
+    return found
 
 
 def expressions(dtype):
@@ -69,6 +102,8 @@ def expressions(dtype):
             found[name] = "_FusedMatMul", {
                 "a": a, "b": v, "args": [c], "fused_ops": ["BiasAdd", name]
             }, want
+    if inputs.ON_GPU:
+        found.update(on_gpu(dtype))
     return found
 
 
@@ -90,6 +125,8 @@ WRONG = {
     "no bias": ("_FusedDepthwiseConv2dNative", {"args": []}),
     "two": ("_FusedDepthwiseConv2dNative", {"args": "twice"}),
     "mode": ("_FusedBatchNormEx", {"activation_mode": "Elu"}),
+    "sides": ("_FusedBatchNormEx", {"side_input": "twice"}),
+    "side": ("_FusedBatchNormEx", {"side_input": "flat"}),
     "operands": ("_MklFusedBatchMatMulV2", {"fused_ops": ["Mul"], "args": []}),
 }
 
@@ -104,8 +141,11 @@ def wrong_attributes_of_them(side):
                  expressions(tf.float32).values()}
         for name, (op, changed) in WRONG.items():
             arguments = {**known[op], **changed}
-            if changed.get("args") == "twice":
-                arguments["args"] = known[op]["args"] * 2
+            for key, how in changed.items():
+                if how == "twice":
+                    arguments[key] = known[op][key] * 2
+                if how == "flat":
+                    arguments[key] = [tf.reshape(known[op][key][0], [-1])]
             out[name] = "InvalidArgumentError"
             if side.target:
                 out[name] = attempt(session, made(op, **arguments))

@@ -23,6 +23,8 @@ from tests.cluster.cluster import add_server_options, server_from  # noqa: E402
 from tests.cluster.messages import Channel  # noqa: E402
 from tests.conformance import archive, judge, values  # noqa: E402
 from tests.conformance.compare import TOLERANCE  # noqa: E402
+from tests.conformance.devices import (  # noqa: E402
+    Kernels, Verdict, column_text)
 from tests.conformance.report import (  # noqa: E402
     add_run_options, run_tests, select)
 
@@ -34,8 +36,10 @@ CODES = {code.value[0]: code for code in grpc.StatusCode}
 class Side(judge.Side):
     """A session on a recorded graph."""
 
-    def __init__(self, target, recorded, messages):
+    def __init__(self, target, recorded, messages, devices=None):
+        """devices: of nodes, by their names."""
         super().__init__(target)
+        self.devices = devices or {}
         self.messages, self.recorded = messages, recorded
         self.channel = Channel(target.removeprefix("grpc://"), messages)
         self.handle = None
@@ -79,6 +83,7 @@ class Side(judge.Side):
         graph.CopyFrom(self.recorded.graph)
         own = b"%d/%d/" % (os.getpid(), next(SESSIONS))
         for node in graph.node:
+            node.device = self.devices.get(node.name, node.device)
             if "shared_name" in node.attr and node.attr["shared_name"].s:
                 node.attr["shared_name"].s = own + node.attr["shared_name"].s
         return graph
@@ -98,7 +103,8 @@ def failure(code, text):
 
 
 def replay_op(found, name, target):
-    """(passed, failures) of an op; to be called in a child."""
+    """(passed, failures) of an op, and the device column of a GPU; to be
+    called in a child."""
     try:
         recorded = found.op(name)
         trials = archive.unpacked(recorded, found.messages)
@@ -109,8 +115,17 @@ def replay_op(found, name, target):
         failures.append("%d cases, not %s" % (
             len(trials), found.meta["ops"][name]))
     open_side = functools.partial(Side, target, recorded, found.messages)
-    verdict = judge.Judge(open_side, trials).run()
-    return verdict.passed, failures + verdict.failures
+    if found.meta["device"] != "gpu":
+        verdict = judge.Judge(open_side, trials).run()
+        return verdict.passed, failures + verdict.failures
+    nodes = {node.name: node for node in recorded.graph.node}
+    verdict = Verdict(trials, Kernels.of(target), nodes.get, open_side).run()
+    column = verdict.column.rows()
+    want = found.meta["columns"].get(name, column)
+    if column != want:
+        failures.append("the rows are %s; recorded: %s" % (
+            column_text(column), column_text(want)))
+    return verdict.passed, failures + verdict.failures, column
 
 
 def ops_without_a_case(found, target):

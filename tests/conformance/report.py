@@ -4,6 +4,7 @@ import time
 
 from tests.cluster.cluster import Cluster
 from tests.cluster.runner import run_children
+from tests.conformance.devices import PLACES, TITLES, column_text
 
 OP_SECONDS = 120
 SHOWN = 6  # failures of an op that are printed
@@ -29,24 +30,39 @@ class Report:
 
     def __init__(self):
         self.passed = self.failed = self.skipped = 0
+        self.rows = dict.fromkeys(PLACES, 0)  # of ops and types
 
     def add(self, name, outcome):
-        passed, failures = outcome.value or (0, [outcome.text])
+        """outcome.value: how many cases passed, what failed, and the device
+        column, where there is one: of an op's rows, or a scenario's text."""
+        passed, failures, *column = outcome.value or (0, [outcome.text])
         self.passed += passed
         self.failed += len(failures)
-        print("%-4s %-40s %4d of %4d (%.1f s)" % (
+        print("%-4s %-40s %4d of %4d (%.1f s)%s" % (
             "FAIL" if failures else "ok", name, passed,
-            passed + len(failures), outcome.seconds), flush=True)
+            passed + len(failures), outcome.seconds,
+            "".join(map(self._column, column))), flush=True)
         for text in failures[:SHOWN]:
             print("     " + text)
         if len(failures) > SHOWN:
             print("     and %d more" % (len(failures) - SHOWN))
+
+    def _column(self, column):
+        if isinstance(column, str):
+            return "  " + column
+        for place, kinds in column.items():
+            self.rows[place] += len(kinds)
+        return "  " + column_text(column)
 
     def skip(self, count, why):
         print("  skip: " + why)
         self.skipped += count
 
     def close(self):
+        if any(self.rows.values()):
+            print("rows of ops and types: " + ", ".join(
+                "%d %s" % (self.rows[place], TITLES[place])
+                for place in PLACES))
         print("%d passed, %d failed, %d skipped" % (
             self.passed, self.failed, self.skipped))
         return 1 if self.failed or not self.passed else 0

@@ -30,6 +30,8 @@ from tests.conformance import summaries  # noqa: F401
 from tests.conformance.batch import Batch, Side, items_of
 from tests.conformance.compare import (GPU_TOLERANCE, TOLERANCE,
                                        difference)
+from tests.conformance.devices import (Kernels, Verdict, column_of,
+                                       column_text)
 from tests.conformance.judge import Judge, missing_cases
 from tests.conformance.report import (add_run_options, run_tests,
                                       select)
@@ -37,14 +39,21 @@ from tests.conformance.table import ROWS, SCENARIOS
 
 
 def run_op(name, on_gpu, target):
-    """(passed, failures) of an op's row; to be called in a child."""
+    """(passed, failures) of an op's row, and the device column of a GPU; to be
+    called in a child."""
     with tf.Graph().as_default():
         batch = Batch(items_of(ROWS[name], on_gpu)).ask()
-        judge = Judge(functools.partial(Side, target), batch.trials).run()
-    return judge.passed, batch.failures + judge.failures
+        open_side = functools.partial(Side, target)
+        if not on_gpu:
+            judge = Judge(open_side, batch.trials).run()
+            return judge.passed, batch.failures + judge.failures
+        verdict = Verdict(batch.trials, Kernels.of(target),
+                          lambda op: op.node_def, open_side).run()
+    return (verdict.passed, batch.failures + verdict.failures,
+            verdict.column.rows())
 
 
-def run_scenario(found, target):
+def run_scenario(found, on_gpu, target):
     """(passed, failures): each value that a scenario returns is a case."""
     want = found.function(scenarios.Side(""))
     got = found.function(scenarios.Side(target))
@@ -55,7 +64,10 @@ def run_scenario(found, target):
             failures.append("%s: %s" % (key, text))
         else:
             passed += 1
-    return passed, failures
+    if not on_gpu:
+        return passed, failures
+    return passed, failures, "unplaced: " + column_text(
+        column_of(found.ops, Kernels.of(target)))
 
 
 def run_gradients(command, _):
@@ -95,7 +107,7 @@ def chosen(only, on_gpu, command):
     """Name -> function(target)."""
     tests = {name: functools.partial(run_op, name, on_gpu) for name in ROWS}
     for found in SCENARIOS:
-        tests[found.name] = functools.partial(run_scenario, found)
+        tests[found.name] = functools.partial(run_scenario, found, on_gpu)
     tests["gradients"] = functools.partial(run_gradients, command)
     tests["ops_without_a_case"] = ops_without_a_case
     return {name: tests[name] for name in select(coverage(), only)}
@@ -103,9 +115,8 @@ def chosen(only, on_gpu, command):
 
 def add_device_option(parser):
     parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu",
-                        help="whose tolerances and answers hold; ops without "
-                        "a device go to the server's GPU where it has a "
-                        "kernel")
+                        help="gpu: rows with a kernel of the server's GPU "
+                        "run there and on its CPU (devices.py)")
 
 
 def set_device(device):

@@ -77,15 +77,18 @@ def awkward(*dims):
 row("Softmax LogSoftmax", [
     c(x(2, 5)), c(x(5)), c(x(2, 3, 4)), c(x(0, 3)), c(x(3, 1)),
     *(c(x(*dims)) for dims in LONG), c(awkward(5, 3)), c(awkward(5, 16)),
-    c(awkward(5, 4112)), once(x(300, 70)), bad(x())], tol=4)
+    c(awkward(5, 4112)), c(x(3, 10)), c(awkward(5, 4114)), once(x(300, 70)),
+    bad(x())], tol=4)
 row("SoftmaxCrossEntropyWithLogits", [
     c(x(2, 5), x(2, 5)), c(x(2, 5), x(1, 5)), c(x(1, 5), x(2, 5)),
     *(c(x(*dims), x(*dims)) for dims in LONG), c(x(3, 16), x(1, 16)),
     c(x(1, 4112), x(2, 4112)), c(x(2, 1), x(2, 8)), c(x(2, 4112), x(2, 1)),
-    c(x(0, 3), x(0, 3)), once(x(300, 70), x(300, 70)), bad(x(2, 5), x(2, 4)),
+    c(x(0, 3), x(0, 3)), c(x(3, 10), x(3, 10)), c(x(3, 10), x(1, 10)),
+    once(x(300, 70), x(300, 70)), bad(x(2, 5), x(2, 4)),
     bad(x(5), x(5))], Data(0, 3), tol=8)
 row("SparseSoftmaxCrossEntropyWithLogits", [
     c(x(3, 5), [0, 4, 2]), c(x(0, 5), np.zeros([0])), c(x(1, 1), [0]),
+    c(x(3, 10), [0, 9, 2]),
     *(c(x(*dims), [1] * dims[0]) for dims in LONG),
     once(x(300, 70), list(range(70)) * 4 + [1] * 20), bad(x(2, 5), [0]),
     bad(x(5), [0]), bad(x(2, 5), [[0], [1]]), bad(x(2, 0), [0, 0])],

@@ -34,6 +34,7 @@ PICKED = ([0, 2, 2, 1, 3], [0, 0, 1, 3, 3])
 row("SparseSegmentSum SparseSegmentMean SparseSegmentSqrtN", [
     every(x(4), [0, 1], [0, 1]), c(x(4, 3), *PICKED), c(x(4, 2, 3), *PICKED),
     c(x(4, 3), NONE, NONE), c(x(4, 0), *PICKED), c(x(5), [4, 4, 4], [2, 2, 2]),
+    c(x(4, 16), *PICKED), c(x(4, 3, 4), *PICKED), once(x(300, 72), IDS, sorted(IDS)),
     once(x(300, 70), IDS, sorted(IDS)),
     bad(x(4, 3), [0, 4], [0, 1]), bad(x(4, 3), [0, -1], [0, 1]),
     bad(x(4, 3), [0, 1], [1, 0]), bad(x(4, 3), [0, 1], [0]),
@@ -45,6 +46,7 @@ row("SparseSegmentSumWithNumSegments SparseSegmentMeanWithNumSegments "
         every(x(4), [0, 1], [0, 1], 2), c(x(4, 3), *PICKED, 6),
         c(x(4, 2, 3), *PICKED, 4), c(x(4, 3), NONE, NONE, 3),
         c(x(4, 3), NONE, NONE, 0), c(x(4, 0), *PICKED, 5),
+        c(x(4, 24), *PICKED, 6), c(x(4, 12), *PICKED, 5),
         once(x(300, 70), IDS, sorted(IDS), 50),
         bad(FOUR, *PICKED, 3, gpu=c(FOUR, [0, 2, 2], [0, 0, 1], 3)),
         bad(FOUR, [0, 4], [0, 1], 3, gpu=c(FOUR, [0], [0], 3)),
@@ -58,6 +60,7 @@ SEGMENT_GRADIENTS = [
     # Where nothing is picked, TensorFlow does not fill its output.
     c(x(4, 2, 3), *PICKED, 4), c(x(4, 3), NONE, NONE, 0),
     c(x(4, 0), *PICKED, 5), c(x(3, 2), [5, 0, 5], [0, 2, 2], 6),
+    c(x(4, 16), *PICKED, 4), c(x(4, 12), *PICKED, 4),
     once(x(40, 70), [i * 11 % 97 for i in range(300)], sorted(IDS), 97),
     bad(x(4, 3), [0, 1], [0], 3), bad(x(4, 3), [0, 1], [0, 1], [3]),
     bad(x(), [0], [0], 1), bad(x(4, 3), [[0, 1]], [[0, 1]], 3)]
