@@ -258,6 +258,24 @@ class Driver(unittest.TestCase):
                      "copy-h2d", "copy-d2h", "step-empty", "step-scalar"):
             self.assertNotIn("-", self.cells(output, name)[:2])
 
+    def test_without_a_card_all_but_copies_is_measured(self):
+        output = self.run_driver("--cpu")
+        for name in ("mlp-100", "cnn-512", "resnet50-2x32-bfloat16",
+                     "matmul-512 TFLOP/s", "elementwise-64MB GB/s",
+                     "step-empty"):
+            self.assertNotIn("-", self.cells(output, name)[:2])
+        self.assertIn("n/a  there is no card", output)
+        self.assertNotIn("nets copy", self.read("calls"))
+        self.assertNotIn("server 1", self.read("calls"))
+        self.assertIn("absent", self.results()["copy-d2h"])
+
+    def test_residual_net_is_as_large_as_said(self):
+        self.run_driver("--cases=resnet50-4x64-b", "--batch=4", "--side=64")
+        self.assertIn("nets train resnet50 4 bfloat16 0.25 "
+                      "tfd://127.0.0.1:1 64", self.read("calls"))
+        self.assertIn("torch train resnet50 4 bfloat16 0.25 --best --compiled "
+                      "--side 64", self.read("calls"))
+
     # ---- What fails ---------------------------------------------------------
 
     def test_failing_case_is_a_line_and_the_others_go_on(self):
@@ -371,6 +389,7 @@ fi
 
     def test_bad_options_are_refused(self):
         for option in ("--cases=mpl", "--cases=", "--rounds=0", "--seconds=-1",
+                       "--batch=0", "--side=x",
                        "--peak=1,2", "--peak=1,2,x", "--peak=0,1,1"):
             with self.subTest(option):
                 self.assertIn(option[2:].split("=")[0],
@@ -382,10 +401,14 @@ fi
         driver = self.start("--cases=mlp-100", "--ahead=0")
         with open(self.path("fifo")) as fifo:  # once nets runs
             nets = int(fifo.read())
+        started = [os.pidfd_open(pid)
+                   for pid in (nets, int(self.read("server.1")))]
         os.kill(driver, signal.SIGTERM)
         self.assertEqual(self.end(driver), 143)
-        for pid in (nets, int(self.read("server.1"))):
-            self.assertRaises(ProcessLookupError, os.kill, pid, 0)
+        # One that was just being started dies with the driver, a little later.
+        for process in started:
+            self.assertTrue(select.select([process], [], [], 10)[0])
+            os.close(process)
 
 
 def main():
