@@ -5,22 +5,30 @@
  */
 #include "tests/support/captures_rig.h"
 
+/* A value that is still held when a step begins, which is a matter of when
+ * threads run, has its kernels asked once more: so it is a question of steps
+ * until one asks only what it must. */
+#define STEPS_TO_SETTLE 200
+
 /* ---- Values -------------------------------------------------------------- */
 
 static void test_captured_kernels_are_asked_once(void **state)
 {
     struct gpu_rig r;
+    int asked;
 
     (void)state;
     for (int threads = 1; threads < 3; threads++) {
         init_as(&r, threads, TFD_CUDA_GRAPHS_ON);
         reg_chain(&r, 5);
-        for (int i = 0; i < 30; i++) {
+        asked = 5;
+        for (int i = 0; asked > 0 || i < 30; i++) {
+            assert_in_range(i, 0, STEPS_TO_SETTLE);
             gpu_go_with(&r, i);
             assert_true(wrig_result(&r.w, 0) == chained(i, 5));
+            asked = computed_now();
+            assert_true(asked == 0 || asked == 5);
         }
-        /* A step that was on the loop thread may have left it to the next. */
-        assert_in_range(computed_now(), 5, 10);
         gpu_deinit(&r);
     }
 }
@@ -41,17 +49,19 @@ static void test_without_graphs_kernels_are_asked_each_time(void **state)
 static void test_a_trial_decides(void **state)
 {
     struct gpu_rig r;
+    int captured = 0;
 
     (void)state;
     init_as(&r, 2, TFD_CUDA_GRAPHS_AUTO);
     reg_chain(&r, 12);
-    for (int i = 0; i < 60; i++) {
+    for (int i = 0; i < 60 || captured == 0; i++) {
+        assert_in_range(i, 0, STEPS_TO_SETTLE);
         gpu_go_with(&r, i);
         assert_true(wrig_result(&r.w, 0) == chained(i, 12));
-        if (i == 10)
-            assert_int_equal(computed_now(), 11 * 12); /* plain */
-        if (i == 14)
-            assert_in_range(computed_now(), 12, 2 * 12); /* captured */
+        if (i <= 10)
+            assert_int_equal(computed_now(), 12);
+        else
+            captured += computed_now() == 0;
     }
     gpu_deinit(&r);
 }
@@ -122,20 +132,21 @@ static void test_values_that_are_passed_through(void **state)
     gpu_fetch(&r.w, "again");
     gpu_fetch(&r.w, "y");
     gpu_ready(&r);
-    for (int i = 0; i < 12; i++) {
+    for (int i = 0; i < 12 || computed_now() > 0; i++) {
+        assert_in_range(i, 0, STEPS_TO_SETTLE);
         gpu_go_with(&r, i);
         assert_true(wrig_result(&r.w, 0) == i);
         assert_true(wrig_result(&r.w, 1) == 7);
         assert_true(wrig_result(&r.w, 2) == i + 7);
         assert_true(wrig_result(&r.w, 3) == i + 7);
     }
-    assert_in_range(computed_now(), 1, 2);
     gpu_deinit(&r);
 }
 
 static void test_what_has_a_state_splits_parts(void **state)
 {
     struct gpu_rig r;
+    int asked = 7;
 
     (void)state;
     init(&r);
@@ -147,13 +158,15 @@ static void test_what_has_a_state_splits_parts(void **state)
     gpu_node(&r.w, GPU0, "d", "TestPlus", "c,b");
     gpu_fetch(&r.w, "d");
     gpu_ready(&r);
-    for (int i = 0; i < 20; i++) {
+    for (int i = 0; asked != 1; i++) {
         double a = chained(i, 3), b = chained(a, 1) + a;
 
+        assert_in_range(i, 0, STEPS_TO_SETTLE);
         gpu_go_with(&r, i);
         assert_true(wrig_result(&r.w, 0) == chained(b, 1) + b);
+        asked = computed_now();
+        assert_in_range(asked, 1, 7);
     }
-    assert_in_range(computed_now(), 20 + 6, 20 + 12);
     gpu_deinit(&r);
 }
 
@@ -219,6 +232,7 @@ static void test_variables_are_read_where_they_lie(void **state)
     struct gpu_rig r;
     uint64_t set, use;
     double now = 0;
+    int captured = 0;
 
     (void)state;
     init_as(&r, 2, TFD_CUDA_GRAPHS_AUTO);
@@ -235,7 +249,8 @@ static void test_variables_are_read_where_they_lie(void **state)
     gpu_fetch(&r.w, "same");
     gpu_ready(&r);
     use = r.graph;
-    for (int i = 0; i < 40; i++) {
+    for (int i = 0; i < 40 || captured == 0; i++) {
+        assert_in_range(i, 0, STEPS_TO_SETTLE);
         if (i == 0 || (i > 13 && i % 3 == 0)) {
             r.graph = set;
             now = i;
@@ -245,8 +260,7 @@ static void test_variables_are_read_where_they_lie(void **state)
         gpu_go(&r);
         assert_true(wrig_result(&r.w, 0) == chained(now, 10));
         assert_true(wrig_result(&r.w, 1) == now);
-        if (i == 14)
-            assert_in_range(computed_now(), 12 * 10, 13 * 10);
+        captured += computed_now() == 0;
     }
     gpu_deinit(&r);
 }
