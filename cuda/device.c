@@ -152,12 +152,21 @@ enum tfd_code tfd_cuda_device_init(struct tfd_cuda_device *d,
                     o->driver->error_text(error));
 }
 
-void tfd_cuda_device_deinit(struct tfd_cuda_device *d)
+void tfd_cuda_device_stop(struct tfd_cuda_device *d)
 {
+    if (d->stopped)
+        return;
+    d->stopped = true;
     (void)d->driver->use(d->ordinal);
     tfd_cuda_events_deinit(&d->arrivals);
     tfd_cuda_events_deinit(&d->crossings);
     tfd_cuda_events_deinit(&d->events);
+}
+
+void tfd_cuda_device_deinit(struct tfd_cuda_device *d)
+{
+    tfd_cuda_device_stop(d);
+    (void)d->driver->use(d->ordinal);
     tfd_cuda_pace_deinit(&d->pace);
     tfd_cuda_copy_free_records(d);
     if (d->blas.own)

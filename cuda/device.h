@@ -69,6 +69,7 @@ struct tfd_cuda_device {
     struct tfd_cuda_library dnn;  /* convolution, batch to be normalised */
     size_t peer_bytes;            /* atomic: copied from other processes */
     int lost;                     /* atomic: the error that lost it */
+    bool stopped;
     void (*on_lost)(void *ctx, const struct tfd_cuda_device *d);
     void *ctx;
 };
@@ -85,7 +86,11 @@ struct tfd_cuda_device_options {
 enum tfd_code tfd_cuda_device_init(struct tfd_cuda_device *d,
                                    const struct tfd_cuda_device_options *o,
                                    struct tfd_status *st) TFD_MUST_USE;
-/* Everything enqueued has ended, every buffer is back. */
+/* Lets go what copies hold, once they have ended, and ends the threads.  Where
+ * there are several devices all are stopped before one is deinitialised: what
+ * one has copied another may hold. */
+void tfd_cuda_device_stop(struct tfd_cuda_device *d);
+/* Everything enqueued has ended, every buffer is back.  Stops it if need be. */
 void tfd_cuda_device_deinit(struct tfd_cuda_device *d);
 
 /* The device of a kernel's memory. */

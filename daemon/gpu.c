@@ -369,6 +369,8 @@ void tfd_gpus_free(struct tfd_gpus *g)
     if (!g)
         return;
     for (int i = 0; i < g->count; i++)
+        tfd_cuda_device_stop(&g->device[i]);
+    for (int i = 0; i < g->count; i++)
         tfd_cuda_device_deinit(&g->device[i]);
     tfd_cuda_pool_close(g->pinned);
     free(g);

@@ -53,6 +53,10 @@ static inline int fake_properties(int device, struct tfd_cuda_properties *out)
 static inline int fake_use(int device)
 {
     fake_device = device;
+    pthread_mutex_lock(&fake.lock);
+    fake.uses[device]++;
+    pthread_cond_broadcast(&fake.changed);
+    pthread_mutex_unlock(&fake.lock);
     return fake_state();
 }
 

@@ -81,10 +81,11 @@ static struct {
     int begin_error, end_error, launch_error; /* of captures and graphs */
     size_t host_total, host_used;
     int allocations, streams, events, host_allocations, graphs; /* out */
-    int mappings; /* of memory that is shared; now */
-    int maps;     /* and made so far */
-    int let_go;   /* of held streams */
-    int asked;    /* calls that only a driver can answer */
+    int mappings;           /* of memory that is shared; now */
+    int maps;               /* and made so far */
+    int let_go;             /* of held streams */
+    int asked;              /* calls that only a driver can answer */
+    int uses[FAKE_DEVICES]; /* calls that made a device a thread's */
 
     const char *missing; /* what is said of libraries; NULL: they are there */
 } fake;
@@ -224,6 +225,8 @@ static inline int fake_enqueue(void *stream, const struct fake_op *what)
     *op = *what;
     op->next = NULL;
     pthread_mutex_lock(&fake.lock);
+    if (s->stopping)
+        fake_die("work for a stream that is released");
     if (op->graph)
         op->graph->under_way++;
     if (s->captured)

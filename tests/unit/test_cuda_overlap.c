@@ -213,6 +213,49 @@ static void test_copies_between_devices_wait_for_what_they_read(void **state)
     }
 }
 
+/* Holds a GPU's thread until that GPU is about to end, or another has. */
+static struct {
+    struct tfd_cuda_closure closure;
+    bool armed;
+    int uses, streams;
+} late;
+
+static void wait_for_the_end(struct tfd_cuda_closure *c, int error)
+{
+    (void)c;
+    assert_int_equal(error, 0);
+    pthread_mutex_lock(&fake.lock);
+    while (!late.armed ||
+           (fake.uses[1] == late.uses && fake.streams == late.streams))
+        pthread_cond_wait(&fake.changed, &fake.lock);
+    pthread_mutex_unlock(&fake.lock);
+}
+
+static void
+test_what_a_copy_holds_is_let_go_before_either_gpu_ends(void **state)
+{
+    struct tfd_cuda_device *to;
+    struct gpu_rig r;
+
+    (void)state;
+    init(&r, TFD_CUDA_GRAPHS_OFF);
+    wrig_feed(&r.w, "x");
+    gpu_node(&r.w, GPU0, "i", "Identity", "x");
+    node(&r, GPU1, "y", "i");
+    gpu_fetch(&r.w, "y");
+    late.armed = false;
+    late.closure.fn = wait_for_the_end;
+    to = tfd_gpus_at(r.gpus, 1);
+    tfd_cuda_events_after(&to->crossings, to->across, &late.closure);
+    run(&r, reg(&r), 1);
+    pthread_mutex_lock(&fake.lock);
+    late.uses = fake.uses[1];
+    late.streams = fake.streams;
+    late.armed = true;
+    pthread_mutex_unlock(&fake.lock);
+    gpu_deinit(&r);
+}
+
 /* Captured kernels read it, and it is no input of theirs. */
 static void test_constants_are_there_for_the_first_step(void **state)
 {
@@ -372,6 +415,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_kernels_wait_for_what_they_read),
         TEST(test_copies_between_devices_wait_for_what_they_read),
+        TEST(test_what_a_copy_holds_is_let_go_before_either_gpu_ends),
         TEST(test_constants_are_there_for_the_first_step),
         TEST(test_variables_may_be_given_values_on_their_way),
         TEST(test_steps_that_read_nothing_of_it_end),
