@@ -159,6 +159,7 @@ static enum tfd_code compare_equal(struct tfd_kctx *k, struct tfd_status *st)
 
 #define ROW(op, name, T, f) row(op, TFD_##name, binary<T, f>),
 #define PLAIN(op, name, T, f) row(op, TFD_##name, binary_plain<T, f>),
+#define COSTLY(op, name, T, f) row(op, TFD_##name, binary_costly<T, f>),
 #define TEST(op, name, T, f) row(op, TFD_##name, compare<T, f>),
 #define EQUAL(name, T)                                             \
     row("Equal", TFD_##name, compare_equal<compare<T, equal>, 0>), \
@@ -179,14 +180,14 @@ static enum tfd_code compare_equal(struct tfd_kctx *k, struct tfd_status *st)
     TEST("Greater", name, T, greater)            \
     TEST("GreaterEqual", name, T, greater_equal) \
     EQUAL(name, T)
-#define FLOATS(name, T)                           \
-    NUMBERS(name, T)                              \
-    ROW("RealDiv", name, T, divide)               \
-    ROW("Div", name, T, divide)                   \
-    ROW("DivNoNan", name, T, div_no_nan)          \
-    ROW("Pow", name, T, power)                    \
-    ROW("FloorDiv", name, T, floor_div)           \
-    PLAIN("FloorMod", name, T, floor_mod)         \
+#define FLOATS(name, T)                    \
+    NUMBERS(name, T)                       \
+    ROW("RealDiv", name, T, divide)        \
+    ROW("Div", name, T, divide)            \
+    ROW("DivNoNan", name, T, div_no_nan)   \
+    ROW("Pow", name, T, power)             \
+    ROW("FloorDiv", name, T, floor_div)    \
+    COSTLY("FloorMod", name, T, floor_mod) \
     PLAIN("TruncateDiv", name, T, truncate_div)
 #define EQUALS(name, T)                             \
     row("Equal", TFD_##name,                        \
@@ -206,19 +207,19 @@ static enum tfd_code compare_equal(struct tfd_kctx *k, struct tfd_status *st)
     PLAIN_TEST("GreaterEqual", name, T, greater_equal) \
     EQUALS(name, T)
 #define QUOTIENTS(name, T, floor_f, mod, truncate) \
-    PLAIN("Div", name, T, truncate)                \
-    PLAIN("FloorDiv", name, T, floor_f)            \
-    PLAIN("FloorMod", name, T, mod)                \
-    PLAIN("TruncateDiv", name, T, truncate)
+    COSTLY("Div", name, T, truncate)               \
+    COSTLY("FloorDiv", name, T, floor_f)           \
+    COSTLY("FloorMod", name, T, mod)               \
+    COSTLY("TruncateDiv", name, T, truncate)
 #define INT_QUOTIENTS(name, T) \
     QUOTIENTS(name, T, int_floor_div, int_floor_mod, int_truncate_div)
-#define COMPLEXES(name, T)              \
-    PLAIN("Add", name, T, add)          \
-    PLAIN("AddV2", name, T, add)        \
-    PLAIN("Sub", name, T, sub)          \
-    PLAIN("Mul", name, T, mul)          \
-    PLAIN("RealDiv", name, T, divide)   \
-    PLAIN("Div", name, T, divide)       \
+#define COMPLEXES(name, T)                 \
+    PLAIN("Add", name, T, add)             \
+    PLAIN("AddV2", name, T, add)           \
+    PLAIN("Sub", name, T, sub)             \
+    PLAIN("Mul", name, T, mul)             \
+    PLAIN("RealDiv", name, T, divide)      \
+    PLAIN("Div", name, T, divide)          \
     PLAIN("DivNoNan", name, T, div_no_nan) \
     EQUALS(name, T)
 
@@ -235,9 +236,9 @@ static const struct tfd_kernel kernels[] = {
     SMALL(UINT32, uint32_t)
     SMALL(UINT64, uint64_t)
     NUMBERS(INT64, int64_t)
-    PLAIN("Pow", INT64, int64_t, int_power)
-    PLAIN("Pow", INT16, int16_t, int_power)
-    PLAIN("Pow", INT8, int8_t, int_power)
+    COSTLY("Pow", INT64, int64_t, int_power)
+    COSTLY("Pow", INT16, int16_t, int_power)
+    COSTLY("Pow", INT8, int8_t, int_power)
     INT_QUOTIENTS(INT64, int64_t)
     INT_QUOTIENTS(INT16, int16_t)
     INT_QUOTIENTS(INT8, int8_t)

@@ -5,18 +5,17 @@
  * A function is a type with operator(), usually made by CUDA_FUNCTION1 or 2.
  * Operands of one shape, or of which one is a scalar, run over packs of 16
  * bytes; others by strides, of packs where the rows that run along memory (the
- * plan's: kernels/broadcast.h) are a multiple of them.  Functions that are
- * seldom used, or that cost more than memory does, are PLAIN: one kernel that
- * is always by strides of elements, since each kernel is code for every
- * architecture.
+ * plan's: kernels/broadcast.h) are a multiple of them, else as broadcast.cuh
+ * says.  Functions that are seldom used are PLAIN: one kernel for all of that,
+ * the last, since each is code for every architecture.  Those that cost more
+ * than memory does are COSTLY: the same, of packs of one element.
  */
 #ifndef TFD_CUDA_ELEMENTWISE_CUH
 #define TFD_CUDA_ELEMENTWISE_CUH
 
-#include "cuda/divisor.cuh"
+#include "cuda/broadcast.cuh"
 
 extern "C" {
-#include "kernels/broadcast.h"
 #include "kernels/outputs.h"
 }
 
@@ -67,12 +66,6 @@ __global__ void map_scalar(F f, const A *a, const A *scalar, Y *y, int64_t n)
         y[i] = LEFT ? f(s, a[i]) : f(a[i], s);
 }
 
-struct strides {
-    int rank;
-    struct divisor dim[TFD_RANK_MAX + 1];
-    int64_t step[2][TFD_RANK_MAX + 1];
-};
-
 /* N neighbours, or one that is repeated. */
 template <int N, typename A>
 __device__ inline pack<A, N> take_pack(const A *x, bool repeated)
@@ -114,21 +107,22 @@ __global__ void map_strided(F f, const A *a, const A *b, Y *y, int64_t n,
     }
 }
 
-/* Rows are of packs of `size`, which moves an operand that is not repeated. */
-static inline struct strides strides_of(const struct tfd_broadcast *p, int size)
+/* Rows of any length. */
+template <int N, typename F, typename A, typename Y>
+__global__ void map_broadcast(F f, const A *a, const A *b, Y *y, int64_t n,
+                              const __grid_constant__ struct strides s)
 {
-    struct strides s = {};
+    for (int64_t i = thread_index() * N; i < n; i += thread_count() * N) {
+        int count = n - i < N ? (int)(n - i) : N;
+        pack<A, N> left = take<N>(a, s, 0, i, count);
+        pack<A, N> right = take<N>(b, s, 1, i, count);
+        pack<Y, N> r;
 
-    for (int d = 0; d < p->rank; d++) {
-        s.dim[d] = divisor_of(p->dim[d]);
-        s.step[0][d] = p->step[0][d];
-        s.step[1][d] = p->step[1][d];
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            r.v[j] = f(left.v[j], right.v[j]);
+        give(y, s, i, count, r);
     }
-    s.dim[p->rank] = divisor_of(p->row_size / size);
-    s.step[0][p->rank] = p->row_step[0] * size;
-    s.step[1][p->rank] = p->row_step[1] * size;
-    s.rank = p->rank + 1;
-    return s;
 }
 
 template <bool LEFT, typename F, typename A, typename Y>
@@ -148,25 +142,43 @@ static enum tfd_code run_scalar(struct tfd_kctx *k, F f, const A *a,
     return launched(k, st);
 }
 
-/* By packs of N, where that fits, or by elements. */
-template <int N, typename F, typename A, typename Y>
-static enum tfd_code run_strided(struct tfd_kctx *k, F f, int64_t n,
-                                 struct tfd_status *st)
+static inline struct tfd_broadcast plan_of(const struct tfd_kctx *k)
 {
     const struct tfd_shape *shapes[2] = {&k->in[0].shape, &k->in[1].shape};
-    const A *a = in_at<A>(k, 0), *b = in_at<A>(k, 1);
-    Y *y = out_at<Y>(k, 0);
     struct tfd_broadcast p;
 
-    if (n == 0)
-        return TFD_OK;
     tfd_broadcast_plan(&p, &k->out[0].shape, shapes, 2);
-    if (N > 1 && p.row_size % N == 0 && is_aligned(a, b, y))
-        map_strided<N><<<blocks_for(k, n / N), THREADS, 0, stream_of(k)>>>(
-            f, a, b, y, n / N, strides_of(&p, N));
-    else
-        map_strided<1><<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
-            f, a, b, y, n, strides_of(&p, 1));
+    return p;
+}
+
+/* By packs of N of the result. */
+template <int N, typename F, typename A, typename Y>
+static enum tfd_code run_plan(struct tfd_kctx *k, F f, const A *a, const A *b,
+                              Y *y, const struct tfd_broadcast *p,
+                              struct tfd_status *st)
+{
+    const void *const in[2] = {a, b};
+    int64_t n = p->rows * p->row_size;
+
+    map_broadcast<N>
+        <<<blocks_for(k, (n + N - 1) / N), THREADS, 0, stream_of(k)>>>(
+            f, a, b, y, n, strides_at(p, in, y));
+    return launched(k, st);
+}
+
+/* All operands by packs, where rows are of them. */
+template <typename F, typename A, typename Y>
+static enum tfd_code run_strided(struct tfd_kctx *k, F f, const A *a,
+                                 const A *b, Y *y, int64_t n,
+                                 struct tfd_status *st)
+{
+    constexpr int N = pack_size<A, Y>();
+    struct tfd_broadcast p = plan_of(k);
+
+    if (p.row_size % N != 0 || !is_aligned(a, b, y))
+        return run_plan<N>(k, f, a, b, y, &p, st);
+    map_strided<N><<<blocks_for(k, n / N), THREADS, 0, stream_of(k)>>>(
+        f, a, b, y, n / N, strides_of(&p, N));
     return launched(k, st);
 }
 
@@ -187,7 +199,20 @@ static enum tfd_code run_broadcast(struct tfd_kctx *k, F f,
         return run_scalar<false>(k, f, a, b, y, n, st);
     if (tfd_shape_elements(left) == 1)
         return run_scalar<true>(k, f, b, a, y, n, st);
-    return run_strided<pack_size<A, Y>(), F, A, Y>(k, f, n, st);
+    return run_strided(k, f, a, b, y, n, st);
+}
+
+/* The kernel of those that are PLAIN or COSTLY. */
+template <int N, typename F, typename A, typename Y>
+static enum tfd_code run_plain(struct tfd_kctx *k, F f, struct tfd_status *st)
+{
+    struct tfd_broadcast p;
+
+    if (!k->out[0].buffer)
+        return TFD_OK;
+    p = plan_of(k);
+    return run_plan<N>(k, f, in_at<A>(k, 0), in_at<A>(k, 1), out_at<Y>(k, 0),
+                       &p, st);
 }
 
 /* ---- Kernels ------------------------------------------------------------- */
@@ -242,14 +267,21 @@ static enum tfd_code binary(struct tfd_kctx *k, struct tfd_status *st)
     return run_broadcast<F, T, T>(k, F(), st);
 }
 
-template <typename T, typename F>
+template <typename T, typename F, int N = pack_size<T, T>()>
 static enum tfd_code binary_plain(struct tfd_kctx *k, struct tfd_status *st)
 {
     struct tfd_shape shape;
 
     TFD_TRY(tfd_elementwise_shape(k, &shape, st));
     TFD_TRY(tfd_kctx_output_reuse(k, 3, 0, k->in[0].dtype, &shape, st));
-    return run_strided<1, F, T, T>(k, F(), tfd_shape_elements(&shape), st);
+    return run_plain<N, F, T, T>(k, F(), st);
+}
+
+/* By elements. */
+template <typename T, typename F>
+static enum tfd_code binary_costly(struct tfd_kctx *k, struct tfd_status *st)
+{
+    return binary_plain<T, F, 1>(k, st);
 }
 
 /* To another type. */
@@ -270,7 +302,7 @@ static enum tfd_code binary_plain_to(struct tfd_kctx *k, struct tfd_status *st)
 
     TFD_TRY(tfd_elementwise_shape(k, &shape, st));
     TFD_TRY(tfd_kctx_output(k, 0, TO, &shape, st));
-    return run_strided<1, F, A, Y>(k, F(), tfd_shape_elements(&shape), st);
+    return run_plain<pack_size<A, Y>(), F, A, Y>(k, F(), st);
 }
 
 #endif

@@ -56,20 +56,21 @@ static enum tfd_code betainc_gpu(struct tfd_kctx *k, struct tfd_status *st)
 /* ---- Rows ---------------------------------------------------------------- */
 
 /* clang-format off */
-#define ROW(op, name, T, f) row(op, TFD_##name, binary_plain<T, f>),
-#define FLOATS(name, T)                                  \
-    row("Lgamma", TFD_##name, unary<T, lgamma_>),        \
-    row("Digamma", TFD_##name, unary<T, digamma>),       \
-    ROW("Atan2", name, T, atan2_)                        \
-    ROW("Xlogy", name, T, xlogy)                         \
-    ROW("Xlog1py", name, T, xlog1py)                     \
-    ROW("Xdivy", name, T, xdivy)                         \
-    ROW("MulNoNan", name, T, mul_no_nan)
-#define WIDE(name, T)                         \
-    ROW("Igamma", name, T, igamma)            \
-    ROW("Igammac", name, T, igammac)          \
-    ROW("Zeta", name, T, zeta)                \
-    ROW("Polygamma", name, T, polygamma)      \
+#define PLAIN(op, name, T, f) row(op, TFD_##name, binary_plain<T, f>),
+#define COSTLY(op, name, T, f) row(op, TFD_##name, binary_costly<T, f>),
+#define FLOATS(name, T)                            \
+    row("Lgamma", TFD_##name, unary<T, lgamma_>),  \
+    row("Digamma", TFD_##name, unary<T, digamma>), \
+    PLAIN("Atan2", name, T, atan2_)                \
+    PLAIN("Xlogy", name, T, xlogy)                 \
+    PLAIN("Xlog1py", name, T, xlog1py)             \
+    PLAIN("Xdivy", name, T, xdivy)                 \
+    PLAIN("MulNoNan", name, T, mul_no_nan)
+#define WIDE(name, T)                       \
+    COSTLY("Igamma", name, T, igamma)       \
+    COSTLY("Igammac", name, T, igammac)     \
+    COSTLY("Zeta", name, T, zeta)           \
+    COSTLY("Polygamma", name, T, polygamma) \
     row("Betainc", TFD_##name, betainc_gpu<T>),
 
 static const struct tfd_kernel kernels[] = {

@@ -16,10 +16,19 @@ PAIRS = [
     c(x(1), x(0)), c(x(2, 1, 2, 1, 2), x(1, 3, 1, 3, 1)),
     c(x(3, 16), x(16)), c(x(16), x(3, 16)), c(x(3, 16), x(3, 1)),
     c(x(3, 1), x(1, 16)), c(x(2, 1, 16), x(3, 1)),
+    c(x(7, 5), x(5)), c(x(5, 1), x(5, 33)), c(x(3, 1, 7), x(9, 1)),
     bad(x(2), x(3), dtypes=["complex64"]), bad(x(3), x(0), dtypes=["int8"]),
     once(x(300, 70), x(300, 70)), once(x(300, 70), x(70)),
     once(x(300, 1), x(300, 70)), bad(x(2), x(3)), bad(x(2, 3), x(2)),
     bad(x(0), x(2)), bad(x(2, 2, 3), x(3, 3))]
+# Rows that begin anywhere within 16 bytes, one operand repeated.
+UNEVEN = [case for n in (1, 3, 5, 7, 17, 31, 33, 1000, 1001, 4099, 20001)
+          for case in (c(x(3, n), x(n), dtypes=REALS),
+                       c(x(5, 1), x(5, n), dtypes=REALS))] + [
+    c(x(2, 3, 1, 7), x(3, 5, 1), dtypes=REALS),
+    c(x(31, 1, 3), x(7, 1), dtypes=REALS),
+    c(x(1, 1001), x(9, 1), dtypes=REALS), c(x(0, 1001), x(1001)),
+    bad(x(3, 1001), x(1000)), bad(x(5, 33), x(4, 33)), bad(x(7, 5), x(7))]
 TWICE = [c(x(2, 13), x(2, 13)), c(x(), x()), c(x(0, 2), x(0, 2)),
          once(x(300, 70), x(300, 70))]
 
@@ -82,7 +91,8 @@ row("LeakyReluGrad", TWICE + [c(x(9), x(9), alpha=1.5), bad(x(2), x(3))],
 row("LogicalNot", SHAPES)
 row("LogicalAnd LogicalOr", [case for case in PAIRS if not case.dtypes])
 
-row("Add AddV2 Sub Mul Maximum Minimum", PAIRS, ANY)
+row("Add AddV2 Mul Maximum Minimum", PAIRS, ANY)
+row("Sub", PAIRS + UNEVEN, ANY)
 row("SquaredDifference", PAIRS)
 row("RealDiv", PAIRS, ANY)
 row("FloorDiv FloorMod", PAIRS + [
@@ -123,7 +133,8 @@ row("Betainc", [
 row("Pow", PAIRS + [
     c([2, 3, -2, 0], [3, 0, 2, 0], dtypes=("int32", "int64", "int16",
                                           "int8"))], Data(0, 4))
-row("Less LessEqual Greater GreaterEqual", PAIRS, ANY)
+row("LessEqual Greater GreaterEqual", PAIRS, ANY)
+row("Less", PAIRS + UNEVEN, ANY)
 row("Equal NotEqual", PAIRS[:-4] + [
     c(x(2, 3), x(2, 3), incompatible_shape_error=False),
     once(x(2), x(3), incompatible_shape_error=False), bad(x(2), x(3))],
@@ -135,14 +146,28 @@ row("AddN", [c(many(x(2, 3), x(2, 3), x(2, 3))), c(many(x(4))),
              c(many(x(0), x(0))), c(many(*[x(3)] * 11)),
              once(many(*[x(40)] * 40)),
              once(many(x(300, 70), x(300, 70))), bad(many(x(2), x(3)))])
+EVERY_THIRD = np.arange(20001) % 3 == 0
 row("Select", [c([True, False], x(2), x(2)), c(True, x(2, 3), x(2, 3)),
                c([True, False], x(2, 3), x(2, 3)), c(False, x(), x()),
                c(np.zeros(0, bool), x(0, 3), x(0, 3)),
+               c(EVERY_THIRD[:9], x(9, 33), x(9, 33)),
+               c(EVERY_THIRD[:33], x(33), x(33)),
+               c(False, x(3, 1001), x(3, 1001)),
+               bad(EVERY_THIRD[:33], x(9, 33), x(9, 33)),
                bad([True], x(2, 3), x(2, 3)), bad(True, x(2), x(3)),
                bad([[True, False]], x(2, 2), x(2, 2))], ANY)
 row("SelectV2", [c([True, False, True], x(2, 3), x(2, 3)), c(True, x(3), x()),
                  c([[True], [False]], x(2, 3), x(3)), c(False, x(), x()),
                  c([True, False], x(0, 2), x(2)), c(x(4, 1), x(1, 5), x()),
+                 *(c(EVERY_THIRD[:n], x(3, n), x(n))
+                   for n in (1, 5, 17, 31, 33, 1001)),
+                 c(EVERY_THIRD[:5, None], x(7), x(5, 7)),
+                 c(EVERY_THIRD[:9, None], x(), x(9, 33)),
+                 c(True, x(5, 33), x(5, 1)), c(EVERY_THIRD[:77], x(77), x()),
+                 once(EVERY_THIRD[:4099], x(3, 4099), x(4099)),
+                 once(EVERY_THIRD, x(3, 20001), x(3, 1)),
+                 bad(EVERY_THIRD[:33], x(3, 33), x(32)),
+                 bad(EVERY_THIRD[:5, None], x(4, 7), x(7)),
                  bad([True, False], x(3), x(3)), bad(True, x(2), x(3))], ANY)
 
 NUMBERS = [c(x(2, 3), message="m"), c(x(), message=""), c(x(0), message="m"),
