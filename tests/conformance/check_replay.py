@@ -170,7 +170,11 @@ def types_that_tensorflow_has_are_told(shop):
         "Some": {"gpu": "yes", "gpu_T": ["float32", "int64"]},
         "Untold": {"gpu": "yes", "gpu_T": []},
         "Any": {"gpu": "default-host", "gpu_T": []},
-        "None": {"gpu": "no", "gpu_T": []}})
+        "None": {"gpu": "no", "gpu_T": []},
+        "VariableV2": {"gpu": "yes", "gpu_T": ["int8"],
+                       "kind": "variable ref"},
+        "Assign": {"gpu": "yes", "gpu_T": ["int8", "int16"],
+                   "kind": "variable ref"}})
     for op, kinds, wanted in (
             ("Some", ["float32", "int8", "int64"],
              "cpu only, TensorFlow has one float32 int64; "
@@ -180,6 +184,9 @@ def types_that_tensorflow_has_are_told(shop):
             ("Untold", [""], "cpu only, TensorFlow has one"),
             ("Any", ["int8"], "cpu only int8"),
             ("None", ["int8"], "cpu only, as TensorFlow int8"),
+            ("VariableV2", ["int8"], "cpu only, TensorFlow has one int8"),
+            ("Assign", ["int8", "int16"], "cpu only, TensorFlow has one int8; "
+             "cpu only, as TensorFlow int16"),
             ("Other", ["int8"], "cpu only int8"), ("Other", [""], "cpu only")):
         told = devices.column_text({"cpu": kinds}, op, known)
         assert told == wanted, told

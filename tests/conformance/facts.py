@@ -11,6 +11,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Of rows that have no kernel of tfd's GPU: what TensorFlow has.
 KINDS = {False: "as TensorFlow", True: "TensorFlow has one", None: ""}
 
+# Ops whose first input is a reference to a variable, and what makes one.
+OF_VARIABLES, VARIABLE = "variable ref", "VariableV2"
+
 
 class Facts:
     def __init__(self, ops=None):
@@ -33,6 +36,10 @@ class Facts:
         """True, False, or None where it is not known; kind: as numpy calls
         the type, empty where it makes no difference."""
         said = self.ops.get(op, {})
+        # Such a kernel is of no use where the variable itself has none.
+        if (said.get("kind") == OF_VARIABLES and op != VARIABLE and
+                self.has(VARIABLE, kind) is False):
+            return False
         if said.get("gpu") == "no":
             return False
         if said.get("gpu") not in ("yes", "default-host"):
