@@ -1,5 +1,5 @@
 /*
- * fill.c - tensors that are made: ZerosLike, OnesLike, Fill, Range.
+ * fill.c - tensors of one value: ZerosLike, OnesLike, Fill.
  */
 #include "common/half.h"
 #include "kernels/check.h"
@@ -117,95 +117,6 @@ static enum tfd_code fill_gradient(struct tfd_grad *g, struct tfd_status *st)
     return tfd_grad_emit(g, "Sum", in, 2, &g->dx[1], st);
 }
 
-/* ---- Range --------------------------------------------------------------- */
-
-/* Values are computed in C, by adding delta as TensorFlow does. */
-#define RANGE(name, T, C, LOAD, STORE, COUNT)                                 \
-    static enum tfd_code range_##name(struct tfd_kctx *k,                     \
-                                      struct tfd_status *st)                  \
-    {                                                                         \
-        C start = LOAD(*(const T *)tfd_tensor_data(&k->in[0]));               \
-        C limit = LOAD(*(const T *)tfd_tensor_data(&k->in[1]));               \
-        C delta = LOAD(*(const T *)tfd_tensor_data(&k->in[2]));               \
-        struct tfd_shape shape = {1, {0}};                                    \
-        T *y;                                                                 \
-                                                                              \
-        if (delta == 0)                                                       \
-            return tfd_fail(st, TFD_INVALID_ARGUMENT,                         \
-                            "Requires delta != 0: 0");                        \
-        if ((delta > 0 && start > limit) || (delta < 0 && start < limit))     \
-            return tfd_fail(st, TFD_INVALID_ARGUMENT,                         \
-                            delta > 0 ? "Requires start <= limit when delta " \
-                                        "> 0"                                 \
-                                      : "Requires start >= limit when delta " \
-                                        "< 0");                               \
-        TFD_TRY(COUNT(start, limit, delta, &shape.dim[0], st));               \
-        TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &shape, st));           \
-        y = tfd_tensor_data(&k->out[0]);                                      \
-        for (int64_t i = 0; i < shape.dim[0]; i++)                            \
-            y[i] = STORE(start + (C)i * delta);                               \
-        return TFD_OK;                                                        \
-    }
-
-#define RANGE_MAX (INT64_C(1) << 40)
-
-static enum tfd_code too_long(struct tfd_status *st)
-{
-    return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                    "Requires ((limit - start) / delta) <= %lld",
-                    (long long)RANGE_MAX);
-}
-
-static enum tfd_code count_int(int64_t start, int64_t limit, int64_t delta,
-                               int64_t *count, struct tfd_status *st)
-{
-    uint64_t span = limit > start ? (uint64_t)limit - (uint64_t)start
-                                  : (uint64_t)start - (uint64_t)limit;
-    uint64_t step = delta > 0 ? (uint64_t)delta : 0 - (uint64_t)delta;
-    uint64_t n = span / step + (span % step != 0);
-
-    if (n > (uint64_t)RANGE_MAX)
-        return too_long(st);
-    *count = (int64_t)n;
-    return TFD_OK;
-}
-
-static enum tfd_code count_float(double start, double limit, double delta,
-                                 int64_t *count, struct tfd_status *st)
-{
-    double n = (limit - start) / delta;
-    int64_t whole;
-
-    n = n < 0 ? -n : n;
-    if (!(n <= (double)RANGE_MAX))
-        return too_long(st);
-    whole = (int64_t)n;
-    *count = whole + ((double)whole < n);
-    return TFD_OK;
-}
-
-#define AS_IS(x) (x)
-#define TO_INT32(x) ((int32_t)(x))
-RANGE(int32, int32_t, int64_t, AS_IS, TO_INT32, count_int)
-/* Wraps where TensorFlow would have overflowed: the count keeps it in range. */
-#define TO_INT64(x) (x)
-RANGE(int64, int64_t, int64_t, AS_IS, TO_INT64, count_int)
-RANGE(float, float, float, AS_IS, AS_IS, count_float)
-RANGE(double, double, double, AS_IS, AS_IS, count_float)
-RANGE(half, tfd_half, float, tfd_half_to_float, tfd_half_from_float,
-      count_float)
-RANGE(bfloat16, tfd_bfloat16, float, tfd_bfloat16_to_float,
-      tfd_bfloat16_from_float, count_float)
-
-static enum tfd_code vector_shape(struct tfd_shape_ctx *s,
-                                  struct tfd_status *st)
-{
-    (void)st;
-    s->out[0].rank = 1;
-    s->out[0].dim[0] = TFD_DIM_UNKNOWN;
-    return TFD_OK;
-}
-
 /* ---- Tables -------------------------------------------------------------- */
 
 static const struct tfd_opdef ops[] = {
@@ -236,29 +147,12 @@ static const struct tfd_opdef ops[] = {
         .shape = fill_shape,
         .grad = fill_gradient,
     },
-    {
-        .name = "Range",
-        .inputs = "start: Tidx, limit: Tidx, delta: Tidx",
-        .outputs = "output: Tidx",
-        .attrs = "Tidx: {bfloat16, half, float, double, int8, int16, int32, "
-                 "int64, uint16, uint32, uint64} = DT_INT32",
-        .checks = "start: scalar; limit: scalar; delta: scalar",
-        .key = "Tidx",
-        .shape = vector_shape,
-        .flags = TFD_OP_NO_GRADIENT,
-    },
 };
 
 static const struct tfd_kernel kernels[] = {
     TFD_KERNEL_ANY("ZerosLike", zeros_compute),
     TFD_KERNEL_ANY("OnesLike", ones_compute),
     TFD_KERNEL_ANY("Fill", fill_compute),
-    TFD_KERNEL("Range", INT32, range_int32),
-    TFD_KERNEL("Range", INT64, range_int64),
-    TFD_KERNEL("Range", FLOAT, range_float),
-    TFD_KERNEL("Range", DOUBLE, range_double),
-    TFD_KERNEL("Range", HALF, range_half),
-    TFD_KERNEL("Range", BFLOAT16, range_bfloat16),
 };
 
 const struct tfd_family tfd_family_fill = {

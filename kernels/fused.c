@@ -24,8 +24,7 @@
 #include "kernels/gemm.h"
 #include "kernels/outputs.h"
 #include "kernels/registry.h"
-
-#include <string.h>
+#include "kernels/runs.h"
 
 /* ---- _FusedMatMul -------------------------------------------------------- */
 
@@ -223,11 +222,12 @@ static enum tfd_code unary_compute(struct tfd_kctx *k, struct tfd_status *st)
 /* The value of a variable has another reader, the variable: it is copied. */
 static enum tfd_code snapshot_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
+    int64_t n = tfd_tensor_elements(&k->in[0]);
+
     TFD_TRY(tfd_kctx_output_like(k, 0, 0, st));
-    if (k->out[0].buffer && k->out[0].buffer != k->in[0].buffer)
-        memcpy(k->out[0].buffer->data, k->in[0].buffer->data,
-               tfd_tensor_size(&k->in[0]));
-    return TFD_OK;
+    if (n == 0 || k->out[0].buffer == k->in[0].buffer)
+        return TFD_OK;
+    return tfd_runs_copy(k, 0, n, 0, &k->in[0], n, 0, n, 1, st);
 }
 
 /* ---- Tables -------------------------------------------------------------- */

@@ -20,7 +20,7 @@ import numpy as np
 
 from tests.cluster.cluster import Cluster, add_server_options, server_from
 from tests.cluster.runner import Tally, isolated
-from tests.conformance import archive, devices, judge
+from tests.conformance import archive, devices, facts, judge
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Values of all types, errors, variables, random streams, strings; products and
@@ -155,6 +155,47 @@ def gpus_have_other_tolerances_and_cases(shop):
     refused(shop.replay(path, "--device=cpu"), "recorded for a gpu")
 
 
+def with_facts(shop, gpu):
+    """What this process is told of TensorFlow's kernel for StringJoin; None:
+    there is no folder that says it."""
+    shared = shop.folder / "shared"
+    (shared / "design").mkdir(parents=True, exist_ok=True)
+    os.environ["TFD_SHARED"] = str(shared if gpu else shop.folder / "none")
+    (shared / "design/ops.json").write_text(
+        '{"StringJoin": {"gpu": "%s", "gpu_T": []}}' % gpu)
+
+
+def types_that_tensorflow_has_are_told(shop):
+    known = facts.Facts({
+        "Some": {"gpu": "yes", "gpu_T": ["float32", "int64"]},
+        "Untold": {"gpu": "yes", "gpu_T": []},
+        "Any": {"gpu": "default-host", "gpu_T": []},
+        "None": {"gpu": "no", "gpu_T": []},
+        "VariableV2": {"gpu": "yes", "gpu_T": ["int8"],
+                       "kind": "variable ref"},
+        "Assign": {"gpu": "yes", "gpu_T": ["int8", "int16"],
+                   "kind": "variable ref"}})
+    for op, kinds, wanted in (
+            ("Some", ["float32", "int8", "int64"],
+             "cpu only, TensorFlow has one float32 int64; "
+             "cpu only, as TensorFlow int8"),
+            ("Some", [""], "cpu only, TensorFlow has one"),
+            ("Untold", ["int8"], "cpu only int8"),
+            ("Untold", [""], "cpu only, TensorFlow has one"),
+            ("Any", ["int8"], "cpu only int8"),
+            ("None", ["int8"], "cpu only, as TensorFlow int8"),
+            ("VariableV2", ["int8"], "cpu only, TensorFlow has one int8"),
+            ("Assign", ["int8", "int16"], "cpu only, TensorFlow has one int8; "
+             "cpu only, as TensorFlow int16"),
+            ("Other", ["int8"], "cpu only int8"), ("Other", [""], "cpu only")):
+        told = devices.column_text({"cpu": kinds}, op, known)
+        assert told == wanted, told
+    both = {"cpu": ["int8"], "gpu": ["float32"]}
+    assert devices.column_text(both, "Some", known) == (
+        "gpu float32; cpu only, as TensorFlow int8")
+    assert devices.column_text(both) == "gpu float32; cpu only int8"
+
+
 def rows_have_the_devices_that_were_recorded(shop):
     """Of an op that no GPU has a kernel for, so that no card is needed."""
     path = shop.folder / "column.zip"
@@ -164,9 +205,13 @@ def rows_have_the_devices_that_were_recorded(shop):
     assert code == 0, text
     columns = archive.Reader(path).meta["columns"]
     assert columns == {"StringJoin": {"cpu": [""]}}, columns
-    code, text = shop.replay(path)
-    assert code == 0 and ")  cpu only\n" in text, text
-    assert "0 gpu, 0 host memory, 1 cpu only" in text, text
+    for gpu, told in (("no", ", as TensorFlow"), ("unknown", ""),
+                      ("yes", ", TensorFlow has one"), (None, "")):
+        with_facts(shop, gpu)
+        code, text = shop.replay(path)
+        assert code == 0 and ")  cpu only%s\n" % told in text, text
+        assert "0 gpu, 0 host memory, 1 cpu only" in text, text
+        assert ("cpu only (1%s)\n" % told[1:] in text) == bool(told), text
 
     def change(entries):
         entries["meta.json"] = entries["meta.json"].replace(
@@ -220,6 +265,49 @@ def both_devices_are_asked(shop):
         assert told == wanted, (gpu, cpu, verdict.failures)
         assert verdict.passed == (not wanted), (gpu, cpu)
         assert verdict.column.rows() == {"gpu": ["float32"]}
+
+
+def scenarios_run_on_both_devices(shop):
+    """As both_devices_are_asked; unplaced they are always right."""
+    from tests.conformance import pinned, table  # these need TensorFlow
+    kernels = devices.Kernels("Add CPU host T=float\nAdd GPU device T=float\n"
+                              "Neg CPU host *\n")
+    for gpu, cpu, ops, wanted in (
+            (1, 1, "Add _Arg", []), (1, 2, "Add", ["CPU"]),
+            (2, 1, "Add", ["GPU"]), (2, 2, "Add", ["GPU", "CPU"]),
+            (1 + 6e-6, 1 - 6e-6, "Add", ["CPU"]), (2, 2, "Add Neg", [])):
+        answers = {"": 1, devices.GPU: gpu, devices.CPU: cpu}
+        scenario = table.Scenario("story", lambda side: {
+            "y": np.float32(answers[side.device])}, ops.split(), 1)
+        passed, failures = pinned.Verdict(scenario, "server").run(kernels)
+        told = [text[len("/device:"):][:3] for text in failures]
+        assert told == wanted and passed == (not wanted), failures
+        assert pinned.Verdict(scenario, "server").run(None) == (1, [])
+
+
+def operations_of_scenarios_are_pinned(shop):
+    from tests.cluster.client import tf
+    from tests.conformance import pinned
+    kernels = devices.Kernels(
+        "Add CPU host T=float,int32\nAdd GPU device T=float\n"
+        "Add GPU host T=int32\nNeg CPU host *\nIdentity CPU host *\n"
+        "Identity GPU device *\nVarHandleOp CPU host *\n"
+        "VarHandleOp GPU host dtype=float\nVarIsInitializedOp CPU host *\n"
+        "VarIsInitializedOp GPU host *\n")
+    raw = tf.raw_ops
+    with tf.Graph().as_default(), tf.device(pinned.to_gpu(kernels)):
+        held = [raw.VarHandleOp(dtype=dtype, shape=[])
+                for dtype in (tf.float32, tf.int32)]
+        found = [
+            raw.Add(x=1.0, y=1.0), raw.Add(x=1, y=1), raw.Neg(x=1.0),
+            raw.Add(x=np.float64(1), y=np.float64(1)), *held,
+            *[raw.VarIsInitializedOp(resource=handle) for handle in held]]
+        with tf.device("/cpu:0"):
+            found.append(raw.Add(x=1.0, y=1.0))
+    on_gpu = [x.op.device == devices.GPU for x in found]
+    assert on_gpu == [True, True, False, False, True, False, True, False,
+                      False], on_gpu
+    assert all(x.op.device in (devices.CPU, devices.GPU) for x in found)
 
 
 # ---- What must be told ------------------------------------------------------
@@ -412,7 +500,9 @@ TESTS = (
     an_op_of_other_bytes_fails, values_that_are_cut_short_fail,
     a_flipped_bit_fails, what_is_no_archive_is_refused, other_meta_is_refused,
     a_server_that_is_not_there_fails,
-    rows_have_the_devices_that_were_recorded, both_devices_are_asked)
+    types_that_tensorflow_has_are_told,
+    rows_have_the_devices_that_were_recorded, both_devices_are_asked,
+    scenarios_run_on_both_devices, operations_of_scenarios_are_pinned)
 
 
 def main():

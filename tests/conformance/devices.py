@@ -3,15 +3,17 @@
 A trial whose op, and variables, have a kernel of a GPU runs twice, with soft
 placement off: pinned to GPU:0, where it must end as TensorFlow says, and pinned
 to CPU:0 of the same server, where it must end as on the GPU.  The others run on
-CPU:0 alone.  Nothing here needs TensorFlow.
+CPU:0 alone.  Scenarios: pinned.py.  Nothing here needs TensorFlow.
 """
 import dataclasses
 import functools
 import http.client
 
+from tests.conformance.facts import KINDS, Facts
 from tests.conformance.judge import Judge
 
 SECONDS = 10
+CPU, GPU = "/device:CPU:0", "/device:GPU:0"
 # Where a row's arguments are: on a GPU; in host memory, though the op is placed
 # on a GPU; there is no kernel of a GPU.
 PLACES = ("gpu", "host", "cpu")
@@ -82,21 +84,20 @@ class Column:
                 if types}
 
 
-def column_of(ops, kernels):
-    """The same of the ops of a scenario, which are where the server puts them:
-    it is a program, and what its steps share must be in one place."""
-    found = {}
-    for op in ops:
-        places = {place for place, _, _ in kernels.ops.get(op, [])}
-        best = next((p for p in PLACES if p in places), "cpu")
-        found.setdefault(best, []).append(op)
-    return found
-
-
-def column_text(rows):
+def column_text(rows, op="", facts=Facts()):
+    """The column of an op; facts: what TensorFlow has of it."""
     return "; ".join(
-        " ".join(filter(None, [TITLES[place], *rows[place]]))
-        for place in PLACES if place in rows)
+        " ".join(filter(None, [title, *kinds]))
+        for place in PLACES if place in rows
+        for title, kinds in _titled(place, rows[place], op, facts))
+
+
+def _titled(place, kinds, op, facts):
+    """(title, types) of a place."""
+    if place != "cpu":
+        return [(TITLES[place], kinds)]
+    return [(", ".join(filter(None, [TITLES[place], KINDS[has]])), some)
+            for has, some in facts.split(op, kinds).items()]
 
 
 class Verdict:
@@ -120,8 +121,8 @@ class Verdict:
         there = [trial for trial in self.trials
                  if places[id(trial)] != "cpu" and trial.on != "cpu"]
         here = [trial for trial in self.trials if trial.on != "gpu"]
-        gpu = self._judge("/device:GPU:0", there, here)
-        cpu = self._judge("/device:CPU:0", [
+        gpu = self._judge(GPU, there, here)
+        cpu = self._judge(CPU, [
             self._as_on_gpu(trial, gpu) for trial in here], there)
         self.failures = gpu.failures + cpu.failures
         self.passed = len({trial.label for trial in here + there} -

@@ -105,6 +105,33 @@ class Queue:
         self.close = op("QueueClose", handle=q)
 
 
+@scenario("FIFOQueueV2 QueueEnqueueV2 QueueDequeueV2 QueueSizeV2 QueueCloseV2 "
+          "QueueIsClosedV2", tol=0)
+@fresh_graph
+def elements_wait_where_they_were_made(side):
+    """One at a time, as the operations of GPUs have them."""
+    out = {}
+    with side.session() as session:
+        for dtype in TYPES:
+            with tf.device("/cpu:0" if dtype == tf.string else ""):
+                p = tf.placeholder(dtype, [2, 3])
+                q = raw.FIFOQueueV2(component_types=[dtype, tf.int32],
+                                    shapes=[[2, 3], []], capacity=3)
+                one = raw.QueueDequeueV2(handle=q,
+                                         component_types=[dtype, tf.int32])
+                steps = {"put": raw.QueueEnqueueV2(handle=q,
+                                                   components=[p, 7]),
+                         "size": raw.QueueSizeV2(handle=q), "take": one[0],
+                         "close": raw.QueueCloseV2(handle=q),
+                         "closed": raw.QueueIsClosedV2(handle=q),
+                         "number": one[1]}
+            for at, step in enumerate(("put put size take closed close closed "
+                                       "put number take size").split()):
+                out["%s %d %s" % (dtype.name, at, step)] = told(
+                    session, steps[step], {p: sample(dtype)})
+    return out
+
+
 @scenario("PaddingFIFOQueue PaddingFIFOQueueV2", tol=0)
 @fresh_graph
 def batches_are_padded(side):

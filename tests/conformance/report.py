@@ -5,6 +5,7 @@ import time
 from tests.cluster.cluster import Cluster
 from tests.cluster.runner import run_children
 from tests.conformance.devices import PLACES, TITLES, column_text
+from tests.conformance.facts import KINDS, Facts
 
 OP_SECONDS = 120
 SHOWN = 6  # failures of an op that are printed
@@ -31,6 +32,8 @@ class Report:
     def __init__(self):
         self.passed = self.failed = self.skipped = 0
         self.rows = dict.fromkeys(PLACES, 0)  # of ops and types
+        self.facts = Facts.found()
+        self.without = dict.fromkeys(KINDS, 0)  # a kernel of the GPU
 
     def add(self, name, outcome):
         """outcome.value: how many cases passed, what failed, and the device
@@ -41,18 +44,21 @@ class Report:
         print("%-4s %-40s %4d of %4d (%.1f s)%s" % (
             "FAIL" if failures else "ok", name, passed,
             passed + len(failures), outcome.seconds,
-            "".join(map(self._column, column))), flush=True)
+            "".join(self._column(name, part) for part in column)), flush=True)
         for text in failures[:SHOWN]:
             print("     " + text)
         if len(failures) > SHOWN:
             print("     and %d more" % (len(failures) - SHOWN))
 
-    def _column(self, column):
+    def _column(self, name, column):
         if isinstance(column, str):
             return "  " + column
         for place, kinds in column.items():
             self.rows[place] += len(kinds)
-        return "  " + column_text(column)
+        for has, kinds in self.facts.split(
+                name, column.get("cpu", ())).items():
+            self.without[has] += len(kinds)
+        return "  " + column_text(column, name, self.facts)
 
     def skip(self, count, why):
         print("  skip: " + why)
@@ -62,10 +68,16 @@ class Report:
         if any(self.rows.values()):
             print("rows of ops and types: " + ", ".join(
                 "%d %s" % (self.rows[place], TITLES[place])
-                for place in PLACES))
+                for place in PLACES) + self._without())
         print("%d passed, %d failed, %d skipped" % (
             self.passed, self.failed, self.skipped))
         return 1 if self.failed or not self.passed else 0
+
+    def _without(self):
+        """Of the rows of a CPU alone, where something is known of them."""
+        known = ["%d %s" % (self.without[has], text)
+                 for has, text in KINDS.items() if text and self.without[has]]
+        return " (%s)" % ", ".join(known) if known else ""
 
 
 def run_tests(tests, options, server):

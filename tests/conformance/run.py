@@ -22,16 +22,15 @@ from tests.conformance import checkpoints  # noqa: F401
 from tests.conformance import gradients
 from tests.conformance import inputs
 from tests.conformance import onednn  # noqa: F401
+from tests.conformance import pinned
 from tests.conformance import queues  # noqa: F401
 from tests.conformance import images  # noqa: F401
 from tests.conformance import lists  # noqa: F401
-from tests.conformance import scenarios
+from tests.conformance import scenarios  # noqa: F401
 from tests.conformance import summaries  # noqa: F401
 from tests.conformance.batch import Batch, Side, items_of
-from tests.conformance.compare import (GPU_TOLERANCE, TOLERANCE,
-                                       difference)
-from tests.conformance.devices import (Kernels, Verdict, column_of,
-                                       column_text)
+from tests.conformance.compare import GPU_TOLERANCE, TOLERANCE
+from tests.conformance.devices import Kernels, Verdict
 from tests.conformance.judge import Judge, missing_cases
 from tests.conformance.report import (add_run_options, run_tests,
                                       select)
@@ -54,20 +53,12 @@ def run_op(name, on_gpu, target):
 
 
 def run_scenario(found, on_gpu, target):
-    """(passed, failures): each value that a scenario returns is a case."""
-    want = found.function(scenarios.Side(""))
-    got = found.function(scenarios.Side(target))
-    failures, passed = [], 0
-    for key in want:
-        text = difference(got.get(key, "nothing"), want[key], found.tol)
-        if text:
-            failures.append("%s: %s" % (key, text))
-        else:
-            passed += 1
+    """(passed, failures), and where it ran, where there is a GPU."""
+    verdict = pinned.Verdict(found, target)
     if not on_gpu:
-        return passed, failures
-    return passed, failures, "unplaced: " + column_text(
-        column_of(found.ops, Kernels.of(target)))
+        return verdict.run(None)
+    kernels = Kernels.of(target)
+    return *verdict.run(kernels), pinned.column_text_of(found.ops, kernels)
 
 
 def run_gradients(command, _):

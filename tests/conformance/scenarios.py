@@ -4,6 +4,7 @@ A scenario is a function(side) that runs the same steps in process and on the
 server and returns a dict; every value in it is a case.  What raises is
 recorded as the error's class.
 """
+import itertools
 import os
 import tempfile
 
@@ -14,6 +15,7 @@ from tests.conformance.inputs import FED, Data, types_of
 from tests.conformance.table import scenario
 
 STEP_MS = 20000
+RUNS = itertools.count()
 SWITCHED = [tf.as_dtype(name) for name in types_of("Switch")]
 ASSIGNED = [tf.as_dtype(name) for name in types_of("Assign")
             if name in types_of("AssignVariableOp")]
@@ -22,8 +24,10 @@ ASSIGNED = [tf.as_dtype(name) for name in types_of("Assign")
 class Side:
     """Where a scenario runs: in process (target "") or on a server."""
 
-    def __init__(self, target):
-        self.target = target
+    def __init__(self, target, device="", pin=None):
+        """pin(op): the device of an operation, asked when it is made; this
+        one where it can."""
+        self.target, self.device, self.pin = target, device, pin
         self.folder = tempfile.mkdtemp(prefix="tfd-conformance-")
 
     def session(self):
@@ -58,10 +62,15 @@ def sample(dtype, dims=(2, 3)):
 
 def fresh_graph(function):
     """The scenario starts with an empty default graph; all names have a
-    prefix, as variables outlive sessions on a server."""
+    prefix, as variables outlive sessions on a server: in each run another,
+    which texts lose."""
     def wrapped(side):
-        with tf.Graph().as_default(), tf.name_scope("p%d" % os.getpid()):
-            return function(side)
+        prefix = "p%d_%d" % (os.getpid(), next(RUNS))
+        with tf.Graph().as_default(), tf.name_scope(prefix), tf.device(
+                side.pin):
+            found = function(side)
+        return {key: value.replace(prefix, "p") if isinstance(value, str)
+                else value for key, value in found.items()}
     wrapped.__name__ = function.__name__
     return wrapped
 
@@ -424,7 +433,7 @@ def variables_of_every_type(side):
 @fresh_graph
 def wrong_uses_of_variables_are_refused(side):
     raw, out = tf.raw_ops, {}
-    name = "p%d/v" % os.getpid()
+    name = tf.get_default_graph().get_name_scope() + "/v"
     good = raw.VarHandleOp(dtype=tf.float32, shape=[2], shared_name=name)
     other = raw.VarHandleOp(dtype=tf.float64, shape=[2], shared_name=name)
     with side.session() as session:
