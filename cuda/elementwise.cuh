@@ -14,6 +14,7 @@
 #define TFD_CUDA_ELEMENTWISE_CUH
 
 #include "cuda/divisor.cuh"
+#include "cuda/packs.cuh"
 
 extern "C" {
 #include "kernels/broadcast.h"
@@ -72,20 +73,6 @@ struct strides {
     struct divisor dim[TFD_RANK_MAX + 1];
     int64_t step[2][TFD_RANK_MAX + 1];
 };
-
-/* N neighbours, or one that is repeated. */
-template <int N, typename A>
-__device__ inline pack<A, N> take_pack(const A *x, bool repeated)
-{
-    pack<A, N> p;
-
-    if (N > 1 && !repeated)
-        return *(const pack<A, N> *)x;
-#pragma unroll
-    for (int j = 0; j < N; j++)
-        p.v[j] = *x;
-    return p;
-}
 
 /* n and the last dimension are of packs. */
 template <int N, typename F, typename A, typename Y>
