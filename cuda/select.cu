@@ -1,10 +1,11 @@
 /*
- * select.cu - Select, SelectV2 of kernels/select.c: by elements of 1, 2, 4, 8
- * or 16 bytes.  The condition lies on the device, so that also one for the
- * whole result is looked at there.
+ * select.cu - Select, SelectV2 of kernels/select.c: elements of 1, 2, 4, 8 or
+ * 16 bytes, by 16 bytes where rows are a multiple of that.  The condition lies
+ * on the device, so that also one for the whole result is looked at there.
  */
 #include "cuda/divisor.cuh"
 #include "cuda/item.cuh"
+#include "cuda/packs.cuh"
 
 extern "C" {
 #include "kernels/broadcast.h"
@@ -16,32 +17,36 @@ namespace
 
 /* ---- Loops --------------------------------------------------------------- */
 
+/* Steps of the condition and of both values: 1 or 0, a value for all. */
+struct steps {
+    int of[3];
+};
+
+/* Those that are not repeated lie at a multiple of N. */
 template <int N, typename T>
-__global__ void choose_packs(const tfd_bool *c, const T *t, const T *e, T *y,
-                             int64_t n)
+__device__ inline pack<T, N> choose_pack(const tfd_bool *c, const T *t,
+                                         const T *e, const struct steps &step)
 {
-    for (int64_t i = thread_index(); i < n / N; i += thread_count()) {
-        pack<tfd_bool, N> which = ((const pack<tfd_bool, N> *)c)[i];
-        pack<T, N> yes = ((const pack<T, N> *)t)[i];
-        pack<T, N> no = ((const pack<T, N> *)e)[i];
+    pack<tfd_bool, N> which = take_pack<N>(c, step.of[0] == 0);
+    pack<T, N> yes = take_pack<N>(t, step.of[1] == 0);
+    pack<T, N> no = take_pack<N>(e, step.of[2] == 0);
 
 #pragma unroll
-        for (int j = 0; j < N; j++)
-            if (which.v[j])
-                no.v[j] = yes.v[j];
-        ((pack<T, N> *)y)[i] = no;
-    }
-    for (int64_t i = n / N * N + thread_index(); i < n; i += thread_count())
-        y[i] = c[i] ? t[i] : e[i];
+    for (int j = 0; j < N; j++)
+        if (which.v[j])
+            no.v[j] = yes.v[j];
+    return no;
 }
 
-/* Each steps by 1 or by 0. */
-template <typename T>
-__global__ void choose_steps(const tfd_bool *c, const T *t, const T *e, T *y,
-                             int64_t n, int c_step, int t_step, int e_step)
+template <int N, typename T>
+__global__ void choose_row(const tfd_bool *c, const T *t, const T *e, T *y,
+                           int64_t n, struct steps s)
 {
-    for (int64_t i = thread_index(); i < n; i += thread_count())
-        y[i] = c[i * c_step] ? t[i * t_step] : e[i * e_step];
+    for (int64_t i = thread_index(); i < n / N; i += thread_count())
+        ((pack<T, N> *)y)[i] = choose_pack<N>(
+            c + i * N * s.of[0], t + i * N * s.of[1], e + i * N * s.of[2], s);
+    for (int64_t i = n / N * N + thread_index(); i < n; i += thread_count())
+        y[i] = c[i * s.of[0]] ? t[i * s.of[1]] : e[i * s.of[2]];
 }
 
 struct strides {
@@ -50,9 +55,11 @@ struct strides {
     int64_t step[3][TFD_RANK_MAX + 1];
 };
 
-template <typename T>
-__global__ void choose_strided(const tfd_bool *c, const T *t, const T *e, T *y,
-                               int64_t n, struct strides s)
+/* n packs, of which the last dimension is. */
+template <int N, typename T>
+__global__ void choose_strided(const tfd_bool *c, const T *t, const T *e,
+                               pack<T, N> *y, int64_t n, struct steps step,
+                               const __grid_constant__ struct strides s)
 {
     for (int64_t i = thread_index(); i < n; i += thread_count()) {
         int64_t rest = i, at[3] = {0, 0, 0};
@@ -60,54 +67,64 @@ __global__ void choose_strided(const tfd_bool *c, const T *t, const T *e, T *y,
         for (int d = s.rank - 1; d >= 0; d--) {
             int64_t place = take_rest(&s.dim[d], &rest);
 
+#pragma unroll
             for (int o = 0; o < 3; o++)
                 at[o] += place * s.step[o][d];
         }
-        y[i] = c[at[0]] ? t[at[1]] : e[at[2]];
+        y[i] = choose_pack<N>(c + at[0], t + at[1], e + at[2], step);
     }
 }
 
-static struct strides strides_of(const struct tfd_broadcast *p)
+static struct strides strides_of(const struct tfd_broadcast *p, int size)
 {
     struct strides s = {};
 
     s.rank = p->rank + 1;
     for (int d = 0; d < p->rank; d++)
         s.dim[d] = divisor_of(p->dim[d]);
-    s.dim[p->rank] = divisor_of(p->row_size);
+    s.dim[p->rank] = divisor_of(p->row_size / size);
     for (int o = 0; o < 3; o++) {
         for (int d = 0; d < p->rank; d++)
             s.step[o][d] = p->step[o][d];
-        s.step[o][p->rank] = p->row_step[o];
+        s.step[o][p->rank] = p->row_step[o] * size;
     }
     return s;
 }
 
 /* ---- Kernels ------------------------------------------------------------- */
 
+template <int N, typename T>
+static enum tfd_code launch(struct tfd_kctx *k, const struct tfd_broadcast *p,
+                            struct tfd_status *st)
+{
+    const struct steps step = {
+        {p->row_step[0], p->row_step[1], p->row_step[2]}};
+    const tfd_bool *c = in_at<tfd_bool>(k, 0);
+    const T *t = in_at<T>(k, 1), *e = in_at<T>(k, 2);
+    int64_t n = tfd_tensor_elements(&k->out[0]), packs = (n + N - 1) / N;
+
+    if (p->rows == 1)
+        choose_row<N><<<blocks_for(k, packs), THREADS, 0, stream_of(k)>>>(
+            c, t, e, out_at<T>(k, 0), n, step);
+    else
+        choose_strided<N><<<blocks_for(k, packs), THREADS, 0, stream_of(k)>>>(
+            c, t, e, out_at<pack<T, N>>(k, 0), packs, step, strides_of(p, N));
+    return launched(k, st);
+}
+
+/* A repeated operand is read by itself, wherever it lies. */
 template <typename T>
 static enum tfd_code run(struct tfd_kctx *k, const struct tfd_broadcast *p,
                          struct tfd_status *st)
 {
     constexpr int N = pack_size<T, T>();
-    const tfd_bool *c = in_at<tfd_bool>(k, 0);
-    const T *t = in_at<T>(k, 1), *e = in_at<T>(k, 2);
-    T *y = out_at<T>(k, 0);
-    int64_t n = tfd_tensor_elements(&k->out[0]);
-    const int *step = p->row_step;
+    bool packed = p->rows == 1 || p->row_size % N == 0;
 
-    if (p->rows != 1)
-        choose_strided<<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
-            c, t, e, y, n, strides_of(p));
-    else if (step[0] && step[1] && step[2] && is_aligned(t, e, y) &&
-             is_aligned(c, c, c))
-        choose_packs<N>
-            <<<blocks_for(k, (n + N - 1) / N), THREADS, 0, stream_of(k)>>>(
-                c, t, e, y, n);
-    else
-        choose_steps<<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
-            c, t, e, y, n, step[0], step[1], step[2]);
-    return launched(k, st);
+    for (int o = 0; o < 3; o++)
+        packed = packed && (!p->row_step[o] || is_multiple(in_at<T>(k, o), 16));
+    if (packed && is_multiple(out_at<T>(k, 0), 16))
+        return launch<N, T>(k, p, st);
+    return launch<1, T>(k, p, st);
 }
 
 /* `condition` is broadcast with the other inputs' shapes. */
