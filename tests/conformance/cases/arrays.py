@@ -191,7 +191,7 @@ row("OneHot", [c([0, 2, -1, 5], 3, 1, 0), c([[0, 1], [1, 3]], 2, 5, 6),
                bad([0], 2, 1, [0]), bad([0], 2, 1, 0, axis=2)])
 row("Where", [c([[0, 1, 2], [3, 0, 0]]), c([0, 0]), c([True, True]),
               once(np.arange(3000).reshape(60, 50) % 7 % 2),
-              c(np.zeros([0, 3])), c(x(2, 3, 4)), once(x(300, 70)),
+              c(np.zeros([0, 3])), c(x(2, 3, 4)), c(x(37)), once(x(300, 70)),
               bad(1)], Data(-1, 1), may_fail=True)
 row("Range", [c(0, 5, 1), c(3, 0, -1), c(0, 0, 1), c(1, 10, 3), c(5, 5, -1),
               c(0.25, 2, 0.5, dtypes=REALS), bad(0, 5, 0), bad(0, 5, -1),
