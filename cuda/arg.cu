@@ -1,8 +1,12 @@
 /*
  * arg.cu - ArgMax, ArgMin of kernels/arg.c: a thread for each output, which
- * takes the first of equal ones.
+ * takes the first of equal ones, or for 16 bytes of columns; 16 bytes of a row
+ * are read at once.  A NaN is never chosen, unless there is nothing else: then
+ * the answer is 0.
  */
 #include "cuda/divisor.cuh"
+#include "cuda/fold.cuh"
+#include "cuda/packs.cuh"
 
 extern "C" {
 #include "kernels/outputs.h"
@@ -22,23 +26,63 @@ static enum tfd_code prepare(const struct tfd_prepare *p, void *state,
                          &((struct arg_state *)state)->to, st);
 }
 
-template <bool MAX, typename T, typename I>
-__global__ void search(const T *x, I *y, int64_t n, int64_t size,
-                       struct divisor inner)
+/* What everything is better than that is ever chosen: no NaN. */
+template <bool MAX, typename W> __device__ inline W worst()
+{
+    return MAX ? larger::zero<W>() : smaller::zero<W>();
+}
+
+template <bool MAX, typename W> __device__ inline bool is_better(W a, W b)
+{
+    return MAX ? a > b : a < b;
+}
+
+/* [outer, size, inner]: n packs of N columns, of which a row has `inner`. */
+template <int N, bool MAX, typename T, typename I>
+__global__ void search(const pack<T, N> *x, pack<I, N> *y, int64_t n,
+                       int64_t size, struct divisor inner)
 {
     for (int64_t o = thread_index(); o < n; o += thread_count()) {
         int64_t outer = o, rest = take_rest(&inner, &outer);
-        const T *at = x + outer * size * inner.by + rest;
-        wide<T> best = widen(at[0]);
+        const pack<T, N> *at = x + outer * size * inner.by + rest;
+        pack<I, N> found = {};
+        wide<T> best[N];
+
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            best[j] = worst<MAX, wide<T>>();
+        for (int64_t i = 0; i < size; i++) {
+            pack<T, N> p = at[i * inner.by];
+
+#pragma unroll
+            for (int j = 0; j < N; j++)
+                if (is_better<MAX>(widen(p.v[j]), best[j])) {
+                    best[j] = widen(p.v[j]);
+                    found.v[j] = (I)i;
+                }
+        }
+        y[o] = found;
+    }
+}
+
+/* Rows of `size` elements, a multiple of N. */
+template <int N, bool MAX, typename T, typename I>
+__global__ void search_rows(const T *x, I *y, int64_t n, int64_t size)
+{
+    for (int64_t o = thread_index(); o < n; o += thread_count()) {
+        wide<T> best = worst<MAX, wide<T>>();
         int64_t found = 0;
 
-        for (int64_t i = 1; i < size; i++) {
-            wide<T> v = widen(at[i * inner.by]);
+        for (int64_t i = 0; i < size; i += N) {
+            wide<T> v[N];
 
-            if (MAX ? v > best : v < best) {
-                best = v;
-                found = i;
-            }
+            load_pack<N>(x + o * size + i, v);
+#pragma unroll
+            for (int j = 0; j < N; j++)
+                if (is_better<MAX>(v[j], best)) {
+                    best = v[j];
+                    found = i + j;
+                }
         }
         y[o] = (I)found;
     }
@@ -48,8 +92,21 @@ template <bool MAX, typename T, typename I>
 static enum tfd_code run(struct tfd_kctx *k, int64_t n, int64_t size,
                          int64_t inner, struct tfd_status *st)
 {
-    search<MAX><<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
-        in_at<T>(k, 0), out_at<I>(k, 0), n, size, divisor_of(inner));
+    constexpr int N = pack_size<T, T>();
+    const T *x = in_at<T>(k, 0);
+    I *y = out_at<I>(k, 0);
+    bool aligned = is_aligned(x, y, y);
+
+    if (inner % N == 0 && aligned)
+        search<N, MAX><<<blocks_for(k, n / N), THREADS, 0, stream_of(k)>>>(
+            (const pack<T, N> *)x, (pack<I, N> *)y, n / N, size,
+            divisor_of(inner / N));
+    else if (inner == 1 && size % N == 0 && aligned)
+        search_rows<N, MAX>
+            <<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(x, y, n, size);
+    else
+        search<1, MAX><<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
+            (const pack<T, 1> *)x, (pack<I, 1> *)y, n, size, divisor_of(inner));
     return launched(k, st);
 }
 

@@ -6,6 +6,7 @@
  * and the node ends when that copy has passed (later.cuh).
  */
 #include "cuda/later.cuh"
+#include "cuda/packs.cuh"
 
 extern "C" {
 #include "kernels/outputs.h"
@@ -14,19 +15,30 @@ extern "C" {
 namespace
 {
 
-template <typename T>
+template <typename W> __device__ inline unsigned long long what_is(W v)
+{
+    if (v != v)
+        return TFD_NAN_SEEN;
+    if (v - v != 0)
+        return v < 0 ? TFD_MINUS_SEEN : TFD_PLUS_SEEN;
+    return 0;
+}
+
+template <int N, typename T>
 __global__ void look(const T *x, int64_t n, unsigned long long *found)
 {
     unsigned long long seen = 0;
 
-    for (int64_t i = thread_index(); i < n; i += thread_count()) {
-        wide<T> v = widen(x[i]);
+    for (int64_t i = thread_index(); i < n / N; i += thread_count()) {
+        wide<T> v[N];
 
-        if (v != v)
-            seen |= TFD_NAN_SEEN;
-        else if (v - v != 0)
-            seen |= v < 0 ? TFD_MINUS_SEEN : TFD_PLUS_SEEN;
+        load_pack<N>(x + i * N, v);
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            seen |= what_is(v[j]);
     }
+    for (int64_t i = n / N * N + thread_index(); i < n; i += thread_count())
+        seen |= what_is(widen(x[i]));
     if (seen)
         atomicOr(found, seen);
 }
@@ -43,7 +55,9 @@ template <typename T>
 static enum tfd_code ask(struct tfd_kctx *k, struct later *l,
                          struct tfd_status *st)
 {
+    constexpr int N = pack_size<T, T>();
     unsigned long long *found = (unsigned long long *)later_numbers(l);
+    const T *x = in_at<T>(k, 0);
     int64_t n = tfd_tensor_elements(&k->in[0]);
 
     if (n == 0) {
@@ -55,8 +69,11 @@ static enum tfd_code ask(struct tfd_kctx *k, struct later *l,
         tfd_cuda_device_of(k->memory),
         (int)cudaMemsetAsync(found, 0, sizeof(*found), stream_of(k)),
         k->kernel->op, st));
-    look<<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(in_at<T>(k, 0), n,
-                                                         found);
+    if (is_aligned(x, x, x))
+        look<N><<<blocks_for(k, (n + N - 1) / N), THREADS, 0, stream_of(k)>>>(
+            x, n, found);
+    else
+        look<1><<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(x, n, found);
     return launched(k, st);
 }
 

@@ -2,10 +2,12 @@
  * cumulative.cu - Cumsum, Cumprod of kernels/cumulative.c.
  *
  * The tensor is [outer][length][inner].  Where there are many columns of
- * neighbours, each is a thread's; else each line is a block's.  Narrow types
- * are rounded once, when they are written.
+ * neighbours, each is a thread's; else each line is a block's.  Up to 16 bytes
+ * of columns, or of a line whose elements are neighbours, move at once.  Narrow
+ * types are rounded once, when they are written.
  */
 #include "cuda/fold.cuh"
+#include "cuda/packs.cuh"
 #include "cuda/scan.cuh"
 
 extern "C" {
@@ -32,21 +34,32 @@ __device__ inline int64_t place_of(const struct scan &s, int64_t i)
     return (s.reverse ? s.lines.length - 1 - i : i) * s.lines.inner;
 }
 
-template <typename F, typename T>
-__global__ void scan_columns(F f, const T *x, T *y, struct scan s)
+/* A thread has N columns; `lines` counts packs of them. */
+template <int N, typename F, typename T>
+__global__ void scan_columns(F f, const pack<T, N> *x, pack<T, N> *y,
+                             struct scan s)
 {
     int64_t count = s.lines.outer * s.lines.inner;
 
     for (int64_t line = thread_index(); line < count; line += thread_count()) {
         int64_t at = line_at(s, line);
-        wide<T> sum = F::template zero<wide<T>>();
+        wide<T> sum[N];
 
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            sum[j] = F::template zero<wide<T>>();
         for (int64_t i = 0; i < s.lines.length; i++) {
             int64_t place = at + place_of(s, i);
-            wide<T> next = f(sum, widen(x[place]));
+            pack<T, N> p = x[place];
 
-            y[place] = narrow<T>(s.exclusive ? sum : next);
-            sum = next;
+#pragma unroll
+            for (int j = 0; j < N; j++) {
+                wide<T> next = f(sum[j], widen(p.v[j]));
+
+                p.v[j] = narrow<T>(s.exclusive ? sum[j] : next);
+                sum[j] = next;
+            }
+            y[place] = p;
         }
     }
 }
@@ -54,7 +67,74 @@ __global__ void scan_columns(F f, const T *x, T *y, struct scan s)
 /* Neighbours that a thread takes at once. */
 #define EACH 4
 
-template <typename F, typename T>
+/* Of those, what moves at once. */
+template <typename T>
+constexpr int PART = pack_size<T, T>() < EACH ? pack_size<T, T>() : EACH;
+
+/* Where those of a line of neighbours lie, whose first is `first`. */
+__device__ inline int64_t run_of(const struct scan &s, int64_t first)
+{
+    return s.reverse ? s.lines.length - EACH - first : first;
+}
+
+/* Elements of a line from `first` on, or `none` behind its end. */
+template <typename T>
+__device__ inline void take_each(const T *x, const struct scan &s,
+                                 int64_t first, wide<T> none, wide<T> *v)
+{
+#pragma unroll
+    for (int j = 0; j < EACH; j++)
+        v[j] = first + j < s.lines.length ? widen(x[place_of(s, first + j)])
+                                          : none;
+}
+
+template <typename T>
+__device__ inline void put_each(T *y, const struct scan &s, int64_t first,
+                                const wide<T> *v)
+{
+#pragma unroll
+    for (int j = 0; j < EACH; j++)
+        if (first + j < s.lines.length)
+            y[place_of(s, first + j)] = narrow<T>(v[j]);
+}
+
+/* The same of neighbours, N at a time. */
+template <int N, typename T>
+__device__ inline void take_run(const T *x, const struct scan &s, int64_t first,
+                                wide<T> none, wide<T> *v)
+{
+    wide<T> run[EACH];
+
+#pragma unroll
+    for (int j = 0; j < EACH; j++)
+        run[j] = none;
+#pragma unroll
+    for (int j = 0; j < EACH; j += N)
+        if (first < s.lines.length)
+            load_pack<N>(x + run_of(s, first) + j, run + j);
+#pragma unroll
+    for (int j = 0; j < EACH; j++)
+        v[j] = s.reverse ? run[EACH - 1 - j] : run[j];
+}
+
+template <int N, typename T>
+__device__ inline void put_run(T *y, const struct scan &s, int64_t first,
+                               const wide<T> *v)
+{
+    wide<T> run[EACH];
+
+#pragma unroll
+    for (int j = 0; j < EACH; j++)
+        run[j] = s.reverse ? v[EACH - 1 - j] : v[j];
+#pragma unroll
+    for (int j = 0; j < EACH; j += N)
+        if (first < s.lines.length)
+            *(pack<T, N> *)(y + run_of(s, first) + j) =
+                narrow_all<N, T>(run + j);
+}
+
+/* A block has a line.  N > 1: of neighbours, a multiple of EACH. */
+template <int N, typename F, typename T>
 __global__ void scan_lines(F f, const T *x, T *y, struct scan s)
 {
     const wide<T> none = F::template zero<wide<T>>();
@@ -68,23 +148,61 @@ __global__ void scan_lines(F f, const T *x, T *y, struct scan s)
             int64_t first = tile + (int64_t)threadIdx.x * EACH;
             wide<T> own = none, before, v[EACH];
 
-            for (int j = 0; j < EACH; j++) {
-                v[j] = first + j < s.lines.length
-                           ? widen(x[at + place_of(s, first + j)])
-                           : none;
+            if (N == 1)
+                take_each(x + at, s, first, none, v);
+            else
+                take_run<N>(x + at, s, first, none, v);
+#pragma unroll
+            for (int j = 0; j < EACH; j++)
                 own = f(own, v[j]);
-            }
             before = f(sum, scan_block(own, f, none, &total));
-            for (int j = 0; j < EACH && first + j < s.lines.length; j++) {
+#pragma unroll
+            for (int j = 0; j < EACH; j++) {
                 wide<T> next = f(before, v[j]);
 
-                y[at + place_of(s, first + j)] =
-                    narrow<T>(s.exclusive ? before : next);
+                v[j] = s.exclusive ? before : next;
                 before = next;
             }
+            if (N == 1)
+                put_each(y + at, s, first, v);
+            else
+                put_run<N>(y + at, s, first, v);
             sum = f(sum, total);
         }
     }
+}
+
+/* ---- Launching ----------------------------------------------------------- */
+
+template <typename F, typename T>
+static void launch_columns(struct tfd_kctx *k, struct scan s)
+{
+    constexpr int N = pack_size<T, T>();
+    const T *x = in_at<T>(k, 0);
+    T *y = out_at<T>(k, 0);
+    int64_t count = s.lines.outer * s.lines.inner;
+
+    if (s.lines.inner % N == 0 && is_aligned(x, y, y)) {
+        s.lines.inner /= N;
+        scan_columns<N><<<blocks_for(k, count / N), THREADS, 0, stream_of(k)>>>(
+            F(), (const pack<T, N> *)x, (pack<T, N> *)y, s);
+    } else {
+        scan_columns<1><<<blocks_for(k, count), THREADS, 0, stream_of(k)>>>(
+            F(), (const pack<T, 1> *)x, (pack<T, 1> *)y, s);
+    }
+}
+
+template <typename F, typename T>
+static void launch_lines(struct tfd_kctx *k, const struct scan &s)
+{
+    const T *x = in_at<T>(k, 0);
+    T *y = out_at<T>(k, 0);
+    unsigned blocks = blocks_for(k, s.lines.outer * s.lines.inner * THREADS);
+
+    if (s.lines.inner == 1 && s.lines.length % EACH == 0 && is_aligned(x, y, y))
+        scan_lines<PART<T>><<<blocks, THREADS, 0, stream_of(k)>>>(F(), x, y, s);
+    else
+        scan_lines<1><<<blocks, THREADS, 0, stream_of(k)>>>(F(), x, y, s);
 }
 
 /* Enough columns to keep a card busy. */
@@ -95,19 +213,15 @@ static enum tfd_code scan_gpu(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_cumulative *c = (const struct tfd_cumulative *)k->state;
     struct scan s = {{0, 0, 0}, c->exclusive, c->reverse};
-    int64_t count;
 
     TFD_TRY(tfd_cumulative_lines(k, &s.lines, st));
     TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &k->in[0].shape, st));
     if (!k->out[0].buffer)
         return TFD_OK;
-    count = s.lines.outer * s.lines.inner;
-    if (s.lines.inner >= 32 && count >= COLUMNS_MANY)
-        scan_columns<<<blocks_for(k, count), THREADS, 0, stream_of(k)>>>(
-            F(), in_at<T>(k, 0), out_at<T>(k, 0), s);
+    if (s.lines.inner >= 32 && s.lines.outer * s.lines.inner >= COLUMNS_MANY)
+        launch_columns<F, T>(k, s);
     else
-        scan_lines<<<blocks_for(k, count * THREADS), THREADS, 0,
-                     stream_of(k)>>>(F(), in_at<T>(k, 0), out_at<T>(k, 0), s);
+        launch_lines<F, T>(k, s);
     return launched(k, st);
 }
 

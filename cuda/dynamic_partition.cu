@@ -1,6 +1,7 @@
 /*
  * dynamic_partition.cu - DynamicPartition of kernels/dynamic_partition.c: row
  * numbers sorted by partition; where each begins tells the sizes of outputs.
+ * Rows are moved by the largest items that they consist of.
  */
 #include "cuda/divisor.cuh"
 #include "cuda/item.cuh"
@@ -47,13 +48,13 @@ struct begin_of {
 template <typename T> struct from_pick {
     const T *x;
     const struct pick *pick;
-    struct divisor inner;
+    struct divisor items; /* of a row */
 
     __device__ T operator()(int64_t i) const
     {
-        int64_t at = take_rest(&inner, &i);
+        int64_t at = take_rest(&items, &i);
 
-        return x[pick[i].place() * inner.by + at];
+        return x[pick[i].place() * items.by + at];
     }
 };
 
@@ -75,20 +76,33 @@ static enum tfd_code make_outputs(struct tfd_kctx *k, const int64_t *begin,
 
 template <typename T>
 static enum tfd_code copy_rows(struct tfd_kctx *k, const struct pick *pick,
-                               const int64_t *begin, int64_t inner,
+                               const int64_t *begin, size_t row_size,
                                struct tfd_status *st)
 {
+    struct divisor items = divisor_of((int64_t)(row_size / sizeof(T)));
+
     for (int i = 0; i < k->out_count; i++)
         TFD_TRY(run_index(
-            k, from_pick<T>{in_at<T>(k, 0), pick + begin[i], divisor_of(inner)},
-            out_at<T>(k, i), tfd_tensor_elements(&k->out[i]), st));
+            k, from_pick<T>{in_at<T>(k, 0), pick + begin[i], items},
+            out_at<T>(k, i), (begin[i + 1] - begin[i]) * items.by, st));
     return TFD_OK;
+}
+
+/* Outputs begin at multiples of it. */
+static size_t item_of(const struct tfd_kctx *k, size_t row_size)
+{
+    size_t size = item_size(row_size, in_at<void>(k, 0), nullptr);
+
+    for (int i = 0; i < k->out_count; i++)
+        size = item_size(size, tfd_tensor_data(&k->out[i]), nullptr);
+    return size;
 }
 
 static enum tfd_code partition_then(struct tfd_kctx *k, struct later *l,
                                     struct tfd_status *st)
 {
     int64_t n = tfd_tensor_elements(&k->in[1]);
+    size_t row_size = tfd_tensor_size(&k->in[0]) / (size_t)n;
 
     if (l->number[k->out_count] != n)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
@@ -96,9 +110,8 @@ static enum tfd_code partition_then(struct tfd_kctx *k, struct later *l,
                         (long long)(n - l->number[k->out_count]), (long long)n,
                         k->out_count);
     TFD_TRY(make_outputs(k, l->number, st));
-    return BY_SIZE(tfd_dtype_size(k->in[0].dtype), copy_rows, k,
-                   later_work<struct pick>(l), l->number,
-                   tfd_tensor_elements(&k->in[0]) / n, st);
+    return BY_SIZE(item_of(k, row_size), copy_rows, k,
+                   later_work<struct pick>(l), l->number, row_size, st);
 }
 
 static enum tfd_code partition_first(struct tfd_kctx *k, struct later *l,

@@ -14,6 +14,7 @@
 #define TFD_CUDA_ELEMENTWISE_CUH
 
 #include "cuda/broadcast.cuh"
+#include "cuda/packs.cuh"
 
 extern "C" {
 #include "kernels/outputs.h"
@@ -64,20 +65,6 @@ __global__ void map_scalar(F f, const A *a, const A *scalar, Y *y, int64_t n)
     }
     for (int64_t i = n / N * N + thread_index(); i < n; i += thread_count())
         y[i] = LEFT ? f(s, a[i]) : f(a[i], s);
-}
-
-/* N neighbours, or one that is repeated. */
-template <int N, typename A>
-__device__ inline pack<A, N> take_pack(const A *x, bool repeated)
-{
-    pack<A, N> p;
-
-    if (N > 1 && !repeated)
-        return *(const pack<A, N> *)x;
-#pragma unroll
-    for (int j = 0; j < N; j++)
-        p.v[j] = *x;
-    return p;
 }
 
 /* n and the last dimension are of packs. */

@@ -2,6 +2,7 @@
  * fill.cu - tensors of one value: Fill, ZerosLike, OnesLike of kernels/array.c.
  */
 #include "cuda/complex.cuh"
+#include "cuda/packs.cuh"
 
 extern "C" {
 #include "kernels/check.h"
@@ -25,36 +26,6 @@ template <typename T> struct one_value {
     }
 };
 
-/* y is the beginning of an output: of a multiple of 16 bytes. */
-template <typename F, typename T>
-__global__ void write_value(F value, T *y, int64_t n)
-{
-    constexpr int N = 16 / (int)sizeof(T);
-    const T v = value();
-    pack<T, N> p;
-
-#pragma unroll
-    for (int j = 0; j < N; j++)
-        p.v[j] = v;
-    for (int64_t i = thread_index(); i < n / N; i += thread_count())
-        ((pack<T, N> *)y)[i] = p;
-    for (int64_t i = n / N * N + thread_index(); i < n; i += thread_count())
-        y[i] = v;
-}
-
-template <typename F, typename T>
-static enum tfd_code write_all(struct tfd_kctx *k, F value, T *y, int64_t n,
-                               struct tfd_status *st)
-{
-    constexpr int N = pack_size<T, T>();
-
-    if (n == 0)
-        return TFD_OK;
-    write_value<<<blocks_for(k, (n + N - 1) / N), THREADS, 0, stream_of(k)>>>(
-        value, y, n);
-    return launched(k, st);
-}
-
 /* The value is the device's, the shape the host's. */
 template <typename T>
 static enum tfd_code fill(struct tfd_kctx *k, struct tfd_status *st)
@@ -68,7 +39,7 @@ static enum tfd_code fill(struct tfd_kctx *k, struct tfd_status *st)
     }
     TFD_TRY(tfd_check_shape_value(&dims, false, &shape, st));
     TFD_TRY(tfd_kctx_output(k, 0, k->in[1].dtype, &shape, st));
-    return write_all(k, same<T>{in_at<T>(k, 1)}, out_at<T>(k, 0),
+    return run_value(k, same<T>{in_at<T>(k, 1)}, out_at<T>(k, 0),
                      tfd_shape_elements(&shape), st);
 }
 
@@ -88,7 +59,7 @@ template <typename T>
 static enum tfd_code ones(struct tfd_kctx *k, struct tfd_status *st)
 {
     TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &k->in[0].shape, st));
-    return write_all(k, one_value<T>(), out_at<T>(k, 0),
+    return run_value(k, one_value<T>(), out_at<T>(k, 0),
                      tfd_tensor_elements(&k->in[0]), st);
 }
 

@@ -103,16 +103,6 @@ static inline enum tfd_code check_policy(const struct tfd_node *n,
 
 /* ---- Rows as bytes ------------------------------------------------------- */
 
-/* Bytes of an item: divides the size of a row and both addresses. */
-static inline size_t item_size(size_t row, const void *a, const void *b)
-{
-    size_t size = ITEM_MAX;
-
-    while ((row | (uintptr_t)a | (uintptr_t)b) & (size - 1))
-        size /= 2;
-    return size;
-}
-
 /* Row r of y is row source(r) of x. */
 template <typename I, typename S>
 __global__ void copy_rows(const I *x, I *y, const __grid_constant__ S source,

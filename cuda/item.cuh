@@ -47,6 +47,16 @@ static inline bool is_multiple(const void *p, size_t size)
     return (uintptr_t)p % size == 0;
 }
 
+/* Bytes of an item: divides the size of a row and both addresses. */
+static inline size_t item_size(size_t row, const void *a, const void *b)
+{
+    size_t size = ITEM_MAX;
+
+    while ((row | (uintptr_t)a | (uintptr_t)b) & (size - 1))
+        size /= 2;
+    return size;
+}
+
 /* run<T>(...) for elements of `size` bytes: 1, 2, 4, 8 or 16. */
 #define BY_SIZE(size, run, ...)                 \
     ((size) == 1   ? run<uint8_t>(__VA_ARGS__)  \

@@ -240,8 +240,8 @@ static enum tfd_code run_one(struct tfd_kctx *k, F f, const A *a, Y *y,
 }
 
 template <typename F, typename A, typename Y>
-static enum tfd_code run_two(struct tfd_kctx *k, F f, const A *a, const A *b,
-                             Y *y, int64_t n, struct tfd_status *st)
+static enum tfd_code run_two(const struct tfd_kctx *k, F f, const A *a,
+                             const A *b, Y *y, int64_t n, struct tfd_status *st)
 {
     constexpr int N = pack_size<A, Y>();
 

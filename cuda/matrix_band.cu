@@ -1,8 +1,10 @@
 /*
- * matrix_band.cu - MatrixBandPart, Diag, DiagPart of kernels/matrix_band.c.
+ * matrix_band.cu - MatrixBandPart, Diag, DiagPart of kernels/matrix_band.c:
+ * rows by 16 bytes where they are a multiple of that.
  */
 #include "cuda/divisor.cuh"
 #include "cuda/item.cuh"
+#include "cuda/packs.cuh"
 
 extern "C" {
 #include "kernels/matrix_band.h"
@@ -11,19 +13,28 @@ extern "C" {
 namespace
 {
 
+/* x is read where something stays; it may be the output. */
 template <typename T> struct in_band {
     const T *x;
     struct tfd_matrix_band b;
     struct divisor columns, rows;
 
-    __device__ T operator()(int64_t i) const
+    template <int N> __device__ pack<T, N> make(int64_t i) const
     {
         int64_t rest = i, column = take_rest(&columns, &rest);
-        int64_t line = take_rest(&rows, &rest);
-        bool stays = (b.lower < 0 || line - column <= b.lower) &&
-                     (b.upper < 0 || column - line <= b.upper);
+        int64_t below = take_rest(&rows, &rest) - column;
+        pack<T, N> p = {};
 
-        return stays ? x[i] : T{};
+        if ((b.lower >= 0 && below - (N - 1) > b.lower) ||
+            (b.upper >= 0 && -below > b.upper))
+            return p;
+        p = *(const pack<T, N> *)(x + i);
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            if ((b.lower >= 0 && below - j > b.lower) ||
+                (b.upper >= 0 && j - below > b.upper))
+                p.v[j] = T{};
+        return p;
     }
 };
 
@@ -31,11 +42,17 @@ template <typename T> struct on_diagonal {
     const T *x;
     struct divisor n;
 
-    __device__ T operator()(int64_t i) const
+    template <int N> __device__ pack<T, N> make(int64_t i) const
     {
-        int64_t line = i, column = take_rest(&n, &line);
+        int64_t line = i, before = take_rest(&n, &line);
+        pack<T, N> p = {};
 
-        return line == column ? x[line] : T{};
+        before = line - before;
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            if (j == before)
+                p.v[j] = x[line];
+        return p;
     }
 };
 
@@ -54,10 +71,11 @@ static enum tfd_code run_band(struct tfd_kctx *k,
                               const struct tfd_matrix_band *b,
                               struct tfd_status *st)
 {
-    return run_index(k,
-                     in_band<T>{in_at<T>(k, 0), *b, divisor_of(b->columns),
-                                divisor_of(b->rows)},
-                     out_at<T>(k, 0), tfd_tensor_elements(&k->in[0]), st);
+    const T *x = in_at<T>(k, 0);
+
+    return run_packs(
+        k, in_band<T>{x, *b, divisor_of(b->columns), divisor_of(b->rows)}, x,
+        out_at<T>(k, 0), tfd_tensor_elements(&k->in[0]), b->columns, st);
 }
 
 static enum tfd_code band_gpu(struct tfd_kctx *k, struct tfd_status *st)
@@ -74,8 +92,10 @@ static enum tfd_code run_diag(struct tfd_kctx *k, struct tfd_status *st)
 {
     int64_t n = tfd_tensor_elements(&k->in[0]);
 
-    return run_index(k, on_diagonal<T>{in_at<T>(k, 0), divisor_of(n)},
-                     out_at<T>(k, 0), n * n, st);
+    T *y = out_at<T>(k, 0);
+
+    return run_packs(k, on_diagonal<T>{in_at<T>(k, 0), divisor_of(n)}, y, y,
+                     n * n, n, st);
 }
 
 static enum tfd_code diag_gpu(struct tfd_kctx *k, struct tfd_status *st)

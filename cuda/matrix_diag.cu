@@ -1,9 +1,11 @@
 /*
  * matrix_diag.cu - MatrixDiag, MatrixDiagPart, MatrixSetDiag and their V2 and
- * V3 of kernels/matrix_diag.c: each element of the output finds its source.
+ * V3 of kernels/matrix_diag.c: each element of the output finds its source,
+ * 16 bytes of a row at once where rows are a multiple of that.
  */
 #include "cuda/divisor.cuh"
 #include "cuda/item.cuh"
+#include "cuda/packs.cuh"
 
 extern "C" {
 #include "kernels/matrix_diag.h"
@@ -32,23 +34,40 @@ __device__ inline int64_t begin_of(const struct tfd_matrix_diag &b, int64_t d,
     return left ? 0 : b.length - *length;
 }
 
-/* Elements of matrices: of a diagonal, or what `rest` has. */
+/* Elements of matrices: of a diagonal, or what `matrix`, which may be the
+ * output, has; else padding. */
 template <typename T, bool SET> struct to_matrix {
     const T *diagonals, *matrix;
     struct tfd_matrix_diag b;
     struct divisor columns, rows;
     T padding;
 
-    __device__ T operator()(int64_t i) const
+    template <int N> __device__ pack<T, N> make(int64_t i) const
     {
         int64_t rest = i, column = take_rest(&columns, &rest);
-        int64_t line = take_rest(&rows, &rest), d = column - line, length, at;
+        int64_t line = take_rest(&rows, &rest), count = b.upper - b.lower + 1;
+        bool all = is_on(column - line) && is_on(column - line + N - 1);
+        pack<T, N> p = {};
 
-        if (d < b.lower || d > b.upper)
-            return SET ? matrix[i] : padding;
-        at = begin_of(b, d, &length) + smaller(line, column);
-        rest = rest * (b.upper - b.lower + 1) + b.upper - d;
-        return diagonals[rest * b.length + at];
+        if (SET && !all)
+            p = *(const pack<T, N> *)(matrix + i);
+#pragma unroll
+        for (int j = 0; j < N; j++) {
+            int64_t d = column + j - line, length, at;
+
+            if (is_on(d)) {
+                at = begin_of(b, d, &length) + smaller(line, column + j);
+                at += (rest * count + b.upper - d) * b.length;
+                p.v[j] = diagonals[at];
+            } else if (!SET) {
+                p.v[j] = padding;
+            }
+        }
+        return p;
+    }
+    __device__ bool is_on(int64_t d) const
+    {
+        return d >= b.lower && d <= b.upper;
     }
 };
 
@@ -59,16 +78,21 @@ template <typename T> struct to_diagonals {
     struct divisor lengths, counts;
     T padding;
 
-    __device__ T operator()(int64_t i) const
+    template <int N> __device__ pack<T, N> make(int64_t i) const
     {
         int64_t at = take_rest(&lengths, &i);
-        int64_t d = b.upper - take_rest(&counts, &i), length;
+        int64_t d = b.upper - take_rest(&counts, &i), length, line;
+        pack<T, N> p;
 
         at -= begin_of(b, d, &length);
-        if (at < 0 || at >= length)
-            return padding;
-        return matrix[(i * b.rows + at + larger(0, -d)) * b.columns + at +
-                      larger(0, d)];
+        line = i * b.rows + larger(0, -d);
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            p.v[j] = at + j < 0 || at + j >= length
+                         ? padding
+                         : matrix[(line + at + j) * b.columns + at + j +
+                                  larger(0, d)];
+        return p;
     }
 };
 
@@ -83,11 +107,13 @@ static enum tfd_code run_diag(struct tfd_kctx *k,
                               const struct tfd_matrix_diag *b,
                               struct tfd_status *st)
 {
-    return run_index(
+    T *y = out_at<T>(k, 0);
+
+    return run_packs(
         k,
         to_matrix<T, false>{in_at<T>(k, 0), nullptr, *b, divisor_of(b->columns),
                             divisor_of(b->rows), padding_of<T>(k, 4)},
-        out_at<T>(k, 0), tfd_tensor_elements(&k->out[0]), st);
+        y, y, tfd_tensor_elements(&k->out[0]), b->columns, st);
 }
 
 static enum tfd_code diag_gpu(struct tfd_kctx *k, struct tfd_status *st)
@@ -103,11 +129,13 @@ static enum tfd_code run_part(struct tfd_kctx *k,
                               const struct tfd_matrix_diag *b,
                               struct tfd_status *st)
 {
-    return run_index(k,
+    T *y = out_at<T>(k, 0);
+
+    return run_packs(k,
                      to_diagonals<T>{in_at<T>(k, 0), *b, divisor_of(b->length),
                                      divisor_of(b->upper - b->lower + 1),
                                      padding_of<T>(k, 2)},
-                     out_at<T>(k, 0), tfd_tensor_elements(&k->out[0]), st);
+                     y, y, tfd_tensor_elements(&k->out[0]), b->length, st);
 }
 
 static enum tfd_code part_gpu(struct tfd_kctx *k, struct tfd_status *st)
@@ -123,11 +151,14 @@ static enum tfd_code run_set(struct tfd_kctx *k,
                              const struct tfd_matrix_diag *b,
                              struct tfd_status *st)
 {
-    return run_index(k,
-                     to_matrix<T, true>{in_at<T>(k, 1), in_at<T>(k, 0), *b,
+    const T *matrix = in_at<T>(k, 0);
+
+    return run_packs(k,
+                     to_matrix<T, true>{in_at<T>(k, 1), matrix, *b,
                                         divisor_of(b->columns),
                                         divisor_of(b->rows), T{}},
-                     out_at<T>(k, 0), tfd_tensor_elements(&k->out[0]), st);
+                     matrix, out_at<T>(k, 0), tfd_tensor_elements(&k->out[0]),
+                     b->columns, st);
 }
 
 static enum tfd_code set_gpu(struct tfd_kctx *k, struct tfd_status *st)

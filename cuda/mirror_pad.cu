@@ -6,6 +6,7 @@
  * axis with a border: itself, and where the two borders mirror it.
  */
 #include "cuda/item.cuh"
+#include "cuda/packs.cuh"
 
 extern "C" {
 #include "kernels/mirror_pad.h"
@@ -151,28 +152,54 @@ __device__ inline int64_t follow(const struct mirror *m, int way, I i)
     return from;
 }
 
-template <typename T, typename I>
-__global__ void fold_mirrors(const T *x, T *y, I n, int ways, struct mirror m)
+/* Of packs, where the last axis has no border. */
+template <int N, typename T, typename I>
+__global__ void fold_mirrors(const pack<T, N> *x, pack<T, N> *y, I n, int ways,
+                             const __grid_constant__ struct mirror m)
 {
     for (I i = (I)thread_index(); i < n; i += (I)thread_count()) {
-        wide<T> sum = 0;
+        wide<T> sum[N] = {};
 
         for (int way = 0; way < ways; way++) {
             int64_t from = follow(&m, way, i);
 
-            if (from >= 0)
-                sum += widen(x[from]);
+            if (from < 0)
+                continue;
+            pack<T, N> p = x[from];
+#pragma unroll
+            for (int j = 0; j < N; j++)
+                sum[j] += widen(p.v[j]);
         }
-        y[i] = narrow<T>(sum);
+        y[i] = narrow_all<N, T>(sum);
     }
+}
+
+template <int N, typename T>
+static enum tfd_code launch_fold(struct tfd_kctx *k, const struct mirror &m,
+                                 int64_t n, struct tfd_status *st)
+{
+    int ways = 1;
+
+    for (int d = 0; d < m.rank; d++)
+        if (!is_bare(&m.axis[d]))
+            ways *= WAYS;
+    return with_index(n, [&](auto index) {
+        using I = decltype(index);
+
+        fold_mirrors<N, T, I><<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
+            in_at<pack<T, N>>(k, 0), out_at<pack<T, N>>(k, 0), (I)n, ways, m);
+        return launched(k, st);
+    });
 }
 
 template <typename T>
 static enum tfd_code fold_gpu(struct tfd_kctx *k, struct tfd_status *st)
 {
+    constexpr int N = pack_size<T, T>();
+    const void *x = in_at<void>(k, 0), *y;
+    struct mirror_axis *last;
     struct tfd_pad p;
     struct mirror m;
-    int ways = 1;
     int64_t n;
 
     TFD_TRY(tfd_mirror_pad_grad_begin(k, &p, st));
@@ -180,16 +207,12 @@ static enum tfd_code fold_gpu(struct tfd_kctx *k, struct tfd_status *st)
     if (n == 0)
         return TFD_OK;
     m = mirror_of(k, &k->out[0].shape, &p);
-    for (int d = 0; d < m.rank; d++)
-        if (!is_bare(&m.axis[d]))
-            ways *= WAYS;
-    return with_index(n, [&](auto index) {
-        using I = decltype(index);
-
-        fold_mirrors<T, I><<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
-            in_at<T>(k, 0), out_at<T>(k, 0), (I)n, ways, m);
-        return launched(k, st);
-    });
+    y = out_at<void>(k, 0);
+    last = m.rank > 0 ? &m.axis[m.rank - 1] : nullptr;
+    if (!last || !is_bare(last) || last->middle % N || !is_aligned(x, y, y))
+        return launch_fold<1, T>(k, m, n, st);
+    last->middle /= N;
+    return launch_fold<N, T>(k, m, n / N, st);
 }
 
 #define STATE tfd_mirror_pad_prepare, sizeof(struct tfd_mirror_pad_state)

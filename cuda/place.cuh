@@ -13,21 +13,20 @@ extern "C" {
 #include "kernels/place.h"
 }
 
-template <typename T>
-__global__ void add_kept(const T *a, const T *b, T *y, int64_t n)
-{
-    for (int64_t i = thread_index(); i < n; i += thread_count())
-        y[i] = narrow<T>(widen(a[i]) + widen(b[i]));
-}
+struct add_kept {
+    template <typename T> __device__ T operator()(T a, T b) const
+    {
+        return narrow<T>(widen(a) + widen(b));
+    }
+};
 
 /* parts: a complex number is two of T. */
 template <typename T>
 static enum tfd_code add_parts(const struct tfd_place_sum *s, int64_t n,
                                int parts)
 {
-    add_kept<<<blocks_for(s->k, n * parts), THREADS, 0, stream_of(s->k)>>>(
-        (const T *)s->a, (const T *)s->b, (T *)s->y, n * parts);
-    return launched(s->k, s->st);
+    return run_two(s->k, add_kept(), (const T *)s->a, (const T *)s->b,
+                   (T *)s->y, n * parts, s->st);
 }
 
 static enum tfd_code add_of_type(const struct tfd_place_sum *s, int64_t n)

@@ -1,7 +1,8 @@
 /*
  * reverse_sequence.cu - ReverseSequence of kernels/reverse_sequence.c.  Lengths
  * lie on the device and are not checked, as in TensorFlow; one that is out of
- * range is taken for the nearest that is not.
+ * range is taken for the nearest that is not.  What lies behind both axes moves
+ * by the largest items that it consists of.
  */
 #include "cuda/divisor.cuh"
 #include "cuda/item.cuh"
@@ -39,13 +40,20 @@ __global__ void reverse(const T *x, const L *lengths, T *y, int64_t n,
     }
 }
 
-static struct axis axis_of(const struct tfd_shape *s, int64_t at)
+static int64_t stride_of(const struct tfd_shape *s, int64_t at)
 {
     int64_t stride = 1;
 
     for (int64_t d = at + 1; d < s->rank; d++)
         stride *= s->dim[d];
-    return {divisor_of(s->dim[at]), divisor_of(stride)};
+    return stride;
+}
+
+/* An item is of `elements`. */
+static struct axis axis_of(const struct tfd_shape *s, int64_t at,
+                           int64_t elements)
+{
+    return {divisor_of(s->dim[at]), divisor_of(stride_of(s, at) / elements)};
 }
 
 template <typename T>
@@ -53,9 +61,11 @@ static enum tfd_code run(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_reverse_sequence *a =
         (const struct tfd_reverse_sequence *)k->state;
-    struct axis sequence = axis_of(&k->in[0].shape, a->sequence);
-    struct axis batch = axis_of(&k->in[0].shape, a->batch);
-    int64_t n = tfd_tensor_elements(&k->in[0]);
+    const struct tfd_tensor *in = &k->in[0];
+    int64_t elements = (int64_t)(sizeof(T) / tfd_dtype_size(in->dtype));
+    struct axis sequence = axis_of(&in->shape, a->sequence, elements);
+    struct axis batch = axis_of(&in->shape, a->batch, elements);
+    int64_t n = tfd_tensor_elements(in) / elements;
 
     if (k->in[1].dtype == TFD_INT32)
         reverse<<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
@@ -70,13 +80,20 @@ static enum tfd_code run(struct tfd_kctx *k, struct tfd_status *st)
 
 static enum tfd_code reverse_gpu(struct tfd_kctx *k, struct tfd_status *st)
 {
+    const struct tfd_reverse_sequence *a =
+        (const struct tfd_reverse_sequence *)k->state;
+    const struct tfd_shape *shape = &k->in[0].shape;
     enum tfd_dtype dtype = k->in[0].dtype;
+    int64_t last = a->sequence > a->batch ? a->sequence : a->batch;
+    size_t size;
 
     TFD_TRY(tfd_reverse_sequence_check(k, st));
-    TFD_TRY(tfd_kctx_output(k, 0, dtype, &k->in[0].shape, st));
+    TFD_TRY(tfd_kctx_output(k, 0, dtype, shape, st));
     if (!k->out[0].buffer)
         return TFD_OK;
-    return BY_SIZE(tfd_dtype_size(dtype), run, k, st);
+    size = (size_t)stride_of(shape, last) * tfd_dtype_size(dtype);
+    return BY_SIZE(item_size(size, in_at<void>(k, 0), out_at<void>(k, 0)), run,
+                   k, st);
 }
 
 #define ROW(name)                                      \

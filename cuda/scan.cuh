@@ -60,14 +60,21 @@ static inline struct scan_pieces scan_pieces_of(int64_t n)
     return {n, size, (unsigned)((n + size - 1) / size)};
 }
 
-template <typename F>
+/* N > 1: chosen.count<N>(i) is how many of N neighbours are, of which i is the
+ * first and a multiple of N. */
+template <int N, typename F>
 __global__ void scan_counts(F chosen, struct scan_pieces p, int64_t *count)
 {
-    int64_t begin = blockIdx.x * p.size;
+    int64_t begin = blockIdx.x * p.size, rest = begin;
     int64_t end = begin + p.size < p.n ? begin + p.size : p.n;
     int64_t own = 0;
 
-    for (int64_t i = begin + threadIdx.x; i < end; i += THREADS)
+    if constexpr (N > 1) {
+        rest = begin + (end - begin) / N * N;
+        for (int64_t i = begin + threadIdx.x * N; i < rest; i += THREADS * N)
+            own += chosen.template count<N>(i);
+    }
+    for (int64_t i = rest + threadIdx.x; i < end; i += THREADS)
         own += chosen(i) ? 1 : 0;
     own = fold_block(own, plus(), false);
     if (threadIdx.x == 0)
@@ -112,12 +119,12 @@ __global__ void scan_places(F chosen, const __grid_constant__ G found,
 }
 
 /* Enqueues the first two; count has room for SCAN_PIECES.  n > 0. */
-template <typename F>
+template <int N = 1, typename F>
 static enum tfd_code scan_count(struct tfd_kctx *k, F chosen,
                                 struct scan_pieces p, int64_t *count,
                                 int64_t *all, struct tfd_status *st)
 {
-    scan_counts<<<p.count, THREADS, 0, stream_of(k)>>>(chosen, p, count);
+    scan_counts<N><<<p.count, THREADS, 0, stream_of(k)>>>(chosen, p, count);
     scan_starts<<<1, THREADS, 0, stream_of(k)>>>(count, (int)p.count, all);
     return launched(k, st);
 }

@@ -205,33 +205,53 @@ __global__ void make_entries(E *entry,
     }
 }
 
-/* A thread for each element of the first update of each place. */
-template <typename F, typename T>
-__global__ void scatter_ordered(F f, T *to, const T *by,
+/* A thread for each pack of the first update of each place.  N > 1: without
+ * `one`. */
+template <int N, typename F, typename T>
+__global__ void scatter_ordered(F f, pack<T, N> *to, const pack<T, N> *by,
                                 const struct sort_entry *entry, int64_t count,
-                                struct divisor inner, bool one)
+                                struct divisor packs, bool one)
 {
-    int64_t n = count * inner.by;
+    int64_t n = count * packs.by;
 
     for (int64_t e = thread_index(); e < n; e += thread_count()) {
-        int64_t i = e, at = take_rest(&inner, &i);
+        int64_t i = e, at = take_rest(&packs, &i);
         uint64_t row = entry[i].key;
-        T x, *y = to + (int64_t)row * inner.by + at;
+        pack<T, N> x, *y = to + (int64_t)row * packs.by + at;
 
         if (row == NO_PLACE || (i > 0 && entry[i - 1].key == row))
             continue;
         x = *y;
-        for (; i < count && entry[i].key == row; i++)
-            x = f(x, by[one ? 0 : (int64_t)entry[i].index * inner.by + at]);
+        for (; i < count && entry[i].key == row; i++) {
+            pack<T, N> p =
+                by[one ? 0 : (int64_t)entry[i].index * packs.by + at];
+
+#pragma unroll
+            for (int j = 0; j < N; j++)
+                x.v[j] = f(x.v[j], p.v[j]);
+        }
         *y = x;
     }
+}
+
+template <int N, typename T, typename F>
+static void launch_ordered(struct tfd_kctx *k, F f, const struct scatter *s,
+                           const struct sort_entry *entry)
+{
+    int64_t packs = s->inner / N;
+
+    scatter_ordered<N>
+        <<<blocks_for(k, s->count * packs), THREADS, 0, stream_of(k)>>>(
+            f, (pack<T, N> *)s->to, (const pack<T, N> *)s->by, entry, s->count,
+            divisor_of(packs), s->one);
 }
 
 template <typename F, typename T>
 static enum tfd_code run_ordered(struct tfd_kctx *k, F f,
                                  const struct scatter *s, struct tfd_status *st)
 {
-    int64_t length = sort_length(s->count), n = s->count * s->inner;
+    constexpr int N = pack_size<T, T>();
+    int64_t length = sort_length(s->count);
     struct sort_entry *entry;
     struct tfd_buffer *b;
     enum tfd_code rc;
@@ -244,9 +264,10 @@ static enum tfd_code run_ordered(struct tfd_kctx *k, F f,
         entry, s->place, s->count, length);
     rc = sort_rows(k, entry, 1, length, st);
     if (rc == TFD_OK) {
-        scatter_ordered<<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
-            f, (T *)s->to, (const T *)s->by, entry, s->count,
-            divisor_of(s->inner), s->one);
+        if (!s->one && s->inner % N == 0 && is_aligned(s->to, s->by, s->to))
+            launch_ordered<N, T>(k, f, s, entry);
+        else
+            launch_ordered<1, T>(k, f, s, entry);
         rc = launched(k, st);
     }
     tfd_buffer_unref(b);

@@ -5,9 +5,12 @@
  * element; ids outside are left out.
  *
  * Sorted: the ids are the host's, which checks them as it must know the last
- * one to make the output.  Blocks take segments: threads are [line][column],
- * each line takes every lines-th row, and lines are folded in a fixed order.
+ * one to make the output.  Blocks take pieces of segments: threads are
+ * [piece][line][column], each line takes every lines-th row, and lines are
+ * folded in a fixed order.  A column is a pack of neighbours where rows are a
+ * multiple of that; lines are as many as without.
  */
+#include "cuda/packs.cuh"
 #include "cuda/scatter.cuh"
 
 extern "C" {
@@ -34,15 +37,6 @@ static enum tfd_code prepare(const struct tfd_prepare *p, void *state,
 
 /* ---- Unsorted ------------------------------------------------------------ */
 
-template <typename W> struct constant {
-    W value;
-
-    __device__ W operator()(int64_t) const
-    {
-        return value;
-    }
-};
-
 /* What is empty in a complex element is zero. */
 static enum tfd_code fill(struct tfd_kctx *k, enum tfd_segment_fold fold,
                           struct tfd_status *st)
@@ -61,13 +55,13 @@ static enum tfd_code fill(struct tfd_kctx *k, enum tfd_segment_fold fold,
             k->kernel->op, st);
     switch (tfd_dtype_size(y->dtype)) {
     case 2:
-        return run_index(k, constant<uint16_t>{(uint16_t)bits}, (uint16_t *)at,
-                         n, st);
+        return run_value(k, known_value<uint16_t>{(uint16_t)bits},
+                         (uint16_t *)at, n, st);
     case 4:
-        return run_index(k, constant<uint32_t>{(uint32_t)bits}, (uint32_t *)at,
-                         n, st);
+        return run_value(k, known_value<uint32_t>{(uint32_t)bits},
+                         (uint32_t *)at, n, st);
     default:
-        return run_index(k, constant<uint64_t>{bits}, (uint64_t *)at, n, st);
+        return run_value(k, known_value<uint64_t>{bits}, (uint64_t *)at, n, st);
     }
 }
 
@@ -117,60 +111,100 @@ __device__ inline int64_t first_of(struct indices ids, int64_t n, int64_t id)
 struct sorted {
     struct indices ids;
     int64_t count, segments, inner;
-    struct divisor tiles; /* blocks for a segment */
-    int columns;          /* a power of two */
+    struct divisor tiles; /* pieces of a segment */
+    int columns, lines;   /* of a tile; powers of two */
     bool mean;
     uint64_t empty;
 };
 
-template <typename F, typename T>
-__device__ inline void fold_segment(F f, const T *x, T *y,
-                                    const struct sorted &s, int64_t segment,
-                                    int64_t column)
+/* What a thread has of a segment, in packs. */
+struct piece {
+    int64_t segment, begin, end, at;
+    int line, lines; /* lines: those that have a row */
+};
+
+template <int N>
+__device__ inline struct piece piece_of(const struct sorted &s, int64_t i)
 {
-    __shared__ wide<T> part[THREADS];
-    int64_t begin = first_of(s.ids, s.count, segment);
-    int64_t end = first_of(s.ids, s.count, segment + 1);
-    int lines = THREADS / s.columns, line = (int)threadIdx.x / s.columns;
-    int used = end - begin < lines ? (int)(end - begin) : lines;
-    bool mine = column < s.inner;
+    int column = (int)threadIdx.x % s.columns;
+    struct piece p = {i, 0, 0, 0, (int)threadIdx.x / s.columns % s.lines, 0};
 
-    if (mine && line < used) {
-        wide<T> acc = widen(x[(begin + line) * s.inner + column]);
-
-        for (int64_t r = begin + line + lines; r < end; r += lines)
-            acc = f(acc, widen(x[r * s.inner + column]));
-        part[threadIdx.x] = acc;
+    p.at = take_rest(&s.tiles, &p.segment) * s.columns + column;
+    if (p.segment >= s.segments || p.at >= s.inner / N) {
+        p.segment = -1;
+        return p;
     }
-    for (int half = lines / 2; half > 0; half /= 2) {
-        __syncthreads();
-        if (mine && line < half && line + half < used)
-            part[threadIdx.x] =
-                f(part[threadIdx.x], part[threadIdx.x + half * s.columns]);
-    }
-    if (mine && line == 0) {
-        T empty;
-
-        memcpy((void *)&empty, &s.empty, sizeof(empty));
-        y[segment * s.inner + column] =
-            used == 0
-                ? empty
-                : narrow<T>(s.mean ? part[threadIdx.x] / (wide<T>)(end - begin)
-                                   : part[threadIdx.x]);
-    }
-    __syncthreads(); /* before the next one writes part */
+    p.begin = first_of(s.ids, s.count, p.segment);
+    p.end = first_of(s.ids, s.count, p.segment + 1);
+    p.lines = p.end - p.begin < s.lines ? (int)(p.end - p.begin) : s.lines;
+    return p;
 }
 
-template <typename F, typename T>
-__global__ void fold_segments(F f, const T *x, T *y, struct sorted s)
+template <int N, typename F, typename T>
+__device__ inline void fold_line(F f, const pack<T, N> *x, int64_t across,
+                                 const struct piece &p, int lines,
+                                 wide<T> (*part)[THREADS])
 {
-    int64_t n = s.segments * s.tiles.by;
+    pack<T, N> v = x[(p.begin + p.line) * across + p.at];
+    wide<T> acc[N];
 
-    for (int64_t i = blockIdx.x; i < n; i += gridDim.x) {
-        int64_t segment = i, tile = take_rest(&s.tiles, &segment);
+#pragma unroll
+    for (int j = 0; j < N; j++)
+        acc[j] = widen(v.v[j]);
+    for (int64_t r = p.begin + p.line + lines; r < p.end; r += lines) {
+        v = x[r * across + p.at];
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            acc[j] = f(acc[j], widen(v.v[j]));
+    }
+#pragma unroll
+    for (int j = 0; j < N; j++)
+        part[j][threadIdx.x] = acc[j];
+}
 
-        fold_segment(f, x, y, s, segment,
-                     tile * s.columns + threadIdx.x % s.columns);
+template <int N, typename T>
+__device__ inline pack<T, N> finish_segment(const struct sorted &s,
+                                            const struct piece &p,
+                                            wide<T> (*part)[THREADS])
+{
+    wide<T> rows = (wide<T>)(p.end - p.begin);
+    pack<T, N> r;
+    T empty;
+
+    memcpy((void *)&empty, &s.empty, sizeof(empty));
+#pragma unroll
+    for (int j = 0; j < N; j++) {
+        wide<T> sum = part[j][threadIdx.x];
+
+        r.v[j] = p.lines == 0 ? empty : narrow<T>(s.mean ? sum / rows : sum);
+    }
+    return r;
+}
+
+template <int N, typename F, typename T>
+__global__ void fold_segments(F f, const pack<T, N> *x, pack<T, N> *y,
+                              struct sorted s)
+{
+    __shared__ wide<T> part[N][THREADS];
+    int me = threadIdx.x, slots = THREADS / (s.columns * s.lines);
+    int64_t n = s.segments * s.tiles.by, across = s.inner / N;
+
+    for (int64_t i = blockIdx.x * slots; i < n; i += gridDim.x * slots) {
+        struct piece p = piece_of<N>(s, i + me / (s.columns * s.lines));
+
+        if (p.line < p.lines)
+            fold_line<N>(f, x, across, p, s.lines, part);
+        for (int half = s.lines / 2; half > 0; half /= 2) {
+            __syncthreads();
+#pragma unroll
+            for (int j = 0; j < N; j++)
+                if (p.line < half && p.line + half < p.lines)
+                    part[j][me] =
+                        f(part[j][me], part[j][me + half * s.columns]);
+        }
+        if (p.line == 0 && p.segment >= 0)
+            y[p.segment * across + p.at] = finish_segment<N, T>(s, p, part);
+        __syncthreads(); /* before the next one writes part */
     }
 }
 
@@ -187,18 +221,34 @@ static int columns_for(int64_t inner, int64_t rows, int64_t segments)
     return columns;
 }
 
+/* Lines are what the order of folding depends on: the same for all packs. */
+template <int N, typename F, typename T>
+static enum tfd_code launch_sorted(struct tfd_kctx *k, struct sorted s,
+                                   struct tfd_status *st)
+{
+    int columns = columns_for(s.inner, s.count, s.segments);
+    int64_t pieces;
+
+    s.tiles = divisor_of((s.inner + columns - 1) / columns);
+    s.lines = THREADS / columns;
+    s.columns = columns / N;
+    pieces = s.segments * s.tiles.by;
+    fold_segments<N><<<blocks_for(k, pieces * s.columns * s.lines), THREADS, 0,
+                       stream_of(k)>>>(F(), in_at<pack<T, N>>(k, 0),
+                                       out_at<pack<T, N>>(k, 0), s);
+    return launched(k, st);
+}
+
 template <typename F, typename T>
-static enum tfd_code run_sorted(struct tfd_kctx *k, struct sorted *s,
+static enum tfd_code run_sorted(struct tfd_kctx *k, const struct sorted *s,
                                 struct tfd_status *st)
 {
-    int64_t blocks;
+    constexpr int N = pack_size<T, T>();
+    const void *x = in_at<void>(k, 0), *y = out_at<void>(k, 0);
 
-    s->columns = columns_for(s->inner, s->count, s->segments);
-    s->tiles = divisor_of((s->inner + s->columns - 1) / s->columns);
-    blocks = blocks_for(k, THREADS * s->segments * s->tiles.by);
-    fold_segments<<<(unsigned)blocks, THREADS, 0, stream_of(k)>>>(
-        F(), in_at<T>(k, 0), out_at<T>(k, 0), *s);
-    return launched(k, st);
+    if (s->inner % N == 0 && is_aligned(x, y, y))
+        return launch_sorted<N, F, T>(k, *s, st);
+    return launch_sorted<1, F, T>(k, *s, st);
 }
 
 template <typename F, typename T>

@@ -67,20 +67,11 @@ __global__ void inspect(const __grid_constant__ struct places p, N *first)
     }
 }
 
-template <typename T> struct same_value {
-    T value;
-
-    __device__ T operator()(int64_t) const
-    {
-        return value;
-    }
-};
-
 template <typename T>
 static enum tfd_code run(struct tfd_kctx *k, const struct places *p,
                          struct tfd_status *st)
 {
-    TFD_TRY(run_index(k, same_value<T>{*in_at<T>(k, 3)}, out_at<T>(k, 0),
+    TFD_TRY(run_value(k, known_value<T>{*in_at<T>(k, 3)}, out_at<T>(k, 0),
                       tfd_tensor_elements(&k->out[0]), st));
     if (p->count == 0)
         return TFD_OK;

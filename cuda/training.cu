@@ -77,26 +77,34 @@ CUDA_OPTIMIZER(POWER_SIGN, 2)
 CUDA_OPTIMIZER(PROXIMAL_ADAGRAD, 2)
 CUDA_OPTIMIZER(RMSPROP, 3)
 
-template <typename O, typename T>
+template <int N, typename O, typename T>
 __global__ void apply_all(struct cuda_train<T> j, int64_t n)
 {
     wide<T> s[TFD_TRAIN_SCALARS];
 
     cuda_train_scalars(j, s);
-    for (int64_t i = thread_index(); i < n; i += thread_count())
-        cuda_train_step<O>(j, s, i, i);
+    for (int64_t i = thread_index(); i < n / N; i += thread_count())
+        cuda_train_step<O, N>(j, s, i * N, i * N);
+    for (int64_t i = n / N * N + thread_index(); i < n; i += thread_count())
+        cuda_train_step<O, 1>(j, s, i, i);
 }
 
 template <typename T, typename O>
 static enum tfd_code run(struct tfd_kctx *k, const struct tfd_train_job *job,
                          struct tfd_status *st)
 {
+    constexpr int N = pack_size<T, T>();
     const int64_t n = job->elements;
 
     if (n == 0)
         return TFD_OK;
-    apply_all<O><<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
-        cuda_train_of<T>(job), n);
+    if (cuda_train_aligned(job))
+        apply_all<N, O>
+            <<<blocks_for(k, (n + N - 1) / N), THREADS, 0, stream_of(k)>>>(
+                cuda_train_of<T>(job), n);
+    else
+        apply_all<1, O><<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
+            cuda_train_of<T>(job), n);
     return launched(k, st);
 }
 

@@ -60,20 +60,42 @@ __device__ inline void cuda_train_scalars(const struct cuda_train<T> &j,
         s[i] = j.s[i] ? widen(*j.s[i]) : (wide<T>)0;
 }
 
-/* Element `at` of the variables by element `by` of the gradient. */
-template <typename O, typename T>
+/* N elements of the variables from `at` on, by those of the gradient from `by`
+ * on. */
+template <typename O, int N, typename T>
 __device__ inline void cuda_train_step(const struct cuda_train<T> &j,
                                        const wide<T> *s, int64_t at, int64_t by)
 {
-    wide<T> v[TFD_TRAIN_VARIABLES];
+    pack<T, N> v[O::variables], g = *(const pack<T, N> *)(j.g + by);
 
 #pragma unroll
     for (int a = 0; a < O::variables; a++)
-        v[a] = widen(j.v[a][at]);
-    O::step(v, widen(j.g[by]), s, j.option);
+        v[a] = *(const pack<T, N> *)(j.v[a] + at);
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        wide<T> one[O::variables];
+
+#pragma unroll
+        for (int a = 0; a < O::variables; a++)
+            one[a] = widen(v[a].v[i]);
+        O::step(one, widen(g.v[i]), s, j.option);
+#pragma unroll
+        for (int a = 0; a < O::variables; a++)
+            v[a].v[i] = narrow<T>(one[a]);
+    }
 #pragma unroll
     for (int a = 0; a < O::variables; a++)
-        j.v[a][at] = narrow<T>(v[a]);
+        *(pack<T, N> *)(j.v[a] + at) = v[a];
+}
+
+/* Whether packs of them may be read. */
+static inline bool cuda_train_aligned(const struct tfd_train_job *job)
+{
+    bool is = is_aligned(job->grad, job->grad, job->grad);
+
+    for (int i = 0; i < TFD_TRAIN_VARIABLES; i++)
+        is = is && is_aligned(job->var[i], job->var[i], job->var[i]);
+    return is;
 }
 
 /* ---- Rows ---------------------------------------------------------------- */

@@ -81,8 +81,8 @@ __device__ inline int64_t next_of(const I *indices, int64_t key, int64_t at,
     return -1;
 }
 
-/* A warp for each index, its threads along the row. */
-template <typename O, typename T, typename I>
+/* A warp for each index, its threads along the row, each with a pack. */
+template <int N, typename O, typename T, typename I>
 __global__ void apply_rows(struct cuda_train<T> j, const I *indices,
                            struct tfd_train_rows r, struct table t)
 {
@@ -103,8 +103,9 @@ __global__ void apply_rows(struct cuda_train<T> j, const I *indices,
         last = (int64_t)~t.last[place];
         for (int64_t at = i; at >= 0;
              at = next_of(indices, row, at + 1, last, lane))
-            for (int64_t c = lane; c < r.width; c += 32)
-                cuda_train_step<O>(j, s, row * r.width + c, at * r.width + c);
+            for (int64_t c = lane * N; c < r.width; c += 32 * N)
+                cuda_train_step<O, N>(j, s, row * r.width + c,
+                                      at * r.width + c);
     }
 }
 
@@ -135,6 +136,22 @@ static enum tfd_code make_table(struct tfd_kctx *k, int64_t count,
 }
 
 template <typename O, typename T, typename I>
+static void launch_rows(struct tfd_kctx *k, const struct tfd_train_job *job,
+                        const I *indices, const struct table &t)
+{
+    constexpr int N = pack_size<T, T>();
+    const struct tfd_train_rows *r = &job->rows;
+    unsigned blocks = blocks_for(k, r->count * 32);
+
+    if (r->width % N == 0 && cuda_train_aligned(job))
+        apply_rows<N, O><<<blocks, THREADS, 0, stream_of(k)>>>(
+            cuda_train_of<T>(job), indices, *r, t);
+    else
+        apply_rows<1, O><<<blocks, THREADS, 0, stream_of(k)>>>(
+            cuda_train_of<T>(job), indices, *r, t);
+}
+
+template <typename O, typename T, typename I>
 static enum tfd_code run_rows(struct tfd_kctx *k,
                               const struct tfd_train_job *job,
                               struct tfd_status *st)
@@ -149,9 +166,7 @@ static enum tfd_code run_rows(struct tfd_kctx *k,
     if (rc == TFD_OK) {
         mark<<<blocks_for(k, r->count), THREADS, 0, stream_of(k)>>>(
             indices, r->count, r->limit, t);
-        apply_rows<O>
-            <<<blocks_for(k, r->count * 32), THREADS, 0, stream_of(k)>>>(
-                cuda_train_of<T>(job), indices, *r, t);
+        launch_rows<O, T>(k, job, indices, t);
         rc = launched(k, st);
     }
     tfd_buffer_unref(work);

@@ -3,6 +3,7 @@
  * 4, 8 or 16 bytes.
  */
 #include "cuda/index.cuh"
+#include "cuda/packs.cuh"
 #include "cuda/permute.cuh"
 
 extern "C" {
@@ -37,17 +38,30 @@ static enum tfd_code transpose_gpu(struct tfd_kctx *k, struct tfd_status *st)
 /* ---- OneHot -------------------------------------------------------------- */
 
 /* y is [outer, depth, inner], the classes [outer, inner]. */
-template <typename T>
-__global__ void one_hot(struct indices classes, const T *on, const T *off, T *y,
-                        struct divisor depth, struct divisor inner, int64_t n)
-{
-    for (int64_t e = thread_index(); e < n; e += thread_count()) {
+template <typename T> struct one_hot {
+    struct indices classes;
+    const T *on, *off;
+    struct divisor depth, inner;
+
+    /* A row of y is of one class if inner is 1, else of one place. */
+    template <int N> __device__ pack<T, N> make(int64_t e) const
+    {
         int64_t outer = e, at = take_rest(&inner, &outer);
         int64_t row = take_rest(&depth, &outer);
+        int64_t from = outer * inner.by + at, found = classes[from];
+        const T yes = *on, no = *off;
+        bool is_one = inner.by == 1;
+        pack<T, N> p;
 
-        y[e] = classes[outer * inner.by + at] == row ? *on : *off;
+#pragma unroll
+        for (int j = 0; j < N; j++) {
+            if (j > 0 && !is_one)
+                found = classes[from + j];
+            p.v[j] = found == row + (is_one ? j : 0) ? yes : no;
+        }
+        return p;
     }
-}
+};
 
 static enum tfd_code one_hot_gpu(struct tfd_kctx *k, struct tfd_status *st)
 {
@@ -62,10 +76,12 @@ static enum tfd_code one_hot_gpu(struct tfd_kctx *k, struct tfd_status *st)
     return with_item(tfd_dtype_size(k->in[2].dtype), [&](auto item) {
         using T = decltype(item);
 
-        one_hot<<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
-            indices_of(&k->in[0]), in_at<T>(k, 2), in_at<T>(k, 3),
-            out_at<T>(k, 0), divisor_of(h.depth), divisor_of(h.inner), n);
-        return launched(k, st);
+        return run_packs(k,
+                         one_hot<T>{indices_of(&k->in[0]), in_at<T>(k, 2),
+                                    in_at<T>(k, 3), divisor_of(h.depth),
+                                    divisor_of(h.inner)},
+                         out_at<T>(k, 0), out_at<T>(k, 0), n,
+                         h.inner == 1 ? h.depth : h.inner, st);
     });
 }
 

@@ -13,25 +13,36 @@ extern "C" {
 namespace
 {
 
+template <typename T> __device__ inline bool is_set(T x)
+{
+    return widen(x) != 0;
+}
+
+/* Complex numbers, by the type of their parts. */
+template <typename R> struct alignas(2 * sizeof(R)) pair {
+    R re, im;
+};
+template <typename R> __device__ inline bool is_set(pair<R> x)
+{
+    return x.re != 0 || x.im != 0;
+}
+
 template <typename T> struct is_true {
     const T *x;
 
     __device__ bool operator()(int64_t i) const
     {
-        return widen(x[i]) != 0;
+        return is_set(x[i]);
     }
-};
-
-/* Complex numbers, by the type of their parts. */
-template <typename R> struct pair {
-    R re, im;
-};
-template <typename R> struct is_true<pair<R>> {
-    const pair<R> *x;
-
-    __device__ bool operator()(int64_t i) const
+    template <int N> __device__ int count(int64_t i) const
     {
-        return x[i].re != 0 || x[i].im != 0;
+        pack<T, N> p = *(const pack<T, N> *)(x + i);
+        int n = 0;
+
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            n += is_set(p.v[j]) ? 1 : 0;
+        return n;
     }
 };
 
@@ -83,13 +94,18 @@ static enum tfd_code where_first(struct tfd_kctx *k, struct later *l,
                                  struct tfd_status *st)
 {
     int64_t n = tfd_tensor_elements(&k->in[0]);
+    int64_t *count = later_work<int64_t>(l), *all = later_numbers(l);
+    struct scan_pieces p = scan_pieces_of(n);
+    const T *x = in_at<T>(k, 0);
 
     TFD_TRY(tfd_where_check(k, st));
     if (n == 0)
         return make_output(k, 0, st);
     l->then = where_then<T>;
-    return scan_count(k, is_true<T>{in_at<T>(k, 0)}, scan_pieces_of(n),
-                      later_work<int64_t>(l), later_numbers(l), st);
+    if (is_aligned(x, x, x))
+        return scan_count<pack_size<T, T>()>(k, is_true<T>{x}, p, count, all,
+                                             st);
+    return scan_count(k, is_true<T>{x}, p, count, all, st);
 }
 
 template <typename T> static void where_start(struct tfd_kctx *k)

@@ -6,15 +6,18 @@ from tests.conformance.inputs import x
 from tests.conformance.table import bad, c, once, row
 
 DIAGONALS = [c(x(3)), c(x(2, 3)), c(x(0)), c(x(2, 0)), c(x(0, 3)), c(x(1)),
-             once(x(70)), bad(x())]
-DIAGONAL_PARTS = [c(x(3, 3)), c(x(2, 3)), c(x(4, 2)), c(x(2, 3, 4)),
+             once(x(70)), c(x(16)), c(x(2, 32)), bad(x())]
+DIAGONAL_PARTS = [c(x(16, 16)), c(x(2, 20, 16)), c(x(16, 20)),
+                  c(x(3, 3)), c(x(2, 3)), c(x(4, 2)), c(x(2, 3, 4)),
                   c(x(0, 3)), c(x(0, 2, 2)), bad(x(3)), bad(x())]
 row("MatrixDiag", DIAGONALS + [c(x(2, 2, 2))], ANY)
 row("MatrixDiagPart", DIAGONAL_PARTS, ANY)
 row("MatrixSetDiag", [
     c(x(3, 3), x(3)), c(x(2, 3), x(2)), c(x(2, 4, 3), x(2, 3)),
     c(x(0, 3), x(0)), c(x(3, 0), x(0)), once(x(70, 60), x(60)),
-    bad(x(2, 3), x(3)), bad(x(3), x(3)), bad(x(2, 3, 3), x(3)),
+    c(x(16, 16), x(16)), c(x(2, 5, 32), x(2, 5)), c(x(20, 16), x(16)),
+    bad(x(16, 16), x(15)), bad(x(2, 3), x(3)), bad(x(3), x(3)),
+    bad(x(2, 3, 3), x(3)),
     bad(x(3, 3), x())], ANY)
 ALIGNS = ["LEFT_RIGHT", "RIGHT_LEFT", "LEFT_LEFT", "RIGHT_RIGHT"]
 
@@ -55,6 +58,8 @@ for suffix in ("V2", "V3"):
     row("MatrixDiagPart" + suffix, list(with_aligns(suffix, [
         *(c(x(3, 4), band, 7) for band in BANDS[:4]),
         *(once(x(3, 4), band, 7) for band in BANDS),
+        *(c(x(20, 32), band, 7)
+          for band in [0, 4, [-5, 2], [-4, 3], [-19, 31]]),
         *(once(x(2, 4, 3), band, 7) for band in BANDS),
         c(x(0, 3), 0, 7), c(x(3, 0), 0, 7), c(x(0, 3), 1, 7),
         c(x(0, 2, 3), [0, 1], 7), once(x(70, 60), 3, 0),
@@ -63,6 +68,9 @@ for suffix in ("V2", "V3"):
         ANY)
     row("MatrixDiag" + suffix, list(with_aligns(suffix, [
         c(x(3, 3), [-1, 1], 3, 4, 7),
+        c(x(3, 16), [-1, 1], 16, 16, 7), c(x(2, 1, 4), [4, 4], 4, 16, 7),
+        c(x(4, 13), [-2, 1], 13, 16, 7),
+        c(x(19, 4), [-3, 15], 4, 16, 7), bad(x(3, 17), [-1, 1], 16, 16, 7),
         *(once(values, band, rows, columns, 7)
           for band, rows, columns, values in DIAG_SIZES),
         *(bad(values, band, rows, columns, 7)
@@ -73,6 +81,8 @@ for suffix in ("V2", "V3"):
         *(c(x(3, 4), x(*dims), band) for band, dims in [
             (0, (3,)), (1, (3,)), (2, (2,)), (3, (1,)), ([0, 0], (3,))]),
         c(x(2, 3, 4), x(2, 3), 0), c(x(0, 3), x(0), 0), c(x(3, 0), x(0), 0),
+        c(x(2, 16, 16), x(2, 16), 0), c(x(16, 32), x(16), 16),
+        c(x(20, 16), x(15), -5), bad(x(16, 16), x(16), 1),
         c(x(0, 3, 3), x(0, 3), 0),
         *(bad(x(3, 4), x(*dims), band) for band, dims in [
             (2, (3,)), ([-1, 1], (3, 4)), (0, ()), (4, (1,)),
@@ -84,11 +94,15 @@ row("MatrixBandPart", [
         (0, 0), (1, 0), (-1, 0), (0, -1), (-1, -1), (2, 3), (3, 4), (3, 0),
         (0, 4), (-2, 1), (1, 1)]),
     c(x(2, 4, 3), 1, 1), c(x(0, 3), 0, 0), c(x(2, 0), 0, 0),
+    *(c(x(20, 32), lower, upper) for lower, upper in [
+        (0, 0), (-1, 0), (0, -1), (7, 9), (3, 2), (-1, 5), (20, 32)]),
+    c(x(2, 3, 16), 1, 2), bad(x(16, 32), 17, 0), bad(x(16, 32), 0, 33),
     once(x(70, 60), 3, 9), bad(x(3, 4), 4, 0), bad(x(3, 4), 0, 5),
     bad(x(3), 0, 0), bad(x(3, 4), [1], 0), bad(x(3, 4), 0, [1, 1]),
     bad(x(0, 3), 1, 0)], ANY)
-row("Diag", [c(x(3)), c(x(2, 3)), c(x(0)), c(x(2, 1, 2)), once(x(70)),
-             c(x(2, 0)), c(x(1, 1, 2, 1)), bad(x())], ANY)
+row("Diag", [c(x(3)), c(x(2, 3)), c(x(16)), c(x(2, 24)), c(x(0)),
+             c(x(2, 1, 2)), once(x(70)), c(x(2, 0)), c(x(1, 1, 2, 1)),
+             bad(x())], ANY)
 row("DiagPart", [
     c(x(3, 3)), c(x(2, 3, 2, 3)), c(x(0, 0)), c(x(2, 1, 2, 2, 1, 2)),
     once(x(70, 70)), bad(x(3)), bad(x(2, 3)), bad(x(2, 3, 3, 2)),

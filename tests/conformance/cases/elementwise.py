@@ -149,6 +149,10 @@ row("AddN", [c(many(x(2, 3), x(2, 3), x(2, 3))), c(many(x(4))),
 EVERY_THIRD = np.arange(20001) % 3 == 0
 row("Select", [c([True, False], x(2), x(2)), c(True, x(2, 3), x(2, 3)),
                c([True, False], x(2, 3), x(2, 3)), c(False, x(), x()),
+               c([True, False, True], x(3, 16), x(3, 16)),
+               c(False, x(35), x(35)),
+               c([[0, 1, 1] * 6] * 2, x(2, 18), x(2, 18)),
+               bad([True] * 16, x(2, 16), x(2, 16)),
                c(np.zeros(0, bool), x(0, 3), x(0, 3)),
                c(EVERY_THIRD[:9], x(9, 33), x(9, 33)),
                c(EVERY_THIRD[:33], x(33), x(33)),
@@ -168,11 +172,17 @@ row("SelectV2", [c([True, False, True], x(2, 3), x(2, 3)), c(True, x(3), x()),
                  once(EVERY_THIRD, x(3, 20001), x(3, 1)),
                  bad(EVERY_THIRD[:33], x(3, 33), x(32)),
                  bad(EVERY_THIRD[:5, None], x(4, 7), x(7)),
+                 c([[True], [False]], x(2, 16), x(16)), c(x(37), x(37), x()),
+                 c(x(3, 32), x(3, 32), x(3, 1)), c(x(16), x(2, 1, 16), x(3, 1)),
+                 bad([True] * 16, x(16), x(3, 8)),
                  bad([True, False], x(3), x(3)), bad(True, x(2), x(3))], ANY)
 
 NUMBERS = [c(x(2, 3), message="m"), c(x(), message=""), c(x(0), message="m"),
            once(x(300, 70), message="m"),
+           c(x(3, 16), message="m"), c(x(37), message="m"),
            bad([1, np.nan], message="m"), bad([np.inf], message="m"),
+           bad([1] * 18 + [np.nan] + [1] * 18, message="m"),
+           bad([1] * 36 + [np.inf], message="m"),
            bad([np.nan, -np.inf], message="")]
 row("CheckNumerics CheckNumericsV2", NUMBERS)
 row("Bucketize", [

@@ -16,6 +16,7 @@ def apply_cases(slots, before, after=(), flags=(), dims=(3, 5)):
     yield one(c, dims)
     yield one(c, ())
     yield one(c, (0,))
+    yield one(c, (2, 16))
     yield one(c, dims, use_locking=True)
     yield one(once, (300, 70))
     for flag in flags:
@@ -45,7 +46,11 @@ def sparse_cases(slots, before, after=(), flags=(), leaves_out=False):
     yield one(c, [0], (1, 2, 3))
     yield one(c, [3, 0], (4,))
     yield one(c, np.zeros([0]))
+    yield one(c, [1, 3, 1], (4, 16))
+    yield one(c, [2, 2], (3, 2, 20))
     yield one(once, [9, 200, 0, 9], (300, 70))
+    yield one(once, [9, 200, 0, 9], (300, 264))
+    yield one(bad, [1, 2], (4, 16), grad=(2, 8))
     for flag in flags:
         yield one(c, [2, 0, 2], **flag)
     for indices, shape in ([4, 9], (4, 5)), ([-1], (4, 5)), ([1], (0, 3)):

@@ -18,6 +18,7 @@ SCATTERED = [
     c(var(x(5)), [[1, 2]], x(1, 2)), c(var(x(5)), [1, 1], x()),
     c(var(x(5, 2)), np.zeros([0]), x(0, 2)), c(var(x(2, 0)), [1], x(1, 0)),
     c(var(x(4, 2, 3)), [3, 3, 0, 3], x(4, 2, 3)),
+    c(var(x(5, 16)), [0, 4, 0], x(3, 16)), c(var(x(3, 16)), [2, 2], x()),
     c(var(x(3, 9)), [2, 2], x()),
     once(var(x(300, 70)), list(range(299, 0, -2)) * 7, x(1050, 70)),
     once(var(x(40)), list(range(40)) * 2000, x(80000)),
@@ -86,6 +87,8 @@ row("TensorScatterUpdate TensorScatterMin TensorScatterMax",
     [plain(case) for case in TUPLES], without=("Tindices", "uint16"))
 row("ScatterNd", [
     c([[0], [4], [0]], x(3, 3), [5, 3]), c([[1]], x(1), [4]),
+    c([[0], [4], [0]], x(3, 16), [5, 16]),
+    c([[2], [2]], x(2, 2, 12), [3, 2, 12]), bad([[1]], x(1, 16), [4, 15]),
     c([[0, 2], [4, 0], [0, 2]], x(3), [5, 3]),
     c([[[0]], [[1]]], x(2, 1, 2), [2, 2]), c(np.zeros([0, 1]), x(0), [4]),
     c(np.zeros([0, 1]), x(0), [0]),

@@ -9,9 +9,12 @@ IDS = [i * 7 % 40 for i in range(300)]
 row("SegmentSum SegmentProd SegmentMin SegmentMax SegmentMean", [
     c(x(4), [0, 0, 1, 3]), c(x(5, 3), [0, 2, 2, 2, 3]), c(x(0), np.zeros([0])),
     c(x(2, 0), [0, 3]), c(x(4, 2, 3), [1, 1, 1, 1]), c(x(1, 2), [2]),
-    once(x(300, 70), sorted(IDS)),
+    c(x(5, 16), [0, 2, 2, 2, 3]), c(x(9, 40), [1] * 3 + [4] * 6),
+    c(x(3, 2, 24), [0, 0, 5]), once(x(60, 1000), sorted(IDS[:60])),
+    once(x(300, 70), sorted(IDS)), once(x(300, 72), sorted(IDS)),
     once(x(80000), sorted(IDS * 266 + [0] * 200)),
     bad(x(4), [1, 0, 1, 3]), bad(x(4), [-1, 0, 1, 3]), bad(x(4), [0, 0, 1]),
+    bad(x(3, 16), [1, 0, 1]), bad(x(3, 16), [0, 1]),
     bad(x(4), 1), bad(x(), [1]), bad(x(4), [[0, 1], [1, 2]]),
     bad(x(0), [0])], Data(-1.5, 1.5), tol=64)
 row("UnsortedSegmentSum UnsortedSegmentProd UnsortedSegmentMin "
@@ -82,6 +85,10 @@ row("DynamicPartition", [
     c(x(0, 2), np.zeros([0]), num_partitions=2),
     c(x(2, 0), [1, 0], num_partitions=2),
     once(x(300, 70), IDS, num_partitions=40),
+    c(x(5, 16), [1, 1, 0, 3, 1], num_partitions=4),
+    c(x(2, 2, 6), [[1, 0], [1, 1]], num_partitions=2),
+    c(x(3, 2, 12), [0, 0, 0], num_partitions=1),
+    bad(x(2, 16), [0, 3], num_partitions=3),
     bad(x(4), [0, 1, 0, 3], num_partitions=3),
     bad(x(4), [0, -1, 0, 1], num_partitions=3),
     bad(x(4), [[0, 1], [0, 1]], num_partitions=3),
