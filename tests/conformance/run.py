@@ -25,6 +25,7 @@ from tests.conformance import onednn  # noqa: F401
 from tests.conformance import queues  # noqa: F401
 from tests.conformance import images  # noqa: F401
 from tests.conformance import lists  # noqa: F401
+from tests.conformance import planes  # noqa: F401
 from tests.conformance import scenarios
 from tests.conformance import summaries  # noqa: F401
 from tests.conformance.batch import Batch, Side, items_of
