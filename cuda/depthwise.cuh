@@ -15,11 +15,13 @@ extern "C" {
 /* What a kernel needs of struct tfd_depthwise. */
 struct sizes {
     struct tfd_window_side row, column;
-    /* Channels: of x, of y for each of them, of y; and packs of the result's
-     * channels. */
-    struct divisor in, multiplier, out, packs;
+    /* Channels: of x, of y for each of them, of y. */
+    struct divisor in, multiplier, out;
+    /* Packs of the result's channels, or of its columns. */
+    struct divisor packs;
     /* Rows and columns: of x, of y, and by how many a window moves. */
     struct divisor x[2], y[2], stride[2];
+    struct divisor dilation; /* of columns */
     bool second;
 };
 
@@ -37,6 +39,7 @@ sizes_of(const struct tfd_kctx *k, const struct tfd_depthwise *d, int64_t packs)
             {divisor_of(d->row.in), divisor_of(d->column.in)},
             {divisor_of(d->row.out), divisor_of(d->column.out)},
             {divisor_of(d->row.stride), divisor_of(d->column.stride)},
+            divisor_of(d->column.dilation),
             w->channels_second};
 }
 

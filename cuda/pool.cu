@@ -2,12 +2,12 @@
  * pool.cu - MaxPool, AvgPool and their gradients of kernels/pool.c, in both
  * layouts.
  *
- * A thread computes an element of the result, or 16 bytes of channels that lie
- * behind each other: what is below is in packs of them, and the geometry is
- * computed once for each.  Gradients gather too, so that nothing is added in an
- * order that chance decides: an element of dx asks the windows that it is in.
- * For maxima a first pass notes where in each window the first largest element
- * is.
+ * A thread computes an element of the result, or 16 bytes of neighbours along
+ * channels or columns, whichever lie behind each other: L is the way to what
+ * they are computed from (windows.cuh).  Gradients gather too, so that nothing
+ * is added in an order that chance decides: an element of dx asks the windows
+ * that it is in.  For maxima a first pass notes where in each window the first
+ * largest element is.
  *
  * half and bfloat16 are computed in float.
  */
@@ -33,57 +33,60 @@ __device__ inline double lowest(double)
     return -DBL_MAX;
 }
 
-template <int N, typename T>
-__global__ void find_max(struct windows w, const pack<T, N> *x, pack<T, N> *y,
-                         int64_t n)
+template <typename T>
+__device__ inline struct values<T> row_of(const T *x, const struct plane *s,
+                                          int64_t row) {
+    return {x + s->first + row * s->row, s->column};
+}
+
+template <typename L, typename T>
+__global__ void find_max(const __grid_constant__ struct windows w, const T *x,
+                         pack<T, L::N> *y, int64_t n)
 {
     for (int64_t i = thread_index(); i < n; i += thread_count()) {
-        struct place p = place_of(&w, i, w.out);
-        struct plane s = plane_of(&w, &p, w.in);
+        struct place p = place_of<L>(&w, i, w.out);
+        struct plane s = plane_of<L>(&w, &p, w.row.in, w.column.in);
         struct span rows = span_of(&w.row, p.row);
-        struct span columns = span_of(&w.column, p.column);
-        wide<T> best[N];
+        wide<T> best[L::N];
 
 #pragma unroll
-        for (int j = 0; j < N; j++)
+        for (int j = 0; j < L::N; j++)
             best[j] = lowest(wide<T>());
         for (int64_t r = rows.first; r < rows.last; r++)
-            for (int64_t c = columns.first; c < columns.last; c++) {
-                pack<T, N> v = x[s.first + r * s.row + c * s.column];
+            L::each_element(&w.column, p.column, row_of(x, &s, r),
+                            [&](int j, const auto &v, int e, int64_t, int64_t) {
+                                wide<T> a = widen(v.v[e]);
 
-#pragma unroll
-                for (int j = 0; j < N; j++)
-                    best[j] = widen(v.v[j]) > best[j] ? widen(v.v[j]) : best[j];
-            }
-        y[i] = narrow_all<N, T>(best);
+                                best[j] = a > best[j] ? a : best[j];
+                            });
+        y[i] = narrow_all<L::N, T>(best);
     }
 }
 
-template <int N, typename T>
-__global__ void find_mean(struct windows w, const pack<T, N> *x, pack<T, N> *y,
-                          int64_t n)
+template <typename L, typename T>
+__global__ void find_mean(const __grid_constant__ struct windows w, const T *x,
+                          pack<T, L::N> *y, int64_t n)
 {
     for (int64_t i = thread_index(); i < n; i += thread_count()) {
-        struct place p = place_of(&w, i, w.out);
-        struct plane s = plane_of(&w, &p, w.in);
+        struct place p = place_of<L>(&w, i, w.out);
+        struct plane s = plane_of<L>(&w, &p, w.row.in, w.column.in);
         struct span rows = span_of(&w.row, p.row);
-        struct span columns = span_of(&w.column, p.column);
-        wide<T> sum[N] = {};
-        wide<T> count = (wide<T>)((rows.last - rows.first) *
-                                  (columns.last - columns.first));
+        wide<T> sum[L::N] = {};
 
         for (int64_t r = rows.first; r < rows.last; r++)
-            for (int64_t c = columns.first; c < columns.last; c++) {
-                pack<T, N> v = x[s.first + r * s.row + c * s.column];
+            L::each_element(&w.column, p.column, row_of(x, &s, r),
+                            [&](int j, const auto &v, int e, int64_t, int64_t) {
+                                sum[j] += widen(v.v[e]);
+                            });
+#pragma unroll
+        for (int j = 0; j < L::N; j++) {
+            struct span columns =
+                span_of(&w.column, p.column + column_of<L>(j));
 
-#pragma unroll
-                for (int j = 0; j < N; j++)
-                    sum[j] += widen(v.v[j]);
-            }
-#pragma unroll
-        for (int j = 0; j < N; j++)
-            sum[j] /= count;
-        y[i] = narrow_all<N, T>(sum);
+            sum[j] /= (wide<T>)((rows.last - rows.first) *
+                                (columns.last - columns.first));
+        }
+        y[i] = narrow_all<L::N, T>(sum);
     }
 }
 
@@ -91,109 +94,120 @@ __global__ void find_mean(struct windows w, const pack<T, N> *x, pack<T, N> *y,
 
 /* Of each window the first largest element: its place in
  * the image; -1 where the window is empty. */
-template <int N, typename I, typename T>
-__global__ void find_place(struct windows w, const pack<T, N> *x,
-                           pack<I, N> *at, int64_t n)
+template <typename L, typename I, typename T>
+__global__ void find_place(const __grid_constant__ struct windows w, const T *x,
+                           pack<I, L::N> *at, int64_t n)
 {
     for (int64_t i = thread_index(); i < n; i += thread_count()) {
-        struct place p = place_of(&w, i, w.out);
-        struct plane s = plane_of(&w, &p, w.in);
+        struct place p = place_of<L>(&w, i, w.out);
+        struct plane s = plane_of<L>(&w, &p, w.row.in, w.column.in);
         struct span rows = span_of(&w.row, p.row);
-        struct span columns = span_of(&w.column, p.column);
-        wide<T> best[N] = {};
-        pack<I, N> found;
+        wide<T> best[L::N] = {};
+        pack<I, L::N> found;
 
 #pragma unroll
-        for (int j = 0; j < N; j++)
+        for (int j = 0; j < L::N; j++)
             found.v[j] = -1;
         for (int64_t r = rows.first; r < rows.last; r++)
-            for (int64_t c = columns.first; c < columns.last; c++) {
-                pack<T, N> v = x[s.first + r * s.row + c * s.column];
+            L::each_element(
+                &w.column, p.column, row_of(x, &s, r),
+                [&](int j, const auto &v, int e, int64_t, int64_t column) {
+                    wide<T> a = widen(v.v[e]);
 
-#pragma unroll
-                for (int j = 0; j < N; j++)
-                    if (found.v[j] < 0 || widen(v.v[j]) > best[j]) {
-                        best[j] = widen(v.v[j]);
-                        found.v[j] = (I)(r * w.column.in + c);
+                    if (found.v[j] < 0 || a > best[j]) {
+                        best[j] = a;
+                        found.v[j] = (I)(r * w.column.in + column);
                     }
-            }
+                });
         at[i] = found;
     }
 }
 
-template <int N, typename I, typename T>
-__global__ void derive_max(struct windows w, const pack<I, N> *at,
-                           const pack<T, N> *dy, pack<T, N> *dx, int64_t n)
+/* Windows: the places of their maxima, and the gradients. */
+template <typename I, typename T, int N> struct choice {
+    pack<I, N> at;
+    pack<T, N> dy;
+};
+
+template <typename I, typename T> struct choices {
+    struct values<I> at;
+    struct values<T> dy;
+
+    template <int N> __device__ struct choice<I, T, N> take(int64_t i) const {
+        return {at.template take<N>(i), dy.template take<N>(i)};
+    }
+};
+
+template <typename L, typename I, typename T>
+__global__ void derive_max(const __grid_constant__ struct windows w,
+                           const I *at, const T *dy, pack<T, L::N> *dx,
+                           int64_t n)
 {
     for (int64_t i = thread_index(); i < n; i += thread_count()) {
-        struct place p = place_of(&w, i, w.in);
-        struct plane s = plane_of(&w, &p, w.out);
+        struct place p = place_of<L>(&w, i, w.in);
+        struct plane s = plane_of<L>(&w, &p, w.row.out, w.column.out);
         struct span rows = windows_of(&w.row, &w.row_stride, p.row);
-        struct span columns = windows_of(&w.column, &w.column_stride, p.column);
         I me = (I)(p.row * w.column.in + p.column);
-        wide<T> sum[N] = {};
+        wide<T> sum[L::N] = {};
 
         for (int64_t r = rows.first; r < rows.last; r++)
-            for (int64_t c = columns.first; c < columns.last; c++) {
-                int64_t from = s.first + r * s.row + c * s.column;
-                pack<I, N> place = at[from];
-                pack<T, N> v = dy[from];
-
-#pragma unroll
-                for (int j = 0; j < N; j++)
-                    if (place.v[j] == me)
-                        sum[j] += widen(v.v[j]);
-            }
-        dx[i] = narrow_all<N, T>(sum);
+            L::each_window(&w.column, &w.column_stride, p.column,
+                           choices<I, T>{row_of(at, &s, r), row_of(dy, &s, r)},
+                           [&](int j, const auto &v, int e, int64_t, int64_t) {
+                               if (v.at.v[e] == me + (I)column_of<L>(j))
+                                   sum[j] += widen(v.dy.v[e]);
+                           });
+        dx[i] = narrow_all<L::N, T>(sum);
     }
 }
 
-template <int N, typename T>
-__global__ void derive_mean(struct windows w, const pack<T, N> *dy,
-                            pack<T, N> *dx, int64_t n)
-{
-    for (int64_t i = thread_index(); i < n; i += thread_count()) {
-        struct place p = place_of(&w, i, w.in);
-        struct plane s = plane_of(&w, &p, w.out);
-        struct span rows = windows_of(&w.row, &w.row_stride, p.row);
-        struct span columns = windows_of(&w.column, &w.column_stride, p.column);
-        wide<T> sum[N] = {};
+/* What windows of a row of dy have for each of their elements. */
+template <typename L, typename T> struct parts {
+    struct values<T> dy;
+    const struct tfd_window_side *column;
+    int64_t rows; /* that they have of x */
 
-        for (int64_t r = rows.first; r < rows.last; r++)
-            for (int64_t c = columns.first; c < columns.last; c++) {
-                struct span high = span_of(&w.row, r);
-                struct span broad = span_of(&w.column, c);
-                wide<T> part = 1 / (wide<T>)((high.last - high.first) *
-                                             (broad.last - broad.first));
-                pack<T, N> v = dy[s.first + r * s.row + c * s.column];
+    template <int N> __device__ pack<wide<T>, N> take(int64_t i) const
+    {
+        pack<T, N> v = dy.template take<N>(i);
+        pack<wide<T>, N> part;
 
 #pragma unroll
-                for (int j = 0; j < N; j++)
-                    sum[j] += widen(v.v[j]) * part;
-            }
-        dx[i] = narrow_all<N, T>(sum);
+        for (int e = 0; e < N; e++) {
+            struct span columns = span_of(column, i + column_of<L>(e));
+
+            part.v[e] = widen(v.v[e]) *
+                        (1 / (wide<T>)(rows * (columns.last - columns.first)));
+        }
+        return part;
+    }
+};
+
+template <typename L, typename T>
+__global__ void derive_mean(const __grid_constant__ struct windows w,
+                            const T *dy, pack<T, L::N> *dx, int64_t n)
+{
+    for (int64_t i = thread_index(); i < n; i += thread_count()) {
+        struct place p = place_of<L>(&w, i, w.in);
+        struct plane s = plane_of<L>(&w, &p, w.row.out, w.column.out);
+        struct span rows = windows_of(&w.row, &w.row_stride, p.row);
+        wide<T> sum[L::N] = {};
+
+        for (int64_t r = rows.first; r < rows.last; r++) {
+            struct span high = span_of(&w.row, r);
+
+            L::each_window(&w.column, &w.column_stride, p.column,
+                           parts<L, T>{row_of(dy, &s, r), &w.column,
+                                       high.last - high.first},
+                           [&](int j, const auto &v, int e, int64_t, int64_t) {
+                               sum[j] += v.v[e];
+                           });
+        }
+        dx[i] = narrow_all<L::N, T>(sum);
     }
 }
 
 /* ---- Kernels ------------------------------------------------------------- */
-
-template <int N> struct width {
-    static constexpr int elements = N;
-};
-
-/* Calls f with the width of a pack of the tensors a, b and c. */
-template <typename T, typename F>
-static void with_width(const struct tfd_pool_plan *plan, const void *a,
-                       const void *b, const void *c, const F &f)
-{
-    constexpr int N = pack_size<T, T>();
-
-    if (!plan->w.channels_second && plan->p.channels % N == 0 &&
-        is_aligned(a, b, c))
-        f(width<N>());
-    else
-        f(width<1>());
-}
 
 template <typename T>
 static enum tfd_code max_gpu(struct tfd_kctx *k, struct tfd_status *st)
@@ -207,14 +221,15 @@ static enum tfd_code max_gpu(struct tfd_kctx *k, struct tfd_status *st)
     y = out_at<T>(k, 0);
     if (!y)
         return TFD_OK;
-    with_width<T>(&plan, x, y, y, [&](auto width) {
-        constexpr int N = decltype(width)::elements;
-        int64_t n = tfd_shape_elements(&plan.y) / N;
+    with_way<T>(&plan, plan.p.column.out, plan.p.column.in, is_aligned(x, y, y),
+                [&](auto way) {
+                    using L = decltype(way);
+                    int64_t n = tfd_shape_elements(&plan.y) / L::N;
 
-        find_max<N, T><<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
-            windows_in(&plan, plan.p.channels / N), (const pack<T, N> *)x,
-            (pack<T, N> *)y, n);
-    });
+                    find_max<L, T>
+                        <<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
+                            windows_in<L>(&plan), x, (pack<T, L::N> *)y, n);
+                });
     return launched(k, st);
 }
 
@@ -230,14 +245,15 @@ static enum tfd_code mean_gpu(struct tfd_kctx *k, struct tfd_status *st)
     y = out_at<T>(k, 0);
     if (!y)
         return TFD_OK;
-    with_width<T>(&plan, x, y, y, [&](auto width) {
-        constexpr int N = decltype(width)::elements;
-        int64_t n = tfd_shape_elements(&plan.y) / N;
+    with_way<T>(&plan, plan.p.column.out, plan.p.column.in, is_aligned(x, y, y),
+                [&](auto way) {
+                    using L = decltype(way);
+                    int64_t n = tfd_shape_elements(&plan.y) / L::N;
 
-        find_mean<N, T><<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
-            windows_in(&plan, plan.p.channels / N), (const pack<T, N> *)x,
-            (pack<T, N> *)y, n);
-    });
+                    find_mean<L, T>
+                        <<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
+                            windows_in<L>(&plan), x, (pack<T, L::N> *)y, n);
+                });
     return launched(k, st);
 }
 
@@ -258,19 +274,26 @@ static enum tfd_code derive_by_places(struct tfd_kctx *k,
         if (!b)
             return TFD_RESOURCE_EXHAUSTED;
     }
-    with_width<T>(plan, x, dy, dx, [&](auto width) {
-        constexpr int N = decltype(width)::elements;
-        int64_t n = tfd_shape_elements(&plan->x) / N;
-        struct windows w = windows_in(plan, plan->p.channels / N);
-        pack<I, N> *at = b ? (pack<I, N> *)b->data : nullptr;
+    if (b)
+        with_way<T>(plan, plan->p.column.out, plan->p.column.in,
+                    is_aligned(x, x, x), [&](auto way) {
+                        using L = decltype(way);
 
-        if (b)
-            find_place<N, I, T>
-                <<<blocks_for(k, windows / N), THREADS, 0, stream_of(k)>>>(
-                    w, (const pack<T, N> *)x, at, windows / N);
-        derive_max<N, I, T><<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
-            w, at, (const pack<T, N> *)dy, (pack<T, N> *)dx, n);
-    });
+                        find_place<L, I, T><<<blocks_for(k, windows / L::N),
+                                              THREADS, 0, stream_of(k)>>>(
+                            windows_in<L>(plan), x, (pack<I, L::N> *)b->data,
+                            windows / L::N);
+                    });
+    with_way<T>(
+        plan, plan->p.column.in, plan->p.column.out, is_aligned(dy, dx, dx),
+        [&](auto way) {
+            using L = decltype(way);
+            int64_t n = tfd_shape_elements(&plan->x) / L::N;
+
+            derive_max<L, I, T><<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
+                windows_in<L>(plan), b ? (const I *)b->data : nullptr, dy,
+                (pack<T, L::N> *)dx, n);
+        });
     if (b)
         tfd_buffer_unref(b);
     return launched(k, st);
@@ -302,14 +325,15 @@ static enum tfd_code mean_grad_gpu(struct tfd_kctx *k, struct tfd_status *st)
     dx = out_at<T>(k, 0);
     if (!dx)
         return TFD_OK;
-    with_width<T>(&plan, dy, dx, dx, [&](auto width) {
-        constexpr int N = decltype(width)::elements;
-        int64_t n = tfd_shape_elements(&plan.x) / N;
+    with_way<T>(&plan, plan.p.column.in, plan.p.column.out,
+                is_aligned(dy, dx, dx), [&](auto way) {
+                    using L = decltype(way);
+                    int64_t n = tfd_shape_elements(&plan.x) / L::N;
 
-        derive_mean<N, T><<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
-            windows_in(&plan, plan.p.channels / N), (const pack<T, N> *)dy,
-            (pack<T, N> *)dx, n);
-    });
+                    derive_mean<L, T>
+                        <<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
+                            windows_in<L>(&plan), dy, (pack<T, L::N> *)dx, n);
+                });
     return launched(k, st);
 }
 

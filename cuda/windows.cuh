@@ -1,14 +1,55 @@
 /*
  * windows.cuh - the geometry of pools: which elements of images a window has,
- * and in which windows an element is.
+ * and in which windows an element is.  A thread has a pack of results: along
+ * channels (below) or, with channels second, along columns (planes.cuh).
  */
 #ifndef TFD_CUDA_WINDOWS_CUH
 #define TFD_CUDA_WINDOWS_CUH
 
-#include "cuda/divisor.cuh"
+#include "cuda/planes.cuh"
 
 extern "C" {
 #include "kernels/pool.h"
+}
+
+/* Channels have the same window. */
+template <int N, typename R, typename F>
+__device__ inline void each_channel(struct span s, const R &read, const F &f)
+{
+    for (int64_t c = s.first; c < s.last; c++) {
+        auto v = read.template take<N>(c);
+
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            f(j, v, j, 0, c); /* pools do not ask for taps */
+    }
+}
+
+/* N channels that lie behind each other, or one in any layout; the members are
+ * those of along_columns. */
+template <int N_> struct along_channels {
+    static constexpr int N = N_, CHANNELS = N_, COLUMNS = 1;
+
+    template <typename R, typename F>
+    __device__ static void each_element(const struct tfd_window_side *s,
+                                        int64_t at, const R &read, const F &f)
+    {
+        each_channel<N>(span_of(s, at), read, f);
+    }
+
+    template <typename R, typename F>
+    __device__ static void each_window(const struct tfd_window_side *s,
+                                       const struct divisor *stride, int64_t at,
+                                       const R &read, const F &f)
+    {
+        each_channel<N>(windows_of(s, stride, at), read, f);
+    }
+};
+
+/* The columns from a thread's first result to result j. */
+template <typename L> __device__ inline int64_t column_of(int j)
+{
+    return L::COLUMNS > 1 ? j : 0;
 }
 
 /* Windows over images. */
@@ -16,25 +57,28 @@ struct windows {
     struct tfd_window_side row, column;
     struct divisor channels; /* packs of them */
     struct divisor row_stride, column_stride;
-    struct divisor in[2], out[2]; /* rows and columns of images */
+    struct divisor in[2], out[2]; /* rows, packs of columns: of images */
     bool second;                  /* channels before rows */
 };
 
-/* Where an element of an image is.  size: rows and columns of the image. */
+/* Where a thread's first result is. */
 struct place {
     int64_t image, row, column, channel;
 };
 
+/* size: w->in or w->out */
+template <typename L>
 __device__ inline struct place place_of(const struct windows *w, int64_t i,
                                         const struct divisor *size)
 {
     struct place p;
 
     p.channel = w->second ? 0 : take_rest(&w->channels, &i);
-    p.column = take_rest(&size[1], &i);
+    p.column = take_rest(&size[1], &i) * L::COLUMNS;
     p.row = take_rest(&size[0], &i);
     if (w->second)
         p.channel = take_rest(&w->channels, &i);
+    p.channel *= L::CHANNELS;
     p.image = i;
     return p;
 }
@@ -44,58 +88,50 @@ struct plane {
     int64_t first, row, column;
 };
 
+template <typename L>
 __device__ inline struct plane plane_of(const struct windows *w,
-                                        const struct place *p,
-                                        const struct divisor *size)
+                                        const struct place *p, int64_t rows,
+                                        int64_t columns)
 {
-    int64_t pixels = size[0].by * size[1].by, channels = w->channels.by;
+    int64_t pixels = rows * columns, channels = w->channels.by * L::CHANNELS;
 
-    if (w->second)
-        return {(p->image * channels + p->channel) * pixels, size[1].by, 1};
-    return {p->image * pixels * channels + p->channel, size[1].by * channels,
+    if (L::COLUMNS > 1 || w->second)
+        return {(p->image * channels + p->channel) * pixels, columns, 1};
+    return {p->image * pixels * channels + p->channel, columns * channels,
             channels};
 }
 
-/* Elements [first, last) of the input that a window has. */
-struct span {
-    int64_t first, last;
-};
-
-__device__ inline struct span span_of(const struct tfd_window_side *s,
-                                      int64_t at)
-{
-    int64_t first = at * s->stride - s->before, last = first + s->size;
-
-    return {first > 0 ? first : 0, last < s->in ? last : s->in};
-}
-
-/* Windows [first, last) that have an element of the input. */
-__device__ inline struct span windows_of(const struct tfd_window_side *s,
-                                         const struct divisor *stride,
-                                         int64_t at)
-{
-    int64_t end = at + s->before, begin = end - s->size;
-    int64_t last = divide(stride, end) + 1;
-
-    return {begin < 0 ? 0 : divide(stride, begin) + 1,
-            last < s->out ? last : s->out};
-}
-
-/* channels: packs of them. */
-static inline struct windows windows_in(const struct tfd_pool_plan *plan,
-                                        int64_t channels)
+template <typename L>
+static inline struct windows windows_in(const struct tfd_pool_plan *plan)
 {
     const struct tfd_window_side *row = &plan->p.row;
     const struct tfd_window_side *column = &plan->p.column;
 
     return {*row,
             *column,
-            divisor_of(channels),
+            divisor_of(plan->p.channels / L::CHANNELS),
             divisor_of(row->stride),
             divisor_of(column->stride),
-            {divisor_of(row->in), divisor_of(column->in)},
-            {divisor_of(row->out), divisor_of(column->out)},
+            {divisor_of(row->in), divisor_of(column->in / L::COLUMNS)},
+            {divisor_of(row->out), divisor_of(column->out / L::COLUMNS)},
             plan->w.channels_second};
+}
+
+/* Calls f with the way in which threads share results in rows of `columns`,
+ * which are computed from rows of `from`. */
+template <typename T, typename F>
+static inline void with_way(const struct tfd_pool_plan *plan, int64_t columns,
+                            int64_t from, bool aligned, const F &f)
+{
+    constexpr int N = pack_size<T, T>();
+    bool second = plan->w.channels_second;
+
+    if (aligned && second && columns % N == 0)
+        with_columns<N>(&plan->p.column, from, f);
+    else if (aligned && !second && plan->p.channels % N == 0)
+        f(along_channels<N>());
+    else
+        f(along_channels<1>());
 }
 
 #endif
