@@ -151,7 +151,7 @@ def pools(layout, dtype, image, size, stride, padding, means=True):
     return found
 
 
-@scenario("MaxPool MaxPoolGrad AvgPool AvgPoolGrad", tol=8)
+@scenario("MaxPool MaxPoolGrad AvgPool AvgPoolGrad", tol=8, on="gpu")
 @fresh_graph
 def pools_of_planes(side):
     out = {}
@@ -166,7 +166,7 @@ def pools_of_planes(side):
     return out
 
 
-@scenario("MaxPool MaxPoolGrad AvgPool AvgPoolGrad")
+@scenario("MaxPool MaxPoolGrad AvgPool AvgPoolGrad", on="gpu")
 @fresh_graph
 def wrong_pools_of_planes(side):
     out = {}
@@ -227,7 +227,7 @@ def depthwise(layout, x, w, dy, stride, padding, dilation=1):
 
 
 @scenario("DepthwiseConv2dNative DepthwiseConv2dNativeBackpropInput "
-          "DepthwiseConv2dNativeBackpropFilter", tol=64)
+          "DepthwiseConv2dNativeBackpropFilter", tol=64, on="gpu")
 @fresh_graph
 def depthwise_convolutions_of_planes(side):
     out = {}
@@ -247,7 +247,7 @@ def depthwise_convolutions_of_planes(side):
 
 
 @scenario("DepthwiseConv2dNative DepthwiseConv2dNativeBackpropInput "
-          "DepthwiseConv2dNativeBackpropFilter", tol=64)
+          "DepthwiseConv2dNativeBackpropFilter", tol=64, on="gpu")
 @fresh_graph
 def wrong_depthwise_convolutions_of_planes(side):
     out = {}

@@ -64,6 +64,7 @@ class Scenario:
     function: object
     ops: tuple
     tol: float
+    on: str = ""
 
 
 def c(*inputs, dtypes=(), **attrs):
@@ -111,10 +112,11 @@ def row(ops, cases, data=Data(), tol=1, dtypes=(), runs=1, check="value",
                        may_fail, without, reads, defined)
 
 
-def scenario(ops, tol=1):
-    """Decorates a function(session, args) -> dict of values or errors."""
+def scenario(ops, tol=1, on=""):
+    """Decorates a function(session, args) -> dict of values or errors; on:
+    "gpu" where no CPU has all of it."""
     def register(function):
         SCENARIOS.append(Scenario(function.__name__, function,
-                                  tuple(ops.split()), tol))
+                                  tuple(ops.split()), tol, on))
         return function
     return register
