@@ -166,7 +166,7 @@ def pools_of_planes(side):
     return out
 
 
-@scenario("MaxPool MaxPoolGrad AvgPool AvgPoolGrad", on="gpu")
+@scenario("MaxPool MaxPoolGrad AvgPool", on="gpu")
 @fresh_graph
 def wrong_pools_of_planes(side):
     out = {}
@@ -175,6 +175,8 @@ def wrong_pools_of_planes(side):
         for number, case in enumerate(WRONG):
             found = pools(layout, tf.float32, *case,
                           means=isinstance(case[-1], str))
+            # TensorFlow does not compare dy with what the windows give.
+            found.pop("AvgPoolGrad", None)
             for op, y in found.items():
                 out["%s %d" % (op, number)] = y
     return out
