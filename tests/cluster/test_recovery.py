@@ -30,7 +30,8 @@ TRAIN_SECONDS = 10  # all steps, of a trainer that waits for nobody
 RETURN_SECONDS = NOTICE_SECONDS + TRAIN_SECONDS  # to the end of the training
 PEER_WAIT = 5  # of sessions whose tasks never come back
 WARM, UNTIL = 20, 80  # steps before the fault, and in all
-# When every trainer has a step that needs all ps tasks.
+# When every trainer has a step that needs all ps tasks; but for a worker while
+# the chief saves what it begins with.
 IN_STEPS = ("step", "transfer", "save")
 JOBS = {"ps": 2, "chief": 1, "worker": 1}
 
@@ -112,7 +113,8 @@ class Python:
 
     def errors(self, job, moment):
         """Where a step was cut off, its client itself must hear why."""
-        return self.logs(job)[:1 if moment in IN_STEPS else 2]
+        in_step = moment in IN_STEPS and (job, moment) != ("worker", "save")
+        return self.logs(job)[:1 if in_step else 2]
 
     restored = r"Restoring parameters from \S*model\.ckpt-(\d+)"
 
