@@ -30,8 +30,7 @@ TRAIN_SECONDS = 10  # all steps, of a trainer that waits for nobody
 RETURN_SECONDS = NOTICE_SECONDS + TRAIN_SECONDS  # to the end of the training
 PEER_WAIT = 5  # of sessions whose tasks never come back
 WARM, UNTIL = 20, 80  # steps before the fault, and in all
-# When every trainer has a step that needs all ps tasks; but for a worker while
-# the chief saves what it begins with.
+# When every trainer that has a session has a step that needs all ps tasks.
 IN_STEPS = ("step", "transfer", "save")
 JOBS = {"ps": 2, "chief": 1, "worker": 1}
 
@@ -111,10 +110,14 @@ class Python:
         return [self.trainers[job].log_text(),
                 self.cluster[job, 0].log_text()]
 
-    def errors(self, job, moment):
-        """Where a step was cut off, its client itself must hear why."""
-        in_step = moment in IN_STEPS and (job, moment) != ("worker", "save")
-        return self.logs(job)[:1 if in_step else 2]
+    def errors(self, job, moment, mark):
+        """Where a step was cut off, its client itself must hear why; one that
+        had no session at the mark waits for its master."""
+        logs = self.logs(job)
+        begun = logs[0][:mark].rpartition("finished")[2]
+        begun = begun.rpartition("Graph was finalized.")[2]
+        in_step = moment in IN_STEPS and "Done running local_init_op" in begun
+        return logs[:1 if in_step else 2]
 
     restored = r"Restoring parameters from \S*model\.ckpt-(\d+)"
 
@@ -154,7 +157,7 @@ class Train:
     def logs(self, job):
         return [self.cluster[job, 0].log_text()]
 
-    def errors(self, job, moment):
+    def errors(self, job, moment, mark):
         return self.logs(job)
 
     restored = r"restored \S*-(\d+)"
@@ -203,8 +206,9 @@ def names_the_dead(texts, victim, marks=(0, 0)):
 def wait_for_error(trainers, jobs, victim, moment, marks):
     """Each says within the limit which task it has lost."""
     def told():
-        return all(names_the_dead(trainers.errors(job, moment), victim,
-                                  marks[job]) for job in jobs)
+        return all(names_the_dead(
+            trainers.errors(job, moment, marks[job][0]), victim, marks[job])
+                   for job in jobs)
 
     try:
         wait_until(told, NOTICE_SECONDS, "the error")
