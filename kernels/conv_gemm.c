@@ -16,6 +16,7 @@
 
 #include "common/alloc.h"
 #include "common/pool.h"
+#include "kernels/conv_columns.h"
 #include "kernels/gemm.h"
 #include "kernels/runtime.h"
 
@@ -30,12 +31,10 @@
 
 struct task {
     const struct tfd_conv *c;
-    int64_t pixels;      /* of an output image */
-    int64_t depth, wide; /* in and out channels of a group */
-    int64_t length;      /* of a row of columns */
-    int64_t tile;        /* rows of columns in a tile */
-    bool direct;         /* x is the matrix */
-    size_t item;
+    struct tfd_conv_columns columns;
+    int64_t wide; /* out channels of a group */
+    int64_t tile; /* rows of columns in a tile */
+    bool direct;  /* x is the matrix */
     void *sums;   /* filter: one for each share */
     int64_t each; /* filter: tiles in a share */
     int failed;   /* atomic */
@@ -43,16 +42,13 @@ struct task {
 
 static struct task task_of(const struct tfd_conv *c)
 {
-    struct task t = {.c = c, .item = tfd_dtype_size(c->dtype)};
+    struct task t = {.c = c, .columns = tfd_conv_columns_of(c)};
 
-    t.pixels = c->row.out * c->column.out;
-    t.depth = c->in_channels / c->groups;
     t.wide = c->out_channels / c->groups;
-    t.length = c->row.size * c->column.size * t.depth;
     t.direct = c->row.size == 1 && c->column.size == 1 && c->row.stride == 1 &&
                c->column.stride == 1 && c->row.in == c->row.out &&
                c->column.in == c->column.out;
-    t.tile = TILE_BYTES / (t.length * (int64_t)t.item);
+    t.tile = TILE_BYTES / (t.columns.length * (int64_t)t.columns.item);
     if (t.tile < TILE_ROWS_MIN)
         t.tile = TILE_ROWS_MIN;
     return t;
@@ -61,7 +57,7 @@ static struct task task_of(const struct tfd_conv *c)
 /* Nanoseconds for n rows of columns. */
 static int cost_of(const struct task *t, int64_t n)
 {
-    double ns = 2.0 * (double)n * (double)t->length * (double)t->wide *
+    double ns = 2.0 * (double)n * (double)t->columns.length * (double)t->wide *
                 (double)t->c->groups / FLOPS_PER_NS;
 
     return ns < 1 ? 1 : ns > 1e9 ? 1000000000 : (int)ns;
@@ -69,7 +65,7 @@ static int cost_of(const struct task *t, int64_t n)
 
 static struct tfd_buffer *tile_buffer(struct task *t)
 {
-    size_t bytes = (size_t)(t->tile * t->length) * t->item;
+    size_t bytes = (size_t)(t->tile * t->columns.length) * t->columns.item;
     struct tfd_buffer *b = tfd_buffer_new(bytes);
 
     if (!b)
@@ -83,129 +79,8 @@ static enum tfd_code result_of(const struct task *t, struct tfd_status *st)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "OOM when allocating %lld x %lld elements for a "
                         "convolution",
-                        (long long)t->tile, (long long)t->length);
+                        (long long)t->tile, (long long)t->columns.length);
     return TFD_OK;
-}
-
-/* ---- Rows of columns ----------------------------------------------------- */
-
-/* One output pixel: where its window lies. */
-struct place {
-    char *image;         /* the first channel of the group, in x */
-    int64_t row, column; /* of the window's first element; may be outside */
-    int64_t row_first, row_last, column_first, column_last; /* inside */
-};
-
-static struct place place_of(const struct task *t, int64_t pixel, int64_t group)
-{
-    const struct tfd_conv *c = t->c;
-    const int64_t at = pixel % t->pixels;
-    const int64_t y = at / c->column.out, x = at % c->column.out;
-    struct place p;
-
-    p.image = (char *)c->x + (size_t)(pixel / t->pixels * c->row.in *
-                                          c->column.in * c->in_channels +
-                                      group * t->depth) *
-                                 t->item;
-    p.row = y * c->row.stride - c->row.before;
-    p.column = x * c->column.stride - c->column.before;
-    tfd_window_inside(&c->row, y, &p.row_first, &p.row_last);
-    tfd_window_inside(&c->column, x, &p.column_first, &p.column_last);
-    return p;
-}
-
-static char *element_of(const struct task *t, const struct place *p, int64_t i,
-                        int64_t j)
-{
-    const struct tfd_conv *c = t->c;
-    int64_t row = p->row + i * c->row.dilation;
-    int64_t column = p->column + j * c->column.dilation;
-
-    return p->image +
-           (size_t)((row * c->column.in + column) * c->in_channels) * t->item;
-}
-
-/* Elements of one row of the window, `run` in a piece. */
-static void copy_row(const struct task *t, const struct place *p, int64_t i,
-                     char *to)
-{
-    const size_t depth = (size_t)t->depth * t->item;
-    const int64_t first = p->column_first, last = p->column_last;
-    const size_t left = (size_t)first * depth;
-    const size_t right = (size_t)(t->c->column.size - last) * depth;
-
-    if (left)
-        memset(to, 0, left);
-    if (right)
-        memset(to + (size_t)last * depth, 0, right);
-    to += left;
-    if (t->c->groups == 1 && t->c->column.dilation == 1) {
-        memcpy(to, element_of(t, p, i, first), (size_t)(last - first) * depth);
-        return;
-    }
-    for (int64_t j = first; j < last; j++, to += depth)
-        memcpy(to, element_of(t, p, i, j), depth);
-}
-
-static void make_columns(const struct task *t, int64_t pixel, int64_t n,
-                         int64_t group, char *to)
-{
-    const size_t row = (size_t)(t->c->column.size * t->depth) * t->item;
-
-    for (int64_t end = pixel + n; pixel < end; pixel++) {
-        struct place p = place_of(t, pixel, group);
-
-        for (int64_t i = 0; i < t->c->row.size; i++, to += row)
-            if (i < p.row_first || i >= p.row_last ||
-                p.column_first == p.column_last)
-                memset(to, 0, row);
-            else
-                copy_row(t, &p, i, to);
-    }
-}
-
-/* ---- Back to the image --------------------------------------------------- */
-
-#define ADD_COLUMNS(T, W)                                                     \
-    static void add_##T(T *to, const T *from, int64_t n)                      \
-    {                                                                         \
-        for (int64_t i = 0; i < n; i++)                                       \
-            to[i] = (T)((W)to[i] + (W)from[i]);                               \
-    }                                                                         \
-                                                                              \
-    static void add_columns_##T(const struct task *t, int64_t pixel,          \
-                                int64_t n, int64_t group, const void *from)   \
-    {                                                                         \
-        const struct tfd_conv *c = t->c;                                      \
-        const bool whole = c->groups == 1 && c->column.dilation == 1;         \
-        const T *row = from;                                                  \
-                                                                              \
-        for (int64_t end = pixel + n; pixel < end;                            \
-             pixel++, row += t->length) {                                     \
-            struct place p = place_of(t, pixel, group);                       \
-            int64_t run = whole ? p.column_last - p.column_first : 1;         \
-                                                                              \
-            for (int64_t i = p.row_first; run && i < p.row_last; i++)         \
-                for (int64_t j = p.column_first; j < p.column_last; j += run) \
-                    add_##T((T *)element_of(t, &p, i, j),                     \
-                            row + (i * c->column.size + j) * t->depth,        \
-                            run * t->depth);                                  \
-        }                                                                     \
-    }
-
-ADD_COLUMNS(float, float)
-ADD_COLUMNS(double, double)
-ADD_COLUMNS(int32_t, uint32_t)
-
-static void add_columns(const struct task *t, int64_t pixel, int64_t n,
-                        int64_t group, const void *from)
-{
-    if (t->c->dtype == TFD_FLOAT)
-        add_columns_float(t, pixel, n, group, from);
-    else if (t->c->dtype == TFD_DOUBLE)
-        add_columns_double(t, pixel, n, group, from);
-    else
-        add_columns_int32_t(t, pixel, n, group, from);
 }
 
 /* ---- Products ------------------------------------------------------------ */
@@ -213,26 +88,28 @@ static void add_columns(const struct task *t, int64_t pixel, int64_t n,
 static char *at_y(const struct task *t, int64_t pixel, int64_t group)
 {
     return (char *)t->c->y +
-           (size_t)(pixel * t->c->out_channels + group * t->wide) * t->item;
+           (size_t)(pixel * t->c->out_channels + group * t->wide) *
+               t->columns.item;
 }
 
 static char *at_w(const struct task *t, void *w, int64_t group)
 {
-    return (char *)w + (size_t)(group * t->wide) * t->item;
+    return (char *)w + (size_t)(group * t->wide) * t->columns.item;
 }
 
 /* x itself where it is the matrix, else `tile`. */
 static const void *columns(const struct task *t, int64_t pixel, int64_t n,
                            int64_t group, char *tile, int64_t *ld)
 {
-    *ld = t->length;
+    *ld = t->columns.length;
     if (!t->direct) {
-        make_columns(t, pixel, n, group, tile);
+        tfd_conv_columns_make(&t->columns, pixel, n, group, tile);
         return tile;
     }
     *ld = t->c->in_channels;
     return (char *)t->c->x +
-           (size_t)(pixel * t->c->in_channels + group * t->depth) * t->item;
+           (size_t)(pixel * t->c->in_channels + group * t->columns.depth) *
+               t->columns.item;
 }
 
 static void forward_tile(const struct task *t, int64_t pixel, int64_t n,
@@ -241,7 +118,7 @@ static void forward_tile(const struct task *t, int64_t pixel, int64_t n,
     struct tfd_gemm g = {.dtype = t->c->dtype,
                          .m = n,
                          .n = t->wide,
-                         .k = t->length,
+                         .k = t->columns.length,
                          .ldb = t->c->out_channels,
                          .ldc = t->c->out_channels};
 
@@ -259,18 +136,18 @@ static void input_tile(const struct task *t, int64_t pixel, int64_t n,
     struct tfd_gemm g = {.dtype = t->c->dtype,
                          .transpose_b = true,
                          .m = n,
-                         .n = t->length,
+                         .n = t->columns.length,
                          .k = t->wide,
                          .lda = t->c->out_channels,
                          .ldb = t->c->out_channels,
                          .c = tile,
-                         .ldc = t->length};
+                         .ldc = t->columns.length};
 
     for (int64_t i = 0; i < t->c->groups; i++) {
         g.a = at_y(t, pixel, i);
         g.b = at_w(t, t->c->w, i);
         tfd_gemm(&g);
-        add_columns(t, pixel, n, i, tile);
+        tfd_conv_columns_add(&t->columns, pixel, n, i, tile);
     }
 }
 
@@ -280,7 +157,7 @@ static void filter_tile(const struct task *t, int64_t pixel, int64_t n,
     struct tfd_gemm g = {.dtype = t->c->dtype,
                          .transpose_a = true,
                          .add = true,
-                         .m = t->length,
+                         .m = t->columns.length,
                          .n = t->wide,
                          .k = n,
                          .ldb = t->c->out_channels,
@@ -298,7 +175,7 @@ static void filter_tile(const struct task *t, int64_t pixel, int64_t n,
 
 static int64_t tiles_of(const struct task *t)
 {
-    return (t->c->batch * t->pixels + t->tile - 1) / t->tile;
+    return (t->c->batch * t->columns.pixels + t->tile - 1) / t->tile;
 }
 
 /* Pixels of a tile, of which the last may have fewer. */
@@ -310,7 +187,7 @@ static int64_t rows_of(const struct task *t, int64_t first, int64_t end)
 static void forward_tiles(void *arg, int64_t begin, int64_t end)
 {
     struct task *t = arg;
-    const int64_t all = t->c->batch * t->pixels;
+    const int64_t all = t->c->batch * t->columns.pixels;
     struct tfd_buffer *b = tile_buffer(t);
 
     for (int64_t i = begin; b && i < end; i++)
@@ -333,14 +210,13 @@ static void input_images(void *arg, int64_t begin, int64_t end)
 {
     struct task *t = arg;
     const struct tfd_conv *c = t->c;
-    const size_t image =
-        (size_t)(c->row.in * c->column.in * c->in_channels) * t->item;
+    const size_t image = tfd_conv_columns_image(&t->columns);
     struct tfd_buffer *b = tile_buffer(t);
 
     memset((char *)c->x + (size_t)begin * image, 0,
            (size_t)(end - begin) * image);
-    for (int64_t i = begin * t->pixels; b && begin < end; begin++)
-        for (int64_t last = i + t->pixels; i < last;) {
+    for (int64_t i = begin * t->columns.pixels; b && begin < end; begin++)
+        for (int64_t last = i + t->columns.pixels; i < last;) {
             int64_t n = rows_of(t, i, last);
 
             input_tile(t, i, n, b->data);
@@ -350,16 +226,17 @@ static void input_images(void *arg, int64_t begin, int64_t end)
 }
 
 /* Rows and columns of w in reverse, and its channels exchanged. */
-#define TURN(T)                                                           \
-    static void turn_##T(const struct task *t, T *to)                     \
-    {                                                                     \
-        const int64_t in = t->depth, out = t->wide;                       \
-        const T *from = t->c->w;                                          \
-                                                                          \
-        for (int64_t i = t->length / in - 1; i >= 0; i--, to += in * out) \
-            for (int64_t c = 0; c < in; c++)                              \
-                for (int64_t o = 0; o < out; o++)                         \
-                    to[o * in + c] = from[(i * in + c) * out + o];        \
+#define TURN(T)                                                    \
+    static void turn_##T(const struct task *t, T *to)              \
+    {                                                              \
+        const int64_t in = t->columns.depth, out = t->wide;        \
+        const T *from = t->c->w;                                   \
+                                                                   \
+        for (int64_t i = t->columns.length / in - 1; i >= 0;       \
+             i--, to += in * out)                                  \
+            for (int64_t c = 0; c < in; c++)                       \
+                for (int64_t o = 0; o < out; o++)                  \
+                    to[o * in + c] = from[(i * in + c) * out + o]; \
     }
 
 TURN(float)
@@ -390,8 +267,8 @@ static enum tfd_code input_by_forward(struct tfd_kctx *k, const struct task *t,
                          .groups = 1,
                          .x = c->y,
                          .y = c->x};
-    const int64_t elements = t->length * c->out_channels;
-    struct tfd_buffer *b = tfd_buffer_new((size_t)elements * t->item);
+    const int64_t elements = t->columns.length * c->out_channels;
+    struct tfd_buffer *b = tfd_buffer_new((size_t)elements * t->columns.item);
     enum tfd_code rc;
 
     if (!b)
@@ -417,7 +294,8 @@ enum tfd_code tfd_conv_input(struct tfd_kctx *k, const struct tfd_conv *c,
 
     if (c->groups == 1 && c->row.stride == 1 && c->column.stride == 1)
         return input_by_forward(k, &t, st);
-    tfd_kctx_parallel(k, c->batch, cost_of(&t, t.pixels), input_images, &t);
+    tfd_kctx_parallel(k, c->batch, cost_of(&t, t.columns.pixels), input_images,
+                      &t);
     return result_of(&t, st);
 }
 
@@ -426,8 +304,9 @@ enum tfd_code tfd_conv_input(struct tfd_kctx *k, const struct tfd_conv *c,
 static void filter_shares(void *arg, int64_t begin, int64_t end)
 {
     struct task *t = arg;
-    const int64_t all = t->c->batch * t->pixels;
-    const size_t size = (size_t)(t->length * t->c->out_channels) * t->item;
+    const int64_t all = t->c->batch * t->columns.pixels;
+    const size_t size =
+        (size_t)(t->columns.length * t->c->out_channels) * t->columns.item;
     struct tfd_buffer *b = tile_buffer(t);
 
     for (int64_t share = begin; b && share < end; share++) {
@@ -443,21 +322,33 @@ static void filter_shares(void *arg, int64_t begin, int64_t end)
     tfd_buffer_unref(b);
 }
 
+#define ADD_SHARE(T)                                           \
+    static void add_share_##T(T *to, const T *from, int64_t n) \
+    {                                                          \
+        for (int64_t i = 0; i < n; i++)                        \
+            to[i] += from[i];                                  \
+    }
+
+ADD_SHARE(float)
+ADD_SHARE(double)
+
 static void add_share(const struct task *t, int64_t share, int64_t elements)
 {
-    const size_t at = (size_t)(share * elements) * t->item;
+    const void *from =
+        (char *)t->sums + (size_t)(share * elements) * t->columns.item;
 
     if (t->c->dtype == TFD_FLOAT)
-        add_float(t->c->w, (float *)(void *)((char *)t->sums + at), elements);
+        add_share_float(t->c->w, from, elements);
     else
-        add_double(t->c->w, (double *)(void *)((char *)t->sums + at), elements);
+        add_share_double(t->c->w, from, elements);
 }
 
 enum tfd_code tfd_conv_filter(struct tfd_kctx *k, const struct tfd_conv *c,
                               struct tfd_status *st)
 {
     struct task t = task_of(c);
-    const int64_t elements = t.length * c->out_channels, tiles = tiles_of(&t);
+    const int64_t elements = t.columns.length * c->out_channels,
+                  tiles = tiles_of(&t);
     int64_t shares = k->rt ? tfd_pool_threads(tfd_rt_pool(k->rt)) : 1;
     struct tfd_buffer *sums;
 
@@ -467,7 +358,7 @@ enum tfd_code tfd_conv_filter(struct tfd_kctx *k, const struct tfd_conv *c,
         shares = 1;
     t.each = (tiles + shares - 1) / shares;
     shares = (tiles + t.each - 1) / t.each;
-    sums = tfd_buffer_new((size_t)(shares * elements) * t.item);
+    sums = tfd_buffer_new((size_t)(shares * elements) * t.columns.item);
     if (!sums)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "OOM when allocating %lld filters of %lld elements",
@@ -475,7 +366,7 @@ enum tfd_code tfd_conv_filter(struct tfd_kctx *k, const struct tfd_conv *c,
     t.sums = sums->data;
     tfd_kctx_parallel(k, shares, cost_of(&t, t.each * t.tile), filter_shares,
                       &t);
-    memcpy(c->w, t.sums, (size_t)elements * t.item);
+    memcpy(c->w, t.sums, (size_t)elements * t.columns.item);
     for (int64_t i = 1; i < shares; i++)
         add_share(&t, i, elements);
     tfd_buffer_unref(sums);

@@ -181,14 +181,20 @@ enum tfd_code tfd_window_out(const struct tfd_window *w, enum tfd_window_dim d,
     return TFD_OK;
 }
 
+/* Steps of a window's elements that pass n; most windows have no gaps, and
+ * division is slow. */
+static int64_t steps(int64_t n, int64_t dilation)
+{
+    return dilation == 1 ? n : (n + dilation - 1) / dilation;
+}
+
 void tfd_window_inside(const struct tfd_window_side *side, int64_t at,
                        int64_t *first, int64_t *last)
 {
     const int64_t start = at * side->stride - side->before;
-    const int64_t dilation = side->dilation;
-    int64_t end = (side->in - start + dilation - 1) / dilation;
+    int64_t end = steps(side->in - start, side->dilation);
 
-    *first = start < 0 ? (dilation - 1 - start) / dilation : 0;
+    *first = start < 0 ? steps(-start, side->dilation) : 0;
     if (end > side->size)
         end = side->size;
     *last = start >= side->in || end < *first ? *first : end;
