@@ -261,6 +261,10 @@
  * each size of a batch or an image. */
 #define TFD_CUDNN_SHAPES_MAX 8192
 
+/* Shapes of convolutions for which code of oneDNN's is kept: some 100 KB each,
+ * and looked for one by one.  A net of 50 layers has about 75. */
+#define TFD_CONV_PRIMITIVES_MAX 256
+
 /* ---- Names --------------------------------------------------------------- */
 
 /* TensorFlow has no limit; real names are ps, worker, chief.  Bounded so that

@@ -17,6 +17,7 @@
 #include "common/alloc.h"
 #include "common/pool.h"
 #include "kernels/conv_columns.h"
+#include "kernels/conv_dnnl.h"
 #include "kernels/gemm.h"
 #include "kernels/runtime.h"
 
@@ -200,6 +201,8 @@ enum tfd_code tfd_conv_forward(struct tfd_kctx *k, const struct tfd_conv *c,
 {
     struct task t = task_of(c);
 
+    if (tfd_conv_dnnl(k, TFD_CONV_FORWARD, c))
+        return TFD_OK;
     tfd_kctx_parallel(k, tiles_of(&t), cost_of(&t, t.tile), forward_tiles, &t);
     return result_of(&t, st);
 }
@@ -292,6 +295,8 @@ enum tfd_code tfd_conv_input(struct tfd_kctx *k, const struct tfd_conv *c,
 {
     struct task t = task_of(c);
 
+    if (tfd_conv_dnnl(k, TFD_CONV_INPUT, c))
+        return TFD_OK;
     if (c->groups == 1 && c->row.stride == 1 && c->column.stride == 1)
         return input_by_forward(k, &t, st);
     tfd_kctx_parallel(k, c->batch, cost_of(&t, t.columns.pixels), input_images,
@@ -352,6 +357,8 @@ enum tfd_code tfd_conv_filter(struct tfd_kctx *k, const struct tfd_conv *c,
     int64_t shares = k->rt ? tfd_pool_threads(tfd_rt_pool(k->rt)) : 1;
     struct tfd_buffer *sums;
 
+    if (tfd_conv_dnnl(k, TFD_CONV_FILTER, c))
+        return TFD_OK;
     if (shares > tiles)
         shares = tiles;
     if (shares < 1)

@@ -1,5 +1,6 @@
 /*
- * conv_gemm.h - convolutions of images as products of matrices.
+ * conv_gemm.h - convolutions of images: as products of matrices, or by oneDNN
+ * where that is there and has code for them (conv_dnnl.h).
  *
  * Images have their channels last; x is [batch, rows, columns, in_channels], y
  * [batch, rows, columns, out_channels], w [rows, columns, in_channels / groups,

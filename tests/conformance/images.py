@@ -55,6 +55,24 @@ SECOND = [
     ((1, 2, 7, 7), (3, 3, 2, 3), (1, 3, 3, 3),
      window(2, "VALID", data_format="NCHW")),
 ]
+# Large enough for oneDNN, where it is installed.
+LARGE = [
+    ((5, 14, 14, 8), (5, 5, 8, 16), (5, 14, 14, 16), window()),
+    ((4, 13, 12, 7), (3, 3, 7, 19), (4, 11, 10, 19), window(padding="VALID")),
+    ((4, 16, 15, 16), (2, 3, 16, 16), (4, 6, 15, 16), window((3, 1))),
+    ((4, 8, 8, 16), (4, 3, 16, 16), (4, 12, 10, 16),
+     window(**explicit((3, 4), (2, 2)))),
+    ((3, 9, 9, 64), (1, 1, 64, 32), (3, 9, 9, 32), window()),
+    ((3, 3, 3, 32), (7, 7, 32, 16), (3, 3, 3, 16), window()),
+]
+LARGE_BROADLY = [
+    ((4, 14, 14, 16), (3, 3, 16, 16), (4, 14, 14, 16),
+     window(dilations=[1, 2, 3, 1])),
+    ((3, 16, 14, 14), (3, 3, 16, 16), (3, 16, 14, 14),
+     window(data_format="NCHW")),
+    ((3, 16, 15, 14), (3, 3, 16, 16), (3, 16, 7, 6),
+     window(2, "VALID", data_format="NCHW")),
+]
 WRONG = [
     ((1, 5, 5, 3), (3, 3, 2, 4), (1, 5, 5, 4), window()),
     ((1, 5, 5), (3, 3, 5, 4), (1, 5, 5, 4), window()),
@@ -74,6 +92,7 @@ def convolutions(op, takes, broad=(), wrong=(), tol=32):
               for *shapes, attrs in BROADLY]
     cases += [bad(*takes(*shapes), **ON_CPU, **attrs)
               for *shapes, attrs in SECOND]
+    cases += [once(*takes(*shapes), **attrs) for *shapes, attrs in LARGE]
     cases += [bad(*takes(*shapes), **attrs) for *shapes, attrs in WRONG]
     row(op, cases + list(broad) + list(wrong), SMALL, tol=tol)
 
@@ -429,7 +448,8 @@ def layouts_groups_and_dilations_of_floats(side):
     forward result is that of the other layout; the gradients are its adjoints:
     <y(x, w), dy> = <x, dx(dy, w)> = <w, dw(x, dy)>."""
     checks = {}
-    for number, (image, filter_, output, attrs) in enumerate(BROADLY + SECOND):
+    for number, (image, filter_, output, attrs) in enumerate(
+            BROADLY + SECOND + LARGE_BROADLY):
         checks[number] = True
         if not side.target:
             continue
