@@ -18,6 +18,8 @@
 
 /* Products of an image below which a call costs more than it saves. */
 #define IMAGE_MIN 100000
+/* Channels of x below which its gradient by windows with steps is slow. */
+#define CHANNELS_MIN 16
 #define PRODUCTS_PER_NS 80
 
 struct work {
@@ -48,11 +50,21 @@ static int threads_of(const struct tfd_kctx *k)
     return k->rt ? tfd_pool_threads(tfd_rt_pool(k->rt)) : 0;
 }
 
+/* Steps of more than one leave a vector of few channels mostly empty: a third
+ * as fast as products, for three channels. */
+static bool is_sparse(enum tfd_conv_kind kind, const struct tfd_conv *c)
+{
+    return kind == TFD_CONV_INPUT && c->in_channels < CHANNELS_MIN &&
+           (c->row.stride > 1 || c->column.stride > 1);
+}
+
 /* Fewer images than threads are shared better by rows. */
-static bool is_wanted(const struct tfd_kctx *k, const struct tfd_conv *c)
+static bool is_wanted(const struct tfd_kctx *k, enum tfd_conv_kind kind,
+                      const struct tfd_conv *c)
 {
     return c->dtype == TFD_FLOAT && c->groups == 1 &&
-           c->batch >= threads_of(k) && products(c) >= IMAGE_MIN;
+           c->batch >= threads_of(k) && products(c) >= IMAGE_MIN &&
+           !is_sparse(kind, c);
 }
 
 static const struct tfd_conv_primitive *
@@ -192,7 +204,7 @@ bool tfd_conv_dnnl(struct tfd_kctx *k, enum tfd_conv_kind kind,
 {
     struct work w = {.c = c};
 
-    if (!is_wanted(k, c))
+    if (!is_wanted(k, kind, c))
         return false;
     return kind == TFD_CONV_FILTER ? by_share(k, &w) : by_image(k, kind, &w);
 }

@@ -81,6 +81,7 @@ static const struct shape {
     {"points", {9, 5, 1, 2, 1, 0}, {9, 5, 1, 2, 1, 0}, 3, 128, 64, 1},
     {"dilation", {14, 14, 3, 1, 2, 2}, {14, 14, 3, 1, 3, 3}, 4, 16, 16, 1},
     {"padding", {8, 12, 4, 1, 1, 3}, {8, 10, 3, 1, 1, 4}, 4, 16, 16, 1},
+    {"stride, few", {15, 8, 5, 2, 1, 2}, {15, 8, 5, 2, 1, 2}, 6, 3, 32, 1},
     {"large window", {3, 3, 7, 1, 1, 3}, {3, 3, 7, 1, 1, 3}, 3, 32, 16, 1},
     {"one row", {1, 1, 1, 1, 1, 0}, {64, 64, 9, 1, 1, 4}, 3, 16, 16, 1},
     {"groups", {9, 9, 3, 1, 1, 1}, {9, 9, 3, 1, 1, 1}, 4, 12, 20, 4},
@@ -329,6 +330,7 @@ static void test_what_onednn_is_not_given(void **state)
         assert_false(is_taken(shape("small"), kind, TFD_FLOAT, 0));
         assert_false(is_taken(shape("large window"), kind, TFD_FLOAT, 0));
     }
+    assert_false(is_taken(shape("stride, few"), TFD_CONV_INPUT, TFD_FLOAT, 0));
 }
 
 static void test_without_memory(void **state)
