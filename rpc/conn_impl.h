@@ -1,6 +1,6 @@
 /*
- * conn_impl.h - a connection as conn.c and listener.c see it; nobody else
- * includes this.
+ * conn_impl.h - a connection as conn.c, conn_io.c and listener.c see it; nobody
+ * else includes this.
  *
  *     DIALING --> OPEN --> DRAINING --> LINGER --> CLOSED
  *

@@ -12,7 +12,7 @@
  *             needs no system call to wake it.
  *
  * SIGPIPE is not ours to ignore in a process that embeds us: sockets are
- * written with MSG_NOSIGNAL instead (conn.c).
+ * written with MSG_NOSIGNAL instead (conn_io.c).
  */
 #define _GNU_SOURCE 1 /* libuv's header needs POSIX threads */
 

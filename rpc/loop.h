@@ -1,6 +1,7 @@
 /*
  * loop.h - the event loop as the rest of the program sees it: posts from other
- * threads, timers, time.  Only loop.c and conn.c know libuv.
+ * threads, timers, time.  Only loop.c and the files that own sockets
+ * (loop_uv.h) know libuv.
  *
  * Threads: functions run on the loop thread unless said otherwise.
  */

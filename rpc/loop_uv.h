@@ -1,7 +1,7 @@
 /*
- * loop_uv.h - what the files that own sockets (conn.c, conn_read.c,
- * conn_dial.c, listener.c) need of the loop beyond loop.h.  Nobody else
- * includes it: the rest of the program does not know libuv.
+ * loop_uv.h - what the files that own sockets (conn.c, conn_dial.c,
+ * listener.c) need of the loop beyond loop.h.  Nobody else includes it: but for
+ * conn_io.c, the rest of the program does not know libuv.
  *
  * Threads: loop thread.
  */

@@ -1,7 +1,8 @@
 /*
  * fake_net.h - the loop and connections of rpc/ in memory, with a clock that
  * only moves when told.  Included once by a test that runs transports without
- * sockets; it replaces loop.c and conn.c, whose objects are then not linked.
+ * sockets; it replaces loop.c, conn.c and conn_io.c, whose objects are then not
+ * linked.
  *
  *     struct tfd_loop net;
  *     net_open(&net);

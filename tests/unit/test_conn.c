@@ -1,6 +1,6 @@
 /*
- * test_conn.c - rpc/conn.c, conn_queue.c, conn_dial.c, listener.c over real
- * loopback sockets.
+ * test_conn.c - rpc/conn.c, conn_io.c, conn_queue.c, conn_dial.c, listener.c
+ * over real loopback sockets.
  */
 #define _GNU_SOURCE 1 /* getaddrinfo() */
 
