@@ -44,8 +44,8 @@ $(EMU)/lib/libcublas.so.13: tests/emulated/cublas.c
 	@mkdir -p $(@D)
 	@$(CC) $(CFLAGS) -Itests/emulated/include -shared $< -o $@
 
-$(EMU)/lib/libcudnn.so.9: tests/emulated/cudnn.c
+$(EMU)/lib/libcudnn.so.9: $(wildcard tests/emulated/cudnn*.[ch])
 	@mkdir -p $(@D)
-	@$(CC) $(CFLAGS) -shared $< -o $@
+	@$(CC) $(CFLAGS) -shared $(filter %.c,$^) -o $@
 
 -include $(wildcard $(EMU)/*.d $(EMU)/machine/*.d $(BUILD)/cuda/all.d)

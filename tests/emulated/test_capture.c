@@ -345,7 +345,7 @@ static void test_convolutions(void **state)
     CHECK(pairs);
 }
 
-/* How often the library was asked for algorithms: cudnn.c. */
+/* How often the library was asked for algorithms: cudnn_conv.c. */
 static int offers(void)
 {
     void *library = dlopen("libcudnn.so.9", RTLD_NOW | RTLD_NOLOAD);
