@@ -5,9 +5,8 @@
  *          ^                                    |
  *          +------------- count is 0 -----------+
  *
- * A runner is a thread with a list of ready nodes.  It leaves the step when its
- * list and what lies there for any runner is empty; the last one to leave,
- * while no asynchronous kernel is under way, ends the step.
+ * A runner (runner.c) is a thread with a list of ready nodes.  Here is where
+ * runners run, how a step begins, what it costs and how it ends.
  *
  * Deadness (an untaken side of a Switch) travels like a value: a node with a
  * dead input does not run and its outputs are dead.  Merge takes the first live
@@ -19,10 +18,8 @@
 #include "daemon/worker/executor.h"
 
 #include "daemon/worker/captures.h"
-#include "daemon/worker/rendezvous.h"
 #include "daemon/worker/runner.h"
 
-#include <assert.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,10 +30,6 @@
  * else waits for stays there longer. */
 #define INLINE_NS 20000
 #define INLINE_ALONE_NS 300000
-/* A step that was thought small gives the loop thread back after this. */
-#define INLINE_MAX_NS 500000
-/* Others have their turn after this many nodes, where a loop never ends. */
-#define TURN_NODES 64
 /* One step counts no more than this, so that a thread that was not scheduled
  * for a while does not send a small graph to the pool for long. */
 #define COST_MAX_NS 800000
@@ -54,11 +47,6 @@ static uint64_t now_ns(void)
 
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-static bool has_failed(const struct tfd_step *s)
-{
-    return __atomic_load_n(&s->failed, __ATOMIC_ACQUIRE) != 0;
 }
 
 /* ---- Failure ------------------------------------------------------------- */
@@ -90,279 +78,6 @@ void tfd_runner_fail(struct tfd_runner *r, const struct tfd_exec_node *n,
 void tfd_executor_record(struct tfd_step *s, const struct tfd_status *st)
 {
     record(s, NULL, st);
-}
-
-/* Tells everything that waits.  Once; by a runner, so the step stays. */
-static void abort_once(struct tfd_step *s)
-{
-    bool first;
-
-    tfd_lock(&s->lock);
-    first = !s->aborted;
-    s->aborted = true;
-    tfd_unlock(&s->lock);
-    if (!first)
-        return;
-    if (s->rendezvous)
-        tfd_rendezvous_abort(s->rendezvous, &s->status);
-    tfd_step_cancel_all(s);
-}
-
-/* ---- Ready nodes --------------------------------------------------------- */
-
-static struct tfd_ready *pop(struct tfd_runner *r)
-{
-    struct tfd_ready *item = r->first;
-
-    if (item) {
-        r->first = item->next;
-        if (!r->first)
-            r->last = NULL;
-        return item;
-    }
-    item = r->expensive;
-    if (item)
-        r->expensive = item->next;
-    return item;
-}
-
-static void submit_helper(struct tfd_step *s)
-{
-    struct tfd_helper *h = s->idle;
-
-    assert(h && tfd_lock_held(&s->lock));
-    s->idle = h->next;
-    tfd_pool_submit(s->pool, &h->job);
-}
-
-static void put_common(struct tfd_step *s, struct tfd_ready *item)
-{
-    item->next = NULL;
-    if (s->common)
-        s->common_last->next = item;
-    else
-        s->common = item;
-    s->common_last = item;
-}
-
-static struct tfd_ready *pop_common(struct tfd_step *s)
-{
-    struct tfd_ready *item = s->common;
-
-    s->common = item->next;
-    item->next = NULL;
-    return item;
-}
-
-/* Puts all expensive nodes but one (all, if there are cheap ones to do) where
- * other threads find them, and wakes as many. */
-void tfd_runner_share(struct tfd_runner *r)
-{
-    struct tfd_step *s = r->step;
-    struct tfd_ready *item = r->expensive;
-    struct tfd_ready **kept = &r->expensive;
-
-    if (!item || (!r->first && !item->next))
-        return;
-    if (!r->first)
-        kept = &item->next;
-    item = *kept;
-    *kept = NULL;
-
-    tfd_lock(&s->lock);
-    while (item) {
-        struct tfd_ready *next = item->next;
-
-        put_common(s, item);
-        if (s->idle && s->runners < tfd_pool_threads(s->pool)) {
-            s->runners++;
-            submit_helper(s);
-        }
-        item = next;
-    }
-    tfd_unlock(&s->lock);
-}
-
-/* ---- A runner ------------------------------------------------------------ */
-
-static void runner_init(struct tfd_runner *r, struct tfd_step *s)
-{
-    r->step = s;
-    r->first = r->last = r->expensive = NULL;
-    r->shared = s->shared;
-    r->turn_over = false;
-    r->begun_ns = now_ns();
-    r->node_ns = 0;
-    r->nodes = 0;
-    r->k.stream = NULL;
-    r->k.memory = NULL;
-    for (int i = 0; i < TFD_EXEC_STACK_OUTPUTS; i++) {
-        r->out[i].dtype = TFD_DTYPE_INVALID;
-        r->out[i].buffer = NULL;
-        r->out_refs[i] = NULL;
-    }
-    r->st.code = TFD_OK;
-    r->st.text[0] = '\0';
-}
-
-static void push_roots(struct tfd_runner *r)
-{
-    const struct tfd_exec *e = r->step->exec;
-    struct tfd_iter *root = r->step->root;
-
-    for (int32_t i = 0; i < e->root_count; i++)
-        tfd_runner_push(r, &root->ready[e->roots[i]->local]);
-    if (r->expensive)
-        tfd_runner_share(r);
-}
-
-/* Everything is left to a compute thread, which becomes the runner instead. */
-static void hand_over(struct tfd_runner *r)
-{
-    struct tfd_step *s = r->step;
-
-    tfd_lock(&s->lock);
-    assert(!s->common && !r->expensive);
-    s->common = r->first;
-    s->on_loop = false;
-    s->busy_ns += now_ns() - r->begun_ns;
-    submit_helper(s);
-    tfd_unlock(&s->lock);
-}
-
-static void take_finished(struct tfd_runner *r, struct tfd_async *a)
-{
-    while (a) {
-        struct tfd_async *next = a->next;
-
-        tfd_runner_finished(r, a, !has_failed(r->step));
-        __atomic_sub_fetch(&r->step->async, 1, __ATOMIC_ACQ_REL);
-        a = next;
-    }
-}
-
-/* What this runner goes on with, a loop perhaps, does not keep the oldest node
- * that is there for any runner from its turn, nor what has finished. */
-static void give_turn(struct tfd_runner *r)
-{
-    struct tfd_step *s = r->step;
-    struct tfd_async *finished;
-
-    if (r->expensive)
-        tfd_runner_share(r);
-    tfd_lock(&s->lock);
-    finished = s->inbox;
-    s->inbox = NULL;
-    if (s->common) {
-        struct tfd_ready *item = pop_common(s);
-
-        item->next = r->first;
-        r->first = item;
-        if (!r->last)
-            r->last = item;
-    }
-    tfd_unlock(&s->lock);
-    take_finished(r, finished);
-}
-
-static bool is_turn_over(struct tfd_runner *r)
-{
-    return ++r->nodes % TURN_NODES == 0 || r->turn_over;
-}
-
-/* The step has been on the loop thread for too long. */
-static bool is_late(const struct tfd_runner *r)
-{
-    return r->step->on_loop && r->step->pool && r->first &&
-           (r->turn_over || now_ns() - r->begun_ns > INLINE_MAX_NS);
-}
-
-/* False when the step was handed over. */
-static bool run_list(struct tfd_runner *r)
-{
-    struct tfd_step *s = r->step;
-    struct tfd_ready *item;
-
-    while (!has_failed(s) && (item = pop(r))) {
-        tfd_runner_node(r, item);
-        if (!is_turn_over(r))
-            continue;
-        if (is_late(r)) {
-            hand_over(r);
-            return false;
-        }
-        r->turn_over = false;
-        give_turn(r);
-    }
-    if (has_failed(s)) {
-        abort_once(s);
-        r->first = r->last = r->expensive = NULL;
-    }
-    return true;
-}
-
-/* Ready nodes that are there for any runner: one of them, or all for a runner
- * that is the only one. */
-static void take_common(struct tfd_runner *r)
-{
-    struct tfd_step *s = r->step;
-
-    if (s->shared) {
-        r->first = r->last = pop_common(s);
-        return;
-    }
-    r->first = r->last = s->common;
-    s->common = NULL;
-    while (r->last->next)
-        r->last = r->last->next;
-}
-
-enum leaving { STAYS, LEAVES, ENDS };
-
-/* Finds more to do, or leaves the step; after that it may be gone. */
-static enum leaving refill(struct tfd_runner *r, struct tfd_helper *h)
-{
-    struct tfd_step *s = r->step;
-    struct tfd_async *finished;
-    enum leaving leaving = STAYS;
-
-    tfd_lock(&s->lock);
-    finished = s->inbox;
-    s->inbox = NULL;
-    if (!finished && s->common && !has_failed(s)) {
-        take_common(r);
-    } else if (!finished) {
-        s->busy_ns += now_ns() - r->begun_ns;
-        if (h) {
-            h->next = s->idle;
-            s->idle = h;
-        }
-        s->is_ended = --s->runners == 0 &&
-                      __atomic_load_n(&s->async, __ATOMIC_ACQUIRE) == 0;
-        leaving = s->is_ended ? ENDS : LEAVES;
-    }
-    tfd_unlock(&s->lock);
-    take_finished(r, finished);
-    return leaving;
-}
-
-/* True when the step has ended. */
-static bool work(struct tfd_runner *r, struct tfd_helper *h)
-{
-    struct tfd_step *s = r->step;
-    enum leaving leaving = STAYS;
-
-    while (leaving == STAYS) {
-        if (!run_list(r))
-            return false;
-        if (s->on_loop && !s->exec->has_async) {
-            s->busy_ns += now_ns() - r->begun_ns;
-            s->is_ended = true;
-            return true;
-        }
-        leaving = refill(r, h);
-    }
-    return leaving == ENDS;
 }
 
 /* ---- The end ------------------------------------------------------------- */
@@ -446,14 +161,10 @@ void tfd_executor_enter(void)
 
 static void run_here(struct tfd_step *s, bool begin)
 {
-    struct tfd_runner r;
     bool ended;
 
     depth++;
-    runner_init(&r, s);
-    if (begin)
-        push_roots(&r);
-    ended = work(&r, NULL);
+    ended = tfd_runner_run(s, begin);
     depth--;
     if (ended)
         end(s);
@@ -498,18 +209,9 @@ static void help(struct tfd_job *job)
     struct tfd_helper *h =
         (struct tfd_helper *)((char *)job - offsetof(struct tfd_helper, job));
     struct tfd_step *s = h->step;
-    struct tfd_runner r;
-    bool begin;
 
     depth++;
-    runner_init(&r, s);
-    tfd_lock(&s->lock);
-    begin = s->begin;
-    s->begin = false;
-    tfd_unlock(&s->lock);
-    if (begin)
-        push_roots(&r);
-    if (work(&r, h))
+    if (tfd_runner_help(h))
         tfd_loop_post(s->loop, &s->end);
     depth--;
 }
@@ -531,7 +233,7 @@ void tfd_kctx_finish(struct tfd_kctx *k, const struct tfd_status *st)
     if (start) {
         s->runners = 1;
         if (!on_loop)
-            submit_helper(s);
+            tfd_runner_wake(s);
     }
     tfd_unlock(&s->lock);
     if (start && on_loop)
@@ -593,7 +295,7 @@ void tfd_executor_start(struct tfd_step *s)
     }
     s->begin = true;
     tfd_lock(&s->lock);
-    submit_helper(s);
+    tfd_runner_wake(s);
     tfd_unlock(&s->lock);
 }
 

@@ -1,5 +1,10 @@
 /*
- * runner.h - one thread at work on a step: shared by executor.c and loops.c.
+ * runner.h - one thread at work on a step: what executor.c, runner.c, flow.c,
+ * node.c and loops.c share.
+ *
+ * A runner lies on its thread's stack.  The ready nodes in its lists are its
+ * own, and so is a value on its way until it lies in a slot.  What goes wrong
+ * is recorded in the step, once, and ends the work of all its runners.
  *
  * Threads: the runner's own; see step.h.
  */
@@ -7,6 +12,8 @@
 #define TFD_DAEMON_WORKER_RUNNER_H
 
 #include "daemon/worker/step.h"
+
+#include <assert.h>
 
 /* An output on its way: a tensor or a reference, both owned; neither: dead. */
 struct tfd_value {
@@ -29,6 +36,28 @@ struct tfd_runner {
     struct tfd_variable *out_refs[TFD_EXEC_STACK_OUTPUTS];
     struct tfd_status st;
 };
+
+/* ---- runner.c ------------------------------------------------------------ */
+
+/* Works on the step, as a runner that is counted already, until there is
+ * nothing to do; begin: from the roots.  True: the step has ended, and the
+ * caller says so; else it may be gone.  Loop thread. */
+bool tfd_runner_run(struct tfd_step *s, bool begin);
+/* The same on a compute thread; the helper is idle again afterwards. */
+bool tfd_runner_help(struct tfd_helper *h);
+/* Offers expensive nodes to other threads. */
+void tfd_runner_share(struct tfd_runner *r);
+
+/* An idle helper gets a thread and becomes a runner, which is counted already.
+ * The lock is held. */
+static inline void tfd_runner_wake(struct tfd_step *s)
+{
+    struct tfd_helper *h = s->idle;
+
+    assert(h && tfd_lock_held(&s->lock));
+    s->idle = h->next;
+    tfd_pool_submit(s->pool, &h->job);
+}
 
 /* ---- flow.c -------------------------------------------------------------- */
 
@@ -77,8 +106,6 @@ void tfd_runner_finished(struct tfd_runner *r, struct tfd_async *a, bool live);
 
 /* ---- executor.c ---------------------------------------------------------- */
 
-/* Offers expensive nodes to other threads. */
-void tfd_runner_share(struct tfd_runner *r);
 /* The step fails, naming the node (NULL: none); the first failure counts. */
 void tfd_runner_fail(struct tfd_runner *r, const struct tfd_exec_node *n,
                      const struct tfd_status *st);
