@@ -1,6 +1,6 @@
 /*
- * test_rendezvous.c - daemon/worker/rendezvous.c, and what it counts by:
- * common/id_map.c and request_ids.c.
+ * test_rendezvous.c - daemon/worker/rendezvous.c and rendezvous_table.c, and
+ * what they count by: common/id_map.c and request_ids.c.
  */
 #include "daemon/worker/rendezvous.h"
 
