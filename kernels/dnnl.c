@@ -1,11 +1,17 @@
 /*
  * dnnl.c - see dnnl.h.
  */
+#define _GNU_SOURCE 1
+
 #include "kernels/dnnl.h"
+
+#include "common/log.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 typedef void threads_fn(int count);
 
@@ -40,11 +46,33 @@ static void find_primitives(void *handle)
 }
 #endif
 
+/* The library compiles while it runs, which a service may be denied; it would
+ * not say so, but be of no use. */
+static bool may_make_code(void)
+{
+    const size_t size = (size_t)sysconf(_SC_PAGESIZE);
+    void *page = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    bool may;
+
+    if (page == MAP_FAILED)
+        return false;
+    may = mprotect(page, size, PROT_READ | PROT_EXEC) == 0;
+    munmap(page, size);
+    return may;
+}
+
 static void load(void)
 {
     void *handle = NULL;
     size_t i = 0;
 
+    if (!may_make_code()) {
+        tfd_log(TFD_LOG_INFO, "no_onednn",
+                "why=\"memory may not become code (with systemd: "
+                "MemoryDenyWriteExecute)\"");
+        return;
+    }
     for (; !handle && i < sizeof(names) / sizeof(*names); i++)
         handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
     if (!handle)

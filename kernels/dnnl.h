@@ -3,7 +3,8 @@
  *
  * The library is large and most tasks need none of it, a ps above all, so it is
  * opened when the first large product or convolution comes, not when the
- * process starts, and tfd runs without it.
+ * process starts, and tfd runs without it.  It compiles what it runs: a process
+ * that may not do that is told so at INFO, once, and does not open it.
  *
  * Products are one function that versions 2 and 3 both have.  Convolutions are
  * "primitives", whose interface is another in each version: they are there when
@@ -62,7 +63,8 @@ struct tfd_dnnl {
 #endif
 };
 
-/* NULL: not installed.  Else the calling thread has been told to work alone. */
+/* NULL: not installed, or not allowed.  Else the calling thread has been told
+ * to work alone. */
 const struct tfd_dnnl *tfd_dnnl(void);
 
 #endif
