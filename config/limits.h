@@ -265,6 +265,11 @@
  * and looked for one by one.  A net of 50 layers has about 75. */
 #define TFD_CONV_PRIMITIVES_MAX 256
 
+/* What such code may use: a filter as it wants it, whose channels are filled up
+ * to 16, and each thread's room to work in.  Beyond, products do it. */
+#define TFD_CONV_PACKED_SIZE_MAX ((size_t)1 << 30)
+#define TFD_CONV_WORK_SIZE_MAX ((size_t)64 << 20)
+
 /* ---- Names --------------------------------------------------------------- */
 
 /* TensorFlow has no limit; real names are ps, worker, chief.  Bounded so that

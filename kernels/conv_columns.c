@@ -64,11 +64,14 @@ static struct place place_of(const struct tfd_conv_columns *t, int64_t pixel,
     return p;
 }
 
-/* The pixel after it, perhaps that behind the last. */
-static void move_on(const struct tfd_conv_columns *t, struct place *p)
+/* To the pixel after it, if more are wanted. */
+static void move_on(const struct tfd_conv_columns *t, struct place *p,
+                    int64_t more)
 {
     const struct tfd_conv *c = t->c;
 
+    if (more == 0)
+        return;
     if (p->x + 1 < c->column.out) {
         set_column(c, p->x + 1, p);
         return;
@@ -93,7 +96,7 @@ static char *element_of(const struct tfd_conv_columns *t, const struct place *p,
            (size_t)((row * c->column.in + column) * c->in_channels) * t->item;
 }
 
-/* Elements of one row of the window, `run` in a piece. */
+/* Elements of one row of the window, together where they lie so. */
 static void copy_row(const struct tfd_conv_columns *t, const struct place *p,
                      int64_t i, char *to)
 {
@@ -119,10 +122,9 @@ void tfd_conv_columns_make(const struct tfd_conv_columns *t, int64_t pixel,
                            int64_t n, int64_t group, char *to)
 {
     const size_t row = (size_t)(t->c->column.size * t->depth) * t->item;
-
     struct place p = place_of(t, pixel, group);
 
-    for (; n > 0; n--, move_on(t, &p))
+    for (; n > 0; move_on(t, &p, --n))
         for (int64_t i = 0; i < t->c->row.size; i++, to += row)
             if (i < p.row_first || i >= p.row_last ||
                 p.column_first == p.column_last)
@@ -149,7 +151,7 @@ void tfd_conv_columns_make(const struct tfd_conv_columns *t, int64_t pixel,
         struct place p = place_of(t, pixel, group);                           \
         const T *row = from;                                                  \
                                                                               \
-        for (; n > 0; n--, move_on(t, &p), row += t->length) {                \
+        for (; n > 0; move_on(t, &p, --n), row += t->length) {                \
             int64_t run = whole ? p.column_last - p.column_first : 1;         \
                                                                               \
             for (int64_t i = p.row_first; run && i < p.row_last; i++)         \

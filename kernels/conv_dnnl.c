@@ -12,6 +12,7 @@
 #include "common/alloc.h"
 #include "common/pool.h"
 #include "kernels/conv_primitives.h"
+#include "kernels/dnnl.h"
 #include "kernels/runtime.h"
 
 #include <string.h>
@@ -64,7 +65,7 @@ static bool is_wanted(const struct tfd_kctx *k, enum tfd_conv_kind kind,
 {
     return c->dtype == TFD_FLOAT && c->groups == 1 &&
            c->batch >= threads_of(k) && products(c) >= IMAGE_MIN &&
-           !is_sparse(kind, c);
+           !is_sparse(kind, c) && tfd_dnnl_has_primitives();
 }
 
 static const struct tfd_conv_primitive *

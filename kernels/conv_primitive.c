@@ -7,6 +7,7 @@
 #include "kernels/conv_primitive.h"
 
 #include "common/alloc.h"
+#include "config/limits.h"
 #include "kernels/dnnl.h"
 
 #include <stdlib.h>
@@ -148,105 +149,131 @@ static const struct {
                          DNNL_ARG_DIFF_DST},
 };
 
-/* "ref:any" is slow, and "gemm:jit" is what conv_gemm.c does. */
+/* "ref:any" is slow, and "x64:gemm:jit" is what conv_gemm.c does. */
 static bool is_fast(const struct tfd_dnnl *f, const_dnnl_primitive_desc_t pd)
 {
     const char *name = NULL;
 
     return !f->primitive_desc_query(pd, dnnl_query_impl_info_str, 0, &name) &&
-           name && strncmp(name, "ref", 3) != 0 &&
-           strncmp(name, "gemm", 4) != 0;
+           name && !strstr(name, "ref") && !strstr(name, "gemm");
 }
 
 /* A gradient wants to see the convolution that it belongs to. */
-static dnnl_primitive_desc_t choose(const struct tfd_dnnl *f, int64_t kind,
-                                    const struct layout *l,
-                                    const_dnnl_primitive_attr_t attr)
+static dnnl_status_t choose(const struct tfd_dnnl *f, int64_t kind,
+                            const struct layout *l,
+                            const_dnnl_primitive_attr_t attr,
+                            dnnl_primitive_desc_t *chosen)
 {
-    dnnl_primitive_desc_t forward = NULL, chosen = NULL;
+    dnnl_primitive_desc_t forward;
     dnnl_convolution_desc_t d;
+    dnnl_status_t rc;
 
-    if (!describe_forward(f, l, &d) ||
-        f->primitive_desc_create(&forward, &d, attr, f->engine, NULL))
-        return NULL;
-    if (kind == TFD_CONV_FORWARD)
-        return forward;
-    if (kinds[kind].describe(f, l, &d) &&
-        f->primitive_desc_create(&chosen, &d, attr, f->engine, forward))
-        chosen = NULL;
+    if (!describe_forward(f, l, &d))
+        return dnnl_invalid_arguments;
+    rc = f->primitive_desc_create(&forward, &d, attr, f->engine, NULL);
+    if (rc != dnnl_success)
+        return rc;
+    if (kind == TFD_CONV_FORWARD) {
+        *chosen = forward;
+        return rc;
+    }
+    rc = kinds[kind].describe(f, l, &d)
+             ? f->primitive_desc_create(chosen, &d, attr, f->engine, forward)
+             : dnnl_invalid_arguments;
     f->primitive_desc_destroy(forward);
-    return chosen;
+    return rc;
 }
 
-static bool compile(const struct tfd_dnnl *f, struct tfd_conv_primitive *p,
+static bool measure(const struct tfd_dnnl *f, struct tfd_conv_primitive *p,
                     const_dnnl_primitive_desc_t pd)
 {
-    if (!is_fast(f, pd) || f->primitive_create(&p->convolve, pd))
-        return false;
     p->packed = *f->primitive_desc_query_md(pd, kinds[p->kind].packed, 0);
     p->work = *f->primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0);
     p->x_size = f->memory_desc_get_size(&p->x);
     p->y_size = f->memory_desc_get_size(&p->y);
     p->packed_size = f->memory_desc_get_size(&p->packed);
-    return true;
+    return p->packed_size <= TFD_CONV_PACKED_SIZE_MAX &&
+           f->memory_desc_get_size(&p->work) <= TFD_CONV_WORK_SIZE_MAX;
 }
 
-static bool compile_reorder(const struct tfd_dnnl *f,
-                            struct tfd_conv_primitive *p,
-                            const_dnnl_primitive_attr_t attr)
+static dnnl_status_t compile(const struct tfd_dnnl *f,
+                             struct tfd_conv_primitive *p,
+                             const_dnnl_primitive_desc_t pd)
+{
+    if (!is_fast(f, pd) || !measure(f, p, pd))
+        return dnnl_unimplemented;
+    return f->primitive_create(&p->convolve, pd);
+}
+
+static dnnl_status_t compile_reorder(const struct tfd_dnnl *f,
+                                     struct tfd_conv_primitive *p,
+                                     const_dnnl_primitive_attr_t attr)
 {
     const bool unpack = p->kind == TFD_CONV_FILTER;
     dnnl_primitive_desc_t pd;
-    bool done;
+    dnnl_status_t rc = f->reorder_primitive_desc_create(
+        &pd, unpack ? &p->packed : &p->plain, f->engine,
+        unpack ? &p->plain : &p->packed, f->engine, attr);
 
-    if (f->reorder_primitive_desc_create(
-            &pd, unpack ? &p->packed : &p->plain, f->engine,
-            unpack ? &p->plain : &p->packed, f->engine, attr))
-        return false;
-    done = f->primitive_create(&p->reorder, pd) == dnnl_success;
-    if (done)
-        p->reorder_work =
-            *f->primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0);
+    if (rc != dnnl_success)
+        return rc;
+    rc = f->primitive_create(&p->reorder, pd);
+    p->reorder_work =
+        *f->primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0);
     f->primitive_desc_destroy(pd);
-    return done;
+    return rc;
 }
 
-static bool make(const struct tfd_dnnl *f, struct tfd_conv_primitive *p,
-                 const struct tfd_conv_shape_key *key,
-                 const_dnnl_primitive_attr_t attr)
+static dnnl_status_t make(const struct tfd_dnnl *f,
+                          struct tfd_conv_primitive *p,
+                          const struct tfd_conv_shape_key *key,
+                          const_dnnl_primitive_attr_t attr)
 {
     dnnl_primitive_desc_t pd;
     struct layout l;
-    bool done;
+    dnnl_status_t rc;
 
-    if (!make_layout(f, key, &l, &p->plain))
-        return false;
+    if (!is_ordinary(key) || !make_layout(f, key, &l, &p->plain))
+        return dnnl_invalid_arguments;
     p->kind = key->kind;
     p->x = l.x;
     p->y = l.y;
-    pd = choose(f, key->kind, &l, attr);
-    done = pd && compile(f, p, pd) && compile_reorder(f, p, attr);
-    if (pd)
-        f->primitive_desc_destroy(pd);
-    return done;
+    rc = choose(f, key->kind, &l, attr, &pd);
+    if (rc != dnnl_success)
+        return rc;
+    rc = compile(f, p, pd);
+    if (rc == dnnl_success)
+        rc = compile_reorder(f, p, attr);
+    f->primitive_desc_destroy(pd);
+    return rc;
+}
+
+static dnnl_status_t make_with_attributes(const struct tfd_dnnl *f,
+                                          struct tfd_conv_primitive *p,
+                                          const struct tfd_conv_shape_key *key)
+{
+    dnnl_primitive_attr_t attr;
+    dnnl_status_t rc = f->primitive_attr_create(&attr);
+
+    if (rc != dnnl_success)
+        return rc;
+    rc = f->primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user);
+    if (rc == dnnl_success)
+        rc = make(f, p, key, attr);
+    f->primitive_attr_destroy(attr);
+    return rc;
 }
 
 struct tfd_conv_primitive *
-tfd_conv_primitive_new(const struct tfd_conv_shape_key *key)
+tfd_conv_primitive_new(const struct tfd_conv_shape_key *key, bool *refused)
 {
-    const struct tfd_dnnl *f = tfd_dnnl();
     struct tfd_conv_primitive *p = calloc(1, sizeof(*p));
-    dnnl_primitive_attr_t attr;
-    bool done = false;
+    dnnl_status_t rc = dnnl_out_of_memory;
 
-    if (f && f->engine && p && is_ordinary(key) &&
-        !f->primitive_attr_create(&attr)) {
-        done = !f->primitive_attr_set_scratchpad_mode(
-                   attr, dnnl_scratchpad_mode_user) &&
-               make(f, p, key, attr);
-        f->primitive_attr_destroy(attr);
-    }
-    if (done)
+    if (p && tfd_dnnl_has_primitives())
+        rc = make_with_attributes(tfd_dnnl(), p, key);
+    *refused = rc == dnnl_unimplemented || rc == dnnl_invalid_arguments;
+    if (rc == dnnl_success)
         return p;
     tfd_conv_primitive_free(p);
     return NULL;
@@ -368,9 +395,10 @@ bool tfd_conv_primitive_run(const struct tfd_conv_primitive *p, void *x,
 #else
 
 struct tfd_conv_primitive *
-tfd_conv_primitive_new(const struct tfd_conv_shape_key *key)
+tfd_conv_primitive_new(const struct tfd_conv_shape_key *key, bool *refused)
 {
     (void)key;
+    *refused = true;
     return NULL;
 }
 

@@ -25,10 +25,13 @@ struct tfd_conv_shape_key {
 
 struct tfd_conv_primitive;
 
-/* NULL: oneDNN is not there, or has no faster code for this than products of
- * matrices. */
+/* NULL and refused: oneDNN has no faster code for this than products of
+ * matrices, or it is out of the ordinary; it will be so the next time.  NULL
+ * alone: no memory, or no oneDNN. */
 struct tfd_conv_primitive *
-tfd_conv_primitive_new(const struct tfd_conv_shape_key *key) TFD_MUST_USE;
+tfd_conv_primitive_new(const struct tfd_conv_shape_key *key,
+                       bool *refused) TFD_MUST_USE;
+/* NULL is none. */
 void tfd_conv_primitive_free(struct tfd_conv_primitive *p);
 
 /* Bytes of a packed w. */

@@ -48,24 +48,50 @@ static struct entry *make_room(void)
     return oldest;
 }
 
+static const struct tfd_conv_primitive *use(struct entry *e)
+{
+    e->asked = ++table.requests;
+    e->users += e->primitive != NULL;
+    return e->primitive;
+}
+
+/* What was compiled becomes the table's, unless another thread was faster or
+ * there is no room. */
+static const struct tfd_conv_primitive *
+keep(const struct tfd_conv_shape_key *key, struct tfd_conv_primitive *made)
+{
+    struct entry *e = find(key);
+
+    if (!e && (e = make_room())) {
+        *e = (struct entry){.key = *key, .primitive = made};
+        made = NULL;
+    }
+    tfd_conv_primitive_free(made);
+    return e ? use(e) : NULL;
+}
+
 const struct tfd_conv_primitive *
 tfd_conv_primitives_acquire(const struct tfd_conv_shape_key *key)
 {
-    const struct tfd_conv_primitive *found = NULL;
+    const struct tfd_conv_primitive *p = NULL;
+    struct tfd_conv_primitive *made;
     struct entry *e;
+    bool refused;
 
     tfd_lock(&table.lock);
     e = find(key);
-    if (!e && (e = make_room()))
-        *e = (struct entry){.key = *key,
-                            .primitive = tfd_conv_primitive_new(key)};
-    if (e) {
-        e->asked = ++table.requests;
-        e->users += e->primitive != NULL;
-        found = e->primitive;
-    }
+    if (e)
+        p = use(e);
     tfd_unlock(&table.lock);
-    return found;
+    if (e)
+        return p;
+    made = tfd_conv_primitive_new(key, &refused);
+    if (!made && !refused)
+        return NULL;
+    tfd_lock(&table.lock);
+    p = keep(key, made);
+    tfd_unlock(&table.lock);
+    return p;
 }
 
 void tfd_conv_primitives_release(const struct tfd_conv_primitive *p)

@@ -5,9 +5,10 @@
  *     ... use it ...
  *     tfd_conv_primitives_release(p);
  *
- * A shape is compiled once, which takes some hundred microseconds, and others
- * wait meanwhile.  Of TFD_CONV_PRIMITIVES_MAX the one that nobody uses and was
- * not asked for longest makes room for a new one.
+ * A shape is compiled when it is first asked for, which takes some hundred
+ * microseconds, tens of milliseconds where windows are large; nobody waits for
+ * another's.  Of TFD_CONV_PRIMITIVES_MAX the one that nobody uses and was not
+ * asked for longest makes room for a new one.
  *
  * Threads: any.
  */
@@ -16,7 +17,7 @@
 
 #include "kernels/conv_primitive.h"
 
-/* NULL: none for this shape, or no room. */
+/* NULL: none for this shape, no room, or no memory. */
 const struct tfd_conv_primitive *
 tfd_conv_primitives_acquire(const struct tfd_conv_shape_key *key) TFD_MUST_USE;
 /* NULL is none. */

@@ -43,6 +43,8 @@ static void find_primitives(void *handle)
 #undef FIND
     if (!found || create(&f->engine, dnnl_cpu, 0) != dnnl_success)
         f->engine = NULL;
+    else /* what is kept is kept here (conv_primitives.h) */
+        f->set_primitive_cache_capacity(0);
 }
 #endif
 
@@ -67,16 +69,17 @@ static void load(void)
     void *handle = NULL;
     size_t i = 0;
 
-    if (!may_make_code()) {
-        tfd_log(TFD_LOG_INFO, "no_onednn",
-                "why=\"memory may not become code (with systemd: "
-                "MemoryDenyWriteExecute)\"");
-        return;
-    }
     for (; !handle && i < sizeof(names) / sizeof(*names); i++)
         handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
     if (!handle)
         return;
+    if (!may_make_code()) {
+        tfd_log(TFD_LOG_INFO, "no_onednn",
+                "why=\"memory may not become code (with systemd: "
+                "MemoryDenyWriteExecute)\"");
+        dlclose(handle);
+        return;
+    }
     find(handle, "dnnl_sgemm", &library.functions.sgemm);
     /* Of the OpenMP that the library itself is linked to; a build that has
      * none starts no threads. */
@@ -94,4 +97,13 @@ const struct tfd_dnnl *tfd_dnnl(void)
     if (library.set_threads)
         library.set_threads(1);
     return &library.functions;
+}
+
+bool tfd_dnnl_has_primitives(void)
+{
+#if TFD_DNNL_PRIMITIVES
+    return tfd_dnnl() && tfd_dnnl()->engine;
+#else
+    return false;
+#endif
 }

@@ -56,6 +56,7 @@ struct tfd_dnnl {
     F(memory_create)                                  \
     F(memory_destroy)                                 \
     F(memory_set_data_handle)                         \
+    F(set_primitive_cache_capacity)                   \
     F(stream_create)                                  \
     F(stream_destroy)
 #define TFD_DNNL_MEMBER(name) __typeof__(dnnl_##name) *name;
@@ -66,5 +67,6 @@ struct tfd_dnnl {
 /* NULL: not installed, or not allowed.  Else the calling thread has been told
  * to work alone. */
 const struct tfd_dnnl *tfd_dnnl(void);
+bool tfd_dnnl_has_primitives(void);
 
 #endif

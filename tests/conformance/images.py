@@ -55,7 +55,8 @@ SECOND = [
     ((1, 2, 7, 7), (3, 3, 2, 3), (1, 3, 3, 3),
      window(2, "VALID", data_format="NCHW")),
 ]
-# Large enough for oneDNN, where it is installed.
+# Large enough for oneDNN, where it is installed and threads are few; it leaves
+# the last, whose window is longer than the image, to products.
 LARGE = [
     ((5, 14, 14, 8), (5, 5, 8, 16), (5, 14, 14, 16), window()),
     ((4, 13, 12, 7), (3, 3, 7, 19), (4, 11, 10, 19), window(padding="VALID")),

@@ -54,13 +54,10 @@ static int stop(void **state)
     return 0;
 }
 
+/* oneDNN's code for SSE is products too. */
 static bool has_primitives(void)
 {
-#if TFD_DNNL_PRIMITIVES
-    return tfd_dnnl() && tfd_dnnl()->engine;
-#else
-    return false;
-#endif
+    return tfd_dnnl_has_primitives() && __builtin_cpu_supports("avx2");
 }
 
 /* ---- Operands ------------------------------------------------------------ */
@@ -79,6 +76,7 @@ static const struct shape {
     {"left over", {18, 8, 3, 2, 1, 0}, {18, 8, 3, 2, 1, 0}, 3, 16, 16, 1},
     {"point", {9, 9, 1, 1, 1, 0}, {9, 9, 1, 1, 1, 0}, 3, 64, 32, 1},
     {"points", {9, 5, 1, 2, 1, 0}, {9, 5, 1, 2, 1, 0}, 3, 128, 64, 1},
+    {"even points", {28, 14, 1, 2, 1, 0}, {14, 7, 1, 2, 1, 0}, 3, 64, 48, 1},
     {"dilation", {14, 14, 3, 1, 2, 2}, {14, 14, 3, 1, 3, 3}, 4, 16, 16, 1},
     {"padding", {8, 12, 4, 1, 1, 3}, {8, 10, 3, 1, 1, 4}, 4, 16, 16, 1},
     {"stride, few", {15, 8, 5, 2, 1, 2}, {15, 8, 5, 2, 1, 2}, 6, 3, 32, 1},
@@ -309,7 +307,8 @@ static void test_what_onednn_is_given(void **state)
 {
     (void)state;
     if (!has_primitives()) {
-        print_message("no oneDNN of version 2, or built without its headers\n");
+        print_message("no oneDNN of version 2, or built without its headers, "
+                      "or no AVX2\n");
         skip();
     }
     for (int kind = TFD_CONV_FORWARD; kind <= TFD_CONV_FILTER; kind++) {
@@ -409,16 +408,16 @@ static void test_what_is_in_use_stays(void **state)
     if (!has_primitives())
         skip();
     for (int i = 0; i < TFD_CONV_PRIMITIVES_MAX; i++) {
-        all[i] = acquire(i + 1);
+        all[i] = acquire(8 * (i + 1));
         assert_non_null(all[i]);
     }
-    assert_null(acquire(TFD_CONV_PRIMITIVES_MAX + 1));
+    assert_null(acquire(8 * (TFD_CONV_PRIMITIVES_MAX + 1)));
     tfd_conv_primitives_release(all[5]);
-    one = acquire(TFD_CONV_PRIMITIVES_MAX + 1);
+    one = acquire(8 * (TFD_CONV_PRIMITIVES_MAX + 1));
     assert_non_null(one);
-    assert_null(acquire(6)); /* all[5] made room */
+    assert_null(acquire(8 * 6)); /* all[5] made room */
     tfd_conv_primitives_release(one);
-    all[5] = acquire(6);
+    all[5] = acquire(8 * 6);
     assert_non_null(all[5]);
     for (int i = 0; i < TFD_CONV_PRIMITIVES_MAX; i++)
         tfd_conv_primitives_release(all[i]);
@@ -447,6 +446,11 @@ static void test_shapes_without_code(void **state)
     assert_null(tfd_conv_primitives_acquire(&key));
     key = key_of(8);
     key.images = INT64_C(1) << 30;
+    assert_null(tfd_conv_primitives_acquire(&key));
+    /* Sides and elements in range, but a packed filter of 3 GB. */
+    key = key_of(1);
+    key.in_channels = 3;
+    key.row = key.column = (struct tfd_window_side){4096, 29, 4068, 1, 1, 0};
     assert_null(tfd_conv_primitives_acquire(&key));
     key = key_of(8);
     key.column = (struct tfd_window_side){8, 1, 3, INT32_MAX, 1, 0};
