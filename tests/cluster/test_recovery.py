@@ -119,9 +119,6 @@ class Python:
         in_step = moment in IN_STEPS and "Done running local_init_op" in begun
         return logs[:1 if in_step else 2]
 
-    def has_trained(self, job, mark):
-        return True  # errors() tells
-
     restored = r"Restoring parameters from \S*model\.ckpt-(\d+)"
 
     def kill(self, job):
@@ -162,11 +159,6 @@ class Train:
 
     def errors(self, job, moment, mark):
         return self.logs(job)
-
-    def has_trained(self, job, mark):
-        """It prints its first step."""
-        started = self.logs(job)[0][:mark].rpartition(" serving ")[2]
-        return ": step " in started
 
     restored = r"restored \S*-(\d+)"
 
@@ -282,11 +274,9 @@ def end_of_row(trainers, cluster, victim, moment, fault, back, marks, since):
     others = [j for j in ("chief", "worker") if j != victim]
     # Of a master that is gone only its client hears, and not from us.
     if victim == "ps" and (fault == "stop" or back != "now"):
-        # A worker may have no session yet when the chief saves what it begins
-        # with; it finds out when it looks whether it may begin.
-        wait_for_error(trainers, [
-            j for j in others if j == "chief" or moment in IN_STEPS and
-            trainers.has_trained(j, marks[j][0])], victim, moment, marks)
+        wait_for_error(trainers,
+                       others if moment in IN_STEPS else ("chief",), victim,
+                       moment, marks)
     # The client of a stopped master waits for it; the others need not: what it
     # left on them is given up, and they train on while it says nothing.
     if victim != "ps" and fault == "stop":
