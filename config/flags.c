@@ -31,7 +31,7 @@ static void fail_status(struct tfd_flags_parse *p, int option, const char *text,
 }
 
 void tfd_flags_put(struct tfd_flags_parse *p, int option,
-                   enum tfd_origin origin, const char *text)
+                   enum tfd_option_origin origin, const char *text)
 {
     struct tfd_status st = TFD_STATUS_INIT;
 
@@ -40,7 +40,7 @@ void tfd_flags_put(struct tfd_flags_parse *p, int option,
 }
 
 const char *tfd_flags_said(const struct tfd_flags_parse *p, const char *name,
-                           enum tfd_origin origin)
+                           enum tfd_option_origin origin)
 {
     return tfd_settings_origin(&p->settings, name) == origin
                ? tfd_settings_text(&p->settings, name)

@@ -21,7 +21,7 @@ static const char *const host_options[] = {"ps_hosts", "worker_hosts",
 #define HOST_OPTIONS (sizeof(host_options) / sizeof(host_options[0]))
 
 static void read_spec(struct tfd_flags_parse *p, struct tfd_cluster *c,
-                      const char *text, enum tfd_origin origin)
+                      const char *text, enum tfd_option_origin origin)
 {
     char path[TFD_FLAGS_PATH_SIZE];
     json_t *jobs;
@@ -39,7 +39,7 @@ static void read_spec(struct tfd_flags_parse *p, struct tfd_cluster *c,
 
 /* The cluster that flags, or the file, spell out. */
 static void read_cluster(struct tfd_flags_parse *p, struct tfd_cluster *c,
-                         enum tfd_origin origin)
+                         enum tfd_option_origin origin)
 {
     const char *spec = tfd_flags_said(p, "cluster_spec", origin);
     char head[80] = "--";

@@ -16,17 +16,17 @@ struct tfd_flags_parse {
     struct tfd_config *out;
     struct tfd_settings settings;
     struct tfd_tf_config tf;
-    enum tfd_origin cluster_origin; /* who named the cluster */
+    enum tfd_option_origin cluster_origin; /* who named the cluster */
     struct tfd_report errors;
 };
 
 /* Notes what an origin said about an option; mistakes go to errors. */
 void tfd_flags_put(struct tfd_flags_parse *p, int option,
-                   enum tfd_origin origin, const char *text);
+                   enum tfd_option_origin origin, const char *text);
 
 /* The text of an option, if it was said by this origin; else NULL. */
 const char *tfd_flags_said(const struct tfd_flags_parse *p, const char *name,
-                           enum tfd_origin origin);
+                           enum tfd_option_origin origin);
 
 /* flags_file.c: reads the file of --config, if one is named. */
 void tfd_flags_read_file(struct tfd_flags_parse *p);

@@ -82,7 +82,7 @@ void tfd_help_version(FILE *to)
             TFD_VERSION, __VERSION__);
 }
 
-static const char *origin_name(enum tfd_origin origin, const char *file)
+static const char *origin_name(enum tfd_option_origin origin, const char *file)
 {
     switch (origin) {
     case TFD_ORIGIN_FILE:
@@ -128,7 +128,7 @@ static void print_resolved(const struct tfd_config *c, const char *name,
 }
 
 void tfd_help_config(const struct tfd_settings *s, const struct tfd_config *c,
-                     enum tfd_origin cluster_origin, FILE *to)
+                     enum tfd_option_origin cluster_origin, FILE *to)
 {
     for (size_t i = 0; i < tfd_option_count; i++) {
         const struct tfd_setting *setting = &s->of[i];

@@ -42,7 +42,7 @@ extern const size_t tfd_option_count;
 int tfd_option_find(const char *name, size_t size);
 int tfd_option_nearest(const char *name);
 
-enum tfd_origin {
+enum tfd_option_origin {
     TFD_ORIGIN_DEFAULT,
     TFD_ORIGIN_FILE,
     TFD_ORIGIN_TF_CONFIG,
@@ -51,7 +51,7 @@ enum tfd_origin {
 
 /* What one option was set to, as text; texts are owned. */
 struct tfd_setting {
-    enum tfd_origin origin;
+    enum tfd_option_origin origin;
     size_t count; /* 0: not set; above 1 only where repeated */
     char *texts[TFD_FILE_ROOTS_MAX];
 };
@@ -67,13 +67,13 @@ void tfd_settings_deinit(struct tfd_settings *s);
  * stays, or all of them where the option is repeated.  RESOURCE_EXHAUSTED when
  * there are too many. */
 enum tfd_code tfd_settings_put(struct tfd_settings *s, int option,
-                               enum tfd_origin origin, const char *text,
+                               enum tfd_option_origin origin, const char *text,
                                struct tfd_status *st) TFD_MUST_USE;
 
 /* The text of an option by name; its default where it is not set. */
 const char *tfd_settings_text(const struct tfd_settings *s, const char *name);
-enum tfd_origin tfd_settings_origin(const struct tfd_settings *s,
-                                    const char *name);
+enum tfd_option_origin tfd_settings_origin(const struct tfd_settings *s,
+                                           const char *name);
 
 /* The path of an option in messages: "--port", "FILE: port". */
 void tfd_settings_path(const struct tfd_settings *s, int option, char *path,
@@ -89,6 +89,6 @@ void tfd_help_print(FILE *to);
 void tfd_help_version(FILE *to);
 /* One line per option and per task of the cluster: value and origin. */
 void tfd_help_config(const struct tfd_settings *s, const struct tfd_config *c,
-                     enum tfd_origin cluster_origin, FILE *to);
+                     enum tfd_option_origin cluster_origin, FILE *to);
 
 #endif

@@ -20,7 +20,7 @@ void tfd_settings_deinit(struct tfd_settings *s)
 }
 
 enum tfd_code tfd_settings_put(struct tfd_settings *s, int option,
-                               enum tfd_origin origin, const char *text,
+                               enum tfd_option_origin origin, const char *text,
                                struct tfd_status *st)
 {
     struct tfd_setting *setting = &s->of[option];
@@ -60,8 +60,8 @@ const char *tfd_settings_text(const struct tfd_settings *s, const char *name)
                                    : tfd_options[option].fallback;
 }
 
-enum tfd_origin tfd_settings_origin(const struct tfd_settings *s,
-                                    const char *name)
+enum tfd_option_origin tfd_settings_origin(const struct tfd_settings *s,
+                                           const char *name)
 {
     return s->of[must_find(name)].origin;
 }

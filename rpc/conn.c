@@ -184,7 +184,8 @@ static struct tfd_conn *conn_new(struct tfd_loop *l)
 }
 
 struct tfd_conn *tfd_conn_adopt(struct tfd_loop *l, int take_fd,
-                                const char *peer)
+                                const char *peer,
+                                const struct tfd_origin *origin)
 {
     struct tfd_conn *c = conn_new(l);
 
@@ -195,6 +196,7 @@ struct tfd_conn *tfd_conn_adopt(struct tfd_loop *l, int take_fd,
         return NULL;
     }
     memcpy(c->peer, peer, sizeof(c->peer));
+    c->origin = *origin;
     return c;
 }
 
@@ -261,6 +263,11 @@ enum tfd_code tfd_conn_dial(struct tfd_loop *l, const char *address,
 const char *tfd_conn_peer(const struct tfd_conn *c)
 {
     return c->peer;
+}
+
+const struct tfd_origin *tfd_conn_origin(const struct tfd_conn *c)
+{
+    return &c->origin;
 }
 
 struct tfd_loop *tfd_conn_loop(const struct tfd_conn *c)

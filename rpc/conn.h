@@ -16,6 +16,7 @@
 #include "common/str.h"
 #include "common/tensor.h"
 #include "rpc/loop.h"
+#include "rpc/origin.h"
 
 struct tfd_conn;
 
@@ -75,6 +76,8 @@ void tfd_conn_handle(struct tfd_conn *c, const struct tfd_conn_handler *h,
                      void *self);
 /* "127.0.0.1:4711", or "unix:PID" of one that came the short way. */
 const char *tfd_conn_peer(const struct tfd_conn *c);
+/* Who has connected, of an accepted connection; lives as long as that. */
+const struct tfd_origin *tfd_conn_origin(const struct tfd_conn *c);
 struct tfd_loop *tfd_conn_loop(const struct tfd_conn *c);
 
 /* ---- Listening ----------------------------------------------------------- */

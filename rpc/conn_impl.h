@@ -54,11 +54,13 @@ struct tfd_conn {
     enum tfd_code why;                /* it ended ... */
     struct tfd_status *why_text;      /* ... NULL when OK or out of memory */
     char peer[TFD_PEER_TEXT_MAX];
+    struct tfd_origin origin; /* of an accepted one */
 };
 
-/* A connection on a socket that is connected; takes fd, also when it fails. */
+/* A connection that was accepted; takes fd, also when it fails. */
 struct tfd_conn *tfd_conn_adopt(struct tfd_loop *l, int take_fd,
-                                const char *peer);
+                                const char *peer,
+                                const struct tfd_origin *origin);
 /* The listener's, of the address h: one of its connections is gone. */
 void tfd_listener_forget(struct tfd_listener *l, struct tfd_listener_host *h);
 

@@ -33,6 +33,7 @@
 struct tfd_grpc_call {
     struct tfd_call call;           /* first: its handler has a pointer to it */
     struct tfd_grpc_server *server; /* NULL once the HTTP/2 stream is closed */
+    struct tfd_origin origin;
     struct tfd_grpc_call *next;
     struct tfd_grpc_call **link; /* the pointer to this one */
     int32_t id;

@@ -20,6 +20,8 @@ static void *on_begin(void *ctx, int32_t id)
     s->server = v;
     s->call.service = v->service;
     s->call.peer = tfd_conn_peer(v->conn);
+    s->origin = *tfd_conn_origin(v->conn);
+    s->call.origin = &s->origin;
     s->call.link = v->link;
     s->call.answer = tfd_grpc_call_answer;
     s->call.send = tfd_grpc_call_send;

@@ -33,7 +33,7 @@
 struct tfd_listener_host {
     int connections;
     bool told; /* that it has too many */
-    char name[TFD_PEER_TEXT_MAX];
+    char key[TFD_ORIGIN_KEY_MAX];
 };
 
 /* By TCP, and the short way (same_host.h). */
@@ -51,7 +51,7 @@ struct tfd_listener {
     struct tfd_timer rest;
     int port;
     int connections, connections_max, per_peer_max;
-    struct tfd_map hosts; /* by name -> struct tfd_listener_host * */
+    struct tfd_map hosts; /* by origin key -> struct tfd_listener_host * */
     uint64_t refused;
     int holds; /* connections and sockets */
     void (*accepted)(void *ctx, struct tfd_conn *c);
@@ -68,29 +68,19 @@ static void drop_hold(struct tfd_listener *l)
 
 /* ---- Hosts --------------------------------------------------------------- */
 
-/* The address without its port. */
-static struct tfd_str host_of(const char *peer)
-{
-    const char *colon = strrchr(peer, ':');
-
-    return (struct tfd_str){peer,
-                            colon ? (size_t)(colon - peer) : strlen(peer)};
-}
-
 static struct tfd_listener_host *find_host(struct tfd_listener *l,
-                                           const char *peer)
+                                           const struct tfd_origin *from)
 {
-    struct tfd_str name = host_of(peer);
     struct tfd_listener_host *h;
     uintptr_t known;
 
-    if (tfd_map_get(&l->hosts, name, &known))
+    if (tfd_map_get(&l->hosts, tfd_str_of(from->key), &known))
         return (struct tfd_listener_host *)known;
     h = calloc(1, sizeof(*h));
     if (!h)
         return NULL;
-    memcpy(h->name, name.data, name.size);
-    if (tfd_map_put(&l->hosts, tfd_str_of(h->name), (uintptr_t)h))
+    memcpy(h->key, from->key, sizeof(h->key));
+    if (tfd_map_put(&l->hosts, tfd_str_of(h->key), (uintptr_t)h))
         return h;
     free(h);
     return NULL;
@@ -100,7 +90,7 @@ static void leave_host(struct tfd_listener *l, struct tfd_listener_host *h)
 {
     if (--h->connections > 0)
         return;
-    tfd_map_remove(&l->hosts, tfd_str_of(h->name));
+    tfd_map_remove(&l->hosts, tfd_str_of(h->key));
     free(h);
 }
 
@@ -112,9 +102,10 @@ void tfd_listener_forget(struct tfd_listener *l, struct tfd_listener_host *h)
 }
 
 /* NULL when one more is too many. */
-static struct tfd_listener_host *admit(struct tfd_listener *l, const char *peer)
+static struct tfd_listener_host *admit(struct tfd_listener *l, const char *peer,
+                                       const struct tfd_origin *from)
 {
-    struct tfd_listener_host *h = find_host(l, peer);
+    struct tfd_listener_host *h = find_host(l, from);
 
     if (!h)
         return NULL;
@@ -124,9 +115,10 @@ static struct tfd_listener_host *admit(struct tfd_listener *l, const char *peer)
         return h;
     if (!h->told)
         tfd_log(TFD_LOG_WARN, "connection_refused",
-                "peer=%s open=%d most=%d of_peer=%d most_of_peer=%d", peer,
-                l->connections, l->connections_max, h->connections - 1,
-                l->per_peer_max);
+                "peer=%s counted_as=\"%s\" open=%d most=%d of_peer=%d "
+                "most_of_peer=%d",
+                peer, h->key, l->connections, l->connections_max,
+                h->connections - 1, l->per_peer_max);
     h->told = true;
     leave_host(l, h);
     return NULL;
@@ -134,9 +126,10 @@ static struct tfd_listener_host *admit(struct tfd_listener *l, const char *peer)
 
 /* ---- Accepting ----------------------------------------------------------- */
 
-static void welcome(struct tfd_listener *l, int fd, const char *peer)
+static void welcome(struct tfd_listener *l, int fd, const char *peer,
+                    const struct tfd_origin *from)
 {
-    struct tfd_listener_host *h = admit(l, peer);
+    struct tfd_listener_host *h = admit(l, peer, from);
     struct tfd_conn *c;
 
     if (!h) {
@@ -144,7 +137,7 @@ static void welcome(struct tfd_listener *l, int fd, const char *peer)
         close(fd);
         return;
     }
-    c = tfd_conn_adopt(l->loop, fd, peer);
+    c = tfd_conn_adopt(l->loop, fd, peer, from);
     if (!c) {
         leave_host(l, h);
         return;
@@ -193,6 +186,7 @@ static void on_readable(uv_poll_t *poll, int status, int events)
     for (int i = 0; i < ACCEPTS_PER_TURN && s->fd >= 0; i++) {
         struct sockaddr_storage from;
         socklen_t size = sizeof(from);
+        struct tfd_origin origin;
         char peer[TFD_PEER_TEXT_MAX];
         int fd = accept4(s->fd, (struct sockaddr *)&from, &size,
                          SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -201,11 +195,14 @@ static void on_readable(uv_poll_t *poll, int status, int events)
             accept_failed(l, errno);
             return;
         }
-        if (s == &l->socket[BY_UNIX])
+        if (s == &l->socket[BY_UNIX]) {
             tfd_same_host_peer_text(fd, peer);
-        else
+            tfd_origin_of_unix(&origin, fd);
+        } else {
             tfd_dial_peer_text((struct sockaddr *)&from, peer);
-        welcome(l, fd, peer);
+            tfd_origin_of_tcp(&origin, (struct sockaddr *)&from);
+        }
+        welcome(l, fd, peer, &origin);
     }
 }
 

@@ -57,7 +57,8 @@ struct native {
     bool ending; /* no more frames are looked at */
     struct tfd_heartbeat heartbeat;
     struct tfd_timer handshake; /* until the first frame is complete */
-    char peer[64];
+    char peer[TFD_PEER_TEXT_MAX];
+    struct tfd_origin origin;
     uint32_t current; /* call of the frame being read, 0: of none */
     uint8_t small[8]; /* of PING and PONG */
 };
@@ -127,6 +128,7 @@ static enum tfd_code call_new(struct native *n,
     c->call.method = (enum tfd_method_number)h->method;
     c->call.native = true;
     c->call.peer = n->peer;
+    c->call.origin = &n->origin;
     c->call.link = n->link;
     c->call.answer = answer;
     n->calls[h->call] = c;
@@ -526,6 +528,7 @@ enum tfd_code tfd_native_serve(struct tfd_service *s, struct tfd_conn *c,
     n->conn = c;
     n->reader.loop = tfd_conn_loop(c);
     strncpy(n->peer, tfd_conn_peer(c), sizeof(n->peer) - 1);
+    n->origin = *tfd_conn_origin(c);
     tfd_timer_init(&n->handshake, n->reader.loop, handshake_over);
     /* Without memory for a timer there is one limit less. */
     (void)!tfd_timer_start(&n->handshake, TFD_HANDSHAKE_MS * UINT64_C(1000),

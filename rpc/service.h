@@ -16,6 +16,7 @@
 #include "rpc/links.h"
 #include "rpc/loop.h"
 #include "rpc/message.h"
+#include "rpc/origin.h"
 
 /* number on native frames, service, method.  Numbers never change. */
 #define TFD_METHODS(X)                                   \
@@ -61,7 +62,10 @@ struct tfd_call {
     struct tfd_incoming in; /* the request; freed with the call */
     uint64_t deadline_us;   /* tfd_loop_now_us() time; 0: none */
     const char *peer;       /* address of the caller */
-    uint64_t link;          /* the connection it came over (links.h) */
+    /* Who called, set by the transport; lives as long as the call, also once
+     * the connection has gone. */
+    const struct tfd_origin *origin;
+    uint64_t link; /* the connection it came over (links.h) */
     struct tfd_service *service;
     /* Set by the handler if it wants to know: the caller cancelled, its
      * deadline passed or its connection ended.  Called at most once and never
