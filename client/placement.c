@@ -5,6 +5,10 @@
  * holds a variable gets a ps task.  Then two passes: downwards through the
  * numbers, where all readers of a node are known, for what can follow its only
  * reader; upwards for what only waits.
+ *
+ * Only the chief runs a saver, and the paths that it is fed are of the chief's
+ * file system: so operations on checkpoint files leave the devices that a
+ * sharded saver of Python, or one built under a device, has given them.
  */
 #include "client/placement.h"
 
@@ -15,6 +19,7 @@
 #define FREE (-1)   /* no task yet; at the end: the worker's */
 #define WORKER (-2) /* stays with the worker */
 #define UNREAD (-3) /* nobody reads it so far */
+#define FILES (-4)  /* of a saver: the worker's, whatever device it names */
 
 struct placing {
     const struct tfd_placement *p;
@@ -46,6 +51,7 @@ static bool is_file_op(const struct tfd_node *n)
                                         "RestoreV2",
                                         "MergeV2Checkpoints",
                                         "ShardedFilename",
+                                        "ShardedFilespec",
                                         "SaveSlices",
                                         "RestoreSlice",
                                         "Save",
@@ -168,8 +174,8 @@ static void place_groups(struct placing *pl)
     for (int32_t i = pl->g->count - 1; i >= 0; i--)
         pl->task[i] = pl->task[find(pl, i)];
     for (int32_t i = 0; i < pl->g->count; i++)
-        if (pl->task[i] == FREE && is_file_op(pl->g->nodes[i]))
-            pl->task[i] = 0;
+        if (is_file_op(pl->g->nodes[i]))
+            pl->task[i] = FILES;
 }
 
 /* Nothing is computed by it: it may as well stand where it is read. */
@@ -205,7 +211,8 @@ static void follow_readers(struct placing *pl)
     for (int32_t i = pl->g->count - 1; i >= 0; i--) {
         const struct tfd_node *n = pl->g->nodes[i];
 
-        if (pl->task[i] == FREE && pl->reader[i] >= 0 && may_follow_reader(n))
+        if (pl->task[i] == FREE && may_follow_reader(n) &&
+            (pl->reader[i] >= 0 || pl->reader[i] == FILES))
             pl->task[i] = pl->reader[i];
         note_readers(pl, n);
     }
@@ -229,6 +236,18 @@ static void follow_waited(struct placing *pl)
 
 /* ---- Devices ------------------------------------------------------------- */
 
+/* It may have been built beside a variable, where it cannot stay. */
+static void drop_class(struct tfd_node *n)
+{
+    struct tfd_attr *attrs = (struct tfd_attr *)(uintptr_t)n->attrs;
+    int32_t kept = 0;
+
+    for (int32_t i = 0; i < n->attr_count; i++)
+        if (!tfd_str_is(attrs[i].name, "_class"))
+            attrs[kept++] = attrs[i];
+    n->attr_count = kept;
+}
+
 static enum tfd_code set_device(const struct placing *pl, struct tfd_node *n,
                                 struct tfd_status *st)
 {
@@ -237,6 +256,10 @@ static enum tfd_code set_device(const struct placing *pl, struct tfd_node *n,
     int32_t task = pl->task[n->id];
 
     TFD_TRY(tfd_device_name_parse(n->device, &name, st));
+    if (task == FILES) {
+        drop_class(n);
+        name.has = 0;
+    }
     if (name.has & TFD_DEVICE_JOB)
         return TFD_OK;
     if (task >= 0) {

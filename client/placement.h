@@ -5,14 +5,17 @@
  *   local ones stay with the worker.
  * - What must stand beside a variable goes with it: who takes its handle or
  *   reference, who is colocated with it by `_class`.
- * - Operations on checkpoint files, and queues and accumulators that have a
- *   shared name and stand beside no variable, to the first ps task.
+ * - Queues and accumulators that have a shared name and stand beside no
+ *   variable, to the first ps task.
+ * - Operations on checkpoint files, and the constants and the like that only
+ *   they read, to the worker, whatever device they name: the trainer whose
+ *   folder of checkpoints it is runs them.
  * - Constants and the like that only one ps task reads, and operations that
  *   only wait for one, to that task.
  * - Everything else to the worker.
  *
- * A device that names a job is left alone; of another one, what it says besides
- * job and task stays.
+ * Any other device that names a job is left alone; of one that does not, what
+ * it says stays.
  *
  * Threads: the graph belongs to the caller; nobody else reads it yet.
  */

@@ -6,8 +6,9 @@
  *     save/control_dependency fetch it to save
  *     save/restore_all        run it to restore
  *
- * Files are the business of the task that runs SaveV2 and RestoreV2: the first
- * ps, where there are replicas.
+ * Files are the business of the task that runs SaveV2 and RestoreV2: where
+ * there are replicas, the worker that the scope was built for.  A ps needs no
+ * disk.
  */
 #include "client/model.h"
 
@@ -196,8 +197,7 @@ void TFD_AddSaver(TFD_Scope *scope, TF_Status *status)
 
     if (!tfd_model_ok(status) || !make_lists(&s, scope->model))
         return;
-    s.at = tfd_scope_on(scope, scope->ps_tasks ? TFD_STR("/job:ps/task:0")
-                                               : scope->device);
+    s.at = tfd_scope_on(scope, scope->device);
     s.at.prefix = TFD_STR_EMPTY;
     sub = TFD_SubScope(&s.at, "save", status);
     if (!sub)

@@ -29,9 +29,9 @@ def keep_in_step(optimizer, replicas):
     return sync, collect
 
 
-def write_model(path, resource=True, sharded=False, in_step=0):
+def write_model(path, resource=True, sharded=False, in_step=0, device=None):
     """A MetaGraphDef of Python that learns WEIGHTS and the offset 0.5."""
-    with tf.Graph().as_default():
+    with tf.Graph().as_default(), tf.device(device):
         x = tf.random.uniform([32, 4])
         y = tf.matmul(x, WEIGHTS) + 0.5
         with tf.variable_scope("model", use_resource=resource):
@@ -56,13 +56,13 @@ class Training:
     """A cluster whose chief and workers train a model of this folder."""
 
     def __init__(self, server, max_steps, flags=(), resource=True,
-                 sharded=False, in_step=0, **jobs):
+                 sharded=False, in_step=0, device=None, **jobs):
         self.cluster = Cluster(server, start=False, **jobs)
         folder = self.cluster.folder.name
         self.checkpoints = os.path.join(folder, "checkpoints")
-        model = os.path.join(folder, "model.meta")
-        write_model(model, resource, sharded, in_step)
-        self.flags = ["--train=" + model, "--max_steps=%d" % max_steps,
+        self.model = os.path.join(folder, "model.meta")
+        write_model(self.model, resource, sharded, in_step, device)
+        self.flags = ["--train=" + self.model, "--max_steps=%d" % max_steps,
                       "--checkpoint_dir=" + self.checkpoints] + list(flags)
 
     def start(self, job, index=0, wait=True):

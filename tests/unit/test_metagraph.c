@@ -175,8 +175,12 @@ static void test_placement_spreads_variables_and_keeps_what_belongs(void **s)
         {"Mean", "/job:worker/task:2"},
         {"mine", "/job:worker/task:2"},
         {"mine/Assign", "/job:worker/task:2"},
-        {"save/SaveV2", "/job:ps/task:0"},
-        {"save/RestoreV2", "/job:ps/task:0"},
+        {"save/SaveV2", "/job:worker/task:2"},
+        {"save/SaveV2/tensor_names", "/job:worker/task:2"},
+        {"save/RestoreV2", "/job:worker/task:2"},
+        {"save/RestoreV2/tensor_names", "/job:worker/task:2"},
+        {"save/Identity", "/job:ps/task:1"},
+        {"save/AssignVariableOp", "/job:ps/task:1"},
     };
     struct tfd_training_options o = {2, "/job:worker/task:2"};
     struct tfd_status st = TFD_STATUS_INIT;
@@ -218,6 +222,41 @@ static void test_devices_that_name_a_job_stay(void **state)
     assert_string_equal(device(&t, "w"), "/job:ps/task:0");
     assert_null(t.restore);
     assert_null(t.loss.oper);
+    tfd_training_deinit(&t);
+    TF_DeleteBuffer(b);
+    TFD_DeleteScope(s);
+}
+
+/* As a sharded saver of Python has it, and one that was built beside w. */
+static void test_a_saver_leaves_the_devices_it_names(void **state)
+{
+    static const char *const ours[] = {"save/SaveV2", "save/RestoreV2",
+                                       "save/SaveV2/tensor_names"};
+    struct tfd_training_options o = {1, "/job:chief/task:0"};
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct fixture *f = *state;
+    TFD_Scope *s = TFD_NewScope(f->g);
+    TFD_Variable *w;
+    struct tfd_training t;
+    struct tfd_str value;
+    TF_Buffer *b;
+
+    TFD_SetScopeDevice(s, "/job:ps/task:0/device:GPU:0", f->st);
+    w = TFD_NewVariable(s, "w", TFD_ConstFloat(s, NULL, 1, f->st),
+                        TFD_TRAINABLE, f->st);
+    TFD_Minimize(s, "GradientDescent", 1,
+                 TFD_Op1(s, "Square", TFD_Read(w), f->st), f->st);
+    TFD_AddSaver(s, f->st);
+    b = export(f, s);
+    assert_int_equal(tfd_training_init(&t, bytes_of(b), &o, &st), TFD_OK);
+    for (int i = 0; i < TFD_COUNT(ours); i++)
+        assert_string_equal(device(&t, ours[i]), "/job:chief/task:0");
+    assert_string_equal(device(&t, "w"), "/job:ps/task:0/device:GPU:0");
+    assert_string_equal(device(&t, "save/AssignVariableOp"),
+                        "/job:ps/task:0/device:GPU:0");
+    assert_false(
+        tfd_node_attr(tfd_graph_find(t.graph->graph, TFD_STR("save/SaveV2")),
+                      "_class", &value));
     tfd_training_deinit(&t);
     TF_DeleteBuffer(b);
     TFD_DeleteScope(s);
@@ -273,6 +312,7 @@ int main(void)
         TEST(test_a_training_is_found_in_the_collections),
         TEST(test_placement_spreads_variables_and_keeps_what_belongs),
         TEST(test_devices_that_name_a_job_stay),
+        TEST(test_a_saver_leaves_the_devices_it_names),
         TEST(test_what_cannot_be_trained_is_refused),
     };
 

@@ -218,9 +218,11 @@ TFD_ExportMetaGraph(TFD_Scope *scope, TF_Buffer *output, TF_Status *status);
  * variables have values.  A lost or restarted task (TF_UNAVAILABLE, TF_ABORTED)
  * means a new session, with what the last checkpoint holds.
  *
- * Checkpoints are written and read by operations on the first ps task; the
- * file `checkpoint` beside them, and the removal of old ones, are this
- * process's: it must see the same directory.
+ * Checkpoints are written and read by operations on the chief's worker_device,
+ * whatever devices the saver names: ps tasks need no disk.  While it saves or
+ * restores, that task holds the variables once.  The file `checkpoint` beside
+ * them, and the removal of old ones, are this process's: it must see the same
+ * directory.
  *
  * Collections it uses: variables, local_variables, train_op (needed),
  * global_step, losses (the first is reported), local_init_op, tfd_eval, and
