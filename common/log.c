@@ -1,17 +1,14 @@
 /*
- * log.c - see log.h.
- *
- * A line is formatted twice: the values as the caller wants them, then their
- * escaped copy behind the prefix.  Both lie on the stack, so logging needs
- * neither memory nor a lock.
+ * log.c - see log.h; how a line is made: log_line.c.  It lies on the stack, so
+ * logging needs neither memory nor a lock.
  */
 #define _GNU_SOURCE 1 /* gmtime_r() */
 
 #include "common/log.h"
 
 #include "common/clock.h"
+#include "common/log_line.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -35,6 +32,7 @@ static const struct {
 #define LEVEL_COUNT (sizeof(levels) / sizeof(levels[0]))
 
 static atomic_int level_max = TFD_LOG_INFO;
+static atomic_bool as_json;
 
 void tfd_log_level_set(enum tfd_log_level level)
 {
@@ -56,12 +54,20 @@ bool tfd_log_level_parse(const char *name, enum tfd_log_level *level)
     return false;
 }
 
-static const char *label_of(enum tfd_log_level level)
+bool tfd_log_format_parse(const char *name, bool *json)
 {
-    for (size_t i = 0; i < LEVEL_COUNT; i++)
-        if (levels[i].level == level)
-            return levels[i].label;
-    return "LOG";
+    *json = strcmp(name, "json") == 0;
+    return *json || strcmp(name, "text") == 0;
+}
+
+void tfd_log_format_set(bool json)
+{
+    atomic_store_explicit(&as_json, json, memory_order_relaxed);
+}
+
+bool tfd_log_is_json(void)
+{
+    return atomic_load_explicit(&as_json, memory_order_relaxed);
 }
 
 /* The variable is inherited by children whose stderr goes elsewhere, so it
@@ -88,86 +94,87 @@ static bool under_journald(void)
     return known == 1;
 }
 
-static size_t put_prefix(char *line, size_t size, enum tfd_log_level level)
+static void make_stamp(char *stamp, size_t size)
 {
     int64_t now_us = tfd_clock_wall_us();
     time_t seconds = (time_t)(now_us / 1000000);
-    char stamp[32];
     struct tm tm;
-    int n;
+    size_t used;
 
+    gmtime_r(&seconds, &tm);
+    used = strftime(stamp, size, "%Y-%m-%dT%H:%M:%S", &tm);
+    snprintf(stamp + used, size - used, ".%06dZ", (int)(now_us % 1000000));
+}
+
+/* Up to the event's name; journald has a clock of its own. */
+static void put_head(struct tfd_log_line *line, enum tfd_log_level level,
+                     const char *event)
+{
+    char head[256], stamp[48] = "";
+    size_t i = 0;
+
+    while (i + 1 < LEVEL_COUNT && levels[i].level != level)
+        i++;
+    if (line->json || !under_journald())
+        make_stamp(stamp, sizeof(stamp));
     if (under_journald()) {
-        n = snprintf(line, size, "<%d>", (int)level);
-    } else {
-        gmtime_r(&seconds, &tm);
-        strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%S", &tm);
-        n = snprintf(line, size, "%s.%06dZ %s ", stamp, (int)(now_us % 1000000),
-                     label_of(level));
+        snprintf(head, sizeof(head), "<%d>", (int)level);
+        tfd_log_line_raw(line, head);
     }
-    assert(n > 0 && (size_t)n < size);
-    return (size_t)n;
+    if (line->json)
+        snprintf(head, sizeof(head),
+                 "{\"time\":\"%s\",\"level\":\"%s\",\"event\":\"%.100s\"",
+                 stamp, levels[i].name, event);
+    else
+        snprintf(head, sizeof(head), "%s%s%s%s%.100s", stamp, *stamp ? " " : "",
+                 *stamp ? levels[i].label : "", *stamp ? " " : "", event);
+    tfd_log_line_raw(line, head);
 }
 
-/* Writes c as it may appear and returns the number of bytes, at most 4. */
-static size_t escape(char c, char *to)
+static void write_line(const struct tfd_log_line *line)
 {
-    static const char digits[] = "0123456789abcdef";
-    unsigned char byte = (unsigned char)c;
+    int errno_before = errno;
+    ssize_t written;
 
-    if (byte >= 0x20 && byte != 0x7f) {
-        to[0] = c;
-        return 1;
-    }
-    to[0] = '\\';
-    if (c == '\n' || c == '\t') {
-        to[1] = c == '\n' ? 'n' : 't';
-        return 2;
-    }
-    to[1] = 'x';
-    to[2] = digits[byte >> 4];
-    to[3] = digits[byte & 15];
-    return 4;
-}
-
-/* Leaves room for "..." and the newline. */
-static size_t put_text(char *line, size_t used, const char *text)
-{
-    char one[4];
-
-    for (; *text; text++) {
-        size_t n = escape(*text, one);
-
-        if (used + n > TFD_LOG_LINE_MAX - 4) {
-            memcpy(line + used, "...", 3);
-            return used + 3;
-        }
-        memcpy(line + used, one, n);
-        used += n;
-    }
-    return used;
+    do
+        written = write(STDERR_FILENO, line->bytes, line->used);
+    while (written < 0 && errno == EINTR);
+    errno = errno_before;
 }
 
 void tfd_log(enum tfd_log_level level, const char *event, const char *fmt, ...)
 {
-    char text[TFD_LOG_LINE_MAX], line[TFD_LOG_LINE_MAX];
-    int errno_before = errno;
+    struct tfd_log_line line;
     va_list args;
-    ssize_t written;
-    size_t used;
 
     if (!tfd_log_enabled(level))
         return;
-    used = (size_t)snprintf(text, sizeof(text), "%.200s ", event);
+    line.used = 0;
+    line.full = false;
+    line.json = tfd_log_is_json();
+    put_head(&line, level, event);
     va_start(args, fmt);
-    if (vsnprintf(text + used, sizeof(text) - used, fmt, args) < 0)
-        text[used] = '\0';
+    tfd_log_line_fields(&line, fmt, args);
     va_end(args);
+    tfd_log_line_end(&line);
+    write_line(&line);
+}
 
-    used = put_prefix(line, sizeof(line), level);
-    used = put_text(line, used, text);
-    line[used++] = '\n';
-    do
-        written = write(STDERR_FILENO, line, used);
-    while (written < 0 && errno == EINTR);
-    errno = errno_before;
+/* ---- Rates --------------------------------------------------------------- */
+
+bool tfd_log_rate_allows(struct tfd_log_rate *r, uint64_t now_us,
+                         unsigned *dropped)
+{
+    if (now_us - r->begun_us >= TFD_LOG_RATE_US || r->begun_us == 0) {
+        r->begun_us = now_us;
+        r->written = 0;
+    }
+    if (r->written >= TFD_LOG_RATE_LINES) {
+        r->dropped++;
+        return false;
+    }
+    r->written++;
+    *dropped = r->dropped;
+    r->dropped = 0;
+    return true;
 }

@@ -1,22 +1,29 @@
 /*
  * log.h - one line per event, to stderr.
  *
- *     tfd_log(TFD_LOG_INFO, "session-created", "handle=%s nodes=%d", h, n);
+ *     tfd_log(TFD_LOG_INFO, "session_open", "session=%s nodes=%d", h, n);
  *
- *     <6>session-created handle=direct-1 nodes=12          under journald
- *     2026-11-21T12:00:00.123456Z INFO session-created ...       elsewhere
+ *     <6>session_open session=direct-1 nodes=12            under journald
+ *     2026-11-21T12:00:00.123456Z INFO session_open ...    elsewhere
+ *     {"time":"2026-11-21T12:00:00.123456Z","level":"info",
+ *      "event":"session_open","session":"direct-1","nodes":12}    JSON, one
+ * line
+ *
+ * An event's name is words with underscores.  The format is fields of
+ * "key=value", divided by blanks; a value that may hold blanks stands in
+ * quotes, key=\"%s\".  The rules of both formats, and of escaping, so that a
+ * peer can neither forge a line nor steer a terminal: log_line.h.
  *
  * journald listens when its variable JOURNAL_STREAM names stderr, which is
- * asked once; it adds the time itself and reads the level from "<N>".
+ * asked once; it adds the time itself and takes the level from "<N>", also in
+ * front of JSON.
  *
  * ERROR: a person must act.  WARN: a peer misbehaved.  INFO: life cycle.
  * DEBUG: per step.  Never contents of tensors, never tokens.  A failure is
  * logged once, where it stops travelling.
  *
- * Control characters in values are written as \n, \t or \xNN, so that a peer
- * cannot forge a line or steer a terminal.  A line over TFD_LOG_LINE_MAX bytes
- * is cut and ends in "...".  A line that cannot be written is lost; a log must
- * not stop the program.
+ * A line over TFD_LOG_LINE_MAX bytes (log_line.h) is cut.  One that cannot be
+ * written is lost; a log must not stop the program.
  *
  * Threads: any.  A line is one write(), so lines do not mix.
  */
@@ -26,8 +33,7 @@
 #include "common/status.h"
 
 #include <stdbool.h>
-
-#define TFD_LOG_LINE_MAX 4096 /* PIPE_BUF: pipes keep such a write whole */
+#include <stdint.h>
 
 /* Numbers of syslog. */
 enum tfd_log_level {
@@ -46,5 +52,24 @@ void tfd_log_level_set(enum tfd_log_level level);
 bool tfd_log_enabled(enum tfd_log_level level);
 /* False when name is none of "error", "warn", "info", "debug". */
 bool tfd_log_level_parse(const char *name, enum tfd_log_level *level);
+
+/* Text at the start. */
+void tfd_log_format_set(bool json);
+bool tfd_log_is_json(void);
+/* False when name is none of "text", "json". */
+bool tfd_log_format_parse(const char *name, bool *json);
+
+/* For events that clients cause as often as they like: so many lines, of one
+ * kind, in so much time.  All zero at first; one thread. */
+#define TFD_LOG_RATE_LINES 20
+#define TFD_LOG_RATE_US 1000000u
+struct tfd_log_rate {
+    uint64_t begun_us;
+    unsigned written, dropped;
+};
+/* Whether one more may be written; if so, *dropped is how many could not be
+ * since the last one that was. */
+bool tfd_log_rate_allows(struct tfd_log_rate *r, uint64_t now_us,
+                         unsigned *dropped);
 
 #endif

@@ -250,6 +250,7 @@ void tfd_config_deinit(struct tfd_config *c)
     free(c->gpu_graphs);
     free(c->port_file);
     free(c->log_level);
+    free(c->log_format);
     free(c->gpu_visible);
     free(c->gpu_virtual);
     free(c->train);

@@ -82,7 +82,8 @@ struct tfd_config {
     int64_t drain_timeout_ms;
     enum tfd_exit_when exit_when;
     int64_t exit_idle_ms;
-    char *log_level; /* for tfd_log_level_parse() */
+    char *log_level;  /* for tfd_log_level_parse() */
+    char *log_format; /* "text", "json" */
 
     char *train;          /* NULL: serve only */
     char *checkpoint_dir; /* NULL: no checkpoints */

@@ -229,6 +229,7 @@ static const char *const protocols[] = {"grpc", NULL};
 static const char *const gpu_graphs[] = {"auto", "on", "off", NULL};
 static const char *const log_levels[] = {"error", "warn", "info", "debug",
                                          NULL};
+static const char *const log_formats[] = {"text", "json", NULL};
 
 #define AT(member) .offset = offsetof(struct tfd_config, member)
 
@@ -353,6 +354,10 @@ const struct tfd_option tfd_options[] = {
      read_exit_when, AT(exit_when)},
     {LIFE, "log_level", "LEVEL", "info", "error, warn, info or debug",
      read_choice, AT(log_level), .words = log_levels},
+    {LIFE, "log_format", "FORMAT", "text",
+     "text: key=value; json: one object a line with time, level, event and "
+     "the event's own fields",
+     read_choice, AT(log_format), .words = log_formats},
 
     {TRAINING, "train", "MODEL.meta", NULL,
      "train this MetaGraphDef and end when it is done",

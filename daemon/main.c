@@ -93,6 +93,7 @@ int main(int argc, char **argv)
     struct tfd_config config;
     struct program p = {.config = &config};
     enum tfd_log_level level;
+    bool json;
     int code;
 
     signal(SIGPIPE, SIG_IGN);
@@ -101,6 +102,8 @@ int main(int argc, char **argv)
     if (code == TFD_FLAGS_RUN) {
         if (tfd_log_level_parse(config.log_level, &level))
             tfd_log_level_set(level);
+        if (tfd_log_format_parse(config.log_format, &json))
+            tfd_log_format_set(json);
         tfd_notify_open(&p.notify, getenv("NOTIFY_SOCKET"));
         code = serve(&p);
         tfd_notify_close(&p.notify);

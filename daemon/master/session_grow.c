@@ -66,7 +66,8 @@ static void log_placement(const struct tfd_session *s, int32_t kept)
     for (int32_t i = kept; i < s->graph->count; i++) {
         const struct tfd_node *n = s->graph->nodes[i];
 
-        tfd_log(TFD_LOG_INFO, "placed", TFD_STR_FMT ": (" TFD_STR_FMT "): %s",
+        tfd_log(TFD_LOG_INFO, "placed",
+                "text=\"" TFD_STR_FMT ": (" TFD_STR_FMT "): %s\"",
                 TFD_STR_ARG(n->name), TFD_STR_ARG(n->op->name),
                 s->devices.devices[s->device_of[i]].attributes.name);
     }

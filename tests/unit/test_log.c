@@ -4,9 +4,10 @@
  * Each case runs in a child whose stderr is a pipe, so that the question for
  * journald is asked anew.
  */
-#define _GNU_SOURCE 1 /* fork(), setenv() */
+#define _GNU_SOURCE 1 /* fork(), setenv(), strsep() */
 
 #include "common/log.h"
+#include "common/log_line.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -117,8 +118,8 @@ static void test_values_cannot_forge_a_line(void **state)
 {
     (void)state;
     capture(true, log_control_characters);
-    assert_string_equal(output, "<6>e a=1\\n<3>forged\\t\\x1b[2J\\x7f\\x0d"
-                                "\xc3\xa9\n");
+    assert_string_equal(output, "<6>e a=\"1\\n<3>forged\\t\\x1b[2J\\x7f\\x0d"
+                                "\xc3\xa9\"\n");
 }
 
 static void log_long_lines(void)
@@ -127,9 +128,9 @@ static void log_long_lines(void)
 
     memset(big, 'x', sizeof(big) - 1);
     big[sizeof(big) - 1] = '\0';
-    tfd_log(TFD_LOG_INFO, "e", "%s", big);
+    tfd_log(TFD_LOG_INFO, "e", "k=%s l=%d", big, 1);
     memset(big, '\x01', sizeof(big) - 1); /* four times as long when written */
-    tfd_log(TFD_LOG_INFO, "e", "%s", big);
+    tfd_log(TFD_LOG_INFO, "e", "k=%s l=%d", big, 1);
 }
 
 static void test_long_lines_are_cut_and_marked(void **state)
@@ -145,8 +146,193 @@ static void test_long_lines_are_cut_and_marked(void **state)
     second_end = strchr(first_end + 1, '\n');
     assert_non_null(second_end);
     assert_true(second_end - first_end <= TFD_LOG_LINE_MAX);
-    assert_memory_equal(second_end - 7, "\\x01...", 7);
+    assert_memory_equal(second_end - 8, "\\x01...\"", 8);
     assert_string_equal(second_end, "\n");
+}
+
+static void log_awkward_values(void)
+{
+    tfd_log(TFD_LOG_INFO, "e", "a=%s b=%s c=\"%s\" d=%s", "x y", "", "q\"\\",
+            "k=v");
+    tfd_log(TFD_LOG_INFO, "e", "a=%s:%d b=\"%s and %d%%\" c=%.*s", "h", 5,
+            "x\" y=\"z", 7, 2, "abc");
+    tfd_log(TFD_LOG_INFO, "e", "a=%llu b=%zu c=%lld d=%u e=%.1f f=%5d g=%c",
+            ~0ull, (size_t)3, -4ll, 5u, 1.25, 6, 'c');
+}
+
+static void test_values_have_a_beginning_and_an_end(void **state)
+{
+    (void)state;
+    capture(true, log_awkward_values);
+    assert_string_equal(
+        output, "<6>e a=\"x y\" b=\"\" c=\"q\\\"\\\\\" d=k=v\n"
+                "<6>e a=h:5 b=\"x\\\" y=\\\"z and 7%\" c=ab\n"
+                "<6>e a=18446744073709551615 b=3 c=-4 d=5 e=1.2 f=\"    6\" "
+                "g=c\n");
+}
+
+static void log_awkward_values_as_json(void)
+{
+    tfd_log_format_set(true);
+    log_awkward_values();
+}
+
+/* Behind the time, which is another each time. */
+static const char *json_fields(const char *line)
+{
+    const char *at = strstr(line, "\"level\"");
+
+    assert_memory_equal(line, "{\"time\":\"2", 10);
+    assert_non_null(at);
+    assert_int_equal(at - line, strlen("{\"time\":\"2026-11-21T12:00:00."
+                                       "000000Z\","));
+    return at;
+}
+
+static void test_json_is_one_object_a_line(void **state)
+{
+    char *line, *rest = output;
+    static const char *const expected[] = {
+        "\"level\":\"info\",\"event\":\"e\",\"a\":\"x y\",\"b\":\"\","
+        "\"c\":\"q\\\"\\\\\",\"d\":\"k=v\"}",
+        "\"level\":\"info\",\"event\":\"e\",\"a\":\"h:5\","
+        "\"b\":\"x\\\" y=\\\"z and 7%\",\"c\":\"ab\"}",
+        "\"level\":\"info\",\"event\":\"e\",\"a\":18446744073709551615,"
+        "\"b\":3,\"c\":-4,\"d\":5,\"e\":\"1.2\",\"f\":\"    6\",\"g\":"
+        "\"c\"}",
+    };
+
+    (void)state;
+    capture(false, log_awkward_values_as_json);
+    for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+        line = strsep(&rest, "\n");
+        assert_string_equal(json_fields(line), expected[i]);
+    }
+    assert_string_equal(rest, "");
+    capture(true, log_awkward_values_as_json); /* journald takes the level */
+    assert_memory_equal(output, "<6>{\"time\":", 11);
+}
+
+#define BAD_UTF8 \
+    "\x80 \xc3( \xc0\x80 \xed\xa0\x80 \xf4\x90\x80\x80 \xff \xe2\x82"
+
+static void log_bytes(void)
+{
+    tfd_log(TFD_LOG_INFO, "e", "a=%s", BAD_UTF8);
+    tfd_log(TFD_LOG_INFO, "e", "a=%s", "\xc2\x9b[2J \x01 \xe2\x82\xac");
+}
+
+static void log_bytes_as_json(void)
+{
+    tfd_log_format_set(true);
+    log_bytes();
+}
+
+static void test_what_is_no_utf8_is_escaped(void **state)
+{
+    const char *second;
+
+    (void)state;
+    capture(true, log_bytes);
+    assert_string_equal(output,
+                        "<6>e a=\"\\x80 \\xc3( \\xc0\\x80 \\xed\\xa0\\x80 "
+                        "\\xf4\\x90\\x80\\x80 \\xff \\xe2\\x82\"\n"
+                        "<6>e a=\"\\xc2\\x9b[2J \\x01 \xe2\x82\xac\"\n");
+    capture(false, log_bytes_as_json);
+#define REPLACED "\xef\xbf\xbd"
+    second = strchr(output, '\n');
+    assert_non_null(second);
+    output[second - output] = '\0';
+    assert_string_equal(json_fields(output),
+                        "\"level\":\"info\",\"event\":\"e\",\"a\":\"" REPLACED
+                        " " REPLACED "( " REPLACED REPLACED
+                        " " REPLACED REPLACED REPLACED
+                        " " REPLACED REPLACED REPLACED REPLACED " " REPLACED
+                        " " REPLACED REPLACED "\"}");
+    assert_non_null(strstr(second + 1, "\"\\u009b[2J \\u0001 \xe2\x82\xac\""));
+}
+
+static void log_long_json(void)
+{
+    tfd_log_format_set(true);
+    log_long_lines();
+}
+
+static void test_long_json_is_closed(void **state)
+{
+    const char *end;
+
+    (void)state;
+    capture(false, log_long_json);
+    end = strchr(output, '\n');
+    assert_non_null(end);
+    assert_true(end - output < TFD_LOG_LINE_MAX);
+    assert_memory_equal(end - 6, "x...\"}", 6);
+    assert_memory_equal(output + strlen(output) - 7, "1...\"}\n", 7);
+}
+
+static void TFD_PRINTF(2, 3)
+    make_line(struct tfd_log_line *l, const char *fmt, ...)
+{
+    va_list args;
+
+    *l = (struct tfd_log_line){.json = true};
+    tfd_log_line_raw(l, "{\"event\":\"e\"");
+    va_start(args, fmt);
+    tfd_log_line_fields(l, fmt, args);
+    va_end(args);
+    tfd_log_line_end(l);
+}
+
+/* Wherever the line is full, a number is whole and what is open is closed. */
+static void test_no_length_of_a_value_breaks_the_object(void **state)
+{
+    char big[TFD_LOG_LINE_MAX];
+    struct tfd_log_line l;
+    bool numbers[2] = {false, false};
+
+    (void)state;
+    memset(big, 'x', sizeof(big));
+    for (int n = TFD_LOG_LINE_MAX - 120; n < TFD_LOG_LINE_MAX; n++) {
+        bool has_number;
+
+        make_line(&l, "a=%.*s n=%d s=%s", n, big, 12345, "end");
+        assert_true(l.used <= sizeof(l.bytes));
+        l.bytes[l.used - 1] = '\0';
+        has_number = strstr(l.bytes, "\",\"n\":12345") != NULL;
+        numbers[has_number] = true;
+        assert_true(strstr(l.bytes, "\"n\"") == NULL || has_number);
+        assert_string_equal(l.bytes + l.used - 2, "}");
+    }
+    assert_true(numbers[0] && numbers[1]);
+}
+
+static void test_formats_by_name(void **state)
+{
+    bool json;
+
+    (void)state;
+    assert_true(tfd_log_format_parse("json", &json) && json);
+    assert_true(tfd_log_format_parse("text", &json) && !json);
+    assert_false(tfd_log_format_parse("JSON", &json));
+    assert_false(tfd_log_format_parse("", &json));
+}
+
+static void test_rates_count_what_they_drop(void **state)
+{
+    struct tfd_log_rate r = {.begun_us = 0};
+    unsigned dropped = 9;
+
+    (void)state;
+    for (int i = 0; i < TFD_LOG_RATE_LINES; i++)
+        assert_true(tfd_log_rate_allows(&r, 5, &dropped));
+    assert_int_equal(dropped, 0);
+    assert_false(tfd_log_rate_allows(&r, 6, &dropped));
+    assert_false(tfd_log_rate_allows(&r, 4 + TFD_LOG_RATE_US, &dropped));
+    assert_true(tfd_log_rate_allows(&r, 5 + TFD_LOG_RATE_US, &dropped));
+    assert_int_equal(dropped, 2);
+    assert_true(tfd_log_rate_allows(&r, 6 + TFD_LOG_RATE_US, &dropped));
+    assert_int_equal(dropped, 0);
 }
 
 static void log_without_stderr(void)
@@ -184,6 +370,13 @@ int main(void)
         cmocka_unit_test(test_elsewhere_a_line_has_its_time),
         cmocka_unit_test(test_values_cannot_forge_a_line),
         cmocka_unit_test(test_long_lines_are_cut_and_marked),
+        cmocka_unit_test(test_values_have_a_beginning_and_an_end),
+        cmocka_unit_test(test_json_is_one_object_a_line),
+        cmocka_unit_test(test_what_is_no_utf8_is_escaped),
+        cmocka_unit_test(test_long_json_is_closed),
+        cmocka_unit_test(test_no_length_of_a_value_breaks_the_object),
+        cmocka_unit_test(test_formats_by_name),
+        cmocka_unit_test(test_rates_count_what_they_drop),
         cmocka_unit_test(test_a_log_that_cannot_be_written_is_lost),
         cmocka_unit_test(test_names_of_levels),
     };
