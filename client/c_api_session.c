@@ -274,6 +274,24 @@ static struct tfd_tensor *room(struct tfd_tensor *inlined, int count)
     return calloc((size_t)count, sizeof(*inlined));
 }
 
+/* TensorFlow computes with any byte of a bool as true; servers take 0 and 1
+ * only, so a program that feeds other bytes gets a copy of them that is. */
+static enum tfd_code take_feed(const struct tfd_tensor *value,
+                               struct tfd_tensor *out, struct tfd_status *st)
+{
+    size_t size = value->buffer ? tfd_tensor_size(value) : 0;
+
+    if (tfd_tensor_check_bytes(value->dtype, tfd_tensor_data(value), size,
+                               NULL) == TFD_OK) {
+        *out = tfd_tensor_ref(value);
+        return TFD_OK;
+    }
+    TFD_TRY(tfd_tensor_new(out, value->dtype, &value->shape, st));
+    memcpy(tfd_tensor_data(out), tfd_tensor_data(value), size);
+    tfd_tensor_normalize_bools(out);
+    return TFD_OK;
+}
+
 static enum tfd_code take_feeds(struct running *r,
                                 TF_Tensor *const *input_values,
                                 struct tfd_status *st)
@@ -289,8 +307,16 @@ static enum tfd_code take_feeds(struct running *r,
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
                             "no tensor for input %d ('" TFD_STR_FMT "')", i,
                             TFD_STR_ARG(r->names->feeds[i]));
-    for (int i = 0; i < count; i++)
-        r->feeds[i] = tfd_tensor_ref(&input_values[i]->tensor);
+    for (int i = 0; i < count; i++) {
+        enum tfd_code rc =
+            take_feed(&input_values[i]->tensor, &r->feeds[i], st);
+
+        if (rc == TFD_OK)
+            continue;
+        while (i-- > 0)
+            tfd_tensor_unref(&r->feeds[i]);
+        return rc;
+    }
     return TFD_OK;
 }
 

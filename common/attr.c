@@ -144,12 +144,16 @@ enum tfd_code tfd_node_shape(const struct tfd_node *n, const char *name,
 enum tfd_code tfd_node_tensor(const struct tfd_node *n, const char *name,
                               struct tfd_tensor *out, struct tfd_status *st)
 {
+    struct tfd_status why = TFD_STATUS_INIT;
     struct tfd_tensor_head head;
     struct tfd_pb_field f;
 
     TFD_TRY(get(n, name, TFD_ATTR_TENSOR, &f, st));
-    TFD_TRY(tfd_tensor_proto_head(f.bytes, &head, st));
-    return tfd_tensor_proto_decode(&head, NULL, out, st);
+    if (tfd_tensor_proto_head(f.bytes, &head, &why) == TFD_OK &&
+        tfd_tensor_proto_decode(&head, NULL, out, &why) == TFD_OK)
+        return TFD_OK;
+    tfd_status_context(&why, "Cannot parse tensor from proto");
+    return tfd_status_copy(st, &why);
 }
 
 enum tfd_code tfd_node_tensor_shape(const struct tfd_node *n, const char *name,

@@ -186,6 +186,15 @@ void tfd_tensor_unref(struct tfd_tensor *t);
 int64_t tfd_tensor_elements(const struct tfd_tensor *t);
 /* Bytes of the elements as they lie in memory. */
 size_t tfd_tensor_size(const struct tfd_tensor *t);
+/* Of bytes that come from outside: INVALID_ARGUMENT when they are no elements
+ * of this type.  A bool is 0 or 1, and kernels compute with it as it lies;
+ * every other type whose elements are plain bytes takes any bits. */
+enum tfd_code tfd_tensor_check_bytes(enum tfd_dtype dtype, const void *bytes,
+                                     size_t size,
+                                     struct tfd_status *st) TFD_MUST_USE;
+/* Elements of BOOL that are neither 0 nor 1 become 1. */
+void tfd_tensor_normalize_bools(const struct tfd_tensor *t);
+
 /* NULL when there are no elements. */
 void *tfd_tensor_data(const struct tfd_tensor *t);
 

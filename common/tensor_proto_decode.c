@@ -284,11 +284,12 @@ static enum tfd_code check_size(const struct tfd_tensor_head *h, int64_t *count,
     *count = -1;
     if (h->content.data && !tfd_dtype_is_pod(h->dtype))
         return check_item_content(h, elements, st);
+    if (h->content.data && (h->content.size / size != (size_t)elements ||
+                            h->content.size % size != 0))
+        return fail_content(h, st);
     if (h->content.data)
-        return h->content.size / size == (size_t)elements &&
-                       h->content.size % size == 0
-                   ? TFD_OK
-                   : fail_content(h, st);
+        return tfd_tensor_check_bytes(h->dtype, h->content.data,
+                                      h->content.size, st);
     TFD_TRY(count_values(h, count, &last_size, st));
     if (last_size && elements > *count &&
         (uint64_t)(elements - *count) > REPEATED_SIZE_MAX / last_size)

@@ -190,6 +190,8 @@ static enum tfd_code read_plain(struct tfd_bundle_reader *r,
                        st);
     if (rc != TFD_OK)
         tfd_tensor_unref(out);
+    else /* TensorFlow restores and computes with any byte as true */
+        tfd_tensor_normalize_bools(out);
     return rc;
 }
 

@@ -298,6 +298,7 @@ static enum tfd_code raw_compute(struct tfd_kctx *k, struct tfd_status *st)
             memcpy(y, x[i].data, size);
         else
             copy_swapped(y, x[i].data, size, complex ? element / 2 : element);
+    tfd_tensor_normalize_bools(&k->out[0]);
     return TFD_OK;
 }
 

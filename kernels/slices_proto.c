@@ -104,9 +104,12 @@ static uint64_t get_integer(enum tfd_dtype dtype, const void *data, size_t i)
     }
 }
 
-/* Bits beyond the type's are cut off, as TensorFlow does. */
+/* Bits beyond the type's are cut off, as TensorFlow does; a bool is true when
+ * any bit is. */
 static void set_integer(enum tfd_dtype dtype, void *data, size_t i, uint64_t v)
 {
+    if (dtype == TFD_BOOL)
+        v = v != 0;
     switch (dtype) {
 #define X(name, T)             \
     case TFD_##name:           \

@@ -115,8 +115,11 @@ static enum tfd_code slice(const struct tfd_incoming *in,
                            struct tfd_tensor *out, struct tfd_status *st)
 {
     size_t offset = (size_t)(h->content.data - (const char *)in->body->data);
-    struct tfd_buffer *b = tfd_buffer_slice(in->body, offset, h->content.size);
+    struct tfd_buffer *b;
 
+    TFD_TRY(
+        tfd_tensor_check_bytes(h->dtype, h->content.data, h->content.size, st));
+    b = tfd_buffer_slice(in->body, offset, h->content.size);
     if (!b)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "no memory for a tensor's buffer");
@@ -139,6 +142,7 @@ static enum tfd_code take_payload(const struct tfd_incoming *in,
                         (long long)h->payload_index, count);
     b = in->payload[h->payload_index];
     if (right_size(h, b->size)) {
+        TFD_TRY(tfd_tensor_check_bytes(h->dtype, b->data, b->size, st));
         *out = (struct tfd_tensor){h->dtype, h->shape, tfd_buffer_ref(b)};
         return TFD_OK;
     }

@@ -1,5 +1,6 @@
 """Feeds and fetches: every type, odd shapes, large and unusual ones."""
-from tests.cluster.client import equal, graph, np, run, tf
+from tests.cluster.client import (TensorProto, equal, expect, graph, np, run,
+                                  tf)
 from tests.cluster.suite import test
 
 PAIR = dict(ps=1, worker=2)
@@ -153,3 +154,39 @@ def placeholders_with_defaults_take_both(cluster):
         y = p * 2
         equal(run(cluster.target(), y), np.float32([2, 4]))
         equal(run(cluster.target(), y, {p: [5.0]}), np.float32([10]))
+
+
+def bool_proto(*data):
+    proto = TensorProto(dtype=tf.bool.as_datatype_enum,
+                        tensor_content=bytes(data))
+    proto.tensor_shape.dim.add(size=len(data))
+    return proto
+
+
+@test(**PAIR)
+def bytes_that_are_no_bools_are_refused(cluster):
+    """As content of a constant and of a feed; small and large."""
+    for size in (3, 100000):
+        data = np.zeros(size, np.uint8)
+        data[-1] = 2
+        with graph() as g, tf.device("/job:ps"):
+            bad = g.create_op("Const", [], [tf.bool], name="bad", attrs={
+                "dtype": tf.AttrValue(type=tf.bool.as_datatype_enum),
+                "value": tf.AttrValue(tensor=bool_proto(*data))}).outputs[0]
+            fed = tf.placeholder(tf.bool, [None])
+            count = tf.reduce_sum(tf.cast(fed, tf.int32))
+            with expect(tf.errors.InvalidArgumentError,
+                        "Cannot parse tensor from proto"):
+                run(cluster.target(), bad.op)
+            with expect(tf.errors.InvalidArgumentError,
+                        "Invalid TensorProto for feed value 0"):
+                run(cluster.target(), count, {fed: data.view(bool)})
+            equal(run(cluster.target(), count, {fed: data == 2}), np.int32(1))
+
+
+@test(**PAIR)
+def any_other_byte_of_a_decoded_bool_is_true(cluster):
+    with graph(), tf.device("/job:ps"):
+        raw = tf.decode_raw(tf.constant(b"\x00\x01\x02\xff"), tf.bool)
+        got = run(cluster.target(), tf.cast(raw, tf.float32))
+        equal(got, np.float32([0, 1, 1, 1]))

@@ -127,6 +127,31 @@ static void check_strings(struct fixture *f, TF_Session *s)
     TF_DeleteTensor(out);
 }
 
+/* Any byte but 0 is true, as in TensorFlow. */
+static void check_bools(struct fixture *f, TF_Session *s)
+{
+    static const uint8_t bytes[] = {0, 1, 2, 255};
+    static const float want[] = {0, 1, 1, 1};
+    static const int64_t dims[] = {4};
+    TF_OperationDescription *d = TF_NewOperation(f->g, "Placeholder", "bools");
+    TF_Tensor *in = TF_AllocateTensor(TF_BOOL, dims, 1, sizeof(bytes)), *out;
+    TF_Output x = {NULL, 0}, y = {NULL, 0};
+
+    TF_SetAttrType(d, "dtype", TF_BOOL);
+    x.oper = TF_FinishOperation(d, f->st);
+    d = TF_NewOperation(f->g, "Cast", "counted");
+    TF_AddInput(d, x);
+    TF_SetAttrType(d, "DstT", TF_FLOAT);
+    y.oper = TF_FinishOperation(d, f->st);
+    memcpy(TF_TensorData(in), bytes, sizeof(bytes));
+    TF_SessionRun(s, NULL, &x, &in, 1, &y, &out, 1, NULL, 0, NULL, f->st);
+    expect(f, TF_OK, "");
+    assert_memory_equal(TF_TensorData(out), want, sizeof(want));
+    assert_memory_equal(TF_TensorData(in), bytes, sizeof(bytes));
+    TF_DeleteTensor(in);
+    TF_DeleteTensor(out);
+}
+
 static void check_failures(struct fixture *f, TF_Session *s)
 {
     TF_Output p = placeholder(f, "unfed", NULL, -1), c = scalar(f, "one", 1);
@@ -189,6 +214,7 @@ static void check_all(struct fixture *f, const char *target)
     check_feeds(f, s);
     check_large(f, s);
     check_strings(f, s);
+    check_bools(f, s);
     check_failures(f, s);
     check_variables(f, s);
     TF_CloseSession(s, f->st);

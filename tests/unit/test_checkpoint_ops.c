@@ -184,6 +184,31 @@ static void test_slices_make_a_whole(void **state)
     }
 }
 
+/* A program may have saved other bytes than 0 and 1; TensorFlow computes with
+ * them as with 1. */
+static void test_bools_are_restored_as_0_and_1(void **state)
+{
+    static const char *const savers[] = {"SaveV2", "SaveSlices"};
+    static const uint8_t bytes[] = {0, 1, 2, 128}, types[] = {TFD_BOOL};
+    struct tfd_shape shape = {1, {4}};
+    struct tfd_tensor out[TENSORS_MAX];
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct tfd_tensor in[] = {strings(savers[i]), strings("b"), strings(""),
+                                  TFD_TENSOR_INIT};
+
+        assert_int_equal(tfd_tensor_new(&in[3], TFD_BOOL, &shape, NULL),
+                         TFD_OK);
+        memcpy(tfd_tensor_data(&in[3]), bytes, sizeof(bytes));
+        assert_int_equal(run_kernel(savers[i], in, 4, NULL, NULL, 0, NULL),
+                         TFD_OK);
+        assert_int_equal(restore(savers[i], "b", "", types, 1, out), TFD_OK);
+        assert_memory_equal(tfd_tensor_data(&out[0]), "\0\1\1\1", 4);
+        drop(out);
+    }
+}
+
 static void test_one_name_may_be_restored_twice(void **state)
 {
     static const uint8_t types[] = {TFD_FLOAT, TFD_FLOAT};
@@ -472,6 +497,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_every_saving_op_is_read_by_restore),
         TEST(test_slices_make_a_whole),
+        TEST(test_bools_are_restored_as_0_and_1),
         TEST(test_one_name_may_be_restored_twice),
         TEST(test_parts_become_one),
         TEST(test_a_bad_save_leaves_nothing),

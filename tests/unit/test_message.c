@@ -380,6 +380,7 @@ static void test_payloads_that_are_not_there(void **state)
         {0, 4004, TFD_FLOAT, TFD_INVALID_ARGUMENT},
         {0, 4000, TFD_STRING, TFD_INVALID_ARGUMENT},
         {0, 1000, TFD_STRING, TFD_OK}, /* a thousand empty strings */
+        {0, 1000, TFD_BOOL, TFD_OK},
     };
 
     (void)state;
@@ -426,6 +427,37 @@ static void test_what_cannot_be_encoded_fails_the_message(void **state)
     tfd_tensor_unref(&t);
 }
 
+/* Beside a message, and within one large enough to be sliced. */
+static void test_bools_are_0_or_1(void **state)
+{
+    static const size_t sizes[] = {1, 1000, 70000};
+
+    (void)state;
+    for (size_t i = 0; i < 2 * sizeof(sizes) / sizeof(sizes[0]); i++) {
+        size_t size = sizes[i / 2];
+        struct tfd_tensor t =
+            new_tensor(TFD_BOOL, 1, (int64_t[]){(int64_t)size});
+        struct tfd_status st = TFD_STATUS_INIT;
+        struct tfd_incoming in;
+        struct tfd_tensor back;
+        struct tfd_message m;
+
+        memset(tfd_tensor_data(&t), 1, size);
+        ((char *)tfd_tensor_data(&t))[size - 1] = 2;
+        tfd_message_init(&m, i % 2);
+        tfd_message_put_tensor(&m, TENSOR_TAG, &t, NULL);
+        in = arrive(&m);
+        assert_int_equal(tfd_tensor_decode(&in, field(in.proto, TENSOR_TAG),
+                                           NULL, &back, &st),
+                         TFD_INVALID_ARGUMENT);
+        assert_non_null(strstr(st.text, "which is neither 0 nor 1"));
+        assert_null(back.buffer);
+        tfd_incoming_deinit(&in);
+        tfd_message_deinit(&m);
+        tfd_tensor_unref(&t);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -435,6 +467,7 @@ int main(void)
         cmocka_unit_test(test_lengths_count_spliced_bytes),
         cmocka_unit_test(test_damage_at_every_byte_is_survived),
         cmocka_unit_test(test_payloads_that_are_not_there),
+        cmocka_unit_test(test_bools_are_0_or_1),
         cmocka_unit_test(test_what_cannot_be_encoded_fails_the_message),
     };
 

@@ -79,6 +79,9 @@ static void test_fields_of_every_type(void **state)
              "\x08\x01\x12\x04\x12\x02\x08\x02\x22\x08\0\0\x80\x3f\0\0\0\x40"),
          BYTES("\0\0\x80\x3f\0\0\0\x40")},
         {BYTES("\x08\x0a\x22\x01\x01"), BYTES("\1")},
+        /* any number of bool_val but 0 is true */
+        {BYTES("\x08\x0a\x12\x04\x12\x02\x08\x03\x5a\x04\x00\x02\x80\x02"),
+         BYTES("\0\1\1")},
     };
 
     (void)state;
@@ -294,6 +297,11 @@ static const struct {
            "abcdefgh"),
      TFD_INVALID_ARGUMENT,
      "tensor_content has 8 bytes, which are no float of shape []"},
+    /* bools are 0 and 1 */
+    {BYTES("\x08\x0a\x22\x01\x02"), TFD_INVALID_ARGUMENT,
+     "element 0 of a bool tensor has the byte 2, which is neither 0 nor 1"},
+    {BYTES("\x08\x0a\x12\x04\x12\x02\x08\x03\x22\x03\x00\x01\x80"),
+     TFD_INVALID_ARGUMENT, "element 2 of a bool tensor has the byte 128"},
     {BYTES("\x08\x01\x12\x04\x12\x02\x08\x00\x22\x04"
            "abcd"),
      TFD_INVALID_ARGUMENT,
