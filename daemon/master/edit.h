@@ -49,6 +49,7 @@ struct tfd_edit {
     struct tfd_map names; /* of the nodes */
     int64_t suffix;       /* of made-up names */
     bool across_tasks;    /* functions.h */
+    bool conditional;     /* a Switch or Enter of the client's: see inline.c */
     enum tfd_code code;   /* the first failure */
     struct tfd_status *st;
 };

@@ -39,6 +39,13 @@ static enum action action_of(const struct tfd_node *n)
     return NONE;
 }
 
+bool tfd_functions_is_call(const struct tfd_node *n)
+{
+    enum action action = action_of(n);
+
+    return action == CALL || action == GRADIENT;
+}
+
 /* A boolean attribute that nodes and functions may have or not. */
 static bool says(const struct tfd_attr *attrs, int32_t count, const char *name)
 {
@@ -197,6 +204,16 @@ static bool has_any(const struct tfd_graph *g, int32_t first)
     return false;
 }
 
+/* Control flow that the client has written itself, of any time: a call in it
+ * need not wait for anything but its inputs. */
+static bool has_control_flow(const struct tfd_graph *g)
+{
+    for (int32_t i = 0; i < g->count; i++)
+        if (g->nodes[i]->op->flags & (TFD_OP_SWITCH | TFD_OP_ENTER))
+            return true;
+    return false;
+}
+
 static bool is_stopped(struct tfd_edit *e, const bool *stop)
 {
     if (!stop || !__atomic_load_n(stop, __ATOMIC_RELAXED))
@@ -216,6 +233,7 @@ enum tfd_code tfd_functions_expand(struct tfd_graph *g, int32_t first,
         return TFD_OK;
     tfd_edit_begin(&e, g, first, st);
     e.across_tasks = how->across_tasks;
+    e.conditional = has_control_flow(g);
     for (int32_t i = 0; i < e.count && tfd_edit_ok(&e); i++) {
         enum action action = action_of(&e.nodes[i]->n);
 

@@ -36,4 +36,8 @@ enum tfd_code tfd_functions_expand(struct tfd_graph *g, int32_t first,
                                    const struct tfd_expand *how,
                                    struct tfd_status *st) TFD_MUST_USE;
 
+/* Whether a node is a call of a function: by the function's name as its op, or
+ * by an op that has the function as its attribute "f". */
+bool tfd_functions_is_call(const struct tfd_node *n);
+
 #endif

@@ -7,7 +7,13 @@
  * What the call waits for, a NoOp waits for, and with it arguments and all
  * nodes of the body that have no inputs; so the body runs where the call would
  * have: in its branch, in its iteration, after what precedes it.
+ *
+ * A client's own Switch and Enter (v1 control flow) put a call into a branch or
+ * iteration by its inputs alone.  Where there are any, nodes without inputs
+ * wait for the arguments, too, as the call itself would: a constant of a branch
+ * that is not taken must not be what Merge finds first.
  */
+#include "daemon/master/functions.h"
 #include "daemon/master/lower.h"
 
 #include "common/attr.h"
@@ -25,6 +31,7 @@ struct inlining {
     int32_t call;   /* what new nodes came from */
     int32_t start;  /* number of the body's first node */
     int32_t before; /* input_control_node, or -1 */
+    int32_t ready;  /* what nodes without inputs wait for, or -1 */
     struct tfd_str name, device;
     struct tfd_device_name caller; /* of device, parsed */
     bool has_caller;
@@ -156,6 +163,35 @@ static void wait_before(struct inlining *in, int32_t id)
         tfd_edit_control(in->e, id, in->before);
 }
 
+/* A call's own body may hold nodes without inputs, so a call waits even where
+ * it has inputs. */
+static bool is_started_by_control(const struct tfd_node *b)
+{
+    return b->control_count == 0 &&
+           (b->in_count == 0 || tfd_functions_is_call(b));
+}
+
+static bool has_nodes_to_start(const struct tfd_body *b)
+{
+    for (int32_t i = b->arg_count; i < b->count; i++)
+        if (is_started_by_control(&b->nodes[i].node))
+            return true;
+    return false;
+}
+
+/* The body's own nodes follow, beginning with the arguments. */
+static void add_ready(struct inlining *in)
+{
+    in->ready = in->before;
+    if (in->e->conditional && in->body.arg_count > 0 &&
+        has_nodes_to_start(&in->body))
+        in->ready = add_plain(in, inner_name(in, TFD_STR("arguments_ready")),
+                              "NoOp", in->device, NULL);
+    in->start = in->e->first + in->e->count;
+    for (int32_t i = 0; in->ready != in->before && i < in->body.arg_count; i++)
+        tfd_edit_control(in->e, in->ready, in->start + i);
+}
+
 /* A value that passes into or out of the body, where it is. */
 static int32_t add_pass(struct inlining *in, struct tfd_str name,
                         struct tfd_edge from)
@@ -203,10 +239,8 @@ static void add_node(struct inlining *in, const struct tfd_node *b)
     give_attrs(in, id, b);
     for (int32_t i = 0; i < b->control_count; i++)
         tfd_edit_control(in->e, id, in->start + b->control[i]);
-    /* A call in the body may hold nodes that have no inputs, too. */
-    if (b->in_count + b->control_count == 0 ||
-        (b->op->flags & TFD_OP_FUNCTION && b->control_count == 0))
-        wait_before(in, id);
+    if (in->ready >= 0 && is_started_by_control(b))
+        tfd_edit_control(in->e, id, in->ready);
 }
 
 /* ---- The end ------------------------------------------------------------- */
@@ -321,6 +355,7 @@ static enum tfd_code begin(struct inlining *in, const struct tfd_func *f)
         in->device.size > 0 &&
         tfd_device_name_parse(in->device, &in->caller, NULL) == TFD_OK;
     in->call = new_call(e, tfd_edit_at(e, in->id)->call, in->body.function);
+    e->conditional = e->conditional || !runs_once(&in->body);
     return e->code;
 }
 
@@ -335,7 +370,7 @@ void tfd_lower_call(struct tfd_edit *e, int32_t id, const struct tfd_func *f,
         return;
     }
     add_before(&in);
-    in.start = e->first + e->count;
+    add_ready(&in);
     for (int32_t i = 0; i < in.body.count && tfd_edit_ok(e); i++)
         if (in.body.nodes[i].arg >= 0)
             add_arg(&in, &in.body.nodes[i]);

@@ -3,7 +3,8 @@ import threading
 
 from tensorflow.core.framework import function_pb2, types_pb2
 
-from tests.cluster.client import equal, expect, graph, np, run, tf
+from tests.cluster.client import (equal, expect, graph, np, plain_config, run,
+                                  tf)
 from tests.cluster.raw import Raw, code_of, constant, graph_of, node
 from tests.cluster.suite import test
 
@@ -149,6 +150,107 @@ def functions_inside_functions(cluster):
         p, q = g(x)
         return [p, q, tf.gradients(p, x)[0]], [x]
     same(cluster, build, [(3.0,)])
+
+
+def calls_of_constants():
+    """Functions of a tensor whose results do not depend on it, or only some,
+    by tf.function (PartitionedCall), branches and loops, and nested."""
+    import tensorflow
+    function = tensorflow.function(autograph=False)
+
+    @function
+    def three(x):
+        return tf.constant(3.0)
+
+    @function
+    def some(x):
+        return tf.constant(3.0), x * 2.0, tf.constant(5.0)
+
+    @function
+    def none():
+        return tf.constant(4.0)
+
+    def branch(x):
+        return tf.cond(x > 2.0, lambda: tf.constant(1.0), lambda: three(x))
+
+    def case(x):
+        return tf.switch_case(tf.cast(x, tf.int32),
+                              [none, lambda: three(x), lambda: x + 1.0])
+
+    def loop(x):
+        return tf.while_loop(lambda j, a: j < 2,
+                             lambda j, a: (j + 1, three(a)), [0, x])[1]
+
+    plain = [three, lambda x: sum(some(x)), lambda x: x + none(),
+             lambda x: some(three(x))[0] + three(x), branch, case, loop,
+             lambda x: loop(branch(x)) + x]
+    return plain + [function(f) for f in plain]
+
+
+def check_constants_of_calls(cluster, begin):
+    """As TensorFlow answers where it expands no calls: where it does, its
+    branches of v1 lose some of them."""
+    begin()
+    with graph():
+        results = []
+        yes, no = (tf.placeholder_with_default(v, []) for v in (True, False))
+        for f in calls_of_constants():
+            results.append(tf.while_loop(
+                lambda i, x: i < 4, lambda i, x: (i + 1, f(x)), [0, 1.0])[1])
+            results.append(tf.while_loop(
+                lambda i, x: i < 2, lambda i, x: (i + 1, tf.while_loop(
+                    lambda j, y: j < 2, lambda j, y: (j + 1, f(y) + x),
+                    [0, x])[1]), [0, 1.0])[1])
+            for which in (yes, no):
+                results.append(tf.cond(which, lambda: f(tf.constant(1.0)),
+                                       lambda: tf.constant(0.0)))
+        config = plain_config()
+        want = run("", results, config=config)
+        for target in (cluster.target(), cluster.target("ps", 0)):
+            equal(run(target, results, config=config), want)
+
+
+@test(limit=60, **PAIR)
+def constants_of_calls_in_v1_loops_and_branches(cluster):
+    check_constants_of_calls(cluster, tf.disable_control_flow_v2)
+
+
+@test(limit=60, **PAIR)
+def constants_of_calls_in_v2_loops_and_branches(cluster):
+    check_constants_of_calls(cluster, tf.enable_control_flow_v2)
+
+
+@test(**PAIR)
+def effects_of_calls_in_a_loop(cluster):
+    """A function without results, one with a constant one."""
+    import tensorflow
+    for begin in (tf.disable_control_flow_v2, tf.enable_control_flow_v2):
+        begin()
+        with graph():
+            v = tf.get_variable("v", initializer=1.0, use_resource=True)
+
+            @tensorflow.function(autograph=False)
+            def silent(x):
+                v.assign_add(1.0)
+
+            @tensorflow.function(autograph=False)
+            def constant_of(x):
+                v.assign_add(10.0)
+                return tf.constant(2.0)
+
+            def body(i, x):
+                silent(x)
+                call, = [op for op in tf.get_default_graph().get_operations()
+                         if op.type == "StatefulPartitionedCall"]
+                with tf.control_dependencies([call]):
+                    return i + 1, x * constant_of(x)
+
+            loop = tf.while_loop(lambda i, x: i < 3, body, [0, 1.0])
+            with tf.Session(cluster.target()) as session:
+                session.run(v.initializer)
+                assert session.run(loop[1]) == 8.0
+                got = session.run(v)
+                assert got == 34.0, got
 
 
 @test(**PAIR)

@@ -116,7 +116,7 @@ static inline void put_attrs(char *op)
         }
         if (count < 4)
             put_attr(NODE(attr), "_lower_using_switch_merge", "!");
-    } else if (strcmp(parts[0], "PartitionedCall") == 0) {
+    } else if (strstr(parts[0], "PartitionedCall")) {
         put_attr(NODE(attr), "f", parts[1]);
         put_attr(NODE(attr), "Tin", "1");
         put_attr(NODE(attr), "Tout", "1");

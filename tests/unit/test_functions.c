@@ -121,6 +121,57 @@ static void test_a_body_waits_for_what_its_call_waits_for(void **state)
     assert_int_equal(node("c/a")->control_count, 0);
 }
 
+/* A body's constants belong where its call is: in its frame and branch. */
+static void
+test_calls_in_a_body_wait_for_what_the_outer_call_waits(void **state)
+{
+    static const char *const calls[] = {"D x", "PartitionedCall:@D x",
+                                        "StatefulPartitionedCall:@D x"};
+    char functions[256];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        snprintf(functions, sizeof(functions),
+                 "D x -> z: k Placeholder; z = k:output:0\n"
+                 "F x -> z: a %s; z = a:%s:0",
+                 calls[i], i == 0 ? "z" : "output");
+        assert_int_equal(import(functions, "p Placeholder; w NoOp; "
+                                           "c PartitionedCall:@F p ^w"),
+                         TFD_OK);
+        assert_true(waits_for(node("c/a/k"), node("c/a/input_control_node")));
+        assert_true(waits_for(node("c/a/input_control_node"),
+                              node("c/input_control_node")));
+    }
+}
+
+/* A v1 branch or loop has the call by its inputs alone. */
+static void test_constants_wait_for_arguments_in_v1_control_flow(void **state)
+{
+    static const char functions[] =
+        "K x -> z: k Placeholder; z = k:output:0\n"
+        "F x y -> z: a PartitionedCall:@K x; b Add x x; z = a:output:0";
+
+    (void)state;
+    assert_int_equal(import(functions, "p Placeholder; b Placeholder:B; "
+                                       "s Switch p b; c F s p"),
+                     TFD_OK);
+    assert_true(waits_for(node("c/arguments_ready"), node("c/x")));
+    assert_true(waits_for(node("c/arguments_ready"), node("c/y")));
+    assert_true(waits_for(node("c/a/k"), node("c/a/arguments_ready")));
+    assert_true(waits_for(node("c/a/arguments_ready"), node("c/a/x")));
+    assert_int_equal(node("c/b")->control_count, 0);
+}
+
+static void test_constants_wait_for_nothing_where_nothing_is_v1(void **state)
+{
+    (void)state;
+    assert_int_equal(import("K x -> z: k Placeholder; z = k:output:0",
+                            "p Placeholder; c K p"),
+                     TFD_OK);
+    assert_int_equal(node("c/k")->control_count, 0);
+    assert_null(tfd_graph_find(g, TFD_STR("c/arguments_ready")));
+}
+
 static void test_control_results_are_the_end(void **state)
 {
     (void)state;
@@ -281,6 +332,10 @@ int main(void)
         cmocka_unit_test(test_a_functions_types_may_be_the_calls),
         cmocka_unit_test(test_a_call_becomes_its_body),
         cmocka_unit_test(test_a_body_waits_for_what_its_call_waits_for),
+        cmocka_unit_test(
+            test_calls_in_a_body_wait_for_what_the_outer_call_waits),
+        cmocka_unit_test(test_constants_wait_for_arguments_in_v1_control_flow),
+        cmocka_unit_test(test_constants_wait_for_nothing_where_nothing_is_v1),
         cmocka_unit_test(test_control_results_are_the_end),
         cmocka_unit_test(test_calls_within_bodies_are_expanded),
         cmocka_unit_test(test_some_calls_stay),
