@@ -368,7 +368,8 @@ static void test_bad_constants_fail_when_prepared(void **state)
                      "Type mismatch between value (int32) and dtype (float)");
     expect_and_clear(
         run(add_with("c", "Const", NULL, 0, cut, 2), NULL, &out, &st),
-        TFD_INVALID_ARGUMENT, &st, "tensor_content has 1 bytes");
+        TFD_INVALID_ARGUMENT, &st,
+        "Cannot parse tensor from proto: tensor_content has 1 bytes");
 }
 
 static void test_placeholders_must_be_fed(void **state)
