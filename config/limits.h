@@ -217,7 +217,7 @@
 #define TFD_TRACED_NODES_MAX (1 << 20)
 #define TFD_TRACE_SIZE_MAX ((size_t)256 << 20)
 
-/* Clusters that sessions have brought along; they stay known. */
+/* Clusters that open sessions have brought along. */
 #define TFD_CLUSTERS_MAX 64
 
 /* Callables and unfinished partial runs of one session. */

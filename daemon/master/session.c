@@ -50,6 +50,7 @@ void tfd_session_unref(struct tfd_session *s)
 {
     if (--s->refs > 0)
         return;
+    tfd_peers_drop_cluster(s->master->o.peers, s->peers);
     tfd_partial_run_free_all(s);
     tfd_callable_free_all(s);
     for (uint32_t i = 0; i < s->plan_count; i++)

@@ -45,8 +45,8 @@ struct tfd_session {
     int growing;                            /* extensions not yet done */
     int32_t node_count;                     /* as the last one left it */
     struct tfd_device_set devices;
-    /* The cluster: ours, or one of the session's own, in which we are `task`,
-     * and every device has another name. */
+    /* The cluster: ours, or one of the session's own, which it holds, in which
+     * we are `task`, and every device has another name. */
     struct tfd_peers_range peers;
     bool renamed;
     char task[TFD_DEVICE_NAME_MAX];
@@ -84,7 +84,8 @@ struct tfd_master {
     struct tfd_master_options o;
     struct tfd_worker **workers; /* by peer; made when first needed */
     int worker_room;
-    int peer_count;
+    int peer_count; /* of the cluster we were started with */
+    struct tfd_peers_follower follower;
     struct tfd_map by_handle; /* -> struct tfd_session * */
     struct tfd_session *sessions;
     struct tfd_create *creating; /* not yet open */

@@ -109,7 +109,7 @@ static void ask(struct tfd_worker_service *w, struct tfd_task_session *s)
 {
     const struct tfd_outcall_options o = {.timeout_us = ASK_US};
     struct tfd_peers *peers = w->options.peers;
-    int peer = tfd_peers_find(peers, tfd_str_of(s->master_task));
+    int peer = tfd_peers_find_in(peers, s->peers, tfd_str_of(s->master_task));
     struct tfd_channel *ch = peer < 0 ? NULL : tfd_peers_channel(peers, peer);
     struct tfd_idle_question *q = ch ? new_question(w, s) : NULL;
     struct tfd_message m;

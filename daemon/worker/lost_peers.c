@@ -81,9 +81,17 @@ static void fail_later(struct tfd_worker_service *w, int peer,
         fail_steps(l);
 }
 
-static void changed(void *ctx, int peer, bool up, const struct tfd_status *why)
+static struct tfd_worker_service *worker_of(struct tfd_peers_follower *f)
 {
-    struct tfd_worker_service *w = ctx;
+    return (struct tfd_worker_service *)((char *)f -
+                                         offsetof(struct tfd_worker_service,
+                                                  follower));
+}
+
+static void changed(struct tfd_peers_follower *f, int peer, bool up,
+                    const struct tfd_status *why)
+{
+    struct tfd_worker_service *w = worker_of(f);
     struct tfd_lost_peer *before = find(w, peer);
     struct tfd_status st = TFD_STATUS_INIT;
 
@@ -97,9 +105,23 @@ static void changed(void *ctx, int peer, bool up, const struct tfd_status *why)
     tfd_transfer_lost(w->transfer, peer, why);
 }
 
+/* Another peer may have one of these numbers next. */
+static void gone(struct tfd_peers_follower *f, struct tfd_peers_range range)
+{
+    struct tfd_worker_service *w = worker_of(f);
+    struct tfd_lost_peer *l;
+
+    for (int i = range.first; i < range.first + range.count; i++)
+        while ((l = find(w, i)))
+            forget(l);
+    tfd_transfer_gone(w->transfer, range);
+}
+
 void tfd_lost_peers_follow(struct tfd_worker_service *w)
 {
-    tfd_peers_follow(w->options.peers, changed, w);
+    w->follower.changed = changed;
+    w->follower.gone = gone;
+    tfd_peers_follow(w->options.peers, &w->follower);
 }
 
 void tfd_lost_peers_free(struct tfd_worker_service *w)

@@ -50,6 +50,9 @@ struct tfd_peer_sends *tfd_peer_sends_new(struct tfd_loop *l,
 void tfd_peer_sends_free(struct tfd_peer_sends *s);
 /* The connection to a peer broke: it maps nothing any more.  Loop thread. */
 void tfd_peer_sends_lost(struct tfd_peer_sends *s, int32_t peer);
+/* These peers are no more (peers.h).  Loop thread. */
+void tfd_peer_sends_gone(struct tfd_peer_sends *s,
+                         struct tfd_peers_range range);
 
 /* Sends k's value on device d to the GPU of number `to` at the other end of ch,
  * then finishes k.  False: the peer does not map it, or not yet.  Any thread.

@@ -56,6 +56,14 @@ struct tfd_peer_sends *tfd_peer_sends_new(struct tfd_loop *l,
     return s;
 }
 
+/* One that is asked about is freed by the answer. */
+static void abandon(struct row *r)
+{
+    r->sends = NULL;
+    if (r->state != ASKING)
+        free(r);
+}
+
 void tfd_peer_sends_free(struct tfd_peer_sends *s)
 {
     if (!s)
@@ -64,9 +72,7 @@ void tfd_peer_sends_free(struct tfd_peer_sends *s)
         struct row *r = s->rows;
 
         s->rows = r->next;
-        r->sends = NULL;
-        if (r->state != ASKING)
-            free(r);
+        abandon(r);
     }
     tfd_lock_deinit(&s->lock);
     free(s);
@@ -88,6 +94,24 @@ void tfd_peer_sends_lost(struct tfd_peer_sends *s, int32_t peer)
         }
         *at = r->next;
         free(r);
+    }
+    tfd_unlock(&s->lock);
+}
+
+void tfd_peer_sends_gone(struct tfd_peer_sends *s, struct tfd_peers_range range)
+{
+    struct row **at = &s->rows;
+
+    tfd_lock(&s->lock);
+    while (*at) {
+        struct row *r = *at;
+
+        if (r->peer < range.first || r->peer >= range.first + range.count) {
+            at = &r->next;
+            continue;
+        }
+        *at = r->next;
+        abandon(r);
     }
     tfd_unlock(&s->lock);
 }

@@ -53,7 +53,7 @@ struct tfd_transfer {
     struct tfd_loop *loop;
     struct tfd_peers *peers;
     struct pushed **pushed; /* by peer; NULL: nothing yet.  Loop thread */
-    int peer_count;
+    int32_t pushed_room;    /* sessions bring more peers */
     struct tfd_remote_recvs *recvs;
     struct tfd_peer_sends *peer_sends;
     struct tfd_lock lock; /* of what follows */
@@ -90,13 +90,6 @@ struct tfd_transfer *tfd_transfer_new(struct tfd_loop *l,
     t->peers = peers;
     t->post.run = run_post;
     tfd_lock_init(&t->lock, TFD_LOCK_RENDEZVOUS);
-    t->peer_count = peers ? tfd_peers_count(peers) : 0;
-    t->pushed = calloc((size_t)t->peer_count + 1, sizeof(struct pushed *));
-    if (!t->pushed) {
-        tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for transfers");
-        tfd_transfer_free(t);
-        return NULL;
-    }
     t->recvs = tfd_remote_recvs_new(l, peers, st);
     t->peer_sends = tfd_peer_sends_new(l, peers, t, st);
     if (!t->recvs || !t->peer_sends) {
@@ -114,7 +107,7 @@ void tfd_transfer_free(struct tfd_transfer *t)
         tfd_tensor_unref(&t->waiting.items[i].value);
     tfd_remote_recvs_free(t->recvs);
     tfd_peer_sends_free(t->peer_sends);
-    for (int i = 0; t->pushed && i < t->peer_count; i++)
+    for (int32_t i = 0; i < t->pushed_room; i++)
         free(t->pushed[i]);
     free(t->pushed);
     free(t->waiting.items);
@@ -240,11 +233,33 @@ static void add_failed(struct tfd_transfer *t, struct tfd_step *s,
     t->failed = s;
 }
 
+static struct pushed *pushed_to(const struct tfd_transfer *t, int32_t peer)
+{
+    return peer < t->pushed_room ? t->pushed[peer] : NULL;
+}
+
+static bool make_room(struct tfd_transfer *t, int32_t peer)
+{
+    int32_t room = 2 * peer + 1;
+    struct pushed **grown;
+
+    if (peer < t->pushed_room)
+        return true;
+    grown = realloc(t->pushed, (size_t)room * sizeof(struct pushed *));
+    if (!grown)
+        return false;
+    for (int32_t i = t->pushed_room; i < room; i++)
+        grown[i] = NULL;
+    t->pushed = grown;
+    t->pushed_room = room;
+    return true;
+}
+
 bool tfd_transfer_remember(struct tfd_transfer *t, int32_t peer, int64_t step)
 {
-    struct pushed *p = t->pushed[peer];
+    struct pushed *p = pushed_to(t, peer);
 
-    if (!p)
+    if (!p && make_room(t, peer))
         p = t->pushed[peer] = calloc(1, sizeof(*p));
     if (!p)
         return false;
@@ -346,7 +361,7 @@ void tfd_transfer_lost(struct tfd_transfer *t, int32_t peer,
 {
     struct tfd_channel *ch = tfd_peers_channel(t->peers, peer);
     struct tfd_status st = TFD_STATUS_INIT;
-    struct pushed *p = t->pushed[peer];
+    struct pushed *p = pushed_to(t, peer);
 
     tfd_peer_sends_lost(t->peer_sends, peer);
     if (!p || !ch)
@@ -359,6 +374,16 @@ void tfd_transfer_lost(struct tfd_transfer *t, int32_t peer,
         if (p->steps[i] != 0)
             tell_lost(ch, p->steps[i], &st);
     memset(p, 0, sizeof(*p));
+}
+
+void tfd_transfer_gone(struct tfd_transfer *t, struct tfd_peers_range range)
+{
+    for (int32_t i = range.first; i < range.first + range.count; i++)
+        if (pushed_to(t, i)) {
+            free(t->pushed[i]);
+            t->pushed[i] = NULL;
+        }
+    tfd_peer_sends_gone(t->peer_sends, range);
 }
 
 struct tfd_peer_sends *tfd_transfer_peer_sends(struct tfd_transfer *t)

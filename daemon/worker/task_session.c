@@ -85,7 +85,8 @@ static enum tfd_code choose_cluster(struct tfd_task_session *s,
                                     struct tfd_status *st)
 {
     s->devices = o->devices;
-    s->peers = (struct tfd_peers_range){0, 0, -1};
+    s->all_peers = o->peers;
+    s->peers = (struct tfd_peers_range){0, 0, -1, 0};
     if (o->peers)
         s->peers = tfd_peers_all(o->peers);
     if (o->peers && o->request && o->request->cluster_def.size > 0)
@@ -149,7 +150,7 @@ tfd_task_session_new(const struct tfd_task_session_options *o,
 
 struct tfd_task_session *tfd_task_session_ref(struct tfd_task_session *s)
 {
-    __atomic_add_fetch(&s->refs, 1, __ATOMIC_RELAXED);
+    s->refs++;
     return s;
 }
 
@@ -158,8 +159,9 @@ void tfd_task_session_unref(struct tfd_task_session *s)
     const struct tfd_map_entry *e;
     size_t at = 0;
 
-    if (!s || __atomic_sub_fetch(&s->refs, 1, __ATOMIC_ACQ_REL) > 0)
+    if (!s || --s->refs > 0)
         return;
+    tfd_peers_drop_cluster(s->all_peers, s->peers);
     while (tfd_map_next(&s->states, &at, &e)) {
         struct shared_state *x = (struct shared_state *)e->value;
 

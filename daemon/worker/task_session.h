@@ -18,15 +18,16 @@
 struct tfd_graph_entry;
 
 struct tfd_task_session {
-    int refs; /* atomic: graphs are freed on any thread */
+    int refs;
     char handle[TFD_SESSION_HANDLE_MAX + 1]; /* "": the default session */
     char master_task[TFD_DEVICE_NAME_MAX];
     uint64_t master_incarnation;
     /* The task's own, or, in a cluster that the session brought along, the
      * same devices by other names. */
     struct tfd_devices *devices;
-    struct tfd_devices *renamed;  /* NULL: the task's own */
-    struct tfd_peers_range peers; /* of that cluster */
+    struct tfd_devices *renamed; /* NULL: the task's own */
+    struct tfd_peers *all_peers;
+    struct tfd_peers_range peers; /* of that cluster, which it holds */
     struct tfd_rt rt[TFD_DEVICES_MAX];
     struct tfd_containers *own[TFD_DEVICES_MAX]; /* where it is isolated */
     int device_count;

@@ -40,6 +40,9 @@ void tfd_transfer_forget(struct tfd_transfer *t, struct tfd_step *s);
 void tfd_transfer_lost(struct tfd_transfer *t, int32_t peer,
                        const struct tfd_status *why);
 
+/* These peers are no more (peers.h).  Loop thread. */
+void tfd_transfer_gone(struct tfd_transfer *t, struct tfd_peers_range range);
+
 /* Asks the producer's task; a->k finishes.  Any thread. */
 void tfd_transfer_recv(struct tfd_transfer *t, struct tfd_async *a);
 

@@ -43,6 +43,7 @@ struct tfd_worker_service {
     struct tfd_timer idle_timer;
     struct tfd_idle_question *questions;
     uint64_t abandoned;
+    struct tfd_peers_follower follower; /* lost_peers.c */
     struct tfd_lost_peer *lost_peers;
     struct tfd_partial_step *partial_steps;
 };

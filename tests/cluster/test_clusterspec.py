@@ -1,5 +1,7 @@
 """Sessions that bring a cluster of their own (ConfigProto.cluster_def)."""
-from tests.cluster.client import expect, failing_op, graph, run, tf
+from tests.cluster.client import (expect, failing_op, graph, kept_session, run,
+                                  tf)
+from tests.cluster.cluster import Cluster, free_ports
 from tests.cluster.suite import test
 from tests.cluster.test_mixed_contract import MIXES, mixed
 
@@ -132,25 +134,89 @@ def clusters_that_cannot_be_are_refused(cluster):
             run(cluster.target(), tf.constant(1.0), config=made)
 
 
-@test(tfd_only=True, **PAIR)
-def ever_new_clusters_are_refused_in_the_end(cluster):
-    """They stay known, and there is a limit; those known go on."""
-    here = cluster["worker", 0].address
-    with graph():
-        value = tf.constant(1.0) + 1
-        for i in range(70):
-            made = config({"job%d" % i: [here]})
-            if i < 50:
-                assert run(cluster.target(), value, config=made) == 2.0
-                continue
-            try:
-                run(cluster.target(), value, config=made)
-            except tf.errors.ResourceExhaustedError:
-                break
-        else:
-            raise AssertionError("70 clusters")
-        assert run(cluster.target(), value,
-                   config=config({"job3": [here]})) == 2.0
+def spread(cluster, i):
+    """All three servers as tasks of job<i>: a session of its own cluster."""
+    return config({"job%d" % i: [cluster[t].address for t in (
+        ("worker", 0), ("ps", 0), ("worker", 1))]})
+
+
+def across(i):
+    """A value that goes from task 1 over task 2 to task 0."""
+    with tf.device("/job:job%d/task:1" % i):
+        v = tf.Variable(float(i), use_resource=True)
+    with tf.device("/job:job%d/task:2" % i):
+        doubled = v * 2
+    with tf.device("/job:job%d/task:0" % i):
+        return v.initializer, doubled + 1
+
+
+@test(limit=60, tfd_only=True)
+def tasks_that_were_unknown_at_start_push_values(server):
+    """Ever new names: each server sends to peers by numbers beyond those of
+    its own cluster.  Then one of them goes, with sessions open."""
+    with Cluster(server, flags=["--peer_wait=20s"], ps=1, worker=2) as cluster:
+        kept = []
+        for i in range(24):
+            with graph():
+                init, value = across(i)
+                session = kept_session(cluster.target(),
+                                       config=spread(cluster, i))
+                session.run(init)
+                assert session.run(value) == 2 * i + 1
+                if i % 3:
+                    session.close()
+                else:
+                    kept.append((session, value))
+        cluster["ps", 0].kill()
+        for session, value in kept:
+            with expect((tf.errors.UnavailableError, tf.errors.AbortedError)):
+                session.run(value)
+        cluster.start("ps", 0)
+        for i in range(30, 34):
+            with graph():
+                init, value = across(i)
+                with tf.Session(cluster.target(),
+                                config=spread(cluster, i)) as session:
+                    session.run(init)
+                    assert session.run(value) == 2 * i + 1
+        for session, _ in kept:
+            session.close()
+
+
+@test(limit=60, tfd_only=True)
+def clusters_go_with_their_sessions(server):
+    """As many as there are sessions, and a limit on those that are open; those
+    that cannot be leave nothing behind."""
+    with Cluster(server, flags=["--peer_wait=200ms"], worker=1) as cluster:
+        here = cluster["worker", 0].address
+        nobody = "127.0.0.1:%d" % free_ports(1)[0]
+        with graph():
+            value = tf.constant(1.0) + 1
+            for i in range(150):
+                assert run(cluster.target(), value, config=config(
+                    {"job%d" % i: [here]})) == 2.0
+            for i in range(70):
+                with expect(tf.errors.InvalidArgumentError):
+                    run(cluster.target(), value,
+                        config=config({"job%d" % i: [here, "nonsense"]}))
+            for i in range(5):
+                with expect(tf.errors.DeadlineExceededError, nobody):
+                    run(cluster.target(), value,
+                        config=config({"gone%d" % i: [here, nobody]}))
+            held = [kept_session(cluster.target(), config=config(
+                {"held%d" % i: [here]})) for i in range(64)]
+            for session in held:
+                assert session.run(value) == 2.0
+            with expect(tf.errors.ResourceExhaustedError, "64 clusters"):
+                run(cluster.target(), value, config=config({"more": [here]}))
+            assert run(cluster.target(), value, config=config(
+                {"held3": [here]})) == 2.0
+            held.pop().close()
+            assert run(cluster.target(), value,
+                       config=config({"more": [here]})) == 2.0
+            for session in held:
+                assert session.run(value) == 2.0
+                session.close()
 
 
 @test(limit=150, tfd_only=True)

@@ -165,7 +165,19 @@ int tfd_peers_find(const struct tfd_peers *p, struct tfd_str name)
 
 struct tfd_peers_range tfd_peers_all(const struct tfd_peers *p)
 {
-    return (struct tfd_peers_range){0, p->count, 0};
+    return (struct tfd_peers_range){0, p->count, 0, 0};
+}
+
+void tfd_peers_follow(struct tfd_peers *p, struct tfd_peers_follower *f)
+{
+    (void)p;
+    (void)f;
+}
+
+void tfd_peers_drop_cluster(struct tfd_peers *p, struct tfd_peers_range range)
+{
+    (void)p;
+    assert_int_equal(range.cluster, 0);
 }
 
 enum tfd_code tfd_peers_add_cluster(struct tfd_peers *p,

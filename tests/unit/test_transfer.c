@@ -4,6 +4,9 @@
  */
 #include "tests/support/two_tasks.h"
 
+#include "common/proto/config.pb.h"
+#include "daemon/worker/worker_service.h"
+
 static void test_values_are_pushed(void **state)
 {
     uint64_t graph0 = producer("edge_1_sum", 5);
@@ -333,6 +336,112 @@ static void test_a_task_outside_the_cluster_is_refused(void **state)
         w->st.text, "/job:other/replica:0/task:0/device:CPU:0 unknown device.");
 }
 
+/* ---- Clusters that sessions bring ---------------------------------------- */
+
+/* Both tasks as those of a job of `spare` more, whom nobody calls. */
+static void bring_cluster(int number, int spare)
+{
+    struct tfd_bytes b;
+    char job[32], address[64], name[64];
+    size_t at;
+
+    snprintf(job, sizeof(job), "job%d", number);
+    tfd_bytes_init(&b, 1 << 20);
+    at = tfd_pb_begin(&b, tensorflow_ClusterDef_job_tag);
+    tfd_pb_put_str(&b, tensorflow_JobDef_name_tag, tfd_str_of(job));
+    for (int i = 0; i < spare + 2; i++) {
+        int task_of = i - spare;
+        size_t entry = tfd_pb_begin(&b, tensorflow_JobDef_tasks_tag);
+
+        snprintf(address, sizeof(address), "127.0.0.1:%d",
+                 task_of >= 0 ? tfd_listener_port(task[task_of].listener) : 1);
+        tfd_pb_put_int(&b, 1, i);
+        tfd_pb_put_str(&b, 2, tfd_str_of(address));
+        tfd_pb_finish(&b, entry);
+    }
+    tfd_pb_finish(&b, at);
+    for (int i = 0; i < 2; i++) {
+        struct tfd_worker_session s = {.handle = tfd_str_of(job),
+                                       .cluster_def = tfd_bytes_view(&b)};
+
+        snprintf(name, sizeof(name), "/job:%s/replica:0/task:%d", job,
+                 spare + i);
+        s.task = tfd_str_of(name);
+        assert_int_equal(
+            tfd_worker_create_session(task[i].w.service, &s, &task[i].w.st),
+            TFD_OK);
+    }
+    tfd_bytes_deinit(&b);
+}
+
+static void edge_of(struct wrig *w, int number, int spare)
+{
+    char name[2][96];
+
+    for (int i = 0; i < 2; i++)
+        snprintf(name[i], sizeof(name[i]),
+                 "/job:job%d/replica:0/task:%d/device:CPU:0", number,
+                 spare + i);
+    wrig_ends(w, name[0], name[1], "e");
+    wrig_attr_int(w, "_tfd_channel", 1);
+}
+
+static void device_of(struct wrig *w, char *device, int number, int index)
+{
+    snprintf(device, 96, "/job:job%d/replica:0/task:%d/device:CPU:0", number,
+             index);
+    w->device = device;
+}
+
+/* Each cluster gives the peer a higher number than both tasks started with. */
+static void test_values_are_pushed_to_tasks_of_later_clusters(void **state)
+{
+    enum { SPARE = 40 };
+    struct wrig *w0 = &task[0].w, *w1 = &task[1].w;
+    char device[2][96], job[32];
+    struct tfd_message m;
+    struct answer a;
+
+    (void)state;
+    for (int n = 0; n < 12; n++) {
+        uint64_t graph0, graph1;
+
+        bring_cluster(n, SPARE);
+        snprintf(job, sizeof(job), "job%d", n);
+        w0->session = w1->session = tfd_str_of(job);
+        device_of(w0, device[0], n, SPARE);
+        wrig_const(w0, "c", n);
+        edge_of(w0, n, SPARE);
+        wrig_node(w0, "send", "_Send", "c");
+        graph0 = wrig_register(w0);
+        device_of(w1, device[1], n, SPARE + 1);
+        edge_of(w1, n, SPARE);
+        wrig_attr_type(w1, "tensor_type", TFD_FLOAT);
+        wrig_node(w1, "recv", "_Recv", "");
+        wrig_fetch(w1, "recv");
+        graph1 = wrig_register(w1);
+        assert_true(graph0 && graph1);
+        w0->step = w1->step = 500 + n;
+        wrig_start(w0, graph0);
+        wrig_start(w1, graph1);
+        wait_both();
+        assert_int_equal(w1->st.code, TFD_OK);
+        assert_true(wrig_result(w1, 0) == n);
+        clean_both(500 + n);
+    }
+    break_connections(); /* the peers of all clusters are lost */
+    for (int i = 0; i < 2; i++) {
+        begin(&m);
+        call(&task[i], TFD_METHOD_GetStatus, &m, &a);
+    }
+    w0->session = w1->session = TFD_STR_EMPTY;
+    for (int n = 0; n < 12; n++) {
+        snprintf(job, sizeof(job), "job%d", n);
+        for (int i = 0; i < 2; i++)
+            tfd_worker_delete_session(task[i].w.service, tfd_str_of(job));
+    }
+}
+
 /* ---- RecvTensor ---------------------------------------------------------- */
 
 /* What was sent to task 0 has come when it answers what was sent behind it. */
@@ -534,6 +643,7 @@ int main(void)
         TEST(test_a_master_elsewhere_may_give_up_a_registration),
         TEST_GRPC(test_a_master_elsewhere_may_give_up_a_registration),
         TEST(test_a_task_outside_the_cluster_is_refused),
+        TEST(test_values_are_pushed_to_tasks_of_later_clusters),
         TEST(test_an_early_recv_is_parked),
         TEST_GRPC(test_an_early_recv_is_parked),
         TEST(test_a_parked_recv_ends_with_the_cleanup),
