@@ -9,6 +9,7 @@
 #include "common/attr.h"
 #include "common/function_attr.h"
 #include "common/graph_internal.h"
+#include "common/unknown_ops.h"
 #include "config/limits.h"
 
 #include <string.h>
@@ -215,12 +216,19 @@ static enum tfd_code substitute(const struct making *m,
     return TFD_OK;
 }
 
+static enum tfd_code fail_unknown(const struct making *m, struct tfd_str type)
+{
+    struct tfd_unknown_ops unknown;
+
+    tfd_unknown_ops_begin(&unknown, m->g, type);
+    return tfd_unknown_ops_fail(&unknown, name_of(m), m->st);
+}
+
 static enum tfd_code make_node(struct making *m, int32_t index)
 {
     const struct tfd_function_node *from = &m->body->function->nodes[index];
     int32_t number = m->body->arg_count + index;
     struct tfd_body_node *to = &m->body->nodes[number];
-    char text[TFD_PRINTABLE_MAX];
     int64_t unused;
 
     to->arg = -1;
@@ -229,12 +237,7 @@ static enum tfd_code make_node(struct making *m, int32_t index)
     to->node.device = from->device;
     to->node.op = tfd_function_op(m->g, from->op);
     if (!to->node.op)
-        return tfd_fail(m->st, TFD_NOT_FOUND,
-                        "Op type not registered '%s' in binary running on this "
-                        "host. Make sure the Op and Kernel are registered in "
-                        "the binary running in this process.\n\t while "
-                        "building function " TFD_STR_FMT,
-                        tfd_printable(from->op, text), TFD_STR_ARG(name_of(m)));
+        return fail_unknown(m, from->op);
     TFD_TRY(put_name(m, from->name, name_value(false, number)));
     TFD_TRY(substitute(m, from, &to->node));
     return count_tensors(m, &to->node, to->node.op->out, to->node.op->out_count,

@@ -6,17 +6,15 @@
  * nothing else.  The order of checks is TensorFlow's, so that of several
  * mistakes the same one is reported.
  */
-#define _GNU_SOURCE 1 /* gethostname() */
-
 #include "common/attr.h"
 #include "common/function.h"
 #include "common/graph_internal.h"
+#include "common/unknown_ops.h"
 #include "config/limits.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct adding {
     struct tfd_graph *g;
@@ -101,18 +99,13 @@ static enum tfd_code check_name(const struct adding *a)
 
 static enum tfd_code find_op(const struct adding *a)
 {
-    char host[256] = "this host", text[TFD_PRINTABLE_MAX];
+    struct tfd_unknown_ops unknown;
 
     a->n->op = tfd_function_op(a->g, a->spec->op);
     if (a->n->op)
         return TFD_OK;
-    if (gethostname(host, sizeof(host) - 1))
-        snprintf(host, sizeof(host), "this host");
-    return tfd_fail(a->st, TFD_NOT_FOUND,
-                    "Op type not registered '%s' in binary running on %s. Make "
-                    "sure the Op and Kernel are registered in the binary "
-                    "running in this process.",
-                    tfd_printable(a->spec->op, text), host);
+    tfd_unknown_ops_begin(&unknown, a->g, a->spec->op);
+    return tfd_unknown_ops_fail(&unknown, TFD_STR_EMPTY, a->st);
 }
 
 /* ---- Copies -------------------------------------------------------------- */

@@ -21,6 +21,7 @@
 #include "common/graphdef_parts.h"
 #include "common/pbio.h"
 #include "common/proto/graph.pb.h"
+#include "common/unknown_ops.h"
 #include "config/limits.h"
 
 #include <string.h>
@@ -431,11 +432,24 @@ static enum tfd_code read_attrs(struct import *im, const struct new_node *n,
     return tfd_pb_end(&r, "NodeDef", im->st);
 }
 
+static enum tfd_code fail_unknown(const struct import *im,
+                                  const struct new_node *n)
+{
+    struct tfd_unknown_ops unknown;
+
+    tfd_unknown_ops_begin(&unknown, im->g, n->op_name);
+    for (int32_t i = 0; i < im->count; i++)
+        tfd_unknown_ops_see(&unknown, im->nodes[i].op_name);
+    return tfd_unknown_ops_fail(&unknown, TFD_STR_EMPTY, im->st);
+}
+
 static enum tfd_code add_node(struct import *im, struct new_node *n)
 {
     struct tfd_node_spec spec = {.op = n->op_name, .device = n->device};
     struct tfd_node *added;
 
+    if (!n->op && !tfd_function_op(im->g, n->op_name))
+        return fail_unknown(im, n);
     TFD_TRY(full_name(im, n->name, &spec.name));
     read_inputs(im, n, &spec);
     TFD_TRY(read_attrs(im, n, &spec));

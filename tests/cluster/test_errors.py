@@ -6,6 +6,7 @@ import time
 from tests.cluster.client import (expect, failing_op, graph, np,
                                   plain_config, run, tf)
 from tests.cluster.cluster import Cluster, tensorflow_server
+from tests.cluster.raw import Raw, code_of, graph_of, node
 from tests.cluster.suite import test
 
 PAIR = dict(ps=1, worker=2)
@@ -33,6 +34,31 @@ def started(session, fetch):
     thread = threading.Thread(target=work)
     thread.start()
     return thread, errors
+
+
+@test(tfd_only=True, **PAIR)
+def one_error_names_all_unknown_ops(cluster):
+    """TensorFlow's own text is the beginning; it names the first only."""
+    raw = Raw(cluster["worker", 0].address)
+    nodes = [node("a"), node("b", "Nope"), node("c", "Nada"),
+             node("d", "Nope")]
+    body = tf.GraphDef()
+    function = body.library.function.add()
+    function.signature.name = "F"
+    function.node_def.add(name="x", op="Nix")
+    whole = graph_of(*nodes)
+    whole.library.CopyFrom(body.library)
+    session = raw.create(graph_of(node("z")))
+    calls = ((raw.create, (whole,), {}),
+             (raw.master, ("ExtendSession",), dict(
+                 session_handle=session, graph_def=whole)))
+    for call, arguments, fields in calls:
+        code, text = code_of(call, *arguments, **fields)
+        assert code == "NOT_FOUND", text
+        assert text.startswith("Op type not registered 'Nope' in binary "
+                               "running on "), text
+        assert "3 ops of this graph: Nope, Nada, Nix." in text, text
+    raw.step(session, target=["z"])
 
 
 @test(**PAIR)

@@ -67,6 +67,24 @@ static void test_bad_bodies_are_refused_when_they_are_called(void **state)
     }
 }
 
+/* Also those of functions that nobody has called yet. */
+static void test_all_unknown_ops_of_a_library_are_named_at_once(void **state)
+{
+    static const char library[] = "F x -> z: a Nope x; b Nada x; z = a:z:0\n"
+                                  "G x -> z: a Nix x; b Nope x; z = a:z:0";
+
+    (void)state;
+    assert_int_equal(import(library, "p Placeholder; c F p"), TFD_NOT_FOUND);
+    assert_non_null(strstr(st.text, "Op type not registered 'Nope' in"));
+    assert_non_null(strstr(st.text, "3 ops of this graph: Nope, "));
+    assert_non_null(strstr(st.text, "Nada"));
+    assert_non_null(strstr(st.text, "Nix"));
+    assert_non_null(strstr(st.text, "\n\t while building function F"));
+    assert_int_equal(import(library, "p Never"), TFD_NOT_FOUND);
+    assert_non_null(strstr(st.text, "4 ops of this graph: Never, "));
+    assert_int_equal(import(library, "p Placeholder"), TFD_OK);
+}
+
 static void test_a_call_is_checked_against_the_signature(void **state)
 {
     (void)state;
@@ -327,6 +345,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bad_libraries_are_refused),
         cmocka_unit_test(test_bad_bodies_are_refused_when_they_are_called),
+        cmocka_unit_test(test_all_unknown_ops_of_a_library_are_named_at_once),
         cmocka_unit_test(test_a_call_is_checked_against_the_signature),
         cmocka_unit_test(test_the_same_function_may_come_again),
         cmocka_unit_test(test_a_functions_types_may_be_the_calls),

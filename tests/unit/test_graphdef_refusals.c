@@ -98,6 +98,36 @@ static void test_bad_graphs_leave_the_graph_as_it_was(void **state)
     expect_ok("a = Source() T=1\nx = Exit(a) T=1"); /* runs fail, not this */
 }
 
+static void test_all_unknown_ops_are_named_at_once(void **state)
+{
+    struct tfd_status st = TFD_STATUS_INIT;
+    char many[8192];
+    size_t at = 0;
+
+    (void)state;
+    assert_int_equal(import("x = Nope()\ny = NoOp()\nz = Nada(x)\nv = Nope()\n"
+                            "w = Nix(z)",
+                            &st),
+                     TFD_NOT_FOUND);
+    assert_int_equal(strncmp(st.text, "Op type not registered 'Nope' in", 32),
+                     0);
+    assert_non_null(strstr(st.text, "Make sure the Op and Kernel are "
+                                    "registered in the binary running in this "
+                                    "process. Not registered are 3 ops of this "
+                                    "graph: Nope, Nada, Nix."));
+    tfd_status_clear(&st);
+    assert_int_equal(import("x = Nope()\ny = Nope(x)", &st), TFD_NOT_FOUND);
+    assert_null(strstr(st.text, "Not registered are"));
+    for (int i = 0; i < 300; i++)
+        at += (size_t)snprintf(many + at, sizeof(many) - at,
+                               "n%d = Unknown%d()\n", i, i);
+    tfd_status_clear(&st);
+    assert_int_equal(import(many, &st), TFD_NOT_FOUND);
+    assert_non_null(strstr(st.text, "are 300 ops of this graph: Unknown0, "));
+    assert_non_null(strstr(st.text, " more."));
+    assert_int_equal(g->count, 0);
+}
+
 static void test_every_cut_of_a_message_is_refused_or_smaller(void **state)
 {
     struct tfd_str whole = graph_of("a = Source() T=1 x@float1\n"
@@ -189,7 +219,8 @@ static void test_versions(void **state)
         assert_int_equal(rc, cases[i].text ? TFD_INVALID_ARGUMENT : TFD_OK);
         if (cases[i].text &&
             strncmp(st.text, cases[i].text, strlen(cases[i].text)))
-            fail_msg("%s", st.text);
+            fail_msg("%zu %s", strlen(st.text),
+                     st.text + strlen(st.text) - 100);
     }
 }
 
@@ -198,6 +229,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(test_bad_graphs_leave_the_graph_as_it_was),
+        TEST(test_all_unknown_ops_are_named_at_once),
         TEST(test_every_cut_of_a_message_is_refused_or_smaller),
         TEST(test_damaged_bytes),
         TEST(test_versions),
