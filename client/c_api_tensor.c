@@ -9,12 +9,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What TensorFlow has and this library cannot hold: floats of 8 bits and
+ * integers of 4 and 2, a byte each. */
+#define SMALL_FIRST 24
+#define SMALL_LAST 33
+
 size_t TF_DataTypeSize(TF_DataType dtype)
 {
-    if (!tfd_dtype_valid((int)dtype) || dtype == TF_RESOURCE ||
-        dtype == TF_VARIANT)
+    int number = (int)dtype;
+
+    if (number >= SMALL_FIRST && number <= SMALL_LAST)
+        return 1;
+    if (!tfd_dtype_valid(number) || !tfd_dtype_is_pod((enum tfd_dtype)number))
         return 0;
-    return tfd_dtype_size((enum tfd_dtype)dtype);
+    return tfd_dtype_size((enum tfd_dtype)number);
 }
 
 TF_Tensor *tfd_capi_tensor(struct tfd_tensor *take_tensor)

@@ -33,7 +33,7 @@ CUDA_FUNCTION2(elu_grad, b < 0 ? (b + one) * a : a)
 CUDA_FUNCTION2(selu_grad, a *(b < 0 ? b + SCALE_ALPHA : SCALE))
 CUDA_FUNCTION2(softplus_grad, a / (exp(-b) + one))
 CUDA_FUNCTION2(softsign_grad, a / ((one + MAGNITUDE(b)) * (one + MAGNITUDE(b))))
-CUDA_FUNCTION2(relu6_grad, b > 0 && b < 6 ? a : 0 * one)
+CUDA_FUNCTION2(relu6_grad, a *(b > 0 && b < 6 ? one : 0 * one))
 
 template <typename T, typename F>
 static enum tfd_code gradient(struct tfd_kctx *k, struct tfd_status *st)
@@ -49,13 +49,15 @@ struct leaky {
 
     template <typename T> __device__ T operator()(T in) const
     {
-        wide<T> x = widen(in), scaled = x * (wide<T>)alpha;
+        const wide<T> slope = widen(narrow<T>((wide<T>)alpha));
 
-        return (x > scaled) != (alpha >= 1) ? in : narrow<T>(scaled);
+        return widen(in) > 0 ? in : narrow<T>(widen(in) * slope);
     }
     template <typename T> __device__ T operator()(T dy, T x) const
     {
-        return widen(x) > 0 ? dy : narrow<T>(widen(dy) * (wide<T>)alpha);
+        const wide<T> slope = widen(narrow<T>((wide<T>)alpha));
+
+        return widen(x) > 0 ? dy : narrow<T>(widen(dy) * slope);
     }
 };
 

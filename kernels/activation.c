@@ -4,13 +4,15 @@
  *
  *     Elu        x, below zero e^x - 1
  *     Selu       scale * x, below zero scale * alpha * (e^x - 1)
- *     LeakyRelu  the larger of x and alpha * x (the smaller if alpha >= 1)
- *     Relu6      x between 0 and 6
+ *     LeakyRelu  x, up to zero alpha * x
+ *     Relu6      x between 0 and 6; its gradient is a product with 0 or 1, so
+ *                that an infinite one is seen as NaN
  *     Softplus   log(e^x + 1)
  *     Softsign   x / (|x| + 1)
  *
- * Gradients of Elu and Selu take the outputs, the others the inputs.  Half
- * types are computed as floats.
+ * Gradients of Elu and Selu take the outputs, the others the inputs.  Of half
+ * types every intermediate result is one too, alpha included, as TensorFlow
+ * computes them.
  */
 #include "kernels/check.h"
 #include "kernels/elementwise.h"
@@ -39,6 +41,10 @@ static inline float expm1_float(float x)
     return in > -0.34f ? p : tfd_vector_exp(in) - 1;
 }
 
+/* Functions below compute in W and round every intermediate result by R, since
+ * TensorFlow computes with halves as such. */
+#define EXACT(value) (value)
+
 #define expm1_double expm1
 #define exp_float tfd_vector_exp
 #define exp_double exp
@@ -47,72 +53,96 @@ static inline float expm1_float(float x)
 #define abs_float fabsf
 #define abs_double fabs
 
-/* Where e^x + 1 is e^x, or 1 + e^x: two more than the logarithm of an epsilon.
- */
+static inline float expm1_tfd_half(float x)
+{
+    return TFD_ROUND_HALF(TFD_ROUND_HALF(tfd_vector_exp(x)) - 1);
+}
+
+static inline float expm1_tfd_bfloat16(float x)
+{
+    return TFD_ROUND_BFLOAT16(TFD_ROUND_BFLOAT16(tfd_vector_exp(x)) - 1);
+}
+
+/* Where e^x + 1 is e^x, or 1 + e^x: two more than the logarithm of an epsilon,
+ * computed in the type.  Eigen's epsilon of a half is 2^-13. */
 #define SOFT_float (-13.942385f)
 #define SOFT_double (-34.04365338911715)
+#define SOFT_tfd_half (-7.0078125f)
+#define SOFT_tfd_bfloat16 (-2.84375f)
 
-#define FUNCTIONS(T)                                                           \
-    static inline T elu_##T(T x)                                               \
-    {                                                                          \
-        return x < 0 ? expm1_##T(x) : x;                                       \
-    }                                                                          \
-    static inline T elu_grad_##T(T dy, T y)                                    \
-    {                                                                          \
-        return y < 0 ? (y + 1) * dy : dy;                                      \
-    }                                                                          \
-    static inline T selu_##T(T x)                                              \
-    {                                                                          \
-        return x < 0 ? (T)SELU_SCALE_ALPHA * expm1_##T(x) : (T)SELU_SCALE * x; \
-    }                                                                          \
-    static inline T selu_grad_##T(T dy, T y)                                   \
-    {                                                                          \
-        return y < 0 ? dy * (y + (T)SELU_SCALE_ALPHA) : dy * (T)SELU_SCALE;    \
-    }                                                                          \
-    static inline T softplus_##T(T x)                                          \
-    {                                                                          \
-        T e = exp_##T(x);                                                      \
-                                                                               \
-        return x > -SOFT_##T ? x : x < SOFT_##T ? e : log1p_##T(e);            \
-    }                                                                          \
-    static inline T softplus_grad_##T(T dy, T x)                               \
-    {                                                                          \
-        return dy / (exp_##T(-x) + 1);                                         \
-    }                                                                          \
-    static inline T softsign_##T(T x)                                          \
-    {                                                                          \
-        return x / (abs_##T(x) + 1);                                           \
-    }                                                                          \
-    static inline T softsign_grad_##T(T dy, T x)                               \
-    {                                                                          \
-        T d = abs_##T(x) + 1;                                                  \
-                                                                               \
-        return dy / (d * d);                                                   \
+#define FUNCTIONS(T, W, R)                                          \
+    static inline W elu_of_##T(W x)                                 \
+    {                                                               \
+        return x < 0 ? expm1_##T(x) : x;                            \
+    }                                                               \
+    static inline W elu_grad_of_##T(W dy, W y)                      \
+    {                                                               \
+        return y < 0 ? R(y + 1) * dy : dy;                          \
+    }                                                               \
+    static inline W selu_of_##T(W x)                                \
+    {                                                               \
+        return x < 0 ? R((W)SELU_SCALE_ALPHA) * expm1_##T(x)        \
+                     : R((W)SELU_SCALE) * x;                        \
+    }                                                               \
+    static inline W selu_grad_of_##T(W dy, W y)                     \
+    {                                                               \
+        return y < 0 ? dy * R(y + R((W)SELU_SCALE_ALPHA))           \
+                     : dy * R((W)SELU_SCALE);                       \
+    }                                                               \
+    static inline W softplus_of_##T(W x)                            \
+    {                                                               \
+        W e = R(exp_##W(x));                                        \
+                                                                    \
+        return x > -SOFT_##T ? x : x < SOFT_##T ? e : log1p_##W(e); \
+    }                                                               \
+    static inline W softplus_grad_of_##T(W dy, W x)                 \
+    {                                                               \
+        return dy / R(R(exp_##W(-x)) + 1);                          \
+    }                                                               \
+    static inline W softsign_of_##T(W x)                            \
+    {                                                               \
+        return x / R(abs_##W(x) + 1);                               \
+    }                                                               \
+    static inline W softsign_grad_of_##T(W dy, W x)                 \
+    {                                                               \
+        W d = R(abs_##W(x) + 1);                                    \
+                                                                    \
+        return dy / R(d * d);                                       \
     }
 
-FUNCTIONS(float)
-FUNCTIONS(double)
+FUNCTIONS(float, float, EXACT)
+FUNCTIONS(double, double, EXACT)
+FUNCTIONS(tfd_half, float, TFD_ROUND_HALF)
+FUNCTIONS(tfd_bfloat16, float, TFD_ROUND_BFLOAT16)
 
-#define OF_HALF(function, T)                                          \
-    static inline T function##_##T(T x)                               \
-    {                                                                 \
-        return T##_from_float(function##_float(T##_to_float(x)));     \
-    }                                                                 \
-    static inline T function##_grad_##T(T x, T y)                     \
-    {                                                                 \
-        return T##_from_float(                                        \
-            function##_grad_float(T##_to_float(x), T##_to_float(y))); \
+#define OF_REAL(function, T)                      \
+    static inline T function##_##T(T x)           \
+    {                                             \
+        return function##_of_##T(x);              \
+    }                                             \
+    static inline T function##_grad_##T(T x, T y) \
+    {                                             \
+        return function##_grad_of_##T(x, y);      \
     }
 
-#define HALF_ELU(name, number, T) OF_HALF(elu, T)
-#define HALF_SELU(name, number, T) OF_HALF(selu, T)
-#define HALF_SOFTPLUS(name, number, T) OF_HALF(softplus, T)
-#define HALF_SOFTSIGN(name, number, T) OF_HALF(softsign, T)
+#define OF_HALF(function, T)                                           \
+    static inline T function##_##T(T x)                                \
+    {                                                                  \
+        return T##_from_float(function##_of_##T(T##_to_float(x)));     \
+    }                                                                  \
+    static inline T function##_grad_##T(T x, T y)                      \
+    {                                                                  \
+        return T##_from_float(                                         \
+            function##_grad_of_##T(T##_to_float(x), T##_to_float(y))); \
+    }
 
-TFD_HALF_DTYPES(HALF_ELU)
-TFD_HALF_DTYPES(HALF_SELU)
-TFD_HALF_DTYPES(HALF_SOFTPLUS)
-TFD_HALF_DTYPES(HALF_SOFTSIGN)
+#define EACH_REAL(name, number, T) \
+    OF_REAL(elu, T) OF_REAL(selu, T) OF_REAL(softplus, T) OF_REAL(softsign, T)
+#define EACH_HALF(name, number, T) \
+    OF_HALF(elu, T) OF_HALF(selu, T) OF_HALF(softplus, T) OF_HALF(softsign, T)
+
+TFD_FLOAT_DTYPES(EACH_REAL)
+TFD_HALF_DTYPES(EACH_HALF)
 
 #define LOOPS(name, number, T)                                     \
     TFD_UNARY_SIMD(elu_##name, T, T, elu_##T)                      \
@@ -140,9 +170,9 @@ TFD_HALF_DTYPES(LOOPS)
     static inline T relu6_grad_of_##name(T dy, T x)                 \
     {                                                               \
         const W zero = 0, six = 6;                                  \
-        W v = wide(x);                                              \
+        W v = wide(x), one = v > zero && v < six ? 1 : zero;        \
                                                                     \
-        return v > zero && v < six ? dy : narrow(zero);             \
+        return narrow(wide(dy) * one);                              \
     }                                                               \
     TFD_UNARY_SIMD(relu6_##name, T, T, relu6_of_##name)             \
     TFD_BINARY_SIMD(relu6_grad_##name, T, T, relu6_grad_of_##name)
@@ -161,15 +191,11 @@ TFD_HALF_DTYPES(RELU6_HALF)
     {                                                                     \
         const struct tfd_leaky_row *l = arg;                              \
         const T *x = l->row.a;                                            \
-        const W alpha = (W)l->alpha;                                      \
-        const bool steep = l->alpha >= 1;                                 \
+        const W alpha = wide(narrow((W)l->alpha));                        \
         T *y = l->row.y;                                                  \
                                                                           \
-        for (int64_t i = begin; i < end; i++) {                           \
-            W v = wide(x[i]), w = v * alpha;                              \
-                                                                          \
-            y[i] = (v > w) != steep ? x[i] : narrow(w);                   \
-        }                                                                 \
+        for (int64_t i = begin; i < end; i++)                             \
+            y[i] = wide(x[i]) > 0 ? x[i] : narrow(wide(x[i]) * alpha);    \
     }                                                                     \
     TFD_SIMD_CLONES(leaky_##name)                                         \
                                                                           \
@@ -177,7 +203,7 @@ TFD_HALF_DTYPES(RELU6_HALF)
     {                                                                     \
         const struct tfd_leaky_row *l = arg;                              \
         const T *dy = l->row.a, *x = l->row.b;                            \
-        const W alpha = (W)l->alpha;                                      \
+        const W alpha = wide(narrow((W)l->alpha));                        \
         T *dx = l->row.y;                                                 \
                                                                           \
         for (int64_t i = begin; i < end; i++)                             \

@@ -131,6 +131,8 @@ enum tfd_code tfd_elementwise_test(struct tfd_kctx *k, struct tfd_status *st);
     X(UINT64, uint64_t, uint64_t)
 
 /* name, C type, to float, from float. */
+#define TFD_ROUND_HALF(v) tfd_half_to_float(tfd_half_from_float(v))
+#define TFD_ROUND_BFLOAT16(v) tfd_bfloat16_to_float(tfd_bfloat16_from_float(v))
 #define TFD_NARROW_DTYPES(X)                                  \
     X(HALF, tfd_half, tfd_half_to_float, tfd_half_from_float) \
     X(BFLOAT16, tfd_bfloat16, tfd_bfloat16_to_float, tfd_bfloat16_from_float)

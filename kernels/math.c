@@ -16,6 +16,7 @@
 #include "kernels/gradient.h"
 #include "kernels/vector_math.h"
 
+#include <float.h>
 #include <math.h>
 
 /* ---- Functions of one element -------------------------------------------- */
@@ -56,13 +57,25 @@ FUNCTION(erf, DOUBLE, double, erf(x))
     NARROW(exp, name, T, to, from)       \
     NARROW(log, name, T, to, from)       \
     NARROW(log1p, name, T, to, from)     \
-    NARROW(sigmoid, name, T, to, from)   \
     NARROW(tanh, name, T, to, from)      \
     NARROW(sin, name, T, to, from)       \
     NARROW(cos, name, T, to, from)       \
     NARROW(erf, name, T, to, from)
 
 TFD_NARROW_DTYPES(DEFINE_NARROW)
+
+/* TensorFlow computes e^x / (1 + e^x) with halves as such. */
+#define SIGMOID(name, T, to, from, R)                \
+    static inline T sigmoid_##name(T x)              \
+    {                                                \
+        float e = R(tfd_vector_exp(to(x)));          \
+                                                     \
+        return from(e > FLT_MAX ? 1 : e / R(1 + e)); \
+    }
+
+SIGMOID(HALF, tfd_half, tfd_half_to_float, tfd_half_from_float, TFD_ROUND_HALF)
+SIGMOID(BFLOAT16, tfd_bfloat16, tfd_bfloat16_to_float, tfd_bfloat16_from_float,
+        TFD_ROUND_BFLOAT16)
 
 /* z is the native complex number. */
 #define COMPLEX(function, name, T, expression)             \

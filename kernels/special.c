@@ -58,13 +58,21 @@ DEFINE_FLOAT(DOUBLE, double, )
 
 #define NARROW2(function, name, T, to, from) \
     FUNCTION2(function, name, T, from(function##_FLOAT(to(a), to(b))))
-#define DEFINE_NARROW(name, T, to, from)                    \
-    FUNCTION1(lgamma, name, T, from(lgamma_FLOAT(to(x))))   \
-    FUNCTION1(digamma, name, T, from(digamma_FLOAT(to(x)))) \
-    NARROW2(atan2, name, T, to, from)                       \
-    NARROW2(xlogy, name, T, to, from)                       \
-    NARROW2(xlog1py, name, T, to, from)                     \
-    NARROW2(xdivy, name, T, to, from)                       \
+/* a * b, zero where a is: of the rounded logarithm, as in TensorFlow. */
+#define TIMES(name, T, to, from)                     \
+    static inline T times_##name(T a, T b)           \
+    {                                                \
+        return to(a) == 0 ? a : from(to(a) * to(b)); \
+    }
+TFD_NARROW_DTYPES(TIMES)
+
+#define DEFINE_NARROW(name, T, to, from)                              \
+    FUNCTION1(lgamma, name, T, from(lgamma_FLOAT(to(x))))             \
+    FUNCTION1(digamma, name, T, from(digamma_FLOAT(to(x))))           \
+    NARROW2(atan2, name, T, to, from)                                 \
+    FUNCTION2(xlogy, name, T, times_##name(a, from(logf(to(b)))))     \
+    FUNCTION2(xlog1py, name, T, times_##name(a, from(log1pf(to(b))))) \
+    NARROW2(xdivy, name, T, to, from)                                 \
     NARROW2(mul_no_nan, name, T, to, from)
 
 TFD_NARROW_DTYPES(DEFINE_NARROW)

@@ -2,11 +2,12 @@
  * unary_grad.c - the operations that gradients of unary functions consist of,
  * in terms of the function's result y:
  *
- *     SigmoidGrad     dy * y * (1 - y)        TanhGrad   dy * (1 - y^2)
- *     SqrtGrad        dy / (2 * y), or 0      RsqrtGrad  -dy / 2 * y^3
+ *     SigmoidGrad     dy * (y * (1 - y))       TanhGrad   dy * (1 - y^2)
+ *     SqrtGrad        dy * (0.5 / y)          RsqrtGrad  -dy / 2 * y^3
  *     ReciprocalGrad, InvGrad   -dy * y^2
  *
- * Of complex numbers y is conjugated first, except for the first two, whose
+ * Of half types every intermediate result is one, as in TensorFlow.  Of complex
+ * numbers y is conjugated first, except for the first two, whose
  * callers have done that.
  */
 #include "kernels/families.h"
@@ -19,43 +20,54 @@
 
 /* ---- Functions of y and dy ----------------------------------------------- */
 
-#define DEFINE_FLOAT(name, number, T)            \
-    static inline T sigmoid_##name(T y, T dy)    \
-    {                                            \
-        return dy * y * (1 - y);                 \
-    }                                            \
-    static inline T tanh_##name(T y, T dy)       \
-    {                                            \
-        return dy * (1 - y * y);                 \
-    }                                            \
-    static inline T sqrt_##name(T y, T dy)       \
-    {                                            \
-        return dy == 0 ? 0 : (T)0.5 * dy / y;    \
-    }                                            \
-    static inline T rsqrt_##name(T y, T dy)      \
-    {                                            \
-        return (T)-0.5 * (dy * y) * (y * y);     \
-    }                                            \
-    static inline T reciprocal_##name(T y, T dy) \
-    {                                            \
-        return -dy * (y * y);                    \
+/* W: what T is computed in; R rounds to T.  Where dy is zero the last three are
+ * zero, whatever y is. */
+#define DEFINE_REAL(name, W, R)                            \
+    static inline W sigmoid_of_##name(W y, W dy)           \
+    {                                                      \
+        return dy * R(y * R(1 - y));                       \
+    }                                                      \
+    static inline W tanh_of_##name(W y, W dy)              \
+    {                                                      \
+        return dy * R(1 - R(y * y));                       \
+    }                                                      \
+    static inline W sqrt_of_##name(W y, W dy)              \
+    {                                                      \
+        return dy == 0 ? 0 : dy * R((W)0.5 / y);           \
+    }                                                      \
+    static inline W rsqrt_of_##name(W y, W dy)             \
+    {                                                      \
+        W part = R(R((W)-0.5 * dy) * y);                   \
+                                                           \
+        return dy == 0 || part == 0 ? 0 : part * R(y * y); \
+    }                                                      \
+    static inline W reciprocal_of_##name(W y, W dy)        \
+    {                                                      \
+        return dy == 0 ? 0 : -dy * R(y * y);               \
     }
+
+#define EXACT(value) (value)
+
+DEFINE_REAL(FLOAT, float, EXACT)
+DEFINE_REAL(DOUBLE, double, EXACT)
+DEFINE_REAL(HALF, float, TFD_ROUND_HALF)
+DEFINE_REAL(BFLOAT16, float, TFD_ROUND_BFLOAT16)
+
+#define OF_TYPE(function, name, T, to, from)              \
+    static inline T function##_##name(T y, T dy)          \
+    {                                                     \
+        return from(function##_of_##name(to(y), to(dy))); \
+    }
+#define DEFINE_TYPE(name, T, to, from)  \
+    OF_TYPE(sigmoid, name, T, to, from) \
+    OF_TYPE(tanh, name, T, to, from)    \
+    OF_TYPE(sqrt, name, T, to, from)    \
+    OF_TYPE(rsqrt, name, T, to, from)   \
+    OF_TYPE(reciprocal, name, T, to, from)
+#define DEFINE_FLOAT(name, number, T) DEFINE_TYPE(name, T, EXACT, EXACT)
 
 TFD_FLOAT_DTYPES(DEFINE_FLOAT)
-
-#define NARROW(function, name, T, to, from)           \
-    static inline T function##_##name(T y, T dy)      \
-    {                                                 \
-        return from(function##_FLOAT(to(y), to(dy))); \
-    }
-#define DEFINE_NARROW(name, T, to, from) \
-    NARROW(sigmoid, name, T, to, from)   \
-    NARROW(tanh, name, T, to, from)      \
-    NARROW(sqrt, name, T, to, from)      \
-    NARROW(rsqrt, name, T, to, from)     \
-    NARROW(reciprocal, name, T, to, from)
-
-TFD_NARROW_DTYPES(DEFINE_NARROW)
+TFD_NARROW_DTYPES(DEFINE_TYPE)
 
 #define DEFINE_COMPLEX(name, number, T)                         \
     static inline T minus_square_##name(T y)                    \

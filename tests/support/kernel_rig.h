@@ -316,6 +316,9 @@ static inline void krig_attr_value(struct tfd_bytes *b,
         else
             tfd_attr_put_int(b, strtoll(text.data, NULL, 10));
         break;
+    case TFD_ATTR_FLOAT:
+        tfd_attr_put_float(b, strtof(text.data, NULL));
+        break;
     case TFD_ATTR_TYPE:
         tfd_attr_put_type(b, (int)krig_dtype(text.data, text.size));
         break;

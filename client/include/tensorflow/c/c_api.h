@@ -114,8 +114,9 @@ typedef enum TF_DataType {
     TF_UINT64 = 23
 } TF_DataType;
 
-/* Bytes of one element; 0 for types whose elements have no size outside of this
- * process (resources, variants) and for numbers that are no type. */
+/* Bytes of one element; 0 for types whose elements have no fixed size (strings,
+ * resources, variants) and for numbers that are no type, references among
+ * them.  A string takes sizeof(TF_TString) bytes of a tensor all the same. */
 TF_CAPI_EXPORT extern size_t TF_DataTypeSize(TF_DataType dtype);
 
 /* ---- Strings: elements of TF_STRING tensors ------------------------------ */
