@@ -17,6 +17,16 @@
 
 /* ---- For the other files ------------------------------------------------- */
 
+#define OPTIONAL_TEXT "Variant<type: tensorflow::data::Optional value: "
+
+const char *tfd_list_other(const struct tfd_variant *v)
+{
+    if (!v)
+        return "<empty>";
+    return v->has_value ? OPTIONAL_TEXT "OptionalVariant<...>>"
+                        : OPTIONAL_TEXT "OptionalVariant<None>>";
+}
+
 enum tfd_code tfd_list_get(const struct tfd_kctx *k, int in,
                            struct tfd_variant **out, struct tfd_status *st)
 {
@@ -31,7 +41,7 @@ enum tfd_code tfd_list_get(const struct tfd_kctx *k, int in,
         return TFD_OK;
     return tfd_fail(st, TFD_INVALID_ARGUMENT,
                     "Input handle is not a list. Saw: '%s'",
-                    *out ? "an optional" : "nothing");
+                    tfd_list_other(*out));
 }
 
 enum tfd_code tfd_list_take(struct tfd_kctx *k, int in,
@@ -57,6 +67,10 @@ enum tfd_code tfd_list_shape(const struct tfd_kctx *k, int in,
 {
     const struct tfd_tensor *t = &k->in[in];
 
+    if (t->shape.rank > 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Shape must be at most rank 1 but is rank %d",
+                        t->shape.rank);
     if (t->shape.rank != 0)
         return tfd_check_shape(k, in, true, out, st);
     *out = (struct tfd_shape)TFD_SHAPE_UNKNOWN;
@@ -87,29 +101,62 @@ bool tfd_list_compatible(const struct tfd_shape *partial,
     return tfd_shape_merge(&merged, shape, NULL) == TFD_OK;
 }
 
+enum tfd_code tfd_list_merge(struct tfd_shape *into,
+                             const struct tfd_shape *with,
+                             struct tfd_status *st)
+{
+    char own[TFD_SHAPE_TEXT_MAX], other[TFD_SHAPE_TEXT_MAX];
+
+    if (tfd_shape_merge(into, with, NULL) == TFD_OK)
+        return TFD_OK;
+    if (into->rank != with->rank)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "PartialTensorShape: Incompatible ranks during merge: "
+                        "%d vs. %d",
+                        into->rank, with->rank);
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "PartialTensorShape: Incompatible shapes during merge: %s "
+                    "vs. %s",
+                    tfd_shape_text(into, own), tfd_shape_text(with, other));
+}
+
 enum tfd_code tfd_list_element(const struct tfd_kctx *k,
                                const struct tfd_variant *l, int32_t i,
                                const struct tfd_shape *wanted,
                                struct tfd_tensor *out, struct tfd_status *st)
 {
-    struct tfd_shape shape = l->element_shape;
+    struct tfd_shape shape = *wanted;
     char text[TFD_SHAPE_TEXT_MAX];
+    bool known;
 
     if (l->tensors[i].dtype != TFD_DTYPE_INVALID) {
         *out = tfd_tensor_ref(&l->tensors[i]);
         return TFD_OK;
     }
-    TFD_TRY(tfd_shape_merge(&shape, wanted, st));
-    for (int32_t j = 0; j < l->count && tfd_shape_elements(&shape) < 0; j++)
+    TFD_TRY(tfd_list_merge(&shape, &l->element_shape, st));
+    known = tfd_shape_elements(&shape) >= 0;
+    for (int32_t j = 0; j < l->count && !known; j++)
         if (l->tensors[j].dtype != TFD_DTYPE_INVALID)
-            TFD_TRY(tfd_shape_merge(&shape, &l->tensors[j].shape, st));
+            TFD_TRY(tfd_list_merge(&shape, &l->tensors[j].shape, st));
     if (tfd_shape_elements(&shape) < 0)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Trying to read an uninitialized tensor but "
-                        "element_shape is not fully defined: %s",
+                        "element_shape is not fully defined: %s and no list "
+                        "element is set.",
                         tfd_shape_text(&shape, text));
     TFD_TRY(tfd_shape_make(&shape, shape.dim, shape.rank, st));
     return tfd_place_zeros(k, l->dtype, &shape, out, st);
+}
+
+enum tfd_code tfd_list_rows_shape(const struct tfd_shape *element, int64_t rows,
+                                  struct tfd_shape *out, struct tfd_status *st)
+{
+    int64_t dim[TFD_RANK_MAX + 1];
+
+    dim[0] = rows;
+    for (int i = 0; i < element->rank; i++)
+        dim[i + 1] = element->dim[i];
+    return tfd_shape_make(out, dim, element->rank + 1, st);
 }
 
 enum tfd_code tfd_list_rows(const struct tfd_kctx *k,
@@ -372,30 +419,84 @@ static enum tfd_code shape_compute(struct tfd_kctx *k, struct tfd_status *st)
     return TFD_OK;
 }
 
-static enum tfd_code join_compute(struct tfd_kctx *k, struct tfd_status *st)
+/* Element i of a tensor of lists, which holds elements of the op's type. */
+static enum tfd_code joined_list(const struct tfd_kctx *k, int in, int64_t i,
+                                 struct tfd_variant **out,
+                                 struct tfd_status *st)
 {
+    struct tfd_variant *const *all = tfd_tensor_data(&k->in[in]);
+    enum tfd_dtype dtype = TFD_DTYPE_INVALID;
+    const char *name = in == 0 ? "input_a" : "input_b";
+
+    *out = all[i];
+    if (!*out || (*out)->kind != TFD_VARIANT_LIST)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "%s is not a TensorList at index %lld. Saw: '%s'", name,
+                        (long long)i, tfd_list_other(*out));
+    TFD_TRY(tfd_node_type(k->node, "element_dtype", &dtype, st));
+    if ((*out)->dtype == dtype)
+        return TFD_OK;
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "%s[%lld].dtype != element_dtype. Saw: %s vs. %s", name,
+                    (long long)i, tfd_dtype_name((int)(*out)->dtype),
+                    tfd_dtype_name((int)dtype));
+}
+
+/* The elements of b behind those of a, in a new list. */
+static enum tfd_code join_lists(const struct tfd_variant *a,
+                                const struct tfd_variant *b,
+                                struct tfd_variant **out, struct tfd_status *st)
+{
+    struct tfd_variant *l = tfd_variant_copy(a, st);
+    enum tfd_code rc = l ? TFD_OK : TFD_RESOURCE_EXHAUSTED;
+
+    for (int32_t i = 0; rc == TFD_OK && i < b->count; i++) {
+        struct tfd_tensor item = tfd_tensor_ref(&b->tensors[i]);
+
+        rc = tfd_variant_set(l, l->count, &item, st);
+    }
+    if (rc == TFD_OK)
+        *out = l;
+    else
+        tfd_variant_unref(l);
+    return rc;
+}
+
+/* Element i of the result, which owns it. */
+static enum tfd_code join_element(struct tfd_kctx *k, int64_t i,
+                                  struct tfd_status *st)
+{
+    struct tfd_variant **out = tfd_tensor_data(&k->out[0]);
+    char x[TFD_SHAPE_TEXT_MAX], y[TFD_SHAPE_TEXT_MAX];
     struct tfd_variant *a, *b;
 
-    TFD_TRY(tfd_list_get(k, 0, &a, st));
-    TFD_TRY(tfd_list_get(k, 1, &b, st));
-    TFD_TRY(tfd_list_check_type(k, b, a->dtype, st));
+    TFD_TRY(joined_list(k, 0, i, &a, st));
+    TFD_TRY(joined_list(k, 1, i, &b, st));
     if (!tfd_shape_equal(&a->element_shape, &b->element_shape))
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "input_a and input_b TensorList element shapes are not "
-                        "identical at index 0");
-    a = tfd_variant_copy(a, st);
-    if (!a)
-        return TFD_RESOURCE_EXHAUSTED;
-    for (int32_t i = 0; i < b->count; i++) {
-        struct tfd_tensor item = tfd_tensor_ref(&b->tensors[i]);
-        enum tfd_code rc = tfd_variant_set(a, a->count, &item, st);
+                        "identical at index %lld. Saw %s vs. %s",
+                        (long long)i, tfd_shape_text(&a->element_shape, x),
+                        tfd_shape_text(&b->element_shape, y));
+    return join_lists(a, b, &out[i], st);
+}
 
-        if (rc != TFD_OK) {
-            tfd_variant_unref(a);
-            return rc;
-        }
-    }
-    return tfd_list_output(k, 0, a, st);
+/* Lists, or tensors of as many lists, which are joined one by one. */
+static enum tfd_code join_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const struct tfd_shape *a = &k->in[0].shape, *b = &k->in[1].shape;
+    char x[TFD_SHAPE_TEXT_MAX], y[TFD_SHAPE_TEXT_MAX];
+    int64_t count = tfd_shape_elements(a);
+
+    if (!tfd_shape_equal(a, b))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Incompatible input TensorList tensor shapes: %s vs. "
+                        "%s",
+                        tfd_shape_text(a, x), tfd_shape_text(b, y));
+    TFD_TRY(tfd_kctx_output(k, 0, TFD_VARIANT, a, st));
+    for (int64_t i = 0; i < count; i++)
+        TFD_TRY(join_element(k, i, st));
+    return TFD_OK;
 }
 
 /* ---- Tables -------------------------------------------------------------- */

@@ -33,6 +33,12 @@ enum tfd_code tfd_list_check_type(const struct tfd_kctx *k,
                                   struct tfd_status *st) TFD_MUST_USE;
 bool tfd_list_compatible(const struct tfd_shape *partial,
                          const struct tfd_shape *shape);
+/* What both say; fails in TensorFlow's words for lists, `into` first. */
+enum tfd_code tfd_list_merge(struct tfd_shape *into,
+                             const struct tfd_shape *with,
+                             struct tfd_status *st) TFD_MUST_USE;
+/* What is in a variant that is no list, as TensorFlow writes it. */
+const char *tfd_list_other(const struct tfd_variant *v);
 /* Element i, with a reference; an empty slot as zeros of the shape that
  * `wanted` and the list say. */
 enum tfd_code tfd_list_element(const struct tfd_kctx *k,
@@ -40,6 +46,10 @@ enum tfd_code tfd_list_element(const struct tfd_kctx *k,
                                const struct tfd_shape *wanted,
                                struct tfd_tensor *out,
                                struct tfd_status *st) TFD_MUST_USE;
+/* The shape of that many rows of this shape. */
+enum tfd_code tfd_list_rows_shape(const struct tfd_shape *element, int64_t rows,
+                                  struct tfd_shape *out,
+                                  struct tfd_status *st) TFD_MUST_USE;
 /* Row i of t along its first dimension, as a tensor of its own. */
 enum tfd_code tfd_list_rows(const struct tfd_kctx *k,
                             const struct tfd_tensor *t, int64_t first,

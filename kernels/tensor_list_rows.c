@@ -1,6 +1,7 @@
 /*
  * tensor_list_rows.c - between lists and tensors that hold their elements along
- * the first dimension: stack, gather, scatter, concatenate, split.
+ * the first dimension: stack, gather, scatter, split; tensor_list_concat.c
+ * concatenates.
  */
 #include "kernels/check.h"
 #include "kernels/element.h"
@@ -19,6 +20,8 @@ struct picking {
     const int32_t *at; /* NULL: all in order */
     int64_t count;
     struct tfd_shape element;
+    /* What is said of no elements, and of empty slots, of no known shape. */
+    const char *none, *empty;
     struct tfd_status *st;
 };
 
@@ -32,34 +35,18 @@ static enum tfd_code find_shape(struct picking *p)
 {
     char text[TFD_SHAPE_TEXT_MAX];
 
-    TFD_TRY(tfd_shape_merge(&p->element, &p->list->element_shape, p->st));
+    TFD_TRY(tfd_list_merge(&p->element, &p->list->element_shape, p->st));
     for (int64_t i = 0; i < p->count; i++) {
         const struct tfd_tensor *t = &p->list->tensors[slot_of(p, i)];
 
         if (t->dtype != TFD_DTYPE_INVALID)
-            TFD_TRY(tfd_shape_merge(&p->element, &t->shape, p->st));
+            TFD_TRY(tfd_list_merge(&p->element, &t->shape, p->st));
     }
     if (tfd_shape_elements(&p->element) >= 0)
         return TFD_OK;
-    return tfd_fail(
-        p->st, TFD_INVALID_ARGUMENT,
-        p->count == 0
-            ? "Tried to stack elements of an empty list with "
-              "non-fully-defined element_shape: %s"
-            : "Tried to stack list which only contains uninitialized tensors "
-              "and has a non-fully-defined element_shape: %s",
-        tfd_shape_text(&p->element, text));
-}
-
-static enum tfd_code rows_shape(const struct tfd_shape *element, int64_t rows,
-                                struct tfd_shape *out, struct tfd_status *st)
-{
-    int64_t dim[TFD_RANK_MAX + 1];
-
-    dim[0] = rows;
-    for (int i = 0; i < element->rank; i++)
-        dim[i + 1] = element->dim[i];
-    return tfd_shape_make(out, dim, element->rank + 1, st);
+    return tfd_fail(p->st, TFD_INVALID_ARGUMENT, "Tried to %s: %s",
+                    p->count == 0 ? p->none : p->empty,
+                    tfd_shape_text(&p->element, text));
 }
 
 static enum tfd_code pick(struct picking *p)
@@ -70,7 +57,7 @@ static enum tfd_code pick(struct picking *p)
     int64_t row;
 
     TFD_TRY(find_shape(p));
-    TFD_TRY(rows_shape(&p->element, p->count, &shape, p->st));
+    TFD_TRY(tfd_list_rows_shape(&p->element, p->count, &shape, p->st));
     TFD_TRY(tfd_kctx_output(p->k, 0, dtype, &shape, p->st));
     row = tfd_shape_elements(&p->element);
     for (int64_t i = 0; i < p->count && row > 0; i++) {
@@ -88,7 +75,13 @@ static enum tfd_code pick(struct picking *p)
 
 enum tfd_code tfd_list_compute_stack(struct tfd_kctx *k, struct tfd_status *st)
 {
-    struct picking p = {.k = k, .st = st};
+    struct picking p = {
+        .k = k,
+        .none = "stack elements of an empty list with non-fully-defined "
+                "element_shape",
+        .empty = "stack list which only contains uninitialized tensors and has "
+                 "a non-fully-defined element_shape",
+        .st = st};
     struct tfd_variant *l;
     int64_t expected;
 
@@ -109,7 +102,12 @@ enum tfd_code tfd_list_compute_stack(struct tfd_kctx *k, struct tfd_status *st)
 
 enum tfd_code tfd_list_compute_gather(struct tfd_kctx *k, struct tfd_status *st)
 {
-    struct picking p = {.k = k, .st = st};
+    struct picking p = {
+        .k = k,
+        .none = "gather 0-elements from a list with non-fully-defined shape",
+        .empty = "gather uninitialized tensors from a list with "
+                 "non-fully-defined element_shape",
+        .st = st};
     struct tfd_variant *l;
 
     TFD_TRY(tfd_list_get(k, 0, &l, st));
@@ -122,145 +120,9 @@ enum tfd_code tfd_list_compute_gather(struct tfd_kctx *k, struct tfd_status *st)
     for (int64_t i = 0; i < p.count; i++)
         if (p.at[i] < 0 || p.at[i] >= l->count)
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                            "Trying to gather element %d in a list with %d "
-                            "elements.",
+                            "Index %d out o range; list only has %d elements.",
                             p.at[i], l->count);
     return pick(&p);
-}
-
-/* ---- Concatenating ------------------------------------------------------- */
-
-/* An empty slot has as many rows as leading_dims says. */
-static enum tfd_code element_rows(const struct tfd_kctx *k,
-                                  const struct tfd_tensor *t, int32_t i,
-                                  int64_t *out, struct tfd_status *st)
-{
-    if (t->dtype != TFD_DTYPE_INVALID && t->shape.rank < 1)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Concat saw a scalar shape at index %d but requires at "
-                        "least vectors.",
-                        i);
-    if (t->dtype != TFD_DTYPE_INVALID) {
-        *out = t->shape.dim[0];
-        return TFD_OK;
-    }
-    if (k->in_count < 3 || i >= tfd_tensor_elements(&k->in[2]))
-        return tfd_fail(
-            st, TFD_INVALID_ARGUMENT,
-            "List contains uninitialized element at index %d but "
-            "leading_dims has only %lld elements.",
-            i,
-            (long long)(k->in_count < 3 ? 0 : tfd_tensor_elements(&k->in[2])));
-    *out = tfd_check_int_at(&k->in[2], i);
-    return *out >= 0 ? TFD_OK
-                     : tfd_fail(st, TFD_INVALID_ARGUMENT,
-                                "leading_dims[%d] is %lld", i, (long long)*out);
-}
-
-/* What follows the first dimension, of all elements. */
-static enum tfd_code tail_shape(const struct tfd_variant *l,
-                                struct tfd_shape *element,
-                                struct tfd_shape *out, struct tfd_status *st)
-{
-    char text[TFD_SHAPE_TEXT_MAX];
-
-    *out = (struct tfd_shape)TFD_SHAPE_UNKNOWN;
-    if (element->rank >= 0 && element->rank < 1)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Concat requires elements to be at least vectors, "
-                        "found scalars instead.");
-    if (element->rank > 0)
-        element->dim[0] = TFD_DIM_UNKNOWN;
-    for (int32_t i = 0; i < l->count; i++) {
-        struct tfd_shape own = l->tensors[i].shape;
-
-        if (l->tensors[i].dtype == TFD_DTYPE_INVALID)
-            continue;
-        if (own.rank > 0)
-            own.dim[0] = TFD_DIM_UNKNOWN;
-        TFD_TRY(tfd_shape_merge(element, &own, st));
-    }
-    if (element->rank < 1)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "All except the first dimension must be fully defined "
-                        "when concating an empty tensor list. element_shape: "
-                        "%s",
-                        tfd_shape_text(element, text));
-    return tfd_shape_make(out, element->dim + 1, element->rank - 1, st);
-}
-
-static enum tfd_code join_rows(struct tfd_kctx *k, const struct tfd_variant *l,
-                               const struct tfd_shape *tail,
-                               struct tfd_status *st)
-{
-    int64_t *lengths = tfd_tensor_data(&k->out[1]);
-    int64_t row = tfd_shape_elements(tail), at = 0, rows = 0;
-    struct tfd_shape shape;
-
-    for (int32_t i = 0; i < l->count; i++) {
-        TFD_TRY(element_rows(k, &l->tensors[i], i, &lengths[i], st));
-        if (__builtin_add_overflow(rows, lengths[i], &rows))
-            return tfd_fail(st, TFD_INVALID_ARGUMENT, "too many rows");
-    }
-    TFD_TRY(rows_shape(tail, rows, &shape, st));
-    TFD_TRY(tfd_kctx_output(k, 0, l->dtype, &shape, st));
-    for (int32_t i = 0; i < l->count && row > 0; i++) {
-        void *to = tfd_element_at(tfd_tensor_data(&k->out[0]), l->dtype, at);
-
-        if (lengths[i] == 0)
-            continue;
-        if (l->tensors[i].dtype == TFD_DTYPE_INVALID)
-            TFD_TRY(tfd_place_zero(k, l->dtype, to, row * lengths[i], st));
-        else
-            TFD_TRY(tfd_place_copy(k, l->dtype, to,
-                                   tfd_tensor_data(&l->tensors[i]),
-                                   row * lengths[i], st));
-        at += row * lengths[i];
-    }
-    return TFD_OK;
-}
-
-/* The first form wants to be told what is behind the first dimension. */
-static enum tfd_code check_tail(const struct tfd_shape *element,
-                                struct tfd_status *st)
-{
-    char text[TFD_SHAPE_TEXT_MAX];
-    bool known = element->rank > 0;
-
-    for (int i = 1; i < element->rank; i++)
-        known = known && element->dim[i] >= 0;
-    return known ? TFD_OK
-                 : tfd_fail(st, TFD_INVALID_ARGUMENT,
-                            "Trying to concat list with only uninitialized "
-                            "tensors but element_shape_except_first_dim is not "
-                            "fully defined: %s",
-                            tfd_shape_text(element, text));
-}
-
-enum tfd_code tfd_list_compute_concat(struct tfd_kctx *k, struct tfd_status *st)
-{
-    struct tfd_shape element, tail, counts;
-    struct tfd_variant *l;
-
-    TFD_TRY(tfd_list_get(k, 0, &l, st));
-    TFD_TRY(
-        tfd_list_check_type(k, l, (enum tfd_dtype)k->node->out_types[0], st));
-    if (k->in_count > 1)
-        TFD_TRY(tfd_list_shape(k, 1, &element, st));
-    else
-        TFD_TRY(tfd_node_shape(k->node, "element_shape", &element, st));
-    if (k->in_count == 1)
-        TFD_TRY(check_tail(&element, st));
-    if (element.rank > 0)
-        element.dim[0] = TFD_DIM_UNKNOWN;
-    counts = l->element_shape;
-    if (counts.rank > 0)
-        counts.dim[0] = TFD_DIM_UNKNOWN;
-    TFD_TRY(tfd_shape_merge(&element, &counts, st));
-    TFD_TRY(tail_shape(l, &element, &tail, st));
-    counts = (struct tfd_shape){1, {l->count}};
-    TFD_TRY(tfd_kctx_output(k, 1, TFD_INT64, &counts, st));
-    return join_rows(k, l, &tail, st);
 }
 
 /* ---- Tensors to lists ---------------------------------------------------- */
@@ -325,26 +187,31 @@ static enum tfd_code from_tensor_compute(struct tfd_kctx *k,
     return finish_list(k, l, rc, st);
 }
 
-/* Row i of the tensor becomes slot indices[i]. */
+/* Row i of the tensor, which is a vector at least, becomes slot indices[i]; at
+ * most `limit` slots, -1 for any number. */
 static enum tfd_code scatter(struct tfd_kctx *k, struct tfd_variant *l,
                              const struct tfd_tensor *t,
-                             const struct tfd_tensor *indices,
+                             const struct tfd_tensor *indices, int64_t limit,
                              struct tfd_status *st)
 {
     const int32_t *at = tfd_tensor_data(indices);
     int64_t count = tfd_tensor_elements(indices), top = l->count;
 
-    if (t->shape.rank < 1 || t->shape.dim[0] != count)
+    if (t->shape.dim[0] != count)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Invalid number of rows in input tensor. Expected: "
                         "%lld Actual: %lld",
-                        (long long)count,
-                        (long long)(t->shape.rank < 1 ? 0 : t->shape.dim[0]));
+                        (long long)count, (long long)t->shape.dim[0]);
     for (int64_t i = 0; i < count; i++) {
         if (at[i] < 0)
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
                             "Indices in TensorListScatter must all be "
                             "non-negative.");
+        if (limit >= 0 && at[i] >= limit)
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "TensorListScatter: Trying to scatter at index %d "
+                            "in list with size %lld",
+                            at[i], (long long)limit);
         if (at[i] >= top)
             top = (int64_t)at[i] + 1;
     }
@@ -358,7 +225,7 @@ static enum tfd_code scatter_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     struct tfd_shape element;
     struct tfd_variant *l;
-    int64_t size = 0;
+    int64_t size = -1;
     enum tfd_code rc;
 
     TFD_TRY(tfd_list_shape(k, 2, &element, st));
@@ -377,47 +244,102 @@ static enum tfd_code scatter_compute(struct tfd_kctx *k, struct tfd_status *st)
     l->element_shape = element;
     rc = tfd_variant_resize(l, size < 0 ? 0 : size, st);
     if (rc == TFD_OK)
-        rc = scatter(k, l, &k->in[0], &k->in[1], st);
+        rc = scatter(k, l, &k->in[0], &k->in[1], size, st);
     return finish_list(k, l, rc, st);
 }
 
 static enum tfd_code scatter_into_compute(struct tfd_kctx *k,
                                           struct tfd_status *st)
 {
+    char text[TFD_SHAPE_TEXT_MAX];
     struct tfd_variant *l;
 
     TFD_TRY(tfd_list_get(k, 0, &l, st));
-    TFD_TRY(tfd_list_check_type(k, l, k->in[1].dtype, st));
+    if (l->dtype != k->in[1].dtype)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Invalid data types; input tensor type: %s list "
+                        "element_type: %s",
+                        tfd_dtype_name((int)k->in[1].dtype),
+                        tfd_dtype_name((int)l->dtype));
+    if (k->in[2].shape.rank != 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Expected indices to be a vector, but received shape: "
+                        "%s",
+                        tfd_shape_text(&k->in[2].shape, text));
+    if (k->in[1].shape.rank < 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Tensor must be at least a vector, but saw shape: %s",
+                        tfd_shape_text(&k->in[1].shape, text));
+    if (k->in[2].shape.dim[0] != k->in[1].shape.dim[0])
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Expected len(indices) == tensor.shape[0], but saw: "
+                        "%lld vs. %lld",
+                        (long long)k->in[2].shape.dim[0],
+                        (long long)k->in[1].shape.dim[0]);
     TFD_TRY(tfd_list_take(k, 0, &l, st));
-    return finish_list(k, l, scatter(k, l, &k->in[1], &k->in[2], st), st);
+    return finish_list(k, l, scatter(k, l, &k->in[1], &k->in[2], -1, st), st);
 }
 
 /* Lengths are not negative and together the rows. */
 static enum tfd_code check_lengths(const struct tfd_kctx *k,
                                    struct tfd_status *st)
 {
-    int64_t count = tfd_tensor_elements(&k->in[2]);
-    int64_t left = k->in[0].shape.rank > 0 ? k->in[0].shape.dim[0] : -1;
+    int64_t count = tfd_tensor_elements(&k->in[2]), used = 0;
+    int64_t rows = k->in[0].shape.dim[0];
 
-    if (left < 0)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Tensor must be at least a vector, but saw a scalar");
     for (int64_t i = 0; i < count; i++) {
         int64_t length = tfd_check_int_at(&k->in[2], i);
 
-        if (length < 0 || length > left)
+        if (length < 0)
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                            "Expected sum of lengths to be equal to "
-                            "values.shape[0], but lengths[%lld] is %lld",
-                            (long long)i, (long long)length);
-        left -= length;
+                            "Invalid value in lengths: %lld",
+                            (long long)length);
+        if (length > rows - used)
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "Attempting to slice [%lld, %lld] from tensor with "
+                            "length %lld",
+                            (long long)used,
+                            (long long)((uint64_t)used + (uint64_t)length),
+                            (long long)rows);
+        used += length;
     }
-    return left == 0 ? TFD_OK
-                     : tfd_fail(st, TFD_INVALID_ARGUMENT,
-                                "Unused values in tensor. Length of tensor: "
-                                "%lld Values used: %lld",
-                                (long long)k->in[0].shape.dim[0],
-                                (long long)(k->in[0].shape.dim[0] - left));
+    return used == rows ? TFD_OK
+                        : tfd_fail(st, TFD_INVALID_ARGUMENT,
+                                   "Unused values in tensor. Length of tensor: "
+                                   "%lld Values used: %lld",
+                                   (long long)rows, (long long)used);
+}
+
+/* The tensor has rows of the shape that the parts are to have, whose number of
+ * rows is that of `lengths`. */
+static enum tfd_code check_split(const struct tfd_kctx *k,
+                                 const struct tfd_shape *element,
+                                 struct tfd_status *st)
+{
+    const struct tfd_shape *t = &k->in[0].shape, *lengths = &k->in[2].shape;
+    char own[TFD_SHAPE_TEXT_MAX], wanted[TFD_SHAPE_TEXT_MAX];
+    struct tfd_shape part = *element;
+
+    if (element->rank == 0)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "TensorListSplit requires element_shape to be at least "
+                        "of rank 1, but saw: %s",
+                        tfd_shape_text(element, wanted));
+    if (t->rank < 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Tensor must be at least a vector, but saw shape: %s",
+                        tfd_shape_text(t, own));
+    if (lengths->rank != 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Expected lengths to be a vector, received shape: %s",
+                        tfd_shape_text(lengths, own));
+    if (part.rank > 0)
+        part.dim[0] = TFD_DIM_UNKNOWN;
+    if (tfd_list_compatible(&part, t))
+        return TFD_OK;
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "tensor shape %s is not compatible with element_shape %s",
+                    tfd_shape_text(t, own), tfd_shape_text(element, wanted));
 }
 
 static enum tfd_code split_compute(struct tfd_kctx *k, struct tfd_status *st)
@@ -425,13 +347,16 @@ static enum tfd_code split_compute(struct tfd_kctx *k, struct tfd_status *st)
     struct tfd_variant *l;
     enum tfd_code rc = TFD_OK;
     int64_t at = 0, count = tfd_tensor_elements(&k->in[2]);
+    struct tfd_shape element;
 
+    TFD_TRY(tfd_list_shape(k, 1, &element, st));
+    TFD_TRY(check_split(k, &element, st));
     TFD_TRY(check_lengths(k, st));
     l = tfd_variant_new(TFD_VARIANT_LIST, st);
     if (!l)
         return TFD_RESOURCE_EXHAUSTED;
     l->dtype = k->in[0].dtype;
-    rc = tfd_list_shape(k, 1, &l->element_shape, st);
+    l->element_shape = element;
     for (int64_t i = 0; rc == TFD_OK && i < count; i++) {
         int64_t length = tfd_check_int_at(&k->in[2], i);
         struct tfd_tensor item;
@@ -463,7 +388,6 @@ static const struct tfd_opdef ops[] = {
         .outputs = "values: element_dtype",
         .attrs = ELEMENT,
         .key = "element_dtype",
-        .checks = "indices: vector",
     },
     {
         .name = "TensorListConcat",
@@ -479,7 +403,6 @@ static const struct tfd_opdef ops[] = {
         .outputs = "tensor: element_dtype, lengths: int64",
         .attrs = SHAPED,
         .key = "element_dtype",
-        .checks = "leading_dims: vector",
     },
     {
         .name = "TensorListFromTensor",
@@ -496,7 +419,6 @@ static const struct tfd_opdef ops[] = {
         .outputs = "output_handle: variant",
         .attrs = SHAPED,
         .key = "element_dtype",
-        .checks = "indices: vector",
         .shape = tfd_shape_scalar,
     },
     {
@@ -506,7 +428,7 @@ static const struct tfd_opdef ops[] = {
         .outputs = "output_handle: variant",
         .attrs = SHAPED,
         .key = "element_dtype",
-        .checks = "indices: vector; num_elements: scalar",
+        .checks = "num_elements: scalar",
         .shape = tfd_shape_scalar,
     },
     {
@@ -516,7 +438,6 @@ static const struct tfd_opdef ops[] = {
         .outputs = "output_handle: variant",
         .attrs = ELEMENT,
         .key = "element_dtype",
-        .checks = "indices: vector",
         .shape = tfd_shape_scalar,
     },
     {
@@ -526,7 +447,6 @@ static const struct tfd_opdef ops[] = {
         .outputs = "output_handle: variant",
         .attrs = SHAPED,
         .key = "element_dtype",
-        .checks = "lengths: vector",
         .shape = tfd_shape_scalar,
     },
 };

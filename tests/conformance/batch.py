@@ -13,6 +13,7 @@ from tensorflow.python.framework import op_def_registry
 from tests.cluster.client import plain_config, tf
 from tests.conformance import inputs, judge
 from tests.conformance.table import Many, Variable
+from tests.conformance.words import OWN_WORDS
 
 # No two variables of a run share a name: they outlive their sessions.
 VARIABLES = itertools.count()
@@ -244,6 +245,8 @@ class Batch:
                     self._ask_other(side, item, trial)
                 elif item.case.bad:
                     self._ask_bad(side, trial)
+                    trial.same_words = item.case.words and (
+                        item.row.op not in OWN_WORDS) and not inputs.ON_GPU
         return self
 
     def _build(self, item, place):

@@ -11,6 +11,7 @@ import grpc
 
 from tests.cluster.cluster import listening
 from tests.conformance.compare import difference
+from tests.conformance.words import words
 
 BATCH_MS = 20000
 ALONE_MS = 8000
@@ -26,9 +27,7 @@ class Failure(Exception):
 
     def __init__(self, kind, message):
         super().__init__(kind)
-        # The words alone, without the stack traces that Python adds.
-        self.kind = kind
-        self.text = " ".join(message.split("\nNode: ")[-1].split())[:300]
+        self.kind, self.text = kind, words(message)[:600]
 
 
 @dataclasses.dataclass
@@ -51,6 +50,7 @@ class Trial:
     want: list = dataclasses.field(default_factory=list)
     error: str = ""  # the class of the error that it must end in
     text: str = ""  # what TensorFlow says there
+    same_words: bool = False  # that must be said
     may_work: bool = False  # TensorFlow only says that it has no answer
     draws: list = dataclasses.field(default_factory=list)  # (value, how)
     # Operations that devices.py gives a device: the op, then its variables.
@@ -159,6 +159,8 @@ class Judge:
             self._compare(trial, value)
         elif self.where and kind and NOWHERE in value:
             self._fail(trial, kind, value)  # whatever it must end in
+        elif kind == trial.error and trial.same_words and value != trial.text:
+            self._fail(trial, "text", "%s, not %s" % (value, trial.text))
         elif kind == trial.error or (kind is None and trial.may_work):
             self.passed += 1
         elif trial.error:

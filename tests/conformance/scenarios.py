@@ -13,6 +13,7 @@ import numpy as np
 from tests.cluster.client import plain_config, tf
 from tests.conformance.inputs import FED, Data, types_of
 from tests.conformance.table import scenario
+from tests.conformance.words import words
 
 STEP_MS = 20000
 RUNS = itertools.count()
@@ -49,6 +50,14 @@ def attempt(session, fetches, feeds=None):
         return session.run(fetches, feeds)
     except tf.errors.OpError as error:
         return type(error).__name__
+
+
+def told(session, fetches, feeds=None):
+    """The values, or the class of the error and its text."""
+    try:
+        return session.run(fetches, feeds)
+    except tf.errors.OpError as error:
+        return "%s: %s" % (type(error).__name__, words(error.message))
 
 
 def hidden(value):

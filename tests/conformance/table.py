@@ -17,7 +17,8 @@ class Case:
 
     inputs: tuple
     attrs: dict
-    bad: bool = False  # must fail, with the same error class
+    bad: bool = False  # must fail, with the same error class and text
+    words: bool = True  # False: TensorFlow's text has what nobody can know
     types: str = ""  # "once": first types only; "every": all combinations
     dtypes: tuple = ()  # only where the main type is one of these
     cpu: bool = False  # kernels of GPUs do not refuse it
@@ -81,9 +82,9 @@ def once(*inputs, gpu=None, **attrs):
     return Case(inputs, attrs, types="once", gpu=gpu)
 
 
-def bad(*inputs, dtypes=(), gpu=None, cpu=False, **attrs):
+def bad(*inputs, dtypes=(), gpu=None, cpu=False, words=True, **attrs):
     return Case(inputs, attrs, bad=True, types="once", dtypes=tuple(dtypes),
-                gpu=gpu, cpu=cpu)
+                gpu=gpu, cpu=cpu, words=words)
 
 
 def with_inputs(case, change):
