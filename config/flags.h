@@ -82,8 +82,9 @@ struct tfd_config {
     int64_t drain_timeout_ms;
     enum tfd_exit_when exit_when;
     int64_t exit_idle_ms;
-    char *log_level;  /* for tfd_log_level_parse() */
-    char *log_format; /* "text", "json" */
+    char *log_level;      /* for tfd_log_level_parse() */
+    char *log_format;     /* "text", "json" */
+    int64_t slow_step_ms; /* 0: no step is slow */
 
     char *train;          /* NULL: serve only */
     char *checkpoint_dir; /* NULL: no checkpoints */

@@ -358,6 +358,9 @@ const struct tfd_option tfd_options[] = {
      "text: key=value; json: one object a line with time, level, event and "
      "the event's own fields",
      read_choice, AT(log_format), .words = log_formats},
+    {LIFE, "slow_step", "DURATION", "60s",
+     "a step that took longer is logged when it ends; 0: none",
+     read_duration, AT(slow_step_ms)},
 
     {TRAINING, "train", "MODEL.meta", NULL,
      "train this MetaGraphDef and end when it is done",

@@ -240,6 +240,7 @@ static enum tfd_code make_services(struct tfd_server *s, struct tfd_status *st)
         .build_threads = TFD_BUILD_THREADS,
         .peer_wait_us = (uint64_t)c->peer_wait_ms * 1000,
         .session_idle_us = (uint64_t)c->session_idle_ms * 1000,
+        .slow_step_us = (uint64_t)c->slow_step_ms * 1000,
         .links = tfd_service_links(s->service),
         .quiet = !s->o.listen,
         .activity = activity,

@@ -207,6 +207,9 @@ static int metrics_page(void *self, struct tfd_bytes *b,
            worker.graphs);
     metric(b, "tfd_worker_steps_running", "gauge",
            "steps of all masters that compute here", worker.steps);
+    metric(b, "tfd_worker_steps_total", "counter",
+           "steps of all masters that this worker took part in",
+           (double)worker.steps_done);
     metric(b, "tfd_worker_sessions_abandoned_total", "counter",
            "of those, dropped because their masters had left",
            (double)worker.abandoned);

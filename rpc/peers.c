@@ -10,6 +10,7 @@
 
 #include "rpc/peers.h"
 
+#include "common/log.h"
 #include "common/map.h"
 #include "config/device_name.h"
 #include "config/limits.h"
@@ -40,6 +41,7 @@ struct line {
     struct tfd_peers *all;
     struct peer *peers;
     struct tfd_channel *channel;
+    uint64_t lost_us; /* when its connection was lost; 0: it is not */
     char task[TFD_DEVICE_NAME_TEXT_SIZE]; /* of the first, for errors */
     char address[];
 };
@@ -447,6 +449,23 @@ int tfd_peers_self(const struct tfd_peers *p)
     return p->own;
 }
 
+/* One connection, one line, whatever its tasks are called. */
+static void log_change(struct line *l, bool up, const struct tfd_status *why)
+{
+    uint64_t now = tfd_loop_now_us(l->all->loop);
+
+    if (!up) {
+        tfd_log(TFD_LOG_WARN, "peer_lost", "task=%s address=%s why=\"%s\"",
+                l->task, l->address, why->text);
+        l->lost_us = now;
+    } else if (l->lost_us > 0) {
+        tfd_log(TFD_LOG_INFO, "peer_back", "task=%s address=%s seconds=%llu",
+                l->task, l->address,
+                (unsigned long long)((now - l->lost_us) / 1000000));
+        l->lost_us = 0;
+    }
+}
+
 /* Of every row that has this channel. */
 static void changed(void *ctx, struct tfd_channel *ch, bool up,
                     const struct tfd_status *why)
@@ -454,6 +473,8 @@ static void changed(void *ctx, struct tfd_channel *ch, bool up,
     struct line *l = ctx;
 
     (void)ch;
+    if (!l->all->stopped)
+        log_change(l, up, why);
     for (struct peer *x = l->peers; x; x = x->next)
         for (struct tfd_peers_follower *f = l->all->followers; f; f = f->next)
             if (f->changed)

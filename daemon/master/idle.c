@@ -61,6 +61,7 @@ static void look(struct tfd_timer *t)
         tfd_log(TFD_LOG_INFO, "session_abandoned", "session=%s idle_s=%llu",
                 s->handle, (unsigned long long)((now - s->used_us) / 1000000));
         m->abandoned++;
+        s->closed_by = "its client had left";
         tfd_session_close(s, ignore, NULL);
     }
     start_timer(m);

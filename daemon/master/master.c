@@ -422,6 +422,7 @@ static void close_sessions(struct reset *r)
             continue;
         }
         s->closed_for = r;
+        s->closed_by = r->clear ? "by a Reset" : "the server stops";
         r->pending++;
         if (r->why.code != TFD_OK)
             tfd_session_close_for(s, &r->why, one_closed, r);

@@ -31,6 +31,7 @@ struct tfd_master_options {
     int build_threads;        /* for what is large (build.h); 0: none */
     uint64_t peer_wait_us;    /* for tasks that do not answer; 0: for ever */
     uint64_t session_idle_us; /* see idle.h; 0: for ever */
+    uint64_t slow_step_us;    /* see session_log.h; 0: none is slow */
     struct tfd_links *links;  /* of those who call; NULL: nobody leaves */
     bool quiet; /* its sessions are nobody's news: a library's own */
     struct tfd_str session_config; /* ConfigProto: what sessions default to */
@@ -61,6 +62,7 @@ struct tfd_create_session {
     struct tfd_str graph_def; /* borrowed until done() */
     struct tfd_str config;    /* ConfigProto */
     struct tfd_str target;    /* as the client dialled us, "grpc://host:port" */
+    const char *client;       /* its address; NULL: this process */
     tfd_session_done_fn *done;
     void *ctx;
 };

@@ -4,6 +4,7 @@
 #include "daemon/master/plan.h"
 
 #include "daemon/master/partition.h"
+#include "daemon/master/session_log.h"
 #include "daemon/master/step.h"
 
 #include "config/limits.h"
@@ -93,6 +94,7 @@ void tfd_plan_fail_waiters(struct tfd_plan *p, const struct tfd_status *why)
         run->next = NULL;
         run->waiting = NULL;
         p->session->waiting--;
+        tfd_session_log_step(p->session, 0, 0, why);
         run->done(run, why, NULL, 0);
     }
 }

@@ -95,7 +95,8 @@ static void creation_cancelled(void *ctx, struct tfd_call *call)
 static void create_session(void *self, struct tfd_call *call)
 {
     struct tfd_master_service *s = self;
-    struct tfd_create_session c = {.done = session_created, .ctx = call};
+    struct tfd_create_session c = {
+        .done = session_created, .ctx = call, .client = call->peer};
     struct tfd_status st = TFD_STATUS_INIT;
     struct tfd_create *creation;
 

@@ -13,6 +13,7 @@
 #include "daemon/master/callable.h"
 #include "daemon/master/partial_run.h"
 #include "daemon/master/plan.h"
+#include "daemon/master/session_log.h"
 #include "daemon/master/step.h"
 
 #include <stdlib.h>
@@ -131,12 +132,14 @@ void tfd_session_run(struct tfd_session *s, struct tfd_run_step *run)
         run->fetch_names = p->signature.fetches;
         run->fetch_count = p->signature.fetch_count;
     }
-    if (st.code != TFD_OK)
+    if (st.code != TFD_OK) {
+        tfd_session_log_step(s, 0, 0, &st);
         run->done(run, &st, NULL, 0);
-    else if (p->state == TFD_PLAN_READY)
+    } else if (p->state == TFD_PLAN_READY) {
         tfd_step_start(p, run);
-    else
+    } else {
         wait_for(p, run);
+    }
 }
 
 static void stop_waiting(struct tfd_run_step *run)
@@ -179,6 +182,7 @@ static void closed(struct tfd_session *s)
     struct tfd_close_waiter *w = s->close_waiters;
 
     s->state = TFD_SESSION_CLOSED;
+    tfd_session_log_closed(s);
     s->close_waiters = NULL;
     tfd_session_delist(s);
     while (w) {

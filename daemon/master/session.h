@@ -6,11 +6,14 @@
 #ifndef TFD_DAEMON_MASTER_SESSION_H
 #define TFD_DAEMON_MASTER_SESSION_H
 
+#include "common/log.h"
 #include "daemon/master/build.h"
 #include "daemon/master/master.h"
 
 /* More than there are rows of options. */
 #define TFD_OPTIONS_NAMED_MAX 96
+
+#define TFD_CLIENT_TEXT_MAX 64
 
 enum tfd_session_state {
     TFD_SESSION_CREATING,
@@ -75,8 +78,12 @@ struct tfd_session {
     int closing_workers;    /* DeleteWorkerSession calls not yet answered */
     bool listed;            /* in the master's table */
     const void *closed_for; /* the Reset that waits for its end */
-    uint64_t used_us;       /* the last call, or end of a step */
-    uint64_t link;          /* it came over; 0: over none */
+    char client[TFD_CLIENT_TEXT_MAX]; /* its address; "": this process */
+    uint64_t opened_us;               /* 0: not yet */
+    uint64_t steps_done, steps_failed;
+    const char *closed_by;               /* for the log; NULL: by its client */
+    uint64_t used_us;                    /* the last call, or end of a step */
+    uint64_t link;                       /* it came over; 0: over none */
     struct tfd_session *next, *previous; /* in the master */
 };
 
@@ -98,6 +105,7 @@ struct tfd_master {
     uint64_t step_seed;        /* state of the generator of step ids */
     const char *named[TFD_OPTIONS_NAMED_MAX]; /* options not honoured */
     int named_count;
+    struct tfd_log_rate failed_rate, slow_rate; /* session_log.h */
 };
 
 struct tfd_session *tfd_session_new(struct tfd_master *m,

@@ -8,8 +8,9 @@
  */
 #include "daemon/master/session_create.h"
 
-#include "common/log.h"
+#include "daemon/master/session_log.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,13 +76,9 @@ static void finish(struct tfd_create *c)
                        "Session %s was closed while it was created", s->handle);
     tfd_session_ref(s);
     if (c->status.code == TFD_OK)
-        tfd_log(s->master->o.quiet ? TFD_LOG_DEBUG : TFD_LOG_INFO,
-                "session_open", "session=%s tasks=%d devices=%d", s->handle,
-                s->worker_count, s->devices.count);
-    else /* clients may try again without a word */
-        tfd_log(s->master->o.quiet ? TFD_LOG_DEBUG : TFD_LOG_INFO,
-                "session_not_opened", "code=%s why=\"%s\"",
-                tfd_code_name(c->status.code), c->status.text);
+        tfd_session_log_open(s);
+    else
+        tfd_session_log_not_opened(s, &c->status);
     tfd_create_stop_asking(c, s);
     tell(c, &c->status, c->status.code == TFD_OK ? s : NULL);
     if (c->status.code != TFD_OK && !s->listed)
@@ -277,6 +274,8 @@ static struct tfd_create *new_create(struct tfd_master *m,
     c->done = spec->done;
     c->ctx = spec->ctx;
     c->session->create = c;
+    snprintf(c->session->client, sizeof(c->session->client), "%s",
+             spec->client ? spec->client : "");
     tfd_timer_init(&c->timer, m->o.loop, tfd_create_ask_again);
     link_create(m, c);
     return c;

@@ -7,6 +7,7 @@
 #include "daemon/master/step.h"
 
 #include "daemon/master/run_options.h"
+#include "daemon/master/session_log.h"
 
 #include <stddef.h>
 
@@ -19,7 +20,8 @@ struct tfd_master_step {
     struct tfd_master_step *next; /* idle: of the plan; running: of session */
     struct tfd_master_step *previous;
     int64_t id;
-    int pending; /* parts that have not ended */
+    uint64_t start_us; /* 0: nobody asks how long it took */
+    int pending;       /* parts that have not ended */
     bool aborted;
     bool merged;   /* several parts failed on their own */
     bool starting; /* parts are still being started */
@@ -275,6 +277,7 @@ static void release(struct tfd_master_step *step)
     step->plan->running--;
     s->running--;
     s->master->running--;
+    s->steps_done++;
     s->master->steps_done++;
     tfd_session_step_ended(s);
 }
@@ -288,6 +291,7 @@ static void end(struct tfd_master_step *step)
     if (step->error.code == TFD_OK && !step->plan->partial)
         check_fetches(step);
     clean_up(step);
+    tfd_session_log_step(s, step->id, step->start_us, &step->error);
     run->step = NULL;
     unlink_step(s, step); /* done() may close the session: not this step */
     tfd_session_ref(s);
@@ -339,6 +343,7 @@ static void prepare(struct tfd_master_step *step, struct tfd_run_step *run)
     tfd_run_trace_begin(run->trace, p->session, p->started++);
     step->id =
         run->step_id ? run->step_id : tfd_master_step_id(p->session->master);
+    step->start_us = tfd_session_log_start(p->session);
     step->pending = p->part_count + 1; /* one for begin() itself */
     step->aborted = step->merged = step->ending = false;
     tfd_status_clear(&step->error);
