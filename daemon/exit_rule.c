@@ -1,5 +1,7 @@
 /*
- * exit_rule.c - a small table of tasks that came and left, and one timer.
+ * exit_rule.c - a small table of tasks, with the sessions each has open here,
+ * and two timers: one for the time without sessions, one that looks again when
+ * a closed session's task may have left for good.
  */
 #include "daemon/exit_rule.h"
 
@@ -10,20 +12,35 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+struct open_session {
+    uint64_t number;
+    const uint64_t *stepped_us; /* the worker's */
+};
+
 struct task {
     struct tfd_device_name name;
-    bool left;
+    bool left;                  /* it said so */
+    bool unclear;               /* memory was short: its sessions say nothing */
+    uint64_t newest;            /* session; 0: none yet */
+    uint64_t closed, closed_us; /* the latest that a trainer closed; 0: none */
+    struct open_session *open;
+    size_t open_count, open_room;
 };
 
 struct tfd_exit_rule {
     const struct tfd_config *config;
+    struct tfd_loop *loop;
     struct tfd_timer idle;
+    struct tfd_timer settle;
+    bool was_busy;
     void (*stop)(void *ctx, const char *why);
     void *ctx;
     struct task *tasks; /* of the cluster: task_count rows at most */
     size_t count;
     size_t room;
 };
+
+/* ---- Tasks --------------------------------------------------------------- */
 
 static bool is_chief(const struct tfd_exit_rule *r, const struct task *t)
 {
@@ -43,25 +60,6 @@ static bool is_trainer(const struct task *t)
            tfd_cluster_same_job(t->name.job, "worker");
 }
 
-static void check(struct tfd_exit_rule *r)
-{
-    size_t trainers = 0, left = 0;
-    bool chief_left = false;
-
-    for (size_t i = 0; i < r->count; i++) {
-        const struct task *t = &r->tasks[i];
-
-        trainers += is_trainer(t);
-        left += is_trainer(t) && t->left;
-        chief_left = chief_left || (is_chief(r, t) && t->left);
-    }
-    if (r->config->exit_when == TFD_EXIT_WORKERS && trainers > 0 &&
-        left == trainers)
-        r->stop(r->ctx, "every worker has left");
-    else if (r->config->exit_when == TFD_EXIT_CHIEF && chief_left)
-        r->stop(r->ctx, "the chief has left");
-}
-
 /* The row of a task of the cluster; NULL for anything else. */
 static struct task *row_of(struct tfd_exit_rule *r, struct tfd_str task)
 {
@@ -75,16 +73,146 @@ static struct task *row_of(struct tfd_exit_rule *r, struct tfd_str task)
             return &r->tasks[i];
     if (r->count == r->room)
         return NULL;
-    r->tasks[r->count] = (struct task){name, false};
+    r->tasks[r->count] = (struct task){.name = name};
     return &r->tasks[r->count++];
 }
 
-void tfd_exit_rule_came(struct tfd_exit_rule *r, struct tfd_str task)
+/* A trainer is at the other end, as far as can be seen. */
+static bool counts(const struct task *t, const struct open_session *s)
+{
+    return s->number > t->closed || *s->stepped_us > t->closed_us;
+}
+
+/* When it will have left if nothing happens; UINT64_MAX: it has not closed what
+ * it has opened. */
+static uint64_t leaves_at(const struct task *t, uint64_t settle_us)
+{
+    if (t->left)
+        return 0;
+    if (t->unclear || t->closed == 0 || t->closed != t->newest)
+        return UINT64_MAX;
+    for (size_t i = 0; i < t->open_count; i++)
+        if (counts(t, &t->open[i]))
+            return UINT64_MAX;
+    return t->closed_us + settle_us;
+}
+
+/* ---- The rules ----------------------------------------------------------- */
+
+/* When the workers' rule, or the chief's, is met if nothing happens. */
+static uint64_t due(const struct tfd_exit_rule *r)
+{
+    bool workers = r->config->exit_when == TFD_EXIT_WORKERS, led = false;
+    uint64_t last = 0;
+    size_t count = 0;
+
+    for (size_t i = 0; i < r->count; i++)
+        led = led || is_chief(r, &r->tasks[i]);
+    for (size_t i = 0; i < r->count; i++) {
+        const struct task *t = &r->tasks[i];
+        uint64_t at =
+            leaves_at(t, led ? TFD_EXIT_SETTLE_US : TFD_EXIT_UNLED_US);
+
+        if (!(workers ? is_trainer(t) : is_chief(r, t)))
+            continue;
+        count++;
+        if (at > last)
+            last = at;
+    }
+    return count ? last : UINT64_MAX;
+}
+
+static void check(struct tfd_exit_rule *r)
+{
+    uint64_t now = tfd_loop_now_us(r->loop), at;
+
+    tfd_timer_stop(&r->settle);
+    if (r->config->exit_when != TFD_EXIT_WORKERS &&
+        r->config->exit_when != TFD_EXIT_CHIEF)
+        return;
+    at = due(r);
+    if (at == UINT64_MAX)
+        return;
+    if (at > now && tfd_timer_start(&r->settle, at - now, NULL) == TFD_OK)
+        return;
+    r->stop(r->ctx, r->config->exit_when == TFD_EXIT_WORKERS
+                        ? "every worker has left"
+                        : "the chief has left");
+}
+
+static void settled(struct tfd_timer *t)
+{
+    check((struct tfd_exit_rule *)((char *)t -
+                                   offsetof(struct tfd_exit_rule, settle)));
+}
+
+/* ---- Sessions ------------------------------------------------------------ */
+
+static void note_open(struct task *t, struct open_session s)
+{
+    if (t->open_count == t->open_room) {
+        size_t room = t->open_room ? t->open_room * 2 : 4;
+        struct open_session *open = realloc(t->open, room * sizeof(*open));
+
+        if (!open) {
+            t->unclear = true;
+            return;
+        }
+        t->open = open;
+        t->open_room = room;
+    }
+    t->open[t->open_count++] = s;
+}
+
+void tfd_exit_rule_opened(struct tfd_exit_rule *r, struct tfd_str task,
+                          uint64_t number, const uint64_t *stepped_us)
 {
     struct task *t = row_of(r, task);
 
-    if (t)
-        t->left = false;
+    if (!t)
+        return;
+    t->left = false;
+    t->newest = number;
+    note_open(t, (struct open_session){number, stepped_us});
+    check(r);
+}
+
+/* False when it is not there. */
+static bool take_open(struct task *t, uint64_t number, struct open_session *out)
+{
+    for (size_t i = 0; i < t->open_count; i++) {
+        if (t->open[i].number != number)
+            continue;
+        *out = t->open[i];
+        t->open[i] = t->open[--t->open_count];
+        return true;
+    }
+    return false;
+}
+
+static bool has_newer(const struct task *t, uint64_t number)
+{
+    for (size_t i = 0; i < t->open_count; i++)
+        if (t->open[i].number > number)
+            return true;
+    return false;
+}
+
+void tfd_exit_rule_ended(struct tfd_exit_rule *r, struct tfd_str task,
+                         uint64_t number, enum tfd_session_end end)
+{
+    struct task *t = row_of(r, task);
+    struct open_session s;
+
+    if (!t || !take_open(t, number, &s))
+        return;
+    if (end == TFD_SESSION_LAST) {
+        t->closed = has_newer(t, number) ? number : t->newest;
+        t->closed_us = tfd_loop_now_us(r->loop);
+    } else if (end == TFD_SESSION_BROKEN && counts(t, &s)) {
+        t->closed = 0;
+    }
+    check(r);
 }
 
 static void leaving(void *self, struct tfd_call *call)
@@ -111,6 +239,8 @@ static void leaving(void *self, struct tfd_call *call)
     check(r);
 }
 
+/* ---- Idle ---------------------------------------------------------------- */
+
 static void idle_too_long(struct tfd_timer *t)
 {
     struct tfd_exit_rule *r =
@@ -126,10 +256,13 @@ void tfd_exit_rule_busy(struct tfd_exit_rule *r, bool busy)
         return;
     if (busy)
         tfd_timer_stop(&r->idle);
-    else
+    else if (r->was_busy)
         (void)!tfd_timer_start(&r->idle,
                                (uint64_t)r->config->exit_idle_ms * 1000, NULL);
+    r->was_busy = r->was_busy || busy;
 }
+
+/* ---- Life ---------------------------------------------------------------- */
 
 enum tfd_code tfd_exit_rule_new(struct tfd_loop *l,
                                 const struct tfd_config *config,
@@ -150,15 +283,16 @@ enum tfd_code tfd_exit_rule_new(struct tfd_loop *l,
                         config->cluster.task_count);
     }
     r->config = config;
+    r->loop = l;
     r->stop = stop;
     r->ctx = ctx;
     tfd_timer_init(&r->idle, l, idle_too_long);
+    tfd_timer_init(&r->settle, l, settled);
     tfd_service_bind(service, TFD_METHOD_Leaving, leaving, r);
     /* A worker is itself one that has not left. */
     r->tasks[r->count].name = tfd_device_name_of(
         config->cluster.job_name, config->cluster.task_index, "CPU", 0);
     r->count += r->room > 0 && is_trainer(&r->tasks[0]);
-    tfd_exit_rule_busy(r, false);
     *out = r;
     return TFD_OK;
 }
@@ -166,6 +300,9 @@ enum tfd_code tfd_exit_rule_new(struct tfd_loop *l,
 void tfd_exit_rule_free(struct tfd_exit_rule *r)
 {
     tfd_timer_stop(&r->idle);
+    tfd_timer_stop(&r->settle);
+    for (size_t i = 0; i < r->room; i++)
+        free(r->tasks[i].open);
     free(r->tasks);
     free(r);
 }

@@ -191,12 +191,29 @@ static void activity(void *ctx)
                                tfd_worker_session_count(s->worker) > 0);
 }
 
-static void worker_session(void *ctx, struct tfd_str master_task)
+/* Our own master's sessions are not a trainer's that can leave us. */
+static bool is_trainers(const struct tfd_server *s, const char *master_task)
+{
+    return s->exit_rule && strcmp(master_task, s->self.task) != 0;
+}
+
+static void session_opened(void *ctx, const char *master_task, uint64_t number,
+                           const uint64_t *stepped_us)
 {
     struct tfd_server *s = ctx;
 
-    if (s->exit_rule && !tfd_str_is(master_task, s->self.task))
-        tfd_exit_rule_came(s->exit_rule, master_task);
+    if (is_trainers(s, master_task))
+        tfd_exit_rule_opened(s->exit_rule, tfd_str_of(master_task), number,
+                             stepped_us);
+}
+
+static void session_ended(void *ctx, const char *master_task, uint64_t number,
+                          enum tfd_session_end end)
+{
+    struct tfd_server *s = ctx;
+
+    if (is_trainers(s, master_task))
+        tfd_exit_rule_ended(s->exit_rule, tfd_str_of(master_task), number, end);
 }
 
 static int cpu_count(const struct tfd_config *c)
@@ -229,7 +246,8 @@ static enum tfd_code make_services(struct tfd_server *s, struct tfd_status *st)
         .device_count = tfd_gpus_count(s->gpus),
         .peer_wait_us = (uint64_t)c->peer_wait_ms * 1000,
         .session_idle_us = (uint64_t)c->session_idle_ms * 1000,
-        .session_created = worker_session,
+        .session_opened = session_opened,
+        .session_ended = session_ended,
         .activity = activity,
         .ctx = s,
     };

@@ -102,6 +102,13 @@ typedef void tfd_worker_registered_fn(void *ctx, const struct tfd_status *st,
 typedef void tfd_worker_value_fn(void *ctx, const struct tfd_status *st,
                                  struct tfd_tensor *take_value);
 
+/* How a master's session ended.  The numbers are sent. */
+enum tfd_session_end {
+    TFD_SESSION_LAST = 0,  /* closed by its client; of no other is known */
+    TFD_SESSION_ONE = 1,   /* the same, and clients have others open there */
+    TFD_SESSION_BROKEN = 2 /* its client, or its master, went without a word */
+};
+
 struct tfd_worker_ops {
     /* Waits for the peer to be reachable at most timeout_us (0: for ever). */
     void (*get_status)(struct tfd_worker *w, uint64_t timeout_us,
@@ -114,8 +121,8 @@ struct tfd_worker_ops {
                            const struct tfd_worker_session *s,
                            tfd_worker_done_fn *done, void *ctx);
     void (*delete_session)(struct tfd_worker *w, struct tfd_str handle,
-                           uint64_t timeout_us, tfd_worker_done_fn *done,
-                           void *ctx);
+                           enum tfd_session_end end, uint64_t timeout_us,
+                           tfd_worker_done_fn *done, void *ctx);
     void (*register_graph)(struct tfd_worker *w,
                            const struct tfd_register_graph *r,
                            tfd_worker_registered_fn *done, void *ctx);

@@ -62,6 +62,7 @@ static void look(struct tfd_timer *t)
                 s->handle, (unsigned long long)((now - s->used_us) / 1000000));
         m->abandoned++;
         s->closed_by = "its client had left";
+        s->broken = true;
         tfd_session_close(s, ignore, NULL);
     }
     start_timer(m);

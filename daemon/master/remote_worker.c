@@ -184,8 +184,8 @@ static void forget_graphs(struct tfd_rpc_worker *r, struct tfd_str session)
 }
 
 static void delete_session(struct tfd_worker *w, struct tfd_str handle,
-                           uint64_t timeout_us, tfd_worker_done_fn *done,
-                           void *ctx)
+                           enum tfd_session_end end, uint64_t timeout_us,
+                           tfd_worker_done_fn *done, void *ctx)
 {
     struct tfd_message m;
 
@@ -194,6 +194,8 @@ static void delete_session(struct tfd_worker *w, struct tfd_str handle,
     tfd_pb_put_str(&m.proto,
                    tensorflow_DeleteWorkerSessionRequest_session_handle_tag,
                    handle);
+    tfd_pb_put_int(&m.proto, tensorflow_DeleteWorkerSessionRequest_end_tag,
+                   end);
     tfd_worker_rpc_empty(w, TFD_METHOD_DeleteWorkerSession, &m, timeout_us,
                          done, ctx);
 }

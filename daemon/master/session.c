@@ -204,14 +204,30 @@ static void worker_deleted(void *ctx, const struct tfd_status *st)
         closed(s);
 }
 
+/* The workers' exit rules want to know. */
+static enum tfd_session_end end_of(const struct tfd_session *s)
+{
+    const struct tfd_links *links = s->master->o.links;
+
+    if (s->broken)
+        return TFD_SESSION_BROKEN;
+    for (const struct tfd_session *x = s->master->sessions; x; x = x->next)
+        if (x != s && x->state <= TFD_SESSION_OPEN &&
+            (x->link == 0 || !links || tfd_links_open(links, x->link)))
+            return TFD_SESSION_ONE;
+    return TFD_SESSION_LAST;
+}
+
 static void delete_from_workers(struct tfd_session *s)
 {
+    enum tfd_session_end end = end_of(s);
+
     s->closing_workers = 1;
     for (int i = 0; i < s->worker_count; i++) {
         struct tfd_worker *w = s->workers[i];
 
         s->closing_workers++;
-        w->ops->delete_session(w, tfd_str_of(s->handle),
+        w->ops->delete_session(w, tfd_str_of(s->handle), end,
                                TFD_CLOSE_MS * UINT64_C(1000), worker_deleted,
                                s);
     }

@@ -77,6 +77,7 @@ struct tfd_session {
     struct tfd_close_waiter *close_waiters;
     int closing_workers;    /* DeleteWorkerSession calls not yet answered */
     bool listed;            /* in the master's table */
+    bool broken;            /* not closed by its client */
     const void *closed_for; /* the Reset that waits for its end */
     char client[TFD_CLIENT_TEXT_MAX]; /* its address; "": this process */
     uint64_t opened_us;               /* 0: not yet */

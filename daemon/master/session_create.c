@@ -83,8 +83,10 @@ static void finish(struct tfd_create *c)
     tell(c, &c->status, c->status.code == TFD_OK ? s : NULL);
     if (c->status.code != TFD_OK && !s->listed)
         tfd_session_unref(s);
-    else if (c->status.code != TFD_OK && s->state == TFD_SESSION_OPEN)
+    else if (c->status.code != TFD_OK && s->state == TFD_SESSION_OPEN) {
+        s->broken = true;
         tfd_session_close(s, ignore, NULL);
+    }
     tfd_session_unref(s);
     tfd_create_unref(c);
 }

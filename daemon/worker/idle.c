@@ -39,7 +39,7 @@ static void drop(struct tfd_worker_service *w, struct tfd_task_session *s,
     tfd_log(TFD_LOG_INFO, "worker_session_abandoned",
             "session=%s master=%s why=\"%s\"", s->handle, s->master_task, why);
     w->abandoned++;
-    tfd_worker_delete_session(w, tfd_str_of(s->handle));
+    tfd_worker_delete_session(w, tfd_str_of(s->handle), TFD_SESSION_BROKEN);
 }
 
 /* ---- Asking -------------------------------------------------------------- */

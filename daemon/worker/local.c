@@ -38,11 +38,11 @@ static void create_session(struct tfd_worker *w,
 }
 
 static void delete_session(struct tfd_worker *w, struct tfd_str handle,
-                           uint64_t timeout_us, tfd_worker_done_fn *done,
-                           void *ctx)
+                           enum tfd_session_end end, uint64_t timeout_us,
+                           tfd_worker_done_fn *done, void *ctx)
 {
     (void)timeout_us;
-    tfd_worker_delete_session(service_of(w), handle);
+    tfd_worker_delete_session(service_of(w), handle, end);
     if (done)
         done(ctx, &ok);
 }

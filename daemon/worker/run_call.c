@@ -155,6 +155,7 @@ enum tfd_code tfd_run_call_graph(struct tfd_worker_service *w,
 
     if (g && tfd_str_is(handle, g->session->handle)) {
         tfd_worker_session_used(w, g->session);
+        g->session->stepped_us = g->session->used_us;
         *out = g;
         return TFD_OK;
     }

@@ -158,6 +158,21 @@ static enum tfd_code decode_string(struct tfd_str proto, uint32_t tag,
     return tfd_pb_end(&r, what, st);
 }
 
+/* What a later tfd may say besides is an end without a word. */
+static enum tfd_session_end decode_end(struct tfd_str proto)
+{
+    struct tfd_pb_reader r = tfd_pb_reader_of(proto);
+    int64_t end = TFD_SESSION_LAST;
+    struct tfd_pb_field f;
+
+    while (tfd_pb_next(&r, &f))
+        if (f.tag == DELETE(end))
+            end = tfd_pb_int64(&r, &f);
+    if (end == TFD_SESSION_LAST || end == TFD_SESSION_ONE)
+        return (enum tfd_session_end)end;
+    return TFD_SESSION_BROKEN;
+}
+
 static void delete_session(void *self, struct tfd_call *call)
 {
     struct tfd_status st = TFD_STATUS_INIT;
@@ -165,7 +180,7 @@ static void delete_session(void *self, struct tfd_call *call)
 
     if (decode_string(call->in.proto, DELETE(session_handle),
                       "DeleteWorkerSessionRequest", &handle, &st) == TFD_OK)
-        tfd_worker_delete_session(self, handle);
+        tfd_worker_delete_session(self, handle, decode_end(call->in.proto));
     finish(call, &st);
 }
 

@@ -195,15 +195,20 @@ enum tfd_code tfd_worker_find_session(struct tfd_worker_service *w,
 }
 
 void tfd_worker_delete_session(struct tfd_worker_service *w,
-                               struct tfd_str handle)
+                               struct tfd_str handle, enum tfd_session_end end)
 {
+    struct tfd_task_session *s;
     uintptr_t value;
 
     if (!tfd_map_get(&w->sessions, handle, &value))
         return;
+    s = (struct tfd_task_session *)value;
     tfd_map_remove(&w->sessions, handle);
-    tfd_partial_call_drop_session(w, (struct tfd_task_session *)value);
-    drop_session((struct tfd_task_session *)value);
+    tfd_partial_call_drop_session(w, s);
+    if (w->options.session_ended)
+        w->options.session_ended(w->options.ctx, s->master_task, s->number,
+                                 end);
+    drop_session(s);
     sessions_changed(w);
 }
 
@@ -232,7 +237,7 @@ static void drop_stale(struct tfd_worker_service *w,
     if (s->master_task.size == 0)
         return;
     while ((x = find_stale(w, s)))
-        tfd_worker_delete_session(w, tfd_str_of(x->handle));
+        tfd_worker_delete_session(w, tfd_str_of(x->handle), TFD_SESSION_BROKEN);
 }
 
 enum tfd_code tfd_worker_create_session(struct tfd_worker_service *w,
@@ -263,8 +268,10 @@ enum tfd_code tfd_worker_create_session(struct tfd_worker_service *w,
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a session");
     }
     tfd_worker_session_used(w, x);
-    if (w->options.session_created)
-        w->options.session_created(w->options.ctx, s->master_task);
+    x->number = ++w->last_session;
+    if (w->options.session_opened)
+        w->options.session_opened(w->options.ctx, x->master_task, x->number,
+                                  &x->stepped_us);
     sessions_changed(w);
     return TFD_OK;
 }

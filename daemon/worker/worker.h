@@ -37,8 +37,13 @@ struct tfd_worker_options {
     int device_count;
     uint64_t session_idle_us; /* see idle.h; 0: for ever */
     uint64_t peer_wait_us; /* for links that a graph pushes over; 0: for ever */
-    /* The master of this task opened a session here.  May be NULL. */
-    void (*session_created)(void *ctx, struct tfd_str master_task);
+    /* A task's master opened a session here, and it has ended; for exit rules.
+     * Numbers grow.  *stepped_us, the last step's time, lives as long as the
+     * session.  May be NULL. */
+    void (*session_opened)(void *ctx, const char *master_task, uint64_t number,
+                           const uint64_t *stepped_us);
+    void (*session_ended)(void *ctx, const char *master_task, uint64_t number,
+                          enum tfd_session_end end);
     /* The number of sessions has changed; for exit rules.  May be NULL. */
     void (*activity)(void *ctx);
     void *ctx;

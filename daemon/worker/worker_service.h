@@ -44,6 +44,7 @@ struct tfd_worker_service {
     struct tfd_idle_question *questions;
     uint64_t abandoned;
     struct tfd_peers_follower follower; /* lost_peers.c */
+    uint64_t last_session;              /* number */
     struct tfd_lost_peer *lost_peers;
     struct tfd_partial_step *partial_steps;
 };
@@ -63,7 +64,7 @@ enum tfd_code tfd_worker_create_session(struct tfd_worker_service *w,
                                         struct tfd_status *st) TFD_MUST_USE;
 /* Unknown ones are ignored. */
 void tfd_worker_delete_session(struct tfd_worker_service *w,
-                               struct tfd_str handle);
+                               struct tfd_str handle, enum tfd_session_end end);
 /* Empties containers on every device; none names the default one. */
 void tfd_worker_cleanup_all(struct tfd_worker_service *w,
                             const struct tfd_str *containers, int count);

@@ -70,6 +70,43 @@ def given_servers(server, real, *options):
         check(finish(trainers, 100), folder)
 
 
+WAITS = ["--exit_when=workers-exit"]
+
+
+@test(limit=100, tfd_only=True)
+def a_ps_ends_with_trainers_that_have_servers_of_their_own(server):
+    """One of them is killed on the way and started again."""
+    with Cluster(server, start=False, ps=1, worker=2) as cluster:
+        ps = cluster.start("ps", 0, flags=WAITS)
+        ends_with_trainers(cluster, ps, lambda index: ())
+
+
+@test(limit=100, tfd_only=True)
+def a_ps_ends_with_trainers_on_workers_that_stay(server):
+    """The session that the killed one has left is still open there."""
+    with Cluster(server, start=False, ps=1, worker=2) as cluster:
+        ps = cluster.start("ps", 0, flags=WAITS)
+        for index in (0, 1):
+            cluster.start("worker", index)
+        ends_with_trainers(cluster, ps, lambda index: (
+            "--target=" + cluster.target("worker", index),))
+        assert cluster["worker", 0].alive() and cluster["worker", 1].alive()
+
+
+def ends_with_trainers(cluster, ps, options):
+    folder = cluster.folder.name + "/checkpoints"
+    trainer = start_trainer(cluster, 0, folder,
+                            options(0) + ("--steps=1000000",))
+    wait_until(lambda: chief_has_saved(folder), 60, "the first checkpoint")
+    trainer.kill()
+    trainer.wait()
+    finish([start_trainer(cluster, index, folder, options(index))
+            for index in (1, 0)], 80)
+    assert ps.alive(), ps.log_tail()
+    assert ps.exit_code(15) == 0
+    assert "every worker has left" in ps.log_text()
+
+
 def check(results, folder, steps=400):
     # What a step reads is what the other may not have counted yet.
     assert max(step for step, _ in results) >= steps - 2, results

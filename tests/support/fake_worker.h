@@ -58,6 +58,7 @@ struct fake_worker {
     bool deaf;        /* cancel() does nothing */
     char trouble[64]; /* why it cannot be reached */
     int graph_count, graphs_alive, cancelled, cleaned, deregistered;
+    enum tfd_session_end last_end;
     int put, taken;                   /* of partial runs */
     int fetch_count[FAKE_GRAPHS_MAX]; /* by graph */
     struct tfd_bytes last_graph;
@@ -194,13 +195,14 @@ static inline void fake_create(struct tfd_worker *w,
 }
 
 static inline void fake_delete(struct tfd_worker *w, struct tfd_str handle,
-                               uint64_t timeout_us, tfd_worker_done_fn *done,
-                               void *ctx)
+                               enum tfd_session_end end, uint64_t timeout_us,
+                               tfd_worker_done_fn *done, void *ctx)
 {
     struct fake_held h = {FAKE_DELETE, (void (*)(void))done, ctx, 0, false};
 
     assert_int_equal(handle.size, 16);
     assert_true(timeout_us > 0);
+    fake_of(w)->last_end = end;
     fake_take(fake_of(w), &h);
 }
 

@@ -156,8 +156,8 @@ static void test_numbers_of_graphs_that_are_gone(void **state)
     assert_int_equal(register_graph(p, "s1", "again"), one); /* reused */
 
     /* A session takes its graphs along, and only those. */
-    p->worker->ops->delete_session(p->worker, TFD_STR("s1"), 1000000, got_done,
-                                   &r);
+    p->worker->ops->delete_session(p->worker, TFD_STR("s1"), TFD_SESSION_LAST,
+                                   1000000, got_done, &r);
     rig_run(p->rig, 2);
     start(p, &run, one);
     p->rig->awaited = 0;

@@ -133,7 +133,8 @@ static void test_a_peer_that_is_not_there_is_waited_for_so_long(void **state)
     assert_non_null(strstr(w->ops->trouble(w), "refused"));
     assert_false(w->ops->is_native(w));
     r.done = 0;
-    w->ops->delete_session(w, TFD_STR("h"), 5000000, got_done, &r);
+    w->ops->delete_session(w, TFD_STR("h"), TFD_SESSION_LAST, 5000000, got_done,
+                           &r);
     rig_run(p->rig, 1); /* others do not wait */
     assert_result(&r, TFD_UNAVAILABLE, "refused");
     tfd_channel_free(dead);
@@ -203,8 +204,8 @@ static void test_a_session_is_described_as_tensorflow_does(void **state)
         assert_int_equal(sent_number(p, ISOLATE_TAG), 1);
         r.done = 0;
         (void)tfd_fail(&p->failure, TFD_ABORTED, "no such session");
-        p->worker->ops->delete_session(p->worker, spec.handle, 1000000,
-                                       got_done, &r);
+        p->worker->ops->delete_session(p->worker, spec.handle, TFD_SESSION_ONE,
+                                       1000000, got_done, &r);
         rig_run(p->rig, 2);
         assert_result(&r, TFD_ABORTED, "no such session");
         close_peer(p);

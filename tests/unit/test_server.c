@@ -125,7 +125,7 @@ static void end_session(struct tfd_timer *t)
 
     s->ended = true;
     s->was_stopping = tfd_server_stopping(s->server);
-    w->ops->delete_session(w, TFD_STR("cafe"), 1, made, s);
+    w->ops->delete_session(w, TFD_STR("cafe"), TFD_SESSION_LAST, 1, made, s);
 }
 
 static void begin_session(struct serving *s)

@@ -438,7 +438,8 @@ static void test_values_are_pushed_to_tasks_of_later_clusters(void **state)
     for (int n = 0; n < 12; n++) {
         snprintf(job, sizeof(job), "job%d", n);
         for (int i = 0; i < 2; i++)
-            tfd_worker_delete_session(task[i].w.service, tfd_str_of(job));
+            tfd_worker_delete_session(task[i].w.service, tfd_str_of(job),
+                                      TFD_SESSION_LAST);
     }
 }
 

@@ -235,6 +235,8 @@ def a_ps_ends_with_its_chief(server):
 @test(**TFD)
 def an_idle_server_can_end_by_itself(server):
     with Cluster(server, ["--exit_when=idle:1s"], worker=1) as cluster:
+        with graph():
+            assert run(cluster.target(), tf.constant(1)) == 1
         assert cluster["worker", 0].exit_code(15) == 0
 
 
