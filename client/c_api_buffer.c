@@ -66,6 +66,8 @@ enum tfd_code tfd_capi_give(TF_Buffer *out, struct tfd_bytes *take_bytes,
         tfd_bytes_deinit(take_bytes);
         return rc;
     }
+    if (!take_bytes->data) /* an empty message is a message */
+        take_bytes->data = malloc(1);
     *out = (TF_Buffer){take_bytes->data, take_bytes->size, free_data};
     *take_bytes = (struct tfd_bytes){.max = take_bytes->max};
     return TFD_OK;

@@ -248,23 +248,27 @@ static void leave(TF_Session *s, struct tfd_signature_names *names)
     tfd_unlock(&s->lock);
 }
 
-static enum tfd_code timeout_of(const TF_Buffer *options, uint64_t *us,
-                                struct tfd_status *st)
+static enum tfd_code take_options(const TF_Buffer *options,
+                                  struct tfd_local_run *run,
+                                  struct tfd_status *st)
 {
     struct tfd_pb_reader r;
     struct tfd_pb_field f;
     int64_t ms = 0;
 
-    *us = 0;
+    run->options = TFD_STR_EMPTY;
     if (!options)
         return TFD_OK;
-    r = tfd_pb_reader_of((struct tfd_str){options->data, options->length});
+    run->options = (struct tfd_str){options->data, options->length};
+    r = tfd_pb_reader_of(run->options);
     while (tfd_pb_next(&r, &f))
         if (f.tag == tensorflow_RunOptions_timeout_in_ms_tag)
             ms = tfd_pb_int64(&r, &f);
     if (ms > 0 && ms <= TFD_DURATION_MS_MAX)
-        *us = (uint64_t)ms * 1000;
-    return tfd_pb_end(&r, "RunOptions", st);
+        run->timeout_us = (uint64_t)ms * 1000;
+    if (tfd_pb_end(&r, "RunOptions", NULL) == TFD_OK)
+        return TFD_OK;
+    return tfd_fail(st, TFD_INVALID_ARGUMENT, "Unparseable RunOptions proto");
 }
 
 static struct tfd_tensor *room(struct tfd_tensor *inlined, int count)
@@ -363,15 +367,16 @@ static enum tfd_code run_step(struct running *r, TF_Tensor *const *input_values,
 }
 
 static void run_call(TF_Session *s, const struct tfd_call_shape *call,
-                     uint64_t timeout_us, TF_Tensor *const *input_values,
-                     TF_Tensor **output_values, struct tfd_status *st)
+                     const struct tfd_local_run *how,
+                     TF_Tensor *const *input_values, TF_Tensor **output_values,
+                     struct tfd_status *st)
 {
     struct running r;
 
     if (enter(s, call, &r.names, st) != TFD_OK)
         return;
     r.s = s;
-    r.run = (struct tfd_local_run){.timeout_us = timeout_us};
+    r.run = *how;
     r.feeds = r.inline_feeds;
     r.fetches = r.inline_fetches;
     (void)!run_step(&r, input_values, output_values, st);
@@ -392,7 +397,8 @@ void TF_SessionRun(TF_Session *session, const TF_Buffer *run_options,
     struct tfd_call_shape call = {inputs,   ninputs,      outputs,
                                   noutputs, target_opers, ntargets};
     struct tfd_status *st = tfd_capi_status(status);
-    uint64_t timeout_us;
+    struct tfd_local_run run = {.timeout_us = 0};
+    struct tfd_bytes metadata;
 
     for (int i = 0; i < noutputs; i++)
         output_values[i] = NULL;
@@ -401,6 +407,13 @@ void TF_SessionRun(TF_Session *session, const TF_Buffer *run_options,
                  "Passing non-empty run_metadata is invalid.");
         return;
     }
-    if (timeout_of(run_options, &timeout_us, st) == TFD_OK)
-        run_call(session, &call, timeout_us, input_values, output_values, st);
+    if (take_options(run_options, &run, st) != TFD_OK)
+        return;
+    tfd_bytes_init(&metadata, TFD_CAPI_MESSAGE_MAX);
+    run.metadata = run_metadata ? &metadata : NULL;
+    run_call(session, &call, &run, input_values, output_values, st);
+    if (run_metadata && st->code == TFD_OK)
+        (void)!tfd_capi_give(run_metadata, &metadata, st);
+    else
+        tfd_bytes_deinit(&metadata);
 }

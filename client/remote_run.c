@@ -51,7 +51,10 @@ static void put_request(struct tfd_remote *r, struct tfd_message *m,
     else
         tfd_pb_put_int(&m->proto, tensorflow_RunStepRequest_plan_tag,
                        run->plan);
-    if (run->timeout_us) {
+    if (run->options.size) {
+        tfd_pb_put_str(&m->proto, tensorflow_RunStepRequest_options_tag,
+                       run->options);
+    } else if (run->timeout_us) {
         mark = tfd_message_begin(m, tensorflow_RunStepRequest_options_tag);
         tfd_pb_put_int(&m->proto, tensorflow_RunOptions_timeout_in_ms_tag,
                        (int64_t)(run->timeout_us / 1000));
@@ -129,6 +132,10 @@ static enum tfd_code read_reply(struct reply *p, struct tfd_status *st)
             break;
         case tensorflow_RunStepResponse_status_error_message_tag:
             p->text = tfd_pb_str(&r, &f);
+            break;
+        case tensorflow_RunStepResponse_metadata_tag:
+            if (p->run->metadata)
+                tfd_bytes_add_str(p->run->metadata, tfd_pb_str(&r, &f));
             break;
         case tensorflow_RunStepResponse_plan_tag:
             p->run->plan = (uint32_t)f.number;

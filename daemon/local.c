@@ -4,6 +4,7 @@
  */
 #include "common/event.h"
 #include "config/flags.h"
+#include "daemon/master/run_options.h"
 #include "daemon/master/session.h"
 #include "daemon/server_impl.h"
 
@@ -129,6 +130,32 @@ enum tfd_code tfd_local_extend(struct tfd_local_session *l,
 
 /* ---- Run ----------------------------------------------------------------- */
 
+/* As TensorFlow's sessions in process, and unlike its servers, any level of
+ * trace traces.  Steps that ask for nothing pay nothing. */
+static enum tfd_code begin_trace(struct request *r)
+{
+    const struct tfd_local_run *run = r->local_run;
+    struct tfd_run_options options;
+
+    if (!run->options.size && !run->metadata)
+        return TFD_OK;
+    TFD_TRY(tfd_run_options_read(tfd_server_master(r->local->server),
+                                 run->options, &options, &r->status));
+    if (!run->metadata)
+        return TFD_OK;
+    options.timeline = options.trace_level > 0;
+    options.costs = tfd_session_wants_costs(r->local->session);
+    return tfd_run_trace_new(&options, &r->run.trace, &r->status);
+}
+
+static void end_trace(struct request *r, enum tfd_code code)
+{
+    if (code == TFD_OK && r->local_run->metadata)
+        tfd_run_trace_write(r->local_run->metadata, r->run.trace);
+    tfd_run_trace_free(r->run.trace);
+    r->run.trace = NULL;
+}
+
 static void ran(struct tfd_run_step *run, const struct tfd_status *st,
                 struct tfd_tensor *fetches, uint32_t plan)
 {
@@ -145,6 +172,7 @@ static void ran(struct tfd_run_step *run, const struct tfd_status *st,
     } else {
         r->status = *st;
     }
+    end_trace(r, r->status.code);
     tfd_event_set(&r->done);
 }
 
@@ -152,7 +180,7 @@ static void run_on_loop(struct tfd_post *p)
 {
     struct request *r = (struct request *)p;
 
-    if (is_closed(r))
+    if (is_closed(r) || begin_trace(r) != TFD_OK)
         tfd_event_set(&r->done);
     else
         tfd_session_run(r->local->session, &r->run);

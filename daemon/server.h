@@ -78,7 +78,9 @@ struct tfd_local_run {
     int fetch_count;
     const struct tfd_str *target_names;
     int target_count;
-    uint64_t timeout_us; /* 0: none */
+    uint64_t timeout_us;    /* 0: none */
+    struct tfd_str options; /* a RunOptions, which says the same; "": none */
+    struct tfd_bytes *metadata; /* gets a RunMetadata; NULL: not wanted */
     uint32_t plan; /* 0, then what the first run with these names left here */
 };
 enum tfd_code tfd_local_run(struct tfd_local_session *l,

@@ -24,16 +24,20 @@ struct reading {
 
 struct row {
     uint32_t tag;
-    const char *name;                /* of one that is not honoured */
-    void (*read)(struct reading *x); /* NULL: not honoured */
+    const char *name; /* of one that is not honoured; "" */
+    /* NULL: nothing is read. */
+    enum tfd_code (*read)(struct reading *x, struct tfd_status *st);
 };
 
-static void read_level(struct reading *x)
+static enum tfd_code read_level(struct reading *x, struct tfd_status *st)
 {
-    x->out->timeline = tfd_pb_int64(x->r, x->f) == FULL_TRACE;
+    (void)st;
+    x->out->trace_level = tfd_pb_int64(x->r, x->f);
+    x->out->timeline = x->out->trace_level == FULL_TRACE;
+    return TFD_OK;
 }
 
-static void read_timeout(struct reading *x)
+static enum tfd_code read_timeout(struct reading *x, struct tfd_status *st)
 {
     int64_t ms = tfd_pb_int64(x->r, x->f);
 
@@ -42,11 +46,35 @@ static void read_timeout(struct reading *x)
         x->out->timeout_us =
             (uint64_t)(ms < TFD_DURATION_MS_MAX ? ms : TFD_DURATION_MS_MAX) *
             1000;
+    (void)st;
+    return TFD_OK;
 }
 
-static void read_graphs(struct reading *x)
+static enum tfd_code read_graphs(struct reading *x, struct tfd_status *st)
 {
+    (void)st;
     x->out->partition_graphs = tfd_pb_bool(x->r, x->f);
+    return TFD_OK;
+}
+
+/* A client that waits for what tfdbg writes must not believe that nothing was
+ * written because nothing happened. */
+static enum tfd_code read_debug(struct reading *x, struct tfd_status *st)
+{
+    struct tfd_pb_reader r = tfd_pb_reader_of(tfd_pb_str(x->r, x->f));
+    struct tfd_pb_field f;
+    int64_t watches = 0;
+
+    while (tfd_pb_next(&r, &f))
+        watches += f.tag == tensorflow_DebugOptions_debug_tensor_watch_opts_tag;
+    TFD_TRY(tfd_pb_end(&r, "DebugOptions", st));
+    if (watches == 0)
+        return TFD_OK;
+    return tfd_fail(st, TFD_UNIMPLEMENTED,
+                    "RunOptions.debug_options.debug_tensor_watch_opts has %lld "
+                    "entries; tfd does not serve TensorFlow's debugger. Run "
+                    "the step without them.",
+                    (long long)watches);
 }
 
 static const struct row rows[] = {
@@ -54,7 +82,7 @@ static const struct row rows[] = {
     {OPTION(timeout_in_ms), "", read_timeout},
     {OPTION(inter_op_thread_pool), "RunOptions.inter_op_thread_pool", NULL},
     {OPTION(output_partition_graphs), "", read_graphs},
-    {OPTION(debug_options), "RunOptions.debug_options", NULL},
+    {OPTION(debug_options), "RunOptions.debug_options", read_debug},
     {OPTION(report_tensor_allocations_upon_oom),
      "RunOptions.report_tensor_allocations_upon_oom", NULL},
     {OPTION(experimental), "RunOptions.experimental", NULL},
@@ -88,8 +116,8 @@ enum tfd_code tfd_run_options_read(struct tfd_master *m, struct tfd_str bytes,
         struct reading x = {out, &r, &f};
 
         if (row->read)
-            row->read(&x);
-        else if (is_set(&f))
+            TFD_TRY(row->read(&x, st));
+        if (row->name[0] && is_set(&f))
             tfd_master_name_option(m, row->name);
     }
     return tfd_pb_end(&r, "RunOptions", st);
@@ -138,11 +166,8 @@ void tfd_run_trace_begin(struct tfd_run_trace *t, const struct tfd_session *s,
     t->partition_graphs |= t->costs;
 }
 
-void tfd_run_trace_put(struct tfd_bytes *b, uint32_t tag,
-                       const struct tfd_run_trace *t)
+void tfd_run_trace_write(struct tfd_bytes *b, const struct tfd_run_trace *t)
 {
-    size_t mark = tfd_pb_begin(b, tag);
-
     if (t && t->show_stats && !t->stats.failed)
         tfd_pb_put_str_always(b, tensorflow_RunMetadata_step_stats_tag,
                               tfd_bytes_view(&t->stats));
@@ -152,5 +177,13 @@ void tfd_run_trace_put(struct tfd_bytes *b, uint32_t tag,
                            tfd_bytes_view(&t->graphs));
     if (t && t->show_graphs && !t->graphs.failed)
         tfd_bytes_add_str(b, tfd_bytes_view(&t->graphs));
+}
+
+void tfd_run_trace_put(struct tfd_bytes *b, uint32_t tag,
+                       const struct tfd_run_trace *t)
+{
+    size_t mark = tfd_pb_begin(b, tag);
+
+    tfd_run_trace_write(b, t);
     tfd_pb_finish(b, mark);
 }

@@ -14,13 +14,15 @@
 
 struct tfd_run_options {
     uint64_t timeout_us; /* 0: none */
-    bool timeline;
+    int64_t trace_level; /* as it came */
+    bool timeline;       /* FULL_TRACE */
     bool partition_graphs;
     bool costs; /* not of RunOptions: its session wants those of some steps */
 };
 
 /* Reads RunOptions ("" is all defaults).  What is set and not honoured is named
- * in the log, once for each master. */
+ * in the log, once for each master; UNIMPLEMENTED for tensors to be watched by
+ * TensorFlow's debugger. */
 enum tfd_code tfd_run_options_read(struct tfd_master *m, struct tfd_str bytes,
                                    struct tfd_run_options *out,
                                    struct tfd_status *st) TFD_MUST_USE;
@@ -36,6 +38,8 @@ void tfd_run_trace_free(struct tfd_run_trace *t); /* NULL is allowed */
 void tfd_run_trace_begin(struct tfd_run_trace *t, const struct tfd_session *s,
                          uint64_t count);
 
+/* The fields of a RunMetadata.  NULL is allowed: none. */
+void tfd_run_trace_write(struct tfd_bytes *b, const struct tfd_run_trace *t);
 /* The field `tag` with a RunMetadata. */
 void tfd_run_trace_put(struct tfd_bytes *b, uint32_t tag,
                        const struct tfd_run_trace *t);

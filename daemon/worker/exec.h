@@ -169,6 +169,8 @@ struct tfd_exec {
     int32_t frame_count;
     const struct tfd_exec_node **roots; /* wait for nothing */
     int32_t root_count;
+    /* Of the graph's Const nodes, in their order; then copies of them in other
+     * memories. */
     struct tfd_tensor *constants;
     int32_t constant_count;
     struct tfd_exec_feed *feeds, *fetches;

@@ -210,6 +210,7 @@ static enum tfd_code begin(struct tfd_graph_entry *g, struct tfd_step *s,
         s->trace = tfd_trace_new(g->session->rt, g->session->device_count, st);
         if (!s->trace)
             return TFD_RESOURCE_EXHAUSTED;
+        tfd_trace_left_out(s->trace, g->exec);
     }
     if (g->exec->local_channels > 0)
         TFD_TRY(tfd_rendezvous_begin(

@@ -253,6 +253,73 @@ static void put_source(struct tfd_trace *t, const struct tfd_rt *rt)
     end_record(t, b, mark);
 }
 
+static bool *ran_nodes(const struct tfd_exec *e)
+{
+    bool *ran = calloc((size_t)e->graph->count + 1, sizeof(*ran));
+
+    for (int32_t i = 0; ran && i < e->node_count; i++)
+        if (e->nodes[i].node)
+            ran[e->nodes[i].node->id] = true;
+    return ran;
+}
+
+/* Without v1 control flow everything runs once. */
+static bool runs_all(const struct tfd_graph *g)
+{
+    for (int32_t i = 0; i < g->count; i++)
+        if (g->nodes[i]->op->flags & (TFD_OP_SWITCH | TFD_OP_ENTER))
+            return false;
+    return true;
+}
+
+static const struct tfd_rt *rt_of(const struct tfd_trace *t,
+                                  const struct tfd_node *n)
+{
+    for (int i = 0; i < t->device_count; i++)
+        if (tfd_str_is(n->device, t->device[i].name))
+            return &t->rts[i];
+    return NULL;
+}
+
+/* value: of a constant, else NULL. */
+static void put_left_out(struct tfd_trace *t, const struct tfd_graph *g,
+                         const struct tfd_node *n,
+                         const struct tfd_tensor *value)
+{
+    uint64_t now = tfd_trace_now_ns();
+    size_t mark;
+    struct tfd_bytes *b = begin_record(t, rt_of(t, n), &mark);
+
+    if (!b)
+        return;
+    tfd_pb_put_str(b, STATS(node_name), n->name);
+    put_times(b, now, now + 1);
+    if (value)
+        put_output(b, 0, value);
+    put_label(b, g, n);
+    end_record(t, b, mark);
+}
+
+void tfd_trace_left_out(struct tfd_trace *t, const struct tfd_exec *e)
+{
+    const struct tfd_graph *g = e->graph;
+    bool *ran = ran_nodes(e), all = runs_all(g);
+    int32_t constant = 0;
+
+    for (int32_t i = 0; ran && i < g->count; i++) {
+        const struct tfd_node *n = g->nodes[i];
+        const struct tfd_tensor *value = NULL;
+
+        if (n->op->flags & TFD_OP_CONST)
+            value = &e->constants[constant++];
+        else if (!all || !(n->op->flags & (TFD_OP_IDENTITY | TFD_OP_NOOP)))
+            continue;
+        if (!ran[i])
+            put_left_out(t, g, n, value);
+    }
+    free(ran);
+}
+
 struct tfd_trace *tfd_trace_new(const struct tfd_rt *devices, int device_count,
                                 struct tfd_status *st)
 {

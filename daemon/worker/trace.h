@@ -6,8 +6,9 @@
  *
  * Nodes that move values between tasks are not nodes here: a value that came
  * from another task is recorded where it arrived, as "RecvTensor", with what
- * TensorFlow's RPC log says of it.  What was never run (constants, Identity
- * that only passes on) is not there either.
+ * TensorFlow's RPC log says of it.  What the compiler left out (constants,
+ * Identity that only passes on) is there without duration, if TensorFlow would
+ * have run it exactly once.
  *
  * Format: core/framework/step_stats.proto; read by Python's timeline.py.
  * Times are wall time, so that those of several tasks lie side by side.
@@ -27,6 +28,8 @@ struct tfd_trace *tfd_trace_new(const struct tfd_rt *devices, int device_count,
 void tfd_trace_free(struct tfd_trace *t); /* NULL is allowed */
 
 uint64_t tfd_trace_now_ns(void);
+/* The nodes of the graph that are not executed; before the step begins. */
+void tfd_trace_left_out(struct tfd_trace *t, const struct tfd_exec *e);
 /* A node that ran from begun_ns until now. */
 void tfd_trace_node(struct tfd_trace *t, const struct tfd_step *s,
                     const struct tfd_exec_node *n, uint64_t begun_ns,

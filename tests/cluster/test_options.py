@@ -1,6 +1,8 @@
 """Options of sessions and steps: what each does, and that none is silent."""
 import re
 
+from tensorflow.core.protobuf import config_pb2
+
 from tests.cluster.client import expect, graph, np, run, tf
 from tests.cluster.cluster import Cluster
 from tests.cluster.raw import Raw, code_of, constant, graph_of, node
@@ -274,6 +276,23 @@ def every_option_is_honoured_or_named(server):
                            task.log_text())
         assert len(wanted) > 40, wanted
         assert sorted(named) == sorted(wanted), wanted ^ set(named)
+
+
+@test(tfd_only=True, **PAIR)
+def tensors_to_be_watched_are_refused(cluster):
+    """TensorFlow's debugger would wait for files that nobody writes."""
+    watch = tf.RunOptions()
+    watch.debug_options.debug_tensor_watch_opts.add(node_name="x")
+    with graph(), tf.Session(cluster.target()) as session:
+        x = tf.constant(1.0, name="x")
+        with expect(tf.errors.UnimplementedError,
+                    "debug_options.debug_tensor_watch_opts has 1 entries"):
+            session.run(x, options=watch)
+        with expect(tf.errors.UnimplementedError, "debug_tensor_watch_opts"):
+            options = config_pb2.CallableOptions(fetch=["x:0"],
+                                                 run_options=watch)
+            session._make_callable_from_options(options)
+        assert session.run(x) == 1.0
 
 
 def cost_config(every, after):

@@ -66,6 +66,38 @@ def every_device_says_which_nodes_ran_and_when(cluster):
 
 
 @test(**PAIR)
+def constants_and_what_passes_on_are_nodes(cluster):
+    """They cost nothing here, but tools look for them by name."""
+    tf.disable_control_flow_v2()
+    with graph(), tf.Session(cluster.target(),
+                             config=plain_config()) as session:
+        a = tf.constant([1.0, 2.0], name="a")
+        b = tf.identity(a, name="b")
+        with tf.control_dependencies([b]):
+            c = tf.add(b, tf.constant(3.0, name="three"), name="c")
+        nothing = tf.no_op(name="nothing")
+        _, metadata = traced(session, [c, nothing], **FULL)
+        found = nodes_by_device(metadata)[DEVICES[1]]
+        assert {"a", "b", "c", "three", "nothing"} <= found.keys(), found
+        output = found["a"].output[0].tensor_description
+        assert [d.size for d in output.shape.dim] == [2]
+        assert output.dtype == tf.float32.as_datatype_enum
+        assert found["a"].timeline_label == "a = Const()"
+        x = tf.placeholder_with_default(False, [])
+        y = tf.cond(x, lambda: tf.constant(1.0, name="yes"),
+                    lambda: tf.constant(2.0, name="no"))
+        w = tf.while_loop(lambda i: i < 3, lambda i: tf.add(
+            i, tf.constant(1, name="step")), [tf.constant(0, name="start")])
+        _, metadata = traced(session, [y, w], **FULL)
+        names = [n.node_name for d in metadata.step_stats.dev_stats
+                 for n in d.node_stats]
+        times = {n: names.count(n) for n in (
+            "cond/yes", "cond/no", "while/step", "start")}
+        assert times == {"cond/yes": 0, "cond/no": 1, "while/step": 3,
+                         "start": 1}, times
+
+
+@test(**PAIR)
 def values_from_other_tasks_are_nodes_of_the_receiver(cluster):
     with graph(), tf.Session(cluster.target(),
                              config=plain_config()) as session:

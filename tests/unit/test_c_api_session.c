@@ -370,6 +370,76 @@ static void test_sessions_in_process_share_nothing(void **state)
     TF_DeleteSession(second, f->st);
 }
 
+/* One run with RunOptions; how often `name` is among its step stats' texts. */
+static int traced(struct fixture *f, TF_Session *s, TF_Output fetch,
+                  const char *options, size_t size, const char *name)
+{
+    TF_Buffer *o = TF_NewBufferFromString(options, size);
+    TF_Buffer *metadata = TF_NewBuffer();
+    TF_Tensor *t = NULL;
+    int count = 0;
+
+    TF_SessionRun(s, o, NULL, NULL, 0, &fetch, &t, 1, NULL, 0, metadata, f->st);
+    assert_int_equal(metadata->data != NULL, TF_GetCode(f->st) == TF_OK);
+    for (size_t at = 0; at + strlen(name) <= metadata->length; at++)
+        count +=
+            memcmp((const char *)metadata->data + at, name, strlen(name)) == 0;
+    TF_DeleteTensor(t);
+    TF_DeleteBuffer(o);
+    TF_DeleteBuffer(metadata);
+    return count;
+}
+
+static void check_traces(struct fixture *f, TF_Session *s, bool local)
+{
+    TF_Output y = op2(f, "AddV2", "total", scalar(f, "traced_a", 1),
+                      scalar(f, "traced_b", 2));
+
+    assert_int_equal(traced(f, s, y, "", 0, "traced_a = Const()"), 0);
+    expect(f, TF_OK, "");
+    for (int round = 0; round < 2; round++) { /* by names, then by plan */
+        const char *full = "\x08\x03", *software = "\x08\x01";
+
+        assert_int_equal(traced(f, s, y, full, 2, "traced_a = Const()"), 1);
+        assert_int_equal(
+            traced(f, s, y, full, 2, "total = AddV2(traced_a, traced_b)"), 1);
+        assert_int_equal(traced(f, s, y, software, 2, "traced_b = Const()"),
+                         local);
+        assert_true(run1(f, s, y) == 3);
+    }
+    assert_true(traced(f, s, y, "\x28\x01", 2, "traced_a") > 0); /* graphs */
+    expect(f, TF_OK, "");
+    (void)traced(f, s, y, "\x32\x02\x22\x00", 4, "total");
+    expect(f, TF_UNIMPLEMENTED, "debug_tensor_watch_opts");
+    (void)traced(f, s, y, "\xff", 1, "total");
+    expect(f, TF_INVALID_ARGUMENT, "Unparseable RunOptions proto");
+    assert_true(run1(f, s, y) == 3);
+}
+
+/* As TensorFlow: in process every level traces, a server's only the full one.
+ */
+static void test_steps_say_when_their_nodes_ran(void **state)
+{
+    struct fixture *f = *state;
+    TF_Session *s = open_session(f, "");
+
+    check_traces(f, s, true);
+    TF_DeleteSession(s, f->st);
+}
+
+static void test_steps_of_a_server_say_when_their_nodes_ran(void **state)
+{
+    struct fixture *f = *state;
+    TF_Server *server = start_server(f);
+    char target[64];
+    TF_Session *s =
+        open_session(f, native_target(server, target, sizeof(target)));
+
+    check_traces(f, s, false);
+    TF_DeleteSession(s, f->st);
+    TF_DeleteServer(server);
+}
+
 static void test_a_stopped_server_is_unavailable(void **state)
 {
     struct fixture *f = *state;
@@ -496,6 +566,8 @@ int main(void)
         TEST(test_sessions_begin_with_the_config_of_their_server),
         TEST(test_a_session_adds_to_the_config_of_its_server),
         TEST(test_sessions_in_process_share_nothing),
+        TEST(test_steps_say_when_their_nodes_ran),
+        TEST(test_steps_of_a_server_say_when_their_nodes_ran),
         TEST(test_a_stopped_server_is_unavailable),
         TEST(test_bad_servers_and_targets_are_refused),
         TEST(test_nobody_listens),

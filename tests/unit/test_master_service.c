@@ -344,6 +344,10 @@ static const struct {
      "Invalid TensorProto for feed value 0"},
     {TFD_STR_INIT("\x2a\x01\x08"), TFD_INVALID_ARGUMENT, "RunOptions"},
     {TFD_STR_INIT("\x2a\x02\x0a\x00"), TFD_INVALID_ARGUMENT, "RunOptions"},
+    {TFD_STR_INIT("\x2a\x04\x32\x02\x22\x00"), TFD_UNIMPLEMENTED,
+     "debug_options.debug_tensor_watch_opts has 1 entries"},
+    {TFD_STR_INIT("\x2a\x03\x32\x01\x22"), TFD_INVALID_ARGUMENT,
+     "DebugOptions"},
     {TFD_STR_INIT("\x32\x01\x35"), TFD_INVALID_ARGUMENT, "PartialRunSetup"},
 };
 
