@@ -396,6 +396,12 @@ static bool ended_by_stop(enum tfd_code rc)
            rc == TFD_FAILED_PRECONDITION;
 }
 
+static bool is_lost(enum tfd_code rc)
+{
+    return rc == TFD_ABORTED || rc == TFD_UNAVAILABLE;
+}
+
+/* Told before the session is closed, which may wait for the lost task, too. */
 static enum outcome try_once(TFD_Trainer *t, struct tfd_status *st)
 {
     bool ready = true;
@@ -405,6 +411,9 @@ static enum outcome try_once(TFD_Trainer *t, struct tfd_status *st)
         (void)!run_session(t, &ready, st);
         rc = tfd_trainer_sync_end(t, st);
     }
+    if (is_lost(rc) && !is_stopped(t))
+        say(t, "lost the session at step %lld: %s", (long long)t->step,
+            st->text);
     close_session(t);
     if (rc == TFD_OK)
         return ready ? DONE : NOT_READY;
@@ -414,7 +423,7 @@ static enum outcome try_once(TFD_Trainer *t, struct tfd_status *st)
         tfd_status_clear(st);
         return DONE;
     }
-    return rc == TFD_ABORTED || rc == TFD_UNAVAILABLE ? LOST : FAILED;
+    return is_lost(rc) ? LOST : FAILED;
 }
 
 static int64_t longest_pause(const TFD_Trainer *t)
@@ -437,10 +446,7 @@ enum tfd_code tfd_trainer_train(TFD_Trainer *t, struct tfd_status *st)
             return TFD_OK;
         if (outcome == FAILED)
             return st->code;
-        if (outcome == LOST)
-            say(t, "lost the session at step %lld: %s", (long long)t->step,
-                st->text);
-        else
+        if (outcome == NOT_READY)
             say(t, "waiting until the chief has initialised the variables");
         tfd_status_clear(st);
         if (t->pause_us > longest_pause(t))

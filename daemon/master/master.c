@@ -6,6 +6,7 @@
 #include "common/log.h"
 #include "config/limits.h"
 #include "daemon/master/idle.h"
+#include "daemon/master/lost_workers.h"
 #include "daemon/master/remote_worker.h"
 
 #include <stddef.h>
@@ -29,22 +30,6 @@ static uint64_t random_bits(void)
     if (getrandom(&bits, sizeof(bits), 0) != (ssize_t)sizeof(bits))
         bits = (uint64_t)(uintptr_t)&bits;
     return bits;
-}
-
-/* Calls to them may still be under way: the last one frees it. */
-static void peers_gone(struct tfd_peers_follower *f,
-                       struct tfd_peers_range range)
-{
-    struct tfd_master *m =
-        (struct tfd_master *)((char *)f -
-                              offsetof(struct tfd_master, follower));
-
-    for (int i = range.first;
-         i < range.first + range.count && i < m->worker_room; i++) {
-        if (m->workers[i])
-            tfd_remote_worker_free(m->workers[i]);
-        m->workers[i] = NULL;
-    }
 }
 
 enum tfd_code tfd_master_new(const struct tfd_master_options *o,
@@ -71,8 +56,7 @@ enum tfd_code tfd_master_new(const struct tfd_master_options *o,
         free(m);
         return st ? st->code : TFD_RESOURCE_EXHAUSTED;
     }
-    m->follower.gone = peers_gone;
-    tfd_peers_follow(o->peers, &m->follower);
+    tfd_master_follow(m);
     tfd_master_watch_idle(m);
     *out = m;
     return TFD_OK;

@@ -117,10 +117,31 @@ static void built(struct tfd_plan *p)
     tfd_session_unref(s);
 }
 
+/* Those that a worker is about to register, or waits with for the link to
+ * another one, which may be the one that is gone. */
+static void cancel_parts(struct tfd_plan *p)
+{
+    for (int i = 0; i < p->part_count; i++) {
+        struct tfd_worker *w = p->session->workers[p->parts[i].worker];
+
+        if (p->parts[i].asked)
+            w->ops->cancel_call(w, &p->parts[i]);
+    }
+}
+
+/* Of a worker that is gone.  What others register meanwhile goes with their
+ * session, which is of no use any more. */
+static bool is_loss(enum tfd_code code)
+{
+    return code == TFD_UNAVAILABLE || code == TFD_ABORTED ||
+           code == TFD_DEADLINE_EXCEEDED;
+}
+
 static void registered(void *ctx, const struct tfd_status *st, uint64_t graph)
 {
     struct tfd_plan_part *part = ctx;
     struct tfd_plan *p = part->plan;
+    bool first = p->status.code == TFD_OK;
 
     part->asked = false;
     part->graph = graph;
@@ -130,7 +151,32 @@ static void registered(void *ctx, const struct tfd_status *st, uint64_t graph)
         (void)tfd_fail(&named, st->code, "From %s:\n%s",
                        tfd_session_task(p->session, part->worker), st->text);
         fail_plan(p, &named);
+        if (first && is_loss(st->code))
+            cancel_parts(p);
     }
+    if (--p->registering == 0)
+        built(p);
+}
+
+void tfd_plan_lost(struct tfd_plan *p, const struct tfd_worker *w,
+                   const struct tfd_status *why)
+{
+    struct tfd_status named = TFD_STATUS_INIT;
+    int part = 0;
+
+    if (p->state != TFD_PLAN_BUILDING || p->splitting)
+        return;
+    while (part < p->part_count &&
+           p->session->workers[p->parts[part].worker] != w)
+        part++;
+    if (part == p->part_count)
+        return;
+    (void)tfd_fail(&named, TFD_UNAVAILABLE, "From %s:\n%s",
+                   tfd_session_task(p->session, p->parts[part].worker),
+                   why->text);
+    fail_plan(p, &named);
+    p->registering++; /* the last answer empties the plan */
+    cancel_parts(p);
     if (--p->registering == 0)
         built(p);
 }
@@ -165,12 +211,7 @@ void tfd_plan_cancel(struct tfd_plan *p)
         return;
     }
     p->registering++; /* the last answer empties the plan */
-    for (int i = 0; i < p->part_count; i++) {
-        struct tfd_worker *w = p->session->workers[p->parts[i].worker];
-
-        if (p->parts[i].asked)
-            w->ops->cancel_call(w, &p->parts[i]);
-    }
+    cancel_parts(p);
     if (--p->registering == 0)
         built(p);
 }

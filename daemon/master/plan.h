@@ -68,6 +68,11 @@ enum tfd_code tfd_plan_get(struct tfd_session *s,
 void tfd_plan_fail_waiters(struct tfd_plan *p, const struct tfd_status *why);
 /* One that is being built fails soon, whatever the workers do. */
 void tfd_plan_cancel(struct tfd_plan *p);
+/* The connection to this worker was lost: one that is being built with it
+ * fails, though the worker may have registered its part already.  Others may
+ * wait for a link to it. */
+void tfd_plan_lost(struct tfd_plan *p, const struct tfd_worker *w,
+                   const struct tfd_status *why);
 void tfd_plan_free(struct tfd_plan *p); /* no step may be running */
 
 /* ---- Between plan.c and plan_table.c --------------------------------------

@@ -82,9 +82,10 @@ struct tfd_session {
     char client[TFD_CLIENT_TEXT_MAX]; /* its address; "": this process */
     uint64_t opened_us;               /* 0: not yet */
     uint64_t steps_done, steps_failed;
-    const char *closed_by;               /* for the log; NULL: by its client */
-    uint64_t used_us;                    /* the last call, or end of a step */
-    uint64_t link;                       /* it came over; 0: over none */
+    const char *closed_by; /* for the log; NULL: by its client */
+    uint64_t loss;         /* the last of the master's that it heard of */
+    uint64_t used_us;      /* the last call, or end of a step */
+    uint64_t link;         /* it came over; 0: over none */
     struct tfd_session *next, *previous; /* in the master */
 };
 
@@ -93,8 +94,9 @@ struct tfd_master {
     struct tfd_worker **workers; /* by peer; made when first needed */
     int worker_room;
     int peer_count; /* of the cluster we were started with */
-    struct tfd_peers_follower follower;
-    struct tfd_map by_handle; /* -> struct tfd_session * */
+    struct tfd_peers_follower follower; /* lost_workers.c */
+    uint64_t losses;                    /* of connections, so far */
+    struct tfd_map by_handle;           /* -> struct tfd_session * */
     struct tfd_session *sessions;
     struct tfd_create *creating; /* not yet open */
     int session_count;

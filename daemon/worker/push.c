@@ -282,8 +282,8 @@ static void send(struct tfd_transfer *t, size_t first)
         ch = NULL;
     if (hand_over(ch, &m, &st) == TFD_OK)
         return;
-    tfd_status_context(
-        &st, "cannot push tensors to %s: ", tfd_peers_task(t->peers, peer));
+    tfd_status_context(&st, "cannot push tensors to %s",
+                       tfd_peers_task(t->peers, peer));
     add_failed(t, step, &st);
 }
 

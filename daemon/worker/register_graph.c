@@ -207,7 +207,7 @@ static void link_up(void *ctx, const struct tfd_status *st,
 
     (void)response;
     delist_dialled(d);
-    tfd_status_context(&own, "cannot push tensors to %s: ",
+    tfd_status_context(&own, "cannot push tensors to %s",
                        tfd_peers_task(r->worker->options.peers, d->peer));
     tfd_status_copy(&r->st, &own);
     free(d);

@@ -14,7 +14,7 @@ import re
 import signal
 import time
 
-from tests.cluster.client import tf
+from tests.cluster.client import expect, graph, kept_session, run, tf
 from tests.cluster.cluster import PAUSE, Cluster, free_ports, wait_until
 from tests.cluster.recovery.gate import Gate, Moment
 from tests.cluster.recovery.trainer import (PythonTrainer, check_checkpoint,
@@ -337,4 +337,53 @@ def add(kind, victim, name, fault, back):
 
 
 register()
-assert tf is not None
+
+
+def edges_to(victim):
+    """A value of worker 0 and one of ps 0 that ps 1 wants."""
+    with tf.device("/job:worker/task:0"):
+        here = tf.constant(1.0) + 1
+    with tf.device("/job:ps/task:0"):
+        there = tf.constant(2.0) + 1
+    with tf.device(victim):
+        return here + there
+
+
+def dies_before_a_graph_is_registered(server, fault):
+    """The session is open, and nobody has sent ps 1 anything yet: whoever is to
+    push to it waits for a link, and the client is told all the same."""
+    flags = ["--peer_wait=60s", "--heartbeat_interval=200ms",
+             "--peer_timeout=1s"]
+    with Cluster(server, flags, ps=2, worker=1) as cluster:
+        with graph():
+            value = edges_to("/job:ps/task:1")
+            session = kept_session(cluster.target())
+            assert session.run(tf.constant(3.0)) == 3.0
+            victim = cluster["ps", 1]
+            if fault == "kill":
+                victim.kill()
+            else:
+                victim.signal(signal.SIGSTOP)
+            since = time.monotonic()
+            with expect(tf.errors.UnavailableError, "/job:ps/replica:0/task:1"):
+                session.run(value)
+            # A stopped task takes a dial and says nothing for 5 s.
+            took = time.monotonic() - since
+            assert took < 12 * server.slow, took
+            if fault == "kill":
+                cluster.start("ps", 1)
+            else:
+                victim.signal(signal.SIGCONT)
+        with graph():
+            assert run(cluster.target(), edges_to("/job:ps/task:1")) == 5.0
+        session.close()
+
+
+@test(limit=60, tfd_only=True)
+def a_task_is_killed_before_a_graph_is_registered(server):
+    dies_before_a_graph_is_registered(server, "kill")
+
+
+@test(limit=60, tfd_only=True)
+def a_task_is_stopped_before_a_graph_is_registered(server):
+    dies_before_a_graph_is_registered(server, "stop")

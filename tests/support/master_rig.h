@@ -28,6 +28,7 @@
 
 struct tfd_peers {
     int count;
+    struct tfd_peers_follower *follower;
 };
 
 struct mrig {
@@ -170,8 +171,7 @@ struct tfd_peers_range tfd_peers_all(const struct tfd_peers *p)
 
 void tfd_peers_follow(struct tfd_peers *p, struct tfd_peers_follower *f)
 {
-    (void)p;
-    (void)f;
+    p->follower = f;
 }
 
 void tfd_peers_drop_cluster(struct tfd_peers *p, struct tfd_peers_range range)
@@ -379,6 +379,16 @@ static inline void mrig_close(struct mrig *r)
         tfd_bytes_deinit(&r->worker[i].last_graph);
     tfd_master_free(r->master);
     tfd_registry_deinit(&r->registry);
+}
+
+/* The connection to a task is lost, or up again. */
+static inline void mrig_changed(struct mrig *r, int peer, bool up)
+{
+    struct tfd_status why = TFD_STATUS_INIT;
+
+    if (!up)
+        (void)tfd_fail(&why, TFD_UNAVAILABLE, "Socket closed");
+    r->peers.follower->changed(r->peers.follower, peer, up, &why);
 }
 
 /* ---- Steps --------------------------------------------------------------- */

@@ -264,6 +264,99 @@ static void test_a_registration_that_fails_fails_the_steps(void **state)
     mrig_close(&rig);
 }
 
+/* ---- Tasks that are lost meanwhile --------------------------------------- */
+
+/* Others may wait for a link to the task, longer than anybody waits here. */
+static void test_a_lost_task_ends_what_others_register(void **state)
+{
+    static const enum tfd_code codes[] = {TFD_UNAVAILABLE, TFD_ABORTED,
+                                          TFD_DEADLINE_EXCEEDED};
+
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        struct tfd_session *s = open_session();
+        struct mrig_step step[2];
+
+        hold(FAKE_REGISTER);
+        for (int i = 0; i < 2; i++)
+            mrig_run(s, &step[i], "|i:0|");
+        fake_answer(&rig.worker[1], FAKE_REGISTER, codes[k], "it is gone");
+        for (int i = 0; i < 2; i++)
+            assert_ended(step[i].done, &step[i].status, codes[k],
+                         PS "it is gone");
+        assert_int_equal(fake_held_count(&rig.worker[0], FAKE_REGISTER), 0);
+        mrig_close(&rig);
+    }
+}
+
+/* It had registered its part; the others will never have their links. */
+static void test_a_task_that_is_lost_after_it_registered(void **state)
+{
+    struct tfd_session *s = open_session();
+    struct mrig_step step[2];
+
+    (void)state;
+    hold(FAKE_REGISTER);
+    for (int i = 0; i < 2; i++)
+        mrig_run(s, &step[i], "|i:0|");
+    fake_answer(&rig.worker[1], FAKE_REGISTER, TFD_OK, "");
+    mrig_changed(&rig, 2, false); /* not needed */
+    mrig_changed(&rig, 3, false); /* never called */
+    mrig_changed(&rig, 1, true);
+    assert_int_equal(step[0].done + step[1].done, 0);
+    mrig_changed(&rig, 1, false);
+    for (int i = 0; i < 2; i++)
+        assert_ended(step[i].done, &step[i].status, TFD_UNAVAILABLE,
+                     PS "the connection to /job:ps/replica:0/task:0 was lost: "
+                        "Socket closed");
+    assert_int_equal(fake_held_count(&rig.worker[0], FAKE_REGISTER), 0);
+    mrig_changed(&rig, 1, false); /* nobody waits any more */
+    for (int i = 0; i < 2; i++)
+        rig.worker[i].mode[FAKE_REGISTER] = FAKE_NOW;
+    mrig_run(s, &step[0], "|i:0|"); /* it is back */
+    assert_ended(step[0].done, &step[0].status, TFD_OK, "");
+    mrig_close(&rig);
+}
+
+static void test_clients_that_hear_of_a_lost_task_may_close(void **state)
+{
+    struct tfd_session *s = open_session();
+    struct mrig_step step[3];
+
+    (void)state;
+    hold(FAKE_REGISTER);
+    for (int i = 0; i < 3; i++) {
+        mrig_step_init(&step[i], i == 2 ? "|i:0,c:0|" : "|i:0|");
+        step[i].ctx = s;
+        step[i].then = i == 0 ? close_session : NULL;
+        tfd_session_run(s, &step[i].run);
+    }
+    mrig_changed(&rig, 1, false);
+    assert_ended(step[0].done, &step[0].status, TFD_UNAVAILABLE, "");
+    for (int i = 1; i < 3; i++)
+        assert_ended(step[i].done, &step[i].status, TFD_CANCELLED,
+                     "Session::Close()");
+    assert_int_equal(tfd_master_session_count(rig.master), 0);
+    mrig_close(&rig);
+}
+
+/* What the others register is then known, and taken back. */
+static void test_a_failure_of_a_graph_waits_for_the_others(void **state)
+{
+    struct tfd_session *s = open_session();
+    struct mrig_step step;
+
+    (void)state;
+    hold(FAKE_REGISTER);
+    mrig_run(s, &step, "|i:0|");
+    fake_answer(&rig.worker[1], FAKE_REGISTER, TFD_INVALID_ARGUMENT, "bad");
+    assert_int_equal(step.done, 0);
+    fake_answer(&rig.worker[0], FAKE_REGISTER, TFD_OK, "");
+    assert_ended(step.done, &step.status, TFD_INVALID_ARGUMENT, PS "bad");
+    assert_int_equal(rig.worker[0].graphs_alive, 0);
+    mrig_close(&rig);
+}
+
 static void test_which_failures_of_a_plan_are_kept(void **state)
 {
     static const struct {
@@ -404,6 +497,10 @@ int main(void)
         cmocka_unit_test(test_a_step_that_wakes_may_cancel_the_next),
         cmocka_unit_test(test_a_step_that_wakes_may_close_the_session),
         cmocka_unit_test(test_a_registration_that_fails_fails_the_steps),
+        cmocka_unit_test(test_a_lost_task_ends_what_others_register),
+        cmocka_unit_test(test_a_task_that_is_lost_after_it_registered),
+        cmocka_unit_test(test_clients_that_hear_of_a_lost_task_may_close),
+        cmocka_unit_test(test_a_failure_of_a_graph_waits_for_the_others),
         cmocka_unit_test(test_which_failures_of_a_plan_are_kept),
         cmocka_unit_test(test_the_plan_unused_for_longest_makes_room),
         cmocka_unit_test(test_plans_with_running_steps_are_kept),

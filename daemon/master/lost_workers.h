@@ -1,0 +1,17 @@
+/*
+ * lost_workers.h - what a master does when the connection to another task is
+ * lost: plans that are being built with it fail, so that the steps which wait
+ * for them, and their clients, hear of it at once.  Calls under way fail by
+ * themselves (rpc/channel.h).
+ *
+ * Threads: loop thread.
+ */
+#ifndef TFD_DAEMON_MASTER_LOST_WORKERS_H
+#define TFD_DAEMON_MASTER_LOST_WORKERS_H
+
+#include "daemon/master/session.h"
+
+/* The master hears of its peers from now on. */
+void tfd_master_follow(struct tfd_master *m);
+
+#endif
