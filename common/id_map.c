@@ -4,14 +4,15 @@
  */
 #include "common/id_map.h"
 
+#include "common/hash.h"
+
 #include <stdlib.h>
 
 #define CAPACITY_MIN 64
 
 static size_t home(const struct tfd_id_map *m, uint64_t id)
 {
-    id = (id ^ id >> 32) * 0x9e3779b97f4a7c15u;
-    return (size_t)(id ^ id >> 32) & (m->capacity - 1);
+    return (size_t)tfd_hash_number(id) & (m->capacity - 1);
 }
 
 static struct tfd_id_entry *probe(const struct tfd_id_map *m, uint64_t id)

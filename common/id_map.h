@@ -1,6 +1,7 @@
 /*
  * id_map.h - number -> pointer, open addressing: steps and graphs by their id.
- * Numbers come from peers, so they are mixed before they choose a place.
+ * Numbers come from peers, so their places depend on a key of this process
+ * (hash.h).
  *
  * Threads: one at a time.
  */

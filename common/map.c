@@ -7,6 +7,8 @@
  */
 #include "common/map.h"
 
+#include "common/hash.h"
+
 #include <stdlib.h>
 
 #define CAPACITY_MIN 16
@@ -58,7 +60,7 @@ static bool grow(struct tfd_map *m)
 
 bool tfd_map_put(struct tfd_map *m, struct tfd_str key, uintptr_t value)
 {
-    uint64_t hash = tfd_str_hash(key);
+    uint64_t hash = tfd_hash_str(key);
     struct tfd_map_entry *e;
 
     if (m->count >= m->capacity / 4 * 3 && !grow(m))
@@ -80,7 +82,7 @@ bool tfd_map_get(const struct tfd_map *m, struct tfd_str key, uintptr_t *value)
 
     if (!m->count)
         return false;
-    e = probe(m, key, tfd_str_hash(key));
+    e = probe(m, key, tfd_hash_str(key));
     if (!e->key.data)
         return false;
     *value = e->value;
@@ -111,7 +113,7 @@ bool tfd_map_remove(struct tfd_map *m, struct tfd_str key)
 
     if (!m->count)
         return false;
-    e = probe(m, key, tfd_str_hash(key));
+    e = probe(m, key, tfd_hash_str(key));
     if (!e->key.data)
         return false;
     close_gap(m, (size_t)(e - m->entries));

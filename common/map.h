@@ -1,6 +1,7 @@
 /*
  * map.h - string -> number, open addressing, for names of nodes, sessions,
- * resources.  Keys are borrowed: they must live as long as the entry.
+ * resources.  Keys are borrowed: they must live as long as the entry.  Names
+ * come from outside, so their places depend on a key of this process (hash.h).
  *
  * Threads: one at a time.
  */

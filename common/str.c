@@ -51,15 +51,6 @@ int tfd_str_cmp(struct tfd_str a, struct tfd_str b)
     return order ? order : (a.size > b.size) - (a.size < b.size);
 }
 
-uint64_t tfd_str_hash(struct tfd_str a)
-{
-    uint64_t hash = 14695981039346656037u; /* the offset basis of FNV-1a */
-
-    for (size_t i = 0; i < a.size; i++)
-        hash = (hash ^ (uint8_t)a.data[i]) * 1099511628211u;
-    return hash;
-}
-
 /* ---- Growing buffer ------------------------------------------------------ */
 
 #define CAPACITY_MIN 64 /* a small message at once */

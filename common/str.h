@@ -37,7 +37,6 @@ bool tfd_str_eq(struct tfd_str a, struct tfd_str b);
 bool tfd_str_is(struct tfd_str a, const char *terminated);
 bool tfd_str_starts(struct tfd_str a, const char *prefix);
 int tfd_str_cmp(struct tfd_str a, struct tfd_str b); /* bytewise, as memcmp */
-uint64_t tfd_str_hash(struct tfd_str a);             /* FNV-1a, 64 bits */
 
 /* ---- Growing buffer ------------------------------------------------------ */
 

@@ -4,7 +4,7 @@
  */
 #include "cuda/memo.h"
 
-#include "common/str.h"
+#include "common/hash.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -68,7 +68,7 @@ static struct tfd_cuda_memo_entry **bucket_of(const struct tfd_cuda_memo *m,
 {
     struct tfd_str bytes = {(const char *)key, m->key_size};
 
-    return &m->buckets[tfd_str_hash(bytes) & (m->bucket_count - 1)];
+    return &m->buckets[tfd_hash_str(bytes) & (m->bucket_count - 1)];
 }
 
 /* ---- By use -------------------------------------------------------------- */

@@ -14,6 +14,7 @@
  * find none both make them, and one throws its own away.
  */
 #include "common/alloc.h"
+#include "common/hash.h"
 #include "kernels/candidate_sampler.h"
 #include "kernels/candidate_weights.h"
 #include "kernels/check.h"
@@ -169,7 +170,7 @@ static enum tfd_code set_init(struct set *s, int64_t count,
 /* False when it was there. */
 static bool set_add(struct set *s, int64_t value)
 {
-    uint64_t at = ((uint64_t)value * UINT64_C(0x9e3779b97f4a7c15)) >> 20;
+    uint64_t at = tfd_hash_number((uint64_t)value);
 
     for (at &= s->mask; s->slot[at] != -1; at = (at + 1) & s->mask)
         if (s->slot[at] == value)

@@ -9,6 +9,7 @@
  *
  * Zeros of either sign are one item, a NaN is never another's equal.
  */
+#include "common/hash.h"
 #include "kernels/check.h"
 #include "kernels/element.h"
 #include "kernels/families.h"
@@ -24,6 +25,8 @@ struct items {
     int64_t outer, count, inner;
     uint64_t *keys;
     bool exact; /* keys are the items */
+    int kind;   /* of float in floats[], or -1 */
+    const struct tfd_hash_key *hash_key;
 };
 
 /* Bits of a float type: those of its sign and of an infinity. */
@@ -79,22 +82,14 @@ static void load_bits(const struct tfd_tensor *x, int64_t n, uint64_t *keys)
 
 static bool is_nan(const struct items *t, uint64_t bits)
 {
-    int kind = float_of(t->x->dtype);
-
-    return kind >= 0 && (bits & ~floats[kind].sign) > floats[kind].infinity;
+    return t->kind >= 0 &&
+           (bits & ~floats[t->kind].sign) > floats[t->kind].infinity;
 }
 
 static const void *run_of(const struct items *t, int64_t outer, int64_t i)
 {
     return tfd_element_of(tfd_tensor_data(t->x), t->x->dtype,
                           (outer * t->count + i) * t->inner);
-}
-
-static uint64_t mix(uint64_t h)
-{
-    h ^= h >> 32;
-    h *= UINT64_C(0x9e3779b97f4a7c15); /* 2^64 over the golden ratio */
-    return h ^ h >> 29;
 }
 
 /* Element n of a run as bits, zeros made one; a hash for a string. */
@@ -107,7 +102,7 @@ static uint64_t bits_at(const struct items *t, const void *run, int64_t n)
     buffer.data = tfd_element_at((void *)(uintptr_t)run, t->x->dtype, n);
     one.buffer = &buffer;
     if (t->x->dtype == TFD_STRING)
-        return tfd_str_hash(tfd_tstring_view(buffer.data));
+        return tfd_hash_str(tfd_tstring_view(buffer.data));
     load_bits(&one, 1, &bits);
     return bits;
 }
@@ -118,12 +113,14 @@ static uint64_t hash_of(const struct items *t, int64_t i)
 
     for (int64_t o = 0; o < t->outer; o++)
         for (int64_t n = 0; n < t->inner; n++)
-            h = mix(h + bits_at(t, run_of(t, o, i), n));
+            h = tfd_hash_mix(t->hash_key, h + bits_at(t, run_of(t, o, i), n));
     return h;
 }
 
 static void make_keys(struct items *t)
 {
+    t->kind = float_of(t->x->dtype);
+    t->hash_key = tfd_hash_key();
     t->exact = t->outer == 1 && t->inner == 1 &&
                tfd_dtype_is_pod(t->x->dtype) &&
                tfd_dtype_size(t->x->dtype) <= sizeof(uint64_t);
@@ -221,12 +218,22 @@ static void table_free(struct table *t)
     tfd_tensor_unref(&t->slot_memory);
 }
 
+/* Where the search for an item starts.  NaNs have the same bits and are all
+ * different, so they are spread by their numbers: none is ever found again. */
+static uint64_t place_of(const struct table *t, const struct items *of,
+                         uint64_t key, int64_t i)
+{
+    if (of->exact && is_nan(of, key))
+        key += (uint64_t)i << 32;
+    return tfd_hash_mix(of->hash_key, key) & t->mask;
+}
+
 /* The slot of an item equal to item i of `other`, else a free one. */
 static int64_t *slot_of(const struct table *t, const struct items *other,
                         int64_t i)
 {
     const uint64_t key = other->keys[i];
-    uint64_t at = mix(key) & t->mask;
+    uint64_t at = place_of(t, other, key, i);
     int64_t number;
 
     while ((number = t->slots[at]) >= 0 &&
@@ -240,7 +247,7 @@ static enum tfd_code table_grow(struct table *t, struct tfd_status *st)
 {
     TFD_TRY(make_slots(t, 2 * (int64_t)(t->mask + 1), st));
     for (int64_t n = 0; n < t->count; n++) {
-        uint64_t at = mix(t->known[n]) & t->mask;
+        uint64_t at = place_of(t, t->stored, t->known[n], t->first[n]);
 
         while (t->slots[at] >= 0)
             at = (at + 1) & t->mask;

@@ -6,6 +6,7 @@
  */
 #include "daemon/worker/compiler.h"
 
+#include "common/hash.h"
 #include "config/limits.h"
 #include "daemon/worker/function.h"
 
@@ -174,7 +175,7 @@ enum tfd_code tfd_rt_channel(const struct tfd_prepare *p, bool sends,
 
     TFD_TRY(read_ends(p->node, &ends, st));
     TFD_TRY(make_key(e, &ends, "", &x.key, st));
-    x.hash = tfd_str_hash(tfd_str_of(x.key));
+    x.hash = tfd_hash_str(tfd_str_of(x.key));
     device = sends ? ends.recv_device : ends.send_device;
     x.local = tfd_devices_find(c->env->devices, device) != NULL;
     x.device = tfd_arena_str(&e->arena, device).data;

@@ -6,12 +6,14 @@
  */
 #include "daemon/worker/worker_service.h"
 
+#include "common/hash.h"
+
 #include <stddef.h>
 #include <stdlib.h>
 
 static uint64_t number_of(struct tfd_str key)
 {
-    return tfd_rendezvous_key(tfd_str_hash(key), 0, 0);
+    return tfd_rendezvous_key(tfd_hash_str(key), 0, 0);
 }
 
 static struct tfd_worker_service *service_of(struct tfd_worker *w)

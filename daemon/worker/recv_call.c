@@ -8,6 +8,7 @@
 #include "daemon/worker/worker_service.h"
 
 #include "common/clock.h"
+#include "common/hash.h"
 #include "common/proto/peer.pb.h"
 #include "common/proto/worker.pb.h"
 #include "daemon/worker/executor.h"
@@ -228,7 +229,7 @@ static enum tfd_code begin_recv(struct tfd_worker_service *w,
     (*out)->call = call;
     (*out)->rendezvous = rendezvous;
     (*out)->key =
-        tfd_rendezvous_key(tfd_str_hash(key.prefix), key.frame, key.iteration);
+        tfd_rendezvous_key(tfd_hash_str(key.prefix), key.frame, key.iteration);
     return TFD_OK;
 }
 

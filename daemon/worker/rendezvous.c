@@ -9,6 +9,8 @@
  */
 #include "daemon/worker/rendezvous_step.h"
 
+#include "common/hash.h"
+
 #include <assert.h>
 #include <stdlib.h>
 
@@ -41,7 +43,7 @@ uint64_t tfd_rendezvous_key(uint64_t hash, uint64_t frame, uint64_t iteration)
 static struct tfd_rendezvous_entry *probe(struct tfd_rendezvous_entry *entries,
                                           size_t capacity, uint64_t key)
 {
-    size_t at = (size_t)(key ^ key >> 32) & (capacity - 1);
+    size_t at = (size_t)tfd_hash_number(key) & (capacity - 1);
 
     while (entries[at].state != FREE && entries[at].key != key)
         at = (at + 1) & (capacity - 1);

@@ -47,15 +47,6 @@ static void test_prefixes(void **state)
     assert_false(tfd_str_starts(null_view, "/"));
 }
 
-/* Test vectors of the FNV specification. */
-static void test_hash_is_fnv_1a(void **state)
-{
-    (void)state;
-    assert_true(tfd_str_hash(null_view) == 0xcbf29ce484222325u);
-    assert_true(tfd_str_hash(TFD_STR("a")) == 0xaf63dc4c8601ec8cu);
-    assert_true(tfd_str_hash(TFD_STR("foobar")) == 0x85944171f73967e8u);
-}
-
 static void test_long_views_print_their_start(void **state)
 {
     char big[2000];
@@ -262,7 +253,6 @@ int main(void)
         cmocka_unit_test(test_views_compare_by_their_bytes),
         cmocka_unit_test(test_views_are_ordered_as_bytes),
         cmocka_unit_test(test_prefixes),
-        cmocka_unit_test(test_hash_is_fnv_1a),
         cmocka_unit_test(test_long_views_print_their_start),
         cmocka_unit_test(test_appends_arrive_in_order),
         cmocka_unit_test(test_clear_keeps_the_memory),
