@@ -1,0 +1,56 @@
+# install.mk - make install DESTDIR=... PREFIX=..., included by Makefile.
+#
+# What names the prefix is made of a file that ends in .in.  The manual page and
+# the completion are made from the table of options (manual.c).
+
+VERSION := $(shell sed -n 's/.*TFD_VERSION "\(.*\)"/\1/p' config/version.h)
+SOFILE  := libtfd.so.0.$(word 2,$(subst ., ,$(VERSION))).$(word \
+           3,$(subst ., ,$(VERSION)))
+UNITDIR ?= $(PREFIX)/lib/systemd/system
+ROOT     = $(DESTDIR)$(PREFIX)
+FILL     = sed -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@VERSION@|$(VERSION)|g'
+MANUAL  := $(BUILD)/packaging/manual
+
+$(MANUAL): packaging/manual.c $(BUILD)/libtfd.a
+	@mkdir -p $(@D)
+	@echo "  MANUAL  $@"
+	@$(CC) $(CFLAGS) $(LDFLAGS) $< $(BUILD)/libtfd.a $(LIBS) -o $@
+
+$(BUILD)/packaging/tfd.8: $(MANUAL)
+	@$(MANUAL) man >$@
+
+$(BUILD)/packaging/tfd.bash: $(MANUAL)
+	@$(MANUAL) bash >$@
+
+# Their content depends on PREFIX.
+$(BUILD)/packaging/tfd@.service: systemd/tfd@.service.in FORCE
+	@mkdir -p $(@D)
+	@$(FILL) $< >$@
+
+$(BUILD)/packaging/tfd.pc: packaging/tfd.pc.in FORCE
+	@mkdir -p $(@D)
+	@$(FILL) $< >$@
+
+# FROM=TO, below DESTDIR.
+INSTALLED := $(BUILD)/packaging/tfd.8=$(PREFIX)/share/man/man8/tfd.8 \
+    $(BUILD)/packaging/tfd.bash=$(PREFIX)/share/bash-completion/completions/tfd \
+    $(BUILD)/packaging/tfd.pc=$(PREFIX)/lib/pkgconfig/tfd.pc \
+    $(BUILD)/packaging/tfd@.service=$(UNITDIR)/tfd@.service \
+    systemd/tfd.slice=$(UNITDIR)/tfd.slice \
+    systemd/tfd.env.example=$(PREFIX)/share/doc/tfd/tfd.env.example \
+    systemd/tfd-gpu.conf=$(PREFIX)/share/doc/tfd/tfd-gpu.conf \
+    $(BUILD)/libtfd.a=$(PREFIX)/lib/libtfd.a \
+    client/include/tfd/train.h=$(PREFIX)/include/tfd/train.h \
+    client/include/tensorflow/c/c_api.h=$(PREFIX)/include/tensorflow/c/c_api.h
+
+install: all $(BUILD)/libtfd.so.0 $(foreach f,$(INSTALLED),$(firstword \
+         $(subst =, ,$(f))))
+	install -D -m 755 $(OUT)/tfd $(ROOT)/bin/tfd
+	install -D -m 755 $(BUILD)/libtfd.so $(ROOT)/lib/$(SOFILE)
+	ln -sfn $(SOFILE) $(ROOT)/lib/libtfd.so.0
+	ln -sfn libtfd.so.0 $(ROOT)/lib/libtfd.so
+	$(foreach f,$(INSTALLED),install -D -m 644 $(subst =, $(DESTDIR),$(f)) &&) :
+	@# Else the loader does not know the library; a package does it itself.
+	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || ldconfig || true
+
+.PHONY: install

@@ -1,0 +1,211 @@
+/*
+ * manual.c - the manual page and the completion of bash, from the table of
+ * options, so that neither can lag behind it.  `make install` runs it:
+ *
+ *     manual man     tfd(8), for share/man/man8
+ *     manual bash    for share/bash-completion/completions
+ */
+#include "config/options.h"
+#include "config/version.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- The manual page ----------------------------------------------------- */
+
+/* As roff wants it: a dash that can be copied, no backslash that commands, no
+ * dot or quote that does at the beginning of a line. */
+static void put_roff(const char *text)
+{
+    if (*text == '.' || *text == '\'')
+        fputs("\\&", stdout);
+    for (; *text; text++) {
+        if (*text == '\\')
+            fputs("\\e", stdout);
+        else if (*text == '-')
+            fputs("\\-", stdout);
+        else if (*text == '\'')
+            fputs("\\(aq", stdout);
+        else
+            fputc(*text, stdout);
+    }
+}
+
+static void put_option(const struct tfd_option *o)
+{
+    fputs(".TP\n\\fB\\-\\-", stdout);
+    put_roff(o->name);
+    fputs("\\fR", stdout);
+    if (o->value) {
+        fputs("=\\fI", stdout);
+        put_roff(o->value);
+        fputs("\\fR", stdout);
+    }
+    fputs("\n", stdout);
+    put_roff(o->help);
+    fputs("\n", stdout);
+    if (o->fallback && o->value) {
+        fputs("[", stdout);
+        put_roff(o->fallback);
+        fputs("]\n", stdout);
+    }
+}
+
+static void put_options(void)
+{
+    const char *group = "";
+
+    for (size_t i = 0; i < tfd_option_count; i++) {
+        if (strcmp(group, tfd_options[i].group) != 0) {
+            fputs(".SS \"", stdout);
+            put_roff(tfd_options[i].group);
+            fputs("\"\n", stdout);
+        }
+        group = tfd_options[i].group;
+        put_option(&tfd_options[i]);
+    }
+}
+
+static const char head[] =
+    ".SH NAME\n"
+    "tfd \\- one task of a TensorFlow cluster\n"
+    ".SH SYNOPSIS\n"
+    ".B tfd\n"
+    "[\\fB\\-\\-\\fIname\\fR=\\fIvalue\\fR ...]\n"
+    ".SH DESCRIPTION\n"
+    "Runs one task of a TensorFlow cluster: a parameter server, a worker or\n"
+    "the chief, with the master and the worker service of such a task.\n"
+    "Clients of TensorFlow open sessions on it by gRPC.\n"
+    ".PP\n"
+    "Values come from flags, else from the environment variable\n"
+    ".BR TF_CONFIG ,\n"
+    "else from the file of\n"
+    ".BR \\-\\-config ,\n"
+    "else they are the default, which is shown in brackets.\n"
+    "A flag and TF_CONFIG that contradict each other are an error.\n"
+    "Durations are 250ms, 60s, 5m, 2h; a plain number is seconds.\n"
+    ".SH OPTIONS\n";
+
+static const char tail[] =
+    ".SH SIGNALS\n"
+    ".TP\n"
+    ".BR SIGTERM \", \" SIGINT\n"
+    "No new calls; running steps may end within \\fB\\-\\-drain_timeout\\fR,\n"
+    "then exit status 0.  The second signal ends the process at once.\n"
+    ".TP\n"
+    ".B SIGHUP\n"
+    "Is logged, and nothing follows.\n"
+    ".SH EXIT STATUS\n"
+    ".TP\n.B 0\nA clean stop.\n"
+    ".TP\n.B 64\nA command line that cannot be read.\n"
+    ".TP\n.B 70\nThe training of \\fB\\-\\-train\\fR failed.\n"
+    ".TP\n.B 71\nThe system refused something, such as a port.\n"
+    ".TP\n.B 78\nThe configuration is wrong.\n"
+    ".TP\n.B 138\n"
+    "A task, or the name of this one, stayed away for\n"
+    "\\fB\\-\\-peer_wait\\fR, or a GPU was lost: another start may do.\n"
+    ".SH ENVIRONMENT\n"
+    ".TP\n.B TF_CONFIG\n"
+    "The cluster and this task, as TensorFlow\\(aqs own tools set it.\n"
+    ".TP\n.BR NOTIFY_SOCKET \", \" WATCHDOG_USEC\n"
+    "Set by systemd: it is told of start, state, progress and stop.\n"
+    ".SH FILES\n"
+    ".TP\n.I /etc/tfd/tfd.env\n"
+    "The environment of all instances of the unit tfd@.service.\n"
+    ".TP\n.I /etc/tfd/INSTANCE.env\n"
+    "That of one; tfd.env.example shows how.\n"
+    ".SH EXAMPLES\n"
+    "A parameter server and a worker of one host:\n"
+    ".PP\n.nf\n"
+    "tfd \\-\\-job_name=ps \\-\\-ps_hosts=127.0.0.1:4000 "
+    "\\-\\-worker_hosts=127.0.0.1:4001 &\n"
+    "tfd \\-\\-job_name=worker \\-\\-ps_hosts=127.0.0.1:4000 "
+    "\\-\\-worker_hosts=127.0.0.1:4001 &\n"
+    ".fi\n"
+    ".SH SEE ALSO\n"
+    ".BR systemd.service (5),\n"
+    ".BR journalctl (1)\n";
+
+static void put_man(void)
+{
+    printf(".\\\" Made from the table of options; see packaging/manual.c.\n"
+           ".TH TFD 8 2026-11-22 \"tfd %s\" \"System administration\"\n",
+           TFD_VERSION);
+    fputs(head, stdout);
+    put_options();
+    fputs(tail, stdout);
+}
+
+/* ---- Completion ---------------------------------------------------------- */
+
+/* What bash can offer for the value of an option. */
+static void put_values(const struct tfd_option *o)
+{
+    if (!o->value)
+        return;
+    printf("    --%s) ", o->name);
+    if (o->words) {
+        fputs("words=\"", stdout);
+        for (size_t i = 0; o->words[i]; i++)
+            printf("%s%s", i ? " " : "", o->words[i]);
+        fputs("\"", stdout);
+    } else if (strcmp(o->value, "DIR") == 0) {
+        fputs("action=-d", stdout);
+    } else if (strcmp(o->value, "FILE") == 0 || strstr(o->value, ".meta")) {
+        fputs("action=-f", stdout);
+    } else {
+        fputs(":", stdout);
+    }
+    fputs(" ;;\n", stdout);
+}
+
+static void put_bash(void)
+{
+    fputs("# bash completion of tfd(8), made from the table of options.\n"
+          "_tfd() {\n"
+          "    local current=${COMP_WORDS[COMP_CWORD]} option= words= action=\n"
+          "    local options=\"",
+          stdout);
+    for (size_t i = 0; i < tfd_option_count; i++)
+        printf("%s--%s%s", i ? " " : "", tfd_options[i].name,
+               tfd_options[i].value ? "=" : "");
+    /* Readline takes = for a word of its own. */
+    fputs("\"\n"
+          "    COMPREPLY=()\n"
+          "    if [[ $current == = ]]; then\n"
+          "        option=${COMP_WORDS[COMP_CWORD-1]} current=\n"
+          "    elif ((COMP_CWORD > 1)) &&\n"
+          "        [[ ${COMP_WORDS[COMP_CWORD-1]} == = ]]; then\n"
+          "        option=${COMP_WORDS[COMP_CWORD-2]}\n"
+          "    elif [[ $current == --*=* ]]; then\n"
+          "        option=${current%%=*} current=${current#*=}\n"
+          "    elif ((COMP_CWORD > 0)) &&\n"
+          "        [[ \" $options \" == *\" ${COMP_WORDS[COMP_CWORD-1]}= \"* "
+          "]];\n"
+          "    then\n"
+          "        option=${COMP_WORDS[COMP_CWORD-1]}\n"
+          "    fi\n"
+          "    case $option in\n",
+          stdout);
+    for (size_t i = 0; i < tfd_option_count; i++)
+        put_values(&tfd_options[i]);
+    fputs("    *) words=$options ;;\n"
+          "    esac\n"
+          "    mapfile -t COMPREPLY < <(\n"
+          "        compgen $action ${words:+-W \"$words\"} -- \"$current\")\n"
+          "    [[ ${COMPREPLY[0]-} != *= ]] || compopt -o nospace 2>/dev/null\n"
+          "}\n"
+          "complete -F _tfd tfd\n",
+          stdout);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 2 && strcmp(argv[1], "man") == 0)
+        put_man();
+    else if (argc == 2 && strcmp(argv[1], "bash") == 0)
+        put_bash();
+    else
+        return fprintf(stderr, "usage: manual man|bash\n"), 64;
+    return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;
+}
