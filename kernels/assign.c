@@ -72,6 +72,29 @@ static enum tfd_code wrong_type(const struct tfd_variable *v,
                     tfd_dtype_name((int)value->dtype));
 }
 
+/* The shape that a handle declares binds nobody; that of the first value does
+ * bind those who ask for it. */
+static enum tfd_code check_same_shape(struct tfd_variable *v,
+                                      const struct tfd_tensor *value,
+                                      struct tfd_status *st)
+{
+    char have[TFD_SHAPE_TEXT_MAX], want[TFD_SHAPE_TEXT_MAX];
+    struct tfd_shape old;
+    bool initialized;
+
+    tfd_lock(&v->lock);
+    initialized = v->initialized;
+    old = v->value.shape;
+    tfd_unlock(&v->lock);
+    if (!initialized || tfd_shape_equal(&old, &value->shape))
+        return TFD_OK;
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "Trying to assign to variable with tensor with wrong "
+                    "shape. Expected %s got %s",
+                    tfd_shape_text(&old, want),
+                    tfd_shape_text(&value->shape, have));
+}
+
 /* Makes the variable if the handle's is not there yet. */
 static enum tfd_code assign_handle_compute(struct tfd_kctx *k,
                                            struct tfd_status *st)
@@ -96,7 +119,7 @@ static enum tfd_code assign_handle_compute(struct tfd_kctx *k,
     if (v->dtype != k->in[1].dtype)
         rc = wrong_type(v, &k->in[1], st);
     else if (*(const bool *)k->state)
-        rc = check_assign(v, &k->in[1], st);
+        rc = check_same_shape(v, &k->in[1], st);
     if (rc == TFD_OK)
         adopt(v, &k->in[1]);
     tfd_resource_unref(&v->resource);
@@ -209,17 +232,24 @@ static enum tfd_code update_locked(struct tfd_kctx *k, struct tfd_variable *v,
 {
     char have[TFD_SHAPE_TEXT_MAX], want[TFD_SHAPE_TEXT_MAX];
     const struct tfd_tensor *by = &k->in[1];
+    bool ref = k->ref && k->ref[0];
     struct update u;
 
-    if (v->dtype != by->dtype)
-        return wrong_type(v, by, st);
-    TFD_TRY(tfd_variable_writable(v, st));
+    /* A copy for somebody else's type would be in vain. */
+    if (v->dtype == by->dtype)
+        TFD_TRY(tfd_variable_writable(v, st));
+    if (ref && !tfd_shape_equal(&v->value.shape, &by->shape))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Parameters and update must be the same size");
     if (!tfd_shape_equal(&v->value.shape, &by->shape))
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Cannot update variable with shape %s using a Tensor "
                         "with shape %s, shapes must be equal.",
                         tfd_shape_text(&v->value.shape, want),
                         tfd_shape_text(&by->shape, have));
+    if (v->dtype != by->dtype)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "DType of variable handle and value does not match.");
     u.to = tfd_tensor_data(&v->value);
     u.by = tfd_tensor_data(by);
     tfd_kctx_parallel(k, tfd_tensor_elements(by), 1, k->kernel->range, &u);

@@ -53,11 +53,15 @@ static enum tfd_code read_spec(const struct tfd_node *n,
     s->kind = &tfd_queue_priority;
     s->capacity = INT32_MAX;
     TFD_TRY(read_components(n, s, st));
-    for (int i = TFD_BARRIER_HEAD; i < s->count; i++)
+    for (int i = TFD_BARRIER_HEAD; i < s->count; i++) {
+        /* Not told, as from tf.Barrier without shapes, means scalars. */
+        if (s->shapes[i].rank == TFD_RANK_UNKNOWN)
+            s->shapes[i] = (struct tfd_shape){0, {0}};
         if (tfd_shape_elements(&s->shapes[i]) < 0)
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
                             "Shape %s is not fully defined",
                             tfd_shape_text(&s->shapes[i], text));
+    }
     TFD_TRY(tfd_node_int(n, "capacity", &capacity, st));
     if (capacity == -1)
         return TFD_OK;

@@ -6,6 +6,9 @@
 #include "kernels/families.h"
 #include "kernels/runs.h"
 
+#include <stdio.h>
+#include <string.h>
+
 /* ---- ConcatV2 ------------------------------------------------------------ */
 
 static enum tfd_code add_dim(int64_t *sum, int64_t dim, struct tfd_status *st)
@@ -159,36 +162,84 @@ static enum tfd_code concat_gradient(struct tfd_grad *g, struct tfd_status *st)
 
 /* ---- ConcatOffset -------------------------------------------------------- */
 
+#define SIZES_TEXT_MAX 512
+
+/* "[2 3]", as TensorFlow writes the elements of a vector. */
+static const char *sizes_text(const struct tfd_tensor *t,
+                              char text[SIZES_TEXT_MAX])
+{
+    int64_t n = tfd_tensor_elements(t);
+    size_t used = 1;
+
+    memcpy(text, "[", sizeof("["));
+    for (int64_t i = 0; i < n && used < SIZES_TEXT_MAX - 32; i++)
+        used +=
+            (size_t)snprintf(text + used, SIZES_TEXT_MAX - used, "%s%lld",
+                             i ? " " : "", (long long)tfd_check_int_at(t, i));
+    snprintf(text + used, SIZES_TEXT_MAX - used, "]");
+    return text;
+}
+
+/* Input `i` of the shapes is a vector that differs from the first at `at`
+ * only. */
+static enum tfd_code check_sizes(const struct tfd_kctx *k, int i, int64_t at,
+                                 struct tfd_status *st)
+{
+    const struct tfd_tensor *first = &k->in[1], *s = &k->in[i + 1];
+    int64_t rank = tfd_tensor_elements(first);
+    char own[SIZES_TEXT_MAX], other[SIZES_TEXT_MAX];
+
+    if (tfd_tensor_elements(s) != rank)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "input %d should contain %lld elements, but got %lld",
+                        i, (long long)rank, (long long)tfd_tensor_elements(s));
+    for (int64_t d = 0; d < rank; d++)
+        if (d != at && tfd_check_int_at(s, d) != tfd_check_int_at(first, d))
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "All dimensions except %lld must match. Input %d "
+                            "has shape %s and doesn't match input 0 with shape "
+                            "%s.",
+                            (long long)at, i, sizes_text(s, own),
+                            sizes_text(first, other));
+    return TFD_OK;
+}
+
+/* Which of the shapes' numbers is the one to be added up. */
+static enum tfd_code offset_axis(const struct tfd_kctx *k, int64_t *at,
+                                 struct tfd_status *st)
+{
+    int64_t rank = tfd_tensor_elements(&k->in[1]);
+    char text[TFD_SHAPE_TEXT_MAX];
+
+    if (k->in[0].shape.rank != 0)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Concat dim tensor should be a scalar integer, but got "
+                        "shape %s",
+                        tfd_shape_text(&k->in[0].shape, text));
+    for (int i = 1; i < k->in_count; i++)
+        if (k->in[i].shape.rank != 1)
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "input %d should be a vector, but got shape %s", i,
+                            tfd_shape_text(&k->in[i].shape, text));
+    TFD_TRY(tfd_check_int(k, 0, at, st));
+    if (*at < -rank || *at >= rank)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Concat dim is out of range: %lld vs. %lld",
+                        (long long)*at, (long long)rank);
+    *at = *at < 0 ? *at + rank : *at;
+    return TFD_OK;
+}
+
 static enum tfd_code offset_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     int64_t rank = tfd_tensor_elements(&k->in[1]), at;
     int64_t sum = 0;
 
-    TFD_TRY(tfd_check_int(k, 0, &at, st));
-    if (at < -rank || at >= rank)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Concat dim is out of range: %lld vs. %lld",
-                        (long long)at, (long long)rank);
-    at = at < 0 ? at + rank : at;
+    TFD_TRY(offset_axis(k, &at, st));
     for (int i = 0; i < k->out_count; i++) {
         const struct tfd_tensor *s = &k->in[i + 1];
 
-        if (!tfd_shape_equal(&s->shape, &k->in[1].shape))
-            return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                            "input %d should contain %lld elements but got "
-                            "%lld",
-                            i, (long long)rank,
-                            (long long)tfd_tensor_elements(s));
-        for (int64_t d = 0; d < rank; d++)
-            if (d != at &&
-                tfd_check_int_at(s, d) != tfd_check_int_at(&k->in[1], d))
-                return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                                "All dimensions except %lld must match. Input "
-                                "%d has dimension %lld of %lld, input 0 of "
-                                "%lld",
-                                (long long)at, i, (long long)d,
-                                (long long)tfd_check_int_at(s, d),
-                                (long long)tfd_check_int_at(&k->in[1], d));
+        TFD_TRY(check_sizes(k, i, at, st));
         TFD_TRY(tfd_kctx_output(k, i, s->dtype, &s->shape, st));
         tfd_elements_zero(s->dtype, tfd_tensor_data(&k->out[i]), rank);
         if (s->dtype == TFD_INT64)
@@ -229,7 +280,6 @@ static const struct tfd_opdef ops[] = {
         .inputs = "concat_dim: int32, shape: N * shape_type",
         .outputs = "offset: N * shape_type",
         .attrs = "N: int >= 2; shape_type: {int32, int64} = DT_INT32",
-        .checks = "concat_dim: scalar",
         .shape = offset_shape,
         .flags = TFD_OP_NO_GRADIENT,
     },

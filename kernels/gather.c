@@ -9,6 +9,7 @@
 #include "kernels/families.h"
 #include "kernels/gather.h"
 #include "kernels/gather_grad.h"
+#include "kernels/scatter.h"
 #include "kernels/variable.h"
 
 static int64_t index_at(const struct tfd_tensor *t, int64_t i)
@@ -78,8 +79,11 @@ static enum tfd_code make_plan(const struct tfd_shape *x,
 static enum tfd_code bad_index(const struct tfd_tensor *indices, int64_t at,
                                int64_t limit, struct tfd_status *st)
 {
+    char place[TFD_SCATTER_PLACE_MAX];
+
     return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                    "indices[%lld] = %lld is not in [0, %lld)", (long long)at,
+                    "indices%s = %lld is not in [0, %lld)",
+                    tfd_scatter_place(&indices->shape, at, place),
                     (long long)index_at(indices, at), (long long)limit);
 }
 

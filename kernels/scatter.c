@@ -55,20 +55,38 @@ static enum tfd_code bad_updates(const struct tfd_shape *v,
                     tfd_shape_text(indices, index), tfd_shape_text(v, var));
 }
 
+static bool is_prefix(const struct tfd_shape *prefix, const struct tfd_shape *s)
+{
+    bool is = prefix->rank <= s->rank;
+
+    for (int d = 0; is && d < prefix->rank; d++)
+        is = prefix->dim[d] == s->dim[d];
+    return is;
+}
+
+/* ref: of a reference; the op on handles says the same in other words. */
 static enum tfd_code check_updates(const struct tfd_shape *v,
                                    const struct tfd_shape *indices,
-                                   const struct tfd_shape *updates,
+                                   const struct tfd_shape *updates, bool ref,
                                    struct tfd_status *st)
 {
     char text[TFD_SHAPE_TEXT_MAX];
+    char prefix[TFD_SHAPE_TEXT_MAX];
     bool fits = updates->rank == indices->rank + v->rank - 1;
 
-    if (v->rank < 1)
+    if (ref && v->rank < 1)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "params must be at least 1-D, got shape %s",
                         tfd_shape_text(v, text));
-    if (updates->rank == 0)
+    if (updates->rank == 0 && v->rank > 0)
         return TFD_OK;
+    if (!ref && !is_prefix(indices, updates))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "The shape of indices (%s) must be a prefix of the "
+                        "shape of updates (%s)",
+                        tfd_shape_text(indices, prefix),
+                        tfd_shape_text(updates, text));
+    fits = fits && v->rank > 0;
     for (int d = 0; fits && d < updates->rank; d++)
         fits = updates->dim[d] == (d < indices->rank
                                        ? indices->dim[d]
@@ -82,7 +100,8 @@ enum tfd_code tfd_scatter_make(const struct tfd_kctx *k,
 {
     const struct tfd_tensor *indices = &k->in[1], *updates = &k->in[2];
 
-    TFD_TRY(check_updates(shape, &indices->shape, &updates->shape, st));
+    TFD_TRY(check_updates(shape, &indices->shape, &updates->shape,
+                          k->ref && k->ref[0], st));
     *out = (struct tfd_scatter){.by = tfd_tensor_data(updates),
                                 .count = tfd_tensor_elements(indices),
                                 .inner = 1,
@@ -246,7 +265,8 @@ static const struct tfd_kernel kernels[] = {
     TFD_REAL_DTYPES(ARITHMETIC) TFD_HALF_DTYPES(ARITHMETIC)
         TFD_COMPLEX_DTYPES(ARITHMETIC) TFD_REAL_DTYPES(RESOURCE_ORDER)
             TFD_HALF_DTYPES(RESOURCE_ORDER) ORDERED_DTYPES(REF_ORDER)
-                UPDATE(BOOL, 10, tfd_bool) UPDATE(STRING, 7, tstring)};
+                UPDATE(BOOL, 10, tfd_bool) UPDATE(STRING, 7, tstring)
+                    ROW("ResourceScatterUpdate", VARIANT)};
 
 const struct tfd_family tfd_family_scatter = {
     .name = "scatter",

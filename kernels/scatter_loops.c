@@ -8,6 +8,7 @@
  */
 #include "common/half.h"
 #include "common/pool.h"
+#include "common/variant.h"
 #include "kernels/complex_math.h"
 #include "kernels/element.h"
 #include "kernels/scatter.h"
@@ -273,6 +274,28 @@ static enum tfd_code run_strings(enum tfd_scatter_function function,
     return TFD_OK;
 }
 
+/* ---- Variants ------------------------------------------------------------ */
+
+/* Each place gets a reference to the update's variant. */
+static enum tfd_code update_variants(const struct tfd_scatter *s,
+                                     struct tfd_status *st)
+{
+    struct tfd_variant **to = s->to;
+    struct tfd_variant *const *by = s->by;
+
+    for (int64_t i = 0; i < s->count; i++) {
+        struct tfd_variant **row = to + s->rows[i] * s->inner;
+
+        if (s->rows[i] < 0)
+            continue;
+        for (int64_t n = 0; n < s->inner; n++)
+            TFD_TRY(tfd_elements_copy(TFD_VARIANT, &row[n],
+                                      &by[s->one ? 0 : i * s->inner + n], 1,
+                                      st));
+    }
+    return TFD_OK;
+}
+
 /* ---- Running ------------------------------------------------------------- */
 
 #define SHARD_NS 50000 /* work that is worth a thread */
@@ -334,6 +357,8 @@ enum tfd_code tfd_scatter_run(struct tfd_kctx *k,
         return TFD_OK;
     if (dtype == TFD_STRING)
         return run_strings(function, s, st);
+    if (dtype == TFD_VARIANT && function == TFD_SCATTER_UPDATE)
+        return update_variants(s, st);
     if (!tfd_dtype_is_pod(dtype) || !h.loop)
         return tfd_fail(st, TFD_UNIMPLEMENTED, "no Scatter%s of type %s",
                         words[function], tfd_dtype_name((int)dtype));

@@ -72,6 +72,22 @@ def barriers_of_every_type(side):
 
 @scenario(NAMES, tol=0)
 @fresh_graph
+def components_without_a_shape_are_scalars(side):
+    """As tf.Barrier makes them that is told no shapes."""
+    with side.session() as session:
+        b = Barrier(session, (F, tf.string), (None, None), shared_name="no")
+        return numbered([
+            b.insert(["a", "b"], [1., 2.], 0), b.sizes(),
+            b.insert(["a", "b"], ["x", "y"], 1), b.sizes(), b.take(2),
+            b.insert(["c"], np.ones((1, 3), np.float32), 0),
+            b.insert(["c"], ["z"], 1),
+            Barrier(session, (F, tf.string), ((), ()),
+                    shared_name="no").sizes(),
+            Barrier(session, (F,), ([None],)).sizes()])
+
+
+@scenario(NAMES, tol=0)
+@fresh_graph
 def tuples_come_in_the_order_of_their_keys(side):
     with side.session() as session:
         b = Barrier(session)

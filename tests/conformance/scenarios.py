@@ -4,6 +4,7 @@ A scenario is a function(side) that runs the same steps in process and on the
 server and returns a dict; every value in it is a case.  What raises is
 recorded as the error's class.
 """
+import functools
 import itertools
 import os
 import tempfile
@@ -215,6 +216,92 @@ def weights_of_candidates_come_from_a_file(side):
                 for place, value in enumerate(
                         [values] if isinstance(values, str) else values):
                     out["%s %d %d" % (name, step, place)] = value
+    return out
+
+
+# ---- Variables ----------------------------------------------------------------
+
+@scenario("AssignVariableOp AssignAddVariableOp ReadVariableOp VarHandleOp")
+@fresh_graph
+def shapes_of_variables_bind_those_who_ask(side):
+    """The shape of a handle binds nobody, that of a value those who validate."""
+    raw, out = tf.raw_ops, {}
+    ones = functools.partial(np.ones, dtype=np.float32)
+    with side.session() as session:
+        for declared in ([3], [None], None):
+            for first, second, validate in (
+                    ((2,), (2,), True), ((2,), (3,), True),
+                    ((2,), (3, 1), False), ((), (2,), True),
+                    ((3, 1), (1, 3), True)):
+                key = "%s %s %s %s" % (declared, first, second, validate)
+                v = hidden(raw.VarHandleOp(dtype=tf.float32, shape=declared,
+                                           shared_name="v" + key))
+                for i, shape in enumerate((first, second)):
+                    out["%s %d" % (key, i)] = told(
+                        session, raw.AssignVariableOp(
+                            resource=v, value=hidden(ones(shape)),
+                            validate_shape=validate))
+                    out["%s %d read" % (key, i)] = told(
+                        session, raw.ReadVariableOp(resource=v,
+                                                    dtype=tf.float32))
+                out[key + " ints"] = told(session, raw.AssignVariableOp(
+                    resource=v, value=hidden(np.ones(second, np.int32))))
+                out[key + " add ints"] = told(session, raw.AssignAddVariableOp(
+                    resource=v, value=hidden(np.ones(second, np.int32))))
+                out[key + " add"] = told(session, raw.AssignAddVariableOp(
+                    resource=v, value=hidden(ones((2, 2)))))
+    return out
+
+
+@scenario("Assign AssignAdd VariableV2")
+@fresh_graph
+def what_references_say_of_shapes(side):
+    raw = tf.raw_ops
+    with side.session() as session:
+        v = raw.VariableV2(shape=[3], dtype=tf.float32)
+        two = hidden(np.ones(2, np.float32))
+        return {
+            "other": told(session, raw.Assign(ref=v, value=two)),
+            "any": told(session, raw.Assign(ref=v, value=two,
+                                            validate_shape=False)),
+            "add": told(session, raw.AssignAdd(
+                ref=v, value=hidden(np.ones(3, np.float32))))}
+
+
+@scenario("ResourceScatterUpdate ResourceGather")
+@fresh_graph
+def lists_are_scattered_into_a_variable(side):
+    raw, out = tf.raw_ops, {}
+
+    def lists(*rows):
+        return [hidden(raw.TensorListFromTensor(
+            tensor=np.array(row, np.float32), element_shape=[1]))
+            for row in rows]
+
+    def element(i):
+        return raw.TensorListStack(input_handle=hidden(raw.ResourceGather(
+            resource=v, indices=hidden(np.int32(i)), dtype=tf.variant)),
+            element_shape=-1, element_dtype=tf.float32)
+
+    def scatter(indices, updates):
+        return told(session, raw.ResourceScatterUpdate(
+            resource=v, indices=hidden(indices), updates=hidden(updates)))
+
+    with side.session() as session:
+        v = hidden(raw.VarHandleOp(dtype=tf.variant, shape=[3]))
+        new = lists([[7.], [8.]], [[9.]])
+        session.run(raw.AssignVariableOp(resource=v, value=hidden(raw.Pack(
+            values=lists([[1.]], [[2.], [3.]], [[4.]])))))
+        old = hidden(raw.ReadVariableOp(resource=v, dtype=tf.variant))
+        for name, indices, updates in (
+                ("two", [2, 0], raw.Pack(values=new)),
+                ("one for all", np.array([1, 0]), new[1]),
+                ("beyond", [3], raw.Pack(values=new[:1])),
+                ("too few", [0, 1], raw.Pack(values=new[:1]))):
+            out[name] = scatter(indices, updates)
+            for i in range(4):
+                out["%s %d" % (name, i)] = told(session, element(i))
+        out["read"] = told(session, raw.Shape(input=old))
     return out
 
 

@@ -58,7 +58,10 @@ row("ConcatV2", [
 row("ConcatOffset", [
     c(1, many([2, 3], [2, 1], [2, 0])), c(-1, many([4], [6])),
     bad(2, many([2, 3], [2, 1])), bad(0, many([2, 3], [2, 1])),
-    bad(0, many([2], [2, 1])), bad([0, 1], many([2], [2]))])
+    bad(0, many([2], [2, 1])), bad([0, 1], many([2], [2])),
+    bad([0], many([1], [3])), bad(0, many([[1, 2]], [[3, 2]])),
+    bad(0, many([1, 2], [[3, 2]])), bad(0, many(1, 2)),
+    bad(0, many([], [])), bad(-3, many([1, 2], [3, 2]))])
 row("InvertPermutation", [
     c([2, 0, 1, 3]), c([0]), c(np.zeros([0])), bad([0, 0]), bad([0, 2]),
     bad([-1, 0]), bad([[0]])])
