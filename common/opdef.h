@@ -12,7 +12,9 @@
  *     checks   constraints on the values that arrive, tested before a kernel
  *              runs: "shape: vector; axis: scalar; x: rank>=1; y: like x;
  *              ids: nonempty; n: one" (words: scalar vector matrix rank=N
- *              rank>=N rank<=N one nonempty like NAME)
+ *              rank>=N rank<=N one nonempty like NAME).  Words in quotes
+ *              behind them are what a failure says, where TensorFlow has its
+ *              own: %s in them is the shape, %d the rank
  *     key      the type attribute by which kernels are chosen ("T" if NULL)
  *
  * A set holds the parsed definitions of all families; it is built once (by
@@ -113,8 +115,9 @@ enum tfd_check_kind {
 
 struct tfd_check {
     enum tfd_check_kind kind;
-    int arg;   /* index into inputs of the definition */
-    int value; /* rank, or the other argument */
+    int arg;              /* index into inputs of the definition */
+    int value;            /* rank, or the other argument */
+    struct tfd_str words; /* what a failure says; empty: what all say */
 };
 
 struct tfd_op {

@@ -217,7 +217,8 @@ static enum tfd_code add_check(struct tfd_scan *s, struct check_list *l,
 {
     if (l->count == TFD_SCAN_LIST_MAX || value < 0 || value > TFD_RANK_MAX)
         return tfd_scan_fail(s, "a possible check before");
-    l->checks[l->count++] = (struct tfd_check){kind, arg, (int)value};
+    l->checks[l->count++] =
+        (struct tfd_check){.kind = kind, .arg = arg, .value = (int)value};
     return TFD_OK;
 }
 
@@ -278,7 +279,25 @@ static enum tfd_code parse_check(struct tfd_scan *s, const struct tfd_op *op,
     TFD_TRY(input_index(s, op, &like));
     if (l->count == TFD_SCAN_LIST_MAX)
         return tfd_scan_fail(s, "fewer checks");
-    l->checks[l->count++] = (struct tfd_check){TFD_CHECK_LIKE, arg, like};
+    l->checks[l->count++] =
+        (struct tfd_check){.kind = TFD_CHECK_LIKE, .arg = arg, .value = like};
+    return TFD_OK;
+}
+
+/* A check, and what its failure says where that stands behind it. */
+static enum tfd_code parse_told_check(struct tfd_scan *s,
+                                      const struct tfd_op *op,
+                                      struct check_list *l, int arg)
+{
+    struct tfd_str words;
+    int first = l->count;
+
+    TFD_TRY(parse_check(s, op, l, arg));
+    if (tfd_scan_end(s) || (*s->at != '\'' && *s->at != '"'))
+        return TFD_OK;
+    TFD_TRY(tfd_scan_quoted(s, &words));
+    for (int i = first; i < l->count; i++)
+        l->checks[i].words = words;
     return TFD_OK;
 }
 
@@ -296,7 +315,7 @@ static enum tfd_code parse_checks(struct tfd_scan *s, const char *text,
         TFD_TRY(input_index(s, op, &arg));
         TFD_TRY(tfd_scan_need(s, ":"));
         do
-            TFD_TRY(parse_check(s, op, &l, arg));
+            TFD_TRY(parse_told_check(s, op, &l, arg));
         while (!tfd_scan_eat(s, ";") && !tfd_scan_end(s));
     }
     TFD_TRY(tfd_scan_array(s, (size_t)l.count, sizeof(l.checks[0]), &copy));

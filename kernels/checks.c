@@ -61,6 +61,35 @@ static struct range inputs_of(const struct tfd_op *op, const struct tfd_kctx *k,
 
 /* ---- Messages ------------------------------------------------------------ */
 
+/* The words of the check, with what it found for %s and %d. */
+static enum tfd_code fail_words(const struct tfd_check *c,
+                                const struct tfd_tensor *t,
+                                struct tfd_status *st)
+{
+    char shape[TFD_SHAPE_TEXT_MAX];
+    struct tfd_bytes text;
+
+    tfd_shape_text(&t->shape, shape);
+    tfd_bytes_init(&text, TFD_STATUS_TEXT_MAX);
+    for (size_t i = 0; i < c->words.size; i++) {
+        char kind = i + 1 < c->words.size ? c->words.data[i + 1] : '\0';
+
+        if (c->words.data[i] != '%' || (kind != 's' && kind != 'd')) {
+            tfd_bytes_printf(&text, "%c", c->words.data[i]);
+            continue;
+        }
+        if (kind == 's')
+            tfd_bytes_printf(&text, "%s", shape);
+        else
+            tfd_bytes_printf(&text, "%d", t->shape.rank);
+        i++;
+    }
+    tfd_fail(st, TFD_INVALID_ARGUMENT, TFD_STR_FMT,
+             TFD_STR_ARG(tfd_bytes_view(&text)));
+    tfd_bytes_deinit(&text);
+    return TFD_INVALID_ARGUMENT;
+}
+
 static enum tfd_code fail(const struct tfd_op *op, const struct tfd_check *c,
                           const struct tfd_tensor *t, const char *what,
                           struct tfd_status *st)
@@ -150,10 +179,10 @@ static enum tfd_code check_like(const struct tfd_op *op,
     return fail_like(op, c, &k->in[in], &k->in[with], st);
 }
 
-static enum tfd_code check_one(const struct tfd_op *op,
-                               const struct tfd_kctx *k,
-                               const struct tfd_check *c, int in, int at,
-                               struct tfd_status *st)
+static enum tfd_code check_input(const struct tfd_op *op,
+                                 const struct tfd_kctx *k,
+                                 const struct tfd_check *c, int in, int at,
+                                 struct tfd_status *st)
 {
     const struct tfd_tensor *t = &k->in[in];
 
@@ -173,6 +202,18 @@ static enum tfd_code check_one(const struct tfd_op *op,
         return check_like(op, k, c, in, at, st);
     }
     return TFD_OK;
+}
+
+static enum tfd_code check_one(const struct tfd_op *op,
+                               const struct tfd_kctx *k,
+                               const struct tfd_check *c, int in, int at,
+                               struct tfd_status *st)
+{
+    if (!c->words.size)
+        return check_input(op, k, c, in, at, st);
+    if (check_input(op, k, c, in, at, NULL) == TFD_OK)
+        return TFD_OK;
+    return fail_words(c, &k->in[in], st);
 }
 
 enum tfd_code tfd_checks_run(const struct tfd_op *op, const struct tfd_kctx *k,

@@ -177,21 +177,31 @@ static void test_checks_and_key(void **state)
         .name = "Checked",
         .inputs = "a: dtype, b: int32, c: dtype",
         .attrs = "dtype: type",
-        .checks = "a: rank>=1 nonempty; b: vector; c: like a; a: rank<=3;"
-                  "b: one",
+        .checks = "a: rank>=1 nonempty; b: vector 'b is %s'; c: like a; "
+                  "a: rank<=3;b: one",
         .key = "dtype"};
     static const struct tfd_check expected[] = {
-        {TFD_CHECK_RANK_MIN, 0, 1}, {TFD_CHECK_NONEMPTY, 0, 0},
-        {TFD_CHECK_RANK_MIN, 1, 1}, {TFD_CHECK_RANK_MAX, 1, 1},
-        {TFD_CHECK_LIKE, 2, 0},     {TFD_CHECK_RANK_MAX, 0, 3},
-        {TFD_CHECK_ONE, 1, 0},
+        {TFD_CHECK_RANK_MIN, 0, 1, {NULL, 0}},
+        {TFD_CHECK_NONEMPTY, 0, 0, {NULL, 0}},
+        {TFD_CHECK_RANK_MIN, 1, 1, {NULL, 0}},
+        {TFD_CHECK_RANK_MAX, 1, 1, {NULL, 0}},
+        {TFD_CHECK_LIKE, 2, 0, {NULL, 0}},
+        {TFD_CHECK_RANK_MAX, 0, 3, {NULL, 0}},
+        {TFD_CHECK_ONE, 1, 0, {NULL, 0}},
     };
     const struct tfd_op *op = add(&def);
 
     (void)state;
     assert_int_equal(op->key_attr, 0);
     assert_int_equal(op->check_count, 7);
-    assert_memory_equal(op->checks, expected, sizeof(expected));
+    for (int i = 0; i < op->check_count; i++) {
+        const char *words = i == 2 || i == 3 ? "b is %s" : "";
+
+        assert_int_equal(op->checks[i].kind, expected[i].kind);
+        assert_int_equal(op->checks[i].arg, expected[i].arg);
+        assert_int_equal(op->checks[i].value, expected[i].value);
+        assert_true(tfd_str_is(op->checks[i].words, words));
+    }
 }
 
 static void test_wrong_definitions_are_named(void **state)
@@ -237,6 +247,7 @@ static void test_wrong_definitions_are_named(void **state)
          .attrs = "t: tensor = { dtype: DT_INT8 tensor_shape: {} int_val: x }"},
         {.name = "X", .inputs = "a: float", .checks = "b: scalar"},
         {.name = "X", .inputs = "a: float", .checks = "a: huge"},
+        {.name = "X", .inputs = "a: float", .checks = "a: scalar 'no end"},
         {.name = "X", .inputs = "a: float", .checks = "a: rank"},
         {.name = "X", .inputs = "a: float", .checks = "a: rank=9"},
         {.name = "X", .inputs = "a: float", .checks = "a: like b"},
