@@ -1,6 +1,7 @@
 /*
  * trainer.h - a TFD_Trainer as its files see it: trainer.c makes one from
- * options, trainer_run.c trains, trainer_sync.c keeps workers in step.
+ * options, trainer_run.c trains, trainer_sync.c keeps workers in step,
+ * trainer_queues.c fills the model's queues.
  *
  * Threads: those of tfd/train.h.
  */
@@ -39,6 +40,7 @@ struct TFD_Trainer {
     int64_t saved_us;
     int64_t pause_us;
     struct tfd_sync_runner sync;
+    struct tfd_trainer_queues *queues; /* of a session; NULL: it has none */
 };
 
 /* A session is prepared: begins what a training in step needs; nothing for
@@ -49,5 +51,12 @@ enum tfd_code tfd_trainer_sync_begin(TFD_Trainer *t,
  * the thread takes the place of one that followed from it. */
 enum tfd_code tfd_trainer_sync_end(TFD_Trainer *t,
                                    struct tfd_status *st) TFD_MUST_USE;
+
+/* The same for the model's queues: threads of a session that is prepared fill
+ * them until its end. */
+enum tfd_code tfd_trainer_queues_begin(TFD_Trainer *t,
+                                       struct tfd_status *st) TFD_MUST_USE;
+enum tfd_code tfd_trainer_queues_end(TFD_Trainer *t,
+                                     struct tfd_status *st) TFD_MUST_USE;
 
 #endif

@@ -358,6 +358,7 @@ static enum tfd_code run_session(TFD_Trainer *t, bool *ready,
     if (!*ready)
         return TFD_OK;
     TFD_TRY(tfd_trainer_sync_begin(t, st));
+    TFD_TRY(tfd_trainer_queues_begin(t, st));
     TFD_TRY(train_on(t, st));
     if (!t->o.is_chief)
         return TFD_OK;
@@ -409,6 +410,7 @@ static enum outcome try_once(TFD_Trainer *t, struct tfd_status *st)
 
     if (rc == TFD_OK) {
         (void)!run_session(t, &ready, st);
+        (void)!tfd_trainer_queues_end(t, st);
         rc = tfd_trainer_sync_end(t, st);
     }
     if (is_lost(rc) && !is_stopped(t))

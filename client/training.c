@@ -10,10 +10,12 @@
 #include "client/metagraph.h"
 #include "client/model.h"
 #include "client/placement.h"
+#include "common/proto/meta_graph.pb.h"
 
 #include <string.h>
 
 #define ARENA_MAX ((size_t)64 << 20)
+#define RUNNER(field) tensorflow_QueueRunnerDef_##field##_tag
 
 struct building {
     struct tfd_training *t;
@@ -321,6 +323,97 @@ static enum tfd_code add_eval(const struct building *b)
     return TFD_OK;
 }
 
+/* ---- Queues -------------------------------------------------------------- */
+
+/* Packed, or one number. */
+static void add_closed_code(struct tfd_queue_runner *r,
+                            struct tfd_pb_reader *reader,
+                            const struct tfd_pb_field *f)
+{
+    struct tfd_str packed;
+    uint64_t code = f->number;
+
+    if (f->wire != TFD_PB_BYTES) {
+        r->closed_codes |= code < 32 ? 1u << code : 0;
+        return;
+    }
+    packed = tfd_pb_str(reader, f);
+    while (tfd_pb_packed_varint(&packed, &code))
+        r->closed_codes |= code < 32 ? 1u << code : 0;
+}
+
+static enum tfd_code read_queue_runner(const struct building *b,
+                                       struct tfd_str def,
+                                       struct tfd_queue_runner *r)
+{
+    static const char what[] = "collection queue_runners";
+    struct tfd_pb_reader reader = tfd_pb_reader_of(def);
+    struct tfd_pb_field f;
+
+    while (tfd_pb_next(&reader, &f)) {
+        if (f.tag == RUNNER(enqueue_op_name))
+            TFD_TRY(find_operation(b, tfd_pb_str(&reader, &f), what,
+                                   &r->enqueue[r->enqueue_count++]));
+        else if (f.tag == RUNNER(close_op_name))
+            TFD_TRY(
+                find_operation(b, tfd_pb_str(&reader, &f), what, &r->close));
+        else if (f.tag == RUNNER(cancel_op_name))
+            TFD_TRY(
+                find_operation(b, tfd_pb_str(&reader, &f), what, &r->cancel));
+        else if (f.tag == RUNNER(queue_closed_exception_types))
+            add_closed_code(r, &reader, &f);
+    }
+    TFD_TRY(tfd_pb_end(&reader, "QueueRunnerDef", b->st));
+    if (!r->close || !r->cancel)
+        return tfd_fail(b->st, TFD_INVALID_ARGUMENT,
+                        "collection queue_runners of the MetaGraphDef: entry "
+                        "%d does not name what closes and cancels its queue",
+                        b->t->queue_runner_count);
+    if (!r->closed_codes)
+        r->closed_codes = 1u << TFD_OUT_OF_RANGE;
+    return TFD_OK;
+}
+
+static int count_enqueues(struct tfd_str def)
+{
+    struct tfd_pb_reader reader = tfd_pb_reader_of(def);
+    struct tfd_pb_field f;
+    int count = 0;
+
+    while (tfd_pb_next(&reader, &f))
+        count += f.tag == RUNNER(enqueue_op_name);
+    return count;
+}
+
+static enum tfd_code add_queue_runners(const struct building *b)
+{
+    struct tfd_meta_list l = tfd_meta_graph_list(&b->meta, "queue_runners");
+    struct tfd_training *t = b->t;
+    struct tfd_str def;
+    int threads = 0;
+
+    t->queue_runners =
+        array(b, list_length(b, "queue_runners"), sizeof(*t->queue_runners));
+    while (t->queue_runners && tfd_meta_list_next(&l, &def)) {
+        struct tfd_queue_runner *r = &t->queue_runners[t->queue_runner_count];
+        int count = count_enqueues(def);
+
+        if (count > TFD_QUEUE_THREADS_MAX - threads)
+            return tfd_fail(b->st, TFD_RESOURCE_EXHAUSTED,
+                            "collection queue_runners of the MetaGraphDef asks "
+                            "for %d threads; the limit is %d",
+                            threads + count, TFD_QUEUE_THREADS_MAX);
+        threads += count;
+        *r = (struct tfd_queue_runner){
+            .enqueue = array(b, count, sizeof(TF_Operation *))};
+        if (!r->enqueue)
+            return b->st->code;
+        TFD_TRY(read_queue_runner(b, def, r));
+        t->queue_runner_count++;
+    }
+    return b->st->code;
+}
+
 /* ---- All of it ----------------------------------------------------------- */
 
 static enum tfd_code build(struct building *b, struct tfd_str meta)
@@ -335,6 +428,7 @@ static enum tfd_code build(struct building *b, struct tfd_str meta)
     TFD_TRY(add_step(b));
     TFD_TRY(add_saver(b));
     TFD_TRY(add_sync(b));
+    TFD_TRY(add_queue_runners(b));
     return add_eval(b);
 }
 

@@ -11,6 +11,14 @@
 
 #include "client/capi.h"
 
+/* Threads that fill one queue, each by an operation. */
+struct tfd_queue_runner {
+    TF_Operation **enqueue;
+    int enqueue_count;
+    TF_Operation *close, *cancel; /* cancel: with the enqueues that wait */
+    uint32_t closed_codes;        /* bits: codes that end the input */
+};
+
 struct tfd_training {
     TF_Graph *graph;
     struct tfd_arena arena; /* of the arrays */
@@ -31,6 +39,8 @@ struct tfd_training {
     TF_Operation *sync_update, *sync_chief_init, *sync_local_init, *sync_tokens;
     TF_Output *eval;
     int eval_count;
+    struct tfd_queue_runner *queue_runners;
+    int queue_runner_count;
 };
 
 struct tfd_training_options {

@@ -330,6 +330,9 @@
 /* Compute threads: twice the cores of the largest machine on sale. */
 #define TFD_THREADS_MAX 1024
 
+/* Threads that fill the queues of one model that is trained. */
+#define TFD_QUEUE_THREADS_MAX 256
+
 /* Width and precision that AsString takes: a double has 325 digits before its
  * point, and at most 1,074 behind it. */
 #define TFD_AS_STRING_WIDTH_MAX 4096

@@ -4,6 +4,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import time
 
 from tests.cluster.client import np, tf
 from tests.cluster.cluster import Cluster, wait_until
@@ -29,10 +30,15 @@ def keep_in_step(optimizer, replicas):
     return sync, collect
 
 
-def write_model(path, resource=True, sharded=False, in_step=0, device=None):
+def random_rows():
+    return tf.random.uniform([32, 4])
+
+
+def write_model(path, resource=True, sharded=False, in_step=0, device=None,
+                rows=random_rows):
     """A MetaGraphDef of Python that learns WEIGHTS and the offset 0.5."""
     with tf.Graph().as_default(), tf.device(device):
-        x = tf.random.uniform([32, 4])
+        x = rows()
         y = tf.matmul(x, WEIGHTS) + 0.5
         with tf.variable_scope("model", use_resource=resource):
             w = tf.get_variable("w", [4, 1])
@@ -56,12 +62,13 @@ class Training:
     """A cluster whose chief and workers train a model of this folder."""
 
     def __init__(self, server, max_steps, flags=(), resource=True,
-                 sharded=False, in_step=0, device=None, **jobs):
+                 sharded=False, in_step=0, device=None, rows=random_rows,
+                 **jobs):
         self.cluster = Cluster(server, start=False, **jobs)
         folder = self.cluster.folder.name
         self.checkpoints = os.path.join(folder, "checkpoints")
         self.model = os.path.join(folder, "model.meta")
-        write_model(self.model, resource, sharded, in_step, device)
+        write_model(self.model, resource, sharded, in_step, device, rows)
         self.flags = ["--train=" + self.model, "--max_steps=%d" % max_steps,
                       "--checkpoint_dir=" + self.checkpoints] + list(flags)
 
@@ -163,6 +170,80 @@ def sigterm_saves_and_a_new_start_goes_on(server):
         training.expect_exit(30)
         assert training.saved() == step + 100
         assert "restored" in chief.log_text()
+
+
+# ---- Models whose input comes through queues ---------------------------------
+
+
+def queued_rows(epochs=None):
+    """Rows of a table in any order, in batches: two queues, three threads."""
+    table = np.random.RandomState(1).rand(64, 4).astype(np.float32)
+    row, = tf.train.slice_input_producer([table], num_epochs=epochs)
+    return tf.train.batch([row], 32, num_threads=2)
+
+
+def starved_rows():
+    """Its runner waits for a queue that nobody fills."""
+    never = tf.FIFOQueue(4, tf.float32, [4])
+    queue = tf.FIFOQueue(64, tf.float32, [4])
+    tf.train.add_queue_runner(tf.train.QueueRunner(
+        queue, [queue.enqueue(never.dequeue())]))
+    first = tf.random.uniform([64, 4])
+    tf.add_to_collection(tf.GraphKeys.TABLE_INITIALIZERS,
+                         queue.enqueue_many(first))
+    return queue.dequeue_many(32)
+
+
+def bad_rows():
+    """Its runner fails after a few rows."""
+    queue = tf.FIFOQueue(8, tf.float32, [4])
+    row = tf.random.uniform([4])
+    checked = tf.debugging.assert_less(row, 0.9, message="too large")
+    with tf.control_dependencies([checked]):
+        row = tf.identity(row)
+    tf.train.add_queue_runner(tf.train.QueueRunner(
+        queue, [queue.enqueue(row)]))
+    return queue.dequeue_many(32)
+
+
+@test(limit=90, tfd_only=True)
+def queues_are_filled_for_chief_and_worker(server):
+    train(server, 2000, rows=queued_rows, ps=1, chief=1, worker=1)
+
+
+@test(limit=60, tfd_only=True)
+def the_end_of_the_input_ends_a_training(server):
+    training = Training(server, 0, rows=lambda: queued_rows(10), worker=1)
+    with training.cluster as cluster:
+        training.start_all()
+        training.expect_exit(30)
+        assert training.saved() == 20, cluster["worker", 0].log_text()
+        assert "end of input at step 20" in cluster["worker", 0].log_text()
+
+
+@test(limit=60, tfd_only=True)
+def sigterm_ends_a_step_that_waits_for_its_queue(server):
+    """Two batches are there; the third step waits for ever."""
+    training = Training(server, 0, rows=starved_rows, ps=1, chief=1)
+    with training.cluster as cluster:
+        training.start_all()
+        chief = cluster["chief", 0]
+        wait_until(lambda: "step 1" in chief.log_text(), 30, "a step")
+        before = time.monotonic()
+        chief.signal(signal.SIGTERM)
+        assert chief.exit_code(20) == 0, chief.log_text()
+        assert time.monotonic() - before < 6, "of 10 s that a drain may take"
+        assert training.saved() == 2, chief.log_text()
+
+
+@test(limit=60, tfd_only=True)
+def a_queue_that_cannot_be_filled_is_exit_70(server):
+    training = Training(server, 0, rows=bad_rows, worker=1)
+    with training.cluster as cluster:
+        training.start_all()
+        training.expect_exit(30, 70)
+        log = cluster["worker", 0].log_text()
+        assert "too large" in log, log
 
 
 @test(limit=60, tfd_only=True)

@@ -5,6 +5,7 @@
 #include "tests/support/model.h"
 
 #include "client/metagraph.h"
+#include "client/model.h"
 #include "client/placement.h"
 #include "client/training.h"
 
@@ -300,6 +301,96 @@ static void test_what_cannot_be_trained_is_refused(void **state)
     TFD_DeleteScope(m.scope);
 }
 
+/* ---- Queue runners ------------------------------------------------------- */
+
+/* A model whose collection queue_runners has this entry. */
+static enum tfd_code init_with_runner(struct tfd_str runner,
+                                      struct tfd_training *t,
+                                      struct tfd_status *st)
+{
+    struct fixture *f = NULL;
+    struct tfd_training_options o = {0, NULL};
+    struct line_model m;
+    enum tfd_code rc;
+    TF_Buffer *b;
+
+    assert_int_equal(fixture_setup((void **)&f), 0);
+    m = line_model(f, "Adagrad", 0.5f);
+    TFD_ConstFloat(m.scope, "one", 1, f->st);
+    tfd_model_collect(m.scope->model, "queue_runners", true, runner,
+                      &f->st->st);
+    b = export(f, m.scope);
+    TFD_DeleteScope(m.scope);
+    tfd_status_clear(st);
+    rc = tfd_training_init(t, bytes_of(b), &o, st);
+    TF_DeleteBuffer(b);
+    fixture_teardown((void **)&f);
+    return rc;
+}
+
+#define CLOSED_BY "\x1a\x03one\x22\x03one" /* close_op_name, cancel_op_name */
+
+static void test_queue_runners_are_found(void **state)
+{
+    static const struct {
+        struct tfd_str def;
+        int threads;
+        uint32_t codes;
+    } cases[] = {
+        {TFD_STR_INIT("\x12\x03one\x12\x03one" CLOSED_BY), 2,
+         1u << TFD_OUT_OF_RANGE},
+        {TFD_STR_INIT(CLOSED_BY "\x2a\x02\x0b\x01"), 0,
+         1u << TFD_OUT_OF_RANGE | 1u << TFD_CANCELLED},
+        {TFD_STR_INIT(CLOSED_BY "\x28\x05\x28\x7f"), 0, 1u << TFD_NOT_FOUND},
+    };
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct tfd_training t;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_int_equal(init_with_runner(cases[i].def, &t, &st), TFD_OK);
+        assert_int_equal(t.queue_runner_count, 1);
+        assert_int_equal(t.queue_runners[0].enqueue_count, cases[i].threads);
+        assert_int_equal(t.queue_runners[0].closed_codes, cases[i].codes);
+        assert_string_equal(TF_OperationName(t.queue_runners[0].close), "one");
+        tfd_training_deinit(&t);
+    }
+}
+
+static void test_bad_queue_runners_are_refused(void **state)
+{
+    static const struct {
+        struct tfd_str def;
+        enum tfd_code code;
+        const char *text;
+    } cases[] = {
+        {TFD_STR_INIT(""), TFD_INVALID_ARGUMENT, "entry 0 does not name"},
+        {TFD_STR_INIT("\x1a\x03one"), TFD_INVALID_ARGUMENT, "does not name"},
+        {TFD_STR_INIT("\x12\x03two" CLOSED_BY), TFD_INVALID_ARGUMENT,
+         "queue_runners of the MetaGraphDef, 'two', is no operation"},
+        {TFD_STR_INIT("\x1a\x03two\x22\x03one"), TFD_INVALID_ARGUMENT, "'two'"},
+        {TFD_STR_INIT("\x12\x7fone"), TFD_INVALID_ARGUMENT, "QueueRunnerDef"},
+        {TFD_STR_INIT(CLOSED_BY "\xff"), TFD_INVALID_ARGUMENT,
+         "QueueRunnerDef"},
+    };
+    char many[5 * (TFD_QUEUE_THREADS_MAX + 1) + 1];
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct tfd_training t;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        if (init_with_runner(cases[i].def, &t, &st) != cases[i].code ||
+            !strstr(st.text, cases[i].text))
+            fail_msg("%zu: %s", i, st.text);
+    }
+    for (int i = 0; i <= TFD_QUEUE_THREADS_MAX; i++)
+        memcpy(many + 5 * i, "\x12\x03one", 5);
+    assert_int_equal(
+        init_with_runner((struct tfd_str){many, sizeof(many) - 1}, &t, &st),
+        TFD_RESOURCE_EXHAUSTED);
+    assert_non_null(strstr(st.text, "257 threads; the limit is 256"));
+}
+
 #define TEST(name) \
     cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
@@ -314,6 +405,8 @@ int main(void)
         TEST(test_devices_that_name_a_job_stay),
         TEST(test_a_saver_leaves_the_devices_it_names),
         TEST(test_what_cannot_be_trained_is_refused),
+        cmocka_unit_test(test_queue_runners_are_found),
+        cmocka_unit_test(test_bad_queue_runners_are_refused),
     };
 
     return cmocka_run_group_tests_name("metagraph", tests, NULL, NULL);
