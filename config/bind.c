@@ -144,7 +144,8 @@ static enum tfd_code fail_not_own(const char *path, const char *host,
     list_own(interfaces, own, sizeof(own));
     return tfd_fail(st, TFD_FAILED_PRECONDITION,
                     "%s = %s: %s is not an address of this host (%s); give "
-                    "--bind=any or --bind=ADDR",
+                    "--bind=any or --bind=ADDR; where it is a Service in front "
+                    "of a pod, --bind=0.0.0.0 or make the Service headless",
                     path, host, address, own);
 }
 

@@ -3,12 +3,15 @@
  */
 #include "common/log.h"
 #include "daemon/notify.h"
+#include "daemon/own_name.h"
 #include "daemon/server.h"
 #include "daemon/trainer.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* For the ready callback. */
 struct program {
@@ -18,15 +21,18 @@ struct program {
     int exit_code;
 };
 
-static void write_port_file(const char *path, int port)
+/* What waits for the file must not wait for ever: it is written, or we end. */
+static bool write_port_file(const char *path, int port)
 {
     FILE *f = fopen(path, "w");
+    bool good = f && fprintf(f, "%d\n", port) > 0;
 
-    if (!f || fprintf(f, "%d\n", port) < 0)
-        tfd_log(TFD_LOG_ERROR, "port_file", "path=%s error=\"cannot write\"",
-                path);
-    if (f)
-        fclose(f);
+    if (f && fclose(f) != 0)
+        good = false;
+    if (!good)
+        tfd_log(TFD_LOG_ERROR, "port_file",
+                "path=%s error=\"cannot write: %s\"", path, strerror(errno));
+    return good;
 }
 
 static void start_trainer(struct program *p, struct tfd_server *s)
@@ -44,8 +50,12 @@ static void ready(void *ctx, struct tfd_server *s)
 {
     struct program *p = ctx;
 
-    if (p->config->port_file)
-        write_port_file(p->config->port_file, tfd_server_port(s));
+    if (p->config->port_file &&
+        !write_port_file(p->config->port_file, tfd_server_port(s))) {
+        p->exit_code = TFD_EXIT_OS;
+        tfd_server_stop(s);
+        return;
+    }
     tfd_notify_ready(&p->notify, "%s %d on %s", p->config->cluster.job_name,
                      p->config->cluster.task_index, tfd_server_target(s));
     if (tfd_trainer_wanted(p->config))
@@ -60,10 +70,50 @@ static void stopping(void *ctx)
         tfd_trainer_stop(p->trainer);
 }
 
-static int serve(struct program *p)
+static void name_unknown(void *ctx, const char *why)
+{
+    struct program *p = ctx;
+
+    tfd_notify_status(&p->notify, "waiting: %s", why);
+}
+
+/* Why it did not start, where the reader of the log looks for it. */
+static int refuse(const struct tfd_status *st, int code)
+{
+    if (tfd_log_is_json())
+        tfd_log(TFD_LOG_ERROR, "start_failed", "exit_code=%d error=\"%s\"",
+                code, st->text);
+    else
+        fprintf(stderr, "tfd: %s\n", st->text);
+    return code;
+}
+
+static int find_name(struct program *p, struct tfd_bind *bind)
+{
+    const struct tfd_config *c = p->config;
+    struct tfd_status st = TFD_STATUS_INIT;
+
+    switch (tfd_own_name_find(c->bind, tfd_cluster_own_address(&c->cluster),
+                              c->port, c->peer_wait_ms, name_unknown, p, bind,
+                              &st)) {
+    case TFD_OK:
+        return TFD_FLAGS_RUN;
+    case TFD_CANCELLED:
+        return TFD_EXIT_OK;
+    case TFD_UNAVAILABLE:
+        return refuse(&st, TFD_EXIT_PEER_LOST);
+    case TFD_RESOURCE_EXHAUSTED:
+        return refuse(&st, TFD_EXIT_OS);
+    default:
+        return refuse(&st, TFD_EXIT_CONFIG);
+    }
+}
+
+static int serve(struct program *p, const struct tfd_bind *bind)
 {
     struct tfd_server_options o = {
         .config = p->config,
+        .bind = bind,
         .listen = true,
         .signals = true,
         .ready = ready,
@@ -74,11 +124,9 @@ static int serve(struct program *p)
     struct tfd_server *server;
     int code;
 
-    if (tfd_server_new(&o, &server, &st) != TFD_OK) {
-        fprintf(stderr, "tfd: %s\n", st.text);
-        return st.code == TFD_FAILED_PRECONDITION ? TFD_EXIT_CONFIG
-                                                  : TFD_EXIT_OS;
-    }
+    if (tfd_server_new(&o, &server, &st) != TFD_OK)
+        return refuse(&st, st.code == TFD_FAILED_PRECONDITION ? TFD_EXIT_CONFIG
+                                                              : TFD_EXIT_OS);
     code = tfd_server_run(server);
     tfd_notify_stopping(&p->notify, "stopping");
     if (p->trainer)
@@ -93,6 +141,7 @@ int main(int argc, char **argv)
     struct tfd_config config;
     struct program p = {.config = &config};
     enum tfd_log_level level;
+    struct tfd_bind bind;
     bool json;
     int code;
 
@@ -105,7 +154,9 @@ int main(int argc, char **argv)
         if (tfd_log_format_parse(config.log_format, &json))
             tfd_log_format_set(json);
         tfd_notify_open(&p.notify, getenv("NOTIFY_SOCKET"));
-        code = serve(&p);
+        code = find_name(&p, &bind);
+        if (code == TFD_FLAGS_RUN)
+            code = serve(&p, &bind);
         tfd_notify_close(&p.notify);
     }
     tfd_config_deinit(&config);

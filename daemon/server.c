@@ -162,7 +162,10 @@ static enum tfd_code open_port(struct tfd_server *s, struct tfd_status *st)
 
     if (!s->o.listen)
         return open_roots(s, "/", st);
-    TFD_TRY(tfd_bind_resolve(c->bind, own, c->port, &bind, st));
+    if (s->o.bind)
+        bind = *s->o.bind;
+    else
+        TFD_TRY(tfd_bind_resolve(c->bind, own, c->port, &bind, st));
     if (bind.loopback_by_name)
         tfd_log(TFD_LOG_WARN, "loopback_only",
                 "address=%s host=%s hint=\"peers on other hosts cannot "

@@ -25,11 +25,14 @@
 
 struct tfd_server;
 struct tfd_registry;
+struct tfd_bind;
 
 struct tfd_server_options {
     const struct tfd_config *config; /* borrowed */
     /* ConfigProto that those of its sessions are merged into; borrowed. */
     struct tfd_str session_config;
+    /* Where to listen, if that is known; NULL: config and cluster say it. */
+    const struct tfd_bind *bind;
     bool listen;  /* else reachable by local calls only */
     bool signals; /* SIGTERM, SIGINT stop it */
     /* With `listen`: called on the loop thread once it accepts connections. */

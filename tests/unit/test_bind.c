@@ -165,6 +165,8 @@ static void test_other_addresses_are_refused_with_the_flag(void **state)
     } cases[] = {
         {NULL, "elsewhere:2222", TFD_FAILED_PRECONDITION, "elsewhere",
          "192.0.2.9 is not an address of this host (10.0.0.3, fd00::3)"},
+        {NULL, "elsewhere:2222", TFD_FAILED_PRECONDITION, "elsewhere",
+         "a Service in front of a pod, --bind=0.0.0.0 or make"},
         {NULL, "192.0.2.1:2222", TFD_FAILED_PRECONDITION, "192.0.2.1", "not"},
         {NULL, "[fd00::4]:2222", TFD_FAILED_PRECONDITION, "fd00::4", "not"},
         {"192.0.2.1", "ps0:2222", TFD_FAILED_PRECONDITION, "192.0.2.1", "not"},

@@ -102,6 +102,49 @@ def a_foreign_address_is_not_served_silently(server):
     assert "192.0.2.1" in text and "--bind" in text, text
 
 
+NAMELESS = ['{"cluster": {"worker": ["nowhere.invalid:12345"]}, '
+            '"task": {"type": "worker", "index": 0}}']
+
+
+@test(**TFD)
+def a_name_that_does_not_resolve_is_waited_for(server):
+    """138: whoever started us should do it again."""
+    code, text = start(server, "--peer_wait=1s", tf_config=NAMELESS[0])
+    assert code == 138, (code, text)
+    assert text.count("name_unknown") == 1, text
+    assert "nowhere.invalid" in text and "--bind" in text, text
+    code, text = start(server, "--peer_wait=300ms", "--bind=nowhere.invalid",
+                       "--log_format=json")
+    assert code == 138 and '"event":"start_failed"' in text, (code, text)
+
+
+@test(**TFD)
+def waiting_for_a_name_ends_with_sigterm(server):
+    environment = dict(os.environ, TF_CONFIG=NAMELESS[0])
+    for number in (signal.SIGTERM, signal.SIGINT):
+        with tempfile.TemporaryDirectory() as folder:
+            task = Task(server, "worker", 0, folder + "/log")
+            with open(task.log_path, "wb") as log:
+                task.process = subprocess.Popen(
+                    server.command + ["--peer_wait=0"], env=environment,
+                    stdout=log, stderr=log)
+            try:
+                wait_until(lambda: "name_unknown" in task.log_text(), 30,
+                           "the first question's answer")
+                task.signal(number)
+                assert task.exit_code(5) == 0
+                assert "stopping" in task.log_text(), task.log_text()
+            finally:
+                task.kill()
+
+
+@test(**TFD)
+def a_port_file_that_cannot_be_written_is_an_error(server):
+    for path in ("/no/such/folder/port", "/", "/dev/full"):
+        code, text = start(server, "--port=0", "--port_file=" + path)
+        assert code == 71 and "port_file" in text and path in text, (code, text)
+
+
 @test(**TFD)
 def any_free_port_is_written_to_a_file(server):
     with tempfile.TemporaryDirectory() as folder:
