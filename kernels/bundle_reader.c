@@ -3,9 +3,9 @@
  */
 #include "kernels/bundle_reader.h"
 
+#include "common/crc32c.h"
 #include "common/pbio.h"
 #include "kernels/bundle_index.h"
-#include "kernels/crc32c.h"
 #include "kernels/slice_set.h"
 
 #include <assert.h>

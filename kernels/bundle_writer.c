@@ -4,7 +4,7 @@
  */
 #include "kernels/bundle_writer.h"
 
-#include "kernels/crc32c.h"
+#include "common/crc32c.h"
 
 #include <assert.h>
 #include <string.h>

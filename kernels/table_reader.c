@@ -7,8 +7,8 @@
  */
 #include "kernels/table_reader.h"
 
+#include "common/crc32c.h"
 #include "common/pbio.h"
-#include "kernels/crc32c.h"
 #include "kernels/snappy.h"
 #include "kernels/table.h"
 

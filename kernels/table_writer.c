@@ -4,8 +4,8 @@
  */
 #include "kernels/table_writer.h"
 
+#include "common/crc32c.h"
 #include "common/pbio.h"
-#include "kernels/crc32c.h"
 #include "kernels/table.h"
 
 #include <assert.h>

@@ -15,7 +15,7 @@
 #include "tests/support/memory_files.h"
 
 #include "kernels/checkpoint_reader.h"
-#include "kernels/crc32c.h"
+#include "common/crc32c.h"
 #include "kernels/table.h"
 #include "kernels/table_writer.h"
 

@@ -4,8 +4,8 @@
  */
 #include "tests/support/bundle_rig.h"
 
+#include "common/crc32c.h"
 #include "kernels/bundle_merge.h"
-#include "kernels/crc32c.h"
 
 /* ---- Writing ------------------------------------------------------------- */
 

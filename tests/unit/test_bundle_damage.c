@@ -7,10 +7,10 @@
  */
 #include "tests/support/bundle_rig.h"
 
+#include "common/crc32c.h"
 #include "common/pbio.h"
 #include "kernels/checkpoint_proto.h"
 #include "kernels/checkpoint_reader.h"
-#include "kernels/crc32c.h"
 #include "kernels/table_writer.h"
 
 #define DATA "x.data-00000-of-00001"

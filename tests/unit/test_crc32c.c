@@ -1,11 +1,12 @@
 /*
- * test_crc32c.c - kernels/crc32c.c against the vectors of RFC 3720, and the two
+ * test_crc32c.c - common/crc32c.c against the vectors of RFC 3720, and the two
  * implementations against each other.
  */
-#include "kernels/crc32c.h"
+#include "common/crc32c.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -46,6 +47,28 @@ static void test_both_ways_agree_at_every_length_and_alignment(void **state)
                              tfd_crc32c_extend_portable(x, data + from, n));
 }
 
+/* Long enough for three streams at once, at each way to end them. */
+static void test_both_ways_agree_on_long_pieces(void **state)
+{
+    enum { MOST = 40000 };
+    static const size_t sizes[] = {12287, 12288, 12289, 12295, 24576, 36871};
+    uint8_t *data = malloc(MOST);
+    uint32_t x = 1;
+
+    (void)state;
+    assert_non_null(data);
+    for (size_t i = 0; i < MOST; i++) {
+        x = x * 1664525u + 1013904223u;
+        data[i] = (uint8_t)(x >> 24);
+    }
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+        for (size_t from = 0; from < 9; from++)
+            assert_int_equal(
+                tfd_crc32c_extend(x, data + from, sizes[i]),
+                tfd_crc32c_extend_portable(x, data + from, sizes[i]));
+    free(data);
+}
+
 static void test_sum_of_parts_is_sum_of_whole(void **state)
 {
     const char text[] = "the quick brown fox jumps over the lazy dog";
@@ -79,6 +102,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_published_vectors),
         cmocka_unit_test(test_both_ways_agree_at_every_length_and_alignment),
+        cmocka_unit_test(test_both_ways_agree_on_long_pieces),
         cmocka_unit_test(test_sum_of_parts_is_sum_of_whole),
         cmocka_unit_test(test_mask_and_back),
     };

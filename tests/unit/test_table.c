@@ -4,7 +4,7 @@
  *
  * That the bytes are TensorFlow's is shown in test_bundle.c.
  */
-#include "kernels/crc32c.h"
+#include "common/crc32c.h"
 #include "kernels/snappy.h"
 #include "kernels/table.h"
 #include "kernels/table_reader.h"

@@ -1,6 +1,6 @@
 /*
  * crc32c.h - CRC-32C (Castagnoli), the checksum of checkpoints, of TFRecord
- * files and of event files.
+ * files, of event files, and of native frames that leave the host.
  *
  * Polynomial 0x1EDC6F41 with reflected input and output, first value and last
  * XOR all ones (RFC 3720, appendix B.4).  TensorFlow stores sums "masked",
@@ -10,8 +10,8 @@
  *
  * Threads: any; no state.
  */
-#ifndef TFD_KERNELS_CRC32C_H
-#define TFD_KERNELS_CRC32C_H
+#ifndef TFD_COMMON_CRC32C_H
+#define TFD_COMMON_CRC32C_H
 
 #include <stddef.h>
 #include <stdint.h>
