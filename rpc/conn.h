@@ -78,6 +78,9 @@ void tfd_conn_handle(struct tfd_conn *c, const struct tfd_conn_handler *h,
 const char *tfd_conn_peer(const struct tfd_conn *c);
 /* Who has connected, of an accepted connection; lives as long as that. */
 const struct tfd_origin *tfd_conn_origin(const struct tfd_conn *c);
+/* Its bytes go over a network: neither a Unix socket nor an address of this
+ * host at both ends.  Asks the kernel. */
+bool tfd_conn_leaves_host(const struct tfd_conn *c);
 struct tfd_loop *tfd_conn_loop(const struct tfd_conn *c);
 
 /* ---- Listening ----------------------------------------------------------- */

@@ -359,6 +359,7 @@ static enum tfd_code end_frame(void *ctx, const struct tfd_frame_header *h,
     struct native *n = ctx;
 
     n->reader.payload_comes = h->flags & TFD_FRAME_MORE;
+    n->out.summed |= n->reader.frames.summed;
     if (h->kind == TFD_FRAME_REQUEST)
         TFD_TRY(end_request(n, h, st));
     if (h->kind == TFD_FRAME_CANCEL)
@@ -407,6 +408,7 @@ static void handshake_over(struct tfd_timer *t)
 static void refuse(struct native *n, const struct tfd_status *st)
 {
     n->ending = true;
+    tfd_native_reader_told(&n->reader, n->peer);
     tfd_native_out_error(&n->out, n->current, st);
     tfd_conn_close(n->conn, GRACE_US);
 }
@@ -537,6 +539,7 @@ enum tfd_code tfd_native_serve(struct tfd_service *s, struct tfd_conn *c,
     tfd_bytes_init(&n->unread, TFD_LOOP_SCRATCH_SIZE);
     tfd_frame_reader_init(&n->reader.frames, &sink, n, TFD_NATIVE_BODY_MAX);
     tfd_native_out_init(&n->out, c);
+    n->out.summed = tfd_conn_leaves_host(c);
     tfd_conn_handle(c, &handler, n);
     if (tfd_service_heartbeat(s)->interval_us > 0)
         tfd_conn_patient(c);

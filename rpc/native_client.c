@@ -221,6 +221,7 @@ static enum tfd_code end_frame(void *ctx, const struct tfd_frame_header *h,
     struct tfd_link *l = ctx;
 
     l->reader.payload_comes = h->flags & TFD_FRAME_MORE;
+    l->out.summed |= l->reader.frames.summed;
     if (h->kind == TFD_FRAME_RESPONSE)
         return end_response(l, h, st);
     if (h->kind == TFD_FRAME_ERROR)
@@ -283,6 +284,7 @@ static void on_closed(void *self, const struct tfd_status *why)
     struct tfd_status st;
 
     tfd_heartbeat_stop(&l->heartbeat);
+    tfd_native_reader_told(&l->reader, tfd_conn_peer(l->conn));
     tfd_status_clear(&st);
     if (why->code == TFD_OK)
         (void)tfd_fail(&st, TFD_UNAVAILABLE, "Socket closed by %s",
@@ -343,6 +345,7 @@ static enum tfd_code link_open(struct tfd_conn *conn, const char *authority,
     l->reader.loop = tfd_conn_loop(conn);
     tfd_frame_reader_init(&l->reader.frames, &sink, l, TFD_NATIVE_BODY_MAX);
     tfd_native_out_init(&l->out, conn);
+    l->out.summed = tfd_conn_leaves_host(conn);
     tfd_conn_handle(conn, &handler, l);
     rc = say_hello(l, self, st);
     if (rc != TFD_OK) {

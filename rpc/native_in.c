@@ -7,6 +7,7 @@
 #include "rpc/native_io.h"
 
 #include "common/alloc.h"
+#include "common/log.h"
 #include "config/limits.h"
 
 #include <assert.h>
@@ -176,6 +177,13 @@ enum tfd_code tfd_native_reader_commit(struct tfd_native_reader *r, size_t n,
         return tfd_frame_reader_feed(&r->frames, tfd_loop_scratch(r->loop), n,
                                      st);
     return tfd_frame_reader_commit(&r->frames, n, st);
+}
+
+void tfd_native_reader_told(const struct tfd_native_reader *r, const char *peer)
+{
+    if (r->frames.damaged)
+        tfd_log(TFD_LOG_WARN, "frame_damaged", "peer=%s why=\"%s\"", peer,
+                r->frames.error.text);
 }
 
 void tfd_native_error_decode(const uint8_t *body, uint32_t size,

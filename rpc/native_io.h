@@ -65,6 +65,10 @@ size_t tfd_native_reader_space(struct tfd_native_reader *r, uint8_t **at);
 enum tfd_code tfd_native_reader_commit(struct tfd_native_reader *r, size_t n,
                                        struct tfd_status *st) TFD_MUST_USE;
 
+/* Logs it where a checksum was the reason that reading ended. */
+void tfd_native_reader_told(const struct tfd_native_reader *r,
+                            const char *peer);
+
 /* ERROR: [u32 code][text], see tfd_native_out_error(). */
 void tfd_native_error_decode(const uint8_t *body, uint32_t size,
                              struct tfd_status *out);
@@ -78,6 +82,7 @@ struct tfd_native_out {
     struct tfd_native_send *first, *last;     /* they take turns */
     struct tfd_native_send *waiting, *newest; /* of call 0, behind another */
     bool one_way_open;                        /* call 0 is in first..last */
+    bool summed;      /* frames get checksums; its owner sets it at any time */
     uint64_t pending; /* bytes of all these that are not queued */
 };
 

@@ -7,6 +7,7 @@
  */
 #include "rpc/native_io.h"
 
+#include "common/crc32c.h"
 #include "config/limits.h"
 
 #include <assert.h>
@@ -77,18 +78,46 @@ static struct tfd_native_send *pop(struct tfd_native_send **first)
 
 /* ---- Frames -------------------------------------------------------------- */
 
+/* body_sum is looked at where frames have sums: sum_of(). */
 static void write_header(struct tfd_native_out *o,
-                         const struct tfd_frame_header *h)
+                         const struct tfd_frame_header *h, uint32_t body_sum)
 {
-    uint8_t wire[TFD_FRAME_HEADER_SIZE];
+    uint8_t wire[TFD_FRAME_SUMMED_SIZE];
 
-    tfd_frame_encode(h, wire);
-    tfd_conn_write(o->conn, wire, sizeof(wire));
+    if (o->summed) {
+        tfd_frame_encode_summed(h, body_sum, wire);
+        tfd_conn_write(o->conn, wire, TFD_FRAME_SUMMED_SIZE);
+    } else {
+        tfd_frame_encode(h, wire);
+        tfd_conn_write(o->conn, wire, TFD_FRAME_HEADER_SIZE);
+    }
+}
+
+/* The checksum behind `sum` of so many bytes more. */
+static uint32_t sum_of(const struct tfd_native_out *o, uint32_t sum,
+                       const void *data, size_t size)
+{
+    return o->summed && size ? tfd_crc32c_extend(sum, data, size) : sum;
 }
 
 static size_t first_size(const struct tfd_message *m)
 {
     return 4 + m->splice_count * sizeof(uint64_t) + m->proto.size;
+}
+
+static uint32_t first_sum(const struct tfd_native_out *o,
+                          const struct tfd_message *m)
+{
+    uint8_t number[8];
+    uint32_t sum;
+
+    put_little_endian(number, m->splice_count, 4);
+    sum = sum_of(o, 0, number, 4);
+    for (uint32_t i = 0; i < m->splice_count; i++) {
+        put_little_endian(number, m->splices[i].size, 8);
+        sum = sum_of(o, sum, number, 8);
+    }
+    return sum_of(o, sum, m->proto.data, m->proto.size);
 }
 
 /* Empties the protobuf of the message. */
@@ -101,7 +130,7 @@ static void write_first(struct tfd_native_out *o,
 
     h.length = (uint32_t)first_size(m);
     h.flags = m->splice_count ? TFD_FRAME_MORE : 0;
-    write_header(o, &h);
+    write_header(o, &h, o->summed ? first_sum(o, m) : 0);
     put_little_endian(number, m->splice_count, 4);
     tfd_conn_write(o->conn, number, 4);
     for (uint32_t i = 0; i < m->splice_count; i++) {
@@ -117,12 +146,14 @@ static bool write_chunk(struct tfd_native_out *o, struct tfd_native_send *s)
     const struct tfd_splice *splice = &s->message.splices[s->at];
     struct tfd_frame_header h = s->head;
     size_t left = splice->size - s->offset;
+    const uint8_t *at;
     bool last;
 
     h.length = (uint32_t)(left < CHUNK_SIZE ? left : CHUNK_SIZE);
+    at = (const uint8_t *)splice->buffer->data + s->offset;
     last = s->at + 1 == s->message.splice_count && h.length == left;
     h.flags = last ? 0 : TFD_FRAME_MORE;
-    write_header(o, &h);
+    write_header(o, &h, sum_of(o, 0, at, h.length));
     tfd_conn_write_buffer(o->conn, splice->buffer, s->offset, h.length);
     o->pending -= h.length;
     s->offset += h.length;
@@ -254,7 +285,7 @@ void tfd_native_out_small(struct tfd_native_out *o, enum tfd_frame_kind kind,
 {
     struct tfd_frame_header h = {.kind = kind, .call = call, .length = size};
 
-    write_header(o, &h);
+    write_header(o, &h, sum_of(o, 0, body, size));
     if (size)
         tfd_conn_write(o->conn, body, size);
 }
