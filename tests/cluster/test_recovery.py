@@ -78,6 +78,13 @@ class Gated(Cluster):
         self.gate.close()
 
 
+def has_session(log):
+    """Whether this master has one open, by what it says."""
+    opened, closed = (set(re.findall(r" session_%s session=(\w+)" % event, log))
+                      for event in ("open", "closed"))
+    return bool(opened - closed)
+
+
 class Python:
     """Monitored sessions, each connected to its own task."""
 
@@ -110,13 +117,12 @@ class Python:
         return [self.trainers[job].log_text(),
                 self.cluster[job, 0].log_text()]
 
-    def errors(self, job, moment, mark):
-        """Where a step was cut off, its client itself must hear why; one that
-        had no session at the mark waits for its master."""
+    def errors(self, job, moment, marks):
+        """Where a step was cut off, its client itself must hear why; one whose
+        master had no session for it at the marks is about to create one, which
+        waits for all tasks, and only the master names the one that is gone."""
         logs = self.logs(job)
-        begun = logs[0][:mark].rpartition("finished")[2]
-        begun = begun.rpartition("Graph was finalized.")[2]
-        in_step = moment in IN_STEPS and "Done running local_init_op" in begun
+        in_step = moment in IN_STEPS and has_session(logs[1][:marks[1]])
         return logs[:1 if in_step else 2]
 
     restored = r"Restoring parameters from \S*model\.ckpt-(\d+)"
@@ -157,7 +163,7 @@ class Train:
     def logs(self, job):
         return [self.cluster[job, 0].log_text()]
 
-    def errors(self, job, moment, mark):
+    def errors(self, job, moment, marks):
         return self.logs(job)
 
     restored = r"restored \S*-(\d+)"
@@ -207,7 +213,7 @@ def wait_for_error(trainers, jobs, victim, moment, marks):
     """Each says within the limit which task it has lost."""
     def told():
         return all(names_the_dead(
-            trainers.errors(job, moment, marks[job][0]), victim, marks[job])
+            trainers.errors(job, moment, marks[job]), victim, marks[job])
                    for job in jobs)
 
     try:
