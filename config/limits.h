@@ -136,8 +136,18 @@
 #define TFD_DEVICE_STEPS_AHEAD_MAX 32
 #define TFD_DEVICE_NODES_AHEAD_MAX 1024
 
-/* A session costs about 260 kB in TensorFlow, which has no limit. */
-#define TFD_SESSIONS_MAX 1000
+/* Sessions of one master, and those of them that one peer (rpc/origin.h) has
+ * opened, so that none keeps the others out; at either limit the oldest go
+ * whose clients have no connection, so many at once.  A session costs about 260
+ * kB in TensorFlow, which has no limit. */
+#define TFD_SESSIONS_MAX 2000
+#define TFD_SESSIONS_PER_PEER_MAX 1000
+#define TFD_SESSIONS_EVICTED_MAX 64
+
+/* Sessions of all masters on one worker, and of those of one peer: a master may
+ * bring all that it has. */
+#define TFD_WORKER_SESSIONS_MAX 4000
+#define TFD_WORKER_SESSIONS_PER_PEER_MAX 2000
 
 /* Versions of a graph: each ExtendSession makes one. */
 #define TFD_GRAPH_VERSIONS_MAX 1000000

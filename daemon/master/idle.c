@@ -19,13 +19,16 @@ static void ignore(void *ctx, const struct tfd_status *st)
     (void)st;
 }
 
+bool tfd_session_is_left(const struct tfd_session *s)
+{
+    return s->state == TFD_SESSION_OPEN && s->running + s->waiting == 0 &&
+           s->link != 0 && !tfd_links_open(s->master->o.links, s->link);
+}
+
 static bool is_abandoned(const struct tfd_session *s, uint64_t now)
 {
-    const struct tfd_master_options *o = &s->master->o;
-
-    return s->state == TFD_SESSION_OPEN && s->running + s->waiting == 0 &&
-           s->link != 0 && !tfd_links_open(o->links, s->link) &&
-           now - s->used_us >= o->session_idle_us;
+    return tfd_session_is_left(s) &&
+           now - s->used_us >= s->master->o.session_idle_us;
 }
 
 static struct tfd_session *find_abandoned(struct tfd_master *m, uint64_t now)

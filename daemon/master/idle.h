@@ -18,6 +18,8 @@ void tfd_master_watch_idle(struct tfd_master *m);
 void tfd_master_stop_watching(struct tfd_master *m);
 /* It was used just now, over this connection (rpc/links.h); 0: as before. */
 void tfd_session_use(struct tfd_session *s, uint64_t link);
+/* Its client has no connection, and nothing of it runs. */
+bool tfd_session_is_left(const struct tfd_session *s);
 /* Nobody's any more. */
 void tfd_session_leave(struct tfd_session *s);
 

@@ -8,6 +8,7 @@
 #include "daemon/master/idle.h"
 #include "daemon/master/lost_workers.h"
 #include "daemon/master/remote_worker.h"
+#include "daemon/master/session_limits.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -143,10 +144,7 @@ enum tfd_code tfd_session_enlist(struct tfd_session *s, struct tfd_status *st)
 {
     struct tfd_master *m = s->master;
 
-    if (m->session_count >= TFD_SESSIONS_MAX)
-        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
-                        "%d sessions are open, the most allowed",
-                        m->session_count);
+    TFD_TRY(tfd_master_make_room(m, st));
     snprintf(s->handle, sizeof(s->handle), "%016llx",
              (unsigned long long)random_bits());
     if (!tfd_map_put(&m->by_handle, tfd_str_of(s->handle), (uintptr_t)s))

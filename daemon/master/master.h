@@ -63,6 +63,7 @@ struct tfd_create_session {
     struct tfd_str config;    /* ConfigProto */
     struct tfd_str target;    /* as the client dialled us, "grpc://host:port" */
     const char *client;       /* its address; NULL: this process */
+    const char *peer;         /* as quotas count it (rpc/origin.h); NULL: so */
     tfd_session_done_fn *done;
     void *ctx;
 };

@@ -100,6 +100,9 @@ static void create_session(void *self, struct tfd_call *call)
     struct tfd_status st = TFD_STATUS_INIT;
     struct tfd_create *creation;
 
+    if (call->origin)
+        c.peer = call->origin->key;
+
     if (string_field(call->in.proto,
                      tensorflow_CreateSessionRequest_graph_def_tag,
                      &c.graph_def, &st) != TFD_OK ||

@@ -9,6 +9,7 @@
 #include "common/log.h"
 #include "daemon/master/build.h"
 #include "daemon/master/master.h"
+#include "rpc/origin.h"
 
 /* More than there are rows of options. */
 #define TFD_OPTIONS_NAMED_MAX 96
@@ -79,6 +80,7 @@ struct tfd_session {
     bool listed;            /* in the master's table */
     bool broken;            /* not closed by its client */
     const void *closed_for; /* the Reset that waits for its end */
+    char peer[TFD_ORIGIN_KEY_MAX];    /* quotas count by it; "": this process */
     char client[TFD_CLIENT_TEXT_MAX]; /* its address; "": this process */
     uint64_t opened_us;               /* 0: not yet */
     uint64_t steps_done, steps_failed;

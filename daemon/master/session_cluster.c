@@ -6,6 +6,7 @@
 #include "daemon/master/session.h"
 
 #include "config/cluster_proto.h"
+#include "daemon/master/session_limits.h"
 
 #include <string.h>
 
@@ -43,6 +44,21 @@ static enum tfd_code find_self(struct tfd_cluster *c, struct tfd_str dialled,
     return TFD_OK;
 }
 
+/* At the limit abandoned sessions make room, if their workers are quick. */
+static enum tfd_code add_cluster(struct tfd_session *s,
+                                 const struct tfd_cluster *c,
+                                 struct tfd_status *st)
+{
+    struct tfd_peers *peers = s->master->o.peers;
+    struct tfd_status own = TFD_STATUS_INIT;
+
+    if (tfd_peers_add_cluster(peers, c, &s->peers, &own) == TFD_OK)
+        return TFD_OK;
+    if (!tfd_master_evict_clusters(s->master))
+        return tfd_status_copy(st, &own);
+    return tfd_peers_add_cluster(peers, c, &s->peers, st);
+}
+
 static enum tfd_code join_cluster(struct tfd_session *s, struct tfd_cluster *c,
                                   struct tfd_str target, struct tfd_status *st)
 {
@@ -60,7 +76,7 @@ static enum tfd_code join_cluster(struct tfd_session *s, struct tfd_cluster *c,
                         "index: %d",
                         c->job_name, c->task_index);
     s->renamed = true;
-    return tfd_peers_add_cluster(s->master->o.peers, c, &s->peers, st);
+    return add_cluster(s, c, st);
 }
 
 enum tfd_code tfd_session_choose_cluster(struct tfd_session *s,

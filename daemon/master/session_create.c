@@ -8,6 +8,8 @@
  */
 #include "daemon/master/session_create.h"
 
+#include "daemon/master/session_limits.h"
+
 #include "daemon/master/session_log.h"
 
 #include <stdio.h>
@@ -212,6 +214,7 @@ static enum tfd_code prepare(struct tfd_create *c,
 {
     struct tfd_session *s = c->session;
 
+    TFD_TRY(tfd_session_admit(s, &c->status));
     /* Messages one after the other are one message that is merged. */
     tfd_bytes_add_str(&s->config_proto, s->master->o.session_config);
     tfd_bytes_add_str(&s->config_proto, spec->config);
@@ -278,6 +281,8 @@ static struct tfd_create *new_create(struct tfd_master *m,
     c->session->create = c;
     snprintf(c->session->client, sizeof(c->session->client), "%s",
              spec->client ? spec->client : "");
+    snprintf(c->session->peer, sizeof(c->session->peer), "%s",
+             spec->peer ? spec->peer : "");
     tfd_timer_init(&c->timer, m->o.loop, tfd_create_ask_again);
     link_create(m, c);
     return c;

@@ -25,7 +25,7 @@ struct tfd_idle_question {
     char handle[TFD_SESSION_HANDLE_MAX + 1];
 };
 
-static bool is_running(const struct tfd_task_session *s)
+bool tfd_worker_session_runs(const struct tfd_task_session *s)
 {
     for (const struct tfd_graph_entry *g = s->graphs; g; g = g->next)
         if (g->refs > 1)
@@ -66,7 +66,8 @@ static void judge(struct tfd_worker_service *w, struct tfd_task_session *s,
     }
     if (s->lost_us == 0)
         s->lost_us = now;
-    if (now - s->lost_us >= w->options.session_idle_us && !is_running(s))
+    if (now - s->lost_us >= w->options.session_idle_us &&
+        !tfd_worker_session_runs(s))
         drop(w, s, st->text);
 }
 
@@ -150,7 +151,7 @@ static void look(struct tfd_timer *t)
         struct tfd_task_session *s = (struct tfd_task_session *)e->value;
 
         if (!s->asked && now - s->used_us >= w->options.session_idle_us &&
-            !is_running(s))
+            !tfd_worker_session_runs(s))
             ask(w, s);
     }
     start_timer(w);
@@ -176,4 +177,17 @@ void tfd_worker_session_used(struct tfd_worker_service *w,
 {
     s->used_us = tfd_loop_now_us(w->options.loop);
     s->lost_us = 0;
+}
+
+void tfd_worker_session_over(struct tfd_worker_service *w,
+                             struct tfd_task_session *s, uint64_t link)
+{
+    struct tfd_links *links;
+
+    if (link == s->link || !w->options.service || s == w->default_session)
+        return;
+    links = tfd_service_links(w->options.service);
+    tfd_links_unhold(links, s->link);
+    s->link = link;
+    tfd_links_hold(links, link);
 }

@@ -335,6 +335,7 @@ static enum tfd_code prepare(struct tfd_worker_service *w,
     TFD_TRY(tfd_request_ids_add(&w->run_ids, q->request_id, "RunGraph (Worker)",
                                 st));
     TFD_TRY(tfd_run_call_graph(w, q, &c->graph, st));
+    tfd_worker_session_over(w, c->graph->session, c->call->link);
     TFD_TRY(make_room(c, st));
     TFD_TRY(decode_feeds(c, st));
     c->run.trace = NULL;

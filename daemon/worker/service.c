@@ -6,6 +6,7 @@
  * Texts and codes of failures are TensorFlow's: masters and clients tell a
  * restarted worker by them.
  */
+#include "daemon/worker/idle.h"
 #include "daemon/worker/partial_call.h"
 
 #include "common/proto/config.pb.h"
@@ -138,6 +139,8 @@ static void create_session(void *self, struct tfd_call *call)
     struct tfd_status st = TFD_STATUS_INIT;
     char task[TFD_DEVICE_NAME_MAX];
 
+    s.peer = call->origin ? call->origin->key : "";
+    s.link = call->link;
     if (decode_session(call->in.proto, &s, task, &st) == TFD_OK)
         (void)!tfd_worker_create_session(self, &s, &st);
     finish(call, &st);
@@ -253,6 +256,7 @@ static void register_graph(void *self, struct tfd_call *call)
     else if (decode_register(call->in.proto, &c->request, &st) == TFD_OK &&
              tfd_worker_find_session(self, c->request.session, &session, &st) ==
                  TFD_OK) {
+        tfd_worker_session_over(self, session, call->link);
         c->call = call;
         c->worker = self;
         call->ctx = c;

@@ -139,6 +139,8 @@ tfd_task_session_new(const struct tfd_task_session_options *o,
         copy_text(s->master_task, sizeof(s->master_task),
                   o->request->master_task);
         s->master_incarnation = o->request->master_incarnation;
+        snprintf(s->peer, sizeof(s->peer), "%s",
+                 o->request->peer ? o->request->peer : "");
     }
     if (choose_cluster(s, o, st) != TFD_OK ||
         make_devices(s, o, st) != TFD_OK) {

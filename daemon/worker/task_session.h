@@ -13,6 +13,7 @@
 
 #include "common/lock.h"
 #include "daemon/worker/compile.h"
+#include "rpc/origin.h"
 #include "rpc/peers.h"
 
 struct tfd_graph_entry;
@@ -22,6 +23,8 @@ struct tfd_task_session {
     char handle[TFD_SESSION_HANDLE_MAX + 1]; /* "": the default session */
     char master_task[TFD_DEVICE_NAME_MAX];
     uint64_t master_incarnation;
+    char peer[TFD_ORIGIN_KEY_MAX]; /* its master's; "": of this process */
+    uint64_t link;                 /* which it calls over; 0: none */
     /* The task's own, or, in a cluster that the session brought along, the
      * same devices by other names. */
     struct tfd_devices *devices;

@@ -7,6 +7,7 @@
 #include "daemon/worker/executor.h"
 #include "daemon/worker/idle.h"
 #include "daemon/worker/lost_peers.h"
+#include "daemon/worker/session_limits.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -204,12 +205,25 @@ void tfd_worker_delete_session(struct tfd_worker_service *w,
         return;
     s = (struct tfd_task_session *)value;
     tfd_map_remove(&w->sessions, handle);
+    tfd_worker_session_over(w, s, 0);
     tfd_partial_call_drop_session(w, s);
     if (w->options.session_ended)
         w->options.session_ended(w->options.ctx, s->master_task, s->number,
                                  end);
     drop_session(s);
     sessions_changed(w);
+}
+
+/* Of a master that has restarted: where it was before, or without a connection.
+ * Anybody can say that he is a master which has restarted. */
+static bool is_stale(const struct tfd_worker_service *w,
+                     const struct tfd_task_session *x,
+                     const struct tfd_worker_session *s)
+{
+    return tfd_str_is(s->master_task, x->master_task) &&
+           x->master_incarnation != s->master_incarnation &&
+           (strcmp(x->peer, s->peer ? s->peer : "") == 0 ||
+            tfd_worker_session_is_left(w, x));
 }
 
 static struct tfd_task_session *find_stale(struct tfd_worker_service *w,
@@ -221,8 +235,7 @@ static struct tfd_task_session *find_stale(struct tfd_worker_service *w,
     while (tfd_map_next(&w->sessions, &at, &e)) {
         struct tfd_task_session *x = (struct tfd_task_session *)e->value;
 
-        if (tfd_str_is(s->master_task, x->master_task) &&
-            x->master_incarnation != s->master_incarnation)
+        if (is_stale(w, x, s))
             return x;
     }
     return NULL;
@@ -238,6 +251,22 @@ static void drop_stale(struct tfd_worker_service *w,
         return;
     while ((x = find_stale(w, s)))
         tfd_worker_delete_session(w, tfd_str_of(x->handle), TFD_SESSION_BROKEN);
+}
+
+/* At the limit of clusters abandoned sessions make room. */
+static struct tfd_task_session *
+new_session_of(struct tfd_worker_service *w, const struct tfd_worker_session *s,
+               struct tfd_status *st)
+{
+    struct tfd_status own = TFD_STATUS_INIT;
+    struct tfd_task_session *x = new_session(w, s, &own);
+
+    if (!x && own.code == TFD_RESOURCE_EXHAUSTED && s->cluster_def.size > 0 &&
+        tfd_worker_evict_clusters(w))
+        return new_session(w, s, st);
+    if (!x)
+        tfd_status_copy(st, &own);
+    return x;
 }
 
 enum tfd_code tfd_worker_create_session(struct tfd_worker_service *w,
@@ -256,18 +285,16 @@ enum tfd_code tfd_worker_create_session(struct tfd_worker_service *w,
     drop_stale(w, s);
     if (tfd_map_get(&w->sessions, s->handle, &known))
         return TFD_OK;
-    if (w->sessions.count >= TFD_SESSIONS_MAX)
-        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
-                        "%zu sessions are open on %s; %d are possible",
-                        w->sessions.count, w->local.task, TFD_SESSIONS_MAX);
-    x = new_session(w, s, st);
+    TFD_TRY(tfd_worker_admit_session(w, s, st));
+    x = new_session_of(w, s, st);
     if (!x)
-        return TFD_RESOURCE_EXHAUSTED;
+        return st ? st->code : TFD_RESOURCE_EXHAUSTED;
     if (!tfd_map_put(&w->sessions, tfd_str_of(x->handle), (uintptr_t)x)) {
         tfd_task_session_unref(x);
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a session");
     }
     tfd_worker_session_used(w, x);
+    tfd_worker_session_over(w, x, s->link);
     x->number = ++w->last_session;
     if (w->options.session_opened)
         w->options.session_opened(w->options.ctx, x->master_task, x->number,

@@ -7,7 +7,8 @@ import time
 
 import grpc
 
-from tests.cluster.client import TensorProto, np, tf
+from tests.cluster.client import TensorProto, graph, np, run, tf
+from tests.cluster.cluster import Cluster, wait_until
 from tests.cluster.raw import Raw, constant, graph_of, node
 from tests.cluster.suite import test
 
@@ -245,3 +246,67 @@ def deeply_nested_messages_are_refused(cluster):
         assert error.code().name in ("INTERNAL", "INVALID_ARGUMENT",
                                      "RESOURCE_EXHAUSTED"), error
     check_alive(raw)
+
+
+def abandon(address, count, call):
+    """This many calls, over connections that then break."""
+    for at in range(0, count, 250):
+        raw = Raw(address)
+        for i in range(at, min(at + 250, count)):
+            call(raw, i)
+        raw.channel.close()
+
+
+@test(limit=60, tfd_only=True)
+def sessions_that_broken_connections_left_keep_nobody_out(server):
+    """What a trainer that crashes again and again leaves; the limit of one
+    peer is 1,000."""
+    with Cluster(server, ps=1, worker=1) as cluster:
+        task = cluster["worker", 0]
+        abandon(task.address, 1100, lambda raw, i: raw.create(graph_of()))
+        for _ in range(3):
+            with graph():
+                assert run(cluster.target(), tf.constant(1.0) + 1) == 2.0
+        evictions = [line for line in task.log_text().splitlines()
+                     if " sessions_evicted " in line]
+        assert 1 <= len(evictions) <= 3, evictions
+        assert "count=64 " in evictions[0], evictions
+
+
+@test(limit=60, tfd_only=True)
+def forged_worker_sessions_end_with_their_connection(server):
+    with Cluster(server, ps=1, worker=1) as cluster:
+        ps = cluster["ps", 0]
+        abandon(ps.address, 2100, lambda raw, i: raw.worker(
+            "CreateWorkerSession", session_handle="forged%d" % i))
+        with graph():
+            with tf.device("/job:ps/task:0"):
+                value = tf.constant(1.0) + 1
+            assert run(cluster.target(), value) == 2.0
+        assert " worker_sessions_evicted " in ps.log_text()
+
+
+@test(limit=60, tfd_only=True)
+def one_peer_has_so_many_sessions_open(server):
+    """Who stays connected is told; who goes makes room."""
+    with Cluster(server, worker=1) as cluster:
+        raw = Raw(cluster["worker", 0].address)
+        for _ in range(1000):
+            raw.create(graph_of())
+        try:
+            raw.create(graph_of())
+        except grpc.RpcError as error:
+            assert error.code() == grpc.StatusCode.RESOURCE_EXHAUSTED, error
+            assert "at most 1000 of one peer may be" in error.details(), error
+        else:
+            raise AssertionError("1001 sessions")
+        raw.channel.close()
+
+        def opens():
+            with graph():
+                try:
+                    return run(cluster.target(), tf.constant(1.0) + 1) == 2.0
+                except tf.errors.ResourceExhaustedError:
+                    return False
+
+        wait_until(opens, 10, "a session once the peer has gone")

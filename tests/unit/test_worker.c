@@ -3,6 +3,9 @@
  */
 #include "tests/support/two_tasks.h"
 
+#include "config/limits.h"
+#include "daemon/worker/worker_service.h"
+
 /* ---- Rows of WorkerService ----------------------------------------------- */
 
 static void test_status_lists_devices(void **state)
@@ -44,6 +47,124 @@ static void test_sessions_are_created_and_deleted(void **state)
         assert_int_equal(a.st.code, TFD_OK);
     }
     assert_int_equal(tfd_worker_counts(task[0].w.service).sessions, 1);
+}
+
+/* What a peer says over a connection: a session of the task that it names. */
+static enum tfd_code claim(const char *peer, uint64_t link, int number,
+                           const char *master, uint64_t incarnation,
+                           struct tfd_status *st)
+{
+    struct tfd_worker_session s = {.master_task = tfd_str_of(master),
+                                   .master_incarnation = incarnation,
+                                   .peer = peer,
+                                   .link = link};
+    char handle[40];
+
+    snprintf(handle, sizeof(handle), "%s/%d", peer, number);
+    s.handle = tfd_str_of(handle);
+    tfd_status_clear(st);
+    return tfd_worker_create_session(task[0].w.service, &s, st);
+}
+
+static int session_count(void)
+{
+    return tfd_worker_counts(task[0].w.service).sessions;
+}
+
+static bool is_there(const char *handle)
+{
+    struct tfd_task_session *s;
+    struct tfd_status st = TFD_STATUS_INIT;
+
+    return tfd_worker_find_session(task[0].w.service, tfd_str_of(handle), &s,
+                                   &st) == TFD_OK;
+}
+
+static void test_forged_sessions_keep_no_other_peer_out(void **state)
+{
+    struct tfd_links *links = tfd_service_links(task[0].service);
+    uint64_t forger = tfd_links_add(links), honest = tfd_links_add(links);
+    struct tfd_status st;
+    int i;
+
+    (void)state;
+    for (i = 0; i < TFD_WORKER_SESSIONS_PER_PEER_MAX; i++)
+        assert_int_equal(claim("10.6.6.6", forger, i, "", 1, &st), TFD_OK);
+    for (int k = 0; k < 3; k++)
+        assert_int_equal(claim("10.6.6.6", forger, i + k, "", 1, &st),
+                         TFD_RESOURCE_EXHAUSTED);
+    assert_string_equal(st.text,
+                        "2000 sessions of peer 10.6.6.6 are open on " WRIG_TASK
+                        ", at most 2000 of one peer may be");
+    for (int k = 0; k < 100; k++)
+        assert_int_equal(claim("10.0.0.1", honest, k, "/job:t/task:1", 1, &st),
+                         TFD_OK);
+    /* Nor does it say for others that they have restarted. */
+    assert_int_equal(claim("10.6.6.6", forger, 0, "/job:t/task:1", 666, &st),
+                     TFD_OK);
+    assert_int_equal(session_count(), TFD_WORKER_SESSIONS_PER_PEER_MAX + 100);
+    tfd_links_remove(links, forger);
+    forger = tfd_links_add(links);
+    assert_int_equal(claim("10.6.6.6", forger, i, "", 1, &st), TFD_OK);
+    assert_int_equal(session_count(), TFD_WORKER_SESSIONS_PER_PEER_MAX + 101 -
+                                          TFD_SESSIONS_EVICTED_MAX);
+    assert_true(is_there("10.0.0.1/0"));
+    tfd_links_remove(links, forger);
+    tfd_links_remove(links, honest);
+}
+
+static void test_abandoned_worker_sessions_make_room(void **state)
+{
+    struct tfd_links *links = tfd_service_links(task[0].service);
+    uint64_t link[3];
+    struct tfd_status st;
+
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        link[i] = tfd_links_add(links);
+    for (int i = 0; i < TFD_WORKER_SESSIONS_PER_PEER_MAX; i++) {
+        assert_int_equal(claim("10.0.0.1", link[0], i, "", 1, &st), TFD_OK);
+        assert_int_equal(claim("10.0.0.2", link[1], i, "", 1, &st), TFD_OK);
+    }
+    assert_int_equal(claim("10.0.0.3", link[2], 0, "", 1, &st),
+                     TFD_RESOURCE_EXHAUSTED);
+    assert_string_equal(st.text, "4000 sessions are open on " WRIG_TASK
+                                 ", at most 4000 may be");
+    tfd_links_remove(links, link[0]);
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(claim("10.0.0.3", link[2], i, "", 1, &st), TFD_OK);
+    for (int i = 0; i < TFD_WORKER_SESSIONS_PER_PEER_MAX; i++) {
+        char handle[40];
+
+        snprintf(handle, sizeof(handle), "10.0.0.2/%d", i);
+        assert_true(is_there(handle)); /* its master is connected */
+    }
+    assert_true(tfd_links_held(links, link[1]));
+    for (int i = 1; i < 3; i++)
+        tfd_links_remove(links, link[i]);
+}
+
+static void test_who_has_restarted(void **state)
+{
+    struct tfd_links *links = tfd_service_links(task[0].service);
+    uint64_t first = tfd_links_add(links), second = tfd_links_add(links);
+    struct tfd_status st;
+
+    (void)state;
+    assert_int_equal(claim("10.0.0.1", first, 1, "/job:t/task:1", 1, &st),
+                     TFD_OK);
+    assert_int_equal(claim("10.0.0.2", second, 1, "/job:t/task:1", 2, &st),
+                     TFD_OK);
+    assert_true(is_there("10.0.0.1/1")); /* who knows who is right */
+    assert_int_equal(claim("10.0.0.2", second, 2, "/job:t/task:1", 3, &st),
+                     TFD_OK);
+    assert_false(is_there("10.0.0.2/1")); /* where it was before */
+    tfd_links_remove(links, first);
+    assert_int_equal(claim("10.0.0.2", second, 3, "/job:t/task:1", 3, &st),
+                     TFD_OK);
+    assert_false(is_there("10.0.0.1/1")); /* elsewhere, and gone */
+    assert_true(is_there("10.0.0.2/2"));
+    tfd_links_remove(links, second);
 }
 
 static void test_what_a_restarted_worker_does_not_know(void **state)
@@ -251,6 +372,9 @@ int main(void)
         TEST(test_status_lists_devices),
         TEST_GRPC(test_status_lists_devices),
         TEST(test_sessions_are_created_and_deleted),
+        TEST(test_forged_sessions_keep_no_other_peer_out),
+        TEST(test_abandoned_worker_sessions_make_room),
+        TEST(test_who_has_restarted),
         TEST(test_what_a_restarted_worker_does_not_know),
         TEST_GRPC(test_what_a_restarted_worker_does_not_know),
         TEST(test_a_graph_is_run_with_keys),
