@@ -27,6 +27,7 @@ struct TF_Session {
     struct tfd_cond idle;
     bool closed; /* atomic */
     bool opened;
+    bool task_leaves; /* atomic */
     int running;
     int32_t sent; /* nodes the server has */
     struct tfd_signatures signatures;
@@ -99,6 +100,11 @@ TF_Session *tfd_session_open(TF_Graph *g, struct tfd_server *server,
     tfd_lock_init(&s->lock, TFD_LOCK_CLIENT);
     tfd_cond_init(&s->idle);
     return s;
+}
+
+bool tfd_session_task_leaves(const TF_Session *s)
+{
+    return __atomic_load_n(&s->task_leaves, __ATOMIC_RELAXED);
 }
 
 TF_Session *TF_NewSession(TF_Graph *graph, const TF_SessionOptions *opts,
@@ -363,6 +369,8 @@ static enum tfd_code run_step(struct running *r, TF_Tensor *const *input_values,
     r->run.plan = __atomic_load_n(&n->plan, __ATOMIC_RELAXED);
     TFD_TRY(r->s->backend->ops->run(r->s->backend, &r->run, st));
     __atomic_store_n(&n->plan, r->run.plan, __ATOMIC_RELAXED);
+    if (r->run.task_leaves)
+        __atomic_store_n(&r->s->task_leaves, true, __ATOMIC_RELAXED);
     return give_fetches(r, output_values, st);
 }
 

@@ -140,6 +140,9 @@ static enum tfd_code read_reply(struct reply *p, struct tfd_status *st)
         case tensorflow_RunStepResponse_plan_tag:
             p->run->plan = (uint32_t)f.number;
             break;
+        case tensorflow_RunStepResponse_task_leaves_tag:
+            p->run->task_leaves = tfd_pb_bool(&r, &f);
+            break;
         default:
             break;
         }

@@ -46,6 +46,10 @@ TF_Session *tfd_session_open(TF_Graph *g, struct tfd_server *server,
                              const char *target, struct tfd_str config,
                              struct tfd_status *st);
 
+/* A step's response said that a task is about to stop; for sessions whose
+ * config has saves_before_tasks_leave, which are to save and to close. */
+bool tfd_session_task_leaves(const TF_Session *s);
+
 /* ---- Signatures: session_signature.c ------------------------------------- */
 
 /* The operations and outputs of one call of TF_SessionRun(). */

@@ -60,6 +60,10 @@ static enum tfd_code make_config(TFD_Trainer *t, struct tfd_status *st)
     }
     tfd_pb_put_bool(&t->config, tensorflow_ConfigProto_allow_soft_placement_tag,
                     true);
+    if (t->o.is_chief && t->o.checkpoint_dir)
+        tfd_pb_put_bool(&t->config,
+                        tensorflow_ConfigProto_saves_before_tasks_leave_tag,
+                        true);
     return tfd_bytes_ok(&t->config, "the ConfigProto", st);
 }
 

@@ -10,6 +10,9 @@
  * tries grow up to recovery_wait_secs while nothing succeeds.  A server that
  * misses a peer says DEADLINE_EXCEEDED after its own wait: that is the end.
  *
+ * A task that is told to stop says so with a step's response (leaving.h of the
+ * master): the chief saves, and that is the end of the try.
+ *
  * A chief that loses its session while the variables live on does not go back
  * to the checkpoint; it restores only what is gone.
  */
@@ -306,6 +309,17 @@ static enum tfd_code one_step(TFD_Trainer *t, struct tfd_status *st)
     return TFD_OK;
 }
 
+/* A task is about to stop, and waits for us: with this session it has what it
+ * needs to go on from here when it is back. */
+static enum tfd_code save_and_leave(TFD_Trainer *t, struct tfd_status *st)
+{
+    TFD_TRY(save(t, st));
+    return tfd_fail(st, TFD_UNAVAILABLE,
+                    "a task is stopping; training goes on from the checkpoint "
+                    "of step %lld when it is back",
+                    (long long)t->step);
+}
+
 static bool at_end(TFD_Trainer *t)
 {
     return (t->o.max_steps > 0 && t->step >= t->o.max_steps) || is_stopped(t);
@@ -323,7 +337,8 @@ static enum tfd_code train_on(TFD_Trainer *t, struct tfd_status *st)
             return TFD_OK;
         }
         if (rc == TFD_OK && t->o.is_chief)
-            rc = save_when_due(t, st);
+            rc = tfd_session_task_leaves(t->session) ? save_and_leave(t, st)
+                                                     : save_when_due(t, st);
         if (rc != TFD_OK)
             return rc;
     }

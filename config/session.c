@@ -160,6 +160,7 @@ static const struct row config_rows[] = {
     {17, "share_cluster_devices_in_session", read_bool,
      AT(share_cluster_devices)},
     {18, "pluggable_device_options", NULL, 0},
+    {1001, "saves_before_tasks_leave", read_bool, AT(saves_before_leave)},
 };
 
 static const struct row graph_rows[] = {

@@ -30,6 +30,7 @@ struct tfd_session_config {
     bool isolate_session_state;
     bool share_cluster_devices;   /* share_cluster_devices_in_session */
     bool place_pruned_graph;      /* graph_options.place_pruned_graph */
+    bool saves_before_leave;      /* saves_before_tasks_leave: leaving.h */
     int64_t operation_timeout_ms; /* 0: none */
     int64_t cost_model;           /* graph_options.build_cost_model; 0: none */
     int64_t cost_model_after;     /* graph_options.build_cost_model_after */

@@ -169,6 +169,8 @@ static void ran(struct tfd_run_step *run, const struct tfd_status *st,
         for (int i = 0; i < r->local_run->fetch_count; i++)
             r->local_run->fetches[i] = tfd_tensor_ref(&fetches[i]);
         r->local_run->plan = plan;
+        r->local_run->task_leaves =
+            r->local->session && r->local->session->task_leaves;
     } else {
         r->status = *st;
     }

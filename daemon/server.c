@@ -274,6 +274,7 @@ static enum tfd_code make_services(struct tfd_server *s, struct tfd_status *st)
     TFD_TRY(tfd_master_new(&master, &s->master, st));
     TFD_TRY(
         tfd_master_service_new(s->master, s->service, &s->master_service, st));
+    tfd_server_bind_notices(s);
     tfd_health_bind(&s->health, s->service);
     TFD_TRY(tfd_status_page_bind(s, st));
     return tfd_exit_rule_new(s->loop, c, s->service, stop_by_rule, s,

@@ -1,6 +1,7 @@
 /*
- * server_state.h - a server as server.c, which builds and frees it, and
- * server_stop.c, which stops it, see it; nobody else includes this.
+ * server_state.h - a server as server.c, which builds and frees it,
+ * server_stop.c, which stops it, and drain_notice.c, which tells of that, see
+ * it; nobody else includes this.
  *
  * Threads: the loop thread, but for what server.h says of its functions.
  */
@@ -9,6 +10,7 @@
 
 #include "daemon/server_impl.h"
 
+#include "daemon/master/leaving.h"
 #include "kernels/file_roots.h"
 #include "kernels/registry.h"
 #include "rpc/health.h"
@@ -53,7 +55,9 @@ struct tfd_server {
     struct tfd_post begin_post;
     struct tfd_timer timer; /* of the stage */
     int goodbyes;           /* not yet answered */
-    int holds;              /* threads that use us */
+    int notices;            /* of the drain, not yet answered */
+    struct tfd_leaving own_leaving;
+    int holds; /* threads that use us */
     bool service_drained;
     bool said_goodbye;
     bool lingered;
@@ -64,6 +68,12 @@ struct tfd_server {
 
 /* Leaves SERVING, or does nothing if it has; `why` is for the log. */
 void tfd_server_drain(struct tfd_server *s, const char *why);
+/* drain_notice.c: tells who may want to save, and whom that is asked of us.
+ * s->notices is 0 when all have. */
+void tfd_server_tell_of_drain(struct tfd_server *s);
+void tfd_server_bind_notices(struct tfd_server *s);
+/* One notice was answered. */
+void tfd_server_noticed(struct tfd_server *s);
 /* Of s->timer: the stage has lasted as long as it may. */
 void tfd_server_stage_over(struct tfd_timer *t);
 /* SIGTERM and SIGINT drain, if the options say so. */

@@ -2,11 +2,12 @@
  * server_stop.c - a server stops in stages, each bounded, so that nobody waits
  * for ever:
  *
- *     draining   no new connections, no new calls; running ones go on until
- *                drain_timeout
- *     closing    sessions close (their steps are cancelled), peers are told
- *                that we leave; GOODBYE_US at most
- *     stopped    the loop ends; what is left is freed
+ *     draining   no new calls; running ones go on, and clients that are told of
+ *                it (drain_notice.c) save, until drain_timeout.  Who connects
+ *                finds out: pages and health are answered, work is refused
+ *     closing    no new connections; sessions close (their steps are
+ * cancelled), peers are told that we leave; GOODBYE_US at most stopped    the
+ * loop ends; what is left is freed
  */
 #include "daemon/server_state.h"
 
@@ -94,6 +95,9 @@ static void enter_closing(struct tfd_server *s)
     if (s->stage >= TFD_SERVER_CLOSING)
         return;
     s->stage = TFD_SERVER_CLOSING;
+    if (s->listener)
+        tfd_listener_close(s->listener);
+    s->listener = NULL;
     tfd_fail(&why, TFD_UNAVAILABLE, "%s is shutting down", s->self.task);
     tfd_worker_stop(s->worker, &why);
     if (tfd_timer_start(&s->timer, GOODBYE_US, NULL) != TFD_OK)
@@ -106,9 +110,15 @@ static void drained(void *ctx)
 {
     struct tfd_server *s = ctx;
 
-    s->service_drained = true;
-    if (s->holds == 0)
+    s->service_drained = s->notices == 0; /* else there are steps to come */
+    if (s->service_drained && s->holds == 0)
         enter_closing(s);
+}
+
+void tfd_server_noticed(struct tfd_server *s)
+{
+    if (--s->notices == 0 && s->stage == TFD_SERVER_DRAINING)
+        tfd_service_drain(s->service, drained, s);
 }
 
 /* ---- Threads that use the server ----------------------------------------- */
@@ -173,9 +183,6 @@ void tfd_server_drain(struct tfd_server *s, const char *why)
     tfd_log(s->o.listen ? TFD_LOG_INFO : TFD_LOG_DEBUG, "stopping",
             "why=\"%s\" steps_running=%d", why,
             tfd_master_step_count(s->master));
-    if (s->listener)
-        tfd_listener_close(s->listener);
-    s->listener = NULL;
     if (s->o.stopping)
         s->o.stopping(s->o.ctx);
     /* A session that waits for its tasks has nothing to finish. */
@@ -183,8 +190,12 @@ void tfd_server_drain(struct tfd_server *s, const char *why)
     tfd_master_cancel_creates(s->master, &st);
     if (tfd_timer_start(&s->timer, limit, NULL) != TFD_OK)
         enter_closing(s);
-    else
+    else {
+        s->notices = 1;
         tfd_service_drain(s->service, drained, s);
+        tfd_server_tell_of_drain(s);
+        tfd_server_noticed(s);
+    }
 }
 
 static void stop_on_loop(struct tfd_post *p)

@@ -67,6 +67,8 @@ struct tfd_service {
     bool draining;
     void (*on_drain)(void *ctx);
     void *on_drain_ctx;
+    bool (*spares)(void *ctx, const struct tfd_call *call);
+    void *spares_ctx;
     void (*drained)(void *ctx); /* NULL once it was called */
     void *drained_ctx;
     struct tfd_post drained_post;
@@ -175,6 +177,12 @@ static uint64_t incoming_size(const struct tfd_incoming *in)
     return size;
 }
 
+static bool is_refused(const struct tfd_service *s, const struct tfd_call *call)
+{
+    return begins_work(call->method) &&
+           !(s->spares && s->spares(s->spares_ctx, call));
+}
+
 void tfd_service_dispatch(struct tfd_service *s, struct tfd_call *call)
 {
     struct binding *b;
@@ -188,7 +196,7 @@ void tfd_service_dispatch(struct tfd_service *s, struct tfd_call *call)
     b->stats.request_bytes += incoming_size(&call->in);
     if (!is_health(call->method))
         s->in_flight++;
-    if (b->handler && !(s->draining && begins_work(call->method))) {
+    if (b->handler && !(s->draining && is_refused(s, call))) {
         b->handler(b->self, call);
         return;
     }
@@ -263,10 +271,12 @@ int tfd_service_in_flight(const struct tfd_service *s)
 void tfd_service_drain(struct tfd_service *s, void (*drained)(void *ctx),
                        void *ctx)
 {
+    bool begins = !s->draining;
+
     s->draining = true;
     s->drained = drained;
     s->drained_ctx = ctx;
-    if (s->on_drain)
+    if (begins && s->on_drain)
         s->on_drain(s->on_drain_ctx);
     check_drained(s);
 }
@@ -276,6 +286,14 @@ void tfd_service_on_drain(struct tfd_service *s, void (*fn)(void *ctx),
 {
     s->on_drain = fn;
     s->on_drain_ctx = ctx;
+}
+
+void tfd_service_spare(struct tfd_service *s,
+                       bool (*fn)(void *ctx, const struct tfd_call *call),
+                       void *ctx)
+{
+    s->spares = fn;
+    s->spares_ctx = ctx;
 }
 
 bool tfd_service_draining(const struct tfd_service *s)

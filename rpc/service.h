@@ -46,6 +46,7 @@
     X(66, tfd.Peer, Leaving)                             \
     X(67, tfd.Peer, MapMemory)                           \
     X(68, tfd.Peer, CopyTensor)                          \
+    X(69, tfd.Peer, Draining)                            \
     X(80, grpc.health.v1.Health, Check)                  \
     X(81, grpc.health.v1.Health, Watch)
 
@@ -120,7 +121,13 @@ const char *tfd_service_path(enum tfd_method_number method);
  * that begin sessions or a client's steps fail UNAVAILABLE. */
 void tfd_service_dispatch(struct tfd_service *s, struct tfd_call *call);
 int tfd_service_in_flight(const struct tfd_service *s);
+/* drained() is called when no call is in flight; asked again, it is called
+ * again. */
 void tfd_service_drain(struct tfd_service *s, void (*drained)(void *ctx),
+                       void *ctx);
+/* fn says which calls are let through nevertheless. */
+void tfd_service_spare(struct tfd_service *s,
+                       bool (*fn)(void *ctx, const struct tfd_call *call),
                        void *ctx);
 bool tfd_service_draining(const struct tfd_service *s);
 /* fn is called when draining begins.  One listener. */

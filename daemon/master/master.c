@@ -6,6 +6,7 @@
 #include "common/log.h"
 #include "config/limits.h"
 #include "daemon/master/idle.h"
+#include "daemon/master/leaving.h"
 #include "daemon/master/lost_workers.h"
 #include "daemon/master/remote_worker.h"
 #include "daemon/master/session_limits.h"
@@ -176,6 +177,7 @@ void tfd_session_delist(struct tfd_session *s)
     s->next = s->previous = NULL;
     m->session_count--;
     s->listed = false;
+    tfd_master_leaving_check(m);
     if (m->o.activity)
         m->o.activity(m->o.activity_ctx);
 }

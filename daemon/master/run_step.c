@@ -274,6 +274,9 @@ static void respond(struct run_call *c, const struct tfd_tensor *fetches,
                           c->run.trace);
     if (call->native)
         tfd_pb_put_int(&m.proto, tensorflow_RunStepResponse_plan_tag, plan);
+    if (c->session->task_leaves)
+        tfd_pb_put_bool(&m.proto, tensorflow_RunStepResponse_task_leaves_tag,
+                        true);
     if (tfd_bytes_ok(&m.proto, "the response to RunStep", &st) != TFD_OK ||
         (!call->native &&
          tfd_message_size(&m) > (uint64_t)TFD_GRPC_MESSAGE_SIZE_MAX)) {

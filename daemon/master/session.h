@@ -79,6 +79,7 @@ struct tfd_session {
     int closing_workers;    /* DeleteWorkerSession calls not yet answered */
     bool listed;            /* in the master's table */
     bool broken;            /* not closed by its client */
+    bool task_leaves;       /* its client shall save and close: leaving.h */
     const void *closed_for; /* the Reset that waits for its end */
     char peer[TFD_ORIGIN_KEY_MAX];    /* quotas count by it; "": this process */
     char client[TFD_CLIENT_TEXT_MAX]; /* its address; "": this process */
@@ -104,6 +105,7 @@ struct tfd_master {
     int session_count;
     int running;
     uint64_t steps_done;
+    struct tfd_leaving *leaving; /* who waits for sessions that save */
     struct tfd_timer idle_timer;
     uint64_t abandoned;
     struct tfd_pool *builders; /* NULL: the loop thread builds */

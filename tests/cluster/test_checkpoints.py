@@ -2,7 +2,9 @@
 training whose disk is full or whose checkpoints are damaged."""
 import os
 import pathlib
+import re
 import shutil
+import signal
 import subprocess
 
 from tests.cluster.client import tf
@@ -80,3 +82,33 @@ def the_chief_saves_where_the_chief_is(server):
             assert len(ours) == (3 if sharded else 2), ours.keys()
             assert ours == saved_by_tensorflow(training.model, prefix,
                                                cluster.folder.name)
+
+
+@test(limit=90, tfd_only=True)
+def a_ps_that_is_stopped_loses_nothing(server):
+    """Its chief saves before it goes; the next one goes on from there."""
+    training = Training(server, 0, ["--save_secs=1h"], ps=2, chief=1, worker=1)
+    with training.cluster as cluster:
+        training.start_all()
+        chief, ps = cluster["chief", 0], cluster["ps", 0]
+        wait_until(lambda: steps_of(chief) > 200, 30, "steps")
+        assert training.saved() == 0, "it was not to save by itself"
+        known = steps_of(chief)
+        ps.signal(signal.SIGTERM)
+        assert ps.exit_code(10) == 0, ps.log_tail()
+        saved = training.saved()
+        assert saved >= known, (saved, known)
+        training.start("ps")
+        wait_until(lambda: "restored" in chief.log_text(), 30, "the restart")
+        assert "restored %s/model.ckpt-%d\n" % (
+            training.checkpoints, saved) in chief.log_text()
+        wait_until(lambda: steps_of(chief) > saved, 30, "more steps")
+        for job, index in (("chief", 0), ("worker", 0)):
+            cluster[job, index].signal(signal.SIGTERM)
+        training.expect_exit(20)
+        assert training.saved() > saved
+
+
+def steps_of(task):
+    """The step of its last line."""
+    return int((["0"] + re.findall(r" step (\d+)  ", task.log_text()))[-1])

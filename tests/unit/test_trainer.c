@@ -11,10 +11,19 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
+
+/* A server in a process of its own, forked while this one has no threads: it
+ * serves when it is told a port, and tells which. */
+struct child {
+    pid_t pid;
+    int to, from;
+};
 
 /* What one training told. */
 struct told {
@@ -23,7 +32,11 @@ struct told {
     int64_t first_step, last_step;
     double loss, accuracy;
     void (*at_step)(struct told *t, int64_t step);
+    void (*when_lost)(struct told *t);
+    struct child children[2];
     TF_Server *server;
+    int port;
+    pthread_t stopper;
     TF_Status *st;
 };
 
@@ -55,6 +68,8 @@ static void said(void *ctx, const char *text)
     t->waits += strstr(text, "waiting") != NULL;
     t->losts += strstr(text, "lost") != NULL;
     t->restores += strstr(text, "restored") != NULL;
+    if (strstr(text, "lost") && t->when_lost)
+        t->when_lost(t);
     if (strstr(text, "waiting") && t->trainer)
         TFD_StopTraining(t->trainer);
 }
@@ -293,21 +308,63 @@ static int port_of(TF_Server *server)
     return atoi(strrchr(TF_ServerTarget(server), ':') + 1);
 }
 
-static void restart_at_30(struct told *t, int64_t step)
+static void serve_in_child(int in, int out)
 {
-    TF_Status *st;
+    TF_Status *st = TF_NewStatus();
     int port;
 
-    if (step != 30 || t->losts)
-        return;
-    st = TF_NewStatus();
-    port = port_of(t->server);
-    TF_DeleteServer(t->server);
-    t->server = start_server(st, port);
-    TF_DeleteStatus(st);
+    if (read(in, &port, sizeof(port)) != sizeof(port))
+        _exit(0);
+    port = port_of(start_server(st, port));
+    if (write(out, &port, sizeof(port)) == sizeof(port))
+        while (read(in, &port, sizeof(port)) > 0)
+            ;
+    _exit(0);
 }
 
-static void test_a_restarted_server_costs_the_steps_since_the_save(void **state)
+static struct child fork_child(void)
+{
+    int to[2], from[2];
+    struct child c;
+
+    assert_int_equal(pipe(to) | pipe(from), 0);
+    c.pid = fork();
+    assert_true(c.pid >= 0);
+    if (c.pid == 0) {
+        close(to[1]);
+        serve_in_child(to[0], from[1]);
+    }
+    close(to[0]);
+    close(from[1]);
+    c.to = to[1];
+    c.from = from[0];
+    return c;
+}
+
+static int serve(struct child *c, int port)
+{
+    assert_int_equal(write(c->to, &port, sizeof(port)), sizeof(port));
+    assert_int_equal(read(c->from, &port, sizeof(port)), sizeof(port));
+    return port;
+}
+
+static void kill_child(struct child *c)
+{
+    kill(c->pid, SIGKILL);
+    waitpid(c->pid, NULL, 0);
+    close(c->to);
+    close(c->from);
+}
+
+static void replace_at_30(struct told *t, int64_t step)
+{
+    if (step != 30 || t->losts)
+        return;
+    kill_child(&t->children[0]);
+    assert_int_equal(serve(&t->children[1], t->port), t->port);
+}
+
+static void test_a_killed_server_costs_the_steps_since_the_save(void **state)
 {
     struct fixture *f = *state;
     struct told t;
@@ -315,19 +372,77 @@ static void test_a_restarted_server_costs_the_steps_since_the_save(void **state)
     char target[64];
 
     write_meta(f, true);
-    t.server = start_server(f->st, 0);
-    snprintf(target, sizeof(target), "tfd%s",
-             TF_ServerTarget(t.server) + strlen("grpc"));
+    t.children[1] = fork_child();
+    t.children[0] = fork_child();
+    t.port = serve(&t.children[0], 0);
+    snprintf(target, sizeof(target), "tfd://127.0.0.1:%d", t.port);
     o.target = target;
     o.save_steps = 20;
-    t.at_step = restart_at_30;
+    t.at_step = replace_at_30;
     if (train(f, &o, &t) != TF_OK)
         fail_msg("%s", TF_Message(f->st));
     assert_true(t.losts >= 1);
     assert_int_equal(t.restores, 1);
     assert_int_equal(t.last_step, 50);
     assert_int_equal(t.steps, 30 + 30);
-    TF_DeleteServer(t.server);
+    kill_child(&t.children[1]);
+}
+
+/* It lets the trainer save before it goes. */
+static void *stop_server(void *arg)
+{
+    struct told *t = arg;
+
+    TF_DeleteServer(t->server);
+    return NULL;
+}
+
+/* The server stops while the steps go on, and is back for the next try. */
+static void stop_at_30(struct told *t, int64_t step)
+{
+    if (step == 30 && t->losts == 0) {
+        t->port = port_of(t->server);
+        assert_int_equal(pthread_create(&t->stopper, NULL, stop_server, t), 0);
+    }
+}
+
+static void start_again(struct told *t)
+{
+    TF_Status *st = TF_NewStatus();
+
+    pthread_join(t->stopper, NULL);
+    t->server = start_server(st, t->port);
+    TF_DeleteStatus(st);
+}
+
+static void test_a_server_that_is_stopped_costs_nothing(void **state)
+{
+    static const char *const schemes[] = {"tfd", "grpc"};
+    struct fixture *f = *state;
+    struct told t;
+    TFD_TrainerOptions o = options(&t);
+    char target[64], command[200];
+
+    write_meta(f, true);
+    for (int i = 0; i < 2; i++) {
+        snprintf(command, sizeof(command), "rm -rf %s", checkpoints);
+        assert_int_equal(system(command), 0);
+        o = options(&t);
+        t.server = start_server(f->st, 0);
+        snprintf(target, sizeof(target), "%s%s", schemes[i],
+                 TF_ServerTarget(t.server) + strlen("grpc"));
+        o.target = target;
+        o.max_steps = 2000;
+        t.at_step = stop_at_30;
+        t.when_lost = start_again;
+        if (train(f, &o, &t) != TF_OK)
+            fail_msg("%s", TF_Message(f->st));
+        assert_int_equal(t.losts, 1);
+        assert_int_equal(t.restores, 1);
+        assert_int_equal(t.last_step, 2000);
+        assert_int_equal(t.steps, 2000);
+        TF_DeleteServer(t.server);
+    }
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -341,7 +456,8 @@ int main(void)
         TEST(test_a_worker_waits_for_its_chief),
         TEST(test_bad_models_and_directories),
         TEST(test_a_checkpoint_that_is_gone_ends_it),
-        TEST(test_a_restarted_server_costs_the_steps_since_the_save),
+        TEST(test_a_server_that_is_stopped_costs_nothing),
+        TEST(test_a_killed_server_costs_the_steps_since_the_save),
     };
 
     return cmocka_run_group_tests_name("trainer", tests, NULL, NULL);

@@ -1,4 +1,5 @@
 """SIGTERM and SIGINT in each phase: what runs ends well, then exit 0."""
+import http.client
 import signal
 import socket
 import tempfile
@@ -19,6 +20,7 @@ RETRIED = (tf.errors.UnavailableError, tf.errors.AbortedError,
            tf.errors.DeadlineExceededError)
 SOON = 5  # seconds to stop when nothing needs time
 NOT_SERVING = 2
+PAGES = ("/livez", "/readyz", "/healthz")
 TFD = dict(limit=60, tfd_only=True)
 
 
@@ -162,6 +164,32 @@ def a_draining_server_takes_no_new_work(server):
         wait_until(lambda: health(raw) == NOT_SERVING, SOON, "the drain")
         code, _ = code_of(raw.create, graph_of(constant("a", 1.0)))
         assert code == "UNAVAILABLE", code
+        assert task.exit_code(3 + SOON) == 0
+
+
+def page(task, path):
+    """The status of a page, on a connection of its own."""
+    connection = http.client.HTTPConnection("127.0.0.1", task.port, timeout=10)
+    try:
+        connection.request("GET", path)
+        return connection.getresponse().status
+    finally:
+        connection.close()
+
+
+@test(**TFD)
+def a_draining_server_is_alive_and_not_ready(server):
+    """On new connections, too; and who connects for work is refused."""
+    with Cluster(server, ["--drain_timeout=3s"], worker=1) as cluster:
+        task = cluster["worker", 0]
+        assert [page(task, path) for path in PAGES] == [200, 200, 200]
+        LongStep(cluster.target())
+        task.signal(signal.SIGTERM)
+        wait_until(lambda: page(task, "/readyz") == 503, SOON, "the drain")
+        assert [page(task, path) for path in PAGES] == [200, 503, 200]
+        code, text = code_of(Raw(task.address).create,
+                             graph_of(constant("a", 1.0)))
+        assert code == "UNAVAILABLE" and "shutting down" in text, text
         assert task.exit_code(3 + SOON) == 0
 
 

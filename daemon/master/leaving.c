@@ -1,0 +1,59 @@
+/*
+ * leaving.c - see leaving.h.
+ */
+#include "daemon/master/leaving.h"
+
+#include "daemon/master/session.h"
+
+static bool any_marked(const struct tfd_master *m)
+{
+    for (const struct tfd_session *s = m->sessions; s; s = s->next)
+        if (s->task_leaves)
+            return true;
+    return false;
+}
+
+void tfd_master_leaving_check(struct tfd_master *m)
+{
+    struct tfd_leaving *l = m->leaving;
+
+    if (!l || any_marked(m))
+        return;
+    m->leaving = NULL;
+    while (l) {
+        struct tfd_leaving *next = l->next;
+
+        l->saved(l);
+        l = next;
+    }
+}
+
+void tfd_master_task_leaves(struct tfd_master *m, bool own,
+                            struct tfd_leaving *l)
+{
+    for (struct tfd_session *s = m->sessions; s; s = s->next)
+        if (s->state == TFD_SESSION_OPEN && s->config.saves_before_leave &&
+            !(own && s->link == 0))
+            s->task_leaves = true;
+    l->next = m->leaving;
+    m->leaving = l;
+    tfd_master_leaving_check(m);
+}
+
+void tfd_master_leaving_forget(struct tfd_master *m, struct tfd_leaving *l)
+{
+    struct tfd_leaving **at = &m->leaving;
+
+    while (*at && *at != l)
+        at = &(*at)->next;
+    if (*at)
+        *at = l->next;
+}
+
+bool tfd_master_leaving_link(const struct tfd_master *m, uint64_t link)
+{
+    for (const struct tfd_session *s = m->sessions; s && link; s = s->next)
+        if (s->task_leaves && s->link == link)
+            return true;
+    return false;
+}
