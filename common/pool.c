@@ -1,7 +1,7 @@
 /*
  * pool.c - see pool.h.
  *
- *     submit     ---> queue of jobs ----+
+ *     submit     ---> queues of jobs ---+
  *                                       +--> thread: ranges first, then jobs,
  *     parallel   ---> list of ranges ---+            then the stack of sleepers
  *
@@ -38,6 +38,10 @@
 #define WAKING_NS 200000
 /* So small a part of a range is the sample. */
 #define SAMPLE_OF 64
+/* Of so many jobs that begin, one is of those that had a turn, if any wait: the
+ * new ones are for short work, and must not keep the others from it for ever.
+ */
+#define NEW_IN_TURN 4
 
 struct range {
     tfd_range_fn *fn;
@@ -61,10 +65,17 @@ struct worker {
     struct worker *next;
 };
 
-struct tfd_pool {
-    struct tfd_lock lock; /* of everything below but the counts */
+struct line {
     struct tfd_job *first;
     struct tfd_job **last;
+};
+
+struct tfd_pool {
+    struct tfd_lock lock; /* of everything below but the counts */
+    struct line fresh;    /* jobs as they were submitted */
+    struct line again;    /* jobs that had a turn */
+    unsigned begun;       /* jobs while both waited */
+    atomic_int waiting;   /* jobs in both; written under the lock */
     struct range *ranges;
     struct worker *sleepers;
     bool looking; /* a thread that does not sleep finds what comes */
@@ -113,9 +124,14 @@ static void unlock_and_wake(struct tfd_pool *p, struct worker *w)
         tfd_cond_signal(&w->wake);
 }
 
+static bool has_job(const struct tfd_pool *p)
+{
+    return p->fresh.first || p->again.first;
+}
+
 static bool has_work(const struct tfd_pool *p)
 {
-    return p->first || p->ranges;
+    return has_job(p) || p->ranges;
 }
 
 /* ---- Ranges -------------------------------------------------------------- */
@@ -169,7 +185,7 @@ static void help(struct tfd_pool *p, struct range *r)
     struct worker *next = NULL;
 
     r->helpers++;
-    if (pieces_left(r) > 1 || p->first)
+    if (pieces_left(r) > 1 || has_job(p))
         next = take_sleeper(p);
     unlock_and_wake(p, next);
     work_on(r);
@@ -267,23 +283,50 @@ void tfd_pool_parallel(struct tfd_pool *p, int64_t n, int64_t grain,
 
 /* ---- Jobs ---------------------------------------------------------------- */
 
-void tfd_pool_submit(struct tfd_pool *p, struct tfd_job *job)
+static void enqueue(struct tfd_pool *p, struct line *to, struct tfd_job *job)
 {
     job->next = NULL;
     tfd_lock(&p->lock);
-    *p->last = job;
-    p->last = &job->next;
+    *to->last = job;
+    to->last = &job->next;
+    atomic_fetch_add_explicit(&p->waiting, 1, memory_order_relaxed);
     unlock_and_wake(p, announce(p));
+}
+
+void tfd_pool_submit(struct tfd_pool *p, struct tfd_job *job)
+{
+    enqueue(p, &p->fresh, job);
+}
+
+void tfd_pool_yield(struct tfd_pool *p, struct tfd_job *job)
+{
+    enqueue(p, &p->again, job);
+}
+
+bool tfd_pool_waiting(const struct tfd_pool *p)
+{
+    return p && atomic_load_explicit(&p->waiting, memory_order_relaxed) > 0;
+}
+
+static struct line *choose_line(struct tfd_pool *p)
+{
+    if (!p->again.first)
+        return &p->fresh;
+    if (!p->fresh.first)
+        return &p->again;
+    return ++p->begun % NEW_IN_TURN == 0 ? &p->again : &p->fresh;
 }
 
 /* Called and returns with the lock held. */
 static void run_first(struct tfd_pool *p)
 {
-    struct tfd_job *job = p->first;
+    struct line *from = choose_line(p);
+    struct tfd_job *job = from->first;
 
-    p->first = job->next;
-    if (!p->first)
-        p->last = &p->first;
+    from->first = job->next;
+    if (!from->first)
+        from->last = &from->first;
+    atomic_fetch_sub_explicit(&p->waiting, 1, memory_order_relaxed);
     unlock_and_wake(p, has_work(p) ? take_sleeper(p) : NULL);
     job->run(job);
     tfd_lock(&p->lock);
@@ -334,7 +377,7 @@ static void *run_worker(void *arg)
     for (;;) {
         if (p->ranges)
             help(p, p->ranges);
-        else if (p->first)
+        else if (has_job(p))
             run_first(p);
         else if (p->stop)
             break;
@@ -394,7 +437,8 @@ struct tfd_pool *tfd_pool_new(int threads, struct tfd_status *st)
         return NULL;
     }
     tfd_lock_init(&p->lock, TFD_LOCK_POOL);
-    p->last = &p->first;
+    p->fresh.last = &p->fresh.first;
+    p->again.last = &p->again.first;
 
     error = start_workers(p, threads);
     if (error) {

@@ -53,6 +53,13 @@ bool tfd_pool_busy(struct tfd_pool *p);
 
 /* p is not NULL: a job may wait for another, so none runs on the caller. */
 void tfd_pool_submit(struct tfd_pool *p, struct tfd_job *job);
+/* The same for a job that goes on after it has had a turn: those that were
+ * submitted come before it, but for every fourth that a thread begins, and
+ * those that had a turn earlier come before it always. */
+void tfd_pool_yield(struct tfd_pool *p, struct tfd_job *job);
+/* Whether a job waits for a thread, as it was a moment ago; no more than a read
+ * of memory.  False for NULL. */
+bool tfd_pool_waiting(const struct tfd_pool *p);
 
 /*
  * Calls fn for pieces that together are [0, n), each of at least grain elements

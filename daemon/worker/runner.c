@@ -13,10 +13,15 @@
 #include <stddef.h>
 #include <time.h>
 
-/* A step that was thought small gives the loop thread back after this. */
+/* A step that was thought small gives the loop thread back after this, ... */
 #define INLINE_MAX_NS 500000
-/* Others have their turn after this many nodes, where a loop never ends. */
+/* ... and any step its compute thread, when other steps wait for one: many
+ * times what handing over costs, and less than anybody notices. */
+#define SLICE_NS 2000000
+/* Others have their turn after this many nodes, where a loop never ends; on
+ * the loop thread sooner, since there nobody else has one meanwhile. */
 #define TURN_NODES 64
+#define TURN_NODES_ON_LOOP 16
 
 static uint64_t now_ns(void)
 {
@@ -117,9 +122,11 @@ void tfd_runner_share(struct tfd_runner *r)
 
 /* ---- A runner ------------------------------------------------------------ */
 
-static void runner_init(struct tfd_runner *r, struct tfd_step *s)
+static void runner_init(struct tfd_runner *r, struct tfd_step *s,
+                        struct tfd_helper *h)
 {
     r->step = s;
+    r->helper = h;
     r->first = r->last = r->expensive = NULL;
     r->shared = s->shared;
     r->turn_over = false;
@@ -156,9 +163,25 @@ static void hand_over(struct tfd_runner *r)
     tfd_lock(&s->lock);
     assert(!s->common && !r->expensive);
     s->common = r->first;
+    s->common_last = r->last;
     s->on_loop = false;
     s->busy_ns += now_ns() - r->begun_ns;
     tfd_runner_wake(s);
+    tfd_unlock(&s->lock);
+}
+
+/* Other steps have their turn on this thread.  The runner is still counted;
+ * what it had to do lies where it, or another one, finds it. */
+static void yield(struct tfd_runner *r)
+{
+    struct tfd_step *s = r->step;
+    struct tfd_ready *item;
+
+    tfd_lock(&s->lock);
+    while ((item = pop(r)))
+        put_common(s, item);
+    s->busy_ns += now_ns() - r->begun_ns;
+    tfd_pool_yield(s->pool, &r->helper->job);
     tfd_unlock(&s->lock);
 }
 
@@ -199,7 +222,16 @@ static void give_turn(struct tfd_runner *r)
 
 static bool is_turn_over(struct tfd_runner *r)
 {
-    return ++r->nodes % TURN_NODES == 0 || r->turn_over;
+    uint32_t most = r->step->on_loop ? TURN_NODES_ON_LOOP : TURN_NODES;
+
+    return ++r->nodes % most == 0 || r->turn_over;
+}
+
+/* The clock is read only while somebody waits. */
+static bool is_slice_over(const struct tfd_runner *r)
+{
+    return r->helper && tfd_pool_waiting(r->step->pool) &&
+           now_ns() - r->begun_ns > SLICE_NS;
 }
 
 /* The step has been on the loop thread for too long. */
@@ -209,7 +241,7 @@ static bool is_late(const struct tfd_runner *r)
            (r->turn_over || now_ns() - r->begun_ns > INLINE_MAX_NS);
 }
 
-/* False when the step was handed over. */
+/* False when the step was handed over, or goes on later. */
 static bool run_list(struct tfd_runner *r)
 {
     struct tfd_step *s = r->step;
@@ -217,6 +249,10 @@ static bool run_list(struct tfd_runner *r)
 
     while (!has_failed(s) && (item = pop(r))) {
         tfd_runner_node(r, item);
+        if (is_slice_over(r) && !has_failed(s)) {
+            yield(r);
+            return false;
+        }
         if (!is_turn_over(r))
             continue;
         if (is_late(r)) {
@@ -252,9 +288,10 @@ static void take_common(struct tfd_runner *r)
 enum leaving { STAYS, LEAVES, ENDS };
 
 /* Finds more to do, or leaves the step; after that it may be gone. */
-static enum leaving refill(struct tfd_runner *r, struct tfd_helper *h)
+static enum leaving refill(struct tfd_runner *r)
 {
     struct tfd_step *s = r->step;
+    struct tfd_helper *h = r->helper;
     struct tfd_async *finished;
     enum leaving leaving = STAYS;
 
@@ -279,7 +316,7 @@ static enum leaving refill(struct tfd_runner *r, struct tfd_helper *h)
 }
 
 /* True when the step has ended. */
-static bool work(struct tfd_runner *r, struct tfd_helper *h)
+static bool work(struct tfd_runner *r)
 {
     struct tfd_step *s = r->step;
     enum leaving leaving = STAYS;
@@ -292,7 +329,7 @@ static bool work(struct tfd_runner *r, struct tfd_helper *h)
             s->is_ended = true;
             return true;
         }
-        leaving = refill(r, h);
+        leaving = refill(r);
     }
     return leaving == ENDS;
 }
@@ -303,10 +340,10 @@ bool tfd_runner_run(struct tfd_step *s, bool begin)
 {
     struct tfd_runner r;
 
-    runner_init(&r, s);
+    runner_init(&r, s, NULL);
     if (begin)
         push_roots(&r);
-    return work(&r, NULL);
+    return work(&r);
 }
 
 bool tfd_runner_help(struct tfd_helper *h)
@@ -315,12 +352,12 @@ bool tfd_runner_help(struct tfd_helper *h)
     struct tfd_runner r;
     bool begin;
 
-    runner_init(&r, s);
+    runner_init(&r, s, h);
     tfd_lock(&s->lock);
     begin = s->begin;
     s->begin = false;
     tfd_unlock(&s->lock);
     if (begin)
         push_roots(&r);
-    return work(&r, h);
+    return work(&r);
 }

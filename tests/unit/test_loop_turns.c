@@ -145,6 +145,79 @@ static void test_loops_let_others_have_their_turn(void **state)
     fail_beside_loops(graph);
 }
 
+struct endless {
+    struct tfd_run_graph run;
+    struct tfd_tensor feed, fetched;
+    enum tfd_code code;
+    int *left;
+};
+
+static void endless_done(struct tfd_run_graph *run, const struct tfd_status *st)
+{
+    struct endless *e = (struct endless *)run;
+
+    e->code = st->code;
+    tfd_tensor_unref(&e->feed);
+    if (--*e->left == 0)
+        wrig_stop(&w);
+}
+
+#define ENDLESS 6
+
+static void start_endless(struct endless *e, uint64_t graph, int *left)
+{
+    for (int i = 0; i < ENDLESS; i++) {
+        e[i] = (struct endless){.feed = wrig_scalar(TFD_FLOAT, 1e30),
+                                .left = left};
+        e[i].run.session = w.session;
+        e[i].run.graph = graph;
+        e[i].run.step_id = 1000 + i;
+        e[i].run.feeds = &e[i].feed;
+        e[i].run.fetches = &e[i].fetched;
+        e[i].run.done = endless_done;
+        w.worker->ops->run_graph(w.worker, &e[i].run);
+    }
+}
+
+static void cancel_endless(struct endless *e, const int *left)
+{
+    w.done = false;
+    for (int i = 0; i < ENDLESS; i++)
+        w.worker->ops->cancel(w.worker, &e[i].run);
+    if (*left > 0)
+        wrig_wait(&w);
+    for (int i = 0; i < ENDLESS; i++)
+        assert_int_equal(e[i].code, TFD_CANCELLED);
+}
+
+/* More loops than threads, none of which ends; steps that need a thread get
+ * theirs, again and again. */
+static void test_endless_steps_let_others_run(void **state)
+{
+    static struct endless runs[ENDLESS];
+    uint64_t loop = put_loop(&count_to_n), other;
+    int left;
+
+    (void)state;
+    wrig_const(&w, "a", 1);
+    wrig_node(&w, "b", "TestBlocks", "a");
+    wrig_node(&w, "c", "TestAdd", "b,a");
+    wrig_fetch(&w, "c");
+    other = wrig_register(&w);
+    for (int as_code = 1; as_code >= 0; as_code--) {
+        if (!as_code)
+            take_code_away(exec_of(loop));
+        left = ENDLESS;
+        start_endless(runs, loop, &left);
+        for (int i = 0; i < 10; i++) {
+            assert_int_equal(wrig_run(&w, other), TFD_OK);
+            assert_true(wrig_result(&w, 0) == 2);
+        }
+        assert_int_equal(left, ENDLESS);
+        cancel_endless(runs, &left);
+    }
+}
+
 /* Spins until two threads do at once: as code they never would. */
 static void test_a_loop_that_is_wide_runs_on_several_threads(void **state)
 {
@@ -176,6 +249,7 @@ int main(void)
         TEST(test_an_endless_loop_is_cancelled),
         TEST(test_a_long_loop_leaves_the_loop_thread),
         TEST(test_loops_let_others_have_their_turn),
+        TEST(test_endless_steps_let_others_run),
         TEST(test_a_loop_that_is_wide_runs_on_several_threads),
     };
 

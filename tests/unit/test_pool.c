@@ -115,6 +115,51 @@ static void test_one_thread_runs_jobs_in_order(void **state)
         assert_int_equal(order[i], i);
 }
 
+/* A thread is kept busy until everything waits behind it. */
+struct gate {
+    struct tfd_job job; /* first */
+    atomic_int reached, open;
+};
+
+static void run_gate(struct tfd_job *job)
+{
+    struct gate *g = (struct gate *)job;
+
+    atomic_store(&g->reached, 1);
+    while (!atomic_load(&g->open))
+        ;
+}
+
+/* Of those that had a turn one begins for three new ones, in the order that
+ * they came; without new ones all do. */
+static void test_jobs_that_had_a_turn_wait_longer(void **state)
+{
+    static const int wanted[] = {0, 1, 2, 100, 3, 4, 5, 101, 6, 102, 103, 104};
+    struct tfd_pool *p = make(1);
+    struct gate gate = {.job = {run_gate, NULL}};
+    struct ordered jobs[12];
+
+    (void)state;
+    order_count = 0;
+    tfd_pool_submit(p, &gate.job);
+    while (!atomic_load(&gate.reached))
+        ;
+    for (int i = 0; i < 12; i++) {
+        jobs[i] = (struct ordered){{run_ordered, NULL}, i < 5 ? 100 + i : i - 5};
+        if (i < 5)
+            tfd_pool_yield(p, &jobs[i].job);
+        else
+            tfd_pool_submit(p, &jobs[i].job);
+    }
+    assert_true(tfd_pool_waiting(p));
+    atomic_store(&gate.open, 1);
+    tfd_pool_free(p);
+    assert_false(tfd_pool_waiting(NULL));
+    assert_int_equal(order_count, 12);
+    for (int i = 0; i < 12; i++)
+        assert_int_equal(order[i], wanted[i]);
+}
+
 /* Two that wait for each other need two threads, both awake. */
 struct pair {
     struct tfd_lock lock;
@@ -445,6 +490,7 @@ int main(void)
         cmocka_unit_test(test_every_job_runs_before_the_pool_is_gone),
         cmocka_unit_test(test_jobs_may_submit_themselves_again),
         cmocka_unit_test(test_one_thread_runs_jobs_in_order),
+        cmocka_unit_test(test_jobs_that_had_a_turn_wait_longer),
         cmocka_unit_test(test_each_submit_wakes_a_thread),
         cmocka_unit_test(test_every_element_is_in_one_piece),
         cmocka_unit_test(test_nothing_to_do_calls_nothing),
