@@ -37,8 +37,11 @@
 struct block {
     struct tfd_buffer buffer;  /* first: a buffer is the start of its block */
     struct tfd_buffer *parent; /* of a slice */
-    struct block *next;        /* while cached */
-    size_t charged;            /* what it adds to in_use */
+    size_t charged;            /* what it adds to in_use ... */
+    union {
+        size_t idle;        /* ... and to cached, while it is filled */
+        struct block *next; /* while cached */
+    };
     int class;
 };
 
@@ -134,11 +137,14 @@ static struct block *fresh_block(int class)
     return memory;
 }
 
-static struct block *take_block(size_t size)
+/* *reused: it was kept, and so has its pages.  May be NULL. */
+static struct block *take_block(size_t size, bool *reused)
 {
     int class = class_of(size);
     struct block *b = pop(class);
 
+    if (reused)
+        *reused = b != NULL;
     if (!b)
         b = fresh_block(class);
     if (!b) {
@@ -202,13 +208,51 @@ struct tfd_buffer *tfd_buffer_new(size_t size)
 
     if (size > SIZE_LIMIT || !charge(size))
         return NULL;
-    b = take_block(size);
+    b = take_block(size, NULL);
     if (!b) {
         atomic_fetch_sub(&in_use, size);
         return NULL;
     }
     b->charged = size;
     return &b->buffer;
+}
+
+/* A block that had been used before still counts as kept for reuse; a fresh one
+ * has no pages yet. */
+struct tfd_buffer *tfd_buffer_new_empty(size_t size)
+{
+    size_t max = atomic_load(&limit);
+    struct block *b;
+    bool reused;
+
+    if (size > SIZE_LIMIT || (max && size > max))
+        return NULL;
+    b = take_block(size, &reused);
+    if (!b)
+        return NULL;
+    if (reused) {
+        b->idle = class_size(b->class);
+        atomic_fetch_add(&cached, b->idle);
+    }
+    return &b->buffer;
+}
+
+bool tfd_buffer_charge(struct tfd_buffer *buffer, size_t size)
+{
+    struct block *b = (struct block *)buffer;
+    size_t more, used;
+
+    assert(size <= buffer->size);
+    if (size <= b->charged)
+        return true;
+    more = size - b->charged;
+    used = more < b->idle ? more : b->idle;
+    b->idle -= used;
+    atomic_fetch_sub(&cached, used);
+    if (!charge(more))
+        return false;
+    b->charged = size;
+    return true;
 }
 
 /* Of slices, so that they can be told from buffers of their own. */
@@ -224,7 +268,7 @@ struct tfd_buffer *tfd_buffer_slice(struct tfd_buffer *parent, size_t offset,
     struct block *b;
 
     assert(offset <= parent->size && size <= parent->size - offset);
-    b = take_block(0);
+    b = take_block(0, NULL);
     if (!b)
         return NULL;
     b->parent = tfd_buffer_ref(parent);
@@ -240,6 +284,8 @@ void tfd_buffer_release(struct tfd_buffer *buffer)
     struct tfd_buffer *parent = b->parent;
 
     atomic_fetch_sub(&in_use, b->charged);
+    if (b->idle)
+        atomic_fetch_sub(&cached, b->idle);
     give_block(b);
     tfd_buffer_unref(parent);
 }

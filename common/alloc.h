@@ -42,6 +42,15 @@ enum tfd_code tfd_tensor_new_in(struct tfd_tensor *out, struct tfd_memory *m,
  * undefined; size 0 gives a buffer of 0 bytes. */
 struct tfd_buffer *tfd_buffer_new(size_t size);
 
+/* The same for bytes that a peer has announced and may never send: of these
+ * only those count that tfd_buffer_charge() says have come, so announcing
+ * much takes neither memory nor its accounting.  NULL also where it could never
+ * fit. */
+struct tfd_buffer *tfd_buffer_new_empty(size_t size);
+/* The first `size` bytes of such a buffer count from now on, at most all; less
+ * than before changes nothing.  False when the limit would be passed. */
+bool tfd_buffer_charge(struct tfd_buffer *b, size_t size) TFD_MUST_USE;
+
 /* A buffer that shows `size` bytes of parent from offset; holds a reference. */
 struct tfd_buffer *tfd_buffer_slice(struct tfd_buffer *parent, size_t offset,
                                     size_t size);
@@ -53,7 +62,8 @@ void tfd_buffer_release(struct tfd_buffer *b);
 
 struct tfd_alloc_stats {
     size_t in_use;   /* bytes of live buffers, as asked for; no slices */
-    size_t cached;   /* bytes kept for reuse, as they lie in memory */
+    size_t cached;   /* bytes kept for reuse, as they lie in memory, also where
+                        they have been given out and nothing has come yet */
     size_t peak;     /* of in_use */
     uint64_t allocs; /* calls of malloc and mmap made */
 };

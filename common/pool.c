@@ -303,9 +303,9 @@ void tfd_pool_yield(struct tfd_pool *p, struct tfd_job *job)
     enqueue(p, &p->again, job);
 }
 
-bool tfd_pool_waiting(const struct tfd_pool *p)
+int tfd_pool_waiting(const struct tfd_pool *p)
 {
-    return p && atomic_load_explicit(&p->waiting, memory_order_relaxed) > 0;
+    return p ? atomic_load_explicit(&p->waiting, memory_order_relaxed) : 0;
 }
 
 static struct line *choose_line(struct tfd_pool *p)

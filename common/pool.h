@@ -57,9 +57,9 @@ void tfd_pool_submit(struct tfd_pool *p, struct tfd_job *job);
  * submitted come before it, but for every fourth that a thread begins, and
  * those that had a turn earlier come before it always. */
 void tfd_pool_yield(struct tfd_pool *p, struct tfd_job *job);
-/* Whether a job waits for a thread, as it was a moment ago; no more than a read
- * of memory.  False for NULL. */
-bool tfd_pool_waiting(const struct tfd_pool *p);
+/* How many jobs wait for a thread, as it was a moment ago; no more than a read
+ * of memory.  0 for NULL. */
+int tfd_pool_waiting(const struct tfd_pool *p);
 
 /*
  * Calls fn for pieces that together are [0, n), each of at least grain elements

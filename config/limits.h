@@ -82,6 +82,12 @@
 /* From the first byte of a head to its last. */
 #define TFD_HEAD_MS 10000
 
+/* What a connection must send of a message that it has announced, while we read
+ * it: 1 KiB/s.  A modem of 1996 sends 3 KiB/s, and a link that is lost and
+ * found again has half a minute. */
+#define TFD_DELIVERY_MS 30000
+#define TFD_DELIVERY_SIZE_MIN (UINT64_C(32) << 10)
+
 /* A connection without a session, a call or a byte. */
 #define TFD_CONNECTION_IDLE_MS (5 * 60 * 1000)
 

@@ -89,6 +89,8 @@ static size_t conn_space(void *self, uint8_t **at)
         left ? &((struct tfd_grpc_call *)stream)->in : NULL;
     size_t room = in ? tfd_grpc_reader_room(in, left, &v->read_at) : 0;
 
+    if (room > v->ticket.reserved && v->ticket.reserved > 0)
+        room = v->ticket.reserved; /* the rest when there is memory for it */
     v->read_into = room ? in->body : NULL;
     if (room == 0) {
         room = TFD_LOOP_SCRATCH_SIZE;
@@ -139,6 +141,7 @@ static void conn_closed(void *self, const struct tfd_status *why)
     tfd_timer_stop(&v->patience);
     tfd_timer_stop(&v->idle);
     tfd_links_remove(tfd_service_links(v->service), v->link);
+    tfd_intake_leave(tfd_service_intake(v->service), &v->ticket);
     tfd_h2_free(v->h2);
     /* All first: one cancelled call may make its handler answer another. */
     for (struct tfd_grpc_call *s = v->streams; s; s = s->next)
@@ -173,6 +176,7 @@ enum tfd_code tfd_grpc_serve(struct tfd_service *service, struct tfd_conn *c,
     }
     v->link = tfd_links_add(tfd_service_links(service));
     v->ticket.admitted = tfd_grpc_server_admitted;
+    v->ticket.late = tfd_grpc_server_late;
     tfd_timer_init(&v->idle, v->loop, idle_over);
     start_idle(v);
     tfd_conn_handle(c, &handler, v);

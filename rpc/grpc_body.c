@@ -18,8 +18,6 @@
 /* What 6 bytes of a peer may claim, and what each byte after that. */
 #define FIRST_CAPACITY ((size_t)1 << 20)
 #define GROWTH 256
-/* For what was read before its connection was paused. */
-#define HELD_CAPACITY ((size_t)TFD_LOOP_SCRATCH_SIZE)
 
 /* Less is read together with the frames behind it, and copied. */
 #define DIRECT_MIN ((size_t)32 << 10)
@@ -67,24 +65,30 @@ static size_t next_capacity(const struct tfd_grpc_reader *r, size_t n)
     size_t here = r->have + n;
     size_t earned = here < SIZE_MAX / GROWTH ? here * GROWTH : SIZE_MAX;
 
-    if (r->held && !r->capacity)
-        return least(r->size, HELD_CAPACITY);
     if (r->size <= FIRST_CAPACITY || r->size <= earned)
         return r->size;
     return r->capacity ? earned : FIRST_CAPACITY;
 }
 
+static enum tfd_code fail_memory(const struct tfd_grpc_reader *r,
+                                 struct tfd_status *st)
+{
+    return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                    "no memory for a gRPC message of %u bytes", r->size);
+}
+
 /* The buffer grows once it is full.  Messages of 16 MiB fit at once when they
- * begin with 64 KiB in one piece, and a 100 MiB one copies 1 MiB. */
+ * begin with 64 KiB in one piece, and a 100 MiB one copies 1 MiB.  Of the
+ * memory what has come counts. */
 static enum tfd_code grow(struct tfd_grpc_reader *r, size_t n,
                           struct tfd_status *st)
 {
     size_t capacity = next_capacity(r, n);
-    struct tfd_buffer *b = tfd_buffer_new(r->start + capacity + FRAME_HEAD);
+    struct tfd_buffer *b =
+        tfd_buffer_new_empty(r->start + capacity + FRAME_HEAD);
 
     if (!b)
-        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
-                        "no memory for a gRPC message of %u bytes", r->size);
+        return fail_memory(r, st);
     if (r->body)
         memcpy((char *)b->data + r->start, (char *)r->body->data + r->start,
                r->have);
@@ -118,6 +122,8 @@ static enum tfd_code feed_body(struct tfd_grpc_reader *r, const uint8_t *data,
         if (r->have == r->capacity)
             TFD_TRY(grow(r, n, st));
         part = least(n, r->capacity - r->have);
+        if (!tfd_buffer_charge(r->body, r->start + r->have + part))
+            return fail_memory(r, st);
         if (next_byte(r) != data)
             memcpy(next_byte(r), data, part);
         r->have += (uint32_t)part;

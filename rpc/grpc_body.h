@@ -29,11 +29,10 @@
 struct tfd_grpc_reader {
     uint8_t prefix[TFD_GRPC_PREFIX_SIZE];
     uint32_t prefix_have;
-    uint32_t size;     /* of the message, once the prefix is there */
-    uint32_t have;     /* received of it */
-    uint32_t capacity; /* of the buffer, for the message */
-    bool held;         /* set by the owner: take no more memory than must be */
-    size_t start;      /* of the message in the buffer */
+    uint32_t size;           /* of the message, once the prefix is there */
+    uint32_t have;           /* received of it */
+    uint32_t capacity;       /* of the buffer, for the message */
+    size_t start;            /* of the message in the buffer */
     struct tfd_buffer *body; /* NULL while nothing of it has arrived */
 };
 

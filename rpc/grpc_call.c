@@ -1,6 +1,7 @@
 /* grpc_call.c - see grpc_call.h. */
 #include "rpc/grpc_call.h"
 
+#include "common/log.h"
 #include "config/limits.h"
 #include "rpc/percent.h"
 
@@ -10,32 +11,51 @@
 
 /* ---- Memory for requests ------------------------------------------------ */
 
-static void expect(struct tfd_grpc_call *s, uint64_t size)
+static void update_reading(struct tfd_grpc_server *v)
 {
-    s->reserved = size;
-    s->in.held = false;
-    tfd_h2_expect(s->server->h2, s->id, size);
-}
-
-/* Asks for every message that has been announced, one after the other; the
- * connection is read while none waits. */
-void tfd_grpc_server_ask(struct tfd_grpc_server *v)
-{
-    for (struct tfd_grpc_call *s = v->streams; s && !v->waits; s = s->next) {
-        uint64_t size = s->wanted;
-
-        if (size == 0)
-            continue;
-        s->wanted = 0;
-        if (tfd_intake_ask(tfd_service_intake(v->service), &v->ticket, size))
-            expect(s, size);
-        else
-            v->waits = s;
-    }
-    if (v->waits)
+    if (v->closing)
+        return;
+    if (v->ticket.waiting)
         tfd_conn_pause(v->conn);
     else
         tfd_conn_resume(v->conn);
+}
+
+void tfd_grpc_call_announce(struct tfd_grpc_call *s)
+{
+    struct tfd_grpc_server *v = s->server;
+
+    s->owed = s->in.size;
+    tfd_h2_expect(v->h2, s->id, (uint64_t)s->in.size + TFD_GRPC_PREFIX_SIZE);
+    if (!tfd_intake_announce(tfd_service_intake(v->service), &v->ticket,
+                             s->in.size))
+        update_reading(v);
+}
+
+void tfd_grpc_call_came(struct tfd_grpc_call *s, size_t n)
+{
+    struct tfd_grpc_server *v = s->server;
+
+    if (n > s->owed)
+        n = (size_t)s->owed; /* 0: of a message that nobody counts */
+    if (n == 0)
+        return;
+    s->owed -= n;
+    s->come += n;
+    if (!tfd_intake_came(tfd_service_intake(v->service), &v->ticket, n))
+        update_reading(v);
+}
+
+void tfd_grpc_call_settle(struct tfd_grpc_call *s)
+{
+    struct tfd_grpc_server *v = s->server;
+
+    if (s->owed + s->come == 0 || !v)
+        return;
+    tfd_intake_forget(tfd_service_intake(v->service), &v->ticket, s->come,
+                      s->owed);
+    s->owed = s->come = 0;
+    update_reading(v);
 }
 
 void tfd_grpc_server_admitted(struct tfd_intake_ticket *t)
@@ -43,26 +63,24 @@ void tfd_grpc_server_admitted(struct tfd_intake_ticket *t)
     struct tfd_grpc_server *v =
         (struct tfd_grpc_server *)((char *)t -
                                    offsetof(struct tfd_grpc_server, ticket));
-    struct tfd_grpc_call *s = v->waits;
 
-    assert(s);
-    v->waits = NULL;
-    expect(s, t->size);
-    tfd_grpc_server_ask(v);
-    tfd_grpc_server_go_on(v);
+    update_reading(v);
 }
 
-void tfd_grpc_call_stop_waiting(struct tfd_grpc_call *s)
+void tfd_grpc_server_late(struct tfd_intake_ticket *t)
 {
-    struct tfd_grpc_server *v = s->server;
+    struct tfd_grpc_server *v =
+        (struct tfd_grpc_server *)((char *)t -
+                                   offsetof(struct tfd_grpc_server, ticket));
 
-    s->wanted = 0;
-    if (!v || v->waits != s)
-        return;
-    v->waits = NULL;
-    tfd_intake_leave(tfd_service_intake(v->service), &v->ticket);
-    if (!v->closing)
-        tfd_grpc_server_ask(v);
+    tfd_log(TFD_LOG_WARN, "connection_closed",
+            "peer=%s why=\"it announced a message and does not send it\" "
+            "owed=%llu come=%llu seconds=%d least=%llu",
+            tfd_conn_peer(v->conn), (unsigned long long)t->owed,
+            (unsigned long long)t->come, TFD_DELIVERY_MS / 1000,
+            (unsigned long long)TFD_DELIVERY_SIZE_MIN);
+    tfd_h2_terminate(v->h2, TFD_H2_ENHANCE_YOUR_CALM);
+    tfd_grpc_server_go_on(v);
 }
 
 /* ---- A call's end ------------------------------------------------------- */
@@ -86,18 +104,10 @@ void tfd_grpc_call_link(struct tfd_grpc_call *s, struct tfd_grpc_call **list)
     *list = s;
 }
 
-/* What was reserved lies in the message now, or will never. */
-void tfd_grpc_call_took(struct tfd_grpc_call *s)
-{
-    tfd_intake_took(tfd_service_intake(s->call.service), s->reserved);
-    s->reserved = 0;
-}
-
 static void tfd_grpc_call_free(struct tfd_grpc_call *s)
 {
     assert(!s->server && (!s->handed || s->answered));
     unlink_stream(s);
-    tfd_grpc_call_took(s);
     tfd_incoming_deinit(&s->call.in);
     tfd_grpc_reader_deinit(&s->in);
     tfd_grpc_writer_deinit(&s->out);
@@ -121,7 +131,7 @@ void tfd_grpc_call_cancel(struct tfd_grpc_call *s)
 void tfd_grpc_call_detach(struct tfd_grpc_call *s)
 {
     tfd_timer_stop(&s->deadline);
-    tfd_grpc_call_stop_waiting(s);
+    tfd_grpc_call_settle(s);
     s->server = NULL;
     s->replied = true;
     s->call.peer = "(disconnected)";
@@ -223,8 +233,7 @@ void tfd_grpc_call_refuse(struct tfd_grpc_call *s, const struct tfd_status *st)
     assert(!s->handed);
     if (!s->replied)
         tfd_grpc_call_fail(s, st);
-    tfd_grpc_call_stop_waiting(s);
-    tfd_grpc_call_took(s);
+    tfd_grpc_call_settle(s);
     tfd_grpc_reader_deinit(&s->in);
 }
 

@@ -46,8 +46,8 @@ struct tfd_grpc_call {
     bool answered; /* by it */
     bool replied;  /* the peer has its response, or never will */
     uint64_t timeout_us;
-    uint64_t wanted;   /* the size of a message that was not asked for yet */
-    uint64_t reserved; /* of one that was */
+    uint64_t owed; /* of its message, as the server's ticket has it ... */
+    uint64_t come; /* ... and what has come of it */
     char path[TFD_GRPC_PATH_ROOM];
     struct tfd_timer deadline;
     struct tfd_grpc_reader in;
@@ -68,8 +68,7 @@ struct tfd_grpc_server {
     struct tfd_timer idle; /* runs always, looks whether anything came */
     bool received;         /* since it last looked */
     uint64_t link;
-    struct tfd_intake_ticket ticket;
-    struct tfd_grpc_call *waits; /* for memory; the connection is not read */
+    struct tfd_intake_ticket ticket; /* while it waits nothing is read */
     bool inside; /* the session or a handler is running: do not enter it */
     bool closing;
 };
@@ -86,8 +85,11 @@ extern const struct tfd_h2_events tfd_grpc_events;
 /* ---- grpc_call.c --------------------------------------------------------- */
 
 void tfd_grpc_call_link(struct tfd_grpc_call *c, struct tfd_grpc_call **list);
-/* What was reserved lies in the message now, or will never. */
-void tfd_grpc_call_took(struct tfd_grpc_call *c);
+/* The prefix of a large message is there; then, bytes of it; then it is
+ * complete, or given up. */
+void tfd_grpc_call_announce(struct tfd_grpc_call *c);
+void tfd_grpc_call_came(struct tfd_grpc_call *c, size_t n);
+void tfd_grpc_call_settle(struct tfd_grpc_call *c);
 /* Tells the handler, which may answer this and other calls from inside. */
 void tfd_grpc_call_cancel(struct tfd_grpc_call *c);
 /* The HTTP/2 stream is over; the call may outlive it. */
@@ -98,13 +100,9 @@ void tfd_grpc_call_let_go(struct tfd_grpc_call *c);
 void tfd_grpc_call_reply_http(struct tfd_grpc_call *c, const char *status);
 /* The request is not going to reach a handler. */
 void tfd_grpc_call_refuse(struct tfd_grpc_call *c, const struct tfd_status *st);
-/* It no longer waits for memory. */
-void tfd_grpc_call_stop_waiting(struct tfd_grpc_call *c);
-/* Asks for every message that has been announced, one after the other; the
- * connection is read while none waits. */
-void tfd_grpc_server_ask(struct tfd_grpc_server *v);
-/* struct tfd_intake_ticket.admitted */
+/* struct tfd_intake_ticket.admitted, .late */
 void tfd_grpc_server_admitted(struct tfd_intake_ticket *t);
+void tfd_grpc_server_late(struct tfd_intake_ticket *t);
 /* struct tfd_call.answer, .send; its deadline. */
 void tfd_grpc_call_answer(struct tfd_call *call, const struct tfd_status *st,
                           struct tfd_message *take_response);

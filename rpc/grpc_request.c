@@ -108,7 +108,7 @@ static void on_headers(void *ctx, void *stream, bool cut)
         start_deadline(s);
 }
 
-/* The size comes first; memory for a large message must be asked for. */
+/* The size comes first; of a large message others must know. */
 static enum tfd_code read_prefix(struct tfd_grpc_call *s, const uint8_t **data,
                                  size_t *n, struct tfd_status *st)
 {
@@ -123,10 +123,7 @@ static enum tfd_code read_prefix(struct tfd_grpc_call *s, const uint8_t **data,
     *n -= part;
     if (part < missing || s->in.size < TFD_INTAKE_MIN)
         return TFD_OK;
-    s->wanted = (uint64_t)s->in.size + TFD_GRPC_PREFIX_SIZE;
-    s->in.held = true;
-    if (!s->server->waits)
-        tfd_grpc_server_ask(s->server);
+    tfd_grpc_call_announce(s);
     return TFD_OK;
 }
 
@@ -142,8 +139,8 @@ static void on_data(void *ctx, void *stream, const uint8_t *data, size_t n)
         tfd_grpc_reader_feed(&s->in, data, n, TFD_GRPC_MESSAGE_SIZE_MAX, &st) !=
             TFD_OK)
         tfd_grpc_call_refuse(s, &st);
-    if (s->in.capacity == s->in.size && s->in.body)
-        tfd_grpc_call_took(s);
+    else
+        tfd_grpc_call_came(s, n);
 }
 
 static void on_end(void *ctx, void *stream)
@@ -161,9 +158,8 @@ static void on_end(void *ctx, void *stream)
         tfd_grpc_call_refuse(s, &st);
         return;
     }
+    tfd_grpc_call_settle(s);
     tfd_grpc_reader_take(&s->in, &s->call.in);
-    tfd_grpc_call_stop_waiting(s);
-    tfd_grpc_call_took(s);
     s->handed = true;
     tfd_service_dispatch(v->service, &s->call);
 }

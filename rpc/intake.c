@@ -3,16 +3,19 @@
  *
  * Memory is freed on any thread, deep inside the allocator, which must not know
  * who waits: so while somebody does, the sum is looked at every few
- * milliseconds.
+ * milliseconds.  While somebody only owes, windows and deliveries are looked at
+ * every second.
  */
 #include "rpc/intake.h"
 
 #include "common/alloc.h"
 #include "common/log.h"
+#include "config/limits.h"
 
 #include <assert.h>
 
 #define LOOK_US 5000u
+#define LOOK_ACTIVE_US 1000000u
 /* When nothing was let in for so long one more is, within the limit: while
  * nothing computes and nothing else is on its way, which leaves time for a
  * small request on another connection; otherwise, which may last for ever; and
@@ -25,6 +28,15 @@
 /* What steps compute with: a quarter, at most this. */
 #define RESERVE_MAX (UINT64_C(2) << 30)
 
+/* The next window is asked for when less is left of this one, so that reads
+ * are not cut short. */
+#define LOW (TFD_INTAKE_MIN / 2)
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 static uint64_t used_with(const struct tfd_intake *in, uint64_t size)
 {
     struct tfd_alloc_stats memory;
@@ -35,7 +47,10 @@ static uint64_t used_with(const struct tfd_intake *in, uint64_t size)
 
 static bool is_busy(const struct tfd_intake *in)
 {
-    return in->reserved > 0 || (in->computing && in->computing(in->ctx));
+    bool coming =
+        in->active && tfd_loop_now_us(in->loop) - in->came_us < QUIET_US;
+
+    return coming || (in->computing && in->computing(in->ctx));
 }
 
 static uint64_t share(const struct tfd_intake *in)
@@ -57,10 +72,20 @@ static bool fits(const struct tfd_intake *in, uint64_t size, uint64_t asked_us)
     return since >= BUSY_US || (since >= QUIET_US && !is_busy(in));
 }
 
-static void admit(struct tfd_intake *in, uint64_t size)
+static void admit(struct tfd_intake *in, struct tfd_intake_ticket *t,
+                  uint64_t size)
 {
+    t->reserved += size;
     in->reserved += size;
-    in->admitted_us = tfd_loop_now_us(in->loop);
+}
+
+static void give_back(struct tfd_intake *in, struct tfd_intake_ticket *t,
+                      uint64_t keep)
+{
+    if (t->reserved <= keep)
+        return;
+    in->reserved -= t->reserved - keep;
+    t->reserved = keep;
 }
 
 static void look(struct tfd_timer *t);
@@ -70,7 +95,82 @@ static void start_timer(struct tfd_intake *in)
 {
     if (in->first)
         (void)!tfd_timer_start(&in->timer, LOOK_US, NULL);
+    else if (in->active && in->timer.slot < 0)
+        (void)!tfd_timer_start(&in->timer, LOOK_ACTIVE_US, NULL);
 }
+
+/* ---- Who owes ------------------------------------------------------------ */
+
+static void activate(struct tfd_intake *in, struct tfd_intake_ticket *t)
+{
+    if (t->active)
+        return;
+    t->active = true;
+    t->came = t->delivered = 0;
+    t->since_us = tfd_loop_now_us(in->loop);
+    t->previous_active = NULL;
+    t->next_active = in->active;
+    if (in->active)
+        in->active->previous_active = t;
+    in->active = t;
+    start_timer(in);
+}
+
+static void deactivate(struct tfd_intake *in, struct tfd_intake_ticket *t)
+{
+    if (!t->active)
+        return;
+    t->active = false;
+    if (t->previous_active)
+        t->previous_active->next_active = t->next_active;
+    else
+        in->active = t->next_active;
+    if (t->next_active)
+        t->next_active->previous_active = t->previous_active;
+    if (!in->active)
+        tfd_timer_stop(&in->timer); /* nobody waits who owes nothing */
+}
+
+/* A new delivery begins when the last was good enough, and when it could not
+ * be: its bytes were left where they are. */
+static bool is_late(struct tfd_intake_ticket *t, uint64_t now)
+{
+    bool over = now - t->since_us >= TFD_DELIVERY_MS * UINT64_C(1000);
+    bool late = over && t->delivered < TFD_DELIVERY_SIZE_MIN;
+
+    if (!over && !t->waiting && !t->excused)
+        return false;
+    late = late && !t->waiting && !t->excused;
+    t->since_us = now;
+    t->delivered = 0;
+    return late;
+}
+
+/* Takes back the windows of those who do not use them, and tells the owner of
+ * the first one that is late; another has its turn a second later. */
+static void look_at_active(struct tfd_intake *in)
+{
+    uint64_t now = tfd_loop_now_us(in->loop);
+    struct tfd_intake_ticket *late = NULL;
+
+    if (now - in->looked_us < LOOK_ACTIVE_US)
+        return;
+    in->looked_us = now;
+    for (struct tfd_intake_ticket *t = in->active; t; t = t->next_active) {
+        uint64_t keep = t->came * TFD_INTAKE_GROWTH;
+
+        give_back(in, t, keep > TFD_INTAKE_MIN ? keep : TFD_INTAKE_MIN);
+        t->came = 0;
+        if (!late && is_late(t, now))
+            late = t;
+    }
+    if (!late)
+        return;
+    in->late++;
+    late->late(late);
+}
+
+/* ---- Who waits ----------------------------------------------------------- */
 
 static void take_out(struct tfd_intake *in, struct tfd_intake_ticket *t)
 {
@@ -86,19 +186,45 @@ static void take_out(struct tfd_intake *in, struct tfd_intake_ticket *t)
     in->waiting_size -= t->size;
 }
 
+static void let_in(struct tfd_intake *in, struct tfd_intake_ticket *t)
+{
+    take_out(in, t);
+    admit(in, t, t->size);
+    t->admitted(t);
+}
+
+static bool is_small(const struct tfd_intake *in,
+                     const struct tfd_intake_ticket *t)
+{
+    return t->owed <= TFD_INTAKE_SMALL && used_with(in, t->size) <= share(in);
+}
+
+/* The first, whoever that is, then those who want little. */
+static void look_at_line(struct tfd_intake *in)
+{
+    struct tfd_intake_ticket *t, *next;
+
+    while (in->first && fits(in, in->first->size, in->first->asked_us)) {
+        in->admitted_us = tfd_loop_now_us(in->loop);
+        let_in(in, in->first);
+    }
+    for (t = in->first; t; t = next) {
+        next = t->next;
+        if (is_small(in, t)) {
+            let_in(in, t);
+            next = in->first; /* what it did is not known */
+        }
+    }
+}
+
 static void look(struct tfd_timer *timer)
 {
     struct tfd_intake *in =
         (struct tfd_intake *)((char *)timer -
                               offsetof(struct tfd_intake, timer));
 
-    while (in->first && fits(in, in->first->size, in->first->asked_us)) {
-        struct tfd_intake_ticket *t = in->first;
-
-        take_out(in, t);
-        admit(in, t->size);
-        t->admitted(t);
-    }
+    look_at_active(in);
+    look_at_line(in);
     start_timer(in);
 }
 
@@ -111,7 +237,7 @@ void tfd_intake_init(struct tfd_intake *in, struct tfd_loop *l)
 
 void tfd_intake_deinit(struct tfd_intake *in)
 {
-    assert(!in->first);
+    assert(!in->first && !in->active);
     tfd_timer_stop(&in->timer);
 }
 
@@ -137,19 +263,13 @@ static void tell(struct tfd_intake *in)
             in->waiting, (unsigned long long)in->waiting_size);
 }
 
-/* In the order they come: a large one is not passed by small ones for ever. */
-bool tfd_intake_ask(struct tfd_intake *in, struct tfd_intake_ticket *t,
-                    uint64_t size)
-{
-    uint64_t now = tfd_loop_now_us(in->loop);
+/* ---- What owners say ----------------------------------------------------- */
 
-    assert(!t->waiting);
-    if (!in->first && fits(in, size, now)) {
-        admit(in, size);
-        return true;
-    }
+static void queue(struct tfd_intake *in, struct tfd_intake_ticket *t,
+                  uint64_t size)
+{
     t->size = size;
-    t->asked_us = now;
+    t->asked_us = tfd_loop_now_us(in->loop);
     t->waiting = true;
     t->next = NULL;
     *in->last = t;
@@ -159,19 +279,73 @@ bool tfd_intake_ask(struct tfd_intake *in, struct tfd_intake_ticket *t,
     in->pauses++;
     tell(in);
     start_timer(in);
+}
+
+/* In the order they come, but for those who want little. */
+static bool go_on(struct tfd_intake *in, struct tfd_intake_ticket *t)
+{
+    uint64_t now = tfd_loop_now_us(in->loop);
+    uint64_t window, more;
+
+    if (t->waiting)
+        return false;
+    if (t->reserved >= least(t->owed, LOW))
+        return true;
+    window = t->come < UINT64_MAX / TFD_INTAKE_GROWTH
+                 ? t->come * TFD_INTAKE_GROWTH
+                 : UINT64_MAX;
+    if (window < TFD_INTAKE_MIN)
+        window = TFD_INTAKE_MIN;
+    more = least(t->owed, window) - t->reserved;
+    if (!in->first && fits(in, more, now)) {
+        in->admitted_us = now;
+        admit(in, t, more);
+        return true;
+    }
+    t->size = more;
+    if (is_small(in, t)) {
+        admit(in, t, more);
+        return true;
+    }
+    queue(in, t, more);
     return false;
 }
 
-void tfd_intake_took(struct tfd_intake *in, uint64_t size)
+bool tfd_intake_announce(struct tfd_intake *in, struct tfd_intake_ticket *t,
+                         uint64_t size)
 {
-    assert(size <= in->reserved);
-    in->reserved -= size;
+    activate(in, t);
+    t->owed += size;
+    return go_on(in, t);
+}
+
+bool tfd_intake_came(struct tfd_intake *in, struct tfd_intake_ticket *t,
+                     uint64_t size)
+{
+    size = least(size, t->owed);
+    t->owed -= size;
+    t->come += size;
+    t->came += size;
+    t->delivered += size;
+    in->came_us = tfd_loop_now_us(in->loop);
+    give_back(in, t, t->reserved - least(t->reserved, size));
+    return go_on(in, t);
+}
+
+void tfd_intake_forget(struct tfd_intake *in, struct tfd_intake_ticket *t,
+                       uint64_t come, uint64_t rest)
+{
+    t->come -= least(t->come, come);
+    t->owed -= least(t->owed, rest);
+    give_back(in, t, t->owed);
+    if (t->owed > 0)
+        return;
+    if (t->waiting)
+        take_out(in, t);
+    deactivate(in, t);
 }
 
 void tfd_intake_leave(struct tfd_intake *in, struct tfd_intake_ticket *t)
 {
-    if (t->waiting)
-        take_out(in, t);
-    if (!in->first)
-        tfd_timer_stop(&in->timer);
+    tfd_intake_forget(in, t, t->come, t->owed);
 }

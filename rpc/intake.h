@@ -3,17 +3,30 @@
  * is: what does not fit waits in the caller's socket, unread, until something
  * has been freed.
  *
- *     a large request is announced --> tfd_intake_ask() -- fits --> read
+ *     a large request is announced --> tfd_intake_announce()
+ *     some of it has come          --> tfd_intake_came() -- fits --> read on
  *                                          |
  *                          its connection is not read until admitted()
+ *     it is complete, or given up  --> tfd_intake_forget()
  *
- * A request fits while the tensors of this process and what was admitted before
+ * Announcing is cheap, so what is announced takes no room.  Reserved is a
+ * window behind what has come: 64 KiB at first, then TFD_INTAKE_GROWTH times as
+ * much as has come, so that an honest sender soon has room for all of its
+ * message and does not stop half-way; one that stops sending has its window
+ * taken back within a second or two.  All messages of a connection share one
+ * window.
+ *
+ * A window fits while the tensors of this process and what was admitted before
  * leave a quarter of the limit free (2 GiB at most), which is what steps
- * compute with.  Small ones always do, so that those which free memory get
- * through on other connections.  And when nothing was admitted for a while one
- * is that only the limit itself bounds: what we wait for may stand behind it.
- * One that is too large even so is admitted in the end, and fails for lack of
- * memory.
+ * compute with.  Small requests need none, so that those which free memory get
+ * through on other connections, and who wants less than TFD_INTAKE_SMALL does
+ * not wait behind those who want more.  And when nothing was admitted for a
+ * while one is that only the limit itself bounds: what we wait for may stand
+ * behind it.  One that is too large even so is admitted in the end, and fails
+ * for lack of memory.
+ *
+ * Who owes a message and sends less than TFD_DELIVERY_SIZE_MIN of it within
+ * TFD_DELIVERY_MS, though it is read, is late().
  *
  * Threads: loop thread.
  */
@@ -26,14 +39,27 @@
 
 /* Below, a request is not worth asking for. */
 #define TFD_INTAKE_MIN (64u << 10)
+#define TFD_INTAKE_SMALL (1u << 20)
+#define TFD_INTAKE_GROWTH 16
 
-/* One connection's place in the line; embedded, all zero before. */
+/* One connection's account, and its place in the line; embedded, all zero
+ * before. */
 struct tfd_intake_ticket {
-    /* From the loop, never from inside tfd_intake_ask(). */
+    /* From the loop, never from inside another function of this file.  late()
+     * may end the connection. */
     void (*admitted)(struct tfd_intake_ticket *t);
-    uint64_t size, asked_us;
+    void (*late)(struct tfd_intake_ticket *t);
+    bool excused;  /* by its owner, who does not read it for other reasons */
+    uint64_t owed; /* announced and not come */
+    uint64_t come; /* of the messages that are not complete */
+    uint64_t reserved;       /* of what is owed */
+    uint64_t size, asked_us; /* while it waits */
     bool waiting;
     struct tfd_intake_ticket *next;
+    bool active; /* owes something; in the list of these */
+    struct tfd_intake_ticket *next_active, *previous_active;
+    uint64_t came;                /* since the windows were last looked at */
+    uint64_t delivered, since_us; /* ... and since its delivery was */
 };
 
 struct tfd_intake {
@@ -42,27 +68,34 @@ struct tfd_intake {
     /* Whether steps compute; may be NULL. */
     bool (*computing)(void *ctx);
     void *ctx;
-    uint64_t reserved; /* bytes admitted and not yet in buffers */
-    struct tfd_intake_ticket *first, **last;
-    uint64_t admitted_us, told_us;
+    uint64_t reserved;                       /* of all tickets */
+    struct tfd_intake_ticket *first, **last; /* who wait */
+    struct tfd_intake_ticket *active;
+    uint64_t admitted_us, came_us, told_us, looked_us;
     struct tfd_timer timer;
     /* For status pages. */
     uint32_t waiting;
-    uint64_t waiting_size, pauses;
+    uint64_t waiting_size, pauses, late;
 };
 
 void tfd_intake_init(struct tfd_intake *in, struct tfd_loop *l);
-void tfd_intake_deinit(struct tfd_intake *in); /* nobody waits */
+void tfd_intake_deinit(struct tfd_intake *in); /* nobody waits or owes */
 void tfd_intake_limit(struct tfd_intake *in, uint64_t limit,
                       bool (*computing)(void *ctx), void *ctx);
 
-/* True: read it; size bytes are reserved until tfd_intake_took().  False: the
- * ticket waits, and the same holds once it is admitted(). */
-bool tfd_intake_ask(struct tfd_intake *in, struct tfd_intake_ticket *t,
-                    uint64_t size);
-/* So much of what was reserved lies in buffers now, or will not come. */
-void tfd_intake_took(struct tfd_intake *in, uint64_t size);
-/* Out of the line; nothing where it does not wait. */
+/* A message of so many bytes follows.  True: read on.  False: the ticket waits
+ * until it is admitted(). */
+bool tfd_intake_announce(struct tfd_intake *in, struct tfd_intake_ticket *t,
+                         uint64_t size);
+/* So many bytes of what was announced lie in buffers now, which count them.
+ * Returns as above. */
+bool tfd_intake_came(struct tfd_intake *in, struct tfd_intake_ticket *t,
+                     uint64_t size);
+/* A message is complete or will not be: `come` bytes of it came, `rest` do not
+ * any more.  Takes the ticket out of the line when nothing else is owed. */
+void tfd_intake_forget(struct tfd_intake *in, struct tfd_intake_ticket *t,
+                       uint64_t come, uint64_t rest);
+/* The connection is gone, whatever it owed. */
 void tfd_intake_leave(struct tfd_intake *in, struct tfd_intake_ticket *t);
 
 #endif

@@ -10,6 +10,7 @@
  * the protocol is answered with an ERROR that says so, then the connection is
  * closed: what follows has no frame boundaries any more.
  */
+#include "common/log.h"
 #include "config/limits.h"
 #include "rpc/heartbeat.h"
 #include "rpc/link.h"
@@ -30,8 +31,10 @@ struct native_call {
     struct native *native;
     uint32_t number; /* 0: one way */
     bool dispatched;
-    uint64_t size;     /* of the request, while it counts */
-    uint64_t reserved; /* of it, not yet in buffers */
+    uint64_t size; /* of the request, while it counts */
+    uint64_t owed; /* of it, as the ticket has it ... */
+    uint64_t come; /* ... and what has come of that */
+    uint64_t seen; /* of all of it */
     struct tfd_native_in in;
     struct native_call *next; /* while free */
 };
@@ -49,10 +52,9 @@ struct native {
     uint64_t assembling; /* announced bytes of incomplete requests */
     struct native_call *free_calls;
     bool paused;
-    struct tfd_intake_ticket ticket; /* of the request that waits for memory */
-    uint32_t held;                   /* its call's number */
-    bool has_held;
-    struct tfd_bytes unread; /* what had been read behind it */
+    struct tfd_intake_ticket ticket; /* of all requests on their way */
+    bool held;                       /* they wait for memory */
+    struct tfd_bytes unread;         /* what had been read by then */
     uint64_t link;
     bool ending; /* no more frames are looked at */
     struct tfd_heartbeat heartbeat;
@@ -143,16 +145,27 @@ static void update_reading(struct native *n)
 
     if (!n->conn)
         return;
-    pause = n->has_held || n->unanswered > (uint64_t)TFD_REQUESTS_SIZE_MAX ||
+    pause = n->held || n->unanswered > (uint64_t)TFD_REQUESTS_SIZE_MAX ||
             tfd_native_out_size(&n->out) > (uint64_t)TFD_WRITE_QUEUE_SIZE_MAX;
     if (pause == n->paused)
         return;
     n->paused = pause;
     n->heartbeat.excused = pause;
+    n->ticket.excused = pause;
     if (pause)
         tfd_conn_pause(n->conn);
     else
         tfd_conn_resume(n->conn);
+}
+
+/* The request is complete, or will not be. */
+static void settle(struct native *n, struct native_call *c)
+{
+    if (c->owed + c->come == 0)
+        return;
+    tfd_intake_forget(tfd_service_intake(n->service), &n->ticket, c->come,
+                      c->owed);
+    c->owed = c->come = 0;
 }
 
 /* The native may be gone when this returns. */
@@ -164,7 +177,7 @@ static void call_free(struct native_call *c)
         n->unanswered -= c->size;
     else
         n->assembling -= c->size;
-    tfd_intake_took(tfd_service_intake(n->service), c->reserved);
+    settle(n, c);
     if (n->calls[c->number] == c)
         n->calls[c->number] = NULL;
     tfd_incoming_deinit(&c->call.in);
@@ -210,15 +223,45 @@ static void cancel(struct native_call *c)
 
 /* ---- Frames -------------------------------------------------------------- */
 
-/* The payload that is about to be read has its buffer now. */
-static void took_payload(struct native_call *c)
+/* So much more of a request is announced.  Without room for what comes next of
+ * it, that stays where it is: nothing more is read. */
+static void announce(struct native *n, struct native_call *c, uint64_t size)
 {
-    uint64_t size = c->in.sizes ? c->in.sizes[c->in.at] : 0;
+    c->owed += size;
+    if (!tfd_intake_announce(tfd_service_intake(n->service), &n->ticket, size))
+        n->held = true;
+}
 
-    if (size > c->reserved)
-        return; /* too small to be asked for */
-    c->reserved -= size;
-    tfd_intake_took(tfd_service_intake(c->native->service), size);
+static void came(struct native *n, struct native_call *c, uint64_t seen)
+{
+    uint64_t more = seen - c->seen;
+
+    c->seen = seen;
+    if (more > c->owed)
+        more = c->owed; /* 0: of a request that is not worth counting */
+    if (more == 0)
+        return;
+    c->owed -= more;
+    c->come += more;
+    if (!tfd_intake_came(tfd_service_intake(n->service), &n->ticket, more))
+        n->held = true;
+}
+
+/* What has come of the frame that is being read. */
+static enum tfd_code look_at_body(struct native *n, struct tfd_status *st)
+{
+    uint32_t have;
+    const struct tfd_frame_header *h =
+        tfd_frame_reader_body(&n->reader.frames, &have);
+    struct native_call *c;
+
+    if (!h || h->kind != TFD_FRAME_REQUEST || have == 0)
+        return TFD_OK;
+    c = call_of(n, h->call);
+    assert(c && !c->dispatched);
+    TFD_TRY(tfd_native_in_came(&c->in, have, st));
+    came(n, c, c->in.done + c->in.have + have);
+    return TFD_OK;
 }
 
 static enum tfd_code begin_request(struct native *n,
@@ -234,8 +277,8 @@ static enum tfd_code begin_request(struct native *n,
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "call %u is open, its number cannot be used", h->call);
     rc = tfd_native_in_begin(&c->in, h, body, st);
-    if (rc == TFD_OK && c->in.have == 0)
-        took_payload(c);
+    if (rc == TFD_OK && c->in.done == 0 && h->length >= TFD_INTAKE_MIN)
+        announce(n, c, h->length);
     return rc;
 }
 
@@ -262,6 +305,8 @@ static void dispatch(struct native *n, struct native_call *c)
 
     c->call.in = c->in.message;
     c->in.message = (struct tfd_incoming){0};
+    settle(n, c);
+    n->held = n->ticket.waiting;
     n->assembling -= c->size;
     n->unanswered += c->size;
     c->dispatched = true;
@@ -279,20 +324,13 @@ static void dispatch(struct native *n, struct native_call *c)
     }
 }
 
-/* The first frame has said how large the request is.  Without room for the
- * rest, it stays where it is: nothing more is read. */
-static void reserve(struct native *n, struct native_call *c)
+/* The first frame has said how large the rest of the request is. */
+static void announce_rest(struct native *n, struct native_call *c)
 {
-    uint64_t size = c->in.total - c->in.message.body->size;
+    uint64_t size = c->in.total - c->in.done;
 
-    if (c->in.at > 0 || c->in.have > 0 || size < TFD_INTAKE_MIN)
-        return;
-    if (tfd_intake_ask(tfd_service_intake(n->service), &n->ticket, size)) {
-        c->reserved = size;
-        return;
-    }
-    n->held = c->number;
-    n->has_held = true;
+    if (c->in.at == 0 && c->in.have == 0 && size >= TFD_INTAKE_MIN)
+        announce(n, c, size);
 }
 
 static enum tfd_code end_request(struct native *n,
@@ -304,6 +342,7 @@ static enum tfd_code end_request(struct native *n,
 
     assert(c && !c->dispatched);
     TFD_TRY(tfd_native_in_end(&c->in, h, &complete, st));
+    came(n, c, c->in.done + c->in.have);
     n->assembling += c->in.total - c->size;
     c->size = c->in.total;
     if (n->assembling > (uint64_t)TFD_NATIVE_MESSAGE_SIZE_MAX)
@@ -314,7 +353,7 @@ static enum tfd_code end_request(struct native *n,
     if (complete)
         dispatch(n, c);
     else
-        reserve(n, c);
+        announce_rest(n, c);
     return TFD_OK;
 }
 
@@ -380,8 +419,12 @@ static const struct tfd_frame_sink sink = {begin_frame, end_frame};
 static size_t on_space(void *self, uint8_t **at)
 {
     struct native *n = self;
+    size_t room = tfd_native_reader_space(&n->reader, at);
 
-    return tfd_native_reader_space(&n->reader, at);
+    if (!n->reader.scratch && n->ticket.reserved > 0 &&
+        room > n->ticket.reserved)
+        room = n->ticket.reserved; /* the rest when there is memory for it */
+    return room;
 }
 
 /* Asks for a sign of life, and gives one where the caller's own questions are
@@ -417,7 +460,7 @@ static void refuse(struct native *n, const struct tfd_status *st)
 static enum tfd_code feed(struct native *n, const uint8_t *data, size_t size,
                           struct tfd_status *st)
 {
-    while (size > 0 && !n->has_held) {
+    while (size > 0 && !n->held) {
         uint8_t *at;
         size_t take = tfd_frame_reader_space(&n->reader.frames, &at);
 
@@ -439,8 +482,11 @@ static void commit(struct native *n, const uint8_t *data, size_t size)
 {
     struct tfd_status st = TFD_STATUS_INIT;
 
-    if (feed(n, data, size, &st) != TFD_OK && !n->ending)
+    if ((feed(n, data, size, &st) != TFD_OK ||
+         look_at_body(n, &st) != TFD_OK) &&
+        !n->ending)
         refuse(n, &st);
+    update_reading(n);
 }
 
 static enum tfd_code on_commit(void *self, size_t size, struct tfd_status *st)
@@ -450,27 +496,45 @@ static enum tfd_code on_commit(void *self, size_t size, struct tfd_status *st)
     tfd_heartbeat_heard(&n->heartbeat);
     if (n->reader.scratch)
         commit(n, tfd_loop_scratch(n->reader.loop), size);
-    else if (tfd_native_reader_commit(&n->reader, size, st) != TFD_OK &&
+    else if ((tfd_native_reader_commit(&n->reader, size, st) != TFD_OK ||
+              look_at_body(n, st) != TFD_OK) &&
              !n->ending)
         refuse(n, st);
+    update_reading(n);
     return TFD_OK;
 }
 
-/* There is memory for the request that waited. */
+/* There is memory for what waited. */
 static void on_admitted(struct tfd_intake_ticket *t)
 {
     struct native *n =
         (struct native *)((char *)t - offsetof(struct native, ticket));
-    struct native_call *c = call_of(n, n->held);
     struct tfd_bytes unread = n->unread;
 
-    assert(n->conn && n->has_held && c);
-    c->reserved = t->size;
-    n->has_held = false;
+    assert(n->conn);
+    n->held = false;
     tfd_bytes_init(&n->unread, TFD_LOOP_SCRATCH_SIZE);
     commit(n, (const uint8_t *)unread.data, unread.size);
     tfd_bytes_deinit(&unread);
-    update_reading(n);
+}
+
+static void on_late(struct tfd_intake_ticket *t)
+{
+    struct native *n =
+        (struct native *)((char *)t - offsetof(struct native, ticket));
+    struct tfd_status st = TFD_STATUS_INIT;
+
+    if (n->ending)
+        return;
+    (void)tfd_fail(&st, TFD_DEADLINE_EXCEEDED,
+                   "%llu bytes of messages were announced and do not come: "
+                   "less than %llu within %d s",
+                   (unsigned long long)t->owed,
+                   (unsigned long long)TFD_DELIVERY_SIZE_MIN,
+                   TFD_DELIVERY_MS / 1000);
+    tfd_log(TFD_LOG_WARN, "connection_closed", "peer=%s why=\"%s\"", n->peer,
+            st.text);
+    refuse(n, &st);
 }
 
 static void on_drained(void *self)
@@ -491,7 +555,7 @@ static void on_closed(void *self, const struct tfd_status *why)
     tfd_links_remove(tfd_service_links(n->service), n->link);
     tfd_intake_leave(tfd_service_intake(n->service), &n->ticket);
     tfd_bytes_deinit(&n->unread);
-    n->has_held = false;
+    n->held = false;
     tfd_native_out_deinit(&n->out);
     n->conn = NULL;
     n->open++; /* holds n until all calls were told */
@@ -536,6 +600,7 @@ enum tfd_code tfd_native_serve(struct tfd_service *s, struct tfd_conn *c,
     (void)!tfd_timer_start(&n->handshake, TFD_HANDSHAKE_MS * UINT64_C(1000),
                            NULL);
     n->ticket.admitted = on_admitted;
+    n->ticket.late = on_late;
     tfd_bytes_init(&n->unread, TFD_LOOP_SCRATCH_SIZE);
     tfd_frame_reader_init(&n->reader.frames, &sink, n, TFD_NATIVE_BODY_MAX);
     tfd_native_out_init(&n->out, c);

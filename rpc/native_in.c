@@ -1,8 +1,9 @@
 /*
  * native_in.c - frames into messages; see native_io.h.
  *
- * A payload's buffer is made when its first frame arrives, so what a peer
- * announces and does not send costs nothing.
+ * A payload's buffer is made when its first frame arrives, and of all buffers
+ * counts what has come, so what a peer announces and does not send costs
+ * nothing.
  */
 #include "rpc/native_io.h"
 
@@ -37,7 +38,7 @@ static enum tfd_code begin_first(struct tfd_native_in *in,
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "message of call %u begins with %u bytes, not 4",
                         h->call, h->length);
-    in->message.body = tfd_buffer_new(h->length);
+    in->message.body = tfd_buffer_new_empty(h->length);
     if (!in->message.body)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "no memory for a message of %u bytes", h->length);
@@ -107,7 +108,7 @@ static enum tfd_code begin_payload(struct tfd_native_in *in,
                         h->length, (unsigned long long)left, in->at, h->call);
     payload = &in->message.payload[in->at];
     if (!*payload)
-        *payload = tfd_buffer_new((size_t)in->sizes[in->at]);
+        *payload = tfd_buffer_new_empty((size_t)in->sizes[in->at]);
     if (!*payload)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "no memory for a payload of %llu bytes",
@@ -124,18 +125,34 @@ enum tfd_code tfd_native_in_begin(struct tfd_native_in *in,
                             : begin_first(in, h, body, st);
 }
 
+enum tfd_code tfd_native_in_came(struct tfd_native_in *in, uint32_t have,
+                                 struct tfd_status *st)
+{
+    struct tfd_buffer *b =
+        in->done == 0 ? in->message.body : in->message.payload[in->at];
+    uint64_t here = in->have + have;
+
+    if (b && tfd_buffer_charge(b, (size_t)here))
+        return TFD_OK;
+    return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                    "no memory for %llu bytes of a message of %llu",
+                    (unsigned long long)here, (unsigned long long)in->total);
+}
+
 enum tfd_code tfd_native_in_end(struct tfd_native_in *in,
                                 const struct tfd_frame_header *h,
                                 bool *complete, struct tfd_status *st)
 {
     bool more = h->flags & TFD_FRAME_MORE;
 
+    TFD_TRY(tfd_native_in_came(in, h->length, st));
     if (!in->message.proto.data) {
         TFD_TRY(end_first(in, st));
+        in->done = in->message.body->size;
     } else {
         in->have += h->length;
         if (in->have == in->sizes[in->at]) {
-            in->at++;
+            in->done += in->sizes[in->at++];
             in->have = 0;
         }
     }

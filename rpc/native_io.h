@@ -31,6 +31,7 @@ struct tfd_native_in {
     uint32_t at;     /* the payload being read ... */
     uint64_t have;   /* ... and how much of it is here */
     uint64_t total;  /* bytes of all of it, as far as they are announced */
+    uint64_t done;   /* of it: the first frame, payloads that are complete */
 };
 
 /* For the frame reader's sink: where a frame's body goes, what it completes. */
@@ -42,6 +43,10 @@ enum tfd_code tfd_native_in_end(struct tfd_native_in *in,
                                 const struct tfd_frame_header *h,
                                 bool *complete,
                                 struct tfd_status *st) TFD_MUST_USE;
+/* Of the frame that is being read `have` bytes are there; they count as memory
+ * from now on.  RESOURCE_EXHAUSTED: there is none. */
+enum tfd_code tfd_native_in_came(struct tfd_native_in *in, uint32_t have,
+                                 struct tfd_status *st) TFD_MUST_USE;
 void tfd_native_in_deinit(struct tfd_native_in *in);
 
 /* The largest first frame. */

@@ -17,8 +17,11 @@
 /* The clock is read after this many ops; one that is known to be heavy counts
  * as that many. */
 #define CLOCK_OPS 64
-/* Other nodes of the step have their turn after this. */
+/* Other nodes of the step have their turn after this, and where many steps
+ * wait for a thread these do. */
 #define TURN_NS 500000
+#define TURN_CROWDED_NS 200000
+#define CROWD 16
 /* Rounds whose nodes are timed, of a step whose nodes are. */
 #define TIMED_ROUNDS 4
 /* Nodes that cost more gain from a thread of their own: it costs 5000 to hand
@@ -265,13 +268,15 @@ enum tfd_loop_end tfd_loop_code_run(struct tfd_runner *r,
     struct run x = {r, c, l, c->ops + l->at,
                     r->step->timed && l->rounds < TIMED_ROUNDS};
     uint64_t begun = r->step->on_loop ? r->begun_ns : now_ns();
+    uint64_t turn =
+        tfd_pool_waiting(r->step->pool) > CROWD ? TURN_CROWDED_NS : TURN_NS;
     enum tfd_loop_end end;
 
     r->k.step = r->step;
     r->k.async = NULL;
     do
         end = run_some(&x);
-    while (end == TFD_LOOP_LATER && now_ns() - begun < TURN_NS);
+    while (end == TFD_LOOP_LATER && now_ns() - begun < turn);
     l->at = (int32_t)(x.op - c->ops);
     return end;
 }

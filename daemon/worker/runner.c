@@ -16,12 +16,16 @@
 /* A step that was thought small gives the loop thread back after this, ... */
 #define INLINE_MAX_NS 500000
 /* ... and any step its compute thread, when other steps wait for one: many
- * times what handing over costs, and less than anybody notices. */
+ * times what handing over costs, and less than anybody notices.  The more wait,
+ * the sooner, so that they all have had a turn within a moment. */
 #define SLICE_NS 2000000
-/* Others have their turn after this many nodes, where a loop never ends; on
- * the loop thread sooner, since there nobody else has one meanwhile. */
+#define SLICE_MIN_NS 200000
+#define SLICE_JOBS 8 /* that it is shared by */
+/* Others have their turn after this many nodes, where a loop never ends. */
 #define TURN_NODES 64
-#define TURN_NODES_ON_LOOP 16
+/* The clock, which may be a system call, is read after this many nodes, and
+ * after one that is known to take long. */
+#define CLOCK_NODES 16
 
 static uint64_t now_ns(void)
 {
@@ -222,16 +226,26 @@ static void give_turn(struct tfd_runner *r)
 
 static bool is_turn_over(struct tfd_runner *r)
 {
-    uint32_t most = r->step->on_loop ? TURN_NODES_ON_LOOP : TURN_NODES;
-
-    return ++r->nodes % most == 0 || r->turn_over;
+    return ++r->nodes % TURN_NODES == 0 || r->turn_over;
 }
 
-/* The clock is read only while somebody waits. */
-static bool is_slice_over(const struct tfd_runner *r)
+static uint64_t slice_ns(int waiting)
 {
-    return r->helper && tfd_pool_waiting(r->step->pool) &&
-           now_ns() - r->begun_ns > SLICE_NS;
+    uint64_t slice = SLICE_NS / (1 + (uint64_t)waiting / SLICE_JOBS);
+
+    return slice > SLICE_MIN_NS ? slice : SLICE_MIN_NS;
+}
+
+/* After n has run.  Costs a read of memory where nobody waits. */
+static bool is_slice_over(const struct tfd_runner *r,
+                          const struct tfd_exec_node *n)
+{
+    int waiting = r->helper ? tfd_pool_waiting(r->step->pool) : 0;
+
+    return waiting > 0 &&
+           (r->nodes % CLOCK_NODES == 0 || r->turn_over ||
+            tfd_runner_is_expensive(r->step->exec, n)) &&
+           now_ns() - r->begun_ns > slice_ns(waiting);
 }
 
 /* The step has been on the loop thread for too long. */
@@ -248,12 +262,16 @@ static bool run_list(struct tfd_runner *r)
     struct tfd_ready *item;
 
     while (!has_failed(s) && (item = pop(r))) {
+        const struct tfd_exec_node *n = item->node; /* the item may go */
+        bool turn_over;
+
         tfd_runner_node(r, item);
-        if (is_slice_over(r) && !has_failed(s)) {
+        turn_over = is_turn_over(r);
+        if (is_slice_over(r, n) && !has_failed(s)) {
             yield(r);
             return false;
         }
-        if (!is_turn_over(r))
+        if (!turn_over)
             continue;
         if (is_late(r)) {
             hand_over(r);

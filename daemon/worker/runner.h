@@ -24,7 +24,7 @@ struct tfd_value {
 struct tfd_runner {
     struct tfd_step *step;
     struct tfd_helper *helper; /* whose thread it is on; NULL: the loop's */
-    struct tfd_ready *first; /* ready nodes, in the order they became so */
+    struct tfd_ready *first;   /* ready nodes, in the order they became so */
     struct tfd_ready *last;
     struct tfd_ready *expensive; /* worth another thread */
     bool shared;

@@ -165,7 +165,7 @@ static void test_a_request_that_does_not_fit_waits_unread(void **state)
     net_run(&rig.net);
     net_advance(&rig.net, 5 * 1000 * 1000);
     assert_int_equal(rig.c.closed, 3);
-    assert_int_equal(intake->waiting, 1); /* the others are behind it */
+    assert_int_equal(intake->waiting, 1); /* for all of its connection */
     assert_true(rig.server->paused);
     tfd_buffer_unref(other);
     net_advance(&rig.net, 10 * 1000);

@@ -25,6 +25,7 @@ static struct {
     struct tfd_intake_ticket tickets[PLACES];
     int order[PLACES]; /* of admission */
     int admitted;
+    unsigned late; /* bits by place */
     bool computing;
 } rig;
 
@@ -64,9 +65,29 @@ static void rig_close(void)
     net_close(&rig.net);
 }
 
+static bool announce(int i, uint64_t size)
+{
+    return tfd_intake_announce(&rig.intake, &rig.tickets[i], size);
+}
+
+static bool came(int i, uint64_t size)
+{
+    return tfd_intake_came(&rig.intake, &rig.tickets[i], size);
+}
+
+/* Sixteen times as much has come as is asked for now, in no time. */
 static bool ask(int i, uint64_t size)
 {
-    return tfd_intake_ask(&rig.intake, &rig.tickets[i], size);
+    rig.tickets[i].come = size;
+    return announce(i, size);
+}
+
+/* All of it lies in buffers now, or never will. */
+static void took(int i)
+{
+    struct tfd_intake_ticket *t = &rig.tickets[i];
+
+    tfd_intake_forget(&rig.intake, t, t->come, t->owed);
 }
 
 /* ---- Fitting --------------------------------------------------------------
@@ -87,13 +108,10 @@ static void test_three_quarters_are_for_requests_and_what_is_there(void **state)
         uint64_t there, first, second;
         bool fits;
     } cases[] = {
-        {0, 50 * MB, 25 * MB, true},
-        {0, 50 * MB, 25 * MB + 1, false},
-        {74 * MB, MB, 0, true},
-        {74 * MB, MB, 1, false},
-        {0, 75 * MB, 1, false},
-        {30 * MB, 30 * MB, 15 * MB, true},
-        {30 * MB, 30 * MB, 16 * MB, false},
+        {0, 50 * MB, 25 * MB, true},       {0, 50 * MB, 25 * MB + 1, false},
+        {73 * MB, 0, 2 * MB, true},        {73 * MB, 0, 2 * MB + 1, false},
+        {74 * MB, MB, 1, false},           {0, 75 * MB, 1, false},
+        {30 * MB, 30 * MB, 15 * MB, true}, {30 * MB, 30 * MB, 16 * MB, false},
     };
 
     (void)state;
@@ -116,13 +134,124 @@ static void test_what_lies_in_buffers_counts_once(void **state)
     (void)state;
     rig_open(100 * MB);
     assert_true(ask(0, 40 * MB));
-    b = tfd_buffer_new(40 * MB);
-    tfd_intake_took(&rig.intake, 40 * MB);
+    b = tfd_buffer_new_empty(40 * MB);
+    assert_int_equal(rig.intake.reserved, 40 * MB);
+    assert_true(tfd_buffer_charge(b, 30 * MB));
+    assert_true(came(0, 30 * MB));
+    assert_int_equal(rig.intake.reserved, 10 * MB);
     assert_true(ask(1, 35 * MB));
-    tfd_intake_took(&rig.intake, 35 * MB);
+    took(0);
+    took(1);
     tfd_buffer_unref(b);
     assert_true(ask(1, 75 * MB));
     rig_close();
+}
+
+/* ---- Windows --------------------------------------------------------------
+ */
+
+static void test_what_is_announced_takes_no_room(void **state)
+{
+    (void)state;
+    rig_open(100 * MB);
+    for (int i = 0; i < PLACES - 1; i++)
+        assert_true(announce(i, UINT64_C(2) << 30));
+    assert_int_equal(rig.intake.reserved, (PLACES - 1) * TFD_INTAKE_MIN);
+    assert_true(ask(PLACES - 1, 60 * MB));
+    rig_close();
+}
+
+static void test_a_window_grows_with_what_has_come(void **state)
+{
+    uint64_t have = 0;
+
+    (void)state;
+    rig_open(100 * MB);
+    assert_true(announce(0, 50 * MB));
+    for (int looks = 0; have < 50 * MB; looks++) {
+        uint64_t window = rig.tickets[0].reserved;
+
+        assert_true(looks < 8);
+        assert_true(window <= have * TFD_INTAKE_GROWTH || looks == 0);
+        assert_true(came(0, window));
+        have += window;
+    }
+    assert_int_equal(rig.intake.reserved, 0);
+    rig_close();
+}
+
+/* Of one connection, however many messages are on their way. */
+static void test_a_connection_has_one_window(void **state)
+{
+    (void)state;
+    rig_open(100 * MB);
+    for (int i = 0; i < 1000; i++)
+        assert_true(announce(0, 10 * MB));
+    assert_int_equal(rig.intake.reserved, TFD_INTAKE_MIN);
+    assert_true(came(0, TFD_INTAKE_MIN));
+    assert_int_equal(rig.intake.reserved, TFD_INTAKE_GROWTH * TFD_INTAKE_MIN);
+    rig_close();
+}
+
+static void test_a_window_that_is_not_used_is_taken_back(void **state)
+{
+    (void)state;
+    rig_open(100 * MB);
+    assert_true(ask(0, 75 * MB));
+    assert_true(came(0, 2 * MB));
+    assert_false(ask(1, 70 * MB));
+    net_advance(&rig.net, 2100 * MS); /* it sends nothing more */
+    assert_int_equal(rig.tickets[0].reserved, TFD_INTAKE_MIN);
+    assert_int_equal(rig.admitted, 1);
+    rig_close();
+}
+
+/* ---- Who is late ----------------------------------------------------------
+ */
+
+static void late(struct tfd_intake_ticket *t)
+{
+    rig.late |= 1u << (t - rig.tickets);
+    tfd_intake_leave(&rig.intake, t);
+}
+
+static void test_who_does_not_deliver_is_told(void **state)
+{
+    static const uint64_t a_second[] = {0, 1, 1000, 1100, 7 * 1024, MB};
+
+    (void)state;
+    rig_open(100 * MB);
+    for (int i = 0; i < 6; i++) {
+        rig.tickets[i].late = late;
+        assert_true(announce(i, UINT64_C(2) << 30));
+    }
+    rig.tickets[6].late = late; /* we do not read it */
+    rig.tickets[6].excused = true;
+    assert_true(announce(6, UINT64_C(2) << 30));
+    for (int second = 0; second < 100; second++) {
+        for (int i = 0; i < 6; i++)
+            if (rig.tickets[i].owed > 0 && !rig.tickets[i].waiting)
+                (void)came(i, a_second[i]);
+        net_advance(&rig.net, 1000 * MS);
+        assert_true(second > 25 || rig.late == 0);
+    }
+    assert_int_equal(rig.late, 7); /* 1 KiB/s is enough */
+    assert_int_equal(rig.intake.late, 3);
+    rig_close();
+}
+
+static void test_who_waits_for_us_is_not_late(void **state)
+{
+    struct tfd_buffer *b = tfd_buffer_new(100 * MB);
+
+    (void)state;
+    rig_open(100 * MB);
+    rig.tickets[0].late = late;
+    assert_false(announce(0, 10 * MB));
+    net_advance(&rig.net, 9000 * MS);
+    assert_int_equal(rig.late, 0);
+    rig_close();
+    tfd_buffer_unref(b);
 }
 
 /* ---- Waiting --------------------------------------------------------------
@@ -145,23 +274,42 @@ static void test_who_waits_is_admitted_when_memory_is_freed(void **state)
     assert_int_equal(rig.admitted, 3);
     for (int i = 0; i < 3; i++)
         assert_int_equal(rig.order[i], i);
-    tfd_intake_took(&rig.intake, 25 * MB); /* and freed at once */
+    took(0); /* and freed at once */
     net_advance(&rig.net, 10 * MS);
     assert_int_equal(rig.admitted, 4);
     rig_close();
 }
 
-static void test_a_small_one_does_not_pass_a_large_one(void **state)
+static void test_only_a_small_one_passes_a_large_one(void **state)
 {
     (void)state;
     rig_open(100 * MB);
     assert_true(ask(0, 30 * MB));
     assert_false(ask(1, 60 * MB));
-    assert_false(ask(2, MB));
-    tfd_intake_took(&rig.intake, 30 * MB);
+    assert_false(ask(2, 2 * MB));
+    assert_true(ask(3, MB));
+    took(0);
     net_advance(&rig.net, 10 * MS);
     assert_int_equal(rig.admitted, 2);
     assert_int_equal(rig.order[0], 1);
+    rig_close();
+}
+
+/* Also one that had to wait because nothing at all fitted. */
+static void test_a_small_one_passes_later(void **state)
+{
+    struct tfd_buffer *b = tfd_buffer_new(75 * MB);
+
+    (void)state;
+    rig_open(100 * MB);
+    assert_false(ask(0, 60 * MB));
+    assert_false(ask(1, MB));
+    tfd_buffer_unref(b);
+    b = tfd_buffer_new(40 * MB);
+    net_advance(&rig.net, 10 * MS);
+    assert_int_equal(rig.admitted, 1);
+    assert_int_equal(rig.order[0], 1);
+    tfd_buffer_unref(b);
     rig_close();
 }
 
@@ -177,7 +325,7 @@ static void test_who_leaves_makes_room_in_the_line(void **state)
         tfd_intake_leave(&rig.intake, &rig.tickets[gone]); /* again: nothing */
         assert_int_equal(rig.intake.waiting, 2);
         assert_false(ask(5, 15 * MB)); /* behind the others */
-        tfd_intake_took(&rig.intake, 75 * MB);
+        took(0);
         net_advance(&rig.net, 10 * MS);
         assert_int_equal(rig.admitted, 3);
         assert_int_equal(rig.order[2], 5);
@@ -199,13 +347,16 @@ static void test_one_is_always_let_in_when_nothing_computes(void **state)
     assert_true(ask(0, 10 * MB));
     assert_false(ask(1, 5 * MB));
     assert_false(ask(2, 5 * MB));
-    net_advance(&rig.net, 400 * MS); /* the first is still being read */
+    for (int i = 0; i < 40; i++) { /* the first is still being read */
+        assert_true(came(0, 1));
+        net_advance(&rig.net, 10 * MS);
+    }
     assert_int_equal(rig.admitted, 0);
-    tfd_intake_took(&rig.intake, 10 * MB);
-    net_advance(&rig.net, 10 * MS);
+    took(0);
+    net_advance(&rig.net, 20 * MS);
     assert_int_equal(rig.admitted, 1); /* it was long ago */
-    tfd_intake_took(&rig.intake, 5 * MB);
-    net_advance(&rig.net, 10 * MS);
+    took(1);
+    net_advance(&rig.net, 5 * MS);
     assert_int_equal(rig.admitted, 1); /* only just now */
     net_advance(&rig.net, 20 * MS);
     assert_int_equal(rig.admitted, 2);
@@ -219,7 +370,7 @@ static void test_who_can_never_fit_is_let_in_late(void **state)
     rig_open(100 * MB);
     rig.computing = false;
     assert_true(ask(0, MB));
-    tfd_intake_took(&rig.intake, MB);
+    took(0);
     assert_false(ask(1, 200 * MB));
     net_advance(&rig.net, 9900 * MS);
     assert_int_equal(rig.admitted, 0);
@@ -238,7 +389,7 @@ static void test_endless_steps_and_large_variables_stop_nobody(void **state)
     net_advance(&rig.net, 500 * MS);
     assert_true(ask(0, 10 * MB)); /* nothing was let in for long */
     for (int i = 1; i < PLACES; i++) {
-        tfd_intake_took(&rig.intake, 10 * MB);
+        took(i - 1);
         assert_false(ask(i, 10 * MB));
         net_advance(&rig.net, 300 * MS);
         assert_int_equal(rig.admitted, i - 1);
@@ -249,7 +400,7 @@ static void test_endless_steps_and_large_variables_stop_nobody(void **state)
     tfd_buffer_unref(b);
 }
 
-/* A caller that announces much and sends nothing. */
+/* A caller that has sent much and sends nothing more. */
 static void test_who_stalls_holds_up_nobody(void **state)
 {
     (void)state;
@@ -330,7 +481,14 @@ int main(void)
             test_three_quarters_are_for_requests_and_what_is_there),
         cmocka_unit_test(test_what_lies_in_buffers_counts_once),
         cmocka_unit_test(test_who_waits_is_admitted_when_memory_is_freed),
-        cmocka_unit_test(test_a_small_one_does_not_pass_a_large_one),
+        cmocka_unit_test(test_what_is_announced_takes_no_room),
+        cmocka_unit_test(test_a_window_grows_with_what_has_come),
+        cmocka_unit_test(test_a_connection_has_one_window),
+        cmocka_unit_test(test_a_window_that_is_not_used_is_taken_back),
+        cmocka_unit_test(test_who_does_not_deliver_is_told),
+        cmocka_unit_test(test_who_waits_for_us_is_not_late),
+        cmocka_unit_test(test_only_a_small_one_passes_a_large_one),
+        cmocka_unit_test(test_a_small_one_passes_later),
         cmocka_unit_test(test_who_leaves_makes_room_in_the_line),
         cmocka_unit_test(test_one_is_always_let_in_when_nothing_computes),
         cmocka_unit_test(test_who_can_never_fit_is_let_in_late),

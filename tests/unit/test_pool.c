@@ -145,16 +145,17 @@ static void test_jobs_that_had_a_turn_wait_longer(void **state)
     while (!atomic_load(&gate.reached))
         ;
     for (int i = 0; i < 12; i++) {
-        jobs[i] = (struct ordered){{run_ordered, NULL}, i < 5 ? 100 + i : i - 5};
+        jobs[i] =
+            (struct ordered){{run_ordered, NULL}, i < 5 ? 100 + i : i - 5};
         if (i < 5)
             tfd_pool_yield(p, &jobs[i].job);
         else
             tfd_pool_submit(p, &jobs[i].job);
     }
-    assert_true(tfd_pool_waiting(p));
+    assert_int_equal(tfd_pool_waiting(p), 12);
     atomic_store(&gate.open, 1);
     tfd_pool_free(p);
-    assert_false(tfd_pool_waiting(NULL));
+    assert_int_equal(tfd_pool_waiting(NULL), 0);
     assert_int_equal(order_count, 12);
     for (int i = 0; i < 12; i++)
         assert_int_equal(order[i], wanted[i]);

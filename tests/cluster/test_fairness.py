@@ -1,0 +1,327 @@
+"""What an honest client notices of one that wants everything for itself.
+
+The honest one runs a null step every 10 ms, a step with a feed of 256 KiB
+beside every tenth, and opens a session every 300 ms.  It is measured quiet and
+beside an attack in turn; beside it the 99th percentile may be three times the
+quiet one.  Both share this machine's processors with the attacker and with
+other tests, so what is below a floor counts as that: FLOOR, and BUSY_FLOOR where
+the attack computes on all processors, for which the honest client's own threads
+then wait too.  A round that somebody else disturbed is made good by others.
+"""
+import collections
+import os
+import signal
+import struct
+import threading
+import time
+
+import grpc
+
+from tests.cluster.client import graph, np, tf
+from tests.cluster.cluster import Cluster
+from tests.cluster.faults import wire
+from tests.cluster.raw import Raw, graph_of, message, node
+from tests.cluster.runner import die_with_parent
+from tests.cluster.suite import test
+
+LIMIT = dict(limit=90, tfd_only=True)
+STEP_SECONDS, SESSION_SECONDS, FEED_STEPS = 0.01, 0.3, 10
+ROUND_SECONDS, PAIRS, PAIRS_MAX = 0.9, 2, 6
+TIMES, FLOOR, BUSY_FLOOR = 3, 0.025, 0.25  # of the quiet p99; seconds
+CONNECTIONS = 40
+ATTACK_SECONDS = 30  # no attacker lives longer
+
+
+def child(function, *arguments):
+    """Runs it in a process of its own; returns its id."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            die_with_parent()
+            signal.alarm(ATTACK_SECONDS)
+            function(*arguments)
+        finally:
+            os._exit(1)
+    return pid
+
+
+def kill(pid):
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+
+
+# ---- The honest client -------------------------------------------------------
+
+def feed_graph():
+    return graph_of(node("null"), node("x", "Placeholder", dtype=tf.float32),
+                    node("y", "Shape", ["x"], T=tf.float32))
+
+
+def timed(out, kind, function, *arguments, **fields):
+    began = time.monotonic()
+    try:
+        function(*arguments, **fields)
+        took = time.monotonic() - began
+    except grpc.RpcError:
+        took = 99.0
+    os.write(out, struct.pack("<cdd", kind, began, took))
+
+
+def open_session(raw):
+    handle = raw.create(feed_graph())
+    raw.step(handle, target=["null"])
+    raw.close_session(handle)
+
+
+def honest(address, out):
+    """Writes (kind, when, seconds) of all it does, for ever."""
+    raw = Raw(address)
+    handle = raw.create(feed_graph())
+    feed = message("NamedTensor", name="x:0", tensor=tf.make_tensor_proto(
+        np.zeros(1 << 16, np.float32)))
+    count, session_at = 0, 0
+    while True:
+        began = time.monotonic()
+        timed(out, b"n", raw.step, handle, target=["null"])
+        count += 1
+        if count % FEED_STEPS == 0:
+            timed(out, b"f", raw.step, handle, feed=[feed], fetch=["y:0"])
+        if began >= session_at:
+            session_at = began + SESSION_SECONDS
+            timed(out, b"s", open_session, raw)
+        time.sleep(max(0, began + STEP_SECONDS - time.monotonic()))
+
+
+def start_honest(address):
+    """Its id, and where the records come."""
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    return child(honest, address, writing), reading
+
+
+def records(reading):
+    """{kind: seconds of each} that have come since the last call."""
+    got, size = collections.defaultdict(list), struct.calcsize("<cdd")
+    while True:
+        try:
+            part = os.read(reading, size)
+        except BlockingIOError:
+            return got
+        kind, _, took = struct.unpack("<cdd", part)
+        got[kind].append(took)
+
+
+def p99(values):
+    values = sorted(values)
+    return values[int(len(values) * 0.99)] if values else 99.0
+
+
+# ---- Measuring ---------------------------------------------------------------
+
+def measure_round(reading, attack=None, *arguments):
+    """What the honest client saw, from when the attack has begun."""
+    pid = attack and child(attack, *arguments)
+    time.sleep(0.2)  # what was under way before is of neither kind
+    records(reading)
+    time.sleep(ROUND_SECONDS)
+    got = records(reading)
+    if pid:
+        kill(pid)
+        time.sleep(0.1)
+    return got
+
+
+def check_fair(server, attack, *arguments, floor=FLOOR, kinds=b"nfs"):
+    """p99 beside attack(port, ...) is at most TIMES the quiet one."""
+    quiet, beside = (collections.defaultdict(list) for _ in range(2))
+    with Cluster(server, worker=1) as cluster:
+        task = cluster["worker", 0]
+        pid, reading = start_honest(task.address)
+        time.sleep(0.5)
+        for pair in range(PAIRS_MAX):
+            rounds = ((quiet, None), (beside, attack))
+            for into, what in rounds:
+                got = measure_round(reading, what, task.port, *arguments)
+                for kind in kinds:
+                    # No sample: one call that took all of the round.
+                    into[kind] += got[bytes([kind])] or [ROUND_SECONDS]
+            wrong = unfair(quiet, beside, floor)
+            if pair + 1 >= PAIRS and not wrong:
+                break
+            if pair + 1 >= PAIRS:  # disturbed, or unfair: look once more
+                for kept in (quiet, beside):
+                    for kind in kept:
+                        kept[kind] = kept[kind][len(kept[kind]) // PAIRS:]
+        kill(pid)
+        assert not wrong, "\n".join(wrong)
+
+
+def unfair(quiet, beside, floor):
+    """A line for each kind of call that the attack holds up."""
+    wrong = []
+    for kind in quiet:
+        most = max(TIMES * p99(quiet[kind]), floor)
+        print("%c: quiet %.1f ms, beside %.1f ms" % (
+            kind, p99(quiet[kind]) * 1e3, p99(beside[kind]) * 1e3))
+        if p99(beside[kind]) > most:
+            wrong.append("%c: p99 %.1f ms beside the attack, %.1f ms quiet" % (
+                kind, p99(beside[kind]) * 1e3, p99(quiet[kind]) * 1e3))
+    return wrong
+
+
+# ---- Announced is not received -----------------------------------------------
+
+def announce_grpc(port):
+    links = []
+    for _ in range(16):
+        link = wire.connect(port)
+        link.sendall(
+            wire.PREFACE + wire.frame(wire.SETTINGS) + wire.frame(
+                wire.HEADERS, 4, 1, wire.grpc_headers(
+                    "/tensorflow.MasterService/RunStep"))
+            + wire.frame(0, 0, 1, b"\0\x7f\xff\xff\xffx"))
+        links.append(link)
+    signal.pause()
+
+
+def announce_native(port):
+    """The first frame of a message: 1 GiB, of which nothing comes."""
+    links = []
+    for _ in range(16):
+        link = wire.connect(port)
+        link.sendall(struct.pack("<IBBHII", 0x31444654, 1, 0, 1, 1, 1 << 30)
+                     + b"x")
+        links.append(link)
+    signal.pause()
+
+
+def announce_payloads(port):
+    """One of 8 GiB beside a message; a byte of it comes."""
+    links = []
+    for _ in range(16):
+        link = wire.connect(port)
+        link.sendall(struct.pack("<IBBHII", 0x31444654, 1, 1, 1, 1, 12)
+                     + struct.pack("<IQ", 1, 8 << 30)
+                     + struct.pack("<IBBHII", 0x31444654, 1, 0, 1, 1, 1 << 20)
+                     + b"x")
+        links.append(link)
+    signal.pause()
+
+
+@test(**LIMIT)
+def who_announces_much_holds_up_nobody(server):
+    check_fair(server, announce_grpc)
+
+
+@test(**LIMIT)
+def native_announcements_hold_up_nobody(server):
+    check_fair(server, announce_native)
+
+
+@test(**LIMIT)
+def native_payloads_announced_hold_up_nobody(server):
+    check_fair(server, announce_payloads)
+
+
+# ---- Steps that never end ----------------------------------------------------
+
+def endless_graph():
+    with graph() as g:
+        i = tf.while_loop(lambda i: i >= 0, lambda i: (i + 1) % 100,
+                          [tf.constant(0)], name="w")
+        tf.identity(i, name="end")
+        return g.as_graph_def()
+
+
+def run_endless(port, graph_def, count):
+    os.nice(5)  # it is another host's
+    raw = Raw("127.0.0.1:%d" % port)
+    handle = raw.create(graph_def)
+    request = message("RunStepRequest", session_handle=handle,
+                      target=["end"]).SerializeToString()
+    calls = [raw.future("/tensorflow.MasterService/RunStep", request, 60)
+             for _ in range(count)]
+    for call in calls:
+        call.result()
+
+
+@test(**LIMIT)
+def endless_loops_hold_up_nobody(server):
+    check_fair(server, run_endless, endless_graph(), 3, floor=BUSY_FLOOR)
+
+
+@test(**LIMIT)
+def hundreds_of_endless_steps_hold_up_nobody(server):
+    check_fair(server, run_endless, endless_graph(), 300,
+               floor=BUSY_FLOOR)
+
+
+# ---- Cheap to send, dear to handle -------------------------------------------
+
+GREETING = wire.PREFACE + wire.frame(wire.SETTINGS)
+HEADERS = wire.grpc_headers("/tensorflow.WorkerService/GetStatus")
+OPEN = wire.frame(wire.HEADERS, 4, 1, HEADERS)
+
+
+def native_frame(kind, call=0, body=b"", method=0):
+    return struct.pack("<IBBHII", 0x31444654, kind, 0, method, call,
+                       len(body)) + body
+
+
+# name: what is said first, and then again and again
+FLOODS = {
+    "window updates": (GREETING, wire.frame(8, 0, 0, b"\0\0\0\1")),
+    "window updates of a stream": (GREETING + OPEN,
+                                   wire.frame(8, 0, 1, b"\0\0\0\1")),
+    "trailers": (GREETING + OPEN, wire.frame(wire.HEADERS, 5, 1,
+                                             wire.literal("a", "b"))),
+    "unknown frames": (GREETING, wire.frame(200)),
+    "data of one byte": (GREETING + OPEN + wire.frame(
+        0, 0, 1, b"\0\0\xff\xff\xff"), wire.frame(0, 0, 1, b"x")),
+    "padded data": (GREETING + OPEN + wire.frame(
+        0, 0, 1, b"\0\0\xff\xff\xff"), wire.frame(0, 8, 1, b"\1x\0")),
+    "native pings": (b"", native_frame(5, 0, bytes(8))),
+    "native cancels": (b"", native_frame(4, 77)),
+    "pages": (b"", b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"),
+}
+
+
+def drain(link):
+    try:
+        while link.recv(1 << 16):
+            pass
+    except OSError:
+        pass
+
+
+def flood(port, first, again):
+    """One connection; a new one whenever it is ended, a hundred times."""
+    again *= max(1, (1 << 15) // len(again))
+    for _ in range(100):
+        try:
+            link = wire.connect(port)
+            threading.Thread(target=drain, args=(link,), daemon=True).start()
+            link.sendall(first)
+            while True:
+                link.sendall(again)
+        except OSError:
+            time.sleep(0.1)
+
+
+def flood_all(port, first, again):
+    os.nice(5)
+    for _ in range(CONNECTIONS):
+        threading.Thread(target=flood, args=(port, first, again),
+                         daemon=True).start()
+    signal.pause()
+
+
+def register_floods():
+    for name, (first, again) in FLOODS.items():
+        def check(server, first=first, again=again):
+            check_fair(server, flood_all, first, again)
+        check.__name__ = "floods_hold_up_nobody_" + name.replace(" ", "_")
+        test(**LIMIT)(check)
+
+
+# register_floods()
