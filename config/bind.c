@@ -230,7 +230,8 @@ enum tfd_code tfd_bind_resolve(const char *bind, const char *own, int32_t port,
     return rc;
 }
 
-const char *tfd_bind_file_root(const struct tfd_bind *b)
+const char *tfd_bind_file_root(const struct tfd_bind *b,
+                               const struct tfd_allow *a)
 {
-    return b->loopback ? "/" : NULL;
+    return b->loopback && !tfd_allow_opened(a) ? "/" : NULL;
 }

@@ -10,8 +10,9 @@
  * TensorFlow listens everywhere whatever the cluster says.  We do only when
  * told, because whoever can connect can run graphs.
  *
- * Also decides the default of --file_root: "/" where only this host can
- * connect, else none, so that file ops are refused.
+ * Also decides the default of --file_root: "/" where only the own user and root
+ * can connect, who may read and write what they like anyway; else none, so that
+ * file ops are refused.
  *
  * Threads: any; blocks on name service, so not on the loop thread.
  */
@@ -19,6 +20,7 @@
 #define TFD_CONFIG_BIND_H
 
 #include "config/address.h"
+#include "config/allow.h"
 
 #include <stdbool.h>
 
@@ -46,6 +48,7 @@ enum tfd_code tfd_bind_resolve(const char *bind, const char *own, int32_t port,
                                struct tfd_status *st) TFD_MUST_USE;
 
 /* The file root where none is configured: "/", or NULL for none. */
-const char *tfd_bind_file_root(const struct tfd_bind *b);
+const char *tfd_bind_file_root(const struct tfd_bind *b,
+                               const struct tfd_allow *a);
 
 #endif

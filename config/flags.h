@@ -19,6 +19,7 @@
 #ifndef TFD_CONFIG_FLAGS_H
 #define TFD_CONFIG_FLAGS_H
 
+#include "config/allow.h"
 #include "config/cluster.h"
 #include "config/limits.h"
 #include "config/report.h"
@@ -59,6 +60,7 @@ struct tfd_config {
     char *protocol;             /* "grpc" */
     char *port_file;            /* NULL: none */
     int32_t connections_per_peer;
+    struct tfd_allow allow;  /* users of this host who may connect */
     int64_t peer_wait_ms;    /* 0: for ever */
     int64_t heartbeat_ms;    /* 0: no heartbeats */
     int64_t peer_timeout_ms; /* 0: a silent peer is waited for */

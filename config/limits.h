@@ -321,6 +321,15 @@
 /* Directories a server may read and write below; one bind mount each. */
 #define TFD_FILE_ROOTS_MAX 16
 
+/* ---- Users of this host -------------------------------------------------- */
+
+/* Named by --allow_uid; more than these are "any". */
+#define TFD_ALLOW_UIDS_MAX 64
+
+/* Read of /proc/net/tcp to find a connection's owner where the kernel cannot be
+ * asked; 7,000 lines take the loop about a millisecond a megabyte. */
+#define TFD_PROC_TCP_SIZE_MAX (1 << 20)
+
 /* ---- Configuration ------------------------------------------------------- */
 
 /* Linux allows 128 KiB in one environment variable; a file may hold more. */

@@ -124,6 +124,13 @@ static enum tfd_code read_root(const struct tfd_option *o, const char *text,
     return TFD_OK;
 }
 
+static enum tfd_code read_allow(const struct tfd_option *o, const char *text,
+                                struct tfd_config *c, struct tfd_status *st)
+{
+    (void)o;
+    return tfd_allow_parse(text, &c->allow, st);
+}
+
 static enum tfd_code read_exit_when(const struct tfd_option *o,
                                     const char *text, struct tfd_config *c,
                                     struct tfd_status *st)
@@ -280,8 +287,13 @@ const struct tfd_option tfd_options[] = {
     {NETWORK, "port_file", "FILE", NULL,
      "the port is written here once it is open",
      read_text, AT(port_file)},
+    {NETWORK, "allow_uid", "USER,...", NULL,
+     "users of this host who may connect beside its own and root, by number or "
+     "name; any: all of them",
+     read_allow, AT(allow)},
     {NETWORK, "connections_per_peer", "N", "256",
-     "connections that one address may hold open; more are closed at once",
+     "connections that one address, or one user of this host, may hold open; "
+     "more are closed at once",
      read_int32, AT(connections_per_peer), .min = 1,
      .max = TFD_CONNECTIONS_MAX},
     {NETWORK, "peer_wait", "DURATION", "60s",
@@ -338,7 +350,7 @@ const struct tfd_option tfd_options[] = {
 
     {FILES, "file_root", "DIR", NULL,
      "graphs may read and write files below it; may be given several times; "
-     "default: / where only this host can connect, else none",
+     "default: / where only the own user and root can connect, else none",
      read_root, AT(file_roots), .repeated = true},
 
     {LIFE, "session_idle", "DURATION", "24h",

@@ -9,7 +9,6 @@
 #include "common/alloc.h"
 #include "common/log.h"
 #include "common/pool.h"
-#include "config/bind.h"
 #include "cuda/cuda.h"
 #include "daemon/exit_rule.h"
 #include "daemon/gpu.h"
@@ -138,30 +137,15 @@ static enum tfd_code make_identity(struct tfd_server *s, struct tfd_status *st)
     return TFD_OK;
 }
 
-static enum tfd_code open_roots(struct tfd_server *s, const char *fallback,
-                                struct tfd_status *st)
-{
-    const struct tfd_config *c = s->o.config;
-    const char *roots[TFD_FILE_ROOTS_MAX];
-    int count = 0;
-
-    for (size_t i = 0; i < c->file_root_count; i++)
-        roots[count++] = c->file_roots[i];
-    if (count == 0 && fallback)
-        roots[count++] = fallback;
-    TFD_TRY(tfd_file_roots_init(&s->roots, roots, count, st));
-    s->has_roots = true;
-    return TFD_OK;
-}
-
 static enum tfd_code open_port(struct tfd_server *s, struct tfd_status *st)
 {
     const struct tfd_config *c = s->o.config;
     const char *own = tfd_cluster_own_address(&c->cluster);
     struct tfd_bind bind;
 
+    *tfd_loop_allow(s->loop) = c->allow;
     if (!s->o.listen)
-        return open_roots(s, "/", st);
+        return tfd_server_open_roots(s, "/", st);
     if (s->o.bind)
         bind = *s->o.bind;
     else
@@ -171,7 +155,7 @@ static enum tfd_code open_port(struct tfd_server *s, struct tfd_status *st)
                 "address=%s host=%s hint=\"peers on other hosts cannot "
                 "connect; --bind=ADDR helps\"",
                 own, bind.host);
-    TFD_TRY(open_roots(s, tfd_bind_file_root(&bind), st));
+    TFD_TRY(tfd_server_open_roots(s, tfd_bind_file_root(&bind, &c->allow), st));
     s->sniff = (struct tfd_sniff){s->service, &s->self};
     TFD_TRY(tfd_listener_new(s->loop, bind.host, bind.port, TFD_CONNECTIONS_MAX,
                              tfd_sniff_accept, &s->sniff, &s->listener, st));
@@ -180,6 +164,7 @@ static enum tfd_code open_port(struct tfd_server *s, struct tfd_status *st)
              strchr(bind.host, ':') ? "grpc://[%s]:%d" : "grpc://%s:%d",
              bind.any ? "127.0.0.1" : bind.host,
              tfd_listener_port(s->listener));
+    tfd_server_tell_open(s, &bind);
     return TFD_OK;
 }
 

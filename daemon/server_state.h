@@ -10,6 +10,7 @@
 
 #include "daemon/server_impl.h"
 
+#include "config/bind.h"
 #include "daemon/master/leaving.h"
 #include "kernels/file_roots.h"
 #include "kernels/registry.h"
@@ -66,6 +67,13 @@ struct tfd_server {
     int exit_code;
 };
 
+/* The directories of --file_root, the fallback (NULL: none) where there are
+ * none, and the one that our training saves to. */
+enum tfd_code tfd_server_open_roots(struct tfd_server *s, const char *fallback,
+                                    struct tfd_status *st) TFD_MUST_USE;
+/* One line for the log where anybody but our user and root can connect. */
+void tfd_server_tell_open(const struct tfd_server *s,
+                          const struct tfd_bind *bind);
 /* Leaves SERVING, or does nothing if it has; `why` is for the log. */
 void tfd_server_drain(struct tfd_server *s, const char *why);
 /* drain_notice.c: tells who may want to save, and whom that is asked of us.

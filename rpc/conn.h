@@ -87,10 +87,12 @@ struct tfd_loop *tfd_conn_loop(const struct tfd_conn *c);
 
 struct tfd_listener;
 
-/* accepted() sets the first handler of each connection (or closes it).
- * address NULL or "": every interface; port 0: any that is free.  Beyond
- * connections_max, or TFD_CONNECTIONS_PER_PEER_MAX from one address, a
- * connection is closed as soon as it is accepted. */
+/* accepted() sets the first handler of each connection (or closes it).  It does
+ * not hear of those of this host whose user may not connect (tfd_loop_allow()):
+ * they are closed before a byte of theirs is read.  address NULL or "": every
+ * interface; port 0: any that is free.  Beyond connections_max, or
+ * TFD_CONNECTIONS_PER_PEER_MAX from one address, a connection is closed as soon
+ * as it is accepted. */
 enum tfd_code tfd_listener_new(struct tfd_loop *l, const char *address,
                                int port, int connections_max,
                                void (*accepted)(void *ctx, struct tfd_conn *c),

@@ -168,9 +168,9 @@ static void on_writable(uv_poll_t *poll, int status, int events)
 }
 
 /* A socket that is connected or about to be; -1 and errno. */
-static int begin_connect(const struct addrinfo *a)
+static int begin_connect(struct tfd_dial *d, const struct addrinfo *a)
 {
-    int fd = tfd_same_host_connect(a->ai_addr), error;
+    int fd = tfd_same_host_connect(a->ai_addr, tfd_loop_allow(d->loop)), error;
 
     if (fd >= 0)
         return fd;
@@ -192,7 +192,7 @@ static bool try_address(struct tfd_dial *d, const struct addrinfo *a)
 
     tfd_dial_peer_text(a->ai_addr, d->peer);
     snprintf(d->doing, sizeof(d->doing), "connecting to %s", d->peer);
-    fd = begin_connect(a);
+    fd = begin_connect(d, a);
     if (fd < 0) {
         fail_address(d, errno);
         return false;

@@ -14,6 +14,7 @@
 #include "config/limits.h"
 #include "rpc/loop_uv.h"
 #include "rpc/same_host.h"
+#include "rpc/tcp_owner.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -28,6 +29,8 @@
 #define BACKLOG 511
 #define ACCEPTS_PER_TURN 64
 #define REST_US (100 * 1000)
+/* One line about users who may not connect in so long. */
+#define TELL_US (1000 * 1000)
 
 /* Who has connections open. */
 struct tfd_listener_host {
@@ -49,6 +52,8 @@ struct tfd_listener {
     struct tfd_loop *loop;
     struct socket socket[SOCKETS];
     struct tfd_timer rest;
+    struct tfd_tcp_owners owners;
+    uint64_t told_us, untold; /* of users who may not connect */
     int port;
     int connections, connections_max, per_peer_max;
     struct tfd_map hosts; /* by origin key -> struct tfd_listener_host * */
@@ -63,6 +68,7 @@ static void drop_hold(struct tfd_listener *l)
     if (--l->holds > 0)
         return;
     tfd_map_deinit(&l->hosts);
+    tfd_tcp_owners_deinit(&l->owners);
     free(l);
 }
 
@@ -124,12 +130,57 @@ static struct tfd_listener_host *admit(struct tfd_listener *l, const char *peer,
     return NULL;
 }
 
+/* ---- Users of this host -------------------------------------------------- */
+
+/* False when the peer has ended the connection before its user was asked for:
+ * a probe of the port, which nobody need hear of. */
+static bool find_user(struct tfd_listener *l, int fd,
+                      const struct sockaddr *peer, struct tfd_origin *o)
+{
+    uint32_t uid = TFD_UID_UNKNOWN;
+    enum tfd_tcp_owner owner = tfd_tcp_owners_find(&l->owners, fd, peer, &uid);
+
+    if (owner == TFD_OWNER_USER)
+        tfd_origin_set_user(o, uid);
+    else if (owner != TFD_OWNER_REMOTE)
+        tfd_origin_set_user(o, TFD_UID_UNKNOWN);
+    return owner != TFD_OWNER_GONE || tfd_loop_allow(l->loop)->any;
+}
+
+/* Anybody can make us refuse as often as they like, but not fill the log. */
+static void tell_refused(struct tfd_listener *l, const char *peer,
+                         const struct tfd_origin *from)
+{
+    uint64_t now = tfd_loop_now_us(l->loop);
+
+    if (l->told_us && now - l->told_us < TELL_US) {
+        l->untold++;
+        return;
+    }
+    tfd_log(TFD_LOG_WARN, "user_refused",
+            "peer=%s user=\"%s\" untold=%llu hint=\"this host's users other "
+            "than the server's own and root connect with --allow_uid\"",
+            peer, from->key, (unsigned long long)l->untold);
+    l->told_us = now;
+    l->untold = 0;
+}
+
+static bool may_connect(struct tfd_listener *l, const char *peer,
+                        const struct tfd_origin *from)
+{
+    if (!from->same_host || tfd_allow_has(tfd_loop_allow(l->loop), from->uid))
+        return true;
+    tell_refused(l, peer, from);
+    return false;
+}
+
 /* ---- Accepting ----------------------------------------------------------- */
 
 static void welcome(struct tfd_listener *l, int fd, const char *peer,
                     const struct tfd_origin *from)
 {
-    struct tfd_listener_host *h = admit(l, peer, from);
+    struct tfd_listener_host *h =
+        may_connect(l, peer, from) ? admit(l, peer, from) : NULL;
     struct tfd_conn *c;
 
     if (!h) {
@@ -176,6 +227,27 @@ static void accept_failed(struct tfd_listener *l, int error)
             uv_poll_stop(&l->socket[i].poll);
 }
 
+/* Takes fd. */
+static void introduce(struct socket *s, int fd, const struct sockaddr *from)
+{
+    struct tfd_listener *l = s->listener;
+    struct tfd_origin origin;
+    char peer[TFD_PEER_TEXT_MAX];
+
+    if (s == &l->socket[BY_UNIX]) {
+        tfd_same_host_peer_text(fd, peer);
+        tfd_origin_of_unix(&origin, fd);
+    } else {
+        tfd_dial_peer_text(from, peer);
+        tfd_origin_of_tcp(&origin, from);
+        if (!find_user(l, fd, from, &origin)) {
+            close(fd);
+            return;
+        }
+    }
+    welcome(l, fd, peer, &origin);
+}
+
 static void on_readable(uv_poll_t *poll, int status, int events)
 {
     struct socket *s = poll->data;
@@ -186,8 +258,6 @@ static void on_readable(uv_poll_t *poll, int status, int events)
     for (int i = 0; i < ACCEPTS_PER_TURN && s->fd >= 0; i++) {
         struct sockaddr_storage from;
         socklen_t size = sizeof(from);
-        struct tfd_origin origin;
-        char peer[TFD_PEER_TEXT_MAX];
         int fd = accept4(s->fd, (struct sockaddr *)&from, &size,
                          SOCK_NONBLOCK | SOCK_CLOEXEC);
 
@@ -195,14 +265,7 @@ static void on_readable(uv_poll_t *poll, int status, int events)
             accept_failed(l, errno);
             return;
         }
-        if (s == &l->socket[BY_UNIX]) {
-            tfd_same_host_peer_text(fd, peer);
-            tfd_origin_of_unix(&origin, fd);
-        } else {
-            tfd_dial_peer_text((struct sockaddr *)&from, peer);
-            tfd_origin_of_tcp(&origin, (struct sockaddr *)&from);
-        }
-        welcome(l, fd, peer, &origin);
+        introduce(s, fd, (struct sockaddr *)&from);
     }
 }
 
@@ -304,6 +367,7 @@ static struct tfd_listener *listener_make(struct tfd_loop *loop)
     for (int i = 0; i < SOCKETS; i++)
         l->socket[i] = (struct socket){.listener = l, .fd = -1};
     tfd_timer_init(&l->rest, loop, rest_over);
+    tfd_tcp_owners_init(&l->owners);
     return l;
 }
 

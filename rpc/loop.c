@@ -60,6 +60,7 @@ struct tfd_loop {
     bool firing;
 
     struct tfd_conn *conns;
+    struct tfd_allow allow;
     struct signal_watch signals[SIGNALS_MAX];
     int signal_count;
     uint8_t scratch[TFD_LOOP_SCRATCH_SIZE];
@@ -486,6 +487,11 @@ uint8_t *tfd_loop_scratch(struct tfd_loop *l)
 struct uv_loop_s *tfd_loop_uv(struct tfd_loop *l)
 {
     return &l->uv;
+}
+
+struct tfd_allow *tfd_loop_allow(struct tfd_loop *l)
+{
+    return &l->allow;
 }
 
 struct tfd_conn **tfd_loop_conns(struct tfd_loop *l)

@@ -9,6 +9,7 @@
 #define TFD_RPC_LOOP_H
 
 #include "common/status.h"
+#include "config/allow.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -68,6 +69,11 @@ void tfd_loop_defer(struct tfd_loop *l, struct tfd_post *p);
  * connections with little to read share it instead of holding a buffer each. */
 #define TFD_LOOP_SCRATCH_SIZE (64u << 10)
 uint8_t *tfd_loop_scratch(struct tfd_loop *l);
+
+/* Which users of this host its listeners let in, and whose listeners it dials
+ * by their Unix sockets: the own user and root, until this is changed, which is
+ * done before it runs. */
+struct tfd_allow *tfd_loop_allow(struct tfd_loop *l);
 
 /* SIGTERM, SIGINT, ...: fn runs on the loop thread. */
 enum tfd_code tfd_loop_signal(struct tfd_loop *l, int number,

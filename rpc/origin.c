@@ -7,12 +7,52 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
-static void set_user(struct tfd_origin *o, uint32_t uid)
+/* In a user namespace the kernel shows every user who is not in it as one,
+ * "nobody", who may be this process's own user besides. */
+static bool users_are_mapped(void)
 {
+    unsigned inside = 1, outside = 1, count = 0;
+    FILE *f = fopen("/proc/self/uid_map", "re");
+
+    if (!f)
+        return false;
+    if (fscanf(f, "%u %u %u", &inside, &outside, &count) != 3)
+        count = 0;
+    fclose(f);
+    return inside == 0 && count == UINT32_MAX;
+}
+
+static uint32_t overflow_uid(void)
+{
+    uint32_t uid = 65534;
+    FILE *f = fopen("/proc/sys/kernel/overflowuid", "re");
+
+    if (f && fscanf(f, "%" SCNu32, &uid) != 1)
+        uid = 65534;
+    if (f)
+        fclose(f);
+    return uid;
+}
+
+/* Who stands for users that are not known; TFD_UID_UNKNOWN: nobody does. */
+static uint32_t stand_in;
+static pthread_once_t stand_in_once = PTHREAD_ONCE_INIT;
+
+static void find_stand_in(void)
+{
+    stand_in = users_are_mapped() ? TFD_UID_UNKNOWN : overflow_uid();
+}
+
+void tfd_origin_set_user(struct tfd_origin *o, uint32_t uid)
+{
+    (void)pthread_once(&stand_in_once, find_stand_in);
+    if (uid == stand_in)
+        uid = TFD_UID_UNKNOWN;
     o->same_host = true;
     o->uid = uid;
     if (uid == TFD_UID_UNKNOWN)
@@ -32,7 +72,7 @@ static void of_ipv4(struct tfd_origin *o, const uint8_t address[4])
     (void)inet_ntop(AF_INET, address, o->address, sizeof(o->address));
     (void)inet_ntop(AF_INET, address, o->key, sizeof(o->key));
     if (address[0] == IN_LOOPBACKNET)
-        set_user(o, TFD_UID_UNKNOWN);
+        tfd_origin_set_user(o, TFD_UID_UNKNOWN);
 }
 
 static void of_ipv6(struct tfd_origin *o, const struct in6_addr *address)
@@ -45,7 +85,7 @@ static void of_ipv6(struct tfd_origin *o, const struct in6_addr *address)
     (void)inet_ntop(AF_INET6, &network, text, sizeof(text));
     snprintf(o->key, sizeof(o->key), "%s/64", text);
     if (IN6_IS_ADDR_LOOPBACK(address))
-        set_user(o, TFD_UID_UNKNOWN);
+        tfd_origin_set_user(o, TFD_UID_UNKNOWN);
 }
 
 void tfd_origin_of_tcp(struct tfd_origin *o, const struct sockaddr *peer)
@@ -72,5 +112,5 @@ void tfd_origin_of_unix(struct tfd_origin *o, int fd)
 
     memset(o, 0, sizeof(*o));
     snprintf(o->address, sizeof(o->address), "unix");
-    set_user(o, known ? who.uid : TFD_UID_UNKNOWN);
+    tfd_origin_set_user(o, known ? who.uid : TFD_UID_UNKNOWN);
 }

@@ -16,13 +16,13 @@
 #ifndef TFD_RPC_ORIGIN_H
 #define TFD_RPC_ORIGIN_H
 
+#include "config/allow.h"
 #include "rpc/conn_dial.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define TFD_UID_UNKNOWN UINT32_MAX /* (uid_t)-1, which no user has */
-#define TFD_ORIGIN_KEY_MAX 56      /* an IPv6 address and "/64" */
+#define TFD_ORIGIN_KEY_MAX 56 /* an IPv6 address and "/64" */
 
 struct tfd_origin {
     char address[TFD_PEER_TEXT_MAX]; /* without port; "unix" for the socket */
@@ -33,10 +33,13 @@ struct tfd_origin {
 
 struct sockaddr;
 
-/* Of a connection accepted by TCP.  An IPv4 address inside IPv6 is IPv4. */
+/* Of a connection accepted by TCP.  An IPv4 address inside IPv6 is IPv4; from a
+ * loopback address it is of this host and its user not known yet. */
 void tfd_origin_of_tcp(struct tfd_origin *o, const struct sockaddr *peer);
 /* Of one accepted on a Unix socket: the user who connected, even if another
  * process has the descriptor by now. */
 void tfd_origin_of_unix(struct tfd_origin *o, int fd);
+/* It is of this host after all, and of this user. */
+void tfd_origin_set_user(struct tfd_origin *o, uint32_t uid);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "rpc/same_host.h"
 
-#include "rpc/conn_dial.h"
+#include "rpc/origin.h"
 
 #include <netinet/in.h>
 #include <stddef.h>
@@ -82,16 +82,20 @@ int tfd_same_host_listen(const struct sockaddr *bound, int backlog)
     return -1;
 }
 
-static bool is_trusted(int fd)
+/* Anybody can take a name.  "any" is about who may use us, not about whom we
+ * believe. */
+static bool is_trusted(int fd, const struct tfd_allow *allow)
 {
-    struct ucred who;
-    socklen_t size = sizeof(who);
+    struct tfd_allow named = *allow;
+    struct tfd_origin who;
 
-    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 &&
-           (who.uid == 0 || who.uid == geteuid());
+    named.any = false;
+    tfd_origin_of_unix(&who, fd);
+    return tfd_allow_has(&named, who.uid);
 }
 
-static int connect_to(const struct sockaddr *to, bool every)
+static int connect_to(const struct sockaddr *to, bool every,
+                      const struct tfd_allow *allow)
 {
     struct sockaddr_un name;
     socklen_t size = name_of(to, every, &name);
@@ -100,17 +104,18 @@ static int connect_to(const struct sockaddr *to, bool every)
     if (fd < 0)
         return -1;
     if (connect(fd, (const struct sockaddr *)&name, size) == 0 &&
-        is_trusted(fd))
+        is_trusted(fd, allow))
         return fd;
     close(fd);
     return -1;
 }
 
-int tfd_same_host_connect(const struct sockaddr *to)
+int tfd_same_host_connect(const struct sockaddr *to,
+                          const struct tfd_allow *allow)
 {
-    int fd = connect_to(to, false);
+    int fd = connect_to(to, false, allow);
 
-    return fd < 0 && is_loopback(to) ? connect_to(to, true) : fd;
+    return fd < 0 && is_loopback(to) ? connect_to(to, true, allow) : fd;
 }
 
 void tfd_same_host_peer_text(int fd, char *text)

@@ -9,7 +9,7 @@
  * namespace as ports do, and end with their process.
  *
  * Anybody may take a name, so the one who dials goes on by TCP unless the
- * listener is of the same user or root.
+ * listener is of the same user, of root or of one that --allow_uid names.
  *
  * Threads: any.
  */
@@ -19,12 +19,15 @@
 #include <stdbool.h>
 
 struct sockaddr;
+struct tfd_allow;
 
 /* A listening socket beside the one bound to this address; -1 when there is
  * none, as in a system without abstract names. */
 int tfd_same_host_listen(const struct sockaddr *bound, int backlog);
-/* A connected socket to who listens on this address, or -1: take TCP. */
-int tfd_same_host_connect(const struct sockaddr *to);
+/* A connected socket to who listens on this address, if it is one of these
+ * users ("any" makes nobody one), or -1: take TCP. */
+int tfd_same_host_connect(const struct sockaddr *to,
+                          const struct tfd_allow *allow);
 /* "unix:PID" of who has connected; text has TFD_PEER_TEXT_MAX bytes. */
 void tfd_same_host_peer_text(int fd, char *text);
 

@@ -15,6 +15,8 @@
 #include <ifaddrs.h>
 #include <netdb.h>
 
+#include <unistd.h>
+
 #include <cmocka.h>
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -214,17 +216,23 @@ static void test_any_is_ipv4_where_there_is_no_ipv6(void **state)
     assert_string_equal(b.host, "0.0.0.0");
 }
 
-static void test_files_are_open_on_loopback_only(void **state)
+static void test_files_are_open_to_the_own_user_only(void **state)
 {
+    struct tfd_allow own = {0}, any = {.any = true};
+    struct tfd_allow same = {.uids = {0, geteuid()}, .count = 2};
+    struct tfd_allow other = {.uids = {0, geteuid() + 1}, .count = 2};
     struct tfd_bind b;
 
     (void)state;
     assert_int_equal(tfd_bind_resolve(NULL, "", 0, &b, NULL), TFD_OK);
-    assert_string_equal(tfd_bind_file_root(&b), "/");
+    assert_string_equal(tfd_bind_file_root(&b, &own), "/");
+    assert_string_equal(tfd_bind_file_root(&b, &same), "/");
+    assert_null(tfd_bind_file_root(&b, &any));
+    assert_null(tfd_bind_file_root(&b, &other));
     assert_int_equal(tfd_bind_resolve("any", "", 0, &b, NULL), TFD_OK);
-    assert_null(tfd_bind_file_root(&b));
+    assert_null(tfd_bind_file_root(&b, &own));
     assert_int_equal(tfd_bind_resolve(NULL, "ps0:1", 0, &b, NULL), TFD_OK);
-    assert_null(tfd_bind_file_root(&b));
+    assert_null(tfd_bind_file_root(&b, &own));
 }
 
 int main(void)
@@ -234,7 +242,7 @@ int main(void)
         cmocka_unit_test(test_other_addresses_are_refused_with_the_flag),
         cmocka_unit_test(test_own_name_that_means_loopback_is_marked),
         cmocka_unit_test(test_any_is_ipv4_where_there_is_no_ipv6),
-        cmocka_unit_test(test_files_are_open_on_loopback_only),
+        cmocka_unit_test(test_files_are_open_to_the_own_user_only),
     };
 
     return cmocka_run_group_tests_name("bind", tests, NULL, NULL);

@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE 1
 
+#include "config/allow.h"
 #include "rpc/conn_dial.h"
 #include "rpc/same_host.h"
 
@@ -54,11 +55,13 @@ static int listen_at(const char *ip, uint16_t number)
     return tfd_same_host_listen((struct sockaddr *)&a, 8);
 }
 
+static struct tfd_allow allowed;
+
 static int connect_to(const char *ip, uint16_t number)
 {
     struct sockaddr_storage a = address(ip, number);
 
-    return tfd_same_host_connect((struct sockaddr *)&a);
+    return tfd_same_host_connect((struct sockaddr *)&a, &allowed);
 }
 
 struct row {
@@ -165,6 +168,7 @@ static int listen_as_nobody(uint16_t number, pid_t *child)
 static void test_a_listener_of_another_user_is_not_believed(void **state)
 {
     pid_t child;
+    int fd;
 
     (void)state;
     if (geteuid() != 0) {
@@ -173,6 +177,13 @@ static void test_a_listener_of_another_user_is_not_believed(void **state)
     }
     assert_true(listen_as_nobody(port(0), &child));
     assert_int_equal(connect_to("127.0.0.1", port(0)), -1);
+    allowed.any = true; /* who may use us need not be believed */
+    assert_int_equal(connect_to("127.0.0.1", port(0)), -1);
+    allowed = (struct tfd_allow){.uids = {65534}, .count = 1};
+    fd = connect_to("127.0.0.1", port(0));
+    allowed = (struct tfd_allow){0};
+    assert_true(fd >= 0);
+    close(fd);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
 }
