@@ -87,6 +87,22 @@ TFD_Scope tfd_scope_on(const TFD_Scope *s, struct tfd_str device);
 void tfd_model_collect(struct tfd_model *m, const char *collection, bool bytes,
                        struct tfd_str value, struct tfd_status *st);
 
+/* Variables to be saved under these names; slices: "" for a whole tensor, else
+ * "4 2 0,2:0,2", where the part begins and how long it is. */
+struct tfd_saved_variables {
+    TFD_Variable **variables;
+    const char **names, **slices;
+    int count;
+};
+/* Feed filename and fetch save, or run restore. */
+struct tfd_saver_ops {
+    TF_Output filename, save;
+    TF_Operation *restore;
+};
+/* saver.c: the operations of a saver below the scope, files on its device. */
+void tfd_saver_add(TFD_Scope *scope, const struct tfd_saved_variables *saved,
+                   struct tfd_saver_ops *out, TF_Status *status);
+
 /* variable.c: VariableDef of one, appended. */
 void tfd_variable_def(const TFD_Variable *v, struct tfd_bytes *out);
 /* TFD_NewVariable() for a full name and a device. */

@@ -35,7 +35,7 @@ static int compare(const void *a, const void *b)
     return tfd_str_cmp(x->handle->node->name, y->handle->node->name);
 }
 
-static void list(struct saving *s, const struct tfd_model *m)
+static void list_model(struct saving *s, const struct tfd_model *m)
 {
     for (TFD_Variable *v = m->variables; v; v = v->next)
         if (!(v->flags & TFD_LOCAL))
@@ -64,7 +64,7 @@ static bool make_lists(struct saving *s, struct tfd_model *m)
         (void)!tfd_arena_check(NULL, "a saver", &s->status->st);
         return false;
     }
-    list(s, m);
+    list_model(s, m);
     return true;
 }
 
@@ -148,9 +148,11 @@ static TF_Operation *add_assign(struct saving *s, TF_Operation *restore, int i)
     const TFD_Variable *v = s->variables[i];
     TFD_Scope at = tfd_scope_on(&s->at, v->handle->node->device);
     TF_Output in[] = {TFD_Handle(v), {restore, i}};
+    bool resource = TF_OperationOutputType(in[0]) == TF_RESOURCE;
 
     in[1] = TFD_Op1(&at, "Identity", in[1], s->status);
-    return TFD_Op(&at, "AssignVariableOp", NULL, in, 2, NULL, 0, s->status)
+    return TFD_Op(&at, resource ? "AssignVariableOp" : "Assign", NULL, in, 2,
+                  NULL, 0, s->status)
         .oper;
 }
 
@@ -169,30 +171,45 @@ static TF_Operation *add_restore_all(struct saving *s)
     return all;
 }
 
-static void add(struct saving *s)
+static void add(struct saving *s, struct tfd_saver_ops *out)
 {
-    struct tfd_saver *saver = &s->at.model->saver;
-    struct tfd_status *st = &s->status->st;
-    TF_Operation *restore_all;
-    TF_Output saved;
-
     add_prefix(s);
-    saved = add_save(s);
-    saved = add_saved(s, saved.oper);
-    restore_all = add_restore_all(s);
-    if (!tfd_model_ok(s->status))
+    out->filename = s->prefix;
+    out->save = add_saved(s, add_save(s).oper);
+    out->restore = add_restore_all(s);
+}
+
+void tfd_saver_add(TFD_Scope *scope, const struct tfd_saved_variables *saved,
+                   struct tfd_saver_ops *out, TF_Status *status)
+{
+    struct saving s = {.variables = saved->variables,
+                       .names = saved->names,
+                       .slices = saved->slices,
+                       .count = saved->count,
+                       .status = status};
+    TFD_Scope *sub = TFD_SubScope(scope, "save", status);
+
+    if (!sub)
         return;
-    saver->filename_tensor = tfd_model_format(s->at.model, st, "%s:0",
-                                              TF_OperationName(s->prefix.oper));
-    saver->save_tensor =
-        tfd_model_format(s->at.model, st, "%s:0", TF_OperationName(saved.oper));
-    saver->restore_op = restore_all->node->name;
-    saver->exists = true;
+    s.at = *sub;
+    add(&s, out);
+}
+
+static void name_saver(struct tfd_model *m, const struct tfd_saver_ops *ops,
+                       struct tfd_status *st)
+{
+    m->saver.filename_tensor =
+        tfd_model_format(m, st, "%s:0", TF_OperationName(ops->filename.oper));
+    m->saver.save_tensor =
+        tfd_model_format(m, st, "%s:0", TF_OperationName(ops->save.oper));
+    m->saver.restore_op = ops->restore->node->name;
+    m->saver.exists = true;
 }
 
 void TFD_AddSaver(TFD_Scope *scope, TF_Status *status)
 {
     struct saving s = {.status = status};
+    struct tfd_saver_ops ops;
     TFD_Scope *sub;
 
     if (!tfd_model_ok(status) || !make_lists(&s, scope->model))
@@ -203,5 +220,7 @@ void TFD_AddSaver(TFD_Scope *scope, TF_Status *status)
     if (!sub)
         return;
     s.at = *sub;
-    add(&s);
+    add(&s, &ops);
+    if (tfd_model_ok(status))
+        name_saver(s.at.model, &ops, &status->st);
 }

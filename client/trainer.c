@@ -95,7 +95,8 @@ static enum tfd_code open_checkpoints(TFD_Trainer *t, struct tfd_status *st)
         return TFD_OK;
     if (!t->training.restore)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "%.300s holds no saver, and a checkpoint_dir was given",
+                        "%.300s has no variables to save, and a "
+                        "checkpoint_dir was given",
                         t->o.meta_file);
     TFD_TRY(tfd_checkpoints_open(&t->checkpoints, t->o.checkpoint_dir,
                                  t->training.max_to_keep, st));

@@ -10,6 +10,7 @@
 #include "client/metagraph.h"
 #include "client/model.h"
 #include "client/placement.h"
+#include "client/training_saver.h"
 #include "common/proto/meta_graph.pb.h"
 
 #include <string.h>
@@ -267,13 +268,24 @@ static enum tfd_code add_step(const struct building *b)
     return tfd_status_copy(b->st, &b->status->st);
 }
 
+/* Whoever trains has the files. */
+static struct tfd_str file_device(const struct building *b)
+{
+    if (b->o->ps_tasks <= 0 || !b->o->worker_device)
+        return TFD_STR_EMPTY;
+    return tfd_str_of(b->o->worker_device);
+}
+
 static enum tfd_code add_saver(const struct building *b)
 {
     const struct tfd_saver_def *s = &b->meta.saver;
     struct tfd_training *t = b->t;
 
-    if (!s->save_tensor.size || !s->restore_op.size)
-        return TFD_OK;
+    if (!s->save_tensor.size || !s->restore_op.size) {
+        TFD_Scope at = tfd_scope_on(b->scope, file_device(b));
+
+        return tfd_training_add_saver(t, &b->meta, &at, b->status, b->st);
+    }
     t->max_to_keep = s->max_to_keep;
     TFD_TRY(find_output(b, s->filename_tensor, "the saver", &t->filename));
     TFD_TRY(find_output(b, s->save_tensor, "the saver", &t->save));

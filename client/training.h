@@ -32,7 +32,7 @@ struct tfd_training {
     int local_init_count;
     TF_Output *ready; /* a bool for each global variable */
     int ready_count;
-    TF_Output filename, save; /* no operation: no saver */
+    TF_Output filename, save; /* no operation: no variables to save */
     TF_Operation *restore;
     int max_to_keep;
     /* Of TFD_MinimizeInStep(); NULL: workers are not kept in step. */

@@ -1,5 +1,6 @@
 """`tfd --train`: MetaGraphDefs of Python trained without Python, MetaGraphDefs
 of libtfd trained by Python, and what happens when tasks go."""
+import inspect
 import os
 import pathlib
 import signal
@@ -35,12 +36,13 @@ def random_rows():
 
 
 def write_model(path, resource=True, sharded=False, in_step=0, device=None,
-                rows=random_rows):
+                rows=random_rows, saver=True, parts=None):
     """A MetaGraphDef of Python that learns WEIGHTS and the offset 0.5."""
     with tf.Graph().as_default(), tf.device(device):
         x = rows()
         y = tf.matmul(x, WEIGHTS) + 0.5
-        with tf.variable_scope("model", use_resource=resource):
+        with tf.variable_scope("model", use_resource=resource,
+                               partitioner=parts):
             w = tf.get_variable("w", [4, 1])
             b = tf.get_variable("b", [1], initializer=tf.zeros_initializer())
         step = tf.train.get_or_create_global_step()
@@ -55,20 +57,25 @@ def write_model(path, resource=True, sharded=False, in_step=0, device=None,
         if train not in tf.get_collection("train_op"):
             tf.add_to_collection("train_op", train)
         tf.train.export_meta_graph(
-            path, saver_def=tf.train.Saver(sharded=sharded).as_saver_def())
+            path, saver_def=tf.train.Saver(sharded=sharded).as_saver_def()
+            if saver else None)
+
+
+MODEL_OPTIONS = set(inspect.signature(write_model).parameters) - {"path"}
 
 
 class Training:
     """A cluster whose chief and workers train a model of this folder."""
 
-    def __init__(self, server, max_steps, flags=(), resource=True,
-                 sharded=False, in_step=0, device=None, rows=random_rows,
-                 **jobs):
+    def __init__(self, server, max_steps, flags=(), model=None, **jobs):
+        """model: what write_model() takes; some of it may be among jobs."""
+        model = dict(model or {}, **{k: jobs.pop(k) for k in list(jobs)
+                                     if k in MODEL_OPTIONS})
         self.cluster = Cluster(server, start=False, **jobs)
         folder = self.cluster.folder.name
         self.checkpoints = os.path.join(folder, "checkpoints")
         self.model = os.path.join(folder, "model.meta")
-        write_model(self.model, resource, sharded, in_step, device, rows)
+        write_model(self.model, **model)
         self.flags = ["--train=" + self.model, "--max_steps=%d" % max_steps,
                       "--checkpoint_dir=" + self.checkpoints] + list(flags)
 
@@ -132,6 +139,38 @@ def two_workers_are_kept_in_step_on_two_ps(server):
 @test(limit=90, tfd_only=True)
 def a_sharded_saver_and_worker_0_as_chief(server):
     train(server, 3000, sharded=True, ps=1, worker=2)
+
+
+@test(limit=120, tfd_only=True)
+def a_model_without_saver_is_saved_and_restored(server):
+    """Of both kinds of variables, and split ones; Python reads the files."""
+    for resource in (True, False):
+        training = Training(
+            server, 1500, resource=resource, saver=False, ps=2, chief=1,
+            parts=tf.fixed_size_partitioner(2))
+        with training.cluster as cluster:
+            training.start_all()
+            training.expect_exit()
+            assert training.saved() == 1500
+            training.flags.append("--max_steps=1600")
+            training.start_all()
+            training.expect_exit()
+            training.check_learnt(1600)
+            assert "restored" in cluster["chief", 0].log_text()
+            shapes = tf.train.load_checkpoint(
+                training.checkpoints).get_variable_to_shape_map()
+            assert shapes["model/w"] == [4, 1], shapes
+            check_python_restores(training, resource)
+
+
+def check_python_restores(training, resource):
+    """The same variables without parts, by an unmodified Saver."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        with tf.variable_scope("model", use_resource=resource):
+            w = tf.get_variable("w", [4, 1])
+        tf.train.Saver([w]).restore(
+            session, tf.train.latest_checkpoint(training.checkpoints))
+        np.testing.assert_allclose(session.run(w), WEIGHTS, atol=0.1)
 
 
 @test(limit=90, tfd_only=True)

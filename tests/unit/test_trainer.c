@@ -194,19 +194,25 @@ static void test_it_trains_to_the_last_step_and_goes_on_from_there(void **state)
     assert_int_equal(t.evaluations, 1);
 }
 
-static void test_without_checkpoints_and_saver(void **state)
+static void test_a_model_without_saver_gets_one(void **state)
 {
     struct fixture *f = *state;
     struct told t;
     TFD_TrainerOptions o = options(&t);
 
     write_meta(f, false);
-    assert_int_equal(train(f, &o, &t), TF_INVALID_ARGUMENT);
-    assert_non_null(strstr(TF_Message(f->st), "no saver"));
     o.checkpoint_dir = NULL;
     assert_int_equal(train(f, &o, &t), TF_OK);
     assert_int_equal(t.last_step, 50);
-    assert_false(has_checkpoint(0));
+    assert_false(has_checkpoint(50));
+    o = options(&t);
+    assert_int_equal(train(f, &o, &t), TF_OK);
+    assert_true(has_checkpoint(50));
+    o = options(&t);
+    o.max_steps = 60;
+    assert_int_equal(train(f, &o, &t), TF_OK);
+    assert_int_equal(t.restores, 1);
+    assert_int_equal(t.first_step, 51);
 }
 
 static void stop_at_10(struct told *t, int64_t step)
@@ -451,7 +457,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_it_trains_to_the_last_step_and_goes_on_from_there),
-        TEST(test_without_checkpoints_and_saver),
+        TEST(test_a_model_without_saver_gets_one),
         TEST(test_stopping_saves),
         TEST(test_a_worker_waits_for_its_chief),
         TEST(test_bad_models_and_directories),
