@@ -20,6 +20,7 @@
 
 #include "common/pool.h"
 
+#include "common/halt.h"
 #include "common/lock.h"
 #include "common/spin.h"
 
@@ -36,6 +37,9 @@
 /* From waking a thread to its first element, where its processor is halted and
  * virtual; what is done in less is done sooner alone. */
 #define WAKING_NS 200000
+/* Grains between two looks at whether the result is still wanted (halt.h): a
+ * grain is some 10 microseconds. */
+#define BLOCK_GRAINS 200
 /* So small a part of a range is the sample. */
 #define SAMPLE_OF 64
 /* Of so many jobs that begin, one is of those that had a turn, if any wait: the
@@ -49,6 +53,8 @@ struct range {
     int64_t begin, n;
     int64_t piece; /* elements in one */
     int64_t piece_count;
+    int64_t block;             /* elements between two looks at halt */
+    const int *halt;           /* the caller's, for those who help */
     atomic_int_fast64_t taken; /* pieces; may pass piece_count */
     atomic_int helpers;        /* written under the lock, as the rest */
     bool listed;
@@ -158,6 +164,21 @@ static void unlist(struct tfd_pool *p, struct range *r)
         r->next->previous = r->previous;
 }
 
+/* Elements [begin, end), or those before the caller's step ended. */
+static void run_piece(const struct range *r, int64_t begin, int64_t end)
+{
+    if (!r->halt) {
+        r->fn(r->arg, begin, end);
+        return;
+    }
+    while (begin < end && !tfd_halted()) {
+        int64_t stop = end - begin > r->block ? begin + r->block : end;
+
+        r->fn(r->arg, begin, stop);
+        begin = stop;
+    }
+}
+
 static void work_on(struct range *r)
 {
     for (;;) {
@@ -168,7 +189,7 @@ static void work_on(struct range *r)
         if (i >= r->piece_count)
             return;
         begin = r->begin + i * r->piece;
-        r->fn(r->arg, begin, i + 1 < r->piece_count ? begin + r->piece : r->n);
+        run_piece(r, begin, i + 1 < r->piece_count ? begin + r->piece : r->n);
     }
 }
 
@@ -188,7 +209,9 @@ static void help(struct tfd_pool *p, struct range *r)
     if (pieces_left(r) > 1 || has_job(p))
         next = take_sleeper(p);
     unlock_and_wake(p, next);
+    tfd_halt_at(r->halt);
     work_on(r);
+    tfd_halt_at(NULL);
     tfd_lock(&p->lock);
     unlist(p, r);
     if (--r->helpers == 0)
@@ -225,7 +248,7 @@ static bool helper_pays(struct tfd_pool *p, struct range *r, int64_t grain)
     if (r->n / sample < SAMPLE_OF / 2 || somebody_looks(p))
         return true;
     began_ns = now_ns();
-    r->fn(r->arg, 0, sample);
+    run_piece(r, 0, sample);
     r->begin = sample;
     return (now_ns() - began_ns) * ((r->n - sample) / sample) > WAKING_NS;
 }
@@ -251,19 +274,20 @@ static void wait_for_helpers(struct tfd_pool *p, struct range *r)
 void tfd_pool_parallel(struct tfd_pool *p, int64_t n, int64_t grain,
                        tfd_range_fn *fn, void *arg)
 {
-    struct range r = {.fn = fn, .arg = arg, .n = n};
+    struct range r = {.fn = fn, .arg = arg, .n = n, .halt = tfd_halt_flag};
 
     if (n <= 0)
         return;
     if (grain < 1)
         grain = 1;
+    r.block = grain > INT64_MAX / BLOCK_GRAINS ? grain : grain * BLOCK_GRAINS;
     if (p && !helper_pays(p, &r, grain)) {
-        fn(arg, r.begin, n);
+        run_piece(&r, r.begin, n);
         return;
     }
     share_out(&r, grain, tfd_pool_threads(p));
     if (!p || r.piece_count == 1) {
-        fn(arg, r.begin, n);
+        run_piece(&r, r.begin, n);
         return;
     }
 

@@ -67,7 +67,9 @@ int tfd_pool_waiting(const struct tfd_pool *p);
  * done.  The caller takes pieces until none is left and then waits only for
  * those that others have begun, so calls may nest.  A range of many grains
  * whose first elements show that it is over before a sleeping thread would have
- * come is the caller's alone.  fn must not wait for another piece.
+ * come is the caller's alone.  fn must not wait for another piece.  Where the
+ * caller may be halted (common/halt.h), so may those who help it: elements are
+ * left out then.
  */
 void tfd_pool_parallel(struct tfd_pool *p, int64_t n, int64_t grain,
                        tfd_range_fn *fn, void *arg);

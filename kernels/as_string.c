@@ -9,6 +9,7 @@
  * only cut and padded, booleans not even that.
  */
 #include "common/half.h"
+#include "common/halt.h"
 #include "config/limits.h"
 #include "kernels/check.h"
 #include "kernels/families.h"
@@ -237,7 +238,7 @@ static enum tfd_code as_string(struct tfd_kctx *k, struct tfd_status *st)
     TFD_TRY(tfd_kctx_output(k, 0, TFD_STRING, &k->in[0].shape, st));
     y = tfd_tensor_data(&k->out[0]);
     tfd_bytes_init(&text, (size_t)TFD_GRPC_MESSAGE_SIZE_MAX);
-    for (int64_t i = 0; i < n && rc == TFD_OK; i++) {
+    for (int64_t i = 0; i < n && rc == TFD_OK && !tfd_halted(); i++) {
         tfd_bytes_clear(&text);
         print(&text, k->state, x + (size_t)i * size);
         rc = tfd_bytes_ok(&text, "a number's text", st);

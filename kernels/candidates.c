@@ -14,6 +14,7 @@
  * find none both make them, and one throws its own away.
  */
 #include "common/alloc.h"
+#include "common/halt.h"
 #include "common/hash.h"
 #include "kernels/candidate_sampler.h"
 #include "kernels/candidate_weights.h"
@@ -196,6 +197,10 @@ static enum tfd_code draw_unique(const struct tfd_candidate_sampler *s,
 
         if (set_add(&used, value))
             out[have++] = value;
+        if (tfd_halted()) {
+            code = tfd_halt_fail(st);
+            break;
+        }
         if (*tries >= TRIES_MAX) {
             code = tfd_fail(st, TFD_INVALID_ARGUMENT,
                             "%d tries have not given %lld unique candidates of "

@@ -110,6 +110,9 @@ enum tfd_code tfd_dynamic_stitch_shape(const struct tfd_kctx *k,
         TFD_TRY(check_input(k, m, row, st));
         TFD_TRY(largest_index(&k->in[m], &largest, st));
     }
+    if (largest == INT32_MAX) /* TensorFlow counts rows in an int32 */
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Expected a non-negative size, got %d", INT32_MIN);
     if (row->rank == TFD_RANK_MAX)
         return tfd_fail(st, TFD_UNIMPLEMENTED,
                         "stitching to more than %d dimensions", TFD_RANK_MAX);

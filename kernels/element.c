@@ -3,6 +3,7 @@
  */
 #include "kernels/element.h"
 
+#include "common/halt.h"
 #include "common/variant.h"
 
 #include <string.h>
@@ -48,10 +49,30 @@ static enum tfd_code copy_one(enum tfd_dtype dtype, void *dst, const void *src,
 static enum tfd_code copy_each(enum tfd_dtype dtype, void *dst, const void *src,
                                int64_t stride, int64_t n, struct tfd_status *st)
 {
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n && !tfd_halted(); i++)
         TFD_TRY(copy_one(dtype, tfd_element_at(dst, dtype, i),
                          tfd_element_of(src, dtype, i * stride), st));
     return TFD_OK;
+}
+
+/* How many of n elements of `size` bytes to do before looking at halt.h. */
+static int64_t next_block(int64_t n, size_t size)
+{
+    int64_t block = (int64_t)(TFD_HALT_BLOCK_SIZE / size);
+
+    return n < block ? n : block;
+}
+
+static void copy_bytes(void *dst, const void *src, int64_t n, size_t size)
+{
+    while (n > 0 && !tfd_halted()) {
+        int64_t block = next_block(n, size);
+
+        memcpy(dst, src, (size_t)block * size);
+        dst = (char *)dst + (size_t)block * size;
+        src = (const char *)src + (size_t)block * size;
+        n -= block;
+    }
 }
 
 enum tfd_code tfd_elements_copy(enum tfd_dtype dtype, void *dst,
@@ -62,7 +83,7 @@ enum tfd_code tfd_elements_copy(enum tfd_dtype dtype, void *dst,
         return TFD_OK;
     if (!tfd_dtype_is_pod(dtype))
         return copy_each(dtype, dst, src, 1, n, st);
-    memcpy(dst, src, (size_t)n * tfd_dtype_size(dtype));
+    copy_bytes(dst, src, n, tfd_dtype_size(dtype));
     return TFD_OK;
 }
 
@@ -123,10 +144,18 @@ enum tfd_code tfd_elements_gather(enum tfd_dtype dtype, void *dst,
         return TFD_OK;
     if (!tfd_dtype_is_pod(dtype))
         return copy_each(dtype, dst, src, stride, n, st);
-    if (stride == 1)
-        memcpy(dst, src, (size_t)n * tfd_dtype_size(dtype));
-    else
-        widths[width_of(dtype)].gather(dst, src, stride, n);
+    if (stride == 1) {
+        copy_bytes(dst, src, n, tfd_dtype_size(dtype));
+        return TFD_OK;
+    }
+    for (int64_t i = 0; i < n && !tfd_halted();) {
+        int64_t block = next_block(n - i, tfd_dtype_size(dtype));
+
+        widths[width_of(dtype)].gather(tfd_element_at(dst, dtype, i),
+                                       tfd_element_of(src, dtype, i * stride),
+                                       stride, block);
+        i += block;
+    }
     return TFD_OK;
 }
 
@@ -138,21 +167,32 @@ enum tfd_code tfd_elements_fill(enum tfd_dtype dtype, void *dst,
         return TFD_OK;
     if (!tfd_dtype_is_pod(dtype))
         return copy_each(dtype, dst, value, 0, n, st);
-    widths[width_of(dtype)].fill(dst, value, n);
+    for (int64_t i = 0; i < n && !tfd_halted();) {
+        int64_t block = next_block(n - i, tfd_dtype_size(dtype));
+
+        widths[width_of(dtype)].fill(tfd_element_at(dst, dtype, i), value,
+                                     block);
+        i += block;
+    }
     return TFD_OK;
 }
 
 void tfd_elements_zero(enum tfd_dtype dtype, void *dst, int64_t n)
 {
     struct tfd_tstring *strings = dst;
+    size_t size = tfd_dtype_size(dtype);
 
-    if (n <= 0)
-        return;
-    if (tfd_dtype_is_pod(dtype))
-        memset(dst, 0, (size_t)n * tfd_dtype_size(dtype));
-    else if (dtype == TFD_STRING)
+    if (dtype == TFD_STRING)
         for (int64_t i = 0; i < n; i++)
             tfd_tstring_deinit(&strings[i]);
+    if (!tfd_dtype_is_pod(dtype))
+        return;
+    for (int64_t i = 0; i < n && !tfd_halted();) {
+        int64_t block = next_block(n - i, size);
+
+        memset(tfd_element_at(dst, dtype, i), 0, (size_t)block * size);
+        i += block;
+    }
 }
 
 void tfd_shape_strides(const struct tfd_shape *s, int64_t *stride)
@@ -208,7 +248,7 @@ enum tfd_code tfd_elements_box(enum tfd_dtype dtype,
             from -= src_stride[d] * shape->dim[d];
             at[d] = 0;
         }
-        if (d < 0)
+        if (d < 0 || tfd_halted())
             return TFD_OK;
     }
 }

@@ -5,6 +5,7 @@
  *
  * Diag takes a tensor for the diagonal of one that has its dimensions twice.
  */
+#include "common/halt.h"
 #include "kernels/matrix_band.h"
 
 #include "kernels/check.h"
@@ -111,7 +112,7 @@ static void copy_apart(enum tfd_dtype dtype, int64_t n, void *y, int64_t to,
 {
     const size_t size = tfd_dtype_size(dtype);
 
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n && !tfd_halted(); i++)
         memcpy(tfd_element_at(y, dtype, i * to),
                tfd_element_of(x, dtype, i * from), size);
 }

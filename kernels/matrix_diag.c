@@ -8,6 +8,7 @@
  * longest.  Shorter ones are aligned left or right in their row, those from 0
  * up and those from 0 down each in their way; the rest is padding or not read.
  */
+#include "common/halt.h"
 #include "kernels/matrix_diag.h"
 
 #include "kernels/check.h"
@@ -38,7 +39,7 @@ static int64_t length_of(const struct tfd_matrix_diag *b, int64_t d)
 static void copy_band(const struct tfd_matrix_diag *b, size_t size,
                       char *matrix, char *diagonals, bool to_matrix)
 {
-    for (int64_t d = b->upper; d >= b->lower; d--) {
+    for (int64_t d = b->upper; d >= b->lower && !tfd_halted(); d--) {
         int64_t length = length_of(b, d);
         bool left = (d >= 0 && b->upper_left) || (d <= 0 && b->lower_left);
         int64_t at = (b->upper - d) * b->length;

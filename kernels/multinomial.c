@@ -12,6 +12,7 @@
 
 #include "common/alloc.h"
 #include "common/half.h"
+#include "common/halt.h"
 #include "kernels/check.h"
 #include "kernels/families.h"
 #include "kernels/random_stream.h"
@@ -77,7 +78,7 @@ static void draw_rows(void *arg, int64_t begin, int64_t end)
         draw = tfd_random_draw_of(g);
         if (first % 2)
             (void)tfd_random_draw64(&draw);
-        for (int64_t i = 0; i < r->m.samples; i++) {
+        for (int64_t i = 0; i < r->m.samples && !tfd_halted(); i++) {
             double value = tfd_random_draw_double(&draw) * total;
             int64_t found = tfd_multinomial_find(sums, r->m.classes, value);
 

@@ -4,6 +4,7 @@
 #include "kernels/range.h"
 
 #include "common/half.h"
+#include "common/halt.h"
 #include "kernels/check.h"
 #include "kernels/families.h"
 
@@ -116,18 +117,22 @@ enum tfd_code tfd_range_begin(struct tfd_kctx *k, struct tfd_range *r,
 
 /* Values are computed in C.  Integers wrap where TensorFlow would have
  * overflowed: the count keeps them in range. */
-#define RANGE(name, T, C, FIELD, STORE)                                   \
-    static enum tfd_code range_##name(struct tfd_kctx *k,                 \
-                                      struct tfd_status *st)              \
-    {                                                                     \
-        struct tfd_range r;                                               \
-        T *y;                                                             \
-                                                                          \
-        TFD_TRY(tfd_range_begin(k, &r, st));                              \
-        y = tfd_tensor_data(&k->out[0]);                                  \
-        for (int64_t i = 0; i < k->out[0].shape.dim[0]; i++)              \
-            y[i] = STORE((C)r.FIELD##_start + (C)i * (C)r.FIELD##_delta); \
-        return TFD_OK;                                                    \
+#define RANGE(name, T, C, FIELD, STORE)                                       \
+    static enum tfd_code range_##name(struct tfd_kctx *k,                     \
+                                      struct tfd_status *st)                  \
+    {                                                                         \
+        const int64_t block = TFD_HALT_BLOCK_SIZE / sizeof(T);                \
+        struct tfd_range r;                                                   \
+        int64_t i = 0, n;                                                     \
+        T *y;                                                                 \
+                                                                              \
+        TFD_TRY(tfd_range_begin(k, &r, st));                                  \
+        y = tfd_tensor_data(&k->out[0]);                                      \
+        n = k->out[0].shape.dim[0];                                           \
+        while (i < n && !tfd_halted())                                        \
+            for (int64_t end = n - i > block ? i + block : n; i < end; i++)   \
+                y[i] = STORE((C)r.FIELD##_start + (C)i * (C)r.FIELD##_delta); \
+        return TFD_OK;                                                        \
     }
 
 #define AS_IS(x) (x)

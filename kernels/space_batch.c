@@ -8,6 +8,7 @@
  * rest...].  For each offset in a block the elements are one box in both, whose
  * steps in the wide tensor are the block.
  */
+#include "common/halt.h"
 #include "kernels/space_batch.h"
 
 #include "kernels/check.h"
@@ -156,7 +157,7 @@ static enum tfd_code move(struct tfd_kctx *k, const struct tfd_space_batch *f,
     void *to = tfd_tensor_data(&k->out[0]);
     struct box b;
 
-    for (int64_t i = 0; from && to && i < f->offsets; i++) {
+    for (int64_t i = 0; from && to && i < f->offsets && !tfd_halted(); i++) {
         if (!box_of(f, wide, folded, i, &b))
             continue;
         if (fold_it)

@@ -5,6 +5,7 @@
  * Sorting merges runs that are sorted already, as most inputs are, and keeps
  * equal indices in their order.
  */
+#include "common/halt.h"
 #include "kernels/sparse_rows.h"
 
 #include "kernels/check.h"
@@ -181,6 +182,8 @@ static enum tfd_code find_places(struct tfd_kctx *k, struct filling *f,
     TFD_TRY(tfd_kctx_output(k, 2, TFD_BOOL, &rows, st));
     empty = tfd_tensor_data(&k->out[2]);
     for (int64_t row = 0; row < f->rows; row++) {
+        if (tfd_halted())
+            return tfd_halt_fail(st);
         empty[row] = f->begin[row + 1] == 0;
         f->begin[row + 1] += f->begin[row] + empty[row];
     }
@@ -198,7 +201,7 @@ static enum tfd_code put_defaults(struct tfd_kctx *k, const struct filling *f,
     enum tfd_dtype dtype = f->s.values->dtype;
     int64_t *index = tfd_tensor_data(&k->out[0]);
 
-    for (int64_t row = 0; row < f->rows; row++) {
+    for (int64_t row = 0; row < f->rows && !tfd_halted(); row++) {
         int64_t at = f->begin[row];
 
         if (!empty[row])
@@ -261,23 +264,39 @@ enum tfd_code tfd_sparse_rows_read(const struct tfd_kctx *k,
     return TFD_OK;
 }
 
+/* n zeros; as a tensor, since n is a value of the graph's and memory for it is
+ * to be accounted for. */
+static enum tfd_code new_counts(struct tfd_tensor *out, int64_t n,
+                                struct tfd_status *st)
+{
+    const struct tfd_shape shape = {1, {n}};
+
+    TFD_TRY(tfd_tensor_new(out, TFD_INT64, &shape, st));
+    tfd_elements_zero(TFD_INT64, tfd_tensor_data(out), n);
+    if (!tfd_halted())
+        return TFD_OK;
+    tfd_tensor_unref(out);
+    return tfd_halt_fail(st);
+}
+
 static enum tfd_code fill_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
+    struct tfd_tensor begin = TFD_TENSOR_INIT;
     struct filling f = {0};
     enum tfd_code rc;
 
     TFD_TRY(tfd_sparse_rows_read(k, &f.s, st));
     f.rows = f.s.dim[0];
-    f.begin = calloc((size_t)f.rows + 1, sizeof(*f.begin));
+    TFD_TRY(new_counts(&begin, f.rows + 1, st));
+    f.begin = tfd_tensor_data(&begin);
     f.place = calloc((size_t)f.s.count + 1, sizeof(*f.place));
-    rc = f.begin && f.place
-             ? find_places(k, &f, st)
-             : tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
-                        "no memory for %" PRId64 " rows", f.rows);
+    rc = f.place ? find_places(k, &f, st)
+                 : tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                            "no memory for %" PRId64 " elements", f.s.count);
     if (rc == TFD_OK)
         rc = put_elements(k, &f, st);
-    free(f.begin);
     free(f.place);
+    tfd_tensor_unref(&begin);
     return rc;
 }
 

@@ -259,7 +259,11 @@ static enum tfd_code count_segments(const struct tfd_kctx *k, int64_t n,
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
                             "segment ids are not increasing");
     *count = n ? tfd_check_int_at(ids, n - 1) : -1;
-    /* The last id plus one, which must be a number. */
+    /* The last id plus one counts rows, for TensorFlow in an int32. */
+    if (*count >= INT32_MAX && k->in_count < 4)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Last segment id must be < kintmax, got %lld limit %d",
+                        (long long)*count, INT32_MAX);
     if (*count == INT64_MAX)
         return bad_row("segment_ids", n - 1, *count, INT64_MAX, st);
     ++*count;

@@ -1,6 +1,7 @@
 /*
  * tile.c - copies beside each other: Tile.
  */
+#include "common/halt.h"
 #include "kernels/check.h"
 #include "kernels/element.h"
 #include "kernels/families.h"
@@ -47,7 +48,7 @@ static enum tfd_code tile_compute(struct tfd_kctx *k, struct tfd_status *st)
     tfd_shape_strides(&x->shape, from);
     for (int d = 0; d < out.rank; d++)
         tiles *= out.dim[d] / x->shape.dim[d];
-    for (int64_t t = 0; t < tiles; t++) {
+    for (int64_t t = 0; t < tiles && !tfd_halted(); t++) {
         TFD_TRY(tfd_elements_box(
             x->dtype, &x->shape,
             tfd_element_at(tfd_tensor_data(&k->out[0]), x->dtype, offset), to,

@@ -9,6 +9,7 @@
  *
  * Zeros of either sign are one item, a NaN is never another's equal.
  */
+#include "common/halt.h"
 #include "common/hash.h"
 #include "kernels/check.h"
 #include "kernels/element.h"
@@ -454,7 +455,7 @@ static enum tfd_code diff_compute(struct tfd_kctx *k, struct tfd_status *st)
     rc = table_make(&table, &y, &x, st);
     for (int64_t i = 0; rc == TFD_OK && i < y.count; i++)
         rc = number_of(&table, i, &number, st);
-    for (int64_t i = 0; rc == TFD_OK && i < x.count; i++)
+    for (int64_t i = 0; rc == TFD_OK && i < x.count && !tfd_halted(); i++)
         if (*slot_of(&table, &x, i) < 0)
             list[count++] = i;
     table_free(&table);

@@ -94,10 +94,30 @@ static void add_loops(struct tfd_wiring *w)
 
 /* ---- Nodes --------------------------------------------------------------- */
 
+static bool names_state(uint8_t type)
+{
+    return tfd_dtype_is_ref(type) || type == TFD_RESOURCE;
+}
+
+/* Nothing but its outputs changes when it runs, so a kernel whose step has
+ * failed may leave them half done. */
+static bool may_halt(const struct tfd_node *n, const struct tfd_plan_node *p)
+{
+    if (!p->kernel || !p->kernel->compute || n->out_count == 0)
+        return false;
+    for (int32_t i = 0; i < n->in_count; i++)
+        if (names_state(n->in_types[i]))
+            return false;
+    for (int32_t i = 0; i < n->out_count; i++)
+        if (names_state(n->out_types[i]))
+            return false;
+    return true;
+}
+
 static uint16_t flags_of(const struct tfd_node *n,
                          const struct tfd_plan_node *p)
 {
-    uint16_t flags = 0;
+    uint16_t flags = may_halt(n, p) ? TFD_EXEC_MAY_HALT : 0;
 
     if (p->kernel && (p->kernel->flags & TFD_KERNEL_DEAD))
         flags |= TFD_EXEC_RUNS_DEAD;

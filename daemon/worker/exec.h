@@ -67,6 +67,7 @@ enum tfd_exec_flag {
     TFD_EXEC_INDEX_USED = 1 << 8, /* Merge: somebody reads value_index */
     TFD_EXEC_READS_LATE = 1 << 9, /* leaves references to its consumers */
     TFD_EXEC_STREAM = 1 << 10,    /* enqueues on its device's stream */
+    TFD_EXEC_MAY_HALT = 1 << 11,  /* its outputs are all that it writes */
 };
 
 struct tfd_exec_edge {

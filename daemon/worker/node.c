@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE 1 /* clock_gettime() */
 
+#include "common/halt.h"
 #include "daemon/worker/captures.h"
 #include "daemon/worker/runner.h"
 #include "daemon/worker/trace.h"
@@ -175,11 +176,16 @@ static void run_async(struct tfd_runner *r, struct tfd_ready *item)
 void tfd_runner_compute(struct tfd_runner *r, const struct tfd_exec_node *n)
 {
     struct tfd_kctx *k = &r->k;
+    enum tfd_code rc;
 
-    if (!(n->flags & TFD_EXEC_CHECKS) ||
-        tfd_checks_run(n->node->op, k, &r->st) == TFD_OK)
-        if (n->kernel->compute(k, &r->st) == TFD_OK)
-            (void)check_outputs(k, &r->st);
+    if (n->flags & TFD_EXEC_CHECKS &&
+        tfd_checks_run(n->node->op, k, &r->st) != TFD_OK)
+        return;
+    tfd_halt_at(n->flags & TFD_EXEC_MAY_HALT ? &r->step->failed : NULL);
+    rc = n->kernel->compute(k, &r->st);
+    tfd_halt_at(NULL);
+    if (rc == TFD_OK)
+        (void)check_outputs(k, &r->st);
 }
 
 static void run_kernel(struct tfd_runner *r, struct tfd_ready *item)

@@ -3,11 +3,13 @@
 From the lists of what once killed or hung TensorFlow's server; what still
 does so in 2.21 is asked of tfd alone.
 """
+import os
 import time
 
 import grpc
 
-from tests.cluster.client import TensorProto, graph, np, run, tf
+from tests.cluster.client import (TensorProto, expect, graph, np, plain_config,
+                                  run, tf)
 from tests.cluster.cluster import Cluster, wait_until
 from tests.cluster.raw import Raw, constant, graph_of, node
 from tests.cluster.suite import test
@@ -178,10 +180,63 @@ def tensors_beyond_memory_are_refused_at_once(cluster):
     quickly(raw, "Tile", [
         constant("d", [1 << 30], tf.int32), constant("v", [1.0] * 2048),
         node("t", "Tile", ["v", "d"], T=tf.float32, Tmultiples=tf.int32)])
+    quickly(raw, "DynamicStitch", [
+        constant("i", [2 ** 31 - 1], tf.int32), constant("v", [1.0]),
+        node("s", "DynamicStitch", ["i", "v"], T=tf.float32, N=number(1))])
     quickly(raw, "Const", [node("c", "Const", dtype=tf.float32,
                                 value=shaped([1.0], 2 ** 45))])
     quickly(raw, "RandomUniform", [constant("d", big, tf.int32), node(
         "r", "RandomUniform", ["d"], T=tf.int32, dtype=tf.float32)])
+
+
+def cpu_seconds(pid):
+    with open("/proc/%d/stat" % pid) as stat:
+        fields = stat.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def work_after_the_deadline(cluster, make):
+    """Processor seconds of a step that the client gives 0.1 s, until the
+    server rests."""
+    pid = cluster["worker", 0].process.pid
+    with graph(), tf.Session(cluster.target(), config=plain_config()) as s:
+        op = make().op
+        s.run(tf.no_op())
+        before = cpu_seconds(pid)
+        with expect(tf.errors.DeadlineExceededError):
+            s.run(op, options=tf.RunOptions(timeout_in_ms=100))
+        seen = [-1.0]
+
+        def rests():
+            seen.append(cpu_seconds(pid))
+            return seen[-1] - before > WORK_SECONDS or seen[-1] == seen[-2]
+
+        wait_until(rests, 30, "the server to rest")
+        return seen[-1] - before
+
+
+# Outputs of 1.2 GB, for each of which a processor would work for 2 to 30 s.
+LARGE = 300_000_000
+FILLED = {
+    "RandomGamma": lambda n: tf.raw_ops.RandomGamma(shape=[n], alpha=1.0),
+    "Multinomial": lambda n: tf.raw_ops.Multinomial(
+        logits=[[0.0] * 9], num_samples=n // 2),
+    "Tile": lambda n: tf.raw_ops.Tile(input=[[1.0]] * 4,
+                                      multiples=[1, n // 4]),
+    "DynamicStitch of strings": lambda n: tf.raw_ops.DynamicStitch(
+        indices=[[n // 8]], data=[[b"x"]]),
+    "SparseFillEmptyRows": lambda n: tf.raw_ops.SparseFillEmptyRows(
+        indices=np.int64([[0, 0]]), values=[1.0], default_value=0.0,
+        dense_shape=np.int64([n // 8, 1]))[0],
+}
+WORK_SECONDS = 1.5
+
+
+@test(limit=60, tfd_only=True, **ONE)
+def a_kernel_stops_when_its_step_has_ended(cluster):
+    for name, make in FILLED.items():
+        took = work_after_the_deadline(cluster, lambda: make(LARGE))
+        assert took < WORK_SECONDS, "%s worked for %.1f s" % (name, took)
 
 
 def chain(length):

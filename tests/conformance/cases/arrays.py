@@ -182,7 +182,8 @@ row("DynamicStitch ParallelDynamicStitch", [
     c(many([0, 1]), many(x(2, 0))),
     bad(many([0, 1]), many(x(3))), bad(many([0, -1]), many(x(2))),
     bad(many([0], [1]), many(x(1, 2), x(1, 3))), bad(many([0, 1]), many(x())),
-    bad(many([0], [1]), many(x(1, 2), x(1)))])
+    bad(many([0], [1]), many(x(1, 2), x(1))),
+    bad(many([2 ** 31 - 1]), many(x(1)))])
 row("OneHot", [c([0, 2, -1, 5], 3, 1, 0), c([[0, 1], [1, 3]], 2, 5, 6),
                c([0, 1], 3, 1, 0, axis=0), c([[0, 1]], 2, 1, 0, axis=1),
                c(1, 3, 1, 0), c(np.zeros([0]), 3, 1, 0), c([0], 0, 1, 0),
