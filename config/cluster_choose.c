@@ -246,8 +246,17 @@ static bool is_self(const struct tfd_cluster *c, const struct place *p)
     return p->index == c->task_index && strcmp(p->job, c->job_name) == 0;
 }
 
-/* Two names for one address are an error unless one of them is this process
- * and the jobs differ: some launchers list the master as a worker too. */
+/* Some launchers list the master as a worker too. */
+static bool is_master_as_worker(const struct place *a, const struct place *b)
+{
+    return (tfd_cluster_same_job(a->job, "chief") &&
+            strcmp(b->job, "worker") == 0) ||
+           (tfd_cluster_same_job(b->job, "chief") &&
+            strcmp(a->job, "worker") == 0);
+}
+
+/* Two tasks at one address are an error, of which one would not start, unless
+ * both are this process. */
 static bool check_pair(const struct tfd_cluster *c, const struct place *a,
                        const struct place *b, struct tfd_report *errors)
 {
@@ -256,7 +265,7 @@ static bool check_pair(const struct tfd_cluster *c, const struct place *a,
 
     if (a->address[0] == '\0' || compare_addresses(a->address, b->address) != 0)
         return true;
-    if (strcmp(a->job, b->job) != 0 && (is_self(c, a) || is_self(c, b)))
+    if (is_master_as_worker(a, b) && (is_self(c, a) || is_self(c, b)))
         return true;
     tfd_cluster_path(c, a->job, a->index, path, PATH_SIZE);
     tfd_cluster_path(c, b->job, b->index, other, PATH_SIZE);

@@ -8,6 +8,7 @@
  *     tfd_flags_choose_cluster  the source of the cluster, and this task
  *     tfd_settings_apply        settings -> fields of struct tfd_config
  *     choose_port, check_training    rules between fields    exit 78
+ *     tfd_check_host            this host, with --check_config
  *
  * Values stay text until the last step, so every source is checked by the same
  * readers and --print_config shows what was written.
@@ -15,6 +16,7 @@
 #include "config/flags.h"
 
 #include "config/address.h"
+#include "config/check.h"
 #include "config/flags_parse.h"
 #include "config/value.h"
 
@@ -196,6 +198,13 @@ static void read_all(struct tfd_flags_parse *p, const char *tf_config)
     check_training(p);
 }
 
+static void print_good(const struct tfd_config *c, FILE *to)
+{
+    tfd_report_print(&c->notes, to, "note: ");
+    fprintf(to, "good: task %d of job %s\n", c->cluster.task_index,
+            c->cluster.job_name);
+}
+
 static int answer(struct tfd_flags_parse *p, const char *tf_config, FILE *to,
                   FILE *err)
 {
@@ -208,6 +217,8 @@ static int answer(struct tfd_flags_parse *p, const char *tf_config, FILE *to,
     if (is_switched_on(p, "version"))
         return tfd_help_version(to), TFD_EXIT_OK;
     read_all(p, tf_config);
+    if (p->errors.count == 0 && p->out->check_config)
+        tfd_check_host(p->out, &p->errors, &p->out->notes);
     if (p->errors.count > 0) {
         tfd_report_print(&p->errors, err, "tfd: ");
         return TFD_EXIT_CONFIG;
@@ -215,8 +226,7 @@ static int answer(struct tfd_flags_parse *p, const char *tf_config, FILE *to,
     if (p->out->print_config)
         tfd_help_config(&p->settings, p->out, p->cluster_origin, to);
     else if (p->out->check_config)
-        fprintf(to, "good: task %d of job %s\n", p->out->cluster.task_index,
-                p->out->cluster.job_name);
+        print_good(p->out, to);
     return p->out->print_config || p->out->check_config ? TFD_EXIT_OK
                                                         : TFD_FLAGS_RUN;
 }

@@ -394,7 +394,8 @@ const struct tfd_option tfd_options[] = {
      "show every value and where it came from, then end",
      read_bool, AT(print_config)},
     {ABOUT, "check_config", NULL, "false",
-     "check the configuration, then end: 0 good, 78 not",
+     "check the configuration, and what it names of this host, then end: 0 "
+     "good, 78 not",
      read_bool, AT(check_config)},
     {ABOUT, "help", NULL, "false", "this text", read_bool, AT(help)},
     {ABOUT, "version", NULL, "false", "version and build",

@@ -493,6 +493,78 @@ static void test_questions_are_answered_with_exit_0(void **state)
     }
 }
 
+#define PS_AT "--job_name=ps", "--ps_hosts=192.0.2.1:5"
+#define TWO_AT "--job_name=ps", "--ps_hosts=127.0.0.1:5"
+
+/* What a start would stumble over. */
+static void test_the_host_is_checked_when_asked_for(void **state)
+{
+    static const struct {
+        const char *args[4];
+        const char *place, *value, *why;
+    } cases[] = {
+        {{"--file_root=/no/such"}, "--file_root", "/no/such", "No such file"},
+        {{"--file_root=/", "--file_root=/dev/null"},
+         "--file_root",
+         "/dev/null",
+         "Not a directory"},
+        {{"--bind=192.0.2.1"}, "--bind", "192.0.2.1", "not an address of"},
+        {{PS_AT, NULL}, "--ps_hosts[0]", "192.0.2.1:5", "not an address of"},
+        {{TWO_AT, "--worker_hosts=127.0.0.1:5"},
+         "--ps_hosts[0]",
+         "127.0.0.1:5",
+         "--worker_hosts[0] has the same address"},
+        {{"--port_file=/no/such/port"}, "--port_file", "/no/such/port", "No"},
+        {{"--port_file=/"}, "--port_file", "/", "Is a directory"},
+        {{"--train=/no/such"}, "--train", "/no/such", "No such file"},
+        {{"--train=/"}, "--train", "/", "not a regular file"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const char *args[ARGS_MAX] = {"--check_config"};
+        struct result r;
+
+        for (size_t k = 0; k < COUNT(cases[i].args) && cases[i].args[k]; k++)
+            args[k + 1] = cases[i].args[k];
+        run(&r, args, NULL);
+        assert_int_equal(r.code, TFD_EXIT_CONFIG);
+        assert_int_equal(lines_of(r.err), 1);
+        assert_non_null(strstr(r.err, cases[i].place));
+        assert_non_null(strstr(r.err, cases[i].value));
+        assert_non_null(strstr(r.err, cases[i].why));
+        assert_string_equal(r.out, "");
+        tfd_config_deinit(&r.config);
+    }
+}
+
+/* The chief makes its directory; a start does not look at what it will need. */
+static void test_what_is_there_or_will_be_is_good(void **state)
+{
+    static const char *const cases[][4] = {
+        {"--file_root=/", "--file_root=/tmp"},
+        {"--port_file=/dev/null"},
+        {"--train=/proc/self/exe", "--job_name=chief",
+         "--chief_hosts=127.0.0.1:5", "--checkpoint_dir=/tmp/not/yet/there"},
+        {TWO_AT, "--worker_hosts=127.0.0.1:6"},
+        {"--bind=localhost"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const char *args[ARGS_MAX] = {"--check_config"};
+        struct result r;
+
+        for (size_t k = 0; k < COUNT(cases[i]) && cases[i][k]; k++)
+            args[k + 1] = cases[i][k];
+        run(&r, args, NULL);
+        assert_string_equal(r.err, "");
+        assert_int_equal(r.code, TFD_EXIT_OK);
+        assert_non_null(strstr(r.out, "good: "));
+        tfd_config_deinit(&r.config);
+    }
+}
+
 static void test_help_fits_into_80_columns(void **state)
 {
     static const char *const args[ARGS_MAX] = {"--help"};
@@ -540,6 +612,8 @@ int main(void)
         cmocka_unit_test(test_bad_files_name_file_and_key),
         cmocka_unit_test(test_print_config_names_origins),
         cmocka_unit_test(test_questions_are_answered_with_exit_0),
+        cmocka_unit_test(test_the_host_is_checked_when_asked_for),
+        cmocka_unit_test(test_what_is_there_or_will_be_is_good),
         cmocka_unit_test(test_help_fits_into_80_columns),
         cmocka_unit_test(test_too_many_roots_are_refused),
     };
