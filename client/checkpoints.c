@@ -207,8 +207,11 @@ enum tfd_code tfd_checkpoints_open(struct tfd_checkpoints *c, const char *dir,
     enum tfd_code rc;
     size_t size;
 
+    struct tfd_str scheme, path = tfd_file_path(tfd_str_of(dir), &scheme);
+
     *c = (struct tfd_checkpoints){.max_to_keep = max_to_keep};
-    c->dir = absolute(dir);
+    /* What lists and removes checkpoints knows paths alone. */
+    c->dir = absolute(tfd_str_is(scheme, "file") ? path.data : dir);
     if (!c->dir)
         return fail_memory(st);
     size = strlen(c->dir);

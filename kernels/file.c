@@ -3,13 +3,51 @@
  */
 #include "kernels/file.h"
 
+#include <string.h>
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* Where the path begins: behind a scheme - a letter, then letters, digits and
+ * dots - and a host; 0 when there is no scheme, whose size is in *scheme. */
+static size_t path_start(struct tfd_str name, size_t *scheme)
+{
+    size_t n = 0;
+
+    *scheme = 0;
+    while (n < name.size &&
+           (is_letter(name.data[n]) ||
+            (n > 0 && ((name.data[n] >= '0' && name.data[n] <= '9') ||
+                       name.data[n] == '.'))))
+        n++;
+    if (n == 0 || name.size - n < 3 || memcmp(name.data + n, "://", 3) != 0)
+        return 0;
+    *scheme = n;
+    n += 3;
+    while (n < name.size && name.data[n] != '/')
+        n++;
+    return n;
+}
+
+struct tfd_str tfd_file_path(struct tfd_str name, struct tfd_str *scheme)
+{
+    size_t size, start = path_start(name, &size);
+
+    *scheme = (struct tfd_str){name.data, size};
+    if (size > 0 && start == name.size)
+        return TFD_STR("/");
+    return (struct tfd_str){name.data + start, name.size - start};
+}
+
 struct tfd_str tfd_file_dirname(struct tfd_str name)
 {
-    size_t n = name.size;
+    size_t scheme, start = path_start(name, &scheme), n = name.size;
 
-    while (n > 0 && name.data[n - 1] != '/')
+    while (n > start && name.data[n - 1] != '/')
         n--;
-    while (n > 1 && name.data[n - 1] == '/')
+    while (n > start + 1 && name.data[n - 1] == '/')
         n--;
     return (struct tfd_str){name.data, n};
 }

@@ -59,7 +59,13 @@ struct tfd_file_access {
                               struct tfd_status *st);
 };
 
-/* What is before the last '/': "" for a bare name, "/" for one in it. */
+/* The path of a name, without "SCHEME://HOST" in front; "/" where nothing but
+ * that is there.  *scheme is empty for a plain name; the host says nothing, as
+ * in TensorFlow. */
+struct tfd_str tfd_file_path(struct tfd_str name, struct tfd_str *scheme);
+
+/* What is before the last '/': "" for a bare name, "/" for one in it.  A scheme
+ * and a host stay in front. */
 struct tfd_str tfd_file_dirname(struct tfd_str name);
 
 /* The whole file appended to out.  RESOURCE_EXHAUSTED, before anything is

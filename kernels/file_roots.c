@@ -84,27 +84,35 @@ static enum tfd_code fail_denied(struct tfd_status *st,
 /* ---- Names ----------------------------------------------------------------
  */
 
-/* The name, terminated, with the working directory in front when relative. */
+/* The path of the name, terminated, with the working directory in front when
+ * relative. */
 static enum tfd_code make_absolute(struct tfd_str name,
                                    char out[TFD_FILE_NAME_MAX],
                                    struct tfd_status *st)
 {
+    struct tfd_str scheme, given = name;
     size_t used = 0;
 
     if (name.size == 0)
         return fail_errno(st, ENOENT, name);
+    name = tfd_file_path(name, &scheme);
+    if (scheme.size > 0 && !tfd_str_is(scheme, "file"))
+        return tfd_fail(st, TFD_UNIMPLEMENTED,
+                        "File system scheme '" TFD_STR_FMT
+                        "' not implemented (file: '" TFD_STR_FMT "')",
+                        TFD_STR_ARG(scheme), TFD_STR_ARG(given));
     if (memchr(name.data, '\0', name.size))
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "file name of %zu bytes contains a NUL", name.size);
     if (name.data[0] != '/') {
         if (!getcwd(out, TFD_FILE_NAME_MAX))
-            return fail_errno(st, errno, name);
+            return fail_errno(st, errno, given);
         used = strlen(out);
         if (used < TFD_FILE_NAME_MAX - 1)
             out[used++] = '/';
     }
     if (name.size >= TFD_FILE_NAME_MAX - used)
-        return fail_errno(st, ENAMETOOLONG, name);
+        return fail_errno(st, ENAMETOOLONG, given);
     memcpy(out + used, name.data, name.size);
     out[used + name.size] = '\0';
     return TFD_OK;
@@ -208,6 +216,7 @@ static enum tfd_code open_existing(const struct tfd_file_roots *r,
                                    struct tfd_status *st)
 {
     char path[TFD_FILE_NAME_MAX], real[PATH_MAX];
+    bool loops = false;
     const char *rest;
 
     TFD_TRY(make_absolute(name, path, st));
@@ -218,9 +227,13 @@ static enum tfd_code open_existing(const struct tfd_file_roots *r,
             return TFD_OK;
         if (rest && errno != EXDEV && errno != ELOOP)
             return fail_errno(st, errno, name);
+        loops = loops || (rest && errno == ELOOP);
     }
+    /* The kernel went round below the root, or it had said EXDEV. */
     if (!realpath(path, real))
-        return fail_unresolved(st, r, name, path, errno);
+        return errno == ELOOP && loops
+                   ? fail_errno(st, ELOOP, name)
+                   : fail_unresolved(st, r, name, path, errno);
     for (int i = 0; i < r->count; i++) {
         rest = rest_below(r->root[i].real, real);
         *fd = rest ? open_compared(r, &r->root[i], rest, flags) : -1;
@@ -276,12 +289,13 @@ static const struct tfd_file_roots *roots_of(struct tfd_file_access *a)
 static enum tfd_code check_regular(int fd, struct tfd_str name, uint64_t *size,
                                    struct tfd_status *st)
 {
+    struct tfd_str scheme;
     struct stat s;
 
     if (fstat(fd, &s) != 0)
         return fail_errno(st, errno, name);
-    if (S_ISDIR(s.st_mode))
-        return fail_errno(st, EISDIR, name);
+    if (S_ISDIR(s.st_mode)) /* TensorFlow names the path alone here */
+        return fail_errno(st, EISDIR, tfd_file_path(name, &scheme));
     if (!S_ISREG(s.st_mode))
         return tfd_fail(st, TFD_FAILED_PRECONDITION,
                         TFD_STR_FMT "; Not a regular file", TFD_STR_ARG(name));
@@ -393,6 +407,21 @@ static void roots_close(struct tfd_file_access *a, struct tfd_file *f)
     f->fd = -1;
 }
 
+/* A device, a FIFO or a socket is nothing that a file may replace: whoever
+ * writes to /dev/null does not mean to end it for everybody. */
+static enum tfd_code check_replaceable(int dir, const char *entry,
+                                       struct tfd_str name,
+                                       struct tfd_status *st)
+{
+    struct stat s;
+
+    if (fstatat(dir, entry, &s, AT_SYMLINK_NOFOLLOW) != 0 ||
+        S_ISREG(s.st_mode) || S_ISLNK(s.st_mode) || S_ISDIR(s.st_mode))
+        return TFD_OK;
+    return tfd_fail(st, TFD_FAILED_PRECONDITION,
+                    TFD_STR_FMT "; Not a regular file", TFD_STR_ARG(name));
+}
+
 static enum tfd_code roots_rename(struct tfd_file_access *a,
                                   struct tfd_str from, struct tfd_str to,
                                   struct tfd_status *st)
@@ -404,6 +433,8 @@ static enum tfd_code roots_rename(struct tfd_file_access *a,
     rc = open_parent(roots_of(a), from, O_PATH, &from_dir, from_entry, st);
     if (rc == TFD_OK)
         rc = open_parent(roots_of(a), to, O_PATH, &to_dir, to_entry, st);
+    if (rc == TFD_OK)
+        rc = check_replaceable(to_dir, to_entry, to, st);
     if (rc == TFD_OK && renameat(from_dir, from_entry, to_dir, to_entry) != 0)
         rc = fail_errno(st, errno, from);
     if (from_dir >= 0)

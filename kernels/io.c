@@ -89,16 +89,13 @@ static enum tfd_code open_draft(struct tfd_file_draft *d,
     return tfd_file_draft_open(d, a, name, st);
 }
 
-static enum tfd_code write_compute(struct tfd_kctx *k, struct tfd_status *st)
+static enum tfd_code write_file(struct tfd_file_access *access,
+                                struct tfd_str name, struct tfd_str contents,
+                                struct tfd_status *st)
 {
-    struct tfd_str name, contents;
-    struct tfd_file_access *access;
     struct tfd_file_draft draft;
     enum tfd_code rc;
 
-    TFD_TRY(tfd_check_str(k, 0, &name, st));
-    TFD_TRY(tfd_check_str(k, 1, &contents, st));
-    TFD_TRY(tfd_file_check(k, &access, st));
     TFD_TRY(open_draft(&draft, access, name, st));
     rc = tfd_file_draft_write(&draft, contents.data, contents.size, st);
     if (rc == TFD_OK)
@@ -107,6 +104,25 @@ static enum tfd_code write_compute(struct tfd_kctx *k, struct tfd_status *st)
         rc = tfd_file_draft_publish(&draft, st);
     tfd_file_draft_deinit(&draft);
     return rc;
+}
+
+static enum tfd_code write_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_status cause = TFD_STATUS_INIT;
+    struct tfd_str name, contents;
+    struct tfd_file_access *access;
+    const char *why;
+
+    TFD_TRY(tfd_check_str(k, 0, &name, st));
+    TFD_TRY(tfd_check_str(k, 1, &contents, st));
+    TFD_TRY(tfd_file_check(k, &access, st));
+    if (write_file(access, name, contents, &cause) == TFD_OK)
+        return TFD_OK;
+    /* The graph's name of the file, not that of the draft. */
+    why = strrchr(cause.text, ';');
+    return why ? tfd_fail(st, cause.code, TFD_STR_FMT "%s", TFD_STR_ARG(name),
+                          why)
+               : tfd_status_copy(st, &cause);
 }
 
 /* ---- DecodeCompressed ---------------------------------------------------- */

@@ -5,7 +5,8 @@ import numpy as np
 
 from tests.cluster.client import tf
 from tests.conformance.inputs import FED
-from tests.conformance.scenarios import attempt, fresh_graph, hidden, sample
+from tests.conformance.scenarios import (attempt, fresh_graph, hidden, sample,
+                                         told)
 from tests.conformance.table import scenario
 
 
@@ -215,4 +216,57 @@ def files_are_written_and_read(side):
                            ("below a file", side.path("file/x"))):
             out[name] = attempt(session, tf.raw_ops.WriteFile(
                 filename=path, contents="x"))
+    return out
+
+
+@scenario("ReadFile WriteFile SaveV2 RestoreV2 MergeV2Checkpoints", tol=0)
+@fresh_graph
+def files_are_named_by_paths_and_uris(side):
+    raw, out = tf.raw_ops, {}
+    at = side.path
+    os.makedirs(at("folder"))
+    with open(at("plain"), "wb") as file:
+        file.write(b"some bytes")
+    for link, to in (("one", "two"), ("two", "one"), ("link", "plain"),
+                     ("nowhere", "nothing")):
+        os.symlink(to, at(link))
+
+    def said(what):
+        value = told(session, what)
+        return (value.replace(side.folder, "FOLDER")
+                if isinstance(value, str) else value)
+
+    def restored(prefix):
+        return raw.RestoreV2(prefix=hidden(prefix), tensor_names=["x"],
+                             shape_and_slices=[""], dtypes=[tf.float32])[0]
+
+    with side.session() as session:
+        for name in ("plain", "missing", "folder", "plain/x", "link", "one",
+                     "one/x", "nowhere", "n" * 300, "folder/../plain"):
+            for scheme in ("", "file://", "file://localhost"):
+                out["read %s%.20s" % (scheme, name)] = said(
+                    raw.ReadFile(filename=hidden(scheme + at(name))))
+        for name in ("FILE://" + at("plain"), "http://x/y", "1a://x/y",
+                     "a.b1://x", "file:" + at("plain"), ""):
+            out["read " + name.replace(side.folder, "")] = said(
+                raw.ReadFile(filename=hidden(name)))
+        for name in ("new", "plain", "made/on/the/way", "folder", "plain/x",
+                     "one/x", "n" * 300):
+            uri = "file://" + at(name)
+            key = "write %.20s" % name
+            out[key] = said(raw.WriteFile(filename=hidden(uri),
+                                          contents=hidden("written")))
+            out[key + " read"] = said(raw.ReadFile(filename=at(name)))
+        part, merged = "file://" + at("part"), "file://" + at("to/merged")
+        session.run(raw.SaveV2(prefix=hidden(part), tensor_names=["x"],
+                               shape_and_slices=[""],
+                               tensors=[tf.constant([1., 2.])]))
+        out["uri"] = said(restored(part))
+        out["path"] = said(restored(at("part")))
+        session.run(raw.MergeV2Checkpoints(
+            checkpoint_prefixes=hidden([part]),
+            destination_prefix=hidden(merged)))
+        out["merged"] = said(restored(at("to/merged")))
+        out["moved"] = said(restored(part))
+        out["files"] = " ".join(sorted(os.listdir(at("to"))))
     return out

@@ -149,6 +149,78 @@ static void test_links_that_stay_below_are_followed(void **state)
     }
 }
 
+static void test_names_may_have_the_scheme_of_files(void **state)
+{
+    static const struct {
+        const char *before, *name;
+        enum tfd_code code;
+    } cases[] = {
+        {"file://", "root/plain", TFD_OK},
+        {"file://any.host", "root/plain", TFD_OK},
+        {"file://", "root/missing", TFD_NOT_FOUND},
+        {"file://", "root/../outside/secret", TFD_PERMISSION_DENIED},
+        {"file://", "root/sub/../../outside/secret", TFD_PERMISSION_DENIED},
+        {"file://..", "outside/secret", TFD_PERMISSION_DENIED},
+        {"file://file://", "root/plain", TFD_OK}, /* the host is no host */
+        {"file:", "root/plain", TFD_PERMISSION_DENIED}, /* a relative name */
+        {"FILE://", "root/plain", TFD_UNIMPLEMENTED},
+        {"gs://", "root/plain", TFD_UNIMPLEMENTED},
+    };
+    struct place *p = *state;
+    char name[700];
+
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        snprintf(name, sizeof(name), "%s%s", cases[i].before,
+                 at(p, cases[i].name));
+        assert_int_equal(try_read(p, name, cases[i].code ? "" : "plain"),
+                         cases[i].code);
+        if (cases[i].code != TFD_OK)
+            assert_non_null(strstr(p->st.text, name));
+    }
+    assert_int_equal(try_read(p, "file://", ""), TFD_PERMISSION_DENIED);
+    assert_int_equal(try_read(p, "file:///etc/hostname", ""),
+                     TFD_PERMISSION_DENIED);
+}
+
+/* A link that leads out and into a loop tells no more than one that leads out.
+ */
+static void test_links_in_a_circle(void **state)
+{
+    struct place *p = *state;
+
+    assert_int_equal(symlink("two", at(p, "root/one")), 0);
+    assert_int_equal(symlink("one", at(p, "root/two")), 0);
+    assert_int_equal(symlink("loop", at(p, "outside/loop")), 0);
+    assert_int_equal(symlink("../outside/loop", at(p, "root/out")), 0);
+    assert_int_equal(try_read(p, at(p, "root/one"), ""), TFD_UNKNOWN);
+    assert_non_null(strstr(p->st.text, "Too many levels of symbolic links"));
+    assert_int_equal(try_read(p, at(p, "root/two/x"), ""), TFD_UNKNOWN);
+    assert_int_equal(try_read(p, at(p, "root/out"), ""), TFD_PERMISSION_DENIED);
+    assert_int_equal(try_read(p, at(p, "outside/loop"), ""),
+                     TFD_PERMISSION_DENIED);
+}
+
+static void test_what_is_no_file_is_not_replaced(void **state)
+{
+    struct place *p = *state;
+    struct tfd_file_access *a = &p->roots.access;
+    struct stat s;
+
+    assert_int_equal(mkfifo(at(p, "root/fifo"), 0600), 0);
+    for (int i = 0; i < 2; i++) {
+        char to[600];
+
+        snprintf(to, sizeof(to), "%s", at(p, i ? "root/fifo" : "root/new"));
+        put(at(p, "root/plain"), "plain");
+        assert_int_equal(a->rename(a, tfd_str_of(at(p, "root/plain")),
+                                   tfd_str_of(to), &p->st),
+                         i ? TFD_FAILED_PRECONDITION : TFD_OK);
+    }
+    assert_non_null(strstr(p->st.text, "root/fifo; Not a regular file"));
+    assert_int_equal(lstat(at(p, "root/fifo"), &s), 0);
+    assert_true(S_ISFIFO(s.st_mode));
+}
+
 static void test_a_root_may_be_named_through_a_link(void **state)
 {
     struct place *p = *state;
@@ -487,8 +559,19 @@ static void test_dirname(void **state)
     static const struct {
         const char *name, *dir;
     } cases[] = {
-        {"a/b/c", "a/b"}, {"/a", "/"},   {"a", ""},   {"", ""},
-        {"a//b", "a"},    {"/a/", "/a"}, {"//", "/"},
+        {"a/b/c", "a/b"},
+        {"/a", "/"},
+        {"a", ""},
+        {"", ""},
+        {"a//b", "a"},
+        {"/a/", "/a"},
+        {"//", "/"},
+        {"file:///a/b", "file:///a"},
+        {"file:///a", "file:///"},
+        {"file://h/a//b", "file://h/a"},
+        {"file:/a", "file:"},
+        {"1f://a", "1f:"},
+        {"file://", "file://"},
     };
 
     (void)state;
@@ -505,6 +588,9 @@ int main(void)
         TEST(test_files_below_the_root_are_read),
         TEST(test_relative_names_start_at_the_working_directory),
         TEST(test_links_that_stay_below_are_followed),
+        TEST(test_names_may_have_the_scheme_of_files),
+        TEST(test_links_in_a_circle),
+        TEST(test_what_is_no_file_is_not_replaced),
         TEST(test_a_root_may_be_named_through_a_link),
         TEST(test_whatever_leads_out_is_refused),
         TEST(test_only_regular_files_are_opened),
