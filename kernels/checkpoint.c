@@ -7,6 +7,8 @@
  * every name is looked up as given, then types are compared and tensors read in
  * the order in which they lie in the data files.
  */
+#define _GNU_SOURCE 1 /* nanosleep */
+
 #include "kernels/bundle_merge.h"
 #include "kernels/bundle_writer.h"
 #include "kernels/check.h"
@@ -16,6 +18,7 @@
 #include "kernels/slices_writer.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 /* Inputs in front of the tensors. */
 enum { SAVE_FIXED = 2, SAVE_SLICES_FIXED = 3, SAVE_V2_FIXED = 3 };
@@ -175,6 +178,12 @@ static enum tfd_code save_compute(struct tfd_kctx *k, struct tfd_status *st)
 /* Longer than a status, so that a status shows that it was cut. */
 #define MISMATCHES_SIZE_MAX (2 * TFD_STATUS_TEXT_MAX)
 
+/* How long an index may be away while its checkpoint is saved again, how often
+ * it is looked for, and data files of how many tasks. */
+#define SAVED_AGAIN_MS 2000
+#define LOOK_MS 10
+#define SHARDS_LOOKED_FOR 64
+
 /* Where a tensor that is to be restored lies. */
 struct place {
     int output;
@@ -269,6 +278,59 @@ static enum tfd_code restore_bundle(struct tfd_kctx *k,
     return rc;
 }
 
+/* The number of shards that a checkpoint of this prefix has, by its first data
+ * file; 0: there is none, or more than are looked for. */
+static int32_t count_shards(struct tfd_file_access *access,
+                            struct tfd_str prefix)
+{
+    struct tfd_file file;
+    struct tfd_bytes name;
+    int32_t found = 0;
+
+    tfd_bytes_init(&name, TFD_FILE_DRAFT_NAME_MAX);
+    for (int32_t n = 1; n <= SHARDS_LOOKED_FOR && found == 0; n++) {
+        tfd_bytes_clear(&name);
+        tfd_bundle_data_name(&name, prefix, 0, n);
+        if (!name.failed && access->open_read(access, tfd_bytes_view(&name),
+                                              &file, NULL) == TFD_OK) {
+            access->close(access, &file);
+            found = n;
+        }
+    }
+    tfd_bytes_deinit(&name);
+    return found;
+}
+
+static void pause_ms(int64_t ms)
+{
+    struct timespec t = {.tv_sec = ms / 1000,
+                         .tv_nsec = (long)(ms % 1000) * 1000000};
+
+    (void)nanosleep(&t, NULL);
+}
+
+/* Whoever saves a checkpoint again, of which there is one already, takes the
+ * old index away before the new data comes (bundle_merge.c), and brings the new
+ * one a moment later.  A task that was stopped may do so as late as when others
+ * restore what they had lost with it. */
+static enum tfd_code open_checkpoint(struct tfd_checkpoint_reader *r,
+                                     struct tfd_file_access *access,
+                                     struct tfd_str prefix,
+                                     struct tfd_status *st)
+{
+    struct tfd_status cause;
+    enum tfd_code rc;
+
+    for (int64_t waited = 0;; waited += LOOK_MS) {
+        tfd_status_clear(&cause);
+        rc = tfd_checkpoint_reader_open(r, access, prefix, &cause);
+        if (rc != TFD_NOT_FOUND || waited >= SAVED_AGAIN_MS ||
+            count_shards(access, prefix) == 0)
+            return tfd_status_copy(st, &cause);
+        pause_ms(LOOK_MS);
+    }
+}
+
 static enum tfd_code restore_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     struct tfd_file_access *access;
@@ -277,8 +339,7 @@ static enum tfd_code restore_compute(struct tfd_kctx *k, struct tfd_status *st)
 
     TFD_TRY(check_counts(k, k->out_count, ",", "expected dtypes", st));
     TFD_TRY(tfd_file_check(k, &access, st));
-    TFD_TRY(
-        tfd_checkpoint_reader_open(&r, access, string_at(&k->in[0], 0), st));
+    TFD_TRY(open_checkpoint(&r, access, string_at(&k->in[0], 0), st));
     if (!r.v1)
         rc = restore_bundle(k, &r, st);
     else

@@ -7,6 +7,7 @@
 #include "kernels/families.h"
 #include "tests/support/file_runtime.h"
 
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 
@@ -358,6 +359,80 @@ static void test_a_bad_restore_is_refused(void **state)
     }
 }
 
+/* ---- Checkpoints that are saved again ------------------------------------ */
+
+static struct tfd_file_access real;
+static int looks; /* for the index; from `back_at` on it is there again */
+static int back_at;
+
+static enum tfd_code look(struct tfd_file_access *a, struct tfd_str name,
+                          struct tfd_file *out, struct tfd_status *error)
+{
+    if (tfd_str_is(name, "m.index") && ++looks == back_at)
+        assert_int_equal(
+            real.rename(a, TFD_STR("away"), TFD_STR("m.index"), error), TFD_OK);
+    return real.open_read(a, name, out, error);
+}
+
+static void take_index_away(int until)
+{
+    struct tfd_status error = TFD_STATUS_INIT;
+
+    real = files.access;
+    assert_int_equal(
+        real.rename(&files.access, TFD_STR("m.index"), TFD_STR("away"), &error),
+        TFD_OK);
+    looks = 0;
+    back_at = until;
+    files.access.open_read = look;
+}
+
+/* Between the old index and the new one. */
+static void test_an_index_that_comes_back_is_waited_for(void **state)
+{
+    struct tfd_tensor out[TENSORS_MAX];
+
+    (void)state;
+    assert_int_equal(save("SaveV2", "m", "b|a", "|", 2), TFD_OK);
+    take_index_away(4);
+    assert_int_equal(restore("m", "a|b", "|", int_float, 2, out), TFD_OK);
+    assert_int_equal(looks, 4);
+    assert_int_equal(((int32_t *)tfd_tensor_data(&out[0]))[5], 15);
+    drop(out);
+    files.access = real;
+}
+
+static void test_what_is_not_there_is_not_waited_for(void **state)
+{
+    struct tfd_tensor out[TENSORS_MAX];
+
+    (void)state;
+    real = files.access;
+    looks = 0;
+    back_at = INT_MAX;
+    files.access.open_read = look;
+    assert_int_equal(restore("m", "a|b", "|", int_float, 2, out),
+                     TFD_NOT_FOUND);
+    assert_int_equal(looks, 1);
+    files.access = real;
+}
+
+/* Data without an index is what a save that was cut off has left. */
+static void test_an_index_that_stays_away(void **state)
+{
+    struct tfd_tensor out[TENSORS_MAX];
+
+    (void)state;
+    assert_int_equal(save("SaveV2", "m", "b|a", "|", 2), TFD_OK);
+    take_index_away(INT_MAX);
+    assert_int_equal(restore("m", "a|b", "|", int_float, 2, out),
+                     TFD_NOT_FOUND);
+    assert_string_equal(st.text, "Unsuccessful TensorSliceReader constructor: "
+                                 "Failed to find any matching files for m");
+    assert_true(looks > 10);
+    files.access = real;
+}
+
 /* More names of another type than a status can hold. */
 static void test_a_long_list_of_types_is_cut(void **state)
 {
@@ -502,6 +577,9 @@ int main(void)
         TEST(test_parts_become_one),
         TEST(test_a_bad_save_leaves_nothing),
         TEST(test_a_bad_restore_is_refused),
+        TEST(test_an_index_that_comes_back_is_waited_for),
+        TEST(test_what_is_not_there_is_not_waited_for),
+        TEST(test_an_index_that_stays_away),
         TEST(test_a_long_list_of_types_is_cut),
         TEST(test_what_cannot_be_merged),
         TEST(test_types_that_no_checkpoint_holds),
