@@ -114,7 +114,7 @@ static const struct {
      2222},
     {{"--noprint_config", "--check_config=false"}, NULL, "local", 0, 2222},
     {{"--port=1", "--port=2"}, NULL, "local", 0, 2},
-    {{"--chief_hosts=a:1", CLUSTER, "--job_name=chief"}, NULL, "chief", 0, 1},
+    {{"--chief_hosts=d:1", CLUSTER, "--job_name=chief"}, NULL, "chief", 0, 1},
 };
 
 static void test_good_command_lines(void **state)
