@@ -38,6 +38,8 @@ struct tfd_channel {
     struct tfd_outcall_list queue, ending;
     struct tfd_post turn;
     bool deferred;
+    bool by_unix; /* the connection took the short way of same_host.h ... */
+    bool by_tcp;  /* ... which the next one shall not */
     bool stopped; /* dials no more */
     bool dying;   /* freed by its owner */
     struct tfd_peer_info peer;
@@ -182,6 +184,7 @@ static void dial_failed(struct tfd_channel *ch, const struct tfd_status *why)
     struct tfd_status named = *why;
 
     ch->trouble = *why;
+    ch->by_tcp = false;
     ch->spoken = ch->options.protocol;
     ch->next_dial_us =
         tfd_loop_now_us(ch->loop) + with_jitter(ch, ch->backoff_us);
@@ -215,6 +218,7 @@ static void came_up(struct tfd_channel *ch)
     tfd_timer_stop(&ch->timer);
     ch->state = UP;
     ch->spoken = ch->ops->protocol;
+    ch->by_tcp = false;
     ch->backoff_us = 0;
     ch->next_dial_us = 0;
     tfd_status_clear(&ch->trouble);
@@ -249,16 +253,23 @@ static void on_hello(void *ctx, const struct tfd_peer_info *peer)
 static void dial(struct tfd_channel *ch);
 
 static void on_failed(void *ctx, const struct tfd_status *why,
-                      bool other_protocol)
+                      enum tfd_link_heard heard)
 {
     struct tfd_channel *ch = ctx;
     bool was_up = ch->state == UP;
     struct tfd_status named = *why;
 
     ch->link = NULL;
-    if (!was_up && other_protocol &&
+    if (!was_up && heard == TFD_LINK_HEARD_OTHER &&
         ch->options.protocol == TFD_PROTO_UNKNOWN) {
         ch->spoken = TFD_PROTO_GRPC;
+        tfd_timer_stop(&ch->timer);
+        dial(ch);
+        return;
+    }
+    if (!was_up && ch->by_unix && heard == TFD_LINK_HEARD_NOTHING) {
+        /* It has no room for us there, or we are nobody to it. */
+        ch->by_tcp = true;
         tfd_timer_stop(&ch->timer);
         dial(ch);
         return;
@@ -295,6 +306,7 @@ static void on_connected(void *self)
 
     tfd_status_clear(&st);
     ch->conn = NULL;
+    ch->by_unix = tfd_conn_is_unix(conn);
     tfd_conn_handle(conn, &nobody, NULL);
     ch->state = GREETING;
     if (ch->ops->open(conn, ch->address, ch->options.self, &events, ch,
@@ -343,6 +355,8 @@ static void dial(struct tfd_channel *ch)
     if (tfd_conn_dial(ch->loop, ch->address, ch->options.dial_timeout_us,
                       &dial_handler, ch, &ch->conn, &st) != TFD_OK)
         dial_failed(ch, &st);
+    else if (ch->by_tcp)
+        tfd_conn_by_tcp(ch->conn);
 }
 
 static void on_timer(struct tfd_timer *t)

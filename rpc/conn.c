@@ -260,6 +260,21 @@ enum tfd_code tfd_conn_dial(struct tfd_loop *l, const char *address,
     return TFD_OK;
 }
 
+void tfd_conn_by_tcp(struct tfd_conn *c)
+{
+    if (c->dial)
+        tfd_dial_by_tcp(c->dial);
+}
+
+bool tfd_conn_is_unix(const struct tfd_conn *c)
+{
+    socklen_t size = sizeof(int);
+    int domain = 0;
+
+    return getsockopt(c->fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 &&
+           domain == AF_UNIX;
+}
+
 const char *tfd_conn_peer(const struct tfd_conn *c)
 {
     return c->peer;

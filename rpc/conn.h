@@ -46,6 +46,12 @@ enum tfd_code tfd_conn_dial(struct tfd_loop *l, const char *address,
                             struct tfd_conn **out,
                             struct tfd_status *st) TFD_MUST_USE;
 
+/* Right after tfd_conn_dial(): TCP, also where the Unix socket of same_host.h
+ * leads there. */
+void tfd_conn_by_tcp(struct tfd_conn *c);
+/* Whether it came or went through that socket. */
+bool tfd_conn_is_unix(const struct tfd_conn *c);
+
 /* Copies and queues; sent at the latest when the loop goes to sleep. */
 void tfd_conn_write(struct tfd_conn *c, const void *data, size_t size);
 /* Queues without a copy; holds a reference until written. */

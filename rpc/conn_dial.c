@@ -32,6 +32,7 @@ struct tfd_dial {
     struct tfd_post start;
     int holds; /* lookup, poll, start: what still points to this */
     int fd;    /* being connected, or -1 */
+    bool tcp_only;
     struct addrinfo *found;
     const struct addrinfo *next; /* not yet tried */
     char host[TFD_ADDRESS_SIZE_MAX];
@@ -119,6 +120,12 @@ void tfd_dial_cancel(struct tfd_dial *d)
     drop_hold(d);
 }
 
+void tfd_dial_by_tcp(struct tfd_dial *d)
+{
+    assert(d->fd < 0);
+    d->tcp_only = true;
+}
+
 const char *tfd_dial_doing(const struct tfd_dial *d)
 {
     return d->doing;
@@ -170,8 +177,10 @@ static void on_writable(uv_poll_t *poll, int status, int events)
 /* A socket that is connected or about to be; -1 and errno. */
 static int begin_connect(struct tfd_dial *d, const struct addrinfo *a)
 {
-    int fd = tfd_same_host_connect(a->ai_addr, tfd_loop_allow(d->loop)), error;
+    int fd = -1, error;
 
+    if (!d->tcp_only)
+        fd = tfd_same_host_connect(a->ai_addr, tfd_loop_allow(d->loop));
     if (fd >= 0)
         return fd;
     fd = socket(a->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,

@@ -21,6 +21,8 @@ enum tfd_code tfd_dial_start(struct tfd_loop *l, const char *address,
                              tfd_dialled_fn *done, void *ctx,
                              struct tfd_dial **out,
                              struct tfd_status *st) TFD_MUST_USE;
+/* Not through the Unix socket of same_host.h; said right after the start. */
+void tfd_dial_by_tcp(struct tfd_dial *d);
 /* Ends it early; after done() it has ended by itself. */
 void tfd_dial_cancel(struct tfd_dial *d);
 /* "resolving ps-0" or "connecting to 10.0.0.1:2222": for a time-out's text. */

@@ -378,7 +378,7 @@ static void conn_closed(void *self, const struct tfd_status *why)
         tfd_fail(&st, TFD_UNAVAILABLE, "Socket closed");
     free_link(l);
     if (to)
-        to->failed(ctx, &st, other);
+        to->failed(ctx, &st, other ? TFD_LINK_HEARD_OTHER : TFD_LINK_HEARD);
 }
 
 static const struct tfd_conn_handler handler = {

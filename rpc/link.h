@@ -17,6 +17,13 @@
 
 struct tfd_link;
 
+/* What a peer had said when its connection went. */
+enum tfd_link_heard {
+    TFD_LINK_HEARD,         /* something, or it does not matter */
+    TFD_LINK_HEARD_OTHER,   /* its first bytes were not of our protocol */
+    TFD_LINK_HEARD_NOTHING, /* it accepted us and closed */
+};
+
 struct tfd_link_events {
     /* The call with this id ended.  response is NULL when st is a failure and
      * borrowed otherwise. */
@@ -24,10 +31,9 @@ struct tfd_link_events {
                   const struct tfd_incoming *response);
     /* Native only: Hello was answered. */
     void (*hello)(void *ctx, const struct tfd_peer_info *peer);
-    /* The connection is gone, and with it every call that has not ended.
-     * other_protocol: the peer's first bytes were not ours. */
+    /* The connection is gone, and with it every call that has not ended. */
     void (*failed)(void *ctx, const struct tfd_status *why,
-                   bool other_protocol);
+                   enum tfd_link_heard heard);
 };
 
 struct tfd_link_ops {

@@ -40,7 +40,7 @@ struct tfd_link {
     uint32_t ids;
     struct tfd_heartbeat heartbeat;
     uint32_t magic_seen; /* bytes of the peer's first four */
-    bool other_protocol;
+    enum tfd_link_heard heard;
     uint8_t small[TFD_NATIVE_SMALL_MAX];
 };
 
@@ -127,7 +127,7 @@ static void link_failed(struct tfd_link *l, const struct tfd_status *why)
 
     l->events = NULL;
     if (events)
-        events->failed(l->ctx, why, l->other_protocol);
+        events->failed(l->ctx, why, l->heard);
 }
 
 static enum tfd_code end_hello(struct tfd_link *l,
@@ -253,7 +253,7 @@ static enum tfd_code check_magic(struct tfd_link *l, size_t size,
     for (size_t i = 0; i < size && l->magic_seen < sizeof(magic); i++) {
         if (bytes[i] == magic[l->magic_seen++])
             continue;
-        l->other_protocol = true;
+        l->heard = TFD_LINK_HEARD_OTHER;
         return tfd_fail(st, TFD_UNAVAILABLE,
                         "%s does not speak tfd's native protocol",
                         tfd_conn_peer(l->conn));
@@ -266,6 +266,8 @@ static enum tfd_code on_commit(void *self, size_t size, struct tfd_status *st)
     struct tfd_link *l = self;
 
     tfd_heartbeat_heard(&l->heartbeat);
+    if (l->heard == TFD_LINK_HEARD_NOTHING)
+        l->heard = TFD_LINK_HEARD;
     if (l->reader.scratch)
         TFD_TRY(check_magic(l, size, st));
     return tfd_native_reader_commit(&l->reader, size, st);
@@ -342,6 +344,7 @@ static enum tfd_code link_open(struct tfd_conn *conn, const char *authority,
     l->conn = conn;
     l->ctx = ctx;
     l->free_slot = NONE;
+    l->heard = TFD_LINK_HEARD_NOTHING;
     l->reader.loop = tfd_conn_loop(conn);
     tfd_frame_reader_init(&l->reader.frames, &sink, l, TFD_NATIVE_BODY_MAX);
     tfd_native_out_init(&l->out, conn);

@@ -50,6 +50,20 @@ print(total)
 """
 
 
+# Holds as many connections to an abstract name as it can, until its input ends.
+HOARDER = r"""
+import socket, sys
+held = []
+for _ in range(int(sys.argv[2])):
+    s = socket.socket(socket.AF_UNIX)
+    s.settimeout(20)
+    s.connect("\0" + sys.argv[1])
+    held.append(s)
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
 def only_root():
     if os.geteuid() != 0:
         raise Skip("only root can be another user")
@@ -196,3 +210,28 @@ def a_server_of_another_user_serves_that_user_and_root(server):
                 assert ask(0, door, protocol) > 0, (door, protocol)
                 assert ask(STRANGER, door, protocol) == 0, (door, protocol)
         wait_until(lambda: refusals(task), 5, "a refusal")
+
+
+@test(limit=60, tfd_only=True)
+def a_hoarder_of_unix_sockets_takes_its_own_quota_only(server):
+    only_root()
+    with Cluster(server, ["--allow_uid=any", "--connections_per_peer=50"],
+                 worker=1) as cluster:
+        task = cluster["worker", 0]
+        door = "@tfd " + task.address
+        with subprocess.Popen(
+                ["/usr/bin/env", "python3", "-c", HOARDER, door[1:], "80"],
+                user=STRANGER, group=STRANGER, extra_groups=[], cwd="/",
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE) as hoarder:
+            assert hoarder.stdout.readline() == b"ready\n"
+            wait_until(lambda: "connection_refused" in task.log_text(), 10,
+                       "a refusal")
+            for protocol in ("native", "grpc", "http"):
+                for way in (door, task.address):
+                    assert ask(os.geteuid(), way, protocol) > 0, (way,
+                                                                  protocol)
+                    assert ask(STRANGER, way, protocol) == 0, (way, protocol)
+            assert 'counted_as="uid %d"' % STRANGER in task.log_text()
+            hoarder.stdin.close()
+            hoarder.wait(20)
+        wait_until(lambda: ask(STRANGER, door, "http"), 10, "room again")

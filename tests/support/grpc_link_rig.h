@@ -91,12 +91,12 @@ static inline void on_ended(void *ctx, uint32_t id, const struct tfd_status *st,
 }
 
 static inline void on_failed(void *ctx, const struct tfd_status *why,
-                             bool other)
+                             enum tfd_link_heard heard)
 {
     (void)ctx;
     rig.failed++;
     rig.why = *why;
-    rig.other = other;
+    rig.other = heard == TFD_LINK_HEARD_OTHER;
 }
 
 static const struct tfd_link_events link_events = {on_ended, NULL, on_failed};

@@ -2,9 +2,20 @@
  * test_channel_ends.c - rpc/channel.c: how many calls a connection may have,
  * and what they are told when their channel is stopped or freed.
  */
+#define _GNU_SOURCE 1 /* kill() */
+
 #include "tests/support/actor.h"
 
 #include "config/limits.h"
+#include "rpc/same_host.h"
+
+#include <arpa/inet.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* ---- Limits and lives ---------------------------------------------------- */
 
@@ -101,6 +112,91 @@ static void test_a_channel_may_be_freed_in_every_state(void **state)
     rig_free(r);
 }
 
+/* ---- The short way that leads nowhere ------------------------------------ */
+
+/* A process that takes the Unix name of an address and closes whoever comes. */
+static pid_t close_who_comes(const char *ip, int port)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET,
+                            .sin_port = htons((uint16_t)port)};
+    pid_t child;
+    int fd;
+
+    assert_int_equal(inet_pton(AF_INET, ip, &a.sin_addr), 1);
+    fd = tfd_same_host_listen((struct sockaddr *)&a, 8);
+    assert_true(fd >= 0);
+    child = fork();
+    if (child == 0) {
+        struct pollfd p = {fd, POLLIN, 0};
+
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (;;) {
+            (void)poll(&p, 1, -1);
+            close(accept(fd, NULL, NULL));
+        }
+    }
+    close(fd);
+    return child;
+}
+
+static void test_tcp_is_taken_where_the_unix_socket_is_closed(void **state)
+{
+    struct rig *r = rig_new();
+    struct tfd_listener *everywhere;
+    struct rig_result result = {.rig = r};
+    struct tfd_channel *ch;
+    char address[32];
+    pid_t child;
+
+    (void)state;
+    assert_int_equal(tfd_listener_new(r->loop, "0.0.0.0", 0, 100,
+                                      tfd_sniff_accept, &r->sniff, &everywhere,
+                                      NULL),
+                     TFD_OK);
+    child = close_who_comes("127.0.0.1", tfd_listener_port(everywhere));
+    snprintf(address, sizeof(address), "127.0.0.1:%d",
+             tfd_listener_port(everywhere));
+    ch = rig_channel(r, address, TFD_PROTO_NATIVE);
+    call(ch, &rig_hasty, &result); /* fails with the first dial that does */
+    rig_run(r, 1);
+    assert_told(&result, TFD_OK, "");
+    assert_true(tfd_channel_up(ch));
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    tfd_channel_free(ch);
+    tfd_listener_close(everywhere);
+    rig_free(r);
+}
+
+/* Where TCP does not lead anywhere either, it ends there. */
+static void test_a_unix_socket_alone_is_a_failure(void **state)
+{
+    struct rig *r = rig_new();
+    struct rig_result result = {.rig = r};
+    struct sockaddr_in a = {.sin_family = AF_INET};
+    socklen_t size = sizeof(a);
+    int taken = socket(AF_INET, SOCK_STREAM, 0);
+    struct tfd_channel *ch;
+    char address[32];
+    pid_t child;
+
+    (void)state;
+    /* A port of ours that nobody listens on. */
+    assert_int_equal(bind(taken, (struct sockaddr *)&a, size), 0);
+    assert_int_equal(getsockname(taken, (struct sockaddr *)&a, &size), 0);
+    child = close_who_comes("127.0.0.1", ntohs(a.sin_port));
+    snprintf(address, sizeof(address), "127.0.0.1:%d", ntohs(a.sin_port));
+    ch = rig_channel(r, address, TFD_PROTO_NATIVE);
+    call(ch, &rig_hasty, &result);
+    rig_run(r, 1);
+    assert_told(&result, TFD_UNAVAILABLE, "refused");
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    close(taken);
+    tfd_channel_free(ch);
+    rig_free(r);
+}
+
 /* ---- Stopping ------------------------------------------------------------ */
 
 static void test_a_stopped_channel_fails_every_call(void **state)
@@ -163,6 +259,8 @@ int main(void)
         cmocka_unit_test(test_the_calls_of_a_connection_are_limited),
         cmocka_unit_test(test_a_channel_may_be_freed_by_its_caller),
         cmocka_unit_test(test_a_channel_may_be_freed_in_every_state),
+        cmocka_unit_test(test_tcp_is_taken_where_the_unix_socket_is_closed),
+        cmocka_unit_test(test_a_unix_socket_alone_is_a_failure),
         cmocka_unit_test(test_a_stopped_channel_fails_every_call),
         cmocka_unit_test(test_calls_are_told_when_the_loop_ends),
     };
