@@ -540,8 +540,7 @@ static enum tfd_code import_all(struct import *im, struct tfd_str bytes)
     struct tfd_versions versions;
     struct tfd_str library;
 
-    TFD_TRY(
-        tfd_graphdef_versions(im->g, bytes, im->extends, &versions, im->st));
+    TFD_TRY(tfd_graphdef_versions(im->g, bytes, &versions, im->st));
     TFD_TRY(gather(im, bytes));
     TFD_TRY(read_map(im));
     TFD_TRY(tfd_graphdef_library(im->g, bytes, &library, im->st));

@@ -51,7 +51,7 @@ static enum tfd_code read_versions(struct tfd_str def, struct tfd_versions *out,
 }
 
 enum tfd_code tfd_graphdef_versions(const struct tfd_graph *g,
-                                    struct tfd_str graph_def, bool extends,
+                                    struct tfd_str graph_def,
                                     struct tfd_versions *out,
                                     struct tfd_status *st)
 {
@@ -68,15 +68,18 @@ enum tfd_code tfd_graphdef_versions(const struct tfd_graph *g,
     if (out->min_consumer > TFD_GRAPH_DEF_VERSION)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "GraphDef min consumer version %d above current "
-                        "version %d, which is that of TensorFlow 2.21",
+                        "version %d for TensorFlow 2.21.0.  Please upgrade "
+                        "TensorFlow.",
                         out->min_consumer, TFD_GRAPH_DEF_VERSION);
+    if (out->producer < 0)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "GraphDef producer version %d below min producer 0 "
+                        "supported by TensorFlow 2.21.0.  Please regenerate "
+                        "your graph.",
+                        out->producer);
     if (!old->producer)
         return TFD_OK;
-    if (extends && out->producer != old->producer)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Can't extend GraphDef at version %d with graph at "
-                        "version %d.",
-                        old->producer, out->producer);
+    /* An old model that is imported into a new graph: the older one counts. */
     if (out->producer > old->producer || !out->producer)
         out->producer = old->producer;
     if (out->min_consumer < old->min_consumer)

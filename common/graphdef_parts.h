@@ -11,10 +11,9 @@
 #include "common/graph.h"
 
 /* Reads `versions` of the GraphDef and checks that we are a consumer it wants.
- * When the graph has versions: `extends` demands the same producer, otherwise
- * both are joined. */
+ * When the graph has versions, both are joined: the older producer counts. */
 enum tfd_code tfd_graphdef_versions(const struct tfd_graph *g,
-                                    struct tfd_str graph_def, bool extends,
+                                    struct tfd_str graph_def,
                                     struct tfd_versions *out,
                                     struct tfd_status *st) TFD_MUST_USE;
 

@@ -140,7 +140,7 @@ static enum tfd_code decode(struct tfd_str proto, struct tfd_run_request *q,
             break;
         }
     }
-    return tfd_pb_end(&r, "RunGraphRequest", st);
+    return tfd_request_end(&r, st);
 }
 
 enum tfd_code tfd_run_call_graph(struct tfd_worker_service *w,

@@ -65,11 +65,29 @@ static void put_device(struct tfd_bytes *b,
     tfd_pb_finish(b, mark);
 }
 
+/* A request of which nothing is used must be a message all the same.  False
+ * when it was answered with an error. */
+static bool check_request(struct tfd_call *call)
+{
+    struct tfd_pb_reader r = tfd_pb_reader_of(call->in.proto);
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct tfd_pb_field f;
+
+    while (tfd_pb_next(&r, &f))
+        ;
+    if (tfd_request_end(&r, &st) == TFD_OK)
+        return true;
+    tfd_call_fail(call, &st);
+    return false;
+}
+
 static void get_status(void *self, struct tfd_call *call)
 {
     struct tfd_worker_service *w = self;
     struct tfd_message m;
 
+    if (!check_request(call))
+        return;
     tfd_message_init(&m, call->native);
     for (int i = 0; i < w->devices.count; i++)
         put_device(&m.proto, &w->attributes[i]);
@@ -130,7 +148,7 @@ static enum tfd_code decode_session(struct tfd_str proto,
             break;
         }
     }
-    return tfd_pb_end(&r, "CreateWorkerSessionRequest", st);
+    return tfd_request_end(&r, st);
 }
 
 static void create_session(void *self, struct tfd_call *call)
@@ -148,8 +166,7 @@ static void create_session(void *self, struct tfd_call *call)
 
 /* Messages of which one string matters. */
 static enum tfd_code decode_string(struct tfd_str proto, uint32_t tag,
-                                   const char *what, struct tfd_str *out,
-                                   struct tfd_status *st)
+                                   struct tfd_str *out, struct tfd_status *st)
 {
     struct tfd_pb_reader r = tfd_pb_reader_of(proto);
     struct tfd_pb_field f;
@@ -158,7 +175,7 @@ static enum tfd_code decode_string(struct tfd_str proto, uint32_t tag,
     while (tfd_pb_next(&r, &f))
         if (f.tag == tag)
             *out = tfd_pb_str(&r, &f);
-    return tfd_pb_end(&r, what, st);
+    return tfd_request_end(&r, st);
 }
 
 /* What a later tfd may say besides is an end without a word. */
@@ -181,8 +198,8 @@ static void delete_session(void *self, struct tfd_call *call)
     struct tfd_status st = TFD_STATUS_INIT;
     struct tfd_str handle;
 
-    if (decode_string(call->in.proto, DELETE(session_handle),
-                      "DeleteWorkerSessionRequest", &handle, &st) == TFD_OK)
+    if (decode_string(call->in.proto, DELETE(session_handle), &handle, &st) ==
+        TFD_OK)
         tfd_worker_delete_session(self, handle, decode_end(call->in.proto));
     finish(call, &st);
 }
@@ -214,7 +231,7 @@ static enum tfd_code decode_register(struct tfd_str proto,
     }
     if (!has_session)
         q->session = TFD_STR_EMPTY;
-    return tfd_pb_end(&r, "RegisterGraphRequest", st);
+    return tfd_request_end(&r, st);
 }
 
 static void registered(void *ctx, const struct tfd_status *st, uint64_t graph)
@@ -288,7 +305,7 @@ static enum tfd_code decode_deregister(struct tfd_str proto,
         else if (f.tag == DEREGISTER(create_worker_session_called))
             n->has_session = tfd_pb_bool(&r, &f);
     }
-    return tfd_pb_end(&r, "DeregisterGraphRequest", st);
+    return tfd_request_end(&r, st);
 }
 
 static void deregister_graph(void *self, struct tfd_call *call)
@@ -326,7 +343,7 @@ static void cleanup_graph(void *self, struct tfd_call *call)
     while (tfd_pb_next(&r, &f))
         if (f.tag == CLEANUP(step_id))
             step = tfd_pb_int64(&r, &f);
-    if (tfd_pb_end(&r, "CleanupGraphRequest", &st) == TFD_OK) {
+    if (tfd_request_end(&r, &st) == TFD_OK) {
         tfd_partial_call_drop(w, step);
         tfd_rendezvous_cleanup(w->rendezvous, step);
     }
@@ -348,7 +365,7 @@ static enum tfd_code decode_containers(struct tfd_str proto,
                             "more than %d containers to reset", CONTAINERS_MAX);
         out[(*count)++] = tfd_pb_str(&r, &f);
     }
-    return tfd_pb_end(&r, "CleanupAllRequest", st);
+    return tfd_request_end(&r, st);
 }
 
 static void cleanup_all(void *self, struct tfd_call *call)
@@ -368,7 +385,8 @@ static void cleanup_all(void *self, struct tfd_call *call)
 static void logging(void *self, struct tfd_call *call)
 {
     (void)self;
-    respond_empty(call);
+    if (check_request(call))
+        respond_empty(call);
 }
 
 static void tracing(void *self, struct tfd_call *call)
@@ -376,6 +394,8 @@ static void tracing(void *self, struct tfd_call *call)
     struct tfd_status st = TFD_STATUS_INIT;
 
     (void)self;
+    if (!check_request(call))
+        return;
     tfd_fail(&st, TFD_UNIMPLEMENTED, "Tracing");
     tfd_call_fail(call, &st);
 }

@@ -30,6 +30,29 @@ def misshapen(dtype, content, *dims):
     return proto
 
 
+METHODS = dict(
+    MasterService="CreateSession ExtendSession PartialRunSetup RunStep "
+    "CloseSession ListDevices Reset MakeCallable RunCallable ReleaseCallable",
+    WorkerService="GetStatus CreateWorkerSession DeleteWorkerSession "
+    "RegisterGraph DeregisterGraph RunGraph CleanupGraph CleanupAll RecvTensor "
+    "Logging Tracing")
+
+
+@test(**PAIR)
+def bodies_that_are_no_messages_are_refused_by_every_method(cluster):
+    with grpc.insecure_channel(cluster["worker", 0].address) as channel:
+        for service, methods in METHODS.items():
+            for method in methods.split():
+                call = channel.unary_unary("/tensorflow.%s/%s" %
+                                           (service, method))
+                for body in (b"\xff\xff\xff", b"\x0a\x05ab", b"\x0a",
+                             b"\x0b", b"\x00\x00"):
+                    code, text = code_of(call, body, timeout=10)
+                    assert (code, text) == (
+                        "INTERNAL", "Unable to parse request"), (
+                            method, body, code, text)
+
+
 # request fields, code, what the text has
 BAD_STEPS = [
     (dict(), "INVALID_ARGUMENT",

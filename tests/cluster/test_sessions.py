@@ -15,6 +15,22 @@ def counter(resource=True, device=PS, name="counter"):
 
 
 @test(**PAIR)
+def models_of_older_producers_join_a_session(cluster):
+    """Importing one makes the whole graph as old for the client."""
+    for target in ("", cluster.target()):
+        for producer in (2205, 27, 1, 0, 99999):
+            with graph(), tf.Session(target) as session:
+                assert session.run(tf.constant(1.0)) == 1.0
+                with tf.Graph().as_default() as g:
+                    tf.negative(tf.constant(5.0), name="minus")
+                old = g.as_graph_def()
+                old.versions.producer = producer
+                tf.import_graph_def(old, name="old")
+                assert session.run("old/minus:0") == -5.0
+                assert session.run(tf.constant(3.0)) == 3.0
+
+
+@test(**PAIR)
 def every_task_answers_nine(cluster):
     for job, index in TARGETS:
         with graph():
