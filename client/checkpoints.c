@@ -5,6 +5,7 @@
 
 #include "client/checkpoints.h"
 
+#include "client/checkpoint_check.h"
 #include "client/checkpoint_text.h"
 #include "common/clock.h"
 #include "config/limits.h"
@@ -271,6 +272,15 @@ enum tfd_code tfd_checkpoints_latest(struct tfd_checkpoints *c,
                     c->dir, *path, *path);
 }
 
+const char *tfd_checkpoints_good(struct tfd_checkpoints *c)
+{
+    for (int i = c->count - 2; i >= 0; i--)
+        if (tfd_checkpoint_check(&c->files.access, c->list[i].path, NULL) ==
+            TFD_OK)
+            return c->list[i].path;
+    return NULL;
+}
+
 char *tfd_checkpoints_path(const struct tfd_checkpoints *c, int64_t step)
 {
     char name[48];
@@ -288,13 +298,14 @@ static void put_path(struct tfd_bytes *b, const char *key, const char *path)
     tfd_bytes_add(b, "\n", 1);
 }
 
-static void put_state(const struct tfd_checkpoints *c, struct tfd_bytes *b)
+static void put_state(const struct tfd_checkpoints *c, int first,
+                      struct tfd_bytes *b)
 {
     put_path(b, "model_checkpoint_path",
              relative(c, c->list[c->count - 1].path));
-    for (int i = 0; i < c->count; i++)
+    for (int i = first; i < c->count; i++)
         put_path(b, "all_model_checkpoint_paths", relative(c, c->list[i].path));
-    for (int i = 0; i < c->count; i++)
+    for (int i = first; i < c->count; i++)
         tfd_bytes_printf(b, "all_model_checkpoint_timestamps: %.6f\n",
                          c->list[i].time);
 }
@@ -317,7 +328,8 @@ static enum tfd_code write_draft(struct tfd_checkpoints *c, const char *name,
     return rc;
 }
 
-static enum tfd_code write_file(struct tfd_checkpoints *c,
+/* Without those before number `first`. */
+static enum tfd_code write_file(struct tfd_checkpoints *c, int first,
                                 struct tfd_status *st)
 {
     char *name = join(c->dir, "checkpoint");
@@ -327,7 +339,7 @@ static enum tfd_code write_file(struct tfd_checkpoints *c,
     if (!name)
         return fail_memory(st);
     tfd_bytes_init(&text, STATE_SIZE_MAX);
-    put_state(c, &text);
+    put_state(c, first, &text);
     rc = write_draft(c, name, &text, st);
     tfd_bytes_deinit(&text);
     free(name);
@@ -348,6 +360,53 @@ static bool belongs(const char *name, const char *prefix)
             strncmp(name + size, ".data-", 6) == 0);
 }
 
+/* What a saver in shards writes first: model.ckpt-7_temp or
+ * model.ckpt-7_temp_NUMBER, a folder. */
+static bool is_temporary(const char *name, const char *prefix)
+{
+    size_t size = strlen(prefix);
+
+    return strncmp(name, prefix, size) == 0 &&
+           strncmp(name + size, "_temp", 5) == 0 &&
+           (name[size + 5] == '\0' || name[size + 5] == '_');
+}
+
+/* With the files in it. */
+static void remove_folder(struct tfd_checkpoints *c, const char *path)
+{
+    struct tfd_file_access *a = &c->files.access;
+    DIR *d = opendir(path);
+    struct dirent *e;
+
+    while (d && (e = readdir(d))) {
+        char *name = e->d_name[0] != '.' ? join(path, e->d_name) : NULL;
+
+        if (name)
+            (void)!a->remove(a, tfd_str_of(name), NULL);
+        free(name);
+    }
+    if (d)
+        closedir(d);
+    (void)!a->remove_dir(a, tfd_str_of(path), NULL);
+}
+
+static void remove_entry(struct tfd_checkpoints *c, const char *dir,
+                         const char *name, const char *prefix)
+{
+    struct tfd_file_access *a = &c->files.access;
+    bool file = belongs(name, prefix);
+    char *path;
+
+    if (!file && !is_temporary(name, prefix))
+        return;
+    path = join(dir, name);
+    if (path && file)
+        (void)!a->remove(a, tfd_str_of(path), NULL);
+    else if (path)
+        remove_folder(c, path);
+    free(path);
+}
+
 /* What cannot be removed stays: it is only space. */
 static void remove_files(struct tfd_checkpoints *c, const char *path)
 {
@@ -357,41 +416,34 @@ static void remove_files(struct tfd_checkpoints *c, const char *path)
     DIR *d = text ? opendir(text) : NULL;
     struct dirent *e;
 
-    while (d && (e = readdir(d))) {
-        char *name = belongs(e->d_name, prefix) ? join(text, e->d_name) : NULL;
-
-        if (name)
-            (void)!c->files.access.remove(&c->files.access, tfd_str_of(name),
-                                          NULL);
-        free(name);
-    }
+    while (d && (e = readdir(d)))
+        remove_entry(c, text, e->d_name, prefix);
     if (d)
         closedir(d);
     free(text);
 }
 
+void tfd_checkpoints_discard(struct tfd_checkpoints *c, const char *path)
+{
+    if (find(c, path) < 0)
+        remove_files(c, path);
+}
+
 enum tfd_code tfd_checkpoints_add(struct tfd_checkpoints *c, const char *path,
                                   struct tfd_status *st)
 {
-    int at = find(c, path);
-    char *removed[2] = {NULL, NULL};
-    enum tfd_code rc;
-    int surplus;
+    int at = find(c, path), surplus;
 
     if (at >= 0) /* the same step again, after a recovery */
         remove_at(c, at);
     TFD_TRY(append(c, strdup(path), (double)tfd_clock_wall_us() / 1e6, st));
     surplus = c->max_to_keep > 0 ? c->count - c->max_to_keep : 0;
-    for (int i = 0; i < surplus && i < 2; i++) {
-        removed[i] = c->list[0].path;
-        c->list[0].path = NULL;
+    if (surplus < 0)
+        surplus = 0;
+    TFD_TRY(write_file(c, surplus, st));
+    for (int i = 0; i < surplus; i++) {
+        remove_files(c, c->list[0].path);
         remove_at(c, 0);
     }
-    rc = write_file(c, st);
-    for (int i = 0; i < 2; i++) {
-        if (rc == TFD_OK && removed[i])
-            remove_files(c, removed[i]);
-        free(removed[i]);
-    }
-    return rc;
+    return TFD_OK;
 }

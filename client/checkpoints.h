@@ -47,15 +47,23 @@ enum tfd_code tfd_checkpoints_open(struct tfd_checkpoints *c, const char *dir,
 void tfd_checkpoints_close(struct tfd_checkpoints *c);
 
 /* The latest one's prefix; NULL when there is none.  DATA_LOSS when its index
- * is missing. */
+ * is missing; then *path names it, too. */
 enum tfd_code tfd_checkpoints_latest(struct tfd_checkpoints *c,
                                      const char **path,
                                      struct tfd_status *st) TFD_MUST_USE;
 
+/* Of those before the latest one, the latest that is whole; NULL when none is.
+ * Reads them (checkpoint_check.h). */
+const char *tfd_checkpoints_good(struct tfd_checkpoints *c);
+
 /* The prefix for a checkpoint of this step; the caller frees.  NULL without
  * memory. */
 char *tfd_checkpoints_path(const struct tfd_checkpoints *c, int64_t step);
-/* It is complete: names it the latest, removes what is too many. */
+/* It could not be written: removes what there is of it, unless it is one of
+ * those that are kept. */
+void tfd_checkpoints_discard(struct tfd_checkpoints *c, const char *path);
+/* It is complete: names it the latest, removes what is too many.  When the file
+ * cannot be written nothing is removed, and the next one tries again. */
 enum tfd_code tfd_checkpoints_add(struct tfd_checkpoints *c, const char *path,
                                   struct tfd_status *st) TFD_MUST_USE;
 

@@ -1,7 +1,8 @@
 /*
  * trainer.h - a TFD_Trainer as its files see it: trainer.c makes one from
- * options, trainer_run.c trains, trainer_sync.c keeps workers in step,
- * trainer_queues.c fills the model's queues.
+ * options, trainer_run.c trains, trainer_save.c saves and restores,
+ * trainer_sync.c keeps workers in step, trainer_queues.c fills the model's
+ * queues.
  *
  * Threads: those of tfd/train.h.
  */
@@ -38,10 +39,30 @@ struct TFD_Trainer {
     int64_t step;        /* as last seen */
     int64_t saved_step;  /* -1: not saved yet */
     int64_t saved_us;
+    int64_t save_again_us; /* after a failure: not before; 0: none failed */
+    int64_t save_pause_us; /* between the last two tries */
     int64_t pause_us;
     struct tfd_sync_runner sync;
     struct tfd_trainer_queues *queues; /* of a session; NULL: it has none */
 };
+
+void tfd_trainer_say(const TFD_Trainer *t, const char *fmt, ...)
+    TFD_PRINTF(2, 3);
+
+/* trainer_save.c; nothing without checkpoints. */
+
+/* Now, whatever comes of it. */
+enum tfd_code tfd_trainer_save(TFD_Trainer *t,
+                               struct tfd_status *st) TFD_MUST_USE;
+/* After a step, when it is time.  A disk that takes nothing is no failure. */
+enum tfd_code tfd_trainer_save_when_due(TFD_Trainer *t,
+                                        struct tfd_status *st) TFD_MUST_USE;
+/* At the end: a disk that takes nothing is tried some times more. */
+enum tfd_code tfd_trainer_save_last(TFD_Trainer *t,
+                                    struct tfd_status *st) TFD_MUST_USE;
+/* *restored false: there is no checkpoint. */
+enum tfd_code tfd_trainer_restore(TFD_Trainer *t, bool *restored,
+                                  struct tfd_status *st) TFD_MUST_USE;
 
 /* A session is prepared: begins what a training in step needs; nothing for
  * another one. */

@@ -21,7 +21,6 @@
 #include "common/clock.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,22 +30,7 @@
 
 enum outcome { DONE, NOT_READY, LOST, FAILED };
 
-/* ---- Saying -------------------------------------------------------------- */
-
-static void say(const TFD_Trainer *t, const char *fmt, ...) TFD_PRINTF(2, 3);
-
-static void say(const TFD_Trainer *t, const char *fmt, ...)
-{
-    char text[TFD_STATUS_TEXT_MAX + 200];
-    va_list args;
-
-    if (!t->o.said)
-        return;
-    va_start(args, fmt);
-    vsnprintf(text, sizeof(text), fmt, args);
-    va_end(args);
-    t->o.said(t->o.ctx, text);
-}
+/* ---- Stopping ------------------------------------------------------------ */
 
 static bool is_stopped(TFD_Trainer *t)
 {
@@ -148,59 +132,6 @@ static enum tfd_code read_step(TFD_Trainer *t, struct tfd_status *st)
     return TFD_OK;
 }
 
-/* Runs what the saver feeds with a prefix. */
-static enum tfd_code run_with_path(TFD_Trainer *t, const char *path,
-                                   const TF_Output *fetch,
-                                   const TF_Operation *target,
-                                   struct tfd_status *st)
-{
-    TF_Tensor *in = TF_AllocateTensor(TF_STRING, NULL, 0, sizeof(TF_TString));
-    TF_Tensor *out = NULL;
-
-    if (!in)
-        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a path");
-    TF_StringCopy(TF_TensorData(in), path, strlen(path));
-    TF_SessionRun(t->session, NULL, &t->training.filename, &in, 1, fetch, &out,
-                  fetch ? 1 : 0, &target, target ? 1 : 0, NULL, t->status);
-    TF_DeleteTensor(in);
-    TF_DeleteTensor(out);
-    return result(t, st);
-}
-
-/* ---- Saving -------------------------------------------------------------- */
-
-static enum tfd_code save(TFD_Trainer *t, struct tfd_status *st)
-{
-    char *path;
-    enum tfd_code rc;
-
-    if (!t->has_checkpoints || t->saved_step == t->step)
-        return TFD_OK;
-    path = tfd_checkpoints_path(&t->checkpoints, t->step);
-    if (!path)
-        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a path");
-    rc = run_with_path(t, path, &t->training.save, NULL, st);
-    if (rc == TFD_OK)
-        rc = tfd_checkpoints_add(&t->checkpoints, path, st);
-    if (rc == TFD_OK) {
-        t->saved_step = t->step;
-        t->saved_us = tfd_clock_now_us();
-        say(t, "saved step %lld to %s", (long long)t->step, path);
-    }
-    free(path);
-    return rc;
-}
-
-static enum tfd_code save_when_due(TFD_Trainer *t, struct tfd_status *st)
-{
-    double secs = (double)(tfd_clock_now_us() - t->saved_us) / 1e6;
-
-    if ((t->o.save_steps > 0 && t->step - t->saved_step >= t->o.save_steps) ||
-        (t->o.save_secs > 0 && secs >= t->o.save_secs))
-        return save(t, st);
-    return TFD_OK;
-}
-
 /* ---- Preparing ----------------------------------------------------------- */
 
 static enum tfd_code all_ready(TFD_Trainer *t, bool *ready,
@@ -227,32 +158,15 @@ static enum tfd_code all_ready(TFD_Trainer *t, bool *ready,
     return rc;
 }
 
-/* The step in "model.ckpt-12"; -1 for another name. */
-static int64_t step_of(const char *path)
-{
-    const char *dash = strrchr(path, '-');
-    char *end = NULL;
-    long long step = dash ? strtoll(dash + 1, &end, 10) : -1;
-
-    return dash && end != dash + 1 && !*end ? step : -1;
-}
-
-/* Gives the variables values: those of the latest checkpoint, or initial ones.
- */
+/* Gives the variables values: those of a checkpoint, or initial ones. */
 static enum tfd_code restore(TFD_Trainer *t, struct tfd_status *st)
 {
-    const char *path = NULL;
+    bool restored;
 
-    if (t->has_checkpoints)
-        TFD_TRY(tfd_checkpoints_latest(&t->checkpoints, &path, st));
-    if (!path)
-        return run_targets(t, t->training.init, t->training.init_count, st);
-    TFD_TRY(run_with_path(t, path, NULL, t->training.restore, st));
-    /* Workers may have gone on by the time the step is read. */
-    t->saved_step = step_of(path);
-    t->saved_us = tfd_clock_now_us();
-    say(t, "restored %s", path);
-    return TFD_OK;
+    TFD_TRY(tfd_trainer_restore(t, &restored, st));
+    if (restored)
+        return TFD_OK;
+    return run_targets(t, t->training.init, t->training.init_count, st);
 }
 
 static enum tfd_code prepare_chief(TFD_Trainer *t, struct tfd_status *st)
@@ -268,7 +182,7 @@ static enum tfd_code prepare_chief(TFD_Trainer *t, struct tfd_status *st)
                         st));
     TFD_TRY(read_step(t, st));
     /* What was restored is saved; a beginning is not. */
-    return t->saved_step < 0 ? save(t, st) : TFD_OK;
+    return t->saved_step < 0 ? tfd_trainer_save(t, st) : TFD_OK;
 }
 
 static enum tfd_code prepare_worker(TFD_Trainer *t, bool *ready,
@@ -313,7 +227,7 @@ static enum tfd_code one_step(TFD_Trainer *t, struct tfd_status *st)
  * needs to go on from here when it is back. */
 static enum tfd_code save_and_leave(TFD_Trainer *t, struct tfd_status *st)
 {
-    TFD_TRY(save(t, st));
+    TFD_TRY(tfd_trainer_save(t, st));
     return tfd_fail(st, TFD_UNAVAILABLE,
                     "a task is stopping; training goes on from the checkpoint "
                     "of step %lld when it is back",
@@ -331,14 +245,15 @@ static enum tfd_code train_on(TFD_Trainer *t, struct tfd_status *st)
         enum tfd_code rc = one_step(t, st);
 
         if (rc == TFD_OUT_OF_RANGE) { /* the input has ended */
-            say(t, "end of input at step %lld: %s", (long long)t->step,
-                st->text);
+            tfd_trainer_say(t, "end of input at step %lld: %s",
+                            (long long)t->step, st->text);
             tfd_status_clear(st);
             return TFD_OK;
         }
         if (rc == TFD_OK && t->o.is_chief)
-            rc = tfd_session_task_leaves(t->session) ? save_and_leave(t, st)
-                                                     : save_when_due(t, st);
+            rc = tfd_session_task_leaves(t->session)
+                     ? save_and_leave(t, st)
+                     : tfd_trainer_save_when_due(t, st);
         if (rc != TFD_OK)
             return rc;
     }
@@ -377,7 +292,7 @@ static enum tfd_code run_session(TFD_Trainer *t, bool *ready,
     TFD_TRY(train_on(t, st));
     if (!t->o.is_chief)
         return TFD_OK;
-    TFD_TRY(save(t, st));
+    TFD_TRY(tfd_trainer_save_last(t, st));
     return evaluate(t, st);
 }
 
@@ -429,14 +344,15 @@ static enum outcome try_once(TFD_Trainer *t, struct tfd_status *st)
         rc = tfd_trainer_sync_end(t, st);
     }
     if (is_lost(rc) && !is_stopped(t))
-        say(t, "lost the session at step %lld: %s", (long long)t->step,
-            st->text);
+        tfd_trainer_say(t, "lost the session at step %lld: %s",
+                        (long long)t->step, st->text);
     close_session(t);
     if (rc == TFD_OK)
         return ready ? DONE : NOT_READY;
     if (is_stopped(t) && ended_by_stop(rc)) {
         if (t->has_checkpoints)
-            say(t, "stopped without a last checkpoint: %s", st->text);
+            tfd_trainer_say(t, "stopped without a last checkpoint: %s",
+                            st->text);
         tfd_status_clear(st);
         return DONE;
     }
@@ -464,7 +380,8 @@ enum tfd_code tfd_trainer_train(TFD_Trainer *t, struct tfd_status *st)
         if (outcome == FAILED)
             return st->code;
         if (outcome == NOT_READY)
-            say(t, "waiting until the chief has initialised the variables");
+            tfd_trainer_say(
+                t, "waiting until the chief has initialised the variables");
         tfd_status_clear(st);
         if (t->pause_us > longest_pause(t))
             t->pause_us = longest_pause(t);

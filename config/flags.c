@@ -265,6 +265,7 @@ void tfd_config_deinit(struct tfd_config *c)
     free(c->gpu_virtual);
     free(c->train);
     free(c->checkpoint_dir);
+    free(c->restore);
     free(c->config);
     for (size_t i = 0; i < c->file_root_count; i++)
         free(c->file_roots[i]);

@@ -92,6 +92,7 @@ struct tfd_config {
     char *checkpoint_dir; /* NULL: no checkpoints */
     int64_t max_steps;    /* 0: no end */
     int64_t save_steps;   /* 0: by time only */
+    char *restore;        /* "newest", "last-good" */
     int64_t save_secs_ms; /* 0: by steps only */
 
     char *config; /* NULL: no --config */

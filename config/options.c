@@ -236,6 +236,7 @@ static const char *const protocols[] = {"grpc", NULL};
 static const char *const gpu_graphs[] = {"auto", "on", "off", NULL};
 static const char *const log_levels[] = {"error", "warn", "info", "debug",
                                          NULL};
+static const char *const restores[] = {"newest", "last-good", NULL};
 static const char *const log_formats[] = {"text", "json", NULL};
 
 #define AT(member) .offset = offsetof(struct tfd_config, member)
@@ -380,6 +381,10 @@ const struct tfd_option tfd_options[] = {
     {TRAINING, "checkpoint_dir", "DIR", NULL,
      "restore from it, save to it",
      read_text, AT(checkpoint_dir), .of_training = true},
+    {TRAINING, "restore", "WHICH", "newest",
+     "newest: end with an error when the latest checkpoint is damaged; "
+     "last-good: go on from the last one that is whole",
+     read_choice, AT(restore), .words = restores, .of_training = true},
     {TRAINING, "max_steps", "N", "0",
      "the last global step; 0: no last step",
      read_int64, AT(max_steps), .max = INT64_MAX, .of_training = true},

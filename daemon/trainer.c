@@ -143,6 +143,13 @@ static void said(void *ctx, const char *text)
     fflush(p->to);
 }
 
+static void trouble(void *ctx, const char *event, const char *path,
+                    const char *text)
+{
+    end_line(&((struct tfd_trainer *)ctx)->progress);
+    tfd_log(TFD_LOG_WARN, event, "path=%s error=\"%s\"", path, text);
+}
+
 /* ---- The thread ---------------------------------------------------------- */
 
 static int count_ps(const struct tfd_config *c)
@@ -170,6 +177,8 @@ static TFD_Trainer *make(struct tfd_trainer *t, struct tfd_status *st)
         .evaluated = evaluated,
         .said = said,
         .ctx = t,
+        .restore_last_good = strcmp(c->restore, "last-good") == 0,
+        .trouble = trouble,
     };
 
     snprintf(device, sizeof(device), "/job:%s/task:%d", c->cluster.job_name,

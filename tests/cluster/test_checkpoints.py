@@ -112,3 +112,114 @@ def a_ps_that_is_stopped_loses_nothing(server):
 def steps_of(task):
     """The step of its last line."""
     return int((["0"] + re.findall(r" step (\d+)  ", task.log_text()))[-1])
+
+
+def damage(path, kind):
+    data = bytearray(pathlib.Path(path).read_bytes())
+    if kind == "cut":
+        data = data[:len(data) // 2]
+    else:
+        data[len(data) // 2] ^= 0x10
+    pathlib.Path(path).write_bytes(data)
+
+
+@test(limit=90, tfd_only=True)
+def a_damaged_checkpoint_is_named_with_the_last_good_one(server):
+    training = Training(server, 300, ["--save_steps=100"], worker=1)
+    with training.cluster as cluster:
+        training.start_all()
+        training.expect_exit()
+        task, folder = cluster["worker", 0], training.checkpoints + "/"
+        last = [p for p in pathlib.Path(folder).glob("model.ckpt-300.*")
+                if p.suffix != ".meta"]
+        assert len(last) == 2, last
+        whole = {path: path.read_bytes() for path in last}
+        for path in last:
+            for kind in ("cut", "flip", "gone"):
+                path.unlink() if kind == "gone" else damage(path, kind)
+                refused(training, task, path.name, folder + "model.ckpt-200")
+                path.write_bytes(whole[path])
+        damage(folder + "model.ckpt-200.index", "cut")
+        damage(folder + "model.ckpt-300.index", "cut")
+        refused(training, task, "model.ckpt-300.index",
+                folder + "model.ckpt-100")
+        takes_the_last_good(training, task, folder)
+
+
+def refused(training, task, damaged, good):
+    os.remove(task.log_path)
+    training.start("worker", wait=False)
+    training.expect_exit(30, 70)
+    line = re.findall(".*training_failed.*", task.log_text())[0]
+    assert damaged in line and good in line, line
+    assert "--restore=last-good" in line, line
+
+
+def takes_the_last_good(training, task, folder):
+    os.remove(task.log_path)
+    training.flags += ["--restore=last-good", "--max_steps=400"]
+    training.start("worker", wait=False)
+    training.expect_exit(30)
+    log = task.log_text()
+    line = re.findall(".* WARN checkpoint_damaged .*", log)[0]
+    assert folder + "model.ckpt-300.index" in line, line
+    assert folder + "model.ckpt-100" in line, line
+    assert "restored %smodel.ckpt-100\n" % folder in log, log
+    assert training.saved() == 400, log
+
+
+def failures(task):
+    """The log's lines of saves that failed."""
+    return re.findall(".* WARN save_failed .*", task.log_text())
+
+
+@test(limit=90, tfd_only=True)
+def training_goes_on_when_the_disk_is_full(server):
+    """The save is tried again, and the last one, too; no half of a checkpoint
+    is left."""
+    training = Training(server, 0, ["--save_steps=100"], sharded=True, worker=1)
+    with training.cluster as cluster:
+        task = cluster["worker", 0]
+        # The folder is a mount of the task; we look through its /proc.
+        os.mkdir(training.checkpoints)
+        task.server = on_disk(task.server, training.checkpoints, "size=256k")
+        training.start("worker")
+        folder = pathlib.Path("/proc/%d/root%s" % (
+            task.process.pid, training.checkpoints))
+        wait_until(lambda: steps_of(task) > 100, 30, "steps")
+        fill = folder / "fill"
+        with open(fill, "wb", buffering=0) as file:
+            try:
+                while file.write(bytes(4096)):
+                    pass
+            except OSError:
+                pass
+        wait_until(lambda: failures(task), 30, "a save that fails")
+        assert "No space left on device" in failures(task)[0], failures(task)
+        assert training.checkpoints + "/model.ckpt-" in failures(task)[0]
+        step = steps_of(task)
+        wait_until(lambda: steps_of(task) > step + 100, 30, "more steps")
+        wait_until(lambda: not any("temp" in name for name
+                                   in os.listdir(folder)), 5, "clean folder")
+        count = task.log_text().count("saved step")
+        fill.unlink()
+        wait_until(lambda: task.log_text().count("saved step") > count, 60,
+                   "a save")
+        task.signal(signal.SIGTERM)
+        training.expect_exit(20)
+
+
+@test(limit=60, tfd_only=True)
+def a_last_save_that_fails_is_exit_70(server):
+    training = Training(server, 3000, ["--save_secs=1h"], worker=1)
+    with training.cluster as cluster:
+        task = cluster["worker", 0]
+        os.mkdir(training.checkpoints)
+        training.start("worker")
+        wait_until(lambda: "saved step 0" in task.log_text(), 30, "a save")
+        shutil.rmtree(training.checkpoints)
+        pathlib.Path(training.checkpoints).write_text("no folder")
+        training.expect_exit(40, 70)
+        assert len(failures(task)) == 4, failures(task)
+        assert "training_failed" in task.log_text(), task.log_tail()
+        assert "The last save" in task.log_text(), task.log_tail()

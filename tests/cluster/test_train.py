@@ -84,7 +84,8 @@ class Training:
         return self.cluster.start(job, index, wait, flags)
 
     def start_all(self):
-        for job, index in self.cluster.tasks:
+        # The ps come last: a chief that is ready first may need nobody else.
+        for job, index in reversed(list(self.cluster.tasks)):
             self.start(job, index, wait=False)
 
     def expect_exit(self, seconds=60, code=0):

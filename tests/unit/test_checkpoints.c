@@ -143,6 +143,61 @@ static void test_the_oldest_go_when_there_are_too_many(void **state)
     tfd_checkpoints_close(&c);
 }
 
+/* The list cannot be written: a folder has its name. */
+static void test_none_go_when_the_list_cannot_be_written(void **state)
+{
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct tfd_checkpoints c;
+    char path[128];
+
+    (void)state;
+    assert_int_equal(tfd_checkpoints_open(&c, dir, 1, &st), TFD_OK);
+    add(&c, 1);
+    snprintf(path, sizeof(path), "%s/checkpoint", dir);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkdir(path, 0700), 0);
+    for (int step = 2; step < 4; step++) {
+        char *next = tfd_checkpoints_path(&c, step);
+
+        assert_int_not_equal(tfd_checkpoints_add(&c, next, &st), TFD_OK);
+        assert_non_null(strstr(st.text, "checkpoint"));
+        tfd_status_clear(&st);
+        free(next);
+    }
+    assert_true(exists("model.ckpt-1.index"));
+    assert_int_equal(rmdir(path), 0);
+    add(&c, 4);
+    assert_int_equal(c.count, 1);
+    assert_false(exists("model.ckpt-1.index"));
+    tfd_checkpoints_close(&c);
+}
+
+static void test_what_could_not_be_saved_is_removed(void **state)
+{
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct tfd_checkpoints c;
+    char path[128];
+
+    (void)state;
+    assert_int_equal(tfd_checkpoints_open(&c, dir, 5, &st), TFD_OK);
+    add(&c, 7);
+    put("model.ckpt-70.data-00000-of-00002", "");
+    put("model.ckpt-70", "not ours");
+    snprintf(path, sizeof(path), "%s/model.ckpt-70_temp", dir);
+    assert_int_equal(mkdir(path, 0700), 0);
+    put("model.ckpt-70_temp/part-00000-of-00002.index", "");
+    snprintf(path, sizeof(path), "%s/model.ckpt-7", dir);
+    tfd_checkpoints_discard(&c, path); /* it is one that is kept */
+    assert_true(exists("model.ckpt-7.index"));
+    assert_true(exists("model.ckpt-70_temp"));
+    snprintf(path, sizeof(path), "%s/model.ckpt-70", dir);
+    tfd_checkpoints_discard(&c, path);
+    assert_false(exists("model.ckpt-70.data-00000-of-00002"));
+    assert_false(exists("model.ckpt-70_temp"));
+    assert_true(exists("model.ckpt-70"));
+    tfd_checkpoints_close(&c);
+}
+
 static void test_none_go_when_all_are_kept(void **state)
 {
     struct tfd_status st = TFD_STATUS_INIT;
@@ -279,6 +334,8 @@ int main(void)
         TEST(test_what_is_added_is_read_again),
         TEST(test_the_oldest_go_when_there_are_too_many),
         TEST(test_none_go_when_all_are_kept),
+        TEST(test_none_go_when_the_list_cannot_be_written),
+        TEST(test_what_could_not_be_saved_is_removed),
         TEST(test_what_python_writes_is_read),
         TEST(test_damage_is_no_beginning),
         TEST(test_a_checkpoint_that_is_gone_is_named),

@@ -224,6 +224,11 @@ TFD_ExportMetaGraph(TFD_Scope *scope, TF_Buffer *output, TF_Status *status);
  * them, and the removal of old ones, are this process's: it must see the same
  * directory.
  *
+ * A save that fails, such as on a full disk, is tried again while training goes
+ * on, and left out meanwhile.  The first one of a new training, which finds
+ * a directory that cannot be written, and the last one, which is tried for 7 s,
+ * are errors of TFD_Train().
+ *
  * Collections it uses: variables, local_variables, train_op (needed),
  * global_step, losses (the first is reported), local_init_op, tfd_eval, and
  * those of TFD_MinimizeInStep().
@@ -248,6 +253,13 @@ typedef struct TFD_TrainerOptions {
     /* Something a person may want to know: waiting, restored, saved, lost. */
     void (*said)(void *ctx, const char *text);
     void *ctx;
+    /* The latest checkpoint is damaged: false ends training with an error that
+     * names the file and the last checkpoint that is whole; true takes that. */
+    bool restore_last_good;
+    /* What training goes on after, but a person should see to: "save_failed",
+     * "checkpoint_damaged", with the checkpoint's path.  NULL: said(). */
+    void (*trouble)(void *ctx, const char *event, const char *path,
+                    const char *text);
 } TFD_TrainerOptions;
 
 /* Reads and checks the file.  The strings are copied. */
