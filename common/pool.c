@@ -332,6 +332,21 @@ int tfd_pool_waiting(const struct tfd_pool *p)
     return p ? atomic_load_explicit(&p->waiting, memory_order_relaxed) : 0;
 }
 
+uint64_t tfd_pool_cpu_us(const struct tfd_pool *p)
+{
+    uint64_t us = 0;
+
+    for (int i = 0; p && i < p->count; i++) {
+        struct timespec t;
+        clockid_t clock;
+
+        if (pthread_getcpuclockid(p->worker[i].thread, &clock) == 0 &&
+            clock_gettime(clock, &t) == 0)
+            us += (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+    }
+    return us;
+}
+
 static struct line *choose_line(struct tfd_pool *p)
 {
     if (!p->again.first)

@@ -60,6 +60,8 @@ void tfd_pool_yield(struct tfd_pool *p, struct tfd_job *job);
 /* How many jobs wait for a thread, as it was a moment ago; no more than a read
  * of memory.  0 for NULL. */
 int tfd_pool_waiting(const struct tfd_pool *p);
+/* The processor time that its threads have used; one system call for each. */
+uint64_t tfd_pool_cpu_us(const struct tfd_pool *p);
 
 /*
  * Calls fn for pieces that together are [0, n), each of at least grain elements

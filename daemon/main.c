@@ -2,10 +2,14 @@
  * main.c - flags -> server -> loop -> exit code; nothing else.
  */
 #include "common/log.h"
+#include "daemon/beat.h"
+#include "daemon/init_process.h"
+#include "daemon/master/master.h"
 #include "daemon/notify.h"
 #include "daemon/own_name.h"
-#include "daemon/server.h"
+#include "daemon/server_impl.h"
 #include "daemon/trainer.h"
+#include "daemon/worker/worker.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -17,6 +21,8 @@
 struct program {
     const struct tfd_config *config;
     struct tfd_notify notify;
+    struct tfd_beat beat;
+    struct tfd_server *server;
     struct tfd_trainer *trainer; /* NULL: this task does not train */
     int exit_code;
 };
@@ -33,6 +39,41 @@ static bool write_port_file(const char *path, int port)
         tfd_log(TFD_LOG_ERROR, "port_file",
                 "path=%s error=\"cannot write: %s\"", path, strerror(errno));
     return good;
+}
+
+static void describe(void *ctx, char *text, size_t size)
+{
+    const struct program *p = ctx;
+    const struct tfd_config *c = p->config;
+    const struct tfd_master *m = tfd_server_master(p->server);
+    struct tfd_worker_counts w =
+        tfd_worker_counts(tfd_server_worker(p->server));
+
+    snprintf(text, size,
+             "%.60s %d on %.80s: %d sessions, %d steps running, %llu done%s",
+             c->cluster.job_name, c->cluster.task_index,
+             tfd_server_target(p->server),
+             tfd_master_session_count(m) > w.sessions
+                 ? tfd_master_session_count(m)
+                 : w.sessions,
+             w.steps, (unsigned long long)w.steps_done,
+             tfd_server_stopping(p->server) ? ", stopping" : "");
+}
+
+static void start_beat(struct program *p, struct tfd_server *s)
+{
+    struct tfd_beat_options o = {
+        .loop = tfd_server_loop(s),
+        .pool = tfd_server_pool(s),
+        .notify = &p->notify,
+        .watchdog_us = tfd_beat_watchdog_us(getenv("WATCHDOG_USEC"),
+                                            getenv("WATCHDOG_PID")),
+        .describe = describe,
+        .ctx = p,
+    };
+
+    p->server = s;
+    tfd_beat_start(&p->beat, &o);
 }
 
 static void start_trainer(struct program *p, struct tfd_server *s)
@@ -58,6 +99,7 @@ static void ready(void *ctx, struct tfd_server *s)
     }
     tfd_notify_ready(&p->notify, "%s %d on %s", p->config->cluster.job_name,
                      p->config->cluster.task_index, tfd_server_target(s));
+    start_beat(p, s);
     if (tfd_trainer_wanted(p->config))
         start_trainer(p, s);
 }
@@ -66,6 +108,7 @@ static void stopping(void *ctx)
 {
     struct program *p = ctx;
 
+    tfd_notify_stopping(&p->notify, "stopping: running steps may end");
     if (p->trainer)
         tfd_trainer_stop(p->trainer);
 }
@@ -128,7 +171,7 @@ static int serve(struct program *p, const struct tfd_bind *bind)
         return refuse(&st, st.code == TFD_FAILED_PRECONDITION ? TFD_EXIT_CONFIG
                                                               : TFD_EXIT_OS);
     code = tfd_server_run(server);
-    tfd_notify_stopping(&p->notify, "stopping");
+    tfd_beat_stop(&p->beat);
     if (p->trainer)
         p->exit_code = tfd_trainer_result(p->trainer);
     tfd_server_free(server);
@@ -146,6 +189,8 @@ int main(int argc, char **argv)
     int code;
 
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGHUP, SIG_IGN); /* until the loop hears of it */
+    tfd_init_process_reap();
     code = tfd_flags_parse(&config, argc, argv, getenv("TF_CONFIG"), stdout,
                            stderr);
     if (code == TFD_FLAGS_RUN) {

@@ -77,6 +77,15 @@ void tfd_notify_status(const struct tfd_notify *n, const char *fmt, ...)
     va_end(args);
 }
 
+void tfd_notify_alive(const struct tfd_notify *n, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    send_status(n, "WATCHDOG=1\n", fmt, args);
+    va_end(args);
+}
+
 void tfd_notify_stopping(const struct tfd_notify *n, const char *fmt, ...)
 {
     va_list args;

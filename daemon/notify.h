@@ -3,7 +3,7 @@
  * are (sd_notify(3) without its library).
  *
  *     READY=1\nSTATUS=ps 0 of 2: listening on 10.0.0.3:2222
- *     STATUS=ps 0 of 2: 4 peers, 2 sessions
+ *     WATCHDOG=1\nSTATUS=ps 0 of 2: 4 peers, 2 sessions
  *     STOPPING=1\nSTATUS=draining 3 steps
  *
  * Nobody has to listen: without a socket, and whenever a datagram cannot be
@@ -36,6 +36,9 @@ void tfd_notify_close(struct tfd_notify *n);
 void tfd_notify_ready(const struct tfd_notify *n, const char *fmt, ...)
     TFD_PRINTF(2, 3);
 void tfd_notify_status(const struct tfd_notify *n, const char *fmt, ...)
+    TFD_PRINTF(2, 3);
+/* The watchdog hears that all is well. */
+void tfd_notify_alive(const struct tfd_notify *n, const char *fmt, ...)
     TFD_PRINTF(2, 3);
 void tfd_notify_stopping(const struct tfd_notify *n, const char *fmt, ...)
     TFD_PRINTF(2, 3);

@@ -28,6 +28,11 @@ struct tfd_loop *tfd_server_loop(const struct tfd_server *s)
     return s->loop;
 }
 
+struct tfd_pool *tfd_server_pool(const struct tfd_server *s)
+{
+    return s->pool;
+}
+
 struct tfd_master *tfd_server_master(const struct tfd_server *s)
 {
     return s->master;

@@ -11,9 +11,11 @@ struct tfd_master;
 struct tfd_worker_service;
 struct tfd_peers;
 struct tfd_gpus;
+struct tfd_pool;
 
 struct tfd_gpus *tfd_server_gpus(const struct tfd_server *s);
 struct tfd_loop *tfd_server_loop(const struct tfd_server *s);
+struct tfd_pool *tfd_server_pool(const struct tfd_server *s);
 struct tfd_master *tfd_server_master(const struct tfd_server *s);
 struct tfd_worker_service *tfd_server_worker(const struct tfd_server *s);
 struct tfd_service *tfd_server_service(const struct tfd_server *s);

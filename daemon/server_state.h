@@ -84,7 +84,7 @@ void tfd_server_bind_notices(struct tfd_server *s);
 void tfd_server_noticed(struct tfd_server *s);
 /* Of s->timer: the stage has lasted as long as it may. */
 void tfd_server_stage_over(struct tfd_timer *t);
-/* SIGTERM and SIGINT drain, if the options say so. */
+/* SIGTERM and SIGINT drain and SIGHUP is logged, if the options say so. */
 enum tfd_code tfd_server_watch_signals(struct tfd_server *s,
                                        struct tfd_status *st) TFD_MUST_USE;
 

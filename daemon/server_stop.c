@@ -226,11 +226,21 @@ static void on_signal(void *ctx, int number)
     tfd_server_drain(s, number == SIGTERM ? "SIGTERM" : "SIGINT");
 }
 
+/* A terminal has closed, or somebody hopes for a reload. */
+static void on_hangup(void *ctx, int number)
+{
+    (void)ctx;
+    (void)number;
+    tfd_log(TFD_LOG_INFO, "hangup",
+            "why=SIGHUP hint=\"nothing is read again; it goes on\"");
+}
+
 enum tfd_code tfd_server_watch_signals(struct tfd_server *s,
                                        struct tfd_status *st)
 {
     if (!s->o.signals)
         return TFD_OK;
     TFD_TRY(tfd_loop_signal(s->loop, SIGTERM, on_signal, s, st));
+    TFD_TRY(tfd_loop_signal(s->loop, SIGHUP, on_hangup, s, st));
     return tfd_loop_signal(s->loop, SIGINT, on_signal, s, st);
 }

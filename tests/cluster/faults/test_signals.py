@@ -1,7 +1,10 @@
 """SIGTERM and SIGINT in each phase: what runs ends well, then exit 0."""
 import http.client
+import os
 import signal
 import socket
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -10,6 +13,7 @@ from tests.cluster.client import (expect, graph, kept_session, plain_config,
                                   run, tf)
 from tests.cluster.cluster import PAUSE, Cluster, wait_until
 from tests.cluster.raw import Raw, code_of, constant, graph_of, message
+from tests.cluster.runner import Skip
 from tests.cluster.suite import test
 
 GONE = (tf.errors.UnavailableError, tf.errors.AbortedError,
@@ -224,11 +228,92 @@ def systemd_is_told_of_start_and_stop(server):
             assert task.exit_code(SOON) == 0
 
 
-def receive_until(manager, word):
+def receive_until(manager, word, status=""):
+    """The status that came with it."""
     while True:
         lines = manager.recv(4096).decode().splitlines()
-        if word in lines:
-            return True
+        text = [line for line in lines if line.startswith("STATUS=")]
+        if word in lines and status in "".join(text):
+            return "".join(text)
+
+
+@test(**TFD)
+def systemd_hears_how_it_goes(server):
+    """WATCHDOG, sessions and steps, and of the drain when it begins."""
+    with tempfile.TemporaryDirectory() as folder, socket.socket(
+            socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        path = folder + "/notify"
+        manager.bind(path)
+        manager.settimeout(SOON)
+        env = {"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "400000"}
+        with Cluster(server, ["--drain_timeout=60s"], start=False, env=env,
+                     worker=1) as cluster:
+            task = cluster.start("worker", 0, wait=False)
+            receive_until(manager, "READY=1")
+            receive_until(manager, "WATCHDOG=1", " 0 sessions, 0 steps")
+            with graph():
+                one = tf.constant(1)
+                session = kept_session(cluster.target())
+                session.run(one)
+            receive_until(manager, "WATCHDOG=1", " 1 sessions")
+            step = LongStep(cluster.target())
+            receive_until(manager, "WATCHDOG=1", " 1 steps running")
+            task.signal(signal.SIGTERM)
+            receive_until(manager, "STOPPING=1")
+            assert task.alive() and step is not None
+            receive_until(manager, "WATCHDOG=1", "stopping")
+            task.kill()
+
+
+@test(**TFD)
+def a_hangup_ends_nothing(server):
+    with Cluster(server, worker=1) as cluster, graph():
+        task = cluster["worker", 0]
+        for count in (1, 2):
+            task.signal(signal.SIGHUP)
+            wait_until(lambda: task.log_text().count(" hangup ") == count,
+                       SOON, "a line for SIGHUP")
+        assert run(cluster.target(), tf.constant(1)) == 1
+
+
+@test(**TFD)
+def as_the_first_process_it_inherits_orphans(server):
+    """In a PID namespace of its own, as in a container."""
+    script = """
+import os, sys
+for _ in range(3):
+    if os.fork() == 0:
+        if os.fork() > 0:
+            os._exit(0)          # its child becomes the first process's
+        os.read(0, 1)
+        os._exit(0)
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
+    unshare = ["unshare", "--pid", "--fork", "--mount-proc",
+               "--kill-child=SIGKILL"]
+    if subprocess.run(unshare + ["true"], capture_output=True).returncode:
+        raise Skip("unshare: no namespaces here")
+    with subprocess.Popen(
+            unshare + [sys.executable, "-c", script] + server.command
+            + ["--port=0", "--log_level=info"], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+        try:
+            for line in process.stdout:
+                if b" serving " in line:
+                    break
+            first = children(process.pid)[0]
+            wait_until(lambda: len(children(first)) == 3, SOON, "orphans")
+            process.stdin.close()  # they end
+            wait_until(lambda: not children(first), 3, "the end of zombies")
+            os.kill(first, signal.SIGTERM)
+            assert process.wait(SOON) == 0
+        finally:
+            process.kill()
+
+
+def children(pid):
+    with open("/proc/%d/task/%d/children" % (pid, pid)) as listed:
+        return [int(word) for word in listed.read().split()]
 
 
 @test(**TFD)
