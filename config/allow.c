@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <pwd.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,16 +18,19 @@
 static enum tfd_code find_name(const char *name, uint32_t *uid,
                                struct tfd_status *st)
 {
-    static _Thread_local char entry[ENTRY_SIZE_MAX];
+    /* Not _Thread_local: a program could not load libtfd.so any more. */
+    char *entry = malloc(ENTRY_SIZE_MAX);
     struct passwd user, *found = NULL;
-    int error = getpwnam_r(name, &user, entry, sizeof(entry), &found);
+    int error =
+        entry ? getpwnam_r(name, &user, entry, ENTRY_SIZE_MAX, &found) : ENOMEM;
 
+    free(entry); /* the number lies in user */
     if (!found)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "%s is no user of this host%s%s; give numbers or "
                         "names of users, or \"any\"",
                         name, error ? ": " : "", error ? strerror(error) : "");
-    *uid = found->pw_uid;
+    *uid = user.pw_uid;
     return TFD_OK;
 }
 
