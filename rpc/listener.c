@@ -158,8 +158,8 @@ static void tell_refused(struct tfd_listener *l, const char *peer,
         return;
     }
     tfd_log(TFD_LOG_WARN, "user_refused",
-            "peer=%s user=\"%s\" untold=%llu hint=\"this host's users other "
-            "than the server's own and root connect with --allow_uid\"",
+            "peer=%s user=\"%s\" untold=%llu hint=\"users of this host other "
+            "than the server's own and root need --allow_uid\"",
             peer, from->key, (unsigned long long)l->untold);
     l->told_us = now;
     l->untold = 0;
@@ -406,6 +406,11 @@ enum tfd_code tfd_listener_new(struct tfd_loop *l, const char *address,
     fd = tfd_same_host_listen((struct sockaddr *)&own, BACKLOG);
     if (fd >= 0)
         (void)watch(li, BY_UNIX, fd); /* TCP is there */
+    else if (errno == EADDRINUSE)
+        tfd_log(TFD_LOG_WARN, "unix_name_taken",
+                "port=%d hint=\"another process holds the abstract socket "
+                "beside this port; this host's peers come by TCP\"",
+                li->port);
     *out = li;
     return TFD_OK;
 }

@@ -188,6 +188,7 @@ static enum diag_answer ask_diag(struct tfd_tcp_owners *o,
     if (head->nlmsg_type != SOCK_DIAG_BY_FAMILY ||
         head->nlmsg_len < NLMSG_LENGTH(sizeof(*m)))
         return DIAG_FAILED;
+    o->diag_works = true;
     if (!is_end(m->idiag_family, m->id.idiag_src, m->id.idiag_sport, local) ||
         !is_end(m->idiag_family, m->id.idiag_dst, m->id.idiag_dport, remote))
         return DIAG_NONE;
@@ -201,13 +202,10 @@ static bool diag_works(struct tfd_tcp_owners *o,
                        const struct tfd_tcp_end *local,
                        const struct tfd_tcp_end *remote)
 {
-    enum diag_answer a;
     uint32_t uid;
 
-    if (o->diag_works)
-        return true;
-    a = ask_diag(o, local, remote, &uid);
-    o->diag_works = a == DIAG_USER || a == DIAG_DEAD;
+    if (!o->diag_works)
+        (void)ask_diag(o, local, remote, &uid);
     return o->diag_works;
 }
 

@@ -235,3 +235,46 @@ def a_hoarder_of_unix_sockets_takes_its_own_quota_only(server):
             hoarder.stdin.close()
             hoarder.wait(20)
         wait_until(lambda: ask(STRANGER, door, "http"), 10, "room again")
+
+
+# Takes the abstract name beside a port before its server starts, and counts
+# who comes.
+SQUATTER = r"""
+import socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.bind("\0" + sys.argv[1])
+s.listen(100)
+print("ready", flush=True)
+sys.stdin.read()
+s.settimeout(0)
+heard = 0
+try:
+    while True:
+        other, _ = s.accept()
+        other.settimeout(5)
+        heard += len(other.recv(100))
+except BlockingIOError:
+    print(heard)
+"""
+
+
+@test(limit=60, tfd_only=True)
+def a_stranger_on_the_name_of_a_task_hears_nothing(server):
+    """A session across tasks whose short way another user has taken."""
+    only_root()
+    with Cluster(server, start=False, ps=1, worker=1) as cluster:
+        with subprocess.Popen(
+                ["/usr/bin/env", "python3", "-c", SQUATTER,
+                 "tfd " + cluster["ps", 0].address],
+                user=STRANGER, group=STRANGER, extra_groups=[], cwd="/",
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE) as squatter:
+            assert squatter.stdout.readline() == b"ready\n"
+            cluster.start_all()
+            with tf.Graph().as_default():
+                with tf.device("/job:ps/task:0"):
+                    value = tf.constant(20) + 1
+                with tf.Session(cluster.target()) as session:
+                    assert session.run(2 * value) == 42
+            assert "unix_name_taken" in cluster["ps", 0].log_text()
+            squatter.stdin.close()
+            assert squatter.stdout.read() == b"0\n"
