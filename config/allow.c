@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <pwd.h>
 #include <stdlib.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
