@@ -72,6 +72,24 @@
 #define TFD_SETTINGS_MAX 100
 #define TFD_PRIORITIES_MAX 1000
 #define TFD_EMPTY_DATA_MAX 1000
+#define TFD_UNKNOWN_FRAMES_MAX 1000
+#define TFD_TRAILERS_MAX 100 /* gRPC's requests have none */
+
+/* And so many more for each stream that was opened in the window: a call has
+ * few windows to widen, and its message in few frames; ... */
+#define TFD_WINDOW_UPDATES_MAX 1000
+#define TFD_SMALL_DATA_MAX 1000
+#define TFD_SMALL_FRAMES_PER_STREAM 8
+/* ... and one more window for so many bytes that we sent. */
+#define TFD_WINDOW_UPDATE_SIZE 1024
+/* DATA with less than this is small, and so is all that is padded. */
+#define TFD_SMALL_DATA_SIZE 64
+
+/* The like on native connections: frames that say that a call is over, more
+ * than there were calls, and parts of payloads that are cut this small. */
+#define TFD_CANCELS_MAX 1000
+#define TFD_SMALL_PARTS_MAX 1000
+#define TFD_SMALL_PART_SIZE 4096
 
 /* CONTINUATION frames of one list of headers: 16 KiB need none. */
 #define TFD_CONTINUATIONS_MAX 8

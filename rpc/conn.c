@@ -71,6 +71,7 @@ void tfd_conn_end(struct tfd_conn *c)
     if (c->state == TFD_CONN_CLOSED)
         return;
     c->state = TFD_CONN_CLOSED;
+    tfd_conn_line_leave(c);
     tfd_timer_stop(&c->timer);
     if (c->dial)
         tfd_dial_cancel(c->dial);

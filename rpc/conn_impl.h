@@ -47,6 +47,10 @@ struct tfd_conn {
     void *self;
     struct tfd_conn_queue queue;
     uint64_t written; /* bytes the socket took */
+    bool in_line;     /* the rest is conn_line.c's: waits to read on */
+    struct tfd_conn *next_in_line;
+    uint64_t greedy_until_us;
+    uint32_t chunk; /* bytes that one read may bring */
     struct tfd_dial *dial;
     struct tfd_listener *listener;    /* that counts it, or NULL */
     struct tfd_listener_host *host;   /* in it */

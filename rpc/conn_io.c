@@ -22,9 +22,10 @@
 
 #define IOV_COUNT 64
 /* One connection's share of a turn, so that a fast peer does not starve the
- * others: about half a millisecond of copying each way. */
-#define READS_PER_TURN 16
-#define WRITE_SIZE_PER_TURN (8u << 20)
+ * others: about half a millisecond of copying.  What it reads conn_line.c says;
+ * what is thrown away costs next to nothing. */
+#define DISCARDS_PER_TURN 4
+#define WRITE_SIZE_PER_TURN (4u << 20)
 /* A read of so many bytes is one of a stream. */
 #define ACK_SIZE (32u << 10)
 /* For what is queued when the peer ends its side. */
@@ -121,12 +122,11 @@ static void acknowledge(struct tfd_conn *c)
     (void)!setsockopt(c->fd, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof(on));
 }
 
-/* One read.  False: no more in this turn. */
-static bool read_once(struct tfd_conn *c)
+bool tfd_conn_read_once(struct tfd_conn *c, size_t *got)
 {
     struct tfd_status st;
     uint8_t *at;
-    size_t room = c->handler->space(c->self, &at);
+    size_t room = tfd_conn_line_room(c, c->handler->space(c->self, &at));
     ssize_t n;
 
     assert(room > 0);
@@ -142,6 +142,7 @@ static bool read_once(struct tfd_conn *c)
         end_of_stream(c);
         return false;
     }
+    *got = (size_t)n;
     if ((size_t)n >= ACK_SIZE)
         acknowledge(c);
     tfd_status_clear(&st);
@@ -152,19 +153,11 @@ static bool read_once(struct tfd_conn *c)
     return (size_t)n == room;
 }
 
-static void read_turn(struct tfd_conn *c)
-{
-    for (int i = 0; i < READS_PER_TURN; i++) {
-        if (c->state != TFD_CONN_OPEN || c->paused || !read_once(c))
-            return;
-    }
-}
-
 static void discard(struct tfd_conn *c)
 {
     uint8_t *scratch = tfd_loop_scratch(c->loop);
 
-    for (int i = 0; i < READS_PER_TURN; i++) {
+    for (int i = 0; i < DISCARDS_PER_TURN; i++) {
         ssize_t n = recv(c->fd, scratch, TFD_LOOP_SCRATCH_SIZE, 0);
 
         if (n > 0)
@@ -260,9 +253,10 @@ static void poll_failed(struct tfd_conn *c)
 {
     socklen_t size = sizeof(int);
     int error = 0;
+    size_t n;
 
     c->events = 0;
-    while (c->state == TFD_CONN_OPEN && !c->paused && read_once(c))
+    while (c->state == TFD_CONN_OPEN && !c->paused && tfd_conn_read_once(c, &n))
         ;
     if (c->fd >= 0)
         (void)getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &size);
@@ -281,7 +275,7 @@ static void on_poll(uv_poll_t *poll, int status, int events)
         if (c->state == TFD_CONN_LINGER)
             discard(c);
         else
-            read_turn(c);
+            tfd_conn_line_read(c);
     }
     if ((events & UV_WRITABLE) && c->state != TFD_CONN_CLOSED && c->blocked) {
         c->blocked = false;

@@ -1,7 +1,7 @@
 /*
- * conn_io.h - the two halves of a connection (conn_impl.h): conn.c begins and
- * ends it, conn_io.c polls, reads and writes in between.  Nobody else includes
- * this.
+ * conn_io.h - the parts of a connection (conn_impl.h): conn.c begins and ends
+ * it, conn_io.c polls, reads and writes in between, conn_line.c says how much
+ * is read in a turn.  Nobody else includes this.
  *
  * The socket, the timer, the dial and the reason of the end are conn.c's; what
  * is queued, paused, blocked and polled for is conn_io.c's, and so are the
@@ -27,6 +27,18 @@ void tfd_conn_io_turn(struct tfd_post *p);
 void tfd_conn_io_start(struct tfd_conn *c);
 /* From OPEN to DRAINING, and to LINGER once nothing is queued. */
 void tfd_conn_io_drain(struct tfd_conn *c);
+
+/* One read.  False: no more in this turn.  *n bytes came. */
+bool tfd_conn_read_once(struct tfd_conn *c, size_t *n);
+
+/* ---- conn_line.c --------------------------------------------------------- */
+
+/* There is something to read: now, or when it has its turn. */
+void tfd_conn_line_read(struct tfd_conn *c);
+/* How much of a room one read may fill. */
+size_t tfd_conn_line_room(struct tfd_conn *c, size_t room);
+/* It is about to go; nothing where it does not stand there. */
+void tfd_conn_line_leave(struct tfd_conn *c);
 
 /* ---- conn.c -------------------------------------------------------------- */
 

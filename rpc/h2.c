@@ -97,6 +97,7 @@ static int send_frame(nghttp2_session *session, nghttp2_frame *frame,
         return NGHTTP2_ERR_WOULDBLOCK;
     h->events->write(h->ctx, head, 9);
     s->write(s, length);
+    tfd_h2_guard_sent(&h->guard, length);
     return 0;
 }
 
@@ -114,6 +115,14 @@ static ssize_t frame_length(nghttp2_session *session, uint8_t type, int32_t id,
     return FRAME_OUT_MAX; /* nghttp2 takes the least of all */
 }
 
+/* A stream that the peer makes us reset cost us as much as one that it does. */
+static void count_reset(struct tfd_h2 *h, const nghttp2_frame *frame)
+{
+    if (h->role == TFD_H2_SERVER && frame->hd.type == NGHTTP2_RST_STREAM &&
+        frame->rst_stream.error_code != TFD_H2_NO_ERROR)
+        tfd_h2_count(h, TFD_H2_GUARD_RESET);
+}
+
 /* A server that has said everything has no use for the rest of a request. */
 static int on_frame_send(nghttp2_session *session, const nghttp2_frame *frame,
                          void *user_data)
@@ -123,6 +132,7 @@ static int on_frame_send(nghttp2_session *session, const nghttp2_frame *frame,
 
     if (frame->hd.type == NGHTTP2_GOAWAY)
         h->closing = true;
+    count_reset(h, frame);
     if (h->role != TFD_H2_SERVER || frame->hd.type != NGHTTP2_HEADERS ||
         !(frame->hd.flags & NGHTTP2_FLAG_END_STREAM))
         return 0;
@@ -314,6 +324,7 @@ static int make_session(struct tfd_h2 *h, nghttp2_session_callbacks *callbacks,
     nghttp2_option_set_stream_reset_rate_limit(
         option, 2 * TFD_STREAMS_PER_CONNECTION_MAX,
         TFD_STREAMS_PER_CONNECTION_MAX);
+    tfd_h2_in_options(option);
     tfd_h2_memory_init(&h->memory);
     if (h->role == TFD_H2_SERVER)
         rv = nghttp2_session_server_new3(&h->session, callbacks, h, option,

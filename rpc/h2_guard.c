@@ -16,20 +16,40 @@ static const uint32_t limits[TFD_H2_GUARD_COUNT] = {
 #undef X
 };
 
+/* What this peer has earned beyond the row of limits.h. */
+static uint64_t earned(const struct tfd_h2_guard *g, enum tfd_h2_guarded what)
+{
+    uint64_t by_calls = (uint64_t)TFD_SMALL_FRAMES_PER_STREAM * g->opened;
+
+    switch (what) {
+    case TFD_H2_GUARD_RESET:
+        return (uint64_t)RESETS_PER_STREAM * g->streams_peak;
+    case TFD_H2_GUARD_WINDOW:
+        return by_calls + g->sent / TFD_WINDOW_UPDATE_SIZE;
+    case TFD_H2_GUARD_SMALL_DATA:
+        return by_calls;
+    default:
+        return 0;
+    }
+}
+
 bool tfd_h2_guard_count(struct tfd_h2_guard *g, enum tfd_h2_guarded what,
                         uint32_t open, uint64_t now_us)
 {
-    uint32_t limit = limits[what];
-
     if (now_us - g->window_us >= WINDOW_US)
-        *g = (struct tfd_h2_guard){.window_us = now_us, .streams_peak = open};
-    if (what == TFD_H2_GUARD_RESET)
-        limit += RESETS_PER_STREAM * g->streams_peak;
-    return ++g->count[what] <= limit;
+        *g = (struct tfd_h2_guard){
+            .window_us = now_us, .streams_peak = open, .opened = open};
+    return ++g->count[what] <= limits[what] + earned(g, what);
+}
+
+void tfd_h2_guard_sent(struct tfd_h2_guard *g, uint64_t size)
+{
+    g->sent += size;
 }
 
 void tfd_h2_guard_opened(struct tfd_h2_guard *g, uint32_t open)
 {
+    g->opened++;
     if (open > g->streams_peak)
         g->streams_peak = open;
 }

@@ -19,12 +19,13 @@ struct tfd_h2 {
     const struct tfd_h2_events *events;
     void *ctx;
     enum tfd_h2_role role;
-    bool busy;    /* inside nghttp2 */
-    bool over;    /* nghttp2 gave up */
-    bool greeted; /* the peer's first SETTINGS have arrived */
-    bool closing; /* GOAWAY came or went */
-    bool used_up; /* all stream numbers are: 2^30 calls were made */
-    bool in_head; /* between a HEADERS frame and the end of its list */
+    bool busy;       /* inside nghttp2 */
+    bool over;       /* nghttp2 gave up */
+    bool greeted;    /* the peer's first SETTINGS have arrived */
+    bool closing;    /* GOAWAY came or went */
+    bool used_up;    /* all stream numbers are: 2^30 calls were made */
+    bool in_head;    /* between a HEADERS frame and the end of its list */
+    int32_t last_id; /* of the peer's streams, the newest */
     uint32_t streams;
     uint32_t continuations; /* of the list being read */
     size_t head_size;       /* of the list being read */
@@ -35,6 +36,10 @@ struct tfd_h2 {
     struct tfd_h2_guard guard;
 };
 
+/* One more of these; too many end the session. */
+void tfd_h2_count(struct tfd_h2 *h, enum tfd_h2_guarded what);
+/* That frames of unknown types are told of. */
+void tfd_h2_in_options(nghttp2_option *o);
 /* What is called for received frames: h2_in.c. */
 void tfd_h2_in_callbacks(nghttp2_session_callbacks *c);
 

@@ -11,6 +11,7 @@
 /* Headers past the limit are dropped, so that the answer can say so; a list
  * this large is not even worth an answer. */
 #define HEADER_LIST_ABSURD (8 * TFD_HEADER_LIST_SIZE_MAX)
+#define FIRST_UNKNOWN (NGHTTP2_CONTINUATION + 1)
 #define HEADER_COST 32 /* RFC 9113 6.5.2 adds it to each header */
 
 static void *stream_of(struct tfd_h2 *h, int32_t id)
@@ -18,30 +19,73 @@ static void *stream_of(struct tfd_h2 *h, int32_t id)
     return nghttp2_session_get_stream_user_data(h->session, id);
 }
 
-/* The event a frame counts as, or TFD_H2_GUARD_COUNT.  A server's reset only
- * ends what we began; gRPC's sends one behind every error. */
-static enum tfd_h2_guarded guarded_kind(const struct tfd_h2 *h,
+static enum tfd_h2_guarded data_kind(const nghttp2_frame_hd *hd)
+{
+    if (hd->length == 0 && !(hd->flags & NGHTTP2_FLAG_END_STREAM))
+        return TFD_H2_GUARD_EMPTY_DATA;
+    return hd->length < TFD_SMALL_DATA_SIZE || (hd->flags & NGHTTP2_FLAG_PADDED)
+               ? TFD_H2_GUARD_SMALL_DATA
+               : TFD_H2_GUARD_COUNT;
+}
+
+/* Headers that begin no request are trailers, or for a stream that is over. */
+static enum tfd_h2_guarded headers_kind(struct tfd_h2 *h,
+                                        const nghttp2_frame_hd *hd)
+{
+    if (hd->stream_id <= h->last_id)
+        return TFD_H2_GUARD_TRAILERS;
+    h->last_id = hd->stream_id;
+    return TFD_H2_GUARD_COUNT;
+}
+
+/* The event a frame of a client counts as, or TFD_H2_GUARD_COUNT. */
+static enum tfd_h2_guarded client_kind(struct tfd_h2 *h,
+                                       const nghttp2_frame_hd *hd)
+{
+    switch (hd->type) {
+    case NGHTTP2_RST_STREAM:
+        return TFD_H2_GUARD_RESET;
+    case NGHTTP2_HEADERS:
+        return headers_kind(h, hd);
+    case NGHTTP2_DATA:
+        return data_kind(hd);
+    case NGHTTP2_WINDOW_UPDATE:
+        return TFD_H2_GUARD_WINDOW;
+    case NGHTTP2_CONTINUATION:
+        return TFD_H2_GUARD_COUNT; /* counted apart */
+    default:
+        return TFD_H2_GUARD_UNKNOWN;
+    }
+}
+
+/* A server's reset only ends what we began, gRPC's sends one behind every
+ * error, and it answers as it likes. */
+static enum tfd_h2_guarded guarded_kind(struct tfd_h2 *h,
                                         const nghttp2_frame_hd *hd)
 {
     bool ack = hd->flags & NGHTTP2_FLAG_ACK;
 
     switch (hd->type) {
-    case NGHTTP2_RST_STREAM:
-        return h->role == TFD_H2_SERVER ? TFD_H2_GUARD_RESET
-                                        : TFD_H2_GUARD_COUNT;
     case NGHTTP2_PING:
         return ack ? TFD_H2_GUARD_COUNT : TFD_H2_GUARD_PING;
     case NGHTTP2_SETTINGS:
         return ack ? TFD_H2_GUARD_COUNT : TFD_H2_GUARD_SETTINGS;
     case NGHTTP2_PRIORITY:
         return TFD_H2_GUARD_PRIORITY;
-    case NGHTTP2_DATA:
-        return hd->length == 0 && !(hd->flags & NGHTTP2_FLAG_END_STREAM)
-                   ? TFD_H2_GUARD_EMPTY_DATA
-                   : TFD_H2_GUARD_COUNT;
     default:
-        return TFD_H2_GUARD_COUNT;
+        break;
     }
+    if (h->role == TFD_H2_SERVER)
+        return client_kind(h, hd);
+    return hd->type == NGHTTP2_DATA && data_kind(hd) == TFD_H2_GUARD_EMPTY_DATA
+               ? TFD_H2_GUARD_EMPTY_DATA
+               : TFD_H2_GUARD_COUNT;
+}
+
+void tfd_h2_count(struct tfd_h2 *h, enum tfd_h2_guarded what)
+{
+    if (!tfd_h2_guard_count(&h->guard, what, h->streams, h->now_us))
+        tfd_h2_terminate(h, TFD_H2_ENHANCE_YOUR_CALM);
 }
 
 static int on_begin_frame(nghttp2_session *session, const nghttp2_frame_hd *hd,
@@ -61,11 +105,23 @@ static int on_begin_frame(nghttp2_session *session, const nghttp2_frame_hd *hd,
         h->continuations++;
     else
         h->continuations = 0;
-    if (h->continuations > TFD_CONTINUATIONS_MAX ||
-        (kind != TFD_H2_GUARD_COUNT &&
-         !tfd_h2_guard_count(&h->guard, kind, h->streams, h->now_us)))
+    if (h->continuations > TFD_CONTINUATIONS_MAX)
         tfd_h2_terminate(h, TFD_H2_ENHANCE_YOUR_CALM);
+    if (kind != TFD_H2_GUARD_COUNT)
+        tfd_h2_count(h, kind);
     return 0;
+}
+
+/* Of a type that neither nghttp2 nor we know: it was counted as it began, and
+ * is dropped. */
+static int on_unknown_frame(nghttp2_session *session, void **payload,
+                            const nghttp2_frame_hd *hd, void *user_data)
+{
+    (void)session;
+    (void)payload;
+    (void)hd;
+    (void)user_data;
+    return NGHTTP2_ERR_CANCEL;
 }
 
 static int on_begin_headers(nghttp2_session *session,
@@ -180,8 +236,16 @@ static int on_stream_close(nghttp2_session *session, int32_t id, uint32_t error,
     return 0;
 }
 
+void tfd_h2_in_options(nghttp2_option *o)
+{
+    for (int type = FIRST_UNKNOWN; type <= UINT8_MAX; type++)
+        nghttp2_option_set_user_recv_extension_type(o, (uint8_t)type);
+}
+
 void tfd_h2_in_callbacks(nghttp2_session_callbacks *c)
 {
+    nghttp2_session_callbacks_set_unpack_extension_callback(c,
+                                                            on_unknown_frame);
     nghttp2_session_callbacks_set_on_begin_frame_callback(c, on_begin_frame);
     nghttp2_session_callbacks_set_on_begin_headers_callback(c,
                                                             on_begin_headers);

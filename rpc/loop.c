@@ -61,6 +61,7 @@ struct tfd_loop {
 
     struct tfd_conn *conns;
     struct tfd_allow allow;
+    struct tfd_conn_line line;
     struct signal_watch signals[SIGNALS_MAX];
     int signal_count;
     uint8_t scratch[TFD_LOOP_SCRATCH_SIZE];
@@ -349,6 +350,7 @@ struct tfd_loop *tfd_loop_new(struct tfd_status *st)
     uv_timer_init(&l->uv, &l->clock);
     l->wake.data = l->prepare.data = l->clock.data = l;
     l->deferred_end = &l->deferred;
+    tfd_conn_line_init(&l->line);
     l->armed_us = UINT64_MAX;
     uv_prepare_start(&l->prepare, run_deferred);
     return l;
@@ -492,6 +494,11 @@ struct uv_loop_s *tfd_loop_uv(struct tfd_loop *l)
 struct tfd_allow *tfd_loop_allow(struct tfd_loop *l)
 {
     return &l->allow;
+}
+
+struct tfd_conn_line *tfd_loop_line(struct tfd_loop *l)
+{
+    return &l->line;
 }
 
 struct tfd_conn **tfd_loop_conns(struct tfd_loop *l)

@@ -15,6 +15,17 @@
 struct tfd_conn;
 struct uv_loop_s;
 
+/* Connections that have more to read than they may in one turn. */
+struct tfd_conn_line {
+    struct tfd_conn *first, *last;
+    struct tfd_post post; /* to read on */
+    bool posted;
+};
+
+/* conn_line.c */
+void tfd_conn_line_init(struct tfd_conn_line *l);
+
+struct tfd_conn_line *tfd_loop_line(struct tfd_loop *l);
 struct uv_loop_s *tfd_loop_uv(struct tfd_loop *l);
 /* The first of the loop's connections, linked by conn.c. */
 struct tfd_conn **tfd_loop_conns(struct tfd_loop *l);

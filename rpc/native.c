@@ -14,6 +14,7 @@
 #include "config/limits.h"
 #include "rpc/heartbeat.h"
 #include "rpc/link.h"
+#include "rpc/native_guard.h"
 #include "rpc/native_io.h"
 #include "rpc/peer_info.h"
 #include "rpc/service.h"
@@ -57,6 +58,7 @@ struct native {
     struct tfd_bytes unread;         /* what had been read by then */
     uint64_t link;
     bool ending; /* no more frames are looked at */
+    struct tfd_native_guard guard;
     struct tfd_heartbeat heartbeat;
     struct tfd_timer handshake; /* until the first frame is complete */
     char peer[TFD_PEER_TEXT_MAX];
@@ -392,6 +394,16 @@ static enum tfd_code begin_frame(void *ctx, const struct tfd_frame_header *h,
     return TFD_OK;
 }
 
+/* Of the first frame, of a payload or of all; asked before it is handled. */
+static bool ends_part(const struct native *n, const struct tfd_frame_header *h)
+{
+    const struct native_call *c =
+        h->kind == TFD_FRAME_REQUEST ? call_of(n, h->call) : NULL;
+
+    return !c || c->in.done == 0 ||
+           c->in.have + h->length == c->in.sizes[c->in.at];
+}
+
 static enum tfd_code end_frame(void *ctx, const struct tfd_frame_header *h,
                                struct tfd_status *st)
 {
@@ -399,6 +411,8 @@ static enum tfd_code end_frame(void *ctx, const struct tfd_frame_header *h,
 
     n->reader.payload_comes = h->flags & TFD_FRAME_MORE;
     n->out.summed |= n->reader.frames.summed;
+    TFD_TRY(tfd_native_guard_frame(&n->guard, h, ends_part(n, h),
+                                   n->reader.loop, st));
     if (h->kind == TFD_FRAME_REQUEST)
         TFD_TRY(end_request(n, h, st));
     if (h->kind == TFD_FRAME_CANCEL)

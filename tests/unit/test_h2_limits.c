@@ -82,6 +82,39 @@ static void put_rapid_reset(struct tfd_bytes *b, uint32_t i)
     put_frame_u32(b, F_RST_STREAM, 3 + 2 * i, TFD_H2_CANCEL);
 }
 
+static void put_unknown(struct tfd_bytes *b, uint32_t i)
+{
+    put_frame(b, 200 + i % 50, FLAG_NONE, 0, "what", 4);
+}
+
+static void put_window(struct tfd_bytes *b, uint32_t i)
+{
+    put_frame_u32(b, F_WINDOW_UPDATE, i % 2, 1);
+}
+
+static void put_small_data(struct tfd_bytes *b, uint32_t i)
+{
+    (void)i;
+    put_frame(b, F_DATA, FLAG_NONE, 1, "x", 1);
+}
+
+static void put_padded_data(struct tfd_bytes *b, uint32_t i)
+{
+    static const char padded[66] = {64};
+
+    (void)i;
+    put_frame(b, F_DATA, 8, 1, padded, sizeof(padded));
+}
+
+static void put_trailers(struct tfd_bytes *b, uint32_t i)
+{
+    (void)i;
+    put_request(b, 1, FLAG_NONE, "/a");
+}
+
+/* What one call more allows. */
+#define MORE TFD_SMALL_FRAMES_PER_STREAM
+
 /* limit: as many are fine, one more is not.  2 streams are open at once at
  * most. */
 static const struct {
@@ -93,6 +126,11 @@ static const struct {
     {"SETTINGS", put_settings, TFD_SETTINGS_MAX - 1}, /* and the first */
     {"PRIORITY", put_priority, TFD_PRIORITIES_MAX},
     {"empty DATA", put_empty_data, TFD_EMPTY_DATA_MAX},
+    {"unknown", put_unknown, TFD_UNKNOWN_FRAMES_MAX},
+    {"WINDOW_UPDATE", put_window, TFD_WINDOW_UPDATES_MAX + MORE},
+    {"small DATA", put_small_data, TFD_SMALL_DATA_MAX + MORE},
+    {"padded DATA", put_padded_data, TFD_SMALL_DATA_MAX + MORE},
+    {"trailers", put_trailers, TFD_TRAILERS_MAX},
     {"reset", put_rapid_reset, TFD_STREAM_RESETS_MAX + 2 * 10},
 };
 

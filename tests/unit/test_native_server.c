@@ -197,6 +197,49 @@ static void test_frames_a_caller_cannot_send(void **state)
     rig_free(r);
 }
 
+static void put_flood(struct wire *w, bool cancels, int count)
+{
+    if (!cancels)
+        put_frame(w, TFD_FRAME_REQUEST, 1, TFD_METHOD_RunGraph, 1,
+                  "\1\0\0\0\0\0\1\0\0\0\0\0", 12);
+    for (int i = 0; i < count; i++) {
+        if (cancels)
+            put_frame(w, TFD_FRAME_CANCEL, 0, 0, 9, NULL, 0);
+        else
+            put_frame(w, TFD_FRAME_REQUEST, 1, TFD_METHOD_RunGraph, 1, "x", 1);
+    }
+}
+
+/* As many as an honest caller may send are fine: what ends it is garbage. */
+static void test_floods_of_cheap_frames_are_refused(void **state)
+{
+    static const struct {
+        bool cancels;
+        int most;
+        const char *text;
+    } floods[] = {
+        {true, TFD_CANCELS_MAX, "more than 1000 CANCELs within 10 s"},
+        {false, TFD_SMALL_PARTS_MAX, "more than 1000 small parts"},
+    };
+    struct rig *r = rig_new();
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        for (int more = 0; more < 2; more++) {
+            struct wire wire = {NULL, 0};
+
+            put_flood(&wire, floods[i].cancels, floods[i].most + more);
+            put_frame(&wire, TFD_FRAME_PONG, 0, 0, 9, "01234567", 8);
+            memcpy(wire.bytes + wire.size - 24, "garbage.garbage.garbage.", 24);
+            expect_refusal(r, &wire,
+                           more ? TFD_RESOURCE_EXHAUSTED : TFD_INVALID_ARGUMENT,
+                           more ? floods[i].text : "no frame: begins");
+            free(wire.bytes);
+        }
+    }
+    rig_free(r);
+}
+
 static void test_the_answer_to_a_broken_hello(void **state)
 {
     struct rig *r = rig_new();
@@ -352,6 +395,7 @@ int main(void)
         cmocka_unit_test(test_a_stream_cut_anywhere_is_read_the_same),
         cmocka_unit_test(test_a_caller_that_leaves_anywhere_leaves_nothing),
         cmocka_unit_test(test_broken_protocol_is_refused_with_a_reason),
+        cmocka_unit_test(test_floods_of_cheap_frames_are_refused),
         cmocka_unit_test(test_frames_a_caller_cannot_send),
         cmocka_unit_test(test_the_answer_to_a_broken_hello),
         cmocka_unit_test(test_a_request_that_does_not_fit_waits),

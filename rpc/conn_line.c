@@ -1,0 +1,147 @@
+/*
+ * conn_line.c - who reads how much, and when; see conn_io.h.
+ *
+ * What a peer sends costs it little and may cost us much: 64 KiB of the
+ * smallest frames are milliseconds.  So reading is bounded by time.  A
+ * connection that has more to read when its slice is over stands in a line, and
+ * for a while afterwards every read of it does; of the line as a whole a turn
+ * of the loop reads for LINE_US, oldest first.  So forty floods cost the others
+ * a millisecond a turn, whoever is alone in the line hardly notices it, and
+ * those who say little never stand there.
+ *
+ * How much is read at once follows from what it cost: one read and what is done
+ * with it takes about CHUNK_US.
+ */
+#define _GNU_SOURCE 1 /* libuv's header needs POSIX threads */
+
+#include "rpc/conn_io.h"
+#include "rpc/loop_uv.h"
+
+#include <stddef.h>
+
+#define SLICE_US 250
+#define LINE_US 1000
+#define GREEDY_US (1000 * 1000)
+#define CHUNK_US 100
+#define CHUNK_FIRST (16u << 10)
+#define CHUNK_MIN (2u << 10)
+#define CHUNK_MAX (1u << 30)
+
+size_t tfd_conn_line_room(struct tfd_conn *c, size_t room)
+{
+    if (c->chunk == 0)
+        c->chunk = CHUNK_FIRST;
+    return room < c->chunk ? room : c->chunk;
+}
+
+static void learn(struct tfd_conn *c, size_t n, uint64_t took_us)
+{
+    if (took_us > 2 * CHUNK_US)
+        c->chunk = (uint32_t)(n * CHUNK_US / took_us);
+    else if (n == c->chunk && c->chunk <= CHUNK_MAX / 2)
+        c->chunk *= 2;
+    if (c->chunk < CHUNK_MIN)
+        c->chunk = CHUNK_MIN;
+}
+
+/* True when there is more. */
+static bool read_slice(struct tfd_conn *c, uint64_t *now, uint64_t until)
+{
+    while (c->state == TFD_CONN_OPEN && !c->paused) {
+        uint64_t begun = *now;
+        size_t n = 0;
+        bool more = tfd_conn_read_once(c, &n);
+
+        *now = tfd_loop_now_us(c->loop);
+        learn(c, n, *now - begun);
+        if (!more)
+            return false;
+        if (*now >= until)
+            return true;
+    }
+    return false;
+}
+
+/* ---- The line ------------------------------------------------------------ */
+
+static void join(struct tfd_conn *c, uint64_t now)
+{
+    struct tfd_conn_line *l = tfd_loop_line(c->loop);
+
+    c->in_line = true;
+    c->next_in_line = NULL;
+    if (l->first)
+        l->last->next_in_line = c;
+    else
+        l->first = c;
+    l->last = c;
+    c->greedy_until_us = now + GREEDY_US;
+    if (!l->posted)
+        tfd_loop_post(c->loop, &l->post);
+    l->posted = true;
+}
+
+void tfd_conn_line_leave(struct tfd_conn *c)
+{
+    struct tfd_conn_line *l = tfd_loop_line(c->loop);
+    struct tfd_conn *before = NULL, *at = l->first;
+
+    if (!c->in_line)
+        return;
+    for (; at != c; at = at->next_in_line)
+        before = at;
+    if (before)
+        before->next_in_line = c->next_in_line;
+    else
+        l->first = c->next_in_line;
+    if (l->last == c)
+        l->last = before;
+    c->in_line = false;
+}
+
+static void run_line(struct tfd_post *p)
+{
+    struct tfd_conn_line *l =
+        (struct tfd_conn_line *)((char *)p -
+                                 offsetof(struct tfd_conn_line, post));
+    uint64_t now = 0, until = 0;
+
+    l->posted = false;
+    while (l->first && (now == 0 || now < until)) {
+        struct tfd_conn *c = l->first;
+
+        tfd_conn_line_leave(c);
+        if (now == 0) {
+            now = tfd_loop_now_us(c->loop);
+            until = now + LINE_US;
+        }
+        if (read_slice(c, &now, now + SLICE_US))
+            join(c, now);
+    }
+    if (l->first && !l->posted) {
+        l->posted = true;
+        tfd_loop_post(l->first->loop, &l->post);
+    }
+}
+
+void tfd_conn_line_init(struct tfd_conn_line *l)
+{
+    *l = (struct tfd_conn_line){.post = {.run = run_line}};
+}
+
+void tfd_conn_line_read(struct tfd_conn *c)
+{
+    uint64_t now;
+
+    if (c->in_line)
+        return; /* when it has its turn */
+    now = tfd_loop_now_us(c->loop);
+    if (now < c->greedy_until_us) {
+        uint64_t until = c->greedy_until_us;
+
+        join(c, now);
+        c->greedy_until_us = until; /* it has not been so again */
+    } else if (read_slice(c, &now, now + SLICE_US)) {
+        join(c, now);
+    }
+}

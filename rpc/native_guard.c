@@ -1,0 +1,46 @@
+/*
+ * native_guard.c - one window for all counters; it begins anew when it is over.
+ * The clock is read for frames that are counted and no others.
+ */
+#include "rpc/native_guard.h"
+
+#include "config/limits.h"
+
+#define WINDOW_US (UINT64_C(1000) * TFD_STREAM_RESETS_WINDOW_MS)
+
+static enum tfd_code count(struct tfd_native_guard *g, uint32_t *counter,
+                           uint32_t most, const char *what, struct tfd_loop *l,
+                           struct tfd_status *st)
+{
+    uint64_t now = tfd_loop_now_us(l);
+
+    if (now - g->window_us >= WINDOW_US)
+        *g = (struct tfd_native_guard){.window_us = now};
+    if (++*counter <= most)
+        return TFD_OK;
+    return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                    "more than %u %s within %d s: enhance your calm", most,
+                    what, TFD_STREAM_RESETS_WINDOW_MS / 1000);
+}
+
+enum tfd_code tfd_native_guard_frame(struct tfd_native_guard *g,
+                                     const struct tfd_frame_header *h,
+                                     bool ends, struct tfd_loop *l,
+                                     struct tfd_status *st)
+{
+    switch (h->kind) {
+    case TFD_FRAME_PING:
+    case TFD_FRAME_PONG:
+        return count(g, &g->pings, TFD_PINGS_MAX, "PINGs", l, st);
+    case TFD_FRAME_CANCEL:
+        return count(g, &g->cancels, TFD_CANCELS_MAX + g->calls, "CANCELs", l,
+                     st);
+    default:
+        break;
+    }
+    g->calls += !(h->flags & TFD_FRAME_MORE);
+    if (ends || h->length >= TFD_SMALL_PART_SIZE)
+        return TFD_OK;
+    return count(g, &g->parts, TFD_SMALL_PARTS_MAX, "small parts of payloads",
+                 l, st);
+}
