@@ -237,6 +237,10 @@ enum tfd_code tfd_own_name_find(const char *bind, const char *own, int32_t port,
     (void)ask_until(&s, waiting, ctx, out, &why);
     sigaction(SIGTERM, &before[0], NULL);
     sigaction(SIGINT, &before[1], NULL);
+    signalled = -1;
+    /* One that came beside the answer was not read yet. */
+    if (why.code == TFD_OK && await(&s, -1, 0) == TFD_CANCELLED)
+        (void)fail_cancelled(&s, &why);
     close(s.signals);
     return tfd_status_copy(st, &why);
 }

@@ -27,6 +27,7 @@ static pthread_mutex_t table = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t silent = PTHREAD_MUTEX_INITIALIZER; /* held: no answer */
 static int told;
 static int raise_when_told; /* a signal; 0: none */
+static int raise_when_asked;
 
 enum tfd_code tfd_bind_resolve(const char *bind, const char *own, int32_t port,
                                struct tfd_bind *out, struct tfd_status *st)
@@ -40,6 +41,8 @@ enum tfd_code tfd_bind_resolve(const char *bind, const char *own, int32_t port,
     pthread_mutex_unlock(&table);
     pthread_mutex_lock(&silent);
     pthread_mutex_unlock(&silent);
+    if (raise_when_asked)
+        kill(getpid(), raise_when_asked);
     memset(out, 0, sizeof(*out));
     snprintf(out->host, sizeof(out->host), "%.60s", bind ? bind : own);
     out->port = port;
@@ -153,6 +156,20 @@ static void test_signals_end_it(void **state)
     raise_when_told = 0;
 }
 
+/* One that comes beside the answer is not lost. */
+static void test_signals_win_over_the_answer(void **state)
+{
+    static const enum tfd_code codes[] = {TFD_OK};
+    struct tfd_status st;
+    struct tfd_bind bind;
+
+    (void)state;
+    raise_when_asked = SIGTERM;
+    for (int i = 0; i < 200; i++)
+        assert_int_equal(find(1, codes, 0, &bind, &st), TFD_CANCELLED);
+    raise_when_asked = 0;
+}
+
 static int questions(void)
 {
     int n;
@@ -202,6 +219,7 @@ int main(void)
         cmocka_unit_test(test_other_failures_are_final),
         cmocka_unit_test(test_the_wait_ends),
         cmocka_unit_test(test_signals_end_it),
+        cmocka_unit_test(test_signals_win_over_the_answer),
         cmocka_unit_test(test_silence_is_bounded),
     };
 
