@@ -193,6 +193,12 @@ def training_resumes_after_its_ps_was_killed(server):
         assert "restored" in cluster["chief", 0].log_text()
 
 
+@test(limit=90, tfd_only=True)
+def a_chief_open_to_other_hosts_saves_without_file_root(server):
+    """Nothing else below / is its graphs' there."""
+    train(server, 3000, ps=1, chief=1, flags=["--bind=any"])
+
+
 @test(limit=60, tfd_only=True)
 def sigterm_saves_and_a_new_start_goes_on(server):
     training = Training(server, 0, ps=1, chief=1)
