@@ -77,6 +77,7 @@ void tfd_master_free(struct tfd_master *m)
 {
     tfd_master_stop_building(m);
     tfd_master_stop_watching(m);
+    tfd_master_forget_losses(m);
     for (int i = 0; i < m->worker_room; i++) /* the peers are gone already */
         if (m->workers[i])
             tfd_remote_worker_free(m->workers[i]);

@@ -99,7 +99,9 @@ struct tfd_master {
     int peer_count; /* of the cluster we were started with */
     struct tfd_peers_follower follower; /* lost_workers.c */
     uint64_t losses;                    /* of connections, so far */
-    struct tfd_map by_handle;           /* -> struct tfd_session * */
+    struct tfd_loss *recent;            /* of them */
+    uint64_t steps_begun;
+    struct tfd_map by_handle; /* -> struct tfd_session * */
     struct tfd_session *sessions;
     struct tfd_create *creating; /* not yet open */
     int session_count;

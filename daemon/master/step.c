@@ -20,6 +20,7 @@ struct tfd_master_step {
     struct tfd_master_step *next; /* idle: of the plan; running: of session */
     struct tfd_master_step *previous;
     int64_t id;
+    uint64_t number;   /* of the master's steps, as they began */
     uint64_t start_us; /* 0: nobody asks how long it took */
     int pending;       /* parts that have not ended */
     bool aborted;
@@ -344,6 +345,7 @@ static void prepare(struct tfd_master_step *step, struct tfd_run_step *run)
     step->id =
         run->step_id ? run->step_id : tfd_master_step_id(p->session->master);
     step->start_us = tfd_session_log_start(p->session);
+    step->number = ++p->session->master->steps_begun;
     step->pending = p->part_count + 1; /* one for begin() itself */
     step->aborted = step->merged = step->ending = false;
     tfd_status_clear(&step->error);
@@ -419,6 +421,35 @@ void tfd_step_abort_all(struct tfd_session *s, const struct tfd_status *why)
 
     while (step) {
         if (step->aborted) {
+            step = step->next;
+            continue;
+        }
+        tfd_step_abort(step, why);
+        step = s->steps;
+    }
+}
+
+/* A part that is not ended fails by itself. */
+static bool has_ended_on(const struct tfd_master_step *step,
+                         const struct tfd_worker *w)
+{
+    const struct tfd_plan *p = step->plan;
+
+    for (int i = 0; i < p->part_count; i++)
+        if (step->ended[i] && worker_of(p, i) == w &&
+            p->session->native[p->parts[i].worker])
+            return true;
+    return false;
+}
+
+void tfd_step_lost(struct tfd_session *s, const struct tfd_worker *w,
+                   uint64_t last, const struct tfd_status *why)
+{
+    struct tfd_master_step *step = s->steps;
+
+    while (step) {
+        if (step->aborted || step->error.code != TFD_OK ||
+            step->number > last || !has_ended_on(step, w)) {
             step = step->next;
             continue;
         }

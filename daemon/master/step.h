@@ -14,6 +14,11 @@ void tfd_step_start(struct tfd_plan *p, struct tfd_run_step *run);
 /* Ends the step with this status once its parts have ended. */
 void tfd_step_abort(struct tfd_master_step *step, const struct tfd_status *why);
 void tfd_step_free_idle(struct tfd_plan *p);
+/* The connection to this worker was lost: what it has pushed to others may be
+ * lost, too.  Aborts the steps up to number `last` whose part on it had ended
+ * well, and which others have not ended yet. */
+void tfd_step_lost(struct tfd_session *s, const struct tfd_worker *w,
+                   uint64_t last, const struct tfd_status *why);
 /* Aborts every running step of the session. */
 void tfd_step_abort_all(struct tfd_session *s, const struct tfd_status *why);
 

@@ -24,6 +24,76 @@ static void test_a_step_ends_when_all_its_parts_have(void **state)
     mrig_close(&rig);
 }
 
+/* ---- Tasks that are lost after their part -------------------------------- */
+
+#define LOST PS "the connection to /job:ps/replica:0/task:0 was lost: "
+
+/* What it pushed to the others died with it, and nobody else knows. */
+static void test_a_task_that_is_lost_after_its_part_fails_the_step(void **state)
+{
+    struct tfd_session *s = open_session();
+    struct mrig_step step;
+
+    (void)state;
+    hold(FAKE_RUN);
+    mrig_run(s, &step, "|c:0,k:0|");
+    fake_answer(&rig.worker[1], FAKE_RUN, TFD_OK, "");
+    mrig_changed(&rig, 1, false);
+    net_advance(&rig.loop, 100000);
+    assert_int_equal(step.done, 0); /* it may have come */
+    mrig_changed(&rig, 1, true);    /* another process */
+    net_advance(&rig.loop, 1000000);
+    assert_ended(step.done, &step.status, TFD_UNAVAILABLE, LOST);
+    assert_int_equal(rig.worker[0].cancelled, 1);
+    assert_int_equal(rig.worker[2].cancelled, 1);
+    mrig_close(&rig);
+}
+
+static void test_steps_that_a_lost_task_does_not_matter_to(void **state)
+{
+    struct tfd_session *s = open_session();
+    struct mrig_step quick, other, later;
+
+    (void)state;
+    hold(FAKE_RUN);
+    mrig_run(s, &quick, "|i:0|");
+    mrig_run(s, &other, "|c:0|"); /* is on the master's task alone */
+    fake_answer(&rig.worker[1], FAKE_RUN, TFD_OK, "");
+    mrig_changed(&rig, 1, false);
+    mrig_run(s, &later, "|i:0|");
+    fake_answer(&rig.worker[1], FAKE_RUN, TFD_OK, "");
+    fake_answer(&rig.worker[0], FAKE_RUN, TFD_OK, ""); /* it had come */
+    assert_ended(quick.done, &quick.status, TFD_OK, "");
+    net_advance(&rig.loop, 1000000);
+    assert_int_equal(other.done + later.done, 0);
+    while (fake_answer(&rig.worker[0], FAKE_RUN, TFD_OK, ""))
+        ;
+    assert_ended(other.done, &other.status, TFD_OK, "");
+    assert_ended(later.done, &later.status, TFD_OK, "");
+    mrig_close(&rig);
+}
+
+/* It is asked for its tensors, and who asks hears of it. */
+static void test_a_lost_task_that_is_asked_for_tensors(void **state)
+{
+    struct tfd_session *s;
+    struct mrig_step step;
+
+    (void)state;
+    mrig_open(&rig, 3);
+    rig.worker[1].foreign = true;
+    s = mrig_session(&rig, NODES);
+    hold(FAKE_RUN);
+    mrig_run(s, &step, "|i:0|");
+    fake_answer(&rig.worker[1], FAKE_RUN, TFD_OK, "");
+    mrig_changed(&rig, 1, false);
+    net_advance(&rig.loop, 1000000);
+    assert_int_equal(step.done, 0);
+    fake_answer(&rig.worker[0], FAKE_RUN, TFD_OK, "");
+    assert_ended(step.done, &step.status, TFD_OK, "");
+    mrig_close(&rig);
+}
+
 static void test_workers_that_pull_are_cleaned_up(void **state)
 {
     struct tfd_session *s;
@@ -384,6 +454,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_step_ends_when_all_its_parts_have),
+        cmocka_unit_test(
+            test_a_task_that_is_lost_after_its_part_fails_the_step),
+        cmocka_unit_test(test_steps_that_a_lost_task_does_not_matter_to),
+        cmocka_unit_test(test_a_lost_task_that_is_asked_for_tensors),
         cmocka_unit_test(test_workers_that_pull_are_cleaned_up),
         cmocka_unit_test(test_a_failure_cancels_the_other_parts),
         cmocka_unit_test(test_parts_may_end_while_others_are_started),
