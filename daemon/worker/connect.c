@@ -261,16 +261,6 @@ static bool is_reference(const struct tfd_wiring *w, struct tfd_source s)
            (from->flags & TFD_EXEC_READS_LATE);
 }
 
-/* In TensorFlow what an Identity reads from a variable shares its memory, so
- * its consumers see what was assigned in between; clients rely on that (the
- * tokens of synchronous replicas are a step read before it is counted up).
- * Here each consumer reads for itself when it runs. */
-static bool reads_late(const struct tfd_exec_node *x)
-{
-    return (x->flags & TFD_EXEC_REF_IN) && x->kind == TFD_EXEC_PASS &&
-           (x->node->op->flags & TFD_OP_IDENTITY);
-}
-
 /* Inputs of one node; returns how many it waits for. */
 static int32_t connect_data(struct tfd_wiring *w, int32_t to)
 {
@@ -292,7 +282,7 @@ static int32_t connect_data(struct tfd_wiring *w, int32_t to)
         if (is_reference(w, s[i]))
             x->flags |= TFD_EXEC_REF_IN;
     }
-    if (reads_late(x))
+    if (tfd_wiring_reads_late(w, x))
         x->flags |= TFD_EXEC_READS_LATE;
     return waits;
 }
@@ -449,6 +439,8 @@ static enum tfd_code finish(struct tfd_wiring *w, struct tfd_status *st)
         else if (f->pending[x->local] == 0)
             e->roots[e->root_count++] = x;
         e->has_async |= x->kind == TFD_EXEC_ASYNC;
+        e->late_fetches |=
+            x->kind == TFD_EXEC_FETCH && (x->flags & TFD_EXEC_READS_LATE) != 0;
         e->blocks |= x->kernel && (x->kernel->flags & TFD_KERNEL_BLOCKS);
         e->expensive += (x->flags & TFD_EXEC_EXPENSIVE) != 0;
         e->leftovers |= x->kind == TFD_EXEC_MERGE && w->frame[i] == 0;
@@ -493,6 +485,7 @@ enum tfd_code tfd_compile_connect(struct tfd_compiler *c, struct tfd_status *st)
     TFD_TRY(make_frames(&w, st));
     for (int32_t i = 0; i < c->e->frame_count; i++)
         TFD_TRY(make_arrays(&c->e->arena, &c->e->frames[i], gates, st));
+    TFD_TRY(tfd_wiring_find_writers(&w, st));
     TFD_TRY(make_edges(&w, st));
     TFD_TRY(mark_last(&w, st));
     return finish(&w, st);

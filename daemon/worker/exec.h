@@ -184,9 +184,10 @@ struct tfd_exec {
     struct tfd_exec_ahead *ahead;
     int32_t ahead_count;
     bool has_loops;
-    bool has_async; /* else a step ends on the thread that began it */
-    bool blocks;    /* some kernel waits for a disk */
-    bool leftovers; /* a step may end with values in slots */
+    bool late_fetches; /* some fetch is read again when a step ends */
+    bool has_async;    /* else a step ends on the thread that began it */
+    bool blocks;       /* some kernel waits for a disk */
+    bool leftovers;    /* a step may end with values in slots */
     /* Measured.  Loop thread, but for the nodes' (atomics). */
     uint64_t steps;
     uint32_t cost_ns;  /* of a step */

@@ -166,8 +166,10 @@ static void run_here(struct tfd_step *s, bool begin)
     depth++;
     ended = tfd_runner_run(s, begin);
     depth--;
-    if (ended)
-        end(s);
+    if (!ended)
+        return;
+    tfd_step_read_late(s);
+    end(s);
 }
 
 void tfd_executor_leave(void)
@@ -211,8 +213,10 @@ static void help(struct tfd_job *job)
     struct tfd_step *s = h->step;
 
     depth++;
-    if (tfd_runner_help(h))
+    if (tfd_runner_help(h)) {
+        tfd_step_read_late(s);
         tfd_loop_post(s->loop, &s->end);
+    }
     depth--;
 }
 

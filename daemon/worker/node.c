@@ -53,6 +53,13 @@ static bool is_initialized(struct tfd_variable *v)
     return is;
 }
 
+/* It passes input i on.  A Switch does not pass its predicate. */
+static bool passes_on(const struct tfd_exec_node *n, int32_t i)
+{
+    return (n->flags & TFD_EXEC_READS_LATE) &&
+           !(n->kind == TFD_EXEC_SWITCH && i == 1);
+}
+
 /* References that the op wants as such stay, and those it only passes on;
  * others become snapshots. */
 static enum tfd_code take_refs(struct tfd_iter *it,
@@ -64,8 +71,7 @@ static enum tfd_code take_refs(struct tfd_iter *it,
 
         if (!*ref)
             continue;
-        if (!tfd_dtype_is_ref(n->node->in_types[i]) &&
-            !(n->flags & TFD_EXEC_READS_LATE)) {
+        if (!tfd_dtype_is_ref(n->node->in_types[i]) && !passes_on(n, i)) {
             TFD_TRY(tfd_variable_read(*ref, &it->slots[n->slot + i], st));
             tfd_resource_unref(&(*ref)->resource);
             *ref = NULL;
@@ -273,12 +279,18 @@ static void run_feed(struct tfd_runner *r, struct tfd_ready *item)
     *feed = (struct tfd_tensor)TFD_TENSOR_INIT;
 }
 
+/* A variable is read now, and once more when the step ends. */
 static void run_fetch(struct tfd_runner *r, struct tfd_ready *item)
 {
     const struct tfd_exec_node *n = item->node;
-    struct tfd_variable *none = NULL;
+    struct tfd_tensor *out = &r->step->fetches[n->value];
+    struct tfd_variable *ref = NULL;
 
-    move_input(item->it, n, 0, &r->step->fetches[n->value], &none);
+    move_input(item->it, n, 0, out, &ref);
+    if (!ref)
+        return;
+    r->step->fetch_refs[n->value] = ref;
+    (void)!tfd_variable_read(ref, out, &r->st);
 }
 
 enum tfd_code tfd_node_side(const struct tfd_exec_node *n,

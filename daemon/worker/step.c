@@ -12,6 +12,7 @@
 #include "daemon/worker/step.h"
 
 #include "daemon/worker/runner.h"
+#include "kernels/variable.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -116,14 +117,20 @@ struct tfd_step *tfd_step_new(struct tfd_exec *e, struct tfd_loop *loop,
                               struct tfd_pool *pool, struct tfd_status *st)
 {
     size_t frames = (size_t)e->frame_count;
+    size_t fetches = e->late_fetches ? (size_t)e->fetch_count : 0;
     size_t values = (size_t)e->feed_count + (size_t)e->fetch_count;
     struct tfd_step *s = calloc(1, sizeof(*s) + 2 * frames * sizeof(void *) +
-                                       values * sizeof(struct tfd_tensor));
+                                       values * sizeof(struct tfd_tensor) +
+                                       fetches * sizeof(void *));
 
     if (s) {
         s->exec = e;
         s->free_iters = (struct tfd_iter **)(s + 1);
         s->free_frames = (struct tfd_frame **)(s->free_iters + frames);
+        s->fetch_refs =
+            (struct tfd_variable **)((struct tfd_tensor *)(s->free_frames +
+                                                           frames) +
+                                     values);
         s->root = tfd_iter_new(s, 0);
     }
     if (!s || !s->root) {
@@ -139,6 +146,36 @@ struct tfd_step *tfd_step_new(struct tfd_exec *e, struct tfd_loop *loop,
     tfd_cond_init(&s->cancel_left);
     tfd_executor_init_step(s);
     return s;
+}
+
+static void read_again(struct tfd_variable *v, struct tfd_tensor *fetch)
+{
+    struct tfd_tensor now = TFD_TENSOR_INIT;
+
+    if (tfd_variable_read(v, &now, NULL) != TFD_OK)
+        return;
+    if (!tfd_shape_equal(&now.shape, &fetch->shape)) {
+        tfd_tensor_unref(&now);
+        return;
+    }
+    tfd_tensor_unref(fetch);
+    *fetch = now;
+}
+
+void tfd_step_read_late(struct tfd_step *s)
+{
+    if (!s->exec->late_fetches)
+        return;
+    for (int32_t i = 0; i < s->exec->fetch_count; i++) {
+        struct tfd_variable *v = s->fetch_refs[i];
+
+        if (!v)
+            continue;
+        if (s->status.code == TFD_OK)
+            read_again(v, &s->fetches[i]);
+        s->fetch_refs[i] = NULL;
+        tfd_resource_unref(&v->resource);
+    }
 }
 
 size_t tfd_step_size(const struct tfd_step *s)

@@ -92,8 +92,9 @@ struct tfd_step {
     struct tfd_rendezvous *rendezvous; /* NULL: needs none */
     struct tfd_transfer *transfer;     /* the way to other tasks */
     struct tfd_run_graph *run;
-    struct tfd_tensor *feeds;   /* by position; taken */
-    struct tfd_tensor *fetches; /* by position; empty when dead */
+    struct tfd_tensor *feeds;         /* by position; taken */
+    struct tfd_tensor *fetches;       /* by position; empty when dead */
+    struct tfd_variable **fetch_refs; /* by position: to be read again */
 
     struct tfd_step *outermost; /* of a function's call: the graph's step */
     int32_t call_depth;         /* calls it is within */
@@ -162,6 +163,10 @@ struct tfd_iter *tfd_iter_new(struct tfd_step *s, int32_t frame);
 void tfd_iter_clear(struct tfd_iter *it);
 void tfd_iter_reset(struct tfd_iter *it);
 void tfd_iter_free(struct tfd_iter *it);
+
+/* Reads the variables that are fetched again, now that nothing of the step runs
+ * any more; without a word where one has another shape by now. */
+void tfd_step_read_late(struct tfd_step *s);
 
 /* executor.c: its jobs and posts. */
 void tfd_executor_init_step(struct tfd_step *s);

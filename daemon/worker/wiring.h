@@ -1,6 +1,6 @@
 /*
- * wiring.h - what connect.c and cross.c share while they connect one graph: see
- * compiler.h.
+ * wiring.h - what connect.c, cross.c and late.c share while they connect one
+ * graph: see compiler.h.
  *
  * Ownership: the scratch arena's.  Threads: the one that compiles.
  */
@@ -31,6 +31,8 @@ struct tfd_wiring {
     struct tfd_exec_edge **fill; /* where its next edge goes */
     int32_t capacity;
     bool count_only;
+    uint64_t written_while; /* by loop: what late.c says of it */
+    bool has_writer;
 };
 
 /* ---- cross.c ------------------------------------------------------------- */
@@ -40,5 +42,14 @@ int32_t tfd_wiring_crossings(const struct tfd_compiler *c);
 /* Adds them; the inputs of nodes come from them then. */
 enum tfd_code tfd_wiring_cross(struct tfd_wiring *w,
                                struct tfd_status *st) TFD_MUST_USE;
+
+/* ---- late.c -------------------------------------------------------------- */
+
+/* Finds what writes to variables, and during which loops it may. */
+enum tfd_code tfd_wiring_find_writers(struct tfd_wiring *w,
+                                      struct tfd_status *st) TFD_MUST_USE;
+/* x leaves the references that come to it to its consumers. */
+bool tfd_wiring_reads_late(const struct tfd_wiring *w,
+                           const struct tfd_exec_node *x);
 
 #endif

@@ -56,6 +56,34 @@ static void test_consumers_of_an_identity_read_the_variable(void **state)
     }
 }
 
+/* A client sees the variable as the step left it, as in TensorFlow, where what
+ * it fetches shares the variable's memory until it is sent. */
+static void test_a_fetch_is_read_when_the_step_ends(void **state)
+{
+    uint64_t graph;
+
+    (void)state;
+    put_variable("v");
+    wrig_feed(&w, "x");
+    wrig_const(&w, "one", 1);
+    wrig_node(&w, "first", "Assign", "v,one");
+    wrig_node(&w, "read", "Identity", "v,^first");
+    wrig_node(&w, "sum", "TestAdd", "read,one");
+    wrig_node(&w, "second", "Assign", "v,x,^sum");
+    wrig_fetch(&w, "read");
+    wrig_fetch(&w, "sum");
+    wrig_fetch(&w, "second");
+    graph = wrig_register(&w);
+    assert_true(graph != 0);
+    for (int i = 0; i < 20; i++) {
+        w.fed[0] = wrig_scalar(TFD_FLOAT, 10 + i);
+        assert_int_equal(wrig_run(&w, graph), TFD_OK);
+        assert_true(wrig_result(&w, 0) == 10 + i);
+        assert_true(wrig_result(&w, 1) == 2);
+        assert_true(wrig_result(&w, 2) == 10 + i);
+    }
+}
+
 /* The error is the Identity's, although it reads nothing itself. */
 static void test_an_identity_of_nothing_fails(void **state)
 {
@@ -106,6 +134,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_consumers_of_an_identity_read_the_variable),
+        TEST(test_a_fetch_is_read_when_the_step_ends),
         TEST(test_an_identity_of_nothing_fails),
         TEST(test_a_fetched_value_does_not_change),
     };

@@ -1,0 +1,116 @@
+/*
+ * late.c - which values of variables are read by those who consume them.
+ *
+ * In TensorFlow what an Identity reads from a reference variable shares the
+ * variable's memory, and so does what a Switch, a Merge, an Enter or an Exit
+ * passes on of it: consumers see what was assigned in between, and programs
+ * rely on that (the tokens of synchronous replicas are a step read before it is
+ * counted up; a loop that assigns sees its own assignments through a read
+ * outside of it).  Here such nodes pass the reference on, and each consumer
+ * reads for itself when it runs.  A value that a loop carries from one
+ * iteration to the next is read at NextIteration.
+ *
+ * What a client fetches is read again when the step ends
+ * (tfd_step_read_late()): there TensorFlow looks at the memory first, to send
+ * it.  What a function returns, or a Send takes, is read when that runs.
+ *
+ * A loop that references enter cannot run as code (loop_guard.c).  So they
+ * enter it only where that can be seen: where something writes to a variable
+ * within a loop, or outside without coming after this one.
+ */
+#include "daemon/worker/wiring.h"
+
+#define FRAME_BITS 64
+
+/* The bit of a loop; those beyond the last share none. */
+static uint64_t bit_of(int32_t frame)
+{
+    return frame > 0 && frame < FRAME_BITS ? UINT64_C(1) << frame : 0;
+}
+
+/* Takes a reference and is none of those that only look. */
+static bool may_write(const struct tfd_exec_node *x)
+{
+    bool takes = false, gives = false;
+
+    if (x->kind != TFD_EXEC_KERNEL && x->kind != TFD_EXEC_ASYNC)
+        return false;
+    for (int32_t i = 0; i < x->node->in_count; i++)
+        takes |= tfd_dtype_is_ref(x->node->in_types[i]);
+    for (int32_t i = 0; i < x->node->out_count; i++)
+        gives |= tfd_dtype_is_ref(x->node->out_types[i]);
+    return takes && (gives || !(x->node->op->flags & TFD_OP_UNINITIALIZED_OK));
+}
+
+/* The loops that have ended before node `exec` begins; after: those of the
+ * nodes before it. */
+static uint64_t loops_before(const struct tfd_wiring *w, const uint64_t *after,
+                             int32_t exec)
+{
+    const struct tfd_plan_node *p = &w->c->nodes[w->graph_node[exec]];
+    const struct tfd_node *n = w->c->g->nodes[w->graph_node[exec]];
+    uint64_t loops = 0;
+
+    for (int32_t i = 0; i < n->in_count; i++) {
+        int32_t from = w->c->sources[p->first_in + i].exec;
+
+        if (from >= 0 && from < exec)
+            loops |= after[from];
+    }
+    for (int32_t i = 0; i < n->control_count; i++) {
+        int32_t from = w->c->nodes[n->control[i]].control;
+
+        if (from >= 0 && w->c->nodes[from].exec >= 0)
+            loops |= after[w->c->nodes[from].exec];
+    }
+    return loops;
+}
+
+enum tfd_code tfd_wiring_find_writers(struct tfd_wiring *w,
+                                      struct tfd_status *st)
+{
+    uint64_t *after = tfd_arena_array(
+        &w->c->scratch, (size_t)w->e->node_count + 1, sizeof(*after));
+
+    TFD_TRY(tfd_arena_check(after, "nodes of a graph", st));
+    for (int32_t i = 0; i < w->e->node_count; i++) {
+        const struct tfd_exec_node *x = &w->e->nodes[i];
+
+        if (w->graph_node[i] < 0)
+            continue;
+        after[i] = loops_before(w, after, i);
+        if (x->route == TFD_ROUTE_EXIT)
+            after[i] |= bit_of(w->frame[i]);
+        if (!may_write(x))
+            continue;
+        w->has_writer = true;
+        w->written_while |= w->frame[i] ? UINT64_MAX : ~after[i];
+    }
+    return TFD_OK;
+}
+
+/* A loop within another gets references only where the outer one has. */
+static bool enters_late(const struct tfd_wiring *w,
+                        const struct tfd_exec_node *x)
+{
+    uint64_t bit = bit_of(x->value);
+
+    return bit ? (w->written_while & bit) != 0 : w->has_writer;
+}
+
+bool tfd_wiring_reads_late(const struct tfd_wiring *w,
+                           const struct tfd_exec_node *x)
+{
+    const uint32_t passes =
+        TFD_OP_IDENTITY | TFD_OP_EXIT | TFD_OP_SWITCH | TFD_OP_MERGE;
+
+    if (!(x->flags & TFD_EXEC_REF_IN))
+        return false;
+    if (x->kind == TFD_EXEC_FETCH)
+        return w->has_writer && !w->c->env->is_function;
+    if (x->node->op->flags & TFD_OP_ENTER)
+        return x->kind == TFD_EXEC_PASS && enters_late(w, x);
+    return (x->node->op->flags & passes) &&
+           (x->kind == TFD_EXEC_PASS || x->kind == TFD_EXEC_SWITCH ||
+            x->kind == TFD_EXEC_MERGE);
+}
