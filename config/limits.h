@@ -336,6 +336,10 @@
  * kilobyte can ask for a megabyte.  TensorFlow cuts each at 2^31 - 1. */
 #define TFD_INFLATED_SIZE_MAX (INT64_C(2) << 30)
 
+/* What a compressed gRPC message may grow to: a second of the loop's time, and
+ * as much as anybody compresses on purpose. */
+#define TFD_GRPC_INFLATED_SIZE_MAX (INT64_C(256) << 20)
+
 /* Directories a server may read and write below; one bind mount each. */
 #define TFD_FILE_ROOTS_MAX 16
 

@@ -47,10 +47,10 @@ static enum tfd_code check_prefix(struct tfd_grpc_reader *r, int64_t size_max,
         return tfd_fail(st, TFD_INTERNAL,
                         "damaged gRPC message: it begins with byte %u",
                         r->prefix[0]);
-    if (r->prefix[0] == 1)
-        return tfd_fail(st, TFD_UNIMPLEMENTED,
-                        "compressed gRPC messages are not supported; "
-                        "grpc-accept-encoding is identity");
+    if (r->prefix[0] == 1 && !r->may_be_compressed)
+        return tfd_fail(st, TFD_INTERNAL,
+                        "compressed gRPC message, and grpc-encoding does not "
+                        "say how");
     if (r->size > size_max)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "gRPC message of %u bytes; the limit is %lld", r->size,
@@ -159,6 +159,11 @@ size_t tfd_grpc_reader_room(const struct tfd_grpc_reader *r, size_t data_left,
     return room;
 }
 
+bool tfd_grpc_reader_compressed(const struct tfd_grpc_reader *r)
+{
+    return r->prefix_have > 0 && r->prefix[0] == 1;
+}
+
 bool tfd_grpc_reader_complete(const struct tfd_grpc_reader *r)
 {
     return r->prefix_have == TFD_GRPC_PREFIX_SIZE && r->have == r->size;
@@ -171,7 +176,7 @@ void tfd_grpc_reader_take(struct tfd_grpc_reader *r, struct tfd_incoming *out)
     if (r->body)
         out->proto =
             (struct tfd_str){(const char *)r->body->data + r->start, r->size};
-    *r = (struct tfd_grpc_reader){0};
+    *r = (struct tfd_grpc_reader){.may_be_compressed = r->may_be_compressed};
 }
 
 /* ---- Outgoing -------------------------------------------------------------

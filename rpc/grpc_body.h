@@ -3,8 +3,10 @@
  *
  *   0          1                5
  *   +----------+----------------+-----------------
- *   | 0        | size, big-end. | size bytes of protobuf ...
+ *   | flag     | size, big-end. | size bytes of protobuf ...
  *   +----------+----------------+-----------------
+ *
+ * The flag is 1 where the bytes are compressed (grpc_inflate.h), else 0.
  *
  * The reader collects an incoming message in one buffer, allocated when its
  * size is known and has been checked.  A large buffer is given only when a part
@@ -34,13 +36,14 @@ struct tfd_grpc_reader {
     uint32_t capacity;       /* of the buffer, for the message */
     size_t start;            /* of the message in the buffer */
     struct tfd_buffer *body; /* NULL while nothing of it has arrived */
+    bool may_be_compressed;  /* whoever reads it says so */
 };
 
 void tfd_grpc_reader_deinit(struct tfd_grpc_reader *r);
 
 /* Takes n more bytes; those already lying where room() pointed are not copied.
- * RESOURCE_EXHAUSTED: larger than size_max or than memory; UNIMPLEMENTED:
- * compressed; INTERNAL: more than one message. */
+ * RESOURCE_EXHAUSTED: larger than size_max or than memory; INTERNAL:
+ * compressed where it may not be, more than one message. */
 enum tfd_code tfd_grpc_reader_feed(struct tfd_grpc_reader *r,
                                    const uint8_t *data, size_t n,
                                    int64_t size_max,
@@ -57,6 +60,8 @@ enum tfd_code tfd_grpc_reader_feed(struct tfd_grpc_reader *r,
 size_t tfd_grpc_reader_room(const struct tfd_grpc_reader *r, size_t data_left,
                             uint8_t **at);
 
+/* Once a byte is there. */
+bool tfd_grpc_reader_compressed(const struct tfd_grpc_reader *r);
 bool tfd_grpc_reader_complete(const struct tfd_grpc_reader *r);
 
 /* Moves a complete message out; the reader is empty afterwards. */

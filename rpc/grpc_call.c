@@ -110,6 +110,7 @@ static void tfd_grpc_call_free(struct tfd_grpc_call *s)
     unlink_stream(s);
     tfd_incoming_deinit(&s->call.in);
     tfd_grpc_reader_deinit(&s->in);
+    tfd_grpc_inflate_free(s->inflate);
     tfd_grpc_writer_deinit(&s->out);
     if (s->stream)
         tfd_grpc_stream_deinit(s->stream);
@@ -131,6 +132,7 @@ void tfd_grpc_call_cancel(struct tfd_grpc_call *s)
 void tfd_grpc_call_detach(struct tfd_grpc_call *s)
 {
     tfd_timer_stop(&s->deadline);
+    tfd_timer_stop(&s->next_slice);
     tfd_grpc_call_settle(s);
     s->server = NULL;
     s->replied = true;
@@ -157,7 +159,7 @@ void tfd_grpc_call_let_go(struct tfd_grpc_call *s)
 static const struct tfd_h2_header ok_headers[] = {
     HEADER(":status", "200"),
     HEADER("content-type", "application/grpc"),
-    HEADER("grpc-accept-encoding", "identity"),
+    HEADER("grpc-accept-encoding", "identity,deflate,gzip"),
 };
 
 static const struct tfd_h2_header ok_trailers[] = {
@@ -187,10 +189,13 @@ static void tfd_grpc_call_fail(struct tfd_grpc_call *s,
         ok_headers[1],
         {TFD_STR("grpc-status"), {number, (size_t)digits}, false},
         {TFD_STR("grpc-message"), {text, size}, true},
+        ok_headers[2],
     };
+    size_t count = sizeof(headers) / sizeof(headers[0]);
 
     assert(st->code != TFD_OK);
-    reply(s, headers, sizeof(headers) / sizeof(headers[0]), NULL);
+    /* Who compressed in a way that we do not know is told what we do. */
+    reply(s, headers, s->encoding == TFD_GRPC_OTHER ? count : count - 1, NULL);
 }
 
 /* Not gRPC at all: answered in HTTP's terms. */

@@ -24,6 +24,7 @@
 #define TFD_RPC_GRPC_CALL_H
 
 #include "rpc/grpc_body.h"
+#include "rpc/grpc_inflate.h"
 #include "rpc/grpc_stream.h"
 #include "rpc/h2.h"
 #include "rpc/link.h"
@@ -50,6 +51,9 @@ struct tfd_grpc_call {
     uint64_t come; /* ... and what has come of it */
     char path[TFD_GRPC_PATH_ROOM];
     struct tfd_timer deadline;
+    enum tfd_grpc_encoding encoding;  /* of a message that says compressed */
+    struct tfd_grpc_inflate *inflate; /* under way; NULL */
+    struct tfd_timer next_slice;      /* of it: at once, after other events */
     struct tfd_grpc_reader in;
     struct tfd_grpc_writer out;
     struct tfd_grpc_stream *stream; /* NULL: one message answers */

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+static void inflate_more(struct tfd_timer *t);
+
 static void *on_begin(void *ctx, int32_t id)
 {
     struct tfd_grpc_server *v = ctx;
@@ -27,6 +29,7 @@ static void *on_begin(void *ctx, int32_t id)
     s->call.send = tfd_grpc_call_send;
     s->call.start_us = tfd_loop_now_us(v->loop);
     tfd_timer_init(&s->deadline, v->loop, tfd_grpc_call_deadline);
+    tfd_timer_init(&s->next_slice, v->loop, inflate_more);
     tfd_grpc_call_link(s, &v->streams);
     return s;
 }
@@ -42,6 +45,12 @@ static void take_timeout(struct tfd_grpc_call *s, struct tfd_str value)
 {
     s->has_timeout = tfd_grpc_timeout_parse(value, &s->timeout_us);
     s->bad_timeout = !s->has_timeout;
+}
+
+static void take_encoding(struct tfd_grpc_call *s, struct tfd_str value)
+{
+    s->encoding = tfd_grpc_encoding_of(value);
+    s->in.may_be_compressed = s->encoding != TFD_GRPC_IDENTITY;
 }
 
 static void on_header(void *ctx, void *stream, struct tfd_str name,
@@ -60,6 +69,8 @@ static void on_header(void *ctx, void *stream, struct tfd_str name,
         s->is_grpc = tfd_grpc_is_content_type(value);
     else if (tfd_str_is(name, "grpc-timeout"))
         take_timeout(s, value);
+    else if (tfd_str_is(name, "grpc-encoding"))
+        take_encoding(s, value);
 }
 
 static enum tfd_code check_head(const struct tfd_grpc_call *s, bool cut,
@@ -75,6 +86,10 @@ static enum tfd_code check_head(const struct tfd_grpc_call *s, bool cut,
         return tfd_fail(st, TFD_UNIMPLEMENTED,
                         "%s is unimplemented: no method has this name",
                         s->path);
+    if (s->encoding == TFD_GRPC_OTHER)
+        return tfd_fail(st, TFD_UNIMPLEMENTED,
+                        "grpc-encoding is none of those that are supported: "
+                        "identity, deflate, gzip");
     return TFD_OK;
 }
 
@@ -143,12 +158,69 @@ static void on_data(void *ctx, void *stream, const uint8_t *data, size_t n)
         tfd_grpc_call_came(s, n);
 }
 
-static void on_end(void *ctx, void *stream)
+/* ---- Compressed messages ------------------------------------------------- */
+
+static void dispatch(struct tfd_grpc_call *s)
 {
-    struct tfd_grpc_server *v = ctx;
-    struct tfd_grpc_call *s = stream;
+    s->handed = true;
+    tfd_service_dispatch(s->server->service, &s->call);
+}
+
+/* What the message grows to is known slice by slice; between them the loop
+ * does its other work. */
+static void inflate_slice(struct tfd_grpc_call *s)
+{
+    struct tfd_status st = TFD_STATUS_INIT;
+    bool done;
+
+    if (tfd_grpc_inflate_go_on(s->inflate, &done, &st) != TFD_OK ||
+        (!done && tfd_timer_start(&s->next_slice, 0, &st) != TFD_OK)) {
+        tfd_grpc_inflate_free(s->inflate);
+        s->inflate = NULL;
+        tfd_grpc_call_refuse(s, &st);
+        return;
+    }
+    if (!done)
+        return;
+    tfd_grpc_inflate_take(s->inflate, &s->call.in);
+    tfd_grpc_inflate_free(s->inflate);
+    s->inflate = NULL;
+    dispatch(s);
+}
+
+static void inflate_more(struct tfd_timer *t)
+{
+    struct tfd_grpc_call *s =
+        (struct tfd_grpc_call *)((char *)t -
+                                 offsetof(struct tfd_grpc_call, next_slice));
+    struct tfd_grpc_server *v = s->server;
+
+    if (s->replied) /* its deadline is over */
+        return;
+    v->inside = true;
+    inflate_slice(s);
+    v->inside = false;
+    tfd_grpc_server_go_on(v);
+}
+
+static void begin_inflating(struct tfd_grpc_call *s)
+{
     struct tfd_status st = TFD_STATUS_INIT;
 
+    if (tfd_grpc_inflate_new(s->encoding, &s->call.in, &s->inflate, &st) ==
+        TFD_OK)
+        inflate_slice(s);
+    else
+        tfd_grpc_call_refuse(s, &st);
+}
+
+static void on_end(void *ctx, void *stream)
+{
+    struct tfd_grpc_call *s = stream;
+    struct tfd_status st = TFD_STATUS_INIT;
+    bool compressed = tfd_grpc_reader_compressed(&s->in);
+
+    (void)ctx;
     if (s->replied)
         return;
     if (!tfd_grpc_reader_complete(&s->in)) {
@@ -160,8 +232,10 @@ static void on_end(void *ctx, void *stream)
     }
     tfd_grpc_call_settle(s);
     tfd_grpc_reader_take(&s->in, &s->call.in);
-    s->handed = true;
-    tfd_service_dispatch(v->service, &s->call);
+    if (compressed)
+        begin_inflating(s);
+    else
+        dispatch(s);
 }
 
 static void on_closed(void *ctx, void *stream, uint32_t error)

@@ -1,7 +1,9 @@
 """Calls of the master service one by one: replies, codes, texts."""
+import time
+
 import grpc
 
-from tests.cluster.client import TensorProto, graph, tf
+from tests.cluster.client import TensorProto, graph, np, tf
 from tests.cluster.raw import (Raw, code_of, constant, graph_of, message,
                                node)
 from tests.cluster.suite import test
@@ -51,6 +53,55 @@ def bodies_that_are_no_messages_are_refused_by_every_method(cluster):
                     assert (code, text) == (
                         "INTERNAL", "Unable to parse request"), (
                             method, body, code, text)
+
+
+@test(limit=60, **PAIR)
+def compressed_requests_are_answered(cluster):
+    """gzip and deflate, small and large, in a cluster's whole session."""
+    large = np.arange(3 << 18, dtype=np.float32)
+    for kind in (grpc.Compression.Gzip, grpc.Compression.Deflate):
+        with grpc.insecure_channel(
+                cluster["worker", 0].address, compression=kind,
+                options=[("grpc.max_send_message_length", -1),
+                         ("grpc.max_receive_message_length", -1)]) as channel:
+            def call(method, request):
+                return channel.unary_unary(
+                    "/tensorflow.MasterService/" + method)(
+                        request.SerializeToString(), timeout=20)
+
+            made = message("CreateSessionResponse")
+            made.ParseFromString(call("CreateSession", message(
+                "CreateSessionRequest", graph_def=small_graph())))
+            reply = message("RunStepResponse")
+            reply.ParseFromString(call("RunStep", message(
+                "RunStepRequest", session_handle=made.session_handle,
+                feed=[feed("a:0", tf.make_tensor_proto(large))],
+                fetch=["b:0"])))
+            np.testing.assert_array_equal(
+                tf.make_ndarray(reply.tensor[0].tensor), -large)
+            call("CloseSession", message(
+                "CloseSessionRequest", session_handle=made.session_handle))
+
+
+@test(limit=60, tfd_only=True, **PAIR)
+def a_compressed_request_holds_no_other_up(cluster):
+    """48 MiB of an unknown field in 48 KiB; steps go on beside it."""
+    address = cluster["worker", 0].address
+    raw = Raw(address)
+    session = raw.create(small_graph())
+    field = b"\x82\x7d\x80\x80\x80\x18" + bytes(48 << 20)
+    with grpc.insecure_channel(
+            address, compression=grpc.Compression.Gzip,
+            options=[("grpc.max_send_message_length", -1)]) as channel:
+        reset = channel.unary_unary(
+            "/tensorflow.MasterService/ListDevices").future(field, timeout=50)
+        slowest = 0
+        while not reset.done():
+            before = time.monotonic()
+            raw.step(session, target=["n"])
+            slowest = max(slowest, time.monotonic() - before)
+        assert reset.result() is not None
+    assert slowest < 2.0, slowest
 
 
 # request fields, code, what the text has

@@ -182,6 +182,7 @@ static inline void put_bytes(struct tfd_h2_source *s, size_t n)
 
 struct request {
     const char *path, *method, *type, *timeout; /* NULL: what is usual */
+    const char *encoding;                       /* likewise */
     const char *body;
     size_t size;
     const char *extra; /* value of one more header */
@@ -193,7 +194,7 @@ static int body_count;
 
 static inline int32_t send_request(const struct request *r)
 {
-    struct tfd_h2_header h[8] = {
+    struct tfd_h2_header h[9] = {
         {TFD_STR(":path"), tfd_str_of(r->path ? r->path : MASTER "RunStep"),
          false},
         {TFD_STR(":authority"), TFD_STR("here:1"), false},
@@ -212,6 +213,9 @@ static inline int32_t send_request(const struct request *r)
     if (r->timeout)
         h[count++] = (struct tfd_h2_header){TFD_STR("grpc-timeout"),
                                             tfd_str_of(r->timeout), false};
+    if (r->encoding)
+        h[count++] = (struct tfd_h2_header){TFD_STR("grpc-encoding"),
+                                            tfd_str_of(r->encoding), false};
     if (r->extra)
         h[count++] = (struct tfd_h2_header){TFD_STR("x-extra"),
                                             tfd_str_of(r->extra), false};

@@ -14,16 +14,17 @@ static void test_a_call_is_answered(void **state)
     rig_open();
     send_request(&(struct request){BODY("\0\0\0\0\3abc")});
     net_run(&rig.net);
-    assert_string_equal(log_of(&rig.c), "1 :status=200\n"
-                                        "1 content-type=application/grpc\n"
-                                        "1 grpc-accept-encoding=identity\n"
-                                        "1 headers\n"
-                                        "1 #00\n1 #00\n1 #00\n1 #00\n1 #03\n"
-                                        "1 a\n1 b\n1 c\n"
-                                        "1 grpc-status=0\n"
-                                        "1 headers\n"
-                                        "1 end\n"
-                                        "1 closed 0\n");
+    assert_string_equal(log_of(&rig.c),
+                        "1 :status=200\n"
+                        "1 content-type=application/grpc\n"
+                        "1 grpc-accept-encoding=identity,deflate,gzip\n"
+                        "1 headers\n"
+                        "1 #00\n1 #00\n1 #00\n1 #00\n1 #03\n"
+                        "1 a\n1 b\n1 c\n"
+                        "1 grpc-status=0\n"
+                        "1 headers\n"
+                        "1 end\n"
+                        "1 closed 0\n");
     rig_close();
 }
 
@@ -146,6 +147,9 @@ static void test_answers_wait_for_a_slow_reader(void **state)
 
 /* ---- Calls that are refused ---------------------------------------------- */
 
+/* Nothing, compressed; the last byte is 1. */
+#define EMPTY_ZLIB_7 "\x78\x9c\x03\x00\x00\x00\x00"
+
 static void test_refused_requests(void **state)
 {
     static const struct {
@@ -170,8 +174,25 @@ static void test_refused_requests(void **state)
         {{.timeout = "5", EMPTY_BODY}, "grpc-status=13\n"},
         {{.timeout = "S5", EMPTY_BODY}, "grpc-status=13\n"},
         {{.timeout = "0u", EMPTY_BODY}, "grpc-status=0\n"}, /* in time */
-        {{BODY("\1\0\0\0\3abc")}, "grpc-status=12\n"},      /* compressed */
+        {{BODY("\1\0\0\0\3abc")}, "grpc-status=13\n"},      /* compressed */
         {{BODY("\2\0\0\0\3abc")}, "grpc-status=13\n"},
+        {{.encoding = "identity", BODY("\1\0\0\0\3abc")}, "does not say how"},
+        {{.encoding = "gzip", BODY("\1\0\0\0\3abc")}, "grpc-status=13\n"},
+        {{.encoding = "deflate", BODY("\1\0\0\0\0")}, "ends too early"},
+        {{.encoding = "deflate", BODY("\1\0\0\0\7" EMPTY_ZLIB_7)},
+         "ends too early"},
+        {{.encoding = "deflate", BODY("\1\0\0\0\x09" EMPTY_ZLIB_7 "\1x")},
+         "other bytes follow"},
+        {{.encoding = "gzip", BODY("\1\0\0\0\x08" EMPTY_ZLIB_7 "\1")},
+         "incorrect header check"},
+        {{.encoding = "deflate", BODY("\1\0\0\0\x08" EMPTY_ZLIB_7 "\2")},
+         "incorrect data check"},
+        {{.encoding = "deflate", BODY("\1\0\0\0\x08" EMPTY_ZLIB_7 "\1")},
+         "grpc-status=0\n"},
+        {{.encoding = "gzip", EMPTY_BODY}, "grpc-status=0\n"}, /* plain */
+        {{.encoding = "br", EMPTY_BODY}, "grpc-status=12\n"},
+        {{.encoding = "br", EMPTY_BODY},
+         "grpc-accept-encoding=identity,deflate,gzip\n"},
         {{BODY("\0\x80\0\0\0ab")}, "grpc-status=8\n"}, /* 2 GiB */
         {{BODY("\0\x80\0\0\1ab")},
          "gRPC message of 2147483649 bytes; the limit is 2147483647"},
