@@ -458,6 +458,20 @@ static enum tfd_code set_types(const struct adding *a)
     return in == a->n->in_count ? TFD_OK : fail_count(a, in);
 }
 
+/* What a gradient's graph, which asks for values of the forward op that this
+ * one does not give, is told to do about it; TensorFlow's words. */
+static const char *intermediates_hint(const struct tfd_node *source)
+{
+    static const char *const names[] = {"If", "StatelessIf", "While",
+                                        "StatelessWhile"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (tfd_str_is(source->op->name, names[i]))
+            return " Try using "
+                   "tf.compat.v1.experimental.output_all_intermediates(True).";
+    return "";
+}
+
 enum tfd_code tfd_graph_check_edge(const struct tfd_graph *g,
                                    const struct tfd_node *n, int32_t input,
                                    struct tfd_edge from, struct tfd_status *st)
@@ -474,9 +488,10 @@ enum tfd_code tfd_graph_check_edge(const struct tfd_graph *g,
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Node '" TFD_STR_FMT "': Connecting to invalid output "
                         "%d of source node " TFD_STR_FMT " which has %d "
-                        "outputs.",
+                        "outputs.%s",
                         TFD_STR_ARG(n->name), from.output,
-                        TFD_STR_ARG(source->name), source->out_count);
+                        TFD_STR_ARG(source->name), source->out_count,
+                        intermediates_hint(source));
     actual = source->out_types[from.output];
     /* A reference is good where a value is wanted, but not the reverse. */
     if (expected == actual || expected == (int)tfd_dtype_base(actual))

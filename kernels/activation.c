@@ -232,7 +232,10 @@ enum tfd_code tfd_activation_same_shape(const struct tfd_kctx *k,
     if (k->in_count == 1 || tfd_shape_equal(&k->in[0].shape, &k->in[1].shape))
         return TFD_OK;
     return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                    "g and a must be the same size: %s and %s",
+                    "Inputs to operation " TFD_STR_FMT " of type " TFD_STR_FMT
+                    " must have the same size and shape.  Input 0: %s != input "
+                    "1: %s",
+                    TFD_STR_ARG(k->node->name), TFD_STR_ARG(k->node->op->name),
                     tfd_shape_text(&k->in[0].shape, one),
                     tfd_shape_text(&k->in[1].shape, other));
 }

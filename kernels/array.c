@@ -348,7 +348,7 @@ static const struct tfd_opdef ops[] = {
         .inputs = "tensor: T, shape: Tshape",
         .outputs = "output: T",
         .attrs = "T: type; Tshape: {int32, int64} = DT_INT32",
-        .checks = "shape: vector",
+        .checks = "shape: vector 'sizes input must be 1-D, not %s'",
         .shape = reshape_shape,
         .grad = reshape_gradient,
     },

@@ -187,8 +187,8 @@ static enum tfd_code product_gradient(struct tfd_grad *g, struct tfd_status *st)
         .name = (name_), .inputs = "x: T, axis: Tidx", .outputs = "out: T", \
         .attrs = "exclusive: bool = false; reverse: bool = false; "         \
                  "T: numbertype; Tidx: {int32, int64} = DT_INT32",          \
-        .checks = "axis: scalar", .shape = tfd_shape_like_first,            \
-        .grad = (grad_),                                                    \
+        .checks = "axis: scalar 'ScanOp: axis must be a scalar, not %s'",   \
+        .shape = tfd_shape_like_first, .grad = (grad_),                     \
     }
 
 static const struct tfd_opdef ops[] = {

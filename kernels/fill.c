@@ -143,7 +143,7 @@ static const struct tfd_opdef ops[] = {
         .inputs = "dims: index_type, value: T",
         .outputs = "output: T",
         .attrs = "T: type; index_type: {int32, int64} = DT_INT32",
-        .checks = "value: scalar",
+        .checks = "value: scalar 'value must represent a scalar, got shape %s'",
         .shape = fill_shape,
         .grad = fill_gradient,
     },

@@ -182,6 +182,11 @@ static enum tfd_code while_prepare(const struct tfd_prepare *p, void *state,
 
     TFD_TRY(prepare_named(p, state, names, 2, st));
     rc = prepare_predicate(p, &c->functions[0], st);
+    if (rc == TFD_OK && tfd_rt_function_out_count(c->functions[0]) != 1)
+        rc = tfd_fail(st, TFD_INVALID_ARGUMENT,
+                      "Expected a single scalar return value from WhileOp "
+                      "cond, got %d tensors.",
+                      tfd_rt_function_out_count(c->functions[0]));
     if (rc == TFD_OK)
         rc = check_call(p, c->functions[0], p->node->in_count, 1, st);
     if (rc == TFD_OK)
@@ -426,14 +431,15 @@ static void while_start(struct tfd_kctx *k)
                  "else_branch: func; output_shapes: list(shape) = []", \
         .flags = (flags_),                                             \
     }
-#define CASE(name_, flags_)                                           \
-    {                                                                 \
-        .name = (name_), .inputs = "branch_index: int32, input: Tin", \
-        .outputs = "output: Tout",                                    \
-        .attrs = "Tin: list(type) >= 0; Tout: list(type) >= 0; "      \
-                 "branches: list(func) >= 1; "                        \
-                 "output_shapes: list(shape) = []",                   \
-        .checks = "branch_index: scalar", .flags = (flags_),          \
+#define CASE(name_, flags_)                                             \
+    {                                                                   \
+        .name = (name_), .inputs = "branch_index: int32, input: Tin",   \
+        .outputs = "output: Tout",                                      \
+        .attrs = "Tin: list(type) >= 0; Tout: list(type) >= 0; "        \
+                 "branches: list(func) >= 1; "                          \
+                 "output_shapes: list(shape) = []",                     \
+        .checks = "branch_index: scalar 'branch_index must be scalar'", \
+        .flags = (flags_),                                              \
     }
 #define WHILE(name_, flags_)                                           \
     {                                                                  \

@@ -83,6 +83,20 @@ enum tfd_code tfd_gather_nd_make(struct tfd_kctx *k, const struct tfd_tensor *x,
     return make_output(k, x, out, st);
 }
 
+static enum tfd_code fail_outside(const struct tfd_kctx *k,
+                                  const struct tfd_shape *params, int64_t tuple,
+                                  struct tfd_status *st)
+{
+    struct tfd_status cause = TFD_STATUS_INIT;
+    enum tfd_code rc =
+        tfd_scatter_nd_outside(&k->in[1], tuple, "param shape", params, &cause);
+
+    if (!k->node)
+        return tfd_status_copy(st, &cause);
+    return tfd_fail(st, rc, "%s, node name: " TFD_STR_FMT, cause.text,
+                    TFD_STR_ARG(k->node->name));
+}
+
 static enum tfd_code copy_all(struct tfd_kctx *k, const struct tfd_tensor *x,
                               const struct tfd_scatter_nd *nd,
                               struct tfd_tensor *rows, struct tfd_status *st)
@@ -97,8 +111,7 @@ static enum tfd_code copy_all(struct tfd_kctx *k, const struct tfd_tensor *x,
     j.rows = tfd_tensor_data(rows);
     bad = tfd_scatter_nd_rows(nd, &x->shape, &k->in[1], tfd_tensor_data(rows));
     if (bad < nd->count && !*(const bool *)k->state)
-        return tfd_scatter_nd_outside(&k->in[1], bad, "param shape", &x->shape,
-                                      st);
+        return fail_outside(k, &x->shape, bad, st);
     if (!tfd_dtype_is_pod(x->dtype))
         return copy_counted(k, x, nd, j.rows, st);
     tfd_kctx_parallel(k, nd->count, size < 40000 ? (int)(size / 8) + 2 : 5000,

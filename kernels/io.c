@@ -275,7 +275,7 @@ static enum tfd_code common_size(const struct tfd_tensor *t, size_t element,
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
                             "DecodeRaw requires input strings to all be the "
                             "same size, but element %lld has size %zu != %zu",
-                            (long long)i, x[i].size, *size);
+                            (long long)i, *size, x[i].size);
     if (*size % element)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Input to DecodeRaw has length %zu that is not a "

@@ -231,7 +231,10 @@ static const struct tfd_opdef ops[] = {
         .inputs = "input: T, num_lower: Tindex, num_upper: Tindex",
         .outputs = "band: T",
         .attrs = "T: type; Tindex: {int32, int64} = DT_INT64",
-        .checks = "input: rank>=2; num_lower: scalar; num_upper: scalar",
+        .checks = "input: rank>=2 'input must be at least 2-dim, received "
+                  "shape: %s'; "
+                  "num_lower: scalar 'num_lower must be scalar, got shape %s'; "
+                  "num_upper: scalar 'num_upper must be scalar, got shape %s'",
         .shape = tfd_shape_like_first,
         .grad = band_gradient,
     },

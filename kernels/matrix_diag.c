@@ -101,17 +101,28 @@ static enum tfd_code read_bounds(const struct tfd_kctx *k, int arg,
                                  struct tfd_status *st)
 {
     const struct tfd_tensor *t = &k->in[arg];
+    char text[TFD_SHAPE_TEXT_MAX];
     int64_t n;
 
     b->lower = b->upper = 0;
     if (k->in_count <= arg)
         return TFD_OK;
     n = tfd_tensor_elements(t);
-    if (t->shape.rank > 1 || n < 1 || n > 2)
+    if (t->shape.rank > 1)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "diag_index must be a scalar or a vector of length 1 "
-                        "or 2, but has %lld elements and rank %d",
-                        (long long)n, t->shape.rank);
+                        "diag_index must be a scalar or vector, received "
+                        "shape: %s",
+                        tfd_shape_text(&t->shape, text));
+    if (n < 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT, "%s",
+                        k->in_count > 3 || arg == 1
+                            ? "Expected diag_index to have at least 1 element"
+                            : "diag_index must have at least one element");
+    if (n > 2)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "diag_index must have only one or two elements, "
+                        "received %lld elements.",
+                        (long long)n);
     b->lower = tfd_check_int_at(t, 0);
     b->upper = tfd_check_int_at(t, n - 1);
     if (b->lower > b->upper)
@@ -132,20 +143,25 @@ static enum tfd_code read_band(const struct tfd_kctx *k, int arg,
                                struct tfd_matrix_diag *b, struct tfd_status *st)
 {
     const struct tfd_shape *s = &k->in[0].shape;
+    const char *stop = arg == 1 ? "." : ""; /* MatrixDiagPart's sentence ends */
+    char text[TFD_SHAPE_TEXT_MAX];
+    bool low;
 
     if (s->rank < 2)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "input must be at least 2-dim, but has rank %d",
-                        s->rank);
+                        "input must be at least 2-dim, received shape: %s",
+                        tfd_shape_text(s, text));
     TFD_TRY(read_bounds(k, arg, b, st));
     b->rows = s->dim[s->rank - 2];
     b->columns = s->dim[s->rank - 1];
-    if (!in_matrix(b, b->lower) || !in_matrix(b, b->upper))
+    low = !in_matrix(b, b->lower);
+    if (low || !in_matrix(b, b->upper))
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "diagonals %lld to %lld are outside of a matrix with "
-                        "%lld rows and %lld columns",
-                        (long long)b->lower, (long long)b->upper,
-                        (long long)b->rows, (long long)b->columns);
+                        "%s_diag_index is out of bound: %lld%s It must be "
+                        "between %lld and %lld",
+                        low ? "lower" : "upper",
+                        (long long)(low ? b->lower : b->upper), stop,
+                        (long long)-b->rows, (long long)b->columns);
     b->length = smaller(b->rows + smaller(b->upper, 0),
                         b->columns - larger(b->lower, 0));
     return TFD_OK;
@@ -238,14 +254,16 @@ static enum tfd_code fit_matrix(struct tfd_matrix_diag *b,
     }
     b->rows = b->rows == -1 ? rows : b->rows;
     b->columns = b->columns == -1 ? columns : b->columns;
-    if (b->rows < rows || b->columns < columns ||
-        (b->rows != rows && b->columns != columns))
+    if (b->rows < rows)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "%lld rows and %lld columns do not fit diagonals %lld "
-                        "to %lld of length %lld",
-                        (long long)b->rows, (long long)b->columns,
-                        (long long)b->lower, (long long)b->upper,
-                        (long long)b->length);
+                        "The number of rows is too small.");
+    if (b->columns < columns)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "The number of columns is too small.");
+    if (b->rows != rows && b->columns != columns)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "The number of rows or columns is not consistent with "
+                        "the specified d_lower, d_upper, and diagonal.");
     return TFD_OK;
 }
 
@@ -256,13 +274,17 @@ static enum tfd_code diag_shape_of(const struct tfd_kctx *k,
     const struct tfd_shape *s = &k->in[0].shape;
     const int64_t count = b->upper - b->lower + 1;
     const int inner = count > 1 ? 2 : 1;
+    char text[TFD_SHAPE_TEXT_MAX];
 
+    if (s->rank < 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "diagonal must be at least 1-dim, received shape: %s",
+                        tfd_shape_text(s, text));
     if (s->rank < inner || (count > 1 && s->dim[s->rank - 2] != count))
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "The number of diagonals provided in the input does "
                         "not match the lower_diag_index and upper_diag_index "
-                        "range: there should be %lld",
-                        (long long)count);
+                        "range.");
     b->length = s->dim[s->rank - 1];
     TFD_TRY(fit_matrix(b, st));
     if (s->rank - inner + 2 > TFD_RANK_MAX)
@@ -311,17 +333,34 @@ enum tfd_code tfd_matrix_diag_set_output(struct tfd_kctx *k,
                                          struct tfd_status *st)
 {
     const struct tfd_tensor *x = &k->in[0], *diagonal = &k->in[1];
-    char text[2][TFD_SHAPE_TEXT_MAX];
+    char text[3][TFD_SHAPE_TEXT_MAX];
     struct tfd_shape expected;
+    int64_t count;
 
     *b = *(const struct tfd_matrix_diag *)k->state;
     TFD_TRY(read_band(k, 2, b, st));
+    if (diagonal->shape.rank < 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "diagonal must be at least 1-dim, received shape: %s",
+                        tfd_shape_text(&diagonal->shape, text[1]));
     expected = diagonals_of(&x->shape, b);
+    count = b->upper - b->lower + 1;
+    if (count > 1 && (diagonal->shape.rank < 2 ||
+                      diagonal->shape.dim[diagonal->shape.rank - 2] != count))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "The number of diagonals provided in `diag` is not "
+                        "consistent with `lower_diag_index` and "
+                        "`upper_diag_index`");
     if (!tfd_shape_equal(&expected, &diagonal->shape))
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "The shape of the diagonal should be %s, but is %s",
-                        tfd_shape_text(&expected, text[0]),
-                        tfd_shape_text(&diagonal->shape, text[1]));
+                        "Either first dimensions of diagonal don't match "
+                        "input.shape[:-2], or diagonal.shape[:-1] is not equal "
+                        "to the longests diagonal in range "
+                        "[lower_diag_index:upper_diag_index].\nInput shape: "
+                        "%s\nDiagonal shape: %s\nExpected diagonal shape: %s",
+                        tfd_shape_text(&x->shape, text[0]),
+                        tfd_shape_text(&diagonal->shape, text[1]),
+                        tfd_shape_text(&expected, text[2]));
     return tfd_kctx_output_like(k, 0, 0, st);
 }
 
@@ -543,9 +582,12 @@ static enum tfd_code set_gradient(struct tfd_grad *g, struct tfd_status *st)
 
 #define DIAG_INPUTS \
     ", k: int32, num_rows: int32, num_cols: int32, padding_value: T"
-#define DIAG_CHECKS "num_rows: scalar; num_cols: scalar; padding_value: scalar"
+#define DIAG_CHECKS                                  \
+    "num_rows: scalar 'num_rows must be a scalar'; " \
+    "num_cols: scalar 'num_cols must be a scalar'; " \
+    "padding_value: scalar 'padding_value must be a scalar'"
 #define PART_INPUTS ", k: int32, padding_value: T"
-#define PART_CHECKS "padding_value: one"
+#define PART_CHECKS "padding_value: one 'Padding must be scalar.'"
 
 static const struct tfd_opdef ops[] = {
     DIAG_OP("MatrixDiag", "", "", NULL),

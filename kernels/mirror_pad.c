@@ -41,20 +41,24 @@ static enum tfd_code check_rank(const struct tfd_kctx *k, struct tfd_status *st)
     return TFD_OK;
 }
 
+static const struct tfd_pad_words mirror_words = {"paddings", "", ","};
+static const struct tfd_pad_words fold_words = {"Paddings", ",", ""};
+
 /* A border mirrors at most what there is in the middle. */
 static enum tfd_code check_border(const struct tfd_pad *p,
                                   const struct tfd_shape *middle, int64_t edge,
-                                  struct tfd_status *st)
+                                  const char *side, struct tfd_status *st)
 {
     for (int d = 0; d < middle->rank; d++) {
         int64_t most = middle->dim[d] - edge;
 
         if (p->before[d] > most || p->after[d] > most)
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                            "paddings must be %s than the dimension size: "
-                            "%lld, %lld and %lld",
-                            edge ? "less" : "no greater",
+                            "paddings must be %s than the %sdimension size: "
+                            "%lld, %lld %s than %lld",
+                            edge ? "less" : "no greater", side,
                             (long long)p->before[d], (long long)p->after[d],
+                            edge ? "not less" : "greater",
                             (long long)middle->dim[d]);
     }
     return TFD_OK;
@@ -136,8 +140,8 @@ enum tfd_code tfd_mirror_pad_begin(struct tfd_kctx *k, struct tfd_pad *p,
     struct tfd_shape out;
 
     TFD_TRY(check_rank(k, st));
-    TFD_TRY(tfd_pad_paddings(k, p, st));
-    TFD_TRY(check_border(p, &in, edge_of(k), st));
+    TFD_TRY(tfd_pad_paddings(k, &mirror_words, p, st));
+    TFD_TRY(check_border(p, &in, edge_of(k), "", st));
     TFD_TRY(tfd_pad_shape_out(&in, p, &out, st));
     *done = tfd_shape_equal(&in, &out);
     if (*done) {
@@ -191,12 +195,12 @@ static enum tfd_code middle_of(const struct tfd_shape *in,
 
         if (__builtin_add_overflow(p->before[d], p->after[d], &both) ||
             both >= in->dim[d])
-            return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                            "Total paddings must be less than the input "
-                            "dimension size: %lld and %lld were not less than "
-                            "%lld",
-                            (long long)p->before[d], (long long)p->after[d],
-                            (long long)in->dim[d]);
+            return tfd_fail(
+                st, TFD_INVALID_ARGUMENT,
+                "Total paddings must be less than the input "
+                "dimension size: %lld was not less than %lld",
+                (long long)((uint64_t)p->before[d] + (uint64_t)p->after[d]),
+                (long long)in->dim[d]);
         out->dim[d] -= both;
     }
     return TFD_OK;
@@ -271,9 +275,9 @@ enum tfd_code tfd_mirror_pad_grad_begin(struct tfd_kctx *k, struct tfd_pad *p,
     struct tfd_shape out;
 
     TFD_TRY(check_rank(k, st));
-    TFD_TRY(tfd_pad_paddings(k, p, st));
+    TFD_TRY(tfd_pad_paddings(k, &fold_words, p, st));
     TFD_TRY(middle_of(&k->in[0].shape, p, &out, st));
-    TFD_TRY(check_border(p, &out, edge_of(k), st));
+    TFD_TRY(check_border(p, &out, edge_of(k), "output ", st));
     return tfd_kctx_output(k, 0, k->in[0].dtype, &out, st);
 }
 

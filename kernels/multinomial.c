@@ -185,7 +185,9 @@ static const struct tfd_opdef ops[] = {
         .outputs = "output: output_dtype",
         .attrs = "seed: int = 0; seed2: int = 0; T: realnumbertype; "
                  "output_dtype: {int32, int64} = DT_INT64",
-        .checks = "logits: matrix; num_samples: scalar",
+        .checks = "logits: matrix 'logits should be a matrix, got shape %s'; "
+                  "num_samples: scalar 'num_samples should be a scalar, got "
+                  "shape %s'",
         .shape = samples_shape,
         .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT,
     },
@@ -195,7 +197,9 @@ static const struct tfd_opdef ops[] = {
         .outputs = "output: output_dtype",
         .attrs = "T: realnumbertype; Tseed: {int32, int64} = DT_INT64; "
                  "output_dtype: {int32, int64} = DT_INT64",
-        .checks = "logits: matrix; num_samples: scalar",
+        .checks = "logits: matrix 'logits should be a matrix, got shape %s'; "
+                  "num_samples: scalar 'num_samples should be a scalar, got "
+                  "shape %s'",
         .shape = samples_shape,
         .flags = TFD_OP_NO_GRADIENT,
     },

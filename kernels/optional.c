@@ -65,7 +65,7 @@ static enum tfd_code value_compute(struct tfd_kctx *k, struct tfd_status *st)
                         "The given optional does not have a value.");
     if (v->count != k->out_count)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "The given optional has %d components, expected %d.",
+                        "The given optional has %d components, expected %d",
                         v->count, k->out_count);
     for (int i = 0; i < k->out_count; i++) {
         if ((int)v->tensors[i].dtype != k->node->out_types[i])

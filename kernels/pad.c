@@ -12,24 +12,32 @@
 
 /* ---- Paddings ------------------------------------------------------------ */
 
-enum tfd_code tfd_pad_paddings(const struct tfd_kctx *k, struct tfd_pad *p,
-                               struct tfd_status *st)
+enum tfd_code tfd_pad_paddings(const struct tfd_kctx *k,
+                               const struct tfd_pad_words *words,
+                               struct tfd_pad *p, struct tfd_status *st)
 {
     const struct tfd_tensor *t = &k->in[1];
+    char text[TFD_SHAPE_TEXT_MAX], input[TFD_SHAPE_TEXT_MAX];
     int rank = k->in[0].shape.rank;
 
-    if (t->shape.rank != 2 || t->shape.dim[0] != rank || t->shape.dim[1] != 2)
+    if (t->shape.rank != 2 || t->shape.dim[1] != 2)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "paddings must be a matrix with 2 columns and one row "
-                        "per dimension of the input (%d)",
-                        rank);
+                        "paddings must be a matrix with 2 columns: %s",
+                        tfd_shape_text(&t->shape, text));
+    if (t->shape.dim[0] != rank)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "The first dimension of paddings must be the rank of "
+                        "inputs%s%s %s",
+                        tfd_shape_text(&t->shape, text), words->between,
+                        tfd_shape_text(&k->in[0].shape, input));
     for (int d = 0; d < rank; d++) {
         p->before[d] = tfd_check_int_at(t, 2 * d);
         p->after[d] = tfd_check_int_at(t, 2 * d + 1);
         if (p->before[d] < 0 || p->after[d] < 0)
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                            "Paddings must be non-negative: %lld %lld",
-                            (long long)p->before[d], (long long)p->after[d]);
+                            "%s must be non-negative: %lld%s %lld",
+                            words->paddings, (long long)p->before[d],
+                            words->comma, (long long)p->after[d]);
     }
     return TFD_OK;
 }
@@ -65,10 +73,11 @@ static enum tfd_code fill(struct tfd_kctx *k, struct tfd_status *st)
 enum tfd_code tfd_pad_begin(struct tfd_kctx *k, struct tfd_pad *p,
                             struct tfd_status *st)
 {
+    static const struct tfd_pad_words words = {"Paddings", "", ""};
     const struct tfd_tensor *x = &k->in[0];
     struct tfd_shape out;
 
-    TFD_TRY(tfd_pad_paddings(k, p, st));
+    TFD_TRY(tfd_pad_paddings(k, &words, p, st));
     TFD_TRY(tfd_pad_shape_out(&x->shape, p, &out, st));
     return tfd_kctx_output(k, 0, x->dtype, &out, st);
 }
@@ -158,7 +167,8 @@ static const struct tfd_opdef ops[] = {
         .inputs = "input: T, paddings: Tpaddings, constant_values: T",
         .outputs = "output: T",
         .attrs = ATTRS,
-        .checks = "constant_values: scalar",
+        .checks = "constant_values: scalar 'constant_values must be a scalar. "
+                  "Found: %s'",
         .shape = tfd_pad_infer,
         .grad = tfd_pad_gradient,
     },

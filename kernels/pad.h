@@ -13,8 +13,17 @@ struct tfd_pad {
     int64_t before[TFD_RANK_MAX], after[TFD_RANK_MAX];
 };
 
+/* How TensorFlow's ops tell their mistakes apart. */
+struct tfd_pad_words {
+    const char *paddings; /* "Paddings" or "paddings" */
+    const char *comma;    /* between two paddings */
+    const char *between;  /* two shapes */
+};
+
 /* Input 1, for input 0.  INVALID_ARGUMENT for another form, or below 0. */
-enum tfd_code tfd_pad_paddings(const struct tfd_kctx *k, struct tfd_pad *p,
+enum tfd_code tfd_pad_paddings(const struct tfd_kctx *k,
+                               const struct tfd_pad_words *words,
+                               struct tfd_pad *p,
                                struct tfd_status *st) TFD_MUST_USE;
 /* INVALID_ARGUMENT where a dimension or the whole is too large. */
 enum tfd_code tfd_pad_shape_out(const struct tfd_shape *in,

@@ -205,6 +205,9 @@ static enum tfd_code key_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
 
 /* ---- Tables -------------------------------------------------------------- */
 
+#define SHAPE_VECTOR \
+    "shape: vector 'shape must be a vector of {int32,int64}, got shape %s'"
+
 #define FLOATS "{half, bfloat16, float, double}"
 #define INTS "{int32, int64}"
 #define ALL_INTS "{int32, int64, uint32, uint64}"
@@ -213,18 +216,18 @@ static enum tfd_code key_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
     {                                                                          \
         .name = name_, .inputs = "shape: T", .outputs = "output: dtype",       \
         .attrs = "seed: int = 0; seed2: int = 0; dtype: " FLOATS "; T: " INTS, \
-        .checks = "shape: vector", .key = "dtype", .shape = value_shape,       \
+        .checks = SHAPE_VECTOR, .key = "dtype", .shape = value_shape,          \
         .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT,                         \
     }
 
-#define STATELESS_OP(name_, more, types, seeds)                          \
-    {                                                                    \
-        .name = name_, .inputs = "shape: T, seed: Tseed" more,           \
-        .outputs = "output: dtype",                                      \
-        .attrs = "dtype: " types "; T: {int32, int64} = DT_INT32; "      \
-                 "Tseed: " seeds " = DT_INT64",                          \
-        .key = "dtype", .checks = "shape: vector", .shape = value_shape, \
-        .flags = TFD_OP_NO_GRADIENT,                                     \
+#define STATELESS_OP(name_, more, types, seeds)                       \
+    {                                                                 \
+        .name = name_, .inputs = "shape: T, seed: Tseed" more,        \
+        .outputs = "output: dtype",                                   \
+        .attrs = "dtype: " types "; T: {int32, int64} = DT_INT32; "   \
+                 "Tseed: " seeds " = DT_INT64",                       \
+        .key = "dtype", .checks = SHAPE_VECTOR, .shape = value_shape, \
+        .flags = TFD_OP_NO_GRADIENT,                                  \
     }
 
 #define STATELESS_V2_OP(name_, more, types, checks_)                    \
@@ -238,7 +241,9 @@ static enum tfd_code key_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
         .flags = TFD_OP_NO_GRADIENT,                                    \
     }
 
-#define SCALAR_BOUNDS "shape: vector; minval: scalar; maxval: scalar"
+#define SCALAR_BOUNDS                                                    \
+    SHAPE_VECTOR "; minval: scalar 'minval must be 0-D, got shape %s'; " \
+                 "maxval: scalar 'maxval must be 0-D, got shape %s'"
 
 static const struct tfd_opdef ops[] = {
     RANDOM_OP("RandomUniform"),

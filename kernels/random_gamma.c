@@ -362,6 +362,9 @@ static enum tfd_code seeded_poisson_compute(struct tfd_kctx *k,
 
 /* ---- Tables -------------------------------------------------------------- */
 
+#define SHAPE_VECTOR \
+    "shape: vector 'shape must be a vector of {int32,int64}, got shape %s'"
+
 static enum tfd_code samples_shape(struct tfd_shape_ctx *s,
                                    struct tfd_status *st)
 {
@@ -390,7 +393,7 @@ static const struct tfd_opdef ops[] = {
         .inputs = "shape: S, alpha: T",
         .outputs = "output: T",
         .attrs = "seed: int = 0; seed2: int = 0; S: " INDEX "; T: " FLOATS,
-        .checks = "shape: vector",
+        .checks = SHAPE_VECTOR,
         .shape = samples_shape,
         .flags = TFD_OP_STATEFUL,
     },
@@ -400,7 +403,7 @@ static const struct tfd_opdef ops[] = {
         .outputs = "output: dtype",
         .attrs = "seed: int = 0; seed2: int = 0; S: " INDEX "; R: " NUMBERS
                  " = DT_DOUBLE; dtype: " NUMBERS " = DT_INT64",
-        .checks = "shape: vector",
+        .checks = SHAPE_VECTOR,
         .key = "dtype",
         .shape = samples_shape,
         .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT,
@@ -410,7 +413,7 @@ static const struct tfd_opdef ops[] = {
         .inputs = "shape: S, rate: dtype",
         .outputs = "output: dtype",
         .attrs = "seed: int = 0; seed2: int = 0; S: " INDEX "; dtype: " FLOATS,
-        .checks = "shape: vector",
+        .checks = SHAPE_VECTOR,
         .key = "dtype",
         .shape = samples_shape,
         .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT,
@@ -420,7 +423,7 @@ static const struct tfd_opdef ops[] = {
         .inputs = "shape: T, seed: Tseed, alpha: dtype",
         .outputs = "output: dtype",
         .attrs = "dtype: " FLOATS "; T: " INDEX "; Tseed: " INDEX " = DT_INT64",
-        .checks = "shape: vector",
+        .checks = SHAPE_VECTOR,
         .key = "dtype",
         .shape = value_shape,
     },
@@ -430,7 +433,7 @@ static const struct tfd_opdef ops[] = {
         .outputs = "output: dtype",
         .attrs = "Rtype: " NUMBERS "; dtype: " NUMBERS "; T: " INDEX
                  "; Tseed: " INDEX " = DT_INT64",
-        .checks = "shape: vector",
+        .checks = SHAPE_VECTOR,
         .key = "dtype",
         .shape = value_shape,
         .flags = TFD_OP_NO_GRADIENT,

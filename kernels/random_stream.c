@@ -66,11 +66,12 @@ static enum tfd_code check_shapes(const struct tfd_tensor *key,
 
     if (algorithm->shape.rank != 0)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "algorithm must be of shape [], not %s",
+                        "input 3 (0-based) must have shape [], not %s",
                         tfd_shape_text(&algorithm->shape, text));
     if (key->shape.rank != 1 || key->shape.dim[0] != 1)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "key must have shape [1], not %s",
+                        "key must have shape [1], not %s. (Note that batched "
+                        "keys are not supported yet.)",
                         tfd_shape_text(&key->shape, text));
     if (counter->shape.rank != 1 || counter->shape.dim[0] < COUNTER_WORDS)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,

@@ -160,7 +160,9 @@ static const struct tfd_opdef ops[] = {
         .outputs = "output: Tidx",
         .attrs = "Tidx: {bfloat16, half, float, double, int8, int16, int32, "
                  "int64, uint16, uint32, uint64} = DT_INT32",
-        .checks = "start: scalar; limit: scalar; delta: scalar",
+        .checks = "start: scalar 'start must be a scalar, not shape %s'; "
+                  "limit: scalar 'limit must be a scalar, not shape %s'; "
+                  "delta: scalar 'delta must be a scalar, not shape %s'",
         .key = "Tidx",
         .shape = vector_shape,
         .flags = TFD_OP_NO_GRADIENT,

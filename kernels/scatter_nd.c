@@ -13,6 +13,7 @@
 #include "kernels/gradient.h"
 #include "kernels/scatter.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- Tuples -------------------------------------------------------------- */
@@ -115,40 +116,54 @@ enum tfd_code tfd_scatter_nd_outside(const struct tfd_tensor *indices,
 {
     char place[TFD_SCATTER_PLACE_MAX], have[TFD_SHAPE_TEXT_MAX];
     struct tfd_shape tuples = indices->shape;
-    struct tfd_shape numbers = {(int)tuples.dim[tuples.rank - 1], {0}};
+    int64_t depth = tuples.dim[tuples.rank - 1];
     char saw[TFD_SHAPE_TEXT_MAX];
+    size_t used = 0;
 
     tuples.rank--;
-    for (int d = 0; d < numbers.rank; d++)
-        numbers.dim[d] = index_at(indices, tuple * numbers.rank + d);
-    for (int d = 0; d < numbers.rank; d++)
-        if (numbers.dim[d] < 0)
-            return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                            "indices%s has %lld at its position %d, which does "
-                            "not index into %s %s",
-                            tfd_scatter_place(&tuples, tuple, place),
-                            (long long)numbers.dim[d], d, what,
-                            tfd_shape_text(shape, have));
-    return tfd_fail(
-        st, TFD_INVALID_ARGUMENT, "indices%s = %s does not index into %s %s",
-        tfd_scatter_place(&tuples, tuple, place), tfd_shape_text(&numbers, saw),
-        what, tfd_shape_text(shape, have));
+    saw[0] = '\0';
+    for (int64_t d = 0; d < depth && used < sizeof(saw) - 32; d++)
+        used += (size_t)snprintf(
+            saw + used, sizeof(saw) - used, "%s%lld", d ? ", " : "",
+            (long long)index_at(indices, tuple * depth + d));
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "indices%s = [%s] does not index into %s %s",
+                    tfd_scatter_place(&tuples, tuple, place), saw, what,
+                    tfd_shape_text(shape, have));
 }
 
 /* ---- Checking ------------------------------------------------------------ */
 
-static enum tfd_code mismatch(const char *what, int begin, int end,
-                              const struct tfd_shape *shape, int other_begin,
-                              int other_end, const struct tfd_shape *updates,
-                              struct tfd_status *st)
+/* Of the first `outer` dimensions, whose lengths TensorFlow multiplies. */
+static enum tfd_code outer_mismatch(int outer, const struct tfd_shape *indices,
+                                    const struct tfd_shape *updates,
+                                    struct tfd_status *st)
+{
+    char one[TFD_SHAPE_TEXT_MAX], other[TFD_SHAPE_TEXT_MAX];
+    long long rows = 1, others = 1;
+
+    for (int d = 0; d < outer; d++) {
+        rows *= indices->dim[d];
+        others *= d < updates->rank ? updates->dim[d] : 1;
+    }
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "Dimensions [0,%d) of indices[shape=%s] = %lld must match "
+                    "dimensions [0,%d) of updates[shape=%s] = %lld",
+                    outer, tfd_shape_text(indices, one), rows, outer,
+                    tfd_shape_text(updates, other), others);
+}
+
+static enum tfd_code inner_mismatch(int depth, const struct tfd_shape *shape,
+                                    const struct tfd_shape *updates,
+                                    struct tfd_status *st)
 {
     char one[TFD_SHAPE_TEXT_MAX], other[TFD_SHAPE_TEXT_MAX];
 
     return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                    "Dimensions [%d,%d) of %s[shape=%s] must match dimensions "
-                    "[%d,%d) of updates[shape=%s]",
-                    begin, end, what, tfd_shape_text(shape, one), other_begin,
-                    other_end, tfd_shape_text(updates, other));
+                    "Dimensions [%d,%d) of input[shape=%s] must match "
+                    "dimensions [%d,%d) of updates[shape=%s]",
+                    depth, shape->rank, tfd_shape_text(shape, one), depth,
+                    updates->rank, tfd_shape_text(updates, other));
 }
 
 /* Either nothing is there at all, or something is everywhere. */
@@ -170,6 +185,16 @@ static enum tfd_code check_empty(const struct tfd_shape *shape,
                     tfd_shape_text(indices, text));
 }
 
+static bool same_outer(int outer, const struct tfd_shape *indices,
+                       const struct tfd_shape *updates)
+{
+    bool same = updates->rank >= outer;
+
+    for (int d = 0; same && d < outer; d++)
+        same = indices->dim[d] == updates->dim[d];
+    return same;
+}
+
 static enum tfd_code check_shapes(const struct tfd_shape *shape,
                                   const struct tfd_shape *indices,
                                   const struct tfd_shape *updates,
@@ -186,19 +211,16 @@ static enum tfd_code check_shapes(const struct tfd_shape *shape,
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Updates shape must have rank at least one. Found:[]");
     TFD_TRY(check_empty(shape, indices, updates, st));
-    fits = updates->rank >= outer;
-    for (int d = 0; fits && d < outer; d++)
-        fits = indices->dim[d] == updates->dim[d];
-    if (!fits)
-        return mismatch("indices", 0, outer, indices, 0, outer, updates, st);
+    if (!same_outer(outer, indices, updates))
+        return outer_mismatch(outer, indices, updates, st);
     depth = indices->dim[outer];
     fits = depth <= shape->rank &&
            updates->rank - outer == shape->rank - (int)depth;
     for (int d = outer; fits && d < updates->rank; d++)
         fits = updates->dim[d] == shape->dim[d - outer + (int)depth];
     if (!fits)
-        return mismatch("input", depth > INT16_MAX ? INT16_MAX : (int)depth,
-                        shape->rank, shape, outer, updates->rank, updates, st);
+        return inner_mismatch(depth > INT16_MAX ? INT16_MAX : (int)depth, shape,
+                              updates, st);
     return TFD_OK;
 }
 
@@ -246,6 +268,59 @@ enum tfd_code tfd_scatter_nd_prepare(const struct tfd_prepare *p, void *state,
     return tfd_scatter_nd_policy(p->node, &s->ignore, st);
 }
 
+/* The shapes that tfd_scatter_nd_check() refused, in the words that TensorFlow
+ * has for ScatterNd and for its kin on tensors. */
+static enum tfd_code fail_shapes(const struct tfd_kctx *k,
+                                 const struct tfd_shape *shape,
+                                 const struct tfd_shape *indices,
+                                 const struct tfd_shape *updates,
+                                 struct tfd_status *st)
+{
+    const char *op = k->node ? k->node->op->name.data : "";
+    bool zeros = strcmp(op, "ScatterNd") == 0;
+    char a[TFD_SHAPE_TEXT_MAX], b[TFD_SHAPE_TEXT_MAX];
+    int outer = indices->rank - 1, inner;
+    struct tfd_scatter_nd nd;
+
+    if ((!zeros && strncmp(op, "TensorScatter", 13) != 0) || outer < 0 ||
+        updates->rank < 1)
+        return tfd_scatter_nd_check(&nd, shape, indices, updates, st);
+    if (check_empty(shape, indices, updates, NULL) != TFD_OK)
+        return zeros && tfd_shape_elements(indices) > 0 &&
+                       tfd_shape_elements(updates) > 0
+                   ? check_empty(shape, indices, updates, st)
+                   : tfd_fail(st, TFD_INVALID_ARGUMENT,
+                              "Indices and updates specified for empty output "
+                              "shape");
+    tfd_shape_text(updates, b);
+    if (!same_outer(outer, indices, updates))
+        return zeros ? tfd_fail(st, TFD_INVALID_ARGUMENT,
+                                "Dimensions [0,%d) of indices[shape=%s] must "
+                                "match dimensions [0,%d) of updates[shape=%s]",
+                                outer, tfd_shape_text(indices, a), outer, b)
+                     : tfd_fail(st, TFD_INVALID_ARGUMENT,
+                                "Outer dimensions of indices and update must "
+                                "match. Indices shape: %s, updates shape:%s",
+                                tfd_shape_text(indices, a), b);
+    inner = shape->rank - (int)indices->dim[outer];
+    tfd_shape_text(shape, a);
+    if (zeros)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Dimensions [%d,%d) of input[shape=%s] must match "
+                        "dimensions [%d,%d) of updates[shape=%s]",
+                        (int)indices->dim[outer], shape->rank, a, outer,
+                        updates->rank, b);
+    if (updates->rank - outer != inner)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Inner dimensions of output shape must match inner "
+                        "dimensions of updates shape. Output: %s updates: %s",
+                        a, b);
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "The inner %d dimensions of output.shape=%s must match the "
+                    "inner %d dimensions of updates.shape=%s",
+                    inner, a, inner, b);
+}
+
 /* Scatters `updates` into the elements at `to` of this shape. */
 static enum tfd_code scatter_into(struct tfd_kctx *k, void *to,
                                   const struct tfd_shape *shape,
@@ -260,14 +335,20 @@ static enum tfd_code scatter_into(struct tfd_kctx *k, void *to,
     enum tfd_code rc;
     int64_t bad;
 
-    TFD_TRY(
-        tfd_scatter_nd_check(&nd, shape, &indices->shape, &updates->shape, st));
+    if (tfd_scatter_nd_check(&nd, shape, &indices->shape, &updates->shape,
+                             NULL) != TFD_OK)
+        return fail_shapes(k, shape, &indices->shape, &updates->shape, st);
     if (tfd_tensor_elements(indices) == 0)
         return TFD_OK;
     list.dim[0] = nd.count;
     TFD_TRY(tfd_tensor_new(&rows, TFD_INT64, &list, st));
     bad = tfd_scatter_nd_rows(&nd, shape, indices, tfd_tensor_data(&rows));
     if (bad < nd.count && !state->ignore) {
+        const int64_t *row = tfd_tensor_data(&rows);
+
+        /* TensorFlow names the last of them. */
+        for (bad = nd.count - 1; row[bad] >= 0;)
+            bad--;
         rc = tfd_scatter_nd_outside(indices, bad, "shape", shape, st);
     } else {
         struct tfd_scatter s = {to,

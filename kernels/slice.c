@@ -20,14 +20,16 @@ enum tfd_code tfd_slice_box(const struct tfd_kctx *k, int64_t *begin,
                             struct tfd_shape *size, struct tfd_status *st)
 {
     const struct tfd_shape *in = &k->in[0].shape;
+    const struct tfd_shape *from = &k->in[1].shape, *count = &k->in[2].shape;
+    char own[TFD_SHAPE_TEXT_MAX], other[TFD_SHAPE_TEXT_MAX];
 
-    if (tfd_tensor_elements(&k->in[1]) != in->rank ||
-        tfd_tensor_elements(&k->in[2]) != in->rank)
+    if (from->rank != 1 || from->dim[0] != in->rank || count->rank != 1 ||
+        count->dim[0] != in->rank)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Expected begin and size arguments to be 1-D tensors "
-                        "of size %d, but got %lld and %lld instead.",
-                        in->rank, (long long)tfd_tensor_elements(&k->in[1]),
-                        (long long)tfd_tensor_elements(&k->in[2]));
+                        "of size %d, but got shapes %s and %s instead.",
+                        in->rank, tfd_shape_text(from, own),
+                        tfd_shape_text(count, other));
     size->rank = in->rank;
     for (int d = 0; d < in->rank; d++) {
         int64_t b = tfd_check_int_at(&k->in[1], d);
@@ -226,6 +228,30 @@ static int taken_after(const struct tfd_slice_masks *m, int64_t from, int64_t n)
 
 #define SPEC_MAX 32 /* entries of a spec; a mask has as many useful bits */
 
+/* begin, end and strides are vectors of one length. */
+static enum tfd_code check_spec(const struct tfd_tensor *const spec[3],
+                                struct tfd_status *st)
+{
+    int64_t n = tfd_tensor_elements(spec[0]);
+    char text[3][TFD_SHAPE_TEXT_MAX];
+
+    for (int i = 0; i < 3; i++)
+        if (spec[i]->shape.rank != 1 || spec[i]->shape.dim[0] != n)
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "Expected begin, end, and strides to be 1D equal "
+                            "size tensors, but got shapes %s, %s, and %s "
+                            "instead.",
+                            tfd_shape_text(&spec[0]->shape, text[0]),
+                            tfd_shape_text(&spec[1]->shape, text[1]),
+                            tfd_shape_text(&spec[2]->shape, text[2]));
+    return n <= SPEC_MAX
+               ? TFD_OK
+               : tfd_fail(st, TFD_INVALID_ARGUMENT,
+                          "begin, end, and strides have %lld values, at most "
+                          "%d can be used",
+                          (long long)n, SPEC_MAX);
+}
+
 static enum tfd_code make_dense(const struct tfd_slice_masks *m,
                                 const struct tfd_shape *in,
                                 const struct tfd_tensor *const spec[3],
@@ -237,12 +263,7 @@ static enum tfd_code make_dense(const struct tfd_slice_masks *m,
 
     memset(d, 0, sizeof(*d));
     d->box.rank = in->rank;
-    if (n > SPEC_MAX || tfd_tensor_elements(spec[1]) != n ||
-        tfd_tensor_elements(spec[2]) != n)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Expected begin, end, and strides to be 1D equal size "
-                        "tensors of at most %d values",
-                        SPEC_MAX);
+    TFD_TRY(check_spec(spec, st));
     for (int64_t i = 0; i < n; i++) {
         if (bit(m->ellipsis, i)) {
             int to = in->rank - taken_after(m, i + 1, n);
@@ -257,6 +278,9 @@ static enum tfd_code make_dense(const struct tfd_slice_masks *m,
             TFD_TRY(put_out(d, 1, st));
             continue;
         }
+        if (in->rank == 0)
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "Attempting to slice scalar input.");
         if (at >= in->rank)
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
                             "Index out of range using input dim %d; input has "
@@ -380,7 +404,6 @@ static const struct tfd_opdef ops[] = {
         .inputs = "input: T, begin: Index, size: Index",
         .outputs = "output: T",
         .attrs = "T: type; Index: {int32, int64}",
-        .checks = "begin: vector; size: vector",
         .shape = slice_shape,
         .grad = tfd_slice_gradient,
     },
@@ -389,7 +412,6 @@ static const struct tfd_opdef ops[] = {
         .inputs = "input: T, begin: Index, end: Index, strides: Index",
         .outputs = "output: T",
         .attrs = "T: type; Index: {int16, int32, int64}; " MASKS,
-        .checks = "begin: vector; end: vector; strides: vector",
         .shape = strided_shape,
         .grad = tfd_strided_slice_gradient,
     },

@@ -159,6 +159,21 @@ static enum tfd_code run(struct tfd_kctx *k, struct fold *f, int64_t rows,
 
 /* ---- What arrives -------------------------------------------------------- */
 
+/* Input 3 says how many rows the output has, by a name of each op's own. */
+static enum tfd_code rows_not_scalar(const struct tfd_kctx *k,
+                                     struct tfd_status *st)
+{
+    struct tfd_str name = k->node->op->in[3].name;
+    char text[TFD_SHAPE_TEXT_MAX];
+
+    if (tfd_str_is(name, "num_segments"))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "num_segments should be a scalar, not shape %s",
+                        tfd_shape_text(&k->in[3].shape, text));
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    TFD_STR_FMT " should be a scalar.", TFD_STR_ARG(name));
+}
+
 enum tfd_code tfd_sparse_segment_check(const struct tfd_kctx *k,
                                        struct tfd_status *st)
 {
@@ -166,29 +181,46 @@ enum tfd_code tfd_sparse_segment_check(const struct tfd_kctx *k,
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Shape must be at least rank 1");
     if (k->in[1].shape.rank != 1)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT, "indices should be a vector");
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "indices should be a vector.");
     if (k->in[2].shape.rank != 1)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "segment_ids should be a vector");
+                        "segment_ids should be a vector.");
     if (k->in[1].shape.dim[0] != k->in[2].shape.dim[0])
-        return tfd_fail(
-            st, TFD_INVALID_ARGUMENT,
-            "segment_ids and indices should have same size: %" PRId64
-            " and %" PRId64,
-            k->in[2].shape.dim[0], k->in[1].shape.dim[0]);
-    if (k->in_count > 3 && k->in[3].shape.rank != 0)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "the number of rows of the output should be a scalar");
+                        "segment_ids and indices should have same size.");
+    if (k->in_count > 3 && k->in[3].shape.rank != 0)
+        return rows_not_scalar(k, st);
     return TFD_OK;
 }
 
-static enum tfd_code bad_row(const char *what, int64_t at, int64_t value,
-                             int64_t limit, struct tfd_status *st)
+static enum tfd_code bad_index(bool forward, int64_t at, int64_t value,
+                               int64_t limit, struct tfd_status *st)
 {
+    if (!forward)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Index %" PRId64 " out of range [0, %" PRId64 ").",
+                        value, limit);
     return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                    "%s[%" PRId64 "] == %" PRId64 " out of range [0, %" PRId64
-                    ")",
-                    what, at, value, limit);
+                    "Bad: indices[%" PRId64 "] == %" PRId64
+                    " out of range [0, %" PRId64 ")",
+                    at, value, limit);
+}
+
+/* counted: the op is told how many segments there are. */
+static enum tfd_code bad_segment(bool forward, bool counted, int64_t value,
+                                 int64_t limit, struct tfd_status *st)
+{
+    if (value >= limit && (counted || !forward))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT, "%s",
+                        forward ? "segment ids must be < num_segments"
+                                : "Invalid number of segments");
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "Segment id %" PRId64 " out of range [0, %" PRId64 ")%s",
+                    value, limit,
+                    forward ? ", possibly because 'segment_ids' input is not "
+                              "sorted."
+                            : ".");
 }
 
 /* Picks that go from one of the inputs to the other, both below a limit. */
@@ -201,9 +233,9 @@ static enum tfd_code read_picks(const struct tfd_kctx *k, struct fold *f,
         int64_t id = tfd_check_int_at(&k->in[2], i);
 
         if (row < 0 || row >= limit[0])
-            return bad_row("indices", i, row, limit[0], st);
+            return bad_index(forward, i, row, limit[0], st);
         if (id < 0 || id >= limit[1])
-            return bad_row("segment_ids", i, id, limit[1], st);
+            return bad_segment(forward, k->in_count > 3, id, limit[1], st);
         f->pick[i] = (struct pick){.to = forward ? id : row,
                                    .from = forward ? row : id,
                                    .at = i,
@@ -265,7 +297,7 @@ static enum tfd_code count_segments(const struct tfd_kctx *k, int64_t n,
                         "Last segment id must be < kintmax, got %lld limit %d",
                         (long long)*count, INT32_MAX);
     if (*count == INT64_MAX)
-        return bad_row("segment_ids", n - 1, *count, INT64_MAX, st);
+        return bad_segment(true, true, *count, INT64_MAX, st);
     ++*count;
     return k->in_count < 4 ? TFD_OK : tfd_sparse_segment_rows(k, count, st);
 }

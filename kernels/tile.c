@@ -121,7 +121,8 @@ static const struct tfd_opdef ops[] = {
         .inputs = "input: T, multiples: Tmultiples",
         .outputs = "output: T",
         .attrs = "T: type; Tmultiples: {int32, int64} = DT_INT32",
-        .checks = "multiples: vector",
+        .checks = "multiples: vector 'Expected multiples to be 1-D, but got "
+                  "shape %s'",
         .shape = tile_shape,
         .grad = tile_gradient,
     },

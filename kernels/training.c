@@ -53,7 +53,7 @@ enum tfd_code tfd_train_prepare(const struct tfd_prepare *p, void *state,
 /* ---- Checking ------------------------------------------------------------ */
 
 static enum tfd_code same_shape(const struct tfd_shape *a,
-                                const struct tfd_shape *b, const char *what,
+                                const struct tfd_shape *b, struct tfd_str what,
                                 struct tfd_status *st)
 {
     char one[TFD_SHAPE_TEXT_MAX], other[TFD_SHAPE_TEXT_MAX];
@@ -61,8 +61,9 @@ static enum tfd_code same_shape(const struct tfd_shape *a,
     if (tfd_shape_equal(a, b))
         return TFD_OK;
     return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                    "var and %s do not have the same shape%s %s", what,
-                    tfd_shape_text(a, one), tfd_shape_text(b, other));
+                    "var and " TFD_STR_FMT " do not have the same shape%s %s",
+                    TFD_STR_ARG(what), tfd_shape_text(a, one),
+                    tfd_shape_text(b, other));
 }
 
 enum tfd_code tfd_train_initialized(const struct tfd_variable *v,
@@ -89,7 +90,7 @@ static enum tfd_code check_variables(struct tfd_kctx *k,
                             tfd_dtype_name((int)dtype));
         TFD_TRY(tfd_train_initialized(v[i], st));
         TFD_TRY(same_shape(&v[0]->value.shape, &v[i]->value.shape,
-                           "a slot variable", st));
+                           k->node->op->in[i].name, st));
         /* A slot may be the variable itself; then one copy serves both. */
         TFD_TRY(d->writable(k, v[i], st));
     }
@@ -104,9 +105,10 @@ static enum tfd_code read_scalar(const struct tfd_kctx *k, int in,
     const struct tfd_tensor *t = &k->in[in];
 
     if (t->shape.rank != 0)
-        return tfd_fail(
-            st, TFD_INVALID_ARGUMENT, "input %d of %s is not a scalar: %s", in,
-            k->node->op->name.data, tfd_shape_text(&t->shape, text));
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        TFD_STR_FMT " is not a scalar: %s",
+                        TFD_STR_ARG(k->node->op->in[in].name),
+                        tfd_shape_text(&t->shape, text));
     job->scalar[job->scalar_count++] = tfd_tensor_data(t);
     return TFD_OK;
 }
@@ -147,7 +149,8 @@ static enum tfd_code read_gradient(const struct tfd_kctx *k, int in,
 
     job->grad = tfd_tensor_data(&k->in[in]);
     if (!s->sparse)
-        return same_shape(&value->shape, &k->in[in].shape, "grad", st);
+        return same_shape(&value->shape, &k->in[in].shape,
+                          k->node->op->in[in].name, st);
     TFD_TRY(check_row_shapes(indices, &k->in[in].shape, &value->shape, st));
     r->indices = indices;
     r->count = tfd_tensor_elements(indices);
@@ -236,8 +239,7 @@ enum tfd_code tfd_train_apply(struct tfd_kctx *k,
         tfd_train_locked(k, s->row->variables, apply_locked, d, &why);
 
     if (rc == TFD_NOT_FOUND)
-        return tfd_fail(st, TFD_INTERNAL, "Invalid variable reference. (%s)",
-                        why.text);
+        return tfd_fail(st, TFD_INTERNAL, "Invalid variable reference.");
     return rc == TFD_OK ? TFD_OK : tfd_status_copy(st, &why);
 }
 

@@ -7,9 +7,23 @@
 #include "kernels/families.h"
 #include "kernels/outputs.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- Transpose ----------------------------------------------------------- */
+
+static enum tfd_code fail_missing(const int *perm, int rank, int missing,
+                                  struct tfd_status *st)
+{
+    char text[16 * TFD_RANK_MAX];
+    size_t used = 0;
+
+    for (int d = 0; d < rank; d++)
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%d",
+                                 d ? "," : "", perm[d]);
+    return tfd_fail(st, TFD_INVALID_ARGUMENT, "%d is missing from {%s}.",
+                    missing, text);
+}
 
 enum tfd_code tfd_transpose_perm(const struct tfd_tensor *perm, int rank,
                                  int *out, struct tfd_status *st)
@@ -29,13 +43,12 @@ enum tfd_code tfd_transpose_perm(const struct tfd_tensor *perm, int rank,
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
                             "%lld is out of range [0 .. %d)",
                             (long long)tfd_check_int_at(perm, d), rank);
-        if (seen[at])
-            return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                            "%lld is missing from or repeated in {perm}",
-                            (long long)at);
         seen[at] = true;
         out[d] = (int)at;
     }
+    for (int d = 0; d < rank; d++)
+        if (!seen[d])
+            return fail_missing(out, rank, d, st);
     return TFD_OK;
 }
 
@@ -311,7 +324,7 @@ static const struct tfd_opdef ops[] = {
         .inputs = "x: T, perm: Tperm",
         .outputs = "y: T",
         .attrs = "T: type; Tperm: {int32, int64} = DT_INT32",
-        .checks = "perm: vector",
+        .checks = "perm: vector 'perm must be rank 1, got shape %s'",
         .shape = transpose_shape,
         .grad = transpose_gradient,
     },
@@ -320,7 +333,7 @@ static const struct tfd_opdef ops[] = {
         .inputs = "x: T",
         .outputs = "y: T",
         .attrs = "T: {int32, int64} = DT_INT32",
-        .checks = "x: vector",
+        .checks = "x: vector 'invert_permutation expects a 1D vector.'",
         .shape = tfd_shape_like_first,
         .flags = TFD_OP_NO_GRADIENT,
     },
@@ -330,7 +343,10 @@ static const struct tfd_opdef ops[] = {
         .outputs = "output: T",
         .attrs = "axis: int = -1; T: type; "
                  "TI: {uint8, int8, int32, int64} = DT_INT64",
-        .checks = "depth: scalar; on_value: scalar; off_value: scalar",
+        .checks = "depth: scalar 'depth must be a scalar, but got: %s'; "
+                  "on_value: scalar 'on_value must be a scalar, but got: %s'; "
+                  "off_value: scalar 'off_value must be a scalar, but got: "
+                  "%s'",
         .shape = one_hot_shape,
         .flags = TFD_OP_NO_GRADIENT,
     },

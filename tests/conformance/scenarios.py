@@ -11,6 +11,8 @@ import tempfile
 
 import numpy as np
 
+from tensorflow.python.framework import function
+
 from tests.cluster.client import plain_config, tf
 from tests.conformance.inputs import FED, Data, types_of
 from tests.conformance.table import scenario
@@ -550,3 +552,35 @@ def wrong_uses_of_variables_are_refused(side):
             ref=raw.VariableV2(shape=[], dtype=tf.float32, container="a b"),
             value=1.0))
     return out
+
+
+@scenario("While DecodeRaw GatherNd OptionalGetValue")
+@fresh_graph
+def what_tests_of_tensorflow_match_on(side):
+    """Texts of mistakes that no row of the table makes."""
+    raw = tf.raw_ops
+
+    @function.Defun(tf.int32)
+    def two(x):
+        return x < 3, x < 3
+
+    @function.Defun(tf.int32)
+    def more(x):
+        return x + 1
+
+    def strings(*values):
+        return hidden(np.array(values, object))
+
+    with side.session() as session:
+        return {
+            "cond of two": told(session, raw.While(
+                input=[hidden(0)], cond=two, body=more)[0]),
+            "longer": told(session, raw.DecodeRaw(
+                bytes=strings(b"ab", b"abcd"), out_type=tf.uint8)),
+            "shorter": told(session, raw.DecodeRaw(
+                bytes=strings(b"abcd", b"ab", b"a"), out_type=tf.uint8)),
+            "no multiple": told(session, raw.DecodeRaw(
+                bytes=strings(b"abc"), out_type=tf.int32)),
+            "components": told(session, raw.OptionalGetValue(
+                optional=hidden(raw.OptionalFromValue(components=[1, 2])),
+                output_types=[tf.int32], output_shapes=[None])[0])}
