@@ -3,6 +3,7 @@
 Users are told apart by their number alone, so any number that is neither ours
 nor root's is a stranger. Only root can be another user; elsewhere these tests
 are skipped."""
+import contextlib
 import os
 import socket
 import subprocess
@@ -278,3 +279,50 @@ def a_stranger_on_the_name_of_a_task_hears_nothing(server):
             assert "unix_name_taken" in cluster["ps", 0].log_text()
             squatter.stdin.close()
             assert squatter.stdout.read() == b"0\n"
+
+
+@contextlib.contextmanager
+def another_host():
+    """A network namespace beside ours: its name, and our address to it."""
+    name = "tfd%d" % os.getpid()
+    ours, theirs = name + "a", name + "b"
+
+    def ip(command):
+        if subprocess.run(["ip"] + command.split(), check=False,
+                          stderr=subprocess.DEVNULL).returncode:
+            raise Skip("no network namespaces: ip " + command)
+
+    try:
+        ip("netns add " + name)
+        try:
+            ip("link add %s type veth peer name %s netns %s"
+               % (ours, theirs, name))
+            ip("addr add 198.18.77.1/30 dev " + ours)
+            ip("link set %s up" % ours)
+            ip("-n %s addr add 198.18.77.2/30 dev %s" % (name, theirs))
+            ip("-n %s link set %s up" % (name, theirs))
+            yield name, "198.18.77.1"
+        finally:
+            ip("netns del " + name)
+    except FileNotFoundError as error:
+        raise Skip("no ip command") from error
+
+
+@test(limit=60, tfd_only=True)
+def another_hosts_clients_are_nobodys_users(server):
+    """--bind decides about them; a user's number there means nothing here."""
+    only_root()
+    with another_host() as (host, address):
+        with Cluster(server, ["--bind=any"], worker=1) as cluster:
+            task = cluster["worker", 0]
+            for protocol in ("native", "grpc", "http"):
+                done = subprocess.run(
+                    ["ip", "netns", "exec", host, "setpriv", "--clear-groups",
+                     "--reuid=%d" % STRANGER, "/usr/bin/python3", "-c", CLIENT,
+                     "%s:%d" % (address, task.port), protocol, "1"],
+                    stdout=subprocess.PIPE, timeout=60, check=True)
+                assert int(done.stdout) > 0, protocol
+            assert not refusals(task), task.log_tail()
+            # The same number here is a stranger, by that address too.
+            own = "%s:%d" % (address, task.port)
+            assert ask(STRANGER, own, "http") == 0
