@@ -131,6 +131,13 @@ static int refuse(const struct tfd_status *st, int code)
     return code;
 }
 
+/* What was read and means nothing here. */
+static void log_notes(const struct tfd_report *notes)
+{
+    for (size_t i = 0; i < notes->count && i < TFD_REPORT_LINES_MAX; i++)
+        tfd_log(TFD_LOG_INFO, "config_note", "text=\"%s\"", notes->lines[i]);
+}
+
 static int find_name(struct program *p, struct tfd_bind *bind)
 {
     const struct tfd_config *c = p->config;
@@ -199,6 +206,7 @@ int main(int argc, char **argv)
         if (tfd_log_format_parse(config.log_format, &json))
             tfd_log_format_set(json);
         tfd_notify_open(&p.notify, getenv("NOTIFY_SOCKET"));
+        log_notes(&config.notes);
         code = find_name(&p, &bind);
         if (code == TFD_FLAGS_RUN)
             code = serve(&p, &bind);

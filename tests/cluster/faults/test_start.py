@@ -139,6 +139,15 @@ def waiting_for_a_name_ends_with_sigterm(server):
 
 
 @test(**TFD)
+def what_is_not_used_is_told(server):
+    config = NAMELESS[0][:-1] + ', "colour": "red"}'
+    code, text = start(server, "--peer_wait=100ms", tf_config=config)
+    assert code == 138 and "config_note" in text and "colour" in text, text
+    code, text = start(server, "--check_config", tf_config=config)
+    assert code == 0 and "note: " in text and "colour" in text, text
+
+
+@test(**TFD)
 def a_port_file_that_cannot_be_written_is_an_error(server):
     for path in ("/no/such/folder/port", "/", "/dev/full"):
         code, text = start(server, "--port=0", "--port_file=" + path)
