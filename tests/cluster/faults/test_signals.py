@@ -24,6 +24,7 @@ RETRIED = (tf.errors.UnavailableError, tf.errors.AbortedError,
            tf.errors.DeadlineExceededError)
 SOON = 5  # seconds to stop when nothing needs time
 NOT_SERVING = 2
+NOTICE = "/tfd.Peer/Draining"
 PAGES = ("/livez", "/readyz", "/healthz")
 TFD = dict(limit=60, tfd_only=True)
 
@@ -195,6 +196,19 @@ def a_draining_server_is_alive_and_not_ready(server):
                              graph_of(constant("a", 1.0)))
         assert code == "UNAVAILABLE" and "shutting down" in text, text
         assert task.exit_code(3 + SOON) == 0
+
+
+@test(**TFD)
+def a_notice_of_a_stop_comes_from_a_task_or_is_refused(server):
+    with Cluster(server, worker=1) as cluster:
+        raw = Raw(cluster["worker", 0].address)
+        for task in (b"", b"x", b"/job:worker/task:1", b"/job:ps/task:0",
+                     b"/job:worker/replica:0/task:-1"):
+            body = b"\x0a" + bytes([len(task)]) + task
+            for bad in (body, body[:-1], body + b"\xff", b"\xff" * 9):
+                code, text = code_of(raw.bytes, NOTICE, bad)
+                assert code == "INVALID_ARGUMENT", (bad, code, text)
+        raw.bytes(NOTICE, b"\x0a\x1c/job:worker/replica:0/task:0")
 
 
 @test(**TFD)

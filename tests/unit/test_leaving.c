@@ -1,0 +1,191 @@
+/*
+ * test_leaving.c - daemon/master/leaving.c: who saves before a task stops, and
+ * what workers are told of a session's end.
+ */
+#include "tests/support/master_rig.h"
+
+#include "daemon/master/idle.h"
+#include "daemon/master/leaving.h"
+#include "rpc/links.h"
+
+#include <stddef.h>
+
+#define NODES "c Const; d Const - /job:ps"
+#define SAVES TFD_STR("\xc8\x3e\x01") /* saves_before_tasks_leave: true */
+
+static struct mrig rig;
+
+/* ---- Saving before a task leaves ----------------------------------------- */
+
+struct waiter {
+    struct tfd_leaving leaving; /* first */
+    int saved;
+};
+
+static void saved(struct tfd_leaving *l)
+{
+    ((struct waiter *)l)->saved++;
+}
+
+static struct waiter waiter(void)
+{
+    return (struct waiter){{saved, NULL}, 0};
+}
+
+static struct tfd_session *open_with(struct tfd_str config)
+{
+    struct mrig_result result;
+
+    assert_null(mrig_create(&rig, &result, NODES, config));
+    assert_int_equal(result.status.code, TFD_OK);
+    return result.session;
+}
+
+static void close_now(struct tfd_session *s)
+{
+    struct mrig_result result = {0};
+
+    tfd_session_close(s, mrig_done, &result);
+    assert_int_equal(result.done, 1);
+}
+
+static void test_nobody_is_waited_for_who_does_not_save(void **state)
+{
+    struct waiter w = waiter();
+
+    (void)state;
+    mrig_open(&rig, 2);
+    tfd_master_task_leaves(rig.master, false, &w.leaving);
+    assert_int_equal(w.saved, 1);
+    open_with(TFD_STR_EMPTY);
+    open_with(TFD_STR("\xc8\x3e\x00")); /* false */
+    tfd_master_task_leaves(rig.master, false, &w.leaving);
+    assert_int_equal(w.saved, 2);
+    mrig_close(&rig);
+}
+
+static void test_sessions_that_save_are_waited_for(void **state)
+{
+    struct waiter one = waiter(), two = waiter(), gone = waiter();
+    struct tfd_session *a, *b, *other, *late;
+
+    (void)state;
+    mrig_open(&rig, 2);
+    a = open_with(SAVES);
+    b = open_with(SAVES);
+    other = open_with(TFD_STR_EMPTY);
+    tfd_master_task_leaves(rig.master, false, &one.leaving);
+    tfd_master_task_leaves(rig.master, false, &gone.leaving);
+    tfd_master_task_leaves(rig.master, false, &two.leaving);
+    tfd_master_leaving_forget(rig.master, &gone.leaving);
+    tfd_master_leaving_forget(rig.master, &gone.leaving);
+    assert_true(a->task_leaves && b->task_leaves && !other->task_leaves);
+    late = open_with(SAVES); /* knows nothing of it, and is not asked */
+    assert_false(late->task_leaves);
+    close_now(a);
+    close_now(other);
+    assert_int_equal(one.saved + two.saved, 0);
+    close_now(b);
+    assert_int_equal(one.saved, 1);
+    assert_int_equal(two.saved, 1);
+    assert_int_equal(gone.saved, 0);
+    close_now(late);
+    assert_int_equal(one.saved, 1);
+    mrig_close(&rig);
+}
+
+static void test_local_clients_know_that_their_server_stops(void **state)
+{
+    struct waiter own = waiter(), peer = waiter();
+    struct tfd_session *local, *remote;
+
+    (void)state;
+    mrig_open(&rig, 2);
+    local = open_with(SAVES);
+    remote = open_with(SAVES);
+    remote->link = 7;
+    tfd_master_task_leaves(rig.master, true, &own.leaving);
+    assert_true(remote->task_leaves && !local->task_leaves);
+    assert_true(tfd_master_leaving_link(rig.master, 7));
+    assert_false(tfd_master_leaving_link(rig.master, 0));
+    assert_false(tfd_master_leaving_link(rig.master, 8));
+    remote->link = 0;
+    close_now(remote);
+    assert_int_equal(own.saved, 1);
+    tfd_master_task_leaves(rig.master, false, &peer.leaving);
+    assert_true(local->task_leaves);
+    tfd_master_leaving_forget(rig.master, &peer.leaving);
+    mrig_close(&rig);
+    assert_int_equal(peer.saved, 0);
+}
+
+/* ---- What workers are told of an end ------------------------------------- */
+
+static enum tfd_session_end told(void)
+{
+    return rig.worker[1].last_end;
+}
+
+static void test_a_worker_hears_whether_clients_have_other_sessions(void **st)
+{
+    struct tfd_links links = {0};
+    struct tfd_session *a, *b, *c;
+    uint64_t link;
+
+    (void)st;
+    mrig_open(&rig, 2);
+    rig.master->o.links = &links;
+    link = tfd_links_add(&links);
+    a = open_with(TFD_STR_EMPTY);
+    b = open_with(TFD_STR_EMPTY);
+    c = open_with(TFD_STR_EMPTY);
+    tfd_session_use(b, link);
+    tfd_session_use(c, link);
+    close_now(b);
+    assert_int_equal(told(), TFD_SESSION_ONE);
+    close_now(a); /* of this process */
+    assert_int_equal(told(), TFD_SESSION_ONE);
+    a = open_with(TFD_STR_EMPTY);
+    tfd_links_remove(&links, link); /* c's client was killed */
+    close_now(a);
+    assert_int_equal(told(), TFD_SESSION_LAST);
+    close_now(c);
+    assert_int_equal(told(), TFD_SESSION_LAST);
+    mrig_close(&rig);
+    tfd_links_deinit(&links);
+}
+
+static void test_a_worker_hears_that_a_session_was_abandoned(void **state)
+{
+    struct tfd_links links = {0};
+    uint64_t link;
+
+    (void)state;
+    mrig_open(&rig, 2);
+    rig.master->o.links = &links;
+    rig.master->o.session_idle_us = 1000000;
+    tfd_master_watch_idle(rig.master);
+    link = tfd_links_add(&links);
+    tfd_session_use(open_with(TFD_STR_EMPTY), link);
+    tfd_links_remove(&links, link);
+    net_advance(&rig.loop, 3000000);
+    assert_int_equal(tfd_master_session_count(rig.master), 0);
+    assert_int_equal(told(), TFD_SESSION_BROKEN);
+    tfd_master_stop_watching(rig.master);
+    mrig_close(&rig);
+    tfd_links_deinit(&links);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nobody_is_waited_for_who_does_not_save),
+        cmocka_unit_test(test_sessions_that_save_are_waited_for),
+        cmocka_unit_test(test_local_clients_know_that_their_server_stops),
+        cmocka_unit_test(
+            test_a_worker_hears_whether_clients_have_other_sessions),
+        cmocka_unit_test(test_a_worker_hears_that_a_session_was_abandoned),
+    };
+
+    return cmocka_run_group_tests_name("leaving", tests, NULL, NULL);
+}
