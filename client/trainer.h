@@ -57,6 +57,10 @@ enum tfd_code tfd_trainer_save(TFD_Trainer *t,
 /* After a step, when it is time.  A disk that takes nothing is no failure. */
 enum tfd_code tfd_trainer_save_when_due(TFD_Trainer *t,
                                         struct tfd_status *st) TFD_MUST_USE;
+/* A task is about to stop, and waits for us: UNAVAILABLE once all is saved, as
+ * with this session it has what it needs to go on from when it is back. */
+enum tfd_code tfd_trainer_save_and_leave(TFD_Trainer *t,
+                                         struct tfd_status *st) TFD_MUST_USE;
 /* At the end: a disk that takes nothing is tried some times more. */
 enum tfd_code tfd_trainer_save_last(TFD_Trainer *t,
                                     struct tfd_status *st) TFD_MUST_USE;

@@ -223,17 +223,6 @@ static enum tfd_code one_step(TFD_Trainer *t, struct tfd_status *st)
     return TFD_OK;
 }
 
-/* A task is about to stop, and waits for us: with this session it has what it
- * needs to go on from here when it is back. */
-static enum tfd_code save_and_leave(TFD_Trainer *t, struct tfd_status *st)
-{
-    TFD_TRY(tfd_trainer_save(t, st));
-    return tfd_fail(st, TFD_UNAVAILABLE,
-                    "a task is stopping; training goes on from the checkpoint "
-                    "of step %lld when it is back",
-                    (long long)t->step);
-}
-
 static bool at_end(TFD_Trainer *t)
 {
     return (t->o.max_steps > 0 && t->step >= t->o.max_steps) || is_stopped(t);
@@ -252,7 +241,7 @@ static enum tfd_code train_on(TFD_Trainer *t, struct tfd_status *st)
         }
         if (rc == TFD_OK && t->o.is_chief)
             rc = tfd_session_task_leaves(t->session)
-                     ? save_and_leave(t, st)
+                     ? tfd_trainer_save_and_leave(t, st)
                      : tfd_trainer_save_when_due(t, st);
         if (rc != TFD_OK)
             return rc;

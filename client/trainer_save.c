@@ -126,9 +126,10 @@ static bool is_due(const TFD_Trainer *t)
             (double)(now - t->saved_us) / 1e6 >= t->o.save_secs);
 }
 
-enum tfd_code tfd_trainer_save_when_due(TFD_Trainer *t, struct tfd_status *st)
+/* A disk that takes nothing is tried again later. */
+static enum tfd_code try_to_save(TFD_Trainer *t, struct tfd_status *st)
 {
-    enum tfd_code rc = is_due(t) ? tfd_trainer_save(t, st) : TFD_OK;
+    enum tfd_code rc = tfd_trainer_save(t, st);
 
     if (!is_of_files(rc))
         return rc;
@@ -138,6 +139,24 @@ enum tfd_code tfd_trainer_save_when_due(TFD_Trainer *t, struct tfd_status *st)
         t->save_pause_us = AGAIN_MOST_US;
     t->save_again_us = tfd_clock_now_us() + t->save_pause_us;
     return TFD_OK;
+}
+
+enum tfd_code tfd_trainer_save_when_due(TFD_Trainer *t, struct tfd_status *st)
+{
+    return is_due(t) ? try_to_save(t, st) : TFD_OK;
+}
+
+enum tfd_code tfd_trainer_save_and_leave(TFD_Trainer *t, struct tfd_status *st)
+{
+    if (t->save_again_us && !is_due(t))
+        return TFD_OK;
+    TFD_TRY(try_to_save(t, st));
+    if (t->saved_step != t->step)
+        return TFD_OK;
+    return tfd_fail(st, TFD_UNAVAILABLE,
+                    "a task is stopping; training goes on from the checkpoint "
+                    "of step %lld when it is back",
+                    (long long)t->step);
 }
 
 /* Also when it was told to stop: what bounds that is the server's drain. */

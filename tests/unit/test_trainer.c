@@ -32,7 +32,9 @@ struct told {
     int64_t first_step, last_step;
     double loss, accuracy;
     void (*at_step)(struct told *t, int64_t step);
-    void (*when_lost)(struct told *t);
+    void (*when_failed)(void);
+    int failures;
+    bool stop_when_restored;
     struct child children[2];
     TF_Server *server;
     int port;
@@ -68,8 +70,11 @@ static void said(void *ctx, const char *text)
     t->waits += strstr(text, "waiting") != NULL;
     t->losts += strstr(text, "lost") != NULL;
     t->restores += strstr(text, "restored") != NULL;
-    if (strstr(text, "lost") && t->when_lost)
-        t->when_lost(t);
+    t->failures += strstr(text, "save_failed") != NULL;
+    if (strstr(text, "save_failed") && t->when_failed)
+        t->when_failed();
+    if (strstr(text, "restored") && t->stop_when_restored)
+        TFD_StopTraining(t->trainer);
     if (strstr(text, "waiting") && t->trainer)
         TFD_StopTraining(t->trainer);
 }
@@ -394,31 +399,26 @@ static void test_a_killed_server_costs_the_steps_since_the_save(void **state)
     kill_child(&t.children[1]);
 }
 
-/* It lets the trainer save before it goes. */
-static void *stop_server(void *arg)
+/* It lets the trainer save before it goes, and is back for a later try. */
+static void *stop_and_start(void *arg)
 {
+    TF_Status *st = TF_NewStatus();
     struct told *t = arg;
 
     TF_DeleteServer(t->server);
+    t->server = start_server(st, t->port);
+    TF_DeleteStatus(st);
     return NULL;
 }
 
-/* The server stops while the steps go on, and is back for the next try. */
+/* The server stops while the steps go on. */
 static void stop_at_30(struct told *t, int64_t step)
 {
     if (step == 30 && t->losts == 0) {
         t->port = port_of(t->server);
-        assert_int_equal(pthread_create(&t->stopper, NULL, stop_server, t), 0);
+        assert_int_equal(pthread_create(&t->stopper, NULL, stop_and_start, t),
+                         0);
     }
-}
-
-static void start_again(struct told *t)
-{
-    TF_Status *st = TF_NewStatus();
-
-    pthread_join(t->stopper, NULL);
-    t->server = start_server(st, t->port);
-    TF_DeleteStatus(st);
 }
 
 static void test_a_server_that_is_stopped_costs_nothing(void **state)
@@ -440,15 +440,62 @@ static void test_a_server_that_is_stopped_costs_nothing(void **state)
         o.target = target;
         o.max_steps = 2000;
         t.at_step = stop_at_30;
-        t.when_lost = start_again;
         if (train(f, &o, &t) != TF_OK)
             fail_msg("%s", TF_Message(f->st));
-        assert_int_equal(t.losts, 1);
+        pthread_join(t.stopper, NULL);
+        assert_true(t.losts >= 1); /* and the tries before it was back */
         assert_int_equal(t.restores, 1);
         assert_int_equal(t.last_step, 2000);
         assert_int_equal(t.steps, 2000);
         TF_DeleteServer(t.server);
     }
+}
+
+/* ... and the disk takes nothing just then. */
+static void stop_without_disk_at_30(struct told *t, int64_t step)
+{
+    char command[400];
+
+    if (step == 30 && t->losts == 0) {
+        snprintf(command, sizeof(command), "mv %s %s-away && touch %s",
+                 checkpoints, checkpoints, checkpoints);
+        assert_int_equal(system(command), 0);
+    }
+    stop_at_30(t, step);
+}
+
+static void give_disk_back(void)
+{
+    char command[400];
+
+    snprintf(command, sizeof(command), "rm %s && mv %s-away %s", checkpoints,
+             checkpoints, checkpoints);
+    assert_int_equal(system(command), 0);
+}
+
+static void test_a_server_that_stops_while_the_disk_is_full(void **state)
+{
+    struct fixture *f = *state;
+    struct told t;
+    TFD_TrainerOptions o = options(&t);
+    char target[64];
+
+    write_meta(f, true);
+    t.server = start_server(f->st, 0);
+    snprintf(target, sizeof(target), "tfd%s",
+             TF_ServerTarget(t.server) + strlen("grpc"));
+    o.target = target;
+    o.max_steps = 0;
+    t.at_step = stop_without_disk_at_30;
+    t.when_failed = give_disk_back;
+    t.stop_when_restored = true;
+    if (train(f, &o, &t) != TF_OK)
+        fail_msg("%s", TF_Message(f->st));
+    pthread_join(t.stopper, NULL);
+    assert_int_equal(t.failures, 1);
+    assert_int_equal(t.restores, 1);
+    assert_int_equal(t.last_step, t.steps);
+    TF_DeleteServer(t.server);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -463,6 +510,7 @@ int main(void)
         TEST(test_bad_models_and_directories),
         TEST(test_a_checkpoint_that_is_gone_ends_it),
         TEST(test_a_server_that_is_stopped_costs_nothing),
+        TEST(test_a_server_that_stops_while_the_disk_is_full),
         TEST(test_a_killed_server_costs_the_steps_since_the_save),
     };
 
