@@ -57,6 +57,12 @@
  * one broken client cannot use up all. */
 #define TFD_CONNECTIONS_PER_PEER_MAX 256
 
+/* At these limits a connection makes place for another once it has been silent
+ * for so long: with no call and nothing kept for its peer; with a session and
+ * no call, whose client dials again when it goes on. */
+#define TFD_CONNECTION_YOUNG_MS 1000
+#define TFD_CONNECTION_KEPT_MS 60000
+
 /* Calls open on one connection.  RecvTensor calls of TensorFlow wait a whole
  * step long and come in thousands; below 1,000 such a cluster deadlocks. */
 #define TFD_STREAMS_PER_CONNECTION_MAX 4096

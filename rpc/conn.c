@@ -197,6 +197,7 @@ struct tfd_conn *tfd_conn_adopt(struct tfd_loop *l, int take_fd,
         return NULL;
     }
     memcpy(c->peer, peer, sizeof(c->peer));
+    c->heard_us = tfd_loop_now_us(l);
     c->origin = *origin;
     return c;
 }

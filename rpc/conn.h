@@ -20,6 +20,10 @@
 
 struct tfd_conn;
 
+/* What depends on a connection: something that goes on now, or may at any time;
+ * only what its peer left here, so that it would dial again; nothing. */
+enum tfd_conn_use { TFD_CONN_BUSY, TFD_CONN_KEPT, TFD_CONN_IDLE };
+
 struct tfd_conn_handler {
     /* Where the next bytes belong and how many fit there, at least 1. */
     size_t (*space)(void *self, uint8_t **at);
@@ -29,6 +33,8 @@ struct tfd_conn_handler {
     void (*connected)(void *self);
     /* The write queue has fallen below TFD_CONN_LOW bytes.  May be NULL. */
     void (*drained)(void *self);
+    /* Whether it may be closed to make room for another.  NULL: it is busy. */
+    enum tfd_conn_use (*use)(void *self);
     /* The last call: why is OK when the peer ended the stream or we closed it;
      * whether a message was cut, the handler knows. */
     void (*closed)(void *self, const struct tfd_status *why);

@@ -50,7 +50,8 @@ struct tfd_conn {
     bool in_line;     /* the rest is conn_line.c's: waits to read on */
     struct tfd_conn *next_in_line;
     uint64_t greedy_until_us;
-    uint32_t chunk; /* bytes that one read may bring */
+    uint64_t heard_us; /* when bytes came, or it did */
+    uint32_t chunk;    /* bytes that one read may bring */
     struct tfd_dial *dial;
     struct tfd_listener *listener;    /* that counts it, or NULL */
     struct tfd_listener_host *host;   /* in it */
@@ -67,5 +68,13 @@ struct tfd_conn *tfd_conn_adopt(struct tfd_loop *l, int take_fd,
                                 const struct tfd_origin *origin);
 /* The listener's, of the address h: one of its connections is gone. */
 void tfd_listener_forget(struct tfd_listener *l, struct tfd_listener_host *h);
+
+/* How many that address has. */
+int tfd_listener_host_size(const struct tfd_listener_host *h);
+/* conn_victim.c: the connection of l that another may have the place of, of the
+ * address h, or with NULL of the one that has most; NULL: all are in use. */
+struct tfd_conn *tfd_conn_victim(struct tfd_loop *loop,
+                                 const struct tfd_listener *l,
+                                 const struct tfd_listener_host *h);
 
 #endif

@@ -54,6 +54,8 @@ static bool read_slice(struct tfd_conn *c, uint64_t *now, uint64_t until)
 
         *now = tfd_loop_now_us(c->loop);
         learn(c, n, *now - begun);
+        if (n > 0)
+            c->heard_us = *now;
         if (!more)
             return false;
         if (*now >= until)

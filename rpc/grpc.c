@@ -131,6 +131,20 @@ static void conn_drained(void *self)
     tfd_grpc_server_go_on(self);
 }
 
+static enum tfd_conn_use conn_use(void *self)
+{
+    struct tfd_grpc_server *v = self;
+
+    if (v->inside || v->ticket.active)
+        return TFD_CONN_BUSY;
+    for (struct tfd_grpc_call *s = v->streams; s; s = s->next)
+        if (s->handed)
+            return TFD_CONN_BUSY;
+    return tfd_links_held(tfd_service_links(v->service), v->link)
+               ? TFD_CONN_KEPT
+               : TFD_CONN_IDLE;
+}
+
 static void conn_closed(void *self, const struct tfd_status *why)
 {
     struct tfd_grpc_server *v = self;
@@ -155,6 +169,7 @@ static const struct tfd_conn_handler handler = {
     .space = conn_space,
     .commit = conn_commit,
     .drained = conn_drained,
+    .use = conn_use,
     .closed = conn_closed,
 };
 

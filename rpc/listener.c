@@ -29,13 +29,17 @@
 #define BACKLOG 511
 #define ACCEPTS_PER_TURN 64
 #define REST_US (100 * 1000)
+/* No connection made room, so none is asked again for so long. */
+#define FULL_US (100 * 1000)
 /* One line about users who may not connect in so long. */
 #define TELL_US (1000 * 1000)
 
 /* Who has connections open. */
 struct tfd_listener_host {
     int connections;
-    bool told; /* that it has too many */
+    bool told;              /* that it has too many ... */
+    bool told_displaced;    /* ... and that some made room */
+    uint64_t full_until_us; /* none made room a moment ago */
     char key[TFD_ORIGIN_KEY_MAX];
 };
 
@@ -107,17 +111,50 @@ void tfd_listener_forget(struct tfd_listener *l, struct tfd_listener_host *h)
     drop_hold(l);
 }
 
+int tfd_listener_host_size(const struct tfd_listener_host *h)
+{
+    return h->connections;
+}
+
+/* One that is idle goes; false when there is none.  To look for one takes a
+ * walk over all, so it is not done for every one of many that knock in vain. */
+static bool make_room(struct tfd_listener *l, struct tfd_listener_host *h,
+                      bool of_host)
+{
+    uint64_t now = tfd_loop_now_us(l->loop);
+    struct tfd_conn *c;
+
+    if (now < h->full_until_us)
+        return false;
+    c = tfd_conn_victim(l->loop, l, of_host ? h : NULL);
+    if (!c) {
+        h->full_until_us = now + FULL_US;
+        return false;
+    }
+    if (!h->told_displaced)
+        tfd_log(TFD_LOG_WARN, "connection_displaced",
+                "peer=%s counted_as=\"%s\" open=%d of_peer=%d idle_s=%llu "
+                "why=\"another one needs its place\"",
+                c->peer, c->host->key, l->connections, h->connections - 1,
+                (unsigned long long)((now - c->heard_us) / 1000000));
+    h->told_displaced = true;
+    tfd_conn_close(c, 0);
+    return true;
+}
+
 /* NULL when one more is too many. */
 static struct tfd_listener_host *admit(struct tfd_listener *l, const char *peer,
                                        const struct tfd_origin *from)
 {
     struct tfd_listener_host *h = find_host(l, from);
+    bool of_host;
 
     if (!h)
         return NULL;
     h->connections++;
-    if (l->connections < l->connections_max &&
-        h->connections <= l->per_peer_max)
+    of_host = h->connections > l->per_peer_max;
+    if ((l->connections < l->connections_max && !of_host) ||
+        make_room(l, h, of_host))
         return h;
     if (!h->told)
         tfd_log(TFD_LOG_WARN, "connection_refused",

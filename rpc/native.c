@@ -59,6 +59,7 @@ struct native {
     uint64_t link;
     bool ending; /* no more frames are looked at */
     struct tfd_native_guard guard;
+    uint64_t called_us; /* when the last request came */
     struct tfd_heartbeat heartbeat;
     struct tfd_timer handshake; /* until the first frame is complete */
     char peer[TFD_PEER_TEXT_MAX];
@@ -308,6 +309,7 @@ static void dispatch(struct native *n, struct native_call *c)
     c->call.in = c->in.message;
     c->in.message = (struct tfd_incoming){0};
     settle(n, c);
+    n->called_us = tfd_loop_now_us(n->reader.loop);
     n->held = n->ticket.waiting;
     n->assembling -= c->size;
     n->unanswered += c->size;
@@ -559,6 +561,19 @@ static void on_drained(void *self)
     update_reading(n);
 }
 
+/* Peers answer PINGs for ever, and push without a session: so what counts is
+ * when they last said anything. */
+static enum tfd_conn_use use(void *self)
+{
+    struct native *n = self;
+    uint64_t silent = tfd_loop_now_us(n->reader.loop) - n->called_us;
+
+    if (n->open > 0 || silent < TFD_CONNECTION_KEPT_MS * UINT64_C(1000) ||
+        tfd_links_held(tfd_service_links(n->service), n->link))
+        return TFD_CONN_BUSY;
+    return TFD_CONN_IDLE;
+}
+
 static void on_closed(void *self, const struct tfd_status *why)
 {
     struct native *n = self;
@@ -591,6 +606,7 @@ static const struct tfd_conn_handler handler = {
     .space = on_space,
     .commit = on_commit,
     .drained = on_drained,
+    .use = use,
     .closed = on_closed,
 };
 

@@ -106,9 +106,17 @@ static void on_closed(void *self, const struct tfd_status *why)
     forget(self);
 }
 
+/* It has not said what it is for. */
+static enum tfd_conn_use use(void *self)
+{
+    (void)self;
+    return TFD_CONN_IDLE;
+}
+
 static const struct tfd_conn_handler handler = {
     .space = on_space,
     .commit = on_commit,
+    .use = use,
     .closed = on_closed,
 };
 
