@@ -398,11 +398,11 @@ static void test_raw_strings_that_are_refused(void **state)
         {TFD_INT16,
          {TFD_STR_INIT("ab"), TFD_STR_INIT("abcd")},
          "DecodeRaw requires input strings to all be the same size, but "
-         "element 1 has size 4 != 2"},
+         "element 1 has size 2 != 4"},
         {TFD_INT16,
          {TFD_STR_INIT(""), TFD_STR_INIT("abcd")},
          "DecodeRaw requires input strings to all be the same size, but "
-         "element 1 has size 4 != 0"},
+         "element 1 has size 0 != 4"},
         {TFD_INT16,
          {TFD_STR_INIT("abc"), TFD_STR_INIT("abc")},
          "Input to DecodeRaw has length 3 that is not a multiple of 2, the "
