@@ -41,8 +41,8 @@ enum tfd_code tfd_bind_resolve(const char *bind, const char *own, int32_t port,
     pthread_mutex_unlock(&table);
     pthread_mutex_lock(&silent);
     pthread_mutex_unlock(&silent);
-    if (raise_when_asked)
-        kill(getpid(), raise_when_asked);
+    if (__atomic_load_n(&raise_when_asked, __ATOMIC_RELAXED))
+        kill(getpid(), __atomic_load_n(&raise_when_asked, __ATOMIC_RELAXED));
     memset(out, 0, sizeof(*out));
     snprintf(out->host, sizeof(out->host), "%.60s", bind ? bind : own);
     out->port = port;
@@ -164,10 +164,10 @@ static void test_signals_win_over_the_answer(void **state)
     struct tfd_bind bind;
 
     (void)state;
-    raise_when_asked = SIGTERM;
+    __atomic_store_n(&raise_when_asked, SIGTERM, __ATOMIC_RELAXED);
     for (int i = 0; i < 200; i++)
         assert_int_equal(find(1, codes, 0, &bind, &st), TFD_CANCELLED);
-    raise_when_asked = 0;
+    __atomic_store_n(&raise_when_asked, 0, __ATOMIC_RELAXED);
 }
 
 static int questions(void)
