@@ -100,9 +100,9 @@ def ends_with_trainers(cluster, ps, options):
     wait_until(lambda: chief_has_saved(folder), 60, "the first checkpoint")
     trainer.kill()
     trainer.wait()
+    # They could not without the ps; it may end before Python has.
     finish([start_trainer(cluster, index, folder, options(index))
             for index in (1, 0)], 80)
-    assert ps.alive(), ps.log_tail()
     assert ps.exit_code(15) == 0
     assert "every worker has left" in ps.log_text()
 
