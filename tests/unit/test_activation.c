@@ -32,7 +32,8 @@ static void test_edges(void **state)
         {"LeakyReluGrad",
          "alpha=0.5",
          {"float[2] 1", "float[3] 1"},
-         {"!INVALID_ARGUMENT must be the same size"}},
+         {"!INVALID_ARGUMENT same size and shape.  Input 0: [2] != input 1: "
+          "[3]"}},
         {"LeakyRelu", "alpha=0.5", {"int32[1] 1"}, {"!INVALID_ARGUMENT T"}},
     };
 
