@@ -119,7 +119,10 @@ void TF_SetAttrValueProto(TF_OperationDescription *desc, const char *attr_name,
 
     while (tfd_pb_next(&r, &f))
         ;
-    if (tfd_pb_end(&r, "AttrValue", tfd_capi_status(status)) == TFD_OK)
+    if (tfd_pb_end(&r, "AttrValue", NULL) != TFD_OK)
+        tfd_fail(tfd_capi_status(status), TFD_INVALID_ARGUMENT,
+                 "Unparseable AttrValue proto");
+    else
         tfd_op_desc_attr(desc, tfd_str_of(attr_name), value);
 }
 

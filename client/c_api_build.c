@@ -27,6 +27,9 @@ TF_Operation *TF_FinishOperation(TF_OperationDescription *desc,
     tfd_lock(&g->lock);
     if (tfd_op_desc_finish(desc, &op, st) != TFD_OK)
         op = NULL;
+    /* An unknown op, too, is a mistake of who builds the node. */
+    if (st->code == TFD_NOT_FOUND)
+        st->code = TFD_INVALID_ARGUMENT;
     tfd_unlock(&g->lock);
     tfd_op_desc_free(desc);
     return op;
@@ -40,10 +43,28 @@ void TF_SetDevice(TF_OperationDescription *desc, const char *device)
 
 /* ---- Inputs -------------------------------------------------------------- */
 
+/* TensorFlow's words for an output that there is not. */
+static bool has_output(TF_OperationDescription *desc, TF_Output input)
+{
+    int count = input.oper ? input.oper->node->out_count : 0;
+
+    if (!input.oper || (input.index >= 0 && input.index < count))
+        return true;
+    tfd_fail(&desc->st, TFD_INVALID_ARGUMENT,
+             "Attempt to add output %d of " TFD_STR_FMT
+             " not in range [0, %d) to node with type " TFD_STR_FMT
+             ". Node: {{node " TFD_STR_FMT "}}",
+             input.index, TFD_STR_ARG(input.oper->node->name), count,
+             TFD_STR_ARG(desc->op), TFD_STR_ARG(input.oper->node->name));
+    return false;
+}
+
 static void add_edge(TF_OperationDescription *desc, TF_Output input)
 {
     struct tfd_edge e;
 
+    if (!has_output(desc, input))
+        return;
     if (tfd_capi_edge(desc->graph, input, &e, &desc->st) == TFD_OK)
         tfd_bytes_add(&desc->edges, &e, sizeof(e));
     else

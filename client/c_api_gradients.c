@@ -27,12 +27,17 @@ static enum tfd_code resolve(const TF_Graph *g, const TF_Output *outputs,
 static enum tfd_code choose_prefix(const TF_Graph *g, const char *asked,
                                    struct tfd_bytes *out, struct tfd_status *st)
 {
+    const struct tfd_node *taken;
+
     if (!asked)
         return tfd_gradients_prefix(g, out, st);
     tfd_bytes_add_str(out, tfd_str_of(asked));
-    if (!tfd_gradients_prefix_free(g, tfd_bytes_view(out)))
+    taken = tfd_gradients_prefix_user(g, tfd_bytes_view(out));
+    if (taken)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "prefix [%.200s] already exists in the graph", asked);
+                        "prefix [%.200s] conflicts with existing node in the "
+                        "graph named [" TFD_STR_FMT "]",
+                        asked, TFD_STR_ARG(taken->name));
     return tfd_bytes_ok(out, "a prefix of names", st);
 }
 

@@ -4,6 +4,7 @@
 #include "client/capi.h"
 
 #include "common/graphdef.h"
+#include "common/pbio.h"
 #include "config/limits.h"
 
 #include <stdio.h>
@@ -309,10 +310,16 @@ static enum tfd_code import_locked(TF_Graph *g, const TF_Buffer *graph_def,
                                    struct tfd_status *st)
 {
     struct tfd_str bytes = {graph_def->data, graph_def->length};
+    struct tfd_pb_reader scan = tfd_pb_reader_of(bytes);
+    struct tfd_pb_field f;
     enum tfd_code rc;
     int32_t first;
 
     TFD_TRY(check_options(o, st));
+    while (tfd_pb_next(&scan, &f))
+        ;
+    if (tfd_pb_end(&scan, "GraphDef", NULL) != TFD_OK)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT, "Invalid GraphDef");
     tfd_lock(&g->lock);
     rc = import(g, bytes, o, &first, st);
     if (rc == TFD_OK && (rc = fill_results(g, o, first, r, st)) != TFD_OK)

@@ -66,7 +66,16 @@ void TF_SetConfig(TF_SessionOptions *options, const void *proto,
 {
     struct tfd_status *st = tfd_capi_status(status);
     struct tfd_session_config config;
+    struct tfd_pb_reader r =
+        tfd_pb_reader_of((struct tfd_str){proto, proto_len});
+    struct tfd_pb_field f;
 
+    while (tfd_pb_next(&r, &f))
+        ;
+    if (tfd_pb_end(&r, "ConfigProto", NULL) != TFD_OK) {
+        tfd_fail(st, TFD_INVALID_ARGUMENT, "Unparseable ConfigProto");
+        return;
+    }
     if (tfd_session_config_read((struct tfd_str){proto, proto_len}, &config,
                                 st) != TFD_OK)
         return;
@@ -179,6 +188,15 @@ static enum tfd_code send_bytes(TF_Session *s, const struct tfd_bytes *bytes,
     return TFD_OK;
 }
 
+/* TF_FinishOperation() takes any name, as TensorFlow's does; no server does. */
+static enum tfd_code check_names(const TF_Graph *g, int32_t first,
+                                 struct tfd_status *st)
+{
+    for (int32_t i = first; i < g->graph->count; i++)
+        TFD_TRY(tfd_graph_name_check(g->graph->nodes[i]->name, st));
+    return TFD_OK;
+}
+
 /* The lock is held. */
 static enum tfd_code send_growth(TF_Session *s, struct tfd_status *st)
 {
@@ -193,9 +211,12 @@ static enum tfd_code send_growth(TF_Session *s, struct tfd_status *st)
         return TFD_OK;
     }
     tfd_bytes_init(&bytes, TFD_CAPI_MESSAGE_MAX);
-    count = export_from(s->graph, s->sent, &bytes);
+    rc = check_names(s->graph, s->sent, st);
+    if (rc == TFD_OK)
+        count = export_from(s->graph, s->sent, &bytes);
     tfd_unlock(&s->graph->lock);
-    rc = send_bytes(s, &bytes, st);
+    if (rc == TFD_OK)
+        rc = send_bytes(s, &bytes, st);
     tfd_bytes_deinit(&bytes);
     if (rc == TFD_OK)
         s->sent = count;
@@ -317,6 +338,11 @@ static enum tfd_code take_feeds(struct running *r,
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
                             "no tensor for input %d ('" TFD_STR_FMT "')", i,
                             TFD_STR_ARG(r->names->feeds[i]));
+        else if (input_values[i]->tensor.dtype != r->names->feed_types[i])
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "Expects arg[%d] to be %s but %s is provided", i,
+                            tfd_dtype_name(r->names->feed_types[i]),
+                            tfd_dtype_name((int)input_values[i]->tensor.dtype));
     for (int i = 0; i < count; i++) {
         enum tfd_code rc =
             take_feed(&input_values[i]->tensor, &r->feeds[i], st);

@@ -116,10 +116,14 @@ TF_WhileParams TF_NewWhile(TF_Graph *g, TF_Output *inputs, int ninputs,
     size_t count = ninputs > 0 ? (size_t)ninputs : 1;
     TF_Output *cond_inputs, *body_inputs;
 
-    if (ninputs <= 0 || ninputs > TFD_NODE_INPUTS_MAX) {
+    if (ninputs <= 0) {
         tfd_fail(st, TFD_INVALID_ARGUMENT,
-                 "TF_NewWhile() must be passed at least one input and at most "
-                 "%d, not %d",
+                 "TF_NewWhile() must be passed at least one input");
+        return empty;
+    }
+    if (ninputs > TFD_NODE_INPUTS_MAX) {
+        tfd_fail(st, TFD_INVALID_ARGUMENT,
+                 "TF_NewWhile() may be passed at most %d inputs, not %d",
                  TFD_NODE_INPUTS_MAX, ninputs);
         return empty;
     }

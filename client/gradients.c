@@ -36,7 +36,8 @@ enum tfd_code tfd_gradients_add(TF_Graph *g, struct tfd_gradients *r,
     return rc;
 }
 
-bool tfd_gradients_prefix_free(const TF_Graph *g, struct tfd_str prefix)
+const struct tfd_node *tfd_gradients_prefix_user(const TF_Graph *g,
+                                                 struct tfd_str prefix)
 {
     for (int32_t i = 0; i < g->operation_count; i++) {
         struct tfd_str name = g->operations[i]->node->name;
@@ -44,9 +45,9 @@ bool tfd_gradients_prefix_free(const TF_Graph *g, struct tfd_str prefix)
         if (name.size >= prefix.size &&
             tfd_str_eq((struct tfd_str){name.data, prefix.size}, prefix) &&
             (name.size == prefix.size || name.data[prefix.size] == '/'))
-            return false;
+            return g->operations[i]->node;
     }
-    return true;
+    return NULL;
 }
 
 enum tfd_code tfd_gradients_prefix(const TF_Graph *g, struct tfd_bytes *out,
@@ -54,7 +55,7 @@ enum tfd_code tfd_gradients_prefix(const TF_Graph *g, struct tfd_bytes *out,
 {
     tfd_bytes_clear(out);
     tfd_bytes_printf(out, "gradients");
-    for (int i = 1; !tfd_gradients_prefix_free(g, tfd_bytes_view(out)); i++) {
+    for (int i = 1; tfd_gradients_prefix_user(g, tfd_bytes_view(out)); i++) {
         tfd_bytes_clear(out);
         tfd_bytes_printf(out, "gradients_%d", i);
     }

@@ -17,7 +17,8 @@ enum tfd_code tfd_gradients_add(TF_Graph *g, struct tfd_gradients *r,
 /* "gradients", or "gradients_1" ... where that is taken. */
 enum tfd_code tfd_gradients_prefix(const TF_Graph *g, struct tfd_bytes *out,
                                    struct tfd_status *st) TFD_MUST_USE;
-/* No node has this name, or one that begins with it and a slash. */
-bool tfd_gradients_prefix_free(const TF_Graph *g, struct tfd_str prefix);
+/* A node that has this name, or one that begins with it and a slash; NULL. */
+const struct tfd_node *tfd_gradients_prefix_user(const TF_Graph *g,
+                                                 struct tfd_str prefix);
 
 #endif

@@ -69,10 +69,11 @@ struct tfd_signature_names {
     struct tfd_edge *edges; /* inputs, outputs, then targets with output 0 */
     int input_count, output_count, target_count;
     struct tfd_str *feeds, *fetches, *targets;
-    int fetch_count; /* without repetitions */
-    int *fetch_of;   /* by output */
-    uint32_t plan;   /* atomic; 0: not known yet */
-    bool kept;       /* else free it after the run */
+    uint8_t *feed_types; /* enum tfd_dtype, by input */
+    int fetch_count;     /* without repetitions */
+    int *fetch_of;       /* by output */
+    uint32_t plan;       /* atomic; 0: not known yet */
+    bool kept;           /* else free it after the run */
 };
 
 struct tfd_signatures {

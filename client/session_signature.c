@@ -123,6 +123,7 @@ static void lay_out(struct block *b, struct tfd_signature_names *n, char **text,
     n->fetches = piece(b, out, sizeof(*n->fetches));
     n->targets = piece(b, targets, sizeof(*n->targets));
     n->fetch_of = piece(b, out, sizeof(*n->fetch_of));
+    n->feed_types = piece(b, in, sizeof(*n->feed_types));
     *text = piece(b,
                   name_space(c->inputs, c->input_count) +
                       name_space(c->outputs, c->output_count),
@@ -160,6 +161,8 @@ static void fill(struct tfd_signature_names *n, const struct tfd_call_shape *c,
         *e++ =
             (struct tfd_edge){c->inputs[i].oper->node->id, c->inputs[i].index};
         n->feeds[i] = write_name(&text, c->inputs[i]);
+        n->feed_types[i] = (uint8_t)tfd_dtype_base(
+            c->inputs[i].oper->node->out_types[c->inputs[i].index]);
     }
     for (int i = 0; i < c->output_count; i++) {
         *e++ = (struct tfd_edge){c->outputs[i].oper->node->id,

@@ -84,6 +84,7 @@ struct tfd_node_spec {
     int32_t control_count;
     const struct tfd_attr *attrs;
     int32_t attr_count;
+    bool any_name; /* a client's graph: checked when it is sent */
 };
 
 struct tfd_graph *tfd_graph_new(const struct tfd_op_set *ops,
@@ -109,6 +110,11 @@ enum tfd_code tfd_graph_add_control(struct tfd_graph *g, struct tfd_node *n,
  * caller who finds after an import that it cannot keep it.  Their memory stays
  * the arena's. */
 void tfd_graph_truncate(struct tfd_graph *g, int32_t count);
+/* A letter, digit or one of "._", then also "/-\\>". */
+bool tfd_graph_name_ok(struct tfd_str name);
+/* INVALID_ARGUMENT "Node 'NAME': Node name contains invalid characters". */
+enum tfd_code tfd_graph_name_check(struct tfd_str name,
+                                   struct tfd_status *st) TFD_MUST_USE;
 struct tfd_node *tfd_graph_find(const struct tfd_graph *g, struct tfd_str name);
 
 /* "node", "node:1" -> an edge, checked against the node's outputs.  "^node"

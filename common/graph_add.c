@@ -81,15 +81,23 @@ static enum tfd_code check_limits(const struct adding *a)
     return check_limit(a, "attributes", s->attr_count, TFD_NODE_ATTRS_MAX);
 }
 
+enum tfd_code tfd_graph_name_check(struct tfd_str name, struct tfd_status *st)
+{
+    char text[TFD_PRINTABLE_MAX];
+
+    if (tfd_graph_name_ok(name))
+        return TFD_OK;
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "Node '%s': Node name contains invalid characters",
+                    tfd_printable(name, text));
+}
+
 static enum tfd_code check_name(const struct adding *a)
 {
     struct tfd_str name = a->spec->name;
-    char text[TFD_PRINTABLE_MAX];
 
-    if (!tfd_graph_name_ok(name))
-        return tfd_fail(a->st, TFD_INVALID_ARGUMENT,
-                        "Node '%s': Node name contains invalid characters",
-                        tfd_printable(name, text));
+    if (!a->spec->any_name)
+        TFD_TRY(tfd_graph_name_check(name, a->st));
     if (tfd_graph_find(a->g, name))
         return tfd_fail(a->st, TFD_INVALID_ARGUMENT,
                         "Duplicate node name in graph: '" TFD_STR_FMT "'",

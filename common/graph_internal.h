@@ -33,7 +33,4 @@ enum tfd_code tfd_graph_infer_attrs(struct tfd_graph *g, struct tfd_node *n,
  * texts of errors travel as UTF-8.  text has TFD_PRINTABLE_MAX bytes. */
 const char *tfd_printable(struct tfd_str s, char *text);
 
-/* A letter, digit or one of "._", then also "/-\\>". */
-bool tfd_graph_name_ok(struct tfd_str name);
-
 #endif

@@ -97,10 +97,8 @@ static TF_Operation *bad_node(struct fixture *f, int which)
 
     assert_non_null(x.oper);
     d = TF_NewOperation(f->g, which == 0 ? "NoSuchOp" : "MatMul",
-                        which == 1   ? "again"
-                        : which == 2 ? "bad name"
-                                     : "y");
-    if (which != 3)
+                        which == 1 ? "again" : "y");
+    if (which != 2 && which != 3)
         TF_AddInput(d, x);
     if (which == 4)
         TF_AddInput(d, (TF_Output){NULL, 0});
@@ -123,12 +121,12 @@ static void test_bad_operations_say_why(void **state)
         TF_Code code;
         const char *part;
     } cases[] = {
-        {TF_NOT_FOUND, "NoSuchOp"},
+        {TF_INVALID_ARGUMENT, "NoSuchOp"},
         {TF_INVALID_ARGUMENT, "Duplicate node name"},
-        {TF_INVALID_ARGUMENT, "bad name"},
+        {TF_INVALID_ARGUMENT, "do not match 1 inputs"},
         {TF_INVALID_ARGUMENT, "y"},
         {TF_INVALID_ARGUMENT, "without operation"},
-        {TF_OUT_OF_RANGE, "does not have output 1"},
+        {TF_INVALID_ARGUMENT, "Attempt to add output 1 of again"},
         {TF_INVALID_ARGUMENT, "T"},
         {TF_INVALID_ARGUMENT, "transpose_a"},
         {TF_INVALID_ARGUMENT, "y"},
@@ -417,12 +415,37 @@ static void test_definitions_and_versions(void **state)
     TF_DeleteBuffer(versions);
 }
 
+/* Whatever is wrong with a node that is built is INVALID_ARGUMENT. */
+static void test_codes_of_nodes_that_cannot_be_built(void **state)
+{
+    struct fixture *f = *state;
+    TF_Output x = scalar(f, "x", 1), y = {x.oper, 1};
+    TF_OperationDescription *d = TF_NewOperation(f->g, "Nope", "u");
+
+    assert_null(TF_FinishOperation(d, f->st));
+    expect(f, TF_INVALID_ARGUMENT, "Op type not registered 'Nope' in binary");
+    d = TF_NewOperation(f->g, "Neg", "n");
+    TF_AddInput(d, y);
+    assert_null(TF_FinishOperation(d, f->st));
+    expect(f, TF_INVALID_ARGUMENT,
+           "Attempt to add output 1 of x not in range [0, 1) to node with type "
+           "Neg. Node: {{node x}}");
+    d = TF_NewOperation(f->g, "Placeholder", "p");
+    assert_null(TF_FinishOperation(d, f->st));
+    expect(f, TF_INVALID_ARGUMENT, "NodeDef missing attr 'dtype' from");
+    d = TF_NewOperation(f->g, "Placeholder", "q");
+    TF_SetAttrValueProto(d, "dtype", "\xff", 1, f->st);
+    expect(f, TF_INVALID_ARGUMENT, "Unparseable AttrValue proto");
+    assert_null(TF_FinishOperation(d, f->st));
+}
+
 #define TEST(name) \
     cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(test_codes_of_nodes_that_cannot_be_built),
         TEST(test_an_operation_is_what_it_was_said_to_be),
         TEST(test_addresses_of_operations_stay),
         TEST(test_lists_of_inputs_end_where_the_call_said),

@@ -370,6 +370,48 @@ static void test_sessions_in_process_share_nothing(void **state)
     TF_DeleteSession(second, f->st);
 }
 
+/* As in TensorFlow: building takes any name, running takes none of these. */
+static void test_names_are_checked_when_they_are_run(void **state)
+{
+    static const char *const names[] = {"bad name!", "", "a:0", "^c",
+                                        "\xc3\xa9"};
+    struct fixture *f = *state;
+    TF_Output one = scalar(f, "one", 1), last = one;
+    TF_Session *s = open_session(f, "");
+
+    assert_true(run1(f, s, one) == 1);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        last = op1(f, "Neg", names[i], one);
+        expect(f, TF_OK, "");
+        assert_string_equal(TF_OperationName(last.oper), names[i]);
+        assert_ptr_equal(TF_GraphOperationByName(f->g, names[i]), last.oper);
+    }
+    for (int i = 0; i < 2; i++) {
+        run1(f, s, i ? one : last);
+        expect(f, TF_INVALID_ARGUMENT,
+               "Node 'bad name!': Node name contains invalid characters");
+    }
+    TF_DeleteSession(s, f->st);
+}
+
+static void test_a_feed_of_another_type_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    TF_Output x = placeholder(f, "x", NULL, -1), y = op1(f, "Neg", "y", x);
+    TF_Tensor *in = TF_AllocateTensor(TF_INT32, NULL, 0, 4), *out = NULL;
+    TF_Session *s = open_session(f, "");
+
+    memset(TF_TensorData(in), 0, 4);
+    for (int i = 0; i < 2; i++) {
+        TF_SessionRun(s, NULL, &x, &in, 1, &y, &out, 1, NULL, 0, NULL, f->st);
+        expect(f, TF_INVALID_ARGUMENT,
+               "Expects arg[0] to be float but int32 is provided");
+        assert_null(out);
+    }
+    TF_DeleteTensor(in);
+    TF_DeleteSession(s, f->st);
+}
+
 /* One run with RunOptions; how often `name` is among its step stats' texts. */
 static int traced(struct fixture *f, TF_Session *s, TF_Output fetch,
                   const char *options, size_t size, const char *name)
@@ -566,6 +608,8 @@ int main(void)
         TEST(test_sessions_begin_with_the_config_of_their_server),
         TEST(test_a_session_adds_to_the_config_of_its_server),
         TEST(test_sessions_in_process_share_nothing),
+        TEST(test_names_are_checked_when_they_are_run),
+        TEST(test_a_feed_of_another_type_is_refused),
         TEST(test_steps_say_when_their_nodes_ran),
         TEST(test_steps_of_a_server_say_when_their_nodes_ran),
         TEST(test_a_stopped_server_is_unavailable),
