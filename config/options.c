@@ -294,7 +294,7 @@ const struct tfd_option tfd_options[] = {
      read_allow, AT(allow)},
     {NETWORK, "connections_per_peer", "N", "256",
      "connections that one address, or one user of this host, may hold open; "
-     "more are closed at once",
+     "beyond them an idle one makes room, or the new one is closed",
      read_int32, AT(connections_per_peer), .min = 1,
      .max = TFD_CONNECTIONS_MAX},
     {NETWORK, "peer_wait", "DURATION", "60s",

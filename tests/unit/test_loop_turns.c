@@ -195,7 +195,7 @@ static void cancel_endless(struct endless *e, const int *left)
 static void test_endless_steps_let_others_run(void **state)
 {
     static struct endless runs[ENDLESS];
-    uint64_t loop = put_loop(&count_to_n), other;
+    uint64_t loop, other;
     int left;
 
     (void)state;
@@ -205,6 +205,7 @@ static void test_endless_steps_let_others_run(void **state)
     wrig_fetch(&w, "c");
     other = wrig_register(&w);
     for (int as_code = 1; as_code >= 0; as_code--) {
+        loop = put_loop(&count_to_n);
         if (!as_code)
             take_code_away(exec_of(loop));
         left = ENDLESS;
