@@ -178,16 +178,30 @@ static enum tfd_code find_or_add(struct tfd_function_table *t,
     return rc;
 }
 
+/* TensorFlow looks calls up in one place, branches and loops in another. */
+static enum tfd_code fail_unknown(const struct tfd_node *n,
+                                  const struct tfd_func *f,
+                                  struct tfd_status *st)
+{
+    if (tfd_str_is(n->op->name, "PartitionedCall") ||
+        tfd_str_is(n->op->name, "StatefulPartitionedCall"))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Failed to find function \"" TFD_STR_FMT
+                        "\" in function library",
+                        TFD_STR_ARG(f->name));
+    return tfd_fail(st, TFD_NOT_FOUND,
+                    "Function " TFD_STR_FMT " is not defined.",
+                    TFD_STR_ARG(f->name));
+}
+
 static enum tfd_code find(const struct tfd_prepare *p, const struct tfd_func *f,
                           enum tfd_function_kind kind,
                           struct tfd_rt_function **out, struct tfd_status *st)
 {
     struct tfd_function_table *t = tfd_compile_functions(p);
 
-    if (!t)
-        return tfd_fail(st, TFD_NOT_FOUND,
-                        "Function " TFD_STR_FMT " is not defined.",
-                        TFD_STR_ARG(f->name));
+    if (!t || !tfd_function_find(t->graph, f->name))
+        return fail_unknown(p->node, f, st);
     return find_or_add(t, f, kind, p->rt, out, st);
 }
 

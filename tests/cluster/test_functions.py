@@ -1,7 +1,9 @@
 """Functions and control flow v2: expanded by the master, or run as ops."""
 import threading
 
-from tensorflow.core.framework import function_pb2, types_pb2
+from google.protobuf import text_format
+from tensorflow.core.framework import (function_pb2, graph_pb2,
+                                       types_pb2)
 
 from tests.cluster.client import (equal, expect, graph, np, plain_config, run,
                                   tf)
@@ -413,6 +415,49 @@ def libraries_that_are_wrong_are_refused(cluster):
              "INVALID_ARGUMENT", "a different function with the same name")):
         got, why = code_of(called, cluster, text, "F")
         assert got == code and part in why, (text, got, why)
+
+
+UNKNOWN = """
+node { name: "c" op: "Const" attr { key: "dtype" value { type: DT_FLOAT } }
+       attr { key: "value" value { tensor { dtype: DT_FLOAT float_val: 1
+                                            tensor_shape { } } } } }
+node { name: "x" op: "%s" %s
+       attr { key: "%s" value { func { name: "nofn" } } }
+       attr { key: "%s" value { func { name: "nofn" } } } }
+"""
+LIST = 'attr { key: "%s" value { list { type: DT_FLOAT } } } '
+TYPE = 'attr { key: "%s" value { type: DT_FLOAT } } '
+
+
+@test(**PAIR)
+def functions_that_no_library_has_are_named(cluster):
+    ends = LIST % "Tin" + LIST % "Tout"
+    branch = 'input: "c" input: "c" ' + TYPE % "Tcond" + ends
+    loop = 'input: "c" ' + LIST % "T"
+    missing = 'Failed to find function "nofn" in function library'
+    undefined = "Function nofn is not defined"
+    for op, rest, one, other, error, part in (
+            ("PartitionedCall", 'input: "c" ' + ends, "f", "f",
+             tf.errors.InvalidArgumentError, missing),
+            ("StatefulPartitionedCall", 'input: "c" ' + ends, "f", "f",
+             tf.errors.InvalidArgumentError, missing),
+            ("If", branch, "then_branch", "else_branch",
+             tf.errors.NotFoundError, undefined),
+            ("StatelessIf", branch, "then_branch", "else_branch",
+             tf.errors.NotFoundError, undefined),
+            ("While", loop, "cond", "body", tf.errors.NotFoundError,
+             undefined),
+            ("StatelessWhile", loop, "cond", "body",
+             tf.errors.NotFoundError, undefined)):
+        text = UNKNOWN % (op, rest, one, other)
+        if one == other:  # an attribute has one value
+            text = text[:text.rindex("attr")] + "}"
+        with graph():
+            tf.import_graph_def(
+                text_format.Parse(text, graph_pb2.GraphDef()), name="")
+            with tf.Session(cluster.target()) as session:
+                with expect(error, part):
+                    session.run("x:0")
 
 
 @test(limit=60, **PAIR)
