@@ -114,7 +114,9 @@ def slow_steps_are_told_and_every_step_if_wanted(server):
             assert slow["ms"] >= 200 and slow["threshold_ms"] == 50, slow
             steps = [e for e in events(worker, "step")
                      if e["step"] == slow["step"]]
-            assert [e["code"] for e in steps] == ["DEADLINE_EXCEEDED"], steps
+            # The client's own deadline ends the call at the same instant.
+            assert len(steps) == 1 and steps[0]["code"] in (
+                "DEADLINE_EXCEEDED", "CANCELLED"), steps
 
 
 @test(limit=60, tfd_only=True)
