@@ -30,8 +30,7 @@
 #define TFD_HALT_BLOCK_SIZE ((size_t)4 << 20)
 #define TFD_HALT_BLOCK_NS 2000000
 
-extern __thread const int *tfd_halt_flag
-    __attribute__((tls_model("initial-exec")));
+extern __thread const int *tfd_halt_flag;
 
 /* NULL: from now on this thread finishes what it begins.  The flag is read
  * until the next call. */
