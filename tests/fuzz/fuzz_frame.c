@@ -7,6 +7,7 @@
  * end: the same messages, the same failure.  The first byte of the input
  * chooses how large the pieces of the first reading are.
  */
+#include "common/hash.h"
 #include "common/alloc.h"
 #include "config/limits.h"
 #include "rpc/native_io.h"
@@ -28,7 +29,7 @@ struct reading {
 
 static void note(struct reading *r, const void *bytes, size_t size)
 {
-    r->digest = r->digest * 31 + tfd_str_hash((struct tfd_str){bytes, size});
+    r->digest = r->digest * 31 + tfd_hash_str((struct tfd_str){bytes, size});
 }
 
 static enum tfd_code begin(void *ctx, const struct tfd_frame_header *h,
