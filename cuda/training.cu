@@ -29,23 +29,11 @@ static enum tfd_code assign_locked(struct tfd_kctx *k,
                                    struct tfd_variable *const *v, const void *,
                                    struct tfd_status *st)
 {
-    char have[TFD_SHAPE_TEXT_MAX], want[TFD_SHAPE_TEXT_MAX];
     const struct tfd_tensor *by = &k->in[1];
     T *to;
 
-    if (v[0]->dtype != by->dtype)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Trying to assign variable with wrong dtype. Expected "
-                        "%s got %s",
-                        tfd_dtype_name((int)v[0]->dtype),
-                        tfd_dtype_name((int)by->dtype));
     TFD_TRY(tfd_train_initialized(v[0], st));
-    if (!tfd_shape_equal(&v[0]->value.shape, &by->shape))
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Cannot update variable with shape %s using a Tensor "
-                        "with shape %s, shapes must be equal.",
-                        tfd_shape_text(&v[0]->value.shape, want),
-                        tfd_shape_text(&by->shape, have));
+    TFD_TRY(tfd_train_check_update(k, v[0], st));
     TFD_TRY(writable(k, v[0], st));
     to = (T *)tfd_tensor_data(&v[0]->value);
     return run_two(k, F(), (const T *)to, in_at<T>(k, 1), to,

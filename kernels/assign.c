@@ -10,6 +10,7 @@
 #include "common/half.h"
 #include "kernels/check.h"
 #include "kernels/families.h"
+#include "kernels/training.h"
 #include "kernels/variable.h"
 
 #include <stdlib.h>
@@ -230,26 +231,13 @@ TFD_COMPLEX_DTYPES(COMPLEX_LOOPS)
 static enum tfd_code update_locked(struct tfd_kctx *k, struct tfd_variable *v,
                                    struct tfd_status *st)
 {
-    char have[TFD_SHAPE_TEXT_MAX], want[TFD_SHAPE_TEXT_MAX];
     const struct tfd_tensor *by = &k->in[1];
-    bool ref = k->ref && k->ref[0];
     struct update u;
 
     /* A copy for somebody else's type would be in vain. */
     if (v->dtype == by->dtype)
         TFD_TRY(tfd_variable_writable(v, st));
-    if (ref && !tfd_shape_equal(&v->value.shape, &by->shape))
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Parameters and update must be the same size");
-    if (!tfd_shape_equal(&v->value.shape, &by->shape))
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Cannot update variable with shape %s using a Tensor "
-                        "with shape %s, shapes must be equal.",
-                        tfd_shape_text(&v->value.shape, want),
-                        tfd_shape_text(&by->shape, have));
-    if (v->dtype != by->dtype)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "DType of variable handle and value does not match.");
+    TFD_TRY(tfd_train_check_update(k, v, st));
     u.to = tfd_tensor_data(&v->value);
     u.by = tfd_tensor_data(by);
     tfd_kctx_parallel(k, tfd_tensor_elements(by), 1, k->kernel->range, &u);

@@ -75,6 +75,28 @@ enum tfd_code tfd_train_initialized(const struct tfd_variable *v,
                     "Attempting to use uninitialized variables: %s", v->name);
 }
 
+enum tfd_code tfd_train_check_update(const struct tfd_kctx *k,
+                                     const struct tfd_variable *v,
+                                     struct tfd_status *st)
+{
+    char have[TFD_SHAPE_TEXT_MAX], want[TFD_SHAPE_TEXT_MAX];
+    const struct tfd_tensor *by = &k->in[1];
+
+    if (!tfd_shape_equal(&v->value.shape, &by->shape) && k->ref && k->ref[0])
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Parameters and update must be the same size");
+    if (!tfd_shape_equal(&v->value.shape, &by->shape))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Cannot update variable with shape %s using a Tensor "
+                        "with shape %s, shapes must be equal.",
+                        tfd_shape_text(&v->value.shape, want),
+                        tfd_shape_text(&by->shape, have));
+    if (v->dtype != by->dtype)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "DType of variable handle and value does not match.");
+    return TFD_OK;
+}
+
 static enum tfd_code check_variables(struct tfd_kctx *k,
                                      struct tfd_variable *const *v, int count,
                                      const struct tfd_train_device *d,

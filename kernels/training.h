@@ -111,6 +111,12 @@ enum tfd_code tfd_train_locked(struct tfd_kctx *k, int count,
 enum tfd_code tfd_train_initialized(const struct tfd_variable *v,
                                     struct tfd_status *st) TFD_MUST_USE;
 
+/* What AssignAdd and AssignSub, of references and of resources, ask of input 1
+ * as an update of v; INVALID_ARGUMENT in TensorFlow's words. */
+enum tfd_code tfd_train_check_update(const struct tfd_kctx *k,
+                                     const struct tfd_variable *v,
+                                     struct tfd_status *st) TFD_MUST_USE;
+
 #define TFD_TRAIN_LOOPS(id)                  \
     tfd_range_fn tfd_train_##id##_float;     \
     tfd_range_fn tfd_train_##id##_double;    \

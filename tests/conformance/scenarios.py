@@ -246,10 +246,10 @@ def shapes_of_variables_bind_those_who_ask(side):
                     out["%s %d read" % (key, i)] = told(
                         session, raw.ReadVariableOp(resource=v,
                                                     dtype=tf.float32))
-                out[key + " ints"] = told(session, raw.AssignVariableOp(
-                    resource=v, value=hidden(np.ones(second, np.int32))))
-                out[key + " add ints"] = told(session, raw.AssignAddVariableOp(
-                    resource=v, value=hidden(np.ones(second, np.int32))))
+                out[key + " other"] = told(session, raw.AssignVariableOp(
+                    resource=v, value=hidden(np.ones(second, np.float64))))
+                out[key + " add other"] = told(session, raw.AssignAddVariableOp(
+                    resource=v, value=hidden(np.ones(second, np.float64))))
                 out[key + " add"] = told(session, raw.AssignAddVariableOp(
                     resource=v, value=hidden(ones((2, 2)))))
     return out
