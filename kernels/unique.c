@@ -10,6 +10,7 @@
  * Zeros of either sign are one item, a NaN is never another's equal.
  */
 #include "common/halt.h"
+#include "common/halt.h"
 #include "common/hash.h"
 #include "kernels/check.h"
 #include "kernels/element.h"
@@ -108,13 +109,24 @@ static uint64_t bits_at(const struct items *t, const void *run, int64_t n)
     return bits;
 }
 
+/* The same, but another for the NaN of each item: as none is equal to any, they
+ * need not meet in one place and be compared there. */
+static uint64_t spread_bits(const struct items *t, const void *run, int64_t n,
+                            int64_t item)
+{
+    uint64_t bits = bits_at(t, run, n);
+
+    return is_nan(t, bits) ? bits + ((uint64_t)item << 32) : bits;
+}
+
 static uint64_t hash_of(const struct items *t, int64_t i)
 {
     uint64_t h = 0;
 
     for (int64_t o = 0; o < t->outer; o++)
         for (int64_t n = 0; n < t->inner; n++)
-            h = tfd_hash_mix(t->hash_key, h + bits_at(t, run_of(t, o, i), n));
+            h = tfd_hash_mix(t->hash_key,
+                             h + spread_bits(t, run_of(t, o, i), n, i));
     return h;
 }
 
@@ -371,6 +383,8 @@ static enum tfd_code number_items(struct table *t, const struct tfd_tensor *idx,
     for (int64_t i = 0; i < t->stored->count; i++) {
         int64_t before = t->count, number;
 
+        if (tfd_halted())
+            return tfd_halt_fail(st);
         TFD_TRY(number_of(t, i, &number, st));
         put_index(idx, i, number);
         if (counts)
