@@ -9,6 +9,7 @@
  */
 #define _GNU_SOURCE 1 /* nanosleep */
 
+#include "common/halt.h"
 #include "kernels/bundle_merge.h"
 #include "kernels/bundle_writer.h"
 #include "kernels/check.h"
@@ -324,7 +325,7 @@ static enum tfd_code open_checkpoint(struct tfd_checkpoint_reader *r,
     for (int64_t waited = 0;; waited += LOOK_MS) {
         tfd_status_clear(&cause);
         rc = tfd_checkpoint_reader_open(r, access, prefix, &cause);
-        if (rc != TFD_NOT_FOUND || waited >= SAVED_AGAIN_MS ||
+        if (rc != TFD_NOT_FOUND || waited >= SAVED_AGAIN_MS || tfd_halted() ||
             count_shards(access, prefix) == 0)
             return tfd_status_copy(st, &cause);
         pause_ms(LOOK_MS);
