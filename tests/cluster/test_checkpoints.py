@@ -209,9 +209,10 @@ def training_goes_on_when_the_disk_is_full(server):
         training.expect_exit(20)
 
 
-@test(limit=60, tfd_only=True)
+@test(limit=90, tfd_only=True)
 def a_last_save_that_fails_is_exit_70(server):
-    training = Training(server, 3000, ["--save_secs=1h"], worker=1)
+    # Long enough to be at work when the folder goes.
+    training = Training(server, 30000, ["--save_secs=1h"], worker=1)
     with training.cluster as cluster:
         task = cluster["worker", 0]
         os.mkdir(training.checkpoints)
@@ -219,7 +220,7 @@ def a_last_save_that_fails_is_exit_70(server):
         wait_until(lambda: "saved step 0" in task.log_text(), 30, "a save")
         shutil.rmtree(training.checkpoints)
         pathlib.Path(training.checkpoints).write_text("no folder")
-        training.expect_exit(40, 70)
+        training.expect_exit(60, 70)
         assert len(failures(task)) == 4, failures(task)
         assert "training_failed" in task.log_text(), task.log_tail()
         assert "The last save" in task.log_text(), task.log_tail()

@@ -205,14 +205,18 @@ def work_after_the_deadline(cluster, make):
         before = cpu_seconds(pid)
         with expect(tf.errors.DeadlineExceededError):
             s.run(op, options=tf.RunOptions(timeout_in_ms=100))
-        seen = [-1.0]
+        seen, since = before, time.monotonic()
 
-        def rests():
-            seen.append(cpu_seconds(pid))
-            return seen[-1] - before > WORK_SECONDS or seen[-1] == seen[-2]
+        def rests():  # the clock of processes ticks every 10 ms
+            nonlocal seen, since
+            now = cpu_seconds(pid)
+            if now != seen:
+                seen, since = now, time.monotonic()
+            return (seen - before > WORK_SECONDS or
+                    time.monotonic() - since > RESTS_SECONDS)
 
         wait_until(rests, 30, "the server to rest")
-        return seen[-1] - before
+        return seen - before
 
 
 # Outputs of 1.2 GB, for each of which a processor would work for 2 to 30 s.
@@ -230,6 +234,7 @@ FILLED = {
         dense_shape=np.int64([n // 8, 1]))[0],
 }
 WORK_SECONDS = 1.5
+RESTS_SECONDS = 0.3  # without a tick of the processor: it rests
 
 
 @test(limit=60, tfd_only=True, **ONE)

@@ -5,6 +5,7 @@ nor root's is a stranger. Only root can be another user; elsewhere these tests
 are skipped."""
 import contextlib
 import os
+import shutil
 import socket
 import subprocess
 
@@ -292,20 +293,19 @@ def another_host():
                           stderr=subprocess.DEVNULL).returncode:
             raise Skip("no network namespaces: ip " + command)
 
+    if not shutil.which("ip"):
+        raise Skip("no ip command")
+    ip("netns add " + name)
     try:
-        ip("netns add " + name)
-        try:
-            ip("link add %s type veth peer name %s netns %s"
-               % (ours, theirs, name))
-            ip("addr add 198.18.77.1/30 dev " + ours)
-            ip("link set %s up" % ours)
-            ip("-n %s addr add 198.18.77.2/30 dev %s" % (name, theirs))
-            ip("-n %s link set %s up" % (name, theirs))
-            yield name, "198.18.77.1"
-        finally:
-            ip("netns del " + name)
-    except FileNotFoundError as error:
-        raise Skip("no ip command") from error
+        ip("link add %s type veth peer name %s netns %s"
+           % (ours, theirs, name))
+        ip("addr add 198.18.77.1/30 dev " + ours)
+        ip("link set %s up" % ours)
+        ip("-n %s addr add 198.18.77.2/30 dev %s" % (name, theirs))
+        ip("-n %s link set %s up" % (name, theirs))
+        yield name, "198.18.77.1"
+    finally:
+        ip("netns del " + name)
 
 
 @test(limit=60, tfd_only=True)
