@@ -58,8 +58,8 @@ static bool read_slice(struct tfd_conn *c, uint64_t *now, uint64_t until)
             c->heard_us = *now;
         if (!more)
             return false;
-        if (*now >= until)
-            return true;
+        if (*now >= until) /* its handler may have closed it meanwhile */
+            return c->state == TFD_CONN_OPEN && !c->paused;
     }
     return false;
 }
