@@ -368,7 +368,7 @@ static void begin(struct tfd_post *p)
 
     tfd_log(s->o.listen ? TFD_LOG_INFO : TFD_LOG_DEBUG, "serving",
             "task=%s target=%s", s->self.task, s->target);
-    if (s->o.ready)
+    if (s->o.ready && s->stage == TFD_SERVER_SERVING)
         s->o.ready(s->o.ctx, s);
 }
 
