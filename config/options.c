@@ -43,6 +43,19 @@ static enum tfd_code read_text(const struct tfd_option *o, const char *text,
     return TFD_OK;
 }
 
+/* TensorFlow's programs write file:///dir as well as /dir. */
+static enum tfd_code read_folder(const struct tfd_option *o, const char *text,
+                                 struct tfd_config *c, struct tfd_status *st)
+{
+    static const char scheme[] = "file://";
+    const char *path = text + sizeof(scheme) - 1;
+
+    if (strncmp(text, scheme, sizeof(scheme) - 1) != 0)
+        return read_text(o, text, c, st);
+    path = strchr(path, '/'); /* behind the host, which is not looked at */
+    return read_text(o, path ? path : "", c, st);
+}
+
 static enum tfd_code read_choice(const struct tfd_option *o, const char *text,
                                  struct tfd_config *c, struct tfd_status *st)
 {
@@ -380,7 +393,7 @@ const struct tfd_option tfd_options[] = {
      read_text, AT(train)},
     {TRAINING, "checkpoint_dir", "DIR", NULL,
      "restore from it, save to it",
-     read_text, AT(checkpoint_dir), .of_training = true},
+     read_folder, AT(checkpoint_dir), .of_training = true},
     {TRAINING, "restore", "WHICH", "newest",
      "newest: end with an error when the latest checkpoint is damaged; "
      "last-good: go on from the last one that is whole",

@@ -3,6 +3,7 @@
  */
 #include "daemon/master/leaving.h"
 
+#include "daemon/master/idle.h"
 #include "daemon/master/session.h"
 
 static bool any_marked(const struct tfd_master *m)
@@ -33,7 +34,7 @@ void tfd_master_task_leaves(struct tfd_master *m, bool own,
 {
     for (struct tfd_session *s = m->sessions; s; s = s->next)
         if (s->state == TFD_SESSION_OPEN && s->config.saves_before_leave &&
-            !(own && s->link == 0))
+            !(own && s->link == 0) && !tfd_session_is_left(s))
             s->task_leaves = true;
     l->next = m->leaving;
     m->leaving = l;

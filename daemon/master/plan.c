@@ -68,6 +68,14 @@ static void fail_plan(struct tfd_plan *p, const struct tfd_status *st)
         p->status = *st;
 }
 
+static void fail_waiter(struct tfd_plan *p, struct tfd_run_step *run,
+                        const struct tfd_status *why)
+{
+    tfd_session_log_step(p->session, 0, 0, why);
+    tfd_session_heard(p->session, why->code);
+    run->done(run, why, NULL, 0);
+}
+
 /* Steps that wait start, or fail, in the order they came. */
 static void wake_waiters(struct tfd_plan *p)
 {
@@ -81,7 +89,7 @@ static void wake_waiters(struct tfd_plan *p)
         if (p->state == TFD_PLAN_READY)
             tfd_step_start(p, run);
         else
-            run->done(run, &p->status, NULL, 0);
+            fail_waiter(p, run, &p->status);
     }
 }
 
@@ -94,8 +102,7 @@ void tfd_plan_fail_waiters(struct tfd_plan *p, const struct tfd_status *why)
         run->next = NULL;
         run->waiting = NULL;
         p->session->waiting--;
-        tfd_session_log_step(p->session, 0, 0, why);
-        run->done(run, why, NULL, 0);
+        fail_waiter(p, run, why);
     }
 }
 

@@ -134,6 +134,7 @@ void tfd_session_run(struct tfd_session *s, struct tfd_run_step *run)
     }
     if (st.code != TFD_OK) {
         tfd_session_log_step(s, 0, 0, &st);
+        tfd_session_heard(s, st.code);
         run->done(run, &st, NULL, 0);
     } else if (p->state == TFD_PLAN_READY) {
         tfd_step_start(p, run);
@@ -209,7 +210,7 @@ static enum tfd_session_end end_of(const struct tfd_session *s)
 {
     const struct tfd_links *links = s->master->o.links;
 
-    if (s->broken)
+    if (s->broken || s->lost || s->task_leaves)
         return TFD_SESSION_BROKEN;
     for (const struct tfd_session *x = s->master->sessions; x; x = x->next)
         if (x != s && x->state <= TFD_SESSION_OPEN &&

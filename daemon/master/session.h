@@ -80,6 +80,7 @@ struct tfd_session {
     bool listed;            /* in the master's table */
     bool broken;            /* not closed by its client */
     bool task_leaves;       /* its client shall save and close: leaving.h */
+    bool lost;              /* its last step missed a task */
     const void *closed_for; /* the Reset that waits for its end */
     char peer[TFD_ORIGIN_KEY_MAX];    /* quotas count by it; "": this process */
     char client[TFD_CLIENT_TEXT_MAX]; /* its address; "": this process */
@@ -162,5 +163,12 @@ const char *tfd_session_task(const struct tfd_session *s, int i);
 struct tfd_worker *tfd_master_worker(struct tfd_master *m, int peer);
 /* Random, positive, below 2^57 and not 0. */
 int64_t tfd_master_step_id(struct tfd_master *m);
+
+/* How a step ended.  A client that closes its session because a task was lost
+ * opens another when that is back: exit rules do not count it as gone. */
+static inline void tfd_session_heard(struct tfd_session *s, enum tfd_code code)
+{
+    s->lost = code == TFD_UNAVAILABLE || code == TFD_ABORTED;
+}
 
 #endif

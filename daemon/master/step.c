@@ -293,6 +293,7 @@ static void end(struct tfd_master_step *step)
         check_fetches(step);
     clean_up(step);
     tfd_session_log_step(s, step->id, step->start_us, &step->error);
+    tfd_session_heard(s, step->error.code);
     run->step = NULL;
     unlink_step(s, step); /* done() may close the session: not this step */
     tfd_session_ref(s);

@@ -565,6 +565,32 @@ static void test_what_is_there_or_will_be_is_good(void **state)
     }
 }
 
+static void test_a_checkpoint_dir_may_be_a_file_uri(void **state)
+{
+    static const struct {
+        const char *given, *dir; /* NULL: refused */
+    } cases[] = {
+        {"--checkpoint_dir=file:///a/b", "/a/b"},
+        {"--checkpoint_dir=file://host/a", "/a"},
+        {"--checkpoint_dir=/a/b", "/a/b"},
+        {"--checkpoint_dir=file://", NULL},
+        {"--checkpoint_dir=file://host", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const char *args[ARGS_MAX] = {"--train=m", cases[i].given};
+        struct result r;
+
+        run(&r, args, NULL);
+        if (cases[i].dir)
+            assert_string_equal(r.config.checkpoint_dir, cases[i].dir);
+        else
+            assert_non_null(strstr(r.err, "--checkpoint_dir"));
+        tfd_config_deinit(&r.config);
+    }
+}
+
 static void test_help_fits_into_80_columns(void **state)
 {
     static const char *const args[ARGS_MAX] = {"--help"};
@@ -614,6 +640,7 @@ int main(void)
         cmocka_unit_test(test_questions_are_answered_with_exit_0),
         cmocka_unit_test(test_the_host_is_checked_when_asked_for),
         cmocka_unit_test(test_what_is_there_or_will_be_is_good),
+        cmocka_unit_test(test_a_checkpoint_dir_may_be_a_file_uri),
         cmocka_unit_test(test_help_fits_into_80_columns),
         cmocka_unit_test(test_too_many_roots_are_refused),
     };

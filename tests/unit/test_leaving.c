@@ -97,18 +97,27 @@ static void test_sessions_that_save_are_waited_for(void **state)
 static void test_local_clients_know_that_their_server_stops(void **state)
 {
     struct waiter own = waiter(), peer = waiter();
-    struct tfd_session *local, *remote;
+    struct tfd_session *local, *remote, *dead;
+    struct tfd_links links = {0};
+    uint64_t link, broken;
 
     (void)state;
     mrig_open(&rig, 2);
+    rig.master->o.links = &links;
+    link = tfd_links_add(&links);
+    broken = tfd_links_add(&links);
+    tfd_links_remove(&links, broken);
     local = open_with(SAVES);
     remote = open_with(SAVES);
-    remote->link = 7;
+    remote->link = link;
+    dead = open_with(SAVES);
+    dead->link = broken;
     tfd_master_task_leaves(rig.master, true, &own.leaving);
     assert_true(remote->task_leaves && !local->task_leaves);
-    assert_true(tfd_master_leaving_link(rig.master, 7));
+    assert_false(dead->task_leaves); /* nobody is there to save it */
+    assert_true(tfd_master_leaving_link(rig.master, link));
     assert_false(tfd_master_leaving_link(rig.master, 0));
-    assert_false(tfd_master_leaving_link(rig.master, 8));
+    assert_false(tfd_master_leaving_link(rig.master, broken));
     remote->link = 0;
     close_now(remote);
     assert_int_equal(own.saved, 1);
@@ -117,6 +126,7 @@ static void test_local_clients_know_that_their_server_stops(void **state)
     tfd_master_leaving_forget(rig.master, &peer.leaving);
     mrig_close(&rig);
     assert_int_equal(peer.saved, 0);
+    tfd_links_deinit(&links);
 }
 
 /* ---- What workers are told of an end ------------------------------------- */
@@ -176,6 +186,37 @@ static void test_a_worker_hears_that_a_session_was_abandoned(void **state)
     tfd_links_deinit(&links);
 }
 
+/* Trainers close their sessions when a task is lost or is to go, and open
+ * others when it is back. */
+static void test_closing_for_a_task_is_no_exit(void **state)
+{
+    static const enum tfd_code lost[] = {TFD_UNAVAILABLE, TFD_ABORTED};
+    static const enum tfd_code other[] = {TFD_OK, TFD_OUT_OF_RANGE,
+                                          TFD_CANCELLED, TFD_DEADLINE_EXCEEDED};
+    struct tfd_session *s;
+
+    (void)state;
+    mrig_open(&rig, 2);
+    for (int i = 0; i < 2; i++) {
+        s = open_with(TFD_STR_EMPTY);
+        tfd_session_heard(s, lost[i]);
+        close_now(s);
+        assert_int_equal(told(), TFD_SESSION_BROKEN);
+    }
+    for (int i = 0; i < 4; i++) { /* it went on after a loss */
+        s = open_with(TFD_STR_EMPTY);
+        tfd_session_heard(s, TFD_UNAVAILABLE);
+        tfd_session_heard(s, other[i]);
+        close_now(s);
+        assert_int_equal(told(), TFD_SESSION_LAST);
+    }
+    s = open_with(SAVES);
+    s->task_leaves = true;
+    close_now(s);
+    assert_int_equal(told(), TFD_SESSION_BROKEN);
+    mrig_close(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -185,6 +226,7 @@ int main(void)
         cmocka_unit_test(
             test_a_worker_hears_whether_clients_have_other_sessions),
         cmocka_unit_test(test_a_worker_hears_that_a_session_was_abandoned),
+        cmocka_unit_test(test_closing_for_a_task_is_no_exit),
     };
 
     return cmocka_run_group_tests_name("leaving", tests, NULL, NULL);
