@@ -76,10 +76,11 @@ static void ended(void *ctx, uint32_t call, const struct tfd_status *st,
     (void)sum;
 }
 
-static void failed(void *ctx, const struct tfd_status *why, bool other)
+static void failed(void *ctx, const struct tfd_status *why,
+                   enum tfd_link_heard heard)
 {
     (void)ctx;
-    (void)other;
+    (void)heard;
     assert(why->code != TFD_OK);
     link_over = true;
 }
