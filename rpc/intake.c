@@ -90,13 +90,18 @@ static void give_back(struct tfd_intake *in, struct tfd_intake_ticket *t,
 
 static void look(struct tfd_timer *t);
 
-/* Without memory for a timer those who wait do so until another asks. */
+/* Never later than it is set already: requests that begin all the time must not
+ * put off the look at those who wait.  Without memory for a timer these do so
+ * until another asks. */
 static void start_timer(struct tfd_intake *in)
 {
-    if (in->first)
-        (void)!tfd_timer_start(&in->timer, LOOK_US, NULL);
-    else if (in->active && in->timer.slot < 0)
-        (void)!tfd_timer_start(&in->timer, LOOK_ACTIVE_US, NULL);
+    uint64_t delay_us = in->first ? LOOK_US : LOOK_ACTIVE_US;
+
+    if (!in->first && !in->active)
+        return;
+    if (in->timer.slot < 0 ||
+        in->timer.due_us > tfd_loop_now_us(in->loop) + delay_us)
+        (void)!tfd_timer_start(&in->timer, delay_us, NULL);
 }
 
 /* ---- Who owes ------------------------------------------------------------ */

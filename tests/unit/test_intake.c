@@ -280,6 +280,25 @@ static void test_who_waits_is_admitted_when_memory_is_freed(void **state)
     rig_close();
 }
 
+/* Requests that begin every two milliseconds do not put it off. */
+static void test_who_waits_is_looked_at_although_others_begin(void **state)
+{
+    struct tfd_buffer *there = tfd_buffer_new(70 * MB);
+
+    (void)state;
+    rig_open(100 * MB);
+    assert_false(ask(0, 10 * MB));
+    tfd_buffer_unref(there);
+    for (int i = 0; i < 10; i++) {
+        net_advance(&rig.net, 2 * MS);
+        assert_true(announce(1, MB / 8));
+        took(1);
+    }
+    assert_int_equal(rig.admitted, 1);
+    assert_int_equal(rig.order[0], 0);
+    rig_close();
+}
+
 static void test_only_a_small_one_passes_a_large_one(void **state)
 {
     (void)state;
@@ -487,6 +506,7 @@ int main(void)
         cmocka_unit_test(test_a_window_that_is_not_used_is_taken_back),
         cmocka_unit_test(test_who_does_not_deliver_is_told),
         cmocka_unit_test(test_who_waits_for_us_is_not_late),
+        cmocka_unit_test(test_who_waits_is_looked_at_although_others_begin),
         cmocka_unit_test(test_only_a_small_one_passes_a_large_one),
         cmocka_unit_test(test_a_small_one_passes_later),
         cmocka_unit_test(test_who_leaves_makes_room_in_the_line),
