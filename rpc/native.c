@@ -413,7 +413,7 @@ static enum tfd_code end_frame(void *ctx, const struct tfd_frame_header *h,
 
     n->reader.payload_comes = h->flags & TFD_FRAME_MORE;
     n->out.summed |= n->reader.frames.summed;
-    TFD_TRY(tfd_native_guard_frame(&n->guard, h, ends_part(n, h),
+    TFD_TRY(tfd_native_guard_frame(&n->guard, h, ends_part(n, h), n->open,
                                    n->reader.loop, st));
     if (h->kind == TFD_FRAME_REQUEST)
         TFD_TRY(end_request(n, h, st));

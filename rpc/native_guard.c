@@ -8,14 +8,20 @@
 
 #define WINDOW_US (UINT64_C(1000) * TFD_STREAM_RESETS_WINDOW_MS)
 
-static enum tfd_code count(struct tfd_native_guard *g, uint32_t *counter,
-                           uint32_t most, const char *what, struct tfd_loop *l,
-                           struct tfd_status *st)
+/* When the window is over another begins.  A step of many calls may end, and
+ * cancel them, long after they were made. */
+static void begin_window(struct tfd_native_guard *g, uint32_t open,
+                         struct tfd_loop *l)
 {
     uint64_t now = tfd_loop_now_us(l);
 
     if (now - g->window_us >= WINDOW_US)
-        *g = (struct tfd_native_guard){.window_us = now};
+        *g = (struct tfd_native_guard){.window_us = now, .calls = open};
+}
+
+static enum tfd_code count(uint32_t *counter, uint32_t most, const char *what,
+                           struct tfd_status *st)
+{
     if (++*counter <= most)
         return TFD_OK;
     return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
@@ -25,22 +31,19 @@ static enum tfd_code count(struct tfd_native_guard *g, uint32_t *counter,
 
 enum tfd_code tfd_native_guard_frame(struct tfd_native_guard *g,
                                      const struct tfd_frame_header *h,
-                                     bool ends, struct tfd_loop *l,
-                                     struct tfd_status *st)
+                                     bool ends, uint32_t open,
+                                     struct tfd_loop *l, struct tfd_status *st)
 {
-    switch (h->kind) {
-    case TFD_FRAME_PING:
-    case TFD_FRAME_PONG:
-        return count(g, &g->pings, TFD_PINGS_MAX, "PINGs", l, st);
-    case TFD_FRAME_CANCEL:
-        return count(g, &g->cancels, TFD_CANCELS_MAX + g->calls, "CANCELs", l,
-                     st);
-    default:
-        break;
-    }
+    bool part = h->kind == TFD_FRAME_REQUEST || h->kind == TFD_FRAME_RESPONSE;
+
+    if (!part || (!ends && h->length < TFD_SMALL_PART_SIZE))
+        begin_window(g, open, l);
+    if (h->kind == TFD_FRAME_CANCEL)
+        return count(&g->cancels, TFD_CANCELS_MAX + g->calls, "CANCELs", st);
+    if (!part)
+        return count(&g->pings, TFD_PINGS_MAX, "PINGs", st);
     g->calls += !(h->flags & TFD_FRAME_MORE);
     if (ends || h->length >= TFD_SMALL_PART_SIZE)
         return TFD_OK;
-    return count(g, &g->parts, TFD_SMALL_PARTS_MAX, "small parts of payloads",
-                 l, st);
+    return count(&g->parts, TFD_SMALL_PARTS_MAX, "small parts of payloads", st);
 }

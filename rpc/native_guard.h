@@ -3,8 +3,8 @@
  * and we may not; what h2_guard.h is for HTTP/2.
  *
  * Each kind has a number that no honest caller reaches within
- * TFD_STREAM_RESETS_WINDOW_MS: PINGs, CANCELs beyond the calls that were made,
- * and payloads in tiny parts.
+ * TFD_STREAM_RESETS_WINDOW_MS: PINGs, CANCELs beyond the calls that were made
+ * or were open when the window began, and payloads in tiny parts.
  *
  * Threads: values.
  */
@@ -17,14 +17,15 @@
 struct tfd_native_guard {
     uint64_t window_us; /* when it began */
     uint32_t pings, cancels, parts;
-    uint32_t calls; /* made in the window */
+    uint32_t calls; /* made in the window, or open when it began */
 };
 
 /* Zero is the initial state.  A whole frame was read; ends: it is the last of
- * its message or of a payload. */
+ * its message or of a payload; open: calls that are, this one's included. */
 enum tfd_code tfd_native_guard_frame(struct tfd_native_guard *g,
                                      const struct tfd_frame_header *h,
-                                     bool ends, struct tfd_loop *l,
+                                     bool ends, uint32_t open,
+                                     struct tfd_loop *l,
                                      struct tfd_status *st) TFD_MUST_USE;
 
 #endif
