@@ -562,13 +562,14 @@ static void on_drained(void *self)
 }
 
 /* Peers answer PINGs for ever, and push without a session: so what counts is
- * when they last said anything. */
+ * when they last said anything, and whether they still read an answer. */
 static enum tfd_conn_use use(void *self)
 {
     struct native *n = self;
     uint64_t silent = tfd_loop_now_us(n->reader.loop) - n->called_us;
 
-    if (n->open > 0 || silent < TFD_CONNECTION_KEPT_MS * UINT64_C(1000) ||
+    if (n->open > 0 || tfd_native_out_size(&n->out) > 0 ||
+        silent < TFD_CONNECTION_KEPT_MS * UINT64_C(1000) ||
         tfd_links_held(tfd_service_links(n->service), n->link))
         return TFD_CONN_BUSY;
     return TFD_CONN_IDLE;
