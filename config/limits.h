@@ -346,6 +346,11 @@
  * as much as anybody compresses on purpose. */
 #define TFD_GRPC_INFLATED_SIZE_MAX (INT64_C(256) << 20)
 
+/* Compressed gRPC messages that are being made plain, each of another peer; the
+ * others wait as they came.  Each takes 40 KiB of zlib's and what it grows
+ * to. */
+#define TFD_INFLATING_MAX 8
+
 /* Directories a server may read and write below; one bind mount each. */
 #define TFD_FILE_ROOTS_MAX 16
 

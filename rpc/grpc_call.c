@@ -132,7 +132,7 @@ void tfd_grpc_call_cancel(struct tfd_grpc_call *s)
 void tfd_grpc_call_detach(struct tfd_grpc_call *s)
 {
     tfd_timer_stop(&s->deadline);
-    tfd_timer_stop(&s->next_slice);
+    tfd_inflate_line_leave(&s->inflating);
     tfd_grpc_call_settle(s);
     s->server = NULL;
     s->replied = true;

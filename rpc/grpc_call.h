@@ -27,6 +27,7 @@
 #include "rpc/grpc_inflate.h"
 #include "rpc/grpc_stream.h"
 #include "rpc/h2.h"
+#include "rpc/inflate_line.h"
 #include "rpc/link.h"
 
 #define TFD_GRPC_PATH_ROOM 128 /* of an unknown method, to name it */
@@ -53,7 +54,7 @@ struct tfd_grpc_call {
     struct tfd_timer deadline;
     enum tfd_grpc_encoding encoding;  /* of a message that says compressed */
     struct tfd_grpc_inflate *inflate; /* under way; NULL */
-    struct tfd_timer next_slice;      /* of it: at once, after other events */
+    struct tfd_inflate_place inflating;
     struct tfd_grpc_reader in;
     struct tfd_grpc_writer out;
     struct tfd_grpc_stream *stream; /* NULL: one message answers */

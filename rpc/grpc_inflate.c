@@ -137,7 +137,7 @@ static enum tfd_code begin_making(struct tfd_grpc_inflate *z,
     z->start = tfd_tensor_place(head, (uint32_t)z->size, TFD_BUFFER_ALIGN);
     if (z->size == 0)
         return TFD_OK;
-    z->body = tfd_buffer_new(z->start + z->size);
+    z->body = tfd_buffer_new_empty(z->start + z->size);
     if (!z->body || inflateReset(&z->z) != Z_OK)
         return no_memory(z->size, st);
     return TFD_OK;
@@ -169,6 +169,8 @@ static enum tfd_code make(struct tfd_grpc_inflate *z, struct tfd_status *st)
     TFD_TRY(run(z, (char *)z->body->data + z->start + z->made,
                 room < SLICE ? room : SLICE, &made, &end, st));
     z->made += made;
+    if (!tfd_buffer_charge(z->body, z->start + z->made))
+        return no_memory(z->size, st);
     if (end && z->made < z->size)
         return fail_stream(z, "it is not the same twice", st);
     return TFD_OK;

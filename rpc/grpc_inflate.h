@@ -5,7 +5,7 @@
  * The stream is read twice: first only to count, then into a buffer of just
  * that size.  A message that grows beyond TFD_GRPC_INFLATED_SIZE_MAX has taken
  * no memory by the time that it is refused, and what it grows to is counted
- * like any other buffer.
+ * as it grows.  inflate_line.h says whose slice is next.
  *
  * Threads: loop thread.
  */

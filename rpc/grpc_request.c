@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void inflate_more(struct tfd_timer *t);
+static bool inflate_turn(struct tfd_inflate_place *p);
 
 static void *on_begin(void *ctx, int32_t id)
 {
@@ -29,7 +29,8 @@ static void *on_begin(void *ctx, int32_t id)
     s->call.send = tfd_grpc_call_send;
     s->call.start_us = tfd_loop_now_us(v->loop);
     tfd_timer_init(&s->deadline, v->loop, tfd_grpc_call_deadline);
-    tfd_timer_init(&s->next_slice, v->loop, inflate_more);
+    s->inflating.turn = inflate_turn;
+    s->inflating.peer = s->origin.key;
     tfd_grpc_call_link(s, &v->streams);
     return s;
 }
@@ -166,51 +167,61 @@ static void dispatch(struct tfd_grpc_call *s)
     tfd_service_dispatch(s->server->service, &s->call);
 }
 
-/* What the message grows to is known slice by slice; between them the loop
- * does its other work. */
-static void inflate_slice(struct tfd_grpc_call *s)
+static void end_inflating(struct tfd_grpc_call *s)
 {
-    struct tfd_status st = TFD_STATUS_INIT;
-    bool done;
-
-    if (tfd_grpc_inflate_go_on(s->inflate, &done, &st) != TFD_OK ||
-        (!done && tfd_timer_start(&s->next_slice, 0, &st) != TFD_OK)) {
-        tfd_grpc_inflate_free(s->inflate);
-        s->inflate = NULL;
-        tfd_grpc_call_refuse(s, &st);
-        return;
-    }
-    if (!done)
-        return;
-    tfd_grpc_inflate_take(s->inflate, &s->call.in);
+    tfd_inflate_line_leave(&s->inflating);
     tfd_grpc_inflate_free(s->inflate);
     s->inflate = NULL;
-    dispatch(s);
 }
 
-static void inflate_more(struct tfd_timer *t)
+/* What the message grows to is known slice by slice; between them the loop
+ * does its other work.  True when there is more. */
+static bool inflate_slice(struct tfd_grpc_call *s)
+{
+    struct tfd_status st = TFD_STATUS_INIT;
+    bool done = false;
+
+    if ((!s->inflate && tfd_grpc_inflate_new(s->encoding, &s->call.in,
+                                             &s->inflate, &st) != TFD_OK) ||
+        tfd_grpc_inflate_go_on(s->inflate, &done, &st) != TFD_OK) {
+        end_inflating(s);
+        tfd_grpc_call_refuse(s, &st);
+        return false;
+    }
+    if (!done)
+        return true;
+    tfd_grpc_inflate_take(s->inflate, &s->call.in);
+    end_inflating(s);
+    dispatch(s);
+    return false;
+}
+
+static bool inflate_turn(struct tfd_inflate_place *p)
 {
     struct tfd_grpc_call *s =
-        (struct tfd_grpc_call *)((char *)t -
-                                 offsetof(struct tfd_grpc_call, next_slice));
+        (struct tfd_grpc_call *)((char *)p -
+                                 offsetof(struct tfd_grpc_call, inflating));
     struct tfd_grpc_server *v = s->server;
+    bool more;
 
-    if (s->replied) /* its deadline is over */
-        return;
+    if (s->replied) { /* its deadline is over */
+        end_inflating(s);
+        return false;
+    }
     v->inside = true;
-    inflate_slice(s);
+    more = inflate_slice(s);
     v->inside = false;
-    tfd_grpc_server_go_on(v);
+    if (!more)
+        tfd_grpc_server_go_on(v);
+    return more;
 }
 
 static void begin_inflating(struct tfd_grpc_call *s)
 {
     struct tfd_status st = TFD_STATUS_INIT;
 
-    if (tfd_grpc_inflate_new(s->encoding, &s->call.in, &s->inflate, &st) ==
-        TFD_OK)
-        inflate_slice(s);
-    else
+    if (tfd_inflate_line_join(tfd_service_inflate_line(s->server->service),
+                              &s->inflating, &st) != TFD_OK)
         tfd_grpc_call_refuse(s, &st);
 }
 

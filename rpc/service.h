@@ -12,6 +12,7 @@
 #define TFD_RPC_SERVICE_H
 
 #include "rpc/heartbeat.h"
+#include "rpc/inflate_line.h"
 #include "rpc/intake.h"
 #include "rpc/links.h"
 #include "rpc/loop.h"
@@ -114,6 +115,7 @@ const struct tfd_heartbeat_options *
 tfd_service_heartbeat(const struct tfd_service *s);
 struct tfd_links *tfd_service_links(struct tfd_service *s);
 struct tfd_intake *tfd_service_intake(struct tfd_service *s);
+struct tfd_inflate_line *tfd_service_inflate_line(struct tfd_service *s);
 /* 0 when the path is not in the table. */
 enum tfd_method_number tfd_service_find(struct tfd_str path);
 const char *tfd_service_path(enum tfd_method_number method);

@@ -15,6 +15,7 @@ import struct
 import sys
 import time
 import traceback
+import zlib
 
 import grpc
 
@@ -128,12 +129,12 @@ def p99(values):
 
 # ---- Measuring ---------------------------------------------------------------
 
-def measure_round(reading, attack=None, *arguments):
+def measure_round(reading, seconds, attack=None, *arguments):
     """What the honest client saw, from when the attack has begun."""
     pid = attack and child(attack, *arguments)
     time.sleep(0.2)  # what was under way before is of neither kind
     records(reading)
-    time.sleep(ROUND_SECONDS)
+    time.sleep(seconds)
     got = records(reading)
     if pid:
         kill(pid)
@@ -141,7 +142,8 @@ def measure_round(reading, attack=None, *arguments):
     return got
 
 
-def check_fair(server, attack, *arguments, floor=FLOOR, kinds=b"nfs"):
+def check_fair(server, attack, *arguments, floor=FLOOR, kinds=b"nfs",
+               seconds=ROUND_SECONDS):
     """p99 beside attack(port, ...) is at most TIMES the quiet one."""
     quiet, beside = (collections.defaultdict(list) for _ in range(2))
     with Cluster(server, worker=1) as cluster:
@@ -151,10 +153,11 @@ def check_fair(server, attack, *arguments, floor=FLOOR, kinds=b"nfs"):
         for pair in range(PAIRS_MAX):
             rounds = ((quiet, None), (beside, attack))
             for into, what in rounds:
-                got = measure_round(reading, what, task.port, *arguments)
+                got = measure_round(reading, seconds, what, task.port,
+                                    *arguments)
                 for kind in kinds:
                     # No sample: one call that took all of the round.
-                    into[kind] += got[bytes([kind])] or [ROUND_SECONDS]
+                    into[kind] += got[bytes([kind])] or [seconds]
             wrong = unfair(quiet, beside, floor)
             if pair + 1 >= PAIRS and not wrong:
                 break
@@ -231,6 +234,29 @@ def native_announcements_hold_up_nobody(server):
 @test(**LIMIT)
 def native_payloads_announced_hold_up_nobody(server):
     check_fair(server, announce_payloads)
+
+
+def send_compressed(port):
+    """2,000 messages of 60 KB that grow to 60 MB each."""
+    plain = zlib.compress(bytes(60_000_000))
+    body = b"\1" + struct.pack(">I", len(plain)) + plain
+    parts = [body[at:at + 16384] for at in range(0, len(body), 16384)]
+    headers = wire.grpc_headers("/tensorflow.MasterService/RunStep"
+                                ) + wire.literal("grpc-encoding", "deflate")
+    links = [wire.connect(port) for _ in range(4)]
+    for link in links:
+        link.sendall(wire.PREFACE + wire.frame(wire.SETTINGS))
+    for stream in range(1, 1001, 2):
+        for link in links:
+            link.sendall(wire.frame(wire.HEADERS, 4, stream, headers) + b"".join(
+                wire.frame(0, part is parts[-1], stream, part)
+                for part in parts))
+    signal.pause()
+
+
+@test(**LIMIT)
+def who_sends_compressed_messages_holds_up_nobody(server):
+    check_fair(server, send_compressed, seconds=2.5)  # it takes two to send
 
 
 # ---- Steps that never end ----------------------------------------------------
