@@ -222,12 +222,25 @@ static void look_at_line(struct tfd_intake *in)
     }
 }
 
+/* We stood still, as a process does that was stopped or whose machine was: what
+ * came meanwhile lies unread, and nobody is late. */
+static void forgive(struct tfd_intake *in, uint64_t now)
+{
+    for (struct tfd_intake_ticket *t = in->active; t; t = t->next_active) {
+        t->since_us = now;
+        t->delivered = 0;
+    }
+}
+
 static void look(struct tfd_timer *timer)
 {
     struct tfd_intake *in =
         (struct tfd_intake *)((char *)timer -
                               offsetof(struct tfd_intake, timer));
+    uint64_t now = tfd_loop_now_us(in->loop);
 
+    if (now > timer->due_us + LOOK_ACTIVE_US)
+        forgive(in, now);
     look_at_active(in);
     look_at_line(in);
     start_timer(in);

@@ -240,6 +240,23 @@ static void test_who_does_not_deliver_is_told(void **state)
     rig_close();
 }
 
+/* The clock goes on while a process is stopped; its timers come first then. */
+static void test_nobody_is_late_after_we_stood_still(void **state)
+{
+    (void)state;
+    rig_open(100 * MB);
+    rig.tickets[0].late = late;
+    assert_true(announce(0, 50 * MB));
+    net_advance(&rig.net, 1000 * MS);
+    rig.net.now_us += 2 * TFD_DELIVERY_MS * MS;
+    net_advance(&rig.net, 1);
+    assert_int_equal(rig.late, 0);
+    for (int i = 0; i < 40 && !rig.late; i++)
+        net_advance(&rig.net, 1000 * MS);
+    assert_int_equal(rig.late, 1); /* later, it is */
+    rig_close();
+}
+
 static void test_who_waits_for_us_is_not_late(void **state)
 {
     struct tfd_buffer *b = tfd_buffer_new(100 * MB);
@@ -505,6 +522,7 @@ int main(void)
         cmocka_unit_test(test_a_connection_has_one_window),
         cmocka_unit_test(test_a_window_that_is_not_used_is_taken_back),
         cmocka_unit_test(test_who_does_not_deliver_is_told),
+        cmocka_unit_test(test_nobody_is_late_after_we_stood_still),
         cmocka_unit_test(test_who_waits_for_us_is_not_late),
         cmocka_unit_test(test_who_waits_is_looked_at_although_others_begin),
         cmocka_unit_test(test_only_a_small_one_passes_a_large_one),
