@@ -29,6 +29,7 @@ void tfd_grpc_server_go_on(struct tfd_grpc_server *v)
     v->inside = true;
     tfd_h2_pump(v->h2);
     v->inside = false;
+    tfd_grpc_server_count_small(v);
     owed = tfd_h2_owed(v->h2);
     if (!owed)
         tfd_timer_stop(&v->patience);
@@ -135,7 +136,7 @@ static enum tfd_conn_use conn_use(void *self)
 {
     struct tfd_grpc_server *v = self;
 
-    if (v->inside || v->ticket.active)
+    if (v->inside || v->ticket.owed > 0)
         return TFD_CONN_BUSY;
     for (struct tfd_grpc_call *s = v->streams; s; s = s->next)
         if (s->handed)
@@ -155,11 +156,11 @@ static void conn_closed(void *self, const struct tfd_status *why)
     tfd_timer_stop(&v->patience);
     tfd_timer_stop(&v->idle);
     tfd_links_remove(tfd_service_links(v->service), v->link);
-    tfd_intake_leave(tfd_service_intake(v->service), &v->ticket);
     tfd_h2_free(v->h2);
     /* All first: one cancelled call may make its handler answer another. */
     for (struct tfd_grpc_call *s = v->streams; s; s = s->next)
         tfd_grpc_call_detach(s);
+    tfd_intake_leave(tfd_service_intake(v->service), &v->ticket);
     while (v->streams)
         tfd_grpc_call_let_go(v->streams);
     free(v);

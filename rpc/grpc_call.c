@@ -21,6 +21,27 @@ static void update_reading(struct tfd_grpc_server *v)
         tfd_conn_resume(v->conn);
 }
 
+void tfd_grpc_call_begin(struct tfd_grpc_call *s)
+{
+    s->incomplete = true;
+    s->server->ticket.incomplete++;
+}
+
+static void forget_small(struct tfd_grpc_call *s)
+{
+    s->server->ticket.incomplete -= s->incomplete;
+    s->server->ticket.small_size -= s->small;
+    s->small = 0;
+    s->incomplete = false;
+}
+
+void tfd_grpc_server_count_small(struct tfd_grpc_server *v)
+{
+    if (!v->closing &&
+        !tfd_intake_small(tfd_service_intake(v->service), &v->ticket))
+        update_reading(v);
+}
+
 void tfd_grpc_call_announce(struct tfd_grpc_call *s)
 {
     struct tfd_grpc_server *v = s->server;
@@ -36,10 +57,13 @@ void tfd_grpc_call_came(struct tfd_grpc_call *s, size_t n)
 {
     struct tfd_grpc_server *v = s->server;
 
-    if (n > s->owed)
-        n = (size_t)s->owed; /* 0: of a message that nobody counts */
-    if (n == 0)
+    if (s->owed == 0) {
+        s->small += n;
+        v->ticket.small_size += n;
+        v->ticket.small_came += n;
         return;
+    }
+    assert(n <= s->owed); /* more is more than one message */
     s->owed -= n;
     s->come += n;
     if (!tfd_intake_came(tfd_service_intake(v->service), &v->ticket, n))
@@ -50,7 +74,10 @@ void tfd_grpc_call_settle(struct tfd_grpc_call *s)
 {
     struct tfd_grpc_server *v = s->server;
 
-    if (s->owed + s->come == 0 || !v)
+    if (!v)
+        return;
+    forget_small(s);
+    if (s->owed + s->come == 0)
         return;
     tfd_intake_forget(tfd_service_intake(v->service), &v->ticket, s->come,
                       s->owed);
@@ -74,11 +101,11 @@ void tfd_grpc_server_late(struct tfd_intake_ticket *t)
                                    offsetof(struct tfd_grpc_server, ticket));
 
     tfd_log(TFD_LOG_WARN, "connection_closed",
-            "peer=%s why=\"it announced a message and does not send it\" "
-            "owed=%llu come=%llu seconds=%d least=%llu",
-            tfd_conn_peer(v->conn), (unsigned long long)t->owed,
-            (unsigned long long)t->come, TFD_DELIVERY_MS / 1000,
-            (unsigned long long)TFD_DELIVERY_SIZE_MIN);
+            "peer=%s why=\"it began messages and does not send them\" "
+            "requests=%u owed=%llu come=%llu small=%llu seconds=%d least=%llu",
+            tfd_conn_peer(v->conn), t->incomplete, (unsigned long long)t->owed,
+            (unsigned long long)t->come, (unsigned long long)t->small_size,
+            TFD_DELIVERY_MS / 1000, (unsigned long long)TFD_DELIVERY_SIZE_MIN);
     tfd_h2_terminate(v->h2, TFD_H2_ENHANCE_YOUR_CALM);
     tfd_grpc_server_go_on(v);
 }

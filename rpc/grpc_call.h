@@ -48,8 +48,10 @@ struct tfd_grpc_call {
     bool answered; /* by it */
     bool replied;  /* the peer has its response, or never will */
     uint64_t timeout_us;
-    uint64_t owed; /* of its message, as the server's ticket has it ... */
-    uint64_t come; /* ... and what has come of it */
+    uint64_t owed;   /* of its message, as the server's ticket has it ... */
+    uint64_t come;   /* ... and what has come of it */
+    uint64_t small;  /* what has come of it and was too little to announce */
+    bool incomplete; /* in the ticket's count */
     char path[TFD_GRPC_PATH_ROOM];
     struct tfd_timer deadline;
     enum tfd_grpc_encoding encoding;  /* of a message that says compressed */
@@ -90,11 +92,14 @@ extern const struct tfd_h2_events tfd_grpc_events;
 /* ---- grpc_call.c --------------------------------------------------------- */
 
 void tfd_grpc_call_link(struct tfd_grpc_call *c, struct tfd_grpc_call **list);
-/* The prefix of a large message is there; then, bytes of it; then it is
- * complete, or given up. */
+/* A request begins.  The prefix of a large message is there; then, bytes of it,
+ * or of a small one; then it is complete, or given up. */
+void tfd_grpc_call_begin(struct tfd_grpc_call *c);
 void tfd_grpc_call_announce(struct tfd_grpc_call *c);
 void tfd_grpc_call_came(struct tfd_grpc_call *c, size_t n);
 void tfd_grpc_call_settle(struct tfd_grpc_call *c);
+/* After a read: what there is of small ones. */
+void tfd_grpc_server_count_small(struct tfd_grpc_server *v);
 /* Tells the handler, which may answer this and other calls from inside. */
 void tfd_grpc_call_cancel(struct tfd_grpc_call *c);
 /* The HTTP/2 stream is over; the call may outlive it. */

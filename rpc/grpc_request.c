@@ -32,6 +32,7 @@ static void *on_begin(void *ctx, int32_t id)
     s->inflating.turn = inflate_turn;
     s->inflating.peer = s->origin.key;
     tfd_grpc_call_link(s, &v->streams);
+    tfd_grpc_call_begin(s);
     return s;
 }
 

@@ -300,21 +300,11 @@ static void queue(struct tfd_intake *in, struct tfd_intake_ticket *t,
 }
 
 /* In the order they come, but for those who want little. */
-static bool go_on(struct tfd_intake *in, struct tfd_intake_ticket *t)
+static bool widen(struct tfd_intake *in, struct tfd_intake_ticket *t,
+                  uint64_t more)
 {
     uint64_t now = tfd_loop_now_us(in->loop);
-    uint64_t window, more;
 
-    if (t->waiting)
-        return false;
-    if (t->reserved >= least(t->owed, LOW))
-        return true;
-    window = t->come < UINT64_MAX / TFD_INTAKE_GROWTH
-                 ? t->come * TFD_INTAKE_GROWTH
-                 : UINT64_MAX;
-    if (window < TFD_INTAKE_MIN)
-        window = TFD_INTAKE_MIN;
-    more = least(t->owed, window) - t->reserved;
     if (!in->first && fits(in, more, now)) {
         in->admitted_us = now;
         admit(in, t, more);
@@ -327,6 +317,22 @@ static bool go_on(struct tfd_intake *in, struct tfd_intake_ticket *t)
     }
     queue(in, t, more);
     return false;
+}
+
+static bool go_on(struct tfd_intake *in, struct tfd_intake_ticket *t)
+{
+    uint64_t window;
+
+    if (t->waiting)
+        return false;
+    if (t->reserved >= least(t->owed, LOW))
+        return true;
+    window = t->come < UINT64_MAX / TFD_INTAKE_GROWTH
+                 ? t->come * TFD_INTAKE_GROWTH
+                 : UINT64_MAX;
+    if (window < TFD_INTAKE_MIN)
+        window = TFD_INTAKE_MIN;
+    return widen(in, t, least(t->owed, window) - t->reserved);
 }
 
 bool tfd_intake_announce(struct tfd_intake *in, struct tfd_intake_ticket *t,
@@ -350,20 +356,49 @@ bool tfd_intake_came(struct tfd_intake *in, struct tfd_intake_ticket *t,
     return go_on(in, t);
 }
 
+/* Ends the account when nothing is owed any more. */
+static void settle(struct tfd_intake *in, struct tfd_intake_ticket *t)
+{
+    if (t->owed > 0 || t->incomplete > 0)
+        return;
+    give_back(in, t, 0);
+    if (t->waiting)
+        take_out(in, t);
+    deactivate(in, t);
+}
+
+bool tfd_intake_small(struct tfd_intake *in, struct tfd_intake_ticket *t)
+{
+    uint64_t came = t->small_came;
+
+    t->small_came = 0;
+    if (t->incomplete == 0) {
+        if (t->active)
+            settle(in, t);
+        return !t->waiting;
+    }
+    activate(in, t);
+    t->delivered += came;
+    if (t->waiting)
+        return false;
+    if (t->small_size <= TFD_INTAKE_SMALL)
+        return true;
+    give_back(in, t, t->reserved - least(t->reserved, came));
+    return t->reserved >= LOW || widen(in, t, TFD_INTAKE_MIN - t->reserved);
+}
+
 void tfd_intake_forget(struct tfd_intake *in, struct tfd_intake_ticket *t,
                        uint64_t come, uint64_t rest)
 {
     t->come -= least(t->come, come);
     t->owed -= least(t->owed, rest);
     give_back(in, t, t->owed);
-    if (t->owed > 0)
-        return;
-    if (t->waiting)
-        take_out(in, t);
-    deactivate(in, t);
+    settle(in, t);
 }
 
 void tfd_intake_leave(struct tfd_intake *in, struct tfd_intake_ticket *t)
 {
+    t->incomplete = 0;
+    t->small_size = t->small_came = 0;
     tfd_intake_forget(in, t, t->come, t->owed);
 }

@@ -26,7 +26,10 @@
  * for lack of memory.
  *
  * Who owes a message and sends less than TFD_DELIVERY_SIZE_MIN of it within
- * TFD_DELIVERY_MS, though it is read, is late().
+ * TFD_DELIVERY_MS, though it is read, is late().  So is who owes the rest of
+ * small requests, which are not announced: after each read the owner tells what
+ * it has of incomplete ones, and nothing is done while there are none.  Beyond
+ * TFD_INTAKE_SMALL of these on one connection what comes needs a window too.
  *
  * Threads: loop thread.
  */
@@ -49,9 +52,14 @@ struct tfd_intake_ticket {
      * may end the connection. */
     void (*admitted)(struct tfd_intake_ticket *t);
     void (*late)(struct tfd_intake_ticket *t);
-    bool excused;  /* by its owner, who does not read it for other reasons */
-    uint64_t owed; /* announced and not come */
-    uint64_t come; /* of the messages that are not complete */
+    bool excused; /* by its owner, who does not read it for other reasons */
+    /* Its owner's account: requests that are not complete, announced or not;
+     * what has come of those that are not announced, and what has come of such
+     * ones, also complete ones, since tfd_intake_small() was called. */
+    uint32_t incomplete;
+    uint64_t small_size, small_came;
+    uint64_t owed;           /* announced and not come */
+    uint64_t come;           /* of the messages that are not complete */
     uint64_t reserved;       /* of what is owed */
     uint64_t size, asked_us; /* while it waits */
     bool waiting;
@@ -91,11 +99,13 @@ bool tfd_intake_announce(struct tfd_intake *in, struct tfd_intake_ticket *t,
  * Returns as above. */
 bool tfd_intake_came(struct tfd_intake *in, struct tfd_intake_ticket *t,
                      uint64_t size);
+/* After a read: looks at the owner's account.  Returns as above. */
+bool tfd_intake_small(struct tfd_intake *in, struct tfd_intake_ticket *t);
 /* A message is complete or will not be: `come` bytes of it came, `rest` do not
  * any more.  Takes the ticket out of the line when nothing else is owed. */
 void tfd_intake_forget(struct tfd_intake *in, struct tfd_intake_ticket *t,
                        uint64_t come, uint64_t rest);
-/* The connection is gone, whatever it owed. */
+/* The connection is gone, whatever it owed; also of small requests. */
 void tfd_intake_leave(struct tfd_intake *in, struct tfd_intake_ticket *t);
 
 #endif

@@ -32,10 +32,11 @@ struct native_call {
     struct native *native;
     uint32_t number; /* 0: one way */
     bool dispatched;
-    uint64_t size; /* of the request, while it counts */
-    uint64_t owed; /* of it, as the ticket has it ... */
-    uint64_t come; /* ... and what has come of that */
-    uint64_t seen; /* of all of it */
+    uint64_t size;  /* of the request, while it counts */
+    uint64_t owed;  /* of it, as the ticket has it ... */
+    uint64_t come;  /* ... and what has come of that */
+    uint64_t small; /* what has come of it and was too little to announce */
+    uint64_t seen;  /* of all of it */
     struct tfd_native_in in;
     struct native_call *next; /* while free */
 };
@@ -138,6 +139,7 @@ static enum tfd_code call_new(struct native *n,
     c->call.answer = answer;
     n->calls[h->call] = c;
     n->open++;
+    n->ticket.incomplete++;
     *out = c;
     return TFD_OK;
 }
@@ -164,6 +166,10 @@ static void update_reading(struct native *n)
 /* The request is complete, or will not be. */
 static void settle(struct native *n, struct native_call *c)
 {
+    if (!n->conn)
+        return; /* its account is closed */
+    n->ticket.incomplete--;
+    n->ticket.small_size -= c->small;
     if (c->owed + c->come == 0)
         return;
     tfd_intake_forget(tfd_service_intake(n->service), &n->ticket, c->come,
@@ -176,11 +182,12 @@ static void call_free(struct native_call *c)
 {
     struct native *n = c->native;
 
-    if (c->dispatched)
+    if (c->dispatched) {
         n->unanswered -= c->size;
-    else
+    } else {
         n->assembling -= c->size;
-    settle(n, c);
+        settle(n, c);
+    }
     if (n->calls[c->number] == c)
         n->calls[c->number] = NULL;
     tfd_incoming_deinit(&c->call.in);
@@ -240,8 +247,12 @@ static void came(struct native *n, struct native_call *c, uint64_t seen)
     uint64_t more = seen - c->seen;
 
     c->seen = seen;
-    if (more > c->owed)
-        more = c->owed; /* 0: of a request that is not worth counting */
+    if (more > c->owed) { /* or all of a request too small to announce */
+        c->small += more - c->owed;
+        n->ticket.small_size += more - c->owed;
+        n->ticket.small_came += more - c->owed;
+        more = c->owed;
+    }
     if (more == 0)
         return;
     c->owed -= more;
@@ -494,6 +505,15 @@ static enum tfd_code feed(struct native *n, const uint8_t *data, size_t size,
     return tfd_bytes_ok(&n->unread, "what was read of requests", st);
 }
 
+/* After a read: what is incomplete now. */
+static void count_small(struct native *n)
+{
+    if (n->conn &&
+        !tfd_intake_small(tfd_service_intake(n->service), &n->ticket))
+        n->held = true;
+    update_reading(n);
+}
+
 static void commit(struct native *n, const uint8_t *data, size_t size)
 {
     struct tfd_status st = TFD_STATUS_INIT;
@@ -502,7 +522,7 @@ static void commit(struct native *n, const uint8_t *data, size_t size)
          look_at_body(n, &st) != TFD_OK) &&
         !n->ending)
         refuse(n, &st);
-    update_reading(n);
+    count_small(n);
 }
 
 static enum tfd_code on_commit(void *self, size_t size, struct tfd_status *st)
@@ -516,7 +536,8 @@ static enum tfd_code on_commit(void *self, size_t size, struct tfd_status *st)
               look_at_body(n, st) != TFD_OK) &&
              !n->ending)
         refuse(n, st);
-    update_reading(n);
+    else
+        count_small(n);
     return TFD_OK;
 }
 
@@ -543,11 +564,10 @@ static void on_late(struct tfd_intake_ticket *t)
     if (n->ending)
         return;
     (void)tfd_fail(&st, TFD_DEADLINE_EXCEEDED,
-                   "%llu bytes of messages were announced and do not come: "
-                   "less than %llu within %d s",
-                   (unsigned long long)t->owed,
-                   (unsigned long long)TFD_DELIVERY_SIZE_MIN,
-                   TFD_DELIVERY_MS / 1000);
+                   "%u requests are incomplete and the rest does not come: "
+                   "less than %llu bytes within %d s, %llu announced",
+                   t->incomplete, (unsigned long long)TFD_DELIVERY_SIZE_MIN,
+                   TFD_DELIVERY_MS / 1000, (unsigned long long)t->owed);
     tfd_log(TFD_LOG_WARN, "connection_closed", "peer=%s why=\"%s\"", n->peer,
             st.text);
     refuse(n, &st);

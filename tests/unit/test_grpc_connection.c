@@ -202,6 +202,106 @@ static void test_a_waiting_request_may_go_away(void **state)
     tfd_buffer_unref(other);
 }
 
+/* ---- Requests that stop on their way ------------------------------------- */
+
+static const char half_message[] = "\0\0\0\0\7abc";
+
+/* So many requests, and of the message of each so many bytes. */
+static void begin_requests(int count, int size)
+{
+    struct tfd_bytes b;
+
+    tfd_bytes_init(&b, 1 << 20);
+    put_magic(&b);
+    for (int i = 0; i < count; i++) {
+        uint32_t id = 2 * (uint32_t)i + 1;
+
+        put_request(&b, id, FLAG_NONE, MASTER "Reset");
+        if (size > 0)
+            put_frame(&b, F_DATA, FLAG_NONE, id, half_message, (size_t)size);
+    }
+    rig.server->to = NULL; /* our session has not sent this */
+    tfd_conn_write(rig.client, b.data, b.size);
+    net_run(&rig.net);
+    tfd_bytes_deinit(&b);
+}
+
+static void pass_delivery_time(void)
+{
+    for (int ms = 0; ms <= TFD_DELIVERY_MS + 2000; ms += 1000)
+        net_advance(&rig.net, 1000 * 1000);
+}
+
+static void test_small_requests_that_stop_end_the_connection(void **state)
+{
+    static const struct {
+        int count, size;
+    } cases[] = {{1, 0}, {1, 3}, {1, 5}, {1, 8}, {1000, 8}, {4000, 0}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct tfd_intake *intake;
+
+        rig_open();
+        intake = tfd_service_intake(rig.service);
+        begin_requests(cases[i].count, cases[i].size);
+        assert_non_null(intake->active);
+        assert_int_equal(intake->active->incomplete, cases[i].count);
+        net_advance(&rig.net, (TFD_DELIVERY_MS - 2000) * 1000);
+        assert_false(rig.server->closed);
+        pass_delivery_time();
+        assert_true(rig.server->closed);
+        assert_int_equal(intake->late, 1);
+        assert_null(intake->active);
+        rig_close();
+    }
+}
+
+/* The message is there, but the peer does not say that it was all. */
+static void test_a_request_without_an_end_ends_the_connection(void **state)
+{
+    struct tfd_bytes b;
+
+    (void)state;
+    for (int ended = 0; ended < 2; ended++) {
+        rig_open();
+        tfd_bytes_init(&b, 1 << 20);
+        put_magic(&b);
+        put_request(&b, 1, FLAG_NONE, MASTER "Reset");
+        put_frame(&b, F_DATA, ended ? FLAG_END_STREAM : FLAG_NONE, 1,
+                  "\0\0\0\0\3abc", 8);
+        rig.server->to = NULL;
+        tfd_conn_write(rig.client, b.data, b.size);
+        net_run(&rig.net);
+        pass_delivery_time();
+        assert_int_equal(rig.server->closed, !ended);
+        assert_int_equal(rig.held_count, ended);
+        rig_close();
+        tfd_bytes_deinit(&b);
+    }
+}
+
+/* What was refused or has its answer is not incomplete. */
+static void test_requests_that_are_over_are_not_late(void **state)
+{
+    struct tfd_intake *intake;
+
+    (void)state;
+    rig_open();
+    intake = tfd_service_intake(rig.service);
+    send_request(&(struct request){EMPTY_BODY});
+    send_request(&(struct request){.path = "/no/such", EMPTY_BODY});
+    send_request(&(struct request){.method = "GET", EMPTY_BODY});
+    send_request(&(struct request){.body = "\0\0\0\0\7abc", .size = 8});
+    send_request(&(struct request){.path = MASTER "Reset", EMPTY_BODY});
+    net_run(&rig.net);
+    assert_null(intake->active);
+    pass_delivery_time();
+    assert_int_equal(intake->late, 0);
+    assert_false(rig.server->closed);
+    rig_close();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -213,6 +313,9 @@ int main(void)
             test_a_connection_is_not_idle_while_something_is_kept_for_it),
         cmocka_unit_test(test_a_request_that_does_not_fit_waits_unread),
         cmocka_unit_test(test_a_waiting_request_may_go_away),
+        cmocka_unit_test(test_small_requests_that_stop_end_the_connection),
+        cmocka_unit_test(test_a_request_without_an_end_ends_the_connection),
+        cmocka_unit_test(test_requests_that_are_over_are_not_late),
         cmocka_unit_test(test_garbage_ends_the_connection),
         cmocka_unit_test(test_first_bytes_may_come_from_elsewhere),
     };

@@ -2,6 +2,9 @@
  * test_native_server.c - the serving side of rpc/native.c: bytes that no
  * caller of ours sends, and requests that wait for memory.
  */
+#define _GNU_SOURCE 1 /* clock_gettime() */
+
+#include "tests/support/moved_clock.h"
 #include "tests/support/native_rig.h"
 
 #include "config/limits.h"
@@ -389,6 +392,103 @@ static void test_a_caller_may_leave_while_its_request_waits(void **state)
     rig_free(r);
 }
 
+/* ---- Requests that stop on their way ------------------------------------- */
+
+#define PING_SIZE 8
+#define ERROR_TEXT_AT (2 * TFD_FRAME_HEADER_SIZE + 4) /* behind the PONG */
+
+/* A frame that is complete, as the handshake wants; then of so many calls the
+ * first one, which says that a payload of 100 bytes follows; of that, so much.
+ */
+static struct wire incomplete_requests(uint32_t calls, uint32_t payload)
+{
+    static const uint8_t head[] = {1, 0, 0, 0, 100, 0, 0, 0, 0, 0, 0, 0};
+    static const uint8_t body[100];
+    struct wire w = {NULL, 0};
+
+    put_frame(&w, TFD_FRAME_PING, 0, 0, 0, "12345678", PING_SIZE);
+    for (uint32_t i = 1; i <= calls; i++) {
+        put_frame(&w, TFD_FRAME_REQUEST, 1, TFD_METHOD_RunGraph, i, head,
+                  sizeof(head));
+        if (payload)
+            put_frame(&w, TFD_FRAME_REQUEST, payload < sizeof(body),
+                      TFD_METHOD_RunGraph, i, body, payload);
+    }
+    return w;
+}
+
+/* One whose frame has not come altogether. */
+static struct wire cut_request(size_t missing)
+{
+    static const uint8_t body[1000];
+    struct wire w = {NULL, 0};
+
+    put_frame(&w, TFD_FRAME_PING, 0, 0, 0, "12345678", PING_SIZE);
+    put_frame(&w, TFD_FRAME_REQUEST, 0, TFD_METHOD_RunGraph, 1, body,
+              sizeof(body));
+    w.size -= missing;
+    return w;
+}
+
+static void pass_delivery_time(struct rig *r)
+{
+    for (int ms = 0; ms <= TFD_DELIVERY_MS + 2000; ms += 1000)
+        clock_move(r->loop, 1000 * 1000);
+}
+
+static void test_small_requests_that_stop_end_the_connection(void **state)
+{
+    struct wire wires[] = {
+        cut_request(1), cut_request(999), incomplete_requests(1, 0),
+        incomplete_requests(1, 99), incomplete_requests(1000, 0)};
+    struct rig *r = rig_new();
+    struct tfd_channel *other = rig_channel(r, r->address, TFD_PROTO_NATIVE);
+    struct tfd_intake *intake = tfd_service_intake(r->service);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(wires) / sizeof(wires[0]); i++) {
+        struct rig_raw *w = rig_raw_new(r, r->address);
+
+        tfd_conn_write(w->conn, wires[i].bytes, wires[i].size);
+        while (!intake->active)
+            connect(r, other);
+        pass_delivery_time(r);
+        assert_int_equal(intake->late, i + 1);
+        while (!w->closed)
+            rig_run(r, 1);
+        r->awaited = 0;
+        tfd_bytes_add(&w->in, "", 1);
+        assert_non_null(strstr(w->in.data + PING_SIZE + ERROR_TEXT_AT,
+                               "incomplete and the rest does not come"));
+        assert_null(intake->active);
+        rig_raw_free(w);
+        free(wires[i].bytes);
+    }
+    connect(r, other); /* which says little, has not been late */
+    tfd_channel_free(other);
+    rig_free(r);
+}
+
+static void test_complete_requests_are_never_late(void **state)
+{
+    struct wire wire = incomplete_requests(3, 100);
+    struct rig *r = rig_new();
+    struct rig_raw *w = rig_raw_new(r, r->address);
+    struct tfd_intake *intake = tfd_service_intake(r->service);
+
+    (void)state;
+    w->tick_at = wire.size; /* echoed */
+    tfd_conn_write(w->conn, wire.bytes, wire.size);
+    rig_run(r, 1);
+    pass_delivery_time(r);
+    assert_null(intake->active);
+    assert_int_equal(intake->late, 0);
+    assert_false(w->closed);
+    free(wire.bytes);
+    rig_raw_free(w);
+    rig_free(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -401,6 +501,8 @@ int main(void)
         cmocka_unit_test(test_a_request_that_does_not_fit_waits),
         cmocka_unit_test(test_what_was_read_behind_a_waiting_request_is_kept),
         cmocka_unit_test(test_a_caller_may_leave_while_its_request_waits),
+        cmocka_unit_test(test_small_requests_that_stop_end_the_connection),
+        cmocka_unit_test(test_complete_requests_are_never_late),
     };
 
     return cmocka_run_group_tests_name("native_server", tests, NULL, NULL);
