@@ -62,6 +62,7 @@ struct tfd_server {
     bool service_drained;
     bool said_goodbye;
     bool lingered;
+    bool signalled; /* by SIGTERM or SIGINT, once */
     pthread_t thread;
     bool has_thread;
     int exit_code;

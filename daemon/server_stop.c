@@ -221,9 +221,16 @@ static void on_signal(void *ctx, int number)
 {
     struct tfd_server *s = ctx;
 
-    if (s->stage != TFD_SERVER_SERVING)
+    const char *name = number == SIGTERM ? "SIGTERM" : "SIGINT";
+
+    if (s->signalled)
         _exit(128 + number); /* the second one: at once */
-    tfd_server_drain(s, number == SIGTERM ? "SIGTERM" : "SIGINT");
+    s->signalled = true;
+    if (s->stage == TFD_SERVER_SERVING)
+        tfd_server_drain(s, name);
+    else /* by itself: whoever sends the first one cannot know */
+        tfd_log(TFD_LOG_INFO, "stopping_already",
+                "why=%s hint=\"one more ends it at once\"", name);
 }
 
 /* A terminal has closed, or somebody hopes for a reload. */

@@ -33,7 +33,8 @@ class LongStep:
     """A step in another thread, known to have begun; it runs until `turns`
     iterations, or for ever."""
 
-    def __init__(self, target, turns=None, device="", name="long"):
+    def __init__(self, target, turns=None, device="", name="long",
+                 config=None):
         tf.disable_control_flow_v2()
         self.error = self.value = None
         with tf.Graph().as_default() as g, tf.device(device):
@@ -48,7 +49,7 @@ class LongStep:
                 lambda i: tf.not_equal(i, limit),
                 body if turns is not None else lambda i: body(i) * 0, [0])
             read, start = begun.read_value(), begun.initializer
-        self.session = kept_session(target, graph=g)
+        self.session = kept_session(target, graph=g, config=config)
         self.session.run(start)
         self.thread = threading.Thread(target=self._work, daemon=True)
         self.thread.start()
@@ -350,6 +351,49 @@ def a_ps_ends_with_its_workers(server):
             assert session.run(tf.constant(3) + 1) == 4  # one is still there
         cluster["worker", 1].signal(signal.SIGTERM)
         assert cluster["ps", 0].exit_code(15) == 0
+
+
+def stopping_by_itself(server, drain):
+    """(cluster, ps): the workers of this ps have left, and all that it
+    waits for is a step without end."""
+    cluster = Cluster(server, ["--exit_when=workers-exit",
+                               "--drain_timeout=" + drain], ps=1, worker=1)
+    ps, worker = cluster["ps", 0], cluster["worker", 0]
+    with graph(), tf.device("/job:ps"):
+        run(worker.target, tf.constant(1) + 1)
+    LongStep(ps.target, device="/job:ps",
+             config=tf.ConfigProto(device_filters=["/job:ps"]))
+    worker.signal(signal.SIGTERM)
+    assert worker.exit_code(SOON) == 0, worker.log_tail()
+    wait_until(lambda: " stopping why=" in ps.log_text(), 15, "the drain")
+    assert "every worker has left" in ps.log_text(), ps.log_tail()
+    return cluster, ps
+
+
+@test(**TFD)
+def a_first_signal_does_not_cut_off_who_stops_by_itself(server):
+    """Whoever sends it cannot know; the drain goes on, and it is no failure."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        cluster, ps = stopping_by_itself(server, "3s")
+        with cluster:
+            ps.signal(number)
+            assert ps.exit_code(3 + SOON) == 0, ps.log_tail()
+            assert " drain_timeout " in ps.log_text(), ps.log_tail()
+
+
+@test(**TFD)
+def a_second_signal_ends_who_stops_by_itself(server):
+    for first, second in ((signal.SIGTERM, signal.SIGTERM),
+                          (signal.SIGTERM, signal.SIGINT),
+                          (signal.SIGINT, signal.SIGTERM)):
+        cluster, ps = stopping_by_itself(server, "50s")
+        with cluster:
+            ps.signal(first)
+            wait_until(lambda: " stopping_already " in ps.log_text(), SOON,
+                       "a line for the signal")
+            assert ps.alive(), ps.log_tail()
+            ps.signal(second)
+            assert ps.exit_code(SOON) == 128 + second, ps.log_tail()
 
 
 @test(**TFD)
