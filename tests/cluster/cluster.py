@@ -3,7 +3,6 @@ import dataclasses
 import itertools
 import json
 import os
-import random
 import shlex
 import signal
 import socket
@@ -13,13 +12,11 @@ import tempfile
 import threading
 import time
 
+from tests.cluster.ports import free_ports
 from tests.cluster.runner import die_with_parent, selectors_ready
 
 READY_SECONDS = 60
 DRAIN_SECONDS = 20
-# Below the range the kernel hands out to outgoing connections, so that none
-# of those takes a port between our choice and the server's bind.
-PORTS = range(12000, 30000)
 PAUSE = threading.Event()  # never set
 
 
@@ -57,21 +54,6 @@ def server_from(options):
     if options.tensorflow:
         return tensorflow_server(options.slow)
     return Server(shlex.split(options.server), True, options.slow)
-
-
-def free_ports(count):
-    """Distinct ports that nothing listens on now."""
-    ports = []
-    for port in random.sample(PORTS, 20 * count):
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-        ports.append(port)
-        if len(ports) == count:
-            return ports
-    raise RuntimeError("no %d free ports" % count)
 
 
 def wait_until(condition, seconds, what, wake=None):

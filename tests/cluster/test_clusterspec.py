@@ -1,7 +1,8 @@
 """Sessions that bring a cluster of their own (ConfigProto.cluster_def)."""
 from tests.cluster.client import (expect, failing_op, graph, kept_session, run,
                                   tf)
-from tests.cluster.cluster import Cluster, free_ports
+from tests.cluster.cluster import Cluster
+from tests.cluster.ports import free_ports
 from tests.cluster.suite import test
 from tests.cluster.test_mixed_contract import MIXES, mixed
 

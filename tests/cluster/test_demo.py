@@ -5,6 +5,7 @@ import signal
 import subprocess
 import tempfile
 
+from tests.cluster.ports import free_ports
 from tests.cluster.suite import test
 from tests.cluster.terminal import Terminal, screen
 
@@ -120,10 +121,11 @@ def a_log_that_is_not_there_is_a_failure(server):
     assert logs.path["chief 0"] in shown.stderr.decode()
 
 
-def demo(server, folder, steps):
+def demo(server, folder, steps, *flags, accuracy="0.3"):
     build = pathlib.Path(server.command[0]).resolve().parent
-    return Terminal([str(MNIST / "run")], BUILD=str(build), STEPS=str(steps),
-                    DEMO_DIR=folder, ACCURACY="0.3")
+    return Terminal([str(MNIST / "run"), *flags], BUILD=str(build),
+                    STEPS=str(steps), DEMO_DIR=folder, ACCURACY=accuracy,
+                    PORTS=" ".join(map(str, free_ports(3))))
 
 
 @test(limit=90, tfd_only=True)
@@ -161,11 +163,8 @@ def a_task_that_fails_is_reported_below_its_line(server):
 @test(limit=150, tfd_only=True)
 def the_demo_trains_convolutions(server):
     """A few steps; the whole run must reach 99 %."""
-    build = pathlib.Path(server.command[0]).resolve().parent
     with tempfile.TemporaryDirectory() as folder:
-        shown = Terminal([str(MNIST / "run"), "--model=cnn"],
-                         BUILD=str(build), STEPS="250", DEMO_DIR=folder,
-                         ACCURACY="0.85")
+        shown = demo(server, folder, 250, "--model=cnn", accuracy="0.85")
         assert shown.exit_code() == 0, shown.bytes
 
 

@@ -15,7 +15,8 @@ import signal
 import time
 
 from tests.cluster.client import expect, graph, kept_session, run, tf
-from tests.cluster.cluster import PAUSE, Cluster, free_ports, wait_until
+from tests.cluster.cluster import PAUSE, Cluster, wait_until
+from tests.cluster.ports import free_ports
 from tests.cluster.recovery.gate import Gate, Moment
 from tests.cluster.recovery.trainer import (PythonTrainer, check_checkpoint,
                                             write_model)

@@ -5,7 +5,7 @@ import threading
 import time
 
 from tests.cluster.client import expect, graph, kept_session, run, tf
-from tests.cluster.cluster import PAUSE, Cluster, free_ports
+from tests.cluster.cluster import PAUSE, Cluster
 from tests.cluster.suite import test
 
 WAIT = 2  # --peer_wait of these clusters
@@ -87,7 +87,7 @@ def a_name_that_does_not_resolve_is_the_reason(server):
 @test(limit=60, tfd_only=True)
 def a_silent_peer_is_the_reason(server):
     with socket.socket() as silent:
-        silent.bind(("127.0.0.1", free_ports(1)[0]))
+        silent.bind(("127.0.0.1", 0))
         silent.listen(50)
         address = "127.0.0.1:%d" % silent.getsockname()[1]
         with with_ps_at(server, address) as cluster:
@@ -129,7 +129,7 @@ def no_server_at_the_address_but_http(server):
             link.close()
 
     with socket.socket() as listener:
-        listener.bind(("127.0.0.1", free_ports(1)[0]))
+        listener.bind(("127.0.0.1", 0))
         listener.listen()
         threading.Thread(target=serve, args=[listener], daemon=True).start()
         address = "127.0.0.1:%d" % listener.getsockname()[1]

@@ -6,8 +6,8 @@ import subprocess
 import tempfile
 
 from tests.cluster.client import expect, graph, run, tf
-from tests.cluster.cluster import (Cluster, Task, free_ports, listening,
-                                   wait_until)
+from tests.cluster.cluster import Cluster, Task, listening, wait_until
+from tests.cluster.ports import free_ports
 from tests.cluster.suite import test
 
 TFD = dict(limit=60, tfd_only=True)
@@ -73,9 +73,9 @@ def questions_are_answered_without_a_server(server):
 @test(**TFD)
 def a_taken_port_is_named(server):
     with socket.socket() as holder:
-        port = free_ports(1)[0]
-        holder.bind(("127.0.0.1", port))
+        holder.bind(("127.0.0.1", 0))
         holder.listen()
+        port = holder.getsockname()[1]
         config = ('{"cluster": {"worker": ["127.0.0.1:%d"]}, '
                   '"task": {"type": "worker", "index": 0}}' % port)
         code, text = start(server, tf_config=config)
