@@ -124,6 +124,7 @@ static enum tfd_code infer(const struct inference *f, struct tfd_status *st)
         .value = f->values,
         .out = f->op->shapes,
         .out_count = f->op->node->out_count,
+        .graph = f->g->graph,
     };
 
     TFD_TRY(fill_in(f, st));

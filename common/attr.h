@@ -38,6 +38,14 @@ enum tfd_code tfd_attr_list(struct tfd_str message, enum tfd_attr_kind kind,
                             struct tfd_str *list_value, int64_t *count,
                             struct tfd_status *st) TFD_MUST_USE;
 
+/* A value as messages show it: "SAME" in quotes, DT_FLOAT, [2,?], [1, 2]. */
+void tfd_attr_text(struct tfd_str message, struct tfd_bytes *out);
+
+/* A single value of this kind; TensorFlow's text otherwise. */
+enum tfd_code tfd_attr_check_kind(struct tfd_str message,
+                                  enum tfd_attr_kind kind,
+                                  struct tfd_status *st) TFD_MUST_USE;
+
 /* Kind, types, shapes, allowed values, minimum.  Texts are those of
  * TensorFlow's node validation, without the node. */
 enum tfd_code tfd_attr_check(const struct tfd_op_attr *a,

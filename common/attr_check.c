@@ -32,25 +32,46 @@ static const char *member_name(const struct tfd_pb_field *value, bool *list)
     return "placeholder";
 }
 
+static enum tfd_code fail_member(enum tfd_attr_kind kind, bool list,
+                                 const struct tfd_pb_field *value,
+                                 struct tfd_status *st)
+{
+    const char *open = list ? "list(" : "", *close = list ? ")" : "";
+    const char *expected = tfd_attr_kind_name(kind), *name;
+    bool was_list;
+
+    if (!value->tag)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "AttrValue missing value with expected type '%s%s%s'",
+                        open, expected, close);
+    name = member_name(value, &was_list);
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "AttrValue had value with type '%s%s%s' when '%s%s%s' "
+                    "expected",
+                    was_list ? "list(" : "", name, was_list ? ")" : "", open,
+                    expected, close);
+}
+
 static enum tfd_code fail_kind(const struct tfd_op_attr *a,
                                const struct tfd_pb_field *value,
                                struct tfd_status *st)
 {
-    const char *open = a->list ? "list(" : "", *close = a->list ? ")" : "";
-    const char *expected = tfd_attr_kind_name(a->kind), *name;
-    bool list;
+    struct tfd_status why = TFD_STATUS_INIT;
 
-    if (!value->tag)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "AttrValue missing value with expected type '%s%s%s'"
-                        "\n\t for attr '" TFD_STR_FMT "'",
-                        open, expected, close, TFD_STR_ARG(a->name));
-    name = member_name(value, &list);
-    return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                    "AttrValue had value with type '%s%s%s' when '%s%s%s' "
-                    "expected\n\t for attr '" TFD_STR_FMT "'",
-                    list ? "list(" : "", name, list ? ")" : "", open, expected,
-                    close, TFD_STR_ARG(a->name));
+    (void)fail_member(a->kind, a->list, value, &why);
+    return tfd_fail(st, why.code, "%s\n\t for attr '" TFD_STR_FMT "'", why.text,
+                    TFD_STR_ARG(a->name));
+}
+
+enum tfd_code tfd_attr_check_kind(struct tfd_str message,
+                                  enum tfd_attr_kind kind,
+                                  struct tfd_status *st)
+{
+    struct tfd_pb_field f;
+
+    TFD_TRY(tfd_attr_read(message, &f, st));
+    return f.tag == tfd_attr_tag(kind) ? TFD_OK
+                                       : fail_member(kind, false, &f, st);
 }
 
 /* ---- Values -------------------------------------------------------------- */
@@ -89,6 +110,11 @@ static enum tfd_code check_type(const struct tfd_op_attr *a, int64_t number,
                         "AttrValue must not have reference type value of %s"
                         "\n\t for attr '" TFD_STR_FMT "'",
                         tfd_dtype_name(dtype), TFD_STR_ARG(a->name));
+    if (number == 0)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "AttrValue has invalid DataType\n\t for attr "
+                        "'" TFD_STR_FMT "'",
+                        TFD_STR_ARG(a->name));
     if (!tfd_dtype_valid(dtype))
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "AttrValue has invalid DataType enum: %lld"

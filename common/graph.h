@@ -115,6 +115,10 @@ bool tfd_graph_name_ok(struct tfd_str name);
 /* INVALID_ARGUMENT "Node 'NAME': Node name contains invalid characters". */
 enum tfd_code tfd_graph_name_check(struct tfd_str name,
                                    struct tfd_status *st) TFD_MUST_USE;
+/* INVALID_ARGUMENT "Duplicate node name in graph: 'NAME'". */
+enum tfd_code tfd_graph_check_unused(const struct tfd_graph *g,
+                                     struct tfd_str name,
+                                     struct tfd_status *st) TFD_MUST_USE;
 struct tfd_node *tfd_graph_find(const struct tfd_graph *g, struct tfd_str name);
 
 /* "node", "node:1" -> an edge, checked against the node's outputs.  "^node"
@@ -139,6 +143,11 @@ void tfd_node_arg(const struct tfd_node *n, int arg, int32_t *first,
 /* The other way round: the argument that an input or an output belongs to. */
 int tfd_node_in_arg(const struct tfd_node *n, int32_t input);
 int tfd_node_out_arg(const struct tfd_node *n, int32_t output);
+
+/* "{{node y}} = MatMul[T=DT_FLOAT, ...](a, b:1, ^c)": a node as TensorFlow's
+ * messages show it, with the attributes that it leaves to the definition. */
+void tfd_node_summary(const struct tfd_graph *g, const struct tfd_node *n,
+                      struct tfd_bytes *out);
 
 /* ---- Attributes (attr.c): the node's value, else the op's default -------- */
 

@@ -92,17 +92,21 @@ enum tfd_code tfd_graph_name_check(struct tfd_str name, struct tfd_status *st)
                     tfd_printable(name, text));
 }
 
+enum tfd_code tfd_graph_check_unused(const struct tfd_graph *g,
+                                     struct tfd_str name, struct tfd_status *st)
+{
+    if (!tfd_graph_find(g, name))
+        return TFD_OK;
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "Duplicate node name in graph: '" TFD_STR_FMT "'",
+                    TFD_STR_ARG(name));
+}
+
 static enum tfd_code check_name(const struct adding *a)
 {
-    struct tfd_str name = a->spec->name;
-
     if (!a->spec->any_name)
-        TFD_TRY(tfd_graph_name_check(name, a->st));
-    if (tfd_graph_find(a->g, name))
-        return tfd_fail(a->st, TFD_INVALID_ARGUMENT,
-                        "Duplicate node name in graph: '" TFD_STR_FMT "'",
-                        TFD_STR_ARG(name));
-    return TFD_OK;
+        TFD_TRY(tfd_graph_name_check(a->spec->name, a->st));
+    return tfd_graph_check_unused(a->g, a->spec->name, a->st);
 }
 
 static enum tfd_code find_op(const struct adding *a)
@@ -302,19 +306,34 @@ static enum tfd_code fail_node(const struct adding *a, struct tfd_str text,
     return TFD_INVALID_ARGUMENT;
 }
 
+/* The attribute without a value whose name comes next; -1: there is none. */
+static int next_missing(const struct tfd_node *n, struct tfd_str after)
+{
+    const struct tfd_op_attr *attrs = n->op->attrs;
+    struct tfd_str value;
+    int next = -1;
+
+    for (int i = 0; i < n->op->attr_count; i++)
+        if (tfd_str_cmp(attrs[i].name, after) > 0 &&
+            (next < 0 || tfd_str_cmp(attrs[i].name, attrs[next].name) < 0) &&
+            !tfd_node_attr(n, attrs[i].name.data, &value))
+            next = i;
+    return next;
+}
+
 static enum tfd_code fail_missing(const struct adding *a)
 {
     const struct tfd_op *op = a->n->op;
+    struct tfd_str last = TFD_STR_EMPTY;
     struct tfd_bytes names, text;
-    struct tfd_str value;
-    int missing = 0;
+    int missing = 0, i;
 
     tfd_bytes_init(&names, 512);
     tfd_bytes_init(&text, 1024);
-    for (int i = 0; i < op->attr_count; i++)
-        if (!tfd_node_attr(a->n, op->attrs[i].name.data, &value))
-            tfd_bytes_printf(&names, "%s'%s'", missing++ ? ", " : "",
-                             op->attrs[i].name.data);
+    while ((i = next_missing(a->n, last)) >= 0) {
+        last = op->attrs[i].name;
+        tfd_bytes_printf(&names, "%s'%s'", missing++ ? ", " : "", last.data);
+    }
     tfd_bytes_printf(&text, "NodeDef missing attr%s " TFD_STR_FMT,
                      missing > 1 ? "s" : "",
                      TFD_STR_ARG(tfd_bytes_view(&names)));

@@ -5,10 +5,6 @@
 #include "common/attr.h"
 #include "common/opdef.h"
 
-#include "common/proto/graph.pb.h"
-
-#include <string.h>
-
 static const char *comma(int i)
 {
     return i ? ", " : "";
@@ -27,9 +23,7 @@ static void put_arg(struct tfd_bytes *b, const struct tfd_op *op,
     }
     if (arg->type_attr >= 0)
         tfd_bytes_add_str(b, op->attrs[arg->type_attr].name);
-    else if (arg->list_attr >= 0)
-        tfd_bytes_add_str(b, op->attrs[arg->list_attr].name);
-    else
+    else if (arg->list_attr < 0) /* the name of a list is not shown */
         tfd_bytes_printf(b, "%s", tfd_dtype_name((int)arg->dtype));
     if (arg->ref)
         tfd_bytes_add(b, ")", 1);
@@ -45,55 +39,6 @@ static void put_args(struct tfd_bytes *b, const struct tfd_op *op,
 }
 
 /* ---- Attributes ---------------------------------------------------------- */
-
-static void put_value(struct tfd_bytes *b, enum tfd_attr_kind kind,
-                      const struct tfd_pb_field *f)
-{
-    uint32_t bits = (uint32_t)f->number;
-    float value;
-
-    memcpy(&value, &bits, sizeof(value));
-    switch (kind) {
-    case TFD_ATTR_STRING:
-        tfd_bytes_printf(b, "\"" TFD_STR_FMT "\"", TFD_STR_ARG(f->bytes));
-        break;
-    case TFD_ATTR_INT:
-        tfd_bytes_printf(b, "%lld", (long long)f->number);
-        break;
-    case TFD_ATTR_FLOAT:
-        tfd_bytes_printf(b, "%g", (double)value);
-        break;
-    case TFD_ATTR_BOOL:
-        tfd_bytes_printf(b, "%s", f->number ? "true" : "false");
-        break;
-    case TFD_ATTR_TYPE:
-        tfd_bytes_printf(b, "%s", tfd_dtype_enum_name((int)bits));
-        break;
-    default:
-        tfd_bytes_printf(b, "<%s>", tfd_attr_kind_name(kind));
-    }
-}
-
-static void put_default(struct tfd_bytes *b, const struct tfd_op_attr *a)
-{
-    struct tfd_attr_list l;
-    struct tfd_pb_field f;
-
-    tfd_bytes_printf(b, ",default=");
-    if (tfd_attr_read(a->default_value, &f, NULL))
-        return;
-    if (!a->list) {
-        put_value(b, a->kind, &f);
-        return;
-    }
-    tfd_bytes_printf(b, "[");
-    l = tfd_attr_list_of(f.bytes);
-    for (int i = 0; tfd_attr_list_next(&l, &f); i++) {
-        tfd_bytes_printf(b, "%s", comma(i));
-        put_value(b, a->kind, &f);
-    }
-    tfd_bytes_printf(b, "]");
-}
 
 static void put_allowed(struct tfd_bytes *b, const struct tfd_op_attr *a)
 {
@@ -115,8 +60,10 @@ static void put_attr(struct tfd_bytes *b, const struct tfd_op_attr *a)
                      a->list ? "; attr=" TFD_STR_FMT ":list(%s)"
                              : "; attr=" TFD_STR_FMT ":%s",
                      TFD_STR_ARG(a->name), tfd_attr_kind_name(a->kind));
-    if (a->has_default)
-        put_default(b, a);
+    if (a->has_default) {
+        tfd_bytes_printf(b, ",default=");
+        tfd_attr_text(a->default_value, b);
+    }
     if (a->has_minimum)
         tfd_bytes_printf(b, ",min=%lld", (long long)a->minimum);
     if (a->string_count ||

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 /* Leaves room in a status for TensorFlow's text and a function's name. */
-#define NAMES_SIZE_MAX 1200
+#define NAMES_SIZE_MAX 900
 
 static bool is_first_time(struct tfd_unknown_ops *u, struct tfd_str type)
 {
@@ -86,7 +86,11 @@ enum tfd_code tfd_unknown_ops_fail(struct tfd_unknown_ops *u,
     rc = tfd_fail(st, TFD_NOT_FOUND,
                   "Op type not registered '%s' in binary running on %s. Make "
                   "sure the Op and Kernel are registered in the binary running "
-                  "in this process.%s%s%s",
+                  "in this process. Note that if you are loading a saved "
+                  "graph which used ops from tf.contrib (e.g. "
+                  "`tf.contrib.resampler`), accessing should be done before "
+                  "importing the graph, as contrib ops are lazily registered "
+                  "when the module is first accessed.%s%s%s",
                   tfd_printable(u->first, first), host,
                   list.size ? list.data : "",
                   function.size ? "\n\t while building function " : "",

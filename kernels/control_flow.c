@@ -77,10 +77,11 @@ static enum tfd_code enter_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
 static enum tfd_code loop_cond_shape(struct tfd_shape_ctx *s,
                                      struct tfd_status *st)
 {
-    const struct tfd_shape scalar = {0, {0}};
-
-    s->out[0] = s->in[0];
-    return tfd_shape_merge(&s->out[0], &scalar, st);
+    s->out[0] = (struct tfd_shape){.rank = 0};
+    if (s->in[0].rank <= 0) /* or unknown */
+        return TFD_OK;
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "Shape must be rank 0 but is rank %d", s->in[0].rank);
 }
 
 /* ---- Gradients ----------------------------------------------------------- */

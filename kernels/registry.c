@@ -262,24 +262,36 @@ const struct tfd_kernel *tfd_registry_kernel(const struct tfd_registry *r,
 
 /* ---- Shapes -------------------------------------------------------------- */
 
-/* "... for '{{node n}} = Op' with input shapes: [2], [3]." as TensorFlow. */
+static void put_node(const struct tfd_shape_ctx *s, struct tfd_bytes *out)
+{
+    if (s->graph)
+        tfd_node_summary(s->graph, s->node, out);
+    else
+        tfd_bytes_printf(out, "{{node " TFD_STR_FMT "}} = " TFD_STR_FMT,
+                         TFD_STR_ARG(s->node->name),
+                         TFD_STR_ARG(s->node->op->name));
+}
+
+/* "... for '{{node n}} = Op[T=DT_FLOAT](a)' with input shapes: [2], [3]." as
+ * TensorFlow. */
 static enum tfd_code fail_shapes(const struct tfd_shape_ctx *s,
                                  const struct tfd_status *why,
                                  struct tfd_status *st)
 {
     char text[TFD_SHAPE_TEXT_MAX];
-    struct tfd_bytes list;
+    struct tfd_bytes node, list;
 
+    tfd_bytes_init(&node, TFD_STATUS_TEXT_MAX);
     tfd_bytes_init(&list, 512);
+    put_node(s, &node);
     for (int i = 0; i < s->in_count; i++)
         tfd_bytes_printf(&list, "%s%s", i ? ", " : "",
                          tfd_shape_text(&s->in[i], text));
     tfd_fail(st, why->code,
-             "%s for '{{node " TFD_STR_FMT "}} = " TFD_STR_FMT
-             "' with input shapes: " TFD_STR_FMT ".",
-             why->text, TFD_STR_ARG(s->node->name),
-             TFD_STR_ARG(s->node->op->name),
+             "%s for '" TFD_STR_FMT "' with input shapes: " TFD_STR_FMT ".",
+             why->text, TFD_STR_ARG(tfd_bytes_view(&node)),
              TFD_STR_ARG(tfd_bytes_view(&list)));
+    tfd_bytes_deinit(&node);
     tfd_bytes_deinit(&list);
     return why->code;
 }

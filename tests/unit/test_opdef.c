@@ -82,7 +82,7 @@ static void test_definitions_read_as_tensorflow_prints_them(void **state)
           .inputs = "input: T",
           .outputs = "output: T",
           .attrs = "T: list(type) >= 1"},
-         "Op<name=IdentityN; signature=input:T -> output:T; "
+         "Op<name=IdentityN; signature=input: -> output:; "
          "attr=T:list(type),min=1>"},
         {{.name = "Conv2D",
           .inputs = "input: T, filter: T",
