@@ -14,6 +14,17 @@
 #define LIST tensorflow_AttrValue_list_tag
 #define ITEM(name) tensorflow_AttrValue_ListValue_##name##_tag
 
+/* The nodes that a node is colocated with, unless the value is for another
+ * attribute: a list of strings replaces them, any other value forgets them. */
+static bool set_classes(TF_OperationDescription *desc, const char *attr_name,
+                        struct tfd_str value)
+{
+    if (strcmp(attr_name, "_class"))
+        return false;
+    tfd_op_desc_classes(desc, value);
+    return true;
+}
+
 /* ---- Single values ------------------------------------------------------- */
 
 void TF_SetAttrString(TF_OperationDescription *desc, const char *attr_name,
@@ -70,10 +81,14 @@ static bool read_shape(TF_OperationDescription *desc, const char *attr_name,
                        const int64_t *dims, int num_dims, struct tfd_shape *out)
 {
     struct tfd_status why = TFD_STATUS_INIT;
+    int64_t known[TFD_RANK_MAX];
 
     *out = (struct tfd_shape)TFD_SHAPE_UNKNOWN;
-    if (num_dims == TFD_RANK_UNKNOWN ||
-        tfd_shape_make_partial(out, dims, num_dims, &why) == TFD_OK)
+    /* TensorFlow takes any negative number for what is not known. */
+    for (int i = 0; i < num_dims && i < TFD_RANK_MAX; i++)
+        known[i] = dims[i] < 0 ? TFD_DIM_UNKNOWN : dims[i];
+    if (num_dims < 0 ||
+        tfd_shape_make_partial(out, known, num_dims, &why) == TFD_OK)
         return true;
     tfd_fail(&desc->st, why.code, "attribute %.100s: %s", attr_name, why.text);
     return false;
@@ -122,7 +137,7 @@ void TF_SetAttrValueProto(TF_OperationDescription *desc, const char *attr_name,
     if (tfd_pb_end(&r, "AttrValue", NULL) != TFD_OK)
         tfd_fail(tfd_capi_status(status), TFD_INVALID_ARGUMENT,
                  "Unparseable AttrValue proto");
-    else
+    else if (!set_classes(desc, attr_name, value))
         tfd_op_desc_attr(desc, tfd_str_of(attr_name), value);
 }
 
@@ -141,7 +156,9 @@ void TF_SetAttrStringList(TF_OperationDescription *desc, const char *attr_name,
         tfd_pb_put_str_always(&b, ITEM(s),
                               (struct tfd_str){values[i], lengths[i]});
     tfd_pb_finish(&b, mark);
-    tfd_op_desc_take(desc, attr_name, &b);
+    if (!set_classes(desc, attr_name, tfd_bytes_view(&b)))
+        tfd_op_desc_take(desc, attr_name, &b);
+    tfd_bytes_deinit(&b);
 }
 
 /* A packed list of numbers: `item` writes element i. */

@@ -61,7 +61,7 @@ enum tfd_code tfd_capi_give(TF_Buffer *out, struct tfd_bytes *take_bytes,
 
     if (rc == TFD_OK && out->data)
         rc = tfd_fail(st, TFD_INVALID_ARGUMENT,
-                      "Passing non-empty output_buffer is invalid.");
+                      "Passing non-empty TF_Buffer is invalid.");
     if (rc != TFD_OK) {
         tfd_bytes_deinit(take_bytes);
         return rc;

@@ -4,8 +4,6 @@
  */
 #include "client/op_desc.h"
 
-#include <string.h>
-
 TF_OperationDescription *TF_NewOperation(TF_Graph *graph, const char *op_type,
                                          const char *oper_name)
 {
@@ -27,9 +25,6 @@ TF_Operation *TF_FinishOperation(TF_OperationDescription *desc,
     tfd_lock(&g->lock);
     if (tfd_op_desc_finish(desc, &op, st) != TFD_OK)
         op = NULL;
-    /* An unknown op, too, is a mistake of who builds the node. */
-    if (st->code == TFD_NOT_FOUND)
-        st->code = TFD_INVALID_ARGUMENT;
     tfd_unlock(&g->lock);
     tfd_op_desc_free(desc);
     return op;
@@ -43,57 +38,15 @@ void TF_SetDevice(TF_OperationDescription *desc, const char *device)
 
 /* ---- Inputs -------------------------------------------------------------- */
 
-/* TensorFlow's words for an output that there is not. */
-static bool has_output(TF_OperationDescription *desc, TF_Output input)
-{
-    int count = input.oper ? input.oper->node->out_count : 0;
-
-    if (!input.oper || (input.index >= 0 && input.index < count))
-        return true;
-    tfd_fail(&desc->st, TFD_INVALID_ARGUMENT,
-             "Attempt to add output %d of " TFD_STR_FMT
-             " not in range [0, %d) to node with type " TFD_STR_FMT
-             ". Node: {{node " TFD_STR_FMT "}}",
-             input.index, TFD_STR_ARG(input.oper->node->name), count,
-             TFD_STR_ARG(desc->op), TFD_STR_ARG(input.oper->node->name));
-    return false;
-}
-
-static void add_edge(TF_OperationDescription *desc, TF_Output input)
-{
-    struct tfd_edge e;
-
-    if (!has_output(desc, input))
-        return;
-    if (tfd_capi_edge(desc->graph, input, &e, &desc->st) == TFD_OK)
-        tfd_bytes_add(&desc->edges, &e, sizeof(e));
-    else
-        tfd_status_context(&desc->st, "Node '" TFD_STR_FMT "'",
-                           TFD_STR_ARG(desc->name));
-}
-
-static void add_arg(TF_OperationDescription *desc, const TF_Output *inputs,
-                    int count, bool list)
-{
-    struct tfd_desc_arg arg = {
-        (int32_t)(desc->edges.size / sizeof(struct tfd_edge)), count, list};
-
-    if (desc->st.code != TFD_OK)
-        return;
-    for (int i = 0; i < count; i++)
-        add_edge(desc, inputs[i]);
-    tfd_bytes_add(&desc->args, &arg, sizeof(arg));
-}
-
 void TF_AddInput(TF_OperationDescription *desc, TF_Output input)
 {
-    add_arg(desc, &input, 1, false);
+    tfd_op_desc_input(desc, input);
 }
 
 void TF_AddInputList(TF_OperationDescription *desc, const TF_Output *inputs,
                      int num_inputs)
 {
-    add_arg(desc, inputs, num_inputs < 0 ? 0 : num_inputs, true);
+    tfd_op_desc_inputs(desc, inputs, num_inputs < 0 ? 0 : num_inputs);
 }
 
 static bool is_own(TF_OperationDescription *desc, const TF_Operation *op,

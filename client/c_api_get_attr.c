@@ -131,58 +131,86 @@ TF_AttrMetadata TF_OperationGetAttrMetadata(TF_Operation *oper,
 
 /* ---- Values -------------------------------------------------------------- */
 
+/* There is a single value of this kind; the texts are those of the getters of
+ * everything but strings and lists. */
+static bool is_single(const TF_Operation *oper, const char *name,
+                      enum tfd_attr_kind kind, struct tfd_status *st)
+{
+    struct tfd_str value;
+
+    if (tfd_node_attr(oper->node, name, &value))
+        return tfd_attr_check_kind(value, kind, st) == TFD_OK;
+    tfd_fail(st, TFD_NOT_FOUND,
+             "No attr named '%.100s' in NodeDef:\n\t [[{{node " TFD_STR_FMT
+             "}}]]",
+             name, TFD_STR_ARG(oper->node->name));
+    return false;
+}
+
 void TF_OperationGetAttrString(TF_Operation *oper, const char *attr_name,
                                void *value, size_t max_length,
                                TF_Status *status)
 {
-    struct tfd_str s;
+    struct tfd_status *st = tfd_capi_status(status);
+    struct tfd_str message, s;
 
-    if (tfd_node_str(oper->node, attr_name, &s, tfd_capi_status(status)) ==
-            TFD_OK &&
-        s.size)
+    if (find(oper, attr_name, &message, st) != TFD_OK)
+        return;
+    if (tfd_attr_check_kind(message, TFD_ATTR_STRING, NULL) != TFD_OK)
+        tfd_fail(st, TFD_INVALID_ARGUMENT, "Attribute '%.100s' is not a string",
+                 attr_name);
+    else if (tfd_node_str(oper->node, attr_name, &s, st) == TFD_OK && s.size)
         memcpy(value, s.data, s.size < max_length ? s.size : max_length);
 }
 
 void TF_OperationGetAttrInt(TF_Operation *oper, const char *attr_name,
                             int64_t *value, TF_Status *status)
 {
-    (void)!tfd_node_int(oper->node, attr_name, value, tfd_capi_status(status));
+    struct tfd_status *st = tfd_capi_status(status);
+
+    if (is_single(oper, attr_name, TFD_ATTR_INT, st))
+        (void)!tfd_node_int(oper->node, attr_name, value, st);
 }
 
 void TF_OperationGetAttrFloat(TF_Operation *oper, const char *attr_name,
                               float *value, TF_Status *status)
 {
-    (void)!tfd_node_float(oper->node, attr_name, value,
-                          tfd_capi_status(status));
+    struct tfd_status *st = tfd_capi_status(status);
+
+    if (is_single(oper, attr_name, TFD_ATTR_FLOAT, st))
+        (void)!tfd_node_float(oper->node, attr_name, value, st);
 }
 
 void TF_OperationGetAttrBool(TF_Operation *oper, const char *attr_name,
                              unsigned char *value, TF_Status *status)
 {
+    struct tfd_status *st = tfd_capi_status(status);
     bool b;
 
-    if (tfd_node_bool(oper->node, attr_name, &b, tfd_capi_status(status)) ==
-        TFD_OK)
+    if (is_single(oper, attr_name, TFD_ATTR_BOOL, st) &&
+        tfd_node_bool(oper->node, attr_name, &b, st) == TFD_OK)
         *value = b;
 }
 
 void TF_OperationGetAttrType(TF_Operation *oper, const char *attr_name,
                              TF_DataType *value, TF_Status *status)
 {
+    struct tfd_status *st = tfd_capi_status(status);
     enum tfd_dtype dtype;
 
-    if (tfd_node_type(oper->node, attr_name, &dtype, tfd_capi_status(status)) ==
-        TFD_OK)
+    if (is_single(oper, attr_name, TFD_ATTR_TYPE, st) &&
+        tfd_node_type(oper->node, attr_name, &dtype, st) == TFD_OK)
         *value = (TF_DataType)dtype;
 }
 
 void TF_OperationGetAttrShape(TF_Operation *oper, const char *attr_name,
                               int64_t *value, int num_dims, TF_Status *status)
 {
+    struct tfd_status *st = tfd_capi_status(status);
     struct tfd_shape shape;
 
-    if (tfd_node_shape(oper->node, attr_name, &shape,
-                       tfd_capi_status(status)) != TFD_OK)
+    if (!is_single(oper, attr_name, TFD_ATTR_SHAPE, st) ||
+        tfd_node_shape(oper->node, attr_name, &shape, st) != TFD_OK)
         return;
     for (int i = 0; i < num_dims && i < shape.rank; i++)
         value[i] = shape.dim[i];
@@ -194,7 +222,8 @@ void TF_OperationGetAttrTensor(TF_Operation *oper, const char *attr_name,
     struct tfd_status *st = tfd_capi_status(status);
     struct tfd_tensor t;
 
-    if (tfd_node_tensor(oper->node, attr_name, &t, st) != TFD_OK)
+    if (!is_single(oper, attr_name, TFD_ATTR_TENSOR, st) ||
+        tfd_node_tensor(oper->node, attr_name, &t, st) != TFD_OK)
         return;
     *value = tfd_capi_tensor(&t);
     if (!*value)
@@ -229,8 +258,15 @@ static void get_list(const TF_Operation *oper, const char *name,
     struct tfd_str value, items;
     int64_t count;
 
-    if (find(oper, name, &value, st) != TFD_OK ||
-        tfd_attr_list(value, kind, &items, &count, st) != TFD_OK)
+    if (find(oper, name, &value, st) != TFD_OK)
+        return;
+    if (tfd_attr_read(value, &f, NULL) != TFD_OK ||
+        f.tag != tensorflow_AttrValue_list_tag) {
+        tfd_fail(st, TFD_INVALID_ARGUMENT, "Value for '%.100s' is not a list.",
+                 name);
+        return;
+    }
+    if (tfd_attr_list(value, kind, &items, &count, st) != TFD_OK)
         return;
     list = tfd_attr_list_of(items);
     for (int i = 0; i < max && tfd_attr_list_next(&list, &f); i++)

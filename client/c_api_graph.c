@@ -10,6 +10,7 @@
 #include "common/graphdef.h"
 #include "common/pbio.h"
 #include "common/proto/graph.pb.h"
+#include "common/unknown_ops.h"
 #include "config/limits.h"
 
 #include <assert.h>
@@ -187,14 +188,35 @@ TF_Operation *TF_GraphNextOperation(TF_Graph *graph, size_t *pos)
 
 /* ---- Shapes -------------------------------------------------------------- */
 
+/* TensorFlow's words where shapes are asked for and set. */
+static enum tfd_code check_shaped(const TF_Graph *g, TF_Output output,
+                                  struct tfd_status *st)
+{
+    const struct tfd_node *n;
+    struct tfd_edge e;
+
+    if (!output.oper)
+        return tfd_capi_edge(g, output, &e, st);
+    n = output.oper->node;
+    if (output.oper->graph != g)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Node " TFD_STR_FMT " was not found in the graph",
+                        TFD_STR_ARG(n->name));
+    if (output.index >= 0 && output.index < n->out_count)
+        return TFD_OK;
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "output_port '%d' is out of range, node '" TFD_STR_FMT
+                    "' has %d outputs",
+                    output.index, TFD_STR_ARG(n->name), n->out_count);
+}
+
 static enum tfd_code set_shape(TF_Graph *g, TF_Output output,
                                const int64_t *dims, int num_dims,
                                struct tfd_status *st)
 {
     struct tfd_shape shape = TFD_SHAPE_UNKNOWN;
-    struct tfd_edge e;
 
-    TFD_TRY(tfd_capi_edge(g, output, &e, st));
+    TFD_TRY(check_shaped(g, output, st));
     if (num_dims != TFD_RANK_UNKNOWN)
         TFD_TRY(tfd_shape_make_partial(&shape, dims, num_dims, st));
     return tfd_shape_merge(&output.oper->shapes[output.index], &shape, st);
@@ -215,10 +237,8 @@ void TF_GraphSetTensorShape(TF_Graph *graph, TF_Output output,
 static bool shape_of(TF_Graph *g, TF_Output output, struct tfd_shape *out,
                      struct tfd_status *st)
 {
-    struct tfd_edge e;
-
     tfd_lock(&g->lock);
-    if (tfd_capi_edge(g, output, &e, st) == TFD_OK)
+    if (check_shaped(g, output, st) == TFD_OK)
         *out = output.oper->shapes[output.index];
     tfd_unlock(&g->lock);
     return st->code == TFD_OK;
@@ -275,7 +295,10 @@ void TF_GraphGetOpDef(TF_Graph *graph, const char *op_name,
     struct tfd_bytes b;
 
     if (!op) {
-        tfd_fail(st, TFD_NOT_FOUND, "Op type not registered '%.200s'", op_name);
+        struct tfd_unknown_ops unknown;
+
+        tfd_unknown_ops_begin(&unknown, graph->graph, tfd_str_of(op_name));
+        (void)tfd_unknown_ops_fail(&unknown, TFD_STR_EMPTY, st);
         return;
     }
     tfd_bytes_init(&b, TFD_CAPI_MESSAGE_MAX);

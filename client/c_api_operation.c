@@ -101,10 +101,8 @@ static int64_t list_length(const struct tfd_node *n,
                               &types_count, NULL);
         return types_count;
     }
-    tfd_fail(st, TFD_INVALID_ARGUMENT,
-             "Operation '" TFD_STR_FMT "' (type " TFD_STR_FMT
-             ") has no argument '%.100s'",
-             TFD_STR_ARG(n->name), TFD_STR_ARG(n->op->name), name);
+    tfd_fail(st, TFD_INVALID_ARGUMENT, "%s arg '%.100s' not found",
+             args == n->op->in ? "Input" : "Output", name);
     return -1;
 }
 

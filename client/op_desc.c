@@ -1,21 +1,23 @@
 /*
- * op_desc.c - from a description to a node; see op_desc.h.
- *
- * The graph infers types and lengths from the inputs alone, which is enough
- * unless an operation has several lists.  The calls that added the inputs say
- * where each list ends; that is written down as attributes first.
+ * op_desc.c - from a description to a node; see op_desc.h.  Inputs are in
+ * op_desc_inputs.c.
  */
 #include "client/op_desc.h"
 
 #include "common/attr.h"
+#include "common/function.h"
+#include "common/unknown_ops.h"
 #include "config/limits.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Attributes of one node hold its constant, as large as a message may be. */
 #define ARENA_MAX ((size_t)TFD_GRAPH_SIZE_MAX)
 #define LIST_SIZE_MAX ((size_t)16 << 20) /* far above the counts' limits */
+#define LINES_SIZE_MAX ((size_t)TFD_STATUS_TEXT_MAX) /* more is not shown */
 
 void tfd_op_desc_value_init(struct tfd_bytes *b)
 {
@@ -32,10 +34,14 @@ TF_OperationDescription *tfd_op_desc_new(TF_Graph *g, struct tfd_str op,
     d->graph = g;
     tfd_arena_init(&d->arena, ARENA_MAX);
     tfd_bytes_init(&d->edges, LIST_SIZE_MAX);
-    tfd_bytes_init(&d->args, LIST_SIZE_MAX);
     tfd_bytes_init(&d->controls, LIST_SIZE_MAX);
     tfd_bytes_init(&d->attrs, LIST_SIZE_MAX);
     tfd_bytes_init(&d->colocation, LIST_SIZE_MAX);
+    tfd_bytes_init(&d->misuse, LINES_SIZE_MAX);
+    tfd_bytes_init(&d->errors, LINES_SIZE_MAX);
+    tfd_lock(&g->lock);
+    d->def = tfd_function_op(g->graph, op);
+    tfd_unlock(&g->lock);
     d->op = tfd_arena_str(&d->arena, op);
     d->name = tfd_arena_str(&d->arena, name);
     d->device = TFD_STR_EMPTY;
@@ -51,10 +57,11 @@ void tfd_op_desc_free(TF_OperationDescription *desc)
     if (!desc)
         return;
     tfd_bytes_deinit(&desc->edges);
-    tfd_bytes_deinit(&desc->args);
     tfd_bytes_deinit(&desc->controls);
     tfd_bytes_deinit(&desc->attrs);
     tfd_bytes_deinit(&desc->colocation);
+    tfd_bytes_deinit(&desc->misuse);
+    tfd_bytes_deinit(&desc->errors);
     tfd_arena_deinit(&desc->arena);
     free(desc);
 }
@@ -79,20 +86,49 @@ static struct tfd_attr *find_attr(TF_OperationDescription *d,
     return NULL;
 }
 
+/* Two messages may differ and say the same; of tensors the text shows little.
+ */
+static void check_same(TF_OperationDescription *d, const struct tfd_attr *old,
+                       struct tfd_str value)
+{
+    struct tfd_pb_field f, g;
+    struct tfd_bytes was, is;
+    bool same_kind = tfd_attr_read(old->value, &f, NULL) == TFD_OK &&
+                     tfd_attr_read(value, &g, NULL) == TFD_OK &&
+                     f.tag == g.tag && f.tag != tfd_attr_tag(TFD_ATTR_TENSOR);
+
+    if (tfd_str_eq(old->value, value))
+        return;
+    tfd_bytes_init(&was, LINES_SIZE_MAX);
+    tfd_bytes_init(&is, LINES_SIZE_MAX);
+    tfd_attr_text(old->value, &was);
+    tfd_attr_text(value, &is);
+    if (!same_kind || !tfd_str_eq(tfd_bytes_view(&was), tfd_bytes_view(&is)))
+        tfd_op_desc_error(d,
+                          "Inconsistent values for attr '" TFD_STR_FMT
+                          "' " TFD_STR_FMT " vs. " TFD_STR_FMT,
+                          TFD_STR_ARG(old->name),
+                          TFD_STR_ARG(tfd_bytes_view(&was)),
+                          TFD_STR_ARG(tfd_bytes_view(&is)));
+    tfd_bytes_deinit(&was);
+    tfd_bytes_deinit(&is);
+}
+
 void tfd_op_desc_attr(TF_OperationDescription *desc, struct tfd_str name,
                       struct tfd_str value)
 {
-    struct tfd_attr *old = find_attr(desc, name);
-    struct tfd_attr new = {old ? old->name : tfd_arena_str(&desc->arena, name),
-                           tfd_arena_str(&desc->arena, value)};
+    const struct tfd_attr *old = find_attr(desc, name);
+    struct tfd_attr new;
 
-    if (!new.name.data || !new.value.data) {
-        tfd_fail(&desc->st, TFD_RESOURCE_EXHAUSTED,
-                 "no memory for attribute " TFD_STR_FMT, TFD_STR_ARG(name));
+    if (old) {
+        check_same(desc, old, value);
         return;
     }
-    if (old)
-        old->value = new.value;
+    new = (struct tfd_attr){tfd_arena_str(&desc->arena, name),
+                            tfd_arena_str(&desc->arena, value)};
+    if (!new.name.data || !new.value.data)
+        tfd_fail(&desc->st, TFD_RESOURCE_EXHAUSTED,
+                 "no memory for attribute " TFD_STR_FMT, TFD_STR_ARG(name));
     else
         tfd_bytes_add(&desc->attrs, &new, sizeof(new));
 }
@@ -105,66 +141,6 @@ void tfd_op_desc_take(TF_OperationDescription *desc, const char *name,
     tfd_bytes_deinit(take_value);
 }
 
-/* ---- Lengths of lists ---------------------------------------------------- */
-
-static const struct tfd_edge *edges_of(const TF_OperationDescription *d)
-{
-    return (const struct tfd_edge *)(const void *)d->edges.data;
-}
-
-static void put_types(const TF_OperationDescription *d,
-                      const struct tfd_desc_arg *arg, struct tfd_bytes *value)
-{
-    int *types = calloc((size_t)arg->count + 1, sizeof(*types));
-
-    if (!types) {
-        value->failed = true;
-        return;
-    }
-    for (int32_t i = 0; i < arg->count; i++)
-        types[i] = (int)tfd_dtype_base(
-            tfd_graph_type(d->graph->graph, edges_of(d)[arg->first + i]));
-    tfd_attr_put_types(value, types, arg->count);
-    free(types);
-}
-
-static void name_length(TF_OperationDescription *d, const struct tfd_op *op,
-                        int attr, const struct tfd_desc_arg *arg)
-{
-    const struct tfd_op_attr *a = &op->attrs[attr];
-    struct tfd_bytes value;
-
-    if (find_attr(d, a->name))
-        return;
-    tfd_op_desc_value_init(&value);
-    if (a->list)
-        put_types(d, arg, &value);
-    else
-        tfd_attr_put_int(&value, arg->count);
-    tfd_op_desc_take(d, a->name.data, &value);
-}
-
-static void name_lengths(TF_OperationDescription *d)
-{
-    const struct tfd_op *op = tfd_op_find(d->graph->graph->ops, d->op);
-    const struct tfd_desc_arg *args = (const void *)d->args.data;
-
-    if (!op || d->args.size / sizeof(*args) != (size_t)op->in_count)
-        return;
-    for (int i = 0; i < op->in_count; i++) {
-        const struct tfd_op_arg *arg = &op->in[i];
-        int attr = arg->number_attr >= 0 ? arg->number_attr : arg->list_attr;
-
-        if (attr >= 0)
-            name_length(d, op, attr, &args[i]);
-        else if (args[i].list)
-            tfd_fail(&d->st, TFD_INVALID_ARGUMENT,
-                     "Node '" TFD_STR_FMT "': argument '" TFD_STR_FMT
-                     "' is a single tensor and was given as a list",
-                     TFD_STR_ARG(d->name), TFD_STR_ARG(arg->name));
-    }
-}
-
 /* ---- Colocation ---------------------------------------------------------- */
 
 static int compare_strs(const void *a, const void *b)
@@ -172,22 +148,22 @@ static int compare_strs(const void *a, const void *b)
     return tfd_str_cmp(*(const struct tfd_str *)a, *(const struct tfd_str *)b);
 }
 
-static enum tfd_code add_given_classes(TF_OperationDescription *d,
-                                       struct tfd_status *st)
+void tfd_op_desc_classes(TF_OperationDescription *desc, struct tfd_str value)
 {
-    const struct tfd_attr *given = find_attr(d, TFD_STR("_class"));
     struct tfd_attr_list list;
     struct tfd_pb_field f;
-    struct tfd_str values;
+    struct tfd_str items, name;
     int64_t count;
 
-    if (!given)
-        return TFD_OK;
-    TFD_TRY(tfd_attr_list(given->value, TFD_ATTR_STRING, &values, &count, st));
-    list = tfd_attr_list_of(values);
-    while (tfd_attr_list_next(&list, &f))
-        tfd_bytes_add(&d->colocation, &f.bytes, sizeof(f.bytes));
-    return tfd_pb_end(&list.reader, "_class", st);
+    tfd_bytes_clear(&desc->colocation);
+    if (tfd_attr_list(value, TFD_ATTR_STRING, &items, &count, NULL) != TFD_OK)
+        return;
+    list = tfd_attr_list_of(items);
+    while (tfd_attr_list_next(&list, &f)) {
+        name = tfd_arena_str(&desc->arena, f.bytes);
+        if (tfd_arena_check(name.data, "_class", &desc->st) == TFD_OK)
+            tfd_bytes_add(&desc->colocation, &name, sizeof(name));
+    }
 }
 
 /* One sorted list without duplicates, as TensorFlow writes it. */
@@ -200,7 +176,6 @@ static enum tfd_code put_classes(TF_OperationDescription *d,
 
     if (!d->colocation.size)
         return TFD_OK;
-    TFD_TRY(add_given_classes(d, st));
     TFD_TRY(tfd_bytes_ok(&d->colocation, "_class", st));
     names = (struct tfd_str *)(void *)d->colocation.data;
     count = (int)(d->colocation.size / sizeof(*names));
@@ -214,13 +189,72 @@ static enum tfd_code put_classes(TF_OperationDescription *d,
     return d->st.code == TFD_OK ? TFD_OK : tfd_status_copy(st, &d->st);
 }
 
+/* ---- Mistakes ------------------------------------------------------------ */
+
+void tfd_op_desc_error(TF_OperationDescription *desc, const char *fmt, ...)
+{
+    char text[TFD_STATUS_TEXT_MAX];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    tfd_bytes_printf(&desc->errors, "%s%s", desc->error_count++ ? "\n" : "",
+                     text);
+}
+
+static enum tfd_code fail_unknown(const TF_OperationDescription *d,
+                                  struct tfd_status *st)
+{
+    struct tfd_status why = TFD_STATUS_INIT;
+    struct tfd_unknown_ops unknown;
+
+    tfd_unknown_ops_begin(&unknown, d->graph->graph, d->op);
+    (void)tfd_unknown_ops_fail(&unknown, TFD_STR_EMPTY, &why);
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "%s while building NodeDef '" TFD_STR_FMT "'", why.text,
+                    TFD_STR_ARG(d->name));
+}
+
+/* "... while building NodeDef 'y' using Op<...>", one mistake or several. */
+static enum tfd_code check_errors(TF_OperationDescription *d,
+                                  struct tfd_status *st)
+{
+    struct tfd_str lines;
+    struct tfd_bytes op;
+
+    if (!d->def)
+        return fail_unknown(d, st);
+    if (d->arg_count < d->def->in_count)
+        tfd_op_desc_error(d, "%d inputs specified of %d inputs in Op",
+                          d->arg_count, d->def->in_count);
+    if (!d->error_count)
+        return TFD_OK;
+    lines = tfd_bytes_view(&d->errors);
+    tfd_bytes_init(&op, TFD_STATUS_TEXT_MAX);
+    tfd_op_summary(d->def, &op);
+    if (d->error_count == 1)
+        tfd_fail(st, TFD_INVALID_ARGUMENT,
+                 TFD_STR_FMT " while building NodeDef '" TFD_STR_FMT
+                             "' using " TFD_STR_FMT,
+                 TFD_STR_ARG(lines), TFD_STR_ARG(d->name),
+                 TFD_STR_ARG(tfd_bytes_view(&op)));
+    else
+        tfd_fail(st, TFD_INVALID_ARGUMENT,
+                 "%d errors while building NodeDef '" TFD_STR_FMT
+                 "' using " TFD_STR_FMT ":\n" TFD_STR_FMT,
+                 d->error_count, TFD_STR_ARG(d->name),
+                 TFD_STR_ARG(tfd_bytes_view(&op)), TFD_STR_ARG(lines));
+    tfd_bytes_deinit(&op);
+    return TFD_INVALID_ARGUMENT;
+}
+
 /* ---- The node ------------------------------------------------------------ */
 
 static enum tfd_code check_lists(const TF_OperationDescription *d,
                                  struct tfd_status *st)
 {
     TFD_TRY(tfd_bytes_ok(&d->edges, "the list of inputs", st));
-    TFD_TRY(tfd_bytes_ok(&d->args, "the list of inputs", st));
     TFD_TRY(tfd_bytes_ok(&d->controls, "the list of control inputs", st));
     return tfd_bytes_ok(&d->attrs, "the list of attributes", st);
 }
@@ -233,18 +267,22 @@ enum tfd_code tfd_op_desc_finish(TF_OperationDescription *desc,
         .op = desc->op,
         .device = desc->device,
         .any_name = true,
-        .in = edges_of(desc),
+        .in = (const struct tfd_edge *)(const void *)desc->edges.data,
         .in_count = (int32_t)(desc->edges.size / sizeof(struct tfd_edge)),
         .control = (const int32_t *)(const void *)desc->controls.data,
         .control_count = (int32_t)(desc->controls.size / sizeof(int32_t)),
     };
     size_t attr_count;
 
-    name_lengths(desc);
     if (desc->st.code != TFD_OK)
         return tfd_status_copy(st, &desc->st);
-    TFD_TRY(put_classes(desc, st));
     TFD_TRY(check_lists(desc, st));
+    TFD_TRY(tfd_graph_check_unused(desc->graph->graph, desc->name, st));
+    TFD_TRY(put_classes(desc, st));
+    if (desc->misuse.size)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT, TFD_STR_FMT,
+                        TFD_STR_ARG(tfd_bytes_view(&desc->misuse)));
+    TFD_TRY(check_errors(desc, st));
     spec.attrs = attrs_of(desc, &attr_count);
     spec.attr_count = (int32_t)attr_count;
     return tfd_capi_add(desc->graph, &spec, out, st);

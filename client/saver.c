@@ -86,12 +86,9 @@ static void add_prefix(struct saving *s)
     s->prefix = with_default(s, "Const", with_default(s, "filename", x));
 }
 
-static TF_Output add_save(struct saving *s)
+static TF_Output save_values(struct saving *s, TF_Output names,
+                             TF_Output slices, const TF_Output *values)
 {
-    TF_Output names = TFD_ConstStrings(&s->at, "SaveV2/tensor_names", s->names,
-                                       s->count, s->status);
-    TF_Output slices = TFD_ConstStrings(&s->at, "SaveV2/shape_and_slices",
-                                        s->slices, s->count, s->status);
     TF_OperationDescription *d =
         tfd_scope_begin(&s->at, "SaveV2", NULL, s->status);
 
@@ -99,10 +96,29 @@ static TF_Output add_save(struct saving *s)
         TF_AddInput(d, s->prefix);
         TF_AddInput(d, names);
         TF_AddInput(d, slices);
-        for (int i = 0; i < s->count; i++)
-            TF_AddInput(d, TFD_Read(s->variables[i]));
+        TF_AddInputList(d, values, s->count);
     }
     return tfd_scope_end(d, s->status);
+}
+
+static TF_Output add_save(struct saving *s)
+{
+    TF_Output names = TFD_ConstStrings(&s->at, "SaveV2/tensor_names", s->names,
+                                       s->count, s->status);
+    TF_Output slices = TFD_ConstStrings(&s->at, "SaveV2/shape_and_slices",
+                                        s->slices, s->count, s->status);
+    TF_Output *values = calloc((size_t)s->count, sizeof(*values)), save;
+
+    if (!values) {
+        tfd_fail(&s->status->st, TFD_RESOURCE_EXHAUSTED,
+                 "no memory for %d values", s->count);
+        return (TF_Output){NULL, 0};
+    }
+    for (int i = 0; i < s->count; i++)
+        values[i] = TFD_Read(s->variables[i]);
+    save = save_values(s, names, slices, values);
+    free(values);
+    return save;
 }
 
 /* The prefix again, when the files are there. */

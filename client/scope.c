@@ -2,6 +2,7 @@
  * scope.c - scopes, and operations that are named and placed by them.
  */
 #include "client/model.h"
+#include "client/op_desc.h"
 
 #include "config/limits.h"
 
@@ -231,8 +232,8 @@ TF_Output TFD_Op(TFD_Scope *scope, const char *op_type, const char *name,
 {
     TF_OperationDescription *d = tfd_scope_begin(scope, op_type, name, status);
 
-    for (int i = 0; d && i < num_inputs; i++)
-        TF_AddInput(d, inputs[i]);
+    if (d)
+        tfd_op_desc_flat(d, inputs, num_inputs);
     for (int i = 0; d && i < num_attrs; i++)
         set_attr(d, &attrs[i]);
     return tfd_scope_end(d, status);

@@ -17,6 +17,7 @@ from tests.cluster.client import tf
 from tests.cluster.cluster import add_server_options, server_from
 from tests.cluster.raw import Raw
 from tests.conformance import barriers  # noqa: F401
+from tests.conformance import capi_texts
 from tests.conformance import cases  # noqa: F401  fills the table
 from tests.conformance import checkpoints  # noqa: F401
 from tests.conformance import gradients
@@ -67,6 +68,11 @@ def run_gradients(command, _):
     return gradients.run(str(pathlib.Path(command[0]).parent / "libtfd.so"))
 
 
+def run_capi_texts(_):
+    """(passed, failures): TensorFlow's library says what ours is tested for."""
+    return capi_texts.run()
+
+
 def ops_without_a_case(target):
     """(passed, failures): each op that the server knows has a case here."""
     return missing_cases(Raw(target.removeprefix("grpc://")), registered(),
@@ -90,7 +96,7 @@ def coverage():
     covers = {name: [name] for name in ROWS}
     for found in SCENARIOS:
         covers[found.name] = [found.name, *found.ops]
-    for name in ("gradients", "ops_without_a_case"):
+    for name in ("capi_texts", "gradients", "ops_without_a_case"):
         covers[name] = [name]
     return covers
 
@@ -101,6 +107,7 @@ def chosen(only, on_gpu, command):
     for found in SCENARIOS:
         tests[found.name] = functools.partial(run_scenario, found, on_gpu)
     tests["gradients"] = functools.partial(run_gradients, command)
+    tests["capi_texts"] = run_capi_texts
     tests["ops_without_a_case"] = ops_without_a_case
     return {name: tests[name] for name in select(coverage(), only)}
 
@@ -130,9 +137,9 @@ def main():
     tests = chosen(options.only, on_gpu, server.command)
     if options.tensorflow:  # it has ten times as many ops, and another library
         tests.pop("ops_without_a_case", None)
+    if options.tensorflow or on_gpu:  # these are of the client's library alone
         tests.pop("gradients", None)
-    if on_gpu:  # that is the client's library alone
-        tests.pop("gradients", None)
+        tests.pop("capi_texts", None)
     if options.list:
         print("\n".join(tests))
         return 0

@@ -20,6 +20,8 @@
 
 #include "tests/support/graph.h"
 
+#include "client/op_desc.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -235,8 +237,7 @@ static inline TF_Operation *add_operation(struct built *b,
         b->in[b->in_count++] = add_input(b, one);
     expect(b->f, TF_OK, "");
     d = TF_NewOperation(b->f->g, c->op, "op");
-    for (int i = 0; i < b->in_count; i++)
-        TF_AddInput(d, b->in[i]);
+    tfd_op_desc_flat(d, b->in, b->in_count);
     set_attrs(d, c->attrs);
     return TF_FinishOperation(d, b->f->st);
 }

@@ -123,9 +123,9 @@ static void test_bad_operations_say_why(void **state)
     } cases[] = {
         {TF_INVALID_ARGUMENT, "NoSuchOp"},
         {TF_INVALID_ARGUMENT, "Duplicate node name"},
-        {TF_INVALID_ARGUMENT, "do not match 1 inputs"},
+        {TF_INVALID_ARGUMENT, "1 inputs specified of 2 inputs in Op"},
         {TF_INVALID_ARGUMENT, "y"},
-        {TF_INVALID_ARGUMENT, "without operation"},
+        {TF_INVALID_ARGUMENT, "Attempt to add nullptr Node"},
         {TF_INVALID_ARGUMENT, "Attempt to add output 1 of again"},
         {TF_INVALID_ARGUMENT, "T"},
         {TF_INVALID_ARGUMENT, "transpose_a"},
@@ -173,8 +173,8 @@ static void test_colocation_is_a_sorted_list(void **state)
 
     TF_AddInput(d, a);
     TF_ColocateWith(d, b.oper);
+    TF_SetAttrStringList(d, "_class", values, lengths, 1); /* instead */
     TF_ColocateWith(d, a.oper);
-    TF_SetAttrStringList(d, "_class", values, lengths, 1);
     y = TF_FinishOperation(d, f->st);
     expect(f, TF_OK, "");
     m = TF_OperationGetAttrMetadata(y, "_class", f->st);
@@ -220,7 +220,8 @@ static void test_attributes_and_their_defaults(void **state)
     assert_int_equal(dims[1], 3);
     expect(f, TF_OK, "");
     TF_OperationGetAttrInt(y.oper, "T", &number, f->st);
-    expect(f, TF_INVALID_ARGUMENT, "T");
+    expect(f, TF_INVALID_ARGUMENT,
+           "AttrValue had value with type 'type' when 'int' expected");
     TF_OperationGetAttrString(y.oper, "none", text, 8, f->st);
     expect(f, TF_INVALID_ARGUMENT, "none");
 }
@@ -239,7 +240,8 @@ static void test_a_constant_can_be_read_back(void **state)
     TF_DeleteTensor(t);
     t = NULL;
     TF_OperationGetAttrTensor(c.oper, "dtype", &t, f->st);
-    expect(f, TF_INVALID_ARGUMENT, "dtype");
+    expect(f, TF_INVALID_ARGUMENT,
+           "AttrValue had value with type 'type' when 'tensor' expected");
     assert_null(t);
 }
 
@@ -269,7 +271,8 @@ static void test_shapes_follow_from_inputs_and_constants(void **state)
     expect(f, TF_INVALID_ARGUMENT, "2");
     assert_int_equal(
         TF_GraphGetTensorNumDims(f->g, (TF_Output){y.oper, 7}, f->st), -1);
-    expect(f, TF_OUT_OF_RANGE, "7");
+    expect(f, TF_INVALID_ARGUMENT,
+           "output_port '7' is out of range, node 'y' has 1 outputs");
 }
 
 static void test_a_shape_may_be_refined_and_not_contradicted(void **state)
