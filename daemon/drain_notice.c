@@ -5,7 +5,8 @@
  *     ps, SIGTERM --- Draining ---> chief
  *                                   marks its trainer's session
  *                 <-- RunGraph ---- ... a step ends, the trainer saves,
- *                                   closes the session
+ *                                   closes the session; other sessions' steps
+ *                                   that ran with the ps have ended
  *                 <-- the answer --
  *     closes
  *
@@ -16,6 +17,7 @@
 #include "common/log.h"
 #include "common/proto/peer.pb.h"
 #include "daemon/master/master.h"
+#include "daemon/worker/worker.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -51,18 +53,46 @@ static void tell(struct tfd_server *s, struct tfd_channel *ch)
     (void)tfd_channel_call(ch, TFD_METHOD_Draining, &m, &o, heard, s);
 }
 
+struct telling {
+    struct tfd_server *server;
+    bool *told; /* by peer */
+};
+
+/* A master that we push nothing to may have no channel to it yet. */
+static void tell_master(void *ctx, int peer)
+{
+    struct telling *t = ctx;
+    struct tfd_channel *ch;
+
+    if (t->told[peer])
+        return;
+    t->told[peer] = true;
+    ch = tfd_peers_channel(t->server->peers, peer);
+    if (ch && tfd_channel_protocol(ch) != TFD_PROTO_GRPC)
+        tell(t->server, ch);
+}
+
 void tfd_server_tell_of_drain(struct tfd_server *s)
 {
+    int count = tfd_peers_count(s->peers);
+    struct telling t = {s, calloc((size_t)count, sizeof(bool))};
+
     s->notices++;
     s->own_leaving.saved = own_saved;
-    tfd_master_task_leaves(s->master, true, &s->own_leaving);
-    for (int i = 0; i < tfd_peers_count(s->peers); i++) {
+    tfd_master_task_leaves(s->master, TFD_LEAVES_OWN, &s->own_leaving);
+    for (int i = 0; i < count; i++) {
         struct tfd_channel *ch = tfd_peers_made(s->peers, i);
 
         if (ch && tfd_channel_up(ch) &&
-            tfd_channel_protocol(ch) == TFD_PROTO_NATIVE)
+            tfd_channel_protocol(ch) == TFD_PROTO_NATIVE) {
             tell(s, ch);
+            if (t.told)
+                t.told[i] = true;
+        }
     }
+    if (t.told)
+        tfd_worker_each_master(s->worker, tell_master, &t);
+    free(t.told);
 }
 
 /* ---- Being told ---------------------------------------------------------- */
@@ -111,9 +141,10 @@ static void draining(void *self, struct tfd_call *call)
     struct tfd_server *s = self;
     struct tfd_str task = task_of(call->in.proto);
     struct tfd_status st = TFD_STATUS_INIT;
+    int peer = tfd_peers_find(s->peers, task);
     struct notice *n;
 
-    if (tfd_peers_find(s->peers, task) < 0) {
+    if (peer < 0) {
         (void)tfd_fail(&st, TFD_INVALID_ARGUMENT,
                        "Draining: '" TFD_STR_FMT "' is no task of this cluster",
                        TFD_STR_ARG(task));
@@ -128,10 +159,10 @@ static void draining(void *self, struct tfd_call *call)
     }
     tfd_log(TFD_LOG_INFO, "task_drains", "task=" TFD_STR_FMT,
             TFD_STR_ARG(task));
-    *n = (struct notice){{answer, NULL}, s, call};
+    *n = (struct notice){{.saved = answer}, s, call};
     call->ctx = n;
     call->cancelled = gone;
-    tfd_master_task_leaves(s->master, false, &n->leaving);
+    tfd_master_task_leaves(s->master, peer, &n->leaving);
 }
 
 /* Steps of our own clients that save before we stop. */

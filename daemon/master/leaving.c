@@ -5,11 +5,21 @@
 
 #include "daemon/master/idle.h"
 #include "daemon/master/session.h"
+#include "daemon/master/step.h"
 
 static bool any_marked(const struct tfd_master *m)
 {
     for (const struct tfd_session *s = m->sessions; s; s = s->next)
         if (s->task_leaves)
+            return true;
+    return false;
+}
+
+static bool any_step_needs(const struct tfd_master *m,
+                           const struct tfd_leaving *l)
+{
+    for (const struct tfd_session *s = m->sessions; s && l->worker; s = s->next)
+        if (tfd_step_needs(s, l->worker, l->last))
             return true;
     return false;
 }
@@ -24,18 +34,27 @@ void tfd_master_leaving_check(struct tfd_master *m)
     while (l) {
         struct tfd_leaving *next = l->next;
 
-        l->saved(l);
+        if (any_step_needs(m, l)) {
+            l->next = m->leaving;
+            m->leaving = l;
+        } else {
+            l->saved(l);
+        }
         l = next;
     }
 }
 
-void tfd_master_task_leaves(struct tfd_master *m, bool own,
+void tfd_master_task_leaves(struct tfd_master *m, int peer,
                             struct tfd_leaving *l)
 {
+    bool own = peer == TFD_LEAVES_OWN;
+
     for (struct tfd_session *s = m->sessions; s; s = s->next)
         if (s->state == TFD_SESSION_OPEN && s->config.saves_before_leave &&
             !(own && s->link == 0) && !tfd_session_is_left(s))
             s->task_leaves = true;
+    l->worker = !own && peer < m->worker_room ? m->workers[peer] : NULL;
+    l->last = m->steps_begun;
     l->next = m->leaving;
     m->leaving = l;
     tfd_master_leaving_check(m);

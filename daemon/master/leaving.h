@@ -6,6 +6,10 @@
  * a task is about to stop, such sessions are marked; each step they run says
  * so, and they save and close the session.
  *
+ * Other clients cannot be told, but what they have begun may end, such as a
+ * save of Python's that the task has done its part of: those that go on with it
+ * would give it up without the task.
+ *
  * Threads: loop thread.
  */
 #ifndef TFD_DAEMON_MASTER_LEAVING_H
@@ -15,21 +19,28 @@
 #include <stdint.h>
 
 struct tfd_master;
+struct tfd_worker;
 
-/* Somebody who waits for the marked sessions; embedded. */
+#define TFD_LEAVES_OWN (-1)
+
+/* Somebody who waits for the marked sessions, and for the steps; embedded. */
 struct tfd_leaving {
     void (*saved)(struct tfd_leaving *l); /* may free it */
-    struct tfd_leaving *next;             /* the master's */
+    /* -- the master's -- */
+    struct tfd_leaving *next;
+    const struct tfd_worker *worker; /* NULL: no steps are waited for */
+    uint64_t last;                   /* number of a step */
 };
 
-/* Marks them.  saved() is called once they are closed, before this returns if
- * there are none.  own: it is this task that stops, whose local clients know.
- */
-void tfd_master_task_leaves(struct tfd_master *m, bool own,
+/* Marks them.  saved() is called once they are closed and the steps that run
+ * now with a part on this peer have ended, before this returns if there are
+ * none.  TFD_LEAVES_OWN: it is this task that stops, whose local clients know,
+ * and whose drain waits for steps anyway. */
+void tfd_master_task_leaves(struct tfd_master *m, int peer,
                             struct tfd_leaving *l);
 /* It is not called any more. */
 void tfd_master_leaving_forget(struct tfd_master *m, struct tfd_leaving *l);
-/* A session is gone. */
+/* A session is gone, or a step. */
 void tfd_master_leaving_check(struct tfd_master *m);
 /* A marked session was last used over this connection. */
 bool tfd_master_leaving_link(const struct tfd_master *m, uint64_t link);

@@ -10,6 +10,7 @@
 
 #include "config/limits.h"
 #include "daemon/master/idle.h"
+#include "daemon/master/leaving.h"
 #include "daemon/master/callable.h"
 #include "daemon/master/partial_run.h"
 #include "daemon/master/plan.h"
@@ -241,6 +242,7 @@ void tfd_session_step_ended(struct tfd_session *s)
     tfd_session_use(s, 0);
     if (s->master->o.activity)
         s->master->o.activity(s->master->o.activity_ctx);
+    tfd_master_leaving_check(s->master);
     if (s->state != TFD_SESSION_CLOSING || s->running > 0 ||
         s->closing_workers > 0)
         return;

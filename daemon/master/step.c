@@ -458,3 +458,22 @@ void tfd_step_lost(struct tfd_session *s, const struct tfd_worker *w,
         step = s->steps;
     }
 }
+
+static bool has_part_on(const struct tfd_plan *p, const struct tfd_worker *w)
+{
+    for (int i = 0; i < p->part_count; i++)
+        if (worker_of(p, i) == w)
+            return true;
+    return false;
+}
+
+bool tfd_step_needs(const struct tfd_session *s, const struct tfd_worker *w,
+                    uint64_t last)
+{
+    for (const struct tfd_master_step *step = s->steps; step; step = step->next)
+        if (!step->aborted && step->error.code == TFD_OK &&
+            step->number <= last && !step->plan->partial &&
+            has_part_on(step->plan, w))
+            return true;
+    return false;
+}

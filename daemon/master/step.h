@@ -19,6 +19,11 @@ void tfd_step_free_idle(struct tfd_plan *p);
  * well, and which others have not ended yet. */
 void tfd_step_lost(struct tfd_session *s, const struct tfd_worker *w,
                    uint64_t last, const struct tfd_status *why);
+/* Whether a step up to number `last` runs, and is to end well, that has or had
+ * a part on this worker.  A partial run does not count: it may be open as long
+ * as its client is. */
+bool tfd_step_needs(const struct tfd_session *s, const struct tfd_worker *w,
+                    uint64_t last);
 /* Aborts every running step of the session. */
 void tfd_step_abort_all(struct tfd_session *s, const struct tfd_status *why);
 

@@ -15,6 +15,25 @@ bool tfd_worker_session_is_left(const struct tfd_worker_service *w,
            !tfd_worker_session_runs(s);
 }
 
+void tfd_worker_each_master(struct tfd_worker_service *w,
+                            void (*fn)(void *ctx, int peer), void *ctx)
+{
+    const struct tfd_map_entry *e;
+    size_t at = 0;
+
+    if (!w->options.service || !w->options.peers)
+        return;
+    while (tfd_map_next(&w->sessions, &at, &e)) {
+        const struct tfd_task_session *s = (struct tfd_task_session *)e->value;
+        int peer = tfd_peers_find_in(w->options.peers, s->peers,
+                                     tfd_str_of(s->master_task));
+
+        if (peer >= 0 &&
+            tfd_links_open(tfd_service_links(w->options.service), s->link))
+            fn(ctx, peer);
+    }
+}
+
 static bool is_of(const struct tfd_task_session *s, const char *peer)
 {
     return !peer || strcmp(s->peer, peer) == 0;

@@ -68,6 +68,11 @@ void tfd_worker_stop(struct tfd_worker_service *w,
 /* The default one is not counted. */
 int tfd_worker_session_count(const struct tfd_worker_service *w);
 
+/* Calls fn for each session of another task's master that has an open
+ * connection to here, with that task's peer number. */
+void tfd_worker_each_master(struct tfd_worker_service *w,
+                            void (*fn)(void *ctx, int peer), void *ctx);
+
 /* For status pages and tests. */
 struct tfd_worker_counts {
     int sessions; /* the default one is not counted */

@@ -6,9 +6,11 @@ import re
 import shutil
 import signal
 import subprocess
+import threading
+import time
 
-from tests.cluster.client import tf
-from tests.cluster.cluster import Server, wait_until
+from tests.cluster.client import kept_session, tf
+from tests.cluster.cluster import Cluster, Server, wait_until
 from tests.cluster.suite import Skip, test
 from tests.cluster.test_train import Training
 
@@ -107,6 +109,74 @@ def a_ps_that_is_stopped_loses_nothing(server):
             cluster[job, index].signal(signal.SIGTERM)
         training.expect_exit(20)
         assert training.saved() > saved
+
+
+class SaveUnderWay:
+    """A step in a thread of a client that knows nothing of tfd: the part on
+    ps 1, the read of a variable, ends at once; the save, on a task of its own,
+    comes when some seconds' turns of a loop have passed."""
+
+    def __init__(self, cluster, place, master):
+        tf.disable_control_flow_v2()
+        self.prefix = cluster.folder.name + "/by_hand"
+        self.error = None
+        with tf.Graph().as_default() as g:
+            with tf.device("/job:ps/task:1"):
+                v = tf.Variable(tf.ones([1000]), use_resource=True)
+                value = v.read_value()
+            with tf.device(place):
+                begun = tf.Variable(0.0, use_resource=True)
+                turns = tf.placeholder(tf.int32, [])
+
+                def body(i):
+                    with tf.control_dependencies([begun.assign(1.0)]):
+                        return i + 1
+
+                loop = tf.while_loop(lambda i: i < turns, body, [0])
+                with tf.control_dependencies([loop]):
+                    save = tf.raw_ops.SaveV2(
+                        prefix=self.prefix, tensor_names=["v"],
+                        shape_and_slices=[""], tensors=[value])
+                read, reset = begun.read_value(), begun.assign(0.0)
+            init = [v.initializer, begun.initializer]
+        self.session = kept_session(master, graph=g)
+        self.session.run(init)
+        for _ in range(2):  # the first one builds
+            since = time.monotonic()
+            self.session.run(save, {turns: 20000})
+            took = time.monotonic() - since
+        os.remove(self.prefix + ".index")
+        self.session.run(reset)
+        self.thread = threading.Thread(target=self.work, daemon=True, args=(
+            save, {turns: int(20000 * 2 / took)}))
+        self.thread.start()
+        wait_until(lambda: self.session.run(read) == 1.0, 20, "the save")
+
+    def work(self, save, feeds):
+        try:
+            self.session.run(save, feeds)
+        except tf.errors.OpError as error:
+            self.error = error
+
+
+@test(limit=120, tfd_only=True)
+def a_save_under_way_ends_before_a_ps_stops(server):
+    """Of a client that cannot be told, wherever it is written and whoever is
+    its master; also where the ps has done its part of it."""
+    for place, master in (("/job:ps/task:0", ("worker", 0)),
+                          ("/job:ps/task:0", ("ps", 0)),
+                          ("/job:ps/task:1", ("worker", 0)),
+                          ("/job:worker", ("worker", 0)),
+                          ("/job:worker", ("ps", 0)),
+                          ("/job:worker", ("ps", 1))):
+        with Cluster(server, ps=2, worker=1) as cluster:
+            save = SaveUnderWay(cluster, place, cluster.target(*master))
+            cluster["ps", 1].signal(signal.SIGTERM)
+            save.thread.join(30)
+            assert save.error is None, (place, master, save.error)
+            assert cluster["ps", 1].exit_code(5) == 0
+            values = tf.train.load_checkpoint(save.prefix)
+            assert values.get_tensor("v").sum() == 1000
 
 
 def steps_of(task):

@@ -29,7 +29,7 @@ static void saved(struct tfd_leaving *l)
 
 static struct waiter waiter(void)
 {
-    return (struct waiter){{saved, NULL}, 0};
+    return (struct waiter){{.saved = saved}, 0};
 }
 
 static struct tfd_session *open_with(struct tfd_str config)
@@ -55,11 +55,11 @@ static void test_nobody_is_waited_for_who_does_not_save(void **state)
 
     (void)state;
     mrig_open(&rig, 2);
-    tfd_master_task_leaves(rig.master, false, &w.leaving);
+    tfd_master_task_leaves(rig.master, 1, &w.leaving);
     assert_int_equal(w.saved, 1);
     open_with(TFD_STR_EMPTY);
     open_with(TFD_STR("\xc8\x3e\x00")); /* false */
-    tfd_master_task_leaves(rig.master, false, &w.leaving);
+    tfd_master_task_leaves(rig.master, 1, &w.leaving);
     assert_int_equal(w.saved, 2);
     mrig_close(&rig);
 }
@@ -74,9 +74,9 @@ static void test_sessions_that_save_are_waited_for(void **state)
     a = open_with(SAVES);
     b = open_with(SAVES);
     other = open_with(TFD_STR_EMPTY);
-    tfd_master_task_leaves(rig.master, false, &one.leaving);
-    tfd_master_task_leaves(rig.master, false, &gone.leaving);
-    tfd_master_task_leaves(rig.master, false, &two.leaving);
+    tfd_master_task_leaves(rig.master, 1, &one.leaving);
+    tfd_master_task_leaves(rig.master, 1, &gone.leaving);
+    tfd_master_task_leaves(rig.master, 1, &two.leaving);
     tfd_master_leaving_forget(rig.master, &gone.leaving);
     tfd_master_leaving_forget(rig.master, &gone.leaving);
     assert_true(a->task_leaves && b->task_leaves && !other->task_leaves);
@@ -112,7 +112,7 @@ static void test_local_clients_know_that_their_server_stops(void **state)
     remote->link = link;
     dead = open_with(SAVES);
     dead->link = broken;
-    tfd_master_task_leaves(rig.master, true, &own.leaving);
+    tfd_master_task_leaves(rig.master, TFD_LEAVES_OWN, &own.leaving);
     assert_true(remote->task_leaves && !local->task_leaves);
     assert_false(dead->task_leaves); /* nobody is there to save it */
     assert_true(tfd_master_leaving_link(rig.master, link));
@@ -121,12 +121,105 @@ static void test_local_clients_know_that_their_server_stops(void **state)
     remote->link = 0;
     close_now(remote);
     assert_int_equal(own.saved, 1);
-    tfd_master_task_leaves(rig.master, false, &peer.leaving);
+    tfd_master_task_leaves(rig.master, 1, &peer.leaving);
     assert_true(local->task_leaves);
     tfd_master_leaving_forget(rig.master, &peer.leaving);
     mrig_close(&rig);
     assert_int_equal(peer.saved, 0);
     tfd_links_deinit(&links);
+}
+
+/* ---- Ending what runs before a task leaves ------------------------------- */
+
+#define BOTH "|c:0,d:0|"
+
+static void hold_steps(void)
+{
+    rig.worker[0].mode[FAKE_RUN] = rig.worker[1].mode[FAKE_RUN] = FAKE_HOLD;
+}
+
+static void end_part(int worker)
+{
+    assert_true(fake_answer(&rig.worker[worker], FAKE_RUN, TFD_OK, ""));
+}
+
+/* Such as a save of a client that knows nothing of this. */
+static void test_steps_that_the_task_did_its_part_of_are_waited_for(void **st)
+{
+    struct waiter w = waiter();
+    struct mrig_step first, second, later;
+    struct tfd_session *s;
+
+    (void)st;
+    mrig_open(&rig, 2);
+    s = open_with(TFD_STR_EMPTY);
+    hold_steps();
+    mrig_run(s, &first, BOTH);
+    mrig_run(open_with(TFD_STR_EMPTY), &second, BOTH);
+    end_part(1);
+    end_part(1);
+    tfd_master_task_leaves(rig.master, 1, &w.leaving);
+    mrig_run(s, &later, BOTH); /* nobody waits for it */
+    end_part(0);
+    assert_int_equal(first.done + w.saved, 1);
+    end_part(0);
+    assert_int_equal(second.done + w.saved, 2);
+    assert_int_equal(later.done, 0);
+    assert_int_equal(second.status.code, TFD_OK);
+    mrig_close(&rig);
+    assert_int_equal(w.saved, 1);
+}
+
+/* Steps without the task, those of its own drain, and a task never called. */
+static void test_steps_that_need_no_waiting(void **state)
+{
+    struct waiter other = waiter(), own = waiter(), unknown = waiter();
+    struct mrig_step alone, both;
+    struct tfd_session *s;
+
+    (void)state;
+    mrig_open(&rig, 2);
+    s = open_with(TFD_STR_EMPTY);
+    hold_steps();
+    mrig_run(s, &alone, "|c:0|");
+    tfd_master_task_leaves(rig.master, 1, &other.leaving);
+    assert_int_equal(other.saved, 1);
+    mrig_run(s, &both, BOTH);
+    tfd_master_task_leaves(rig.master, TFD_LEAVES_OWN, &own.leaving);
+    assert_int_equal(own.saved, 1);
+    tfd_master_task_leaves(rig.master, 3, &unknown.leaving);
+    assert_int_equal(unknown.saved, 1);
+    mrig_close(&rig);
+}
+
+/* A failure, and a session that is closed, end the waiting, too. */
+static void test_waiting_for_a_step_ends_however_it_ends(void **state)
+{
+    struct waiter w = waiter(), gone = waiter();
+    struct mrig_step step;
+    struct tfd_session *s;
+
+    (void)state;
+    mrig_open(&rig, 2);
+    for (int closed = 0; closed < 2; closed++) {
+        struct mrig_result result = {0};
+
+        s = open_with(TFD_STR_EMPTY);
+        hold_steps();
+        mrig_run(s, &step, BOTH);
+        end_part(1);
+        tfd_master_task_leaves(rig.master, 1, &w.leaving);
+        tfd_master_task_leaves(rig.master, 1, &gone.leaving);
+        tfd_master_leaving_forget(rig.master, &gone.leaving);
+        assert_int_equal(w.saved, closed);
+        if (closed)
+            tfd_session_close(s, mrig_done, &result);
+        fake_answer(&rig.worker[0], FAKE_RUN, TFD_DATA_LOSS, "full");
+        assert_int_equal(step.done, 1);
+        assert_int_equal(w.saved, closed + 1);
+    }
+    mrig_close(&rig);
+    assert_int_equal(gone.saved, 0);
 }
 
 /* ---- What workers are told of an end ------------------------------------- */
@@ -223,6 +316,10 @@ int main(void)
         cmocka_unit_test(test_nobody_is_waited_for_who_does_not_save),
         cmocka_unit_test(test_sessions_that_save_are_waited_for),
         cmocka_unit_test(test_local_clients_know_that_their_server_stops),
+        cmocka_unit_test(
+            test_steps_that_the_task_did_its_part_of_are_waited_for),
+        cmocka_unit_test(test_steps_that_need_no_waiting),
+        cmocka_unit_test(test_waiting_for_a_step_ends_however_it_ends),
         cmocka_unit_test(
             test_a_worker_hears_whether_clients_have_other_sessions),
         cmocka_unit_test(test_a_worker_hears_that_a_session_was_abandoned),
