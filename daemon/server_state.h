@@ -61,6 +61,7 @@ struct tfd_server {
     int holds; /* threads that use us */
     bool service_drained;
     bool said_goodbye;
+    bool cut_off; /* the drain ended with calls that ran */
     bool lingered;
     bool signalled; /* by SIGTERM or SIGINT, once */
     pthread_t thread;

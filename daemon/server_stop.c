@@ -25,11 +25,12 @@
 
 /* ---- Closing ------------------------------------------------------------- */
 
-/* What watchers of our health were told is lost to those who have not read it
- * when the connection ends. */
+/* What watchers of our health were told, and the callers of steps that were cut
+ * off, is lost to those who have not read it when the connection ends.  One of
+ * TensorFlow's clients that hears nothing of its step waits for ever. */
 static bool lingers(struct tfd_server *s)
 {
-    if (!s->health.watchers || s->lingered)
+    if ((!s->health.watchers && !s->cut_off) || s->lingered)
         return false;
     s->lingered = true;
     return tfd_timer_start(&s->timer, LINGER_US, NULL) == TFD_OK;
@@ -166,6 +167,7 @@ void tfd_server_stage_over(struct tfd_timer *t)
     if (s->stage == TFD_SERVER_DRAINING) {
         tfd_log(TFD_LOG_WARN, "drain_timeout", "calls=%d",
                 tfd_service_in_flight(s->service));
+        s->cut_off = true;
         enter_closing(s);
     } else if (s->stage == TFD_SERVER_CLOSING) {
         enter_stopped(s);

@@ -142,6 +142,22 @@ def a_step_without_end_is_cut_off(server):
 
 
 @test(**TFD)
+def the_callers_of_steps_that_are_cut_off_hear_of_it(server):
+    """Also from a task that has nobody to take leave of."""
+    for jobs in (dict(worker=1), dict(ps=1, worker=1)):
+        with Cluster(server, ["--drain_timeout=1s"], **jobs) as cluster:
+            steps = [LongStep(cluster.target(), name="long%d" % i)
+                     for i in range(3)]
+            task = cluster["worker", 0]
+            task.signal(signal.SIGTERM)
+            assert task.exit_code(1 + SOON) == 0, task.log_tail()
+            for step in steps:
+                step.thread.join(SOON)
+                assert isinstance(step.error, tf.errors.UnavailableError)
+                assert "The server is stopping" in step.error.message
+
+
+@test(**TFD)
 def a_second_signal_ends_it_at_once(server):
     with Cluster(server, ["--drain_timeout=50s"], worker=1) as cluster:
         task, raw = cluster["worker", 0], Raw(cluster["worker", 0].address)
