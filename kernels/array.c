@@ -143,11 +143,30 @@ static enum tfd_code complete(struct tfd_shape *want,
     return TFD_OK;
 }
 
+static enum tfd_code check_sizes(const struct tfd_tensor *sizes,
+                                 struct tfd_status *st)
+{
+    char text[TFD_SHAPE_TEXT_MAX];
+
+    if (sizes->shape.rank != 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "sizes input must be 1-D, not %s",
+                        tfd_shape_text(&sizes->shape, text));
+    for (int64_t i = 0; i < tfd_tensor_elements(sizes); i++)
+        if (tfd_check_int_at(sizes, i) < TFD_DIM_UNKNOWN)
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "Size %lld must be non-negative, not %lld",
+                            (long long)i,
+                            (long long)tfd_check_int_at(sizes, i));
+    return TFD_OK;
+}
+
 static enum tfd_code reshape_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     struct tfd_tensor sizes = tfd_check_as_vector(&k->in[1]);
     struct tfd_shape want;
 
+    TFD_TRY(check_sizes(&sizes, st));
     TFD_TRY(tfd_check_shape_value(&sizes, true, &want, st));
     TFD_TRY(complete(&want, &k->in[0].shape, st));
     tfd_kctx_output_alias(k, 0, 0, &want);

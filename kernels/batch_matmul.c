@@ -62,6 +62,9 @@ static enum tfd_code check_same(const struct tfd_shape *x,
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "In[0] and In[1] has different ndims: %s vs. %s",
                         tfd_shape_text(x, xt), tfd_shape_text(y, yt));
+    if (x->rank < 2)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "In[0] and In[1] ndims must be >= 2: %d", x->rank);
     for (int i = 0; i < x->rank - 2; i++)
         if (x->dim[i] != y->dim[i])
             return tfd_fail(
@@ -80,13 +83,13 @@ enum tfd_code tfd_batch_matmul_shape(const struct tfd_kctx *k,
     char xt[TFD_SHAPE_TEXT_MAX], yt[TFD_SHAPE_TEXT_MAX];
     struct tfd_shape a, b;
 
+    if (!s->broadcasts)
+        TFD_TRY(check_same(x, y, st));
     for (int i = 0; i < 2; i++)
         if (k->in[i].shape.rank < 2)
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
                             "In[%d] ndims must be >= 2: %d", i,
                             k->in[i].shape.rank);
-    if (!s->broadcasts)
-        TFD_TRY(check_same(x, y, st));
     a = batch_of(x);
     b = batch_of(y);
     if (!tfd_broadcast_fits(&a, &b))

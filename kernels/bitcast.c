@@ -14,7 +14,6 @@ static enum tfd_code shape_of(const struct tfd_shape *in, enum tfd_dtype from,
 {
     const int64_t in_size = (int64_t)tfd_dtype_size(from);
     const int64_t out_size = (int64_t)tfd_dtype_size(to);
-    char text[TFD_SHAPE_TEXT_MAX];
 
     *out = *in;
     if (in_size == out_size || in->rank == TFD_RANK_UNKNOWN)
@@ -29,9 +28,7 @@ static enum tfd_code shape_of(const struct tfd_shape *in, enum tfd_dtype from,
     if (in->rank == 0 || (in->dim[in->rank - 1] != TFD_DIM_UNKNOWN &&
                           in->dim[in->rank - 1] != out_size / in_size))
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Cannot bitcast from %s to %s: shape %s",
-                        tfd_dtype_name((int)from), tfd_dtype_name((int)to),
-                        tfd_shape_text(in, text));
+                        "Cannot bitcast from %d to %d", (int)from, (int)to);
     out->rank--;
     return TFD_OK;
 }

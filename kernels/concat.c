@@ -19,6 +19,16 @@ static enum tfd_code add_dim(int64_t *sum, int64_t dim, struct tfd_status *st)
     return TFD_OK;
 }
 
+/* A list of scalars is nothing to concatenate, not even along axis 0. */
+static enum tfd_code no_scalar(const struct tfd_shape *s, struct tfd_status *st)
+{
+    if (s->rank == 0)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "ConcatOp : Can't concatenate scalars (use tf.stack "
+                        "instead)");
+    return TFD_OK;
+}
+
 static enum tfd_code concat_shape_of(const struct tfd_shape *in, int count,
                                      int axis, struct tfd_shape *out,
                                      struct tfd_status *st)
@@ -68,15 +78,16 @@ static enum tfd_code concat_axis(const struct tfd_kctx *k, int rank, int *axis,
                                  struct tfd_status *st)
 {
     const struct tfd_tensor *t = &k->in[k->in_count - 1];
+    char text[TFD_SHAPE_TEXT_MAX];
     int64_t at;
 
-    if (tfd_tensor_elements(t) != 1)
+    if (t->shape.rank > 1 || tfd_tensor_elements(t) != 1)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "ConcatV2: axis must be a scalar integer, but has %lld "
-                        "values",
-                        (long long)tfd_tensor_elements(t));
+                        "axis tensor should be a scalar integer, but got "
+                        "shape %s",
+                        tfd_shape_text(&t->shape, text));
     at = tfd_check_int_at(t, 0);
-    if (at < -rank || at >= rank)
+    if ((at < -rank || at >= rank) && at != 0)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "ConcatOp : Expected concatenating dimensions in the "
                         "range [%d, %d), but got %lld",
@@ -96,6 +107,7 @@ static enum tfd_code concat_compute(struct tfd_kctx *k, struct tfd_status *st)
         struct tfd_shape pair[2] = {k->in[0].shape, k->in[i].shape};
         struct tfd_shape both;
 
+        TFD_TRY(no_scalar(&k->in[i].shape, st));
         TFD_TRY(concat_shape_of(pair, 2, axis, &both, st));
         TFD_TRY(add_dim(&dim, k->in[i].shape.dim[axis], st));
     }

@@ -109,7 +109,8 @@ enum tfd_code tfd_cumulative_lines(const struct tfd_kctx *k,
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "ScanOp: Expected scan axis in the range [%d, %d), but "
                         "got %lld",
-                        -x->shape.rank, x->shape.rank, (long long)axis);
+                        -x->shape.rank, x->shape.rank,
+                        (long long)(axis < 0 ? axis + x->shape.rank : axis));
     at = (int)(axis < 0 ? axis + x->shape.rank : axis);
     out->outer = product(&x->shape, 0, at);
     out->length = x->shape.dim[at];

@@ -44,6 +44,7 @@ static enum tfd_code check_input(const struct tfd_kctx *k, int m,
     const struct tfd_shape *indices = &k->in[m].shape;
     const struct tfd_shape *data = &k->in[k->in_count / 2 + m].shape;
     char have[TFD_SHAPE_TEXT_MAX], want[TFD_SHAPE_TEXT_MAX];
+    char first[TFD_SHAPE_TEXT_MAX], here[TFD_SHAPE_TEXT_MAX];
     struct tfd_shape own;
 
     if (!starts_with(data, indices))
@@ -55,10 +56,13 @@ static enum tfd_code check_input(const struct tfd_kctx *k, int m,
     if (m > 0 && !tfd_shape_equal(&own, row))
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Need data[0].shape[%d:] = data[%d].shape[%d:], got "
-                        "data[0].shape[...] = %s, data[%d].shape = %s",
+                        "data[0].shape = %s, data[%d].shape = %s, "
+                        "indices[0].shape = %s, indices[%d].shape = %s",
                         k->in[0].shape.rank, m, indices->rank,
-                        tfd_shape_text(row, want), m,
-                        tfd_shape_text(data, have));
+                        tfd_shape_text(&k->in[k->in_count / 2].shape, want), m,
+                        tfd_shape_text(data, have),
+                        tfd_shape_text(&k->in[0].shape, first), m,
+                        tfd_shape_text(indices, here));
     return TFD_OK;
 }
 
@@ -71,8 +75,7 @@ static enum tfd_code largest_index(const struct tfd_tensor *indices,
     for (int64_t i = 0; i < n; i++) {
         if (at[i] < 0)
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                            "indices[%lld] = %d is out of range", (long long)i,
-                            (int)at[i]);
+                            "indices[%lld] is out of range", (long long)i);
         if (at[i] > *largest)
             *largest = at[i];
     }

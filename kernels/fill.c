@@ -81,8 +81,13 @@ static enum tfd_code zeros_like_gradient(struct tfd_grad *g,
 static enum tfd_code fill_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     struct tfd_tensor dims = tfd_check_as_vector(&k->in[0]);
+    char text[TFD_SHAPE_TEXT_MAX];
     struct tfd_shape shape;
 
+    if (dims.shape.rank != 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "dims must represent a vector, got shape %s",
+                        tfd_shape_text(&dims.shape, text));
     TFD_TRY(tfd_check_shape_value(&dims, false, &shape, st));
     TFD_TRY(tfd_kctx_output(k, 0, k->in[1].dtype, &shape, st));
     return tfd_elements_fill(k->out[0].dtype, tfd_tensor_data(&k->out[0]),

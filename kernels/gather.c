@@ -142,12 +142,16 @@ enum tfd_code tfd_gather_make(const struct tfd_kctx *k, struct tfd_gather *out,
     int batch = 0;
 
     TFD_TRY(no_scalar(x, st));
+    if (k->in[2].shape.rank != 0)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT, "axis must be scalar");
     TFD_TRY(tfd_check_int(k, 2, &axis, st));
+    TFD_TRY(batch_dims(k, i, &batch, st));
     if (axis < -x->rank || axis >= x->rank)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Expected axis in the range [%d, %d), but got %lld",
-                        -x->rank, x->rank, (long long)axis);
-    TFD_TRY(batch_dims(k, i, &batch, st));
+                        "Shape must be at least rank %llu but is rank %d",
+                        axis < 0 ? -(unsigned long long)axis
+                                 : (unsigned long long)axis + 1,
+                        x->rank);
     return make_plan(x, i, (int)(axis < 0 ? axis + x->rank : axis), batch, out,
                      st);
 }
@@ -249,7 +253,6 @@ static const struct tfd_opdef ops[] = {
         .outputs = "output: Tparams",
         .attrs = "batch_dims: int = 0; Tparams: type; "
                  "Tindices: {int16, int32, int64}; Taxis: {int32, int64}",
-        .checks = "axis: scalar",
         .key = "Tparams",
         .shape = gather_shape,
         .grad = tfd_gather_gradient,

@@ -84,7 +84,7 @@ static int cost_of(const struct tfd_linalg *l)
 }
 
 static enum tfd_code check_failed(const struct tfd_linalg *l,
-                                  struct tfd_status *st)
+                                  enum tfd_linalg_op op, struct tfd_status *st)
 {
     switch ((enum tfd_linalg_failure)l->failed) {
     case TFD_LINALG_MEMORY:
@@ -92,12 +92,14 @@ static enum tfd_code check_failed(const struct tfd_linalg *l,
                         "OOM when decomposing a matrix of %d x %d", l->rows,
                         l->columns);
     case TFD_LINALG_SINGULAR:
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Input matrix is not invertible.");
+        return tfd_fail(st, TFD_INVALID_ARGUMENT, "Input%s is not invertible.",
+                        op == TFD_LINALG_INVERSE ? "" : " matrix");
     case TFD_LINALG_NOT_CONVERGED:
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Decomposition was not successful. The input might not "
-                        "be valid.");
+                        "%s was not successful. The input might not be valid.",
+                        op == TFD_LINALG_EIGEN ? "Self-adjoint eigen "
+                                                 "decomposition"
+                                               : "Decomposition");
     default:
         return TFD_OK;
     }
@@ -117,7 +119,7 @@ static enum tfd_code run(struct tfd_kctx *k, enum tfd_linalg_op op,
         l->out[i] = tfd_tensor_data(&k->out[i]);
     tfd_kctx_parallel(k, tfd_shape_elements(&batch), cost_of(l),
                       tfd_linalg_loop(op, k->in[0].dtype), l);
-    return check_failed(l, st);
+    return check_failed(l, op, st);
 }
 
 /* ---- half ---------------------------------------------------------------- */
@@ -224,21 +226,34 @@ static enum tfd_code inverse_compute(struct tfd_kctx *k, struct tfd_status *st)
     return square_compute(k, TFD_LINALG_INVERSE, st);
 }
 
+/* A square matrix, and right-hand sides with as many rows. */
+static enum tfd_code check_system(const struct tfd_kctx *k,
+                                  struct tfd_status *st)
+{
+    const struct tfd_shape *a = &k->in[0].shape, *b = &k->in[1].shape;
+    const char *wrong = NULL;
+
+    TFD_TRY(check_matrix(k, 0, st));
+    if (a->rank != b->rank)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "All input tensors must have the same rank.");
+    TFD_TRY(check_matrix(k, 1, st));
+    for (int i = 0; i < a->rank - 2; i++)
+        if (a->dim[i] != b->dim[i])
+            wrong = "All input tensors must have the same outer dimensions.";
+    if (!wrong && a->dim[a->rank - 2] != a->dim[a->rank - 1])
+        wrong = "First input (lhs) must be a square matrix.";
+    if (!wrong && a->dim[a->rank - 2] != b->dim[b->rank - 2])
+        wrong = "Input matrix and rhs are incompatible.";
+    return wrong ? tfd_fail(st, TFD_INVALID_ARGUMENT, "%s", wrong) : TFD_OK;
+}
+
 static enum tfd_code solve_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     struct tfd_linalg l = {.flag = ((struct tfd_linalg_state *)k->state)->flag};
-    const struct tfd_shape *a = &k->in[0].shape, *b = &k->in[1].shape;
-    char text[2][TFD_SHAPE_TEXT_MAX];
-    bool fits = a->rank == b->rank;
+    const struct tfd_shape *b = &k->in[1].shape;
 
-    TFD_TRY(check_square(k, 0, st));
-    TFD_TRY(check_matrix(k, 1, st));
-    for (int i = 0; fits && i < a->rank - 1; i++)
-        fits = a->dim[i] == b->dim[i];
-    if (!fits)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Input matrix and rhs are incompatible: %s and %s",
-                        tfd_shape_text(a, text[0]), tfd_shape_text(b, text[1]));
+    TFD_TRY(check_system(k, st));
     l.right = (int)b->dim[b->rank - 1];
     l.b = tfd_tensor_data(&k->in[1]);
     TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, b, st));

@@ -94,10 +94,10 @@ static struct tfd_shape front_of(const struct tfd_shape *s)
     return out;
 }
 
-static enum tfd_code broadcast(struct job *j, struct tfd_status *st)
+/* False when the batches of the two do not fit. */
+static bool broadcast(struct job *j)
 {
     const struct tfd_shape *a = &j->a_batch, *b = &j->b_batch;
-    char text[2][TFD_SHAPE_TEXT_MAX];
 
     j->batch.rank = a->rank > b->rank ? a->rank : b->rank;
     for (int i = 1; i <= j->batch.rank; i++) {
@@ -105,13 +105,34 @@ static enum tfd_code broadcast(struct job *j, struct tfd_status *st)
         int64_t y = i <= b->rank ? b->dim[b->rank - i] : 1;
 
         if (x != y && x != 1 && y != 1)
-            return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                            "Batch dimensions of the matrices are "
-                            "incompatible: %s and %s",
-                            tfd_shape_text(a, text[0]),
-                            tfd_shape_text(b, text[1]));
+            return false;
         j->batch.dim[j->batch.rank - i] = x == 1 ? y : x;
     }
+    return true;
+}
+
+static enum tfd_code check_matrices(const struct tfd_shape *a,
+                                    const struct tfd_shape *b,
+                                    struct tfd_status *st)
+{
+    char text[2][TFD_SHAPE_TEXT_MAX];
+
+    if (a->rank < 2)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "In[0] ndims must be >= 2: %d", a->rank);
+    if (b->rank < 2)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "In[1] ndims must be >= 2: %d", b->rank);
+    if (a->dim[a->rank - 1] != a->dim[a->rank - 2])
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "In[0] matrices in the last dimensions must be square "
+                        "(%lld =/= %lld)",
+                        (long long)a->dim[a->rank - 1],
+                        (long long)a->dim[a->rank - 2]);
+    if (a->dim[a->rank - 1] > INT32_MAX || b->dim[b->rank - 1] > INT32_MAX)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "The matrices of %s or %s are too large",
+                        tfd_shape_text(a, text[0]), tfd_shape_text(b, text[1]));
     return TFD_OK;
 }
 
@@ -121,18 +142,23 @@ static enum tfd_code check_inputs(const struct tfd_kctx *k, struct job *j,
     const struct tfd_shape *a = &k->in[0].shape, *b = &k->in[1].shape;
     char text[2][TFD_SHAPE_TEXT_MAX];
 
-    if (a->rank < 2 || b->rank < 2 ||
-        a->dim[a->rank - 1] != a->dim[a->rank - 2] ||
-        a->dim[a->rank - 1] != b->dim[b->rank - 2] ||
-        a->dim[a->rank - 1] > INT32_MAX || b->dim[b->rank - 1] > INT32_MAX)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Input matrix and rhs are incompatible: %s and %s",
-                        tfd_shape_text(a, text[0]), tfd_shape_text(b, text[1]));
+    TFD_TRY(check_matrices(a, b, st));
     j->n = (int)a->dim[a->rank - 1];
     j->right = (int)b->dim[b->rank - 1];
     j->a_batch = front_of(a);
     j->b_batch = front_of(b);
-    return broadcast(j, st);
+    if (!broadcast(j))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "In[0] and In[1] must have compatible batch "
+                        "dimensions: %s vs. %s",
+                        tfd_shape_text(a, text[0]), tfd_shape_text(b, text[1]));
+    if (j->n != b->dim[b->rank - 2])
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "In[0] mismatch In[1] shape: %d vs. %lld: %s %s %d %d",
+                        j->n, (long long)b->dim[b->rank - 2],
+                        tfd_shape_text(a, text[0]), tfd_shape_text(b, text[1]),
+                        j->state->lower, j->state->adjoint);
+    return TFD_OK;
 }
 
 /* ---- Public -------------------------------------------------------------- */

@@ -27,14 +27,12 @@ static int64_t larger(int64_t a, int64_t b)
 
 /* ---- MatrixBandPart ------------------------------------------------------ */
 
-static enum tfd_code check_width(int64_t width, int64_t size, const char *name,
+static enum tfd_code check_width(int64_t width, int64_t size, const char *what,
                                  struct tfd_status *st)
 {
     if (width > size)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "%s must be negative or less or equal to the size of "
-                        "the matrix (%lld) got: %lld",
-                        name, (long long)size, (long long)width);
+        return tfd_fail(st, TFD_INVALID_ARGUMENT, "%s (%lld) got: %lld", what,
+                        (long long)size, (long long)width);
     return TFD_OK;
 }
 
@@ -66,8 +64,14 @@ enum tfd_code tfd_matrix_band_read(const struct tfd_kctx *k,
     TFD_TRY(tfd_check_int(k, 2, &b->upper, st));
     b->rows = s->dim[s->rank - 2];
     b->columns = s->dim[s->rank - 1];
-    TFD_TRY(check_width(b->lower, b->rows, "num_lower", st));
-    return check_width(b->upper, b->columns, "num_upper", st);
+    TFD_TRY(check_width(b->lower, b->rows,
+                        "num_lower must be negative or less or equal to "
+                        "number of rows",
+                        st));
+    return check_width(b->upper, b->columns,
+                       "num_upper must be negative or less or equal to "
+                       "number of columns",
+                       st);
 }
 
 static enum tfd_code band_compute(struct tfd_kctx *k, struct tfd_status *st)
@@ -144,17 +148,20 @@ static enum tfd_code half_of(const struct tfd_shape *s, struct tfd_shape *out,
                              struct tfd_status *st)
 {
     char text[TFD_SHAPE_TEXT_MAX];
-    bool fits = s->rank % 2 == 0;
+    const int half = s->rank / 2;
 
-    for (int i = 0; fits && i < s->rank / 2; i++)
-        fits = s->dim[i] == s->dim[s->rank / 2 + i] ||
-               s->dim[i] == TFD_DIM_UNKNOWN ||
-               s->dim[s->rank / 2 + i] == TFD_DIM_UNKNOWN;
-    if (!fits)
+    if (s->rank % 2 != 0)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "The rank of the tensor should be even "
-                        "and its dimensions the same twice, got shape %s",
+                        "and positive, got shape %s",
                         tfd_shape_text(s, text));
+    for (int i = 0; i < half; i++)
+        if (s->dim[i] != s->dim[half + i] && s->dim[i] != TFD_DIM_UNKNOWN &&
+            s->dim[half + i] != TFD_DIM_UNKNOWN)
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "Invalid shape %s: dimensions %d and %d do not "
+                            "match.",
+                            tfd_shape_text(s, text), i, half + i);
     *out = *s;
     out->rank = s->rank / 2;
     for (int i = 0; i < out->rank; i++)
@@ -243,7 +250,7 @@ static const struct tfd_opdef ops[] = {
         .inputs = "diagonal: T",
         .outputs = "output: T",
         .attrs = "T: " NUMBERS,
-        .checks = "diagonal: rank>=1",
+        .checks = "diagonal: rank>=1 'Input must be at least rank 1, got %d'",
         .shape = diag_shape,
         .grad = diag_gradient,
     },

@@ -110,20 +110,18 @@ static enum tfd_code unpack_compute(struct tfd_kctx *k, struct tfd_status *st)
     const struct axis *a = k->state;
     const struct tfd_tensor *x = &k->in[0];
     struct tfd_shape out = {x->shape.rank - 1, {0}};
+    char text[TFD_SHAPE_TEXT_MAX];
     int64_t outer, inner;
     int at;
 
-    if (x->shape.rank < 1)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Unpack of a scalar: value must have a dimension");
     if (a->axis < -x->shape.rank || a->axis >= x->shape.rank)
         return tfd_fail(st, TFD_INVALID_ARGUMENT, "axis = %lld not in [%d, %d)",
                         (long long)a->axis, -x->shape.rank, x->shape.rank);
     at = (int)(a->axis < 0 ? a->axis + x->shape.rank : a->axis);
     if (x->shape.dim[at] != k->out_count)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Input shape axis %d must equal %d, got %lld", at,
-                        k->out_count, (long long)x->shape.dim[at]);
+                        "Input shape axis %d must equal %d, got shape %s", at,
+                        k->out_count, tfd_shape_text(&x->shape, text));
     for (int d = 0; d < out.rank; d++)
         out.dim[d] = x->shape.dim[d < at ? d : d + 1];
     tfd_runs_around(&x->shape, at, &outer, &inner);

@@ -46,19 +46,20 @@ static enum tfd_code count_float(double start, double limit, double delta,
     return TFD_OK;
 }
 
-/* delta, order: the signs of delta, no number has none, and start - limit. */
-static enum tfd_code check(bool is_zero, int delta, int order,
-                           struct tfd_status *st)
+/* What start and limit do not keep to; NULL when all is well.  delta, order:
+ * the signs of delta, no number has none, and of start - limit. */
+static const char *broken_rule(int delta, int order)
 {
-    if (is_zero)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT, "Requires delta != 0: 0");
     if (delta > 0 && order > 0)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Requires start <= limit when delta > 0");
+        return "start <= limit when delta > 0";
     if (delta < 0 && order < 0)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Requires start >= limit when delta < 0");
-    return TFD_OK;
+        return "start >= limit when delta < 0";
+    return NULL;
+}
+
+static enum tfd_code fail_zero(struct tfd_status *st)
+{
+    return tfd_fail(st, TFD_INVALID_ARGUMENT, "Requires delta != 0: 0");
 }
 
 static double float_of(const struct tfd_tensor *t)
@@ -83,8 +84,14 @@ static enum tfd_code begin_int(struct tfd_kctx *k, struct tfd_range *r,
     int64_t start = tfd_check_int_at(&k->in[0], 0);
     int64_t limit = tfd_check_int_at(&k->in[1], 0);
     int64_t delta = tfd_check_int_at(&k->in[2], 0);
+    const char *rule;
 
-    TFD_TRY(check(delta == 0, SIGN(delta, 0), SIGN(start, limit), st));
+    if (delta == 0)
+        return fail_zero(st);
+    rule = broken_rule(SIGN(delta, 0), SIGN(start, limit));
+    if (rule)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT, "Requires %s: %lld/%lld",
+                        rule, (long long)start, (long long)limit);
     r->int_start = start;
     r->int_delta = delta;
     return count_int(start, limit, delta, count, st);
@@ -95,8 +102,14 @@ static enum tfd_code begin_float(struct tfd_kctx *k, struct tfd_range *r,
 {
     double start = float_of(&k->in[0]), limit = float_of(&k->in[1]);
     double delta = float_of(&k->in[2]);
+    const char *rule;
 
-    TFD_TRY(check(delta == 0, SIGN(delta, 0), SIGN(start, limit), st));
+    if (delta == 0)
+        return fail_zero(st);
+    rule = broken_rule(SIGN(delta, 0), SIGN(start, limit));
+    if (rule)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT, "Requires %s: %g/%g", rule,
+                        start, limit);
     r->float_start = start;
     r->float_delta = delta;
     return count_float(start, limit, delta, count, st);

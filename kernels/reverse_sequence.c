@@ -63,12 +63,10 @@ enum tfd_code tfd_reverse_sequence_check(const struct tfd_kctx *k,
 {
     const struct tfd_reverse_sequence *a = k->state;
     const struct tfd_shape *x = &k->in[0].shape, *lengths = &k->in[1].shape;
-    char text[TFD_SHAPE_TEXT_MAX];
 
     if (lengths->rank != 1)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "seq_lens input must be 1-dim, not %s",
-                        tfd_shape_text(lengths, text));
+                        "seq_lengths must be 1-dim, not %d", lengths->rank);
     if (a->batch == a->sequence)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "batch_dim == seq_dim == %lld", (long long)a->batch);
@@ -76,7 +74,7 @@ enum tfd_code tfd_reverse_sequence_check(const struct tfd_kctx *k,
     TFD_TRY(check_axis("batch_dim", a->batch, x->rank, st));
     if (lengths->dim[0] != x->dim[a->batch])
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Length of seq_lens != input.dims(%lld), (%lld vs. "
+                        "Length of seq_lengths != input.dims(%lld), (%lld vs. "
                         "%lld)",
                         (long long)a->batch, (long long)lengths->dim[0],
                         (long long)x->dim[a->batch]);

@@ -80,7 +80,7 @@ static enum tfd_code check_updates(const struct tfd_shape *v,
                         tfd_shape_text(v, text));
     if (updates->rank == 0 && v->rank > 0)
         return TFD_OK;
-    if (!ref && !is_prefix(indices, updates))
+    if (!ref && tfd_shape_elements(indices) > 0 && !is_prefix(indices, updates))
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "The shape of indices (%s) must be a prefix of the "
                         "shape of updates (%s)",

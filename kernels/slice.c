@@ -180,7 +180,7 @@ static enum tfd_code one_range(struct tfd_slice_dense *d, int at, int64_t size,
         if (i < 0 || i >= size)
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
                             "slice index %lld of dimension %d out of bounds.",
-                            (long long)b, at);
+                            (long long)i, at);
         d->begin[at] = i;
         d->stride[at] = 1;
         d->box.dim[at] = 1;

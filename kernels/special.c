@@ -154,18 +154,22 @@ enum tfd_code tfd_special_betainc_shape(const struct tfd_kctx *k,
                                         struct tfd_status *st)
 {
     char text[2][TFD_SHAPE_TEXT_MAX];
+    int first = 0; /* whose shape *out is */
 
     *out = k->in[0].shape;
     for (int i = 1; i < 3; i++) {
         const struct tfd_shape *s = &k->in[i].shape;
 
-        if (out->rank == 0)
+        if (out->rank == 0) {
             *out = *s;
-        else if (s->rank != 0 && !tfd_shape_equal(out, s))
+            first = i;
+        } else if (s->rank != 0 && !tfd_shape_equal(out, s)) {
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                            "Shapes of a, b and x must match: %s and %s",
+                            "Shapes of %c and %c are inconsistent: %s vs. %s",
+                            "abx"[first], "abx"[i],
                             tfd_shape_text(out, text[0]),
                             tfd_shape_text(s, text[1]));
+        }
     }
     return TFD_OK;
 }

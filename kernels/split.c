@@ -35,8 +35,7 @@ static enum tfd_code split_axis(const struct tfd_kctx *k, int arg,
 
     if (tfd_tensor_elements(t) != 1)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "split_dim must have exactly one element, has %lld",
-                        (long long)tfd_tensor_elements(t));
+                        "split_dim_tensor must have exactly one element.");
     at = tfd_check_int_at(t, 0);
     if (at < -x->shape.rank || at >= x->shape.rank)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
@@ -71,38 +70,74 @@ static int64_t size_at(const struct tfd_tensor *t, int64_t i)
 
 #define SPLITS_MAX 1024
 
+static enum tfd_code split_v_count(const struct tfd_kctx *k,
+                                   struct tfd_status *st)
+{
+    const struct tfd_tensor *t = &k->in[1];
+
+    if (t->shape.rank != 1 || t->shape.dim[0] != k->out_count)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "size of the split_tensor must be 1-D and have the "
+                        "same elements as outputs got %d -D and %lld elements",
+                        t->shape.rank, (long long)tfd_tensor_elements(t));
+    if (k->out_count > SPLITS_MAX)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "SplitV into %d parts; at most %d are supported",
+                        k->out_count, SPLITS_MAX);
+    return TFD_OK;
+}
+
+static enum tfd_code fail_only(int64_t dim, int64_t size, struct tfd_status *st)
+{
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "If there is only one output, it must have the same size "
+                    "as the input. Input size: %lld output size: %lld",
+                    (long long)dim, (long long)size);
+}
+
+static enum tfd_code fail_sum(int64_t sum, struct tfd_status *st)
+{
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "Determined shape must either match input shape along "
+                    "split_dim exactly if fully specified, or be less than "
+                    "the size of the input along split_dim if not fully "
+                    "specified.  Got: %lld",
+                    (long long)sum);
+}
+
 static enum tfd_code split_v_sizes(const struct tfd_kctx *k, int64_t dim,
                                    int64_t *sizes, struct tfd_status *st)
 {
     int64_t sum = 0;
     int unknown = -1;
 
-    if (k->in[1].shape.rank != 1 || k->in[1].shape.dim[0] != k->out_count ||
-        k->out_count > SPLITS_MAX)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "size_splits needs %d values in one dimension (at most "
-                        "%d)",
-                        k->out_count, SPLITS_MAX);
-    for (int i = 0; i < k->out_count; i++) {
+    TFD_TRY(split_v_count(k, st));
+    for (int i = 0; i < k->out_count; i++)
         sizes[i] = size_at(&k->in[1], i);
-        if (sizes[i] == -1 && unknown < 0)
+    if (k->out_count == 1)
+        return sizes[0] == dim ? TFD_OK : fail_only(dim, sizes[0], st);
+    for (int i = 0; i < k->out_count; i++) {
+        if (sizes[i] != -1) {
+            if (__builtin_add_overflow(sum, sizes[i], &sum))
+                return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                                "Split sizes add up to more than 2**63 - 1");
+        } else if (unknown < 0) {
             unknown = i;
-        else if (sizes[i] < 0 || __builtin_add_overflow(sum, sizes[i], &sum))
+        } else {
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "There can only be one -1 in the input.");
+        }
+    }
+    if (unknown < 0 ? sum != dim : sum > dim)
+        return fail_sum(sum, st);
+    /* Negative sizes elsewhere are refused below, whatever comes out here. */
+    if (unknown >= 0 && __builtin_sub_overflow(dim, sum, &sizes[unknown]))
+        return fail_sum(sum, st);
+    for (int i = 0; i < k->out_count; i++)
+        if (sizes[i] < 0)
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
                             "Split size at index %d must be >= 0. Got: %lld", i,
                             (long long)sizes[i]);
-    }
-    if (unknown >= 0) {
-        sizes[unknown] = dim - sum;
-        sum = sizes[unknown] < 0 ? -1 : dim;
-    }
-    if (sum != dim)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Determined shape must either match input shape along "
-                        "split_dim exactly if fully specified, or be less than "
-                        "the size of the input along split_dim (%lld) if not "
-                        "fully specified",
-                        (long long)dim);
     return TFD_OK;
 }
 
@@ -151,7 +186,8 @@ static const struct tfd_opdef ops[] = {
         .inputs = "split_dim: int32, value: T",
         .outputs = "output: num_split * T",
         .attrs = "num_split: int >= 1; T: type",
-        .checks = "split_dim: scalar",
+        .checks = "split_dim: scalar 'split_dim must be a scalar but has rank "
+                  "%d'",
         .grad = split_gradient,
     },
     {

@@ -99,15 +99,15 @@ enum tfd_code tfd_topk_prepare(const struct tfd_prepare *p, void *state,
     return tfd_node_int(p->node, "k", state, st);
 }
 
-static enum tfd_code read_k(const struct tfd_kctx *k, int in, int64_t *out,
-                            struct tfd_status *st)
+/* must: what the number of dimensions has to be, in the op's own words. */
+static enum tfd_code read_k(const struct tfd_kctx *k, int in, const char *must,
+                            int64_t *out, struct tfd_status *st)
 {
     char text[TFD_SHAPE_TEXT_MAX];
 
     if (k->in[in].shape.rank != 0)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "k must be scalar, got shape %s",
-                        tfd_shape_text(&k->in[in].shape, text));
+        return tfd_fail(st, TFD_INVALID_ARGUMENT, "k must be %s, got shape %s",
+                        must, tfd_shape_text(&k->in[in].shape, text));
     if (k->in[in].dtype == TFD_INT16)
         *out = *(const int16_t *)tfd_tensor_data(&k->in[in]);
     else
@@ -159,7 +159,7 @@ enum tfd_code tfd_topk_outputs(struct tfd_kctx *k, int64_t *columns,
     struct tfd_shape shape = k->in[0].shape;
 
     if (k->in_count > 1)
-        TFD_TRY(read_k(k, 1, count, st));
+        TFD_TRY(read_k(k, 1, "scalar", count, st));
     else
         *count = *(const int64_t *)k->state;
     TFD_TRY(check_k(&shape, *count, st));
@@ -274,7 +274,7 @@ static enum tfd_code in_input_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     int64_t count;
 
-    TFD_TRY(read_k(k, 2, &count, st));
+    TFD_TRY(read_k(k, 2, "0-D", &count, st));
     return in_top_k(k, count, st);
 }
 

@@ -55,7 +55,9 @@ row("ConcatV2", [
     c(many(x(2, 0), x(2, 0)), 1), once(many(x(300, 70), x(300, 70)), 1),
     bad(many(x(2), x(3)), 1), bad(many(x(2, 3), x(3, 3)), 1),
     bad(many(x(2), x(2, 2)), 0),
-    bad(many(x(), x()), 0), bad(many(x(2), x(2)), [0, 0])])
+    bad(many(x(), x()), 0), bad(many(x(2), x(2)), [0, 0]),
+    bad(many(x(), x()), 1), bad(many(x(2), x()), 0),
+    bad(many(x(), x(2)), 0), bad(many(x(2), x(2)), [[0]])])
 row("ConcatOffset", [
     c(1, many([2, 3], [2, 1], [2, 0])), c(-1, many([4], [6])),
     bad(2, many([2, 3], [2, 1])), bad(0, many([2, 3], [2, 1])),
@@ -129,7 +131,11 @@ row("SplitV", [
     c(x(2, 6), [1, -1, 3], -1, num_split=3), c(x(4), [4], 0, num_split=1),
     c(x(3), [0, 3], 0, num_split=2), bad(x(5), [2, 2], 0, num_split=2),
     bad(x(5), [-1, -1], 0, num_split=2), bad(x(5), [6, -1], 0, num_split=2),
-    bad(x(5), [2, 3], 1, num_split=2), bad(x(5), [2, 3, 0], 0, num_split=2)])
+    bad(x(5), [2, 3], 1, num_split=2), bad(x(5), [2, 3, 0], 0, num_split=2),
+    bad(x(5), [-2, 7], 0, num_split=2), bad(x(5), [-1, -2], 0, num_split=2),
+    bad(x(5), [4, 4], 0, num_split=2), bad(x(5), [4], 0, num_split=1),
+    bad(x(5), [-1], 0, num_split=1), bad(x(5), [[2, 3]], 0, num_split=2),
+    bad(x(5), [2, 3], [0, 0], num_split=2), bad(x(), [1, 1], 0, num_split=2)])
 row("Slice", [c(x(3, 4), [1, 0], [2, 3]), c(x(3, 4), [0, 1], [-1, -1]),
               c(x(3, 4), [0, 0], [3, 4]), c(x(3, 4), [3, 0], [0, 4]),
               c(x(), [], []), c(x(2, 3, 4, 2), [0, 1, 1, 0], [2, 1, 2, 1]),
@@ -175,6 +181,7 @@ row("GatherV2", [
     bad([[1, 2], [3, 4]], [[0, 2], [-1, 1]], 1, batch_dims=1,
         gpu=c([[1, 0], [0, 4]], [[0, 1], [0, 1]], 1, batch_dims=1)),
     bad(x(), [0], 0), bad(x(5), [0], 1), bad(x(5), [0], [0, 0]),
+    bad(x(5), [0], -2), bad(x(5, 2), [0], [0]), bad(x(5, 2), [0], 4),
     bad(x(0, 3), [0], 0, gpu=c([[0, 0, 0]], [0], 0)),
     bad(x(2, 3), [0, 1, 2], 1, batch_dims=1)])
 row("DynamicStitch ParallelDynamicStitch", [
@@ -202,6 +209,7 @@ row("Where", [c([[0, 1, 2], [3, 0, 0]]), c([0, 0]), c([True, True]),
               bad(1)], Data(-1, 1), may_fail=True)
 row("Range", [c(0, 5, 1), c(3, 0, -1), c(0, 0, 1), c(1, 10, 3), c(5, 5, -1),
               c(0.25, 2, 0.5, dtypes=REALS), bad(0, 5, 0), bad(0, 5, -1),
+              bad(7, 5, 1),
               bad(5, 0, 1), bad([0, 1], 5, 1), bad(0, [[5]], 1),
              bad(0, 5, [1, 1])])
 row("BroadcastTo", [

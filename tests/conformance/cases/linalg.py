@@ -44,7 +44,8 @@ row("MatrixSolve", [
     c(x(0, 2, 2), x(0, 2, 1)), once(regular(40, 40), x(40, 5)),
     bad(SINGULAR, x(2, 1)), bad(regular(2, 2), x(3, 1)),
     bad(regular(2, 2), x(2)), bad(x(2, 3), x(2, 1)),
-    bad(regular(2, 2, 2), x(1, 2, 2)), bad(regular(2, 2), x(1, 2, 2))],
+    bad(regular(2, 2, 2), x(1, 2, 2)), bad(regular(2, 2), x(1, 2, 2)),
+    bad(x(2), x(2)), bad(x(2, 3), x(2))],
     tol=16)
 row("MatrixTriangularSolve", [
     c(regular(3, 3), x(3, 2)), c(regular(3, 3), x(3, 2), lower=False),
@@ -54,7 +55,9 @@ row("MatrixTriangularSolve", [
     c(x(0, 0), x(0, 3)), c(regular(2, 2), x(2, 0)), c(SINGULAR, x(2, 1)),
     once(regular(40, 40), x(40, 5)), bad(regular(2, 2), x(3, 1)),
     bad(regular(2, 2), x(2)), bad(x(2, 3), x(2, 1)),
-    bad(regular(2, 2, 2), x(3, 2, 1))], tol=16)
+    bad(regular(2, 2, 2), x(3, 2, 1)), bad(x(2), x(2)),
+    bad(x(2, 3), x(2)), bad(x(2, 2, 3), x(3, 3, 3)),
+    bad(regular(2, 2, 2), x(3, 1))], tol=16)
 row("MatrixDeterminant LogMatrixDeterminant", [
     c(regular(3, 3)), c(regular(2, 4, 4)), c([[1, 2], [3, 4]]),
     c([[0, 1], [1, 0]]), c(SINGULAR), c(regular(1, 1)), c([[-3]]),
