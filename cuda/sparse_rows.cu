@@ -90,7 +90,7 @@ static enum tfd_code reorder(struct tfd_kctx *k, struct tfd_status *st)
     struct tfd_sparse s;
     enum tfd_code code;
 
-    TFD_TRY(tfd_sparse_read(k, 0, "", &s, st));
+    TFD_TRY(tfd_sparse_read(k, 0, &s, st));
     TFD_TRY(tfd_kctx_output(k, 0, TFD_INT64, &k->in[0].shape, st));
     TFD_TRY(tfd_kctx_output(k, 1, k->in[1].dtype, &k->in[1].shape, st));
     if (s.count == 0)

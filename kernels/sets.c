@@ -114,6 +114,18 @@ struct sparse {
     bool validate;
 };
 
+static enum tfd_code check_dims(const struct tfd_tensor *dims,
+                                struct tfd_status *st)
+{
+    for (int64_t i = 0; i < tfd_tensor_elements(dims); i++)
+        if (tfd_check_int_at(dims, i) < 0)
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "Expected shape dimensions to be non-negative, got "
+                            "%lld",
+                            (long long)tfd_check_int_at(dims, i));
+    return TFD_OK;
+}
+
 static enum tfd_code check_sparse(const struct tfd_kctx *k, int in,
                                   struct sparse *s, struct tfd_status *st)
 {
@@ -123,12 +135,15 @@ static enum tfd_code check_sparse(const struct tfd_kctx *k, int in,
     *s = (struct sparse){i, v, {0}, *(const bool *)k->state};
     if (k->in[in + 2].shape.rank != 1)
         return tfd_fail(st, TFD_INVALID_ARGUMENT, "Shape must be a 1D tensor.");
+    TFD_TRY(check_dims(&k->in[in + 2], st));
     TFD_TRY(tfd_check_shape(k, in + 2, false, &s->shape, st));
-    if (s->shape.rank < 2 || i->shape.rank != 2 ||
-        i->shape.dim[1] != s->shape.rank)
+    if (s->shape.rank < 2)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT, "Invalid rank %d.",
+                        s->shape.rank);
+    if (i->shape.rank != 2)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Invalid rank %d: indices are of shape %s.",
-                        s->shape.rank, tfd_shape_text(&i->shape, text));
+                        "indices must be a matrix, but got: %s",
+                        tfd_shape_text(&i->shape, text));
     if (v->shape.rank != 1)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "vals must be a vec, but got: %s",
@@ -138,23 +153,46 @@ static enum tfd_code check_sparse(const struct tfd_kctx *k, int in,
                         "indices and values rows (indexing dimension) must "
                         "match. (indices = %lld, values = %lld)",
                         (long long)i->shape.dim[0], (long long)v->shape.dim[0]);
+    if (i->shape.dim[1] != s->shape.rank)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Order length must be SparseTensor rank.");
     return TFD_OK;
+}
+
+/* Of how many rows in front of this one the group is the same. */
+static int64_t place_in_group(const struct sparse *s, const int64_t *index,
+                              int64_t row)
+{
+    const size_t size = (size_t)(s->shape.rank - 1) * sizeof(*index);
+    int64_t n = 0;
+
+    while (n < row && memcmp(index - (n + 1) * s->shape.rank, index, size) == 0)
+        n++;
+    return n;
+}
+
+static const char *index_text(const struct sparse *s, const int64_t *index,
+                              char *text)
+{
+    struct tfd_shape at = {s->shape.rank, {0}};
+
+    memcpy(at.dim, index, (size_t)at.rank * sizeof(*index));
+    return tfd_shape_text(&at, text);
 }
 
 static enum tfd_code outside(const struct sparse *s, const int64_t *index,
                              int64_t row, int d, struct tfd_status *st)
 {
     char have[TFD_SHAPE_TEXT_MAX], limit[TFD_SHAPE_TEXT_MAX];
-    struct tfd_shape at = {s->shape.rank, {0}};
 
     if (!s->validate)
-        return tfd_fail(
-            st, TFD_INTERNAL, "indices[%lld, %d] expected < %lld, got %lld.",
-            (long long)row, d, (long long)s->shape.dim[d], (long long)index[d]);
-    memcpy(at.dim, index, (size_t)at.rank * sizeof(*index));
+        return tfd_fail(st, TFD_INTERNAL,
+                        "indices[%lld, %d] expected < %lld, got %lld.",
+                        (long long)place_in_group(s, index, row), d,
+                        (long long)s->shape.dim[d], (long long)index[d]);
     return tfd_fail(st, TFD_INVALID_ARGUMENT,
                     "indices[%lld] = %s is out of bounds: need 0 <= index < %s",
-                    (long long)row, tfd_shape_text(&at, have),
+                    (long long)row, index_text(s, index, have),
                     tfd_shape_text(&s->shape, limit));
 }
 
@@ -162,6 +200,7 @@ static enum tfd_code check_order(const struct sparse *s, const int64_t *index,
                                  int64_t row, struct tfd_status *st)
 {
     const int64_t *before = index - s->shape.rank;
+    char text[TFD_SHAPE_TEXT_MAX];
     int d = 0;
 
     if (row == 0 || !s->validate)
@@ -169,15 +208,16 @@ static enum tfd_code check_order(const struct sparse *s, const int64_t *index,
     while (d < s->shape.rank && index[d] == before[d])
         d++;
     if (d == s->shape.rank)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT, "indices[%lld] is repeated",
-                        (long long)row);
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "indices[%lld] = %s is repeated", (long long)row,
+                        index_text(s, index, text));
     if (index[d] > before[d])
         return TFD_OK;
     return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                    "indices[%lld] is out of order. Many sparse ops require "
-                    "sorted indices. Use `tf.sparse.reorder` to create a "
-                    "correctly ordered copy.",
-                    (long long)row);
+                    "indices[%lld] = %s is out of order. Many sparse ops "
+                    "require sorted indices.\n    Use `tf.sparse.reorder` to "
+                    "create a correctly ordered copy.\n\n",
+                    (long long)row, index_text(s, index, text));
 }
 
 static enum tfd_code read_group(const struct sparse *s, int64_t row,

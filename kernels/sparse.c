@@ -31,48 +31,40 @@ int tfd_sparse_compare(const int64_t *a, const int64_t *b, int rank)
 
 static enum tfd_code check_ranks(const struct tfd_shape *indices,
                                  const struct tfd_shape *values,
-                                 const struct tfd_shape *dims, const char *what,
+                                 const struct tfd_shape *dims,
                                  struct tfd_status *st)
 {
-    char text[TFD_SHAPE_TEXT_MAX];
-
     if (indices->rank != 2)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Input %sindices should be a matrix but received "
-                        "shape %s",
-                        what, tfd_shape_text(indices, text));
+                        "Sparse indices must be rank 2 but is rank %d",
+                        indices->rank);
     if (values->rank != 1)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Input %svalues should be a vector but received shape "
-                        "%s",
-                        what, tfd_shape_text(values, text));
+                        "Sparse values must be rank 1 but is rank %d",
+                        values->rank);
     if (dims->rank != 1)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Input %sshape should be a vector but received shape "
-                        "%s",
-                        what, tfd_shape_text(dims, text));
+                        "Sparse shape must be rank 1 but is rank %d",
+                        dims->rank);
     if (indices->dim[0] != values->dim[0])
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Number of values must match first dimension of "
-                        "indices. Got %" PRId64 " values, indices shape: %s",
-                        values->dim[0], tfd_shape_text(indices, text));
+                        "Number of elements in indices (%" PRId64
+                        ") and values (%" PRId64 ") do not match",
+                        indices->dim[0], values->dim[0]);
     if (indices->dim[1] != dims->dim[0])
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Number of dimensions must match second dimension of "
-                        "indices. Got %" PRId64 " dimensions, indices shape: "
-                        "%s",
-                        dims->dim[0], tfd_shape_text(indices, text));
+                        "Index rank (%" PRId64 ") and shape rank (%" PRId64
+                        ") do not match",
+                        indices->dim[1], dims->dim[0]);
     return TFD_OK;
 }
 
 enum tfd_code tfd_sparse_read(const struct tfd_kctx *k, int first,
-                              const char *what, struct tfd_sparse *out,
-                              struct tfd_status *st)
+                              struct tfd_sparse *out, struct tfd_status *st)
 {
     const struct tfd_tensor *in = &k->in[first];
-    char text[TFD_SPARSE_TEXT_MAX];
 
-    TFD_TRY(check_ranks(&in[0].shape, &in[1].shape, &in[2].shape, what, st));
+    TFD_TRY(check_ranks(&in[0].shape, &in[1].shape, &in[2].shape, st));
     if (in[0].shape.dim[1] > TFD_RANK_MAX)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "a sparse tensor of rank %" PRId64 "; the limit is %d",
@@ -87,8 +79,9 @@ enum tfd_code tfd_sparse_read(const struct tfd_kctx *k, int first,
     for (int d = 0; d < out->rank; d++)
         if (out->dim[d] < 0)
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                            "Dimension %s of a sparse tensor must be >= 0",
-                            tfd_sparse_text(out->dim, out->rank, text));
+                            "Expected shape dimensions to be non-negative, got "
+                            "%" PRId64,
+                            out->dim[d]);
     return TFD_OK;
 }
 

@@ -17,11 +17,11 @@ struct tfd_sparse {
     const struct tfd_tensor *values;
 };
 
-/* Inputs `first` to `first` + 2 of a node.  INVALID_ARGUMENT, naming `what`
- * where it is not "", when their shapes do not fit each other or a dimension is
- * negative.  The inputs keep what it points to. */
+/* Inputs `first` to `first` + 2 of a node.  INVALID_ARGUMENT when their
+ * shapes do not fit each other or a dimension is negative.  The inputs keep
+ * what it points to. */
 enum tfd_code tfd_sparse_read(const struct tfd_kctx *k, int first,
-                              const char *what, struct tfd_sparse *out,
+                              struct tfd_sparse *out,
                               struct tfd_status *st) TFD_MUST_USE;
 
 /* INVALID_ARGUMENT for an index outside of the dimensions. */

@@ -2,6 +2,8 @@
  * sparse_add.c - SparseTensorDenseAdd: a sparse tensor added to a dense one,
  * which is ScatterNdAdd into a copy (scatter.h).
  */
+#include <stdio.h>
+
 #include "kernels/check.h"
 #include "kernels/element.h"
 #include "kernels/families.h"
@@ -63,6 +65,30 @@ static enum tfd_code check_shape(const struct tfd_kctx *k,
     return TFD_OK;
 }
 
+/* Which dimension of index `row` is not in the dense shape. */
+static enum tfd_code fail_outside(const struct tfd_tensor *indices, int64_t row,
+                                  const struct tfd_shape *shape,
+                                  struct tfd_status *st)
+{
+    char text[TFD_RANK_MAX * 21] = "";
+    size_t used = 0;
+    int64_t at = 0;
+    int d = 0;
+
+    for (; d < shape->rank; d++) {
+        at = tfd_check_int_at(indices, row * shape->rank + d);
+        if (at < 0 || at >= shape->dim[d])
+            break;
+    }
+    for (int i = 0; i < shape->rank; i++)
+        used += (size_t)snprintf(text + used, sizeof(text) - used, " %lld",
+                                 (long long)shape->dim[i]);
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "Sparse tensor has an invalid index on dimension %d: "
+                    "a_indices(%lld,%d) = %lld, dense tensor shape:%s",
+                    d, (long long)row, d, (long long)at, text);
+}
+
 static enum tfd_code add_at(struct tfd_kctx *k, int64_t *rows,
                             struct tfd_status *st)
 {
@@ -73,7 +99,7 @@ static enum tfd_code add_at(struct tfd_kctx *k, int64_t *rows,
     TFD_TRY(tfd_scatter_nd_make(&nd, shape, &k->in[0].shape, st));
     bad = nd.count ? tfd_scatter_nd_rows(&nd, shape, &k->in[0], rows) : 0;
     if (bad < nd.count)
-        return tfd_scatter_nd_outside(&k->in[0], bad, "shape", shape, st);
+        return fail_outside(&k->in[0], bad, shape, st);
     {
         struct tfd_scatter s = {.to = tfd_tensor_data(&k->out[0]),
                                 .by = tfd_tensor_data(&k->in[1]),

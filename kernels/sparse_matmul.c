@@ -103,26 +103,25 @@ static enum tfd_code check_parts(const struct tfd_kctx *k,
 {
     const struct tfd_shape *i = &k->in[0].shape, *v = &k->in[1].shape;
     const struct tfd_shape *s = &k->in[2].shape, *b = &k->in[3].shape;
-    char text[TFD_SHAPE_TEXT_MAX];
+    const char *wrong = NULL;
 
     if (b->rank != 2)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Tensor 'b' is not a matrix: %s",
-                        tfd_shape_text(b, text));
-    if (s->rank != 1 || s->dim[0] != 2)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Tensor 'a_shape' must have 2 elements: %s",
-                        tfd_shape_text(s, text));
-    if (v->rank != 1)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Tensor 'a_values' is not a vector: %s",
-                        tfd_shape_text(v, text));
-    if (i->rank != 2 || i->dim[0] != v->dim[0] || i->dim[1] != 2)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Tensor 'a_indices' is not a matrix of 2 columns and "
-                        "%" PRId64 " rows, one per value: %s",
-                        v->dim[0], tfd_shape_text(i, text));
-    return TFD_OK;
+        wrong = "Tensor 'b' is not a matrix";
+    else if (s->rank != 1)
+        wrong = "Tensor 'a_shape' is not a vector";
+    else if (s->dim[0] != 2)
+        wrong = "Tensor 'a_shape' must have 2 elements";
+    else if (v->rank != 1)
+        wrong = "Tensor 'a_values' is not a vector";
+    else if (i->rank != 2)
+        wrong = "Tensor 'a_indices' is not a matrix";
+    else if (i->dim[0] != v->dim[0])
+        wrong = "Number of rows of a_indices does not match number of entries "
+                "in a_values";
+    else if (i->dim[1] != 2)
+        wrong = "Number of columns of a_indices does not match number of "
+                "entries in a_shape";
+    return wrong ? tfd_fail(st, TFD_INVALID_ARGUMENT, "%s", wrong) : TFD_OK;
 }
 
 enum tfd_code tfd_sparse_matmul_output(struct tfd_kctx *k,
@@ -131,6 +130,7 @@ enum tfd_code tfd_sparse_matmul_output(struct tfd_kctx *k,
 {
     const int64_t *a = tfd_tensor_data(&k->in[2]);
     const struct tfd_shape *b = &k->in[3].shape;
+    char text[TFD_SHAPE_TEXT_MAX];
     struct tfd_shape shape;
 
     TFD_TRY(check_parts(k, st));
@@ -143,9 +143,11 @@ enum tfd_code tfd_sparse_matmul_output(struct tfd_kctx *k,
     if (p->m < 0 || p->k != b->dim[p->adjoint.b ? 1 : 0])
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Cannot multiply A and B because inner dimension does "
-                        "not match: a_shape is [%" PRId64 ",%" PRId64
-                        "], B has %" PRId64 " there",
-                        a[0], a[1], b->dim[p->adjoint.b ? 1 : 0]);
+                        "not match: %" PRId64 " vs. %" PRId64
+                        ".  Did you forget a transpose?  Dimensions of A: "
+                        "[%" PRId64 ", %" PRId64 ").  Dimensions of B: %s",
+                        p->k, b->dim[p->adjoint.b ? 1 : 0], a[0], a[1],
+                        tfd_shape_text(b, text));
     TFD_TRY(tfd_shape_make(&shape, (const int64_t[]){p->m, p->n}, 2, st));
     return tfd_kctx_output(k, 0, k->in[1].dtype, &shape, st);
 }

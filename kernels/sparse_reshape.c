@@ -19,6 +19,7 @@ static enum tfd_code check_parts(const struct tfd_kctx *k,
 {
     const struct tfd_shape *indices = &k->in[0].shape;
     const struct tfd_shape *from = &k->in[1].shape, *to = &k->in[2].shape;
+    char text[TFD_SHAPE_TEXT_MAX];
 
     if (indices->rank != 2)
         return tfd_fail(st, TFD_INVALID_ARGUMENT, "Input must be a matrix.");
@@ -27,13 +28,11 @@ static enum tfd_code check_parts(const struct tfd_kctx *k,
                         "Input shape must be a vector.");
     if (indices->dim[1] != from->dim[0])
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Input tensor rank must match input shape length: "
-                        "%" PRId64 " and %" PRId64,
-                        indices->dim[1], from->dim[0]);
+                        "Input tensor rank must match input shape length.");
     if (to->rank != 1)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Target shape should be a vector but has rank %d",
-                        to->rank);
+                        "Target shape should be a vector but received shape %s",
+                        tfd_shape_text(to, text));
     if (from->dim[0] > TFD_RANK_MAX || to->dim[0] > TFD_RANK_MAX)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "a sparse tensor of rank %" PRId64 "; the limit is %d",
@@ -46,13 +45,18 @@ static enum tfd_code check_parts(const struct tfd_kctx *k,
 static enum tfd_code count(const struct tfd_sparse_dims *d, int64_t *out,
                            struct tfd_status *st)
 {
-    *out = 1;
-    for (int i = 0; i < d->rank; i++)
-        if (d->dim[i] >= 0 && __builtin_mul_overflow(*out, d->dim[i], out))
+    int64_t n = 1;
+
+    for (int i = 0; i < d->rank; i++) {
+        const int64_t before = n;
+
+        if (d->dim[i] >= 0 && __builtin_mul_overflow(n, d->dim[i], &n))
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                            "Encountered overflow when multiplying the "
-                            "dimensions up to %" PRId64,
-                            d->dim[i]);
+                            "Encountered overflow when multiplying %" PRId64
+                            " with %" PRId64 ", result: -1",
+                            before, d->dim[i]);
+    }
+    *out = n;
     return TFD_OK;
 }
 
@@ -96,10 +100,22 @@ static enum tfd_code read_target(const struct tfd_kctx *k,
     return TFD_OK;
 }
 
-static enum tfd_code fit(struct tfd_sparse_dims *to, int unknown, int64_t size,
+/* As shapes are written, an unknown dimension as 1. */
+static const char *dims_text(const struct tfd_sparse_dims *d, char *text)
+{
+    struct tfd_shape s = {.rank = d->rank};
+
+    for (int i = 0; i < d->rank; i++)
+        s.dim[i] = d->dim[i] < 0 ? 1 : d->dim[i];
+    return tfd_shape_text(&s, text);
+}
+
+static enum tfd_code fit(const struct tfd_sparse_dims *from,
+                         struct tfd_sparse_dims *to, int unknown, int64_t size,
                          struct tfd_status *st)
 {
-    int64_t known;
+    char have[TFD_SHAPE_TEXT_MAX], want[TFD_SHAPE_TEXT_MAX];
+    int64_t known = 0;
 
     TFD_TRY(count(to, &known, st));
     if (unknown >= 0 && known == 0)
@@ -108,18 +124,21 @@ static enum tfd_code fit(struct tfd_sparse_dims *to, int unknown, int64_t size,
                         "empty tensor unless all specified input sizes are "
                         "non-zero");
     if (unknown >= 0 && size % known)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Input to reshape is a SparseTensor with %" PRId64
-                        " dense values, but the requested shape requires a "
-                        "multiple of %" PRId64,
-                        size, known);
+        return tfd_fail(
+            st, TFD_INVALID_ARGUMENT,
+            "Input to reshape is a SparseTensor with %" PRId64
+            " dense values, but the requested shape requires a "
+            "multiple of %" PRId64 ". input_shape=%s output_shape=%s",
+            size, known, dims_text(from, have), dims_text(to, want));
     if (unknown >= 0)
         to->dim[unknown] = size / known;
     else if (known != size)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Input to reshape is a tensor with %" PRId64
-                        " dense values, but the requested shape has %" PRId64,
-                        size, known);
+                        " dense values, but the requested shape has %" PRId64
+                        ". input_shape=%s output_shape=%s",
+                        size, known, dims_text(from, have),
+                        dims_text(to, want));
     return TFD_OK;
 }
 
@@ -186,18 +205,21 @@ enum tfd_code tfd_sparse_reshape_outputs(struct tfd_kctx *k,
                                          struct tfd_sparse_dims *to, bool *same,
                                          struct tfd_status *st)
 {
+    char have[TFD_SHAPE_TEXT_MAX], want[TFD_SHAPE_TEXT_MAX];
     int64_t size = 0;
     int unknown;
 
     TFD_TRY(check_parts(k, st));
     TFD_TRY(read_input(k, from, &size, st));
+    TFD_TRY(read_target(k, to, &unknown, st));
+    TFD_TRY(fit(from, to, unknown, size, st));
     if (size == 0 && k->in[0].shape.dim[0] > 0)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Input tensor has %" PRId64
-                        " non zero elements but input shape has zero elements",
-                        k->in[0].shape.dim[0]);
-    TFD_TRY(read_target(k, to, &unknown, st));
-    TFD_TRY(fit(to, unknown, size, st));
+                        " non zero elements but input shape (%s) or output "
+                        "shape (%s) is empty",
+                        k->in[0].shape.dim[0], dims_text(from, have),
+                        dims_text(to, want));
     *same = is_same(from, to);
     return put(k, from, to, st);
 }

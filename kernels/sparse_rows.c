@@ -92,7 +92,7 @@ static enum tfd_code reorder_compute(struct tfd_kctx *k, struct tfd_status *st)
     struct tfd_sparse s;
     enum tfd_code rc;
 
-    TFD_TRY(tfd_sparse_read(k, 0, "", &s, st));
+    TFD_TRY(tfd_sparse_read(k, 0, &s, st));
     order = calloc((size_t)s.count + 1, sizeof(*order));
     memory = calloc((size_t)s.count + 1, sizeof(*memory));
     if (order && memory) {
@@ -240,15 +240,50 @@ static enum tfd_code put_elements(struct tfd_kctx *k, const struct filling *f,
     return put_defaults(k, f, st);
 }
 
+static enum tfd_code check_rank(const struct tfd_kctx *k, int in, int rank,
+                                const char *what, struct tfd_status *st)
+{
+    char text[TFD_SHAPE_TEXT_MAX];
+
+    if (k->in[in].shape.rank != rank)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT, "%s, saw: %s", what,
+                        tfd_shape_text(&k->in[in].shape, text));
+    return TFD_OK;
+}
+
+static enum tfd_code check_inputs(const struct tfd_kctx *k,
+                                  struct tfd_status *st)
+{
+    const struct tfd_shape *indices = &k->in[0].shape;
+    int64_t values, dims;
+
+    TFD_TRY(check_rank(k, 2, 1, "dense_shape must be a vector", st));
+    TFD_TRY(check_rank(k, 0, 2, "indices must be a matrix", st));
+    TFD_TRY(check_rank(k, 1, 1, "values must be a vector", st));
+    values = k->in[1].shape.dim[0];
+    dims = k->in[2].shape.dim[0];
+    if (values != indices->dim[0])
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "The length of `values` (%" PRId64
+                        ") must match the first dimension of `indices` "
+                        "(%" PRId64 ").",
+                        values, indices->dim[0]);
+    if (dims != indices->dim[1])
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "The length of `dense_shape` (%" PRId64
+                        ") must match the second dimension of `indices` "
+                        "(%" PRId64 ").",
+                        dims, indices->dim[1]);
+    return check_rank(k, 3, 0, "default_value must be a scalar", st);
+}
+
 enum tfd_code tfd_sparse_rows_read(const struct tfd_kctx *k,
                                    struct tfd_sparse *s, struct tfd_status *st)
 {
     int64_t rows;
 
-    TFD_TRY(tfd_sparse_read(k, 0, "", s, st));
-    if (k->in[3].shape.rank != 0)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "default_value must be a scalar");
+    TFD_TRY(check_inputs(k, st));
+    TFD_TRY(tfd_sparse_read(k, 0, s, st));
     if (s->rank == 0)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Dense shape cannot be empty.");
@@ -388,9 +423,8 @@ enum tfd_code tfd_sparse_rows_grad_outputs(struct tfd_kctx *k,
 {
     const struct tfd_shape scalar = {0, {0}};
 
-    if (k->in[0].shape.rank != 1 || k->in[1].shape.rank != 1)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "reverse_index_map and grad_values must be vectors");
+    TFD_TRY(check_rank(k, 0, 1, "reverse_index_map must be a vector", st));
+    TFD_TRY(check_rank(k, 1, 1, "grad_values must be a vector", st));
     TFD_TRY(tfd_kctx_output(k, 0, k->in[1].dtype, &k->in[0].shape, st));
     return tfd_kctx_output(k, 1, k->in[1].dtype, &scalar, st);
 }

@@ -178,8 +178,10 @@ enum tfd_code tfd_sparse_segment_check(const struct tfd_kctx *k,
                                        struct tfd_status *st)
 {
     if (k->in[0].shape.rank < 1)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Shape must be at least rank 1");
+        return tfd_fail(st, TFD_INVALID_ARGUMENT, "%s",
+                        k->kernel && strstr(k->kernel->op, "Grad")
+                            ? "Index must be less than 0, got 0"
+                            : "Shape must be at least rank 1");
     if (k->in[1].shape.rank != 1)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "indices should be a vector.");
@@ -272,10 +274,7 @@ enum tfd_code tfd_sparse_segment_rows(const struct tfd_kctx *k, int64_t *rows,
 {
     TFD_TRY(tfd_check_int(k, 3, rows, st));
     if (*rows < 0)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "the number of rows of the output is %" PRId64
-                        ", but must not be negative",
-                        *rows);
+        return tfd_fail(st, TFD_INVALID_ARGUMENT, "segment ids must be >= 0");
     return TFD_OK;
 }
 

@@ -48,7 +48,9 @@ row("SetSize", [
     bad(PLACES, x(4), [3, 3], validate_indices=False),
     bad(PLACES, x(4), [1, 4], validate_indices=False), bad([0, 1], x(2), [3]),
     bad(PLACES, x(1, 4), [3, 4]), bad(PLACES, x(4), [[3, 4]]),
-    bad(PLACES, x(4), [-3, 4])], Data(0, 2))
+    bad(PLACES, x(4), [-3, 4]), bad(PLACES, x(4), [3, 4, 5]),
+    bad([0, 1], x(2), [3, 4]), bad(PLACES, x(4), np.zeros([0])),
+    bad(PLACES, x(4), [3, 2], validate_indices=False)], Data(0, 2))
 OPERATIONS = ("a-b", "b-a", "intersection", "union", "UNION")
 row("DenseToDenseSetOperation", [
     c(x(3, 5), x(3, 4), set_operation=name) for name in OPERATIONS] + [

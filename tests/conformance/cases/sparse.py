@@ -97,7 +97,9 @@ row("SparseReshape", [
     bad(PLACES, [3, 0], [0]), bad(NOWHERE, [2, 0], [-1, 0]),
     bad(PLACES, [2 ** 40, 2 ** 40], [-1]), bad(PLACES, [3, 4], [2 ** 62, 8]),
     bad([1, 2], [3, 4], [12]), bad(PLACES, [[3, 4]], [12]),
-    bad(PLACES, [3, 4], [[12]]), bad(PLACES, [3, 4], np.zeros([0]))])
+    bad(PLACES, [3, 4], [[12]]), bad(PLACES, [3, 4], np.zeros([0])),
+    bad(PLACES, [3, 4], [2, -1, 5]), bad(PLACES, [3, 4], 12),
+    bad(PLACES, [3, 0], [5])])
 row("SparseTensorDenseAdd", [
     c(PLACES, x(4), [3, 4], x(3, 4)), c(TWICE_THERE, x(3), [2, 2], x(2, 2)),
     c(NOWHERE, np.zeros([0]), [3, 4], x(3, 4)), c([[1]], x(1), [3], x(3)),
