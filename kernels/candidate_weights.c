@@ -19,9 +19,9 @@ struct weights {
 
 static enum tfd_code fail_count(const struct weights *w, struct tfd_status *st)
 {
-    return tfd_fail(
-        st, TFD_INVALID_ARGUMENT, "range_max is %lld, but there are %s weights",
-        (long long)w->range, w->count < w->range ? "fewer" : "more");
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "range is %lld must be equal to weights size %lld",
+                    (long long)w->range, (long long)w->count);
 }
 
 static enum tfd_code add_word(struct weights *w, float weight,

@@ -248,9 +248,7 @@ static enum tfd_code check_true(const struct tfd_kctx *k,
                             (long long)c->range, (long long)value[i]);
     if (c->unique && c->count > c->range)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Sampler's range is too small: %lld unique candidates "
-                        "of %lld",
-                        (long long)c->count, (long long)c->range);
+                        "Sampler's range is too small.");
     return TFD_OK;
 }
 
@@ -390,9 +388,7 @@ static enum tfd_code hits_compute(struct tfd_kctx *k, struct tfd_status *st)
     if (k->in[0].shape.dim[1] != *(const int64_t *)k->state)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "true_candidates must be a batch_size * num_true "
-                        "matrix: it has %lld columns, num_true is %lld",
-                        (long long)k->in[0].shape.dim[1],
-                        *(const long long *)k->state);
+                        "matrix");
     buffer = tfd_buffer_new((size_t)n * sizeof(*s));
     if (!buffer)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
@@ -431,7 +427,8 @@ static enum tfd_code hits_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
         .attrs =                                                             \
             "num_true: int >= 1; num_sampled: int >= 1; unique: bool; " more \
             "seed: int = 0; seed2: int = 0",                                 \
-        .checks = "true_classes: matrix", .shape = candidates_shape,         \
+        .checks = "true_classes: matrix 'true_classes must be a matrix'",    \
+        .shape = candidates_shape,                                           \
         .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT,                       \
     }
 
@@ -449,7 +446,10 @@ static const struct tfd_opdef ops[] = {
         .inputs = "true_classes: int64, sampled_candidates: int64",
         .outputs = "indices: int32, ids: int64, weights: float",
         .attrs = "num_true: int; seed: int = 0; seed2: int = 0",
-        .checks = "true_classes: matrix; sampled_candidates: vector",
+        .checks = "true_classes: matrix 'true_candidates must be a batch_size "
+                  "* num_true matrix'; sampled_candidates: vector "
+                  "'sampled_candidates must be a vector, which is typically "
+                  "an output from CandidateSampler'",
         .shape = hits_shape,
         .flags = TFD_OP_NO_GRADIENT,
     },

@@ -17,6 +17,7 @@ static enum tfd_code check_counter(const struct tfd_kctx *k,
                                    struct tfd_status *st)
 {
     int expected = k->node->out_types[0];
+    char text[TFD_SHAPE_TEXT_MAX];
 
     if ((int)v->dtype != expected)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
@@ -25,7 +26,7 @@ static enum tfd_code check_counter(const struct tfd_kctx *k,
                         tfd_dtype_name(expected));
     if (v->initialized && v->value.shape.rank != 0)
         return tfd_fail(st, TFD_INVALID_ARGUMENT, "input is not a scalar: %s",
-                        v->name);
+                        tfd_shape_text(&v->value.shape, text));
     return TFD_OK;
 }
 

@@ -112,14 +112,17 @@ static enum tfd_code check_inputs(const struct tfd_kctx *k,
     TFD_TRY(tfd_check_int(k, 1, &m->samples, st));
     if (m->samples < 0)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "num_samples should be nonnegative, got %lld",
+                        "num_samples should be non-negative, got %lld",
                         (long long)m->samples);
     m->classes = logits->dim[1];
-    if (m->classes <= 0 || m->classes > INT32_MAX)
+    if (m->classes <= 0)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "num_classes should be positive and at most %d, got "
-                        "%lld",
-                        INT32_MAX, (long long)m->classes);
+                        "num_classes should be positive, got %lld",
+                        (long long)m->classes);
+    if (m->classes > INT32_MAX)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "num_classes should be less than INT_MAX, got %lld",
+                        (long long)m->classes);
     dims[0] = logits->dim[0];
     dims[1] = m->samples;
     return tfd_shape_make(out, dims, 2, st);

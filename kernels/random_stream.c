@@ -57,6 +57,27 @@ enum tfd_code tfd_random_seeds(const struct tfd_kctx *k, int arg,
 
 #define COUNTER_WORDS 2
 
+/* TensorFlow takes the number of the algorithm for the least length, and so
+ * reads behind a counter of one word. */
+static enum tfd_code check_counter(const struct tfd_tensor *counter,
+                                   int64_t algorithm, struct tfd_status *st)
+{
+    const struct tfd_shape *s = &counter->shape;
+    int64_t least =
+        algorithm == TFD_RANDOM_AUTO ? TFD_RANDOM_PHILOX : algorithm;
+    char text[TFD_SHAPE_TEXT_MAX];
+
+    if (s->rank == 1 && s->dim[0] >= least)
+        least = COUNTER_WORDS;
+    if (s->rank != 1 || s->dim[0] < least)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "counter must be a vector with length at least %lld; "
+                        "got shape: %s. (Note that batched counters are not "
+                        "supported yet.)",
+                        (long long)least, tfd_shape_text(s, text));
+    return TFD_OK;
+}
+
 static enum tfd_code check_shapes(const struct tfd_tensor *key,
                                   const struct tfd_tensor *counter,
                                   const struct tfd_tensor *algorithm,
@@ -73,12 +94,7 @@ static enum tfd_code check_shapes(const struct tfd_tensor *key,
                         "key must have shape [1], not %s. (Note that batched "
                         "keys are not supported yet.)",
                         tfd_shape_text(&key->shape, text));
-    if (counter->shape.rank != 1 || counter->shape.dim[0] < COUNTER_WORDS)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "counter must be a vector with length at least %d, "
-                        "not of shape %s",
-                        COUNTER_WORDS, tfd_shape_text(&counter->shape, text));
-    return TFD_OK;
+    return check_counter(counter, tfd_check_int_at(algorithm, 0), st);
 }
 
 enum tfd_code tfd_random_key_check(const struct tfd_kctx *k, int arg,

@@ -52,6 +52,7 @@ enum tfd_code tfd_train_prepare(const struct tfd_prepare *p, void *state,
 
 /* ---- Checking ------------------------------------------------------------ */
 
+/* In TensorFlow's words, which show the variable's shape for that of mg. */
 static enum tfd_code same_shape(const struct tfd_shape *a,
                                 const struct tfd_shape *b, struct tfd_str what,
                                 struct tfd_status *st)
@@ -63,7 +64,7 @@ static enum tfd_code same_shape(const struct tfd_shape *a,
     return tfd_fail(st, TFD_INVALID_ARGUMENT,
                     "var and " TFD_STR_FMT " do not have the same shape%s %s",
                     TFD_STR_ARG(what), tfd_shape_text(a, one),
-                    tfd_shape_text(b, other));
+                    tfd_shape_text(tfd_str_is(what, "mg") ? a : b, other));
 }
 
 enum tfd_code tfd_train_initialized(const struct tfd_variable *v,
@@ -119,6 +120,45 @@ static enum tfd_code check_variables(struct tfd_kctx *k,
     return TFD_OK;
 }
 
+/* How TensorFlow goes on behind the name of a number that is no scalar, for
+ * those numbers where it is not " is not a scalar: ". */
+static const struct {
+    const char *formula, *number, *text;
+} no_scalar_texts[] = {
+    {"Adam", "lr", " is not a scalar : "},
+    {"AdaMax", "lr", " is not a scalar : "},
+    {"AdamWithAmsgrad", "lr", " is not a scalar : "},
+    {"RMSProp", "lr", " is not a scalar : "},
+    {"CenteredRMSProp", "lr", " is not a scalar : "},
+    {"ProximalAdagrad", "lr", " is not a positive scalar: "},
+    {"ProximalAdagrad", "l1",
+     " regularization strength is not a non-negative scalar: "},
+    {"ProximalAdagrad", "l2",
+     " regularization strength is not a non-negative scalar: "},
+    {"ProximalGradientDescent", "l1",
+     " regularization strength is not a scalar: "},
+    {"ProximalGradientDescent", "l2",
+     " regularization strength is not a scalar: "},
+    {"Ftrl", "l1", " regularization strength is not a scalar: "},
+    {"Ftrl", "l2", " regularization strength is not a scalar: "},
+    {"Ftrl", "lr_power", " is not a scalar"},
+    {"FtrlV2", "l1", " regularization strength is not a scalar: "},
+    {"FtrlV2", "l2", " regularization strength is not a scalar: "},
+    {"FtrlV2", "lr_power", " is not a scalar"},
+};
+
+static const char *no_scalar_text(const struct tfd_kctx *k, int in)
+{
+    const struct tfd_train_state *s = k->state;
+    const struct tfd_str name = k->node->op->in[in].name;
+
+    for (size_t i = 0; !s->sparse && i < TFD_COUNT(no_scalar_texts); i++)
+        if (strcmp(no_scalar_texts[i].formula, s->row->name) == 0 &&
+            tfd_str_is(name, no_scalar_texts[i].number))
+            return no_scalar_texts[i].text;
+    return " is not a scalar: ";
+}
+
 static enum tfd_code read_scalar(const struct tfd_kctx *k, int in,
                                  struct tfd_train_job *job,
                                  struct tfd_status *st)
@@ -127,10 +167,9 @@ static enum tfd_code read_scalar(const struct tfd_kctx *k, int in,
     const struct tfd_tensor *t = &k->in[in];
 
     if (t->shape.rank != 0)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        TFD_STR_FMT " is not a scalar: %s",
+        return tfd_fail(st, TFD_INVALID_ARGUMENT, TFD_STR_FMT "%s%s",
                         TFD_STR_ARG(k->node->op->in[in].name),
-                        tfd_shape_text(&t->shape, text));
+                        no_scalar_text(k, in), tfd_shape_text(&t->shape, text));
     job->scalar[job->scalar_count++] = tfd_tensor_data(t);
     return TFD_OK;
 }
@@ -269,17 +308,29 @@ enum tfd_code tfd_train_apply(struct tfd_kctx *k,
 
 #define COST_NS 2 /* per element: a square root and three streams */
 
-static enum tfd_code check_indices(const struct tfd_train_rows *r,
+static enum tfd_code fail_row(const struct tfd_kctx *k, int64_t at, int64_t row,
+                              int64_t limit, struct tfd_status *st)
+{
+    const struct tfd_train_state *s = k->state;
+
+    if (strcmp(s->row->name, "KerasMomentum") == 0)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "indices[%lld] = %lld is not in [0, %lld)",
+                        (long long)at, (long long)row, (long long)limit);
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "Index %lld at offset %lld in indices is out of range",
+                    (long long)row, (long long)at);
+}
+
+static enum tfd_code check_indices(const struct tfd_kctx *k,
+                                   const struct tfd_train_rows *r,
                                    struct tfd_status *st)
 {
     for (int64_t i = 0; i < r->count; i++) {
         int64_t row = tfd_check_int_at(r->indices, i);
 
         if (row < 0 || row >= r->limit)
-            return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                            "Index %lld at offset %lld in indices is out of "
-                            "range",
-                            (long long)row, (long long)i);
+            return fail_row(k, i, row, r->limit, st);
     }
     return TFD_OK;
 }
@@ -308,7 +359,7 @@ static enum tfd_code run_cpu(struct tfd_kctx *k,
     struct tfd_train_job loop = *job;
 
     if (job->rows.indices) {
-        TFD_TRY(check_indices(&job->rows, st));
+        TFD_TRY(check_indices(k, &job->rows, st));
         run_rows(k, job);
     } else {
         tfd_kctx_parallel(k, job->elements, COST_NS, k->kernel->range, &loop);
