@@ -337,7 +337,8 @@ static const struct tfd_opdef ops[] = {
         .inputs = "filename: string",
         .outputs = "contents: string",
         .attrs = "",
-        .checks = "filename: scalar",
+        .checks = "filename: scalar 'Input filename tensor must be scalar, "
+                  "but had shape: %s'",
         .shape = tfd_shape_scalar,
         .flags = TFD_OP_NO_GRADIENT,
     },

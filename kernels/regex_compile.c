@@ -25,6 +25,15 @@ enum tfd_code tfd_regex_wrong(const struct tfd_regex_compiler *c,
                     TFD_STR_ARG(c->pattern), what);
 }
 
+/* What is wrong with the whole of it: said with the pattern, as RE2 does. */
+static enum tfd_code wrong_parentheses(const struct tfd_regex_compiler *c,
+                                       const char *what)
+{
+    return tfd_fail(c->st, TFD_INVALID_ARGUMENT,
+                    "Invalid pattern: " TFD_STR_FMT ", error: %s: " TFD_STR_FMT,
+                    TFD_STR_ARG(c->pattern), what, TFD_STR_ARG(c->pattern));
+}
+
 bool tfd_regex_left(const struct tfd_regex_compiler *c)
 {
     return c->p < c->end;
@@ -165,7 +174,7 @@ static void end_group(struct tfd_regex_compiler *c)
 static enum tfd_code close_group(struct tfd_regex_compiler *c)
 {
     if (c->depth == 1)
-        return tfd_regex_wrong(c, "unexpected )");
+        return wrong_parentheses(c, "unexpected )");
     end_group(c);
     return TFD_OK;
 }
@@ -434,7 +443,7 @@ static enum tfd_code read_pattern(struct tfd_regex_compiler *c)
             TFD_TRY(read_part(c));
     }
     if (c->depth > 1)
-        return tfd_regex_wrong(c, "missing )");
+        return wrong_parentheses(c, "missing )");
     end_group(c);
     return append(c, TFD_REGEX_MATCH, 0, 0);
 }

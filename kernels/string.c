@@ -51,6 +51,7 @@ static enum tfd_code join_one(struct tfd_kctx *k, int64_t i,
 
 static enum tfd_code join_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
+    char have[TFD_SHAPE_TEXT_MAX], other[TFD_SHAPE_TEXT_MAX];
     struct tfd_shape shape = {0, {0}};
     struct tfd_tstring *y;
     int64_t n;
@@ -60,9 +61,9 @@ static enum tfd_code join_compute(struct tfd_kctx *k, struct tfd_status *st)
             continue;
         if (shape.rank != 0 && !tfd_shape_equal(&shape, &k->in[i].shape))
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                            "Input shapes do not match: input %d has another "
-                            "shape than an earlier one",
-                            i);
+                            "Input shapes do not match: %s vs. %s",
+                            tfd_shape_text(&shape, have),
+                            tfd_shape_text(&k->in[i].shape, other));
         shape = k->in[i].shape;
     }
     TFD_TRY(tfd_kctx_output(k, 0, TFD_STRING, &shape, st));
@@ -172,7 +173,10 @@ static const struct tfd_opdef ops[] = {
         .inputs = "basename: string, shard: int32, num_shards: int32",
         .outputs = "filename: string",
         .attrs = "",
-        .checks = "basename: scalar; shard: scalar; num_shards: scalar",
+        .checks = "basename: scalar 'basename must be a scalar, got shape %s'; "
+                  "shard: scalar 'shard must be a scalar, got shape %s'; "
+                  "num_shards: scalar 'num_shards must be a scalar, got "
+                  "shape %s'",
         .shape = tfd_shape_scalar,
         .flags = TFD_OP_NO_GRADIENT,
     },

@@ -66,12 +66,9 @@ enum tfd_code tfd_summary_tag(const struct tfd_kctx *k, int in,
                               const char *what, struct tfd_str *out,
                               struct tfd_status *st)
 {
-    char text[TFD_SHAPE_TEXT_MAX];
-
     if (k->in[in].shape.rank != 0)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "%s must be scalar, not of shape %s", what,
-                        tfd_shape_text(&k->in[in].shape, text));
+        return tfd_fail(st, TFD_INVALID_ARGUMENT, "%s must be %sscalar", what,
+                        what[0] == 'T' ? "a " : "");
     *out = tfd_tstring_view(tfd_tensor_data(&k->in[in]));
     return TFD_OK;
 }

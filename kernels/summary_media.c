@@ -353,12 +353,10 @@ static enum tfd_code outputs_prepare(const struct tfd_prepare *p, void *state,
 static enum tfd_code check_rate(const struct tfd_kctx *k, float *rate,
                                 struct tfd_status *st)
 {
-    char text[TFD_SHAPE_TEXT_MAX];
-
     if (tfd_tensor_elements(&k->in[2]) != 1)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "sample_rate must be a scalar, not of shape %s",
-                        tfd_shape_text(&k->in[2].shape, text));
+                        "sample_rate must be rank-0 or contain a single "
+                        "value");
     *rate = *(const float *)tfd_tensor_data(&k->in[2]);
     if (!(*rate > 0))
         return tfd_fail(st, TFD_INVALID_ARGUMENT, "sample_rate must be > 0");
