@@ -57,6 +57,10 @@
  * one broken client cannot use up all. */
 #define TFD_CONNECTIONS_PER_PEER_MAX 256
 
+/* Hosts without a connection of which a server remembers that it refused them,
+ * so that each is logged once in a while and not each time; 200 bytes each. */
+#define TFD_REFUSED_HOSTS_MAX 1024
+
 /* At these limits a connection makes place for another once it has been silent
  * for so long: with no call and nothing kept for its peer; with a session and
  * no call, whose client dials again when it goes on. */

@@ -10,8 +10,8 @@
 #include "rpc/conn_impl.h"
 
 #include "common/log.h"
-#include "common/map.h"
 #include "config/limits.h"
+#include "rpc/listener_hosts.h"
 #include "rpc/loop_uv.h"
 #include "rpc/same_host.h"
 #include "rpc/tcp_owner.h"
@@ -33,15 +33,8 @@
 #define FULL_US (100 * 1000)
 /* One line about users who may not connect in so long. */
 #define TELL_US (1000 * 1000)
-
-/* Who has connections open. */
-struct tfd_listener_host {
-    int connections;
-    bool told;              /* that it has too many ... */
-    bool told_displaced;    /* ... and that some made room */
-    uint64_t full_until_us; /* none made room a moment ago */
-    char key[TFD_ORIGIN_KEY_MAX];
-};
+/* ... and about the number of connections of one host. */
+#define TELL_HOST_US (UINT64_C(600) * 1000 * 1000)
 
 /* By TCP, and the short way (same_host.h). */
 enum { BY_TCP, BY_UNIX, SOCKETS };
@@ -60,7 +53,7 @@ struct tfd_listener {
     uint64_t told_us, untold; /* of users who may not connect */
     int port;
     int connections, connections_max, per_peer_max;
-    struct tfd_map hosts; /* by origin key -> struct tfd_listener_host * */
+    struct tfd_listener_hosts hosts;
     uint64_t refused;
     int holds; /* connections and sockets */
     void (*accepted)(void *ctx, struct tfd_conn *c);
@@ -71,42 +64,16 @@ static void drop_hold(struct tfd_listener *l)
 {
     if (--l->holds > 0)
         return;
-    tfd_map_deinit(&l->hosts);
+    tfd_listener_hosts_deinit(&l->hosts);
     tfd_tcp_owners_deinit(&l->owners);
     free(l);
 }
 
 /* ---- Hosts --------------------------------------------------------------- */
 
-static struct tfd_listener_host *find_host(struct tfd_listener *l,
-                                           const struct tfd_origin *from)
-{
-    struct tfd_listener_host *h;
-    uintptr_t known;
-
-    if (tfd_map_get(&l->hosts, tfd_str_of(from->key), &known))
-        return (struct tfd_listener_host *)known;
-    h = calloc(1, sizeof(*h));
-    if (!h)
-        return NULL;
-    memcpy(h->key, from->key, sizeof(h->key));
-    if (tfd_map_put(&l->hosts, tfd_str_of(h->key), (uintptr_t)h))
-        return h;
-    free(h);
-    return NULL;
-}
-
-static void leave_host(struct tfd_listener *l, struct tfd_listener_host *h)
-{
-    if (--h->connections > 0)
-        return;
-    tfd_map_remove(&l->hosts, tfd_str_of(h->key));
-    free(h);
-}
-
 void tfd_listener_forget(struct tfd_listener *l, struct tfd_listener_host *h)
 {
-    leave_host(l, h);
+    tfd_listener_hosts_leave(&l->hosts, h);
     l->connections--;
     drop_hold(l);
 }
@@ -114,6 +81,15 @@ void tfd_listener_forget(struct tfd_listener *l, struct tfd_listener_host *h)
 int tfd_listener_host_size(const struct tfd_listener_host *h)
 {
     return h->connections;
+}
+
+/* A host that knocks all the time is told of now and then. */
+static bool is_time_to_tell(uint64_t *told_us, uint64_t now)
+{
+    if (*told_us != 0 && now - *told_us < TELL_HOST_US)
+        return false;
+    *told_us = now;
+    return true;
 }
 
 /* One that is idle goes; false when there is none.  To look for one takes a
@@ -131,13 +107,12 @@ static bool make_room(struct tfd_listener *l, struct tfd_listener_host *h,
         h->full_until_us = now + FULL_US;
         return false;
     }
-    if (!h->told_displaced)
+    if (is_time_to_tell(&h->told_displaced_us, now))
         tfd_log(TFD_LOG_WARN, "connection_displaced",
                 "peer=%s counted_as=\"%s\" open=%d of_peer=%d idle_s=%llu "
                 "why=\"another one needs its place\"",
                 c->peer, c->host->key, l->connections, h->connections - 1,
                 (unsigned long long)((now - c->heard_us) / 1000000));
-    h->told_displaced = true;
     tfd_conn_close(c, 0);
     return true;
 }
@@ -146,24 +121,22 @@ static bool make_room(struct tfd_listener *l, struct tfd_listener_host *h,
 static struct tfd_listener_host *admit(struct tfd_listener *l, const char *peer,
                                        const struct tfd_origin *from)
 {
-    struct tfd_listener_host *h = find_host(l, from);
+    struct tfd_listener_host *h = tfd_listener_hosts_enter(&l->hosts, from);
     bool of_host;
 
     if (!h)
         return NULL;
-    h->connections++;
     of_host = h->connections > l->per_peer_max;
     if ((l->connections < l->connections_max && !of_host) ||
         make_room(l, h, of_host))
         return h;
-    if (!h->told)
+    if (is_time_to_tell(&h->told_us, tfd_loop_now_us(l->loop)))
         tfd_log(TFD_LOG_WARN, "connection_refused",
                 "peer=%s counted_as=\"%s\" open=%d most=%d of_peer=%d "
                 "most_of_peer=%d",
                 peer, h->key, l->connections, l->connections_max,
                 h->connections - 1, l->per_peer_max);
-    h->told = true;
-    leave_host(l, h);
+    tfd_listener_hosts_leave(&l->hosts, h);
     return NULL;
 }
 
@@ -227,7 +200,7 @@ static void welcome(struct tfd_listener *l, int fd, const char *peer,
     }
     c = tfd_conn_adopt(l->loop, fd, peer, from);
     if (!c) {
-        leave_host(l, h);
+        tfd_listener_hosts_leave(&l->hosts, h);
         return;
     }
     c->listener = l;
