@@ -489,6 +489,57 @@ static void test_complete_requests_are_never_late(void **state)
     rig_free(r);
 }
 
+/* ---- Who makes room ------------------------------------------------------ */
+
+static bool is_let_in(struct rig *r)
+{
+    struct wire ping = {NULL, 0};
+    struct rig_raw *w = rig_raw_new(r, r->address);
+    bool in;
+
+    put_frame(&ping, TFD_FRAME_PING, 0, 0, 0, "12345678", PING_SIZE);
+    w->tick_at = ping.size;
+    tfd_conn_write(w->conn, ping.bytes, ping.size);
+    while (!w->closed && w->in.size < ping.size)
+        rig_run(r, 1);
+    in = w->in.size == ping.size;
+    rig_raw_free(w);
+    while (in && tfd_listener_connections(r->listener) > 0)
+        clock_move(r->loop, 0);
+    free(ping.bytes);
+    r->awaited = 0;
+    return in;
+}
+
+/* A caller that only answers PINGs keeps its place for a minute after its last
+ * call; one whose call is open keeps it. */
+static void test_a_caller_keeps_its_place_for_a_minute(void **state)
+{
+    const uint64_t minute_us = TFD_CONNECTION_KEPT_MS * UINT64_C(1000);
+
+    (void)state;
+    for (int open = 0; open < 2; open++) {
+        struct rig *r = rig_new();
+        struct wire wire =
+            open ? incomplete_requests(1, 0) : incomplete_requests(1, 100);
+        struct rig_raw *w = rig_raw_new(r, r->address);
+
+        tfd_listener_per_peer(r->listener, 1);
+        w->tick_at = open ? PING_SIZE + TFD_FRAME_HEADER_SIZE : wire.size;
+        tfd_conn_write(w->conn, wire.bytes, wire.size);
+        rig_run(r, 1);
+        clock_ahead_us += minute_us / 2;
+        assert_false(is_let_in(r));
+        clock_ahead_us += minute_us / 2 - 1000 * 1000;
+        assert_false(is_let_in(r));
+        clock_ahead_us += 2 * 1000 * 1000;
+        assert_int_equal(is_let_in(r), !open);
+        rig_raw_free(w);
+        free(wire.bytes);
+        rig_free(r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -503,6 +554,7 @@ int main(void)
         cmocka_unit_test(test_a_caller_may_leave_while_its_request_waits),
         cmocka_unit_test(test_small_requests_that_stop_end_the_connection),
         cmocka_unit_test(test_complete_requests_are_never_late),
+        cmocka_unit_test(test_a_caller_keeps_its_place_for_a_minute),
     };
 
     return cmocka_run_group_tests_name("native_server", tests, NULL, NULL);
