@@ -46,6 +46,9 @@ static inline bool tfd_halted(void)
     return flag && __atomic_load_n(flag, __ATOMIC_ACQUIRE) != 0;
 }
 
+/* Zeros, or as many of them as there are when the thread is told to stop. */
+void tfd_halt_clear(void *to, size_t size);
+
 /* For what must be whole or not be there: CANCELLED. */
 enum tfd_code tfd_halt_fail(struct tfd_status *st) TFD_MUST_USE;
 

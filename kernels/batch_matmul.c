@@ -19,6 +19,7 @@
 #include "kernels/broadcast.h"
 #include "kernels/check.h"
 #include "kernels/complex_math.h"
+#include "kernels/element.h"
 #include "kernels/gemm.h"
 #include "kernels/narrow.h"
 
@@ -334,7 +335,7 @@ static enum tfd_code multiply_all(struct tfd_kctx *k, enum tfd_dtype type,
     tfd_batch_matmul_plan(k, &b.p);
     b.p.g.dtype = computed_in(b.p.g.dtype);
     if (b.p.g.k == 0) {
-        memset(k->out[0].buffer->data, 0, tfd_tensor_size(&k->out[0]));
+        tfd_elements_clear(&k->out[0]);
         return TFD_OK;
     }
     code = run(k, &b, st);

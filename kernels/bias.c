@@ -13,6 +13,7 @@
 #include "kernels/bias.h"
 #include "kernels/binary.h"
 #include "kernels/check.h"
+#include "kernels/element.h"
 #include "kernels/gradient.h"
 #include "kernels/reduce.h"
 
@@ -145,7 +146,7 @@ static enum tfd_code bias_grad_cpu(struct tfd_kctx *k, struct tfd_status *st)
     if (!k->out[0].buffer)
         return TFD_OK;
     if (!in->buffer)
-        memset(k->out[0].buffer->data, 0, tfd_tensor_size(&k->out[0]));
+        tfd_elements_clear(&k->out[0]);
     else
         tfd_reduce_view(k, tfd_reduce_sum(in->dtype), &view, reduced,
                         tfd_dtype_size(in->dtype), in->buffer->data,

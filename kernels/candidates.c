@@ -163,7 +163,7 @@ static enum tfd_code set_init(struct set *s, int64_t count,
                         (long long)count);
     s->slot = s->buffer->data;
     s->mask = slots - 1;
-    for (uint64_t i = 0; i < slots; i++)
+    for (uint64_t i = 0; i < slots && !tfd_halted(); i++)
         s->slot[i] = -1;
     return TFD_OK;
 }
@@ -193,14 +193,15 @@ static enum tfd_code draw_unique(const struct tfd_candidate_sampler *s,
 
     TFD_TRY(set_init(&used, count, st));
     for (int64_t have = 0; have < count; ++*tries) {
-        int64_t value = tfd_candidate_sampler_draw(s, draw);
+        int64_t value;
 
-        if (set_add(&used, value))
-            out[have++] = value;
-        if (tfd_halted()) {
+        if (tfd_halted()) { /* the set may be anything */
             code = tfd_halt_fail(st);
             break;
         }
+        value = tfd_candidate_sampler_draw(s, draw);
+        if (set_add(&used, value))
+            out[have++] = value;
         if (*tries >= TRIES_MAX) {
             code = tfd_fail(st, TFD_INVALID_ARGUMENT,
                             "%d tries have not given %lld unique candidates of "
@@ -225,6 +226,18 @@ static float expected_count(const struct candidates *c,
     if (tries == c->count)
         return p * (float)c->count;
     return -expm1f((float)tries * log1pf(-p));
+}
+
+/* Of each of the values. */
+static void expect(const struct candidates *c,
+                   const struct tfd_candidate_sampler *s, const int64_t *value,
+                   int64_t tries, struct tfd_tensor *out)
+{
+    float *count = tfd_tensor_data(out);
+    int64_t n = tfd_tensor_elements(out);
+
+    for (int64_t i = 0; i < n && !tfd_halted(); i++)
+        count[i] = expected_count(c, s, value[i], tries);
 }
 
 static enum tfd_code check_true(const struct tfd_kctx *k,
@@ -265,7 +278,7 @@ static enum tfd_code draw(struct candidates *c,
     *tries = 0;
     if (c->unique && !c->all)
         return draw_unique(s, &from, c->count, out, tries, st);
-    for (int64_t i = 0; i < c->count; i++)
+    for (int64_t i = 0; i < c->count && !tfd_halted(); i++)
         out[i] = c->all ? i : tfd_candidate_sampler_draw(s, &from);
     *tries = c->count;
     return TFD_OK;
@@ -280,7 +293,6 @@ static enum tfd_code candidates_compute(struct tfd_kctx *k,
     const int64_t *true_class = tfd_tensor_data(&k->in[0]);
     struct tfd_candidate_sampler *s = NULL;
     int64_t tries, *drawn;
-    float *count;
 
     if (!c->all)
         TFD_TRY(find_sampler(k, c, &s, st));
@@ -290,12 +302,10 @@ static enum tfd_code candidates_compute(struct tfd_kctx *k,
     TFD_TRY(tfd_kctx_output(k, 2, TFD_FLOAT, &row, st));
     drawn = tfd_tensor_data(&k->out[0]);
     TFD_TRY(draw(c, s, drawn, &tries, st));
-    count = tfd_tensor_data(&k->out[1]);
-    for (int64_t i = 0; i < tfd_shape_elements(&batch); i++)
-        count[i] = expected_count(c, s, true_class[i], tries);
-    count = tfd_tensor_data(&k->out[2]);
-    for (int64_t i = 0; i < c->count; i++)
-        count[i] = expected_count(c, s, drawn[i], tries);
+    if (tfd_halted())
+        return tfd_halt_fail(st); /* what was drawn may be anything */
+    expect(c, s, true_class, tries, &k->out[1]);
+    expect(c, s, drawn, tries, &k->out[2]);
     return TFD_OK;
 }
 

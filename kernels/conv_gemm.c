@@ -15,6 +15,7 @@
 #include "kernels/conv_gemm.h"
 
 #include "common/alloc.h"
+#include "common/halt.h"
 #include "common/pool.h"
 #include "kernels/conv_columns.h"
 #include "kernels/conv_dnnl.h"
@@ -191,7 +192,7 @@ static void forward_tiles(void *arg, int64_t begin, int64_t end)
     const int64_t all = t->c->batch * t->columns.pixels;
     struct tfd_buffer *b = tile_buffer(t);
 
-    for (int64_t i = begin; b && i < end; i++)
+    for (int64_t i = begin; b && i < end && !tfd_halted(); i++)
         forward_tile(t, i * t->tile, rows_of(t, i * t->tile, all), b->data);
     tfd_buffer_unref(b);
 }
@@ -216,10 +217,10 @@ static void input_images(void *arg, int64_t begin, int64_t end)
     const size_t image = tfd_conv_columns_image(&t->columns);
     struct tfd_buffer *b = tile_buffer(t);
 
-    memset((char *)c->x + (size_t)begin * image, 0,
-           (size_t)(end - begin) * image);
+    tfd_halt_clear((char *)c->x + (size_t)begin * image,
+                   (size_t)(end - begin) * image);
     for (int64_t i = begin * t->columns.pixels; b && begin < end; begin++)
-        for (int64_t last = i + t->columns.pixels; i < last;) {
+        for (int64_t last = i + t->columns.pixels; i < last && !tfd_halted();) {
             int64_t n = rows_of(t, i, last);
 
             input_tile(t, i, n, b->data);
@@ -321,7 +322,7 @@ static void filter_shares(void *arg, int64_t begin, int64_t end)
 
         memset(sum, 0, size);
         to = to < all ? to : all;
-        for (; from < to; from += t->tile)
+        for (; from < to && !tfd_halted(); from += t->tile)
             filter_tile(t, from, rows_of(t, from, to), b->data, sum);
     }
     tfd_buffer_unref(b);

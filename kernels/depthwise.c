@@ -12,6 +12,7 @@
  */
 #include "kernels/depthwise.h"
 
+#include "common/halt.h"
 #include "kernels/check.h"
 #include "kernels/families.h"
 #include "kernels/gradient.h"
@@ -76,7 +77,7 @@ static inline int64_t w_of(const struct tfd_depthwise *d, int64_t i, int64_t j)
         const int64_t image = d->row.in * d->column.in * d->in;                \
                                                                                \
         for (int64_t r = begin; r < end; r++)                                  \
-            for (int64_t p = 0; p < d->column.out; p++) {                      \
+            for (int64_t p = 0; p < d->column.out && !tfd_halted(); p++) {     \
                 const T *x = (const T *)d->x + r / d->row.out * image;         \
                 const T *w = d->w;                                             \
                 T *y = (T *)d->y + (r * d->column.out + p) * all;              \
@@ -103,8 +104,8 @@ static inline int64_t w_of(const struct tfd_depthwise *d, int64_t i, int64_t j)
             const T *dy = (const T *)d->y + b * pixels * all, *w = d->w;       \
             T *dx = (T *)d->x + b * image;                                     \
                                                                                \
-            memset(dx, 0, (size_t)image * sizeof(T));                          \
-            for (int64_t p = 0; p < pixels; p++, dy += all)                    \
+            tfd_halt_clear(dx, (size_t)image * sizeof(T));                     \
+            for (int64_t p = 0; p < pixels && !tfd_halted(); p++, dy += all)   \
                 EACH_TAP(p / d->column.out, p % d->column.out,                 \
                          if (m == 1) for (int64_t c = 0; c < all; c++)         \
                              dx[at_x + c] += dy[c] * w[at_w + c];              \
@@ -126,7 +127,7 @@ static inline int64_t w_of(const struct tfd_depthwise *d, int64_t i, int64_t j)
                                                                                \
         for (int64_t i = d->row.size * d->column.size - 1; i >= 0; i--)        \
             memset(dw + i * all + from, 0, (size_t)(to - from) * sizeof(T));   \
-        for (int64_t p = 0; p < d->batch * pixels; p++) {                      \
+        for (int64_t p = 0; p < d->batch * pixels && !tfd_halted(); p++) {     \
             const T *x = (const T *)d->x + p / pixels * image;                 \
             const T *dy = (const T *)d->y + p * all;                           \
             const int64_t at = p % pixels;                                     \

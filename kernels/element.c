@@ -187,12 +187,13 @@ void tfd_elements_zero(enum tfd_dtype dtype, void *dst, int64_t n)
             tfd_tstring_deinit(&strings[i]);
     if (!tfd_dtype_is_pod(dtype))
         return;
-    for (int64_t i = 0; i < n && !tfd_halted();) {
-        int64_t block = next_block(n - i, size);
+    if (n > 0)
+        tfd_halt_clear(dst, (size_t)n * size);
+}
 
-        memset(tfd_element_at(dst, dtype, i), 0, (size_t)block * size);
-        i += block;
-    }
+void tfd_elements_clear(const struct tfd_tensor *t)
+{
+    tfd_elements_zero(t->dtype, tfd_tensor_data(t), tfd_tensor_elements(t));
 }
 
 void tfd_shape_strides(const struct tfd_shape *s, int64_t *stride)

@@ -28,6 +28,8 @@ enum tfd_code tfd_elements_fill(enum tfd_dtype dtype, void *dst,
 
 /* Zero; false; the empty string. */
 void tfd_elements_zero(enum tfd_dtype dtype, void *dst, int64_t n);
+/* All of the tensor's. */
+void tfd_elements_clear(const struct tfd_tensor *t);
 
 /* Address of element i. */
 static inline void *tfd_element_at(void *base, enum tfd_dtype dtype, int64_t i)

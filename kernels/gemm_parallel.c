@@ -2,10 +2,13 @@
  * gemm_parallel.c - one product on all compute threads.
  *
  * Large products are cut into one piece of C per thread, along its longer side,
- * so that each piece packs its own part of one matrix and all of the other.
+ * so that each piece packs its own part of one matrix and all of the other;
+ * huge ones into more, so that nobody computes for long what nobody wants any
+ * more (common/halt.h).
  */
 #include "kernels/gemm.h"
 
+#include "common/halt.h"
 #include "common/pool.h"
 #include "kernels/runtime.h"
 
@@ -13,6 +16,8 @@
 #define FLOPS_PER_NS 40
 /* 100 microseconds; packing is repeated for each piece. */
 #define PIECE_FLOPS 4.0e6
+/* 100 milliseconds, beside which packing again is nothing. */
+#define LARGE_FLOPS 4.0e9
 
 struct pieces {
     struct tfd_gemm whole;
@@ -47,7 +52,7 @@ static struct tfd_gemm piece_of(const struct pieces *p, int64_t i)
 
 static void multiply_pieces(void *arg, int64_t begin, int64_t end)
 {
-    for (int64_t i = begin; i < end; i++) {
+    for (int64_t i = begin; i < end && !tfd_halted(); i++) {
         struct tfd_gemm g = piece_of(arg, i);
 
         tfd_gemm(&g);
@@ -61,9 +66,11 @@ void tfd_gemm_parallel(struct tfd_kctx *k, const struct tfd_gemm *g)
     int64_t threads = k->rt ? tfd_pool_threads(tfd_rt_pool(k->rt)) : 1;
     int64_t side = p.by_rows ? g->m : g->n;
     int64_t count = (int64_t)(flops / PIECE_FLOPS);
+    int64_t large = (int64_t)(flops / LARGE_FLOPS);
     int cost = (int)(PIECE_FLOPS / FLOPS_PER_NS);
 
     count = count < threads ? count : threads;
+    count = count > large ? count : large;
     count = count < side ? count : side;
     if (count <= 1) {
         p.size = side;

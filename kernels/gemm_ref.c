@@ -10,6 +10,7 @@
 #include "kernels/gemm.h"
 
 #include "common/half.h"
+#include "common/halt.h"
 #include "kernels/complex_math.h"
 
 #define BLOCK 256 /* columns summed at once */
@@ -43,7 +44,7 @@
                                                                           \
     static void gemm_##name(const struct tfd_gemm *g)                     \
     {                                                                     \
-        for (int64_t i = 0; i < g->m; i++)                                \
+        for (int64_t i = 0; i < g->m && !tfd_halted(); i++)               \
             for (int64_t left = 0; left < g->n; left += BLOCK)            \
                 block_##name(g, i, left,                                  \
                              g->n - left < BLOCK ? g->n - left : BLOCK);  \

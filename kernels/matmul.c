@@ -7,6 +7,7 @@
 
 #include "common/alloc.h"
 #include "kernels/check.h"
+#include "kernels/element.h"
 #include "kernels/gemm.h"
 #include "kernels/gradient.h"
 #include "kernels/narrow.h"
@@ -108,7 +109,7 @@ enum tfd_code tfd_matmul_compute(struct tfd_kctx *k, struct tfd_status *st)
     if (!k->out[0].buffer)
         return TFD_OK;
     if (g.k == 0) {
-        memset(k->out[0].buffer->data, 0, tfd_tensor_size(&k->out[0]));
+        tfd_elements_clear(&k->out[0]);
         return TFD_OK;
     }
     g.a = k->in[0].buffer->data;

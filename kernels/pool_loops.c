@@ -8,6 +8,7 @@
  */
 #include "kernels/pool_loops.h"
 
+#include "common/halt.h"
 #include "kernels/simd.h"
 
 #include <float.h>
@@ -18,8 +19,12 @@
 
 /* The elements of a window that exist: rows and columns of the input. */
 struct span {
-    int64_t row, rows, column, columns, stride_row, stride_column;
+    int64_t row, rows, column, columns;
+    bool large; /* worth asking for each row of it whether to stop */
 };
+
+/* Sizes of windows are attributes: one may be all that there is to do. */
+#define LARGE (INT64_C(1) << 16) /* elements */
 
 static inline struct span span_of(const struct tfd_pool_window *p, int64_t y,
                                   int64_t x)
@@ -33,7 +38,13 @@ static inline struct span span_of(const struct tfd_pool_window *p, int64_t y,
     tfd_window_inside(&p->column, x, &first, &last);
     s.column = x * p->column.stride - p->column.before + first;
     s.columns = last - first;
+    s.large = s.rows * s.columns > LARGE / p->channels;
     return s;
+}
+
+static inline bool stops(const struct span *s)
+{
+    return s->large && tfd_halted();
 }
 
 /* Offset of element `i` of a span in its image. */
@@ -62,7 +73,7 @@ static inline int64_t offset_of(const struct tfd_pool_window *p,
                                                                              \
                 for (int64_t c = 0; c < n; c++)                              \
                     y[c] = (LOWEST);                                         \
-                for (int64_t a = 0; a < s.rows; a++)                         \
+                for (int64_t a = 0; a < s.rows && !stops(&s); a++)           \
                     for (int64_t b = 0; b < s.columns; b++) {                \
                         const T *from = x + offset_of(p, &s, a, b);          \
                                                                              \
@@ -86,7 +97,7 @@ static inline int64_t offset_of(const struct tfd_pool_window *p,
             best[i] = x[offset_of(p, s, 0, 0) + c + i];                      \
             at[i] = 0;                                                       \
         }                                                                    \
-        for (int64_t a = 0; a < s->rows; a++)                                \
+        for (int64_t a = 0; a < s->rows && !stops(s); a++)                   \
             for (int64_t b = 0; b < s->columns; b++, place++) {              \
                 const T *from = x + offset_of(p, s, a, b) + c;               \
                                                                              \
@@ -96,7 +107,7 @@ static inline int64_t offset_of(const struct tfd_pool_window *p,
                 }                                                            \
             }                                                                \
         place = 0;                                                           \
-        for (int64_t a = 0; a < s->rows; a++)                                \
+        for (int64_t a = 0; a < s->rows && !stops(s); a++)                   \
             for (int64_t b = 0; b < s->columns; b++, place++) {              \
                 T *to = dx + offset_of(p, s, a, b) + c;                      \
                                                                              \
@@ -117,8 +128,9 @@ static inline int64_t offset_of(const struct tfd_pool_window *p,
             const T *dy = (const T *)p->in + i * pixels * all;               \
             T *dx = (T *)p->out + i * image;                                 \
                                                                              \
-            memset(dx, 0, (size_t)image * sizeof(T));                        \
-            for (int64_t at = 0; at < pixels; at++, dy += all) {             \
+            tfd_halt_clear(dx, (size_t)image * sizeof(T));                   \
+            for (int64_t at = 0; at < pixels && !tfd_halted();               \
+                 at++, dy += all) {                                          \
                 const struct span s =                                        \
                     span_of(p, at / p->column.out, at % p->column.out);      \
                                                                              \
@@ -161,7 +173,7 @@ MAX(UINT64, uint64_t, uint64_t, 0)
                 const T count = (T)(s.rows * s.columns);                \
                                                                         \
                 memset(y, 0, (size_t)n * sizeof(T));                    \
-                for (int64_t a = 0; a < s.rows; a++)                    \
+                for (int64_t a = 0; a < s.rows && !stops(&s); a++)      \
                     for (int64_t b = 0; b < s.columns; b++) {           \
                         const T *from = x + offset_of(p, &s, a, b);     \
                                                                         \
@@ -186,13 +198,14 @@ MAX(UINT64, uint64_t, uint64_t, 0)
             const T *dy = (const T *)p->in + i * pixels * n;            \
             T *dx = (T *)p->out + i * image;                            \
                                                                         \
-            memset(dx, 0, (size_t)image * sizeof(T));                   \
-            for (int64_t at = 0; at < pixels; at++, dy += n) {          \
+            tfd_halt_clear(dx, (size_t)image * sizeof(T));              \
+            for (int64_t at = 0; at < pixels && !tfd_halted();          \
+                 at++, dy += n) {                                       \
                 const struct span s =                                   \
                     span_of(p, at / p->column.out, at % p->column.out); \
                 const T part = 1 / (T)(s.rows * s.columns);             \
                                                                         \
-                for (int64_t a = 0; a < s.rows; a++)                    \
+                for (int64_t a = 0; a < s.rows && !stops(&s); a++)      \
                     for (int64_t b = 0; b < s.columns; b++) {           \
                         T *to = dx + offset_of(p, &s, a, b);            \
                                                                         \

@@ -15,6 +15,7 @@
 
 #include "kernels/broadcast.h"
 #include "kernels/check.h"
+#include "kernels/element.h"
 #include "kernels/gradient.h"
 #include "kernels/outputs.h"
 #include "kernels/softmax_row.h"
@@ -209,7 +210,7 @@ static enum tfd_code dense_cpu(struct tfd_kctx *k, struct tfd_status *st)
     if (!k->out[0].buffer)
         return TFD_OK;
     if (!k->out[1].buffer) { /* no classes: nothing was lost */
-        memset(k->out[0].buffer->data, 0, tfd_tensor_size(&k->out[0]));
+        tfd_elements_clear(&k->out[0]);
         return TFD_OK;
     }
     rows.x = k->in[0].buffer->data;

@@ -219,6 +219,22 @@ def work_after_the_deadline(cluster, make):
         return seen - before
 
 
+def side(elements):
+    return int(elements ** 0.5)
+
+
+def convolved(elements):
+    """What gradients by an image of so many take."""
+    return dict(input_sizes=[1, side(elements), side(elements), 1],
+                filter=tf.zeros([64, 64, 1, 1]), padding="SAME",
+                out_backprop=steps(elements, 8), strides=[1, 8, 8, 1])
+
+
+def steps(elements, size):
+    each = -(-side(elements) // size)
+    return tf.zeros([1, each, each, 1])
+
+
 # Outputs of 1.2 GB, for each of which a processor would work for 2 to 30 s.
 LARGE = 300_000_000
 FILLED = {
@@ -229,6 +245,28 @@ FILLED = {
                                       multiples=[1, n // 4]),
     "DynamicStitch of strings": lambda n: tf.raw_ops.DynamicStitch(
         indices=[[n // 8]], data=[[b"x"]]),
+    "UniformCandidateSampler": lambda n: tf.raw_ops.UniformCandidateSampler(
+        true_classes=[[0]], num_true=1, num_sampled=n // 2, unique=False,
+        range_max=2 ** 31 - 1)[0],
+    "LogUniformCandidateSampler": lambda n: (
+        tf.raw_ops.LogUniformCandidateSampler(
+            true_classes=[[0]], num_true=1, num_sampled=n // 2, unique=False,
+            range_max=2 ** 31 - 1)[0]),
+    "FixedUnigramCandidateSampler": lambda n: (
+        tf.raw_ops.FixedUnigramCandidateSampler(
+            true_classes=[[0]], num_true=1, num_sampled=n // 2, unique=False,
+            range_max=2, unigrams=[1.0, 2.0])[0]),
+    "Conv2DBackpropInput": lambda n: tf.raw_ops.Conv2DBackpropInput(
+        **convolved(n)),
+    "DepthwiseConv2dNativeBackpropInput": lambda n: (
+        tf.raw_ops.DepthwiseConv2dNativeBackpropInput(
+            **convolved(n))),
+    "AvgPoolGrad": lambda n: tf.raw_ops.AvgPoolGrad(
+        orig_input_shape=[1, side(n), side(n), 1], grad=steps(n, 8),
+        ksize=[1, 64, 64, 1], strides=[1, 8, 8, 1], padding="SAME"),
+    "MatMul of integers": lambda n: tf.matmul(
+        tf.zeros([side(n), side(n) // 9], tf.int32),
+        tf.zeros([side(n) // 9, side(n) // 9], tf.int32)),
     "SparseFillEmptyRows": lambda n: tf.raw_ops.SparseFillEmptyRows(
         indices=np.int64([[0, 0]]), values=[1.0], default_value=0.0,
         dense_shape=np.int64([n // 8, 1]))[0],

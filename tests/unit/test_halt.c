@@ -110,6 +110,7 @@ static void test_elements_are_left_as_they_were(void **state)
     assert_int_equal(
         tfd_elements_gather(TFD_UINT8, to, from, 2, SIZE / 2, NULL), TFD_OK);
     tfd_elements_zero(TFD_UINT8, to, SIZE);
+    tfd_halt_clear(to, SIZE);
     tfd_halt_at(NULL);
     for (size_t i = 0; i < SIZE; i++)
         assert_int_equal(to[i], 1);
@@ -136,6 +137,10 @@ static void test_blocks_make_the_whole(void **state)
     assert_true(to[0] == 7 && to[SIZE / 2] == 7 && to[SIZE - 1] == 7);
     tfd_elements_zero(TFD_DOUBLE, to, SIZE / 8);
     assert_true(to[0] == 0 && to[SIZE / 2] == 0 && to[SIZE - 1] == 0);
+    memset(to, 1, SIZE);
+    tfd_halt_clear(to, SIZE - 1);
+    assert_true(to[0] == 0 && to[SIZE / 2] == 0 && to[SIZE - 2] == 0);
+    assert_true(to[SIZE - 1] == 1);
     tfd_halt_at(NULL);
 }
 
