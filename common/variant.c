@@ -35,7 +35,7 @@ void tfd_variant_unref(struct tfd_variant *v)
 {
     if (!v || __atomic_sub_fetch(&v->refs, 1, __ATOMIC_ACQ_REL) > 0)
         return;
-    for (int32_t i = 0; i < v->count; i++)
+    for (int32_t i = 0; i < v->used; i++)
         tfd_tensor_unref(&v->tensors[i]);
     free(v->tensors);
     free(v);
@@ -48,11 +48,25 @@ bool tfd_variant_sole(const struct tfd_variant *v)
 
 /* ---- Growing ------------------------------------------------------------- */
 
+/* Memory that calloc() has from the system is zero without being touched. */
+static bool enlarge(struct tfd_variant *v, int64_t capacity)
+{
+    struct tfd_tensor *more = calloc((size_t)capacity, sizeof(*more));
+
+    if (!more)
+        return false;
+    if (v->used > 0)
+        memcpy(more, v->tensors, sizeof(*more) * (size_t)v->used);
+    free(v->tensors);
+    v->tensors = more;
+    v->capacity = (int32_t)capacity;
+    return true;
+}
+
 static enum tfd_code reserve(struct tfd_variant *v, int64_t count,
                              struct tfd_status *st)
 {
     int64_t capacity = v->capacity;
-    struct tfd_tensor *more;
 
     if (count < 0 || count > TFD_VARIANT_TENSORS_MAX)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
@@ -61,13 +75,10 @@ static enum tfd_code reserve(struct tfd_variant *v, int64_t count,
     if (count <= capacity)
         return TFD_OK;
     capacity = count > 2 * capacity ? count : 2 * capacity;
-    more = realloc(v->tensors, sizeof(*more) * (size_t)capacity);
-    if (!more)
+    if (!enlarge(v, capacity))
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "no memory for a list of %lld tensors",
                         (long long)count);
-    v->tensors = more;
-    v->capacity = (int32_t)capacity;
     return TFD_OK;
 }
 
@@ -75,10 +86,9 @@ enum tfd_code tfd_variant_resize(struct tfd_variant *v, int64_t count,
                                  struct tfd_status *st)
 {
     TFD_TRY(reserve(v, count, st));
-    while (v->count > count)
-        tfd_tensor_unref(&v->tensors[--v->count]);
-    while (v->count < count)
-        v->tensors[v->count++] = (struct tfd_tensor)TFD_TENSOR_INIT;
+    while (v->used > count)
+        tfd_tensor_unref(&v->tensors[--v->used]);
+    v->count = (int32_t)count;
     return TFD_OK;
 }
 
@@ -114,6 +124,7 @@ enum tfd_code tfd_variant_set(struct tfd_variant *v, int32_t i,
     }
     tfd_tensor_unref(&v->tensors[i]);
     v->tensors[i] = *take;
+    v->used = i < v->used ? v->used : i + 1;
     *take = (struct tfd_tensor)TFD_TENSOR_INIT;
     if (depth > v->depth)
         v->depth = depth;
@@ -136,8 +147,9 @@ struct tfd_variant *tfd_variant_copy(const struct tfd_variant *v,
     copy->element_shape = v->element_shape;
     copy->max_elements = v->max_elements;
     copy->has_value = v->has_value;
-    for (; copy->count < v->count; copy->count++)
-        copy->tensors[copy->count] = tfd_tensor_ref(&v->tensors[copy->count]);
+    copy->count = v->count;
+    for (; copy->used < v->used; copy->used++)
+        copy->tensors[copy->used] = tfd_tensor_ref(&v->tensors[copy->used]);
     return copy;
 }
 

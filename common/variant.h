@@ -30,6 +30,8 @@ struct tfd_variant {
     bool has_value;                 /* OPTIONAL */
     struct tfd_tensor *tensors;
     int32_t count, capacity;
+    int32_t used; /* tensors[used] and on are empty and were never touched: a
+                   * list of millions takes no time to make */
 };
 
 struct tfd_variant *tfd_variant_new(enum tfd_variant_kind kind,

@@ -119,9 +119,11 @@ static enum tfd_code spread(struct tfd_variant *v, struct tfd_str *metadata,
         v->tensors = wide->tensors;
         v->count = wide->count;
         v->capacity = wide->capacity;
+        v->used = wide->used;
         wide->tensors = own.tensors;
         wide->count = own.count;
         wide->capacity = own.capacity;
+        wide->used = own.used;
     }
     tfd_variant_unref(wide);
     return rc;

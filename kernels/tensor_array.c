@@ -90,11 +90,14 @@ static enum tfd_code gradient_shapes(const struct tfd_kctx *k,
         TFD_TRY(tfd_check_shape(k, 2, true, &front, st));
     TFD_TRY(prepend(&front, &a->element_shape, &g->element_shape, st));
     TFD_TRY(tfd_array_resize(g, a->count, st));
-    for (int64_t i = 0; i < a->count; i++) {
+    for (int64_t i = 0; i < a->used; i++) {
+        struct tfd_array_slot *slot;
+
         if (!a->slots[i].written)
             continue;
-        TFD_TRY(prepend(&front, &a->slots[i].shape, &g->slots[i].shape, st));
-        g->slots[i].written = true;
+        slot = tfd_array_slot_use(g, i);
+        TFD_TRY(prepend(&front, &a->slots[i].shape, &slot->shape, st));
+        slot->written = true;
     }
     return TFD_OK;
 }
@@ -204,9 +207,9 @@ static enum tfd_code close_compute(struct tfd_kctx *k, struct tfd_status *st)
 
     TFD_TRY(tfd_array_find(k, &a, st));
     a->closed = true;
-    for (int64_t i = 0; i < a->count; i++)
+    for (int64_t i = 0; i < a->used; i++)
         tfd_tensor_unref(&a->slots[i].value);
-    a->count = 0;
+    a->count = a->used = 0;
     tfd_array_leave(a);
     return TFD_OK;
 }

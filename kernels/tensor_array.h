@@ -27,7 +27,9 @@ struct tfd_tensor_array {
     struct tfd_shape element_shape; /* may be partial */
     bool dynamic, clear_after_read, identical, adds, closed;
     struct tfd_array_slot *slots;
-    int64_t count, capacity;
+    int64_t count, capacity; /* slots that were never used are not touched: an
+                              * array of millions takes no time to make */
+    int64_t used;            /* slots beyond are zero */
     /* Elements that there were when it was split; a gradient's are its array's.
      * The gradient of that is their concatenation, whatever was written since:
      * what TensorFlow calls the marked size. */
@@ -58,6 +60,9 @@ enum tfd_code tfd_array_read(const struct tfd_kctx *k,
                              struct tfd_tensor_array *a, int64_t index,
                              struct tfd_tensor *out,
                              struct tfd_status *st) TFD_MUST_USE;
+/* The slot, to be changed; others are only read, and hold nothing. */
+struct tfd_array_slot *tfd_array_slot_use(struct tfd_tensor_array *a,
+                                          int64_t index);
 /* What write says of a type or shape that is not the array's. */
 enum tfd_code tfd_array_flow(struct tfd_kctx *k, int in, int out,
                              struct tfd_status *st) TFD_MUST_USE;

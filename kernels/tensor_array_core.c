@@ -8,6 +8,7 @@
 
 #include "config/limits.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +24,7 @@ static void array_free(struct tfd_resource *r)
         tfd_resource_unref(&a->gradients->resource);
         a->gradients = next;
     }
-    for (int64_t i = 0; i < a->count; i++)
+    for (int64_t i = 0; i < a->used; i++)
         tfd_tensor_unref(&a->slots[i].value);
     free(a->slots);
     free(a->source);
@@ -75,11 +76,34 @@ void tfd_array_leave(struct tfd_tensor_array *a)
     tfd_resource_unref(&a->resource);
 }
 
+/* Memory that calloc() has from the system is zero without being touched. */
+static bool enlarge(struct tfd_tensor_array *a, int64_t capacity)
+{
+    struct tfd_array_slot *more = calloc((size_t)capacity, sizeof(*more));
+
+    if (!more)
+        return false;
+    if (a->used > 0)
+        memcpy(more, a->slots, sizeof(*more) * (size_t)a->used);
+    free(a->slots);
+    a->slots = more;
+    a->capacity = capacity;
+    return true;
+}
+
+struct tfd_array_slot *tfd_array_slot_use(struct tfd_tensor_array *a,
+                                          int64_t index)
+{
+    assert(index >= 0 && index < a->count);
+    if (index >= a->used)
+        a->used = index + 1;
+    return &a->slots[index];
+}
+
 enum tfd_code tfd_array_resize(struct tfd_tensor_array *a, int64_t count,
                                struct tfd_status *st)
 {
     int64_t capacity = a->capacity;
-    struct tfd_array_slot *more;
 
     if (count > TFD_VARIANT_TENSORS_MAX)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
@@ -87,16 +111,13 @@ enum tfd_code tfd_array_resize(struct tfd_tensor_array *a, int64_t count,
                         a->name, (long long)count, TFD_VARIANT_TENSORS_MAX);
     if (count > capacity) {
         capacity = count > 2 * capacity ? count : 2 * capacity;
-        more = realloc(a->slots, sizeof(*more) * (size_t)capacity);
-        if (!more)
+        if (!enlarge(a, capacity))
             return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                             "no memory for a tensor array of %lld",
                             (long long)count);
-        a->slots = more;
-        a->capacity = capacity;
     }
-    for (; a->count < count; a->count++)
-        a->slots[a->count] = (struct tfd_array_slot){.written = false};
+    if (count > a->count)
+        a->count = count;
     return TFD_OK;
 }
 
@@ -160,7 +181,7 @@ enum tfd_code tfd_array_write(const struct tfd_kctx *k,
     TFD_TRY(check_write(a, index, value, st));
     if (index >= a->count)
         TFD_TRY(tfd_array_resize(a, index + 1, st));
-    slot = &a->slots[index];
+    slot = tfd_array_slot_use(a, index);
     if (slot->read || (slot->written && !a->adds))
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "TensorArray %s: Could not write to TensorArray index "
@@ -213,7 +234,7 @@ enum tfd_code tfd_array_read(const struct tfd_kctx *k,
                         "TensorArray %s: Tried to read from index %lld but "
                         "array size is: %lld",
                         a->name, (long long)index, (long long)a->count);
-    slot = &a->slots[index];
+    slot = tfd_array_slot_use(a, index);
     if (slot->cleared)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "TensorArray %s: Could not read index %lld twice "

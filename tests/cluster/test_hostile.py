@@ -282,6 +282,40 @@ def a_kernel_stops_when_its_step_has_ended(cluster):
         assert took < WORK_SECONDS, "%s worked for %.1f s" % (name, took)
 
 
+LISTS = {
+    "TensorArrayV3": lambda n: tf.raw_ops.TensorArrayV3(
+        size=n, dtype=tf.float32)[1],
+    "TensorArrayGradV3": lambda n: tf.raw_ops.TensorArrayGradV3(
+        handle=tf.raw_ops.TensorArrayV3(size=n, dtype=tf.float32)[0],
+        flow_in=1.0, source="gradients")[1],
+    "TensorListReserve": lambda n: tf.raw_ops.TensorListLength(
+        input_handle=reserved(n)),
+    "TensorListResize": lambda n: tf.raw_ops.TensorListLength(
+        input_handle=tf.raw_ops.TensorListResize(
+            input_handle=reserved(1), size=n)),
+}
+
+
+def reserved(count):
+    return tf.raw_ops.TensorListReserve(
+        element_shape=np.int32([]), num_elements=count,
+        element_dtype=tf.float32)
+
+
+@test(limit=60, tfd_only=True, **ONE)
+def a_list_of_millions_costs_nothing_until_it_is_used(cluster):
+    pid = cluster["worker", 0].process.pid
+    for name, make in LISTS.items():
+        with graph():
+            op = make(10_000_000)
+            with tf.Session(cluster.target(), config=plain_config()) as s:
+                s.run(tf.no_op())
+                before = cpu_seconds(pid)
+                s.run(op.op)
+                took = cpu_seconds(pid) - before
+        assert took < 0.3, "%s worked for %.1f s" % (name, took)
+
+
 def chain(length):
     nodes = [constant("n0", 1.0)]
     for i in range(length):

@@ -77,6 +77,27 @@ static void lists_shrink_and_grow(void **state)
     tfd_variant_unref(l);
 }
 
+static void slots_beyond_those_used_are_empty(void **state)
+{
+    struct tfd_variant *l = list_of(3), *copy;
+
+    (void)state;
+    assert_int_equal(tfd_variant_resize(l, 1000000, NULL), TFD_OK);
+    assert_int_equal(l->used, 3);
+    assert_int_equal(tfd_variant_resize(l, 1, NULL), TFD_OK);
+    assert_int_equal(l->used, 1);
+    assert_int_equal(tfd_variant_resize(l, 2000000, NULL), TFD_OK);
+    copy = tfd_variant_copy(l, NULL);
+    assert_int_equal(copy->count, 2000000);
+    assert_int_equal(copy->used, 1);
+    assert_true(is_number(&copy->tensors[0], 0));
+    for (int i = 1; i < 5; i++)
+        assert_int_equal(copy->tensors[i].dtype, TFD_DTYPE_INVALID);
+    assert_int_equal(copy->tensors[1999999].dtype, TFD_DTYPE_INVALID);
+    tfd_variant_unref(copy);
+    tfd_variant_unref(l);
+}
+
 static void lists_in_lists_end_at_the_limit(void **state)
 {
     struct tfd_variant *l = list_of(1);
@@ -210,6 +231,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_copy_shares_tensors_and_not_slots),
         cmocka_unit_test(lists_shrink_and_grow),
+        cmocka_unit_test(slots_beyond_those_used_are_empty),
         cmocka_unit_test(lists_in_lists_end_at_the_limit),
         cmocka_unit_test(a_tensor_holds_its_variant),
         cmocka_unit_test(a_list_with_holes_comes_back),
