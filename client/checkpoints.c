@@ -6,6 +6,7 @@
 #include "client/checkpoints.h"
 
 #include "client/checkpoint_check.h"
+#include "client/checkpoint_find.h"
 #include "client/checkpoint_text.h"
 #include "common/clock.h"
 #include "config/limits.h"
@@ -150,7 +151,7 @@ static enum tfd_code read_state(struct tfd_checkpoints *c, struct tfd_str text,
     if (rc == TFD_OK && t.failed)
         rc = tfd_fail(st, TFD_DATA_LOSS,
                       "%s/checkpoint: line %d cannot be read; remove the file "
-                      "to start anew",
+                      "to start anew, or take --restore=last-good",
                       c->dir, t.line);
     if (rc == TFD_OK && latest.size)
         rc = add_read(c, tfd_bytes_view(&latest), true, st);
@@ -170,12 +171,16 @@ static enum tfd_code read_file(struct tfd_checkpoints *c, struct tfd_status *st)
         return fail_memory(st);
     tfd_bytes_init(&text, STATE_SIZE_MAX);
     rc = tfd_file_read_all(&c->files.access, tfd_str_of(name), &text, &why);
-    if (rc == TFD_OK)
+    if (rc == TFD_OK) {
         rc = read_state(c, tfd_bytes_view(&text), st);
-    else if (rc == TFD_NOT_FOUND)
+        if (c->count == 0)
+            (void)tfd_fail(&c->damage, TFD_NOT_FOUND, "%s names no checkpoint",
+                           name);
+    } else if (rc == TFD_NOT_FOUND) {
         rc = TFD_OK;
-    else
+    } else {
         rc = tfd_status_copy(st, &why);
+    }
     tfd_bytes_deinit(&text);
     free(name);
     return rc;
@@ -201,8 +206,24 @@ static enum tfd_code make_dirs(struct tfd_checkpoints *c, struct tfd_status *st)
     return TFD_OK;
 }
 
-enum tfd_code tfd_checkpoints_open(struct tfd_checkpoints *c, const char *dir,
-                                   int max_to_keep, struct tfd_status *st)
+/* The files of the directory count then, not what was read before the mistake.
+ */
+static enum tfd_code note_damage(struct tfd_checkpoints *c, enum tfd_code rc,
+                                 struct tfd_status *st)
+{
+    if (rc != TFD_DATA_LOSS)
+        return rc;
+    while (c->count > 0)
+        remove_at(c, c->count - 1);
+    tfd_status_clear(&c->damage);
+    (void)tfd_status_copy(&c->damage, st);
+    tfd_status_clear(st);
+    return TFD_OK;
+}
+
+static enum tfd_code open_dir(struct tfd_checkpoints *c, const char *dir,
+                              int max_to_keep, bool damaged,
+                              struct tfd_status *st)
 {
     static const char *const everywhere[] = {"/"};
     enum tfd_code rc;
@@ -224,9 +245,24 @@ enum tfd_code tfd_checkpoints_open(struct tfd_checkpoints *c, const char *dir,
         rc = make_dirs(c, st);
     if (rc == TFD_OK)
         rc = read_file(c, st);
+    if (damaged && c->has_files)
+        rc = note_damage(c, rc, st);
     if (rc != TFD_OK)
         tfd_checkpoints_close(c);
     return rc;
+}
+
+enum tfd_code tfd_checkpoints_open(struct tfd_checkpoints *c, const char *dir,
+                                   int max_to_keep, struct tfd_status *st)
+{
+    return open_dir(c, dir, max_to_keep, false, st);
+}
+
+enum tfd_code tfd_checkpoints_open_damaged(struct tfd_checkpoints *c,
+                                           const char *dir, int max_to_keep,
+                                           struct tfd_status *st)
+{
+    return open_dir(c, dir, max_to_keep, true, st);
 }
 
 void tfd_checkpoints_close(struct tfd_checkpoints *c)
@@ -235,6 +271,7 @@ void tfd_checkpoints_close(struct tfd_checkpoints *c)
         remove_at(c, c->count - 1);
     free(c->list);
     free(c->dir);
+    free(c->found);
     if (c->has_files)
         tfd_file_roots_deinit(&c->files);
     *c = (struct tfd_checkpoints){.dir = NULL};
@@ -274,11 +311,16 @@ enum tfd_code tfd_checkpoints_latest(struct tfd_checkpoints *c,
 
 const char *tfd_checkpoints_good(struct tfd_checkpoints *c)
 {
+    const char *latest = c->count ? c->list[c->count - 1].path : NULL;
+
     for (int i = c->count - 2; i >= 0; i--)
         if (tfd_checkpoint_check(&c->files.access, c->list[i].path, NULL) ==
             TFD_OK)
             return c->list[i].path;
-    return NULL;
+    free(c->found);
+    c->found =
+        tfd_checkpoint_find(&c->files.access, c->dir, latest, &c->found_any);
+    return c->found;
 }
 
 char *tfd_checkpoints_path(const struct tfd_checkpoints *c, int64_t step)

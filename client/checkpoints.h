@@ -37,6 +37,11 @@ struct tfd_checkpoints {
     int max_to_keep;             /* 0: all */
     struct tfd_checkpoint *list; /* oldest first */
     int count, capacity;
+    /* Of the file `checkpoint`: DATA_LOSS, or NOT_FOUND when it is there and
+     * names none. */
+    struct tfd_status damage;
+    char *found;    /* tfd_checkpoints_good() */
+    bool found_any; /* it has looked, and there is one, if damaged */
 };
 
 /* Makes the directory where there is none and reads its file.  DATA_LOSS when
@@ -44,6 +49,11 @@ struct tfd_checkpoints {
 enum tfd_code tfd_checkpoints_open(struct tfd_checkpoints *c, const char *dir,
                                    int max_to_keep,
                                    struct tfd_status *st) TFD_MUST_USE;
+/* The same, but DATA_LOSS is only noted in c->damage, and nothing of the file
+ * is believed. */
+enum tfd_code tfd_checkpoints_open_damaged(struct tfd_checkpoints *c,
+                                           const char *dir, int max_to_keep,
+                                           struct tfd_status *st) TFD_MUST_USE;
 void tfd_checkpoints_close(struct tfd_checkpoints *c);
 
 /* The latest one's prefix; NULL when there is none.  DATA_LOSS when its index
@@ -52,8 +62,9 @@ enum tfd_code tfd_checkpoints_latest(struct tfd_checkpoints *c,
                                      const char **path,
                                      struct tfd_status *st) TFD_MUST_USE;
 
-/* Of those before the latest one, the latest that is whole; NULL when none is.
- * Reads them (checkpoint_check.h). */
+/* Of those before the latest one, the latest that is whole; else the one of the
+ * directory with the highest number; NULL when none is.  Reads them
+ * (checkpoint_check.h).  Valid until the next call. */
 const char *tfd_checkpoints_good(struct tfd_checkpoints *c);
 
 /* The prefix for a checkpoint of this step; the caller frees.  NULL without

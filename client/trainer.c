@@ -98,8 +98,9 @@ static enum tfd_code open_checkpoints(TFD_Trainer *t, struct tfd_status *st)
                         "%.300s has no variables to save, and a "
                         "checkpoint_dir was given",
                         t->o.meta_file);
-    TFD_TRY(tfd_checkpoints_open(&t->checkpoints, t->o.checkpoint_dir,
-                                 t->training.max_to_keep, st));
+    TFD_TRY((t->o.restore_last_good ? tfd_checkpoints_open_damaged
+                                    : tfd_checkpoints_open)(
+        &t->checkpoints, t->o.checkpoint_dir, t->training.max_to_keep, st));
     t->has_checkpoints = true;
     return TFD_OK;
 }

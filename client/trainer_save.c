@@ -239,12 +239,38 @@ static enum tfd_code restore_older(TFD_Trainer *t, const char *latest,
     return restore_from(t, good, st);
 }
 
+/* The list of checkpoints cannot be believed; one that names none, in a folder
+ * without any, is a beginning. */
+static enum tfd_code restore_unlisted(TFD_Trainer *t, bool *restored,
+                                      struct tfd_status *st)
+{
+    const struct tfd_checkpoints *c = &t->checkpoints;
+    const char *good = tfd_checkpoints_good(&t->checkpoints);
+    char text[2 * TFD_STATUS_TEXT_MAX];
+    char list[TFD_FILE_NAME_MAX + 16];
+
+    *restored = good != NULL;
+    if (!good && c->damage.code == TFD_NOT_FOUND && !c->found_any)
+        return TFD_OK;
+    if (!good)
+        return tfd_fail(st, TFD_DATA_LOSS, "%s; no checkpoint in %s is whole",
+                        c->damage.text, c->dir);
+    snprintf(list, sizeof(list), "%s/checkpoint", c->dir);
+    snprintf(text, sizeof(text), "restored %s instead; %s", good,
+             c->damage.text);
+    trouble(t, "checkpoint_damaged", list, text);
+    return restore_from(t, good, st);
+}
+
 enum tfd_code tfd_trainer_restore(TFD_Trainer *t, bool *restored,
                                   struct tfd_status *st)
 {
     const char *path = NULL;
     enum tfd_code rc = TFD_OK;
 
+    if (t->o.restore_last_good && t->checkpoints.damage.code != TFD_OK &&
+        t->checkpoints.count == 0)
+        return restore_unlisted(t, restored, st);
     if (t->has_checkpoints)
         rc = tfd_checkpoints_latest(&t->checkpoints, &path, st);
     *restored = path != NULL;

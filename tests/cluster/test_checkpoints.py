@@ -238,6 +238,57 @@ def takes_the_last_good(training, task, folder):
     assert training.saved() == 400, log
 
 
+@test(limit=120, tfd_only=True)
+def a_damaged_list_of_checkpoints_is_not_believed(server):
+    """--restore=last-good looks at the files of the folder then."""
+    training = Training(server, 300, ["--save_steps=100"], worker=1)
+    with training.cluster as cluster:
+        training.start_all()
+        training.expect_exit()
+        task, folder = cluster["worker", 0], training.checkpoints + "/"
+        for stray in ("model.ckpt-9999", "model.ckpt-9999.index", "x-5.meta"):
+            pathlib.Path(folder, stray).write_text("stray")
+        for index, (text, said) in enumerate((
+                ("", "names no checkpoint"),
+                ("model_checkpoint_path: \"model.ck", "line 1"),
+                ("\0\xff{}", "line 1"),
+                ('model_checkpoint_path: "model.ckpt-77"', "ckpt-77.index"),
+                ('model_checkpoint_path: "../model.ckpt-300"', "ckpt-300"),
+                ('model_checkpoint_path: "/elsewhere/model.ckpt-300"\n'
+                 'all_model_checkpoint_paths: "/elsewhere/model.ckpt-200"\n',
+                 "/elsewhere/model.ckpt-300"))):
+            pathlib.Path(folder, "checkpoint").write_text(text, "latin1")
+            saved = 300 + 10 * index
+            os.remove(task.log_path)
+            training.flags = training.flags[:4] + [
+                "--restore=last-good", "--max_steps=%d" % (saved + 10)]
+            training.start("worker", wait=False)
+            training.expect_exit(30)
+            log = task.log_text()
+            line = re.findall(".* WARN checkpoint_damaged .*", log)[0]
+            assert said in line, line
+            assert "%smodel.ckpt-%d instead" % (folder, saved) in line, line
+            assert "restored %smodel.ckpt-%d\n" % (folder, saved) in log, log
+            assert training.saved() == saved + 10, log
+        nothing_is_whole(training, task, folder)
+
+
+def nothing_is_whole(training, task, folder):
+    """That is an error; but who removes the list begins anew."""
+    for index in pathlib.Path(folder).glob("*.index"):
+        damage(index, "cut")
+    for text in ("", "?", 'model_checkpoint_path: "model.ckpt-77"'):
+        pathlib.Path(folder, "checkpoint").write_text(text)
+        os.remove(task.log_path)
+        training.start("worker", wait=False)
+        training.expect_exit(30, 70)
+        assert "is whole" in task.log_text(), task.log_text()
+    os.remove(folder + "checkpoint")
+    training.start("worker", wait=False)
+    training.expect_exit(30)
+    assert "saved step 0" in task.log_text(), task.log_text()
+
+
 def failures(task):
     """The log's lines of saves that failed."""
     return re.findall(".* WARN save_failed .*", task.log_text())
