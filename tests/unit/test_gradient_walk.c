@@ -249,6 +249,26 @@ static void test_bad_arguments_of_gradients(void **state)
     assert_null(dx.oper); /* an integer has none */
 }
 
+/* As TensorFlow: a node may have the prefix, or lie under it. */
+static void test_a_prefix_in_use_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    TF_Output x = placeholder(f, "x", NULL, 0), dx;
+    TF_Output y = op1(f, "Neg", "y", x);
+
+    scalar(f, "p", 1);
+    scalar(f, "q/r", 1);
+    scalar(f, "similar", 1);
+    TF_AddGradientsWithPrefix(f->g, "p", &y, 1, &x, 1, NULL, f->st, &dx);
+    expect(f, TF_INVALID_ARGUMENT,
+           "prefix [p] conflicts with existing node in the graph named [p]");
+    TF_AddGradientsWithPrefix(f->g, "q", &y, 1, &x, 1, NULL, f->st, &dx);
+    expect(f, TF_INVALID_ARGUMENT,
+           "prefix [q] conflicts with existing node in the graph named [q/r]");
+    TF_AddGradientsWithPrefix(f->g, "sim", &y, 1, &x, 1, NULL, f->st, &dx);
+    expect(f, TF_OK, "");
+}
+
 #define TEST(name) \
     cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
@@ -266,6 +286,7 @@ int main(void)
         TEST(test_parts_that_nobody_reads_have_zero_gradients),
         TEST(test_an_operation_without_gradient_is_named),
         TEST(test_bad_arguments_of_gradients),
+        TEST(test_a_prefix_in_use_is_refused),
     };
 
     return cmocka_run_group_tests_name("gradient_walk", tests, NULL, NULL);
