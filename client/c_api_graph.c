@@ -31,6 +31,7 @@ TF_Graph *TF_NewGraph(void)
         return NULL;
     }
     g->refs = 1;
+    tfd_bytes_init(&g->frames, TFD_GRAPH_NODES_MAX * sizeof(struct tfd_str));
     g->graph->versions =
         (struct tfd_versions){TFD_GRAPH_DEF_VERSION, MIN_CONSUMER};
     tfd_lock_init(&g->lock, TFD_LOCK_CLIENT_GRAPH);
@@ -55,6 +56,7 @@ void tfd_capi_graph_unref(TF_Graph *g)
         return;
     tfd_capi_graph_unref(g->parent); /* which has none itself, or ends too */
     free(g->loop_inputs);
+    tfd_bytes_deinit(&g->frames);
     tfd_graph_unref(g->graph);
     free(g->operations);
     tfd_lock_deinit(&g->lock);

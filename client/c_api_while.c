@@ -7,11 +7,9 @@
  *                                 |          -> NextIteration -> Merge
  *                                 `-> Exit: outputs
  *
- * The graphs' nodes are copied under "name/cond" and "name/body", their inputs
- * becoming the loop's.  One without inputs waits for the iteration: it has to
- * run in the loop's frame.
+ * The graphs' nodes are copied in between (while_copy.h).
  */
-#include "client/capi.h"
+#include "client/while_copy.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,9 +18,8 @@
 
 /* ---- The two graphs ------------------------------------------------------ */
 
-static enum tfd_code add_input(TF_Graph *g, const char *part, int i,
-                               enum tfd_dtype type, TF_Output *out,
-                               struct tfd_status *st)
+static enum tfd_code add_input(TF_Graph *g, const char *part, int i, int type,
+                               TF_Output *out, struct tfd_status *st)
 {
     struct tfd_attr dtype = {TFD_STR("dtype"), TFD_STR_EMPTY};
     struct tfd_bytes name, value;
@@ -32,7 +29,7 @@ static enum tfd_code add_input(TF_Graph *g, const char *part, int i,
     tfd_bytes_init(&name, TFD_NAME_SIZE_MAX);
     tfd_bytes_init(&value, TFD_ATTR_SIZE_MAX);
     tfd_bytes_printf(&name, "%s_input%d", part, i);
-    tfd_attr_put_type(&value, (int)type);
+    tfd_attr_put_type(&value, type);
     dtype.value = tfd_bytes_view(&value);
     rc = tfd_bytes_ok(&name, "a name", st);
     if (rc == TFD_OK)
@@ -70,6 +67,8 @@ void TF_AbortWhile(const TF_WhileParams *params)
     free(params->body_outputs);
 }
 
+/* An output that its operation does not have passes: it has no type, and that
+ * is what TensorFlow says. */
 static enum tfd_code adopt(TF_Graph *g, TF_Graph *part, TF_Output *inputs,
                            int count, struct tfd_status *st)
 {
@@ -77,8 +76,14 @@ static enum tfd_code adopt(TF_Graph *g, TF_Graph *part, TF_Output *inputs,
     if (!part->loop_inputs)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a loop");
     part->parent = tfd_capi_graph_ref(g);
-    for (int i = 0; i < count; i++)
-        TFD_TRY(tfd_capi_edge(g, inputs[i], &part->loop_inputs[i], st));
+    for (int i = 0; i < count; i++) {
+        struct tfd_edge *e = &part->loop_inputs[i];
+
+        if (inputs[i].oper && inputs[i].oper->graph == g)
+            *e = (struct tfd_edge){inputs[i].oper->node->id, inputs[i].index};
+        else
+            TFD_TRY(tfd_capi_edge(g, inputs[i], e, st));
+    }
     return TFD_OK;
 }
 
@@ -94,14 +99,8 @@ static enum tfd_code fill(TF_Graph *g, TF_Output *inputs,
     for (int i = 0; i < p->ninputs; i++) {
         int type = tfd_graph_type(g->graph, p->cond_graph->loop_inputs[i]);
 
-        if (type & TFD_REF)
-            return tfd_fail(st, TFD_UNIMPLEMENTED,
-                            "TF_NewWhile() was given a reference as input %d",
-                            i);
-        TFD_TRY(add_input(p->cond_graph, "cond", i, (enum tfd_dtype)type,
-                          &cond_inputs[i], st));
-        TFD_TRY(add_input(p->body_graph, "body", i, (enum tfd_dtype)type,
-                          &body_inputs[i], st));
+        TFD_TRY(add_input(p->cond_graph, "cond", i, type, &cond_inputs[i], st));
+        TFD_TRY(add_input(p->body_graph, "body", i, type, &body_inputs[i], st));
         p->body_outputs[i] = NONE;
     }
     return TFD_OK;
@@ -155,10 +154,12 @@ struct building {
     const TF_WhileParams *p;
     int32_t *enter, *merge, *switched, *identity, *exit; /* by input */
     int32_t cond;                                        /* LoopCond */
+    struct tfd_bytes scope; /* in front of the nodes' names, with its slash */
     struct tfd_status *st;
 };
 
-/* Adds "name/op", or "name/op_1" ... */
+/* Adds "scope/op", or "scope/op_1" ...  Any name will do here: copies of the
+ * graphs refuse a scope with bad characters. */
 static enum tfd_code add(struct building *b, const char *op,
                          const struct tfd_edge *in, int in_count,
                          const struct tfd_attr *attrs, int attr_count,
@@ -170,20 +171,15 @@ static enum tfd_code add(struct building *b, const char *op,
         .in_count = in_count,
         .attrs = attrs,
         .attr_count = attr_count,
+        .any_name = true,
     };
     struct tfd_bytes name;
     TF_Operation *added;
     enum tfd_code rc;
-    size_t plain;
 
     tfd_bytes_init(&name, TFD_NAME_SIZE_MAX);
-    tfd_bytes_add_str(&name, tfd_str_of(b->p->name));
-    tfd_bytes_printf(&name, "/%s", op);
-    plain = name.size;
-    for (int i = 1; tfd_graph_find(b->g->graph, tfd_bytes_view(&name)); i++) {
-        name.size = plain;
-        tfd_bytes_printf(&name, "_%d", i);
-    }
+    tfd_bytes_add_str(&name, tfd_bytes_view(&b->scope));
+    tfd_while_add_name(b->g, &name, tfd_str_of(op));
     rc = tfd_bytes_ok(&name, "the name of a loop", b->st);
     spec.name = tfd_bytes_view(&name);
     if (rc == TFD_OK)
@@ -255,149 +251,74 @@ static enum tfd_code close(struct building *b, const struct tfd_edge *next)
     return TFD_OK;
 }
 
-/* ---- Copies of the graphs' nodes ----------------------------------------- */
-
-struct copying {
-    struct building *b;
-    const TF_Graph *from;
-    const char *part;
-    const TF_Output *inputs; /* in `from` */
-    const int32_t *values;   /* the loop's nodes, by input */
-    int32_t *copies;         /* by node of `from` */
-};
-
-static enum tfd_code begin_copy(struct copying *c)
-{
-    c->copies = calloc((size_t)c->from->graph->count, sizeof(*c->copies));
-    if (!c->copies)
-        return tfd_fail(c->b->st, TFD_RESOURCE_EXHAUSTED,
-                        "no memory for a loop");
-    for (int32_t i = 0; i < c->from->graph->count; i++)
-        c->copies[i] = -1;
-    for (int i = 0; i < c->b->p->ninputs; i++)
-        c->copies[c->inputs[i].oper->node->id] = c->values[i];
-    return TFD_OK;
-}
-
-static enum tfd_code add_copy(struct copying *c, const struct tfd_node *n,
-                              struct tfd_node_spec *spec)
-{
-    struct tfd_bytes name;
-    TF_Operation *added;
-    enum tfd_code rc;
-
-    tfd_bytes_init(&name, 2 * TFD_NAME_SIZE_MAX);
-    tfd_bytes_add_str(&name, tfd_str_of(c->b->p->name));
-    tfd_bytes_printf(&name, "/%s/", c->part);
-    tfd_bytes_add_str(&name, n->name);
-    rc = tfd_bytes_ok(&name, "the name of a loop", c->b->st);
-    spec->name = tfd_bytes_view(&name);
-    if (rc == TFD_OK)
-        rc = tfd_capi_add(c->b->g, spec, &added, c->b->st);
-    if (rc == TFD_OK)
-        c->copies[n->id] = added->node->id;
-    tfd_bytes_deinit(&name);
-    return rc;
-}
-
-static enum tfd_code copy_node(struct copying *c, const struct tfd_node *n)
-{
-    size_t ins = (size_t)n->in_count, controls = (size_t)n->control_count;
-    struct tfd_edge *in = calloc(ins + 1, sizeof(*in));
-    int32_t *control = calloc(controls + 1, sizeof(*control));
-    struct tfd_node_spec spec = {
-        .op = n->op->name,
-        .device = n->device,
-        .in = in,
-        .in_count = n->in_count,
-        .control = control,
-        .control_count = n->control_count,
-        .attrs = n->attrs,
-        .attr_count = n->attr_count,
-    };
-    enum tfd_code rc;
-
-    for (size_t i = 0; in && i < ins; i++) {
-        int32_t from = n->in[i].node < 0 ? -1 : c->copies[n->in[i].node];
-
-        /* Back edges are not there yet. */
-        in[i] =
-            from < 0 ? TFD_EDGE_NONE : (struct tfd_edge){from, n->in[i].output};
-    }
-    for (size_t i = 0; control && i < controls; i++)
-        control[i] = c->copies[n->control[i]];
-    if (control && n->in_count == 0 && n->control_count == 0) {
-        control[0] = c->values[0];
-        spec.control_count = 1;
-    }
-    rc = in && control ? add_copy(c, n, &spec)
-                       : tfd_fail(c->b->st, TFD_RESOURCE_EXHAUSTED,
-                                  "no memory for a loop");
-    free(in);
-    free(control);
-    return rc;
-}
-
-static enum tfd_code close_loops(struct copying *c, const struct tfd_node *n)
-{
-    struct tfd_graph *g = c->b->g->graph;
-
-    for (int32_t i = 0; i < n->in_count; i++)
-        if (n->in[i].node > n->id)
-            TFD_TRY(tfd_graph_set_input(
-                g, g->nodes[c->copies[n->id]], i,
-                (struct tfd_edge){c->copies[n->in[i].node], n->in[i].output},
-                c->b->st));
-    return TFD_OK;
-}
-
-static enum tfd_code copy_nodes(struct copying *c)
-{
-    const struct tfd_graph *g = c->from->graph;
-
-    TFD_TRY(begin_copy(c));
-    for (int32_t i = 0; i < g->count; i++)
-        if (c->copies[i] < 0)
-            TFD_TRY(copy_node(c, g->nodes[i]));
-    for (int32_t i = 0; i < g->count; i++)
-        TFD_TRY(close_loops(c, g->nodes[i]));
-    return TFD_OK;
-}
-
-/* Copies a graph; its outputs as the loop has them. */
-static enum tfd_code copy(struct building *b, const TF_Graph *from,
-                          const char *part, const TF_Output *inputs,
-                          const int32_t *values, const TF_Output *outputs,
-                          int count, struct tfd_edge *out)
-{
-    struct copying c = {b, from, part, inputs, values, NULL};
-    enum tfd_code rc = copy_nodes(&c);
-
-    for (int i = 0; rc == TFD_OK && i < count; i++) {
-        rc = tfd_capi_edge(from, outputs[i], &out[i], b->st);
-        if (rc == TFD_OK)
-            out[i].node = c.copies[out[i].node];
-    }
-    free(c.copies);
-    return rc;
-}
-
 /* ---- All ----------------------------------------------------------------- */
+
+/* What goes in front of the nodes' names: "" for a loop without a name. */
+static enum tfd_code choose_scope(struct building *b)
+{
+    if (*b->p->name) {
+        tfd_while_add_name(b->g, &b->scope, tfd_str_of(b->p->name));
+        tfd_bytes_add(&b->scope, "/", 1);
+    }
+    return tfd_bytes_ok(&b->scope, "the name of a loop", b->st);
+}
+
+static enum tfd_code check_cond(const struct building *b, struct tfd_edge cond)
+{
+    int type = tfd_graph_type(b->g->graph, cond);
+
+    if (type == TFD_BOOL)
+        return TFD_OK;
+    return tfd_fail(b->st, TFD_INVALID_ARGUMENT,
+                    "BuildWhileLoop: 'cond' argument must return a boolean "
+                    "output, got %s",
+                    tfd_dtype_name(type));
+}
+
+/* Two loops of a graph have two frames, whatever their nodes are called. */
+static enum tfd_code add_frame(struct building *b)
+{
+    struct tfd_bytes *frames = &b->g->frames;
+    const struct tfd_str *names = (const void *)frames->data;
+    struct tfd_str name = tfd_str_of(b->p->name);
+
+    for (size_t i = 0; i < frames->size / sizeof(name); i++)
+        if (tfd_str_eq(names[i], name))
+            return tfd_fail(b->st, TFD_INVALID_ARGUMENT,
+                            "WhileContext with frame name '" TFD_STR_FMT
+                            "' already exists",
+                            TFD_STR_ARG(name));
+    name = tfd_arena_str(&b->g->graph->arena, name);
+    TFD_TRY(tfd_arena_check(name.data, "the name of a loop", b->st));
+    tfd_bytes_add(frames, &name, sizeof(name));
+    return tfd_bytes_ok(frames, "the names of loops", b->st);
+}
 
 static enum tfd_code build_loop(struct building *b, struct tfd_edge *next)
 {
     const TF_WhileParams *p = b->p;
+    const struct tfd_while_part condition = {
+        "cond",         p->cond_graph, p->ninputs,      1,
+        p->cond_inputs, b->merge,      &p->cond_output,
+    };
+    const struct tfd_while_part body = {
+        "body",         p->body_graph, p->ninputs,      p->ninputs,
+        p->body_inputs, b->identity,   p->body_outputs,
+    };
     struct tfd_edge cond;
 
+    TFD_TRY(choose_scope(b));
     TFD_TRY(enter(b));
     TFD_TRY(merge(b));
-    TFD_TRY(copy(b, p->cond_graph, "cond", p->cond_inputs, b->merge,
-                 &p->cond_output, 1, &cond));
+    TFD_TRY(tfd_while_copy(&condition, b->g, tfd_bytes_view(&b->scope), &cond,
+                           b->st));
+    TFD_TRY(check_cond(b, cond));
     TFD_TRY(add(b, "LoopCond", &cond, 1, NULL, 0, &b->cond));
     TFD_TRY(split(b));
-    TFD_TRY(copy(b, p->body_graph, "body", p->body_inputs, b->identity,
-                 p->body_outputs, p->ninputs, next));
-    return close(b, next);
+    TFD_TRY(
+        tfd_while_copy(&body, b->g, tfd_bytes_view(&b->scope), next, b->st));
+    TFD_TRY(close(b, next));
+    return add_frame(b);
 }
 
 static enum tfd_code build(const TF_WhileParams *p, TF_Output *outputs,
@@ -416,6 +337,7 @@ static enum tfd_code build(const TF_WhileParams *p, TF_Output *outputs,
         b.switched = b.merge + count;
         b.identity = b.switched + count;
         b.exit = b.identity + count;
+        tfd_bytes_init(&b.scope, TFD_NAME_SIZE_MAX);
         tfd_lock(&b.g->lock);
         first = b.g->graph->count;
         rc = build_loop(&b, next);
@@ -424,6 +346,7 @@ static enum tfd_code build(const TF_WhileParams *p, TF_Output *outputs,
         for (size_t i = 0; rc == TFD_OK && i < count; i++)
             outputs[i] = tfd_capi_output(b.g, (struct tfd_edge){b.exit[i], 0});
         tfd_unlock(&b.g->lock);
+        tfd_bytes_deinit(&b.scope);
     } else {
         rc = tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a loop");
     }

@@ -45,6 +45,7 @@ struct TF_Graph {
      * what it begins with there. */
     TF_Graph *parent;
     struct tfd_edge *loop_inputs;
+    struct tfd_bytes frames; /* struct tfd_str: names of loops made here */
 };
 
 /* What one message made here may have: as a GraphDef. */
