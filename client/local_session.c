@@ -9,6 +9,7 @@
 #include "client/session.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct local {
     struct tfd_backend backend; /* first */
@@ -64,10 +65,25 @@ static enum tfd_code local_extend(struct tfd_backend *b,
     return tfd_local_extend(((struct local *)b)->session, graph_def, st);
 }
 
+/* A session without target has one task, which TensorFlow does not name. */
+static void forget_task(const struct local *l, struct tfd_status *st)
+{
+    static const char task[] = "From /job:localhost/replica:0/task:0:\n";
+    size_t size = sizeof(task) - 1;
+
+    if (l->owns_server && !strncmp(st->text, task, size))
+        memmove(st->text, st->text + size, strlen(st->text + size) + 1);
+}
+
 static enum tfd_code local_run(struct tfd_backend *b, struct tfd_local_run *run,
                                struct tfd_status *st)
 {
-    return tfd_local_run(((struct local *)b)->session, run, st);
+    const struct local *l = (const struct local *)b;
+    enum tfd_code rc = tfd_local_run(l->session, run, st);
+
+    if (rc != TFD_OK)
+        forget_task(l, st);
+    return rc;
 }
 
 static void local_cancel(struct tfd_backend *b)

@@ -394,6 +394,29 @@ static void test_names_are_checked_when_they_are_run(void **state)
     TF_DeleteSession(s, f->st);
 }
 
+/* As in TensorFlow: of a server's session the task is named, of one in process
+ * it is not. */
+static void test_a_session_in_process_names_no_task(void **state)
+{
+    static const char text[] = "You must feed a value for placeholder tensor "
+                               "'x' with dtype float\n\t [[{{node x}}]]";
+    struct fixture *f = *state;
+    TF_Output y = op1(f, "Neg", "y", placeholder(f, "x", NULL, -1));
+    TF_Session *s = open_session(f, "");
+    TF_Server *server;
+
+    run1(f, s, y);
+    assert_string_equal(TF_Message(f->st), text);
+    TF_DeleteSession(s, f->st);
+    server = start_server(f);
+    s = open_session(f, TF_ServerTarget(server));
+    run1(f, s, y);
+    expect(f, TF_INVALID_ARGUMENT,
+           "From /job:worker/replica:0/task:0:\nYou must feed");
+    TF_DeleteSession(s, f->st);
+    TF_DeleteServer(server);
+}
+
 static void test_a_feed_of_another_type_is_refused(void **state)
 {
     struct fixture *f = *state;
@@ -609,6 +632,7 @@ int main(void)
         TEST(test_a_session_adds_to_the_config_of_its_server),
         TEST(test_sessions_in_process_share_nothing),
         TEST(test_names_are_checked_when_they_are_run),
+        TEST(test_a_session_in_process_names_no_task),
         TEST(test_a_feed_of_another_type_is_refused),
         TEST(test_steps_say_when_their_nodes_ran),
         TEST(test_steps_of_a_server_say_when_their_nodes_ran),
