@@ -81,6 +81,9 @@ void TF_ImportGraphDefOptionsSetPrefix(TF_ImportGraphDefOptions *opts,
                                        const char *prefix)
 {
     opts->prefix = keep(opts, tfd_str_of(prefix));
+    if (opts->prefix.size > 1 &&
+        opts->prefix.data[opts->prefix.size - 1] == '/')
+        opts->prefix.size--; /* one is put behind it anyway */
 }
 
 void TF_ImportGraphDefOptionsAddInputMapping(TF_ImportGraphDefOptions *opts,
@@ -304,6 +307,17 @@ static TF_ImportGraphDefResults *new_results(const TF_ImportGraphDefOptions *o)
     return r;
 }
 
+static enum tfd_code check_prefix(struct tfd_str prefix, struct tfd_status *st)
+{
+    if (!prefix.size ||
+        (tfd_graph_name_ok(prefix) && !tfd_str_starts(prefix, "_")))
+        return TFD_OK;
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "Imported node name prefix '" TFD_STR_FMT
+                    "/' would lead to invalid node names",
+                    TFD_STR_ARG(prefix));
+}
+
 static enum tfd_code import_locked(TF_Graph *g, const TF_Buffer *graph_def,
                                    const TF_ImportGraphDefOptions *o,
                                    TF_ImportGraphDefResults *r,
@@ -320,6 +334,7 @@ static enum tfd_code import_locked(TF_Graph *g, const TF_Buffer *graph_def,
         ;
     if (tfd_pb_end(&scan, "GraphDef", NULL) != TFD_OK)
         return tfd_fail(st, TFD_INVALID_ARGUMENT, "Invalid GraphDef");
+    TFD_TRY(check_prefix(o->prefix, st));
     tfd_lock(&g->lock);
     rc = import(g, bytes, o, &first, st);
     if (rc == TFD_OK && (rc = fill_results(g, o, first, r, st)) != TFD_OK)

@@ -361,6 +361,33 @@ static void test_import_with_prefix_map_and_results(void **state)
     TF_DeleteImportGraphDefOptions(o);
 }
 
+static void test_prefixes_of_imports(void **state)
+{
+    static const char *const bad[] = {"a b", "a:0", "^a", "_a", "/a"};
+    struct fixture *f = *state;
+    TF_ImportGraphDefOptions *o = TF_NewImportGraphDefOptions();
+    TF_Buffer *def;
+    char text[128];
+
+    scalar(f, "a", 1);
+    def = export(f);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        TF_ImportGraphDefOptionsSetPrefix(o, bad[i]);
+        TF_GraphImportGraphDef(f->g, def, o, f->st);
+        snprintf(text, sizeof(text),
+                 "Imported node name prefix '%s/' would lead to invalid node "
+                 "names",
+                 bad[i]);
+        expect(f, TF_INVALID_ARGUMENT, text);
+    }
+    TF_ImportGraphDefOptionsSetPrefix(o, "p/");
+    TF_GraphImportGraphDef(f->g, def, o, f->st);
+    expect(f, TF_OK, "");
+    assert_non_null(TF_GraphOperationByName(f->g, "p/a"));
+    TF_DeleteBuffer(def);
+    TF_DeleteImportGraphDefOptions(o);
+}
+
 static void test_a_bad_import_leaves_the_graph_alone(void **state)
 {
     static const struct {
@@ -461,6 +488,7 @@ int main(void)
         TEST(test_a_shape_may_be_refined_and_not_contradicted),
         TEST(test_import_is_the_reverse_of_export),
         TEST(test_import_with_prefix_map_and_results),
+        TEST(test_prefixes_of_imports),
         TEST(test_a_bad_import_leaves_the_graph_alone),
         TEST(test_definitions_and_versions),
     };
