@@ -1,6 +1,7 @@
 """A real TensorFlow server configured as tfd is: the tests' reference.
 
-Reads TF_CONFIG; of tfd's flags it knows --device_count=TYPE:N alone."""
+Reads TF_CONFIG; of tfd's flags it knows --device_count=TYPE:N and --threads=N,
+that many threads for nodes and as many for the parts of one."""
 import json
 import os
 import sys
@@ -15,6 +16,9 @@ for flag in sys.argv[1:]:
     if name == "--device_count":
         kind, _, count = value.partition(":")
         config.device_count[kind] = int(count)
+    if name == "--threads":
+        config.intra_op_parallelism_threads = int(value)
+        config.inter_op_parallelism_threads = int(value)
 described = json.loads(os.environ["TF_CONFIG"])
 server = tf.train.Server(
     described["cluster"], job_name=described["task"]["type"],

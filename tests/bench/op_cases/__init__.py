@@ -1,0 +1,9 @@
+"""The rows of tests/bench/ops, by what their ops do."""
+import importlib
+
+from tests.bench.op_cases.table import ROWS
+
+for module in ("elementwise",):
+    importlib.import_module("tests.bench.op_cases." + module)
+
+__all__ = ["ROWS"]

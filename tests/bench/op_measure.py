@@ -1,0 +1,154 @@
+"""One row of tests/bench/ops on two servers, in alternating rounds."""
+import dataclasses
+import time
+
+import tensorflow as tf
+
+from tests.bench.op_cases.table import SIZE
+from tests.bench.op_graphs import build
+
+tf1 = tf.compat.v1
+BASE_STEPS = 16
+LEAST_STEPS = 3
+STEP_MS = 30000
+# What TensorFlow says where it has no kernel of a type.
+LACKS = ("No OpKernel was registered", "no supported kernel", "not in list of",
+         "not in the list of allowed", "Cannot assign a device",
+         "not supported", "is not in the list", "nsupported", "no op ",
+         "Could not satisfy", "No registered", "No unary variant")
+
+
+class Absent(Exception):
+    """TensorFlow has no such kernel."""
+
+
+class Broken(Exception):
+    """Why a row cannot be measured: the side, and what it said."""
+
+
+def text_of(error):
+    return " ".join(str(error).split())[:200]
+
+
+def sessions_config():
+    """One op a node, as it was asked for: no rewriting of the graph."""
+    config = tf1.ConfigProto(operation_timeout_in_ms=STEP_MS)
+    config.graph_options.rewrite_options.disable_meta_optimizer = True
+    config.graph_options.optimizer_options.opt_level = -1
+    return config
+
+
+@dataclasses.dataclass
+class Result:
+    row: object
+    n: int
+    dtype: str
+    threads: int
+    times: int = 1
+    us: tuple = ()  # of each side's op, in its quietest round
+    limit_us: float = None
+    bound: str = ""
+
+    @property
+    def ratio(self):
+        return self.us[1] / self.us[0]
+
+    @property
+    def share(self):
+        return self.limit_us / self.us[0] if self.limit_us else None
+
+    @property
+    def name(self):
+        return "%s %s %d %dT" % (self.row.name, self.dtype, self.n,
+                                 self.threads)
+
+
+class Runner:
+    """A session on a side, with what it runs."""
+
+    def __init__(self, side, built, config):
+        self.session = tf1.Session(side.target, built.graph, config)
+        self.session.run([built.graph.get_operation_by_name(name)
+                          for name in built.start])
+        self.step = self.session.make_callable(
+            built.graph.get_operation_by_name(built.step))
+        self.base = self.session.make_callable(
+            built.graph.get_operation_by_name(built.base))
+        self.step()
+
+    @staticmethod
+    def quickest(call, least, seconds):
+        """The quickest of a stretch."""
+        best, count, start = 1e9, 0, time.perf_counter()
+        end = start
+        while count < least or end - start < seconds:
+            call()
+            now = time.perf_counter()
+            best, count, end = min(best, now - end), count + 1, now
+        return best
+
+
+class Measure:
+    def __init__(self, sides, limits, rounds, seconds):
+        self.sides, self.limits = sides, limits
+        self.rounds, self.seconds = rounds, seconds
+        self.config = sessions_config()
+
+    def built(self, row, n, dtype):
+        try:
+            return build(row, n, dtype)
+        except (TypeError, ValueError) as error:
+            if any(words in str(error) for words in LACKS):
+                raise Absent(text_of(error)) from None
+            raise Broken("the row: " + text_of(error)) from None
+
+    def started(self, pair, built):
+        """A runner of each; the other side is asked first whether it can."""
+        runners = [None, None]
+        for place in (1, 0):
+            try:
+                runners[place] = Runner(pair[place], built, self.config)
+            except tf.errors.OpError as error:
+                for runner in filter(None, runners):
+                    runner.session.close()
+                pair[place].check(0.2 if isinstance(
+                    error, tf.errors.UnavailableError) else 0)
+                if place and any(w in error.message for w in LACKS):
+                    raise Absent(text_of(error.message)) from None
+                raise Broken("%s: %s" % (("tfd", "the other")[place], text_of(
+                    error.message))) from None
+        return runners
+
+    def run(self, runners):
+        """The least of the rounds: [(base, step) of each side]."""
+        base, step = [[1e9, 1e9] for _ in range(2)]
+        for turn in range(self.rounds):
+            for place in (0, 1) if turn % 2 == 0 else (1, 0):
+                runner = runners[place]
+                base[place] = min(base[place], runner.quickest(
+                    runner.base, BASE_STEPS, 0))
+                step[place] = min(step[place], runner.quickest(
+                    runner.step, LEAST_STEPS, self.seconds))
+        return list(zip(base, step))
+
+    def measure(self, row, n, dtype, threads):
+        built = self.built(row, n, dtype)
+        pair = self.sides.of(threads)
+        runners = self.started(pair, built)
+        try:
+            taken = self.run(runners)
+        except tf.errors.OpError as error:
+            raise Broken(text_of(error.message)) from None
+        finally:
+            for runner in runners:
+                runner.session.close()
+            for side in pair:
+                tf1.Session.reset(side.target)
+        # The step's own time goes; noise must not leave less than nothing.
+        us = tuple(max(step - base, step / 50) / built.times * 1e6
+                   for base, step in taken)
+        result = Result(row, n, dtype, threads, built.times, us)
+        least, result.bound = self.limits.seconds(
+            row, n, dtype, SIZE[dtype], built.bytes, threads)
+        result.limit_us = least and least * 1e6
+        return result

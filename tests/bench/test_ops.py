@@ -1,0 +1,136 @@
+"""test_ops.py - tests/bench/ops on a few rows, short; its arithmetic, its table,
+and what it makes of options and servers that are no good."""
+import importlib.machinery
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+OPS = os.path.join(HERE, "ops")
+LIMITS = os.path.join(ROOT, "build", "bench", "limits")
+PYTHON = os.environ.get("TFD_PYTHON") or os.path.join(
+    ROOT, "build", "venv", "bin", "python")
+sys.path.insert(0, ROOT)
+sys.dont_write_bytecode = True
+
+from tests.bench.op_cases import ROWS  # noqa: E402
+from tests.bench.op_limits import Limits  # noqa: E402
+
+
+def has_tensorflow():
+    return subprocess.run(
+        [PYTHON, "-c", "import importlib.util as u, sys;"
+         "sys.exit(not u.find_spec('tensorflow'))"],
+        capture_output=True, check=False).returncode == 0 \
+        if os.access(PYTHON, os.X_OK) else False
+
+
+def ran(*arguments, program=None):
+    """(exit code, standard output, standard error) of the program."""
+    done = subprocess.run(
+        [program or sys.executable, OPS, *arguments], capture_output=True,
+        text=True, timeout=60, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+class Table(unittest.TestCase):
+    def families(self):
+        with open(os.path.join(ROOT, "kernels", "families.def")) as file:
+            return {line[7:].split(")")[0] for line in file
+                    if line.startswith("FAMILY(")}
+
+    def test_every_row_is_of_a_family(self):
+        self.assertEqual({row.family for row in ROWS} - self.families(), set())
+
+    def test_no_two_rows_have_one_name_and_type(self):
+        names = [(row.family, row.name, dtype) for row in ROWS
+                 for dtype in row.types]
+        twice = {name for name in names if names.count(name) > 1}
+        self.assertEqual(twice, set())
+
+
+@unittest.skipUnless(os.access(LIMITS, os.X_OK), "make benches")
+class OfTheMachine(unittest.TestCase):
+    def ask(self, text):
+        return subprocess.run([LIMITS], input=text, capture_output=True,
+                              text=True, timeout=60, check=False)
+
+    def test_limits_are_positive(self):
+        done = self.ask("clock\ncopy 65536 1\ntriad 65536 2\n"
+                        "gemm float 64 64 64\ngemm double 7 3 1\n")
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual([float(line) > 0 for line in
+                          done.stdout.splitlines()], [True] * 5)
+
+    def test_bad_questions_are_refused(self):
+        for text in ("\n", "copy\n", "copy 65536 0\n", "copy 65536 65\n",
+                     "gemm float 0 1 1\n", "time\n"):
+            with self.subTest(text):
+                self.assertEqual(self.ask(text).returncode, 1)
+
+    def test_where_it_is_not_built_nothing_is_known(self):
+        limits = Limits("/nonexistent", "/tmp")
+        self.assertIsNone(limits.memory(4096, 1))
+        self.assertIsNone(limits.product((8, 8, 8), "float32", 1))
+        self.assertIsNone(limits.vectors(4, 1000, 4, 1))
+
+
+class Options(unittest.TestCase):
+    def test_bad_options_are_refused(self):
+        for option in ("--sizes=0", "--sizes=x", "--sizes=", "--threads=0",
+                       "--threads=x", "--rounds=0", "--seconds=0",
+                       "--seconds=-1", "--again=-1", "--below=x", "--size"):
+            with self.subTest(option):
+                self.assertEqual(ran(option)[0], 2)
+
+
+@unittest.skipUnless(has_tensorflow(), "TensorFlow is missing")
+class Measured(unittest.TestCase):
+    """A few rows, once and short."""
+
+    SHORT = ("--rounds=1", "--seconds=0.001", "--again=0", "--sizes=1000",
+             "--threads=1")
+
+    def run_ops(self, *arguments):
+        return ran(*self.SHORT, *arguments, program=PYTHON)
+
+    def test_rows_totals_and_counts(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "json")
+            code, output, errors = self.run_ops(
+                "--only=binary: sub,bitwise: invert",
+                "--types=float,int32,bool", "--json=" + path)
+            self.assertEqual((code, errors), (0, ""))
+            with open(path) as file:
+                found = json.load(file)
+        self.assertEqual(len(found["rows"]), 5)
+        self.assertEqual(found["failed"], [])
+        self.assertTrue(all(row["ratio"] > 0 for row in found["rows"]))
+        self.assertIn("5 measured", output)
+        self.assertIn("geometric mean", output)
+
+    def test_what_tensorflow_lacks_is_counted(self):
+        code, output, _ = self.run_ops("--only=unary: sign",
+                                       "--types=int32,string")
+        self.assertEqual(code, 0)
+        self.assertIn("1 measured", output)
+
+    def test_a_server_that_ends_is_a_failure(self):
+        code, output, _ = self.run_ops("--only=relu: relugrad", "--tfd=false")
+        self.assertEqual(code, 1)
+        self.assertIn("false ended with code 1", output)
+        self.assertIn("0 measured", output)
+
+    def test_a_name_that_no_row_has_is_refused(self):
+        code, _, errors = self.run_ops("--only=nosuchop")
+        self.assertEqual(code, 2)
+        self.assertIn("no row is called so", errors)
+
+
+if __name__ == "__main__":
+    unittest.main()
