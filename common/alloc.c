@@ -249,8 +249,11 @@ bool tfd_buffer_charge(struct tfd_buffer *buffer, size_t size)
     used = more < b->idle ? more : b->idle;
     b->idle -= used;
     atomic_fetch_sub(&cached, used);
-    if (!charge(more))
+    if (!charge(more)) {
+        b->idle += used;
+        atomic_fetch_add(&cached, used);
         return false;
+    }
     b->charged = size;
     return true;
 }

@@ -199,6 +199,55 @@ static void test_cached_buffers_make_way_for_the_limit(void **state)
     tfd_buffer_unref(b);
 }
 
+/* Filled altogether, in part or not at all; sizes that are those of a class and
+ * sizes in between. */
+static void test_the_sum_of_the_cache_is_exact(void **state)
+{
+    (void)state;
+    tfd_alloc_cache_limit((size_t)64 << 20);
+    for (int round = 0; round < 3; round++)
+        for (size_t size = 1; size < 1 << 20; size += size / 3 + 1) {
+            struct tfd_buffer *whole = tfd_buffer_new_empty(size);
+            struct tfd_buffer *part = tfd_buffer_new_empty(size);
+            struct tfd_buffer *none = tfd_buffer_new_empty(size);
+
+            assert_true(whole && part && none);
+            assert_true(tfd_buffer_charge(whole, size / 2));
+            assert_true(tfd_buffer_charge(whole, size));
+            assert_true(tfd_buffer_charge(part, size / 3));
+            assert_int_equal(stats().in_use, size + size / 3);
+            tfd_buffer_unref(none);
+            tfd_buffer_unref(whole);
+            tfd_buffer_unref(part);
+            assert_int_equal(stats().in_use, 0);
+        }
+    assert_true(stats().cached > 0);
+    tfd_alloc_trim();
+    assert_int_equal(stats().cached, 0);
+}
+
+/* What could not be charged still counts as kept for reuse. */
+static void test_a_refused_charge_changes_no_sum(void **state)
+{
+    struct tfd_buffer *b;
+
+    (void)state;
+    tfd_buffer_unref(tfd_buffer_new(1000));
+    b = tfd_buffer_new_empty(1000);
+    assert_int_equal(stats().cached, 1024);
+    tfd_alloc_limit(500);
+    assert_false(tfd_buffer_charge(b, 600));
+    assert_int_equal(stats().cached, 1024);
+    assert_int_equal(stats().in_use, 0);
+    tfd_alloc_limit(0);
+    assert_true(tfd_buffer_charge(b, 600));
+    assert_int_equal(stats().cached, 424);
+    tfd_buffer_unref(b);
+    assert_int_equal(stats().cached, 1024);
+    tfd_alloc_trim();
+    assert_int_equal(stats().cached, 0);
+}
+
 static void test_the_peak_remembers(void **state)
 {
     struct tfd_buffer *b = tfd_buffer_new(20 << 20);
@@ -280,6 +329,8 @@ int main(void)
         TEST(test_sizes_nobody_wants_make_way),
         TEST(test_the_limit_is_on_what_is_in_use),
         TEST(test_cached_buffers_make_way_for_the_limit),
+        TEST(test_the_sum_of_the_cache_is_exact),
+        TEST(test_a_refused_charge_changes_no_sum),
         TEST(test_the_peak_remembers),
         TEST(test_a_slice_shows_and_keeps_its_parent),
         TEST(test_threads_may_do_all_of_it_at_once),
