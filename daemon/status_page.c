@@ -233,6 +233,9 @@ static int metrics_page(void *self, struct tfd_bytes *b,
            (double)intake->waiting_size);
     metric(b, "tfd_intake_pauses_total", "counter",
            "requests that had to wait for memory", (double)intake->pauses);
+    metric(b, "tfd_intake_late_total", "counter",
+           "connections ended because requests on them did not come on",
+           (double)intake->late);
     metric(b, "process_resident_memory_bytes", "gauge", "resident memory",
            (double)resident_bytes());
     rpc_family(b, s, "tfd_rpc_requests_total", "calls by method", calls_of);

@@ -39,6 +39,16 @@ def metrics_are_in_prometheus_format(cluster):
 
 
 @test(**ONE)
+def connections_ended_for_being_late_are_counted(cluster):
+    name = "tfd_intake_late_total"
+    lines = wire.get(port_of(cluster), "/metrics")[2].decode().splitlines()
+    own = [line for line in lines if name in line]
+    assert len(own) == 3, own
+    assert own[0].startswith("# HELP %s connections " % name), own
+    assert own[1:] == ["# TYPE %s counter" % name, name + " 0"], own
+
+
+@test(**ONE)
 def metrics_count_calls(cluster):
     def count():
         body = wire.get(port_of(cluster), "/metrics")[2].decode()
