@@ -348,7 +348,7 @@ static enum tfd_code input_gpu(struct tfd_kctx *k, struct tfd_status *st)
 
     TFD_TRY(tfd_conv_input_sizes(k, &x, st));
     TFD_TRY(tfd_conv_measure(w, &x, &k->in[1].shape, &c, &y, st));
-    TFD_TRY(tfd_conv_check_backprop(k, &y, st));
+    TFD_TRY(tfd_conv_check_backprop(k, &c, &y, st));
     TFD_TRY(tfd_kctx_output(k, 0, k->in[2].dtype, &x, st));
     return run(k, &c, CUDA_DNN_INPUT, &k->out[0], &k->in[1], &k->in[2], st);
 }
@@ -361,7 +361,7 @@ static enum tfd_code filter_gpu(struct tfd_kctx *k, struct tfd_status *st)
 
     TFD_TRY(tfd_check_shape(k, 1, false, &shape, st));
     TFD_TRY(tfd_conv_measure(w, &k->in[0].shape, &shape, &c, &y, st));
-    TFD_TRY(tfd_conv_check_backprop(k, &y, st));
+    TFD_TRY(tfd_conv_check_backprop(k, &c, &y, st));
     TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &shape, st));
     return run(k, &c, CUDA_DNN_FILTER, &k->in[0], &k->out[0], &k->in[2], st);
 }

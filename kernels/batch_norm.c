@@ -113,17 +113,29 @@ static void no_moments(int64_t channels, const struct moments *m)
 }
 
 static enum tfd_code check_vector(const struct tfd_kctx *k, int arg,
-                                  const char *what, int64_t channels,
-                                  struct tfd_status *st)
+                                  const char *what, struct tfd_status *st)
 {
     const struct tfd_shape *s = &k->in[arg].shape;
     char text[TFD_SHAPE_TEXT_MAX];
 
-    if (s->rank != 1 || s->dim[0] != channels)
+    if (s->rank != 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT, "%s must be 1-dimensional%s",
+                        what, tfd_shape_text(s, text));
+    return TFD_OK;
+}
+
+/* when: what makes the kernel look at it, where that is not always so. */
+static enum tfd_code check_size(const struct tfd_kctx *k, int arg,
+                                const char *when, const char *what,
+                                int64_t channels, struct tfd_status *st)
+{
+    const int64_t size = k->in[arg].shape.dim[0];
+
+    if (size != channels)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "%s must be 1-dimensional with as many elements as x "
-                        "has channels (%lld), but its shape is %s",
-                        what, (long long)channels, tfd_shape_text(s, text));
+                        "%s%s must have the same number of elements as the "
+                        "channels of x, got %lld and %lld",
+                        when, what, (long long)size, (long long)channels);
     return TFD_OK;
 }
 
@@ -136,7 +148,7 @@ static enum tfd_code check_image(const struct tfd_kctx *k, int arg,
 
     if (x->rank != s->rank)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "input must be %d-dimensional%s", s->rank,
+                        "input must be 4 or 5-dimensional%s",
                         tfd_shape_text(x, text));
     *channels = x->dim[s->second ? 1 : s->rank - 1];
     return TFD_OK;
@@ -146,16 +158,19 @@ static enum tfd_code check_forward(const struct tfd_kctx *k, int64_t channels,
                                    struct tfd_status *st)
 {
     const struct tfd_batch_norm *s = k->state;
-    bool used = !s->training || s->factor != 1.0f;
+    const char *when = s->training ? "When exponential_avg_factor != 1, "
+                                   : "When is_training=false, ";
 
-    TFD_TRY(check_vector(k, 1, "scale", channels, st));
-    TFD_TRY(check_vector(k, 2, "offset", channels, st));
-    for (int i = 3; i <= 4; i++)
-        if (used || tfd_tensor_elements(&k->in[i]))
-            TFD_TRY(check_vector(
-                k, i, i == 3 ? "estimated_mean" : "estimated_variance",
-                channels, st));
-    return TFD_OK;
+    TFD_TRY(check_vector(k, 1, "scale", st));
+    TFD_TRY(check_vector(k, 2, "offset", st));
+    TFD_TRY(check_vector(k, 3, "estimated_mean", st));
+    TFD_TRY(check_vector(k, 4, "estimated_variance", st));
+    TFD_TRY(check_size(k, 1, "", "scale", channels, st));
+    TFD_TRY(check_size(k, 2, "", "offset", channels, st));
+    if (s->training && s->factor == 1.0f)
+        return TFD_OK; /* nobody looks at the others */
+    TFD_TRY(check_size(k, 3, when, "mean", channels, st));
+    return check_size(k, 4, when, "variance", channels, st);
 }
 
 enum tfd_code tfd_batch_norm_forward(struct tfd_kctx *k, int64_t *channels,
@@ -244,15 +259,18 @@ static enum tfd_code check_gradient(const struct tfd_kctx *k, int64_t channels,
 {
     char have[TFD_SHAPE_TEXT_MAX], want[TFD_SHAPE_TEXT_MAX];
 
+    TFD_TRY(check_vector(k, 2, "scale", st));
+    TFD_TRY(check_vector(k, 3, "saved mean", st));
+    TFD_TRY(check_vector(k, 4, "saved variance", st));
     if (!tfd_shape_equal(&k->in[0].shape, &k->in[1].shape))
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "x and y_backprop must have same shape, but x has "
                         "shape %s and y_backprop has shape %s",
                         tfd_shape_text(&k->in[1].shape, want),
                         tfd_shape_text(&k->in[0].shape, have));
-    TFD_TRY(check_vector(k, 2, "scale", channels, st));
-    TFD_TRY(check_vector(k, 3, "reserve_space_1", channels, st));
-    return check_vector(k, 4, "reserve_space_2", channels, st);
+    TFD_TRY(check_size(k, 2, "", "scale", channels, st));
+    TFD_TRY(check_size(k, 3, "", "reserve_space_1", channels, st));
+    return check_size(k, 4, "", "reserve_space_2", channels, st);
 }
 
 static enum tfd_code gradient_work(struct tfd_kctx *k,

@@ -29,6 +29,10 @@ enum tfd_code tfd_conv_prepare(const struct tfd_prepare *p, void *state,
 
     tfd_gemm_init();
     TFD_TRY(tfd_window_read(p->node, w, st));
+    if (filter)
+        w->backward = "Conv2DCustomBackpropFilter";
+    else if (tfd_str_is(p->node->op->name, "Conv2DBackpropInput"))
+        w->backward = "Conv2DCustomBackpropInput";
     if (w->stride[TFD_WINDOW_BATCH] != 1 || w->stride[TFD_WINDOW_CHANNEL] != 1)
         return tfd_fail(st, filter ? TFD_INVALID_ARGUMENT : TFD_UNIMPLEMENTED,
                         "Current implementation does not yet support strides "
@@ -48,15 +52,20 @@ static bool takes_all(enum tfd_dtype t)
 
 /* ---- Sizes --------------------------------------------------------------- */
 
-static enum tfd_code check_rank(const char *what, const struct tfd_shape *s,
+static enum tfd_code check_rank(const struct tfd_window *w, const char *what,
+                                const struct tfd_shape *s,
                                 struct tfd_status *st)
 {
     char text[TFD_SHAPE_TEXT_MAX];
 
-    if (s->rank != 4)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT, "%s must be 4-dimensional%s",
-                        what, tfd_shape_text(s, text));
-    return TFD_OK;
+    if (s->rank == 4)
+        return TFD_OK;
+    if (w->backward)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "%s: %s must be 4-dimensional", w->backward, what);
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "convolution %s must be 4-dimensional: %s", what,
+                    tfd_shape_text(s, text));
 }
 
 static int64_t dim(const struct tfd_window *w, const struct tfd_shape *s,
@@ -65,14 +74,24 @@ static int64_t dim(const struct tfd_window *w, const struct tfd_shape *s,
     return s->dim[tfd_window_at(w, d)];
 }
 
-static enum tfd_code check_channels(int64_t in, const int64_t *filter,
+/* TensorFlow's words, spelt as it does. */
+static enum tfd_code check_channels(const struct tfd_window *w, int64_t in,
+                                    const int64_t *filter,
                                     struct tfd_status *st)
 {
+    if (filter[2] <= 0 && w->backward)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "%s: filter depth must be strictly greated than zero",
+                        w->backward);
     if (filter[2] <= 0)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "filter depth must be strictly greater than zero, got "
-                        "%lld",
+                        "filter depth must be stricly positive, got %lld",
                         (long long)filter[2]);
+    if (in % filter[2] && w->backward)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "%s: input depth must be evenly divisible by filter "
+                        "depth",
+                        w->backward);
     if (in % filter[2])
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "input depth must be evenly divisible by filter depth: "
@@ -80,8 +99,8 @@ static enum tfd_code check_channels(int64_t in, const int64_t *filter,
                         (long long)in, (long long)filter[2]);
     if (in == 0 || filter[3] % (in / filter[2]))
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "output depth (%lld) must be evenly divisible by the "
-                        "number of groups (%lld)",
+                        "output depth must be evenly divisible by number of "
+                        "groups: %lld vs %lld",
                         (long long)filter[3], (long long)(in / filter[2]));
     return TFD_OK;
 }
@@ -94,12 +113,12 @@ enum tfd_code tfd_conv_measure(const struct tfd_window *w,
 {
     int64_t out[TFD_WINDOW_DIMS];
 
-    TFD_TRY(check_rank("input", x, st));
-    TFD_TRY(check_rank("filter", filter, st));
+    TFD_TRY(check_rank(w, "input", x, st));
+    TFD_TRY(check_rank(w, "filter", filter, st));
     c->batch = dim(w, x, TFD_WINDOW_BATCH);
     c->in_channels = dim(w, x, TFD_WINDOW_CHANNEL);
     c->out_channels = filter->dim[3];
-    TFD_TRY(check_channels(c->in_channels, filter->dim, st));
+    TFD_TRY(check_channels(w, c->in_channels, filter->dim, st));
     c->groups = c->in_channels / filter->dim[2];
     TFD_TRY(tfd_window_side(w, TFD_WINDOW_ROW, dim(w, x, TFD_WINDOW_ROW),
                             filter->dim[0], &c->row, st));
@@ -119,14 +138,11 @@ enum tfd_code tfd_conv_check_filter(const struct tfd_shape *filter,
                                     const struct tfd_shape *y,
                                     struct tfd_status *st)
 {
-    char text[TFD_SHAPE_TEXT_MAX];
-
     if (tfd_shape_elements(filter) > 0 || tfd_shape_elements(y) == 0)
         return TFD_OK;
     return tfd_fail(st, TFD_INVALID_ARGUMENT,
                     "filter must not have zero elements (i.e. all dimensions "
-                    "must be non-zero), but it is %s",
-                    tfd_shape_text(filter, text));
+                    "must be non-zero)");
 }
 
 static enum tfd_code convolve(struct tfd_kctx *k, struct tfd_conv *c,
@@ -159,9 +175,8 @@ enum tfd_code tfd_conv_compute(struct tfd_kctx *k, struct tfd_status *st)
     if (w->channels_second && !takes_all(x->dtype))
         return tfd_fail(st, TFD_UNIMPLEMENTED,
                         "The Conv2D op currently only supports the NHWC tensor "
-                        "format on the CPU for %s; the op was given the NCHW "
-                        "format",
-                        tfd_dtype_name((int)x->dtype));
+                        "format on the CPU. The op was given the format: "
+                        "NCHW");
     TFD_TRY(tfd_conv_measure(w, &x->shape, &filter->shape, &c, &y, st));
     TFD_TRY(tfd_conv_check_filter(&filter->shape, &y, st));
     TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &y, st));
@@ -173,9 +188,8 @@ enum tfd_code tfd_conv_compute(struct tfd_kctx *k, struct tfd_status *st)
         tfd_conv_forward, st);
 }
 
-/* What the plain kernels of TensorFlow refuse. */
+/* What the plain kernels of TensorFlow refuse as soon as they are made. */
 static enum tfd_code check_backward(const struct tfd_kctx *k,
-                                    const struct tfd_conv *c,
                                     struct tfd_status *st)
 {
     const struct tfd_window *w = k->state;
@@ -183,37 +197,58 @@ static enum tfd_code check_backward(const struct tfd_kctx *k,
     if (takes_all(k->in[2].dtype))
         return TFD_OK;
     if (w->channels_second)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "%s [CPU] only supports NHWC data format.",
-                        k->kernel->op);
+        return tfd_fail(st, TFD_INVALID_ARGUMENT, "%sOp only supports NHWC.",
+                        w->backward);
     if (w->dilation[TFD_WINDOW_ROW] != 1 || w->dilation[TFD_WINDOW_COLUMN] != 1)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "%s [CPU] not yet support dilation rates larger than "
-                        "1.",
-                        k->kernel->op);
-    if (c->groups != 1)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "%s [CPU] does not yet support groups, but there are "
-                        "%lld",
-                        k->kernel->op, (long long)c->groups);
+                        "Current CPU implementations do not yet support "
+                        "dilation rates larger than 1.");
     return TFD_OK;
 }
 
+/* As many places as the window has on its way along one dimension. */
+static enum tfd_code check_moves(const struct tfd_window *w,
+                                 enum tfd_window_dim d,
+                                 const struct tfd_window_side *side,
+                                 const struct tfd_shape *have,
+                                 struct tfd_status *st)
+{
+    const long long out = (long long)dim(w, have, d);
+
+    if (out == side->out)
+        return TFD_OK;
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "%s: Size of out_backprop doesn't match computed: actual = "
+                    "%lld, computed = %lld spatial_dim: %d input: %lld filter: "
+                    "%lld output: %lld stride: %lld dilation: %lld",
+                    w->backward, out, (long long)side->out, tfd_window_at(w, d),
+                    (long long)side->in, (long long)side->size, out,
+                    (long long)side->stride, (long long)side->dilation);
+}
+
 enum tfd_code tfd_conv_check_backprop(const struct tfd_kctx *k,
+                                      const struct tfd_conv *c,
                                       const struct tfd_shape *want,
                                       struct tfd_status *st)
 {
     const struct tfd_shape *have = &k->in[2].shape;
-    char text[TFD_SHAPE_TEXT_MAX], wanted[TFD_SHAPE_TEXT_MAX];
+    const struct tfd_window *w = k->state;
 
-    TFD_TRY(check_rank("out_backprop", have, st));
-    if (!tfd_shape_equal(want, have))
+    TFD_TRY(check_rank(w, "out_backprop", have, st));
+    if (have->dim[0] != want->dim[0])
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "%s: Size of out_backprop doesn't match computed: "
-                        "actual = %s, computed = %s",
-                        k->kernel->op, tfd_shape_text(have, text),
-                        tfd_shape_text(want, wanted));
-    return TFD_OK;
+                        "%s: input and out_backprop must have the same batch "
+                        "size. Input batch: %lld, outbackprop batch: %lld, "
+                        "batch_dim: 0",
+                        w->backward, (long long)want->dim[0],
+                        (long long)have->dim[0]);
+    if (dim(w, have, TFD_WINDOW_CHANNEL) != dim(w, want, TFD_WINDOW_CHANNEL))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "%s: filter and out_backprop must have the same "
+                        "out_depth",
+                        w->backward);
+    TFD_TRY(check_moves(w, TFD_WINDOW_ROW, &c->row, have, st));
+    return check_moves(w, TFD_WINDOW_COLUMN, &c->column, have, st);
 }
 
 enum tfd_code tfd_conv_input_sizes(const struct tfd_kctx *k,
@@ -224,11 +259,16 @@ enum tfd_code tfd_conv_input_sizes(const struct tfd_kctx *k,
     struct tfd_shape two;
 
     TFD_TRY(tfd_check_shape(k, 0, false, x, st));
-    if (x->rank != 2)
+    if (x->rank == TFD_WINDOW_DIMS)
         return TFD_OK;
+    if (x->rank != 2)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Conv2DBackpropInput requires input_sizes to contain 4 "
+                        "values or 2 values, but got: %d",
+                        x->rank);
     two = *x;
-    TFD_TRY(check_rank("filter", &k->in[1].shape, st));
-    TFD_TRY(check_rank("out_backprop", dy, st));
+    TFD_TRY(check_rank(w, "filter", &k->in[1].shape, st));
+    TFD_TRY(check_rank(w, "out_backprop", dy, st));
     x->rank = TFD_WINDOW_DIMS;
     x->dim[tfd_window_at(w, TFD_WINDOW_BATCH)] = dim(w, dy, TFD_WINDOW_BATCH);
     x->dim[tfd_window_at(w, TFD_WINDOW_ROW)] = two.dim[0];
@@ -245,9 +285,17 @@ static enum tfd_code input_compute(struct tfd_kctx *k, struct tfd_status *st)
     struct tfd_shape x, y;
 
     TFD_TRY(tfd_conv_input_sizes(k, &x, st));
+    TFD_TRY(check_backward(k, st));
     TFD_TRY(tfd_conv_measure(w, &x, &filter->shape, &c, &y, st));
-    TFD_TRY(check_backward(k, &c, st));
-    TFD_TRY(tfd_conv_check_backprop(k, &y, st));
+    TFD_TRY(tfd_conv_check_backprop(k, &c, &y, st));
+    if (c.groups != 1 && !takes_all(dy->dtype))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Gradients for grouped convolutions are not supported "
+                        "on CPU. Please file a feature request if you run into "
+                        "this issue. Computed input depth %lld doesn't match "
+                        "filter input depth %lld",
+                        (long long)c.in_channels,
+                        (long long)filter->shape.dim[2]);
     TFD_TRY(tfd_kctx_output(k, 0, dy->dtype, &x, st));
     return convolve(
         k, &c,
@@ -265,9 +313,15 @@ static enum tfd_code filter_compute(struct tfd_kctx *k, struct tfd_status *st)
     struct tfd_shape filter, y;
 
     TFD_TRY(tfd_check_shape(k, 1, false, &filter, st));
+    TFD_TRY(check_backward(k, st));
     TFD_TRY(tfd_conv_measure(w, &x->shape, &filter, &c, &y, st));
-    TFD_TRY(check_backward(k, &c, st));
-    TFD_TRY(tfd_conv_check_backprop(k, &y, st));
+    TFD_TRY(tfd_conv_check_backprop(k, &c, &y, st));
+    if (c.groups != 1 && !takes_all(dy->dtype))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "filter_size does not have enough elements, requested "
+                        "%lld, got %lld",
+                        (long long)(tfd_shape_elements(&filter) * c.groups),
+                        (long long)tfd_shape_elements(&filter));
     TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &filter, st));
     return convolve(
         k, &c,
@@ -400,7 +454,8 @@ static const struct tfd_opdef ops[] = {
         .inputs = "input_sizes: int32, filter: T, out_backprop: T",
         .outputs = "output: T",
         .attrs = "T: {half, bfloat16, float, double, int32}; " ATTRS,
-        .checks = "input_sizes: vector",
+        .checks = "input_sizes: vector 'Conv2DBackpropInput: input_sizes "
+                  "input must be 1-dim, not %d'",
         .shape = input_shape,
         .grad = input_gradient,
     },
@@ -409,7 +464,8 @@ static const struct tfd_opdef ops[] = {
         .inputs = "input: T, filter_sizes: int32, out_backprop: T",
         .outputs = "output: T",
         .attrs = "T: {half, bfloat16, float, double}; " ATTRS,
-        .checks = "filter_sizes: vector",
+        .checks = "filter_sizes: vector 'Conv2DCustomBackpropFilter: "
+                  "filter_sizes input must be 1-dim, not %d'",
         .shape = filter_shape,
         .grad = filter_gradient,
     },

@@ -34,6 +34,7 @@ enum tfd_code tfd_conv_check_filter(const struct tfd_shape *filter,
 
 /* Input 2 is the gradient of what has this shape. */
 enum tfd_code tfd_conv_check_backprop(const struct tfd_kctx *k,
+                                      const struct tfd_conv *c,
                                       const struct tfd_shape *want,
                                       struct tfd_status *st) TFD_MUST_USE;
 

@@ -176,6 +176,10 @@ enum tfd_code tfd_depthwise_prepare(const struct tfd_prepare *p, void *state,
     struct tfd_window *w = state;
 
     TFD_TRY(tfd_window_read(p->node, w, st));
+    if (tfd_str_is(p->node->op->name, "DepthwiseConv2dNativeBackpropInput"))
+        w->backward = "DepthwiseConv2DBackpropInput";
+    if (tfd_str_is(p->node->op->name, "DepthwiseConv2dNativeBackpropFilter"))
+        w->backward = "DepthwiseConv2DBackpropFilter";
     if (w->stride[TFD_WINDOW_BATCH] != 1 || w->stride[TFD_WINDOW_CHANNEL] != 1)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Current implementation does not yet support strides "
@@ -202,25 +206,30 @@ static enum tfd_code check_type(const struct tfd_kctx *k, enum tfd_dtype t,
     if (w->channels_second)
         return tfd_fail(st, TFD_UNIMPLEMENTED,
                         "Depthwise convolution on CPU is only supported for "
-                        "NHWC format in %s",
-                        tfd_dtype_name((int)t));
+                        "NHWC format");
     if (w->dilation[TFD_WINDOW_ROW] != 1 || w->dilation[TFD_WINDOW_COLUMN] != 1)
         return tfd_fail(st, TFD_UNIMPLEMENTED,
-                        "Depthwise convolution on CPU has no dilations in %s",
-                        tfd_dtype_name((int)t));
+                        "Current kernel implementation does not support "
+                        "dilations, received [1 %lld %lld 1]",
+                        (long long)w->dilation[TFD_WINDOW_ROW],
+                        (long long)w->dilation[TFD_WINDOW_COLUMN]);
     return TFD_OK;
 }
 
-static enum tfd_code check_rank(const char *what, const struct tfd_shape *s,
+static enum tfd_code check_rank(const struct tfd_window *w, const char *what,
+                                const struct tfd_shape *s,
                                 struct tfd_status *st)
 {
     char text[TFD_SHAPE_TEXT_MAX];
 
-    if (s->rank != 4)
+    if (s->rank == 4)
+        return TFD_OK;
+    if (w->backward)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "%s must be 4-dimensional: %s", what,
-                        tfd_shape_text(s, text));
-    return TFD_OK;
+                        "%s: %s must be 4-dimensional", w->backward, what);
+    return tfd_fail(st, TFD_INVALID_ARGUMENT, "%s must be 4-dimensional%s%s",
+                    what, strcmp(what, "input") == 0 ? "" : ": ",
+                    tfd_shape_text(s, text));
 }
 
 enum tfd_code tfd_depthwise_measure(const struct tfd_window *w,
@@ -231,11 +240,15 @@ enum tfd_code tfd_depthwise_measure(const struct tfd_window *w,
 {
     int64_t channels;
 
-    TFD_TRY(check_rank("input", x, st));
-    TFD_TRY(check_rank("filter", filter, st));
+    TFD_TRY(check_rank(w, "input", x, st));
+    TFD_TRY(check_rank(w, "filter", filter, st));
     d->batch = x->dim[0];
     d->in = x->dim[tfd_window_at(w, TFD_WINDOW_CHANNEL)];
     d->multiplier = filter->dim[3];
+    if (d->in != filter->dim[2] && w->backward)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "%s: input and filter must have the same in_depth",
+                        w->backward);
     if (d->in != filter->dim[2])
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "input and filter must have the same depth: %lld vs "
@@ -299,14 +312,54 @@ enum tfd_code tfd_depthwise_check_backprop(const struct tfd_kctx *k,
                                            const struct tfd_shape *want,
                                            struct tfd_status *st)
 {
-    char have[TFD_SHAPE_TEXT_MAX], text[TFD_SHAPE_TEXT_MAX];
+    static const struct {
+        enum tfd_window_dim dim;
+        const char *wrong;
+    } rules[] = {
+        {TFD_WINDOW_BATCH,
+         "input and out_backprop must have the same batch size"},
+        {TFD_WINDOW_ROW, "Number of rows of out_backprop doesn't match"},
+        {TFD_WINDOW_COLUMN, "Number of cols of out_backprop doesn't match"},
+        {TFD_WINDOW_CHANNEL,
+         "depth_multiplier * in_depth not equal to out_depth"},
+    };
+    const struct tfd_window *w = k->state;
+    const struct tfd_shape *have = &k->in[2].shape;
 
-    if (!tfd_shape_equal(&k->in[2].shape, want))
+    TFD_TRY(check_rank(w, "out_backprop", have, st));
+    for (size_t i = 0; i < TFD_COUNT(rules); i++) {
+        const int at = tfd_window_at(w, rules[i].dim);
+
+        if (have->dim[at] == want->dim[at])
+            continue;
+        if (rules[i].dim == TFD_WINDOW_BATCH ||
+            rules[i].dim == TFD_WINDOW_CHANNEL)
+            return tfd_fail(st, TFD_INVALID_ARGUMENT, "%s: %s", w->backward,
+                            rules[i].wrong);
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "%s: out_backprop has shape %s instead of %s",
-                        k->kernel->op, tfd_shape_text(&k->in[2].shape, have),
-                        tfd_shape_text(want, text));
+                        "%s: %s computed: actual = %lld, computed = %lld",
+                        w->backward, rules[i].wrong, (long long)have->dim[at],
+                        (long long)want->dim[at]);
+    }
     return TFD_OK;
+}
+
+static enum tfd_code read_sizes(const struct tfd_kctx *k, int in,
+                                const char *what, struct tfd_shape *out,
+                                struct tfd_status *st)
+{
+    const struct tfd_tensor *t = &k->in[in];
+
+    if (t->shape.rank != 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Conv2DBackprop%s: %s input must be 1-dim, not %d",
+                        in == 0 ? "Input" : "Filter", what, t->shape.rank);
+    for (int64_t i = 0; i < tfd_tensor_elements(t); i++)
+        if (tfd_check_int_at(t, i) < 0)
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "Dimension %lld of %s must be >= 0", (long long)i,
+                            what);
+    return tfd_check_shape(k, in, false, out, st);
 }
 
 static enum tfd_code input_compute(struct tfd_kctx *k, struct tfd_status *st)
@@ -317,7 +370,7 @@ static enum tfd_code input_compute(struct tfd_kctx *k, struct tfd_status *st)
     struct tfd_depthwise d;
 
     TFD_TRY(check_type(k, dy->dtype, st));
-    TFD_TRY(tfd_check_shape(k, 0, false, &x, st));
+    TFD_TRY(read_sizes(k, 0, "input_sizes", &x, st));
     TFD_TRY(tfd_depthwise_measure(w, &x, &k->in[1].shape, &d, &y, st));
     TFD_TRY(tfd_depthwise_check_backprop(k, &y, st));
     TFD_TRY(tfd_kctx_output(k, 0, dy->dtype, &x, st));
@@ -336,7 +389,7 @@ static enum tfd_code filter_compute(struct tfd_kctx *k, struct tfd_status *st)
     struct tfd_depthwise d;
 
     TFD_TRY(check_type(k, x->dtype, st));
-    TFD_TRY(tfd_check_shape(k, 1, false, &filter, st));
+    TFD_TRY(read_sizes(k, 1, "filter_sizes", &filter, st));
     TFD_TRY(tfd_depthwise_measure(w, &x->shape, &filter, &d, &y, st));
     TFD_TRY(tfd_depthwise_check_backprop(k, &y, st));
     TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &filter, st));

@@ -79,6 +79,14 @@ static enum tfd_code fail_steps(const struct tfd_str *steps, int count,
                     at ? text : "");
 }
 
+/* What messages call the op: "Conv2D" for "_FusedConv2D". */
+static const char *unfused_name(const struct tfd_node *n)
+{
+    const char *name = n->op->def->name;
+
+    return strncmp(name, "_Fused", 6) == 0 ? name + 6 : name;
+}
+
 /* The operands of the first step: so many, and of the node's type. */
 static enum tfd_code check_operands(const struct tfd_node *n, bool batch_norm,
                                     struct tfd_status *st)
@@ -88,12 +96,13 @@ static enum tfd_code check_operands(const struct tfd_node *n, bool batch_norm,
 
     TFD_TRY(tfd_node_int(n, "num_args", &have, st));
     if (have != want || n->in_count != FIRST + want)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Fused " TFD_STR_FMT " with %s must have %lld extra "
-                        "arguments, not %lld",
-                        TFD_STR_ARG(n->op->name),
-                        batch_norm ? "FusedBatchNorm" : "BiasAdd",
-                        (long long)want, (long long)have);
+        return tfd_fail(
+            st, TFD_INVALID_ARGUMENT, "Fused %s with %s", unfused_name(n),
+            batch_norm ? "FusedBatchNorm must have four extra arguments: "
+                         "scale, offset, mean, variance."
+                       : "BiasAdd must have one extra argument: bias or 4 "
+                         "extra arguments: bias, side_input, "
+                         "conv_input_scale and side_input_scale");
     return TFD_OK;
 }
 
@@ -147,9 +156,8 @@ enum tfd_code tfd_epilogue_prepare(const struct tfd_node *n,
     TFD_TRY(tfd_node_strs(n, "fused_ops", steps, STEPS_MAX, &count, st));
     if (count == 0)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Fused " TFD_STR_FMT " must have at least one fused "
-                        "op.",
-                        TFD_STR_ARG(n->op->name));
+                        "Fused %s must have at least one fused op.",
+                        unfused_name(n));
     e->add = tfd_registry_loop("AddV2", dtype);
     e->mul = tfd_registry_loop("Mul", dtype);
     e->batch_norm = batch_norm && tfd_str_is(steps[0], "FusedBatchNorm");
@@ -166,16 +174,18 @@ enum tfd_code tfd_epilogue_check(const struct tfd_epilogue *e,
                                  const struct tfd_kctx *k, int64_t channels,
                                  struct tfd_status *st)
 {
+    static const char *const norm_names[] = {
+        "scale", "offset", "estimated_mean", "estimated_variance"};
     char text[TFD_SHAPE_TEXT_MAX];
 
     for (int i = FIRST; i < k->in_count; i++) {
         const struct tfd_shape *s = &k->in[i].shape;
 
         if (s->rank != 1)
-            return tfd_fail(
-                st, TFD_INVALID_ARGUMENT, "%s must be 1-dimensional: %s",
-                e->batch_norm ? "scale, offset, mean and variance" : "bias",
-                tfd_shape_text(s, text));
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "%s must be 1-dimensional%s",
+                            e->batch_norm ? norm_names[i - FIRST] : "bias",
+                            tfd_shape_text(s, text));
         if (s->dim[0] != channels)
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
                             "%s has %lld numbers for the %lld channels of the "

@@ -109,13 +109,12 @@ static enum tfd_code check_layout(const struct conv *c, int64_t groups,
 {
     if (c->window.channels_second)
         return tfd_fail(st, TFD_UNIMPLEMENTED,
-                        "Fused conv implementation on a CPU only supports NHWC "
-                        "tensor format for now");
+                        "Fused conv implementation only supports NHWC tensor "
+                        "format for now.");
     if (groups != 1)
         return tfd_fail(st, TFD_UNIMPLEMENTED,
                         "Fused conv implementation does not support grouped "
-                        "convolutions for now, but there are %lld groups",
-                        (long long)groups);
+                        "convolutions for now.");
     return TFD_OK;
 }
 

@@ -100,19 +100,15 @@ static void grad_rows(void *arg, int64_t begin, int64_t end)
 
 enum tfd_code tfd_lrn_check(const struct tfd_kctx *k, struct tfd_status *st)
 {
-    char text[TFD_SHAPE_TEXT_MAX];
-
     for (int i = 0; i < k->in_count; i++) {
         if (k->in[i].shape.rank != 4)
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                            "in must be 4-dimensional, but input %d has shape "
-                            "%s",
-                            i, tfd_shape_text(&k->in[i].shape, text));
+                            "%s must be 4-dimensional",
+                            k->in_count == 1 ? "in" : "inputs");
         if (!tfd_shape_equal(&k->in[i].shape, &k->in[0].shape))
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                            "input_grads, input_image and output_image should "
-                            "have the same shape; input %d has %s",
-                            i, tfd_shape_text(&k->in[i].shape, text));
+                            "input_grads, input_image, and out_image should "
+                            "have the same shape");
     }
     return TFD_OK;
 }

@@ -12,6 +12,8 @@
  */
 #include "kernels/pool.h"
 
+#include <string.h>
+
 #include "common/str.h"
 #include "kernels/check.h"
 #include "kernels/families.h"
@@ -31,6 +33,24 @@ static bool takes_all(enum tfd_dtype t)
     return t == TFD_FLOAT || t == TFD_BFLOAT16;
 }
 
+/* TensorFlow says which of its classes refuses. */
+static const char *class_of(const char *op)
+{
+    static const char *const classes[][2] = {
+        {"MaxPool", "MaxPoolingOp"},
+        {"MaxPoolV2", "MaxPoolingV2Op"},
+        {"MaxPoolGrad", "MaxPoolingGradOp"},
+        {"MaxPoolGradV2", "MaxPoolingGradOp"},
+        {"AvgPool", "AvgPoolingOp"},
+        {"AvgPoolGrad", "AvgPoolingGradOp"},
+    };
+
+    for (size_t i = 0; i < TFD_COUNT(classes); i++)
+        if (strcmp(classes[i][0], op) == 0)
+            return classes[i][1];
+    return op;
+}
+
 static enum tfd_code check_layout(const struct tfd_kctx *k,
                                   const struct tfd_window *w, bool all,
                                   struct tfd_status *st)
@@ -38,19 +58,28 @@ static enum tfd_code check_layout(const struct tfd_kctx *k,
     if (w->channels_second && !all)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Default %s only supports NHWC on device type CPU",
-                        k->kernel->op);
+                        class_of(k->kernel->op));
     return TFD_OK;
 }
 
 static enum tfd_code check_rank(const char *what, const struct tfd_tensor *t,
                                 struct tfd_status *st)
 {
-    char text[TFD_SHAPE_TEXT_MAX];
+    if (t->shape.rank != 4)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT, "%s must be 4-dimensional",
+                        what);
+    return TFD_OK;
+}
 
+/* Forward; the number behind the rank is that of the layout. */
+static enum tfd_code check_pooled(const struct tfd_window *w,
+                                  const struct tfd_tensor *t,
+                                  struct tfd_status *st)
+{
     if (t->shape.rank != 4)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "%s must be 4-dimensional, but has shape %s", what,
-                        tfd_shape_text(&t->shape, text));
+                        "tensor_in_shape must have 2 spatial dimensions. %d %d",
+                        t->shape.rank, w->channels_second);
     return TFD_OK;
 }
 
@@ -74,7 +103,8 @@ static enum tfd_code check_spatial(const struct tfd_window *w,
     TFD_TRY(check_batch(w, st));
     if (moves(w, TFD_WINDOW_CHANNEL))
         return tfd_fail(st, TFD_UNIMPLEMENTED,
-                        "Non-spatial pooling is not yet supported.");
+                        "Non-spatial pooling is not yet supported. Volunteers? "
+                        ":)");
     return TFD_OK;
 }
 
@@ -90,15 +120,12 @@ static enum tfd_code check_depth(const struct tfd_window *w, int64_t channels,
                         "depth or pooling across width/height.");
     if (channels % size)
         return tfd_fail(st, TFD_UNIMPLEMENTED,
-                        "Depthwise max pooling requires the depth window (%lld)"
-                        " to evenly divide the input depth (%lld)",
-                        (long long)size, (long long)channels);
+                        "Depthwise max pooling requires the depth window to "
+                        "evenly divide the input depth");
     if (size != w->stride[TFD_WINDOW_CHANNEL])
         return tfd_fail(st, TFD_UNIMPLEMENTED,
-                        "Depthwise max pooling requires the depth window (%lld)"
-                        " to equal the depth stride (%lld)",
-                        (long long)size,
-                        (long long)w->stride[TFD_WINDOW_CHANNEL]);
+                        "Depthwise max pooling requires the depth window to "
+                        "equal the depth stride");
     return TFD_OK;
 }
 
@@ -144,7 +171,9 @@ static enum tfd_code window_of(const struct tfd_kctx *k, int values,
     if (k->in_count == values)
         return TFD_OK;
     TFD_TRY(tfd_window_values(&k->in[values], "ksize", w, w->size, st));
-    return tfd_window_values(&k->in[values + 1], "strides", w, w->stride, st);
+    return tfd_window_values(&k->in[values + 1],
+                             values == 1 ? "stride" : "strides", w, w->stride,
+                             st);
 }
 
 /* Each window's channels are a column, one channel wide. */
@@ -171,7 +200,7 @@ enum tfd_code tfd_pool_max(const struct tfd_kctx *k, struct tfd_pool_plan *plan,
 {
     plan->x = k->in[0].shape;
     TFD_TRY(window_of(k, 1, &plan->w, st));
-    TFD_TRY(check_rank("tensor_in", &k->in[0], st));
+    TFD_TRY(check_pooled(&plan->w, &k->in[0], st));
     TFD_TRY(check_batch(&plan->w, st));
     plan->deep = moves(&plan->w, TFD_WINDOW_CHANNEL);
     return plan->deep ? measure_deep(k, plan, st) : measure(plan, st);
@@ -182,7 +211,12 @@ enum tfd_code tfd_pool_mean(const struct tfd_kctx *k,
 {
     plan->x = k->in[0].shape;
     TFD_TRY(window_of(k, 1, &plan->w, st));
-    TFD_TRY(check_rank("tensor_in", &k->in[0], st));
+    TFD_TRY(check_pooled(&plan->w, &k->in[0], st));
+    TFD_TRY(check_batch(&plan->w, st));
+    if (moves(&plan->w, TFD_WINDOW_CHANNEL))
+        TFD_TRY(check_depth(
+            &plan->w, plan->x.dim[tfd_window_at(&plan->w, TFD_WINDOW_CHANNEL)],
+            st));
     TFD_TRY(check_spatial(&plan->w, st));
     return measure(plan, st);
 }
@@ -219,17 +253,28 @@ enum tfd_code tfd_pool_max_grad(const struct tfd_kctx *k,
     return check_same("grad", &k->in[2].shape, &plan->y, st);
 }
 
+/* TensorFlow calls the shape of the input by the gradient's name. */
+static enum tfd_code check_sizes(const struct tfd_tensor *t,
+                                 struct tfd_status *st)
+{
+    if (t->shape.rank != 1 || t->shape.dim[0] != TFD_WINDOW_DIMS)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "out_backprop must be 1-dimensional and 4 elements");
+    for (int i = 0; i < TFD_WINDOW_DIMS; i++)
+        if (tfd_check_int_at(t, i) < 0)
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "Expected a non-negative size, got %lld",
+                            (long long)tfd_check_int_at(t, i));
+    return TFD_OK;
+}
+
 enum tfd_code tfd_pool_mean_grad(const struct tfd_kctx *k,
                                  struct tfd_pool_plan *plan,
                                  struct tfd_status *st)
 {
     TFD_TRY(window_of(k, 2, &plan->w, st));
+    TFD_TRY(check_sizes(&k->in[0], st));
     TFD_TRY(tfd_check_shape(k, 0, false, &plan->x, st));
-    if (plan->x.rank != 4)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "orig_input_shape must be 1-dimensional and 4 "
-                        "elements, but has %d",
-                        plan->x.rank);
     TFD_TRY(check_rank("out_backprop", &k->in[1], st));
     TFD_TRY(check_spatial(&plan->w, st));
     TFD_TRY(measure(plan, st));
@@ -509,7 +554,6 @@ static const struct tfd_opdef ops[] = {
         .inputs = "orig_input_shape: int32, grad: T",
         .outputs = "output: T",
         .attrs = WINDOW PADDING FORMAT "T: {half, bfloat16, float, double}",
-        .checks = "orig_input_shape: vector",
         .shape = mean_grad_shape,
         .grad = mean_grad_gradient,
     },

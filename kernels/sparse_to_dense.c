@@ -93,11 +93,15 @@ static enum tfd_code put_values(struct tfd_kctx *k, const struct tfd_sparse *s,
 static enum tfd_code fill(struct tfd_kctx *k, struct tfd_sparse *s,
                           struct tfd_status *st)
 {
+    char text[TFD_SHAPE_TEXT_MAX];
+
     s->dim = k->out[0].shape.dim;
     if (*(const bool *)k->state)
         TFD_TRY(tfd_sparse_check_order(s, st));
-    else
-        TFD_TRY(tfd_sparse_check_bounds(s, st));
+    else if (tfd_sparse_check_bounds(s, NULL) != TFD_OK)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Indices are not valid (out of bounds).  Shape: %s",
+                        tfd_shape_text(&k->out[0].shape, text));
     TFD_TRY(tfd_elements_fill(k->in[3].dtype, tfd_tensor_data(&k->out[0]),
                               tfd_tensor_data(&k->in[3]),
                               tfd_tensor_elements(&k->out[0]), st));

@@ -379,7 +379,9 @@ static enum tfd_code check_audio(const struct tfd_shape *x, int64_t *channels,
     *channels = x->rank == 2 ? 1 : x->dim[2];
     if (x->dim[0] == 0)
         return TFD_OK;
-    if (*channels < 1 || *channels > UINT16_MAX)
+    if (*channels < 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT, "audio is null");
+    if (*channels > UINT16_MAX)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "num_channels must be in (0, 2^16), got: %lld",
                         (long long)*channels);

@@ -6,6 +6,8 @@
  */
 #include "kernels/window.h"
 
+#include <string.h>
+
 #include "common/str.h"
 
 /* ---- Attributes ---------------------------------------------------------- */
@@ -21,6 +23,12 @@ int tfd_window_at(const struct tfd_window *w, enum tfd_window_dim d)
 static enum tfd_code check_number(const char *what, int64_t value, int64_t min,
                                   struct tfd_status *st)
 {
+    if (value < min && strcmp(what, "ksize") == 0)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Sliding window ksize must be positive.");
+    if (value < min && strncmp(what, "stride", 6) == 0)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Stride must be > 0, but got %lld", (long long)value);
     if (value < min || value > INT32_MAX)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Sliding window %s must be between %lld and %d, but "
@@ -33,9 +41,8 @@ static enum tfd_code four(const char *what, int count, struct tfd_status *st)
 {
     if (count != TFD_WINDOW_DIMS)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Sliding window %s field must specify 4 dimensions, "
-                        "not %d",
-                        what, count);
+                        "Sliding window %s field must specify 4 dimensions",
+                        what);
     return TFD_OK;
 }
 

@@ -38,6 +38,7 @@ enum tfd_window_padding {
 struct tfd_window {
     enum tfd_window_padding padding;
     bool channels_second;            /* NCHW */
+    const char *backward;            /* how errors name a gradient; or NULL */
     int64_t stride[TFD_WINDOW_DIMS]; /* > 0, as the others */
     int64_t dilation[TFD_WINDOW_DIMS];
     int64_t size[TFD_WINDOW_DIMS]; /* of a pool's window */

@@ -137,6 +137,8 @@ convolutions("Conv2DBackpropFilter", of_filter, broad=[
     wrong=[bad(x(2, 5, 5, 2), [3, 3, 2, 3], x(2, 4, 5, 3), **window()),
            bad(x(2, 5, 5, 2), [3, 3, 2, 3], x(2, 5, 5, 4), **window()),
            bad(x(2, 5, 5, 2), [3, 3, 2], x(2, 5, 5, 3), **window()),
+           bad(x(1, 5, 5, 2), [3, 3, 2, 3], x(2, 5, 5, 3), **window()),
+           bad(x(2, 5, 5, 2), [[3, 3, 2, 3]], x(2, 5, 5, 3), **window()),
            bad(x(2, 5, 5, 2), [3, 3, 2, -3], x(2, 5, 5, 3), **window())],
     tol=256)  # sums of thousands that nearly cancel
 
@@ -264,6 +266,8 @@ NORMS = [
     c(x(2, 3, 4, 6), x(3), x(3), x(3), x(3), data_format="NCHW",
       is_training=False),
     c(x(1, 1, 1, 3), x(3), x(3), x(3), x(3)),
+    # Averages that nobody looks at.
+    c(x(2, 3, 4, 2), x(2), x(2), x(3), x(1)),
     c(x(0, 3, 4, 2), x(2), x(2), x(2), x(2)),
     c(x(0, 3, 4, 2), x(2), x(2), x(2), x(2), is_training=False),
     once(x(8, 30, 30, 17), x(17), x(17), x(17), x(17))]
@@ -310,6 +314,9 @@ def norm_gradients(*more):
         bad(x(2, 3, 4, 2), x(2, 3, 3, 2), x(2), x(2), x(2), *more),
         bad(x(2, 3, 4, 2), x(2, 3, 4, 2), x(3), x(2), x(2), *more),
         bad(x(2, 3, 4, 2), x(2, 3, 4, 2), x(2), x(0), x(2), *more),
+        bad(x(2, 3, 4, 2), x(2, 3, 4, 2), x(2), x(2, 1), x(2), *more),
+        bad(x(2, 3, 4, 2), x(2, 3, 4, 2), x(2, 1), x(2), x(2), *more),
+        bad(x(2, 3, 4, 2), x(2, 3, 4, 2), x(2), x(2), x(3), *more),
         bad(x(2, 3, 4, 2), x(2, 3, 4, 2), x(2), x(2), x(2, 1), *more)]
 
 
