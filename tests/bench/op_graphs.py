@@ -128,13 +128,18 @@ def repeated(graph, base, names, last, times):
             copy = graph_def.node.add()
             copy.CopyFrom(node)
             copy.name += mark
+            inner = [name.lstrip("^").partition(":")[0] in names
+                     for name in copy.input]
             for place, name in enumerate(copy.input):
                 bare, colon, port = name.lstrip("^").partition(":")
-                if bare in names:
+                if inner[place]:
                     copy.input[place] = "^" * name.startswith("^") + (
                         bare + mark + colon + port)
                 elif name == "^" + base:
                     copy.input[place] = "^" + before
+            # TensorFlow leaves out what follows from another input.
+            if not any(inner) and "^" + before not in copy.input:
+                copy.input.append("^" + before)
         before = last + mark
     with tf.Graph().as_default() as whole:
         tf.import_graph_def(graph_def, name="")
@@ -155,7 +160,9 @@ def build(row, n, dtype):
         before = {op.name for op in graph.get_operations()}
         with tf.control_dependencies([graph.get_operation_by_name(base)]):
             last, outputs = applied(row, arguments, dtype)
-        names = {op.name for op in graph.get_operations()} - before
+        names = {last.name}  # constants need no copies
+        if row.make:
+            names = {op.name for op in graph.get_operations()} - before
     whole, step = repeated(graph, base, names, last.name, times)
     return Built(whole, [op.name for op in inputs.initialisers], base, step,
                  times, bytes_of(row, n, dtype, inputs.specs, outputs))

@@ -115,10 +115,29 @@ class Measured(unittest.TestCase):
         self.assertIn("geometric mean", output)
 
     def test_what_tensorflow_lacks_is_counted(self):
-        code, output, _ = self.run_ops("--only=unary: sign",
-                                       "--types=int32,string")
+        code, output, _ = self.run_ops("--only=bucketize: ,trig: atan2",
+                                       "--types=int64,double")
         self.assertEqual(code, 0)
-        self.assertIn("1 measured", output)
+        self.assertIn("3 measured", output)
+
+    def test_each_copy_of_an_op_runs(self):
+        """Their inputs have constants, whose control edges stand for more."""
+        from tests.bench.op_cases import ROWS as rows
+        from tests.bench.op_graphs import build
+
+        chosen = [row for row in rows if row.name in ("Sum rows", "sort")]
+        self.assertEqual(len(chosen), 2)
+        for row in chosen:
+            built = build(row, 64, "float32")
+            todo = [built.graph.get_operation_by_name(built.step)]
+            seen = set(todo)
+            while todo:
+                op = todo.pop()
+                found = {t.op for t in op.inputs} | set(op.control_inputs)
+                todo += found - seen
+                seen |= found
+            kind = {"Sum": "Sum", "sort": "TopKV2"}[row.op]
+            self.assertEqual(sum(op.type == kind for op in seen), built.times)
 
     def test_a_server_that_ends_is_a_failure(self):
         code, output, _ = self.run_ops("--only=relu: relugrad", "--tfd=false")

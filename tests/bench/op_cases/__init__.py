@@ -3,7 +3,7 @@ import importlib
 
 from tests.bench.op_cases.table import ROWS
 
-for module in ("elementwise",):
+for module in ("elementwise", "arrays", "rows", "networks"):
     importlib.import_module("tests.bench.op_cases." + module)
 
 __all__ = ["ROWS"]

@@ -1,0 +1,73 @@
+"""Products, convolutions and what stands between them; random numbers; text."""
+from tests.bench.op_cases.table import (
+    FLOAT, FLOATS, REALS, STRING, const, of, ordered, ids, row, side, x)
+
+
+def square(n):
+    return [x(side(n), side(n)), x(side(n), side(n))]
+
+
+SAME = {"strides": [1, 1, 1, 1], "padding": "SAME"}
+WINDOW = {"ksize": [1, 2, 2, 1], "strides": [1, 2, 2, 1], "padding": "SAME"}
+
+
+def image(n, depth):
+    return x(1, side(n // depth), side(n // depth), depth)
+
+
+row("matmul", "MatMul", {"": square}, FLOATS, heavy=30,
+    product=lambda n: (side(n),) * 3)
+row("matmul", "MatMul", {
+    "tall": lambda n: [x(n // 64, 64), x(64, 64)]}, FLOATS, heavy=10,
+    product=lambda n: (n // 64, 64, 64))
+row("matmul", "MatMul", {
+    "x7": lambda n: [x(n // 7, 7), x(7, 3)]}, FLOATS, heavy=4,
+    product=lambda n: (n // 7, 3, 7))
+row("matmul", "MatMul", {
+    "vector": lambda n: [x(1, side(n)), x(side(n), side(n))]}, FLOATS)
+row("batch_matmul", "BatchMatMulV2", {
+    "16x16": lambda n: [x(max(1, n // 256), 16, 16)] * 2}, FLOATS, heavy=4,
+    product=lambda n: (16, 16, 16, max(1, n // 256)))
+row("bias", "BiasAdd", {
+    "x64": lambda n: [x(n // 64, 64), x(64)], "x7": lambda n: [
+        x(n // 7, 7), x(7)]}, FLOATS)
+row("bias", "BiasAddGrad", {"x64": lambda n: [x(n // 64, 64)],
+                            "x7": lambda n: [x(n // 7, 7)]}, FLOATS)
+row("softmax", "Softmax LogSoftmax", {
+    "x%d" % w: lambda n, w=w: [x(max(1, n // w), w)] for w in (3, 64, 1000)},
+    FLOATS, work=16)
+row("xent", "SparseSoftmaxCrossEntropyWithLogits", {
+    "x64": lambda n: [x(n // 64, 64), ids(n // 64, top=64)]}, FLOATS, work=20)
+row("xent", "SoftmaxCrossEntropyWithLogits", {
+    "x64": lambda n: [x(n // 64, 64), x(n // 64, 64)]}, FLOATS, work=20)
+row("conv", "Conv2D", {
+    "3x3 x16": lambda n: [image(n, 16), x(3, 3, 16, 16)]}, FLOATS, SAME,
+    flops=lambda n: 2 * n * 9 * 16, heavy=30)
+row("depthwise", "DepthwiseConv2dNative", {
+    "3x3 x64": lambda n: [image(n, 64), x(3, 3, 64, 1)]}, FLOATS, SAME,
+    heavy=10)
+row("pool", "MaxPool AvgPool", {"2x2 x64": lambda n: [image(n, 64)]}, FLOATS,
+    WINDOW)
+row("lrn", "LRN", {"x64": lambda n: [image(n, 64)]}, FLOAT, work=30, heavy=4)
+row("batch_norm", "FusedBatchNormV3", {"x64": lambda n: [
+    image(n, 64), x(64), x(64), x(0), x(0)]}, FLOAT, {"is_training": True})
+row("linalg", "Cholesky MatrixInverse MatrixDeterminant", lambda n: [
+    x(max(1, n // 4096), 16, 16)], REALS, limit=False, heavy=100)
+row("linalg", "Qr Svd", lambda n: [x(max(1, n // 16384), 16, 16)], REALS,
+    limit=False, heavy=200)
+row("random", "RandomUniform RandomStandardNormal TruncatedNormal",
+    lambda n: [[n]], FLOATS, {"dtype": "T"}, heavy=4)
+row("random", "RandomUniformInt", lambda n: [[n], const(0), const(99)],
+    ("int32", "int64"), heavy=4)
+row("random_shuffle", "RandomShuffle", {
+    "": lambda n: [x(n)], "x64": lambda n: [x(n // 64, 64)]}, REALS, heavy=4)
+row("random_gamma", "RandomGamma", lambda n: [[n // 10], const(2)], REALS,
+    limit=False, heavy=10)
+row("multinomial", "Multinomial", lambda n: [x(64, 64), n // 640], REALS,
+    limit=False, heavy=10)
+row("as_string", "AsString", lambda n: [x(n // 16)], FLOAT + (
+    "float64", "int32", "int64", "bool"), limit=False, heavy=4)
+row("string", "StringJoin", lambda n: [[x(n // 16), x(n // 16)]], STRING,
+    limit=False, heavy=4)
+row("histogram", "HistogramSummary", lambda n: ["tag", of("float32", n)],
+    FLOAT, limit=False, heavy=10)

@@ -1,0 +1,79 @@
+"""Rows that are picked, added and put elsewhere: gather, scatter, segments."""
+from tests.bench.op_cases.table import (
+    FLOAT, INTS, ITEMS, NUMBERS, REALS, STRING, const, handle, ids, of, ordered,
+    row, x)
+
+WIDTHS = (1, 3, 7, 64)
+
+
+def picked(n, width):
+    """A table of n / width rows, and as many indices."""
+    return x(n // width, width), ids(n // width, top=n // width)
+
+
+def moved(n, item):
+    return 2 * n * item
+
+
+row("gather", "GatherV2", {
+    "": lambda n: [x(n), ids(n, top=n), 0], **{
+        "x%d" % w: lambda n, w=w: [*picked(n, w), 0] for w in WIDTHS},
+    "columns": lambda n: [x(n // 64, 64), ids(32, top=64), 1]},
+    ITEMS + ("complex64",), bytes=moved)
+row("gather", "GatherV2", {"string": lambda n: [x(n // 4), ids(
+    n // 4, top=n // 4), 0]}, STRING, limit=False)
+row("gather", "ResourceGather", {
+    "x64": lambda n: [handle(n // 64, 64), ids(n // 64, top=n // 64)]}, REALS,
+    {"dtype": "T"}, bytes=moved)
+row("gather_nd", "GatherNd", {
+    "": lambda n: [x(64, n // 64), ids(n // 2, 2, top=15)],
+    "x64": lambda n: [x(n // 64, 64), ids(n // 64, 1, top=n // 64)]}, NUMBERS,
+    bytes=moved)
+row("scatter_nd", "ScatterNd", {
+    "": lambda n: [ids(n, 1, top=n), x(n), [n]],
+    "x64": lambda n: [ids(n // 64, 1, top=n // 64), x(n // 64, 64),
+                      [n // 64, 64]]}, NUMBERS, bytes=moved)
+row("scatter_nd", "TensorScatterUpdate TensorScatterAdd", {
+    "x64": lambda n: [x(n // 64, 64), ids(n // 64, 1, top=n // 64),
+                      x(n // 64, 64)]}, NUMBERS)
+row("scatter", "ResourceScatterAdd ResourceScatterUpdate", {
+    "": lambda n: [handle(n), ids(n, top=n), x(n)], **{
+        "x%d" % w: lambda n, w=w: [handle(n // w, w), ids(
+            n // w, top=n // w), x(n // w, w)] for w in (3, 64)}}, NUMBERS)
+row("segment", "SegmentSum SegmentMax SegmentMean", {
+    "x%d" % w: lambda n, w=w: [x(n // w, w), ordered(n // w, n // w // 8 + 1)]
+    for w in WIDTHS}, REALS + INTS)
+row("segment", "UnsortedSegmentSum UnsortedSegmentMax", {
+    "x%d" % w: lambda n, w=w: [x(n // w, w), ids(n // w, top=n // w // 8 + 1),
+                               n // w // 8 + 1] for w in WIDTHS}, REALS + INTS)
+row("sparse_segment", "SparseSegmentSum SparseSegmentMean SparseSegmentSqrtN", {
+    "x%d" % w: lambda n, w=w: [*picked(n, w), ordered(n // w, n // w // 8 + 1)]
+    for w in (7, 64)}, REALS)
+row("dynamic_partition", "DynamicPartition", {
+    "": lambda n: [x(n), ids(n, top=4)],
+    "x64": lambda n: [x(n // 64, 64), ids(n // 64, top=4)]}, NUMBERS,
+    {"num_partitions": 4}, bytes=moved)
+row("dynamic_stitch", "DynamicStitch", {
+    "x64": lambda n: [[ordered(n // 64, n // 64)], [x(n // 64, 64)]]}, NUMBERS)
+row("sparse_to_dense", "SparseToDense", lambda n: [
+    ordered(n // 2, n), [n], x(n // 2), const(0)], REALS + INTS,
+    {"validate_indices": False})
+row("sparse_matmul", "SparseTensorDenseMatMul", {
+    "x64": lambda n: [of("int64", n // 64, 2, low=0, high=7), x(n // 64),
+                      [8, 8], x(8, 64)]}, FLOAT, bytes=moved)
+row("variable", "ReadVariableOp", lambda n: [handle(n)], REALS, {"dtype": "T"},
+    limit=False)
+row("assign", "AssignVariableOp AssignAddVariableOp AssignSubVariableOp",
+    lambda n: [handle(n), x(n)], NUMBERS)
+row("training", "ResourceApplyGradientDescent", lambda n: [
+    handle(n), const(0.1), x(n)], REALS)
+row("training", "ResourceApplyMomentum", lambda n: [
+    handle(n), handle(n), const(0.1), x(n), const(0.9)], REALS)
+row("training", "ResourceApplyAdagrad", lambda n: [
+    handle(n), handle(n, low=1, high=2), const(0.1), x(n)], REALS, work=4)
+row("training", "ResourceApplyAdam", lambda n: [
+    handle(n), handle(n), handle(n, low=1, high=2), const(0.9), const(0.99),
+    const(0.1), const(0.9), const(0.99), const(1), x(n)], REALS, work=8)
+row("training", "ResourceSparseApplyAdagrad", {"x64": lambda n: [
+    handle(n // 64, 64), handle(n // 64, 64, low=1, high=2), const(0.1),
+    x(n // 64, 64), ids(n // 64, top=n // 64)]}, REALS)
