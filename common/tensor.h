@@ -28,7 +28,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* TensorFlow's protos allow 254; its kernels stop at 8 as well. */
+/* Dimensions that lie open in dim[], and that shape functions and kernels see;
+ * a long shape has more (common/shape_long.h). */
 #define TFD_RANK_MAX 8
 #define TFD_RANK_UNKNOWN (-1)
 #define TFD_DIM_UNKNOWN (-1)
@@ -101,7 +102,9 @@ enum tfd_dtype {
 #define TFD_REF 100 /* added to a type: an edge that refers to a variable */
 
 /* In graph construction rank and dimensions may be unknown; in a tensor that
- * exists they never are. */
+ * exists they never are.  Of a rank over TFD_RANK_MAX dim[] holds a packed form
+ * that only shape_long.h and the functions below read.  Whoever is not named in
+ * kernels/long_shape.h never meets one. */
 struct tfd_shape {
     int rank;
     int64_t dim[TFD_RANK_MAX];
@@ -166,7 +169,9 @@ enum tfd_code tfd_shape_merge(struct tfd_shape *into, const struct tfd_shape *s,
 
 bool tfd_shape_equal(const struct tfd_shape *a, const struct tfd_shape *b);
 
-#define TFD_SHAPE_TEXT_MAX 200
+/* 254 dimensions, of which few have more than one digit, as their product fits
+ * 63 bits. */
+#define TFD_SHAPE_TEXT_MAX 600
 /* "[2,3]", "[]", "[?,3]", "<unknown>" as TensorFlow prints shapes.  Returns
  * text, which has TFD_SHAPE_TEXT_MAX bytes. */
 const char *tfd_shape_text(const struct tfd_shape *s, char *text);
