@@ -6,6 +6,7 @@
 
 #include "common/pbio.h"
 #include "common/proto/graph.pb.h"
+#include "common/shape_long.h"
 #include "common/tensor_proto.h"
 
 #include <stdlib.h>
@@ -81,14 +82,14 @@ static bool read_shape(TF_OperationDescription *desc, const char *attr_name,
                        const int64_t *dims, int num_dims, struct tfd_shape *out)
 {
     struct tfd_status why = TFD_STATUS_INIT;
-    int64_t known[TFD_RANK_MAX];
+    int64_t known[TFD_RANK_LONG_MAX];
 
     *out = (struct tfd_shape)TFD_SHAPE_UNKNOWN;
     /* TensorFlow takes any negative number for what is not known. */
-    for (int i = 0; i < num_dims && i < TFD_RANK_MAX; i++)
+    for (int i = 0; i < num_dims && i < TFD_RANK_LONG_MAX; i++)
         known[i] = dims[i] < 0 ? TFD_DIM_UNKNOWN : dims[i];
     if (num_dims < 0 ||
-        tfd_shape_make_partial(out, known, num_dims, &why) == TFD_OK)
+        tfd_shape_make_any_partial(out, known, num_dims, &why) == TFD_OK)
         return true;
     tfd_fail(&desc->st, why.code, "attribute %.100s: %s", attr_name, why.text);
     return false;

@@ -6,6 +6,7 @@
 
 #include "common/attr.h"
 #include "common/proto/graph.pb.h"
+#include "common/shape_long.h"
 #include "common/tensor_proto.h"
 
 #include <stdlib.h>
@@ -21,7 +22,7 @@ static int64_t element_size(enum tfd_attr_kind kind, struct tfd_str bytes)
     if (kind == TFD_ATTR_STRING)
         return (int64_t)bytes.size;
     if (kind != TFD_ATTR_SHAPE ||
-        tfd_shape_proto_decode(bytes, &shape, NULL) != TFD_OK)
+        tfd_shape_proto_decode_any(bytes, &shape, NULL) != TFD_OK)
         return -1;
     return shape.rank;
 }
@@ -206,14 +207,17 @@ void TF_OperationGetAttrType(TF_Operation *oper, const char *attr_name,
 void TF_OperationGetAttrShape(TF_Operation *oper, const char *attr_name,
                               int64_t *value, int num_dims, TF_Status *status)
 {
+    int64_t dim[TFD_RANK_LONG_MAX];
     struct tfd_status *st = tfd_capi_status(status);
     struct tfd_shape shape;
 
     if (!is_single(oper, attr_name, TFD_ATTR_SHAPE, st) ||
-        tfd_node_shape(oper->node, attr_name, &shape, st) != TFD_OK)
+        tfd_node_shape_any(oper->node, attr_name, &shape, st) != TFD_OK)
         return;
+    if (shape.rank != TFD_RANK_UNKNOWN)
+        tfd_shape_dims(&shape, dim);
     for (int i = 0; i < num_dims && i < shape.rank; i++)
-        value[i] = shape.dim[i];
+        value[i] = dim[i];
 }
 
 void TF_OperationGetAttrTensor(TF_Operation *oper, const char *attr_name,

@@ -10,6 +10,7 @@
 #include "common/graphdef.h"
 #include "common/pbio.h"
 #include "common/proto/graph.pb.h"
+#include "common/shape_long.h"
 #include "common/unknown_ops.h"
 #include "config/limits.h"
 
@@ -220,7 +221,7 @@ static enum tfd_code set_shape(TF_Graph *g, TF_Output output,
 
     TFD_TRY(check_shaped(g, output, st));
     if (num_dims != TFD_RANK_UNKNOWN)
-        TFD_TRY(tfd_shape_make_partial(&shape, dims, num_dims, st));
+        TFD_TRY(tfd_shape_make_any_partial(&shape, dims, num_dims, st));
     return tfd_shape_merge(&output.oper->shapes[output.index], &shape, st);
 }
 
@@ -270,8 +271,8 @@ void TF_GraphGetTensorShape(TF_Graph *graph, TF_Output output, int64_t *dims,
                  shape.rank);
         return;
     }
-    for (int i = 0; i < shape.rank; i++)
-        dims[i] = shape.dim[i];
+    if (shape.rank != TFD_RANK_UNKNOWN)
+        tfd_shape_dims(&shape, dims);
 }
 
 /* ---- Messages ------------------------------------------------------------ */

@@ -5,6 +5,7 @@
 #include "client/capi.h"
 
 #include "common/alloc.h"
+#include "common/shape_long.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -96,7 +97,7 @@ static bool make_head(struct tfd_tensor *t, TF_DataType dtype,
 
     *t = (struct tfd_tensor)TFD_TENSOR_INIT;
     if (!tfd_dtype_valid((int)dtype) ||
-        tfd_shape_make(&t->shape, dims, num_dims, NULL) != TFD_OK)
+        tfd_shape_make_any(&t->shape, dims, num_dims, NULL) != TFD_OK)
         return false;
     t->dtype = (enum tfd_dtype)dtype;
     elements = (uint64_t)tfd_shape_elements(&t->shape);
@@ -173,9 +174,12 @@ int TF_NumDims(const TF_Tensor *tensor)
 
 int64_t TF_Dim(const TF_Tensor *tensor, int index)
 {
+    int64_t dim[TFD_RANK_LONG_MAX];
+
     if (index < 0 || index >= tensor->tensor.shape.rank)
         return -1;
-    return tensor->tensor.shape.dim[index];
+    tfd_shape_dims(&tensor->tensor.shape, dim);
+    return dim[index];
 }
 
 size_t TF_TensorByteSize(const TF_Tensor *tensor)

@@ -8,6 +8,8 @@
  */
 #include "client/capi.h"
 
+#include "common/shape_long.h"
+
 #include <stdlib.h>
 
 /* Shapes, axes, paddings; a larger constant is data and decides no shape. */
@@ -50,6 +52,7 @@ static bool shape_value(const struct inference *f, const TF_Operation *op,
 {
     struct tfd_edge from = op->node->in[0];
     struct tfd_shape vector = {1, {0}};
+    int64_t dim[TFD_RANK_LONG_MAX];
     const struct tfd_shape *shape;
     enum tfd_dtype dtype;
 
@@ -62,11 +65,12 @@ static bool shape_value(const struct inference *f, const TF_Operation *op,
     vector.dim[0] = shape->rank;
     if (tfd_tensor_new(out, dtype, &vector, NULL) != TFD_OK)
         return false;
+    tfd_shape_dims(shape, dim);
     for (int i = 0; i < shape->rank; i++)
         if (dtype == TFD_INT64)
-            ((int64_t *)tfd_tensor_data(out))[i] = shape->dim[i];
+            ((int64_t *)tfd_tensor_data(out))[i] = dim[i];
         else
-            ((int32_t *)tfd_tensor_data(out))[i] = (int32_t)shape->dim[i];
+            ((int32_t *)tfd_tensor_data(out))[i] = (int32_t)dim[i];
     return true;
 }
 
@@ -111,7 +115,7 @@ static enum tfd_code infer_read(const struct inference *f,
     handle = producer(f, 0);
     if (!handle || !tfd_str_is(handle->node->op->name, "VarHandleOp"))
         return TFD_OK;
-    TFD_TRY(tfd_node_shape(handle->node, "shape", &shape, st));
+    TFD_TRY(tfd_node_shape_any(handle->node, "shape", &shape, st));
     return tfd_shape_merge(&f->op->shapes[0], &shape, st);
 }
 

@@ -17,6 +17,8 @@
  */
 #include "client/optimizers.h"
 
+#include "common/shape_long.h"
+
 #include "client/gradients.h"
 #include "config/limits.h"
 
@@ -106,7 +108,8 @@ static TF_Output make_filled(struct tfd_minimizing *m, TFD_Scope *at,
     const struct tfd_shape *shape = &v->initial.oper->shapes[v->initial.index];
     struct tfd_status *st = &m->status->st;
     struct tfd_str name = tfd_variable_name(v);
-    int32_t dims[TFD_RANK_MAX];
+    int64_t dim[TFD_RANK_LONG_MAX];
+    int32_t dims[TFD_RANK_LONG_MAX];
     TF_Output in[2];
 
     if (tfd_shape_elements(shape) < 0) {
@@ -116,8 +119,9 @@ static TF_Output make_filled(struct tfd_minimizing *m, TFD_Scope *at,
                  m->o->name, TFD_STR_ARG(name));
         return (TF_Output){NULL, 0};
     }
+    tfd_shape_dims(shape, dim);
     for (int i = 0; i < shape->rank; i++)
-        dims[i] = (int32_t)shape->dim[i];
+        dims[i] = (int32_t)dim[i];
     at->prefix =
         tfd_model_format(m->s->model, st, TFD_STR_FMT "/%s/Initializer/",
                          TFD_STR_ARG(name), m->o->slot);

@@ -16,6 +16,8 @@
  */
 #include "client/optimizers.h"
 
+#include "common/shape_long.h"
+
 #include "config/limits.h"
 
 #include <stdio.h>
@@ -76,15 +78,18 @@ static TF_Output make_accumulator(struct sync *y, const TFD_Variable *v,
     const struct tfd_shape *shape = &v->initial.oper->shapes[v->initial.index];
     TF_OperationDescription *d =
         beside(y, v, "ResourceConditionalAccumulator", "accumulator");
+    int64_t dim[TFD_RANK_LONG_MAX];
     struct tfd_str name;
 
     if (!d)
         return (TF_Output){NULL, 0};
+    if (shape->rank != TFD_RANK_UNKNOWN)
+        tfd_shape_dims(shape, dim);
     name = tfd_model_format(y->m.s->model, &y->status->st,
                             TFD_STR_FMT ":0/grad_accum",
                             TFD_STR_ARG(tfd_variable_name(v)));
     TF_SetAttrType(d, "dtype", TF_OperationOutputType(gradient));
-    TF_SetAttrShape(d, "shape", shape->dim, shape->rank);
+    TF_SetAttrShape(d, "shape", dim, shape->rank);
     TF_SetAttrString(d, "shared_name", name.data, name.size);
     return tfd_scope_end(d, y->status);
 }

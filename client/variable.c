@@ -6,6 +6,7 @@
 
 #include "common/pbio.h"
 #include "common/proto/meta_graph.pb.h"
+#include "common/shape_long.h"
 #include "config/limits.h"
 
 #include <stdio.h>
@@ -34,11 +35,14 @@ static TF_Operation *make_handle(TFD_Scope *s, struct tfd_str name,
     const struct tfd_shape *shape = &initial.oper->shapes[initial.index];
     TF_OperationDescription *d =
         tfd_scope_begin_exact(s, "VarHandleOp", name, s->device, status);
+    int64_t dim[TFD_RANK_LONG_MAX];
 
     if (!d)
         return NULL;
+    if (shape->rank != TFD_RANK_UNKNOWN)
+        tfd_shape_dims(shape, dim);
     TF_SetAttrType(d, "dtype", TF_OperationOutputType(initial));
-    TF_SetAttrShape(d, "shape", shape->dim, shape->rank);
+    TF_SetAttrShape(d, "shape", dim, shape->rank);
     TF_SetAttrString(d, "shared_name", name.data, name.size);
     return tfd_scope_end(d, status).oper;
 }

@@ -141,6 +141,15 @@ enum tfd_code tfd_node_shape(const struct tfd_node *n, const char *name,
     return tfd_shape_proto_decode(f.bytes, out, st);
 }
 
+enum tfd_code tfd_node_shape_any(const struct tfd_node *n, const char *name,
+                                 struct tfd_shape *out, struct tfd_status *st)
+{
+    struct tfd_pb_field f;
+
+    TFD_TRY(get(n, name, TFD_ATTR_SHAPE, &f, st));
+    return tfd_shape_proto_decode_any(f.bytes, out, st);
+}
+
 enum tfd_code tfd_node_tensor(const struct tfd_node *n, const char *name,
                               struct tfd_tensor *out, struct tfd_status *st)
 {

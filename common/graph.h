@@ -168,15 +168,18 @@ enum tfd_code tfd_node_type(const struct tfd_node *n, const char *name,
 enum tfd_code tfd_node_str(const struct tfd_node *n, const char *name,
                            struct tfd_str *out,
                            struct tfd_status *st) TFD_MUST_USE;
-/* Partial shapes allowed. */
+/* Partial shapes allowed; of the second long ones, too (shape_long.h). */
 enum tfd_code tfd_node_shape(const struct tfd_node *n, const char *name,
                              struct tfd_shape *out,
                              struct tfd_status *st) TFD_MUST_USE;
+enum tfd_code tfd_node_shape_any(const struct tfd_node *n, const char *name,
+                                 struct tfd_shape *out,
+                                 struct tfd_status *st) TFD_MUST_USE;
 /* A new reference; the caller unrefs. */
 enum tfd_code tfd_node_tensor(const struct tfd_node *n, const char *name,
                               struct tfd_tensor *out,
                               struct tfd_status *st) TFD_MUST_USE;
-/* Only its shape, without reading the elements. */
+/* Only its shape, which may be long, without reading the elements. */
 enum tfd_code tfd_node_tensor_shape(const struct tfd_node *n, const char *name,
                                     struct tfd_shape *out,
                                     struct tfd_status *st) TFD_MUST_USE;

@@ -5,6 +5,7 @@
 #include "common/tensor_proto.h"
 
 #include "common/proto/tensor.pb.h"
+#include "common/shape_long.h"
 #include "common/variant.h"
 
 #define TAG(name) tensorflow_TensorProto_##name##_tag
@@ -26,13 +27,13 @@ static enum tfd_code decode_dim(struct tfd_str proto, int64_t *size,
     return tfd_pb_end(&r, "TensorShapeProto.Dim", st);
 }
 
-enum tfd_code tfd_shape_proto_decode(struct tfd_str proto,
-                                     struct tfd_shape *out,
-                                     struct tfd_status *st)
+enum tfd_code tfd_shape_proto_decode_any(struct tfd_str proto,
+                                         struct tfd_shape *out,
+                                         struct tfd_status *st)
 {
     struct tfd_pb_reader r = tfd_pb_reader_of(proto);
     struct tfd_pb_field f;
-    int64_t dim[TFD_RANK_MAX], size;
+    int64_t dim[TFD_RANK_LONG_MAX], size;
     bool unknown = false;
     int rank = 0;
 
@@ -42,7 +43,7 @@ enum tfd_code tfd_shape_proto_decode(struct tfd_str proto,
         if (f.tag != SHAPE_TAG(dim))
             continue;
         TFD_TRY(decode_dim(tfd_pb_str(&r, &f), &size, st));
-        if (rank < TFD_RANK_MAX)
+        if (rank < TFD_RANK_LONG_MAX)
             dim[rank] = size;
         /* Counted on, for the message; a message has fewer than 2^31. */
         rank++;
@@ -52,18 +53,36 @@ enum tfd_code tfd_shape_proto_decode(struct tfd_str proto,
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "A shape of unknown rank has %d dimensions", rank);
     if (!unknown)
-        return tfd_shape_make_partial(out, dim, rank, st);
+        return tfd_shape_make_any_partial(out, dim, rank, st);
     *out = (struct tfd_shape)TFD_SHAPE_UNKNOWN;
+    return TFD_OK;
+}
+
+enum tfd_code tfd_shape_proto_decode(struct tfd_str proto,
+                                     struct tfd_shape *out,
+                                     struct tfd_status *st)
+{
+    struct tfd_shape any;
+
+    TFD_TRY(tfd_shape_proto_decode_any(proto, &any, st));
+    if (tfd_shape_is_long(&any))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "A shape has %d dimensions; 0 to %d are supported here",
+                        any.rank, TFD_RANK_MAX);
+    *out = any;
     return TFD_OK;
 }
 
 void tfd_shape_proto_encode(struct tfd_bytes *b, const struct tfd_shape *s)
 {
+    int64_t dim[TFD_RANK_LONG_MAX];
+
+    tfd_shape_dims(s, dim);
     tfd_pb_put_bool(b, SHAPE_TAG(unknown_rank), s->rank == TFD_RANK_UNKNOWN);
     for (int i = 0; i < s->rank; i++) {
         size_t mark = tfd_pb_begin(b, SHAPE_TAG(dim));
 
-        tfd_pb_put_int(b, DIM_TAG(size), s->dim[i]);
+        tfd_pb_put_int(b, DIM_TAG(size), dim[i]);
         tfd_pb_finish(b, mark);
     }
 }
@@ -109,7 +128,7 @@ enum tfd_code tfd_tensor_proto_head(struct tfd_str proto,
     /* proto3 knows no difference between empty and absent. */
     if (!out->content.size)
         out->content.data = NULL;
-    TFD_TRY(tfd_shape_proto_decode(shape, &out->shape, st));
+    TFD_TRY(tfd_shape_proto_decode_any(shape, &out->shape, st));
     TFD_TRY(check_head(out, dtype, st));
     out->dtype = (enum tfd_dtype)dtype;
     return TFD_OK;

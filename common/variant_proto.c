@@ -6,6 +6,7 @@
  * the element shape's message.  An optional: one byte and its tensors.
  */
 #include "common/proto/tensor.pb.h"
+#include "common/shape_long.h"
 #include "common/variant.h"
 #include "config/limits.h"
 
@@ -81,6 +82,11 @@ static enum tfd_code add_tensor(struct tfd_variant *v, struct tfd_str proto,
     if (head.dtype == TFD_VARIANT)
         return tfd_fail(st, TFD_UNIMPLEMENTED,
                         "A variant within a variant cannot be sent");
+    if (tfd_shape_is_long(&head.shape))
+        return tfd_fail(st, TFD_UNIMPLEMENTED,
+                        "A tensor of %d dimensions within a variant; at most "
+                        "%d are supported",
+                        head.shape.rank, TFD_RANK_MAX);
     TFD_TRY(tfd_tensor_proto_decode(&head, handle, &t, st));
     return tfd_variant_set(v, v->count, &t, st);
 }

@@ -8,8 +8,10 @@
  * (variable.h), so Assign adopts its input.
  */
 #include "common/half.h"
+#include "common/shape_long.h"
 #include "kernels/check.h"
 #include "kernels/families.h"
+#include "kernels/long_shape.h"
 #include "kernels/training.h"
 #include "kernels/variable.h"
 
@@ -43,11 +45,25 @@ static enum tfd_code check_assign(struct tfd_variable *v,
                     tfd_shape_text(&value->shape, have));
 }
 
-static void adopt(struct tfd_variable *v, const struct tfd_tensor *value)
+/* Kernels ask a variable's declared shape, without its lock, whether its value
+ * may be long. */
+static enum tfd_code adopt(struct tfd_variable *v,
+                           const struct tfd_tensor *value,
+                           struct tfd_status *st)
 {
-    struct tfd_tensor copy = tfd_tensor_ref(value);
+    char have[TFD_SHAPE_TEXT_MAX], want[TFD_SHAPE_TEXT_MAX];
+    struct tfd_tensor copy;
 
+    if (tfd_shape_is_long(&value->shape) && !tfd_shape_is_long(&v->shape))
+        return tfd_fail(st, TFD_UNIMPLEMENTED,
+                        "A value of shape %s for variable %s, which was "
+                        "declared with shape %s; a value of over %d dimensions "
+                        "wants a declared shape of as many",
+                        tfd_shape_text(&value->shape, have), v->name,
+                        tfd_shape_text(&v->shape, want), TFD_RANK_MAX);
+    copy = tfd_tensor_ref(value);
     tfd_variable_set(v, &copy);
+    return TFD_OK;
 }
 
 static enum tfd_code assign_compute(struct tfd_kctx *k, struct tfd_status *st)
@@ -56,7 +72,7 @@ static enum tfd_code assign_compute(struct tfd_kctx *k, struct tfd_status *st)
 
     if (*(const bool *)k->state)
         TFD_TRY(check_assign(v, &k->in[1], st));
-    adopt(v, &k->in[1]);
+    TFD_TRY(adopt(v, &k->in[1], st));
     tfd_resource_ref(&v->resource);
     k->ref_out[0] = v;
     return TFD_OK;
@@ -122,7 +138,7 @@ static enum tfd_code assign_handle_compute(struct tfd_kctx *k,
     else if (*(const bool *)k->state)
         rc = check_same_shape(v, &k->in[1], st);
     if (rc == TFD_OK)
-        adopt(v, &k->in[1]);
+        rc = adopt(v, &k->in[1], st);
     tfd_resource_unref(&v->resource);
     return rc;
 }

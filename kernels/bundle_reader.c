@@ -5,6 +5,7 @@
 
 #include "common/crc32c.h"
 #include "common/pbio.h"
+#include "common/shape_long.h"
 #include "kernels/bundle_index.h"
 #include "kernels/slice_set.h"
 
@@ -412,6 +413,11 @@ enum tfd_code tfd_bundle_reader_read(struct tfd_bundle_reader *r,
     TFD_TRY(find(r, name, &e, &r->slices, st));
     if (!slice && e.slices.size == 0)
         return read_value(r, name, &e, out, st);
+    if (tfd_shape_is_long(&e.shape))
+        return tfd_fail(st, TFD_UNIMPLEMENTED,
+                        "slices of tensor " TFD_STR_FMT " of %d dimensions; "
+                        "at most %d are supported",
+                        TFD_STR_ARG(name), e.shape.rank, TFD_RANK_MAX);
     all = tfd_tensor_slice_all(e.shape.rank);
     return read_slices(r, name, &e, slice ? slice : &all, out, st);
 }

@@ -4,6 +4,7 @@
 #include "kernels/checkpoint_proto.h"
 
 #include "common/proto/bundle.pb.h"
+#include "common/shape_long.h"
 #include "common/tensor_proto.h"
 
 #define VERSION(field) tensorflow_VersionDef_##field##_tag
@@ -24,16 +25,34 @@ void tfd_checkpoint_put_shape(struct tfd_bytes *b, uint32_t tag,
     tfd_pb_finish(b, mark);
 }
 
+enum tfd_code tfd_checkpoint_take_any_shape(struct tfd_str proto,
+                                            struct tfd_shape *shape,
+                                            struct tfd_status *st)
+{
+    int64_t dim[TFD_RANK_LONG_MAX];
+    struct tfd_shape any;
+
+    TFD_TRY(tfd_shape_proto_decode_any(proto, &any, st));
+    if (any.rank == TFD_RANK_UNKNOWN)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT, "shape of unknown rank");
+    tfd_shape_dims(&any, dim);
+    return tfd_shape_make_any(shape, dim, any.rank, st);
+}
+
 enum tfd_code tfd_checkpoint_take_shape(struct tfd_str proto,
                                         struct tfd_shape *shape,
                                         struct tfd_status *st)
 {
     struct tfd_shape any;
 
-    TFD_TRY(tfd_shape_proto_decode(proto, &any, st));
-    if (any.rank == TFD_RANK_UNKNOWN)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT, "shape of unknown rank");
-    return tfd_shape_make(shape, any.dim, any.rank, st);
+    TFD_TRY(tfd_checkpoint_take_any_shape(proto, &any, st));
+    if (tfd_shape_is_long(&any))
+        return tfd_fail(st, TFD_UNIMPLEMENTED,
+                        "slices of a tensor of %d dimensions; at most %d are "
+                        "supported",
+                        any.rank, TFD_RANK_MAX);
+    *shape = any;
+    return TFD_OK;
 }
 
 /* ---- Versions -------------------------------------------------------------
@@ -199,7 +218,7 @@ enum tfd_code tfd_bundle_entry_take(struct tfd_str proto,
         return tfd_fail(st, TFD_DATA_LOSS, "shard %lld, offset %lld, size %lld",
                         (long long)raw.shard_id, (long long)raw.offset,
                         (long long)raw.size);
-    TFD_TRY(tfd_checkpoint_take_shape(raw.shape, &e->shape, st));
+    TFD_TRY(tfd_checkpoint_take_any_shape(raw.shape, &e->shape, st));
     e->dtype = (enum tfd_dtype)raw.dtype;
     e->shard_id = (int32_t)raw.shard_id;
     e->offset = (uint64_t)raw.offset;

@@ -22,6 +22,10 @@
 /* As field `tag`. */
 void tfd_checkpoint_put_shape(struct tfd_bytes *b, uint32_t tag,
                               const struct tfd_shape *shape);
+/* Of a tensor that is stored whole: may be long (common/shape_long.h). */
+enum tfd_code tfd_checkpoint_take_any_shape(struct tfd_str proto,
+                                            struct tfd_shape *shape,
+                                            struct tfd_status *st) TFD_MUST_USE;
 enum tfd_code tfd_checkpoint_take_shape(struct tfd_str proto,
                                         struct tfd_shape *shape,
                                         struct tfd_status *st) TFD_MUST_USE;

@@ -67,7 +67,7 @@ static enum tfd_code placeholder_cpu(struct tfd_kctx *k, struct tfd_status *st)
     char text[TFD_SHAPE_TEXT_MAX];
 
     TFD_TRY(tfd_node_type(k->node, "dtype", &dtype, st));
-    TFD_TRY(tfd_node_shape(k->node, "shape", &shape, st));
+    TFD_TRY(tfd_node_shape_any(k->node, "shape", &shape, st));
     return tfd_fail(st, TFD_INVALID_ARGUMENT,
                     "You must feed a value for placeholder tensor '" TFD_STR_FMT
                     "' with dtype %s%s%s",
@@ -78,7 +78,7 @@ static enum tfd_code placeholder_cpu(struct tfd_kctx *k, struct tfd_status *st)
 
 static enum tfd_code attr_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
 {
-    return tfd_node_shape(s->node, "shape", &s->out[0], st);
+    return tfd_node_shape_any(s->node, "shape", &s->out[0], st);
 }
 
 /* What may be fed must fit the attribute; what the input says is only known

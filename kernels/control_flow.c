@@ -12,6 +12,8 @@
  * (gradient_loop.h).
  */
 #include "kernels/check.h"
+
+#include "common/shape_long.h"
 #include "kernels/families.h"
 #include "kernels/gradient.h"
 
@@ -43,7 +45,9 @@ static enum tfd_code switch_shape(struct tfd_shape_ctx *s,
 /* What all inputs agree on. */
 static void generalize(struct tfd_shape *into, const struct tfd_shape *s)
 {
-    if (into->rank != s->rank) {
+    if (tfd_shape_is_long(into) && tfd_shape_equal(into, s))
+        return;
+    if (into->rank != s->rank || tfd_shape_is_long(into)) {
         into->rank = TFD_RANK_UNKNOWN;
         return;
     }

@@ -6,6 +6,7 @@
 #include "kernels/gradient_loop.h"
 
 #include "common/half.h"
+#include "common/shape_long.h"
 #include "config/limits.h"
 
 #include <stdio.h>
@@ -17,12 +18,15 @@ enum tfd_dtype tfd_gradient_type(const struct tfd_graph *g, struct tfd_edge e)
     return tfd_dtype_base(tfd_graph_type(g, e));
 }
 
+/* Gradients look into short shapes alone. */
 const struct tfd_shape *tfd_gradient_known(const struct tfd_gradients *r,
                                            struct tfd_edge e)
 {
     static const struct tfd_shape unknown = TFD_SHAPE_UNKNOWN;
+    const struct tfd_shape *shape =
+        r->host->shape ? r->host->shape(r->host->arg, e) : &unknown;
 
-    return r->host->shape ? r->host->shape(r->host->arg, e) : &unknown;
+    return tfd_shape_is_long(shape) ? &unknown : shape;
 }
 
 bool tfd_grad_shape(const struct tfd_grad *g, struct tfd_edge e,

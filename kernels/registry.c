@@ -7,6 +7,8 @@
  */
 #include "kernels/registry.h"
 
+#include "kernels/long_shape.h"
+
 #include <string.h>
 
 #define ARENA_MAX ((size_t)16 << 20) /* 8 bytes for each row of ours */
@@ -303,14 +305,14 @@ enum tfd_code tfd_registry_infer(struct tfd_shape_ctx *s, struct tfd_status *st)
 
     for (int i = 0; i < s->out_count; i++)
         s->out[i] = (struct tfd_shape)TFD_SHAPE_UNKNOWN;
-    if (!shape)
+    if (!shape || tfd_long_infer(s, shape))
         return TFD_OK;
     if (shape(s, &why))
         return fail_shapes(s, &why, st);
     for (int i = 0; i < s->out_count; i++) {
         struct tfd_shape out = s->out[i];
 
-        if (out.rank != TFD_RANK_UNKNOWN &&
+        if (out.rank != TFD_RANK_UNKNOWN && !tfd_shape_is_long(&out) &&
             tfd_shape_make_partial(&s->out[i], out.dim, out.rank, &why))
             return fail_shapes(s, &why, st);
     }

@@ -9,6 +9,8 @@
  * costs a reference.
  */
 #include "kernels/check.h"
+
+#include "common/shape_long.h"
 #include "kernels/families.h"
 #include "kernels/variable.h"
 
@@ -33,7 +35,7 @@ static enum tfd_code owner_attrs(const struct tfd_prepare *p, struct owner *o,
     TFD_TRY(tfd_node_str(p->node, "container", &o->container, st));
     TFD_TRY(tfd_node_str(p->node, "shared_name", &o->name, st));
     TFD_TRY(tfd_node_type(p->node, "dtype", &o->spec.dtype, st));
-    return tfd_node_shape(p->node, "shape", &o->spec.shape, st);
+    return tfd_node_shape_any(p->node, "shape", &o->spec.shape, st);
 }
 
 static enum tfd_code ref_prepare(const struct tfd_prepare *p, void *state,
@@ -201,14 +203,15 @@ static enum tfd_code put_shape(struct tfd_kctx *k,
 {
     struct tfd_shape shape = {1, {value->shape.rank}};
     bool wide = k->node->out_types[0] == TFD_INT64;
+    int64_t dim[TFD_RANK_LONG_MAX];
 
     TFD_TRY(tfd_kctx_output(k, 0, wide ? TFD_INT64 : TFD_INT32, &shape, st));
+    tfd_shape_dims(&value->shape, dim);
     for (int i = 0; i < value->shape.rank; i++) {
         if (wide)
-            ((int64_t *)tfd_tensor_data(&k->out[0]))[i] = value->shape.dim[i];
+            ((int64_t *)tfd_tensor_data(&k->out[0]))[i] = dim[i];
         else
-            ((int32_t *)tfd_tensor_data(&k->out[0]))[i] =
-                (int32_t)value->shape.dim[i];
+            ((int32_t *)tfd_tensor_data(&k->out[0]))[i] = (int32_t)dim[i];
     }
     return TFD_OK;
 }
@@ -283,7 +286,8 @@ static enum tfd_code initialized_compute(struct tfd_kctx *k,
 
 static enum tfd_code attr_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
 {
-    return s->node ? tfd_node_shape(s->node, "shape", &s->out[0], st) : TFD_OK;
+    return s->node ? tfd_node_shape_any(s->node, "shape", &s->out[0], st)
+                   : TFD_OK;
 }
 
 /* ---- Gradients ----------------------------------------------------------- */

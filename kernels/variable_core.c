@@ -7,6 +7,8 @@
  */
 #include "kernels/variable.h"
 
+#include "kernels/long_shape.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,11 +103,15 @@ enum tfd_code tfd_kctx_variable(struct tfd_kctx *k, int in,
     if (k->ref && k->ref[in]) {
         tfd_resource_ref(&k->ref[in]->resource);
         *out = k->ref[in];
-        return TFD_OK;
+    } else {
+        TFD_TRY(tfd_kctx_resource(k, in, &tfd_variable_type, &r, st));
+        *out = (struct tfd_variable *)r;
     }
-    TFD_TRY(tfd_kctx_resource(k, in, &tfd_variable_type, &r, st));
-    *out = (struct tfd_variable *)r;
-    return TFD_OK;
+    if (!tfd_shape_is_long(&(*out)->shape) ||
+        tfd_long_admit_variable(k, st) == TFD_OK)
+        return TFD_OK;
+    tfd_resource_unref(&(*out)->resource);
+    return TFD_UNIMPLEMENTED;
 }
 
 enum tfd_code tfd_kctx_with_value(struct tfd_kctx *k, tfd_variable_value_fn *fn,

@@ -11,6 +11,7 @@
 #include "daemon/worker/wiring.h"
 
 #include "config/limits.h"
+#include "kernels/long_shape.h"
 
 #include <string.h>
 
@@ -118,6 +119,8 @@ static uint16_t flags_of(const struct tfd_node *n,
                          const struct tfd_plan_node *p)
 {
     uint16_t flags = may_halt(n, p) ? TFD_EXEC_MAY_HALT : 0;
+
+    flags |= (uint16_t)(tfd_long_growth(n->op->name) << TFD_EXEC_GROWTH);
 
     if (p->kernel && (p->kernel->flags & TFD_KERNEL_DEAD))
         flags |= TFD_EXEC_RUNS_DEAD;

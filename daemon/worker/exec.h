@@ -70,6 +70,9 @@ enum tfd_exec_flag {
     TFD_EXEC_MAY_HALT = 1 << 11,  /* its outputs are all that it writes */
 };
 
+/* The bits above are an enum tfd_long_growth (kernels/long_shape.h). */
+#define TFD_EXEC_GROWTH 12
+
 struct tfd_exec_edge {
     int32_t local;  /* the consumer, in its frame */
     int32_t slot;   /* in its frame; of Merge too; -1: control edge */

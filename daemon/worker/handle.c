@@ -119,8 +119,8 @@ static enum tfd_code decode_type(struct tfd_str proto, struct fields *out,
         if (f.tag == DS(dtype) && f.number < TFD_DTYPE_END)
             out->dtype = (enum tfd_dtype)f.number;
         else if (f.tag == DS(shape))
-            TFD_TRY(
-                tfd_shape_proto_decode(tfd_pb_str(&r, &f), &out->shape, st));
+            TFD_TRY(tfd_shape_proto_decode_any(tfd_pb_str(&r, &f), &out->shape,
+                                               st));
     }
     return tfd_pb_end(&r, "ResourceHandleProto", st);
 }

@@ -11,6 +11,7 @@
 #include "daemon/worker/runner.h"
 #include "daemon/worker/trace.h"
 
+#include "kernels/long_shape.h"
 #include "kernels/variable.h"
 
 #include <time.h>
@@ -175,6 +176,8 @@ static void run_async(struct tfd_runner *r, struct tfd_ready *item)
     if (n->flags & TFD_EXEC_CHECKS &&
         tfd_checks_run(n->node->op, &a->k, &r->st) != TFD_OK)
         return;
+    if (tfd_long_admit(&a->k, &r->st) != TFD_OK)
+        return;
     __atomic_add_fetch(&r->step->async, 1, __ATOMIC_RELAXED);
     n->kernel->start(&a->k);
 }
@@ -188,7 +191,9 @@ void tfd_runner_compute(struct tfd_runner *r, const struct tfd_exec_node *n)
         tfd_checks_run(n->node->op, k, &r->st) != TFD_OK)
         return;
     tfd_halt_at(n->flags & TFD_EXEC_MAY_HALT ? &r->step->failed : NULL);
-    rc = n->kernel->compute(k, &r->st);
+    rc = tfd_long_wanted(k, n->flags >> TFD_EXEC_GROWTH)
+             ? tfd_long_compute(k, &r->st)
+             : n->kernel->compute(k, &r->st);
     tfd_halt_at(NULL);
     if (rc == TFD_OK)
         (void)check_outputs(k, &r->st);

@@ -9,6 +9,7 @@
 #include "daemon/worker/worker_service.h"
 
 #include "common/proto/peer.pb.h"
+#include "common/shape_long.h"
 #include "config/limits.h"
 #include "daemon/worker/executor.h"
 
@@ -358,7 +359,7 @@ struct copy_request {
     uint32_t channel;
     uint64_t frame, iteration, memory, offset;
     int32_t dtype;
-    int64_t dim[TFD_RANK_MAX];
+    int64_t dim[TFD_RANK_LONG_MAX];
     int rank; /* more than there may be: not all are in dim */
 };
 
@@ -388,9 +389,9 @@ static void decode_field(struct tfd_pb_reader *r, const struct tfd_pb_field *f,
         q->dtype = tfd_pb_int32(r, f);
         break;
     case COPY(dim):
-        if (q->rank < TFD_RANK_MAX)
+        if (q->rank < TFD_RANK_LONG_MAX)
             q->dim[q->rank] = tfd_pb_int64(r, f);
-        q->rank += q->rank <= TFD_RANK_MAX;
+        q->rank += q->rank <= TFD_RANK_LONG_MAX;
         break;
     default:
         break;
@@ -437,7 +438,7 @@ static enum tfd_code check_copy(const struct copy_request *q,
                         "CopyTensor: values of type %s cannot be copied",
                         tfd_dtype_name(q->dtype));
     out->dtype = (enum tfd_dtype)q->dtype;
-    TFD_TRY(tfd_shape_make(&out->shape, q->dim, q->rank, st));
+    TFD_TRY(tfd_shape_make_any(&out->shape, q->dim, q->rank, st));
     if (__builtin_mul_overflow((size_t)tfd_shape_elements(&out->shape),
                                tfd_dtype_size(out->dtype), size) ||
         *size == 0 || q->offset > x->size || *size > x->size - q->offset)

@@ -12,6 +12,7 @@
 
 #include "common/log.h"
 #include "common/proto/peer.pb.h"
+#include "common/shape_long.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -292,10 +293,12 @@ static void copied(void *ctx, const struct tfd_status *st,
 
 static void put_copy(struct tfd_message *m, const struct sending *s)
 {
+    int64_t dim[TFD_RANK_LONG_MAX];
     const struct tfd_iter *place;
     bool dead;
 
     place = tfd_executor_place(s->k, &dead);
+    tfd_shape_dims(&s->value.shape, dim);
     tfd_pb_put_int(&m->proto, tfd_CopyTensor_step_id_tag, s->k->step->id);
     tfd_pb_put_int(&m->proto, tfd_CopyTensor_channel_tag, s->channel->number);
     tfd_pb_put_int(&m->proto, tfd_CopyTensor_frame_tag,
@@ -305,8 +308,7 @@ static void put_copy(struct tfd_message *m, const struct sending *s)
     tfd_pb_put_int(&m->proto, tfd_CopyTensor_offset_tag, (int64_t)s->offset);
     tfd_pb_put_int(&m->proto, tfd_CopyTensor_dtype_tag, s->value.dtype);
     for (int i = 0; i < s->value.shape.rank; i++)
-        tfd_pb_put_int_always(&m->proto, tfd_CopyTensor_dim_tag,
-                              s->value.shape.dim[i]);
+        tfd_pb_put_int_always(&m->proto, tfd_CopyTensor_dim_tag, dim[i]);
 }
 
 static enum tfd_code hand_over(struct sending *s, struct tfd_status *st)

@@ -27,6 +27,7 @@ from tests.conformance import pinned
 from tests.conformance import queues  # noqa: F401
 from tests.conformance import images  # noqa: F401
 from tests.conformance import lists  # noqa: F401
+from tests.conformance import long_shapes  # noqa: F401
 from tests.conformance import planes  # noqa: F401
 from tests.conformance import scenarios  # noqa: F401
 from tests.conformance import summaries  # noqa: F401

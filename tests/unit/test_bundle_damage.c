@@ -231,14 +231,15 @@ static const struct {
     {BYTES("\xff\xff\xff\xff"), TFD_DATA_LOSS, "not parseable"},
     {BYTES("\x08\x03\x12\x05"), TFD_DATA_LOSS, "not parseable"},
     {BYTES("\x0a\x01\x03"), TFD_DATA_LOSS, "not parseable"},
-    /* dimension -1; unknown rank; nine dimensions; 2^32 * 2^32 */
+    /* dimension -1; unknown rank; nine dimensions of 0, which are legal, and
+     * no checksum; 2^32 * 2^32 */
     {BYTES("\x08\x03\x12\x0d\x12\x0b\x08\xff\xff\xff\xff\xff\xff\xff\xff"
            "\xff\x01"),
      TFD_DATA_LOSS, "must be >= 0"},
     {BYTES("\x08\x03\x12\x02\x18\x01"), TFD_DATA_LOSS, "unknown rank"},
     {BYTES("\x08\x03\x12\x12\x12\0\x12\0\x12\0\x12\0\x12\0\x12\0\x12\0"
            "\x12\0\x12\0"),
-     TFD_DATA_LOSS, "A shape has 9 dimensions"},
+     TFD_DATA_LOSS, "Checksum does not match"},
     {BYTES("\x08\x03\x12\x10\x12\x06\x08\x80\x80\x80\x80\x10\x12\x06\x08"
            "\x80\x80\x80\x80\x10"),
      TFD_DATA_LOSS, "2**63"},

@@ -62,7 +62,7 @@ static const struct {
     {"a = Source() T=1 T=1", TFD_INVALID_ARGUMENT, "Node 'a' has the attr 'T'"},
     {"a = Source()", TFD_INVALID_ARGUMENT, "NodeDef missing attr 'T' from Op<"},
     {"a = Placeholder() T=1 shape@dims300", TFD_INVALID_ARGUMENT,
-     "A shape has 300 dimensions; 0 to 8 are supported"},
+     "A shape has 300 dimensions; 0 to 254 are supported"},
     {"a = Placeholder() T=1 shape@overflow", TFD_INVALID_ARGUMENT, "Shape ["},
     {"a = Placeholder() T=1 shape@negative", TFD_INVALID_ARGUMENT,
      "Dimension -2 must be >= -1"},

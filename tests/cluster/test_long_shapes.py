@@ -1,0 +1,86 @@
+"""Shapes of more than 8 dimensions: what takes them is compared with
+TensorFlow in tests/conformance/long_shapes.py; here is what does not, or comes
+from elsewhere.  Nothing of it may end the server."""
+from tests.cluster.client import expect, graph, np, tf
+from tests.cluster.suite import test
+
+raw = tf.raw_ops
+RANK = 10
+
+
+def long(dtype=np.float32):
+    value = np.arange(2 ** RANK, dtype=dtype).reshape((2,) * RANK)
+    return tf.placeholder_with_default(value, None)
+
+
+def in_a_queue():
+    q = tf.queue.FIFOQueue(2, [tf.float32])
+    return q.enqueue([long()])
+
+
+def in_a_list():
+    handle = raw.EmptyTensorList(element_shape=-1, max_num_elements=-1,
+                                 element_dtype=tf.float32)
+    return raw.TensorListPushBack(input_handle=handle, tensor=long())
+
+
+def in_a_tensor_array():
+    a = tf.TensorArray(tf.float32, 2, infer_shape=False)
+    return a.write(0, long()).flow
+
+
+def convolved():
+    return raw.Conv2D(input=long(), filter=tf.ones((1, 1, 1, 1)),
+                      strides=[1, 1, 1, 1], padding="SAME")
+
+
+def by_rows_of_a_variable():
+    v = tf.get_variable("rows", (2,) * RANK, use_resource=True,
+                        initializer=tf.ones_initializer())
+    return raw.ResourceGather(resource=v.handle, indices=[0],
+                              dtype=tf.float32)
+
+
+def undeclared():
+    v = raw.VarHandleOp(dtype=tf.float32, shape=None, shared_name="any_rank")
+    return raw.AssignVariableOp(resource=v, value=long())
+
+
+REFUSED = {
+    "QueueEnqueueV2": in_a_queue,
+    "TensorListPushBack": in_a_list,
+    "TensorListSetItem": in_a_tensor_array,
+    "Conv2D": convolved,
+    "ResourceGather": by_rows_of_a_variable,
+    "declared": undeclared,
+}
+
+
+@test(ps=1, worker=1)
+def ops_that_take_none_say_so(cluster):
+    for words, make in REFUSED.items():
+        with graph(), tf.device("/job:ps/task:0"):
+            fetch = make()
+            with tf.Session(cluster.target()) as session:
+                session.run(tf.global_variables_initializer())
+                with expect(tf.errors.UnimplementedError, words):
+                    session.run(fetch)
+    with graph(), tf.Session(cluster.target()) as session:
+        assert session.run(tf.constant(7)) == 7
+
+
+@test(ps=1, worker=1)
+def values_cross_tasks(cluster):
+    with graph():
+        with tf.device("/job:ps/task:0"):
+            x = long() + 1
+        with tf.device("/job:worker/task:0"):
+            y = tf.transpose(x) * 2
+        with tf.device("/job:ps/task:0"):
+            z = tf.reduce_sum(y, axis=list(range(0, RANK, 2)))
+        with tf.Session(cluster.target()) as session:
+            got = session.run([y, z])
+    want = (np.arange(2 ** RANK, dtype=np.float32) + 1).reshape((2,) * RANK)
+    want = want.transpose() * 2
+    assert np.array_equal(got[0], want)
+    assert np.array_equal(got[1], want.sum(axis=tuple(range(0, RANK, 2))))
