@@ -69,20 +69,45 @@ static bool is_same(const struct tfd_signature_names *n,
     return true;
 }
 
-static enum tfd_code check(const TF_Graph *g, const struct tfd_call_shape *c,
-                           struct tfd_status *st)
+/* TensorFlow looks outputs up by name, and takes a negative index for a part of
+ * the name.  One of another graph is not taken for ours of the same name. */
+static enum tfd_code check_output(const TF_Graph *g, TF_Output o,
+                                  struct tfd_status *st)
 {
     struct tfd_edge e;
 
+    if (!o.oper || (o.oper->graph == g && o.index >= 0))
+        return tfd_capi_edge(g, o, &e, st);
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "Tensor " TFD_STR_FMT ":%d%s, specified in either "
+                    "feed_devices or fetch_devices was not found in the Graph",
+                    TFD_STR_ARG(o.oper->node->name), o.index,
+                    o.index < 0 ? ":0" : "");
+}
+
+static enum tfd_code check_target(const TF_Graph *g, const TF_Operation *op,
+                                  int i, struct tfd_status *st)
+{
+    if (!op)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT, "target %d is no operation",
+                        i);
+    if (op->graph == g)
+        return TFD_OK;
+    return tfd_fail(st, TFD_NOT_FOUND,
+                    "PruneForTargets: Some target nodes not found: " TFD_STR_FMT
+                    " ",
+                    TFD_STR_ARG(op->node->name));
+}
+
+static enum tfd_code check(const TF_Graph *g, const struct tfd_call_shape *c,
+                           struct tfd_status *st)
+{
     for (int i = 0; i < c->input_count; i++)
-        TFD_TRY(tfd_capi_edge(g, c->inputs[i], &e, st));
+        TFD_TRY(check_output(g, c->inputs[i], st));
     for (int i = 0; i < c->output_count; i++)
-        TFD_TRY(tfd_capi_edge(g, c->outputs[i], &e, st));
+        TFD_TRY(check_output(g, c->outputs[i], st));
     for (int i = 0; i < c->target_count; i++)
-        if (!c->targets[i] || c->targets[i]->graph != g)
-            return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                            "target %d is no operation of the session's graph",
-                            i);
+        TFD_TRY(check_target(g, c->targets[i], i, st));
     return TFD_OK;
 }
 

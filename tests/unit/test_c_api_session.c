@@ -417,6 +417,60 @@ static void test_a_session_in_process_names_no_task(void **state)
     TF_DeleteServer(server);
 }
 
+struct stray {
+    int index;
+    int of_other, fed;
+    TF_Code code;
+    const char *text;
+};
+
+static const struct stray strays[] = {
+    {-1, 0, 0, TF_INVALID_ARGUMENT,
+     "Tensor p:-1:0, specified in either feed_devices or fetch_devices was not "
+     "found in the Graph"},
+    {-2, 0, 1, TF_INVALID_ARGUMENT,
+     "Tensor p:-2:0, specified in either feed_devices or fetch_devices was not "
+     "found in the Graph"},
+    {1, 0, 0, TF_OUT_OF_RANGE,
+     "Node 'p' (type: 'Placeholder', num of outputs: 1) does not have output "
+     "1"},
+    {0, 1, 0, TF_INVALID_ARGUMENT,
+     "Tensor q:0, specified in either feed_devices or fetch_devices was not "
+     "found in the Graph"},
+    {7, 1, 1, TF_INVALID_ARGUMENT,
+     "Tensor q:7, specified in either feed_devices or fetch_devices was not "
+     "found in the Graph"},
+};
+
+/* The texts are those of TensorFlow's direct session. */
+static void test_outputs_and_targets_there_are_not(void **state)
+{
+    struct fixture *f = *state;
+    struct fixture other = {TF_NewGraph(), f->st};
+    TF_Output p = placeholder(f, "p", NULL, -1), c = scalar(f, "c", 1);
+    TF_Output q = placeholder(&other, "q", NULL, -1);
+    TF_Session *s = open_session(f, "");
+    TF_Tensor *in = floats((const float[]){1}, NULL, 0), *out = NULL;
+
+    for (size_t i = 0; i < sizeof(strays) / sizeof(strays[0]); i++) {
+        TF_Output o = {strays[i].of_other ? q.oper : p.oper, strays[i].index};
+
+        TF_SessionRun(s, NULL, &o, &in, strays[i].fed, strays[i].fed ? &c : &o,
+                      &out, 1, NULL, 0, NULL, f->st);
+        assert_int_equal(TF_GetCode(f->st), strays[i].code);
+        assert_string_equal(TF_Message(f->st), strays[i].text);
+        assert_null(out);
+    }
+    run_target(f, s, q.oper);
+    assert_int_equal(TF_GetCode(f->st), TF_NOT_FOUND);
+    assert_string_equal(TF_Message(f->st),
+                        "PruneForTargets: Some target nodes not found: q ");
+    assert_true(run1(f, s, c) == 1);
+    TF_DeleteTensor(in);
+    TF_DeleteSession(s, f->st);
+    TF_DeleteGraph(other.g);
+}
+
 static void test_a_feed_of_another_type_is_refused(void **state)
 {
     struct fixture *f = *state;
@@ -633,6 +687,7 @@ int main(void)
         TEST(test_sessions_in_process_share_nothing),
         TEST(test_names_are_checked_when_they_are_run),
         TEST(test_a_session_in_process_names_no_task),
+        TEST(test_outputs_and_targets_there_are_not),
         TEST(test_a_feed_of_another_type_is_refused),
         TEST(test_steps_say_when_their_nodes_ran),
         TEST(test_steps_of_a_server_say_when_their_nodes_ran),
