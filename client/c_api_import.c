@@ -5,6 +5,7 @@
 
 #include "common/graphdef.h"
 #include "common/pbio.h"
+#include "common/proto/graph.pb.h"
 #include "config/limits.h"
 
 #include <stdio.h>
@@ -154,6 +155,25 @@ static enum tfd_code check_options(const TF_ImportGraphDefOptions *o,
 
 /* ---- Import; the lock is held -------------------------------------------- */
 
+/* Both are outputs, or both are control edges. */
+static enum tfd_code check_mapping(struct tfd_str from, struct tfd_edge to,
+                                   struct tfd_str name, struct tfd_status *st)
+{
+    char index[16] = "";
+
+    if (tfd_str_starts(from, "^") == (to.output == TFD_CONTROL))
+        return TFD_OK;
+    if (to.output != TFD_CONTROL)
+        snprintf(index, sizeof(index), ":%d", to.output);
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "input_map entry " TFD_STR_FMT "->%s" TFD_STR_FMT
+                    "%s between control edge and non-control edge",
+                    TFD_STR_ARG(from), *index ? "" : "^", TFD_STR_ARG(name),
+                    index);
+}
+
+/* Whether the node has so many outputs is asked where one is used, as in
+ * TensorFlow. */
 static enum tfd_code resolve_map(const TF_Graph *g,
                                  const TF_ImportGraphDefOptions *o,
                                  struct tfd_edge *map_to, struct tfd_status *st)
@@ -161,10 +181,11 @@ static enum tfd_code resolve_map(const TF_Graph *g,
     for (int i = 0; i < COUNT(o->map_to, TF_Output); i++) {
         TF_Output to = ARRAY(o->map_to, TF_Output)[i];
 
-        if (to.index == TFD_CONTROL && to.oper && to.oper->graph == g)
-            map_to[i] = (struct tfd_edge){to.oper->node->id, TFD_CONTROL};
-        else
-            TFD_TRY(tfd_capi_edge(g, to, &map_to[i], st));
+        if (!to.oper || to.oper->graph != g || to.index < TFD_CONTROL)
+            return tfd_capi_edge(g, to, &map_to[i], st);
+        map_to[i] = (struct tfd_edge){to.oper->node->id, to.index};
+        TFD_TRY(check_mapping(ARRAY(o->map_from, struct tfd_str)[i], map_to[i],
+                              to.oper->node->name, st));
     }
     return TFD_OK;
 }
@@ -183,6 +204,46 @@ static enum tfd_code resolve_control(const TF_Graph *g,
         control[i] = op->node->id;
     }
     return TFD_OK;
+}
+
+/* An import found an op that is not registered: when it is "", say of which
+ * node. */
+static enum tfd_code explain(struct tfd_str graph, const struct tfd_status *why,
+                             struct tfd_status *st)
+{
+    struct tfd_pb_reader r = tfd_pb_reader_of(graph), node;
+    struct tfd_str name, op;
+    struct tfd_pb_field f;
+
+    while (tfd_pb_next(&r, &f)) {
+        if (f.tag != tensorflow_GraphDef_node_tag)
+            continue;
+        node = tfd_pb_reader_of(tfd_pb_str(&r, &f));
+        name = op = TFD_STR_EMPTY;
+        while (tfd_pb_next(&node, &f))
+            if (f.tag == tensorflow_NodeDef_name_tag)
+                name = tfd_pb_str(&node, &f);
+            else if (f.tag == tensorflow_NodeDef_op_tag)
+                op = tfd_pb_str(&node, &f);
+        if (!op.size)
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "Node '" TFD_STR_FMT
+                            "' does not specify an operation",
+                            TFD_STR_ARG(name));
+    }
+    return tfd_status_copy(st, why);
+}
+
+static enum tfd_code import_nodes(TF_Graph *g, struct tfd_str bytes,
+                                  const struct tfd_graphdef_options *options,
+                                  int32_t *first, struct tfd_status *st)
+{
+    struct tfd_status why = TFD_STATUS_INIT;
+
+    if (tfd_graphdef_import(g->graph, bytes, options, first, &why) ==
+        TFD_NOT_FOUND)
+        return explain(bytes, &why, st);
+    return tfd_status_copy(st, &why);
 }
 
 /* Imports and adopts; *first is the first new operation's number. */
@@ -211,7 +272,7 @@ static enum tfd_code import(TF_Graph *g, struct tfd_str bytes,
     if (rc == TFD_OK)
         rc = resolve_control(g, o, control, st);
     if (rc == TFD_OK)
-        rc = tfd_graphdef_import(g->graph, bytes, &options, first, st);
+        rc = import_nodes(g, bytes, &options, first, st);
     if (rc == TFD_OK)
         rc = tfd_capi_adopt(g, *first, st);
     free(map_to);
@@ -238,6 +299,20 @@ static TF_Operation *find(const TF_Graph *g, const TF_ImportGraphDefOptions *o,
     return n && n->id >= first ? g->operations[n->id] : NULL;
 }
 
+/* -1 is the node's control output. */
+static enum tfd_code check_output(TF_Output o, struct tfd_str name,
+                                  struct tfd_status *st)
+{
+    int count = o.oper->node->out_count;
+
+    if (o.index >= TFD_CONTROL && o.index < count)
+        return TFD_OK;
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "Invalid return output %d of node '" TFD_STR_FMT
+                    "', which has %d output(s)",
+                    o.index, TFD_STR_ARG(name), count);
+}
+
 /* The output that is asked for, which a mapping may have replaced. */
 static enum tfd_code find_output(const TF_Graph *g,
                                  const TF_ImportGraphDefOptions *o,
@@ -256,12 +331,12 @@ static enum tfd_code find_output(const TF_Graph *g,
                                         from.size - w->name.size},
                        text)) {
             *out = ARRAY(o->map_to, TF_Output)[i];
-            return TFD_OK;
+            return check_output(*out, out->oper->node->name, st);
         }
     }
     *out = (TF_Output){find(g, o, first, w->name), w->index};
-    if (out->oper && w->index >= 0 && w->index < out->oper->node->out_count)
-        return TFD_OK;
+    if (out->oper)
+        return check_output(*out, w->name, st);
     return tfd_fail(st, TFD_INVALID_ARGUMENT,
                     "Requested return tensor '" TFD_STR_FMT
                     "%s' not found in graph def",
@@ -312,6 +387,8 @@ static enum tfd_code check_prefix(struct tfd_str prefix, struct tfd_status *st)
     if (!prefix.size ||
         (tfd_graph_name_ok(prefix) && !tfd_str_starts(prefix, "_")))
         return TFD_OK;
+    if (tfd_str_is(prefix, "/"))
+        prefix.size = 0; /* a slash is put behind it */
     return tfd_fail(st, TFD_INVALID_ARGUMENT,
                     "Imported node name prefix '" TFD_STR_FMT
                     "/' would lead to invalid node names",

@@ -11,7 +11,7 @@ import tempfile
 import tensorflow
 
 ROOT = pathlib.Path(__file__).parents[2]
-TESTS = ("test_c_api_nodes", "test_c_api_getters")
+TESTS = ("test_c_api_nodes", "test_c_api_getters", "test_c_api_import")
 LIBRARIES = ("libtensorflow_cc.so.2", "libtensorflow_framework.so.2")
 LIMIT_S = 120
 
