@@ -357,9 +357,11 @@ static const struct tfd_long_row rows[] = {
     BROADCAST("Xlogy"),
     FLAT("ZerosLike"),
     BROADCAST("Zeta"),
+    AS_IS("_Copy"),
     AS_IS("_HostSend"),
     AS_IS("_Recv"),
     AS_IS("_Send"),
+    FLAT("_UnaryOpsComposition"),
 };
 
 const struct tfd_long_row *tfd_long_rows_all(int *count)
@@ -496,22 +498,22 @@ enum tfd_code tfd_long_compute(struct tfd_kctx *k, struct tfd_status *st)
     return row ? row->run(k, row, st) : fail_limit(k, st);
 }
 
-static bool passes(const struct tfd_kctx *k)
-{
-    const struct tfd_long_row *row = find(tfd_str_of(k->kernel->op));
-
-    return row && row->run == tfd_long_as_is;
-}
-
-enum tfd_code tfd_long_admit(const struct tfd_kctx *k, struct tfd_status *st)
-{
-    if (!tfd_shape_long_seen() || first_long(k) < 0 || passes(k))
-        return TFD_OK;
-    return fail_limit(k, st);
-}
-
 enum tfd_code tfd_long_admit_variable(const struct tfd_kctx *k,
                                       struct tfd_status *st)
 {
-    return passes(k) ? TFD_OK : fail_limit(k, st);
+    const struct tfd_long_row *row = find(tfd_str_of(k->kernel->op));
+
+    return row && row->run == tfd_long_as_is ? TFD_OK : fail_limit(k, st);
+}
+
+enum tfd_code tfd_long_admit(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const struct tfd_long_row *row;
+
+    if (!tfd_shape_long_seen() || first_long(k) < 0)
+        return TFD_OK;
+    row = find(tfd_str_of(k->kernel->op));
+    if (row && row->run == tfd_long_refuse)
+        return row->run(k, row, st);
+    return tfd_long_admit_variable(k, st);
 }

@@ -46,7 +46,7 @@ enum tfd_code tfd_long_compute(struct tfd_kctx *k,
 
 /* TFD_OK for ops that pass values on without looking at their shapes, and for
  * all others while no input is long: their kernels may run as they are. */
-enum tfd_code tfd_long_admit(const struct tfd_kctx *k,
+enum tfd_code tfd_long_admit(struct tfd_kctx *k,
                              struct tfd_status *st) TFD_MUST_USE;
 
 /* Called with a variable that was declared long. */

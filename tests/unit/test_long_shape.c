@@ -24,7 +24,8 @@ static void test_rows_are_sorted_and_of_ops(void **state)
                      TFD_OK);
     rows = tfd_long_rows_all(&count);
     for (int i = 0; i < count; i++) {
-        if (!tfd_op_find(&r.ops, tfd_str_of(rows[i].op)))
+        if (strcmp(rows[i].op, "_Copy") && /* the worker's own */
+            !tfd_op_find(&r.ops, tfd_str_of(rows[i].op)))
             fail_msg("%s is no op", rows[i].op);
         if (i > 0 && strcmp(rows[i - 1].op, rows[i].op) >= 0)
             fail_msg("%s stands behind %s", rows[i].op, rows[i - 1].op);
