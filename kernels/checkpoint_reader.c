@@ -14,7 +14,7 @@ enum tfd_code tfd_checkpoint_reader_open(struct tfd_checkpoint_reader *r,
 
     r->v1 = false;
     rc = tfd_bundle_reader_open(&r->u.bundle, access, prefix, &cause);
-    if (rc != TFD_NOT_FOUND)
+    if (!tfd_file_is_missing(access, prefix, rc))
         return tfd_status_copy(st, &cause);
     r->v1 = true;
     return tfd_slices_reader_open(&r->u.slices, access, prefix, st);

@@ -52,6 +52,22 @@ struct tfd_str tfd_file_dirname(struct tfd_str name)
     return (struct tfd_str){name.data, n};
 }
 
+bool tfd_file_is_missing(struct tfd_file_access *a, struct tfd_str name,
+                         enum tfd_code rc)
+{
+    struct tfd_file f = TFD_FILE_INIT;
+    struct tfd_str dir;
+
+    if (rc != TFD_FAILED_PRECONDITION)
+        return rc == TFD_NOT_FOUND;
+    for (; (dir = tfd_file_dirname(name)).size < name.size; name = dir)
+        if (dir.size > 0 && a->open_read(a, dir, &f, NULL) == TFD_OK) {
+            a->close(a, &f);
+            return true;
+        }
+    return false;
+}
+
 enum tfd_code tfd_file_read_all(struct tfd_file_access *a, struct tfd_str name,
                                 struct tfd_bytes *out, struct tfd_status *st)
 {

@@ -68,6 +68,11 @@ struct tfd_str tfd_file_path(struct tfd_str name, struct tfd_str *scheme);
  * and a host stay in front. */
 struct tfd_str tfd_file_dirname(struct tfd_str name);
 
+/* Whether opening `name`, which gave rc, failed since there is no such file: it
+ * is not there, or what should be its directory is a file. */
+bool tfd_file_is_missing(struct tfd_file_access *a, struct tfd_str name,
+                         enum tfd_code rc);
+
 /* The whole file appended to out.  RESOURCE_EXHAUSTED, before anything is
  * read, when it does not fit. */
 enum tfd_code tfd_file_read_all(struct tfd_file_access *a, struct tfd_str name,

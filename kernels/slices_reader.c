@@ -175,8 +175,8 @@ static enum tfd_code open_table(struct tfd_slices_reader *r,
     struct tfd_status cause = TFD_STATUS_INIT;
     enum tfd_code rc = tfd_bundle_table_open(&r->table, access, name, &cause);
 
-    if (rc == TFD_NOT_FOUND)
-        return tfd_fail(st, rc,
+    if (tfd_file_is_missing(access, name, rc))
+        return tfd_fail(st, TFD_NOT_FOUND,
                         "Unsuccessful TensorSliceReader constructor: Failed to "
                         "find any matching files for " TFD_STR_FMT,
                         TFD_STR_ARG(name));

@@ -134,6 +134,8 @@ def bad_checkpoints_are_refused(side):
             "name": restore(path, "b", tf.float32),
             "type": restore(path, "a", tf.int32),
             "prefix": restore(path + "x", "a", tf.float32),
+            "below a file": restore(path + ".index/x", "a", tf.float32),
+            "deep below": restore(path + ".index/x/y", "a", tf.float32),
             "folder": save_op(side.path("no/such/m"), {
                 "a": (tf.float32, np.float32([1, 2]))})[0],
             "names": raw.SaveV2(
