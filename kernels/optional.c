@@ -7,6 +7,8 @@
 
 #include "common/variant.h"
 
+#include <stdlib.h>
+
 static enum tfd_code none_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     struct tfd_variant *v = tfd_variant_new(TFD_VARIANT_OPTIONAL, st);
@@ -55,6 +57,62 @@ static enum tfd_code has_compute(struct tfd_kctx *k, struct tfd_status *st)
     return TFD_OK;
 }
 
+/* What OptionalGetValue's node says of its outputs. */
+struct expected {
+    struct tfd_shape *shapes;
+};
+
+static enum tfd_code value_prepare(const struct tfd_prepare *p, void *state,
+                                   struct tfd_status *st)
+{
+    struct expected *e = state;
+    int want = p->node->out_count, count;
+
+    e->shapes = calloc((size_t)want + 1, sizeof(*e->shapes));
+    if (!e->shapes)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "no memory for the kernel of " TFD_STR_FMT,
+                        TFD_STR_ARG(p->node->name));
+    TFD_TRY(
+        tfd_node_shapes(p->node, "output_shapes", e->shapes, want, &count, st));
+    if (count == want)
+        return TFD_OK;
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "`output_shapes` must be the same length as "
+                    "`output_types` (%d vs. %d)",
+                    count, want);
+}
+
+static void value_release(void *state)
+{
+    struct expected *e = state;
+
+    free(e->shapes);
+}
+
+static enum tfd_code check_component(const struct tfd_kctx *k, int i,
+                                     const struct tfd_tensor *t,
+                                     struct tfd_status *st)
+{
+    const struct expected *e = k->state;
+    char want[TFD_SHAPE_TEXT_MAX], have[TFD_SHAPE_TEXT_MAX];
+    struct tfd_shape shape = e->shapes[i];
+
+    if ((int)t->dtype != k->node->out_types[i])
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "The given optional does not match the expected "
+                        "type for component %d. Expected: %s. Actual: %s.",
+                        i, tfd_dtype_name(k->node->out_types[i]),
+                        tfd_dtype_name((int)t->dtype));
+    if (tfd_shape_merge(&shape, &t->shape, NULL) == TFD_OK)
+        return TFD_OK;
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "The given optional does not match the expected shape for "
+                    "component %d. Expected: %s. Actual: %s.",
+                    i, tfd_shape_text(&e->shapes[i], want),
+                    tfd_shape_text(&t->shape, have));
+}
+
 static enum tfd_code value_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     struct tfd_variant *v;
@@ -68,12 +126,7 @@ static enum tfd_code value_compute(struct tfd_kctx *k, struct tfd_status *st)
                         "The given optional has %d components, expected %d",
                         v->count, k->out_count);
     for (int i = 0; i < k->out_count; i++) {
-        if ((int)v->tensors[i].dtype != k->node->out_types[i])
-            return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                            "The given optional does not match the expected "
-                            "type for component %d. Expected: %s. Actual: %s.",
-                            i, tfd_dtype_name(k->node->out_types[i]),
-                            tfd_dtype_name((int)v->tensors[i].dtype));
+        TFD_TRY(check_component(k, i, &v->tensors[i], st));
         k->out[i] = tfd_tensor_ref(&v->tensors[i]);
     }
     return TFD_OK;
@@ -114,7 +167,9 @@ static const struct tfd_kernel kernels[] = {
     TFD_KERNEL_ANY("OptionalFromValue", from_compute,
                    .flags = TFD_KERNEL_BY_TYPE),
     TFD_KERNEL_ANY("OptionalHasValue", has_compute),
-    TFD_KERNEL_ANY("OptionalGetValue", value_compute,
+    TFD_KERNEL_ANY("OptionalGetValue", value_compute, .prepare = value_prepare,
+                   .release = value_release,
+                   .state_size = sizeof(struct expected),
                    .flags = TFD_KERNEL_BY_TYPE),
 };
 

@@ -571,8 +571,18 @@ def what_tests_of_tensorflow_match_on(side):
     def strings(*values):
         return hidden(np.array(values, object))
 
+    def value(dtype, *shape):
+        return raw.OptionalGetValue(
+            optional=hidden(raw.OptionalFromValue(
+                components=[hidden(np.ones([2, 3], np.float32))])),
+            output_types=[dtype], output_shapes=[tf.TensorShape(shape)])[0]
+
     with side.session() as session:
         return {
+            "component's shape": told(session, value(tf.float32, 2, None)),
+            "component's rank": told(session, value(tf.float32, 3)),
+            "component's size": told(session, value(tf.float32, None, 4)),
+            "component's type": told(session, value(tf.int32, 2, 3)),
             "cond of two": told(session, raw.While(
                 input=[hidden(0)], cond=two, body=more)[0]),
             "longer": told(session, raw.DecodeRaw(
