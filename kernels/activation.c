@@ -19,7 +19,7 @@
 #include "kernels/families.h"
 #include "kernels/gradient.h"
 #include "kernels/outputs.h"
-#include "kernels/vector_math.h"
+#include "kernels/vector_functions.h"
 
 #define SELU_SCALE 1.0507009873554804934193349852946
 #define SELU_SCALE_ALPHA 1.7580993408473768599402175208123
@@ -48,7 +48,7 @@ static inline float expm1_float(float x)
 #define expm1_double expm1
 #define exp_float tfd_vector_exp
 #define exp_double exp
-#define log1p_float log1pf
+#define log1p_float tfd_vector_log1p
 #define log1p_double log1p
 #define abs_float fabsf
 #define abs_double fabs

@@ -3,9 +3,9 @@
  *
  *     Sqrt Rsqrt Exp Log Log1p Sigmoid Tanh Sin Cos Erf
  *
- * Of floats, the exponential functions and the logarithm are those of
- * vector_math.h; everything else is the C library's.  half and bfloat16 are
- * computed in float.
+ * Of floats, the exponential functions, the logarithms and Erf are those of
+ * vector_math.h and vector_functions.h; everything else is the C library's.
+ * half and bfloat16 are computed in float.
  */
 #include "kernels/families.h"
 
@@ -14,7 +14,7 @@
 #include "kernels/complex_math.h"
 #include "kernels/elementwise.h"
 #include "kernels/gradient.h"
-#include "kernels/vector_math.h"
+#include "kernels/vector_functions.h"
 
 #include <float.h>
 #include <math.h>
@@ -31,12 +31,12 @@ FUNCTION(sqrt, FLOAT, float, sqrtf(x))
 FUNCTION(rsqrt, FLOAT, float, 1 / sqrtf(x))
 FUNCTION(exp, FLOAT, float, tfd_vector_exp(x))
 FUNCTION(log, FLOAT, float, tfd_vector_log(x))
-FUNCTION(log1p, FLOAT, float, log1pf(x))
+FUNCTION(log1p, FLOAT, float, tfd_vector_log1p(x))
 FUNCTION(sigmoid, FLOAT, float, tfd_vector_logistic(x))
 FUNCTION(tanh, FLOAT, float, tfd_vector_tanh(x))
 FUNCTION(sin, FLOAT, float, sinf(x))
 FUNCTION(cos, FLOAT, float, cosf(x))
-FUNCTION(erf, FLOAT, float, erff(x))
+FUNCTION(erf, FLOAT, float, tfd_vector_erf(x))
 
 FUNCTION(sqrt, DOUBLE, double, sqrt(x))
 FUNCTION(rsqrt, DOUBLE, double, 1 / sqrt(x))

@@ -1,9 +1,10 @@
 /*
- * trig.c - functions of one number that are the C library's:
+ * trig.c - more functions of one number:
  *
  *     Tan Asin Acos Atan Sinh Cosh Asinh Acosh Atanh Expm1 Erfc
  *
- * half and bfloat16 are computed in float.
+ * Of floats, Atan, Sinh, Cosh and Expm1 are those of vector_functions.h;
+ * everything else is the C library's.  half and bfloat16 are computed in float.
  */
 #include "kernels/families.h"
 
@@ -12,6 +13,7 @@
 #include "kernels/complex_math.h"
 #include "kernels/elementwise.h"
 #include "kernels/gradient.h"
+#include "kernels/vector_functions.h"
 
 #include <math.h>
 
@@ -27,17 +29,22 @@
     FUNCTION(tan, name, T, (tan##suffix)(x))     \
     FUNCTION(asin, name, T, (asin##suffix)(x))   \
     FUNCTION(acos, name, T, (acos##suffix)(x))   \
-    FUNCTION(atan, name, T, (atan##suffix)(x))   \
-    FUNCTION(sinh, name, T, (sinh##suffix)(x))   \
-    FUNCTION(cosh, name, T, (cosh##suffix)(x))   \
     FUNCTION(asinh, name, T, (asinh##suffix)(x)) \
     FUNCTION(acosh, name, T, (acosh##suffix)(x)) \
     FUNCTION(atanh, name, T, (atanh##suffix)(x)) \
-    FUNCTION(expm1, name, T, (expm1##suffix)(x)) \
     FUNCTION(erfc, name, T, (erfc##suffix)(x))
 
 DEFINE_FLOAT(FLOAT, float, f)
 DEFINE_FLOAT(DOUBLE, double, )
+
+FUNCTION(atan, FLOAT, float, tfd_vector_atan(x))
+FUNCTION(sinh, FLOAT, float, tfd_vector_sinh(x))
+FUNCTION(cosh, FLOAT, float, tfd_vector_cosh(x))
+FUNCTION(expm1, FLOAT, float, tfd_vector_expm1(x))
+FUNCTION(atan, DOUBLE, double, atan(x))
+FUNCTION(sinh, DOUBLE, double, sinh(x))
+FUNCTION(cosh, DOUBLE, double, cosh(x))
+FUNCTION(expm1, DOUBLE, double, expm1(x))
 
 #define NARROW(function, name, T, to, from) \
     FUNCTION(function, name, T, from(function##_FLOAT(to(x))))
@@ -84,27 +91,30 @@ DEFINE_COMPLEX(COMPLEX128, tfd_complex128, double, )
 
 /* ---- Loops --------------------------------------------------------------- */
 
-#define LOOP(function, name, T) \
-    TFD_UNARY_LOOP(loop_##function##_##name, T, T, function##_##name)
+#define LOOP(function, LOOP_, name, T) \
+    LOOP_(loop_##function##_##name, T, T, function##_##name)
 
-#define LOOPS(name, number, T) \
-    LOOP(tan, name, T)         \
-    LOOP(asin, name, T)        \
-    LOOP(acos, name, T)        \
-    LOOP(atan, name, T)        \
-    LOOP(sinh, name, T)        \
-    LOOP(cosh, name, T)        \
-    LOOP(asinh, name, T)       \
-    LOOP(acosh, name, T)       \
-    LOOP(atanh, name, T)       \
-    LOOP(expm1, name, T)
-#define LOOPS_REAL(name, number, T) \
-    LOOPS(name, number, T)          \
-    LOOP(erfc, name, T)
+#define LOOPS_COMPLEX(LOOP_, name, T) \
+    LOOP(tan, LOOP_, name, T)         \
+    LOOP(asin, LOOP_, name, T)        \
+    LOOP(acos, LOOP_, name, T)        \
+    LOOP(atan, LOOP_, name, T)        \
+    LOOP(sinh, LOOP_, name, T)        \
+    LOOP(cosh, LOOP_, name, T)        \
+    LOOP(asinh, LOOP_, name, T)       \
+    LOOP(acosh, LOOP_, name, T)       \
+    LOOP(atanh, LOOP_, name, T)       \
+    LOOP(expm1, LOOP_, name, T)
+#define LOOPS_REAL(LOOP_, name, T) \
+    LOOPS_COMPLEX(LOOP_, name, T)  \
+    LOOP(erfc, LOOP_, name, T)
 
-TFD_FLOAT_DTYPES(LOOPS_REAL)
-TFD_HALF_DTYPES(LOOPS_REAL)
-TFD_COMPLEX_DTYPES(LOOPS)
+LOOPS_REAL(TFD_UNARY_SIMD, FLOAT, float)
+LOOPS_REAL(TFD_UNARY_LOOP, DOUBLE, double)
+LOOPS_REAL(TFD_UNARY_LOOP, HALF, tfd_half)
+LOOPS_REAL(TFD_UNARY_LOOP, BFLOAT16, tfd_bfloat16)
+LOOPS_COMPLEX(TFD_UNARY_LOOP, COMPLEX64, tfd_complex64)
+LOOPS_COMPLEX(TFD_UNARY_LOOP, COMPLEX128, tfd_complex128)
 
 /* ---- Gradients ----------------------------------------------------------- */
 

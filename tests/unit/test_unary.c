@@ -1,9 +1,11 @@
 /*
- * test_unary.c - unary.c, math.c, unary_grad.c, and vector_math.h against the
- * C library.
+ * test_unary.c - unary.c, math.c, unary_grad.c, vector_math.h and
+ * vector_functions.h against the C library.
  */
-#include "kernels/vector_math.h"
+#include "kernels/vector_functions.h"
 #include "tests/support/kernel_rig.h"
+
+#include <float.h>
 
 static void test_arithmetic(void **state)
 {
@@ -145,11 +147,18 @@ static void test_vector_functions_are_near_the_library(void **state)
         const char *name;
         float (*fast)(float);
         double (*exact)(double);
+        double most; /* units in the last place */
     } functions[] = {
-        {"exp", tfd_vector_exp, exp},
-        {"log", tfd_vector_log, log},
-        {"tanh", tfd_vector_tanh, tanh},
-        {"logistic", tfd_vector_logistic, logistic},
+        {"exp", tfd_vector_exp, exp, 3},
+        {"log", tfd_vector_log, log, 3},
+        {"tanh", tfd_vector_tanh, tanh, 3},
+        {"logistic", tfd_vector_logistic, logistic, 3},
+        {"erf", tfd_vector_erf, erf, 2},
+        {"log1p", tfd_vector_log1p, log1p, 2},
+        {"expm1", tfd_vector_expm1, expm1, 2},
+        {"sinh", tfd_vector_sinh, sinh, 3},
+        {"cosh", tfd_vector_cosh, cosh, 3},
+        {"atan", tfd_vector_atan, atan, 2},
     };
 
     (void)state;
@@ -159,10 +168,41 @@ static void test_vector_functions_are_near_the_library(void **state)
             double error =
                 error_of(functions[f].fast(x), functions[f].exact((double)x));
 
-            if (error > 3)
+            if (error > functions[f].most)
                 fail_msg("%s(%.9g) is %.9g, not %.9g", functions[f].name,
                          (double)x, (double)functions[f].fast(x),
                          functions[f].exact((double)x));
+        }
+}
+
+static void test_vector_functions_of_specials(void **state)
+{
+    static const float in[] = {0,       -0.0f,   INFINITY, -INFINITY,
+                               NAN,     1,       -1,       1e-45f,
+                               -1e-45f, FLT_MAX, -FLT_MAX, -1.001f};
+    static const struct {
+        const char *name;
+        float (*fast)(float);
+        float (*exact)(float);
+    } functions[] = {
+        {"erf", tfd_vector_erf, erff},
+        {"log1p", tfd_vector_log1p, log1pf},
+        {"expm1", tfd_vector_expm1, expm1f},
+        {"sinh", tfd_vector_sinh, sinhf},
+        {"cosh", tfd_vector_cosh, coshf},
+        {"atan", tfd_vector_atan, atanf},
+    };
+
+    (void)state;
+    for (size_t f = 0; f < sizeof(functions) / sizeof(functions[0]); f++)
+        for (size_t i = 0; i < sizeof(in) / sizeof(in[0]); i++) {
+            float y = functions[f].fast(in[i]),
+                  want = functions[f].exact(in[i]);
+
+            if (error_of(y, (double)want) > 3 ||
+                (!isnan(want) && signbit(y) != signbit(want)))
+                fail_msg("%s(%.9g) is %.9g, not %.9g", functions[f].name,
+                         (double)in[i], (double)y, (double)want);
         }
 }
 
@@ -173,6 +213,7 @@ int main(void)
         cmocka_unit_test(test_functions),
         cmocka_unit_test(test_parts_of_gradients),
         cmocka_unit_test(test_vector_functions_are_near_the_library),
+        cmocka_unit_test(test_vector_functions_of_specials),
     };
 
     return cmocka_run_group_tests_name("unary", tests, krig_setup,
