@@ -53,16 +53,25 @@ print(total)
 
 
 # Holds as many connections to an abstract name as it can, until its input ends.
+# None of its connections falls silent, or it would give its place to the next.
 HOARDER = r"""
-import socket, sys
+import select, socket, sys
 held = []
+def say(words):
+    for s in list(held):
+        try:
+            s.send(words)
+        except OSError:
+            held.remove(s)
 for _ in range(int(sys.argv[2])):
     s = socket.socket(socket.AF_UNIX)
     s.settimeout(20)
     s.connect("\0" + sys.argv[1])
     held.append(s)
+say(b"GET / HTTP/1.1\r\nWords: ")
 print("ready", flush=True)
-sys.stdin.read()
+while not select.select([sys.stdin], [], [], 0.2)[0]:
+    say(b"a")
 """
 
 
