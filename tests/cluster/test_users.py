@@ -3,14 +3,13 @@
 Users are told apart by their number alone, so any number that is neither ours
 nor root's is a stranger. Only root can be another user; elsewhere these tests
 are skipped."""
-import contextlib
 import os
-import shutil
 import socket
 import subprocess
 
 from tests.cluster.client import tf
 from tests.cluster.cluster import Cluster, wait_until
+from tests.cluster.hosts import another_host
 from tests.cluster.runner import Skip
 from tests.cluster.suite import test
 
@@ -291,37 +290,11 @@ def a_stranger_on_the_name_of_a_task_hears_nothing(server):
             assert squatter.stdout.read() == b"0\n"
 
 
-@contextlib.contextmanager
-def another_host():
-    """A network namespace beside ours: its name, and our address to it."""
-    name = "tfd%d" % os.getpid()
-    ours, theirs = name + "a", name + "b"
-
-    def ip(command):
-        if subprocess.run(["ip"] + command.split(), check=False,
-                          stderr=subprocess.DEVNULL).returncode:
-            raise Skip("no network namespaces: ip " + command)
-
-    if not shutil.which("ip"):
-        raise Skip("no ip command")
-    ip("netns add " + name)
-    try:
-        ip("link add %s type veth peer name %s netns %s"
-           % (ours, theirs, name))
-        ip("addr add 198.18.77.1/30 dev " + ours)
-        ip("link set %s up" % ours)
-        ip("-n %s addr add 198.18.77.2/30 dev %s" % (name, theirs))
-        ip("-n %s link set %s up" % (name, theirs))
-        yield name, "198.18.77.1"
-    finally:
-        ip("netns del " + name)
-
-
 @test(limit=60, tfd_only=True)
 def another_hosts_clients_are_nobodys_users(server):
     """--bind decides about them; a user's number there means nothing here."""
     only_root()
-    with another_host() as (host, address):
+    with another_host() as (host, address, _):
         with Cluster(server, ["--bind=any"], worker=1) as cluster:
             task = cluster["worker", 0]
             for protocol in ("native", "grpc", "http"):
