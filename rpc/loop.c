@@ -357,19 +357,14 @@ struct tfd_loop *tfd_loop_new(struct tfd_status *st)
 }
 
 /* libuv gives the signal its default meaning back; one that comes while the
- * rest is taken down must not end the process by it.  What was held back is
- * forgotten when it becomes ignored. */
+ * rest is taken down must not end the process by it. */
 static void close_signal(struct signal_watch *w)
 {
     int number = w->handle.signum;
-    sigset_t all, before;
 
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     uv_close((uv_handle_t *)&w->handle, NULL);
     if (number > 0)
         signal(number, SIG_IGN);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 void tfd_loop_free(struct tfd_loop *l)

@@ -2,8 +2,6 @@
  * test_loop.c - rpc/loop.c: posts from threads, the order of timers, work that
  * runs before the loop sleeps.
  */
-#define _GNU_SOURCE 1 /* RTLD_NEXT */
-
 #include "rpc/loop.h"
 
 #include <setjmp.h>
@@ -13,10 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
-#include <dlfcn.h>
 #include <pthread.h>
 
 /* Everything is run with a loop that sleeps at once and with one that looks
@@ -349,38 +345,6 @@ static void test_a_signal_runs_on_the_loop(void **state)
     tfd_loop_free(l);
 }
 
-/* libuv's calls come here: where it gives SIGUSR1 its default meaning back, one
- * comes at that instant. */
-static bool raise_at_default;
-
-int sigaction(int number, const struct sigaction *set, struct sigaction *old)
-{
-    int (*next)(int, const struct sigaction *, struct sigaction *);
-    int rc;
-
-    *(void **)&next = dlsym(RTLD_NEXT, "sigaction");
-    rc = next(number, set, old);
-    if (raise_at_default && number == SIGUSR1 && set &&
-        set->sa_handler == SIG_DFL) {
-        raise_at_default = false;
-        kill(getpid(), SIGUSR1);
-    }
-    return rc;
-}
-
-static void test_a_signal_at_the_end_of_a_loop_is_harmless(void **state)
-{
-    struct tfd_loop *l = new_loop();
-    struct tfd_status st = TFD_STATUS_INIT;
-
-    (void)state;
-    assert_int_equal(tfd_loop_signal(l, SIGUSR1, on_signal, &l, &st), TFD_OK);
-    raise_at_default = true;
-    tfd_loop_free(l);
-    assert_false(raise_at_default);
-    raise(SIGUSR1); /* nor is one that comes later */
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -394,7 +358,6 @@ int main(void)
         cmocka_unit_test(test_deferred_work_may_defer_itself),
         cmocka_unit_test(test_what_is_at_hand_runs_before_the_end),
         cmocka_unit_test(test_a_signal_runs_on_the_loop),
-        cmocka_unit_test(test_a_signal_at_the_end_of_a_loop_is_harmless),
     };
 
     int failed = cmocka_run_group_tests_name("loop", tests, NULL, NULL);
