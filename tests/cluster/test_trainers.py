@@ -2,6 +2,7 @@
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 
@@ -105,6 +106,46 @@ def ends_with_trainers(cluster, ps, options):
             for index in (1, 0)], 80)
     assert ps.exit_code(15) == 0
     assert "every worker has left" in ps.log_text()
+
+
+def last_saved(folder):
+    """The step of the newest checkpoint; -1 before the first."""
+    path = tf.train.latest_checkpoint(folder)
+    return int(path.rsplit("-", 1)[1]) if path else -1
+
+
+def goes_on_when_the_ps_is_back(cluster, *options):
+    """From the last save before the ps was stopped, not from the beginning."""
+    ps = cluster["ps", 0]
+    folder = cluster.folder.name + "/checkpoints"
+    trainer = start_trainer(cluster, 0, folder, options + (
+        "--steps=4000", "--save_steps=100"))
+    wait_until(lambda: last_saved(folder) > 200, 60, "some checkpoints")
+    ps.signal(signal.SIGTERM)
+    assert ps.exit_code(20) == 0, ps.log_tail()
+    saved = last_saved(folder)
+    first = os.stat(folder + "/checkpoint").st_mtime_ns
+    assert saved < 4000, "it has trained to the end already"
+    assert trainer.poll() is None, "it ended with its ps"
+    cluster.start("ps", 0)
+    wait_until(lambda: os.stat(folder + "/checkpoint").st_mtime_ns != first, 60,
+               "the next checkpoint")
+    assert last_saved(folder) >= saved, (last_saved(folder), saved)
+    check(finish([trainer], 60), folder, 4000)
+
+
+@test(limit=150, tfd_only=True)
+def a_python_chief_goes_on_when_its_ps_is_back(server):
+    with Cluster(server, ps=1, worker=1) as cluster:
+        goes_on_when_the_ps_is_back(
+            cluster, "--target=" + cluster.target("worker", 0))
+
+
+@test(limit=150, tfd_only=True)
+def so_does_one_with_a_server_of_its_own(server):
+    with Cluster(server, start=False, ps=1, worker=1) as cluster:
+        cluster.start("ps", 0)
+        goes_on_when_the_ps_is_back(cluster)
 
 
 def check(results, folder, steps=400):

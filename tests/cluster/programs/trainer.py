@@ -54,6 +54,8 @@ def train(target, cluster, options):
     with tf.train.MonitoredTrainingSession(
             master=target, is_chief=options.task_index == 0, hooks=hooks,
             checkpoint_dir=options.checkpoint_dir, config=config,
+            save_checkpoint_steps=options.save_steps,
+            save_checkpoint_secs=None if options.save_steps else 600,
             max_wait_secs=60, stop_grace_period_secs=1) as session:
         result = None
         while not session.should_stop():
@@ -71,6 +73,7 @@ def main():
     parser.add_argument("--task_index", type=int, default=0)
     parser.add_argument("--checkpoint_dir")
     parser.add_argument("--steps", type=int, default=400)
+    parser.add_argument("--save_steps", type=int)
     parser.add_argument("--sync", type=int, default=0)
     parser.add_argument("--resource", action="store_true")
     parser.add_argument("--target")
