@@ -7,12 +7,7 @@
 
 enum { BITS = 64 * TFD_RANK_MAX };
 
-static int seen;
-
-bool tfd_shape_long_seen(void)
-{
-    return __atomic_load_n(&seen, __ATOMIC_RELAXED);
-}
+bool tfd_shape_long_made;
 
 /* ---- Bits ---------------------------------------------------------------- */
 
@@ -96,7 +91,7 @@ enum tfd_code tfd_shape_pack(struct tfd_shape *out, const int64_t *dim,
                         rank);
     out->rank = rank;
     memcpy(out->dim, b.word, sizeof(b.word));
-    __atomic_store_n(&seen, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&tfd_shape_long_made, true, __ATOMIC_RELAXED);
     return TFD_OK;
 }
 

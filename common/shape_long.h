@@ -24,7 +24,11 @@ static inline bool tfd_shape_is_long(const struct tfd_shape *s)
 }
 
 /* False until this process has made its first long shape. */
-bool tfd_shape_long_seen(void);
+extern bool tfd_shape_long_made; /* by tfd_shape_pack() */
+static inline bool tfd_shape_long_seen(void)
+{
+    return __atomic_load_n(&tfd_shape_long_made, __ATOMIC_RELAXED);
+}
 
 /* As tfd_shape_make() and tfd_shape_make_partial(), of up to TFD_RANK_LONG_MAX
  * dimensions.  For those who know that dim[] may be packed then. */

@@ -18,10 +18,6 @@
     {                                                      \
         .op = (op_), .run = tfd_long_flat, .inputs = (ALL) \
     }
-#define TOTAL(op_)                                          \
-    {                                                       \
-        .op = (op_), .run = tfd_long_total, .inputs = (ALL) \
-    }
 #define BROADCAST(op_)                         \
     {                                          \
         .op = (op_), .run = tfd_long_broadcast \
@@ -174,7 +170,7 @@ static const struct tfd_long_row rows[] = {
     FLAT("IsInf"),
     FLAT("IsNan"),
     AS_IS("IsVariableInitialized"),
-    TOTAL("L2Loss"),
+    {.op = "L2Loss", .run = tfd_long_flat, .arg = 1, .inputs = ALL},
     FLAT("LeakyRelu"),
     FLAT("LeakyReluGrad"),
     BROADCAST("LeftShift"),
@@ -422,11 +418,9 @@ static int first_long(const struct tfd_kctx *k)
     return -1;
 }
 
-bool tfd_long_wanted(const struct tfd_kctx *k, enum tfd_long_growth growth)
+bool tfd_long_asked(const struct tfd_kctx *k, enum tfd_long_growth growth)
 {
-    if (growth != TFD_GROWS_NEVER && grows(k, growth))
-        return true;
-    return tfd_shape_long_seen() && first_long(k) >= 0;
+    return grows(k, growth) || first_long(k) >= 0;
 }
 
 /* ---- Inference ----------------------------------------------------------- */
@@ -489,6 +483,12 @@ static enum tfd_code fail_limit(const struct tfd_kctx *k, struct tfd_status *st)
                     "%s takes tensors of at most %d dimensions, but input %d "
                     "has %d",
                     k->kernel->op, TFD_RANK_MAX, in, k->in[in].shape.rank);
+}
+
+enum tfd_code tfd_long_none_left(const struct tfd_kctx *k,
+                                 struct tfd_status *st)
+{
+    return first_long(k) < 0 ? TFD_OK : fail_limit(k, st);
 }
 
 enum tfd_code tfd_long_compute(struct tfd_kctx *k, struct tfd_status *st)

@@ -36,8 +36,15 @@ bool tfd_long_infer(struct tfd_shape_ctx *s, tfd_shape_fn *shape);
 /* Asked once, where a graph is compiled. */
 enum tfd_long_growth tfd_long_growth(struct tfd_str op);
 
-/* True when this execution is one for tfd_long_compute(). */
-bool tfd_long_wanted(const struct tfd_kctx *k, enum tfd_long_growth growth);
+/* True when this execution is one for tfd_long_compute().  Asked before every
+ * kernel: while no shape is long, an op that does not grow costs two loads. */
+bool tfd_long_asked(const struct tfd_kctx *k, enum tfd_long_growth growth);
+static inline bool tfd_long_wanted(const struct tfd_kctx *k,
+                                   enum tfd_long_growth growth)
+{
+    return (growth != TFD_GROWS_NEVER || tfd_shape_long_seen()) &&
+           tfd_long_asked(k, growth);
+}
 
 /* In the place of the kernel's own compute().  UNIMPLEMENTED or TensorFlow's
  * refusal where the op takes no long shape. */

@@ -107,6 +107,7 @@ void tfd_long_view_deinit(struct tfd_long_view *v)
 
 enum tfd_code tfd_long_view_run(struct tfd_long_view *v, struct tfd_status *st)
 {
+    TFD_TRY(tfd_long_none_left(&v->k, st));
     return v->k.kernel->compute(&v->k, st);
 }
 

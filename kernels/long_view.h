@@ -55,7 +55,8 @@ enum tfd_code tfd_long_view_init(struct tfd_long_view *v,
                                  const struct tfd_kctx *k,
                                  struct tfd_status *st) TFD_MUST_USE;
 void tfd_long_view_deinit(struct tfd_long_view *v);
-/* Runs the kernel on the view; the outputs are those of the execution. */
+/* Runs the kernel on the view; the outputs are those of the execution.  Inputs
+ * that are long still, which the row does not speak of, are refused. */
 enum tfd_code tfd_long_view_run(struct tfd_long_view *v,
                                 struct tfd_status *st) TFD_MUST_USE;
 
@@ -77,6 +78,10 @@ typedef enum tfd_code tfd_long_fn(struct tfd_kctx *k,
                                   const struct tfd_long_row *row,
                                   struct tfd_status *st);
 
+/* UNIMPLEMENTED where an input is long. */
+enum tfd_code tfd_long_none_left(const struct tfd_kctx *k,
+                                 struct tfd_status *st) TFD_MUST_USE;
+
 /* The table, sorted by op. */
 const struct tfd_long_row *tfd_long_rows_all(int *count);
 
@@ -85,10 +90,9 @@ tfd_long_fn tfd_long_as_is;
 /* TensorFlow's kernel does not take it either: UNIMPLEMENTED with its words, in
  * which %d is the rank of input 0; INVALID_ARGUMENT where arg is 1. */
 tfd_long_fn tfd_long_refuse;
-/* Elementwise on inputs of one shape, and scalars. */
+/* Elementwise on inputs of one shape, and scalars.  With arg 1 outputs keep the
+ * shape that the kernel gives them. */
 tfd_long_fn tfd_long_flat;
-/* The same where outputs keep the shape that the kernel gives them. */
-tfd_long_fn tfd_long_total;
 /* The last `arg` dimensions of input 0 are a row or a matrix, those before are
  * a batch, which the other `inputs` have as well. */
 tfd_long_fn tfd_long_batch;
@@ -96,8 +100,9 @@ tfd_long_fn tfd_long_matrix_diag; /* arg depends on k, input 1 */
 tfd_long_fn tfd_long_bias;        /* by data_format */
 /* Input `arg` says the output's dimensions, and nothing else depends on it. */
 tfd_long_fn tfd_long_sizes;
-/* Rows of input 0 by the numbers in input 1, whose dimensions they begin with
- * (arg 0), or which is a vector of another length (arg 1). */
+
+/* long_rows.c.  Rows of input 0 by the numbers in input 1, whose dimensions
+ * they begin with (arg 0), or which is a vector of another length (arg 1). */
 tfd_long_fn tfd_long_rows;
 tfd_long_fn tfd_long_stitch;
 tfd_long_fn tfd_long_one_hot;
@@ -108,6 +113,8 @@ tfd_long_fn tfd_long_pack;
 tfd_long_fn tfd_long_unpack;
 tfd_long_fn tfd_long_gather; /* the axis is input 2 where there is one */
 tfd_long_fn tfd_long_gather_nd;
+
+/* long_reduce.c */
 tfd_long_fn tfd_long_reduce;
 
 /* long_reshape.c */

@@ -46,6 +46,54 @@ def undeclared():
     return raw.AssignVariableOp(resource=v, value=long())
 
 
+def ones(dtype=np.int32):
+    return tf.placeholder_with_default(np.ones((1,) * RANK, dtype), None)
+
+
+def short(*shape):
+    return tf.placeholder_with_default(np.ones(shape, np.float32), None)
+
+
+# Long where the op has no use for it: a number, sizes, the smaller operand.
+MISPLACED = {
+    "sizes of Fill": lambda: raw.Fill(dims=ones(), value=1.0),
+    "value of Fill": lambda: raw.Fill(dims=[2], value=ones()),
+    "shape": lambda: raw.RandomUniform(shape=ones(), dtype=tf.float32),
+    "target": lambda: raw.BroadcastTo(input=short(), shape=ones()),
+    "sizes": lambda: raw.Reshape(tensor=short(), shape=ones()),
+    "segments": lambda: raw.SegmentSum(data=short(3, 2), segment_ids=ones()),
+    "all segments": lambda: raw.UnsortedSegmentSum(
+        data=short(3, 2), segment_ids=ones(), num_segments=2),
+    "how many segments": lambda: raw.UnsortedSegmentSum(
+        data=short(3, 2), segment_ids=[0, 1, 1], num_segments=ones()),
+    "indices of rows": lambda: raw.SparseSegmentSum(
+        data=short(3, 2), indices=ones(), segment_ids=[0]),
+    "splits": lambda: raw.SplitV(value=short(3, 2), size_splits=ones(),
+                                 axis=0, num_split=1)[0],
+    "k": lambda: raw.TopKV2(input=short(3), k=ones())[0],
+    "biases": lambda: raw.BiasAdd(value=short(), bias=ones(np.float32)),
+    "diagonal": lambda: raw.MatrixSetDiag(input=short(3),
+                                          diagonal=ones(np.float32)),
+    "right side": lambda: raw.MatrixSolve(matrix=short(),
+                                          rhs=ones(np.float32)),
+    "factor": lambda: raw.BatchMatMulV2(x=short(), y=ones(np.float32)),
+    "depth": lambda: raw.OneHot(indices=[0, 1], depth=ones(), on_value=1.0,
+                                off_value=0.0),
+    "axes": lambda: raw.Sum(input=short(), axis=ones()),
+    "permutation": lambda: raw.Transpose(x=short(2, 3), perm=ones()),
+    "multiples": lambda: raw.Tile(input=short(2), multiples=ones()),
+    "begin": lambda: raw.Slice(input=short(2), begin=ones(), size=ones()),
+    "strides": lambda: raw.StridedSlice(input=short(2), begin=ones(),
+                                        end=ones(), strides=ones()),
+    "params": lambda: raw.GatherNd(params=short(), indices=ones()),
+    "partitions": lambda: raw.DynamicPartition(
+        data=short(), partitions=ones(), num_partitions=2)[0],
+    "indices to stitch": lambda: raw.DynamicStitch(
+        indices=[ones()], data=[short(3)]),
+    "names": lambda: raw.SaveV2(
+        prefix="/nonexistent/x", tensor_names=tf.as_string(ones()),
+        shape_and_slices=tf.as_string(ones()), tensors=[short(2)]),
+}
 REFUSED = {
     "QueueEnqueueV2": in_a_queue,
     "TensorListPushBack": in_a_list,
@@ -67,6 +115,19 @@ def ops_that_take_none_say_so(cluster):
                     session.run(fetch)
     with graph(), tf.Session(cluster.target()) as session:
         assert session.run(tf.constant(7)) == 7
+
+
+@test(ps=1, worker=1)
+def operands_that_nobody_looks_for_are_refused(cluster):
+    with graph(), tf.device("/job:ps/task:0"):
+        fetches = {name: make() for name, make in MISPLACED.items()}
+        with tf.Session(cluster.target()) as session:
+            session.run(long())
+            for name, fetch in fetches.items():
+                with expect((tf.errors.InvalidArgumentError,
+                             tf.errors.UnimplementedError)):
+                    session.run(fetch)
+                    print("%s was taken" % name)
 
 
 @test(ps=1, worker=1)
