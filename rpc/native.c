@@ -1,10 +1,6 @@
 /*
  * native.c - the serving side of the native protocol.
  *
- * A caller numbers its open calls from 1, taking the lowest that is free, so
- * the table of calls is an array by that number.  A number is free again when
- * its answer has arrived; cancelled calls are answered too.
- *
  * Two things stop us from reading a connection: requests that no handler has
  * answered yet, and answers that the caller does not read.  A frame that breaks
  * the protocol is answered with an ERROR that says so, then the connection is
@@ -12,12 +8,8 @@
  */
 #include "common/log.h"
 #include "config/limits.h"
-#include "rpc/heartbeat.h"
 #include "rpc/link.h"
-#include "rpc/native_guard.h"
-#include "rpc/native_io.h"
-#include "rpc/peer_info.h"
-#include "rpc/service.h"
+#include "rpc/native_call.h"
 
 #include <assert.h>
 #include <stddef.h>
@@ -25,224 +17,20 @@
 #include <string.h>
 
 #define GRACE_US (1000 * 1000) /* for the last ERROR */
-#define CALLS_MIN 16
-
-struct native_call {
-    struct tfd_call call; /* first: a call is its native_call */
-    struct native *native;
-    uint32_t number; /* 0: one way */
-    bool dispatched;
-    uint64_t size;  /* of the request, while it counts */
-    uint64_t owed;  /* of it, as the ticket has it ... */
-    uint64_t come;  /* ... and what has come of that */
-    uint64_t small; /* what has come of it and was too little to announce */
-    uint64_t seen;  /* of all of it */
-    struct tfd_native_in in;
-    struct native_call *next; /* while free */
-};
-
-struct native {
-    struct tfd_service *service;
-    const struct tfd_peer_info *self;
-    struct tfd_conn *conn; /* NULL: closed */
-    struct tfd_native_reader reader;
-    struct tfd_native_out out;
-    struct native_call **calls; /* by number; [0] is the one-way message */
-    uint32_t calls_capacity;
-    uint32_t open;       /* calls that exist */
-    uint64_t unanswered; /* bytes of dispatched requests */
-    uint64_t assembling; /* announced bytes of incomplete requests */
-    struct native_call *free_calls;
-    bool paused;
-    struct tfd_intake_ticket ticket; /* of all requests on their way */
-    bool held;                       /* they wait for memory */
-    struct tfd_bytes unread;         /* what had been read by then */
-    uint64_t link;
-    bool ending; /* no more frames are looked at */
-    struct tfd_native_guard guard;
-    uint64_t called_us; /* when the last request came */
-    struct tfd_heartbeat heartbeat;
-    struct tfd_timer handshake; /* until the first frame is complete */
-    char peer[TFD_PEER_TEXT_MAX];
-    struct tfd_origin origin;
-    uint32_t current; /* call of the frame being read, 0: of none */
-    uint8_t small[8]; /* of PING and PONG */
-};
-
-/* ---- Life of a call ------------------------------------------------------ */
-
-static void native_free_when_done(struct native *n)
-{
-    if (n->conn || n->open > 0)
-        return;
-    while (n->free_calls) {
-        struct native_call *next = n->free_calls->next;
-
-        free(n->free_calls);
-        n->free_calls = next;
-    }
-    free(n->calls);
-    free(n);
-}
-
-static bool reserve_number(struct native *n, uint32_t number)
-{
-    uint32_t capacity = n->calls_capacity ? n->calls_capacity : CALLS_MIN;
-    struct native_call **calls;
-
-    if (number < n->calls_capacity)
-        return true;
-    while (capacity <= number)
-        capacity *= 2;
-    calls = realloc(n->calls, capacity * sizeof(struct native_call *));
-    if (!calls)
-        return false;
-    memset(calls + n->calls_capacity, 0,
-           (capacity - n->calls_capacity) * sizeof(struct native_call *));
-    n->calls = calls;
-    n->calls_capacity = capacity;
-    return true;
-}
-
-static struct native_call *call_of(const struct native *n, uint32_t number)
-{
-    return number < n->calls_capacity ? n->calls[number] : NULL;
-}
-
-static void answer(struct tfd_call *call, const struct tfd_status *st,
-                   struct tfd_message *take_response);
-
-static enum tfd_code call_new(struct native *n,
-                              const struct tfd_frame_header *h,
-                              struct native_call **out, struct tfd_status *st)
-{
-    struct native_call *c = n->free_calls;
-
-    if (h->call > TFD_STREAMS_PER_CONNECTION_MAX)
-        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
-                        "call number %u, at most %d calls may be open", h->call,
-                        TFD_STREAMS_PER_CONNECTION_MAX);
-    if (c)
-        n->free_calls = c->next;
-    else
-        c = malloc(sizeof(*c));
-    if (!c || !reserve_number(n, h->call)) {
-        free(c);
-        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a call");
-    }
-    *c = (struct native_call){.native = n, .number = h->call};
-    c->call.method = (enum tfd_method_number)h->method;
-    c->call.native = true;
-    c->call.peer = n->peer;
-    c->call.origin = &n->origin;
-    c->call.link = n->link;
-    c->call.answer = answer;
-    n->calls[h->call] = c;
-    n->open++;
-    n->ticket.incomplete++;
-    *out = c;
-    return TFD_OK;
-}
-
-static void update_reading(struct native *n)
-{
-    bool pause;
-
-    if (!n->conn)
-        return;
-    pause = n->held || n->unanswered > (uint64_t)TFD_REQUESTS_SIZE_MAX ||
-            tfd_native_out_size(&n->out) > (uint64_t)TFD_WRITE_QUEUE_SIZE_MAX;
-    if (pause == n->paused)
-        return;
-    n->paused = pause;
-    n->heartbeat.excused = pause;
-    n->ticket.excused = pause;
-    if (pause)
-        tfd_conn_pause(n->conn);
-    else
-        tfd_conn_resume(n->conn);
-}
-
-/* The request is complete, or will not be. */
-static void settle(struct native *n, struct native_call *c)
-{
-    if (!n->conn)
-        return; /* its account is closed */
-    n->ticket.incomplete--;
-    n->ticket.small_size -= c->small;
-    if (c->owed + c->come == 0)
-        return;
-    tfd_intake_forget(tfd_service_intake(n->service), &n->ticket, c->come,
-                      c->owed);
-    c->owed = c->come = 0;
-}
-
-/* The native may be gone when this returns. */
-static void call_free(struct native_call *c)
-{
-    struct native *n = c->native;
-
-    if (c->dispatched) {
-        n->unanswered -= c->size;
-    } else {
-        n->assembling -= c->size;
-        settle(n, c);
-    }
-    if (n->calls[c->number] == c)
-        n->calls[c->number] = NULL;
-    tfd_incoming_deinit(&c->call.in);
-    tfd_native_in_deinit(&c->in);
-    c->next = n->free_calls;
-    n->free_calls = c;
-    n->open--;
-    update_reading(n);
-    native_free_when_done(n);
-}
-
-static void answer(struct tfd_call *call, const struct tfd_status *st,
-                   struct tfd_message *take_response)
-{
-    struct native_call *c = (struct native_call *)call;
-    struct native *n = c->native;
-    struct tfd_frame_header h = {.kind = TFD_FRAME_RESPONSE, .call = c->number};
-
-    if (n->conn && c->number != 0) {
-        struct tfd_status failed;
-
-        tfd_status_clear(&failed);
-        if (!st && tfd_native_out_message(&n->out, &h, take_response,
-                                          &failed) != TFD_OK)
-            st = &failed;
-        if (st)
-            tfd_native_out_error(&n->out, c->number, st);
-    } else if (take_response) {
-        tfd_message_deinit(take_response);
-    }
-    call_free(c);
-}
-
-static void cancel(struct native_call *c)
-{
-    void (*cancelled)(void *ctx, struct tfd_call *call) = c->call.cancelled;
-
-    c->call.is_cancelled = true;
-    c->call.cancelled = NULL;
-    if (cancelled)
-        cancelled(c->call.ctx, &c->call);
-}
 
 /* ---- Frames -------------------------------------------------------------- */
 
 /* So much more of a request is announced.  Without room for what comes next of
  * it, that stays where it is: nothing more is read. */
-static void announce(struct native *n, struct native_call *c, uint64_t size)
+static void announce(struct tfd_native *n, struct tfd_native_call *c,
+                     uint64_t size)
 {
     c->owed += size;
     if (!tfd_intake_announce(tfd_service_intake(n->service), &n->ticket, size))
         n->held = true;
 }
 
-static void came(struct native *n, struct native_call *c, uint64_t seen)
+static void came(struct tfd_native *n, struct tfd_native_call *c, uint64_t seen)
 {
     uint64_t more = seen - c->seen;
 
@@ -262,31 +50,31 @@ static void came(struct native *n, struct native_call *c, uint64_t seen)
 }
 
 /* What has come of the frame that is being read. */
-static enum tfd_code look_at_body(struct native *n, struct tfd_status *st)
+static enum tfd_code look_at_body(struct tfd_native *n, struct tfd_status *st)
 {
     uint32_t have;
     const struct tfd_frame_header *h =
         tfd_frame_reader_body(&n->reader.frames, &have);
-    struct native_call *c;
+    struct tfd_native_call *c;
 
     if (!h || h->kind != TFD_FRAME_REQUEST || have == 0)
         return TFD_OK;
-    c = call_of(n, h->call);
+    c = tfd_native_call_of(n, h->call);
     assert(c && !c->dispatched);
     TFD_TRY(tfd_native_in_came(&c->in, have, st));
     came(n, c, c->in.done + c->in.have + have);
     return TFD_OK;
 }
 
-static enum tfd_code begin_request(struct native *n,
+static enum tfd_code begin_request(struct tfd_native *n,
                                    const struct tfd_frame_header *h,
                                    uint8_t **body, struct tfd_status *st)
 {
     enum tfd_code rc;
-    struct native_call *c = call_of(n, h->call);
+    struct tfd_native_call *c = tfd_native_call_of(n, h->call);
 
     if (!c)
-        TFD_TRY(call_new(n, h, &c, st));
+        TFD_TRY(tfd_native_call_new(n, h, &c, st));
     if (c->dispatched)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "call %u is open, its number cannot be used", h->call);
@@ -296,7 +84,7 @@ static enum tfd_code begin_request(struct native *n,
     return rc;
 }
 
-static void hello(struct native *n, struct native_call *c)
+static void hello(struct tfd_native *n, struct tfd_native_call *c)
 {
     struct tfd_status st;
     struct tfd_message m;
@@ -304,22 +92,22 @@ static void hello(struct native *n, struct native_call *c)
 
     tfd_status_clear(&st);
     if (tfd_peer_info_decode(c->call.in.proto, &peer, &st) != TFD_OK) {
-        answer(&c->call, &st, NULL);
+        tfd_native_call_answer(&c->call, &st, NULL);
         return;
     }
     tfd_message_init(&m, true);
     tfd_peer_info_encode(&m.proto, n->self);
-    answer(&c->call, NULL, &m);
+    tfd_native_call_answer(&c->call, NULL, &m);
     tfd_message_deinit(&m);
 }
 
-static void dispatch(struct native *n, struct native_call *c)
+static void dispatch(struct tfd_native *n, struct tfd_native_call *c)
 {
     struct tfd_status st;
 
     c->call.in = c->in.message;
     c->in.message = (struct tfd_incoming){0};
-    settle(n, c);
+    tfd_native_call_settle(n, c);
     n->called_us = tfd_loop_now_us(n->reader.loop);
     n->held = n->ticket.waiting;
     n->assembling -= c->size;
@@ -335,12 +123,12 @@ static void dispatch(struct native *n, struct native_call *c)
         tfd_status_clear(&st);
         (void)tfd_fail(&st, TFD_UNIMPLEMENTED, "no method has the number %d",
                        (int)c->call.method);
-        answer(&c->call, &st, NULL);
+        tfd_native_call_answer(&c->call, &st, NULL);
     }
 }
 
 /* The first frame has said how large the rest of the request is. */
-static void announce_rest(struct native *n, struct native_call *c)
+static void announce_rest(struct tfd_native *n, struct tfd_native_call *c)
 {
     uint64_t size = c->in.total - c->in.done;
 
@@ -348,11 +136,11 @@ static void announce_rest(struct native *n, struct native_call *c)
         announce(n, c, size);
 }
 
-static enum tfd_code end_request(struct native *n,
+static enum tfd_code end_request(struct tfd_native *n,
                                  const struct tfd_frame_header *h,
                                  struct tfd_status *st)
 {
-    struct native_call *c = call_of(n, h->call);
+    struct tfd_native_call *c = tfd_native_call_of(n, h->call);
     bool complete;
 
     assert(c && !c->dispatched);
@@ -372,26 +160,26 @@ static enum tfd_code end_request(struct native *n,
     return TFD_OK;
 }
 
-static void end_cancel(struct native *n, uint32_t number)
+static void end_cancel(struct tfd_native *n, uint32_t number)
 {
-    struct native_call *c = number ? call_of(n, number) : NULL;
+    struct tfd_native_call *c = number ? tfd_native_call_of(n, number) : NULL;
     struct tfd_status st;
 
     if (!c)
         return; /* our answer and this crossed */
     if (c->dispatched) {
-        cancel(c);
+        tfd_native_call_cancel(c);
         return;
     }
     tfd_status_clear(&st);
     (void)tfd_fail(&st, TFD_CANCELLED, "cancelled by the caller");
-    answer(&c->call, &st, NULL);
+    tfd_native_call_answer(&c->call, &st, NULL);
 }
 
 static enum tfd_code begin_frame(void *ctx, const struct tfd_frame_header *h,
                                  uint8_t **body, struct tfd_status *st)
 {
-    struct native *n = ctx;
+    struct tfd_native *n = ctx;
 
     if (n->ending)
         return TFD_CANCELLED;
@@ -408,10 +196,11 @@ static enum tfd_code begin_frame(void *ctx, const struct tfd_frame_header *h,
 }
 
 /* Of the first frame, of a payload or of all; asked before it is handled. */
-static bool ends_part(const struct native *n, const struct tfd_frame_header *h)
+static bool ends_part(const struct tfd_native *n,
+                      const struct tfd_frame_header *h)
 {
-    const struct native_call *c =
-        h->kind == TFD_FRAME_REQUEST ? call_of(n, h->call) : NULL;
+    const struct tfd_native_call *c =
+        h->kind == TFD_FRAME_REQUEST ? tfd_native_call_of(n, h->call) : NULL;
 
     return !c || c->in.done == 0 ||
            c->in.have + h->length == c->in.sizes[c->in.at];
@@ -420,7 +209,7 @@ static bool ends_part(const struct native *n, const struct tfd_frame_header *h)
 static enum tfd_code end_frame(void *ctx, const struct tfd_frame_header *h,
                                struct tfd_status *st)
 {
-    struct native *n = ctx;
+    struct tfd_native *n = ctx;
 
     n->reader.payload_comes = h->flags & TFD_FRAME_MORE;
     n->out.summed |= n->reader.frames.summed;
@@ -435,7 +224,7 @@ static enum tfd_code end_frame(void *ctx, const struct tfd_frame_header *h,
                              h->length);
     n->current = 0;
     tfd_timer_stop(&n->handshake);
-    update_reading(n);
+    tfd_native_update_reading(n);
     return TFD_OK;
 }
 
@@ -445,7 +234,7 @@ static const struct tfd_frame_sink sink = {begin_frame, end_frame};
 
 static size_t on_space(void *self, uint8_t **at)
 {
-    struct native *n = self;
+    struct tfd_native *n = self;
     size_t room = tfd_native_reader_space(&n->reader, at);
 
     if (!n->reader.scratch && n->ticket.reserved > 0 &&
@@ -458,8 +247,9 @@ static size_t on_space(void *self, uint8_t **at)
  * not read. */
 static void ask(struct tfd_heartbeat *h)
 {
-    struct native *n =
-        (struct native *)((char *)h - offsetof(struct native, heartbeat));
+    struct tfd_native *n =
+        (struct tfd_native *)((char *)h -
+                              offsetof(struct tfd_native, heartbeat));
 
     if (!n->ending)
         tfd_native_out_ping(&n->out);
@@ -468,14 +258,15 @@ static void ask(struct tfd_heartbeat *h)
 /* Four bytes that look like ours, and then too little. */
 static void handshake_over(struct tfd_timer *t)
 {
-    struct native *n =
-        (struct native *)((char *)t - offsetof(struct native, handshake));
+    struct tfd_native *n =
+        (struct tfd_native *)((char *)t -
+                              offsetof(struct tfd_native, handshake));
 
     tfd_conn_close(n->conn, 0);
 }
 
 /* Says why, then closes. */
-static void refuse(struct native *n, const struct tfd_status *st)
+static void refuse(struct tfd_native *n, const struct tfd_status *st)
 {
     n->ending = true;
     tfd_native_reader_told(&n->reader, n->peer);
@@ -484,8 +275,8 @@ static void refuse(struct native *n, const struct tfd_status *st)
 }
 
 /* Frame by frame; what follows one whose request has to wait is kept. */
-static enum tfd_code feed(struct native *n, const uint8_t *data, size_t size,
-                          struct tfd_status *st)
+static enum tfd_code feed(struct tfd_native *n, const uint8_t *data,
+                          size_t size, struct tfd_status *st)
 {
     while (size > 0 && !n->held) {
         uint8_t *at;
@@ -506,15 +297,15 @@ static enum tfd_code feed(struct native *n, const uint8_t *data, size_t size,
 }
 
 /* After a read: what is incomplete now. */
-static void count_small(struct native *n)
+static void count_small(struct tfd_native *n)
 {
     if (n->conn &&
         !tfd_intake_small(tfd_service_intake(n->service), &n->ticket))
         n->held = true;
-    update_reading(n);
+    tfd_native_update_reading(n);
 }
 
-static void commit(struct native *n, const uint8_t *data, size_t size)
+static void commit(struct tfd_native *n, const uint8_t *data, size_t size)
 {
     struct tfd_status st = TFD_STATUS_INIT;
 
@@ -527,7 +318,7 @@ static void commit(struct native *n, const uint8_t *data, size_t size)
 
 static enum tfd_code on_commit(void *self, size_t size, struct tfd_status *st)
 {
-    struct native *n = self;
+    struct tfd_native *n = self;
 
     tfd_heartbeat_heard(&n->heartbeat);
     if (n->reader.scratch)
@@ -544,8 +335,8 @@ static enum tfd_code on_commit(void *self, size_t size, struct tfd_status *st)
 /* There is memory for what waited. */
 static void on_admitted(struct tfd_intake_ticket *t)
 {
-    struct native *n =
-        (struct native *)((char *)t - offsetof(struct native, ticket));
+    struct tfd_native *n =
+        (struct tfd_native *)((char *)t - offsetof(struct tfd_native, ticket));
     struct tfd_bytes unread = n->unread;
 
     assert(n->conn);
@@ -557,8 +348,8 @@ static void on_admitted(struct tfd_intake_ticket *t)
 
 static void on_late(struct tfd_intake_ticket *t)
 {
-    struct native *n =
-        (struct native *)((char *)t - offsetof(struct native, ticket));
+    struct tfd_native *n =
+        (struct tfd_native *)((char *)t - offsetof(struct tfd_native, ticket));
     struct tfd_status st = TFD_STATUS_INIT;
 
     if (n->ending)
@@ -575,17 +366,17 @@ static void on_late(struct tfd_intake_ticket *t)
 
 static void on_drained(void *self)
 {
-    struct native *n = self;
+    struct tfd_native *n = self;
 
     tfd_native_out_pump(&n->out);
-    update_reading(n);
+    tfd_native_update_reading(n);
 }
 
 /* Peers answer PINGs for ever, and push without a session: so what counts is
  * when they last said anything, and whether they still read an answer. */
 static enum tfd_conn_use use(void *self)
 {
-    struct native *n = self;
+    struct tfd_native *n = self;
     uint64_t silent = tfd_loop_now_us(n->reader.loop) - n->called_us;
 
     if (n->open > 0 || tfd_native_out_size(&n->out) > 0 ||
@@ -597,7 +388,7 @@ static enum tfd_conn_use use(void *self)
 
 static void on_closed(void *self, const struct tfd_status *why)
 {
-    struct native *n = self;
+    struct tfd_native *n = self;
 
     (void)why; /* who waits for an answer is not here to read it */
     tfd_heartbeat_stop(&n->heartbeat);
@@ -610,17 +401,17 @@ static void on_closed(void *self, const struct tfd_status *why)
     n->conn = NULL;
     n->open++; /* holds n until all calls were told */
     for (uint32_t i = 0; i < n->calls_capacity; i++) {
-        struct native_call *c = n->calls[i];
+        struct tfd_native_call *c = n->calls[i];
 
         if (!c)
             continue;
         if (c->dispatched)
-            cancel(c);
+            tfd_native_call_cancel(c);
         else
-            call_free(c);
+            tfd_native_call_free(c);
     }
     n->open--;
-    native_free_when_done(n);
+    tfd_native_free_when_done(n);
 }
 
 static const struct tfd_conn_handler handler = {
@@ -635,7 +426,7 @@ enum tfd_code tfd_native_serve(struct tfd_service *s, struct tfd_conn *c,
                                const struct tfd_peer_info *self,
                                struct tfd_str prefix, struct tfd_status *st)
 {
-    struct native *n = calloc(1, sizeof(*n));
+    struct tfd_native *n = calloc(1, sizeof(*n));
 
     if (!n)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,

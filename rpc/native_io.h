@@ -1,6 +1,6 @@
 /*
  * native_io.h - messages as frames (frame.h), for both ends of a connection;
- * only native.c and native_client.c include it.
+ * only native_call.h and native_client.c include it.
  *
  * The first frame of a message and, for each payload, one or more frames:
  *
