@@ -11,21 +11,55 @@
 
 #include <assert.h>
 
+/* Of an element that is_plain() is not true of. */
+#define NARROW_NS 2
+
 static tfd_range_fn *loop_of(const struct tfd_kctx *k,
                              const struct tfd_elementwise *e)
 {
     return e->loop ? e->loop : k->kernel->range;
 }
 
+/* Types that are unpacked before and packed after what is computed, or looked
+ * at elsewhere, are never as quick as memory. */
+static bool is_plain(enum tfd_dtype dtype)
+{
+    return dtype != TFD_HALF && dtype != TFD_BFLOAT16 && dtype != TFD_STRING;
+}
+
+static void run_bytes(struct tfd_kctx *k, enum tfd_dtype dtype, size_t moved,
+                      int64_t n, tfd_range_fn *loop, void *row)
+{
+    if (n <= TFD_ELEMENTWISE_FEW)
+        loop(row, 0, n);
+    else if (is_plain(dtype))
+        tfd_kctx_parallel_bytes(k, n, (int)moved, loop, row);
+    else
+        tfd_kctx_parallel(k, n, NARROW_NS, loop, row);
+}
+
+void tfd_elementwise_streams(struct tfd_kctx *k, enum tfd_dtype dtype,
+                             int streams, int64_t n, tfd_range_fn *loop,
+                             void *row)
+{
+    size_t moved = tfd_dtype_size(dtype) * (size_t)streams;
+
+    run_bytes(k, dtype, moved, n, loop, row);
+}
+
 static void run(struct tfd_kctx *k, const struct tfd_elementwise *e, int64_t n,
                 struct tfd_row *row)
 {
-    tfd_range_fn *loop = loop_of(k, e);
+    size_t moved = tfd_dtype_size(e->dtype);
 
-    if (n <= TFD_ELEMENTWISE_FEW)
-        loop(row, 0, n);
+    if (row->a_step)
+        moved += tfd_dtype_size(k->in[0].dtype);
+    if (row->b_step)
+        moved += tfd_dtype_size(k->in[1].dtype);
+    if (e->cost == TFD_COST_MEMORY || n <= TFD_ELEMENTWISE_FEW)
+        run_bytes(k, k->in[0].dtype, moved, n, loop_of(k, e), row);
     else
-        tfd_kctx_parallel(k, n, e->cost, loop, row);
+        tfd_kctx_parallel(k, n, e->cost, loop_of(k, e), row);
 }
 
 enum tfd_code tfd_elementwise_shape(const struct tfd_kctx *k,
@@ -92,7 +126,7 @@ static int row_cost(const struct tfd_broadcast *p, int cost)
 {
     int64_t size = p->row_size < 1000000 ? p->row_size : 1000000;
 
-    return (int)size * cost + 10;
+    return (int)size * (cost > 0 ? cost : 1) + 10;
 }
 
 static enum tfd_code run_broadcast(struct tfd_kctx *k,
@@ -172,20 +206,19 @@ enum tfd_code tfd_elementwise_unary(struct tfd_kctx *k,
 
 /* ---- Compute functions --------------------------------------------------- */
 
-#define COST_CHEAP 1 /* arithmetic runs at memory speed */
-#define COST_DEAR 5  /* a call of the mathematical library, per element */
+#define COST_DEAR 5 /* a call of the mathematical library, per element */
 
 enum tfd_code tfd_elementwise_compute2(struct tfd_kctx *k,
                                        struct tfd_status *st)
 {
-    struct tfd_elementwise e = {k->in[0].dtype, COST_CHEAP, NULL, NULL};
+    struct tfd_elementwise e = {k->in[0].dtype, TFD_COST_MEMORY, NULL, NULL};
 
     return tfd_elementwise_binary(k, &e, st);
 }
 
 enum tfd_code tfd_elementwise_compare(struct tfd_kctx *k, struct tfd_status *st)
 {
-    struct tfd_elementwise e = {TFD_BOOL, COST_CHEAP, NULL, NULL};
+    struct tfd_elementwise e = {TFD_BOOL, TFD_COST_MEMORY, NULL, NULL};
 
     return tfd_elementwise_binary(k, &e, st);
 }
@@ -200,7 +233,7 @@ enum tfd_code tfd_elementwise_compute1(struct tfd_kctx *k,
 
 enum tfd_code tfd_elementwise_test(struct tfd_kctx *k, struct tfd_status *st)
 {
-    struct tfd_elementwise e = {TFD_BOOL, COST_CHEAP, NULL, NULL};
+    struct tfd_elementwise e = {TFD_BOOL, TFD_COST_MEMORY, NULL, NULL};
 
     return tfd_elementwise_unary(k, &e, st);
 }

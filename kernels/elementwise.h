@@ -41,10 +41,14 @@ static inline void tfd_row_fail(const struct tfd_row *r)
 /* Elements below which a loop is not worth splitting or timing. */
 #define TFD_ELEMENTWISE_FEW 256
 
+/* Of a loop that is as quick as its operands come and its results go: how
+ * long that takes is for the number of their bytes to say. */
+#define TFD_COST_MEMORY 0
+
 /* How to run a loop. */
 struct tfd_elementwise {
     enum tfd_dtype dtype; /* of the output */
-    int cost;             /* nanoseconds per element */
+    int cost;             /* nanoseconds per element; or TFD_COST_MEMORY */
     int *failed;          /* set to 1 by a loop that failed; NULL: none can */
     tfd_range_fn *loop;   /* NULL: the kernel's range */
 };
@@ -60,6 +64,13 @@ enum tfd_code tfd_elementwise_pair(struct tfd_kctx *k,
 enum tfd_code tfd_elementwise_unary(struct tfd_kctx *k,
                                     const struct tfd_elementwise *e,
                                     struct tfd_status *st) TFD_MUST_USE;
+
+/* Runs a loop over n elements that is as quick as memory (TFD_COST_MEMORY); of
+ * this type are the inputs and outputs that it goes through, `streams` in all.
+ */
+void tfd_elementwise_streams(struct tfd_kctx *k, enum tfd_dtype dtype,
+                             int streams, int64_t n, tfd_range_fn *loop,
+                             void *row);
 
 /* Ready compute functions: result of the inputs' type, or BOOL. */
 enum tfd_code tfd_elementwise_compute2(struct tfd_kctx *k,

@@ -81,6 +81,12 @@ void tfd_kctx_parallel(struct tfd_kctx *k, int64_t n, int cost,
     }
 }
 
+void tfd_kctx_parallel_bytes(struct tfd_kctx *k, int64_t n, int bytes,
+                             tfd_range_fn *fn, void *arg)
+{
+    tfd_kctx_parallel(k, n, bytes, fn, arg);
+}
+
 static inline int krig_setup(void **state)
 {
     (void)state;

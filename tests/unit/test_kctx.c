@@ -200,6 +200,36 @@ static void test_small_loops_stay_on_the_caller(void **state)
     tfd_pool_free(rt.pool);
 }
 
+/* 64000 floats read and written stay in a core's cache; many do not. */
+static void test_bytes_tell_whether_a_loop_is_shared(void **state)
+{
+    static const struct {
+        int64_t n;
+        int bytes, calls; /* 0: several */
+    } cases[] = {
+        {0, 8, -1},      {-1, 8, -1},       {1, 8, 1},       {64000, 8, 1},
+        {64000, 12, 1},  {64000, 16, 1},    {1 << 20, 1, 1}, {131072, 8, 1},
+        {131073, 8, 0},  {1000000, 8, 0},   {500000, 0, 1},  {500000, -3, 1},
+        {3, 1 << 30, 0}, {1, INT32_MAX, 0},
+    };
+    struct tfd_rt rt = {.pool = tfd_pool_new(2, NULL)};
+    struct tfd_kctx k = {.rt = &rt};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct count c = {0};
+        int64_t n = cases[i].n;
+
+        tfd_kctx_parallel_bytes(&k, n, cases[i].bytes, add_range, &c);
+        if (cases[i].calls < 0)
+            assert_int_equal(c.calls, 0);
+        else if (cases[i].calls)
+            assert_int_equal(c.calls, cases[i].calls);
+        assert_int_equal(c.sum, n > 0 ? n * (n - 1) / 2 : 0);
+    }
+    tfd_pool_free(rt.pool);
+}
+
 static void test_without_a_runtime_loops_are_whole(void **state)
 {
     struct tfd_kctx k = {.rt = NULL};
@@ -208,6 +238,8 @@ static void test_without_a_runtime_loops_are_whole(void **state)
     (void)state;
     tfd_kctx_parallel(&k, 100000, 100, add_range, &c);
     assert_int_equal(c.calls, 1);
+    tfd_kctx_parallel_bytes(&k, 1000000, 100, add_range, &c);
+    assert_int_equal(c.calls, 2);
 }
 
 int main(void)
@@ -220,6 +252,7 @@ int main(void)
         cmocka_unit_test(test_candidates_are_tried_in_turn),
         cmocka_unit_test(test_an_alias_has_another_shape),
         cmocka_unit_test(test_small_loops_stay_on_the_caller),
+        cmocka_unit_test(test_bytes_tell_whether_a_loop_is_shared),
         cmocka_unit_test(test_without_a_runtime_loops_are_whole),
     };
 
