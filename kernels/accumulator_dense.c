@@ -9,6 +9,7 @@
 
 #include "common/alloc.h"
 #include "common/half.h"
+#include "kernels/elementwise.h"
 
 /* ---- Arithmetic ---------------------------------------------------------- */
 
@@ -123,8 +124,8 @@ static enum tfd_code add(struct tfd_accumulator *a, struct tfd_kctx *k,
         TFD_TRY(tfd_tensor_new(&y, sum->dtype, &sum->shape, st));
     job = (struct tfd_accumulate_add){tfd_tensor_data(sum), tfd_tensor_data(by),
                                       tfd_tensor_data(&y)};
-    tfd_kctx_parallel(k, tfd_tensor_elements(&y), 1,
-                      tfd_accumulate_add_fn(sum->dtype), &job);
+    tfd_elementwise_streams(k, sum->dtype, 3, tfd_tensor_elements(&y),
+                            tfd_accumulate_add_fn(sum->dtype), &job);
     tfd_tensor_unref(sum);
     *sum = y;
     return TFD_OK;

@@ -159,30 +159,56 @@ TFD_HALF_DTYPES(LOOPS)
 
 /* ---- Relu6 --------------------------------------------------------------- */
 
-#define RELU6(name, T, W, wide, narrow)                             \
-    static inline T relu6_of_##name(T x)                            \
-    {                                                               \
-        const W zero = 0, six = 6;                                  \
-        W v = wide(x);                                              \
-                                                                    \
-        return v < zero ? narrow(zero) : v > six ? narrow(six) : x; \
-    }                                                               \
-    static inline T relu6_grad_of_##name(T dy, T x)                 \
-    {                                                               \
-        const W zero = 0, six = 6;                                  \
-        W v = wide(x), one = v > zero && v < six ? 1 : zero;        \
-                                                                    \
-        return narrow(wide(dy) * one);                              \
-    }                                                               \
-    TFD_UNARY_SIMD(relu6_##name, T, T, relu6_of_##name)             \
+#define RELU6(name, T, W, wide, narrow)                         \
+    static inline T relu6_grad_of_##name(T dy, T x)             \
+    {                                                           \
+        const W zero = 0, six = 6;                              \
+        W v = wide(x), one = (v > zero) & (v < six) ? 1 : zero; \
+                                                                \
+        return narrow(wide(dy) * one);                          \
+    }                                                           \
+    TFD_UNARY_SIMD(relu6_##name, T, T, relu6_of_##name)         \
     TFD_BINARY_SIMD(relu6_grad_##name, T, T, relu6_grad_of_##name)
 
-#define RELU6_REAL(name, number, T) RELU6(name, T, T, (T), (T))
-#define RELU6_HALF(name, number, T) \
+/* In two steps, each of which is one instruction of a vector. */
+#define RELU6_REAL(name, number, T)       \
+    static inline T relu6_of_##name(T x)  \
+    {                                     \
+        const T zero = 0, six = 6;        \
+        T least = x < zero ? zero : x;    \
+                                          \
+        return least > six ? six : least; \
+    }                                     \
+    RELU6(name, T, T, (T), (T))
+#define RELU6_HALF(name, number, T)                          \
+    static inline T relu6_of_##name(T x)                     \
+    {                                                        \
+        float v = T##_to_float(x);                           \
+                                                             \
+        return v < 0 ? (T)0 : v > 6 ? T##_from_float(6) : x; \
+    }                                                        \
     RELU6(name, T, float, T##_to_float, T##_from_float)
 
 TFD_REAL_DTYPES(RELU6_REAL)
 TFD_HALF_DTYPES(RELU6_HALF)
+
+static enum tfd_code relu6_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const struct tfd_elementwise e = {.dtype = k->in[0].dtype,
+                                      .cost = TFD_COST_MEMORY};
+
+    return tfd_elementwise_unary(k, &e, st);
+}
+
+static enum tfd_code relu6_grad_compute(struct tfd_kctx *k,
+                                        struct tfd_status *st)
+{
+    const struct tfd_elementwise e = {.dtype = k->in[0].dtype,
+                                      .cost = TFD_COST_MEMORY};
+
+    TFD_TRY(tfd_activation_same_shape(k, st));
+    return tfd_elementwise_pair(k, &e, st);
+}
 
 /* ---- LeakyRelu ----------------------------------------------------------- */
 
@@ -250,8 +276,9 @@ static enum tfd_code leaky_compute(struct tfd_kctx *k, struct tfd_status *st)
     l.row.a = tfd_tensor_data(&k->in[0]);
     l.row.b = k->in_count > 1 ? tfd_tensor_data(&k->in[1]) : NULL;
     l.row.y = tfd_tensor_data(&k->out[0]);
-    tfd_kctx_parallel(k, tfd_tensor_elements(&k->in[0]), 1, k->kernel->range,
-                      &l);
+    tfd_elementwise_streams(k, k->in[0].dtype, k->in_count + 1,
+                            tfd_tensor_elements(&k->in[0]), k->kernel->range,
+                            &l);
     return TFD_OK;
 }
 
@@ -367,7 +394,9 @@ static const struct tfd_opdef ops[] = {
         ALPHA_ROW("LeakyRelu", name, leaky),                                \
         ALPHA_ROW("LeakyReluGrad", name, leaky_grad),
 
-#define RELU6_ROWS(name, number, T) BOTH("Relu6", name, relu6),
+#define RELU6_ROWS(name, number, T)                         \
+    TFD_KERNEL("Relu6", name, relu6_compute, relu6_##name), \
+        TFD_KERNEL("Relu6Grad", name, relu6_grad_compute, relu6_grad_##name),
 
 static const struct tfd_kernel kernels[] = {
     TFD_FLOAT_DTYPES(ROWS) TFD_HALF_DTYPES(ROWS) TFD_REAL_DTYPES(RELU6_ROWS)

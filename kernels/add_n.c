@@ -73,11 +73,8 @@ static enum tfd_code add_n_cpu(struct tfd_kctx *k, struct tfd_status *st)
     if (!k->out[0].buffer)
         return TFD_OK;
     n = tfd_shape_elements(&shape);
-    if (n <= TFD_ELEMENTWISE_FEW)
-        add_block(&s, 0, n);
-    else
-        tfd_kctx_parallel(k, n, k->in_count < 1000 ? k->in_count : 1000,
-                          add_blocks, &s);
+    tfd_elementwise_streams(k, k->in[0].dtype, k->in_count + 1, n, add_blocks,
+                            &s);
     return TFD_OK;
 }
 

@@ -7,8 +7,8 @@
  * kind of input.  Values are never changed while others can see them
  * (variable.h), so Assign adopts its input.
  */
-#include "common/half.h"
 #include "common/shape_long.h"
+#include "kernels/binary.h"
 #include "kernels/check.h"
 #include "kernels/families.h"
 #include "kernels/long_shape.h"
@@ -145,124 +145,44 @@ static enum tfd_code assign_handle_compute(struct tfd_kctx *k,
 
 /* ---- AssignAdd, AssignSub ------------------------------------------------ */
 
-struct update {
-    void *to;
-    const void *by;
-};
-
-/* Wraps on overflow, as two's complement does. */
-#define INT_LOOPS(name, number, T)                             \
-    static void add_##T(void *arg, int64_t begin, int64_t end) \
-    {                                                          \
-        const struct update *u = arg;                          \
-        T *to = u->to;                                         \
-        const T *by = u->by;                                   \
-                                                               \
-        for (int64_t i = begin; i < end; i++)                  \
-            to[i] = (T)((uint64_t)to[i] + (uint64_t)by[i]);    \
-    }                                                          \
-                                                               \
-    static void sub_##T(void *arg, int64_t begin, int64_t end) \
-    {                                                          \
-        const struct update *u = arg;                          \
-        T *to = u->to;                                         \
-        const T *by = u->by;                                   \
-                                                               \
-        for (int64_t i = begin; i < end; i++)                  \
-            to[i] = (T)((uint64_t)to[i] - (uint64_t)by[i]);    \
-    }
-
-#define FLOAT_LOOPS(name, number, T)                           \
-    static void add_##T(void *arg, int64_t begin, int64_t end) \
-    {                                                          \
-        const struct update *u = arg;                          \
-        T *to = u->to;                                         \
-        const T *by = u->by;                                   \
-                                                               \
-        for (int64_t i = begin; i < end; i++)                  \
-            to[i] += by[i];                                    \
-    }                                                          \
-                                                               \
-    static void sub_##T(void *arg, int64_t begin, int64_t end) \
-    {                                                          \
-        const struct update *u = arg;                          \
-        T *to = u->to;                                         \
-        const T *by = u->by;                                   \
-                                                               \
-        for (int64_t i = begin; i < end; i++)                  \
-            to[i] -= by[i];                                    \
-    }
-
-#define HALF_LOOPS(name, number, T)                                            \
-    static void add_##T(void *arg, int64_t begin, int64_t end)                 \
-    {                                                                          \
-        const struct update *u = arg;                                          \
-        T *to = u->to;                                                         \
-        const T *by = u->by;                                                   \
-                                                                               \
-        for (int64_t i = begin; i < end; i++)                                  \
-            to[i] = T##_from_float(T##_to_float(to[i]) + T##_to_float(by[i])); \
-    }                                                                          \
-                                                                               \
-    static void sub_##T(void *arg, int64_t begin, int64_t end)                 \
-    {                                                                          \
-        const struct update *u = arg;                                          \
-        T *to = u->to;                                                         \
-        const T *by = u->by;                                                   \
-                                                                               \
-        for (int64_t i = begin; i < end; i++)                                  \
-            to[i] = T##_from_float(T##_to_float(to[i]) - T##_to_float(by[i])); \
-    }
-
-#define COMPLEX_LOOPS(name, number, T)                         \
-    static void add_##T(void *arg, int64_t begin, int64_t end) \
-    {                                                          \
-        const struct update *u = arg;                          \
-        T *to = u->to;                                         \
-        const T *by = u->by;                                   \
-                                                               \
-        for (int64_t i = begin; i < end; i++) {                \
-            to[i].re += by[i].re;                              \
-            to[i].im += by[i].im;                              \
-        }                                                      \
-    }                                                          \
-                                                               \
-    static void sub_##T(void *arg, int64_t begin, int64_t end) \
-    {                                                          \
-        const struct update *u = arg;                          \
-        T *to = u->to;                                         \
-        const T *by = u->by;                                   \
-                                                               \
-        for (int64_t i = begin; i < end; i++) {                \
-            to[i].re -= by[i].re;                              \
-            to[i].im -= by[i].im;                              \
-        }                                                      \
-    }
-
-TFD_INT_DTYPES(INT_LOOPS)
-TFD_FLOAT_DTYPES(FLOAT_LOOPS)
-TFD_HALF_DTYPES(HALF_LOOPS)
-TFD_COMPLEX_DTYPES(COMPLEX_LOOPS)
-
 static enum tfd_code update_locked(struct tfd_kctx *k, struct tfd_variable *v,
-                                   struct tfd_status *st)
+                                   tfd_range_fn *loop, struct tfd_status *st)
 {
     const struct tfd_tensor *by = &k->in[1];
-    struct update u;
+    struct tfd_row row = {.a_step = 1, .b_step = 1};
 
     /* A copy for somebody else's type would be in vain. */
     if (v->dtype == by->dtype)
         TFD_TRY(tfd_variable_writable(v, st));
     TFD_TRY(tfd_train_check_update(k, v, st));
-    u.to = tfd_tensor_data(&v->value);
-    u.by = tfd_tensor_data(by);
-    tfd_kctx_parallel(k, tfd_tensor_elements(by), 1, k->kernel->range, &u);
+    row.a = row.y = tfd_tensor_data(&v->value);
+    row.b = tfd_tensor_data(by);
+    tfd_elementwise_streams(k, by->dtype, 3, tfd_tensor_elements(by), loop,
+                            &row);
     return TFD_OK;
 }
 
-static enum tfd_code update_compute(struct tfd_kctx *k, struct tfd_status *st)
+/* Wraps on overflow, as AddV2 and Sub do. */
+static enum tfd_code add_locked(struct tfd_kctx *k, struct tfd_variable *v,
+                                struct tfd_status *st)
 {
-    return tfd_kctx_change_variable(k, update_locked, st);
+    return update_locked(k, v, tfd_binary_add_loop(k->kernel->dtype), st);
+}
+
+static enum tfd_code sub_locked(struct tfd_kctx *k, struct tfd_variable *v,
+                                struct tfd_status *st)
+{
+    return update_locked(k, v, tfd_binary_sub_loop(k->kernel->dtype), st);
+}
+
+static enum tfd_code add_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    return tfd_kctx_change_variable(k, add_locked, st);
+}
+
+static enum tfd_code sub_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    return tfd_kctx_change_variable(k, sub_locked, st);
 }
 
 /* ---- Shapes -----------------------------------------------------------------
@@ -348,11 +268,11 @@ static const struct tfd_opdef ops[] = {
     },
 };
 
-#define UPDATE(name, number, T)                                           \
-    TFD_KERNEL("AssignAdd", name, update_compute, add_##T),               \
-        TFD_KERNEL("AssignSub", name, update_compute, sub_##T),           \
-        TFD_KERNEL("AssignAddVariableOp", name, update_compute, add_##T), \
-        TFD_KERNEL("AssignSubVariableOp", name, update_compute, sub_##T),
+#define UPDATE(name, number, T)                               \
+    TFD_KERNEL("AssignAdd", name, add_compute),               \
+        TFD_KERNEL("AssignSub", name, sub_compute),           \
+        TFD_KERNEL("AssignAddVariableOp", name, add_compute), \
+        TFD_KERNEL("AssignSubVariableOp", name, sub_compute),
 
 static const struct tfd_kernel kernels[] = {
     TFD_KERNEL_ANY("Assign", assign_compute, .prepare = assign_prepare,

@@ -150,11 +150,11 @@ DEFINE_SQUARED(INT64, int64_t)
     LOOP(loop_squared_##name, T, T, squared_##name)
 
 #define LOOPS_INT(name, T, U)            \
-    LOOPS_RING(TFD_BINARY_LOOP, name, T) \
-    LOOPS_ORDER(TFD_BINARY_LOOP, name, T)
+    LOOPS_RING(TFD_BINARY_SIMD, name, T) \
+    LOOPS_ORDER(TFD_BINARY_SIMD, name, T)
 TFD_WRAPPING_DTYPES(LOOPS_INT)
-LOOPS_SQUARED(TFD_BINARY_LOOP, INT32, int32_t)
-LOOPS_SQUARED(TFD_BINARY_LOOP, INT64, int64_t)
+LOOPS_SQUARED(TFD_BINARY_SIMD, INT32, int32_t)
+LOOPS_SQUARED(TFD_BINARY_SIMD, INT64, int64_t)
 
 #define LOOPS_FLOAT(name, number, T)      \
     LOOPS_RING(TFD_BINARY_SIMD, name, T)  \
@@ -169,8 +169,8 @@ TFD_FLOAT_DTYPES(LOOPS_FLOAT)
 TFD_HALF_DTYPES(LOOPS_NARROW)
 
 #define LOOPS_COMPLEX(name, number, T)   \
-    LOOPS_RING(TFD_BINARY_LOOP, name, T) \
-    LOOPS_SQUARED(TFD_BINARY_LOOP, name, T)
+    LOOPS_RING(TFD_BINARY_SIMD, name, T) \
+    LOOPS_SQUARED(TFD_BINARY_SIMD, name, T)
 TFD_COMPLEX_DTYPES(LOOPS_COMPLEX)
 
 /* ---- Strings ------------------------------------------------------------- */
@@ -222,6 +222,15 @@ tfd_range_fn *tfd_binary_add_loop(enum tfd_dtype dtype)
         ADD_LOOP) TFD_HALF_DTYPES(ADD_LOOP) TFD_COMPLEX_DTYPES(ADD_LOOP)};
 
     return add_loops[dtype];
+}
+
+tfd_range_fn *tfd_binary_sub_loop(enum tfd_dtype dtype)
+{
+#define SUB_LOOP(name, number, T) [TFD_##name] = loop_sub_##name,
+    static tfd_range_fn *const sub_loops[TFD_DTYPE_END] = {TFD_REAL_DTYPES(
+        SUB_LOOP) TFD_HALF_DTYPES(SUB_LOOP) TFD_COMPLEX_DTYPES(SUB_LOOP)};
+
+    return sub_loops[dtype];
 }
 
 /* ---- Gradients ----------------------------------------------------------- */

@@ -8,7 +8,9 @@
 
 #include "kernels/elementwise.h"
 
-/* y = a + b over a struct tfd_row; NULL for types that are no numbers. */
+/* y = a + b, or a - b, over a struct tfd_row; NULL for types that are no
+ * numbers. */
 tfd_range_fn *tfd_binary_add_loop(enum tfd_dtype dtype);
+tfd_range_fn *tfd_binary_sub_loop(enum tfd_dtype dtype);
 
 #endif

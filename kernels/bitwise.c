@@ -63,14 +63,15 @@ TFD_WRAPPING_DTYPES(DEFINE_INT)
 
 static enum tfd_code invert_cpu(struct tfd_kctx *k, struct tfd_status *st)
 {
-    const struct tfd_elementwise e = {k->in[0].dtype, 1, NULL, NULL};
+    const struct tfd_elementwise e = {k->in[0].dtype, TFD_COST_MEMORY, NULL,
+                                      NULL};
 
     return tfd_elementwise_unary(k, &e, st);
 }
 
 static enum tfd_code count_cpu(struct tfd_kctx *k, struct tfd_status *st)
 {
-    const struct tfd_elementwise e = {TFD_UINT8, 1, NULL, NULL};
+    const struct tfd_elementwise e = {TFD_UINT8, TFD_COST_MEMORY, NULL, NULL};
 
     return tfd_elementwise_unary(k, &e, st);
 }

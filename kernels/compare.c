@@ -96,9 +96,9 @@ TFD_COMPLEX_DTYPES(LOOPS_COMPLEX)
 
 LOOPS_EQUAL(STRING, struct tfd_tstring, equal_STRING, not_equal_STRING)
 LOOPS_EQUAL(BOOL, tfd_bool, EQUAL, NOT_EQUAL)
-TFD_BINARY_LOOP(loop_and, tfd_bool, tfd_bool, AND)
-TFD_BINARY_LOOP(loop_or, tfd_bool, tfd_bool, OR)
-TFD_UNARY_LOOP(loop_not, tfd_bool, tfd_bool, NOT)
+TFD_BINARY_SIMD(loop_and, tfd_bool, tfd_bool, AND)
+TFD_BINARY_SIMD(loop_or, tfd_bool, tfd_bool, OR)
+TFD_UNARY_SIMD(loop_not, tfd_bool, tfd_bool, NOT)
 
 /* ---- Kernels ------------------------------------------------------------- */
 

@@ -220,7 +220,8 @@ static enum tfd_code apply(struct tfd_kctx *k, tfd_range_fn *loop,
                            const struct tfd_tensor *operand,
                            struct tfd_status *st)
 {
-    const struct tfd_elementwise e = {k->in[0].dtype, 1, NULL, loop};
+    const struct tfd_elementwise e = {k->in[0].dtype, TFD_COST_MEMORY, NULL,
+                                      loop};
     struct tfd_tensor in[] = {k->out[0], *operand};
     struct tfd_tensor out = {0};
     struct tfd_kctx two = *k;

@@ -18,6 +18,7 @@
 #include "kernels/training.h"
 
 #include "kernels/check.h"
+#include "kernels/elementwise.h"
 #include "kernels/families.h"
 
 #include <string.h>
@@ -308,6 +309,27 @@ enum tfd_code tfd_train_apply(struct tfd_kctx *k,
 
 #define COST_NS 2 /* per element: a square root and three streams */
 
+/* Neither roots nor powers: as quick as memory. */
+static bool is_light(const struct tfd_train_optimizer *o)
+{
+    return o == &optimizers[TFD_OPT_GRADIENT_DESCENT] ||
+           o == &optimizers[TFD_OPT_MOMENTUM] ||
+           o == &optimizers[TFD_OPT_KERAS_MOMENTUM];
+}
+
+/* All elements; each variable is read and written. */
+static void run_all(struct tfd_kctx *k, const struct tfd_train_job *job)
+{
+    const struct tfd_train_state *s = k->state;
+    struct tfd_train_job loop = *job;
+
+    if (is_light(s->row))
+        tfd_elementwise_streams(k, k->kernel->dtype, 2 * s->row->variables + 1,
+                                job->elements, k->kernel->range, &loop);
+    else
+        tfd_kctx_parallel(k, job->elements, COST_NS, k->kernel->range, &loop);
+}
+
 static enum tfd_code fail_row(const struct tfd_kctx *k, int64_t at, int64_t row,
                               int64_t limit, struct tfd_status *st)
 {
@@ -356,14 +378,12 @@ static enum tfd_code run_cpu(struct tfd_kctx *k,
                              const struct tfd_train_job *job,
                              struct tfd_status *st)
 {
-    struct tfd_train_job loop = *job;
-
-    if (job->rows.indices) {
-        TFD_TRY(check_indices(k, &job->rows, st));
-        run_rows(k, job);
-    } else {
-        tfd_kctx_parallel(k, job->elements, COST_NS, k->kernel->range, &loop);
+    if (!job->rows.indices) {
+        run_all(k, job);
+        return TFD_OK;
     }
+    TFD_TRY(check_indices(k, &job->rows, st));
+    run_rows(k, job);
     return TFD_OK;
 }
 

@@ -6,6 +6,7 @@
 #include "kernels/training.h"
 
 #include "common/half.h"
+#include "kernels/simd.h"
 #include "kernels/training_formulas.h"
 
 #include <complex.h>
@@ -19,9 +20,16 @@ typedef double _Complex complex128;
 
 #define AS_IS(x) (x)
 
+/* In place of TFD_SIMD_CLONES() for types that few train with. */
+#define BASELINE(name)                                      \
+    static void name(void *arg, int64_t begin, int64_t end) \
+    {                                                       \
+        name##_loop(arg, begin, end);                       \
+    }
+
 /* T in memory, C to compute with. */
-#define LOOP(id, slots, suffix, T, C, LOAD, STORE)                        \
-    void tfd_train_##id##_##suffix(void *arg, int64_t begin, int64_t end) \
+#define LOOP(CLONES, id, slots, suffix, T, C, LOAD, STORE)                \
+    TFD_SIMD_LOOP(run_##id##_##suffix)                                    \
     {                                                                     \
         const struct tfd_train_job *job = arg;                            \
         const bool option = job->option;                                  \
@@ -50,23 +58,29 @@ typedef double _Complex complex128;
             for (int n = 0; n < (slots); n++)                             \
                 p[n][i] = STORE(v[n]);                                    \
         }                                                                 \
+    }                                                                     \
+    CLONES(run_##id##_##suffix)                                           \
+                                                                          \
+    void tfd_train_##id##_##suffix(void *arg, int64_t begin, int64_t end) \
+    {                                                                     \
+        run_##id##_##suffix(arg, begin, end);                             \
     }
 
-#define REAL_LOOPS(id, slots)                          \
-    LOOP(id, slots, float, float, float, AS_IS, AS_IS) \
-    LOOP(id, slots, double, double, double, AS_IS, AS_IS)
+#define REAL_LOOPS(id, slots)                                           \
+    LOOP(TFD_SIMD_CLONES, id, slots, float, float, float, AS_IS, AS_IS) \
+    LOOP(TFD_SIMD_CLONES, id, slots, double, double, double, AS_IS, AS_IS)
 
-#define HALF_LOOPS(id, slots)                                             \
-    REAL_LOOPS(id, slots)                                                 \
-    LOOP(id, slots, half, tfd_half, float, tfd_half_to_float,             \
-         tfd_half_from_float)                                             \
-    LOOP(id, slots, bfloat16, tfd_bfloat16, float, tfd_bfloat16_to_float, \
-         tfd_bfloat16_from_float)
+#define HALF_LOOPS(id, slots)                                           \
+    REAL_LOOPS(id, slots)                                               \
+    LOOP(BASELINE, id, slots, half, tfd_half, float, tfd_half_to_float, \
+         tfd_half_from_float)                                           \
+    LOOP(BASELINE, id, slots, bfloat16, tfd_bfloat16, float,            \
+         tfd_bfloat16_to_float, tfd_bfloat16_from_float)
 
-#define ALL_LOOPS(id, slots)                                       \
-    HALF_LOOPS(id, slots)                                          \
-    LOOP(id, slots, complex64, complex64, complex64, AS_IS, AS_IS) \
-    LOOP(id, slots, complex128, complex128, complex128, AS_IS, AS_IS)
+#define ALL_LOOPS(id, slots)                                                 \
+    HALF_LOOPS(id, slots)                                                    \
+    LOOP(BASELINE, id, slots, complex64, complex64, complex64, AS_IS, AS_IS) \
+    LOOP(BASELINE, id, slots, complex128, complex128, complex128, AS_IS, AS_IS)
 
 ALL_LOOPS(ADADELTA, 3)
 ALL_LOOPS(ADAGRAD, 2)

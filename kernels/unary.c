@@ -17,6 +17,7 @@
 #include "kernels/gradient.h"
 
 #include <math.h>
+#include <string.h>
 
 /* ---- Functions of one element -------------------------------------------- */
 
@@ -58,9 +59,9 @@ TFD_WRAPPING_DTYPES(DEFINE_SQUARE)
     }                                                                  \
     static inline T sign_##name(T x)                                   \
     {                                                                  \
-        T sign = x > 0 ? (T)1 : x < 0 ? (T)-1 : (T)0;                  \
+        int sign = (x > 0) - (x < 0); /* compares, and selects once */ \
                                                                        \
-        return x == x ? sign : x;                                      \
+        return x == x ? (T)sign : x;                                   \
     }                                                                  \
     static inline T square_##name(T x)                                 \
     {                                                                  \
@@ -149,21 +150,36 @@ TFD_NARROW_DTYPES(DEFINE_NARROW)
     static inline T reciprocal_##name(T x)                                \
     {                                                                     \
         return T##_div((T){1, 0}, x);                                     \
-    }                                                                     \
-    static inline T conj_##name(T x)                                      \
-    {                                                                     \
-        return T##_conj(x);                                               \
     }
 
 DEFINE_COMPLEX(COMPLEX64, tfd_complex64, hypotf)
 DEFINE_COMPLEX(COMPLEX128, tfd_complex128, hypot)
+
+/* As one number of 64 bits, since a loop that treats the parts differently
+ * takes vectors apart and puts them together again. */
+static inline tfd_complex64 conj_COMPLEX64(tfd_complex64 x)
+{
+    const uint32_t sign[2] = {0, UINT32_C(1) << 31};
+    uint64_t mask, bits;
+
+    memcpy(&mask, sign, sizeof(mask));
+    memcpy(&bits, &x, sizeof(bits));
+    bits ^= mask;
+    memcpy(&x, &bits, sizeof(x));
+    return x;
+}
+
+static inline tfd_complex128 conj_COMPLEX128(tfd_complex128 x)
+{
+    return tfd_complex128_conj(x);
+}
 
 /* ---- Loops --------------------------------------------------------------- */
 
 #define LOOP_SAME(LOOP, function, name, T) \
     LOOP(loop_##function##_##name, T, T, function##_##name)
 #define LOOP_TEST(function, name, T) \
-    TFD_UNARY_LOOP(loop_##function##_##name, T, tfd_bool, function##_##name)
+    TFD_UNARY_SIMD(loop_##function##_##name, T, tfd_bool, function##_##name)
 
 #define LOOPS_REAL(LOOP, name, T)        \
     LOOP_SAME(LOOP, neg, name, T)        \
@@ -184,32 +200,31 @@ TFD_FLOAT_DTYPES(LOOPS_FLOAT)
 TFD_HALF_DTYPES(LOOPS_NARROW)
 
 #define LOOPS_COMPLEX(name, number, T)             \
-    LOOP_SAME(TFD_UNARY_LOOP, neg, name, T)        \
+    LOOP_SAME(TFD_UNARY_SIMD, neg, name, T)        \
     LOOP_SAME(TFD_UNARY_LOOP, sign, name, T)       \
-    LOOP_SAME(TFD_UNARY_LOOP, square, name, T)     \
+    LOOP_SAME(TFD_UNARY_SIMD, square, name, T)     \
     LOOP_SAME(TFD_UNARY_LOOP, reciprocal, name, T) \
-    LOOP_SAME(TFD_UNARY_LOOP, conj, name, T)
+    LOOP_SAME(TFD_UNARY_SIMD, conj, name, T)
 TFD_COMPLEX_DTYPES(LOOPS_COMPLEX)
 
 #define LOOPS_INT(name, T)                  \
-    LOOP_SAME(TFD_UNARY_LOOP, neg, name, T) \
-    LOOP_SAME(TFD_UNARY_LOOP, abs, name, T) \
-    LOOP_SAME(TFD_UNARY_LOOP, sign, name, T)
+    LOOP_SAME(TFD_UNARY_SIMD, neg, name, T) \
+    LOOP_SAME(TFD_UNARY_SIMD, abs, name, T) \
+    LOOP_SAME(TFD_UNARY_SIMD, sign, name, T)
 LOOPS_INT(INT8, int8_t)
 LOOPS_INT(INT16, int16_t)
 LOOPS_INT(INT32, int32_t)
 LOOPS_INT(INT64, int64_t)
 
-#define LOOPS_SQUARE(name, number, T) LOOP_SAME(TFD_UNARY_LOOP, square, name, T)
+#define LOOPS_SQUARE(name, number, T) LOOP_SAME(TFD_UNARY_SIMD, square, name, T)
 TFD_INT_DTYPES(LOOPS_SQUARE)
 
 /* ---- Kernels ------------------------------------------------------------- */
 
-#define COST_NS 1 /* memory speed */
-
 static enum tfd_code unary_cpu(struct tfd_kctx *k, struct tfd_status *st)
 {
-    const struct tfd_elementwise e = {k->in[0].dtype, COST_NS, NULL, NULL};
+    const struct tfd_elementwise e = {k->in[0].dtype, TFD_COST_MEMORY, NULL,
+                                      NULL};
 
     return tfd_elementwise_unary(k, &e, st);
 }

@@ -123,11 +123,10 @@ TFD_COMPLEX_DTYPES(LOOPS_PLAIN)
 
 /* ---- Kernel -------------------------------------------------------------- */
 
-#define COST_NS 1
-
 static enum tfd_code grad_cpu(struct tfd_kctx *k, struct tfd_status *st)
 {
-    const struct tfd_elementwise e = {k->in[0].dtype, COST_NS, NULL, NULL};
+    const struct tfd_elementwise e = {k->in[0].dtype, TFD_COST_MEMORY, NULL,
+                                      NULL};
 
     return tfd_elementwise_pair(k, &e, st);
 }
