@@ -39,6 +39,7 @@ enum tfd_op_flag {
     TFD_OP_METADATA = 1 << 2,         /* Shape, Rank, Size: reads no elements */
     TFD_OP_UNINITIALIZED_OK = 1 << 3, /* takes references without a value */
     TFD_OP_NO_GRADIENT = 1 << 4,      /* gradient is known to be none */
+    TFD_OP_STEP_STATE = 1 << 5,       /* what it changes ends with its step */
     /* v1 control flow; the executor runs these itself */
     TFD_OP_SWITCH = 1 << 8,
     TFD_OP_MERGE = 1 << 9,

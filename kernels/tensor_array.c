@@ -90,7 +90,7 @@ static enum tfd_code gradient_shapes(const struct tfd_kctx *k,
         TFD_TRY(tfd_check_shape(k, 2, true, &front, st));
     TFD_TRY(prepend(&front, &a->element_shape, &g->element_shape, st));
     TFD_TRY(tfd_array_resize(g, a->count, st));
-    for (int64_t i = 0; i < a->used; i++) {
+    for (int64_t i = a->last_used; i >= 0; i = a->slots[i].next) {
         struct tfd_array_slot *slot;
 
         if (!a->slots[i].written)
@@ -207,16 +207,16 @@ static enum tfd_code close_compute(struct tfd_kctx *k, struct tfd_status *st)
 
     TFD_TRY(tfd_array_find(k, &a, st));
     a->closed = true;
-    for (int64_t i = 0; i < a->used; i++)
+    for (int64_t i = a->last_used; i >= 0; i = a->slots[i].next)
         tfd_tensor_unref(&a->slots[i].value);
-    a->count = a->used = 0;
+    a->count = 0;
     tfd_array_leave(a);
     return TFD_OK;
 }
 
 /* ---- Tables -------------------------------------------------------------- */
 
-#define STATEFUL .flags = TFD_OP_STATEFUL
+#define STATEFUL .flags = TFD_OP_STATEFUL | TFD_OP_STEP_STATE
 
 static const struct tfd_opdef ops[] = {
     {

@@ -17,7 +17,8 @@
 struct tfd_array_slot {
     struct tfd_tensor value; /* of a gradient also empty, for zeros */
     struct tfd_shape shape;  /* once written */
-    bool written, read, cleared;
+    int64_t next;            /* of those in use; -1: the last one */
+    bool in_use, written, read, cleared;
 };
 
 struct tfd_tensor_array {
@@ -29,7 +30,8 @@ struct tfd_tensor_array {
     struct tfd_array_slot *slots;
     int64_t count, capacity; /* slots that were never used are not touched: an
                               * array of millions takes no time to make */
-    int64_t used;            /* slots beyond are zero */
+    int64_t last_used;       /* -1: none; the others follow by `next`, so that
+                              * a few far apart are all that is walked */
     /* Elements that there were when it was split; a gradient's are its array's.
      * The gradient of that is their concatenation, whatever was written since:
      * what TensorFlow calls the marked size. */

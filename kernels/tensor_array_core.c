@@ -6,6 +6,7 @@
 #include "kernels/tensor_array.h"
 #include "kernels/variant_math.h"
 
+#include "common/halt.h"
 #include "config/limits.h"
 
 #include <assert.h>
@@ -24,7 +25,7 @@ static void array_free(struct tfd_resource *r)
         tfd_resource_unref(&a->gradients->resource);
         a->gradients = next;
     }
-    for (int64_t i = 0; i < a->used; i++)
+    for (int64_t i = a->last_used; i >= 0; i = a->slots[i].next)
         tfd_tensor_unref(&a->slots[i].value);
     free(a->slots);
     free(a->source);
@@ -48,6 +49,7 @@ tfd_array_new(enum tfd_dtype dtype, struct tfd_str name, struct tfd_status *st)
     tfd_resource_init(&a->resource, &tfd_tensor_array_type);
     tfd_lock_init(&a->lock, TFD_LOCK_RESOURCE);
     a->dtype = dtype;
+    a->last_used = -1;
     a->element_shape.rank = TFD_RANK_UNKNOWN;
     memcpy(a->name, name.data, n);
     return a;
@@ -83,8 +85,8 @@ static bool enlarge(struct tfd_tensor_array *a, int64_t capacity)
 
     if (!more)
         return false;
-    if (a->used > 0)
-        memcpy(more, a->slots, sizeof(*more) * (size_t)a->used);
+    for (int64_t i = a->last_used; i >= 0; i = a->slots[i].next)
+        more[i] = a->slots[i];
     free(a->slots);
     a->slots = more;
     a->capacity = capacity;
@@ -94,10 +96,15 @@ static bool enlarge(struct tfd_tensor_array *a, int64_t capacity)
 struct tfd_array_slot *tfd_array_slot_use(struct tfd_tensor_array *a,
                                           int64_t index)
 {
+    struct tfd_array_slot *slot = &a->slots[index];
+
     assert(index >= 0 && index < a->count);
-    if (index >= a->used)
-        a->used = index + 1;
-    return &a->slots[index];
+    if (!slot->in_use) {
+        slot->in_use = true;
+        slot->next = a->last_used;
+        a->last_used = index;
+    }
+    return slot;
 }
 
 enum tfd_code tfd_array_resize(struct tfd_tensor_array *a, int64_t count,
@@ -234,6 +241,8 @@ enum tfd_code tfd_array_read(const struct tfd_kctx *k,
                         "TensorArray %s: Tried to read from index %lld but "
                         "array size is: %lld",
                         a->name, (long long)index, (long long)a->count);
+    if (tfd_halted())
+        return tfd_halt_fail(st);
     slot = tfd_array_slot_use(a, index);
     if (slot->cleared)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,

@@ -315,7 +315,7 @@ static const struct tfd_opdef ops[] = {
         .attrs = "dtype: type; element_shape: shape = { unknown_rank: true }",
         .checks = "indices: vector",
         .key = "dtype",
-        .flags = TFD_OP_STATEFUL,
+        .flags = TFD_OP_STATEFUL | TFD_OP_STEP_STATE,
     },
     {
         .name = "TensorArrayScatterV3",
@@ -324,7 +324,7 @@ static const struct tfd_opdef ops[] = {
         .attrs = "T: type",
         .checks = "indices: vector",
         .shape = tfd_shape_scalar,
-        .flags = TFD_OP_STATEFUL,
+        .flags = TFD_OP_STATEFUL | TFD_OP_STEP_STATE,
     },
     {
         .name = "TensorArrayConcatV3",
@@ -333,7 +333,7 @@ static const struct tfd_opdef ops[] = {
         .attrs = "dtype: type; "
                  "element_shape_except0: shape = { unknown_rank: true }",
         .key = "dtype",
-        .flags = TFD_OP_STATEFUL,
+        .flags = TFD_OP_STATEFUL | TFD_OP_STEP_STATE,
     },
     {
         .name = "TensorArraySplitV3",
@@ -342,7 +342,7 @@ static const struct tfd_opdef ops[] = {
         .attrs = "T: type",
         .checks = "lengths: vector",
         .shape = tfd_shape_scalar,
-        .flags = TFD_OP_STATEFUL,
+        .flags = TFD_OP_STATEFUL | TFD_OP_STEP_STATE,
     },
 };
 

@@ -12,6 +12,7 @@
 #include "kernels/place.h"
 
 #include "common/alloc.h"
+#include "common/halt.h"
 
 #include <string.h>
 
@@ -167,6 +168,8 @@ enum tfd_code tfd_list_rows(const struct tfd_kctx *k,
     struct tfd_shape shape = t->shape;
     int64_t row;
 
+    if (tfd_halted())
+        return tfd_halt_fail(st);
     shape.dim[0] = 1;
     row = tfd_shape_elements(&shape);
     shape.dim[0] = count;

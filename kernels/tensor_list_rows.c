@@ -9,6 +9,8 @@
 #include "kernels/place.h"
 #include "kernels/tensor_list.h"
 
+#include "common/halt.h"
+
 #include <string.h>
 
 /* ---- Lists to tensors ---------------------------------------------------- */
@@ -36,7 +38,7 @@ static enum tfd_code find_shape(struct picking *p)
     char text[TFD_SHAPE_TEXT_MAX];
 
     TFD_TRY(tfd_list_merge(&p->element, &p->list->element_shape, p->st));
-    for (int64_t i = 0; i < p->count; i++) {
+    for (int64_t i = 0; i < p->count && !tfd_halted(); i++) {
         const struct tfd_tensor *t = &p->list->tensors[slot_of(p, i)];
 
         if (t->dtype != TFD_DTYPE_INVALID)
@@ -60,7 +62,7 @@ static enum tfd_code pick(struct picking *p)
     TFD_TRY(tfd_list_rows_shape(&p->element, p->count, &shape, p->st));
     TFD_TRY(tfd_kctx_output(p->k, 0, dtype, &shape, p->st));
     row = tfd_shape_elements(&p->element);
-    for (int64_t i = 0; i < p->count && row > 0; i++) {
+    for (int64_t i = 0; i < p->count && row > 0 && !tfd_halted(); i++) {
         const struct tfd_tensor *t = &p->list->tensors[slot_of(p, i)];
         void *to = tfd_element_at(tfd_tensor_data(out), dtype, i * row);
 

@@ -100,12 +100,14 @@ static bool names_state(uint8_t type)
     return tfd_dtype_is_ref(type) || type == TFD_RESOURCE;
 }
 
-/* Nothing but its outputs changes when it runs, so a kernel whose step has
- * failed may leave them half done. */
+/* Nothing but its outputs and what ends with the step changes when it runs, so
+ * a kernel whose step has failed may leave that half done. */
 static bool may_halt(const struct tfd_node *n, const struct tfd_plan_node *p)
 {
     if (!p->kernel || !p->kernel->compute || n->out_count == 0)
         return false;
+    if (n->op->flags & TFD_OP_STEP_STATE)
+        return true;
     for (int32_t i = 0; i < n->in_count; i++)
         if (names_state(n->in_types[i]))
             return false;

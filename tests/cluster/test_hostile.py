@@ -230,6 +230,14 @@ def convolved(elements):
                 out_backprop=steps(elements, 8), strides=[1, 8, 8, 1])
 
 
+def read_of_array(count):
+    handle, flow = tf.raw_ops.TensorArrayV3(
+        size=count, dtype=tf.float32, element_shape=[])
+    return tf.raw_ops.TensorArrayGatherV3(
+        handle=handle, indices=tf.range(count), flow_in=flow,
+        dtype=tf.float32, element_shape=[])
+
+
 def steps(elements, size):
     each = -(-side(elements) // size)
     return tf.zeros([1, each, each, 1])
@@ -270,6 +278,15 @@ FILLED = {
     "SparseFillEmptyRows": lambda n: tf.raw_ops.SparseFillEmptyRows(
         indices=np.int64([[0, 0]]), values=[1.0], default_value=0.0,
         dense_shape=np.int64([n // 8, 1]))[0],
+    "TensorArrayGatherV3 of what was never written": lambda n: (
+        read_of_array(n // 30)),
+    "TensorListFromTensor": lambda n: tf.raw_ops.TensorListLength(
+        input_handle=tf.raw_ops.TensorListFromTensor(
+            tensor=tf.zeros([n // 30]), element_shape=np.int32([]))),
+    "TensorListScatterV2": lambda n: tf.raw_ops.TensorListLength(
+        input_handle=tf.raw_ops.TensorListScatterV2(
+            tensor=tf.zeros([n // 30]), indices=tf.range(n // 30),
+            element_shape=np.int32([]), num_elements=-1)),
 }
 WORK_SECONDS = 1.5
 RESTS_SECONDS = 0.3  # without a tick of the processor: it rests
@@ -282,7 +299,17 @@ def a_kernel_stops_when_its_step_has_ended(cluster):
         assert took < WORK_SECONDS, "%s worked for %.1f s" % (name, took)
 
 
+def written_at_the_end(count):
+    handle, flow = tf.raw_ops.TensorArrayV3(
+        size=2, dtype=tf.float32, dynamic_size=True)
+    first = tf.raw_ops.TensorArrayWriteV3(
+        handle=handle, index=1, value=1.0, flow_in=flow)
+    return tf.raw_ops.TensorArrayWriteV3(
+        handle=handle, index=count - 1, value=1.0, flow_in=first)
+
+
 LISTS = {
+    "TensorArrayWriteV3 at the end": written_at_the_end,
     "TensorArrayV3": lambda n: tf.raw_ops.TensorArrayV3(
         size=n, dtype=tf.float32)[1],
     "TensorArrayGradV3": lambda n: tf.raw_ops.TensorArrayGradV3(
