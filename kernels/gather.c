@@ -3,14 +3,21 @@
  *
  * With axis a and b batch dimensions the input is [batch][outer][dim][inner]
  * and the result [batch][outer][indices][inner]: runs of `inner` elements.
+ * Indices are all checked first; then threads share the rows (rows.h).
  */
+#include "common/halt.h"
 #include "kernels/check.h"
 #include "kernels/element.h"
 #include "kernels/families.h"
 #include "kernels/gather.h"
 #include "kernels/gather_grad.h"
+#include "kernels/rows.h"
 #include "kernels/scatter.h"
 #include "kernels/variable.h"
+
+#include <stdatomic.h>
+
+#define COUNTED_NS 50 /* of a string, or more */
 
 static int64_t index_at(const struct tfd_tensor *t, int64_t i)
 {
@@ -87,18 +94,15 @@ static enum tfd_code bad_index(const struct tfd_tensor *indices, int64_t at,
                     (long long)index_at(indices, at), (long long)limit);
 }
 
-static enum tfd_code check_indices(const struct tfd_tensor *indices,
+static enum tfd_code check_indices(struct tfd_kctx *k,
+                                   const struct tfd_tensor *indices,
                                    int64_t limit, struct tfd_status *st)
 {
-    int64_t n = tfd_tensor_elements(indices);
+    int64_t bad = tfd_rows_bad_in(k, indices, limit);
 
-    for (int64_t i = 0; i < n; i++) {
-        int64_t at = index_at(indices, i);
-
-        if (at < 0 || at >= limit)
-            return bad_index(indices, i, limit, st);
-    }
-    return TFD_OK;
+    return bad < tfd_tensor_elements(indices)
+               ? bad_index(indices, bad, limit, st)
+               : TFD_OK;
 }
 
 /* ---- Plans --------------------------------------------------------------- */
@@ -170,30 +174,94 @@ enum tfd_code tfd_gather_make_rows(const struct tfd_kctx *k,
 
 /* ---- Kernels ------------------------------------------------------------- */
 
+struct job {
+    const struct tfd_gather *plan;
+    const struct tfd_tensor *x, *indices;
+    tfd_rows_fn *copy; /* NULL: row by row, by tfd_elements_copy() */
+    void *y;
+    int64_t block;     /* rows between two looks at halt.h */
+    atomic_int failed; /* a code */
+};
+
+/* n rows to row `to` of the output, of those from row `from` on, by indices
+ * from `at` on. */
+static void copy_bytes(struct job *j, int64_t to, int64_t from, int64_t at,
+                       int64_t n)
+{
+    size_t size = tfd_dtype_size(j->x->dtype) * (size_t)j->plan->inner;
+
+    j->copy((char *)j->y + (size_t)to * size,
+            (const char *)tfd_tensor_data(j->x) + (size_t)from * size, size,
+            tfd_element_of(tfd_tensor_data(j->indices), j->indices->dtype, at),
+            n);
+}
+
+static void copy_each(struct job *j, int64_t to, int64_t from, int64_t at,
+                      int64_t n)
+{
+    enum tfd_dtype dtype = j->x->dtype;
+    int64_t inner = j->plan->inner;
+
+    for (int64_t i = 0; i < n; i++) {
+        int64_t row = from + index_at(j->indices, at + i);
+        enum tfd_code rc = tfd_elements_copy(
+            dtype, tfd_element_at(j->y, dtype, (to + i) * inner),
+            tfd_element_of(tfd_tensor_data(j->x), dtype, row * inner), inner,
+            NULL);
+
+        if (rc != TFD_OK)
+            atomic_store(&j->failed, (int)rc);
+    }
+}
+
+/* Rows [begin, end) of the output, which lie in groups of `count` by the
+ * indices of one batch. */
+static void copy_rows(void *arg, int64_t begin, int64_t end)
+{
+    struct job *j = arg;
+    const struct tfd_gather *p = j->plan;
+    int64_t group = begin / p->count, i = begin % p->count;
+
+    while (begin < end && !tfd_halted()) {
+        int64_t n = end - begin < p->count - i ? end - begin : p->count - i;
+
+        n = n < j->block ? n : j->block;
+        (j->copy ? copy_bytes : copy_each)(j, begin, group * p->dim,
+                                           group / p->outer * p->count + i, n);
+        begin += n;
+        i += n;
+        if (i == p->count) {
+            i = 0;
+            group++;
+        }
+    }
+}
+
 static enum tfd_code gather(struct tfd_kctx *k, const struct tfd_tensor *x,
                             const struct tfd_gather *p, struct tfd_status *st)
 {
-    const struct tfd_tensor *indices = &k->in[1];
-    void *y;
-    int64_t row = 0;
+    size_t size = tfd_dtype_size(x->dtype) * (size_t)p->inner;
+    struct job j = {.plan = p, .x = x, .indices = &k->in[1], .block = 1};
+    int cost = COUNTED_NS;
 
-    TFD_TRY(check_indices(indices, p->dim, st));
+    TFD_TRY(check_indices(k, j.indices, p->dim, st));
     TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &p->out, st));
-    y = tfd_tensor_data(&k->out[0]);
-    if (!y || tfd_tensor_elements(x) == 0)
+    j.y = tfd_tensor_data(&k->out[0]);
+    if (!j.y || tfd_tensor_elements(x) == 0)
         return TFD_OK;
-    for (int64_t b = 0; b < p->batch; b++)
-        for (int64_t o = 0; o < p->outer; o++)
-            for (int64_t i = 0; i < p->count; i++, row++) {
-                int64_t at = index_at(indices, b * p->count + i);
-                int64_t from = ((b * p->outer + o) * p->dim + at) * p->inner;
-
-                TFD_TRY(tfd_elements_copy(
-                    x->dtype, tfd_element_at(y, x->dtype, row * p->inner),
-                    tfd_element_of(tfd_tensor_data(x), x->dtype, from),
-                    p->inner, st));
-            }
-    return TFD_OK;
+    if (tfd_dtype_is_pod(x->dtype)) {
+        cost = tfd_rows_cost(size);
+        if (size < TFD_HALT_BLOCK_SIZE) {
+            j.copy = tfd_rows_gather(size, j.indices->dtype);
+            j.block = (int64_t)(TFD_HALT_BLOCK_SIZE / size);
+        }
+    }
+    tfd_kctx_parallel(k, p->batch * p->outer * p->count, cost, copy_rows, &j);
+    return j.failed == TFD_OK
+               ? TFD_OK
+               : tfd_fail(st, (enum tfd_code)j.failed,
+                          "no memory for the strings of %lld rows",
+                          (long long)(p->batch * p->outer * p->count));
 }
 
 static enum tfd_code gather_compute(struct tfd_kctx *k, struct tfd_status *st)
