@@ -144,18 +144,20 @@ FUNCTIONS(tfd_bfloat16, float, TFD_ROUND_BFLOAT16)
 TFD_FLOAT_DTYPES(EACH_REAL)
 TFD_HALF_DTYPES(EACH_HALF)
 
-#define LOOPS(name, number, T)                                     \
-    TFD_UNARY_SIMD(elu_##name, T, T, elu_##T)                      \
-    TFD_UNARY_SIMD(selu_##name, T, T, selu_##T)                    \
-    TFD_UNARY_SIMD(softplus_##name, T, T, softplus_##T)            \
-    TFD_UNARY_SIMD(softsign_##name, T, T, softsign_##T)            \
-    TFD_BINARY_SIMD(elu_grad_##name, T, T, elu_grad_##T)           \
-    TFD_BINARY_SIMD(selu_grad_##name, T, T, selu_grad_##T)         \
-    TFD_BINARY_SIMD(softplus_grad_##name, T, T, softplus_grad_##T) \
-    TFD_BINARY_SIMD(softsign_grad_##name, T, T, softsign_grad_##T)
+#define LOOPS(UNARY, BINARY, name, T)                     \
+    UNARY(elu_##name, T, T, elu_##T)                      \
+    UNARY(selu_##name, T, T, selu_##T)                    \
+    UNARY(softplus_##name, T, T, softplus_##T)            \
+    UNARY(softsign_##name, T, T, softsign_##T)            \
+    BINARY(elu_grad_##name, T, T, elu_grad_##T)           \
+    BINARY(selu_grad_##name, T, T, selu_grad_##T)         \
+    BINARY(softplus_grad_##name, T, T, softplus_grad_##T) \
+    BINARY(softsign_grad_##name, T, T, softsign_grad_##T)
 
-TFD_FLOAT_DTYPES(LOOPS)
-TFD_HALF_DTYPES(LOOPS)
+LOOPS(TFD_UNARY_WIDE, TFD_BINARY_WIDE, FLOAT, float)
+LOOPS(TFD_UNARY_SIMD, TFD_BINARY_SIMD, DOUBLE, double)
+LOOPS(TFD_UNARY_SIMD, TFD_BINARY_SIMD, HALF, tfd_half)
+LOOPS(TFD_UNARY_SIMD, TFD_BINARY_SIMD, BFLOAT16, tfd_bfloat16)
 
 /* ---- Relu6 --------------------------------------------------------------- */
 
@@ -379,8 +381,12 @@ static const struct tfd_opdef ops[] = {
     GRAD("LeakyRelu", "features", ALPHA),
 };
 
-#define BOTH(op, name, loop)                                       \
-    TFD_KERNEL(op, name, tfd_elementwise_compute1, loop##_##name), \
+#define COMPUTE_FLOAT tfd_elementwise_vector1
+#define COMPUTE_DOUBLE tfd_elementwise_compute1
+#define COMPUTE_HALF tfd_elementwise_compute1
+#define COMPUTE_BFLOAT16 tfd_elementwise_compute1
+#define BOTH(op, name, loop)                             \
+    TFD_KERNEL(op, name, COMPUTE_##name, loop##_##name), \
         TFD_KERNEL(op "Grad", name, pair_compute, loop##_grad_##name)
 
 #define ALPHA_ROW(op, name, loop)                       \

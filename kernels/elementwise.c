@@ -207,6 +207,7 @@ enum tfd_code tfd_elementwise_unary(struct tfd_kctx *k,
 /* ---- Compute functions --------------------------------------------------- */
 
 #define COST_DEAR 5 /* a call of the mathematical library, per element */
+#define COST_VECTOR 1
 
 enum tfd_code tfd_elementwise_compute2(struct tfd_kctx *k,
                                        struct tfd_status *st)
@@ -229,6 +230,20 @@ enum tfd_code tfd_elementwise_compute1(struct tfd_kctx *k,
     struct tfd_elementwise e = {k->in[0].dtype, COST_DEAR, NULL, NULL};
 
     return tfd_elementwise_unary(k, &e, st);
+}
+
+enum tfd_code tfd_elementwise_vector1(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_elementwise e = {k->in[0].dtype, COST_VECTOR, NULL, NULL};
+
+    return tfd_elementwise_unary(k, &e, st);
+}
+
+enum tfd_code tfd_elementwise_vector2(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_elementwise e = {k->in[0].dtype, COST_VECTOR, NULL, NULL};
+
+    return tfd_elementwise_binary(k, &e, st);
 }
 
 enum tfd_code tfd_elementwise_test(struct tfd_kctx *k, struct tfd_status *st)

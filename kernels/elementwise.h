@@ -79,6 +79,11 @@ enum tfd_code tfd_elementwise_compare(struct tfd_kctx *k,
                                       struct tfd_status *st);
 enum tfd_code tfd_elementwise_compute1(struct tfd_kctx *k,
                                        struct tfd_status *st);
+/* As compute1, where the loop is vectorised: a nanosecond an element. */
+enum tfd_code tfd_elementwise_vector1(struct tfd_kctx *k,
+                                      struct tfd_status *st);
+enum tfd_code tfd_elementwise_vector2(struct tfd_kctx *k,
+                                      struct tfd_status *st);
 enum tfd_code tfd_elementwise_test(struct tfd_kctx *k, struct tfd_status *st);
 
 /* ---- Loops --------------------------------------------------------------- */
@@ -122,12 +127,52 @@ enum tfd_code tfd_elementwise_test(struct tfd_kctx *k, struct tfd_status *st);
 #define TFD_BINARY_SIMD(name, TA, TY, function) \
     TFD_SIMD_LOOP(name) TFD_BINARY_BODY(TA, TY, function) TFD_SIMD_CLONES(name)
 
+#define TFD_BINARY_WIDE(name, TA, TY, function) \
+    TFD_SIMD_LOOP(name)                         \
+    TFD_BINARY_BODY(TA, TY, function) TFD_SIMD_CLONES_WIDE(name)
+
 #define TFD_UNARY_LOOP(name, TA, TY, function)              \
     static void name(void *arg, int64_t begin, int64_t end) \
         TFD_UNARY_BODY(TA, TY, function)
 
 #define TFD_UNARY_SIMD(name, TA, TY, function) \
     TFD_SIMD_LOOP(name) TFD_UNARY_BODY(TA, TY, function) TFD_SIMD_CLONES(name)
+
+#define TFD_UNARY_WIDE(name, TA, TY, function) \
+    TFD_SIMD_LOOP(name)                        \
+    TFD_UNARY_BODY(TA, TY, function) TFD_SIMD_CLONES_WIDE(name)
+
+/* A function that holds for usual arguments and is vectorised, and one for
+ * all: of blocks that have a rare argument, `any` computes every element.
+ * Where both hold, their values are the same. */
+#define TFD_RARE_BLOCK 512
+#define TFD_UNARY_RARE(name, T, is_rare, usual, any)                    \
+    static __attribute__((noinline)) void name##_any(                   \
+        const T *a, T *y, int64_t begin, int64_t end)                   \
+    {                                                                   \
+        for (int64_t i = begin; i < end; i++)                           \
+            y[i] = any(a[i]);                                           \
+    }                                                                   \
+    TFD_SIMD_LOOP(name)                                                 \
+    {                                                                   \
+        const struct tfd_row *r = arg;                                  \
+        const T *a = r->a;                                              \
+        T *y = r->y;                                                    \
+                                                                        \
+        for (int64_t at = begin, to; at < end; at = to) {               \
+            int rare = 0;                                               \
+                                                                        \
+            to = end - at < TFD_RARE_BLOCK ? end : at + TFD_RARE_BLOCK; \
+            for (int64_t i = at; i < to; i++)                           \
+                rare |= is_rare(a[i]);                                  \
+            if (rare)                                                   \
+                name##_any(a, y, at, to);                               \
+            else                                                        \
+                for (int64_t i = at; i < to; i++)                       \
+                    y[i] = usual(a[i]);                                 \
+        }                                                               \
+    }                                                                   \
+    TFD_SIMD_CLONES_WIDE(name)
 
 /* name, C type, unsigned type to compute in without overflow being undefined;
  * narrow types would be promoted to int, whose product can overflow. */

@@ -3,8 +3,8 @@
  *
  *     Sqrt Rsqrt Exp Log Log1p Sigmoid Tanh Sin Cos Erf
  *
- * Of floats, the exponential functions, the logarithms and Erf are those of
- * vector_math.h and vector_functions.h; everything else is the C library's.
+ * Those of floats are vectorised (vector_math.h, vector_functions.h,
+ * vector_trig.h); everything else is the C library's.
  * half and bfloat16 are computed in float.
  */
 #include "kernels/families.h"
@@ -14,7 +14,7 @@
 #include "kernels/complex_math.h"
 #include "kernels/elementwise.h"
 #include "kernels/gradient.h"
-#include "kernels/vector_functions.h"
+#include "kernels/vector_trig.h"
 
 #include <float.h>
 #include <math.h>
@@ -28,14 +28,14 @@
     }
 
 FUNCTION(sqrt, FLOAT, float, sqrtf(x))
-FUNCTION(rsqrt, FLOAT, float, 1 / sqrtf(x))
+FUNCTION(rsqrt, FLOAT, float, tfd_rsqrt_any(x))
 FUNCTION(exp, FLOAT, float, tfd_vector_exp(x))
 FUNCTION(log, FLOAT, float, tfd_vector_log(x))
 FUNCTION(log1p, FLOAT, float, tfd_vector_log1p(x))
 FUNCTION(sigmoid, FLOAT, float, tfd_vector_logistic(x))
 FUNCTION(tanh, FLOAT, float, tfd_vector_tanh(x))
-FUNCTION(sin, FLOAT, float, sinf(x))
-FUNCTION(cos, FLOAT, float, cosf(x))
+FUNCTION(sin, FLOAT, float, tfd_sin_any(x))
+FUNCTION(cos, FLOAT, float, tfd_cos_any(x))
 FUNCTION(erf, FLOAT, float, tfd_vector_erf(x))
 
 FUNCTION(sqrt, DOUBLE, double, sqrt(x))
@@ -110,26 +110,38 @@ DEFINE_COMPLEX(COMPLEX128, 18, tfd_complex128, double, )
 #define LOOP(function, LOOP_, name, T) \
     LOOP_(loop_##function##_##name, T, T, function##_##name)
 
-#define LOOPS_COMPLEX(LOOP_, name, T) \
-    LOOP(sqrt, LOOP_, name, T)        \
-    LOOP(rsqrt, LOOP_, name, T)       \
-    LOOP(exp, LOOP_, name, T)         \
-    LOOP(log, LOOP_, name, T)         \
-    LOOP(log1p, LOOP_, name, T)       \
-    LOOP(sigmoid, LOOP_, name, T)     \
-    LOOP(tanh, LOOP_, name, T)        \
-    LOOP(sin, LOOP_, name, T)         \
+#define LOOPS_MOST(LOOP_, name, T) \
+    LOOP(sqrt, LOOP_, name, T)     \
+    LOOP(exp, LOOP_, name, T)      \
+    LOOP(log, LOOP_, name, T)      \
+    LOOP(log1p, LOOP_, name, T)    \
+    LOOP(sigmoid, LOOP_, name, T)  \
+    LOOP(tanh, LOOP_, name, T)
+#define LOOPS_RARE(LOOP_, name, T) \
+    LOOP(rsqrt, LOOP_, name, T)    \
+    LOOP(sin, LOOP_, name, T)      \
     LOOP(cos, LOOP_, name, T)
+#define LOOPS_ERF(LOOP_, name, T) LOOP(erf, LOOP_, name, T)
+#define LOOPS_ALL(LOOP_, name, T) \
+    LOOPS_MOST(LOOP_, name, T)    \
+    LOOPS_RARE(LOOP_, name, T)
 #define LOOPS_REAL(LOOP_, name, T) \
-    LOOPS_COMPLEX(LOOP_, name, T)  \
-    LOOP(erf, LOOP_, name, T)
+    LOOPS_ALL(LOOP_, name, T)      \
+    LOOPS_ERF(LOOP_, name, T)
 
-LOOPS_REAL(TFD_UNARY_SIMD, FLOAT, float)
+LOOPS_MOST(TFD_UNARY_WIDE, FLOAT, float)
+LOOPS_ERF(TFD_UNARY_WIDE, FLOAT, float)
+TFD_UNARY_RARE(loop_rsqrt_FLOAT, float, tfd_rsqrt_is_rare, tfd_vector_rsqrt,
+               tfd_rsqrt_any)
+TFD_UNARY_RARE(loop_sin_FLOAT, float, tfd_is_huge_angle, tfd_vector_sin,
+               tfd_sin_any)
+TFD_UNARY_RARE(loop_cos_FLOAT, float, tfd_is_huge_angle, tfd_vector_cos,
+               tfd_cos_any)
 LOOPS_REAL(TFD_UNARY_SIMD, DOUBLE, double)
 LOOPS_REAL(TFD_UNARY_LOOP, HALF, tfd_half)
 LOOPS_REAL(TFD_UNARY_LOOP, BFLOAT16, tfd_bfloat16)
-LOOPS_COMPLEX(TFD_UNARY_LOOP, COMPLEX64, tfd_complex64)
-LOOPS_COMPLEX(TFD_UNARY_LOOP, COMPLEX128, tfd_complex128)
+LOOPS_ALL(TFD_UNARY_LOOP, COMPLEX64, tfd_complex64)
+LOOPS_ALL(TFD_UNARY_LOOP, COMPLEX128, tfd_complex128)
 
 /* ---- Gradients ----------------------------------------------------------- */
 
@@ -263,8 +275,14 @@ static const struct tfd_opdef ops[] = {
     OP("Cos", ALL, cos_gradient),     OP("Erf", REAL, erf_gradient),
 };
 
+#define COMPUTE_FLOAT tfd_elementwise_vector1
+#define COMPUTE_DOUBLE tfd_elementwise_compute1
+#define COMPUTE_HALF tfd_elementwise_compute1
+#define COMPUTE_BFLOAT16 tfd_elementwise_compute1
+#define COMPUTE_COMPLEX64 tfd_elementwise_compute1
+#define COMPUTE_COMPLEX128 tfd_elementwise_compute1
 #define KERNEL(op, name, loop) \
-    TFD_KERNEL(op, name, tfd_elementwise_compute1, loop_##loop##_##name),
+    TFD_KERNEL(op, name, COMPUTE_##name, loop_##loop##_##name),
 #define KERNELS(name, number, T)     \
     KERNEL("Sqrt", name, sqrt)       \
     KERNEL("Rsqrt", name, rsqrt)     \

@@ -2,7 +2,8 @@
  * power.c - Pow(x, y) = x to the power of y.
  *
  * Integers are squared and multiplied, wrapping around; a negative exponent
- * fails the node, whatever the base.  All else is the C library's pow.
+ * fails the node, whatever the base.  That of floats is vectorised
+ * (vector_double.h), all else is the C library's pow.
  */
 #include "kernels/families.h"
 
@@ -11,6 +12,7 @@
 #include "kernels/complex_math.h"
 #include "kernels/elementwise.h"
 #include "kernels/gradient.h"
+#include "kernels/vector_double.h"
 
 #include <math.h>
 
@@ -49,7 +51,7 @@ INT_LOOP(INT64, int64_t, uint64_t)
 
 static inline float power_FLOAT(float x, float y)
 {
-    return powf(x, y);
+    return tfd_vector_pow(x, y);
 }
 
 static inline double power_DOUBLE(double x, double y)
@@ -57,10 +59,10 @@ static inline double power_DOUBLE(double x, double y)
     return pow(x, y);
 }
 
-#define DEFINE_NARROW(name, T, to, from)   \
-    static inline T power_##name(T x, T y) \
-    {                                      \
-        return from(powf(to(x), to(y)));   \
+#define DEFINE_NARROW(name, T, to, from)           \
+    static inline T power_##name(T x, T y)         \
+    {                                              \
+        return from(tfd_vector_pow(to(x), to(y))); \
     }
 
 TFD_NARROW_DTYPES(DEFINE_NARROW)
@@ -79,18 +81,22 @@ static inline tfd_complex128 power_COMPLEX128(tfd_complex128 x,
 }
 
 #define LOOP(name, number, T) TFD_BINARY_LOOP(loop_##name, T, T, power_##name)
-TFD_FLOAT_DTYPES(LOOP)
+TFD_BINARY_WIDE(loop_FLOAT, float, float, power_FLOAT)
+LOOP(DOUBLE, 2, double)
 TFD_HALF_DTYPES(LOOP)
 TFD_COMPLEX_DTYPES(LOOP)
 
 /* ---- Kernels ------------------------------------------------------------- */
 
 #define COST_NS 20
+#define FLOAT_NS 2
 
 static enum tfd_code power_cpu(struct tfd_kctx *k, struct tfd_status *st)
 {
     int failed = 0;
-    struct tfd_elementwise e = {k->in[0].dtype, COST_NS, &failed, NULL};
+    const enum tfd_dtype dtype = k->in[0].dtype;
+    struct tfd_elementwise e = {dtype, dtype == TFD_FLOAT ? FLOAT_NS : COST_NS,
+                                &failed, NULL};
 
     TFD_TRY(tfd_elementwise_binary(k, &e, st));
     if (failed)

@@ -6,7 +6,7 @@
  *     Atan2 NextAfter Xlogy Xlog1py Xdivy MulNoNan
  *
  * Special functions of floats are computed in double, what is narrower in
- * float.
+ * float.  Atan2, NextAfter, Xlogy and Xlog1py of floats are vectorised.
  */
 #include "kernels/families.h"
 
@@ -17,6 +17,8 @@
 #include "kernels/gradient.h"
 #include "kernels/outputs.h"
 #include "kernels/special_functions.h"
+#include "kernels/vector_double.h"
+#include "kernels/vector_trig.h"
 
 #include <math.h>
 
@@ -39,22 +41,44 @@
     FUNCTION2(function, name, T,      \
               (T)tfd_special_##function((double)a, (double)b))
 
-#define DEFINE_FLOAT(name, T, suffix)                                   \
-    BY_DOUBLE1(lgamma, name, T)                                         \
-    BY_DOUBLE1(digamma, name, T)                                        \
-    BY_DOUBLE2(igamma, name, T)                                         \
-    BY_DOUBLE2(igammac, name, T)                                        \
-    BY_DOUBLE2(zeta, name, T)                                           \
-    BY_DOUBLE2(polygamma, name, T)                                      \
-    FUNCTION2(atan2, name, T, (atan2##suffix)(a, b))                    \
-    FUNCTION2(nextafter, name, T, (nextafter##suffix)(a, b))            \
-    FUNCTION2(xlogy, name, T, a == 0 ? (T)0 : a * (log##suffix)(b))     \
-    FUNCTION2(xlog1py, name, T, a == 0 ? (T)0 : a * (log1p##suffix)(b)) \
-    FUNCTION2(xdivy, name, T, a == 0 ? (T)0 : a / b)                    \
+#define DEFINE_FLOAT(name, T)                        \
+    BY_DOUBLE1(lgamma, name, T)                      \
+    BY_DOUBLE1(digamma, name, T)                     \
+    BY_DOUBLE2(igamma, name, T)                      \
+    BY_DOUBLE2(igammac, name, T)                     \
+    BY_DOUBLE2(zeta, name, T)                        \
+    BY_DOUBLE2(polygamma, name, T)                   \
+    FUNCTION2(xdivy, name, T, a == 0 ? (T)0 : a / b) \
     FUNCTION2(mul_no_nan, name, T, b == 0 ? (T)0 : a * b)
 
-DEFINE_FLOAT(FLOAT, float, f)
-DEFINE_FLOAT(DOUBLE, double, )
+DEFINE_FLOAT(FLOAT, float)
+DEFINE_FLOAT(DOUBLE, double)
+
+/* a * log(b) is computed where it is not wanted, too: no branch, then. */
+FUNCTION2(atan2, FLOAT, float, tfd_vector_atan2(a, b))
+FUNCTION2(times_log, FLOAT, float, a *tfd_vector_log(b))
+FUNCTION2(times_log1p, FLOAT, float, a *tfd_vector_log1p(b))
+FUNCTION2(xlogy, FLOAT, float, a == 0 ? 0 : times_log_FLOAT(a, b))
+FUNCTION2(xlog1py, FLOAT, float, a == 0 ? 0 : times_log1p_FLOAT(a, b))
+FUNCTION2(atan2, DOUBLE, double, atan2(a, b))
+FUNCTION2(xlogy, DOUBLE, double, a == 0 ? 0 : a * log(b))
+FUNCTION2(xlog1py, DOUBLE, double, a == 0 ? 0 : a * log1p(b))
+
+/* Numbers of one sign are ordered as their bits are. */
+#define NEXT_AFTER(name, T, U, bits_of, of_bits)                 \
+    static inline T nextafter_##name(T a, T b)                   \
+    {                                                            \
+        const U sign = (U)1 << (8 * sizeof(U) - 1);              \
+        const U bits = bits_of(a);                               \
+        const U away = (a < b) == (a > 0) ? bits + 1 : bits - 1; \
+        T y = of_bits(a == 0 ? (bits_of(b) & sign) | 1 : away);  \
+                                                                 \
+        y = a == b ? b : y;                                      \
+        return a != a || b != b ? a + b : y;                     \
+    }
+
+NEXT_AFTER(FLOAT, float, uint32_t, tfd_half_float_bits, tfd_half_float_of)
+NEXT_AFTER(DOUBLE, double, uint64_t, tfd_double_bits, tfd_double_of)
 
 #define NARROW2(function, name, T, to, from) \
     FUNCTION2(function, name, T, from(function##_FLOAT(to(a), to(b))))
@@ -102,27 +126,45 @@ DEFINE_COMPLEX(COMPLEX128, tfd_complex128, double, )
 #define LOOP2(function, name, T) \
     TFD_BINARY_LOOP(loop_##function##_##name, T, T, function##_##name)
 
-#define LOOPS_ANY(name, number, T) \
+#define WIDE2(function, name, T) \
+    TFD_BINARY_WIDE(loop_##function##_##name, T, T, function##_##name)
+#define SIMD2(function, name, T) \
+    TFD_BINARY_SIMD(loop_##function##_##name, T, T, function##_##name)
+
+#define LOOPS_LOG(name, number, T) \
     LOOP2(xlogy, name, T)          \
-    LOOP2(xlog1py, name, T)        \
-    LOOP2(xdivy, name, T)          \
+    LOOP2(xlog1py, name, T)
+#define LOOPS_REST(name, number, T) \
+    LOOP2(xdivy, name, T)           \
     LOOP2(mul_no_nan, name, T)
-#define LOOPS_REAL(name, number, T) \
-    LOOPS_ANY(name, number, T)      \
-    LOOP1(lgamma, name, T)          \
-    LOOP1(digamma, name, T)         \
-    LOOP2(atan2, name, T)
+#define LOOPS_GAMMA(name, number, T) \
+    LOOP1(lgamma, name, T)           \
+    LOOP1(digamma, name, T)
 #define LOOPS_FLOAT(name, number, T) \
-    LOOPS_REAL(name, number, T)      \
+    LOOPS_GAMMA(name, number, T)     \
     LOOP2(igamma, name, T)           \
     LOOP2(igammac, name, T)          \
     LOOP2(zeta, name, T)             \
     LOOP2(polygamma, name, T)        \
-    LOOP2(nextafter, name, T)
+    SIMD2(xdivy, name, T)            \
+    SIMD2(mul_no_nan, name, T)       \
+    WIDE2(nextafter, name, T)
+#define LOOPS_HALF(name, number, T) \
+    LOOPS_GAMMA(name, number, T)    \
+    LOOPS_LOG(name, number, T)      \
+    LOOPS_REST(name, number, T)     \
+    LOOP2(atan2, name, T)
 
 TFD_FLOAT_DTYPES(LOOPS_FLOAT)
-TFD_HALF_DTYPES(LOOPS_REAL)
-TFD_COMPLEX_DTYPES(LOOPS_ANY)
+TFD_HALF_DTYPES(LOOPS_HALF)
+TFD_COMPLEX_DTYPES(LOOPS_LOG)
+TFD_COMPLEX_DTYPES(LOOPS_REST)
+WIDE2(atan2, FLOAT, float)
+WIDE2(xlogy, FLOAT, float)
+WIDE2(xlog1py, FLOAT, float)
+LOOP2(atan2, DOUBLE, double)
+LOOP2(xlogy, DOUBLE, double)
+LOOP2(xlog1py, DOUBLE, double)
 
 /* ---- Betainc ------------------------------------------------------------- */
 
@@ -299,28 +341,47 @@ static const struct tfd_opdef ops[] = {
     OP("Betainc", "a: T, b: T, x: T", "z: T", FLOATS, betainc_shape, NULL),
 };
 
+/* How Atan2, Xlogy and Xlog1py are run, and Xdivy and MulNoNan. */
+#define LOG_FLOAT tfd_elementwise_vector2
+#define LOG_DOUBLE special2_cpu
+#define LOG_HALF special2_cpu
+#define LOG_BFLOAT16 special2_cpu
+#define LOG_COMPLEX64 special2_cpu
+#define LOG_COMPLEX128 special2_cpu
+#define REST_FLOAT tfd_elementwise_compute2
+#define REST_DOUBLE tfd_elementwise_compute2
+#define REST_HALF special2_cpu
+#define REST_BFLOAT16 special2_cpu
+#define REST_COMPLEX64 special2_cpu
+#define REST_COMPLEX128 special2_cpu
+
 #define KERNEL1(op, name, loop) \
     TFD_KERNEL(op, name, special1_cpu, loop_##loop##_##name),
 #define KERNEL2(op, name, loop) \
     TFD_KERNEL(op, name, special2_cpu, loop_##loop##_##name),
-#define KERNELS_ANY(name, number, T)  \
-    KERNEL2("Xlogy", name, xlogy)     \
-    KERNEL2("Xlog1py", name, xlog1py) \
-    KERNEL2("Xdivy", name, xdivy)     \
-    KERNEL2("MulNoNan", name, mul_no_nan)
+#define KERNEL_LOG(op, name, loop) \
+    TFD_KERNEL(op, name, LOG_##name, loop_##loop##_##name),
+#define KERNEL_REST(op, name, loop) \
+    TFD_KERNEL(op, name, REST_##name, loop_##loop##_##name),
+#define KERNELS_ANY(name, number, T)     \
+    KERNEL_LOG("Xlogy", name, xlogy)     \
+    KERNEL_LOG("Xlog1py", name, xlog1py) \
+    KERNEL_REST("Xdivy", name, xdivy)    \
+    KERNEL_REST("MulNoNan", name, mul_no_nan)
 #define KERNELS_REAL(name, number, T) \
     KERNELS_ANY(name, number, T)      \
     KERNEL1("Lgamma", name, lgamma)   \
     KERNEL1("Digamma", name, digamma) \
-    KERNEL2("Atan2", name, atan2)
-#define KERNELS_FLOAT(name, number, T)    \
-    KERNELS_REAL(name, number, T)         \
-    KERNEL2("Igamma", name, igamma)       \
-    KERNEL2("Igammac", name, igammac)     \
-    KERNEL2("Zeta", name, zeta)           \
-    KERNEL2("Polygamma", name, polygamma) \
-    KERNEL2("NextAfter", name, nextafter) \
-    TFD_KERNEL("Betainc", name, betainc_cpu, loop_betainc_##name),
+    KERNEL_LOG("Atan2", name, atan2)
+#define KERNELS_FLOAT(name, number, T)                     \
+    KERNELS_REAL(name, number, T)                          \
+    KERNEL2("Igamma", name, igamma)                        \
+    KERNEL2("Igammac", name, igammac)                      \
+    KERNEL2("Zeta", name, zeta)                            \
+    KERNEL2("Polygamma", name, polygamma)                  \
+    TFD_KERNEL("NextAfter", name, tfd_elementwise_vector2, \
+               loop_nextafter_##name),                     \
+        TFD_KERNEL("Betainc", name, betainc_cpu, loop_betainc_##name),
 
 static const struct tfd_kernel kernels[] = {
     TFD_FLOAT_DTYPES(KERNELS_FLOAT) TFD_HALF_DTYPES(KERNELS_REAL)

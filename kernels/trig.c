@@ -3,8 +3,9 @@
  *
  *     Tan Asin Acos Atan Sinh Cosh Asinh Acosh Atanh Expm1 Erfc
  *
- * Of floats, Atan, Sinh, Cosh and Expm1 are those of vector_functions.h;
- * everything else is the C library's.  half and bfloat16 are computed in float.
+ * Those of floats are vectorised (vector_functions.h, vector_trig.h,
+ * vector_double.h); everything else is the C library's.  half and bfloat16 are
+ * computed in float.
  */
 #include "kernels/families.h"
 
@@ -13,7 +14,8 @@
 #include "kernels/complex_math.h"
 #include "kernels/elementwise.h"
 #include "kernels/gradient.h"
-#include "kernels/vector_functions.h"
+#include "kernels/vector_double.h"
+#include "kernels/vector_trig.h"
 
 #include <math.h>
 
@@ -25,26 +27,29 @@
         return expression;                      \
     }
 
-#define DEFINE_FLOAT(name, T, suffix)            \
-    FUNCTION(tan, name, T, (tan##suffix)(x))     \
-    FUNCTION(asin, name, T, (asin##suffix)(x))   \
-    FUNCTION(acos, name, T, (acos##suffix)(x))   \
-    FUNCTION(asinh, name, T, (asinh##suffix)(x)) \
-    FUNCTION(acosh, name, T, (acosh##suffix)(x)) \
-    FUNCTION(atanh, name, T, (atanh##suffix)(x)) \
-    FUNCTION(erfc, name, T, (erfc##suffix)(x))
-
-DEFINE_FLOAT(FLOAT, float, f)
-DEFINE_FLOAT(DOUBLE, double, )
-
+FUNCTION(tan, FLOAT, float, tfd_tan_any(x))
+FUNCTION(asin, FLOAT, float, tfd_vector_asin(x))
+FUNCTION(acos, FLOAT, float, tfd_vector_acos(x))
 FUNCTION(atan, FLOAT, float, tfd_vector_atan(x))
 FUNCTION(sinh, FLOAT, float, tfd_vector_sinh(x))
 FUNCTION(cosh, FLOAT, float, tfd_vector_cosh(x))
+FUNCTION(asinh, FLOAT, float, tfd_vector_asinh(x))
+FUNCTION(acosh, FLOAT, float, tfd_vector_acosh(x))
+FUNCTION(atanh, FLOAT, float, tfd_vector_atanh(x))
 FUNCTION(expm1, FLOAT, float, tfd_vector_expm1(x))
+FUNCTION(erfc, FLOAT, float, tfd_vector_erfc(x))
+
+FUNCTION(tan, DOUBLE, double, tan(x))
+FUNCTION(asin, DOUBLE, double, asin(x))
+FUNCTION(acos, DOUBLE, double, acos(x))
 FUNCTION(atan, DOUBLE, double, atan(x))
 FUNCTION(sinh, DOUBLE, double, sinh(x))
 FUNCTION(cosh, DOUBLE, double, cosh(x))
+FUNCTION(asinh, DOUBLE, double, asinh(x))
+FUNCTION(acosh, DOUBLE, double, acosh(x))
+FUNCTION(atanh, DOUBLE, double, atanh(x))
 FUNCTION(expm1, DOUBLE, double, expm1(x))
+FUNCTION(erfc, DOUBLE, double, erfc(x))
 
 #define NARROW(function, name, T, to, from) \
     FUNCTION(function, name, T, from(function##_FLOAT(to(x))))
@@ -94,22 +99,29 @@ DEFINE_COMPLEX(COMPLEX128, tfd_complex128, double, )
 #define LOOP(function, LOOP_, name, T) \
     LOOP_(loop_##function##_##name, T, T, function##_##name)
 
-#define LOOPS_COMPLEX(LOOP_, name, T) \
-    LOOP(tan, LOOP_, name, T)         \
-    LOOP(asin, LOOP_, name, T)        \
-    LOOP(acos, LOOP_, name, T)        \
-    LOOP(atan, LOOP_, name, T)        \
-    LOOP(sinh, LOOP_, name, T)        \
-    LOOP(cosh, LOOP_, name, T)        \
-    LOOP(asinh, LOOP_, name, T)       \
-    LOOP(acosh, LOOP_, name, T)       \
-    LOOP(atanh, LOOP_, name, T)       \
+#define LOOPS_MOST(LOOP_, name, T) \
+    LOOP(asin, LOOP_, name, T)     \
+    LOOP(acos, LOOP_, name, T)     \
+    LOOP(atan, LOOP_, name, T)     \
+    LOOP(sinh, LOOP_, name, T)     \
+    LOOP(cosh, LOOP_, name, T)     \
+    LOOP(asinh, LOOP_, name, T)    \
+    LOOP(acosh, LOOP_, name, T)    \
+    LOOP(atanh, LOOP_, name, T)    \
     LOOP(expm1, LOOP_, name, T)
+#define LOOPS_TAN(LOOP_, name, T) LOOP(tan, LOOP_, name, T)
+#define LOOPS_ERFC(LOOP_, name, T) LOOP(erfc, LOOP_, name, T)
+#define LOOPS_COMPLEX(LOOP_, name, T) \
+    LOOPS_MOST(LOOP_, name, T)        \
+    LOOPS_TAN(LOOP_, name, T)
 #define LOOPS_REAL(LOOP_, name, T) \
     LOOPS_COMPLEX(LOOP_, name, T)  \
-    LOOP(erfc, LOOP_, name, T)
+    LOOPS_ERFC(LOOP_, name, T)
 
-LOOPS_REAL(TFD_UNARY_SIMD, FLOAT, float)
+LOOPS_MOST(TFD_UNARY_WIDE, FLOAT, float)
+LOOPS_ERFC(TFD_UNARY_WIDE, FLOAT, float)
+TFD_UNARY_RARE(loop_tan_FLOAT, float, tfd_is_huge_angle, tfd_vector_tan,
+               tfd_tan_any)
 LOOPS_REAL(TFD_UNARY_LOOP, DOUBLE, double)
 LOOPS_REAL(TFD_UNARY_LOOP, HALF, tfd_half)
 LOOPS_REAL(TFD_UNARY_LOOP, BFLOAT16, tfd_bfloat16)
@@ -266,8 +278,14 @@ static const struct tfd_opdef ops[] = {
     OP("Erfc", REAL, erfc_gradient),
 };
 
+#define COMPUTE_FLOAT tfd_elementwise_vector1
+#define COMPUTE_DOUBLE tfd_elementwise_compute1
+#define COMPUTE_HALF tfd_elementwise_compute1
+#define COMPUTE_BFLOAT16 tfd_elementwise_compute1
+#define COMPUTE_COMPLEX64 tfd_elementwise_compute1
+#define COMPUTE_COMPLEX128 tfd_elementwise_compute1
 #define KERNEL(op, name, loop) \
-    TFD_KERNEL(op, name, tfd_elementwise_compute1, loop_##loop##_##name),
+    TFD_KERNEL(op, name, COMPUTE_##name, loop_##loop##_##name),
 #define KERNELS(name, number, T) \
     KERNEL("Tan", name, tan)     \
     KERNEL("Asin", name, asin)   \

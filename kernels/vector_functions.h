@@ -7,7 +7,6 @@
  *     expm1(x) = x + x^2 * P(x)      |x| < 0.7, else e^x - 1
  *     sinh(x) = x + x^3 * P(x^2)     |x| < 1, else h - 1 / (4 * h)
  *     cosh(x) = h + 1 / (4 * h)      h = e^(|x| - 1) * e/2, finite where h is
- *     atan(x) = x + x^3 * P(x^2)     |x| <= 1, else pi/2 - atan(1 / x)
  *
  * Coefficients are least-maximum fits of relative errors over the intervals
  * given (of Q, the error of erf).  Largest distances from a double reference,
@@ -21,21 +20,25 @@
 #include "kernels/vector_math.h"
 
 #define TFD_HALF_E 1.35914091f
-#define TFD_HALF_PI_HIGH 1.57079637f
-#define TFD_HALF_PI_LOW (-4.37113883e-8f)
 
-static inline float tfd_vector_erf(float x)
+/* erf(x) / x - 1 for |x| < 1 */
+TFD_VECTOR float tfd_erf_small(float square)
 {
-    float a = fabsf(x), in = a > 4 ? 4 : a, square = x * x;
-    float p = 7.8891195249e-5f, q = -2.1686771826e-5f;
-    float large;
+    float p = 7.8891195249e-5f;
 
     p = p * square - 8.0208412778e-4f;
     p = p * square + 5.1895353391e-3f;
     p = p * square - 2.6854444592e-2f;
     p = p * square + 1.1283600176e-1f;
     p = p * square - 3.7612627136e-1f;
-    p = p * square + 1.283791659e-1f;
+    return p * square + 1.283791659e-1f;
+}
+
+TFD_VECTOR float tfd_vector_erf(float x)
+{
+    float a = fabsf(x), in = a > 4 ? 4 : a, q = -2.1686771826e-5f;
+    float small = x * tfd_erf_small(x * x) + x, large;
+
     q = q * in + 4.4133535044e-4f;
     q = q * in - 4.2045562040e-3f;
     q = q * in + 2.5208239675e-2f;
@@ -43,11 +46,11 @@ static inline float tfd_vector_erf(float x)
     q = q * in - 6.3321992462e-1f;
     q = q * in - 1.1295784063f;
     q = q * in + 1.8803593416e-4f;
-    large = copysignf(1 - tfd_vector_exp(q), x);
-    return a < 1 ? x * p + x : large;
+    large = copysignf(1 - tfd_vector_exp_inside(q), x);
+    return a < 1 ? small : large;
 }
 
-static inline float tfd_vector_log1p(float x)
+TFD_VECTOR float tfd_vector_log1p(float x)
 {
     float u = 1 + x, lost = x - (u - 1);
     float y = tfd_vector_log(u) + lost / u;
@@ -57,7 +60,7 @@ static inline float tfd_vector_log1p(float x)
     return x == 0 ? x : y; /* keeps -0 */
 }
 
-static inline float tfd_vector_expm1(float x)
+TFD_VECTOR float tfd_vector_expm1(float x)
 {
     float square = x * x, p = 2.5133108306e-5f;
     float large = tfd_vector_exp(x) - 1;
@@ -72,7 +75,7 @@ static inline float tfd_vector_expm1(float x)
     return fabsf(x) < 0.7f ? p : large;
 }
 
-static inline float tfd_vector_sinh(float x)
+TFD_VECTOR float tfd_vector_sinh(float x)
 {
     float a = fabsf(x), square = x * x, p = 2.8174396503e-6f;
     float half = tfd_vector_exp(a - 1) * TFD_HALF_E;
@@ -85,28 +88,86 @@ static inline float tfd_vector_sinh(float x)
     return a < 1 ? p : large;
 }
 
-static inline float tfd_vector_cosh(float x)
+TFD_VECTOR float tfd_vector_cosh(float x)
 {
     float half = tfd_vector_exp(fabsf(x) - 1) * TFD_HALF_E;
 
     return half + 0.25f / half;
 }
 
-static inline float tfd_vector_atan(float x)
+/* atanh(x) = x + x^3 * P(x^2) below 1/2; NaN beyond 1 */
+TFD_VECTOR float tfd_vector_atanh(float x)
 {
-    float a = fabsf(x), in = a > 1 ? 1 / a : a, square = in * in;
-    float p = 2.9745431163e-3f;
+    float a = fabsf(x), square = x * x, p = 1.773296744e-01f;
+    float large = 0.5f * tfd_vector_log((1 + a) / (1 - a));
 
-    p = p * square - 1.6580997050e-2f;
-    p = p * square + 4.3553239852e-2f;
-    p = p * square - 7.5805532443e-2f;
-    p = p * square + 1.0678928899e-1f;
-    p = p * square - 1.4214206339e-1f;
-    p = p * square + 1.9994136877e-1f;
-    p = p * square - 3.3333166953e-1f;
-    p = p * square * in + in;
-    p = a > 1 ? TFD_HALF_PI_HIGH - p + TFD_HALF_PI_LOW : p;
-    return copysignf(p, x);
+    p = p * square + 5.088425800e-02f;
+    p = p * square + 1.183675453e-01f;
+    p = p * square + 1.422114819e-01f;
+    p = p * square + 2.000260502e-01f;
+    p = p * square + 3.333329856e-01f;
+    p = square == 0 ? x : p * square * x + x; /* keeps -0 */
+    return a < 0.5f ? p : copysignf(large, x);
+}
+
+/* e^(-x^2) for x in [0, 11], though x^2 has twice the digits of x:
+ * x^2 = h^2 + (x - h) * (x + h), h x's upper half. */
+TFD_VECTOR float tfd_vector_exp_square(float x)
+{
+    uint32_t upper = (tfd_half_float_bits(x) + 0x800u) & 0xfffff000u;
+    float h = tfd_half_float_of(upper);
+    int32_t n;
+    float p = tfd_vector_exp_parts(-h * h, (x - h) * (x + h), &n);
+
+    return p * tfd_vector_power2(n >> 1) * tfd_vector_power2(n - (n >> 1));
+}
+
+/* erfc(x) = e^(-x^2) / (1 + 2x) * P((x - 2) / (x + 2)), x > 0.7 */
+TFD_VECTOR float tfd_vector_erfc(float x)
+{
+    float a = fabsf(x), in = a > 11 ? 11 : a, t = (in - 2) / (in + 2);
+    float p = -1.457676408e-03f, q = tfd_erf_small(x * x);
+
+    p = p * t + 1.051597064e-03f;
+    p = p * t + 8.755655959e-03f;
+    p = p * t - 7.994584739e-03f;
+    p = p * t - 5.422642827e-02f;
+    p = p * t + 1.640484929e-01f;
+    p = p * t - 1.660300642e-01f;
+    p = p * t - 9.276376665e-02f;
+    p = p * t + 1.276978374e+00f;
+    p = p / (2 * in + 1) * tfd_vector_exp_square(in);
+    p = x < 0 ? 2 - p : p;
+    return a < 0.7f ? (1 - x) - q * x : p;
+}
+
+/* Zero, subnormal, negative, infinite or NaN. */
+TFD_VECTOR int tfd_rsqrt_is_rare(float x)
+{
+    return tfd_half_float_bits(x) - 0x00800000u >= 0x7f000000u;
+}
+
+/* 1 / sqrt(x) of others: two steps of the third order from a guess by halving
+ * the exponent.  A square root and a quotient take longer. */
+TFD_VECTOR float tfd_vector_rsqrt(float x)
+{
+    float y = tfd_half_float_of(0x5f375a86u - (tfd_half_float_bits(x) >> 1));
+    float e = 1 - x * y * y;
+
+    y = y + y * (e * (0.5f + 0.375f * e));
+    e = 1 - x * y * y;
+    return y + y * (e * (0.5f + 0.375f * e));
+}
+
+TFD_VECTOR float tfd_rsqrt_any(float x)
+{
+    int is_small = x < 1.17549435e-38f; /* subnormal: scaled up by 2^24 */
+    float y = tfd_vector_rsqrt(is_small ? x * 16777216.0f : x);
+
+    y = is_small ? y * 4096.0f : y;
+    y = x < INFINITY ? y : x > 0 ? 0 : x; /* infinity, and NaN */
+    y = x == 0 ? copysignf(INFINITY, x) : y;
+    return x < 0 ? NAN : y;
 }
 
 #endif

@@ -22,6 +22,9 @@
 
 #include <math.h>
 
+/* What a loop is made of: inlined into each copy of it (simd.h). */
+#define TFD_VECTOR static inline __attribute__((always_inline))
+
 #define TFD_LOG2_E 1.44269504088896341f
 #define TFD_LN2_HIGH 0.693359375f /* 9 bits: n times it is exact */
 #define TFD_LN2_LOW (-2.12194440e-4f)
@@ -29,20 +32,17 @@
 #define TFD_ROUND_MAGIC 12582912.0f
 
 /* 2^n for n in [-126, 127]. */
-static inline float tfd_vector_power2(int32_t n)
+TFD_VECTOR float tfd_vector_power2(int32_t n)
 {
     return tfd_half_float_of((uint32_t)(n + 127) << 23);
 }
 
-static inline float tfd_vector_exp(float x)
+/* e^(x - less) = 2^*n * the result.  |x| is below 2^20, |less| below 1/16. */
+TFD_VECTOR float tfd_vector_exp_parts(float x, float less, int32_t *n)
 {
-    /* Beyond these the result is infinite or 0 whatever the argument. */
-    float low = x < -104.0f ? -104.0f : x;
-    float in = low > 89.0f ? 89.0f : low;
-    float shifted = in * TFD_LOG2_E + TFD_ROUND_MAGIC;
+    float shifted = x * TFD_LOG2_E + TFD_ROUND_MAGIC;
     float rounded = shifted - TFD_ROUND_MAGIC;
-    int32_t n = (int32_t)(tfd_half_float_bits(shifted) - 0x4b400000u);
-    float r = in - rounded * TFD_LN2_HIGH - rounded * TFD_LN2_LOW;
+    float r = x - rounded * TFD_LN2_HIGH - rounded * TFD_LN2_LOW - less;
     float p = 1.9875691500e-4f;
 
     p = p * r + 1.3981999507e-3f;
@@ -50,12 +50,31 @@ static inline float tfd_vector_exp(float x)
     p = p * r + 4.1665795894e-2f;
     p = p * r + 1.6666665459e-1f;
     p = p * r + 5.0000001201e-1f;
-    p = p * r * r + r + 1.0f;
+    *n = (int32_t)(tfd_half_float_bits(shifted) - 0x4b400000u);
+    return p * r * r + r + 1.0f;
+}
+
+TFD_VECTOR float tfd_vector_exp(float x)
+{
+    /* Beyond these the result is infinite or 0 whatever the argument. */
+    float low = x < -104.0f ? -104.0f : x;
+    int32_t n;
+    float p = tfd_vector_exp_parts(low > 89.0f ? 89.0f : low, 0, &n);
+
     /* In two steps, since 2^128 and 2^-150 are no floats. */
     return p * tfd_vector_power2(n >> 1) * tfd_vector_power2(n - (n >> 1));
 }
 
-static inline float tfd_vector_log(float x)
+/* The same, quicker, for x in [-87, 87] (or NaN). */
+TFD_VECTOR float tfd_vector_exp_inside(float x)
+{
+    int32_t n;
+    float p = tfd_vector_exp_parts(x, 0, &n);
+
+    return p * tfd_vector_power2(n);
+}
+
+TFD_VECTOR float tfd_vector_log(float x)
 {
     int is_small = x < 1.17549435e-38f; /* subnormal: scaled up by 2^23 */
     float scaled = is_small ? x * 8388608.0f : x;
@@ -83,11 +102,11 @@ static inline float tfd_vector_log(float x)
     return x < 0 ? NAN : p;
 }
 
-static inline float tfd_vector_tanh(float x)
+TFD_VECTOR float tfd_vector_tanh(float x)
 {
     float square = x * x;
-    float e = tfd_vector_exp(2 * (x < 0 ? -x : x));
-    float large = 1 - 2 / (e + 1);
+    float a = fabsf(x), in = a > 10 ? 10 : a; /* where tanh is 1 */
+    float large = 1 - 2 / (tfd_vector_exp_inside(2 * in) + 1);
     float p = -5.70498872745e-3f;
 
     p = p * square + 2.06390887954e-2f;
@@ -95,11 +114,10 @@ static inline float tfd_vector_tanh(float x)
     p = p * square + 1.33314422036e-1f;
     p = p * square - 3.33332819422e-1f;
     p = square == 0 ? x : p * square * x + x; /* keeps -0 */
-    large = x < 0 ? -large : large;
-    return square < 0.390625f ? p : large;
+    return square < 0.390625f ? p : copysignf(large, x);
 }
 
-static inline float tfd_vector_logistic(float x)
+TFD_VECTOR float tfd_vector_logistic(float x)
 {
     return 1 / (1 + tfd_vector_exp(-x));
 }

@@ -1,8 +1,10 @@
 /*
- * test_unary.c - unary.c, math.c, unary_grad.c, vector_math.h and
- * vector_functions.h against the C library.
+ * test_unary.c - unary.c, math.c, unary_grad.c, and the functions of
+ * vector_math.h, vector_functions.h, vector_trig.h and vector_double.h against
+ * the C library.
  */
-#include "kernels/vector_functions.h"
+#include "kernels/vector_double.h"
+#include "kernels/vector_trig.h"
 #include "tests/support/kernel_rig.h"
 
 #include <float.h>
@@ -141,6 +143,28 @@ static double logistic(double x)
     return 1 / (1 + exp(-x));
 }
 
+static double reciprocal_root(double x)
+{
+    return 1 / sqrt(x);
+}
+
+/* Functions of two numbers, one of them held. */
+#define HOLDING(name, fast_, exact_)     \
+    static float name##_fast(float x)    \
+    {                                    \
+        return fast_;                    \
+    }                                    \
+    static double name##_exact(double x) \
+    {                                    \
+        return exact_;                   \
+    }
+
+HOLDING(cube, tfd_vector_pow(x, -3), pow(x, -3))
+HOLDING(root, tfd_vector_pow(x, 0.7f), pow(x, (double)0.7f))
+HOLDING(base, tfd_vector_pow(-1.0001f, x), pow((double)-1.0001f, x))
+HOLDING(first, tfd_vector_atan2(x, -0.77f), atan2(x, (double)-0.77f))
+HOLDING(second, tfd_vector_atan2(2.5f, x), atan2(2.5, x))
+
 static void test_vector_functions_are_near_the_library(void **state)
 {
     static const struct {
@@ -159,6 +183,21 @@ static void test_vector_functions_are_near_the_library(void **state)
         {"sinh", tfd_vector_sinh, sinh, 3},
         {"cosh", tfd_vector_cosh, cosh, 3},
         {"atan", tfd_vector_atan, atan, 2},
+        {"rsqrt", tfd_rsqrt_any, reciprocal_root, 2},
+        {"sin", tfd_sin_any, sin, 2},
+        {"cos", tfd_cos_any, cos, 2},
+        {"tan", tfd_tan_any, tan, 1},
+        {"asin", tfd_vector_asin, asin, 3},
+        {"acos", tfd_vector_acos, acos, 2},
+        {"atanh", tfd_vector_atanh, atanh, 2},
+        {"asinh", tfd_vector_asinh, asinh, 1},
+        {"acosh", tfd_vector_acosh, acosh, 1},
+        {"erfc", tfd_vector_erfc, erfc, 4},
+        {"pow(x, -3)", cube_fast, cube_exact, 1},
+        {"pow(x, 0.7)", root_fast, root_exact, 1},
+        {"pow(-1.0001, x)", base_fast, base_exact, 1},
+        {"atan2(x, -0.77)", first_fast, first_exact, 2},
+        {"atan2(2.5, x)", second_fast, second_exact, 2},
     };
 
     (void)state;
@@ -191,6 +230,15 @@ static void test_vector_functions_of_specials(void **state)
         {"sinh", tfd_vector_sinh, sinhf},
         {"cosh", tfd_vector_cosh, coshf},
         {"atan", tfd_vector_atan, atanf},
+        {"sin", tfd_sin_any, sinf},
+        {"cos", tfd_cos_any, cosf},
+        {"tan", tfd_tan_any, tanf},
+        {"asin", tfd_vector_asin, asinf},
+        {"acos", tfd_vector_acos, acosf},
+        {"asinh", tfd_vector_asinh, asinhf},
+        {"acosh", tfd_vector_acosh, acoshf},
+        {"atanh", tfd_vector_atanh, atanhf},
+        {"erfc", tfd_vector_erfc, erfcf},
     };
 
     (void)state;
@@ -206,6 +254,29 @@ static void test_vector_functions_of_specials(void **state)
         }
 }
 
+/* Every pair of numbers that a rule of powf() or atan2f() speaks of. */
+static void test_pairs_of_specials(void **state)
+{
+    static const float in[] = {
+        0, -0.0f, INFINITY, -INFINITY, NAN,   1,      -1,       2,      -2,
+        3, -3,    0.5f,     -0.5f,     1e30f, -1e30f, 16777215, 1e-45f, -7.5f};
+
+    (void)state;
+    for (size_t i = 0; i < TFD_COUNT(in); i++)
+        for (size_t j = 0; j < TFD_COUNT(in); j++) {
+            float x = in[i], z = in[j];
+            const float got[] = {tfd_vector_pow(x, z), tfd_vector_atan2(x, z)};
+            const float want[] = {powf(x, z), atan2f(x, z)};
+
+            for (int f = 0; f < 2; f++)
+                if (error_of(got[f], (double)want[f]) > 2 ||
+                    (!isnan(want[f]) && signbit(got[f]) != signbit(want[f])))
+                    fail_msg("%s(%g, %g) is %g, not %g", f ? "atan2" : "pow",
+                             (double)x, (double)z, (double)got[f],
+                             (double)want[f]);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -214,6 +285,7 @@ int main(void)
         cmocka_unit_test(test_parts_of_gradients),
         cmocka_unit_test(test_vector_functions_are_near_the_library),
         cmocka_unit_test(test_vector_functions_of_specials),
+        cmocka_unit_test(test_pairs_of_specials),
     };
 
     return cmocka_run_group_tests_name("unary", tests, krig_setup,

@@ -1,0 +1,158 @@
+/*
+ * test_vector_loops.c - loops over vectorised functions of floats, compiled for
+ * several sets of instructions: an element has the same bits wherever it
+ * stands, as one alone has; lengths around every number of lanes, begun at
+ * every place in a vector, in place and beside.
+ */
+#include "kernels/elementwise.h"
+#include "kernels/registry.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define LENGTH_MAX 70 /* more than four vectors of 16 */
+#define ROOM 96
+#define LONG (3 * TFD_RARE_BLOCK + 5)
+
+/* As many as make every pair of places in two vectors meet: a prime. */
+static const float values[] = {
+    0,      -0.0f, INFINITY, -INFINITY, NAN,    -3,     6,     7.5f,
+    1e-40f, 2.5f,  -1e-45f,  1,         -1,     0.3f,   -0.7f, 88.9f,
+    -104,   1e30f, -70000,   3.3e38f,   -1e-9f, 1e-20f, 13.5f};
+
+static const char *const unary[] = {
+    "Rsqrt", "Exp",  "Log",  "Log1p", "Sigmoid",  "Tanh",
+    "Sin",   "Cos",  "Erf",  "Tan",   "Asin",     "Acos",
+    "Atan",  "Sinh", "Cosh", "Asinh", "Acosh",    "Atanh",
+    "Expm1", "Erfc", "Elu",  "Selu",  "Softplus", "Softsign"};
+static const char *const binary[] = {
+    "Atan2", "Xlogy", "Xlog1py", "NextAfter", "Pow", "Xdivy", "SoftplusGrad"};
+
+static float a[LONG], b[LONG], y[LONG];
+
+static void fill(void)
+{
+    for (int i = 0; i < LONG; i++) {
+        a[i] = values[i % TFD_COUNT(values)];
+        b[i] = values[i / TFD_COUNT(values) % TFD_COUNT(values)];
+        y[i] = 77;
+    }
+}
+
+static void assert_same(const char *op, int n, int i, float have, float want)
+{
+    if (isnan(want) ? isnan(have) : memcmp(&have, &want, sizeof(have)) == 0)
+        return;
+    fail_msg("%s: element %d of %d is %.9g, not %.9g", op, i, n, (double)have,
+             (double)want);
+}
+
+static float alone(tfd_range_fn *loop, float left, float right)
+{
+    float result = 77;
+    struct tfd_row row = {&left, &right, &result, 1, 1, NULL};
+
+    loop(&row, 0, 1);
+    return result;
+}
+
+static void check(const char *op, int n, int offset, bool in_place)
+{
+    tfd_range_fn *loop = tfd_registry_loop(op, TFD_FLOAT);
+    struct tfd_row row = {a, b, in_place ? a : y, 1, 1, NULL};
+    const float *have = row.y;
+    static float before[LONG];
+
+    assert_non_null(loop);
+    fill();
+    memcpy(before, a, sizeof(before));
+    loop(&row, offset, offset + n);
+    for (int i = 0; i < (n < ROOM ? ROOM : n); i++) {
+        float rest = in_place ? before[i] : 77;
+        bool inside = i >= offset && i < offset + n;
+
+        assert_same(op, n, i, have[i],
+                    inside ? alone(loop, before[i], b[i]) : rest);
+    }
+}
+
+static void check_lengths(const char *op)
+{
+    for (int n = 0; n <= LENGTH_MAX; n++)
+        for (int offset = 0; offset < 9; offset++)
+            for (int in_place = 0; in_place < 2; in_place++)
+                check(op, n, offset, in_place);
+    check(op, LONG, 0, false);
+    check(op, LONG - 1, 1, true);
+}
+
+static void test_every_length_and_alignment(void **state)
+{
+    (void)state;
+    for (int i = 0; i < TFD_COUNT(unary); i++)
+        check_lengths(unary[i]);
+    for (int i = 0; i < TFD_COUNT(binary); i++)
+        check_lengths(binary[i]);
+}
+
+/* One side is the same element again and again. */
+static void test_scalars_beside_vectors(void **state)
+{
+    (void)state;
+    for (int op = 0; op < TFD_COUNT(binary); op++)
+        for (int v = 0; v < TFD_COUNT(values); v++)
+            for (int left = 0; left < 2; left++) {
+                tfd_range_fn *loop = tfd_registry_loop(binary[op], TFD_FLOAT);
+                float one = values[v];
+                struct tfd_row row = {
+                    left ? &one : a, left ? a : &one, y, !left, left, NULL};
+
+                fill();
+                loop(&row, 0, 70);
+                for (int i = 0; i < 70; i++)
+                    assert_same(binary[op], 70, i, y[i],
+                                left ? alone(loop, one, a[i])
+                                     : alone(loop, a[i], one));
+            }
+}
+
+/* A rare argument in a block changes no value beside it. */
+static void test_rare_arguments_disturb_nobody(void **state)
+{
+    static const char *const ops[] = {"Rsqrt", "Sin", "Cos", "Tan"};
+    static const float rare[] = {1e30f, 0, -2e20f, 1e-41f, INFINITY, NAN};
+    static float usual[LONG];
+    struct tfd_row row = {a, NULL, y, 1, 0, NULL};
+
+    (void)state;
+    for (int op = 0; op < TFD_COUNT(ops); op++)
+        for (int v = 0; v < TFD_COUNT(rare); v++) {
+            tfd_range_fn *loop = tfd_registry_loop(ops[op], TFD_FLOAT);
+
+            for (int i = 0; i < LONG; i++)
+                a[i] = 0.37f * (float)(i + 1);
+            loop(&row, 0, LONG);
+            memcpy(usual, y, sizeof(usual));
+            a[TFD_RARE_BLOCK + 17] = rare[v];
+            loop(&row, 0, LONG);
+            usual[TFD_RARE_BLOCK + 17] = alone(loop, rare[v], 0);
+            for (int i = 0; i < LONG; i++)
+                assert_same(ops[op], LONG, i, y[i], usual[i]);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_length_and_alignment),
+        cmocka_unit_test(test_scalars_beside_vectors),
+        cmocka_unit_test(test_rare_arguments_disturb_nobody),
+    };
+
+    return cmocka_run_group_tests_name("vector loops", tests, NULL, NULL);
+}
