@@ -161,15 +161,15 @@ LOOPS(TFD_UNARY_SIMD, TFD_BINARY_SIMD, BFLOAT16, tfd_bfloat16)
 
 /* ---- Relu6 --------------------------------------------------------------- */
 
-#define RELU6(name, T, W, wide, narrow)                         \
-    static inline T relu6_grad_of_##name(T dy, T x)             \
-    {                                                           \
-        const W zero = 0, six = 6;                              \
-        W v = wide(x), one = (v > zero) & (v < six) ? 1 : zero; \
-                                                                \
-        return narrow(wide(dy) * one);                          \
-    }                                                           \
-    TFD_UNARY_SIMD(relu6_##name, T, T, relu6_of_##name)         \
+#define RELU6(name, T, W, wide, narrow)                           \
+    static inline T relu6_grad_of_##name(T dy, T x)               \
+    {                                                             \
+        const W zero = 0, six = 6;                                \
+        W v = wide(x), one = ((v > zero) & (v < six)) ? 1 : zero; \
+                                                                  \
+        return narrow(wide(dy) * one);                            \
+    }                                                             \
+    TFD_UNARY_SIMD(relu6_##name, T, T, relu6_of_##name)           \
     TFD_BINARY_SIMD(relu6_grad_##name, T, T, relu6_grad_of_##name)
 
 /* In two steps, each of which is one instruction of a vector. */
