@@ -1,10 +1,11 @@
 /*
  * reduce.c - Sum Mean Prod Max Min All Any, and L2Loss = sum(t ^ 2) / 2.
  *
- * Accumulators are wider than the elements: double for floating point, so that
- * the order of additions does not show in the result; 64 bits for integers,
- * cut to the type at the end (Sum and Prod wrap, Mean does not, as in
- * TensorFlow).  Max and Min give NaN when there is one.
+ * float and double are folded in reduce_floats.c.  Here accumulators are wider
+ * than the elements: double for halves, so that the order of additions does not
+ * show in the result; 64 bits for integers, cut to the type at the end (Sum and
+ * Prod wrap, Mean does not, as in TensorFlow).  Max and Min give NaN when there
+ * is one.
  */
 #include "kernels/families.h"
 
@@ -14,6 +15,7 @@
 #include "kernels/elementwise.h"
 #include "kernels/gradient.h"
 #include "kernels/reduce.h"
+#include "kernels/reduce_floats.h"
 #include "kernels/reduce_grad.h"
 
 #include <math.h>
@@ -21,12 +23,9 @@
 
 /* ---- Loops --------------------------------------------------------------- */
 
-/* Accumulators of a run, folded side by side.  Eight sums stay in registers;
- * twice as many do with AVX2 and wait less for each other, which pays once it
- * outweighs clearing and joining them.  Comparisons are vectorised only as a
- * loop that is too long to be unrolled. */
+/* Accumulators of a run, folded side by side.  Eight sums stay in registers.
+ * Comparisons are vectorised only as a loop that is too long to be unrolled. */
 #define SUM_LANES 8
-#define LONG_RUN 1024 /* elements */
 #define ORDER_LANES 32
 
 /* FOLD(acc, x) takes an element in, MERGE(acc, acc) joins two accumulators. */
@@ -105,34 +104,14 @@
         MERGE) static void columns_##id(void *arg, int64_t begin, int64_t end) \
         COLUMNS_BODY(T, A, FOLD) MERGE_FUNCTION(id, A, MERGE)
 
-#define FOLDING_SIMD_REST(id, T, A, FOLD, MERGE) \
-    TFD_SIMD_CLONES(run_##id)                    \
-    TFD_SIMD_LOOP(columns_##id)                  \
-    COLUMNS_BODY(T, A, FOLD)                     \
-    TFD_SIMD_CLONES(columns_##id) MERGE_FUNCTION(id, A, MERGE)
-
-#define FOLDING_SIMD(LANES, id, T, A, INIT, FOLD, MERGE) \
-    static const A init_##id = INIT;                     \
-    TFD_SIMD_LOOP(run_##id)                              \
-    RUN_BODY(LANES, T, A, init_##id, FOLD, MERGE)        \
-    FOLDING_SIMD_REST(id, T, A, FOLD, MERGE)
-
-/* Twice the lanes for a long run. */
-#define FOLDING_LONG(LANES, id, T, A, INIT, FOLD, MERGE)      \
-    static const A init_##id = INIT;                          \
-    TFD_SIMD_LOOP(run_##id)                                   \
-    {                                                         \
-        if (end - begin < LONG_RUN)                           \
-            RUN_BODY(LANES, T, A, init_##id, FOLD, MERGE)     \
-        else                                                  \
-            RUN_BODY(2 * LANES, T, A, init_##id, FOLD, MERGE) \
-    }                                                         \
-    FOLDING_SIMD_REST(id, T, A, FOLD, MERGE)
-
-#define REDUCER(id, folding, A)                            \
-    static const struct tfd_reducer id = {                 \
-        sizeof(A),         &init_##folding, run_##folding, \
-        columns_##folding, merge_##folding, finish_##id,   \
+#define REDUCER(id, folding, A)            \
+    static const struct tfd_reducer id = { \
+        .acc_size = sizeof(A),             \
+        .identity = &init_##folding,       \
+        .run = run_##folding,              \
+        .columns = columns_##folding,      \
+        .merge = merge_##folding,          \
+        .finish = finish_##id,             \
     };
 
 /* ---- Sum, Mean, Prod ----------------------------------------------------- */
@@ -166,22 +145,6 @@ INT_REDUCERS(UINT8, uint8_t, MEAN_UNSIGNED)
 INT_REDUCERS(UINT16, uint16_t, MEAN_UNSIGNED)
 INT_REDUCERS(UINT32, uint32_t, MEAN_UNSIGNED)
 INT_REDUCERS(UINT64, uint64_t, MEAN_UNSIGNED)
-
-#define ADD_REAL(acc, x) ((acc) + (double)(x))
-#define MUL_REAL(acc, x) ((acc) * (double)(x))
-#define MEAN_REAL(T, acc, n) ((T)((acc) / (double)(n)))
-
-#define FLOAT_REDUCERS(name, number, T)                              \
-    FOLDING_LONG(SUM_LANES, sum_##name, T, double, 0, ADD_REAL, ADD) \
-    FOLDING(SUM_LANES, prod_##name, T, double, 1, MUL_REAL, MUL)     \
-    FINISH_FUNCTION(sum_##name, T, double, CUT)                      \
-    FINISH_FUNCTION(mean_##name, T, double, MEAN_REAL)               \
-    FINISH_FUNCTION(prod_##name, T, double, CUT)                     \
-    REDUCER(sum_##name, sum_##name, double)                          \
-    REDUCER(mean_##name, sum_##name, double)                         \
-    REDUCER(prod_##name, prod_##name, double)
-
-TFD_FLOAT_DTYPES(FLOAT_REDUCERS)
 
 #define ADD_HALF(acc, x) ((acc) + (double)tfd_half_to_float(x))
 #define MUL_HALF(acc, x) ((acc) * (double)tfd_half_to_float(x))
@@ -250,41 +213,37 @@ TFD_COMPLEX_DTYPES(COMPLEX_REDUCERS)
 #define MAX(acc, x) ((acc) > (x) ? (acc) : (x))
 #define MIN(acc, x) ((acc) < (x) ? (acc) : (x))
 
-#define ORDER_REDUCERS(FOLDING_, name, T, LOWEST, HIGHEST, MAX_, MIN_) \
-    FOLDING_(ORDER_LANES, max_##name, T, T, LOWEST, MAX_, MAX_)        \
-    FOLDING_(ORDER_LANES, min_##name, T, T, HIGHEST, MIN_, MIN_)       \
-    FINISH_FUNCTION(max_##name, T, T, CUT)                             \
-    FINISH_FUNCTION(min_##name, T, T, CUT)                             \
-    REDUCER(max_##name, max_##name, T)                                 \
+#define ORDER_REDUCERS(name, T, LOWEST, HIGHEST, MAX_, MIN_)    \
+    FOLDING(ORDER_LANES, max_##name, T, T, LOWEST, MAX_, MAX_)  \
+    FOLDING(ORDER_LANES, min_##name, T, T, HIGHEST, MIN_, MIN_) \
+    FINISH_FUNCTION(max_##name, T, T, CUT)                      \
+    FINISH_FUNCTION(min_##name, T, T, CUT)                      \
+    REDUCER(max_##name, max_##name, T)                          \
     REDUCER(min_##name, min_##name, T)
 
-ORDER_REDUCERS(FOLDING, INT8, int8_t, INT8_MIN, INT8_MAX, MAX, MIN)
-ORDER_REDUCERS(FOLDING, INT16, int16_t, INT16_MIN, INT16_MAX, MAX, MIN)
-ORDER_REDUCERS(FOLDING, INT32, int32_t, INT32_MIN, INT32_MAX, MAX, MIN)
-ORDER_REDUCERS(FOLDING, INT64, int64_t, INT64_MIN, INT64_MAX, MAX, MIN)
-ORDER_REDUCERS(FOLDING, UINT8, uint8_t, 0, UINT8_MAX, MAX, MIN)
-ORDER_REDUCERS(FOLDING, UINT16, uint16_t, 0, UINT16_MAX, MAX, MIN)
-ORDER_REDUCERS(FOLDING, UINT32, uint32_t, 0, UINT32_MAX, MAX, MIN)
-ORDER_REDUCERS(FOLDING, UINT64, uint64_t, 0, UINT64_MAX, MAX, MIN)
+ORDER_REDUCERS(INT8, int8_t, INT8_MIN, INT8_MAX, MAX, MIN)
+ORDER_REDUCERS(INT16, int16_t, INT16_MIN, INT16_MAX, MAX, MIN)
+ORDER_REDUCERS(INT32, int32_t, INT32_MIN, INT32_MAX, MAX, MIN)
+ORDER_REDUCERS(INT64, int64_t, INT64_MIN, INT64_MAX, MAX, MIN)
+ORDER_REDUCERS(UINT8, uint8_t, 0, UINT8_MAX, MAX, MIN)
+ORDER_REDUCERS(UINT16, uint16_t, 0, UINT16_MAX, MAX, MIN)
+ORDER_REDUCERS(UINT32, uint32_t, 0, UINT32_MAX, MAX, MIN)
+ORDER_REDUCERS(UINT64, uint64_t, 0, UINT64_MAX, MAX, MIN)
 
 /* A NaN in the accumulator stays; one in x fails the comparison and goes in. */
-#define DEFINE_FLOAT_ORDER(name, number, T)                                   \
-    static inline T max_of_##name(T acc, T x)                                 \
-    {                                                                         \
-        T larger = acc > x ? acc : x;                                         \
-                                                                              \
-        return acc == acc ? larger : acc;                                     \
-    }                                                                         \
-    static inline T min_of_##name(T acc, T x)                                 \
-    {                                                                         \
-        T smaller = acc < x ? acc : x;                                        \
-                                                                              \
-        return acc == acc ? smaller : acc;                                    \
-    }                                                                         \
-    ORDER_REDUCERS(FOLDING_SIMD, name, T, -INFINITY, INFINITY, max_of_##name, \
-                   min_of_##name)
+static inline float max_of_FLOAT(float acc, float x)
+{
+    float larger = acc > x ? acc : x;
 
-TFD_FLOAT_DTYPES(DEFINE_FLOAT_ORDER)
+    return acc == acc ? larger : acc;
+}
+
+static inline float min_of_FLOAT(float acc, float x)
+{
+    float smaller = acc < x ? acc : x;
+
+    return acc == acc ? smaller : acc;
+}
 
 #define DEFINE_NARROW_ORDER(name, T, to, from)               \
     static inline T max_of_##name(T acc, T x)                \
@@ -301,9 +260,8 @@ TFD_FLOAT_DTYPES(DEFINE_FLOAT_ORDER)
     }
 
 TFD_NARROW_DTYPES(DEFINE_NARROW_ORDER)
-ORDER_REDUCERS(FOLDING, HALF, tfd_half, 0xfc00, 0x7c00, max_of_HALF,
-               min_of_HALF)
-ORDER_REDUCERS(FOLDING, BFLOAT16, tfd_bfloat16, 0xff80, 0x7f80, max_of_BFLOAT16,
+ORDER_REDUCERS(HALF, tfd_half, 0xfc00, 0x7c00, max_of_HALF, min_of_HALF)
+ORDER_REDUCERS(BFLOAT16, tfd_bfloat16, 0xff80, 0x7f80, max_of_BFLOAT16,
                min_of_BFLOAT16)
 
 /* ---- All, Any ------------------------------------------------------------ */
@@ -315,28 +273,70 @@ FOLDING(SUM_LANES, all, tfd_bool, tfd_bool, 1, AND, AND)
 FOLDING(SUM_LANES, any, tfd_bool, tfd_bool, 0, OR, OR)
 FINISH_FUNCTION(all, tfd_bool, tfd_bool, CUT)
 FINISH_FUNCTION(any, tfd_bool, tfd_bool, CUT)
-REDUCER(all, all, tfd_bool)
-REDUCER(any, any, tfd_bool)
+
+/* Whole rows, eight elements at a time. */
+#define BOOL_ROWS(id, OP)                                            \
+    static inline tfd_bool row_of_##id(const tfd_bool *x, int64_t n) \
+    {                                                                \
+        uint64_t word, both;                                         \
+        tfd_bool one = init_##id;                                    \
+        int64_t i = 0;                                               \
+                                                                     \
+        memset(&both, init_##id, sizeof(both));                      \
+        for (; n - i >= 8; i += 8) {                                 \
+            memcpy(&word, x + i, sizeof(word));                      \
+            both = OP(both, word);                                   \
+        }                                                            \
+        both = OP(both, both >> 32);                                 \
+        both = OP(both, both >> 16);                                 \
+        both = OP(both, both >> 8);                                  \
+        for (; i < n; i++)                                           \
+            one = (tfd_bool)OP(one, x[i]);                           \
+        return (tfd_bool)OP(one, both);                              \
+    }                                                                \
+                                                                     \
+    static void rows_##id(void *arg, int64_t begin, int64_t end)     \
+    {                                                                \
+        const struct tfd_fold_whole *f = arg;                        \
+        const tfd_bool *x = f->x;                                    \
+        tfd_bool *y = f->y;                                          \
+                                                                     \
+        for (int64_t r = begin; r < end; r++)                        \
+            y[r] = row_of_##id(x + r * f->length, f->length);        \
+    }                                                                \
+                                                                     \
+    static const struct tfd_reducer id = {                           \
+        .acc_size = sizeof(tfd_bool),                                \
+        .identity = &init_##id,                                      \
+        .run = run_##id,                                             \
+        .columns = columns_##id,                                     \
+        .merge = merge_##id,                                         \
+        .finish = finish_##id,                                       \
+        .rows = rows_##id,                                           \
+        .element_ps = BOOL_PS,                                       \
+    };
+
+#define BOOL_PS 50
+#define BITS_AND(a, b) ((a) & (b))
+#define BITS_OR(a, b) ((a) | (b))
+BOOL_ROWS(all, BITS_AND)
+BOOL_ROWS(any, BITS_OR)
 
 /* ---- L2Loss -------------------------------------------------------------- */
 
 #define ADD_SQUARE(acc, x) ((acc) + (double)(x) * (double)(x))
 #define ADD_SQUARE_HALF(acc, x) ADD_SQUARE(acc, tfd_half_to_float(x))
 #define ADD_SQUARE_BFLOAT16(acc, x) ADD_SQUARE(acc, tfd_bfloat16_to_float(x))
-#define HALVE(T, acc, n) ((T)((acc) / 2))
 #define HALVE_HALF(T, acc, n) CUT_HALF(T, (acc) / 2, n)
 #define HALVE_BFLOAT16(T, acc, n) CUT_BFLOAT16(T, (acc) / 2, n)
 
-#define LOSS_REDUCER(FOLDING_, name, T, ADD_SQUARE_, HALVE_)         \
-    FOLDING_(SUM_LANES, loss_##name, T, double, 0, ADD_SQUARE_, ADD) \
-    FINISH_FUNCTION(loss_##name, T, double, HALVE_)                  \
+#define LOSS_REDUCER(name, T, ADD_SQUARE_, HALVE_)                  \
+    FOLDING(SUM_LANES, loss_##name, T, double, 0, ADD_SQUARE_, ADD) \
+    FINISH_FUNCTION(loss_##name, T, double, HALVE_)                 \
     REDUCER(loss_##name, loss_##name, double)
 
-LOSS_REDUCER(FOLDING_LONG, FLOAT, float, ADD_SQUARE, HALVE)
-LOSS_REDUCER(FOLDING_LONG, DOUBLE, double, ADD_SQUARE, HALVE)
-LOSS_REDUCER(FOLDING, HALF, tfd_half, ADD_SQUARE_HALF, HALVE_HALF)
-LOSS_REDUCER(FOLDING, BFLOAT16, tfd_bfloat16, ADD_SQUARE_BFLOAT16,
-             HALVE_BFLOAT16)
+LOSS_REDUCER(HALF, tfd_half, ADD_SQUARE_HALF, HALVE_HALF)
+LOSS_REDUCER(BFLOAT16, tfd_bfloat16, ADD_SQUARE_BFLOAT16, HALVE_BFLOAT16)
 
 static enum tfd_code loss(struct tfd_kctx *k, const struct tfd_reducer *r,
                           struct tfd_status *st)
@@ -366,11 +366,18 @@ static enum tfd_code loss_gradient(struct tfd_grad *g, struct tfd_status *st)
 
 /* ---- Kernels ------------------------------------------------------------- */
 
-#define COMPUTE(id)                                                          \
+#define COMPUTE_BY(id, reducer)                                              \
     static enum tfd_code id##_cpu(struct tfd_kctx *k, struct tfd_status *st) \
     {                                                                        \
-        return tfd_reduce(k, &id, st);                                       \
+        return tfd_reduce(k, &reducer, st);                                  \
     }
+#define COMPUTE(id) COMPUTE_BY(id, id)
+#define COMPUTE_FLOATS(name, number, T)             \
+    COMPUTE_BY(sum_##name, tfd_reduce_sum_##name)   \
+    COMPUTE_BY(mean_##name, tfd_reduce_mean_##name) \
+    COMPUTE_BY(prod_##name, tfd_reduce_prod_##name) \
+    COMPUTE_BY(max_##name, tfd_reduce_max_##name)   \
+    COMPUTE_BY(min_##name, tfd_reduce_min_##name)
 
 #define COMPUTE_SUMS(name, number, T) \
     COMPUTE(sum_##name)               \
@@ -380,29 +387,33 @@ static enum tfd_code loss_gradient(struct tfd_grad *g, struct tfd_status *st)
     COMPUTE(max_##name)                 \
     COMPUTE(min_##name)
 
-TFD_REAL_DTYPES(COMPUTE_SUMS)
+TFD_FLOAT_DTYPES(COMPUTE_FLOATS)
+TFD_INT_DTYPES(COMPUTE_SUMS)
 TFD_HALF_DTYPES(COMPUTE_SUMS)
 TFD_COMPLEX_DTYPES(COMPUTE_SUMS)
-TFD_REAL_DTYPES(COMPUTE_ORDERS)
+TFD_INT_DTYPES(COMPUTE_ORDERS)
 TFD_HALF_DTYPES(COMPUTE_ORDERS)
 COMPUTE(all)
 COMPUTE(any)
 
-#define COMPUTE_LOSS(name, number, T)                             \
+#define COMPUTE_LOSS(name, reducer)                               \
     static enum tfd_code loss_##name##_cpu(struct tfd_kctx *k,    \
                                            struct tfd_status *st) \
     {                                                             \
-        return loss(k, &loss_##name, st);                         \
+        return loss(k, &reducer, st);                             \
     }
-TFD_FLOAT_DTYPES(COMPUTE_LOSS)
-TFD_HALF_DTYPES(COMPUTE_LOSS)
+COMPUTE_LOSS(FLOAT, tfd_reduce_loss_FLOAT)
+COMPUTE_LOSS(DOUBLE, tfd_reduce_loss_DOUBLE)
+COMPUTE_LOSS(HALF, loss_HALF)
+COMPUTE_LOSS(BFLOAT16, loss_BFLOAT16)
 
 const struct tfd_reducer *tfd_reduce_sum(enum tfd_dtype dtype)
 {
 #define SUM_OF(name, number, T) [TFD_##name] = &sum_##name,
+#define SUM_OF_FLOATS(name, number, T) [TFD_##name] = &tfd_reduce_sum_##name,
     static const struct tfd_reducer *const sums[TFD_DTYPE_END] = {
-        TFD_REAL_DTYPES(SUM_OF) TFD_HALF_DTYPES(SUM_OF)
-            TFD_COMPLEX_DTYPES(SUM_OF)};
+        TFD_FLOAT_DTYPES(SUM_OF_FLOATS) TFD_INT_DTYPES(SUM_OF)
+            TFD_HALF_DTYPES(SUM_OF) TFD_COMPLEX_DTYPES(SUM_OF)};
 
     return sums[dtype];
 }

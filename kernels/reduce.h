@@ -21,11 +21,19 @@
 
 #include "kernels/kernel.h"
 
-/* The argument of run() and columns(). */
+/* The argument of run() and columns(), which add to what acc has. */
 struct tfd_fold {
     const void *x;
     void *acc;
     int64_t rows, stride; /* columns(): row r begins at element r * stride */
+};
+
+/* The argument of rows() and slabs(), which make outputs at once. */
+struct tfd_fold_whole {
+    const void *x;
+    void *y;
+    int64_t length; /* elements that are folded into each output */
+    int64_t width;  /* slabs(): outputs of each slab */
 };
 
 struct tfd_reducer {
@@ -36,6 +44,14 @@ struct tfd_reducer {
     void (*merge)(void *acc, const void *other, int64_t n);
     /* y[i] from acc[i], i < n, where `folded` elements went into each. */
     void (*finish)(void *y, const void *acc, int64_t n, int64_t folded);
+    /* Without accumulators, where all that is folded lies together; NULL where
+     * there is no such loop.  Row i of x into y[i], i in range. */
+    tfd_range_fn *rows;
+    /* Slab i, of `length` rows of `width` elements, into y[i * width + j], i in
+     * range; for a length up to slab_rows. */
+    tfd_range_fn *slabs;
+    int64_t slab_rows;
+    int element_ps; /* picoseconds that an element takes; 0: not known */
 };
 
 #define TFD_REDUCE_ACC_MAX 16

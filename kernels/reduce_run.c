@@ -17,6 +17,7 @@
 #include <assert.h>
 #include <string.h>
 
+#define ELEMENT_PS 500 /* of reducers that do not say */
 #define TILE 512       /* columns folded at once; accumulators on the stack */
 #define PIECES_MAX 64  /* of a split reduction */
 #define PIECE_MIN 8192 /* elements in a piece, so that it is worth a thread */
@@ -262,9 +263,13 @@ static void fold_pieces(void *arg, int64_t begin, int64_t end)
     }
 }
 
-static int cost_of(int64_t elements)
+/* Nanoseconds, within int. */
+static int cost_of(const struct plan *p, int64_t elements)
 {
-    return elements < 1000000 ? (int)elements / 2 + 5 : 500000;
+    int64_t some = elements < 1000000000 ? elements : 1000000000;
+    int64_t ps = p->r->element_ps ? p->r->element_ps : ELEMENT_PS;
+
+    return (int)(some * ps / 1000) + 5;
 }
 
 /* Worth it for one output, or one row of few, of many elements. */
@@ -286,24 +291,55 @@ static void run_split(struct tfd_kctx *k, struct plan *p)
     assert(pieces <= PIECES_MAX);
     p->piece = piece;
     p->partial = acc;
-    tfd_kctx_parallel(k, pieces, cost_of(piece * p->width), fold_pieces, p);
+    tfd_kctx_parallel(k, pieces, cost_of(p, piece * p->width), fold_pieces, p);
     for (int64_t i = 1; i < pieces; i++)
         p->r->merge(acc, acc + (size_t)i * size, p->width);
     p->r->finish(p->y, acc, p->width, p->folded);
+}
+
+/* ---- Whole rows and slabs -------------------------------------------------
+ */
+
+/* The loop that makes outputs at once, if there is one for this plan: what is
+ * folded lies together, so nothing is left but rows or slabs one behind the
+ * other.  One slab alone is better shared by columns. */
+static tfd_range_fn *whole_loop(const struct plan *p)
+{
+    if (p->reduced_count > 0 || p->kept_count > 1)
+        return NULL;
+    if (!p->columns)
+        return p->r->rows;
+    return p->outer > 1 && p->run <= p->r->slab_rows ? p->r->slabs : NULL;
+}
+
+static void run_whole(struct tfd_kctx *k, const struct plan *p,
+                      tfd_range_fn *loop)
+{
+    struct tfd_fold_whole f = {p->x, p->y, p->run, p->width};
+    int64_t most = INT64_MAX / p->run;
+
+    tfd_kctx_parallel(k, p->outer,
+                      cost_of(p, p->run * (p->width < most ? p->width : most)),
+                      loop, &f);
 }
 
 static void run_plan(struct tfd_kctx *k, struct plan *p)
 {
     int64_t units = p->outer * p->tiles;
     int64_t width = p->width < TILE ? p->width : TILE;
+    tfd_range_fn *whole = whole_loop(p);
 
     if (splits(p)) {
         run_split(k, p);
         return;
     }
+    if (whole) {
+        run_whole(k, p, whole);
+        return;
+    }
     if (p->folded > INT64_MAX / width)
         width = 1;
-    tfd_kctx_parallel(k, units, cost_of(p->folded * width),
+    tfd_kctx_parallel(k, units, cost_of(p, p->folded * width),
                       p->columns ? fold_column_units : fold_run_units, p);
 }
 

@@ -176,6 +176,27 @@ static void test_large_tensors(void **state)
     KRIG_CHECK(cases);
 }
 
+/* Rows of bools are taken eight at a time: one that differs is found wherever
+ * it is, and only in its row. */
+static void test_bools_in_rows(void **state)
+{
+    (void)state;
+    for (int n = 1; n < 36; n += n < 18 ? 1 : 7)
+        for (int at = 0; at < n; at += 1 + n / 12)
+            for (int any = 0; any < 2; any++) {
+                const char *const op = any ? "Any" : "All";
+                char in[400], out[40];
+                size_t used = (size_t)snprintf(in, sizeof(in), "bool[3,%d]", n);
+                struct krig_case c = {op, "", {in, "int32[] 1"}, {out}};
+
+                for (int i = 0; i < 3 * n; i++)
+                    used += (size_t)snprintf(in + used, sizeof(in) - used,
+                                             " %d", (i == n + at) == any);
+                snprintf(out, sizeof(out), "bool[3] %d %d %d", !any, any, !any);
+                krig_check(&c);
+            }
+}
+
 static void test_where_the_extreme_is(void **state)
 {
     static const struct krig_case cases[] = {
@@ -243,6 +264,7 @@ int main(void)
         cmocka_unit_test(test_operations),
         cmocka_unit_test(test_nothing_folds_to_the_identity),
         cmocka_unit_test(test_large_tensors),
+        cmocka_unit_test(test_bools_in_rows),
         cmocka_unit_test(test_where_the_extreme_is),
     };
 
