@@ -5,6 +5,7 @@
 
 #include "common/halt.h"
 #include "common/variant.h"
+#include "kernels/box.h"
 
 #include <string.h>
 
@@ -206,7 +207,7 @@ void tfd_shape_strides(const struct tfd_shape *s, int64_t *stride)
     }
 }
 
-/* The innermost dimension is one gather (or scatter element by element); the
+/* Strings and handles: the innermost dimension is a gather, or one by one; the
  * others count like an odometer. */
 static enum tfd_code copy_row(enum tfd_dtype dtype, void *dst,
                               int64_t dst_stride, const void *src,
@@ -222,18 +223,17 @@ static enum tfd_code copy_row(enum tfd_dtype dtype, void *dst,
     return TFD_OK;
 }
 
-enum tfd_code tfd_elements_box(enum tfd_dtype dtype,
-                               const struct tfd_shape *shape, void *dst,
-                               const int64_t *dst_stride, const void *src,
-                               const int64_t *src_stride, struct tfd_status *st)
+static enum tfd_code copy_owned(enum tfd_dtype dtype,
+                                const struct tfd_shape *shape, void *dst,
+                                const int64_t *dst_stride, const void *src,
+                                const int64_t *src_stride,
+                                struct tfd_status *st)
 {
     int last = shape->rank - 1;
     int64_t at[TFD_RANK_MAX] = {0};
     int64_t to = 0, from = 0;
     int d;
 
-    if (tfd_shape_elements(shape) == 0)
-        return TFD_OK;
     if (last < 0)
         return tfd_elements_copy(dtype, dst, src, 1, st);
     for (;;) {
@@ -252,4 +252,32 @@ enum tfd_code tfd_elements_box(enum tfd_dtype dtype,
         if (d < 0 || tfd_halted())
             return TFD_OK;
     }
+}
+
+static void copy_numbers(struct tfd_kctx *k, int64_t size,
+                         const struct tfd_shape *shape, void *dst,
+                         const int64_t *dst_stride, const void *src,
+                         const int64_t *src_stride)
+{
+    struct tfd_box box;
+
+    tfd_box_init(&box, (size_t)size);
+    for (int d = 0; d < shape->rank; d++)
+        tfd_box_add(&box, shape->dim[d], dst_stride[d] * size,
+                    src_stride[d] * size);
+    tfd_box_copy(k, &box, dst, src);
+}
+
+enum tfd_code tfd_elements_box(struct tfd_kctx *k, enum tfd_dtype dtype,
+                               const struct tfd_shape *shape, void *dst,
+                               const int64_t *dst_stride, const void *src,
+                               const int64_t *src_stride, struct tfd_status *st)
+{
+    if (tfd_shape_elements(shape) == 0)
+        return TFD_OK;
+    if (!tfd_dtype_is_pod(dtype))
+        return copy_owned(dtype, shape, dst, dst_stride, src, src_stride, st);
+    copy_numbers(k, (int64_t)tfd_dtype_size(dtype), shape, dst, dst_stride, src,
+                 src_stride);
+    return TFD_OK;
 }

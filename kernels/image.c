@@ -22,8 +22,9 @@ struct tfd_image tfd_image_result(int out, bool second)
 
 /* Copies `in` to `out`, a tensor of the same elements in which the dimensions
  * from the second on are turned round by one place; to the left or right. */
-static enum tfd_code turn(const struct tfd_tensor *in, bool left,
-                          struct tfd_tensor *out, struct tfd_status *st)
+static enum tfd_code turn(struct tfd_kctx *k, const struct tfd_tensor *in,
+                          bool left, struct tfd_tensor *out,
+                          struct tfd_status *st)
 {
     const int rank = in->shape.rank;
     int64_t from[TFD_RANK_MAX], to[TFD_RANK_MAX], read[TFD_RANK_MAX];
@@ -36,7 +37,7 @@ static enum tfd_code turn(const struct tfd_tensor *in, bool left,
     for (int i = 1; i < rank; i++)
         read[i] = from[left ? 1 + i % (rank - 1)
                             : 1 + (i - 1 + rank - 2) % (rank - 1)];
-    return tfd_elements_box(in->dtype, &out->shape, tfd_tensor_data(out), to,
+    return tfd_elements_box(k, in->dtype, &out->shape, tfd_tensor_data(out), to,
                             tfd_tensor_data(in), read, st);
 }
 
@@ -52,7 +53,8 @@ static struct tfd_shape channels_last(const struct tfd_shape *s)
 
 /* ---- Operands ------------------------------------------------------------ */
 
-static enum tfd_code load(struct tfd_image *o, struct tfd_status *st)
+static enum tfd_code load(struct tfd_kctx *k, struct tfd_image *o,
+                          struct tfd_status *st)
 {
     struct tfd_tensor last = TFD_TENSOR_INIT;
     struct tfd_shape shape = o->from->shape;
@@ -61,7 +63,7 @@ static enum tfd_code load(struct tfd_image *o, struct tfd_status *st)
     if (o->second) {
         shape = channels_last(&shape);
         TFD_TRY(tfd_tensor_new(&last, o->from->dtype, &shape, st));
-        rc = turn(o->from, true, &last, st);
+        rc = turn(k, o->from, true, &last, st);
     } else {
         last = tfd_tensor_ref(o->from);
     }
@@ -109,7 +111,7 @@ static enum tfd_code store(struct tfd_kctx *k, const struct tfd_image *o,
     if (n == 0 || o->work.buffer == out->buffer)
         return TFD_OK;
     if (!tfd_dtype_is_narrow(out->dtype))
-        return turn(&o->work, false, out, st);
+        return turn(k, &o->work, false, out, st);
     if (!o->second) {
         tfd_narrow_round(out->dtype, tfd_tensor_data(&o->work),
                          tfd_tensor_data(out), n);
@@ -118,7 +120,7 @@ static enum tfd_code store(struct tfd_kctx *k, const struct tfd_image *o,
     TFD_TRY(tfd_tensor_new(&narrow, out->dtype, &o->work.shape, st));
     tfd_narrow_round(out->dtype, tfd_tensor_data(&o->work),
                      tfd_tensor_data(&narrow), n);
-    rc = turn(&narrow, false, out, st);
+    rc = turn(k, &narrow, false, out, st);
     tfd_tensor_unref(&narrow);
     return rc;
 }
@@ -129,7 +131,8 @@ enum tfd_code tfd_image_begin(struct tfd_kctx *k, struct tfd_image *o, int n,
                               struct tfd_status *st)
 {
     for (int i = 0; i < n; i++) {
-        enum tfd_code rc = o[i].from ? load(&o[i], st) : prepare(k, &o[i], st);
+        enum tfd_code rc =
+            o[i].from ? load(k, &o[i], st) : prepare(k, &o[i], st);
 
         if (rc != TFD_OK)
             return rc;

@@ -101,7 +101,7 @@ static enum tfd_code pad_compute(struct tfd_kctx *k, struct tfd_status *st)
     for (int d = 0; d < out.rank; d++)
         offset += p.before[d] * to[d];
     return tfd_elements_box(
-        x->dtype, &x->shape,
+        k, x->dtype, &x->shape,
         tfd_element_at(tfd_tensor_data(&k->out[0]), x->dtype, offset), to,
         tfd_tensor_data(x), from, st);
 }

@@ -68,7 +68,7 @@ static enum tfd_code copy_box(struct tfd_kctx *k, const struct tfd_tensor *x,
         from[d] *= step[d];
     }
     return tfd_elements_box(
-        x->dtype, box, tfd_tensor_data(&k->out[0]), to,
+        k, x->dtype, box, tfd_tensor_data(&k->out[0]), to,
         tfd_element_of(tfd_tensor_data(x), x->dtype, offset), from, st);
 }
 
@@ -386,7 +386,7 @@ static enum tfd_code strided_grad_compute(struct tfd_kctx *k,
         to[i] *= d.stride[i];
     }
     return tfd_elements_box(
-        dy->dtype, &d.box,
+        k, dy->dtype, &d.box,
         tfd_element_at(tfd_tensor_data(&k->out[0]), dy->dtype, offset), to,
         tfd_tensor_data(dy), from, st);
 }

@@ -162,12 +162,12 @@ static enum tfd_code move(struct tfd_kctx *k, const struct tfd_space_batch *f,
             continue;
         if (fold_it)
             TFD_TRY(tfd_elements_box(
-                t, &b.shape, tfd_element_at(to, t, b.folded_at),
+                k, t, &b.shape, tfd_element_at(to, t, b.folded_at),
                 b.folded_stride, tfd_element_of(from, t, b.wide_at),
                 b.wide_stride, st));
         else
             TFD_TRY(tfd_elements_box(
-                t, &b.shape, tfd_element_at(to, t, b.wide_at), b.wide_stride,
+                k, t, &b.shape, tfd_element_at(to, t, b.wide_at), b.wide_stride,
                 tfd_element_of(from, t, b.folded_at), b.folded_stride, st));
     }
     return TFD_OK;

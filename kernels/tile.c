@@ -50,7 +50,7 @@ static enum tfd_code tile_compute(struct tfd_kctx *k, struct tfd_status *st)
         tiles *= out.dim[d] / x->shape.dim[d];
     for (int64_t t = 0; t < tiles && !tfd_halted(); t++) {
         TFD_TRY(tfd_elements_box(
-            x->dtype, &x->shape,
+            k, x->dtype, &x->shape,
             tfd_element_at(tfd_tensor_data(&k->out[0]), x->dtype, offset), to,
             tfd_tensor_data(x), from, st));
         for (int d = out.rank - 1; d >= 0; d--) {

@@ -74,7 +74,7 @@ static enum tfd_code transpose_compute(struct tfd_kctx *k,
     }
     TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &out, st));
     tfd_shape_strides(&out, to);
-    return tfd_elements_box(x->dtype, &out, tfd_tensor_data(&k->out[0]), to,
+    return tfd_elements_box(k, x->dtype, &out, tfd_tensor_data(&k->out[0]), to,
                             tfd_tensor_data(x), from, st);
 }
 

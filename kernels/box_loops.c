@@ -1,0 +1,389 @@
+/*
+ * box_loops.c - see box_loops.h.
+ *
+ * Elements are of types that may lie at any address, so that a run of two
+ * floats is one element of eight bytes wherever it begins.
+ *
+ * Short runs are copied by loads and stores of a fixed size, the last of which
+ * reach back to where the run ends: 12 bytes are bytes 0 to 7 and 4 to 11.
+ */
+#include "kernels/box_loops.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+#define ANYWHERE __attribute__((aligned(1), may_alias))
+
+typedef uint8_t item1 ANYWHERE;
+typedef uint16_t item2 ANYWHERE;
+typedef uint32_t item4 ANYWHERE;
+typedef uint64_t item8 ANYWHERE;
+typedef uint64_t item16 __attribute__((vector_size(16))) ANYWHERE;
+
+/* ---- Elements ------------------------------------------------------------ */
+
+/* The longer dimension is the inner loop; both fit a cache. */
+#define ITEM_LOOP(size)                                                 \
+    static void strided##size(const struct tfd_box_nest *n, char *to,   \
+                              const char *from)                         \
+    {                                                                   \
+        const int rows_inside = n->rows > n->count;                     \
+        const int64_t outer = rows_inside ? n->count : n->rows;         \
+        const int64_t inner = rows_inside ? n->rows : n->count;         \
+        const int64_t outer_to = rows_inside ? n->to : n->row_to;       \
+        const int64_t outer_from = rows_inside ? n->from : n->row_from; \
+        const int64_t to_step = rows_inside ? n->row_to : n->to;        \
+        const int64_t from_step = rows_inside ? n->row_from : n->from;  \
+                                                                        \
+        for (int64_t o = 0; o < outer; o++) {                           \
+            char *y = to + o * outer_to;                                \
+            const char *x = from + o * outer_from;                      \
+                                                                        \
+            for (int64_t i = 0; i < inner; i++)                         \
+                *(item##size *)(y + i * to_step) =                      \
+                    *(const item##size *)(x + i * from_step);           \
+        }                                                               \
+    }
+
+/* A row at a time, with what x_at says in place of each. */
+#define ROW_LOOP(name, size, x_type, x_begin, x_at)                      \
+    static void name##size(const struct tfd_box_nest *n, char *to,       \
+                           const char *from)                             \
+    {                                                                    \
+        const int64_t rows = n->rows, count = n->count;                  \
+        const int64_t row_to = n->row_to, row_from = n->row_from;        \
+                                                                         \
+        for (int64_t o = 0; o < rows; o++) {                             \
+            item##size *y = (item##size *)(to + o * row_to);             \
+            x_type x = x_begin(const item##size *)(from + o * row_from); \
+                                                                         \
+            for (int64_t i = 0; i < count; i++)                          \
+                y[i] = x_at;                                             \
+        }                                                                \
+    }
+
+#define ROW_LOOPS(size)                                    \
+    ITEM_LOOP(size)                                        \
+    ROW_LOOP(second, size, const item##size *, , x[2 * i]) \
+    ROW_LOOP(back, size, const item##size *, , x[-i])      \
+    ROW_LOOP(same, size, const item##size, *, x)
+
+ROW_LOOPS(1)
+ROW_LOOPS(2)
+ROW_LOOPS(4)
+ROW_LOOPS(8)
+ROW_LOOPS(16)
+
+/* ---- Runs ---------------------------------------------------------------- */
+
+#define AT(type, p, at) (*(type *)((p) + (at)))
+#define OF(type, p, at) (*(const type *)((p) + (at)))
+
+/* n bytes, as two items that may overlap. */
+#define MOVE_ENDS(type)                        \
+    const type head = OF(type, x, 0);          \
+    const type tail = OF(type, x, size - end); \
+                                               \
+    AT(type, y, 0) = head;                     \
+    AT(type, y, size - end) = tail;
+
+#define RUN_LOOP(name, type, middle)                                           \
+    static void name(const struct tfd_box_nest *n, char *to, const char *from) \
+    {                                                                          \
+        const ptrdiff_t size = n->count, end = (ptrdiff_t)sizeof(type);        \
+                                                                               \
+        for (int64_t o = 0; o < n->rows; o++) {                                \
+            char *y = to + o * n->row_to;                                      \
+            const char *x = from + o * n->row_from;                            \
+                                                                               \
+            for (ptrdiff_t i = end; i < (middle) && i < size - end; i += end)  \
+                AT(type, y, i) = OF(type, x, i);                               \
+            MOVE_ENDS(type)                                                    \
+        }                                                                      \
+    }
+
+RUN_LOOP(run3, item2, 0)   /* 2 to 4 bytes */
+RUN_LOOP(run7, item4, 0)   /* 4 to 8 */
+RUN_LOOP(run15, item8, 0)  /* 8 to 16 */
+RUN_LOOP(run31, item16, 0) /* 16 to 32 */
+RUN_LOOP(run_short, item16, INT64_MAX)
+
+static void run64(const struct tfd_box_nest *n, char *to, const char *from)
+{
+    for (int64_t o = 0; o < n->rows; o++)
+        memcpy(to + o * n->row_to, from + o * n->row_from, 64);
+}
+
+static void run_long(const struct tfd_box_nest *n, char *to, const char *from)
+{
+    for (int64_t o = 0; o < n->rows; o++)
+        memcpy(to + o * n->row_to, from + o * n->row_from, (size_t)n->count);
+}
+
+/* Of runs up to these bytes. */
+static const struct {
+    int64_t most;
+    tfd_box_loop *loop;
+} runs[] = {
+    {1, strided1}, {4, run3},        {8, run7},
+    {16, run15},   {32, run31},      {63, run_short},
+    {64, run64},   {256, run_short}, {INT64_MAX, run_long},
+};
+
+/* A run of bytes is one element wide. */
+static void run(const struct tfd_box_nest *n, int64_t size, char *to,
+                const char *from)
+{
+    const struct tfd_box_nest bytes = {.rows = n->rows,
+                                       .row_to = n->row_to,
+                                       .row_from = n->row_from,
+                                       .count = n->count * size,
+                                       .to = 1,
+                                       .from = 1};
+    int i = 0;
+
+    while (bytes.count > runs[i].most)
+        i++;
+    runs[i].loop(&bytes, to, from);
+}
+
+#define RUN(size)                                                    \
+    static void run_of##size(const struct tfd_box_nest *n, char *to, \
+                             const char *from)                       \
+    {                                                                \
+        run(n, size, to, from);                                      \
+    }
+
+RUN(1)
+RUN(2)
+RUN(4)
+RUN(8)
+RUN(16)
+
+/* ---- Transposes ---------------------------------------------------------- */
+
+typedef uint8_t vector1 __attribute__((vector_size(16))) ANYWHERE;
+typedef uint16_t vector2 __attribute__((vector_size(16))) ANYWHERE;
+typedef uint32_t vector4 __attribute__((vector_size(16))) ANYWHERE;
+typedef uint64_t vector8 __attribute__((vector_size(16))) ANYWHERE;
+
+#if defined(__clang__)
+#define PICK(V, a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define PICK(V, a, b, ...) __builtin_shuffle(a, b, (V){__VA_ARGS__})
+#endif
+
+/* Elements of two vectors by turns: of their first halves, of the others. */
+#define FIRST1 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define SECOND1 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+#define FIRST2 0, 8, 1, 9, 2, 10, 3, 11
+#define SECOND2 4, 12, 5, 13, 6, 14, 7, 15
+#define FIRST4 0, 4, 1, 5
+#define SECOND4 2, 6, 3, 7
+#define FIRST8 0, 2
+#define SECOND8 1, 3
+
+/* Turns N by N elements, a vector a row, N being 16 bytes of them: each round
+ * shuffles the rows and the elements in them like two halves of a pack of
+ * cards, and after log2(N) rounds they have changed places. */
+#define TURN_SQUARE(size, N)                                              \
+    static inline __attribute__((always_inline)) void square##size(       \
+        char *to, int64_t to_row, const char *from, int64_t from_row)     \
+    {                                                                     \
+        vector##size a[N], b[N];                                          \
+                                                                          \
+        for (int i = 0; i < N; i++)                                       \
+            a[i] = OF(vector##size, from, i * from_row);                  \
+        for (int round = 1; round < N; round *= 2) {                      \
+            for (int i = 0; i < N / 2; i++) {                             \
+                b[2 * i] =                                                \
+                    PICK(vector##size, a[i], a[i + N / 2], FIRST##size);  \
+                b[2 * i + 1] =                                            \
+                    PICK(vector##size, a[i], a[i + N / 2], SECOND##size); \
+            }                                                             \
+            for (int i = 0; i < N; i++)                                   \
+                a[i] = b[i];                                              \
+        }                                                                 \
+        for (int i = 0; i < N; i++)                                       \
+            AT(vector##size, to, i *to_row) = a[i];                       \
+    }
+
+TURN_SQUARE(1, 16)
+TURN_SQUARE(2, 8)
+TURN_SQUARE(4, 4)
+TURN_SQUARE(8, 2)
+
+static inline void square16(char *to, int64_t to_row, const char *from,
+                            int64_t from_row)
+{
+    (void)to_row;
+    (void)from_row;
+    AT(item16, to, 0) = OF(item16, from, 0);
+}
+
+/*
+ * A block is turned into a place of its own, whose rows then go out whole: the
+ * rows of large matrices often lie by a power of two, where the first cache
+ * has no room for one line of each.
+ *
+ * Where all is far larger than the caches, every row of a block is on a page of
+ * its own, which no processor foresees: the next block is asked for while this
+ * one is turned, and whole lines go to memory past the caches.
+ */
+#define BLOCK_SIZE 16384
+#define LINE_SIZE 64
+
+/* From an aligned block of whole lines to aligned rows. */
+static void put_lines(const struct tfd_box_nest *n, int64_t bytes, char *to,
+                      const char *block, int64_t pitch)
+{
+#if defined(__SSE2__)
+    for (int64_t r = 0; r < n->rows; r++)
+        for (int64_t i = 0; i < bytes; i += 16)
+            _mm_stream_si128((__m128i *)(to + r * n->row_to + i),
+                             *(const __m128i *)(block + r * pitch + i));
+#else
+    for (int64_t r = 0; r < n->rows; r++)
+        memcpy(to + r * n->row_to, block + r * pitch, (size_t)bytes);
+#endif
+}
+
+static void ask_to_write(const struct tfd_box_nest *n, int64_t bytes,
+                         const char *to)
+{
+    for (int64_t r = 0; r < n->rows; r++)
+        for (int64_t i = 0; i < bytes; i += LINE_SIZE)
+            __builtin_prefetch(to + r * n->row_to + n->next_to + i, 1);
+}
+
+static void put_block(const struct tfd_box_nest *n, int64_t size, char *to,
+                      const char *block, int64_t pitch)
+{
+    const struct tfd_box_nest rows = {.rows = n->rows,
+                                      .row_to = n->row_to,
+                                      .row_from = pitch,
+                                      .count = n->count,
+                                      .to = size,
+                                      .from = size};
+    const int64_t bytes = n->count * size;
+
+    if (n->far &&
+        (bytes | n->row_to | (int64_t)(uintptr_t)to) % LINE_SIZE == 0) {
+        put_lines(n, bytes, to, block, pitch);
+        return;
+    }
+    if (n->far)
+        ask_to_write(n, bytes, to);
+    run(&rows, size, to, block);
+}
+
+/* n rows of `bytes` bytes, in the next block. */
+static inline void ask_to_read(const char *from, int64_t row, int64_t n,
+                               int64_t bytes)
+{
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t at = 0; at < bytes; at += LINE_SIZE)
+            __builtin_prefetch(from + i * row + at, 0, 2);
+}
+
+/* The last square along a side may overlap the one before. */
+#define TURN(size, N, edge)                                                  \
+    _Static_assert((size) * (edge) * (edge) <= BLOCK_SIZE, "a block fits");  \
+                                                                             \
+    static void turn##size(const struct tfd_box_nest *n, char *to,           \
+                           const char *from)                                 \
+    {                                                                        \
+        _Alignas(LINE_SIZE) char block[BLOCK_SIZE];                          \
+        const int64_t pitch = (size) * (edge);                               \
+                                                                             \
+        if (n->rows < N || n->count < N) {                                   \
+            strided##size(n, to, from);                                      \
+            return;                                                          \
+        }                                                                    \
+        for (int64_t at = 0; at < n->count; at += N) {                       \
+            const int64_t c = at + N > n->count ? n->count - N : at;         \
+            const char *x = from + c * n->from;                              \
+                                                                             \
+            if (n->far)                                                      \
+                ask_to_read(x + n->next_from, n->from, N, n->rows * (size)); \
+            for (int64_t next = 0; next < n->rows; next += N) {              \
+                const int64_t r = next + N > n->rows ? n->rows - N : next;   \
+                                                                             \
+                square##size(block + r * pitch + c * (size), pitch,          \
+                             x + r * (size), n->from);                       \
+            }                                                                \
+        }                                                                    \
+        put_block(n, size, to, block, pitch);                                \
+    }
+
+TURN(1, 16, 128)
+TURN(2, 8, 64)
+TURN(4, 4, 64)
+TURN(8, 2, 32)
+TURN(16, 1, 32)
+
+void tfd_box_turn_end(void)
+{
+#if defined(__SSE2__)
+    _mm_sfence();
+#endif
+}
+
+/* ---- Which one ----------------------------------------------------------- */
+
+static const struct {
+    int64_t size, edge;
+    tfd_box_loop *run, *same, *second, *back, *strided, *turn;
+} loops[] = {
+#define ROW(size, edge)                                                 \
+    {                                                                   \
+        size, edge, run_of##size, same##size, second##size, back##size, \
+            strided##size, turn##size                                   \
+    }
+    ROW(1, 128), ROW(2, 64), ROW(4, 64), ROW(8, 32), ROW(16, 32),
+#undef ROW
+};
+
+static int row_of(int64_t size)
+{
+    int i = 0;
+
+    while (loops[i].size != size)
+        i++;
+    return i;
+}
+
+#define FEW 8 /* elements in a row, for which its loop is not worth it */
+
+tfd_box_loop *tfd_box_loop_of(const struct tfd_box_nest *n, int64_t size)
+{
+    const int i = row_of(size);
+
+    if (n->to == size && n->from == size)
+        return loops[i].run;
+    if (n->to != size || n->count < FEW)
+        return loops[i].strided;
+    return n->from == 0          ? loops[i].same
+           : n->from == 2 * size ? loops[i].second
+           : n->from == -size    ? loops[i].back
+                                 : loops[i].strided;
+}
+
+tfd_box_loop *tfd_box_turn_of(int64_t size)
+{
+    return loops[row_of(size)].turn;
+}
+
+int64_t tfd_box_turn_edge(int64_t size)
+{
+    return loops[row_of(size)].edge;
+}
+
+int64_t tfd_box_turn_least(int64_t size)
+{
+    return 16 / size;
+}

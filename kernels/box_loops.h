@@ -1,0 +1,39 @@
+/*
+ * box_loops.h - the innermost two dimensions of box.h.
+ *
+ * Threads: pure.
+ */
+#ifndef TFD_KERNELS_BOX_LOOPS_H
+#define TFD_KERNELS_BOX_LOOPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* `rows` times `count` elements; all strides are bytes. */
+struct tfd_box_nest {
+    int64_t rows, row_to, row_from;
+    int64_t count, to, from;
+    /* For loops that turn: all of the box is more than the caches hold, and the
+     * nest after this one lies so many bytes further. */
+    bool far;
+    int64_t next_to, next_from;
+};
+
+typedef void tfd_box_loop(const struct tfd_box_nest *n, char *to,
+                          const char *from);
+
+/* For elements of `size` bytes: 1, 2, 4, 8 or 16.  How they lie is said by the
+ * strides of the nest that the loop is for. */
+tfd_box_loop *tfd_box_loop_of(const struct tfd_box_nest *n, int64_t size);
+
+/* For nests whose elements lie one after the other in each of the rows that
+ * are written, and in each of the columns that are read. */
+tfd_box_loop *tfd_box_turn_of(int64_t size);
+/* Elements along each side of a block that such a loop turns at once: at most,
+ * and at least. */
+int64_t tfd_box_turn_edge(int64_t size);
+int64_t tfd_box_turn_least(int64_t size);
+/* After the last of several nests that are far. */
+void tfd_box_turn_end(void);
+
+#endif

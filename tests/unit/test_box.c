@@ -1,0 +1,211 @@
+/*
+ * test_box.c - copies of boxes (kernels/box.h): every arrangement that has a
+ * loop of its own, in sizes around those of vectors and blocks, at odd
+ * addresses, by one thread and by several, against one element at a time.
+ */
+#include "kernels/box.h"
+
+#include "common/halt.h"
+#include "common/pool.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define ROOM (1 << 21)
+#define AROUND 64 /* bytes beside what is written, that must stay */
+
+static unsigned char *there, *expected, *here;
+
+/* Unlike kernels/kctx_parallel.c, cuts every range into pieces of a size. */
+static int64_t piece;
+
+void tfd_kctx_parallel_bytes(struct tfd_kctx *k, int64_t n, int bytes,
+                             tfd_range_fn *fn, void *arg)
+{
+    (void)k;
+    assert_true(bytes > 0);
+    for (int64_t i = 0; i < n; i += piece)
+        fn(arg, i, i + piece < n ? i + piece : n);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    there = malloc(ROOM);
+    expected = malloc(ROOM);
+    here = malloc(ROOM);
+    for (int i = 0; here && i < ROOM; i++)
+        here[i] = (unsigned char)(i * 31 + (i >> 8));
+    return !there || !expected || !here;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    free(there);
+    free(expected);
+    free(here);
+    return 0;
+}
+
+struct box {
+    int rank;
+    int64_t size, dim[6], to[6], from[6]; /* strides in elements */
+};
+
+static void copy_slowly(const struct box *b, unsigned char *to,
+                        const unsigned char *from, int d)
+{
+    if (d == b->rank)
+        memcpy(to, from, (size_t)b->size);
+    for (int64_t i = 0; d < b->rank && i < b->dim[d]; i++)
+        copy_slowly(b, to + i * b->to[d] * b->size,
+                    from + i * b->from[d] * b->size, d + 1);
+}
+
+/* The lowest or highest place that a box reaches by these strides, in bytes. */
+static int64_t reach(const struct box *b, const int64_t *stride, int sign)
+{
+    int64_t at = 0;
+
+    for (int d = 0; d < b->rank; d++)
+        if (stride[d] * sign > 0)
+            at += (b->dim[d] - 1) * stride[d];
+    return at * b->size;
+}
+
+static void check_at(const struct box *b, int offset, struct tfd_kctx *k)
+{
+    const int64_t to = AROUND + offset - reach(b, b->to, -1);
+    const int64_t from = offset - reach(b, b->from, -1);
+    const size_t used = (size_t)(to + reach(b, b->to, 1) + b->size) + AROUND;
+    struct tfd_box box;
+
+    assert_true(used <= ROOM && from + reach(b, b->from, 1) < ROOM - 16);
+    memset(there, 0xee, used);
+    memset(expected, 0xee, used);
+    copy_slowly(b, expected + to, here + from, 0);
+    tfd_box_init(&box, (size_t)b->size);
+    for (int d = 0; d < b->rank; d++)
+        tfd_box_add(&box, b->dim[d], b->to[d] * b->size, b->from[d] * b->size);
+    tfd_box_copy(k, &box, there + to, here + from);
+    assert_memory_equal(there, expected, used);
+}
+
+static const int64_t sizes[] = {1, 2, 4, 8, 16};
+
+/* A box in every size, aligned and not, on one thread and shared. */
+static void check(struct box b)
+{
+    static const int offsets[] = {0, 16, 3};
+    struct tfd_kctx *k = (struct tfd_kctx *)here; /* never looked at */
+
+    for (int s = 0; s < 5; s++) {
+        b.size = sizes[s];
+        piece = 1 + s;
+        check_at(&b, offsets[s % 3], s % 2 ? NULL : k);
+        check_at(&b, offsets[(s + 2) % 3], s % 2 ? k : NULL);
+    }
+}
+
+static void test_nothing(void **state)
+{
+    (void)state;
+    check((struct box){0, 0, {0}, {0}, {0}});
+    check((struct box){1, 0, {0}, {1}, {1}});
+    check((struct box){1, 0, {1}, {7}, {9}});
+    check((struct box){3, 0, {4, 0, 5}, {20, 5, 1}, {20, 5, 1}});
+    check((struct box){2, 0, {1, 1}, {3, 1}, {5, 1}});
+}
+
+static void test_runs(void **state)
+{
+    (void)state;
+    for (int64_t n = 1; n <= 70; n++) {
+        check((struct box){1, 0, {n}, {1}, {1}});
+        check((struct box){2, 0, {5, n}, {n + 3, 1}, {n, 1}});
+        check((struct box){2, 0, {3, n}, {n, 1}, {2 * n, 1}});
+        check((struct box){3, 0, {2, 3, n}, {3 * n, n, 1}, {n, 2 * n, 1}});
+    }
+    check((struct box){1, 0, {65537}, {1}, {1}});
+    check((struct box){2, 0, {2, 30001}, {30002, 1}, {30001, 1}});
+    check((struct box){2, 0, {9000, 3}, {5, 1}, {7, 1}});
+}
+
+/* [3,n] of every kind that is not a run. */
+static void test_elements(void **state)
+{
+    (void)state;
+    for (int64_t n = 1; n <= 70; n++) {
+        check((struct box){2, 0, {3, n}, {n, 1}, {1, 0}});
+        check((struct box){2, 0, {3, n}, {n, 1}, {2 * n, 2}});
+        check((struct box){2, 0, {3, n}, {n, 1}, {n, -1}});
+        check((struct box){2, 0, {3, n}, {n, 1}, {-n, -1}});
+        check((struct box){2, 0, {3, n}, {n, 1}, {5 * n, 5}});
+        check((struct box){2, 0, {n, 3}, {3, 1}, {7, 2}});
+        check((struct box){2, 0, {3, n}, {3 * n, 3}, {n, 1}});
+        check((struct box){2, 0, {n, 3}, {12, 4}, {6, 2}});
+    }
+    check((struct box){3, 0, {20, 4, 16}, {64, 16, 1}, {16, 0, 1}});
+    check((struct box){4, 0, {3, 2, 5, 4}, {40, 20, 4, 1}, {20, 0, 4, 1}});
+    check((struct box){1, 0, {40000}, {1}, {0}});
+    check((struct box){1, 0, {30000}, {1}, {3}});
+    check((struct box){1, 0, {40000}, {1}, {-1}});
+}
+
+static void test_transposes(void **state)
+{
+    static const int64_t n[] = {2,  3,  4,  5,  7,  8,  9,   15,  16,
+                                17, 31, 33, 63, 64, 65, 128, 129, 200};
+
+    (void)state;
+    for (int i = 0; i < (int)(sizeof(n) / sizeof(n[0])); i++)
+        for (int j = 0; j < (int)(sizeof(n) / sizeof(n[0])); j += 1 + i % 2) {
+            const int64_t a = n[i], b = n[j];
+
+            check((struct box){2, 0, {a, b}, {b, 1}, {1, a}});
+            check((struct box){2, 0, {a, b}, {b + 1, 1}, {1, a + 2}});
+        }
+    for (int i = 0; i < 14; i++) {
+        const int64_t a = n[i];
+
+        check((struct box){3, 0, {3, a, 7}, {7 * a, 7, 1}, {7 * a, 1, a}});
+        check((struct box){3, 0, {7, 5, a}, {5 * a, a, 1}, {1, 7, 35}});
+        check((struct box){3, 0, {a, 3, 70}, {210, 70, 1}, {1, a, 3 * a}});
+        check((struct box){3, 0, {a, 9, 3}, {27, 3, 1}, {3, 3 * a, 1}});
+        check((struct box){3, 0, {5, a, 9}, {1, 45, 5}, {9 * a, 9, 1}});
+    }
+}
+
+/* Whoever is told to stop writes nothing more. */
+static void test_halted(void **state)
+{
+    const int stop = 1;
+    struct tfd_box box;
+
+    (void)state;
+    memset(there, 0xee, ROOM);
+    memset(expected, 0xee, ROOM);
+    tfd_box_init(&box, 4);
+    tfd_box_add(&box, 100, 400, 4);
+    tfd_box_add(&box, 100, 4, 400);
+    tfd_halt_at(&stop);
+    tfd_box_copy(NULL, &box, there, here);
+    tfd_halt_at(NULL);
+    assert_memory_equal(there, expected, ROOM);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nothing),  cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_elements), cmocka_unit_test(test_transposes),
+        cmocka_unit_test(test_halted),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
