@@ -18,6 +18,10 @@
 #define LINE_SIZE 64
 #define FAR_SIZE (4 << 20) /* bytes of a box that no near cache holds */
 
+/* In bytes that could be moved meanwhile. */
+#define RUN_COST 64
+#define ITEM_COST 16
+
 struct counter {
     int64_t end, to, from;
     int64_t *cut; /* NULL, or the nest's number of which this counts pieces */
@@ -330,6 +334,18 @@ static void copy_units(void *arg, int64_t begin, int64_t end)
         tfd_box_turn_end();
 }
 
+/* In bytes: what is moved, and what beginning a run costs, or an element. */
+static int64_t cost_of(const struct plan *p, int64_t bytes)
+{
+    const struct tfd_box *b = &p->box;
+    const int last = b->rank - 1;
+    const bool runs = b->to[last] == b->size && b->from[last] == b->size;
+
+    if (runs)
+        return 2 * bytes + bytes / (p->nest.count * b->size) * RUN_COST;
+    return 2 * bytes + bytes / b->size * ITEM_COST;
+}
+
 void tfd_box_copy(struct tfd_kctx *k, const struct tfd_box *b, void *to,
                   const void *from)
 {
@@ -340,7 +356,7 @@ void tfd_box_copy(struct tfd_kctx *k, const struct tfd_box *b, void *to,
         return;
     make_plan(&p, b, to, from);
     if (k)
-        tfd_kctx_parallel_bytes(k, p.units, (int)(2 * bytes / p.units),
+        tfd_kctx_parallel_bytes(k, p.units, (int)(cost_of(&p, bytes) / p.units),
                                 copy_units, &p);
     else
         copy_units(&p, 0, p.units);

@@ -56,24 +56,6 @@ static enum tfd_code concat_shape_of(const struct tfd_shape *in, int count,
     return tfd_shape_make(out, out->dim, out->rank, st);
 }
 
-static enum tfd_code concat_copy(struct tfd_kctx *k, int count, int axis,
-                                 struct tfd_status *st)
-{
-    const struct tfd_tensor *y = &k->out[0];
-    int64_t outer, inner, row, at = 0;
-
-    tfd_runs_around(&y->shape, axis, &outer, &inner);
-    row = y->shape.dim[axis] * inner;
-    for (int i = 0; i < count; i++) {
-        int64_t run = k->in[i].shape.dim[axis] * inner;
-
-        TFD_TRY(
-            tfd_runs_copy(k, 0, row, at, &k->in[i], run, 0, run, outer, st));
-        at += run;
-    }
-    return TFD_OK;
-}
-
 static enum tfd_code concat_axis(const struct tfd_kctx *k, int rank, int *axis,
                                  struct tfd_status *st)
 {
@@ -100,7 +82,7 @@ static enum tfd_code concat_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     int count = k->in_count - 1, axis = 0;
     struct tfd_shape out = k->in[0].shape;
-    int64_t dim = 0;
+    int64_t dim = 0, outer, inner;
 
     TFD_TRY(concat_axis(k, out.rank, &axis, st));
     for (int i = 0; i < count; i++) {
@@ -114,7 +96,8 @@ static enum tfd_code concat_compute(struct tfd_kctx *k, struct tfd_status *st)
     out.dim[axis] = dim;
     TFD_TRY(tfd_shape_make(&out, out.dim, out.rank, st));
     TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &out, st));
-    return concat_copy(k, count, axis, st);
+    tfd_runs_around(&out, axis, &outer, &inner);
+    return tfd_runs_join(k, count, outer, st);
 }
 
 static enum tfd_code concat_shape(struct tfd_shape_ctx *s,

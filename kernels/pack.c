@@ -55,10 +55,7 @@ static enum tfd_code pack_compute(struct tfd_kctx *k, struct tfd_status *st)
                             tfd_shape_text(&k->in[i].shape, other));
     TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &out, st));
     tfd_runs_around(&out, at, &outer, &inner);
-    for (int i = 0; i < k->in_count; i++)
-        TFD_TRY(tfd_runs_copy(k, 0, inner * k->in_count, inner * i, &k->in[i],
-                              inner, 0, inner, outer, st));
-    return TFD_OK;
+    return tfd_runs_join(k, k->in_count, outer, st);
 }
 
 static enum tfd_code pack_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
@@ -125,12 +122,9 @@ static enum tfd_code unpack_compute(struct tfd_kctx *k, struct tfd_status *st)
     for (int d = 0; d < out.rank; d++)
         out.dim[d] = x->shape.dim[d < at ? d : d + 1];
     tfd_runs_around(&x->shape, at, &outer, &inner);
-    for (int i = 0; i < k->out_count; i++) {
+    for (int i = 0; i < k->out_count; i++)
         TFD_TRY(tfd_kctx_output(k, i, x->dtype, &out, st));
-        TFD_TRY(tfd_runs_copy(k, i, inner, 0, x, inner * k->out_count,
-                              inner * i, inner, outer, st));
-    }
-    return TFD_OK;
+    return tfd_runs_cut(k, x, outer, st);
 }
 
 static enum tfd_code unpack_shape(struct tfd_shape_ctx *s,

@@ -2,7 +2,11 @@
 #include "kernels/runs.h"
 
 #include "common/alloc.h"
+#include "common/halt.h"
+#include "kernels/box.h"
 #include "kernels/element.h"
+
+#include <limits.h>
 
 void tfd_runs_around(const struct tfd_shape *s, int axis, int64_t *outer,
                      int64_t *inner)
@@ -32,12 +36,145 @@ enum tfd_code tfd_runs_copy(struct tfd_kctx *k, int out, int64_t dst_row,
             (size_t)dst_row * size, tfd_element_of(from, dtype, src_at),
             (size_t)src_row * size, (size_t)run * size, (size_t)count, st);
     }
+    if (tfd_dtype_is_pod(dtype)) {
+        const int64_t size = (int64_t)tfd_dtype_size(dtype);
+        struct tfd_box box;
+
+        tfd_box_init(&box, (size_t)size);
+        tfd_box_add(&box, count, dst_row * size, src_row * size);
+        tfd_box_add(&box, run, size, size);
+        tfd_box_copy(k, &box, tfd_element_at(to, dtype, dst_at),
+                     tfd_element_of(from, dtype, src_at));
+        return TFD_OK;
+    }
     for (int64_t i = 0; i < count && run > 0; i++)
         TFD_TRY(tfd_elements_copy(
             dtype, tfd_element_at(to, dtype, i * dst_row + dst_at),
             tfd_element_of(from, dtype, i * src_row + src_at), run, st));
     return TFD_OK;
 }
+
+/* ---- Several parts ------------------------------------------------------- */
+
+/* Of rows that all parts are copied to or from, while they are in a cache. */
+#define BLOCK_SIZE (1 << 17)
+#define ROWS_MIN 16 /* below, each part is shared among threads by itself */
+#define RUN_SIZE 64 /* what beginning a run costs, in bytes */
+
+struct parts {
+    const struct tfd_tensor *part;
+    int count;
+    int64_t outer, row; /* rows, and bytes of one of the whole */
+    char *whole;
+    bool join;
+};
+
+static int64_t bytes_of(const struct tfd_tensor *t)
+{
+    return tfd_tensor_elements(t) * (int64_t)tfd_dtype_size(t->dtype);
+}
+
+static void move_part(const struct parts *p, const struct tfd_tensor *part,
+                      char *whole, int64_t first, int64_t rows)
+{
+    const int64_t run = bytes_of(part) / p->outer;
+    char *own = (char *)tfd_tensor_data(part) + first * run;
+    struct tfd_box box;
+
+    tfd_box_init(&box, 1);
+    tfd_box_add(&box, rows, p->join ? p->row : run, p->join ? run : p->row);
+    tfd_box_add(&box, run, 1, 1);
+    tfd_box_copy(NULL, &box, p->join ? whole : own, p->join ? own : whole);
+}
+
+static void move_rows(void *arg, int64_t begin, int64_t end)
+{
+    const struct parts *p = arg;
+    const int64_t most = p->row < BLOCK_SIZE ? BLOCK_SIZE / p->row : 1;
+
+    for (int64_t i = begin; i < end && !tfd_halted(); i += most) {
+        const int64_t rows = end - i < most ? end - i : most;
+        char *whole = p->whole + i * p->row;
+
+        for (int j = 0; j < p->count; j++) {
+            if (tfd_tensor_elements(&p->part[j]) == 0)
+                continue;
+            move_part(p, &p->part[j], whole, i, rows);
+            whole += bytes_of(&p->part[j]) / p->outer;
+        }
+    }
+}
+
+static bool by_rows(const struct tfd_kctx *k, int out, enum tfd_dtype dtype,
+                    int64_t outer)
+{
+    return outer >= ROWS_MIN && tfd_dtype_is_pod(dtype) &&
+           !tfd_kctx_memory(k, out);
+}
+
+static void move_all(struct tfd_kctx *k, const struct tfd_tensor *whole,
+                     struct parts *p)
+{
+    const int64_t size = bytes_of(whole);
+    int64_t cost;
+
+    if (size == 0)
+        return;
+    p->whole = tfd_tensor_data(whole);
+    p->row = size / p->outer;
+    cost = 2 * p->row + (int64_t)p->count * RUN_SIZE;
+    tfd_kctx_parallel_bytes(k, p->outer, cost < INT_MAX ? (int)cost : INT_MAX,
+                            move_rows, p);
+}
+
+enum tfd_code tfd_runs_join(struct tfd_kctx *k, int count, int64_t outer,
+                            struct tfd_status *st)
+{
+    const struct tfd_tensor *y = &k->out[0];
+    struct parts p = {
+        .part = k->in, .count = count, .outer = outer, .join = true};
+    int64_t row, at = 0;
+
+    if (outer == 0)
+        return TFD_OK;
+    if (by_rows(k, 0, y->dtype, outer)) {
+        move_all(k, y, &p);
+        return TFD_OK;
+    }
+    row = tfd_tensor_elements(y) / outer;
+    for (int i = 0; i < count; i++) {
+        const int64_t run = tfd_tensor_elements(&k->in[i]) / outer;
+
+        TFD_TRY(
+            tfd_runs_copy(k, 0, row, at, &k->in[i], run, 0, run, outer, st));
+        at += run;
+    }
+    return TFD_OK;
+}
+
+enum tfd_code tfd_runs_cut(struct tfd_kctx *k, const struct tfd_tensor *x,
+                           int64_t outer, struct tfd_status *st)
+{
+    struct parts p = {.part = k->out, .count = k->out_count, .outer = outer};
+    int64_t row, at = 0;
+
+    if (outer == 0)
+        return TFD_OK;
+    if (by_rows(k, 0, x->dtype, outer)) {
+        move_all(k, x, &p);
+        return TFD_OK;
+    }
+    row = tfd_tensor_elements(x) / outer;
+    for (int i = 0; i < k->out_count; i++) {
+        const int64_t run = tfd_tensor_elements(&k->out[i]) / outer;
+
+        TFD_TRY(tfd_runs_copy(k, i, run, 0, x, row, at, run, outer, st));
+        at += run;
+    }
+    return TFD_OK;
+}
+
+/* ---- Gradients ----------------------------------------------------------- */
 
 enum tfd_code tfd_runs_gradients(struct tfd_grad *g, struct tfd_edge *parts,
                                  struct tfd_status *st)

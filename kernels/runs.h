@@ -23,6 +23,14 @@ enum tfd_code tfd_runs_copy(struct tfd_kctx *k, int out, int64_t dst_row,
                             int64_t src_row, int64_t src_at, int64_t run,
                             int64_t count, struct tfd_status *st) TFD_MUST_USE;
 
+/* Joins inputs 0 to `count` - 1 to output 0, which is there: each of its
+ * `outer` rows is a row of every input, one after the other. */
+enum tfd_code tfd_runs_join(struct tfd_kctx *k, int count, int64_t outer,
+                            struct tfd_status *st) TFD_MUST_USE;
+/* Cuts x into all outputs, which are there, likewise. */
+enum tfd_code tfd_runs_cut(struct tfd_kctx *k, const struct tfd_tensor *x,
+                           int64_t outer, struct tfd_status *st) TFD_MUST_USE;
+
 /* The gradients of all outputs of g, TFD_GRAD_LIST_MAX at most: zeros for those
  * that nobody reads. */
 enum tfd_code tfd_runs_gradients(struct tfd_grad *g, struct tfd_edge *parts,

@@ -10,7 +10,7 @@ static enum tfd_code cut(struct tfd_kctx *k, const struct tfd_tensor *x,
                          int axis, const int64_t *sizes, struct tfd_status *st)
 {
     struct tfd_shape out = x->shape;
-    int64_t outer, inner, at = 0;
+    int64_t outer, inner;
 
     tfd_runs_around(&x->shape, axis, &outer, &inner);
     for (int i = 0; i < k->out_count; i++) {
@@ -18,12 +18,8 @@ static enum tfd_code cut(struct tfd_kctx *k, const struct tfd_tensor *x,
 
         out.dim[axis] = size;
         TFD_TRY(tfd_kctx_output(k, i, x->dtype, &out, st));
-        TFD_TRY(tfd_runs_copy(k, i, size * inner, 0, x,
-                              x->shape.dim[axis] * inner, at * inner,
-                              size * inner, outer, st));
-        at += size;
     }
-    return TFD_OK;
+    return tfd_runs_cut(k, x, outer, st);
 }
 
 static enum tfd_code split_axis(const struct tfd_kctx *k, int arg,
