@@ -15,8 +15,8 @@
 #include "kernels/families.h"
 #include "kernels/gradient.h"
 #include "kernels/image.h"
-
-#include <math.h>
+#include "kernels/simd.h"
+#include "kernels/vector_math.h"
 
 enum tfd_code tfd_lrn_prepare(const struct tfd_prepare *p, void *state,
                               struct tfd_status *st)
@@ -36,67 +36,176 @@ enum tfd_code tfd_lrn_prepare(const struct tfd_prepare *p, void *state,
 struct rows {
     const struct tfd_lrn *s;
     const float *x, *y, *dy;
-    float *out, *scratch; /* scratch: a row for each row */
+    float *out;
+    float *scratch; /* `stride` for each row and its sums; NULL: on the stack */
     int64_t channels;
+    int64_t reach;  /* the radius, at most the channels */
+    int64_t stride; /* of a row with zeros on both sides, as many as reach */
 };
 
-/* Sum of v[j], |j - c| <= radius. */
-static float around(const struct rows *r, const float *v, int64_t c)
-{
-    int64_t first = c > r->s->radius ? c - r->s->radius : 0;
-    int64_t last = c + r->s->radius + 1;
-    float sum = 0;
+/* Rows are taken in batches of as many as fit into a scratch on the stack:
+ * loops are long, and what one wrote has arrived when the next one reads it in
+ * other pieces.  Longer rows have a scratch of new memory, one each. */
+#define SCRATCH_MAX 1024
 
-    last = last < r->channels ? last : r->channels;
-    for (; first < last; first++)
-        sum += v[first];
-    return sum;
+/* A batch: rows [first, first + count), with the zeros around each, and a sum
+ * for each number of them. */
+struct batch {
+    int64_t first, count;
+    float *padded, *sums;
+};
+
+TFD_VECTOR struct batch batch_at(const struct rows *r, float *stack,
+                                 int64_t first, int64_t end)
+{
+    int64_t most = r->scratch ? 1 : SCRATCH_MAX / r->stride;
+    struct batch b = {first, end - first < most ? end - first : most, stack,
+                      stack + SCRATCH_MAX};
+
+    if (r->scratch) {
+        b.padded = r->scratch + 2 * first * r->stride;
+        b.sums = b.padded + r->stride;
+    }
+    for (int64_t i = 0; i < b.count; i++)
+        for (int64_t c = 0; c < r->reach; c++) {
+            b.padded[i * r->stride + c] = 0;
+            b.padded[(i + 1) * r->stride - 1 - c] = 0;
+        }
+    return b;
 }
 
-static float norm_of(const struct rows *r, const float *squares, int64_t c)
+/* sums[i * stride + c] = v[c - reach] + ... + v[c + reach] of row i, in that
+ * order, all elements side by side; what comes to lie between two rows means
+ * nothing. */
+TFD_VECTOR void sums_of_batch(const struct rows *r, const struct batch *b)
 {
-    return r->s->bias + r->s->alpha * around(r, squares, c);
+    const int64_t n = b->count * r->stride - 2 * r->reach;
+    const int64_t terms = 2 * r->reach + 1;
+    const float *v = b->padded;
+    float *sums = b->sums;
+    int64_t j = 0;
+
+    for (int64_t c = 0; c < n; c++)
+        sums[c] = 0;
+    for (; j + 4 <= terms; j += 4, v += 4)
+        for (int64_t c = 0; c < n; c++)
+            sums[c] = sums[c] + v[c] + v[c + 1] + v[c + 2] + v[c + 3];
+    for (; j < terms; j++, v++)
+        for (int64_t c = 0; c < n; c++)
+            sums[c] += v[c];
 }
 
-static void lrn_rows(void *arg, int64_t begin, int64_t end)
+TFD_VECTOR void squares_of_batch(const struct rows *r, const struct batch *b)
 {
-    const struct rows *r = arg;
+    const float *x = r->x + b->first * r->channels;
 
-    for (int64_t i = begin * r->channels; begin < end;
-         begin++, i += r->channels) {
-        float *squares = r->scratch + i;
+    for (int64_t i = 0; i < b->count; i++, x += r->channels) {
+        float *squares = b->padded + i * r->stride + r->reach;
 
         for (int64_t c = 0; c < r->channels; c++)
-            squares[c] = r->x[i + c] * r->x[i + c];
-        for (int64_t c = 0; c < r->channels; c++)
-            r->out[i + c] =
-                r->x[i + c] * powf(norm_of(r, squares, c), -r->s->beta);
+            squares[c] = x[c] * x[c];
     }
 }
 
-static void grad_rows(void *arg, int64_t begin, int64_t end)
+/* norms[i] becomes norms[i]^-beta, computed as TensorFlow does. */
+TFD_VECTOR void scales_of(float *norms, int64_t n, float beta)
+{
+    if (beta == 0.5f)
+        for (int64_t i = 0; i < n; i++)
+            norms[i] = 1 / sqrtf(norms[i]);
+    else
+        for (int64_t i = 0; i < n; i++)
+            norms[i] = tfd_vector_exp(-beta * tfd_vector_log(norms[i]));
+}
+
+/* The sums of a batch become norms. */
+TFD_VECTOR void norms_of_batch(const struct rows *r, const struct batch *b)
+{
+    const int64_t n = b->count * r->stride - 2 * r->reach;
+    const float bias = r->s->bias, alpha = r->s->alpha;
+
+    for (int64_t i = 0; i < n; i++)
+        b->sums[i] = bias + alpha * b->sums[i];
+}
+
+TFD_SIMD_LOOP(lrn_rows)
+{
+    const struct rows *r = arg;
+    float stack[2 * SCRATCH_MAX];
+
+    for (int64_t i = begin; i < end;) {
+        const struct batch b = batch_at(r, stack, i, end);
+
+        squares_of_batch(r, &b);
+        sums_of_batch(r, &b);
+        norms_of_batch(r, &b);
+        scales_of(b.sums, b.count * r->stride - 2 * r->reach, r->s->beta);
+        for (const float *scale = b.sums; i < b.first + b.count; i++) {
+            const float *x = r->x + i * r->channels;
+            float *out = r->out + i * r->channels;
+
+            for (int64_t c = 0; c < r->channels; c++)
+                out[c] = x[c] * scale[c];
+            scale += r->stride;
+        }
+    }
+}
+TFD_SIMD_CLONES_WIDE(lrn_rows)
+
+/* What is added up for dx: dy * y / norm. */
+TFD_VECTOR void terms_of_batch(const struct rows *r, const struct batch *b)
+{
+    for (int64_t i = 0; i < b->count; i++) {
+        const int64_t at = (b->first + i) * r->channels;
+        const float *dy = r->dy + at, *y = r->y + at;
+        const float *norm = b->sums + i * r->stride;
+        float *terms = b->padded + i * r->stride + r->reach;
+
+        for (int64_t c = 0; c < r->channels; c++)
+            terms[c] = dy[c] * y[c] / norm[c];
+    }
+}
+
+/* The other half of dx: dy * norm^-beta. */
+TFD_VECTOR void scaled_batch(const struct rows *r, const struct batch *b)
+{
+    scales_of(b->sums, b->count * r->stride - 2 * r->reach, r->s->beta);
+    for (int64_t i = 0; i < b->count; i++) {
+        const int64_t at = (b->first + i) * r->channels;
+        const float *dy = r->dy + at, *scale = b->sums + i * r->stride;
+        float *dx = r->out + at;
+
+        for (int64_t c = 0; c < r->channels; c++)
+            dx[c] = dy[c] * scale[c];
+    }
+}
+
+TFD_SIMD_LOOP(grad_rows)
 {
     const struct rows *r = arg;
     const float factor = 2 * r->s->alpha * r->s->beta;
+    float stack[2 * SCRATCH_MAX];
 
-    for (int64_t i = begin * r->channels; begin < end;
-         begin++, i += r->channels) {
-        float *work = r->scratch + i, *dx = r->out + i;
-        const float *x = r->x + i, *dy = r->dy + i;
+    for (int64_t i = begin; i < end;) {
+        const struct batch b = batch_at(r, stack, i, end);
 
-        /* dx has the norms until the last loop; work the squares, then the
-         * terms of the sum. */
-        for (int64_t c = 0; c < r->channels; c++)
-            work[c] = x[c] * x[c];
-        for (int64_t c = 0; c < r->channels; c++)
-            dx[c] = norm_of(r, work, c);
-        for (int64_t c = 0; c < r->channels; c++)
-            work[c] = dy[c] * r->y[i + c] / dx[c];
-        for (int64_t c = 0; c < r->channels; c++)
-            dx[c] = dy[c] * powf(dx[c], -r->s->beta) -
-                    factor * x[c] * around(r, work, c);
+        squares_of_batch(r, &b);
+        sums_of_batch(r, &b);
+        norms_of_batch(r, &b);
+        terms_of_batch(r, &b);
+        scaled_batch(r, &b);
+        sums_of_batch(r, &b);
+        for (const float *sums = b.sums; i < b.first + b.count; i++) {
+            const float *x = r->x + i * r->channels;
+            float *dx = r->out + i * r->channels;
+
+            for (int64_t c = 0; c < r->channels; c++)
+                dx[c] -= factor * x[c] * sums[c];
+            sums += r->stride;
+        }
     }
 }
+TFD_SIMD_CLONES_WIDE(grad_rows)
 
 enum tfd_code tfd_lrn_check(const struct tfd_kctx *k, struct tfd_status *st)
 {
@@ -118,20 +227,26 @@ static enum tfd_code work(struct tfd_kctx *k, struct rows *r,
                           struct tfd_image *o, int n, tfd_range_fn *fn,
                           struct tfd_status *st)
 {
-    int64_t elements = tfd_tensor_elements(&k->in[0]);
-    int64_t radius = r->s->radius < r->channels ? r->s->radius : r->channels;
-    int64_t cost = r->channels * (30 + 2 * radius);
-    struct tfd_buffer *b = tfd_buffer_new((size_t)elements * sizeof(float));
+    const int64_t elements = tfd_tensor_elements(&k->in[0]);
+    const int64_t rows = elements / r->channels;
+    struct tfd_buffer *b = NULL;
+    int64_t cost;
 
-    if (!b)
-        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
-                        "OOM when allocating %lld floats for LRN",
-                        (long long)elements);
-    r->scratch = b->data;
+    r->reach = r->s->radius < r->channels ? r->s->radius : r->channels;
+    r->stride = r->channels + 2 * r->reach;
+    cost = r->channels * (2 + r->reach / 4); /* of a row */
+    if (r->stride > SCRATCH_MAX) {           /* six times the input at most */
+        b = tfd_buffer_new((size_t)(2 * rows * r->stride) * sizeof(float));
+        if (!b)
+            return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                            "OOM when allocating %lld floats for LRN",
+                            (long long)(2 * rows * r->stride));
+        r->scratch = b->data;
+    }
     r->out = tfd_tensor_data(&o[n - 1].work);
-    tfd_kctx_parallel(k, elements / r->channels,
-                      cost < INT32_MAX ? (int)cost : INT32_MAX, fn, r);
-    tfd_buffer_unref(b);
+    tfd_kctx_parallel(k, rows, cost < INT32_MAX ? (int)cost : INT32_MAX, fn, r);
+    if (b)
+        tfd_buffer_unref(b);
     return TFD_OK;
 }
 

@@ -95,9 +95,9 @@ TFD_VECTOR float tfd_vector_pow(float x, float y)
     e = e > 200 ? 200 : e;
     e = e < -200 ? -200 : e;
     p = (float)tfd_quick_exp(e);
-    p = (x < 0) & (a < INFINITY) & (whole != y) ? NAN : p;
-    p = (a == 1) & (fabsf(y) == INFINITY) ? 1 : p;
-    p = (x == 1) | (y == 0) ? 1 : p;
+    p = ((x < 0) & (a < INFINITY) & (whole != y)) ? NAN : p;
+    p = ((a == 1) & (fabsf(y) == INFINITY)) ? 1 : p;
+    p = ((x == 1) | (y == 0)) ? 1 : p;
     return tfd_half_float_of(tfd_half_float_bits(p) ^
                              (tfd_half_float_bits(x) & odd << 31));
 }
