@@ -70,11 +70,12 @@ struct tfd_config {
     int64_t gpu_memory_limit;   /* bytes of each GPU; 0: see the next */
     double gpu_memory_fraction; /* of each GPU; 0: what is free */
     bool gpu_allow_growth;
-    char *gpu_graphs;     /* "auto", "on", "off" */
-    char *gpu_visible;    /* "1,0"; NULL: all */
-    char *gpu_virtual;    /* "1024,2048;4096": MiB; NULL: each GPU is one */
-    int32_t threads;      /* compute threads, at least 1 */
-    int32_t spin_us;      /* 0: threads without work sleep at once */
+    char *gpu_graphs;  /* "auto", "on", "off" */
+    char *gpu_visible; /* "1,0"; NULL: all */
+    char *gpu_virtual; /* "1024,2048;4096": MiB; NULL: each GPU is one */
+    int32_t threads;   /* compute threads, at least 1 */
+    int32_t spin_us;   /* 0: threads without work sleep at once */
+    bool fuse_elementwise;
     int64_t memory_limit; /* bytes; 0: none */
 
     char *file_roots[TFD_FILE_ROOTS_MAX]; /* none: see config/bind.h */

@@ -356,6 +356,10 @@ const struct tfd_option tfd_options[] = {
      "how many microseconds a thread looks for work before it sleeps, while "
      "work keeps coming; 0 saves processor time and makes small steps slower",
      read_int32, AT(spin_us), .min = 0, .max = TFD_SPIN_US_MAX},
+    {MACHINE, "fuse_elementwise", NULL, "true",
+     "three and more elementwise ops whose results nobody else reads run as "
+     "one pass over memory; values are the same",
+     read_bool, AT(fuse_elementwise)},
     {MACHINE, "memory_limit", "SIZE", "auto",
      "refuse tensors beyond it, such as 8G, and leave requests unread that "
      "do not fit; auto: nine tenths of what the control group grants; none: "

@@ -238,6 +238,7 @@ static enum tfd_code make_services(struct tfd_server *s, struct tfd_status *st)
         .devices = tfd_gpus_rows(s->gpus),
         .device_count = tfd_gpus_count(s->gpus),
         .peer_wait_us = (uint64_t)c->peer_wait_ms * 1000,
+        .chains = c->fuse_elementwise,
         .session_idle_us = (uint64_t)c->session_idle_ms * 1000,
         .session_opened = session_opened,
         .session_ended = session_ended,

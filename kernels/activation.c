@@ -385,9 +385,11 @@ static const struct tfd_opdef ops[] = {
 #define COMPUTE_DOUBLE tfd_elementwise_compute1
 #define COMPUTE_HALF tfd_elementwise_compute1
 #define COMPUTE_BFLOAT16 tfd_elementwise_compute1
-#define BOTH(op, name, loop)                             \
-    TFD_KERNEL(op, name, COMPUTE_##name, loop##_##name), \
-        TFD_KERNEL(op "Grad", name, pair_compute, loop##_grad_##name)
+#define BOTH(op, name, loop)                                          \
+    TFD_KERNEL(op, name, COMPUTE_##name, loop##_##name,               \
+               .flags = TFD_KERNEL_ROW),                              \
+        TFD_KERNEL(op "Grad", name, pair_compute, loop##_grad_##name, \
+                   .flags = TFD_KERNEL_ROW | TFD_KERNEL_PAIR)
 
 #define ALPHA_ROW(op, name, loop)                       \
     TFD_KERNEL(op, name, leaky_compute, loop##_##name,  \
@@ -400,9 +402,11 @@ static const struct tfd_opdef ops[] = {
         ALPHA_ROW("LeakyRelu", name, leaky),                                \
         ALPHA_ROW("LeakyReluGrad", name, leaky_grad),
 
-#define RELU6_ROWS(name, number, T)                         \
-    TFD_KERNEL("Relu6", name, relu6_compute, relu6_##name), \
-        TFD_KERNEL("Relu6Grad", name, relu6_grad_compute, relu6_grad_##name),
+#define RELU6_ROWS(name, number, T)                                          \
+    TFD_KERNEL("Relu6", name, relu6_compute, relu6_##name,                   \
+               .flags = TFD_KERNEL_ROW),                                     \
+        TFD_KERNEL("Relu6Grad", name, relu6_grad_compute, relu6_grad_##name, \
+                   .flags = TFD_KERNEL_ROW | TFD_KERNEL_PAIR),
 
 static const struct tfd_kernel kernels[] = {
     TFD_FLOAT_DTYPES(ROWS) TFD_HALF_DTYPES(ROWS) TFD_REAL_DTYPES(RELU6_ROWS)

@@ -338,8 +338,9 @@ static const struct tfd_opdef ops[] = {
        min_gradient, 0),
 };
 
-#define KERNEL(op, name, loop) \
-    TFD_KERNEL(op, name, tfd_elementwise_compute2, loop_##loop##_##name),
+#define KERNEL(op, name, loop)                                           \
+    TFD_KERNEL(op, name, tfd_elementwise_compute2, loop_##loop##_##name, \
+               .flags = TFD_KERNEL_ROW),
 #define KERNELS_RING(name)     \
     KERNEL("AddV2", name, add) \
     KERNEL("Sub", name, sub)   \

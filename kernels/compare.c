@@ -199,8 +199,9 @@ static const struct tfd_opdef ops[] = {
                    .prepare = equal_prepare,                            \
                    .state_size = sizeof(struct equal_state)),
 #define KERNELS_EQUAL(name, number, T) KERNELS_EQUAL_AS(name, name)
-#define KERNEL_ORDER(op, name, loop) \
-    TFD_KERNEL(op, name, tfd_elementwise_compare, loop_##loop##_##name),
+#define KERNEL_ORDER(op, name, loop)                                    \
+    TFD_KERNEL(op, name, tfd_elementwise_compare, loop_##loop##_##name, \
+               .flags = TFD_KERNEL_ROW),
 #define KERNELS_ORDER(name, number, T)          \
     KERNELS_EQUAL_AS(name, name)                \
     KERNEL_ORDER("Less", name, less)            \

@@ -288,8 +288,9 @@ static const struct tfd_opdef ops[] = {
     OP("Mod", "int32, int64, half, half, bfloat16, float, double", NULL, 0),
 };
 
-#define KERNEL(op, name, loop) \
-    TFD_KERNEL(op, name, tfd_elementwise_compute2, loop_##loop##_##name),
+#define KERNEL(op, name, loop)                                           \
+    TFD_KERNEL(op, name, tfd_elementwise_compute2, loop_##loop##_##name, \
+               .flags = TFD_KERNEL_ROW),
 #define KERNELS_INT(name, number, T)                                  \
     TFD_KERNEL("Div", name, int_cpu, loop_quotient_##name),           \
         TFD_KERNEL("FloorDiv", name, int_cpu, loop_floor_div_##name), \

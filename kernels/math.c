@@ -281,8 +281,9 @@ static const struct tfd_opdef ops[] = {
 #define COMPUTE_BFLOAT16 tfd_elementwise_compute1
 #define COMPUTE_COMPLEX64 tfd_elementwise_compute1
 #define COMPUTE_COMPLEX128 tfd_elementwise_compute1
-#define KERNEL(op, name, loop) \
-    TFD_KERNEL(op, name, COMPUTE_##name, loop_##loop##_##name),
+#define KERNEL(op, name, loop)                                 \
+    TFD_KERNEL(op, name, COMPUTE_##name, loop_##loop##_##name, \
+               .flags = TFD_KERNEL_ROW),
 #define KERNELS(name, number, T)     \
     KERNEL("Sqrt", name, sqrt)       \
     KERNEL("Rsqrt", name, rsqrt)     \

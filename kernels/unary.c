@@ -321,10 +321,12 @@ static const struct tfd_opdef ops[] = {
     },
 };
 
-#define KERNEL(op, name, loop) \
-    TFD_KERNEL(op, name, unary_cpu, loop_##loop##_##name),
-#define KERNEL_TEST(op, name, loop) \
-    TFD_KERNEL(op, name, tfd_elementwise_test, loop_##loop##_##name),
+#define KERNEL(op, name, loop)                            \
+    TFD_KERNEL(op, name, unary_cpu, loop_##loop##_##name, \
+               .flags = TFD_KERNEL_ROW),
+#define KERNEL_TEST(op, name, loop)                                  \
+    TFD_KERNEL(op, name, tfd_elementwise_test, loop_##loop##_##name, \
+               .flags = TFD_KERNEL_ROW),
 #define KERNELS_RECIPROCAL(name)           \
     KERNEL("Reciprocal", name, reciprocal) \
     KERNEL("Inv", name, reciprocal)

@@ -231,8 +231,9 @@ static const struct tfd_opdef ops[] = {
     OP("InvGrad", reciprocal_gradient),
 };
 
-#define KERNEL(op, name, loop) \
-    TFD_KERNEL(op, name, grad_cpu, loop_##loop##_##name),
+#define KERNEL(op, name, loop)                           \
+    TFD_KERNEL(op, name, grad_cpu, loop_##loop##_##name, \
+               .flags = TFD_KERNEL_ROW | TFD_KERNEL_PAIR),
 #define KERNELS(name, number, T)               \
     KERNEL("SigmoidGrad", name, sigmoid)       \
     KERNEL("TanhGrad", name, tanh)             \

@@ -76,6 +76,7 @@ static enum tfd_code compile(struct tfd_compiler *c, struct tfd_status *st)
     TFD_TRY(tfd_compile_memory(c, st));
     TFD_TRY(tfd_compile_frames(c, st));
     TFD_TRY(tfd_compile_elide(c, st));
+    TFD_TRY(tfd_compile_chains(c, st));
     TFD_TRY(tfd_compile_connect(c, st));
     TFD_TRY(tfd_compile_loops(c, st));
     TFD_TRY(count_ahead(c->e, st));

@@ -28,6 +28,7 @@ struct tfd_compile_env {
     const struct tfd_str *feeds, *fetches;
     int feed_count, fetch_count;
     struct tfd_function_table *functions; /* that kernels call; may be NULL */
+    bool chains;      /* elementwise nodes may run as one (chains.h) */
     bool is_function; /* a body: _Arg and _Retval are fed and fetched */
 };
 

@@ -4,6 +4,7 @@
  *     classify.c   device, kernel and kind of each node; which may go
  *     memory.c     in which memory each input and output is
  *     frames.c     which loop each node is in
+ *     chains.c     elementwise nodes that run as one
  *     connect.c    nodes, slots and edges of what is left
  *     cross.c      copies between memories
  *     loop_*.c     loops as code, where they may be
@@ -17,6 +18,7 @@
 #ifndef TFD_DAEMON_WORKER_COMPILER_H
 #define TFD_DAEMON_WORKER_COMPILER_H
 
+#include "daemon/worker/chains.h"
 #include "daemon/worker/compile.h"
 
 /* Where a value comes from: output of an executed node, or a constant. */
@@ -38,10 +40,18 @@ struct tfd_plan_node {
     int32_t frame;     /* of its inputs */
     int32_t child;     /* Enter: the frame it leads into */
     int32_t data_uses, control_uses;
+    struct tfd_plan_chain *chain; /* that it is the last node of; or NULL */
     uint8_t kind, route;
     bool bound;  /* a constant whose value stands in slots */
     bool elided; /* outputs are its inputs */
+    bool inner;  /* computed by the last node of its chain */
     bool feeds_merge;
+};
+
+/* Several nodes that run as one. */
+struct tfd_plan_chain {
+    struct tfd_exec_chain *exec;
+    struct tfd_edge in[TFD_CHAIN_INPUTS_MAX];
 };
 
 struct tfd_plan_frame {
@@ -83,6 +93,7 @@ enum tfd_code tfd_compile_place(struct tfd_compiler *c, int32_t constant,
                                 struct tfd_device *to, int32_t *out,
                                 struct tfd_status *st);
 enum tfd_code tfd_compile_frames(struct tfd_compiler *c, struct tfd_status *st);
+enum tfd_code tfd_compile_chains(struct tfd_compiler *c, struct tfd_status *st);
 enum tfd_code tfd_compile_connect(struct tfd_compiler *c,
                                   struct tfd_status *st);
 enum tfd_code tfd_compile_loops(struct tfd_compiler *c, struct tfd_status *st);

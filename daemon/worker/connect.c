@@ -17,7 +17,7 @@
 
 static bool is_executed(const struct tfd_plan_node *p)
 {
-    return !p->elided && !p->bound;
+    return !p->elided && !p->bound && !p->inner;
 }
 
 /* ---- Numbers and sources ------------------------------------------------- */
@@ -32,7 +32,7 @@ static void number(struct tfd_compiler *c)
 
         p->exec = is_executed(p) ? c->e->node_count++ : -1;
         p->first_in = inputs;
-        inputs += n->in_count;
+        inputs += p->chain ? p->chain->exec->chain.in_count : n->in_count;
     }
     c->source_count = inputs;
 }
@@ -56,9 +56,12 @@ static enum tfd_code trace(struct tfd_compiler *c, struct tfd_status *st)
     TFD_TRY(tfd_arena_check(c->sources, "inputs of a graph", st));
     for (int32_t i = 0; i < c->g->count; i++) {
         const struct tfd_node *n = c->g->nodes[i];
+        const struct tfd_plan_chain *chain = c->nodes[i].chain;
+        const struct tfd_edge *in = chain ? chain->in : n->in;
+        int32_t count = chain ? chain->exec->chain.in_count : n->in_count;
 
-        for (int32_t j = 0; j < n->in_count; j++)
-            c->sources[c->nodes[i].first_in + j] = source_of(c, n->in[j]);
+        for (int32_t j = 0; j < count; j++)
+            c->sources[c->nodes[i].first_in + j] = source_of(c, in[j]);
     }
     return TFD_OK;
 }
@@ -159,6 +162,13 @@ static void add_node(struct tfd_wiring *w, const struct tfd_node *n)
         .kind = p->kind,
         .route = p->route,
     };
+    if (p->chain) {
+        x->kind = TFD_EXEC_CHAIN;
+        x->chain = p->chain->exec;
+        x->node = &p->chain->exec->node;
+        x->in_count = x->node->in_count;
+        x->flags = TFD_EXEC_MAY_HALT;
+    }
     w->graph_node[p->exec] = n->id;
     w->frame[p->exec] = p->frame;
 }

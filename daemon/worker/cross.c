@@ -2,7 +2,8 @@
  * cross.c - copies where an edge leads from one memory to another: see
  * compiler.h.
  *
- * All consumers of a value in one memory share its copy.
+ * All consumers of a value in one memory share its copy.  A chain takes and
+ * leaves everything in the host's memory.
  */
 #include "daemon/worker/wiring.h"
 
@@ -13,7 +14,9 @@ int32_t tfd_wiring_crossings(const struct tfd_compiler *c)
     for (int32_t i = 0; i < c->g->count; i++) {
         const struct tfd_node *n = c->g->nodes[i];
 
-        for (int32_t j = 0; c->nodes[i].exec >= 0 && j < n->in_count; j++) {
+        if (c->nodes[i].exec < 0 || c->nodes[i].chain)
+            continue;
+        for (int32_t j = 0; j < n->in_count; j++) {
             struct tfd_edge from =
                 c->alias[c->nodes[n->in[j].node].first_out + n->in[j].output];
 
@@ -115,7 +118,7 @@ static enum tfd_code cross_inputs(struct tfd_wiring *w, int32_t node,
 enum tfd_code tfd_wiring_cross(struct tfd_wiring *w, struct tfd_status *st)
 {
     for (int32_t i = 0; i < w->c->g->count; i++)
-        if (w->c->nodes[i].exec >= 0)
+        if (w->c->nodes[i].exec >= 0 && !w->c->nodes[i].chain)
             TFD_TRY(cross_inputs(w, i, st));
     return TFD_OK;
 }

@@ -30,6 +30,7 @@ struct tfd_step;
 struct tfd_function_table;
 struct tfd_loop_code;
 struct tfd_parts;
+struct tfd_exec_chain;
 
 enum tfd_exec_kind {
     TFD_EXEC_KERNEL, /* compute() */
@@ -41,8 +42,9 @@ enum tfd_exec_kind {
     TFD_EXEC_FETCH,
     TFD_EXEC_SWITCH,
     TFD_EXEC_MERGE,
-    TFD_EXEC_LOOP, /* a whole loop, as code; no node of the graph */
-    TFD_EXEC_GATE, /* before a static part (captures.h); nor is it */
+    TFD_EXEC_LOOP,  /* a whole loop, as code; no node of the graph */
+    TFD_EXEC_GATE,  /* before a static part (captures.h); nor is it */
+    TFD_EXEC_CHAIN, /* several nodes as one (kernels/chain.h) */
     TFD_EXEC_KIND_COUNT
 };
 
@@ -84,7 +86,8 @@ struct tfd_exec_edge {
 struct tfd_exec_node {
     const struct tfd_kernel *kernel;
     void *state;
-    const struct tfd_node *node; /* name and types */
+    const struct tfd_node *node;        /* name and types */
+    const struct tfd_exec_chain *chain; /* CHAIN: its nodes; else NULL */
     struct tfd_rt *rt;
     const struct tfd_exec_edge *edges;
     int32_t edge_count;

@@ -8,6 +8,7 @@
 
 #include "common/halt.h"
 #include "daemon/worker/captures.h"
+#include "daemon/worker/chains.h"
 #include "daemon/worker/runner.h"
 #include "daemon/worker/trace.h"
 
@@ -199,14 +200,16 @@ void tfd_runner_compute(struct tfd_runner *r, const struct tfd_exec_node *n)
         (void)check_outputs(k, &r->st);
 }
 
+void tfd_runner_prepare(struct tfd_runner *r, struct tfd_ready *item)
+{
+    fill_kctx(&r->k, r->step, item);
+    find_outputs(r, item->it, item->node, &r->k.out, &r->k.ref_out);
+}
+
 static void run_kernel(struct tfd_runner *r, struct tfd_ready *item)
 {
-    const struct tfd_exec_node *n = item->node;
-    struct tfd_kctx *k = &r->k;
-
-    fill_kctx(k, r->step, item);
-    find_outputs(r, item->it, n, &k->out, &k->ref_out);
-    tfd_runner_compute(r, n);
+    tfd_runner_prepare(r, item);
+    tfd_runner_compute(r, item->node);
 }
 
 /* On a device with a stream: enqueued when this returns, and its outputs are
@@ -354,10 +357,16 @@ static run_fn *const run_table[TFD_EXEC_KIND_COUNT] = {
     [TFD_EXEC_PASS] = run_pass,     [TFD_EXEC_FEED] = run_feed,
     [TFD_EXEC_FETCH] = run_fetch,   [TFD_EXEC_SWITCH] = run_switch,
     [TFD_EXEC_MERGE] = run_merge,   [TFD_EXEC_LOOP] = run_nothing,
-    [TFD_EXEC_GATE] = run_nothing,
+    [TFD_EXEC_GATE] = run_nothing,  [TFD_EXEC_CHAIN] = tfd_chain_node,
 };
 
 /* ---- All together -------------------------------------------------------- */
+
+/* The nodes of a chain were when they ran. */
+static bool is_traced(const struct tfd_exec_node *n)
+{
+    return n->kind != TFD_EXEC_GATE && n->kind != TFD_EXEC_CHAIN;
+}
 
 static void finish(struct tfd_runner *r, struct tfd_ready *item, bool dead)
 {
@@ -366,7 +375,7 @@ static void finish(struct tfd_runner *r, struct tfd_ready *item, bool dead)
 
     drop_inputs(item->it, item->node);
     find_outputs(r, item->it, item->node, &out, &refs);
-    if (r->step->trace && !dead && item->node->kind != TFD_EXEC_GATE)
+    if (r->step->trace && !dead && is_traced(item->node))
         tfd_trace_node(r->step->trace, r->step, item->node, r->node_ns, out);
     if (r->st.code == TFD_OK) {
         tfd_runner_complete(r, item, out, refs, dead);

@@ -92,6 +92,9 @@ struct tfd_value tfd_value_ref(const struct tfd_value *v);
 /* ---- node.c -------------------------------------------------------------- */
 
 void tfd_runner_node(struct tfd_runner *r, struct tfd_ready *item);
+/* Fills in r->k: inputs, outputs and whatever else a ready node's kernel gets.
+ */
+void tfd_runner_prepare(struct tfd_runner *r, struct tfd_ready *item);
 /* Runs the kernel of n on r->k, with its checks. */
 void tfd_runner_compute(struct tfd_runner *r, const struct tfd_exec_node *n);
 /* A node took so many nanoseconds. */

@@ -66,6 +66,27 @@ def every_device_says_which_nodes_ran_and_when(cluster):
 
 
 @test(**PAIR)
+def nodes_that_run_as_one_are_traced_one_by_one(cluster):
+    """An untraced step computes them in one pass; with the same result."""
+    with graph(), tf.Session(cluster.target(),
+                             config=plain_config()) as session:
+        x = tf.placeholder(tf.float32, [None], name="x")
+        erf = tf.math.erf(tf.multiply(x, 0.7071, name="scaled"), name="erf")
+        y = tf.multiply(tf.add(erf, 1.0, name="shifted"), x, name="gelu")
+        feeds = {x: np.linspace(-3, 3, 5000, dtype=np.float32)}
+        value, metadata = traced(session, y, feeds, **FULL)
+        nodes = nodes_by_device(metadata)[DEVICES[1]]
+        for name, label in (("scaled", "Mul("), ("erf", "Erf(scaled)"),
+                            ("shifted", "Add"), ("gelu", "Mul(shifted, ")):
+            assert "%s = %s" % (name, label) in nodes[name].timeline_label, nodes[name]
+            assert nodes[name].output[0].tensor_description.dtype == y.dtype
+        order = [nodes[n].all_start_nanos
+                 for n in ("scaled", "erf", "shifted", "gelu")]
+        assert order == sorted(order), order
+        assert session.run(y, feeds).tobytes() == value.tobytes()
+
+
+@test(**PAIR)
 def constants_and_what_passes_on_are_nodes(cluster):
     """They cost nothing here, but tools look for them by name."""
     tf.disable_control_flow_v2()
