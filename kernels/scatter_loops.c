@@ -6,116 +6,13 @@
  * all row numbers, which is little beside the rows; so each row has one writer
  * and its updates keep their order, without locks or sorting.
  */
-#include "common/half.h"
 #include "common/pool.h"
 #include "common/variant.h"
-#include "kernels/complex_math.h"
 #include "kernels/element.h"
 #include "kernels/scatter.h"
+#include "kernels/scatter_functions.h"
 
 #include <stdio.h>
-
-/* ---- Functions of two elements ------------------------------------------- */
-
-#define INT_FUNCTIONS(name, number, T)                    \
-    static inline T add_##name(T a, T b)                  \
-    {                                                     \
-        return (T)((uint64_t)a + (uint64_t)b);            \
-    }                                                     \
-    static inline T sub_##name(T a, T b)                  \
-    {                                                     \
-        return (T)((uint64_t)a - (uint64_t)b);            \
-    }                                                     \
-    static inline T mul_##name(T a, T b)                  \
-    {                                                     \
-        return (T)((uint64_t)a * (uint64_t)b);            \
-    }                                                     \
-    /* By -1 the smallest number would overflow: wraps */ \
-    static inline T div_##name(T a, T b)                  \
-    {                                                     \
-        const T zero = 0, minus_one = (T)-1;              \
-                                                          \
-        if (minus_one < zero && b == minus_one)           \
-            return (T)(0 - (uint64_t)a);                  \
-        return (T)(a / b);                                \
-    }                                                     \
-    ORDER_FUNCTIONS(name, T, a, b)
-
-#define FLOAT_FUNCTIONS(name, number, T) \
-    static inline T add_##name(T a, T b) \
-    {                                    \
-        return a + b;                    \
-    }                                    \
-    static inline T sub_##name(T a, T b) \
-    {                                    \
-        return a - b;                    \
-    }                                    \
-    static inline T mul_##name(T a, T b) \
-    {                                    \
-        return a * b;                    \
-    }                                    \
-    static inline T div_##name(T a, T b) \
-    {                                    \
-        return a / b;                    \
-    }                                    \
-    ORDER_FUNCTIONS(name, T, a, b)
-
-/* NaN in either keeps a, as TensorFlow's vector units do. */
-#define ORDER_FUNCTIONS(name, T, left, right) \
-    static inline T min_##name(T a, T b)      \
-    {                                         \
-        return (right) < (left) ? b : a;      \
-    }                                         \
-    static inline T max_##name(T a, T b)      \
-    {                                         \
-        return (right) > (left) ? b : a;      \
-    }
-
-#define HALF_FUNCTION(word, name, T, operator)                           \
-    static inline T word##_##name(T a, T b)                              \
-    {                                                                    \
-        return T##_from_float(T##_to_float(a) operator T##_to_float(b)); \
-    }
-
-#define HALF_FUNCTIONS(name, number, T) \
-    HALF_FUNCTION(add, name, T, +)      \
-    HALF_FUNCTION(sub, name, T, -)      \
-    HALF_FUNCTION(mul, name, T, *)      \
-    HALF_FUNCTION(div, name, T, /)      \
-    ORDER_FUNCTIONS(name, T, T##_to_float(a), T##_to_float(b))
-
-#define COMPLEX_FUNCTIONS(name, number, T) \
-    static inline T add_##name(T a, T b)   \
-    {                                      \
-        return T##_add(a, b);              \
-    }                                      \
-    static inline T sub_##name(T a, T b)   \
-    {                                      \
-        return T##_sub(a, b);              \
-    }                                      \
-    static inline T mul_##name(T a, T b)   \
-    {                                      \
-        return T##_mul(a, b);              \
-    }                                      \
-    static inline T div_##name(T a, T b)   \
-    {                                      \
-        return T##_div(a, b);              \
-    }
-
-TFD_INT_DTYPES(INT_FUNCTIONS)
-TFD_FLOAT_DTYPES(FLOAT_FUNCTIONS)
-TFD_HALF_DTYPES(HALF_FUNCTIONS)
-TFD_COMPLEX_DTYPES(COMPLEX_FUNCTIONS)
-
-static inline tfd_bool add_BOOL(tfd_bool a, tfd_bool b)
-{
-    return a | b;
-}
-
-static inline tfd_bool sub_BOOL(tfd_bool a, tfd_bool b)
-{
-    return a ^ b;
-}
 
 /* ---- Loops --------------------------------------------------------------- */
 

@@ -2,18 +2,17 @@
  * segment.c - rows folded by the number of their segment:
  * UnsortedSegment<X>, Segment<X>.
  *
- * Both are a scatter (scatter.h) with the ids as row numbers.  Unsorted: into
- * an output full of the function's neutral element; negative ids are left out.
- * Sorted: the first row of each segment is copied, the others are folded into
- * it, and what is between the ids keeps its filling.
+ * Unsorted it is a scatter (scatter.h) with the ids as row numbers, into an
+ * output full of the function's neutral element; negative ids are left out.
+ * Sorted, the rows of a segment lie together (segment_loops.h).
  */
 #include "kernels/segment.h"
 
-#include "common/half.h"
 #include "kernels/check.h"
 #include "kernels/element.h"
 #include "kernels/families.h"
 #include "kernels/scatter.h"
+#include "kernels/segment_loops.h"
 
 #include <string.h>
 
@@ -105,9 +104,9 @@ uint64_t tfd_segment_empty(enum tfd_dtype dtype, enum tfd_segment_fold fold,
 
 /* Little endian: the low bytes of the bits are the element's. */
 static enum tfd_code fill(struct tfd_tensor *y, enum tfd_segment_fold fold,
-                          bool sorted, struct tfd_status *st)
+                          struct tfd_status *st)
 {
-    uint64_t bits = tfd_segment_empty(y->dtype, fold, sorted);
+    uint64_t bits = tfd_segment_empty(y->dtype, fold, false);
     tfd_complex128 value = {0, 0};
 
     memcpy(&value, &bits, sizeof(bits));
@@ -215,7 +214,7 @@ static enum tfd_code unsorted_compute(struct tfd_kctx *k, struct tfd_status *st)
     s = scatter_of(k, NULL);
     rc = unsorted_rows(&k->in[1], s.limit, &rows, &s.rows, st);
     if (rc == TFD_OK)
-        rc = fill(&k->out[0], fold, false, st);
+        rc = fill(&k->out[0], fold, st);
     if (rc == TFD_OK)
         rc = tfd_scatter_run(k, folds[fold].function, k->in[0].dtype, &s, st);
     tfd_tensor_unref(&rows);
@@ -245,6 +244,8 @@ static enum tfd_code check_ids(const struct tfd_tensor *ids,
 {
     int64_t n = tfd_tensor_elements(ids), last = -1;
 
+    if (tfd_segment_increases(ids))
+        return TFD_OK;
     for (int64_t i = 0; i < n; i++) {
         int64_t id = id_at(ids, i);
 
@@ -275,98 +276,27 @@ enum tfd_code tfd_segment_sorted_output(struct tfd_kctx *k,
     return tfd_kctx_output(k, 0, k->in[0].dtype, &out, st);
 }
 
-/* first[i]: the id where row i begins a segment, else -1; rest[i] the
- * opposite. */
-static void split_rows(const struct tfd_tensor *ids, int64_t *first,
-                       int64_t *rest)
-{
-    int64_t n = tfd_tensor_elements(ids), last = -1;
-
-    for (int64_t i = 0; i < n; i++) {
-        int64_t id = id_at(ids, i);
-
-        first[i] = id > last ? id : -1;
-        rest[i] = id > last ? -1 : id;
-        last = id;
-    }
-}
-
-/* The count as an element; complex types begin with their real part. */
-static void put_count(enum tfd_dtype dtype, int64_t count, void *out)
-{
-#define PUT(name, T, value)         \
-    if (dtype == TFD_##name) {      \
-        T v = value;                \
-                                    \
-        memcpy(out, &v, sizeof(v)); \
-    }
-#define PUT_REAL(name, number, T) PUT(name, T, (T)count)
-#define PUT_HALF(name, number, T) PUT(name, T, T##_from_float((float)count))
-    TFD_REAL_DTYPES(PUT_REAL)
-    TFD_HALF_DTYPES(PUT_HALF)
-    PUT(COMPLEX64, float, (float)count)
-    PUT(COMPLEX128, double, (double)count)
-#undef PUT_HALF
-#undef PUT_REAL
-#undef PUT
-}
-
-static enum tfd_code divide_by_counts(struct tfd_kctx *k,
-                                      const struct tfd_scatter *s,
-                                      const int64_t *first,
-                                      struct tfd_status *st)
-{
-    enum tfd_dtype dtype = k->in[0].dtype;
-
-    for (int64_t i = 0, n = 1; i < s->count; i += n, n = 1) {
-        tfd_complex128 count = {0, 0};
-        struct tfd_scatter one = *s;
-
-        while (i + n < s->count && first[i + n] < 0)
-            n++;
-        if (n == 1)
-            continue;
-        put_count(dtype, n, &count);
-        one.by = &count;
-        one.rows = &first[i];
-        one.count = 1;
-        one.one = true;
-        TFD_TRY(tfd_scatter_run(k, TFD_SCATTER_DIV, dtype, &one, st));
-    }
-    return TFD_OK;
-}
-
-static enum tfd_code fold_sorted(struct tfd_kctx *k, int64_t *first,
-                                 int64_t *rest, struct tfd_status *st)
-{
-    enum tfd_segment_fold fold = *(const enum tfd_segment_fold *)k->state;
-    enum tfd_dtype dtype = k->in[0].dtype;
-    struct tfd_scatter s;
-
-    split_rows(&k->in[1], first, rest);
-    TFD_TRY(fill(&k->out[0], fold, true, st));
-    s = scatter_of(k, first);
-    TFD_TRY(tfd_scatter_run(k, TFD_SCATTER_UPDATE, dtype, &s, st));
-    s.rows = rest;
-    TFD_TRY(tfd_scatter_run(k, folds[fold].function, dtype, &s, st));
-    return fold == TFD_SEGMENT_MEAN ? divide_by_counts(k, &s, first, st)
-                                    : TFD_OK;
-}
-
 static enum tfd_code sorted_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
-    struct tfd_tensor rows = TFD_TENSOR_INIT;
-    struct tfd_shape pair = {2, {2, 0}};
-    int64_t *first;
-    enum tfd_code rc;
+    enum tfd_segment_fold fold = *(const enum tfd_segment_fold *)k->state;
+    const struct tfd_tensor *x = &k->in[0], *ids = &k->in[1];
+    uint64_t bits = tfd_segment_empty(x->dtype, fold, true);
+    tfd_complex128 empty = {0, 0};
+    struct tfd_segments s = {.ids = tfd_tensor_data(ids),
+                             .x = tfd_tensor_data(x),
+                             .count = ids->shape.dim[0],
+                             .inner = 1,
+                             .ids_type = ids->dtype,
+                             .dtype = x->dtype,
+                             .empty = &empty};
 
     TFD_TRY(tfd_segment_sorted_output(k, st));
-    pair.dim[1] = k->in[1].shape.dim[0];
-    TFD_TRY(tfd_tensor_new(&rows, TFD_INT64, &pair, st));
-    first = tfd_tensor_data(&rows);
-    rc = fold_sorted(k, first, first ? first + pair.dim[1] : NULL, st);
-    tfd_tensor_unref(&rows);
-    return rc;
+    memcpy(&empty, &bits, sizeof(bits)); /* little endian */
+    s.y = tfd_tensor_data(&k->out[0]);
+    for (int d = 1; d < x->shape.rank; d++)
+        s.inner *= x->shape.dim[d];
+    return s.count && s.inner ? tfd_segment_fold_sorted(k, fold, &s, st)
+                              : TFD_OK;
 }
 
 /* ---- Shapes -------------------------------------------------------------- */
