@@ -10,6 +10,7 @@
 #include "kernels/outputs.h"
 
 #include <assert.h>
+#include <string.h>
 
 /* Of an element that is_plain() is not true of. */
 #define NARROW_NS 2
@@ -121,12 +122,103 @@ static void run_rows(void *arg, int64_t begin, int64_t end)
     }
 }
 
+/*
+ * A short row that meets every row of the other operand, as a bias does: as
+ * many of it as fit a place in the first cache, so that the loop runs over all
+ * of those at once.
+ */
+#define PATTERN_SIZE 4096
+#define PATTERN_ROWS 4 /* fewer are not worth it */
+
+static size_t pattern_row(const struct rows *r, int side)
+{
+    return (size_t)r->plan->row_size * (side ? r->b_size : r->a_size);
+}
+
+/* Which operand it is; -1: neither is short enough, or repeated like that. */
+static int pattern_side(const struct rows *r, enum tfd_dtype dtype)
+{
+    const struct tfd_broadcast *p = r->plan;
+
+    if (p->rank != 1 || !tfd_dtype_is_pod(dtype) || !p->row_step[0] ||
+        !p->row_step[1] || p->row_size > PATTERN_SIZE / PATTERN_ROWS)
+        return -1;
+    for (int side = 0; side < 2; side++)
+        if (p->step[side][0] == 0 && p->step[1 - side][0] != 0 &&
+            pattern_row(r, side) <= PATTERN_SIZE / PATTERN_ROWS)
+            return side;
+    return -1;
+}
+
+static void repeat(char *to, const void *row, size_t size, size_t whole)
+{
+    size_t done = size;
+
+    memcpy(to, row, size);
+    for (size_t n; done < whole; done += n) {
+        n = whole - done < done ? whole - done : done;
+        memcpy(to + done, to, n);
+    }
+}
+
+static void run_pattern(const struct rows *r, int side, int64_t begin,
+                        int64_t end)
+{
+    _Alignas(64) char pattern[PATTERN_SIZE];
+    const size_t row_size = pattern_row(r, side);
+    int64_t most = (int64_t)(PATTERN_SIZE / row_size);
+    const int64_t size = r->plan->row_size;
+
+    most = end - begin < most ? end - begin : most;
+    repeat(pattern, side ? r->row.b : r->row.a, row_size,
+           (size_t)most * row_size);
+    for (int64_t i = begin; i < end; i += most) {
+        const int64_t n = end - i < most ? end - i : most;
+        const size_t at = (size_t)(i * size);
+        struct tfd_row row = r->row;
+
+        row.a = side ? (const char *)row.a + at * r->a_size : pattern;
+        row.b = side ? pattern : (const char *)row.b + at * r->b_size;
+        row.y = (char *)row.y + at * r->y_size;
+        r->loop(&row, 0, n * size);
+    }
+}
+
+static void run_pattern_a(void *arg, int64_t begin, int64_t end)
+{
+    run_pattern(arg, 0, begin, end);
+}
+
+static void run_pattern_b(void *arg, int64_t begin, int64_t end)
+{
+    run_pattern(arg, 1, begin, end);
+}
+
 /* Cost of one row, within int. */
 static int row_cost(const struct tfd_broadcast *p, int cost)
 {
     int64_t size = p->row_size < 1000000 ? p->row_size : 1000000;
 
     return (int)size * (cost > 0 ? cost : 1) + 10;
+}
+
+static void run_plan(struct tfd_kctx *k, const struct tfd_elementwise *e,
+                     struct rows *rows)
+{
+    static tfd_range_fn *const loops[] = {run_rows, run_pattern_a,
+                                          run_pattern_b};
+    const int side = pattern_side(rows, k->in[0].dtype);
+    tfd_range_fn *loop = loops[side + 1];
+    const struct tfd_broadcast *p = rows->plan;
+
+    if (side >= 0 && e->cost == TFD_COST_MEMORY && is_plain(k->in[0].dtype))
+        tfd_kctx_parallel_bytes(
+            k, p->rows,
+            (int)((size_t)p->row_size *
+                  (rows->y_size + (side ? rows->a_size : rows->b_size))),
+            loop, rows);
+    else
+        tfd_kctx_parallel(k, p->rows, row_cost(p, e->cost), loop, rows);
 }
 
 static enum tfd_code run_broadcast(struct tfd_kctx *k,
@@ -157,8 +249,7 @@ static enum tfd_code run_broadcast(struct tfd_kctx *k,
     if (plan.rows == 1)
         run(k, e, plan.row_size, &rows.row);
     else
-        tfd_kctx_parallel(k, plan.rows, row_cost(&plan, e->cost), run_rows,
-                          &rows);
+        run_plan(k, e, &rows);
     return TFD_OK;
 }
 

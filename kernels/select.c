@@ -18,6 +18,8 @@
 #include "kernels/gradient.h"
 #include "kernels/outputs.h"
 
+#include <string.h>
+
 /* ---- Loops --------------------------------------------------------------- */
 
 struct row {
@@ -30,34 +32,54 @@ struct row {
 };
 
 /* The usual steps are constants, so that the compiler can vectorise. */
-#define DEFINE_LOOP(T)                                                   \
-    static inline __attribute__((always_inline)) void choose_##T(        \
-        const struct row *r, int64_t begin, int64_t end, int cs, int ts, \
-        int es)                                                          \
-    {                                                                    \
-        const T *t = r->t, *e = r->e;                                    \
-        T *y = r->y;                                                     \
-                                                                         \
-        for (int64_t i = begin; i < end; i++) {                          \
-            const T yes = t[i * ts], no = e[i * es];                     \
-                                                                         \
-            y[i] = r->c[i * cs] ? yes : no;                              \
-        }                                                                \
-    }                                                                    \
-                                                                         \
-    static void loop_##T(void *arg, int64_t begin, int64_t end)          \
-    {                                                                    \
-        const struct row *r = arg;                                       \
-                                                                         \
-        if (r->c_step && r->t_step && r->e_step)                         \
-            choose_##T(r, begin, end, 1, 1, 1);                          \
-        else if (r->c_step && r->t_step)                                 \
-            choose_##T(r, begin, end, 1, 1, 0);                          \
-        else if (r->c_step && r->e_step)                                 \
-            choose_##T(r, begin, end, 1, 0, 1);                          \
-        else                                                             \
-            choose_##T(r, begin, end, r->c_step, r->t_step, r->e_step);  \
-    }
+#define DEFINE_LOOP(T)                                                        \
+    static inline __attribute__((always_inline)) void choose_##T(             \
+        const struct row *r, int64_t begin, int64_t end, int cs, int ts,      \
+        int es)                                                               \
+    {                                                                         \
+        const T *t = r->t, *e = r->e;                                         \
+        T *y = r->y;                                                          \
+                                                                              \
+        for (int64_t i = begin; i < end; i++) {                               \
+            const T yes = t[i * ts], no = e[i * es];                          \
+                                                                              \
+            y[i] = r->c[i * cs] ? yes : no;                                   \
+        }                                                                     \
+    }                                                                         \
+                                                                              \
+    /* One condition for all of them. */                                      \
+    static void take_##T(const struct row *r, int64_t begin, int64_t end)     \
+    {                                                                         \
+        const T *x = *r->c ? r->t : r->e;                                     \
+        const T first = *x;                                                   \
+        T *y = r->y;                                                          \
+                                                                              \
+        if (*r->c ? r->t_step : r->e_step)                                    \
+            memmove(y + begin, x + begin, (size_t)(end - begin) * sizeof(T)); \
+        else                                                                  \
+            for (int64_t i = begin; i < end; i++)                             \
+                y[i] = first;                                                 \
+    }                                                                         \
+                                                                              \
+    TFD_SIMD_LOOP(loop_##T)                                                   \
+    {                                                                         \
+        const struct row *r = arg;                                            \
+                                                                              \
+        if (!r->c_step) {                                                     \
+            take_##T(r, begin, end);                                          \
+            return;                                                           \
+        }                                                                     \
+        if (r->t_step && r->e_step)                                           \
+            choose_##T(r, begin, end, 1, 1, 1);                               \
+        else if (r->t_step)                                                   \
+            choose_##T(r, begin, end, 1, 1, 0);                               \
+        else if (r->e_step)                                                   \
+            choose_##T(r, begin, end, 1, 0, 1);                               \
+        else                                                                  \
+            choose_##T(r, begin, end, 1, 0, 0);                               \
+    }                                                                         \
+                                                                              \
+    TFD_SIMD_CLONES(loop_##T)
 
 DEFINE_LOOP(uint8_t)
 DEFINE_LOOP(uint16_t)
@@ -109,6 +131,8 @@ static void run_rows(void *arg, int64_t begin, int64_t end)
     }
 }
 
+#define ROW_COST 400 /* of beginning a row, in bytes */
+
 static void run(struct tfd_kctx *k, struct rows *rows)
 {
     int64_t n = rows->plan->row_size, count = rows->plan->rows;
@@ -118,8 +142,11 @@ static void run(struct tfd_kctx *k, struct rows *rows)
     else if (count == 1)
         tfd_kctx_parallel(k, n, 1, rows->loop, &rows->row);
     else
-        tfd_kctx_parallel(k, count, n < 1000000 ? (int)n + 10 : 1000000,
-                          run_rows, rows);
+        tfd_kctx_parallel_bytes(k, count,
+                                ROW_COST +
+                                    (int)(n < 1000000 ? n : 1000000) * 3 *
+                                        (int)tfd_dtype_size(rows->row.dtype),
+                                run_rows, rows);
 }
 
 /* in[] are the shapes by which the three operands are seen. */
