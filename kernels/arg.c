@@ -11,6 +11,9 @@
 #include "kernels/elementwise.h"
 #include "kernels/outputs.h"
 
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
 #include <math.h>
 
 /* ---- Loops --------------------------------------------------------------- */
@@ -40,46 +43,170 @@ static void put(const struct search *s, int64_t at, int64_t index)
     }
 }
 
-#define SEARCH(id, T, F, to, WORST, BETTER)                             \
-    static void id(void *arg, int64_t begin, int64_t end)               \
-    {                                                                   \
-        const struct search *s = arg;                                   \
-        const int64_t step = s->inner;                                  \
-                                                                        \
-        for (int64_t o = begin; o < end; o++) {                         \
-            const T *x =                                                \
-                (const T *)s->x + o / step * s->size * step + o % step; \
-            F best = WORST;                                             \
-            int64_t index = 0;                                          \
-                                                                        \
-            for (int64_t i = 0; i < s->size; i++)                       \
-                if (to(x[i * step]) BETTER best) {                      \
-                    best = to(x[i * step]);                             \
-                    index = i;                                          \
-                }                                                       \
-            put(s, o, index);                                           \
-        }                                                               \
+/* Where the outputs lie side by side, so do what they are compared with. */
+#define TILE 256
+#define ROWS 4096 /* whose numbers fit any integer of a vector */
+
+/* Outputs [o, o + n) of one slab, n up to TILE. */
+#define SEARCH_COLUMNS(id, T, F, I, to, WORST, BETTER)              \
+    static inline __attribute__((always_inline)) void columns_##id( \
+        const struct search *s, int64_t o, int64_t n)               \
+    {                                                               \
+        const int64_t step = s->inner;                              \
+        const T *restrict x =                                       \
+            (const T *)s->x + o / step * s->size * step + o % step; \
+        F best[TILE];                                               \
+        I index[TILE];                                              \
+        int64_t at[TILE];                                           \
+                                                                    \
+        for (int64_t j = 0; j < n; j++) {                           \
+            best[j] = WORST;                                        \
+            at[j] = 0;                                              \
+        }                                                           \
+        for (int64_t from = 0; from < s->size; from += ROWS) {      \
+            const int64_t left = s->size - from;                    \
+            const I rows = (I)(left < ROWS ? left : ROWS);          \
+                                                                    \
+            for (int64_t j = 0; j < n; j++)                         \
+                index[j] = -1;                                      \
+            for (I i = 0; i < rows; i++, x += step)                 \
+                for (int64_t j = 0; j < n; j++) {                   \
+                    const F v = to(x[j]);                           \
+                    const bool better = v BETTER best[j];           \
+                                                                    \
+                    index[j] = better ? i : index[j];               \
+                    best[j] = better ? v : best[j];                 \
+                }                                                   \
+            for (int64_t j = 0; j < n; j++)                         \
+                at[j] = index[j] < 0 ? at[j] : from + index[j];     \
+        }                                                           \
+        for (int64_t j = 0; j < n; j++)                             \
+            put(s, o + j, at[j]);                                   \
+    }
+
+#define SEARCH(id, T, F, I, to, WORST, BETTER)                               \
+    SEARCH_COLUMNS(id, T, F, I, to, WORST, BETTER)                           \
+    TFD_SIMD_LOOP(id)                                                        \
+    {                                                                        \
+        const struct search *s = arg;                                        \
+        const int64_t step = s->inner;                                       \
+                                                                             \
+        for (int64_t o = begin, n; o < end; o += n) {                        \
+            n = step - o % step < end - o ? step - o % step : end - o;       \
+            n = n < TILE ? n : TILE;                                         \
+            if (step == 1)                                                   \
+                put(s, o, row_##id((const T *)s->x + o * s->size, s->size)); \
+            else                                                             \
+                columns_##id(s, o, n);                                       \
+        }                                                                    \
+    }                                                                        \
+    TFD_SIMD_CLONES(id)
+
+/* The first of the best of a row. */
+#define SEARCH_ROW(id, T, F, to, WORST, BETTER)           \
+    static inline int64_t row_##id(const T *x, int64_t n) \
+    {                                                     \
+        F best = WORST;                                   \
+        int64_t index = 0;                                \
+                                                          \
+        for (int64_t i = 0; i < n; i++)                   \
+            if (to(x[i]) BETTER best) {                   \
+                best = to(x[i]);                          \
+                index = i;                                \
+            }                                             \
+        return index;                                     \
     }
 
 #define SELF(v) (v)
-#define SEARCHES(name, T, F, to, LOWEST, HIGHEST) \
-    SEARCH(max_##name, T, F, to, LOWEST, >)       \
-    SEARCH(min_##name, T, F, to, HIGHEST, <)
+/* I: an integer as wide as F, so that a vector has as many. */
+#define SEARCHES(name, T, F, I, to, LOWEST, HIGHEST) \
+    SEARCH_ROW(max_##name, T, F, to, LOWEST, >)      \
+    SEARCH_ROW(min_##name, T, F, to, HIGHEST, <)     \
+    SEARCH(max_##name, T, F, I, to, LOWEST, >)       \
+    SEARCH(min_##name, T, F, I, to, HIGHEST, <)
 
-SEARCHES(FLOAT, float, float, SELF, -INFINITY, INFINITY)
-SEARCHES(DOUBLE, double, double, SELF, -(double)INFINITY, (double)INFINITY)
-SEARCHES(HALF, tfd_half, float, tfd_half_to_float, -INFINITY, INFINITY)
-SEARCHES(BFLOAT16, tfd_bfloat16, float, tfd_bfloat16_to_float, -INFINITY,
-         INFINITY)
-SEARCHES(INT8, int8_t, int8_t, SELF, INT8_MIN, INT8_MAX)
-SEARCHES(INT16, int16_t, int16_t, SELF, INT16_MIN, INT16_MAX)
-SEARCHES(INT32, int32_t, int32_t, SELF, INT32_MIN, INT32_MAX)
-SEARCHES(INT64, int64_t, int64_t, SELF, INT64_MIN, INT64_MAX)
-SEARCHES(UINT8, uint8_t, uint8_t, SELF, 0, UINT8_MAX)
-SEARCHES(UINT16, uint16_t, uint16_t, SELF, 0, UINT16_MAX)
-SEARCHES(UINT32, uint32_t, uint32_t, SELF, 0, UINT32_MAX)
-SEARCHES(UINT64, uint64_t, uint64_t, SELF, 0, UINT64_MAX)
-SEARCHES(BOOL, tfd_bool, tfd_bool, SELF, 0, 1)
+/* ---- Rows of float and double -------------------------------------------- */
+
+#if defined(__x86_64__)
+
+/* The best first, and then where it is: both by vectors of 16 bytes.  NaN is
+ * never better, so `most` has none: these instructions take their second
+ * operand where a comparison is false. */
+#define VECTOR_ROW(id, T, V, p, PICK, BETTER, WORST)                           \
+    static inline T most_##id(const T *x, int64_t n)                           \
+    {                                                                          \
+        const int64_t per = 16 / sizeof(T);                                    \
+        T parts[4 * 16 / sizeof(T)], most = WORST;                             \
+        V v[4];                                                                \
+        int64_t i = 0;                                                         \
+                                                                               \
+        for (int k = 0; k < 4; k++)                                            \
+            v[k] = _mm_set1_##p(WORST);                                        \
+        for (; n - i >= 4 * per; i += 4 * per)                                 \
+            for (int k = 0; k < 4; k++)                                        \
+                v[k] = PICK(_mm_loadu_##p(x + i + k * per), v[k]);             \
+        v[0] = PICK(PICK(v[0], v[1]), PICK(v[2], v[3]));                       \
+        _mm_storeu_##p(parts, v[0]);                                           \
+        for (int k = 0; k < per; k++)                                          \
+            most = parts[k] BETTER most ? parts[k] : most;                     \
+        for (; i < n; i++)                                                     \
+            most = x[i] BETTER most ? x[i] : most;                             \
+        return most;                                                           \
+    }                                                                          \
+                                                                               \
+    static inline int64_t row_##id(const T *x, int64_t n)                      \
+    {                                                                          \
+        const int64_t per = 16 / sizeof(T);                                    \
+        const T most = most_##id(x, n);                                        \
+        const V wanted = _mm_set1_##p(most);                                   \
+        int64_t i = 0;                                                         \
+                                                                               \
+        if (most == (T)(WORST)) /* nothing was better */                       \
+            return 0;                                                          \
+        for (; n - i >= per; i += per) {                                       \
+            int here =                                                         \
+                _mm_movemask_##p(_mm_cmpeq_##p(_mm_loadu_##p(x + i), wanted)); \
+                                                                               \
+            if (here)                                                          \
+                return i + __builtin_ctz((unsigned)here);                      \
+        }                                                                      \
+        while (x[i] != most)                                                   \
+            i++;                                                               \
+        return i;                                                              \
+    }
+
+VECTOR_ROW(max_FLOAT, float, __m128, ps, _mm_max_ps, >, -INFINITY)
+VECTOR_ROW(min_FLOAT, float, __m128, ps, _mm_min_ps, <, INFINITY)
+VECTOR_ROW(max_DOUBLE, double, __m128d, pd, _mm_max_pd, >, -(double)INFINITY)
+VECTOR_ROW(min_DOUBLE, double, __m128d, pd, _mm_min_pd, <, (double)INFINITY)
+
+#else
+
+SEARCH_ROW(max_FLOAT, float, float, SELF, -INFINITY, >)
+SEARCH_ROW(min_FLOAT, float, float, SELF, INFINITY, <)
+SEARCH_ROW(max_DOUBLE, double, double, SELF, -(double)INFINITY, >)
+SEARCH_ROW(min_DOUBLE, double, double, SELF, (double)INFINITY, <)
+
+#endif
+
+/* ---- Loops --------------------------------------------------------------- */
+
+SEARCH(max_FLOAT, float, float, int32_t, SELF, -INFINITY, >)
+SEARCH(min_FLOAT, float, float, int32_t, SELF, INFINITY, <)
+SEARCH(max_DOUBLE, double, double, int64_t, SELF, -(double)INFINITY, >)
+SEARCH(min_DOUBLE, double, double, int64_t, SELF, (double)INFINITY, <)
+SEARCHES(HALF, tfd_half, float, int32_t, tfd_half_to_float, -INFINITY, INFINITY)
+SEARCHES(BFLOAT16, tfd_bfloat16, float, int32_t, tfd_bfloat16_to_float,
+         -INFINITY, INFINITY)
+SEARCHES(INT8, int8_t, int8_t, int32_t, SELF, INT8_MIN, INT8_MAX)
+SEARCHES(INT16, int16_t, int16_t, int32_t, SELF, INT16_MIN, INT16_MAX)
+SEARCHES(INT32, int32_t, int32_t, int32_t, SELF, INT32_MIN, INT32_MAX)
+SEARCHES(INT64, int64_t, int64_t, int64_t, SELF, INT64_MIN, INT64_MAX)
+SEARCHES(UINT8, uint8_t, uint8_t, int32_t, SELF, 0, UINT8_MAX)
+SEARCHES(UINT16, uint16_t, uint16_t, int32_t, SELF, 0, UINT16_MAX)
+SEARCHES(UINT32, uint32_t, uint32_t, int32_t, SELF, 0, UINT32_MAX)
+SEARCHES(UINT64, uint64_t, uint64_t, int64_t, SELF, 0, UINT64_MAX)
+SEARCHES(BOOL, tfd_bool, tfd_bool, int32_t, SELF, 0, 1)
 
 /* ---- Kernel -------------------------------------------------------------- */
 
@@ -162,7 +289,7 @@ static enum tfd_code arg_cpu(struct tfd_kctx *k, struct tfd_status *st)
     s.x = k->in[0].buffer->data;
     s.y = k->out[0].buffer->data;
     tfd_kctx_parallel(k, tfd_shape_elements(&shape),
-                      s.size < 1000000 ? (int)s.size + 5 : 1000000,
+                      s.size < 1000000 ? (int)s.size / 4 + 5 : 250000,
                       k->kernel->range, &s);
     return TFD_OK;
 }

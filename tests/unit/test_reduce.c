@@ -197,6 +197,60 @@ static void test_bools_in_rows(void **state)
             }
 }
 
+/* The place of the extreme: every length around vectors, the extreme at every
+ * place, a second one behind it, and NaN before it. */
+static void test_an_extreme_is_found_in_every_row(void **state)
+{
+    (void)state;
+    for (int n = 1; n < 40; n += 1 + n / 12)
+        for (int at = 0; at < n; at++)
+            for (int min = 0; min < 2; min++) {
+                char in[600], out[40];
+                size_t used = (size_t)snprintf(in, sizeof(in), "%s[2,%d]",
+                                               at % 2 ? "float" : "double", n);
+                struct krig_case c = {
+                    min ? "ArgMin" : "ArgMax", "", {in, "int32[] 1"}, {out}};
+
+                for (int i = 0; i < 2 * n; i++) {
+                    const char *text = i % n == at       ? min ? " -9" : " 9"
+                                       : i % n > at + 2  ? min ? " -9" : " 9"
+                                       : i % n == at - 1 ? " nan"
+                                                         : " -1";
+
+                    used += (size_t)snprintf(in + used, sizeof(in) - used, "%s",
+                                             text);
+                }
+                snprintf(out, sizeof(out), "int64[2] %d %d", at, at);
+                krig_check(&c);
+            }
+}
+
+/* Columns are searched some rows at a time. */
+static void test_an_extreme_is_found_far_down_a_column(void **state)
+{
+    enum { ROWS = 9001, COLUMNS = 2 };
+    static const int places[] = {0, 1, 4095, 4096, 8191, 8192, 9000};
+    static char in[ROWS * COLUMNS * 2 + 40];
+    static const char *const types[] = {"float", "double", "int8", "half",
+                                        "int64"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        char out[40];
+        size_t used = (size_t)snprintf(in, sizeof(in), "%s[%d,%d]",
+                                       types[i % 5], ROWS, COLUMNS);
+        const struct krig_case c = {"ArgMax", "", {in, "int32[] 0"}, {out}};
+
+        for (int r = 0; r < ROWS; r++) {
+            memcpy(in + used, r >= places[i] ? " 7 1" : " 2 1", 4);
+            used += 4;
+        }
+        in[used] = 0;
+        snprintf(out, sizeof(out), "int64[2] %d 0", places[i]);
+        krig_check(&c);
+    }
+}
+
 static void test_where_the_extreme_is(void **state)
 {
     static const struct krig_case cases[] = {
@@ -266,6 +320,8 @@ int main(void)
         cmocka_unit_test(test_large_tensors),
         cmocka_unit_test(test_bools_in_rows),
         cmocka_unit_test(test_where_the_extreme_is),
+        cmocka_unit_test(test_an_extreme_is_found_in_every_row),
+        cmocka_unit_test(test_an_extreme_is_found_far_down_a_column),
     };
 
     return cmocka_run_group_tests_name("reduce", tests, krig_setup,
