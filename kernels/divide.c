@@ -55,7 +55,17 @@
         return m != zero && (m < zero) != (b < zero) ? (T)(m + b) : m;  \
     }
 
-TFD_WRAPPING_DTYPES(DEFINE_INT)
+/* All but INT32: see below. */
+#define DIVIDED_ONE_BY_ONE(X)     \
+    X(INT8, int8_t, uint32_t)     \
+    X(INT16, int16_t, uint32_t)   \
+    X(INT64, int64_t, uint64_t)   \
+    X(UINT8, uint8_t, uint32_t)   \
+    X(UINT16, uint16_t, uint32_t) \
+    X(UINT32, uint32_t, uint32_t) \
+    X(UINT64, uint64_t, uint64_t)
+
+DIVIDED_ONE_BY_ONE(DEFINE_INT)
 
 /* A loop that skips zero divisors and reports them. */
 #define INT_LOOP(name, T, function)                                    \
@@ -80,9 +90,80 @@ TFD_WRAPPING_DTYPES(DEFINE_INT)
     INT_LOOP(name, T, floor_div_##name) \
     INT_LOOP(name, T, floor_mod_##name)
 
-TFD_WRAPPING_DTYPES(INT_LOOPS)
-INT_LOOP(INT32, int32_t, remainder_INT32)
+DIVIDED_ONE_BY_ONE(INT_LOOPS)
 INT_LOOP(INT64, int64_t, remainder_INT64)
+
+/* Processors have vectors of doubles to divide and none of integers.  A double
+ * has room for the exact quotient of two numbers of 32 bits, or for one that is
+ * nearer to it than to the next integer.  b is neither 0 nor -1. */
+static inline int32_t divide_INT32(int32_t a, int32_t b)
+{
+    return (int32_t)((double)a / (double)b);
+}
+
+static inline int32_t vector_quotient(int32_t a, int32_t b)
+{
+    int32_t by = ((b == 0) | (b == -1)) ? 1 : b;
+    int32_t q = divide_INT32(a, by);
+
+    return b == -1 ? (int32_t)(0 - (uint32_t)q) : q;
+}
+
+static inline int32_t vector_remainder(int32_t a, int32_t b)
+{
+    uint32_t q = (uint32_t)vector_quotient(a, b);
+
+    return (int32_t)((uint32_t)a - q * (uint32_t)b);
+}
+
+static inline int32_t vector_floor_div(int32_t a, int32_t b)
+{
+    int32_t q = vector_quotient(a, b);
+    int32_t left = (int32_t)((uint32_t)a - (uint32_t)q * (uint32_t)b);
+
+    return q - ((left != 0) & ((left ^ b) < 0));
+}
+
+static inline int32_t vector_floor_mod(int32_t a, int32_t b)
+{
+    int32_t left = vector_remainder(a, b);
+
+    return ((left != 0) & ((left ^ b) < 0)) ? left + b : left;
+}
+
+/* What is made of a divisor of 0 nobody sees. */
+#define VECTOR_LOOP(loop, function)                 \
+    TFD_SIMD_LOOP(loop)                             \
+    {                                               \
+        const struct tfd_row *r = arg;              \
+        const int32_t *a = r->a, *b = r->b;         \
+        const int32_t left = *a, right = *b;        \
+        int32_t *y = r->y, none = 0;                \
+                                                    \
+        if (!r->b_step) {                           \
+            none = right == 0;                      \
+            for (int64_t i = begin; i < end; i++)   \
+                y[i] = function(a[i], right);       \
+        } else if (!r->a_step) {                    \
+            for (int64_t i = begin; i < end; i++) { \
+                none |= b[i] == 0;                  \
+                y[i] = function(left, b[i]);        \
+            }                                       \
+        } else {                                    \
+            for (int64_t i = begin; i < end; i++) { \
+                none |= b[i] == 0;                  \
+                y[i] = function(a[i], b[i]);        \
+            }                                       \
+        }                                           \
+        if (none)                                   \
+            tfd_row_fail(r);                        \
+    }                                               \
+    TFD_SIMD_CLONES(loop)
+
+VECTOR_LOOP(loop_quotient_INT32, vector_quotient)
+VECTOR_LOOP(loop_remainder_INT32, vector_remainder)
+VECTOR_LOOP(loop_floor_div_INT32, vector_floor_div)
+VECTOR_LOOP(loop_floor_mod_INT32, vector_floor_mod)
 
 /* ---- Floating point ------------------------------------------------------ */
 

@@ -179,6 +179,91 @@ static void test_absolute_values_are_the_librarys(void **state)
     }
 }
 
+/* ---- Divisions of 32-bit integers ---------------------------------------- */
+
+static const int32_t numbers[] = {
+    0,          1,          -1,        2,          -2,
+    3,          7,          -7,        46341,      -46340,
+    1000000007, INT32_MAX,  INT32_MIN, -INT32_MAX, INT32_MAX - 1,
+    1 << 30,    -(1 << 30), 12345,     -98765};
+#define NUMBERS TFD_COUNT(numbers)
+
+static int64_t floor_of(int64_t a, int64_t b)
+{
+    return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+static int32_t divided(const char *op, int64_t a, int64_t b)
+{
+    if (strcmp(op, "TruncateDiv") == 0)
+        return (int32_t)(uint32_t)(a / b);
+    if (strcmp(op, "TruncateMod") == 0)
+        return (int32_t)(a % b);
+    if (strcmp(op, "FloorDiv") == 0)
+        return (int32_t)(uint32_t)floor_of(a, b);
+    return (int32_t)(a - floor_of(a, b) * b);
+}
+
+/* All pairs: two vectors; a vector by a number; a number by a vector. */
+static void check_division(const char *op, int a_step, int b_step)
+{
+    tfd_range_fn *loop = tfd_registry_loop(op, TFD_INT32);
+    int32_t b[NUMBERS], y[NUMBERS];
+    int failed = 0;
+
+    for (int shift = 1; shift < NUMBERS; shift++) {
+        struct tfd_row row = {numbers, b, y, a_step, b_step, &failed};
+
+        for (int i = 0; i < NUMBERS; i++) {
+            b[i] = numbers[(i + shift) % NUMBERS];
+            b[i] = b[i] ? b[i] : 5;
+        }
+        row.a = a_step ? numbers : numbers + shift;
+        loop(&row, 0, NUMBERS);
+        for (int i = 0; i < NUMBERS; i++) {
+            int32_t left = numbers[a_step ? i : shift];
+            int32_t right = b[b_step ? i : 0];
+
+            assert_int_equal(y[i], divided(op, left, right));
+        }
+    }
+    assert_int_equal(failed, 0);
+}
+
+static void test_divisions(void **state)
+{
+    static const char *const ops[] = {"TruncateDiv", "TruncateMod", "FloorDiv",
+                                      "FloorMod"};
+
+    (void)state;
+    for (int i = 0; i < TFD_COUNT(ops); i++) {
+        check_division(ops[i], 1, 1);
+        check_division(ops[i], 1, 0);
+        check_division(ops[i], 0, 1);
+    }
+}
+
+static void test_a_divisor_of_zero_is_seen_wherever_it_is(void **state)
+{
+    tfd_range_fn *loop = tfd_registry_loop("FloorMod", TFD_INT32);
+    int32_t a[ROOM], b[ROOM], y[ROOM];
+
+    (void)state;
+    for (int i = 0; i < ROOM; i++)
+        a[i] = b[i] = 3;
+    for (int n = 1; n <= LENGTH_MAX; n++)
+        for (int at = 0; at <= n; at++)
+            for (int step = 0; step < 2; step++) {
+                int failed = 0;
+                struct tfd_row row = {a, b, y, step, 1, &failed};
+
+                b[at] = 0;
+                loop(&row, 0, n);
+                b[at] = 3;
+                assert_int_equal(failed, at < n);
+            }
+}
+
 /* ---- Truth --------------------------------------------------------------- */
 
 static void test_logic(void **state)
@@ -211,6 +296,8 @@ int main(void)
         cmocka_unit_test(test_every_length_and_alignment),
         cmocka_unit_test(test_complex_numbers),
         cmocka_unit_test(test_absolute_values_are_the_librarys),
+        cmocka_unit_test(test_divisions),
+        cmocka_unit_test(test_a_divisor_of_zero_is_seen_wherever_it_is),
         cmocka_unit_test(test_logic),
     };
 
