@@ -200,6 +200,30 @@ static void test_bias(void **state)
     KRIG_CHECK(cases);
 }
 
+/* Widths around those whose biases are repeated for a loop. */
+static void test_bias_of_every_width(void **state)
+{
+    static const char *const types[] = {"float", "double", "half", "int32"};
+    static char x[60], bias[60], y[40000];
+
+    (void)state;
+    for (int width = 1; width < 200; width += 1 + width / 20)
+        for (int rows = 1; rows < 60; rows = rows * 5 + 1) {
+            const char *type = types[(width + rows) % 4];
+            const struct krig_case c = {"BiasAdd", "", {x, bias}, {y}};
+            size_t used =
+                (size_t)snprintf(y, sizeof(y), "%s[%d,%d]", type, rows, width);
+
+            snprintf(x, sizeof(x), "%s[%d,%d] 1 2 3 4 5 6 7", type, rows,
+                     width);
+            snprintf(bias, sizeof(bias), "%s[%d] 10 20 30 40 50", type, width);
+            for (int i = 0; i < rows * width; i++)
+                used += (size_t)snprintf(y + used, sizeof(y) - used, " %d",
+                                         i % 7 + 1 + i % width % 5 * 10 + 10);
+            krig_check(&c);
+        }
+}
+
 static void test_add_n(void **state)
 {
     static const struct krig_case cases[] = {
@@ -240,6 +264,7 @@ int main(void)
         cmocka_unit_test(test_cross_entropy_of_distributions),
         cmocka_unit_test(test_cross_entropy_of_classes),
         cmocka_unit_test(test_bias),
+        cmocka_unit_test(test_bias_of_every_width),
         cmocka_unit_test(test_add_n),
     };
 
