@@ -54,6 +54,9 @@ static inline int64_t w_of(const struct tfd_depthwise *d, int64_t i, int64_t j)
     return (i * d->column.size + j) * d->in * d->multiplier;
 }
 
+#define BLOCK 32 /* channels whose sums stay in registers */
+#define TAPS_MAX 128
+
 /* Runs BODY for each tap of each output pixel of images or rows. */
 #define EACH_TAP(y_, x_, BODY)                               \
     do {                                                     \
@@ -68,13 +71,85 @@ static inline int64_t w_of(const struct tfd_depthwise *d, int64_t i, int64_t j)
             }                                                \
     } while (0)
 
+/* What the taps of a pixel meet, written down once for all channels, and for
+ * the pixels after it that have as many. */
+struct taps {
+    struct span span;
+    int64_t pixel; /* of the row */
+    int count;
+    int64_t x[TAPS_MAX], w[TAPS_MAX];
+};
+
+/* Not more than TAPS_MAX. */
+static inline void find_taps(const struct tfd_depthwise *d, int64_t row,
+                             int64_t column, struct taps *taps)
+{
+    taps->span = span_of(d, row, column);
+    taps->pixel = column;
+    taps->count = 0;
+    EACH_TAP(row, column, taps->x[taps->count] = at_x;
+             taps->w[taps->count++] = at_w;);
+}
+
+/* Offset of a pixel's input from that of the pixel whose taps are known, which
+ * are made known where they differ. */
+static inline int64_t move_taps(const struct tfd_depthwise *d, int64_t row,
+                                int64_t column, struct taps *taps)
+{
+    const struct span s = span_of(d, row, column);
+
+    if (column == 0 || s.column != taps->span.column ||
+        s.columns != taps->span.columns)
+        find_taps(d, row, column, taps);
+    return (column - taps->pixel) * d->column.stride * d->in;
+}
+
 #define LOOPS(name, number, T)                                                 \
+    /* A pixel of y where each channel has one filter: the taps of a BLOCK are \
+     * added up, in registers, before the next is begun. */                    \
+    static inline __attribute__((always_inline)) void pixel_##name(            \
+        const struct tfd_depthwise *d, const struct taps *taps, const T *x,    \
+        T *restrict y)                                                         \
+    {                                                                          \
+        const int64_t even = d->in / BLOCK * BLOCK;                            \
+                                                                               \
+        for (int64_t c = 0; c < even; c += BLOCK) {                            \
+            T one[BLOCK / 2] = {0}, other[BLOCK / 2] = {0};                    \
+                                                                               \
+            for (int i = 0; i < taps->count; i++) {                            \
+                const T *from = x + taps->x[i] + c;                            \
+                const T *by = (const T *)d->w + taps->w[i] + c;                \
+                                                                               \
+                for (int l = 0; l < BLOCK / 2; l++)                            \
+                    one[l] += from[l] * by[l];                                 \
+                from += BLOCK / 2;                                             \
+                by += BLOCK / 2;                                               \
+                for (int l = 0; l < BLOCK / 2; l++)                            \
+                    other[l] += from[l] * by[l];                               \
+            }                                                                  \
+            for (int l = 0; l < BLOCK / 2; l++)                                \
+                y[c + l] = one[l];                                             \
+            for (int l = 0; l < BLOCK / 2; l++)                                \
+                y[c + BLOCK / 2 + l] = other[l];                               \
+        }                                                                      \
+        for (int64_t c = even; c < d->in; c++) {                               \
+            T sum = 0;                                                         \
+                                                                               \
+            for (int i = 0; i < taps->count; i++)                              \
+                sum += x[taps->x[i] + c] * ((const T *)d->w)[taps->w[i] + c];  \
+            y[c] = sum;                                                        \
+        }                                                                      \
+    }                                                                          \
+                                                                               \
     /* Rows of y. */                                                           \
     TFD_SIMD_LOOP(forward_##name)                                              \
     {                                                                          \
         const struct tfd_depthwise *d = arg;                                   \
         const int64_t m = d->multiplier, all = d->in * m;                      \
         const int64_t image = d->row.in * d->column.in * d->in;                \
+        const bool listed =                                                    \
+            m == 1 && d->row.size <= TAPS_MAX / d->column.size;                \
+        struct taps taps;                                                      \
                                                                                \
         for (int64_t r = begin; r < end; r++)                                  \
             for (int64_t p = 0; p < d->column.out && !tfd_halted(); p++) {     \
@@ -82,11 +157,14 @@ static inline int64_t w_of(const struct tfd_depthwise *d, int64_t i, int64_t j)
                 const T *w = d->w;                                             \
                 T *y = (T *)d->y + (r * d->column.out + p) * all;              \
                                                                                \
+                if (listed) {                                                  \
+                    x += move_taps(d, r % d->row.out, p, &taps);               \
+                    pixel_##name(d, &taps, x, y);                              \
+                    continue;                                                  \
+                }                                                              \
                 memset(y, 0, (size_t)all * sizeof(T));                         \
                 EACH_TAP(r % d->row.out, p,                                    \
-                         if (m == 1) for (int64_t c = 0; c < all; c++) y[c] += \
-                         x[at_x + c] * w[at_w + c];                            \
-                         else for (int64_t c = 0; c < all; c++) y[c] +=        \
+                         for (int64_t c = 0; c < all; c++) y[c] +=             \
                          x[at_x + c / m] * w[at_w + c];);                      \
             }                                                                  \
     }                                                                          \
