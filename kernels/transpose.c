@@ -1,5 +1,5 @@
 /*
- * transpose.c - other arrangements of the elements: Transpose, OneHot, Where,
+ * transpose.c - other arrangements of the elements: Transpose, OneHot,
  * InvertPermutation.
  */
 #include "kernels/check.h"
@@ -241,81 +241,6 @@ static enum tfd_code one_hot_shape(struct tfd_shape_ctx *s,
                             &at, st);
 }
 
-/* ---- Where --------------------------------------------------------------- */
-
-/* Whether the element of `size` bytes is not zero; -0.0 is zero. */
-static bool is_true(enum tfd_dtype dtype, const void *at)
-{
-    static const unsigned char zero[16];
-    unsigned char bytes[16];
-    size_t size = tfd_dtype_size(dtype);
-
-    memcpy(bytes, at, size);
-    switch (dtype) {
-    case TFD_FLOAT:
-    case TFD_COMPLEX64:
-    case TFD_HALF:
-    case TFD_BFLOAT16:
-    case TFD_DOUBLE:
-    case TFD_COMPLEX128: {
-        size_t part = dtype == TFD_COMPLEX64    ? 4
-                      : dtype == TFD_COMPLEX128 ? 8
-                                                : size;
-
-        for (size_t i = part; i <= size; i += part)
-            bytes[i - 1] &= 0x7f; /* the sign */
-        break;
-    }
-    default:
-        break;
-    }
-    return memcmp(bytes, zero, size) != 0;
-}
-
-enum tfd_code tfd_where_check(const struct tfd_kctx *k, struct tfd_status *st)
-{
-    if (k->in[0].shape.rank == 0)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "WhereOp : Unhandled input dimensions: 0");
-    return TFD_OK;
-}
-
-static enum tfd_code where_compute(struct tfd_kctx *k, struct tfd_status *st)
-{
-    const struct tfd_tensor *x = &k->in[0];
-    int64_t n = tfd_tensor_elements(x), found = 0, row = 0;
-    int64_t stride[TFD_RANK_MAX];
-    struct tfd_shape out;
-    int64_t *y;
-
-    TFD_TRY(tfd_where_check(k, st));
-    for (int64_t i = 0; i < n; i++)
-        found +=
-            is_true(x->dtype, tfd_element_of(tfd_tensor_data(x), x->dtype, i));
-    out = (struct tfd_shape){2, {found, x->shape.rank}};
-    TFD_TRY(tfd_kctx_output(k, 0, TFD_INT64, &out, st));
-    y = tfd_tensor_data(&k->out[0]);
-    tfd_shape_strides(&x->shape, stride);
-    for (int64_t i = 0; i < n; i++) {
-        if (!is_true(x->dtype, tfd_element_of(tfd_tensor_data(x), x->dtype, i)))
-            continue;
-        for (int d = 0; d < x->shape.rank; d++)
-            y[row * x->shape.rank + d] = i / stride[d] % x->shape.dim[d];
-        row++;
-    }
-    return TFD_OK;
-}
-
-static enum tfd_code where_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
-{
-    (void)st;
-    s->out[0].rank = 2;
-    s->out[0].dim[0] = TFD_DIM_UNKNOWN;
-    s->out[0].dim[1] =
-        s->in[0].rank == TFD_RANK_UNKNOWN ? TFD_DIM_UNKNOWN : s->in[0].rank;
-    return TFD_OK;
-}
-
 /* ---- Tables -------------------------------------------------------------- */
 
 static const struct tfd_opdef ops[] = {
@@ -350,16 +275,6 @@ static const struct tfd_opdef ops[] = {
         .shape = one_hot_shape,
         .flags = TFD_OP_NO_GRADIENT,
     },
-    {
-        .name = "Where",
-        .inputs = "input: T",
-        .outputs = "index: int64",
-        .attrs = "T: {float, double, int32, uint8, int16, int8, complex64, "
-                 "int64, qint8, quint8, qint32, bfloat16, qint16, quint16, "
-                 "uint16, complex128, half, uint32, uint64, bool} = DT_BOOL",
-        .shape = where_shape,
-        .flags = TFD_OP_NO_GRADIENT,
-    },
 };
 
 static const struct tfd_kernel kernels[] = {
@@ -368,7 +283,6 @@ static const struct tfd_kernel kernels[] = {
     TFD_KERNEL("InvertPermutation", INT64, invert_int64_t),
     TFD_KERNEL_ANY("OneHot", one_hot_compute, .prepare = tfd_one_hot_prepare,
                    .state_size = sizeof(struct tfd_one_hot_state)),
-    TFD_KERNEL_ANY("Where", where_compute),
 };
 
 const struct tfd_family tfd_family_transpose = {
