@@ -35,30 +35,47 @@ static float element(const struct tfd_tensor *t, int64_t row, int64_t column)
     return x[row * t->shape.dim[1] + column];
 }
 
-/* Shapes of the two operands of a subtraction. */
-static void check(int64_t a_rows, int64_t a_columns, int64_t b_rows,
-                  int64_t b_columns)
+/* Shapes of the two operands of a subtraction, whose result may take the place
+ * of one where nobody else holds it. */
+static void check_held(int64_t a_rows, int64_t a_columns, int64_t b_rows,
+                       int64_t b_columns, bool held)
 {
     const struct tfd_elementwise e = {TFD_FLOAT, TFD_COST_MEMORY, NULL,
                                       tfd_registry_loop("Sub", TFD_FLOAT)};
     struct tfd_status st = TFD_STATUS_INIT;
-    struct tfd_tensor in[2], out = TFD_TENSOR_INIT;
+    struct tfd_tensor in[2], was[2], out = TFD_TENSOR_INIT;
     struct tfd_kctx k = {.in = in, .in_count = 2, .out = &out, .out_count = 1};
 
     make(&in[0], a_rows, a_columns, 7);
     make(&in[1], b_rows, b_columns, 3);
+    if (held) {
+        was[0] = tfd_tensor_ref(&in[0]);
+        was[1] = tfd_tensor_ref(&in[1]);
+    } else {
+        make(&was[0], a_rows, a_columns, 7);
+        make(&was[1], b_rows, b_columns, 3);
+    }
     assert_int_equal(tfd_elementwise_binary(&k, &e, &st), TFD_OK);
     for (int64_t r = 0; r < out.shape.dim[0]; r++)
         for (int64_t c = 0; c < out.shape.dim[1]; c++)
             if (element(&out, r, c) !=
-                element(&in[0], r, c) - element(&in[1], r, c))
+                element(&was[0], r, c) - element(&was[1], r, c))
                 fail_msg("[%lld,%lld] of [%lld,%lld] - [%lld,%lld]",
                          (long long)r, (long long)c, (long long)a_rows,
                          (long long)a_columns, (long long)b_rows,
                          (long long)b_columns);
-    tfd_tensor_unref(&in[0]);
-    tfd_tensor_unref(&in[1]);
+    for (int i = 0; i < 2; i++) {
+        tfd_tensor_unref(&in[i]);
+        tfd_tensor_unref(&was[i]);
+    }
     tfd_tensor_unref(&out);
+}
+
+static void check(int64_t a_rows, int64_t a_columns, int64_t b_rows,
+                  int64_t b_columns)
+{
+    check_held(a_rows, a_columns, b_rows, b_columns, false);
+    check_held(a_rows, a_columns, b_rows, b_columns, true);
 }
 
 static const int64_t widths[] = {1,  2,  3,  4,   5,   7,   8,   15,  16,  17,
