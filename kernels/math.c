@@ -4,7 +4,7 @@
  *     Sqrt Rsqrt Exp Log Log1p Sigmoid Tanh Sin Cos Erf
  *
  * Those of floats are vectorised (vector_math.h, vector_functions.h,
- * vector_trig.h); everything else is the C library's.
+ * vector_trig.h, vector_pieces.h); everything else is the C library's.
  * half and bfloat16 are computed in float.
  */
 #include "kernels/families.h"
@@ -14,6 +14,7 @@
 #include "kernels/complex_math.h"
 #include "kernels/elementwise.h"
 #include "kernels/gradient.h"
+#include "kernels/vector_pieces.h"
 #include "kernels/vector_trig.h"
 
 #include <float.h>
@@ -33,10 +34,10 @@ FUNCTION(exp, FLOAT, float, tfd_vector_exp(x))
 FUNCTION(log, FLOAT, float, tfd_vector_log(x))
 FUNCTION(log1p, FLOAT, float, tfd_vector_log1p(x))
 FUNCTION(sigmoid, FLOAT, float, tfd_vector_logistic(x))
-FUNCTION(tanh, FLOAT, float, tfd_vector_tanh(x))
+FUNCTION(tanh, FLOAT, float, tfd_piecewise(&tfd_tanh_pieces, x))
 FUNCTION(sin, FLOAT, float, tfd_sin_any(x))
 FUNCTION(cos, FLOAT, float, tfd_cos_any(x))
-FUNCTION(erf, FLOAT, float, tfd_vector_erf(x))
+FUNCTION(erf, FLOAT, float, tfd_piecewise(&tfd_erf_pieces, x))
 
 FUNCTION(sqrt, DOUBLE, double, sqrt(x))
 FUNCTION(rsqrt, DOUBLE, double, 1 / sqrt(x))
@@ -115,22 +116,32 @@ DEFINE_COMPLEX(COMPLEX128, 18, tfd_complex128, double, )
     LOOP(exp, LOOP_, name, T)      \
     LOOP(log, LOOP_, name, T)      \
     LOOP(log1p, LOOP_, name, T)    \
-    LOOP(sigmoid, LOOP_, name, T)  \
-    LOOP(tanh, LOOP_, name, T)
-#define LOOPS_RARE(LOOP_, name, T) \
-    LOOP(rsqrt, LOOP_, name, T)    \
-    LOOP(sin, LOOP_, name, T)      \
+    LOOP(sigmoid, LOOP_, name, T)
+#define LOOPS_OTHER(LOOP_, name, T) \
+    LOOP(tanh, LOOP_, name, T)      \
+    LOOP(rsqrt, LOOP_, name, T)     \
+    LOOP(sin, LOOP_, name, T)       \
     LOOP(cos, LOOP_, name, T)
 #define LOOPS_ERF(LOOP_, name, T) LOOP(erf, LOOP_, name, T)
 #define LOOPS_ALL(LOOP_, name, T) \
     LOOPS_MOST(LOOP_, name, T)    \
-    LOOPS_RARE(LOOP_, name, T)
+    LOOPS_OTHER(LOOP_, name, T)
 #define LOOPS_REAL(LOOP_, name, T) \
     LOOPS_ALL(LOOP_, name, T)      \
     LOOPS_ERF(LOOP_, name, T)
 
 LOOPS_MOST(TFD_UNARY_WIDE, FLOAT, float)
-LOOPS_ERF(TFD_UNARY_WIDE, FLOAT, float)
+
+static void loop_tanh_FLOAT(void *arg, int64_t begin, int64_t end)
+{
+    tfd_pieces_loop(&tfd_tanh_pieces, arg, begin, end);
+}
+
+static void loop_erf_FLOAT(void *arg, int64_t begin, int64_t end)
+{
+    tfd_pieces_loop(&tfd_erf_pieces, arg, begin, end);
+}
+
 TFD_UNARY_RARE(loop_rsqrt_FLOAT, float, tfd_rsqrt_is_rare, tfd_vector_rsqrt,
                tfd_rsqrt_any)
 TFD_UNARY_RARE(loop_sin_FLOAT, float, tfd_is_huge_angle, tfd_vector_sin,

@@ -2,17 +2,17 @@
  * vector_functions.h - more functions of floats in the manner of
  * vector_math.h: polynomials and selections, no branch and no call.
  *
- *     erf(x) = x + x * P(x^2)        |x| < 1, else 1 - exp(Q(|x|))
+ *     erfc(x) = 1 - x - x * P(x^2)   |x| < 0.7, else e^(-x^2) * Q(x)
  *     log1p(x) = log(u) + (x - (u - 1)) / u     u = 1 + x, rounded
  *     expm1(x) = x + x^2 * P(x)      |x| < 0.7, else e^x - 1
  *     sinh(x) = x + x^3 * P(x^2)     |x| < 1, else h - 1 / (4 * h)
  *     cosh(x) = h + 1 / (4 * h)      h = e^(|x| - 1) * e/2, finite where h is
  *
  * Coefficients are least-maximum fits of relative errors over the intervals
- * given (of Q, the error of erf).  Largest distances from a double reference,
- * in units of the last place, over every 8009th float (test_unary.c asserts
- * them): erf 2, log1p 2, expm1 2, sinh 3, cosh 3, atan 2.  Infinities, NaN and
- * -0 come out as IEEE 754 has them.  Threads: pure.
+ * given.  Largest distances from a double reference, in units of the last
+ * place (test_unary.c asserts them of every 8009th float): erfc 4, rsqrt 2,
+ * atanh 2, log1p 2, expm1 2, sinh 3, cosh 3.  Infinities, NaN and -0 come out
+ * as IEEE 754 has them.  Threads: pure.
  */
 #ifndef TFD_KERNELS_VECTOR_FUNCTIONS_H
 #define TFD_KERNELS_VECTOR_FUNCTIONS_H
@@ -32,22 +32,6 @@ TFD_VECTOR float tfd_erf_small(float square)
     p = p * square + 1.1283600176e-1f;
     p = p * square - 3.7612627136e-1f;
     return p * square + 1.283791659e-1f;
-}
-
-TFD_VECTOR float tfd_vector_erf(float x)
-{
-    float a = fabsf(x), in = a > 4 ? 4 : a, q = -2.1686771826e-5f;
-    float small = x * tfd_erf_small(x * x) + x, large;
-
-    q = q * in + 4.4133535044e-4f;
-    q = q * in - 4.2045562040e-3f;
-    q = q * in + 2.5208239675e-2f;
-    q = q * in - 1.0841854711e-1f;
-    q = q * in - 6.3321992462e-1f;
-    q = q * in - 1.1295784063f;
-    q = q * in + 1.8803593416e-4f;
-    large = copysignf(1 - tfd_vector_exp_inside(q), x);
-    return a < 1 ? small : large;
 }
 
 TFD_VECTOR float tfd_vector_log1p(float x)

@@ -1,9 +1,10 @@
 /*
  * test_unary.c - unary.c, math.c, unary_grad.c, and the functions of
- * vector_math.h, vector_functions.h, vector_trig.h and vector_double.h against
- * the C library.
+ * vector_math.h, vector_functions.h, vector_trig.h, vector_double.h and
+ * vector_pieces.h against the C library.
  */
 #include "kernels/vector_double.h"
+#include "kernels/vector_pieces.h"
 #include "kernels/vector_trig.h"
 #include "tests/support/kernel_rig.h"
 
@@ -148,6 +149,16 @@ static double reciprocal_root(double x)
     return 1 / sqrt(x);
 }
 
+static float erf_by_pieces(float x)
+{
+    return tfd_piecewise(&tfd_erf_pieces, x);
+}
+
+static float tanh_by_pieces(float x)
+{
+    return tfd_piecewise(&tfd_tanh_pieces, x);
+}
+
 /* Functions of two numbers, one of them held. */
 #define HOLDING(name, fast_, exact_)     \
     static float name##_fast(float x)    \
@@ -177,7 +188,8 @@ static void test_vector_functions_are_near_the_library(void **state)
         {"log", tfd_vector_log, log, 3},
         {"tanh", tfd_vector_tanh, tanh, 3},
         {"logistic", tfd_vector_logistic, logistic, 3},
-        {"erf", tfd_vector_erf, erf, 2},
+        {"erf", erf_by_pieces, erf, 2},
+        {"tanh", tanh_by_pieces, tanh, 2},
         {"log1p", tfd_vector_log1p, log1p, 2},
         {"expm1", tfd_vector_expm1, expm1, 2},
         {"sinh", tfd_vector_sinh, sinh, 3},
@@ -224,7 +236,8 @@ static void test_vector_functions_of_specials(void **state)
         float (*fast)(float);
         float (*exact)(float);
     } functions[] = {
-        {"erf", tfd_vector_erf, erff},
+        {"erf", erf_by_pieces, erff},
+        {"tanh", tanh_by_pieces, tanhf},
         {"log1p", tfd_vector_log1p, log1pf},
         {"expm1", tfd_vector_expm1, expm1f},
         {"sinh", tfd_vector_sinh, sinhf},
@@ -252,6 +265,36 @@ static void test_vector_functions_of_specials(void **state)
                 fail_msg("%s(%.9g) is %.9g, not %.9g", functions[f].name,
                          (double)in[i], (double)y, (double)want);
         }
+}
+
+/* Each set of instructions that this machine has computes the plain bits. */
+static void check_pieces(const struct tfd_pieces *p, uint32_t first)
+{
+    enum { COUNT = 67 };
+    float a[COUNT], plain[COUNT], y[COUNT];
+    const struct tfd_row want = {.a = a, .y = plain}, row = {.a = a, .y = y};
+
+    for (uint32_t i = 0; i < COUNT; i++)
+        a[i] = tfd_half_float_of(first + i * 99991);
+    tfd_pieces_plain(p, &want, 0, COUNT);
+    tfd_pieces_loop(p, &row, 0, COUNT);
+    for (int i = 0; i < COUNT; i++)
+        assert_true(isnan(a[i]) ? isnan(y[i]) : y[i] == plain[i]);
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2"))
+        tfd_pieces_avx2(p, &row, 0, COUNT);
+    for (int i = 0; i < COUNT; i++)
+        assert_true(isnan(a[i]) ? isnan(y[i]) : y[i] == plain[i]);
+#endif
+}
+
+static void test_pieces_of_every_instruction_set(void **state)
+{
+    (void)state;
+    for (uint64_t bits = 0; bits <= UINT32_MAX; bits += 3000017) {
+        check_pieces(&tfd_erf_pieces, (uint32_t)bits);
+        check_pieces(&tfd_tanh_pieces, (uint32_t)bits);
+    }
 }
 
 /* Every pair of numbers that a rule of powf() or atan2f() speaks of. */
@@ -286,6 +329,7 @@ int main(void)
         cmocka_unit_test(test_vector_functions_are_near_the_library),
         cmocka_unit_test(test_vector_functions_of_specials),
         cmocka_unit_test(test_pairs_of_specials),
+        cmocka_unit_test(test_pieces_of_every_instruction_set),
     };
 
     return cmocka_run_group_tests_name("unary", tests, krig_setup,
