@@ -10,6 +10,7 @@
 #include "kernels/families.h"
 #include "kernels/gradient.h"
 #include "kernels/outputs.h"
+#include "kernels/rows.h"
 #include "kernels/scatter.h"
 
 #include <stdlib.h>
@@ -19,17 +20,61 @@ static enum tfd_code count_rows(const struct tfd_tensor *numbers, int outputs,
 {
     const int32_t *number = tfd_tensor_data(numbers);
     int64_t n = tfd_tensor_elements(numbers);
+    int64_t bad = tfd_rows_bad(number, TFD_INT32, n, outputs);
     char place[TFD_SCATTER_PLACE_MAX];
 
-    for (int64_t i = 0; i < n; i++) {
-        if (number[i] < 0 || number[i] >= outputs)
-            return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                            "partitions%s = %d is not in [0, %d)",
-                            tfd_scatter_place(&numbers->shape, i, place),
-                            number[i], outputs);
+    if (bad < n)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "partitions%s = %d is not in [0, %d)",
+                        tfd_scatter_place(&numbers->shape, bad, place),
+                        number[bad], outputs);
+    for (int64_t i = 0; i < n; i++)
         count[number[i]]++;
-    }
     return TFD_OK;
+}
+
+/* Rows of one element: next[] is the address that each output's next one gets.
+ */
+#define PUT(T)                                                           \
+    static void put_##T(const void *x, const int32_t *number, int64_t n, \
+                        void **next)                                     \
+    {                                                                    \
+        const T *from = x;                                               \
+                                                                         \
+        for (int64_t i = 0; i < n; i++) {                                \
+            T *to = next[number[i]];                                     \
+                                                                         \
+            *to = from[i];                                               \
+            next[number[i]] = to + 1;                                    \
+        }                                                                \
+    }
+
+PUT(uint8_t)
+PUT(uint16_t)
+PUT(uint32_t)
+PUT(uint64_t)
+PUT(tfd_complex128)
+
+static const struct {
+    size_t size;
+    void (*put)(const void *x, const int32_t *number, int64_t n, void **next);
+} puts_of[] = {
+    {1, put_uint8_t},  {2, put_uint16_t},        {4, put_uint32_t},
+    {8, put_uint64_t}, {16, put_tfd_complex128},
+};
+
+/* next: memory for an address an output. */
+static void put_elements(struct tfd_kctx *k, void **next)
+{
+    const struct tfd_tensor *x = &k->in[0];
+    size_t size = tfd_dtype_size(x->dtype);
+
+    for (int i = 0; i < k->out_count; i++)
+        next[i] = tfd_tensor_data(&k->out[i]);
+    for (int i = 0; i < TFD_COUNT(puts_of); i++)
+        if (puts_of[i].size == size)
+            puts_of[i].put(tfd_tensor_data(x), tfd_tensor_data(&k->in[1]),
+                           tfd_tensor_elements(x), next);
 }
 
 enum tfd_code tfd_dynamic_partition_outputs(struct tfd_kctx *k,
@@ -105,7 +150,10 @@ static enum tfd_code partition(struct tfd_kctx *k, struct tfd_status *st)
     rc = count_rows(&k->in[1], k->out_count, count, st);
     if (rc == TFD_OK)
         rc = tfd_dynamic_partition_outputs(k, count, st);
-    if (rc == TFD_OK)
+    if (rc == TFD_OK && tfd_dtype_is_pod(k->in[0].dtype) &&
+        k->in[0].shape.rank == k->in[1].shape.rank)
+        put_elements(k, (void **)(count + k->out_count));
+    else if (rc == TFD_OK)
         rc = copy_rows(k, count + k->out_count, st);
     free(count);
     return rc;

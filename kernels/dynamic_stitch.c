@@ -9,11 +9,13 @@
  * loop serves both.  Rows that no index names are zero (TensorFlow leaves in
  * them what was in memory).
  */
+#include "common/halt.h"
 #include "kernels/check.h"
 #include "kernels/element.h"
 #include "kernels/families.h"
 #include "kernels/gradient.h"
 #include "kernels/outputs.h"
+#include "kernels/rows.h"
 
 /* The dimensions of data[m] behind those of indices[m]. */
 static struct tfd_shape row_shape(const struct tfd_shape *indices,
@@ -88,7 +90,13 @@ static enum tfd_code copy_rows(struct tfd_kctx *k, int m, int64_t inner,
     const struct tfd_tensor *data = &k->in[k->in_count / 2 + m];
     const int32_t *at = tfd_tensor_data(&k->in[m]);
     int64_t n = tfd_tensor_elements(&k->in[m]);
+    size_t size = (size_t)inner * tfd_dtype_size(data->dtype);
 
+    if (inner > 0 && tfd_dtype_is_pod(data->dtype) && !tfd_halted()) {
+        tfd_rows_scatter(size, TFD_INT32)(tfd_tensor_data(&k->out[0]),
+                                          tfd_tensor_data(data), size, at, n);
+        return TFD_OK;
+    }
     for (int64_t i = 0; inner > 0 && i < n; i++)
         TFD_TRY(tfd_elements_copy(
             data->dtype,

@@ -9,6 +9,7 @@
 
 #include "kernels/check.h"
 #include "kernels/families.h"
+#include "kernels/rows.h"
 
 #include <string.h>
 
@@ -133,22 +134,17 @@ static enum tfd_code read_rows(const struct tfd_tensor *indices, int64_t limit,
 {
     int64_t n = tfd_tensor_elements(indices);
     const int32_t *narrow = tfd_tensor_data(indices);
-    int64_t *to;
+    int64_t *to, bad = tfd_rows_bad(narrow, indices->dtype, n, limit);
 
+    if (bad < n)
+        return bad_index(indices, bad, limit, st);
     *rows = tfd_tensor_data(indices);
-    if (indices->dtype == TFD_INT64) {
-        for (int64_t i = 0; i < n; i++)
-            if ((uint64_t)(*rows)[i] >= (uint64_t)limit)
-                return bad_index(indices, i, limit, st);
+    if (indices->dtype == TFD_INT64)
         return TFD_OK;
-    }
     TFD_TRY(tfd_tensor_new(wide, TFD_INT64, &indices->shape, st));
     *rows = to = tfd_tensor_data(wide);
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < n; i++)
         to[i] = narrow[i];
-        if ((uint64_t)to[i] >= (uint64_t)limit)
-            return bad_index(indices, i, limit, st);
-    }
     return TFD_OK;
 }
 

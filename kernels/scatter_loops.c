@@ -9,6 +9,7 @@
 #include "common/pool.h"
 #include "common/variant.h"
 #include "kernels/element.h"
+#include "kernels/rows.h"
 #include "kernels/scatter.h"
 #include "kernels/scatter_functions.h"
 
@@ -243,6 +244,23 @@ static bool is_integer(enum tfd_dtype dtype)
 #undef X
 }
 
+/* A few threads that leave out each other's short rows are slower than one that
+ * moves all (rows.h), as it cannot be predicted whose is the next. */
+#define SHORT_SIZE 64
+#define FEW_SHARDS 4
+
+/* Whether the function only moves rows, none is left out, and one thread does
+ * it best. */
+static bool moves_rows(enum tfd_scatter_function function, enum tfd_dtype dtype,
+                       const struct tfd_scatter *s, int64_t shards)
+{
+    size_t size = (size_t)s->inner * tfd_dtype_size(dtype);
+
+    return function == TFD_SCATTER_UPDATE && !s->one &&
+           (shards == 1 || (shards <= FEW_SHARDS && size < SHORT_SIZE)) &&
+           tfd_rows_bad(s->rows, TFD_INT64, s->count, s->limit) == s->count;
+}
+
 enum tfd_code tfd_scatter_run(struct tfd_kctx *k,
                               enum tfd_scatter_function function,
                               enum tfd_dtype dtype, const struct tfd_scatter *s,
@@ -262,7 +280,11 @@ enum tfd_code tfd_scatter_run(struct tfd_kctx *k,
     if (function == TFD_SCATTER_DIV && is_integer(dtype) &&
         has_zero(dtype, s->by, s->one ? 1 : s->count * s->inner))
         return tfd_fail(st, TFD_INVALID_ARGUMENT, "Integer division by zero");
-    if (h.count > 1)
+    if (moves_rows(function, dtype, s, h.count))
+        tfd_rows_scatter((size_t)s->inner * tfd_dtype_size(dtype), TFD_INT64)(
+            s->to, s->by, (size_t)s->inner * tfd_dtype_size(dtype), s->rows,
+            s->count);
+    else if (h.count > 1)
         tfd_kctx_parallel(k, h.count, SHARD_NS, run_shards, &h);
     else
         run_shards(&h, 0, 1);

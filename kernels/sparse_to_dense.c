@@ -5,10 +5,12 @@
  */
 #include "kernels/sparse_to_dense.h"
 
+#include "common/halt.h"
 #include "kernels/check.h"
 #include "kernels/element.h"
 #include "kernels/families.h"
 #include "kernels/gradient.h"
+#include "kernels/rows.h"
 #include "kernels/sparse.h"
 
 #include <inttypes.h>
@@ -68,6 +70,49 @@ static enum tfd_code widen(const struct tfd_tensor *indices,
 
 /* ---- The kernel ---------------------------------------------------------- */
 
+#define BLOCK 512 /* indices at a time */
+
+/* Places of `n` indices from number i on, by the strides of the output. */
+static void find_places(const struct tfd_sparse *s, const int64_t *stride,
+                        int64_t i, int64_t n, int64_t *place)
+{
+    const int64_t *index = s->index + i * s->rank;
+
+    for (int64_t j = 0; j < n; j++, index += s->rank) {
+        place[j] = 0;
+        for (int d = 0; d < s->rank; d++)
+            place[j] += index[d] * stride[d];
+    }
+}
+
+/* Numbers, by loops of their width (rows.h). */
+static enum tfd_code put_numbers(struct tfd_kctx *k, const struct tfd_sparse *s,
+                                 const int64_t *stride, struct tfd_status *st)
+{
+    const struct tfd_tensor *values = &k->in[2];
+    const char *from = tfd_tensor_data(values);
+    size_t size = tfd_dtype_size(values->dtype), step = size;
+    tfd_rows_fn *scatter = tfd_rows_scatter(size, TFD_INT64);
+    tfd_complex128 one[BLOCK];
+    int64_t place[BLOCK];
+
+    if (values->shape.rank == 0) {
+        TFD_TRY(tfd_elements_fill(values->dtype, one, from, BLOCK, st));
+        from = (const char *)one;
+        step = 0;
+    }
+    for (int64_t i = 0; i < s->count && !tfd_halted(); i += BLOCK) {
+        int64_t n = s->count - i < BLOCK ? s->count - i : BLOCK;
+        const int64_t *at = s->rank == 1 ? s->index + i : place;
+
+        if (s->rank != 1)
+            find_places(s, stride, i, n, place);
+        scatter(tfd_tensor_data(&k->out[0]), from + (size_t)i * step, size, at,
+                n);
+    }
+    return TFD_OK;
+}
+
 static enum tfd_code put_values(struct tfd_kctx *k, const struct tfd_sparse *s,
                                 struct tfd_status *st)
 {
@@ -76,6 +121,8 @@ static enum tfd_code put_values(struct tfd_kctx *k, const struct tfd_sparse *s,
     int64_t stride[TFD_RANK_MAX];
 
     tfd_shape_strides(&k->out[0].shape, stride);
+    if (tfd_dtype_is_pod(values->dtype))
+        return put_numbers(k, s, stride, st);
     for (int64_t i = 0; i < s->count; i++) {
         int64_t at = 0;
 

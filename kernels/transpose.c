@@ -2,11 +2,13 @@
  * transpose.c - other arrangements of the elements: Transpose, OneHot,
  * InvertPermutation.
  */
+#include "common/halt.h"
 #include "kernels/check.h"
 #include "kernels/element.h"
 #include "kernels/families.h"
 #include "kernels/outputs.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -194,27 +196,53 @@ enum tfd_code tfd_one_hot_make(const struct tfd_kctx *k,
     return TFD_OK;
 }
 
+struct one_hot_job {
+    const struct tfd_one_hot *h;
+    struct tfd_kctx *k;
+    atomic_int failed; /* a code: no memory for strings */
+};
+
+/* Outer rows [begin, end): depth x inner elements of "off" each, and one "on"
+ * in each column. */
+static void one_hot_rows(void *arg, int64_t begin, int64_t end)
+{
+    struct one_hot_job *j = arg;
+    const struct tfd_one_hot *h = j->h;
+    enum tfd_dtype dtype = j->k->out[0].dtype;
+    void *y = tfd_tensor_data(&j->k->out[0]);
+    const void *on = tfd_tensor_data(&j->k->in[2]);
+    int64_t row = h->depth * h->inner;
+    enum tfd_code rc = tfd_elements_fill(
+        dtype, tfd_element_at(y, dtype, begin * row),
+        tfd_tensor_data(&j->k->in[3]), (end - begin) * row, NULL);
+
+    for (int64_t i = begin * h->inner;
+         rc == TFD_OK && i < end * h->inner && !tfd_halted(); i++) {
+        int64_t at = class_at(&j->k->in[0], i);
+        int64_t to = i / h->inner * row + at * h->inner + i % h->inner;
+
+        if (at >= 0 && at < h->depth)
+            rc = tfd_elements_copy(dtype, tfd_element_at(y, dtype, to), on, 1,
+                                   NULL);
+    }
+    if (rc != TFD_OK)
+        atomic_store(&j->failed, (int)rc);
+}
+
 static enum tfd_code one_hot_fill(struct tfd_kctx *k,
                                   const struct tfd_one_hot *h,
                                   struct tfd_status *st)
 {
-    void *y = tfd_tensor_data(&k->out[0]);
-    enum tfd_dtype dtype = k->out[0].dtype;
+    struct one_hot_job j = {.h = h, .k = k};
+    int64_t cost = h->depth * h->inner / 16 + 5 * h->inner;
 
-    TFD_TRY(tfd_elements_fill(dtype, y, tfd_tensor_data(&k->in[3]),
-                              h->outer * h->depth * h->inner, st));
-    for (int64_t o = 0; o < h->outer; o++)
-        for (int64_t i = 0; i < h->inner; i++) {
-            int64_t at = class_at(&k->in[0], o * h->inner + i);
-
-            if (at < 0 || at >= h->depth)
-                continue;
-            TFD_TRY(tfd_elements_copy(
-                dtype,
-                tfd_element_at(y, dtype, (o * h->depth + at) * h->inner + i),
-                tfd_tensor_data(&k->in[2]), 1, st));
-        }
-    return TFD_OK;
+    tfd_kctx_parallel(k, h->outer, cost < INT32_MAX ? (int)cost : INT32_MAX,
+                      one_hot_rows, &j);
+    return j.failed == TFD_OK
+               ? TFD_OK
+               : tfd_fail(st, (enum tfd_code)j.failed,
+                          "no memory for the strings of %lld rows",
+                          (long long)h->outer);
 }
 
 static enum tfd_code one_hot_compute(struct tfd_kctx *k, struct tfd_status *st)

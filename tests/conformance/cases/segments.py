@@ -85,6 +85,7 @@ row("DynamicPartition", [
     c(x(0, 2), np.zeros([0]), num_partitions=2),
     c(x(2, 0), [1, 0], num_partitions=2),
     once(x(300, 70), IDS, num_partitions=40),
+    once(x(300), IDS, num_partitions=40),
     c(x(5, 16), [1, 1, 0, 3, 1], num_partitions=4),
     c(x(2, 2, 6), [[1, 0], [1, 1]], num_partitions=2),
     c(x(3, 2, 12), [0, 0, 0], num_partitions=1),
