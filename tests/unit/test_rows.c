@@ -34,6 +34,12 @@ void tfd_kctx_parallel(struct tfd_kctx *k, int64_t n, int cost,
     }
 }
 
+void tfd_kctx_parallel_bytes(struct tfd_kctx *k, int64_t n, int bytes,
+                             tfd_range_fn *fn, void *arg)
+{
+    tfd_kctx_parallel(k, n, bytes, fn, arg);
+}
+
 /* The numbers as indices of a type. */
 static void put_indices(enum tfd_dtype dtype, const int64_t *number, int64_t n,
                         void *out)

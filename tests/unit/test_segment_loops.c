@@ -33,6 +33,12 @@ void tfd_kctx_parallel(struct tfd_kctx *k, int64_t n, int cost,
     }
 }
 
+void tfd_kctx_parallel_bytes(struct tfd_kctx *k, int64_t n, int bytes,
+                             tfd_range_fn *fn, void *arg)
+{
+    tfd_kctx_parallel(k, n, bytes, fn, arg);
+}
+
 /* ---- The plain loop ------------------------------------------------------ */
 
 #define PLAIN(name, T, empty_)                                                 \
