@@ -180,64 +180,38 @@ enum tfd_code tfd_broadcast_ops_target(const struct tfd_kctx *k,
     return TFD_OK;
 }
 
-struct repeat {
-    const struct tfd_broadcast *plan;
-    enum tfd_dtype dtype;
-    const void *x;
-    void *y;
-    int failed;
-};
-
-static enum tfd_code repeat_row(const struct repeat *r, const void *x, void *y)
+/* Elements from one to the next of x along each dimension of out; 0 where it is
+ * repeated. */
+static void repeat_strides(const struct tfd_shape *x,
+                           const struct tfd_shape *out, int64_t *stride)
 {
-    if (r->plan->row_step[0])
-        return tfd_elements_copy(r->dtype, y, x, r->plan->row_size, NULL);
-    return tfd_elements_fill(r->dtype, y, x, r->plan->row_size, NULL);
-}
+    int64_t step = 1;
 
-static void repeat_rows(void *arg, int64_t begin, int64_t end)
-{
-    struct repeat *r = arg;
-    const struct tfd_broadcast *p = r->plan;
-    struct tfd_broadcast_at at;
+    for (int i = 1; i <= out->rank; i++) {
+        const int64_t dim = i <= x->rank ? x->dim[x->rank - i] : 1;
 
-    tfd_broadcast_seek(p, begin, &at);
-    for (int64_t i = begin; i < end; i++, tfd_broadcast_next(p, &at)) {
-        const void *x = tfd_element_of(r->x, r->dtype, at.offset[0]);
-        void *y = tfd_element_at(r->y, r->dtype, i * p->row_size);
-
-        if (repeat_row(r, x, y) != TFD_OK)
-            __atomic_store_n(&r->failed, 1, __ATOMIC_RELAXED);
+        stride[out->rank - i] = dim == 1 ? 0 : step;
+        step *= dim;
     }
 }
 
 static enum tfd_code to_cpu(struct tfd_kctx *k, struct tfd_status *st)
 {
-    const struct tfd_shape in = k->in[0].shape, *const operand = &in;
+    const struct tfd_shape in = k->in[0].shape;
+    const enum tfd_dtype dtype = k->in[0].dtype;
+    int64_t to[TFD_RANK_MAX], from[TFD_RANK_MAX];
     struct tfd_shape out;
-    struct tfd_broadcast plan;
-    struct repeat r = {&plan, k->in[0].dtype, NULL, NULL, 0};
 
     TFD_TRY(tfd_broadcast_ops_target(k, &out, st));
     if (tfd_shape_equal(&in, &out)) {
         tfd_kctx_output_alias(k, 0, 0, &out);
         return TFD_OK;
     }
-    TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &out, st));
-    if (!k->out[0].buffer)
-        return TFD_OK;
-    tfd_broadcast_plan(&plan, &out, &operand, 1);
-    r.x = k->in[0].buffer->data;
-    r.y = k->out[0].buffer->data;
-    tfd_kctx_parallel(k, plan.rows,
-                      plan.row_size < 1000000 ? (int)plan.row_size + 10
-                                              : 1000000,
-                      repeat_rows, &r);
-    if (r.failed)
-        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
-                        "OOM when copying elements of type %s",
-                        tfd_dtype_name((int)r.dtype));
-    return TFD_OK;
+    TFD_TRY(tfd_kctx_output(k, 0, dtype, &out, st));
+    tfd_shape_strides(&out, to);
+    repeat_strides(&in, &out, from);
+    return tfd_elements_box(k, dtype, &out, tfd_tensor_data(&k->out[0]), to,
+                            tfd_tensor_data(&k->in[0]), from, st);
 }
 
 /* ---- Shapes -------------------------------------------------------------- */

@@ -4,6 +4,7 @@
  */
 #include "kernels/check.h"
 #include "kernels/families.h"
+#include "kernels/simd.h"
 
 struct job {
     const void *start, *stop;
@@ -12,7 +13,7 @@ struct job {
 };
 
 #define LOOP(name, number, T)                                                 \
-    static void fill_##name(void *arg, int64_t begin, int64_t end)            \
+    TFD_SIMD_LOOP(fill_##name)                                                \
     {                                                                         \
         const struct job *j = arg;                                            \
         const T start = *(const T *)j->start;                                 \
@@ -20,11 +21,17 @@ struct job {
         const T step = j->count > 1 ? (stop - start) / (T)(j->count - 1) : 0; \
         T *y = j->y;                                                          \
                                                                               \
-        for (int64_t i = begin; i < end; i++)                                 \
-            y[i] = start + step * (T)i;                                       \
+        if (end <= INT32_MAX) /* whose conversion is an instruction */        \
+            for (int32_t i = (int32_t)begin; i < (int32_t)end; i++)           \
+                y[i] = start + step * (T)i;                                   \
+        else                                                                  \
+            for (int64_t i = begin; i < end; i++)                             \
+                y[i] = start + step * (T)i;                                   \
         if (end == j->count && j->count > 1)                                  \
             y[end - 1] = stop;                                                \
-    }
+    }                                                                         \
+                                                                              \
+    TFD_SIMD_CLONES(fill_##name)
 
 TFD_FLOAT_DTYPES(LOOP)
 
@@ -49,7 +56,8 @@ static enum tfd_code lin_space(struct tfd_kctx *k, struct tfd_status *st)
     j.start = tfd_tensor_data(&k->in[0]);
     j.stop = tfd_tensor_data(&k->in[1]);
     j.y = tfd_tensor_data(&k->out[0]);
-    tfd_kctx_parallel(k, j.count, 1, k->kernel->range, &j);
+    tfd_kctx_parallel_bytes(k, j.count, 2 * (int)tfd_dtype_size(k->in[0].dtype),
+                            k->kernel->range, &j);
     return TFD_OK;
 }
 
