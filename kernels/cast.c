@@ -50,20 +50,50 @@ DEFINE_TO_INT(double, double)
 
 /* ---- Loops --------------------------------------------------------------- */
 
-/* y[i] = value, an expression in v, which is READ(a[i]). */
-#define CAST(from, S, READ, V, to, D, value)                          \
-    static void from##_to_##to(void *arg, int64_t begin, int64_t end) \
-    {                                                                 \
-        const struct tfd_row *r = arg;                                \
-        const S *a = r->a;                                            \
-        D *y = r->y;                                                  \
-                                                                      \
-        for (int64_t i = begin; i < end; i++) {                       \
-            const V v = READ(a[i]);                                   \
-                                                                      \
-            y[i] = value;                                             \
-        }                                                             \
+/* Sources from which loops are compiled for AVX2 as well: the usual ones, for
+ * there are many loops. */
+#define COPIES_FLOAT TFD_SIMD_CLONES
+#define COPIES_DOUBLE TFD_SIMD_CLONES
+#define COPIES_INT32 TFD_SIMD_CLONES
+#define COPIES_cut_FLOAT TFD_SIMD_CLONES
+
+#define ONE_COPY(name)                                      \
+    static void name(void *arg, int64_t begin, int64_t end) \
+    {                                                       \
+        name##_loop(arg, begin, end);                       \
     }
+#define COPIES_BOOL ONE_COPY
+#define COPIES_INT8 ONE_COPY
+#define COPIES_INT16 ONE_COPY
+#define COPIES_INT64 ONE_COPY
+#define COPIES_UINT8 ONE_COPY
+#define COPIES_UINT16 ONE_COPY
+#define COPIES_UINT32 ONE_COPY
+#define COPIES_UINT64 ONE_COPY
+#define COPIES_HALF ONE_COPY
+#define COPIES_BFLOAT16 ONE_COPY
+#define COPIES_COMPLEX64 ONE_COPY
+#define COPIES_COMPLEX128 ONE_COPY
+#define COPIES_cut_DOUBLE ONE_COPY
+#define COPIES_cut_COMPLEX64 ONE_COPY
+#define COPIES_cut_COMPLEX128 ONE_COPY
+
+/* y[i] = value, an expression in v, which is READ(a[i]). */
+#define CAST(from, S, READ, V, to, D, value)    \
+    TFD_SIMD_LOOP(from##_to_##to)               \
+    {                                           \
+        const struct tfd_row *r = arg;          \
+        const S *a = r->a;                      \
+        D *y = r->y;                            \
+                                                \
+        for (int64_t i = begin; i < end; i++) { \
+            const V v = READ(a[i]);             \
+                                                \
+            y[i] = value;                       \
+        }                                       \
+    }                                           \
+                                                \
+    COPIES_##from(from##_to_##to)
 
 #define SELF(v) (v)
 #define REAL(v) ((v).re)
