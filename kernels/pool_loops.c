@@ -157,64 +157,119 @@ MAX(UINT64, uint64_t, uint64_t, 0)
 
 /* ---- Means --------------------------------------------------------------- */
 
-#define MEAN(name, T)                                                   \
-    TFD_SIMD_LOOP(mean_##name)                                          \
-    {                                                                   \
-        const struct tfd_pool_window *p = arg;                          \
-        const int64_t n = p->channels;                                  \
-        const int64_t image = p->row.in * p->column.in * n;             \
-                                                                        \
-        for (int64_t row = begin; row < end; row++) {                   \
-            const T *x = (const T *)p->in + row / p->row.out * image;   \
-            T *y = (T *)p->out + row * p->column.out * n;               \
-                                                                        \
-            for (int64_t i = 0; i < p->column.out; i++, y += n) {       \
-                const struct span s = span_of(p, row % p->row.out, i);  \
-                const T count = (T)(s.rows * s.columns);                \
-                                                                        \
-                memset(y, 0, (size_t)n * sizeof(T));                    \
-                for (int64_t a = 0; a < s.rows && !stops(&s); a++)      \
-                    for (int64_t b = 0; b < s.columns; b++) {           \
-                        const T *from = x + offset_of(p, &s, a, b);     \
-                                                                        \
-                        for (int64_t c = 0; c < n; c++)                 \
-                            y[c] += from[c];                            \
-                    }                                                   \
-                for (int64_t c = 0; c < n; c++)                         \
-                    y[c] /= count;                                      \
-            }                                                           \
-        }                                                               \
-    }                                                                   \
-    TFD_SIMD_CLONES(mean_##name)                                        \
-                                                                        \
-    TFD_SIMD_LOOP(mean_grad_##name)                                     \
-    {                                                                   \
-        const struct tfd_pool_window *p = arg;                          \
-        const int64_t n = p->channels;                                  \
-        const int64_t image = p->row.in * p->column.in * n;             \
-        const int64_t pixels = p->row.out * p->column.out;              \
-                                                                        \
-        for (int64_t i = begin; i < end; i++) {                         \
-            const T *dy = (const T *)p->in + i * pixels * n;            \
-            T *dx = (T *)p->out + i * image;                            \
-                                                                        \
-            tfd_halt_clear(dx, (size_t)image * sizeof(T));              \
-            for (int64_t at = 0; at < pixels && !tfd_halted();          \
-                 at++, dy += n) {                                       \
-                const struct span s =                                   \
-                    span_of(p, at / p->column.out, at % p->column.out); \
-                const T part = 1 / (T)(s.rows * s.columns);             \
-                                                                        \
-                for (int64_t a = 0; a < s.rows && !stops(&s); a++)      \
-                    for (int64_t b = 0; b < s.columns; b++) {           \
-                        T *to = dx + offset_of(p, &s, a, b);            \
-                                                                        \
-                        for (int64_t c = 0; c < n; c++)                 \
-                            to[c] += dy[c] * part;                      \
-                    }                                                   \
-            }                                                           \
-        }                                                               \
-    }                                                                   \
+#define VECTORS 4 /* of 16 bytes, which stay in registers */
+#define TAPS_MAX 128
+
+/* Offsets of the elements of a span, of which there are TAPS_MAX at most. */
+static inline int list_taps(const struct tfd_pool_window *p,
+                            const struct span *s, int64_t *taps)
+{
+    int count = 0;
+
+    for (int64_t a = 0; a < s->rows; a++)
+        for (int64_t b = 0; b < s->columns; b++)
+            taps[count++] = offset_of(p, s, a, b);
+    return count;
+}
+
+/* The elements of a window are added up, some channels at a time, before the
+ * sum goes anywhere. */
+#define MEAN_OF_TAPS(name, T)                                                 \
+    typedef T vector_##name __attribute__((vector_size(16)));                 \
+                                                                              \
+    static inline __attribute__((always_inline)) void mean_of_taps_##name(    \
+        const T *x, const int64_t *taps, int count, int64_t n, T *restrict y) \
+    {                                                                         \
+        const int64_t per = 16 / sizeof(T);                                   \
+        int64_t c = 0;                                                        \
+                                                                              \
+        for (; n - c >= VECTORS * per; c += VECTORS * per) {                  \
+            vector_##name sum[VECTORS] = {{0}}, in;                           \
+                                                                              \
+            for (int i = 0; i < count; i++)                                   \
+                for (int v = 0; v < VECTORS; v++) {                           \
+                    memcpy(&in, x + taps[i] + c + v * per, sizeof(in));       \
+                    sum[v] += in;                                             \
+                }                                                             \
+            memcpy(y + c, sum, sizeof(sum));                                  \
+        }                                                                     \
+        for (; c < n; c++) {                                                  \
+            T sum = 0;                                                        \
+                                                                              \
+            for (int i = 0; i < count; i++)                                   \
+                sum += x[taps[i] + c];                                        \
+            y[c] = sum;                                                       \
+        }                                                                     \
+        for (int64_t k = 0; k < n; k++)                                       \
+            y[k] /= (T)count;                                                 \
+    }
+
+#define MEAN(name, T)                                                       \
+    MEAN_OF_TAPS(name, T)                                                   \
+                                                                            \
+    TFD_SIMD_LOOP(mean_##name)                                              \
+    {                                                                       \
+        const struct tfd_pool_window *p = arg;                              \
+        const int64_t n = p->channels;                                      \
+        const int64_t image = p->row.in * p->column.in * n;                 \
+        int64_t taps[TAPS_MAX];                                             \
+                                                                            \
+        for (int64_t row = begin; row < end; row++) {                       \
+            const T *x = (const T *)p->in + row / p->row.out * image;       \
+            T *y = (T *)p->out + row * p->column.out * n;                   \
+                                                                            \
+            for (int64_t i = 0; i < p->column.out; i++, y += n) {           \
+                const struct span s = span_of(p, row % p->row.out, i);      \
+                const T count = (T)(s.rows * s.columns);                    \
+                                                                            \
+                if (s.rows <= TAPS_MAX / p->column.size) {                  \
+                    mean_of_taps_##name(x, taps, list_taps(p, &s, taps), n, \
+                                        y);                                 \
+                    continue;                                               \
+                }                                                           \
+                memset(y, 0, (size_t)n * sizeof(T));                        \
+                for (int64_t a = 0; a < s.rows && !stops(&s); a++)          \
+                    for (int64_t b = 0; b < s.columns; b++) {               \
+                        const T *from = x + offset_of(p, &s, a, b);         \
+                                                                            \
+                        for (int64_t c = 0; c < n; c++)                     \
+                            y[c] += from[c];                                \
+                    }                                                       \
+                for (int64_t c = 0; c < n; c++)                             \
+                    y[c] /= count;                                          \
+            }                                                               \
+        }                                                                   \
+    }                                                                       \
+    TFD_SIMD_CLONES(mean_##name)                                            \
+                                                                            \
+    TFD_SIMD_LOOP(mean_grad_##name)                                         \
+    {                                                                       \
+        const struct tfd_pool_window *p = arg;                              \
+        const int64_t n = p->channels;                                      \
+        const int64_t image = p->row.in * p->column.in * n;                 \
+        const int64_t pixels = p->row.out * p->column.out;                  \
+                                                                            \
+        for (int64_t i = begin; i < end; i++) {                             \
+            const T *dy = (const T *)p->in + i * pixels * n;                \
+            T *dx = (T *)p->out + i * image;                                \
+                                                                            \
+            tfd_halt_clear(dx, (size_t)image * sizeof(T));                  \
+            for (int64_t at = 0; at < pixels && !tfd_halted();              \
+                 at++, dy += n) {                                           \
+                const struct span s =                                       \
+                    span_of(p, at / p->column.out, at % p->column.out);     \
+                const T part = 1 / (T)(s.rows * s.columns);                 \
+                                                                            \
+                for (int64_t a = 0; a < s.rows && !stops(&s); a++)          \
+                    for (int64_t b = 0; b < s.columns; b++) {               \
+                        T *to = dx + offset_of(p, &s, a, b);                \
+                                                                            \
+                        for (int64_t c = 0; c < n; c++)                     \
+                            to[c] += dy[c] * part;                          \
+                    }                                                       \
+            }                                                               \
+        }                                                                   \
+    }                                                                       \
     TFD_SIMD_CLONES(mean_grad_##name)
 
 MEAN(FLOAT, float)
