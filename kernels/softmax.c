@@ -52,7 +52,7 @@ struct rows {
                 y[i] = from(to(y[i]) * scale);                             \
         }                                                                  \
     }                                                                      \
-    TFD_SIMD_CLONES(softmax_##name)                                        \
+    TFD_SIMD_CLONES_WIDE(softmax_##name)                                   \
                                                                            \
     TFD_SIMD_LOOP(log_softmax_##name)                                      \
     {                                                                      \
@@ -69,7 +69,7 @@ struct rows {
                 y[i] = from(to(x[i]) - max - log_sum);                     \
         }                                                                  \
     }                                                                      \
-    TFD_SIMD_CLONES(log_softmax_##name)
+    TFD_SIMD_CLONES_WIDE(log_softmax_##name)
 
 TFD_ROW_DTYPES(DEFINE_LOOPS)
 

@@ -112,7 +112,7 @@ static int64_t label_of(const struct rows *rows, int64_t row)
                                  n, loss, backprop);                          \
         }                                                                     \
     }                                                                         \
-    TFD_SIMD_CLONES(dense_##name)
+    TFD_SIMD_CLONES_WIDE(dense_##name)
 
 #define SPARSE_LOOP(name, T, F, to, from, exp_, log_)             \
     TFD_SIMD_LOOP(sparse_##name)                                  \
@@ -135,7 +135,7 @@ static int64_t label_of(const struct rows *rows, int64_t row)
             backprop[label] = from(exp_(hit) * scale - 1);        \
         }                                                         \
     }                                                             \
-    TFD_SIMD_CLONES(sparse_##name)
+    TFD_SIMD_CLONES_WIDE(sparse_##name)
 
 #define DEFINE_LOOPS(name, T, F, to, from, exp_, log_)  \
     TFD_ROW_FUNCTIONS(name, T, F, to, from, exp_, log_) \
