@@ -7,6 +7,11 @@
  *
  * for each element; a complex number is two of them in brackets.  Strings are
  * only cut and padded, booleans not even that.
+ *
+ * Whole numbers and reals of no format of their own (%lld, %f) are written
+ * without printf(): a real times 10^6 is an exact integer of 128 bits over a
+ * power of two, rounded as printf() does, to the nearest and, halfway, to the
+ * even one.  Threads share the elements.
  */
 #include "common/half.h"
 #include "common/halt.h"
@@ -14,6 +19,7 @@
 #include "kernels/check.h"
 #include "kernels/families.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,6 +29,7 @@ struct state {
     char format[FORMAT_SIZE];
     int64_t width, precision; /* for strings; -1: none */
     bool left;                /* padded on the right */
+    bool plain;               /* no attribute given */
 };
 
 /* ---- The format ---------------------------------------------------------- */
@@ -117,6 +124,8 @@ static enum tfd_code prepare(const struct tfd_prepare *p, void *state,
     s->width = w.width;
     s->precision = w.precision;
     s->left = w.fill.size && w.fill.data[0] == '-';
+    s->plain = w.width <= -1 && w.precision <= -1 && !w.fill.size &&
+               !w.scientific && !w.shortest;
     used =
         snprintf(s->format, FORMAT_SIZE, "%%" TFD_STR_FMT, TFD_STR_ARG(w.fill));
     if (w.width > -1)
@@ -225,28 +234,168 @@ static print_fn *const printers[TFD_DTYPE_END] = {
 #undef X
 };
 
+/* ---- Elements without a format ------------------------------------------- */
+
+#define PLAIN_SIZE 32 /* a sign, 19 digits or more, a point */
+
+/* Writes at most PLAIN_SIZE bytes; 0: printf() has to. */
+typedef size_t plain_fn(char *to, const void *at);
+
+static size_t write_unsigned(char *to, uint64_t x)
+{
+    char digits[PLAIN_SIZE];
+    size_t used = 0;
+
+    do {
+        digits[PLAIN_SIZE - ++used] = (char)('0' + x % 10);
+        x /= 10;
+    } while (x);
+    memcpy(to, digits + PLAIN_SIZE - used, used);
+    return used;
+}
+
+static size_t write_signed(char *to, int64_t x)
+{
+    if (x >= 0)
+        return write_unsigned(to, (uint64_t)x);
+    *to = '-';
+    return 1 + write_unsigned(to + 1, 0 - (uint64_t)x);
+}
+
+/* mantissa * 10^6 / 2^shift.  shift is at least SHIFT_MIN, so that the result
+ * has no more than 63 bits. */
+#define SHIFT_MIN 10
+static uint64_t millionths(uint64_t mantissa, int shift)
+{
+    __extension__ typedef unsigned __int128 uint128;
+    uint128 all = (uint128)mantissa * 1000000, half, rest;
+    uint64_t whole;
+
+    if (shift >= 74) /* all is below 2^73: less than a half */
+        return 0;
+    whole = (uint64_t)(all >> shift);
+    rest = all & (((uint128)1 << shift) - 1);
+    half = (uint128)1 << (shift - 1);
+    return whole + (rest > half || (rest == half && (whole & 1)));
+}
+
+static size_t write_real(char *to, double x)
+{
+    uint64_t bits, mantissa, value;
+    int exponent, shift;
+    size_t used = 0;
+
+    memcpy(&bits, &x, sizeof(bits));
+    exponent = (int)(bits >> 52 & 0x7ff);
+    mantissa = (bits & ((UINT64_C(1) << 52) - 1)) | (uint64_t)(exponent != 0)
+                                                        << 52;
+    shift = 1075 - (exponent ? exponent : 1);
+    if (shift < SHIFT_MIN) /* large, infinite or no number */
+        return 0;
+    if (bits >> 63)
+        to[used++] = '-';
+    value = millionths(mantissa, shift);
+    used += write_unsigned(to + used, value / 1000000);
+    value %= 1000000;
+    to[used] = '.';
+    for (int i = 6; i > 0; i--, value /= 10)
+        to[used + (size_t)i] = (char)('0' + value % 10);
+    return used + 7;
+}
+
+#define PLAIN(name, T, write, value)                     \
+    static size_t plain_##name(char *to, const void *at) \
+    {                                                    \
+        T x = *(const T *)at;                            \
+                                                         \
+        return write(to, value);                         \
+    }
+
+PLAIN(INT8, int8_t, write_signed, x)
+PLAIN(INT16, int16_t, write_signed, x)
+PLAIN(INT32, int32_t, write_signed, x)
+PLAIN(INT64, int64_t, write_signed, x)
+PLAIN(UINT8, uint8_t, write_unsigned, x)
+PLAIN(UINT16, uint16_t, write_unsigned, x)
+PLAIN(UINT32, uint32_t, write_unsigned, x)
+PLAIN(UINT64, uint64_t, write_unsigned, x)
+PLAIN(FLOAT, float, write_real, (double)x)
+PLAIN(DOUBLE, double, write_real, x)
+PLAIN(HALF, tfd_half, write_real, (double)tfd_half_to_float(x))
+PLAIN(BFLOAT16, tfd_bfloat16, write_real, (double)tfd_bfloat16_to_float(x))
+
+static plain_fn *const plain_ones[TFD_DTYPE_END] = {
+    [TFD_INT8] = plain_INT8,     [TFD_INT16] = plain_INT16,
+    [TFD_INT32] = plain_INT32,   [TFD_INT64] = plain_INT64,
+    [TFD_UINT8] = plain_UINT8,   [TFD_UINT16] = plain_UINT16,
+    [TFD_UINT32] = plain_UINT32, [TFD_UINT64] = plain_UINT64,
+    [TFD_FLOAT] = plain_FLOAT,   [TFD_DOUBLE] = plain_DOUBLE,
+    [TFD_HALF] = plain_HALF,     [TFD_BFLOAT16] = plain_BFLOAT16,
+};
+
+/* ---- The operation ------------------------------------------------------- */
+
+#define ELEMENT_COST 60 /* nanoseconds, most of them for the memory */
+
+struct job {
+    const struct state *state;
+    const char *x;
+    size_t size;
+    print_fn *print;
+    plain_fn *plain; /* or NULL */
+    struct tfd_tstring *y;
+    struct tfd_status *st;
+    atomic_flag failing; /* who sets it writes *st and the code */
+    _Atomic enum tfd_code code;
+};
+
+static enum tfd_code write_element(const struct job *j, int64_t i,
+                                   struct tfd_bytes *text,
+                                   struct tfd_status *st)
+{
+    const char *x = j->x + (size_t)i * j->size;
+    char plain[PLAIN_SIZE];
+    size_t used = j->plain ? j->plain(plain, x) : 0;
+
+    if (used)
+        return tfd_tstring_set(&j->y[i], (struct tfd_str){plain, used}, st);
+    tfd_bytes_clear(text);
+    j->print(text, j->state, x);
+    TFD_TRY(tfd_bytes_ok(text, "a number's text", st));
+    return tfd_tstring_set(&j->y[i], tfd_bytes_view(text), st);
+}
+
+static void write_range(void *arg, int64_t begin, int64_t end)
+{
+    struct job *j = arg;
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct tfd_bytes text;
+    enum tfd_code code = TFD_OK;
+
+    tfd_bytes_init(&text, (size_t)TFD_GRPC_MESSAGE_SIZE_MAX);
+    for (int64_t i = begin; i < end && code == TFD_OK && !tfd_halted(); i++)
+        code = write_element(j, i, &text, &st);
+    tfd_bytes_deinit(&text);
+    if (code != TFD_OK && !atomic_flag_test_and_set(&j->failing)) {
+        if (j->st)
+            *j->st = st;
+        j->code = code;
+    }
+}
+
 static enum tfd_code as_string(struct tfd_kctx *k, struct tfd_status *st)
 {
-    print_fn *print = printers[k->in[0].dtype];
-    size_t size = tfd_dtype_size(k->in[0].dtype);
-    int64_t n = tfd_tensor_elements(&k->in[0]);
-    const char *x = tfd_tensor_data(&k->in[0]);
-    enum tfd_code rc = TFD_OK;
-    struct tfd_tstring *y;
-    struct tfd_bytes text;
+    struct job j = {.state = k->state, .st = st, .failing = ATOMIC_FLAG_INIT};
 
     TFD_TRY(tfd_kctx_output(k, 0, TFD_STRING, &k->in[0].shape, st));
-    y = tfd_tensor_data(&k->out[0]);
-    tfd_bytes_init(&text, (size_t)TFD_GRPC_MESSAGE_SIZE_MAX);
-    for (int64_t i = 0; i < n && rc == TFD_OK && !tfd_halted(); i++) {
-        tfd_bytes_clear(&text);
-        print(&text, k->state, x + (size_t)i * size);
-        rc = tfd_bytes_ok(&text, "a number's text", st);
-        if (rc == TFD_OK)
-            rc = tfd_tstring_set(&y[i], tfd_bytes_view(&text), st);
-    }
-    tfd_bytes_deinit(&text);
-    return rc;
+    j.x = tfd_tensor_data(&k->in[0]);
+    j.size = tfd_dtype_size(k->in[0].dtype);
+    j.print = printers[k->in[0].dtype];
+    j.plain = j.state->plain ? plain_ones[k->in[0].dtype] : NULL;
+    j.y = tfd_tensor_data(&k->out[0]);
+    tfd_kctx_parallel(k, tfd_tensor_elements(&k->in[0]), ELEMENT_COST,
+                      write_range, &j);
+    return j.code;
 }
 
 static const struct tfd_opdef ops[] = {

@@ -51,6 +51,9 @@ row("AsString", [c(x(3, 4)), c(x()), c(x(0, 2))] +
      for style in STYLES[:3]] + [
         c([np.nan, np.inf, -np.inf, -0.0, 1e30, 1e-30],
           dtypes=("float32", "float64")),
+        c([2.0 ** -7, 3 * 2.0 ** -7, -5e-7, 5e-7, 0.9999995, 2.0 ** 43,
+           2.0 ** 63, 1e-310], dtypes=["float64"]),
+        c(np.arange(-3000, 3000) / 128, dtypes=["float32", "float64"]),
         c([np.nan, np.inf, 1], width=8, fill="0", dtypes=["float32"]),
         bad([1], scientific=True, shortest=True, dtypes=["float32"]),
         bad([1], fill="ab", dtypes=["float32"]),
