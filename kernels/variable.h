@@ -8,6 +8,14 @@
  * Locks of several variables (optimizers with slots) are taken in the order of
  * their addresses, each once: tfd_variables_lock().
  *
+ * TensorFlow's reference variables change in place, and what was read from one
+ * shares its memory.  A view stands for such a value: it shows what the
+ * variable holds now, in the shape and type that were read.  TensorFlow gives a
+ * variable other memory when it is assigned a value of another count of
+ * elements; from then on a view shows the last value before.  Only
+ * tfd_variable_read() and tfd_variable_view() take views; they keep their
+ * variable.
+ *
  * Threads: any.
  */
 #ifndef TFD_KERNELS_VARIABLE_H
@@ -22,8 +30,13 @@ struct tfd_variable {
     struct tfd_tensor value; /* guarded; dtype is set while uninitialized too */
     bool initialized;        /* guarded */
     enum tfd_dtype dtype;
-    struct tfd_shape shape; /* declared; may be partial */
-    char *name;             /* for messages; owned */
+    struct tfd_shape shape;     /* declared; may be partial */
+    char *name;                 /* for messages; owned, but by a view */
+    struct tfd_variable *views; /* guarded; of the memory it has now */
+    /* of a view: */
+    struct tfd_variable *of;   /* its variable; NULL: no view */
+    struct tfd_variable *next; /* in `views`, like `at`: guarded by of->lock */
+    struct tfd_variable **at;  /* what points to it; NULL: `value` is its own */
 };
 
 /* TensorFlow keeps the two kinds apart: a reference and a resource may have one
@@ -47,6 +60,18 @@ enum tfd_code tfd_variable_read(struct tfd_variable *v, struct tfd_tensor *out,
                                 struct tfd_status *st) TFD_MUST_USE;
 /* Takes the tensor as the new value. */
 void tfd_variable_set(struct tfd_variable *v, struct tfd_tensor *take_value);
+
+/* A view, counted, of what v shows, which may be one itself; `seen` was read
+ * from v, and has the shape and type of the view. */
+enum tfd_code tfd_variable_view(struct tfd_variable *v,
+                                const struct tfd_tensor *seen,
+                                struct tfd_variable **out,
+                                struct tfd_status *st) TFD_MUST_USE;
+/* tfd_variable_read() of a view. */
+enum tfd_code tfd_variable_view_read(struct tfd_variable *view,
+                                     struct tfd_tensor *out) TFD_MUST_USE;
+/* Leaves v's value to its views: it gets other memory.  The lock is held. */
+void tfd_variable_leave_views(struct tfd_variable *v);
 
 /* The handle that is input `in`; NULL where it has no element. */
 const struct tfd_handle *tfd_kctx_handle(const struct tfd_kctx *k, int in);

@@ -72,6 +72,8 @@ enum tfd_code tfd_variable_read(struct tfd_variable *v, struct tfd_tensor *out,
 {
     bool initialized;
 
+    if (v->of)
+        return tfd_variable_view_read(v, out);
     tfd_lock(&v->lock);
     initialized = v->initialized;
     if (initialized)
@@ -85,6 +87,9 @@ void tfd_variable_set(struct tfd_variable *v, struct tfd_tensor *take_value)
     struct tfd_tensor old;
 
     tfd_lock(&v->lock);
+    if (v->views &&
+        tfd_tensor_elements(&v->value) != tfd_tensor_elements(take_value))
+        tfd_variable_leave_views(v);
     old = v->value;
     v->value = *take_value;
     v->initialized = true;

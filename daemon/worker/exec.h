@@ -190,6 +190,7 @@ struct tfd_exec {
     struct tfd_exec_ahead *ahead;
     int32_t ahead_count;
     bool has_loops;
+    bool replaces;     /* some node may give a variable other memory */
     bool late_fetches; /* some fetch is read again when a step ends */
     bool has_async;    /* else a step ends on the thread that began it */
     bool blocks;       /* some kernel waits for a disk */

@@ -10,6 +10,11 @@
  * reads for itself when it runs.  A value that a loop carries from one
  * iteration to the next is read at NextIteration.
  *
+ * Ops that give their input's memory another shape, or nothing else to do, pass
+ * on a view of it (kernels/variable.h).  So do those that pass the reference on
+ * where an Assign may give the variable other memory, which earlier reads do
+ * not see.
+ *
  * What a client fetches is read again when the step ends
  * (tfd_step_read_late()): there TensorFlow looks at the memory first, to send
  * it.  What a function returns, or a Send takes, is read when that runs.
@@ -40,6 +45,16 @@ static bool may_write(const struct tfd_exec_node *x)
     for (int32_t i = 0; i < x->node->out_count; i++)
         gives |= tfd_dtype_is_ref(x->node->out_types[i]);
     return takes && (gives || !(x->node->op->flags & TFD_OP_UNINITIALIZED_OK));
+}
+
+/* It may give its variable another count of elements. */
+static bool may_replace(const struct tfd_node *n)
+{
+    bool validate = true;
+
+    return tfd_str_is(n->op->name, "Assign") &&
+           tfd_node_bool(n, "validate_shape", &validate, NULL) == TFD_OK &&
+           !validate;
 }
 
 /* The loops that have ended before node `exec` begins; after: those of the
@@ -84,6 +99,7 @@ enum tfd_code tfd_wiring_find_writers(struct tfd_wiring *w,
         if (!may_write(x))
             continue;
         w->has_writer = true;
+        w->e->replaces |= may_replace(x->node);
         w->written_while |= w->frame[i] ? UINT64_MAX : ~after[i];
     }
     return TFD_OK;
@@ -98,6 +114,24 @@ static bool enters_late(const struct tfd_wiring *w,
     return bit ? (w->written_while & bit) != 0 : w->has_writer;
 }
 
+/* Kernels whose output shares their input's memory in TensorFlow, some only
+ * where there is nothing to do.  Whether it does here the runner sees, so none
+ * of these may compute in place. */
+static const char *const forwarders[] = {
+    "Bitcast",       "BroadcastTo", "ExpandDims",
+    "CheckNumerics", "Reshape",     "PlaceholderWithDefault",
+    "Slice",         "Squeeze",     "Transpose",
+    "StridedSlice",
+};
+
+static bool forwards(const struct tfd_exec_node *x)
+{
+    for (size_t i = 0; i < sizeof(forwarders) / sizeof(*forwarders); i++)
+        if (tfd_str_is(x->node->op->name, forwarders[i]))
+            return true;
+    return false;
+}
+
 bool tfd_wiring_reads_late(const struct tfd_wiring *w,
                            const struct tfd_exec_node *x)
 {
@@ -108,6 +142,8 @@ bool tfd_wiring_reads_late(const struct tfd_wiring *w,
         return false;
     if (x->kind == TFD_EXEC_FETCH)
         return w->has_writer && !w->c->env->is_function;
+    if (x->kind == TFD_EXEC_KERNEL)
+        return w->has_writer && !(x->flags & TFD_EXEC_STREAM) && forwards(x);
     if (x->node->op->flags & TFD_OP_ENTER)
         return x->kind == TFD_EXEC_PASS && enters_late(w, x);
     return (x->node->op->flags & passes) &&

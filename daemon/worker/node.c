@@ -58,8 +58,24 @@ static bool is_initialized(struct tfd_variable *v)
 /* It passes input i on.  A Switch does not pass its predicate. */
 static bool passes_on(const struct tfd_exec_node *n, int32_t i)
 {
-    return (n->flags & TFD_EXEC_READS_LATE) &&
+    return (n->flags & TFD_EXEC_READS_LATE) && n->kind != TFD_EXEC_KERNEL &&
            !(n->kind == TFD_EXEC_SWITCH && i == 1);
+}
+
+/* A snapshot of input i, a reference, which is let go of unless the kernel may
+ * pass its memory on. */
+static enum tfd_code read_input(struct tfd_iter *it,
+                                const struct tfd_exec_node *n, int32_t i,
+                                struct tfd_status *st)
+{
+    struct tfd_variable **ref = &it->refs[n->slot + i];
+
+    TFD_TRY(tfd_variable_read(*ref, &it->slots[n->slot + i], st));
+    if (n->flags & TFD_EXEC_READS_LATE)
+        return TFD_OK;
+    tfd_resource_unref(&(*ref)->resource);
+    *ref = NULL;
+    return TFD_OK;
 }
 
 /* References that the op wants as such stay, and those it only passes on;
@@ -74,9 +90,7 @@ static enum tfd_code take_refs(struct tfd_iter *it,
         if (!*ref)
             continue;
         if (!tfd_dtype_is_ref(n->node->in_types[i]) && !passes_on(n, i)) {
-            TFD_TRY(tfd_variable_read(*ref, &it->slots[n->slot + i], st));
-            tfd_resource_unref(&(*ref)->resource);
-            *ref = NULL;
+            TFD_TRY(read_input(it, n, i, st));
         } else if (!(n->flags & TFD_EXEC_UNINITIALIZED) &&
                    !is_initialized(*ref)) {
             return tfd_fail(st, TFD_FAILED_PRECONDITION,
@@ -229,6 +243,90 @@ static void run_on_device(struct tfd_runner *r, struct tfd_ready *item)
     r->k.memory = NULL;
 }
 
+/* ---- Views ------------------------------------------------------------- */
+
+/* *ref, of which `seen` was read, becomes a view. */
+static enum tfd_code turn_into_view(struct tfd_variable **ref,
+                                    const struct tfd_tensor *seen,
+                                    struct tfd_status *st)
+{
+    struct tfd_variable *view;
+
+    if ((*ref)->of)
+        return TFD_OK;
+    TFD_TRY(tfd_variable_view(*ref, seen, &view, st));
+    tfd_resource_unref(&(*ref)->resource);
+    *ref = view;
+    return TFD_OK;
+}
+
+/* What a node passed on is of the memory that the variable has now. */
+static enum tfd_code bind_passed(const struct tfd_exec_node *n,
+                                 struct tfd_variable **refs,
+                                 struct tfd_status *st)
+{
+    for (int32_t i = 0; i < n->out_count; i++) {
+        struct tfd_tensor seen = TFD_TENSOR_INIT;
+        enum tfd_code rc;
+
+        if (!refs[i] || tfd_dtype_is_ref(n->node->out_types[i]))
+            continue;
+        TFD_TRY(tfd_variable_read(refs[i], &seen, st));
+        rc = turn_into_view(&refs[i], &seen, st);
+        tfd_tensor_unref(&seen);
+        if (rc != TFD_OK)
+            return rc;
+    }
+    return TFD_OK;
+}
+
+/* The reference among n's inputs whose memory `out` shares; NULL. */
+static struct tfd_variable *shared_with(const struct tfd_iter *it,
+                                        const struct tfd_exec_node *n,
+                                        const struct tfd_tensor *out)
+{
+    for (int32_t i = n->slot; out->buffer && i < n->slot + n->in_count; i++)
+        if (it->refs[i] && it->slots[i].buffer == out->buffer)
+            return it->refs[i];
+    return NULL;
+}
+
+/* Outputs that share memory with a reference become views. */
+static enum tfd_code bind_computed(const struct tfd_iter *it,
+                                   const struct tfd_exec_node *n,
+                                   struct tfd_tensor *out,
+                                   struct tfd_variable **refs,
+                                   struct tfd_status *st)
+{
+    for (int32_t i = 0; i < n->out_count; i++) {
+        struct tfd_variable *v = shared_with(it, n, &out[i]);
+
+        if (!v)
+            continue;
+        TFD_TRY(tfd_variable_view(v, &out[i], &refs[i], st));
+        empty(&out[i]);
+    }
+    return TFD_OK;
+}
+
+/* After a node that leaves references to its consumers. */
+static void bind_outputs(struct tfd_runner *r, struct tfd_ready *item)
+{
+    const struct tfd_exec_node *n = item->node;
+    struct tfd_tensor *out;
+    struct tfd_variable **refs;
+
+    if (r->st.code != TFD_OK || n->kind == TFD_EXEC_FETCH)
+        return;
+    find_outputs(r, item->it, n, &out, &refs);
+    if (n->kind == TFD_EXEC_KERNEL)
+        (void)!bind_computed(item->it, n, out, refs, &r->st);
+    else if (r->step->exec->replaces)
+        (void)!bind_passed(n, refs, &r->st);
+}
+
+/* ---- The kinds --------------------------------------------------------- */
+
 /* Input i as a value of its own. */
 static void move_input(struct tfd_iter *it, const struct tfd_exec_node *n,
                        int32_t i, struct tfd_tensor *out,
@@ -298,7 +396,9 @@ static void run_fetch(struct tfd_runner *r, struct tfd_ready *item)
     if (!ref)
         return;
     r->step->fetch_refs[n->value] = ref;
-    (void)!tfd_variable_read(ref, out, &r->st);
+    if (tfd_variable_read(ref, out, &r->st) == TFD_OK &&
+        r->step->exec->replaces)
+        (void)!turn_into_view(&r->step->fetch_refs[n->value], out, &r->st);
 }
 
 enum tfd_code tfd_node_side(const struct tfd_exec_node *n,
@@ -400,6 +500,8 @@ static void run(struct tfd_runner *r, struct tfd_ready *item)
             take_refs(item->it, n, &r->st) == TFD_OK)
             (n->flags & TFD_EXEC_STREAM ? run_on_device
                                         : run_table[n->kind])(r, item);
+        if (n->flags & TFD_EXEC_READS_LATE)
+            bind_outputs(r, item);
         if (n->kind == TFD_EXEC_ASYNC && r->st.code == TFD_OK)
             return;
     }

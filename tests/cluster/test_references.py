@@ -13,14 +13,15 @@ PAIR = dict(ps=1, worker=1)
 NUMBERS = itertools.count()
 
 
-def variable(value):
+def variable(value, any_shape=False):
     """Of another name each time: servers keep variables."""
     return tf.Variable(np.float32(value), use_resource=False,
-                       name="referred_%d" % next(NUMBERS))
+                       validate_shape=not any_shape, name="referred_%d" % next(NUMBERS))
 
 
 def after(earlier, make):
-    with tf.control_dependencies([earlier]):
+    with tf.control_dependencies(
+            earlier if isinstance(earlier, list) else [earlier]):
         return make()
 
 
@@ -110,9 +111,140 @@ def carried():
     return v, [done[1]], [2 + 3 + 4]
 
 
+def reshaped(shape, make):
+    """Sees what is assigned after it was made, in its own shape."""
+    def program():
+        v = variable(np.ones(shape))
+        kept = make(v.value())
+        assigned = after(kept, lambda: v.assign_add(np.full(shape, 6)))
+        want = np.full(kept.shape.as_list(), np.float32(7))
+        return v, [after(assigned, lambda: kept + 0)], [want]
+    return program
+
+
+RESHAPED = {
+    "reshape": ([4], lambda x: tf.reshape(x, [2, 2])),
+    "reshape_twice": ([4], lambda x: tf.reshape(tf.reshape(x, [2, 2]), [1, 4])),
+    "squeeze": ([1, 2], tf.squeeze),
+    "expand_dims": ([2], lambda x: tf.expand_dims(x, 0)),
+    "stop_gradient": ([2], tf.stop_gradient),
+    "check_numerics": ([2], lambda x: tf.debugging.check_numerics(x, "no")),
+    "placeholder": ([2], lambda x: tf.placeholder_with_default(x, [2])),
+}
+
+
+def reshaped_copy():
+    """Snapshot copies, and what was computed is a value of its own."""
+    v = variable([1, 2])
+    copied = tf.raw_ops.Snapshot(input=v.value())
+    computed = tf.reshape(v + 1, [2, 1])
+    assigned = after([copied, computed], lambda: v.assign([7, 8]))
+    return v, [copied, computed, assigned], [
+        np.float32([1, 2]), np.float32([[2], [3]]), np.float32([7, 8])]
+
+
+def reshaped_gradient():
+    v = variable([1, 2])
+    kept = tf.reshape(v.value(), [1, 2])
+    assigned = after(kept, lambda: tf.raw_ops.ApplyGradientDescent(
+        var=v._ref(), alpha=1.0, delta=[1.0, 1.0]))
+    return v, [after(assigned, lambda: kept + 0)], [np.float32([[0, 1]])]
+
+
+def reshaped_in_a_loop():
+    v = variable([2, 3])
+    kept = tf.reshape(v.value(), [2, 1])
+    done = loop(lambda: v.assign(tf.reshape(kept * 2, [2])))
+    return v, [done, after(done, lambda: kept + 0)], [
+        4, np.float32([[32], [48]])]
+
+
+def reshaped_in_a_branch():
+    v = variable([1, 2])
+    read = v.value()
+    side = tf.cond(tf.placeholder_with_default(True, []),
+                   lambda: tf.reshape(read, [2, 1]),
+                   lambda: tf.reshape(read, [2, 1]) + 0)
+    assigned = after(side, lambda: v.assign([7, 8]))
+    return v, [after(assigned, lambda: side + 0)], [np.float32([[7], [8]])]
+
+
+def assign(v, value):
+    """Of any shape."""
+    return tf.raw_ops.Assign(ref=v._ref(), value=np.float32(value),
+                             validate_shape=False, use_locking=True)
+
+
+def grown():
+    """More elements are other memory: earlier reads keep theirs."""
+    v = variable([1, 2], any_shape=True)
+    read = tf.identity(v.value())
+    kept = tf.reshape(read, [2, 1])
+    first = after(kept, lambda: v.assign_add([4, 4]))
+    grows = after(first, lambda: assign(v, [7, 8, 9]))
+    return v, [after(grows, lambda: read + 0), after(grows, lambda: kept + 0),
+               after(grows, lambda: v.read_value() + 0)], [
+        np.float32([5, 6]), np.float32([[5], [6]]), np.float32([7, 8, 9])]
+
+
+def grown_and_shrunk():
+    v = variable([1, 2], any_shape=True)
+    read = tf.identity(v.value())
+    grows = after(read, lambda: assign(v, [5, 6, 7]))
+    back = after(grows, lambda: assign(v, [8, 9]))
+    return v, [after(back, lambda: read + 0), back], [
+        np.float32([1, 2]), np.float32([8, 9])]
+
+
+def assigned_another_shape():
+    """As many elements are the same memory, whatever its shape."""
+    v = variable([1, 2], any_shape=True)
+    read = tf.identity(v.value())
+    turned = after(read, lambda: assign(v, [[5, 6]]))
+    return v, [after(turned, lambda: read + 0), turned], [
+        np.float32([5, 6]), np.float32([[5, 6]])]
+
+
+def assigned_what_was_computed():
+    """It is copied: the variable keeps its memory."""
+    v = variable([1, 2])
+    read = tf.identity(v.value())
+    fresh = tf.square(tf.placeholder_with_default(np.float32([5, 6]), [2]))
+    assigned = after([read, fresh], lambda: v.assign(fresh))
+    added = after(assigned, lambda: v.assign_add([1, 1]))
+    return v, [after(added, lambda: read + 0)], [np.float32([26, 37])]
+
+
+def fetched_reshaped():
+    v = variable([1, 2])
+    kept = tf.reshape(v.value(), [2, 1])
+    assigned = after(kept, lambda: v.assign([7, 8]))
+    return v, [kept, assigned], [np.float32([[7], [8]]), np.float32([7, 8])]
+
+
+def fetched_of_another_shape():
+    v = variable([1, 2], any_shape=True)
+    read = tf.identity(v.value())
+    turned = after(read, lambda: assign(v, [[5, 6]]))
+    grows = after(turned, lambda: assign(v, [7, 8, 9]))
+    return v, [read, grows], [np.float32([5, 6]), np.float32([7, 8, 9])]
+
+
+def named(name, program):
+    program.__name__ = "reshaped_" + name
+    return program
+
+
 PROGRAMS = (squares, doubles, condition_sees_the_body, nested, branch,
             assigned_before_the_loop, fetched, fetched_twice, computed,
-            carried)
+            carried, reshaped_copy, reshaped_gradient, reshaped_in_a_loop,
+            reshaped_in_a_branch, grown, grown_and_shrunk,
+            assigned_another_shape, assigned_what_was_computed,
+            fetched_reshaped, fetched_of_another_shape) + tuple(
+                named(name, reshaped(*row)) for name, row in RESHAPED.items())
+
+
+FETCHED = (fetched, fetched_twice, fetched_reshaped, fetched_of_another_shape)
 
 
 def check(cluster, program, device):
@@ -139,7 +271,7 @@ def a_step_sees_what_it_assigned(cluster):
 def so_it_does_on_the_ps(cluster):
     """But that tfd sends a value of the ps to a client when it is read."""
     for program in PROGRAMS:
-        if program not in (fetched, fetched_twice):
+        if program not in FETCHED:
             check(cluster, program, "/job:ps")
 
 
