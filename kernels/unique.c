@@ -10,7 +10,6 @@
  * Zeros of either sign are one item, a NaN is never another's equal.
  */
 #include "common/halt.h"
-#include "common/halt.h"
 #include "common/hash.h"
 #include "kernels/check.h"
 #include "kernels/element.h"
