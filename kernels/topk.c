@@ -4,14 +4,18 @@
  * The k best of a row are kept in a heap whose root is the worst of them, so
  * that nearly every element of a long row costs one comparison with the root;
  * taken apart it gives them in order.  Of equal values the first is better.
- * Rows are shared among threads.  An unsorted result is sorted, too.
+ * Where a large part of a long row is wanted, the row is sorted instead, unless
+ * it has a NaN, which only the heap's comparisons have a place for.  Rows are
+ * shared among threads.  An unsorted result is sorted, too.
  */
 #include "kernels/topk.h"
 
 #include "common/half.h"
+#include "common/halt.h"
 #include "kernels/check.h"
 #include "kernels/families.h"
 #include "kernels/gradient.h"
+#include "kernels/radix.h"
 
 #include <math.h>
 
@@ -20,6 +24,8 @@ struct job {
     void *values;
     int64_t *index; /* [rows][k] */
     int64_t columns, k;
+    enum tfd_dtype dtype;
+    tfd_range_fn *heap; /* of this type */
 };
 
 #define BETTER(a, b) \
@@ -90,6 +96,72 @@ ROWS(HALF, tfd_half)
 #define WIDE(v) tfd_bfloat16_to_float(v)
 ROWS(BFLOAT16, tfd_bfloat16)
 #undef WIDE
+
+/* ---- Long rows ----------------------------------------------------------- */
+
+/* Columns from which sorting is ahead, where one in SORTED_PART is wanted. */
+#define SORTED_MIN 512
+#define SORTED_PART 8
+#define SORT_NS 10 /* per column */
+
+static bool is_sorted_whole(const struct job *j)
+{
+    return j->columns >= SORTED_MIN && j->k >= j->columns / SORTED_PART &&
+           j->columns <= TFD_RADIX_MAX;
+}
+
+#define DEFINE_PICK(T)                                                      \
+    static void pick_##T(const void *from, const int64_t *index, int64_t n, \
+                         void *to)                                          \
+    {                                                                       \
+        const T *x = from;                                                  \
+        T *y = to;                                                          \
+                                                                            \
+        for (int64_t i = 0; i < n; i++)                                     \
+            y[i] = x[index[i]];                                             \
+    }
+
+DEFINE_PICK(uint8_t)
+DEFINE_PICK(uint16_t)
+DEFINE_PICK(uint32_t)
+DEFINE_PICK(uint64_t)
+
+static void pick(size_t size, const void *x, const int64_t *index, int64_t n,
+                 void *y)
+{
+    if (size == 1)
+        pick_uint8_t(x, index, n, y);
+    else if (size == 2)
+        pick_uint16_t(x, index, n, y);
+    else if (size == 4)
+        pick_uint32_t(x, index, n, y);
+    else
+        pick_uint64_t(x, index, n, y);
+}
+
+/* The heap needs no memory: it takes over where there is none. */
+static void sort_rows(void *arg, int64_t begin, int64_t end)
+{
+    struct job *j = arg;
+    const size_t size = tfd_dtype_size(j->dtype);
+    const struct tfd_shape bytes = {
+        1, {(int64_t)tfd_radix_scratch(j->dtype, j->columns)}};
+    struct tfd_tensor scratch = TFD_TENSOR_INIT;
+    bool have = tfd_tensor_new(&scratch, TFD_UINT8, &bytes, NULL) == TFD_OK;
+
+    for (int64_t row = begin; row < end; row++) {
+        const char *x = (const char *)j->x + (size_t)(row * j->columns) * size;
+        int64_t *index = j->index + row * j->k;
+
+        if (have && tfd_radix_falling(j->dtype, x, j->columns, j->k, index,
+                                      tfd_tensor_data(&scratch)))
+            pick(size, x, index, j->k,
+                 (char *)j->values + (size_t)(row * j->k) * size);
+        else if (!tfd_halted())
+            j->heap(j, row, row + 1);
+    }
+    tfd_tensor_unref(&scratch);
+}
 
 /* ---- The operation ------------------------------------------------------- */
 
@@ -190,7 +262,13 @@ static enum tfd_code top_compute(struct tfd_kctx *k, struct tfd_status *st)
     j.x = tfd_tensor_data(&k->in[0]);
     j.values = tfd_tensor_data(&k->out[0]);
     j.index = tfd_tensor_data(index == TFD_INT64 ? &k->out[1] : &wide);
-    tfd_kctx_parallel(k, n / j.k, row_cost(j.columns), k->kernel->range, &j);
+    j.dtype = k->in[0].dtype;
+    j.heap = k->kernel->range;
+    if (is_sorted_whole(&j))
+        tfd_kctx_parallel(k, n / j.k, SORT_NS * row_cost(j.columns), sort_rows,
+                          &j);
+    else
+        tfd_kctx_parallel(k, n / j.k, row_cost(j.columns), j.heap, &j);
     narrow(&k->out[1], j.index, n);
     tfd_tensor_unref(&wide);
     return TFD_OK;

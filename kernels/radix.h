@@ -1,0 +1,30 @@
+/*
+ * radix.h - the places of numbers in falling order, by a radix sort.
+ *
+ * Each number becomes an unsigned key that grows as the number falls; the keys
+ * are sorted eleven bits at a time, the lowest first, each with its place, and
+ * no place overtakes another of the same key.  That takes as long as going
+ * through memory a few times, whatever the order was before; digits that all
+ * keys share cost nothing but being counted.
+ *
+ * Threads: any.
+ */
+#ifndef TFD_KERNELS_RADIX_H
+#define TFD_KERNELS_RADIX_H
+
+#include "common/tensor.h"
+
+/* Numbers that have a place of 32 bits. */
+#define TFD_RADIX_MAX (INT64_C(1) << 31)
+
+/* Bytes of scratch memory, aligned to 8, for n numbers. */
+size_t tfd_radix_scratch(enum tfd_dtype dtype, int64_t n);
+
+/* index[0 .. count) become the places of the largest of n numbers, the largest
+ * first, of equal ones (0 and -0 are) the first one first.  False where some
+ * number is NaN, which has no place, where the type has no order, or where the
+ * thread is told to stop (common/halt.h); index may be anything then. */
+bool tfd_radix_falling(enum tfd_dtype dtype, const void *x, int64_t n,
+                       int64_t count, int64_t *index, void *scratch);
+
+#endif
