@@ -4,10 +4,10 @@
  * What a peer sends costs it little and may cost us much: 64 KiB of the
  * smallest frames are milliseconds.  So reading is bounded by time.  A
  * connection that has more to read when its slice is over stands in a line, and
- * for a while afterwards every read of it does; of the line as a whole a turn
- * of the loop reads for LINE_US, oldest first.  So forty floods cost the others
- * a millisecond a turn, whoever is alone in the line hardly notices it, and
- * those who say little never stand there.
+ * for a while afterwards every read of it does, if another one is so too; of
+ * the line as a whole a turn of the loop reads for LINE_US, oldest first.  So
+ * forty floods cost the others a millisecond a turn, one bulk stream alone is
+ * read as soon as something comes, and those who say little never stand there.
  *
  * How much is read at once follows from what it cost: one read and what is done
  * with it takes about CHUNK_US.
@@ -66,7 +66,7 @@ static bool read_slice(struct tfd_conn *c, uint64_t *now, uint64_t until)
 
 /* ---- The line ------------------------------------------------------------ */
 
-static void join(struct tfd_conn *c, uint64_t now)
+static void join(struct tfd_conn *c)
 {
     struct tfd_conn_line *l = tfd_loop_line(c->loop);
 
@@ -77,10 +77,22 @@ static void join(struct tfd_conn *c, uint64_t now)
     else
         l->first = c;
     l->last = c;
-    c->greedy_until_us = now + GREEDY_US;
     if (!l->posted)
         tfd_loop_post(c->loop, &l->post);
     l->posted = true;
+}
+
+/* It has more to read than fits in its slice.  The line is crowded for as long
+ * as two connections count as greedy: until the second latest of their ends. */
+static void join_greedy(struct tfd_conn *c, uint64_t now)
+{
+    struct tfd_conn_line *l = tfd_loop_line(c->loop);
+
+    if (l->latest != c && l->crowded_until_us < l->latest_until_us)
+        l->crowded_until_us = l->latest_until_us;
+    c->greedy_until_us = l->latest_until_us = now + GREEDY_US;
+    l->latest = c;
+    join(c);
 }
 
 void tfd_conn_line_leave(struct tfd_conn *c)
@@ -118,7 +130,7 @@ static void run_line(struct tfd_post *p)
             until = now + LINE_US;
         }
         if (read_slice(c, &now, now + SLICE_US))
-            join(c, now);
+            join_greedy(c, now);
     }
     if (l->first && !l->posted) {
         l->posted = true;
@@ -138,12 +150,9 @@ void tfd_conn_line_read(struct tfd_conn *c)
     if (c->in_line)
         return; /* when it has its turn */
     now = tfd_loop_now_us(c->loop);
-    if (now < c->greedy_until_us) {
-        uint64_t until = c->greedy_until_us;
-
-        join(c, now);
-        c->greedy_until_us = until; /* it has not been so again */
-    } else if (read_slice(c, &now, now + SLICE_US)) {
-        join(c, now);
-    }
+    if (now < c->greedy_until_us &&
+        now < tfd_loop_line(c->loop)->crowded_until_us)
+        join(c);
+    else if (read_slice(c, &now, now + SLICE_US))
+        join_greedy(c, now);
 }

@@ -20,6 +20,9 @@ struct tfd_conn_line {
     struct tfd_conn *first, *last;
     struct tfd_post post; /* to read on */
     bool posted;
+    const struct tfd_conn *latest; /* that was greedy; only compared */
+    uint64_t latest_until_us;      /* until when it counts as that */
+    uint64_t crowded_until_us;     /* until when two do */
 };
 
 /* conn_line.c */

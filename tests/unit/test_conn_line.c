@@ -1,0 +1,234 @@
+/*
+ * test_conn_line.c - rpc/conn_line.c: who is read at once, and who has to wait
+ * for a turn.  The loop, its clock and the sockets are this file's own.
+ */
+#define _GNU_SOURCE 1 /* libuv's header needs POSIX threads */
+
+#include "rpc/conn_io.h"
+#include "rpc/loop_uv.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define READ_US 50   /* of the clock, for one read */
+#define LITTLE 1     /* reads: far from a slice */
+#define MUCH 20      /* reads: four slices */
+#define TURN_US 1250 /* a millisecond, and the slice that is under way then */
+#define SECOND_US (1000 * 1000)
+#define FLOODS 40
+
+struct tfd_loop {
+    struct tfd_conn_line line;
+    struct tfd_post *posted;
+    uint64_t now_us;
+    int reads; /* of all connections */
+};
+
+struct peer {
+    struct tfd_conn conn; /* first: conn_line.c's is ours */
+    int waiting;          /* reads until its socket is empty */
+    int reads;
+};
+
+static struct tfd_loop loop;
+static struct peer peers[FLOODS];
+
+/* ---- In the place of loop.c and conn_io.c -------------------------------- */
+
+struct tfd_conn_line *tfd_loop_line(struct tfd_loop *l)
+{
+    return &l->line;
+}
+
+uint64_t tfd_loop_now_us(struct tfd_loop *l)
+{
+    return l->now_us;
+}
+
+void tfd_loop_post(struct tfd_loop *l, struct tfd_post *p)
+{
+    assert_null(l->posted);
+    l->posted = p;
+}
+
+bool tfd_conn_read_once(struct tfd_conn *c, size_t *n)
+{
+    struct peer *p = (struct peer *)c;
+
+    *n = 1000;
+    p->waiting--;
+    p->reads++;
+    loop.reads++;
+    loop.now_us += READ_US;
+    return p->waiting > 0;
+}
+
+/* ---- What happens -------------------------------------------------------- */
+
+static int setup(void **state)
+{
+    (void)state;
+    memset(&loop, 0, sizeof(loop));
+    memset(peers, 0, sizeof(peers));
+    loop.now_us = 5 * SECOND_US;
+    tfd_conn_line_init(&loop.line);
+    for (int i = 0; i < FLOODS; i++) {
+        peers[i].conn.loop = &loop;
+        peers[i].conn.state = TFD_CONN_OPEN;
+    }
+    return 0;
+}
+
+/* Its socket has so many reads' worth: how many were made at once? */
+static int says(struct peer *p, int reads)
+{
+    int before = p->reads;
+
+    p->waiting += reads;
+    tfd_conn_line_read(&p->conn);
+    return p->reads - before;
+}
+
+/* What was posted to the loop: a turn of the line. */
+static void turn(void)
+{
+    struct tfd_post *p = loop.posted;
+
+    loop.posted = NULL;
+    if (p)
+        p->run(p);
+}
+
+static void turn_until_quiet(void)
+{
+    while (loop.posted)
+        turn();
+}
+
+static void be_greedy(struct peer *p)
+{
+    (void)says(p, MUCH);
+    turn_until_quiet();
+    assert_int_equal(p->waiting, 0);
+}
+
+/* ---- Tests --------------------------------------------------------------- */
+
+static void test_who_says_little_is_read_at_once(void **state)
+{
+    (void)state;
+    be_greedy(&peers[1]);
+    be_greedy(&peers[2]);
+    for (int i = 0; i < 1000; i++)
+        assert_int_equal(says(&peers[0], LITTLE), LITTLE);
+    assert_null(loop.posted);
+}
+
+static void test_a_bulk_stream_alone_is_read_at_once(void **state)
+{
+    (void)state;
+    be_greedy(&peers[0]);
+    for (int i = 0; i < 10; i++) {
+        assert_int_equal(says(&peers[0], LITTLE), LITTLE);
+        assert_null(loop.posted);
+        assert_int_equal(says(&peers[1], LITTLE), LITTLE);
+        be_greedy(&peers[0]);
+    }
+}
+
+static void test_a_slice_of_it_is_bounded_nevertheless(void **state)
+{
+    (void)state;
+    be_greedy(&peers[0]);
+    assert_true(says(&peers[0], MUCH) < MUCH);
+    assert_non_null(loop.posted);
+    assert_true(peers[0].conn.in_line);
+    assert_int_equal(says(&peers[0], LITTLE), 0); /* when it has its turn */
+    turn_until_quiet();
+    assert_int_equal(peers[0].waiting, 0);
+}
+
+static void test_two_of_them_wait_for_their_turns(void **state)
+{
+    (void)state;
+    be_greedy(&peers[0]);
+    be_greedy(&peers[1]);
+    assert_int_equal(says(&peers[0], LITTLE), 0);
+    assert_int_equal(says(&peers[1], LITTLE), 0);
+    turn();
+    assert_int_equal(peers[0].waiting + peers[1].waiting, 0);
+    assert_null(loop.posted);
+    assert_int_equal(says(&peers[0], LITTLE), 0); /* still, without new cause */
+    turn();
+    assert_int_equal(peers[0].waiting, 0);
+}
+
+static void test_who_is_left_alone_is_read_at_once_again(void **state)
+{
+    (void)state;
+    be_greedy(&peers[0]);
+    be_greedy(&peers[1]);
+    for (int i = 0; i < 4; i++) { /* one of them goes on */
+        loop.now_us += SECOND_US / 4;
+        be_greedy(&peers[0]);
+    }
+    assert_int_equal(says(&peers[0], LITTLE), LITTLE);
+    be_greedy(&peers[1]); /* and the other is back */
+    assert_int_equal(says(&peers[0], LITTLE), 0);
+    turn_until_quiet();
+}
+
+static void test_floods_share_a_turn(void **state)
+{
+    (void)state;
+    for (int i = 0; i < FLOODS; i++)
+        be_greedy(&peers[i]);
+    for (int round = 0; round < 20; round++) {
+        int before = loop.reads;
+
+        for (int i = 0; i < FLOODS; i++)
+            (void)says(&peers[i], LITTLE); /* each far less than its slice */
+        assert_int_equal(loop.reads, before);
+        turn();
+        assert_true((loop.reads - before) * READ_US <= TURN_US);
+    }
+    turn_until_quiet();
+}
+
+static void test_who_goes_leaves_the_line(void **state)
+{
+    (void)state;
+    be_greedy(&peers[0]);
+    be_greedy(&peers[1]);
+    be_greedy(&peers[2]);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(says(&peers[i], LITTLE), 0);
+    tfd_conn_line_leave(&peers[1].conn);
+    tfd_conn_line_leave(&peers[1].conn);
+    peers[1].conn.state = TFD_CONN_CLOSED;
+    turn_until_quiet();
+    assert_int_equal(peers[0].waiting, 0);
+    assert_int_equal(peers[1].waiting, LITTLE);
+    assert_int_equal(peers[2].waiting, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_who_says_little_is_read_at_once, setup),
+        cmocka_unit_test_setup(test_a_bulk_stream_alone_is_read_at_once, setup),
+        cmocka_unit_test_setup(test_a_slice_of_it_is_bounded_nevertheless,
+                               setup),
+        cmocka_unit_test_setup(test_two_of_them_wait_for_their_turns, setup),
+        cmocka_unit_test_setup(test_who_is_left_alone_is_read_at_once_again,
+                               setup),
+        cmocka_unit_test_setup(test_floods_share_a_turn, setup),
+        cmocka_unit_test_setup(test_who_goes_leaves_the_line, setup),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
