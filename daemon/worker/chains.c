@@ -27,6 +27,7 @@ struct uses {
 struct search {
     struct tfd_compiler *c;
     struct uses *uses;
+    bool refs;                           /* the graph has reference variables */
     int32_t member[TFD_CHAIN_NODES_MAX]; /* last node first */
     int32_t count;
 };
@@ -58,15 +59,25 @@ static void count_uses(struct search *s)
     }
 }
 
-/* A reference that is passed on is read when its consumer runs: not here. */
+static bool has_refs(const struct tfd_graph *g)
+{
+    for (int32_t i = 0; i < g->count; i++)
+        for (int32_t j = 0; j < g->nodes[i]->out_count; j++)
+            if (tfd_dtype_is_ref(g->nodes[i]->out_types[j]))
+                return true;
+    return false;
+}
+
+/* Each node reads for itself what may be a reference that was passed on
+ * (late.c): a chain would read it later than its first node does. */
 static bool may_be_reference(const struct search *s, struct tfd_edge from)
 {
     const struct tfd_plan_node *p = &s->c->nodes[from.node];
     const struct tfd_node *n = s->c->g->nodes[from.node];
 
-    return tfd_dtype_is_ref(n->out_types[from.output]) ||
-           p->kind == TFD_EXEC_PASS || p->kind == TFD_EXEC_SWITCH ||
-           p->kind == TFD_EXEC_MERGE;
+    return s->refs && (tfd_dtype_is_ref(n->out_types[from.output]) ||
+                       p->kind == TFD_EXEC_PASS || p->kind == TFD_EXEC_SWITCH ||
+                       p->kind == TFD_EXEC_MERGE || tfd_late_forwards(n));
 }
 
 static bool may_join(const struct search *s, int32_t node)
@@ -225,7 +236,7 @@ static enum tfd_code make(struct search *s, struct tfd_status *st)
 
 enum tfd_code tfd_compile_chains(struct tfd_compiler *c, struct tfd_status *st)
 {
-    struct search s = {.c = c};
+    struct search s = {.c = c, .refs = has_refs(c->g)};
 
     if (!c->env->chains)
         return TFD_OK;

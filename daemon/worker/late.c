@@ -124,10 +124,10 @@ static const char *const forwarders[] = {
     "StridedSlice",
 };
 
-static bool forwards(const struct tfd_exec_node *x)
+bool tfd_late_forwards(const struct tfd_node *n)
 {
     for (size_t i = 0; i < sizeof(forwarders) / sizeof(*forwarders); i++)
-        if (tfd_str_is(x->node->op->name, forwarders[i]))
+        if (tfd_str_is(n->op->name, forwarders[i]))
             return true;
     return false;
 }
@@ -143,7 +143,8 @@ bool tfd_wiring_reads_late(const struct tfd_wiring *w,
     if (x->kind == TFD_EXEC_FETCH)
         return w->has_writer && !w->c->env->is_function;
     if (x->kind == TFD_EXEC_KERNEL)
-        return w->has_writer && !(x->flags & TFD_EXEC_STREAM) && forwards(x);
+        return w->has_writer && !(x->flags & TFD_EXEC_STREAM) &&
+               tfd_late_forwards(x->node);
     if (x->node->op->flags & TFD_OP_ENTER)
         return x->kind == TFD_EXEC_PASS && enters_late(w, x);
     return (x->node->op->flags & passes) &&

@@ -48,6 +48,8 @@ enum tfd_code tfd_wiring_cross(struct tfd_wiring *w,
 /* Finds what writes to variables, and during which loops it may. */
 enum tfd_code tfd_wiring_find_writers(struct tfd_wiring *w,
                                       struct tfd_status *st) TFD_MUST_USE;
+/* It is one of the kernels whose output may share its input's memory. */
+bool tfd_late_forwards(const struct tfd_node *n);
 /* x leaves the references that come to it to its consumers. */
 bool tfd_wiring_reads_late(const struct tfd_wiring *w,
                            const struct tfd_exec_node *x);

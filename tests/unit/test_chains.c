@@ -252,6 +252,25 @@ static void test_control_edges_keep_a_node_by_itself(void **state)
     assert_chains(graph, 0, 0);
 }
 
+/* A node reads such a value when it runs, which others may wait to change. */
+static void test_what_was_read_of_a_reference_is_no_input(void **state)
+{
+    const struct row rows[] = {{"sum", "AddV2", "read,x"},
+                               {"product", "Mul", "sum,x"},
+                               {"difference", "Sub", "product,y"},
+                               {"end", "AddV2", "difference,z"}};
+
+    (void)state;
+    wrig_attr_type(&w, "dtype", TFD_FLOAT);
+    tfd_attr_put_shape(wrig_attr(&w, "shape"), &(struct tfd_shape){0, {0}});
+    wrig_node(&w, "v", "VariableV2", "");
+    wrig_node(&w, "read", "Identity", "v");
+    assert_chains(graph_of(ROWS(rows), false), 1, 3);
+    wrig_const(&w, "c", 1);
+    wrig_node(&w, "read", "Identity", "c,^c");
+    assert_chains(graph_of(ROWS(rows), false), 1, 4);
+}
+
 static void test_a_chain_waits_for_what_its_last_node_waits_for(void **state)
 {
     static const struct row rows[] = {{"sum", "AddV2", "x,y"},
@@ -360,6 +379,7 @@ int main(void)
         CHAINS(test_two_nodes_stay_two),
         CHAINS(test_a_result_that_is_wanted_elsewhere_ends_a_chain),
         CHAINS(test_control_edges_keep_a_node_by_itself),
+        CHAINS(test_what_was_read_of_a_reference_is_no_input),
         CHAINS(test_a_chain_waits_for_what_its_last_node_waits_for),
         CHAINS(test_a_long_chain_is_several),
         CHAINS(test_a_wide_chain_is_several_or_none),
