@@ -1,6 +1,7 @@
 /*
  * depthwise.h - what depthwise convolutions on every device share: attributes,
- * sizes, checks.  The state of a kernel is a struct tfd_window.  Threads: any.
+ * sizes, checks; and the CPU's loops.  The state of a kernel is a struct
+ * tfd_window.  Threads: any.
  */
 #ifndef TFD_KERNELS_DEPTHWISE_H
 #define TFD_KERNELS_DEPTHWISE_H
@@ -15,6 +16,17 @@ struct tfd_depthwise {
 
 enum tfd_code tfd_depthwise_prepare(const struct tfd_prepare *p, void *state,
                                     struct tfd_status *st) TFD_MUST_USE;
+
+enum tfd_depthwise_loop {
+    TFD_DEPTHWISE_FORWARD, /* y of x and w */
+    TFD_DEPTHWISE_INPUT,   /* the gradient x, of y and w */
+    TFD_DEPTHWISE_FILTER,  /* the gradient w, of x and y */
+};
+
+/* Computes one of x, w and y from the two others, which are float or double,
+ * with channels last; on all compute threads.  No side is empty. */
+void tfd_depthwise_run(struct tfd_kctx *k, const struct tfd_depthwise *d,
+                       enum tfd_depthwise_loop loop, enum tfd_dtype dtype);
 
 /* All sizes from those of x and of the filter; and the shape of y. */
 enum tfd_code
