@@ -11,6 +11,11 @@
 /* TopK, InTopK: the attribute k becomes the state, an int64_t. */
 enum tfd_code tfd_topk_prepare(const struct tfd_prepare *p, void *state,
                                struct tfd_status *st);
+/* k, which is input `in`; must: what the number of its dimensions has to be, in
+ * the op's own words. */
+enum tfd_code tfd_topk_read_k(const struct tfd_kctx *k, int in,
+                              const char *must, int64_t *out,
+                              struct tfd_status *st) TFD_MUST_USE;
 /* TopK, TopKV2: makes both outputs, [..., columns] cut to [..., count]. */
 enum tfd_code tfd_topk_outputs(struct tfd_kctx *k, int64_t *columns,
                                int64_t *count,
