@@ -59,6 +59,7 @@ enum tfd_code tfd_list_rows(const struct tfd_kctx *k,
 
 /* For all devices; GPU rows have a `range` (place.h). */
 tfd_compute_fn tfd_list_compute_pop, tfd_list_compute_get,
-    tfd_list_compute_stack, tfd_list_compute_gather, tfd_list_compute_concat;
+    tfd_list_compute_stack, tfd_list_compute_gather, tfd_list_compute_concat,
+    tfd_list_compute_join;
 
 #endif
