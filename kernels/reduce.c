@@ -75,34 +75,12 @@
                 acc[j] = FOLD(acc[j], x[j]);              \
     }
 
-#define MERGE_FUNCTION(id, A, MERGE)                                \
-    static void merge_##id(void *acc, const void *other, int64_t n) \
-    {                                                               \
-        A *a = acc;                                                 \
-        const A *b = other;                                         \
-                                                                    \
-        for (int64_t i = 0; i < n; i++)                             \
-            a[i] = MERGE(a[i], b[i]);                               \
-    }
-
-#define FINISH_FUNCTION(id, T, A, DONE)                            \
-    static void finish_##id(void *out, const void *acc, int64_t n, \
-                            int64_t folded)                        \
-    {                                                              \
-        T *y = out;                                                \
-        const A *a = acc;                                          \
-                                                                   \
-        for (int64_t i = 0; i < n; i++)                            \
-            y[i] = DONE(T, a[i], folded);                          \
-        (void)folded;                                              \
-    }
-
 #define FOLDING(LANES, id, T, A, INIT, FOLD, MERGE)                            \
     static const A init_##id = INIT;                                           \
     static void run_##id(void *arg, int64_t begin, int64_t end) RUN_BODY(      \
         LANES, T, A, init_##id, FOLD,                                          \
         MERGE) static void columns_##id(void *arg, int64_t begin, int64_t end) \
-        COLUMNS_BODY(T, A, FOLD) MERGE_FUNCTION(id, A, MERGE)
+        COLUMNS_BODY(T, A, FOLD) TFD_REDUCE_MERGE(id, A, MERGE)
 
 #define REDUCER(id, folding, A)            \
     static const struct tfd_reducer id = { \
@@ -130,9 +108,9 @@
 #define INT_REDUCERS(name, T, MEAN)                                   \
     FOLDING(SUM_LANES, sum_##name, T, uint64_t, 0, ADD_INT, ADD_INT)  \
     FOLDING(SUM_LANES, prod_##name, T, uint64_t, 1, MUL_INT, MUL_INT) \
-    FINISH_FUNCTION(sum_##name, T, uint64_t, CUT)                     \
-    FINISH_FUNCTION(mean_##name, T, uint64_t, MEAN)                   \
-    FINISH_FUNCTION(prod_##name, T, uint64_t, CUT)                    \
+    TFD_REDUCE_FINISH(sum_##name, T, uint64_t, CUT)                   \
+    TFD_REDUCE_FINISH(mean_##name, T, uint64_t, MEAN)                 \
+    TFD_REDUCE_FINISH(prod_##name, T, uint64_t, CUT)                  \
     REDUCER(sum_##name, sum_##name, uint64_t)                         \
     REDUCER(mean_##name, sum_##name, uint64_t)                        \
     REDUCER(prod_##name, prod_##name, uint64_t)
@@ -159,9 +137,9 @@ INT_REDUCERS(UINT64, uint64_t, MEAN_UNSIGNED)
 #define NARROW_REDUCERS(name, number, T)                           \
     FOLDING(SUM_LANES, sum_##name, T, double, 0, ADD_##name, ADD)  \
     FOLDING(SUM_LANES, prod_##name, T, double, 1, MUL_##name, MUL) \
-    FINISH_FUNCTION(sum_##name, T, double, CUT_##name)             \
-    FINISH_FUNCTION(mean_##name, T, double, MEAN_##name)           \
-    FINISH_FUNCTION(prod_##name, T, double, CUT_##name)            \
+    TFD_REDUCE_FINISH(sum_##name, T, double, CUT_##name)           \
+    TFD_REDUCE_FINISH(mean_##name, T, double, MEAN_##name)         \
+    TFD_REDUCE_FINISH(prod_##name, T, double, CUT_##name)          \
     REDUCER(sum_##name, sum_##name, double)                        \
     REDUCER(mean_##name, sum_##name, double)                       \
     REDUCER(prod_##name, prod_##name, double)
@@ -199,9 +177,9 @@ static tfd_complex128 mean_complex(tfd_complex128 sum, int64_t n)
             tfd_complex128_add)                                              \
     FOLDING(SUM_LANES, prod_##name, T, tfd_complex128, ONE_COMPLEX, mul_##T, \
             tfd_complex128_mul)                                              \
-    FINISH_FUNCTION(sum_##name, T, tfd_complex128, CUT_COMPLEX)              \
-    FINISH_FUNCTION(mean_##name, T, tfd_complex128, MEAN_COMPLEX)            \
-    FINISH_FUNCTION(prod_##name, T, tfd_complex128, CUT_COMPLEX)             \
+    TFD_REDUCE_FINISH(sum_##name, T, tfd_complex128, CUT_COMPLEX)            \
+    TFD_REDUCE_FINISH(mean_##name, T, tfd_complex128, MEAN_COMPLEX)          \
+    TFD_REDUCE_FINISH(prod_##name, T, tfd_complex128, CUT_COMPLEX)           \
     REDUCER(sum_##name, sum_##name, tfd_complex128)                          \
     REDUCER(mean_##name, sum_##name, tfd_complex128)                         \
     REDUCER(prod_##name, prod_##name, tfd_complex128)
@@ -216,8 +194,8 @@ TFD_COMPLEX_DTYPES(COMPLEX_REDUCERS)
 #define ORDER_REDUCERS(name, T, LOWEST, HIGHEST, MAX_, MIN_)    \
     FOLDING(ORDER_LANES, max_##name, T, T, LOWEST, MAX_, MAX_)  \
     FOLDING(ORDER_LANES, min_##name, T, T, HIGHEST, MIN_, MIN_) \
-    FINISH_FUNCTION(max_##name, T, T, CUT)                      \
-    FINISH_FUNCTION(min_##name, T, T, CUT)                      \
+    TFD_REDUCE_FINISH(max_##name, T, T, CUT)                    \
+    TFD_REDUCE_FINISH(min_##name, T, T, CUT)                    \
     REDUCER(max_##name, max_##name, T)                          \
     REDUCER(min_##name, min_##name, T)
 
@@ -271,8 +249,8 @@ ORDER_REDUCERS(BFLOAT16, tfd_bfloat16, 0xff80, 0x7f80, max_of_BFLOAT16,
 
 FOLDING(SUM_LANES, all, tfd_bool, tfd_bool, 1, AND, AND)
 FOLDING(SUM_LANES, any, tfd_bool, tfd_bool, 0, OR, OR)
-FINISH_FUNCTION(all, tfd_bool, tfd_bool, CUT)
-FINISH_FUNCTION(any, tfd_bool, tfd_bool, CUT)
+TFD_REDUCE_FINISH(all, tfd_bool, tfd_bool, CUT)
+TFD_REDUCE_FINISH(any, tfd_bool, tfd_bool, CUT)
 
 /* Whole rows, eight elements at a time. */
 #define BOOL_ROWS(id, OP)                                            \
@@ -332,7 +310,7 @@ BOOL_ROWS(any, BITS_OR)
 
 #define LOSS_REDUCER(name, T, ADD_SQUARE_, HALVE_)                  \
     FOLDING(SUM_LANES, loss_##name, T, double, 0, ADD_SQUARE_, ADD) \
-    FINISH_FUNCTION(loss_##name, T, double, HALVE_)                 \
+    TFD_REDUCE_FINISH(loss_##name, T, double, HALVE_)               \
     REDUCER(loss_##name, loss_##name, double)
 
 LOSS_REDUCER(HALF, tfd_half, ADD_SQUARE_HALF, HALVE_HALF)

@@ -56,6 +56,30 @@ struct tfd_reducer {
 
 #define TFD_REDUCE_ACC_MAX 16
 
+/* Defines a reducer's merge() and finish(), for accumulators of type A: by
+ * JOIN(a, b), and by DONE(T, a, folded), which is of the output's type T. */
+#define TFD_REDUCE_MERGE(id, A, JOIN)                               \
+    static void merge_##id(void *acc, const void *other, int64_t n) \
+    {                                                               \
+        A *a = acc;                                                 \
+        const A *b = other;                                         \
+                                                                    \
+        for (int64_t i = 0; i < n; i++)                             \
+            a[i] = JOIN(a[i], b[i]);                                \
+    }
+
+#define TFD_REDUCE_FINISH(id, T, A, DONE)                          \
+    static void finish_##id(void *out, const void *acc, int64_t n, \
+                            int64_t folded)                        \
+    {                                                              \
+        T *y = out;                                                \
+        const A *a = acc;                                          \
+                                                                   \
+        for (int64_t i = 0; i < n; i++)                            \
+            y[i] = DONE(T, a[i], folded);                          \
+        (void)folded;                                              \
+    }
+
 /* The state of a reducing kernel. */
 struct tfd_reduce_state {
     bool keep_dims;

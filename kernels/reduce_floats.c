@@ -266,28 +266,6 @@ DEFINE_VECTOR(double, int64_t, vector_double, mask_double)
 
 /* ---- Accumulators -------------------------------------------------------- */
 
-#define MERGE(id, A, JOIN)                                          \
-    static void merge_##id(void *acc, const void *other, int64_t n) \
-    {                                                               \
-        A *a = acc;                                                 \
-        const A *b = other;                                         \
-                                                                    \
-        for (int64_t i = 0; i < n; i++)                             \
-            a[i] = JOIN(a[i], b[i]);                                \
-    }
-
-#define FINISH(id, T, A, DONE)                                     \
-    static void finish_##id(void *out, const void *acc, int64_t n, \
-                            int64_t folded)                        \
-    {                                                              \
-        T *y = out;                                                \
-        const A *a = acc;                                          \
-                                                                   \
-        for (int64_t i = 0; i < n; i++)                            \
-            y[i] = DONE(T, a[i], folded);                          \
-        (void)folded;                                              \
-    }
-
 #define REDUCER(id, name, folding, A, ROWS)               \
     const struct tfd_reducer tfd_reduce_##id##_##name = { \
         .acc_size = sizeof(A),                            \
@@ -315,12 +293,12 @@ DEFINE_VECTOR(double, int64_t, vector_double, mask_double)
     FOLD_RUN(id##_##name, T, TERM, JOIN, WIDE, FIRST, STEPS)       \
     FOLD_COLUMNS(id##_##name, T, TERM, JOIN, ROWS)                 \
     FOLD_SLAB(id##_##name, T, TERM, JOIN)                          \
-    MERGE(id##_##name, double, JOIN)
+    TFD_REDUCE_MERGE(id##_##name, double, JOIN)
 
 #define OUTPUTS(id, T, name, folding, DONE, ROWS)      \
     FOLD_ROWS(id##_##name, T, folding##_##name, DONE)  \
     FOLD_SLABS(id##_##name, T, folding##_##name, DONE) \
-    FINISH(id##_##name, T, double, DONE)               \
+    TFD_REDUCE_FINISH(id##_##name, T, double, DONE)    \
     REDUCER(id, name, folding, double, ROWS)
 
 #define SUMS(name, number, T)                                            \
@@ -477,8 +455,8 @@ DEFINE_STICKY(double, uint64_t)
     FOLD_SLAB(id##_##name, T, ITSELF, join_##id##_##name) \
     FOLD_ROWS(id##_##name, T, id##_##name, CUT)           \
     FOLD_SLABS(id##_##name, T, id##_##name, CUT)          \
-    MERGE(id##_##name, T, join_##id##_##name)             \
-    FINISH(id##_##name, T, T, CUT)                        \
+    TFD_REDUCE_MERGE(id##_##name, T, join_##id##_##name)  \
+    TFD_REDUCE_FINISH(id##_##name, T, T, CUT)             \
     REDUCER(id, name, id, T, INT64_MAX)
 
 #define EXTREMES(name, number, T)           \
