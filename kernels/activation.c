@@ -381,12 +381,8 @@ static const struct tfd_opdef ops[] = {
     GRAD("LeakyRelu", "features", ALPHA),
 };
 
-#define COMPUTE_FLOAT tfd_elementwise_vector1
-#define COMPUTE_DOUBLE tfd_elementwise_compute1
-#define COMPUTE_HALF tfd_elementwise_compute1
-#define COMPUTE_BFLOAT16 tfd_elementwise_compute1
 #define BOTH(op, name, loop)                                          \
-    TFD_KERNEL(op, name, COMPUTE_##name, loop##_##name,               \
+    TFD_KERNEL(op, name, TFD_COMPUTE1_##name, loop##_##name,          \
                .flags = TFD_KERNEL_ROW),                              \
         TFD_KERNEL(op "Grad", name, pair_compute, loop##_grad_##name, \
                    .flags = TFD_KERNEL_ROW | TFD_KERNEL_PAIR)

@@ -86,6 +86,15 @@ enum tfd_code tfd_elementwise_vector2(struct tfd_kctx *k,
                                       struct tfd_status *st);
 enum tfd_code tfd_elementwise_test(struct tfd_kctx *k, struct tfd_status *st);
 
+/* That of a function of one element whose loop is vectorised for floats, by
+ * element type. */
+#define TFD_COMPUTE1_FLOAT tfd_elementwise_vector1
+#define TFD_COMPUTE1_DOUBLE tfd_elementwise_compute1
+#define TFD_COMPUTE1_HALF tfd_elementwise_compute1
+#define TFD_COMPUTE1_BFLOAT16 tfd_elementwise_compute1
+#define TFD_COMPUTE1_COMPLEX64 tfd_elementwise_compute1
+#define TFD_COMPUTE1_COMPLEX128 tfd_elementwise_compute1
+
 /* ---- Loops --------------------------------------------------------------- */
 
 #define TFD_BINARY_BODY(TA, TY, function)         \

@@ -286,14 +286,8 @@ static const struct tfd_opdef ops[] = {
     OP("Cos", ALL, cos_gradient),     OP("Erf", REAL, erf_gradient),
 };
 
-#define COMPUTE_FLOAT tfd_elementwise_vector1
-#define COMPUTE_DOUBLE tfd_elementwise_compute1
-#define COMPUTE_HALF tfd_elementwise_compute1
-#define COMPUTE_BFLOAT16 tfd_elementwise_compute1
-#define COMPUTE_COMPLEX64 tfd_elementwise_compute1
-#define COMPUTE_COMPLEX128 tfd_elementwise_compute1
-#define KERNEL(op, name, loop)                                 \
-    TFD_KERNEL(op, name, COMPUTE_##name, loop_##loop##_##name, \
+#define KERNEL(op, name, loop)                                      \
+    TFD_KERNEL(op, name, TFD_COMPUTE1_##name, loop_##loop##_##name, \
                .flags = TFD_KERNEL_ROW),
 #define KERNELS(name, number, T)     \
     KERNEL("Sqrt", name, sqrt)       \
