@@ -2,6 +2,7 @@
 times, each time after the one before it by a control dependency, so that every
 one runs and none beside another; and a step that has all but the op."""
 import dataclasses
+import itertools
 
 import tensorflow as tf
 from tensorflow.python.framework import op_def_library, op_def_registry
@@ -10,6 +11,7 @@ from tests.bench.op_cases.table import SIZE, Input
 
 tf1 = tf.compat.v1
 STEP_ELEMENTS = 5000000  # about as many in a step, where sizes are small:
+COUNTER = itertools.count()
 TIMES_MAX = 1000  # the step itself is to be the lesser part of its time
 
 
@@ -41,12 +43,14 @@ def drawn(spec, dtype, seed):
 
 
 def placed(spec, dtype, seed):
-    """(the op's input, the variable's initialiser or None)."""
+    """(the op's input, the variable's initialiser or None).  Names are new in
+    every graph, since a server keeps the variables of the one before."""
     dtype = spec.dtype or dtype
     if spec.kind == "const":
         return tf.constant(spec.low, dtype), None
-    variable = tf1.get_variable("in%d" % seed, use_resource=spec.kind != "ref",
-                                initializer=drawn(spec, dtype, seed))
+    variable = tf1.get_variable(
+        "row%d_in%d" % (next(COUNTER), seed), use_resource=spec.kind != "ref",
+        initializer=drawn(spec, dtype, seed))
     if spec.kind == "handle":
         return variable.handle, variable.initializer
     if spec.kind == "ref":

@@ -1,4 +1,5 @@
 """One row of tests/bench/ops on two servers, in alternating rounds."""
+import contextlib
 import dataclasses
 import time
 
@@ -11,15 +12,20 @@ tf1 = tf.compat.v1
 BASE_STEPS = 16
 LEAST_STEPS = 3
 STEP_MS = 30000
-# What TensorFlow says where it has no kernel of a type.
-LACKS = ("No OpKernel was registered", "no supported kernel", "not in list of",
-         "not in the list of allowed", "Cannot assign a device",
-         "not supported", "is not in the list", "nsupported", "no op ",
-         "Could not satisfy", "No registered", "No unary variant")
+# What a server says that has no such op, or no kernel of the type.
+LACKS = ("Op type not registered", "No OpKernel was registered",
+         "no supported kernel", "not in list of", "not in the list of allowed",
+         "Cannot assign a device", "not supported", "is not in the list",
+         "nsupported", "no op ", "Could not satisfy", "No registered",
+         "No unary variant")
 
 
 class Absent(Exception):
-    """TensorFlow has no such kernel."""
+    """A side has no such op, or no kernel of the type: its place, why."""
+
+    def __init__(self, place, why):
+        super().__init__(why)
+        self.place = place
 
 
 class Broken(Exception):
@@ -99,7 +105,7 @@ class Measure:
             return build(row, n, dtype)
         except (TypeError, ValueError) as error:
             if any(words in str(error) for words in LACKS):
-                raise Absent(text_of(error)) from None
+                raise Absent(1, text_of(error)) from None
             raise Broken("the row: " + text_of(error)) from None
 
     def started(self, pair, built):
@@ -109,15 +115,23 @@ class Measure:
             try:
                 runners[place] = Runner(pair[place], built, self.config)
             except tf.errors.OpError as error:
-                for runner in filter(None, runners):
-                    runner.session.close()
+                self.ended(pair, runners)
                 pair[place].check(0.2 if isinstance(
                     error, tf.errors.UnavailableError) else 0)
-                if place and any(w in error.message for w in LACKS):
-                    raise Absent(text_of(error.message)) from None
+                if any(words in error.message for words in LACKS):
+                    raise Absent(place, text_of(error.message)) from None
                 raise Broken("%s: %s" % (("tfd", "the other")[place], text_of(
                     error.message))) from None
         return runners
+
+    @staticmethod
+    def ended(pair, runners):
+        """Sessions are closed; what lies on the servers is freed."""
+        for runner in filter(None, runners):
+            runner.session.close()
+        for side in pair:
+            with contextlib.suppress(tf.errors.OpError):
+                tf1.Session.reset(side.target)
 
     def run(self, runners):
         """The least of the rounds: [(base, step) of each side]."""
@@ -140,10 +154,7 @@ class Measure:
         except tf.errors.OpError as error:
             raise Broken(text_of(error.message)) from None
         finally:
-            for runner in runners:
-                runner.session.close()
-            for side in pair:
-                tf1.Session.reset(side.target)
+            self.ended(pair, runners)
         # The step's own time goes; noise must not leave less than nothing.
         us = tuple(max(step - base, step / 50) / built.times * 1e6
                    for base, step in taken)

@@ -27,10 +27,11 @@ def merged(one, other):
 
 class Report:
     def __init__(self, options):
-        self.o, self.results, self.absent, self.failed = options, [], [], []
+        self.o, self.results, self.failed = options, [], []
+        self.absent = [], []  # what tfd lacks, what the other does
+        self.other = "other tfd" if options.against else "TensorFlow"
         print("%-34s %-9s %8s    %10s %10s    %6s share of a limit" % (
-            "op", "type", "size", "tfd",
-            "other tfd" if options.against else "TensorFlow", "ratio"))
+            "op", "type", "size", "tfd", self.other, "ratio"))
 
     def take(self, case, measure):
         """Measures a row, and again where it came out below 1."""
@@ -42,7 +43,10 @@ class Report:
                 if result.ratio < min(1, self.o.below or 1):
                     result = merged(result, measure.measure(*case))
         except Absent as why:
-            self.absent.append((name, str(why)))
+            self.absent[why.place].append((name, str(why)))
+            if why.place == 0:
+                print("%-34s left out, tfd has none: %s" % (name, why),
+                      flush=True)
             return
         except Broken as why:
             self.fail(name, why)
@@ -64,18 +68,29 @@ class Report:
         if self.results:
             self._totals()
         below = [r for r in self.results if r.ratio < 1]
-        print("%d measured, %d below 1, %d left out (TensorFlow has no such "
-              "kernel), %d failed" % (len(self.results), len(below),
-                                      len(self.absent), len(self.failed)))
+        print("%d measured, %d below 1, left out: %d that %s lacks, %d that tfd"
+              " lacks, %d failed" % (
+                  len(self.results), len(below), len(self.absent[1]),
+                  self.other, len(self.absent[0]), len(self.failed)))
         if self.o.json:
             self._write()
         return len(self.failed)
 
     def _totals(self):
-        worst = sorted(self.results, key=lambda r: r.ratio)
-        print("worst:")
-        for result in worst[:WORST]:
+        print("\nfamilies (geometric mean, rows, below 1, the worst):")
+        families = {}
+        for result in self.results:
+            families.setdefault(result.row.family, []).append(result)
+        for name, rows in sorted(families.items(), key=lambda pair: mean_of(
+                [r.ratio for r in pair[1]])):
+            least = min(rows, key=lambda r: r.ratio)
+            print("%-18s %6.2f %4d %4d   %5.2f %s" % (
+                name, mean_of([r.ratio for r in rows]), len(rows),
+                sum(r.ratio < 1 for r in rows), least.ratio, least.name))
+        print("\nworst rows:")
+        for result in sorted(self.results, key=lambda r: r.ratio)[:WORST]:
             print(line_of(result))
+        print()
         for n in sorted({r.n for r in self.results}):
             ratios = [r.ratio for r in self.results if r.n == n]
             print("geometric mean at %d: %.2f of %d" % (
@@ -90,6 +105,7 @@ class Report:
                  "times": r.times, "limit_us": r.limit_us, "bound": r.bound,
                  "share": r.share} for r in self.results]
         with open(self.o.json + ".new", "w") as file:
-            json.dump({"rows": rows, "absent": self.absent,
-                       "failed": self.failed}, file, indent=1)
+            json.dump({"rows": rows, "absent": self.absent[1],
+                       "lacking": self.absent[0], "failed": self.failed},
+                      file, indent=1)
         os.rename(self.o.json + ".new", self.o.json)

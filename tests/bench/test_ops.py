@@ -1,12 +1,15 @@
 """test_ops.py - tests/bench/ops on a few rows, short; its arithmetic, its table,
 and what it makes of options and servers that are no good."""
+import contextlib
 import importlib.machinery
 import importlib.util
+import io
 import json
 import os
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -46,6 +49,10 @@ class Table(unittest.TestCase):
 
     def test_every_row_is_of_a_family(self):
         self.assertEqual({row.family for row in ROWS} - self.families(), set())
+
+    def test_rows_come_family_by_family(self):
+        order = [row.family for row in ROWS]
+        self.assertEqual(order, sorted(order))
 
     def test_no_two_rows_have_one_name_and_type(self):
         names = [(row.family, row.name, dtype) for row in ROWS
@@ -138,6 +145,35 @@ class Measured(unittest.TestCase):
                 seen |= found
             kind = {"Sum": "Sum", "sort": "TopKV2"}[row.op]
             self.assertEqual(sum(op.type == kind for op in seen), built.times)
+
+    def test_a_graph_finds_no_variable_of_the_one_before(self):
+        """A server keeps them by name, whatever their type."""
+        from tests.bench.op_graphs import build
+
+        chosen = next(row for row in ROWS if row.name == "Sub")
+        starts = [set(build(chosen, 64, dtype).start)
+                  for dtype in ("float32", "int32")]
+        self.assertTrue(all(starts))
+        self.assertEqual(starts[0] & starts[1], set())
+
+    def test_what_tfd_lacks_is_said_and_counted(self):
+        from tests.bench import op_measure, op_report
+
+        class Lacking:
+            def measure(self, row, n, dtype, threads):
+                raise op_measure.Absent(0 if n < 2000 else 1, "no such op")
+
+        options = types.SimpleNamespace(against=None, again=0, below=None,
+                                        json=None)
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
+            report = op_report.Report(options)
+            for n in (1000, 1001, 64000):
+                report.take((ROWS[0], n, "float32", 1), Lacking())
+            self.assertEqual(report.close(), 0)
+        self.assertEqual(output.getvalue().count("tfd has none"), 2)
+        self.assertIn("0 measured, 0 below 1, left out: 1 that TensorFlow "
+                      "lacks, 2 that tfd lacks, 0 failed", output.getvalue())
 
     def test_a_server_that_ends_is_a_failure(self):
         code, output, _ = self.run_ops("--only=relu: relugrad", "--tfd=false")
