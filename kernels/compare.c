@@ -3,6 +3,7 @@
  *
  *     Equal NotEqual Less LessEqual Greater GreaterEqual
  *     LogicalAnd LogicalOr LogicalNot
+ *     ApproximateEqual      of one shape; no further apart than the tolerance
  *
  * Equal and NotEqual of shapes that do not fit together are an error or, with
  * incompatible_shape_error false, the scalar false or true.
@@ -15,6 +16,7 @@
 #include "kernels/check.h"
 #include "kernels/elementwise.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- Functions of two elements ------------------------------------------- */
@@ -100,6 +102,28 @@ TFD_BINARY_SIMD(loop_and, tfd_bool, tfd_bool, AND)
 TFD_BINARY_SIMD(loop_or, tfd_bool, tfd_bool, OR)
 TFD_UNARY_SIMD(loop_not, tfd_bool, tfd_bool, NOT)
 
+/* The tolerance is a float, whatever the elements are. */
+struct near {
+    struct tfd_row row;
+    float tolerance;
+};
+
+#define LOOP_NEAR(name, T, magnitude)                   \
+    TFD_SIMD_LOOP(loop_near_##name)                     \
+    {                                                   \
+        const struct near *s = arg;                     \
+        const T *a = s->row.a, *b = s->row.b;           \
+        const T tolerance = (T)s->tolerance;            \
+        tfd_bool *y = s->row.y;                         \
+                                                        \
+        for (int64_t i = begin; i < end; i++)           \
+            y[i] = magnitude(a[i] - b[i]) <= tolerance; \
+    }                                                   \
+    TFD_SIMD_CLONES(loop_near_##name)
+
+LOOP_NEAR(FLOAT, float, fabsf)
+LOOP_NEAR(DOUBLE, double, fabs)
+
 /* ---- Kernels ------------------------------------------------------------- */
 
 struct equal_state {
@@ -128,6 +152,33 @@ static enum tfd_code equal_cpu(struct tfd_kctx *k, struct tfd_status *st)
         return tfd_elementwise_compare(k, st);
     TFD_TRY(tfd_kctx_output(k, 0, TFD_BOOL, &scalar, st));
     *(tfd_bool *)k->out[0].buffer->data = s->none;
+    return TFD_OK;
+}
+
+static enum tfd_code near_prepare(const struct tfd_prepare *p, void *state,
+                                  struct tfd_status *st)
+{
+    return tfd_node_float(p->node, "tolerance", state, st);
+}
+
+static enum tfd_code near_cpu(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct near s = {.tolerance = *(const float *)k->state};
+    char one[TFD_SHAPE_TEXT_MAX], other[TFD_SHAPE_TEXT_MAX];
+
+    if (!tfd_shape_equal(&k->in[0].shape, &k->in[1].shape))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "x and y must be of the same shape. x shape: %s. y "
+                        "shape: %s",
+                        tfd_shape_text(&k->in[0].shape, one),
+                        tfd_shape_text(&k->in[1].shape, other));
+    TFD_TRY(tfd_kctx_output(k, 0, TFD_BOOL, &k->in[0].shape, st));
+    s.row.a = tfd_tensor_data(&k->in[0]);
+    s.row.b = tfd_tensor_data(&k->in[1]);
+    s.row.y = tfd_tensor_data(&k->out[0]);
+    tfd_elementwise_streams(k, k->in[0].dtype, 2,
+                            tfd_tensor_elements(&k->in[0]), k->kernel->range,
+                            &s);
     return TFD_OK;
 }
 
@@ -179,6 +230,14 @@ static const struct tfd_opdef ops[] = {
     ORDER_OP("LessEqual"),
     ORDER_OP("Greater"),
     ORDER_OP("GreaterEqual"),
+    {
+        .name = "ApproximateEqual",
+        .inputs = "x: T, y: T",
+        .outputs = "z: bool",
+        .attrs = "T: numbertype; tolerance: float = 1e-05",
+        .shape = tfd_shape_same,
+        .flags = TFD_OP_COMMUTATIVE | TFD_OP_NO_GRADIENT,
+    },
     LOGIC_OP("LogicalAnd"),
     LOGIC_OP("LogicalOr"),
     {
@@ -202,6 +261,9 @@ static const struct tfd_opdef ops[] = {
 #define KERNEL_ORDER(op, name, loop)                                    \
     TFD_KERNEL(op, name, tfd_elementwise_compare, loop_##loop##_##name, \
                .flags = TFD_KERNEL_ROW),
+#define KERNEL_NEAR(name, number, T)                                 \
+    TFD_KERNEL("ApproximateEqual", name, near_cpu, loop_near_##name, \
+               .prepare = near_prepare, .state_size = sizeof(float)),
 #define KERNELS_ORDER(name, number, T)          \
     KERNELS_EQUAL_AS(name, name)                \
     KERNEL_ORDER("Less", name, less)            \
@@ -217,7 +279,8 @@ static const struct tfd_kernel kernels[] = {
                     KERNELS_EQUAL_AS(QUINT16, UINT16)
                         KERNELS_EQUAL_AS(QINT32, INT32) TFD_KERNEL_ANY(
                             "LogicalAnd", tfd_elementwise_compare, loop_and),
-    TFD_KERNEL_ANY("LogicalOr", tfd_elementwise_compare, loop_or),
+    TFD_FLOAT_DTYPES(KERNEL_NEAR)
+        TFD_KERNEL_ANY("LogicalOr", tfd_elementwise_compare, loop_or),
     TFD_KERNEL_ANY("LogicalNot", tfd_elementwise_test, loop_not),
 };
 

@@ -190,6 +190,13 @@ def others():
          (3, 2), (3, 4))
     case("SelectV2", lambda x, y: raw.SelectV2(
         condition=[True, False, True], t=x, e=y), (2, 3), (3,))
+    case("ClipByValue", lambda x: raw.ClipByValue(
+        t=x, clip_value_min=0.6, clip_value_max=1.3), (2, 3))
+    case("ClipByValue by tensors", lambda x, y, z: raw.ClipByValue(
+        t=x, clip_value_min=y - 0.6, clip_value_max=z + 0.3), (2, 3), (2, 3),
+        (2, 3))
+    case("ClipByValue by scalars", lambda x, y, z: raw.ClipByValue(
+        t=x, clip_value_min=y - 0.6, clip_value_max=z + 0.3), (2, 3), (), ())
     case("AddN", lambda x, y: raw.AddN(inputs=[x, y, x]), (2, 3), (2, 3))
     for op in ("Add", "Sub", "Mul", "RealDiv", "DivNoNan", "Pow", "Maximum",
                "Minimum", "SquaredDifference"):

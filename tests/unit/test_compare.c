@@ -79,6 +79,53 @@ static void test_shapes_that_do_not_fit_may_be_unequal(void **state)
     KRIG_CHECK(cases);
 }
 
+static void test_approximately_equal(void **state)
+{
+    static const struct krig_case cases[] = {
+        {"ApproximateEqual",
+         "tolerance=0.5",
+         {"float[6] 1 1 1 nan inf -0", "float[6] 1.5 1.501 0.5 nan inf 0"},
+         {"bool[6] 1 0 1 0 0 1"}},
+        /* the tolerance is a float: 9.99999974e-06 */
+        {"ApproximateEqual",
+         "",
+         {"double[3] 0 0 0", "double[3] 1e-5 9.9999e-6 -9.9999e-6"},
+         {"bool[3] 0 1 1"}},
+        {"ApproximateEqual",
+         "tolerance=0.0",
+         {"double[2] 1 1", "double[2] 1 1.0000001"},
+         {"bool[2] 1 0"}},
+        {"ApproximateEqual",
+         "tolerance=-1.0",
+         {"float[] 1", "float[] 1"},
+         {"bool[] 0"}},
+        {"ApproximateEqual", "", {"float[0,2]", "float[0,2]"}, {"bool[0,2]"}},
+        {"ApproximateEqual",
+         "tolerance=1.0",
+         {"float[70001] 1 2 3 4 5", "float[70001] 1 3.5 3 5 8"},
+         {"bool[70001] 1 0 1 1 0"}},
+        {"ApproximateEqual",
+         "",
+         {"float[2] 1", "float[3] 1"},
+         {"!INVALID_ARGUMENT"}},
+        {"ApproximateEqual",
+         "",
+         {"float[2] 1", "float[] 1"},
+         {"!INVALID_ARGUMENT"}},
+        {"ApproximateEqual",
+         "",
+         {"bool[2] 1", "bool[2] 1"},
+         {"!INVALID_ARGUMENT T"}},
+        {"ApproximateEqual",
+         "",
+         {"string[1] a", "string[1] a"},
+         {"!INVALID_ARGUMENT T"}},
+    };
+
+    (void)state;
+    KRIG_CHECK(cases);
+}
+
 static void test_select_broadcasts(void **state)
 {
     static const struct krig_case cases[] = {
@@ -183,6 +230,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_comparisons),
         cmocka_unit_test(test_shapes_that_do_not_fit_may_be_unequal),
+        cmocka_unit_test(test_approximately_equal),
         cmocka_unit_test(test_select_broadcasts),
         cmocka_unit_test(test_select_of_old_takes_rows),
     };

@@ -27,6 +27,8 @@ static const struct gradient_case cases[] = {
     {"SquaredDifference", "s23 s3", ""},
     {"Maximum", "s23 p23", ""},
     {"Minimum", "s23 p3", ""},
+    {"ClipByValue", "s23 i a", ""},
+    {"ClipByValue", "s23 i23 a23", ""},
     {"BroadcastTo", "s3 [2,3]", ""},
     {"Cast", "s23", "DstT=t2"},
     {"ConcatV2", "s23 s21 1", "N=i2"},

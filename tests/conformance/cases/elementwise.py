@@ -139,6 +139,26 @@ row("Equal NotEqual", PAIRS[:-4] + [
     c(x(2, 3), x(2, 3), incompatible_shape_error=False),
     once(x(2), x(3), incompatible_shape_error=False), bad(x(2), x(3))],
     Data(-2, 2))
+row("ApproximateEqual", TWICE + [
+    c(x(5), x(5), tolerance=1.0),
+    c([1, 1, 1, np.nan, np.inf, np.inf, -0.0],
+      [1.5, 1.75, 0.5, np.nan, np.inf, -np.inf, 0], tolerance=0.5),
+    c([0, 0, 0], [1e-5, 9.9999e-6, -1.0001e-5]), c(x(3), x(3), tolerance=-1.0),
+    c(x(0), x(0)), c(x(1001), x(1001), tolerance=0.25),
+    bad(x(2), x(3)), bad(x(2), x()), bad(x(2, 3), x(3)),
+    bad(x(2), x(2), dtypes=["int32"])], Data(-2, 2))
+row("ClipByValue", [
+    c(x(2, 13), 1, 2), c(x(), 1, 2), c(x(0, 3), 1, 2), c(x(5), 2, 1),
+    c(x(2, 13), x(2, 13), 2), c(x(2, 13), 1, x(2, 13)),
+    c(x(7), x(7), x(7)), c(x(0), x(0), x(0)), c(x(1, 1), [[1]], 2),
+    c([np.nan, 1, 2, -5, 0.0, -0.0, np.inf, -np.inf], -0.0, 1.5, dtypes=REALS),
+    c([np.nan, 1, -5], np.nan, 0.5, dtypes=REALS),
+    c([np.nan, 1, -5], [-1, -1, -1], [np.nan] * 3, dtypes=REALS),
+    c([0.0, -0.0, 1, -1], [0.0] * 4, [-0.0] * 4, dtypes=REALS),
+    *(c(x(n), x(n), 3) for n in (1, 3, 15, 17, 31, 33, 65, 1001)),
+    once(x(300, 70), 0.5, 1.5), once(x(300, 70), x(300, 70), x(300, 70)),
+    bad(x(2), [1], 2), bad(x(2), 1, [2]), bad(x(), [1], 2),
+    bad(x(0, 3), x(0), 2), bad(x(2, 3), x(3), x(3)), bad(x(2), [[1]], 2)], ANY)
 row("Cast", [c(x(3, 4)), c(x()), c(x(0)), once(x(300, 70)),
              c([1.5, 2.5, -1.5], dtypes=REALS),
              every(x(3, 4), Truncate=True)], Data(0, 90), may_fail=True)
