@@ -7,9 +7,12 @@
 #include "config/session.h"
 
 #include "common/pbio.h"
+#include "common/proto/config.pb.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#define REWRITE_OFF 2 /* RewriterConfig.Toggle */
 
 struct reading {
     struct tfd_session_config *out;
@@ -137,6 +140,7 @@ static enum tfd_code graphs_grow(struct reading *x, void *at)
 
 static read_fn read_graph_options;
 static read_fn read_experimental;
+static read_fn read_rewrite_options;
 
 #define AT(member) offsetof(struct tfd_session_config, member)
 
@@ -173,7 +177,8 @@ static const struct row graph_rows[] = {
     {8, "graph_options.timeline_step", NULL, 0},
     {9, "graph_options.build_cost_model_after", read_count,
      AT(cost_model_after)},
-    {10, "graph_options.rewrite_options", NULL, 0},
+    {10, "graph_options.rewrite_options", read_rewrite_options,
+     AT(keeps_unread)},
 };
 
 static const struct row experimental_rows[] = {
@@ -272,6 +277,34 @@ static enum tfd_code read_experimental(struct reading *x, void *at)
     (void)at;
     return read_message(tfd_pb_str(x->r, x->f), experimental_rows,
                         COUNT(experimental_rows), x->out, x->st);
+}
+
+/* Of the rewriter's passes only one has something like it here. */
+static enum tfd_code read_rewrite_options(struct reading *x, void *at)
+{
+    struct tfd_pb_reader r = tfd_pb_reader_of(tfd_pb_str(x->r, x->f));
+    struct tfd_pb_field f;
+    bool off = false, named = false, ours = false, others = false;
+
+    while (tfd_pb_next(&r, &f))
+        switch (f.tag) {
+        case tensorflow_RewriterConfig_disable_meta_optimizer_tag:
+            off |= tfd_pb_bool(&r, &f);
+            break;
+        case tensorflow_RewriterConfig_dependency_optimization_tag:
+            off |= tfd_pb_int64(&r, &f) == REWRITE_OFF;
+            break;
+        case tensorflow_RewriterConfig_optimizers_tag:
+            named = true;
+            ours |= tfd_str_is(tfd_pb_str(&r, &f), "dependency");
+            break;
+        default:
+            others |= is_set(&f);
+        }
+    if (others || (named && ours))
+        add_unhonoured(x->out, "graph_options.rewrite_options");
+    *(bool *)at = off || (named && !ours);
+    return tfd_pb_end(&r, "ConfigProto", x->st);
 }
 
 enum tfd_code tfd_session_config_read(struct tfd_str bytes,

@@ -451,19 +451,21 @@ static enum tfd_code put_part(struct partitioner *p, int32_t i)
     const struct tfd_node *n = node_of(p, i);
     struct tfd_str *in;
     int in_count;
+    bool no_op;
 
     TFD_TRY(input_names(p, i, &in, &in_count));
     if (part(p, i)->kind != TFD_PART_NODE)
         return put_client_node(p, i, in, in_count);
+    no_op = part(p, i)->no_op;
     tfd_graphdef_put(&p->out[device_at(p, i)->worker],
                      &(struct tfd_nodedef){
                          .name = n->name,
-                         .op = n->op->name,
+                         .op = no_op ? TFD_STR("NoOp") : n->op->name,
                          .device = tfd_str_of(device_at(p, i)->attributes.name),
                          .in = in,
                          .in_count = in_count,
                          .attrs = n->attrs,
-                         .attr_count = n->attr_count,
+                         .attr_count = no_op ? 0 : n->attr_count,
                      });
     return TFD_OK;
 }

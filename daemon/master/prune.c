@@ -263,6 +263,18 @@ static enum tfd_code write_fetches(struct pruner *p, struct tfd_part_node *out)
     return TFD_OK;
 }
 
+static void mark_wanted(const struct pruner *p, struct tfd_part_node *out)
+{
+    for (int i = 0; i < p->sig->target_count; i++)
+        out[p->number[p->targets[i]]].wanted = true;
+    for (int i = 0; i < p->sig->feed_count; i++) {
+        int32_t at = p->number[p->cuts.list[i].edge.node];
+
+        if (at >= 0)
+            out[at].wanted = true;
+    }
+}
+
 static enum tfd_code write_list(struct pruner *p, struct tfd_pruned *out)
 {
     int32_t at = p->sig->feed_count;
@@ -278,6 +290,7 @@ static enum tfd_code write_list(struct pruner *p, struct tfd_pruned *out)
     for (int32_t i = 0; i < p->g->count; i++)
         if (p->number[i] >= 0)
             TFD_TRY(write_node(p, &out->nodes[p->number[i]], p->g->nodes[i]));
+    mark_wanted(p, out->nodes);
     return write_fetches(p, &out->nodes[at]);
 }
 

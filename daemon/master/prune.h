@@ -34,6 +34,8 @@ struct tfd_part_node {
     int32_t in_count;
     int32_t *control; /* nodes of this list */
     int32_t control_count;
+    bool wanted; /* NODE: a target, or fed */
+    bool no_op;  /* NODE: only waits (unread.h) */
 };
 
 struct tfd_signature {

@@ -53,6 +53,7 @@ static const struct nodes_row {
     {"RandomUniform", "RandomUniform", "dtype=F T=I"},
     {"TensorArrayV3", "TensorArrayV3", "dtype=F"},
     {"Split", "Split", "T=F num_split=2"},
+    {"CheckNumerics", "CheckNumerics", "T=F message=bad"},
     {"NoOp", "NoOp", ""},
     {"LoopCond", "LoopCond", ""},
 };

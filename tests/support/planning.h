@@ -35,6 +35,51 @@ static inline struct tfd_graph *new_graph(const char *nodes)
     return g;
 }
 
+/* ---- Pruned graphs as text --------------------------------------------- */
+
+static inline const char *part_name(const struct tfd_graph *g,
+                                    const struct tfd_pruned *p, int32_t i)
+{
+    static char text[4][64];
+    static int turn;
+    const struct tfd_part_node *n = &p->nodes[i];
+    char *out = text[turn++ % 4];
+
+    snprintf(out, sizeof(text[0]), "%s%s%s%.0d",
+             n->kind == TFD_PART_FEED    ? "feed."
+             : n->kind == TFD_PART_FETCH ? "fetch."
+                                         : "",
+             g->nodes[n->node]->name.data,
+             n->kind != TFD_PART_NODE && n->output > 0 ? ":" : "",
+             n->kind != TFD_PART_NODE ? n->output : 0);
+    return out;
+}
+
+/* "a b(a,feed.c:1,^d) ~e(^d) fetch.b(b)" in the order of the list; ~: a node
+ * that runs as a NoOp. */
+static inline void put_pruned(const struct tfd_graph *g,
+                              const struct tfd_pruned *p, struct tfd_bytes *out)
+{
+    for (int32_t i = 0; i < p->count; i++) {
+        const struct tfd_part_node *n = &p->nodes[i];
+        int inputs = 0;
+
+        tfd_bytes_printf(out, "%s%s%s", i ? " " : "", n->no_op ? "~" : "",
+                         part_name(g, p, i));
+        for (int32_t k = 0; k < n->in_count; k++) {
+            tfd_bytes_printf(out, "%s%s", inputs++ ? "," : "(",
+                             part_name(g, p, n->in[k].node));
+            if (n->in[k].output > 0)
+                tfd_bytes_printf(out, ":%d", n->in[k].output);
+        }
+        for (int32_t k = 0; k < n->control_count; k++)
+            tfd_bytes_printf(out, "%s^%s", inputs++ ? "," : "(",
+                             part_name(g, p, n->control[k]));
+        if (inputs)
+            tfd_bytes_printf(out, ")");
+    }
+}
+
 /* ---- Devices ------------------------------------------------------------- */
 
 /* Its incarnation is 100 for the first of a set, then 101, ... */

@@ -6,47 +6,6 @@
 
 #include "tests/support/planning.h"
 
-static const char *name_of(const struct tfd_graph *g,
-                           const struct tfd_pruned *p, int32_t i)
-{
-    static char text[4][64];
-    static int turn;
-    const struct tfd_part_node *n = &p->nodes[i];
-    char *out = text[turn++ % 4];
-
-    snprintf(out, sizeof(text[0]), "%s%s%s%.0d",
-             n->kind == TFD_PART_FEED    ? "feed."
-             : n->kind == TFD_PART_FETCH ? "fetch."
-                                         : "",
-             g->nodes[n->node]->name.data,
-             n->kind != TFD_PART_NODE && n->output > 0 ? ":" : "",
-             n->kind != TFD_PART_NODE ? n->output : 0);
-    return out;
-}
-
-/* "a b(a,feed.c:1,^d) fetch.b(b)" in the order of the list. */
-static void dump(const struct tfd_graph *g, const struct tfd_pruned *p,
-                 struct tfd_bytes *out)
-{
-    for (int32_t i = 0; i < p->count; i++) {
-        const struct tfd_part_node *n = &p->nodes[i];
-        int inputs = 0;
-
-        tfd_bytes_printf(out, "%s%s", i ? " " : "", name_of(g, p, i));
-        for (int32_t k = 0; k < n->in_count; k++) {
-            tfd_bytes_printf(out, "%s%s", inputs++ ? "," : "(",
-                             name_of(g, p, n->in[k].node));
-            if (n->in[k].output > 0)
-                tfd_bytes_printf(out, ":%d", n->in[k].output);
-        }
-        for (int32_t k = 0; k < n->control_count; k++)
-            tfd_bytes_printf(out, "%s^%s", inputs++ ? "," : "(",
-                             name_of(g, p, n->control[k]));
-        if (inputs)
-            tfd_bytes_printf(out, ")");
-    }
-}
-
 struct pruning {
     const char *nodes;
     const char *signature;
@@ -69,7 +28,7 @@ static void check(const struct pruning *c)
     tfd_arena_init(&arena, 1 << 20);
     tfd_bytes_init(&text, 1 << 20);
     if (tfd_prune(g, &s.sig, &arena, &pruned, &st) == TFD_OK)
-        dump(g, &pruned, &text);
+        put_pruned(g, &pruned, &text);
     else
         tfd_bytes_printf(&text, "!%s", st.text);
     if (st.code != c->code || strcmp(text.data, c->want) != 0)

@@ -23,18 +23,19 @@ static const struct tfd_str python_default = {
 
 /* device_filters ["/job:ps", "/job:worker/task:1"], allow_soft_placement,
  * log_device_placement, placement_period 5, graph_options{
- * place_pruned_graph, rewrite_options{disable_meta_optimizer}},
- * operation_timeout_in_ms 8000, cluster_def{ps: a:1}, isolate_session_state,
- * experimental{executor_type "DEFAULT",
+ * place_pruned_graph, rewrite_options{constant_folding OFF,
+ * disable_meta_optimizer}}, operation_timeout_in_ms 8000, cluster_def{ps: a:1},
+ * isolate_session_state, experimental{executor_type "DEFAULT",
  * share_session_state_in_clusterspec_propagation},
  * share_cluster_devices_in_session, inter_op_parallelism_threads 3. */
-#define PYTHON_FULL                                                        \
-    "\x22\x07/job:ps\x22\x12/job:worker/task:1"                            \
-    "\x28\x03\x38\x01\x40\x01\x18\x05\x52\x07\x30\x01\x52\x03\x98\x01\x01" \
-    "\x58\xc0\x3e\x72\x0f\x0a\x0d\x0a\x02ps\x12\x07\x08\x00\x12\x03"       \
-    "a:1"                                                                  \
-    "\x78\x01\x82\x01\x0b\x1a\x07"                                         \
-    "DEFAULT"                                                              \
+#define PYTHON_FULL                                                            \
+    "\x22\x07/job:ps\x22\x12/job:worker/task:1"                                \
+    "\x28\x03\x38\x01\x40\x01\x18\x05\x52\x09\x30\x01\x52\x05\x18\x02\x98\x01" \
+    "\x01"                                                                     \
+    "\x58\xc0\x3e\x72\x0f\x0a\x0d\x0a\x02ps\x12\x07\x08\x00\x12\x03"           \
+    "a:1"                                                                      \
+    "\x78\x01\x82\x01\x0b\x1a\x07"                                             \
+    "DEFAULT"                                                                  \
     "\x40\x01\x88\x01\x01"
 
 static const struct tfd_str python_full = {PYTHON_FULL,
@@ -74,10 +75,64 @@ static void test_honoured_fields_arrive(void **state)
     assert_true(c.share_cluster_devices);
     assert_true(c.share_session_state);
     assert_true(c.place_pruned_graph);
+    assert_true(c.keeps_unread);
     assert_int_equal(c.operation_timeout_ms, 8000);
     assert_true(c.has_cluster_def);
     assert_int_equal(c.cluster_def.size, 15);
     tfd_session_config_deinit(&c);
+}
+
+/* graph_options{rewrite_options{...}} */
+static void test_rewriting_can_be_turned_off(void **state)
+{
+    const struct {
+        struct tfd_str bytes;
+        bool off;
+        size_t unhonoured;
+    } cases[] = {
+        {BYTES("\x52\x02\x52\x00"), false, 0},
+        {BYTES("\x52\x05\x52\x03\x98\x01\x00"), false, 0},
+        {BYTES("\x52\x05\x52\x03\x98\x01\x01"), true, 0},
+        {BYTES("\x52\x04\x52\x02\x40\x01"), false, 0}, /* dependency: ON */
+        {BYTES("\x52\x04\x52\x02\x40\x02"), true, 0},  /* OFF */
+        {BYTES("\x52\x04\x52\x02\x40\x03"), false, 0}, /* AGGRESSIVE */
+        {BYTES("\x52\x04\x52\x02\x18\x01"), false, 1}, /* constant_folding */
+        {BYTES("\x52\x0b\x52\x09\xa2\x06\x06"
+               "layout"),
+         true, 0},
+        {BYTES("\x52\x0f\x52\x0d\xa2\x06\x0a"
+               "dependency"),
+         false, 1},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct tfd_session_config c;
+
+        assert_int_equal(tfd_session_config_read(cases[i].bytes, &c, NULL),
+                         TFD_OK);
+        assert_int_equal(c.keeps_unread, cases[i].off);
+        assert_int_equal(c.unhonoured_count, cases[i].unhonoured);
+        tfd_session_config_deinit(&c);
+    }
+}
+
+static void test_damaged_rewriting_is_refused(void **state)
+{
+    const struct tfd_str cases[] = {
+        BYTES("\x52\x04\x52\x02\x98\x01"), /* ends within the number */
+        BYTES("\x52\x05\x52\x03\xa2\x06\x06"),
+        BYTES("\x52\x05\x52\x03\x9a\x01\x00"), /* bytes for a bool */
+        BYTES("\x52\x03\x52\x01\x42"),
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct tfd_session_config c;
+
+        assert_int_equal(tfd_session_config_read(cases[i], &c, NULL),
+                         TFD_INVALID_ARGUMENT);
+    }
 }
 
 static void test_other_fields_are_named_once(void **state)
@@ -261,6 +316,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_default_of_python_is_all_defaults),
         cmocka_unit_test(test_honoured_fields_arrive),
+        cmocka_unit_test(test_rewriting_can_be_turned_off),
+        cmocka_unit_test(test_damaged_rewriting_is_refused),
         cmocka_unit_test(test_other_fields_are_named_once),
         cmocka_unit_test(test_fields_newer_than_us_are_reported),
         cmocka_unit_test(test_thread_pools_of_a_session_are_refused),
