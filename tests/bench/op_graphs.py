@@ -7,7 +7,7 @@ import itertools
 import tensorflow as tf
 from tensorflow.python.framework import op_def_library, op_def_registry
 
-from tests.bench.op_cases.table import SIZE, Input
+from tests.bench.op_cases.table import SIZE, Given, Input
 
 tf1 = tf.compat.v1
 STEP_ELEMENTS = 5000000  # about as many in a step, where sizes are small:
@@ -19,6 +19,8 @@ def drawn(spec, dtype, seed):
     """Numbers that lie in a variable; alike on every server."""
     kind, dims = tf.as_dtype(dtype), list(spec.dims)
     low, high = spec.low, spec.high
+    if spec.draw:
+        return spec.draw()
     if spec.kind == "sorted":
         count = spec.dims[0]
         steps = tf.range(count, dtype=tf.int64) * int(high) // max(count, 1)
@@ -67,6 +69,8 @@ class Inputs:
     def of(self, value):
         if isinstance(value, list):
             return [self.of(part) for part in value]
+        if isinstance(value, Given):
+            return value.make(tf.as_dtype(self.dtype))
         if not isinstance(value, Input):
             return value
         tensor, initialiser = placed(value, self.dtype, len(self.specs) + 1)
@@ -132,6 +136,8 @@ def repeated(graph, base, names, last, times):
             copy = graph_def.node.add()
             copy.CopyFrom(node)
             copy.name += mark
+            if "frame_name" in copy.attr:  # a loop of its own
+                copy.attr["frame_name"].s += mark.encode()
             inner = [name.lstrip("^").partition(":")[0] in names
                      for name in copy.input]
             for place, name in enumerate(copy.input):

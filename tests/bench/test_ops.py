@@ -21,7 +21,7 @@ PYTHON = os.environ.get("TFD_PYTHON") or os.path.join(
 sys.path.insert(0, ROOT)
 sys.dont_write_bytecode = True
 
-from tests.bench.op_cases import ROWS  # noqa: E402
+from tests.bench.op_cases import ROWS, UNMEASURED  # noqa: E402
 from tests.bench.op_limits import Limits  # noqa: E402
 
 
@@ -49,6 +49,13 @@ class Table(unittest.TestCase):
 
     def test_every_row_is_of_a_family(self):
         self.assertEqual({row.family for row in ROWS} - self.families(), set())
+
+    def test_every_family_has_a_row_or_a_reason(self):
+        have = {row.family for row in ROWS}
+        self.assertEqual(self.families() - have - set(UNMEASURED), set())
+        self.assertEqual(set(UNMEASURED) & have, set())
+        self.assertEqual(set(UNMEASURED) - self.families(), set())
+        self.assertTrue(all(UNMEASURED.values()))
 
     def test_rows_come_family_by_family(self):
         order = [row.family for row in ROWS]

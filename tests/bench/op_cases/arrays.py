@@ -31,12 +31,19 @@ row("pack", "Pack", {
     "rows": lambda n: [[x(n // 4)] * 4]}, MOVED, {"axis": 0})
 row("pack", "Pack", {
     "columns": lambda n: [[x(n // 4)] * 4]}, MOVED, {"axis": 1})
-row("pack", "Unpack", {"columns": lambda n: [x(n // 4, 4)]}, MOVED,
-    {"num": 4, "axis": 1})
+# What nobody takes TensorFlow does not copy.
+made("pack", "unstack", {
+    "columns": lambda n: [x(n // 4, 4)], "rows": lambda n: [x(4, n // 4)]},
+    MOVED, lambda a, _: [tf.identity(part) for part in tf.unstack(
+        a[0], axis=0 if a[0].shape[0] == 4 else 1)])
 row("split", "Split", {
     "rows": lambda n: [0, x(n // 16 * 4, 4)],
     "columns": lambda n: [1, x(side(n), side(n) // 4 * 4)],
     "columns of 1": lambda n: [1, x(n // 4, 4)]}, MOVED, {"num_split": 4})
+row("split", "SplitV", {
+    "rows": lambda n: [x(n // 4, 4), [n // 8, 1, n // 4 - n // 8 - 1], 0],
+    "columns": lambda n: [x(n // 7, 7), [1, 3, 3], 1]}, MOVED,
+    {"num_split": 3})
 row("slice", "Slice", {
     "rows": lambda n: [x(n // 64, 64), [1, 0], [n // 64 - 2, 64]],
     "columns": lambda n: [x(n // 64, 64), [1, 3], [n // 64 - 2, 32]],
@@ -73,6 +80,12 @@ row("space_batch", "SpaceToBatchND BatchToSpaceND", lambda n: [
     [[0, 0], [0, 0]]], REALS)
 row("matrix_diag", "MatrixDiag MatrixDiagPart", {
     "": lambda n: [x(max(16, n // 256), 16)]}, REALS)
+row("matrix_diag", "MatrixSetDiagV3", {
+    "": lambda n: [x(side(n), side(n)), x(side(n)), 0],
+    "x7": lambda n: [x(n // 49, 7, 7), x(n // 49, 7), 0]}, REALS)
+row("matrix_diag", "MatrixDiagPartV3", {
+    "x7": lambda n: [x(n // 49, 7, 7), 0, const(0)]}, REALS,
+    bytes=lambda n, item: 2 * n // 7 * item)
 row("matrix_band", "MatrixBandPart", lambda n: [
     x(side(n), side(n)), 3, 3], REALS)
 
@@ -90,7 +103,7 @@ row("transpose", "InvertPermutation", lambda n: [ordered(n, n)], ("int32",))
 row("transpose", "OneHot", {
     "x64": lambda n: [of("int32", n // 64, low=0, high=64), 64, const(1),
                       const(0)]}, FLOAT + INTS)
-row("transpose", "Where", {
+row("where", "Where", {
     "": lambda n: [x(n)], "x64": lambda n: [x(n // 64, 64)]}, ("bool",) + FLOAT,
     bytes=lambda n, item: n * item + n * 4)
 

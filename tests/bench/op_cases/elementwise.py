@@ -115,7 +115,10 @@ row("select", "Select", {
     "": lambda n: [of("bool", n), x(n), x(n)],
     "rows": lambda n: [of("bool", n // 64), x(n // 64, 64), x(n // 64, 64)]},
     NUMBERS)
-row("activation", "ClipByValue", lambda n: [x(n), const(0), const(1)], NUMBERS)
+row("clip", "ClipByValue", {
+    "": lambda n: [x(n), const(0), const(1)],
+    "odd": lambda n: [x(n + 1), const(0), const(1)],
+    "tensors": lambda n: [x(n), x(n), x(n)]}, NUMBERS)
 row("bucketize", "Bucketize", {
     "10": lambda n: [x(n)]}, REALS + INTS,
     {"boundaries": [i / 5 - 1 for i in range(10)]}, limit=False)

@@ -1,6 +1,8 @@
 """Products, convolutions and what stands between them; random numbers; text."""
+import tensorflow as tf
+
 from tests.bench.op_cases.table import (
-    FLOAT, FLOATS, REALS, STRING, const, of, ordered, ids, row, side, x)
+    FLOAT, FLOATS, REALS, STRING, const, ids, made, of, row, side, x)
 
 
 def square(n):
@@ -51,6 +53,44 @@ row("pool", "MaxPool AvgPool", {"2x2 x64": lambda n: [image(n, 64)]}, FLOATS,
 row("lrn", "LRN", {"x64": lambda n: [image(n, 64)]}, FLOAT, work=30, heavy=4)
 row("batch_norm", "FusedBatchNormV3", {"x64": lambda n: [
     image(n, 64), x(64), x(64), x(0), x(0)]}, FLOAT, {"is_training": True})
+row("conv", "Conv2DBackpropInput", {
+    "3x3 x16": lambda n: [[1, side(n // 16), side(n // 16), 16],
+                          x(3, 3, 16, 16), image(n, 16)]}, FLOATS, SAME,
+    flops=lambda n: 2 * n * 9 * 16, heavy=30)
+row("conv", "Conv2DBackpropFilter", {
+    "3x3 x16": lambda n: [image(n, 16), [3, 3, 16, 16], image(n, 16)]}, FLOATS,
+    SAME, flops=lambda n: 2 * n * 9 * 16, heavy=30)
+row("conv", "Conv2D", {
+    "1x1 x64": lambda n: [image(n, 64), x(1, 1, 64, 64)]}, FLOATS, SAME,
+    flops=lambda n: 2 * n * 64, heavy=30)
+row("depthwise", "DepthwiseConv2dNativeBackpropInput", {
+    "3x3 x64": lambda n: [[1, side(n // 64), side(n // 64), 64],
+                          x(3, 3, 64, 1), image(n, 64)]}, FLOATS, SAME,
+    heavy=10)
+row("depthwise", "DepthwiseConv2dNativeBackpropFilter", {
+    "3x3 x64": lambda n: [image(n, 64), [3, 3, 64, 1], image(n, 64)]}, FLOATS,
+    SAME, heavy=10)
+
+
+def halved(n, depth):
+    """What a window of 2 makes of image()."""
+    return x(1, (side(n // depth) + 1) // 2, (side(n // depth) + 1) // 2, depth)
+
+
+row("pool", "MaxPoolGrad", {"2x2 x64": lambda n: [
+    image(n, 64), halved(n, 64), halved(n, 64)]}, FLOATS, WINDOW)
+row("pool", "AvgPoolGrad", {"2x2 x64": lambda n: [
+    [1, side(n // 64), side(n // 64), 64], halved(n, 64)]}, FLOATS, WINDOW)
+row("batch_norm", "FusedBatchNormGradV3", {"x64": lambda n: [
+    image(n, 64), image(n, 64), x(64), x(64), x(64, low=1, high=2), x(0)]},
+    FLOAT, {"is_training": True}, heavy=4)
+row("fused", "_FusedMatMul", {"bias, relu": lambda n: [
+    x(n // 64, 64), x(64, 64), [x(64)]]}, FLOAT,
+    {"fused_ops": ["BiasAdd", "Relu"]}, heavy=10,
+    product=lambda n: (n // 64, 64, 64))
+row("fused", "Snapshot", lambda n: [x(n)], REALS)
+row("in_topk", "InTopKV2", {"5 of x64": lambda n: [
+    x(n // 64, 64), ids(n // 64, top=64), 5]}, FLOAT)
 row("linalg", "Cholesky MatrixInverse MatrixDeterminant", lambda n: [
     x(max(1, n // 4096), 16, 16)], REALS, limit=False, heavy=100)
 row("linalg", "Qr Svd", lambda n: [x(max(1, n // 16384), 16, 16)], REALS,
@@ -63,11 +103,22 @@ row("random_shuffle", "RandomShuffle", {
     "": lambda n: [x(n)], "x64": lambda n: [x(n // 64, 64)]}, REALS, heavy=4)
 row("random_gamma", "RandomGamma", lambda n: [[n // 10], const(2)], REALS,
     limit=False, heavy=10)
+row("random", "StatelessRandomUniform StatelessRandomNormal",
+    lambda n: [[n], [1, 2]], FLOATS, {"dtype": "T"}, heavy=4)
+for kind, draw in (("uniform", tf.random.uniform_candidate_sampler),
+                   ("log uniform", tf.random.log_uniform_candidate_sampler)):
+    made("candidates", kind, {"unique": lambda n: [
+        of("int64", max(4, n // 64), 1, low=0, high=n // 2)]}, ("int64",),
+        lambda a, _, draw=draw: list(draw(
+            a[0], 1, a[0].shape[0], True, a[0].shape[0] * 64)), limit=False,
+        heavy=10)
 row("multinomial", "Multinomial", lambda n: [x(64, 64), n // 640], REALS,
     limit=False, heavy=10)
 row("as_string", "AsString", lambda n: [x(n // 16)], FLOAT + (
     "float64", "int32", "int64", "bool"), limit=False, heavy=4)
 row("string", "StringJoin", lambda n: [[x(n // 16), x(n // 16)]], STRING,
     limit=False, heavy=4)
+row("string", "StaticRegexFullMatch", {"digits": lambda n: [x(n // 16)]},
+    STRING, {"pattern": "[1-4]*5.*"}, limit=False, heavy=10)
 row("histogram", "HistogramSummary", lambda n: ["tag", of("float32", n)],
     FLOAT, limit=False, heavy=10)

@@ -1,7 +1,9 @@
 """Rows that are picked, added and put elsewhere: gather, scatter, segments."""
+import tensorflow as tf
+
 from tests.bench.op_cases.table import (
     FLOAT, INTS, ITEMS, NUMBERS, REALS, STRING, const, handle, ids, of, ordered,
-    row, x)
+    ref, row, stored, x)
 
 WIDTHS = (1, 3, 7, 64)
 
@@ -40,6 +42,10 @@ row("scatter", "ResourceScatterAdd ResourceScatterUpdate", {
     "": lambda n: [handle(n), ids(n, top=n), x(n)], **{
         "x%d" % w: lambda n, w=w: [handle(n // w, w), ids(
             n // w, top=n // w), x(n // w, w)] for w in (3, 64)}}, NUMBERS)
+row("scatter", "ScatterAdd ScatterUpdate", {
+    "": lambda n: [ref(n), ids(n, top=n), x(n)],
+    "x64": lambda n: [ref(n // 64, 64), ids(n // 64, top=n // 64),
+                      x(n // 64, 64)]}, REALS)
 row("segment", "SegmentSum SegmentMax SegmentMean", {
     "x%d" % w: lambda n, w=w: [x(n // w, w), ordered(n // w, n // w // 8 + 1)]
     for w in WIDTHS}, REALS + INTS)
@@ -58,6 +64,52 @@ row("dynamic_stitch", "DynamicStitch", {
 row("sparse_to_dense", "SparseToDense", lambda n: [
     ordered(n // 2, n), [n], x(n // 2), const(0)], REALS + INTS,
     {"validate_indices": False})
+
+
+def entries(n, width, backwards=False):
+    """Indices of every second element of rows of that width."""
+    count = n // 2
+
+    def draw():
+        places = tf.range(count, dtype=tf.int64) * 2
+        places = (count - 1) * 2 - places if backwards else places
+        return tf.stack([places // width, places % width], 1)
+    return stored("int64", (count, 2), draw)
+
+
+def dims(n, width):
+    return of("int64", 2, low=0, high=1) if n < width else stored(
+        "int64", (2,), lambda: tf.constant([n // width, width], tf.int64))
+
+
+row("sparse_add", "SparseTensorDenseAdd", {
+    "x64": lambda n: [entries(n // 64 * 64, 64), x(n // 64 * 32),
+                      dims(n, 64), x(n // 64, 64)]}, REALS + INTS, limit=False,
+    heavy=4)
+row("sparse_reshape", "SparseReshape", {
+    "x64 to x16": lambda n: [entries(n // 64 * 64, 64), dims(n, 64), stored(
+        "int64", (2,), lambda: tf.constant([-1, 16], tf.int64))]}, FLOAT,
+    limit=False, heavy=4)
+row("sparse_rows", "SparseReorder", {
+    "sorted": lambda n: [entries(n // 64 * 64, 64), x(n // 64 * 32),
+                         dims(n, 64)],
+    "reversed": lambda n: [entries(n // 64 * 64, 64, True), x(n // 64 * 32),
+                           dims(n, 64)]}, REALS, limit=False, heavy=8)
+row("sparse_rows", "SparseFillEmptyRows", {
+    "all full": lambda n: [entries(n // 64 * 64, 64), x(n // 64 * 32),
+                           dims(n, 64), const(0)],
+    "half empty": lambda n: [entries(n // 64 * 64, 1), x(n // 64 * 32),
+                             dims(n // 64 * 64, 1), const(0)]}, REALS,
+    limit=False, heavy=8)
+for operation in ("intersection", "a-b", "union"):
+    row("sets", "DenseToDenseSetOperation", {
+        "%s x64" % operation: lambda n: [
+            of("int64", n // 64, 64, low=0, high=200),
+            of("int64", n // 64, 64, low=0, high=200)]}, ("int64",),
+        {"set_operation": operation}, limit=False, heavy=40)
+row("sets", "SetSize", {"x64": lambda n: [
+    entries(n // 64 * 64, 64), of("int64", n // 64 * 32, low=0, high=200),
+    dims(n, 64)]}, ("int64",), limit=False, heavy=20)
 row("sparse_matmul", "SparseTensorDenseMatMul", {
     "x64": lambda n: [of("int64", n // 64, 2, low=0, high=7), x(n // 64),
                       [8, 8], x(8, 64)]}, FLOAT, bytes=moved)
@@ -65,6 +117,7 @@ row("variable", "ReadVariableOp", lambda n: [handle(n)], REALS, {"dtype": "T"},
     limit=False)
 row("assign", "AssignVariableOp AssignAddVariableOp AssignSubVariableOp",
     lambda n: [handle(n), x(n)], NUMBERS)
+row("assign", "Assign AssignAdd", lambda n: [ref(n), x(n)], NUMBERS)
 row("training", "ResourceApplyGradientDescent", lambda n: [
     handle(n), const(0.1), x(n)], REALS)
 row("training", "ResourceApplyMomentum", lambda n: [
@@ -74,6 +127,24 @@ row("training", "ResourceApplyAdagrad", lambda n: [
 row("training", "ResourceApplyAdam", lambda n: [
     handle(n), handle(n), handle(n, low=1, high=2), const(0.9), const(0.99),
     const(0.1), const(0.9), const(0.99), const(1), x(n)], REALS, work=8)
+row("training", "ResourceApplyRMSProp", lambda n: [
+    handle(n), handle(n, low=1, high=2), handle(n), const(0.1), const(0.9),
+    const(0.9), const(0.1), x(n)], REALS, work=8)
+row("training", "ResourceApplyAdadelta", lambda n: [
+    handle(n), handle(n, low=1, high=2), handle(n, low=1, high=2), const(1),
+    const(0.9), const(0.1), x(n)], REALS, work=12)
+row("training", "ResourceApplyFtrl", lambda n: [
+    handle(n), handle(n, low=1, high=2), handle(n), x(n), const(0.1),
+    const(0.1), const(0.1), const(-0.5)], REALS, work=20)
+row("training", "ApplyGradientDescent", lambda n: [
+    ref(n), const(0.1), x(n)], REALS)
+row("training", "ApplyAdam", lambda n: [
+    ref(n), ref(n), ref(n, low=1, high=2), const(0.9), const(0.99),
+    const(0.1), const(0.9), const(0.99), const(1), x(n)], REALS, work=8)
+row("training", "ResourceSparseApplyMomentum", {
+    "x%d" % w: lambda n, w=w: [
+        handle(n // w, w), handle(n // w, w), const(0.1), x(n // w, w),
+        ids(n // w, top=n // w), const(0.9)] for w in (3, 64)}, REALS)
 row("training", "ResourceSparseApplyAdagrad", {"x64": lambda n: [
     handle(n // 64, 64), handle(n // 64, 64, low=1, high=2), const(0.1),
     x(n // 64, 64), ids(n // 64, top=n // 64)]}, REALS)

@@ -33,6 +33,7 @@ class Input:
     high: float = 1
     dtype: str = ""
     kind: str = "drawn"  # or sorted, handle, ref, const
+    draw: object = None  # makes the value, where no range says it
 
     def size(self, dtype):
         return math.prod(self.dims) * SIZE[self.dtype or dtype]
@@ -72,6 +73,18 @@ def const(value):
     return Input((), value, value, "", "const")
 
 
+def stored(dtype, dims, draw):
+    """What draw() makes; it lies in a variable."""
+    return Input(dims, dtype=dtype, draw=draw)
+
+
+@dataclasses.dataclass(frozen=True)
+class Given:
+    """What make(dtype) adds to the graph once, before the op: a queue..."""
+
+    make: object
+
+
 @dataclasses.dataclass(frozen=True)
 class Row:
     """work: instructions of vectors an element, that a good program of the
@@ -100,17 +113,20 @@ class Row:
 
 def row(family, ops, forms, types, attrs=None, **bounds):
     """A row for each op and form; forms: {label: function of n}, or one."""
-    if callable(forms):
-        forms = {"": forms}
     for op in ops.split():
-        for label, inputs in forms.items():
-            ROWS.append(Row(family, op, label, inputs, types, attrs or {},
-                            **bounds))
+        add(family, op, forms, types, attrs or {}, **bounds)
 
 
 def made(family, name, forms, types, make, **bounds):
     """Rows of what make(inputs, dtype) builds; inputs are tensors."""
-    row(family, name, forms, types, make=make, **bounds)
+    add(family, name, forms, types, {}, make=make, **bounds)
+
+
+def add(family, op, forms, types, attrs, **bounds):
+    if callable(forms):
+        forms = {"": forms}
+    for label, inputs in forms.items():
+        ROWS.append(Row(family, op, label, inputs, types, attrs, **bounds))
 
 
 def side(n, power=2):
