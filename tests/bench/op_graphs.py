@@ -12,7 +12,8 @@ from tests.bench.op_cases.table import SIZE, Given, Input
 tf1 = tf.compat.v1
 STEP_ELEMENTS = 5000000  # about as many in a step, where sizes are small:
 COUNTER = itertools.count()
-TIMES_MAX = 1000  # the step itself is to be the lesser part of its time
+TIMES_MAX = 500  # the step itself is to be the lesser part of its time
+NODES_MAX = 1000  # building a graph takes long, too
 
 
 def drawn(spec, dtype, seed):
@@ -157,7 +158,6 @@ def repeated(graph, base, names, last, times):
 
 
 def build(row, n, dtype):
-    times = max(1, min(TIMES_MAX, STEP_ELEMENTS // (n * row.heavy)))
     with tf.Graph().as_default() as graph:
         tf1.set_random_seed(1)
         inputs = Inputs(dtype)
@@ -173,6 +173,8 @@ def build(row, n, dtype):
         names = {last.name}  # constants need no copies
         if row.make:
             names = {op.name for op in graph.get_operations()} - before
+    times = max(1, min(TIMES_MAX, NODES_MAX // len(names),
+                       STEP_ELEMENTS // (n * row.heavy)))
     whole, step = repeated(graph, base, names, last.name, times)
     return Built(whole, [op.name for op in inputs.initialisers], base, step,
                  times, bytes_of(row, n, dtype, inputs.specs, outputs))

@@ -7,6 +7,7 @@ from tests.bench.op_measure import Absent, Broken
 from tests.bench.processes import Failure
 
 WORST = 20
+SMALL, MIDDLE = 2000, 100000  # elements
 
 
 def mean_of(ratios):
@@ -19,12 +20,6 @@ def line_of(r):
         r.row.name, r.dtype, r.n, r.threads, *r.us, r.ratio, share)
 
 
-def merged(one, other):
-    """The quieter of two measurements of a row, each side by itself."""
-    one.us = tuple(min(pair) for pair in zip(one.us, other.us))
-    return one
-
-
 class Report:
     def __init__(self, options):
         self.o, self.results, self.failed = options, [], []
@@ -34,14 +29,11 @@ class Report:
             "op", "type", "size", "tfd", self.other, "ratio"))
 
     def take(self, case, measure):
-        """Measures a row, and again where it came out below 1."""
+        """Measures a row."""
         row, n, dtype, threads = case
         name = "%s %s %d %dT" % (row.name, dtype, n, threads)
         try:
             result = measure.measure(*case)
-            for _ in range(self.o.again):
-                if result.ratio < min(1, self.o.below or 1):
-                    result = merged(result, measure.measure(*case))
         except Absent as why:
             self.absent[why.place].append((name, str(why)))
             if why.place == 0:
@@ -91,10 +83,11 @@ class Report:
         for result in sorted(self.results, key=lambda r: r.ratio)[:WORST]:
             print(line_of(result))
         print()
-        for n in sorted({r.n for r in self.results}):
-            ratios = [r.ratio for r in self.results if r.n == n]
-            print("geometric mean at %d: %.2f of %d" % (
-                n, mean_of(ratios), len(ratios)))
+        for low, high in ((0, SMALL), (SMALL, MIDDLE), (MIDDLE, math.inf)):
+            ratios = [r.ratio for r in self.results if low < r.n <= high]
+            if ratios:
+                print("geometric mean of more than %d elements: %.2f of %d" % (
+                    low, mean_of(ratios), len(ratios)))
         print("geometric mean %.2f of %d" % (mean_of(
             [r.ratio for r in self.results]), len(self.results)))
 

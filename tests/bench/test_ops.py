@@ -163,6 +163,49 @@ class Measured(unittest.TestCase):
         self.assertTrue(all(starts))
         self.assertEqual(starts[0] & starts[1], set())
 
+    def test_rounds_end_where_they_agree_and_go_on_below_one(self):
+        from tests.bench.op_measure import Measure
+
+        class Runner:
+            """Steps of 10 us, of which the bare step takes 2."""
+
+            def __init__(self, steps):
+                self.steps, self.asked = iter(steps), 0
+
+            def base(self):
+                pass
+
+            step = base
+
+            def quickest(self, call, _least, _seconds):
+                if call == self.base:
+                    return 2e-6
+                self.asked += 1
+                return next(self.steps)
+
+        options = types.SimpleNamespace(rounds=4, seconds=1, again=1,
+                                        below=None)
+        measure = Measure(None, None, options)
+        quiet = [Runner([1e-5] * 9), Runner([3e-5] * 9)]
+        us = measure.settled(quiet, 2)
+        self.assertAlmostEqual(us[0], 4)
+        self.assertAlmostEqual(us[1], 14)
+        self.assertEqual(quiet[0].asked, 2)
+        slower = [Runner([3e-5] * 9), Runner([4e-5, 3e-5, 2e-5, 1e-5] * 2)]
+        us = measure.settled(slower, 1)
+        self.assertAlmostEqual(us[0], 28)
+        self.assertAlmostEqual(us[1], 8)
+        self.assertGreater(slower[1].asked, 4)
+
+    def test_a_short_run_keeps_slow_ops_small(self):
+        ops = importlib.machinery.SourceFileLoader(
+            "ops", OPS).load_module()
+        slow = types.SimpleNamespace(heavy=1000)
+        self.assertEqual(ops.sizes_of(slow, ops.parsed([])), [1000, 16000])
+        self.assertEqual(ops.sizes_of(slow, ops.parsed(["--sizes=7000"])),
+                         [7000])
+        self.assertEqual(ops.sizes_of(slow, ops.parsed(["--all"])), ops.SIZES)
+
     def test_what_tfd_lacks_is_said_and_counted(self):
         from tests.bench import op_measure, op_report
 
@@ -170,8 +213,7 @@ class Measured(unittest.TestCase):
             def measure(self, row, n, dtype, threads):
                 raise op_measure.Absent(0 if n < 2000 else 1, "no such op")
 
-        options = types.SimpleNamespace(against=None, again=0, below=None,
-                                        json=None)
+        options = types.SimpleNamespace(against=None, below=None, json=None)
         output = io.StringIO()
         with contextlib.redirect_stdout(output):
             report = op_report.Report(options)

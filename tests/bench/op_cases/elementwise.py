@@ -45,13 +45,13 @@ row("special", "Erf", one(-4, 4), FLOATS, work=20)
 row("special", "Erfc", one(-4, 4), FLOATS, work=24)
 row("special", "Lgamma Digamma", one(0.1, 9), REALS, work=40)
 row("special", "NextAfter", two(), REALS)
-row("math", "Igamma Igammac Zeta", two(1.1, 9), REALS, limit=False, heavy=10)
+row("math", "Igamma Igammac Zeta", two(1.1, 9), REALS, limit=False, heavy=100)
 row("math", "Polygamma", lambda n: [of("float32", n, low=1, high=3),
                                     x(n, low=1, high=9)], FLOAT, limit=False,
-    heavy=10)
+    heavy=4)
 row("math", "Betainc", lambda n: [x(n, low=0.5, high=5), x(n, low=0.5, high=5),
                                   x(n, low=0.1, high=0.9)], REALS,
-    limit=False, heavy=10)
+    limit=False, heavy=100)
 
 # ---- Activations, and what goes backward -------------------------------------
 

@@ -27,6 +27,11 @@ def parts(n):
     return x(PARTS, n // PARTS)
 
 
+def apart(n):
+    """The same, each by itself."""
+    return [x(n // PARTS) for _ in range(PARTS)]
+
+
 # ---- Queues ------------------------------------------------------------------
 
 def queue(kind, rows, width):
@@ -124,9 +129,8 @@ def array(dtype, size):
 
 def written(a, dtype):
     """Written part by part and read again."""
-    rows = tf.unstack(a[0])
     handle, flow = array(dtype, PARTS)
-    for i, part in enumerate(rows):
+    for i, part in enumerate(a[0]):
         flow = raw.TensorArrayWriteV3(handle=handle, index=i, value=part,
                                       flow_in=flow)
     return [raw.TensorArrayReadV3(handle=handle, index=i, flow_in=flow,
@@ -153,7 +157,7 @@ def joined(a, dtype):
         element_shape_except0=[width]))
 
 
-made("tensor_array", "write, read", {"16": lambda n: [parts(n)]}, NUMBERS,
+made("tensor_array", "write, read", {"16": lambda n: [apart(n)]}, NUMBERS,
      written, limit=False, heavy=4)
 made("tensor_array_rows", "scatter, gather", {
     "16": lambda n: [parts(n)], "x64": lambda n: [
@@ -166,25 +170,23 @@ made("tensor_array_rows", "split, concat", {
 
 def grown(a, dtype):
     """Pushed to the back of a list and popped again."""
-    found, rows = [], tf.unstack(a[0])
-    shape = a[0].shape[1:]
-    held = raw.EmptyTensorList(element_shape=shape.as_list(),
-                               max_num_elements=-1, element_dtype=dtype)
-    for part in rows:
+    found, shape = [], a[0][0].shape.as_list()
+    held = raw.EmptyTensorList(element_shape=shape, max_num_elements=-1,
+                               element_dtype=dtype)
+    for part in a[0]:
         held = raw.TensorListPushBack(input_handle=held, tensor=part)
-    for _ in rows:
+    for _ in a[0]:
         held, part = raw.TensorListPopBack(
-            input_handle=held, element_shape=shape.as_list(),
-            element_dtype=dtype)
+            input_handle=held, element_shape=shape, element_dtype=dtype)
         found.append(part)
     return found
 
 
 def replaced(a, dtype):
-    rows, shape = tf.unstack(a[0]), a[0].shape[1:].as_list()
+    shape = a[0][0].shape.as_list()
     held = raw.TensorListReserve(element_shape=shape, num_elements=PARTS,
                                  element_dtype=dtype)
-    for i, part in enumerate(rows):
+    for i, part in enumerate(a[0]):
         held = raw.TensorListSetItem(input_handle=held, index=i, item=part)
     return [raw.TensorListGetItem(input_handle=held, index=i,
                                   element_shape=shape, element_dtype=dtype)
@@ -206,9 +208,9 @@ def gathered(a, dtype):
                                 element_shape=shape, element_dtype=dtype)
 
 
-made("tensor_list", "push, pop", {"16": lambda n: [parts(n)]}, NUMBERS, grown,
+made("tensor_list", "push, pop", {"16": lambda n: [apart(n)]}, NUMBERS, grown,
      limit=False, heavy=4)
-made("tensor_list", "set, get", {"16": lambda n: [parts(n)]}, NUMBERS, replaced,
+made("tensor_list", "set, get", {"16": lambda n: [apart(n)]}, NUMBERS, replaced,
      limit=False, heavy=4)
 for title, function in (("from_tensor, stack", stacked),
                         ("scatter, gather", gathered)):
