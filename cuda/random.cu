@@ -26,7 +26,10 @@ namespace
         __device__ static void make(const struct tfd_random_fill *f, \
                                     struct tfd_philox *g, T *out)    \
         {                                                            \
-            tfd_random_make_##maker##_##T(f, g, out);                \
+            uint32_t x[4];                                           \
+                                                                     \
+            tfd_philox_next(g, x);                                   \
+            tfd_random_make_##maker##_##T(f, g, x, out);             \
         }                                                            \
     };
 

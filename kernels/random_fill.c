@@ -2,6 +2,7 @@
  * random_fill.c - a loop over groups around each maker of random_make.h.
  */
 #define _GNU_SOURCE /* random_make.h */
+#include "kernels/philox_lanes.h"
 #include "kernels/random_make.h"
 
 #include <stddef.h>
@@ -16,6 +17,9 @@ void tfd_random_normals(const uint32_t x[4], double out[2])
 
 /* ---- The rules and their loops ---------------------------------------------
  */
+
+/* Groups whose first blocks are made together. */
+#define TOGETHER 64
 
 /* The last group of a tensor may be cut. */
 static void store(fill_args *f, int64_t group, size_t count, size_t size,
@@ -32,12 +36,20 @@ static void store(fill_args *f, int64_t group, size_t count, size_t size,
     static void fill_##KIND##_##DTYPE(void *arg, int64_t begin, int64_t end) \
     {                                                                        \
         fill_args *f = arg;                                                  \
+        uint32_t x[TOGETHER][4];                                             \
                                                                              \
         for (int64_t i = begin; i < end; i++) {                              \
+            int64_t at = (i - begin) % TOGETHER;                             \
+            int64_t left = end - i;                                          \
             struct tfd_philox g = tfd_random_make_at(f, i, stride);          \
             T group[count];                                                  \
                                                                              \
-            tfd_random_make_##maker##_##T(f, &g, group);                     \
+            if (at == 0)                                                     \
+                tfd_philox_blocks(&f->generator, (uint64_t)i *(stride),      \
+                                  stride, left < TOGETHER ? left : TOGETHER, \
+                                  x);                                        \
+            tfd_philox_skip(&g, 1);                                          \
+            tfd_random_make_##maker##_##T(f, &g, x[at], group);              \
             store(f, i, count, sizeof(T), group);                            \
         }                                                                    \
     }

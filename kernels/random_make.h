@@ -72,7 +72,8 @@ static inline TFD_DEVICE void tfd_random_make_normals(const uint32_t x[4],
 }
 
 /* ---- Makers of one group ---------------------------------------------------
- */
+ *
+ * x: the group's first block; the generator is at the one after it. */
 
 /* 64 bits of the stream. */
 static inline TFD_DEVICE uint64_t tfd_random_make_bits(uint32_t low,
@@ -82,29 +83,27 @@ static inline TFD_DEVICE uint64_t tfd_random_make_bits(uint32_t low,
 }
 
 /* Four elements, each of its 32 bits. */
-#define TFD_RANDOM_DEFINE_FOUR(kind, T, convert)                         \
-    static inline TFD_DEVICE void tfd_random_make_##kind##_##T(          \
-        const struct tfd_random_fill *f, struct tfd_philox *g, T out[4]) \
-    {                                                                    \
-        uint32_t x[4];                                                   \
-                                                                         \
-        (void)f;                                                         \
-        tfd_philox_next(g, x);                                           \
-        for (int i = 0; i < 4; i++)                                      \
-            out[i] = convert(x[i]);                                      \
+#define TFD_RANDOM_DEFINE_FOUR(kind, T, convert)                \
+    static inline TFD_DEVICE void tfd_random_make_##kind##_##T( \
+        const struct tfd_random_fill *f, struct tfd_philox *g,  \
+        const uint32_t x[4], T out[4])                          \
+    {                                                           \
+        (void)f;                                                \
+        (void)g;                                                \
+        for (int i = 0; i < 4; i++)                             \
+            out[i] = convert(x[i]);                             \
     }
 
 /* Two, each of its 64 bits. */
-#define TFD_RANDOM_DEFINE_TWO(kind, T, convert)                          \
-    static inline TFD_DEVICE void tfd_random_make_##kind##_##T(          \
-        const struct tfd_random_fill *f, struct tfd_philox *g, T out[2]) \
-    {                                                                    \
-        uint32_t x[4];                                                   \
-                                                                         \
-        (void)f;                                                         \
-        tfd_philox_next(g, x);                                           \
-        for (int i = 0; i < 2; i++)                                      \
-            out[i] = (T)convert(x[2 * i], x[2 * i + 1]);                 \
+#define TFD_RANDOM_DEFINE_TWO(kind, T, convert)                 \
+    static inline TFD_DEVICE void tfd_random_make_##kind##_##T( \
+        const struct tfd_random_fill *f, struct tfd_philox *g,  \
+        const uint32_t x[4], T out[2])                          \
+    {                                                           \
+        (void)f;                                                \
+        (void)g;                                                \
+        for (int i = 0; i < 2; i++)                             \
+            out[i] = (T)convert(x[2 * i], x[2 * i + 1]);        \
     }
 
 TFD_RANDOM_DEFINE_FOUR(uniform, tfd_half, tfd_random_make_half)
@@ -121,24 +120,24 @@ TFD_RANDOM_DEFINE_TWO(full, uint64_t, tfd_random_make_bits)
 /* hi - lo may not fit the signed type, so it is an unsigned number. */
 static inline TFD_DEVICE void
 tfd_random_make_uniform_int32_t(const struct tfd_random_fill *f,
-                                struct tfd_philox *g, int32_t out[4])
+                                struct tfd_philox *g, const uint32_t x[4],
+                                int32_t out[4])
 {
     uint32_t range = (uint32_t)f->hi - (uint32_t)f->lo;
-    uint32_t x[4];
 
-    tfd_philox_next(g, x);
+    (void)g;
     for (int i = 0; i < 4; i++)
         out[i] = (int32_t)(f->lo + (int64_t)(x[i] % range));
 }
 
 static inline TFD_DEVICE void
 tfd_random_make_uniform_int64_t(const struct tfd_random_fill *f,
-                                struct tfd_philox *g, int64_t out[2])
+                                struct tfd_philox *g, const uint32_t x[4],
+                                int64_t out[2])
 {
     uint64_t range = (uint64_t)f->hi - (uint64_t)f->lo;
-    uint32_t x[4];
 
-    tfd_philox_next(g, x);
+    (void)g;
     for (int i = 0; i < 2; i++)
         out[i] =
             (int64_t)((uint64_t)f->lo +
@@ -147,43 +146,43 @@ tfd_random_make_uniform_int64_t(const struct tfd_random_fill *f,
 
 #define TFD_RANDOM_SAME(x) (x)
 
-#define TFD_RANDOM_DEFINE_NORMAL(T, round)                               \
-    static inline TFD_DEVICE void tfd_random_make_normal_##T(            \
-        const struct tfd_random_fill *f, struct tfd_philox *g, T out[4]) \
-    {                                                                    \
-        uint32_t x[4];                                                   \
-                                                                         \
-        (void)f;                                                         \
-        tfd_philox_next(g, x);                                           \
-        for (int i = 0; i < 4; i += 2) {                                 \
-            float n[2];                                                  \
-                                                                         \
-            tfd_random_make_normals_float(x[i], x[i + 1], n);            \
-            out[i] = round(n[0]);                                        \
-            out[i + 1] = round(n[1]);                                    \
-        }                                                                \
-    }                                                                    \
-                                                                         \
-    static inline TFD_DEVICE void tfd_random_make_truncated_##T(         \
-        const struct tfd_random_fill *f, struct tfd_philox *g, T out[4]) \
-    {                                                                    \
-        float n[4];                                                      \
-                                                                         \
-        (void)f;                                                         \
-        tfd_random_make_bounded_float(g, n);                             \
-        for (int i = 0; i < 4; i++)                                      \
-            out[i] = round(n[i]);                                        \
+#define TFD_RANDOM_DEFINE_NORMAL(T, round)                       \
+    static inline TFD_DEVICE void tfd_random_make_normal_##T(    \
+        const struct tfd_random_fill *f, struct tfd_philox *g,   \
+        const uint32_t x[4], T out[4])                           \
+    {                                                            \
+        (void)f;                                                 \
+        (void)g;                                                 \
+        for (int i = 0; i < 4; i += 2) {                         \
+            float n[2];                                          \
+                                                                 \
+            tfd_random_make_normals_float(x[i], x[i + 1], n);    \
+            out[i] = round(n[0]);                                \
+            out[i + 1] = round(n[1]);                            \
+        }                                                        \
+    }                                                            \
+                                                                 \
+    static inline TFD_DEVICE void tfd_random_make_truncated_##T( \
+        const struct tfd_random_fill *f, struct tfd_philox *g,   \
+        const uint32_t x[4], T out[4])                           \
+    {                                                            \
+        float n[4];                                              \
+                                                                 \
+        (void)f;                                                 \
+        tfd_random_make_bounded_float(g, x, n);                  \
+        for (int i = 0; i < 4; i++)                              \
+            out[i] = round(n[i]);                                \
     }
 
 /* Draws until four are within bounds.  A stream of 256 blocks that has no four
  * of them does not occur. */
 static inline TFD_DEVICE void
-tfd_random_make_bounded_float(struct tfd_philox *g, float out[4])
+tfd_random_make_bounded_float(struct tfd_philox *g, const uint32_t first[4],
+                              float out[4])
 {
-    for (int have = 0; have < 4;) {
-        uint32_t x[4];
+    uint32_t x[4] = {first[0], first[1], first[2], first[3]};
 
-        tfd_philox_next(g, x);
+    for (int have = 0;; tfd_philox_next(g, x)) {
         for (int i = 0; i < 4; i += 2) {
             float n[2];
 
@@ -192,6 +191,8 @@ tfd_random_make_bounded_float(struct tfd_philox *g, float out[4])
                 if (fabsf(n[j]) < (float)TFD_RANDOM_TRUNCATE_AT)
                     out[have++] = n[j];
         }
+        if (have == 4)
+            return;
     }
 }
 
@@ -201,29 +202,31 @@ TFD_RANDOM_DEFINE_NORMAL(float, TFD_RANDOM_SAME)
 
 static inline TFD_DEVICE void
 tfd_random_make_normal_double(const struct tfd_random_fill *f,
-                              struct tfd_philox *g, double out[2])
+                              struct tfd_philox *g, const uint32_t x[4],
+                              double out[2])
 {
-    uint32_t x[4];
-
     (void)f;
-    tfd_philox_next(g, x);
+    (void)g;
     tfd_random_make_normals(x, out);
 }
 
 static inline TFD_DEVICE void
 tfd_random_make_truncated_double(const struct tfd_random_fill *f,
-                                 struct tfd_philox *g, double out[2])
+                                 struct tfd_philox *g, const uint32_t first[4],
+                                 double out[2])
 {
+    uint32_t x[4] = {first[0], first[1], first[2], first[3]};
+
     (void)f;
-    for (int have = 0; have < 2;) {
-        uint32_t x[4];
+    for (int have = 0;; tfd_philox_next(g, x)) {
         double n[2];
 
-        tfd_philox_next(g, x);
         tfd_random_make_normals(x, n);
         for (int j = 0; j < 2 && have < 2; j++)
             if (fabs(n[j]) < TFD_RANDOM_TRUNCATE_AT)
                 out[have++] = n[j];
+        if (have == 2)
+            return;
     }
 }
 

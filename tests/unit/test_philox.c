@@ -7,6 +7,7 @@
  * Integers are from [-3, 1000) and [-2^62, 2^62 + 7).  The normals among them
  * come out the same whether the C library uses fused multiply-add or not.
  */
+#include "kernels/philox_lanes.h"
 #include "kernels/random_fill.h"
 
 #include <setjmp.h>
@@ -70,6 +71,38 @@ static void test_skip_carries_through_all_four_words(void **state)
     assert_int_equal(g.counter[1], 0);
     assert_int_equal(g.counter[2], 0);
     assert_int_equal(g.counter[3], 4);
+}
+
+/* Around every count of lanes, far apart, and where the counter carries. */
+static void test_blocks_together_are_those_drawn_one_by_one(void **state)
+{
+    static const uint64_t places[] = {0, 1, UINT32_MAX - 5, UINT64_MAX - 70,
+                                      UINT64_MAX - 3};
+    static const uint64_t strides[] = {1, 3, 64, 256};
+    enum { COUNT = 35 };
+    uint32_t room[COUNT + 1][4], got[COUNT + 1][4];
+
+    (void)state;
+    memset(room, 0xab, sizeof(room));
+    for (size_t p = 0; p < sizeof(places) / sizeof(places[0]); p++)
+        for (size_t s = 0; s < sizeof(strides) / sizeof(strides[0]); s++)
+            for (int64_t count = 0; count <= COUNT; count++) {
+                struct tfd_philox g = tfd_philox_of(0x123456789abcdef0, 77);
+
+                tfd_philox_skip(&g, places[p]);
+                memcpy(got, room, sizeof(got));
+                tfd_philox_blocks(&g, 9, strides[s], count, got);
+                for (int64_t i = 0; i < count; i++) {
+                    struct tfd_philox at = g;
+                    uint32_t want[4];
+
+                    tfd_philox_skip(&at, 9);
+                    tfd_philox_skip(&at, (uint64_t)i * strides[s]);
+                    tfd_philox_next(&at, want);
+                    assert_memory_equal(got[i], want, sizeof(want));
+                }
+                assert_memory_equal(got[count], room[count], sizeof(room[0]));
+            }
 }
 
 static void test_no_seed_gives_streams_of_its_own(void **state)
@@ -342,6 +375,7 @@ int main(void)
         cmocka_unit_test(test_published_vectors),
         cmocka_unit_test(test_skip_is_the_same_as_drawing),
         cmocka_unit_test(test_skip_carries_through_all_four_words),
+        cmocka_unit_test(test_blocks_together_are_those_drawn_one_by_one),
         cmocka_unit_test(test_no_seed_gives_streams_of_its_own),
         cmocka_unit_test(test_streams_are_those_of_tensorflow),
         cmocka_unit_test(test_ranges_in_any_order_give_the_same_tensor),
