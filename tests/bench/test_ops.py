@@ -172,10 +172,7 @@ class Measured(unittest.TestCase):
             def __init__(self, steps):
                 self.steps, self.asked = iter(steps), 0
 
-            def base(self):
-                pass
-
-            step = base
+            base, step = "base", "step"
 
             def quickest(self, call, _least, _seconds):
                 if call == self.base:
@@ -198,8 +195,10 @@ class Measured(unittest.TestCase):
         self.assertGreater(slower[1].asked, 4)
 
     def test_a_short_run_keeps_slow_ops_small(self):
-        ops = importlib.machinery.SourceFileLoader(
-            "ops", OPS).load_module()
+        loader = importlib.machinery.SourceFileLoader("ops", OPS)
+        ops = importlib.util.module_from_spec(
+            importlib.util.spec_from_loader("ops", loader))
+        loader.exec_module(ops)
         slow = types.SimpleNamespace(heavy=1000)
         self.assertEqual(ops.sizes_of(slow, ops.parsed([])), [1000, 16000])
         self.assertEqual(ops.sizes_of(slow, ops.parsed(["--sizes=7000"])),
