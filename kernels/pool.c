@@ -298,8 +298,10 @@ static enum tfd_code run(struct tfd_kctx *k, enum tfd_pool_loop loop,
                          struct tfd_pool_window *p, struct tfd_image *o, int n,
                          struct tfd_status *st)
 {
-    const bool backward =
-        loop == TFD_POOL_MAX_GRAD || loop == TFD_POOL_MEAN_GRAD;
+    const int64_t rows[] = {[TFD_POOL_MAX] = p->row.out,
+                            [TFD_POOL_MAX_GRAD] = 1,
+                            [TFD_POOL_MEAN] = p->row.out,
+                            [TFD_POOL_MEAN_GRAD] = p->row.in};
     enum tfd_code rc = tfd_image_begin(k, o, n, st);
 
     if (rc == TFD_OK && tfd_image_empty(o, n)) {
@@ -310,10 +312,10 @@ static enum tfd_code run(struct tfd_kctx *k, enum tfd_pool_loop loop,
         p->x = tfd_tensor_data(&o[0].work);
         p->in = tfd_tensor_data(&o[n - 2].work);
         p->out = tfd_tensor_data(&o[n - 1].work);
-        tfd_kctx_parallel(
-            k, backward ? batch : batch * p->row.out,
-            cost_of(p, (backward ? p->row.out : 1) * p->column.out),
-            tfd_pool_loop(loop, o[0].work.dtype), p);
+        tfd_kctx_parallel(k, batch * rows[loop],
+                          cost_of(p, (p->row.out + rows[loop] - 1) /
+                                         rows[loop] * p->column.out),
+                          tfd_pool_loop(loop, o[0].work.dtype), p);
     }
     return tfd_image_end(k, o, n, rc, st);
 }

@@ -11,8 +11,8 @@
  * Loops by type: for the means FLOAT and DOUBLE, for the maxima all numbers
  * but half types; NULL for other types.
  *
- * Threads: each loop is a tfd_range_fn over rows of y (max, mean) or images
- * (gradients) and writes only theirs.
+ * Threads: each loop is a tfd_range_fn over rows of y (max, mean), images of
+ * dx (max_grad) or rows of dx (mean_grad) and writes only those.
  */
 #ifndef TFD_KERNELS_POOL_LOOPS_H
 #define TFD_KERNELS_POOL_LOOPS_H

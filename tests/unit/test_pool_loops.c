@@ -1,9 +1,11 @@
 /*
- * test_pool_loops.c - means of windows (pool_loops.c): every number of channels
- * around what is added up at once, against plain loops over small integers.
+ * test_pool_loops.c - windows (pool_loops.c): every number of channels around
+ * what is taken at once, every size and stride, against plain loops over small
+ * integers.
  */
 #include "kernels/pool_loops.h"
 
+#include <float.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,78 +15,167 @@
 #include <cmocka.h>
 
 #define ROWS 4
-#define COLUMNS 5
+#define COLUMNS 11
 #define CHANNELS_MAX 70
+#define MAX (ROWS * COLUMNS * CHANNELS_MAX)
 
-static float x[ROWS * COLUMNS * CHANNELS_MAX], y[ROWS * COLUMNS * CHANNELS_MAX];
-static double wide[ROWS * COLUMNS * CHANNELS_MAX];
-static double out[ROWS * COLUMNS * CHANNELS_MAX];
+/* One more: what is tested begins at an odd element. */
+static float x[MAX + 1], y[MAX + 1], dx[MAX + 1];
+static double wide[MAX], out[MAX], sum[MAX];
 
-static struct tfd_window_side side(int64_t in, int64_t size)
+static struct tfd_window_side side(int64_t in, int size, int stride)
 {
     struct tfd_window_side s = {0};
 
-    s.in = s.out = in;
+    s.in = in;
     s.size = size;
-    s.stride = s.dilation = 1;
+    s.stride = stride;
+    s.dilation = 1;
     s.before = (size - 1) / 2;
+    s.out = (in + stride - 1) / stride;
     return s;
 }
 
-/* The mean of what is inside around a pixel. */
-static double mean_at(int size, int row, int column, int channels, int c)
+static struct tfd_pool_window window(int size, int stride, int channels)
 {
-    int before = (size - 1) / 2, count = 0;
-    double sum = 0;
+    struct tfd_pool_window p = {.row = side(ROWS, size, stride),
+                                .column = side(COLUMNS, size, stride),
+                                .channels = channels};
 
-    for (int i = row - before; i < row - before + size; i++)
-        for (int j = column - before; j < column - before + size; j++)
-            if (i >= 0 && i < ROWS && j >= 0 && j < COLUMNS) {
-                sum += wide[(i * COLUMNS + j) * channels + c];
-                count++;
-            }
-    return sum / count;
+    return p;
 }
 
-static void check(int size, int channels)
+static int first_of(const struct tfd_window_side *s, int at)
 {
-    struct tfd_pool_window p = {.row = side(ROWS, size),
-                                .column = side(COLUMNS, size),
-                                .channels = channels,
-                                .in = x,
-                                .out = y};
+    int first = (int)(at * s->stride - s->before);
+
+    return first < 0 ? 0 : first;
+}
+
+static int end_of(const struct tfd_window_side *s, int at)
+{
+    int64_t end = at * s->stride - s->before + s->size;
+
+    return (int)(end > s->in ? s->in : end);
+}
+
+/* The mean of a window, or its largest element. */
+static double result_at(const struct tfd_pool_window *p, int at, int c,
+                        bool largest)
+{
+    const int row = at / (int)p->column.out, column = at % (int)p->column.out;
+    double all = largest ? -FLT_MAX : 0;
+    int count = 0;
+
+    for (int i = first_of(&p->row, row); i < end_of(&p->row, row); i++)
+        for (int j = first_of(&p->column, column);
+             j < end_of(&p->column, column); j++, count++) {
+            double v = wide[(i * COLUMNS + j) * p->channels + c];
+
+            all = !largest ? all + v : v > all ? v : all;
+        }
+    return largest ? all : all / count;
+}
+
+static void check(int size, int stride, int channels)
+{
+    struct tfd_pool_window p = window(size, stride, channels);
 
     for (int i = 0; i < ROWS * COLUMNS * channels; i++)
-        x[i] = (float)(wide[i] = i * 37 % 19 - 9);
-    tfd_pool_loop(TFD_POOL_MEAN, TFD_FLOAT)(&p, 0, ROWS);
-    p.in = wide;
-    p.out = out;
-    tfd_pool_loop(TFD_POOL_MEAN, TFD_DOUBLE)(&p, 0, ROWS);
-    for (int i = 0; i < ROWS * COLUMNS * channels; i++) {
-        int pixel = i / channels;
-        double want = mean_at(size, pixel / COLUMNS, pixel % COLUMNS, channels,
-                              i % channels);
+        x[i + 1] = (float)(wide[i] = i * 37 % 19 - 9);
+    for (int largest = 0; largest < 2; largest++) {
+        enum tfd_pool_loop loop = largest ? TFD_POOL_MAX : TFD_POOL_MEAN;
 
-        assert_true(y[i] == (float)want);
-        assert_true(out[i] == want);
+        p.in = x + 1;
+        p.out = y + 1;
+        tfd_pool_loop(loop, TFD_FLOAT)(&p, 0, p.row.out);
+        p.in = wide;
+        p.out = out;
+        tfd_pool_loop(loop, TFD_DOUBLE)(&p, 0, p.row.out);
+        for (int i = 0; i < p.row.out * p.column.out * channels; i++) {
+            double want = result_at(&p, i / channels, i % channels, largest);
+
+            assert_true(y[i + 1] == (float)want);
+            assert_true(out[i] == want);
+        }
     }
+}
+
+/* What a window gives each of its elements, added up in `sum`. */
+static void spread(const struct tfd_pool_window *p, int at)
+{
+    const int row = at / (int)p->column.out, column = at % (int)p->column.out;
+    const int rows = end_of(&p->row, row) - first_of(&p->row, row);
+    const int columns =
+        end_of(&p->column, column) - first_of(&p->column, column);
+
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < columns; j++)
+            for (int c = 0; c < p->channels; c++)
+                sum[((first_of(&p->row, row) + i) * COLUMNS +
+                     first_of(&p->column, column) + j) *
+                        p->channels +
+                    c] += y[at * p->channels + c + 1] / (float)(rows * columns);
+}
+
+/* By rows of dx, from the last to the first: each stands for itself. */
+static void check_gradient(int size, int stride, int channels)
+{
+    struct tfd_pool_window p = window(size, stride, channels);
+    const int pixels = (int)(p.row.out * p.column.out);
+
+    memset(sum, 0, sizeof(sum));
+    for (int i = 0; i < pixels * channels; i++)
+        y[i + 1] = (float)(i * 37 % 19 - 9);
+    for (int i = 0; i < pixels; i++)
+        spread(&p, i);
+    p.in = y + 1;
+    p.out = dx + 1;
+    for (int row = ROWS - 1; row >= 0; row--)
+        tfd_pool_loop(TFD_POOL_MEAN_GRAD, TFD_FLOAT)(&p, row, row + 1);
+    for (int i = 0; i < ROWS * COLUMNS * channels; i++)
+        assert_true(fabs(dx[i + 1] - sum[i]) < 1e-4);
 }
 
 static void test_every_number_of_channels(void **state)
 {
     (void)state;
     for (int channels = 1; channels <= CHANNELS_MAX; channels++)
-        check(3, channels);
+        for (int stride = 1; stride <= 3; stride++) {
+            check(3, stride, channels);
+            check_gradient(3, stride, channels);
+        }
 }
 
 /* 144 taps are more than are written down. */
 static void test_every_size_of_a_window(void **state)
 {
     (void)state;
-    for (int size = 1; size <= 12; size++) {
-        check(size, 5);
-        check(size, 34);
-    }
+    for (int size = 1; size <= 12; size++)
+        for (int stride = 1; stride <= 4; stride++) {
+            check(size, stride, 1);
+            check(size, stride, 5);
+            check(size, stride, 34);
+            check_gradient(size, stride, 1);
+            check_gradient(size, stride, 34);
+        }
+}
+
+/* A maximum leaves NaN out, and what is nothing but NaN is the lowest. */
+static void test_no_number_is_no_maximum(void **state)
+{
+    struct tfd_pool_window p = window(2, 2, 1);
+
+    (void)state;
+    for (int i = 0; i < ROWS * COLUMNS; i++)
+        x[i] = i % 2 ? NAN : (float)-i;
+    for (int i = 0; i < 2; i++)
+        x[i] = x[COLUMNS + i] = NAN;
+    p.in = x;
+    p.out = y;
+    tfd_pool_loop(TFD_POOL_MAX, TFD_FLOAT)(&p, 0, p.row.out);
+    assert_true(y[0] == -FLT_MAX);
+    assert_true(y[1] == -2);
 }
 
 int main(void)
@@ -92,6 +183,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_number_of_channels),
         cmocka_unit_test(test_every_size_of_a_window),
+        cmocka_unit_test(test_no_number_is_no_maximum),
     };
 
     return cmocka_run_group_tests_name("pool loops", tests, NULL, NULL);
