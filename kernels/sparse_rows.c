@@ -2,8 +2,7 @@
  * sparse_rows.c - sparse tensors in another order: SparseReorder sorts by
  * indices, SparseFillEmptyRows gives each row that has nothing an element.
  *
- * Sorting merges runs that are sorted already, as most inputs are, and keeps
- * equal indices in their order.
+ * What is in order already, and has no empty rows, is passed on as it is.
  */
 #include "common/halt.h"
 #include "kernels/sparse_rows.h"
@@ -12,101 +11,113 @@
 #include "kernels/element.h"
 #include "kernels/families.h"
 #include "kernels/gradient.h"
+#include "kernels/rows.h"
 #include "kernels/scatter.h"
+#include "kernels/sparse_order.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
-/* Output `at` has the elements of the input in the order of `from`. */
-static enum tfd_code permute(struct tfd_kctx *k, const struct tfd_sparse *s,
-                             const int64_t *from, struct tfd_status *st)
+/* ---- Moving -------------------------------------------------------------- */
+
+struct moving {
+    tfd_rows_fn *rows;
+    char *to;
+    const char *from;
+    size_t size;
+    const int64_t *index;
+};
+
+static void gather_range(void *arg, int64_t begin, int64_t end)
 {
-    enum tfd_dtype dtype = s->values->dtype;
-    size_t size = (size_t)s->rank * sizeof(int64_t);
-    int64_t *index;
+    const struct moving *m = arg;
 
-    TFD_TRY(tfd_kctx_output(k, 0, TFD_INT64, &k->in[0].shape, st));
-    TFD_TRY(tfd_kctx_output(k, 1, dtype, &s->values->shape, st));
-    index = tfd_tensor_data(&k->out[0]);
-    for (int64_t i = 0; i < s->count; i++) {
-        if (size)
-            memcpy(index + i * s->rank, s->index + from[i] * s->rank, size);
-        TFD_TRY(tfd_elements_copy(
-            dtype, tfd_element_at(tfd_tensor_data(&k->out[1]), dtype, i),
-            tfd_element_of(tfd_tensor_data(s->values), dtype, from[i]), 1, st));
+    m->rows(m->to + (size_t)begin * m->size, m->from, m->size, m->index + begin,
+            end - begin);
+}
+
+/* to[i] = from[index[i]], rows of that many bytes. */
+static void gather_bytes(struct tfd_kctx *k, void *to, const void *from,
+                         size_t size, const int64_t *index, int64_t count)
+{
+    struct moving m = {.to = to, .from = from, .size = size, .index = index};
+
+    if (!size || !count)
+        return;
+    m.rows = tfd_rows_gather(size, TFD_INT64);
+    tfd_kctx_parallel(k, count, tfd_rows_cost(size), gather_range, &m);
+}
+
+/* The same of elements. */
+static enum tfd_code gather(struct tfd_kctx *k, enum tfd_dtype dtype, void *to,
+                            const void *from, const int64_t *index,
+                            int64_t count, struct tfd_status *st)
+{
+    if (tfd_dtype_is_pod(dtype)) {
+        gather_bytes(k, to, from, tfd_dtype_size(dtype), index, count);
+        return TFD_OK;
     }
+    for (int64_t i = 0; i < count; i++)
+        TFD_TRY(tfd_elements_copy(dtype, tfd_element_at(to, dtype, i),
+                                  tfd_element_of(from, dtype, index[i]), 1,
+                                  st));
+    return TFD_OK;
+}
+
+/* to[index[i]] = from[i] */
+static enum tfd_code scatter(enum tfd_dtype dtype, void *to, const void *from,
+                             const int64_t *index, int64_t count,
+                             struct tfd_status *st)
+{
+    const size_t size = tfd_dtype_size(dtype);
+
+    if (tfd_dtype_is_pod(dtype)) {
+        if (count)
+            tfd_rows_scatter(size, TFD_INT64)(to, from, size, index, count);
+        return TFD_OK;
+    }
+    for (int64_t i = 0; i < count; i++)
+        TFD_TRY(tfd_elements_copy(dtype, tfd_element_at(to, dtype, index[i]),
+                                  tfd_element_of(from, dtype, i), 1, st));
     return TFD_OK;
 }
 
 /* ---- SparseReorder ------------------------------------------------------- */
 
-static bool is_before(const struct tfd_sparse *s, int64_t a, int64_t b)
+/* Output `i` has the element of the input at order[i]. */
+static enum tfd_code permute(struct tfd_kctx *k, const struct tfd_sparse *s,
+                             const int64_t *order, struct tfd_status *st)
 {
-    return tfd_sparse_compare(s->index + a * s->rank, s->index + b * s->rank,
-                              s->rank) < 0;
-}
+    enum tfd_dtype dtype = s->values->dtype;
 
-/* [begin, middle) and [middle, end) of `from`, merged into `to`. */
-static void merge(const struct tfd_sparse *s, const int64_t *from, int64_t *to,
-                  int64_t begin, int64_t middle, int64_t end)
-{
-    int64_t a = begin, b = middle;
-
-    for (int64_t i = begin; i < end; i++) {
-        bool second =
-            a == middle || (b < end && is_before(s, from[b], from[a]));
-
-        to[i] = second ? from[b++] : from[a++];
-    }
-}
-
-/* Result in *order, which may change places with *memory. */
-static void sort(const struct tfd_sparse *s, int64_t **order, int64_t **memory)
-{
-    for (int64_t width = 1; width < s->count; width *= 2) {
-        int64_t *swap = *order;
-
-        for (int64_t i = 0; i < s->count; i += 2 * width) {
-            int64_t left = s->count - i;
-
-            merge(s, *order, *memory, i, i + (left < width ? left : width),
-                  i + (left < 2 * width ? left : 2 * width));
-        }
-        *order = *memory;
-        *memory = swap;
-    }
-}
-
-static bool is_sorted(const struct tfd_sparse *s)
-{
-    for (int64_t i = 1; i < s->count; i++)
-        if (is_before(s, i, i - 1))
-            return false;
-    return true;
+    TFD_TRY(tfd_kctx_output(k, 0, TFD_INT64, &k->in[0].shape, st));
+    TFD_TRY(tfd_kctx_output(k, 1, dtype, &s->values->shape, st));
+    gather_bytes(k, tfd_tensor_data(&k->out[0]), s->index,
+                 (size_t)s->rank * sizeof(int64_t), order, s->count);
+    return gather(k, dtype, tfd_tensor_data(&k->out[1]),
+                  tfd_tensor_data(s->values), order, s->count, st);
 }
 
 static enum tfd_code reorder_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
-    int64_t *order, *memory;
     struct tfd_sparse s;
+    int64_t *order;
     enum tfd_code rc;
 
     TFD_TRY(tfd_sparse_read(k, 0, &s, st));
-    order = calloc((size_t)s.count + 1, sizeof(*order));
-    memory = calloc((size_t)s.count + 1, sizeof(*memory));
-    if (order && memory) {
-        for (int64_t i = 0; i < s.count; i++)
-            order[i] = i;
-        if (!is_sorted(&s))
-            sort(&s, &order, &memory);
-        rc = permute(k, &s, order, st);
-    } else {
-        rc = tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
-                      "no memory to sort %" PRId64 " indices", s.count);
+    if (tfd_sparse_in_order(k, &s)) {
+        tfd_kctx_output_alias(k, 0, 0, &k->in[0].shape);
+        tfd_kctx_output_alias(k, 1, 1, &k->in[1].shape);
+        return TFD_OK;
     }
+    order = malloc((size_t)s.count * sizeof(*order));
+    if (!order)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "no memory to sort %" PRId64 " indices", s.count);
+    rc = tfd_sparse_order(&s, order, st);
+    if (rc == TFD_OK)
+        rc = permute(k, &s, order, st);
     free(order);
-    free(memory);
     return rc;
 }
 
@@ -153,21 +164,34 @@ struct filling {
     struct tfd_sparse s;
     int64_t rows, total; /* total: elements of the output */
     int64_t *begin;      /* by row, where its elements begin; rows + 1 */
-    int64_t *place;      /* by element of the input */
+    int64_t *place;      /* by element of the input; an output, too */
+    bool ordered;        /* rows do not fall */
 };
 
+/* A row's elements mostly stand together, so they are counted together. */
 static enum tfd_code count_rows(struct filling *f, struct tfd_status *st)
 {
-    for (int64_t i = 0; i < f->s.count; i++) {
-        int64_t row = f->s.index[i * f->s.rank];
+    const int64_t *index = f->s.index;
+    int64_t last = 0, first = 0; /* the row, where its elements begin */
 
+    f->ordered = true;
+    for (int64_t i = 0; i < f->s.count; i++) {
+        int64_t row = index[i * f->s.rank];
+
+        if (row == last)
+            continue;
         if (row < 0 || row >= f->rows)
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
                             "indices(%" PRId64 ", 0) is invalid: %" PRId64
                             " >= %" PRId64,
                             i, row, f->rows);
-        f->begin[row + 1]++;
+        f->ordered &= row > last;
+        f->begin[last + 1] += i - first;
+        last = row;
+        first = i;
     }
+    if (f->s.count)
+        f->begin[last + 1] += f->s.count - first;
     return TFD_OK;
 }
 
@@ -180,7 +204,9 @@ static enum tfd_code find_places(struct tfd_kctx *k, struct filling *f,
 
     TFD_TRY(count_rows(f, st));
     TFD_TRY(tfd_kctx_output(k, 2, TFD_BOOL, &rows, st));
+    TFD_TRY(tfd_kctx_output(k, 3, TFD_INT64, &k->in[1].shape, st));
     empty = tfd_tensor_data(&k->out[2]);
+    f->place = tfd_tensor_data(&k->out[3]);
     for (int64_t row = 0; row < f->rows; row++) {
         if (tfd_halted())
             return tfd_halt_fail(st);
@@ -188,8 +214,12 @@ static enum tfd_code find_places(struct tfd_kctx *k, struct filling *f,
         f->begin[row + 1] += f->begin[row] + empty[row];
     }
     f->total = f->begin[f->rows];
-    for (int64_t i = 0; i < f->s.count; i++)
-        f->place[i] = f->begin[f->s.index[i * f->s.rank]]++;
+    if (f->ordered && f->total == f->s.count)
+        for (int64_t i = 0; i < f->s.count; i++)
+            f->place[i] = i;
+    else
+        for (int64_t i = 0; i < f->s.count; i++)
+            f->place[i] = f->begin[f->s.index[i * f->s.rank]]++;
     /* Beginnings are ends now, where the row has elements. */
     return TFD_OK;
 }
@@ -206,7 +236,8 @@ static enum tfd_code put_defaults(struct tfd_kctx *k, const struct filling *f,
 
         if (!empty[row])
             continue;
-        memset(index + at * f->s.rank, 0, (size_t)f->s.rank * sizeof(*index));
+        for (int d = 1; d < f->s.rank; d++)
+            index[at * f->s.rank + d] = 0;
         index[at * f->s.rank] = row;
         TFD_TRY(tfd_elements_copy(
             dtype, tfd_element_at(tfd_tensor_data(&k->out[1]), dtype, at),
@@ -220,23 +251,22 @@ static enum tfd_code put_elements(struct tfd_kctx *k, const struct filling *f,
 {
     const struct tfd_shape matrix = {2, {f->total, f->s.rank}};
     const struct tfd_shape vector = {1, {f->total}};
+    const size_t size = (size_t)f->s.rank * sizeof(int64_t);
     enum tfd_dtype dtype = f->s.values->dtype;
-    int64_t *index;
 
+    if (f->ordered && f->total == f->s.count) {
+        tfd_kctx_output_alias(k, 0, 0, &k->in[0].shape);
+        tfd_kctx_output_alias(k, 1, 1, &k->in[1].shape);
+        return TFD_OK;
+    }
     TFD_TRY(tfd_kctx_output(k, 0, TFD_INT64, &matrix, st));
     TFD_TRY(tfd_kctx_output(k, 1, dtype, &vector, st));
-    TFD_TRY(tfd_kctx_output(k, 3, TFD_INT64, &k->in[1].shape, st));
-    index = tfd_tensor_data(&k->out[0]);
-    for (int64_t i = 0; i < f->s.count; i++) {
-        int64_t to = f->place[i];
-
-        ((int64_t *)tfd_tensor_data(&k->out[3]))[i] = to;
-        memcpy(index + to * f->s.rank, f->s.index + i * f->s.rank,
-               (size_t)f->s.rank * sizeof(*index));
-        TFD_TRY(tfd_elements_copy(
-            dtype, tfd_element_at(tfd_tensor_data(&k->out[1]), dtype, to),
-            tfd_element_of(tfd_tensor_data(f->s.values), dtype, i), 1, st));
-    }
+    if (f->s.count)
+        tfd_rows_scatter(size, TFD_INT64)(tfd_tensor_data(&k->out[0]),
+                                          f->s.index, size, f->place,
+                                          f->s.count);
+    TFD_TRY(scatter(dtype, tfd_tensor_data(&k->out[1]),
+                    tfd_tensor_data(f->s.values), f->place, f->s.count, st));
     return put_defaults(k, f, st);
 }
 
@@ -324,13 +354,9 @@ static enum tfd_code fill_compute(struct tfd_kctx *k, struct tfd_status *st)
     f.rows = f.s.dim[0];
     TFD_TRY(new_counts(&begin, f.rows + 1, st));
     f.begin = tfd_tensor_data(&begin);
-    f.place = calloc((size_t)f.s.count + 1, sizeof(*f.place));
-    rc = f.place ? find_places(k, &f, st)
-                 : tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
-                            "no memory for %" PRId64 " elements", f.s.count);
+    rc = find_places(k, &f, st);
     if (rc == TFD_OK)
         rc = put_elements(k, &f, st);
-    free(f.place);
     tfd_tensor_unref(&begin);
     return rc;
 }
@@ -401,21 +427,18 @@ static enum tfd_code gather_back(struct tfd_kctx *k, tfd_bool *used,
                                  struct tfd_status *st)
 {
     const int64_t *map = tfd_tensor_data(&k->in[0]);
-    int64_t count = k->in[0].shape.dim[0], limit = k->in[1].shape.dim[0];
-    enum tfd_dtype dtype = k->in[1].dtype;
+    int64_t count = k->in[0].shape.dim[0], limit = k->in[1].shape.dim[0],
+            bad = tfd_rows_bad(map, TFD_INT64, count, limit);
 
-    for (int64_t i = 0; i < count; i++) {
-        if (map[i] < 0 || map[i] >= limit)
-            return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                            "Elements in reverse index must be in [0, %" PRId64
-                            ") but got %" PRId64,
-                            limit, map[i]);
+    if (bad < count)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Elements in reverse index must be in [0, %" PRId64
+                        ") but got %" PRId64,
+                        limit, map[bad]);
+    for (int64_t i = 0; i < count; i++)
         used[map[i]] = 1;
-        TFD_TRY(tfd_elements_copy(
-            dtype, tfd_element_at(tfd_tensor_data(&k->out[0]), dtype, i),
-            tfd_element_of(tfd_tensor_data(&k->in[1]), dtype, map[i]), 1, st));
-    }
-    return TFD_OK;
+    return gather(k, k->in[1].dtype, tfd_tensor_data(&k->out[0]),
+                  tfd_tensor_data(&k->in[1]), map, count, st);
 }
 
 enum tfd_code tfd_sparse_rows_grad_outputs(struct tfd_kctx *k,

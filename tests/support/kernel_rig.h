@@ -35,7 +35,7 @@
 #include <cmocka.h>
 
 #define KRIG_IN_MAX 8
-#define KRIG_OUT_MAX 2
+#define KRIG_OUT_MAX 4
 #define KRIG_ATTR_MAX 8
 
 struct krig_case {
