@@ -4,8 +4,9 @@
  *     softmax(x)    = exp(x - max) / sum(exp(x - max))
  *     logsoftmax(x) = x - max - log(sum(exp(x - max)))
  *
- * A row comes from memory once, for its maximum, and from the cache after that.
- * The exponentials of Softmax wait in the output until their sum is known.
+ * A long row comes from memory once, for its maximum, and from the cache after
+ * that. The exponentials of Softmax wait in the output until their sum is
+ * known.
  */
 #include "kernels/families.h"
 
@@ -21,54 +22,116 @@ struct rows {
     int64_t size;
 };
 
-#define BLOCK 256 /* exponentials nobody needs */
+#define BLOCK 256 /* elements of short rows, or exponentials nobody needs */
 
-#define DEFINE_LOOPS(name, T, F, to, from, exp_, log_)                     \
-    TFD_ROW_FUNCTIONS(name, T, F, to, from, exp_, log_)                    \
-                                                                           \
-    TFD_ROW_INLINE F row_sum_##name(const T *x, int64_t n, F max)          \
-    {                                                                      \
-        T block[BLOCK];                                                    \
-        F sum = 0;                                                         \
-                                                                           \
-        for (int64_t i = 0; i < n; i += BLOCK)                             \
-            sum += row_exp_##name(x + i, 1, n - i < BLOCK ? n - i : BLOCK, \
-                                  max, block);                             \
-        return sum;                                                        \
-    }                                                                      \
-                                                                           \
-    TFD_SIMD_LOOP(softmax_##name)                                          \
-    {                                                                      \
-        const struct rows *rows = arg;                                     \
-        const int64_t n = rows->size;                                      \
-                                                                           \
-        for (int64_t r = begin; r < end; r++) {                            \
-            const T *x = (const T *)rows->x + r * n;                       \
-            T *y = (T *)rows->y + r * n;                                   \
-            const F max = row_max_##name(x, 1, n);                         \
-            const F scale = 1 / row_exp_##name(x, 1, n, max, y);           \
-                                                                           \
-            for (int64_t i = 0; i < n; i++)                                \
-                y[i] = from(to(y[i]) * scale);                             \
-        }                                                                  \
-    }                                                                      \
-    TFD_SIMD_CLONES_WIDE(softmax_##name)                                   \
-                                                                           \
-    TFD_SIMD_LOOP(log_softmax_##name)                                      \
-    {                                                                      \
-        const struct rows *rows = arg;                                     \
-        const int64_t n = rows->size;                                      \
-                                                                           \
-        for (int64_t r = begin; r < end; r++) {                            \
-            const T *x = (const T *)rows->x + r * n;                       \
-            T *y = (T *)rows->y + r * n;                                   \
-            const F max = row_max_##name(x, 1, n);                         \
-            const F log_sum = log_(row_sum_##name(x, n, max));             \
-                                                                           \
-            for (int64_t i = 0; i < n; i++)                                \
-                y[i] = from(to(x[i]) - max - log_sum);                     \
-        }                                                                  \
-    }                                                                      \
+/* Short rows go side by side, so that none waits for its own sum: i counts
+ * elements of row r, j those of all rows. */
+#define EACH_OF_EACH(STATEMENT)                              \
+    for (int64_t i = 0; i < n; i++)                          \
+        for (int64_t r = 0, j = i; r < count; r++, j += n) { \
+            STATEMENT;                                       \
+        }
+
+#define DEFINE_LOOPS(name, T, F, to, from, exp_, log_)                         \
+    TFD_ROW_FUNCTIONS(name, T, F, to, from, exp_, log_)                        \
+                                                                               \
+    TFD_ROW_INLINE F row_sum_##name(const T *x, int64_t n, F max)              \
+    {                                                                          \
+        T block[BLOCK];                                                        \
+        F sum = 0;                                                             \
+                                                                               \
+        for (int64_t i = 0; i < n; i += BLOCK)                                 \
+            sum += row_exp_##name(x + i, 1, n - i < BLOCK ? n - i : BLOCK,     \
+                                  max, block);                                 \
+        return sum;                                                            \
+    }                                                                          \
+                                                                               \
+    /* What is to be known of `count` rows of n elements, which have room in a \
+     * block. */                                                               \
+    TFD_ROW_INLINE void short_rows_##name(const T *x, int64_t n,               \
+                                          int64_t count, F *e, F *max, F *sum) \
+    {                                                                          \
+        for (int64_t r = 0; r < count; r++) {                                  \
+            max[r] = to(x[r * n]);                                             \
+            sum[r] = 0;                                                        \
+        }                                                                      \
+        EACH_OF_EACH(max[r] = TFD_ROW_LARGER(max[r], to(x[j])))                \
+        EACH_OF_EACH(e[j] = to(x[j]) - max[r])                                 \
+        for (int64_t j = 0; j < count * n; j++)                                \
+            e[j] = exp_(e[j]);                                                 \
+        EACH_OF_EACH(sum[r] += e[j])                                           \
+    }                                                                          \
+                                                                               \
+    TFD_ROW_INLINE void softmax_short_##name(const T *x, T *y, int64_t n,      \
+                                             int64_t count)                    \
+    {                                                                          \
+        F e[BLOCK], max[BLOCK], sum[BLOCK];                                    \
+                                                                               \
+        short_rows_##name(x, n, count, e, max, sum);                           \
+        for (int64_t r = 0; r < count; r++)                                    \
+            sum[r] = 1 / sum[r];                                               \
+        EACH_OF_EACH(y[j] = from(to(from(e[j])) * sum[r]))                     \
+    }                                                                          \
+                                                                               \
+    TFD_ROW_INLINE void log_softmax_short_##name(const T *x, T *y, int64_t n,  \
+                                                 int64_t count)                \
+    {                                                                          \
+        F e[BLOCK], max[BLOCK], sum[BLOCK];                                    \
+                                                                               \
+        short_rows_##name(x, n, count, e, max, sum);                           \
+        for (int64_t r = 0; r < count; r++)                                    \
+            sum[r] = log_(sum[r]);                                             \
+        EACH_OF_EACH(y[j] = from(to(x[j]) - max[r] - sum[r]))                  \
+    }                                                                          \
+                                                                               \
+    TFD_SIMD_LOOP(softmax_##name)                                              \
+    {                                                                          \
+        const struct rows *rows = arg;                                         \
+        const int64_t n = rows->size;                                          \
+                                                                               \
+        if (n < TFD_ROW_LANES) {                                               \
+            for (int64_t r = begin, few; r < end; r += few) {                  \
+                few = end - r < BLOCK / n ? end - r : BLOCK / n;               \
+                softmax_short_##name((const T *)rows->x + r * n,               \
+                                     (T *)rows->y + r * n, n, few);            \
+            }                                                                  \
+            return;                                                            \
+        }                                                                      \
+        for (int64_t r = begin; r < end; r++) {                                \
+            const T *x = (const T *)rows->x + r * n;                           \
+            T *y = (T *)rows->y + r * n;                                       \
+            const F max = row_max_##name(x, 1, n);                             \
+            const F scale = 1 / row_exp_##name(x, 1, n, max, y);               \
+                                                                               \
+            for (int64_t i = 0; i < n; i++)                                    \
+                y[i] = from(to(y[i]) * scale);                                 \
+        }                                                                      \
+    }                                                                          \
+    TFD_SIMD_CLONES_WIDE(softmax_##name)                                       \
+                                                                               \
+    TFD_SIMD_LOOP(log_softmax_##name)                                          \
+    {                                                                          \
+        const struct rows *rows = arg;                                         \
+        const int64_t n = rows->size;                                          \
+                                                                               \
+        if (n < TFD_ROW_LANES) {                                               \
+            for (int64_t r = begin, few; r < end; r += few) {                  \
+                few = end - r < BLOCK / n ? end - r : BLOCK / n;               \
+                log_softmax_short_##name((const T *)rows->x + r * n,           \
+                                         (T *)rows->y + r * n, n, few);        \
+            }                                                                  \
+            return;                                                            \
+        }                                                                      \
+        for (int64_t r = begin; r < end; r++) {                                \
+            const T *x = (const T *)rows->x + r * n;                           \
+            T *y = (T *)rows->y + r * n;                                       \
+            const F max = row_max_##name(x, 1, n);                             \
+            const F log_sum = log_(row_sum_##name(x, n, max));                 \
+                                                                               \
+            for (int64_t i = 0; i < n; i++)                                    \
+                y[i] = from(to(x[i]) - max - log_sum);                         \
+        }                                                                      \
+    }                                                                          \
     TFD_SIMD_CLONES_WIDE(log_softmax_##name)
 
 TFD_ROW_DTYPES(DEFINE_LOOPS)

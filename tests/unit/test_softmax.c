@@ -257,10 +257,62 @@ static void test_add_n(void **state)
     KRIG_CHECK(cases);
 }
 
+/* Softmax and its logarithm of ROWS rows of every width around the blocks. */
+#define ROWS 11
+#define WIDTH_MAX 100
+
+static double logit(int row, int i)
+{
+    return (row * 13 + i * 29) % 41 - 20 - (i == row ? 100 : 0);
+}
+
+static const char *rows_text(struct tfd_bytes *text, int width, int what)
+{
+    tfd_bytes_init(text, 1 << 20);
+    tfd_bytes_printf(text, "float[%d,%d]", ROWS, width);
+    for (int row = 0; row < ROWS; row++) {
+        double max = logit(row, 0), sum = 0;
+
+        for (int i = 1; i < width; i++)
+            max = fmax(max, logit(row, i));
+        for (int i = 0; i < width; i++)
+            sum += exp(logit(row, i) - max);
+        for (int i = 0; i < width; i++) {
+            double x = logit(row, i), y = x - max - log(sum);
+
+            tfd_bytes_printf(text, " %.9g",
+                             what == 0   ? x
+                             : what == 1 ? exp(y)
+                                         : y);
+        }
+    }
+    tfd_bytes_add(text, "", 1);
+    return tfd_bytes_view(text).data;
+}
+
+static void test_rows_of_every_width(void **state)
+{
+    (void)state;
+    for (int width = 1; width <= WIDTH_MAX; width++)
+        for (int what = 1; what <= 2; what++) {
+            struct tfd_bytes in, out;
+            const struct krig_case cases[] = {
+                {what == 1 ? "Softmax" : "LogSoftmax",
+                 "",
+                 {rows_text(&in, width, 0)},
+                 {rows_text(&out, width, what)}}};
+
+            KRIG_CHECK(cases);
+            tfd_bytes_deinit(&in);
+            tfd_bytes_deinit(&out);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_softmax),
+        cmocka_unit_test(test_rows_of_every_width),
         cmocka_unit_test(test_cross_entropy_of_distributions),
         cmocka_unit_test(test_cross_entropy_of_classes),
         cmocka_unit_test(test_bias),
