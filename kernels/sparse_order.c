@@ -172,6 +172,17 @@ static bool sort_by_digits(int64_t *keys, int64_t count, int64_t size,
     return tfd_radix_falling(TFD_INT32, keys, count, count, order, scratch);
 }
 
+/* Places that fall are only turned round. */
+static bool turn_round(const int64_t *keys, int64_t count, int64_t *order)
+{
+    for (int64_t i = 1; i < count; i++)
+        if (keys[i] >= keys[i - 1])
+            return false;
+    for (int64_t i = 0; i < count; i++)
+        order[i] = count - 1 - i;
+    return true;
+}
+
 /* Leaves `order` as it is where the thread is told to stop. */
 static enum tfd_code sort(const struct tfd_sparse *s, int64_t *keys,
                           int64_t *order, void *memory, struct tfd_status *st)
@@ -181,6 +192,8 @@ static enum tfd_code sort(const struct tfd_sparse *s, int64_t *keys,
 
     if (size >= 0 && find_places(s, keys))
         by.keys = keys;
+    if (by.keys && turn_round(keys, s->count, order))
+        return TFD_OK;
     if (!by.keys || s->count < RADIX_MIN || s->count >= TFD_RADIX_MAX)
         merge_all(&by, order, memory);
     else if (!sort_by_digits(keys, s->count, size, order, memory))

@@ -72,8 +72,7 @@ static enum tfd_code scatter(enum tfd_dtype dtype, void *to, const void *from,
     const size_t size = tfd_dtype_size(dtype);
 
     if (tfd_dtype_is_pod(dtype)) {
-        if (count)
-            tfd_rows_scatter(size, TFD_INT64)(to, from, size, index, count);
+        tfd_rows_scatter(size, TFD_INT64)(to, from, size, index, count);
         return TFD_OK;
     }
     for (int64_t i = 0; i < count; i++)
@@ -201,6 +200,7 @@ static enum tfd_code find_places(struct tfd_kctx *k, struct filling *f,
 {
     const struct tfd_shape rows = {1, {f->rows}};
     tfd_bool *empty;
+    int64_t at = 0;
 
     TFD_TRY(count_rows(f, st));
     TFD_TRY(tfd_kctx_output(k, 2, TFD_BOOL, &rows, st));
@@ -211,9 +211,10 @@ static enum tfd_code find_places(struct tfd_kctx *k, struct filling *f,
         if (tfd_halted())
             return tfd_halt_fail(st);
         empty[row] = f->begin[row + 1] == 0;
-        f->begin[row + 1] += f->begin[row] + empty[row];
+        at += f->begin[row + 1] + empty[row];
+        f->begin[row + 1] = at;
     }
-    f->total = f->begin[f->rows];
+    f->total = at;
     if (f->ordered && f->total == f->s.count)
         for (int64_t i = 0; i < f->s.count; i++)
             f->place[i] = i;
@@ -224,26 +225,19 @@ static enum tfd_code find_places(struct tfd_kctx *k, struct filling *f,
     return TFD_OK;
 }
 
-static enum tfd_code put_defaults(struct tfd_kctx *k, const struct filling *f,
-                                  struct tfd_status *st)
+/* The indices of what rows get that are empty. */
+static void put_defaults(const struct filling *f, const tfd_bool *empty,
+                         int64_t *index)
 {
-    const tfd_bool *empty = tfd_tensor_data(&k->out[2]);
-    enum tfd_dtype dtype = f->s.values->dtype;
-    int64_t *index = tfd_tensor_data(&k->out[0]);
-
-    for (int64_t row = 0; row < f->rows && !tfd_halted(); row++) {
-        int64_t at = f->begin[row];
+    for (int64_t row = 0; row < f->rows; row++) {
+        int64_t *to = index + f->begin[row] * f->s.rank;
 
         if (!empty[row])
             continue;
+        to[0] = row;
         for (int d = 1; d < f->s.rank; d++)
-            index[at * f->s.rank + d] = 0;
-        index[at * f->s.rank] = row;
-        TFD_TRY(tfd_elements_copy(
-            dtype, tfd_element_at(tfd_tensor_data(&k->out[1]), dtype, at),
-            tfd_tensor_data(&k->in[3]), 1, st));
+            to[d] = 0;
     }
-    return TFD_OK;
 }
 
 static enum tfd_code put_elements(struct tfd_kctx *k, const struct filling *f,
@@ -261,13 +255,17 @@ static enum tfd_code put_elements(struct tfd_kctx *k, const struct filling *f,
     }
     TFD_TRY(tfd_kctx_output(k, 0, TFD_INT64, &matrix, st));
     TFD_TRY(tfd_kctx_output(k, 1, dtype, &vector, st));
-    if (f->s.count)
-        tfd_rows_scatter(size, TFD_INT64)(tfd_tensor_data(&k->out[0]),
-                                          f->s.index, size, f->place,
-                                          f->s.count);
-    TFD_TRY(scatter(dtype, tfd_tensor_data(&k->out[1]),
-                    tfd_tensor_data(f->s.values), f->place, f->s.count, st));
-    return put_defaults(k, f, st);
+    if (!f->total)
+        return TFD_OK;
+    put_defaults(f, tfd_tensor_data(&k->out[2]), tfd_tensor_data(&k->out[0]));
+    TFD_TRY(tfd_elements_fill(dtype, tfd_tensor_data(&k->out[1]),
+                              tfd_tensor_data(&k->in[3]), f->total, st));
+    if (!f->s.count)
+        return TFD_OK;
+    tfd_rows_scatter(size, TFD_INT64)(tfd_tensor_data(&k->out[0]), f->s.index,
+                                      size, f->place, f->s.count);
+    return scatter(dtype, tfd_tensor_data(&k->out[1]),
+                   tfd_tensor_data(f->s.values), f->place, f->s.count, st);
 }
 
 static enum tfd_code check_rank(const struct tfd_kctx *k, int in, int rank,

@@ -93,6 +93,8 @@ row("sparse_reshape", "SparseReshape", {
 row("sparse_rows", "SparseReorder", {
     "sorted": lambda n: [entries(n // 64 * 64, 64), x(n // 64 * 32),
                          dims(n, 64)],
+    "shuffled": lambda n: [of("int64", n // 64 * 32, 2, low=0, high=max(
+        1, min(64, n // 64))), x(n // 64 * 32), of("int64", 2, low=64, high=65)],
     "reversed": lambda n: [entries(n // 64 * 64, 64, True), x(n // 64 * 32),
                            dims(n, 64)]}, REALS, limit=False, heavy=8)
 row("sparse_rows", "SparseFillEmptyRows", {
