@@ -76,15 +76,17 @@ enum tfd_code tfd_capi_give(TF_Buffer *out, struct tfd_bytes *take_bytes,
 /* ---- Strings ------------------------------------------------------------- */
 
 _Static_assert(sizeof(TF_TString) == sizeof(struct tfd_tstring) &&
-                   offsetof(TF_TString, capacity) ==
-                       offsetof(struct tfd_tstring, capacity) &&
-                   offsetof(TF_TString, data) ==
-                       offsetof(struct tfd_tstring, data),
+                   _Alignof(TF_TString) == _Alignof(struct tfd_tstring),
                "TF_TString is struct tfd_tstring under its public name");
 
 static struct tfd_tstring *of(TF_TString *t)
 {
     return (struct tfd_tstring *)(void *)t;
+}
+
+static const struct tfd_tstring *value_of(const TF_TString *t)
+{
+    return (const struct tfd_tstring *)(const void *)t;
 }
 
 void TF_StringInit(TF_TString *t)
@@ -100,23 +102,22 @@ void TF_StringCopy(TF_TString *t, const char *src, size_t size)
 
 void TF_StringAssignView(TF_TString *t, const char *src, size_t size)
 {
-    tfd_tstring_deinit(of(t));
-    *t = (TF_TString){size, 0, (char *)(uintptr_t)src};
+    tfd_tstring_borrow(of(t), (struct tfd_str){src, size});
 }
 
 const char *TF_StringGetDataPointer(const TF_TString *t)
 {
-    return t->data ? t->data : "";
+    return tfd_tstring_view(value_of(t)).data;
 }
 
 size_t TF_StringGetSize(const TF_TString *t)
 {
-    return t->size;
+    return tfd_tstring_view(value_of(t)).size;
 }
 
 size_t TF_StringGetCapacity(const TF_TString *t)
 {
-    return t->capacity;
+    return tfd_tstring_capacity(value_of(t));
 }
 
 void TF_StringDealloc(TF_TString *t)

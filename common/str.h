@@ -1,6 +1,5 @@
 /*
- * str.h - views of bytes, a growing buffer with a maximum, and the elements of
- * string tensors.
+ * str.h - views of bytes, and a growing buffer with a maximum.
  *
  * A view borrows; who owns the bytes is said where the view is stored.  Views
  * are not terminated: print them with TFD_STR_FMT, TFD_STR_ARG.
@@ -64,23 +63,5 @@ struct tfd_str tfd_bytes_view(const struct tfd_bytes *b);
 /* RESOURCE_EXHAUSTED naming `what` and both sizes when an append failed. */
 enum tfd_code tfd_bytes_ok(const struct tfd_bytes *b, const char *what,
                            struct tfd_status *st) TFD_MUST_USE;
-
-/* ---- Elements of string tensors ------------------------------------------ */
-
-/* 24 bytes, the size C programs reserve for a TF_TString.  All zero is the
- * empty string.  capacity 0: data is borrowed (or NULL) and not freed. */
-struct tfd_tstring {
-    size_t size;
-    size_t capacity;
-    char *data;
-};
-
-enum tfd_code tfd_tstring_set(struct tfd_tstring *t, struct tfd_str value,
-                              struct tfd_status *st) TFD_MUST_USE;
-/* Room for size bytes, contents undefined. */
-enum tfd_code tfd_tstring_resize(struct tfd_tstring *t, size_t size,
-                                 struct tfd_status *st) TFD_MUST_USE;
-void tfd_tstring_deinit(struct tfd_tstring *t);
-struct tfd_str tfd_tstring_view(const struct tfd_tstring *t);
 
 #endif

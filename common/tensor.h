@@ -11,7 +11,7 @@
  *
  * Elements lie row-major, as TensorFlow's tensor_content has them, except:
  *
- *   STRING    struct tfd_tstring each (common/str.h), owned by the buffer
+ *   STRING    struct tfd_tstring each (tstring.h), owned by the buffer
  *   RESOURCE  struct tfd_handle * each (kernels/runtime.h), counted
  *   VARIANT   struct tfd_variant * each (common/variant.h), counted
  *   HALF, BFLOAT16  their bits in a uint16_t (common/half.h converts)
@@ -23,6 +23,7 @@
 #define TFD_COMMON_TENSOR_H
 
 #include "common/status.h"
+#include "common/tstring.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -153,7 +153,7 @@ static void encode_strings(struct tfd_bytes *b, const struct tfd_tensor *t)
     int64_t n = tfd_tensor_elements(t);
 
     for (int64_t i = 0; i < n; i++)
-        tfd_pb_put_varint(b, s[i].size);
+        tfd_pb_put_varint(b, tfd_tstring_view(&s[i]).size);
     for (int64_t i = 0; i < n; i++)
         tfd_bytes_add_str(b, tfd_tstring_view(&s[i]));
 }

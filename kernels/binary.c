@@ -186,9 +186,9 @@ static void join(const struct tfd_row *r, const struct tfd_tstring *a,
         return;
     }
     if (left.size)
-        memcpy(y->data, left.data, left.size);
+        memcpy(tfd_tstring_room(y), left.data, left.size);
     if (right.size)
-        memcpy(y->data + left.size, right.data, right.size);
+        memcpy(tfd_tstring_room(y) + left.size, right.data, right.size);
 }
 
 static void loop_join(void *arg, int64_t begin, int64_t end)

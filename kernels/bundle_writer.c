@@ -129,13 +129,13 @@ static enum tfd_code put_strings(struct tfd_bundle_writer *w,
     for (int64_t i = 0; i < n; i++) {
         uint8_t varint[10];
         size_t size = 0;
-        uint64_t v = s[i].size;
+        uint64_t length = tfd_tstring_view(&s[i]).size, v = length;
 
         for (; v >= 128; v >>= 7)
             varint[size++] = (uint8_t)(v | 128);
         varint[size++] = (uint8_t)v;
         TFD_TRY(put(w, varint, size, st));
-        lengths = extend_length(lengths, s[i].size);
+        lengths = extend_length(lengths, length);
     }
     encode32(tfd_crc32c_mask(lengths), sum);
     w->crc = lengths;

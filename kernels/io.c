@@ -38,7 +38,7 @@ static enum tfd_code read_compute(struct tfd_kctx *k, struct tfd_status *st)
         tfd_bytes_deinit(&contents);
         return rc;
     }
-    *y = (struct tfd_tstring){contents.size, contents.capacity, contents.data};
+    tfd_tstring_take(y, contents.data, contents.size, contents.capacity);
     return TFD_OK;
 }
 
@@ -269,13 +269,13 @@ static enum tfd_code common_size(const struct tfd_tensor *t, size_t element,
     const struct tfd_tstring *x = tfd_tensor_data(t);
     int64_t n = tfd_tensor_elements(t);
 
-    *size = n > 0 ? x[0].size : 0;
+    *size = n > 0 ? tfd_tstring_view(&x[0]).size : 0;
     for (int64_t i = 1; i < n; i++)
-        if (x[i].size != *size)
+        if (tfd_tstring_view(&x[i]).size != *size)
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
                             "DecodeRaw requires input strings to all be the "
                             "same size, but element %lld has size %zu != %zu",
-                            (long long)i, *size, x[i].size);
+                            (long long)i, *size, tfd_tstring_view(&x[i]).size);
     if (*size % element)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Input to DecodeRaw has length %zu that is not a "
@@ -309,11 +309,14 @@ static enum tfd_code raw_compute(struct tfd_kctx *k, struct tfd_status *st)
     TFD_TRY(tfd_shape_make(&shape, dim, in->shape.rank + 1, st));
     TFD_TRY(tfd_kctx_output(k, 0, dtype, &shape, st));
     y = tfd_tensor_data(&k->out[0]);
-    for (int64_t i = 0; i < n && size > 0; i++, y += size)
+    for (int64_t i = 0; i < n && size > 0; i++, y += size) {
+        const char *from = tfd_tstring_view(&x[i]).data;
+
         if (*(const bool *)k->state || element == 1)
-            memcpy(y, x[i].data, size);
+            memcpy(y, from, size);
         else
-            copy_swapped(y, x[i].data, size, complex ? element / 2 : element);
+            copy_swapped(y, from, size, complex ? element / 2 : element);
+    }
     tfd_tensor_normalize_bools(&k->out[0]);
     return TFD_OK;
 }

@@ -125,18 +125,16 @@ static tfd_range_fn *loop_for(enum tfd_scatter_function function,
 static enum tfd_code append(struct tfd_tstring *to, struct tfd_str more,
                             struct tfd_status *st)
 {
-    size_t old = to->size;
+    struct tfd_tstring sum = {0};
+    struct tfd_str old = tfd_tstring_view(to);
 
     if (more.size == 0)
         return TFD_OK;
-    if (old == 0)
+    if (old.size == 0)
         return tfd_tstring_set(to, more, st);
-
-    struct tfd_tstring sum = {0};
-
-    TFD_TRY(tfd_tstring_resize(&sum, old + more.size, st));
-    memcpy(sum.data, to->data, old);
-    memcpy(sum.data + old, more.data, more.size);
+    TFD_TRY(tfd_tstring_resize(&sum, old.size + more.size, st));
+    memcpy(tfd_tstring_room(&sum), old.data, old.size);
+    memcpy(tfd_tstring_room(&sum) + old.size, more.data, more.size);
     tfd_tstring_deinit(to);
     *to = sum;
     return TFD_OK;

@@ -67,7 +67,7 @@ uint64_t tfd_slices_values_bound(const struct tfd_tensor *t)
         const struct tfd_tstring *s = tfd_tensor_data(t);
 
         for (uint64_t i = 0; i < n; i++)
-            total += s[i].size;
+            total += tfd_tstring_view(&s[i]).size;
     }
     return total;
 }

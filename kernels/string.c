@@ -34,7 +34,7 @@ static enum tfd_code join_one(struct tfd_kctx *k, int64_t i,
     for (int n = 0; n < k->in_count; n++)
         size += string_at(&k->in[n], i).size + (n ? separator->size : 0);
     TFD_TRY(tfd_tstring_resize(out, size, st));
-    at = out->data;
+    at = tfd_tstring_room(out);
     for (int n = 0; n < k->in_count; n++) {
         struct tfd_str s = string_at(&k->in[n], i);
 
@@ -144,8 +144,8 @@ static enum tfd_code sharded_compute(struct tfd_kctx *k, struct tfd_status *st)
     y = tfd_tensor_data(&k->out[0]);
     TFD_TRY(tfd_tstring_resize(y, base.size + (size_t)n, st));
     if (base.size)
-        memcpy(y->data, base.data, base.size);
-    memcpy(y->data + base.size, tail, (size_t)n);
+        memcpy(tfd_tstring_room(y), base.data, base.size);
+    memcpy(tfd_tstring_room(y) + base.size, tail, (size_t)n);
     return TFD_OK;
 }
 

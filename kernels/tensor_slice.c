@@ -404,11 +404,9 @@ static enum tfd_code copy_run(const struct tfd_tensor *from, size_t from_at,
         return TFD_OK;
     }
     for (size_t i = 0; i < count; i++)
-        TFD_TRY(tfd_tstring_set(
+        TFD_TRY(tfd_tstring_copy(
             (struct tfd_tstring *)(void *)(target + i * size),
-            tfd_tstring_view(
-                (const struct tfd_tstring *)(const void *)(source + i * size)),
-            st));
+            (const struct tfd_tstring *)(const void *)(source + i * size), st));
     return TFD_OK;
 }
 

@@ -184,69 +184,6 @@ static void test_no_bytes_are_an_address(void **state)
     tfd_bytes_deinit(&b);
 }
 
-/* ---- Elements of string tensors ------------------------------------------ */
-
-static void test_elements_keep_any_bytes(void **state)
-{
-    struct tfd_tstring t = {0};
-    struct tfd_str value = {"a\0b\xff", 4};
-
-    (void)state;
-    assert_true(tfd_str_is(tfd_tstring_view(&t), ""));
-    assert_int_equal(tfd_tstring_set(&t, value, NULL), TFD_OK);
-    assert_true(tfd_str_eq(tfd_tstring_view(&t), value));
-    assert_ptr_not_equal(t.data, value.data);
-    assert_int_equal(tfd_tstring_set(&t, null_view, NULL), TFD_OK);
-    assert_int_equal(tfd_tstring_view(&t).size, 0);
-    tfd_tstring_deinit(&t);
-    assert_null(t.data);
-    tfd_tstring_deinit(&t);
-}
-
-static void test_an_element_may_be_set_to_a_part_of_itself(void **state)
-{
-    struct tfd_tstring t = {0};
-    struct tfd_str part;
-
-    (void)state;
-    assert_int_equal(tfd_tstring_set(&t, TFD_STR("0123456789"), NULL), TFD_OK);
-    part = (struct tfd_str){t.data + 2, 8};
-    assert_int_equal(tfd_tstring_set(&t, part, NULL), TFD_OK);
-    assert_true(tfd_str_is(tfd_tstring_view(&t), "23456789"));
-    tfd_tstring_deinit(&t);
-}
-
-static void test_borrowed_elements_are_copied_before_a_write(void **state)
-{
-    char constant[] = "constant";
-    struct tfd_tstring t = {8, 0, constant};
-
-    (void)state;
-    assert_int_equal(tfd_tstring_set(&t, TFD_STR("x"), NULL), TFD_OK);
-    assert_string_equal(constant, "constant");
-    assert_true(tfd_str_is(tfd_tstring_view(&t), "x"));
-    tfd_tstring_deinit(&t);
-
-    t = (struct tfd_tstring){8, 0, constant};
-    assert_int_equal(tfd_tstring_resize(&t, 3, NULL), TFD_OK);
-    memset(t.data, '!', 3);
-    assert_string_equal(constant, "constant");
-    tfd_tstring_deinit(&t);
-}
-
-static void test_resize_gives_room(void **state)
-{
-    struct tfd_tstring t = {0};
-
-    (void)state;
-    assert_int_equal(tfd_tstring_resize(&t, 1000, NULL), TFD_OK);
-    memset(t.data, 'x', 1000);
-    assert_int_equal(tfd_tstring_view(&t).size, 1000);
-    assert_int_equal(tfd_tstring_resize(&t, 0, NULL), TFD_OK);
-    assert_int_equal(tfd_tstring_view(&t).size, 0);
-    tfd_tstring_deinit(&t);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -260,10 +197,6 @@ int main(void)
         cmocka_unit_test(test_failure_sticks_until_cleared),
         cmocka_unit_test(test_absurd_sizes_do_not_wrap),
         cmocka_unit_test(test_no_bytes_are_an_address),
-        cmocka_unit_test(test_elements_keep_any_bytes),
-        cmocka_unit_test(test_an_element_may_be_set_to_a_part_of_itself),
-        cmocka_unit_test(test_borrowed_elements_are_copied_before_a_write),
-        cmocka_unit_test(test_resize_gives_room),
     };
 
     return cmocka_run_group_tests_name("str", tests, NULL, NULL);

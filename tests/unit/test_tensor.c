@@ -176,7 +176,7 @@ static void test_strings_begin_empty_and_go_with_the_tensor(void **state)
     for (int i = 0; i < 3; i++)
         assert_int_equal(tfd_tstring_view(&s[i]).size, 0);
     assert_int_equal(tfd_tstring_set(&s[0], TFD_STR("owned"), NULL), TFD_OK);
-    s[2] = (struct tfd_tstring){8, 0, "borrowed"};
+    tfd_tstring_borrow(&s[2], TFD_STR("borrowed"));
     assert_true(tfd_str_is(tfd_tstring_view(&s[2]), "borrowed"));
     tfd_tensor_unref(&t);
     assert_int_equal(in_use(), 0);

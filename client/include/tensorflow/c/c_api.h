@@ -121,11 +121,11 @@ TF_CAPI_EXPORT extern size_t TF_DataTypeSize(TF_DataType dtype);
 
 /* ---- Strings: elements of TF_STRING tensors ------------------------------ */
 
-/* Opaque; use the functions below.  All zero is the empty string. */
+/* Opaque; use the functions below, which keep short strings within it.  All
+ * zero is the empty string.  A program that includes TensorFlow's own header in
+ * place of this one finds the layout it knows. */
 typedef struct TF_TString {
-    size_t size;
-    size_t capacity;
-    char *data;
+    size_t opaque[3];
 } TF_TString;
 
 TF_CAPI_EXPORT extern void TF_StringInit(TF_TString *t);
