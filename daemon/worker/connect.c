@@ -299,6 +299,9 @@ static int32_t connect_data(struct tfd_wiring *w, int32_t to)
     }
     if (tfd_wiring_reads_late(w, x))
         x->flags |= TFD_EXEC_READS_LATE;
+    if ((x->flags & TFD_EXEC_READS_LATE) && x->kind == TFD_EXEC_KERNEL &&
+        (x->node->op->flags & TFD_OP_SEND))
+        x->kind = TFD_EXEC_SEND;
     return waits;
 }
 
@@ -456,6 +459,7 @@ static enum tfd_code finish(struct tfd_wiring *w, struct tfd_status *st)
         e->has_async |= x->kind == TFD_EXEC_ASYNC;
         e->late_fetches |=
             x->kind == TFD_EXEC_FETCH && (x->flags & TFD_EXEC_READS_LATE) != 0;
+        e->late_sends |= x->kind == TFD_EXEC_SEND;
         e->blocks |= x->kernel && (x->kernel->flags & TFD_KERNEL_BLOCKS);
         e->expensive += (x->flags & TFD_EXEC_EXPENSIVE) != 0;
         e->leftovers |= x->kind == TFD_EXEC_MERGE && w->frame[i] == 0;

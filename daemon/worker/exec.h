@@ -45,6 +45,7 @@ enum tfd_exec_kind {
     TFD_EXEC_LOOP,  /* a whole loop, as code; no node of the graph */
     TFD_EXEC_GATE,  /* before a static part (captures.h); nor is it */
     TFD_EXEC_CHAIN, /* several nodes as one (kernels/chain.h) */
+    TFD_EXEC_SEND,  /* a Send that may be put off (late_send.c) */
     TFD_EXEC_KIND_COUNT
 };
 
@@ -192,6 +193,7 @@ struct tfd_exec {
     bool has_loops;
     bool replaces;     /* some node may give a variable other memory */
     bool late_fetches; /* some fetch is read again when a step ends */
+    bool late_sends;   /* some Send may be put off */
     bool has_async;    /* else a step ends on the thread that began it */
     bool blocks;       /* some kernel waits for a disk */
     bool leftovers;    /* a step may end with values in slots */

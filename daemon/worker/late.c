@@ -17,7 +17,8 @@
  *
  * What a client fetches is read again when the step ends
  * (tfd_step_read_late()): there TensorFlow looks at the memory first, to send
- * it.  What a function returns, or a Send takes, is read when that runs.
+ * it.  What is sent to another task, to be fetched there perhaps, is read after
+ * what is quickly done (late_send.c); what a function returns, when that runs.
  *
  * A loop that references enter cannot run as code (loop_guard.c).  So they
  * enter it only where that can be seen: where something writes to a variable
@@ -132,6 +133,14 @@ bool tfd_late_forwards(const struct tfd_node *n)
     return false;
 }
 
+/* A Send may be: not those of a GPU's memory, nor one in a loop, whose iteration
+ * may be gone when it would run. */
+static bool puts_off(const struct tfd_wiring *w, const struct tfd_exec_node *x)
+{
+    return (x->kind == TFD_EXEC_KERNEL || x->kind == TFD_EXEC_SEND) &&
+           !(x->flags & TFD_EXEC_STREAM) && w->frame[x - w->e->nodes] == 0;
+}
+
 bool tfd_wiring_reads_late(const struct tfd_wiring *w,
                            const struct tfd_exec_node *x)
 {
@@ -142,6 +151,8 @@ bool tfd_wiring_reads_late(const struct tfd_wiring *w,
         return false;
     if (x->kind == TFD_EXEC_FETCH)
         return w->has_writer && !w->c->env->is_function;
+    if (x->node->op->flags & TFD_OP_SEND)
+        return w->has_writer && puts_off(w, x);
     if (x->kind == TFD_EXEC_KERNEL)
         return w->has_writer && !(x->flags & TFD_EXEC_STREAM) &&
                tfd_late_forwards(x->node);

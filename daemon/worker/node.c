@@ -226,6 +226,12 @@ static void run_kernel(struct tfd_runner *r, struct tfd_ready *item)
     tfd_runner_compute(r, item->node);
 }
 
+static void run_send(struct tfd_runner *r, struct tfd_ready *item)
+{
+    if (!tfd_late_send_keep(r, item))
+        run_kernel(r, item);
+}
+
 /* On a device with a stream: enqueued when this returns, and its outputs are
  * good for what is enqueued later.  What reads them on the host is behind a
  * copy, which waits. */
@@ -458,6 +464,7 @@ static run_fn *const run_table[TFD_EXEC_KIND_COUNT] = {
     [TFD_EXEC_FETCH] = run_fetch,   [TFD_EXEC_SWITCH] = run_switch,
     [TFD_EXEC_MERGE] = run_merge,   [TFD_EXEC_LOOP] = run_nothing,
     [TFD_EXEC_GATE] = run_nothing,  [TFD_EXEC_CHAIN] = tfd_chain_node,
+    [TFD_EXEC_SEND] = run_send,
 };
 
 /* ---- All together -------------------------------------------------------- */

@@ -26,6 +26,8 @@
 /* The clock, which may be a system call, is read after this many nodes, and
  * after one that is known to take long. */
 #define CLOCK_NODES 16
+/* Sends are not put off for a node that takes longer (late_send.c). */
+#define SLOW_NS 200000
 
 static uint64_t now_ns(void)
 {
@@ -137,6 +139,7 @@ static void runner_init(struct tfd_runner *r, struct tfd_step *s,
     r->begun_ns = now_ns();
     r->node_ns = 0;
     r->nodes = 0;
+    r->kept_count = 0;
     r->k.stream = NULL;
     r->k.memory = NULL;
     for (int i = 0; i < TFD_EXEC_STACK_OUTPUTS; i++) {
@@ -164,6 +167,7 @@ static void hand_over(struct tfd_runner *r)
 {
     struct tfd_step *s = r->step;
 
+    tfd_late_send_all(r);
     tfd_lock(&s->lock);
     assert(!s->common && !r->expensive);
     s->common = r->first;
@@ -181,6 +185,7 @@ static void yield(struct tfd_runner *r)
     struct tfd_step *s = r->step;
     struct tfd_ready *item;
 
+    tfd_late_send_all(r);
     tfd_lock(&s->lock);
     while ((item = pop(r)))
         put_common(s, item);
@@ -207,6 +212,7 @@ static void give_turn(struct tfd_runner *r)
     struct tfd_step *s = r->step;
     struct tfd_async *finished;
 
+    tfd_late_send_all(r);
     if (r->expensive)
         tfd_runner_share(r);
     tfd_lock(&s->lock);
@@ -255,6 +261,22 @@ static bool is_late(const struct tfd_runner *r)
            (r->turn_over || now_ns() - r->begun_ns > INLINE_MAX_NS);
 }
 
+/* A node that is not quick is seen by who puts off Sends. */
+static void run_node(struct tfd_runner *r, struct tfd_ready *item)
+{
+    struct tfd_step *s = r->step;
+    bool slow = s->exec->late_sends &&
+                tfd_runner_cost_of(s->exec, item->node) > SLOW_NS;
+
+    if (slow) {
+        tfd_late_send_all(r);
+        __atomic_add_fetch(&s->slow, 1, __ATOMIC_RELAXED);
+    }
+    tfd_runner_node(r, item);
+    if (slow)
+        __atomic_sub_fetch(&s->slow, 1, __ATOMIC_RELAXED);
+}
+
 /* False when the step was handed over, or goes on later. */
 static bool run_list(struct tfd_runner *r)
 {
@@ -265,7 +287,7 @@ static bool run_list(struct tfd_runner *r)
         const struct tfd_exec_node *n = item->node; /* the item may go */
         bool turn_over;
 
-        tfd_runner_node(r, item);
+        run_node(r, item);
         turn_over = is_turn_over(r);
         if (is_slice_over(r, n) && !has_failed(s)) {
             yield(r);
@@ -282,6 +304,7 @@ static bool run_list(struct tfd_runner *r)
     }
     if (has_failed(s)) {
         abort_once(s);
+        tfd_late_send_drop(r);
         r->first = r->last = r->expensive = NULL;
     }
     return true;
@@ -303,6 +326,21 @@ static void take_common(struct tfd_runner *r)
         r->last = r->last->next;
 }
 
+/* Sends that were put off wait for the last runner, but for none that is at
+ * work on something slow.  False: they are to run.  The lock is held. */
+static bool leave_kept(struct tfd_runner *r)
+{
+    struct tfd_step *s = r->step;
+    int slow = __atomic_load_n(&s->slow, __ATOMIC_RELAXED);
+    struct tfd_ready *item;
+
+    if (r->kept_count > 0 && s->runners - 1 <= slow)
+        return false;
+    while ((item = tfd_late_send_back(r)))
+        put_common(s, item);
+    return true;
+}
+
 enum leaving { STAYS, LEAVES, ENDS };
 
 /* Finds more to do, or leaves the step; after that it may be gone. */
@@ -312,12 +350,15 @@ static enum leaving refill(struct tfd_runner *r)
     struct tfd_helper *h = r->helper;
     struct tfd_async *finished;
     enum leaving leaving = STAYS;
+    bool sends = false;
 
     tfd_lock(&s->lock);
     finished = s->inbox;
     s->inbox = NULL;
     if (!finished && s->common && !has_failed(s)) {
         take_common(r);
+    } else if (!finished && !leave_kept(r)) {
+        sends = true;
     } else if (!finished) {
         s->busy_ns += now_ns() - r->begun_ns;
         if (h) {
@@ -329,6 +370,8 @@ static enum leaving refill(struct tfd_runner *r)
         leaving = s->is_ended ? ENDS : LEAVES;
     }
     tfd_unlock(&s->lock);
+    if (sends)
+        tfd_late_send_all(r);
     take_finished(r, finished);
     return leaving;
 }
@@ -343,6 +386,7 @@ static bool work(struct tfd_runner *r)
         if (!run_list(r))
             return false;
         if (s->on_loop && !s->exec->has_async) {
+            tfd_late_send_all(r);
             s->busy_ns += now_ns() - r->begun_ns;
             s->is_ended = true;
             return true;

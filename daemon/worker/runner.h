@@ -21,6 +21,14 @@ struct tfd_value {
     struct tfd_variable *ref;
 };
 
+/* A Send that is put off (late_send.c), and what it refers to. */
+struct tfd_kept_send {
+    struct tfd_ready *item;
+    struct tfd_variable *ref;
+};
+
+#define TFD_RUNNER_KEPT_MAX 32
+
 struct tfd_runner {
     struct tfd_step *step;
     struct tfd_helper *helper; /* whose thread it is on; NULL: the loop's */
@@ -35,6 +43,8 @@ struct tfd_runner {
     struct tfd_kctx k;
     struct tfd_tensor out[TFD_EXEC_STACK_OUTPUTS];
     struct tfd_variable *out_refs[TFD_EXEC_STACK_OUTPUTS];
+    struct tfd_kept_send kept[TFD_RUNNER_KEPT_MAX];
+    int kept_count;
     struct tfd_status st;
 };
 
@@ -107,6 +117,17 @@ enum tfd_code tfd_node_side(const struct tfd_exec_node *n,
                             struct tfd_status *st) TFD_MUST_USE;
 /* Takes over from a kernel that has finished; live false: the step failed. */
 void tfd_runner_finished(struct tfd_runner *r, struct tfd_async *a, bool live);
+
+/* ---- late_send.c --------------------------------------------------------- */
+
+/* Puts a Send off; false: its input is no reference, it runs as any node. */
+bool tfd_late_send_keep(struct tfd_runner *r, struct tfd_ready *item);
+/* Runs those that were put off; a failure is the step's.  Not under a lock. */
+void tfd_late_send_all(struct tfd_runner *r);
+/* One that was put off is as it was before; NULL: there is none. */
+struct tfd_ready *tfd_late_send_back(struct tfd_runner *r);
+/* Forgets them: the step has failed. */
+void tfd_late_send_drop(struct tfd_runner *r);
 
 /* ---- executor.c ---------------------------------------------------------- */
 

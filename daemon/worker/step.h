@@ -113,6 +113,7 @@ struct tfd_step {
 
     int failed; /* atomic: nothing new is started */
     int async;  /* atomic: kernels under way */
+    int slow;   /* atomic: runners at a node that is not quick */
 
     struct tfd_lock lock;     /* of what follows */
     struct tfd_ready *common; /* for any runner, oldest first */
