@@ -264,6 +264,17 @@ static void release_slice(struct tfd_buffer *b)
     tfd_buffer_release(b);
 }
 
+bool tfd_buffer_is_slice(const struct tfd_buffer *b)
+{
+    return b->release == release_slice;
+}
+
+bool tfd_buffer_is_small_slice(const struct tfd_buffer *b)
+{
+    return tfd_buffer_is_slice(b) &&
+           b->size < ((const struct block *)b)->parent->size / 2;
+}
+
 /* The block of a slice is a head of the smallest class. */
 struct tfd_buffer *tfd_buffer_slice(struct tfd_buffer *parent, size_t offset,
                                     size_t size)
@@ -271,6 +282,12 @@ struct tfd_buffer *tfd_buffer_slice(struct tfd_buffer *parent, size_t offset,
     struct block *b;
 
     assert(offset <= parent->size && size <= parent->size - offset);
+    if (tfd_buffer_is_slice(parent)) {
+        struct tfd_buffer *whole = ((struct block *)parent)->parent;
+
+        offset += (size_t)((char *)parent->data - (char *)whole->data);
+        parent = whole;
+    }
     b = take_block(0, NULL);
     if (!b)
         return NULL;

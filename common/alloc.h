@@ -51,9 +51,15 @@ struct tfd_buffer *tfd_buffer_new_empty(size_t size);
  * than before changes nothing.  False when the limit would be passed. */
 bool tfd_buffer_charge(struct tfd_buffer *b, size_t size) TFD_MUST_USE;
 
-/* A buffer that shows `size` bytes of parent from offset; holds a reference. */
+/* A buffer that shows `size` bytes of parent from offset; holds a reference, of
+ * a slice's parent where parent is one. */
 struct tfd_buffer *tfd_buffer_slice(struct tfd_buffer *parent, size_t offset,
                                     size_t size);
+/* Others may show the same bytes, even where b has one reference. */
+bool tfd_buffer_is_slice(const struct tfd_buffer *b);
+/* A slice that keeps more than twice the bytes that it shows; who holds a value
+ * for long makes a copy. */
+bool tfd_buffer_is_small_slice(const struct tfd_buffer *b);
 
 /* What buffers made here have as `release`, except slices; for those who put a
  * function of their own there that does something first.  A buffer that has it

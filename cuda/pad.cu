@@ -16,8 +16,11 @@ static enum tfd_code pad_gpu(struct tfd_kctx *k, struct tfd_status *st)
     const struct tfd_tensor *x = &k->in[0];
     struct box b = {};
     struct tfd_pad p;
+    bool done;
 
-    TFD_TRY(tfd_pad_begin(k, &p, st));
+    TFD_TRY(tfd_pad_begin(k, &p, &done, st));
+    if (done)
+        return TFD_OK;
     b.rank = x->shape.rank;
     for (int d = 0; d < b.rank; d++)
         b.axis[d] = {k->out[0].shape.dim[d], 0, p.before[d], 1,

@@ -107,8 +107,11 @@ static enum tfd_code move_gpu(struct tfd_kctx *k, struct tfd_status *st)
     struct tfd_space_batch f;
     struct blocks b;
     int64_t n, most = tfd_tensor_elements(&k->in[0]);
+    bool done;
 
-    TFD_TRY(tfd_space_batch_begin(k, FOLD, &f, st));
+    TFD_TRY(tfd_space_batch_begin(k, FOLD, &f, &done, st));
+    if (done)
+        return TFD_OK;
     n = tfd_tensor_elements(&k->out[0]);
     most = most > n ? most : n;
     if (n == 0)

@@ -7,6 +7,7 @@
  * kind of input.  Values are never changed while others can see them
  * (variable.h), so Assign adopts its input.
  */
+#include "common/alloc.h"
 #include "common/shape_long.h"
 #include "kernels/binary.h"
 #include "kernels/check.h"
@@ -45,6 +46,22 @@ static enum tfd_code check_assign(struct tfd_variable *v,
                     tfd_shape_text(&value->shape, have));
 }
 
+/* The value itself; of a small part of something larger, which would be kept
+ * for as long as the variable has it, a copy. */
+static enum tfd_code take_value(const struct tfd_tensor *value,
+                                struct tfd_tensor *out, struct tfd_status *st)
+{
+    if (!value->buffer || !tfd_dtype_is_pod(value->dtype) ||
+        !tfd_buffer_is_small_slice(value->buffer)) {
+        *out = tfd_tensor_ref(value);
+        return TFD_OK;
+    }
+    TFD_TRY(tfd_tensor_new(out, value->dtype, &value->shape, st));
+    memcpy(tfd_tensor_data(out), tfd_tensor_data(value),
+           tfd_tensor_size(value));
+    return TFD_OK;
+}
+
 /* Kernels ask a variable's declared shape, without its lock, whether its value
  * may be long. */
 static enum tfd_code adopt(struct tfd_variable *v,
@@ -52,7 +69,7 @@ static enum tfd_code adopt(struct tfd_variable *v,
                            struct tfd_status *st)
 {
     char have[TFD_SHAPE_TEXT_MAX], want[TFD_SHAPE_TEXT_MAX];
-    struct tfd_tensor copy;
+    struct tfd_tensor copy = TFD_TENSOR_INIT;
 
     if (tfd_shape_is_long(&value->shape) && !tfd_shape_is_long(&v->shape))
         return tfd_fail(st, TFD_UNIMPLEMENTED,
@@ -61,7 +78,7 @@ static enum tfd_code adopt(struct tfd_variable *v,
                         "wants a declared shape of as many",
                         tfd_shape_text(&value->shape, have), v->name,
                         tfd_shape_text(&v->shape, want), TFD_RANK_MAX);
-    copy = tfd_tensor_ref(value);
+    TFD_TRY(take_value(value, &copy, st));
     tfd_variable_set(v, &copy);
     return TFD_OK;
 }

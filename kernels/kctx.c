@@ -12,6 +12,9 @@
 
 #include <assert.h>
 
+/* A part of this part of a value does not keep all of it. */
+#define PART_MIN 16
+
 /* Nobody else reads it now or later, and it is no part of something larger.
  * Bytes alone would not do: a loop that goes on through another number of
  * elements (a broadcast) writes over what it has yet to read. */
@@ -101,6 +104,34 @@ enum tfd_code tfd_kctx_output_like(struct tfd_kctx *k, int in, int out,
     assert(in >= 0 && in < k->in_count);
     return tfd_kctx_output_reuse(k, in < 32 ? UINT32_C(1) << in : 0, out,
                                  k->in[in].dtype, &k->in[in].shape, st);
+}
+
+bool tfd_rows_aligned(const struct tfd_tensor *t)
+{
+    int64_t rows = t->shape.rank > 0 ? t->shape.dim[0] : 0;
+
+    return rows > 0 &&
+           tfd_tensor_size(t) / (size_t)rows % TFD_BUFFER_ALIGN == 0;
+}
+
+bool tfd_kctx_output_part(struct tfd_kctx *k, int in, int out,
+                          const struct tfd_shape *shape, int64_t first)
+{
+    const struct tfd_tensor *x = &k->in[in];
+    size_t item = tfd_dtype_size(x->dtype);
+    size_t size = (size_t)tfd_shape_elements(shape) * item;
+    bool is_reference = k->ref && k->ref[in];
+    struct tfd_buffer *part;
+
+    assert(in >= 0 && in < k->in_count && out >= 0 && out < k->out_count);
+    if (size == 0 || k->memory || !tfd_dtype_is_pod(x->dtype) ||
+        (!is_reference && size < tfd_tensor_size(x) / PART_MIN))
+        return false;
+    part = tfd_buffer_slice(x->buffer, (size_t)first * item, size);
+    if (!part)
+        return false;
+    k->out[out] = (struct tfd_tensor){x->dtype, *shape, part};
+    return true;
 }
 
 void tfd_kctx_output_alias(struct tfd_kctx *k, int in, int out,

@@ -53,6 +53,10 @@ static enum tfd_code pack_compute(struct tfd_kctx *k, struct tfd_status *st)
                             "= %s != values[%d].shape = %s",
                             tfd_shape_text(&k->in[0].shape, one), i,
                             tfd_shape_text(&k->in[i].shape, other));
+    if (k->in_count == 1) {
+        tfd_kctx_output_alias(k, 0, 0, &out);
+        return TFD_OK;
+    }
     TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &out, st));
     tfd_runs_around(&out, at, &outer, &inner);
     return tfd_runs_join(k, k->in_count, outer, st);
@@ -121,6 +125,8 @@ static enum tfd_code unpack_compute(struct tfd_kctx *k, struct tfd_status *st)
                         k->out_count, tfd_shape_text(&x->shape, text));
     for (int d = 0; d < out.rank; d++)
         out.dim[d] = x->shape.dim[d < at ? d : d + 1];
+    if (at == 0 && tfd_runs_share(k, 0, out, NULL))
+        return TFD_OK;
     tfd_runs_around(&x->shape, at, &outer, &inner);
     for (int i = 0; i < k->out_count; i++)
         TFD_TRY(tfd_kctx_output(k, i, x->dtype, &out, st));

@@ -70,7 +70,7 @@ static enum tfd_code fill(struct tfd_kctx *k, struct tfd_status *st)
     return TFD_OK;
 }
 
-enum tfd_code tfd_pad_begin(struct tfd_kctx *k, struct tfd_pad *p,
+enum tfd_code tfd_pad_begin(struct tfd_kctx *k, struct tfd_pad *p, bool *done,
                             struct tfd_status *st)
 {
     static const struct tfd_pad_words words = {"Paddings", "", ""};
@@ -79,6 +79,11 @@ enum tfd_code tfd_pad_begin(struct tfd_kctx *k, struct tfd_pad *p,
 
     TFD_TRY(tfd_pad_paddings(k, &words, p, st));
     TFD_TRY(tfd_pad_shape_out(&x->shape, p, &out, st));
+    *done = tfd_shape_equal(&x->shape, &out);
+    if (*done) {
+        tfd_kctx_output_alias(k, 0, 0, &out);
+        return TFD_OK;
+    }
     return tfd_kctx_output(k, 0, x->dtype, &out, st);
 }
 
@@ -88,10 +93,11 @@ static enum tfd_code pad_compute(struct tfd_kctx *k, struct tfd_status *st)
     int64_t to[TFD_RANK_MAX], from[TFD_RANK_MAX], offset = 0;
     struct tfd_shape out;
     struct tfd_pad p;
+    bool done;
 
-    TFD_TRY(tfd_pad_begin(k, &p, st));
+    TFD_TRY(tfd_pad_begin(k, &p, &done, st));
     out = k->out[0].shape;
-    if (tfd_shape_elements(&out) == 0)
+    if (done || tfd_shape_elements(&out) == 0)
         return TFD_OK;
     TFD_TRY(fill(k, st));
     if (tfd_tensor_elements(x) == 0)

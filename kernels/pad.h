@@ -29,8 +29,8 @@ enum tfd_code tfd_pad_paddings(const struct tfd_kctx *k,
 enum tfd_code tfd_pad_shape_out(const struct tfd_shape *in,
                                 const struct tfd_pad *p, struct tfd_shape *out,
                                 struct tfd_status *st) TFD_MUST_USE;
-/* Both, and makes output 0. */
-enum tfd_code tfd_pad_begin(struct tfd_kctx *k, struct tfd_pad *p,
+/* Both, and makes output 0; *done: it is the input itself. */
+enum tfd_code tfd_pad_begin(struct tfd_kctx *k, struct tfd_pad *p, bool *done,
                             struct tfd_status *st) TFD_MUST_USE;
 
 /* Shape functions, of what adds the border and of what takes it off. */

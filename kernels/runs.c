@@ -176,6 +176,36 @@ enum tfd_code tfd_runs_cut(struct tfd_kctx *k, const struct tfd_tensor *x,
 
 /* ---- Gradients ----------------------------------------------------------- */
 
+static bool share_part(struct tfd_kctx *k, int in, int out,
+                       const struct tfd_shape *shape, int64_t first)
+{
+    if (tfd_shape_elements(shape) > 0)
+        return tfd_kctx_output_part(k, in, out, shape, first);
+    tfd_kctx_output_alias(k, in, out, shape);
+    return true;
+}
+
+bool tfd_runs_share(struct tfd_kctx *k, int in, struct tfd_shape out,
+                    const int64_t *sizes)
+{
+    const struct tfd_shape *x = &k->in[in].shape;
+    int64_t first = 0;
+
+    if (!tfd_rows_aligned(&k->in[in]))
+        return false;
+    for (int i = 0; i < k->out_count; i++) {
+        if (out.rank == x->rank)
+            out.dim[0] = sizes ? sizes[i] : x->dim[0] / k->out_count;
+        if (!share_part(k, in, i, &out, first)) {
+            while (i > 0)
+                tfd_tensor_unref(&k->out[--i]);
+            return false;
+        }
+        first += tfd_shape_elements(&out);
+    }
+    return true;
+}
+
 enum tfd_code tfd_runs_gradients(struct tfd_grad *g, struct tfd_edge *parts,
                                  struct tfd_status *st)
 {

@@ -31,6 +31,13 @@ enum tfd_code tfd_runs_join(struct tfd_kctx *k, int count, int64_t outer,
 enum tfd_code tfd_runs_cut(struct tfd_kctx *k, const struct tfd_tensor *x,
                            int64_t outer, struct tfd_status *st) TFD_MUST_USE;
 
+/* Makes the outputs that are cut along input in's first dimension parts of its
+ * memory, where TensorFlow does: where each row is aligned.  sizes: their rows;
+ * NULL: as many of each.  out: their shape, its first dimension to be set, or
+ * without that one.  False: no output is there. */
+bool tfd_runs_share(struct tfd_kctx *k, int in, struct tfd_shape out,
+                    const int64_t *sizes);
+
 /* The gradients of all outputs of g, TFD_GRAD_LIST_MAX at most: zeros for those
  * that nobody reads. */
 enum tfd_code tfd_runs_gradients(struct tfd_grad *g, struct tfd_edge *parts,

@@ -7,6 +7,7 @@
  */
 #include "kernels/slice.h"
 
+#include "common/alloc.h"
 #include "kernels/check.h"
 #include "kernels/element.h"
 #include "kernels/families.h"
@@ -72,6 +73,36 @@ static enum tfd_code copy_box(struct tfd_kctx *k, const struct tfd_tensor *x,
         tfd_element_of(tfd_tensor_data(x), x->dtype, offset), from, st);
 }
 
+/* Where TensorFlow shares the memory of what a box takes: rows of all that is
+ * behind the first dimension, each aligned, or with one dimension both ends. */
+static bool is_aligned_rows(const struct tfd_tensor *x, const int64_t *begin,
+                            const int64_t *step, const struct tfd_shape *box)
+{
+    int64_t item = (int64_t)tfd_dtype_size(x->dtype);
+
+    if (box->rank == 0 || step[0] != 1)
+        return false;
+    for (int d = 1; d < box->rank; d++)
+        if (begin[d] != 0 || step[d] != 1 || box->dim[d] != x->shape.dim[d])
+            return false;
+    return box->rank > 1 ? tfd_rows_aligned(x)
+                         : begin[0] * item % TFD_BUFFER_ALIGN == 0 &&
+                               box->dim[0] * item % TFD_BUFFER_ALIGN == 0;
+}
+
+/* Makes output 0 a part of the input's memory; false: it is to be copied. */
+static bool share_box(struct tfd_kctx *k, const int64_t *begin,
+                      const int64_t *step, const struct tfd_shape *box,
+                      const struct tfd_shape *out)
+{
+    const struct tfd_tensor *x = &k->in[0];
+    int64_t rows = x->shape.rank > 0 ? x->shape.dim[0] : 0;
+
+    return rows > 0 && !k->memory && is_aligned_rows(x, begin, step, box) &&
+           tfd_kctx_output_part(k, 0, 0, out,
+                                begin[0] * (tfd_tensor_elements(x) / rows));
+}
+
 static const int64_t ones[TFD_RANK_MAX] = {1, 1, 1, 1, 1, 1, 1, 1};
 
 static enum tfd_code slice_compute(struct tfd_kctx *k, struct tfd_status *st)
@@ -84,6 +115,8 @@ static enum tfd_code slice_compute(struct tfd_kctx *k, struct tfd_status *st)
         tfd_kctx_output_alias(k, 0, 0, &size);
         return TFD_OK;
     }
+    if (share_box(k, begin, ones, &size, &size))
+        return TFD_OK;
     TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &size, st));
     return copy_box(k, &k->in[0], begin, ones, &size, st);
 }
@@ -318,6 +351,9 @@ enum tfd_code tfd_slice_begin(struct tfd_kctx *k, struct tfd_slice_dense *d,
         tfd_kctx_output_alias(k, 0, 0, &d->out);
         return TFD_OK;
     }
+    *done = share_box(k, d->begin, d->stride, &d->box, &d->out);
+    if (*done)
+        return TFD_OK;
     return tfd_kctx_output(k, 0, x->dtype, &d->out, st);
 }
 

@@ -176,7 +176,7 @@ static enum tfd_code move(struct tfd_kctx *k, const struct tfd_space_batch *f,
 /* ---- Kernels ------------------------------------------------------------- */
 
 enum tfd_code tfd_space_batch_begin(struct tfd_kctx *k, bool fold_it,
-                                    struct tfd_space_batch *f,
+                                    struct tfd_space_batch *f, bool *done,
                                     struct tfd_status *st)
 {
     const struct tfd_shape *x = &k->in[0].shape;
@@ -187,14 +187,22 @@ enum tfd_code tfd_space_batch_begin(struct tfd_kctx *k, bool fold_it,
         TFD_TRY(folded_shape(f, x, &y, st));
     else
         TFD_TRY(wide_shape(f, x, &y, st));
+    *done = f->offsets == 1 && tfd_shape_equal(x, &y);
+    if (*done) {
+        tfd_kctx_output_alias(k, 0, 0, &y);
+        return TFD_OK;
+    }
     return tfd_kctx_output(k, 0, k->in[0].dtype, &y, st);
 }
 
 static enum tfd_code fold_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     struct tfd_space_batch f;
+    bool done;
 
-    TFD_TRY(tfd_space_batch_begin(k, true, &f, st));
+    TFD_TRY(tfd_space_batch_begin(k, true, &f, &done, st));
+    if (done)
+        return TFD_OK;
     tfd_elements_zero(k->in[0].dtype, tfd_tensor_data(&k->out[0]),
                       tfd_tensor_elements(&k->out[0]));
     return move(k, &f, &k->in[0].shape, &k->out[0].shape, true, st);
@@ -203,8 +211,11 @@ static enum tfd_code fold_compute(struct tfd_kctx *k, struct tfd_status *st)
 static enum tfd_code unfold_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     struct tfd_space_batch f;
+    bool done;
 
-    TFD_TRY(tfd_space_batch_begin(k, false, &f, st));
+    TFD_TRY(tfd_space_batch_begin(k, false, &f, &done, st));
+    if (done)
+        return TFD_OK;
     return move(k, &f, &k->out[0].shape, &k->in[0].shape, false, st);
 }
 

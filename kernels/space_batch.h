@@ -15,9 +15,9 @@ struct tfd_space_batch {
 };
 
 /* Reads inputs 1 and 2 and makes output 0: the folded tensor of the wide one in
- * input 0, or the other way. */
+ * input 0, or the other way.  *done: it is the input itself. */
 enum tfd_code tfd_space_batch_begin(struct tfd_kctx *k, bool fold_it,
-                                    struct tfd_space_batch *f,
+                                    struct tfd_space_batch *f, bool *done,
                                     struct tfd_status *st) TFD_MUST_USE;
 
 #endif

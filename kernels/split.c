@@ -1,18 +1,28 @@
 /*
  * split.c - cutting along a dimension: Split, SplitV.
+ *
+ * As in TensorFlow a single part, and parts of whole aligned rows, share the
+ * input's memory.
  */
 #include "kernels/check.h"
 #include "kernels/element.h"
 #include "kernels/families.h"
 #include "kernels/runs.h"
 
-static enum tfd_code cut(struct tfd_kctx *k, const struct tfd_tensor *x,
-                         int axis, const int64_t *sizes, struct tfd_status *st)
+static enum tfd_code cut(struct tfd_kctx *k, int in, int axis,
+                         const int64_t *sizes, struct tfd_status *st)
 {
+    const struct tfd_tensor *x = &k->in[in];
     struct tfd_shape out = x->shape;
     int64_t outer, inner;
 
     tfd_runs_around(&x->shape, axis, &outer, &inner);
+    if (k->out_count == 1) {
+        tfd_kctx_output_alias(k, in, 0, &out);
+        return TFD_OK;
+    }
+    if (axis == 0 && tfd_runs_share(k, in, out, sizes))
+        return TFD_OK;
     for (int i = 0; i < k->out_count; i++) {
         int64_t size = sizes ? sizes[i] : x->shape.dim[axis] / k->out_count;
 
@@ -54,7 +64,7 @@ static enum tfd_code split_compute(struct tfd_kctx *k, struct tfd_status *st)
                         "split dimension, but got split_dim %d (size = %lld) "
                         "and num_split %d",
                         axis, (long long)x->shape.dim[axis], k->out_count);
-    return cut(k, x, axis, NULL, st);
+    return cut(k, 1, axis, NULL, st);
 }
 
 static int64_t size_at(const struct tfd_tensor *t, int64_t i)
@@ -145,7 +155,7 @@ static enum tfd_code split_v_compute(struct tfd_kctx *k, struct tfd_status *st)
 
     TFD_TRY(split_axis(k, 2, x, &axis, st));
     TFD_TRY(split_v_sizes(k, x->shape.dim[axis], sizes, st));
-    return cut(k, x, axis, sizes, st);
+    return cut(k, 0, axis, sizes, st);
 }
 
 /* dx is the parts put together again. */

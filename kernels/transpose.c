@@ -60,15 +60,18 @@ static enum tfd_code transpose_compute(struct tfd_kctx *k,
     const struct tfd_tensor *x = &k->in[0];
     int64_t to[TFD_RANK_MAX], own[TFD_RANK_MAX], from[TFD_RANK_MAX];
     struct tfd_shape out = x->shape;
-    int perm[TFD_RANK_MAX];
-    bool same = true;
+    int perm[TFD_RANK_MAX], last = -1;
+    bool same = true; /* dimensions of 1 may go anywhere */
 
     TFD_TRY(tfd_transpose_perm(&k->in[1], x->shape.rank, perm, st));
     tfd_shape_strides(&x->shape, own);
     for (int d = 0; d < out.rank; d++) {
         out.dim[d] = x->shape.dim[perm[d]];
         from[d] = own[perm[d]];
-        same = same && perm[d] == d;
+        if (out.dim[d] == 1)
+            continue;
+        same = same && perm[d] > last;
+        last = perm[d];
     }
     if (same) {
         tfd_kctx_output_alias(k, 0, 0, &out);

@@ -10,7 +10,8 @@
  *
  * TensorFlow's reference variables change in place, and what was read from one
  * shares its memory.  A view stands for such a value: it shows what the
- * variable holds now, in the shape and type that were read.  TensorFlow gives a
+ * variable holds now, or a part of it, in the shape and type that were read.
+ * TensorFlow gives a
  * variable other memory when it is assigned a value of another count of
  * elements; from then on a view shows the last value before.  Only
  * tfd_variable_read() and tfd_variable_view() take views; they keep their
@@ -35,6 +36,7 @@ struct tfd_variable {
     struct tfd_variable *views; /* guarded; of the memory it has now */
     /* of a view: */
     struct tfd_variable *of;   /* its variable; NULL: no view */
+    size_t offset;             /* of what it shows, in bytes */
     struct tfd_variable *next; /* in `views`, like `at`: guarded by of->lock */
     struct tfd_variable **at;  /* what points to it; NULL: `value` is its own */
 };
@@ -67,9 +69,16 @@ enum tfd_code tfd_variable_view(struct tfd_variable *v,
                                 const struct tfd_tensor *seen,
                                 struct tfd_variable **out,
                                 struct tfd_status *st) TFD_MUST_USE;
+/* The same of `part`, which shows some of the bytes of `seen`. */
+enum tfd_code tfd_variable_view_part(struct tfd_variable *v,
+                                     const struct tfd_tensor *seen,
+                                     const struct tfd_tensor *part,
+                                     struct tfd_variable **out,
+                                     struct tfd_status *st) TFD_MUST_USE;
 /* tfd_variable_read() of a view. */
 enum tfd_code tfd_variable_view_read(struct tfd_variable *view,
-                                     struct tfd_tensor *out) TFD_MUST_USE;
+                                     struct tfd_tensor *out,
+                                     struct tfd_status *st) TFD_MUST_USE;
 /* Leaves v's value to its views: it gets other memory.  The lock is held. */
 void tfd_variable_leave_views(struct tfd_variable *v);
 

@@ -7,6 +7,8 @@
  */
 #include "kernels/variable.h"
 
+#include "common/alloc.h"
+
 #include "kernels/long_shape.h"
 
 #include <assert.h>
@@ -73,7 +75,7 @@ enum tfd_code tfd_variable_read(struct tfd_variable *v, struct tfd_tensor *out,
     bool initialized;
 
     if (v->of)
-        return tfd_variable_view_read(v, out);
+        return tfd_variable_view_read(v, out, st);
     tfd_lock(&v->lock);
     initialized = v->initialized;
     if (initialized)
@@ -230,7 +232,8 @@ enum tfd_code tfd_variable_writable(struct tfd_variable *v,
 
     if (!v->initialized)
         return uninitialized(v, st);
-    if (!v->value.buffer || tfd_buffer_sole(v->value.buffer))
+    if (!v->value.buffer || (tfd_buffer_sole(v->value.buffer) &&
+                             !tfd_buffer_is_slice(v->value.buffer)))
         return TFD_OK;
     rc = copy_tensor(&v->value, &copy, st);
     if (rc != TFD_OK) {

@@ -5,10 +5,12 @@
  *        ^--------of-------'----------'
  *
  * Until its memory is let go of, a view has no value of its own, and reads the
- * variable's under that one's lock, in the view's shape.  Views of a view are
- * views of the variable.
+ * variable's under that one's lock, in the view's shape, or a part of it. Views
+ * of a view are views of the variable.
  */
 #include "kernels/variable.h"
+
+#include "common/alloc.h"
 
 #include <stdlib.h>
 
@@ -43,15 +45,23 @@ static void detach(struct tfd_variable *view)
     view->at = NULL;
 }
 
-/* value as the view shows it, counted. */
-static struct tfd_tensor in_shape_of(const struct tfd_variable *view,
-                                     const struct tfd_tensor *value)
+/* Of `value`, which is the variable's or was, what the view shows, counted. */
+static enum tfd_code shown(const struct tfd_variable *view,
+                           const struct tfd_tensor *value,
+                           struct tfd_tensor *out, struct tfd_status *st)
 {
-    struct tfd_tensor t = tfd_tensor_ref(value);
+    struct tfd_tensor t = {view->dtype, view->shape, NULL};
+    size_t size = tfd_tensor_size(&t);
 
-    t.dtype = view->dtype;
-    t.shape = view->shape;
-    return t;
+    if (size == tfd_tensor_size(value))
+        t.buffer = tfd_buffer_ref(value->buffer);
+    else if (size > 0)
+        t.buffer = tfd_buffer_slice(value->buffer, view->offset, size);
+    if (size > 0 && !t.buffer)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "no memory for a part of variable %s", view->name);
+    *out = t;
+    return TFD_OK;
 }
 
 void tfd_variable_leave_views(struct tfd_variable *v)
@@ -59,19 +69,22 @@ void tfd_variable_leave_views(struct tfd_variable *v)
     while (v->views) {
         struct tfd_variable *view = v->views;
 
-        view->value = in_shape_of(view, &v->value);
+        view->value = tfd_tensor_ref(&v->value);
         detach(view);
     }
 }
 
 enum tfd_code tfd_variable_view_read(struct tfd_variable *view,
-                                     struct tfd_tensor *out)
+                                     struct tfd_tensor *out,
+                                     struct tfd_status *st)
 {
+    enum tfd_code rc;
+
     tfd_lock(&view->of->lock);
-    *out =
-        in_shape_of(view, is_attached(view) ? &view->of->value : &view->value);
+    rc = shown(view, is_attached(view) ? &view->of->value : &view->value, out,
+               st);
     tfd_unlock(&view->of->lock);
-    return TFD_OK;
+    return rc;
 }
 
 static void view_free(struct tfd_resource *r)
@@ -94,10 +107,40 @@ static const struct tfd_resource_type view_type = {
     .free = view_free,
 };
 
-enum tfd_code tfd_variable_view(struct tfd_variable *v,
-                                const struct tfd_tensor *seen,
-                                struct tfd_variable **out,
-                                struct tfd_status *st)
+/* Where part lies in seen, and seen in the variable's memory. */
+static size_t offset_of(const struct tfd_variable *v,
+                        const struct tfd_tensor *seen,
+                        const struct tfd_tensor *part)
+{
+    const char *from = tfd_tensor_data(seen), *to = tfd_tensor_data(part);
+
+    return v->offset + (from && to ? (size_t)(to - from) : 0);
+}
+
+/* The view shows what its variable has from now on, unless that has let go of
+ * what was seen: then the part itself. */
+static void bind_view(struct tfd_variable *view, struct tfd_variable *v,
+                      const struct tfd_tensor *seen,
+                      const struct tfd_tensor *part)
+{
+    struct tfd_variable *base = view->of;
+
+    tfd_lock(&base->lock);
+    if (is_attached(v) &&
+        (v->of || tfd_tensor_size(&base->value) == tfd_tensor_size(seen))) {
+        view->offset = offset_of(v, seen, part);
+        attach(base, view);
+    } else {
+        view->value = tfd_tensor_ref(part);
+    }
+    tfd_unlock(&base->lock);
+}
+
+enum tfd_code tfd_variable_view_part(struct tfd_variable *v,
+                                     const struct tfd_tensor *seen,
+                                     const struct tfd_tensor *part,
+                                     struct tfd_variable **out,
+                                     struct tfd_status *st)
 {
     struct tfd_variable *view = calloc(1, sizeof(*view));
     struct tfd_variable *base = variable_of(v);
@@ -110,16 +153,18 @@ enum tfd_code tfd_variable_view(struct tfd_variable *v,
     tfd_resource_ref(&base->resource);
     view->of = base;
     view->name = base->name;
-    view->dtype = seen->dtype;
-    view->shape = seen->shape;
+    view->dtype = part->dtype;
+    view->shape = part->shape;
     view->initialized = true;
-    tfd_lock(&base->lock);
-    if (is_attached(v) &&
-        tfd_tensor_size(&base->value) == tfd_tensor_size(seen))
-        attach(base, view);
-    else
-        view->value = tfd_tensor_ref(seen);
-    tfd_unlock(&base->lock);
+    bind_view(view, v, seen, part);
     *out = view;
     return TFD_OK;
+}
+
+enum tfd_code tfd_variable_view(struct tfd_variable *v,
+                                const struct tfd_tensor *seen,
+                                struct tfd_variable **out,
+                                struct tfd_status *st)
+{
+    return tfd_variable_view_part(v, seen, seen, out, st);
 }

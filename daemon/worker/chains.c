@@ -22,12 +22,12 @@ struct uses {
     int32_t chain;    /* ... which is that of this last node */
     int32_t joined;   /* the chain that it is in; -1 */
     bool waited_for;  /* by a control edge */
+    bool passes;      /* a reference may come out as a value (late.c) */
 };
 
 struct search {
     struct tfd_compiler *c;
     struct uses *uses;
-    bool refs;                           /* the graph has reference variables */
     int32_t member[TFD_CHAIN_NODES_MAX]; /* last node first */
     int32_t count;
 };
@@ -72,12 +72,37 @@ static bool has_refs(const struct tfd_graph *g)
  * (late.c): a chain would read it later than its first node does. */
 static bool may_be_reference(const struct search *s, struct tfd_edge from)
 {
-    const struct tfd_plan_node *p = &s->c->nodes[from.node];
     const struct tfd_node *n = s->c->g->nodes[from.node];
 
-    return s->refs && (tfd_dtype_is_ref(n->out_types[from.output]) ||
-                       p->kind == TFD_EXEC_PASS || p->kind == TFD_EXEC_SWITCH ||
-                       p->kind == TFD_EXEC_MERGE || tfd_late_forwards(n));
+    return tfd_dtype_is_ref(n->out_types[from.output]) ||
+           s->uses[from.node].passes;
+}
+
+/* Of a Merge it is not known: what a loop brings back comes later. */
+static bool passes_reference(const struct search *s, int32_t node)
+{
+    const struct tfd_plan_node *p = &s->c->nodes[node];
+    const struct tfd_node *n = s->c->g->nodes[node];
+
+    if (p->kind == TFD_EXEC_MERGE)
+        return true;
+    if (p->kind != TFD_EXEC_PASS && p->kind != TFD_EXEC_SWITCH &&
+        !tfd_late_forwards(n))
+        return false;
+    for (int32_t j = 0; j < n->in_count; j++)
+        if (may_be_reference(s, source_of(s, n->in[j])))
+            return true;
+    return false;
+}
+
+static void find_references(struct search *s)
+{
+    const struct tfd_compiler *c = s->c;
+
+    if (!has_refs(c->g))
+        return;
+    for (int32_t i = 0; i < c->g->count; i++)
+        s->uses[c->order[i]].passes = passes_reference(s, c->order[i]);
 }
 
 static bool may_join(const struct search *s, int32_t node)
@@ -236,7 +261,7 @@ static enum tfd_code make(struct search *s, struct tfd_status *st)
 
 enum tfd_code tfd_compile_chains(struct tfd_compiler *c, struct tfd_status *st)
 {
-    struct search s = {.c = c, .refs = has_refs(c->g)};
+    struct search s = {.c = c};
 
     if (!c->env->chains)
         return TFD_OK;
@@ -246,6 +271,7 @@ enum tfd_code tfd_compile_chains(struct tfd_compiler *c, struct tfd_status *st)
     for (int32_t i = 0; i < c->g->count; i++)
         s.uses[i].chain = s.uses[i].joined = -1;
     count_uses(&s);
+    find_references(&s);
     for (int32_t i = c->g->count - 1; i >= 0; i--) {
         int32_t last = c->order[i];
 

@@ -115,14 +115,41 @@ static bool enters_late(const struct tfd_wiring *w,
     return bit ? (w->written_while & bit) != 0 : w->has_writer;
 }
 
-/* Kernels whose output shares their input's memory in TensorFlow, some only
- * where there is nothing to do.  Whether it does here the runner sees, so none
- * of these may compute in place. */
+/* Kernels whose outputs share their input's memory in TensorFlow, some only
+ * where there is nothing to do, or where whole rows of it are taken.  Whether
+ * one does here the runner sees. */
 static const char *const forwarders[] = {
-    "Bitcast",       "BroadcastTo", "ExpandDims",
-    "CheckNumerics", "Reshape",     "PlaceholderWithDefault",
-    "Slice",         "Squeeze",     "Transpose",
+    "AddN",
+    "All",
+    "Any",
+    "BatchToSpaceND",
+    "Bitcast",
+    "BroadcastTo",
+    "Cast",
+    "CheckNumerics",
+    "CheckNumericsV2",
+    "ExpandDims",
+    "MatrixBandPart",
+    "Max",
+    "Mean",
+    "Min",
+    "MirrorPad",
+    "Pack",
+    "Pad",
+    "PadV2",
+    "PlaceholderWithDefault",
+    "Prod",
+    "Reshape",
+    "Slice",
+    "SpaceToBatchND",
+    "Split",
+    "SplitV",
+    "Squeeze",
     "StridedSlice",
+    "Sum",
+    "Tile",
+    "Transpose",
+    "Unpack",
 };
 
 bool tfd_late_forwards(const struct tfd_node *n)
@@ -133,8 +160,8 @@ bool tfd_late_forwards(const struct tfd_node *n)
     return false;
 }
 
-/* A Send may be: not those of a GPU's memory, nor one in a loop, whose iteration
- * may be gone when it would run. */
+/* A Send may be: not those of a GPU's memory, nor one in a loop, whose
+ * iteration may be gone when it would run. */
 static bool puts_off(const struct tfd_wiring *w, const struct tfd_exec_node *x)
 {
     return (x->kind == TFD_EXEC_KERNEL || x->kind == TFD_EXEC_SEND) &&

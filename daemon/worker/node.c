@@ -286,15 +286,23 @@ static enum tfd_code bind_passed(const struct tfd_exec_node *n,
     return TFD_OK;
 }
 
-/* The reference among n's inputs whose memory `out` shares; NULL. */
-static struct tfd_variable *shared_with(const struct tfd_iter *it,
-                                        const struct tfd_exec_node *n,
-                                        const struct tfd_tensor *out)
+/* Memory that both have now is shared. */
+static bool is_part(const struct tfd_tensor *part, const struct tfd_tensor *t)
 {
-    for (int32_t i = n->slot; out->buffer && i < n->slot + n->in_count; i++)
-        if (it->refs[i] && it->slots[i].buffer == out->buffer)
-            return it->refs[i];
-    return NULL;
+    const char *at = tfd_tensor_data(part), *from = tfd_tensor_data(t);
+
+    return at && from && at >= from && at < from + tfd_tensor_size(t);
+}
+
+/* The slot of the reference whose memory `out` shares; -1. */
+static int32_t shared_with(const struct tfd_iter *it,
+                           const struct tfd_exec_node *n,
+                           const struct tfd_tensor *out)
+{
+    for (int32_t i = n->slot; i < n->slot + n->in_count; i++)
+        if (it->refs[i] && is_part(out, &it->slots[i]))
+            return i;
+    return -1;
 }
 
 /* Outputs that share memory with a reference become views. */
@@ -305,11 +313,12 @@ static enum tfd_code bind_computed(const struct tfd_iter *it,
                                    struct tfd_status *st)
 {
     for (int32_t i = 0; i < n->out_count; i++) {
-        struct tfd_variable *v = shared_with(it, n, &out[i]);
+        int32_t slot = shared_with(it, n, &out[i]);
 
-        if (!v)
+        if (slot < 0)
             continue;
-        TFD_TRY(tfd_variable_view(v, &out[i], &refs[i], st));
+        TFD_TRY(tfd_variable_view_part(it->refs[slot], &it->slots[slot],
+                                       &out[i], &refs[i], st));
         empty(&out[i]);
     }
     return TFD_OK;

@@ -111,14 +111,15 @@ def carried():
     return v, [done[1]], [2 + 3 + 4]
 
 
-def reshaped(shape, make):
+def reshaped(shape, make, sees=7):
     """Sees what is assigned after it was made, in its own shape."""
     def program():
         v = variable(np.ones(shape))
         kept = make(v.value())
+        kept = kept if isinstance(kept, list) else [kept]
         assigned = after(kept, lambda: v.assign_add(np.full(shape, 6)))
-        want = np.full(kept.shape.as_list(), np.float32(7))
-        return v, [after(assigned, lambda: kept + 0)], [want]
+        return v, [after(assigned, lambda: k + 0) for k in kept], [
+            np.full(k.shape.as_list(), np.float32(sees)) for k in kept]
     return program
 
 
@@ -130,6 +131,84 @@ RESHAPED = {
     "stop_gradient": ([2], tf.stop_gradient),
     "check_numerics": ([2], lambda x: tf.debugging.check_numerics(x, "no")),
     "placeholder": ([2], lambda x: tf.placeholder_with_default(x, [2])),
+}
+
+
+R = tf.raw_ops
+NONE = np.zeros([0], np.int32)
+PADS = [[0, 0], [0, 0]]
+ROWS = [4, 16]  # of 64 bytes, as TensorFlow wants it of memory that is shared
+
+# What has nothing to do, and whole rows.
+SHARED = {
+    "split": ([4, 3], lambda x: list(R.Split(axis=1, value=x, num_split=1))),
+    "split_rows": (ROWS, lambda x: list(
+        R.Split(axis=0, value=x, num_split=2))),
+    "split_v": ([4, 3], lambda x: list(
+        R.SplitV(value=x, size_splits=[4], axis=0, num_split=1))),
+    "split_v_rows": (ROWS, lambda x: list(
+        R.SplitV(value=x, size_splits=[1, 0, 3], axis=0, num_split=3))),
+    "pack": ([4, 3], lambda x: R.Pack(values=[x], axis=1)),
+    "unpack_rows": (ROWS, lambda x: list(R.Unpack(value=x, num=4, axis=0))),
+    "tile": ([4, 3], lambda x: R.Tile(input=x, multiples=[1, 1])),
+    "pad": ([4, 3], lambda x: R.Pad(input=x, paddings=PADS)),
+    "pad_v2": ([4, 3], lambda x: R.PadV2(
+        input=x, paddings=PADS, constant_values=np.float32(5))),
+    "mirror_pad": ([4, 3], lambda x: R.MirrorPad(
+        input=x, paddings=PADS, mode="REFLECT")),
+    "slice": ([4, 3], lambda x: R.Slice(input=x, begin=[0, 0], size=[-1, -1])),
+    "slice_rows": (ROWS, lambda x: R.Slice(
+        input=x, begin=[1, 0], size=[2, 16])),
+    "slice_vector": ([64], lambda x: R.Slice(
+        input=x, begin=[16], size=[32])),
+    "strided_rows": (ROWS, lambda x: x[1:3]),
+    "strided_row": (ROWS, lambda x: x[2]),
+    "strided_new": (ROWS, lambda x: x[1:3, tf.newaxis]),
+    "strided_vector": ([64], lambda x: x[16:]),
+    "rows_of_rows": (ROWS, lambda x: tf.reshape(x[1:3][1:2], [-1])),
+    "add_n": ([4, 3], lambda x: R.AddN(inputs=[x])),
+    "cast": ([4, 3], lambda x: R.Cast(x=x, DstT=tf.float32)),
+    "transpose": ([4, 1, 3], lambda x: R.Transpose(x=x, perm=[1, 0, 2])),
+    "space_batch": ([1, 4, 4, 2], lambda x: R.SpaceToBatchND(
+        input=x, block_shape=[1, 1], paddings=PADS)),
+    "batch_space": ([1, 4, 4, 2], lambda x: R.BatchToSpaceND(
+        input=x, block_shape=[1, 1], crops=PADS)),
+    "sum_of_none": ([4, 3], lambda x: R.Sum(input=x, axis=NONE)),
+    "mean_of_one": ([4, 1], lambda x: R.Mean(input=x, axis=[1])),
+    "max_of_one": ([1, 3], lambda x: R.Max(input=x, axis=[0])),
+    "band": ([4, 3], lambda x: R.MatrixBandPart(
+        input=x, num_lower=-1, num_upper=3)),
+    "check_numerics_v2": ([4, 3], lambda x: R.CheckNumericsV2(
+        tensor=x, message="no")),
+}
+# Values of their own: parts that are not aligned, and what does something.
+COPIED = {
+    "split_columns": (ROWS, lambda x: list(
+        R.Split(axis=1, value=x, num_split=2))),
+    "split_short_rows": ([4, 3], lambda x: list(
+        R.Split(axis=0, value=x, num_split=2))),
+    "split_vector": ([64], lambda x: list(
+        R.Split(axis=0, value=x, num_split=2))),
+    "pack_two": ([4, 3], lambda x: R.Pack(values=[x, x], axis=0)),
+    "unpack_columns": ([16, 1], lambda x: list(
+        R.Unpack(value=x, num=1, axis=1))),
+    "unpack_short_rows": ([1, 3], lambda x: list(
+        R.Unpack(value=x, num=1, axis=0))),
+    "slice_columns": (ROWS, lambda x: R.Slice(
+        input=x, begin=[0, 0], size=[4, 8])),
+    "slice_short_rows": ([4, 3], lambda x: R.Slice(
+        input=x, begin=[1, 0], size=[2, 3])),
+    "slice_vector_within": ([64], lambda x: R.Slice(
+        input=x, begin=[1], size=[16])),
+    "strided_backwards": (ROWS, lambda x: x[::-1]),
+    "strided_steps": (ROWS, lambda x: x[::2]),
+    "strided_element": ([64], lambda x: x[16]),
+    "concat": ([4, 3], lambda x: R.ConcatV2(
+        values=[x, tf.zeros([0, 3])], axis=0)),
+    "transpose_two": ([4, 3], lambda x: R.Transpose(x=x, perm=[1, 0])),
+    "sum_of_rows": (ROWS, lambda x: R.Sum(input=x, axis=[0]) / 4),
+    "gather": (ROWS, lambda x: R.GatherV2(
+        params=x, indices=[0, 1, 2, 3], axis=0)),
 }
 
 
@@ -241,7 +320,10 @@ PROGRAMS = (squares, doubles, condition_sees_the_body, nested, branch,
             reshaped_in_a_branch, grown, grown_and_shrunk,
             assigned_another_shape, assigned_what_was_computed,
             fetched_reshaped, fetched_of_another_shape) + tuple(
-                named(name, reshaped(*row)) for name, row in RESHAPED.items())
+                named(name, reshaped(*row))
+                for name, row in {**RESHAPED, **SHARED}.items()) + tuple(
+                    named(name, reshaped(*row, sees=1))
+                    for name, row in COPIED.items())
 
 
 def matches(got, want):

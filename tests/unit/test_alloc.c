@@ -281,6 +281,27 @@ static void test_a_slice_shows_and_keeps_its_parent(void **state)
     assert_int_equal(stats().in_use, 0);
 }
 
+static void test_a_slice_of_a_slice_keeps_the_whole(void **state)
+{
+    struct tfd_buffer *parent = tfd_buffer_new(100);
+    struct tfd_buffer *slice = tfd_buffer_slice(parent, 10, 50);
+    struct tfd_buffer *inner = tfd_buffer_slice(slice, 5, 20);
+
+    (void)state;
+    assert_true(tfd_buffer_sole(slice));
+    assert_ptr_equal(inner->data, (char *)parent->data + 15);
+    assert_true(tfd_buffer_is_slice(slice) && tfd_buffer_is_slice(inner));
+    assert_false(tfd_buffer_is_slice(parent));
+    assert_false(tfd_buffer_is_small_slice(parent));
+    assert_false(tfd_buffer_is_small_slice(slice)); /* half */
+    assert_true(tfd_buffer_is_small_slice(inner));
+    tfd_buffer_unref(parent);
+    tfd_buffer_unref(slice);
+    memset(inner->data, 1, inner->size);
+    tfd_buffer_unref(inner);
+    assert_int_equal(stats().in_use, 0);
+}
+
 static void churn(void *arg, int64_t begin, int64_t end)
 {
     struct tfd_buffer *shared = arg;
@@ -333,6 +354,7 @@ int main(void)
         TEST(test_a_refused_charge_changes_no_sum),
         TEST(test_the_peak_remembers),
         TEST(test_a_slice_shows_and_keeps_its_parent),
+        TEST(test_a_slice_of_a_slice_keeps_the_whole),
         TEST(test_threads_may_do_all_of_it_at_once),
     };
 

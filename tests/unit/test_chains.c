@@ -269,6 +269,13 @@ static void test_what_was_read_of_a_reference_is_no_input(void **state)
     wrig_const(&w, "c", 1);
     wrig_node(&w, "read", "Identity", "c,^c");
     assert_chains(graph_of(ROWS(rows), false), 1, 4);
+    /* Nor is it where the graph has a variable, but it is not read. */
+    wrig_attr_type(&w, "dtype", TFD_FLOAT);
+    tfd_attr_put_shape(wrig_attr(&w, "shape"), &(struct tfd_shape){0, {0}});
+    wrig_node(&w, "v", "VariableV2", "");
+    wrig_const(&w, "c", 1);
+    wrig_node(&w, "read", "Identity", "c,^v");
+    assert_chains(graph_of(ROWS(rows), false), 1, 4);
 }
 
 static void test_a_chain_waits_for_what_its_last_node_waits_for(void **state)

@@ -156,6 +156,82 @@ static void test_an_alias_has_another_shape(void **state)
     tfd_tensor_unref(&in);
 }
 
+static void test_a_part_shows_the_elements_of_its_input(void **state)
+{
+    struct tfd_tensor in = vector(TFD_DOUBLE, 64), out;
+    const struct tfd_shape shape = {2, {2, 8}};
+    struct tfd_kctx k = {.in = &in, .in_count = 1, .out = &out, .out_count = 1};
+
+    (void)state;
+    assert_true(tfd_kctx_output_part(&k, 0, 0, &shape, 24));
+    assert_ptr_equal(tfd_tensor_data(&out),
+                     (double *)tfd_tensor_data(&in) + 24);
+    assert_int_equal(out.buffer->size, 128);
+    assert_int_equal(out.shape.rank, 2);
+    tfd_tensor_unref(&in);
+    memset(tfd_tensor_data(&out), 0, tfd_tensor_size(&out));
+    tfd_tensor_unref(&out);
+}
+
+static void test_not_everything_is_shown_in_part(void **state)
+{
+    static const struct {
+        enum tfd_dtype dtype;
+        int64_t n, part;
+    } bad[] = {
+        {TFD_FLOAT, 64, 0},  /* nothing */
+        {TFD_STRING, 64, 8}, /* what elements own */
+        {TFD_FLOAT, 64, 3},  /* little, which would keep much */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        struct tfd_tensor in = vector(bad[i].dtype, bad[i].n);
+        struct tfd_tensor out = TFD_TENSOR_INIT;
+        const struct tfd_shape shape = {1, {bad[i].part}};
+        struct tfd_kctx k = {
+            .in = &in, .in_count = 1, .out = &out, .out_count = 1};
+
+        assert_false(tfd_kctx_output_part(&k, 0, 0, &shape, 0));
+        assert_null(out.buffer);
+        tfd_tensor_unref(&in);
+    }
+}
+
+/* A reference variable's is shown however small it is. */
+static void test_little_of_a_reference_is_shown(void **state)
+{
+    struct tfd_tensor in = vector(TFD_FLOAT, 64), out;
+    struct tfd_variable *ref = (struct tfd_variable *)&in;
+    const struct tfd_shape one = {0, {0}};
+    struct tfd_kctx k = {
+        .in = &in, .in_count = 1, .ref = &ref, .out = &out, .out_count = 1};
+
+    (void)state;
+    assert_true(tfd_kctx_output_part(&k, 0, 0, &one, 63));
+    assert_ptr_equal(tfd_tensor_data(&out), (float *)tfd_tensor_data(&in) + 63);
+    tfd_tensor_unref(&in);
+    tfd_tensor_unref(&out);
+}
+
+static void test_rows_are_aligned_by_their_size(void **state)
+{
+    static const struct {
+        struct tfd_shape shape;
+        bool is;
+    } rows[] = {
+        {{2, {4, 16}}, true},   {{2, {4, 15}}, false}, {{1, {64}}, false},
+        {{3, {3, 4, 4}}, true}, {{0, {0}}, false},     {{2, {0, 16}}, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct tfd_tensor t = {TFD_FLOAT, rows[i].shape, NULL};
+
+        assert_int_equal(tfd_rows_aligned(&t), rows[i].is);
+    }
+}
+
 /* ---- Loops --------------------------------------------------------------- */
 
 struct count {
@@ -251,6 +327,10 @@ int main(void)
         cmocka_unit_test(test_strings_are_never_taken_over),
         cmocka_unit_test(test_candidates_are_tried_in_turn),
         cmocka_unit_test(test_an_alias_has_another_shape),
+        cmocka_unit_test(test_a_part_shows_the_elements_of_its_input),
+        cmocka_unit_test(test_not_everything_is_shown_in_part),
+        cmocka_unit_test(test_little_of_a_reference_is_shown),
+        cmocka_unit_test(test_rows_are_aligned_by_their_size),
         cmocka_unit_test(test_small_loops_stay_on_the_caller),
         cmocka_unit_test(test_bytes_tell_whether_a_loop_is_shared),
         cmocka_unit_test(test_without_a_runtime_loops_are_whole),

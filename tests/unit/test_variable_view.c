@@ -180,6 +180,83 @@ static void test_no_elements_may_become_some(void **state)
     tfd_resource_unref(&view->resource);
 }
 
+/* ---- Parts --------------------------------------------------------------- */
+
+/* The elements of `of` from `first` on. */
+static struct tfd_variable *part_of(struct tfd_variable *of,
+                                    struct tfd_shape shape, int64_t first)
+{
+    struct tfd_tensor seen = TFD_TENSOR_INIT, part;
+    struct tfd_variable *view;
+
+    assert_int_equal(tfd_variable_read(of, &seen, NULL), TFD_OK);
+    part = (struct tfd_tensor){TFD_FLOAT, shape, NULL};
+    part.buffer = tfd_buffer_slice(seen.buffer, (size_t)first * sizeof(float),
+                                   tfd_tensor_size(&part));
+    assert_int_equal(tfd_variable_view_part(of, &seen, &part, &view, NULL),
+                     TFD_OK);
+    tfd_tensor_unref(&seen);
+    tfd_tensor_unref(&part);
+    return view;
+}
+
+static void test_a_part_sees_its_elements(void **state)
+{
+    const struct tfd_shape two = {1, {2}};
+    struct tfd_variable *part, *inner;
+
+    (void)state;
+    assign((struct tfd_shape){1, {8}}, 1);
+    part = part_of(v, (struct tfd_shape){2, {2, 2}}, 3);
+    inner = part_of(part, two, 2);
+    expect(part, (struct tfd_shape){2, {2, 2}}, 4);
+    expect(inner, two, 6);
+    assign((struct tfd_shape){2, {4, 2}}, 10);
+    expect(part, (struct tfd_shape){2, {2, 2}}, 13);
+    tfd_resource_unref(&part->resource);
+    expect(inner, two, 15);
+    assert_ptr_equal(inner->of, v);
+    tfd_resource_unref(&inner->resource);
+}
+
+static void test_a_part_keeps_memory_that_was_replaced(void **state)
+{
+    const struct tfd_shape two = {1, {2}}, one = {1, {1}};
+    struct tfd_variable *part, *inner;
+
+    (void)state;
+    assign((struct tfd_shape){1, {4}}, 1);
+    part = part_of(v, two, 2);
+    assign((struct tfd_shape){1, {9}}, 50);
+    expect(part, two, 3);
+    inner = part_of(part, one, 1);
+    expect(inner, one, 4);
+    assign((struct tfd_shape){1, {4}}, 70);
+    expect(part, two, 3);
+    tfd_resource_unref(&part->resource);
+    expect(inner, one, 4);
+    tfd_resource_unref(&inner->resource);
+}
+
+/* A variable that has a part of something else is not written in place. */
+static void test_a_value_that_is_a_part_is_copied_first(void **state)
+{
+    const struct tfd_shape four = {1, {4}}, two = {1, {2}};
+    struct tfd_tensor whole = floats(&four, 1);
+    struct tfd_tensor part = {TFD_FLOAT, two, NULL};
+
+    (void)state;
+    part.buffer = tfd_buffer_slice(whole.buffer, 8, 8);
+    tfd_variable_set(v, &part);
+    tfd_variables_lock(&v, 1);
+    assert_int_equal(tfd_variable_writable(v, NULL), TFD_OK);
+    ((float *)tfd_tensor_data(&v->value))[0] = 9;
+    tfd_variables_unlock(&v, 1);
+    assert_true(((float *)tfd_tensor_data(&whole))[2] == 3);
+    assert_true(((float *)tfd_tensor_data(&v->value))[1] == 4);
+    tfd_tensor_unref(&whole);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -192,6 +269,9 @@ int main(void)
         TEST(test_a_view_of_what_is_gone_shows_what_was_seen),
         TEST(test_what_was_read_through_a_view_stays),
         TEST(test_no_elements_may_become_some),
+        TEST(test_a_part_sees_its_elements),
+        TEST(test_a_part_keeps_memory_that_was_replaced),
+        TEST(test_a_value_that_is_a_part_is_copied_first),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
