@@ -76,13 +76,11 @@
     v[2] = v[2] * s[2] + g * s[0] / sqrt(v[1] + s[3]); \
     v[0] -= v[2];
 
-/* s: lr l1 l2 lr_power; `by` is the gradient with shrinkage */
-#define TFD_TRAIN_FTRL_CORE(C, by, power_at)                                 \
-    C power = s[power_at], lr = s[0], l1 = s[1], l2 = s[2];                  \
-    C accum = v[1] + g * g, quadratic;                                       \
-    C sigma = power == (C)-0.5 ? sqrt(accum) - sqrt(v[1])                    \
-                               : pow(accum, -power) - pow(v[1], -power);     \
-    C root = power == (C)-0.5 ? sqrt(accum) : pow(accum, -power);            \
+/* s: lr l1 l2 lr_power; `by` is the gradient with shrinkage, raise(x) what x is
+ * to the power of -lr_power */
+#define TFD_TRAIN_FTRL_CORE(C, by, raise)                                    \
+    C lr = s[0], l1 = s[1], l2 = s[2], accum = v[1] + g * g, quadratic;      \
+    C root = raise(accum), sigma = root - raise(v[1]);                       \
     if (option) {                                                            \
         v[2] += (by)*lr - sigma * v[0];                                      \
         l1 *= lr;                                                            \
@@ -94,11 +92,21 @@
     v[0] = fabs(v[2]) > l1 ? (copysign(l1, v[2]) - v[2]) / quadratic : (C)0; \
     v[1] = accum;
 
-#define TFD_TRAIN_FTRL(C) TFD_TRAIN_FTRL_CORE(C, g, 3)
+/* A power of -0.5, as nearly everyone has it, is a root: TensorFlow computes
+ * it so, and loops of their own for it are vectorised. */
+#define TFD_TRAIN_ROOT(x) sqrt(x)
+#define TFD_TRAIN_POWER_3(x) (s[3] == (-0.5f) ? sqrt(x) : pow(x, -s[3]))
+#define TFD_TRAIN_POWER_4(x) (s[4] == (-0.5f) ? sqrt(x) : pow(x, -s[4]))
+
+#define TFD_TRAIN_FTRL(C) TFD_TRAIN_FTRL_CORE(C, g, TFD_TRAIN_POWER_3)
+#define TFD_TRAIN_FTRL_ROOT(C) TFD_TRAIN_FTRL_CORE(C, g, TFD_TRAIN_ROOT)
 /* s: lr l1 l2 l2_shrinkage lr_power */
 #define TFD_TRAIN_FTRL_V2(C)           \
     C shrunk = g + (C)2 * s[3] * v[0]; \
-    TFD_TRAIN_FTRL_CORE(C, shrunk, 4)
+    TFD_TRAIN_FTRL_CORE(C, shrunk, TFD_TRAIN_POWER_4)
+#define TFD_TRAIN_FTRL_V2_ROOT(C)      \
+    C shrunk = g + (C)2 * s[3] * v[0]; \
+    TFD_TRAIN_FTRL_CORE(C, shrunk, TFD_TRAIN_ROOT)
 
 #define TFD_TRAIN_GRADIENT_DESCENT(C) v[0] -= g * s[0];
 
