@@ -19,7 +19,6 @@
 #include "kernels/check.h"
 #include "kernels/families.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -344,9 +343,6 @@ struct job {
     print_fn *print;
     plain_fn *plain; /* or NULL */
     struct tfd_tstring *y;
-    struct tfd_status *st;
-    atomic_flag failing; /* who sets it writes *st and the code */
-    _Atomic enum tfd_code code;
 };
 
 static enum tfd_code write_element(const struct job *j, int64_t i,
@@ -365,27 +361,23 @@ static enum tfd_code write_element(const struct job *j, int64_t i,
     return tfd_tstring_set(&j->y[i], tfd_bytes_view(text), st);
 }
 
-static void write_range(void *arg, int64_t begin, int64_t end)
+static enum tfd_code write_range(void *arg, int64_t begin, int64_t end,
+                                 struct tfd_status *st)
 {
-    struct job *j = arg;
-    struct tfd_status st = TFD_STATUS_INIT;
+    const struct job *j = arg;
     struct tfd_bytes text;
     enum tfd_code code = TFD_OK;
 
     tfd_bytes_init(&text, (size_t)TFD_GRPC_MESSAGE_SIZE_MAX);
     for (int64_t i = begin; i < end && code == TFD_OK && !tfd_halted(); i++)
-        code = write_element(j, i, &text, &st);
+        code = write_element(j, i, &text, st);
     tfd_bytes_deinit(&text);
-    if (code != TFD_OK && !atomic_flag_test_and_set(&j->failing)) {
-        if (j->st)
-            *j->st = st;
-        j->code = code;
-    }
+    return code;
 }
 
 static enum tfd_code as_string(struct tfd_kctx *k, struct tfd_status *st)
 {
-    struct job j = {.state = k->state, .st = st, .failing = ATOMIC_FLAG_INIT};
+    struct job j = {.state = k->state};
 
     TFD_TRY(tfd_kctx_output(k, 0, TFD_STRING, &k->in[0].shape, st));
     j.x = tfd_tensor_data(&k->in[0]);
@@ -393,9 +385,8 @@ static enum tfd_code as_string(struct tfd_kctx *k, struct tfd_status *st)
     j.print = printers[k->in[0].dtype];
     j.plain = j.state->plain ? plain_ones[k->in[0].dtype] : NULL;
     j.y = tfd_tensor_data(&k->out[0]);
-    tfd_kctx_parallel(k, tfd_tensor_elements(&k->in[0]), ELEMENT_COST,
-                      write_range, &j);
-    return j.code;
+    return tfd_kctx_try(k, tfd_tensor_elements(&k->in[0]), ELEMENT_COST,
+                        write_range, &j, st);
 }
 
 static const struct tfd_opdef ops[] = {

@@ -18,6 +18,45 @@ void tfd_runs_around(const struct tfd_shape *s, int axis, int64_t *outer,
         *inner *= s->dim[d];
 }
 
+/* ---- Strings, handles, variants ------------------------------------------ */
+
+#define COUNTED_NS 10 /* an element */
+
+struct counted {
+    enum tfd_dtype dtype;
+    void *to;
+    int64_t to_row;
+    const void *from;
+    int64_t from_row, run;
+};
+
+/* Of all elements, one run after another. */
+static enum tfd_code copy_range(void *arg, int64_t begin, int64_t end,
+                                struct tfd_status *st)
+{
+    const struct counted *c = arg;
+
+    while (begin < end && !tfd_halted()) {
+        int64_t row = begin / c->run, at = begin % c->run;
+        int64_t n = c->run - at < end - begin ? c->run - at : end - begin;
+
+        TFD_TRY(tfd_elements_copy(
+            c->dtype, tfd_element_at(c->to, c->dtype, row * c->to_row + at),
+            tfd_element_of(c->from, c->dtype, row * c->from_row + at), n, st));
+        begin += n;
+    }
+    return TFD_OK;
+}
+
+static enum tfd_code copy_counted(struct tfd_kctx *k, struct counted *c,
+                                  int64_t count, struct tfd_status *st)
+{
+    return tfd_kctx_try(k, c->run > 0 ? c->run * count : 0, COUNTED_NS,
+                        copy_range, c, st);
+}
+
+/* ---- One part ------------------------------------------------------------ */
+
 enum tfd_code tfd_runs_copy(struct tfd_kctx *k, int out, int64_t dst_row,
                             int64_t dst_at, const struct tfd_tensor *src,
                             int64_t src_row, int64_t src_at, int64_t run,
@@ -47,11 +86,11 @@ enum tfd_code tfd_runs_copy(struct tfd_kctx *k, int out, int64_t dst_row,
                      tfd_element_of(from, dtype, src_at));
         return TFD_OK;
     }
-    for (int64_t i = 0; i < count && run > 0; i++)
-        TFD_TRY(tfd_elements_copy(
-            dtype, tfd_element_at(to, dtype, i * dst_row + dst_at),
-            tfd_element_of(from, dtype, i * src_row + src_at), run, st));
-    return TFD_OK;
+    return copy_counted(
+        k,
+        &(struct counted){dtype, tfd_element_at(to, dtype, dst_at), dst_row,
+                          tfd_element_of(from, dtype, src_at), src_row, run},
+        count, st);
 }
 
 /* ---- Several parts ------------------------------------------------------- */

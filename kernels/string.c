@@ -1,6 +1,7 @@
 /*
  * string.c - StringJoin, StaticRegexFullMatch, ShardedFilename.
  */
+#include "common/halt.h"
 #include "kernels/check.h"
 #include "kernels/families.h"
 #include "kernels/regex.h"
@@ -10,6 +11,9 @@
 #include <string.h>
 
 /* ---- StringJoin ---------------------------------------------------------- */
+
+#define PART_COST_NS 10
+#define ELEMENTS_BETWEEN_LOOKS 4096
 
 static enum tfd_code separator_prepare(const struct tfd_prepare *p, void *state,
                                        struct tfd_status *st)
@@ -49,12 +53,24 @@ static enum tfd_code join_one(struct tfd_kctx *k, int64_t i,
     return TFD_OK;
 }
 
+static enum tfd_code join_range(void *arg, int64_t begin, int64_t end,
+                                struct tfd_status *st)
+{
+    struct tfd_kctx *k = arg;
+    struct tfd_tstring *y = tfd_tensor_data(&k->out[0]);
+
+    for (int64_t i = begin; i < end; i++) {
+        if (i % ELEMENTS_BETWEEN_LOOKS == 0 && tfd_halted())
+            break;
+        TFD_TRY(join_one(k, i, &y[i], st));
+    }
+    return TFD_OK;
+}
+
 static enum tfd_code join_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     char have[TFD_SHAPE_TEXT_MAX], other[TFD_SHAPE_TEXT_MAX];
     struct tfd_shape shape = {0, {0}};
-    struct tfd_tstring *y;
-    int64_t n;
 
     for (int i = 0; i < k->in_count; i++) {
         if (k->in[i].shape.rank == 0)
@@ -67,11 +83,8 @@ static enum tfd_code join_compute(struct tfd_kctx *k, struct tfd_status *st)
         shape = k->in[i].shape;
     }
     TFD_TRY(tfd_kctx_output(k, 0, TFD_STRING, &shape, st));
-    y = tfd_tensor_data(&k->out[0]);
-    n = tfd_shape_elements(&shape);
-    for (int64_t i = 0; i < n; i++)
-        TFD_TRY(join_one(k, i, &y[i], st));
-    return TFD_OK;
+    return tfd_kctx_try(k, tfd_shape_elements(&shape),
+                        PART_COST_NS * k->in_count, join_range, k, st);
 }
 
 static enum tfd_code join_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
