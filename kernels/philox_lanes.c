@@ -1,7 +1,11 @@
 /*
- * philox_lanes.c - a lane of 64 bits has one word of one block's counter in its
- * low half: the product of 32 bits each that a round needs is one instruction,
- * which ignores the high half, so nothing ever clears that.
+ * philox_lanes.c - ten rounds on vectors of counters.
+ *
+ * A word of the counter takes the low half of a lane: there the instruction
+ * that multiplies 32 by 32 bits reads it, and leaves both halves of the product
+ * where the next round wants them.  What comes to be in a high half is never
+ * read, so nothing clears it.  Compilers do not find that instruction in C;
+ * everything else is C on vectors.
  */
 #include "kernels/philox_lanes.h"
 
@@ -9,109 +13,84 @@
 
 #include <string.h>
 
-static void plain_blocks(const struct tfd_philox *g, uint64_t first,
-                         uint64_t stride, int64_t count, uint32_t (*out)[4])
-{
-    for (int64_t i = 0; i < count; i++) {
-        struct tfd_philox at = *g;
-
-        tfd_philox_skip(&at, first + (uint64_t)i * stride);
-        tfd_philox_next(&at, out[i]);
-    }
-}
-
 #if defined(__x86_64__)
-
 #include <immintrin.h>
 
-/* Of 64 bits, in the order that leaves blocks in theirs: the halves of a pair
- * of lanes become the two words of a block each. */
-#define BLOCKS_OF_8 0, 4, 1, 5, 2, 6, 3, 7
-#define BLOCKS_OF_4 0, 2, 1, 3
+typedef uint64_t lanes2 __attribute__((vector_size(16)));
+typedef uint64_t lanes4 __attribute__((vector_size(32)));
+typedef uint64_t lanes8 __attribute__((vector_size(64)));
 
-/* A round of as many blocks as a vector has lanes. */
-#define ROUND(P, BITS)                                                         \
-    do {                                                                       \
-        a = P##_mul_epu32(c0, factor_a);                                       \
-        b = P##_mul_epu32(c2, factor_b);                                       \
-        c0 =                                                                   \
-            P##_xor_si##BITS(P##_xor_si##BITS(P##_srli_epi64(b, 32), c1), k0); \
-        c1 = b;                                                                \
-        c2 =                                                                   \
-            P##_xor_si##BITS(P##_xor_si##BITS(P##_srli_epi64(a, 32), c3), k1); \
-        c3 = a;                                                                \
-        k0 = P##_add_epi64(k0, weyl_a);                                        \
-        k1 = P##_add_epi64(k1, weyl_b);                                        \
-    } while (0)
+#define MULTIPLY2(a, b) (lanes2) _mm_mul_epu32((__m128i)(a), (__m128i)(b))
+#define MULTIPLY4(a, b) (lanes4) _mm256_mul_epu32((__m256i)(a), (__m256i)(b))
+#define MULTIPLY8(a, b) (lanes8) _mm512_mul_epu32((__m512i)(a), (__m512i)(b))
 
-/* NAME(): blocks of counters low, low + stride, ... in whole vectors of N,
- * two a turn; none carries into the counter's upper half. */
-#define DEFINE_VECTORS(NAME, INSTRUCTIONS, P, V, BITS, SET1, N, ORDER)        \
-    __attribute__((target(INSTRUCTIONS))) static void NAME(                   \
-        const struct tfd_philox *g, uint64_t low, uint64_t stride,            \
-        int64_t count, uint32_t(*out)[4])                                     \
+/* Both halves of a number of 128 bits; V has `step` lanes. */
+#define DEFINE_ROUNDS(name, instructions, V, step, multiply)                  \
+    __attribute__((target(instructions))) static void name(                   \
+        struct tfd_philox_lanes *l, const struct tfd_philox *g, uint64_t low, \
+        uint64_t high, const uint64_t skip[TFD_PHILOX_LANES])                 \
     {                                                                         \
-        static const uint64_t order[N] = {ORDER};                             \
-        V factor_a = SET1(TFD_PHILOX_MULTIPLIER_A);                           \
-        V factor_b = SET1(TFD_PHILOX_MULTIPLIER_B);                           \
-        V weyl_a = SET1(TFD_PHILOX_WEYL_A), weyl_b = SET1(TFD_PHILOX_WEYL_B); \
-        V word = SET1(UINT32_MAX);                                            \
-        uint64_t offsets[N];                                                  \
-        V offset;                                                             \
+        const V a = (V){0} + TFD_PHILOX_MULTIPLIER_A;                         \
+        const V b = (V){0} + TFD_PHILOX_MULTIPLIER_B;                         \
                                                                               \
-        for (int i = 0; i < N; i++)                                           \
-            offsets[i] = order[i] * stride;                                   \
-        memcpy(&offset, offsets, sizeof(offset));                             \
-        for (int64_t i = 0; i < count; i += N) {                              \
-            V at = P##_add_epi64(                                             \
-                SET1((long long)(low + (uint64_t)i * stride)), offset);       \
-            V c0 = at, c1 = P##_srli_epi64(at, 32);                           \
-            V c2 = SET1(g->counter[2]), c3 = SET1(g->counter[3]);             \
-            V k0 = SET1(g->key[0]), k1 = SET1(g->key[1]), a, b;               \
+        for (int i = 0; i < TFD_PHILOX_LANES; i += step) {                    \
+            V c0, c1, c2, c3;                                                 \
+            uint32_t k0 = g->key[0], k1 = g->key[1];                          \
                                                                               \
-            for (int r = 0; r < TFD_PHILOX_ROUNDS; r++)                       \
-                ROUND(P, BITS);                                               \
-            a = P##_or_si##BITS(P##_and_si##BITS(c0, word),                   \
-                                P##_slli_epi64(c1, 32));                      \
-            b = P##_or_si##BITS(P##_and_si##BITS(c2, word),                   \
-                                P##_slli_epi64(c3, 32));                      \
-            c0 = P##_unpacklo_epi64(a, b);                                    \
-            c1 = P##_unpackhi_epi64(a, b);                                    \
-            memcpy(out[i], &c0, sizeof(c0));                                  \
-            memcpy(out[i + N / 2], &c1, sizeof(c1));                          \
+            memcpy(&c0, &skip[i], sizeof(c0));                                \
+            c0 += low;                                                        \
+            c2 = high - (V)(c0 < low); /* the carry: true is -1 */            \
+            c1 = c0 >> 32;                                                    \
+            c3 = c2 >> 32;                                                    \
+            for (int round = 0; round < TFD_PHILOX_ROUNDS; round++) {         \
+                const V p = multiply(c0, a), q = multiply(c2, b);             \
+                                                                              \
+                c0 = q >> 32 ^ c1 ^ (uint64_t)k0;                             \
+                c1 = q;                                                       \
+                c2 = p >> 32 ^ c3 ^ (uint64_t)k1;                             \
+                c3 = p;                                                       \
+                k0 += TFD_PHILOX_WEYL_A;                                      \
+                k1 += TFD_PHILOX_WEYL_B;                                      \
+            }                                                                 \
+            c0 = (c0 & UINT32_MAX) | c1 << 32;                                \
+            c2 = (c2 & UINT32_MAX) | c3 << 32;                                \
+            memcpy(&l->pair[0][i], &c0, sizeof(c0));                          \
+            memcpy(&l->pair[1][i], &c2, sizeof(c2));                          \
         }                                                                     \
     }
 
-DEFINE_VECTORS(blocks_avx2, "avx2", _mm256, __m256i, 256, _mm256_set1_epi64x, 4,
-               BLOCKS_OF_4)
-DEFINE_VECTORS(blocks_avx512, TFD_SIMD_AVX512, _mm512, __m512i, 512,
-               _mm512_set1_epi64, 8, BLOCKS_OF_8)
+DEFINE_ROUNDS(rounds_sse2, "sse2", lanes2, 2, MULTIPLY2)
+DEFINE_ROUNDS(rounds_avx2, "avx2", lanes4, 4, MULTIPLY4)
+DEFINE_ROUNDS(rounds_avx512, TFD_SIMD_AVX512, lanes8, 8, MULTIPLY8)
 
-void tfd_philox_blocks(const struct tfd_philox *g, uint64_t first,
-                       uint64_t stride, int64_t count, uint32_t (*out)[4])
+void tfd_philox_lanes(struct tfd_philox_lanes *l, const struct tfd_philox *g,
+                      const uint64_t skip[TFD_PHILOX_LANES])
 {
-    int64_t whole = count / 8 * 8;
-    struct tfd_philox at = *g;
-    uint64_t low;
+    const uint64_t low = g->counter[0] | (uint64_t)g->counter[1] << 32;
+    const uint64_t high = g->counter[2] | (uint64_t)g->counter[3] << 32;
 
-    tfd_philox_skip(&at, first);
-    low = at.counter[0] | (uint64_t)at.counter[1] << 32;
-    if (!__builtin_cpu_supports("avx2") || low + (uint64_t)whole * stride < low)
-        whole = 0;
-    else if (tfd_simd_has_avx512())
-        blocks_avx512(&at, low, stride, whole, out);
+    if (tfd_simd_has_avx512())
+        rounds_avx512(l, g, low, high, skip);
+    else if (__builtin_cpu_supports("avx2"))
+        rounds_avx2(l, g, low, high, skip);
     else
-        blocks_avx2(&at, low, stride, whole, out);
-    plain_blocks(g, first + (uint64_t)whole * stride, stride, count - whole,
-                 out + whole);
+        rounds_sse2(l, g, low, high, skip);
 }
 
 #else
 
-void tfd_philox_blocks(const struct tfd_philox *g, uint64_t first,
-                       uint64_t stride, int64_t count, uint32_t (*out)[4])
+void tfd_philox_lanes(struct tfd_philox_lanes *l, const struct tfd_philox *g,
+                      const uint64_t skip[TFD_PHILOX_LANES])
 {
-    plain_blocks(g, first, stride, count, out);
+    for (int i = 0; i < TFD_PHILOX_LANES; i++) {
+        struct tfd_philox at = *g;
+        uint32_t x[4];
+
+        tfd_philox_skip(&at, skip[i]);
+        tfd_philox_next(&at, x);
+        l->pair[0][i] = x[0] | (uint64_t)x[1] << 32;
+        l->pair[1][i] = x[2] | (uint64_t)x[3] << 32;
+    }
 }
 
 #endif

@@ -1,6 +1,13 @@
 /*
- * philox_lanes.h - many blocks of a Philox stream at once, in the lanes of
- * vectors: the same blocks that tfd_philox_next() makes one by one.
+ * philox_lanes.h - many blocks of a Philox stream at once (philox.h), in vector
+ * lanes.
+ *
+ * A block depends on nothing but its counter, so a lane of 64 bits makes a
+ * block and nothing moves from one lane to another.  What is left in lane i are
+ * the four numbers of its block, as two pairs:
+ *
+ *     pair[0][i] = number 0 | number 1 << 32
+ *     pair[1][i] = number 2 | number 3 << 32
  *
  * Threads: pure.
  */
@@ -9,9 +16,16 @@
 
 #include "kernels/philox.h"
 
-/* out[i] is the block that is first + i * stride blocks after the generator's
- * place; that number fits 64 bits. */
-void tfd_philox_blocks(const struct tfd_philox *g, uint64_t first,
-                       uint64_t stride, int64_t count, uint32_t (*out)[4]);
+/* Blocks at once.  A compiler unrolls shorter loops over them before it could
+ * vectorise these. */
+#define TFD_PHILOX_LANES 32
+
+struct tfd_philox_lanes {
+    uint64_t pair[2][TFD_PHILOX_LANES];
+};
+
+/* In lane i the block of g after skip[i] others; g stays as it is. */
+void tfd_philox_lanes(struct tfd_philox_lanes *l, const struct tfd_philox *g,
+                      const uint64_t skip[TFD_PHILOX_LANES]);
 
 #endif

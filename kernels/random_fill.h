@@ -21,8 +21,9 @@
  *   truncated normals of absolute value below 2, others drawn again; each
  *             group has 64 blocks per element to draw from
  *
- * Logarithm, sine and cosine are the C library's, as in TensorFlow.  For half
- * and bfloat16 they are computed in float and rounded.
+ * Logarithm, sine and cosine have the values of the C library's, as in
+ * TensorFlow; those of floats are computed in vector lanes (vector_normal.h).
+ * For half and bfloat16 they are computed in float and rounded.
  *
  * Threads: any; a fill writes only its groups' elements.
  */

@@ -247,26 +247,26 @@ tfd_random_make_at(const struct tfd_random_fill *f, int64_t group,
 /* KIND, DTYPE, T, maker, elements of a group, blocks from one group to the
  * next, nanoseconds per group */
 #define TFD_RANDOM_RULES(X)                                   \
-    X(UNIFORM, HALF, tfd_half, uniform, 4, 1, 15)             \
-    X(UNIFORM, BFLOAT16, tfd_bfloat16, uniform, 4, 1, 15)     \
-    X(UNIFORM, FLOAT, float, uniform, 4, 1, 12)               \
-    X(UNIFORM, DOUBLE, double, uniform, 2, 1, 12)             \
-    X(UNIFORM_INT, INT32, int32_t, uniform, 4, 1, 16)         \
-    X(UNIFORM_INT, INT64, int64_t, uniform, 2, 1, 20)         \
-    X(FULL_INT, INT32, int32_t, full, 4, 1, 10)               \
-    X(FULL_INT, UINT32, uint32_t, full, 4, 1, 10)             \
-    X(FULL_INT, INT64, int64_t, full, 2, 1, 10)               \
-    X(FULL_INT, UINT64, uint64_t, full, 2, 1, 10)             \
-    X(NORMAL, HALF, tfd_half, normal, 4, 1, 60)               \
-    X(NORMAL, BFLOAT16, tfd_bfloat16, normal, 4, 1, 60)       \
-    X(NORMAL, FLOAT, float, normal, 4, 1, 55)                 \
-    X(NORMAL, DOUBLE, double, normal, 2, 1, 50)               \
+    X(UNIFORM, HALF, tfd_half, uniform, 4, 1, 5)              \
+    X(UNIFORM, BFLOAT16, tfd_bfloat16, uniform, 4, 1, 5)      \
+    X(UNIFORM, FLOAT, float, uniform, 4, 1, 4)                \
+    X(UNIFORM, DOUBLE, double, uniform, 2, 1, 4)              \
+    X(UNIFORM_INT, INT32, int32_t, uniform, 4, 1, 6)          \
+    X(UNIFORM_INT, INT64, int64_t, uniform, 2, 1, 12)         \
+    X(FULL_INT, INT32, int32_t, full, 4, 1, 4)                \
+    X(FULL_INT, UINT32, uint32_t, full, 4, 1, 4)              \
+    X(FULL_INT, INT64, int64_t, full, 2, 1, 4)                \
+    X(FULL_INT, UINT64, uint64_t, full, 2, 1, 4)              \
+    X(NORMAL, HALF, tfd_half, normal, 4, 1, 16)               \
+    X(NORMAL, BFLOAT16, tfd_bfloat16, normal, 4, 1, 12)       \
+    X(NORMAL, FLOAT, float, normal, 4, 1, 10)                 \
+    X(NORMAL, DOUBLE, double, normal, 2, 1, 45)               \
     X(TRUNCATED_NORMAL, HALF, tfd_half, truncated, 4,         \
-      4 * TFD_RANDOM_TRUNCATED_BLOCKS, 75)                    \
+      4 * TFD_RANDOM_TRUNCATED_BLOCKS, 25)                    \
     X(TRUNCATED_NORMAL, BFLOAT16, tfd_bfloat16, truncated, 4, \
-      4 * TFD_RANDOM_TRUNCATED_BLOCKS, 75)                    \
+      4 * TFD_RANDOM_TRUNCATED_BLOCKS, 25)                    \
     X(TRUNCATED_NORMAL, FLOAT, float, truncated, 4,           \
-      4 * TFD_RANDOM_TRUNCATED_BLOCKS, 70)                    \
+      4 * TFD_RANDOM_TRUNCATED_BLOCKS, 20)                    \
     X(TRUNCATED_NORMAL, DOUBLE, double, truncated, 2,         \
       2 * TFD_RANDOM_TRUNCATED_BLOCKS, 60)
 
