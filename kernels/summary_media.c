@@ -17,11 +17,13 @@
 #include "config/limits.h"
 #include "kernels/check.h"
 #include "kernels/families.h"
+#include "kernels/simd.h"
 #include "kernels/summary.h"
 
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <zlib.h>
 
 /* ---- PNG ----------------------------------------------------------------- */
@@ -316,10 +318,37 @@ static void put_le(struct tfd_bytes *b, uint32_t v, int size)
 
 #define WAV_HEAD 44
 
+struct samples {
+    const float *x;
+    char *to;
+};
+
+/* 32768 times each, rounded to the nearest, a half away from zero, as 16 bits;
+ * what does not fit is the nearest that does, and what is no number is 0. */
+TFD_SIMD_LOOP(put_samples)
+{
+    const struct samples *s = arg;
+
+    for (int64_t i = begin; i < end; i++) {
+        float v = s->x[i] * 32768.0f, rest;
+        int32_t whole;
+        int16_t sample;
+
+        v = v > -32768.0f ? v : v != v ? 0 : -32768.0f;
+        v = v < 32767.0f ? v : 32767.0f;
+        whole = (int32_t)v;
+        rest = v - (float)whole;
+        sample = (int16_t)(whole + (rest >= 0.5f) - (rest <= -0.5f));
+        memcpy(s->to + 2 * i, &sample, sizeof(sample));
+    }
+}
+TFD_SIMD_CLONES(put_samples)
+
 static void put_wav(struct tfd_bytes *b, const float *x, int64_t frames,
                     int64_t channels, uint32_t rate)
 {
     uint32_t size = (uint32_t)(frames * channels * 2);
+    struct samples samples = {.x = x};
 
     tfd_bytes_add(b, "RIFF", 4);
     put_le(b, size + WAV_HEAD - 8, 4);
@@ -333,13 +362,9 @@ static void put_wav(struct tfd_bytes *b, const float *x, int64_t frames,
     put_le(b, 16, 2);                            /* bits per sample */
     tfd_bytes_add(b, "data", 4);
     put_le(b, size, 4);
-    for (int64_t i = 0; i < frames * channels && !b->failed; i++) {
-        float v = roundf(x[i] * 32768.0f);
-
-        v = v > -32768.0f ? v : v != v ? 0 : -32768.0f;
-        v = v < 32767.0f ? v : 32767.0f;
-        put_le(b, (uint32_t)(int32_t)v, 2);
-    }
+    samples.to = size ? tfd_bytes_extend(b, size) : NULL;
+    if (samples.to)
+        put_samples(&samples, 0, frames * channels);
 }
 
 /* ---- AudioSummaryV2 ------------------------------------------------------ */
