@@ -20,6 +20,7 @@
 
 #include "common/str.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define TFD_TSTRING_SMALL_MAX 22
@@ -44,9 +45,9 @@ struct tfd_tstring {
     } u;
 };
 
-_Static_assert(sizeof(struct tfd_tstring) == 24 &&
-                   __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
-               "the layout of TF_TString");
+static_assert(sizeof(struct tfd_tstring) == 24 &&
+                  __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+              "the layout of TF_TString");
 
 static inline enum tfd_tstring_kind
 tfd_tstring_kind_of(const struct tfd_tstring *t)
@@ -57,7 +58,7 @@ tfd_tstring_kind_of(const struct tfd_tstring *t)
 static inline struct tfd_str tfd_tstring_view(const struct tfd_tstring *t)
 {
     if (tfd_tstring_kind_of(t) == TFD_TSTRING_SMALL)
-        return (struct tfd_str){t->u.small.data, t->u.small.size >> 2};
+        return (struct tfd_str){t->u.small.data, (size_t)t->u.small.size >> 2};
     return (struct tfd_str){t->u.large.data, t->u.large.size >> 2};
 }
 
