@@ -10,6 +10,7 @@
 #include "kernels/check.h"
 #include "kernels/element.h"
 #include "kernels/families.h"
+#include "kernels/merge_sort.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -71,22 +72,24 @@ static enum tfd_code make_list(struct members *m, int64_t count,
                     "no memory for %lld members of sets", (long long)count);
 }
 
-static void finish_list(struct members *m)
+static enum tfd_code finish_list(struct tfd_kctx *k, struct members *m,
+                                 struct tfd_status *st)
 {
     int64_t kept = 0;
 
-    if (m->count)
-        qsort(m->list, (size_t)m->count, sizeof(*m->list), by_group);
+    TFD_TRY(
+        tfd_merge_sort(k, m->list, m->count, sizeof(*m->list), by_group, st));
     for (int64_t i = 0; i < m->count; i++)
         if (i == 0 || by_group(&m->list[i], &m->list[kept - 1]) != 0)
             m->list[kept++] = m->list[i];
     m->count = kept;
+    return TFD_OK;
 }
 
 /* ---- Dense --------------------------------------------------------------- */
 
-static enum tfd_code read_dense(const struct tfd_tensor *t, struct members *m,
-                                struct tfd_status *st)
+static enum tfd_code read_dense(struct tfd_kctx *k, const struct tfd_tensor *t,
+                                struct members *m, struct tfd_status *st)
 {
     char text[TFD_SHAPE_TEXT_MAX];
     int64_t n = tfd_tensor_elements(t), inner;
@@ -102,8 +105,7 @@ static enum tfd_code read_dense(const struct tfd_tensor *t, struct members *m,
         m->list[i].at = i;
         read_value(t, &m->list[i]);
     }
-    finish_list(m);
-    return TFD_OK;
+    return finish_list(k, m, st);
 }
 
 /* ---- Sparse -------------------------------------------------------------- */
@@ -237,8 +239,8 @@ static enum tfd_code read_group(const struct sparse *s, int64_t row,
     return check_order(s, index, row, st);
 }
 
-static enum tfd_code read_sparse(const struct tfd_kctx *k, int in,
-                                 struct members *m, struct tfd_status *st)
+static enum tfd_code read_sparse(struct tfd_kctx *k, int in, struct members *m,
+                                 struct tfd_status *st)
 {
     struct sparse s;
 
@@ -251,8 +253,7 @@ static enum tfd_code read_sparse(const struct tfd_kctx *k, int in,
         m->list[i].at = i;
         read_value(s.values, &m->list[i]);
     }
-    finish_list(m);
-    return TFD_OK;
+    return finish_list(k, m, st);
 }
 
 /* ---- SetSize ------------------------------------------------------------- */
@@ -436,11 +437,11 @@ static enum tfd_code operation_compute(struct tfd_kctx *k,
     struct pair p = {.a_values = &k->in[a_sparse ? 1 : 0],
                      .b_values = &k->in[b_sparse ? second + 1 : second]};
     enum tfd_code rc = a_sparse ? read_sparse(k, 0, &p.a, st)
-                                : read_dense(&k->in[0], &p.a, st);
+                                : read_dense(k, &k->in[0], &p.a, st);
 
     if (rc == TFD_OK)
         rc = b_sparse ? read_sparse(k, second, &p.b, st)
-                      : read_dense(&k->in[second], &p.b, st);
+                      : read_dense(k, &k->in[second], &p.b, st);
     if (rc == TFD_OK)
         rc = operate(k, &p, st);
     pair_deinit(&p);
