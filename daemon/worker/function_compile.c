@@ -95,12 +95,33 @@ static enum tfd_code copy_text(struct writing *w, struct tfd_str *out)
     return tfd_arena_check(out->data, "a function's body", w->st);
 }
 
+/* The function's name.  It may have what a node's must not, as that of a Python
+ * lambda does, "__inference_<lambda>_7": "__inference_-3clambda-3e_7". */
+static void put_function(struct writing *w)
+{
+    const struct tfd_str name = w->f->func.name;
+
+    if (tfd_graph_name_ok(name)) {
+        tfd_bytes_add_str(&w->text, name);
+        return;
+    }
+    for (size_t i = 0; i < name.size; i++) {
+        const struct tfd_str one = {name.data + i, 1};
+
+        if (tfd_graph_name_ok(one))
+            tfd_bytes_add_str(&w->text, one);
+        else
+            tfd_bytes_printf(&w->text, "%s-%02x", i ? "" : "_",
+                             (unsigned)(unsigned char)name.data[i]);
+    }
+}
+
 /* "function/node". */
 static void put_name(struct writing *w, int32_t number)
 {
     const struct tfd_body_node *b = &w->body.nodes[number];
 
-    tfd_bytes_add_str(&w->text, w->f->func.name);
+    put_function(w);
     tfd_bytes_add(&w->text, "/", 1);
     tfd_bytes_add_str(&w->text, b->node.name);
 }
@@ -170,7 +191,7 @@ static enum tfd_code put_ret(struct writing *w, int32_t index)
     TFD_TRY(input_name(w, w->body.ret[index], &in));
     def.in = &in;
     tfd_bytes_clear(&w->text);
-    tfd_bytes_add_str(&w->text, w->f->func.name);
+    put_function(w);
     tfd_bytes_printf(&w->text, "/_retval/%d", index);
     TFD_TRY(copy_text(w, &def.name));
     return put_end(w, &def, index, w->body.ret_types[index]);

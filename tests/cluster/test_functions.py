@@ -154,6 +154,30 @@ def functions_inside_functions(cluster):
     same(cluster, build, [(3.0,)])
 
 
+@test(**PAIR)
+def functions_that_are_lambdas(cluster):
+    """Their names, "__inference_<lambda>_7", are no node's."""
+    import tensorflow
+
+    def build():
+        x = tf.placeholder(tf.float32, [])
+        spec = tensorflow.TensorSpec([], tf.float32)
+        yes, no, less, call = (
+            tensorflow.function(f, [spec]).get_concrete_function()
+            for f in (lambda y: y + y, lambda y: y * y, lambda y: y < 50.0,
+                      lambda y: y - tf.random.uniform([], 1.0, 1.0)))
+        raw = tensorflow.raw_ops
+        return [raw.If(cond=x > 2.0, input=[x], Tout=[tf.float32],
+                       then_branch=yes, else_branch=no)[0],
+                raw.StatelessIf(cond=x > 2.0, input=[x], Tout=[tf.float32],
+                                then_branch=no, else_branch=yes)[0],
+                raw.While(input=[x], cond=less, body=yes)[0],
+                raw.PartitionedCall(args=[x], Tout=[tf.float32], f=no)[0],
+                raw.StatefulPartitionedCall(args=[x], Tout=[tf.float32],
+                                            f=call)[0]], [x]
+    same(cluster, build, [(3.0,), (1.5,)])
+
+
 def calls_of_constants():
     """Functions of a tensor whose results do not depend on it, or only some,
     by tf.function (PartitionedCall), branches and loops, and nested."""
