@@ -45,11 +45,11 @@ bool tfd_late_send_keep(struct tfd_runner *r, struct tfd_ready *item)
 
     if (!ref)
         return false;
+    if (r->kept_count == TFD_RUNNER_KEPT_MAX)
+        tfd_late_send_all(r);
     it->refs[slot] = NULL;
     if (r->step->exec->replaces)
         (void)!bind_memory(&ref, &r->st);
-    if (r->kept_count == TFD_RUNNER_KEPT_MAX)
-        tfd_late_send_all(r);
     r->kept[r->kept_count++] = (struct tfd_kept_send){item, ref};
     return true;
 }
