@@ -15,6 +15,7 @@
 #include "common/halt.h"
 #include "kernels/check.h"
 #include "kernels/families.h"
+#include "kernels/philox_lanes.h"
 #include "kernels/random_stream.h"
 
 #include <math.h>
@@ -60,38 +61,103 @@ static double sum_up(const struct rows *r, int64_t row, double *sums)
     return total;
 }
 
+/* A block of the stream makes two samples. */
+#define BLOCK_SAMPLES 2
+#define LANES_SAMPLES (BLOCK_SAMPLES * TFD_PHILOX_LANES)
+
+/* Fewer blocks than this are drawn one by one. */
+#define LANES_WORTH 8
+
+static void draw_few(const struct tfd_philox *g, uint64_t block, int blocks,
+                     struct tfd_philox_lanes *l)
+{
+    struct tfd_philox at = *g;
+
+    tfd_philox_skip(&at, block);
+    for (int i = 0; i < blocks; i++) {
+        uint32_t x[4];
+
+        tfd_philox_next(&at, x);
+        l->pair[0][i] = x[0] | (uint64_t)x[1] << 32;
+        l->pair[1][i] = x[2] | (uint64_t)x[3] << 32;
+    }
+}
+
+static void draw_many(const struct tfd_philox *g, uint64_t block,
+                      struct tfd_philox_lanes *l)
+{
+    uint64_t skip[TFD_PHILOX_LANES];
+
+    for (int i = 0; i < TFD_PHILOX_LANES; i++)
+        skip[i] = block + (uint64_t)i;
+    tfd_philox_lanes(l, g, skip);
+}
+
+/* Uniform numbers of `count` samples and maybe one more, from number `first`
+ * on, which is even. */
+static void draw_uniforms(const struct tfd_philox *g, uint64_t first, int count,
+                          double out[LANES_SAMPLES])
+{
+    const int blocks = (count + BLOCK_SAMPLES - 1) / BLOCK_SAMPLES;
+    struct tfd_philox_lanes l;
+
+    if (blocks < LANES_WORTH)
+        draw_few(g, first / BLOCK_SAMPLES, blocks, &l);
+    else
+        draw_many(g, first / BLOCK_SAMPLES, &l);
+    for (int i = 0; i < blocks * BLOCK_SAMPLES; i++) {
+        uint64_t pair = l.pair[i % BLOCK_SAMPLES][i / BLOCK_SAMPLES];
+
+        out[i] = tfd_random_double_of((uint32_t)pair, (uint32_t)(pair >> 32));
+    }
+}
+
+/* Element `at` of the output. */
+static void store(const struct rows *r, uint64_t at, int64_t found)
+{
+    void *data = tfd_tensor_data(r->out);
+
+    if (r->out->dtype == TFD_INT32)
+        ((int32_t *)data)[at] = (int32_t)found;
+    else
+        ((int64_t *)data)[at] = found;
+}
+
+/* Samples first to end of all rows, which are of one row. */
+static void draw_samples(const struct rows *r, uint64_t first, uint64_t end,
+                         const double *sums, double total)
+{
+    double uniform[LANES_SAMPLES];
+
+    while (first < end && !tfd_halted()) {
+        uint64_t from = first / BLOCK_SAMPLES * BLOCK_SAMPLES;
+        uint64_t until =
+            end - from < LANES_SAMPLES ? end : from + LANES_SAMPLES;
+
+        draw_uniforms(&r->m.generator, from, (int)(until - from), uniform);
+        for (; first < until; first++)
+            store(r, first,
+                  tfd_multinomial_find(sums, r->m.classes,
+                                       uniform[first - from] * total));
+    }
+}
+
 /* Rows are independent: each starts where the samples before it end. */
 static void draw_rows(void *arg, int64_t begin, int64_t end)
 {
     const struct rows *r = arg;
-    void *data = tfd_tensor_data(r->out);
-    bool narrow = r->out->dtype == TFD_INT32;
 
     for (int64_t row = begin; row < end; row++) {
         double *sums = r->sums + row * r->m.classes;
         double total = sum_up(r, row, sums);
-        struct tfd_philox g = r->m.generator;
-        struct tfd_random_draw draw;
         uint64_t first = (uint64_t)row * (uint64_t)r->m.samples;
 
-        tfd_philox_skip(&g, first / 2);
-        draw = tfd_random_draw_of(g);
-        if (first % 2)
-            (void)tfd_random_draw64(&draw);
-        for (int64_t i = 0; i < r->m.samples && !tfd_halted(); i++) {
-            double value = tfd_random_draw_double(&draw) * total;
-            int64_t found = tfd_multinomial_find(sums, r->m.classes, value);
-
-            if (narrow)
-                ((int32_t *)data)[row * r->m.samples + i] = (int32_t)found;
-            else
-                ((int64_t *)data)[row * r->m.samples + i] = found;
-        }
+        draw_samples(r, first, first + (uint64_t)r->m.samples, sums, total);
     }
 }
 
 #define EXP_NS 10
-#define SAMPLE_NS 15
+#define SAMPLE_NS 3
 
 static int row_cost(const struct rows *r)
 {

@@ -22,22 +22,22 @@ enum tfd_code tfd_multinomial_begin(struct tfd_kctx *k,
                                     struct tfd_multinomial *m,
                                     struct tfd_status *st) TFD_MUST_USE;
 
-/* The first of the rising sums that is larger; `count` if none is. */
+/* The first of `count` > 0 rising sums that is larger; `count` if none is.
+ * Which half it is in cannot be foreseen, so the search adds instead of
+ * branching. */
 static inline TFD_DEVICE int64_t tfd_multinomial_find(const double *sums,
                                                       int64_t count,
                                                       double value)
 {
-    int64_t low = 0, high = count;
+    int64_t low = 0;
 
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
+    while (count > 1) {
+        int64_t half = count / 2;
 
-        if (sums[middle] > value)
-            high = middle;
-        else
-            low = middle + 1;
+        low += half & -(int64_t) !(sums[low + half - 1] > value);
+        count -= half;
     }
-    return low;
+    return low + !(sums[low] > value);
 }
 
 #endif

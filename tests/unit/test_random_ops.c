@@ -6,6 +6,8 @@
  */
 #include "tests/support/kernel_rig.h"
 
+#include "kernels/multinomial.h"
+
 static void test_streams_are_those_of_tensorflow(void **state)
 {
     static const struct krig_case cases[] = {
@@ -84,11 +86,32 @@ static void test_what_cannot_be_drawn_is_refused(void **state)
     KRIG_CHECK(cases);
 }
 
+/* Sums that stand still, as those of classes that are never drawn. */
+static void test_a_class_is_the_first_with_a_larger_sum(void **state)
+{
+    enum { CLASSES = 70 };
+    double sums[CLASSES];
+
+    (void)state;
+    for (int i = 0; i < CLASSES; i++)
+        sums[i] = i % 3 == 1 ? sums[i - 1] : i;
+    for (int64_t count = 1; count <= CLASSES; count++)
+        for (double value = -1; value <= CLASSES; value += 0.5) {
+            int64_t want = 0;
+
+            while (want < count && !(sums[want] > value))
+                want++;
+            assert_int_equal(tfd_multinomial_find(sums, count, value), want);
+        }
+    assert_int_equal(tfd_multinomial_find(sums, CLASSES, NAN), CLASSES);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_streams_are_those_of_tensorflow),
         cmocka_unit_test(test_what_cannot_be_drawn_is_refused),
+        cmocka_unit_test(test_a_class_is_the_first_with_a_larger_sum),
     };
 
     return cmocka_run_group_tests_name("random_ops", tests, krig_setup,
