@@ -20,28 +20,55 @@
 #include "common/half.h"
 #include "kernels/check.h"
 #include "kernels/families.h"
+#include "kernels/philox_lanes.h"
 #include "kernels/random_fill.h"
 #include "kernels/random_number.h"
 #include "kernels/random_stream.h"
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 /* ---- Pairs ---------------------------------------------------------------
  */
 
+/* Most samples need no more blocks than these, which are drawn for several
+ * samples at once. */
+#define AHEAD 2
+
 struct pairs {
-    struct tfd_philox generator;
+    struct tfd_philox generator; /* before the first block */
+    const struct tfd_philox_lanes *ahead;
+    int lane; /* of the first block */
+    int used; /* blocks */
     double uniform[2], normal[2];
     int uniforms, normals; /* not used yet */
 };
 
-static double next_uniform(struct pairs *s)
+static void next_block(struct pairs *s, uint32_t x[4])
+{
+    if (s->used < AHEAD) {
+        uint64_t low = s->ahead->pair[0][s->lane + s->used];
+        uint64_t high = s->ahead->pair[1][s->lane + s->used];
+
+        x[0] = (uint32_t)low;
+        x[1] = (uint32_t)(low >> 32);
+        x[2] = (uint32_t)high;
+        x[3] = (uint32_t)(high >> 32);
+    } else {
+        if (s->used == AHEAD)
+            tfd_philox_skip(&s->generator, AHEAD);
+        tfd_philox_next(&s->generator, x);
+    }
+    s->used++;
+}
+
+static inline double next_uniform(struct pairs *s)
 {
     if (s->uniforms == 0) {
         uint32_t x[4];
 
-        tfd_philox_next(&s->generator, x);
+        next_block(s, x);
         s->uniform[0] = tfd_random_double_of(x[0], x[1]);
         s->uniform[1] = tfd_random_double_of(x[2], x[3]);
         s->uniforms = 2;
@@ -54,7 +81,7 @@ static double next_normal(struct pairs *s)
     if (s->normals == 0) {
         uint32_t x[4];
 
-        tfd_philox_next(&s->generator, x);
+        next_block(s, x);
         tfd_random_normals(x, s->normal);
         s->normals = 2;
     }
@@ -229,18 +256,41 @@ struct job {
     double culprit; /* the parameter that failed */
 };
 
+/* Samples whose first blocks are drawn together. */
+#define TOGETHER (TFD_PHILOX_LANES / AHEAD)
+
+/* Samples `first` and so on. */
+static void draw_ahead(const struct tfd_philox *g, int64_t first,
+                       struct tfd_philox_lanes *l)
+{
+    uint64_t skip[TFD_PHILOX_LANES];
+
+    for (int i = 0; i < TFD_PHILOX_LANES; i++)
+        skip[i] = (uint64_t)(first + i / AHEAD) * TFD_PHILOX_BLOCKS_PER_OUTPUT +
+                  (uint64_t)(i % AHEAD);
+    tfd_philox_lanes(l, g, skip);
+}
+
 static void run(void *arg, int64_t begin, int64_t end)
 {
     struct job *j = arg;
+    struct tfd_philox_lanes l;
 
     for (int64_t i = begin; i < end; i++) {
-        struct pairs s = {.generator = j->generator};
+        int together = (int)((i - begin) % TOGETHER);
         double parameter = number_at(j->parameter, i / j->samples), x;
+        struct pairs s;
 
         if (__atomic_load_n(&j->failed, __ATOMIC_RELAXED))
             return;
+        if (together == 0)
+            draw_ahead(&j->generator, i, &l);
+        s.generator = j->generator;
         tfd_philox_skip(&s.generator,
                         (uint64_t)i * TFD_PHILOX_BLOCKS_PER_OUTPUT);
+        s.ahead = &l;
+        s.lane = together * AHEAD;
+        s.used = s.uniforms = s.normals = 0;
         if (!j->draw(&s, parameter, j->highest, &x)) {
             if (!__atomic_exchange_n(&j->failed, 1, __ATOMIC_RELAXED))
                 j->culprit = parameter;
