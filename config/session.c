@@ -279,12 +279,20 @@ static enum tfd_code read_experimental(struct reading *x, void *at)
                         COUNT(experimental_rows), x->out, x->st);
 }
 
-/* Of the rewriter's passes only one has something like it here. */
+struct pass {
+    bool off, named;
+};
+
+/* Two of the rewriter's passes have something like them here. */
 static enum tfd_code read_rewrite_options(struct reading *x, void *at)
 {
     struct tfd_pb_reader r = tfd_pb_reader_of(tfd_pb_str(x->r, x->f));
     struct tfd_pb_field f;
-    bool off = false, named = false, ours = false, others = false;
+    bool off = false, named = false, others = false;
+    struct pass unread = {0}, twins = {0};
+    struct tfd_str name;
+
+    (void)at;
 
     while (tfd_pb_next(&r, &f))
         switch (f.tag) {
@@ -292,18 +300,24 @@ static enum tfd_code read_rewrite_options(struct reading *x, void *at)
             off |= tfd_pb_bool(&r, &f);
             break;
         case tensorflow_RewriterConfig_dependency_optimization_tag:
-            off |= tfd_pb_int64(&r, &f) == REWRITE_OFF;
+            unread.off |= tfd_pb_int64(&r, &f) == REWRITE_OFF;
+            break;
+        case tensorflow_RewriterConfig_arithmetic_optimization_tag:
+            twins.off |= tfd_pb_int64(&r, &f) == REWRITE_OFF;
             break;
         case tensorflow_RewriterConfig_optimizers_tag:
             named = true;
-            ours |= tfd_str_is(tfd_pb_str(&r, &f), "dependency");
+            name = tfd_pb_str(&r, &f);
+            unread.named |= tfd_str_is(name, "dependency");
+            twins.named |= tfd_str_is(name, "arithmetic");
             break;
         default:
             others |= is_set(&f);
         }
-    if (others || (named && ours))
+    if (others || (named && (unread.named || twins.named)))
         add_unhonoured(x->out, "graph_options.rewrite_options");
-    *(bool *)at = off || (named && !ours);
+    x->out->keeps_unread = off || unread.off || (named && !unread.named);
+    x->out->keeps_twins = off || twins.off || (named && !twins.named);
     return tfd_pb_end(&r, "ConfigProto", x->st);
 }
 

@@ -32,6 +32,7 @@ struct tfd_session_config {
     bool place_pruned_graph;    /* graph_options.place_pruned_graph */
     bool saves_before_leave;    /* saves_before_tasks_leave: leaving.h */
     bool keeps_unread; /* rewrite_options turns off what unread.h does */
+    bool keeps_twins;  /* ... and what twins.h does */
     int64_t operation_timeout_ms; /* 0: none */
     int64_t cost_model;           /* graph_options.build_cost_model; 0: none */
     int64_t cost_model_after;     /* graph_options.build_cost_model_after */

@@ -6,6 +6,7 @@
 #include "daemon/master/partition.h"
 #include "daemon/master/session_log.h"
 #include "daemon/master/step.h"
+#include "daemon/master/twins.h"
 #include "daemon/master/unread.h"
 
 #include "config/limits.h"
@@ -271,6 +272,8 @@ static enum tfd_code partition(struct tfd_plan *p, struct tfd_arena *arena,
     };
 
     TFD_TRY(tfd_prune(s->graph, &p->signature, arena, &pruned, st));
+    if (!p->partial && !s->config.keeps_twins)
+        TFD_TRY(tfd_twins_join(s->graph, s->device_of, &pruned, arena, st));
     if (!p->partial && !s->config.keeps_unread)
         TFD_TRY(tfd_unread_drop(s->graph, &pruned, arena, st));
     TFD_TRY(tfd_partition(&r, defs, st));

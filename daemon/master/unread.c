@@ -8,8 +8,6 @@
 
 #include <string.h>
 
-#define GRAPH_NODES_MIN 4 /* RewriterConfig.min_graph_nodes */
-
 struct dropper {
     const struct tfd_graph *g;
     struct tfd_pruned *p;
@@ -35,14 +33,14 @@ static const char *const kept_names[] = {
     "CheckNumerics", "Inplace", "ParallelConcat",
 };
 
-static bool is_kept(const struct tfd_op *op)
+bool tfd_unread_may(const struct tfd_op *op)
 {
     if (op->flags & KEPT)
-        return true;
+        return false;
     for (size_t i = 0; i < sizeof(kept_names) / sizeof(kept_names[0]); i++)
         if (strstr(op->name.data, kept_names[i]))
-            return true;
-    return false;
+            return false;
+    return true;
 }
 
 /* Whether waiting for the producer is as good as reading this output of it: an
@@ -64,7 +62,7 @@ static bool may_be_dropped(const struct dropper *d, int32_t i)
     const struct tfd_part_node *n = &d->p->nodes[i];
 
     if (n->kind != TFD_PART_NODE || n->wanted || n->no_op ||
-        d->readers[i] > 0 || is_kept(d->g->nodes[n->node]->op))
+        d->readers[i] > 0 || !tfd_unread_may(d->g->nodes[n->node]->op))
         return false;
     for (int32_t k = 0; k < n->in_count; k++)
         if (!may_be_waited_for(d, n->in[k]))
@@ -128,7 +126,7 @@ enum tfd_code tfd_unread_drop(const struct tfd_graph *g, struct tfd_pruned *p,
     size_t count = (size_t)p->count + 1;
     struct dropper d = {.g = g, .p = p, .arena = arena, .st = st};
 
-    if (g->count < GRAPH_NODES_MIN)
+    if (g->count < TFD_UNREAD_NODES_MIN)
         return TFD_OK;
     d.readers = tfd_arena_array(arena, count, sizeof(*d.readers));
     d.seen = tfd_arena_array(arena, count, sizeof(*d.seen));

@@ -22,6 +22,12 @@
 
 #include "daemon/master/prune.h"
 
+#define TFD_UNREAD_NODES_MIN 4 /* RewriterConfig.min_graph_nodes */
+
+/* Whether an op computes its outputs from its inputs and does nothing besides.
+ */
+bool tfd_unread_may(const struct tfd_op *op);
+
 /* Rewrites the list in place; lists of control edges come from the arena. */
 enum tfd_code tfd_unread_drop(const struct tfd_graph *g, struct tfd_pruned *p,
                               struct tfd_arena *arena,

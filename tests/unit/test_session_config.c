@@ -87,22 +87,30 @@ static void test_rewriting_can_be_turned_off(void **state)
 {
     const struct {
         struct tfd_str bytes;
-        bool off;
+        bool off, twins_off;
         size_t unhonoured;
     } cases[] = {
-        {BYTES("\x52\x02\x52\x00"), false, 0},
-        {BYTES("\x52\x05\x52\x03\x98\x01\x00"), false, 0},
-        {BYTES("\x52\x05\x52\x03\x98\x01\x01"), true, 0},
-        {BYTES("\x52\x04\x52\x02\x40\x01"), false, 0}, /* dependency: ON */
-        {BYTES("\x52\x04\x52\x02\x40\x02"), true, 0},  /* OFF */
-        {BYTES("\x52\x04\x52\x02\x40\x03"), false, 0}, /* AGGRESSIVE */
-        {BYTES("\x52\x04\x52\x02\x18\x01"), false, 1}, /* constant_folding */
+        {BYTES("\x52\x02\x52\x00"), false, false, 0},
+        {BYTES("\x52\x05\x52\x03\x98\x01\x00"), false, false, 0},
+        {BYTES("\x52\x05\x52\x03\x98\x01\x01"), true, true, 0},
+        {BYTES("\x52\x04\x52\x02\x40\x01"), false, false,
+         0}, /* dependency: ON */
+        {BYTES("\x52\x04\x52\x02\x40\x02"), true, false, 0},  /* OFF */
+        {BYTES("\x52\x04\x52\x02\x40\x03"), false, false, 0}, /* AGGRESSIVE */
+        {BYTES("\x52\x04\x52\x02\x18\x01"), false, false,
+         1}, /* constant_folding */
         {BYTES("\x52\x0b\x52\x09\xa2\x06\x06"
                "layout"),
-         true, 0},
+         true, true, 0},
         {BYTES("\x52\x0f\x52\x0d\xa2\x06\x0a"
                "dependency"),
-         false, 1},
+         false, true, 1},
+        {BYTES("\x52\x04\x52\x02\x38\x01"), false, false, 0},
+        /* arithmetic: OFF */
+        {BYTES("\x52\x04\x52\x02\x38\x02"), false, true, 0},
+        {BYTES("\x52\x0f\x52\x0d\xa2\x06\x0a"
+               "arithmetic"),
+         true, false, 1},
     };
 
     (void)state;
@@ -112,6 +120,7 @@ static void test_rewriting_can_be_turned_off(void **state)
         assert_int_equal(tfd_session_config_read(cases[i].bytes, &c, NULL),
                          TFD_OK);
         assert_int_equal(c.keeps_unread, cases[i].off);
+        assert_int_equal(c.keeps_twins, cases[i].twins_off);
         assert_int_equal(c.unhonoured_count, cases[i].unhonoured);
         tfd_session_config_deinit(&c);
     }
