@@ -122,13 +122,89 @@ static inline int64_t alike(const struct tfd_window_side *c, int64_t at)
         }                                                              \
     }
 
+/* ---- Gradients of maxima of floats ---------------------------------------
+ *
+ * Eight channels at a time: where their maximum is stays in registers until dx
+ * has been given its parts.
+ */
+
+typedef float floats
+    __attribute__((vector_size(32), aligned(sizeof(float)), may_alias));
+typedef int32_t ints
+    __attribute__((vector_size(32), aligned(sizeof(float)), may_alias));
+
+#define EIGHT 8
+
+/* fresh: nothing has been given to these elements of dx. */
+INLINE void max_grad_eight(const float *x, const struct taps *taps,
+                           const float *dy, float *dx, bool fresh)
+{
+    const floats none = {0};
+    floats best = *(const floats *)(x + taps->at[0]);
+    ints at = {0}, d = *(const ints *)dy;
+
+    for (int i = 1; i < taps->count; i++) {
+        const floats v = *(const floats *)(x + taps->at[i]);
+        const ints more = v > best;
+
+        at = (more & i) | (~more & at);
+        best = (floats)((more & (ints)v) | (~more & (ints)best));
+    }
+    for (int i = 0; i < taps->count; i++) {
+        floats *to = (floats *)(dx + taps->at[i]);
+
+        *to = (fresh ? none : *to) + (floats)((at == i) & d);
+    }
+}
+
+INLINE void max_grad_pixel(const float *x, const struct taps *taps, int64_t n,
+                           const float *dy, float *dx, bool fresh)
+{
+    for (int64_t c = 0; taps->count > 0 && c < n; c += EIGHT)
+        max_grad_eight(x + c, taps, dy + c, dx + c, fresh);
+}
+
+/* Whether each element is in one window. */
+static inline bool is_tiled(const struct tfd_window_side *s)
+{
+    return s->stride == s->size && s->before == 0 && s->in == s->out * s->size;
+}
+
+/* An image; false where that is not for here. */
+INLINE bool max_grad_floats(const struct tfd_pool_window *p, const float *x,
+                            const float *dy, float *dx)
+{
+    const int64_t n = p->channels, stride = p->column.stride;
+    const bool fresh = is_tiled(&p->row) && is_tiled(&p->column);
+    struct taps taps;
+
+    if (n % EIGHT != 0 || !is_listed(p))
+        return false;
+    if (!fresh)
+        tfd_halt_clear(dx,
+                       (size_t)(p->row.in * p->column.in * n) * sizeof(float));
+    for (int64_t row = 0; row < p->row.out && !tfd_halted(); row++)
+        for (int64_t i = 0, same; i < p->column.out; i += same) {
+            const struct span s = span_of(p, row, i);
+
+            same = alike(&p->column, i);
+            list_taps(p, &s, &taps);
+            for (int64_t j = 0; j < same; j++, dy += n)
+                max_grad_pixel(x + j * stride * n, &taps, n, dy,
+                               dx + j * stride * n, fresh);
+        }
+    return true;
+}
+
+#define NOT_HERE(p, x, dy, dx) false
+
 /* ---- Maxima -------------------------------------------------------------- */
 
 #define STRETCH 1024 /* elements, which stay in the cache from pass to pass */
 #define LARGER(a, b) ((b) > (a) ? (b) : (a))
 
 /* W: sums of T wrap in it. */
-#define MAX(name, T, W, LOWEST)                                              \
+#define MAX(name, T, W, LOWEST, QUICK)                                       \
     /* y = the largest of what it is (or LOWEST) and of three taps. */       \
     INLINE void max_##name##_pass(bool first, const T *a, const T *b,        \
                                   const T *c, int64_t n, T *restrict y)      \
@@ -241,6 +317,8 @@ static inline int64_t alike(const struct tfd_window_side *c, int64_t at)
             const T *dy = (const T *)p->in + i * pixels * all;               \
             T *dx = (T *)p->out + i * image;                                 \
                                                                              \
+            if (QUICK(p, (const T *)p->x + i * image, dy, dx))               \
+                continue;                                                    \
             tfd_halt_clear(dx, (size_t)image * sizeof(T));                   \
             for (int64_t at = 0; at < pixels && !tfd_halted();               \
                  at++, dy += all) {                                          \
@@ -257,16 +335,16 @@ static inline int64_t alike(const struct tfd_window_side *c, int64_t at)
     }                                                                        \
     TFD_SIMD_CLONES(max_grad_##name)
 
-MAX(FLOAT, float, float, -FLT_MAX)
-MAX(DOUBLE, double, double, -DBL_MAX)
-MAX(INT32, int32_t, uint32_t, INT32_MIN)
-MAX(INT64, int64_t, uint64_t, INT64_MIN)
-MAX(INT16, int16_t, uint16_t, INT16_MIN)
-MAX(INT8, int8_t, uint8_t, INT8_MIN)
-MAX(UINT8, uint8_t, uint8_t, 0)
-MAX(UINT16, uint16_t, uint16_t, 0)
-MAX(UINT32, uint32_t, uint32_t, 0)
-MAX(UINT64, uint64_t, uint64_t, 0)
+MAX(FLOAT, float, float, -FLT_MAX, max_grad_floats)
+MAX(DOUBLE, double, double, -DBL_MAX, NOT_HERE)
+MAX(INT32, int32_t, uint32_t, INT32_MIN, NOT_HERE)
+MAX(INT64, int64_t, uint64_t, INT64_MIN, NOT_HERE)
+MAX(INT16, int16_t, uint16_t, INT16_MIN, NOT_HERE)
+MAX(INT8, int8_t, uint8_t, INT8_MIN, NOT_HERE)
+MAX(UINT8, uint8_t, uint8_t, 0, NOT_HERE)
+MAX(UINT16, uint16_t, uint16_t, 0, NOT_HERE)
+MAX(UINT32, uint32_t, uint32_t, 0, NOT_HERE)
+MAX(UINT64, uint64_t, uint64_t, 0, NOT_HERE)
 
 /* ---- Means --------------------------------------------------------------- */
 

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #define ROWS 4
-#define COLUMNS 11
+#define COLUMNS 12
 #define CHANNELS_MAX 70
 #define MAX (ROWS * COLUMNS * CHANNELS_MAX)
 
@@ -137,6 +137,62 @@ static void check_gradient(int size, int stride, int channels)
         assert_true(fabs(dx[i + 1] - sum[i]) < 1e-4);
 }
 
+/* The place of a window's first largest element gets what the window has. */
+static int place_of(const struct tfd_pool_window *p, int at, int c)
+{
+    const int row = at / (int)p->column.out, column = at % (int)p->column.out;
+    int best = -1;
+
+    for (int i = first_of(&p->row, row); i < end_of(&p->row, row); i++)
+        for (int j = first_of(&p->column, column);
+             j < end_of(&p->column, column); j++) {
+            int here = (i * COLUMNS + j) * (int)p->channels + c;
+
+            if (best < 0 || x[here + 1] > x[best + 1])
+                best = here;
+        }
+    return best;
+}
+
+static void check_max_gradient(int size, int stride, int channels, int before)
+{
+    struct tfd_pool_window p = window(size, stride, channels);
+    const int all = ROWS * COLUMNS * channels;
+    int results;
+
+    p.row.before = p.column.before = before;
+    results = (int)(p.row.out * p.column.out) * channels;
+    memset(sum, 0, sizeof(sum));
+    for (int i = 0; i < all; i++) {
+        x[i + 1] = (float)(i * 37 % 19 - 9);
+        dx[i + 1] = 77;
+    }
+    for (int i = 0; i < results; i++) {
+        int place = place_of(&p, i / channels, i % channels);
+
+        y[i + 1] = (float)(i * 41 % 23 - 11);
+        if (place >= 0)
+            sum[place] += y[i + 1];
+    }
+    p.x = x + 1;
+    p.in = y + 1;
+    p.out = dx + 1;
+    tfd_pool_loop(TFD_POOL_MAX_GRAD, TFD_FLOAT)(&p, 0, 1);
+    for (int i = 0; i < all; i++)
+        assert_true(dx[i + 1] == sum[i]);
+}
+
+static void test_gradients_of_maxima(void **state)
+{
+    (void)state;
+    for (int channels = 1; channels <= 40; channels++)
+        for (int size = 1; size <= 4; size++)
+            for (int stride = 1; stride <= 4; stride++) {
+                check_max_gradient(size, stride, channels, 0);
+                check_max_gradient(size, stride, channels, (size - 1) / 2);
+            }
+}
+
 static void test_every_number_of_channels(void **state)
 {
     (void)state;
@@ -183,6 +239,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_number_of_channels),
         cmocka_unit_test(test_every_size_of_a_window),
+        cmocka_unit_test(test_gradients_of_maxima),
         cmocka_unit_test(test_no_number_is_no_maximum),
     };
 
