@@ -146,6 +146,17 @@ static enum tfd_code work(struct tfd_kctx *k, struct tfd_depthwise *d,
     return tfd_image_end(k, o, 3, rc, st);
 }
 
+/* The kernels of oneDNN, which TensorFlow takes for all types but double. */
+static enum tfd_code check_filter(const struct tfd_tensor *filter,
+                                  struct tfd_status *st)
+{
+    if (filter->dtype != TFD_DOUBLE && tfd_tensor_elements(filter) == 0)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "filter must not have zero elements (i.e. all "
+                        "dimensions must be non-zero)");
+    return TFD_OK;
+}
+
 enum tfd_code tfd_depthwise_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_window *w = k->state;
@@ -153,6 +164,7 @@ enum tfd_code tfd_depthwise_compute(struct tfd_kctx *k, struct tfd_status *st)
     struct tfd_depthwise d;
     struct tfd_shape y;
 
+    TFD_TRY(check_filter(&k->in[1], st));
     TFD_TRY(check_type(k, x->dtype, st));
     TFD_TRY(tfd_depthwise_measure(w, &x->shape, &k->in[1].shape, &d, &y, st));
     TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &y, st));

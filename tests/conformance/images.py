@@ -391,10 +391,15 @@ def depthwise(op, takes, *more):
 # By the filter TensorFlow leaves the sum of nothing as it finds it.
 NOTHING = (0, 3, 3, 4), (1, 1, 4, 1), (0, 3, 3, 4)
 
+# oneDNN refuses an empty filter: tests/cluster/test_empty_filters.py.
+EMPTY_FILTERS = ((1, 4, 4, 2), (3, 3, 2, 0)), ((1, 4, 4, 0), (3, 3, 0, 2))
+
 depthwise("DepthwiseConv2dNative", of_forward, c(
     *of_forward(*NOTHING), **window()), bad(
     x(1, 5, 5, 2), x(3, 3, 2, 1), **ON_CPU,
-    **window(dilations=[1, 2, 2, 1])))
+    **window(dilations=[1, 2, 2, 1])), *[
+        c(x(*a), x(*w), dtypes=PLAIN, **window())
+        for a, w in EMPTY_FILTERS])
 depthwise("DepthwiseConv2dNativeBackpropInput", of_input,
           c(*of_input(*NOTHING), **window()),
           bad([1, 5, 5, 3], x(3, 3, 3, 1), x(1, 5, 4, 3), **window()),
