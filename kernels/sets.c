@@ -7,9 +7,11 @@
  * repetitions.  An operation is then one pass over two such lists.  Work and
  * memory depend on what is there, never on the dense shape.
  */
+#include "common/halt.h"
 #include "kernels/check.h"
 #include "kernels/element.h"
 #include "kernels/families.h"
+#include "kernels/pairs.h"
 #include "kernels/merge_sort.h"
 
 #include <stdlib.h>
@@ -72,13 +74,71 @@ static enum tfd_code make_list(struct members *m, int64_t count,
                     "no memory for %lld members of sets", (long long)count);
 }
 
+/* ---- Sorting ------------------------------------------------------------- */
+
+/* Numbers of one group, in order of their values. */
+static void sort_group(struct member *list, int64_t n, struct tfd_pair *keys)
+{
+    const struct tfd_pair *sorted;
+
+    for (int64_t i = 0; i < n; i++)
+        keys[i] = (struct tfd_pair){list[i].number, list[i].at};
+    sorted = tfd_pairs_sort(keys, keys + n, n);
+    for (int64_t i = 0; i < n; i++) {
+        list[i].number = sorted[i].number;
+        list[i].at = sorted[i].at;
+    }
+}
+
+static int64_t group_size(const struct members *m, int64_t begin)
+{
+    int64_t end = begin;
+
+    while (end < m->count && m->list[end].group == m->list[begin].group)
+        end++;
+    return end - begin;
+}
+
+#define GROUP_MAX 256 /* members of a group that is sorted by itself */
+
+/* Whether groups stand in their order and are short. */
+static bool groups_are_short(const struct members *m)
+{
+    int64_t n;
+
+    for (int64_t i = 0; i < m->count; i += n) {
+        n = group_size(m, i);
+        if (n > GROUP_MAX || (i > 0 && m->list[i].group < m->list[i - 1].group))
+            return false;
+    }
+    return true;
+}
+
+static enum tfd_code sort_list(struct tfd_kctx *k, struct members *m,
+                               bool numbers, struct tfd_status *st)
+{
+    struct tfd_pair keys[2 * GROUP_MAX];
+    int64_t n;
+
+    if (!numbers || !groups_are_short(m))
+        return tfd_merge_sort(k, m->list, m->count, sizeof(*m->list), by_group,
+                              st);
+    for (int64_t i = 0; i < m->count; i += n) {
+        if (tfd_halted())
+            return tfd_halt_fail(st);
+        n = group_size(m, i);
+        sort_group(m->list + i, n, keys);
+    }
+    return TFD_OK;
+}
+
+/* Sorts the list; of members that are equal one is kept. */
 static enum tfd_code finish_list(struct tfd_kctx *k, struct members *m,
-                                 struct tfd_status *st)
+                                 enum tfd_dtype dtype, struct tfd_status *st)
 {
     int64_t kept = 0;
 
-    TFD_TRY(
-        tfd_merge_sort(k, m->list, m->count, sizeof(*m->list), by_group, st));
+    TFD_TRY(sort_list(k, m, dtype != TFD_STRING, st));
     for (int64_t i = 0; i < m->count; i++)
         if (i == 0 || by_group(&m->list[i], &m->list[kept - 1]) != 0)
             m->list[kept++] = m->list[i];
@@ -105,7 +165,7 @@ static enum tfd_code read_dense(struct tfd_kctx *k, const struct tfd_tensor *t,
         m->list[i].at = i;
         read_value(t, &m->list[i]);
     }
-    return finish_list(k, m, st);
+    return finish_list(k, m, t->dtype, st);
 }
 
 /* ---- Sparse -------------------------------------------------------------- */
@@ -253,7 +313,7 @@ static enum tfd_code read_sparse(struct tfd_kctx *k, int in, struct members *m,
         m->list[i].at = i;
         read_value(s.values, &m->list[i]);
     }
-    return finish_list(k, m, st);
+    return finish_list(k, m, s.values->dtype, st);
 }
 
 /* ---- SetSize ------------------------------------------------------------- */

@@ -125,7 +125,8 @@ static void merge(const struct sorting *by, const int64_t *from, int64_t *to,
     }
 }
 
-static void merge_all(const struct sorting *by, int64_t *order, int64_t *memory)
+/* False where the thread is told to stop; order may be anything then. */
+static bool merge_all(const struct sorting *by, int64_t *order, int64_t *memory)
 {
     const int64_t count = by->s->count;
     int64_t *from = order, *to = memory;
@@ -138,6 +139,8 @@ static void merge_all(const struct sorting *by, int64_t *order, int64_t *memory)
         for (int64_t i = 0; i < count; i += 2 * width) {
             int64_t left = count - i;
 
+            if (tfd_halted())
+                return false;
             merge(by, from, to, i, i + (left < width ? left : width),
                   i + (left < 2 * width ? left : 2 * width));
         }
@@ -146,6 +149,7 @@ static void merge_all(const struct sorting *by, int64_t *order, int64_t *memory)
     }
     if (from != order && count)
         memcpy(order, from, (size_t)count * sizeof(*order));
+    return true;
 }
 
 /* ---- By digits ----------------------------------------------------------- */
@@ -183,22 +187,22 @@ static bool turn_round(const int64_t *keys, int64_t count, int64_t *order)
     return true;
 }
 
-/* Leaves `order` as it is where the thread is told to stop. */
 static enum tfd_code sort(const struct tfd_sparse *s, int64_t *keys,
                           int64_t *order, void *memory, struct tfd_status *st)
 {
     const int64_t size = dense_size(s);
     struct sorting by = {s, NULL};
+    bool done;
 
     if (size >= 0 && find_places(s, keys))
         by.keys = keys;
     if (by.keys && turn_round(keys, s->count, order))
         return TFD_OK;
     if (!by.keys || s->count < RADIX_MIN || s->count >= TFD_RADIX_MAX)
-        merge_all(&by, order, memory);
-    else if (!sort_by_digits(keys, s->count, size, order, memory))
-        return tfd_halt_fail(st);
-    return TFD_OK;
+        done = merge_all(&by, order, memory);
+    else
+        done = sort_by_digits(keys, s->count, size, order, memory);
+    return done ? TFD_OK : tfd_halt_fail(st);
 }
 
 enum tfd_code tfd_sparse_order(const struct tfd_sparse *s, int64_t *order,
