@@ -173,7 +173,7 @@ def build(row, n, dtype):
         names = {last.name}  # constants need no copies
         if row.make:
             names = {op.name for op in graph.get_operations()} - before
-    times = max(1, min(TIMES_MAX, NODES_MAX // len(names),
+    times = max(1, min(TIMES_MAX, row.most, NODES_MAX // len(names),
                        STEP_ELEMENTS // (n * row.heavy)))
     whole, step = repeated(graph, base, names, last.name, times)
     return Built(whole, [op.name for op in inputs.initialisers], base, step,

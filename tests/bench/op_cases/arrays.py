@@ -26,7 +26,7 @@ row("concat", "ConcatV2", {
     "columns of 3": lambda n: [[x(n // 6, 3)] * 2, 1],
     "columns of 1": lambda n: [[x(n // 2, 1)] * 2, 1]}, MOVED)
 row("concat", "ConcatV2", {"string": lambda n: [[x(n // 8)] * 4, 0]}, STRING,
-    limit=False)
+    limit=False, heavy=10)
 row("pack", "Pack", {
     "rows": lambda n: [[x(n // 4)] * 4]}, MOVED, {"axis": 0})
 row("pack", "Pack", {

@@ -43,7 +43,7 @@ row("trig", "Acosh", one(1, 9), FLOATS, work=24)
 row("trig", "Atan2", two(), REALS, work=30)
 row("special", "Erf", one(-4, 4), FLOATS, work=20)
 row("special", "Erfc", one(-4, 4), FLOATS, work=24)
-row("special", "Lgamma Digamma", one(0.1, 9), REALS, work=40)
+row("special", "Lgamma Digamma", one(0.1, 9), REALS, work=40, heavy=10)
 row("special", "NextAfter", two(), REALS)
 row("math", "Igamma Igammac Zeta", two(1.1, 9), REALS, limit=False, heavy=100)
 row("math", "Polygamma", lambda n: [of("float32", n, low=1, high=3),
@@ -87,7 +87,8 @@ row("power", "Pow", {"": two(1, 2), "square": lambda n: [
     x(n, low=1, high=2), const(2)]}, FLOATS + INTS, work=40)
 row("compare", "Less Greater LessEqual GreaterEqual Equal NotEqual",
     {"": two(), "scalar": lambda n: [x(n), x()]}, NUMBERS)
-row("compare", "Equal NotEqual", {"string": two()}, ("string",), limit=False)
+row("compare", "Equal NotEqual", {"string": two()}, ("string",), limit=False,
+    heavy=10)
 row("compare", "LogicalAnd LogicalOr", two(), ("bool",))
 row("compare", "LogicalNot", one(), ("bool",))
 row("compare", "ApproximateEqual", two(), REALS + INTS)

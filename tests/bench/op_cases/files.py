@@ -43,9 +43,9 @@ def both(a, dtype):
 
 
 made("checkpoint", "SaveV2", lambda n: [prefix("one"), tensors(n)], NUMBERS,
-     saved, limit=False, heavy=100)
+     saved, limit=False, heavy=100, most=4)
 made("checkpoint", "SaveV2, RestoreV2", lambda n: [prefix("two"), tensors(n)],
-     NUMBERS, both, limit=False, heavy=100)
+     NUMBERS, both, limit=False, heavy=100, most=4)
 row("summary", "TensorSummaryV2", lambda n: [
     "tag", x(n), b""], REALS, limit=False, heavy=4)
 row("summary", "ScalarSummary", {"x16": lambda n: [

@@ -23,7 +23,7 @@ row("gather", "GatherV2", {
     "columns": lambda n: [x(n // 64, 64), ids(32, top=64), 1]},
     ITEMS + ("complex64",), bytes=moved)
 row("gather", "GatherV2", {"string": lambda n: [x(n // 4), ids(
-    n // 4, top=n // 4), 0]}, STRING, limit=False)
+    n // 4, top=n // 4), 0]}, STRING, limit=False, heavy=10)
 row("gather", "ResourceGather", {
     "x64": lambda n: [handle(n // 64, 64), ids(n // 64, top=n // 64)]}, REALS,
     {"dtype": "T"}, bytes=moved)

@@ -105,6 +105,7 @@ class Row:
     bytes: object = None
     limit: bool = True
     heavy: int = 1  # times an elementwise op's time an element
+    most: int = 1000  # times that a step has it
 
     @property
     def name(self):
