@@ -43,6 +43,7 @@ static inline int64_t w_of(const struct tfd_depthwise *d, int64_t i, int64_t j)
 }
 
 #define BLOCK 32 /* channels whose sums stay in registers */
+#define FEW 8    /* and where there are fewer */
 #define TAPS_MAX 128
 
 /* Runs BODY for each tap of each output pixel of images or rows. */
@@ -99,9 +100,9 @@ static inline int64_t move_taps(const struct tfd_depthwise *d, int64_t row,
         const struct tfd_depthwise *d, const struct taps *taps, const T *x,    \
         T *restrict y)                                                         \
     {                                                                          \
-        const int64_t even = d->in / BLOCK * BLOCK;                            \
+        int64_t c = 0;                                                         \
                                                                                \
-        for (int64_t c = 0; c < even; c += BLOCK) {                            \
+        for (; d->in - c >= BLOCK; c += BLOCK) {                               \
             T one[BLOCK / 2] = {0}, other[BLOCK / 2] = {0};                    \
                                                                                \
             for (int i = 0; i < taps->count; i++) {                            \
@@ -120,7 +121,20 @@ static inline int64_t move_taps(const struct tfd_depthwise *d, int64_t row,
             for (int l = 0; l < BLOCK / 2; l++)                                \
                 y[c + BLOCK / 2 + l] = other[l];                               \
         }                                                                      \
-        for (int64_t c = even; c < d->in; c++) {                               \
+        for (; d->in - c >= FEW; c += FEW) {                                   \
+            T one[FEW] = {0};                                                  \
+                                                                               \
+            for (int i = 0; i < taps->count; i++) {                            \
+                const T *from = x + taps->x[i] + c;                            \
+                const T *by = (const T *)d->w + taps->w[i] + c;                \
+                                                                               \
+                for (int l = 0; l < FEW; l++)                                  \
+                    one[l] += from[l] * by[l];                                 \
+            }                                                                  \
+            for (int l = 0; l < FEW; l++)                                      \
+                y[c + l] = one[l];                                             \
+        }                                                                      \
+        for (; c < d->in; c++) {                                               \
             T sum = 0;                                                         \
                                                                                \
             for (int i = 0; i < taps->count; i++)                              \
@@ -156,7 +170,7 @@ static inline int64_t move_taps(const struct tfd_depthwise *d, int64_t row,
                          x[at_x + c / m] * w[at_w + c];);                      \
             }                                                                  \
     }                                                                          \
-    TFD_SIMD_CLONES(forward_##name)                                            \
+    TFD_SIMD_CLONES_WIDE(forward_##name)                                       \
                                                                                \
     /* Images of x. */                                                         \
     TFD_SIMD_LOOP(input_##name)                                                \
