@@ -4,8 +4,14 @@
  * An item is an element of a vector, or with an axis a slice across the other
  * dimensions.  Each item gets a 64 bit key: the element's own bits where they
  * fit, so that equal keys are equal items, else a hash, after which the items
- * themselves are compared.  Keys go into a table of open addressing that holds
- * item numbers; results are in the order of first appearance.
+ * themselves are compared.  Results are in the order of first appearance.
+ *
+ * Whole numbers that lie close together are found in an array by their value.
+ * Other keys go into a table of open addressing, whose slots hold key and
+ * number, so that a look costs one miss of the cache; and items are taken in
+ * blocks whose slots are fetched together, so that the misses overlap.  The
+ * place is the hash's upper bits: as the table doubles, its slots are read and
+ * written in order.
  *
  * Zeros of either sign are one item, a NaN is never another's equal.
  */
@@ -15,6 +21,7 @@
 #include "kernels/element.h"
 #include "kernels/families.h"
 #include "kernels/outputs.h"
+#include "kernels/rows.h"
 
 #include <string.h>
 
@@ -24,7 +31,6 @@
 struct items {
     const struct tfd_tensor *x;
     int64_t outer, count, inner;
-    uint64_t *keys;
     bool exact; /* keys are the items */
     int kind;   /* of float in floats[], or -1 */
     const struct tfd_hash_key *hash_key;
@@ -49,33 +55,41 @@ static int float_of(enum tfd_dtype dtype)
     return -1;
 }
 
+/* Signed ones keep their order. */
 #define LOAD(T)                                                    \
     static void load_##T(const void *x, int64_t n, uint64_t *keys) \
     {                                                              \
         const T *from = x;                                         \
                                                                    \
         for (int64_t i = 0; i < n; i++)                            \
-            keys[i] = from[i];                                     \
+            keys[i] = (uint64_t)from[i];                           \
     }
 
 LOAD(uint8_t)
 LOAD(uint16_t)
 LOAD(uint32_t)
 LOAD(uint64_t)
+LOAD(int8_t)
+LOAD(int16_t)
+LOAD(int32_t)
 
-static void load_bits(const struct tfd_tensor *x, int64_t n, uint64_t *keys)
+typedef void load_fn(const void *x, int64_t n, uint64_t *keys);
+
+static load_fn *const loads[TFD_DTYPE_END] = {
+    [TFD_BOOL] = load_uint8_t,      [TFD_UINT8] = load_uint8_t,
+    [TFD_UINT16] = load_uint16_t,   [TFD_UINT32] = load_uint32_t,
+    [TFD_UINT64] = load_uint64_t,   [TFD_INT8] = load_int8_t,
+    [TFD_INT16] = load_int16_t,     [TFD_INT32] = load_int32_t,
+    [TFD_INT64] = load_uint64_t,    [TFD_HALF] = load_uint16_t,
+    [TFD_BFLOAT16] = load_uint16_t, [TFD_FLOAT] = load_uint32_t,
+    [TFD_DOUBLE] = load_uint64_t,
+};
+
+/* Of n elements from x on. */
+static void load_bits(enum tfd_dtype dtype, int kind, const void *x, int64_t n,
+                      uint64_t *keys)
 {
-    size_t size = tfd_dtype_size(x->dtype);
-    int kind = float_of(x->dtype);
-
-    if (size == 1)
-        load_uint8_t(tfd_tensor_data(x), n, keys);
-    else if (size == 2)
-        load_uint16_t(tfd_tensor_data(x), n, keys);
-    else if (size == 4)
-        load_uint32_t(tfd_tensor_data(x), n, keys);
-    else
-        load_uint64_t(tfd_tensor_data(x), n, keys);
+    loads[dtype](x, n, keys);
     for (int64_t i = 0; kind >= 0 && i < n; i++)
         if (keys[i] == floats[kind].sign) /* minus zero */
             keys[i] = 0;
@@ -93,18 +107,45 @@ static const void *run_of(const struct items *t, int64_t outer, int64_t i)
                           (outer * t->count + i) * t->inner);
 }
 
+static inline uint64_t word_at(const char *bytes, size_t size)
+{
+    uint64_t word = 0;
+
+    memcpy(&word, bytes, size);
+    return word;
+}
+
+/* Short strings as two words that tell those of one size apart. */
+static uint64_t hash_string(const struct tfd_hash_key *key, struct tfd_str s)
+{
+    uint64_t a = 0, b = 0;
+
+    if (s.size > 16)
+        return tfd_hash_str(s);
+    if (s.size >= 8) {
+        a = word_at(s.data, 8);
+        b = word_at(s.data + s.size - 8, 8);
+    } else if (s.size >= 4) {
+        a = word_at(s.data, 4);
+        b = word_at(s.data + s.size - 4, 4);
+    } else if (s.size) {
+        a = (uint8_t)s.data[0];
+        b = (uint64_t)(uint8_t)s.data[s.size / 2] << 8 |
+            (uint8_t)s.data[s.size - 1];
+    }
+    return tfd_hash_mix(key, tfd_hash_mix(key, a) + b) + s.size;
+}
+
 /* Element n of a run as bits, zeros made one; a hash for a string. */
 static uint64_t bits_at(const struct items *t, const void *run, int64_t n)
 {
-    struct tfd_tensor one = {t->x->dtype, {0, {0}}, NULL};
-    struct tfd_buffer buffer = {.data = NULL};
+    enum tfd_dtype dtype = t->x->dtype;
+    const void *at = tfd_element_of(run, dtype, n);
     uint64_t bits = 0;
 
-    buffer.data = tfd_element_at((void *)(uintptr_t)run, t->x->dtype, n);
-    one.buffer = &buffer;
-    if (t->x->dtype == TFD_STRING)
-        return tfd_hash_str(tfd_tstring_view(buffer.data));
-    load_bits(&one, 1, &bits);
+    if (dtype == TFD_STRING)
+        return hash_string(t->hash_key, tfd_tstring_view(at));
+    load_bits(dtype, t->kind, at, 1, &bits);
     return bits;
 }
 
@@ -129,18 +170,30 @@ static uint64_t hash_of(const struct items *t, int64_t i)
     return h;
 }
 
-static void make_keys(struct items *t)
+static bool plain(const struct items *t)
+{
+    return t->outer == 1 && t->inner == 1;
+}
+
+static void items_init(struct items *t)
 {
     t->kind = float_of(t->x->dtype);
     t->hash_key = tfd_hash_key();
-    t->exact = t->outer == 1 && t->inner == 1 &&
-               tfd_dtype_is_pod(t->x->dtype) &&
-               tfd_dtype_size(t->x->dtype) <= sizeof(uint64_t);
+    t->exact = plain(t) && loads[t->x->dtype];
+}
+
+/* Those of n items from item `from` on. */
+static void make_keys(const struct items *t, int64_t from, int64_t n,
+                      uint64_t *keys)
+{
     if (t->exact)
-        load_bits(t->x, t->count, t->keys);
+        load_bits(t->x->dtype, t->kind, run_of(t, 0, from), n, keys);
+    else if (plain(t) && t->x->dtype == TFD_STRING)
+        for (int64_t i = 0; i < n; i++)
+            keys[i] = bits_at(t, run_of(t, 0, from), i);
     else
-        for (int64_t i = 0; i < t->count; i++)
-            t->keys[i] = hash_of(t, i);
+        for (int64_t i = 0; i < n; i++)
+            keys[i] = hash_of(t, from + i);
 }
 
 static bool same_element(const struct items *a, const void *x,
@@ -155,13 +208,12 @@ static bool same_element(const struct items *a, const void *x,
     return bits == bits_at(b, y, n) && !is_nan(a, bits);
 }
 
+/* Of two items with the same key that is no NaN's. */
 static bool same(const struct items *a, int64_t i, const struct items *b,
                  int64_t j)
 {
-    if (a->keys[i] != b->keys[j])
-        return false;
     if (a->exact)
-        return !is_nan(a, a->keys[i]);
+        return true;
     for (int64_t o = 0; o < a->outer; o++)
         for (int64_t n = 0; n < a->inner; n++)
             if (!same_element(a, run_of(a, o, i), b, run_of(b, o, j), n))
@@ -171,119 +223,205 @@ static bool same(const struct items *a, int64_t i, const struct items *b,
 
 /* ---- Table --------------------------------------------------------------- */
 
-/* Of different items.  Slots hold their numbers in order of appearance; the
- * table starts small and doubles, because lists with few different items are
- * the usual ones and then stay in the cache. */
+/* 0: free; else one more than the item's number. */
+struct slot {
+    uint64_t key;
+    int64_t number;
+};
+
+/* Of different items, numbered in order of appearance; the table starts small
+ * and doubles, because lists with few different items are the usual ones and
+ * then stay in the cache. */
 struct table {
     const struct items *stored;
-    struct tfd_tensor memory, slot_memory;
-    int64_t *slots;  /* number or -1 */
-    int64_t *first;  /* item by number */
-    uint64_t *known; /* its key */
+    struct tfd_tensor first_memory, slot_memory;
+    struct slot *slots;
+    int64_t *first; /* item by number */
     uint64_t mask;
+    int shift; /* of a hash, to a place */
     int64_t count;
 };
 
-#define SLOTS_MIN 256
+#define SLOTS_MIN_LOG2 8
+#define BLOCK 128            /* items that are looked up together */
+#define SLOTS_NEAR (1 << 11) /* so few are in the first cache anyway */
 
-static enum tfd_code make_slots(struct table *t, int64_t count,
-                                struct tfd_status *st)
+/* count zeros of a type of numbers. */
+static enum tfd_code make_zeros(struct tfd_tensor *t, enum tfd_dtype dtype,
+                                int64_t count, struct tfd_status *st)
 {
     const struct tfd_shape shape = {1, {count}};
 
-    tfd_tensor_unref(&t->slot_memory);
-    TFD_TRY(tfd_tensor_new(&t->slot_memory, TFD_INT64, &shape, st));
-    t->slots = tfd_tensor_data(&t->slot_memory);
-    t->mask = (uint64_t)count - 1;
-    memset(t->slots, 0xff, (size_t)count * sizeof(*t->slots));
+    TFD_TRY(tfd_tensor_new(t, dtype, &shape, st));
+    memset(tfd_tensor_data(t), 0, tfd_tensor_size(t));
     return TFD_OK;
 }
 
-/* Memory for the keys of both lists, too; others may be NULL. */
-static enum tfd_code table_make(struct table *t, struct items *stored,
-                                struct items *others, struct tfd_status *st)
+static enum tfd_code make_slots(struct table *t, int log2,
+                                struct tfd_status *st)
 {
-    int64_t n = stored->count;
-    const struct tfd_shape shape = {1, {3 * n + (others ? others->count : 0)}};
-    int64_t *at;
+    TFD_TRY(make_zeros(&t->slot_memory, TFD_INT64, INT64_C(2) << log2, st));
+    t->slots = tfd_tensor_data(&t->slot_memory);
+    t->mask = (UINT64_C(1) << log2) - 1;
+    t->shift = 64 - log2;
+    return TFD_OK;
+}
+
+static enum tfd_code table_make(struct table *t, const struct items *stored,
+                                struct tfd_status *st)
+{
+    const struct tfd_shape shape = {1, {stored->count}};
 
     *t = (struct table){.stored = stored};
-    TFD_TRY(make_slots(t, SLOTS_MIN, st));
-    TFD_TRY(tfd_tensor_new(&t->memory, TFD_INT64, &shape, st));
-    at = tfd_tensor_data(&t->memory);
-    if (!at)
-        return TFD_OK;
-    t->first = at;
-    t->known = (uint64_t *)(at + n);
-    stored->keys = (uint64_t *)(at + 2 * n);
-    make_keys(stored);
-    if (others) {
-        others->keys = (uint64_t *)(at + 3 * n);
-        make_keys(others);
-    }
+    TFD_TRY(tfd_tensor_new(&t->first_memory, TFD_INT64, &shape, st));
+    t->first = tfd_tensor_data(&t->first_memory);
     return TFD_OK;
 }
 
 static void table_free(struct table *t)
 {
-    tfd_tensor_unref(&t->memory);
+    tfd_tensor_unref(&t->first_memory);
     tfd_tensor_unref(&t->slot_memory);
 }
 
-/* Where the search for an item starts.  NaNs have the same bits and are all
- * different, so they are spread by their numbers: none is ever found again. */
-static uint64_t place_of(const struct table *t, const struct items *of,
-                         uint64_t key, int64_t i)
+static uint64_t place_of(const struct table *t, uint64_t key)
 {
-    if (of->exact && is_nan(of, key))
-        key += (uint64_t)i << 32;
-    return tfd_hash_mix(of->hash_key, key) & t->mask;
+    return tfd_hash_mix(t->stored->hash_key, key) >> t->shift;
 }
 
 /* The slot of an item equal to item i of `other`, else a free one. */
-static int64_t *slot_of(const struct table *t, const struct items *other,
-                        int64_t i)
+static inline struct slot *slot_of(const struct table *t,
+                                   const struct items *other, int64_t i,
+                                   uint64_t key)
 {
-    const uint64_t key = other->keys[i];
-    uint64_t at = place_of(t, other, key, i);
-    int64_t number;
+    uint64_t at = place_of(t, key);
+    struct slot *s = &t->slots[at];
 
-    while ((number = t->slots[at]) >= 0 &&
-           (t->known[number] != key ||
-            !same(t->stored, t->first[number], other, i)))
+    while (s->number && (s->key != key ||
+                         !same(t->stored, t->first[s->number - 1], other, i))) {
         at = (at + 1) & t->mask;
-    return &t->slots[at];
+        s = &t->slots[at];
+    }
+    return s;
+}
+
+/* Asks for the slots of a block, so that they arrive while it is worked on. */
+static void fetch_slots(const struct table *t, const uint64_t *keys, int64_t n)
+{
+    if (t->mask >= SLOTS_NEAR)
+        for (int64_t i = 0; i < n; i++)
+            __builtin_prefetch(&t->slots[place_of(t, keys[i])], 1);
 }
 
 static enum tfd_code table_grow(struct table *t, struct tfd_status *st)
 {
-    TFD_TRY(make_slots(t, 2 * (int64_t)(t->mask + 1), st));
-    for (int64_t n = 0; n < t->count; n++) {
-        uint64_t at = place_of(t, t->stored, t->known[n], t->first[n]);
+    struct tfd_tensor old = t->slot_memory;
+    const struct slot *from = t->slots;
+    uint64_t count = t->mask + 1;
+    enum tfd_code rc;
 
-        while (t->slots[at] >= 0)
+    t->slot_memory = (struct tfd_tensor)TFD_TENSOR_INIT;
+    rc = make_slots(t, 64 - t->shift + 1, st);
+    for (uint64_t i = 0; rc == TFD_OK && i < count; i++) {
+        uint64_t at = from[i].number ? place_of(t, from[i].key) : 0;
+
+        if (!from[i].number)
+            continue;
+        while (t->slots[at].number)
             at = (at + 1) & t->mask;
-        t->slots[at] = n;
+        t->slots[at] = from[i];
     }
-    return TFD_OK;
+    tfd_tensor_unref(&old);
+    return rc;
+}
+
+/* The number of a new item. */
+static int64_t add_item(struct table *t, int64_t i)
+{
+    t->first[t->count] = i;
+    return t->count++;
 }
 
 /* The number of item i of the stored list, which is put in if it is new. */
-static enum tfd_code number_of(struct table *t, int64_t i, int64_t *number,
-                               struct tfd_status *st)
+static inline enum tfd_code number_of(struct table *t, int64_t i, uint64_t key,
+                                      int64_t *number, struct tfd_status *st)
 {
-    int64_t *slot;
+    struct slot *slot;
 
-    if (2 * t->count > (int64_t)t->mask)
-        TFD_TRY(table_grow(t, st));
-    slot = slot_of(t, t->stored, i);
-    if (*slot < 0) {
-        t->first[t->count] = i;
-        t->known[t->count] = t->stored->keys[i];
-        *slot = t->count++;
+    if (t->stored->exact && is_nan(t->stored, key)) {
+        *number = add_item(t, i);
+        return TFD_OK;
     }
-    *number = *slot;
+    slot = slot_of(t, t->stored, i, key);
+    if (!slot->number) {
+        slot->key = key;
+        slot->number = add_item(t, i) + 1;
+    }
+    *number = slot->number - 1;
+    return 2 * t->count > (int64_t)t->mask ? table_grow(t, st) : TFD_OK;
+}
+
+/* ---- Numbers that lie close together ------------------------------------- */
+
+/* An array by value, as soon as it is no more than so many times as long as the
+ * list. */
+#define RANGE_TIMES 4
+#define RANGE_MIN 1024
+
+/* What is seen of each value: one more than its number, or 0. */
+struct range {
+    struct tfd_tensor memory;
+    int32_t *seen; /* NULL: the values lie too far apart */
+    uint64_t low;
+};
+
+static void find_range(const struct items *t, int64_t *low, int64_t *high)
+{
+    uint64_t keys[BLOCK];
+
+    for (int64_t i = 0; i < t->count; i += BLOCK) {
+        int64_t n = t->count - i < BLOCK ? t->count - i : BLOCK;
+
+        make_keys(t, i, n, keys);
+        for (int64_t j = 0; j < n; j++) {
+            int64_t key = (int64_t)keys[j];
+
+            *low = key < *low ? key : *low;
+            *high = key > *high ? key : *high;
+        }
+    }
+}
+
+static enum tfd_code range_make(struct range *r, const struct items *t,
+                                struct tfd_status *st)
+{
+    int64_t low = INT64_MAX, high = INT64_MIN;
+    uint64_t size;
+
+    *r = (struct range){.seen = NULL};
+    if (!t->exact || t->kind >= 0 || t->count == 0 ||
+        t->count > INT32_MAX / RANGE_TIMES - RANGE_MIN)
+        return TFD_OK;
+    find_range(t, &low, &high);
+    size = (uint64_t)high - (uint64_t)low;
+    if (size >= (uint64_t)t->count * RANGE_TIMES + RANGE_MIN)
+        return TFD_OK;
+    TFD_TRY(make_zeros(&r->memory, TFD_INT32, (int64_t)size + 1, st));
+    r->seen = tfd_tensor_data(&r->memory);
+    r->low = (uint64_t)low;
     return TFD_OK;
+}
+
+static void number_near(struct table *t, const struct range *r, int64_t from,
+                        const uint64_t *keys, int64_t n, int64_t *numbers)
+{
+    for (int64_t i = 0; i < n; i++) {
+        int32_t *seen = &r->seen[keys[i] - r->low];
+
+        if (!*seen)
+            *seen = (int32_t)add_item(t, from + i) + 1;
+        numbers[i] = *seen - 1;
+    }
 }
 
 /* ---- Unique -------------------------------------------------------------- */
@@ -353,6 +491,16 @@ static enum tfd_code read_items(const struct tfd_kctx *k, struct items *t,
     return TFD_OK;
 }
 
+/* Plain items that are bytes. */
+static void gather_items(void *to, const struct items *t, const int64_t *first,
+                         int64_t count)
+{
+    size_t size = tfd_dtype_size(t->x->dtype);
+
+    tfd_rows_gather(size, TFD_INT64)(to, tfd_tensor_data(t->x), size, first,
+                                     count);
+}
+
 /* Item first[u] as number u of the result. */
 static enum tfd_code copy_items(struct tfd_kctx *k, const struct items *t,
                                 int axis, const int64_t *first, int64_t count,
@@ -365,6 +513,10 @@ static enum tfd_code copy_items(struct tfd_kctx *k, const struct items *t,
     TFD_TRY(tfd_kctx_output(k, 0, dtype, &shape, st));
     if (!k->out[0].buffer)
         return TFD_OK;
+    if (t->exact) {
+        gather_items(tfd_tensor_data(&k->out[0]), t, first, count);
+        return TFD_OK;
+    }
     for (int64_t o = 0; o < t->outer; o++)
         for (int64_t u = 0; u < count; u++)
             TFD_TRY(tfd_elements_copy(
@@ -375,21 +527,81 @@ static enum tfd_code copy_items(struct tfd_kctx *k, const struct items *t,
     return TFD_OK;
 }
 
-/* counts[] by number may be NULL. */
+static void put_numbers(const struct tfd_tensor *idx, int64_t from,
+                        const int64_t *numbers, int64_t n)
+{
+    int64_t *wide = (int64_t *)tfd_tensor_data(idx) + from;
+    int32_t *narrow = (int32_t *)tfd_tensor_data(idx) + from;
+
+    if (idx->dtype == TFD_INT64)
+        memcpy(wide, numbers, (size_t)n * sizeof(*wide));
+    else
+        for (int64_t i = 0; i < n; i++)
+            narrow[i] = (int32_t)numbers[i];
+}
+
+/* New numbers follow each other; those below `before` were there. */
+static void count_numbers(int64_t *counts, int64_t before,
+                          const int64_t *numbers, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (numbers[i] == before)
+            counts[before++] = 1;
+        else
+            counts[numbers[i]]++;
+}
+
+static enum tfd_code number_block(struct table *t, const struct range *r,
+                                  int64_t from, int64_t n, int64_t *numbers,
+                                  struct tfd_status *st)
+{
+    uint64_t keys[BLOCK];
+
+    make_keys(t->stored, from, n, keys);
+    if (r->seen) {
+        number_near(t, r, from, keys, n, numbers);
+        return TFD_OK;
+    }
+    fetch_slots(t, keys, n);
+    for (int64_t i = 0; i < n; i++)
+        TFD_TRY(number_of(t, from + i, keys[i], &numbers[i], st));
+    return TFD_OK;
+}
+
+/* idx and counts[] by number may be NULL. */
+static enum tfd_code number_all(struct table *t, const struct range *r,
+                                const struct tfd_tensor *idx, int64_t *counts,
+                                struct tfd_status *st)
+{
+    int64_t numbers[BLOCK];
+
+    for (int64_t i = 0; i < t->stored->count; i += BLOCK) {
+        int64_t n = t->stored->count - i, before = t->count;
+
+        n = n < BLOCK ? n : BLOCK;
+        if (tfd_halted())
+            return tfd_halt_fail(st);
+        TFD_TRY(number_block(t, r, i, n, numbers, st));
+        if (idx)
+            put_numbers(idx, i, numbers, n);
+        if (counts)
+            count_numbers(counts, before, numbers, n);
+    }
+    return TFD_OK;
+}
+
 static enum tfd_code number_items(struct table *t, const struct tfd_tensor *idx,
                                   int64_t *counts, struct tfd_status *st)
 {
-    for (int64_t i = 0; i < t->stored->count; i++) {
-        int64_t before = t->count, number;
+    struct range r;
+    enum tfd_code rc = range_make(&r, t->stored, st);
 
-        if (tfd_halted())
-            return tfd_halt_fail(st);
-        TFD_TRY(number_of(t, i, &number, st));
-        put_index(idx, i, number);
-        if (counts)
-            counts[number] = number < before ? counts[number] + 1 : 1;
-    }
-    return TFD_OK;
+    if (rc == TFD_OK && !r.seen)
+        rc = make_slots(t, SLOTS_MIN_LOG2, st);
+    if (rc == TFD_OK)
+        rc = number_all(t, &r, idx, counts, st);
+    tfd_tensor_unref(&r.memory);
+    return rc;
 }
 
 static enum tfd_code put_counts(struct tfd_kctx *k, const int64_t *counts,
@@ -421,7 +633,8 @@ static enum tfd_code unique_compute(struct tfd_kctx *k, struct tfd_status *st)
                             &vector, st));
     if (k->out_count > 2)
         TFD_TRY(tfd_tensor_new(&counts, TFD_INT64, &vector, st));
-    rc = table_make(&table, &t, NULL, st);
+    items_init(&t);
+    rc = table_make(&table, &t, st);
     if (rc == TFD_OK)
         rc = number_items(&table, &k->out[1], tfd_tensor_data(&counts), st);
     if (rc == TFD_OK)
@@ -449,13 +662,34 @@ static enum tfd_code put_rest(struct tfd_kctx *k, const struct items *x,
     return TFD_OK;
 }
 
+/* The items of x that the table lacks, and how many. */
+static int64_t find_rest(const struct table *t, const struct items *x,
+                         int64_t *kept)
+{
+    uint64_t keys[BLOCK];
+    int64_t count = 0;
+
+    for (int64_t i = 0; i < x->count && !tfd_halted(); i += BLOCK) {
+        int64_t n = x->count - i < BLOCK ? x->count - i : BLOCK;
+
+        make_keys(x, i, n, keys);
+        fetch_slots(t, keys, n);
+        for (int64_t j = 0; j < n; j++) {
+            kept[count] = i + j;
+            count += (x->exact && is_nan(x, keys[j])) ||
+                     !slot_of(t, x, i + j, keys[j])->number;
+        }
+    }
+    return count;
+}
+
 static enum tfd_code diff_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
+    const struct range none = {.seen = NULL};
     struct items x = {.x = &k->in[0], .outer = 1, .inner = 1};
     struct items y = {.x = &k->in[1], .outer = 1, .inner = 1};
     struct tfd_tensor kept = TFD_TENSOR_INIT;
     struct table table = {0};
-    int64_t count = 0, number, *list;
     enum tfd_code rc;
 
     if (k->in[0].shape.rank != 1 || k->in[1].shape.rank != 1)
@@ -463,17 +697,20 @@ static enum tfd_code diff_compute(struct tfd_kctx *k, struct tfd_status *st)
                         k->in[0].shape.rank != 1 ? "x" : "y");
     x.count = k->in[0].shape.dim[0];
     y.count = k->in[1].shape.dim[0];
+    items_init(&x);
+    items_init(&y);
     TFD_TRY(tfd_tensor_new(&kept, TFD_INT64, &k->in[0].shape, st));
-    list = tfd_tensor_data(&kept);
-    rc = table_make(&table, &y, &x, st);
-    for (int64_t i = 0; rc == TFD_OK && i < y.count; i++)
-        rc = number_of(&table, i, &number, st);
-    for (int64_t i = 0; rc == TFD_OK && i < x.count && !tfd_halted(); i++)
-        if (*slot_of(&table, &x, i) < 0)
-            list[count++] = i;
-    table_free(&table);
+    rc = table_make(&table, &y, st);
     if (rc == TFD_OK)
-        rc = put_rest(k, &x, list, count, st);
+        rc = make_slots(&table, SLOTS_MIN_LOG2, st);
+    if (rc == TFD_OK)
+        rc = number_all(&table, &none, NULL, NULL, st);
+    if (rc == TFD_OK) {
+        int64_t *list = tfd_tensor_data(&kept);
+
+        rc = put_rest(k, &x, list, find_rest(&table, &x, list), st);
+    }
+    table_free(&table);
     tfd_tensor_unref(&kept);
     return rc;
 }
