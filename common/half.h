@@ -36,37 +36,24 @@ static inline TFD_DEVICE float tfd_half_float_of(uint32_t bits)
 
 /* ---- half ---------------------------------------------------------------- */
 
-/* magnitude < 2^-14.  The units of a subnormal half are 2^-24. */
-static inline TFD_DEVICE uint32_t tfd_half_subnormal(uint32_t magnitude)
-{
-    uint32_t exponent = magnitude >> 23;
-    uint32_t fraction = (magnitude & 0x7fffffu) | 0x800000u;
-    uint32_t shift, rest, tie;
-
-    if (exponent < 102) /* below 2^-25, which would be a tie with 0 */
-        return 0;
-    shift = 126 - exponent;
-    rest = fraction & ((1u << shift) - 1);
-    tie = 1u << (shift - 1);
-    fraction >>= shift;
-    return fraction + (rest > tie || (rest == tie && (fraction & 1)));
-}
-
+/* Without a branch, so that loops of it are vectorised: each case is computed,
+ * then one is taken.  The units of a subnormal half, 2^-24, are those of a
+ * float from 0.5 on, so a sum with that rounds to them. */
 static inline TFD_DEVICE tfd_half tfd_half_from_float(float value)
 {
     uint32_t bits = tfd_half_float_bits(value);
     uint32_t sign = bits >> 16 & 0x8000u;
     uint32_t magnitude = bits & 0x7fffffffu;
-    uint32_t half;
+    uint32_t nan = 0x7e00u | (magnitude >> 13 & 0x3ffu); /* made quiet */
+    uint32_t normal =
+        (magnitude - 0x38000000u + 0xfffu + (magnitude >> 13 & 1)) >> 13;
+    uint32_t subnormal =
+        tfd_half_float_bits(tfd_half_float_of(magnitude) + 0.5f) - 0x3f000000u;
+    uint32_t half = magnitude < 0x38800000u ? subnormal : normal; /* 2^-14 */
 
-    if (magnitude > 0x7f800000u) /* NaN, made quiet */
-        half = 0x7e00u | (magnitude >> 13 & 0x3ffu);
-    else if (magnitude >= 0x477ff000u) /* 65520, the tie with 2^16 */
-        half = 0x7c00u;
-    else if (magnitude >= 0x38800000u) /* 2^-14 */
-        half = (magnitude - 0x38000000u + 0xfffu + (magnitude >> 13 & 1)) >> 13;
-    else
-        half = tfd_half_subnormal(magnitude);
+    /* 65520, the tie with 2^16 */
+    half = magnitude >= 0x477ff000u ? 0x7c00u : half;
+    half = magnitude > 0x7f800000u ? nan : half;
     return (tfd_half)(sign | half);
 }
 
@@ -75,14 +62,15 @@ static inline TFD_DEVICE float tfd_half_to_float(tfd_half half)
     uint32_t sign = (uint32_t)(half & 0x8000) << 16;
     uint32_t fraction = half & 0x3ffu;
     uint32_t exponent = half >> 10 & 0x1fu;
-    uint32_t bits;
+    uint32_t normal = (exponent + 112) << 23 | fraction << 13;
+    uint32_t special =
+        0x7f800000u | fraction << 13 | (fraction ? 0x400000u : 0);
+    /* Exact: the product has at most 10 bits. */
+    uint32_t subnormal =
+        tfd_half_float_bits((float)(int32_t)fraction * (1.0f / 16777216));
+    uint32_t bits = exponent == 0 ? subnormal : normal;
 
-    if (exponent == 0) /* exact: the product has at most 10 bits */
-        bits = tfd_half_float_bits((float)fraction * (1.0f / 16777216));
-    else if (exponent < 31)
-        bits = (exponent + 112) << 23 | fraction << 13;
-    else
-        bits = 0x7f800000u | fraction << 13 | (fraction ? 0x400000u : 0);
+    bits = exponent == 31 ? special : bits;
     return tfd_half_float_of(sign | bits);
 }
 

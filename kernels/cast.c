@@ -15,6 +15,7 @@
 #include "kernels/check.h"
 #include "kernels/elementwise.h"
 #include "kernels/gradient.h"
+#include "kernels/narrow.h"
 
 #include <string.h>
 
@@ -70,8 +71,8 @@ DEFINE_TO_INT(double, double)
 #define COPIES_UINT16 ONE_COPY
 #define COPIES_UINT32 ONE_COPY
 #define COPIES_UINT64 ONE_COPY
-#define COPIES_HALF ONE_COPY
-#define COPIES_BFLOAT16 ONE_COPY
+#define COPIES_HALF TFD_SIMD_CLONES
+#define COPIES_BFLOAT16 TFD_SIMD_CLONES
 #define COPIES_COMPLEX64 ONE_COPY
 #define COPIES_COMPLEX128 ONE_COPY
 #define COPIES_cut_DOUBLE ONE_COPY
@@ -248,6 +249,23 @@ static const struct {
     {TFD_COMPLEX128, TFD_COMPLEX64, cut_COMPLEX128_to_COMPLEX64},
 };
 
+/* By way of narrow.h, which knows the processor's instructions for it. */
+static void float_to_half(void *arg, int64_t begin, int64_t end)
+{
+    const struct tfd_row *r = arg;
+
+    tfd_narrow_round(TFD_HALF, (const float *)r->a + begin,
+                     (tfd_half *)r->y + begin, end - begin);
+}
+
+static void half_to_float(void *arg, int64_t begin, int64_t end)
+{
+    const struct tfd_row *r = arg;
+
+    tfd_narrow_widen(TFD_HALF, (const tfd_half *)r->a + begin,
+                     (float *)r->y + begin, end - begin);
+}
+
 static enum tfd_dtype without_quantization(enum tfd_dtype t)
 {
     switch (t) {
@@ -274,6 +292,10 @@ static tfd_range_fn *choose(enum tfd_dtype from, enum tfd_dtype to,
     for (int i = 0; truncates && i < TFD_COUNT(cutting); i++)
         if (cutting[i].from == from && cutting[i].to == to)
             return cutting[i].loop;
+    if (from == TFD_FLOAT && to == TFD_HALF)
+        return float_to_half;
+    if (from == TFD_HALF && to == TFD_FLOAT)
+        return half_to_float;
     return loops[from][to];
 }
 
