@@ -181,7 +181,7 @@ static void test_resize_gives_room(void **state)
 
 static void test_without_memory_the_old_value_stays(void **state)
 {
-    static const size_t sizes[] = {SIZE_MAX, SIZE_MAX >> 2, SIZE_MAX >> 3};
+    static const size_t sizes[] = {SIZE_MAX, SIZE_MAX / 2, (SIZE_MAX >> 2) + 1};
 
     (void)state;
     for (size_t i = 0; i < COUNT(sizes); i++) {
