@@ -14,7 +14,6 @@
 #include "kernels/complex_math.h"
 #include "kernels/elementwise.h"
 #include "kernels/gradient.h"
-#include "kernels/narrow.h"
 #include "kernels/reduce.h"
 #include "kernels/reduce_floats.h"
 #include "kernels/reduce_grad.h"
@@ -125,8 +124,8 @@ INT_REDUCERS(UINT16, uint16_t, MEAN_UNSIGNED)
 INT_REDUCERS(UINT32, uint32_t, MEAN_UNSIGNED)
 INT_REDUCERS(UINT64, uint64_t, MEAN_UNSIGNED)
 
-#define ADD_HALF(acc, x) ((acc) + (double)tfd_narrow_half(x))
-#define MUL_HALF(acc, x) ((acc) * (double)tfd_narrow_half(x))
+#define ADD_HALF(acc, x) ((acc) + (double)tfd_half_to_float(x))
+#define MUL_HALF(acc, x) ((acc) * (double)tfd_half_to_float(x))
 #define ADD_BFLOAT16(acc, x) ((acc) + (double)tfd_bfloat16_to_float(x))
 #define MUL_BFLOAT16(acc, x) ((acc) * (double)tfd_bfloat16_to_float(x))
 #define CUT_HALF(T, acc, n) tfd_half_from_float((float)(acc))

@@ -3,7 +3,6 @@
  * rounding at each limit.  The expected bits are those of TensorFlow's Cast.
  */
 #include "common/half.h"
-#include "kernels/narrow.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -128,22 +127,6 @@ static void test_nan_stays_nan(void **state)
     }
 }
 
-/* Those that are no NaN to the bit; a NaN stays one. */
-static void test_every_half_is_the_same_without_a_branch(void **state)
-{
-    (void)state;
-    for (uint32_t half = 0; half <= UINT16_MAX; half++) {
-        float want = tfd_half_to_float((tfd_half)half);
-        float got = tfd_narrow_half((tfd_half)half);
-
-        if (isnan(want))
-            assert_true(isnan(got));
-        else
-            assert_int_equal(tfd_half_float_bits(got),
-                             tfd_half_float_bits(want));
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -153,7 +136,6 @@ int main(void)
         cmocka_unit_test(test_halves_round_to_nearest_and_ties_to_even),
         cmocka_unit_test(test_bfloat16_rounds_to_nearest_and_ties_to_even),
         cmocka_unit_test(test_nan_stays_nan),
-        cmocka_unit_test(test_every_half_is_the_same_without_a_branch),
     };
 
     return cmocka_run_group_tests_name("half", tests, NULL, NULL);
