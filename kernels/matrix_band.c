@@ -36,21 +36,35 @@ static enum tfd_code check_width(int64_t width, int64_t size, const char *what,
     return TFD_OK;
 }
 
-/* Zeroes in one matrix what is not in the band. */
-static void clear_outside(const struct tfd_matrix_band *b, enum tfd_dtype dtype,
-                          char *matrix)
-{
-    for (int64_t i = 0; i < b->rows; i++) {
-        int64_t first = b->lower < 0 ? 0 : larger(0, i - b->lower);
-        int64_t end =
-            b->upper < 0 ? b->columns : smaller(b->columns, i + b->upper + 1);
-        char *row = tfd_element_at(matrix, dtype, i * b->columns);
+struct band_job {
+    struct tfd_matrix_band b;
+    size_t size; /* of an element */
+    const char *x;
+    char *y; /* may be x */
+};
 
-        first = smaller(first, b->columns);
-        end = larger(end, first);
-        tfd_elements_zero(dtype, row, first);
-        tfd_elements_zero(dtype, tfd_element_at(row, dtype, end),
-                          b->columns - end);
+/* Rows [begin, end) of all matrices: the band as it is in x, zero elsewhere.
+ * What lies outside of the band is not read. */
+static void band_rows(void *arg, int64_t begin, int64_t end)
+{
+    const struct band_job *j = arg;
+    const struct tfd_matrix_band *b = &j->b;
+    const size_t bytes = (size_t)b->columns * j->size;
+
+    for (int64_t row = begin; row < end && !tfd_halted(); row++) {
+        int64_t i = row % b->rows;
+        int64_t first = b->lower < 0 ? 0 : larger(0, i - b->lower);
+        int64_t stop =
+            b->upper < 0 ? b->columns : smaller(b->columns, i + b->upper + 1);
+        size_t from = (size_t)smaller(first, b->columns) * j->size;
+        size_t to = (size_t)larger(stop, 0) * j->size;
+        char *y = j->y + (size_t)row * bytes;
+
+        to = to > from ? to : from;
+        memset(y, 0, from);
+        if (y != j->x + (size_t)row * bytes)
+            memcpy(y + from, j->x + (size_t)row * bytes + from, to - from);
+        memset(y + to, 0, bytes - to);
     }
 }
 
@@ -85,28 +99,24 @@ static enum tfd_code band_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_tensor *x = &k->in[0];
     const struct tfd_shape *s = &x->shape;
-    struct tfd_matrix_band b;
-    int64_t matrices = 1;
-    char *y;
+    const int64_t n = tfd_tensor_elements(x);
+    struct band_job j = {.size = tfd_dtype_size(x->dtype)};
+    int64_t bytes;
 
-    TFD_TRY(tfd_matrix_band_read(k, &b, st));
-    if (is_all(&b)) {
+    TFD_TRY(tfd_matrix_band_read(k, &j.b, st));
+    if (is_all(&j.b)) {
         struct tfd_shape same = *s;
 
         tfd_kctx_output_alias(k, 0, 0, &same);
         return TFD_OK;
     }
     TFD_TRY(tfd_kctx_output_like(k, 0, 0, st));
-    if (tfd_tensor_elements(x) == 0)
+    if (n == 0)
         return TFD_OK;
-    y = tfd_tensor_data(&k->out[0]);
-    if (y != tfd_tensor_data(x))
-        memcpy(y, tfd_tensor_data(x), tfd_tensor_size(x));
-    for (int i = 0; i < s->rank - 2; i++)
-        matrices *= s->dim[i];
-    for (int64_t i = 0; i < matrices; i++)
-        clear_outside(&b, x->dtype,
-                      tfd_element_at(y, x->dtype, i * b.rows * b.columns));
+    j.x = tfd_tensor_data(x);
+    j.y = tfd_tensor_data(&k->out[0]);
+    bytes = smaller(INT32_MAX, 2 * j.b.columns * (int64_t)j.size);
+    tfd_kctx_parallel_bytes(k, n / j.b.columns, (int)bytes, band_rows, &j);
     return TFD_OK;
 }
 
