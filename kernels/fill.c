@@ -22,6 +22,42 @@ static enum tfd_code zeros_compute(struct tfd_kctx *k, struct tfd_status *st)
     return TFD_OK;
 }
 
+struct fill_job {
+    struct tfd_tensor *y;
+    const void *value;
+};
+
+static enum tfd_code fill_part(void *arg, int64_t begin, int64_t end,
+                               struct tfd_status *st)
+{
+    const struct fill_job *j = arg;
+    enum tfd_dtype dtype = j->y->dtype;
+    void *y = tfd_element_at(tfd_tensor_data(j->y), dtype, begin);
+
+    return tfd_elements_fill(dtype, y, j->value, end - begin, st);
+}
+
+static void fill_range(void *arg, int64_t begin, int64_t end)
+{
+    enum tfd_code rc = fill_part(arg, begin, end, NULL);
+
+    (void)rc; /* numbers: nothing that could fail */
+}
+
+/* All of the output; numbers are shared among the compute threads. */
+static enum tfd_code fill_all(struct tfd_kctx *k, const void *value,
+                              struct tfd_status *st)
+{
+    struct fill_job j = {.y = &k->out[0], .value = value};
+    int64_t n = tfd_tensor_elements(j.y);
+
+    if (!tfd_dtype_is_pod(j.y->dtype))
+        return fill_part(&j, 0, n, st);
+    tfd_kctx_parallel_bytes(k, n, (int)tfd_dtype_size(j.y->dtype), fill_range,
+                            &j);
+    return TFD_OK;
+}
+
 /* One, in each type. */
 union one {
 #define X(name, number, T) T as_##name;
@@ -66,8 +102,7 @@ static enum tfd_code ones_compute(struct tfd_kctx *k, struct tfd_status *st)
 
     TFD_TRY(
         tfd_kctx_output_reuse(k, 1, 0, k->in[0].dtype, &k->in[0].shape, st));
-    return tfd_elements_fill(k->out[0].dtype, tfd_tensor_data(&k->out[0]), &one,
-                             tfd_tensor_elements(&k->out[0]), st);
+    return fill_all(k, &one, st);
 }
 
 static enum tfd_code zeros_like_gradient(struct tfd_grad *g,
@@ -90,9 +125,7 @@ static enum tfd_code fill_compute(struct tfd_kctx *k, struct tfd_status *st)
                         tfd_shape_text(&dims.shape, text));
     TFD_TRY(tfd_check_shape_value(&dims, false, &shape, st));
     TFD_TRY(tfd_kctx_output(k, 0, k->in[1].dtype, &shape, st));
-    return tfd_elements_fill(k->out[0].dtype, tfd_tensor_data(&k->out[0]),
-                             tfd_tensor_data(&k->in[1]),
-                             tfd_tensor_elements(&k->out[0]), st);
+    return fill_all(k, tfd_tensor_data(&k->in[1]), st);
 }
 
 static enum tfd_code fill_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
