@@ -22,6 +22,8 @@ static enum tfd_code zeros_compute(struct tfd_kctx *k, struct tfd_status *st)
     return TFD_OK;
 }
 
+#define ELEMENT_COST_NS 1
+
 struct fill_job {
     struct tfd_tensor *y;
     const void *value;
@@ -37,25 +39,14 @@ static enum tfd_code fill_part(void *arg, int64_t begin, int64_t end,
     return tfd_elements_fill(dtype, y, j->value, end - begin, st);
 }
 
-static void fill_range(void *arg, int64_t begin, int64_t end)
-{
-    enum tfd_code rc = fill_part(arg, begin, end, NULL);
-
-    (void)rc; /* numbers: nothing that could fail */
-}
-
-/* All of the output; numbers are shared among the compute threads. */
+/* All of the output. */
 static enum tfd_code fill_all(struct tfd_kctx *k, const void *value,
                               struct tfd_status *st)
 {
     struct fill_job j = {.y = &k->out[0], .value = value};
-    int64_t n = tfd_tensor_elements(j.y);
 
-    if (!tfd_dtype_is_pod(j.y->dtype))
-        return fill_part(&j, 0, n, st);
-    tfd_kctx_parallel_bytes(k, n, (int)tfd_dtype_size(j.y->dtype), fill_range,
-                            &j);
-    return TFD_OK;
+    return tfd_kctx_try(k, tfd_tensor_elements(j.y), ELEMENT_COST_NS, fill_part,
+                        &j, st);
 }
 
 /* One, in each type. */
