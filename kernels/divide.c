@@ -16,6 +16,7 @@
 #include "kernels/gradient.h"
 
 #include <math.h>
+#include <string.h>
 
 /* ---- Integers ------------------------------------------------------------ */
 
@@ -198,6 +199,59 @@ VECTOR_LOOP(loop_floor_mod_INT32, vector_floor_mod)
 DEFINE_FLOAT(FLOAT, float, floorf, truncf, fmodf)
 DEFINE_FLOAT(DOUBLE, double, floor, trunc, fmod)
 
+/* fmodf() by way of double, where the quotient is below 2^28: a float's 24 bits
+ * keep it 2^-24 away from any whole number that it is not, so truncating the
+ * double finds the right one; its product with b has 52 bits, and what is left
+ * of a has 24. */
+#define QUICK_QUOTIENT_MAX 268435456.0
+#define REMAINDER_BLOCK 256
+
+static inline float quick_remainder(float a, float b, int32_t *bad)
+{
+    double quotient = (double)a / (double)b;
+
+    *bad |= !(fabs(quotient) < QUICK_QUOTIENT_MAX);
+    return copysignf((float)((double)a - trunc(quotient) * (double)b), a);
+}
+
+static inline float quick_floor_mod(float a, float b, int32_t *bad)
+{
+    float m = quick_remainder(a, b, bad);
+
+    return ((m != 0) & ((m < 0) != (b < 0))) ? m + b : m;
+}
+
+/* All of a block quickly, once more where one of it cannot be done so. */
+#define REMAINDER_LOOP(loop, quick, exact)                                   \
+    TFD_SIMD_LOOP(loop)                                                      \
+    {                                                                        \
+        const struct tfd_row *r = arg;                                       \
+        const float *a = r->a, *b = r->b;                                    \
+        const int64_t p = r->a_step, q = r->b_step;                          \
+        float *y = r->y;                                                     \
+                                                                             \
+        for (int64_t from = begin; from < end; from += REMAINDER_BLOCK) {    \
+            int64_t to =                                                     \
+                end - from < REMAINDER_BLOCK ? end : from + REMAINDER_BLOCK; \
+            float made[REMAINDER_BLOCK];                                     \
+            int32_t bad = 0;                                                 \
+                                                                             \
+            if (p && q)                                                      \
+                for (int64_t i = from; i < to; i++)                          \
+                    made[i - from] = quick(a[i], b[i], &bad);                \
+            else                                                             \
+                for (int64_t i = from; i < to; i++)                          \
+                    made[i - from] = quick(a[i * p], b[i * q], &bad);        \
+            for (int64_t i = from; bad && i < to; i++)                       \
+                made[i - from] = exact(a[i * p], b[i * q]);                  \
+            memcpy(y + from, made, (size_t)(to - from) * sizeof(*y));        \
+        }                                                                    \
+    }                                                                        \
+    TFD_SIMD_CLONES_WIDE(loop)
+
+REMAINDER_LOOP(loop_remainder_FLOAT, quick_remainder, remainder_FLOAT)
+REMAINDER_LOOP(loop_floor_mod_FLOAT, quick_floor_mod, floor_mod_FLOAT)
+
 /* Rounded after each operation, as TensorFlow's half does. */
 #define DEFINE_NARROW(name, T, to, from)                \
     static inline T quotient_##name(T a, T b)           \
@@ -242,12 +296,12 @@ TFD_COMPLEX_DTYPES(DEFINE_COMPLEX)
     LOOP(loop_floor_div_##name, T, T, floor_div_##name) \
     LOOP(loop_truncate_##name, T, T, truncate_##name)
 
-#define LOOPS_FLOAT(name, number, T)                               \
-    LOOPS_QUOTIENT(TFD_BINARY_SIMD, name, T)                       \
-    LOOPS_ROUNDED(TFD_BINARY_SIMD, name, T)                        \
-    TFD_BINARY_LOOP(loop_floor_mod_##name, T, T, floor_mod_##name) \
-    TFD_BINARY_LOOP(loop_remainder_##name, T, T, remainder_##name)
+#define LOOPS_FLOAT(name, number, T)         \
+    LOOPS_QUOTIENT(TFD_BINARY_SIMD, name, T) \
+    LOOPS_ROUNDED(TFD_BINARY_SIMD, name, T)
 TFD_FLOAT_DTYPES(LOOPS_FLOAT)
+TFD_BINARY_LOOP(loop_floor_mod_DOUBLE, double, double, floor_mod_DOUBLE)
+TFD_BINARY_LOOP(loop_remainder_DOUBLE, double, double, remainder_DOUBLE)
 
 #define LOOPS_NARROW(name, number, T)        \
     LOOPS_QUOTIENT(TFD_BINARY_LOOP, name, T) \

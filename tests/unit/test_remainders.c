@@ -1,0 +1,141 @@
+/*
+ * test_remainders.c - FloorMod, Mod and TruncateMod of floats against the C
+ * library: lengths around a block's, one operand a scalar, quotients that can
+ * be had quickly and some that cannot.
+ */
+#include "tests/support/kernel_rig.h"
+
+#include <math.h>
+
+#define MOST 600
+#define TEXT_SIZE (MOST * 24 + 64)
+
+static char left[TEXT_SIZE], right[TEXT_SIZE], output[TEXT_SIZE];
+
+enum operands { BOTH, LEFT_SCALAR, RIGHT_SCALAR };
+
+struct numbers {
+    int count;
+    enum operands operands;
+    float spread; /* of the exponents */
+};
+
+static uint32_t drawn;
+
+/* Between -2^spread and 2^spread, rarely 0. */
+static float draw(float spread)
+{
+    float exponent;
+
+    drawn = drawn * 1664525u + 1013904223u;
+    exponent = ((float)(drawn >> 8) / 8388608.0f - 1) * spread;
+    drawn = drawn * 1664525u + 1013904223u;
+    if (drawn >> 26 == 0)
+        return 0;
+    return ldexpf((float)(int32_t)drawn / 2147483648.0f, (int)exponent);
+}
+
+static double floored(double a, double b)
+{
+    double m = fmod(a, b);
+
+    return m != 0 && (m < 0) != (b < 0) ? (float)m + (float)b : m;
+}
+
+static void check(const char *op, double (*reference)(double, double),
+                  struct numbers n)
+{
+    const struct krig_case cases[] = {{op, "", {left, right}, {output}}};
+    float a[MOST], b[MOST];
+    size_t in = 0, by = 0, out = 0;
+
+    for (int i = 0; i < n.count; i++) {
+        a[i] = draw(n.spread);
+        b[i] = draw(n.spread);
+    }
+    in += (size_t)sprintf(
+        left, n.operands == LEFT_SCALAR ? "float[]" : "float[%d]", n.count);
+    by += (size_t)sprintf(
+        right, n.operands == RIGHT_SCALAR ? "float[]" : "float[%d]", n.count);
+    out += (size_t)sprintf(output, "float[%d]", n.count);
+    for (int i = 0; i < n.count; i++) {
+        float x = a[n.operands == LEFT_SCALAR ? 0 : i];
+        float y = b[n.operands == RIGHT_SCALAR ? 0 : i];
+
+        if (n.operands != LEFT_SCALAR || i == 0)
+            in += (size_t)sprintf(left + in, " %.9g", (double)x);
+        if (n.operands != RIGHT_SCALAR || i == 0)
+            by += (size_t)sprintf(right + by, " %.9g", (double)y);
+        out += (size_t)sprintf(output + out, " %.9g",
+                               reference((double)x, (double)y));
+    }
+    KRIG_CHECK(cases);
+}
+
+static void check_all(float spread)
+{
+    static const int counts[] = {1, 2, 7, 15, 16, 17, 255, 256, 257, 512, MOST};
+
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+        for (int o = BOTH; o <= RIGHT_SCALAR; o++) {
+            struct numbers n = {counts[i], (enum operands)o, spread};
+
+            check("FloorMod", floored, n);
+            check("Mod", fmod, n);
+            check("TruncateMod", fmod, n);
+        }
+}
+
+static void test_quotients_that_are_near_one(void **state)
+{
+    (void)state;
+    check_all(3);
+}
+
+static void test_quotients_around_the_limit(void **state)
+{
+    (void)state;
+    check_all(16);
+}
+
+static void test_quotients_that_no_double_holds(void **state)
+{
+    (void)state;
+    check_all(100);
+}
+
+static void test_whole_and_special_numbers(void **state)
+{
+    static const struct krig_case cases[] = {
+        {"FloorMod",
+         "",
+         {"float[12] 7 -7 7 -7 -4 4 inf 3 3 nan 5 -0",
+          "float[12] 3 3 -3 -3 2 -2 3 inf -inf 3 0 3"},
+         {"float[12] 1 2 -2 -1 0 0 nan 3 -inf nan nan 0"}},
+        {"Mod",
+         "",
+         {"float[8] 7 -7 7 -7 inf 3 nan 5", "float[8] 3 3 -3 -3 3 inf 3 0"},
+         {"float[8] 1 -1 1 -1 nan 3 nan nan"}},
+        {"FloorMod",
+         "",
+         {"float[3] 16777216 16777215 268435456", "float[3] 3 0.5 0.75"},
+         {"float[3] 1 0 0.25"}},
+        {"FloorMod", "", {"float[0]", "float[0]"}, {"float[0]"}},
+    };
+
+    (void)state;
+    KRIG_CHECK(cases);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_quotients_that_are_near_one),
+        cmocka_unit_test(test_quotients_around_the_limit),
+        cmocka_unit_test(test_quotients_that_no_double_holds),
+        cmocka_unit_test(test_whole_and_special_numbers),
+    };
+
+    return cmocka_run_group_tests_name("remainders", tests, krig_setup,
+                                       krig_teardown);
+}
