@@ -100,7 +100,7 @@ row("transpose", "Transpose", {
     "swap heads": lambda n: [x(n // 512, 8, 64), [1, 0, 2]],
     "reversed": lambda n: [x(n // 448, 64, 7), [2, 1, 0]]}, MOVED)
 row("transpose", "InvertPermutation", lambda n: [ordered(n, n)], ("int32",))
-row("transpose", "OneHot", {
+row("one_hot", "OneHot", {
     "x64": lambda n: [of("int32", n // 64, low=0, high=64), 64, const(1),
                       const(0)]}, FLOAT + INTS)
 row("where", "Where", {
