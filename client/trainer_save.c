@@ -9,6 +9,7 @@
 
 #include "client/checkpoint_check.h"
 #include "common/clock.h"
+#include "daemon/server.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -87,6 +88,8 @@ static enum tfd_code save_to(TFD_Trainer *t, const char *path,
 
     if (rc == TFD_OK)
         rc = tfd_checkpoints_add(&t->checkpoints, path, st);
+    if (t->server)
+        tfd_server_count_save(t->server, rc != TFD_OK);
     if (rc == TFD_OK) {
         t->saved_step = t->step;
         t->saved_us = tfd_clock_now_us();

@@ -73,6 +73,23 @@ uint64_t tfd_server_refused(const struct tfd_server *s)
     return s->listener ? tfd_listener_refused(s->listener) : 0;
 }
 
+void tfd_server_count_save(struct tfd_server *s, bool failed)
+{
+    __atomic_fetch_add(&s->saves, 1, __ATOMIC_RELAXED);
+    if (failed)
+        __atomic_fetch_add(&s->save_failures, 1, __ATOMIC_RELAXED);
+}
+
+uint64_t tfd_server_saves(const struct tfd_server *s)
+{
+    return __atomic_load_n(&s->saves, __ATOMIC_RELAXED);
+}
+
+uint64_t tfd_server_save_failures(const struct tfd_server *s)
+{
+    return __atomic_load_n(&s->save_failures, __ATOMIC_RELAXED);
+}
+
 const char *tfd_server_target(const struct tfd_server *s)
 {
     return s->target;

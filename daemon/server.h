@@ -58,6 +58,9 @@ const char *tfd_server_target(const struct tfd_server *s);
 int tfd_server_port(const struct tfd_server *s);
 /* Ops and kernels; shared, read-only. */
 const struct tfd_registry *tfd_server_registry(const struct tfd_server *s);
+/* For /metrics: a training on this server tried to save a checkpoint.  From any
+ * thread. */
+void tfd_server_count_save(struct tfd_server *s, bool failed);
 
 /* ---- Sessions of this process -------------------------------------------- */
 

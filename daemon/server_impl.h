@@ -24,6 +24,9 @@ const struct tfd_config *tfd_server_config(const struct tfd_server *s);
 uint64_t tfd_server_start_us(const struct tfd_server *s);
 int tfd_server_connections(const struct tfd_server *s);
 uint64_t tfd_server_refused(const struct tfd_server *s); /* connections */
+/* What tfd_server_count_save() counted: tries, and those that failed. */
+uint64_t tfd_server_saves(const struct tfd_server *s);
+uint64_t tfd_server_save_failures(const struct tfd_server *s);
 /* It begins no new sessions.  Loop thread. */
 bool tfd_server_stopping(const struct tfd_server *s);
 

@@ -51,6 +51,7 @@ struct tfd_server {
     struct tfd_listener *listener;
     char target[TFD_ADDRESS_SIZE_MAX + 16];
     uint64_t start_us;
+    uint64_t saves, save_failures; /* atomic */
     enum tfd_server_stage stage;
     struct tfd_post stop_post;
     struct tfd_post begin_post;

@@ -174,6 +174,19 @@ static void gpu_metrics(struct tfd_bytes *b, struct tfd_server *s)
                offsetof(struct gpu_figures, peer_bytes));
 }
 
+/* Of a task that trains; only a chief's counters ever grow. */
+static void save_metrics(struct tfd_bytes *b, struct tfd_server *s)
+{
+    if (!tfd_server_config(s)->train)
+        return;
+    metric(b, "tfd_checkpoint_saves_total", "counter",
+           "checkpoints that the training of --train tried to save",
+           (double)tfd_server_saves(s));
+    metric(b, "tfd_checkpoint_save_failures_total", "counter",
+           "of those, not saved, because the disk is full for example",
+           (double)tfd_server_save_failures(s));
+}
+
 static int metrics_page(void *self, struct tfd_bytes *b,
                         const char **content_type)
 {
@@ -226,6 +239,7 @@ static int metrics_page(void *self, struct tfd_bytes *b,
     metric(b, "tfd_memory_limit_bytes", "gauge", "--memory_limit; 0: none",
            (double)tfd_server_config(s)->memory_limit);
     gpu_metrics(b, s);
+    save_metrics(b, s);
     metric(b, "tfd_intake_waiting", "gauge",
            "connections not read because memory is short", intake->waiting);
     metric(b, "tfd_intake_waiting_bytes", "gauge",

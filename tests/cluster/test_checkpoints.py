@@ -13,6 +13,7 @@ from tests.cluster.client import kept_session, tf
 from tests.cluster.cluster import Cluster, Server, wait_until
 from tests.cluster.suite import Skip, test
 from tests.cluster.test_train import Training
+from tests.cluster.watch import metric
 
 # Mounts "$1" with the options "$2" over the folder "$3", for this process.
 MOUNT = 'mount -t "$1" -o "$2" none "$3" && shift 3 && exec "$@"'
@@ -294,6 +295,12 @@ def failures(task):
     return re.findall(".* WARN save_failed .*", task.log_text())
 
 
+def save_counts(task):
+    """(tries, failures) of its /metrics; 0, 0 where it does not tell."""
+    return tuple(metric(task, "tfd_checkpoint_%s_total" % name)
+                 for name in ("saves", "save_failures"))
+
+
 @test(limit=90, tfd_only=True)
 def training_goes_on_when_the_disk_is_full(server):
     """The save is tried again, and the last one, too; no half of a checkpoint
@@ -308,6 +315,8 @@ def training_goes_on_when_the_disk_is_full(server):
         folder = pathlib.Path("/proc/%d/root%s" % (
             task.process.pid, training.checkpoints))
         wait_until(lambda: steps_of(task) > 100, 30, "steps")
+        tries, failed = save_counts(task)
+        assert tries > 0 and failed == 0, (tries, failed)
         fill = folder / "fill"
         with open(fill, "wb", buffering=0) as file:
             try:
@@ -318,6 +327,7 @@ def training_goes_on_when_the_disk_is_full(server):
         wait_until(lambda: failures(task), 30, "a save that fails")
         assert "No space left on device" in failures(task)[0], failures(task)
         assert training.checkpoints + "/model.ckpt-" in failures(task)[0]
+        wait_until(lambda: save_counts(task)[1] >= 1, 5, "a failure counted")
         step = steps_of(task)
         wait_until(lambda: steps_of(task) > step + 100, 30, "more steps")
         wait_until(lambda: not any("temp" in name for name
@@ -326,6 +336,10 @@ def training_goes_on_when_the_disk_is_full(server):
         fill.unlink()
         wait_until(lambda: task.log_text().count("saved step") > count, 60,
                    "a save")
+        text = task.log_text()
+        tries, failed = save_counts(task)
+        assert failed >= text.count("save_failed"), (failed, text)
+        assert tries >= text.count("saved step") + failed, (tries, text)
         task.signal(signal.SIGTERM)
         training.expect_exit(20)
 
