@@ -6,6 +6,7 @@
 
 #include "common/log.h"
 #include "common/pool.h"
+#include "kernels/file_waits.h"
 
 #include <dirent.h>
 #include <stddef.h>
@@ -72,7 +73,8 @@ static bool makes_progress(struct tfd_beat *b)
     bool computed = cpu_us - b->cpu_us >= PROGRESS_US;
 
     b->cpu_us = cpu_us;
-    return computed || tfd_pool_waiting(b->o.pool) == 0 || any_waits_for_disk();
+    return computed || tfd_pool_waiting(b->o.pool) == 0 ||
+           tfd_file_waits() > 0 || any_waits_for_disk();
 }
 
 static void send_beat(struct tfd_timer *t)

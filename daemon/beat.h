@@ -4,11 +4,12 @@
  *
  * Progress is: the loop runs (else nothing is sent at all), and, where jobs
  * wait for a compute thread, the threads have used processor time since the
- * last beat or one of the process waits for a disk.  So a kernel may compute
- * for hours, and a save may wait for a slow disk, with steps queued behind it;
- * but threads that all sleep while work waits have locked each other up, and
- * only another process can help.  Steps that wait for peers, queues or clients
- * hold no thread and are never taken for that.
+ * last beat, or a file operation is under way (kernels/file_waits.h), or a
+ * thread of the process waits for a disk.  So a kernel may compute for hours,
+ * and a save may wait for a slow disk, NFS or FUSE, with steps queued behind
+ * it; but threads that all sleep while work waits have locked each other up,
+ * and only another process can help.  Steps that wait for peers, queues or
+ * clients hold no thread and are never taken for that.
  *
  * Threads: loop thread.
  */

@@ -12,6 +12,8 @@
 #define _GNU_SOURCE /* O_PATH */
 #include "kernels/file_roots.h"
 
+#include "kernels/file_waits.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -497,7 +499,7 @@ static enum tfd_code roots_sync_dir(struct tfd_file_access *a,
                                            : fail_errno(st, number, name);
 }
 
-static const struct tfd_file_access roots_access = {
+const struct tfd_file_access tfd_file_roots_access = {
     .open_read = roots_open_read,
     .open_new = roots_open_new,
     .read_at = roots_read_at,
@@ -548,7 +550,7 @@ enum tfd_code tfd_file_roots_init(struct tfd_file_roots *r,
 {
     assert(count >= 0);
     memset(r, 0, sizeof(*r));
-    r->access = roots_access;
+    r->access = tfd_file_waits_access;
     if (count > TFD_FILE_ROOT_DIRS_MAX)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "--file_root given %d times, at most %d are possible",

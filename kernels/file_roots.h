@@ -37,6 +37,10 @@ struct tfd_file_roots {
     bool by_comparison;
 };
 
+/* Their functions; those of a tfd_file_roots are kernels/file_waits.h's, which
+ * call these. */
+extern const struct tfd_file_access tfd_file_roots_access;
+
 /* Fails when one is no directory; then nothing has to be released. */
 enum tfd_code tfd_file_roots_init(struct tfd_file_roots *r,
                                   const char *const *dirs, int count,
