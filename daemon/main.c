@@ -195,9 +195,9 @@ int main(int argc, char **argv)
     bool json;
     int code;
 
+    tfd_init_process_begin();
     signal(SIGPIPE, SIG_IGN);
     signal(SIGHUP, SIG_IGN); /* until the loop hears of it */
-    tfd_init_process_reap();
     code = tfd_flags_parse(&config, argc, argv, getenv("TF_CONFIG"), stdout,
                            stderr);
     if (code == TFD_FLAGS_RUN) {

@@ -1,6 +1,7 @@
 """SIGTERM and SIGINT in each phase: what runs ends well, then exit 0."""
 import http.client
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -323,12 +324,8 @@ for _ in range(3):
         os._exit(0)
 os.execvp(sys.argv[1], sys.argv[1:])
 """
-    unshare = ["unshare", "--pid", "--fork", "--mount-proc",
-               "--kill-child=SIGKILL"]
-    if subprocess.run(unshare + ["true"], capture_output=True).returncode:
-        raise Skip("unshare: no namespaces here")
     with subprocess.Popen(
-            unshare + [sys.executable, "-c", script] + server.command
+            own_pids() + [sys.executable, "-c", script] + server.command
             + ["--port=0", "--log_level=info"], stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
         try:
@@ -343,6 +340,49 @@ os.execvp(sys.argv[1], sys.argv[1:])
             assert process.wait(SOON) == 0
         finally:
             process.kill()
+
+
+@test(**TFD)
+def as_the_first_process_it_ends_however_early_it_is_told(server):
+    """The kernel loses a signal that PID 1 has no handler for; one from before
+    main() is ours only if it was blocked then."""
+    early = "print(flush=True); "
+    blocked = "signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM}); "
+    script = "import os, signal, sys; %sos.execvp(sys.argv[1], sys.argv[1:])"
+    for turn in range(40):
+        begins = [early, blocked + early][turn % 2]
+        with subprocess.Popen(
+                own_pids() + [sys.executable, "-c", script % begins]
+                + server.command + ["--port=0"], stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL) as process:
+            try:
+                process.stdout.readline()
+                first = children(process.pid)[0]
+                while turn % 2 == 0 and not minds_hangups(first):
+                    pass
+                time.sleep(turn // 2 * 0.001)
+                os.kill(first, signal.SIGTERM)
+                code = process.wait(SOON)
+                assert code in (0, 128 + signal.SIGTERM), (turn, code)
+            finally:
+                process.kill()
+
+
+def own_pids():
+    """A command that starts another one as PID 1."""
+    unshare = ["unshare", "--pid", "--fork", "--mount-proc",
+               "--kill-child=SIGKILL"]
+    if subprocess.run(unshare + ["true"], capture_output=True).returncode:
+        raise Skip("unshare: no namespaces here")
+    return unshare
+
+
+def minds_hangups(pid):
+    """Ignores them, as tfd does from the beginning of main() on, or takes
+    them, as it does later; Python does neither."""
+    with open("/proc/%d/status" % pid) as status:
+        masks = re.findall(r"Sig(?:Ign|Cgt):\s*(\w+)", status.read())
+    return any(int(mask, 16) >> signal.SIGHUP - 1 & 1 for mask in masks)
 
 
 def children(pid):
