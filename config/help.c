@@ -66,10 +66,12 @@ void tfd_help_print(FILE *to)
         group = tfd_options[i].group;
         print_option(to, &tfd_options[i]);
     }
-    fprintf(to, "\nDurations: 250ms, 60s, 5m, 2h; a plain number is seconds."
-                "\nExit: 0 done, 64 usage, 70 training failed, 71 system, "
-                "78 configuration,\n      138 a task stayed away or a GPU was "
-                "lost: another start may do.\n");
+    fprintf(
+        to,
+        "\nDurations: 250ms, 60s, 5m, 2h; a plain number is seconds."
+        "\nExit: 0 done, 64 usage, 70 training failed, 71 system, "
+        "78 configuration,\n      138 a task or the own name stayed away or "
+        "a GPU was lost:\n      another start may do.\n");
 }
 
 void tfd_help_version(FILE *to)

@@ -311,8 +311,9 @@ const struct tfd_option tfd_options[] = {
      read_int32, AT(connections_per_peer), .min = 1,
      .max = TFD_CONNECTIONS_MAX},
     {NETWORK, "peer_wait", "DURATION", "60s",
-     "how long a new session waits for tasks that do not answer; 0: for ever, "
-     "as TensorFlow does",
+     "how long a new session waits for tasks that do not answer, and a start "
+     "for its own name to resolve; then the session fails, and the start, or "
+     "a training, ends with exit code 138; 0: for ever, as TensorFlow does",
      read_duration, AT(peer_wait_ms)},
 
     {NETWORK, "heartbeat_interval", "DURATION", "2s",

@@ -102,7 +102,7 @@ static const char tail[] =
     ".TP\n.B 71\nThe system refused something, such as a port.\n"
     ".TP\n.B 78\nThe configuration is wrong.\n"
     ".TP\n.B 138\n"
-    "A task, or the name of this one, stayed away for\n"
+    "A task that a training needs, or the own name, stayed away for\n"
     "\\fB\\-\\-peer_wait\\fR, or a GPU was lost: another start may do.\n"
     ".SH ENVIRONMENT\n"
     ".TP\n.B TF_CONFIG\n"

@@ -474,6 +474,8 @@ static void test_questions_are_answered_with_exit_0(void **state)
         const char *answer;
     } cases[] = {
         {"--help", "--peer_wait=DURATION"},
+        {"--help", "own name to"},
+        {"--help", "138 a task or the own name stayed away"},
         {"-h", "usage: tfd"},
         {"--version", "tfd 0"},
         {"--check_config", "good"},
