@@ -22,9 +22,9 @@ namespace
 template <typename W>
 __device__ inline W scale_of(enum tfd_segment_norm norm, int64_t count)
 {
-    if (norm == TFD_SEGMENT_SUM || count < 1)
+    if (norm == TFD_SEGMENT_NORM_SUM || count < 1)
         return 1;
-    return 1 / (norm == TFD_SEGMENT_MEAN ? (W)count : sqrt((W)count));
+    return 1 / (norm == TFD_SEGMENT_NORM_MEAN ? (W)count : sqrt((W)count));
 }
 
 static enum tfd_segment_norm norm_of(const struct tfd_kctx *k)
@@ -325,7 +325,7 @@ static enum tfd_code count_sizes(struct tfd_kctx *k, unsigned *size,
 {
     int64_t n = k->in[1].shape.dim[0], segments = k->in[0].shape.dim[0];
 
-    if (norm_of(k) == TFD_SEGMENT_SUM || segments == 0)
+    if (norm_of(k) == TFD_SEGMENT_NORM_SUM || segments == 0)
         return TFD_OK;
     TFD_TRY(tfd_cuda_device_check(
         tfd_cuda_device_of(k->memory),
@@ -342,7 +342,7 @@ static enum tfd_code sum_arrivals(struct tfd_kctx *k, const struct picks *p,
                                   void *work, int64_t rows, int64_t inner,
                                   bool packed, struct tfd_status *st)
 {
-    bool sized = norm_of(k) != TFD_SEGMENT_SUM;
+    bool sized = norm_of(k) != TFD_SEGMENT_NORM_SUM;
     int64_t groups = p->n < rows + 1 ? p->n : rows + 1;
 
     return run_sums(k,

@@ -4,18 +4,20 @@
  *
  * Forward, segment s is the sum of data[indices[i]] over the i with
  * segment_ids[i] = s; backward, row r is the sum of grad[segment_ids[i]] over
- * the i with indices[i] = r.  Both are a list of picks (from which row, to
- * which), ordered by where they go, so that each row of the output is summed by
- * one thread, in the order of i.
+ * the i with indices[i] = r.  Both are picks (from which row, to which),
+ * ordered by where they go, so that each row of the output is summed by one
+ * thread, in the order of i: forward they arrive in this order, backward they
+ * are sorted.
  */
 #include "kernels/sparse_segment.h"
 
-#include "common/half.h"
 #include "kernels/check.h"
 #include "kernels/element.h"
-#include "kernels/elementwise.h"
 #include "kernels/families.h"
 #include "kernels/gradient.h"
+#include "kernels/rows.h"
+#include "kernels/segment_loops.h"
+#include "kernels/sparse_segment_loops.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -25,9 +27,9 @@
 static const struct {
     const char *word;
     enum tfd_segment_norm norm;
-} norms[] = {{"Sum", TFD_SEGMENT_SUM},
-             {"Mean", TFD_SEGMENT_MEAN},
-             {"SqrtN", TFD_SEGMENT_SQRT_N}};
+} norms[] = {{"Sum", TFD_SEGMENT_NORM_SUM},
+             {"Mean", TFD_SEGMENT_NORM_MEAN},
+             {"SqrtN", TFD_SEGMENT_NORM_SQRT_N}};
 
 enum tfd_code tfd_sparse_segment_prepare(const struct tfd_prepare *p,
                                          void *state, struct tfd_status *st)
@@ -44,116 +46,147 @@ enum tfd_code tfd_sparse_segment_prepare(const struct tfd_prepare *p,
 /* What a segment of `count` rows is multiplied by. */
 static double scale_of(enum tfd_segment_norm norm, int64_t count)
 {
-    if (norm == TFD_SEGMENT_SUM || count < 1)
+    if (norm == TFD_SEGMENT_NORM_SUM || count < 1)
         return 1;
-    return 1 / (norm == TFD_SEGMENT_MEAN ? (double)count : sqrt((double)count));
+    return 1 / (norm == TFD_SEGMENT_NORM_MEAN ? (double)count
+                                              : sqrt((double)count));
 }
 
 /* ---- Sums ---------------------------------------------------------------- */
 
-struct pick {
-    int64_t to, from, at; /* at: its place among the indices */
-    double weight;
-};
-
+/* Picks to be summed, forward as they arrive, backward in a list whose groups
+ * go to a row each. */
 struct fold {
-    struct pick *pick;
+    struct tfd_picks picks;
     int64_t count;
-    int64_t *group; /* of picks to one row: where it begins; one more at end */
-    int64_t groups;
-    int64_t inner;
     enum tfd_segment_norm norm; /* of what has been summed */
-    const void *in;
-    void *out;
+    tfd_picks_sum_fn *sum;
+    int64_t rows; /* of the output */
+    const void *ids;
+    bool wide_ids;
+    struct tfd_pick *list;
+    int64_t *group; /* where it begins; one more at the end */
+    int64_t groups;
 };
 
-/* Columns summed at a time. */
-#define WIDTH 64
+/* Makes output 0. */
+static enum tfd_code make_output(struct tfd_kctx *k, struct fold *f,
+                                 struct tfd_status *st)
+{
+    const struct tfd_tensor *in = &k->in[0];
+    struct tfd_shape shape = in->shape;
+    int64_t elements;
 
-#define FOLD(name, T, A, LOAD, STORE)                                      \
-    static void sum_##name(const struct fold *f, int64_t g, int64_t at,    \
-                           int64_t n)                                      \
-    {                                                                      \
-        const struct pick *p = f->pick + f->group[g];                      \
-        const struct pick *end = f->pick + f->group[g + 1];                \
-        A scale = (A)scale_of(f->norm, end - p), sum[WIDTH] = {0};         \
-        T *out = (T *)f->out + p->to * f->inner + at;                      \
-                                                                           \
-        for (; p < end; p++) {                                             \
-            const T *in = (const T *)f->in + p->from * f->inner + at;      \
-            A weight = (A)p->weight;                                       \
-                                                                           \
-            for (int64_t i = 0; i < n; i++)                                \
-                sum[i] += LOAD(in[i]) * weight;                            \
-        }                                                                  \
-        for (int64_t i = 0; i < n; i++)                                    \
-            out[i] = STORE(sum[i] * scale);                                \
-    }                                                                      \
-    static void fold_##name(void *arg, int64_t begin, int64_t end)         \
-    {                                                                      \
-        const struct fold *f = arg;                                        \
-                                                                           \
-        for (int64_t g = begin; g < end; g++)                              \
-            for (int64_t at = 0; at < f->inner; at += WIDTH)               \
-                sum_##name(f, g, at,                                       \
-                           f->inner - at < WIDTH ? f->inner - at : WIDTH); \
-    }
+    shape.dim[0] = f->rows;
+    TFD_TRY(tfd_shape_make(&shape, shape.dim, shape.rank, st));
+    TFD_TRY(tfd_kctx_output(k, 0, in->dtype, &shape, st));
+    elements = tfd_tensor_elements(&k->out[0]);
+    f->picks.list = f->list;
+    f->picks.index = tfd_tensor_data(&k->in[1]);
+    f->picks.index_type = k->in[1].dtype;
+    f->picks.x = tfd_tensor_data(in);
+    f->picks.y = tfd_tensor_data(&k->out[0]);
+    f->picks.inner = f->rows > 0 ? elements / f->rows : 0;
+    f->sum = tfd_picks_sum_of(in->dtype, &f->picks);
+    return TFD_OK;
+}
 
-#define FOLD_NARROW(name, T, to, from) FOLD(name, T, float, to, from)
-#define FOLD_WRAPPING(name, T, U) FOLD(name, T, U, (U), (T))
+/* Nanoseconds, rather too few, to add a row. */
+static int cost_of_row(const struct fold *f)
+{
+    return f->picks.inner < 10000 ? (int)(f->picks.inner / 16) + 1 : 600;
+}
 
-FOLD(FLOAT, float, float, (float), (float))
-FOLD(DOUBLE, double, double, (double), (double))
-TFD_NARROW_DTYPES(FOLD_NARROW)
-TFD_WRAPPING_DTYPES(FOLD_WRAPPING)
+static void sum_groups(void *arg, int64_t begin, int64_t end)
+{
+    const struct fold *f = arg;
+
+    for (int64_t g = begin; g < end; g++)
+        f->sum(&f->picks, f->group[g], f->group[g + 1], f->list[f->group[g]].to,
+               scale_of(f->norm, f->group[g + 1] - f->group[g]));
+}
+
+/* Output 0, which stays zero where nothing goes. */
+static enum tfd_code run_groups(struct tfd_kctx *k, struct fold *f,
+                                int64_t rows, struct tfd_status *st)
+{
+    const struct tfd_tensor *y = &k->out[0];
+    int64_t elements, each;
+
+    f->rows = rows;
+    TFD_TRY(make_output(k, f, st));
+    elements = tfd_tensor_elements(y);
+    if (elements && f->groups < rows)
+        tfd_elements_zero(y->dtype, tfd_tensor_data(y), elements);
+    if (!f->groups || !elements)
+        return TFD_OK;
+    each = f->count / f->groups;
+    tfd_kctx_parallel(k, f->groups,
+                      (each < 100000 ? (int)each : 100000) * cost_of_row(f) + 5,
+                      sum_groups, f);
+    return TFD_OK;
+}
 
 static int compare_picks(const void *a, const void *b)
 {
-    const struct pick *x = a, *y = b;
+    const struct tfd_pick *x = a, *y = b;
 
     if (x->to != y->to)
         return x->to < y->to ? -1 : 1;
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* Sorts the picks where they are not, and finds the groups. */
-static void group_picks(struct fold *f)
+/* Rows are counted where they are not many more than the picks. */
+static bool few_rows(const struct fold *f, int64_t rows)
+{
+    return rows / 8 <= f->count;
+}
+
+/* A counting sort, which keeps the order of picks that go to one row. */
+static enum tfd_code count_sort(struct fold *f, int64_t rows,
+                                struct tfd_status *st)
+{
+    int64_t *place = calloc((size_t)rows + 1, sizeof(*place));
+    struct tfd_pick *sorted = malloc((size_t)f->count * sizeof(*sorted));
+
+    if (!place || !sorted) {
+        free(place);
+        free(sorted);
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "no memory to sort %" PRId64 " indices of %" PRId64
+                        " rows",
+                        f->count, rows);
+    }
+    for (int64_t i = 0; i < f->count; i++)
+        place[f->list[i].to + 1]++;
+    for (int64_t r = 0; r < rows; r++)
+        place[r + 1] += place[r];
+    for (int64_t i = 0; i < f->count; i++)
+        sorted[place[f->list[i].to]++] = f->list[i];
+    free(place);
+    free(f->list);
+    f->list = sorted;
+    return TFD_OK;
+}
+
+/* Sorts the picks, which go to so many rows, where they are not sorted, and
+ * finds the groups. */
+static enum tfd_code group_picks(struct fold *f, int64_t rows,
+                                 struct tfd_status *st)
 {
     bool sorted = true;
 
     for (int64_t i = 1; i < f->count; i++)
-        sorted = sorted && f->pick[i - 1].to <= f->pick[i].to;
-    if (!sorted)
-        qsort(f->pick, (size_t)f->count, sizeof(*f->pick), compare_picks);
+        sorted = sorted && f->list[i - 1].to <= f->list[i].to;
+    if (!sorted && few_rows(f, rows))
+        TFD_TRY(count_sort(f, rows, st));
+    else if (!sorted)
+        qsort(f->list, (size_t)f->count, sizeof(*f->list), compare_picks);
     f->groups = 0;
     for (int64_t i = 0; i < f->count; i++)
-        if (i == 0 || f->pick[i - 1].to != f->pick[i].to)
+        if (i == 0 || f->list[i - 1].to != f->list[i].to)
             f->group[f->groups++] = i;
     f->group[f->groups] = f->count;
-}
-
-/* Output 0, which stays zero where nothing goes. */
-static enum tfd_code run(struct tfd_kctx *k, struct fold *f, int64_t rows,
-                         struct tfd_status *st)
-{
-    const struct tfd_tensor *in = &k->in[0];
-    struct tfd_shape shape = in->shape;
-    int64_t elements, cost;
-
-    shape.dim[0] = rows;
-    TFD_TRY(tfd_shape_make(&shape, shape.dim, shape.rank, st));
-    TFD_TRY(tfd_kctx_output(k, 0, in->dtype, &shape, st));
-    elements = tfd_tensor_elements(&k->out[0]);
-    if (elements && f->groups < rows)
-        tfd_elements_zero(in->dtype, tfd_tensor_data(&k->out[0]), elements);
-    if (!f->groups || !elements)
-        return TFD_OK;
-    f->in = tfd_tensor_data(in);
-    f->out = tfd_tensor_data(&k->out[0]);
-    f->inner = elements / rows;
-    cost = f->count / f->groups + 1;
-    cost = f->inner < INT32_MAX / cost ? f->inner * cost : INT32_MAX;
-    tfd_kctx_parallel(k, f->groups, (int)cost, k->kernel->range, f);
     return TFD_OK;
 }
 
@@ -225,48 +258,19 @@ static enum tfd_code bad_segment(bool forward, bool counted, int64_t value,
                             : ".");
 }
 
-/* Picks that go from one of the inputs to the other, both below a limit. */
-static enum tfd_code read_picks(const struct tfd_kctx *k, struct fold *f,
-                                bool forward, const int64_t limit[2],
+/* Checks pick i, whose index and whose segment id are below a limit each. */
+static enum tfd_code check_pick(const struct tfd_kctx *k, bool forward,
+                                int64_t i, const int64_t limit[2],
                                 struct tfd_status *st)
 {
-    for (int64_t i = 0; i < f->count; i++) {
-        int64_t row = tfd_check_int_at(&k->in[1], i);
-        int64_t id = tfd_check_int_at(&k->in[2], i);
+    int64_t row = tfd_check_int_at(&k->in[1], i);
+    int64_t id = tfd_check_int_at(&k->in[2], i);
 
-        if (row < 0 || row >= limit[0])
-            return bad_index(forward, i, row, limit[0], st);
-        if (id < 0 || id >= limit[1])
-            return bad_segment(forward, k->in_count > 3, id, limit[1], st);
-        f->pick[i] = (struct pick){.to = forward ? id : row,
-                                   .from = forward ? row : id,
-                                   .at = i,
-                                   .weight = 1};
-    }
+    if (row < 0 || row >= limit[0])
+        return bad_index(forward, i, row, limit[0], st);
+    if (id < 0 || id >= limit[1])
+        return bad_segment(forward, k->in_count > 3, id, limit[1], st);
     return TFD_OK;
-}
-
-typedef enum tfd_code fold_fn(struct tfd_kctx *k, struct fold *f,
-                              struct tfd_status *st);
-
-static enum tfd_code with_memory(struct tfd_kctx *k, fold_fn *fn,
-                                 struct tfd_status *st)
-{
-    struct fold f = {0};
-    enum tfd_code rc;
-
-    TFD_TRY(tfd_sparse_segment_check(k, st));
-    f.count = k->in[1].shape.dim[0];
-    f.norm = *(const enum tfd_segment_norm *)k->state;
-    f.pick = calloc((size_t)f.count + 1, sizeof(*f.pick));
-    f.group = calloc((size_t)f.count + 1, sizeof(*f.group));
-    rc = f.pick && f.group
-             ? fn(k, &f, st)
-             : tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
-                        "no memory for %" PRId64 " indices", f.count);
-    free(f.pick);
-    free(f.group);
-    return rc;
 }
 
 enum tfd_code tfd_sparse_segment_rows(const struct tfd_kctx *k, int64_t *rows,
@@ -280,15 +284,29 @@ enum tfd_code tfd_sparse_segment_rows(const struct tfd_kctx *k, int64_t *rows,
 
 /* ---- Forward ------------------------------------------------------------- */
 
+static enum tfd_code not_increasing(struct tfd_status *st)
+{
+    return tfd_fail(st, TFD_INVALID_ARGUMENT, "segment ids are not increasing");
+}
+
+/* Of n ids, which may begin below zero. */
+static enum tfd_code check_order(const struct tfd_tensor *ids, int64_t n,
+                                 struct tfd_status *st)
+{
+    if (tfd_segment_increases(ids))
+        return TFD_OK;
+    for (int64_t i = 1; i < n; i++)
+        if (tfd_check_int_at(ids, i - 1) > tfd_check_int_at(ids, i))
+            return not_increasing(st);
+    return TFD_OK;
+}
+
 static enum tfd_code count_segments(const struct tfd_kctx *k, int64_t n,
                                     int64_t *count, struct tfd_status *st)
 {
     const struct tfd_tensor *ids = &k->in[2];
 
-    for (int64_t i = 1; i < n; i++)
-        if (tfd_check_int_at(ids, i - 1) > tfd_check_int_at(ids, i))
-            return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                            "segment ids are not increasing");
+    TFD_TRY(check_order(ids, n, st));
     *count = n ? tfd_check_int_at(ids, n - 1) : -1;
     /* The last id plus one counts rows, for TensorFlow in an int32. */
     if (*count >= INT32_MAX && k->in_count < 4)
@@ -301,23 +319,113 @@ static enum tfd_code count_segments(const struct tfd_kctx *k, int64_t n,
     return k->in_count < 4 ? TFD_OK : tfd_sparse_segment_rows(k, count, st);
 }
 
-static enum tfd_code forward(struct tfd_kctx *k, struct fold *f,
-                             struct tfd_status *st)
+/* Ids increase, so that the first and the last say of all whether they are
+ * within the limit; if one is not, or an index, the first such pick is told. */
+static enum tfd_code check_picks(struct tfd_kctx *k, const struct fold *f,
+                                 struct tfd_status *st)
 {
-    int64_t limit[2] = {k->in[0].shape.dim[0], 0};
+    const int64_t limit[2] = {k->in[0].shape.dim[0], f->rows};
+    const struct tfd_tensor *ids = &k->in[2];
 
-    TFD_TRY(count_segments(k, f->count, &limit[1], st));
-    TFD_TRY(read_picks(k, f, true, limit, st));
-    group_picks(f);
-    return run(k, f, limit[1], st);
+    if (f->count == 0 || (tfd_check_int_at(ids, 0) >= 0 &&
+                          tfd_check_int_at(ids, f->count - 1) < f->rows &&
+                          tfd_rows_bad_in(k, &k->in[1], limit[0]) == f->count))
+        return TFD_OK;
+    for (int64_t i = 0; i < f->count; i++)
+        TFD_TRY(check_pick(k, true, i, limit, st));
+    return TFD_OK;
+}
+
+static inline int64_t id_at(const struct fold *f, int64_t i)
+{
+    return f->wide_ids ? ((const int64_t *)f->ids)[i]
+                       : ((const int32_t *)f->ids)[i];
+}
+
+/* The first pick from `at` on that begins a segment, or their number. */
+static int64_t next_segment(const struct fold *f, int64_t at)
+{
+    while (at > 0 && at < f->count && id_at(f, at) == id_at(f, at - 1))
+        at++;
+    return at;
+}
+
+/* Rows [begin, end) of the output, where nothing goes. */
+static void zero_rows(const struct tfd_kctx *k, int64_t begin, int64_t end)
+{
+    const struct tfd_tensor *y = &k->out[0];
+    const int64_t inner = tfd_tensor_elements(y) / y->shape.dim[0];
+
+    if (begin < end)
+        tfd_elements_zero(
+            y->dtype,
+            tfd_element_at(tfd_tensor_data(y), y->dtype, begin * inner),
+            (end - begin) * inner);
+}
+
+struct forward {
+    const struct tfd_kctx *k;
+    const struct fold *f;
+};
+
+/* The segments that begin at picks [begin, end), and the rows before each that
+ * have none. */
+static void sum_segments(void *arg, int64_t begin, int64_t end)
+{
+    const struct forward *job = arg;
+    const struct fold *f = job->f;
+
+    for (int64_t at = next_segment(f, begin), next; at < end; at = next) {
+        const int64_t row = id_at(f, at);
+
+        next = next_segment(f, at + 1);
+        zero_rows(job->k, at > 0 ? id_at(f, at - 1) + 1 : 0, row);
+        f->sum(&f->picks, at, next, row, scale_of(f->norm, next - at));
+    }
 }
 
 static enum tfd_code forward_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
-    return with_memory(k, forward, st);
+    struct fold f = {.norm = *(const enum tfd_segment_norm *)k->state};
+    struct forward job = {k, &f};
+
+    TFD_TRY(tfd_sparse_segment_check(k, st));
+    f.count = k->in[1].shape.dim[0];
+    f.ids = tfd_tensor_data(&k->in[2]);
+    f.wide_ids = k->in[2].dtype == TFD_INT64;
+    TFD_TRY(count_segments(k, f.count, &f.rows, st));
+    TFD_TRY(check_picks(k, &f, st));
+    TFD_TRY(make_output(k, &f, st));
+    if (tfd_tensor_elements(&k->out[0]) == 0)
+        return TFD_OK;
+    tfd_kctx_parallel(k, f.count, cost_of_row(&f), sum_segments, &job);
+    zero_rows(k, f.count > 0 ? id_at(&f, f.count - 1) + 1 : 0, f.rows);
+    return TFD_OK;
 }
 
 /* ---- Backward ------------------------------------------------------------ */
+
+typedef enum tfd_code fold_fn(struct tfd_kctx *k, struct fold *f,
+                              struct tfd_status *st);
+
+static enum tfd_code with_memory(struct tfd_kctx *k, fold_fn *fn,
+                                 struct tfd_status *st)
+{
+    struct fold f = {.norm = *(const enum tfd_segment_norm *)k->state};
+    enum tfd_code rc;
+
+    TFD_TRY(tfd_sparse_segment_check(k, st));
+    f.count = k->in[1].shape.dim[0];
+    f.list = malloc(((size_t)f.count + 1) * sizeof(*f.list));
+    f.group = malloc(((size_t)f.count + 1) * sizeof(*f.group));
+    rc = f.list && f.group
+             ? fn(k, &f, st)
+             : tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "no memory for %" PRId64 " indices", f.count);
+    free(f.list);
+    free(f.group);
+    return rc;
+}
 
 /* Each pick is weighted by the size of the segment that it comes from. */
 static enum tfd_code weigh(struct fold *f, int64_t segments,
@@ -325,18 +433,18 @@ static enum tfd_code weigh(struct fold *f, int64_t segments,
 {
     int64_t *size;
 
-    if (f->norm == TFD_SEGMENT_SUM || f->count == 0)
+    if (f->norm == TFD_SEGMENT_NORM_SUM || f->count == 0)
         return TFD_OK;
     size = calloc((size_t)segments, sizeof(*size));
     if (!size)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "no memory for %" PRId64 " segments", segments);
     for (int64_t i = 0; i < f->count; i++)
-        size[f->pick[i].from]++;
+        size[f->list[i].from]++;
     for (int64_t i = 0; i < f->count; i++)
-        f->pick[i].weight = scale_of(f->norm, size[f->pick[i].from]);
+        f->list[i].weight = scale_of(f->norm, size[f->list[i].from]);
     free(size);
-    f->norm = TFD_SEGMENT_SUM;
+    f->norm = TFD_SEGMENT_NORM_SUM;
     return TFD_OK;
 }
 
@@ -347,10 +455,15 @@ static enum tfd_code read_backward(struct tfd_kctx *k, struct fold *f,
 
     TFD_TRY(tfd_sparse_segment_rows(k, rows, st));
     limit[0] = *rows;
-    TFD_TRY(read_picks(k, f, false, limit, st));
+    for (int64_t i = 0; i < f->count; i++) {
+        TFD_TRY(check_pick(k, false, i, limit, st));
+        f->list[i] = (struct tfd_pick){.to = tfd_check_int_at(&k->in[1], i),
+                                       .from = tfd_check_int_at(&k->in[2], i),
+                                       .at = i,
+                                       .weight = 1};
+    }
     TFD_TRY(weigh(f, limit[1], st));
-    group_picks(f);
-    return TFD_OK;
+    return group_picks(f, *rows, st);
 }
 
 static enum tfd_code backward(struct tfd_kctx *k, struct fold *f,
@@ -359,7 +472,7 @@ static enum tfd_code backward(struct tfd_kctx *k, struct fold *f,
     int64_t rows;
 
     TFD_TRY(read_backward(k, f, &rows, st));
-    return run(k, f, rows, st);
+    return run_groups(k, f, rows, st);
 }
 
 static enum tfd_code backward_compute(struct tfd_kctx *k, struct tfd_status *st)
@@ -378,15 +491,15 @@ static enum tfd_code backward_rows(struct tfd_kctx *k, struct fold *f,
     vector.dim[0] = f->groups;
     TFD_TRY(tfd_kctx_output(k, 1, k->in[1].dtype, &vector, st));
     for (int64_t g = 0; g < f->groups; g++) {
-        int64_t row = f->pick[f->group[g]].to;
+        int64_t row = f->list[f->group[g]].to;
 
         if (k->in[1].dtype == TFD_INT32)
             ((int32_t *)tfd_tensor_data(&k->out[1]))[g] = (int32_t)row;
         else
             ((int64_t *)tfd_tensor_data(&k->out[1]))[g] = row;
-        f->pick[f->group[g]].to = g;
+        f->list[f->group[g]].to = g;
     }
-    return run(k, f, f->groups, st);
+    return run_groups(k, f, f->groups, st);
 }
 
 static enum tfd_code rows_compute(struct tfd_kctx *k, struct tfd_status *st)
@@ -518,9 +631,9 @@ static const struct tfd_opdef ops[] = {
     OPS("SqrtN", FLOATS, sqrt_n_gradient),
 };
 
-#define ROW(op, name, compute)                                          \
-    TFD_KERNEL("SparseSegment" op, name, compute, .range = fold_##name, \
-               .prepare = tfd_sparse_segment_prepare,                   \
+#define ROW(op, name, compute)                        \
+    TFD_KERNEL("SparseSegment" op, name, compute,     \
+               .prepare = tfd_sparse_segment_prepare, \
                .state_size = sizeof(enum tfd_segment_norm))
 #define FORWARD(word, name)           \
     ROW(word, name, forward_compute), \

@@ -11,7 +11,11 @@
 
 /* The state: what a segment's sum is divided by, 1, its size or the root of
  * that. */
-enum tfd_segment_norm { TFD_SEGMENT_SUM, TFD_SEGMENT_MEAN, TFD_SEGMENT_SQRT_N };
+enum tfd_segment_norm {
+    TFD_SEGMENT_NORM_SUM,
+    TFD_SEGMENT_NORM_MEAN,
+    TFD_SEGMENT_NORM_SQRT_N
+};
 enum tfd_code tfd_sparse_segment_prepare(const struct tfd_prepare *p,
                                          void *state, struct tfd_status *st);
 /* Shapes. */

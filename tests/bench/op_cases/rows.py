@@ -55,6 +55,11 @@ row("segment", "UnsortedSegmentSum UnsortedSegmentMax", {
 row("sparse_segment", "SparseSegmentSum SparseSegmentMean SparseSegmentSqrtN", {
     "x%d" % w: lambda n, w=w: [*picked(n, w), ordered(n // w, n // w // 8 + 1)]
     for w in (7, 64)}, REALS)
+row("sparse_segment", "SparseSegmentSumGrad SparseSegmentMeanGrad", {
+    "x%d" % w: lambda n, w=w: [
+        x(n // w // 8 + 1, w), ids(n // w, top=n // w),
+        ordered(n // w, n // w // 8 + 1), n // w] for w in (7, 64)}, REALS,
+    bytes=moved)
 row("dynamic_partition", "DynamicPartition", {
     "": lambda n: [x(n), ids(n, top=4)],
     "x64": lambda n: [x(n // 64, 64), ids(n // 64, top=4)]}, NUMBERS,

@@ -38,7 +38,10 @@ row("SparseSegmentSum SparseSegmentMean SparseSegmentSqrtN", [
     every(x(4), [0, 1], [0, 1]), c(x(4, 3), *PICKED), c(x(4, 2, 3), *PICKED),
     c(x(4, 3), NONE, NONE), c(x(4, 0), *PICKED), c(x(5), [4, 4, 4], [2, 2, 2]),
     c(x(4, 16), *PICKED), c(x(4, 3, 4), *PICKED), once(x(300, 72), IDS, sorted(IDS)),
-    once(x(300, 70), IDS, sorted(IDS)),
+    once(x(300, 70), IDS, sorted(IDS)), once(x(40, 9), IDS, [5] * 20 + [9] * 280),
+    once(x(40), IDS, sorted(IDS)), bad(x(40, 7), IDS[:299] + [40], sorted(IDS)),
+    bad(x(40, 7), [-1] + IDS[:299], sorted(IDS)),
+    bad(x(40, 7), IDS, sorted(IDS)[:299] + [38]),
     bad(x(4, 3), [0, 4], [0, 1]), bad(x(4, 3), [0, -1], [0, 1]),
     bad(x(4, 3), [0, 1], [1, 0]), bad(x(4, 3), [0, 1], [0]),
     bad(x(4, 3), [[0, 1]], [[0, 1]]), bad(x(4, 3), [0, 1], [-1, 0]),
@@ -65,6 +68,8 @@ SEGMENT_GRADIENTS = [
     c(x(4, 0), *PICKED, 5), c(x(3, 2), [5, 0, 5], [0, 2, 2], 6),
     c(x(4, 16), *PICKED, 4), c(x(4, 12), *PICKED, 4),
     once(x(40, 70), [i * 11 % 97 for i in range(300)], sorted(IDS), 97),
+    # Rows that are many more than the picks, which are not in their order.
+    c(x(4, 5), [900, 3, 900, 0], [0, 1, 2, 3], 1000),
     bad(x(4, 3), [0, 1], [0], 3), bad(x(4, 3), [0, 1], [0, 1], [3]),
     bad(x(), [0], [0], 1), bad(x(4, 3), [[0, 1]], [[0, 1]], 3)]
 row("SparseSegmentSumGrad SparseSegmentMeanGrad SparseSegmentSqrtNGrad",
