@@ -15,7 +15,7 @@
 #include "kernels/families.h"
 #include "kernels/gradient.h"
 #include "kernels/outputs.h"
-#include "kernels/rows.h"
+#include "kernels/scatter.h"
 
 /* The dimensions of data[m] behind those of indices[m]. */
 static struct tfd_shape row_shape(const struct tfd_shape *indices,
@@ -93,8 +93,14 @@ static enum tfd_code copy_rows(struct tfd_kctx *k, int m, int64_t inner,
     size_t size = (size_t)inner * tfd_dtype_size(data->dtype);
 
     if (inner > 0 && tfd_dtype_is_pod(data->dtype) && !tfd_halted()) {
-        tfd_rows_scatter(size, TFD_INT32)(tfd_tensor_data(&k->out[0]),
-                                          tfd_tensor_data(data), size, at, n);
+        tfd_scatter_move(
+            k,
+            &(struct tfd_scatter){.to = tfd_tensor_data(&k->out[0]),
+                                  .by = tfd_tensor_data(data),
+                                  .count = n,
+                                  .inner = inner,
+                                  .limit = k->out[0].shape.dim[0]},
+            size, at, TFD_INT32);
         return TFD_OK;
     }
     for (int64_t i = 0; inner > 0 && i < n; i++)

@@ -126,18 +126,25 @@ static enum tfd_code bad_index(const struct tfd_tensor *indices, int64_t at,
                     (long long)tfd_check_int_at(indices, at), (long long)limit);
 }
 
-/* Checks the indices and makes them 64 bits wide, where they are not, in
- * *wide. */
-static enum tfd_code read_rows(const struct tfd_tensor *indices, int64_t limit,
+static enum tfd_code check_indices(const struct tfd_tensor *indices,
+                                   int64_t limit, struct tfd_status *st)
+{
+    const int64_t n = tfd_tensor_elements(indices);
+    const int64_t bad =
+        tfd_rows_bad(tfd_tensor_data(indices), indices->dtype, n, limit);
+
+    return bad < n ? bad_index(indices, bad, limit, st) : TFD_OK;
+}
+
+/* The indices, made 64 bits wide in *wide where they are not. */
+static enum tfd_code read_rows(const struct tfd_tensor *indices,
                                struct tfd_tensor *wide, const int64_t **rows,
                                struct tfd_status *st)
 {
-    int64_t n = tfd_tensor_elements(indices);
+    const int64_t n = tfd_tensor_elements(indices);
     const int32_t *narrow = tfd_tensor_data(indices);
-    int64_t *to, bad = tfd_rows_bad(narrow, indices->dtype, n, limit);
+    int64_t *to;
 
-    if (bad < n)
-        return bad_index(indices, bad, limit, st);
     *rows = tfd_tensor_data(indices);
     if (indices->dtype == TFD_INT64)
         return TFD_OK;
@@ -154,15 +161,24 @@ static enum tfd_code scatter_locked(struct tfd_kctx *k, struct tfd_variable *v,
                                     struct tfd_tensor *wide,
                                     struct tfd_status *st)
 {
+    const enum tfd_scatter_function function =
+        *(const enum tfd_scatter_function *)k->state;
+    const struct tfd_tensor *indices = &k->in[1];
     struct tfd_scatter s;
 
     TFD_TRY(tfd_scatter_check_type(v, &k->in[2], st));
     TFD_TRY(tfd_variable_writable(v, st));
     TFD_TRY(tfd_scatter_make(k, &v->value.shape, &s, st));
-    TFD_TRY(read_rows(&k->in[1], s.limit, wide, &s.rows, st));
+    TFD_TRY(check_indices(indices, s.limit, st));
     s.to = tfd_tensor_data(&v->value);
-    return tfd_scatter_run(k, *(const enum tfd_scatter_function *)k->state,
-                           v->dtype, &s, st);
+    if (function == TFD_SCATTER_UPDATE && tfd_dtype_is_pod(v->dtype) &&
+        !s.one) {
+        tfd_scatter_move(k, &s, (size_t)s.inner * tfd_dtype_size(v->dtype),
+                         tfd_tensor_data(indices), indices->dtype);
+        return TFD_OK;
+    }
+    TFD_TRY(read_rows(indices, wide, &s.rows, st));
+    return tfd_scatter_run(k, function, v->dtype, &s, st);
 }
 
 static enum tfd_code change(struct tfd_kctx *k, struct tfd_variable *v,

@@ -53,6 +53,12 @@ enum tfd_code tfd_scatter_run(struct tfd_kctx *k,
                               enum tfd_dtype dtype, const struct tfd_scatter *s,
                               struct tfd_status *st) TFD_MUST_USE;
 
+/* An update of rows of `size` bytes, `type` being that of the row numbers,
+ * INT32 or INT64, all of which are below the limit; s->rows is not read, and
+ * s->one is not set. */
+void tfd_scatter_move(struct tfd_kctx *k, const struct tfd_scatter *s,
+                      size_t size, const void *rows, enum tfd_dtype type);
+
 /* The state of Scatter<X> and ResourceScatter<X>: the function. */
 enum tfd_code tfd_scatter_prepare(const struct tfd_prepare *p, void *state,
                                   struct tfd_status *st);

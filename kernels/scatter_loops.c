@@ -242,20 +242,109 @@ static bool is_integer(enum tfd_dtype dtype)
 #undef X
 }
 
+/* ---- Updates that only move rows ----------------------------------------- */
+
 /* A few threads that leave out each other's short rows are slower than one that
- * moves all (rows.h), as it cannot be predicted whose is the next. */
+ * moves all (rows.h). */
 #define SHORT_SIZE 64
 #define FEW_SHARDS 4
 
-/* Whether the function only moves rows, none is left out, and one thread does
- * it best. */
-static bool moves_rows(enum tfd_scatter_function function, enum tfd_dtype dtype,
-                       const struct tfd_scatter *s, int64_t shards)
-{
-    size_t size = (size_t)s->inner * tfd_dtype_size(dtype);
+#define MOVE_BLOCK 512 /* rows chosen at a time */
+#define MOVE_AHEAD 4   /* of which one is moved and another fetched */
+#define LINE_SIZE 64
+#define FETCH_SIZE_MAX 512
 
+struct moves {
+    const struct tfd_scatter *s;
+    size_t size;
+    const void *rows;
+    bool wide;
+    int64_t shards;
+};
+
+/* Which of `count` row numbers are in [begin, end), without a branch that no
+ * processor could foresee. */
+#define CHOOSE(I)                                                          \
+    static int64_t choose_##I(const I *rows, int64_t count, int64_t begin, \
+                              int64_t end, int64_t *out)                   \
+    {                                                                      \
+        int64_t n = 0;                                                     \
+                                                                           \
+        for (int64_t i = 0; i < count; i++) {                              \
+            out[n] = i;                                                    \
+            n += (rows[i] >= begin) & (rows[i] < end);                     \
+        }                                                                  \
+        return n;                                                          \
+    }
+
+CHOOSE(int32_t)
+CHOOSE(int64_t)
+
+static char *row_of(const struct moves *m, int64_t i)
+{
+    const int64_t row =
+        m->wide ? ((const int64_t *)m->rows)[i] : ((const int32_t *)m->rows)[i];
+
+    return (char *)m->s->to + (size_t)row * m->size;
+}
+
+/* Updates number `first` + chosen[0 .. n). */
+static void move_chosen(const struct moves *m, int64_t first,
+                        const int64_t *chosen, int64_t n)
+{
+    for (int64_t j = 0; j < n; j++) {
+        const int64_t i = first + chosen[j];
+
+        if (j + MOVE_AHEAD < n) {
+            const char *next = row_of(m, first + chosen[j + MOVE_AHEAD]);
+
+            for (size_t at = 0; at < m->size && at < FETCH_SIZE_MAX;
+                 at += LINE_SIZE)
+                __builtin_prefetch(next + at, 1);
+        }
+        memcpy(row_of(m, i), (const char *)m->s->by + (size_t)i * m->size,
+               m->size);
+    }
+}
+
+static void move_shards(void *arg, int64_t begin, int64_t end)
+{
+    const struct moves *m = arg;
+    const int64_t each = m->s->limit / m->shards, first = begin * each;
+    const int64_t last = end == m->shards ? m->s->limit : end * each;
+    int64_t chosen[MOVE_BLOCK];
+
+    for (int64_t i = 0, n; i < m->s->count; i += n) {
+        n = m->s->count - i < MOVE_BLOCK ? m->s->count - i : MOVE_BLOCK;
+        move_chosen(m, i, chosen,
+                    m->wide ? choose_int64_t((const int64_t *)m->rows + i, n,
+                                             first, last, chosen)
+                            : choose_int32_t((const int32_t *)m->rows + i, n,
+                                             first, last, chosen));
+    }
+}
+
+void tfd_scatter_move(struct tfd_kctx *k, const struct tfd_scatter *s,
+                      size_t size, const void *rows, enum tfd_dtype type)
+{
+    struct moves m = {s, size, rows, type == TFD_INT64, 1};
+
+    if (s->count == 0 || size == 0)
+        return;
+    m.shards = shard_count(k, s);
+    if (m.shards == 1 || (m.shards <= FEW_SHARDS && size < SHORT_SIZE))
+        tfd_rows_scatter(size, type)(s->to, s->by, size, rows, s->count);
+    else
+        tfd_kctx_parallel(k, m.shards, SHARD_NS, move_shards, &m);
+}
+
+/* ---- Any function -------------------------------------------------------- */
+
+/* Whether the function only moves rows, and none is left out. */
+static bool moves_rows(enum tfd_scatter_function function,
+                       const struct tfd_scatter *s)
+{
     return function == TFD_SCATTER_UPDATE && !s->one &&
-           (shards == 1 || (shards <= FEW_SHARDS && size < SHORT_SIZE)) &&
            tfd_rows_bad(s->rows, TFD_INT64, s->count, s->limit) == s->count;
 }
 
@@ -278,10 +367,9 @@ enum tfd_code tfd_scatter_run(struct tfd_kctx *k,
     if (function == TFD_SCATTER_DIV && is_integer(dtype) &&
         has_zero(dtype, s->by, s->one ? 1 : s->count * s->inner))
         return tfd_fail(st, TFD_INVALID_ARGUMENT, "Integer division by zero");
-    if (moves_rows(function, dtype, s, h.count))
-        tfd_rows_scatter((size_t)s->inner * tfd_dtype_size(dtype), TFD_INT64)(
-            s->to, s->by, (size_t)s->inner * tfd_dtype_size(dtype), s->rows,
-            s->count);
+    if (moves_rows(function, s))
+        tfd_scatter_move(k, s, (size_t)s->inner * tfd_dtype_size(dtype),
+                         s->rows, TFD_INT64);
     else if (h.count > 1)
         tfd_kctx_parallel(k, h.count, SHARD_NS, run_shards, &h);
     else

@@ -1,0 +1,161 @@
+/*
+ * test_scatter_move.c - tfd_scatter_move() beside a plain loop, with and
+ * without threads: rows of all widths, places that come twice, none at all;
+ * the last update wins, and what no index names stays as it was.
+ */
+#include "common/pool.h"
+#include "daemon/worker/resource.h"
+#include "kernels/scatter.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define ROWS 61
+#define SIZE_MAX_TESTED 700
+#define COUNT 30000 /* work for more than one thread at any width */
+
+static int shared; /* loops that were shared */
+
+/* Pieces of one, the last one first. */
+void tfd_kctx_parallel(struct tfd_kctx *k, int64_t n, int cost,
+                       tfd_range_fn *fn, void *arg)
+{
+    (void)k;
+    assert_true(cost > 0);
+    shared++;
+    for (int64_t i = n - 1; i >= 0; i--)
+        fn(arg, i, i + 1);
+}
+
+void tfd_kctx_parallel_bytes(struct tfd_kctx *k, int64_t n, int bytes,
+                             tfd_range_fn *fn, void *arg)
+{
+    tfd_kctx_parallel(k, n, bytes, fn, arg);
+}
+
+static struct memory {
+    char to[ROWS * SIZE_MAX_TESTED + 64], expected[ROWS * SIZE_MAX_TESTED + 64];
+    char *by;
+    int32_t narrow[COUNT];
+    int64_t wide[COUNT];
+} m;
+
+/* A few places come often, most seldom, the first and the last among them. */
+static void make_indices(int64_t limit)
+{
+    for (int64_t i = 0; i < COUNT; i++) {
+        m.wide[i] = i % 3 ? i * i % limit : (i / 3) % limit;
+        m.narrow[i] = (int32_t)m.wide[i];
+    }
+}
+
+static void compare(struct tfd_kctx *k, size_t size, int64_t count,
+                    int64_t limit, size_t shift, enum tfd_dtype type)
+{
+    const void *rows =
+        type == TFD_INT64 ? (const void *)m.wide : (const void *)m.narrow;
+    const struct tfd_scatter s = {.to = m.to + shift,
+                                  .by = m.by,
+                                  .count = count,
+                                  .inner = 8 * (int64_t)size, /* much work */
+                                  .limit = limit};
+
+    memset(m.to, 0x5a, sizeof(m.to));
+    memset(m.expected, 0x5a, sizeof(m.expected));
+    for (int64_t i = 0; i < count; i++)
+        memcpy(m.expected + shift + (size_t)m.wide[i] * size,
+               m.by + (size_t)i * size, size);
+    tfd_scatter_move(k, &s, size, rows, type);
+    assert_memory_equal(m.to, m.expected, sizeof(m.to));
+}
+
+static const size_t sizes[] = {1,  2,  3,  4,  7,   8,   9,   16,  17,  31, 33,
+                               63, 64, 65, 96, 127, 256, 511, 512, 513, 700};
+
+static void compare_sizes(struct tfd_kctx *k, int64_t count, int64_t limit)
+{
+    make_indices(limit);
+    for (int i = 0; i < TFD_COUNT(sizes); i++)
+        for (size_t shift = 0; shift <= 16; shift += 16) {
+            compare(k, sizes[i], count, limit, shift, TFD_INT32);
+            compare(k, sizes[i], count, limit, shift + 3, TFD_INT64);
+        }
+}
+
+static void one_thread_moves_all(void **unused)
+{
+    static const int64_t counts[] = {0, 1, 2, 3, 4, 5, 511, 512, 513};
+    struct tfd_kctx k = {0};
+
+    (void)unused;
+    shared = 0;
+    for (int c = 0; c < TFD_COUNT(counts); c++)
+        compare_sizes(&k, counts[c], ROWS);
+    compare_sizes(&k, 300, 1);
+    assert_int_equal(shared, 0);
+}
+
+/* Two threads, and so many that short rows are shared too; as few places as
+ * threads, and fewer. */
+static void threads_move_what_is_theirs(void **unused)
+{
+    static const int threads[] = {1, 7};
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct tfd_rt rt = {.pool = NULL};
+    struct tfd_kctx k = {.rt = &rt};
+
+    (void)unused;
+    for (int t = 0; t < 2; t++) {
+        rt.pool = tfd_pool_new(threads[t], &st);
+        assert_non_null(rt.pool);
+        shared = 0;
+        compare_sizes(&k, COUNT, ROWS);
+        assert_true(shared > 0);
+        compare_sizes(&k, COUNT, 3);
+        compare_sizes(&k, COUNT, 1);
+        tfd_pool_free(rt.pool);
+    }
+}
+
+static void nothing_is_moved_for_empty_rows(void **unused)
+{
+    struct tfd_kctx k = {0};
+
+    (void)unused;
+    make_indices(ROWS);
+    compare(&k, 0, COUNT, ROWS, 0, TFD_INT32);
+    compare(&k, 0, 0, 0, 0, TFD_INT64);
+}
+
+static int make_updates(void **unused)
+{
+    const size_t size = (size_t)COUNT * SIZE_MAX_TESTED;
+
+    (void)unused;
+    m.by = malloc(size);
+    for (size_t i = 0; m.by && i < size; i++)
+        m.by[i] = (char)(i * 7 + i / 251);
+    return m.by ? 0 : -1;
+}
+
+static int free_updates(void **unused)
+{
+    (void)unused;
+    free(m.by);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_thread_moves_all),
+        cmocka_unit_test(threads_move_what_is_theirs),
+        cmocka_unit_test(nothing_is_moved_for_empty_rows),
+    };
+
+    return cmocka_run_group_tests(tests, make_updates, free_updates);
+}
