@@ -339,7 +339,8 @@ static int64_t cost_of(const struct plan *p, int64_t bytes)
 {
     const struct tfd_box *b = &p->box;
     const int last = b->rank - 1;
-    const bool runs = b->to[last] == b->size && b->from[last] == b->size;
+    const bool runs = b->to[last] == b->size &&
+                      (b->from[last] == b->size || b->from[last] == 0);
 
     if (runs)
         return 2 * bytes + bytes / (p->nest.count * b->size) * RUN_COST;

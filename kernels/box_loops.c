@@ -3,11 +3,10 @@
  *
  * Elements are of types that may lie at any address, so that a run of two
  * floats is one element of eight bytes wherever it begins.
- *
- * Short runs are copied by loads and stores of a fixed size, the last of which
- * reach back to where the run ends: 12 bytes are bytes 0 to 7 and 4 to 11.
  */
 #include "kernels/box_loops.h"
+
+#include "kernels/box_runs.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -69,8 +68,7 @@ typedef uint64_t item16 __attribute__((vector_size(16))) ANYWHERE;
 #define ROW_LOOPS(size)                                    \
     ITEM_LOOP(size)                                        \
     ROW_LOOP(second, size, const item##size *, , x[2 * i]) \
-    ROW_LOOP(back, size, const item##size *, , x[-i])      \
-    ROW_LOOP(same, size, const item##size, *, x)
+    ROW_LOOP(back, size, const item##size *, , x[-i])
 
 ROW_LOOPS(1)
 ROW_LOOPS(2)
@@ -83,79 +81,11 @@ ROW_LOOPS(16)
 #define AT(type, p, at) (*(type *)((p) + (at)))
 #define OF(type, p, at) (*(const type *)((p) + (at)))
 
-/* n bytes, as two items that may overlap. */
-#define MOVE_ENDS(type)                        \
-    const type head = OF(type, x, 0);          \
-    const type tail = OF(type, x, size - end); \
-                                               \
-    AT(type, y, 0) = head;                     \
-    AT(type, y, size - end) = tail;
-
-#define RUN_LOOP(name, type, middle)                                           \
-    static void name(const struct tfd_box_nest *n, char *to, const char *from) \
-    {                                                                          \
-        const ptrdiff_t size = n->count, end = (ptrdiff_t)sizeof(type);        \
-                                                                               \
-        for (int64_t o = 0; o < n->rows; o++) {                                \
-            char *y = to + o * n->row_to;                                      \
-            const char *x = from + o * n->row_from;                            \
-                                                                               \
-            for (ptrdiff_t i = end; i < (middle) && i < size - end; i += end)  \
-                AT(type, y, i) = OF(type, x, i);                               \
-            MOVE_ENDS(type)                                                    \
-        }                                                                      \
-    }
-
-RUN_LOOP(run3, item2, 0)   /* 2 to 4 bytes */
-RUN_LOOP(run7, item4, 0)   /* 4 to 8 */
-RUN_LOOP(run15, item8, 0)  /* 8 to 16 */
-RUN_LOOP(run31, item16, 0) /* 16 to 32 */
-RUN_LOOP(run_short, item16, INT64_MAX)
-
-static void run64(const struct tfd_box_nest *n, char *to, const char *from)
-{
-    for (int64_t o = 0; o < n->rows; o++)
-        memcpy(to + o * n->row_to, from + o * n->row_from, 64);
-}
-
-static void run_long(const struct tfd_box_nest *n, char *to, const char *from)
-{
-    for (int64_t o = 0; o < n->rows; o++)
-        memcpy(to + o * n->row_to, from + o * n->row_from, (size_t)n->count);
-}
-
-/* Of runs up to these bytes. */
-static const struct {
-    int64_t most;
-    tfd_box_loop *loop;
-} runs[] = {
-    {1, strided1}, {4, run3},        {8, run7},
-    {16, run15},   {32, run31},      {63, run_short},
-    {64, run64},   {256, run_short}, {INT64_MAX, run_long},
-};
-
-/* A run of bytes is one element wide. */
-static void run(const struct tfd_box_nest *n, int64_t size, char *to,
-                const char *from)
-{
-    const struct tfd_box_nest bytes = {.rows = n->rows,
-                                       .row_to = n->row_to,
-                                       .row_from = n->row_from,
-                                       .count = n->count * size,
-                                       .to = 1,
-                                       .from = 1};
-    int i = 0;
-
-    while (bytes.count > runs[i].most)
-        i++;
-    runs[i].loop(&bytes, to, from);
-}
-
 #define RUN(size)                                                    \
     static void run_of##size(const struct tfd_box_nest *n, char *to, \
                              const char *from)                       \
     {                                                                \
-        run(n, size, to, from);                                      \
+        tfd_box_run(n, size, to, from);                              \
     }
 
 RUN(1)
@@ -278,7 +208,7 @@ static void put_block(const struct tfd_box_nest *n, int64_t size, char *to,
     }
     if (n->far)
         ask_to_write(n, bytes, to);
-    run(&rows, size, to, block);
+    tfd_box_run(&rows, size, to, block);
 }
 
 /* n rows of `bytes` bytes, in the next block. */
@@ -337,12 +267,12 @@ void tfd_box_turn_end(void)
 
 static const struct {
     int64_t size, edge;
-    tfd_box_loop *run, *same, *second, *back, *strided, *turn;
+    tfd_box_loop *run, *second, *back, *strided, *turn;
 } loops[] = {
-#define ROW(size, edge)                                                 \
-    {                                                                   \
-        size, edge, run_of##size, same##size, second##size, back##size, \
-            strided##size, turn##size                                   \
+#define ROW(size, edge)                                                    \
+    {                                                                      \
+        size, edge, run_of##size, second##size, back##size, strided##size, \
+            turn##size                                                     \
     }
     ROW(1, 128), ROW(2, 64), ROW(4, 64), ROW(8, 32), ROW(16, 32),
 #undef ROW
@@ -365,12 +295,13 @@ tfd_box_loop *tfd_box_loop_of(const struct tfd_box_nest *n, int64_t size)
 
     if (n->to == size && n->from == size)
         return loops[i].run;
+    if (n->to == size && n->from == 0)
+        return tfd_box_same_of(size);
     if (n->to != size || n->count < FEW)
         return loops[i].strided;
-    return n->from == 0          ? loops[i].same
-           : n->from == 2 * size ? loops[i].second
-           : n->from == -size    ? loops[i].back
-                                 : loops[i].strided;
+    return n->from == 2 * size ? loops[i].second
+           : n->from == -size  ? loops[i].back
+                               : loops[i].strided;
 }
 
 tfd_box_loop *tfd_box_turn_of(int64_t size)

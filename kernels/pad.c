@@ -1,10 +1,12 @@
 /*
  * pad.c - tensors with a border: Pad, PadV2 (of zeros, of a value).
  *
- * The result is filled and the input copied into its middle as a box.
+ * The borders of the result and its middle, which is the input, are boxes
+ * (box.h), so that long rows are written once.
  */
 #include "kernels/pad.h"
 
+#include "kernels/box.h"
 #include "kernels/check.h"
 #include "kernels/element.h"
 #include "kernels/families.h"
@@ -58,7 +60,8 @@ enum tfd_code tfd_pad_shape_out(const struct tfd_shape *in,
 
 /* ---- Kernel -------------------------------------------------------------- */
 
-static enum tfd_code fill(struct tfd_kctx *k, struct tfd_status *st)
+/* Elements that are counted: all of the output, borders and what x goes to. */
+static enum tfd_code fill_all(struct tfd_kctx *k, struct tfd_status *st)
 {
     struct tfd_tensor *out = &k->out[0];
     int64_t n = tfd_tensor_elements(out);
@@ -67,6 +70,67 @@ static enum tfd_code fill(struct tfd_kctx *k, struct tfd_status *st)
         return tfd_elements_fill(out->dtype, tfd_tensor_data(out),
                                  tfd_tensor_data(&k->in[2]), n, st);
     tfd_elements_zero(out->dtype, tfd_tensor_data(out), n);
+    return TFD_OK;
+}
+
+/* `width` places of dimension d from `at` on: wide as the output in the
+ * dimensions behind, and as the input in those before. */
+static void fill_border(struct tfd_kctx *k, const struct tfd_pad *p, int d,
+                        int64_t at, int64_t width)
+{
+    static const char zeros[16];
+    const struct tfd_shape *x = &k->in[0].shape, *y = &k->out[0].shape;
+    const enum tfd_dtype dtype = k->out[0].dtype;
+    const int64_t size = (int64_t)tfd_dtype_size(dtype);
+    int64_t to[TFD_RANK_MAX], offset;
+    struct tfd_box box;
+
+    tfd_shape_strides(y, to);
+    offset = at * to[d];
+    tfd_box_init(&box, (size_t)size);
+    for (int e = 0; e < y->rank; e++) {
+        if (e < d)
+            offset += p->before[e] * to[e];
+        tfd_box_add(&box,
+                    e < d    ? x->dim[e]
+                    : e == d ? width
+                             : y->dim[e],
+                    to[e] * size, 0);
+    }
+    tfd_box_copy(k, &box,
+                 tfd_element_at(tfd_tensor_data(&k->out[0]), dtype, offset),
+                 k->in_count > 2 ? tfd_tensor_data(&k->in[2]) : zeros);
+}
+
+/* Bytes of a row of the input, below which all of the result is filled, which
+ * is quicker than a border for every row. */
+#define SHORT_ROW_SIZE 64
+
+static bool rows_are_short(const struct tfd_tensor *x)
+{
+    const int last = x->shape.rank - 1;
+
+    return last > 0 && x->shape.dim[last] * (int64_t)tfd_dtype_size(x->dtype) <
+                           SHORT_ROW_SIZE;
+}
+
+static enum tfd_code fill(struct tfd_kctx *k, const struct tfd_pad *p,
+                          struct tfd_status *st)
+{
+    const struct tfd_shape *x = &k->in[0].shape, *y = &k->out[0].shape;
+
+    if (!tfd_dtype_is_pod(k->out[0].dtype))
+        return fill_all(k, st);
+    if (rows_are_short(&k->in[0])) {
+        fill_border(k, p, 0, 0, y->dim[0]);
+        return TFD_OK;
+    }
+    for (int d = 0; d < y->rank; d++) {
+        const int64_t end = p->before[d] + x->dim[d];
+
+        fill_border(k, p, d, 0, p->before[d]);
+        fill_border(k, p, d, end, y->dim[d] - end);
+    }
     return TFD_OK;
 }
 
@@ -99,7 +163,7 @@ static enum tfd_code pad_compute(struct tfd_kctx *k, struct tfd_status *st)
     out = k->out[0].shape;
     if (done || tfd_shape_elements(&out) == 0)
         return TFD_OK;
-    TFD_TRY(fill(k, st));
+    TFD_TRY(fill(k, &p, st));
     if (tfd_tensor_elements(x) == 0)
         return TFD_OK;
     tfd_shape_strides(&out, to);

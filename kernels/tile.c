@@ -2,6 +2,7 @@
  * tile.c - copies beside each other: Tile.
  */
 #include "common/halt.h"
+#include "kernels/box.h"
 #include "kernels/check.h"
 #include "kernels/element.h"
 #include "kernels/families.h"
@@ -32,13 +33,59 @@ enum tfd_code tfd_tile_shape(const struct tfd_kctx *k, struct tfd_shape *out,
     return tfd_shape_make(out, out->dim, out->rank, st);
 }
 
-/* One box copy for every place x goes to. */
-static enum tfd_code tile_compute(struct tfd_kctx *k, struct tfd_status *st)
+/* Strings and handles: a box of them for every place x goes to. */
+static enum tfd_code tile_counted(struct tfd_kctx *k, const struct tfd_shape *y,
+                                  struct tfd_status *st)
 {
     const struct tfd_tensor *x = &k->in[0];
     int64_t to[TFD_RANK_MAX], from[TFD_RANK_MAX], at[TFD_RANK_MAX] = {0};
-    struct tfd_shape out;
     int64_t tiles = 1, offset = 0;
+
+    tfd_shape_strides(y, to);
+    tfd_shape_strides(&x->shape, from);
+    for (int d = 0; d < y->rank; d++)
+        tiles *= y->dim[d] / x->shape.dim[d];
+    for (int64_t t = 0; t < tiles && !tfd_halted(); t++) {
+        TFD_TRY(tfd_elements_box(
+            k, x->dtype, &x->shape,
+            tfd_element_at(tfd_tensor_data(&k->out[0]), x->dtype, offset), to,
+            tfd_tensor_data(x), from, st));
+        for (int d = y->rank - 1; d >= 0; d--) {
+            offset += to[d] * x->shape.dim[d];
+            if (++at[d] < y->dim[d] / x->shape.dim[d])
+                break;
+            offset -= to[d] * y->dim[d];
+            at[d] = 0;
+        }
+    }
+    return TFD_OK;
+}
+
+/* One box, in which each dimension of x is two: its copies, which are all read
+ * from the same place, and its elements. */
+static void tile_numbers(struct tfd_kctx *k, const struct tfd_shape *y)
+{
+    const struct tfd_tensor *x = &k->in[0];
+    const int64_t size = (int64_t)tfd_dtype_size(x->dtype);
+    int64_t to[TFD_RANK_MAX], from[TFD_RANK_MAX];
+    struct tfd_box box;
+
+    tfd_shape_strides(y, to);
+    tfd_shape_strides(&x->shape, from);
+    tfd_box_init(&box, (size_t)size);
+    for (int d = 0; d < y->rank; d++) {
+        const int64_t dim = x->shape.dim[d];
+
+        tfd_box_add(&box, y->dim[d] / dim, to[d] * dim * size, 0);
+        tfd_box_add(&box, dim, to[d] * size, from[d] * size);
+    }
+    tfd_box_copy(k, &box, tfd_tensor_data(&k->out[0]), tfd_tensor_data(x));
+}
+
+static enum tfd_code tile_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const struct tfd_tensor *x = &k->in[0];
+    struct tfd_shape out;
 
     TFD_TRY(tfd_tile_shape(k, &out, st));
     if (tfd_shape_equal(&out, &x->shape)) {
@@ -48,23 +95,9 @@ static enum tfd_code tile_compute(struct tfd_kctx *k, struct tfd_status *st)
     TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &out, st));
     if (tfd_shape_elements(&out) == 0)
         return TFD_OK;
-    tfd_shape_strides(&out, to);
-    tfd_shape_strides(&x->shape, from);
-    for (int d = 0; d < out.rank; d++)
-        tiles *= out.dim[d] / x->shape.dim[d];
-    for (int64_t t = 0; t < tiles && !tfd_halted(); t++) {
-        TFD_TRY(tfd_elements_box(
-            k, x->dtype, &x->shape,
-            tfd_element_at(tfd_tensor_data(&k->out[0]), x->dtype, offset), to,
-            tfd_tensor_data(x), from, st));
-        for (int d = out.rank - 1; d >= 0; d--) {
-            offset += to[d] * x->shape.dim[d];
-            if (++at[d] < out.dim[d] / x->shape.dim[d])
-                break;
-            offset -= to[d] * out.dim[d];
-            at[d] = 0;
-        }
-    }
+    if (!tfd_dtype_is_pod(x->dtype))
+        return tile_counted(k, &out, st);
+    tile_numbers(k, &out);
     return TFD_OK;
 }
 

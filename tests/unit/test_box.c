@@ -131,6 +131,8 @@ static void test_runs(void **state)
         check((struct box){2, 0, {3, n}, {n, 1}, {2 * n, 1}});
         check((struct box){3, 0, {2, 3, n}, {3 * n, n, 1}, {n, 2 * n, 1}});
     }
+    for (int64_t n = 71; n <= 300; n++)
+        check((struct box){2, 0, {3, n}, {n + 1, 1}, {n, 1}});
     check((struct box){1, 0, {65537}, {1}, {1}});
     check((struct box){2, 0, {2, 30001}, {30002, 1}, {30001, 1}});
     check((struct box){2, 0, {9000, 3}, {5, 1}, {7, 1}});
@@ -155,6 +157,22 @@ static void test_elements(void **state)
     check((struct box){1, 0, {40000}, {1}, {0}});
     check((struct box){1, 0, {30000}, {1}, {3}});
     check((struct box){1, 0, {40000}, {1}, {-1}});
+}
+
+/* Tiles: copies of rows, of elements, of both. */
+static void test_copies(void **state)
+{
+    (void)state;
+    for (int64_t n = 1; n <= 70; n++) {
+        check((struct box){2, 0, {4, n}, {n, 1}, {0, 1}});
+        check((struct box){2, 0, {n, 3}, {3, 1}, {0, 1}});
+        check((struct box){2, 0, {n, 3}, {4, 1}, {2, 0}});
+        check((struct box){3, 0, {3, 4, n}, {4 * n, n, 1}, {n, 0, 1}});
+        check((struct box){3, 0, {3, n, 2}, {2 * n, 2, 1}, {n, 1, 0}});
+        check((struct box){2, 0, {3, n}, {n + 1, 1}, {0, 0}});
+        check((struct box){
+            4, 0, {2, 3, 2, n}, {6 * n, 2 * n, n, 1}, {0, n, 0, 1}});
+    }
 }
 
 static void test_transposes(void **state)
@@ -202,9 +220,9 @@ static void test_halted(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing),  cmocka_unit_test(test_runs),
-        cmocka_unit_test(test_elements), cmocka_unit_test(test_transposes),
-        cmocka_unit_test(test_halted),
+        cmocka_unit_test(test_nothing),    cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_elements),   cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_transposes), cmocka_unit_test(test_halted),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
