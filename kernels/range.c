@@ -7,6 +7,7 @@
 #include "common/halt.h"
 #include "kernels/check.h"
 #include "kernels/families.h"
+#include "kernels/simd.h"
 
 #define RANGE_MAX (INT64_C(1) << 40)
 #define SIGN(a, b) (((a) > (b)) - ((a) < (b)))
@@ -128,34 +129,72 @@ enum tfd_code tfd_range_begin(struct tfd_kctx *k, struct tfd_range *r,
     return tfd_kctx_output(k, 0, dtype, &shape, st);
 }
 
+/* ---- Numbers ------------------------------------------------------------- */
+
+struct job {
+    struct tfd_range r;
+    void *y;
+    tfd_range_fn *put; /* numbers [begin, end) */
+    int64_t block;     /* of them between two looks at halt.h */
+};
+
 /* Values are computed in C.  Integers wrap where TensorFlow would have
- * overflowed: the count keeps them in range. */
-#define RANGE(name, T, C, FIELD, STORE)                                       \
+ * overflowed: the count keeps them in range.  A number below 2^31 is a float in
+ * every vector unit, a longer one only in the newest. */
+#define NUMBERS(name, T, C, FIELD, STORE)                                     \
+    TFD_SIMD_LOOP(put_##name)                                                 \
+    {                                                                         \
+        const struct job *j = arg;                                            \
+        const C start = (C)j->r.FIELD##_start, delta = (C)j->r.FIELD##_delta; \
+        T *y = j->y;                                                          \
+                                                                              \
+        if (end <= INT32_MAX)                                                 \
+            for (int32_t i = (int32_t)begin; i < (int32_t)end; i++)           \
+                y[i] = STORE(start + (C)i * delta);                           \
+        else                                                                  \
+            for (int64_t i = begin; i < end; i++)                             \
+                y[i] = STORE(start + (C)i * delta);                           \
+    }                                                                         \
+    TFD_SIMD_CLONES(put_##name)                                               \
+                                                                              \
     static enum tfd_code range_##name(struct tfd_kctx *k,                     \
                                       struct tfd_status *st)                  \
     {                                                                         \
-        const int64_t block = TFD_HALT_BLOCK_SIZE / sizeof(T);                \
-        struct tfd_range r;                                                   \
-        int64_t i = 0, n;                                                     \
-        T *y;                                                                 \
-                                                                              \
-        TFD_TRY(tfd_range_begin(k, &r, st));                                  \
-        y = tfd_tensor_data(&k->out[0]);                                      \
-        n = k->out[0].shape.dim[0];                                           \
-        while (i < n && !tfd_halted())                                        \
-            for (int64_t end = n - i > block ? i + block : n; i < end; i++)   \
-                y[i] = STORE((C)r.FIELD##_start + (C)i * (C)r.FIELD##_delta); \
-        return TFD_OK;                                                        \
+        return put_numbers(k, put_##name, st);                                \
     }
 
+static void put_blocks(void *arg, int64_t begin, int64_t end)
+{
+    const struct job *j = arg;
+
+    for (int64_t to; begin < end && !tfd_halted(); begin = to) {
+        to = end - begin < j->block ? end : begin + j->block;
+        j->put(arg, begin, to);
+    }
+}
+
+static enum tfd_code put_numbers(struct tfd_kctx *k, tfd_range_fn *put,
+                                 struct tfd_status *st)
+{
+    struct job j = {.put = put};
+    size_t size;
+
+    TFD_TRY(tfd_range_begin(k, &j.r, st));
+    size = tfd_dtype_size(k->out[0].dtype);
+    j.block = (int64_t)(TFD_HALT_BLOCK_SIZE / size);
+    j.y = tfd_tensor_data(&k->out[0]);
+    tfd_kctx_parallel_bytes(k, k->out[0].shape.dim[0], (int)size, put_blocks,
+                            &j);
+    return TFD_OK;
+}
+
 #define AS_IS(x) (x)
-#define TO_INT32(x) ((int32_t)(x))
-RANGE(int32, int32_t, int64_t, int, TO_INT32)
-RANGE(int64, int64_t, int64_t, int, AS_IS)
-RANGE(float, float, float, float, AS_IS)
-RANGE(double, double, double, float, AS_IS)
-RANGE(half, tfd_half, float, float, tfd_half_from_float)
-RANGE(bfloat16, tfd_bfloat16, float, float, tfd_bfloat16_from_float)
+NUMBERS(int32, int32_t, uint32_t, int, (int32_t))
+NUMBERS(int64, int64_t, uint64_t, int, (int64_t))
+NUMBERS(float, float, float, float, AS_IS)
+NUMBERS(double, double, double, float, AS_IS)
+NUMBERS(half, tfd_half, float, float, tfd_half_from_float)
+NUMBERS(bfloat16, tfd_bfloat16, float, float, tfd_bfloat16_from_float)
 
 static enum tfd_code vector_shape(struct tfd_shape_ctx *s,
                                   struct tfd_status *st)
