@@ -6,11 +6,13 @@
 #include "kernels/sparse_to_dense.h"
 
 #include "common/halt.h"
+#include "kernels/box.h"
 #include "kernels/check.h"
 #include "kernels/element.h"
 #include "kernels/families.h"
 #include "kernels/gradient.h"
 #include "kernels/rows.h"
+#include "kernels/scatter.h"
 #include "kernels/sparse.h"
 
 #include <inttypes.h>
@@ -113,6 +115,23 @@ static enum tfd_code put_numbers(struct tfd_kctx *k, const struct tfd_sparse *s,
     return TFD_OK;
 }
 
+/* One value everywhere. */
+static enum tfd_code fill_output(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const struct tfd_tensor *y = &k->out[0], *value = &k->in[3];
+    const int64_t size = (int64_t)tfd_dtype_size(y->dtype);
+    struct tfd_box box;
+
+    if (!tfd_dtype_is_pod(y->dtype))
+        return tfd_elements_fill(y->dtype, tfd_tensor_data(y),
+                                 tfd_tensor_data(value), tfd_tensor_elements(y),
+                                 st);
+    tfd_box_init(&box, (size_t)size);
+    tfd_box_add(&box, tfd_tensor_elements(y), size, 0);
+    tfd_box_copy(k, &box, tfd_tensor_data(y), tfd_tensor_data(value));
+    return TFD_OK;
+}
+
 static enum tfd_code put_values(struct tfd_kctx *k, const struct tfd_sparse *s,
                                 struct tfd_status *st)
 {
@@ -149,10 +168,56 @@ static enum tfd_code fill(struct tfd_kctx *k, struct tfd_sparse *s,
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Indices are not valid (out of bounds).  Shape: %s",
                         tfd_shape_text(&k->out[0].shape, text));
-    TFD_TRY(tfd_elements_fill(k->in[3].dtype, tfd_tensor_data(&k->out[0]),
-                              tfd_tensor_data(&k->in[3]),
-                              tfd_tensor_elements(&k->out[0]), st));
+    TFD_TRY(fill_output(k, st));
     return put_values(k, s, st);
+}
+
+/* ---- Numbers in a vector ------------------------------------------------- */
+
+#define RISES(I)                                     \
+    static bool rises_##I(const I *index, int64_t n) \
+    {                                                \
+        bool falls = false;                          \
+                                                     \
+        for (int64_t i = 1; i < n; i++)              \
+            falls |= index[i] <= index[i - 1];       \
+        return !falls;                               \
+    }
+
+RISES(int32_t)
+RISES(int64_t)
+
+/* Whether indices are one number each, of elements that are numbers too, and
+ * there is nothing wrong with them: then they are taken as they are. */
+static bool is_good_vector(const struct tfd_kctx *k)
+{
+    const struct tfd_tensor *indices = &k->in[0], *y = &k->out[0];
+    const int64_t n = tfd_tensor_elements(indices);
+
+    if (y->shape.rank != 1 || k->in[2].shape.rank != 1 ||
+        !tfd_dtype_is_pod(y->dtype) ||
+        tfd_rows_bad(tfd_tensor_data(indices), indices->dtype, n,
+                     y->shape.dim[0]) < n)
+        return false;
+    return !*(const bool *)k->state ||
+           (indices->dtype == TFD_INT32
+                ? rises_int32_t(tfd_tensor_data(indices), n)
+                : rises_int64_t(tfd_tensor_data(indices), n));
+}
+
+static enum tfd_code fill_vector(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const struct tfd_tensor *values = &k->in[2];
+    const struct tfd_scatter s = {.to = tfd_tensor_data(&k->out[0]),
+                                  .by = tfd_tensor_data(values),
+                                  .count = tfd_tensor_elements(values),
+                                  .inner = 1,
+                                  .limit = k->out[0].shape.dim[0]};
+
+    TFD_TRY(fill_output(k, st));
+    tfd_scatter_move(k, &s, tfd_dtype_size(values->dtype),
+                     tfd_tensor_data(&k->in[0]), k->in[0].dtype);
+    return TFD_OK;
 }
 
 enum tfd_code tfd_sparse_to_dense_output(struct tfd_kctx *k, int64_t *count,
@@ -182,6 +247,8 @@ static enum tfd_code compute(struct tfd_kctx *k, struct tfd_status *st)
     enum tfd_code rc;
 
     TFD_TRY(tfd_sparse_to_dense_output(k, &s.count, &s.rank, st));
+    if (is_good_vector(k))
+        return fill_vector(k, st);
     rc = widen(&k->in[0], &memory, &s.index, st);
     if (rc == TFD_OK)
         rc = fill(k, &s, st);
