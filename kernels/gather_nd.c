@@ -1,15 +1,21 @@
 /*
  * gather_nd.c - rows by tuples of indices: GatherNd, ResourceGatherNd.
  *
- * The mirror of ScatterNd, with the same reading of tuples (scatter.h).
+ * The mirror of ScatterNd, with the same reading of tuples (scatter.h). Numbers
+ * whose indices are all inside, as they nearly always are, are gathered block
+ * by block; one outside is found and treated by the second way, which has all
+ * row numbers first.
  */
+#include "common/halt.h"
 #include "kernels/check.h"
 #include "kernels/element.h"
 #include "kernels/families.h"
 #include "kernels/gather.h"
 #include "kernels/gradient.h"
+#include "kernels/rows.h"
 #include "kernels/variable.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 struct job {
@@ -48,6 +54,130 @@ static enum tfd_code copy_counted(struct tfd_kctx *k,
                                   nd->inner, st));
     return TFD_OK;
 }
+
+/* ---- Numbers, all indices inside ----------------------------------------- */
+
+#define BLOCK 512 /* rows at a time */
+
+struct gather {
+    const struct tfd_scatter_nd *nd;
+    const int64_t *dim; /* of what is gathered from */
+    const void *indices;
+    enum tfd_dtype index_type;
+    const char *x;
+    char *y;
+    size_t size;              /* bytes of a row */
+    tfd_rows_fn *rows;        /* by numbers of rows */
+    atomic_bool *any_outside; /* then rows were left out */
+};
+
+/* The rows that n tuples of `depth` numbers name; false where one is outside,
+ * and rows may be any then.  No branch depends on an index. */
+#define PLACES(I)                                                            \
+    static inline __attribute__((always_inline)) bool places_##I##_of(       \
+        const I *index, const int64_t *dim, int depth, int64_t n,            \
+        int64_t *row)                                                        \
+    {                                                                        \
+        uint64_t outside = 0;                                                \
+                                                                             \
+        for (int64_t i = 0; i < n; i++) {                                    \
+            uint64_t at = 0;                                                 \
+                                                                             \
+            for (int d = 0; d < depth; d++) {                                \
+                const uint64_t number = (uint64_t)index[i * depth + d];      \
+                                                                             \
+                outside |= number >= (uint64_t)dim[d];                       \
+                at = at * (uint64_t)dim[d] + number;                         \
+            }                                                                \
+            row[i] = (int64_t)at;                                            \
+        }                                                                    \
+        return !outside;                                                     \
+    }                                                                        \
+    static bool places_##I(const struct gather *g, int64_t first, int64_t n, \
+                           int64_t *row)                                     \
+    {                                                                        \
+        const int depth = g->nd->depth;                                      \
+        const I *index = (const I *)g->indices + first * depth;              \
+                                                                             \
+        return depth == 2   ? places_##I##_of(index, g->dim, 2, n, row)      \
+               : depth == 3 ? places_##I##_of(index, g->dim, 3, n, row)      \
+                            : places_##I##_of(index, g->dim, depth, n, row); \
+    }
+
+PLACES(int16_t)
+PLACES(int32_t)
+PLACES(int64_t)
+
+static bool find_places(const struct gather *g, int64_t first, int64_t n,
+                        int64_t *row)
+{
+    return g->index_type == TFD_INT16   ? places_int16_t(g, first, n, row)
+           : g->index_type == TFD_INT32 ? places_int32_t(g, first, n, row)
+                                        : places_int64_t(g, first, n, row);
+}
+
+/* One number is the row's. */
+static bool gather_numbered(const struct gather *g, int64_t first, int64_t n)
+{
+    const char *index = (const char *)g->indices +
+                        (size_t)first * tfd_dtype_size(g->index_type);
+
+    if (tfd_rows_bad(index, g->index_type, n, g->dim[0]) < n)
+        return false;
+    g->rows(g->y + (size_t)first * g->size, g->x, g->size, index, n);
+    return true;
+}
+
+static bool gather_block(const struct gather *g, int64_t first, int64_t n)
+{
+    int64_t row[BLOCK];
+
+    if (g->nd->depth == 1)
+        return gather_numbered(g, first, n);
+    if (!find_places(g, first, n, row))
+        return false;
+    g->rows(g->y + (size_t)first * g->size, g->x, g->size, row, n);
+    return true;
+}
+
+static void gather_range(void *arg, int64_t begin, int64_t end)
+{
+    const struct gather *g = arg;
+
+    for (int64_t n; begin < end && !tfd_halted(); begin += n) {
+        n = end - begin < BLOCK ? end - begin : BLOCK;
+        if (!gather_block(g, begin, n)) {
+            atomic_store(g->any_outside, true);
+            return;
+        }
+    }
+}
+
+/* False where an index is outside, and the output is not all there. */
+static bool gather_all(struct tfd_kctx *k, const struct tfd_tensor *x,
+                       const struct tfd_scatter_nd *nd)
+{
+    const struct tfd_tensor *indices = &k->in[1];
+    atomic_bool any_outside = false;
+    struct gather g = {.nd = nd,
+                       .dim = x->shape.dim,
+                       .indices = tfd_tensor_data(indices),
+                       .index_type = indices->dtype,
+                       .x = tfd_tensor_data(x),
+                       .y = tfd_tensor_data(&k->out[0]),
+                       .size = (size_t)nd->inner * tfd_dtype_size(x->dtype),
+                       .any_outside = &any_outside};
+
+    if (g.size == 0)
+        return false;
+    g.rows =
+        tfd_rows_gather(g.size, nd->depth == 1 ? indices->dtype : TFD_INT64);
+    tfd_kctx_parallel(k, nd->count, tfd_rows_cost(g.size) + 1, gather_range,
+                      &g);
+    return !any_outside;
+}
+
+/* ---- Output -------------------------------------------------------------- */
 
 static enum tfd_code make_output(struct tfd_kctx *k, const struct tfd_tensor *x,
                                  const struct tfd_scatter_nd *nd,
@@ -107,6 +237,8 @@ static enum tfd_code copy_all(struct tfd_kctx *k, const struct tfd_tensor *x,
                     NULL, size};
     int64_t bad;
 
+    if (tfd_dtype_is_pod(x->dtype) && gather_all(k, x, nd))
+        return TFD_OK;
     TFD_TRY(tfd_tensor_new(rows, TFD_INT64, &list, st));
     j.rows = tfd_tensor_data(rows);
     bad = tfd_scatter_nd_rows(nd, &x->shape, &k->in[1], tfd_tensor_data(rows));

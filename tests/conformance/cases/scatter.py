@@ -104,7 +104,16 @@ row("ScatterNd", [
     bad([[1]], x(1), [-4]), bad([[1]], x(1), 4), bad([[]], x(1), []),
     bad([[1]], x(1, 0), [2, 0]), bad([[1]], x(1), [2 ** 31 - 1] * 3)],
     tol=16)
+# More tuples than a block has; and such with one outside, far behind.
+PAIRS = [[i % 30, i * 7 % 20] for i in range(1300)]
+FAR = PAIRS[:1200] + [[30, 0]] + PAIRS[:50]
 ND = [
+    once(x(30, 20), PAIRS), once(x(30, 20, 3), PAIRS),
+    once(x(5, 4, 3, 2), [[i % 5, i % 4, i % 3] for i in range(700)]),
+    once(x(5, 4, 3, 2), [[i % 5, i % 4, i % 3, i % 2] for i in range(120)]),
+    bad(x(30, 20), FAR, gpu=c([0], [[0]])),
+    bad(x(30, 20), [[i % 30] for i in range(900)] + [[-1]],
+        gpu=c([0], [[0]])),
     c(x(5, 3), [[0], [4], [0]]), c(x(5, 3), [[0, 2], [4, 0]]), c(x(5), [3]),
     c(x(2, 3, 2), [[[1, 2]], [[0, 0]]]), c(x(0), np.zeros([0, 1])),
     c(x(4), np.zeros([2, 0])), c(x(4), np.zeros([0])),
@@ -115,7 +124,8 @@ ND = [
     bad([[1, 2], [3, 4]], [[[0], [9]]], gpu=c([[1, 2], [0, 0]], [[[0], [1]]])),
     bad(x(2, 3), [[0, 3]], gpu=c([0], [[0]]))]
 row("GatherNd", ND + [
-    c(x(4), [[1], [7]], bad_indices_policy="IGNORE")], ANY)
+    c(x(4), [[1], [7]], bad_indices_policy="IGNORE"),
+    once(x(30, 20), FAR, bad_indices_policy="IGNORE")], ANY)
 row("ResourceGatherNd", [
     with_inputs(case, lambda specs: (var(specs[0]), specs[1]))
     for case in ND] + [bad(var(declared=[4]), [[1]])], ANY, reads=False)
