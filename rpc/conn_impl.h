@@ -46,8 +46,9 @@ struct tfd_conn {
     const struct tfd_conn_handler *handler;
     void *self;
     struct tfd_conn_queue queue;
-    uint64_t written; /* bytes the socket took */
-    bool in_line;     /* the rest is conn_line.c's: waits to read on */
+    uint64_t written;              /* bytes the socket took */
+    struct tfd_conn_list *in_line; /* the rest is conn_line.c's: it waits
+                                      there to read on; NULL: it does not */
     struct tfd_conn *next_in_line;
     uint64_t greedy_until_us;
     uint64_t heard_us; /* when bytes came, or it did */

@@ -22,9 +22,8 @@
 
 #define IOV_COUNT 64
 /* One connection's share of a turn, so that a fast peer does not starve the
- * others: about half a millisecond of copying.  What it reads conn_line.c says;
- * what is thrown away costs next to nothing. */
-#define DISCARDS_PER_TURN 4
+ * others: about half a millisecond of copying.  What it reads, and what of it
+ * is thrown away, conn_line.c says. */
 #define WRITE_SIZE_PER_TURN (4u << 20)
 /* A read of so many bytes is one of a stream. */
 #define ACK_SIZE (32u << 10)
@@ -40,12 +39,12 @@ static int wanted_events(const struct tfd_conn *c)
     int events = c->blocked ? UV_WRITABLE : 0;
 
     if ((c->state == TFD_CONN_OPEN && !c->paused) ||
-        c->state == TFD_CONN_LINGER)
+        (c->state == TFD_CONN_LINGER && !c->in_line))
         events |= UV_READABLE;
     return events;
 }
 
-static void update_poll(struct tfd_conn *c)
+void tfd_conn_io_poll(struct tfd_conn *c)
 {
     int events = wanted_events(c);
 
@@ -61,16 +60,17 @@ static void update_poll(struct tfd_conn *c)
 /* Nothing is left to write: end our side, wait for the peer to end its own. */
 static void linger(struct tfd_conn *c)
 {
+    tfd_conn_line_leave(c); /* where it was to be read */
     c->state = TFD_CONN_LINGER;
     shutdown(c->fd, SHUT_WR);
-    update_poll(c);
+    tfd_conn_io_poll(c);
 }
 
 void tfd_conn_io_start(struct tfd_conn *c)
 {
     if (c->state == TFD_CONN_OPEN && c->queue.size > 0)
         tfd_conn_schedule(c);
-    update_poll(c);
+    tfd_conn_io_poll(c);
 }
 
 void tfd_conn_io_drain(struct tfd_conn *c)
@@ -80,19 +80,19 @@ void tfd_conn_io_drain(struct tfd_conn *c)
         linger(c);
     else
         tfd_conn_schedule(c);
-    update_poll(c);
+    tfd_conn_io_poll(c);
 }
 
 void tfd_conn_pause(struct tfd_conn *c)
 {
     c->paused = true;
-    update_poll(c);
+    tfd_conn_io_poll(c);
 }
 
 void tfd_conn_resume(struct tfd_conn *c)
 {
     c->paused = false;
-    update_poll(c);
+    tfd_conn_io_poll(c);
 }
 
 void tfd_conn_handle(struct tfd_conn *c, const struct tfd_conn_handler *h,
@@ -100,7 +100,7 @@ void tfd_conn_handle(struct tfd_conn *c, const struct tfd_conn_handler *h,
 {
     c->handler = h;
     c->self = self;
-    update_poll(c);
+    tfd_conn_io_poll(c);
 }
 
 /* ---- Reading ------------------------------------------------------------- */
@@ -153,19 +153,15 @@ bool tfd_conn_read_once(struct tfd_conn *c, size_t *got)
     return (size_t)n == room;
 }
 
-static void discard(struct tfd_conn *c)
+/* MSG_TRUNC: of TCP nothing is copied, only freed; other sockets ignore it. */
+bool tfd_conn_discard_once(struct tfd_conn *c)
 {
-    uint8_t *scratch = tfd_loop_scratch(c->loop);
+    ssize_t n = recv(c->fd, tfd_loop_scratch(c->loop), TFD_LOOP_SCRATCH_SIZE,
+                     MSG_TRUNC);
 
-    for (int i = 0; i < DISCARDS_PER_TURN; i++) {
-        ssize_t n = recv(c->fd, scratch, TFD_LOOP_SCRATCH_SIZE, 0);
-
-        if (n > 0)
-            continue;
-        if (n == 0 || errno != EAGAIN)
-            tfd_conn_end(c);
-        return;
-    }
+    if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+        tfd_conn_end(c);
+    return n == TFD_LOOP_SCRATCH_SIZE;
 }
 
 /* ---- Writing ------------------------------------------------------------- */
@@ -229,7 +225,7 @@ static void write_turn(struct tfd_conn *c)
     tell_drained(c);
     if (c->state == TFD_CONN_DRAINING && c->queue.size == 0)
         linger(c);
-    update_poll(c);
+    tfd_conn_io_poll(c);
 }
 
 void tfd_conn_io_turn(struct tfd_post *p)
@@ -273,7 +269,7 @@ static void on_poll(uv_poll_t *poll, int status, int events)
     }
     if (events & UV_READABLE) {
         if (c->state == TFD_CONN_LINGER)
-            discard(c);
+            tfd_conn_line_discard(c);
         else
             tfd_conn_line_read(c);
     }

@@ -30,11 +30,17 @@ void tfd_conn_io_drain(struct tfd_conn *c);
 
 /* One read.  False: no more in this turn.  *n bytes came. */
 bool tfd_conn_read_once(struct tfd_conn *c, size_t *n);
+/* One read of what is thrown away, in LINGER.  True: there may be more. */
+bool tfd_conn_discard_once(struct tfd_conn *c);
+/* It has left the line, or joined it: the poll waits accordingly. */
+void tfd_conn_io_poll(struct tfd_conn *c);
 
 /* ---- conn_line.c --------------------------------------------------------- */
 
 /* There is something to read: now, or when it has its turn. */
 void tfd_conn_line_read(struct tfd_conn *c);
+/* The same in LINGER, for what is thrown away. */
+void tfd_conn_line_discard(struct tfd_conn *c);
 /* How much of a room one read may fill. */
 size_t tfd_conn_line_room(struct tfd_conn *c, size_t room);
 /* It is about to go; nothing where it does not stand there. */

@@ -9,6 +9,11 @@
  * forty floods cost the others a millisecond a turn, one bulk stream alone is
  * read as soon as something comes, and those who say little never stand there.
  *
+ * What comes from connections that we have ended is thrown away, for which they
+ * stand in a line of their own, of ENDED_US a turn: a flood that is ended dials
+ * again, and hundreds that linger with full sockets cost more than those that
+ * are read.
+ *
  * How much is read at once follows from what it cost: one read and what is done
  * with it takes about CHUNK_US.
  */
@@ -21,6 +26,7 @@
 
 #define SLICE_US 250
 #define LINE_US 1000
+#define ENDED_US 200
 #define GREEDY_US (1000 * 1000)
 #define CHUNK_US 100
 #define CHUNK_FIRST (16u << 10)
@@ -66,20 +72,23 @@ static bool read_slice(struct tfd_conn *c, uint64_t *now, uint64_t until)
 
 /* ---- The line ------------------------------------------------------------ */
 
-static void join(struct tfd_conn *c)
+static void post(struct tfd_conn_list *l, struct tfd_loop *loop)
 {
-    struct tfd_conn_line *l = tfd_loop_line(c->loop);
+    if (!l->posted)
+        tfd_loop_post(loop, &l->post);
+    l->posted = true;
+}
 
-    c->in_line = true;
+static void join(struct tfd_conn_list *l, struct tfd_conn *c)
+{
+    c->in_line = l;
     c->next_in_line = NULL;
     if (l->first)
         l->last->next_in_line = c;
     else
         l->first = c;
     l->last = c;
-    if (!l->posted)
-        tfd_loop_post(c->loop, &l->post);
-    l->posted = true;
+    post(l, c->loop);
 }
 
 /* It has more to read than fits in its slice.  The line is crowded for as long
@@ -92,17 +101,17 @@ static void join_greedy(struct tfd_conn *c, uint64_t now)
         l->crowded_until_us = l->latest_until_us;
     c->greedy_until_us = l->latest_until_us = now + GREEDY_US;
     l->latest = c;
-    join(c);
+    join(&l->open, c);
 }
 
 void tfd_conn_line_leave(struct tfd_conn *c)
 {
-    struct tfd_conn_line *l = tfd_loop_line(c->loop);
-    struct tfd_conn *before = NULL, *at = l->first;
+    struct tfd_conn_list *l = c->in_line;
+    struct tfd_conn *before = NULL;
 
-    if (!c->in_line)
+    if (!l)
         return;
-    for (; at != c; at = at->next_in_line)
+    for (struct tfd_conn *at = l->first; at != c; at = at->next_in_line)
         before = at;
     if (before)
         before->next_in_line = c->next_in_line;
@@ -110,14 +119,19 @@ void tfd_conn_line_leave(struct tfd_conn *c)
         l->first = c->next_in_line;
     if (l->last == c)
         l->last = before;
-    c->in_line = false;
+    c->in_line = NULL;
 }
 
-static void run_line(struct tfd_post *p)
+static struct tfd_conn_list *list_of(struct tfd_post *p)
 {
-    struct tfd_conn_line *l =
-        (struct tfd_conn_line *)((char *)p -
-                                 offsetof(struct tfd_conn_line, post));
+    return (struct tfd_conn_list *)((char *)p -
+                                    offsetof(struct tfd_conn_list, post));
+}
+
+/* Reads for LINE_US. */
+static void run_open(struct tfd_post *p)
+{
+    struct tfd_conn_list *l = list_of(p);
     uint64_t now = 0, until = 0;
 
     l->posted = false;
@@ -132,15 +146,49 @@ static void run_line(struct tfd_post *p)
         if (read_slice(c, &now, now + SLICE_US))
             join_greedy(c, now);
     }
-    if (l->first && !l->posted) {
-        l->posted = true;
-        tfd_loop_post(l->first->loop, &l->post);
+    if (l->first)
+        post(l, l->first->loop);
+}
+
+/* Throws away for ENDED_US. */
+static void run_ended(struct tfd_post *p)
+{
+    struct tfd_conn_list *l = list_of(p);
+    uint64_t until = 0;
+
+    l->posted = false;
+    while (l->first) {
+        struct tfd_conn *c = l->first;
+        uint64_t now = tfd_loop_now_us(c->loop);
+        bool more;
+
+        if (until == 0)
+            until = now + ENDED_US;
+        if (now >= until) {
+            post(l, c->loop);
+            return;
+        }
+        tfd_conn_line_leave(c);
+        more = tfd_conn_discard_once(c);
+        if (more)
+            join(l, c);
+        else
+            tfd_conn_io_poll(c); /* where it has not gone with that */
     }
 }
 
 void tfd_conn_line_init(struct tfd_conn_line *l)
 {
-    *l = (struct tfd_conn_line){.post = {.run = run_line}};
+    *l = (struct tfd_conn_line){.open = {.post = {.run = run_open}},
+                                .ended = {.post = {.run = run_ended}}};
+}
+
+void tfd_conn_line_discard(struct tfd_conn *c)
+{
+    if (c->in_line)
+        return;
+    join(&tfd_loop_line(c->loop)->ended, c);
+    tfd_conn_io_poll(c);
 }
 
 void tfd_conn_line_read(struct tfd_conn *c)
@@ -152,7 +200,7 @@ void tfd_conn_line_read(struct tfd_conn *c)
     now = tfd_loop_now_us(c->loop);
     if (now < c->greedy_until_us &&
         now < tfd_loop_line(c->loop)->crowded_until_us)
-        join(c);
+        join(&tfd_loop_line(c->loop)->open, c);
     else if (read_slice(c, &now, now + SLICE_US))
         join_greedy(c, now);
 }

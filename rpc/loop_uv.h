@@ -15,14 +15,19 @@
 struct tfd_conn;
 struct uv_loop_s;
 
-/* Connections that have more to read than they may in one turn. */
-struct tfd_conn_line {
+/* Connections that wait for their turn, oldest first. */
+struct tfd_conn_list {
     struct tfd_conn *first, *last;
-    struct tfd_post post; /* to read on */
+    struct tfd_post post; /* to go on */
     bool posted;
-    const struct tfd_conn *latest; /* that was greedy; only compared */
-    uint64_t latest_until_us;      /* until when it counts as that */
-    uint64_t crowded_until_us;     /* until when two do */
+};
+
+/* Those that have more to read than they may in one turn. */
+struct tfd_conn_line {
+    struct tfd_conn_list open, ended; /* of the ended it is thrown away */
+    const struct tfd_conn *latest;    /* that was greedy; only compared */
+    uint64_t latest_until_us;         /* until when it counts as that */
+    uint64_t crowded_until_us;        /* until when two do */
 };
 
 /* conn_line.c */

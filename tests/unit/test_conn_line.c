@@ -18,6 +18,7 @@
 #define LITTLE 1     /* reads: far from a slice */
 #define MUCH 20      /* reads: four slices */
 #define TURN_US 1250 /* a millisecond, and the slice that is under way then */
+#define ENDED_TURN_US 250
 #define SECOND_US (1000 * 1000)
 #define FLOODS 40
 
@@ -32,6 +33,7 @@ struct peer {
     struct tfd_conn conn; /* first: conn_line.c's is ours */
     int waiting;          /* reads until its socket is empty */
     int reads;
+    bool polled; /* for what there is to read */
 };
 
 static struct tfd_loop loop;
@@ -65,6 +67,19 @@ bool tfd_conn_read_once(struct tfd_conn *c, size_t *n)
     loop.reads++;
     loop.now_us += READ_US;
     return p->waiting > 0;
+}
+
+bool tfd_conn_discard_once(struct tfd_conn *c)
+{
+    size_t n;
+
+    assert_int_equal(c->state, TFD_CONN_LINGER);
+    return tfd_conn_read_once(c, &n);
+}
+
+void tfd_conn_io_poll(struct tfd_conn *c)
+{
+    ((struct peer *)c)->polled = !c->in_line;
 }
 
 /* ---- What happens -------------------------------------------------------- */
@@ -146,7 +161,7 @@ static void test_a_slice_of_it_is_bounded_nevertheless(void **state)
     be_greedy(&peers[0]);
     assert_true(says(&peers[0], MUCH) < MUCH);
     assert_non_null(loop.posted);
-    assert_true(peers[0].conn.in_line);
+    assert_non_null(peers[0].conn.in_line);
     assert_int_equal(says(&peers[0], LITTLE), 0); /* when it has its turn */
     turn_until_quiet();
     assert_int_equal(peers[0].waiting, 0);
@@ -216,6 +231,60 @@ static void test_who_goes_leaves_the_line(void **state)
     assert_int_equal(peers[2].waiting, 0);
 }
 
+/* All have been ended by us, and have so many reads' worth to throw away. */
+static void linger(int reads)
+{
+    for (int i = 0; i < FLOODS; i++) {
+        peers[i].conn.state = TFD_CONN_LINGER;
+        peers[i].waiting = reads;
+        tfd_conn_line_discard(&peers[i].conn);
+        tfd_conn_line_discard(&peers[i].conn); /* it stands there already */
+        assert_false(peers[i].polled);
+    }
+}
+
+static void test_the_ended_cost_little_of_a_turn(void **state)
+{
+    struct peer honest = {.conn = {.loop = &loop, .state = TFD_CONN_OPEN}};
+
+    (void)state;
+    linger(MUCH);
+    while (loop.posted) {
+        int before = loop.reads;
+
+        turn();
+        assert_true((loop.reads - before) * READ_US <= ENDED_TURN_US);
+        assert_int_equal(says(&honest, LITTLE), LITTLE);
+    }
+    for (int i = 0; i < FLOODS; i++) {
+        assert_int_equal(peers[i].waiting, 0);
+        assert_true(peers[i].polled);
+    }
+}
+
+static void test_the_ended_are_read_in_turn(void **state)
+{
+    (void)state;
+    linger(MUCH);
+    for (int i = 0; i < FLOODS; i++) /* four reads a turn, at least */
+        turn();
+    for (int i = 0; i < FLOODS; i++)
+        assert_in_range(peers[i].reads, 2, MUCH);
+    turn_until_quiet();
+}
+
+static void test_an_ended_one_that_goes_is_read_no_more(void **state)
+{
+    (void)state;
+    linger(MUCH);
+    turn();
+    tfd_conn_line_leave(&peers[FLOODS - 1].conn);
+    peers[FLOODS - 1].conn.state = TFD_CONN_CLOSED;
+    turn_until_quiet();
+    assert_int_equal(peers[FLOODS - 1].waiting, MUCH);
+    assert_int_equal(peers[0].waiting, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -228,6 +297,10 @@ int main(void)
                                setup),
         cmocka_unit_test_setup(test_floods_share_a_turn, setup),
         cmocka_unit_test_setup(test_who_goes_leaves_the_line, setup),
+        cmocka_unit_test_setup(test_the_ended_cost_little_of_a_turn, setup),
+        cmocka_unit_test_setup(test_the_ended_are_read_in_turn, setup),
+        cmocka_unit_test_setup(test_an_ended_one_that_goes_is_read_no_more,
+                               setup),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
