@@ -234,35 +234,79 @@ static enum tfd_code copy_row(enum tfd_dtype dtype, void *dst,
     return TFD_OK;
 }
 
-static enum tfd_code copy_owned(enum tfd_dtype dtype,
-                                const struct tfd_shape *shape, void *dst,
-                                const int64_t *dst_stride, const void *src,
-                                const int64_t *src_stride,
+/* A box of them. */
+struct owned_box {
+    enum tfd_dtype dtype;
+    const struct tfd_shape *shape; /* of rank 1 at least */
+    void *dst;
+    const void *src;
+    const int64_t *dst_stride, *src_stride;
+};
+
+/* A row of it: which one, and where it begins. */
+struct owned_row {
+    int64_t at[TFD_RANK_MAX];
+    int64_t to, from;
+};
+
+static void seek_row(const struct owned_box *b, int64_t number,
+                     struct owned_row *r)
+{
+    r->to = r->from = 0;
+    for (int d = b->shape->rank - 2; d >= 0; d--) {
+        r->at[d] = number % b->shape->dim[d];
+        number /= b->shape->dim[d];
+        r->to += r->at[d] * b->dst_stride[d];
+        r->from += r->at[d] * b->src_stride[d];
+    }
+}
+
+static void next_row(const struct owned_box *b, struct owned_row *r)
+{
+    for (int d = b->shape->rank - 2; d >= 0; d--) {
+        r->to += b->dst_stride[d];
+        r->from += b->src_stride[d];
+        if (++r->at[d] < b->shape->dim[d])
+            return;
+        r->to -= b->dst_stride[d] * b->shape->dim[d];
+        r->from -= b->src_stride[d] * b->shape->dim[d];
+        r->at[d] = 0;
+    }
+}
+
+/* Elements [begin, end) of all, row by row. */
+static enum tfd_code copy_owned(void *arg, int64_t begin, int64_t end,
                                 struct tfd_status *st)
 {
-    int last = shape->rank - 1;
-    int64_t at[TFD_RANK_MAX] = {0};
-    int64_t to = 0, from = 0;
-    int d;
+    const struct owned_box *b = arg;
+    const int last = b->shape->rank - 1;
+    const int64_t dim = b->shape->dim[last];
+    const int64_t to = b->dst_stride[last], from = b->src_stride[last];
+    struct owned_row r;
 
-    if (last < 0)
-        return tfd_elements_copy(dtype, dst, src, 1, st);
-    for (;;) {
-        TFD_TRY(copy_row(dtype, tfd_element_at(dst, dtype, to),
-                         dst_stride[last], tfd_element_of(src, dtype, from),
-                         src_stride[last], shape->dim[last], st));
-        for (d = last - 1; d >= 0; d--) {
-            to += dst_stride[d];
-            from += src_stride[d];
-            if (++at[d] < shape->dim[d])
-                break;
-            to -= dst_stride[d] * shape->dim[d];
-            from -= src_stride[d] * shape->dim[d];
-            at[d] = 0;
-        }
-        if (d < 0 || tfd_halted())
-            return TFD_OK;
+    seek_row(b, begin / dim, &r);
+    for (int64_t at = begin % dim, n; begin < end && !tfd_halted(); at = 0) {
+        n = dim - at < end - begin ? dim - at : end - begin;
+        TFD_TRY(copy_row(
+            b->dtype, tfd_element_at(b->dst, b->dtype, r.to + at * to), to,
+            tfd_element_of(b->src, b->dtype, r.from + at * from), from, n, st));
+        begin += n;
+        next_row(b, &r);
     }
+    return TFD_OK;
+}
+
+#define OWNED_NS 10 /* an element, or more */
+
+static enum tfd_code copy_owned_box(struct tfd_kctx *k, struct owned_box *b,
+                                    struct tfd_status *st)
+{
+    const int64_t n = tfd_shape_elements(b->shape);
+
+    if (b->shape->rank == 0)
+        return tfd_elements_copy(b->dtype, b->dst, b->src, 1, st);
+    return k ? tfd_kctx_try(k, n, OWNED_NS, copy_owned, b, st)
+             : copy_owned(b, 0, n, st);
 }
 
 static void copy_numbers(struct tfd_kctx *k, int64_t size,
@@ -287,7 +331,10 @@ enum tfd_code tfd_elements_box(struct tfd_kctx *k, enum tfd_dtype dtype,
     if (tfd_shape_elements(shape) == 0)
         return TFD_OK;
     if (!tfd_dtype_is_pod(dtype))
-        return copy_owned(dtype, shape, dst, dst_stride, src, src_stride, st);
+        return copy_owned_box(
+            k,
+            &(struct owned_box){dtype, shape, dst, src, dst_stride, src_stride},
+            st);
     copy_numbers(k, (int64_t)tfd_dtype_size(dtype), shape, dst, dst_stride, src,
                  src_stride);
     return TFD_OK;

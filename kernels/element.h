@@ -44,8 +44,8 @@ static inline const void *tfd_element_of(const void *base, enum tfd_dtype dtype,
 }
 
 /* Copies the box of `shape` from src to dst, whose elements lie by strides (in
- * elements, one per dimension, negative allowed).  Numbers are shared among the
- * compute threads, unless k is NULL (kernels/box.h). */
+ * elements, one per dimension, negative allowed), shared among the compute
+ * threads, unless k is NULL; numbers as kernels/box.h has it. */
 enum tfd_code tfd_elements_box(struct tfd_kctx *k, enum tfd_dtype dtype,
                                const struct tfd_shape *shape, void *dst,
                                const int64_t *dst_stride, const void *src,

@@ -55,6 +55,16 @@ row("slice", "StridedSlice", {
     "columns ::2": lambda n: [x(n // 64, 64), [0, 0], [n // 64, 64], [1, 2]],
     "column": lambda n: [x(n // 7, 7), [0, 3], [n // 7, 4], [1, 1]]}, MOVED,
     bytes=lambda n, item: n * item)
+# Strings, by the same boxes.
+row("tile", "Tile", {
+    "string": lambda n: [x(n // 256, 16), [4, 4]]}, STRING, limit=False,
+    heavy=10)
+row("slice", "Slice", {
+    "string": lambda n: [x(n // 64, 64), [1, 3], [n // 64 - 2, 32]]}, STRING,
+    limit=False, heavy=10)
+row("transpose", "Transpose", {
+    "string": lambda n: [x(n // 64, 64), [1, 0]]}, STRING, limit=False,
+    heavy=10)
 row("pad", "Pad", {
     "x64": lambda n: [x(n // 64, 64), [[1, 1], [3, 3]]],
     "x3": lambda n: [x(n // 3, 3), [[1, 1], [1, 1]]]}, MOVED)
