@@ -11,6 +11,7 @@
 #include "common/halt.h"
 #include "kernels/space_batch.h"
 
+#include "kernels/box.h"
 #include "kernels/check.h"
 #include "kernels/element.h"
 #include "kernels/families.h"
@@ -173,6 +174,58 @@ static enum tfd_code move(struct tfd_kctx *k, const struct tfd_space_batch *f,
     return TFD_OK;
 }
 
+/* ---- All offsets at once ------------------------------------------------- */
+
+/* Without a border every element goes somewhere, and a dimension of the wide
+ * tensor is two: the places, and the offsets in each. */
+static bool has_border(const struct tfd_space_batch *f)
+{
+    for (int i = 0; i < f->dims; i++)
+        if (f->before[i] || f->after[i])
+            return true;
+    return false;
+}
+
+/* A dimension of the box, in elements of the wide and of the folded tensor. */
+static void add(struct tfd_box *b, bool fold_it, int64_t dim, int64_t wide,
+                int64_t folded)
+{
+    tfd_box_add(b, dim, (fold_it ? folded : wide) * b->size,
+                (fold_it ? wide : folded) * b->size);
+}
+
+/* The box has its dimensions in the order of what is written: offsets come
+ * first in the folded tensor, and each behind its places in the wide one. */
+static void move_all(struct tfd_kctx *k, const struct tfd_space_batch *f,
+                     const struct tfd_shape *wide,
+                     const struct tfd_shape *folded, bool fold_it)
+{
+    int64_t ws[TFD_RANK_MAX], fs[TFD_RANK_MAX], step[TFD_RANK_MAX];
+    int64_t offset = wide->dim[0];
+    struct tfd_box b;
+
+    tfd_shape_strides(wide, ws);
+    tfd_shape_strides(folded, fs);
+    tfd_box_init(&b, tfd_dtype_size(k->in[0].dtype));
+    for (int i = f->dims - 1; i >= 0; i--) {
+        step[i] = offset * fs[0];
+        offset *= f->block[i];
+    }
+    for (int i = 0; fold_it && i < f->dims; i++)
+        add(&b, fold_it, f->block[i], ws[i + 1], step[i]);
+    add(&b, fold_it, wide->dim[0], ws[0], fs[0]);
+    for (int i = 0; i < f->dims; i++) {
+        add(&b, fold_it, folded->dim[i + 1], ws[i + 1] * f->block[i],
+            fs[i + 1]);
+        if (!fold_it)
+            add(&b, fold_it, f->block[i], ws[i + 1], step[i]);
+    }
+    for (int d = f->dims + 1; d < wide->rank; d++)
+        add(&b, fold_it, wide->dim[d], ws[d], fs[d]);
+    tfd_box_copy(k, &b, tfd_tensor_data(&k->out[0]),
+                 tfd_tensor_data(&k->in[0]));
+}
+
 /* ---- Kernels ------------------------------------------------------------- */
 
 enum tfd_code tfd_space_batch_begin(struct tfd_kctx *k, bool fold_it,
@@ -203,6 +256,10 @@ static enum tfd_code fold_compute(struct tfd_kctx *k, struct tfd_status *st)
     TFD_TRY(tfd_space_batch_begin(k, true, &f, &done, st));
     if (done)
         return TFD_OK;
+    if (!has_border(&f)) {
+        move_all(k, &f, &k->in[0].shape, &k->out[0].shape, true);
+        return TFD_OK;
+    }
     tfd_elements_zero(k->in[0].dtype, tfd_tensor_data(&k->out[0]),
                       tfd_tensor_elements(&k->out[0]));
     return move(k, &f, &k->in[0].shape, &k->out[0].shape, true, st);
@@ -216,6 +273,10 @@ static enum tfd_code unfold_compute(struct tfd_kctx *k, struct tfd_status *st)
     TFD_TRY(tfd_space_batch_begin(k, false, &f, &done, st));
     if (done)
         return TFD_OK;
+    if (!has_border(&f)) {
+        move_all(k, &f, &k->out[0].shape, &k->in[0].shape, false);
+        return TFD_OK;
+    }
     return move(k, &f, &k->out[0].shape, &k->in[0].shape, false, st);
 }
 
