@@ -170,7 +170,7 @@ static void run_ended(struct tfd_post *p)
         }
         tfd_conn_line_leave(c);
         more = tfd_conn_discard_once(c);
-        if (more)
+        if (more && !tfd_loop_line(c->loop)->ending)
             join(l, c);
         else
             tfd_conn_io_poll(c); /* where it has not gone with that */
@@ -183,11 +183,22 @@ void tfd_conn_line_init(struct tfd_conn_line *l)
                                 .ended = {.post = {.run = run_ended}}};
 }
 
+void tfd_conn_line_end(struct tfd_conn_line *l)
+{
+    l->ending = true;
+}
+
 void tfd_conn_line_discard(struct tfd_conn *c)
 {
+    struct tfd_conn_line *l = tfd_loop_line(c->loop);
+
     if (c->in_line)
         return;
-    join(&tfd_loop_line(c->loop)->ended, c);
+    if (l->ending) {
+        (void)tfd_conn_discard_once(c);
+        return;
+    }
+    join(&l->ended, c);
     tfd_conn_io_poll(c);
 }
 

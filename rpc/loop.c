@@ -373,6 +373,7 @@ void tfd_loop_free(struct tfd_loop *l)
 
     if (!l)
         return;
+    tfd_conn_line_end(&l->line);
     tfd_loop_settle(l);
     for (int i = 0; i < l->signal_count; i++)
         close_signal(&l->signals[i]);

@@ -11,7 +11,10 @@
 #include "rpc/conn_queue.h"
 
 #include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 /* ---- A listener whose connections the test handles itself ---------------- */
 
@@ -228,6 +231,52 @@ static void test_grace_is_finite(void **state)
     tfd_buffer_unref(b);
     rig_raw_free(w);
     side_free(s);
+}
+
+/* Connects a plain socket, which this test and no loop looks after. */
+static int plain_connect(struct side *s)
+{
+    struct sockaddr_in to = {
+        .sin_family = AF_INET,
+        .sin_port = htons((uint16_t)tfd_listener_port(s->listener)),
+        .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    assert_true(fd >= 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
+    rig_run(&s->rig, 1); /* accepted */
+    return fd;
+}
+
+static void end_plain(void *self, const struct tfd_status *why)
+{
+    int *fd = self;
+
+    (void)why;
+    close(*fd);
+}
+
+/* A connection lingers when the loop is freed; its peer sends more, and ends
+ * only once another connection is gone, which is inside tfd_loop_free(). */
+static void test_a_loop_ends_after_peers_that_end_late(void **state)
+{
+    static const struct tfd_conn_handler ending = {
+        .space = rig_raw_space, .commit = rig_raw_commit, .closed = end_plain};
+    static const char more[100];
+    struct side *s = side_new(10);
+    struct tfd_conn *lingers;
+    int late = plain_connect(s), other;
+
+    (void)state;
+    lingers = s->conn;
+    other = plain_connect(s);
+    tfd_conn_close(lingers, 60 * 1000 * 1000);
+    assert_int_equal(send(late, more, sizeof(more), 0), sizeof(more));
+    tfd_conn_handle(s->conn, &ending, &late);
+    tfd_conn_close(s->conn, 0);
+    s->raw.conn = NULL;
+    side_free(s);
+    close(other);
 }
 
 static enum tfd_code refuse_commit(void *self, size_t n, struct tfd_status *st)
@@ -529,6 +578,7 @@ int main(void)
         cmocka_unit_test(test_close_with_grace_writes_everything),
         cmocka_unit_test(test_close_at_once_releases_what_was_queued),
         cmocka_unit_test(test_grace_is_finite),
+        cmocka_unit_test(test_a_loop_ends_after_peers_that_end_late),
         cmocka_unit_test(test_a_handler_that_fails_ends_the_connection),
         cmocka_unit_test(test_failed_dials_say_why),
         cmocka_unit_test(test_a_dial_can_be_given_up),

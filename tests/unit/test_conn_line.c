@@ -285,6 +285,23 @@ static void test_an_ended_one_that_goes_is_read_no_more(void **state)
     assert_int_equal(peers[0].waiting, 0);
 }
 
+static void test_when_the_loop_ends_the_ended_stay_polled(void **state)
+{
+    (void)state;
+    linger(MUCH);
+    tfd_conn_line_end(&loop.line);
+    turn_until_quiet();
+    for (int i = 0; i < FLOODS; i++) {
+        int waiting = peers[i].waiting;
+
+        assert_true(peers[i].polled);
+        tfd_conn_line_discard(&peers[i].conn);
+        assert_int_equal(peers[i].waiting, waiting - 1); /* at once */
+        assert_true(peers[i].polled);
+    }
+    assert_null(loop.posted);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -300,6 +317,8 @@ int main(void)
         cmocka_unit_test_setup(test_the_ended_cost_little_of_a_turn, setup),
         cmocka_unit_test_setup(test_the_ended_are_read_in_turn, setup),
         cmocka_unit_test_setup(test_an_ended_one_that_goes_is_read_no_more,
+                               setup),
+        cmocka_unit_test_setup(test_when_the_loop_ends_the_ended_stay_polled,
                                setup),
     };
 
