@@ -6,8 +6,8 @@
  * segment_ids[i] = s; backward, row r is the sum of grad[segment_ids[i]] over
  * the i with indices[i] = r.  Both are picks (from which row, to which),
  * ordered by where they go, so that each row of the output is summed by one
- * thread, in the order of i: forward they arrive in this order, backward they
- * are sorted.
+ * thread, in the order of i: forward they arrive in this order, backward
+ * sparse_segment_back.c sorts them.
  */
 #include "kernels/sparse_segment.h"
 
@@ -17,11 +17,10 @@
 #include "kernels/gradient.h"
 #include "kernels/rows.h"
 #include "kernels/segment_loops.h"
-#include "kernels/sparse_segment_loops.h"
+#include "kernels/sparse_segment_sums.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const struct {
@@ -43,8 +42,7 @@ enum tfd_code tfd_sparse_segment_prepare(const struct tfd_prepare *p,
                     p->node->op->name.data);
 }
 
-/* What a segment of `count` rows is multiplied by. */
-static double scale_of(enum tfd_segment_norm norm, int64_t count)
+double tfd_segment_scale(enum tfd_segment_norm norm, int64_t count)
 {
     if (norm == TFD_SEGMENT_NORM_SUM || count < 1)
         return 1;
@@ -54,24 +52,9 @@ static double scale_of(enum tfd_segment_norm norm, int64_t count)
 
 /* ---- Sums ---------------------------------------------------------------- */
 
-/* Picks to be summed, forward as they arrive, backward in a list whose groups
- * go to a row each. */
-struct fold {
-    struct tfd_picks picks;
-    int64_t count;
-    enum tfd_segment_norm norm; /* of what has been summed */
-    tfd_picks_sum_fn *sum;
-    int64_t rows; /* of the output */
-    const void *ids;
-    bool wide_ids;
-    struct tfd_pick *list;
-    int64_t *group; /* where it begins; one more at the end */
-    int64_t groups;
-};
-
-/* Makes output 0. */
-static enum tfd_code make_output(struct tfd_kctx *k, struct fold *f,
-                                 struct tfd_status *st)
+enum tfd_code tfd_segment_sums_output(struct tfd_kctx *k,
+                                      struct tfd_segment_sums *f,
+                                      struct tfd_status *st)
 {
     const struct tfd_tensor *in = &k->in[0];
     struct tfd_shape shape = in->shape;
@@ -91,103 +74,9 @@ static enum tfd_code make_output(struct tfd_kctx *k, struct fold *f,
     return TFD_OK;
 }
 
-/* Nanoseconds, rather too few, to add a row. */
-static int cost_of_row(const struct fold *f)
+int tfd_segment_row_cost(const struct tfd_segment_sums *f)
 {
     return f->picks.inner < 10000 ? (int)(f->picks.inner / 16) + 1 : 600;
-}
-
-static void sum_groups(void *arg, int64_t begin, int64_t end)
-{
-    const struct fold *f = arg;
-
-    for (int64_t g = begin; g < end; g++)
-        f->sum(&f->picks, f->group[g], f->group[g + 1], f->list[f->group[g]].to,
-               scale_of(f->norm, f->group[g + 1] - f->group[g]));
-}
-
-/* Output 0, which stays zero where nothing goes. */
-static enum tfd_code run_groups(struct tfd_kctx *k, struct fold *f,
-                                int64_t rows, struct tfd_status *st)
-{
-    const struct tfd_tensor *y = &k->out[0];
-    int64_t elements, each;
-
-    f->rows = rows;
-    TFD_TRY(make_output(k, f, st));
-    elements = tfd_tensor_elements(y);
-    if (elements && f->groups < rows)
-        tfd_elements_zero(y->dtype, tfd_tensor_data(y), elements);
-    if (!f->groups || !elements)
-        return TFD_OK;
-    each = f->count / f->groups;
-    tfd_kctx_parallel(k, f->groups,
-                      (each < 100000 ? (int)each : 100000) * cost_of_row(f) + 5,
-                      sum_groups, f);
-    return TFD_OK;
-}
-
-static int compare_picks(const void *a, const void *b)
-{
-    const struct tfd_pick *x = a, *y = b;
-
-    if (x->to != y->to)
-        return x->to < y->to ? -1 : 1;
-    return x->at < y->at ? -1 : x->at > y->at;
-}
-
-/* Rows are counted where they are not many more than the picks. */
-static bool few_rows(const struct fold *f, int64_t rows)
-{
-    return rows / 8 <= f->count;
-}
-
-/* A counting sort, which keeps the order of picks that go to one row. */
-static enum tfd_code count_sort(struct fold *f, int64_t rows,
-                                struct tfd_status *st)
-{
-    int64_t *place = calloc((size_t)rows + 1, sizeof(*place));
-    struct tfd_pick *sorted = malloc((size_t)f->count * sizeof(*sorted));
-
-    if (!place || !sorted) {
-        free(place);
-        free(sorted);
-        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
-                        "no memory to sort %" PRId64 " indices of %" PRId64
-                        " rows",
-                        f->count, rows);
-    }
-    for (int64_t i = 0; i < f->count; i++)
-        place[f->list[i].to + 1]++;
-    for (int64_t r = 0; r < rows; r++)
-        place[r + 1] += place[r];
-    for (int64_t i = 0; i < f->count; i++)
-        sorted[place[f->list[i].to]++] = f->list[i];
-    free(place);
-    free(f->list);
-    f->list = sorted;
-    return TFD_OK;
-}
-
-/* Sorts the picks, which go to so many rows, where they are not sorted, and
- * finds the groups. */
-static enum tfd_code group_picks(struct fold *f, int64_t rows,
-                                 struct tfd_status *st)
-{
-    bool sorted = true;
-
-    for (int64_t i = 1; i < f->count; i++)
-        sorted = sorted && f->list[i - 1].to <= f->list[i].to;
-    if (!sorted && few_rows(f, rows))
-        TFD_TRY(count_sort(f, rows, st));
-    else if (!sorted)
-        qsort(f->list, (size_t)f->count, sizeof(*f->list), compare_picks);
-    f->groups = 0;
-    for (int64_t i = 0; i < f->count; i++)
-        if (i == 0 || f->list[i - 1].to != f->list[i].to)
-            f->group[f->groups++] = i;
-    f->group[f->groups] = f->count;
-    return TFD_OK;
 }
 
 /* ---- What arrives -------------------------------------------------------- */
@@ -258,10 +147,9 @@ static enum tfd_code bad_segment(bool forward, bool counted, int64_t value,
                             : ".");
 }
 
-/* Checks pick i, whose index and whose segment id are below a limit each. */
-static enum tfd_code check_pick(const struct tfd_kctx *k, bool forward,
-                                int64_t i, const int64_t limit[2],
-                                struct tfd_status *st)
+enum tfd_code tfd_segment_check_pick(const struct tfd_kctx *k, bool forward,
+                                     int64_t i, const int64_t limit[2],
+                                     struct tfd_status *st)
 {
     int64_t row = tfd_check_int_at(&k->in[1], i);
     int64_t id = tfd_check_int_at(&k->in[2], i);
@@ -321,7 +209,8 @@ static enum tfd_code count_segments(const struct tfd_kctx *k, int64_t n,
 
 /* Ids increase, so that the first and the last say of all whether they are
  * within the limit; if one is not, or an index, the first such pick is told. */
-static enum tfd_code check_picks(struct tfd_kctx *k, const struct fold *f,
+static enum tfd_code check_picks(struct tfd_kctx *k,
+                                 const struct tfd_segment_sums *f,
                                  struct tfd_status *st)
 {
     const int64_t limit[2] = {k->in[0].shape.dim[0], f->rows};
@@ -332,20 +221,15 @@ static enum tfd_code check_picks(struct tfd_kctx *k, const struct fold *f,
                           tfd_rows_bad_in(k, &k->in[1], limit[0]) == f->count))
         return TFD_OK;
     for (int64_t i = 0; i < f->count; i++)
-        TFD_TRY(check_pick(k, true, i, limit, st));
+        TFD_TRY(tfd_segment_check_pick(k, true, i, limit, st));
     return TFD_OK;
 }
 
-static inline int64_t id_at(const struct fold *f, int64_t i)
-{
-    return f->wide_ids ? ((const int64_t *)f->ids)[i]
-                       : ((const int32_t *)f->ids)[i];
-}
-
 /* The first pick from `at` on that begins a segment, or their number. */
-static int64_t next_segment(const struct fold *f, int64_t at)
+static int64_t next_segment(const struct tfd_segment_sums *f, int64_t at)
 {
-    while (at > 0 && at < f->count && id_at(f, at) == id_at(f, at - 1))
+    while (at > 0 && at < f->count &&
+           tfd_segment_id_at(f, at) == tfd_segment_id_at(f, at - 1))
         at++;
     return at;
 }
@@ -365,7 +249,7 @@ static void zero_rows(const struct tfd_kctx *k, int64_t begin, int64_t end)
 
 struct forward {
     const struct tfd_kctx *k;
-    const struct fold *f;
+    const struct tfd_segment_sums *f;
 };
 
 /* The segments that begin at picks [begin, end), and the rows before each that
@@ -373,20 +257,21 @@ struct forward {
 static void sum_segments(void *arg, int64_t begin, int64_t end)
 {
     const struct forward *job = arg;
-    const struct fold *f = job->f;
+    const struct tfd_segment_sums *f = job->f;
 
     for (int64_t at = next_segment(f, begin), next; at < end; at = next) {
-        const int64_t row = id_at(f, at);
+        const int64_t row = tfd_segment_id_at(f, at);
 
         next = next_segment(f, at + 1);
-        zero_rows(job->k, at > 0 ? id_at(f, at - 1) + 1 : 0, row);
-        f->sum(&f->picks, at, next, row, scale_of(f->norm, next - at));
+        zero_rows(job->k, at > 0 ? tfd_segment_id_at(f, at - 1) + 1 : 0, row);
+        f->sum(&f->picks, at, next, row, tfd_segment_scale(f->norm, next - at));
     }
 }
 
 static enum tfd_code forward_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
-    struct fold f = {.norm = *(const enum tfd_segment_norm *)k->state};
+    struct tfd_segment_sums f = {.norm =
+                                     *(const enum tfd_segment_norm *)k->state};
     struct forward job = {k, &f};
 
     TFD_TRY(tfd_sparse_segment_check(k, st));
@@ -395,117 +280,16 @@ static enum tfd_code forward_compute(struct tfd_kctx *k, struct tfd_status *st)
     f.wide_ids = k->in[2].dtype == TFD_INT64;
     TFD_TRY(count_segments(k, f.count, &f.rows, st));
     TFD_TRY(check_picks(k, &f, st));
-    TFD_TRY(make_output(k, &f, st));
+    TFD_TRY(tfd_segment_sums_output(k, &f, st));
     if (tfd_tensor_elements(&k->out[0]) == 0)
         return TFD_OK;
-    tfd_kctx_parallel(k, f.count, cost_of_row(&f), sum_segments, &job);
-    zero_rows(k, f.count > 0 ? id_at(&f, f.count - 1) + 1 : 0, f.rows);
+    tfd_kctx_parallel(k, f.count, tfd_segment_row_cost(&f), sum_segments, &job);
+    zero_rows(k, f.count > 0 ? tfd_segment_id_at(&f, f.count - 1) + 1 : 0,
+              f.rows);
     return TFD_OK;
 }
 
-/* ---- Backward ------------------------------------------------------------ */
-
-typedef enum tfd_code fold_fn(struct tfd_kctx *k, struct fold *f,
-                              struct tfd_status *st);
-
-static enum tfd_code with_memory(struct tfd_kctx *k, fold_fn *fn,
-                                 struct tfd_status *st)
-{
-    struct fold f = {.norm = *(const enum tfd_segment_norm *)k->state};
-    enum tfd_code rc;
-
-    TFD_TRY(tfd_sparse_segment_check(k, st));
-    f.count = k->in[1].shape.dim[0];
-    f.list = malloc(((size_t)f.count + 1) * sizeof(*f.list));
-    f.group = malloc(((size_t)f.count + 1) * sizeof(*f.group));
-    rc = f.list && f.group
-             ? fn(k, &f, st)
-             : tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
-                        "no memory for %" PRId64 " indices", f.count);
-    free(f.list);
-    free(f.group);
-    return rc;
-}
-
-/* Each pick is weighted by the size of the segment that it comes from. */
-static enum tfd_code weigh(struct fold *f, int64_t segments,
-                           struct tfd_status *st)
-{
-    int64_t *size;
-
-    if (f->norm == TFD_SEGMENT_NORM_SUM || f->count == 0)
-        return TFD_OK;
-    size = calloc((size_t)segments, sizeof(*size));
-    if (!size)
-        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
-                        "no memory for %" PRId64 " segments", segments);
-    for (int64_t i = 0; i < f->count; i++)
-        size[f->list[i].from]++;
-    for (int64_t i = 0; i < f->count; i++)
-        f->list[i].weight = scale_of(f->norm, size[f->list[i].from]);
-    free(size);
-    f->norm = TFD_SEGMENT_NORM_SUM;
-    return TFD_OK;
-}
-
-static enum tfd_code read_backward(struct tfd_kctx *k, struct fold *f,
-                                   int64_t *rows, struct tfd_status *st)
-{
-    int64_t limit[2] = {0, k->in[0].shape.dim[0]};
-
-    TFD_TRY(tfd_sparse_segment_rows(k, rows, st));
-    limit[0] = *rows;
-    for (int64_t i = 0; i < f->count; i++) {
-        TFD_TRY(check_pick(k, false, i, limit, st));
-        f->list[i] = (struct tfd_pick){.to = tfd_check_int_at(&k->in[1], i),
-                                       .from = tfd_check_int_at(&k->in[2], i),
-                                       .at = i,
-                                       .weight = 1};
-    }
-    TFD_TRY(weigh(f, limit[1], st));
-    return group_picks(f, *rows, st);
-}
-
-static enum tfd_code backward(struct tfd_kctx *k, struct fold *f,
-                              struct tfd_status *st)
-{
-    int64_t rows;
-
-    TFD_TRY(read_backward(k, f, &rows, st));
-    return run_groups(k, f, rows, st);
-}
-
-static enum tfd_code backward_compute(struct tfd_kctx *k, struct tfd_status *st)
-{
-    return with_memory(k, backward, st);
-}
-
-/* The rows that are not zero, and their numbers. */
-static enum tfd_code backward_rows(struct tfd_kctx *k, struct fold *f,
-                                   struct tfd_status *st)
-{
-    struct tfd_shape vector = {1, {0}};
-    int64_t rows;
-
-    TFD_TRY(read_backward(k, f, &rows, st));
-    vector.dim[0] = f->groups;
-    TFD_TRY(tfd_kctx_output(k, 1, k->in[1].dtype, &vector, st));
-    for (int64_t g = 0; g < f->groups; g++) {
-        int64_t row = f->list[f->group[g]].to;
-
-        if (k->in[1].dtype == TFD_INT32)
-            ((int32_t *)tfd_tensor_data(&k->out[1]))[g] = (int32_t)row;
-        else
-            ((int64_t *)tfd_tensor_data(&k->out[1]))[g] = row;
-        f->list[f->group[g]].to = g;
-    }
-    return run_groups(k, f, f->groups, st);
-}
-
-static enum tfd_code rows_compute(struct tfd_kctx *k, struct tfd_status *st)
-{
-    return with_memory(k, backward_rows, st);
-}
+/* ---- Gradients ----------------------------------------------------------- */
 
 static enum tfd_code gradient_of(struct tfd_grad *g, const char *op,
                                  struct tfd_status *st)
@@ -638,9 +422,9 @@ static const struct tfd_opdef ops[] = {
 #define FORWARD(word, name)           \
     ROW(word, name, forward_compute), \
         ROW(word "WithNumSegments", name, forward_compute)
-#define BACKWARD(word, name)                  \
-    ROW(word "Grad", name, backward_compute), \
-        ROW(word "GradV2", name, rows_compute)
+#define BACKWARD(word, name)                       \
+    ROW(word "Grad", name, tfd_segment_sums_back), \
+        ROW(word "GradV2", name, tfd_segment_sums_back_rows)
 
 #define SUMS(name, number, T) FORWARD("Sum", name),
 #define OTHERS(name, number, T)                                           \

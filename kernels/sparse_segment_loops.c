@@ -79,16 +79,16 @@ TFD_WRAPPING_DTYPES(SUM_WRAPPING)
 
 /* ---- With vectors -------------------------------------------------------- */
 
-/* Vectors of 2, 4 and 8 of T, wherever they lie. */
+/* Vectors of n of T, wherever they lie. */
 #define VECTOR(T, n)                                               \
     typedef T T##_##n __attribute__((vector_size((n) * sizeof(T)), \
                                      aligned(sizeof(T)), may_alias))
 #define VECTORS(T) \
     VECTOR(T, 2);  \
-    VECTOR(T, 4);  \
-    VECTOR(T, 8)
+    VECTOR(T, 4)
 
 VECTORS(float);
+VECTOR(float, 8);
 VECTORS(double);
 
 /* `count` vectors of each row: the first at column `at`, each `step` columns
@@ -113,31 +113,34 @@ VECTORS(double);
             *(V *)(y + (at) + v * (step)) = sum[v] * (T)scale; \
     } while (0)
 
-/* Of rows of two elements or more. */
-#define WIDE(name, T)                                                   \
-    INLINE void wide_##name(const struct tfd_picks *p, enum kind kind,  \
-                            int64_t begin, int64_t end, int64_t row,    \
-                            double scale)                               \
-    {                                                                   \
-        const int64_t n = p->inner;                                     \
-        T *y = (T *)p->y + row * n;                                     \
-                                                                        \
-        if (n <= 4)                                                     \
-            SUM_VECTORS(T, T##_2, 2, 0, n - 2);                         \
-        else if (n <= 8)                                                \
-            SUM_VECTORS(T, T##_4, 2, 0, n - 4);                         \
-        else if (n <= 16)                                               \
-            SUM_VECTORS(T, T##_8, 2, 0, n - 8);                         \
-        else if (n < 64)                                                \
-            for (int64_t at = 0; at < n; at += 16)                      \
-                SUM_VECTORS(T, T##_8, 2, at < n - 16 ? at : n - 16, 8); \
-        else                                                            \
-            for (int64_t at = 0; at < n; at += 64)                      \
-                SUM_VECTORS(T, T##_8, 8, at < n - 64 ? at : n - 64, 8); \
+/* Of rows of two elements or more.  L: elements of 32 bytes; the compiler keeps
+ * sums of longer vectors in memory. */
+#define WIDE(name, T, L)                                               \
+    INLINE void wide_##name(const struct tfd_picks *p, enum kind kind, \
+                            int64_t begin, int64_t end, int64_t row,   \
+                            double scale)                              \
+    {                                                                  \
+        const int64_t n = p->inner;                                    \
+        T *y = (T *)p->y + row * n;                                    \
+                                                                       \
+        if (n <= 4)                                                    \
+            SUM_VECTORS(T, T##_2, 2, 0, n - 2);                        \
+        else if (n <= 8)                                               \
+            SUM_VECTORS(T, T##_4, 2, 0, n - 4);                        \
+        else if (n <= 2 * (L))                                         \
+            SUM_VECTORS(T, T##_##L, 2, 0, n - (L));                    \
+        else if (n < 8 * (L))                                          \
+            for (int64_t at = 0; at < n; at += 2 * (L))                \
+                SUM_VECTORS(T, T##_##L, 2,                             \
+                            at < n - 2 * (L) ? at : n - 2 * (L), L);   \
+        else                                                           \
+            for (int64_t at = 0; at < n; at += 8 * (L))                \
+                SUM_VECTORS(T, T##_##L, 8,                             \
+                            at < n - 8 * (L) ? at : n - 8 * (L), L);   \
     }
 
-WIDE(FLOAT, float)
-WIDE(DOUBLE, double)
+WIDE(FLOAT, float, 8)
+WIDE(DOUBLE, double, 4)
 
 /* Each for any processor and for one that has AVX2. */
 #define WIDE_KIND(set, name, word, kind)                                       \
@@ -201,4 +204,51 @@ tfd_picks_sum_fn *tfd_picks_sum_of(enum tfd_dtype dtype,
     set = __builtin_cpu_supports("avx2") ? 1 : 0;
 #endif
     return wide[set][dtype == TFD_DOUBLE][kind];
+}
+
+/* ---- Backward ------------------------------------------------------------ */
+
+#define AHEAD 8 /* picks between the one that is added and one fetched */
+
+INLINE int64_t number_at(const void *numbers, bool wide_ones, int64_t i)
+{
+    return wide_ones ? ((const int64_t *)numbers)[i]
+                     : ((const int32_t *)numbers)[i];
+}
+
+#define ADD_BACK(name, T)                                               \
+    static void add_##name(const struct tfd_picks_back *p)              \
+    {                                                                   \
+        const bool wide_index = p->index_type == TFD_INT64;             \
+        const bool wide_id = p->id_type == TFD_INT64;                   \
+        const int64_t n = p->inner;                                     \
+                                                                        \
+        for (int64_t i = 0; i < p->count; i++) {                        \
+            const int64_t id = number_at(p->id, wide_id, i);            \
+            const T weight = p->weight ? (T)p->weight[id] : 1;          \
+            const T *x = (const T *)p->x + id * n;                      \
+            T *y = (T *)p->y + number_at(p->index, wide_index, i) * n;  \
+            int64_t c = 0;                                              \
+                                                                        \
+            if (i + AHEAD < p->count)                                   \
+                __builtin_prefetch(                                     \
+                    (T *)p->y +                                         \
+                        number_at(p->index, wide_index, i + AHEAD) * n, \
+                    1);                                                 \
+            for (; c + 4 <= n; c += 4)                                  \
+                *(T##_4 *)(y + c) += *(const T##_4 *)(x + c) * weight;  \
+            for (; c < n; c++)                                          \
+                y[c] += x[c] * weight;                                  \
+        }                                                               \
+    }
+
+ADD_BACK(FLOAT, float)
+ADD_BACK(DOUBLE, double)
+
+bool tfd_picks_add(enum tfd_dtype dtype, const struct tfd_picks_back *p)
+{
+    if (dtype != TFD_FLOAT && dtype != TFD_DOUBLE)
+        return false;
+    (dtype == TFD_FLOAT ? add_FLOAT : add_DOUBLE)(p);
+    return true;
 }

@@ -38,4 +38,22 @@ typedef void tfd_picks_sum_fn(const struct tfd_picks *p, int64_t begin,
 tfd_picks_sum_fn *tfd_picks_sum_of(enum tfd_dtype dtype,
                                    const struct tfd_picks *p);
 
+/* The same backward, without a list in order:
+ *
+ *     y[index[i]] += x[id[i]] * weight[id[i]]      i = 0, 1, ...
+ *
+ * y holds zeros before; each sum has the order, and so the bits, of the one
+ * above.  weight: one a row of x, or NULL, each is 1. */
+struct tfd_picks_back {
+    const void *index, *id; /* INT32 or INT64; checked */
+    enum tfd_dtype index_type, id_type;
+    const double *weight;
+    const void *x;
+    void *y;
+    int64_t count, inner;
+};
+
+/* False, and nothing is done: there is no such loop of the type. */
+bool tfd_picks_add(enum tfd_dtype dtype, const struct tfd_picks_back *p);
+
 #endif

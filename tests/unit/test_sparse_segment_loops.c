@@ -148,6 +148,79 @@ static void rows_of_a_list_are_weighted(void **unused)
     }
 }
 
+/* ---- Backward ------------------------------------------------------------ */
+
+#define BACK(T)                                                   \
+    static void back_##T(const struct tfd_picks_back *p)          \
+    {                                                             \
+        for (int64_t i = 0; i < p->count; i++)                    \
+            for (int64_t c = 0; c < p->inner; c++)                \
+                ((T *)p->y)[m.wide[i] % Y_ROWS * p->inner + c] += \
+                    ((const T *)p->x)[m.wide[i] * p->inner + c] * \
+                    (p->weight ? (T)p->weight[m.wide[i]] : 1);    \
+    }
+
+BACK(float)
+BACK(double)
+
+/* Whether numbers are 32 bits wide is another matter for each input. */
+static void compare_back(enum tfd_dtype dtype, int wide, int64_t inner,
+                         int64_t count, bool weighted)
+{
+    int64_t index[PICKS];
+    int32_t narrow_index[PICKS];
+    double weight[ROWS];
+    struct tfd_picks_back p = {.index = wide & 1 ? (const void *)index
+                                                 : narrow_index,
+                               .id = wide & 2 ? (const void *)m.wide : m.narrow,
+                               .index_type = wide & 1 ? TFD_INT64 : TFD_INT32,
+                               .id_type = wide & 2 ? TFD_INT64 : TFD_INT32,
+                               .weight = weighted ? weight : NULL,
+                               .x = m.x,
+                               .y = m.expected + 64,
+                               .count = count,
+                               .inner = inner};
+
+    for (int i = 0; i < PICKS; i++) {
+        index[i] = m.wide[i] % Y_ROWS;
+        narrow_index[i] = (int32_t)index[i];
+    }
+    for (int i = 0; i < ROWS; i++)
+        weight[i] = 1.0 / (i + 3);
+    memset(m.y, 0, sizeof(m.y));
+    memset(m.expected, 0, sizeof(m.expected));
+    (dtype == TFD_FLOAT ? back_float : back_double)(&p);
+    p.y = m.y + 64;
+    assert_true(tfd_picks_add(dtype, &p));
+    assert_memory_equal(m.y, m.expected, sizeof(m.y));
+}
+
+static void rows_are_added_where_they_go(void **unused)
+{
+    (void)unused;
+    make_picks(false);
+    for (int t = 0; t < 2; t++) { /* float, double */
+        types[t].fill(m.x,
+                      (int64_t)(sizeof(m.x) / tfd_dtype_size(types[t].dtype)));
+        for (int64_t inner = 1; inner <= 40; inner++)
+            for (int64_t count = 0; count <= PICKS; count++)
+                for (int wide = 0; wide < 4; wide++)
+                    compare_back(types[t].dtype, wide, inner, count,
+                                 (count + inner) % 2);
+    }
+}
+
+static void what_is_added_as_something_else_is_left_alone(void **unused)
+{
+    static const enum tfd_dtype others[] = {TFD_HALF, TFD_BFLOAT16, TFD_INT32,
+                                            TFD_STRING};
+    const struct tfd_picks_back p = {.count = 1, .inner = 1}; /* of nothing */
+
+    (void)unused;
+    for (int i = 0; i < TFD_COUNT(others); i++)
+        assert_false(tfd_picks_add(others[i], &p));
+}
+
 static void what_is_no_number_has_no_sum(void **unused)
 {
     const struct tfd_picks p = {.list = m.list, .inner = 5};
@@ -163,6 +236,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_added_in_order),
         cmocka_unit_test(rows_of_a_list_are_weighted),
+        cmocka_unit_test(rows_are_added_where_they_go),
+        cmocka_unit_test(what_is_added_as_something_else_is_left_alone),
         cmocka_unit_test(what_is_no_number_has_no_sum),
     };
 

@@ -68,6 +68,8 @@ SEGMENT_GRADIENTS = [
     c(x(4, 0), *PICKED, 5), c(x(3, 2), [5, 0, 5], [0, 2, 2], 6),
     c(x(4, 16), *PICKED, 4), c(x(4, 12), *PICKED, 4),
     once(x(40, 70), [i * 11 % 97 for i in range(300)], sorted(IDS), 97),
+    once(x(40, 7), [i * 11 % 97 for i in range(300)], sorted(IDS), 97),
+    once(x(40), [i * 11 % 97 for i in range(300)], sorted(IDS), 99),
     # Rows that are many more than the picks, which are not in their order.
     c(x(4, 5), [900, 3, 900, 0], [0, 1, 2, 3], 1000),
     bad(x(4, 3), [0, 1], [0], 3), bad(x(4, 3), [0, 1], [0, 1], [3]),
