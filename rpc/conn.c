@@ -149,18 +149,35 @@ static void set_option(int fd, int level, int option, int value)
 
 void tfd_conn_patient(struct tfd_conn *c)
 {
-    set_option(c->fd, IPPROTO_TCP, TCP_USER_TIMEOUT, 0);
+    if (!c->is_unix)
+        set_option(c->fd, IPPROTO_TCP, TCP_USER_TIMEOUT, 0);
 }
 
-static bool attach(struct tfd_conn *c, int fd)
+static bool is_unix(int fd)
 {
-    c->fd = fd;
+    socklen_t size = sizeof(int);
+    int domain = 0;
+
+    return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 &&
+           domain == AF_UNIX;
+}
+
+static void set_tcp_options(int fd)
+{
     set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
     set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
     set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, TFD_KEEPALIVE_IDLE_S);
     set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, TFD_KEEPALIVE_INTERVAL_S);
     set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, TFD_KEEPALIVE_PROBES_MAX);
     set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, TFD_TCP_USER_TIMEOUT_MS);
+}
+
+static bool attach(struct tfd_conn *c, int fd)
+{
+    c->fd = fd;
+    c->is_unix = is_unix(fd);
+    if (!c->is_unix)
+        set_tcp_options(fd);
     if (uv_poll_init(tfd_loop_uv(c->loop), &c->poll, fd) != 0)
         return false;
     c->poll.data = c;
@@ -270,11 +287,7 @@ void tfd_conn_by_tcp(struct tfd_conn *c)
 
 bool tfd_conn_is_unix(const struct tfd_conn *c)
 {
-    socklen_t size = sizeof(int);
-    int domain = 0;
-
-    return getsockopt(c->fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 &&
-           domain == AF_UNIX;
+    return c->is_unix;
 }
 
 const char *tfd_conn_peer(const struct tfd_conn *c)

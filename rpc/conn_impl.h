@@ -33,6 +33,7 @@ struct tfd_conn {
     struct tfd_loop *loop;
     enum tfd_conn_state state;
     int fd;         /* -1 while dialling */
+    bool is_unix;   /* the socket, which has no options of TCP */
     bool polling;   /* poll is initialised and not yet closed */
     bool deferred;  /* turn is in the loop's list */
     bool paused;    /* by the handler */

@@ -143,7 +143,7 @@ bool tfd_conn_read_once(struct tfd_conn *c, size_t *got)
         return false;
     }
     *got = (size_t)n;
-    if ((size_t)n >= ACK_SIZE)
+    if ((size_t)n >= ACK_SIZE && !c->is_unix)
         acknowledge(c);
     tfd_status_clear(&st);
     if (c->handler->commit(c->self, (size_t)n, &st) != TFD_OK) {

@@ -12,9 +12,25 @@
 
 #include <netdb.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+/* Options that this test's sockets were asked for: QUICKACK, and in vain. */
+static struct {
+    int quick_acks, refused;
+} options;
+
+int setsockopt(int fd, int level, int option, const void *value, socklen_t size)
+{
+    long rc = syscall(SYS_setsockopt, fd, level, option, value, size);
+
+    options.refused += rc != 0;
+    options.quick_acks += level == IPPROTO_TCP && option == TCP_QUICKACK;
+    return (int)rc;
+}
 
 /* ---- A listener whose connections the test handles itself ---------------- */
 
@@ -113,6 +129,69 @@ static void test_bytes_arrive_in_order(void **state)
     tfd_bytes_deinit(&short_text);
     rig_raw_free(w);
     side_free(s);
+}
+
+static uint8_t large_part[256 << 10];
+
+static size_t large_space(void *self, uint8_t **at)
+{
+    (void)self;
+    *at = large_part;
+    return sizeof(large_part);
+}
+
+static enum tfd_code large_commit(void *self, size_t n, struct tfd_status *st)
+{
+    struct rig_raw *r = self;
+
+    for (size_t i = 0, size; i < n; i += size) {
+        size = n - i < sizeof(r->part) ? n - i : sizeof(r->part);
+        memcpy(r->part, large_part + i, size);
+        TFD_TRY(rig_raw_handler.commit(r, size, st));
+    }
+    return TFD_OK;
+}
+
+/* By the Unix socket of a listener on this host, or by TCP. */
+static void send_much(bool by_tcp)
+{
+    struct tfd_conn_handler h = rig_raw_handler;
+    struct side *s = side_new(10);
+    struct tfd_buffer *b = rig_buffer(8 << 20);
+    struct rig_raw *w = rig_raw_new(&s->rig, s->address);
+
+    memset(&options, 0, sizeof(options));
+    if (by_tcp)
+        tfd_conn_by_tcp(w->conn);
+    h.space = large_space;
+    h.commit = large_commit;
+    rig_run(&s->rig, 1);
+    tfd_conn_handle(s->conn, &h, &s->raw);
+    tfd_conn_write_buffer(w->conn, b, 0, b->size);
+    s->raw.tick_at = b->size;
+    rig_run(&s->rig, 1);
+    assert_int_equal(s->raw.in.size, b->size);
+    assert_int_equal(tfd_conn_is_unix(w->conn), !by_tcp);
+    assert_int_equal(tfd_conn_is_unix(s->conn), !by_tcp);
+    tfd_buffer_unref(b);
+    rig_raw_free(w);
+    side_free(s);
+}
+
+static void test_a_unix_socket_is_asked_for_nothing_of_tcp(void **state)
+{
+    (void)state;
+    send_much(false);
+    assert_int_equal(options.quick_acks, 0);
+    assert_int_equal(options.refused, 0);
+}
+
+static void test_large_reads_by_tcp_are_acknowledged_at_once(void **state)
+{
+    (void)state;
+    send_much(true);
+    assert_true(options.quick_acks > 0);
+    assert_int_equal(options.refused, 0);
 }
 
 static void test_a_paused_connection_does_not_read(void **state)
@@ -573,6 +652,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bytes_arrive_in_order),
+        cmocka_unit_test(test_a_unix_socket_is_asked_for_nothing_of_tcp),
+        cmocka_unit_test(test_large_reads_by_tcp_are_acknowledged_at_once),
         cmocka_unit_test(test_a_paused_connection_does_not_read),
         cmocka_unit_test(test_drained_is_told_once_below_the_mark),
         cmocka_unit_test(test_close_with_grace_writes_everything),
