@@ -107,7 +107,7 @@ VECTORS(uint64_t);
         *(V *)((T *)r->y + (second)) = b;              \
     } while (0)
 
-/* 32 elements of each row from `at` on, of 32 at least. */
+/* 4 vectors of each row from `at` on, of as many elements at least. */
 #define FOLD_FOUR(T, V, F, at)                              \
     do {                                                    \
         const T *row = (const T *)r->x + (at);              \
@@ -128,23 +128,24 @@ VECTORS(uint64_t);
         to[3] = d;                                          \
     } while (0)
 
-/* Of rows of two elements or more. */
-#define WIDE_FOLD(set, name, T, F)                                           \
-    TARGET_##set static void set##_##name(const struct run *r, int64_t rows) \
-    {                                                                        \
-        const int64_t n = r->inner;                                          \
-                                                                             \
-        if (n <= 4)                                                          \
-            FOLD_TWO(T, T##_2, F, 0, n - 2);                                 \
-        else if (n <= 8)                                                     \
-            FOLD_TWO(T, T##_4, F, 0, n - 4);                                 \
-        else if (n < 32)                                                     \
-            for (int64_t at = 0; at < n; at += 16)                           \
-                FOLD_TWO(T, T##_8, F, at < n - 8 ? at : n - 8,               \
-                         at + 8 < n - 8 ? at + 8 : n - 8);                   \
-        else                                                                 \
-            for (int64_t at = 0; at < n; at += 32)                           \
-                FOLD_FOUR(T, T##_8, F, at < n - 32 ? at : n - 32);           \
+/* Of rows of two elements or more.  L: elements of 32 bytes; the compiler keeps
+ * longer vectors in memory. */
+#define WIDE_FOLD(set, name, T, F, L)                                          \
+    TARGET_##set static void set##_##name(const struct run *r, int64_t rows)   \
+    {                                                                          \
+        const int64_t n = r->inner;                                            \
+                                                                               \
+        if (n <= 4)                                                            \
+            FOLD_TWO(T, T##_2, F, 0, n - 2);                                   \
+        else if (n <= 8)                                                       \
+            FOLD_TWO(T, T##_4, F, 0, n - 4);                                   \
+        else if (n < 4 * (L))                                                  \
+            for (int64_t at = 0; at < n; at += 2 * (L))                        \
+                FOLD_TWO(T, T##_##L, F, at < n - (L) ? at : n - (L),           \
+                         at + (L) < n - (L) ? at + (L) : n - (L));             \
+        else                                                                   \
+            for (int64_t at = 0; at < n; at += 4 * (L))                        \
+                FOLD_FOUR(T, T##_##L, F, at < n - 4 * (L) ? at : n - 4 * (L)); \
     }
 
 #define TARGET_wide
@@ -157,18 +158,18 @@ VECTORS(uint64_t);
 #define WIDE_FOLDS(...) WIDE_FOLD(wide, __VA_ARGS__)
 #endif
 
-/* X(function, dtype, number, T of sums, F); integers wrap unsigned. */
-#define WIDE_TYPES(X)              \
-    X(FLOAT, 1, float, float)      \
-    X(DOUBLE, 2, double, double)   \
-    X(INT32, 3, uint32_t, int32_t) \
-    X(INT64, 9, uint64_t, int64_t)
+/* X(dtype, number, T of sums, T, L); integers wrap unsigned. */
+#define WIDE_TYPES(X)                 \
+    X(FLOAT, 1, float, float, 8)      \
+    X(DOUBLE, 2, double, double, 4)   \
+    X(INT32, 3, uint32_t, int32_t, 8) \
+    X(INT64, 9, uint64_t, int64_t, 4)
 
-#define WIDE_TYPE(name, number, U, T) \
-    WIDE_FOLDS(add_##name, U, ADD)    \
-    WIDE_FOLDS(mul_##name, U, MUL)    \
-    WIDE_FOLDS(min_##name, T, MIN)    \
-    WIDE_FOLDS(max_##name, T, MAX)
+#define WIDE_TYPE(name, number, U, T, L) \
+    WIDE_FOLDS(add_##name, U, ADD, L)    \
+    WIDE_FOLDS(mul_##name, U, MUL, L)    \
+    WIDE_FOLDS(min_##name, T, MIN, L)    \
+    WIDE_FOLDS(max_##name, T, MAX, L)
 
 WIDE_TYPES(WIDE_TYPE)
 
@@ -205,9 +206,9 @@ typedef fold_fn *const fold_table[FOLD_COUNT][TFD_DTYPE_END];
     [TFD_SEGMENT_MAX][number] = prefix##_max_##name,
 #define SUM_ROW(name, number, T) SUM_ROWS(fold, name, number)
 #define ORDER_ROW(name, number, T) ORDER_ROWS(fold, name, number)
-#define WIDE_ROW(name, number, U, T) \
+#define WIDE_ROW(name, number, U, T, L) \
     SUM_ROWS(wide, name, number) ORDER_ROWS(wide, name, number)
-#define AVX2_ROW(name, number, U, T) \
+#define AVX2_ROW(name, number, U, T, L) \
     SUM_ROWS(avx2, name, number) ORDER_ROWS(avx2, name, number)
 
 static fold_table folds = {TFD_REAL_DTYPES(SUM_ROW) TFD_HALF_DTYPES(SUM_ROW)
