@@ -12,34 +12,55 @@
 #include "kernels/rows.h"
 #include "kernels/scatter.h"
 #include "kernels/scatter_functions.h"
+#include "kernels/simd.h"
 
 #include <stdio.h>
 
 /* ---- Loops --------------------------------------------------------------- */
 
-#define LOOP(name, T, function)                             \
-    static void name(void *arg, int64_t begin, int64_t end) \
-    {                                                       \
-        const struct tfd_scatter *s = arg;                  \
-        const int64_t inner = s->inner;                     \
-                                                            \
-        for (int64_t i = 0; i < s->count; i++) {            \
-            const int64_t row = s->rows[i];                 \
-            const T *by = s->by;                            \
-            T *to = s->to;                                  \
-                                                            \
-            if (row < begin || row >= end)                  \
-                continue;                                   \
-            to += row * inner;                              \
-            by += s->one ? 0 : i * inner;                   \
-            if (s->one)                                     \
-                for (int64_t n = 0; n < inner; n++)         \
-                    to[n] = function(to[n], *by);           \
-            else                                            \
-                for (int64_t n = 0; n < inner; n++)         \
-                    to[n] = function(to[n], by[n]);         \
-        }                                                   \
+/* Rows of fewer elements are not worth what vectors of 32 bytes begin with. */
+#define WIDE_INNER 8
+
+#if defined(__x86_64__)
+#define CLONES(name)                                                  \
+    TFD_SIMD_COPY(name, _avx2, "avx2")                                \
+                                                                      \
+    static void name(void *arg, int64_t begin, int64_t end)           \
+    {                                                                 \
+        if (((const struct tfd_scatter *)arg)->inner >= WIDE_INNER && \
+            __builtin_cpu_supports("avx2"))                           \
+            name##_avx2(arg, begin, end);                             \
+        else                                                          \
+            name##_loop(arg, begin, end);                             \
     }
+#else
+#define CLONES(name) TFD_SIMD_CLONES(name)
+#endif
+
+#define LOOP(name, T, function)                     \
+    TFD_SIMD_LOOP(name)                             \
+    {                                               \
+        const struct tfd_scatter *s = arg;          \
+        const int64_t inner = s->inner;             \
+                                                    \
+        for (int64_t i = 0; i < s->count; i++) {    \
+            const int64_t row = s->rows[i];         \
+            const T *by = s->by;                    \
+            T *to = s->to;                          \
+                                                    \
+            if (row < begin || row >= end)          \
+                continue;                           \
+            to += row * inner;                      \
+            by += s->one ? 0 : i * inner;           \
+            if (s->one)                             \
+                for (int64_t n = 0; n < inner; n++) \
+                    to[n] = function(to[n], *by);   \
+            else                                    \
+                for (int64_t n = 0; n < inner; n++) \
+                    to[n] = function(to[n], by[n]); \
+        }                                           \
+    }                                               \
+    CLONES(name)
 
 #define ARITHMETIC_LOOPS(name, number, T) \
     LOOP(loop_add_##name, T, add_##name)  \
@@ -223,6 +244,20 @@ static int64_t shard_count(const struct tfd_kctx *k,
     return count < s->limit ? count : s->limit;
 }
 
+/* A few threads that leave out each other's short rows are slower than one that
+ * takes all, as it cannot be predicted whose is the next. */
+#define SHORT_SIZE 64
+#define FEW_SHARDS 4
+
+/* For rows of `size` bytes. */
+static int64_t shards_of_rows(const struct tfd_kctx *k,
+                              const struct tfd_scatter *s, size_t size)
+{
+    const int64_t count = shard_count(k, s);
+
+    return count <= FEW_SHARDS && size < SHORT_SIZE ? 1 : count;
+}
+
 /* An integer type's zero is all bytes zero. */
 static bool has_zero(enum tfd_dtype dtype, const void *data, int64_t n)
 {
@@ -243,11 +278,6 @@ static bool is_integer(enum tfd_dtype dtype)
 }
 
 /* ---- Updates that only move rows ----------------------------------------- */
-
-/* A few threads that leave out each other's short rows are slower than one that
- * moves all (rows.h). */
-#define SHORT_SIZE 64
-#define FEW_SHARDS 4
 
 #define MOVE_BLOCK 512 /* rows chosen at a time */
 #define MOVE_AHEAD 4   /* of which one is moved and another fetched */
@@ -331,8 +361,8 @@ void tfd_scatter_move(struct tfd_kctx *k, const struct tfd_scatter *s,
 
     if (s->count == 0 || size == 0)
         return;
-    m.shards = shard_count(k, s);
-    if (m.shards == 1 || (m.shards <= FEW_SHARDS && size < SHORT_SIZE))
+    m.shards = shards_of_rows(k, s, size);
+    if (m.shards == 1)
         tfd_rows_scatter(size, type)(s->to, s->by, size, rows, s->count);
     else
         tfd_kctx_parallel(k, m.shards, SHARD_NS, move_shards, &m);
@@ -353,7 +383,9 @@ enum tfd_code tfd_scatter_run(struct tfd_kctx *k,
                               enum tfd_dtype dtype, const struct tfd_scatter *s,
                               struct tfd_status *st)
 {
-    struct shards h = {s, loop_for(function, dtype), shard_count(k, s)};
+    struct shards h = {
+        s, loop_for(function, dtype),
+        shards_of_rows(k, s, (size_t)s->inner * tfd_dtype_size(dtype))};
 
     if (s->count == 0 || s->inner == 0)
         return TFD_OK;

@@ -1,7 +1,8 @@
 /*
- * test_scatter_move.c - tfd_scatter_move() beside a plain loop, with and
+ * test_scatter_loops.c - tfd_scatter_move() beside a plain loop, with and
  * without threads: rows of all widths, places that come twice, none at all;
- * the last update wins, and what no index names stays as it was.
+ * the last update wins, and what no index names stays as it was.  And sums of
+ * updates, likewise.
  */
 #include "common/pool.h"
 #include "daemon/worker/resource.h"
@@ -131,6 +132,75 @@ static void nothing_is_moved_for_empty_rows(void **unused)
     compare(&k, 0, 0, 0, 0, TFD_INT64);
 }
 
+/* ---- Sums ---------------------------------------------------------------- */
+
+#define SUMS 9000 /* updates, work for two threads at any width */
+#define INNER 40
+
+static float sums[ROWS * INNER], expected_sums[ROWS * INNER];
+static float more[SUMS * INNER];
+
+/* Every eighth update is left out. */
+static void compare_sums(struct tfd_kctx *k, int64_t inner)
+{
+    struct tfd_scatter s = {.to = sums,
+                            .by = more,
+                            .rows = m.wide,
+                            .count = SUMS,
+                            .inner = inner,
+                            .limit = ROWS};
+    struct tfd_status st = TFD_STATUS_INIT;
+
+    make_indices(ROWS);
+    for (int64_t i = 0; i < SUMS; i += 8)
+        m.wide[i] = -1;
+    for (int64_t i = 0; i < SUMS * inner; i++)
+        more[i] = (float)(i % 103) * 1.1f;
+    memset(sums, 0, sizeof(sums));
+    memset(expected_sums, 0, sizeof(expected_sums));
+    for (int64_t i = 0; i < SUMS; i++)
+        for (int64_t c = 0; m.wide[i] >= 0 && c < inner; c++)
+            expected_sums[m.wide[i] * inner + c] += more[i * inner + c];
+    assert_int_equal(tfd_scatter_run(k, TFD_SCATTER_ADD, TFD_FLOAT, &s, &st),
+                     TFD_OK);
+    assert_memory_equal(sums, expected_sums, sizeof(sums));
+}
+
+static void sums_have_the_order_of_updates(void **unused)
+{
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct tfd_rt rt = {.pool = tfd_pool_new(1, &st)};
+    struct tfd_kctx alone = {0}, k = {.rt = &rt};
+
+    (void)unused;
+    assert_non_null(rt.pool);
+    shared = 0;
+    for (int64_t inner = 1; inner <= INNER; inner++) {
+        compare_sums(&alone, inner);
+        assert_int_equal(shared, 0);
+    }
+    for (int64_t inner = 1; inner <= INNER; inner++)
+        compare_sums(&k, inner);
+    assert_true(shared > 0);
+    tfd_pool_free(rt.pool);
+}
+
+static void what_has_no_sum_is_refused(void **unused)
+{
+    struct tfd_scatter s = {.to = sums,
+                            .by = more,
+                            .rows = m.wide,
+                            .count = 1,
+                            .inner = 1,
+                            .limit = ROWS};
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct tfd_kctx k = {0};
+
+    (void)unused;
+    assert_int_equal(tfd_scatter_run(&k, TFD_SCATTER_MIN, TFD_BOOL, &s, &st),
+                     TFD_UNIMPLEMENTED);
+}
+
 static int make_updates(void **unused)
 {
     const size_t size = (size_t)COUNT * SIZE_MAX_TESTED;
@@ -155,6 +225,8 @@ int main(void)
         cmocka_unit_test(one_thread_moves_all),
         cmocka_unit_test(threads_move_what_is_theirs),
         cmocka_unit_test(nothing_is_moved_for_empty_rows),
+        cmocka_unit_test(sums_have_the_order_of_updates),
+        cmocka_unit_test(what_has_no_sum_is_refused),
     };
 
     return cmocka_run_group_tests(tests, make_updates, free_updates);
