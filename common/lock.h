@@ -29,6 +29,7 @@ enum tfd_lock_rank {
     TFD_LOCK_RENDEZVOUS,   /* keys that wait or are waited for */
     TFD_LOCK_CONTAINER,    /* names of resources */
     TFD_LOCK_RESOURCE,     /* one variable, queue, accumulator */
+    TFD_LOCK_REFERENCE,    /* a reference variable, which resources keep */
     TFD_LOCK_CANCEL,       /* who wants to hear of a cancellation */
     TFD_LOCK_DEVICE,       /* streams, events, memory of a device */
     TFD_LOCK_TRACE,        /* what a traced step has recorded */

@@ -12,6 +12,7 @@
 #include "kernels/binary.h"
 #include "kernels/check.h"
 #include "kernels/families.h"
+#include "kernels/kept.h"
 #include "kernels/long_shape.h"
 #include "kernels/training.h"
 #include "kernels/variable.h"
@@ -81,6 +82,19 @@ static enum tfd_code adopt(struct tfd_variable *v,
     TFD_TRY(take_value(value, &copy, st));
     tfd_variable_set(v, &copy);
     return TFD_OK;
+}
+
+/* Of a resource, which may hold a reference variable's memory. */
+static enum tfd_code adopt_kept(const struct tfd_kctx *k,
+                                struct tfd_variable *v, struct tfd_status *st)
+{
+    struct tfd_tensor value;
+    enum tfd_code rc;
+
+    TFD_TRY(tfd_kept_put(k, 1, &value, st));
+    rc = adopt(v, &value, st);
+    tfd_tensor_unref(&value);
+    return rc;
 }
 
 static enum tfd_code assign_compute(struct tfd_kctx *k, struct tfd_status *st)
@@ -155,7 +169,7 @@ static enum tfd_code assign_handle_compute(struct tfd_kctx *k,
     else if (*(const bool *)k->state)
         rc = check_same_shape(v, &k->in[1], st);
     if (rc == TFD_OK)
-        rc = adopt(v, &k->in[1], st);
+        rc = adopt_kept(k, v, st);
     tfd_resource_unref(&v->resource);
     return rc;
 }

@@ -9,6 +9,7 @@
 #include "kernels/queue_core.h"
 
 #include "kernels/element.h"
+#include "kernels/kept.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -148,7 +149,7 @@ enum tfd_code tfd_queue_split(const struct tfd_queue *q,
                               struct tfd_status *st)
 {
     const struct tfd_tensor *in = &k->in[first];
-    enum tfd_code rc;
+    enum tfd_code rc = TFD_OK;
 
     *rows = NULL;
     if (many) {
@@ -163,7 +164,13 @@ enum tfd_code tfd_queue_split(const struct tfd_queue *q,
     if (!*rows)
         return TFD_RESOURCE_EXHAUSTED;
     for (int i = 0; i < q->spec.count; i++)
-        (*rows)->part[i] = tfd_tensor_ref(&in[i]);
+        rc = rc == TFD_OK ? tfd_kept_put(k, first + i, &(*rows)->part[i], st)
+                          : rc;
+    if (rc != TFD_OK) {
+        tfd_queue_rows_free(*rows, q->spec.count);
+        *rows = NULL;
+        return rc;
+    }
     set_priority(q, *rows);
     return TFD_OK;
 }

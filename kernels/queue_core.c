@@ -12,6 +12,8 @@
  */
 #include "kernels/queue_core.h"
 
+#include "kernels/kept.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <stddef.h>
@@ -396,13 +398,24 @@ static void hand_out(struct tfd_queue_attempt *a)
     }
 }
 
+/* What the rows show by now. */
+static enum tfd_code take_kept(const struct tfd_queue_attempt *a,
+                               struct tfd_status *st)
+{
+    for (struct tfd_queue_row *row = a->rows; row; row = row->next)
+        for (int i = 0; i < a->queue->spec.count; i++)
+            TFD_TRY(tfd_kept_take(&row->part[i], st));
+    return TFD_OK;
+}
+
 static void finish(struct tfd_queue_attempt *a)
 {
     struct tfd_status st = TFD_STATUS_INIT;
     struct tfd_kctx *k = a->k;
 
     explain(a, &st);
-    if (a->outcome == DONE && a->action == DEQUEUE) {
+    if (a->outcome == DONE && a->action == DEQUEUE &&
+        take_kept(a, &st) == TFD_OK) {
         if (a->many)
             (void)!tfd_queue_batch(a->queue, k, a->rows, a->taken, &st);
         else

@@ -4,6 +4,7 @@
  */
 #include "kernels/check.h"
 #include "kernels/families.h"
+#include "kernels/kept.h"
 #include "kernels/step_handle.h"
 
 #include "common/lock.h"
@@ -75,9 +76,11 @@ static enum tfd_code check_open(const struct stack *s, struct tfd_status *st)
                      : TFD_OK;
 }
 
-static enum tfd_code push(struct stack *s, const struct tfd_tensor *t,
+static enum tfd_code push(const struct tfd_kctx *k, struct stack *s,
                           struct tfd_status *st)
 {
+    const struct tfd_tensor *t = &k->in[1];
+
     TFD_TRY(check_open(s, st));
     if (t->dtype != s->dtype)
         return tfd_fail(
@@ -99,7 +102,8 @@ static enum tfd_code push(struct stack *s, const struct tfd_tensor *t,
         s->tensors = more;
         s->capacity = capacity;
     }
-    s->tensors[s->count++] = tfd_tensor_ref(t);
+    TFD_TRY(tfd_kept_put(k, 1, &s->tensors[s->count], st));
+    s->count++;
     return TFD_OK;
 }
 
@@ -110,6 +114,7 @@ static enum tfd_code pop(struct stack *s, struct tfd_tensor *out,
     if (s->count == 0)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Stack[%s] is empty when calling Pop().", s->name);
+    TFD_TRY(tfd_kept_take(&s->tensors[s->count - 1], st));
     *out = s->tensors[--s->count];
     return TFD_OK;
 }
@@ -150,7 +155,7 @@ static enum tfd_code push_compute(struct tfd_kctx *k, struct tfd_status *st)
     enum tfd_code rc;
 
     TFD_TRY(find(k, &s, st));
-    rc = push(s, &k->in[1], st);
+    rc = push(k, s, st);
     leave(s);
     if (rc == TFD_OK)
         tfd_kctx_output_alias(k, 1, 0, &shape);

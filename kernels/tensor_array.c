@@ -5,6 +5,7 @@
 
 #include "kernels/check.h"
 #include "kernels/families.h"
+#include "kernels/kept.h"
 #include "kernels/step_handle.h"
 
 #include <stdlib.h>
@@ -155,6 +156,22 @@ static enum tfd_code gradient_compute(struct tfd_kctx *k, struct tfd_status *st)
 
 /* ---- Elements ------------------------------------------------------------ */
 
+/* A gradient, which adds, has values of its own. */
+static enum tfd_code write_kept(const struct tfd_kctx *k,
+                                struct tfd_tensor_array *a, int64_t index,
+                                struct tfd_status *st)
+{
+    struct tfd_tensor value;
+    enum tfd_code rc;
+
+    if (a->adds)
+        return tfd_array_write(k, a, index, &k->in[2], st);
+    TFD_TRY(tfd_kept_put(k, 2, &value, st));
+    rc = tfd_array_write(k, a, index, &value, st);
+    tfd_tensor_unref(&value);
+    return rc;
+}
+
 enum tfd_code tfd_array_compute_write(struct tfd_kctx *k, struct tfd_status *st)
 {
     struct tfd_tensor_array *a;
@@ -163,7 +180,7 @@ enum tfd_code tfd_array_compute_write(struct tfd_kctx *k, struct tfd_status *st)
 
     TFD_TRY(tfd_check_int(k, 1, &index, st));
     TFD_TRY(tfd_array_find(k, &a, st));
-    rc = tfd_array_write(k, a, index, &k->in[2], st);
+    rc = write_kept(k, a, index, st);
     tfd_array_leave(a);
     return rc == TFD_OK ? tfd_array_flow(k, 3, 0, st) : rc;
 }

@@ -2,6 +2,7 @@
  * tensor_array_core.c - see tensor_array.h.
  */
 #include "kernels/check.h"
+#include "kernels/kept.h"
 #include "kernels/place.h"
 #include "kernels/tensor_array.h"
 #include "kernels/variant_math.h"
@@ -253,7 +254,7 @@ enum tfd_code tfd_array_read(const struct tfd_kctx *k,
     if (slot->value.dtype == TFD_DTYPE_INVALID)
         TFD_TRY(unwritten(k, a, index, out, st));
     else
-        *out = tfd_tensor_ref(&slot->value);
+        TFD_TRY(tfd_kept_look(&slot->value, out, st));
     slot->read = true;
     if (a->clear_after_read) {
         tfd_tensor_unref(&slot->value);

@@ -9,6 +9,7 @@
 #include "kernels/check.h"
 #include "kernels/element.h"
 #include "kernels/families.h"
+#include "kernels/kept.h"
 #include "kernels/place.h"
 
 #include "common/alloc.h"
@@ -121,6 +122,21 @@ enum tfd_code tfd_list_merge(struct tfd_shape *into,
                     tfd_shape_text(into, own), tfd_shape_text(with, other));
 }
 
+enum tfd_code tfd_list_copy(const struct tfd_kctx *k,
+                            const struct tfd_tensor *t, void *to, int64_t count,
+                            struct tfd_status *st)
+{
+    struct tfd_tensor now;
+    enum tfd_code rc;
+
+    if (!tfd_kept_is(t))
+        return tfd_place_copy(k, t->dtype, to, tfd_tensor_data(t), count, st);
+    TFD_TRY(tfd_kept_look(t, &now, st));
+    rc = tfd_place_copy(k, t->dtype, to, tfd_tensor_data(&now), count, st);
+    tfd_tensor_unref(&now);
+    return rc;
+}
+
 enum tfd_code tfd_list_element(const struct tfd_kctx *k,
                                const struct tfd_variant *l, int32_t i,
                                const struct tfd_shape *wanted,
@@ -131,8 +147,7 @@ enum tfd_code tfd_list_element(const struct tfd_kctx *k,
     bool known;
 
     if (l->tensors[i].dtype != TFD_DTYPE_INVALID) {
-        *out = tfd_tensor_ref(&l->tensors[i]);
-        return TFD_OK;
+        return tfd_kept_look(&l->tensors[i], out, st);
     }
     TFD_TRY(tfd_list_merge(&shape, &l->element_shape, st));
     known = tfd_shape_elements(&shape) >= 0;
@@ -269,8 +284,9 @@ static enum tfd_code push_compute(struct tfd_kctx *k, struct tfd_status *st)
                         "max_num_elements: %d",
                         l->count, l->max_elements);
     TFD_TRY(tfd_list_take(k, 0, &l, st));
-    item = tfd_tensor_ref(&k->in[1]);
-    rc = tfd_variant_set(l, l->count, &item, st);
+    rc = tfd_kept_put(k, 1, &item, st);
+    if (rc == TFD_OK)
+        rc = tfd_variant_set(l, l->count, &item, st);
     if (rc == TFD_OK)
         return tfd_list_output(k, 0, l, st);
     tfd_variant_unref(l);
@@ -354,8 +370,9 @@ static enum tfd_code set_compute(struct tfd_kctx *k, struct tfd_status *st)
     if (index >= l->count)
         rc = tfd_variant_resize(l, index + 1, st);
     if (rc == TFD_OK) {
-        item = tfd_tensor_ref(&k->in[2]);
-        rc = tfd_variant_set(l, (int32_t)index, &item, st);
+        rc = tfd_kept_put(k, 2, &item, st);
+        if (rc == TFD_OK)
+            rc = tfd_variant_set(l, (int32_t)index, &item, st);
     }
     if (rc == TFD_OK)
         return tfd_list_output(k, 0, l, st);

@@ -46,6 +46,11 @@ enum tfd_code tfd_list_element(const struct tfd_kctx *k,
                                const struct tfd_shape *wanted,
                                struct tfd_tensor *out,
                                struct tfd_status *st) TFD_MUST_USE;
+/* The elements of one that is there, `count` of them, to where they are
+ * wanted. */
+enum tfd_code tfd_list_copy(const struct tfd_kctx *k,
+                            const struct tfd_tensor *t, void *to, int64_t count,
+                            struct tfd_status *st) TFD_MUST_USE;
 /* The shape of that many rows of this shape. */
 enum tfd_code tfd_list_rows_shape(const struct tfd_shape *element, int64_t rows,
                                   struct tfd_shape *out,

@@ -175,9 +175,7 @@ static enum tfd_code join_rows(struct tfd_kctx *k, const struct rows *r,
         if (l->tensors[i].dtype == TFD_DTYPE_INVALID)
             TFD_TRY(tfd_place_zero(k, l->dtype, to, row * lengths[i], st));
         else
-            TFD_TRY(tfd_place_copy(k, l->dtype, to,
-                                   tfd_tensor_data(&l->tensors[i]),
-                                   row * lengths[i], st));
+            TFD_TRY(tfd_list_copy(k, &l->tensors[i], to, row * lengths[i], st));
         at += row * lengths[i];
     }
     return TFD_OK;

@@ -69,8 +69,7 @@ static enum tfd_code pick(struct picking *p)
         if (t->dtype == TFD_DTYPE_INVALID)
             TFD_TRY(tfd_place_zero(p->k, dtype, to, row, p->st));
         else
-            TFD_TRY(tfd_place_copy(p->k, dtype, to, tfd_tensor_data(t), row,
-                                   p->st));
+            TFD_TRY(tfd_list_copy(p->k, t, to, row, p->st));
     }
     return TFD_OK;
 }

@@ -9,6 +9,7 @@
 
 #include "common/alloc.h"
 
+#include "kernels/kept.h"
 #include "kernels/long_shape.h"
 
 #include <assert.h>
@@ -54,7 +55,9 @@ enum tfd_code tfd_variable_make(void *arg, struct tfd_resource **out,
     if (spec->name.size)
         memcpy(v->name, spec->name.data, spec->name.size);
     tfd_resource_init(&v->resource, spec->type);
-    tfd_lock_init(&v->lock, TFD_LOCK_RESOURCE);
+    tfd_lock_init(&v->lock, spec->type == &tfd_ref_variable_type
+                                ? TFD_LOCK_REFERENCE
+                                : TFD_LOCK_RESOURCE);
     v->dtype = spec->dtype;
     v->shape = spec->shape;
     v->value.dtype = spec->dtype;
@@ -72,6 +75,7 @@ static enum tfd_code uninitialized(const struct tfd_variable *v,
 enum tfd_code tfd_variable_read(struct tfd_variable *v, struct tfd_tensor *out,
                                 struct tfd_status *st)
 {
+    enum tfd_code rc;
     bool initialized;
 
     if (v->of)
@@ -81,7 +85,12 @@ enum tfd_code tfd_variable_read(struct tfd_variable *v, struct tfd_tensor *out,
     if (initialized)
         *out = tfd_tensor_ref(&v->value);
     tfd_unlock(&v->lock);
-    return initialized ? TFD_OK : uninitialized(v, st);
+    if (!initialized)
+        return uninitialized(v, st);
+    rc = tfd_kept_take(out, st);
+    if (rc != TFD_OK)
+        tfd_tensor_unref(out);
+    return rc;
 }
 
 void tfd_variable_set(struct tfd_variable *v, struct tfd_tensor *take_value)
@@ -232,6 +241,7 @@ enum tfd_code tfd_variable_writable(struct tfd_variable *v,
 
     if (!v->initialized)
         return uninitialized(v, st);
+    TFD_TRY(tfd_kept_take(&v->value, st));
     if (!v->value.buffer || (tfd_buffer_sole(v->value.buffer) &&
                              !tfd_buffer_is_slice(v->value.buffer)))
         return TFD_OK;

@@ -145,12 +145,29 @@ static const char *const forwarders[] = {
     "Split",
     "SplitV",
     "Squeeze",
+    "StackPushV2",
     "StridedSlice",
     "Sum",
     "Tile",
     "Transpose",
     "Unpack",
 };
+
+/* Kernels that put an input where it stays: kernels/kept.h.  What of it goes on
+ * at once, too, is as with a forwarder. */
+static const char *const keepers[] = {
+    "AssignVariableOp",  "QueueEnqueue",       "QueueEnqueueV2",
+    "StackPushV2",       "TensorArrayWriteV3", "TensorListPushBack",
+    "TensorListSetItem",
+};
+
+static bool keeps(const struct tfd_node *n)
+{
+    for (size_t i = 0; i < sizeof(keepers) / sizeof(*keepers); i++)
+        if (tfd_str_is(n->op->name, keepers[i]))
+            return true;
+    return false;
+}
 
 bool tfd_late_forwards(const struct tfd_node *n)
 {
@@ -180,6 +197,9 @@ bool tfd_wiring_reads_late(const struct tfd_wiring *w,
         return w->has_writer && !w->c->env->is_function;
     if (x->node->op->flags & TFD_OP_SEND)
         return w->has_writer && puts_off(w, x);
+    if ((x->kind == TFD_EXEC_KERNEL || x->kind == TFD_EXEC_ASYNC) &&
+        keeps(x->node)) /* another step may assign */
+        return !(x->flags & TFD_EXEC_STREAM);
     if (x->kind == TFD_EXEC_KERNEL)
         return w->has_writer && !(x->flags & TFD_EXEC_STREAM) &&
                tfd_late_forwards(x->node);

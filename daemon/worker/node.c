@@ -59,7 +59,7 @@ static bool is_initialized(struct tfd_variable *v)
 static bool passes_on(const struct tfd_exec_node *n, int32_t i)
 {
     return (n->flags & TFD_EXEC_READS_LATE) && n->kind != TFD_EXEC_KERNEL &&
-           !(n->kind == TFD_EXEC_SWITCH && i == 1);
+           n->kind != TFD_EXEC_ASYNC && !(n->kind == TFD_EXEC_SWITCH && i == 1);
 }
 
 /* A snapshot of input i, a reference, which is let go of unless the kernel may
@@ -516,7 +516,7 @@ static void run(struct tfd_runner *r, struct tfd_ready *item)
             take_refs(item->it, n, &r->st) == TFD_OK)
             (n->flags & TFD_EXEC_STREAM ? run_on_device
                                         : run_table[n->kind])(r, item);
-        if (n->flags & TFD_EXEC_READS_LATE)
+        if ((n->flags & TFD_EXEC_READS_LATE) && n->kind != TFD_EXEC_ASYNC)
             bind_outputs(r, item);
         if (n->kind == TFD_EXEC_ASYNC && r->st.code == TFD_OK)
             return;
