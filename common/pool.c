@@ -20,6 +20,7 @@
 
 #include "common/pool.h"
 
+#include "common/denormals.h"
 #include "common/halt.h"
 #include "common/lock.h"
 #include "common/spin.h"
@@ -412,6 +413,7 @@ static void *run_worker(void *arg)
     struct worker *w = arg;
     struct tfd_pool *p = w->pool;
 
+    (void)tfd_denormals_flush();
     tfd_lock(&p->lock);
     for (;;) {
         if (p->ranges)

@@ -13,6 +13,8 @@
  *
  * A pool of NULL has no threads: loops run on the caller.
  *
+ * Its threads compute with denormals as zero (common/denormals.h).
+ *
  * Threads: any may submit and call tfd_pool_parallel(), pool threads too.
  * Neither may be called holding a lock of rank TFD_LOCK_POOL or further in.
  */

@@ -7,6 +7,7 @@
 #include "daemon/server_state.h"
 
 #include "common/alloc.h"
+#include "common/denormals.h"
 #include "common/log.h"
 #include "common/pool.h"
 #include "cuda/cuda.h"
@@ -390,11 +391,15 @@ static void begin(struct tfd_post *p)
         s->o.ready(s->o.ctx, s);
 }
 
+/* Short steps compute on the loop thread, as others do on those of the pool. */
 int tfd_server_run(struct tfd_server *s)
 {
+    uint64_t before = tfd_denormals_flush();
+
     s->begin_post.run = begin;
     tfd_loop_post(s->loop, &s->begin_post);
     tfd_loop_run(s->loop);
+    tfd_denormals_set(before);
     return s->exit_code;
 }
 

@@ -20,6 +20,7 @@ from tests.conformance import barriers  # noqa: F401
 from tests.conformance import capi_texts
 from tests.conformance import cases  # noqa: F401  fills the table
 from tests.conformance import checkpoints  # noqa: F401
+from tests.conformance import denormals  # noqa: F401
 from tests.conformance import gradients
 from tests.conformance import inputs
 from tests.conformance import onednn  # noqa: F401

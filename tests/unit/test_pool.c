@@ -31,6 +31,56 @@ static struct tfd_pool *make(int threads)
     return p;
 }
 
+/* ---- Denormals ----------------------------------------------------------- */
+
+struct product {
+    struct tfd_job job; /* first */
+    volatile float of, by;
+    volatile double wide;
+    atomic_bool done;
+};
+
+static void multiply(struct tfd_job *job)
+{
+    struct product *x = (struct product *)job;
+
+    x->of *= x->by;
+    x->wide *= (double)x->by;
+    atomic_store(&x->done, true);
+}
+
+/* As operands, and as results, also of doubles; not for who submits. */
+static void test_denormals_are_zero_to_its_threads(void **state)
+{
+    static const struct {
+        float of, by, product;
+        double wide, wide_product;
+    } cases[] = {
+        {1e-40f, 1, 0, 1e-310, 0},           {1e-40f, 1e30f, 0, 1e-310, 0},
+        {1e-20f, 1e-20f, 0, 1e-300, 0},      {-1e-40f, 1, -0.0f, -1e-310, 0},
+        {1e-30f, 2, 2e-30f, 1e-300, 2e-300}, {3, 0.5f, 1.5f, 3, 1.5},
+    };
+    struct product own = {.of = 1e-40f, .by = 1, .wide = 1e-310};
+    struct tfd_pool *p = make(2);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct product x = {.job = {multiply, NULL},
+                            .of = cases[i].of,
+                            .by = cases[i].by,
+                            .wide = cases[i].wide};
+
+        tfd_pool_submit(p, &x.job);
+        while (!atomic_load(&x.done))
+            ;
+        assert_true(x.of == cases[i].product);
+        assert_true(x.wide == cases[i].wide_product);
+    }
+    multiply(&own.job);
+    assert_true(own.of > 0 && own.wide > 0);
+    tfd_pool_free(p);
+}
+
 /* ---- Jobs ---------------------------------------------------------------- */
 
 struct counted {
@@ -488,6 +538,7 @@ static void test_a_pool_knows_its_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_denormals_are_zero_to_its_threads),
         cmocka_unit_test(test_every_job_runs_before_the_pool_is_gone),
         cmocka_unit_test(test_jobs_may_submit_themselves_again),
         cmocka_unit_test(test_one_thread_runs_jobs_in_order),
