@@ -141,4 +141,40 @@ static inline void parse(struct signature *s, const char *text)
     s->sig.connection_count = count[3] / 2;
 }
 
+/* ---- Rewriting ----------------------------------------------------------- */
+
+/* A graph, what is asked of it, and what is left (put_pruned()). */
+struct rewriting {
+    const char *nodes;
+    const char *signature;
+    const char *want;
+};
+
+/* What is tested: a pass over what was pruned. */
+typedef enum tfd_code rewrite_fn(struct tfd_graph *g, struct tfd_pruned *p,
+                                 struct tfd_arena *arena);
+
+static inline void check_rewriting(const struct rewriting *c,
+                                   rewrite_fn *rewrite)
+{
+    struct tfd_graph *g = new_graph(c->nodes);
+    struct tfd_arena arena;
+    struct tfd_pruned pruned;
+    struct signature s;
+    struct tfd_bytes text;
+
+    parse(&s, c->signature);
+    tfd_arena_init(&arena, 1 << 20);
+    tfd_bytes_init(&text, 1 << 20);
+    assert_int_equal(tfd_prune(g, &s.sig, &arena, &pruned, NULL), TFD_OK);
+    assert_int_equal(rewrite(g, &pruned, &arena), TFD_OK);
+    put_pruned(g, &pruned, &text);
+    if (strcmp(text.data, c->want) != 0)
+        fail_msg("%s of %s:\nwant %s\ngot  %s", c->signature, c->nodes, c->want,
+                 text.data);
+    tfd_bytes_deinit(&text);
+    tfd_arena_deinit(&arena);
+    tfd_graph_unref(g);
+}
+
 #endif

@@ -5,13 +5,7 @@
 
 #include "tests/support/planning.h"
 
-struct joining {
-    const char *nodes;
-    const char *signature;
-    const char *want;
-};
-
-static enum tfd_code join(const struct tfd_graph *g, struct tfd_pruned *p,
+static enum tfd_code join(struct tfd_graph *g, struct tfd_pruned *p,
                           struct tfd_arena *arena)
 {
     int32_t device_of[NODES_LIST_MAX];
@@ -20,39 +14,17 @@ static enum tfd_code join(const struct tfd_graph *g, struct tfd_pruned *p,
     return tfd_twins_join(g, device_of, p, arena, NULL);
 }
 
-static void check(const struct joining *c)
-{
-    struct tfd_graph *g = new_graph(c->nodes);
-    struct tfd_arena arena;
-    struct tfd_pruned pruned;
-    struct signature s;
-    struct tfd_bytes text;
-
-    parse(&s, c->signature);
-    tfd_arena_init(&arena, 1 << 20);
-    tfd_bytes_init(&text, 1 << 20);
-    assert_int_equal(tfd_prune(g, &s.sig, &arena, &pruned, NULL), TFD_OK);
-    assert_int_equal(join(g, &pruned, &arena), TFD_OK);
-    put_pruned(g, &pruned, &text);
-    if (strcmp(text.data, c->want) != 0)
-        fail_msg("%s of %s:\nwant %s\ngot  %s", c->signature, c->nodes, c->want,
-                 text.data);
-    tfd_bytes_deinit(&text);
-    tfd_arena_deinit(&arena);
-    tfd_graph_unref(g);
-}
-
-static void check_all(const struct joining *cases, size_t count)
+static void check_all(const struct rewriting *cases, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        check(&cases[i]);
+        check_rewriting(&cases[i], join);
 }
 
 #define CHECK_ALL(cases) check_all(cases, sizeof(cases) / sizeof((cases)[0]))
 
 static void test_twins_are_joined(void **state)
 {
-    static const struct joining cases[] = {
+    static const struct rewriting cases[] = {
         {"a Const; b Relu a; c Relu a; d Mul b,c", "|d|",
          "a b(a) d(b,b) fetch.d(d)"},
         /* And those that have become twins by that. */
@@ -79,7 +51,7 @@ static void test_twins_are_joined(void **state)
 
 static void test_others_are_not(void **state)
 {
-    static const struct joining cases[] = {
+    static const struct rewriting cases[] = {
         {"a Const; b Relu a; c Identity a; d Mul b,c", "|d|",
          "a b(a) c(a) d(b,c) fetch.d(d)"},
         {"a Const; b Placeholder; x Mul a,b; y Mul b,a; z Mul x,y", "b|z|",
@@ -102,7 +74,7 @@ static void test_others_are_not(void **state)
 
 static void test_what_does_more_than_compute_is_kept(void **state)
 {
-    static const struct joining cases[] = {
+    static const struct rewriting cases[] = {
         {"s ConstI; a RandomUniform s; b RandomUniform s; c Mul a,b", "|c|",
          "s a(s) b(s) c(a,b) fetch.c(c)"},
         {"a Placeholder; b Placeholder; c Mul a,b; d Relu c", "|d|",
@@ -121,7 +93,7 @@ static void test_what_does_more_than_compute_is_kept(void **state)
 
 static void test_what_somebody_names_is_kept(void **state)
 {
-    static const struct joining cases[] = {
+    static const struct rewriting cases[] = {
         {"a Const; b Relu a; c Relu a; d Mul b,c", "|d|c",
          "a b(a) c(a) d(b,c) fetch.d(d)"},
         /* Fed: readers read the feed, and there is one of it. */

@@ -6,38 +6,16 @@
 
 #include "tests/support/planning.h"
 
-struct rewriting {
-    const char *nodes;
-    const char *signature;
-    const char *want;
-};
-
-static void check(const struct rewriting *c)
+static enum tfd_code drop(struct tfd_graph *g, struct tfd_pruned *p,
+                          struct tfd_arena *arena)
 {
-    struct tfd_graph *g = new_graph(c->nodes);
-    struct tfd_arena arena;
-    struct tfd_pruned pruned;
-    struct signature s;
-    struct tfd_bytes text;
-
-    parse(&s, c->signature);
-    tfd_arena_init(&arena, 1 << 20);
-    tfd_bytes_init(&text, 1 << 20);
-    assert_int_equal(tfd_prune(g, &s.sig, &arena, &pruned, NULL), TFD_OK);
-    assert_int_equal(tfd_unread_drop(g, &pruned, &arena, NULL), TFD_OK);
-    put_pruned(g, &pruned, &text);
-    if (strcmp(text.data, c->want) != 0)
-        fail_msg("%s of %s:\nwant %s\ngot  %s", c->signature, c->nodes, c->want,
-                 text.data);
-    tfd_bytes_deinit(&text);
-    tfd_arena_deinit(&arena);
-    tfd_graph_unref(g);
+    return tfd_unread_drop(g, p, arena, NULL);
 }
 
 static void check_all(const struct rewriting *cases, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        check(&cases[i]);
+        check_rewriting(&cases[i], drop);
 }
 
 #define CHECK_ALL(cases) check_all(cases, sizeof(cases) / sizeof((cases)[0]))
