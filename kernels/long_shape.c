@@ -410,10 +410,13 @@ static bool grows(const struct tfd_kctx *k, enum tfd_long_growth growth)
     }
 }
 
+/* What comes as a reference is no tensor: its slot holds what was there before,
+ * and tfd_kctx_variable() looks at the variable. */
 static int first_long(const struct tfd_kctx *k)
 {
     for (int i = 0; i < k->in_count; i++)
-        if (tfd_shape_is_long(&k->in[i].shape))
+        if (!tfd_dtype_is_ref(k->node->in_types[i]) &&
+            tfd_shape_is_long(&k->in[i].shape))
             return i;
     return -1;
 }

@@ -55,11 +55,24 @@ static void test_who_may_grow_is_known(void **state)
                          cases[i].growth);
 }
 
-/* One input of this shape for an op. */
+/* Two inputs of these shapes for an op, the first of which may come as a
+ * reference. */
+static struct tfd_kctx call_of(const struct tfd_kernel *kernel,
+                               struct tfd_tensor *in, int count, bool ref)
+{
+    static const uint8_t types[2][2] = {{TFD_FLOAT, TFD_FLOAT},
+                                        {TFD_FLOAT + TFD_REF, TFD_FLOAT}};
+    static const struct tfd_node nodes[2] = {{.in_types = types[0]},
+                                             {.in_types = types[1]}};
+
+    return (struct tfd_kctx){
+        .kernel = kernel, .node = &nodes[ref], .in = in, .in_count = count};
+}
+
 static struct tfd_kctx call(const struct tfd_kernel *kernel,
                             struct tfd_tensor *in, int count)
 {
-    return (struct tfd_kctx){.kernel = kernel, .in = in, .in_count = count};
+    return call_of(kernel, in, count, false);
 }
 
 static void test_short_inputs_go_to_kernels(void **state)
@@ -105,6 +118,25 @@ static void test_ops_without_a_row_are_refused(void **state)
     assert_int_equal(tfd_long_admit_variable(&k, NULL), TFD_OK);
 }
 
+/* Its slot has whatever it had: the variable is looked at instead. */
+static void test_the_slot_of_a_reference_is_not_looked_at(void **state)
+{
+    static const struct tfd_kernel kernel = {.op = "ScatterUpdate"};
+    int64_t dim[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
+    struct tfd_tensor in[2] = {{TFD_FLOAT, {0, {0}}, NULL},
+                               {TFD_FLOAT, {0, {0}}, NULL}};
+    struct tfd_kctx k = call_of(&kernel, in, 2, true);
+
+    (void)state;
+    assert_int_equal(tfd_shape_make_any(&in[0].shape, dim, 9, NULL), TFD_OK);
+    assert_int_equal(tfd_long_admit(&k, NULL), TFD_OK);
+    in[1].shape = in[0].shape;
+    assert_int_equal(tfd_long_admit(&k, NULL), TFD_UNIMPLEMENTED);
+    in[1].shape.rank = 0;
+    k = call(&kernel, in, 2);
+    assert_int_equal(tfd_long_admit(&k, NULL), TFD_UNIMPLEMENTED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -112,6 +144,7 @@ int main(void)
         cmocka_unit_test(test_who_may_grow_is_known),
         cmocka_unit_test(test_short_inputs_go_to_kernels),
         cmocka_unit_test(test_ops_without_a_row_are_refused),
+        cmocka_unit_test(test_the_slot_of_a_reference_is_not_looked_at),
     };
 
     return cmocka_run_group_tests_name("long_shape", tests, NULL, NULL);
