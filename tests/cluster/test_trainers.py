@@ -31,8 +31,9 @@ def finish(trainers, seconds):
     for trainer in trainers:
         text = trainer.communicate(timeout=seconds)[0]
         assert trainer.returncode == 0, text
-        # Threads that the end has taken by surprise may say so beside it.
-        results += re.findall(r"last step (\d+) loss (\S+)", text)
+        # Threads that the end has taken by surprise may say so beside it,
+        # on the same line even.
+        results += re.findall(r"last step (\d+) loss (nan|-?\d+\.\d+)", text)
     assert results, "no trainer made a step"
     return [(int(step), float(loss)) for step, loss in results]
 
