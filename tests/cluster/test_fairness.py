@@ -4,8 +4,10 @@ The honest one runs a null step every 10 ms, a step with a feed of 256 KiB
 beside every tenth, and opens a session every 300 ms.  It is measured quiet and
 beside an attack in turn; beside it the 99th percentile may be three times the
 quiet one.  Both share this machine's processors with the attacker and with
-other tests, so what is below FLOOR counts as that.  A round that somebody else
-disturbed is made good by others.
+other tests, so what is below a floor counts as that: FLOOR, and LOOP_FLOOR where
+the server computes on all processors, and every thread that an honest step wakes
+waits for a slice of the scheduler's, here and in the client.  A round that
+somebody else disturbed is made good by others.
 """
 import collections
 import os
@@ -28,7 +30,7 @@ from tests.cluster.suite import test
 LIMIT = dict(limit=90, tfd_only=True)
 STEP_SECONDS, SESSION_SECONDS, FEED_STEPS = 0.01, 0.3, 10
 ROUND_SECONDS, PAIRS, PAIRS_MAX = 0.9, 2, 6
-TIMES, FLOOR = 3, 0.025  # of the quiet p99; seconds
+TIMES, FLOOR, LOOP_FLOOR = 3, 0.025, 0.05  # of the quiet p99; seconds
 CONNECTIONS = 40
 CHILD_SECONDS = 80  # no process of a test lives longer
 
@@ -141,7 +143,7 @@ def measure_round(reading, seconds, attack=None, *arguments):
     return got
 
 
-def check_fair(server, attack, *arguments, kinds=b"nfs",
+def check_fair(server, attack, *arguments, floor=FLOOR, kinds=b"nfs",
                seconds=ROUND_SECONDS):
     """p99 beside attack(port, ...) is at most TIMES the quiet one."""
     quiet, beside = (collections.defaultdict(list) for _ in range(2))
@@ -157,7 +159,7 @@ def check_fair(server, attack, *arguments, kinds=b"nfs",
                 for kind in kinds:
                     # No sample: one call that took all of the round.
                     into[kind] += got[bytes([kind])] or [seconds]
-            wrong = unfair(quiet, beside)
+            wrong = unfair(quiet, beside, floor)
             if pair + 1 >= PAIRS and not wrong:
                 break
             if pair + 1 >= PAIRS:  # disturbed, or unfair: look once more
@@ -168,11 +170,11 @@ def check_fair(server, attack, *arguments, kinds=b"nfs",
         assert not wrong, "\n".join(wrong)
 
 
-def unfair(quiet, beside):
+def unfair(quiet, beside, floor):
     """A line for each kind of call that the attack holds up."""
     wrong = []
     for kind in quiet:
-        most = max(TIMES * p99(quiet[kind]), FLOOR)
+        most = max(TIMES * p99(quiet[kind]), floor)
         print("%c: quiet %.1f ms, beside %.1f ms" % (
             kind, p99(quiet[kind]) * 1e3, p99(beside[kind]) * 1e3))
         if p99(beside[kind]) > most:
@@ -282,12 +284,12 @@ def run_endless(port, graph_def, count):
 
 @test(**LIMIT)
 def endless_loops_hold_up_nobody(server):
-    check_fair(server, run_endless, endless_graph(), 3)
+    check_fair(server, run_endless, endless_graph(), 3, floor=LOOP_FLOOR)
 
 
 @test(**LIMIT)
 def hundreds_of_endless_steps_hold_up_nobody(server):
-    check_fair(server, run_endless, endless_graph(), 300)
+    check_fair(server, run_endless, endless_graph(), 300, floor=LOOP_FLOOR)
 
 
 # ---- Cheap to send, dear to handle -------------------------------------------
