@@ -8,6 +8,7 @@
 #include "kernels/sparse_segment_loops.h"
 
 #include "common/half.h"
+#include "common/halt.h"
 #include "kernels/elementwise.h"
 
 #define INLINE static inline __attribute__((always_inline))
@@ -208,7 +209,8 @@ tfd_picks_sum_fn *tfd_picks_sum_of(enum tfd_dtype dtype,
 
 /* ---- Backward ------------------------------------------------------------ */
 
-#define AHEAD 8 /* picks between the one that is added and one fetched */
+#define AHEAD 8     /* picks between the one that is added and one fetched */
+#define BLOCK 65536 /* picks between two looks at whether to go on */
 
 INLINE int64_t number_at(const void *numbers, bool wide_ones, int64_t i)
 {
@@ -216,30 +218,31 @@ INLINE int64_t number_at(const void *numbers, bool wide_ones, int64_t i)
                      : ((const int32_t *)numbers)[i];
 }
 
-#define ADD_BACK(name, T)                                               \
-    static void add_##name(const struct tfd_picks_back *p)              \
-    {                                                                   \
-        const bool wide_index = p->index_type == TFD_INT64;             \
-        const bool wide_id = p->id_type == TFD_INT64;                   \
-        const int64_t n = p->inner;                                     \
-                                                                        \
-        for (int64_t i = 0; i < p->count; i++) {                        \
-            const int64_t id = number_at(p->id, wide_id, i);            \
-            const T weight = p->weight ? (T)p->weight[id] : 1;          \
-            const T *x = (const T *)p->x + id * n;                      \
-            T *y = (T *)p->y + number_at(p->index, wide_index, i) * n;  \
-            int64_t c = 0;                                              \
-                                                                        \
-            if (i + AHEAD < p->count)                                   \
-                __builtin_prefetch(                                     \
-                    (T *)p->y +                                         \
-                        number_at(p->index, wide_index, i + AHEAD) * n, \
-                    1);                                                 \
-            for (; c + 4 <= n; c += 4)                                  \
-                *(T##_4 *)(y + c) += *(const T##_4 *)(x + c) * weight;  \
-            for (; c < n; c++)                                          \
-                y[c] += x[c] * weight;                                  \
-        }                                                               \
+#define ADD_BACK(name, T)                                                 \
+    static void add_##name(const struct tfd_picks_back *p, int64_t begin, \
+                           int64_t end)                                   \
+    {                                                                     \
+        const bool wide_index = p->index_type == TFD_INT64;               \
+        const bool wide_id = p->id_type == TFD_INT64;                     \
+        const int64_t n = p->inner;                                       \
+                                                                          \
+        for (int64_t i = begin; i < end; i++) {                           \
+            const int64_t id = number_at(p->id, wide_id, i);              \
+            const T weight = p->weight ? (T)p->weight[id] : 1;            \
+            const T *x = (const T *)p->x + id * n;                        \
+            T *y = (T *)p->y + number_at(p->index, wide_index, i) * n;    \
+            int64_t c = 0;                                                \
+                                                                          \
+            if (i + AHEAD < end)                                          \
+                __builtin_prefetch(                                       \
+                    (T *)p->y +                                           \
+                        number_at(p->index, wide_index, i + AHEAD) * n,   \
+                    1);                                                   \
+            for (; c + 4 <= n; c += 4)                                    \
+                *(T##_4 *)(y + c) += *(const T##_4 *)(x + c) * weight;    \
+            for (; c < n; c++)                                            \
+                y[c] += x[c] * weight;                                    \
+        }                                                                 \
     }
 
 ADD_BACK(FLOAT, float)
@@ -249,6 +252,9 @@ bool tfd_picks_add(enum tfd_dtype dtype, const struct tfd_picks_back *p)
 {
     if (dtype != TFD_FLOAT && dtype != TFD_DOUBLE)
         return false;
-    (dtype == TFD_FLOAT ? add_FLOAT : add_DOUBLE)(p);
+    for (int64_t i = 0, end; i < p->count && !tfd_halted(); i = end) {
+        end = p->count - i < BLOCK ? p->count : i + BLOCK;
+        (dtype == TFD_FLOAT ? add_FLOAT : add_DOUBLE)(p, i, end);
+    }
     return true;
 }

@@ -53,7 +53,8 @@ struct tfd_picks_back {
     int64_t count, inner;
 };
 
-/* False, and nothing is done: there is no such loop of the type. */
+/* False, and nothing is done: there is no such loop of the type.  A step that
+ * has ended leaves y half done (common/halt.h). */
 bool tfd_picks_add(enum tfd_dtype dtype, const struct tfd_picks_back *p);
 
 #endif

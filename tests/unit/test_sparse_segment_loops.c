@@ -6,6 +6,7 @@
 #include "kernels/sparse_segment_loops.h"
 
 #include "common/half.h"
+#include "common/halt.h"
 #include "kernels/kernel.h"
 
 #include <setjmp.h>
@@ -221,6 +222,33 @@ static void what_is_added_as_something_else_is_left_alone(void **unused)
         assert_false(tfd_picks_add(others[i], &p));
 }
 
+/* Many picks, all of one row that is added to one other. */
+static void many_are_added_until_the_step_has_ended(void **unused)
+{
+    enum { MANY = 3 * 65536 + 5 };
+    int32_t *zeros = calloc(MANY, sizeof(*zeros));
+    float x = 1, y = 0;
+    const struct tfd_picks_back p = {.index = zeros,
+                                     .id = zeros,
+                                     .index_type = TFD_INT32,
+                                     .id_type = TFD_INT32,
+                                     .x = &x,
+                                     .y = &y,
+                                     .count = MANY,
+                                     .inner = 1};
+    const int ended = 1;
+
+    (void)unused;
+    assert_non_null(zeros);
+    tfd_halt_at(&ended);
+    assert_true(tfd_picks_add(TFD_FLOAT, &p));
+    tfd_halt_at(NULL);
+    assert_true(y == 0);
+    assert_true(tfd_picks_add(TFD_FLOAT, &p));
+    assert_true(y == MANY);
+    free(zeros);
+}
+
 static void what_is_no_number_has_no_sum(void **unused)
 {
     const struct tfd_picks p = {.list = m.list, .inner = 5};
@@ -238,6 +266,7 @@ int main(void)
         cmocka_unit_test(rows_of_a_list_are_weighted),
         cmocka_unit_test(rows_are_added_where_they_go),
         cmocka_unit_test(what_is_added_as_something_else_is_left_alone),
+        cmocka_unit_test(many_are_added_until_the_step_has_ended),
         cmocka_unit_test(what_is_no_number_has_no_sum),
     };
 
