@@ -5,6 +5,7 @@
 #include "daemon/server_state.h"
 
 #include "common/log.h"
+#include "kernels/file_waits.h"
 
 #include <errno.h>
 #include <linux/limits.h>
@@ -63,6 +64,7 @@ enum tfd_code tfd_server_open_roots(struct tfd_server *s, const char *fallback,
         roots[count++] = training;
     }
     TFD_TRY(tfd_file_roots_init(&s->roots, roots, count, st));
+    s->roots.access = tfd_file_waits_access;
     s->has_roots = true;
     return TFD_OK;
 }

@@ -12,8 +12,6 @@
 #define _GNU_SOURCE /* O_PATH */
 #include "kernels/file_roots.h"
 
-#include "kernels/file_waits.h"
-
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -550,7 +548,7 @@ enum tfd_code tfd_file_roots_init(struct tfd_file_roots *r,
 {
     assert(count >= 0);
     memset(r, 0, sizeof(*r));
-    r->access = tfd_file_waits_access;
+    r->access = tfd_file_roots_access;
     if (count > TFD_FILE_ROOT_DIRS_MAX)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "--file_root given %d times, at most %d are possible",

@@ -37,8 +37,8 @@ struct tfd_file_roots {
     bool by_comparison;
 };
 
-/* Their functions; those of a tfd_file_roots are kernels/file_waits.h's, which
- * call these. */
+/* The functions of each; whoever has made one may put functions that call these
+ * in their place (kernels/file_waits.h). */
 extern const struct tfd_file_access tfd_file_roots_access;
 
 /* Fails when one is no directory; then nothing has to be released. */

@@ -8,6 +8,7 @@
 #include "common/pool.h"
 #include "kernels/file_roots.h"
 #include "kernels/file_waits.h"
+#include "kernels/file_waits.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -63,8 +64,10 @@ static void save(void)
     struct tfd_file file = TFD_FILE_INIT;
     struct tfd_file_roots roots;
 
-    if (tfd_file_roots_init(&roots, everywhere, 1, NULL) == TFD_OK)
-        (void)!roots.access.sync(&roots.access, &file, NULL);
+    if (tfd_file_roots_init(&roots, everywhere, 1, NULL) != TFD_OK)
+        return;
+    roots.access = tfd_file_waits_access;
+    (void)!roots.access.sync(&roots.access, &file, NULL);
     tfd_file_roots_deinit(&roots);
 }
 
