@@ -6,6 +6,7 @@
  */
 #include "kernels/box_loops.h"
 
+#include "kernels/box_items.h"
 #include "kernels/box_runs.h"
 
 #include <stddef.h>
@@ -14,14 +15,6 @@
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #endif
-
-#define ANYWHERE __attribute__((aligned(1), may_alias))
-
-typedef uint8_t item1 ANYWHERE;
-typedef uint16_t item2 ANYWHERE;
-typedef uint32_t item4 ANYWHERE;
-typedef uint64_t item8 ANYWHERE;
-typedef uint64_t item16 __attribute__((vector_size(16))) ANYWHERE;
 
 /* ---- Elements ------------------------------------------------------------ */
 
@@ -78,9 +71,6 @@ ROW_LOOPS(16)
 
 /* ---- Runs ---------------------------------------------------------------- */
 
-#define AT(type, p, at) (*(type *)((p) + (at)))
-#define OF(type, p, at) (*(const type *)((p) + (at)))
-
 #define RUN(size)                                                    \
     static void run_of##size(const struct tfd_box_nest *n, char *to, \
                              const char *from)                       \
@@ -96,10 +86,10 @@ RUN(16)
 
 /* ---- Transposes ---------------------------------------------------------- */
 
-typedef uint8_t vector1 __attribute__((vector_size(16))) ANYWHERE;
-typedef uint16_t vector2 __attribute__((vector_size(16))) ANYWHERE;
-typedef uint32_t vector4 __attribute__((vector_size(16))) ANYWHERE;
-typedef uint64_t vector8 __attribute__((vector_size(16))) ANYWHERE;
+typedef uint8_t vector1 __attribute__((vector_size(16))) TFD_ANYWHERE;
+typedef uint16_t vector2 __attribute__((vector_size(16))) TFD_ANYWHERE;
+typedef uint32_t vector4 __attribute__((vector_size(16))) TFD_ANYWHERE;
+typedef uint64_t vector8 __attribute__((vector_size(16))) TFD_ANYWHERE;
 
 #if defined(__clang__)
 #define PICK(V, a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)

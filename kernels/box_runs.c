@@ -7,22 +7,11 @@
  */
 #include "kernels/box_runs.h"
 
+#include "kernels/box_items.h"
 #include "kernels/kernel.h"
 
 #include <stddef.h>
 #include <string.h>
-
-#define ANYWHERE __attribute__((aligned(1), may_alias))
-
-typedef uint8_t item1 ANYWHERE;
-typedef uint16_t item2 ANYWHERE;
-typedef uint32_t item4 ANYWHERE;
-typedef uint64_t item8 ANYWHERE;
-typedef uint64_t item16 __attribute__((vector_size(16))) ANYWHERE;
-typedef uint64_t item32 __attribute__((vector_size(32))) ANYWHERE;
-
-#define AT(type, p, at) (*(type *)((p) + (at)))
-#define OF(type, p, at) (*(const type *)((p) + (at)))
 
 #define INLINE static inline __attribute__((always_inline))
 #define TARGET_base

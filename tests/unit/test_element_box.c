@@ -5,6 +5,7 @@
 #include "common/halt.h"
 #include "common/str.h"
 #include "kernels/element.h"
+#include "tests/support/pieces.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,28 +16,6 @@
 #include <cmocka.h>
 
 #define ROOM 4000
-
-static int64_t piece; /* elements that a thread gets */
-
-/* In pieces, the last one first. */
-void tfd_kctx_parallel(struct tfd_kctx *k, int64_t n, int cost,
-                       tfd_range_fn *fn, void *arg)
-{
-    int64_t size = piece;
-
-    (void)k;
-    assert_true(cost > 0);
-    for (int64_t end = n; end > 0; end -= size) {
-        size = end % piece ? end % piece : piece;
-        fn(arg, end - size, end);
-    }
-}
-
-void tfd_kctx_parallel_bytes(struct tfd_kctx *k, int64_t n, int bytes,
-                             tfd_range_fn *fn, void *arg)
-{
-    tfd_kctx_parallel(k, n, bytes, fn, arg);
-}
 
 static struct tfd_tstring from[ROOM], to[ROOM], expected[ROOM];
 

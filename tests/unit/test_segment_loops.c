@@ -5,6 +5,7 @@
  */
 #include "kernels/scatter_functions.h"
 #include "kernels/segment_loops.h"
+#include "tests/support/pieces.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,28 +17,6 @@
 #define ROWS 1400 /* more than a block of begins, twice */
 #define INNER 100
 #define IDS (4 * ROWS)
-
-static int64_t piece; /* rows that a thread gets */
-
-/* In pieces, the last one first. */
-void tfd_kctx_parallel(struct tfd_kctx *k, int64_t n, int cost,
-                       tfd_range_fn *fn, void *arg)
-{
-    int64_t size = piece;
-
-    (void)k;
-    assert_true(cost > 0);
-    for (int64_t end = n; end > 0; end -= size) {
-        size = end % piece ? end % piece : piece;
-        fn(arg, end - size, end);
-    }
-}
-
-void tfd_kctx_parallel_bytes(struct tfd_kctx *k, int64_t n, int bytes,
-                             tfd_range_fn *fn, void *arg)
-{
-    tfd_kctx_parallel(k, n, bytes, fn, arg);
-}
 
 /* ---- The plain loop ------------------------------------------------------ */
 
