@@ -1,7 +1,8 @@
 /*
- * denormals.h - floats and doubles below the smallest normal number (subnormal
- * numbers, denormals) are zero for the calling thread from now on, as operands
- * and as results: FTZ and DAZ of MXCSR on x86-64, FZ of FPCR on arm64.
+ * denormals.h - how the calling thread computes with floats and doubles below
+ * the smallest normal number (subnormal numbers, denormals): with the mode
+ * TFD_DENORMALS_FLUSH set, they are zero as operands and as results (FTZ and
+ * DAZ of MXCSR on x86-64, FZ of FPCR on arm64).
  *
  * TensorFlow computes so in all threads of its kernels, and it is fast: a
  * processor takes some hundred cycles for such an operand or result.  What
