@@ -4,25 +4,9 @@ What is read from one shares its memory in TensorFlow, so who consumes it, in
 loops and branches too, and the client who fetches it, see what was assigned
 since.  Expected values are those of TensorFlow's own server, which this file
 passes as well (--tensorflow)."""
-import itertools
-
 from tests.cluster.client import equal, graph, np, plain_config, tf
+from tests.cluster.referring import PAIR, R, ROWS, after, check, named, variable
 from tests.cluster.suite import test
-
-PAIR = dict(ps=1, worker=1)
-NUMBERS = itertools.count()
-
-
-def variable(value, any_shape=False):
-    """Of another name each time: servers keep variables."""
-    return tf.Variable(np.float32(value), use_resource=False,
-                       validate_shape=not any_shape, name="referred_%d" % next(NUMBERS))
-
-
-def after(earlier, make):
-    with tf.control_dependencies(
-            earlier if isinstance(earlier, list) else [earlier]):
-        return make()
 
 
 def loop(body, condition=lambda i: i < 4):
@@ -134,10 +118,8 @@ RESHAPED = {
 }
 
 
-R = tf.raw_ops
 NONE = np.zeros([0], np.int32)
 PADS = [[0, 0], [0, 0]]
-ROWS = [4, 16]  # of 64 bytes, as TensorFlow wants it of memory that is shared
 
 # What has nothing to do, and whole rows.
 SHARED = {
@@ -309,195 +291,16 @@ def fetched_of_another_shape():
     return v, [read, grows], [np.float32([5, 6]), np.float32([7, 8, 9])]
 
 
-def queue_of(make):
-    """Puts a read of v in, and says how it comes out."""
-    def put(x):
-        h = make(component_types=[tf.float32], shapes=[x.shape],
-                 shared_name="kept_%d" % next(NUMBERS))
-        return (R.QueueEnqueueV2(handle=h, components=[x]),
-                lambda: R.QueueDequeueV2(handle=h, component_types=[tf.float32])[0])
-    return put
-
-
-def many_out(x):
-    h = R.FIFOQueueV2(component_types=[tf.float32], shapes=[x.shape],
-                      shared_name="kept_%d" % next(NUMBERS))
-    return (R.QueueEnqueueV2(handle=h, components=[x]),
-            lambda: R.QueueDequeueManyV2(
-                handle=h, n=1, component_types=[tf.float32])[0][0])
-
-
-def many_in(x):
-    h = R.FIFOQueueV2(component_types=[tf.float32], shapes=[x.shape[1:]],
-                      shared_name="kept_%d" % next(NUMBERS))
-    return (R.QueueEnqueueManyV2(handle=h, components=[x]),
-            lambda: R.QueueDequeueManyV2(
-                handle=h, n=4, component_types=[tf.float32])[0])
-
-
-def stack(x):
-    h = R.StackV2(max_size=1, elem_type=tf.float32)
-    return (R.StackPushV2(handle=h, elem=x),
-            lambda: R.StackPopV2(handle=h, elem_type=tf.float32))
-
-
-def array(read, write=None):
-    def put(x):
-        h, flow = R.TensorArrayV3(size=1, dtype=tf.float32)
-        flow = (write or R.TensorArrayWriteV3)(
-            handle=h, value=tf.expand_dims(x, 0) if write else x, flow_in=flow,
-            **({"indices": [0]} if write else {"index": 0}))
-        return flow, lambda: read(h, flow)
-    return put
-
-
-def array_read(h, flow):
-    return R.TensorArrayReadV3(handle=h, index=0, flow_in=flow, dtype=tf.float32)
-
-
-def array_gather(h, flow):
-    return R.TensorArrayGatherV3(handle=h, indices=[0], flow_in=flow,
-                                 dtype=tf.float32)[0]
-
-
-def array_concat(h, flow):
-    return R.TensorArrayConcatV3(handle=h, flow_in=flow, dtype=tf.float32)[0]
-
-
-SHAPE = np.int32(ROWS)
-
-
-def pushed(x):
-    return R.TensorListPushBack(input_handle=R.EmptyTensorList(
-        element_shape=SHAPE, max_num_elements=1, element_dtype=tf.float32), tensor=x)
-
-
-def placed(x):
-    return R.TensorListSetItem(input_handle=R.TensorListReserve(
-        element_shape=SHAPE, num_elements=1, element_dtype=tf.float32),
-        index=0, item=x)
-
-
-def list_of(put, take):
-    def both(x):
-        kept = put(x)
-        return kept, lambda: take(kept)
-    return both
-
-
-def popped(h):
-    return R.TensorListPopBack(input_handle=h, element_shape=SHAPE,
-                               element_dtype=tf.float32)[1]
-
-
-def got(h):
-    return R.TensorListGetItem(input_handle=h, index=0, element_shape=SHAPE,
-                               element_dtype=tf.float32)
-
-
-def stacked(h):
-    return R.TensorListStack(input_handle=h, element_shape=SHAPE,
-                             element_dtype=tf.float32)[0]
-
-
-def joined(h):
-    return R.TensorListConcatV2(
-        input_handle=h, element_shape=SHAPE, leading_dims=np.zeros([0], np.int64),
-        element_dtype=tf.float32)[0]
-
-
-def resource(added=0):
-    def put(x):
-        h = R.VarHandleOp(dtype=tf.float32, shape=x.shape,
-                          shared_name="kept_%d" % next(NUMBERS))
-        done = R.AssignVariableOp(resource=h, value=x)
-        if added:
-            done = after(done, lambda: R.AssignAddVariableOp(
-                resource=h, value=np.full(ROWS, added, np.float32)))
-        return done, lambda: R.ReadVariableOp(resource=h, dtype=tf.float32)
-    return put
-
-
-# What a container holds is the variable's memory.
-KEPT = {
-    "fifo": queue_of(R.FIFOQueueV2),
-    "padding": queue_of(R.PaddingFIFOQueueV2),
-    "random": queue_of(R.RandomShuffleQueueV2),
-    "many_out": many_out,
-    "stack": stack,
-    "array_read": array(array_read),
-    "array_gather": array(array_gather),
-    "array_concat": array(array_concat),
-    "list_pop": list_of(pushed, popped),
-    "list_get": list_of(pushed, got),
-    "list_set": list_of(placed, got),
-    "list_stack": list_of(pushed, stacked),
-    "list_concat": list_of(pushed, joined),
-    "resource": resource(),
-}
-# Slices are copies, and so is what is written to once more: and what is seen.
-UNKEPT = {
-    "many_in": (many_in, 1),
-    "array_scatter": (array(array_read, R.TensorArrayScatterV3), 1),
-    "list_from": (list_of(lambda x: R.TensorListFromTensor(
-        tensor=tf.expand_dims(x, 0), element_shape=SHAPE), got), 1),
-    "resource_added": (resource(added=2), 3),
-}
-HELD = {**{name: (put, 7) for name, put in KEPT.items()}, **UNKEPT}
-CHANGES = {
-    "add": lambda v: v.assign_add(np.full(ROWS, 6, np.float32)),
-    "assign": lambda v: v.assign(np.full(ROWS, 7, np.float32)),
-    "scatter": lambda v: tf.scatter_update(
-        v, [0, 1, 2, 3], np.full(ROWS, 7, np.float32)),
-}
-
-
-def kept(put, change, sees):
-    def program():
-        v = variable(np.ones(ROWS))
-        done, take = put(v.value())
-        changed = after(done, lambda: change(v))
-        return v, [after(changed, take) + 0], [np.full(ROWS, np.float32(sees))]
-    return program
-
-
-def named(name, program):
-    program.__name__ = "reshaped_" + name
-    return program
-
-
 PROGRAMS = (squares, doubles, condition_sees_the_body, nested, branch,
             assigned_before_the_loop, fetched, fetched_twice, computed,
             carried, reshaped_copy, reshaped_gradient, reshaped_in_a_loop,
             reshaped_in_a_branch, grown, grown_and_shrunk,
             assigned_another_shape, assigned_what_was_computed,
             fetched_reshaped, fetched_of_another_shape) + tuple(
-                named(name, reshaped(*row))
+                named("reshaped_" + name, reshaped(*row))
                 for name, row in {**RESHAPED, **SHARED}.items()) + tuple(
-                    named(name, reshaped(*row, sees=1))
-                    for name, row in COPIED.items()) + tuple(
-                        named("%s_%s" % (name, how), kept(put, change, sees))
-                        for how, change in CHANGES.items()
-                        for name, (put, sees) in HELD.items())
-
-
-def matches(got, want):
-    return all(w is None or np.array_equal(g, w) for g, w in zip(got, want))
-
-
-def check(cluster, program, device, tries=1):
-    tf.disable_control_flow_v2()  # functions have values of their own
-    with graph(), tf.device(device):
-        v, fetches, want = program()
-        with tf.Session(cluster.target(), config=plain_config()) as session:
-            for _ in range(3):
-                for _ in range(tries):
-                    session.run(v.initializer)
-                    got = session.run(fetches)
-                    if matches(got, want):
-                        break
-                assert matches(got, want), "%s on %s: %s, not %s" % (
-                    program.__name__, device, got, want)
+                    named("reshaped_" + name, reshaped(*row, sees=1))
+                    for name, row in COPIED.items())
 
 
 @test(limit=60, **PAIR)
@@ -560,46 +363,3 @@ def a_failed_step_leaves_what_it_assigned(cluster):
                 equal(session.run(v), np.float32([5, 6]))
             else:
                 raise AssertionError("no error")
-
-
-@test(limit=60, **PAIR)
-def a_later_step_changes_what_a_queue_holds(cluster):
-    with graph():
-        v = variable(np.ones(ROWS))
-        put, take = KEPT["fifo"](v.value())
-        taken = take() + 0
-        with tf.Session(cluster.target(), config=plain_config()) as session:
-            session.run(v.initializer)
-            for step in range(3):
-                session.run(put)
-                session.run(v.assign_add(np.full(ROWS, 6, np.float32)))
-                equal(session.run(taken), np.full(ROWS, 7 + 6 * step, np.float32))
-
-
-@test(limit=60, **PAIR)
-def what_is_kept_is_checked_as_ever(cluster):
-    """Of an uninitialized variable nothing is, nor what has a wrong shape."""
-    wrong = (
-        (stack, True, tf.errors.FailedPreconditionError),
-        (KEPT["fifo"], True, tf.errors.FailedPreconditionError),
-        (KEPT["array_read"], True, tf.errors.FailedPreconditionError),
-        (KEPT["list_get"], True, tf.errors.FailedPreconditionError),
-        (KEPT["resource"], True, tf.errors.FailedPreconditionError),
-        (KEPT["list_get"], False, tf.errors.InvalidArgumentError),
-        (KEPT["list_set"], False, tf.errors.InvalidArgumentError),
-    )
-    for put, uninitialized, error in wrong:
-        with graph():
-            v = variable(np.ones(ROWS if uninitialized else [2, 3]))
-            done, take = put(v.value() if uninitialized else
-                             tf.placeholder_with_default(v.value(), None))
-            taken = after(done, take) + 0
-            with tf.Session(cluster.target(), config=plain_config()) as session:
-                if not uninitialized:
-                    session.run(v.initializer)
-                try:
-                    session.run(taken)
-                except error as e:
-                    assert not uninitialized or "uninitialized value" in e.message
-                else:
-                    raise AssertionError("no error")
