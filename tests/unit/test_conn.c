@@ -4,7 +4,7 @@
  */
 #define _GNU_SOURCE 1 /* getaddrinfo() */
 
-#include "tests/support/rig.h"
+#include "tests/support/side_rig.h"
 
 #include "config/limits.h"
 #include "rpc/conn_dial.h"
@@ -30,65 +30,6 @@ int setsockopt(int fd, int level, int option, const void *value, socklen_t size)
     options.refused += rc != 0;
     options.quick_acks += level == IPPROTO_TCP && option == TCP_QUICKACK;
     return (int)rc;
-}
-
-/* ---- A listener whose connections the test handles itself ---------------- */
-
-struct side {
-    struct rig rig; /* only its loop and watchdog are used */
-    struct tfd_listener *listener;
-    struct tfd_conn *conn; /* the accepted one */
-    struct rig_raw raw;    /* its handler */
-    char address[32];
-    int accepted;
-    bool refuse;
-};
-
-static void on_accept(void *ctx, struct tfd_conn *c)
-{
-    struct side *s = ctx;
-
-    s->accepted++;
-    if (s->refuse) {
-        rig_tick(&s->rig);
-        return; /* no handler: the listener closes it */
-    }
-    s->conn = s->raw.conn = c;
-    tfd_conn_handle(c, &rig_raw_handler, &s->raw);
-    rig_tick(&s->rig);
-}
-
-static struct side *side_new(int connections_max)
-{
-    struct side *s = calloc(1, sizeof(*s));
-    struct tfd_status st = TFD_STATUS_INIT;
-
-    assert_non_null(s);
-    s->rig.loop = tfd_loop_new(&st);
-    assert_non_null(s->rig.loop);
-    tfd_timer_init(&s->rig.watchdog, s->rig.loop, rig_bark);
-    s->raw.rig = &s->rig;
-    tfd_bytes_init(&s->raw.in, 256 << 20);
-    assert_int_equal(tfd_listener_new(s->rig.loop, "127.0.0.1", 0,
-                                      connections_max, on_accept, s,
-                                      &s->listener, &st),
-                     TFD_OK);
-    snprintf(s->address, sizeof(s->address), "127.0.0.1:%d",
-             tfd_listener_port(s->listener));
-    return s;
-}
-
-static void side_free(struct side *s)
-{
-    if (s->raw.conn) {
-        tfd_conn_close(s->raw.conn, 0);
-        s->rig.awaited = 0;
-        rig_run(&s->rig, 1);
-    }
-    tfd_listener_close(s->listener);
-    tfd_loop_free(s->rig.loop);
-    tfd_bytes_deinit(&s->raw.in);
-    free(s);
 }
 
 /* ---- Bytes --------------------------------------------------------------- */
@@ -244,142 +185,6 @@ static void test_drained_is_told_once_below_the_mark(void **state)
     s->raw.tick_at = b->size;
     rig_run(&s->rig, s->raw.in.size < b->size);
     tfd_buffer_unref(b);
-    rig_raw_free(w);
-    side_free(s);
-}
-
-/* ---- End ----------------------------------------------------------------- */
-
-static void test_close_with_grace_writes_everything(void **state)
-{
-    struct side *s = side_new(10);
-    struct tfd_buffer *b = rig_buffer(16 << 20);
-    struct rig_raw *w = rig_raw_new(&s->rig, s->address);
-
-    (void)state;
-    rig_run(&s->rig, 1);
-    tfd_conn_write(s->conn, "unread", 6); /* must not reset what we send */
-    tfd_conn_write_buffer(w->conn, b, 0, b->size);
-    tfd_conn_close(w->conn, 5 * 1000 * 1000);
-    tfd_conn_write(w->conn, "too late", 8);
-    rig_run(&s->rig, 2); /* both closed */
-    assert_int_equal(s->raw.in.size, b->size);
-    assert_int_equal(s->raw.why.code, TFD_OK);
-    assert_true(tfd_buffer_sole(b));
-    tfd_buffer_unref(b);
-    rig_raw_free(w);
-    side_free(s);
-}
-
-static void test_close_at_once_releases_what_was_queued(void **state)
-{
-    struct side *s = side_new(10);
-    struct tfd_buffer *b = rig_buffer(64 << 20);
-    struct rig_raw *w = rig_raw_new(&s->rig, s->address);
-
-    (void)state;
-    rig_run(&s->rig, 1);
-    tfd_conn_pause(s->conn);
-    tfd_conn_write_buffer(w->conn, b, 0, b->size);
-    tfd_conn_close(w->conn, 0);
-    tfd_conn_close(w->conn, 0); /* twice is once */
-    assert_false(w->closed);    /* not from inside */
-    rig_run(&s->rig, 1);
-    assert_true(w->closed);
-    assert_int_equal(w->why.code, TFD_OK);
-    assert_true(tfd_buffer_sole(b));
-    tfd_buffer_unref(b);
-    rig_raw_free(w);
-    side_free(s);
-}
-
-/* The peer does not read: the grace ends, and so does the connection. */
-static void test_grace_is_finite(void **state)
-{
-    struct side *s = side_new(10);
-    struct tfd_buffer *b = rig_buffer(64 << 20);
-    struct rig_raw *w = rig_raw_new(&s->rig, s->address);
-
-    (void)state;
-    rig_run(&s->rig, 1);
-    tfd_conn_pause(s->conn);
-    tfd_conn_write_buffer(w->conn, b, 0, b->size);
-    tfd_conn_close(w->conn, 20 * 1000);
-    rig_run(&s->rig, 1);
-    assert_true(w->closed);
-    tfd_buffer_unref(b);
-    rig_raw_free(w);
-    side_free(s);
-}
-
-/* Connects a plain socket, which this test and no loop looks after. */
-static int plain_connect(struct side *s)
-{
-    struct sockaddr_in to = {
-        .sin_family = AF_INET,
-        .sin_port = htons((uint16_t)tfd_listener_port(s->listener)),
-        .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-    assert_true(fd >= 0);
-    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
-    rig_run(&s->rig, 1); /* accepted */
-    return fd;
-}
-
-static void end_plain(void *self, const struct tfd_status *why)
-{
-    int *fd = self;
-
-    (void)why;
-    close(*fd);
-}
-
-/* A connection lingers when the loop is freed; its peer sends more, and ends
- * only once another connection is gone, which is inside tfd_loop_free(). */
-static void test_a_loop_ends_after_peers_that_end_late(void **state)
-{
-    static const struct tfd_conn_handler ending = {
-        .space = rig_raw_space, .commit = rig_raw_commit, .closed = end_plain};
-    static const char more[100];
-    struct side *s = side_new(10);
-    struct tfd_conn *lingers;
-    int late = plain_connect(s), other;
-
-    (void)state;
-    lingers = s->conn;
-    other = plain_connect(s);
-    tfd_conn_close(lingers, 60 * 1000 * 1000);
-    assert_int_equal(send(late, more, sizeof(more), 0), sizeof(more));
-    tfd_conn_handle(s->conn, &ending, &late);
-    tfd_conn_close(s->conn, 0);
-    s->raw.conn = NULL;
-    side_free(s);
-    close(other);
-}
-
-static enum tfd_code refuse_commit(void *self, size_t n, struct tfd_status *st)
-{
-    (void)self;
-    (void)n;
-    return tfd_fail(st, TFD_DATA_LOSS, "these bytes are bad");
-}
-
-static void test_a_handler_that_fails_ends_the_connection(void **state)
-{
-    struct tfd_conn_handler h = rig_raw_handler;
-    struct side *s = side_new(10);
-    struct rig_raw *w = rig_raw_new(&s->rig, s->address);
-
-    (void)state;
-    rig_run(&s->rig, 1);
-    h.commit = refuse_commit;
-    tfd_conn_handle(s->conn, &h, &s->raw);
-    tfd_conn_write(w->conn, "x", 1);
-    rig_run(&s->rig, 2);
-    assert_int_equal(s->raw.why.code, TFD_DATA_LOSS);
-    assert_string_equal(s->raw.why.text, "these bytes are bad");
-    assert_true(w->closed);
     rig_raw_free(w);
     side_free(s);
 }
@@ -541,14 +346,14 @@ static void test_a_port_in_use_is_an_error(void **state)
     (void)state;
     assert_int_equal(tfd_listener_new(s->rig.loop, "127.0.0.1",
                                       tfd_listener_port(s->listener), 1,
-                                      on_accept, s, &second, &st),
+                                      side_accept, s, &second, &st),
                      TFD_UNAVAILABLE);
     snprintf(text, sizeof(text), "127.0.0.1:%d: Address already in use",
              tfd_listener_port(s->listener));
     assert_non_null(strstr(st.text, text));
     tfd_status_clear(&st);
     assert_int_equal(tfd_listener_new(s->rig.loop, "no-such-host.invalid", 0, 1,
-                                      on_accept, s, &second, &st),
+                                      side_accept, s, &second, &st),
                      TFD_INVALID_ARGUMENT);
     side_free(s);
 }
@@ -562,7 +367,7 @@ static void test_every_interface_is_the_default(void **state)
 
     (void)state;
     assert_int_equal(
-        tfd_listener_new(s->rig.loop, NULL, 0, 10, on_accept, s, &any, NULL),
+        tfd_listener_new(s->rig.loop, NULL, 0, 10, side_accept, s, &any, NULL),
         TFD_OK);
     snprintf(address, sizeof(address), "127.0.0.1:%d", tfd_listener_port(any));
     w = rig_raw_new(&s->rig, address);
@@ -656,11 +461,6 @@ int main(void)
         cmocka_unit_test(test_large_reads_by_tcp_are_acknowledged_at_once),
         cmocka_unit_test(test_a_paused_connection_does_not_read),
         cmocka_unit_test(test_drained_is_told_once_below_the_mark),
-        cmocka_unit_test(test_close_with_grace_writes_everything),
-        cmocka_unit_test(test_close_at_once_releases_what_was_queued),
-        cmocka_unit_test(test_grace_is_finite),
-        cmocka_unit_test(test_a_loop_ends_after_peers_that_end_late),
-        cmocka_unit_test(test_a_handler_that_fails_ends_the_connection),
         cmocka_unit_test(test_failed_dials_say_why),
         cmocka_unit_test(test_a_dial_can_be_given_up),
         cmocka_unit_test(test_a_name_with_several_addresses_connects),
