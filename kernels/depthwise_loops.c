@@ -4,9 +4,10 @@
  * Each tap of a window is a loop along the channels, which is vectorised where
  * the multiplier is 1.
  */
-#include "kernels/depthwise.h"
+#include "kernels/depthwise_back.h"
 
 #include "common/halt.h"
+#include "kernels/depthwise_pixel.h"
 #include "kernels/simd.h"
 
 #include <string.h>
@@ -42,10 +43,6 @@ static inline int64_t w_of(const struct tfd_depthwise *d, int64_t i, int64_t j)
     return (i * d->column.size + j) * d->in * d->multiplier;
 }
 
-#define BLOCK 32 /* channels whose sums stay in registers */
-#define FEW 8    /* and where there are fewer */
-#define TAPS_MAX 128
-
 /* Runs BODY for each tap of each output pixel of images or rows. */
 #define EACH_TAP(y_, x_, BODY)                               \
     do {                                                     \
@@ -60,24 +57,21 @@ static inline int64_t w_of(const struct tfd_depthwise *d, int64_t i, int64_t j)
             }                                                \
     } while (0)
 
-/* What the taps of a pixel meet, written down once for all channels, and for
- * the pixels after it that have as many. */
+/* The taps of a pixel, and of those after it in its row that have as many. */
 struct taps {
     struct span span;
     int64_t pixel; /* of the row */
-    int count;
-    int64_t x[TAPS_MAX], w[TAPS_MAX];
+    struct tfd_taps of;
 };
 
-/* Not more than TAPS_MAX. */
 static inline void find_taps(const struct tfd_depthwise *d, int64_t row,
                              int64_t column, struct taps *taps)
 {
     taps->span = span_of(d, row, column);
     taps->pixel = column;
-    taps->count = 0;
-    EACH_TAP(row, column, taps->x[taps->count] = at_x;
-             taps->w[taps->count++] = at_w;);
+    taps->of.count = 0;
+    EACH_TAP(row, column, taps->of.x[taps->of.count] = at_x;
+             taps->of.w[taps->of.count++] = at_w;);
 }
 
 /* Offset of a pixel's input from that of the pixel whose taps are known, which
@@ -93,135 +87,95 @@ static inline int64_t move_taps(const struct tfd_depthwise *d, int64_t row,
     return (column - taps->pixel) * d->column.stride * d->in;
 }
 
-#define LOOPS(name, number, T)                                                 \
-    /* A pixel of y where each channel has one filter: the taps of a BLOCK are \
-     * added up, in registers, before the next is begun. */                    \
-    static inline __attribute__((always_inline)) void pixel_##name(            \
-        const struct tfd_depthwise *d, const struct taps *taps, const T *x,    \
-        T *restrict y)                                                         \
-    {                                                                          \
-        int64_t c = 0;                                                         \
-                                                                               \
-        for (; d->in - c >= BLOCK; c += BLOCK) {                               \
-            T one[BLOCK / 2] = {0}, other[BLOCK / 2] = {0};                    \
-                                                                               \
-            for (int i = 0; i < taps->count; i++) {                            \
-                const T *from = x + taps->x[i] + c;                            \
-                const T *by = (const T *)d->w + taps->w[i] + c;                \
-                                                                               \
-                for (int l = 0; l < BLOCK / 2; l++)                            \
-                    one[l] += from[l] * by[l];                                 \
-                from += BLOCK / 2;                                             \
-                by += BLOCK / 2;                                               \
-                for (int l = 0; l < BLOCK / 2; l++)                            \
-                    other[l] += from[l] * by[l];                               \
-            }                                                                  \
-            for (int l = 0; l < BLOCK / 2; l++)                                \
-                y[c + l] = one[l];                                             \
-            for (int l = 0; l < BLOCK / 2; l++)                                \
-                y[c + BLOCK / 2 + l] = other[l];                               \
-        }                                                                      \
-        for (; d->in - c >= FEW; c += FEW) {                                   \
-            T one[FEW] = {0};                                                  \
-                                                                               \
-            for (int i = 0; i < taps->count; i++) {                            \
-                const T *from = x + taps->x[i] + c;                            \
-                const T *by = (const T *)d->w + taps->w[i] + c;                \
-                                                                               \
-                for (int l = 0; l < FEW; l++)                                  \
-                    one[l] += from[l] * by[l];                                 \
-            }                                                                  \
-            for (int l = 0; l < FEW; l++)                                      \
-                y[c + l] = one[l];                                             \
-        }                                                                      \
-        for (; c < d->in; c++) {                                               \
-            T sum = 0;                                                         \
-                                                                               \
-            for (int i = 0; i < taps->count; i++)                              \
-                sum += x[taps->x[i] + c] * ((const T *)d->w)[taps->w[i] + c];  \
-            y[c] = sum;                                                        \
-        }                                                                      \
-    }                                                                          \
-                                                                               \
-    /* Rows of y. */                                                           \
-    TFD_SIMD_LOOP(forward_##name)                                              \
-    {                                                                          \
-        const struct tfd_depthwise *d = arg;                                   \
-        const int64_t m = d->multiplier, all = d->in * m;                      \
-        const int64_t image = d->row.in * d->column.in * d->in;                \
-        const bool listed =                                                    \
-            m == 1 && d->row.size <= TAPS_MAX / d->column.size;                \
-        struct taps taps;                                                      \
-                                                                               \
-        for (int64_t r = begin; r < end; r++)                                  \
-            for (int64_t p = 0; p < d->column.out && !tfd_halted(); p++) {     \
-                const T *x = (const T *)d->x + r / d->row.out * image;         \
-                const T *w = d->w;                                             \
-                T *y = (T *)d->y + (r * d->column.out + p) * all;              \
-                                                                               \
-                if (listed) {                                                  \
-                    x += move_taps(d, r % d->row.out, p, &taps);               \
-                    pixel_##name(d, &taps, x, y);                              \
-                    continue;                                                  \
-                }                                                              \
-                memset(y, 0, (size_t)all * sizeof(T));                         \
-                EACH_TAP(r % d->row.out, p,                                    \
-                         for (int64_t c = 0; c < all; c++) y[c] +=             \
-                         x[at_x + c / m] * w[at_w + c];);                      \
-            }                                                                  \
-    }                                                                          \
-    TFD_SIMD_CLONES_WIDE(forward_##name)                                       \
-                                                                               \
-    /* Images of x. */                                                         \
-    TFD_SIMD_LOOP(input_##name)                                                \
-    {                                                                          \
-        const struct tfd_depthwise *d = arg;                                   \
-        const int64_t m = d->multiplier, all = d->in * m;                      \
-        const int64_t image = d->row.in * d->column.in * d->in;                \
-        const int64_t pixels = d->row.out * d->column.out;                     \
-                                                                               \
-        for (int64_t b = begin; b < end; b++) {                                \
-            const T *dy = (const T *)d->y + b * pixels * all, *w = d->w;       \
-            T *dx = (T *)d->x + b * image;                                     \
-                                                                               \
-            tfd_halt_clear(dx, (size_t)image * sizeof(T));                     \
-            for (int64_t p = 0; p < pixels && !tfd_halted(); p++, dy += all)   \
-                EACH_TAP(p / d->column.out, p % d->column.out,                 \
-                         if (m == 1) for (int64_t c = 0; c < all; c++)         \
-                             dx[at_x + c] += dy[c] * w[at_w + c];              \
-                         else for (int64_t c = 0; c < all; c++)                \
-                             dx[at_x + c / m] += dy[c] * w[at_w + c];);        \
-        }                                                                      \
-    }                                                                          \
-    TFD_SIMD_CLONES(input_##name)                                              \
-                                                                               \
-    /* Channels of x, so that no two threads add to one filter. */             \
-    TFD_SIMD_LOOP(filter_##name)                                               \
-    {                                                                          \
-        const struct tfd_depthwise *d = arg;                                   \
-        const int64_t m = d->multiplier, all = d->in * m;                      \
-        const int64_t image = d->row.in * d->column.in * d->in;                \
-        const int64_t pixels = d->row.out * d->column.out;                     \
-        const int64_t from = begin * m, to = end * m;                          \
-        T *dw = d->w;                                                          \
-                                                                               \
-        for (int64_t i = d->row.size * d->column.size - 1; i >= 0; i--)        \
-            memset(dw + i * all + from, 0, (size_t)(to - from) * sizeof(T));   \
-        for (int64_t p = 0; p < d->batch * pixels && !tfd_halted(); p++) {     \
-            const T *x = (const T *)d->x + p / pixels * image;                 \
-            const T *dy = (const T *)d->y + p * all;                           \
-            const int64_t at = p % pixels;                                     \
-                                                                               \
-            EACH_TAP(at / d->column.out, at % d->column.out,                   \
-                     if (m == 1) for (int64_t c = from; c < to; c++)           \
-                         dw[at_w + c] += x[at_x + c] * dy[c];                  \
-                     else for (int64_t c = from; c < to; c++) dw[at_w + c] +=  \
-                     x[at_x + c / m] * dy[c];);                                \
-        }                                                                      \
-    }                                                                          \
+#define LOOPS(name, number, T)                                                \
+    /* Rows of y. */                                                          \
+    TFD_SIMD_LOOP(forward_##name)                                             \
+    {                                                                         \
+        const struct tfd_depthwise *d = arg;                                  \
+        const int64_t m = d->multiplier, all = d->in * m;                     \
+        const int64_t image = d->row.in * d->column.in * d->in;               \
+        const bool listed = tfd_taps_fit(d);                                  \
+        struct taps taps;                                                     \
+                                                                              \
+        for (int64_t r = begin; r < end; r++)                                 \
+            for (int64_t p = 0; p < d->column.out && !tfd_halted(); p++) {    \
+                const T *x = (const T *)d->x + r / d->row.out * image;        \
+                const T *w = d->w;                                            \
+                T *y = (T *)d->y + (r * d->column.out + p) * all;             \
+                                                                              \
+                if (listed) {                                                 \
+                    x += move_taps(d, r % d->row.out, p, &taps);              \
+                    tfd_depthwise_pixel_##name(d, &taps.of, x, y);            \
+                    continue;                                                 \
+                }                                                             \
+                memset(y, 0, (size_t)all * sizeof(T));                        \
+                EACH_TAP(r % d->row.out, p,                                   \
+                         for (int64_t c = 0; c < all; c++) y[c] +=            \
+                         x[at_x + c / m] * w[at_w + c];);                     \
+            }                                                                 \
+    }                                                                         \
+    TFD_SIMD_CLONES_WIDE(forward_##name)                                      \
+                                                                              \
+    /* Images of x. */                                                        \
+    TFD_SIMD_LOOP(input_##name)                                               \
+    {                                                                         \
+        const struct tfd_depthwise *d = arg;                                  \
+        const int64_t m = d->multiplier, all = d->in * m;                     \
+        const int64_t image = d->row.in * d->column.in * d->in;               \
+        const int64_t pixels = d->row.out * d->column.out;                    \
+                                                                              \
+        for (int64_t b = begin; b < end; b++) {                               \
+            const T *dy = (const T *)d->y + b * pixels * all, *w = d->w;      \
+            T *dx = (T *)d->x + b * image;                                    \
+                                                                              \
+            tfd_halt_clear(dx, (size_t)image * sizeof(T));                    \
+            for (int64_t p = 0; p < pixels && !tfd_halted(); p++, dy += all)  \
+                EACH_TAP(p / d->column.out, p % d->column.out,                \
+                         if (m == 1) for (int64_t c = 0; c < all; c++)        \
+                             dx[at_x + c] += dy[c] * w[at_w + c];             \
+                         else for (int64_t c = 0; c < all; c++)               \
+                             dx[at_x + c / m] += dy[c] * w[at_w + c];);       \
+        }                                                                     \
+    }                                                                         \
+    TFD_SIMD_CLONES(input_##name)                                             \
+                                                                              \
+    /* Channels of x, so that no two threads add to one filter. */            \
+    TFD_SIMD_LOOP(filter_##name)                                              \
+    {                                                                         \
+        const struct tfd_depthwise *d = arg;                                  \
+        const int64_t m = d->multiplier, all = d->in * m;                     \
+        const int64_t image = d->row.in * d->column.in * d->in;               \
+        const int64_t pixels = d->row.out * d->column.out;                    \
+        const int64_t from = begin * m, to = end * m;                         \
+        T *dw = d->w;                                                         \
+                                                                              \
+        for (int64_t i = d->row.size * d->column.size - 1; i >= 0; i--)       \
+            memset(dw + i * all + from, 0, (size_t)(to - from) * sizeof(T));  \
+        for (int64_t p = 0; p < d->batch * pixels && !tfd_halted(); p++) {    \
+            const T *x = (const T *)d->x + p / pixels * image;                \
+            const T *dy = (const T *)d->y + p * all;                          \
+            const int64_t at = p % pixels;                                    \
+                                                                              \
+            EACH_TAP(at / d->column.out, at % d->column.out,                  \
+                     if (m == 1) for (int64_t c = from; c < to; c++)          \
+                         dw[at_w + c] += x[at_x + c] * dy[c];                 \
+                     else for (int64_t c = from; c < to; c++) dw[at_w + c] += \
+                     x[at_x + c / m] * dy[c];);                               \
+        }                                                                     \
+    }                                                                         \
     TFD_SIMD_CLONES(filter_##name)
 
 TFD_FLOAT_DTYPES(LOOPS)
+
+int tfd_depthwise_cost(const struct tfd_depthwise *d, int64_t count)
+{
+    const double ns = (double)d->batch * (double)d->row.out *
+                      (double)d->column.out * (double)d->row.size *
+                      (double)d->column.size * (double)d->in *
+                      (double)d->multiplier / 4 / (double)count;
+
+    return ns < 1 ? 1 : ns > 1e9 ? 1000000000 : (int)ns;
+}
 
 void tfd_depthwise_run(struct tfd_kctx *k, const struct tfd_depthwise *d,
                        enum tfd_depthwise_loop loop, enum tfd_dtype dtype)
@@ -230,13 +184,9 @@ void tfd_depthwise_run(struct tfd_kctx *k, const struct tfd_depthwise *d,
                                              {input_FLOAT, input_DOUBLE},
                                              {filter_FLOAT, filter_DOUBLE}};
     const int64_t count[] = {d->batch * d->row.out, d->batch, d->in};
-    double ns = (double)d->batch * (double)d->row.out * (double)d->column.out *
-                (double)d->row.size * (double)d->column.size * (double)d->in *
-                (double)d->multiplier / 4 / (double)count[loop];
 
-    tfd_kctx_parallel(k, count[loop],
-                      ns < 1     ? 1
-                      : ns > 1e9 ? 1000000000
-                                 : (int)ns,
+    if (tfd_depthwise_back(k, d, loop, dtype))
+        return;
+    tfd_kctx_parallel(k, count[loop], tfd_depthwise_cost(d, count[loop]),
                       loops[loop][dtype == TFD_DOUBLE], (void *)d);
 }

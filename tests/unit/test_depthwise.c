@@ -1,6 +1,7 @@
 /*
- * test_depthwise.c - depthwise.c: every number of channels around what is added
- * up at once, and pixels at each edge, against plain loops over small integers.
+ * test_depthwise.c - depthwise.c and its loops: every number of channels around
+ * what is added up at once, and pixels at each edge, against plain loops over
+ * small integers; so are both gradients.
  */
 #include "tests/support/kernel_rig.h"
 
@@ -99,6 +100,178 @@ static void test_a_large_filter(void **state)
     KRIG_CHECK(cases);
 }
 
+/* ---- Gradients ----------------------------------------------------------- */
+
+/* Of y = x * w with SAME padding. */
+struct sizes {
+    const char *type;
+    int batch, rows, columns, channels, multiplier, size, stride, dilation;
+};
+
+struct side {
+    int in, out, before;
+};
+
+static struct side side_of(int in, const struct sizes *s)
+{
+    const int window = (s->size - 1) * s->dilation + 1;
+    struct side side = {in, (in + s->stride - 1) / s->stride, 0};
+    const int padding = (side.out - 1) * s->stride + window - in;
+
+    side.before = padding > 0 ? padding / 2 : 0;
+    return side;
+}
+
+#define VALUES_MAX 20000
+
+static int dx[VALUES_MAX], dw[VALUES_MAX];
+
+/* Both from x and w as X and W give them, and from dy as W does. */
+static void plain_gradients(const struct sizes *s)
+{
+    const struct side row = side_of(s->rows, s);
+    const struct side column = side_of(s->columns, s);
+    const int all = s->channels * s->multiplier;
+    const int pixels = row.out * column.out;
+
+    memset(dx, 0, sizeof(dx));
+    memset(dw, 0, sizeof(dw));
+    for (int i = 0; i < s->batch * pixels * s->size * s->size * all; i++) {
+        const int c = i % all, tap = i / all % (s->size * s->size);
+        const int pixel = i / all / s->size / s->size;
+        const int y = pixel % pixels / column.out * s->stride - row.before +
+                      tap / s->size * s->dilation;
+        const int x = pixel % column.out * s->stride - column.before +
+                      tap % s->size * s->dilation;
+        const int at =
+            ((pixel / pixels * s->rows + y) * s->columns + x) * s->channels +
+            c / s->multiplier;
+        const int dy = (pixel * all + c) % 5 - 2;
+
+        if (y < 0 || y >= s->rows || x < 0 || x >= s->columns)
+            continue;
+        dx[at] += dy * ((tap * all + c) % 5 - 2);
+        dw[tap * all + c] += dy * (at % 7 - 3);
+    }
+}
+
+static void put_values(char *to, size_t room, const char *shape,
+                       const int *value, int count)
+{
+    size_t used = (size_t)snprintf(to, room, "%s", shape);
+
+    for (int i = 0; i < count; i++)
+        used += (size_t)snprintf(to + used, room - used, " %d", value[i]);
+    assert_true(used < room);
+}
+
+static void check_gradients(const struct sizes *s)
+{
+    static char want[VALUES_MAX * 6];
+    char attrs[100], x[80], w[80], dy[80], x_shape[40], w_shape[40];
+    char x_sizes[60], w_sizes[60];
+    const struct krig_case cases[] = {
+        {"DepthwiseConv2dNativeBackpropInput", attrs, {x_sizes, w, dy}, {want}},
+        {"DepthwiseConv2dNativeBackpropFilter",
+         attrs,
+         {x, w_sizes, dy},
+         {want}},
+    };
+    const int xs = s->batch * s->rows * s->columns * s->channels;
+    const int ws = s->size * s->size * s->channels * s->multiplier;
+
+    assert_true(xs <= VALUES_MAX && ws <= VALUES_MAX);
+    snprintf(attrs, sizeof(attrs),
+             "strides=1,%d,%d,1 dilations=1,%d,%d,1 padding=SAME", s->stride,
+             s->stride, s->dilation, s->dilation);
+    snprintf(x_shape, sizeof(x_shape), "%s[%d,%d,%d,%d]", s->type, s->batch,
+             s->rows, s->columns, s->channels);
+    snprintf(w_shape, sizeof(w_shape), "%s[%d,%d,%d,%d]", s->type, s->size,
+             s->size, s->channels, s->multiplier);
+    snprintf(x, sizeof(x), "%s " X, x_shape);
+    snprintf(w, sizeof(w), "%s " W, w_shape);
+    snprintf(dy, sizeof(dy), "%s[%d,%d,%d,%d] " W, s->type, s->batch,
+             side_of(s->rows, s).out, side_of(s->columns, s).out,
+             s->channels * s->multiplier);
+    snprintf(x_sizes, sizeof(x_sizes), "int32[4] %d %d %d %d", s->batch,
+             s->rows, s->columns, s->channels);
+    snprintf(w_sizes, sizeof(w_sizes), "int32[4] %d %d %d %d", s->size, s->size,
+             s->channels, s->multiplier);
+    plain_gradients(s);
+    put_values(want, sizeof(want), x_shape, dx, xs);
+    krig_check(&cases[0]);
+    put_values(want, sizeof(want), w_shape, dw, ws);
+    krig_check(&cases[1]);
+}
+
+static void test_gradients_of_every_number_of_channels(void **state)
+{
+    (void)state;
+    for (int channels = 1; channels <= CHANNELS_MAX; channels++) {
+        check_gradients(
+            &(struct sizes){"float", 2, 3, 5, channels, 1, 3, 1, 1});
+        if (channels < 20)
+            check_gradients(
+                &(struct sizes){"double", 1, 4, 6, channels, 1, 3, 1, 1});
+    }
+}
+
+static void test_gradients_of_every_window(void **state)
+{
+    (void)state;
+    for (int size = 1; size <= 7; size++)
+        for (int stride = 1; stride <= 3; stride++)
+            for (int dilation = 1; dilation <= (stride == 1 ? 3 : 1);
+                 dilation++)
+                for (int columns = 1; columns <= 9; columns += 2)
+                    check_gradients(&(struct sizes){"float", 1, 5, columns, 21,
+                                                    1, size, stride, dilation});
+}
+
+/* Rows that are added up in parts, several filters a channel, and more taps
+ * than are written down. */
+static void test_gradients_of_other_sizes(void **state)
+{
+    static const struct sizes sizes[] = {
+        {"float", 1, 16, 4, 5, 1, 3, 1, 1},
+        {"float", 3, 37, 5, 17, 1, 3, 1, 1},
+        {"double", 2, 130, 3, 9, 1, 3, 2, 1},
+        {"float", 2, 5, 4, 3, 2, 3, 1, 1},
+        {"double", 1, 5, 4, 3, 3, 2, 2, 1},
+        {"float", 1, 12, 12, 5, 1, 12, 1, 1},
+    };
+
+    (void)state;
+    for (int i = 0; i < TFD_COUNT(sizes); i++)
+        check_gradients(&sizes[i]);
+}
+
+static void test_gradients_refused(void **state)
+{
+    static const struct krig_case cases[] = {
+        {"DepthwiseConv2dNativeBackpropInput",
+         "strides=1,1,1,1 padding=SAME",
+         {"int32[4] 1 2 2 3", "float[1,1,2,1] 1", "float[1,2,2,3] 1"},
+         {"!INVALID_ARGUMENT input and filter must have the same in_depth"}},
+        {"DepthwiseConv2dNativeBackpropInput",
+         "strides=1,1,1,1 padding=SAME",
+         {"int32[4] 1 2 -2 3", "float[1,1,3,1] 1", "float[1,2,2,3] 1"},
+         {"!INVALID_ARGUMENT Dimension 2 of input_sizes must be >= 0"}},
+        {"DepthwiseConv2dNativeBackpropFilter",
+         "strides=1,1,1,1 padding=SAME",
+         {"float[1,2,2,3] 1", "int32[4] 1 1 3 1", "float[2,2,2,3] 1"},
+         {"!INVALID_ARGUMENT input and out_backprop must have the same batch"}},
+        {"DepthwiseConv2dNativeBackpropFilter",
+         "strides=1,1,1,1 padding=SAME",
+         {"float[1,2,2,3] 1", "int32[4] 1 1 3 1", "float[1,3,2,3] 1"},
+         {"!INVALID_ARGUMENT Number of rows of out_backprop doesn't match "
+          "computed: actual = 3, computed = 2"}},
+    };
+
+    (void)state;
+    KRIG_CHECK(cases);
+}
+
 static void test_refusals(void **state)
 {
     static const struct krig_case cases[] = {
@@ -141,6 +314,10 @@ int main(void)
         cmocka_unit_test(test_several_filters_and_strides),
         cmocka_unit_test(test_a_large_filter),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_gradients_of_every_number_of_channels),
+        cmocka_unit_test(test_gradients_of_every_window),
+        cmocka_unit_test(test_gradients_of_other_sizes),
+        cmocka_unit_test(test_gradients_refused),
     };
 
     return cmocka_run_group_tests_name("depthwise", tests, krig_setup,
