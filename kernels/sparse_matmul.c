@@ -8,11 +8,13 @@
 #include "kernels/sparse_matmul.h"
 
 #include "common/half.h"
+#include "common/halt.h"
 #include "kernels/check.h"
 #include "kernels/complex_math.h"
 #include "kernels/elementwise.h"
 #include "kernels/families.h"
 #include "kernels/gradient.h"
+#include "kernels/simd.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -49,28 +51,45 @@ static void place_of(const struct product *p, int64_t i, int64_t *row,
     *inner = tfd_check_int_at(p->indices, 2 * i + !p->size.adjoint.a);
 }
 
-#define PRODUCT(name, T, A, LOAD_A, LOAD_B, MULTIPLY_ADD, STORE)               \
-    static void product_##name(void *arg, int64_t begin, int64_t end)          \
-    {                                                                          \
-        const struct product *p = arg;                                         \
-        T *out = p->out;                                                       \
-                                                                               \
-        for (int64_t i = 0; i < p->count; i++) {                               \
-            int64_t row, inner;                                                \
-            A *to, a = LOAD_A(((const T *)p->a)[i]);                           \
-            const T *b;                                                        \
-                                                                               \
-            place_of(p, i, &row, &inner);                                      \
-            to = (A *)p->sum + row * p->size.n;                                \
-            b = (const T *)p->b + inner * p->size.row;                         \
-            for (int64_t j = begin; j < end; j++)                              \
-                to[j] = MULTIPLY_ADD(to[j], a, LOAD_B(b[j * p->size.column])); \
-        }                                                                      \
-        for (int64_t r = 0; p->out != p->sum && r < p->size.m; r++)            \
-            for (int64_t j = begin; j < end; j++)                              \
-                out[r * p->size.n + j] =                                       \
-                    STORE(((const A *)p->sum)[r * p->size.n + j]);             \
-    }
+/* What threads share: blocks of columns.  Those of b lie side by side but where
+ * it is an adjoint. */
+#define PRODUCT(name, T, A, LOAD_A, LOAD_B, MULTIPLY_ADD, STORE)         \
+    TFD_SIMD_LOOP(product_##name)                                        \
+    {                                                                    \
+        const struct product *p = arg;                                   \
+        const int64_t step = p->size.column;                             \
+        const int64_t from = begin * BLOCK;                              \
+        const int64_t last =                                             \
+            end * BLOCK < p->size.n ? end * BLOCK : p->size.n;           \
+        T *out = p->out;                                                 \
+                                                                         \
+        for (int64_t i = 0; i < p->count; i++) {                         \
+            int64_t row, inner;                                          \
+            const A a = LOAD_A(((const T *)p->a)[i]);                    \
+            A *restrict to;                                              \
+            const T *restrict b;                                         \
+                                                                         \
+            place_of(p, i, &row, &inner);                                \
+            to = (A *)p->sum + row * p->size.n;                          \
+            b = (const T *)p->b + inner * p->size.row;                   \
+            if (step == 1)                                               \
+                for (int64_t j = from; j < last; j++)                    \
+                    to[j] = MULTIPLY_ADD(to[j], a, LOAD_B(b[j]));        \
+            else                                                         \
+                for (int64_t j = from; j < last; j++)                    \
+                    to[j] = MULTIPLY_ADD(to[j], a, LOAD_B(b[j * step])); \
+            if (i % BETWEEN_LOOKS == 0 && tfd_halted())                  \
+                break;                                                   \
+        }                                                                \
+        for (int64_t r = 0; p->out != p->sum && r < p->size.m; r++)      \
+            for (int64_t j = from; j < last; j++)                        \
+                out[r * p->size.n + j] =                                 \
+                    STORE(((const A *)p->sum)[r * p->size.n + j]);       \
+    }                                                                    \
+    TFD_SIMD_CLONES(product_##name)
+
+#define BLOCK 32           /* columns */
+#define BETWEEN_LOOKS 4096 /* elements */
 
 #define PLAIN(sum, a, b) ((sum) + (a) * (b))
 #define REAL(name, T, A, LOAD, STORE) \
@@ -179,7 +198,9 @@ static enum tfd_code multiply(struct tfd_kctx *k, struct product *p,
     enum tfd_dtype dtype = k->in[1].dtype;
     struct tfd_tensor *out = &k->out[0], sum = TFD_TENSOR_INIT;
     const struct tfd_tensor *to = out;
-    int64_t cost = p->count + p->size.m;
+    const int64_t blocks = (p->size.n + BLOCK - 1) / BLOCK;
+    const int64_t cost =
+        (p->count + p->size.m) * (p->size.n < BLOCK ? p->size.n : BLOCK) / 4;
 
     if (dtype == TFD_HALF || dtype == TFD_BFLOAT16) {
         TFD_TRY(tfd_tensor_new(&sum, TFD_FLOAT, &out->shape, st));
@@ -192,7 +213,7 @@ static enum tfd_code multiply(struct tfd_kctx *k, struct product *p,
     p->out = tfd_tensor_data(out);
     memset(p->sum, 0,
            (size_t)tfd_tensor_elements(to) * tfd_dtype_size(to->dtype));
-    tfd_kctx_parallel(k, p->size.n, cost < INT32_MAX ? (int)cost : INT32_MAX,
+    tfd_kctx_parallel(k, blocks, cost < INT32_MAX ? (int)cost : INT32_MAX,
                       k->kernel->range, p);
     tfd_tensor_unref(&sum);
     return TFD_OK;
