@@ -39,12 +39,24 @@ static enum tfd_code fill_part(void *arg, int64_t begin, int64_t end,
     return tfd_elements_fill(dtype, y, j->value, end - begin, st);
 }
 
+/* Of plain elements, which does not fail. */
+static void fill_range(void *arg, int64_t begin, int64_t end)
+{
+    (void)!fill_part(arg, begin, end, NULL);
+}
+
 /* All of the output. */
 static enum tfd_code fill_all(struct tfd_kctx *k, const void *value,
                               struct tfd_status *st)
 {
     struct fill_job j = {.y = &k->out[0], .value = value};
+    const enum tfd_dtype dtype = k->out[0].dtype;
 
+    if (tfd_dtype_is_pod(dtype)) {
+        tfd_kctx_parallel_bytes(k, tfd_tensor_elements(j.y),
+                                (int)tfd_dtype_size(dtype), fill_range, &j);
+        return TFD_OK;
+    }
     return tfd_kctx_try(k, tfd_tensor_elements(j.y), ELEMENT_COST_NS, fill_part,
                         &j, st);
 }
