@@ -53,10 +53,10 @@ DEFINE_TO_INT(double, double)
 
 /* Sources from which loops are compiled for AVX2 as well: the usual ones, for
  * there are many loops. */
-#define COPIES_FLOAT TFD_SIMD_CLONES
-#define COPIES_DOUBLE TFD_SIMD_CLONES
-#define COPIES_INT32 TFD_SIMD_CLONES
-#define COPIES_cut_FLOAT TFD_SIMD_CLONES
+#define COPIES_FLOAT TFD_SIMD_CLONES_WIDE
+#define COPIES_DOUBLE TFD_SIMD_CLONES_WIDE
+#define COPIES_INT32 TFD_SIMD_CLONES_WIDE
+#define COPIES_cut_FLOAT TFD_SIMD_CLONES_WIDE
 
 #define ONE_COPY(name)                                      \
     static void name(void *arg, int64_t begin, int64_t end) \
