@@ -16,48 +16,55 @@
 
 /* Types narrower than int would be promoted, and shifting a negative number
  * left is not defined; U is wide enough and has no sign. */
-#define DEFINE_INT(name, T, U)                                             \
-    static inline T and_##name(T a, T b)                                   \
-    {                                                                      \
-        return (T)(a & b);                                                 \
-    }                                                                      \
-    static inline T or_##name(T a, T b)                                    \
-    {                                                                      \
-        return (T)(a | b);                                                 \
-    }                                                                      \
-    static inline T xor_##name(T a, T b)                                   \
-    {                                                                      \
-        return (T)(a ^ b);                                                 \
-    }                                                                      \
-    static inline T invert_##name(T a)                                     \
-    {                                                                      \
-        return (T)~a;                                                      \
-    }                                                                      \
-    static inline int by_##name(T b)                                       \
-    {                                                                      \
-        return b < (T)1 ? 0 : b > (T)(BITS(T) - 1) ? BITS(T) - 1 : (int)b; \
-    }                                                                      \
-    static inline T left_##name(T a, T b)                                  \
-    {                                                                      \
-        return (T)((U)a << by_##name(b));                                  \
-    }                                                                      \
-    static inline T right_##name(T a, T b)                                 \
-    {                                                                      \
-        return (T)(a >> by_##name(b));                                     \
-    }                                                                      \
-    static inline uint8_t count_##name(T a)                                \
-    {                                                                      \
-        uint64_t mask = UINT64_MAX >> (64 - BITS(T));                      \
-                                                                           \
-        return (uint8_t)__builtin_popcountll((uint64_t)a & mask);          \
-    }                                                                      \
-    TFD_BINARY_LOOP(loop_and_##name, T, T, and_##name)                     \
-    TFD_BINARY_LOOP(loop_or_##name, T, T, or_##name)                       \
-    TFD_BINARY_LOOP(loop_xor_##name, T, T, xor_##name)                     \
-    TFD_BINARY_LOOP(loop_left_##name, T, T, left_##name)                   \
-    TFD_BINARY_LOOP(loop_right_##name, T, T, right_##name)                 \
-    TFD_UNARY_LOOP(loop_invert_##name, T, T, invert_##name)                \
-    TFD_UNARY_LOOP(loop_count_##name, T, uint8_t, count_##name)
+#define DEFINE_INT(name, T, U)                                                \
+    static inline T and_##name(T a, T b)                                      \
+    {                                                                         \
+        return (T)(a & b);                                                    \
+    }                                                                         \
+    static inline T or_##name(T a, T b)                                       \
+    {                                                                         \
+        return (T)(a | b);                                                    \
+    }                                                                         \
+    static inline T xor_##name(T a, T b)                                      \
+    {                                                                         \
+        return (T)(a ^ b);                                                    \
+    }                                                                         \
+    static inline T invert_##name(T a)                                        \
+    {                                                                         \
+        return (T)~a;                                                         \
+    }                                                                         \
+    static inline U by_##name(T b)                                            \
+    {                                                                         \
+        return b < (T)1 ? 0 : b > (T)(BITS(T) - 1) ? (U)(BITS(T) - 1) : (U)b; \
+    }                                                                         \
+    static inline T left_##name(T a, T b)                                     \
+    {                                                                         \
+        return (T)((U)a << by_##name(b));                                     \
+    }                                                                         \
+    static inline T right_##name(T a, T b)                                    \
+    {                                                                         \
+        return (T)(a >> by_##name(b));                                        \
+    }                                                                         \
+    static inline uint8_t count_##name(T a)                                   \
+    {                                                                         \
+        const U ones = (U)UINT64_MAX; /* all bits */                          \
+        U v = (U)a & (U)(UINT64_MAX >> (64 - BITS(T)));                       \
+                                                                              \
+        v = v - ((v >> 1) & ones / 3);                                        \
+        v = (v & ones / 5) + ((v >> 2) & ones / 5);                           \
+        v = (v + (v >> 4)) & ones / 17;                                       \
+        v += BITS(T) > 8 ? v >> 8 : 0;                                        \
+        v += BITS(T) > 16 ? v >> 16 : 0;                                      \
+        v += BITS(T) > 32 ? v >> BITS(T) / 2 : 0;                             \
+        return (uint8_t)(v & 0xff);                                           \
+    }                                                                         \
+    TFD_BINARY_SIMD(loop_and_##name, T, T, and_##name)                        \
+    TFD_BINARY_SIMD(loop_or_##name, T, T, or_##name)                          \
+    TFD_BINARY_SIMD(loop_xor_##name, T, T, xor_##name)                        \
+    TFD_BINARY_SIMD(loop_left_##name, T, T, left_##name)                      \
+    TFD_BINARY_SIMD(loop_right_##name, T, T, right_##name)                    \
+    TFD_UNARY_SIMD(loop_invert_##name, T, T, invert_##name)                   \
+    TFD_UNARY_SIMD(loop_count_##name, T, uint8_t, count_##name)
 
 TFD_WRAPPING_DTYPES(DEFINE_INT)
 
