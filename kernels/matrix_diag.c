@@ -8,8 +8,7 @@
  * longest.  Shorter ones are aligned left or right in their row, those from 0
  * up and those from 0 down each in their way; the rest is padding or not read.
  */
-#include "common/halt.h"
-#include "kernels/matrix_diag.h"
+#include "kernels/matrix_diag_loops.h"
 
 #include "kernels/check.h"
 #include "kernels/element.h"
@@ -26,47 +25,6 @@ static int64_t smaller(int64_t a, int64_t b)
 static int64_t larger(int64_t a, int64_t b)
 {
     return a > b ? a : b;
-}
-
-/* ---- One band ------------------------------------------------------------ */
-
-static int64_t length_of(const struct tfd_matrix_diag *b, int64_t d)
-{
-    return smaller(b->rows + smaller(0, d), b->columns - larger(0, d));
-}
-
-/* Copies diagonals to the matrix, or the matrix to the diagonals. */
-static void copy_band(const struct tfd_matrix_diag *b, size_t size,
-                      char *matrix, char *diagonals, bool to_matrix)
-{
-    for (int64_t d = b->upper; d >= b->lower && !tfd_halted(); d--) {
-        int64_t length = length_of(b, d);
-        bool left = (d >= 0 && b->upper_left) || (d <= 0 && b->lower_left);
-        int64_t at = (b->upper - d) * b->length;
-        int64_t place = larger(0, -d) * b->columns + larger(0, d);
-
-        at += left ? 0 : b->length - length;
-        for (int64_t i = 0; i < length; i++) {
-            char *in = diagonals + (size_t)(at + i) * size;
-            char *out = matrix + (size_t)(place + i * (b->columns + 1)) * size;
-
-            memcpy(to_matrix ? out : in, to_matrix ? in : out, size);
-        }
-    }
-}
-
-static void copy_bands(const struct tfd_matrix_diag *b, enum tfd_dtype dtype,
-                       void *matrix, void *diagonals, int64_t count,
-                       bool to_matrix)
-{
-    const size_t size = tfd_dtype_size(dtype);
-    const size_t matrix_size = (size_t)(b->rows * b->columns) * size;
-    const size_t row_size =
-        (size_t)((b->upper - b->lower + 1) * b->length) * size;
-
-    for (int64_t i = 0; i < count; i++)
-        copy_band(b, size, (char *)matrix + (size_t)i * matrix_size,
-                  (char *)diagonals + (size_t)i * row_size, to_matrix);
 }
 
 /* ---- Reading what is asked for ------------------------------------------- */
@@ -225,9 +183,14 @@ static enum tfd_code part_compute(struct tfd_kctx *k, struct tfd_status *st)
     TFD_TRY(tfd_matrix_diag_part_output(k, &b, st));
     if (tfd_tensor_elements(&k->out[0]) == 0)
         return TFD_OK;
-    TFD_TRY(fill(k, 2, st));
-    copy_bands(&b, x->dtype, tfd_tensor_data(x), tfd_tensor_data(&k->out[0]),
-               count_of(&x->shape, 2), false);
+    if (b.lower != b.upper) /* one diagonal has no padding */
+        TFD_TRY(fill(k, 2, st));
+    tfd_matrix_diag_copy(k, &(struct tfd_matrix_diag_copy){
+                                .band = &b,
+                                .dtype = x->dtype,
+                                .count = count_of(&x->shape, 2),
+                                .matrices = tfd_tensor_data(x),
+                                .diagonals = tfd_tensor_data(&k->out[0])});
     return TFD_OK;
 }
 
@@ -321,8 +284,13 @@ static enum tfd_code diag_compute(struct tfd_kctx *k, struct tfd_status *st)
     if (tfd_tensor_elements(&k->out[0]) == 0)
         return TFD_OK;
     TFD_TRY(fill(k, 4, st));
-    copy_bands(&b, x->dtype, tfd_tensor_data(&k->out[0]), tfd_tensor_data(x),
-               count_of(&k->out[0].shape, 2), true);
+    tfd_matrix_diag_copy(k, &(struct tfd_matrix_diag_copy){
+                                .band = &b,
+                                .dtype = x->dtype,
+                                .count = count_of(&k->out[0].shape, 2),
+                                .matrices = tfd_tensor_data(&k->out[0]),
+                                .diagonals = tfd_tensor_data(x),
+                                .to_matrices = true});
     return TFD_OK;
 }
 
@@ -372,11 +340,15 @@ static enum tfd_code set_compute(struct tfd_kctx *k, struct tfd_status *st)
     TFD_TRY(tfd_matrix_diag_set_output(k, &b, st));
     if (tfd_tensor_elements(x) == 0)
         return TFD_OK;
-    if (tfd_tensor_data(&k->out[0]) != tfd_tensor_data(x))
-        memcpy(tfd_tensor_data(&k->out[0]), tfd_tensor_data(x),
-               tfd_tensor_size(x));
-    copy_bands(&b, x->dtype, tfd_tensor_data(&k->out[0]),
-               tfd_tensor_data(&k->in[1]), count_of(&x->shape, 2), true);
+    tfd_matrix_diag_set(
+        k,
+        &(struct tfd_matrix_diag_copy){.band = &b,
+                                       .dtype = x->dtype,
+                                       .count = count_of(&x->shape, 2),
+                                       .matrices = tfd_tensor_data(&k->out[0]),
+                                       .diagonals = tfd_tensor_data(&k->in[1]),
+                                       .to_matrices = true},
+        tfd_tensor_data(x));
     return TFD_OK;
 }
 
