@@ -12,6 +12,7 @@
 #include "kernels/rows.h"
 #include "kernels/scatter.h"
 #include "kernels/scatter_functions.h"
+#include "kernels/scatter_halves.h"
 #include "kernels/simd.h"
 
 #include <stdio.h>
@@ -131,8 +132,11 @@ enum tfd_scatter_function tfd_scatter_named(struct tfd_str op)
 }
 
 static tfd_range_fn *loop_for(enum tfd_scatter_function function,
-                              enum tfd_dtype dtype)
+                              enum tfd_dtype dtype, const struct tfd_scatter *s)
 {
+    if (dtype == TFD_HALF && s->inner >= WIDE_INNER && !s->one &&
+        tfd_scatter_halves(function))
+        return tfd_scatter_halves(function);
     if (function != TFD_SCATTER_UPDATE)
         return loops[function][dtype];
     for (int i = 0; i < TFD_COUNT(updates); i++)
@@ -384,7 +388,7 @@ enum tfd_code tfd_scatter_run(struct tfd_kctx *k,
                               struct tfd_status *st)
 {
     struct shards h = {
-        s, loop_for(function, dtype),
+        s, loop_for(function, dtype, s),
         shards_of_rows(k, s, (size_t)s->inner * tfd_dtype_size(dtype))};
 
     if (s->count == 0 || s->inner == 0)

@@ -2,8 +2,9 @@
  * test_scatter_loops.c - tfd_scatter_move() beside a plain loop, with and
  * without threads: rows of all widths, places that come twice, none at all;
  * the last update wins, and what no index names stays as it was.  And sums of
- * updates, likewise.
+ * updates, likewise, and what else joins halves.
  */
+#include "common/half.h"
 #include "common/pool.h"
 #include "daemon/worker/resource.h"
 #include "kernels/scatter.h"
@@ -185,6 +186,67 @@ static void sums_have_the_order_of_updates(void **unused)
     tfd_pool_free(rt.pool);
 }
 
+/* ---- Halves -------------------------------------------------------------- */
+
+static tfd_half halves[ROWS * INNER + 64], expected_halves[ROWS * INNER + 64];
+
+static float joined(enum tfd_scatter_function function, float a, float b)
+{
+    return function == TFD_SCATTER_ADD   ? a + b
+           : function == TFD_SCATTER_SUB ? a - b
+           : function == TFD_SCATTER_MUL ? a * b
+                                         : a / b;
+}
+
+/* With all that halves have among them: m.by is of any bytes.  NaN is NaN. */
+static void compare_halves(struct tfd_kctx *k,
+                           enum tfd_scatter_function function, int64_t inner,
+                           bool one, int odd)
+{
+    const tfd_half *by = (const tfd_half *)(const void *)m.by + odd;
+    const struct tfd_scatter s = {.to = halves + odd,
+                                  .by = by,
+                                  .rows = m.wide,
+                                  .count = 200,
+                                  .inner = inner,
+                                  .limit = ROWS,
+                                  .one = one};
+    struct tfd_status st = TFD_STATUS_INIT;
+
+    for (size_t i = 0; i < TFD_COUNT(halves); i++)
+        halves[i] = expected_halves[i] = (tfd_half)(i * 2531);
+    for (int64_t i = 0; i < s.count; i++)
+        for (int64_t c = 0; m.wide[i] >= 0 && c < inner; c++) {
+            tfd_half *y = expected_halves + odd + m.wide[i] * inner + c;
+
+            *y = tfd_half_from_float(
+                joined(function, tfd_half_to_float(*y),
+                       tfd_half_to_float(by[one ? 0 : i * inner + c])));
+        }
+    assert_int_equal(tfd_scatter_run(k, function, TFD_HALF, &s, &st), TFD_OK);
+    for (size_t i = 0; i < TFD_COUNT(halves); i++)
+        if ((halves[i] & 0x7fff) <= 0x7c00 ||
+            (expected_halves[i] & 0x7fff) <= 0x7c00)
+            assert_int_equal(halves[i], expected_halves[i]);
+}
+
+static void halves_are_joined_as_floats_and_rounded(void **unused)
+{
+    static const enum tfd_scatter_function functions[] = {
+        TFD_SCATTER_ADD, TFD_SCATTER_SUB, TFD_SCATTER_MUL, TFD_SCATTER_DIV};
+    struct tfd_kctx k = {0};
+
+    (void)unused;
+    make_indices(ROWS);
+    for (int i = 0; i < 200; i += 9)
+        m.wide[i] = -1;
+    for (int f = 0; f < TFD_COUNT(functions); f++)
+        for (int64_t inner = 0; inner <= INNER; inner++) {
+            compare_halves(&k, functions[f], inner, inner % 5 == 0, 0);
+            compare_halves(&k, functions[f], inner, false, 1);
+        }
+}
+
 static void what_has_no_sum_is_refused(void **unused)
 {
     struct tfd_scatter s = {.to = sums,
@@ -226,6 +288,7 @@ int main(void)
         cmocka_unit_test(threads_move_what_is_theirs),
         cmocka_unit_test(nothing_is_moved_for_empty_rows),
         cmocka_unit_test(sums_have_the_order_of_updates),
+        cmocka_unit_test(halves_are_joined_as_floats_and_rounded),
         cmocka_unit_test(what_has_no_sum_is_refused),
     };
 
