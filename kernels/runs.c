@@ -4,6 +4,7 @@
 #include "common/alloc.h"
 #include "common/halt.h"
 #include "kernels/box.h"
+#include "kernels/columns.h"
 #include "kernels/element.h"
 
 #include <limits.h>
@@ -105,7 +106,7 @@ struct parts {
     int count;
     int64_t outer, row; /* rows, and bytes of one of the whole */
     char *whole;
-    bool join;
+    bool join, columns; /* each is one narrow element of a row */
 };
 
 static int64_t bytes_of(const struct tfd_tensor *t)
@@ -126,6 +127,45 @@ static void move_part(const struct parts *p, const struct tfd_tensor *part,
     tfd_box_copy(NULL, &box, p->join ? whole : own, p->join ? own : whole);
 }
 
+static bool are_columns(const struct parts *p)
+{
+    const int64_t size = p->row / p->count;
+
+    if (!tfd_columns_have(p->count, size))
+        return false;
+    for (int i = 0; i < p->count; i++)
+        if (bytes_of(&p->part[i]) != size * p->outer)
+            return false;
+    return true;
+}
+
+static void move_columns(const struct parts *p, int64_t first, int64_t rows)
+{
+    struct tfd_columns c = {.count = p->count,
+                            .size = p->row / p->count,
+                            .rows = rows,
+                            .whole = p->whole + first * p->row};
+
+    for (int i = 0; i < p->count; i++)
+        c.part[i] = (char *)tfd_tensor_data(&p->part[i]) + first * c.size;
+    if (p->join)
+        tfd_columns_join(&c);
+    else
+        tfd_columns_part(&c);
+}
+
+static void move_parts(const struct parts *p, int64_t first, int64_t rows)
+{
+    char *whole = p->whole + first * p->row;
+
+    for (int i = 0; i < p->count; i++) {
+        if (tfd_tensor_elements(&p->part[i]) == 0)
+            continue;
+        move_part(p, &p->part[i], whole, first, rows);
+        whole += bytes_of(&p->part[i]) / p->outer;
+    }
+}
+
 static void move_rows(void *arg, int64_t begin, int64_t end)
 {
     const struct parts *p = arg;
@@ -133,14 +173,11 @@ static void move_rows(void *arg, int64_t begin, int64_t end)
 
     for (int64_t i = begin; i < end && !tfd_halted(); i += most) {
         const int64_t rows = end - i < most ? end - i : most;
-        char *whole = p->whole + i * p->row;
 
-        for (int j = 0; j < p->count; j++) {
-            if (tfd_tensor_elements(&p->part[j]) == 0)
-                continue;
-            move_part(p, &p->part[j], whole, i, rows);
-            whole += bytes_of(&p->part[j]) / p->outer;
-        }
+        if (p->columns)
+            move_columns(p, i, rows);
+        else
+            move_parts(p, i, rows);
     }
 }
 
@@ -161,7 +198,8 @@ static void move_all(struct tfd_kctx *k, const struct tfd_tensor *whole,
         return;
     p->whole = tfd_tensor_data(whole);
     p->row = size / p->outer;
-    cost = 2 * p->row + (int64_t)p->count * RUN_SIZE;
+    p->columns = are_columns(p);
+    cost = 2 * p->row + (p->columns ? 0 : (int64_t)p->count * RUN_SIZE);
     tfd_kctx_parallel_bytes(k, p->outer, cost < INT_MAX ? (int)cost : INT_MAX,
                             move_rows, p);
 }

@@ -105,8 +105,17 @@ static void cut(const int64_t *width, int count, int64_t outer)
 }
 
 static const int64_t widths[][PARTS_MAX] = {
-    {1, 1, 1, 1, 1},    {1, 2, 3, 4, 5}, {0, 0, 7, 0, 0},      {0, 1, 0, 16, 0},
-    {31, 32, 33, 0, 1}, {0, 0, 0, 0, 0}, {129, 3, 64, 8, 500},
+    {1, 1, 1, 1, 1},
+    {1, 2, 3, 4, 5},
+    {0, 0, 7, 0, 0},
+    {0, 1, 0, 16, 0},
+    {31, 32, 33, 0, 1},
+    {0, 0, 0, 0, 0},
+    {129, 3, 64, 8, 500},
+    /* Columns that have loops of their own, and what is nearly that. */
+    {2, 2, 2, 2, 0},
+    {4, 4, 4, 4, 4},
+    {1, 3, 2, 2, 0},
 };
 static const int64_t rows[] = {0, 1, 2, 15, 16, 17, 100, 1000};
 
