@@ -95,6 +95,31 @@ enum tfd_code tfd_elementwise_test(struct tfd_kctx *k, struct tfd_status *st);
 #define TFD_COMPUTE1_COMPLEX64 tfd_elementwise_compute1
 #define TFD_COMPUTE1_COMPLEX128 tfd_elementwise_compute1
 
+/* ---- Blocks -------------------------------------------------------------- */
+
+/* Loops with much arithmetic an element are blocks of so many bytes: a
+ * processor in the midst of it does not see far enough ahead to ask for memory
+ * in time, so the block after the one that is computed is asked for before. */
+#define TFD_BLOCK_SIZE 4096
+#define TFD_LINE_SIZE 64
+
+static inline int64_t tfd_block_end(int64_t at, int64_t end, size_t size)
+{
+    const int64_t block = (int64_t)(TFD_BLOCK_SIZE / size);
+
+    return end - at < block ? end : at + block;
+}
+
+/* Asks for the block at `next`, of at most n elements. */
+static inline void tfd_block_ahead(const void *next, int64_t n, size_t size)
+{
+    const int64_t block = (int64_t)(TFD_BLOCK_SIZE / size);
+    const int64_t bytes = (n < block ? n : block) * (int64_t)size;
+
+    for (int64_t i = 0; i < bytes; i += TFD_LINE_SIZE)
+        __builtin_prefetch((const char *)next + i);
+}
+
 /* ---- Loops --------------------------------------------------------------- */
 
 #define TFD_BINARY_BODY(TA, TY, function)         \
@@ -136,9 +161,24 @@ enum tfd_code tfd_elementwise_test(struct tfd_kctx *k, struct tfd_status *st);
 #define TFD_BINARY_SIMD(name, TA, TY, function) \
     TFD_SIMD_LOOP(name) TFD_BINARY_BODY(TA, TY, function) TFD_SIMD_CLONES(name)
 
-#define TFD_BINARY_WIDE(name, TA, TY, function) \
-    TFD_SIMD_LOOP(name)                         \
-    TFD_BINARY_BODY(TA, TY, function) TFD_SIMD_CLONES_WIDE(name)
+/* The same in blocks. */
+#define TFD_BINARY_WIDE(name, TA, TY, function)                               \
+    static inline __attribute__((always_inline)) void name##_block(           \
+        void *arg, int64_t begin, int64_t end)                                \
+        TFD_BINARY_BODY(TA, TY, function) TFD_SIMD_LOOP(name)                 \
+    {                                                                         \
+        const struct tfd_row *r = arg;                                        \
+                                                                              \
+        for (int64_t at = begin, to; at < end; at = to) {                     \
+            to = tfd_block_end(at, end, sizeof(TA));                          \
+            if (r->a_step)                                                    \
+                tfd_block_ahead((const TA *)r->a + to, end - to, sizeof(TA)); \
+            if (r->b_step)                                                    \
+                tfd_block_ahead((const TA *)r->b + to, end - to, sizeof(TA)); \
+            name##_block(arg, at, to);                                        \
+        }                                                                     \
+    }                                                                         \
+    TFD_SIMD_CLONES_WIDE(name)
 
 #define TFD_UNARY_LOOP(name, TA, TY, function)              \
     static void name(void *arg, int64_t begin, int64_t end) \
@@ -147,40 +187,52 @@ enum tfd_code tfd_elementwise_test(struct tfd_kctx *k, struct tfd_status *st);
 #define TFD_UNARY_SIMD(name, TA, TY, function) \
     TFD_SIMD_LOOP(name) TFD_UNARY_BODY(TA, TY, function) TFD_SIMD_CLONES(name)
 
-#define TFD_UNARY_WIDE(name, TA, TY, function) \
-    TFD_SIMD_LOOP(name)                        \
-    TFD_UNARY_BODY(TA, TY, function) TFD_SIMD_CLONES_WIDE(name)
+#define TFD_UNARY_WIDE(name, TA, TY, function)             \
+    TFD_SIMD_LOOP(name)                                    \
+    {                                                      \
+        const struct tfd_row *r = arg;                     \
+        const TA *a = r->a;                                \
+        TY *y = r->y;                                      \
+                                                           \
+        for (int64_t at = begin, to; at < end; at = to) {  \
+            to = tfd_block_end(at, end, sizeof(TA));       \
+            tfd_block_ahead(a + to, end - to, sizeof(TA)); \
+            for (int64_t i = at; i < to; i++)              \
+                y[i] = function(a[i]);                     \
+        }                                                  \
+    }                                                      \
+    TFD_SIMD_CLONES_WIDE(name)
 
 /* A function that holds for usual arguments and is vectorised, and one for
  * all: of blocks that have a rare argument, `any` computes every element.
  * Where both hold, their values are the same. */
-#define TFD_RARE_BLOCK 512
-#define TFD_UNARY_RARE(name, T, is_rare, usual, any)                    \
-    static __attribute__((noinline)) void name##_any(                   \
-        const T *a, T *y, int64_t begin, int64_t end)                   \
-    {                                                                   \
-        for (int64_t i = begin; i < end; i++)                           \
-            y[i] = any(a[i]);                                           \
-    }                                                                   \
-    TFD_SIMD_LOOP(name)                                                 \
-    {                                                                   \
-        const struct tfd_row *r = arg;                                  \
-        const T *a = r->a;                                              \
-        T *y = r->y;                                                    \
-                                                                        \
-        for (int64_t at = begin, to; at < end; at = to) {               \
-            int rare = 0;                                               \
-                                                                        \
-            to = end - at < TFD_RARE_BLOCK ? end : at + TFD_RARE_BLOCK; \
-            for (int64_t i = at; i < to; i++)                           \
-                rare |= is_rare(a[i]);                                  \
-            if (rare)                                                   \
-                name##_any(a, y, at, to);                               \
-            else                                                        \
-                for (int64_t i = at; i < to; i++)                       \
-                    y[i] = usual(a[i]);                                 \
-        }                                                               \
-    }                                                                   \
+#define TFD_UNARY_RARE(name, T, is_rare, usual, any)      \
+    static __attribute__((noinline)) void name##_any(     \
+        const T *a, T *y, int64_t begin, int64_t end)     \
+    {                                                     \
+        for (int64_t i = begin; i < end; i++)             \
+            y[i] = any(a[i]);                             \
+    }                                                     \
+    TFD_SIMD_LOOP(name)                                   \
+    {                                                     \
+        const struct tfd_row *r = arg;                    \
+        const T *a = r->a;                                \
+        T *y = r->y;                                      \
+                                                          \
+        for (int64_t at = begin, to; at < end; at = to) { \
+            int rare = 0;                                 \
+                                                          \
+            to = tfd_block_end(at, end, sizeof(T));       \
+            tfd_block_ahead(a + to, end - to, sizeof(T)); \
+            for (int64_t i = at; i < to; i++)             \
+                rare |= is_rare(a[i]);                    \
+            if (rare)                                     \
+                name##_any(a, y, at, to);                 \
+            else                                          \
+                for (int64_t i = at; i < to; i++)         \
+                    y[i] = usual(a[i]);                   \
+        }                                                 \
+    }                                                     \
     TFD_SIMD_CLONES_WIDE(name)
 
 /* name, C type, unsigned type to compute in without overflow being undefined;

@@ -17,7 +17,8 @@
 
 #define LENGTH_MAX 70 /* more than four vectors of 16 */
 #define ROOM 96
-#define LONG (3 * TFD_RARE_BLOCK + 5)
+#define BLOCK ((int)(TFD_BLOCK_SIZE / sizeof(float)))
+#define LONG (3 * BLOCK + 5)
 
 /* As many as make every pair of places in two vectors meet: a prime. */
 static const float values[] = {
@@ -138,9 +139,9 @@ static void test_rare_arguments_disturb_nobody(void **state)
                 a[i] = 0.37f * (float)(i + 1);
             loop(&row, 0, LONG);
             memcpy(usual, y, sizeof(usual));
-            a[TFD_RARE_BLOCK + 17] = rare[v];
+            a[BLOCK + 17] = rare[v];
             loop(&row, 0, LONG);
-            usual[TFD_RARE_BLOCK + 17] = alone(loop, rare[v], 0);
+            usual[BLOCK + 17] = alone(loop, rare[v], 0);
             for (int i = 0; i < LONG; i++)
                 assert_same(ops[op], LONG, i, y[i], usual[i]);
         }
