@@ -55,6 +55,16 @@ row("slice", "StridedSlice", {
     "columns ::2": lambda n: [x(n // 64, 64), [0, 0], [n // 64, 64], [1, 2]],
     "column": lambda n: [x(n // 7, 7), [0, 3], [n // 7, 4], [1, 1]]}, MOVED,
     bytes=lambda n, item: n * item)
+row("slice", "StridedSliceGrad", {
+    "rows": lambda n: [[n // 64, 64], [1, 0], [n // 64 - 1, 64], [1, 1],
+                       x(n // 64 - 2, 64)],
+    "::2": lambda n: [[n], [0], [n], [2], x(n - n // 2)],
+    "::-1": lambda n: [[n], [n - 1], [0], [-1], x(n - 1)],
+    "columns": lambda n: [[n // 64, 64], [0, 3], [n // 64, 35], [1, 1],
+                          x(n // 64, 32)],
+    "column": lambda n: [[n // 7, 7], [0, 3], [n // 7, 4], [1, 1],
+                         x(n // 7, 1)]}, MOVED,
+    bytes=lambda n, item: 2 * n * item)
 # Strings, by the same boxes.
 row("tile", "Tile", {
     "string": lambda n: [x(n // 256, 16), [4, 4]]}, STRING, limit=False,
