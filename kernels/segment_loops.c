@@ -258,7 +258,12 @@ typedef void short_fn(const struct tfd_segments *s, struct stretch *stretch);
 #define LOAD_4(V, x) (*(const V *)(x))
 #define SUM_OF(V, sum, rows) (sum)
 #define MEAN_OF(V, sum, rows) ((sum) / __builtin_convertvector(rows, V))
+/* Below 2^52 a number is what its bits add to those of 2^52 as a double; AVX2
+ * converts none of 64 bits. */
+#define WIDE_MEAN_OF(V, sum, rows) \
+    ((sum) / ((V)((rows) | 0x4330000000000000) - 0x1p52))
 #define COUNT_SUM_OF false
+#define COUNT_WIDE_MEAN_OF true
 #define COUNT_MEAN_OF true
 
 /* `count` stretches for so many steps.  A row of N elements is the beginning of
@@ -343,7 +348,7 @@ SHORT_IDS(max_INT32, int32_t, int32_t_4, int32_t_4, 1, MAX, SUM_OF)
 SHORT_2(sum_DOUBLE, double, double_2, int64_t_2, ADD, SUM_OF)
 SHORT_2(min_DOUBLE, double, double_2, int64_t_2, MIN, SUM_OF)
 SHORT_2(max_DOUBLE, double, double_2, int64_t_2, MAX, SUM_OF)
-SHORT_2(mean_DOUBLE, double, double_2, int64_t_2, ADD, MEAN_OF)
+SHORT_2(mean_DOUBLE, double, double_2, int64_t_2, ADD, WIDE_MEAN_OF)
 SHORT_IDS(sum_INT64, uint64_t, uint64_t_2, int64_t_2, 1, ADD, SUM_OF)
 SHORT_IDS(min_INT64, int64_t, int64_t_2, int64_t_2, 1, MIN, SUM_OF)
 SHORT_IDS(max_INT64, int64_t, int64_t_2, int64_t_2, 1, MAX, SUM_OF)
