@@ -106,6 +106,28 @@ SIGMOID(BFLOAT16, tfd_bfloat16, tfd_bfloat16_to_float, tfd_bfloat16_from_float,
 DEFINE_COMPLEX(COMPLEX64, 8, tfd_complex64, float, f)
 DEFINE_COMPLEX(COMPLEX128, 18, tfd_complex128, double, )
 
+/* e^z where e^re is a normal number and sin and cos of im are vectorised. */
+static inline int exp_is_rare(tfd_complex64 z)
+{
+    const uint32_t re = tfd_half_float_bits(z.re) & 0x7fffffffu;
+    const uint32_t im = tfd_half_float_bits(z.im) & 0x7fffffffu;
+
+    return (re > 0x42ae0000u) | (im >= 0x47800000u); /* 87, 65536 */
+}
+
+static inline __attribute__((always_inline)) tfd_complex64
+usual_exp(tfd_complex64 z)
+{
+    const float e = tfd_vector_exp(z.re);
+
+    return (tfd_complex64){e * tfd_vector_cos(z.im), e * tfd_vector_sin(z.im)};
+}
+
+static inline tfd_complex64 any_exp(tfd_complex64 z)
+{
+    return exp_is_rare(z) ? exp_COMPLEX64(z) : usual_exp(z);
+}
+
 /* ---- Loops --------------------------------------------------------------- */
 
 #define LOOP(function, LOOP_, name, T) \
@@ -151,7 +173,15 @@ TFD_UNARY_RARE(loop_cos_FLOAT, float, tfd_is_huge_angle, tfd_vector_cos,
 LOOPS_REAL(TFD_UNARY_SIMD, DOUBLE, double)
 LOOPS_REAL(TFD_UNARY_LOOP, HALF, tfd_half)
 LOOPS_REAL(TFD_UNARY_LOOP, BFLOAT16, tfd_bfloat16)
-LOOPS_ALL(TFD_UNARY_LOOP, COMPLEX64, tfd_complex64)
+#define LOOPS_COMPLEX(LOOP_, name, T) \
+    LOOP(sqrt, LOOP_, name, T)        \
+    LOOP(log, LOOP_, name, T)         \
+    LOOP(log1p, LOOP_, name, T)       \
+    LOOP(sigmoid, LOOP_, name, T)     \
+    LOOPS_OTHER(LOOP_, name, T)
+LOOPS_COMPLEX(TFD_UNARY_LOOP, COMPLEX64, tfd_complex64)
+TFD_UNARY_RARE(loop_exp_COMPLEX64, tfd_complex64, exp_is_rare, usual_exp,
+               any_exp)
 LOOPS_ALL(TFD_UNARY_LOOP, COMPLEX128, tfd_complex128)
 
 /* ---- Gradients ----------------------------------------------------------- */

@@ -4,9 +4,12 @@
  * stands, as one alone has; lengths around every number of lanes, begun at
  * every place in a vector, in place and beside.
  */
+#include "kernels/complex_math.h"
 #include "kernels/elementwise.h"
 #include "kernels/registry.h"
 
+#include <complex.h>
+#include <float.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -147,12 +150,64 @@ static void test_rare_arguments_disturb_nobody(void **state)
         }
 }
 
+static void assert_part(float got, float want)
+{
+    assert_true(isnan(want)
+                    ? isnan(got)
+                    : got == want || fabsf(got - want) <= 1e-6f * fabsf(want));
+}
+
+/* e^z beside the C library's in double: lengths around the vectors' lanes, and
+ * one rare argument in the second block. */
+static void test_complex_exponentials(void **state)
+{
+    static const tfd_complex64 rare[] = {
+        {0, 1},        {-3, 70000},      {88.5f, 2},     {200, 1},  {-200, 1},
+        {INFINITY, 0}, {-INFINITY, 2},   {INFINITY, 2},  {NAN, 0},  {0, NAN},
+        {1, INFINITY}, {-INFINITY, NAN}, {-0.0f, -0.0f}, {1, 1e30f}};
+    enum { BLOCK_OF = TFD_BLOCK_SIZE / sizeof(tfd_complex64) };
+    static tfd_complex64 z[3 * BLOCK_OF], e[3 * BLOCK_OF];
+    tfd_range_fn *loop = tfd_registry_loop("Exp", TFD_COMPLEX64);
+    struct tfd_row row = {z, NULL, e, 1, 0, NULL};
+
+    (void)state;
+    for (int n = 1; n < 3 * BLOCK_OF; n += n < 40 ? 1 : 97) {
+        const tfd_complex64 odd = rare[n % TFD_COUNT(rare)];
+
+        for (int i = 0; i < n; i++)
+            z[i] = (tfd_complex64){0.13f * (float)(i % 601 - 300),
+                                   0.37f * (float)(i % 997 - 500)};
+        if (n > BLOCK_OF + 17)
+            z[BLOCK_OF + 17] = odd;
+        memset(e, 0, sizeof(e));
+        loop(&row, 0, n);
+        for (int i = 0; i < n; i++) {
+            const double complex want =
+                cexp(tfd_complex128_native((tfd_complex128){z[i].re, z[i].im}));
+            const double size = isfinite(cabs(want)) ? cabs(want) : 1;
+
+            if (size > FLT_MAX || i == BLOCK_OF + 17)
+                continue;
+            assert_true(fabs((double)e[i].re - creal(want)) <= 1e-6 * size);
+            assert_true(fabs((double)e[i].im - cimag(want)) <= 1e-6 * size);
+        }
+        if (n > BLOCK_OF + 17) {
+            const float complex want = cexpf(tfd_complex64_native(odd));
+
+            assert_part(e[BLOCK_OF + 17].re, crealf(want));
+            assert_part(e[BLOCK_OF + 17].im, cimagf(want));
+        }
+        assert_true(e[n].re == 0 && e[n].im == 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_length_and_alignment),
         cmocka_unit_test(test_scalars_beside_vectors),
         cmocka_unit_test(test_rare_arguments_disturb_nobody),
+        cmocka_unit_test(test_complex_exponentials),
     };
 
     return cmocka_run_group_tests_name("vector loops", tests, NULL, NULL);
