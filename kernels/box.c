@@ -301,32 +301,38 @@ static void step(const struct plan *p, struct place *place)
     }
 }
 
-static struct tfd_box_nest nest_at(const struct plan *p,
-                                   const struct place *place)
+/* What n has of the rows and columns of which pieces are counted.  Nothing is
+ * written where it stays: whoever reads a nest at once by longer loads than it
+ * was written by waits for all that the nest before it has stored. */
+static void cut_nest(const struct plan *p, const struct place *place,
+                     struct tfd_box_nest *n)
 {
-    struct tfd_box_nest n = p->nest;
+    int64_t rows = n->rows, count = n->count;
 
     for (int i = 0; i < p->counters; i++) {
         const struct counter *c = &p->counter[i];
         const int64_t left = c->whole - place->at[i] * c->piece;
 
         if (c->cut == &p->nest.rows)
-            n.rows = left < c->piece ? left : c->piece;
+            rows = left < c->piece ? left : c->piece;
         else if (c->cut)
-            n.count = left < c->piece ? left : c->piece;
+            count = left < c->piece ? left : c->piece;
     }
-    return n;
+    if (rows != n->rows || count != n->count) {
+        n->rows = rows;
+        n->count = count;
+    }
 }
 
 static void copy_units(void *arg, int64_t begin, int64_t end)
 {
     const struct plan *p = arg;
+    struct tfd_box_nest n = p->nest;
     struct place place;
 
     seek(p, begin, &place);
     for (int64_t i = begin; i < end && !tfd_halted(); i++) {
-        const struct tfd_box_nest n = nest_at(p, &place);
-
+        cut_nest(p, &place, &n);
         p->loop(&n, p->to + place.to, p->from + place.from);
         step(p, &place);
     }
