@@ -5,8 +5,9 @@
  *     Lgamma Digamma Igamma Igammac Betainc Zeta Polygamma
  *     Atan2 NextAfter Xlogy Xlog1py Xdivy MulNoNan
  *
- * Special functions of floats are computed in double, what is narrower in
- * float.  Atan2, NextAfter, Xlogy and Xlog1py of floats are vectorised.
+ * Special functions of floats are computed in double, to fewer terms; what is
+ * narrower in float.  Atan2, NextAfter, Xlogy and Xlog1py of floats are
+ * vectorised.
  */
 #include "kernels/families.h"
 
@@ -37,18 +38,17 @@
 
 #define BY_DOUBLE1(function, name, T) \
     FUNCTION1(function, name, T, (T)tfd_special_##function((double)x))
-#define BY_DOUBLE2(function, name, T) \
-    FUNCTION2(function, name, T,      \
-              (T)tfd_special_##function((double)a, (double)b))
+#define SPECIAL_FLOAT(function) tfd_special_##function##_float
+#define SPECIAL_DOUBLE(function) tfd_special_##function
 
-#define DEFINE_FLOAT(name, T)                        \
-    BY_DOUBLE1(lgamma, name, T)                      \
-    BY_DOUBLE1(digamma, name, T)                     \
-    BY_DOUBLE2(igamma, name, T)                      \
-    BY_DOUBLE2(igammac, name, T)                     \
-    BY_DOUBLE2(zeta, name, T)                        \
-    BY_DOUBLE2(polygamma, name, T)                   \
-    FUNCTION2(xdivy, name, T, a == 0 ? (T)0 : a / b) \
+#define DEFINE_FLOAT(name, T)                                      \
+    BY_DOUBLE1(lgamma, name, T)                                    \
+    BY_DOUBLE1(digamma, name, T)                                   \
+    FUNCTION2(igamma, name, T, SPECIAL_##name(igamma)(a, b))       \
+    FUNCTION2(igammac, name, T, SPECIAL_##name(igammac)(a, b))     \
+    FUNCTION2(zeta, name, T, SPECIAL_##name(zeta)(a, b))           \
+    FUNCTION2(polygamma, name, T, SPECIAL_##name(polygamma)(a, b)) \
+    FUNCTION2(xdivy, name, T, a == 0 ? (T)0 : a / b)               \
     FUNCTION2(mul_no_nan, name, T, b == 0 ? (T)0 : a * b)
 
 DEFINE_FLOAT(FLOAT, float)
@@ -174,17 +174,16 @@ struct beta {
     void *y;
 };
 
-#define LOOP_BETA(name, number, T)                                         \
-    static void loop_betainc_##name(void *arg, int64_t begin, int64_t end) \
-    {                                                                      \
-        const struct beta *b = arg;                                        \
-        const T *a0 = b->in[0], *a1 = b->in[1], *a2 = b->in[2];            \
-        T *y = b->y;                                                       \
-                                                                           \
-        for (int64_t i = begin; i < end; i++)                              \
-            y[i] = (T)tfd_special_betainc((double)a0[i * b->step[0]],      \
-                                          (double)a1[i * b->step[1]],      \
-                                          (double)a2[i * b->step[2]]);     \
+#define LOOP_BETA(name, number, T)                                           \
+    static void loop_betainc_##name(void *arg, int64_t begin, int64_t end)   \
+    {                                                                        \
+        const struct beta *b = arg;                                          \
+        const T *a0 = b->in[0], *a1 = b->in[1], *a2 = b->in[2];              \
+        T *y = b->y;                                                         \
+                                                                             \
+        for (int64_t i = begin; i < end; i++)                                \
+            y[i] = SPECIAL_##name(betainc)(                                  \
+                a0[i * b->step[0]], a1[i * b->step[1]], a2[i * b->step[2]]); \
     }
 
 TFD_FLOAT_DTYPES(LOOP_BETA)

@@ -6,6 +6,9 @@
  *     TFD_SPECIAL            how a function is declared
  *     TFD_SPECIAL_LGAMMA(x)  log |gamma(x)|
  *
+ * Series and fractions of special_NAME_to() end where what is left out is about
+ * `epsilon` of the result; special_NAME() computes to DBL_EPSILON.
+ *
  * Threads: pure.
  */
 #ifndef TFD_KERNELS_SPECIAL_FORMULAS_H
@@ -62,11 +65,11 @@ TFD_SPECIAL double gamma_density(double a, double x)
 }
 
 /* Good for x below a. */
-TFD_SPECIAL double igamma_series(double a, double x)
+TFD_SPECIAL double igamma_series(double a, double x, double epsilon)
 {
     double term = 1, sum = 1;
 
-    for (int i = 1; i < TFD_SPECIAL_ITERATIONS_MAX && term > sum * DBL_EPSILON;
+    for (int i = 1; i < TFD_SPECIAL_ITERATIONS_MAX && term > sum * epsilon;
          i++) {
         term *= x / (a + i);
         sum += term;
@@ -75,7 +78,7 @@ TFD_SPECIAL double igamma_series(double a, double x)
 }
 
 /* Good for x above 1 and a. */
-TFD_SPECIAL double igammac_fraction(double a, double x)
+TFD_SPECIAL double igammac_fraction(double a, double x, double epsilon)
 {
     double b = x + 1 - a, c = 1 / TFD_SPECIAL_TINY, d = 1 / b, product = d;
 
@@ -89,13 +92,13 @@ TFD_SPECIAL double igammac_fraction(double a, double x)
         c = fabs(c) < TFD_SPECIAL_TINY ? TFD_SPECIAL_TINY : c;
         factor = d * c;
         product *= factor;
-        if (fabs(factor - 1) <= DBL_EPSILON)
+        if (fabs(factor - 1) <= epsilon)
             break;
     }
     return product * gamma_density(a, x);
 }
 
-TFD_SPECIAL double special_igamma(double a, double x)
+TFD_SPECIAL double special_igamma_to(double a, double x, double epsilon)
 {
     if (x == 0 && a >= 0)
         return 0;
@@ -105,10 +108,16 @@ TFD_SPECIAL double special_igamma(double a, double x)
         return 0;
     if (TFD_SPECIAL_IS_INF(x))
         return 1;
-    return x > 1 && x > a ? 1 - igammac_fraction(a, x) : igamma_series(a, x);
+    return x > 1 && x > a ? 1 - igammac_fraction(a, x, epsilon)
+                          : igamma_series(a, x, epsilon);
 }
 
-TFD_SPECIAL double special_igammac(double a, double x)
+TFD_SPECIAL double special_igamma(double a, double x)
+{
+    return special_igamma_to(a, x, DBL_EPSILON);
+}
+
+TFD_SPECIAL double special_igammac_to(double a, double x, double epsilon)
 {
     if (!(x >= 0) || !(a > 0))
         return TFD_SPECIAL_NAN;
@@ -116,7 +125,13 @@ TFD_SPECIAL double special_igammac(double a, double x)
         return 0;
     if (TFD_SPECIAL_IS_INF(a) || x == 0)
         return 1;
-    return x > 1 && x > a ? igammac_fraction(a, x) : 1 - igamma_series(a, x);
+    return x > 1 && x > a ? igammac_fraction(a, x, epsilon)
+                          : 1 - igamma_series(a, x, epsilon);
+}
+
+TFD_SPECIAL double special_igammac(double a, double x)
+{
+    return special_igammac_to(a, x, DBL_EPSILON);
 }
 
 /* ---- Incomplete beta function -------------------------------------------- */
@@ -127,7 +142,7 @@ TFD_SPECIAL double away_from_0(double x)
 }
 
 /* Good for x below (a + 1) / (a + b + 2). */
-TFD_SPECIAL double beta_fraction(double a, double b, double x)
+TFD_SPECIAL double beta_fraction(double a, double b, double x, double epsilon)
 {
     double c = 1, d = 1 / away_from_0(1 - (a + b) * x / (a + 1)), product = d;
 
@@ -144,13 +159,14 @@ TFD_SPECIAL double beta_fraction(double a, double b, double x)
         c = away_from_0(1 + odd / c);
         factor = d * c;
         product *= factor;
-        if (fabs(factor - 1) <= DBL_EPSILON)
+        if (fabs(factor - 1) <= epsilon)
             break;
     }
     return product;
 }
 
-TFD_SPECIAL double special_betainc(double a, double b, double x)
+TFD_SPECIAL double special_betainc_to(double a, double b, double x,
+                                      double epsilon)
 {
     double front;
 
@@ -162,17 +178,25 @@ TFD_SPECIAL double special_betainc(double a, double b, double x)
     front = exp(a * log(x) + b * log1p(-x) + TFD_SPECIAL_LGAMMA(a + b) -
                 TFD_SPECIAL_LGAMMA(a) - TFD_SPECIAL_LGAMMA(b));
     if (x < (a + 1) / (a + b + 2))
-        return front * beta_fraction(a, b, x) / a;
-    return 1 - front * beta_fraction(b, a, 1 - x) / b;
+        return front * beta_fraction(a, b, x, epsilon) / a;
+    return 1 - front * beta_fraction(b, a, 1 - x, epsilon) / b;
+}
+
+TFD_SPECIAL double special_betainc(double a, double b, double x)
+{
+    return special_betainc_to(a, b, x, DBL_EPSILON);
 }
 
 /* ---- Zeta and polygamma -------------------------------------------------- */
 
-/* Summed one by one; the rest is Euler and Maclaurin's. */
+/* Summed one by one; the rest is Euler and Maclaurin's.  Four terms are enough
+ * for a result to 1e-9. */
 #define TFD_SPECIAL_ZETA_TERMS 9
+#define TFD_SPECIAL_ZETA_FEW 4
+#define TFD_SPECIAL_ZETA_ROUGH 5e-10
 
 /* x > 1, q > 0 */
-TFD_SPECIAL double zeta_positive(double x, double q)
+TFD_SPECIAL double zeta_positive(double x, double q, double epsilon)
 {
     /* (2k)! / B(2k) */
     static const double divisor[] = {
@@ -187,11 +211,13 @@ TFD_SPECIAL double zeta_positive(double x, double q)
         5109094217170944000.0 / 43867,
         -802857662698291200000.0 / 174611,
     };
+    const int terms = epsilon < TFD_SPECIAL_ZETA_ROUGH ? TFD_SPECIAL_ZETA_TERMS
+                                                       : TFD_SPECIAL_ZETA_FEW;
     double sum = 0, rest, term, rising = 1, power;
 
-    for (int i = 0; i < TFD_SPECIAL_ZETA_TERMS; i++)
+    for (int i = 0; i < terms; i++)
         sum += pow(q + i, -x);
-    q += TFD_SPECIAL_ZETA_TERMS;
+    q += terms;
     power = pow(q, -x);
     rest = power * q / (x - 1) + power / 2;
     for (int i = 0; i < (int)(sizeof(divisor) / sizeof(divisor[0])); i++) {
@@ -199,7 +225,7 @@ TFD_SPECIAL double zeta_positive(double x, double q)
         power /= i == 0 ? q : q * q;
         term = rising * power / divisor[i];
         rest += term;
-        if (fabs(term) <= DBL_EPSILON * rest)
+        if (fabs(term) <= epsilon * rest)
             break;
     }
     return sum + rest;
@@ -207,16 +233,17 @@ TFD_SPECIAL double zeta_positive(double x, double q)
 
 /* q < 0: what lies below 0 is a sum like the one above, backwards, which ends
  * at the first term. */
-TFD_SPECIAL double zeta_negative(double x, double q)
+TFD_SPECIAL double zeta_negative(double x, double q, double epsilon)
 {
     double above = q - floor(q), below = 1 - above;
-    double backwards = zeta_positive(x, below) - zeta_positive(x, 1 - q);
+    double backwards =
+        zeta_positive(x, below, epsilon) - zeta_positive(x, 1 - q, epsilon);
 
-    return zeta_positive(x, above) +
+    return zeta_positive(x, above, epsilon) +
            (fmod(x, 2.0) == 0 ? backwards : -backwards);
 }
 
-TFD_SPECIAL double special_zeta(double x, double q)
+TFD_SPECIAL double special_zeta_to(double x, double q, double epsilon)
 {
     if (x == 1)
         return TFD_SPECIAL_INFINITY;
@@ -225,13 +252,18 @@ TFD_SPECIAL double special_zeta(double x, double q)
     if (q > 0)
         return TFD_SPECIAL_IS_INF(x) || TFD_SPECIAL_IS_INF(q)
                    ? q < 1 ? TFD_SPECIAL_INFINITY : q == 1
-                   : zeta_positive(x, q);
+                   : zeta_positive(x, q, epsilon);
     if (q == floor(q))
         return fmod(x, 2.0) == 0 ? TFD_SPECIAL_INFINITY : TFD_SPECIAL_NAN;
-    return x == floor(x) ? zeta_negative(x, q) : TFD_SPECIAL_NAN;
+    return x == floor(x) ? zeta_negative(x, q, epsilon) : TFD_SPECIAL_NAN;
 }
 
-TFD_SPECIAL double special_polygamma(double n, double x)
+TFD_SPECIAL double special_zeta(double x, double q)
+{
+    return special_zeta_to(x, q, DBL_EPSILON);
+}
+
+TFD_SPECIAL double special_polygamma_to(double n, double x, double epsilon)
 {
     double size;
 
@@ -239,8 +271,13 @@ TFD_SPECIAL double special_polygamma(double n, double x)
         return TFD_SPECIAL_NAN;
     if (n == 0)
         return special_digamma(x);
-    size = exp(TFD_SPECIAL_LGAMMA(n + 1)) * special_zeta(n + 1, x);
+    size = exp(TFD_SPECIAL_LGAMMA(n + 1)) * special_zeta_to(n + 1, x, epsilon);
     return fmod(n, 2.0) == 0 ? -size : size;
+}
+
+TFD_SPECIAL double special_polygamma(double n, double x)
+{
+    return special_polygamma_to(n, x, DBL_EPSILON);
 }
 
 #endif

@@ -47,3 +47,21 @@ double tfd_special_betainc(double a, double b, double x)
 {
     return special_betainc(a, b, x);
 }
+
+#define FLOAT_TO 0x1p-30
+
+#define OF_FLOATS(name)                                                    \
+    float tfd_special_##name##_float(float a, float x)                     \
+    {                                                                      \
+        return (float)special_##name##_to((double)a, (double)x, FLOAT_TO); \
+    }
+
+OF_FLOATS(igamma)
+OF_FLOATS(igammac)
+OF_FLOATS(zeta)
+OF_FLOATS(polygamma)
+
+float tfd_special_betainc_float(float a, float b, float x)
+{
+    return (float)special_betainc_to((double)a, (double)b, (double)x, FLOAT_TO);
+}

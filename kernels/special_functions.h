@@ -25,4 +25,11 @@ double tfd_special_betainc(double a, double b, double x);
 double tfd_special_zeta(double x, double q);
 double tfd_special_polygamma(double n, double x);
 
+/* The same for floats, to some 1e-9 before they are rounded. */
+float tfd_special_igamma_float(float a, float x);
+float tfd_special_igammac_float(float a, float x);
+float tfd_special_betainc_float(float a, float b, float x);
+float tfd_special_zeta_float(float x, float q);
+float tfd_special_polygamma_float(float n, float x);
+
 #endif

@@ -4,6 +4,7 @@
  */
 #include "kernels/special_functions.h"
 
+#include <float.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -61,6 +62,51 @@ static void test_identities(void **state)
                         n, q);
 }
 
+/* Rounding to a float is half of 2^-23 of it. */
+static void expect_rounded(float got, double want, const char *what, double a,
+                           double b)
+{
+    const double half = fabs(want) * 0x1p-24 + 0x1p-150;
+
+    if (fabs(want) <= (double)FLT_MAX &&
+        !(fabs((double)got - want) <= half + 4e-9 * fabs(want)))
+        fail_msg("%s at %.9g, %.9g: %.9g, not %.17g", what, a, b, (double)got,
+                 want);
+}
+
+static void test_floats_are_rounded_doubles(void **state)
+{
+    (void)state;
+    for (float a = 0.3f; a < 60; a *= 1.13f)
+        for (float x = 0.01f; x < 90; x *= 1.11f) {
+            const double e = (double)a, y = (double)x;
+
+            expect_rounded(tfd_special_igamma_float(a, x),
+                           tfd_special_igamma(e, y), "igamma", e, y);
+            expect_rounded(tfd_special_igammac_float(a, x),
+                           tfd_special_igammac(e, y), "igammac", e, y);
+            expect_rounded(tfd_special_zeta_float(a + 1, x),
+                           tfd_special_zeta((double)(a + 1), y), "zeta", e, y);
+            expect_rounded(tfd_special_polygamma_float(floorf(a) + 1, x),
+                           tfd_special_polygamma(floor(e) + 1, y), "polygamma",
+                           e, y);
+            expect_rounded(tfd_special_betainc_float(a, x, 0.37f),
+                           tfd_special_betainc(e, y, (double)0.37f), "betainc",
+                           e, y);
+        }
+    for (float q = -0.25f; q > -40; q -= 1)
+        for (int n = 2; n < 6; n++)
+            expect_near((double)tfd_special_zeta_float((float)n, q),
+                        tfd_special_zeta(n, (double)q), 1e-7, "zeta", n,
+                        (double)q);
+    assert_true(isnan(tfd_special_zeta_float(3, -2)));
+    assert_true(isinf(tfd_special_zeta_float(2, -2)));
+    assert_true(isnan(tfd_special_igamma_float(-1, 1)));
+    assert_true(isnan(tfd_special_igammac_float(1, -1)));
+    assert_true(isnan(tfd_special_betainc_float(1, 1, 1.5f)));
+    assert_true(isnan(tfd_special_polygamma_float(0.5f, 1)));
+}
+
 /* A loop that summed up to 0 would take years. */
 static void test_hostile_arguments_end(void **state)
 {
@@ -95,6 +141,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values_of_tables),
         cmocka_unit_test(test_identities),
+        cmocka_unit_test(test_floats_are_rounded_doubles),
         cmocka_unit_test(test_hostile_arguments_end),
     };
 
