@@ -54,6 +54,39 @@ enum tfd_code tfd_place_zeros(const struct tfd_kctx *k, enum tfd_dtype dtype,
     return rc;
 }
 
+/* ---- Copies -------------------------------------------------------------- */
+
+struct copying {
+    enum tfd_dtype dtype;
+    void *to;
+    const void *from;
+};
+
+static void copy_range(void *arg, int64_t begin, int64_t end)
+{
+    const struct copying *c = arg;
+
+    /* Numbers: no copy of them fails. */
+    (void)!tfd_elements_copy(c->dtype, tfd_element_at(c->to, c->dtype, begin),
+                             tfd_element_of(c->from, c->dtype, begin),
+                             end - begin, NULL);
+}
+
+/* In host memory; large ones by several threads. */
+static enum tfd_code copy_here(const struct tfd_kctx *k, enum tfd_dtype dtype,
+                               void *to, const void *from, int64_t count,
+                               struct tfd_status *st)
+{
+    struct copying c = {dtype, to, from};
+    struct tfd_kctx own = {.rt = k->rt}; /* all that sharing asks for */
+
+    if (!tfd_dtype_is_pod(dtype))
+        return tfd_elements_copy(dtype, to, from, count, st);
+    tfd_kctx_parallel_bytes(&own, count, 2 * (int)tfd_dtype_size(dtype),
+                            copy_range, &c);
+    return TFD_OK;
+}
+
 enum tfd_code tfd_place_copy(const struct tfd_kctx *k, enum tfd_dtype dtype,
                              void *to, const void *from, int64_t count,
                              struct tfd_status *st)
@@ -62,7 +95,7 @@ enum tfd_code tfd_place_copy(const struct tfd_kctx *k, enum tfd_dtype dtype,
     size_t size;
 
     if (!m || count <= 0)
-        return tfd_elements_copy(dtype, to, from, count, st);
+        return copy_here(k, dtype, to, from, count, st);
     size = (size_t)count * tfd_dtype_size(dtype);
     return m->copy_runs(m, k->stream, to, size, from, size, size, 1, st);
 }
