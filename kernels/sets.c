@@ -7,6 +7,7 @@
  * repetitions.  An operation is then one pass over two such lists.  Work and
  * memory depend on what is there, never on the dense shape.
  */
+#include "common/alloc.h"
 #include "common/halt.h"
 #include "kernels/check.h"
 #include "kernels/element.h"
@@ -14,7 +15,6 @@
 #include "kernels/pairs.h"
 #include "kernels/merge_sort.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -29,6 +29,7 @@ struct member {
 
 struct members {
     struct member *list;
+    struct tfd_buffer *memory; /* of the list */
     int64_t count;
     struct tfd_shape groups; /* the shape without its last dimension */
 };
@@ -57,6 +58,7 @@ static void read_value(const struct tfd_tensor *t, struct member *m)
 {
     const struct tfd_tstring *s = tfd_tensor_data(t);
 
+    m->number = 0;
     m->text = TFD_STR_EMPTY;
     if (t->dtype == TFD_STRING)
         m->text = tfd_tstring_view(&s[m->at]);
@@ -66,12 +68,16 @@ static void read_value(const struct tfd_tensor *t, struct member *m)
 static enum tfd_code make_list(struct members *m, int64_t count,
                                struct tfd_status *st)
 {
+    const size_t size = sizeof(*m->list);
+
     m->count = count;
-    m->list = calloc(count ? (size_t)count : 1, sizeof(*m->list));
-    if (m->list)
-        return TFD_OK;
-    return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
-                    "no memory for %lld members of sets", (long long)count);
+    if ((size_t)count < SIZE_MAX / size)
+        m->memory = tfd_buffer_new((size_t)count * size);
+    if (!m->memory)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "no memory for %lld members of sets", (long long)count);
+    m->list = m->memory->data;
+    return TFD_OK;
 }
 
 /* ---- Sorting ------------------------------------------------------------- */
@@ -114,22 +120,31 @@ static bool groups_are_short(const struct members *m)
     return true;
 }
 
-static enum tfd_code sort_list(struct tfd_kctx *k, struct members *m,
-                               bool numbers, struct tfd_status *st)
+/* Those groups that begin among some members. */
+static void sort_groups(void *arg, int64_t begin, int64_t end)
 {
+    const struct members *m = arg;
     struct tfd_pair keys[2 * GROUP_MAX];
-    int64_t n;
+    int64_t i = begin, n;
 
-    if (!numbers || !groups_are_short(m))
-        return tfd_merge_sort(k, m->list, m->count, sizeof(*m->list), by_group,
-                              st);
-    for (int64_t i = 0; i < m->count; i += n) {
-        if (tfd_halted())
-            return tfd_halt_fail(st);
+    while (i > 0 && i < end && m->list[i].group == m->list[i - 1].group)
+        i++;
+    for (; i < end && !tfd_halted(); i += n) {
         n = group_size(m, i);
         sort_group(m->list + i, n, keys);
     }
-    return TFD_OK;
+}
+
+#define SORT_NS 20 /* a member */
+
+static enum tfd_code sort_list(struct tfd_kctx *k, struct members *m,
+                               bool numbers, struct tfd_status *st)
+{
+    if (!numbers || !groups_are_short(m))
+        return tfd_merge_sort(k, m->list, m->count, sizeof(*m->list), by_group,
+                              st);
+    tfd_kctx_parallel(k, m->count, SORT_NS, sort_groups, m);
+    return tfd_halted() ? tfd_halt_fail(st) : TFD_OK;
 }
 
 /* Sorts the list; of members that are equal one is kept. */
@@ -338,7 +353,7 @@ static enum tfd_code size_compute(struct tfd_kctx *k, struct tfd_status *st)
     struct members m = {0};
     enum tfd_code rc = size_of_sets(k, &m, st);
 
-    free(m.list);
+    tfd_buffer_unref(m.memory);
     return rc;
 }
 
@@ -390,15 +405,18 @@ struct pair {
     const struct tfd_tensor *a_values, *b_values;
     /* The result: a member of a or b each. */
     const struct member **kept;
-    const struct tfd_tensor **from;
+    struct tfd_buffer *memory; /* of kept */
     int64_t count, largest;
 };
 
-static void keep(struct pair *p, const struct member *m,
-                 const struct tfd_tensor *from)
+/* Where the value of a member that is kept lies. */
+static const void *value_of(const struct pair *p, const struct member *m)
 {
-    p->kept[p->count] = m;
-    p->from[p->count++] = from;
+    const struct tfd_tensor *t = m >= p->a.list && m < p->a.list + p->a.count
+                                     ? p->a_values
+                                     : p->b_values;
+
+    return tfd_element_of(tfd_tensor_data(t), t->dtype, m->at);
 }
 
 static void combine(struct pair *p, const struct operation *o)
@@ -411,7 +429,7 @@ static void combine(struct pair *p, const struct operation *o)
         int order = !a ? 1 : !b ? -1 : by_group(a, b);
 
         if (order == 0 ? o->both : order < 0 ? o->first : o->second)
-            keep(p, order > 0 ? b : a, order > 0 ? p->b_values : p->a_values);
+            p->kept[p->count++] = order > 0 ? b : a;
         i += order <= 0;
         j += order >= 0;
     }
@@ -453,8 +471,7 @@ static enum tfd_code put_result(struct tfd_kctx *k, struct pair *p,
     for (int64_t i = 0; i < p->count; i++)
         TFD_TRY(tfd_elements_copy(
             dtype, tfd_element_at(tfd_tensor_data(&k->out[1]), dtype, i),
-            tfd_element_of(tfd_tensor_data(p->from[i]), dtype, p->kept[i]->at),
-            1, st));
+            value_of(p, p->kept[i]), 1, st));
     shape = tfd_tensor_data(&k->out[2]);
     memcpy(shape, groups->dim, (size_t)groups->rank * sizeof(*shape));
     shape[groups->rank] = p->largest;
@@ -471,21 +488,20 @@ static enum tfd_code operate(struct tfd_kctx *k, struct pair *p,
         return tfd_fail(st, TFD_INVALID_ARGUMENT, "Mismatched shapes %s vs %s",
                         tfd_shape_text(&p->a.groups, a),
                         tfd_shape_text(&p->b.groups, b));
-    p->kept = calloc(most ? most : 1, sizeof(*p->kept));
-    p->from = calloc(most ? most : 1, sizeof(*p->from));
-    if (!p->kept || !p->from)
+    p->memory = tfd_buffer_new(most * sizeof(*p->kept));
+    if (!p->memory)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "no memory for %zu members of sets", most);
+    p->kept = p->memory->data;
     combine(p, ((const struct state *)k->state)->operation);
     return put_result(k, p, st);
 }
 
 static void pair_deinit(struct pair *p)
 {
-    free(p->a.list);
-    free(p->b.list);
-    free((void *)p->kept);
-    free((void *)p->from);
+    tfd_buffer_unref(p->a.memory);
+    tfd_buffer_unref(p->b.memory);
+    tfd_buffer_unref(p->memory);
 }
 
 /* A dense set is one input, a sparse one three. */
