@@ -262,6 +262,23 @@ typedef void short_fn(const struct tfd_segments *s, struct stretch *stretch);
  * converts none of 64 bits. */
 #define WIDE_MEAN_OF(V, sum, rows) \
     ((sum) / ((V)((rows) | 0x4330000000000000) - 0x1p52))
+/* Of one number each.  A double's quotient of numbers below 2^52, of which the
+ * lower is below 2^31, never reaches the whole number above it; processors have
+ * it long before that of integers. */
+static inline int64_t quotient(int64_t sum, int64_t rows)
+{
+    const int64_t far = INT64_C(1) << 52;
+
+    if (sum > -far && sum < far)
+        return (int64_t)((double)sum / (double)rows);
+    return sum / rows;
+}
+#define INT32_MEAN_OF(V, sum, rows) \
+    ((V){(uint32_t)quotient((int32_t)(sum)[0], (rows)[0])})
+#define INT64_MEAN_OF(V, sum, rows) \
+    ((V){(uint64_t)quotient((int64_t)(sum)[0], (rows)[0])})
+#define COUNT_INT32_MEAN_OF true
+#define COUNT_INT64_MEAN_OF true
 #define COUNT_SUM_OF false
 #define COUNT_WIDE_MEAN_OF true
 #define COUNT_MEAN_OF true
@@ -345,6 +362,7 @@ SHORT_4(mean_FLOAT, float, float_4, int32_t_4, ADD, MEAN_OF)
 SHORT_IDS(sum_INT32, uint32_t, uint32_t_4, int32_t_4, 1, ADD, SUM_OF)
 SHORT_IDS(min_INT32, int32_t, int32_t_4, int32_t_4, 1, MIN, SUM_OF)
 SHORT_IDS(max_INT32, int32_t, int32_t_4, int32_t_4, 1, MAX, SUM_OF)
+SHORT_IDS(mean_INT32, uint32_t, uint32_t_4, int32_t_4, 1, ADD, INT32_MEAN_OF)
 SHORT_2(sum_DOUBLE, double, double_2, int64_t_2, ADD, SUM_OF)
 SHORT_2(min_DOUBLE, double, double_2, int64_t_2, MIN, SUM_OF)
 SHORT_2(max_DOUBLE, double, double_2, int64_t_2, MAX, SUM_OF)
@@ -352,6 +370,7 @@ SHORT_2(mean_DOUBLE, double, double_2, int64_t_2, ADD, WIDE_MEAN_OF)
 SHORT_IDS(sum_INT64, uint64_t, uint64_t_2, int64_t_2, 1, ADD, SUM_OF)
 SHORT_IDS(min_INT64, int64_t, int64_t_2, int64_t_2, 1, MIN, SUM_OF)
 SHORT_IDS(max_INT64, int64_t, int64_t_2, int64_t_2, 1, MAX, SUM_OF)
+SHORT_IDS(mean_INT64, uint64_t, uint64_t_2, int64_t_2, 1, ADD, INT64_MEAN_OF)
 
 #define SHORT_MAX 4 /* elements of a row */
 
@@ -384,7 +403,9 @@ static short_fn *const shorts[FOLD_COUNT][TFD_DTYPE_END][SHORT_MAX][2] = {
                          [TFD_DOUBLE] = SHORT_ROWS_2(max_DOUBLE),
                          [TFD_INT64] = {SHORT_ROW(max_INT64, 1)}},
     [TFD_SEGMENT_MEAN] = {[TFD_FLOAT] = SHORT_ROWS_4(mean_FLOAT),
-                          [TFD_DOUBLE] = SHORT_ROWS_2(mean_DOUBLE)},
+                          [TFD_INT32] = {SHORT_ROW(mean_INT32, 1)},
+                          [TFD_DOUBLE] = SHORT_ROWS_2(mean_DOUBLE),
+                          [TFD_INT64] = {SHORT_ROW(mean_INT64, 1)}},
 };
 
 /* NULL: a segment at a time. */
