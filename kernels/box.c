@@ -106,18 +106,40 @@ static void order(struct tfd_box *b)
 
 /* ---- Plans --------------------------------------------------------------- */
 
+static int64_t bytes_of(const struct tfd_box *b)
+{
+    int64_t bytes = b->size;
+
+    for (int d = 0; d < b->rank; d++)
+        bytes *= b->dim[d];
+    return bytes;
+}
+
+/* Whether it is worth turning squares of this dimension and the last.  Of two
+ * elements of 8 bytes a vector is soon made, so where few of them are in a row
+ * that is the loop's own, elements go one by one; but not what comes from
+ * afar, as blocks are asked for ahead. */
+static bool makes_squares(const struct tfd_box *b, int d)
+{
+    const int last = b->rank - 1;
+    int64_t least = tfd_box_turn_least(b->size);
+
+    if (b->size == 8 && d == last - 1 && bytes_of(b) < FAR_SIZE)
+        least = 8;
+    return b->dim[d] >= least && b->dim[last] >= least;
+}
+
 /* The dimension along which elements to be read lie one after the other, if
  * it is not the last, and both make squares. */
 static int turned_with(const struct tfd_box *b)
 {
-    const int64_t least = tfd_box_turn_least(b->size);
     const int last = b->rank - 1;
 
     if (b->to[last] != b->size || b->from[last] == b->size ||
-        b->from[last] == 0 || b->dim[last] < least)
+        b->from[last] == 0)
         return -1;
     for (int d = 0; d < last; d++)
-        if (b->from[d] == b->size && b->dim[d] >= least)
+        if (b->from[d] == b->size && makes_squares(b, d))
             return d;
     return -1;
 }
@@ -218,15 +240,6 @@ static void make_counters(struct plan *p)
         count_columns(p);
     if (p->turns)
         count_rows(p);
-}
-
-static int64_t bytes_of(const struct tfd_box *b)
-{
-    int64_t bytes = b->size;
-
-    for (int d = 0; d < b->rank; d++)
-        bytes *= b->dim[d];
-    return bytes;
 }
 
 static void make_plan(struct plan *p, const struct tfd_box *box, void *to,

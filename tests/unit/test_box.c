@@ -217,12 +217,31 @@ static void test_halted(void **state)
     assert_memory_equal(there, expected, ROOM);
 }
 
+/* Matrices of few columns, and of few rows, some behind one another: around
+ * the least that is turned by squares. */
+static void test_few_columns(void **state)
+{
+    static const int64_t longs[] = {1, 2, 7, 8, 9, 33, 500};
+
+    (void)state;
+    for (int64_t w = 1; w < 18; w++)
+        for (int i = 0; i < (int)(sizeof(longs) / sizeof(longs[0])); i++) {
+            const int64_t n = longs[i];
+
+            check((struct box){2, 0, {w, n}, {n, 1}, {1, w}});
+            check((struct box){2, 0, {n, w}, {w, 1}, {1, n}});
+            check((struct box){3, 0, {3, w, n}, {w * n, n, 1}, {w * n, 1, w}});
+            check((struct box){3, 0, {n, 3, w}, {w * 3, w, 1}, {1, w * n, n}});
+        }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing),    cmocka_unit_test(test_runs),
-        cmocka_unit_test(test_elements),   cmocka_unit_test(test_copies),
-        cmocka_unit_test(test_transposes), cmocka_unit_test(test_halted),
+        cmocka_unit_test(test_nothing),     cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_elements),    cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_transposes),  cmocka_unit_test(test_halted),
+        cmocka_unit_test(test_few_columns),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
