@@ -16,6 +16,7 @@
 #include "kernels/check.h"
 #include "kernels/element.h"
 #include "kernels/families.h"
+#include "kernels/gemm.h"
 #include "kernels/linalg.h"
 #include "kernels/linalg_loops.h"
 #include "kernels/linalg_triangular.h"
@@ -343,9 +344,16 @@ static enum tfd_code prepare(const struct tfd_prepare *p,
                              struct tfd_linalg_state *a, const char *flag,
                              const char *vectors, struct tfd_status *st)
 {
+    tfd_gemm_init();
     if (vectors)
         TFD_TRY(tfd_node_bool(p->node, vectors, &a->vectors, st));
     return flag ? tfd_node_bool(p->node, flag, &a->flag, st) : TFD_OK;
+}
+
+static enum tfd_code plain_prepare(const struct tfd_prepare *p, void *state,
+                                   struct tfd_status *st)
+{
+    return prepare(p, state, NULL, NULL, st);
 }
 
 enum tfd_code tfd_linalg_qr_prepare(const struct tfd_prepare *p, void *state,
@@ -559,16 +567,17 @@ static const struct tfd_opdef ops[] = {
 
 #define KERNELS(type)                                                          \
     KERNEL("Qr", type, qr_compute, STATE(tfd_linalg_qr_prepare)),              \
-        KERNEL("Cholesky", type, cholesky_compute, .state_size = 0),           \
+        KERNEL("Cholesky", type, cholesky_compute, .prepare = plain_prepare),  \
         KERNEL("MatrixInverse", type, inverse_compute,                         \
                STATE(adjoint_prepare)),                                        \
         KERNEL("MatrixSolve", type, solve_compute, STATE(adjoint_prepare)),    \
         KERNEL("MatrixTriangularSolve", type, tfd_linalg_triangular_compute,   \
                .prepare = tfd_linalg_triangular_prepare,                       \
                .state_size = TFD_LINALG_TRIANGULAR_STATE),                     \
-        KERNEL("MatrixDeterminant", type, det_compute, .state_size = 0),       \
+        KERNEL("MatrixDeterminant", type, det_compute,                         \
+               .prepare = plain_prepare),                                      \
         KERNEL("LogMatrixDeterminant", type, log_det_compute,                  \
-               .state_size = 0),                                               \
+               .prepare = plain_prepare),                                      \
         KERNEL("SelfAdjointEigV2", type, eigen_compute, STATE(eigen_prepare)), \
         KERNEL("Svd", type, svd_compute, STATE(svd_prepare))
 

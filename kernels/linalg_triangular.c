@@ -4,6 +4,8 @@
  */
 #include "kernels/linalg_triangular.h"
 
+#include "kernels/gemm.h"
+
 #include <cblas.h>
 #include <math.h>
 #include <string.h>
@@ -168,6 +170,7 @@ enum tfd_code tfd_linalg_triangular_prepare(const struct tfd_prepare *p,
 {
     struct state *s = state;
 
+    tfd_gemm_init();
     TFD_TRY(tfd_node_bool(p->node, "lower", &s->lower, st));
     return tfd_node_bool(p->node, "adjoint", &s->adjoint, st);
 }
