@@ -22,6 +22,7 @@
 /* Rows that are written later are asked for meanwhile: they often have gaps,
  * which no processor foresees.  A row that is not there is no harm. */
 #define ROWS_AHEAD 12
+#define AHEAD_MAX 256 /* bytes of a row that are all asked for */
 #define LINE_SIZE 64
 
 /* Of `times` to 2 * `times` items of a type: so many from the first byte on,
@@ -32,13 +33,16 @@
     {                                                                        \
         const ptrdiff_t size = (ptrdiff_t)sizeof(type), half = (times)*size; \
         const ptrdiff_t end = n->count - half;                               \
+        const ptrdiff_t ahead = half < 32               ? 0                  \
+                                : n->count <= AHEAD_MAX ? n->count           \
+                                                        : half;              \
                                                                              \
         for (int64_t o = 0; o < n->rows; o++) {                              \
             const char *x = from + o * n->row_from;                          \
             char *y = to + o * n->row_to;                                    \
             type head[times], tail[times];                                   \
                                                                              \
-            for (ptrdiff_t i = 0; half >= 32 && i < half; i += LINE_SIZE)    \
+            for (ptrdiff_t i = 0; i < ahead; i += LINE_SIZE)                 \
                 __builtin_prefetch(y + ROWS_AHEAD * n->row_to + i, 1);       \
             for (int i = 0; i < (times); i++) {                              \
                 head[i] = OF(type, x, i * size);                             \
