@@ -325,10 +325,18 @@ static enum tfd_code cast_prepare(const struct tfd_prepare *p, void *state,
     return TFD_OK;
 }
 
+/* Of the sources whose loops have copies for wide vectors. */
+static bool is_as_quick_as_memory(enum tfd_dtype from)
+{
+    return from == TFD_FLOAT || from == TFD_DOUBLE || from == TFD_INT32;
+}
+
 static enum tfd_code cast_cpu(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct cast_state *s = k->state;
-    const struct tfd_elementwise e = {s->to, 1, NULL, s->loop};
+    const int cost =
+        is_as_quick_as_memory(k->in[0].dtype) ? TFD_COST_MEMORY : 1;
+    const struct tfd_elementwise e = {s->to, cost, NULL, s->loop};
     const struct tfd_shape shape = k->in[0].shape;
 
     if (s->loop)
