@@ -36,14 +36,12 @@
         return expression;                       \
     }
 
-#define BY_DOUBLE1(function, name, T) \
-    FUNCTION1(function, name, T, (T)tfd_special_##function((double)x))
 #define SPECIAL_FLOAT(function) tfd_special_##function##_float
 #define SPECIAL_DOUBLE(function) tfd_special_##function
 
 #define DEFINE_FLOAT(name, T)                                      \
-    BY_DOUBLE1(lgamma, name, T)                                    \
-    BY_DOUBLE1(digamma, name, T)                                   \
+    FUNCTION1(lgamma, name, T, SPECIAL_##name(lgamma)(x))          \
+    FUNCTION1(digamma, name, T, SPECIAL_##name(digamma)(x))        \
     FUNCTION2(igamma, name, T, SPECIAL_##name(igamma)(a, b))       \
     FUNCTION2(igammac, name, T, SPECIAL_##name(igammac)(a, b))     \
     FUNCTION2(zeta, name, T, SPECIAL_##name(zeta)(a, b))           \

@@ -26,19 +26,20 @@
 
 /* ---- Digamma ------------------------------------------------------------- */
 
-/* From here on the asymptotic series is exact. */
+/* From here on the asymptotic series is exact; and to 1e-9. */
 #define TFD_SPECIAL_DIGAMMA_LARGE 10
+#define TFD_SPECIAL_DIGAMMA_ROUGH 4
 
 /* x > 0: up to a large number by the recurrence, then
  * log(x) - 1 / 2x - sum of B(2k) / (2k x^2k). */
-TFD_SPECIAL double digamma_positive(double x)
+TFD_SPECIAL double digamma_positive(double x, int large)
 {
     static const double factor[] = {1.0 / 12,   -1.0 / 120, 1.0 / 252,
                                     -1.0 / 240, 1.0 / 132,  -691.0 / 32760,
                                     1.0 / 12};
     double below = 0, sum = 0, inverse;
 
-    for (; x < TFD_SPECIAL_DIGAMMA_LARGE; x++)
+    for (; x < large; x++)
         below += 1 / x;
     inverse = 1 / (x * x);
     for (int i = (int)(sizeof(factor) / sizeof(factor[0])) - 1; i >= 0; i--)
@@ -46,14 +47,19 @@ TFD_SPECIAL double digamma_positive(double x)
     return log(x) - 0.5 / x - sum - below;
 }
 
-TFD_SPECIAL double special_digamma(double x)
+TFD_SPECIAL double special_digamma_from(double x, int large)
 {
     if (x > 0)
-        return digamma_positive(x);
+        return digamma_positive(x, large);
     if (!(x > floor(x))) /* a pole, or no number */
         return TFD_SPECIAL_NAN;
-    return digamma_positive(1 - x) -
+    return digamma_positive(1 - x, large) -
            TFD_SPECIAL_PI / tan(TFD_SPECIAL_PI * (x - rint(x)));
+}
+
+TFD_SPECIAL double special_digamma(double x)
+{
+    return special_digamma_from(x, TFD_SPECIAL_DIGAMMA_LARGE);
 }
 
 /* ---- Incomplete gamma functions ------------------------------------------ */

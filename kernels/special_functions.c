@@ -61,6 +61,18 @@ OF_FLOATS(igammac)
 OF_FLOATS(zeta)
 OF_FLOATS(polygamma)
 
+float tfd_special_lgamma_float(float x)
+{
+    int sign;
+
+    return lgammaf_r(x, &sign);
+}
+
+float tfd_special_digamma_float(float x)
+{
+    return (float)special_digamma_from((double)x, TFD_SPECIAL_DIGAMMA_ROUGH);
+}
+
 float tfd_special_betainc_float(float a, float b, float x)
 {
     return (float)special_betainc_to((double)a, (double)b, (double)x, FLOAT_TO);

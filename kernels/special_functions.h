@@ -25,7 +25,10 @@ double tfd_special_betainc(double a, double b, double x);
 double tfd_special_zeta(double x, double q);
 double tfd_special_polygamma(double n, double x);
 
-/* The same for floats, to some 1e-9 before they are rounded. */
+/* The same for floats, to some 1e-9 before they are rounded; lgamma is the C
+ * library's of a float, which TensorFlow calls, too. */
+float tfd_special_lgamma_float(float x);
+float tfd_special_digamma_float(float x);
 float tfd_special_igamma_float(float a, float x);
 float tfd_special_igammac_float(float a, float x);
 float tfd_special_betainc_float(float a, float b, float x);

@@ -81,6 +81,10 @@ static void test_floats_are_rounded_doubles(void **state)
         for (float x = 0.01f; x < 90; x *= 1.11f) {
             const double e = (double)a, y = (double)x;
 
+            expect_rounded(tfd_special_digamma_float(x), tfd_special_digamma(y),
+                           "digamma", y, 0);
+            expect_near((double)tfd_special_lgamma_float(x),
+                        tfd_special_lgamma(y), 3e-7, "lgamma", y, 0);
             expect_rounded(tfd_special_igamma_float(a, x),
                            tfd_special_igamma(e, y), "igamma", e, y);
             expect_rounded(tfd_special_igammac_float(a, x),
