@@ -13,11 +13,12 @@
 #include "common/alloc.h"
 #include "kernels/complex_math.h"
 #include "kernels/lapack.h"
+#include "kernels/linalg_small.h"
 
 #include <math.h>
 #include <string.h>
 
-static void fail(struct tfd_linalg *l, enum tfd_linalg_failure why)
+void tfd_linalg_fail(struct tfd_linalg *l, enum tfd_linalg_failure why)
 {
     __atomic_store_n(&l->failed, (int)why, __ATOMIC_RELAXED);
 }
@@ -40,7 +41,7 @@ static struct tfd_buffer *work_space(struct tfd_linalg *l, int64_t count,
     struct tfd_buffer *b = tfd_buffer_new(bytes);
 
     if (!b)
-        fail(l, TFD_LINALG_MEMORY);
+        tfd_linalg_fail(l, TFD_LINALG_MEMORY);
     return b;
 }
 
@@ -213,6 +214,27 @@ ELEMENT_COMPLEX(z, tfd_complex128, double, hypot)
 
 /* ---- LU ------------------------------------------------------------------ */
 
+/* Of small matrices; false: there is none of this type. */
+#define SMALL(p, T)                                              \
+    static bool small_##p(void *arg, int64_t begin, int64_t end) \
+    {                                                            \
+        tfd_linalg_small_##T(arg, begin, end);                   \
+        return true;                                             \
+    }
+#define NO_SMALL(p)                                              \
+    static bool small_##p(void *arg, int64_t begin, int64_t end) \
+    {                                                            \
+        (void)arg;                                               \
+        (void)begin;                                             \
+        (void)end;                                               \
+        return false;                                            \
+    }
+
+SMALL(s, float)
+SMALL(d, double)
+NO_SMALL(c)
+NO_SMALL(z)
+
 #define LU(p, T)                                                               \
     /* Factors the columns; false when a pivot is no invertible number. */     \
     static bool factor_##p(T *columns, int n, int *pivots)                     \
@@ -242,7 +264,7 @@ ELEMENT_COMPLEX(z, tfd_complex128, double, hypot)
             p##getrs_(l->flag ? "C" : "N", &n, &right, columns, &n, pivots, y, \
                       &n, &info, 1);                                           \
         else                                                                   \
-            fail(l, TFD_LINALG_SINGULAR);                                      \
+            tfd_linalg_fail(l, TFD_LINALG_SINGULAR);                           \
         tfd_buffer_unref(b);                                                   \
     }                                                                          \
     static void solve_one_##p(struct tfd_linalg *l, const T *a, const T *x,    \
@@ -268,6 +290,9 @@ ELEMENT_COMPLEX(z, tfd_complex128, double, hypot)
         const int64_t n = l->rows, size = n * l->right;                        \
         const T *a = l->a, *x = l->b;                                          \
         T *y = l->out[0];                                                      \
+                                                                               \
+        if (n <= TFD_LINALG_SMALL_MAX && small_##p(arg, begin, end))           \
+            return;                                                            \
                                                                                \
         for (int64_t i = begin; i < end && size > 0; i++)                      \
             solve_one_##p(l, a + i * n * n, x ? x + i * size : NULL,           \
@@ -393,7 +418,7 @@ ELEMENT_COMPLEX(z, tfd_complex128, double, hypot)
             return;                                                          \
         transpose_##p(a, n, n, columns);                                     \
         if (!is_finite_##p(columns, size) || !eigen_call_##p(l, columns, w)) \
-            fail(l, TFD_LINALG_NOT_CONVERGED);                               \
+            tfd_linalg_fail(l, TFD_LINALG_NOT_CONVERGED);                    \
         for (int i = 0; i < n; i++)                                          \
             values[i] = number_##p((double)w[i]);                            \
         if (l->vectors)                                                      \
@@ -493,7 +518,7 @@ static const char *svd_job(const struct tfd_linalg *l)
             fill_nothing_##p(u, u_size);                                       \
             fill_nothing_##p(v, v_size);                                       \
         } else if (!svd_call_##p(l, columns, values, u, height, v)) {          \
-            fail(l, TFD_LINALG_NOT_CONVERGED);                                 \
+            tfd_linalg_fail(l, TFD_LINALG_NOT_CONVERGED);                      \
         }                                                                      \
         for (int i = 0; i < k; i++)                                            \
             s[i] = values[i] == values[i] ? number_##p((double)values[i])      \

@@ -5,6 +5,8 @@
  */
 #include "tests/support/kernel_rig.h"
 
+#include "kernels/linalg_small.h"
+
 #include <cblas.h>
 
 #define TWICE "float[2,2,2] 4 2 2 5"
@@ -70,11 +72,116 @@ static void test_refusals(void **state)
     KRIG_CHECK(bad);
 }
 
+/* ---- Small systems ------------------------------------------------------- */
+
+#define SIDE (TFD_LINALG_SMALL_MAX + 2)
+
+static double a[2][SIDE * SIDE], b[2][SIDE * SIDE], x[2][SIDE * SIDE];
+static float narrow_a[2][SIDE * SIDE], narrow_b[2][SIDE * SIDE];
+static float narrow_x[2][SIDE * SIDE];
+
+/* Any numbers, the same each time; zeros on the diagonal want pivots. */
+static double number(int i)
+{
+    return sin(i * 12.9898 + 1) * 3;
+}
+
+static void make_matrices(int n, int k)
+{
+    for (int m = 0; m < 2; m++)
+        for (int i = 0; i < n * (n > k ? n : k); i++) {
+            ((double *)a)[m * n * n + i % (n * n)] =
+                n > 1 && i % (n + 1) == 0 ? 0 : number(i % (n * n) + m * 7919);
+            ((double *)b)[m * n * k + i % (n * k)] = number(i + 31 * m);
+        }
+    for (int i = 0; i < 2 * SIDE * SIDE; i++) {
+        ((float *)narrow_a)[i] = (float)((double *)a)[i];
+        ((float *)narrow_b)[i] = (float)((double *)b)[i];
+    }
+}
+
+/* The largest |A X - B| of both matrices, X as double. */
+static double residual(int n, int k, bool flag, bool inverse)
+{
+    double worst = 0;
+
+    for (int m = 0; m < 2; m++)
+        for (int i = 0; i < n * k; i++) {
+            const double *of = (double *)a + m * n * n;
+            double sum =
+                inverse ? -(i / k == i % k) : -((double *)b)[m * n * k + i];
+
+            for (int j = 0; j < n; j++)
+                sum += (flag ? of[j * n + i / k] : of[i / k * n + j]) *
+                       ((double *)x)[m * n * k + j * k + i % k];
+            worst = fabs(sum) > worst ? fabs(sum) : worst;
+        }
+    return worst;
+}
+
+static void check_system(int n, int k, bool flag, bool inverse)
+{
+    struct tfd_linalg l = {.rows = n,
+                           .columns = n,
+                           .right = k,
+                           .flag = flag,
+                           .a = a,
+                           .b = inverse ? NULL : b,
+                           .out = {x}};
+    const enum tfd_linalg_op op =
+        inverse ? TFD_LINALG_INVERSE : TFD_LINALG_SOLVE;
+
+    make_matrices(n, k);
+    tfd_linalg_loop(op, TFD_DOUBLE)(&l, 0, 2);
+    assert_int_equal(l.failed, TFD_LINALG_FINE);
+    assert_true(residual(n, k, flag, inverse) < 1e-9);
+    l.a = narrow_a;
+    l.b = inverse ? NULL : narrow_b;
+    l.out[0] = narrow_x;
+    tfd_linalg_loop(op, TFD_FLOAT)(&l, 0, 2);
+    assert_int_equal(l.failed, TFD_LINALG_FINE);
+    for (int i = 0; i < 2 * n * k; i++)
+        ((double *)x)[i] = (double)((float *)narrow_x)[i];
+    assert_true(residual(n, k, flag, inverse) < 2e-2);
+}
+
+static void test_every_small_size(void **state)
+{
+    (void)state;
+    for (int n = 1; n <= SIDE; n++)
+        for (int flag = 0; flag < 2; flag++) {
+            check_system(n, n, flag, true);
+            for (int k = 1; k <= 9 && k <= SIDE; k += 4)
+                check_system(n, k, flag, false);
+        }
+}
+
+/* Also where LAPACK computes, of one more row. */
+static void test_no_inverse(void **state)
+{
+    static const double bad[] = {0, NAN};
+
+    (void)state;
+    for (int n = 2; n <= SIDE; n++)
+        for (int i = 0; i < TFD_COUNT(bad); i++) {
+            struct tfd_linalg l = {
+                .rows = n, .columns = n, .right = n, .a = a, .out = {x}};
+
+            make_matrices(n, n);
+            for (int j = 0; j < n; j++)
+                ((double *)a)[n * n + j * n + n / 2] = bad[i];
+            tfd_linalg_loop(TFD_LINALG_INVERSE, TFD_DOUBLE)(&l, 0, 2);
+            assert_int_equal(l.failed, TFD_LINALG_SINGULAR);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_results_and_threads),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_every_small_size),
+        cmocka_unit_test(test_no_inverse),
     };
 
     return cmocka_run_group_tests_name("linalg", tests, krig_setup,
