@@ -5,12 +5,14 @@
  * other, so the size of a batch does not matter.  The gradient by w sums over
  * images: each thread's share of them is one call, and the sums are added.
  *
- * Shares are of one size but for the last.
+ * Shares are of one size but for the last.  Images that are fewer than threads
+ * go by bands of rows (conv_bands.c).
  */
 #include "kernels/conv_dnnl.h"
 
 #include "common/alloc.h"
 #include "common/pool.h"
+#include "kernels/conv_bands.h"
 #include "kernels/conv_primitives.h"
 #include "kernels/dnnl.h"
 #include "kernels/runtime.h"
@@ -59,13 +61,11 @@ static bool is_sparse(enum tfd_conv_kind kind, const struct tfd_conv *c)
            (c->row.stride > 1 || c->column.stride > 1);
 }
 
-/* Fewer images than threads are shared better by rows. */
-static bool is_wanted(const struct tfd_kctx *k, enum tfd_conv_kind kind,
-                      const struct tfd_conv *c)
+static bool is_wanted(enum tfd_conv_kind kind, const struct tfd_conv *c)
 {
     return c->dtype == TFD_FLOAT && c->groups == 1 &&
-           c->batch >= threads_of(k) && products(c) >= IMAGE_MIN &&
-           !is_sparse(kind, c) && tfd_dnnl_has_primitives();
+           products(c) >= IMAGE_MIN && !is_sparse(kind, c) &&
+           tfd_dnnl_has_primitives();
 }
 
 static const struct tfd_conv_primitive *
@@ -205,7 +205,9 @@ bool tfd_conv_dnnl(struct tfd_kctx *k, enum tfd_conv_kind kind,
 {
     struct work w = {.c = c};
 
-    if (!is_wanted(k, kind, c))
+    if (!is_wanted(kind, c))
         return false;
+    if (c->batch < threads_of(k))
+        return kind != TFD_CONV_FILTER && tfd_conv_bands(k, kind, c);
     return kind == TFD_CONV_FILTER ? by_share(k, &w) : by_image(k, kind, &w);
 }

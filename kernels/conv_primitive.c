@@ -356,6 +356,12 @@ size_t tfd_conv_primitive_packed(const struct tfd_conv_primitive *p)
     return p->packed_size;
 }
 
+bool tfd_conv_primitive_packs_alike(const struct tfd_conv_primitive *p,
+                                    const struct tfd_conv_primitive *q)
+{
+    return tfd_dnnl()->memory_desc_equal(&p->packed, &q->packed);
+}
+
 bool tfd_conv_primitive_reorder(const struct tfd_conv_primitive *p,
                                 const void *from, void *to)
 {
@@ -411,6 +417,12 @@ size_t tfd_conv_primitive_packed(const struct tfd_conv_primitive *p)
 {
     (void)p;
     return 0;
+}
+
+bool tfd_conv_primitive_packs_alike(const struct tfd_conv_primitive *p,
+                                    const struct tfd_conv_primitive *q)
+{
+    return p == q;
 }
 
 bool tfd_conv_primitive_reorder(const struct tfd_conv_primitive *p,

@@ -36,6 +36,9 @@ void tfd_conv_primitive_free(struct tfd_conv_primitive *p);
 
 /* Bytes of a packed w. */
 size_t tfd_conv_primitive_packed(const struct tfd_conv_primitive *p);
+/* Whether both want w packed in the same way. */
+bool tfd_conv_primitive_packs_alike(const struct tfd_conv_primitive *p,
+                                    const struct tfd_conv_primitive *q);
 bool tfd_conv_primitive_reorder(const struct tfd_conv_primitive *p,
                                 const void *from, void *to) TFD_MUST_USE;
 /* `times` times, with x and y moving on by key.images. */

@@ -53,6 +53,7 @@ struct tfd_dnnl {
     F(reorder_primitive_desc_create)                  \
     F(memory_desc_init_by_tag)                        \
     F(memory_desc_get_size)                           \
+    F(memory_desc_equal)                              \
     F(memory_create)                                  \
     F(memory_destroy)                                 \
     F(memory_set_data_handle)                         \

@@ -84,6 +84,18 @@ static const struct shape {
     {"one row", {1, 1, 1, 1, 1, 0}, {64, 64, 9, 1, 1, 4}, 3, 16, 16, 1},
     {"groups", {9, 9, 3, 1, 1, 1}, {9, 9, 3, 1, 1, 1}, 4, 12, 20, 4},
     {"groups, stride", {9, 5, 3, 2, 2, 2}, {9, 5, 3, 2, 1, 1}, 4, 6, 9, 3},
+    {"tall", {61, 61, 3, 1, 1, 1}, {15, 15, 3, 1, 1, 1}, 2, 16, 32, 1},
+    {"tall, stride", {91, 45, 3, 2, 1, 0}, {16, 16, 3, 1, 1, 1}, 1, 16, 48, 1},
+    {"tall, strides", {91, 31, 2, 3, 1, 1}, {20, 20, 3, 1, 1, 1}, 1, 32, 64, 1},
+    {"tall, valid", {64, 60, 5, 1, 1, 0}, {14, 12, 3, 1, 1, 0}, 1, 16, 32, 1},
+    {"tall, dilation",
+     {50, 46, 3, 1, 2, 0},
+     {15, 15, 3, 1, 1, 1},
+     1,
+     16,
+     48,
+     1},
+    {"tall, padding", {40, 43, 4, 1, 1, 3}, {20, 20, 3, 1, 1, 1}, 1, 16, 32, 1},
     {"small", {4, 4, 3, 1, 1, 1}, {5, 5, 3, 1, 1, 1}, 9, 2, 3, 1},
     {"small, stride", {5, 3, 3, 2, 1, 1}, {4, 2, 2, 2, 1, 0}, 9, 2, 3, 1},
 };
@@ -303,6 +315,15 @@ static const struct shape *shape(const char *name)
     return NULL;
 }
 
+/* Of more threads than images; a gradient's windows leave no gaps. */
+static void check_bands(const struct shape *s, int kind)
+{
+    const bool gaps = s->row.stride > s->row.size && kind == TFD_CONV_INPUT;
+
+    if (is_taken(s, kind, TFD_FLOAT, 1) == gaps)
+        fail_msg("%s, kind %d", s->name, kind);
+}
+
 static void test_what_onednn_is_given(void **state)
 {
     (void)state;
@@ -317,6 +338,10 @@ static void test_what_onednn_is_given(void **state)
         assert_true(is_taken(shape("one channel"), kind, TFD_FLOAT, 0));
         assert_true(is_taken(shape("stride"), kind, TFD_FLOAT, 0));
     }
+    for (int kind = TFD_CONV_FORWARD; kind <= TFD_CONV_INPUT; kind++)
+        for (size_t i = 0; i < TFD_COUNT(shapes); i++)
+            if (!strncmp(shapes[i].name, "tall", 4))
+                check_bands(&shapes[i], kind);
 }
 
 static void test_what_onednn_is_not_given(void **state)
@@ -325,11 +350,13 @@ static void test_what_onednn_is_not_given(void **state)
     for (int kind = TFD_CONV_FORWARD; kind <= TFD_CONV_FILTER; kind++) {
         assert_false(is_taken(shape("same"), kind, TFD_DOUBLE, 0));
         assert_false(is_taken(shape("same"), kind, TFD_FLOAT, 1));
+        assert_false(is_taken(shape("tall"), kind, TFD_DOUBLE, 1));
         assert_false(is_taken(shape("groups"), kind, TFD_FLOAT, 0));
         assert_false(is_taken(shape("small"), kind, TFD_FLOAT, 0));
         assert_false(is_taken(shape("large window"), kind, TFD_FLOAT, 0));
     }
     assert_false(is_taken(shape("stride, few"), TFD_CONV_INPUT, TFD_FLOAT, 0));
+    assert_false(is_taken(shape("tall"), TFD_CONV_FILTER, TFD_FLOAT, 1));
 }
 
 static void test_without_memory(void **state)
