@@ -40,6 +40,9 @@ struct tfd_linalg {
     int failed; /* enum tfd_linalg_failure, atomic */
 };
 
+/* Sets l->failed; of several failures the last one stays. */
+void tfd_linalg_fail(struct tfd_linalg *l, enum tfd_linalg_failure why);
+
 enum tfd_linalg_op {
     TFD_LINALG_QR,
     TFD_LINALG_CHOLESKY,

@@ -14,7 +14,4 @@
  * TFD_LINALG_SINGULAR says. */
 tfd_range_fn tfd_linalg_small_float, tfd_linalg_small_double;
 
-/* Notes the first failure. */
-void tfd_linalg_fail(struct tfd_linalg *l, enum tfd_linalg_failure why);
-
 #endif
