@@ -1,10 +1,11 @@
 /*
  * conv_bands.c - see conv_bands.h.
  *
- * A band of the result's rows is the convolution, or its gradient, of those
- * rows of the other image that it depends on.  What these windows lack at the
- * image's border they lack in the band as well; where a gradient's windows
- * reach beyond the band, other bands compute the rest.
+ * A band of the result's rows is a convolution, or a gradient, of its own: of
+ * those rows of the other image that it depends on.  Where windows reach beyond
+ * the image, the band is padded as the image is.  A gradient's band is padded
+ * as well where windows reach into the rows of other bands, which compute those
+ * rows themselves.
  */
 #include "kernels/conv_bands.h"
 

@@ -412,9 +412,10 @@ struct pair {
 /* Where the value of a member that is kept lies. */
 static const void *value_of(const struct pair *p, const struct member *m)
 {
-    const struct tfd_tensor *t = m >= p->a.list && m < p->a.list + p->a.count
-                                     ? p->a_values
-                                     : p->b_values;
+    /* As numbers: pointers into different lists have no order. */
+    const uintptr_t at = (uintptr_t)m - (uintptr_t)p->a.list;
+    const struct tfd_tensor *t =
+        at < (size_t)p->a.count * sizeof(*m) ? p->a_values : p->b_values;
 
     return tfd_element_of(tfd_tensor_data(t), t->dtype, m->at);
 }
