@@ -15,6 +15,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,17 +44,47 @@ struct search {
 };
 
 /* Libraries have started threads of their own by now (OpenBLAS does), to which
- * a signal may go that only we block: so there is a handler. */
-static int signalled = -1;
+ * a signal may go that only we block: so there is a handler.  Such a thread may
+ * run it late, even after the search: then the signal is raised again for
+ * whoever handles it by then. */
+static int signalled = -1; /* atomic: the eventfd of the search; -1: none */
+static int handling;       /* atomic: handlers that run */
 
 static void on_signal(int number)
 {
-    int errno_before = errno;
+    int errno_before = errno, fd;
     uint64_t value = (uint64_t)number;
-    ssize_t written = write(signalled, &value, sizeof(value));
+    ssize_t written = 0;
 
+    __atomic_add_fetch(&handling, 1, __ATOMIC_SEQ_CST);
+    fd = __atomic_load_n(&signalled, __ATOMIC_SEQ_CST);
+    if (fd >= 0)
+        written = write(fd, &value, sizeof(value));
     (void)written; /* nothing could be done */
+    __atomic_sub_fetch(&handling, 1, __ATOMIC_SEQ_CST);
+    if (fd < 0)
+        kill(getpid(), number);
     errno = errno_before;
+}
+
+static void handle_signals(int fd, struct sigaction *before)
+{
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+
+    __atomic_store_n(&signalled, fd, __ATOMIC_SEQ_CST);
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGTERM, &action, &before[0]);
+    sigaction(SIGINT, &action, &before[1]);
+}
+
+/* After this fd has the signal, or it is raised again. */
+static void leave_signals(const struct sigaction *before)
+{
+    sigaction(SIGTERM, &before[0], NULL);
+    sigaction(SIGINT, &before[1], NULL);
+    __atomic_store_n(&signalled, -1, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(&handling, __ATOMIC_SEQ_CST) > 0)
+        sched_yield();
 }
 
 static void unref_question(struct question *q)
@@ -98,9 +129,11 @@ static void *ask_name_service(void *arg)
     return NULL;
 }
 
+/* The thread takes no signals: they are for those that act on them. */
 static bool start_asking(struct question *q)
 {
     pthread_attr_t detached;
+    sigset_t all, before;
     pthread_t thread;
     int rc;
 
@@ -108,7 +141,10 @@ static bool start_asking(struct question *q)
         return false;
     pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
     q->refs = 2;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
     rc = pthread_create(&thread, &detached, ask_name_service, q);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&detached);
     if (rc != 0)
         q->refs = 1;
@@ -221,23 +257,17 @@ enum tfd_code tfd_own_name_find(const char *bind, const char *own, int32_t port,
 {
     struct search s = {.bind = bind, .own = own, .port = port};
     struct tfd_status why = TFD_STATUS_INIT;
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     struct sigaction before[2];
 
     s.signals = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (s.signals < 0)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no descriptor is free");
-    signalled = s.signals;
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGTERM, &action, &before[0]);
-    sigaction(SIGINT, &action, &before[1]);
+    handle_signals(s.signals, before);
     s.end_us = INT64_MAX;
     if (wait_ms > 0 && wait_ms < INT64_MAX / 2000)
         s.end_us = tfd_clock_now_us() + wait_ms * 1000;
     (void)ask_until(&s, waiting, ctx, out, &why);
-    sigaction(SIGTERM, &before[0], NULL);
-    sigaction(SIGINT, &before[1], NULL);
-    signalled = -1;
+    leave_signals(before);
     /* One that came beside the answer was not read yet. */
     if (why.code == TFD_OK && await(&s, -1, 0) == TFD_CANCELLED)
         (void)fail_cancelled(&s, &why);

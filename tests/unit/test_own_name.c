@@ -170,6 +170,50 @@ static void test_signals_win_over_the_answer(void **state)
     __atomic_store_n(&raise_when_asked, 0, __ATOMIC_RELAXED);
 }
 
+static int raised_again;
+
+static void count_signal(int number)
+{
+    __atomic_add_fetch(&raised_again, number == SIGTERM, __ATOMIC_RELAXED);
+}
+
+static void *take_signals(void *stop)
+{
+    while (!__atomic_load_n((int *)stop, __ATOMIC_RELAXED))
+        continue;
+    return NULL;
+}
+
+/* A library's thread takes it, and may come to its handler late. */
+static void test_a_signal_that_another_thread_takes_is_not_lost(void **state)
+{
+    static const enum tfd_code codes[] = {TFD_OK};
+    struct sigaction count = {.sa_handler = count_signal}, before;
+    struct tfd_bind bind;
+    struct tfd_status st;
+    pthread_t threads[3];
+    int stop = 0;
+
+    (void)state;
+    assert_int_equal(sigaction(SIGTERM, &count, &before), 0);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, take_signals, &stop),
+                         0);
+    __atomic_store_n(&raise_when_asked, SIGTERM, __ATOMIC_RELAXED);
+    for (int i = 0; i < 200; i++) {
+        __atomic_store_n(&raised_again, 0, __ATOMIC_RELAXED);
+        if (find(1, codes, 0, &bind, &st) == TFD_CANCELLED)
+            continue;
+        while (__atomic_load_n(&raised_again, __ATOMIC_RELAXED) == 0)
+            sched_yield();
+    }
+    __atomic_store_n(&raise_when_asked, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+    for (int i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+    assert_int_equal(sigaction(SIGTERM, &before, NULL), 0);
+}
+
 static int questions(void)
 {
     int n;
@@ -220,6 +264,7 @@ int main(void)
         cmocka_unit_test(test_the_wait_ends),
         cmocka_unit_test(test_signals_end_it),
         cmocka_unit_test(test_signals_win_over_the_answer),
+        cmocka_unit_test(test_a_signal_that_another_thread_takes_is_not_lost),
         cmocka_unit_test(test_silence_is_bounded),
     };
 
