@@ -74,6 +74,19 @@ enum tfd_code tfd_kept_take(struct tfd_tensor *t, struct tfd_status *st)
     return TFD_OK;
 }
 
+enum tfd_code tfd_kept_give(struct tfd_kctx *k, int out,
+                            const struct tfd_tensor *t, struct tfd_status *st)
+{
+    struct tfd_variable *view;
+
+    if (!k->gives_views || !tfd_kept_is(t))
+        return tfd_kept_look(t, &k->out[out], st);
+    view = ((struct kept *)t->buffer)->view;
+    tfd_resource_ref(&view->resource);
+    k->ref_out[out] = view;
+    return TFD_OK;
+}
+
 enum tfd_code tfd_kept_look(const struct tfd_tensor *t, struct tfd_tensor *out,
                             struct tfd_status *st)
 {

@@ -390,12 +390,12 @@ static void explain(const struct tfd_queue_attempt *a, struct tfd_status *st)
 }
 
 /* The parts of the one row become the outputs. */
-static void hand_out(struct tfd_queue_attempt *a)
+static void hand_out(struct tfd_queue_attempt *a, struct tfd_status *st)
 {
-    for (int i = 0; i < a->queue->spec.count; i++) {
-        a->k->out[i] = a->rows->part[i];
-        a->rows->part[i] = (struct tfd_tensor)TFD_TENSOR_INIT;
-    }
+    enum tfd_code rc = TFD_OK;
+
+    for (int i = 0; rc == TFD_OK && i < a->queue->spec.count; i++)
+        rc = tfd_kept_give(a->k, i, &a->rows->part[i], st);
 }
 
 /* What the rows show by now. */
@@ -414,12 +414,11 @@ static void finish(struct tfd_queue_attempt *a)
     struct tfd_kctx *k = a->k;
 
     explain(a, &st);
-    if (a->outcome == DONE && a->action == DEQUEUE &&
-        take_kept(a, &st) == TFD_OK) {
-        if (a->many)
+    if (a->outcome == DONE && a->action == DEQUEUE) {
+        if (!a->many)
+            hand_out(a, &st);
+        else if (take_kept(a, &st) == TFD_OK)
             (void)!tfd_queue_batch(a->queue, k, a->rows, a->taken, &st);
-        else
-            hand_out(a);
     }
     tfd_queue_rows_free(a->rows, a->queue->spec.count);
     tfd_resource_unref(&a->queue->resource);

@@ -107,15 +107,19 @@ static enum tfd_code push(const struct tfd_kctx *k, struct stack *s,
     return TFD_OK;
 }
 
-static enum tfd_code pop(struct stack *s, struct tfd_tensor *out,
+static enum tfd_code pop(struct tfd_kctx *k, struct stack *s,
                          struct tfd_status *st)
 {
+    struct tfd_tensor *top;
+
     TFD_TRY(check_open(s, st));
     if (s->count == 0)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Stack[%s] is empty when calling Pop().", s->name);
-    TFD_TRY(tfd_kept_take(&s->tensors[s->count - 1], st));
-    *out = s->tensors[--s->count];
+    top = &s->tensors[s->count - 1];
+    TFD_TRY(tfd_kept_give(k, 0, top, st));
+    tfd_tensor_unref(top);
+    s->count--;
     return TFD_OK;
 }
 
@@ -168,7 +172,7 @@ static enum tfd_code pop_compute(struct tfd_kctx *k, struct tfd_status *st)
     enum tfd_code rc;
 
     TFD_TRY(find(k, &s, st));
-    rc = pop(s, &k->out[0], st);
+    rc = pop(k, s, st);
     leave(s);
     return rc;
 }

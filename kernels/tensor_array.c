@@ -187,6 +187,7 @@ enum tfd_code tfd_array_compute_write(struct tfd_kctx *k, struct tfd_status *st)
 
 enum tfd_code tfd_array_compute_read(struct tfd_kctx *k, struct tfd_status *st)
 {
+    struct tfd_tensor held = TFD_TENSOR_INIT;
     struct tfd_tensor_array *a;
     enum tfd_code rc;
     int64_t index;
@@ -199,8 +200,11 @@ enum tfd_code tfd_array_compute_read(struct tfd_kctx *k, struct tfd_status *st)
                       tfd_dtype_name((int)a->dtype),
                       tfd_dtype_name(k->node->out_types[0]));
     else
-        rc = tfd_array_read(k, a, index, &k->out[0], st);
+        rc = tfd_array_read_held(k, a, index, &held, st);
     tfd_array_leave(a);
+    if (rc == TFD_OK)
+        rc = tfd_kept_give(k, 0, &held, st);
+    tfd_tensor_unref(&held);
     return rc;
 }
 

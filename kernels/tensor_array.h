@@ -58,6 +58,11 @@ enum tfd_code tfd_array_write(const struct tfd_kctx *k,
                               struct tfd_tensor_array *a, int64_t index,
                               const struct tfd_tensor *value,
                               struct tfd_status *st) TFD_MUST_USE;
+enum tfd_code tfd_array_read_held(const struct tfd_kctx *k,
+                                  struct tfd_tensor_array *a, int64_t index,
+                                  struct tfd_tensor *out,
+                                  struct tfd_status *st) TFD_MUST_USE;
+/* The same, but for what a container may hold: kept.h. */
 enum tfd_code tfd_array_read(const struct tfd_kctx *k,
                              struct tfd_tensor_array *a, int64_t index,
                              struct tfd_tensor *out,

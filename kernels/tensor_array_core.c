@@ -231,9 +231,9 @@ static enum tfd_code unwritten(const struct tfd_kctx *k,
     return tfd_place_zeros(k, a->dtype, &shape, out, st);
 }
 
-enum tfd_code tfd_array_read(const struct tfd_kctx *k,
-                             struct tfd_tensor_array *a, int64_t index,
-                             struct tfd_tensor *out, struct tfd_status *st)
+enum tfd_code tfd_array_read_held(const struct tfd_kctx *k,
+                                  struct tfd_tensor_array *a, int64_t index,
+                                  struct tfd_tensor *out, struct tfd_status *st)
 {
     struct tfd_array_slot *slot;
 
@@ -254,13 +254,21 @@ enum tfd_code tfd_array_read(const struct tfd_kctx *k,
     if (slot->value.dtype == TFD_DTYPE_INVALID)
         TFD_TRY(unwritten(k, a, index, out, st));
     else
-        TFD_TRY(tfd_kept_look(&slot->value, out, st));
+        *out = tfd_tensor_ref(&slot->value);
     slot->read = true;
     if (a->clear_after_read) {
         tfd_tensor_unref(&slot->value);
         slot->cleared = true;
     }
     return TFD_OK;
+}
+
+enum tfd_code tfd_array_read(const struct tfd_kctx *k,
+                             struct tfd_tensor_array *a, int64_t index,
+                             struct tfd_tensor *out, struct tfd_status *st)
+{
+    TFD_TRY(tfd_array_read_held(k, a, index, out, st));
+    return tfd_kept_take(out, st);
 }
 
 enum tfd_code tfd_array_flow(struct tfd_kctx *k, int in, int out,

@@ -293,6 +293,16 @@ static enum tfd_code push_compute(struct tfd_kctx *k, struct tfd_status *st)
     return rc;
 }
 
+static enum tfd_code give_element(struct tfd_kctx *k,
+                                  const struct tfd_variant *l, int32_t i,
+                                  const struct tfd_shape *wanted, int out,
+                                  struct tfd_status *st)
+{
+    return tfd_kept_is(&l->tensors[i])
+               ? tfd_kept_give(k, out, &l->tensors[i], st)
+               : tfd_list_element(k, l, i, wanted, &k->out[out], st);
+}
+
 enum tfd_code tfd_list_compute_pop(struct tfd_kctx *k, struct tfd_status *st)
 {
     struct tfd_variant *l;
@@ -306,7 +316,7 @@ enum tfd_code tfd_list_compute_pop(struct tfd_kctx *k, struct tfd_status *st)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Trying to pop from an empty list.");
     TFD_TRY(tfd_list_shape(k, 1, &wanted, st));
-    TFD_TRY(tfd_list_element(k, l, l->count - 1, &wanted, &k->out[1], st));
+    TFD_TRY(give_element(k, l, l->count - 1, &wanted, 1, st));
     TFD_TRY(tfd_list_take(k, 0, &l, st));
     rc = tfd_variant_resize(l, (int64_t)l->count - 1, st);
     if (rc == TFD_OK)
@@ -333,7 +343,7 @@ enum tfd_code tfd_list_compute_get(struct tfd_kctx *k, struct tfd_status *st)
                         "elements.",
                         (long long)index, l->count);
     TFD_TRY(tfd_list_shape(k, 2, &wanted, st));
-    return tfd_list_element(k, l, (int32_t)index, &wanted, &k->out[0], st);
+    return give_element(k, l, (int32_t)index, &wanted, 0, st);
 }
 
 static enum tfd_code check_index(const struct tfd_kctx *k,

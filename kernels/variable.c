@@ -12,6 +12,7 @@
 
 #include "common/shape_long.h"
 #include "kernels/families.h"
+#include "kernels/kept.h"
 #include "kernels/variable.h"
 
 #include <stdlib.h>
@@ -180,21 +181,20 @@ static enum tfd_code read_compute(struct tfd_kctx *k, struct tfd_status *st)
 
     if (tfd_kctx_variable(k, 0, &v, &why) != TFD_OK)
         return not_initialized(k, &why, st);
-    rc = tfd_variable_read(v, &value, &why);
+    rc = tfd_variable_read_held(v, &value, &why);
     tfd_resource_unref(&v->resource);
     if (rc != TFD_OK)
         return not_initialized(k, &why, st);
-    if ((int)value.dtype != k->node->out_types[0]) {
+    if ((int)value.dtype == k->node->out_types[0])
+        rc = tfd_kept_give(k, 0, &value, st);
+    else
         rc = tfd_fail(st, TFD_INVALID_ARGUMENT,
                       "Trying to read variable with wrong dtype. Expected %s "
                       "got %s",
                       tfd_dtype_name(k->node->out_types[0]),
                       tfd_dtype_name((int)value.dtype));
-        tfd_tensor_unref(&value);
-        return rc;
-    }
-    k->out[0] = value;
-    return TFD_OK;
+    tfd_tensor_unref(&value);
+    return rc;
 }
 
 static enum tfd_code put_shape(struct tfd_kctx *k,

@@ -60,6 +60,10 @@ enum tfd_code tfd_variable_make(void *arg, struct tfd_resource **out,
  * value NAME" when there is none. */
 enum tfd_code tfd_variable_read(struct tfd_variable *v, struct tfd_tensor *out,
                                 struct tfd_status *st) TFD_MUST_USE;
+/* The same, but for what a container may hold: kept.h. */
+enum tfd_code tfd_variable_read_held(struct tfd_variable *v,
+                                     struct tfd_tensor *out,
+                                     struct tfd_status *st) TFD_MUST_USE;
 /* Takes the tensor as the new value. */
 void tfd_variable_set(struct tfd_variable *v, struct tfd_tensor *take_value);
 

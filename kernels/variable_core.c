@@ -72,10 +72,10 @@ static enum tfd_code uninitialized(const struct tfd_variable *v,
                     "Attempting to use uninitialized value %s", v->name);
 }
 
-enum tfd_code tfd_variable_read(struct tfd_variable *v, struct tfd_tensor *out,
-                                struct tfd_status *st)
+enum tfd_code tfd_variable_read_held(struct tfd_variable *v,
+                                     struct tfd_tensor *out,
+                                     struct tfd_status *st)
 {
-    enum tfd_code rc;
     bool initialized;
 
     if (v->of)
@@ -85,8 +85,16 @@ enum tfd_code tfd_variable_read(struct tfd_variable *v, struct tfd_tensor *out,
     if (initialized)
         *out = tfd_tensor_ref(&v->value);
     tfd_unlock(&v->lock);
-    if (!initialized)
-        return uninitialized(v, st);
+    return initialized ? TFD_OK : uninitialized(v, st);
+}
+
+enum tfd_code tfd_variable_read(struct tfd_variable *v, struct tfd_tensor *out,
+                                struct tfd_status *st)
+{
+    enum tfd_code rc = tfd_variable_read_held(v, out, st);
+
+    if (rc != TFD_OK)
+        return rc;
     rc = tfd_kept_take(out, st);
     if (rc != TFD_OK)
         tfd_tensor_unref(out);

@@ -299,6 +299,7 @@ static int32_t connect_data(struct tfd_wiring *w, int32_t to)
     }
     if (tfd_wiring_reads_late(w, x))
         x->flags |= TFD_EXEC_READS_LATE;
+    w->keeps_refs |= (x->flags & TFD_EXEC_REF_IN) && tfd_late_keeps(x->node);
     if ((x->flags & TFD_EXEC_READS_LATE) && x->kind == TFD_EXEC_KERNEL &&
         (x->node->op->flags & TFD_OP_SEND))
         x->kind = TFD_EXEC_SEND;

@@ -161,7 +161,7 @@ static const char *const keepers[] = {
     "TensorListSetItem",
 };
 
-static bool keeps(const struct tfd_node *n)
+bool tfd_late_keeps(const struct tfd_node *n)
 {
     for (size_t i = 0; i < sizeof(keepers) / sizeof(*keepers); i++)
         if (tfd_str_is(n->op->name, keepers[i]))
@@ -185,12 +185,41 @@ static bool puts_off(const struct tfd_wiring *w, const struct tfd_exec_node *x)
            !(x->flags & TFD_EXEC_STREAM) && w->frame[x - w->e->nodes] == 0;
 }
 
+/* Kernels that hand out what lies in a container.  Those of a later step, too,
+ * may hand out what was put in from a reference; what others hold ends with the
+ * step. */
+static const struct taker {
+    const char *op;
+    bool later;
+} takers[] = {
+    {"QueueDequeue", true},       {"QueueDequeueV2", true},
+    {"ReadVariableOp", true},     {"StackPopV2", false},
+    {"TensorArrayReadV3", false}, {"TensorListGetItem", false},
+    {"TensorListPopBack", false},
+};
+
+/* x may hand out references. */
+static bool takes(const struct tfd_wiring *w, const struct tfd_exec_node *x)
+{
+    bool in_loop = w->frame[x - w->e->nodes] != 0;
+
+    if (!w->has_writer || (x->flags & TFD_EXEC_STREAM) ||
+        (x->kind != TFD_EXEC_KERNEL && x->kind != TFD_EXEC_ASYNC))
+        return false;
+    for (size_t i = 0; i < sizeof(takers) / sizeof(*takers); i++)
+        if (tfd_str_is(x->node->op->name, takers[i].op))
+            return w->keeps_refs || (takers[i].later && !in_loop);
+    return false;
+}
+
 bool tfd_wiring_reads_late(const struct tfd_wiring *w,
                            const struct tfd_exec_node *x)
 {
     const uint32_t passes =
         TFD_OP_IDENTITY | TFD_OP_EXIT | TFD_OP_SWITCH | TFD_OP_MERGE;
 
+    if (takes(w, x))
+        return true;
     if (!(x->flags & TFD_EXEC_REF_IN))
         return false;
     if (x->kind == TFD_EXEC_FETCH)
@@ -198,7 +227,7 @@ bool tfd_wiring_reads_late(const struct tfd_wiring *w,
     if (x->node->op->flags & TFD_OP_SEND)
         return w->has_writer && puts_off(w, x);
     if ((x->kind == TFD_EXEC_KERNEL || x->kind == TFD_EXEC_ASYNC) &&
-        keeps(x->node)) /* another step may assign */
+        tfd_late_keeps(x->node)) /* another step may assign */
         return !(x->flags & TFD_EXEC_STREAM);
     if (x->kind == TFD_EXEC_KERNEL)
         return w->has_writer && !(x->flags & TFD_EXEC_STREAM) &&

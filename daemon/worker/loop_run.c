@@ -120,6 +120,7 @@ static void compute(const struct run *x, const struct tfd_loop_op *op)
     k->state = n->state;
     k->ref = x->l->refs;
     k->ref_out = NULL;
+    k->gives_views = false;
     k->node = n->node;
     k->rt = n->rt;
     tfd_runner_compute(r, n);

@@ -101,6 +101,17 @@ static enum tfd_code take_refs(struct tfd_iter *it,
     return TFD_OK;
 }
 
+/* It is there, as a reference where a value is expected as well. */
+static bool has_output(const struct tfd_kctx *k, int i)
+{
+    int expected = k->node->out_types[i];
+
+    if (tfd_dtype_is_ref(expected))
+        return k->ref_out[i] != NULL;
+    return (int)k->out[i].dtype == expected ||
+           (k->gives_views && k->ref_out[i]);
+}
+
 /* The kernel's promise: every output is there and of its type. */
 static enum tfd_code check_outputs(const struct tfd_kctx *k,
                                    struct tfd_status *st)
@@ -108,8 +119,7 @@ static enum tfd_code check_outputs(const struct tfd_kctx *k,
     for (int i = 0; i < k->out_count; i++) {
         int expected = k->node->out_types[i];
 
-        if (tfd_dtype_is_ref(expected) ? k->ref_out[i] != NULL
-                                       : (int)k->out[i].dtype == expected)
+        if (has_output(k, i))
             continue;
         if (k->out[i].dtype == TFD_DTYPE_INVALID)
             return tfd_fail(st, TFD_INTERNAL,
@@ -169,6 +179,7 @@ static void fill_kctx(struct tfd_kctx *k, struct tfd_step *s,
     k->out_count = n->out_count;
     k->state = n->state;
     k->ref = item->it->refs + n->slot;
+    k->gives_views = (n->flags & TFD_EXEC_READS_LATE) != 0;
     k->node = n->node;
     k->rt = n->rt;
     k->step = s;

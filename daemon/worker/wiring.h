@@ -33,6 +33,7 @@ struct tfd_wiring {
     bool count_only;
     uint64_t written_while; /* by loop: what late.c says of it */
     bool has_writer;
+    bool keeps_refs; /* a container gets what was read from a reference */
 };
 
 /* ---- cross.c ------------------------------------------------------------- */
@@ -50,6 +51,8 @@ enum tfd_code tfd_wiring_find_writers(struct tfd_wiring *w,
                                       struct tfd_status *st) TFD_MUST_USE;
 /* It is one of the kernels whose output may share its input's memory. */
 bool tfd_late_forwards(const struct tfd_node *n);
+/* x puts what comes to it into a container. */
+bool tfd_late_keeps(const struct tfd_node *n);
 /* x leaves the references that come to it to its consumers. */
 bool tfd_wiring_reads_late(const struct tfd_wiring *w,
                            const struct tfd_exec_node *x);

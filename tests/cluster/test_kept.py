@@ -175,6 +175,75 @@ PROGRAMS = tuple(named("%s_%s" % (name, how), kept(put, change, sees))
                  for name, (put, sees) in HELD.items())
 
 
+# What is taken out whole is the variable's memory still; rows that are put
+# together, and slices, are copies.
+COPIED = ("many_out", "array_gather", "array_concat", "list_stack", "list_concat")
+
+
+def taken(put, change, sees, read=lambda x: x):
+    """Takes it out before the variable changes, and looks at it later."""
+    def program():
+        v = variable(np.ones(ROWS))
+        done, take = put(v.value())
+        x = read(after(done, take))
+        changed = after(x, lambda: change(v))
+        return v, [after(changed, lambda: x + 0)], [np.full(ROWS, np.float32(sees))]
+    return program
+
+
+WHOLE = [name for name in KEPT if name not in COPIED]
+TAKEN = tuple(named("%s_taken_%s" % (name, how),
+                    taken(put, change, 1 if name in COPIED else sees if name in UNKEPT
+                          else 7))
+              for how, change in CHANGES.items() for name, (put, sees) in HELD.items())
+TAKEN += tuple(named("%s_taken_%s" % (name, how), taken(KEPT[name], CHANGES["add"], 7, read))
+               for name in WHOLE for how, read in (
+                   ("identity", tf.identity),
+                   ("row", lambda x: tf.reshape(x[0:4], ROWS)),
+                   ("reshape", lambda x: tf.reshape(tf.reshape(x, [-1]), ROWS))))
+
+
+def relayed(first, second):
+    """From one container into another."""
+    def program():
+        v = variable(np.ones(ROWS))
+        done, take = KEPT[first](v.value())
+        done, take = KEPT[second](after(done, take))
+        x = after(done, take)
+        changed = after(x, lambda: v.assign_add(np.full(ROWS, 6, np.float32)))
+        return v, [after(changed, lambda: x + 0)], [np.full(ROWS, np.float32(7))]
+    return program
+
+
+def looped(name):
+    """Takes it out in a loop that changes the variable: sees 3, 5, 7."""
+    def program():
+        v = variable(np.ones(ROWS))
+        done, take = KEPT[name](v.value())
+        start = after(done, lambda: [tf.constant(0), tf.zeros(ROWS)])
+
+        def body(i, total):
+            x = after(i, take)
+            changed = after(x, lambda: v.assign_add(np.full(ROWS, 2, np.float32)))
+            return i + 1, total + after(changed, lambda: x + 0)
+        _, total = tf.while_loop(lambda i, _: i < 3, body, start, parallel_iterations=1)
+        return v, [total], [np.full(ROWS, np.float32(15))]
+    return program
+
+
+TAKEN += tuple(named("%s_into_%s" % pair, relayed(*pair)) for pair in (
+    ("fifo", "stack"), ("stack", "array_read"), ("array_read", "list_get"),
+    ("list_pop", "resource"), ("resource", "fifo")))
+TAKEN += tuple(named("%s_in_a_loop" % name, looped(name)) for name in (
+    "list_get", "resource"))
+
+
+@test(limit=60, **PAIR)
+def what_was_taken_out_follows_its_variable(cluster):
+    for program in TAKEN:
+        check(cluster, program, "/job:worker")
+
+
 @test(limit=60, **PAIR)
 def a_step_sees_what_changed_since(cluster):
     for program in PROGRAMS:
