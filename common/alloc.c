@@ -122,7 +122,7 @@ static void evict(size_t keep)
 
 /* ---- Blocks -------------------------------------------------------------- */
 
-static struct block *fresh_block(int class)
+static struct block *fresh_block(int class, bool huge)
 {
     size_t size = HEAD_SIZE + class_size(class);
     size_t align = size >= HUGE_MIN ? HUGE_PAGE : TFD_BUFFER_ALIGN;
@@ -132,13 +132,14 @@ static struct block *fresh_block(int class)
     if (posix_memalign(&memory, align, size))
         return NULL;
     /* Only advice: without huge pages it works as well. */
-    if (size >= HUGE_MIN)
+    if (size >= HUGE_MIN && huge)
         (void)madvise(memory, size / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
     return memory;
 }
 
-/* *reused: it was kept, and so has its pages.  May be NULL. */
-static struct block *take_block(size_t size, bool *reused)
+/* *reused: it was kept, and so has its pages.  huge: others come from huge
+ * pages. */
+static struct block *take_block(size_t size, bool huge, bool *reused)
 {
     int class = class_of(size);
     struct block *b = pop(class);
@@ -146,10 +147,10 @@ static struct block *take_block(size_t size, bool *reused)
     if (reused)
         *reused = b != NULL;
     if (!b)
-        b = fresh_block(class);
+        b = fresh_block(class, huge);
     if (!b) {
         evict(0);
-        b = fresh_block(class);
+        b = fresh_block(class, huge);
     }
     if (b)
         *b = (struct block){
@@ -208,7 +209,7 @@ struct tfd_buffer *tfd_buffer_new(size_t size)
 
     if (size > SIZE_LIMIT || !charge(size))
         return NULL;
-    b = take_block(size, NULL);
+    b = take_block(size, true, NULL);
     if (!b) {
         atomic_fetch_sub(&in_use, size);
         return NULL;
@@ -219,7 +220,7 @@ struct tfd_buffer *tfd_buffer_new(size_t size)
 
 /* A block that had been used before still counts as kept for reuse; a fresh one
  * has no pages yet. */
-struct tfd_buffer *tfd_buffer_new_empty(size_t size)
+static struct tfd_buffer *new_empty(size_t size, bool huge)
 {
     size_t max = atomic_load(&limit);
     struct block *b;
@@ -227,7 +228,7 @@ struct tfd_buffer *tfd_buffer_new_empty(size_t size)
 
     if (size > SIZE_LIMIT || (max && size > max))
         return NULL;
-    b = take_block(size, &reused);
+    b = take_block(size, huge, &reused);
     if (!b)
         return NULL;
     if (reused) {
@@ -235,6 +236,16 @@ struct tfd_buffer *tfd_buffer_new_empty(size_t size)
         atomic_fetch_add(&cached, b->idle);
     }
     return &b->buffer;
+}
+
+struct tfd_buffer *tfd_buffer_new_empty(size_t size)
+{
+    return new_empty(size, true);
+}
+
+struct tfd_buffer *tfd_buffer_new_in_pages(size_t size)
+{
+    return new_empty(size, false);
 }
 
 bool tfd_buffer_charge(struct tfd_buffer *buffer, size_t size)
@@ -288,7 +299,7 @@ struct tfd_buffer *tfd_buffer_slice(struct tfd_buffer *parent, size_t offset,
         offset += (size_t)((char *)parent->data - (char *)whole->data);
         parent = whole;
     }
-    b = take_block(0, NULL);
+    b = take_block(0, true, NULL);
     if (!b)
         return NULL;
     b->parent = tfd_buffer_ref(parent);

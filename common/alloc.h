@@ -47,6 +47,10 @@ struct tfd_buffer *tfd_buffer_new(size_t size);
  * much takes neither memory nor its accounting.  NULL also where it could never
  * fit. */
 struct tfd_buffer *tfd_buffer_new_empty(size_t size);
+/* The same for what the loop thread fills itself, a little in each turn: not in
+ * huge pages, as the kernel clears one whole on its first byte, which takes up
+ * to 5 ms in a virtual machine. */
+struct tfd_buffer *tfd_buffer_new_in_pages(size_t size);
 /* The first `size` bytes of such a buffer count from now on, at most all; less
  * than before changes nothing.  False when the limit would be passed. */
 bool tfd_buffer_charge(struct tfd_buffer *b, size_t size) TFD_MUST_USE;

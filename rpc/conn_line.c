@@ -6,7 +6,7 @@
  * connection that has more to read when its slice is over stands in a line, and
  * for a while afterwards every read of it does, if another one is so too; of
  * the line as a whole a turn of the loop reads for LINE_US, oldest first.  So
- * forty floods cost the others a millisecond a turn, one bulk stream alone is
+ * forty floods cost the others LINE_US a turn, one bulk stream alone is
  * read as soon as something comes, and those who say little never stand there.
  *
  * What comes from connections that we have ended is thrown away, for which they
@@ -24,8 +24,8 @@
 
 #include <stddef.h>
 
-#define SLICE_US 250
-#define LINE_US 1000
+#define SLICE_US 100
+#define LINE_US 200
 #define ENDED_US 200
 #define GREEDY_US (1000 * 1000)
 #define CHUNK_US 100

@@ -137,7 +137,7 @@ static enum tfd_code begin_making(struct tfd_grpc_inflate *z,
     z->start = tfd_tensor_place(head, (uint32_t)z->size, TFD_BUFFER_ALIGN);
     if (z->size == 0)
         return TFD_OK;
-    z->body = tfd_buffer_new_empty(z->start + z->size);
+    z->body = tfd_buffer_new_in_pages(z->start + z->size);
     if (!z->body || inflateReset(&z->z) != Z_OK)
         return no_memory(z->size, st);
     return TFD_OK;

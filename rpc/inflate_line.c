@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#define LINE_US 1000 /* a slice takes some 200 */
+#define LINE_US 100 /* some two slices */
 
 /* ---- Queues -------------------------------------------------------------- */
 

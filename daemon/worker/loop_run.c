@@ -19,7 +19,7 @@
 #define CLOCK_OPS 64
 /* Other nodes of the step have their turn after this, and where many steps
  * wait for a thread these do. */
-#define TURN_NS 500000
+#define TURN_NS 300000
 #define TURN_CROWDED_NS 200000
 #define CROWD 16
 /* Rounds whose nodes are timed, of a step whose nodes are. */

@@ -18,7 +18,7 @@
 /* ... and any step its compute thread, when other steps wait for one: many
  * times what handing over costs, and less than anybody notices.  The more wait,
  * the sooner, so that they all have had a turn within a moment. */
-#define SLICE_NS 2000000
+#define SLICE_NS 500000
 #define SLICE_MIN_NS 200000
 #define SLICE_JOBS 8 /* that it is shared by */
 /* Others have their turn after this many nodes, where a loop never ends. */

@@ -209,7 +209,7 @@ static void test_the_sum_of_the_cache_is_exact(void **state)
         for (size_t size = 1; size < 1 << 20; size += size / 3 + 1) {
             struct tfd_buffer *whole = tfd_buffer_new_empty(size);
             struct tfd_buffer *part = tfd_buffer_new_empty(size);
-            struct tfd_buffer *none = tfd_buffer_new_empty(size);
+            struct tfd_buffer *none = tfd_buffer_new_in_pages(size);
 
             assert_true(whole && part && none);
             assert_true(tfd_buffer_charge(whole, size / 2));
