@@ -14,6 +14,7 @@
 #include "kernels/complex_math.h"
 #include "kernels/elementwise.h"
 #include "kernels/gradient.h"
+#include "kernels/narrow.h"
 #include "kernels/reduce.h"
 #include "kernels/reduce_floats.h"
 #include "kernels/reduce_grad.h"
@@ -124,24 +125,76 @@ INT_REDUCERS(UINT16, uint16_t, MEAN_UNSIGNED)
 INT_REDUCERS(UINT32, uint32_t, MEAN_UNSIGNED)
 INT_REDUCERS(UINT64, uint64_t, MEAN_UNSIGNED)
 
-#define ADD_HALF(acc, x) ((acc) + (double)tfd_half_to_float(x))
-#define MUL_HALF(acc, x) ((acc) * (double)tfd_half_to_float(x))
-#define ADD_BFLOAT16(acc, x) ((acc) + (double)tfd_bfloat16_to_float(x))
-#define MUL_BFLOAT16(acc, x) ((acc) * (double)tfd_bfloat16_to_float(x))
 #define CUT_HALF(T, acc, n) tfd_half_from_float((float)(acc))
 #define CUT_BFLOAT16(T, acc, n) tfd_bfloat16_from_float((float)(acc))
 #define MEAN_HALF(T, acc, n) tfd_half_from_float((float)((acc) / (double)(n)))
 #define MEAN_BFLOAT16(T, acc, n) \
     tfd_bfloat16_from_float((float)((acc) / (double)(n)))
 
-#define NARROW_REDUCERS(name, number, T)                           \
-    FOLDING(SUM_LANES, sum_##name, T, double, 0, ADD_##name, ADD)  \
-    FOLDING(SUM_LANES, prod_##name, T, double, 1, MUL_##name, MUL) \
-    TFD_REDUCE_FINISH(sum_##name, T, double, CUT_##name)           \
-    TFD_REDUCE_FINISH(mean_##name, T, double, MEAN_##name)         \
-    TFD_REDUCE_FINISH(prod_##name, T, double, CUT_##name)          \
-    REDUCER(sum_##name, sum_##name, double)                        \
-    REDUCER(mean_##name, sum_##name, double)                       \
+/* As in RUN_BODY and COLUMNS_BODY, of what is widened so many at a time: by
+ * themselves these loops would widen one after the other. */
+#define WIDENED 256
+
+#define NARROW_RUN(name, T, INIT, FOLD, MERGE)                      \
+    {                                                               \
+        const struct tfd_fold *f = arg;                             \
+        const int64_t whole = end - (end - begin) % SUM_LANES;      \
+        const T *x = f->x;                                          \
+        double *acc = f->acc, lane[SUM_LANES];                      \
+        float wide[WIDENED];                                        \
+        int64_t n = WIDENED;                                        \
+                                                                    \
+        for (int l = 0; l < SUM_LANES; l++)                         \
+            lane[l] = INIT;                                         \
+        for (int64_t i = begin; i < whole; i += n) {                \
+            n = whole - i < WIDENED ? whole - i : WIDENED;          \
+            tfd_narrow_widen(TFD_##name, x + i, wide, n);           \
+            for (int64_t j = 0; j < n; j += SUM_LANES)              \
+                for (int l = 0; l < SUM_LANES; l++)                 \
+                    lane[l] = FOLD(lane[l], (double)wide[j + l]);   \
+        }                                                           \
+        for (int width = SUM_LANES / 2; width; width /= 2)          \
+            for (int l = 0; l < width; l++)                         \
+                lane[l] = MERGE(lane[l], lane[l + width]);          \
+        *acc = MERGE(*acc, lane[0]);                                \
+        tfd_narrow_widen(TFD_##name, x + whole, wide, end - whole); \
+        for (int64_t j = 0; j < end - whole; j++)                   \
+            *acc = FOLD(*acc, (double)wide[j]);                     \
+    }
+
+#define NARROW_COLUMNS(name, T, FOLD)                                \
+    {                                                                \
+        const struct tfd_fold *f = arg;                              \
+        float wide[WIDENED];                                         \
+                                                                     \
+        for (int64_t i = begin; i < end; i += WIDENED) {             \
+            const int64_t n = end - i < WIDENED ? end - i : WIDENED; \
+            const T *x = (const T *)f->x + i;                        \
+            double *acc = (double *)f->acc + i;                      \
+                                                                     \
+            for (int64_t r = 0; r < f->rows; r++, x += f->stride) {  \
+                tfd_narrow_widen(TFD_##name, x, wide, n);            \
+                for (int64_t j = 0; j < n; j++)                      \
+                    acc[j] = FOLD(acc[j], (double)wide[j]);          \
+            }                                                        \
+        }                                                            \
+    }
+
+#define NARROW_FOLDING(id, name, T, INIT, FOLD, MERGE)                        \
+    static const double init_##id = INIT;                                     \
+    static void run_##id(void *arg, int64_t begin, int64_t end)               \
+        NARROW_RUN(name, T, init_##id, FOLD, MERGE) static void columns_##id( \
+            void *arg, int64_t begin, int64_t end)                            \
+            NARROW_COLUMNS(name, T, FOLD) TFD_REDUCE_MERGE(id, double, MERGE)
+
+#define NARROW_REDUCERS(name, number, T)                   \
+    NARROW_FOLDING(sum_##name, name, T, 0, ADD, ADD)       \
+    NARROW_FOLDING(prod_##name, name, T, 1, MUL, MUL)      \
+    TFD_REDUCE_FINISH(sum_##name, T, double, CUT_##name)   \
+    TFD_REDUCE_FINISH(mean_##name, T, double, MEAN_##name) \
+    TFD_REDUCE_FINISH(prod_##name, T, double, CUT_##name)  \
+    REDUCER(sum_##name, sum_##name, double)                \
+    REDUCER(mean_##name, sum_##name, double)               \
     REDUCER(prod_##name, prod_##name, double)
 
 TFD_HALF_DTYPES(NARROW_REDUCERS)
@@ -208,39 +261,45 @@ ORDER_REDUCERS(UINT16, uint16_t, 0, UINT16_MAX, MAX, MIN)
 ORDER_REDUCERS(UINT32, uint32_t, 0, UINT32_MAX, MAX, MIN)
 ORDER_REDUCERS(UINT64, uint64_t, 0, UINT64_MAX, MAX, MIN)
 
-/* A NaN in the accumulator stays; one in x fails the comparison and goes in. */
-static inline float max_of_FLOAT(float acc, float x)
+/* Halves are compared as integers of the same order, NaN beyond infinity.  Of
+ * the two zeros the negative one is the smaller. */
+static inline int16_t order_of(tfd_half x)
 {
-    float larger = acc > x ? acc : x;
+    int16_t bits = (int16_t)x;
 
-    return acc == acc ? larger : acc;
+    return (int16_t)(bits ^ (bits < 0 ? INT16_MAX : 0));
 }
 
-static inline float min_of_FLOAT(float acc, float x)
-{
-    float smaller = acc < x ? acc : x;
-
-    return acc == acc ? smaller : acc;
-}
-
-#define DEFINE_NARROW_ORDER(name, T, to, from)               \
-    static inline T max_of_##name(T acc, T x)                \
-    {                                                        \
-        float a = to(acc), larger = max_of_FLOAT(a, to(x));  \
-                                                             \
-        return a != a || larger == a ? acc : x;              \
-    }                                                        \
-    static inline T min_of_##name(T acc, T x)                \
-    {                                                        \
-        float a = to(acc), smaller = min_of_FLOAT(a, to(x)); \
-                                                             \
-        return a != a || smaller == a ? acc : x;             \
+/* INFINITE: the bits of infinity. */
+#define DEFINE_NARROW_ORDER(name, T, INFINITE)                               \
+    static inline int16_t max_of_##name(int16_t acc, T x)                    \
+    {                                                                        \
+        int16_t order =                                                      \
+            (x & INT16_MAX) > (INFINITE) ? (int16_t)INT16_MAX : order_of(x); \
+                                                                             \
+        return MAX(acc, order);                                              \
+    }                                                                        \
+    static inline int16_t min_of_##name(int16_t acc, T x)                    \
+    {                                                                        \
+        int16_t order =                                                      \
+            (x & INT16_MAX) > (INFINITE) ? (int16_t)INT16_MIN : order_of(x); \
+                                                                             \
+        return MIN(acc, order);                                              \
     }
 
-TFD_NARROW_DTYPES(DEFINE_NARROW_ORDER)
-ORDER_REDUCERS(HALF, tfd_half, 0xfc00, 0x7c00, max_of_HALF, min_of_HALF)
-ORDER_REDUCERS(BFLOAT16, tfd_bfloat16, 0xff80, 0x7f80, max_of_BFLOAT16,
-               min_of_BFLOAT16)
+#define FROM_ORDER(T, acc, n) ((T)order_of((T)(acc)))
+#define NARROW_ORDERS(name, T, INFINITE)                                       \
+    DEFINE_NARROW_ORDER(name, T, INFINITE)                                     \
+    FOLDING(ORDER_LANES, max_##name, T, int16_t, -(INFINITE)-1, max_of_##name, \
+            MAX)                                                               \
+    FOLDING(ORDER_LANES, min_##name, T, int16_t, INFINITE, min_of_##name, MIN) \
+    TFD_REDUCE_FINISH(max_##name, T, int16_t, FROM_ORDER)                      \
+    TFD_REDUCE_FINISH(min_##name, T, int16_t, FROM_ORDER)                      \
+    REDUCER(max_##name, max_##name, int16_t)                                   \
+    REDUCER(min_##name, min_##name, int16_t)
+
+NARROW_ORDERS(HALF, tfd_half, 0x7c00)
+NARROW_ORDERS(BFLOAT16, tfd_bfloat16, 0x7f80)
 
 /* ---- All, Any ------------------------------------------------------------ */
 
@@ -302,19 +361,17 @@ BOOL_ROWS(any, BITS_OR)
 
 /* ---- L2Loss -------------------------------------------------------------- */
 
-#define ADD_SQUARE(acc, x) ((acc) + (double)(x) * (double)(x))
-#define ADD_SQUARE_HALF(acc, x) ADD_SQUARE(acc, tfd_half_to_float(x))
-#define ADD_SQUARE_BFLOAT16(acc, x) ADD_SQUARE(acc, tfd_bfloat16_to_float(x))
+#define ADD_SQUARE(acc, x) ((acc) + (x) * (x))
 #define HALVE_HALF(T, acc, n) CUT_HALF(T, (acc) / 2, n)
 #define HALVE_BFLOAT16(T, acc, n) CUT_BFLOAT16(T, (acc) / 2, n)
 
-#define LOSS_REDUCER(name, T, ADD_SQUARE_, HALVE_)                  \
-    FOLDING(SUM_LANES, loss_##name, T, double, 0, ADD_SQUARE_, ADD) \
-    TFD_REDUCE_FINISH(loss_##name, T, double, HALVE_)               \
+#define LOSS_REDUCER(name, T, HALVE_)                        \
+    NARROW_FOLDING(loss_##name, name, T, 0, ADD_SQUARE, ADD) \
+    TFD_REDUCE_FINISH(loss_##name, T, double, HALVE_)        \
     REDUCER(loss_##name, loss_##name, double)
 
-LOSS_REDUCER(HALF, tfd_half, ADD_SQUARE_HALF, HALVE_HALF)
-LOSS_REDUCER(BFLOAT16, tfd_bfloat16, ADD_SQUARE_BFLOAT16, HALVE_BFLOAT16)
+LOSS_REDUCER(HALF, tfd_half, HALVE_HALF)
+LOSS_REDUCER(BFLOAT16, tfd_bfloat16, HALVE_BFLOAT16)
 
 static enum tfd_code loss(struct tfd_kctx *k, const struct tfd_reducer *r,
                           struct tfd_status *st)
