@@ -5,7 +5,8 @@
  *
  * Integers wrap around as they do in TensorFlow; they are computed unsigned,
  * where C defines it.  half and bfloat16 are computed in float and rounded
- * after each operation, so SquaredDifference rounds twice.
+ * after each operation, so SquaredDifference rounds twice; their extremes are
+ * found as integers.
  *
  * Maximum and Minimum give NaN when either side is NaN.  Of two equal values
  * (0 and -0) they give the second, as vector instructions do.
@@ -19,6 +20,7 @@
 #include "kernels/complex_math.h"
 #include "kernels/elementwise.h"
 #include "kernels/gradient.h"
+#include "kernels/narrow.h"
 
 #include <string.h>
 
@@ -76,26 +78,32 @@ TFD_WRAPPING_DTYPES(DEFINE_INT)
 
 TFD_FLOAT_DTYPES(DEFINE_FLOAT)
 
-#define DEFINE_NARROW(name, T, to, from)      \
-    static inline T add_##name(T a, T b)      \
-    {                                         \
-        return from(to(a) + to(b));           \
-    }                                         \
-    static inline T sub_##name(T a, T b)      \
-    {                                         \
-        return from(to(a) - to(b));           \
-    }                                         \
-    static inline T mul_##name(T a, T b)      \
-    {                                         \
-        return from(to(a) * to(b));           \
-    }                                         \
-    static inline T max_##name(T a, T b)      \
-    {                                         \
-        return from(max_FLOAT(to(a), to(b))); \
-    }                                         \
-    static inline T min_##name(T a, T b)      \
-    {                                         \
-        return from(min_FLOAT(to(a), to(b))); \
+#define DEFINE_NARROW(name, T, to, from)                                   \
+    static inline T add_##name(T a, T b)                                   \
+    {                                                                      \
+        return from(to(a) + to(b));                                        \
+    }                                                                      \
+    static inline T sub_##name(T a, T b)                                   \
+    {                                                                      \
+        return from(to(a) - to(b));                                        \
+    }                                                                      \
+    static inline T mul_##name(T a, T b)                                   \
+    {                                                                      \
+        return from(to(a) * to(b));                                        \
+    }                                                                      \
+    static inline T max_##name(T a, T b)                                   \
+    {                                                                      \
+        return tfd_narrow_order(a, TFD_INFINITE_##name, INT16_MAX) >       \
+                       tfd_narrow_order(b, TFD_INFINITE_##name, INT16_MAX) \
+                   ? a                                                     \
+                   : b;                                                    \
+    }                                                                      \
+    static inline T min_##name(T a, T b)                                   \
+    {                                                                      \
+        return tfd_narrow_order(a, TFD_INFINITE_##name, INT16_MIN) <       \
+                       tfd_narrow_order(b, TFD_INFINITE_##name, INT16_MIN) \
+                   ? a                                                     \
+                   : b;                                                    \
     }
 
 TFD_NARROW_DTYPES(DEFINE_NARROW)

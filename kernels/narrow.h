@@ -14,6 +14,20 @@ static inline bool tfd_dtype_is_narrow(enum tfd_dtype t)
     return t == TFD_HALF || t == TFD_BFLOAT16;
 }
 
+/* Of the bits of infinity; a number without its sign is less or the same. */
+#define TFD_INFINITE_HALF 0x7c00
+#define TFD_INFINITE_BFLOAT16 0x7f80
+
+/* An integer for each half or bfloat16, in their order; of 0 and -0 the same,
+ * and of NaN `nan`. */
+static inline int16_t tfd_narrow_order(uint16_t x, int infinite, int16_t nan)
+{
+    int16_t size = (int16_t)(x & INT16_MAX);
+    int16_t order = (int16_t)(x > INT16_MAX ? -size : size);
+
+    return size > infinite ? nan : order;
+}
+
 /* t is HALF or BFLOAT16. */
 void tfd_narrow_widen(enum tfd_dtype t, const void *in, float *out, int64_t n);
 void tfd_narrow_round(enum tfd_dtype t, const float *in, void *out, int64_t n);

@@ -3,6 +3,38 @@
  */
 #include "tests/support/kernel_rig.h"
 
+/* Halves are compared as integers: against what floats say, in each lane. */
+static void test_extremes_of_halves_are_those_of_floats(void **state)
+{
+    static const struct krig_case cases[] = {
+        {"Maximum",
+         "",
+         {"half[9] nan 1 -1 -2 inf -inf 0 6e-8 -65504",
+          "half[9] 1 nan -2 -1 1 -1 -1 0 65504"},
+         {"half[9] nan nan -1 -1 inf -1 0 6e-8 65504"}},
+        {"Minimum",
+         "",
+         {"half[9] nan 1 -1 -2 inf -inf 0 -6e-8 -65504",
+          "half[9] 1 nan -2 -1 1 -1 -1 0 65504"},
+         {"half[9] nan nan -2 -2 1 -inf -1 -6e-8 -65504"}},
+        {"Maximum",
+         "",
+         {"bfloat16[8] nan 1 -1 -2 inf -inf 0 -3e38",
+          "bfloat16[8] -1 nan -2 -1 1 -1 -1 3e38"},
+         {"bfloat16[8] nan nan -1 -1 inf -1 0 3e38"}},
+        {"Minimum",
+         "",
+         {"bfloat16[8] nan 1 -1 -2 inf -inf 0 -3e38",
+          "bfloat16[8] -1 nan -2 -1 1 -1 -1 3e38"},
+         {"bfloat16[8] nan nan -2 -2 1 -inf -1 -3e38"}},
+        {"Maximum", "", {"half[131] -1", "half[] -2"}, {"half[131] -1"}},
+        {"Minimum", "", {"half[131] -1", "half[131] -2"}, {"half[131] -2"}},
+    };
+
+    (void)state;
+    KRIG_CHECK(cases);
+}
+
 static void test_shapes_are_broadcast(void **state)
 {
     static const struct krig_case cases[] = {
@@ -250,6 +282,7 @@ static void test_integers_that_have_no_answer_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_extremes_of_halves_are_those_of_floats),
         cmocka_unit_test(test_shapes_are_broadcast),
         cmocka_unit_test(test_integers_wrap),
         cmocka_unit_test(test_every_kind_of_number),
