@@ -101,15 +101,15 @@ static enum tfd_code take_refs(struct tfd_iter *it,
     return TFD_OK;
 }
 
-/* It is there, as a reference where a value is expected as well. */
-static bool has_output(const struct tfd_kctx *k, int i)
+/* What output i is; DTYPE_INVALID: it is not there.  A reference may stand
+ * where a value is expected: of a container's content (kernels/kept.h). */
+static int output_type(const struct tfd_kctx *k, int i)
 {
-    int expected = k->node->out_types[i];
-
-    if (tfd_dtype_is_ref(expected))
-        return k->ref_out[i] != NULL;
-    return (int)k->out[i].dtype == expected ||
-           (k->gives_views && k->ref_out[i]);
+    if (tfd_dtype_is_ref(k->node->out_types[i]))
+        return k->ref_out[i] ? k->node->out_types[i] : TFD_DTYPE_INVALID;
+    if (k->gives_views && k->ref_out[i])
+        return (int)k->ref_out[i]->dtype;
+    return (int)k->out[i].dtype;
 }
 
 /* The kernel's promise: every output is there and of its type. */
@@ -117,11 +117,11 @@ static enum tfd_code check_outputs(const struct tfd_kctx *k,
                                    struct tfd_status *st)
 {
     for (int i = 0; i < k->out_count; i++) {
-        int expected = k->node->out_types[i];
+        int expected = k->node->out_types[i], is = output_type(k, i);
 
-        if (has_output(k, i))
+        if (is == expected)
             continue;
-        if (k->out[i].dtype == TFD_DTYPE_INVALID)
+        if (is == TFD_DTYPE_INVALID)
             return tfd_fail(st, TFD_INTERNAL,
                             "Missing %d-th output from {{node " TFD_STR_FMT
                             "}}",
@@ -129,8 +129,8 @@ static enum tfd_code check_outputs(const struct tfd_kctx *k,
         return tfd_fail(st, TFD_INTERNAL,
                         "Output %d of type %s does not match declared output "
                         "type %s for node {{node " TFD_STR_FMT "}}",
-                        i, tfd_dtype_name((int)k->out[i].dtype),
-                        tfd_dtype_name(expected), TFD_STR_ARG(k->node->name));
+                        i, tfd_dtype_name(is), tfd_dtype_name(expected),
+                        TFD_STR_ARG(k->node->name));
     }
     return TFD_OK;
 }

@@ -298,3 +298,23 @@ def what_is_kept_is_checked_as_ever(cluster):
                     assert not uninitialized or "uninitialized value" in e.message
                 else:
                     raise AssertionError("no error")
+
+
+@test(limit=60, **PAIR)
+def what_is_taken_has_the_type_that_it_was_put_in_with(cluster):
+    """As a wider one it would be read beyond its end."""
+    with graph():
+        v = variable(np.ones(ROWS))
+        h = R.StackV2(max_size=1, elem_type=tf.float32)
+        put = R.StackPushV2(handle=h, elem=v.value())
+        x = after(put, lambda: R.StackPopV2(handle=h, elem_type=tf.float64))
+        changed = after(x, lambda: v.assign_add(np.ones(ROWS, np.float32)))
+        wrong = after(changed, lambda: x + 0)
+        with tf.Session(cluster.target(), config=plain_config()) as session:
+            session.run(v.initializer)
+            try:
+                session.run(wrong)
+            except tf.errors.InternalError as e:
+                assert "of type float does not match declared output type double" in e.message
+            else:
+                raise AssertionError("no error")
