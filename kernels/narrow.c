@@ -22,7 +22,7 @@ struct narrowing {
         for (int64_t i = begin; i < end; i++) \
             y[i] = T##_to_float(x[i]);        \
     }                                         \
-    TFD_SIMD_CLONES(widen_##name)             \
+    TFD_SIMD_CLONES_WIDE(widen_##name)        \
     TFD_SIMD_LOOP(round_##name)               \
     {                                         \
         const struct narrowing *p = arg;      \

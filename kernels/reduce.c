@@ -1,11 +1,10 @@
 /*
  * reduce.c - Sum Mean Prod Max Min All Any, and L2Loss = sum(t ^ 2) / 2.
  *
- * float and double are folded in reduce_floats.c.  Here accumulators are wider
- * than the elements: double for halves, so that the order of additions does not
- * show in the result; 64 bits for integers, cut to the type at the end (Sum and
- * Prod wrap, Mean does not, as in TensorFlow).  Max and Min give NaN when there
- * is one.
+ * float and double are folded in reduce_floats.c, and halves but for Max and
+ * Min in reduce_halves.c.  Here accumulators are 64 bits for integers, cut to
+ * the type at the end (Sum and Prod wrap, Mean does not, as in TensorFlow). Max
+ * and Min give NaN when there is one.
  */
 #include "kernels/families.h"
 
@@ -18,6 +17,7 @@
 #include "kernels/reduce.h"
 #include "kernels/reduce_floats.h"
 #include "kernels/reduce_grad.h"
+#include "kernels/reduce_halves.h"
 
 #include <math.h>
 #include <string.h>
@@ -124,80 +124,6 @@ INT_REDUCERS(UINT8, uint8_t, MEAN_UNSIGNED)
 INT_REDUCERS(UINT16, uint16_t, MEAN_UNSIGNED)
 INT_REDUCERS(UINT32, uint32_t, MEAN_UNSIGNED)
 INT_REDUCERS(UINT64, uint64_t, MEAN_UNSIGNED)
-
-#define CUT_HALF(T, acc, n) tfd_half_from_float((float)(acc))
-#define CUT_BFLOAT16(T, acc, n) tfd_bfloat16_from_float((float)(acc))
-#define MEAN_HALF(T, acc, n) tfd_half_from_float((float)((acc) / (double)(n)))
-#define MEAN_BFLOAT16(T, acc, n) \
-    tfd_bfloat16_from_float((float)((acc) / (double)(n)))
-
-/* As in RUN_BODY and COLUMNS_BODY, of what is widened so many at a time: by
- * themselves these loops would widen one after the other. */
-#define WIDENED 256
-
-#define NARROW_RUN(name, T, INIT, FOLD, MERGE)                      \
-    {                                                               \
-        const struct tfd_fold *f = arg;                             \
-        const int64_t whole = end - (end - begin) % SUM_LANES;      \
-        const T *x = f->x;                                          \
-        double *acc = f->acc, lane[SUM_LANES];                      \
-        float wide[WIDENED];                                        \
-        int64_t n = WIDENED;                                        \
-                                                                    \
-        for (int l = 0; l < SUM_LANES; l++)                         \
-            lane[l] = INIT;                                         \
-        for (int64_t i = begin; i < whole; i += n) {                \
-            n = whole - i < WIDENED ? whole - i : WIDENED;          \
-            tfd_narrow_widen(TFD_##name, x + i, wide, n);           \
-            for (int64_t j = 0; j < n; j += SUM_LANES)              \
-                for (int l = 0; l < SUM_LANES; l++)                 \
-                    lane[l] = FOLD(lane[l], (double)wide[j + l]);   \
-        }                                                           \
-        for (int width = SUM_LANES / 2; width; width /= 2)          \
-            for (int l = 0; l < width; l++)                         \
-                lane[l] = MERGE(lane[l], lane[l + width]);          \
-        *acc = MERGE(*acc, lane[0]);                                \
-        tfd_narrow_widen(TFD_##name, x + whole, wide, end - whole); \
-        for (int64_t j = 0; j < end - whole; j++)                   \
-            *acc = FOLD(*acc, (double)wide[j]);                     \
-    }
-
-#define NARROW_COLUMNS(name, T, FOLD)                                \
-    {                                                                \
-        const struct tfd_fold *f = arg;                              \
-        float wide[WIDENED];                                         \
-                                                                     \
-        for (int64_t i = begin; i < end; i += WIDENED) {             \
-            const int64_t n = end - i < WIDENED ? end - i : WIDENED; \
-            const T *x = (const T *)f->x + i;                        \
-            double *acc = (double *)f->acc + i;                      \
-                                                                     \
-            for (int64_t r = 0; r < f->rows; r++, x += f->stride) {  \
-                tfd_narrow_widen(TFD_##name, x, wide, n);            \
-                for (int64_t j = 0; j < n; j++)                      \
-                    acc[j] = FOLD(acc[j], (double)wide[j]);          \
-            }                                                        \
-        }                                                            \
-    }
-
-#define NARROW_FOLDING(id, name, T, INIT, FOLD, MERGE)                        \
-    static const double init_##id = INIT;                                     \
-    static void run_##id(void *arg, int64_t begin, int64_t end)               \
-        NARROW_RUN(name, T, init_##id, FOLD, MERGE) static void columns_##id( \
-            void *arg, int64_t begin, int64_t end)                            \
-            NARROW_COLUMNS(name, T, FOLD) TFD_REDUCE_MERGE(id, double, MERGE)
-
-#define NARROW_REDUCERS(name, number, T)                   \
-    NARROW_FOLDING(sum_##name, name, T, 0, ADD, ADD)       \
-    NARROW_FOLDING(prod_##name, name, T, 1, MUL, MUL)      \
-    TFD_REDUCE_FINISH(sum_##name, T, double, CUT_##name)   \
-    TFD_REDUCE_FINISH(mean_##name, T, double, MEAN_##name) \
-    TFD_REDUCE_FINISH(prod_##name, T, double, CUT_##name)  \
-    REDUCER(sum_##name, sum_##name, double)                \
-    REDUCER(mean_##name, sum_##name, double)               \
-    REDUCER(prod_##name, prod_##name, double)
-
-TFD_HALF_DTYPES(NARROW_REDUCERS)
 
 #define ZERO_COMPLEX \
     {                \
@@ -361,18 +287,6 @@ BOOL_ROWS(any, BITS_OR)
 
 /* ---- L2Loss -------------------------------------------------------------- */
 
-#define ADD_SQUARE(acc, x) ((acc) + (x) * (x))
-#define HALVE_HALF(T, acc, n) CUT_HALF(T, (acc) / 2, n)
-#define HALVE_BFLOAT16(T, acc, n) CUT_BFLOAT16(T, (acc) / 2, n)
-
-#define LOSS_REDUCER(name, T, HALVE_)                        \
-    NARROW_FOLDING(loss_##name, name, T, 0, ADD_SQUARE, ADD) \
-    TFD_REDUCE_FINISH(loss_##name, T, double, HALVE_)        \
-    REDUCER(loss_##name, loss_##name, double)
-
-LOSS_REDUCER(HALF, tfd_half, HALVE_HALF)
-LOSS_REDUCER(BFLOAT16, tfd_bfloat16, HALVE_BFLOAT16)
-
 static enum tfd_code loss(struct tfd_kctx *k, const struct tfd_reducer *r,
                           struct tfd_status *st)
 {
@@ -407,11 +321,12 @@ static enum tfd_code loss_gradient(struct tfd_grad *g, struct tfd_status *st)
         return tfd_reduce(k, &reducer, st);                                  \
     }
 #define COMPUTE(id) COMPUTE_BY(id, id)
-#define COMPUTE_FLOATS(name, number, T)             \
+#define COMPUTE_FLOAT_SUMS(name, number, T)         \
     COMPUTE_BY(sum_##name, tfd_reduce_sum_##name)   \
     COMPUTE_BY(mean_##name, tfd_reduce_mean_##name) \
-    COMPUTE_BY(prod_##name, tfd_reduce_prod_##name) \
-    COMPUTE_BY(max_##name, tfd_reduce_max_##name)   \
+    COMPUTE_BY(prod_##name, tfd_reduce_prod_##name)
+#define COMPUTE_FLOAT_ORDERS(name, number, T)     \
+    COMPUTE_BY(max_##name, tfd_reduce_max_##name) \
     COMPUTE_BY(min_##name, tfd_reduce_min_##name)
 
 #define COMPUTE_SUMS(name, number, T) \
@@ -422,9 +337,10 @@ static enum tfd_code loss_gradient(struct tfd_grad *g, struct tfd_status *st)
     COMPUTE(max_##name)                 \
     COMPUTE(min_##name)
 
-TFD_FLOAT_DTYPES(COMPUTE_FLOATS)
+TFD_FLOAT_DTYPES(COMPUTE_FLOAT_SUMS)
+TFD_FLOAT_DTYPES(COMPUTE_FLOAT_ORDERS)
 TFD_INT_DTYPES(COMPUTE_SUMS)
-TFD_HALF_DTYPES(COMPUTE_SUMS)
+TFD_HALF_DTYPES(COMPUTE_FLOAT_SUMS)
 TFD_COMPLEX_DTYPES(COMPUTE_SUMS)
 TFD_INT_DTYPES(COMPUTE_ORDERS)
 TFD_HALF_DTYPES(COMPUTE_ORDERS)
@@ -439,8 +355,8 @@ COMPUTE(any)
     }
 COMPUTE_LOSS(FLOAT, tfd_reduce_loss_FLOAT)
 COMPUTE_LOSS(DOUBLE, tfd_reduce_loss_DOUBLE)
-COMPUTE_LOSS(HALF, loss_HALF)
-COMPUTE_LOSS(BFLOAT16, loss_BFLOAT16)
+COMPUTE_LOSS(HALF, tfd_reduce_loss_HALF)
+COMPUTE_LOSS(BFLOAT16, tfd_reduce_loss_BFLOAT16)
 
 const struct tfd_reducer *tfd_reduce_sum(enum tfd_dtype dtype)
 {
@@ -448,7 +364,7 @@ const struct tfd_reducer *tfd_reduce_sum(enum tfd_dtype dtype)
 #define SUM_OF_FLOATS(name, number, T) [TFD_##name] = &tfd_reduce_sum_##name,
     static const struct tfd_reducer *const sums[TFD_DTYPE_END] = {
         TFD_FLOAT_DTYPES(SUM_OF_FLOATS) TFD_INT_DTYPES(SUM_OF)
-            TFD_HALF_DTYPES(SUM_OF) TFD_COMPLEX_DTYPES(SUM_OF)};
+            TFD_HALF_DTYPES(SUM_OF_FLOATS) TFD_COMPLEX_DTYPES(SUM_OF)};
 
     return sums[dtype];
 }

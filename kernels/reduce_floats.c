@@ -28,12 +28,16 @@
 #define SUM_STEPS 16    /* elements of a lane until it goes into a double */
 #define PRODUCT_STEPS 2 /* products leave the range of a float soon */
 #define FEW_ROWS 16     /* as many as a sum of floats takes */
-#define LANES 16        /* of a whole block */
+#define LONGS 4         /* long vectors side by side */
 #define SHORT 8         /* elements of a row that are taken one by one */
 
 /* A product of doubles that is no float any more becomes 0 before it is no
- * normal number, either: those take a processor a hundred times as long. */
-#define MUL_WIDE(a, b) ((fabs(a) < 1e-250 ? 0 : (a)) * (b))
+ * normal number, either: those take a processor a hundred times as long.  All
+ * bits of NOT_TINY are set where a's exponent is not below 2^-830; compilers
+ * make vectors of this, but not of comparisons. */
+#define EXPONENT(a) (((long_bits)(a) << 1) >> 53)
+#define NOT_TINY(a) (((EXPONENT(a) - (1023 - 830)) >> 63) - 1)
+#define MUL_WIDE(a, b) ((long_double)((long_bits)(a)&NOT_TINY(a)) * (b))
 
 #define ITSELF(x) (x)
 #define SQUARE(x) ((x) * (x))
@@ -62,6 +66,31 @@
 DEFINE_VECTOR(float, int32_t, vector_float, mask_float)
 DEFINE_VECTOR(double, int64_t, vector_double, mask_double)
 
+/* Long ones, which compilers make of what the processor has. */
+#define LONG_BYTES 64
+#define PER_LONG(T) ((int64_t)(LONG_BYTES / sizeof(T)))
+
+typedef float long_float __attribute__((vector_size(LONG_BYTES)));
+typedef double long_double __attribute__((vector_size(LONG_BYTES)));
+typedef uint64_t long_bits __attribute__((vector_size(LONG_BYTES)));
+typedef float half_float __attribute__((vector_size(LONG_BYTES / 2)));
+typedef double half_double __attribute__((vector_size(LONG_BYTES / 2)));
+
+#define LOW_HALF(a) __builtin_shufflevector(a, a, 0, 1, 2, 3)
+#define HIGH_HALF(a) __builtin_shufflevector(a, a, 4, 5, 6, 7)
+
+/* As many doubles as a long vector holds. */
+#define WIDEN_double(out, in, JOIN) ((out) = (in))
+#define WIDEN_float(out, in, JOIN)                                         \
+    do {                                                                   \
+        half_float low =                                                   \
+            __builtin_shufflevector(in, in, 0, 1, 2, 3, 4, 5, 6, 7);       \
+        half_float high =                                                  \
+            __builtin_shufflevector(in, in, 8, 9, 10, 11, 12, 13, 14, 15); \
+                                                                           \
+        (out) = __builtin_convertvector(JOIN(low, high), long_double);     \
+    } while (0)
+
 #define PER_VECTOR(T) ((int64_t)(16 / sizeof(T)))
 #define STEP(T) (VECTORS * PER_VECTOR(T))
 
@@ -70,82 +99,63 @@ DEFINE_VECTOR(double, int64_t, vector_double, mask_double)
 /* n elements from x, folded into one double.  TERM: of an element; JOIN: two
  * of them.  FIRST is what nothing folds to. */
 #define FOLD_RUN(id, T, TERM, JOIN, WIDE, FIRST, STEPS)                      \
-    INLINE void fold_##id(vector_##T *v, const T *x)                         \
-    {                                                                        \
-        for (int i = 0; i < VECTORS; i++) {                                  \
-            vector_##T in = vector_##T##_load(x + i * PER_VECTOR(T));        \
-                                                                             \
-            v[i] = JOIN(v[i], TERM(in));                                     \
-        }                                                                    \
-    }                                                                        \
-                                                                             \
-    /* The STEPs of a block, of which there is one at least. */              \
-    INLINE const T *block_##id(const T *x, const T *stop, double *wide)      \
+    /* A STEP, for what is left of a run. */                                 \
+    INLINE const T *step_##id(const T *x, half_double *ends)                 \
     {                                                                        \
         vector_##T v[VECTORS];                                               \
                                                                              \
-        for (int i = 0; i < VECTORS; i++) {                                  \
-            v[i] = vector_##T##_load(x + i * PER_VECTOR(T));                 \
+        for (int i = 0; i < VECTORS; i++, x += PER_VECTOR(T)) {              \
+            v[i] = vector_##T##_load(x);                                     \
             v[i] = TERM(v[i]);                                               \
         }                                                                    \
-        for (x += STEP(T); x < stop; x += STEP(T))                           \
-            fold_##id(v, x);                                                 \
         for (int i = 0; i < 4; i++)                                          \
             v[i] = JOIN(v[i], v[i + 4]);                                     \
-        v[0] = JOIN(v[0], v[2]);                                             \
-        v[1] = JOIN(v[1], v[3]);                                             \
-        v[0] = JOIN(v[0], v[1]);                                             \
+        v[0] = JOIN(JOIN(v[0], v[2]), JOIN(v[1], v[3]));                     \
         for (int i = 0; i < PER_VECTOR(T); i++)                              \
-            wide[i] = WIDE(wide[i], (double)v[0][i]);                        \
-        return stop;                                                         \
+            (*ends)[i] = JOIN((*ends)[i], (double)v[0][i]);                  \
+        return x;                                                            \
     }                                                                        \
                                                                              \
-    /* STEPS times two LANES, as code that compilers make longer vectors of. \
-     */                                                                      \
-    INLINE const T *whole_##id(const T *x, double *wide)                     \
+    /* `steps` times LONGS vectors, whose lanes go into those of `wide`. */  \
+    INLINE const T *whole_##id(const T *x, int64_t steps, long_double *wide) \
     {                                                                        \
-        T even[LANES], odd[LANES];                                           \
+        long_##T v[LONGS], in;                                               \
+        long_double all;                                                     \
                                                                              \
-        for (int l = 0; l < LANES; l++)                                      \
-            even[l] = TERM(x[l]);                                            \
-        for (int l = 0; l < LANES; l++)                                      \
-            odd[l] = TERM(x[LANES + l]);                                     \
-        x += 2 * LANES;                                                      \
-        for (int i = 1; i < (STEPS); i++, x += 2 * LANES) {                  \
-            for (int l = 0; l < LANES; l++)                                  \
-                even[l] = JOIN(even[l], TERM(x[l]));                         \
-            for (int l = 0; l < LANES; l++)                                  \
-                odd[l] = JOIN(odd[l], TERM(x[LANES + l]));                   \
+        for (int i = 0; i < LONGS; i++, x += PER_LONG(T)) {                  \
+            memcpy(&in, x, sizeof(in));                                      \
+            v[i] = TERM(in);                                                 \
         }                                                                    \
-        for (int l = 0; l < LANES; l++)                                      \
-            even[l] = JOIN(even[l], odd[l]);                                 \
-        for (int l = 0; l < 8; l++)                                          \
-            even[l] = JOIN(even[l], even[l + 8]);                            \
-        for (int l = 0; l < 4; l++)                                          \
-            even[l] = JOIN(even[l], even[l + 4]);                            \
-        for (int l = 0; l < 4; l++)                                          \
-            wide[l] = WIDE(wide[l], (double)even[l]);                        \
+        for (int64_t s = 1; s < steps; s++)                                  \
+            for (int i = 0; i < LONGS; i++, x += PER_LONG(T)) {              \
+                memcpy(&in, x, sizeof(in));                                  \
+                v[i] = JOIN(v[i], TERM(in));                                 \
+            }                                                                \
+        in = JOIN(JOIN(v[0], v[2]), JOIN(v[1], v[3]));                       \
+        WIDEN_##T(all, in, JOIN);                                            \
+        *wide = WIDE(*wide, all);                                            \
         return x;                                                            \
     }                                                                        \
                                                                              \
     INLINE double long_##id(const T *x, int64_t n)                           \
     {                                                                        \
-        double wide[4] = {FIRST, FIRST, FIRST, FIRST};                       \
-        const T *end = x + n, *last;                                         \
+        long_double wide = {FIRST, FIRST, FIRST, FIRST,                      \
+                            FIRST, FIRST, FIRST, FIRST};                     \
+        half_double ends;                                                    \
+        const T *end = x + n;                                                \
                                                                              \
-        while ((STEPS) == SUM_STEPS && end - x >= (STEPS)*2 * LANES)         \
-            x = whole_##id(x, wide);                                         \
-        last = x + (end - x) / STEP(T) * STEP(T);                            \
-        while (x < last)                                                     \
-            x = block_##id(                                                  \
-                x, last - x > (STEPS)*STEP(T) ? x + (STEPS)*STEP(T) : last,  \
-                wide);                                                       \
+        for (int64_t rest = n / (LONGS * PER_LONG(T)); rest > 0;             \
+             rest -= (STEPS))                                                \
+            x = whole_##id(x, rest < (STEPS) ? rest : (STEPS), &wide);       \
+        ends = JOIN(LOW_HALF(wide), HIGH_HALF(wide));                        \
+        if (end - x >= STEP(T))                                              \
+            x = step_##id(x, &ends);                                         \
         for (; end - x >= 4; x += 4)                                         \
             for (int i = 0; i < 4; i++)                                      \
-                wide[i] = WIDE(wide[i], (double)TERM(x[i]));                 \
+                ends[i] = JOIN(ends[i], (double)TERM(x[i]));                 \
         for (int i = 0; i < end - x; i++)                                    \
-            wide[i] = WIDE(wide[i], (double)TERM(x[i]));                     \
-        return JOIN(JOIN(wide[0], wide[2]), JOIN(wide[1], wide[3]));         \
+            ends[i] = JOIN(ends[i], (double)TERM(x[i]));                     \
+        return JOIN(JOIN(ends[0], ends[2]), JOIN(ends[1], ends[3]));         \
     }                                                                        \
                                                                              \
     INLINE double short_##id(const T *x, int64_t n)                          \
@@ -164,7 +174,7 @@ DEFINE_VECTOR(double, int64_t, vector_double, mask_double)
                                                                              \
         *acc = JOIN(*acc, long_##id((const T *)f->x + begin, end - begin));  \
     }                                                                        \
-    TFD_SIMD_CLONES(run_##id)
+    TFD_SIMD_CLONES_WIDE(run_##id)
 
 /* Whole rows, each of which is an output. */
 #define FOLD_ROWS(id, T, run, DONE)                           \
@@ -182,7 +192,7 @@ DEFINE_VECTOR(double, int64_t, vector_double, mask_double)
             for (int64_t r = begin; r < end; r++)             \
                 y[r] = DONE(T, long_##run(x + r * n, n), n);  \
     }                                                         \
-    TFD_SIMD_CLONES(rows_##id)
+    TFD_SIMD_CLONES_WIDE(rows_##id)
 
 /* ---- Columns ------------------------------------------------------------- */
 
