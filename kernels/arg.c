@@ -9,6 +9,7 @@
 #include "common/half.h"
 #include "kernels/check.h"
 #include "kernels/elementwise.h"
+#include "kernels/narrow.h"
 #include "kernels/outputs.h"
 
 #if defined(__x86_64__)
@@ -189,15 +190,68 @@ SEARCH_ROW(min_DOUBLE, double, double, SELF, (double)INFINITY, <)
 
 #endif
 
+/* ---- Rows of half and bfloat16 ------------------------------------------- */
+
+#define ORDER_BLOCK 256 /* elements, of which the first best is looked for */
+
+/* Integers that are ordered as the numbers are; those of NaN come first, before
+ * that of -infinity, which is never better than nothing, either. */
+#define NARROW_ROW(id, T, infinite, sign)                                \
+    static inline int16_t order_##id(T x)                                \
+    {                                                                    \
+        return tfd_narrow_order((T)(x ^ (sign)), (infinite), INT16_MIN); \
+    }                                                                    \
+                                                                         \
+    struct block_##id {                                                  \
+        const T *x;                                                      \
+        int16_t most;                                                    \
+    };                                                                   \
+                                                                         \
+    TFD_SIMD_LOOP(most_##id)                                             \
+    {                                                                    \
+        struct block_##id *b = arg;                                      \
+        int16_t most = INT16_MIN;                                        \
+                                                                         \
+        for (int64_t i = begin; i < end; i++) {                          \
+            const int16_t order = order_##id(b->x[i]);                   \
+                                                                         \
+            most = order > most ? order : most;                          \
+        }                                                                \
+        b->most = most;                                                  \
+    }                                                                    \
+    TFD_SIMD_CLONES_WIDE(most_##id)                                      \
+                                                                         \
+    static int64_t row_##id(const T *x, int64_t n)                       \
+    {                                                                    \
+        struct block_##id b = {x, 0};                                    \
+        int16_t best = -(infinite);                                      \
+        int64_t at = -1;                                                 \
+                                                                         \
+        for (int64_t i = 0; i < n; i += ORDER_BLOCK) {                   \
+            most_##id(&b, i, n - i < ORDER_BLOCK ? n : i + ORDER_BLOCK); \
+            at = b.most > best ? i : at;                                 \
+            best = b.most > best ? b.most : best;                        \
+        }                                                                \
+        if (at < 0) /* nothing was better */                             \
+            return 0;                                                    \
+        while (order_##id(x[at]) != best)                                \
+            at++;                                                        \
+        return at;                                                       \
+    }
+
+#define NARROW_SEARCHES(name, number, T)                              \
+    NARROW_ROW(max_##name, T, TFD_INFINITE_##name, 0)                 \
+    NARROW_ROW(min_##name, T, TFD_INFINITE_##name, 0x8000)            \
+    SEARCH(max_##name, T, float, int32_t, T##_to_float, -INFINITY, >) \
+    SEARCH(min_##name, T, float, int32_t, T##_to_float, INFINITY, <)
+
 /* ---- Loops --------------------------------------------------------------- */
 
+TFD_HALF_DTYPES(NARROW_SEARCHES)
 SEARCH(max_FLOAT, float, float, int32_t, SELF, -INFINITY, >)
 SEARCH(min_FLOAT, float, float, int32_t, SELF, INFINITY, <)
 SEARCH(max_DOUBLE, double, double, int64_t, SELF, -(double)INFINITY, >)
 SEARCH(min_DOUBLE, double, double, int64_t, SELF, (double)INFINITY, <)
-SEARCHES(HALF, tfd_half, float, int32_t, tfd_half_to_float, -INFINITY, INFINITY)
-SEARCHES(BFLOAT16, tfd_bfloat16, float, int32_t, tfd_bfloat16_to_float,
-         -INFINITY, INFINITY)
 SEARCHES(INT8, int8_t, int8_t, int32_t, SELF, INT8_MIN, INT8_MAX)
 SEARCHES(INT16, int16_t, int16_t, int32_t, SELF, INT16_MIN, INT16_MAX)
 SEARCHES(INT32, int32_t, int32_t, int32_t, SELF, INT32_MIN, INT32_MAX)

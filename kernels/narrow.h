@@ -23,7 +23,8 @@ static inline bool tfd_dtype_is_narrow(enum tfd_dtype t)
 static inline int16_t tfd_narrow_order(uint16_t x, int infinite, int16_t nan)
 {
     int16_t size = (int16_t)(x & INT16_MAX);
-    int16_t order = (int16_t)(x > INT16_MAX ? -size : size);
+    int16_t sign = (int16_t)((int16_t)x >> 15); /* 0 or -1 */
+    int16_t order = (int16_t)((size ^ sign) - sign);
 
     return size > infinite ? nan : order;
 }
