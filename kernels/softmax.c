@@ -12,6 +12,7 @@
 
 #include "kernels/check.h"
 #include "kernels/gradient.h"
+#include "kernels/narrow.h"
 #include "kernels/softmax_row.h"
 
 /* ---- Loops over rows ----------------------------------------------------- */
@@ -134,7 +135,123 @@ struct rows {
     }                                                                          \
     TFD_SIMD_CLONES_WIDE(log_softmax_##name)
 
-TFD_ROW_DTYPES(DEFINE_LOOPS)
+DEFINE_LOOPS(FLOAT, float, float, TFD_ROW_SELF, TFD_ROW_SELF, tfd_row_exp, logf)
+DEFINE_LOOPS(DOUBLE, double, double, TFD_ROW_SELF, TFD_ROW_SELF, exp, log)
+
+/* ---- Half and bfloat16 ---------------------------------------------------
+ *
+ * Whole rows are widened to floats that stay in the first cache; a row that has
+ * no room there is, a block at a time, once for each of three passes. */
+
+#define WIDE 2048 /* floats */
+
+/* Of a block: the largest element, what exponentials add up to, a product. */
+struct pass {
+    float *x;
+    float max, sum, factor;
+};
+
+TFD_SIMD_LOOP(pass_max)
+{
+    struct pass *p = arg;
+
+    p->max = row_max_FLOAT(p->x + begin, 1, end - begin);
+}
+TFD_SIMD_CLONES_WIDE(pass_max)
+
+TFD_SIMD_LOOP(pass_exp)
+{
+    struct pass *p = arg;
+
+    p->sum = row_exp_FLOAT(p->x + begin, 1, end - begin, p->max, p->x + begin);
+}
+TFD_SIMD_CLONES_WIDE(pass_exp)
+
+TFD_SIMD_LOOP(pass_scale)
+{
+    const struct pass *p = arg;
+
+    for (int64_t i = begin; i < end; i++)
+        p->x[i] = (p->x[i] - p->max) * p->factor;
+}
+TFD_SIMD_CLONES_WIDE(pass_scale)
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* p->max and p->sum: of a row of n elements; y, where it is not NULL, takes the
+ * exponentials. */
+static void measure_row(enum tfd_dtype t, const uint16_t *x, int64_t n,
+                        uint16_t *y, struct pass *p)
+{
+    float max, sum = 0;
+
+    tfd_narrow_widen(t, x, &max, 1);
+    for (int64_t i = 0; i < n; i += WIDE) {
+        tfd_narrow_widen(t, x + i, p->x, smaller(n - i, WIDE));
+        pass_max(p, 0, smaller(n - i, WIDE));
+        max = TFD_ROW_LARGER(max, p->max);
+    }
+    p->max = max;
+    for (int64_t i = 0; i < n; i += WIDE) {
+        tfd_narrow_widen(t, x + i, p->x, smaller(n - i, WIDE));
+        pass_exp(p, 0, smaller(n - i, WIDE));
+        sum += p->sum;
+        if (y)
+            tfd_narrow_round(t, p->x, y + i, smaller(n - i, WIDE));
+    }
+    p->sum = sum;
+}
+
+static void long_row(enum tfd_dtype t, const uint16_t *x, uint16_t *y,
+                     int64_t n, bool log)
+{
+    float wide[WIDE];
+    struct pass p = {.x = wide};
+
+    measure_row(t, x, n, log ? NULL : y, &p);
+    p.max = log ? p.max + logf(p.sum) : 0;
+    p.factor = log ? 1 : 1 / p.sum;
+    for (int64_t i = 0; i < n; i += WIDE) {
+        tfd_narrow_widen(t, (log ? x : y) + i, wide, smaller(n - i, WIDE));
+        pass_scale(&p, 0, smaller(n - i, WIDE));
+        tfd_narrow_round(t, wide, y + i, smaller(n - i, WIDE));
+    }
+}
+
+static void narrow_rows(enum tfd_dtype t, const struct rows *rows,
+                        int64_t begin, int64_t end, bool log)
+{
+    const int64_t n = rows->size;
+    const uint16_t *x = rows->x;
+    uint16_t *y = rows->y;
+    float wide[WIDE];
+    struct rows few = {wide, wide, n};
+
+    for (int64_t r = begin, count; r < end; r += count) {
+        count = n > WIDE ? 1 : smaller(end - r, WIDE / n);
+        if (n > WIDE) {
+            long_row(t, x + r * n, y + r * n, n, log);
+            continue;
+        }
+        tfd_narrow_widen(t, x + r * n, wide, count * n);
+        (log ? log_softmax_FLOAT : softmax_FLOAT)(&few, 0, count);
+        tfd_narrow_round(t, wide, y + r * n, count * n);
+    }
+}
+
+#define NARROW_LOOPS(name, number, T)                                     \
+    static void softmax_##name(void *arg, int64_t begin, int64_t end)     \
+    {                                                                     \
+        narrow_rows(TFD_##name, arg, begin, end, false);                  \
+    }                                                                     \
+    static void log_softmax_##name(void *arg, int64_t begin, int64_t end) \
+    {                                                                     \
+        narrow_rows(TFD_##name, arg, begin, end, true);                   \
+    }
+TFD_HALF_DTYPES(NARROW_LOOPS)
 
 /* ---- Kernel -------------------------------------------------------------- */
 
