@@ -74,6 +74,22 @@ static inline TFD_DEVICE float tfd_half_to_float(tfd_half half)
     return tfd_half_float_of(sign | bits);
 }
 
+/* The float nearest to it that is a half: as converted there and back. */
+static inline TFD_DEVICE float tfd_half_round(float value)
+{
+    uint32_t bits = tfd_half_float_bits(value);
+    uint32_t magnitude = bits & 0x7fffffffu;
+    uint32_t normal = (magnitude + 0xfffu + (magnitude >> 13 & 1)) & ~0x1fffu;
+    uint32_t subnormal =
+        tfd_half_float_bits((tfd_half_float_of(magnitude) + 0.5f) - 0.5f);
+    uint32_t nan = (magnitude | 0x400000u) & ~0x1fffu;
+    uint32_t half = magnitude < 0x38800000u ? subnormal : normal; /* 2^-14 */
+
+    half = magnitude >= 0x477ff000u ? 0x7f800000u : half;
+    half = magnitude > 0x7f800000u ? nan : half;
+    return tfd_half_float_of((bits & 0x80000000u) | half);
+}
+
 /* ---- bfloat16 ------------------------------------------------------------ */
 
 static inline TFD_DEVICE tfd_bfloat16 tfd_bfloat16_from_float(float value)
@@ -83,6 +99,16 @@ static inline TFD_DEVICE tfd_bfloat16 tfd_bfloat16_from_float(float value)
     if ((bits & 0x7fffffffu) > 0x7f800000u)
         return 0x7fc0u;
     return (tfd_bfloat16)((bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
+}
+
+/* As converted there and back. */
+static inline TFD_DEVICE float tfd_bfloat16_round(float value)
+{
+    uint32_t bits = tfd_half_float_bits(value);
+    uint32_t rounded = (bits + 0x7fffu + (bits >> 16 & 1)) & 0xffff0000u;
+    bool nan = (bits & 0x7fffffffu) > 0x7f800000u;
+
+    return tfd_half_float_of(nan ? 0x7fc00000u : rounded);
 }
 
 /* Towards zero: what Cast does when its Truncate is set. */

@@ -16,8 +16,9 @@
  */
 #include "kernels/check.h"
 #include "kernels/elementwise.h"
-#include "kernels/families.h"
 #include "kernels/gradient.h"
+#include "kernels/narrow.h"
+#include "kernels/narrow_loops.h"
 #include "kernels/outputs.h"
 #include "kernels/vector_functions.h"
 
@@ -125,24 +126,9 @@ FUNCTIONS(tfd_bfloat16, float, TFD_ROUND_BFLOAT16)
         return function##_grad_of_##T(x, y);      \
     }
 
-#define OF_HALF(function, T)                                           \
-    static inline T function##_##T(T x)                                \
-    {                                                                  \
-        return T##_from_float(function##_of_##T(T##_to_float(x)));     \
-    }                                                                  \
-    static inline T function##_grad_##T(T x, T y)                      \
-    {                                                                  \
-        return T##_from_float(                                         \
-            function##_grad_of_##T(T##_to_float(x), T##_to_float(y))); \
-    }
-
 #define EACH_REAL(name, number, T) \
     OF_REAL(elu, T) OF_REAL(selu, T) OF_REAL(softplus, T) OF_REAL(softsign, T)
-#define EACH_HALF(name, number, T) \
-    OF_HALF(elu, T) OF_HALF(selu, T) OF_HALF(softplus, T) OF_HALF(softsign, T)
-
 TFD_FLOAT_DTYPES(EACH_REAL)
-TFD_HALF_DTYPES(EACH_HALF)
 
 #define LOOPS(UNARY, BINARY, name, T)                     \
     UNARY(elu_##name, T, T, elu_##T)                      \
@@ -156,20 +142,44 @@ TFD_HALF_DTYPES(EACH_HALF)
 
 LOOPS(TFD_UNARY_WIDE, TFD_BINARY_WIDE, FLOAT, float)
 LOOPS(TFD_UNARY_SIMD, TFD_BINARY_SIMD, DOUBLE, double)
-LOOPS(TFD_UNARY_SIMD, TFD_BINARY_SIMD, HALF, tfd_half)
-LOOPS(TFD_UNARY_SIMD, TFD_BINARY_SIMD, BFLOAT16, tfd_bfloat16)
+
+/* Of floats that hold halves or bfloat16. */
+#define STEPS(function, name, T)                                             \
+    TFD_UNARY_WIDE(function##_steps_##name, float, float, function##_of_##T) \
+    TFD_BINARY_WIDE(function##_grad_steps_##name, float, float,              \
+                    function##_grad_of_##T)                                  \
+    TFD_NARROW_LOOP(function##_##name, name, function##_steps_##name)        \
+    TFD_NARROW_LOOP(function##_grad_##name, name, function##_grad_steps_##name)
+#define LOOPS_NARROW(name, number, T) \
+    STEPS(elu, name, T)               \
+    STEPS(selu, name, T)              \
+    STEPS(softplus, name, T)
+
+TFD_HALF_DTYPES(LOOPS_NARROW)
+STEPS(softsign, BFLOAT16, tfd_bfloat16)
+
+#define SIZE_AND_1(x) (((x) < 0 ? -(x) : (x)) + 1)
+#define SOFTSIGN(x) ((x) / SIZE_AND_1(x))
+#define SOFTSIGN_GRAD(dy, x) ((dy) / (SIZE_AND_1(x) * SIZE_AND_1(x)))
+
+TFD_UNARY_WIDE(softsign_steps_HALF, float, float, softsign_of_tfd_half)
+TFD_BINARY_WIDE(softsign_grad_steps_HALF, float, float,
+                softsign_grad_of_tfd_half)
+TFD_HALF_LOOP(softsign_HALF, UNARY, SOFTSIGN, softsign_steps_HALF)
+TFD_HALF_LOOP(softsign_grad_HALF, BINARY, SOFTSIGN_GRAD,
+              softsign_grad_steps_HALF)
 
 /* ---- Relu6 --------------------------------------------------------------- */
 
-#define RELU6(name, T, W, wide, narrow)                           \
-    static inline T relu6_grad_of_##name(T dy, T x)               \
-    {                                                             \
-        const W zero = 0, six = 6;                                \
-        W v = wide(x), one = ((v > zero) & (v < six)) ? 1 : zero; \
-                                                                  \
-        return narrow(wide(dy) * one);                            \
-    }                                                             \
-    TFD_UNARY_SIMD(relu6_##name, T, T, relu6_of_##name)           \
+#define RELU6(name, T)                                  \
+    static inline T relu6_grad_of_##name(T dy, T x)     \
+    {                                                   \
+        const T zero = 0, six = 6;                      \
+        T one = ((x > zero) & (x < six)) ? 1 : zero;    \
+                                                        \
+        return (T)(dy * one);                           \
+    }                                                   \
+    TFD_UNARY_SIMD(relu6_##name, T, T, relu6_of_##name) \
     TFD_BINARY_SIMD(relu6_grad_##name, T, T, relu6_grad_of_##name)
 
 /* In two steps, each of which is one instruction of a vector. */
@@ -181,15 +191,19 @@ LOOPS(TFD_UNARY_SIMD, TFD_BINARY_SIMD, BFLOAT16, tfd_bfloat16)
                                           \
         return least > six ? six : least; \
     }                                     \
-    RELU6(name, T, T, (T), (T))
-#define RELU6_HALF(name, number, T)                          \
-    static inline T relu6_of_##name(T x)                     \
-    {                                                        \
-        float v = T##_to_float(x);                           \
-                                                             \
-        return v < 0 ? (T)0 : v > 6 ? T##_from_float(6) : x; \
-    }                                                        \
-    RELU6(name, T, float, T##_to_float, T##_from_float)
+    RELU6(name, T)
+/* By their bits: above those of an infinity there is NaN, which stays. */
+#define RELU6_HALF(name, number, T)                                      \
+    static inline T relu6_of_##name(T x)                                 \
+    {                                                                    \
+        const T infinite = TFD_INFINITE_##name, six = T##_from_float(6); \
+        const bool above = (T)(x - six - 1) < (T)(infinite - six);       \
+        const bool below = (T)(x - 0x8001) < infinite;                   \
+                                                                         \
+        return below ? 0 : above ? six : x;                              \
+    }                                                                    \
+    TFD_UNARY_SIMD(relu6_##name, T, T, relu6_of_##name)                  \
+    TFD_NARROW_LOOP(relu6_grad_##name, name, relu6_grad_FLOAT)
 
 TFD_REAL_DTYPES(RELU6_REAL)
 TFD_HALF_DTYPES(RELU6_HALF)
@@ -214,37 +228,45 @@ static enum tfd_code relu6_grad_compute(struct tfd_kctx *k,
 
 /* ---- LeakyRelu ----------------------------------------------------------- */
 
-#define LEAKY(name, T, W, wide, narrow)                                   \
-    TFD_SIMD_LOOP(leaky_##name)                                           \
-    {                                                                     \
-        const struct tfd_leaky_row *l = arg;                              \
-        const T *x = l->row.a;                                            \
-        const W alpha = wide(narrow((W)l->alpha));                        \
-        T *y = l->row.y;                                                  \
-                                                                          \
-        for (int64_t i = begin; i < end; i++)                             \
-            y[i] = wide(x[i]) > 0 ? x[i] : narrow(wide(x[i]) * alpha);    \
-    }                                                                     \
-    TFD_SIMD_CLONES(leaky_##name)                                         \
-                                                                          \
-    TFD_SIMD_LOOP(leaky_grad_##name)                                      \
-    {                                                                     \
-        const struct tfd_leaky_row *l = arg;                              \
-        const T *dy = l->row.a, *x = l->row.b;                            \
-        const W alpha = wide(narrow((W)l->alpha));                        \
-        T *dx = l->row.y;                                                 \
-                                                                          \
-        for (int64_t i = begin; i < end; i++)                             \
-            dx[i] = wide(x[i]) > 0 ? dy[i] : narrow(wide(dy[i]) * alpha); \
-    }                                                                     \
+#define LEAKY(name, number, T)                        \
+    TFD_SIMD_LOOP(leaky_##name)                       \
+    {                                                 \
+        const struct tfd_row *l = arg;                \
+        const T *x = l->a;                            \
+        const T alpha = (T)l->alpha;                  \
+        T *y = l->y;                                  \
+                                                      \
+        for (int64_t i = begin; i < end; i++)         \
+            y[i] = x[i] > 0 ? x[i] : x[i] * alpha;    \
+    }                                                 \
+    TFD_SIMD_CLONES(leaky_##name)                     \
+                                                      \
+    TFD_SIMD_LOOP(leaky_grad_##name)                  \
+    {                                                 \
+        const struct tfd_row *l = arg;                \
+        const T *dy = l->a, *x = l->b;                \
+        const T alpha = (T)l->alpha;                  \
+        T *dx = l->y;                                 \
+                                                      \
+        for (int64_t i = begin; i < end; i++)         \
+            dx[i] = x[i] > 0 ? dy[i] : dy[i] * alpha; \
+    }                                                 \
     TFD_SIMD_CLONES(leaky_grad_##name)
 
-#define LEAKY_REAL(name, number, T) LEAKY(name, T, T, (T), (T))
-#define LEAKY_HALF(name, number, T) \
-    LEAKY(name, T, float, T##_to_float, T##_from_float)
+#define LEAKY_ROUNDED(loop, name, wide)                              \
+    static void loop##_##name(void *arg, int64_t begin, int64_t end) \
+    {                                                                \
+        struct tfd_row row = *(const struct tfd_row *)arg;           \
+                                                                     \
+        row.alpha = TFD_ROUND_##name(row.alpha);                     \
+        tfd_narrow_row(TFD_##name, wide, &row, begin, end);          \
+    }
+#define LEAKY_NARROW(name, number, T)       \
+    LEAKY_ROUNDED(leaky, name, leaky_FLOAT) \
+    LEAKY_ROUNDED(leaky_grad, name, leaky_grad_FLOAT)
 
-TFD_FLOAT_DTYPES(LEAKY_REAL)
-TFD_HALF_DTYPES(LEAKY_HALF)
+TFD_FLOAT_DTYPES(LEAKY)
+TFD_HALF_DTYPES(LEAKY_NARROW)
 
 enum tfd_code tfd_activation_prepare_alpha(const struct tfd_prepare *p,
                                            void *state, struct tfd_status *st)
@@ -270,17 +292,18 @@ enum tfd_code tfd_activation_same_shape(const struct tfd_kctx *k,
 
 static enum tfd_code leaky_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
-    struct tfd_leaky_row l = {.alpha = *(const float *)k->state};
+    struct tfd_row row = {
+        .a_step = 1, .b_step = 1, .alpha = *(const float *)k->state};
 
     TFD_TRY(tfd_activation_same_shape(k, st));
     TFD_TRY(
         tfd_kctx_output_reuse(k, 3, 0, k->in[0].dtype, &k->in[0].shape, st));
-    l.row.a = tfd_tensor_data(&k->in[0]);
-    l.row.b = k->in_count > 1 ? tfd_tensor_data(&k->in[1]) : NULL;
-    l.row.y = tfd_tensor_data(&k->out[0]);
+    row.a = tfd_tensor_data(&k->in[0]);
+    row.b = k->in_count > 1 ? tfd_tensor_data(&k->in[1]) : NULL;
+    row.y = tfd_tensor_data(&k->out[0]);
     tfd_elementwise_streams(k, k->in[0].dtype, k->in_count + 1,
                             tfd_tensor_elements(&k->in[0]), k->kernel->range,
-                            &l);
+                            &row);
     return TFD_OK;
 }
 

@@ -20,7 +20,7 @@
 #include "kernels/complex_math.h"
 #include "kernels/elementwise.h"
 #include "kernels/gradient.h"
-#include "kernels/narrow.h"
+#include "kernels/narrow_loops.h"
 
 #include <string.h>
 
@@ -78,35 +78,16 @@ TFD_WRAPPING_DTYPES(DEFINE_INT)
 
 TFD_FLOAT_DTYPES(DEFINE_FLOAT)
 
-#define DEFINE_NARROW(name, T, to, from)                                   \
-    static inline T add_##name(T a, T b)                                   \
-    {                                                                      \
-        return from(to(a) + to(b));                                        \
-    }                                                                      \
-    static inline T sub_##name(T a, T b)                                   \
-    {                                                                      \
-        return from(to(a) - to(b));                                        \
-    }                                                                      \
-    static inline T mul_##name(T a, T b)                                   \
-    {                                                                      \
-        return from(to(a) * to(b));                                        \
-    }                                                                      \
-    static inline T max_##name(T a, T b)                                   \
-    {                                                                      \
-        return tfd_narrow_order(a, TFD_INFINITE_##name, INT16_MAX) >       \
-                       tfd_narrow_order(b, TFD_INFINITE_##name, INT16_MAX) \
-                   ? a                                                     \
-                   : b;                                                    \
-    }                                                                      \
-    static inline T min_##name(T a, T b)                                   \
-    {                                                                      \
-        return tfd_narrow_order(a, TFD_INFINITE_##name, INT16_MIN) <       \
-                       tfd_narrow_order(b, TFD_INFINITE_##name, INT16_MIN) \
-                   ? a                                                     \
-                   : b;                                                    \
+/* Of floats that hold halves or bfloat16; rounded after each step. */
+#define DEFINE_STEPS(name, number, T)                          \
+    static inline float squared_steps_##name(float a, float b) \
+    {                                                          \
+        float v = TFD_ROUND_##name(a - b);                     \
+                                                               \
+        return v * v;                                          \
     }
 
-TFD_NARROW_DTYPES(DEFINE_NARROW)
+TFD_HALF_DTYPES(DEFINE_STEPS)
 
 #define DEFINE_COMPLEX(name, number, T)      \
     static inline T add_##name(T a, T b)     \
@@ -140,8 +121,6 @@ TFD_COMPLEX_DTYPES(DEFINE_COMPLEX)
 
 DEFINE_SQUARED(FLOAT, float)
 DEFINE_SQUARED(DOUBLE, double)
-DEFINE_SQUARED(HALF, tfd_half)
-DEFINE_SQUARED(BFLOAT16, tfd_bfloat16)
 DEFINE_SQUARED(INT32, int32_t)
 DEFINE_SQUARED(INT64, int64_t)
 
@@ -170,11 +149,31 @@ LOOPS_SQUARED(TFD_BINARY_SIMD, INT64, int64_t)
     LOOPS_SQUARED(TFD_BINARY_SIMD, name, T)
 TFD_FLOAT_DTYPES(LOOPS_FLOAT)
 
-#define LOOPS_NARROW(name, number, T)     \
-    LOOPS_RING(TFD_BINARY_LOOP, name, T)  \
-    LOOPS_ORDER(TFD_BINARY_LOOP, name, T) \
-    LOOPS_SQUARED(TFD_BINARY_LOOP, name, T)
-TFD_HALF_DTYPES(LOOPS_NARROW)
+#define SQUARED_STEPS(name)                                  \
+    TFD_BINARY_WIDE(loop_squared_steps_##name, float, float, \
+                    squared_steps_##name)
+TFD_NARROW_AS_FLOAT(add, BFLOAT16)
+TFD_NARROW_AS_FLOAT(sub, BFLOAT16)
+TFD_NARROW_AS_FLOAT(mul, BFLOAT16)
+TFD_NARROW_AS_FLOAT(max, BFLOAT16)
+TFD_NARROW_AS_FLOAT(min, BFLOAT16)
+SQUARED_STEPS(BFLOAT16)
+TFD_NARROW_LOOP(loop_squared_BFLOAT16, BFLOAT16, loop_squared_steps_BFLOAT16)
+
+#define ADD(a, b) ((a) + (b))
+#define SUB(a, b) ((a) - (b))
+#define MUL(a, b) ((a) * (b))
+#define MAX(a, b) ((a) != (a) || (a) > (b) ? (a) : (b))
+#define MIN(a, b) ((a) != (a) || (a) < (b) ? (a) : (b))
+#define SQUARED(a, b) (((a) - (b)) * ((a) - (b)))
+
+TFD_HALF_LOOP(loop_add_HALF, BINARY, ADD, loop_add_FLOAT)
+TFD_HALF_LOOP(loop_sub_HALF, BINARY, SUB, loop_sub_FLOAT)
+TFD_HALF_LOOP(loop_mul_HALF, BINARY, MUL, loop_mul_FLOAT)
+TFD_HALF_LOOP(loop_max_HALF, BINARY, MAX, loop_max_FLOAT)
+TFD_HALF_LOOP(loop_min_HALF, BINARY, MIN, loop_min_FLOAT)
+SQUARED_STEPS(HALF)
+TFD_HALF_LOOP(loop_squared_HALF, BINARY, SQUARED, loop_squared_steps_HALF)
 
 #define LOOPS_COMPLEX(name, number, T)   \
     LOOPS_RING(TFD_BINARY_SIMD, name, T) \

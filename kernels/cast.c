@@ -49,6 +49,8 @@
 DEFINE_TO_INT(float, float)
 DEFINE_TO_INT(double, double)
 
+#define NARROW_BLOCK 1024 /* floats */
+
 /* ---- Loops --------------------------------------------------------------- */
 
 /* Sources from which loops are compiled for AVX2 as well: the usual ones, for
@@ -135,15 +137,54 @@ FROM_INT(BOOL, 10, tfd_bool)
     CASTS_REAL(name, S, READ, V)         \
     CASTS_INT(name, S, READ, V, int32_of_##V, int64_of_##V, uint64_of_##V)
 
-#define FROM_NARROW(name, T, to, from) \
-    CASTS_FLOATING(name, T, to, float) \
-    CASTS_COMPLEX(name, T, to, float)
-TFD_NARROW_DTYPES(FROM_NARROW)
-
 #define FROM_FLOAT(name, number, T)  \
     CASTS_FLOATING(name, T, SELF, T) \
     CASTS_COMPLEX(name, T, SELF, T)
 TFD_FLOAT_DTYPES(FROM_FLOAT)
+
+/* By way of floats that stay in the first cache; size: of what they become. */
+static void cast_narrow(enum tfd_dtype t, tfd_range_fn *cast, size_t size,
+                        const struct tfd_row *r, int64_t begin, int64_t end)
+{
+    float wide[NARROW_BLOCK];
+    struct tfd_row block = {.a = wide};
+
+    for (int64_t at = begin, n; at < end; at += n) {
+        n = end - at < NARROW_BLOCK ? end - at : NARROW_BLOCK;
+        tfd_narrow_widen(t, (const uint16_t *)r->a + at, wide, n);
+        block.y = (char *)r->y + (size_t)at * size;
+        cast(&block, 0, n);
+    }
+}
+
+#define CAST_NARROW(from, to, D)                                            \
+    static void from##_to_##to(void *arg, int64_t begin, int64_t end)       \
+    {                                                                       \
+        cast_narrow(TFD_##from, FLOAT_to_##to, sizeof(D), arg, begin, end); \
+    }
+#define FROM_NARROW(name, number, S)                                   \
+    CAST(name, S, SELF, S, BOOL, tfd_bool, (v & 0x7fff) != 0)          \
+    CAST_NARROW(name, HALF, tfd_half)                                  \
+    CAST_NARROW(name, BFLOAT16, tfd_bfloat16)                          \
+    CAST_NARROW(name, DOUBLE, double)                                  \
+    CAST_NARROW(name, COMPLEX64, tfd_complex64)                        \
+    CAST_NARROW(name, COMPLEX128, tfd_complex128)                      \
+    CAST_NARROW(name, INT8, int8_t)                                    \
+    CAST_NARROW(name, INT16, int16_t)                                  \
+    CAST_NARROW(name, INT32, int32_t)                                  \
+    CAST_NARROW(name, INT64, int64_t)                                  \
+    CAST_NARROW(name, UINT8, uint8_t)                                  \
+    CAST_NARROW(name, UINT16, uint16_t)                                \
+    CAST_NARROW(name, UINT32, uint32_t)                                \
+    CAST_NARROW(name, UINT64, uint64_t)                                \
+    static void name##_to_FLOAT(void *arg, int64_t begin, int64_t end) \
+    {                                                                  \
+        const struct tfd_row *r = arg;                                 \
+                                                                       \
+        tfd_narrow_widen(TFD_##name, (const uint16_t *)r->a + begin,   \
+                         (float *)r->y + begin, end - begin);          \
+    }
+TFD_HALF_DTYPES(FROM_NARROW)
 
 #define FROM_COMPLEX(name, T, V)                       \
     CASTS_FLOATING(name, T, REAL, V)                   \
@@ -258,14 +299,6 @@ static void float_to_half(void *arg, int64_t begin, int64_t end)
                      (tfd_half *)r->y + begin, end - begin);
 }
 
-static void half_to_float(void *arg, int64_t begin, int64_t end)
-{
-    const struct tfd_row *r = arg;
-
-    tfd_narrow_widen(TFD_HALF, (const tfd_half *)r->a + begin,
-                     (float *)r->y + begin, end - begin);
-}
-
 static enum tfd_dtype without_quantization(enum tfd_dtype t)
 {
     switch (t) {
@@ -294,8 +327,6 @@ static tfd_range_fn *choose(enum tfd_dtype from, enum tfd_dtype to,
             return cutting[i].loop;
     if (from == TFD_FLOAT && to == TFD_HALF)
         return float_to_half;
-    if (from == TFD_HALF && to == TFD_FLOAT)
-        return half_to_float;
     return loops[from][to];
 }
 

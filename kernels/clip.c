@@ -9,8 +9,8 @@
  */
 #include "kernels/check.h"
 #include "kernels/elementwise.h"
-#include "kernels/families.h"
 #include "kernels/gradient.h"
+#include "kernels/narrow.h"
 
 #include "common/half.h"
 
@@ -68,16 +68,14 @@ struct clip {
     TFD_SIMD_CLONES(loop_##name)
 
 /* name, C type, to a type that is compared */
-#define CLIPPED(X)                                   \
-    X(FLOAT, float, (float))                         \
-    X(DOUBLE, double, (double))                      \
-    X(HALF, tfd_half, tfd_half_to_float)             \
-    X(BFLOAT16, tfd_bfloat16, tfd_bfloat16_to_float) \
-    X(INT8, int8_t, (int8_t))                        \
-    X(INT16, int16_t, (int16_t))                     \
-    X(INT32, int32_t, (int32_t))                     \
-    X(INT64, int64_t, (int64_t))                     \
-    X(UINT8, uint8_t, (uint8_t))                     \
+#define CLIPPED(X)               \
+    X(FLOAT, float, (float))     \
+    X(DOUBLE, double, (double))  \
+    X(INT8, int8_t, (int8_t))    \
+    X(INT16, int16_t, (int16_t)) \
+    X(INT32, int32_t, (int32_t)) \
+    X(INT64, int64_t, (int64_t)) \
+    X(UINT8, uint8_t, (uint8_t)) \
     X(UINT16, uint16_t, (uint16_t))
 #define CLIPPED_COMPLEX(X)             \
     X(COMPLEX64, tfd_complex64, FLOAT) \
@@ -89,6 +87,42 @@ struct clip {
 
 CLIPPED(DEFINE)
 CLIPPED_COMPLEX(DEFINE_COMPLEX)
+
+/* Elements [at, at + n) of a limit as floats, or the one for all. */
+static void widen_limit(enum tfd_dtype t, const void *limit, int step,
+                        int64_t at, int64_t n, float *wide)
+{
+    tfd_narrow_widen(t, (const uint16_t *)limit + (step ? at : 0), wide,
+                     step ? n : 1);
+}
+
+#define BLOCK 1024 /* floats */
+
+static void clip_narrow(enum tfd_dtype dtype, const struct clip *c,
+                        int64_t begin, int64_t end)
+{
+    float t[BLOCK], low[BLOCK], high[BLOCK];
+    const struct clip block = {t, low, high, t, c->low_step, c->high_step};
+
+    for (int64_t at = begin, n; at < end; at += n) {
+        n = end - at < BLOCK ? end - at : BLOCK;
+        tfd_narrow_widen(dtype, (const uint16_t *)c->t + at, t, n);
+        widen_limit(dtype, c->low, c->low_step, at, n, low);
+        widen_limit(dtype, c->high, c->high_step, at, n, high);
+        loop_FLOAT((void *)&block, 0, n);
+        tfd_narrow_round(dtype, t, (uint16_t *)c->y + at, n);
+    }
+}
+
+#define CLIPPED_NARROW(X) \
+    X(HALF, , )           \
+    X(BFLOAT16, , )
+#define CLIP_NARROW(name, T, wide)                                 \
+    static void loop_##name(void *arg, int64_t begin, int64_t end) \
+    {                                                              \
+        clip_narrow(TFD_##name, arg, begin, end);                  \
+    }
+CLIPPED_NARROW(CLIP_NARROW)
 
 /* ---- Running them -------------------------------------------------------- */
 
@@ -166,8 +200,8 @@ static const struct tfd_opdef ops[] = {
 #define KERNEL(name, T, other) \
     TFD_KERNEL("ClipByValue", name, clip_cpu, loop_##name),
 
-static const struct tfd_kernel kernels[] = {CLIPPED(KERNEL)
-                                                CLIPPED_COMPLEX(KERNEL)};
+static const struct tfd_kernel kernels[] = {
+    CLIPPED(KERNEL) CLIPPED_NARROW(KERNEL) CLIPPED_COMPLEX(KERNEL)};
 
 const struct tfd_family tfd_family_clip = {
     .name = "clip",

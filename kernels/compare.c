@@ -15,6 +15,7 @@
 #include "kernels/broadcast.h"
 #include "kernels/check.h"
 #include "kernels/elementwise.h"
+#include "kernels/narrow_loops.h"
 
 #include <math.h>
 #include <string.h>
@@ -30,22 +31,6 @@
 #define AND(a, b) ((tfd_bool)((a) & (b)))
 #define OR(a, b) ((tfd_bool)((a) | (b)))
 #define NOT(a) ((tfd_bool) !(a))
-
-#define NARROW_FUNCTION(function, OP, T, to)  \
-    static inline tfd_bool function(T a, T b) \
-    {                                         \
-        return OP(to(a), to(b));              \
-    }
-
-#define DEFINE_NARROW(name, T, to, from)                  \
-    NARROW_FUNCTION(equal_##name, EQUAL, T, to)           \
-    NARROW_FUNCTION(not_equal_##name, NOT_EQUAL, T, to)   \
-    NARROW_FUNCTION(less_##name, LESS, T, to)             \
-    NARROW_FUNCTION(less_equal_##name, LESS_EQUAL, T, to) \
-    NARROW_FUNCTION(greater_##name, GREATER, T, to)       \
-    NARROW_FUNCTION(greater_equal_##name, GREATER_EQUAL, T, to)
-
-TFD_NARROW_DTYPES(DEFINE_NARROW)
 
 #define DEFINE_COMPLEX(name, number, T)               \
     static inline tfd_bool equal_##name(T a, T b)     \
@@ -72,32 +57,41 @@ static inline tfd_bool not_equal_STRING(struct tfd_tstring a,
 
 /* ---- Loops --------------------------------------------------------------- */
 
-#define LOOPS_EQUAL(name, T, equal, not_equal)             \
-    TFD_BINARY_LOOP(loop_equal_##name, T, tfd_bool, equal) \
-    TFD_BINARY_LOOP(loop_not_equal_##name, T, tfd_bool, not_equal)
-#define LOOPS_ORDER(name, T, less, less_equal, greater, greater_equal) \
-    TFD_BINARY_LOOP(loop_less_##name, T, tfd_bool, less)               \
-    TFD_BINARY_LOOP(loop_less_equal_##name, T, tfd_bool, less_equal)   \
-    TFD_BINARY_LOOP(loop_greater_##name, T, tfd_bool, greater)         \
-    TFD_BINARY_LOOP(loop_greater_equal_##name, T, tfd_bool, greater_equal)
+#define LOOPS_EQUAL(LOOP, name, T, equal, not_equal) \
+    LOOP(loop_equal_##name, T, tfd_bool, equal)      \
+    LOOP(loop_not_equal_##name, T, tfd_bool, not_equal)
+#define LOOPS_ORDER(LOOP, name, T, less, less_equal, greater, greater_equal) \
+    LOOP(loop_less_##name, T, tfd_bool, less)                                \
+    LOOP(loop_less_equal_##name, T, tfd_bool, less_equal)                    \
+    LOOP(loop_greater_##name, T, tfd_bool, greater)                          \
+    LOOP(loop_greater_equal_##name, T, tfd_bool, greater_equal)
 
-#define LOOPS_REAL(name, number, T)        \
-    LOOPS_EQUAL(name, T, EQUAL, NOT_EQUAL) \
-    LOOPS_ORDER(name, T, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL)
-TFD_REAL_DTYPES(LOOPS_REAL)
+#define LOOPS_REAL(LOOP, name, T)                \
+    LOOPS_EQUAL(LOOP, name, T, EQUAL, NOT_EQUAL) \
+    LOOPS_ORDER(LOOP, name, T, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL)
+#define LOOPS_INT(name, number, T) LOOPS_REAL(TFD_BINARY_LOOP, name, T)
+#define LOOPS_FLOAT(name, number, T) LOOPS_REAL(TFD_BINARY_WIDE, name, T)
+TFD_INT_DTYPES(LOOPS_INT)
+TFD_FLOAT_DTYPES(LOOPS_FLOAT)
 
-#define LOOPS_NARROW(name, number, T)                                    \
-    LOOPS_EQUAL(name, T, equal_##name, not_equal_##name)                 \
-    LOOPS_ORDER(name, T, less_##name, less_equal_##name, greater_##name, \
-                greater_equal_##name)
-TFD_HALF_DTYPES(LOOPS_NARROW)
+#define LOOP_NARROW(function, FUNCTION)                     \
+    TFD_HALF_TEST(loop_##function##_HALF, BINARY, FUNCTION, \
+                  loop_##function##_FLOAT)                  \
+    TFD_NARROW_TEST_AS_FLOAT(function, BFLOAT16)
+LOOP_NARROW(equal, EQUAL)
+LOOP_NARROW(not_equal, NOT_EQUAL)
+LOOP_NARROW(less, LESS)
+LOOP_NARROW(less_equal, LESS_EQUAL)
+LOOP_NARROW(greater, GREATER)
+LOOP_NARROW(greater_equal, GREATER_EQUAL)
 
 #define LOOPS_COMPLEX(name, number, T) \
-    LOOPS_EQUAL(name, T, equal_##name, not_equal_##name)
+    LOOPS_EQUAL(TFD_BINARY_LOOP, name, T, equal_##name, not_equal_##name)
 TFD_COMPLEX_DTYPES(LOOPS_COMPLEX)
 
-LOOPS_EQUAL(STRING, struct tfd_tstring, equal_STRING, not_equal_STRING)
-LOOPS_EQUAL(BOOL, tfd_bool, EQUAL, NOT_EQUAL)
+LOOPS_EQUAL(TFD_BINARY_LOOP, STRING, struct tfd_tstring, equal_STRING,
+            not_equal_STRING)
+LOOPS_EQUAL(TFD_BINARY_LOOP, BOOL, tfd_bool, EQUAL, NOT_EQUAL)
 TFD_BINARY_SIMD(loop_and, tfd_bool, tfd_bool, AND)
 TFD_BINARY_SIMD(loop_or, tfd_bool, tfd_bool, OR)
 TFD_UNARY_SIMD(loop_not, tfd_bool, tfd_bool, NOT)

@@ -12,8 +12,10 @@
 #include "common/half.h"
 #include "kernels/check.h"
 #include "kernels/complex_math.h"
+#include "kernels/divide_halves.h"
 #include "kernels/elementwise.h"
 #include "kernels/gradient.h"
+#include "kernels/narrow_loops.h"
 
 #include <math.h>
 #include <string.h>
@@ -252,30 +254,19 @@ static inline float quick_floor_mod(float a, float b, int32_t *bad)
 REMAINDER_LOOP(loop_remainder_FLOAT, quick_remainder, remainder_FLOAT)
 REMAINDER_LOOP(loop_floor_mod_FLOAT, quick_floor_mod, floor_mod_FLOAT)
 
-/* Rounded after each operation, as TensorFlow's half does. */
-#define DEFINE_NARROW(name, T, to, from)                \
-    static inline T quotient_##name(T a, T b)           \
-    {                                                   \
-        return from(to(a) / to(b));                     \
-    }                                                   \
-    static inline T no_nan_##name(T a, T b)             \
-    {                                                   \
-        return from(no_nan_FLOAT(to(a), to(b)));        \
-    }                                                   \
-    static inline T floor_div_##name(T a, T b)          \
-    {                                                   \
-        return from(floorf(to(quotient_##name(a, b)))); \
-    }                                                   \
-    static inline T truncate_##name(T a, T b)           \
-    {                                                   \
-        return from(truncf(to(quotient_##name(a, b)))); \
-    }                                                   \
-    static inline T floor_mod_##name(T a, T b)          \
-    {                                                   \
-        return from(floor_mod_FLOAT(to(a), to(b)));     \
+/* Rounded after each operation, as TensorFlow's half does: of floats that hold
+ * halves or bfloat16. */
+#define DEFINE_STEPS(name, number, T)                            \
+    static inline float floor_div_steps_##name(float a, float b) \
+    {                                                            \
+        return floorf(TFD_ROUND_##name(a / b));                  \
+    }                                                            \
+    static inline float truncate_steps_##name(float a, float b)  \
+    {                                                            \
+        return truncf(TFD_ROUND_##name(a / b));                  \
     }
 
-TFD_NARROW_DTYPES(DEFINE_NARROW)
+TFD_HALF_DTYPES(DEFINE_STEPS)
 
 #define DEFINE_COMPLEX(name, number, T)                            \
     static inline T quotient_##name(T a, T b)                      \
@@ -303,11 +294,34 @@ TFD_FLOAT_DTYPES(LOOPS_FLOAT)
 TFD_BINARY_LOOP(loop_floor_mod_DOUBLE, double, double, floor_mod_DOUBLE)
 TFD_BINARY_LOOP(loop_remainder_DOUBLE, double, double, remainder_DOUBLE)
 
-#define LOOPS_NARROW(name, number, T)        \
-    LOOPS_QUOTIENT(TFD_BINARY_LOOP, name, T) \
-    LOOPS_ROUNDED(TFD_BINARY_LOOP, name, T)  \
-    TFD_BINARY_LOOP(loop_floor_mod_##name, T, T, floor_mod_##name)
+#define LOOP_STEPS(function, name)                                \
+    TFD_BINARY_WIDE(loop_##function##_steps_##name, float, float, \
+                    function##_steps_##name)                      \
+    TFD_NARROW_LOOP(loop_##function##_##name, name,               \
+                    loop_##function##_steps_##name)
+#define LOOPS_NARROW(name, number, T)    \
+    TFD_NARROW_AS_FLOAT(floor_mod, name) \
+    LOOP_STEPS(truncate, name)
 TFD_HALF_DTYPES(LOOPS_NARROW)
+
+/* The loop that the processor has instructions for, or the one of floats. */
+#define LOOP_HALF(function, wide)                                             \
+    static void loop_##function##_HALF(void *arg, int64_t begin, int64_t end) \
+    {                                                                         \
+        tfd_range_fn *quick = tfd_divide_halves_##function();                 \
+                                                                              \
+        if (quick)                                                            \
+            quick(arg, begin, end);                                           \
+        else                                                                  \
+            tfd_narrow_row(TFD_HALF, wide, arg, begin, end);                  \
+    }
+TFD_BINARY_WIDE(loop_floor_div_steps_HALF, float, float, floor_div_steps_HALF)
+LOOP_HALF(quotient, loop_quotient_FLOAT)
+LOOP_HALF(no_nan, loop_no_nan_FLOAT)
+LOOP_HALF(floor_div, loop_floor_div_steps_HALF)
+LOOP_STEPS(floor_div, BFLOAT16)
+TFD_NARROW_AS_FLOAT(quotient, BFLOAT16)
+TFD_NARROW_AS_FLOAT(no_nan, BFLOAT16)
 
 #define LOOPS_COMPLEX(name, number, T) LOOPS_QUOTIENT(TFD_BINARY_LOOP, name, T)
 TFD_COMPLEX_DTYPES(LOOPS_COMPLEX)

@@ -24,12 +24,7 @@ struct tfd_row {
     void *y;
     int a_step, b_step; /* 0: the same element again and again */
     int *failed;        /* set by tfd_row_fail() */
-};
-
-/* What the loop of LeakyRelu wants; those of other functions see the row. */
-struct tfd_leaky_row {
-    struct tfd_row row;
-    float alpha;
+    float alpha;        /* of LeakyRelu */
 };
 
 /* A loop met an element it cannot compute (an integer divided by zero). */
@@ -248,8 +243,8 @@ static inline void tfd_block_ahead(const void *next, int64_t n, size_t size)
     X(UINT64, uint64_t, uint64_t)
 
 /* name, C type, to float, from float. */
-#define TFD_ROUND_HALF(v) tfd_half_to_float(tfd_half_from_float(v))
-#define TFD_ROUND_BFLOAT16(v) tfd_bfloat16_to_float(tfd_bfloat16_from_float(v))
+#define TFD_ROUND_HALF(v) tfd_half_round(v)
+#define TFD_ROUND_BFLOAT16(v) tfd_bfloat16_round(v)
 #define TFD_NARROW_DTYPES(X)                                  \
     X(HALF, tfd_half, tfd_half_to_float, tfd_half_from_float) \
     X(BFLOAT16, tfd_bfloat16, tfd_bfloat16_to_float, tfd_bfloat16_from_float)

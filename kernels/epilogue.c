@@ -268,9 +268,8 @@ static void each_row(tfd_range_fn *loop, const struct rows *r,
 static void one_block(const struct rows *r, int64_t begin, int64_t end)
 {
     char *at = r->y + (size_t)(begin * r->channels) * r->item;
-    struct tfd_leaky_row row = {
-        .row = {.a = at, .y = at, .a_step = 1, .b_step = 1},
-        .alpha = r->e->alpha};
+    struct tfd_row row = {
+        .a = at, .y = at, .a_step = 1, .b_step = 1, .alpha = r->e->alpha};
 
     if (r->factor)
         each_row(r->e->mul, r, r->factor, begin, end);

@@ -39,7 +39,7 @@ struct tfd_epilogue {
     enum tfd_epilogue_activation which;
     /* Of a CPU: */
     tfd_range_fn *add, *mul;  /* loops over struct tfd_row */
-    tfd_range_fn *activation; /* over struct tfd_leaky_row; NULL: none */
+    tfd_range_fn *activation; /* over struct tfd_row; NULL: none */
     float epsilon, alpha;
 };
 

@@ -14,6 +14,7 @@
 #include "kernels/complex_math.h"
 #include "kernels/elementwise.h"
 #include "kernels/gradient.h"
+#include "kernels/narrow_loops.h"
 #include "kernels/vector_pieces.h"
 #include "kernels/vector_trig.h"
 
@@ -50,33 +51,17 @@ FUNCTION(sin, DOUBLE, double, sin(x))
 FUNCTION(cos, DOUBLE, double, cos(x))
 FUNCTION(erf, DOUBLE, double, erf(x))
 
-#define NARROW(function, name, T, to, from) \
-    FUNCTION(function, name, T, from(function##_FLOAT(to(x))))
-#define DEFINE_NARROW(name, T, to, from) \
-    NARROW(sqrt, name, T, to, from)      \
-    NARROW(rsqrt, name, T, to, from)     \
-    NARROW(exp, name, T, to, from)       \
-    NARROW(log, name, T, to, from)       \
-    NARROW(log1p, name, T, to, from)     \
-    NARROW(tanh, name, T, to, from)      \
-    NARROW(sin, name, T, to, from)       \
-    NARROW(cos, name, T, to, from)       \
-    NARROW(erf, name, T, to, from)
-
-TFD_NARROW_DTYPES(DEFINE_NARROW)
-
-/* TensorFlow computes e^x / (1 + e^x) with halves as such. */
-#define SIGMOID(name, T, to, from, R)                \
-    static inline T sigmoid_##name(T x)              \
-    {                                                \
-        float e = R(tfd_vector_exp(to(x)));          \
-                                                     \
-        return from(e > FLT_MAX ? 1 : e / R(1 + e)); \
+/* TensorFlow computes e^x / (1 + e^x) with halves as such: these are floats
+ * that hold halves. */
+#define DEFINE_STEPS(name, number, T)                         \
+    static inline float sigmoid_steps_##name(float x)         \
+    {                                                         \
+        float e = TFD_ROUND_##name(tfd_vector_exp(x));        \
+                                                              \
+        return e > FLT_MAX ? 1 : e / TFD_ROUND_##name(1 + e); \
     }
 
-SIGMOID(HALF, tfd_half, tfd_half_to_float, tfd_half_from_float, TFD_ROUND_HALF)
-SIGMOID(BFLOAT16, tfd_bfloat16, tfd_bfloat16_to_float, tfd_bfloat16_from_float,
-        TFD_ROUND_BFLOAT16)
+TFD_HALF_DTYPES(DEFINE_STEPS)
 
 /* z is the native complex number. */
 #define COMPLEX(function, name, T, expression)             \
@@ -171,8 +156,20 @@ TFD_UNARY_RARE(loop_sin_FLOAT, float, tfd_is_huge_angle, tfd_vector_sin,
 TFD_UNARY_RARE(loop_cos_FLOAT, float, tfd_is_huge_angle, tfd_vector_cos,
                tfd_cos_any)
 LOOPS_REAL(TFD_UNARY_SIMD, DOUBLE, double)
-LOOPS_REAL(TFD_UNARY_LOOP, HALF, tfd_half)
-LOOPS_REAL(TFD_UNARY_LOOP, BFLOAT16, tfd_bfloat16)
+#define LOOPS_NARROW(name, number, T)                       \
+    TFD_NARROW_AS_FLOAT(sqrt, name)                         \
+    TFD_NARROW_AS_FLOAT(exp, name)                          \
+    TFD_NARROW_AS_FLOAT(log, name)                          \
+    TFD_NARROW_AS_FLOAT(log1p, name)                        \
+    TFD_NARROW_AS_FLOAT(tanh, name)                         \
+    TFD_NARROW_AS_FLOAT(rsqrt, name)                        \
+    TFD_NARROW_AS_FLOAT(sin, name)                          \
+    TFD_NARROW_AS_FLOAT(cos, name)                          \
+    TFD_NARROW_AS_FLOAT(erf, name)                          \
+    TFD_UNARY_WIDE(loop_sigmoid_steps_##name, float, float, \
+                   sigmoid_steps_##name)                    \
+    TFD_NARROW_LOOP(loop_sigmoid_##name, name, loop_sigmoid_steps_##name)
+TFD_HALF_DTYPES(LOOPS_NARROW)
 #define LOOPS_COMPLEX(LOOP_, name, T) \
     LOOP(sqrt, LOOP_, name, T)        \
     LOOP(log, LOOP_, name, T)         \

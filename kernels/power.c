@@ -12,6 +12,7 @@
 #include "kernels/complex_math.h"
 #include "kernels/elementwise.h"
 #include "kernels/gradient.h"
+#include "kernels/narrow_loops.h"
 #include "kernels/vector_double.h"
 
 #include <math.h>
@@ -59,14 +60,6 @@ static inline double power_DOUBLE(double x, double y)
     return pow(x, y);
 }
 
-#define DEFINE_NARROW(name, T, to, from)           \
-    static inline T power_##name(T x, T y)         \
-    {                                              \
-        return from(tfd_vector_pow(to(x), to(y))); \
-    }
-
-TFD_NARROW_DTYPES(DEFINE_NARROW)
-
 static inline tfd_complex64 power_COMPLEX64(tfd_complex64 x, tfd_complex64 y)
 {
     return tfd_complex64_of(
@@ -83,7 +76,8 @@ static inline tfd_complex128 power_COMPLEX128(tfd_complex128 x,
 #define LOOP(name, number, T) TFD_BINARY_LOOP(loop_##name, T, T, power_##name)
 TFD_BINARY_WIDE(loop_FLOAT, float, float, power_FLOAT)
 LOOP(DOUBLE, 2, double)
-TFD_HALF_DTYPES(LOOP)
+TFD_NARROW_LOOP(loop_HALF, HALF, loop_FLOAT)
+TFD_NARROW_LOOP(loop_BFLOAT16, BFLOAT16, loop_FLOAT)
 TFD_COMPLEX_DTYPES(LOOP)
 
 /* ---- Kernels ------------------------------------------------------------- */

@@ -16,6 +16,7 @@
 #include "kernels/complex_math.h"
 #include "kernels/elementwise.h"
 #include "kernels/gradient.h"
+#include "kernels/narrow_loops.h"
 #include "kernels/outputs.h"
 #include "kernels/special_functions.h"
 #include "kernels/vector_double.h"
@@ -78,26 +79,15 @@ FUNCTION2(xlog1py, DOUBLE, double, a == 0 ? 0 : a * log1p(b))
 NEXT_AFTER(FLOAT, float, uint32_t, tfd_half_float_bits, tfd_half_float_of)
 NEXT_AFTER(DOUBLE, double, uint64_t, tfd_double_bits, tfd_double_of)
 
-#define NARROW2(function, name, T, to, from) \
-    FUNCTION2(function, name, T, from(function##_FLOAT(to(a), to(b))))
-/* a * b, zero where a is: of the rounded logarithm, as in TensorFlow. */
-#define TIMES(name, T, to, from)                     \
-    static inline T times_##name(T a, T b)           \
-    {                                                \
-        return to(a) == 0 ? a : from(to(a) * to(b)); \
-    }
-TFD_NARROW_DTYPES(TIMES)
+/* a * b, zero where a is: of the rounded logarithm, as in TensorFlow; of
+ * floats that hold halves or bfloat16. */
+#define DEFINE_STEPS(name, number, T)                     \
+    FUNCTION2(xlogy_steps, name, float,                   \
+              a == 0 ? a : a * TFD_ROUND_##name(logf(b))) \
+    FUNCTION2(xlog1py_steps, name, float,                 \
+              a == 0 ? a : a * TFD_ROUND_##name(log1pf(b)))
 
-#define DEFINE_NARROW(name, T, to, from)                              \
-    FUNCTION1(lgamma, name, T, from(lgamma_FLOAT(to(x))))             \
-    FUNCTION1(digamma, name, T, from(digamma_FLOAT(to(x))))           \
-    NARROW2(atan2, name, T, to, from)                                 \
-    FUNCTION2(xlogy, name, T, times_##name(a, from(logf(to(b)))))     \
-    FUNCTION2(xlog1py, name, T, times_##name(a, from(log1pf(to(b))))) \
-    NARROW2(xdivy, name, T, to, from)                                 \
-    NARROW2(mul_no_nan, name, T, to, from)
-
-TFD_NARROW_DTYPES(DEFINE_NARROW)
+TFD_HALF_DTYPES(DEFINE_STEPS)
 
 #define IS_0(x) ((x).re == 0 && (x).im == 0)
 #define DEFINE_COMPLEX(name, T, R, suffix)                                   \
@@ -147,19 +137,26 @@ DEFINE_COMPLEX(COMPLEX128, tfd_complex128, double, )
     SIMD2(xdivy, name, T)            \
     SIMD2(mul_no_nan, name, T)       \
     WIDE2(nextafter, name, T)
-#define LOOPS_HALF(name, number, T) \
-    LOOPS_GAMMA(name, number, T)    \
-    LOOPS_LOG(name, number, T)      \
-    LOOPS_REST(name, number, T)     \
-    LOOP2(atan2, name, T)
+#define LOOP_STEPS(function, name)                  \
+    LOOP2(function##_steps, name, float)            \
+    TFD_NARROW_LOOP(loop_##function##_##name, name, \
+                    loop_##function##_steps_##name)
+#define LOOPS_HALF(name, number, T)       \
+    TFD_NARROW_AS_FLOAT(lgamma, name)     \
+    TFD_NARROW_AS_FLOAT(digamma, name)    \
+    LOOP_STEPS(xlogy, name)               \
+    LOOP_STEPS(xlog1py, name)             \
+    TFD_NARROW_AS_FLOAT(xdivy, name)      \
+    TFD_NARROW_AS_FLOAT(mul_no_nan, name) \
+    TFD_NARROW_AS_FLOAT(atan2, name)
 
 TFD_FLOAT_DTYPES(LOOPS_FLOAT)
-TFD_HALF_DTYPES(LOOPS_HALF)
 TFD_COMPLEX_DTYPES(LOOPS_LOG)
 TFD_COMPLEX_DTYPES(LOOPS_REST)
 WIDE2(atan2, FLOAT, float)
 WIDE2(xlogy, FLOAT, float)
 WIDE2(xlog1py, FLOAT, float)
+TFD_HALF_DTYPES(LOOPS_HALF)
 LOOP2(atan2, DOUBLE, double)
 LOOP2(xlogy, DOUBLE, double)
 LOOP2(xlog1py, DOUBLE, double)

@@ -14,6 +14,7 @@
 #include "kernels/complex_math.h"
 #include "kernels/elementwise.h"
 #include "kernels/gradient.h"
+#include "kernels/narrow_loops.h"
 #include "kernels/vector_double.h"
 #include "kernels/vector_trig.h"
 
@@ -50,23 +51,6 @@ FUNCTION(acosh, DOUBLE, double, acosh(x))
 FUNCTION(atanh, DOUBLE, double, atanh(x))
 FUNCTION(expm1, DOUBLE, double, expm1(x))
 FUNCTION(erfc, DOUBLE, double, erfc(x))
-
-#define NARROW(function, name, T, to, from) \
-    FUNCTION(function, name, T, from(function##_FLOAT(to(x))))
-#define DEFINE_NARROW(name, T, to, from) \
-    NARROW(tan, name, T, to, from)       \
-    NARROW(asin, name, T, to, from)      \
-    NARROW(acos, name, T, to, from)      \
-    NARROW(atan, name, T, to, from)      \
-    NARROW(sinh, name, T, to, from)      \
-    NARROW(cosh, name, T, to, from)      \
-    NARROW(asinh, name, T, to, from)     \
-    NARROW(acosh, name, T, to, from)     \
-    NARROW(atanh, name, T, to, from)     \
-    NARROW(expm1, name, T, to, from)     \
-    NARROW(erfc, name, T, to, from)
-
-TFD_NARROW_DTYPES(DEFINE_NARROW)
 
 #define COMPLEX(function, name, T, expression) \
     FUNCTION(function, name, T, T##_of(expression))
@@ -123,8 +107,19 @@ LOOPS_ERFC(TFD_UNARY_WIDE, FLOAT, float)
 TFD_UNARY_RARE(loop_tan_FLOAT, float, tfd_is_huge_angle, tfd_vector_tan,
                tfd_tan_any)
 LOOPS_REAL(TFD_UNARY_LOOP, DOUBLE, double)
-LOOPS_REAL(TFD_UNARY_LOOP, HALF, tfd_half)
-LOOPS_REAL(TFD_UNARY_LOOP, BFLOAT16, tfd_bfloat16)
+#define LOOPS_NARROW(name, number, T) \
+    TFD_NARROW_AS_FLOAT(tan, name)    \
+    TFD_NARROW_AS_FLOAT(asin, name)   \
+    TFD_NARROW_AS_FLOAT(acos, name)   \
+    TFD_NARROW_AS_FLOAT(atan, name)   \
+    TFD_NARROW_AS_FLOAT(sinh, name)   \
+    TFD_NARROW_AS_FLOAT(cosh, name)   \
+    TFD_NARROW_AS_FLOAT(asinh, name)  \
+    TFD_NARROW_AS_FLOAT(acosh, name)  \
+    TFD_NARROW_AS_FLOAT(atanh, name)  \
+    TFD_NARROW_AS_FLOAT(expm1, name)  \
+    TFD_NARROW_AS_FLOAT(erfc, name)
+TFD_HALF_DTYPES(LOOPS_NARROW)
 LOOPS_COMPLEX(TFD_UNARY_LOOP, COMPLEX64, tfd_complex64)
 LOOPS_COMPLEX(TFD_UNARY_LOOP, COMPLEX128, tfd_complex128)
 

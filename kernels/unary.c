@@ -15,6 +15,7 @@
 #include "kernels/complex_math.h"
 #include "kernels/elementwise.h"
 #include "kernels/gradient.h"
+#include "kernels/narrow_loops.h"
 
 #include <math.h>
 #include <string.h>
@@ -99,36 +100,16 @@ TFD_WRAPPING_DTYPES(DEFINE_SQUARE)
 DEFINE_FLOAT(FLOAT, float, f)
 DEFINE_FLOAT(DOUBLE, double, )
 
-#define NARROW_AS_FLOAT(function, name, T, to, from) \
-    static inline T function##_##name(T x)           \
-    {                                                \
-        return from(function##_FLOAT(to(x)));        \
-    }
-#define NARROW_TEST(function, name, T, to)        \
-    static inline tfd_bool function##_##name(T x) \
-    {                                             \
-        return function##_FLOAT(to(x));           \
-    }
-
 /* The sign is a bit; everything else takes the way of float. */
-#define DEFINE_NARROW(name, T, to, from)           \
-    static inline T neg_##name(T x)                \
-    {                                              \
-        return (T)(x ^ 0x8000u);                   \
-    }                                              \
-    static inline T abs_##name(T x)                \
-    {                                              \
-        return (T)(x & 0x7fffu);                   \
-    }                                              \
-    NARROW_AS_FLOAT(sign, name, T, to, from)       \
-    NARROW_AS_FLOAT(square, name, T, to, from)     \
-    NARROW_AS_FLOAT(reciprocal, name, T, to, from) \
-    NARROW_AS_FLOAT(floor, name, T, to, from)      \
-    NARROW_AS_FLOAT(ceil, name, T, to, from)       \
-    NARROW_AS_FLOAT(round, name, T, to, from)      \
-    NARROW_TEST(is_finite, name, T, to)            \
-    NARROW_TEST(is_inf, name, T, to)               \
-    NARROW_TEST(is_nan, name, T, to)
+#define DEFINE_NARROW(name, T, to, from) \
+    static inline T neg_##name(T x)      \
+    {                                    \
+        return (T)(x ^ 0x8000u);         \
+    }                                    \
+    static inline T abs_##name(T x)      \
+    {                                    \
+        return (T)(x & 0x7fffu);         \
+    }
 
 TFD_NARROW_DTYPES(DEFINE_NARROW)
 
@@ -195,8 +176,20 @@ static inline tfd_complex128 conj_COMPLEX128(tfd_complex128 x)
     LOOP_TEST(is_nan, name, T)
 
 #define LOOPS_FLOAT(name, number, T) LOOPS_REAL(TFD_UNARY_SIMD, name, T)
-#define LOOPS_NARROW(name, number, T) LOOPS_REAL(TFD_UNARY_LOOP, name, T)
 TFD_FLOAT_DTYPES(LOOPS_FLOAT)
+
+#define LOOPS_NARROW(name, number, T)         \
+    LOOP_SAME(TFD_UNARY_SIMD, neg, name, T)   \
+    LOOP_SAME(TFD_UNARY_SIMD, abs, name, T)   \
+    TFD_NARROW_AS_FLOAT(sign, name)           \
+    TFD_NARROW_AS_FLOAT(square, name)         \
+    TFD_NARROW_AS_FLOAT(reciprocal, name)     \
+    TFD_NARROW_AS_FLOAT(floor, name)          \
+    TFD_NARROW_AS_FLOAT(ceil, name)           \
+    TFD_NARROW_AS_FLOAT(round, name)          \
+    TFD_NARROW_TEST_AS_FLOAT(is_finite, name) \
+    TFD_NARROW_TEST_AS_FLOAT(is_inf, name)    \
+    TFD_NARROW_TEST_AS_FLOAT(is_nan, name)
 TFD_HALF_DTYPES(LOOPS_NARROW)
 
 #define LOOPS_COMPLEX(name, number, T)             \

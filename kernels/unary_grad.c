@@ -17,33 +17,34 @@
 #include "kernels/complex_math.h"
 #include "kernels/elementwise.h"
 #include "kernels/gradient.h"
+#include "kernels/narrow_loops.h"
 
 /* ---- Functions of y and dy ----------------------------------------------- */
 
 /* W: what T is computed in; R rounds to T.  Where dy is zero the last three are
  * zero, whatever y is. */
-#define DEFINE_REAL(name, W, R)                            \
-    static inline W sigmoid_of_##name(W y, W dy)           \
-    {                                                      \
-        return dy * R(y * R(1 - y));                       \
-    }                                                      \
-    static inline W tanh_of_##name(W y, W dy)              \
-    {                                                      \
-        return dy * R(1 - R(y * y));                       \
-    }                                                      \
-    static inline W sqrt_of_##name(W y, W dy)              \
-    {                                                      \
-        return dy == 0 ? 0 : dy * R((W)0.5 / y);           \
-    }                                                      \
-    static inline W rsqrt_of_##name(W y, W dy)             \
-    {                                                      \
-        W part = R(R((W)-0.5 * dy) * y);                   \
-                                                           \
-        return dy == 0 || part == 0 ? 0 : part * R(y * y); \
-    }                                                      \
-    static inline W reciprocal_of_##name(W y, W dy)        \
-    {                                                      \
-        return dy == 0 ? 0 : -dy * R(y * y);               \
+#define DEFINE_REAL(name, W, R)                                 \
+    static inline W sigmoid_of_##name(W y, W dy)                \
+    {                                                           \
+        return dy * R(y * R(1 - y));                            \
+    }                                                           \
+    static inline W tanh_of_##name(W y, W dy)                   \
+    {                                                           \
+        return dy * R(1 - R(y * y));                            \
+    }                                                           \
+    static inline W sqrt_of_##name(W y, W dy)                   \
+    {                                                           \
+        return dy == 0 ? 0 : dy * R((W)0.5 / y);                \
+    }                                                           \
+    static inline W rsqrt_of_##name(W y, W dy)                  \
+    {                                                           \
+        W part = R(R((W)-0.5 * dy) * y);                        \
+                                                                \
+        return ((dy == 0) | (part == 0)) ? 0 : part * R(y * y); \
+    }                                                           \
+    static inline W reciprocal_of_##name(W y, W dy)             \
+    {                                                           \
+        return dy == 0 ? 0 : -dy * R(y * y);                    \
     }
 
 #define EXACT(value) (value)
@@ -52,22 +53,6 @@ DEFINE_REAL(FLOAT, float, EXACT)
 DEFINE_REAL(DOUBLE, double, EXACT)
 DEFINE_REAL(HALF, float, TFD_ROUND_HALF)
 DEFINE_REAL(BFLOAT16, float, TFD_ROUND_BFLOAT16)
-
-#define OF_TYPE(function, name, T, to, from)              \
-    static inline T function##_##name(T y, T dy)          \
-    {                                                     \
-        return from(function##_of_##name(to(y), to(dy))); \
-    }
-#define DEFINE_TYPE(name, T, to, from)  \
-    OF_TYPE(sigmoid, name, T, to, from) \
-    OF_TYPE(tanh, name, T, to, from)    \
-    OF_TYPE(sqrt, name, T, to, from)    \
-    OF_TYPE(rsqrt, name, T, to, from)   \
-    OF_TYPE(reciprocal, name, T, to, from)
-#define DEFINE_FLOAT(name, number, T) DEFINE_TYPE(name, T, EXACT, EXACT)
-
-TFD_FLOAT_DTYPES(DEFINE_FLOAT)
-TFD_NARROW_DTYPES(DEFINE_TYPE)
 
 #define DEFINE_COMPLEX(name, number, T)                         \
     static inline T minus_square_##name(T y)                    \
@@ -108,17 +93,45 @@ TFD_COMPLEX_DTYPES(DEFINE_COMPLEX)
 
 /* ---- Loops --------------------------------------------------------------- */
 
-#define LOOPS(LOOP, name, T)                        \
-    LOOP(loop_sigmoid_##name, T, T, sigmoid_##name) \
-    LOOP(loop_tanh_##name, T, T, tanh_##name)       \
-    LOOP(loop_sqrt_##name, T, T, sqrt_##name)       \
-    LOOP(loop_rsqrt_##name, T, T, rsqrt_##name)     \
-    LOOP(loop_reciprocal_##name, T, T, reciprocal_##name)
+#define LOOPS_OF(LOOP, name, T) \
+    LOOP(sigmoid, name, T)      \
+    LOOP(tanh, name, T)         \
+    LOOP(sqrt, name, T)         \
+    LOOP(rsqrt, name, T)        \
+    LOOP(reciprocal, name, T)
 
-#define LOOPS_SIMD(name, number, T) LOOPS(TFD_BINARY_SIMD, name, T)
-#define LOOPS_PLAIN(name, number, T) LOOPS(TFD_BINARY_LOOP, name, T)
+#define LOOP_SIMD(function, name, T) \
+    TFD_BINARY_SIMD(loop_##function##_##name, T, T, function##_of_##name)
+#define LOOPS_SIMD(name, number, T) LOOPS_OF(LOOP_SIMD, name, T)
+
+/* Of floats that hold halves or bfloat16. */
+#define STEPS(function, name, T)                                  \
+    TFD_BINARY_WIDE(loop_##function##_steps_##name, float, float, \
+                    function##_of_##name)
+#define LOOPS_STEPS(name, number, T) LOOPS_OF(STEPS, name, T)
+#define LOOP_BFLOAT16(function, name, T)            \
+    TFD_NARROW_LOOP(loop_##function##_##name, name, \
+                    loop_##function##_steps_##name)
+#define LOOP_HALF(function, name, T)                                   \
+    TFD_HALF_LOOP(loop_##function##_##name, BINARY, function##_native, \
+                  loop_##function##_steps_##name)
+
+#define HALF(x) ((tfd_simd_half)(x))
+#define sigmoid_native(y, dy) ((dy) * ((y) * (HALF(1) - (y))))
+#define tanh_native(y, dy) ((dy) * (HALF(1) - (y) * (y)))
+#define sqrt_native(y, dy) ((dy) == 0 ? 0 : (dy) * (HALF(0.5) / (y)))
+#define PART(y, dy) ((HALF(-0.5) * (dy)) * (y))
+#define rsqrt_native(y, dy) \
+    (((dy) == 0) | (PART(y, dy) == 0) ? 0 : PART(y, dy) * ((y) * (y)))
+#define reciprocal_native(y, dy) ((dy) == 0 ? 0 : -(dy) * ((y) * (y)))
+
+#define LOOP_PLAIN(function, name, T) \
+    TFD_BINARY_LOOP(loop_##function##_##name, T, T, function##_##name)
+#define LOOPS_PLAIN(name, number, T) LOOPS_OF(LOOP_PLAIN, name, T)
 TFD_FLOAT_DTYPES(LOOPS_SIMD)
-TFD_HALF_DTYPES(LOOPS_PLAIN)
+TFD_HALF_DTYPES(LOOPS_STEPS)
+LOOPS_OF(LOOP_HALF, HALF, tfd_half)
+LOOPS_OF(LOOP_BFLOAT16, BFLOAT16, tfd_bfloat16)
 TFD_COMPLEX_DTYPES(LOOPS_PLAIN)
 
 /* ---- Kernel -------------------------------------------------------------- */

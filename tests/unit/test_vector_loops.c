@@ -59,7 +59,7 @@ static void assert_same(const char *op, int n, int i, float have, float want)
 static float alone(tfd_range_fn *loop, float left, float right)
 {
     float result = 77;
-    struct tfd_row row = {&left, &right, &result, 1, 1, NULL};
+    struct tfd_row row = {&left, &right, &result, 1, 1, NULL, 0};
 
     loop(&row, 0, 1);
     return result;
@@ -68,7 +68,7 @@ static float alone(tfd_range_fn *loop, float left, float right)
 static void check(const char *op, int n, int offset, bool in_place)
 {
     tfd_range_fn *loop = tfd_registry_loop(op, TFD_FLOAT);
-    struct tfd_row row = {a, b, in_place ? a : y, 1, 1, NULL};
+    struct tfd_row row = {a, b, in_place ? a : y, 1, 1, NULL, 0};
     const float *have = row.y;
     static float before[LONG];
 
@@ -114,7 +114,7 @@ static void test_scalars_beside_vectors(void **state)
                 tfd_range_fn *loop = tfd_registry_loop(binary[op], TFD_FLOAT);
                 float one = values[v];
                 struct tfd_row row = {
-                    left ? &one : a, left ? a : &one, y, !left, left, NULL};
+                    left ? &one : a, left ? a : &one, y, !left, left, NULL, 0};
 
                 fill();
                 loop(&row, 0, 70);
@@ -131,7 +131,7 @@ static void test_rare_arguments_disturb_nobody(void **state)
     static const char *const ops[] = {"Rsqrt", "Sin", "Cos", "Tan"};
     static const float rare[] = {1e30f, 0, -2e20f, 1e-41f, INFINITY, NAN};
     static float usual[LONG];
-    struct tfd_row row = {a, NULL, y, 1, 0, NULL};
+    struct tfd_row row = {a, NULL, y, 1, 0, NULL, 0};
 
     (void)state;
     for (int op = 0; op < TFD_COUNT(ops); op++)
@@ -168,7 +168,7 @@ static void test_complex_exponentials(void **state)
     enum { BLOCK_OF = TFD_BLOCK_SIZE / sizeof(tfd_complex64) };
     static tfd_complex64 z[3 * BLOCK_OF], e[3 * BLOCK_OF];
     tfd_range_fn *loop = tfd_registry_loop("Exp", TFD_COMPLEX64);
-    struct tfd_row row = {z, NULL, e, 1, 0, NULL};
+    struct tfd_row row = {z, NULL, e, 1, 0, NULL, 0};
 
     (void)state;
     for (int n = 1; n < 3 * BLOCK_OF; n += n < 40 ? 1 : 97) {
