@@ -30,15 +30,10 @@
     }
 
 FUNCTION(sqrt, FLOAT, float, sqrtf(x))
-FUNCTION(rsqrt, FLOAT, float, tfd_rsqrt_any(x))
 FUNCTION(exp, FLOAT, float, tfd_vector_exp(x))
 FUNCTION(log, FLOAT, float, tfd_vector_log(x))
 FUNCTION(log1p, FLOAT, float, tfd_vector_log1p(x))
 FUNCTION(sigmoid, FLOAT, float, tfd_vector_logistic(x))
-FUNCTION(tanh, FLOAT, float, tfd_piecewise(&tfd_tanh_pieces, x))
-FUNCTION(sin, FLOAT, float, tfd_sin_any(x))
-FUNCTION(cos, FLOAT, float, tfd_cos_any(x))
-FUNCTION(erf, FLOAT, float, tfd_piecewise(&tfd_erf_pieces, x))
 
 FUNCTION(sqrt, DOUBLE, double, sqrt(x))
 FUNCTION(rsqrt, DOUBLE, double, 1 / sqrt(x))

@@ -28,7 +28,6 @@
         return expression;                      \
     }
 
-FUNCTION(tan, FLOAT, float, tfd_tan_any(x))
 FUNCTION(asin, FLOAT, float, tfd_vector_asin(x))
 FUNCTION(acos, FLOAT, float, tfd_vector_acos(x))
 FUNCTION(atan, FLOAT, float, tfd_vector_atan(x))
