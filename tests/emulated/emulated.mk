@@ -2,8 +2,8 @@
 # .cu files (emulator.h), and the libraries that it opens.  Needs no nvcc.
 
 EMU     := $(BUILD)/emulated
-EMUCU   := $(filter-out cuda/runtime.cu,$(wildcard cuda/*.cu))
-EMUCUH  := $(patsubst %,$(EMU)/gen/%,$(wildcard cuda/*.cuh))
+EMUCU   := $(filter-out cuda/runtime.cu,$(call found,cuda,*.cu))
+EMUCUH  := $(patsubst %,$(EMU)/gen/%,$(call found,cuda,*.cuh))
 EMUCPP  := $(patsubst tests/emulated/%.cpp,$(EMU)/machine/%.o,$(wildcard tests/emulated/*.cpp))
 EMUOBJ  := $(EMUCU:cuda/%.cu=$(EMU)/%.o) $(EMUCPP)
 EMUHOST := $(sort $(filter-out $(CUOBJ) $(BUILD)/cuda/none.o,$(OBJ)) \
@@ -33,6 +33,7 @@ $(EMU)/gen/%: % tests/emulated/launches.py
 	@python3 tests/emulated/launches.py $< $@
 
 $(EMU)/%.o: $(EMU)/gen/cuda/%.cu $(EMUCUH) | $(GEN)
+	@mkdir -p $(@D)
 	@echo "  EMULATE cuda/$*.cu"
 	@$(EMUCC) $(EMUFLAGS) -x c++ -c $< -o $@
 
@@ -48,4 +49,4 @@ $(EMU)/lib/libcudnn.so.9: $(wildcard tests/emulated/cudnn*.[ch])
 	@mkdir -p $(@D)
 	@$(CC) $(CFLAGS) -shared $(filter %.c,$^) -o $@
 
--include $(wildcard $(EMU)/*.d $(EMU)/machine/*.d $(BUILD)/cuda/all.d)
+-include $(wildcard $(EMU)/*.d $(EMU)/*/*.d $(BUILD)/cuda/all.d)
