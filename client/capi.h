@@ -18,7 +18,7 @@
 #include "common/graph.h"
 #include "common/lock.h"
 #include "config/limits.h"
-#include "kernels/registry.h"
+#include "kernels/core/registry.h"
 
 struct TF_Status {
     struct tfd_status st;

@@ -7,9 +7,9 @@
  */
 #include "client/checkpoint_check.h"
 
-#include "kernels/bundle_index.h"
-#include "kernels/bundle_reader.h"
-#include "kernels/file_draft.h"
+#include "kernels/checkpoint/bundle_index.h"
+#include "kernels/checkpoint/bundle_reader.h"
+#include "kernels/io/file_draft.h"
 
 #define SLICES_MAX ((size_t)1 << 28)
 

@@ -7,7 +7,7 @@
 #ifndef TFD_CLIENT_CHECKPOINT_CHECK_H
 #define TFD_CLIENT_CHECKPOINT_CHECK_H
 
-#include "kernels/file.h"
+#include "kernels/io/file.h"
 
 /* The error of a damaged one names the file. */
 enum tfd_code tfd_checkpoint_check(struct tfd_file_access *access,

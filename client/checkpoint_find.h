@@ -7,7 +7,7 @@
 #ifndef TFD_CLIENT_CHECKPOINT_FIND_H
 #define TFD_CLIENT_CHECKPOINT_FIND_H
 
-#include "kernels/file.h"
+#include "kernels/io/file.h"
 
 /* The prefix with the highest number, "DIR/NAME-12", of those that are whole
  * (checkpoint_check.h), but not `except`; the caller frees.  NULL where there

@@ -10,7 +10,7 @@
 #include "client/checkpoint_text.h"
 #include "common/clock.h"
 #include "config/limits.h"
-#include "kernels/file_draft.h"
+#include "kernels/io/file_draft.h"
 
 #include <dirent.h>
 #include <stdio.h>

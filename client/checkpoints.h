@@ -20,7 +20,7 @@
 #ifndef TFD_CLIENT_CHECKPOINTS_H
 #define TFD_CLIENT_CHECKPOINTS_H
 
-#include "kernels/file_roots.h"
+#include "kernels/io/file_roots.h"
 
 /* More are in no directory that is kept. */
 #define TFD_CHECKPOINTS_MAX 10000

@@ -1,6 +1,6 @@
 /*
  * gradients.h - derivatives of outputs of a program's graph, added to it as
- * operations (kernels/gradient_walk.h).
+ * operations (kernels/core/gradient_walk.h).
  *
  * Threads: the graph's lock is held.
  */
@@ -8,7 +8,7 @@
 #define TFD_CLIENT_GRADIENTS_H
 
 #include "client/capi.h"
-#include "kernels/gradient_walk.h"
+#include "kernels/core/gradient_walk.h"
 
 /* The host in the request is made here.  On failure the graph is as it was. */
 enum tfd_code tfd_gradients_add(TF_Graph *g, struct tfd_gradients *r,

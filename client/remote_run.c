@@ -10,7 +10,7 @@
 #include "common/proto/config.pb.h"
 #include "common/proto/master.pb.h"
 #include "common/proto/tensor.pb.h"
-#include "kernels/runtime.h"
+#include "kernels/core/runtime.h"
 
 /* ---- Run: the request ---------------------------------------------------- */
 

@@ -11,9 +11,9 @@
  *     tfd_halt_at(NULL);
  *
  * and what loops on its behalf (common/pool.c on every thread that helps,
- * kernels/element.c) asks tfd_halted() between blocks.  What it has not written
- * by then stays as it was; the caller must not use it.  Work on variables and
- * files is never left half done: nothing is set for it.
+ * kernels/core/element.c) asks tfd_halted() between blocks.  What it has not
+ * written by then stays as it was; the caller must not use it.  Work on
+ * variables and files is never left half done: nothing is set for it.
  *
  * Asking costs two loads.  Threads: each has its own.
  */

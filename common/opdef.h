@@ -18,7 +18,7 @@
  *     key      the type attribute by which kernels are chosen ("T" if NULL)
  *
  * A set holds the parsed definitions of all families; it is built once (by
- * kernels/registry.c), is read-only afterwards and shared by all threads.
+ * kernels/core/registry.c), is read-only afterwards and shared by all threads.
  */
 #ifndef TFD_COMMON_OPDEF_H
 #define TFD_COMMON_OPDEF_H

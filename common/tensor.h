@@ -7,12 +7,12 @@
  *
  * A buffer is written by exactly one kernel, before it has a second reference,
  * and is read-only from then on.  That is why tensors need no lock.
- * Variables are the exception and live behind kernels/runtime.h.
+ * Variables are the exception and live behind kernels/core/runtime.h.
  *
  * Elements lie row-major, as TensorFlow's tensor_content has them, except:
  *
  *   STRING    struct tfd_tstring each (tstring.h), owned by the buffer
- *   RESOURCE  struct tfd_handle * each (kernels/runtime.h), counted
+ *   RESOURCE  struct tfd_handle * each (kernels/core/runtime.h), counted
  *   VARIANT   struct tfd_variant * each (common/variant.h), counted
  *   HALF, BFLOAT16  their bits in a uint16_t (common/half.h converts)
  *
@@ -105,7 +105,7 @@ enum tfd_dtype {
 /* In graph construction rank and dimensions may be unknown; in a tensor that
  * exists they never are.  Of a rank over TFD_RANK_MAX dim[] holds a packed form
  * that only shape_long.h and the functions below read.  Whoever is not named in
- * kernels/long_shape.h never meets one. */
+ * kernels/layout/long_shape.h never meets one. */
 struct tfd_shape {
     int rank;
     int64_t dim[TFD_RANK_MAX];

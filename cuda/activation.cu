@@ -1,6 +1,6 @@
 /*
  * activation.cu - Elu, Selu, LeakyRelu, Relu6, Softplus, Softsign of
- * kernels/activation.c and their gradients.
+ * kernels/math/activation.c and their gradients.
  */
 #include "cuda/elementwise.cuh"
 

@@ -1,11 +1,11 @@
 /*
- * add_n.cu - AddN of kernels/add_n.c: up to so many tensors are read at once;
+ * add_n.cu - AddN of kernels/math/add_n.c: up to so many tensors are read at once;
  * the sum of those is the first of the next.  Narrow types are summed in float.
  */
 #include "cuda/launch.cuh"
 
 extern "C" {
-#include "kernels/outputs.h"
+#include "kernels/core/outputs.h"
 }
 
 namespace

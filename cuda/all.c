@@ -1,14 +1,14 @@
 /*
- * all.c - the GPU families of kernels/families.def as an array.
+ * all.c - the GPU families of kernels/core/families.def as an array.
  */
 #include "cuda/cuda.h"
 
-#include "kernels/families.h"
+#include "kernels/core/families.h"
 
 const struct tfd_family *const tfd_cuda_families[] = {
 #define FAMILY(f)
 #define CUDA_FAMILY(f) &tfd_cuda_family_##f,
-#include "kernels/families.def"
+#include "kernels/core/families.def"
 #undef FAMILY
 #undef CUDA_FAMILY
 };

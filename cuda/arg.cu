@@ -1,5 +1,5 @@
 /*
- * arg.cu - ArgMax, ArgMin of kernels/arg.c: a thread for each output, which
+ * arg.cu - ArgMax, ArgMin of kernels/reduce/arg.c: a thread for each output, which
  * takes the first of equal ones, or for 16 bytes of columns; 16 bytes of a row
  * are read at once.  A NaN is never chosen, unless there is nothing else: then
  * the answer is 0.
@@ -9,7 +9,7 @@
 #include "cuda/packs.cuh"
 
 extern "C" {
-#include "kernels/outputs.h"
+#include "kernels/core/outputs.h"
 }
 
 namespace

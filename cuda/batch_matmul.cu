@@ -1,5 +1,5 @@
 /*
- * batch_matmul.cu - BatchMatMul, V2, V3 of kernels/batch_matmul.c by cuBLAS.
+ * batch_matmul.cu - BatchMatMul, V2, V3 of kernels/linalg/batch_matmul.c by cuBLAS.
  *
  * cuBLAS multiplies a batch whose matrices are equal steps apart.  Dimensions
  * of the batch that are neighbours and go on in both operands as one become
@@ -10,7 +10,7 @@
 #include "cuda/complex.cuh"
 
 extern "C" {
-#include "kernels/batch_matmul.h"
+#include "kernels/linalg/batch_matmul.h"
 }
 
 namespace

@@ -1,6 +1,6 @@
 /*
  * batch_norm.cu - FusedBatchNorm, V2, V3 and their gradients of
- * kernels/batch_norm.c, whose formulas these are, where cuDNN does not do it
+ * kernels/nn/batch_norm.c, whose formulas these are, where cuDNN does not do it
  * (dnn_norm.cuh).
  *
  * x is seen as [outer, channels, inner].  Two sums of each channel are taken in

@@ -1,5 +1,5 @@
 /*
- * bias.cu - BiasAdd, BiasAddV1, BiasAddGrad of kernels/bias.c: the tensor is
+ * bias.cu - BiasAdd, BiasAddV1, BiasAddGrad of kernels/nn/bias.c: the tensor is
  * seen as [outer, channels, inner].  Elements move 16 bytes at a time, and so
  * do biases where channels are last and a multiple of that.  The gradient is
  * folded as fold_matrix.cuh says: the same bits in every run.
@@ -8,7 +8,7 @@
 #include "cuda/fold_matrix.cuh"
 
 extern "C" {
-#include "kernels/bias.h"
+#include "kernels/nn/bias.h"
 }
 
 namespace

@@ -1,5 +1,5 @@
 /*
- * binary.cu - functions of two elements with broadcasting: of kernels/binary.c,
+ * binary.cu - functions of two elements with broadcasting: of kernels/math/binary.c,
  * divide.c, power.c and compare.c.
  *
  * A divisor of 0 among integers ends no step, as in TensorFlow's GPU kernels:

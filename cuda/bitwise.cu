@@ -1,6 +1,6 @@
 /*
  * bitwise.cu - bits of integers: BitwiseAnd, BitwiseOr, BitwiseXor, Invert,
- * LeftShift, RightShift, PopulationCount of kernels/bitwise.c, which says how
+ * LeftShift, RightShift, PopulationCount of kernels/math/bitwise.c, which says how
  * shifts are bounded.
  */
 #include "cuda/elementwise.cuh"

@@ -12,7 +12,7 @@
 
 #include "cuda/launch.cuh"
 
-/* C = op(A) op(B), row-major as in kernels/gemm.h, `batch` times with strides
+/* C = op(A) op(B), row-major as in kernels/linalg/gemm.h, `batch` times with strides
  * in elements.  adjoint: what is transposed is conjugated, if it is complex. */
 struct cuda_gemm {
     enum tfd_dtype dtype;

@@ -1,6 +1,6 @@
 /*
  * broadcast.cuh - which elements of operands meet in a pack of the result, by
- * a plan (kernels/broadcast.h).
+ * a plan (kernels/core/broadcast.h).
  *
  * A pack of 16 bytes is any neighbours of the result, so that it may be of
  * several rows.  An operand that is repeated nowhere has its elements at the
@@ -16,7 +16,7 @@
 #include "cuda/divisor.cuh"
 
 extern "C" {
-#include "kernels/broadcast.h"
+#include "kernels/core/broadcast.h"
 }
 
 /* The last dimension is the rows'. */

@@ -1,12 +1,12 @@
 /*
- * bucketize.cu - Bucketize of kernels/bucketize.c.  The boundaries go to the
+ * bucketize.cu - Bucketize of kernels/reduce/bucketize.c.  The boundaries go to the
  * device with each run.
  */
 #include "cuda/launch.cuh"
 
 extern "C" {
 #include "cuda/copy.h"
-#include "kernels/bucketize.h"
+#include "kernels/reduce/bucketize.h"
 }
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * cast.cu - Cast of kernels/cast.c.
+ * cast.cu - Cast of kernels/math/cast.c.
  *
  * Numbers to bool are "is not 0"; a float that no integer can hold becomes what
  * the card makes of it, as in TensorFlow.  Quantised integers are cast as the
@@ -66,7 +66,7 @@ template <typename R, typename F> struct reader<complex_number<R>, F> {
 };
 template <typename T, typename F> using read_as = typename reader<T, F>::type;
 
-/* The low bits of the fraction are cleared first, as in kernels/cast.c. */
+/* The low bits of the fraction are cleared first, as in kernels/math/cast.c. */
 template <typename F> struct cut {
     int bits;
     F then;

@@ -1,6 +1,6 @@
 /*
  * check_numerics.cu - CheckNumerics, CheckNumericsV2 of
- * kernels/check_numerics.c, which end a step on what the device has seen.
+ * kernels/math/check_numerics.c, which end a step on what the device has seen.
  *
  * Kernels do not wait: one number is set on the device and copied to the host,
  * and the node ends when that copy has passed (later.cuh).
@@ -9,7 +9,7 @@
 #include "cuda/packs.cuh"
 
 extern "C" {
-#include "kernels/outputs.h"
+#include "kernels/core/outputs.h"
 }
 
 namespace

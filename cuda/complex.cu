@@ -1,7 +1,7 @@
 /*
  * complex.cu - complex numbers and their parts: Complex, Real, Imag,
- * ComplexAbs, Angle of kernels/complex.c, and Conj; their functions of
- * kernels/unary.c, math.c and trig.c.
+ * ComplexAbs, Angle of kernels/math/complex.c, and Conj; their functions of
+ * kernels/math/unary.c, math.c and trig.c.
  *
  * With a + bi written as parts:
  *

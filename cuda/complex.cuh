@@ -4,7 +4,7 @@
  * other types have are theirs, too.
  *
  * A real number becomes one by itself.  Products and quotients are those of
- * kernels/complex_math.h.
+ * kernels/vector/complex_math.h.
  */
 #ifndef TFD_CUDA_COMPLEX_CUH
 #define TFD_CUDA_COMPLEX_CUH

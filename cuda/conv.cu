@@ -1,5 +1,5 @@
 /*
- * conv.cu - Conv2D, Conv2DBackpropInput, Conv2DBackpropFilter of kernels/conv.c
+ * conv.cu - Conv2D, Conv2DBackpropInput, Conv2DBackpropFilter of kernels/conv/conv.c
  * by cuDNN: see dnn.cuh.
  *
  * Images are given to cuDNN with their channels last where it has tensor cores
@@ -16,7 +16,7 @@
 #include "cuda/permute.cuh"
 
 extern "C" {
-#include "kernels/check.h"
+#include "kernels/core/check.h"
 }
 
 namespace

@@ -22,7 +22,7 @@
 #define TFD_CUDA_COPY_H
 
 #include "cuda/device.h"
-#include "kernels/kernel.h"
+#include "kernels/core/kernel.h"
 
 /* One of from and to may be NULL: the host. */
 void tfd_cuda_copy(struct tfd_kctx *k, struct tfd_cuda_device *from,

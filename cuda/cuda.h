@@ -6,7 +6,7 @@
 #define TFD_CUDA_CUDA_H
 
 #include "cuda/driver.h"
-#include "kernels/kernel.h"
+#include "kernels/core/kernel.h"
 
 /* The real table; NULL in a build without CUDA. */
 const struct tfd_cuda_driver *tfd_cuda_driver(void);

@@ -1,5 +1,5 @@
 /*
- * cumulative.cu - Cumsum, Cumprod of kernels/cumulative.c.
+ * cumulative.cu - Cumsum, Cumprod of kernels/reduce/cumulative.c.
  *
  * The tensor is [outer][length][inner].  Where there are many columns of
  * neighbours, each is a thread's; else each line is a block's.  Up to 16 bytes
@@ -11,7 +11,7 @@
 #include "cuda/scan.cuh"
 
 extern "C" {
-#include "kernels/cumulative.h"
+#include "kernels/reduce/cumulative.h"
 }
 
 namespace

@@ -1,6 +1,6 @@
 /*
  * depthwise.cu - DepthwiseConv2dNative and its gradients of
- * kernels/depthwise.c, in both layouts.
+ * kernels/conv/depthwise.c, in both layouts.
  *
  * A thread computes an element of y or of x's gradient, or 16 bytes of channels
  * or, in depthwise_planes.cuh, of columns, whichever lie behind each other.  An
@@ -11,7 +11,7 @@
 #include "cuda/depthwise_filter.cuh"
 
 extern "C" {
-#include "kernels/check.h"
+#include "kernels/core/check.h"
 }
 
 namespace

@@ -9,7 +9,7 @@
 #include "cuda/packs.cuh"
 
 extern "C" {
-#include "kernels/depthwise.h"
+#include "kernels/conv/depthwise.h"
 }
 
 /* What a kernel needs of struct tfd_depthwise. */

@@ -8,7 +8,7 @@
  * TF_CUDNN_DETERMINISTIC=1, no cuDNN or one without these functions, and what
  * it refuses.  A device remembers that, by shape.
  *
- * Outputs mean the same either way (kernels/batch_norm.h): the second that is
+ * Outputs mean the same either way (kernels/nn/batch_norm.h): the second that is
  * kept for the gradient is the variance, of which cuDNN is given what it wants.
  *
  * Threads: any; what is remembered is guarded by the device's lock.
@@ -20,7 +20,7 @@
 
 extern "C" {
 #include "cuda/memo.h"
-#include "kernels/batch_norm.h"
+#include "kernels/nn/batch_norm.h"
 }
 
 /* x, dense; of five dimensions the first two of space are one.  Compared by

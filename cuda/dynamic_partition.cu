@@ -1,5 +1,5 @@
 /*
- * dynamic_partition.cu - DynamicPartition of kernels/dynamic_partition.c: row
+ * dynamic_partition.cu - DynamicPartition of kernels/index/dynamic_partition.c: row
  * numbers sorted by partition; where each begins tells the sizes of outputs.
  * Rows are moved by the largest items that they consist of.
  */
@@ -9,7 +9,7 @@
 #include "cuda/row_sums.cuh"
 
 extern "C" {
-#include "kernels/outputs.h"
+#include "kernels/core/outputs.h"
 }
 
 namespace

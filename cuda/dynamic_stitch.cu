@@ -1,5 +1,5 @@
 /*
- * dynamic_stitch.cu - DynamicStitch of kernels/dynamic_stitch.c.
+ * dynamic_stitch.cu - DynamicStitch of kernels/index/dynamic_stitch.c.
  *
  * Indices are the host's, which finds for each row of the output where it comes
  * from; the list goes to the device.  Rows are moved by the largest items that
@@ -10,7 +10,7 @@
 
 extern "C" {
 #include "cuda/copy.h"
-#include "kernels/outputs.h"
+#include "kernels/core/outputs.h"
 }
 
 #include <string.h>

@@ -1,11 +1,11 @@
 /*
  * elementwise.cuh - kernels whose element i of the output depends on element i
- * of each input, after broadcasting: what kernels/elementwise.h is to a CPU.
+ * of each input, after broadcasting: what kernels/core/elementwise.h is to a CPU.
  *
  * A function is a type with operator(), usually made by CUDA_FUNCTION1 or 2.
  * Operands of one shape, or of which one is a scalar, run over packs of 16
  * bytes; others by strides, of packs where the rows that run along memory (the
- * plan's: kernels/broadcast.h) are a multiple of them, else as broadcast.cuh
+ * plan's: kernels/core/broadcast.h) are a multiple of them, else as broadcast.cuh
  * says.  Functions that are seldom used are PLAIN: one kernel for all of that,
  * the last, since each is code for every architecture.  Those that cost more
  * than memory does are COSTLY: the same, of packs of one element.
@@ -17,7 +17,7 @@
 #include "cuda/packs.cuh"
 
 extern "C" {
-#include "kernels/outputs.h"
+#include "kernels/core/outputs.h"
 }
 
 /* ---- Functions ----------------------------------------------------------- */

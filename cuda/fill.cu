@@ -1,11 +1,11 @@
 /*
- * fill.cu - tensors of one value: Fill, ZerosLike, OnesLike of kernels/array.c.
+ * fill.cu - tensors of one value: Fill, ZerosLike, OnesLike of kernels/array/array.c.
  */
 #include "cuda/complex.cuh"
 #include "cuda/packs.cuh"
 
 extern "C" {
-#include "kernels/check.h"
+#include "kernels/core/check.h"
 }
 
 namespace

@@ -10,7 +10,7 @@
 #include "cuda/dnn_norm.cuh"
 
 extern "C" {
-#include "kernels/conv.h"
+#include "kernels/conv/conv.h"
 }
 
 /* The state begins with a struct tfd_matmul_state. */

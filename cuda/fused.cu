@@ -1,10 +1,10 @@
 /*
- * fused.cu - _FusedMatMul and _FusedConv2D of kernels/fused.c,
- * _FusedBatchNormEx of kernels/onednn.c: the kernels of forward.cuh, then one
+ * fused.cu - _FusedMatMul and _FusedConv2D of kernels/nn/fused.c,
+ * _FusedBatchNormEx of kernels/nn/onednn.c: the kernels of forward.cuh, then one
  * pass over the result, which is rounded once.
  *
  * A bias is a shift of each channel; a batch norm of inference is a factor,
- * too, which a small kernel makes of its four operands (kernels/epilogue.c has
+ * too, which a small kernel makes of its four operands (kernels/nn/epilogue.c has
  * the formula).  Where channels are last and a multiple of a pack of 16 bytes,
  * those of a pack are loaded as one.
  *
@@ -15,7 +15,7 @@
 #include "cuda/forward.cuh"
 
 extern "C" {
-#include "kernels/fused.h"
+#include "kernels/nn/fused.h"
 }
 
 namespace

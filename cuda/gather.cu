@@ -1,12 +1,12 @@
 /*
- * gather.cu - GatherV2, ResourceGather of kernels/gather.c; an index outside
+ * gather.cu - GatherV2, ResourceGather of kernels/index/gather.c; an index outside
  * gives zeros.
  */
 #include "cuda/index.cuh"
 
 extern "C" {
-#include "kernels/gather.h"
-#include "kernels/variable.h"
+#include "kernels/index/gather.h"
+#include "kernels/state/variable.h"
 }
 
 namespace

@@ -1,12 +1,12 @@
 /*
- * gather_nd.cu - GatherNd, ResourceGatherNd of kernels/gather_nd.c; a tuple
+ * gather_nd.cu - GatherNd, ResourceGatherNd of kernels/index/gather_nd.c; a tuple
  * outside gives zeros.
  */
 #include "cuda/index.cuh"
 
 extern "C" {
-#include "kernels/gather.h"
-#include "kernels/variable.h"
+#include "kernels/index/gather.h"
+#include "kernels/state/variable.h"
 }
 
 namespace

@@ -7,7 +7,7 @@
  * TensorFlow's (its rows for DEVICE_DEFAULT).  Variants of a GPU hold what lies
  * there (copy_variant.c).
  */
-#include "kernels/families.h"
+#include "kernels/core/families.h"
 
 #define BIT(type) (UINT32_C(1) << TFD_##type)
 
@@ -154,7 +154,7 @@ static const struct tfd_borrowed borrowed[] = {
     HOST("ExpandDims", BIT(INT32)),
     HOST("Squeeze", BIT(INT32)),
 
-    /* Copies within the device (kernels/runs.h). */
+    /* Copies within the device (kernels/layout/runs.h). */
     {"Snapshot", ON_DEVICE | BIT(INT32), 0, 0},
     {"ConcatV2", ON_DEVICE, SECOND, 0},
     {"Pack", ON_DEVICE, 0, 0},

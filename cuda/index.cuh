@@ -15,7 +15,7 @@
 #include "cuda/item.cuh"
 
 extern "C" {
-#include "kernels/scatter.h"
+#include "kernels/index/scatter.h"
 }
 
 /* ---- Indices ------------------------------------------------------------- */

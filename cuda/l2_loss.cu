@@ -1,5 +1,5 @@
 /*
- * l2_loss.cu - L2Loss of kernels/reduce.c: sum(t ^ 2) / 2.
+ * l2_loss.cu - L2Loss of kernels/reduce/reduce.c: sum(t ^ 2) / 2.
  *
  * Pieces of fixed size are added up by a block each, then the pieces by one
  * block: the order depends on the size alone, so that results are the same bits

@@ -15,7 +15,7 @@
 extern "C" {
 #include "common/alloc.h"
 #include "cuda/device.h"
-#include "kernels/families.h"
+#include "kernels/core/families.h"
 }
 
 #include <cuda_bf16.h>

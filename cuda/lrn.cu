@@ -1,5 +1,5 @@
 /*
- * lrn.cu - LRN and LRNGrad of kernels/lrn.c: a thread for each element, which
+ * lrn.cu - LRN and LRNGrad of kernels/nn/lrn.c: a thread for each element, which
  * sums over its neighbours, or for 16 bytes of them, whose sums share what is
  * read; the gradient keeps the terms of its sum in memory of the device, so
  * that each is computed once.  half is computed in float.
@@ -7,7 +7,7 @@
 #include "cuda/divisor.cuh"
 
 extern "C" {
-#include "kernels/lrn.h"
+#include "kernels/nn/lrn.h"
 }
 
 namespace

@@ -1,5 +1,5 @@
 /*
- * matmul.cu - MatMul of kernels/matmul.c by cuBLAS: see blas.cuh.
+ * matmul.cu - MatMul of kernels/linalg/matmul.c by cuBLAS: see blas.cuh.
  *
  * cuBLAS has columns where we have rows, so what it computes is the transpose
  * of the product: C' = op(B)' op(A)'.
@@ -10,7 +10,7 @@
 
 extern "C" {
 #include "cuda/library.h"
-#include "kernels/outputs.h"
+#include "kernels/core/outputs.h"
 }
 
 #include <cublas_v2.h>

@@ -1,5 +1,5 @@
 /*
- * matrix_band.cu - MatrixBandPart, Diag, DiagPart of kernels/matrix_band.c:
+ * matrix_band.cu - MatrixBandPart, Diag, DiagPart of kernels/array/matrix_band.c:
  * rows by 16 bytes where they are a multiple of that.
  */
 #include "cuda/divisor.cuh"
@@ -7,7 +7,7 @@
 #include "cuda/packs.cuh"
 
 extern "C" {
-#include "kernels/matrix_band.h"
+#include "kernels/array/matrix_band.h"
 }
 
 namespace

@@ -1,6 +1,6 @@
 /*
  * matrix_diag.cu - MatrixDiag, MatrixDiagPart, MatrixSetDiag and their V2 and
- * V3 of kernels/matrix_diag.c: each element of the output finds its source,
+ * V3 of kernels/array/matrix_diag.c: each element of the output finds its source,
  * 16 bytes of a row at once where rows are a multiple of that.
  */
 #include "cuda/divisor.cuh"
@@ -8,7 +8,7 @@
 #include "cuda/packs.cuh"
 
 extern "C" {
-#include "kernels/matrix_diag.h"
+#include "kernels/array/matrix_diag.h"
 }
 
 namespace

@@ -1,5 +1,5 @@
 /*
- * mirror_pad.cu - MirrorPad, MirrorPadGrad of kernels/mirror_pad.c.
+ * mirror_pad.cu - MirrorPad, MirrorPadGrad of kernels/array/mirror_pad.c.
  *
  * Both make each element of the output at once.  That of MirrorPad is one of
  * the input; that of the gradient is the sum of up to three places along each
@@ -9,7 +9,7 @@
 #include "cuda/packs.cuh"
 
 extern "C" {
-#include "kernels/mirror_pad.h"
+#include "kernels/array/mirror_pad.h"
 }
 
 namespace

@@ -1,5 +1,5 @@
 /*
- * multinomial.cu - Multinomial, StatelessMultinomial of kernels/multinomial.c.
+ * multinomial.cu - Multinomial, StatelessMultinomial of kernels/random/multinomial.c.
  *
  * A block sums up a row, in the CPU's order, so that equal sums stay equal and
  * no class without probability is drawn; then each thread draws a sample.
@@ -10,7 +10,7 @@
 #include <string.h>
 
 extern "C" {
-#include "kernels/multinomial.h"
+#include "kernels/random/multinomial.h"
 }
 
 namespace

@@ -1,10 +1,10 @@
 /*
- * pad.cu - Pad, PadV2 of kernels/pad.c: one pass over the output.
+ * pad.cu - Pad, PadV2 of kernels/array/pad.c: one pass over the output.
  */
 #include "cuda/box.cuh"
 
 extern "C" {
-#include "kernels/pad.h"
+#include "kernels/array/pad.h"
 }
 
 namespace

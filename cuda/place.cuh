@@ -1,6 +1,6 @@
 /*
  * place.cuh - the `range` of rows whose ops keep tensors on a device: see
- * kernels/place.h.
+ * kernels/core/place.h.
  *
  * Sums are AddN's: narrow types are summed in float.
  */
@@ -10,7 +10,7 @@
 #include "cuda/launch.cuh"
 
 extern "C" {
-#include "kernels/place.h"
+#include "kernels/core/place.h"
 }
 
 struct add_kept {

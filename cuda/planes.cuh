@@ -24,7 +24,7 @@
 #include "cuda/divisor.cuh"
 
 extern "C" {
-#include "kernels/window.h"
+#include "kernels/conv/window.h"
 }
 
 __host__ __device__ inline int64_t extent_of(const struct tfd_window_side *s)

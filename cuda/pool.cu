@@ -1,5 +1,5 @@
 /*
- * pool.cu - MaxPool, AvgPool and their gradients of kernels/pool.c, in both
+ * pool.cu - MaxPool, AvgPool and their gradients of kernels/conv/pool.c, in both
  * layouts.
  *
  * A thread computes an element of the result, or 16 bytes of neighbours along

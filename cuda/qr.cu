@@ -1,5 +1,5 @@
 /*
- * qr.cu - Qr of kernels/linalg.c: a block for each matrix, by the reflectors of
+ * qr.cu - Qr of kernels/linalg/linalg.c: a block for each matrix, by the reflectors of
  * Householder that LAPACK makes, so that signs are the CPU's:
  *
  *     H = 1 - tau v v^H,  v = [1, v1, v2, ..],  H^H [alpha, x..] = [beta, 0..]
@@ -14,7 +14,7 @@
 #include "cuda/fold.cuh"
 
 extern "C" {
-#include "kernels/linalg.h"
+#include "kernels/linalg/linalg.h"
 }
 
 namespace

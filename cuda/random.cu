@@ -1,6 +1,6 @@
 /*
- * random.cu - tensors of random numbers of kernels/random.c: a thread makes a
- * group of elements (kernels/random_make.h) from its own place of the stream.
+ * random.cu - tensors of random numbers of kernels/random/random.c: a thread makes a
+ * group of elements (kernels/random/random_make.h) from its own place of the stream.
  *
  * Integers and uniform numbers have the CPU's bits; the others differ from them
  * by what the logarithm and the sine of the two differ.
@@ -11,8 +11,8 @@
 #include <string.h>
 
 extern "C" {
-#include "kernels/random.h"
-#include "kernels/random_make.h"
+#include "kernels/random/random.h"
+#include "kernels/random/random_make.h"
 }
 
 namespace

@@ -1,10 +1,10 @@
 /*
- * range.cu - Range of kernels/range.c: its arguments are the host's.
+ * range.cu - Range of kernels/array/range.c: its arguments are the host's.
  */
 #include "cuda/launch.cuh"
 
 extern "C" {
-#include "kernels/range.h"
+#include "kernels/array/range.h"
 }
 
 #include <type_traits>

@@ -1,5 +1,5 @@
 /*
- * reduce.cu - Sum, Mean, Prod, Max, Min, All, Any of kernels/reduce.c.
+ * reduce.cu - Sum, Mean, Prod, Max, Min, All, Any of kernels/reduce/reduce.c.
  *
  * Dimensions that are neighbours and are both kept or both folded become one.
  * Then nearly every case is one of
@@ -17,7 +17,7 @@
 #include "cuda/fold_matrix.cuh"
 
 extern "C" {
-#include "kernels/reduce.h"
+#include "kernels/reduce/reduce.h"
 }
 
 namespace

@@ -1,5 +1,5 @@
 /*
- * reverse_sequence.cu - ReverseSequence of kernels/reverse_sequence.c.  Lengths
+ * reverse_sequence.cu - ReverseSequence of kernels/array/reverse_sequence.c.  Lengths
  * lie on the device and are not checked, as in TensorFlow; one that is out of
  * range is taken for the nearest that is not.  What lies behind both axes moves
  * by the largest items that it consists of.
@@ -8,7 +8,7 @@
 #include "cuda/item.cuh"
 
 extern "C" {
-#include "kernels/reverse_sequence.h"
+#include "kernels/array/reverse_sequence.h"
 }
 
 namespace

@@ -1,5 +1,5 @@
 /*
- * scatter.cu - Scatter<X>, ResourceScatter<X> of kernels/scatter.c: rows of a
+ * scatter.cu - Scatter<X>, ResourceScatter<X> of kernels/index/scatter.c: rows of a
  * variable changed by index (scatter.cuh).
  */
 #include "cuda/scatter.cuh"

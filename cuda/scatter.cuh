@@ -1,6 +1,6 @@
 /*
  * scatter.cuh - rows of updates folded into rows of something, as
- * kernels/scatter.h has it, with indices that lie on the device; those outside
+ * kernels/index/scatter.h has it, with indices that lie on the device; those outside
  * are left out.
  *
  *     to[place][n] = f(to[place][n], by[i][n])    for each i, n < inner

@@ -1,6 +1,6 @@
 /*
  * scatter_nd.cu - ScatterNd, ScatterNd<X>, ResourceScatterNd<X>,
- * TensorScatter<X>, ScatterNdNonAliasingAdd of kernels/scatter_nd.c: updates by
+ * TensorScatter<X>, ScatterNdNonAliasingAdd of kernels/index/scatter_nd.c: updates by
  * tuples of indices (scatter.cuh).
  */
 #include "cuda/scatter.cuh"

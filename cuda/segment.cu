@@ -1,5 +1,5 @@
 /*
- * segment.cu - UnsortedSegment<X>, Segment<X> of kernels/segment.c.
+ * segment.cu - UnsortedSegment<X>, Segment<X> of kernels/sparse/segment.c.
  *
  * Unsorted: a scatter (scatter.cuh) into what is full of the function's neutral
  * element; ids outside are left out.
@@ -15,7 +15,7 @@
 
 extern "C" {
 #include "cuda/copy.h"
-#include "kernels/segment.h"
+#include "kernels/sparse/segment.h"
 }
 
 namespace

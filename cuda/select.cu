@@ -1,5 +1,5 @@
 /*
- * select.cu - Select, SelectV2 of kernels/select.c: by elements of 1, 2, 4, 8
+ * select.cu - Select, SelectV2 of kernels/math/select.c: by elements of 1, 2, 4, 8
  * or 16 bytes.  The condition lies on the device, so that also one for the
  * whole result is looked at there.
  */
@@ -7,7 +7,7 @@
 #include "cuda/item.cuh"
 
 extern "C" {
-#include "kernels/outputs.h"
+#include "kernels/core/outputs.h"
 }
 
 namespace

@@ -1,11 +1,11 @@
 /*
- * slice.cu - Slice, StridedSlice, StridedSliceGrad of kernels/slice.c.
+ * slice.cu - Slice, StridedSlice, StridedSliceGrad of kernels/array/slice.c.
  */
 #include "cuda/box.cuh"
 
 extern "C" {
-#include "kernels/element.h"
-#include "kernels/slice.h"
+#include "kernels/core/element.h"
+#include "kernels/array/slice.h"
 }
 
 namespace

@@ -1,5 +1,5 @@
 /*
- * softmax.cu - Softmax, LogSoftmax of kernels/softmax.c, by softmax_rows.cuh.
+ * softmax.cu - Softmax, LogSoftmax of kernels/nn/softmax.c, by softmax_rows.cuh.
  */
 #include "cuda/softmax_rows.cuh"
 

@@ -22,7 +22,7 @@
 #include "cuda/softmax_matrix.cuh"
 
 extern "C" {
-#include "kernels/outputs.h"
+#include "kernels/core/outputs.h"
 }
 
 /* ---- Rows that stay in registers ----------------------------------------- */

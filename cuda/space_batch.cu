@@ -1,11 +1,11 @@
 /*
- * space_batch.cu - SpaceToBatchND, BatchToSpaceND of kernels/space_batch.c:
+ * space_batch.cu - SpaceToBatchND, BatchToSpaceND of kernels/array/space_batch.c:
  * each element of the output finds its own in the input.
  */
 #include "cuda/item.cuh"
 
 extern "C" {
-#include "kernels/space_batch.h"
+#include "kernels/array/space_batch.h"
 }
 
 namespace

@@ -1,5 +1,5 @@
 /*
- * sparse_matmul.cu - SparseTensorDenseMatMul of kernels/sparse_matmul.c.
+ * sparse_matmul.cu - SparseTensorDenseMatMul of kernels/sparse/sparse_matmul.c.
  *
  * Elements of the sparse matrix are sorted by their row in the product.  One
  * whose row is out of range is left out, and one that has no row of the dense
@@ -8,7 +8,7 @@
 #include "cuda/row_sums.cuh"
 
 extern "C" {
-#include "kernels/sparse_matmul.h"
+#include "kernels/sparse/sparse_matmul.h"
 }
 
 namespace

@@ -1,11 +1,11 @@
 /*
- * sparse_reshape.cu - SparseReshape of kernels/sparse_reshape.c: a thread for
+ * sparse_reshape.cu - SparseReshape of kernels/sparse/sparse_reshape.c: a thread for
  * each index.  Shapes are the host's.
  */
 #include "cuda/launch.cuh"
 
 extern "C" {
-#include "kernels/sparse_reshape.h"
+#include "kernels/sparse/sparse_reshape.h"
 }
 
 namespace

@@ -1,6 +1,6 @@
 /*
  * sparse_rows.cu - SparseReorder, SparseFillEmptyRows and its gradient of
- * kernels/sparse_rows.c.  Shapes are the host's.
+ * kernels/sparse/sparse_rows.c.  Shapes are the host's.
  *
  * SparseReorder sorts by the place in the dense tensor, equal places by that in
  * the input.
@@ -19,7 +19,7 @@
 #include "cuda/row_sums.cuh"
 
 extern "C" {
-#include "kernels/sparse_rows.h"
+#include "kernels/sparse/sparse_rows.h"
 }
 
 namespace

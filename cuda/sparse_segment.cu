@@ -1,6 +1,6 @@
 /*
  * sparse_segment.cu - SparseSegment<X>, SparseSegment<X>WithNumSegments and
- * their gradients, of kernels/sparse_segment.c.
+ * their gradients, of kernels/sparse/sparse_segment.c.
  *
  * Segments are found in their ids, which are in order; picks of a gradient are
  * sorted by the row that they go to.  Where the number of rows of the output is
@@ -12,7 +12,7 @@
 #include "cuda/row_sums.cuh"
 
 extern "C" {
-#include "kernels/sparse_segment.h"
+#include "kernels/sparse/sparse_segment.h"
 }
 
 namespace

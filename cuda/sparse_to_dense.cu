@@ -1,5 +1,5 @@
 /*
- * sparse_to_dense.cu - SparseToDense of kernels/sparse_to_dense.c.  Indices are
+ * sparse_to_dense.cu - SparseToDense of kernels/sparse/sparse_to_dense.c.  Indices are
  * checked on the device where the node wants it, and the host waits for what
  * comes of it; else those that are out of range are left out.
  */
@@ -8,7 +8,7 @@
 #include "cuda/row_sums.cuh"
 
 extern "C" {
-#include "kernels/sparse_to_dense.h"
+#include "kernels/sparse/sparse_to_dense.h"
 }
 
 namespace

@@ -1,5 +1,5 @@
 /*
- * special.cu - the functions of kernels/special.c: gamma functions and their
+ * special.cu - the functions of kernels/math/special.c: gamma functions and their
  * kin, computed in double as on the CPU, and products and quotients that take 0
  * for 0 whatever the other side is.
  */
@@ -7,7 +7,7 @@
 
 #define TFD_SPECIAL __device__ static inline
 #define TFD_SPECIAL_LGAMMA(x) ::lgamma((double)(x))
-#include "kernels/special_formulas.h"
+#include "kernels/math/special_formulas.h"
 
 namespace
 {

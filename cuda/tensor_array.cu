@@ -1,12 +1,12 @@
 /*
- * tensor_array.cu - arrays of tensors on a device: kernels/tensor_array.h, with
+ * tensor_array.cu - arrays of tensors on a device: kernels/list/tensor_array.h, with
  * zeros and sums that are enqueued.  Handles, indices and lengths are the
  * host's; flow, which nobody reads, is on the device.
  */
 #include "cuda/place.cuh"
 
 extern "C" {
-#include "kernels/tensor_array.h"
+#include "kernels/list/tensor_array.h"
 }
 
 namespace

@@ -6,8 +6,8 @@
 #include "cuda/place.cuh"
 
 extern "C" {
-#include "kernels/tensor_list.h"
-#include "kernels/variant_math.h"
+#include "kernels/list/tensor_list.h"
+#include "kernels/list/variant_math.h"
 }
 
 namespace

@@ -1,6 +1,6 @@
 /*
- * tile.cu - elements that are repeated: Tile of kernels/concat.c, BroadcastTo
- * of kernels/broadcast_ops.c, by the largest items that the input's rows
+ * tile.cu - elements that are repeated: Tile of kernels/array/concat.c, BroadcastTo
+ * of kernels/math/broadcast_ops.c, by the largest items that the input's rows
  * consist of, or by 16 bytes of one that is repeated.
  */
 #include "cuda/divisor.cuh"
@@ -8,7 +8,7 @@
 #include "cuda/packs.cuh"
 
 extern "C" {
-#include "kernels/outputs.h"
+#include "kernels/core/outputs.h"
 }
 
 namespace

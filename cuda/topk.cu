@@ -1,5 +1,5 @@
 /*
- * topk.cu - TopK, TopKV2, InTopKV2 of kernels/topk.c.
+ * topk.cu - TopK, TopKV2, InTopKV2 of kernels/reduce/topk.c.
  *
  * Values become keys, unsigned numbers that are smaller the better the value.
  * A block for each row finds the k-th key, byte after byte from the highest by
@@ -11,7 +11,7 @@
 #include "cuda/sort.cuh"
 
 extern "C" {
-#include "kernels/topk.h"
+#include "kernels/reduce/topk.h"
 }
 
 namespace

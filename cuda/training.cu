@@ -1,6 +1,6 @@
 /*
  * training.cu - variables that are updated on a GPU: AssignAdd, AssignSub of
- * kernels/assign.c and the Apply ops of kernels/training.c.
+ * kernels/state/assign.c and the Apply ops of kernels/state/training.c.
  */
 #include "cuda/complex.cuh"
 #include "cuda/training.cuh"

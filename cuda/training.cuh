@@ -9,8 +9,8 @@
 #include "cuda/variable.cuh"
 
 extern "C" {
-#include "kernels/training.h"
-#include "kernels/training_formulas.h"
+#include "kernels/state/training.h"
+#include "kernels/state/training_formulas.h"
 }
 
 /* ---- Formulas ------------------------------------------------------------ */

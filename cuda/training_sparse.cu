@@ -1,5 +1,5 @@
 /*
- * training_sparse.cu - the SparseApply ops of kernels/training.c that
+ * training_sparse.cu - the SparseApply ops of kernels/state/training.c that
  * TensorFlow has for GPUs.
  *
  * An index may come more than once, and then its rows of the gradient are

@@ -1,5 +1,5 @@
 /*
- * transpose.cu - Transpose, OneHot of kernels/transpose.c: by elements of 1, 2,
+ * transpose.cu - Transpose, OneHot of kernels/array/transpose.c: by elements of 1, 2,
  * 4, 8 or 16 bytes.
  */
 #include "cuda/index.cuh"
@@ -7,7 +7,7 @@
 #include "cuda/permute.cuh"
 
 extern "C" {
-#include "kernels/outputs.h"
+#include "kernels/core/outputs.h"
 }
 
 namespace

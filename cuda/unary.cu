@@ -1,5 +1,5 @@
 /*
- * unary.cu - functions of one element: of kernels/unary.c, math.c and trig.c,
+ * unary.cu - functions of one element: of kernels/math/unary.c, math.c and trig.c,
  * and of unary_grad.c the gradients that take y and dy.
  */
 #include "cuda/elementwise.cuh"

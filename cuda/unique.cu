@@ -1,5 +1,5 @@
 /*
- * unique.cu - Unique, UniqueWithCounts of kernels/unique.c, for vectors.
+ * unique.cu - Unique, UniqueWithCounts of kernels/index/unique.c, for vectors.
  *
  * Values are sorted with their places, so that equal ones are neighbours, the
  * first of them in front; the host waits for how many there are.  Then the
@@ -12,7 +12,7 @@
 #include "cuda/sort.cuh"
 
 extern "C" {
-#include "kernels/outputs.h"
+#include "kernels/core/outputs.h"
 }
 
 namespace

@@ -2,7 +2,7 @@
  * variable.cuh - variables that are changed in place on a GPU.
  *
  * A value that others can still see is copied first, on the stream
- * (kernels/variable.h says why).  That is once, where a capture is for ever,
+ * (kernels/state/variable.h says why).  That is once, where a capture is for ever,
  * and the variable would get memory of the capture, so it is refused there.
  */
 #ifndef TFD_CUDA_VARIABLE_CUH
@@ -11,7 +11,7 @@
 #include "cuda/launch.cuh"
 
 extern "C" {
-#include "kernels/variable.h"
+#include "kernels/state/variable.h"
 }
 
 /* Makes v's value writable by what is enqueued next.  The lock is held. */

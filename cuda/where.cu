@@ -1,5 +1,5 @@
 /*
- * where.cu - Where of kernels/transpose.c: counts what is not zero, has the
+ * where.cu - Where of kernels/array/transpose.c: counts what is not zero, has the
  * output made for so many, and writes where they are, in their order.
  */
 #include "cuda/divisor.cuh"
@@ -7,7 +7,7 @@
 #include "cuda/scan.cuh"
 
 extern "C" {
-#include "kernels/outputs.h"
+#include "kernels/core/outputs.h"
 }
 
 namespace

@@ -9,7 +9,7 @@
 #include "cuda/planes.cuh"
 
 extern "C" {
-#include "kernels/pool.h"
+#include "kernels/conv/pool.h"
 }
 
 /* Channels have the same window. */

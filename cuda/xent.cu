@@ -1,5 +1,5 @@
 /*
- * xent.cu - the cross entropies of kernels/xent.c, by softmax_rows.cuh.
+ * xent.cu - the cross entropies of kernels/nn/xent.c, by softmax_rows.cuh.
  */
 #include "cuda/softmax_rows.cuh"
 

@@ -6,7 +6,7 @@
 
 #include "common/log.h"
 #include "common/pool.h"
-#include "kernels/file_waits.h"
+#include "kernels/io/file_waits.h"
 
 #include <dirent.h>
 #include <stddef.h>

@@ -4,7 +4,7 @@
  *
  * Progress is: the loop runs (else nothing is sent at all), and, where jobs
  * wait for a compute thread, the threads have used processor time since the
- * last beat, or a file operation is under way (kernels/file_waits.h), or a
+ * last beat, or a file operation is under way (kernels/io/file_waits.h), or a
  * thread of the process waits for a disk.  So a kernel may compute for hours,
  * and a save may wait for a slow disk, NFS or FUSE, with steps queued behind
  * it; but threads that all sleep while work waits have locked each other up,

@@ -14,7 +14,7 @@
 #ifndef TFD_DAEMON_KERNELS_PAGE_H
 #define TFD_DAEMON_KERNELS_PAGE_H
 
-#include "kernels/registry.h"
+#include "kernels/core/registry.h"
 
 void tfd_kernels_page_write(const struct tfd_registry *r,
                             struct tfd_bytes *out);

@@ -16,7 +16,7 @@
 #include "daemon/master/service.h"
 #include "daemon/status_page.h"
 #include "daemon/worker/worker.h"
-#include "kernels/runtime.h"
+#include "kernels/core/runtime.h"
 
 #include <stddef.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include "daemon/server_state.h"
 
 #include "common/log.h"
-#include "kernels/file_waits.h"
+#include "kernels/io/file_waits.h"
 
 #include <errno.h>
 #include <linux/limits.h>

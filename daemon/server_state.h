@@ -12,8 +12,8 @@
 
 #include "config/bind.h"
 #include "daemon/master/leaving.h"
-#include "kernels/file_roots.h"
-#include "kernels/registry.h"
+#include "kernels/io/file_roots.h"
+#include "kernels/core/registry.h"
 #include "rpc/health.h"
 #include "rpc/peers.h"
 #include "rpc/sniff.h"

@@ -9,7 +9,7 @@
 #include "config/limits.h"
 #include "daemon/master/callable.h"
 #include "daemon/master/names.h"
-#include "kernels/runtime.h"
+#include "kernels/core/runtime.h"
 
 #include <stdlib.h>
 

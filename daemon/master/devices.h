@@ -12,7 +12,7 @@
 
 #include "config/device_name.h"
 #include "daemon/worker_api.h"
-#include "kernels/kernel.h"
+#include "kernels/core/kernel.h"
 
 struct tfd_device {
     struct tfd_device_attributes attributes;

@@ -15,7 +15,7 @@
 #include "config/session.h"
 #include "daemon/master/devices.h"
 #include "daemon/worker_api.h"
-#include "kernels/registry.h"
+#include "kernels/core/registry.h"
 #include "rpc/peers.h"
 
 struct tfd_session;

@@ -13,7 +13,7 @@
 #define TFD_DAEMON_MASTER_PLACE_H
 
 #include "daemon/master/devices.h"
-#include "kernels/registry.h"
+#include "kernels/core/registry.h"
 
 struct tfd_place_request {
     const struct tfd_graph *graph;

@@ -13,7 +13,7 @@
 #include "daemon/master/idle.h"
 #include "daemon/master/partial_run.h"
 #include "daemon/master/run_options.h"
-#include "kernels/runtime.h"
+#include "kernels/core/runtime.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /*
- * chains.h - chains of elementwise nodes (kernels/chain.h) in a registered
+ * chains.h - chains of elementwise nodes (kernels/core/chain.h) in a registered
  * graph.
  *
  * chains.c finds them while a graph is compiled, chain_run.c runs one.  A step
@@ -12,7 +12,7 @@
 #define TFD_DAEMON_WORKER_CHAINS_H
 
 #include "common/graph.h"
-#include "kernels/chain.h"
+#include "kernels/core/chain.h"
 
 struct tfd_runner;
 struct tfd_ready;

@@ -11,7 +11,7 @@
 #include "daemon/worker/wiring.h"
 
 #include "config/limits.h"
-#include "kernels/long_shape.h"
+#include "kernels/layout/long_shape.h"
 
 #include <string.h>
 

@@ -24,7 +24,7 @@
 #define TFD_DAEMON_WORKER_EXEC_H
 
 #include "daemon/worker/device.h"
-#include "kernels/registry.h"
+#include "kernels/core/registry.h"
 
 struct tfd_step;
 struct tfd_function_table;
@@ -44,7 +44,7 @@ enum tfd_exec_kind {
     TFD_EXEC_MERGE,
     TFD_EXEC_LOOP,  /* a whole loop, as code; no node of the graph */
     TFD_EXEC_GATE,  /* before a static part (captures.h); nor is it */
-    TFD_EXEC_CHAIN, /* several nodes as one (kernels/chain.h) */
+    TFD_EXEC_CHAIN, /* several nodes as one (kernels/core/chain.h) */
     TFD_EXEC_SEND,  /* a Send that may be put off (late_send.c) */
     TFD_EXEC_KIND_COUNT
 };
@@ -73,7 +73,7 @@ enum tfd_exec_flag {
     TFD_EXEC_MAY_HALT = 1 << 11,  /* its outputs are all that it writes */
 };
 
-/* The bits above are an enum tfd_long_growth (kernels/long_shape.h). */
+/* The bits above are an enum tfd_long_growth (kernels/layout/long_shape.h). */
 #define TFD_EXEC_GROWTH 12
 
 struct tfd_exec_edge {

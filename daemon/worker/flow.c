@@ -4,7 +4,7 @@
  */
 #include "daemon/worker/runner.h"
 
-#include "kernels/variable.h"
+#include "kernels/state/variable.h"
 
 /* A node that is worth another thread. */
 #define EXPENSIVE_NS 10000

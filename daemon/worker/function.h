@@ -1,6 +1,6 @@
 /*
  * function.h - the functions that a registered graph's kernels call, made
- * executable (kernels/function.h).
+ * executable (kernels/core/function.h).
  *
  * A table belongs to one registered graph and outlives every body in it:
  * bodies are compiled as graphs are, with _Arg and _Retval as feeds and
@@ -17,7 +17,7 @@
 #include "common/lock.h"
 #include "daemon/worker/compile.h"
 #include "daemon/worker/step.h"
-#include "kernels/function.h"
+#include "kernels/core/function.h"
 
 struct tfd_function_table {
     struct tfd_graph *graph; /* whose library it is; counted */

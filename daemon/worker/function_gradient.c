@@ -9,7 +9,7 @@
 #include "daemon/worker/function.h"
 
 #include "config/limits.h"
-#include "kernels/gradient_walk.h"
+#include "kernels/core/gradient_walk.h"
 
 #include <string.h>
 

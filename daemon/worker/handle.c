@@ -1,12 +1,12 @@
 /*
- * handle.c - elements of RESOURCE tensors (kernels/runtime.h).
+ * handle.c - elements of RESOURCE tensors (kernels/core/runtime.h).
  *
  * A handle names a resource.  The first kernel that looks it up leaves the
  * pointer in it, counted, and the pointer stays as long as the handle does;
  * when the resource was removed from its container meanwhile, it is looked up
  * by name again each time.
  */
-#include "kernels/runtime.h"
+#include "kernels/core/runtime.h"
 
 #include "common/pbio.h"
 #include "common/proto/tensor.pb.h"

@@ -11,9 +11,9 @@
  * iteration to the next is read at NextIteration.
  *
  * Ops that give their input's memory another shape, or nothing else to do, pass
- * on a view of it (kernels/variable.h).  So do those that pass the reference on
- * where an Assign may give the variable other memory, which earlier reads do
- * not see.
+ * on a view of it (kernels/state/variable.h).  So do those that pass the
+ * reference on where an Assign may give the variable other memory, which
+ * earlier reads do not see.
  *
  * What a client fetches is read again when the step ends
  * (tfd_step_read_late()): there TensorFlow looks at the memory first, to send
@@ -153,8 +153,8 @@ static const char *const forwarders[] = {
     "Unpack",
 };
 
-/* Kernels that put an input where it stays: kernels/kept.h.  What of it goes on
- * at once, too, is as with a forwarder. */
+/* Kernels that put an input where it stays: kernels/core/kept.h.  What of it
+ * goes on at once, too, is as with a forwarder. */
 static const char *const keepers[] = {
     "AssignVariableOp",  "QueueEnqueue",       "QueueEnqueueV2",
     "StackPushV2",       "TensorArrayWriteV3", "TensorListPushBack",

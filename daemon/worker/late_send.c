@@ -12,7 +12,7 @@
  */
 #include "daemon/worker/runner.h"
 
-#include "kernels/variable.h"
+#include "kernels/state/variable.h"
 
 #include <assert.h>
 

@@ -12,8 +12,8 @@
 #include "daemon/worker/runner.h"
 #include "daemon/worker/trace.h"
 
-#include "kernels/long_shape.h"
-#include "kernels/variable.h"
+#include "kernels/layout/long_shape.h"
+#include "kernels/state/variable.h"
 
 #include <time.h>
 
@@ -102,7 +102,7 @@ static enum tfd_code take_refs(struct tfd_iter *it,
 }
 
 /* What output i is; DTYPE_INVALID: it is not there.  A reference may stand
- * where a value is expected: of a container's content (kernels/kept.h). */
+ * where a value is expected: of a container's content (kernels/core/kept.h). */
 static int output_type(const struct tfd_kctx *k, int i)
 {
     if (tfd_dtype_is_ref(k->node->out_types[i]))

@@ -1,5 +1,5 @@
 /*
- * resource.c - see resource.h and the first part of kernels/runtime.h.
+ * resource.c - see resource.h and the first part of kernels/core/runtime.h.
  *
  *     containers: name -> container: name -> entry -> entry of another type
  *

@@ -1,6 +1,6 @@
 /*
  * resource.h - containers of named resources, and struct tfd_rt: a device as
- * the kernels of one session see it (kernels/runtime.h).
+ * the kernels of one session see it (kernels/core/runtime.h).
  *
  * A device has one set of containers, which outlives sessions: that is how
  * workers share variables.  A session that isolates its state has its own.
@@ -13,7 +13,7 @@
 #ifndef TFD_DAEMON_WORKER_RESOURCE_H
 #define TFD_DAEMON_WORKER_RESOURCE_H
 
-#include "kernels/runtime.h"
+#include "kernels/core/runtime.h"
 
 struct tfd_containers;
 struct tfd_device;

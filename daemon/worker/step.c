@@ -12,7 +12,7 @@
 #include "daemon/worker/step.h"
 
 #include "daemon/worker/runner.h"
-#include "kernels/variable.h"
+#include "kernels/state/variable.h"
 
 #include <stdlib.h>
 #include <string.h>

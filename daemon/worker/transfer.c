@@ -1,6 +1,6 @@
 /*
- * transfer.c - what Send and Recv kernels ask for (kernels/runtime.h), handed
- * to the step's rendezvous or to the way to another task.
+ * transfer.c - what Send and Recv kernels ask for (kernels/core/runtime.h),
+ * handed to the step's rendezvous or to the way to another task.
  */
 #include "daemon/worker/transfer.h"
 

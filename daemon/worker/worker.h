@@ -13,7 +13,7 @@
 #define TFD_DAEMON_WORKER_WORKER_H
 
 #include "daemon/worker_api.h"
-#include "kernels/registry.h"
+#include "kernels/core/registry.h"
 #include "rpc/peers.h"
 
 struct tfd_device;

@@ -14,10 +14,10 @@
  */
 #include "tests/support/memory_files.h"
 
-#include "kernels/checkpoint_reader.h"
+#include "kernels/checkpoint/checkpoint_reader.h"
 #include "common/crc32c.h"
-#include "kernels/table.h"
-#include "kernels/table_writer.h"
+#include "kernels/io/table.h"
+#include "kernels/checkpoint/table_writer.h"
 
 #include <stdint.h>
 

@@ -10,8 +10,8 @@
  */
 #include "common/alloc.h"
 #include "common/graphdef.h"
-#include "kernels/families.h"
-#include "kernels/registry.h"
+#include "kernels/core/families.h"
+#include "kernels/core/registry.h"
 
 #include <assert.h>
 #include <string.h>

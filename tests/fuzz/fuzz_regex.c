@@ -5,7 +5,7 @@
  * Beyond "no crash, no leak": every jump of a program stays inside it, and a
  * second match says the same.
  */
-#include "kernels/regex.h"
+#include "kernels/text/regex.h"
 
 #include <assert.h>
 #include <string.h>

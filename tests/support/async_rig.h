@@ -22,9 +22,9 @@
 #include "common/graph.h"
 #include "daemon/worker/resource.h"
 #include "daemon/worker/step.h"
-#include "kernels/families.h"
-#include "kernels/registry.h"
-#include "kernels/variable.h"
+#include "kernels/core/families.h"
+#include "kernels/core/registry.h"
+#include "kernels/state/variable.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,8 +5,8 @@
 #ifndef TFD_TESTS_SUPPORT_BUNDLE_RIG_H
 #define TFD_TESTS_SUPPORT_BUNDLE_RIG_H
 
-#include "kernels/bundle_writer.h"
-#include "kernels/slices_writer.h"
+#include "kernels/checkpoint/bundle_writer.h"
+#include "kernels/checkpoint/slices_writer.h"
 #include "tests/support/bundle_fixtures.h"
 #include "tests/support/memory_files.h"
 

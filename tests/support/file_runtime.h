@@ -2,12 +2,12 @@
  * file_runtime.h - the runtime as kernels that read and write files see it,
  * over files in memory.
  *
- * Included once by a test program: it stands in for kernels/runtime.h.
+ * Included once by a test program: it stands in for kernels/core/runtime.h.
  */
 #ifndef TFD_TESTS_SUPPORT_FILE_RUNTIME_H
 #define TFD_TESTS_SUPPORT_FILE_RUNTIME_H
 
-#include "kernels/runtime.h"
+#include "kernels/core/runtime.h"
 #include "tests/support/memory_files.h"
 
 #include <setjmp.h>

@@ -15,7 +15,7 @@
 #include "common/graphdef.h"
 #include "common/pbio.h"
 #include "common/proto/graph.pb.h"
-#include "kernels/registry.h"
+#include "kernels/core/registry.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -21,9 +21,9 @@
 
 #include "common/half.h"
 #include "common/str.h"
-#include "kernels/check.h"
-#include "kernels/families.h"
-#include "kernels/registry.h"
+#include "kernels/core/check.h"
+#include "kernels/core/families.h"
+#include "kernels/core/registry.h"
 
 #include <math.h>
 #include <setjmp.h>

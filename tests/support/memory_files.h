@@ -8,7 +8,7 @@
 #ifndef TFD_TESTS_SUPPORT_MEMORY_FILES_H
 #define TFD_TESTS_SUPPORT_MEMORY_FILES_H
 
-#include "kernels/file.h"
+#include "kernels/io/file.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #ifndef TFD_TESTS_SUPPORT_PIECES_H
 #define TFD_TESTS_SUPPORT_PIECES_H
 
-#include "kernels/kernel.h"
+#include "kernels/core/kernel.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

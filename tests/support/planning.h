@@ -7,7 +7,7 @@
 #define TFD_TESTS_SUPPORT_PLANNING_H
 
 #include "daemon/master/partition.h"
-#include "kernels/registry.h"
+#include "kernels/core/registry.h"
 #include "tests/support/nodes.h"
 
 static struct tfd_registry registry;

@@ -8,8 +8,8 @@
 #define TFD_TESTS_SUPPORT_WORKER_KERNELS_H
 
 #include "common/clock.h"
-#include "kernels/kernel.h"
-#include "kernels/runtime.h"
+#include "kernels/core/kernel.h"
+#include "kernels/core/runtime.h"
 
 #include <string.h>
 

@@ -20,8 +20,8 @@
 #include "common/graphdef.h"
 #include "common/pool.h"
 #include "daemon/worker/worker.h"
-#include "kernels/families.h"
-#include "kernels/runtime.h"
+#include "kernels/core/families.h"
+#include "kernels/core/runtime.h"
 #include "rpc/loop.h"
 #include "tests/support/worker_kernels.h"
 

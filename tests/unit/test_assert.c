@@ -1,5 +1,6 @@
 /*
- * test_assert.c - kernels/assert.c within a worker: the text of a failure.
+ * test_assert.c - kernels/control/assert.c within a worker: the text of a
+ * failure.
  */
 #include "tests/support/worker_rig.h"
 

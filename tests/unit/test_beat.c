@@ -6,9 +6,9 @@
 
 #include "common/clock.h"
 #include "common/pool.h"
-#include "kernels/file_roots.h"
-#include "kernels/file_waits.h"
-#include "kernels/file_waits.h"
+#include "kernels/io/file_roots.h"
+#include "kernels/io/file_waits.h"
+#include "kernels/io/file_waits.h"
 
 #include <pthread.h>
 #include <setjmp.h>

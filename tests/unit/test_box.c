@@ -1,9 +1,9 @@
 /*
- * test_box.c - copies of boxes (kernels/box.h): every arrangement that has a
- * loop of its own, in sizes around those of vectors and blocks, at odd
+ * test_box.c - copies of boxes (kernels/layout/box.h): every arrangement that
+ * has a loop of its own, in sizes around those of vectors and blocks, at odd
  * addresses, by one thread and by several, against one element at a time.
  */
-#include "kernels/box.h"
+#include "kernels/layout/box.h"
 
 #include "common/halt.h"
 #include "common/pool.h"
@@ -20,7 +20,8 @@
 
 static unsigned char *there, *expected, *here;
 
-/* Unlike kernels/kctx_parallel.c, cuts every range into pieces of a size. */
+/* Unlike kernels/core/kctx_parallel.c, cuts every range into pieces of a size.
+ */
 static int64_t piece;
 
 void tfd_kctx_parallel_bytes(struct tfd_kctx *k, int64_t n, int bytes,

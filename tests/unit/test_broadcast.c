@@ -1,7 +1,7 @@
 /*
  * test_broadcast.c - broadcast.c and broadcast_ops.c.
  */
-#include "kernels/broadcast.h"
+#include "kernels/core/broadcast.h"
 #include "tests/support/kernel_rig.h"
 
 /* The rows of a plan, compared with indices computed one by one. */

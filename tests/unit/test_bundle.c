@@ -5,7 +5,7 @@
 #include "tests/support/bundle_rig.h"
 
 #include "common/crc32c.h"
-#include "kernels/bundle_merge.h"
+#include "kernels/checkpoint/bundle_merge.h"
 
 /* ---- Writing ------------------------------------------------------------- */
 

@@ -9,9 +9,9 @@
 
 #include "common/crc32c.h"
 #include "common/pbio.h"
-#include "kernels/checkpoint_proto.h"
-#include "kernels/checkpoint_reader.h"
-#include "kernels/table_writer.h"
+#include "kernels/checkpoint/checkpoint_proto.h"
+#include "kernels/checkpoint/checkpoint_reader.h"
+#include "kernels/checkpoint/table_writer.h"
 
 #define DATA "x.data-00000-of-00001"
 

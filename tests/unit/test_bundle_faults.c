@@ -5,10 +5,10 @@
  */
 #include "tests/support/memory_files.h"
 
-#include "kernels/bundle_merge.h"
-#include "kernels/bundle_writer.h"
-#include "kernels/checkpoint_reader.h"
-#include "kernels/slices_writer.h"
+#include "kernels/checkpoint/bundle_merge.h"
+#include "kernels/checkpoint/bundle_writer.h"
+#include "kernels/checkpoint/checkpoint_reader.h"
+#include "kernels/checkpoint/slices_writer.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,7 +4,7 @@
  */
 #include "tests/support/bundle_rig.h"
 
-#include "kernels/checkpoint_reader.h"
+#include "kernels/checkpoint/checkpoint_reader.h"
 
 /* ---- Reading ------------------------------------------------------------- */
 

@@ -1,8 +1,8 @@
 /*
- * test_check.c - kernels/check.c: scalars, axes and shapes that a kernel finds
- * in tensors; and kernels/shape_fn.c.
+ * test_check.c - kernels/core/check.c: scalars, axes and shapes that a kernel
+ * finds in tensors; and kernels/core/shape_fn.c.
  */
-#include "kernels/check.h"
+#include "kernels/core/check.h"
 
 #include "tests/support/graph_rig.h"
 

@@ -1,10 +1,10 @@
 /*
- * test_checkpoint_ops.c - kernels/checkpoint.c over files in memory: what is
- * refused before a file is touched, in which order errors come, and that what
- * one operation saves the other restores.  The bytes of files are test_bundle's
- * concern.
+ * test_checkpoint_ops.c - kernels/checkpoint/checkpoint.c over files in memory:
+ * what is refused before a file is touched, in which order errors come, and
+ * that what one operation saves the other restores.  The bytes of files are
+ * test_bundle's concern.
  */
-#include "kernels/families.h"
+#include "kernels/core/families.h"
 #include "tests/support/file_runtime.h"
 
 #include <limits.h>

@@ -1,9 +1,9 @@
 /*
- * test_columns.c - narrow columns taken apart and joined (kernels/columns.h),
- * in numbers of rows around those of its blocks, at odd addresses, against one
- * element at a time; nothing is written beside them.
+ * test_columns.c - narrow columns taken apart and joined
+ * (kernels/layout/columns.h), in numbers of rows around those of its blocks, at
+ * odd addresses, against one element at a time; nothing is written beside them.
  */
-#include "kernels/columns.h"
+#include "kernels/layout/columns.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -6,11 +6,11 @@
 #include "common/alloc.h"
 #include "common/pool.h"
 #include "config/limits.h"
-#include "kernels/conv_dnnl.h"
-#include "kernels/conv_primitives.h"
-#include "kernels/dnnl.h"
-#include "kernels/gemm.h"
-#include "kernels/runtime.h"
+#include "kernels/conv/conv_dnnl.h"
+#include "kernels/conv/conv_primitives.h"
+#include "kernels/linalg/dnnl.h"
+#include "kernels/linalg/gemm.h"
+#include "kernels/core/runtime.h"
 
 #include <math.h>
 #include <setjmp.h>

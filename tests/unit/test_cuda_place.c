@@ -7,7 +7,7 @@
  */
 #include "daemon/master/place.h"
 
-#include "kernels/families.h"
+#include "kernels/core/families.h"
 #include "tests/support/planning.h"
 
 static enum tfd_code compute(struct tfd_kctx *k, struct tfd_status *st)

@@ -12,7 +12,7 @@
 #include "cuda/device.h"
 #include "daemon/gpu.h"
 #include "daemon/server_impl.h"
-#include "kernels/families.h"
+#include "kernels/core/families.h"
 #include "tests/support/fake_cuda.h"
 #include "tests/support/nodes.h"
 

@@ -1,13 +1,13 @@
 /*
- * test_dnnl.c - kernels/dnnl.c: whether oneDNN is opened.
+ * test_dnnl.c - kernels/linalg/dnnl.c: whether oneDNN is opened.
  *
  * The library is looked for once in a process, so this program runs itself
  * again, with an argument and as a process that may not make code.
  */
 #define _GNU_SOURCE 1
 
-#include "kernels/dnnl.h"
-#include "kernels/gemm.h"
+#include "kernels/linalg/dnnl.h"
+#include "kernels/linalg/gemm.h"
 
 #include <errno.h>
 #include <setjmp.h>

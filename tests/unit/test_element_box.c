@@ -4,7 +4,7 @@
  */
 #include "common/halt.h"
 #include "common/str.h"
-#include "kernels/element.h"
+#include "kernels/core/element.h"
 #include "tests/support/pieces.h"
 
 #include <setjmp.h>

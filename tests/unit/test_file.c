@@ -1,6 +1,7 @@
 /*
- * test_file.c - kernels/file_roots.c: what leads out of the roots is refused,
- * with and without openat2; kernels/file_draft.c: whole or not at all.
+ * test_file.c - kernels/io/file_roots.c: what leads out of the roots is
+ * refused, with and without openat2; kernels/io/file_draft.c: whole or not at
+ * all.
  *
  * Each test works in a directory of its own:
  *
@@ -8,8 +9,8 @@
  *     root/plain  root/sub/inner  root/...   what the test adds
  */
 #define _GNU_SOURCE
-#include "kernels/file_draft.h"
-#include "kernels/file_roots.h"
+#include "kernels/io/file_draft.h"
+#include "kernels/io/file_roots.h"
 
 #include <errno.h>
 #include <fcntl.h>

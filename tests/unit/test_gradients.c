@@ -3,7 +3,7 @@
  */
 #define _GNU_SOURCE 1 /* strtok_r() */
 
-#include "kernels/registry.h"
+#include "kernels/core/registry.h"
 #include "tests/support/gradient_rig.h"
 
 static const struct gradient_case cases[] = {

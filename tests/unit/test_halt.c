@@ -6,7 +6,7 @@
 
 #include "common/alloc.h"
 #include "common/pool.h"
-#include "kernels/element.h"
+#include "kernels/core/element.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /*
- * test_io.c - kernels/io.c over files in memory.
+ * test_io.c - kernels/io/io.c over files in memory.
  */
-#include "kernels/families.h"
+#include "kernels/core/families.h"
 #include "tests/support/file_runtime.h"
 
 #include <setjmp.h>

@@ -4,7 +4,7 @@
  */
 #include "common/alloc.h"
 #include "common/pool.h"
-#include "kernels/runtime.h"
+#include "kernels/core/runtime.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,10 +1,11 @@
 /*
- * test_kept.c - what containers hold of reference variables: kernels/kept.c.
+ * test_kept.c - what containers hold of reference variables:
+ * kernels/core/kept.c.
  */
-#include "kernels/kept.h"
+#include "kernels/core/kept.h"
 
 #include "common/alloc.h"
-#include "kernels/variable.h"
+#include "kernels/state/variable.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

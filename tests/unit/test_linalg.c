@@ -5,7 +5,7 @@
  */
 #include "tests/support/kernel_rig.h"
 
-#include "kernels/linalg_small.h"
+#include "kernels/linalg/linalg_small.h"
 
 #include <cblas.h>
 

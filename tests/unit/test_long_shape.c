@@ -1,10 +1,10 @@
 /*
- * test_long_shape.c - kernels/long_shape.c: its table is one of ops that are
- * there, and the runtime asks it when it must.  What the rows compute is in
+ * test_long_shape.c - kernels/layout/long_shape.c: its table is one of ops that
+ * are there, and the runtime asks it when it must.  What the rows compute is in
  * tests/conformance/long_shapes.py.
  */
-#include "kernels/long_view.h"
-#include "kernels/registry.h"
+#include "kernels/layout/long_view.h"
+#include "kernels/core/registry.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

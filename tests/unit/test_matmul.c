@@ -1,7 +1,7 @@
 /*
  * test_matmul.c - matmul.c and gemm_blas.c; gemm_ref.c is the judge.
  */
-#include "kernels/gemm.h"
+#include "kernels/linalg/gemm.h"
 #include "tests/support/kernel_rig.h"
 
 static void test_values(void **state)

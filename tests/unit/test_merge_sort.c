@@ -1,11 +1,11 @@
 /*
- * test_merge_sort.c - kernels/merge_sort.h beside qsort().
+ * test_merge_sort.c - kernels/reduce/merge_sort.h beside qsort().
  */
-#include "kernels/merge_sort.h"
+#include "kernels/reduce/merge_sort.h"
 
 #include "common/halt.h"
 #include "common/pool.h"
-#include "kernels/runtime.h"
+#include "kernels/core/runtime.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,9 @@
 /*
- * test_narrow.c - kernels/narrow.c against common/half.h: the same bits many at
- * a time, for every length around a vector's and wherever the numbers lie.
+ * test_narrow.c - kernels/vector/narrow.c against common/half.h: the same bits
+ * many at a time, for every length around a vector's and wherever the numbers
+ * lie.
  */
-#include "kernels/narrow.h"
+#include "kernels/vector/narrow.h"
 
 #include "common/half.h"
 

@@ -3,10 +3,10 @@
  * floats, or by the processor's own arithmetic) against common/half.h, one
  * element at a time: every number, NaN, infinities and subnormals among them.
  */
-#include "kernels/narrow_loops.h"
+#include "kernels/vector/narrow_loops.h"
 
 #include "common/half.h"
-#include "kernels/registry.h"
+#include "kernels/core/registry.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,10 +1,10 @@
 /*
  * test_narrow_rows.c - a short row that meets every row of the other operand
- * (kernels/elementwise.c), on either side, in widths from one element to more
- * than is repeated, against one element at a time.
+ * (kernels/core/elementwise.c), on either side, in widths from one element to
+ * more than is repeated, against one element at a time.
  */
-#include "kernels/elementwise.h"
-#include "kernels/registry.h"
+#include "kernels/core/elementwise.h"
+#include "kernels/core/registry.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

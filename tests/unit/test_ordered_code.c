@@ -1,8 +1,8 @@
 /*
- * test_ordered_code.c - kernels/ordered_code.c against keys TensorFlow 2.21
- * wrote, and its order against that of the values.
+ * test_ordered_code.c - kernels/checkpoint/ordered_code.c against keys
+ * TensorFlow 2.21 wrote, and its order against that of the values.
  */
-#include "kernels/ordered_code.h"
+#include "kernels/checkpoint/ordered_code.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

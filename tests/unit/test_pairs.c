@@ -1,7 +1,7 @@
 /*
  * test_pairs.c - pairs.c beside a plain sort, of all short lengths.
  */
-#include "kernels/pairs.h"
+#include "kernels/reduce/pairs.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

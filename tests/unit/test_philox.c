@@ -1,14 +1,14 @@
 /*
- * test_philox.c - kernels/philox.c against the published vectors of
- * Philox4x32-10, and kernels/random_fill.c against bits recorded from
+ * test_philox.c - kernels/random/philox.c against the published vectors of
+ * Philox4x32-10, and kernels/random/random_fill.c against bits recorded from
  * TensorFlow 2.21.
  *
  * Recorded with seed 87654321, seed2 42, nine elements, two runs of one node.
  * Integers are from [-3, 1000) and [-2^62, 2^62 + 7).  The normals among them
  * come out the same whether the C library uses fused multiply-add or not.
  */
-#include "kernels/philox_lanes.h"
-#include "kernels/random_fill.h"
+#include "kernels/random/philox_lanes.h"
+#include "kernels/random/random_fill.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,9 +1,9 @@
 /*
- * test_place_copy.c - tfd_place_copy() in host memory (kernels/place.h):
+ * test_place_copy.c - tfd_place_copy() in host memory (kernels/core/place.h):
  * numbers of every size by pieces that threads take, at odd addresses, with
  * nothing written beside them; strings, which are not shared.
  */
-#include "kernels/place.h"
+#include "kernels/core/place.h"
 
 #include "common/tstring.h"
 

@@ -3,7 +3,7 @@
  * what is taken at once, every size and stride, against plain loops over small
  * integers.
  */
-#include "kernels/pool_loops.h"
+#include "kernels/conv/pool_loops.h"
 
 #include <float.h>
 #include <math.h>

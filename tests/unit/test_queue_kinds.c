@@ -1,6 +1,6 @@
 /*
- * test_queue_kinds.c - kernels/queue_kinds.c and queue_batch.c: the order in
- * which each kind gives elements out, and how batches are put together.
+ * test_queue_kinds.c - kernels/state/queue_kinds.c and queue_batch.c: the order
+ * in which each kind gives elements out, and how batches are put together.
  */
 #include "tests/support/queue_rig.h"
 

@@ -1,9 +1,9 @@
 /*
- * test_radix.c - kernels/radix.h against a sort by comparisons: every type,
- * many and few equal numbers, zeros of both signs, infinities, and what has no
- * place.
+ * test_radix.c - kernels/reduce/radix.h against a sort by comparisons: every
+ * type, many and few equal numbers, zeros of both signs, infinities, and what
+ * has no place.
  */
-#include "kernels/radix.h"
+#include "kernels/reduce/radix.h"
 
 #include "common/half.h"
 #include "common/halt.h"

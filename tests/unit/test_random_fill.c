@@ -1,13 +1,13 @@
 /*
- * test_random_fill.c - kernels/random_fill.c: what vector lanes make is what is
- * made one by one, to the bit.  (The bits themselves are TensorFlow's:
+ * test_random_fill.c - kernels/random/random_fill.c: what vector lanes make is
+ * what is made one by one, to the bit.  (The bits themselves are TensorFlow's:
  * test_philox.c.)
  */
 #define _GNU_SOURCE /* random_make.h */
-#include "kernels/random_fill.h"
+#include "kernels/random/random_fill.h"
 
-#include "kernels/random_make.h"
-#include "kernels/vector_normal.h"
+#include "kernels/random/random_make.h"
+#include "kernels/vector/vector_normal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

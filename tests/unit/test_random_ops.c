@@ -6,7 +6,7 @@
  */
 #include "tests/support/kernel_rig.h"
 
-#include "kernels/multinomial.h"
+#include "kernels/random/multinomial.h"
 
 static void test_streams_are_those_of_tensorflow(void **state)
 {

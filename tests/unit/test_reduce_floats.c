@@ -3,7 +3,7 @@
  * length around vectors, steps and blocks, wherever the input begins, rows,
  * columns, slabs and all of it; NaN at every place.
  */
-#include "kernels/reduce_floats.h"
+#include "kernels/reduce/reduce_floats.h"
 
 #include <math.h>
 #include <setjmp.h>

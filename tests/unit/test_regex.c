@@ -1,8 +1,8 @@
 /*
- * test_regex.c - kernels/regex.h: what RE2 says to the same patterns, which
- * were tried in TensorFlow.
+ * test_regex.c - kernels/text/regex.h: what RE2 says to the same patterns,
+ * which were tried in TensorFlow.
  */
-#include "kernels/regex.h"
+#include "kernels/text/regex.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,12 +1,12 @@
 /*
- * test_registry.c - kernels/registry.c and checks.c, and the family const as
- * the registry gives it out.
+ * test_registry.c - kernels/core/registry.c and checks.c, and the family const
+ * as the registry gives it out.
  */
-#include "kernels/registry.h"
+#include "kernels/core/registry.h"
 
 #include "common/graphdef.h"
-#include "kernels/check.h"
-#include "kernels/families.h"
+#include "kernels/core/check.h"
+#include "kernels/core/families.h"
 #include "tests/support/graph_rig.h"
 
 /* ---- A family to be chosen from ------------------------------------------ */

@@ -1,12 +1,12 @@
 /*
  * test_resource.c - containers, handles, variables, cancellation lists:
- * daemon/worker/resource.c, handle.c, cancel.c, kernels/variable_core.c.
+ * daemon/worker/resource.c, handle.c, cancel.c, kernels/state/variable_core.c.
  */
 #include "daemon/worker/resource.h"
 
 #include "common/alloc.h"
 #include "daemon/worker/step.h"
-#include "kernels/variable.h"
+#include "kernels/state/variable.h"
 
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,8 +1,8 @@
 /*
- * test_rows.c - kernels/rows.h beside a plain loop: every kind of width, each
- * type of index, at any address; and which indices are bad.
+ * test_rows.c - kernels/layout/rows.h beside a plain loop: every kind of width,
+ * each type of index, at any address; and which indices are bad.
  */
-#include "kernels/rows.h"
+#include "kernels/layout/rows.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,9 +1,9 @@
 /*
- * test_runs.c - tensors joined and cut along an axis (kernels/runs.h): parts of
- * all widths, empty ones too, in few rows and in many, against one byte at a
- * time.
+ * test_runs.c - tensors joined and cut along an axis (kernels/layout/runs.h):
+ * parts of all widths, empty ones too, in few rows and in many, against one
+ * byte at a time.
  */
-#include "kernels/runs.h"
+#include "kernels/layout/runs.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

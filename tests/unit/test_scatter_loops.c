@@ -7,7 +7,7 @@
 #include "common/half.h"
 #include "common/pool.h"
 #include "daemon/worker/resource.h"
-#include "kernels/scatter.h"
+#include "kernels/index/scatter.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
  * test_scatter_nd.c - tuples of indices as numbers of places, for each type of
  * index; scattering itself is shown by tests/conformance.
  */
-#include "kernels/scatter.h"
+#include "kernels/index/scatter.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

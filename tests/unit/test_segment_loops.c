@@ -1,10 +1,10 @@
 /*
- * test_segment_loops.c - kernels/segment_loops.h beside a plain loop that adds
- * in the order of the rows, to the bit: every width of row, segments of all
- * lengths, gaps between ids, wherever threads begin.
+ * test_segment_loops.c - kernels/sparse/segment_loops.h beside a plain loop
+ * that adds in the order of the rows, to the bit: every width of row, segments
+ * of all lengths, gaps between ids, wherever threads begin.
  */
-#include "kernels/scatter_functions.h"
-#include "kernels/segment_loops.h"
+#include "kernels/index/scatter_functions.h"
+#include "kernels/sparse/segment_loops.h"
 #include "tests/support/pieces.h"
 
 #include <setjmp.h>

@@ -2,7 +2,7 @@
  * test_sparse_rows.c - sparse_rows.c and sparse_order.c: orders of every kind
  * and length beside a plain sort, rows that are empty, indices that are bad.
  */
-#include "kernels/sparse_order.h"
+#include "kernels/sparse/sparse_order.h"
 #include "tests/support/kernel_rig.h"
 
 #include <stdlib.h>

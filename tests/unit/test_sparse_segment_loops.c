@@ -1,13 +1,14 @@
 /*
- * test_sparse_segment_loops.c - kernels/sparse_segment_loops.h beside a plain
- * loop that adds in the order of the picks, to the bit: every width of row,
- * each way to give picks, at any address; nothing beside the row is touched.
+ * test_sparse_segment_loops.c - kernels/sparse/sparse_segment_loops.h beside a
+ * plain loop that adds in the order of the picks, to the bit: every width of
+ * row, each way to give picks, at any address; nothing beside the row is
+ * touched.
  */
-#include "kernels/sparse_segment_loops.h"
+#include "kernels/sparse/sparse_segment_loops.h"
 
 #include "common/half.h"
 #include "common/halt.h"
-#include "kernels/kernel.h"
+#include "kernels/core/kernel.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
  * test_special_functions.c - special_functions.c against identities and values
  * of tables, and with arguments that a loop could run away with.
  */
-#include "kernels/special_functions.h"
+#include "kernels/math/special_functions.h"
 
 #include <float.h>
 #include <math.h>

@@ -3,8 +3,8 @@
  * several sets of instructions: lengths around every number of lanes, begun at
  * every place in a vector, in place and beside, against one element at a time.
  */
-#include "kernels/elementwise.h"
-#include "kernels/registry.h"
+#include "kernels/core/elementwise.h"
+#include "kernels/core/registry.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,14 +1,14 @@
 /*
- * test_table.c - kernels/table_writer.c and table_reader.c: what is written is
- * read, a damaged table never crashes, and no damage goes unnoticed.
+ * test_table.c - kernels/checkpoint/table_writer.c and table_reader.c: what is
+ * written is read, a damaged table never crashes, and no damage goes unnoticed.
  *
  * That the bytes are TensorFlow's is shown in test_bundle.c.
  */
 #include "common/crc32c.h"
-#include "kernels/snappy.h"
-#include "kernels/table.h"
-#include "kernels/table_reader.h"
-#include "kernels/table_writer.h"
+#include "kernels/checkpoint/snappy.h"
+#include "kernels/io/table.h"
+#include "kernels/checkpoint/table_reader.h"
+#include "kernels/checkpoint/table_writer.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,9 @@
 /*
- * test_tensor_slice.c - kernels/tensor_slice.c: the argument shape_and_slices
- * as TensorFlow 2.21 accepts and refuses it, and copying between slices.
+ * test_tensor_slice.c - kernels/checkpoint/tensor_slice.c: the argument
+ * shape_and_slices as TensorFlow 2.21 accepts and refuses it, and copying
+ * between slices.
  */
-#include "kernels/tensor_slice.h"
+#include "kernels/checkpoint/tensor_slice.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

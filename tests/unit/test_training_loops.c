@@ -2,7 +2,7 @@
  * test_training_loops.c - training_loops.c: Ftrl's two loops, for roots and for
  * powers, beside the formula written out, for lengths around those of vectors.
  */
-#include "kernels/training.h"
+#include "kernels/state/training.h"
 
 #include <math.h>
 #include <setjmp.h>

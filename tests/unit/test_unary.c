@@ -3,9 +3,9 @@
  * vector_math.h, vector_functions.h, vector_trig.h, vector_double.h and
  * vector_pieces.h against the C library.
  */
-#include "kernels/vector_double.h"
-#include "kernels/vector_pieces.h"
-#include "kernels/vector_trig.h"
+#include "kernels/vector/vector_double.h"
+#include "kernels/vector/vector_pieces.h"
+#include "kernels/vector/vector_trig.h"
 #include "tests/support/kernel_rig.h"
 
 #include <float.h>

@@ -1,7 +1,7 @@
 /*
- * test_variable_view.c - views of variables: kernels/variable_view.c.
+ * test_variable_view.c - views of variables: kernels/state/variable_view.c.
  */
-#include "kernels/variable.h"
+#include "kernels/state/variable.h"
 
 #include "common/alloc.h"
 

@@ -4,9 +4,9 @@
  * stands, as one alone has; lengths around every number of lanes, begun at
  * every place in a vector, in place and beside.
  */
-#include "kernels/complex_math.h"
-#include "kernels/elementwise.h"
-#include "kernels/registry.h"
+#include "kernels/vector/complex_math.h"
+#include "kernels/core/elementwise.h"
+#include "kernels/core/registry.h"
 
 #include <complex.h>
 #include <float.h>

@@ -1,6 +1,6 @@
 """The words that the rows of tests/bench/ops are written in.
 
-A row is a family of kernels/families.def, ops of it, the forms of their inputs,
+A row is a family of kernels/core/families.def, ops of it, the forms of their inputs,
 the types they are measured in (the first is the one that a short run takes),
 and what bounds them.  A form is a function of the size n, which is about the
 number of elements that the op works on; it gives the op's inputs in the order

@@ -1,0 +1,18 @@
+/*
+ * slice_grad.h - gradients of the operations of slice.c.
+ *
+ * Threads: the graph's.
+ */
+#ifndef TFD_KERNELS_SLICE_GRAD_H
+#define TFD_KERNELS_SLICE_GRAD_H
+
+#include "kernels/core/kernel.h"
+
+enum tfd_code tfd_slice_gradient(struct tfd_grad *g, struct tfd_status *st);
+enum tfd_code tfd_pad_gradient(struct tfd_grad *g, struct tfd_status *st);
+enum tfd_code tfd_strided_slice_gradient(struct tfd_grad *g,
+                                         struct tfd_status *st);
+enum tfd_code tfd_strided_slice_grad_gradient(struct tfd_grad *g,
+                                              struct tfd_status *st);
+
+#endif

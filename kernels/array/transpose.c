@@ -1,0 +1,234 @@
+/*
+ * transpose.c - other arrangements of the elements: Transpose,
+ * InvertPermutation.
+ */
+#include "common/halt.h"
+#include "kernels/core/check.h"
+#include "kernels/core/element.h"
+#include "kernels/core/families.h"
+#include "kernels/core/outputs.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- Transpose ----------------------------------------------------------- */
+
+static enum tfd_code fail_missing(const int *perm, int rank, int missing,
+                                  struct tfd_status *st)
+{
+    char text[16 * TFD_RANK_MAX];
+    size_t used = 0;
+
+    for (int d = 0; d < rank; d++)
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%d",
+                                 d ? "," : "", perm[d]);
+    return tfd_fail(st, TFD_INVALID_ARGUMENT, "%d is missing from {%s}.",
+                    missing, text);
+}
+
+enum tfd_code tfd_transpose_perm(const struct tfd_tensor *perm, int rank,
+                                 int *out, struct tfd_status *st)
+{
+    bool seen[TFD_RANK_MAX] = {false};
+
+    if (tfd_tensor_elements(perm) != rank)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "transpose expects a vector of size %d. But input(1) "
+                        "is a vector of size %lld",
+                        rank, (long long)tfd_tensor_elements(perm));
+    for (int d = 0; d < rank; d++) {
+        int64_t at = tfd_check_int_at(perm, d);
+
+        at = at < 0 ? at + rank : at;
+        if (at < 0 || at >= rank)
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "%lld is out of range [0 .. %d)",
+                            (long long)tfd_check_int_at(perm, d), rank);
+        seen[at] = true;
+        out[d] = (int)at;
+    }
+    for (int d = 0; d < rank; d++)
+        if (!seen[d])
+            return fail_missing(out, rank, d, st);
+    return TFD_OK;
+}
+
+static enum tfd_code transpose_compute(struct tfd_kctx *k,
+                                       struct tfd_status *st)
+{
+    const struct tfd_tensor *x = &k->in[0];
+    int64_t to[TFD_RANK_MAX], own[TFD_RANK_MAX], from[TFD_RANK_MAX];
+    struct tfd_shape out = x->shape;
+    int perm[TFD_RANK_MAX], last = -1;
+    bool same = true; /* dimensions of 1 may go anywhere */
+
+    TFD_TRY(tfd_transpose_perm(&k->in[1], x->shape.rank, perm, st));
+    tfd_shape_strides(&x->shape, own);
+    for (int d = 0; d < out.rank; d++) {
+        out.dim[d] = x->shape.dim[perm[d]];
+        from[d] = own[perm[d]];
+        if (out.dim[d] == 1)
+            continue;
+        same = same && perm[d] > last;
+        last = perm[d];
+    }
+    if (same) {
+        tfd_kctx_output_alias(k, 0, 0, &out);
+        return TFD_OK;
+    }
+    TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &out, st));
+    tfd_shape_strides(&out, to);
+    return tfd_elements_box(k, x->dtype, &out, tfd_tensor_data(&k->out[0]), to,
+                            tfd_tensor_data(x), from, st);
+}
+
+static enum tfd_code transpose_shape(struct tfd_shape_ctx *s,
+                                     struct tfd_status *st)
+{
+    int perm[TFD_RANK_MAX];
+
+    if (s->in[0].rank == TFD_RANK_UNKNOWN)
+        return TFD_OK;
+    s->out[0] = s->in[0];
+    if (!s->value || !s->value[1]) {
+        for (int d = 0; d < s->out[0].rank; d++)
+            s->out[0].dim[d] = TFD_DIM_UNKNOWN;
+        return TFD_OK;
+    }
+    TFD_TRY(tfd_transpose_perm(s->value[1], s->in[0].rank, perm, st));
+    for (int d = 0; d < s->out[0].rank; d++)
+        s->out[0].dim[d] = s->in[0].dim[perm[d]];
+    return TFD_OK;
+}
+
+static enum tfd_code transpose_gradient(struct tfd_grad *g,
+                                        struct tfd_status *st)
+{
+    struct tfd_edge in[2] = {g->dy[0], TFD_EDGE_NONE};
+
+    TFD_TRY(tfd_grad_emit(g, "InvertPermutation", &g->x[1], 1, &in[1], st));
+    return tfd_grad_emit(g, "Transpose", in, 2, &g->dx[0], st);
+}
+
+/* ---- InvertPermutation --------------------------------------------------- */
+
+struct inversion {
+    const void *x;
+    void *y;
+    int64_t n;
+    atomic_int bad; /* not a permutation */
+};
+
+#define SLOT_COST_NS 2 /* most of it waits for memory */
+
+/* Places are written in any order: of two alike one wins, which leaves another
+ * place as it was, and is found then. */
+#define INVERT(T)                                                              \
+    static void clear_##T(void *arg, int64_t begin, int64_t end)               \
+    {                                                                          \
+        T *y = ((struct inversion *)arg)->y;                                   \
+                                                                               \
+        for (int64_t i = begin; i < end; i++)                                  \
+            y[i] = -1;                                                         \
+    }                                                                          \
+                                                                               \
+    static void place_##T(void *arg, int64_t begin, int64_t end)               \
+    {                                                                          \
+        struct inversion *v = arg;                                             \
+        const T *x = v->x;                                                     \
+        T *y = v->y;                                                           \
+                                                                               \
+        for (int64_t i = begin; i < end; i++)                                  \
+            if (x[i] < 0 || x[i] >= v->n)                                      \
+                v->bad = 1;                                                    \
+            else                                                               \
+                __atomic_store_n(&y[x[i]], (T)i, __ATOMIC_RELAXED);            \
+    }                                                                          \
+                                                                               \
+    static void check_##T(void *arg, int64_t begin, int64_t end)               \
+    {                                                                          \
+        struct inversion *v = arg;                                             \
+        const T *y = v->y;                                                     \
+        T any = 0;                                                             \
+                                                                               \
+        for (int64_t i = begin; i < end; i++)                                  \
+            any |= y[i]; /* the sign of one that was not written */            \
+        if (any < 0)                                                           \
+            v->bad = 1;                                                        \
+    }                                                                          \
+                                                                               \
+    /* The first fault in the order of the elements. */                        \
+    static enum tfd_code fault_##T(const struct inversion *v,                  \
+                                   struct tfd_status *st)                      \
+    {                                                                          \
+        const T *x = v->x;                                                     \
+        T *y = v->y;                                                           \
+                                                                               \
+        clear_##T((void *)(uintptr_t)v, 0, v->n);                              \
+        for (int64_t i = 0; i < v->n; i++) {                                   \
+            if (x[i] < 0 || x[i] >= v->n)                                      \
+                return tfd_fail(st, TFD_INVALID_ARGUMENT,                      \
+                                "%lld is not between 0 and %lld",              \
+                                (long long)x[i], (long long)v->n);             \
+            if (y[x[i]] != -1)                                                 \
+                return tfd_fail(st, TFD_INVALID_ARGUMENT,                      \
+                                "%lld is duplicated in the input.",            \
+                                (long long)x[i]);                              \
+            y[x[i]] = (T)i;                                                    \
+        }                                                                      \
+        return TFD_OK;                                                         \
+    }                                                                          \
+                                                                               \
+    static enum tfd_code invert_##T(struct tfd_kctx *k, struct tfd_status *st) \
+    {                                                                          \
+        struct inversion v = {.x = tfd_tensor_data(&k->in[0]),                 \
+                              .n = tfd_tensor_elements(&k->in[0])};            \
+                                                                               \
+        TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &k->in[0].shape, st));   \
+        v.y = tfd_tensor_data(&k->out[0]);                                     \
+        tfd_kctx_parallel_bytes(k, v.n, sizeof(T), clear_##T, &v);             \
+        tfd_kctx_parallel(k, v.n, SLOT_COST_NS, place_##T, &v);                \
+        tfd_kctx_parallel_bytes(k, v.n, sizeof(T), check_##T, &v);             \
+        return v.bad ? fault_##T(&v, st) : TFD_OK;                             \
+    }
+
+INVERT(int32_t)
+INVERT(int64_t)
+
+/* ---- Tables -------------------------------------------------------------- */
+
+static const struct tfd_opdef ops[] = {
+    {
+        .name = "Transpose",
+        .inputs = "x: T, perm: Tperm",
+        .outputs = "y: T",
+        .attrs = "T: type; Tperm: {int32, int64} = DT_INT32",
+        .checks = "perm: vector 'perm must be rank 1, got shape %s'",
+        .shape = transpose_shape,
+        .grad = transpose_gradient,
+    },
+    {
+        .name = "InvertPermutation",
+        .inputs = "x: T",
+        .outputs = "y: T",
+        .attrs = "T: {int32, int64} = DT_INT32",
+        .checks = "x: vector 'invert_permutation expects a 1D vector.'",
+        .shape = tfd_shape_like_first,
+        .flags = TFD_OP_NO_GRADIENT,
+    },
+};
+
+static const struct tfd_kernel kernels[] = {
+    TFD_KERNEL_ANY("Transpose", transpose_compute),
+    TFD_KERNEL("InvertPermutation", INT32, invert_int32_t),
+    TFD_KERNEL("InvertPermutation", INT64, invert_int64_t),
+};
+
+const struct tfd_family tfd_family_transpose = {
+    .name = "transpose",
+    .ops = ops,
+    .op_count = TFD_COUNT(ops),
+    .kernels = kernels,
+    .kernel_count = TFD_COUNT(kernels),
+};

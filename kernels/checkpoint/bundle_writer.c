@@ -1,0 +1,308 @@
+/*
+ * bundle_writer.c - tensors are copied through a buffer, and the sum is that of
+ * the copy: a variable may be written to while it is saved.
+ */
+#include "kernels/checkpoint/bundle_writer.h"
+
+#include "common/crc32c.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define BUFFER_SIZE ((size_t)1 << 20)
+
+/* The only data file of a bundle that was not merged. */
+static enum tfd_code data_name(struct tfd_bundle_writer *w,
+                               struct tfd_bytes *name, struct tfd_status *st)
+{
+    tfd_bytes_init(name, TFD_FILE_DRAFT_NAME_MAX);
+    tfd_bundle_data_name(name, tfd_bytes_view(&w->prefix), 0, 1);
+    return tfd_bytes_ok(name, "name of a checkpoint", st);
+}
+
+static enum tfd_code open_data(struct tfd_bundle_writer *w,
+                               struct tfd_status *st)
+{
+    struct tfd_bytes name;
+    enum tfd_code rc;
+
+    rc = data_name(w, &name, st);
+    if (rc == TFD_OK)
+        rc = tfd_bundle_draft_open(&w->data, w->access, tfd_bytes_view(&name),
+                                   st);
+    tfd_bytes_deinit(&name);
+    return rc;
+}
+
+enum tfd_code tfd_bundle_writer_open(struct tfd_bundle_writer *w,
+                                     struct tfd_file_access *access,
+                                     struct tfd_str prefix,
+                                     struct tfd_status *st)
+{
+    enum tfd_code rc;
+
+    w->access = access;
+    w->size = 0;
+    w->crc = 0;
+    w->data = (struct tfd_file_draft){.access = access, .file = TFD_FILE_INIT};
+    tfd_bundle_index_init(&w->index);
+    tfd_bytes_init(&w->buffer, BUFFER_SIZE);
+    tfd_bytes_init(&w->prefix, TFD_FILE_DRAFT_NAME_MAX);
+    tfd_bytes_add_str(&w->prefix, prefix);
+    rc = tfd_bytes_ok(&w->prefix, "name of a checkpoint", st);
+    if (rc == TFD_OK)
+        rc = open_data(w, st);
+    if (rc != TFD_OK)
+        tfd_bundle_writer_deinit(w);
+    return rc;
+}
+
+void tfd_bundle_writer_deinit(struct tfd_bundle_writer *w)
+{
+    tfd_file_draft_deinit(&w->data);
+    tfd_bundle_index_deinit(&w->index);
+    tfd_bytes_deinit(&w->buffer);
+    tfd_bytes_deinit(&w->prefix);
+}
+
+/* ---- Bytes of the data file -----------------------------------------------
+ */
+
+static enum tfd_code flush(struct tfd_bundle_writer *w, struct tfd_status *st)
+{
+    if (w->buffer.size == 0)
+        return TFD_OK;
+    TFD_TRY(tfd_file_draft_write(&w->data, w->buffer.data, w->buffer.size, st));
+    tfd_bytes_clear(&w->buffer);
+    return TFD_OK;
+}
+
+static enum tfd_code put(struct tfd_bundle_writer *w, const void *data,
+                         size_t size, struct tfd_status *st)
+{
+    const char *from = data;
+
+    while (size > 0) {
+        size_t n = BUFFER_SIZE - w->buffer.size;
+        char *to;
+
+        if (n > size)
+            n = size;
+        to = tfd_bytes_extend(&w->buffer, n);
+        TFD_TRY(tfd_bytes_ok(&w->buffer, "buffer of a checkpoint", st));
+        memcpy(to, from, n);
+        w->crc = tfd_crc32c_extend(w->crc, to, n);
+        w->size += n;
+        from += n;
+        size -= n;
+        if (w->buffer.size == BUFFER_SIZE)
+            TFD_TRY(flush(w, st));
+    }
+    return TFD_OK;
+}
+
+static void encode32(uint32_t v, uint8_t out[4])
+{
+    for (int i = 0; i < 4; i++)
+        out[i] = (uint8_t)(v >> (8 * i));
+}
+
+/* The sum of the lengths is not one of the bytes on disk; see the header. */
+static uint32_t extend_length(uint32_t crc, uint64_t length)
+{
+    uint8_t fixed[8];
+
+    encode32((uint32_t)length, fixed);
+    encode32((uint32_t)(length >> 32), fixed + 4);
+    return tfd_crc32c_extend(crc, fixed, length <= UINT32_MAX ? 4 : 8);
+}
+
+static enum tfd_code put_strings(struct tfd_bundle_writer *w,
+                                 const struct tfd_tensor *t,
+                                 struct tfd_status *st)
+{
+    const struct tfd_tstring *s = tfd_tensor_data(t);
+    int64_t n = tfd_tensor_elements(t);
+    uint32_t lengths = 0;
+    uint8_t sum[4];
+
+    for (int64_t i = 0; i < n; i++) {
+        uint8_t varint[10];
+        size_t size = 0;
+        uint64_t length = tfd_tstring_view(&s[i]).size, v = length;
+
+        for (; v >= 128; v >>= 7)
+            varint[size++] = (uint8_t)(v | 128);
+        varint[size++] = (uint8_t)v;
+        TFD_TRY(put(w, varint, size, st));
+        lengths = extend_length(lengths, length);
+    }
+    encode32(tfd_crc32c_mask(lengths), sum);
+    w->crc = lengths;
+    TFD_TRY(put(w, sum, sizeof(sum), st));
+    for (int64_t i = 0; i < n; i++) {
+        struct tfd_str bytes = tfd_tstring_view(&s[i]);
+
+        TFD_TRY(put(w, bytes.data, bytes.size, st));
+    }
+    return TFD_OK;
+}
+
+/* ---- Entries --------------------------------------------------------------
+ */
+
+static enum tfd_code check_new(struct tfd_bundle_writer *w, struct tfd_str name,
+                               struct tfd_status *st)
+{
+    if (name.size == 0) /* the header's key */
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "a tensor in a checkpoint must have a name");
+    if (tfd_bundle_index_find(&w->index, name))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Adding duplicate key: " TFD_STR_FMT,
+                        TFD_STR_ARG(name));
+    return TFD_OK;
+}
+
+enum tfd_code tfd_bundle_writer_add(struct tfd_bundle_writer *w,
+                                    struct tfd_str name,
+                                    const struct tfd_tensor *t,
+                                    struct tfd_status *st)
+{
+    bool plain = tfd_dtype_is_pod(t->dtype);
+    struct tfd_bundle_item *item;
+    uint64_t begin = w->size;
+
+    TFD_TRY(check_new(w, name, st));
+    if (!plain && t->dtype != TFD_STRING)
+        return tfd_fail(st, TFD_UNIMPLEMENTED,
+                        "Saving data type %s not yet supported",
+                        tfd_dtype_name(t->dtype));
+    TFD_TRY(tfd_bundle_index_add(&w->index, name, &item, st));
+    w->crc = 0;
+    if (plain)
+        TFD_TRY(put(w, tfd_tensor_data(t), tfd_tensor_size(t), st));
+    else
+        TFD_TRY(put_strings(w, t, st));
+    item->entry.dtype = t->dtype;
+    item->entry.shape = t->shape;
+    item->entry.offset = begin;
+    item->entry.size = w->size - begin;
+    item->entry.crc32c = tfd_crc32c_mask(w->crc);
+    return TFD_OK;
+}
+
+/* The entry of the whole tensor, made with its first slice. */
+static enum tfd_code
+find_whole(struct tfd_bundle_writer *w, struct tfd_str name,
+           const struct tfd_shape *whole, enum tfd_dtype dtype,
+           struct tfd_bundle_item **item, struct tfd_status *st)
+{
+    char have[TFD_SHAPE_TEXT_MAX], want[TFD_SHAPE_TEXT_MAX];
+
+    *item = tfd_bundle_index_find(&w->index, name);
+    if (!*item) {
+        TFD_TRY(check_new(w, name, st));
+        TFD_TRY(tfd_bundle_index_add(&w->index, name, item, st));
+        (*item)->entry.dtype = dtype;
+        (*item)->entry.shape = *whole;
+        return TFD_OK;
+    }
+    if ((*item)->slices.size == 0)
+        return check_new(w, name, st); /* a plain tensor */
+    if ((*item)->entry.dtype != dtype ||
+        !tfd_shape_equal(&(*item)->entry.shape, whole))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "slices of " TFD_STR_FMT " are of %s %s and of %s %s",
+                        TFD_STR_ARG(name), tfd_dtype_name((*item)->entry.dtype),
+                        tfd_shape_text(&(*item)->entry.shape, have),
+                        tfd_dtype_name(dtype), tfd_shape_text(whole, want));
+    return TFD_OK;
+}
+
+static enum tfd_code put_slice(struct tfd_bundle_item *item,
+                               const struct tfd_tensor_slice *s,
+                               struct tfd_status *st)
+{
+    struct tfd_bytes proto;
+    enum tfd_code rc;
+
+    tfd_bytes_init(&proto, 1024);
+    tfd_tensor_slice_put(&proto, s);
+    rc = tfd_bytes_ok(&proto, "slice of a tensor", st);
+    tfd_bundle_slices_put(&item->slices, tfd_bytes_view(&proto));
+    tfd_bytes_deinit(&proto);
+    return rc;
+}
+
+enum tfd_code tfd_bundle_writer_add_slice(struct tfd_bundle_writer *w,
+                                          struct tfd_str name,
+                                          const struct tfd_shape *whole,
+                                          const struct tfd_tensor_slice *s,
+                                          const struct tfd_tensor *t,
+                                          struct tfd_status *st)
+{
+    struct tfd_bundle_item *item;
+    struct tfd_shape piece;
+    struct tfd_bytes key;
+    enum tfd_code rc;
+
+    TFD_TRY(tfd_tensor_slice_shape(s, whole, &piece, st));
+    assert(tfd_shape_equal(&piece, &t->shape));
+    if (tfd_shape_equal(&piece, whole))
+        return tfd_bundle_writer_add(w, name, t, st);
+    TFD_TRY(find_whole(w, name, whole, t->dtype, &item, st));
+    TFD_TRY(put_slice(item, s, st));
+    tfd_bytes_init(&key, SIZE_MAX);
+    tfd_tensor_slice_put_key(&key, name, s);
+    rc = tfd_bytes_ok(&key, "key of a slice", st);
+    if (rc == TFD_OK)
+        rc = tfd_bundle_writer_add(w, tfd_bytes_view(&key), t, st);
+    tfd_bytes_deinit(&key);
+    return rc;
+}
+
+/* ---- The end --------------------------------------------------------------
+ */
+
+/* Neither file must stay when one could not be published for good. */
+static void withdraw(struct tfd_bundle_writer *w)
+{
+    struct tfd_bytes name;
+
+    (void)!tfd_bundle_index_retire(w->access, tfd_bytes_view(&w->prefix), NULL);
+    if (data_name(w, &name, NULL) == TFD_OK)
+        (void)!w->access->remove(w->access, tfd_bytes_view(&name), NULL);
+    tfd_bytes_deinit(&name);
+}
+
+static enum tfd_code publish(struct tfd_bundle_writer *w,
+                             struct tfd_file_draft *index,
+                             struct tfd_status *st)
+{
+    enum tfd_code rc;
+
+    rc = tfd_bundle_index_retire(w->access, tfd_bytes_view(&w->prefix), st);
+    if (rc == TFD_OK)
+        rc = tfd_file_draft_publish(&w->data, st);
+    if (rc == TFD_OK)
+        rc = tfd_file_draft_publish(index, st);
+    if (rc != TFD_OK && !w->data.exists)
+        withdraw(w);
+    return rc;
+}
+
+enum tfd_code tfd_bundle_writer_finish(struct tfd_bundle_writer *w,
+                                       struct tfd_status *st)
+{
+    struct tfd_file_draft index;
+    enum tfd_code rc;
+
+    TFD_TRY(flush(w, st));
+    TFD_TRY(tfd_file_draft_seal(&w->data, st));
+    TFD_TRY(tfd_bundle_index_write(&w->index, w->access,
+                                   tfd_bytes_view(&w->prefix), 1, &index, st));
+    rc = publish(w, &index, st);
+    tfd_file_draft_deinit(&index);
+    return rc;
+}

@@ -1,0 +1,213 @@
+/*
+ * conv_dnnl.c - see conv_dnnl.h.
+ *
+ * Threads share the images, each image one call of a primitive that knows no
+ * other, so the size of a batch does not matter.  The gradient by w sums over
+ * images: each thread's share of them is one call, and the sums are added.
+ *
+ * Shares are of one size but for the last.  Images that are fewer than threads
+ * go by bands of rows (conv_bands.c).
+ */
+#include "kernels/conv/conv_dnnl.h"
+
+#include "common/alloc.h"
+#include "common/pool.h"
+#include "kernels/conv/conv_bands.h"
+#include "kernels/conv/conv_primitives.h"
+#include "kernels/linalg/dnnl.h"
+#include "kernels/core/runtime.h"
+
+#include <string.h>
+
+/* Products of an image below which a call costs more than it saves. */
+#define IMAGE_MIN 100000
+/* Channels of x below which its gradient by windows with steps is slow. */
+#define CHANNELS_MIN 16
+#define PRODUCTS_PER_NS 80
+
+struct work {
+    const struct tfd_conv *c;
+    const struct tfd_conv_primitive *whole, *rest;
+    void *packed;                   /* forward, input: w */
+    float *sums;                    /* filter: one for each share but 0 */
+    int64_t each, shares, elements; /* filter */
+    int failed;                     /* atomic */
+};
+
+static double products(const struct tfd_conv *c)
+{
+    return (double)(c->row.out * c->column.out) *
+           (double)(c->row.size * c->column.size) * (double)c->in_channels *
+           (double)c->out_channels;
+}
+
+static int cost_of(double count)
+{
+    double ns = count / PRODUCTS_PER_NS;
+
+    return ns < 1 ? 1 : ns > 1e9 ? 1000000000 : (int)ns;
+}
+
+static int threads_of(const struct tfd_kctx *k)
+{
+    return k->rt ? tfd_pool_threads(tfd_rt_pool(k->rt)) : 0;
+}
+
+/* Steps of more than one leave a vector of few channels mostly empty: a third
+ * as fast as products, for three channels. */
+static bool is_sparse(enum tfd_conv_kind kind, const struct tfd_conv *c)
+{
+    return kind == TFD_CONV_INPUT && c->in_channels < CHANNELS_MIN &&
+           (c->row.stride > 1 || c->column.stride > 1);
+}
+
+static bool is_wanted(enum tfd_conv_kind kind, const struct tfd_conv *c)
+{
+    return c->dtype == TFD_FLOAT && c->groups == 1 &&
+           products(c) >= IMAGE_MIN && !is_sparse(kind, c) &&
+           tfd_dnnl_has_primitives();
+}
+
+static const struct tfd_conv_primitive *
+acquire(enum tfd_conv_kind kind, const struct tfd_conv *c, int64_t images)
+{
+    return tfd_conv_primitives_acquire(
+        &(struct tfd_conv_shape_key){.kind = kind,
+                                     .images = images,
+                                     .in_channels = c->in_channels,
+                                     .out_channels = c->out_channels,
+                                     .row = c->row,
+                                     .column = c->column});
+}
+
+static void check(struct work *w, bool done)
+{
+    if (!done)
+        __atomic_store_n(&w->failed, 1, __ATOMIC_RELAXED);
+}
+
+/* ---- Image by image ------------------------------------------------------ */
+
+static void images(void *arg, int64_t begin, int64_t end)
+{
+    struct work *w = arg;
+    const struct tfd_conv *c = w->c;
+    const int64_t x = c->row.in * c->column.in * c->in_channels;
+    const int64_t y = c->row.out * c->column.out * c->out_channels;
+
+    check(w,
+          tfd_conv_primitive_run(w->whole, (float *)c->x + begin * x, w->packed,
+                                 (float *)c->y + begin * y, end - begin));
+}
+
+static bool by_image(struct tfd_kctx *k, enum tfd_conv_kind kind,
+                     struct work *w)
+{
+    struct tfd_buffer *packed;
+    bool done;
+
+    w->whole = acquire(kind, w->c, 1);
+    if (!w->whole)
+        return false;
+    packed = tfd_buffer_new(tfd_conv_primitive_packed(w->whole));
+    done =
+        packed && tfd_conv_primitive_reorder(w->whole, w->c->w, packed->data);
+    if (done) {
+        w->packed = packed->data;
+        tfd_kctx_parallel(k, w->c->batch, cost_of(products(w->c)), images, w);
+        done = !w->failed;
+    }
+    tfd_buffer_unref(packed);
+    tfd_conv_primitives_release(w->whole);
+    return done;
+}
+
+/* ---- The gradient by the filter ------------------------------------------ */
+
+static bool one_share(const struct work *w, int64_t share)
+{
+    const struct tfd_conv *c = w->c;
+    const bool last = share == w->shares - 1;
+    const struct tfd_conv_primitive *p = last ? w->rest : w->whole;
+    const int64_t first = share * w->each;
+    const int64_t x = c->row.in * c->column.in * c->in_channels;
+    const int64_t y = c->row.out * c->column.out * c->out_channels;
+    struct tfd_buffer *packed = tfd_buffer_new(tfd_conv_primitive_packed(p));
+    bool done =
+        packed &&
+        tfd_conv_primitive_run(p, (float *)c->x + first * x, packed->data,
+                               (float *)c->y + first * y, 1) &&
+        tfd_conv_primitive_reorder(p, packed->data,
+                                   share ? w->sums + (share - 1) * w->elements
+                                         : c->w);
+
+    tfd_buffer_unref(packed);
+    return done;
+}
+
+static void shares(void *arg, int64_t begin, int64_t end)
+{
+    struct work *w = arg;
+
+    for (; begin < end; begin++)
+        check(w, one_share(w, begin));
+}
+
+static void add_shares(void *arg, int64_t begin, int64_t end)
+{
+    const struct work *w = arg;
+    float *to = w->c->w;
+
+    for (int64_t share = 1; share < w->shares; share++) {
+        const float *from = w->sums + (share - 1) * w->elements;
+
+        for (int64_t i = begin; i < end; i++)
+            to[i] += from[i];
+    }
+}
+
+static bool sum_shares(struct tfd_kctx *k, struct work *w)
+{
+    struct tfd_buffer *sums =
+        tfd_buffer_new((size_t)((w->shares - 1) * w->elements) * sizeof(float));
+
+    if (!sums)
+        return false;
+    w->sums = sums->data;
+    tfd_kctx_parallel(k, w->shares, cost_of(products(w->c) * (double)w->each),
+                      shares, w);
+    if (!w->failed && w->shares > 1)
+        tfd_kctx_parallel(k, w->elements, 1, add_shares, w);
+    tfd_buffer_unref(sums);
+    return !w->failed;
+}
+
+static bool by_share(struct tfd_kctx *k, struct work *w)
+{
+    const struct tfd_conv *c = w->c;
+    const int64_t threads = threads_of(k) > 1 ? threads_of(k) : 1;
+    bool done;
+
+    w->each = (c->batch + threads - 1) / threads;
+    w->shares = (c->batch + w->each - 1) / w->each;
+    w->elements =
+        c->row.size * c->column.size * c->in_channels * c->out_channels;
+    w->whole = acquire(TFD_CONV_FILTER, c, w->each);
+    w->rest = acquire(TFD_CONV_FILTER, c, c->batch - (w->shares - 1) * w->each);
+    done = w->whole && w->rest && sum_shares(k, w);
+    tfd_conv_primitives_release(w->whole);
+    tfd_conv_primitives_release(w->rest);
+    return done;
+}
+
+bool tfd_conv_dnnl(struct tfd_kctx *k, enum tfd_conv_kind kind,
+                   const struct tfd_conv *c)
+{
+    struct work w = {.c = c};
+
+    if (!is_wanted(kind, c))
+        return false;
+    if (c->batch < threads_of(k))
+        return kind != TFD_CONV_FILTER && tfd_conv_bands(k, kind, c);
+    return kind == TFD_CONV_FILTER ? by_share(k, &w) : by_image(k, kind, &w);
+}

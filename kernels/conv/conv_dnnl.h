@@ -1,0 +1,17 @@
+/*
+ * conv_dnnl.h - convolutions of images by oneDNN, which reads them where they
+ * lie: as fast as products of what windows see, or up to three times as fast.
+ *
+ * Threads: as conv_gemm.h.
+ */
+#ifndef TFD_KERNELS_CONV_DNNL_H
+#define TFD_KERNELS_CONV_DNNL_H
+
+#include "kernels/conv/conv_primitive.h"
+
+/* False: not for oneDNN, or it failed; the result is not written, or not all
+ * of it. */
+bool tfd_conv_dnnl(struct tfd_kctx *k, enum tfd_conv_kind kind,
+                   const struct tfd_conv *c) TFD_MUST_USE;
+
+#endif

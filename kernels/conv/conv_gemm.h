@@ -1,0 +1,38 @@
+/*
+ * conv_gemm.h - convolutions of images: as products of matrices, or by oneDNN
+ * where that is there and has code for them (conv_dnnl.h).
+ *
+ * Images have their channels last; x is [batch, rows, columns, in_channels], y
+ * [batch, rows, columns, out_channels], w [rows, columns, in_channels / groups,
+ * out_channels]; channels fall into groups that do not mix.
+ *
+ *     forward   y = x * w
+ *     input     x = the gradient by x, from w and the gradient y
+ *     filter    w = the gradient by w, from x and the gradient y
+ *
+ * Elements are FLOAT, DOUBLE or, but for filter, INT32.  All sizes agree, which
+ * the caller has checked, and no tensor but the result is empty.
+ *
+ * Threads: each call shares its work among the compute threads of k.
+ * RESOURCE_EXHAUSTED when there is no memory to work in.
+ */
+#ifndef TFD_KERNELS_CONV_GEMM_H
+#define TFD_KERNELS_CONV_GEMM_H
+
+#include "kernels/conv/window.h"
+
+struct tfd_conv {
+    enum tfd_dtype dtype;
+    struct tfd_window_side row, column;
+    int64_t batch, in_channels, out_channels, groups;
+    void *x, *w, *y;
+};
+
+typedef enum tfd_code tfd_conv_fn(struct tfd_kctx *k, const struct tfd_conv *c,
+                                  struct tfd_status *st);
+
+tfd_conv_fn tfd_conv_forward;
+tfd_conv_fn tfd_conv_input;
+tfd_conv_fn tfd_conv_filter;
+
+#endif

@@ -1,0 +1,428 @@
+/*
+ * depthwise_back.c - see depthwise_back.h.
+ *
+ * The gradient of x is computed pixel by pixel, each from the pixels of y that
+ * its value went to, so that its sums stay in registers.  That of the filter is
+ * computed tap by tap: a row of y and the row of x that the tap meets give the
+ * sums of some channels, which stay in registers along the row.
+ */
+#include "kernels/conv/depthwise_back.h"
+
+#include "common/alloc.h"
+#include "common/halt.h"
+#include "kernels/conv/depthwise_pixel.h"
+#include "kernels/vector/simd.h"
+
+#include <string.h>
+
+static int64_t w_of(const struct tfd_depthwise *d, int64_t i, int64_t j)
+{
+    return (i * d->column.size + j) * d->in;
+}
+
+/* ---- The gradient of x --------------------------------------------------- */
+
+/* What a row or column of x went to along its side: taps, and the rows or
+ * columns of y. */
+struct went {
+    int count;
+    int tap[TFD_TAPS_MAX];
+    int64_t to[TFD_TAPS_MAX];
+};
+
+static void find_side(const struct tfd_window_side *s, int64_t at,
+                      struct went *went)
+{
+    went->count = 0;
+    for (int i = 0; i < s->size; i++) {
+        const int64_t ahead = at + s->before - i * s->dilation;
+
+        if (ahead < 0)
+            break;
+        if (ahead % s->stride == 0 && ahead / s->stride < s->out) {
+            went->tap[went->count] = i;
+            went->to[went->count++] = ahead / s->stride;
+        }
+    }
+}
+
+/* The taps of a pixel of x, and of those after it in its row that have the
+ * same ones, where that is easily seen. */
+struct taps {
+    int64_t pixel, first, end;
+    struct went row, column;
+    struct tfd_taps of;
+};
+
+static void find_taps(const struct tfd_depthwise *d, struct taps *t)
+{
+    t->of.count = 0;
+    for (int i = 0; i < t->row.count; i++)
+        for (int j = 0; j < t->column.count; j++) {
+            t->of.x[t->of.count] =
+                (t->row.to[i] * d->column.out + t->column.to[j]) * d->in;
+            t->of.w[t->of.count++] = w_of(d, t->row.tap[i], t->column.tap[j]);
+        }
+}
+
+static inline void begin_row(const struct tfd_depthwise *d, int64_t row,
+                             struct taps *t)
+{
+    find_side(&d->row, row, &t->row);
+    t->pixel = 0;
+    t->first = t->end = -1; /* of no pixel */
+}
+
+/* Offset of what a pixel's taps meet from what those meet that are known, which
+ * are made known where they differ. */
+static inline int64_t move_taps(const struct tfd_depthwise *d, int64_t column,
+                                struct taps *t)
+{
+    const struct tfd_window_side *s = &d->column;
+    const bool dense = s->stride == 1 && s->dilation == 1;
+    const int64_t at = column + s->before;
+    const int64_t first = at < s->out ? 0 : at - s->out + 1;
+    const int64_t end = at < s->size ? at + 1 : s->size;
+
+    if (dense && first == t->first && end == t->end)
+        return (column - t->pixel) * d->in;
+    t->pixel = column;
+    t->first = first;
+    t->end = end;
+    find_side(s, column, &t->column);
+    find_taps(d, t);
+    return 0;
+}
+
+#define INPUT(name, number, T)                                           \
+    /* Rows of x. */                                                     \
+    TFD_SIMD_LOOP(input_##name)                                          \
+    {                                                                    \
+        const struct tfd_depthwise *d = arg;                             \
+        const int64_t image = d->row.out * d->column.out * d->in;        \
+        struct taps taps;                                                \
+                                                                         \
+        for (int64_t r = begin; r < end && !tfd_halted(); r++) {         \
+            const T *dy = (const T *)d->y + r / d->row.in * image;       \
+            T *dx = (T *)d->x + r * d->column.in * d->in;                \
+                                                                         \
+            begin_row(d, r % d->row.in, &taps);                          \
+            for (int64_t p = 0; p < d->column.in; p++, dx += d->in) {    \
+                const int64_t moved = move_taps(d, p, &taps);            \
+                                                                         \
+                tfd_depthwise_pixel_##name(d, &taps.of, dy + moved, dx); \
+            }                                                            \
+        }                                                                \
+    }                                                                    \
+    TFD_SIMD_CLONES_WIDE(input_##name)
+
+TFD_FLOAT_DTYPES(INPUT)
+
+/* ---- The gradient of the filter ------------------------------------------ */
+
+/* Channels whose sums stay in registers. */
+#define LANES(T) ((int)(64 / sizeof(T)))
+#define FEW 4
+
+/* A row of y and the row of x that a tap meets: `pixels` of both, whose steps
+ * are in elements. */
+struct rows {
+    const void *x, *y;
+    int64_t x_step, y_step, pixels;
+    int64_t first; /* column of y */
+};
+
+/* Where a tap meets a row of y: columns [first, first + pixels), of which the
+ * first one meets column x of the row of x. */
+struct columns {
+    int64_t first, pixels, x;
+};
+
+static struct columns columns_of(const struct tfd_window_side *s, int64_t tap)
+{
+    const int64_t back = s->before - tap * s->dilation;
+    const int64_t room = s->in - 1 + back; /* of the last column of y, in x */
+    const int64_t all = room < 0 ? 0 : room / s->stride + 1;
+    const int64_t end = all < s->out ? all : s->out;
+    const int64_t first = back <= 0 ? 0 : (back + s->stride - 1) / s->stride;
+
+    return (struct columns){first, end > first ? end - first : 0,
+                            first * s->stride - back};
+}
+
+/* The rows of y of all images in parts, each with a sum of its own: the first
+ * one's is the filter, the others' lie one behind the other in `more`. */
+struct parts {
+    const struct tfd_depthwise *d;
+    void *more;
+    int64_t count, rows, filter; /* a part's rows; elements of the filter */
+    struct columns columns[TFD_TAPS_MAX]; /* of taps 0, 1, ... of a row */
+};
+
+/* What tap j of a row meets of a row of x and one of y. */
+static inline struct rows rows_of(const struct parts *p, const void *x,
+                                  const void *y, int64_t j, size_t size)
+{
+    const struct columns *c = &p->columns[j];
+    const int64_t in = p->d->in;
+
+    return (struct rows){
+        .x = (const char *)x + (size_t)(c->x * in) * size,
+        .y = (const char *)y + (size_t)(c->first * in) * size,
+        .x_step = p->d->column.stride * in,
+        .y_step = in,
+        .pixels = c->pixels,
+        .first = c->first,
+    };
+}
+
+/* Columns [from, to) of y, where the tap meets them. */
+static inline struct rows cut(struct rows r, int64_t from, int64_t to,
+                              size_t size)
+{
+    const int64_t end = r.first + r.pixels;
+
+    from = from > r.first ? from : r.first;
+    to = to < end ? to : end;
+    r.x = (const char *)r.x + (size_t)((from - r.first) * r.x_step) * size;
+    r.y = (const char *)r.y + (size_t)((from - r.first) * r.y_step) * size;
+    r.first = from;
+    r.pixels = to > from ? to - from : 0;
+    return r;
+}
+
+/* Vectors of n of T, wherever they lie. */
+#define VECTOR(T, n)                                               \
+    typedef T T##_##n __attribute__((vector_size((n) * sizeof(T)), \
+                                     aligned(sizeof(T)), may_alias))
+
+VECTOR(float, 4);
+VECTOR(float, 8);
+VECTOR(double, 4);
+
+/* Adds the products of `count` vectors of channels to dw: one pixel after the
+ * other, the even and the odd ones apart. */
+#define ADD_ROW(word, T, V, count)                                    \
+    static inline __attribute__((always_inline)) void add_row_##word( \
+        const struct rows *r, int64_t c, T *dw)                       \
+    {                                                                 \
+        const T *x = (const T *)r->x + c, *y = (const T *)r->y + c;   \
+        V even[count] = {0}, odd[count] = {0};                        \
+        int64_t p = 0;                                                \
+                                                                      \
+        for (; p + 2 <= r->pixels; p += 2) {                          \
+            for (int v = 0; v < (count); v++) {                       \
+                even[v] += ((const V *)x)[v] * ((const V *)y)[v];     \
+                odd[v] += ((const V *)(x + r->x_step))[v] *           \
+                          ((const V *)(y + r->y_step))[v];            \
+            }                                                         \
+            x += 2 * r->x_step;                                       \
+            y += 2 * r->y_step;                                       \
+        }                                                             \
+        for (int v = 0; v < (count); v++) {                           \
+            if (p < r->pixels)                                        \
+                even[v] += ((const V *)x)[v] * ((const V *)y)[v];     \
+            ((V *)(dw + c))[v] += even[v] + odd[v];                   \
+        }                                                             \
+    }
+
+/* Adds three taps' products of two vectors of channels, as they share the
+ * pixels of y: those that all three meet. */
+#define ADD_THREE(name, T, V)                                               \
+    static inline __attribute__((always_inline)) void add_three_##name(     \
+        const struct rows r[3], int64_t c, T *const dw[3])                  \
+    {                                                                       \
+        const int64_t from = r[0].first, to = r[2].first + r[2].pixels;     \
+        const struct rows a = cut(r[0], from, to, sizeof(T));               \
+        const struct rows b = cut(r[1], from, to, sizeof(T));               \
+        const struct rows e = cut(r[2], from, to, sizeof(T));               \
+        const T *x0 = (const T *)a.x + c, *x1 = (const T *)b.x + c;         \
+        const T *x2 = (const T *)e.x + c, *y = (const T *)a.y + c;          \
+        V sum0[2] = {0}, sum1[2] = {0}, sum2[2] = {0};                      \
+                                                                            \
+        for (int64_t p = 0; p < a.pixels; p++) {                            \
+            for (int v = 0; v < 2; v++) {                                   \
+                sum0[v] += ((const V *)x0)[v] * ((const V *)y)[v];          \
+                sum1[v] += ((const V *)x1)[v] * ((const V *)y)[v];          \
+                sum2[v] += ((const V *)x2)[v] * ((const V *)y)[v];          \
+            }                                                               \
+            x0 += a.x_step;                                                 \
+            x1 += a.x_step;                                                 \
+            x2 += a.x_step;                                                 \
+            y += a.y_step;                                                  \
+        }                                                                   \
+        for (int v = 0; v < 2; v++) {                                       \
+            ((V *)(dw[0] + c))[v] += sum0[v];                               \
+            ((V *)(dw[1] + c))[v] += sum1[v];                               \
+            ((V *)(dw[2] + c))[v] += sum2[v];                               \
+        }                                                                   \
+    }                                                                       \
+                                                                            \
+    /* And what some of them meet besides. */                               \
+    static inline __attribute__((always_inline)) void add_all_three_##name( \
+        const struct rows r[3], int64_t c, T *const dw[3])                  \
+    {                                                                       \
+        const int64_t from = r[0].first, to = r[2].first + r[2].pixels;     \
+                                                                            \
+        add_three_##name(r, c, dw);                                         \
+        for (int j = 0; j < 3; j++) {                                       \
+            const struct rows before = cut(r[j], 0, from, sizeof(T));       \
+            const struct rows after =                                       \
+                cut(r[j], to > from ? to : from, INT64_MAX, sizeof(T));     \
+                                                                            \
+            if (before.pixels)                                              \
+                add_row_##name(&before, c, dw[j]);                          \
+            if (after.pixels)                                               \
+                add_row_##name(&after, c, dw[j]);                           \
+        }                                                                   \
+    }
+
+ADD_ROW(FLOAT, float, float_8, 2)
+ADD_ROW(few_FLOAT, float, float_4, 1)
+ADD_ROW(one_FLOAT, float, float, 1)
+ADD_ROW(DOUBLE, double, double_4, 2)
+ADD_ROW(few_DOUBLE, double, double_4, 1)
+ADD_ROW(one_DOUBLE, double, double, 1)
+ADD_THREE(FLOAT, float, float_8)
+ADD_THREE(DOUBLE, double, double_4)
+
+#define FILTER(name, number, T)                                               \
+    /* Row r of y, and channels from c on, which stay in a cache from tap to  \
+     * tap. */                                                                \
+    static inline __attribute__((always_inline)) void add_taps_##name(        \
+        const struct parts *p, const T *x, const T *y, T *dw, int64_t c,      \
+        int lanes)                                                            \
+    {                                                                         \
+        const struct tfd_depthwise *d = p->d;                                 \
+        int64_t j = 0;                                                        \
+                                                                              \
+        for (; lanes == LANES(T) && j + 3 <= d->column.size; j += 3) {        \
+            const struct rows rows[] = {rows_of(p, x, y, j, sizeof(T)),       \
+                                        rows_of(p, x, y, j + 1, sizeof(T)),   \
+                                        rows_of(p, x, y, j + 2, sizeof(T))};  \
+                                                                              \
+            add_all_three_##name(rows, c,                                     \
+                                 (T *[]){dw, dw + d->in, dw + 2 * d->in});    \
+            dw += 3 * d->in;                                                  \
+        }                                                                     \
+        for (; j < d->column.size; j++, dw += d->in) {                        \
+            const struct rows rows = rows_of(p, x, y, j, sizeof(T));          \
+                                                                              \
+            if (lanes == LANES(T))                                            \
+                add_row_##name(&rows, c, dw);                                 \
+            else if (lanes == FEW)                                            \
+                add_row_few_##name(&rows, c, dw);                             \
+            else                                                              \
+                add_row_one_##name(&rows, c, dw);                             \
+        }                                                                     \
+    }                                                                         \
+                                                                              \
+    static inline __attribute__((always_inline)) void add_output_row_##name(  \
+        const struct parts *parts, int64_t r, T *sum)                         \
+    {                                                                         \
+        const struct tfd_depthwise *d = parts->d;                             \
+        const int64_t in = d->in;                                             \
+        int64_t i, last;                                                      \
+                                                                              \
+        for (tfd_window_inside(&d->row, r % d->row.out, &i, &last); i < last; \
+             i++) {                                                           \
+            const int64_t row = r / d->row.out * d->row.in +                  \
+                                r % d->row.out * d->row.stride -              \
+                                d->row.before + i * d->row.dilation;          \
+            const T *x = (const T *)d->x + row * d->column.in * in;           \
+            const T *y = (const T *)d->y + r * d->column.out * in;            \
+            T *dw = sum + w_of(d, i, 0);                                      \
+            int64_t c = 0;                                                    \
+                                                                              \
+            for (; c + LANES(T) <= in; c += LANES(T))                         \
+                add_taps_##name(parts, x, y, dw, c, LANES(T));                \
+            for (; c + FEW <= in; c += FEW)                                   \
+                add_taps_##name(parts, x, y, dw, c, FEW);                     \
+            for (; c < in; c++)                                               \
+                add_taps_##name(parts, x, y, dw, c, 1);                       \
+        }                                                                     \
+    }                                                                         \
+                                                                              \
+    /* Adds up the sums of the parts. */                                      \
+    static void add_parts_##name(const struct parts *p)                       \
+    {                                                                         \
+        T *sum = p->d->w;                                                     \
+                                                                              \
+        for (int64_t part = 1; part < p->count; part++) {                     \
+            const T *more = (const T *)p->more + (part - 1) * p->filter;      \
+                                                                              \
+            for (int64_t i = 0; i < p->filter; i++)                           \
+                sum[i] += more[i];                                            \
+        }                                                                     \
+    }                                                                         \
+                                                                              \
+    /* Parts. */                                                              \
+    TFD_SIMD_LOOP(filter_##name)                                              \
+    {                                                                         \
+        const struct parts *parts = arg;                                      \
+        const struct tfd_depthwise *d = parts->d;                             \
+        const int64_t rows = d->batch * d->row.out;                           \
+        int64_t part;                                                         \
+                                                                              \
+        for (part = begin; part < end; part++) {                              \
+            T *sum = part == 0                                                \
+                         ? (T *)d->w                                          \
+                         : (T *)parts->more + (part - 1) * parts->filter;     \
+            const int64_t to = (part + 1) * parts->rows;                      \
+                                                                              \
+            memset(sum, 0, (size_t)parts->filter * sizeof(T));                \
+            for (int64_t r = part * parts->rows;                              \
+                 r < (to < rows ? to : rows) && !tfd_halted(); r++)           \
+                add_output_row_##name(parts, r, sum);                         \
+        }                                                                     \
+    }                                                                         \
+    TFD_SIMD_CLONES_WIDE(filter_##name)
+
+TFD_FLOAT_DTYPES(FILTER)
+
+/* ---- Which one ----------------------------------------------------------- */
+
+/* As many whatever the number of threads, so that the sums are the same. */
+#define PARTS_MAX 16
+#define ROWS_MIN 8
+
+static void run_filter(struct tfd_kctx *k, const struct tfd_depthwise *d,
+                       enum tfd_dtype dtype)
+{
+    const int64_t rows = d->batch * d->row.out;
+    const int64_t most =
+        rows / ROWS_MIN < PARTS_MAX ? rows / ROWS_MIN : PARTS_MAX;
+    struct parts p = {.d = d, .count = most > 1 ? most : 1};
+    struct tfd_buffer *more = NULL;
+
+    p.filter = d->row.size * d->column.size * d->in;
+    if (p.count > 1)
+        more = tfd_buffer_new((size_t)((p.count - 1) * p.filter) *
+                              tfd_dtype_size(dtype));
+    if (!more)
+        p.count = 1;
+    p.more = more ? more->data : NULL;
+    p.rows = (rows + p.count - 1) / p.count;
+    for (int64_t j = 0; j < d->column.size; j++)
+        p.columns[j] = columns_of(&d->column, j);
+    tfd_kctx_parallel(k, p.count, tfd_depthwise_cost(d, p.count),
+                      dtype == TFD_DOUBLE ? filter_DOUBLE : filter_FLOAT, &p);
+    (dtype == TFD_DOUBLE ? add_parts_DOUBLE : add_parts_FLOAT)(&p);
+    tfd_buffer_unref(more);
+}
+
+bool tfd_depthwise_back(struct tfd_kctx *k, const struct tfd_depthwise *d,
+                        enum tfd_depthwise_loop loop, enum tfd_dtype dtype)
+{
+    const int64_t rows = d->batch * d->row.in;
+
+    if (!tfd_taps_fit(d) || loop == TFD_DEPTHWISE_FORWARD)
+        return false;
+    if (loop == TFD_DEPTHWISE_INPUT)
+        tfd_kctx_parallel(k, rows, tfd_depthwise_cost(d, rows),
+                          dtype == TFD_DOUBLE ? input_DOUBLE : input_FLOAT,
+                          (void *)d);
+    else
+        run_filter(k, d, dtype);
+    return true;
+}

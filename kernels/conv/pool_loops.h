@@ -1,0 +1,40 @@
+/*
+ * pool_loops.h - windows over images, channels last: their maxima and means,
+ * and the gradients of those.
+ *
+ *     max       y = the largest element of each window
+ *     max_grad  dx = the sum of dy of the windows whose first largest element
+ *               it is
+ *     mean      y = the mean of the window's elements that exist
+ *     mean_grad dx = the sum of dy / elements of the windows that it is in
+ *
+ * Loops by type: for the means FLOAT and DOUBLE, for the maxima all numbers
+ * but half types; NULL for other types.
+ *
+ * Threads: each loop is a tfd_range_fn over rows of y (max, mean), images of
+ * dx (max_grad) or rows of dx (mean_grad) and writes only those.
+ */
+#ifndef TFD_KERNELS_POOL_LOOPS_H
+#define TFD_KERNELS_POOL_LOOPS_H
+
+#include "kernels/conv/window.h"
+
+struct tfd_pool_window {
+    struct tfd_window_side row, column;
+    int64_t channels;
+    const void *x;  /* max_grad: where the maxima are */
+    const void *in; /* x, or dy */
+    void *out;      /* y, or dx */
+};
+
+enum tfd_pool_loop {
+    TFD_POOL_MAX,
+    TFD_POOL_MAX_GRAD,
+    TFD_POOL_MEAN,
+    TFD_POOL_MEAN_GRAD,
+    TFD_POOL_LOOPS
+};
+
+tfd_range_fn *tfd_pool_loop(enum tfd_pool_loop loop, enum tfd_dtype dtype);
+
+#endif

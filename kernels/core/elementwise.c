@@ -1,0 +1,345 @@
+/*
+ * elementwise.c - see elementwise.h.
+ *
+ * The order of tests is the order of how often they hold in a training step:
+ * equal shapes, then a scalar on one side (one row), then real broadcasting.
+ */
+#include "kernels/core/elementwise.h"
+
+#include "kernels/core/broadcast.h"
+#include "kernels/core/outputs.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* Of an element that is_plain() is not true of. */
+#define NARROW_NS 2
+
+static tfd_range_fn *loop_of(const struct tfd_kctx *k,
+                             const struct tfd_elementwise *e)
+{
+    return e->loop ? e->loop : k->kernel->range;
+}
+
+/* Types that are unpacked before and packed after what is computed, or looked
+ * at elsewhere, are never as quick as memory. */
+static bool is_plain(enum tfd_dtype dtype)
+{
+    return dtype != TFD_HALF && dtype != TFD_BFLOAT16 && dtype != TFD_STRING;
+}
+
+static void run_bytes(struct tfd_kctx *k, enum tfd_dtype dtype, size_t moved,
+                      int64_t n, tfd_range_fn *loop, void *row)
+{
+    if (n <= TFD_ELEMENTWISE_FEW)
+        loop(row, 0, n);
+    else if (is_plain(dtype))
+        tfd_kctx_parallel_bytes(k, n, (int)moved, loop, row);
+    else
+        tfd_kctx_parallel(k, n, NARROW_NS, loop, row);
+}
+
+void tfd_elementwise_streams(struct tfd_kctx *k, enum tfd_dtype dtype,
+                             int streams, int64_t n, tfd_range_fn *loop,
+                             void *row)
+{
+    size_t moved = tfd_dtype_size(dtype) * (size_t)streams;
+
+    run_bytes(k, dtype, moved, n, loop, row);
+}
+
+static void run(struct tfd_kctx *k, const struct tfd_elementwise *e, int64_t n,
+                struct tfd_row *row)
+{
+    size_t moved = tfd_dtype_size(e->dtype);
+
+    if (row->a_step)
+        moved += tfd_dtype_size(k->in[0].dtype);
+    if (row->b_step)
+        moved += tfd_dtype_size(k->in[1].dtype);
+    if (e->cost == TFD_COST_MEMORY || n <= TFD_ELEMENTWISE_FEW)
+        run_bytes(k, k->in[0].dtype, moved, n, loop_of(k, e), row);
+    else
+        tfd_kctx_parallel(k, n, e->cost, loop_of(k, e), row);
+}
+
+enum tfd_code tfd_elementwise_shape(const struct tfd_kctx *k,
+                                    struct tfd_shape *out,
+                                    struct tfd_status *st)
+{
+    const struct tfd_shape *a = &k->in[0].shape, *b = &k->in[1].shape;
+    char left[TFD_SHAPE_TEXT_MAX], right[TFD_SHAPE_TEXT_MAX];
+
+    if (!tfd_broadcast_fits(a, b))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Incompatible shapes: %s vs. %s",
+                        tfd_shape_text(a, left), tfd_shape_text(b, right));
+    return tfd_broadcast_shape(a, b, out, st);
+}
+
+/* ---- Equal shapes -------------------------------------------------------- */
+
+static enum tfd_code run_pair(struct tfd_kctx *k,
+                              const struct tfd_elementwise *e,
+                              struct tfd_status *st)
+{
+    struct tfd_row row = {.a_step = 1, .b_step = 1, .failed = e->failed};
+    const struct tfd_shape shape = k->in[0].shape;
+
+    TFD_TRY(tfd_kctx_output_reuse(k, 3, 0, e->dtype, &shape, st));
+    if (!k->out[0].buffer)
+        return TFD_OK;
+    row.a = k->in[0].buffer->data;
+    row.b = k->in[1].buffer->data;
+    row.y = k->out[0].buffer->data;
+    run(k, e, tfd_shape_elements(&shape), &row);
+    return TFD_OK;
+}
+
+/* ---- Broadcasting -------------------------------------------------------- */
+
+struct rows {
+    const struct tfd_broadcast *plan;
+    struct tfd_row row; /* of element 0 */
+    tfd_range_fn *loop;
+    size_t a_size, b_size, y_size; /* bytes of an element */
+};
+
+static void run_rows(void *arg, int64_t begin, int64_t end)
+{
+    const struct rows *rows = arg;
+    const struct tfd_broadcast *p = rows->plan;
+    struct tfd_broadcast_at at;
+
+    tfd_broadcast_seek(p, begin, &at);
+    for (int64_t i = begin; i < end; i++, tfd_broadcast_next(p, &at)) {
+        struct tfd_row row = rows->row;
+
+        row.a = (const char *)row.a + (size_t)at.offset[0] * rows->a_size;
+        row.b = (const char *)row.b + (size_t)at.offset[1] * rows->b_size;
+        row.y = (char *)row.y + (size_t)(i * p->row_size) * rows->y_size;
+        rows->loop(&row, 0, p->row_size);
+    }
+}
+
+/*
+ * A short row that meets every row of the other operand, as a bias does: as
+ * many of it as fit a place in the first cache, so that the loop runs over all
+ * of those at once.
+ */
+#define PATTERN_SIZE 4096
+#define PATTERN_ROWS 4 /* fewer are not worth it */
+
+static size_t pattern_row(const struct rows *r, int side)
+{
+    return (size_t)r->plan->row_size * (side ? r->b_size : r->a_size);
+}
+
+/* Which operand it is; -1: neither is short enough, or repeated like that. */
+static int pattern_side(const struct rows *r, enum tfd_dtype dtype)
+{
+    const struct tfd_broadcast *p = r->plan;
+
+    if (p->rank != 1 || !tfd_dtype_is_pod(dtype) || !p->row_step[0] ||
+        !p->row_step[1] || p->row_size > PATTERN_SIZE / PATTERN_ROWS)
+        return -1;
+    for (int side = 0; side < 2; side++)
+        if (p->step[side][0] == 0 && p->step[1 - side][0] != 0 &&
+            pattern_row(r, side) <= PATTERN_SIZE / PATTERN_ROWS)
+            return side;
+    return -1;
+}
+
+static void repeat(char *to, const void *row, size_t size, size_t whole)
+{
+    size_t done = size;
+
+    memcpy(to, row, size);
+    for (size_t n; done < whole; done += n) {
+        n = whole - done < done ? whole - done : done;
+        memcpy(to + done, to, n);
+    }
+}
+
+static void run_pattern(const struct rows *r, int side, int64_t begin,
+                        int64_t end)
+{
+    _Alignas(64) char pattern[PATTERN_SIZE];
+    const size_t row_size = pattern_row(r, side);
+    int64_t most = (int64_t)(PATTERN_SIZE / row_size);
+    const int64_t size = r->plan->row_size;
+
+    most = end - begin < most ? end - begin : most;
+    repeat(pattern, side ? r->row.b : r->row.a, row_size,
+           (size_t)most * row_size);
+    for (int64_t i = begin; i < end; i += most) {
+        const int64_t n = end - i < most ? end - i : most;
+        const size_t at = (size_t)(i * size);
+        struct tfd_row row = r->row;
+
+        row.a = side ? (const char *)row.a + at * r->a_size : pattern;
+        row.b = side ? pattern : (const char *)row.b + at * r->b_size;
+        row.y = (char *)row.y + at * r->y_size;
+        r->loop(&row, 0, n * size);
+    }
+}
+
+static void run_pattern_a(void *arg, int64_t begin, int64_t end)
+{
+    run_pattern(arg, 0, begin, end);
+}
+
+static void run_pattern_b(void *arg, int64_t begin, int64_t end)
+{
+    run_pattern(arg, 1, begin, end);
+}
+
+/* Cost of one row, within int. */
+static int row_cost(const struct tfd_broadcast *p, int cost)
+{
+    int64_t size = p->row_size < 1000000 ? p->row_size : 1000000;
+
+    return (int)size * (cost > 0 ? cost : 1) + 10;
+}
+
+static void run_plan(struct tfd_kctx *k, const struct tfd_elementwise *e,
+                     struct rows *rows)
+{
+    static tfd_range_fn *const loops[] = {run_rows, run_pattern_a,
+                                          run_pattern_b};
+    const int side = pattern_side(rows, k->in[0].dtype);
+    tfd_range_fn *loop = loops[side + 1];
+    const struct tfd_broadcast *p = rows->plan;
+
+    if (side >= 0 && e->cost == TFD_COST_MEMORY && is_plain(k->in[0].dtype))
+        tfd_kctx_parallel_bytes(
+            k, p->rows,
+            (int)((size_t)p->row_size *
+                  (rows->y_size + (side ? rows->a_size : rows->b_size))),
+            loop, rows);
+    else
+        tfd_kctx_parallel(k, p->rows, row_cost(p, e->cost), loop, rows);
+}
+
+static enum tfd_code run_broadcast(struct tfd_kctx *k,
+                                   const struct tfd_elementwise *e,
+                                   struct tfd_status *st)
+{
+    const struct tfd_shape a = k->in[0].shape, b = k->in[1].shape;
+    const struct tfd_shape *const in[] = {&a, &b};
+    struct tfd_broadcast plan;
+    struct rows rows = {.plan = &plan, .loop = loop_of(k, e)};
+    struct tfd_shape shape;
+
+    TFD_TRY(tfd_elementwise_shape(k, &shape, st));
+    TFD_TRY(tfd_kctx_output_reuse(k, 3, 0, e->dtype, &shape, st));
+    if (!k->out[0].buffer)
+        return TFD_OK;
+
+    tfd_broadcast_plan(&plan, &shape, in, 2);
+    rows.row.a = k->in[0].buffer->data;
+    rows.row.b = k->in[1].buffer->data;
+    rows.row.y = k->out[0].buffer->data;
+    rows.row.a_step = plan.row_step[0];
+    rows.row.b_step = plan.row_step[1];
+    rows.row.failed = e->failed;
+    rows.a_size = tfd_dtype_size(k->in[0].dtype);
+    rows.b_size = tfd_dtype_size(k->in[1].dtype);
+    rows.y_size = tfd_dtype_size(e->dtype);
+    if (plan.rows == 1)
+        run(k, e, plan.row_size, &rows.row);
+    else
+        run_plan(k, e, &rows);
+    return TFD_OK;
+}
+
+/* ---- Public -------------------------------------------------------------- */
+
+enum tfd_code tfd_elementwise_binary(struct tfd_kctx *k,
+                                     const struct tfd_elementwise *e,
+                                     struct tfd_status *st)
+{
+    if (tfd_shape_equal(&k->in[0].shape, &k->in[1].shape))
+        return run_pair(k, e, st);
+    return run_broadcast(k, e, st);
+}
+
+enum tfd_code tfd_elementwise_pair(struct tfd_kctx *k,
+                                   const struct tfd_elementwise *e,
+                                   struct tfd_status *st)
+{
+    int64_t a = tfd_shape_elements(&k->in[0].shape);
+    int64_t b = tfd_shape_elements(&k->in[1].shape);
+
+    if (a != b)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "The two arguments to a cwise op must have same "
+                        "number of elements, got %lld and %lld",
+                        (long long)a, (long long)b);
+    return run_pair(k, e, st);
+}
+
+enum tfd_code tfd_elementwise_unary(struct tfd_kctx *k,
+                                    const struct tfd_elementwise *e,
+                                    struct tfd_status *st)
+{
+    struct tfd_row row = {.a_step = 1, .failed = e->failed};
+    const struct tfd_shape shape = k->in[0].shape;
+
+    TFD_TRY(tfd_kctx_output_reuse(k, 1, 0, e->dtype, &shape, st));
+    if (!k->out[0].buffer)
+        return TFD_OK;
+    row.a = k->in[0].buffer->data;
+    row.y = k->out[0].buffer->data;
+    run(k, e, tfd_shape_elements(&shape), &row);
+    return TFD_OK;
+}
+
+/* ---- Compute functions --------------------------------------------------- */
+
+#define COST_DEAR 5 /* a call of the mathematical library, per element */
+#define COST_VECTOR 1
+
+enum tfd_code tfd_elementwise_compute2(struct tfd_kctx *k,
+                                       struct tfd_status *st)
+{
+    struct tfd_elementwise e = {k->in[0].dtype, TFD_COST_MEMORY, NULL, NULL};
+
+    return tfd_elementwise_binary(k, &e, st);
+}
+
+enum tfd_code tfd_elementwise_compare(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_elementwise e = {TFD_BOOL, TFD_COST_MEMORY, NULL, NULL};
+
+    return tfd_elementwise_binary(k, &e, st);
+}
+
+enum tfd_code tfd_elementwise_compute1(struct tfd_kctx *k,
+                                       struct tfd_status *st)
+{
+    struct tfd_elementwise e = {k->in[0].dtype, COST_DEAR, NULL, NULL};
+
+    return tfd_elementwise_unary(k, &e, st);
+}
+
+enum tfd_code tfd_elementwise_vector1(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_elementwise e = {k->in[0].dtype, COST_VECTOR, NULL, NULL};
+
+    return tfd_elementwise_unary(k, &e, st);
+}
+
+enum tfd_code tfd_elementwise_vector2(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_elementwise e = {k->in[0].dtype, COST_VECTOR, NULL, NULL};
+
+    return tfd_elementwise_binary(k, &e, st);
+}
+
+enum tfd_code tfd_elementwise_test(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_elementwise e = {TFD_BOOL, TFD_COST_MEMORY, NULL, NULL};
+
+    return tfd_elementwise_unary(k, &e, st);
+}

@@ -1,0 +1,252 @@
+/*
+ * elementwise.h - kernels whose element i of the output depends on element i
+ * of each input, after broadcasting.
+ *
+ * A family supplies, for each element type, a loop over [begin, end) of a
+ * struct tfd_row (the kernel's `range`), normally made by one of the macros
+ * below from a function of one or two elements.  The functions here make the
+ * output, in the buffer of an input where that is free, and run the loop:
+ * directly on a few elements, on all compute threads for many, row by row when
+ * an operand is repeated.
+ *
+ * Loops must not use restrict: y may be a or b.
+ *
+ * Threads: loops run on several threads at once, on separate elements.
+ */
+#ifndef TFD_KERNELS_ELEMENTWISE_H
+#define TFD_KERNELS_ELEMENTWISE_H
+
+#include "kernels/vector/simd.h"
+
+struct tfd_row {
+    const void *a;
+    const void *b; /* NULL for functions of one element */
+    void *y;
+    int a_step, b_step; /* 0: the same element again and again */
+    int *failed;        /* set by tfd_row_fail() */
+    float alpha;        /* of LeakyRelu */
+};
+
+/* A loop met an element it cannot compute (an integer divided by zero). */
+static inline void tfd_row_fail(const struct tfd_row *r)
+{
+    __atomic_store_n(r->failed, 1, __ATOMIC_RELAXED);
+}
+
+/* Elements below which a loop is not worth splitting or timing. */
+#define TFD_ELEMENTWISE_FEW 256
+
+/* Of a loop that is as quick as its operands come and its results go: how
+ * long that takes is for the number of their bytes to say. */
+#define TFD_COST_MEMORY 0
+
+/* How to run a loop. */
+struct tfd_elementwise {
+    enum tfd_dtype dtype; /* of the output */
+    int cost;             /* nanoseconds per element; or TFD_COST_MEMORY */
+    int *failed;          /* set to 1 by a loop that failed; NULL: none can */
+    tfd_range_fn *loop;   /* NULL: the kernel's range */
+};
+
+/* Two inputs, broadcast.  INVALID_ARGUMENT "Incompatible shapes: A vs. B". */
+enum tfd_code tfd_elementwise_binary(struct tfd_kctx *k,
+                                     const struct tfd_elementwise *e,
+                                     struct tfd_status *st) TFD_MUST_USE;
+/* Two inputs with as many elements; the result has the first one's shape. */
+enum tfd_code tfd_elementwise_pair(struct tfd_kctx *k,
+                                   const struct tfd_elementwise *e,
+                                   struct tfd_status *st) TFD_MUST_USE;
+enum tfd_code tfd_elementwise_unary(struct tfd_kctx *k,
+                                    const struct tfd_elementwise *e,
+                                    struct tfd_status *st) TFD_MUST_USE;
+
+/* Runs a loop over n elements that is as quick as memory (TFD_COST_MEMORY); of
+ * this type are the inputs and outputs that it goes through, `streams` in all.
+ */
+void tfd_elementwise_streams(struct tfd_kctx *k, enum tfd_dtype dtype,
+                             int streams, int64_t n, tfd_range_fn *loop,
+                             void *row);
+
+/* Ready compute functions: result of the inputs' type, or BOOL. */
+enum tfd_code tfd_elementwise_compute2(struct tfd_kctx *k,
+                                       struct tfd_status *st);
+enum tfd_code tfd_elementwise_compare(struct tfd_kctx *k,
+                                      struct tfd_status *st);
+enum tfd_code tfd_elementwise_compute1(struct tfd_kctx *k,
+                                       struct tfd_status *st);
+/* As compute1, where the loop is vectorised: a nanosecond an element. */
+enum tfd_code tfd_elementwise_vector1(struct tfd_kctx *k,
+                                      struct tfd_status *st);
+enum tfd_code tfd_elementwise_vector2(struct tfd_kctx *k,
+                                      struct tfd_status *st);
+enum tfd_code tfd_elementwise_test(struct tfd_kctx *k, struct tfd_status *st);
+
+/* That of a function of one element whose loop is vectorised for floats, by
+ * element type. */
+#define TFD_COMPUTE1_FLOAT tfd_elementwise_vector1
+#define TFD_COMPUTE1_DOUBLE tfd_elementwise_compute1
+#define TFD_COMPUTE1_HALF tfd_elementwise_compute1
+#define TFD_COMPUTE1_BFLOAT16 tfd_elementwise_compute1
+#define TFD_COMPUTE1_COMPLEX64 tfd_elementwise_compute1
+#define TFD_COMPUTE1_COMPLEX128 tfd_elementwise_compute1
+
+/* ---- Blocks -------------------------------------------------------------- */
+
+/* Loops with much arithmetic an element are blocks of so many bytes: a
+ * processor in the midst of it does not see far enough ahead to ask for memory
+ * in time, so the block after the one that is computed is asked for before. */
+#define TFD_BLOCK_SIZE 4096
+#define TFD_LINE_SIZE 64
+
+static inline int64_t tfd_block_end(int64_t at, int64_t end, size_t size)
+{
+    const int64_t block = (int64_t)(TFD_BLOCK_SIZE / size);
+
+    return end - at < block ? end : at + block;
+}
+
+/* Asks for the block at `next`, of at most n elements. */
+static inline void tfd_block_ahead(const void *next, int64_t n, size_t size)
+{
+    const int64_t block = (int64_t)(TFD_BLOCK_SIZE / size);
+    const int64_t bytes = (n < block ? n : block) * (int64_t)size;
+
+    for (int64_t i = 0; i < bytes; i += TFD_LINE_SIZE)
+        __builtin_prefetch((const char *)next + i);
+}
+
+/* ---- Loops --------------------------------------------------------------- */
+
+#define TFD_BINARY_BODY(TA, TY, function)         \
+    {                                             \
+        const struct tfd_row *r = arg;            \
+        const TA *a = r->a, *b = r->b;            \
+        TY *y = r->y;                             \
+                                                  \
+        if (!r->b_step) {                         \
+            const TA right = *b;                  \
+                                                  \
+            for (int64_t i = begin; i < end; i++) \
+                y[i] = function(a[i], right);     \
+        } else if (!r->a_step) {                  \
+            const TA left = *a;                   \
+                                                  \
+            for (int64_t i = begin; i < end; i++) \
+                y[i] = function(left, b[i]);      \
+        } else {                                  \
+            for (int64_t i = begin; i < end; i++) \
+                y[i] = function(a[i], b[i]);      \
+        }                                         \
+    }
+
+#define TFD_UNARY_BODY(TA, TY, function)      \
+    {                                         \
+        const struct tfd_row *r = arg;        \
+        const TA *a = r->a;                   \
+        TY *y = r->y;                         \
+                                              \
+        for (int64_t i = begin; i < end; i++) \
+            y[i] = function(a[i]);            \
+    }
+
+#define TFD_BINARY_LOOP(name, TA, TY, function)             \
+    static void name(void *arg, int64_t begin, int64_t end) \
+        TFD_BINARY_BODY(TA, TY, function)
+
+#define TFD_BINARY_SIMD(name, TA, TY, function) \
+    TFD_SIMD_LOOP(name) TFD_BINARY_BODY(TA, TY, function) TFD_SIMD_CLONES(name)
+
+/* The same in blocks. */
+#define TFD_BINARY_WIDE(name, TA, TY, function)                               \
+    static inline __attribute__((always_inline)) void name##_block(           \
+        void *arg, int64_t begin, int64_t end)                                \
+        TFD_BINARY_BODY(TA, TY, function) TFD_SIMD_LOOP(name)                 \
+    {                                                                         \
+        const struct tfd_row *r = arg;                                        \
+                                                                              \
+        for (int64_t at = begin, to; at < end; at = to) {                     \
+            to = tfd_block_end(at, end, sizeof(TA));                          \
+            if (r->a_step)                                                    \
+                tfd_block_ahead((const TA *)r->a + to, end - to, sizeof(TA)); \
+            if (r->b_step)                                                    \
+                tfd_block_ahead((const TA *)r->b + to, end - to, sizeof(TA)); \
+            name##_block(arg, at, to);                                        \
+        }                                                                     \
+    }                                                                         \
+    TFD_SIMD_CLONES_WIDE(name)
+
+#define TFD_UNARY_LOOP(name, TA, TY, function)              \
+    static void name(void *arg, int64_t begin, int64_t end) \
+        TFD_UNARY_BODY(TA, TY, function)
+
+#define TFD_UNARY_SIMD(name, TA, TY, function) \
+    TFD_SIMD_LOOP(name) TFD_UNARY_BODY(TA, TY, function) TFD_SIMD_CLONES(name)
+
+#define TFD_UNARY_WIDE(name, TA, TY, function)             \
+    TFD_SIMD_LOOP(name)                                    \
+    {                                                      \
+        const struct tfd_row *r = arg;                     \
+        const TA *a = r->a;                                \
+        TY *y = r->y;                                      \
+                                                           \
+        for (int64_t at = begin, to; at < end; at = to) {  \
+            to = tfd_block_end(at, end, sizeof(TA));       \
+            tfd_block_ahead(a + to, end - to, sizeof(TA)); \
+            for (int64_t i = at; i < to; i++)              \
+                y[i] = function(a[i]);                     \
+        }                                                  \
+    }                                                      \
+    TFD_SIMD_CLONES_WIDE(name)
+
+/* A function that holds for usual arguments and is vectorised, and one for
+ * all: of blocks that have a rare argument, `any` computes every element.
+ * Where both hold, their values are the same. */
+#define TFD_UNARY_RARE(name, T, is_rare, usual, any)      \
+    static __attribute__((noinline)) void name##_any(     \
+        const T *a, T *y, int64_t begin, int64_t end)     \
+    {                                                     \
+        for (int64_t i = begin; i < end; i++)             \
+            y[i] = any(a[i]);                             \
+    }                                                     \
+    TFD_SIMD_LOOP(name)                                   \
+    {                                                     \
+        const struct tfd_row *r = arg;                    \
+        const T *a = r->a;                                \
+        T *y = r->y;                                      \
+                                                          \
+        for (int64_t at = begin, to; at < end; at = to) { \
+            int rare = 0;                                 \
+                                                          \
+            to = tfd_block_end(at, end, sizeof(T));       \
+            tfd_block_ahead(a + to, end - to, sizeof(T)); \
+            for (int64_t i = at; i < to; i++)             \
+                rare |= is_rare(a[i]);                    \
+            if (rare)                                     \
+                name##_any(a, y, at, to);                 \
+            else                                          \
+                for (int64_t i = at; i < to; i++)         \
+                    y[i] = usual(a[i]);                   \
+        }                                                 \
+    }                                                     \
+    TFD_SIMD_CLONES_WIDE(name)
+
+/* name, C type, unsigned type to compute in without overflow being undefined;
+ * narrow types would be promoted to int, whose product can overflow. */
+#define TFD_WRAPPING_DTYPES(X)    \
+    X(INT8, int8_t, uint32_t)     \
+    X(INT16, int16_t, uint32_t)   \
+    X(INT32, int32_t, uint32_t)   \
+    X(INT64, int64_t, uint64_t)   \
+    X(UINT8, uint8_t, uint32_t)   \
+    X(UINT16, uint16_t, uint32_t) \
+    X(UINT32, uint32_t, uint32_t) \
+    X(UINT64, uint64_t, uint64_t)
+
+/* name, C type, to float, from float. */
+#define TFD_ROUND_HALF(v) tfd_half_round(v)
+#define TFD_ROUND_BFLOAT16(v) tfd_bfloat16_round(v)
+#define TFD_NARROW_DTYPES(X)                                  \
+    X(HALF, tfd_half, tfd_half_to_float, tfd_half_from_float) \
+    X(BFLOAT16, tfd_bfloat16, tfd_bfloat16_to_float, tfd_bfloat16_from_float)
+
+#endif

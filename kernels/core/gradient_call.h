@@ -1,0 +1,18 @@
+/*
+ * gradient_call.h - gradients of calls of functions, which have no gradient
+ * function of their own.
+ *
+ * Threads: one, the graph's.
+ */
+#ifndef TFD_KERNELS_GRADIENT_CALL_H
+#define TFD_KERNELS_GRADIENT_CALL_H
+
+#include "kernels/core/kernel.h"
+
+/* A function by its name as op type, or a PartitionedCall. */
+bool tfd_gradient_is_call(const struct tfd_node *n);
+/* A tfd_grad_fn for these. */
+enum tfd_code tfd_gradient_of_call(struct tfd_grad *g,
+                                   struct tfd_status *st) TFD_MUST_USE;
+
+#endif

@@ -1,0 +1,59 @@
+/*
+ * owner.h - nodes that make a resource and hand it out: queues, accumulators.
+ *
+ * Such a node has attributes `container` and `shared_name`.  With a shared name
+ * the resource is everybody's who uses the name, and outlives the session;
+ * without one it is called _N_NODE and goes with the kernel.
+ *
+ * It is handed out as a resource handle, or in the older operations as a
+ * reference to a string vector [container, name].  Whoever uses it finds it by
+ * tfd_owner_find() in either case.
+ *
+ * The kernel's state begins with a struct tfd_owner and the kernel is shared
+ * (TFD_KERNEL_SHARED).
+ *
+ * Threads: any.
+ */
+#ifndef TFD_KERNELS_OWNER_H
+#define TFD_KERNELS_OWNER_H
+
+#include "common/lock.h"
+#include "kernels/state/variable.h"
+
+struct tfd_owner {
+    struct tfd_rt *rt;
+    const struct tfd_resource_type *type;
+    struct tfd_str container, name;
+    char *own_name; /* of a resource without shared name; NULL else */
+    struct tfd_lock lock;
+    struct tfd_resource *resource; /* guarded, as the next two */
+    struct tfd_handle *handle;
+    struct tfd_variable *reference;
+};
+
+enum tfd_code tfd_owner_prepare(struct tfd_owner *o,
+                                const struct tfd_prepare *p,
+                                const struct tfd_resource_type *type,
+                                struct tfd_status *st) TFD_MUST_USE;
+void tfd_owner_release(struct tfd_owner *o);
+
+/* Whether a resource that was there already is the one the node asks for. */
+typedef enum tfd_code tfd_owner_match_fn(const struct tfd_kctx *k, void *arg,
+                                         struct tfd_resource *r,
+                                         struct tfd_status *st);
+/* Output 0 of the node: the resource, made when there is none yet. */
+enum tfd_code tfd_owner_output(struct tfd_kctx *k, struct tfd_owner *o,
+                               tfd_resource_make_fn *make,
+                               tfd_owner_match_fn *match, void *arg,
+                               struct tfd_status *st) TFD_MUST_USE;
+
+/* The resource that input 0 names, by handle or by reference; counted. */
+enum tfd_code tfd_owner_find(struct tfd_kctx *k,
+                             const struct tfd_resource_type *type,
+                             struct tfd_resource **out,
+                             struct tfd_status *st) TFD_MUST_USE;
+
+/* The shape of a reference: a vector of two strings. */
+enum tfd_code tfd_owner_shape(struct tfd_shape_ctx *s, struct tfd_status *st);
+
+#endif

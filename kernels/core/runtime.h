@@ -1,0 +1,129 @@
+/*
+ * runtime.h - what a kernel may ask of the worker it runs in: resources, files,
+ * cancellation, the rendezvous.  daemon/worker implements it; a unit test
+ * defines what it needs.
+ *
+ * struct tfd_rt is one device of one task as one session sees it (sessions
+ * share containers unless they are isolated).  struct tfd_step is one step.
+ *
+ * Threads: any.
+ */
+#ifndef TFD_KERNELS_RUNTIME_H
+#define TFD_KERNELS_RUNTIME_H
+
+#include "kernels/core/kernel.h"
+
+struct tfd_file_access;
+struct tfd_pool;
+
+/* ---- Resources ----------------------------------------------------------- */
+
+struct tfd_resource;
+
+struct tfd_resource_type {
+    const char *name; /* "N10tensorflow3VarE": as TensorFlow names it */
+    const char *what; /* for messages: "variable" */
+    void (*free)(struct tfd_resource *r);
+};
+
+/* First member of every resource.  Counted; `removed` is set when its
+ * container let go of it, so that cached pointers are looked up again. */
+struct tfd_resource {
+    int refs;    /* atomic */
+    int removed; /* atomic */
+    const struct tfd_resource_type *type;
+};
+
+void tfd_resource_init(struct tfd_resource *r,
+                       const struct tfd_resource_type *type);
+struct tfd_resource *tfd_resource_ref(struct tfd_resource *r);
+void tfd_resource_unref(struct tfd_resource *r);
+
+/* container "" is the task's default.  NOT_FOUND with TensorFlow's texts
+ * ("Container C does not exist. (Could not find resource: C/N)"),
+ * INVALID_ARGUMENT for another type.  *out is counted. */
+enum tfd_code tfd_rt_find(struct tfd_rt *rt, struct tfd_str container,
+                          struct tfd_str name,
+                          const struct tfd_resource_type *type,
+                          struct tfd_resource **out,
+                          struct tfd_status *st) TFD_MUST_USE;
+typedef enum tfd_code tfd_resource_make_fn(void *arg, struct tfd_resource **out,
+                                           struct tfd_status *st);
+enum tfd_code tfd_rt_find_or_make(struct tfd_rt *rt, struct tfd_str container,
+                                  struct tfd_str name,
+                                  const struct tfd_resource_type *type,
+                                  tfd_resource_make_fn *make, void *arg,
+                                  struct tfd_resource **out,
+                                  struct tfd_status *st) TFD_MUST_USE;
+enum tfd_code tfd_rt_destroy(struct tfd_rt *rt, struct tfd_str container,
+                             struct tfd_str name, bool ignore_missing,
+                             struct tfd_status *st) TFD_MUST_USE;
+
+/* 0, 1, ...: a number that these containers have not given out before, for the
+ * name of a resource that belongs to one kernel. */
+uint64_t tfd_rt_unique(struct tfd_rt *rt);
+
+const char *tfd_rt_device(const struct tfd_rt *rt);    /* full name */
+const char *tfd_rt_container(const struct tfd_rt *rt); /* the default's name */
+/* Files within --file_root (kernels/io/file.h). */
+struct tfd_file_access *tfd_rt_files(struct tfd_rt *rt);
+struct tfd_pool *tfd_rt_pool(struct tfd_rt *rt);
+
+/* ---- Handles: elements of RESOURCE tensors ------------------------------- */
+
+struct tfd_handle {
+    int refs;                                          /* atomic */
+    struct tfd_str device, container, name, type_name; /* owned */
+    uint64_t hash_code;
+    enum tfd_dtype dtype; /* of a variable; INVALID when not known */
+    struct tfd_shape shape;
+    struct tfd_resource *cached; /* atomic; counted; may be NULL */
+};
+
+struct tfd_handle *tfd_handle_new(struct tfd_str device,
+                                  struct tfd_str container, struct tfd_str name,
+                                  struct tfd_str type_name, uint64_t hash_code,
+                                  struct tfd_status *st);
+struct tfd_handle *tfd_handle_ref(struct tfd_handle *h);
+void tfd_handle_unref(struct tfd_handle *h);
+void tfd_handle_encode(struct tfd_bytes *b, void *handle);
+enum tfd_code tfd_handle_decode(struct tfd_str proto, void **handle,
+                                struct tfd_status *st) TFD_MUST_USE;
+
+/* The resource behind input `in` (a scalar RESOURCE): by the cached pointer
+ * where it is still good, else by name.  INVALID_ARGUMENT "Trying to access
+ * resource N located in device D from device E" for another device's.  *out is
+ * counted. */
+enum tfd_code tfd_kctx_resource(struct tfd_kctx *k, int in,
+                                const struct tfd_resource_type *type,
+                                struct tfd_resource **out,
+                                struct tfd_status *st) TFD_MUST_USE;
+
+/* ---- The step ------------------------------------------------------------ */
+
+int64_t tfd_step_id(const struct tfd_step *s);
+
+/* Called once from any thread when the step is cancelled or has failed. */
+struct tfd_cancel {
+    void (*fn)(struct tfd_cancel *c);
+    struct tfd_cancel *next, *previous; /* the step's */
+    bool linked;
+};
+/* False when the step is cancelled already (fn will not be called). */
+bool tfd_step_on_cancel(struct tfd_step *s, struct tfd_cancel *c);
+/* After this returns fn is not running and will not run.  False when it ran. */
+bool tfd_step_off_cancel(struct tfd_step *s, struct tfd_cancel *c);
+
+/* ---- Rendezvous: Send and Recv nodes ------------------------------------- */
+
+/* Makes the channel of a Send or Recv node from its attributes, at prepare();
+ * a number that is good for every step of the graph. */
+enum tfd_code tfd_rt_channel(const struct tfd_prepare *p, bool sends,
+                             int *channel, struct tfd_status *st) TFD_MUST_USE;
+/* Hands the value (or deadness) of input 0 to the step's rendezvous. */
+enum tfd_code tfd_kctx_send(struct tfd_kctx *k, int channel,
+                            struct tfd_status *st) TFD_MUST_USE;
+/* Starts waiting; ends with tfd_kctx_finish(). */
+void tfd_kctx_recv(struct tfd_kctx *k, int channel);
+
+#endif

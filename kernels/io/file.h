@@ -1,0 +1,82 @@
+/*
+ * file.h - the one way by which operations of graphs reach files.
+ *
+ * A table of functions, so that the real files (kernels/io/file_roots.h) can be
+ * bounded, a test can make the n-th write fail, and a simulation can keep files
+ * in memory.
+ *
+ * Errors carry the code TensorFlow has for the errno and its text, "NAME; No
+ * such file or directory".  Those of an open file leave the name to the caller,
+ * who knows it.
+ *
+ * Threads: any; an open file belongs to one at a time, except that read_at()
+ * may be called by several.
+ */
+#ifndef TFD_KERNELS_FILE_H
+#define TFD_KERNELS_FILE_H
+
+#include "common/str.h"
+
+struct tfd_file {
+    int fd;        /* or whatever the access makes of it; negative: not open */
+    uint64_t size; /* when it was opened for reading */
+};
+
+#define TFD_FILE_INIT \
+    {                 \
+        -1, 0         \
+    }
+
+struct tfd_file_access {
+    enum tfd_code (*open_read)(struct tfd_file_access *a, struct tfd_str name,
+                               struct tfd_file *out, struct tfd_status *st);
+    /* Creates; ALREADY_EXISTS when there is something of that name. */
+    enum tfd_code (*open_new)(struct tfd_file_access *a, struct tfd_str name,
+                              struct tfd_file *out, struct tfd_status *st);
+    /* OUT_OF_RANGE when the file ends before size bytes. */
+    enum tfd_code (*read_at)(struct tfd_file_access *a, struct tfd_file *f,
+                             uint64_t offset, void *data, size_t size,
+                             struct tfd_status *st);
+    /* Appends all of it. */
+    enum tfd_code (*write)(struct tfd_file_access *a, struct tfd_file *f,
+                           const void *data, size_t size,
+                           struct tfd_status *st);
+    enum tfd_code (*sync)(struct tfd_file_access *a, struct tfd_file *f,
+                          struct tfd_status *st);
+    void (*close)(struct tfd_file_access *a, struct tfd_file *f);
+    /* Replaces `to`. */
+    enum tfd_code (*rename)(struct tfd_file_access *a, struct tfd_str from,
+                            struct tfd_str to, struct tfd_status *st);
+    enum tfd_code (*remove)(struct tfd_file_access *a, struct tfd_str name,
+                            struct tfd_status *st);
+    /* One level; ALREADY_EXISTS when it is there. */
+    enum tfd_code (*make_dir)(struct tfd_file_access *a, struct tfd_str name,
+                              struct tfd_status *st);
+    enum tfd_code (*remove_dir)(struct tfd_file_access *a, struct tfd_str name,
+                                struct tfd_status *st);
+    /* Makes what happened to the entry `name` of its directory durable. */
+    enum tfd_code (*sync_dir)(struct tfd_file_access *a, struct tfd_str name,
+                              struct tfd_status *st);
+};
+
+/* The path of a name, without "SCHEME://HOST" in front; "/" where nothing but
+ * that is there.  *scheme is empty for a plain name; the host says nothing, as
+ * in TensorFlow. */
+struct tfd_str tfd_file_path(struct tfd_str name, struct tfd_str *scheme);
+
+/* What is before the last '/': "" for a bare name, "/" for one in it.  A scheme
+ * and a host stay in front. */
+struct tfd_str tfd_file_dirname(struct tfd_str name);
+
+/* Whether opening `name`, which gave rc, failed since there is no such file: it
+ * is not there, or what should be its directory is a file. */
+bool tfd_file_is_missing(struct tfd_file_access *a, struct tfd_str name,
+                         enum tfd_code rc);
+
+/* The whole file appended to out.  RESOURCE_EXHAUSTED, before anything is
+ * read, when it does not fit. */
+enum tfd_code tfd_file_read_all(struct tfd_file_access *a, struct tfd_str name,
+                                struct tfd_bytes *out,
+                                struct tfd_status *st) TFD_MUST_USE;
+
+#endif

@@ -1,0 +1,47 @@
+/*
+ * file_draft.h - a file that appears whole or not at all.
+ *
+ * It is written under a temporary name in the same directory, made durable, and
+ * then takes over its name in one step:
+ *
+ *     TFD_TRY(tfd_file_draft_open(&d, a, name, st));
+ *     rc = tfd_file_draft_write(&d, data, size, st);     as often as needed
+ *     rc = rc ? rc : tfd_file_draft_seal(&d, st);        on disk, still hidden
+ *     rc = rc ? rc : tfd_file_draft_publish(&d, st);     the name is taken over
+ *     tfd_file_draft_deinit(&d);             removes one that is not published
+ *
+ * After a failed write or seal nothing but deinit may follow: a disk that
+ * failed once to store a page says so once.
+ *
+ * Threads: one at a time.
+ */
+#ifndef TFD_KERNELS_FILE_DRAFT_H
+#define TFD_KERNELS_FILE_DRAFT_H
+
+#include "kernels/io/file.h"
+
+/* Longer names the system refuses anyway. */
+#define TFD_FILE_DRAFT_NAME_MAX 8192
+
+struct tfd_file_draft {
+    struct tfd_file_access *access;
+    struct tfd_file file;
+    struct tfd_bytes name;
+    struct tfd_bytes temporary; /* name and ".tempstate" and a random number */
+    bool exists;                /* under its temporary name */
+};
+
+enum tfd_code tfd_file_draft_open(struct tfd_file_draft *d,
+                                  struct tfd_file_access *a,
+                                  struct tfd_str name,
+                                  struct tfd_status *st) TFD_MUST_USE;
+enum tfd_code tfd_file_draft_write(struct tfd_file_draft *d, const void *data,
+                                   size_t size,
+                                   struct tfd_status *st) TFD_MUST_USE;
+enum tfd_code tfd_file_draft_seal(struct tfd_file_draft *d,
+                                  struct tfd_status *st) TFD_MUST_USE;
+enum tfd_code tfd_file_draft_publish(struct tfd_file_draft *d,
+                                     struct tfd_status *st) TFD_MUST_USE;
+void tfd_file_draft_deinit(struct tfd_file_draft *d);
+
+#endif

@@ -1,0 +1,96 @@
+/*
+ * file_waits.c - see file_waits.h.
+ */
+#include "kernels/io/file_waits.h"
+
+#include "kernels/io/file_roots.h"
+
+static int under_way;
+
+static void begin(void)
+{
+    __atomic_fetch_add(&under_way, 1, __ATOMIC_RELAXED);
+}
+
+static void end(void)
+{
+    __atomic_fetch_sub(&under_way, 1, __ATOMIC_RELAXED);
+}
+
+int tfd_file_waits(void)
+{
+    return __atomic_load_n(&under_way, __ATOMIC_RELAXED);
+}
+
+/* One function of the table. */
+#define COUNTED(name, parameters, arguments)       \
+    static enum tfd_code counted_##name parameters \
+    {                                              \
+        enum tfd_code rc;                          \
+                                                   \
+        begin();                                   \
+        rc = tfd_file_roots_access.name arguments; \
+        end();                                     \
+        return rc;                                 \
+    }
+
+COUNTED(open_read,
+        (struct tfd_file_access * a, struct tfd_str name, struct tfd_file *out,
+         struct tfd_status *st),
+        (a, name, out, st))
+COUNTED(open_new,
+        (struct tfd_file_access * a, struct tfd_str name, struct tfd_file *out,
+         struct tfd_status *st),
+        (a, name, out, st))
+COUNTED(read_at,
+        (struct tfd_file_access * a, struct tfd_file *f, uint64_t offset,
+         void *data, size_t size, struct tfd_status *st),
+        (a, f, offset, data, size, st))
+COUNTED(write,
+        (struct tfd_file_access * a, struct tfd_file *f, const void *data,
+         size_t size, struct tfd_status *st),
+        (a, f, data, size, st))
+COUNTED(sync,
+        (struct tfd_file_access * a, struct tfd_file *f, struct tfd_status *st),
+        (a, f, st))
+COUNTED(rename,
+        (struct tfd_file_access * a, struct tfd_str from, struct tfd_str to,
+         struct tfd_status *st),
+        (a, from, to, st))
+COUNTED(remove,
+        (struct tfd_file_access * a, struct tfd_str name,
+         struct tfd_status *st),
+        (a, name, st))
+COUNTED(make_dir,
+        (struct tfd_file_access * a, struct tfd_str name,
+         struct tfd_status *st),
+        (a, name, st))
+COUNTED(remove_dir,
+        (struct tfd_file_access * a, struct tfd_str name,
+         struct tfd_status *st),
+        (a, name, st))
+COUNTED(sync_dir,
+        (struct tfd_file_access * a, struct tfd_str name,
+         struct tfd_status *st),
+        (a, name, st))
+
+static void counted_close(struct tfd_file_access *a, struct tfd_file *f)
+{
+    begin();
+    tfd_file_roots_access.close(a, f);
+    end();
+}
+
+const struct tfd_file_access tfd_file_waits_access = {
+    .open_read = counted_open_read,
+    .open_new = counted_open_new,
+    .read_at = counted_read_at,
+    .write = counted_write,
+    .sync = counted_sync,
+    .close = counted_close,
+    .rename = counted_rename,
+    .remove = counted_remove,
+    .make_dir = counted_make_dir,
+    .remove_dir = counted_remove_dir,
+    .sync_dir = counted_sync_dir,
+};

@@ -1,0 +1,383 @@
+/*
+ * box.c - see box.h.
+ *
+ * A plan is a nest of two dimensions, the rows and the elements of a row, that
+ * a loop of box_loops.c copies, and counters around it: of the other
+ * dimensions, and of the pieces into which those two are cut, so that a nest
+ * fits the first cache and a long row can be shared among threads.
+ */
+#include "kernels/layout/box.h"
+
+#include "common/halt.h"
+#include "kernels/layout/box_loops.h"
+
+#include <assert.h>
+
+#define NEST_SIZE 16384      /* bytes of a nest's rows, if they are many */
+#define PIECE_SIZE (1 << 16) /* bytes of a piece of a row */
+#define LINE_SIZE 64
+#define FAR_SIZE (4 << 20) /* bytes of a box that no near cache holds */
+
+/* In bytes that could be moved meanwhile. */
+#define RUN_COST 64
+#define ITEM_COST 16
+
+struct counter {
+    int64_t end, to, from;
+    int64_t *cut; /* NULL, or the nest's number of which this counts pieces */
+    int64_t whole, piece;
+};
+
+struct plan {
+    struct tfd_box box;
+    struct tfd_box_nest nest;
+    tfd_box_loop *loop;
+    char *to;
+    const char *from;
+    int counters;
+    struct counter counter[TFD_BOX_RANK_MAX + 2];
+    int64_t units; /* nests, in all */
+    int row;       /* which dimension the rows are; -1: there is one row */
+    bool turns;
+};
+
+/* ---- Boxes --------------------------------------------------------------- */
+
+void tfd_box_init(struct tfd_box *b, size_t size)
+{
+    b->rank = 0;
+    b->size = (int64_t)size;
+}
+
+void tfd_box_add(struct tfd_box *b, int64_t dim, int64_t to, int64_t from)
+{
+    int last = b->rank - 1;
+
+    if (dim == 1)
+        return;
+    if (last >= 0 && b->to[last] == to * dim && b->from[last] == from * dim) {
+        b->dim[last] *= dim;
+        b->to[last] = to;
+        b->from[last] = from;
+        return;
+    }
+    assert(b->rank < TFD_BOX_RANK_MAX);
+    b->dim[b->rank] = dim;
+    b->to[b->rank] = to;
+    b->from[b->rank++] = from;
+}
+
+/* A short run as one element, where there are such. */
+static void widen(struct tfd_box *b)
+{
+    int last = b->rank - 1;
+
+    if (last < 1 || b->to[last] != b->size || b->from[last] != b->size)
+        return;
+    for (int64_t size = 2; size <= 16; size *= 2)
+        if (b->dim[last] * b->size == size) {
+            b->size = size;
+            b->rank--;
+            return;
+        }
+}
+
+static void swap(struct tfd_box *b, int i, int j)
+{
+    const int64_t dim = b->dim[i], to = b->to[i], from = b->from[i];
+
+    b->dim[i] = b->dim[j];
+    b->to[i] = b->to[j];
+    b->from[i] = b->from[j];
+    b->dim[j] = dim;
+    b->to[j] = to;
+    b->from[j] = from;
+}
+
+/* What is written one after the other comes last. */
+static void order(struct tfd_box *b)
+{
+    int last = b->rank - 1;
+
+    for (int d = 0; d < last && b->to[last] != b->size; d++)
+        if (b->to[d] == b->size)
+            swap(b, d, last);
+}
+
+/* ---- Plans --------------------------------------------------------------- */
+
+static int64_t bytes_of(const struct tfd_box *b)
+{
+    int64_t bytes = b->size;
+
+    for (int d = 0; d < b->rank; d++)
+        bytes *= b->dim[d];
+    return bytes;
+}
+
+/* Whether it is worth turning squares of this dimension and the last.  Of two
+ * elements of 8 bytes a vector is soon made, so where few of them are in a row
+ * that is the loop's own, elements go one by one; but not what comes from
+ * afar, as blocks are asked for ahead. */
+static bool makes_squares(const struct tfd_box *b, int d)
+{
+    const int last = b->rank - 1;
+    int64_t least = tfd_box_turn_least(b->size);
+
+    if (b->size == 8 && d == last - 1 && bytes_of(b) < FAR_SIZE)
+        least = 8;
+    return b->dim[d] >= least && b->dim[last] >= least;
+}
+
+/* The dimension along which elements to be read lie one after the other, if
+ * it is not the last, and both make squares. */
+static int turned_with(const struct tfd_box *b)
+{
+    const int last = b->rank - 1;
+
+    if (b->to[last] != b->size || b->from[last] == b->size ||
+        b->from[last] == 0)
+        return -1;
+    for (int d = 0; d < last; d++)
+        if (b->from[d] == b->size && makes_squares(b, d))
+            return d;
+    return -1;
+}
+
+/* The last but one, or, where that is short, one around it of which some fit
+ * a nest with all that is inside. */
+static int choose_rows(const struct tfd_box *b)
+{
+    int row = b->rank - 2;
+    int64_t inside = b->size;
+
+    for (int d = row < 0 ? 0 : row; d < b->rank; d++)
+        inside *= b->dim[d];
+    for (int d = row - 1; d >= 0 && b->dim[row] < 16; d--) {
+        if (inside > NEST_SIZE / 16)
+            break;
+        if (b->dim[d] > b->dim[row])
+            row = d;
+        inside *= b->dim[d];
+    }
+    return row;
+}
+
+static void count(struct plan *p, struct counter c)
+{
+    p->counter[p->counters++] = c;
+    p->units *= c.end;
+}
+
+/* Counts pieces of the nest's *cut, which is `whole`. */
+static void count_pieces(struct plan *p, int64_t *cut, int64_t piece,
+                         int64_t to, int64_t from)
+{
+    const int64_t whole = *cut;
+
+    if (whole <= piece)
+        return;
+    count(p, (struct counter){(whole - 1) / piece + 1, to * piece, from * piece,
+                              cut, whole, piece});
+}
+
+/* Elements of which a few rows are read by turns, as the channels of images
+ * are: all of the rows are in a nest, and the columns are cut. */
+static bool few_rows(const struct plan *p)
+{
+    const struct tfd_box *b = &p->box;
+
+    return !p->turns && p->row == b->rank - 2 && p->row >= 0 &&
+           b->dim[p->row] <= 16 && b->from[p->row + 1] != b->size;
+}
+
+static void count_rows(struct plan *p)
+{
+    const struct tfd_box *b = &p->box;
+    int64_t inside = b->size, piece;
+
+    if (p->row < 0 || few_rows(p))
+        return;
+    for (int d = p->row + 1; d < b->rank; d++)
+        inside *= b->dim[d] < NEST_SIZE ? b->dim[d] : NEST_SIZE;
+    piece = inside < NEST_SIZE ? NEST_SIZE / inside : 1;
+    if (p->turns)
+        piece = tfd_box_turn_edge(b->size);
+    count_pieces(p, &p->nest.rows, piece, b->to[p->row], b->from[p->row]);
+}
+
+static void count_columns(struct plan *p)
+{
+    const int last = p->box.rank - 1;
+    int64_t piece = PIECE_SIZE / p->box.size;
+
+    if (p->turns)
+        piece = tfd_box_turn_edge(p->box.size);
+    else if (few_rows(p))
+        piece = NEST_SIZE / p->box.size / p->nest.rows;
+    count_pieces(p, &p->nest.count, piece, p->box.to[last], p->box.from[last]);
+}
+
+/* Counters from the outermost.  A turned block whose columns are shorter than
+ * a line of the cache is followed by the one that has the line's rest. */
+static void make_counters(struct plan *p)
+{
+    const struct tfd_box *b = &p->box;
+    const bool narrow = p->turns && b->dim[p->row] * b->size < LINE_SIZE;
+
+    p->counters = 0;
+    p->units = 1;
+    if (narrow)
+        count_columns(p);
+    for (int d = 0; d < b->rank - 1; d++) {
+        if (d != p->row)
+            count(p, (struct counter){b->dim[d], b->to[d], b->from[d], NULL, 0,
+                                      0});
+        else if (!p->turns)
+            count_rows(p);
+    }
+    if (!narrow)
+        count_columns(p);
+    if (p->turns)
+        count_rows(p);
+}
+
+static void make_plan(struct plan *p, const struct tfd_box *box, void *to,
+                      const void *from)
+{
+    struct tfd_box *b = &p->box;
+    int last;
+
+    *b = *box;
+    p->to = to;
+    p->from = from;
+    widen(b);
+    if (b->rank == 0)
+        *b = (struct tfd_box){1, b->size, {1}, {b->size}, {b->size}};
+    order(b);
+    last = b->rank - 1;
+    p->row = turned_with(b);
+    p->turns = p->row >= 0;
+    if (!p->turns)
+        p->row = choose_rows(b);
+    p->nest = (struct tfd_box_nest){.rows = 1,
+                                    .count = b->dim[last],
+                                    .to = b->to[last],
+                                    .from = b->from[last]};
+    if (p->row >= 0) {
+        p->nest.rows = b->dim[p->row];
+        p->nest.row_to = b->to[p->row];
+        p->nest.row_from = b->from[p->row];
+    }
+    p->loop = p->turns ? tfd_box_turn_of(b->size)
+                       : tfd_box_loop_of(&p->nest, b->size);
+    make_counters(p);
+    if (p->turns && p->counters > 0) {
+        p->nest.far = bytes_of(b) >= FAR_SIZE;
+        p->nest.next_to = p->counter[p->counters - 1].to;
+        p->nest.next_from = p->counter[p->counters - 1].from;
+    }
+}
+
+/* ---- Running them -------------------------------------------------------- */
+
+struct place {
+    int64_t at[TFD_BOX_RANK_MAX + 2];
+    int64_t to, from;
+};
+
+static void seek(const struct plan *p, int64_t unit, struct place *place)
+{
+    place->to = place->from = 0;
+    for (int i = p->counters - 1; i >= 0; i--) {
+        const struct counter *c = &p->counter[i];
+
+        place->at[i] = unit % c->end;
+        unit /= c->end;
+        place->to += place->at[i] * c->to;
+        place->from += place->at[i] * c->from;
+    }
+}
+
+static void step(const struct plan *p, struct place *place)
+{
+    for (int i = p->counters - 1; i >= 0; i--) {
+        const struct counter *c = &p->counter[i];
+
+        place->to += c->to;
+        place->from += c->from;
+        if (++place->at[i] < c->end)
+            return;
+        place->to -= c->end * c->to;
+        place->from -= c->end * c->from;
+        place->at[i] = 0;
+    }
+}
+
+/* What n has of the rows and columns of which pieces are counted.  Nothing is
+ * written where it stays: whoever reads a nest at once by longer loads than it
+ * was written by waits for all that the nest before it has stored. */
+static void cut_nest(const struct plan *p, const struct place *place,
+                     struct tfd_box_nest *n)
+{
+    int64_t rows = n->rows, count = n->count;
+
+    for (int i = 0; i < p->counters; i++) {
+        const struct counter *c = &p->counter[i];
+        const int64_t left = c->whole - place->at[i] * c->piece;
+
+        if (c->cut == &p->nest.rows)
+            rows = left < c->piece ? left : c->piece;
+        else if (c->cut)
+            count = left < c->piece ? left : c->piece;
+    }
+    if (rows != n->rows || count != n->count) {
+        n->rows = rows;
+        n->count = count;
+    }
+}
+
+static void copy_units(void *arg, int64_t begin, int64_t end)
+{
+    const struct plan *p = arg;
+    struct tfd_box_nest n = p->nest;
+    struct place place;
+
+    seek(p, begin, &place);
+    for (int64_t i = begin; i < end && !tfd_halted(); i++) {
+        cut_nest(p, &place, &n);
+        p->loop(&n, p->to + place.to, p->from + place.from);
+        step(p, &place);
+    }
+    if (p->nest.far)
+        tfd_box_turn_end();
+}
+
+/* In bytes: what is moved, and what beginning a run costs, or an element. */
+static int64_t cost_of(const struct plan *p, int64_t bytes)
+{
+    const struct tfd_box *b = &p->box;
+    const int last = b->rank - 1;
+    const bool runs = b->to[last] == b->size &&
+                      (b->from[last] == b->size || b->from[last] == 0);
+
+    if (runs)
+        return 2 * bytes + bytes / (p->nest.count * b->size) * RUN_COST;
+    return 2 * bytes + bytes / b->size * ITEM_COST;
+}
+
+void tfd_box_copy(struct tfd_kctx *k, const struct tfd_box *b, void *to,
+                  const void *from)
+{
+    const int64_t bytes = bytes_of(b);
+    struct plan p;
+
+    if (bytes == 0)
+        return;
+    make_plan(&p, b, to, from);
+    if (k)
+        tfd_kctx_parallel_bytes(k, p.units, (int)(cost_of(&p, bytes) / p.units),
+                                copy_units, &p);
+    else
+        copy_units(&p, 0, p.units);
+}

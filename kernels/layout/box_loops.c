@@ -1,0 +1,289 @@
+/*
+ * box_loops.c - see box_loops.h.
+ *
+ * Elements are of types that may lie at any address, so that a run of two
+ * floats is one element of eight bytes wherever it begins.
+ */
+#include "kernels/layout/box_loops.h"
+
+#include "kernels/layout/box_items.h"
+#include "kernels/layout/box_runs.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+/* ---- Elements ------------------------------------------------------------ */
+
+/* The longer dimension is the inner loop; both fit a cache. */
+#define ITEM_LOOP(size)                                                 \
+    static void strided##size(const struct tfd_box_nest *n, char *to,   \
+                              const char *from)                         \
+    {                                                                   \
+        const int rows_inside = n->rows > n->count;                     \
+        const int64_t outer = rows_inside ? n->count : n->rows;         \
+        const int64_t inner = rows_inside ? n->rows : n->count;         \
+        const int64_t outer_to = rows_inside ? n->to : n->row_to;       \
+        const int64_t outer_from = rows_inside ? n->from : n->row_from; \
+        const int64_t to_step = rows_inside ? n->row_to : n->to;        \
+        const int64_t from_step = rows_inside ? n->row_from : n->from;  \
+                                                                        \
+        for (int64_t o = 0; o < outer; o++) {                           \
+            char *y = to + o * outer_to;                                \
+            const char *x = from + o * outer_from;                      \
+                                                                        \
+            for (int64_t i = 0; i < inner; i++)                         \
+                *(item##size *)(y + i * to_step) =                      \
+                    *(const item##size *)(x + i * from_step);           \
+        }                                                               \
+    }
+
+/* A row at a time, with what x_at says in place of each. */
+#define ROW_LOOP(name, size, x_type, x_begin, x_at)                      \
+    static void name##size(const struct tfd_box_nest *n, char *to,       \
+                           const char *from)                             \
+    {                                                                    \
+        const int64_t rows = n->rows, count = n->count;                  \
+        const int64_t row_to = n->row_to, row_from = n->row_from;        \
+                                                                         \
+        for (int64_t o = 0; o < rows; o++) {                             \
+            item##size *y = (item##size *)(to + o * row_to);             \
+            x_type x = x_begin(const item##size *)(from + o * row_from); \
+                                                                         \
+            for (int64_t i = 0; i < count; i++)                          \
+                y[i] = x_at;                                             \
+        }                                                                \
+    }
+
+#define ROW_LOOPS(size)                                    \
+    ITEM_LOOP(size)                                        \
+    ROW_LOOP(second, size, const item##size *, , x[2 * i]) \
+    ROW_LOOP(back, size, const item##size *, , x[-i])
+
+ROW_LOOPS(1)
+ROW_LOOPS(2)
+ROW_LOOPS(4)
+ROW_LOOPS(8)
+ROW_LOOPS(16)
+
+/* ---- Runs ---------------------------------------------------------------- */
+
+#define RUN(size)                                                    \
+    static void run_of##size(const struct tfd_box_nest *n, char *to, \
+                             const char *from)                       \
+    {                                                                \
+        tfd_box_run(n, size, to, from);                              \
+    }
+
+RUN(1)
+RUN(2)
+RUN(4)
+RUN(8)
+RUN(16)
+
+/* ---- Transposes ---------------------------------------------------------- */
+
+/* Turns N by N elements, a vector a row, N being 16 bytes of them: each round
+ * shuffles the rows and the elements in them like two halves of a pack of
+ * cards, and after log2(N) rounds they have changed places. */
+#define TURN_SQUARE(size, N)                                              \
+    static inline __attribute__((always_inline)) void square##size(       \
+        char *to, int64_t to_row, const char *from, int64_t from_row)     \
+    {                                                                     \
+        vector##size a[N], b[N];                                          \
+                                                                          \
+        for (int i = 0; i < N; i++)                                       \
+            a[i] = OF(vector##size, from, i * from_row);                  \
+        for (int round = 1; round < N; round *= 2) {                      \
+            for (int i = 0; i < N / 2; i++) {                             \
+                b[2 * i] =                                                \
+                    PICK(vector##size, a[i], a[i + N / 2], FIRST##size);  \
+                b[2 * i + 1] =                                            \
+                    PICK(vector##size, a[i], a[i + N / 2], SECOND##size); \
+            }                                                             \
+            for (int i = 0; i < N; i++)                                   \
+                a[i] = b[i];                                              \
+        }                                                                 \
+        for (int i = 0; i < N; i++)                                       \
+            AT(vector##size, to, i *to_row) = a[i];                       \
+    }
+
+TURN_SQUARE(1, 16)
+TURN_SQUARE(2, 8)
+TURN_SQUARE(4, 4)
+TURN_SQUARE(8, 2)
+
+static inline void square16(char *to, int64_t to_row, const char *from,
+                            int64_t from_row)
+{
+    (void)to_row;
+    (void)from_row;
+    AT(item16, to, 0) = OF(item16, from, 0);
+}
+
+/*
+ * A block is turned into a place of its own, whose rows then go out whole: the
+ * rows of large matrices often lie by a power of two, where the first cache
+ * has no room for one line of each.
+ *
+ * Where all is far larger than the caches, every row of a block is on a page of
+ * its own, which no processor foresees: the next block is asked for while this
+ * one is turned, and whole lines go to memory past the caches.
+ */
+#define BLOCK_SIZE 16384
+#define LINE_SIZE 64
+
+/* From an aligned block of whole lines to aligned rows. */
+static void put_lines(const struct tfd_box_nest *n, int64_t bytes, char *to,
+                      const char *block, int64_t pitch)
+{
+#if defined(__SSE2__)
+    for (int64_t r = 0; r < n->rows; r++)
+        for (int64_t i = 0; i < bytes; i += 16)
+            _mm_stream_si128((__m128i *)(to + r * n->row_to + i),
+                             *(const __m128i *)(block + r * pitch + i));
+#else
+    for (int64_t r = 0; r < n->rows; r++)
+        memcpy(to + r * n->row_to, block + r * pitch, (size_t)bytes);
+#endif
+}
+
+static void ask_to_write(const struct tfd_box_nest *n, int64_t bytes,
+                         const char *to)
+{
+    for (int64_t r = 0; r < n->rows; r++)
+        for (int64_t i = 0; i < bytes; i += LINE_SIZE)
+            __builtin_prefetch(to + r * n->row_to + n->next_to + i, 1);
+}
+
+static void put_block(const struct tfd_box_nest *n, int64_t size, char *to,
+                      const char *block, int64_t pitch)
+{
+    const struct tfd_box_nest rows = {.rows = n->rows,
+                                      .row_to = n->row_to,
+                                      .row_from = pitch,
+                                      .count = n->count,
+                                      .to = size,
+                                      .from = size};
+    const int64_t bytes = n->count * size;
+
+    if (n->far &&
+        (bytes | n->row_to | (int64_t)(uintptr_t)to) % LINE_SIZE == 0) {
+        put_lines(n, bytes, to, block, pitch);
+        return;
+    }
+    if (n->far)
+        ask_to_write(n, bytes, to);
+    tfd_box_run(&rows, size, to, block);
+}
+
+/* n rows of `bytes` bytes, in the next block. */
+static inline void ask_to_read(const char *from, int64_t row, int64_t n,
+                               int64_t bytes)
+{
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t at = 0; at < bytes; at += LINE_SIZE)
+            __builtin_prefetch(from + i * row + at, 0, 2);
+}
+
+/* The last square along a side may overlap the one before. */
+#define TURN(size, N, edge)                                                  \
+    _Static_assert((size) * (edge) * (edge) <= BLOCK_SIZE, "a block fits");  \
+                                                                             \
+    static void turn##size(const struct tfd_box_nest *n, char *to,           \
+                           const char *from)                                 \
+    {                                                                        \
+        _Alignas(LINE_SIZE) char block[BLOCK_SIZE];                          \
+        const int64_t pitch = (size) * (edge);                               \
+                                                                             \
+        if (n->rows < N || n->count < N) {                                   \
+            strided##size(n, to, from);                                      \
+            return;                                                          \
+        }                                                                    \
+        for (int64_t at = 0; at < n->count; at += N) {                       \
+            const int64_t c = at + N > n->count ? n->count - N : at;         \
+            const char *x = from + c * n->from;                              \
+                                                                             \
+            if (n->far)                                                      \
+                ask_to_read(x + n->next_from, n->from, N, n->rows * (size)); \
+            for (int64_t next = 0; next < n->rows; next += N) {              \
+                const int64_t r = next + N > n->rows ? n->rows - N : next;   \
+                                                                             \
+                square##size(block + r * pitch + c * (size), pitch,          \
+                             x + r * (size), n->from);                       \
+            }                                                                \
+        }                                                                    \
+        put_block(n, size, to, block, pitch);                                \
+    }
+
+TURN(1, 16, 128)
+TURN(2, 8, 64)
+TURN(4, 4, 64)
+TURN(8, 2, 32)
+TURN(16, 1, 32)
+
+void tfd_box_turn_end(void)
+{
+#if defined(__SSE2__)
+    _mm_sfence();
+#endif
+}
+
+/* ---- Which one ----------------------------------------------------------- */
+
+static const struct {
+    int64_t size, edge;
+    tfd_box_loop *run, *second, *back, *strided, *turn;
+} loops[] = {
+#define ROW(size, edge)                                                    \
+    {                                                                      \
+        size, edge, run_of##size, second##size, back##size, strided##size, \
+            turn##size                                                     \
+    }
+    ROW(1, 128), ROW(2, 64), ROW(4, 64), ROW(8, 32), ROW(16, 32),
+#undef ROW
+};
+
+static int row_of(int64_t size)
+{
+    int i = 0;
+
+    while (loops[i].size != size)
+        i++;
+    return i;
+}
+
+#define FEW 8 /* elements in a row, for which its loop is not worth it */
+
+tfd_box_loop *tfd_box_loop_of(const struct tfd_box_nest *n, int64_t size)
+{
+    const int i = row_of(size);
+
+    if (n->to == size && n->from == size)
+        return loops[i].run;
+    if (n->to == size && n->from == 0)
+        return tfd_box_same_of(size);
+    if (n->to != size || n->count < FEW)
+        return loops[i].strided;
+    return n->from == 2 * size ? loops[i].second
+           : n->from == -size  ? loops[i].back
+                               : loops[i].strided;
+}
+
+tfd_box_loop *tfd_box_turn_of(int64_t size)
+{
+    return loops[row_of(size)].turn;
+}
+
+int64_t tfd_box_turn_edge(int64_t size)
+{
+    return loops[row_of(size)].edge;
+}
+
+int64_t tfd_box_turn_least(int64_t size)
+{
+    return 16 / size;
+}

@@ -1,0 +1,255 @@
+/*
+ * box_runs.c - see box_runs.h.
+ *
+ * Short runs are copied by loads and stores of a fixed size, the last of which
+ * reach back to where the run ends: 12 bytes are bytes 0 to 7 and 4 to 11, and
+ * 100 bytes are two times 32 from the first on and two times 32 up to the last.
+ */
+#include "kernels/layout/box_runs.h"
+
+#include "kernels/layout/box_items.h"
+#include "kernels/core/kernel.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define INLINE static inline __attribute__((always_inline))
+#define TARGET_base
+#define TARGET_avx2 __attribute__((target("avx2")))
+
+/* ---- Runs ---------------------------------------------------------------- */
+
+/* Rows that are written later are asked for meanwhile: they often have gaps,
+ * which no processor foresees.  A row that is not there is no harm. */
+#define ROWS_AHEAD 12
+#define AHEAD_MAX 256 /* bytes of a row that are all asked for */
+#define LINE_SIZE 64
+
+/* Of `times` to 2 * `times` items of a type: so many from the first byte on,
+ * and so many up to the last. */
+#define RUN_LOOP(set, name, type, times)                                     \
+    TARGET_##set static void name(const struct tfd_box_nest *n, char *to,    \
+                                  const char *from)                          \
+    {                                                                        \
+        const ptrdiff_t size = (ptrdiff_t)sizeof(type), half = (times)*size; \
+        const ptrdiff_t end = n->count - half;                               \
+        const ptrdiff_t ahead = half < 32               ? 0                  \
+                                : n->count <= AHEAD_MAX ? n->count           \
+                                                        : half;              \
+                                                                             \
+        for (int64_t o = 0; o < n->rows; o++) {                              \
+            const char *x = from + o * n->row_from;                          \
+            char *y = to + o * n->row_to;                                    \
+            type head[times], tail[times];                                   \
+                                                                             \
+            for (ptrdiff_t i = 0; i < ahead; i += LINE_SIZE)                 \
+                __builtin_prefetch(y + ROWS_AHEAD * n->row_to + i, 1);       \
+            for (int i = 0; i < (times); i++) {                              \
+                head[i] = OF(type, x, i * size);                             \
+                tail[i] = OF(type, x, end + i * size);                       \
+            }                                                                \
+            for (int i = 0; i < (times); i++) {                              \
+                AT(type, y, i *size) = head[i];                              \
+                AT(type, y, end + i * size) = tail[i];                       \
+            }                                                                \
+        }                                                                    \
+    }
+
+RUN_LOOP(base, run3, item2, 1)    /* 2 to 4 bytes */
+RUN_LOOP(base, run7, item4, 1)    /* 4 to 8 */
+RUN_LOOP(base, run15, item8, 1)   /* 8 to 16 */
+RUN_LOOP(base, run31, item16, 1)  /* 16 to 32 */
+RUN_LOOP(base, run63, item16, 2)  /* 32 to 64 */
+RUN_LOOP(base, run127, item16, 4) /* 64 to 128 */
+
+static void run1(const struct tfd_box_nest *n, char *to, const char *from)
+{
+    for (int64_t o = 0; o < n->rows; o++)
+        to[o * n->row_to] = from[o * n->row_from];
+}
+
+/* Some whole items, and the last. */
+static void run_short(const struct tfd_box_nest *n, char *to, const char *from)
+{
+    const ptrdiff_t end = n->count - (ptrdiff_t)sizeof(item16);
+
+    for (int64_t o = 0; o < n->rows; o++) {
+        const char *x = from + o * n->row_from;
+        const item16 tail = OF(item16, x, end);
+        char *y = to + o * n->row_to;
+
+        for (ptrdiff_t i = 0; i < end; i += (ptrdiff_t)sizeof(item16))
+            AT(item16, y, i) = OF(item16, x, i);
+        AT(item16, y, end) = tail;
+    }
+}
+
+static void run_long(const struct tfd_box_nest *n, char *to, const char *from)
+{
+    for (int64_t o = 0; o < n->rows; o++)
+        memcpy(to + o * n->row_to, from + o * n->row_from, (size_t)n->count);
+}
+
+#if defined(__x86_64__)
+RUN_LOOP(avx2, avx2_run63, item32, 1)  /* 32 to 64 bytes */
+RUN_LOOP(avx2, avx2_run127, item32, 2) /* 64 to 128 */
+RUN_LOOP(avx2, avx2_run255, item32, 4) /* 128 to 256 */
+#endif
+
+/* Of runs up to these bytes; for any processor, and for one with AVX2. */
+static const struct run_row {
+    int64_t most;
+    tfd_box_loop *loop;
+} runs[][9] = {
+    {{1, run1},
+     {4, run3},
+     {8, run7},
+     {16, run15},
+     {32, run31},
+     {64, run63},
+     {128, run127},
+     {256, run_short},
+     {INT64_MAX, run_long}},
+#if defined(__x86_64__)
+    {{1, run1},
+     {4, run3},
+     {8, run7},
+     {16, run15},
+     {32, run31},
+     {64, avx2_run63},
+     {128, avx2_run127},
+     {256, avx2_run255},
+     {INT64_MAX, run_long}},
+#endif
+};
+
+/* Of the sets above and below. */
+static int this_processor(void)
+{
+#if defined(__x86_64__)
+    return __builtin_cpu_supports("avx2") ? 1 : 0;
+#else
+    return 0;
+#endif
+}
+
+void tfd_box_run(const struct tfd_box_nest *n, int64_t size, char *to,
+                 const char *from)
+{
+    const struct run_row *r = runs[this_processor()];
+    const struct tfd_box_nest bytes = {.rows = n->rows,
+                                       .row_to = n->row_to,
+                                       .row_from = n->row_from,
+                                       .count = n->count * size};
+
+    while (bytes.count > r->most)
+        r++;
+    r->loop(&bytes, to, from);
+}
+
+/* ---- Copies of one element ----------------------------------------------- */
+
+/* 16 bytes of them. */
+INLINE item16 twice(uint64_t bytes)
+{
+    return (item16){bytes, bytes};
+}
+
+INLINE item16 pattern1(const char *x)
+{
+    return twice(OF(item1, x, 0) * UINT64_C(0x0101010101010101));
+}
+
+INLINE item16 pattern2(const char *x)
+{
+    return twice(OF(item2, x, 0) * UINT64_C(0x0001000100010001));
+}
+
+INLINE item16 pattern4(const char *x)
+{
+    return twice(OF(item4, x, 0) * UINT64_C(0x0000000100000001));
+}
+
+INLINE item16 pattern8(const char *x)
+{
+    return twice(OF(item8, x, 0));
+}
+
+INLINE item16 pattern16(const char *x)
+{
+    return OF(item16, x, 0);
+}
+
+/* Writes n bytes, which are at least those of an item, of the pattern.  What
+ * reaches back does so by whole elements. */
+#define FILL_ENDS(type, value)                                     \
+    do {                                                           \
+        const type item = value;                                   \
+                                                                   \
+        for (ptrdiff_t i = 0; i < bytes - (ptrdiff_t)sizeof(type); \
+             i += (ptrdiff_t)sizeof(type))                         \
+            AT(type, y, i) = item;                                 \
+        AT(type, y, bytes - (ptrdiff_t)sizeof(type)) = item;       \
+    } while (0)
+
+#define SAME_LOOP(set, size)                                                \
+    TARGET_##set static void set##_same##size(const struct tfd_box_nest *n, \
+                                              char *to, const char *from)   \
+    {                                                                       \
+        const ptrdiff_t bytes = n->count * (size);                          \
+                                                                            \
+        for (int64_t o = 0; o < n->rows; o++) {                             \
+            const item16 p = pattern##size(from + o * n->row_from);         \
+            char *y = to + o * n->row_to;                                   \
+                                                                            \
+            if (bytes >= 32)                                                \
+                FILL_ENDS(item32, ((item32){p[0], p[1], p[0], p[1]}));      \
+            else if (bytes >= 16)                                           \
+                FILL_ENDS(item16, p);                                       \
+            else if (bytes >= 8)                                            \
+                FILL_ENDS(item8, p[0]);                                     \
+            else if (bytes >= 4)                                            \
+                FILL_ENDS(item4, (item4)p[0]);                              \
+            else if (bytes >= 2)                                            \
+                FILL_ENDS(item2, (item2)p[0]);                              \
+            else if (bytes == 1)                                            \
+                *y = (char)p[0];                                            \
+        }                                                                   \
+    }
+
+#define SAME_LOOPS(set) \
+    SAME_LOOP(set, 1)   \
+    SAME_LOOP(set, 2)   \
+    SAME_LOOP(set, 4)   \
+    SAME_LOOP(set, 8)   \
+    SAME_LOOP(set, 16)
+
+SAME_LOOPS(base)
+#if defined(__x86_64__)
+SAME_LOOPS(avx2)
+#endif
+
+static const struct same_row {
+    int64_t size;
+    tfd_box_loop *loop;
+} sames[][5] = {
+#define SAME_ROWS(set)                                        \
+    {                                                         \
+        {1, set##_same1}, {2, set##_same2}, {4, set##_same4}, \
+            {8, set##_same8}, {16, set##_same16},             \
+    }
+    SAME_ROWS(base),
+#if defined(__x86_64__)
+    SAME_ROWS(avx2),
+#endif
+#undef SAME_ROWS
+};
+
+tfd_box_loop *tfd_box_same_of(int64_t size)
+{
+    const struct same_row *r = sames[this_processor()];
+
+    while (r->size != size)
+        r++;
+    return r->loop;
+}

@@ -1,0 +1,302 @@
+/* runs.c - see runs.h. */
+#include "kernels/layout/runs.h"
+
+#include "common/alloc.h"
+#include "common/halt.h"
+#include "kernels/layout/box.h"
+#include "kernels/layout/columns.h"
+#include "kernels/core/element.h"
+
+#include <limits.h>
+
+void tfd_runs_around(const struct tfd_shape *s, int axis, int64_t *outer,
+                     int64_t *inner)
+{
+    *outer = *inner = 1;
+    for (int d = 0; d < axis; d++)
+        *outer *= s->dim[d];
+    for (int d = axis + 1; d < s->rank; d++)
+        *inner *= s->dim[d];
+}
+
+/* ---- Strings, handles, variants ------------------------------------------ */
+
+#define COUNTED_NS 10 /* an element */
+
+struct counted {
+    enum tfd_dtype dtype;
+    void *to;
+    int64_t to_row;
+    const void *from;
+    int64_t from_row, run;
+};
+
+/* Of all elements, one run after another. */
+static enum tfd_code copy_range(void *arg, int64_t begin, int64_t end,
+                                struct tfd_status *st)
+{
+    const struct counted *c = arg;
+
+    while (begin < end && !tfd_halted()) {
+        int64_t row = begin / c->run, at = begin % c->run;
+        int64_t n = c->run - at < end - begin ? c->run - at : end - begin;
+
+        TFD_TRY(tfd_elements_copy(
+            c->dtype, tfd_element_at(c->to, c->dtype, row * c->to_row + at),
+            tfd_element_of(c->from, c->dtype, row * c->from_row + at), n, st));
+        begin += n;
+    }
+    return TFD_OK;
+}
+
+static enum tfd_code copy_counted(struct tfd_kctx *k, struct counted *c,
+                                  int64_t count, struct tfd_status *st)
+{
+    return tfd_kctx_try(k, c->run > 0 ? c->run * count : 0, COUNTED_NS,
+                        copy_range, c, st);
+}
+
+/* ---- One part ------------------------------------------------------------ */
+
+enum tfd_code tfd_runs_copy(struct tfd_kctx *k, int out, int64_t dst_row,
+                            int64_t dst_at, const struct tfd_tensor *src,
+                            int64_t src_row, int64_t src_at, int64_t run,
+                            int64_t count, struct tfd_status *st)
+{
+    struct tfd_memory *memory = tfd_kctx_memory(k, out);
+    enum tfd_dtype dtype = src->dtype;
+    const void *from = tfd_tensor_data(src);
+    void *to = tfd_tensor_data(&k->out[out]);
+
+    if (memory && run > 0 && count > 0) {
+        size_t size = tfd_dtype_size(dtype);
+
+        return memory->copy_runs(
+            memory, k->stream, tfd_element_at(to, dtype, dst_at),
+            (size_t)dst_row * size, tfd_element_of(from, dtype, src_at),
+            (size_t)src_row * size, (size_t)run * size, (size_t)count, st);
+    }
+    if (tfd_dtype_is_pod(dtype)) {
+        const int64_t size = (int64_t)tfd_dtype_size(dtype);
+        struct tfd_box box;
+
+        tfd_box_init(&box, (size_t)size);
+        tfd_box_add(&box, count, dst_row * size, src_row * size);
+        tfd_box_add(&box, run, size, size);
+        tfd_box_copy(k, &box, tfd_element_at(to, dtype, dst_at),
+                     tfd_element_of(from, dtype, src_at));
+        return TFD_OK;
+    }
+    return copy_counted(
+        k,
+        &(struct counted){dtype, tfd_element_at(to, dtype, dst_at), dst_row,
+                          tfd_element_of(from, dtype, src_at), src_row, run},
+        count, st);
+}
+
+/* ---- Several parts ------------------------------------------------------- */
+
+/* Of rows that all parts are copied to or from, while they are in a cache. */
+#define BLOCK_SIZE (1 << 17)
+#define ROWS_MIN 16 /* below, each part is shared among threads by itself */
+#define RUN_SIZE 64 /* what beginning a run costs, in bytes */
+
+struct parts {
+    const struct tfd_tensor *part;
+    int count;
+    int64_t outer, row; /* rows, and bytes of one of the whole */
+    char *whole;
+    bool join, columns; /* each is one narrow element of a row */
+};
+
+static int64_t bytes_of(const struct tfd_tensor *t)
+{
+    return tfd_tensor_elements(t) * (int64_t)tfd_dtype_size(t->dtype);
+}
+
+static void move_part(const struct parts *p, const struct tfd_tensor *part,
+                      char *whole, int64_t first, int64_t rows)
+{
+    const int64_t run = bytes_of(part) / p->outer;
+    char *own = (char *)tfd_tensor_data(part) + first * run;
+    struct tfd_box box;
+
+    tfd_box_init(&box, 1);
+    tfd_box_add(&box, rows, p->join ? p->row : run, p->join ? run : p->row);
+    tfd_box_add(&box, run, 1, 1);
+    tfd_box_copy(NULL, &box, p->join ? whole : own, p->join ? own : whole);
+}
+
+static bool are_columns(const struct parts *p)
+{
+    const int64_t size = p->row / p->count;
+
+    if (!tfd_columns_have(p->count, size))
+        return false;
+    for (int i = 0; i < p->count; i++)
+        if (bytes_of(&p->part[i]) != size * p->outer)
+            return false;
+    return true;
+}
+
+static void move_columns(const struct parts *p, int64_t first, int64_t rows)
+{
+    struct tfd_columns c = {.count = p->count,
+                            .size = p->row / p->count,
+                            .rows = rows,
+                            .whole = p->whole + first * p->row};
+
+    for (int i = 0; i < p->count; i++)
+        c.part[i] = (char *)tfd_tensor_data(&p->part[i]) + first * c.size;
+    if (p->join)
+        tfd_columns_join(&c);
+    else
+        tfd_columns_part(&c);
+}
+
+static void move_parts(const struct parts *p, int64_t first, int64_t rows)
+{
+    char *whole = p->whole + first * p->row;
+
+    for (int i = 0; i < p->count; i++) {
+        if (tfd_tensor_elements(&p->part[i]) == 0)
+            continue;
+        move_part(p, &p->part[i], whole, first, rows);
+        whole += bytes_of(&p->part[i]) / p->outer;
+    }
+}
+
+static void move_rows(void *arg, int64_t begin, int64_t end)
+{
+    const struct parts *p = arg;
+    const int64_t most = p->row < BLOCK_SIZE ? BLOCK_SIZE / p->row : 1;
+
+    for (int64_t i = begin; i < end && !tfd_halted(); i += most) {
+        const int64_t rows = end - i < most ? end - i : most;
+
+        if (p->columns)
+            move_columns(p, i, rows);
+        else
+            move_parts(p, i, rows);
+    }
+}
+
+static bool by_rows(const struct tfd_kctx *k, int out, enum tfd_dtype dtype,
+                    int64_t outer)
+{
+    return outer >= ROWS_MIN && tfd_dtype_is_pod(dtype) &&
+           !tfd_kctx_memory(k, out);
+}
+
+static void move_all(struct tfd_kctx *k, const struct tfd_tensor *whole,
+                     struct parts *p)
+{
+    const int64_t size = bytes_of(whole);
+    int64_t cost;
+
+    if (size == 0)
+        return;
+    p->whole = tfd_tensor_data(whole);
+    p->row = size / p->outer;
+    p->columns = are_columns(p);
+    cost = 2 * p->row + (p->columns ? 0 : (int64_t)p->count * RUN_SIZE);
+    tfd_kctx_parallel_bytes(k, p->outer, cost < INT_MAX ? (int)cost : INT_MAX,
+                            move_rows, p);
+}
+
+enum tfd_code tfd_runs_join(struct tfd_kctx *k, int count, int64_t outer,
+                            struct tfd_status *st)
+{
+    const struct tfd_tensor *y = &k->out[0];
+    struct parts p = {
+        .part = k->in, .count = count, .outer = outer, .join = true};
+    int64_t row, at = 0;
+
+    if (outer == 0)
+        return TFD_OK;
+    if (by_rows(k, 0, y->dtype, outer)) {
+        move_all(k, y, &p);
+        return TFD_OK;
+    }
+    row = tfd_tensor_elements(y) / outer;
+    for (int i = 0; i < count; i++) {
+        const int64_t run = tfd_tensor_elements(&k->in[i]) / outer;
+
+        TFD_TRY(
+            tfd_runs_copy(k, 0, row, at, &k->in[i], run, 0, run, outer, st));
+        at += run;
+    }
+    return TFD_OK;
+}
+
+enum tfd_code tfd_runs_cut(struct tfd_kctx *k, const struct tfd_tensor *x,
+                           int64_t outer, struct tfd_status *st)
+{
+    struct parts p = {.part = k->out, .count = k->out_count, .outer = outer};
+    int64_t row, at = 0;
+
+    if (outer == 0)
+        return TFD_OK;
+    if (by_rows(k, 0, x->dtype, outer)) {
+        move_all(k, x, &p);
+        return TFD_OK;
+    }
+    row = tfd_tensor_elements(x) / outer;
+    for (int i = 0; i < k->out_count; i++) {
+        const int64_t run = tfd_tensor_elements(&k->out[i]) / outer;
+
+        TFD_TRY(tfd_runs_copy(k, i, run, 0, x, row, at, run, outer, st));
+        at += run;
+    }
+    return TFD_OK;
+}
+
+/* ---- Gradients ----------------------------------------------------------- */
+
+static bool share_part(struct tfd_kctx *k, int in, int out,
+                       const struct tfd_shape *shape, int64_t first)
+{
+    if (tfd_shape_elements(shape) > 0)
+        return tfd_kctx_output_part(k, in, out, shape, first);
+    tfd_kctx_output_alias(k, in, out, shape);
+    return true;
+}
+
+bool tfd_runs_share(struct tfd_kctx *k, int in, struct tfd_shape out,
+                    const int64_t *sizes)
+{
+    const struct tfd_shape *x = &k->in[in].shape;
+    int64_t first = 0;
+
+    if (!tfd_rows_aligned(&k->in[in]))
+        return false;
+    for (int i = 0; i < k->out_count; i++) {
+        if (out.rank == x->rank)
+            out.dim[0] = sizes ? sizes[i] : x->dim[0] / k->out_count;
+        if (!share_part(k, in, i, &out, first)) {
+            while (i > 0)
+                tfd_tensor_unref(&k->out[--i]);
+            return false;
+        }
+        first += tfd_shape_elements(&out);
+    }
+    return true;
+}
+
+enum tfd_code tfd_runs_gradients(struct tfd_grad *g, struct tfd_edge *parts,
+                                 struct tfd_status *st)
+{
+    int count = g->node->out_count;
+
+    if (count > TFD_GRAD_LIST_MAX)
+        return tfd_fail(
+            st, TFD_UNIMPLEMENTED,
+            "gradient of " TFD_STR_FMT " with %d outputs; at most %d",
+            TFD_STR_ARG(g->node->op->name), count, TFD_GRAD_LIST_MAX);
+    for (int i = 0; i < count; i++) {
+        parts[i] = g->dy[i];
+        if (parts[i].node < 0)
+            TFD_TRY(tfd_grad_emit(g, "ZerosLike", &g->y[i], 1, &parts[i], st));
+    }
+    return TFD_OK;
+}

@@ -1,0 +1,599 @@
+/*
+ * linalg.c - linear algebra of the two last dimensions of a tensor:
+ *
+ *     Qr Cholesky MatrixInverse MatrixSolve MatrixTriangularSolve
+ *     MatrixDeterminant LogMatrixDeterminant SelfAdjointEigV2 Svd
+ *
+ * The dimensions before them count matrices, which are shared among the compute
+ * threads; loops are those of linalg_loops.h.  half is computed in float.
+ *
+ * QR has TensorFlow's signs: both negate where the diagonal is positive.
+ * Eigenvectors and singular vectors are unique but for their sign (in complex
+ * numbers their phase), and that is not TensorFlow's.  Where they are not asked
+ * for they are a scalar, and said to be empty, as in TensorFlow.
+ */
+#include "common/half.h"
+#include "kernels/core/check.h"
+#include "kernels/core/element.h"
+#include "kernels/core/families.h"
+#include "kernels/linalg/gemm.h"
+#include "kernels/linalg/linalg.h"
+#include "kernels/linalg/linalg_loops.h"
+#include "kernels/linalg/linalg_triangular.h"
+
+#include <math.h>
+
+/* ---- Matrices of a tensor ------------------------------------------------ */
+
+static enum tfd_code check_matrix(const struct tfd_kctx *k, int arg,
+                                  struct tfd_status *st)
+{
+    const struct tfd_shape *s = &k->in[arg].shape;
+    char text[TFD_SHAPE_TEXT_MAX];
+
+    if (s->rank < 2)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Input tensor %d must have rank >= 2, got %d", arg,
+                        s->rank);
+    if (s->dim[s->rank - 2] > TFD_LINALG_SIZE_MAX ||
+        s->dim[s->rank - 1] > TFD_LINALG_SIZE_MAX)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Input tensor %d has shape %s; matrices have at most "
+                        "%d rows and columns",
+                        arg, tfd_shape_text(s, text), TFD_LINALG_SIZE_MAX);
+    return TFD_OK;
+}
+
+static enum tfd_code check_square(const struct tfd_kctx *k, int arg,
+                                  struct tfd_status *st)
+{
+    const struct tfd_shape *s = &k->in[arg].shape;
+
+    TFD_TRY(check_matrix(k, arg, st));
+    if (s->dim[s->rank - 2] != s->dim[s->rank - 1])
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Input matrix must be square.");
+    return TFD_OK;
+}
+
+/* The dimensions in front, and behind them those of a matrix; -1: none. */
+static struct tfd_shape batch_of(const struct tfd_shape *s, int64_t rows,
+                                 int64_t columns)
+{
+    struct tfd_shape out = *s;
+
+    out.rank = s->rank - 2;
+    if (rows >= 0)
+        out.dim[out.rank++] = rows;
+    if (columns >= 0)
+        out.dim[out.rank++] = columns;
+    return out;
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Rough nanoseconds of one matrix: its size to the power of 1.5. */
+static int cost_of(const struct tfd_linalg *l)
+{
+    double size = (double)l->rows * l->columns;
+    double ns = 2000 + size * sqrt(size);
+
+    return ns < INT32_MAX ? (int)ns : INT32_MAX;
+}
+
+static enum tfd_code check_failed(const struct tfd_linalg *l,
+                                  enum tfd_linalg_op op, struct tfd_status *st)
+{
+    switch ((enum tfd_linalg_failure)l->failed) {
+    case TFD_LINALG_MEMORY:
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "OOM when decomposing a matrix of %d x %d", l->rows,
+                        l->columns);
+    case TFD_LINALG_SINGULAR:
+        return tfd_fail(st, TFD_INVALID_ARGUMENT, "Input%s is not invertible.",
+                        op == TFD_LINALG_INVERSE ? "" : " matrix");
+    case TFD_LINALG_NOT_CONVERGED:
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "%s was not successful. The input might not be valid.",
+                        op == TFD_LINALG_EIGEN ? "Self-adjoint eigen "
+                                                 "decomposition"
+                                               : "Decomposition");
+    default:
+        return TFD_OK;
+    }
+}
+
+/* Runs the loop; the outputs exist.  Sizes are those of input 0. */
+static enum tfd_code run(struct tfd_kctx *k, enum tfd_linalg_op op,
+                         struct tfd_linalg *l, struct tfd_status *st)
+{
+    const struct tfd_shape *s = &k->in[0].shape;
+    struct tfd_shape batch = batch_of(s, -1, -1);
+
+    l->rows = (int)s->dim[s->rank - 2];
+    l->columns = (int)s->dim[s->rank - 1];
+    l->a = tfd_tensor_data(&k->in[0]);
+    for (int i = 0; i < k->out_count && i < 3; i++)
+        l->out[i] = tfd_tensor_data(&k->out[i]);
+    tfd_kctx_parallel(k, tfd_shape_elements(&batch), cost_of(l),
+                      tfd_linalg_loop(op, k->in[0].dtype), l);
+    return check_failed(l, op, st);
+}
+
+/* ---- half ---------------------------------------------------------------- */
+
+static enum tfd_code widen(struct tfd_tensor *t, struct tfd_status *st)
+{
+    const tfd_half *x = tfd_tensor_data(t);
+    struct tfd_tensor wide;
+    float *y;
+
+    TFD_TRY(tfd_tensor_new(&wide, TFD_FLOAT, &t->shape, st));
+    y = tfd_tensor_data(&wide);
+    for (int64_t i = 0; i < tfd_tensor_elements(t); i++)
+        y[i] = tfd_half_to_float(x[i]);
+    *t = wide;
+    return TFD_OK;
+}
+
+static enum tfd_code narrow(struct tfd_tensor *t, struct tfd_status *st)
+{
+    struct tfd_tensor wide = *t;
+    const float *x = tfd_tensor_data(&wide);
+    tfd_half *y;
+
+    *t = (struct tfd_tensor)TFD_TENSOR_INIT;
+    if (tfd_tensor_new(t, TFD_HALF, &wide.shape, st) == TFD_OK) {
+        y = tfd_tensor_data(t);
+        for (int64_t i = 0; i < tfd_tensor_elements(t); i++)
+            y[i] = tfd_half_from_float(x[i]);
+    }
+    tfd_tensor_unref(&wide);
+    return t->dtype == TFD_HALF ? TFD_OK : TFD_RESOURCE_EXHAUSTED;
+}
+
+/* `compute` of input 0 in float. */
+static enum tfd_code in_float(struct tfd_kctx *k, tfd_compute_fn *compute,
+                              struct tfd_status *st)
+{
+    struct tfd_tensor given = k->in[0];
+    enum tfd_code code;
+
+    TFD_TRY(widen(&k->in[0], st));
+    code = compute(k, st);
+    tfd_tensor_unref(&k->in[0]);
+    k->in[0] = given;
+    for (int i = 0; code == TFD_OK && i < k->out_count; i++)
+        code = narrow(&k->out[i], st);
+    return code;
+}
+
+/* ---- Kernels ------------------------------------------------------------- */
+
+enum tfd_code tfd_linalg_qr_make(struct tfd_kctx *k, struct tfd_linalg_qr *out,
+                                 struct tfd_status *st)
+{
+    const struct tfd_linalg_state *state = k->state;
+    const struct tfd_shape *s = &k->in[0].shape;
+    struct tfd_shape q, r, batch;
+
+    TFD_TRY(check_matrix(k, 0, st));
+    batch = batch_of(s, -1, -1);
+    out->count = tfd_shape_elements(&batch);
+    out->m = s->dim[s->rank - 2];
+    out->n = s->dim[s->rank - 1];
+    out->p = state->flag ? out->m : smaller(out->m, out->n);
+    q = batch_of(s, out->m, out->p);
+    r = batch_of(s, out->p, out->n);
+    TFD_TRY(tfd_shape_make(&q, q.dim, q.rank, st));
+    TFD_TRY(tfd_shape_make(&r, r.dim, r.rank, st));
+    TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &q, st));
+    return tfd_kctx_output(k, 1, k->in[0].dtype, &r, st);
+}
+
+static enum tfd_code qr_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_linalg l = {.flag = ((struct tfd_linalg_state *)k->state)->flag};
+    struct tfd_linalg_qr sizes;
+
+    TFD_TRY(tfd_linalg_qr_make(k, &sizes, st));
+    return run(k, TFD_LINALG_QR, &l, st);
+}
+
+static enum tfd_code square_compute(struct tfd_kctx *k, enum tfd_linalg_op op,
+                                    struct tfd_status *st)
+{
+    struct tfd_linalg l = {.right = 0};
+    const struct tfd_shape *s = &k->in[0].shape;
+
+    TFD_TRY(check_square(k, 0, st));
+    if (k->state)
+        l.flag = ((struct tfd_linalg_state *)k->state)->flag;
+    l.right = (int)s->dim[s->rank - 1];
+    TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, s, st));
+    return run(k, op, &l, st);
+}
+
+static enum tfd_code cholesky_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    return square_compute(k, TFD_LINALG_CHOLESKY, st);
+}
+
+static enum tfd_code inverse_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    return square_compute(k, TFD_LINALG_INVERSE, st);
+}
+
+/* A square matrix, and right-hand sides with as many rows. */
+static enum tfd_code check_system(const struct tfd_kctx *k,
+                                  struct tfd_status *st)
+{
+    const struct tfd_shape *a = &k->in[0].shape, *b = &k->in[1].shape;
+    const char *wrong = NULL;
+
+    TFD_TRY(check_matrix(k, 0, st));
+    if (a->rank != b->rank)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "All input tensors must have the same rank.");
+    TFD_TRY(check_matrix(k, 1, st));
+    for (int i = 0; i < a->rank - 2; i++)
+        if (a->dim[i] != b->dim[i])
+            wrong = "All input tensors must have the same outer dimensions.";
+    if (!wrong && a->dim[a->rank - 2] != a->dim[a->rank - 1])
+        wrong = "First input (lhs) must be a square matrix.";
+    if (!wrong && a->dim[a->rank - 2] != b->dim[b->rank - 2])
+        wrong = "Input matrix and rhs are incompatible.";
+    return wrong ? tfd_fail(st, TFD_INVALID_ARGUMENT, "%s", wrong) : TFD_OK;
+}
+
+static enum tfd_code solve_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_linalg l = {.flag = ((struct tfd_linalg_state *)k->state)->flag};
+    const struct tfd_shape *b = &k->in[1].shape;
+
+    TFD_TRY(check_system(k, st));
+    l.right = (int)b->dim[b->rank - 1];
+    l.b = tfd_tensor_data(&k->in[1]);
+    TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, b, st));
+    return run(k, TFD_LINALG_SOLVE, &l, st);
+}
+
+static enum tfd_code log_det_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_linalg l = {.right = 0};
+    struct tfd_shape batch;
+
+    TFD_TRY(check_square(k, 0, st));
+    batch = batch_of(&k->in[0].shape, -1, -1);
+    TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &batch, st));
+    TFD_TRY(tfd_kctx_output(k, 1, k->in[0].dtype, &batch, st));
+    return run(k, TFD_LINALG_LOG_DET, &l, st);
+}
+
+static enum tfd_code eigen_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const struct tfd_linalg_state *a = k->state;
+    struct tfd_linalg l = {.vectors = a->vectors};
+    const struct tfd_shape *s = &k->in[0].shape;
+    struct tfd_shape e, v = {.rank = 0};
+
+    TFD_TRY(check_square(k, 0, st));
+    e = batch_of(s, s->dim[s->rank - 1], -1);
+    if (a->vectors)
+        v = *s;
+    TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &e, st));
+    TFD_TRY(tfd_kctx_output(k, 1, k->in[0].dtype, &v, st));
+    if (!a->vectors)
+        tfd_elements_zero(k->in[0].dtype, tfd_tensor_data(&k->out[1]), 1);
+    return run(k, TFD_LINALG_EIGEN, &l, st);
+}
+
+static enum tfd_code svd_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const struct tfd_linalg_state *a = k->state;
+    struct tfd_linalg l = {.flag = a->flag, .vectors = a->vectors};
+    const struct tfd_shape *s = &k->in[0].shape;
+    struct tfd_shape values, u = {.rank = 0}, v = {.rank = 0};
+    int64_t m, n, p;
+
+    TFD_TRY(check_matrix(k, 0, st));
+    m = s->dim[s->rank - 2];
+    n = s->dim[s->rank - 1];
+    p = smaller(m, n);
+    values = batch_of(s, p, -1);
+    if (a->vectors) {
+        u = batch_of(s, m, a->flag ? m : p);
+        v = batch_of(s, n, a->flag ? n : p);
+    }
+    TFD_TRY(tfd_shape_make(&u, u.dim, u.rank, st));
+    TFD_TRY(tfd_shape_make(&v, v.dim, v.rank, st));
+    TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &values, st));
+    TFD_TRY(tfd_kctx_output(k, 1, k->in[0].dtype, &u, st));
+    TFD_TRY(tfd_kctx_output(k, 2, k->in[0].dtype, &v, st));
+    for (int i = 1; i < 3 && !a->vectors; i++)
+        tfd_elements_zero(k->in[0].dtype, tfd_tensor_data(&k->out[i]), 1);
+    return run(k, TFD_LINALG_SVD, &l, st);
+}
+
+static enum tfd_code det_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_linalg l = {.right = 0};
+    struct tfd_shape batch;
+
+    TFD_TRY(check_square(k, 0, st));
+    batch = batch_of(&k->in[0].shape, -1, -1);
+    TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &batch, st));
+    return run(k, TFD_LINALG_DET, &l, st);
+}
+
+static enum tfd_code half_qr_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    return in_float(k, qr_compute, st);
+}
+
+static enum tfd_code half_inverse_compute(struct tfd_kctx *k,
+                                          struct tfd_status *st)
+{
+    return in_float(k, inverse_compute, st);
+}
+
+static enum tfd_code prepare(const struct tfd_prepare *p,
+                             struct tfd_linalg_state *a, const char *flag,
+                             const char *vectors, struct tfd_status *st)
+{
+    tfd_gemm_init();
+    if (vectors)
+        TFD_TRY(tfd_node_bool(p->node, vectors, &a->vectors, st));
+    return flag ? tfd_node_bool(p->node, flag, &a->flag, st) : TFD_OK;
+}
+
+static enum tfd_code plain_prepare(const struct tfd_prepare *p, void *state,
+                                   struct tfd_status *st)
+{
+    return prepare(p, state, NULL, NULL, st);
+}
+
+enum tfd_code tfd_linalg_qr_prepare(const struct tfd_prepare *p, void *state,
+                                    struct tfd_status *st)
+{
+    return prepare(p, state, "full_matrices", NULL, st);
+}
+
+static enum tfd_code adjoint_prepare(const struct tfd_prepare *p, void *state,
+                                     struct tfd_status *st)
+{
+    return prepare(p, state, "adjoint", NULL, st);
+}
+
+static enum tfd_code eigen_prepare(const struct tfd_prepare *p, void *state,
+                                   struct tfd_status *st)
+{
+    return prepare(p, state, NULL, "compute_v", st);
+}
+
+static enum tfd_code svd_prepare(const struct tfd_prepare *p, void *state,
+                                 struct tfd_status *st)
+{
+    return prepare(p, state, "full_matrices", "compute_uv", st);
+}
+
+/* ---- Shapes -------------------------------------------------------------- */
+
+/* Rows and columns of input `in`, as far as they are known. */
+static enum tfd_code read_matrix(const struct tfd_shape_ctx *s, int in,
+                                 int64_t *rows, int64_t *columns,
+                                 struct tfd_status *st)
+{
+    const struct tfd_shape *shape = &s->in[in];
+    char text[TFD_SHAPE_TEXT_MAX];
+
+    *rows = *columns = TFD_DIM_UNKNOWN;
+    if (shape->rank == TFD_RANK_UNKNOWN)
+        return TFD_OK;
+    if (shape->rank < 2)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Shape must be at least rank 2 but is %s",
+                        tfd_shape_text(shape, text));
+    *rows = shape->dim[shape->rank - 2];
+    *columns = shape->dim[shape->rank - 1];
+    return TFD_OK;
+}
+
+/* The dimensions in front of a matrix, then these; -2 for none. */
+static struct tfd_shape shape_with(const struct tfd_shape *s, int64_t rows,
+                                   int64_t columns)
+{
+    struct tfd_shape out = *s;
+
+    if (s->rank == TFD_RANK_UNKNOWN)
+        return out;
+    out.rank = s->rank - 2;
+    if (rows != -2)
+        out.dim[out.rank++] = rows;
+    if (columns != -2)
+        out.dim[out.rank++] = columns;
+    return out;
+}
+
+static int64_t smaller_dim(int64_t a, int64_t b)
+{
+    return a == TFD_DIM_UNKNOWN || b == TFD_DIM_UNKNOWN ? TFD_DIM_UNKNOWN
+                                                        : smaller(a, b);
+}
+
+static enum tfd_code read_square(const struct tfd_shape_ctx *s, int64_t *n,
+                                 struct tfd_status *st)
+{
+    int64_t rows, columns;
+
+    TFD_TRY(read_matrix(s, 0, &rows, &columns, st));
+    if (rows != TFD_DIM_UNKNOWN && columns != TFD_DIM_UNKNOWN &&
+        rows != columns)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Dimensions must be equal, but are %lld and %lld",
+                        (long long)rows, (long long)columns);
+    *n = rows == TFD_DIM_UNKNOWN ? columns : rows;
+    return TFD_OK;
+}
+
+static enum tfd_code square_shape(struct tfd_shape_ctx *s,
+                                  struct tfd_status *st)
+{
+    int64_t n = TFD_DIM_UNKNOWN;
+
+    TFD_TRY(read_square(s, &n, st));
+    s->out[0] = shape_with(&s->in[0], n, n);
+    return TFD_OK;
+}
+
+static enum tfd_code batch_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
+{
+    int64_t n = TFD_DIM_UNKNOWN;
+
+    TFD_TRY(read_square(s, &n, st));
+    for (int i = 0; i < s->out_count; i++)
+        s->out[i] = shape_with(&s->in[0], -2, -2);
+    return TFD_OK;
+}
+
+static enum tfd_code solve_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
+{
+    int64_t n = TFD_DIM_UNKNOWN, rows, columns;
+
+    TFD_TRY(read_square(s, &n, st));
+    TFD_TRY(read_matrix(s, 1, &rows, &columns, st));
+    s->out[0] = s->in[1];
+    return TFD_OK;
+}
+
+static enum tfd_code triangular_shape(struct tfd_shape_ctx *s,
+                                      struct tfd_status *st)
+{
+    int64_t n = TFD_DIM_UNKNOWN, rows, columns;
+
+    TFD_TRY(read_square(s, &n, st));
+    return read_matrix(s, 1, &rows, &columns, st);
+}
+
+static enum tfd_code qr_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
+{
+    bool full = false;
+    int64_t m, n, p;
+
+    TFD_TRY(read_matrix(s, 0, &m, &n, st));
+    if (s->node)
+        TFD_TRY(tfd_node_bool(s->node, "full_matrices", &full, st));
+    p = full ? m : smaller_dim(m, n);
+    s->out[0] = shape_with(&s->in[0], m, p);
+    s->out[1] = shape_with(&s->in[0], p, n);
+    return TFD_OK;
+}
+
+static enum tfd_code eigen_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
+{
+    bool vectors = true;
+    int64_t n = TFD_DIM_UNKNOWN;
+
+    TFD_TRY(read_square(s, &n, st));
+    if (s->node)
+        TFD_TRY(tfd_node_bool(s->node, "compute_v", &vectors, st));
+    s->out[0] = shape_with(&s->in[0], n, -2);
+    s->out[1] =
+        vectors ? shape_with(&s->in[0], n, n) : (struct tfd_shape){1, {0}};
+    return TFD_OK;
+}
+
+static enum tfd_code svd_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
+{
+    bool vectors = true, full = false;
+    int64_t m, n, p;
+
+    TFD_TRY(read_matrix(s, 0, &m, &n, st));
+    if (s->node) {
+        TFD_TRY(tfd_node_bool(s->node, "compute_uv", &vectors, st));
+        TFD_TRY(tfd_node_bool(s->node, "full_matrices", &full, st));
+    }
+    p = smaller_dim(m, n);
+    s->out[0] = shape_with(&s->in[0], p, -2);
+    s->out[1] = s->out[2] = (struct tfd_shape){1, {0}};
+    if (vectors) {
+        s->out[1] = shape_with(&s->in[0], m, full ? m : p);
+        s->out[2] = shape_with(&s->in[0], n, full ? n : p);
+    }
+    return TFD_OK;
+}
+
+/* ---- Tables -------------------------------------------------------------- */
+
+#define TYPES "{double, float, half, complex64, complex128}"
+#define DET_TYPES "{half, float, double, complex64, complex128}"
+
+#define OP(name_, in, out, attrs_, shape_)                            \
+    {                                                                 \
+        .name = name_, .inputs = in, .outputs = out, .attrs = attrs_, \
+        .shape = shape_,                                              \
+    }
+
+static const struct tfd_opdef ops[] = {
+    OP("Qr", "input: T", "q: T, r: T", "full_matrices: bool = false; T: " TYPES,
+       qr_shape),
+    OP("Cholesky", "input: T", "output: T", "T: " TYPES, square_shape),
+    OP("MatrixInverse", "input: T", "output: T",
+       "adjoint: bool = false; T: " TYPES, square_shape),
+    OP("MatrixSolve", "matrix: T, rhs: T", "output: T",
+       "adjoint: bool = false; T: " TYPES, solve_shape),
+    OP("MatrixTriangularSolve", "matrix: T, rhs: T", "output: T",
+       "lower: bool = true; adjoint: bool = false; "
+       "T: {bfloat16, double, float, half, complex64, complex128}",
+       triangular_shape),
+    OP("MatrixDeterminant", "input: T", "output: T", "T: " DET_TYPES,
+       batch_shape),
+    OP("LogMatrixDeterminant", "input: T", "sign: T, log_abs_determinant: T",
+       "T: " DET_TYPES, batch_shape),
+    OP("SelfAdjointEigV2", "input: T", "e: T, v: T",
+       "compute_v: bool = true; T: " TYPES, eigen_shape),
+    OP("Svd", "input: T", "s: T, u: T, v: T",
+       "compute_uv: bool = true; full_matrices: bool = false; T: " TYPES,
+       svd_shape),
+};
+
+#define KERNEL(op, type, compute, ...) \
+    TFD_KERNEL(op, type, compute, .flags = TFD_KERNEL_HEAVY, __VA_ARGS__)
+#define STATE(prepare_) \
+    .prepare = prepare_, .state_size = sizeof(struct tfd_linalg_state)
+
+#define KERNELS(type)                                                          \
+    KERNEL("Qr", type, qr_compute, STATE(tfd_linalg_qr_prepare)),              \
+        KERNEL("Cholesky", type, cholesky_compute, .prepare = plain_prepare),  \
+        KERNEL("MatrixInverse", type, inverse_compute,                         \
+               STATE(adjoint_prepare)),                                        \
+        KERNEL("MatrixSolve", type, solve_compute, STATE(adjoint_prepare)),    \
+        KERNEL("MatrixTriangularSolve", type, tfd_linalg_triangular_compute,   \
+               .prepare = tfd_linalg_triangular_prepare,                       \
+               .state_size = TFD_LINALG_TRIANGULAR_STATE),                     \
+        KERNEL("MatrixDeterminant", type, det_compute,                         \
+               .prepare = plain_prepare),                                      \
+        KERNEL("LogMatrixDeterminant", type, log_det_compute,                  \
+               .prepare = plain_prepare),                                      \
+        KERNEL("SelfAdjointEigV2", type, eigen_compute, STATE(eigen_prepare)), \
+        KERNEL("Svd", type, svd_compute, STATE(svd_prepare))
+
+static const struct tfd_kernel kernels[] = {
+    KERNELS(FLOAT),
+    KERNELS(DOUBLE),
+    KERNELS(COMPLEX64),
+    KERNELS(COMPLEX128),
+    KERNEL("Qr", HALF, half_qr_compute, STATE(tfd_linalg_qr_prepare)),
+    KERNEL("MatrixInverse", HALF, half_inverse_compute, STATE(adjoint_prepare)),
+};
+
+const struct tfd_family tfd_family_linalg = {
+    .name = "linalg",
+    .ops = ops,
+    .op_count = TFD_COUNT(ops),
+    .kernels = kernels,
+    .kernel_count = TFD_COUNT(kernels),
+};

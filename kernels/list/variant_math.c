@@ -1,0 +1,167 @@
+/*
+ * variant_math.c - see variant_math.h.
+ *
+ * What is added or made zero within a variant may be variants again; they are
+ * TFD_VARIANT_DEPTH_MAX deep at most, so these functions call each other.
+ */
+#include "kernels/list/variant_math.h"
+
+#include "kernels/core/place.h"
+
+/* ---- Tensors ------------------------------------------------------------- */
+
+static enum tfd_code add_numbers(const struct tfd_kctx *k,
+                                 const struct tfd_tensor *a,
+                                 const struct tfd_tensor *b,
+                                 struct tfd_tensor *out, struct tfd_status *st)
+{
+    if (a->dtype != b->dtype || !tfd_shape_equal(&a->shape, &b->shape))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Trying to add two tensors with incompatible element "
+                        "types or shapes");
+    return tfd_place_add(k, a, b, out, st);
+}
+
+/* A missing one is zero. */
+static enum tfd_code add_any(const struct tfd_kctx *k,
+                             const struct tfd_tensor *a,
+                             const struct tfd_tensor *b, struct tfd_tensor *out,
+                             struct tfd_status *st)
+{
+    if (a->dtype == TFD_DTYPE_INVALID || b->dtype == TFD_DTYPE_INVALID) {
+        *out = tfd_tensor_ref(a->dtype == TFD_DTYPE_INVALID ? b : a);
+        return TFD_OK;
+    }
+    if (a->dtype == TFD_VARIANT)
+        return tfd_variant_add(k, a, b, out, st);
+    return add_numbers(k, a, b, out, st);
+}
+
+static enum tfd_code zeros_of(const struct tfd_kctx *k,
+                              const struct tfd_tensor *t,
+                              struct tfd_tensor *out, struct tfd_status *st)
+{
+    if (t->dtype == TFD_DTYPE_INVALID)
+        return TFD_OK;
+    if (t->dtype == TFD_VARIANT)
+        return tfd_variant_zeros(k, t, out, st);
+    return tfd_place_zeros(k, t->dtype, &t->shape, out, st);
+}
+
+/* ---- One variant --------------------------------------------------------- */
+
+static enum tfd_code check_alike(const struct tfd_variant *a,
+                                 const struct tfd_variant *b,
+                                 struct tfd_status *st)
+{
+    struct tfd_shape shape = a->element_shape;
+
+    if (a->kind == b->kind && a->dtype == b->dtype && a->count == b->count &&
+        a->has_value == b->has_value)
+        return tfd_shape_merge(&shape, &b->element_shape, st);
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "Trying to add two lists of tensors with different lengths "
+                    "or element types: %d of %s and %d of %s",
+                    a->count, tfd_dtype_name((int)a->dtype), b->count,
+                    tfd_dtype_name((int)b->dtype));
+}
+
+/* b NULL: zeros like a. */
+static enum tfd_code combine(const struct tfd_kctx *k,
+                             const struct tfd_variant *a,
+                             const struct tfd_variant *b,
+                             struct tfd_variant **out, struct tfd_status *st)
+{
+    struct tfd_variant *v;
+    enum tfd_code rc = TFD_OK;
+
+    if (b)
+        TFD_TRY(check_alike(a, b, st));
+    v = tfd_variant_copy(a, st);
+    if (!v)
+        return TFD_RESOURCE_EXHAUSTED;
+    for (int32_t i = 0; rc == TFD_OK && i < v->count; i++) {
+        struct tfd_tensor t = TFD_TENSOR_INIT;
+
+        rc = b ? add_any(k, &a->tensors[i], &b->tensors[i], &t, st)
+               : zeros_of(k, &a->tensors[i], &t, st);
+        if (rc == TFD_OK)
+            rc = tfd_variant_set(v, i, &t, st);
+    }
+    if (rc == TFD_OK)
+        *out = v;
+    else
+        tfd_variant_unref(v);
+    return rc;
+}
+
+/* ---- Tensors of them ----------------------------------------------------- */
+
+static enum tfd_code combine_all(const struct tfd_kctx *k,
+                                 const struct tfd_tensor *a,
+                                 const struct tfd_tensor *b,
+                                 struct tfd_tensor *out, struct tfd_status *st)
+{
+    struct tfd_variant *const *x = tfd_tensor_data(a);
+    struct tfd_variant *const *y = b ? tfd_tensor_data(b) : NULL;
+    struct tfd_variant **to;
+
+    TFD_TRY(tfd_tensor_new(out, TFD_VARIANT, &a->shape, st));
+    to = tfd_tensor_data(out);
+    for (int64_t i = 0; i < tfd_tensor_elements(a); i++) {
+        enum tfd_code rc = TFD_OK;
+
+        if (x[i] && (!b || y[i]))
+            rc = combine(k, x[i], b ? y[i] : NULL, &to[i], st);
+        else if (b && (x[i] || y[i]))
+            rc = tfd_fail(st, TFD_INVALID_ARGUMENT,
+                          "Trying to add a variant and none");
+        if (rc != TFD_OK) {
+            tfd_tensor_unref(out);
+            return rc;
+        }
+    }
+    return TFD_OK;
+}
+
+enum tfd_code tfd_variant_add(const struct tfd_kctx *k,
+                              const struct tfd_tensor *a,
+                              const struct tfd_tensor *b,
+                              struct tfd_tensor *out, struct tfd_status *st)
+{
+    if (b->dtype != TFD_VARIANT || !tfd_shape_equal(&a->shape, &b->shape))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Trying to add variants of different shapes");
+    return combine_all(k, a, b, out, st);
+}
+
+enum tfd_code tfd_variant_zeros(const struct tfd_kctx *k,
+                                const struct tfd_tensor *t,
+                                struct tfd_tensor *out, struct tfd_status *st)
+{
+    return combine_all(k, t, NULL, out, st);
+}
+
+/* ---- Kernels ------------------------------------------------------------- */
+
+enum tfd_code tfd_variant_compute_add(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_tensor sum = tfd_tensor_ref(&k->in[0]);
+    enum tfd_code rc = TFD_OK;
+
+    for (int i = 1; rc == TFD_OK && i < k->in_count; i++) {
+        struct tfd_tensor next = TFD_TENSOR_INIT;
+
+        rc = tfd_variant_add(k, &sum, &k->in[i], &next, st);
+        tfd_tensor_unref(&sum);
+        sum = next;
+    }
+    k->out[0] = sum;
+    return rc;
+}
+
+enum tfd_code tfd_variant_compute_zeros(struct tfd_kctx *k,
+                                        struct tfd_status *st)
+{
+    return tfd_variant_zeros(k, &k->in[0], &k->out[0], st);
+}

@@ -1,0 +1,440 @@
+/*
+ * activation.c - Elu, Selu, LeakyRelu, Relu6, Softplus, Softsign and their
+ * gradients.
+ *
+ *     Elu        x, below zero e^x - 1
+ *     Selu       scale * x, below zero scale * alpha * (e^x - 1)
+ *     LeakyRelu  x, up to zero alpha * x
+ *     Relu6      x between 0 and 6; its gradient is a product with 0 or 1, so
+ *                that an infinite one is seen as NaN
+ *     Softplus   log(e^x + 1)
+ *     Softsign   x / (|x| + 1)
+ *
+ * Gradients of Elu and Selu take the outputs, the others the inputs.  Of half
+ * types every intermediate result is one too, alpha included, as TensorFlow
+ * computes them.
+ */
+#include "kernels/core/check.h"
+#include "kernels/core/elementwise.h"
+#include "kernels/core/gradient.h"
+#include "kernels/vector/narrow.h"
+#include "kernels/vector/narrow_loops.h"
+#include "kernels/core/outputs.h"
+#include "kernels/vector/vector_functions.h"
+
+#define SELU_SCALE 1.0507009873554804934193349852946
+#define SELU_SCALE_ALPHA 1.7580993408473768599402175208123
+
+/* ---- Functions of one and two numbers ------------------------------------ */
+
+/* e^x - 1 for x <= 0: near zero the polynomial of e^x without its 1, so that
+ * nothing cancels. */
+static inline float expm1_float(float x)
+{
+    float p = 1.9875691500e-4f, in = x > 0 ? 0 : x;
+
+    p = p * in + 1.3981999507e-3f;
+    p = p * in + 8.3334519073e-3f;
+    p = p * in + 4.1665795894e-2f;
+    p = p * in + 1.6666665459e-1f;
+    p = p * in + 5.0000001201e-1f;
+    p = p * in * in + in;
+    return in > -0.34f ? p : tfd_vector_exp(in) - 1;
+}
+
+/* Functions below compute in W and round every intermediate result by R, since
+ * TensorFlow computes with halves as such. */
+#define EXACT(value) (value)
+
+#define expm1_double expm1
+#define exp_float tfd_vector_exp
+#define exp_double exp
+#define log1p_float tfd_vector_log1p
+#define log1p_double log1p
+#define abs_float fabsf
+#define abs_double fabs
+
+static inline float expm1_tfd_half(float x)
+{
+    return TFD_ROUND_HALF(TFD_ROUND_HALF(tfd_vector_exp(x)) - 1);
+}
+
+static inline float expm1_tfd_bfloat16(float x)
+{
+    return TFD_ROUND_BFLOAT16(TFD_ROUND_BFLOAT16(tfd_vector_exp(x)) - 1);
+}
+
+/* Where e^x + 1 is e^x, or 1 + e^x: two more than the logarithm of an epsilon,
+ * computed in the type.  Eigen's epsilon of a half is 2^-13. */
+#define SOFT_float (-13.942385f)
+#define SOFT_double (-34.04365338911715)
+#define SOFT_tfd_half (-7.0078125f)
+#define SOFT_tfd_bfloat16 (-2.84375f)
+
+#define FUNCTIONS(T, W, R)                                          \
+    static inline W elu_of_##T(W x)                                 \
+    {                                                               \
+        return x < 0 ? expm1_##T(x) : x;                            \
+    }                                                               \
+    static inline W elu_grad_of_##T(W dy, W y)                      \
+    {                                                               \
+        return y < 0 ? R(y + 1) * dy : dy;                          \
+    }                                                               \
+    static inline W selu_of_##T(W x)                                \
+    {                                                               \
+        return x < 0 ? R((W)SELU_SCALE_ALPHA) * expm1_##T(x)        \
+                     : R((W)SELU_SCALE) * x;                        \
+    }                                                               \
+    static inline W selu_grad_of_##T(W dy, W y)                     \
+    {                                                               \
+        return y < 0 ? dy * R(y + R((W)SELU_SCALE_ALPHA))           \
+                     : dy * R((W)SELU_SCALE);                       \
+    }                                                               \
+    static inline W softplus_of_##T(W x)                            \
+    {                                                               \
+        W e = R(exp_##W(x));                                        \
+                                                                    \
+        return x > -SOFT_##T ? x : x < SOFT_##T ? e : log1p_##W(e); \
+    }                                                               \
+    static inline W softplus_grad_of_##T(W dy, W x)                 \
+    {                                                               \
+        return dy / R(R(exp_##W(-x)) + 1);                          \
+    }                                                               \
+    static inline W softsign_of_##T(W x)                            \
+    {                                                               \
+        return x / R(abs_##W(x) + 1);                               \
+    }                                                               \
+    static inline W softsign_grad_of_##T(W dy, W x)                 \
+    {                                                               \
+        W d = R(abs_##W(x) + 1);                                    \
+                                                                    \
+        return dy / R(d * d);                                       \
+    }
+
+FUNCTIONS(float, float, EXACT)
+FUNCTIONS(double, double, EXACT)
+FUNCTIONS(tfd_half, float, TFD_ROUND_HALF)
+FUNCTIONS(tfd_bfloat16, float, TFD_ROUND_BFLOAT16)
+
+#define OF_REAL(function, T)                      \
+    static inline T function##_##T(T x)           \
+    {                                             \
+        return function##_of_##T(x);              \
+    }                                             \
+    static inline T function##_grad_##T(T x, T y) \
+    {                                             \
+        return function##_grad_of_##T(x, y);      \
+    }
+
+#define EACH_REAL(name, number, T) \
+    OF_REAL(elu, T) OF_REAL(selu, T) OF_REAL(softplus, T) OF_REAL(softsign, T)
+TFD_FLOAT_DTYPES(EACH_REAL)
+
+#define LOOPS(UNARY, BINARY, name, T)                     \
+    UNARY(elu_##name, T, T, elu_##T)                      \
+    UNARY(selu_##name, T, T, selu_##T)                    \
+    UNARY(softplus_##name, T, T, softplus_##T)            \
+    UNARY(softsign_##name, T, T, softsign_##T)            \
+    BINARY(elu_grad_##name, T, T, elu_grad_##T)           \
+    BINARY(selu_grad_##name, T, T, selu_grad_##T)         \
+    BINARY(softplus_grad_##name, T, T, softplus_grad_##T) \
+    BINARY(softsign_grad_##name, T, T, softsign_grad_##T)
+
+LOOPS(TFD_UNARY_WIDE, TFD_BINARY_WIDE, FLOAT, float)
+LOOPS(TFD_UNARY_SIMD, TFD_BINARY_SIMD, DOUBLE, double)
+
+/* Of floats that hold halves or bfloat16. */
+#define STEPS(function, name, T)                                             \
+    TFD_UNARY_WIDE(function##_steps_##name, float, float, function##_of_##T) \
+    TFD_BINARY_WIDE(function##_grad_steps_##name, float, float,              \
+                    function##_grad_of_##T)                                  \
+    TFD_NARROW_LOOP(function##_##name, name, function##_steps_##name)        \
+    TFD_NARROW_LOOP(function##_grad_##name, name, function##_grad_steps_##name)
+#define LOOPS_NARROW(name, number, T) \
+    STEPS(elu, name, T)               \
+    STEPS(selu, name, T)              \
+    STEPS(softplus, name, T)
+
+TFD_HALF_DTYPES(LOOPS_NARROW)
+STEPS(softsign, BFLOAT16, tfd_bfloat16)
+
+#define SIZE_AND_1(x) (((x) < 0 ? -(x) : (x)) + 1)
+#define SOFTSIGN(x) ((x) / SIZE_AND_1(x))
+#define SOFTSIGN_GRAD(dy, x) ((dy) / (SIZE_AND_1(x) * SIZE_AND_1(x)))
+
+TFD_UNARY_WIDE(softsign_steps_HALF, float, float, softsign_of_tfd_half)
+TFD_BINARY_WIDE(softsign_grad_steps_HALF, float, float,
+                softsign_grad_of_tfd_half)
+TFD_HALF_LOOP(softsign_HALF, UNARY, SOFTSIGN, softsign_steps_HALF)
+TFD_HALF_LOOP(softsign_grad_HALF, BINARY, SOFTSIGN_GRAD,
+              softsign_grad_steps_HALF)
+
+/* ---- Relu6 --------------------------------------------------------------- */
+
+#define RELU6(name, T)                                  \
+    static inline T relu6_grad_of_##name(T dy, T x)     \
+    {                                                   \
+        const T zero = 0, six = 6;                      \
+        T one = ((x > zero) & (x < six)) ? 1 : zero;    \
+                                                        \
+        return (T)(dy * one);                           \
+    }                                                   \
+    TFD_UNARY_SIMD(relu6_##name, T, T, relu6_of_##name) \
+    TFD_BINARY_SIMD(relu6_grad_##name, T, T, relu6_grad_of_##name)
+
+/* In two steps, each of which is one instruction of a vector. */
+#define RELU6_REAL(name, number, T)       \
+    static inline T relu6_of_##name(T x)  \
+    {                                     \
+        const T zero = 0, six = 6;        \
+        T least = x < zero ? zero : x;    \
+                                          \
+        return least > six ? six : least; \
+    }                                     \
+    RELU6(name, T)
+/* By their bits: above those of an infinity there is NaN, which stays. */
+#define RELU6_HALF(name, number, T)                                      \
+    static inline T relu6_of_##name(T x)                                 \
+    {                                                                    \
+        const T infinite = TFD_INFINITE_##name, six = T##_from_float(6); \
+        const bool above = (T)(x - six - 1) < (T)(infinite - six);       \
+        const bool below = (T)(x - 0x8001) < infinite;                   \
+                                                                         \
+        return below ? 0 : above ? six : x;                              \
+    }                                                                    \
+    TFD_UNARY_SIMD(relu6_##name, T, T, relu6_of_##name)                  \
+    TFD_NARROW_LOOP(relu6_grad_##name, name, relu6_grad_FLOAT)
+
+TFD_REAL_DTYPES(RELU6_REAL)
+TFD_HALF_DTYPES(RELU6_HALF)
+
+static enum tfd_code relu6_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const struct tfd_elementwise e = {.dtype = k->in[0].dtype,
+                                      .cost = TFD_COST_MEMORY};
+
+    return tfd_elementwise_unary(k, &e, st);
+}
+
+static enum tfd_code relu6_grad_compute(struct tfd_kctx *k,
+                                        struct tfd_status *st)
+{
+    const struct tfd_elementwise e = {.dtype = k->in[0].dtype,
+                                      .cost = TFD_COST_MEMORY};
+
+    TFD_TRY(tfd_activation_same_shape(k, st));
+    return tfd_elementwise_pair(k, &e, st);
+}
+
+/* ---- LeakyRelu ----------------------------------------------------------- */
+
+#define LEAKY(name, number, T)                        \
+    TFD_SIMD_LOOP(leaky_##name)                       \
+    {                                                 \
+        const struct tfd_row *l = arg;                \
+        const T *x = l->a;                            \
+        const T alpha = (T)l->alpha;                  \
+        T *y = l->y;                                  \
+                                                      \
+        for (int64_t i = begin; i < end; i++)         \
+            y[i] = x[i] > 0 ? x[i] : x[i] * alpha;    \
+    }                                                 \
+    TFD_SIMD_CLONES(leaky_##name)                     \
+                                                      \
+    TFD_SIMD_LOOP(leaky_grad_##name)                  \
+    {                                                 \
+        const struct tfd_row *l = arg;                \
+        const T *dy = l->a, *x = l->b;                \
+        const T alpha = (T)l->alpha;                  \
+        T *dx = l->y;                                 \
+                                                      \
+        for (int64_t i = begin; i < end; i++)         \
+            dx[i] = x[i] > 0 ? dy[i] : dy[i] * alpha; \
+    }                                                 \
+    TFD_SIMD_CLONES(leaky_grad_##name)
+
+#define LEAKY_ROUNDED(loop, name, wide)                              \
+    static void loop##_##name(void *arg, int64_t begin, int64_t end) \
+    {                                                                \
+        struct tfd_row row = *(const struct tfd_row *)arg;           \
+                                                                     \
+        row.alpha = TFD_ROUND_##name(row.alpha);                     \
+        tfd_narrow_row(TFD_##name, wide, &row, begin, end);          \
+    }
+#define LEAKY_NARROW(name, number, T)       \
+    LEAKY_ROUNDED(leaky, name, leaky_FLOAT) \
+    LEAKY_ROUNDED(leaky_grad, name, leaky_grad_FLOAT)
+
+TFD_FLOAT_DTYPES(LEAKY)
+TFD_HALF_DTYPES(LEAKY_NARROW)
+
+enum tfd_code tfd_activation_prepare_alpha(const struct tfd_prepare *p,
+                                           void *state, struct tfd_status *st)
+{
+    return tfd_node_float(p->node, "alpha", state, st);
+}
+
+enum tfd_code tfd_activation_same_shape(const struct tfd_kctx *k,
+                                        struct tfd_status *st)
+{
+    char one[TFD_SHAPE_TEXT_MAX], other[TFD_SHAPE_TEXT_MAX];
+
+    if (k->in_count == 1 || tfd_shape_equal(&k->in[0].shape, &k->in[1].shape))
+        return TFD_OK;
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "Inputs to operation " TFD_STR_FMT " of type " TFD_STR_FMT
+                    " must have the same size and shape.  Input 0: %s != input "
+                    "1: %s",
+                    TFD_STR_ARG(k->node->name), TFD_STR_ARG(k->node->op->name),
+                    tfd_shape_text(&k->in[0].shape, one),
+                    tfd_shape_text(&k->in[1].shape, other));
+}
+
+static enum tfd_code leaky_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_row row = {
+        .a_step = 1, .b_step = 1, .alpha = *(const float *)k->state};
+
+    TFD_TRY(tfd_activation_same_shape(k, st));
+    TFD_TRY(
+        tfd_kctx_output_reuse(k, 3, 0, k->in[0].dtype, &k->in[0].shape, st));
+    row.a = tfd_tensor_data(&k->in[0]);
+    row.b = k->in_count > 1 ? tfd_tensor_data(&k->in[1]) : NULL;
+    row.y = tfd_tensor_data(&k->out[0]);
+    tfd_elementwise_streams(k, k->in[0].dtype, k->in_count + 1,
+                            tfd_tensor_elements(&k->in[0]), k->kernel->range,
+                            &row);
+    return TFD_OK;
+}
+
+/* ---- The others ---------------------------------------------------------- */
+
+static enum tfd_code pair_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_elementwise e = {.dtype = k->in[0].dtype, .cost = 2};
+
+    TFD_TRY(tfd_activation_same_shape(k, st));
+    return tfd_elementwise_pair(k, &e, st);
+}
+
+/* ---- Gradients ----------------------------------------------------------- */
+
+static enum tfd_code by_output(struct tfd_grad *g, const char *op,
+                               struct tfd_status *st)
+{
+    const struct tfd_edge in[] = {g->dy[0], g->y[0]};
+
+    return tfd_grad_emit(g, op, in, TFD_COUNT(in), &g->dx[0], st);
+}
+
+static enum tfd_code by_input(struct tfd_grad *g, const char *op,
+                              struct tfd_status *st)
+{
+    const struct tfd_edge in[] = {g->dy[0], g->x[0]};
+
+    return tfd_grad_emit(g, op, in, TFD_COUNT(in), &g->dx[0], st);
+}
+
+static enum tfd_code elu_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    return by_output(g, "EluGrad", st);
+}
+
+static enum tfd_code selu_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    return by_output(g, "SeluGrad", st);
+}
+
+static enum tfd_code relu6_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    return by_output(g, "Relu6Grad", st);
+}
+
+static enum tfd_code softplus_gradient(struct tfd_grad *g,
+                                       struct tfd_status *st)
+{
+    return by_input(g, "SoftplusGrad", st);
+}
+
+static enum tfd_code softsign_gradient(struct tfd_grad *g,
+                                       struct tfd_status *st)
+{
+    return by_input(g, "SoftsignGrad", st);
+}
+
+static enum tfd_code leaky_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    const struct tfd_edge in[] = {g->dy[0], g->x[0]};
+
+    g->dx[0] = tfd_gradient_op_like(&b, "LeakyReluGrad", in, 2, "alpha");
+    return b.code;
+}
+
+/* ---- Tables -------------------------------------------------------------- */
+
+#define FLOATS "T: {half, bfloat16, float, double}"
+
+#define OP(op, types, gradient)                                           \
+    {                                                                     \
+        .name = op, .inputs = "features: T", .outputs = "activations: T", \
+        .attrs = types, .shape = tfd_shape_like_first, .grad = gradient,  \
+    }
+
+#define GRAD(op, other, types)                                              \
+    {                                                                       \
+        .name = op "Grad", .inputs = "gradients: T, " other ": T",          \
+        .outputs = "backprops: T", .attrs = types, .shape = tfd_shape_same, \
+    }
+
+#define ALPHA "alpha: float = 0.2; " FLOATS " = DT_FLOAT"
+
+static const struct tfd_opdef ops[] = {
+    OP("Elu", FLOATS, elu_gradient),
+    GRAD("Elu", "outputs", FLOATS),
+    OP("Selu", FLOATS, selu_gradient),
+    GRAD("Selu", "outputs", FLOATS),
+    OP("Softplus", FLOATS, softplus_gradient),
+    GRAD("Softplus", "features", FLOATS),
+    OP("Softsign", FLOATS, softsign_gradient),
+    GRAD("Softsign", "features", FLOATS),
+    OP("Relu6", "T: realnumbertype", relu6_gradient),
+    GRAD("Relu6", "features", "T: realnumbertype"),
+    OP("LeakyRelu", ALPHA, leaky_gradient),
+    GRAD("LeakyRelu", "features", ALPHA),
+};
+
+#define BOTH(op, name, loop)                                          \
+    TFD_KERNEL(op, name, TFD_COMPUTE1_##name, loop##_##name,          \
+               .flags = TFD_KERNEL_ROW),                              \
+        TFD_KERNEL(op "Grad", name, pair_compute, loop##_grad_##name, \
+                   .flags = TFD_KERNEL_ROW | TFD_KERNEL_PAIR)
+
+#define ALPHA_ROW(op, name, loop)                       \
+    TFD_KERNEL(op, name, leaky_compute, loop##_##name,  \
+               .prepare = tfd_activation_prepare_alpha, \
+               .state_size = sizeof(float))
+
+#define ROWS(name, number, T)                                               \
+    BOTH("Elu", name, elu), BOTH("Selu", name, selu),                       \
+        BOTH("Softplus", name, softplus), BOTH("Softsign", name, softsign), \
+        ALPHA_ROW("LeakyRelu", name, leaky),                                \
+        ALPHA_ROW("LeakyReluGrad", name, leaky_grad),
+
+#define RELU6_ROWS(name, number, T)                                          \
+    TFD_KERNEL("Relu6", name, relu6_compute, relu6_##name,                   \
+               .flags = TFD_KERNEL_ROW),                                     \
+        TFD_KERNEL("Relu6Grad", name, relu6_grad_compute, relu6_grad_##name, \
+                   .flags = TFD_KERNEL_ROW | TFD_KERNEL_PAIR),
+
+static const struct tfd_kernel kernels[] = {
+    TFD_FLOAT_DTYPES(ROWS) TFD_HALF_DTYPES(ROWS) TFD_REAL_DTYPES(RELU6_ROWS)
+        TFD_HALF_DTYPES(RELU6_ROWS)};
+
+const struct tfd_family tfd_family_activation = {
+    .name = "activation",
+    .ops = ops,
+    .op_count = TFD_COUNT(ops),
+    .kernels = kernels,
+    .kernel_count = TFD_COUNT(kernels),
+};

@@ -1,0 +1,287 @@
+/*
+ * compare.c - comparisons of two tensors, and logic:
+ *
+ *     Equal NotEqual Less LessEqual Greater GreaterEqual
+ *     LogicalAnd LogicalOr LogicalNot
+ *     ApproximateEqual      of one shape; no further apart than the tolerance
+ *
+ * Equal and NotEqual of shapes that do not fit together are an error or, with
+ * incompatible_shape_error false, the scalar false or true.
+ */
+#include "kernels/core/families.h"
+
+#include "common/half.h"
+#include "common/str.h"
+#include "kernels/core/broadcast.h"
+#include "kernels/core/check.h"
+#include "kernels/core/elementwise.h"
+#include "kernels/vector/narrow_loops.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- Functions of two elements ------------------------------------------- */
+
+#define EQUAL(a, b) ((tfd_bool)((a) == (b)))
+#define NOT_EQUAL(a, b) ((tfd_bool)((a) != (b)))
+#define LESS(a, b) ((tfd_bool)((a) < (b)))
+#define LESS_EQUAL(a, b) ((tfd_bool)((a) <= (b)))
+#define GREATER(a, b) ((tfd_bool)((a) > (b)))
+#define GREATER_EQUAL(a, b) ((tfd_bool)((a) >= (b)))
+#define AND(a, b) ((tfd_bool)((a) & (b)))
+#define OR(a, b) ((tfd_bool)((a) | (b)))
+#define NOT(a) ((tfd_bool) !(a))
+
+#define DEFINE_COMPLEX(name, number, T)               \
+    static inline tfd_bool equal_##name(T a, T b)     \
+    {                                                 \
+        return a.re == b.re && a.im == b.im;          \
+    }                                                 \
+    static inline tfd_bool not_equal_##name(T a, T b) \
+    {                                                 \
+        return !equal_##name(a, b);                   \
+    }
+
+TFD_COMPLEX_DTYPES(DEFINE_COMPLEX)
+
+static inline tfd_bool equal_STRING(struct tfd_tstring a, struct tfd_tstring b)
+{
+    return tfd_str_eq(tfd_tstring_view(&a), tfd_tstring_view(&b));
+}
+
+static inline tfd_bool not_equal_STRING(struct tfd_tstring a,
+                                        struct tfd_tstring b)
+{
+    return !equal_STRING(a, b);
+}
+
+/* ---- Loops --------------------------------------------------------------- */
+
+#define LOOPS_EQUAL(LOOP, name, T, equal, not_equal) \
+    LOOP(loop_equal_##name, T, tfd_bool, equal)      \
+    LOOP(loop_not_equal_##name, T, tfd_bool, not_equal)
+#define LOOPS_ORDER(LOOP, name, T, less, less_equal, greater, greater_equal) \
+    LOOP(loop_less_##name, T, tfd_bool, less)                                \
+    LOOP(loop_less_equal_##name, T, tfd_bool, less_equal)                    \
+    LOOP(loop_greater_##name, T, tfd_bool, greater)                          \
+    LOOP(loop_greater_equal_##name, T, tfd_bool, greater_equal)
+
+#define LOOPS_REAL(LOOP, name, T)                \
+    LOOPS_EQUAL(LOOP, name, T, EQUAL, NOT_EQUAL) \
+    LOOPS_ORDER(LOOP, name, T, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL)
+#define LOOPS_INT(name, number, T) LOOPS_REAL(TFD_BINARY_LOOP, name, T)
+#define LOOPS_FLOAT(name, number, T) LOOPS_REAL(TFD_BINARY_WIDE, name, T)
+TFD_INT_DTYPES(LOOPS_INT)
+TFD_FLOAT_DTYPES(LOOPS_FLOAT)
+
+#define LOOP_NARROW(function, FUNCTION)                     \
+    TFD_HALF_TEST(loop_##function##_HALF, BINARY, FUNCTION, \
+                  loop_##function##_FLOAT)                  \
+    TFD_NARROW_TEST_AS_FLOAT(function, BFLOAT16)
+LOOP_NARROW(equal, EQUAL)
+LOOP_NARROW(not_equal, NOT_EQUAL)
+LOOP_NARROW(less, LESS)
+LOOP_NARROW(less_equal, LESS_EQUAL)
+LOOP_NARROW(greater, GREATER)
+LOOP_NARROW(greater_equal, GREATER_EQUAL)
+
+#define LOOPS_COMPLEX(name, number, T) \
+    LOOPS_EQUAL(TFD_BINARY_LOOP, name, T, equal_##name, not_equal_##name)
+TFD_COMPLEX_DTYPES(LOOPS_COMPLEX)
+
+LOOPS_EQUAL(TFD_BINARY_LOOP, STRING, struct tfd_tstring, equal_STRING,
+            not_equal_STRING)
+LOOPS_EQUAL(TFD_BINARY_LOOP, BOOL, tfd_bool, EQUAL, NOT_EQUAL)
+TFD_BINARY_SIMD(loop_and, tfd_bool, tfd_bool, AND)
+TFD_BINARY_SIMD(loop_or, tfd_bool, tfd_bool, OR)
+TFD_UNARY_SIMD(loop_not, tfd_bool, tfd_bool, NOT)
+
+/* The tolerance is a float, whatever the elements are. */
+struct near {
+    struct tfd_row row;
+    float tolerance;
+};
+
+#define LOOP_NEAR(name, T, magnitude)                   \
+    TFD_SIMD_LOOP(loop_near_##name)                     \
+    {                                                   \
+        const struct near *s = arg;                     \
+        const T *a = s->row.a, *b = s->row.b;           \
+        const T tolerance = (T)s->tolerance;            \
+        tfd_bool *y = s->row.y;                         \
+                                                        \
+        for (int64_t i = begin; i < end; i++)           \
+            y[i] = magnitude(a[i] - b[i]) <= tolerance; \
+    }                                                   \
+    TFD_SIMD_CLONES(loop_near_##name)
+
+LOOP_NEAR(FLOAT, float, fabsf)
+LOOP_NEAR(DOUBLE, double, fabs)
+
+/* ---- Kernels ------------------------------------------------------------- */
+
+struct equal_state {
+    bool lenient;  /* incompatible_shape_error is false */
+    tfd_bool none; /* the answer for shapes that do not fit */
+};
+
+static enum tfd_code equal_prepare(const struct tfd_prepare *p, void *state,
+                                   struct tfd_status *st)
+{
+    struct equal_state *s = state;
+    bool error;
+
+    TFD_TRY(tfd_node_bool(p->node, "incompatible_shape_error", &error, st));
+    s->lenient = !error;
+    s->none = tfd_str_is(p->node->op->name, "NotEqual");
+    return TFD_OK;
+}
+
+static enum tfd_code equal_cpu(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const struct equal_state *s = k->state;
+    const struct tfd_shape scalar = {.rank = 0};
+
+    if (!s->lenient || tfd_broadcast_fits(&k->in[0].shape, &k->in[1].shape))
+        return tfd_elementwise_compare(k, st);
+    TFD_TRY(tfd_kctx_output(k, 0, TFD_BOOL, &scalar, st));
+    *(tfd_bool *)k->out[0].buffer->data = s->none;
+    return TFD_OK;
+}
+
+static enum tfd_code near_prepare(const struct tfd_prepare *p, void *state,
+                                  struct tfd_status *st)
+{
+    return tfd_node_float(p->node, "tolerance", state, st);
+}
+
+static enum tfd_code near_cpu(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct near s = {.tolerance = *(const float *)k->state};
+    char one[TFD_SHAPE_TEXT_MAX], other[TFD_SHAPE_TEXT_MAX];
+
+    if (!tfd_shape_equal(&k->in[0].shape, &k->in[1].shape))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "x and y must be of the same shape. x shape: %s. y "
+                        "shape: %s",
+                        tfd_shape_text(&k->in[0].shape, one),
+                        tfd_shape_text(&k->in[1].shape, other));
+    TFD_TRY(tfd_kctx_output(k, 0, TFD_BOOL, &k->in[0].shape, st));
+    s.row.a = tfd_tensor_data(&k->in[0]);
+    s.row.b = tfd_tensor_data(&k->in[1]);
+    s.row.y = tfd_tensor_data(&k->out[0]);
+    tfd_elementwise_streams(k, k->in[0].dtype, 2,
+                            tfd_tensor_elements(&k->in[0]), k->kernel->range,
+                            &s);
+    return TFD_OK;
+}
+
+/* ---- Shapes -------------------------------------------------------------- */
+
+/* With incompatible_shape_error false nothing is certain before the values
+ * come, unless the shapes are known and equal in every dimension. */
+static enum tfd_code equal_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
+{
+    bool error = true;
+
+    if (s->node)
+        TFD_TRY(tfd_node_bool(s->node, "incompatible_shape_error", &error, st));
+    if (error)
+        return tfd_shape_broadcast2(s, st);
+    if (tfd_shape_elements(&s->in[0]) >= 0 &&
+        tfd_shape_equal(&s->in[0], &s->in[1]))
+        s->out[0] = s->in[0];
+    return TFD_OK;
+}
+
+/* ---- Tables -------------------------------------------------------------- */
+
+#define EQUAL_OP(name_)                                                \
+    {                                                                  \
+        .name = (name_), .inputs = "x: T, y: T", .outputs = "z: bool", \
+        .attrs = "T: type; incompatible_shape_error: bool = true",     \
+        .shape = equal_shape,                                          \
+        .flags = TFD_OP_COMMUTATIVE | TFD_OP_NO_GRADIENT,              \
+    }
+#define ORDER_OP(name_)                                                  \
+    {                                                                    \
+        .name = (name_), .inputs = "x: T, y: T", .outputs = "z: bool",   \
+        .attrs = "T: {float, double, int32, uint8, int16, int8, int64, " \
+                 "bfloat16, uint16, half, uint32, uint64}",              \
+        .shape = tfd_shape_broadcast2, .flags = TFD_OP_NO_GRADIENT,      \
+    }
+#define LOGIC_OP(name_)                                                      \
+    {                                                                        \
+        .name = (name_), .inputs = "x: bool, y: bool", .outputs = "z: bool", \
+        .shape = tfd_shape_broadcast2,                                       \
+        .flags = TFD_OP_COMMUTATIVE | TFD_OP_NO_GRADIENT,                    \
+    }
+
+static const struct tfd_opdef ops[] = {
+    EQUAL_OP("Equal"),
+    EQUAL_OP("NotEqual"),
+    ORDER_OP("Less"),
+    ORDER_OP("LessEqual"),
+    ORDER_OP("Greater"),
+    ORDER_OP("GreaterEqual"),
+    {
+        .name = "ApproximateEqual",
+        .inputs = "x: T, y: T",
+        .outputs = "z: bool",
+        .attrs = "T: numbertype; tolerance: float = 1e-05",
+        .shape = tfd_shape_same,
+        .flags = TFD_OP_COMMUTATIVE | TFD_OP_NO_GRADIENT,
+    },
+    LOGIC_OP("LogicalAnd"),
+    LOGIC_OP("LogicalOr"),
+    {
+        .name = "LogicalNot",
+        .inputs = "x: bool",
+        .outputs = "y: bool",
+        .shape = tfd_shape_like_first,
+        .flags = TFD_OP_NO_GRADIENT,
+    },
+};
+
+/* Quantized types compare as the integers they lie in. */
+#define KERNELS_EQUAL_AS(name, loops)                                   \
+    TFD_KERNEL("Equal", name, equal_cpu, loop_equal_##loops,            \
+               .prepare = equal_prepare,                                \
+               .state_size = sizeof(struct equal_state)),               \
+        TFD_KERNEL("NotEqual", name, equal_cpu, loop_not_equal_##loops, \
+                   .prepare = equal_prepare,                            \
+                   .state_size = sizeof(struct equal_state)),
+#define KERNELS_EQUAL(name, number, T) KERNELS_EQUAL_AS(name, name)
+#define KERNEL_ORDER(op, name, loop)                                    \
+    TFD_KERNEL(op, name, tfd_elementwise_compare, loop_##loop##_##name, \
+               .flags = TFD_KERNEL_ROW),
+#define KERNEL_NEAR(name, number, T)                                 \
+    TFD_KERNEL("ApproximateEqual", name, near_cpu, loop_near_##name, \
+               .prepare = near_prepare, .state_size = sizeof(float)),
+#define KERNELS_ORDER(name, number, T)          \
+    KERNELS_EQUAL_AS(name, name)                \
+    KERNEL_ORDER("Less", name, less)            \
+    KERNEL_ORDER("LessEqual", name, less_equal) \
+    KERNEL_ORDER("Greater", name, greater)      \
+    KERNEL_ORDER("GreaterEqual", name, greater_equal)
+
+static const struct tfd_kernel kernels[] = {
+    TFD_REAL_DTYPES(KERNELS_ORDER) TFD_HALF_DTYPES(KERNELS_ORDER)
+        TFD_COMPLEX_DTYPES(KERNELS_EQUAL) KERNELS_EQUAL_AS(STRING, STRING)
+            KERNELS_EQUAL_AS(BOOL, BOOL) KERNELS_EQUAL_AS(QINT8, INT8)
+                KERNELS_EQUAL_AS(QUINT8, UINT8) KERNELS_EQUAL_AS(QINT16, INT16)
+                    KERNELS_EQUAL_AS(QUINT16, UINT16)
+                        KERNELS_EQUAL_AS(QINT32, INT32) TFD_KERNEL_ANY(
+                            "LogicalAnd", tfd_elementwise_compare, loop_and),
+    TFD_FLOAT_DTYPES(KERNEL_NEAR)
+        TFD_KERNEL_ANY("LogicalOr", tfd_elementwise_compare, loop_or),
+    TFD_KERNEL_ANY("LogicalNot", tfd_elementwise_test, loop_not),
+};
+
+const struct tfd_family tfd_family_compare = {
+    .name = "compare",
+    .ops = ops,
+    .op_count = TFD_COUNT(ops),
+    .kernels = kernels,
+    .kernel_count = TFD_COUNT(kernels),
+};

@@ -1,0 +1,477 @@
+/*
+ * divide.c - quotients and remainders of two tensors:
+ *
+ *     RealDiv Div DivNoNan FloorDiv FloorMod TruncateDiv TruncateMod Mod
+ *
+ * An integer divided by 0 fails the node; the lowest integer divided by -1
+ * wraps to itself.  Floor rounds to minus infinity, so a remainder has the sign
+ * of the divisor; truncating rounds to 0, so it has the sign of the dividend.
+ */
+#include "kernels/core/families.h"
+
+#include "common/half.h"
+#include "kernels/core/check.h"
+#include "kernels/vector/complex_math.h"
+#include "kernels/math/divide_halves.h"
+#include "kernels/core/elementwise.h"
+#include "kernels/core/gradient.h"
+#include "kernels/vector/narrow_loops.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- Integers ------------------------------------------------------------ */
+
+/* `minus` is -1 where the type has it; b == minus is never true otherwise,
+ * since the divisor is then compared with a number no element can be. */
+#define DEFINE_INT(name, T, U)                                          \
+    static inline T quotient_##name(T a, T b)                           \
+    {                                                                   \
+        const int64_t minus = (T)-1 < (T)1 ? -1 : INT64_MIN;            \
+                                                                        \
+        if ((int64_t)b == minus)                                        \
+            return (T)(0 - (U)a);                                       \
+        return (T)(a / b);                                              \
+    }                                                                   \
+    static inline T remainder_##name(T a, T b)                          \
+    {                                                                   \
+        const int64_t minus = (T)-1 < (T)1 ? -1 : INT64_MIN;            \
+                                                                        \
+        if ((int64_t)b == minus)                                        \
+            return 0;                                                   \
+        return (T)(a % b);                                              \
+    }                                                                   \
+    static inline T floor_div_##name(T a, T b)                          \
+    {                                                                   \
+        const T zero = 0;                                               \
+        T q = quotient_##name(a, b);                                    \
+        bool adjust =                                                   \
+            (a < zero) != (b < zero) && remainder_##name(a, b) != zero; \
+                                                                        \
+        return (T)(q - (T)adjust);                                      \
+    }                                                                   \
+    static inline T floor_mod_##name(T a, T b)                          \
+    {                                                                   \
+        const T zero = 0;                                               \
+        T m = remainder_##name(a, b);                                   \
+                                                                        \
+        return m != zero && (m < zero) != (b < zero) ? (T)(m + b) : m;  \
+    }
+
+/* All but INT32: see below. */
+#define DIVIDED_ONE_BY_ONE(X)     \
+    X(INT8, int8_t, uint32_t)     \
+    X(INT16, int16_t, uint32_t)   \
+    X(INT64, int64_t, uint64_t)   \
+    X(UINT8, uint8_t, uint32_t)   \
+    X(UINT16, uint16_t, uint32_t) \
+    X(UINT32, uint32_t, uint32_t) \
+    X(UINT64, uint64_t, uint64_t)
+
+DIVIDED_ONE_BY_ONE(DEFINE_INT)
+
+/* A loop that skips zero divisors and reports them. */
+#define INT_LOOP(name, T, function)                                    \
+    static void loop_##function(void *arg, int64_t begin, int64_t end) \
+    {                                                                  \
+        const struct tfd_row *r = arg;                                 \
+        const T *a = r->a, *b = r->b;                                  \
+        T *y = r->y;                                                   \
+                                                                       \
+        for (int64_t i = begin; i < end; i++) {                        \
+            const T divisor = b[r->b_step ? i : 0];                    \
+                                                                       \
+            if (divisor)                                               \
+                y[i] = function(a[r->a_step ? i : 0], divisor);        \
+            else                                                       \
+                tfd_row_fail(r);                                       \
+        }                                                              \
+    }
+
+#define INT_LOOPS(name, T, U)           \
+    INT_LOOP(name, T, quotient_##name)  \
+    INT_LOOP(name, T, floor_div_##name) \
+    INT_LOOP(name, T, floor_mod_##name)
+
+DIVIDED_ONE_BY_ONE(INT_LOOPS)
+INT_LOOP(INT64, int64_t, remainder_INT64)
+
+/* Processors have vectors of doubles to divide and none of integers.  A double
+ * has room for the exact quotient of two numbers of 32 bits, or for one that is
+ * nearer to it than to the next integer.  b is neither 0 nor -1. */
+static inline int32_t divide_INT32(int32_t a, int32_t b)
+{
+    return (int32_t)((double)a / (double)b);
+}
+
+static inline int32_t vector_quotient(int32_t a, int32_t b)
+{
+    int32_t by = ((b == 0) | (b == -1)) ? 1 : b;
+    int32_t q = divide_INT32(a, by);
+
+    return b == -1 ? (int32_t)(0 - (uint32_t)q) : q;
+}
+
+static inline int32_t vector_remainder(int32_t a, int32_t b)
+{
+    uint32_t q = (uint32_t)vector_quotient(a, b);
+
+    return (int32_t)((uint32_t)a - q * (uint32_t)b);
+}
+
+static inline int32_t vector_floor_div(int32_t a, int32_t b)
+{
+    int32_t q = vector_quotient(a, b);
+    int32_t left = (int32_t)((uint32_t)a - (uint32_t)q * (uint32_t)b);
+
+    return q - ((left != 0) & ((left ^ b) < 0));
+}
+
+static inline int32_t vector_floor_mod(int32_t a, int32_t b)
+{
+    int32_t left = vector_remainder(a, b);
+
+    return ((left != 0) & ((left ^ b) < 0)) ? left + b : left;
+}
+
+/* What is made of a divisor of 0 nobody sees. */
+#define VECTOR_LOOP(loop, function)                 \
+    TFD_SIMD_LOOP(loop)                             \
+    {                                               \
+        const struct tfd_row *r = arg;              \
+        const int32_t *a = r->a, *b = r->b;         \
+        const int32_t left = *a, right = *b;        \
+        int32_t *y = r->y, none = 0;                \
+                                                    \
+        if (!r->b_step) {                           \
+            none = right == 0;                      \
+            for (int64_t i = begin; i < end; i++)   \
+                y[i] = function(a[i], right);       \
+        } else if (!r->a_step) {                    \
+            for (int64_t i = begin; i < end; i++) { \
+                none |= b[i] == 0;                  \
+                y[i] = function(left, b[i]);        \
+            }                                       \
+        } else {                                    \
+            for (int64_t i = begin; i < end; i++) { \
+                none |= b[i] == 0;                  \
+                y[i] = function(a[i], b[i]);        \
+            }                                       \
+        }                                           \
+        if (none)                                   \
+            tfd_row_fail(r);                        \
+    }                                               \
+    TFD_SIMD_CLONES(loop)
+
+VECTOR_LOOP(loop_quotient_INT32, vector_quotient)
+VECTOR_LOOP(loop_remainder_INT32, vector_remainder)
+VECTOR_LOOP(loop_floor_div_INT32, vector_floor_div)
+VECTOR_LOOP(loop_floor_mod_INT32, vector_floor_mod)
+
+/* ---- Floating point ------------------------------------------------------ */
+
+#define DEFINE_FLOAT(name, T, floor_, trunc_, fmod_)     \
+    static inline T quotient_##name(T a, T b)            \
+    {                                                    \
+        return a / b;                                    \
+    }                                                    \
+    static inline T no_nan_##name(T a, T b)              \
+    {                                                    \
+        return b == 0 ? (T)0 : a / b;                    \
+    }                                                    \
+    static inline T floor_div_##name(T a, T b)           \
+    {                                                    \
+        return floor_(a / b);                            \
+    }                                                    \
+    static inline T truncate_##name(T a, T b)            \
+    {                                                    \
+        return trunc_(a / b);                            \
+    }                                                    \
+    static inline T remainder_##name(T a, T b)           \
+    {                                                    \
+        return fmod_(a, b);                              \
+    }                                                    \
+    static inline T floor_mod_##name(T a, T b)           \
+    {                                                    \
+        T m = fmod_(a, b);                               \
+                                                         \
+        return m != 0 && (m < 0) != (b < 0) ? m + b : m; \
+    }
+
+DEFINE_FLOAT(FLOAT, float, floorf, truncf, fmodf)
+DEFINE_FLOAT(DOUBLE, double, floor, trunc, fmod)
+
+/* fmodf() by way of double, where the quotient is below 2^28: a float's 24 bits
+ * keep it 2^-24 away from any whole number that it is not, so truncating the
+ * double finds the right one; its product with b has 52 bits, and what is left
+ * of a has 24. */
+#define QUICK_QUOTIENT_MAX 268435456.0
+#define REMAINDER_BLOCK 256
+
+static inline float quick_remainder(float a, float b, int32_t *bad)
+{
+    double quotient = (double)a / (double)b;
+
+    *bad |= !(fabs(quotient) < QUICK_QUOTIENT_MAX);
+    return copysignf((float)((double)a - trunc(quotient) * (double)b), a);
+}
+
+static inline float quick_floor_mod(float a, float b, int32_t *bad)
+{
+    float m = quick_remainder(a, b, bad);
+
+    return ((m != 0) & ((m < 0) != (b < 0))) ? m + b : m;
+}
+
+/* All of a block quickly, once more where one of it cannot be done so. */
+#define REMAINDER_LOOP(loop, quick, exact)                                   \
+    TFD_SIMD_LOOP(loop)                                                      \
+    {                                                                        \
+        const struct tfd_row *r = arg;                                       \
+        const float *a = r->a, *b = r->b;                                    \
+        const int64_t p = r->a_step, q = r->b_step;                          \
+        float *y = r->y;                                                     \
+                                                                             \
+        for (int64_t from = begin; from < end; from += REMAINDER_BLOCK) {    \
+            int64_t to =                                                     \
+                end - from < REMAINDER_BLOCK ? end : from + REMAINDER_BLOCK; \
+            float made[REMAINDER_BLOCK];                                     \
+            int32_t bad = 0;                                                 \
+                                                                             \
+            if (p && q)                                                      \
+                for (int64_t i = from; i < to; i++)                          \
+                    made[i - from] = quick(a[i], b[i], &bad);                \
+            else                                                             \
+                for (int64_t i = from; i < to; i++)                          \
+                    made[i - from] = quick(a[i * p], b[i * q], &bad);        \
+            for (int64_t i = from; bad && i < to; i++)                       \
+                made[i - from] = exact(a[i * p], b[i * q]);                  \
+            memcpy(y + from, made, (size_t)(to - from) * sizeof(*y));        \
+        }                                                                    \
+    }                                                                        \
+    TFD_SIMD_CLONES_WIDE(loop)
+
+REMAINDER_LOOP(loop_remainder_FLOAT, quick_remainder, remainder_FLOAT)
+REMAINDER_LOOP(loop_floor_mod_FLOAT, quick_floor_mod, floor_mod_FLOAT)
+
+/* Rounded after each operation, as TensorFlow's half does: of floats that hold
+ * halves or bfloat16. */
+#define DEFINE_STEPS(name, number, T)                            \
+    static inline float floor_div_steps_##name(float a, float b) \
+    {                                                            \
+        return floorf(TFD_ROUND_##name(a / b));                  \
+    }                                                            \
+    static inline float truncate_steps_##name(float a, float b)  \
+    {                                                            \
+        return truncf(TFD_ROUND_##name(a / b));                  \
+    }
+
+TFD_HALF_DTYPES(DEFINE_STEPS)
+
+#define DEFINE_COMPLEX(name, number, T)                            \
+    static inline T quotient_##name(T a, T b)                      \
+    {                                                              \
+        return T##_div(a, b);                                      \
+    }                                                              \
+    static inline T no_nan_##name(T a, T b)                        \
+    {                                                              \
+        return b.re == 0 && b.im == 0 ? (T){0, 0} : T##_div(a, b); \
+    }
+
+TFD_COMPLEX_DTYPES(DEFINE_COMPLEX)
+
+#define LOOPS_QUOTIENT(LOOP, name, T)                 \
+    LOOP(loop_quotient_##name, T, T, quotient_##name) \
+    LOOP(loop_no_nan_##name, T, T, no_nan_##name)
+#define LOOPS_ROUNDED(LOOP, name, T)                    \
+    LOOP(loop_floor_div_##name, T, T, floor_div_##name) \
+    LOOP(loop_truncate_##name, T, T, truncate_##name)
+
+#define LOOPS_FLOAT(name, number, T)         \
+    LOOPS_QUOTIENT(TFD_BINARY_SIMD, name, T) \
+    LOOPS_ROUNDED(TFD_BINARY_SIMD, name, T)
+TFD_FLOAT_DTYPES(LOOPS_FLOAT)
+TFD_BINARY_LOOP(loop_floor_mod_DOUBLE, double, double, floor_mod_DOUBLE)
+TFD_BINARY_LOOP(loop_remainder_DOUBLE, double, double, remainder_DOUBLE)
+
+#define LOOP_STEPS(function, name)                                \
+    TFD_BINARY_WIDE(loop_##function##_steps_##name, float, float, \
+                    function##_steps_##name)                      \
+    TFD_NARROW_LOOP(loop_##function##_##name, name,               \
+                    loop_##function##_steps_##name)
+#define LOOPS_NARROW(name, number, T)    \
+    TFD_NARROW_AS_FLOAT(floor_mod, name) \
+    LOOP_STEPS(truncate, name)
+TFD_HALF_DTYPES(LOOPS_NARROW)
+
+/* The loop that the processor has instructions for, or the one of floats. */
+#define LOOP_HALF(function, wide)                                             \
+    static void loop_##function##_HALF(void *arg, int64_t begin, int64_t end) \
+    {                                                                         \
+        tfd_range_fn *quick = tfd_divide_halves_##function();                 \
+                                                                              \
+        if (quick)                                                            \
+            quick(arg, begin, end);                                           \
+        else                                                                  \
+            tfd_narrow_row(TFD_HALF, wide, arg, begin, end);                  \
+    }
+TFD_BINARY_WIDE(loop_floor_div_steps_HALF, float, float, floor_div_steps_HALF)
+LOOP_HALF(quotient, loop_quotient_FLOAT)
+LOOP_HALF(no_nan, loop_no_nan_FLOAT)
+LOOP_HALF(floor_div, loop_floor_div_steps_HALF)
+LOOP_STEPS(floor_div, BFLOAT16)
+TFD_NARROW_AS_FLOAT(quotient, BFLOAT16)
+TFD_NARROW_AS_FLOAT(no_nan, BFLOAT16)
+
+#define LOOPS_COMPLEX(name, number, T) LOOPS_QUOTIENT(TFD_BINARY_LOOP, name, T)
+TFD_COMPLEX_DTYPES(LOOPS_COMPLEX)
+
+/* ---- Kernels ------------------------------------------------------------- */
+
+#define COST_INT 6 /* a division of integers, in nanoseconds */
+
+static enum tfd_code divide(struct tfd_kctx *k, int *failed,
+                            struct tfd_status *st)
+{
+    struct tfd_elementwise e = {k->in[0].dtype, COST_INT, failed, NULL};
+
+    return tfd_elementwise_binary(k, &e, st);
+}
+
+static enum tfd_code int_cpu(struct tfd_kctx *k, struct tfd_status *st)
+{
+    int failed = 0;
+
+    TFD_TRY(divide(k, &failed, st));
+    if (failed)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT, "Integer division by zero");
+    return TFD_OK;
+}
+
+/* TensorFlow does not expect these two to fail, and says so. */
+static enum tfd_code truncate_cpu(struct tfd_kctx *k, struct tfd_status *st)
+{
+    int failed = 0;
+
+    TFD_TRY(divide(k, &failed, st));
+    if (failed)
+        return tfd_fail(st, TFD_INTERNAL,
+                        "Unexpected error in binary operator (only integer "
+                        "div and mod should have errors)");
+    return TFD_OK;
+}
+
+/* ---- Gradients ----------------------------------------------------------- */
+
+/* z = x / y:  dz / y  and  dz * (-x / y / y), with the quotient `op`. */
+static enum tfd_code quotient_gradient(struct tfd_grad *g, const char *op,
+                                       struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge x = tfd_gradient_conj(&b, g->x[0]);
+    struct tfd_edge y = tfd_gradient_conj(&b, g->x[1]);
+    struct tfd_edge minus = tfd_gradient_op1(&b, "Neg", x);
+    struct tfd_edge slope = tfd_gradient_op2(&b, op, minus, y);
+
+    slope = tfd_gradient_op2(&b, op, slope, y);
+    g->dx[0] = tfd_gradient_op2(&b, op, g->dy[0], y);
+    g->dx[1] = tfd_gradient_op2(&b, "Mul", g->dy[0], slope);
+    tfd_gradient_reduce(&b, g->x[0], g->x[1], &g->dx[0], &g->dx[1]);
+    return b.code;
+}
+
+static enum tfd_code real_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    return quotient_gradient(g, "RealDiv", st);
+}
+
+static enum tfd_code div_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    return quotient_gradient(g, "Div", st);
+}
+
+static enum tfd_code no_nan_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    return quotient_gradient(g, "DivNoNan", st);
+}
+
+/* x - floor(x / y) * y */
+static enum tfd_code floor_mod_gradient(struct tfd_grad *g,
+                                        struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge q = tfd_gradient_op2(&b, "FloorDiv", g->x[0], g->x[1]);
+
+    q = tfd_gradient_op1(&b, "Neg", q);
+    g->dx[0] = g->dy[0];
+    g->dx[1] = tfd_gradient_op2(&b, "Mul", g->dy[0], q);
+    tfd_gradient_reduce(&b, g->x[0], g->x[1], &g->dx[0], &g->dx[1]);
+    return b.code;
+}
+
+/* ---- Tables -------------------------------------------------------------- */
+
+#define OP(name_, types, grad_, flags_)                             \
+    {                                                               \
+        .name = (name_), .inputs = "x: T, y: T", .outputs = "z: T", \
+        .attrs = "T: {" types "}", .shape = tfd_shape_broadcast2,   \
+        .grad = (grad_), .flags = (flags_),                         \
+    }
+
+#define ALL_NUMBERS                                                      \
+    "bfloat16, half, float, double, uint8, int8, uint16, int16, int32, " \
+    "uint32, uint64, int64, complex64, complex128"
+
+static const struct tfd_opdef ops[] = {
+    OP("RealDiv", ALL_NUMBERS, real_gradient, 0),
+    OP("Div", ALL_NUMBERS, div_gradient, 0),
+    OP("DivNoNan", "half, float, bfloat16, double, complex64, complex128",
+       no_nan_gradient, 0),
+    OP("FloorDiv", ALL_NUMBERS, NULL, TFD_OP_NO_GRADIENT),
+    OP("FloorMod",
+       "int8, int16, int32, int64, uint8, uint16, uint32, uint64, bfloat16, "
+       "half, float, double",
+       floor_mod_gradient, 0),
+    OP("TruncateDiv", ALL_NUMBERS, NULL, TFD_OP_NO_GRADIENT),
+    OP("TruncateMod", "int32, int64, bfloat16, half, float, double", NULL, 0),
+    OP("Mod", "int32, int64, half, half, bfloat16, float, double", NULL, 0),
+};
+
+#define KERNEL(op, name, loop)                                           \
+    TFD_KERNEL(op, name, tfd_elementwise_compute2, loop_##loop##_##name, \
+               .flags = TFD_KERNEL_ROW),
+#define KERNELS_INT(name, number, T)                                  \
+    TFD_KERNEL("Div", name, int_cpu, loop_quotient_##name),           \
+        TFD_KERNEL("FloorDiv", name, int_cpu, loop_floor_div_##name), \
+        TFD_KERNEL("FloorMod", name, int_cpu, loop_floor_mod_##name), \
+        TFD_KERNEL("TruncateDiv", name, truncate_cpu, loop_quotient_##name),
+#define KERNELS_QUOTIENT(name, number, T) \
+    KERNEL("RealDiv", name, quotient)     \
+    KERNEL("Div", name, quotient)         \
+    KERNEL("DivNoNan", name, no_nan)
+#define KERNELS_REAL(name, number, T)   \
+    KERNELS_QUOTIENT(name, number, T)   \
+    KERNEL("FloorDiv", name, floor_div) \
+    KERNEL("FloorMod", name, floor_mod) \
+    KERNEL("TruncateDiv", name, truncate)
+#define KERNELS_REMAINDER(name, number, T) \
+    KERNEL("TruncateMod", name, remainder) \
+    KERNEL("Mod", name, remainder)
+
+static const struct tfd_kernel kernels[] = {
+    TFD_INT_DTYPES(KERNELS_INT) TFD_FLOAT_DTYPES(KERNELS_REAL)
+        TFD_HALF_DTYPES(KERNELS_REAL) TFD_COMPLEX_DTYPES(KERNELS_QUOTIENT)
+            TFD_FLOAT_DTYPES(KERNELS_REMAINDER) TFD_KERNEL(
+                "TruncateMod", INT32, truncate_cpu, loop_remainder_INT32),
+    TFD_KERNEL("TruncateMod", INT64, truncate_cpu, loop_remainder_INT64),
+    TFD_KERNEL("Mod", INT32, int_cpu, loop_remainder_INT32),
+    TFD_KERNEL("Mod", INT64, int_cpu, loop_remainder_INT64),
+};
+
+const struct tfd_family tfd_family_divide = {
+    .name = "divide",
+    .ops = ops,
+    .op_count = TFD_COUNT(ops),
+    .kernels = kernels,
+    .kernel_count = TFD_COUNT(kernels),
+};

@@ -1,0 +1,337 @@
+/*
+ * math.c - functions of one number:
+ *
+ *     Sqrt Rsqrt Exp Log Log1p Sigmoid Tanh Sin Cos Erf
+ *
+ * Those of floats are vectorised (vector_math.h, vector_functions.h,
+ * vector_trig.h, vector_pieces.h); everything else is the C library's.
+ * half and bfloat16 are computed in float.
+ */
+#include "kernels/core/families.h"
+
+#include "common/half.h"
+#include "kernels/core/check.h"
+#include "kernels/vector/complex_math.h"
+#include "kernels/core/elementwise.h"
+#include "kernels/core/gradient.h"
+#include "kernels/vector/narrow_loops.h"
+#include "kernels/vector/vector_pieces.h"
+#include "kernels/vector/vector_trig.h"
+
+#include <float.h>
+#include <math.h>
+
+/* ---- Functions of one element -------------------------------------------- */
+
+#define FUNCTION(function, name, T, expression) \
+    static inline T function##_##name(T x)      \
+    {                                           \
+        return expression;                      \
+    }
+
+FUNCTION(sqrt, FLOAT, float, sqrtf(x))
+FUNCTION(exp, FLOAT, float, tfd_vector_exp(x))
+FUNCTION(log, FLOAT, float, tfd_vector_log(x))
+FUNCTION(log1p, FLOAT, float, tfd_vector_log1p(x))
+FUNCTION(sigmoid, FLOAT, float, tfd_vector_logistic(x))
+
+FUNCTION(sqrt, DOUBLE, double, sqrt(x))
+FUNCTION(rsqrt, DOUBLE, double, 1 / sqrt(x))
+FUNCTION(exp, DOUBLE, double, exp(x))
+FUNCTION(log, DOUBLE, double, log(x))
+FUNCTION(log1p, DOUBLE, double, log1p(x))
+FUNCTION(sigmoid, DOUBLE, double, 1 / (1 + exp(-x)))
+FUNCTION(tanh, DOUBLE, double, tanh(x))
+FUNCTION(sin, DOUBLE, double, sin(x))
+FUNCTION(cos, DOUBLE, double, cos(x))
+FUNCTION(erf, DOUBLE, double, erf(x))
+
+/* TensorFlow computes e^x / (1 + e^x) with halves as such: these are floats
+ * that hold halves. */
+#define DEFINE_STEPS(name, number, T)                         \
+    static inline float sigmoid_steps_##name(float x)         \
+    {                                                         \
+        float e = TFD_ROUND_##name(tfd_vector_exp(x));        \
+                                                              \
+        return e > FLT_MAX ? 1 : e / TFD_ROUND_##name(1 + e); \
+    }
+
+TFD_HALF_DTYPES(DEFINE_STEPS)
+
+/* z is the native complex number. */
+#define COMPLEX(function, name, T, expression)             \
+    static inline T function##_##name(T x)                 \
+    {                                                      \
+        const __typeof__(T##_native(x)) z = T##_native(x); \
+                                                           \
+        return T##_of(expression);                         \
+    }
+/* log(1 + z), with its real part exact near 0. */
+#define DEFINE_COMPLEX(name, number, T, R, suffix)                            \
+    static inline T log1p_##name(T x)                                         \
+    {                                                                         \
+        const R square = x.re * (2 + x.re) + x.im * x.im;                     \
+                                                                              \
+        return (T){log1p##suffix(square) / 2, atan2##suffix(x.im, 1 + x.re)}; \
+    }                                                                         \
+    COMPLEX(sqrt, name, T, csqrt##suffix(z))                                  \
+    COMPLEX(rsqrt, name, T, 1 / csqrt##suffix(z))                             \
+    COMPLEX(exp, name, T, cexp##suffix(z))                                    \
+    COMPLEX(log, name, T, clog##suffix(z))                                    \
+    COMPLEX(sigmoid, name, T, 1 / (1 + cexp##suffix(-z)))                     \
+    COMPLEX(tanh, name, T, ctanh##suffix(z))                                  \
+    COMPLEX(sin, name, T, csin##suffix(z))                                    \
+    COMPLEX(cos, name, T, ccos##suffix(z))
+
+DEFINE_COMPLEX(COMPLEX64, 8, tfd_complex64, float, f)
+DEFINE_COMPLEX(COMPLEX128, 18, tfd_complex128, double, )
+
+/* e^z where e^re is a normal number and sin and cos of im are vectorised. */
+static inline int exp_is_rare(tfd_complex64 z)
+{
+    const uint32_t re = tfd_half_float_bits(z.re) & 0x7fffffffu;
+    const uint32_t im = tfd_half_float_bits(z.im) & 0x7fffffffu;
+
+    return (re > 0x42ae0000u) | (im >= 0x47800000u); /* 87, 65536 */
+}
+
+static inline __attribute__((always_inline)) tfd_complex64
+usual_exp(tfd_complex64 z)
+{
+    const float e = tfd_vector_exp(z.re);
+
+    return (tfd_complex64){e * tfd_vector_cos(z.im), e * tfd_vector_sin(z.im)};
+}
+
+static inline tfd_complex64 any_exp(tfd_complex64 z)
+{
+    return exp_is_rare(z) ? exp_COMPLEX64(z) : usual_exp(z);
+}
+
+/* ---- Loops --------------------------------------------------------------- */
+
+#define LOOP(function, LOOP_, name, T) \
+    LOOP_(loop_##function##_##name, T, T, function##_##name)
+
+#define LOOPS_MOST(LOOP_, name, T) \
+    LOOP(sqrt, LOOP_, name, T)     \
+    LOOP(exp, LOOP_, name, T)      \
+    LOOP(log, LOOP_, name, T)      \
+    LOOP(log1p, LOOP_, name, T)    \
+    LOOP(sigmoid, LOOP_, name, T)
+#define LOOPS_OTHER(LOOP_, name, T) \
+    LOOP(tanh, LOOP_, name, T)      \
+    LOOP(rsqrt, LOOP_, name, T)     \
+    LOOP(sin, LOOP_, name, T)       \
+    LOOP(cos, LOOP_, name, T)
+#define LOOPS_ERF(LOOP_, name, T) LOOP(erf, LOOP_, name, T)
+#define LOOPS_ALL(LOOP_, name, T) \
+    LOOPS_MOST(LOOP_, name, T)    \
+    LOOPS_OTHER(LOOP_, name, T)
+#define LOOPS_REAL(LOOP_, name, T) \
+    LOOPS_ALL(LOOP_, name, T)      \
+    LOOPS_ERF(LOOP_, name, T)
+
+LOOPS_MOST(TFD_UNARY_WIDE, FLOAT, float)
+
+static void loop_tanh_FLOAT(void *arg, int64_t begin, int64_t end)
+{
+    tfd_pieces_loop(&tfd_tanh_pieces, arg, begin, end);
+}
+
+static void loop_erf_FLOAT(void *arg, int64_t begin, int64_t end)
+{
+    tfd_pieces_loop(&tfd_erf_pieces, arg, begin, end);
+}
+
+TFD_UNARY_RARE(loop_rsqrt_FLOAT, float, tfd_rsqrt_is_rare, tfd_vector_rsqrt,
+               tfd_rsqrt_any)
+TFD_UNARY_RARE(loop_sin_FLOAT, float, tfd_is_huge_angle, tfd_vector_sin,
+               tfd_sin_any)
+TFD_UNARY_RARE(loop_cos_FLOAT, float, tfd_is_huge_angle, tfd_vector_cos,
+               tfd_cos_any)
+LOOPS_REAL(TFD_UNARY_SIMD, DOUBLE, double)
+#define LOOPS_NARROW(name, number, T)                       \
+    TFD_NARROW_AS_FLOAT(sqrt, name)                         \
+    TFD_NARROW_AS_FLOAT(exp, name)                          \
+    TFD_NARROW_AS_FLOAT(log, name)                          \
+    TFD_NARROW_AS_FLOAT(log1p, name)                        \
+    TFD_NARROW_AS_FLOAT(tanh, name)                         \
+    TFD_NARROW_AS_FLOAT(rsqrt, name)                        \
+    TFD_NARROW_AS_FLOAT(sin, name)                          \
+    TFD_NARROW_AS_FLOAT(cos, name)                          \
+    TFD_NARROW_AS_FLOAT(erf, name)                          \
+    TFD_UNARY_WIDE(loop_sigmoid_steps_##name, float, float, \
+                   sigmoid_steps_##name)                    \
+    TFD_NARROW_LOOP(loop_sigmoid_##name, name, loop_sigmoid_steps_##name)
+TFD_HALF_DTYPES(LOOPS_NARROW)
+#define LOOPS_COMPLEX(LOOP_, name, T) \
+    LOOP(sqrt, LOOP_, name, T)        \
+    LOOP(log, LOOP_, name, T)         \
+    LOOP(log1p, LOOP_, name, T)       \
+    LOOP(sigmoid, LOOP_, name, T)     \
+    LOOPS_OTHER(LOOP_, name, T)
+LOOPS_COMPLEX(TFD_UNARY_LOOP, COMPLEX64, tfd_complex64)
+TFD_UNARY_RARE(loop_exp_COMPLEX64, tfd_complex64, exp_is_rare, usual_exp,
+               any_exp)
+LOOPS_ALL(TFD_UNARY_LOOP, COMPLEX128, tfd_complex128)
+
+/* ---- Gradients ----------------------------------------------------------- */
+
+/* OpGrad(y, dy) */
+static enum tfd_code grad_of(struct tfd_grad *g, const char *op,
+                             struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+
+    g->dx[0] = tfd_gradient_op2(&b, op, g->y[0], g->dy[0]);
+    return b.code;
+}
+
+static enum tfd_code grad_of_conj(struct tfd_grad *g, const char *op,
+                                  struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge y = tfd_gradient_conj(&b, g->y[0]);
+
+    g->dx[0] = tfd_gradient_op2(&b, op, y, g->dy[0]);
+    return b.code;
+}
+
+static enum tfd_code sqrt_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    return grad_of(g, "SqrtGrad", st);
+}
+
+static enum tfd_code rsqrt_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    return grad_of(g, "RsqrtGrad", st);
+}
+
+static enum tfd_code sigmoid_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    return grad_of_conj(g, "SigmoidGrad", st);
+}
+
+static enum tfd_code tanh_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    return grad_of_conj(g, "TanhGrad", st);
+}
+
+static enum tfd_code exp_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge y = tfd_gradient_conj(&b, g->y[0]);
+
+    g->dx[0] = tfd_gradient_op2(&b, "Mul", g->dy[0], y);
+    return b.code;
+}
+
+/* dy / (x + plus) */
+static enum tfd_code inverse_gradient(struct tfd_grad *g, double plus,
+                                      struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge x = tfd_gradient_conj(&b, g->x[0]);
+
+    if (plus != 0)
+        x = tfd_gradient_op2(&b, "AddV2", tfd_gradient_scalar(&b, x, plus), x);
+    x = tfd_gradient_op1(&b, "Reciprocal", x);
+    g->dx[0] = tfd_gradient_op2(&b, "Mul", g->dy[0], x);
+    return b.code;
+}
+
+static enum tfd_code log_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    return inverse_gradient(g, 0, st);
+}
+
+static enum tfd_code log1p_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    return inverse_gradient(g, 1, st);
+}
+
+static enum tfd_code sin_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge x = tfd_gradient_conj(&b, g->x[0]);
+
+    g->dx[0] =
+        tfd_gradient_op2(&b, "Mul", g->dy[0], tfd_gradient_op1(&b, "Cos", x));
+    return b.code;
+}
+
+static enum tfd_code cos_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge x = tfd_gradient_conj(&b, g->x[0]);
+    struct tfd_edge minus = tfd_gradient_op1(&b, "Neg", g->dy[0]);
+
+    g->dx[0] =
+        tfd_gradient_op2(&b, "Mul", minus, tfd_gradient_op1(&b, "Sin", x));
+    return b.code;
+}
+
+#define TWO_OVER_ROOT_PI 1.1283791670955126
+
+/* dy * 2 / sqrt(pi) * exp(-x^2) */
+static enum tfd_code erf_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge slope = tfd_gradient_op1(&b, "Square", g->x[0]);
+    struct tfd_edge scale = tfd_gradient_scalar(&b, g->dy[0], TWO_OVER_ROOT_PI);
+
+    slope = tfd_gradient_op1(&b, "Neg", slope);
+    slope = tfd_gradient_op1(&b, "Exp", slope);
+    scale = tfd_gradient_op2(&b, "Mul", g->dy[0], scale);
+    g->dx[0] = tfd_gradient_op2(&b, "Mul", scale, slope);
+    return b.code;
+}
+
+/* ---- Tables -------------------------------------------------------------- */
+
+#define OP(name_, types, grad_)                                   \
+    {                                                             \
+        .name = (name_), .inputs = "x: T", .outputs = "y: T",     \
+        .attrs = "T: {" types "}", .shape = tfd_shape_like_first, \
+        .grad = (grad_),                                          \
+    }
+
+#define REAL "bfloat16, half, float, double"
+#define ALL REAL ", complex64, complex128"
+
+static const struct tfd_opdef ops[] = {
+    OP("Sqrt", ALL, sqrt_gradient),   OP("Rsqrt", ALL, rsqrt_gradient),
+    OP("Exp", ALL, exp_gradient),     OP("Log", ALL, log_gradient),
+    OP("Log1p", ALL, log1p_gradient), OP("Sigmoid", ALL, sigmoid_gradient),
+    OP("Tanh", ALL, tanh_gradient),   OP("Sin", ALL, sin_gradient),
+    OP("Cos", ALL, cos_gradient),     OP("Erf", REAL, erf_gradient),
+};
+
+#define KERNEL(op, name, loop)                                      \
+    TFD_KERNEL(op, name, TFD_COMPUTE1_##name, loop_##loop##_##name, \
+               .flags = TFD_KERNEL_ROW),
+#define KERNELS(name, number, T)     \
+    KERNEL("Sqrt", name, sqrt)       \
+    KERNEL("Rsqrt", name, rsqrt)     \
+    KERNEL("Exp", name, exp)         \
+    KERNEL("Log", name, log)         \
+    KERNEL("Log1p", name, log1p)     \
+    KERNEL("Sigmoid", name, sigmoid) \
+    KERNEL("Tanh", name, tanh)       \
+    KERNEL("Sin", name, sin)         \
+    KERNEL("Cos", name, cos)
+#define KERNELS_REAL(name, number, T) \
+    KERNELS(name, number, T)          \
+    KERNEL("Erf", name, erf)
+
+static const struct tfd_kernel kernels[] = {TFD_FLOAT_DTYPES(
+    KERNELS_REAL) TFD_HALF_DTYPES(KERNELS_REAL) TFD_COMPLEX_DTYPES(KERNELS)};
+
+const struct tfd_family tfd_family_math = {
+    .name = "math",
+    .ops = ops,
+    .op_count = TFD_COUNT(ops),
+    .kernels = kernels,
+    .kernel_count = TFD_COUNT(kernels),
+};

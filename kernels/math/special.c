@@ -1,0 +1,390 @@
+/*
+ * special.c - gamma functions and their kin (special_functions.h), and products
+ * and quotients that take 0 for 0 whatever the other side is:
+ *
+ *     Lgamma Digamma Igamma Igammac Betainc Zeta Polygamma
+ *     Atan2 NextAfter Xlogy Xlog1py Xdivy MulNoNan
+ *
+ * Special functions of floats are computed in double, to fewer terms; what is
+ * narrower in float.  Atan2, NextAfter, Xlogy and Xlog1py of floats are
+ * vectorised.
+ */
+#include "kernels/core/families.h"
+
+#include "common/half.h"
+#include "kernels/core/check.h"
+#include "kernels/vector/complex_math.h"
+#include "kernels/core/elementwise.h"
+#include "kernels/core/gradient.h"
+#include "kernels/vector/narrow_loops.h"
+#include "kernels/core/outputs.h"
+#include "kernels/math/special_functions.h"
+#include "kernels/vector/vector_double.h"
+#include "kernels/vector/vector_trig.h"
+
+#include <math.h>
+
+/* ---- Functions of elements ----------------------------------------------- */
+
+#define FUNCTION1(function, name, T, expression) \
+    static inline T function##_##name(T x)       \
+    {                                            \
+        return expression;                       \
+    }
+#define FUNCTION2(function, name, T, expression) \
+    static inline T function##_##name(T a, T b)  \
+    {                                            \
+        return expression;                       \
+    }
+
+#define SPECIAL_FLOAT(function) tfd_special_##function##_float
+#define SPECIAL_DOUBLE(function) tfd_special_##function
+
+#define DEFINE_FLOAT(name, T)                                      \
+    FUNCTION1(lgamma, name, T, SPECIAL_##name(lgamma)(x))          \
+    FUNCTION1(digamma, name, T, SPECIAL_##name(digamma)(x))        \
+    FUNCTION2(igamma, name, T, SPECIAL_##name(igamma)(a, b))       \
+    FUNCTION2(igammac, name, T, SPECIAL_##name(igammac)(a, b))     \
+    FUNCTION2(zeta, name, T, SPECIAL_##name(zeta)(a, b))           \
+    FUNCTION2(polygamma, name, T, SPECIAL_##name(polygamma)(a, b)) \
+    FUNCTION2(xdivy, name, T, a == 0 ? (T)0 : a / b)               \
+    FUNCTION2(mul_no_nan, name, T, b == 0 ? (T)0 : a * b)
+
+DEFINE_FLOAT(FLOAT, float)
+DEFINE_FLOAT(DOUBLE, double)
+
+/* a * log(b) is computed where it is not wanted, too: no branch, then. */
+FUNCTION2(atan2, FLOAT, float, tfd_vector_atan2(a, b))
+FUNCTION2(times_log, FLOAT, float, a *tfd_vector_log(b))
+FUNCTION2(times_log1p, FLOAT, float, a *tfd_vector_log1p(b))
+FUNCTION2(xlogy, FLOAT, float, a == 0 ? 0 : times_log_FLOAT(a, b))
+FUNCTION2(xlog1py, FLOAT, float, a == 0 ? 0 : times_log1p_FLOAT(a, b))
+FUNCTION2(atan2, DOUBLE, double, atan2(a, b))
+FUNCTION2(xlogy, DOUBLE, double, a == 0 ? 0 : a * log(b))
+FUNCTION2(xlog1py, DOUBLE, double, a == 0 ? 0 : a * log1p(b))
+
+/* Numbers of one sign are ordered as their bits are. */
+#define NEXT_AFTER(name, T, U, bits_of, of_bits)                 \
+    static inline T nextafter_##name(T a, T b)                   \
+    {                                                            \
+        const U sign = (U)1 << (8 * sizeof(U) - 1);              \
+        const U bits = bits_of(a);                               \
+        const U away = (a < b) == (a > 0) ? bits + 1 : bits - 1; \
+        T y = of_bits(a == 0 ? (bits_of(b) & sign) | 1 : away);  \
+                                                                 \
+        y = a == b ? b : y;                                      \
+        return a != a || b != b ? a + b : y;                     \
+    }
+
+NEXT_AFTER(FLOAT, float, uint32_t, tfd_half_float_bits, tfd_half_float_of)
+NEXT_AFTER(DOUBLE, double, uint64_t, tfd_double_bits, tfd_double_of)
+
+/* a * b, zero where a is: of the rounded logarithm, as in TensorFlow; of
+ * floats that hold halves or bfloat16. */
+#define DEFINE_STEPS(name, number, T)                     \
+    FUNCTION2(xlogy_steps, name, float,                   \
+              a == 0 ? a : a * TFD_ROUND_##name(logf(b))) \
+    FUNCTION2(xlog1py_steps, name, float,                 \
+              a == 0 ? a : a * TFD_ROUND_##name(log1pf(b)))
+
+TFD_HALF_DTYPES(DEFINE_STEPS)
+
+#define IS_0(x) ((x).re == 0 && (x).im == 0)
+#define DEFINE_COMPLEX(name, T, R, suffix)                                   \
+    static inline T log1p_##name(T x)                                        \
+    {                                                                        \
+        const R square = x.re * (2 + x.re) + x.im * x.im;                    \
+                                                                             \
+        return (T){log1p##suffix(square) / 2,                                \
+                   (atan2##suffix)(x.im, 1 + x.re)};                         \
+    }                                                                        \
+    FUNCTION2(xlogy, name, T,                                                \
+              IS_0(a) ? a : T##_mul(a, T##_of(clog##suffix(T##_native(b))))) \
+    FUNCTION2(xlog1py, name, T, IS_0(a) ? a : T##_mul(a, log1p_##name(b)))   \
+    FUNCTION2(xdivy, name, T, IS_0(a) ? a : T##_div(a, b))                   \
+    FUNCTION2(mul_no_nan, name, T, IS_0(b) ? b : T##_mul(a, b))
+
+DEFINE_COMPLEX(COMPLEX64, tfd_complex64, float, f)
+DEFINE_COMPLEX(COMPLEX128, tfd_complex128, double, )
+
+/* ---- Loops --------------------------------------------------------------- */
+
+#define LOOP1(function, name, T) \
+    TFD_UNARY_LOOP(loop_##function##_##name, T, T, function##_##name)
+#define LOOP2(function, name, T) \
+    TFD_BINARY_LOOP(loop_##function##_##name, T, T, function##_##name)
+
+#define WIDE2(function, name, T) \
+    TFD_BINARY_WIDE(loop_##function##_##name, T, T, function##_##name)
+#define SIMD2(function, name, T) \
+    TFD_BINARY_SIMD(loop_##function##_##name, T, T, function##_##name)
+
+#define LOOPS_LOG(name, number, T) \
+    LOOP2(xlogy, name, T)          \
+    LOOP2(xlog1py, name, T)
+#define LOOPS_REST(name, number, T) \
+    LOOP2(xdivy, name, T)           \
+    LOOP2(mul_no_nan, name, T)
+#define LOOPS_GAMMA(name, number, T) \
+    LOOP1(lgamma, name, T)           \
+    LOOP1(digamma, name, T)
+#define LOOPS_FLOAT(name, number, T) \
+    LOOPS_GAMMA(name, number, T)     \
+    LOOP2(igamma, name, T)           \
+    LOOP2(igammac, name, T)          \
+    LOOP2(zeta, name, T)             \
+    LOOP2(polygamma, name, T)        \
+    SIMD2(xdivy, name, T)            \
+    SIMD2(mul_no_nan, name, T)       \
+    WIDE2(nextafter, name, T)
+#define LOOP_STEPS(function, name)                  \
+    LOOP2(function##_steps, name, float)            \
+    TFD_NARROW_LOOP(loop_##function##_##name, name, \
+                    loop_##function##_steps_##name)
+#define LOOPS_HALF(name, number, T)       \
+    TFD_NARROW_AS_FLOAT(lgamma, name)     \
+    TFD_NARROW_AS_FLOAT(digamma, name)    \
+    LOOP_STEPS(xlogy, name)               \
+    LOOP_STEPS(xlog1py, name)             \
+    TFD_NARROW_AS_FLOAT(xdivy, name)      \
+    TFD_NARROW_AS_FLOAT(mul_no_nan, name) \
+    TFD_NARROW_AS_FLOAT(atan2, name)
+
+TFD_FLOAT_DTYPES(LOOPS_FLOAT)
+TFD_COMPLEX_DTYPES(LOOPS_LOG)
+TFD_COMPLEX_DTYPES(LOOPS_REST)
+WIDE2(atan2, FLOAT, float)
+WIDE2(xlogy, FLOAT, float)
+WIDE2(xlog1py, FLOAT, float)
+TFD_HALF_DTYPES(LOOPS_HALF)
+LOOP2(atan2, DOUBLE, double)
+LOOP2(xlogy, DOUBLE, double)
+LOOP2(xlog1py, DOUBLE, double)
+
+/* ---- Betainc ------------------------------------------------------------- */
+
+struct beta {
+    const void *in[3];
+    int step[3]; /* 0: a scalar */
+    void *y;
+};
+
+#define LOOP_BETA(name, number, T)                                           \
+    static void loop_betainc_##name(void *arg, int64_t begin, int64_t end)   \
+    {                                                                        \
+        const struct beta *b = arg;                                          \
+        const T *a0 = b->in[0], *a1 = b->in[1], *a2 = b->in[2];              \
+        T *y = b->y;                                                         \
+                                                                             \
+        for (int64_t i = begin; i < end; i++)                                \
+            y[i] = SPECIAL_##name(betainc)(                                  \
+                a0[i * b->step[0]], a1[i * b->step[1]], a2[i * b->step[2]]); \
+    }
+
+TFD_FLOAT_DTYPES(LOOP_BETA)
+
+#define SPECIAL_NS 100
+
+enum tfd_code tfd_special_betainc_shape(const struct tfd_kctx *k,
+                                        struct tfd_shape *out,
+                                        struct tfd_status *st)
+{
+    char text[2][TFD_SHAPE_TEXT_MAX];
+    int first = 0; /* whose shape *out is */
+
+    *out = k->in[0].shape;
+    for (int i = 1; i < 3; i++) {
+        const struct tfd_shape *s = &k->in[i].shape;
+
+        if (out->rank == 0) {
+            *out = *s;
+            first = i;
+        } else if (s->rank != 0 && !tfd_shape_equal(out, s)) {
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "Shapes of %c and %c are inconsistent: %s vs. %s",
+                            "abx"[first], "abx"[i],
+                            tfd_shape_text(out, text[0]),
+                            tfd_shape_text(s, text[1]));
+        }
+    }
+    return TFD_OK;
+}
+
+static enum tfd_code betainc_cpu(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_shape shape;
+    struct beta b;
+
+    TFD_TRY(tfd_special_betainc_shape(k, &shape, st));
+    TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &shape, st));
+    for (int i = 0; i < 3; i++) {
+        b.in[i] = tfd_tensor_data(&k->in[i]);
+        b.step[i] = k->in[i].shape.rank != 0;
+    }
+    b.y = tfd_tensor_data(&k->out[0]);
+    tfd_kctx_parallel(k, tfd_shape_elements(&shape), SPECIAL_NS,
+                      k->kernel->range, &b);
+    return TFD_OK;
+}
+
+static enum tfd_code betainc_shape(struct tfd_shape_ctx *s,
+                                   struct tfd_status *st)
+{
+    struct tfd_shape all = TFD_SHAPE_UNKNOWN;
+
+    for (int i = 0; i < s->in_count; i++) {
+        if (s->in[i].rank == TFD_RANK_UNKNOWN)
+            return TFD_OK;
+        if (s->in[i].rank != 0)
+            TFD_TRY(tfd_shape_merge(&all, &s->in[i], st));
+    }
+    s->out[0] = all;
+    if (all.rank == TFD_RANK_UNKNOWN)
+        s->out[0] = (struct tfd_shape){.rank = 0};
+    return TFD_OK;
+}
+
+static enum tfd_code special1_cpu(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const struct tfd_elementwise e = {k->in[0].dtype, SPECIAL_NS, NULL, NULL};
+
+    return tfd_elementwise_unary(k, &e, st);
+}
+
+static enum tfd_code special2_cpu(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const struct tfd_elementwise e = {k->in[0].dtype, SPECIAL_NS, NULL, NULL};
+
+    return tfd_elementwise_binary(k, &e, st);
+}
+
+/* ---- Gradients ----------------------------------------------------------- */
+
+static enum tfd_code lgamma_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge slope = tfd_gradient_op1(&b, "Digamma", g->x[0]);
+
+    g->dx[0] = tfd_gradient_op2(&b, "Mul", g->dy[0], slope);
+    return b.code;
+}
+
+static enum tfd_code digamma_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge one = tfd_gradient_scalar(&b, g->x[0], 1);
+    struct tfd_edge slope = tfd_gradient_op2(&b, "Polygamma", one, g->x[0]);
+
+    g->dx[0] = tfd_gradient_op2(&b, "Mul", g->dy[0], slope);
+    return b.code;
+}
+
+/* dy / (y^2 + x^2), times x for y and -y for x. */
+static enum tfd_code atan2_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge y2 = tfd_gradient_op1(&b, "Square", g->x[0]);
+    struct tfd_edge x2 = tfd_gradient_op1(&b, "Square", g->x[1]);
+    struct tfd_edge sum = tfd_gradient_op2(&b, "AddV2", y2, x2);
+    struct tfd_edge scaled = tfd_gradient_op2(&b, "RealDiv", g->dy[0], sum);
+    struct tfd_edge minus = tfd_gradient_op1(&b, "Neg", g->x[0]);
+
+    g->dx[0] = tfd_gradient_op2(&b, "Mul", g->x[1], scaled);
+    g->dx[1] = tfd_gradient_op2(&b, "Mul", minus, scaled);
+    tfd_gradient_reduce(&b, g->x[0], g->x[1], &g->dx[0], &g->dx[1]);
+    return b.code;
+}
+
+/* ---- Tables -------------------------------------------------------------- */
+
+#define REAL "bfloat16, half, float, double"
+#define ANY "half, bfloat16, float, double, complex64, complex128"
+#define FLOATS "float, double"
+
+#define OP(name_, in, out, types, shape_, grad_)                   \
+    {                                                              \
+        .name = name_, .inputs = in, .outputs = out,               \
+        .attrs = "T: {" types "}", .shape = shape_, .grad = grad_, \
+    }
+#define OP1(name, types, grad) \
+    OP(name, "x: T", "y: T", types, tfd_shape_like_first, grad)
+#define OP2(name, in, types, grad) \
+    OP(name, in, "z: T", types, tfd_shape_broadcast2, grad)
+
+static const struct tfd_opdef ops[] = {
+    OP1("Lgamma", REAL, lgamma_gradient),
+    OP1("Digamma", REAL, digamma_gradient),
+    OP2("Atan2", "y: T, x: T", REAL, atan2_gradient),
+    OP2("Igamma", "a: T, x: T", REAL, NULL),
+    OP2("Igammac", "a: T, x: T", REAL, NULL),
+    OP2("Zeta", "x: T, q: T", FLOATS, NULL),
+    OP2("Polygamma", "a: T, x: T", FLOATS, NULL),
+    OP2("Xlogy", "x: T, y: T", ANY, NULL),
+    OP2("Xlog1py", "x: T, y: T", ANY, NULL),
+    OP2("Xdivy", "x: T, y: T", ANY, NULL),
+    OP2("MulNoNan", "x: T, y: T",
+        "bfloat16, half, float, double, complex64, complex128", NULL),
+    {
+        .name = "NextAfter",
+        .inputs = "x1: T, x2: T",
+        .outputs = "output: T",
+        .attrs = "T: {double, float} = DT_FLOAT",
+        .shape = tfd_shape_broadcast2,
+        .flags = TFD_OP_NO_GRADIENT,
+    },
+    OP("Betainc", "a: T, b: T, x: T", "z: T", FLOATS, betainc_shape, NULL),
+};
+
+/* How Atan2, Xlogy and Xlog1py are run, and Xdivy and MulNoNan. */
+#define LOG_FLOAT tfd_elementwise_vector2
+#define LOG_DOUBLE special2_cpu
+#define LOG_HALF special2_cpu
+#define LOG_BFLOAT16 special2_cpu
+#define LOG_COMPLEX64 special2_cpu
+#define LOG_COMPLEX128 special2_cpu
+#define REST_FLOAT tfd_elementwise_compute2
+#define REST_DOUBLE tfd_elementwise_compute2
+#define REST_HALF special2_cpu
+#define REST_BFLOAT16 special2_cpu
+#define REST_COMPLEX64 special2_cpu
+#define REST_COMPLEX128 special2_cpu
+
+#define KERNEL1(op, name, loop) \
+    TFD_KERNEL(op, name, special1_cpu, loop_##loop##_##name),
+#define KERNEL2(op, name, loop) \
+    TFD_KERNEL(op, name, special2_cpu, loop_##loop##_##name),
+#define KERNEL_LOG(op, name, loop) \
+    TFD_KERNEL(op, name, LOG_##name, loop_##loop##_##name),
+#define KERNEL_REST(op, name, loop) \
+    TFD_KERNEL(op, name, REST_##name, loop_##loop##_##name),
+#define KERNELS_ANY(name, number, T)     \
+    KERNEL_LOG("Xlogy", name, xlogy)     \
+    KERNEL_LOG("Xlog1py", name, xlog1py) \
+    KERNEL_REST("Xdivy", name, xdivy)    \
+    KERNEL_REST("MulNoNan", name, mul_no_nan)
+#define KERNELS_REAL(name, number, T) \
+    KERNELS_ANY(name, number, T)      \
+    KERNEL1("Lgamma", name, lgamma)   \
+    KERNEL1("Digamma", name, digamma) \
+    KERNEL_LOG("Atan2", name, atan2)
+#define KERNELS_FLOAT(name, number, T)                     \
+    KERNELS_REAL(name, number, T)                          \
+    KERNEL2("Igamma", name, igamma)                        \
+    KERNEL2("Igammac", name, igammac)                      \
+    KERNEL2("Zeta", name, zeta)                            \
+    KERNEL2("Polygamma", name, polygamma)                  \
+    TFD_KERNEL("NextAfter", name, tfd_elementwise_vector2, \
+               loop_nextafter_##name),                     \
+        TFD_KERNEL("Betainc", name, betainc_cpu, loop_betainc_##name),
+
+static const struct tfd_kernel kernels[] = {
+    TFD_FLOAT_DTYPES(KERNELS_FLOAT) TFD_HALF_DTYPES(KERNELS_REAL)
+        TFD_COMPLEX_DTYPES(KERNELS_ANY)};
+
+const struct tfd_family tfd_family_special = {
+    .name = "special",
+    .ops = ops,
+    .op_count = TFD_COUNT(ops),
+    .kernels = kernels,
+    .kernel_count = TFD_COUNT(kernels),
+};

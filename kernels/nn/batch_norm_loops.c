@@ -1,0 +1,160 @@
+/*
+ * batch_norm_loops.c - sums are taken over CHUNK rows at a time and added in
+ * double, so they are exact and the same with any number of threads.
+ */
+#include "kernels/nn/batch_norm_loops.h"
+
+#include "common/alloc.h"
+#include "kernels/vector/simd.h"
+
+#include <string.h>
+
+#define CHUNK 256 /* rows that are summed in float */
+
+/* ---- Loops over rows of channels ----------------------------------------- */
+
+/* Sums of a chunk: of x, or of its squared distances from the mean. */
+TFD_SIMD_LOOP(sum_rows)
+{
+    const struct tfd_batch_norm_rows *r = arg;
+    const int64_t n = r->channels;
+
+    for (int64_t chunk = begin; chunk < end; chunk++) {
+        float *sum = r->sums + chunk * 2 * n;
+        int64_t row = chunk * CHUNK;
+        int64_t last = row + CHUNK < r->count ? row + CHUNK : r->count;
+
+        memset(sum, 0, (size_t)n * sizeof(*sum));
+        for (; row < last; row++) {
+            const float *x = r->x + row * n;
+
+            if (r->squares)
+                for (int64_t c = 0; c < n; c++)
+                    sum[c] += (x[c] - r->mean[c]) * (x[c] - r->mean[c]);
+            else
+                for (int64_t c = 0; c < n; c++)
+                    sum[c] += x[c];
+        }
+    }
+}
+TFD_SIMD_CLONES(sum_rows)
+
+/* Sums of dy, and of dy * (x - mean). */
+TFD_SIMD_LOOP(sum_gradients)
+{
+    const struct tfd_batch_norm_rows *r = arg;
+    const int64_t n = r->channels;
+
+    for (int64_t chunk = begin; chunk < end; chunk++) {
+        float *sum = r->sums + chunk * 2 * n, *product = sum + n;
+        int64_t row = chunk * CHUNK;
+        int64_t last = row + CHUNK < r->count ? row + CHUNK : r->count;
+
+        memset(sum, 0, 2 * (size_t)n * sizeof(*sum));
+        for (; row < last; row++) {
+            const float *x = r->x + row * n, *dy = r->dy + row * n;
+
+            for (int64_t c = 0; c < n; c++)
+                sum[c] += dy[c];
+            for (int64_t c = 0; c < n; c++)
+                product[c] += dy[c] * (x[c] - r->mean[c]);
+        }
+    }
+}
+TFD_SIMD_CLONES(sum_gradients)
+
+/* y = (x - mean) * a + b */
+TFD_SIMD_LOOP(normalise)
+{
+    const struct tfd_batch_norm_rows *r = arg;
+    const int64_t n = r->channels;
+
+    for (int64_t row = begin; row < end; row++) {
+        const float *x = r->x + row * n;
+        float *y = r->y + row * n;
+
+        for (int64_t c = 0; c < n; c++)
+            y[c] = (x[c] - r->mean[c]) * r->a[c] + r->b[c];
+    }
+}
+TFD_SIMD_CLONES(normalise)
+
+/* dx = (dy - b - (x - mean) * c) * a */
+TFD_SIMD_LOOP(derive)
+{
+    const struct tfd_batch_norm_rows *r = arg;
+    const int64_t n = r->channels;
+
+    for (int64_t row = begin; row < end; row++) {
+        const float *x = r->x + row * n, *dy = r->dy + row * n;
+        float *dx = r->y + row * n;
+
+        for (int64_t c = 0; c < n; c++)
+            dx[c] = (dy[c] - r->b[c] - (x[c] - r->mean[c]) * r->c[c]) * r->a[c];
+    }
+}
+TFD_SIMD_CLONES(derive)
+
+/* ---- Sums ---------------------------------------------------------------- */
+
+static int64_t chunks_of(const struct tfd_batch_norm_rows *r)
+{
+    return (r->count + CHUNK - 1) / CHUNK;
+}
+
+static int cost_of(const struct tfd_batch_norm_rows *r, int64_t count)
+{
+    int64_t ns = r->channels * count / 4;
+
+    return ns < 1 ? 1 : ns > 1000000000 ? 1000000000 : (int)ns;
+}
+
+double tfd_batch_norm_total(const struct tfd_batch_norm_rows *r, int which,
+                            int64_t channel)
+{
+    const float *at = r->sums + which * r->channels + channel;
+    double sum = 0;
+
+    for (int64_t i = chunks_of(r); i > 0; i--, at += 2 * r->channels)
+        sum += (double)*at;
+    return sum;
+}
+
+enum tfd_code tfd_batch_norm_scratch(struct tfd_batch_norm_rows *r,
+                                     struct tfd_buffer **b, float **abc,
+                                     struct tfd_status *st)
+{
+    int64_t floats = (3 + 2 * chunks_of(r)) * r->channels;
+
+    *b = tfd_buffer_new((size_t)floats * sizeof(float));
+    if (!*b)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "OOM when allocating %lld floats for sums of channels",
+                        (long long)floats);
+    *abc = (*b)->data;
+    r->sums = *abc + 3 * r->channels;
+    return TFD_OK;
+}
+
+/* ---- Runs ---------------------------------------------------------------- */
+
+void tfd_batch_norm_sum(struct tfd_kctx *k, struct tfd_batch_norm_rows *r)
+{
+    tfd_kctx_parallel(k, chunks_of(r), cost_of(r, CHUNK), sum_rows, r);
+}
+
+void tfd_batch_norm_sum_gradients(struct tfd_kctx *k,
+                                  struct tfd_batch_norm_rows *r)
+{
+    tfd_kctx_parallel(k, chunks_of(r), cost_of(r, CHUNK), sum_gradients, r);
+}
+
+void tfd_batch_norm_normalise(struct tfd_kctx *k, struct tfd_batch_norm_rows *r)
+{
+    tfd_kctx_parallel(k, r->count, cost_of(r, 1), normalise, r);
+}
+
+void tfd_batch_norm_derive(struct tfd_kctx *k, struct tfd_batch_norm_rows *r)
+{
+    tfd_kctx_parallel(k, r->count, cost_of(r, 1), derive, r);
+}

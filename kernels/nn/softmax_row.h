@@ -1,0 +1,100 @@
+/*
+ * softmax_row.h - what Softmax, LogSoftmax and the cross entropies do with one
+ * row: its largest element, and the sum of exp(x - largest), which neither
+ * overflows nor is ever 0.
+ *
+ * half and bfloat16 are computed in float; their exponentials are rounded when
+ * they are stored, as TensorFlow's are.  All functions are inline so that they
+ * are compiled for AVX2 where their caller is (simd.h).  Threads: pure.
+ */
+#ifndef TFD_KERNELS_SOFTMAX_ROW_H
+#define TFD_KERNELS_SOFTMAX_ROW_H
+
+#include "kernels/core/elementwise.h"
+#include "kernels/vector/vector_math.h"
+
+#define TFD_ROW_LANES 32
+
+/* name, element type, type to compute in, to, from, exp, log */
+#define TFD_ROW_DTYPES(X)                                                 \
+    X(FLOAT, float, float, TFD_ROW_SELF, TFD_ROW_SELF, tfd_row_exp, logf) \
+    X(DOUBLE, double, double, TFD_ROW_SELF, TFD_ROW_SELF, exp, log)       \
+    X(HALF, tfd_half, float, tfd_half_to_float, tfd_half_from_float,      \
+      tfd_row_exp, logf)                                                  \
+    X(BFLOAT16, tfd_bfloat16, float, tfd_bfloat16_to_float,               \
+      tfd_bfloat16_from_float, tfd_row_exp, logf)
+
+#define TFD_ROW_SELF(v) (v)
+#define TFD_ROW_INLINE static inline __attribute__((always_inline))
+
+/* e^x of x <= 0, or NaN; 0 where that is no normal number.  Quicker than
+ * tfd_vector_exp. */
+TFD_ROW_INLINE float tfd_row_exp(float x)
+{
+    const float lowest = -87.3365402f; /* log(2^-126) */
+    float e = tfd_vector_exp_inside(x < lowest ? lowest : x);
+
+    return x < lowest ? 0 : e;
+}
+
+/* The first of `n` lanes becomes what JOIN makes of all; n is a power of 2. */
+#define TFD_ROW_FOLD(lane, n, JOIN)                 \
+    for (int width_ = (n) / 2; width_; width_ /= 2) \
+        for (int l_ = 0; l_ < width_; l_++)         \
+    (lane)[l_] = JOIN((lane)[l_], (lane)[l_ + width_])
+
+#define TFD_ROW_LARGER(a, b) ((b) > (a) ? (b) : (a))
+#define TFD_ROW_SUM(a, b) ((a) + (b))
+
+/* step is 0 where one element stands for the whole row. */
+#define TFD_ROW_FUNCTIONS(name, T, F, to, from, exp_, log_)                 \
+    TFD_ROW_INLINE F row_max_##name(const T *x, int64_t step, int64_t n)    \
+    {                                                                       \
+        const int64_t last = n - TFD_ROW_LANES;                             \
+        F lane[TFD_ROW_LANES], max = to(x[0]);                              \
+                                                                            \
+        if (step && last >= 0) {                                            \
+            for (int l = 0; l < TFD_ROW_LANES; l++)                         \
+                lane[l] = max;                                              \
+            for (int64_t i = 0, more = 1; more;                             \
+                 i = i + TFD_ROW_LANES < last ? i + TFD_ROW_LANES : last) { \
+                for (int l = 0; l < TFD_ROW_LANES; l++)                     \
+                    lane[l] = TFD_ROW_LARGER(lane[l], to(x[i + l]));        \
+                more = i < last;                                            \
+            }                                                               \
+            TFD_ROW_FOLD(lane, TFD_ROW_LANES, TFD_ROW_LARGER);              \
+            return lane[0];                                                 \
+        }                                                                   \
+        for (int64_t i = 0; i < n; i++)                                     \
+            max = TFD_ROW_LARGER(max, to(x[i * step]));                     \
+        return max;                                                         \
+    }                                                                       \
+                                                                            \
+    /* y = exp(x - max), which it may overwrite; the sum of that. */        \
+    TFD_ROW_INLINE F row_exp_##name(const T *x, int64_t step, int64_t n,    \
+                                    F max, T *y)                            \
+    {                                                                       \
+        F lane[TFD_ROW_LANES] = {0}, sum = 0;                               \
+        int64_t i = 0;                                                      \
+                                                                            \
+        for (; step && i + TFD_ROW_LANES <= n; i += TFD_ROW_LANES)          \
+            for (int l = 0; l < TFD_ROW_LANES; l++) {                       \
+                F e = exp_(to(x[i + l]) - max);                             \
+                                                                            \
+                y[i + l] = from(e);                                         \
+                lane[l] += e;                                               \
+            }                                                               \
+        if (i > 0) {                                                        \
+            TFD_ROW_FOLD(lane, TFD_ROW_LANES, TFD_ROW_SUM);                 \
+            sum = lane[0];                                                  \
+        }                                                                   \
+        for (; i < n; i++) {                                                \
+            F e = exp_(to(x[i * step]) - max);                              \
+                                                                            \
+            y[i] = from(e);                                                 \
+            sum += e;                                                       \
+        }                                                                   \
+        return sum;                                                         \
+    }
+
+#endif

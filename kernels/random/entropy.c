@@ -1,0 +1,23 @@
+/*
+ * entropy.c - getrandom(2), which for so few bytes is never cut short once the
+ * system has started.
+ */
+#define _GNU_SOURCE
+#include "kernels/random/entropy.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/random.h>
+
+enum tfd_code tfd_entropy_u64(uint64_t *out, struct tfd_status *st)
+{
+    ssize_t n;
+
+    do
+        n = getrandom(out, sizeof(*out), 0);
+    while (n < 0 && errno == EINTR);
+    if (n != (ssize_t)sizeof(*out))
+        return tfd_fail(st, TFD_UNAVAILABLE, "getrandom: %s",
+                        n < 0 ? strerror(errno) : "too few bytes");
+    return TFD_OK;
+}

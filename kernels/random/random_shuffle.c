@@ -1,0 +1,220 @@
+/*
+ * random_shuffle.c - RandomShuffle: the rows of a tensor in another order.
+ *
+ * Fisher and Yates: position i gets one of those from i on, the remainder of a
+ * number of 32 bits divided by how many there are.  The node's stream
+ * (random_stream.h) is used up by four rows a block.
+ *
+ * Rows of one number change places themselves; of longer ones their numbers do,
+ * and the rows are gathered by them.
+ */
+#include "common/alloc.h"
+#include "common/halt.h"
+#include "kernels/core/check.h"
+#include "kernels/core/element.h"
+#include "kernels/core/families.h"
+#include "kernels/random/random_number.h"
+#include "kernels/random/random_stream.h"
+#include "kernels/layout/rows.h"
+
+#include <string.h>
+
+/* ---- The permutation ----------------------------------------------------- */
+
+/* So many places are drawn, and fetched from memory, before they are used. */
+#define AHEAD 64
+
+typedef void shuffle_fn(void *rows, int64_t n, struct tfd_philox g);
+
+#define SHUFFLE(T)                                                      \
+    static void shuffle_##T(void *rows, int64_t n, struct tfd_philox g) \
+    {                                                                   \
+        struct tfd_random_draw draw = tfd_random_draw_of(g);            \
+        int64_t other[AHEAD];                                           \
+        T *x = rows;                                                    \
+                                                                        \
+        for (int64_t i = 0; i + 1 < n && !tfd_halted(); i += AHEAD) {   \
+            int count = n - 1 - i < AHEAD ? (int)(n - 1 - i) : AHEAD;   \
+                                                                        \
+            for (int a = 0; a < count; a++) {                           \
+                uint32_t left = (uint32_t)(n - i - a);                  \
+                                                                        \
+                other[a] = i + a + tfd_random_draw32(&draw) % left;     \
+                __builtin_prefetch(&x[other[a]], 1);                    \
+            }                                                           \
+            for (int a = 0; a < count; a++) {                           \
+                T row = x[i + a];                                       \
+                                                                        \
+                x[i + a] = x[other[a]];                                 \
+                x[other[a]] = row;                                      \
+            }                                                           \
+        }                                                               \
+    }
+
+SHUFFLE(uint8_t)
+SHUFFLE(uint16_t)
+SHUFFLE(uint32_t)
+SHUFFLE(uint64_t)
+
+/* For rows of `size` bytes; NULL where there is none. */
+static shuffle_fn *shuffler_of(size_t size)
+{
+    static shuffle_fn *const shufflers[] = {[1] = shuffle_uint8_t,
+                                            [2] = shuffle_uint16_t,
+                                            [4] = shuffle_uint32_t,
+                                            [8] = shuffle_uint64_t};
+
+    return size < sizeof(shufflers) / sizeof(shufflers[0]) ? shufflers[size]
+                                                           : NULL;
+}
+
+/* ---- Short rows ---------------------------------------------------------- */
+
+static enum tfd_code shuffle_rows(struct tfd_kctx *k, shuffle_fn *shuffle,
+                                  struct tfd_philox g, struct tfd_status *st)
+{
+    struct tfd_tensor x = k->in[0];
+    int64_t rows = x.shape.dim[0];
+    const void *from = tfd_tensor_data(&x);
+    void *y;
+
+    TFD_TRY(tfd_kctx_output_like(k, 0, 0, st));
+    y = tfd_tensor_data(&k->out[0]);
+    if (y != from)
+        TFD_TRY(tfd_elements_copy(x.dtype, y, from,
+                                  tfd_shape_elements(&x.shape), st));
+    shuffle(y, rows, g);
+    return TFD_OK;
+}
+
+/* ---- Rows by their numbers ----------------------------------------------- */
+
+struct job {
+    const struct tfd_tensor *x;
+    void *y;
+    const void *order; /* INT32, or INT64 where that is too small */
+    enum tfd_dtype index;
+    size_t size;
+};
+
+static void gather_range(void *arg, int64_t begin, int64_t end)
+{
+    const struct job *j = arg;
+
+    tfd_rows_gather(j->size, j->index)(
+        (char *)j->y + (size_t)begin * j->size, tfd_tensor_data(j->x), j->size,
+        (const char *)j->order + (size_t)begin * tfd_dtype_size(j->index),
+        end - begin);
+}
+
+static int64_t order_at(const struct job *j, int64_t i)
+{
+    return j->index == TFD_INT32 ? ((const int32_t *)j->order)[i]
+                                 : ((const int64_t *)j->order)[i];
+}
+
+static enum tfd_code gather_rows(struct tfd_kctx *k, struct job *j,
+                                 struct tfd_status *st)
+{
+    int64_t rows = j->x->shape.dim[0], size = tfd_tensor_elements(j->x) / rows;
+    enum tfd_dtype dtype = j->x->dtype;
+
+    TFD_TRY(tfd_kctx_output(k, 0, dtype, &j->x->shape, st));
+    j->y = tfd_tensor_data(&k->out[0]);
+    if (tfd_dtype_is_pod(dtype)) {
+        tfd_kctx_parallel(k, rows, tfd_rows_cost(j->size), gather_range, j);
+        return TFD_OK;
+    }
+    for (int64_t i = 0; i < rows; i++)
+        TFD_TRY(tfd_elements_copy(
+            dtype, tfd_element_at(j->y, dtype, i * size),
+            tfd_element_of(tfd_tensor_data(j->x), dtype, order_at(j, i) * size),
+            size, st));
+    return TFD_OK;
+}
+
+static void permute(void *order, enum tfd_dtype index, int64_t rows,
+                    struct tfd_philox g)
+{
+    int32_t *medium = order;
+    int64_t *large = order;
+
+    for (int64_t i = 0; index == TFD_INT32 && i < rows; i++)
+        medium[i] = (int32_t)i;
+    for (int64_t i = 0; index == TFD_INT64 && i < rows; i++)
+        large[i] = i;
+    shuffler_of(tfd_dtype_size(index))(order, rows, g);
+}
+
+static enum tfd_code shuffle_numbers(struct tfd_kctx *k, size_t size,
+                                     struct tfd_philox g, struct tfd_status *st)
+{
+    int64_t rows = k->in[0].shape.dim[0];
+    struct job j = {.x = &k->in[0], .size = size};
+    struct tfd_buffer *order;
+    enum tfd_code code;
+
+    j.index = rows <= INT32_MAX ? TFD_INT32 : TFD_INT64;
+    order = tfd_buffer_new((size_t)rows * tfd_dtype_size(j.index));
+    if (!order)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "OOM when shuffling %lld rows", (long long)rows);
+    permute(order->data, j.index, rows, g);
+    j.order = order->data;
+    code = gather_rows(k, &j, st);
+    tfd_buffer_unref(order);
+    return code;
+}
+
+static enum tfd_code shuffle_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const struct tfd_shape shape = k->in[0].shape;
+    int64_t rows = shape.rank ? shape.dim[0] : 1;
+    shuffle_fn *shuffle = NULL;
+    struct tfd_philox g;
+    size_t size;
+
+    if (tfd_shape_elements(&shape) <= 1 || rows <= 1) {
+        tfd_kctx_output_alias(k, 0, 0, &shape);
+        return TFD_OK;
+    }
+    if (rows > UINT32_MAX)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "value has %lld rows; at most %lld can be shuffled",
+                        (long long)rows, (long long)UINT32_MAX);
+    g = tfd_philox_reserve_blocks(k->state, ((uint64_t)rows + 2) / 4);
+    size = (size_t)(tfd_shape_elements(&shape) / rows) *
+           tfd_dtype_size(k->in[0].dtype);
+    if (tfd_dtype_is_pod(k->in[0].dtype))
+        shuffle = shuffler_of(size);
+    return shuffle ? shuffle_rows(k, shuffle, g, st)
+                   : shuffle_numbers(k, size, g, st);
+}
+
+/* ---- Tables -------------------------------------------------------------- */
+
+static const struct tfd_opdef ops[] = {
+    {
+        .name = "RandomShuffle",
+        .inputs = "value: T",
+        .outputs = "output: T",
+        .attrs = "seed: int = 0; seed2: int = 0; T: type",
+        .shape = tfd_shape_like_first,
+        .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT,
+    },
+};
+
+static const struct tfd_kernel kernels[] = {
+    TFD_KERNEL_ANY("RandomShuffle", shuffle_compute,
+                   .prepare = tfd_random_stream_prepare,
+                   .state_size = sizeof(struct tfd_philox_source),
+                   .flags = TFD_KERNEL_SHARED),
+};
+
+const struct tfd_family tfd_family_random_shuffle = {
+    .name = "random_shuffle",
+    .ops = ops,
+    .op_count = TFD_COUNT(ops),
+    .kernels = kernels,
+    .kernel_count = TFD_COUNT(kernels),
+};

@@ -1,0 +1,217 @@
+/*
+ * cumulative.c - Cumsum and Cumprod: running sums and products along an axis.
+ *
+ * The tensor is [outer][length][inner]; each row of `inner` elements is the one
+ * before it (behind it, with reverse) and a row of x.  With exclusive that row
+ * of x is the one before too, and the first row is 0 or 1.  Each sum is rounded
+ * to the type before it goes on, as in TensorFlow.
+ */
+#include "kernels/reduce/cumulative.h"
+
+#include "common/half.h"
+#include "kernels/core/check.h"
+#include "kernels/vector/complex_math.h"
+#include "kernels/core/families.h"
+#include "kernels/core/gradient.h"
+
+struct scan {
+    const void *x;
+    void *y;
+    int64_t length, inner;
+    struct tfd_cumulative d;
+};
+
+/* Works on [begin, end) of `outer`. */
+#define SCAN(name, T, IDENTITY, OP)                                    \
+    static void name(void *arg, int64_t begin, int64_t end)            \
+    {                                                                  \
+        const struct scan *s = arg;                                    \
+        int64_t step = s->d.reverse ? -s->inner : s->inner;            \
+        int64_t first = s->d.reverse ? (s->length - 1) * s->inner : 0; \
+        int64_t behind = s->d.exclusive ? step : 0;                    \
+                                                                       \
+        for (int64_t o = begin; o < end; o++) {                        \
+            int64_t at = o * s->length * s->inner + first;             \
+            const T *x = (const T *)s->x + at;                         \
+            T *y = (T *)s->y + at;                                     \
+                                                                       \
+            for (int64_t i = 0; i < s->inner; i++)                     \
+                y[i] = s->d.exclusive ? IDENTITY : x[i];               \
+            for (int64_t n = 1; n < s->length; n++) {                  \
+                y += step;                                             \
+                x += step;                                             \
+                for (int64_t i = 0; i < s->inner; i++)                 \
+                    y[i] = OP(T, y[i - step], x[i - behind]);          \
+            }                                                          \
+        }                                                              \
+    }
+
+#define INT_ADD(T, a, b) ((T)((uint64_t)(a) + (uint64_t)(b)))
+#define INT_MUL(T, a, b) ((T)((uint64_t)(a) * (uint64_t)(b)))
+#define FLOAT_ADD(T, a, b) ((a) + (b))
+#define FLOAT_MUL(T, a, b) ((a) * (b))
+#define HALF_ADD(T, a, b) T##_from_float(T##_to_float(a) + T##_to_float(b))
+#define HALF_MUL(T, a, b) T##_from_float(T##_to_float(a) * T##_to_float(b))
+#define COMPLEX_ADD(T, a, b) T##_add(a, b)
+#define COMPLEX_MUL(T, a, b) T##_mul(a, b)
+
+#define INT_SCANS(name, number, T)  \
+    SCAN(sum_##name, T, 0, INT_ADD) \
+    SCAN(product_##name, T, 1, INT_MUL)
+#define FLOAT_SCANS(name, number, T)  \
+    SCAN(sum_##name, T, 0, FLOAT_ADD) \
+    SCAN(product_##name, T, 1, FLOAT_MUL)
+#define HALF_SCANS(name, number, T)                  \
+    SCAN(sum_##name, T, T##_from_float(0), HALF_ADD) \
+    SCAN(product_##name, T, T##_from_float(1), HALF_MUL)
+#define COMPLEX_SCANS(name, number, T)            \
+    SCAN(sum_##name, T, ((T){0, 0}), COMPLEX_ADD) \
+    SCAN(product_##name, T, ((T){1, 0}), COMPLEX_MUL)
+
+TFD_INT_DTYPES(INT_SCANS)
+TFD_FLOAT_DTYPES(FLOAT_SCANS)
+TFD_HALF_DTYPES(HALF_SCANS)
+TFD_COMPLEX_DTYPES(COMPLEX_SCANS)
+
+enum tfd_code tfd_cumulative_prepare(const struct tfd_prepare *p, void *state,
+                                     struct tfd_status *st)
+{
+    struct tfd_cumulative *d = state;
+
+    TFD_TRY(tfd_node_bool(p->node, "exclusive", &d->exclusive, st));
+    return tfd_node_bool(p->node, "reverse", &d->reverse, st);
+}
+
+static int64_t product(const struct tfd_shape *s, int from, int to)
+{
+    int64_t n = 1;
+
+    for (int d = from; d < to; d++)
+        n *= s->dim[d];
+    return n;
+}
+
+static int cost_of(int64_t elements)
+{
+    return elements < INT16_MAX ? (int)elements : INT16_MAX;
+}
+
+enum tfd_code tfd_cumulative_lines(const struct tfd_kctx *k,
+                                   struct tfd_cumulative_lines *out,
+                                   struct tfd_status *st)
+{
+    const struct tfd_tensor *x = &k->in[0];
+    int64_t axis;
+    int at;
+
+    TFD_TRY(tfd_check_int(k, 1, &axis, st));
+    if (axis < -x->shape.rank || axis >= x->shape.rank)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "ScanOp: Expected scan axis in the range [%d, %d), but "
+                        "got %lld",
+                        -x->shape.rank, x->shape.rank,
+                        (long long)(axis < 0 ? axis + x->shape.rank : axis));
+    at = (int)(axis < 0 ? axis + x->shape.rank : axis);
+    out->outer = product(&x->shape, 0, at);
+    out->length = x->shape.dim[at];
+    out->inner = product(&x->shape, at + 1, x->shape.rank);
+    return TFD_OK;
+}
+
+static enum tfd_code scan_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const struct tfd_tensor *x = &k->in[0];
+    struct scan s = {.d = *(const struct tfd_cumulative *)k->state};
+    struct tfd_cumulative_lines lines;
+
+    TFD_TRY(tfd_cumulative_lines(k, &lines, st));
+    TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &x->shape, st));
+    if (!k->out[0].buffer)
+        return TFD_OK;
+    s.x = tfd_tensor_data(x);
+    s.y = tfd_tensor_data(&k->out[0]);
+    s.length = lines.length;
+    s.inner = lines.inner;
+    tfd_kctx_parallel(k, lines.outer, cost_of(s.length * s.inner),
+                      k->kernel->range, &s);
+    return TFD_OK;
+}
+
+/* ---- Gradients ----------------------------------------------------------- */
+
+static bool flag_of(const struct tfd_grad *g, const char *name)
+{
+    bool set = false;
+
+    return tfd_node_bool(g->node, name, &set, NULL) == TFD_OK && set;
+}
+
+/* A scan over x with the flags of the forward node, or the other way round. */
+static struct tfd_edge scan_of(struct tfd_gradient *b, const char *op,
+                               struct tfd_edge x, bool back)
+{
+    const struct tfd_edge in[] = {x, b->g->x[1]};
+    const char *flags[3] = {NULL};
+    int count = 0;
+
+    if (flag_of(b->g, "exclusive"))
+        flags[count++] = "exclusive";
+    if (flag_of(b->g, "reverse") != back)
+        flags[count++] = "reverse";
+    return tfd_gradient_op_flags(b, op, in, 2, flags);
+}
+
+static enum tfd_code sum_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+
+    g->dx[0] = scan_of(&b, "Cumsum", g->dy[0], true);
+    return b.code;
+}
+
+/* As TensorFlow's, which gives 0 for elements that are 0. */
+static enum tfd_code product_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge products = scan_of(&b, "Cumprod", g->x[0], false);
+    struct tfd_edge terms = tfd_gradient_op2(&b, "Mul", products, g->dy[0]);
+
+    terms = scan_of(&b, "Cumsum", terms, true);
+    g->dx[0] = tfd_gradient_op2(&b, "DivNoNan", terms, g->x[0]);
+    return b.code;
+}
+
+/* ---- Tables -------------------------------------------------------------- */
+
+#define OP(name_, grad_)                                                    \
+    {                                                                       \
+        .name = (name_), .inputs = "x: T, axis: Tidx", .outputs = "out: T", \
+        .attrs = "exclusive: bool = false; reverse: bool = false; "         \
+                 "T: numbertype; Tidx: {int32, int64} = DT_INT32",          \
+        .checks = "axis: scalar 'ScanOp: axis must be a scalar, not %s'",   \
+        .shape = tfd_shape_like_first, .grad = (grad_),                     \
+    }
+
+static const struct tfd_opdef ops[] = {
+    OP("Cumsum", sum_gradient),
+    OP("Cumprod", product_gradient),
+};
+
+#define ROWS(name, number, T)                                     \
+    TFD_KERNEL("Cumsum", name, scan_compute, sum_##name,          \
+               .prepare = tfd_cumulative_prepare,                 \
+               .state_size = sizeof(struct tfd_cumulative)),      \
+        TFD_KERNEL("Cumprod", name, scan_compute, product_##name, \
+                   .prepare = tfd_cumulative_prepare,             \
+                   .state_size = sizeof(struct tfd_cumulative)),
+
+static const struct tfd_kernel kernels[] = {
+    TFD_REAL_DTYPES(ROWS) TFD_HALF_DTYPES(ROWS) TFD_COMPLEX_DTYPES(ROWS)};
+
+const struct tfd_family tfd_family_cumulative = {
+    .name = "cumulative",
+    .ops = ops,
+    .op_count = TFD_COUNT(ops),
+    .kernels = kernels,
+    .kernel_count = TFD_COUNT(kernels),
+};

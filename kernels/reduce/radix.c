@@ -1,0 +1,234 @@
+/*
+ * radix.c - see radix.h.
+ */
+#include "kernels/reduce/radix.h"
+
+#include "common/half.h"
+#include "common/halt.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define DIGIT_BITS 11
+#define DIGITS (1 << DIGIT_BITS)
+#define PASSES_MAX 6 /* of 64 bits */
+
+/* ---- Keys ---------------------------------------------------------------- */
+
+/* Falling keys of the bits of a float: -0 is 0, of others that are negative the
+ * larger ones are the larger keys already. */
+static inline uint32_t float_key(uint32_t bits)
+{
+    uint32_t sign = bits >> 31;
+
+    bits = bits == 0x80000000u ? 0 : bits;
+    sign = bits == 0 ? 0 : sign;
+    return sign ? bits : ~(bits | 0x80000000u);
+}
+
+static inline uint64_t double_key(uint64_t bits)
+{
+    const uint64_t top = UINT64_C(1) << 63;
+
+    bits = bits == top ? 0 : bits;
+    return bits & top ? bits : ~(bits | top);
+}
+
+static inline uint32_t bits_of_float(float v)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &v, sizeof(bits));
+    return bits;
+}
+
+static inline uint64_t bits_of_double(double v)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &v, sizeof(bits));
+    return bits;
+}
+
+/* A key of 32 bits, and the place below it. */
+struct narrow {
+    uint64_t both;
+};
+
+struct wide {
+    uint64_t key;
+    uint64_t place;
+};
+
+#define KEY_FLOAT(v) float_key(bits_of_float(v))
+#define KEY_HALF(v) float_key(bits_of_float(tfd_half_to_float(v)))
+#define KEY_BFLOAT16(v) float_key(bits_of_float(tfd_bfloat16_to_float(v)))
+#define KEY_SIGNED(v) (~((uint32_t)(int32_t)(v) ^ 0x80000000u))
+#define KEY_UNSIGNED(v) (~(uint32_t)(v))
+#define KEY_DOUBLE(v) double_key(bits_of_double(v))
+#define KEY_INT64(v) (~((uint64_t)(v) ^ UINT64_C(1) << 63))
+#define KEY_UINT64(v) (~(v))
+#define IS_NAN(v) ((v) != (v))
+#define HALF_NAN(v) (tfd_half_to_float(v) != tfd_half_to_float(v))
+#define BFLOAT16_NAN(v) (tfd_bfloat16_to_float(v) != tfd_bfloat16_to_float(v))
+#define NEVER_NAN(v) false
+
+/* True where no number is NaN. */
+#define DEFINE_NARROW(name, T, key, nan)                            \
+    static bool keys_##name(const void *from, int64_t n, void *out) \
+    {                                                               \
+        const T *x = from;                                          \
+        struct narrow *to = out;                                    \
+        bool none = true;                                           \
+                                                                    \
+        for (int64_t i = 0; i < n; i++) {                           \
+            none &= !nan(x[i]);                                     \
+            to[i].both = (uint64_t)key(x[i]) << 32 | (uint32_t)i;   \
+        }                                                           \
+        return none;                                                \
+    }
+
+#define DEFINE_WIDE(name, T, key, nan)                              \
+    static bool keys_##name(const void *from, int64_t n, void *out) \
+    {                                                               \
+        const T *x = from;                                          \
+        struct wide *to = out;                                      \
+        bool none = true;                                           \
+                                                                    \
+        for (int64_t i = 0; i < n; i++) {                           \
+            none &= !nan(x[i]);                                     \
+            to[i] = (struct wide){key(x[i]), (uint64_t)i};          \
+        }                                                           \
+        return none;                                                \
+    }
+
+DEFINE_NARROW(float, float, KEY_FLOAT, IS_NAN)
+DEFINE_NARROW(half, tfd_half, KEY_HALF, HALF_NAN)
+DEFINE_NARROW(bfloat16, tfd_bfloat16, KEY_BFLOAT16, BFLOAT16_NAN)
+DEFINE_NARROW(int8, int8_t, KEY_SIGNED, NEVER_NAN)
+DEFINE_NARROW(int16, int16_t, KEY_SIGNED, NEVER_NAN)
+DEFINE_NARROW(int32, int32_t, KEY_SIGNED, NEVER_NAN)
+DEFINE_NARROW(uint8, uint8_t, KEY_UNSIGNED, NEVER_NAN)
+DEFINE_NARROW(uint16, uint16_t, KEY_UNSIGNED, NEVER_NAN)
+DEFINE_NARROW(uint32, uint32_t, KEY_UNSIGNED, NEVER_NAN)
+DEFINE_WIDE(double, double, KEY_DOUBLE, IS_NAN)
+DEFINE_WIDE(int64, int64_t, KEY_INT64, NEVER_NAN)
+DEFINE_WIDE(uint64, uint64_t, KEY_UINT64, NEVER_NAN)
+
+static const struct {
+    bool (*keys)(const void *x, int64_t n, void *out);
+    bool wide;
+} types[TFD_DTYPE_END] = {
+    [TFD_FLOAT] = {keys_float, false},
+    [TFD_HALF] = {keys_half, false},
+    [TFD_BFLOAT16] = {keys_bfloat16, false},
+    [TFD_INT8] = {keys_int8, false},
+    [TFD_INT16] = {keys_int16, false},
+    [TFD_INT32] = {keys_int32, false},
+    [TFD_UINT8] = {keys_uint8, false},
+    [TFD_UINT16] = {keys_uint16, false},
+    [TFD_UINT32] = {keys_uint32, false},
+    [TFD_DOUBLE] = {keys_double, true},
+    [TFD_INT64] = {keys_int64, true},
+    [TFD_UINT64] = {keys_uint64, true},
+};
+
+/* ---- Sorting ------------------------------------------------------------- */
+
+static inline uint64_t narrow_key(const struct narrow *v)
+{
+    return v->both >> 32;
+}
+
+static inline uint64_t wide_key(const struct wide *v)
+{
+    return v->key;
+}
+
+static inline int64_t narrow_place(const struct narrow *v)
+{
+    return (int64_t)(v->both & UINT32_MAX);
+}
+
+static inline int64_t wide_place(const struct wide *v)
+{
+    return (int64_t)v->place;
+}
+
+/* Where each digit's numbers go, from how many there are; false where all have
+ * the same. */
+static bool begin_of_digits(int64_t *count, int64_t n)
+{
+    int64_t at = 0;
+
+    for (int d = 0; d < DIGITS; d++) {
+        int64_t here = count[d];
+
+        if (here == n)
+            return false;
+        count[d] = at;
+        at += here;
+    }
+    return true;
+}
+
+/* Sorts x, with as much memory at `other`; the result is in the one that is
+ * returned; NULL: told to stop. */
+#define DEFINE_SORT(T, passes)                                               \
+    static struct T *sort_##T(struct T *x, struct T *other, int64_t n)       \
+    {                                                                        \
+        int64_t count[passes][DIGITS];                                       \
+                                                                             \
+        memset(count, 0, sizeof(count));                                     \
+        for (int64_t i = 0; i < n; i++)                                      \
+            for (int p = 0; p < (passes); p++)                               \
+                count[p][T##_key(&x[i]) >> p * DIGIT_BITS & (DIGITS - 1)]++; \
+        for (int p = 0; p < (passes); p++) {                                 \
+            struct T *sorted = other;                                        \
+                                                                             \
+            if (tfd_halted())                                                \
+                return NULL;                                                 \
+            if (!begin_of_digits(count[p], n))                               \
+                continue;                                                    \
+            for (int64_t i = 0; i < n; i++)                                  \
+                sorted[count[p][T##_key(&x[i]) >> p * DIGIT_BITS &           \
+                                (DIGITS - 1)]++] = x[i];                     \
+            other = x;                                                       \
+            x = sorted;                                                      \
+        }                                                                    \
+        return x;                                                            \
+    }                                                                        \
+                                                                             \
+    static bool falling_##T(struct T *x, int64_t n, int64_t count,           \
+                            int64_t *index)                                  \
+    {                                                                        \
+        const struct T *sorted = sort_##T(x, x + n, n);                      \
+                                                                             \
+        for (int64_t i = 0; sorted && i < count; i++)                        \
+            index[i] = T##_place(&sorted[i]);                                \
+        return sorted != NULL;                                               \
+    }
+
+DEFINE_SORT(narrow, 3)
+DEFINE_SORT(wide, PASSES_MAX)
+
+/* ---- Public -------------------------------------------------------------- */
+
+size_t tfd_radix_scratch(enum tfd_dtype dtype, int64_t n)
+{
+    size_t each =
+        types[dtype].wide ? sizeof(struct wide) : sizeof(struct narrow);
+
+    assert(n >= 0 && n <= TFD_RADIX_MAX);
+    return 2 * each * (size_t)n;
+}
+
+bool tfd_radix_falling(enum tfd_dtype dtype, const void *x, int64_t n,
+                       int64_t count, int64_t *index, void *scratch)
+{
+    assert(count <= n && n <= TFD_RADIX_MAX);
+    if (!types[dtype].keys || !types[dtype].keys(x, n, scratch))
+        return false;
+    return types[dtype].wide ? falling_wide(scratch, n, count, index)
+                             : falling_narrow(scratch, n, count, index);
+}

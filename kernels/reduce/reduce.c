@@ -1,0 +1,440 @@
+/*
+ * reduce.c - Sum Mean Prod Max Min All Any, and L2Loss = sum(t ^ 2) / 2.
+ *
+ * float and double are folded in reduce_floats.c, and halves but for Max and
+ * Min in reduce_halves.c.  Here accumulators are 64 bits for integers, cut to
+ * the type at the end (Sum and Prod wrap, Mean does not, as in TensorFlow). Max
+ * and Min give NaN when there is one.
+ */
+#include "kernels/core/families.h"
+
+#include "common/half.h"
+#include "kernels/core/check.h"
+#include "kernels/vector/complex_math.h"
+#include "kernels/core/elementwise.h"
+#include "kernels/core/gradient.h"
+#include "kernels/vector/narrow.h"
+#include "kernels/reduce/reduce.h"
+#include "kernels/reduce/reduce_floats.h"
+#include "kernels/reduce/reduce_grad.h"
+#include "kernels/reduce/reduce_halves.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- Loops --------------------------------------------------------------- */
+
+/* Accumulators of a run, folded side by side.  Eight sums stay in registers.
+ * Comparisons are vectorised only as a loop that is too long to be unrolled. */
+#define SUM_LANES 8
+#define ORDER_LANES 32
+
+/* FOLD(acc, x) takes an element in, MERGE(acc, acc) joins two accumulators. */
+#define RUN_BODY(LANES, T, A, INIT, FOLD, MERGE)               \
+    {                                                          \
+        const struct tfd_fold *f = arg;                        \
+        const T *x = f->x;                                     \
+        A *acc = f->acc;                                       \
+        A lane[LANES], one = *acc;                             \
+        int64_t i = begin;                                     \
+                                                               \
+        if (end - begin >= 2 * (LANES)) {                      \
+            for (int l = 0; l < LANES; l++)                    \
+                lane[l] = INIT;                                \
+            for (; i + LANES <= end; i += LANES)               \
+                for (int l = 0; l < LANES; l++)                \
+                    lane[l] = FOLD(lane[l], x[i + l]);         \
+            for (int width = (LANES) / 2; width; width /= 2)   \
+                for (int l = 0; l < width; l++)                \
+                    lane[l] = MERGE(lane[l], lane[l + width]); \
+            one = MERGE(one, lane[0]);                         \
+        }                                                      \
+        for (; i < end; i++)                                   \
+            one = FOLD(one, x[i]);                             \
+        *acc = one;                                            \
+    }
+
+/* Four rows at a time: an accumulator is loaded and stored once for them. */
+#define COLUMNS_BODY(T, A, FOLD)                          \
+    {                                                     \
+        const struct tfd_fold *f = arg;                   \
+        const int64_t stride = f->stride;                 \
+        const T *x = f->x;                                \
+        A *acc = f->acc;                                  \
+        int64_t r = 0;                                    \
+                                                          \
+        for (; r + 4 <= f->rows; r += 4, x += 4 * stride) \
+            for (int64_t j = begin; j < end; j++) {       \
+                A a = FOLD(acc[j], x[j]);                 \
+                                                          \
+                a = FOLD(a, x[j + stride]);               \
+                a = FOLD(a, x[j + 2 * stride]);           \
+                acc[j] = FOLD(a, x[j + 3 * stride]);      \
+            }                                             \
+        for (; r < f->rows; r++, x += stride)             \
+            for (int64_t j = begin; j < end; j++)         \
+                acc[j] = FOLD(acc[j], x[j]);              \
+    }
+
+#define FOLDING(LANES, id, T, A, INIT, FOLD, MERGE)                            \
+    static const A init_##id = INIT;                                           \
+    static void run_##id(void *arg, int64_t begin, int64_t end) RUN_BODY(      \
+        LANES, T, A, init_##id, FOLD,                                          \
+        MERGE) static void columns_##id(void *arg, int64_t begin, int64_t end) \
+        COLUMNS_BODY(T, A, FOLD) TFD_REDUCE_MERGE(id, A, MERGE)
+
+#define REDUCER(id, folding, A)            \
+    static const struct tfd_reducer id = { \
+        .acc_size = sizeof(A),             \
+        .identity = &init_##folding,       \
+        .run = run_##folding,              \
+        .columns = columns_##folding,      \
+        .merge = merge_##folding,          \
+        .finish = finish_##id,             \
+    };
+
+/* ---- Sum, Mean, Prod ----------------------------------------------------- */
+
+#define ADD(acc, x) ((acc) + (x))
+#define MUL(acc, x) ((acc) * (x))
+#define CUT(T, acc, n) ((T)(acc))
+#define COMPLEX_CUT(T, acc, n) complex_cut_##T(acc)
+
+/* Integers: sums of 64 bits, whose low bits are those of any narrower sum. */
+#define ADD_INT(acc, x) ((acc) + (uint64_t)(x))
+#define MUL_INT(acc, x) ((acc) * (uint64_t)(x))
+#define MEAN_SIGNED(T, acc, n) ((T)((n) ? (int64_t)(acc) / (n) : 0))
+#define MEAN_UNSIGNED(T, acc, n) ((T)((n) ? (acc) / (uint64_t)(n) : 0))
+
+#define INT_REDUCERS(name, T, MEAN)                                   \
+    FOLDING(SUM_LANES, sum_##name, T, uint64_t, 0, ADD_INT, ADD_INT)  \
+    FOLDING(SUM_LANES, prod_##name, T, uint64_t, 1, MUL_INT, MUL_INT) \
+    TFD_REDUCE_FINISH(sum_##name, T, uint64_t, CUT)                   \
+    TFD_REDUCE_FINISH(mean_##name, T, uint64_t, MEAN)                 \
+    TFD_REDUCE_FINISH(prod_##name, T, uint64_t, CUT)                  \
+    REDUCER(sum_##name, sum_##name, uint64_t)                         \
+    REDUCER(mean_##name, sum_##name, uint64_t)                        \
+    REDUCER(prod_##name, prod_##name, uint64_t)
+
+INT_REDUCERS(INT8, int8_t, MEAN_SIGNED)
+INT_REDUCERS(INT16, int16_t, MEAN_SIGNED)
+INT_REDUCERS(INT32, int32_t, MEAN_SIGNED)
+INT_REDUCERS(INT64, int64_t, MEAN_SIGNED)
+INT_REDUCERS(UINT8, uint8_t, MEAN_UNSIGNED)
+INT_REDUCERS(UINT16, uint16_t, MEAN_UNSIGNED)
+INT_REDUCERS(UINT32, uint32_t, MEAN_UNSIGNED)
+INT_REDUCERS(UINT64, uint64_t, MEAN_UNSIGNED)
+
+#define ZERO_COMPLEX \
+    {                \
+        0, 0         \
+    }
+#define ONE_COMPLEX \
+    {               \
+        1, 0        \
+    }
+#define CUT_COMPLEX(T, acc, n) T##_narrow(acc)
+#define MEAN_COMPLEX(T, acc, n) T##_narrow(mean_complex(acc, n))
+
+static tfd_complex128 mean_complex(tfd_complex128 sum, int64_t n)
+{
+    double count = n ? (double)n : 1;
+
+    return (tfd_complex128){sum.re / count, sum.im / count};
+}
+
+#define COMPLEX_REDUCERS(name, number, T)                                    \
+    static inline tfd_complex128 add_##T(tfd_complex128 acc, T x)            \
+    {                                                                        \
+        return tfd_complex128_add(acc, T##_widen(x));                        \
+    }                                                                        \
+    static inline tfd_complex128 mul_##T(tfd_complex128 acc, T x)            \
+    {                                                                        \
+        return tfd_complex128_mul(acc, T##_widen(x));                        \
+    }                                                                        \
+    FOLDING(SUM_LANES, sum_##name, T, tfd_complex128, ZERO_COMPLEX, add_##T, \
+            tfd_complex128_add)                                              \
+    FOLDING(SUM_LANES, prod_##name, T, tfd_complex128, ONE_COMPLEX, mul_##T, \
+            tfd_complex128_mul)                                              \
+    TFD_REDUCE_FINISH(sum_##name, T, tfd_complex128, CUT_COMPLEX)            \
+    TFD_REDUCE_FINISH(mean_##name, T, tfd_complex128, MEAN_COMPLEX)          \
+    TFD_REDUCE_FINISH(prod_##name, T, tfd_complex128, CUT_COMPLEX)           \
+    REDUCER(sum_##name, sum_##name, tfd_complex128)                          \
+    REDUCER(mean_##name, sum_##name, tfd_complex128)                         \
+    REDUCER(prod_##name, prod_##name, tfd_complex128)
+
+TFD_COMPLEX_DTYPES(COMPLEX_REDUCERS)
+
+/* ---- Max, Min ------------------------------------------------------------ */
+
+#define MAX(acc, x) ((acc) > (x) ? (acc) : (x))
+#define MIN(acc, x) ((acc) < (x) ? (acc) : (x))
+
+#define ORDER_REDUCERS(name, T, LOWEST, HIGHEST, MAX_, MIN_)    \
+    FOLDING(ORDER_LANES, max_##name, T, T, LOWEST, MAX_, MAX_)  \
+    FOLDING(ORDER_LANES, min_##name, T, T, HIGHEST, MIN_, MIN_) \
+    TFD_REDUCE_FINISH(max_##name, T, T, CUT)                    \
+    TFD_REDUCE_FINISH(min_##name, T, T, CUT)                    \
+    REDUCER(max_##name, max_##name, T)                          \
+    REDUCER(min_##name, min_##name, T)
+
+ORDER_REDUCERS(INT8, int8_t, INT8_MIN, INT8_MAX, MAX, MIN)
+ORDER_REDUCERS(INT16, int16_t, INT16_MIN, INT16_MAX, MAX, MIN)
+ORDER_REDUCERS(INT32, int32_t, INT32_MIN, INT32_MAX, MAX, MIN)
+ORDER_REDUCERS(INT64, int64_t, INT64_MIN, INT64_MAX, MAX, MIN)
+ORDER_REDUCERS(UINT8, uint8_t, 0, UINT8_MAX, MAX, MIN)
+ORDER_REDUCERS(UINT16, uint16_t, 0, UINT16_MAX, MAX, MIN)
+ORDER_REDUCERS(UINT32, uint32_t, 0, UINT32_MAX, MAX, MIN)
+ORDER_REDUCERS(UINT64, uint64_t, 0, UINT64_MAX, MAX, MIN)
+
+/* Halves are compared as integers of the same order, NaN beyond infinity.  Of
+ * the two zeros the negative one is the smaller. */
+static inline int16_t order_of(tfd_half x)
+{
+    int16_t bits = (int16_t)x;
+
+    return (int16_t)(bits ^ (bits < 0 ? INT16_MAX : 0));
+}
+
+/* INFINITE: the bits of infinity. */
+#define DEFINE_NARROW_ORDER(name, T, INFINITE)                               \
+    static inline int16_t max_of_##name(int16_t acc, T x)                    \
+    {                                                                        \
+        int16_t order =                                                      \
+            (x & INT16_MAX) > (INFINITE) ? (int16_t)INT16_MAX : order_of(x); \
+                                                                             \
+        return MAX(acc, order);                                              \
+    }                                                                        \
+    static inline int16_t min_of_##name(int16_t acc, T x)                    \
+    {                                                                        \
+        int16_t order =                                                      \
+            (x & INT16_MAX) > (INFINITE) ? (int16_t)INT16_MIN : order_of(x); \
+                                                                             \
+        return MIN(acc, order);                                              \
+    }
+
+#define FROM_ORDER(T, acc, n) ((T)order_of((T)(acc)))
+#define NARROW_ORDERS(name, T, INFINITE)                                       \
+    DEFINE_NARROW_ORDER(name, T, INFINITE)                                     \
+    FOLDING(ORDER_LANES, max_##name, T, int16_t, -(INFINITE)-1, max_of_##name, \
+            MAX)                                                               \
+    FOLDING(ORDER_LANES, min_##name, T, int16_t, INFINITE, min_of_##name, MIN) \
+    TFD_REDUCE_FINISH(max_##name, T, int16_t, FROM_ORDER)                      \
+    TFD_REDUCE_FINISH(min_##name, T, int16_t, FROM_ORDER)                      \
+    REDUCER(max_##name, max_##name, int16_t)                                   \
+    REDUCER(min_##name, min_##name, int16_t)
+
+NARROW_ORDERS(HALF, tfd_half, 0x7c00)
+NARROW_ORDERS(BFLOAT16, tfd_bfloat16, 0x7f80)
+
+/* ---- All, Any ------------------------------------------------------------ */
+
+#define AND(acc, x) ((tfd_bool)((acc) & (x)))
+#define OR(acc, x) ((tfd_bool)((acc) | (x)))
+
+FOLDING(SUM_LANES, all, tfd_bool, tfd_bool, 1, AND, AND)
+FOLDING(SUM_LANES, any, tfd_bool, tfd_bool, 0, OR, OR)
+TFD_REDUCE_FINISH(all, tfd_bool, tfd_bool, CUT)
+TFD_REDUCE_FINISH(any, tfd_bool, tfd_bool, CUT)
+
+/* Whole rows, eight elements at a time. */
+#define BOOL_ROWS(id, OP)                                            \
+    static inline tfd_bool row_of_##id(const tfd_bool *x, int64_t n) \
+    {                                                                \
+        uint64_t word, both;                                         \
+        tfd_bool one = init_##id;                                    \
+        int64_t i = 0;                                               \
+                                                                     \
+        memset(&both, init_##id, sizeof(both));                      \
+        for (; n - i >= 8; i += 8) {                                 \
+            memcpy(&word, x + i, sizeof(word));                      \
+            both = OP(both, word);                                   \
+        }                                                            \
+        both = OP(both, both >> 32);                                 \
+        both = OP(both, both >> 16);                                 \
+        both = OP(both, both >> 8);                                  \
+        for (; i < n; i++)                                           \
+            one = (tfd_bool)OP(one, x[i]);                           \
+        return (tfd_bool)OP(one, both);                              \
+    }                                                                \
+                                                                     \
+    static void rows_##id(void *arg, int64_t begin, int64_t end)     \
+    {                                                                \
+        const struct tfd_fold_whole *f = arg;                        \
+        const tfd_bool *x = f->x;                                    \
+        tfd_bool *y = f->y;                                          \
+                                                                     \
+        for (int64_t r = begin; r < end; r++)                        \
+            y[r] = row_of_##id(x + r * f->length, f->length);        \
+    }                                                                \
+                                                                     \
+    static const struct tfd_reducer id = {                           \
+        .acc_size = sizeof(tfd_bool),                                \
+        .identity = &init_##id,                                      \
+        .run = run_##id,                                             \
+        .columns = columns_##id,                                     \
+        .merge = merge_##id,                                         \
+        .finish = finish_##id,                                       \
+        .rows = rows_##id,                                           \
+        .element_ps = BOOL_PS,                                       \
+    };
+
+#define BOOL_PS 50
+#define BITS_AND(a, b) ((a) & (b))
+#define BITS_OR(a, b) ((a) | (b))
+BOOL_ROWS(all, BITS_AND)
+BOOL_ROWS(any, BITS_OR)
+
+/* ---- L2Loss -------------------------------------------------------------- */
+
+static enum tfd_code loss(struct tfd_kctx *k, const struct tfd_reducer *r,
+                          struct tfd_status *st)
+{
+    static const bool reduced[TFD_RANK_MAX] = {true, true, true, true,
+                                               true, true, true, true};
+    const struct tfd_tensor *in = &k->in[0];
+    const struct tfd_shape scalar = {.rank = 0};
+    size_t item = tfd_dtype_size(in->dtype);
+
+    TFD_TRY(tfd_kctx_output(k, 0, in->dtype, &scalar, st));
+    if (in->buffer)
+        tfd_reduce_view(k, r, &in->shape, reduced, item, in->buffer->data,
+                        k->out[0].buffer->data);
+    else
+        memset(k->out[0].buffer->data, 0, item);
+    return TFD_OK;
+}
+
+static enum tfd_code loss_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+
+    g->dx[0] = tfd_gradient_op2(&b, "Mul", g->x[0], g->dy[0]);
+    return b.code;
+}
+
+/* ---- Kernels ------------------------------------------------------------- */
+
+#define COMPUTE_BY(id, reducer)                                              \
+    static enum tfd_code id##_cpu(struct tfd_kctx *k, struct tfd_status *st) \
+    {                                                                        \
+        return tfd_reduce(k, &reducer, st);                                  \
+    }
+#define COMPUTE(id) COMPUTE_BY(id, id)
+#define COMPUTE_FLOAT_SUMS(name, number, T)         \
+    COMPUTE_BY(sum_##name, tfd_reduce_sum_##name)   \
+    COMPUTE_BY(mean_##name, tfd_reduce_mean_##name) \
+    COMPUTE_BY(prod_##name, tfd_reduce_prod_##name)
+#define COMPUTE_FLOAT_ORDERS(name, number, T)     \
+    COMPUTE_BY(max_##name, tfd_reduce_max_##name) \
+    COMPUTE_BY(min_##name, tfd_reduce_min_##name)
+
+#define COMPUTE_SUMS(name, number, T) \
+    COMPUTE(sum_##name)               \
+    COMPUTE(mean_##name)              \
+    COMPUTE(prod_##name)
+#define COMPUTE_ORDERS(name, number, T) \
+    COMPUTE(max_##name)                 \
+    COMPUTE(min_##name)
+
+TFD_FLOAT_DTYPES(COMPUTE_FLOAT_SUMS)
+TFD_FLOAT_DTYPES(COMPUTE_FLOAT_ORDERS)
+TFD_INT_DTYPES(COMPUTE_SUMS)
+TFD_HALF_DTYPES(COMPUTE_FLOAT_SUMS)
+TFD_COMPLEX_DTYPES(COMPUTE_SUMS)
+TFD_INT_DTYPES(COMPUTE_ORDERS)
+TFD_HALF_DTYPES(COMPUTE_ORDERS)
+COMPUTE(all)
+COMPUTE(any)
+
+#define COMPUTE_LOSS(name, reducer)                               \
+    static enum tfd_code loss_##name##_cpu(struct tfd_kctx *k,    \
+                                           struct tfd_status *st) \
+    {                                                             \
+        return loss(k, &reducer, st);                             \
+    }
+COMPUTE_LOSS(FLOAT, tfd_reduce_loss_FLOAT)
+COMPUTE_LOSS(DOUBLE, tfd_reduce_loss_DOUBLE)
+COMPUTE_LOSS(HALF, tfd_reduce_loss_HALF)
+COMPUTE_LOSS(BFLOAT16, tfd_reduce_loss_BFLOAT16)
+
+const struct tfd_reducer *tfd_reduce_sum(enum tfd_dtype dtype)
+{
+#define SUM_OF(name, number, T) [TFD_##name] = &sum_##name,
+#define SUM_OF_FLOATS(name, number, T) [TFD_##name] = &tfd_reduce_sum_##name,
+    static const struct tfd_reducer *const sums[TFD_DTYPE_END] = {
+        TFD_FLOAT_DTYPES(SUM_OF_FLOATS) TFD_INT_DTYPES(SUM_OF)
+            TFD_HALF_DTYPES(SUM_OF_FLOATS) TFD_COMPLEX_DTYPES(SUM_OF)};
+
+    return sums[dtype];
+}
+
+/* ---- Tables -------------------------------------------------------------- */
+
+#define OP(name_, types_, grad_, flags_)                                \
+    {                                                                   \
+        .name = (name_), .inputs = "input: T, reduction_indices: Tidx", \
+        .outputs = "output: T",                                         \
+        .attrs = "keep_dims: bool = false; T: {" types_ "}; "           \
+                 "Tidx: {int32, int64} = DT_INT32",                     \
+        .shape = tfd_reduce_shape, .grad = (grad_), .flags = (flags_),  \
+    }
+#define BOOL_OP(name_)                                                         \
+    {                                                                          \
+        .name = (name_), .inputs = "input: bool, reduction_indices: Tidx",     \
+        .outputs = "output: bool",                                             \
+        .attrs = "keep_dims: bool = false; "                                   \
+                 "Tidx: {int32, int64} = DT_INT32",                            \
+        .key = "Tidx", .shape = tfd_reduce_shape, .flags = TFD_OP_NO_GRADIENT, \
+    }
+
+#define ORDERED                                                   \
+    "float, double, int32, uint8, int16, int8, int64, bfloat16, " \
+    "uint16, half, uint32, uint64, qint8, quint8, qint32, qint16, quint16"
+
+static const struct tfd_opdef ops[] = {
+    OP("Sum", "numbertype", tfd_reduce_sum_gradient, 0),
+    OP("Mean", "numbertype", tfd_reduce_mean_gradient, 0),
+    OP("Prod", "numbertype", tfd_reduce_product_gradient, 0),
+    OP("Max", ORDERED, tfd_reduce_order_gradient, 0),
+    OP("Min", ORDERED, tfd_reduce_order_gradient, 0),
+    BOOL_OP("All"),
+    BOOL_OP("Any"),
+    {
+        .name = "L2Loss",
+        .inputs = "t: T",
+        .outputs = "output: T",
+        .attrs = "T: {half, bfloat16, float, double}",
+        .shape = tfd_shape_scalar,
+        .grad = loss_gradient,
+    },
+};
+
+#define STATE \
+    .prepare = tfd_reduce_prepare, .state_size = sizeof(struct tfd_reduce_state)
+#define KERNELS_SUMS(name, number, T)                       \
+    TFD_KERNEL("Sum", name, sum_##name##_cpu, STATE),       \
+        TFD_KERNEL("Mean", name, mean_##name##_cpu, STATE), \
+        TFD_KERNEL("Prod", name, prod_##name##_cpu, STATE),
+#define KERNELS_ORDERS(name, number, T)               \
+    TFD_KERNEL("Max", name, max_##name##_cpu, STATE), \
+        TFD_KERNEL("Min", name, min_##name##_cpu, STATE),
+
+#define KERNEL_LOSS(name, number, T) \
+    TFD_KERNEL("L2Loss", name, loss_##name##_cpu),
+
+static const struct tfd_kernel kernels[] = {
+    TFD_REAL_DTYPES(KERNELS_SUMS) TFD_HALF_DTYPES(KERNELS_SUMS)
+        TFD_COMPLEX_DTYPES(KERNELS_SUMS) TFD_REAL_DTYPES(KERNELS_ORDERS)
+            TFD_HALF_DTYPES(KERNELS_ORDERS)
+                TFD_KERNEL_ANY("All", all_cpu, STATE),
+    TFD_KERNEL_ANY("Any", any_cpu, STATE),
+    TFD_FLOAT_DTYPES(KERNEL_LOSS) TFD_HALF_DTYPES(KERNEL_LOSS)};
+
+const struct tfd_family tfd_family_reduce = {
+    .name = "reduce",
+    .ops = ops,
+    .op_count = TFD_COUNT(ops),
+    .kernels = kernels,
+    .kernel_count = TFD_COUNT(kernels),
+};

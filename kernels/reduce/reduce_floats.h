@@ -1,0 +1,22 @@
+/*
+ * reduce_floats.h - how float and double are folded (reduce_floats.c), as rows
+ * of the table of reduce.c.
+ *
+ * Threads: read-only.
+ */
+#ifndef TFD_KERNELS_REDUCE_FLOATS_H
+#define TFD_KERNELS_REDUCE_FLOATS_H
+
+#include "kernels/reduce/reduce.h"
+
+#define TFD_REDUCE_FLOATS(name, number, T)                  \
+    extern const struct tfd_reducer tfd_reduce_sum_##name;  \
+    extern const struct tfd_reducer tfd_reduce_mean_##name; \
+    extern const struct tfd_reducer tfd_reduce_prod_##name; \
+    extern const struct tfd_reducer tfd_reduce_loss_##name; \
+    extern const struct tfd_reducer tfd_reduce_max_##name;  \
+    extern const struct tfd_reducer tfd_reduce_min_##name;
+
+TFD_FLOAT_DTYPES(TFD_REDUCE_FLOATS)
+
+#endif

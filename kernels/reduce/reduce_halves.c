@@ -1,0 +1,217 @@
+/*
+ * reduce_halves.c - Sum Mean Prod L2Loss of half and bfloat16.
+ *
+ * A block of elements is widened to floats that stay in the first cache, and
+ * goes through the loops for floats (reduce_floats.c) into the same
+ * accumulators, which are doubles.  What comes out is rounded once.
+ *
+ * Which floats are added up with which depends on the place alone, so the bits
+ * do not depend on the number of threads.
+ */
+#include "kernels/reduce/reduce_halves.h"
+
+#include "common/half.h"
+#include "kernels/vector/narrow.h"
+#include "kernels/reduce/reduce_floats.h"
+
+#define BLOCK 2048 /* floats: 8 KiB, a quarter of a first cache at most */
+#define STRIP 128  /* columns that are widened side by side */
+#define ROWS 16    /* of a strip: as many as floats are summed of at once */
+
+/* An operation on one of the two types: floats are folded by `wide`. */
+struct halves {
+    enum tfd_dtype type;
+    const struct tfd_reducer *wide;
+    void (*finish)(void *y, const void *acc, int64_t n, int64_t folded);
+};
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* ---- Into accumulators --------------------------------------------------- */
+
+static void fold_run(const struct halves *h, const struct tfd_fold *f,
+                     int64_t begin, int64_t end)
+{
+    const uint16_t *x = f->x;
+    float wide[BLOCK];
+    struct tfd_fold block = {wide, f->acc, 1, 0};
+
+    for (int64_t i = begin; i < end; i += BLOCK) {
+        int64_t n = smaller(end - i, BLOCK);
+
+        tfd_narrow_widen(h->type, x + i, wide, n);
+        h->wide->run(&block, 0, n);
+    }
+}
+
+/* Columns [left, left + n) of all rows, n at most STRIP. */
+static void fold_strip(const struct halves *h, const struct tfd_fold *f,
+                       int64_t left, int64_t n)
+{
+    const uint16_t *x = (const uint16_t *)f->x + left;
+    float wide[ROWS * STRIP];
+    struct tfd_fold block = {wide, (double *)f->acc + left, 0, n};
+
+    for (int64_t r = 0; r < f->rows; r += ROWS) {
+        block.rows = smaller(f->rows - r, ROWS);
+        for (int64_t i = 0; i < block.rows; i++)
+            tfd_narrow_widen(h->type, x + (r + i) * f->stride, wide + i * n, n);
+        h->wide->columns(&block, 0, n);
+    }
+}
+
+/* Rows that are no longer than a strip and lie one behind the other. */
+static void fold_narrow_rows(const struct halves *h, const struct tfd_fold *f)
+{
+    const uint16_t *x = f->x;
+    const int64_t n = f->stride, most = BLOCK / n / ROWS * ROWS;
+    float wide[BLOCK];
+    struct tfd_fold block = {wide, f->acc, 0, n};
+
+    for (int64_t r = 0; r < f->rows; r += block.rows) {
+        block.rows = smaller(f->rows - r, most);
+        tfd_narrow_widen(h->type, x + r * n, wide, block.rows * n);
+        h->wide->columns(&block, 0, n);
+    }
+}
+
+static void fold_columns(const struct halves *h, const struct tfd_fold *f,
+                         int64_t begin, int64_t end)
+{
+    if (end - begin == f->stride && f->stride <= STRIP) {
+        fold_narrow_rows(h, f);
+        return;
+    }
+    for (int64_t i = begin; i < end; i += STRIP)
+        fold_strip(h, f, i, smaller(end - i, STRIP));
+}
+
+/* ---- Into outputs -------------------------------------------------------- */
+
+/* A row that may be longer than a block. */
+static void fold_long_row(const struct halves *h, const uint16_t *x, int64_t n,
+                          uint16_t *y)
+{
+    double acc = *(const double *)h->wide->identity;
+    const struct tfd_fold f = {x, &acc, 1, 0};
+
+    fold_run(h, &f, 0, n);
+    h->finish(y, &acc, 1, n);
+}
+
+static void fold_rows(const struct halves *h, const struct tfd_fold_whole *f,
+                      int64_t begin, int64_t end)
+{
+    const int64_t n = f->length;
+    const uint16_t *x = f->x;
+    uint16_t *y = f->y;
+    float wide[BLOCK], out[BLOCK];
+    struct tfd_fold_whole block = {wide, out, n, 1};
+
+    for (int64_t r = begin, count; r < end; r += count) {
+        count = smaller(end - r, BLOCK / n);
+        if (count == 0) {
+            fold_long_row(h, x + r * n, n, y + r);
+            count = 1;
+            continue;
+        }
+        tfd_narrow_widen(h->type, x + r * n, wide, count * n);
+        h->wide->rows(&block, 0, count);
+        tfd_narrow_round(h->type, out, y + r, count);
+    }
+}
+
+/* A slab with no room in a block, by strips.  It has slab_rows at most. */
+static void fold_wide_slab(const struct halves *h, const uint16_t *x,
+                           int64_t rows, int64_t width, uint16_t *y)
+{
+    float wide[ROWS * STRIP], out[STRIP];
+    struct tfd_fold_whole block = {wide, out, rows, 0};
+
+    for (int64_t i = 0; i < width; i += STRIP) {
+        block.width = smaller(width - i, STRIP);
+        for (int64_t r = 0; r < rows; r++)
+            tfd_narrow_widen(h->type, x + r * width + i, wide + r * block.width,
+                             block.width);
+        h->wide->slabs(&block, 0, 1);
+        tfd_narrow_round(h->type, out, y + i, block.width);
+    }
+}
+
+static void fold_slabs(const struct halves *h, const struct tfd_fold_whole *f,
+                       int64_t begin, int64_t end)
+{
+    const int64_t width = f->width, n = f->length * width;
+    const uint16_t *x = f->x;
+    uint16_t *y = f->y;
+    float wide[BLOCK], out[BLOCK];
+    struct tfd_fold_whole block = {wide, out, f->length, width};
+
+    for (int64_t i = begin, count; i < end; i += count) {
+        count = smaller(end - i, BLOCK / n);
+        if (count == 0) {
+            fold_wide_slab(h, x + i * n, f->length, width, y + i * width);
+            count = 1;
+            continue;
+        }
+        tfd_narrow_widen(h->type, x + i * n, wide, count * n);
+        h->wide->slabs(&block, 0, count);
+        tfd_narrow_round(h->type, out, y + i * width, count * width);
+    }
+}
+
+/* ---- Reducers ------------------------------------------------------------ */
+
+#define ADD(a, b) ((a) + (b))
+#define MUL(a, b) ((a) * (b))
+#define CUT(T, acc, n) T##_from_float((float)(acc))
+#define DIVIDE(T, acc, n) T##_from_float((float)((acc) / (double)(n)))
+#define HALVE(T, acc, n) T##_from_float((float)((acc) / 2))
+
+/* SLAB: rows of a slab at most, ROWS or less. */
+#define REDUCER(id, name, T, FIRST, JOIN, DONE, SLAB)                        \
+    static const double first_##id##_##name = FIRST;                         \
+    TFD_REDUCE_MERGE(id##_##name, double, JOIN)                              \
+    TFD_REDUCE_FINISH(id##_##name, T, double, DONE)                          \
+    static const struct halves halves_##id##_##name = {                      \
+        TFD_##name, &tfd_reduce_##id##_FLOAT, finish_##id##_##name};         \
+                                                                             \
+    static void run_##id##_##name(void *arg, int64_t begin, int64_t end)     \
+    {                                                                        \
+        fold_run(&halves_##id##_##name, arg, begin, end);                    \
+    }                                                                        \
+    static void columns_##id##_##name(void *arg, int64_t begin, int64_t end) \
+    {                                                                        \
+        fold_columns(&halves_##id##_##name, arg, begin, end);                \
+    }                                                                        \
+    static void rows_##id##_##name(void *arg, int64_t begin, int64_t end)    \
+    {                                                                        \
+        fold_rows(&halves_##id##_##name, arg, begin, end);                   \
+    }                                                                        \
+    static void slabs_##id##_##name(void *arg, int64_t begin, int64_t end)   \
+    {                                                                        \
+        fold_slabs(&halves_##id##_##name, arg, begin, end);                  \
+    }                                                                        \
+    const struct tfd_reducer tfd_reduce_##id##_##name = {                    \
+        .acc_size = sizeof(double),                                          \
+        .identity = &first_##id##_##name,                                    \
+        .run = run_##id##_##name,                                            \
+        .columns = columns_##id##_##name,                                    \
+        .merge = merge_##id##_##name,                                        \
+        .finish = finish_##id##_##name,                                      \
+        .rows = rows_##id##_##name,                                          \
+        .slabs = slabs_##id##_##name,                                        \
+        .slab_rows = (SLAB),                                                 \
+        .element_ps = 200, /* with vectors, from a second cache */           \
+    };
+
+#define REDUCERS(name, number, T)                \
+    REDUCER(sum, name, T, 0, ADD, CUT, ROWS)     \
+    REDUCER(mean, name, T, 0, ADD, DIVIDE, ROWS) \
+    REDUCER(loss, name, T, 0, ADD, HALVE, ROWS)  \
+    REDUCER(prod, name, T, 1, MUL, CUT, 4)
+
+TFD_HALF_DTYPES(REDUCERS)

@@ -1,0 +1,591 @@
+/*
+ * segment_loops.c - see segment_loops.h.
+ *
+ * Threads share the rows; a segment is that thread's whose rows hold its first
+ * one.  It finds the places where ids change, block by block and without a
+ * branch a row, and folds what lies between two of them with sums in registers:
+ * a row of 5 to 8 elements is its first 4 and its last 4, which overlap, and
+ * longer ones are as many columns at a time.
+ *
+ * Where a row is one element, segments are too short for that.  There a thread
+ * goes through several stretches of its rows at once, so that additions which
+ * wait for the one before overlap, and writes what it has after every row.
+ */
+#include "kernels/sparse/segment_loops.h"
+
+#include "kernels/core/check.h"
+#include "kernels/core/element.h"
+#include "kernels/index/scatter_functions.h"
+#include "kernels/vector/simd.h"
+
+#include <string.h>
+
+/* Rows [begin, end) of y, which have no id. */
+static void fill_gap(const struct tfd_segments *s, int64_t begin, int64_t end)
+{
+    (void)!tfd_elements_fill(s->dtype,
+                             tfd_element_at(s->y, s->dtype, begin * s->inner),
+                             s->empty, (end - begin) * s->inner, NULL);
+}
+
+/* ---- Folds of one segment ------------------------------------------------ */
+
+/* Rows that one output row is made of. */
+struct run {
+    const void *x;
+    void *y;
+    int64_t inner;
+};
+
+#define FOLD_COUNT (TFD_SEGMENT_MEAN + 1)
+
+typedef void fold_fn(const struct run *r, int64_t rows);
+
+/* Of any type; the compiler makes vectors of it where it can. */
+#define FOLD(f, T)                                          \
+    static void fold_##f(const struct run *r, int64_t rows) \
+    {                                                       \
+        const int64_t n = r->inner;                         \
+        const T *x = r->x;                                  \
+        T *y = r->y;                                        \
+                                                            \
+        memcpy(y, x, (size_t)n * sizeof(T));                \
+        for (int64_t i = 1; i < rows; i++)                  \
+            for (int64_t c = 0; c < n; c++)                 \
+                y[c] = f(y[c], x[i * n + c]);               \
+    }
+
+#define SUMS(name, number, T) FOLD(add_##name, T) FOLD(mul_##name, T)
+#define ORDERS(name, number, T) FOLD(min_##name, T) FOLD(max_##name, T)
+
+TFD_REAL_DTYPES(SUMS)
+TFD_HALF_DTYPES(SUMS)
+TFD_COMPLEX_DTYPES(SUMS)
+TFD_REAL_DTYPES(ORDERS)
+TFD_HALF_DTYPES(ORDERS)
+
+/* ---- With vectors -------------------------------------------------------- */
+
+/* Vectors of 2, 4 and 8 of T, wherever they lie. */
+#define VECTOR(T, n)                                               \
+    typedef T T##_##n __attribute__((vector_size((n) * sizeof(T)), \
+                                     aligned(sizeof(T)), may_alias))
+#define VECTORS(T) \
+    VECTOR(T, 2);  \
+    VECTOR(T, 4);  \
+    VECTOR(T, 8)
+
+VECTORS(float);
+VECTORS(double);
+VECTORS(int32_t);
+VECTORS(int64_t);
+VECTORS(uint32_t);
+VECTORS(uint64_t);
+
+/* b where the mask m has ones, a where it has zeros. */
+#define PICK(V, m, a, b) \
+    (V)(((__typeof__(m))(b) & (m)) | ((__typeof__(m))(a) & ~(m)))
+/* As scatter_functions.h has them, NaN too. */
+#define ADD(V, a, b) ((a) + (b))
+#define MUL(V, a, b) ((a) * (b))
+#define MIN(V, a, b) PICK(V, (b) < (a), a, b)
+#define MAX(V, a, b) PICK(V, (b) > (a), a, b)
+
+/* A vector of each row at two places. */
+#define FOLD_TWO(T, V, F, first, second)               \
+    do {                                               \
+        const T *row = r->x;                           \
+        V a = *(const V *)(row + (first));             \
+        V b = *(const V *)(row + (second));            \
+                                                       \
+        for (int64_t i = 1; i < rows; i++) {           \
+            row += r->inner;                           \
+            a = F(V, a, *(const V *)(row + (first)));  \
+            b = F(V, b, *(const V *)(row + (second))); \
+        }                                              \
+        *(V *)((T *)r->y + (first)) = a;               \
+        *(V *)((T *)r->y + (second)) = b;              \
+    } while (0)
+
+/* 4 vectors of each row from `at` on, of as many elements at least. */
+#define FOLD_FOUR(T, V, F, at)                              \
+    do {                                                    \
+        const T *row = (const T *)r->x + (at);              \
+        V a = ((const V *)row)[0], b = ((const V *)row)[1]; \
+        V c = ((const V *)row)[2], d = ((const V *)row)[3]; \
+        V *to = (V *)((T *)r->y + (at));                    \
+                                                            \
+        for (int64_t i = 1; i < rows; i++) {                \
+            row += r->inner;                                \
+            a = F(V, a, ((const V *)row)[0]);               \
+            b = F(V, b, ((const V *)row)[1]);               \
+            c = F(V, c, ((const V *)row)[2]);               \
+            d = F(V, d, ((const V *)row)[3]);               \
+        }                                                   \
+        to[0] = a;                                          \
+        to[1] = b;                                          \
+        to[2] = c;                                          \
+        to[3] = d;                                          \
+    } while (0)
+
+/* Of rows of two elements or more.  L: elements of 32 bytes; the compiler keeps
+ * longer vectors in memory. */
+#define WIDE_FOLD(set, name, T, F, L)                                          \
+    TARGET_##set static void set##_##name(const struct run *r, int64_t rows)   \
+    {                                                                          \
+        const int64_t n = r->inner;                                            \
+                                                                               \
+        if (n <= 4)                                                            \
+            FOLD_TWO(T, T##_2, F, 0, n - 2);                                   \
+        else if (n <= 8)                                                       \
+            FOLD_TWO(T, T##_4, F, 0, n - 4);                                   \
+        else if (n < 4 * (L))                                                  \
+            for (int64_t at = 0; at < n; at += 2 * (L))                        \
+                FOLD_TWO(T, T##_##L, F, at < n - (L) ? at : n - (L),           \
+                         at + (L) < n - (L) ? at + (L) : n - (L));             \
+        else                                                                   \
+            for (int64_t at = 0; at < n; at += 4 * (L))                        \
+                FOLD_FOUR(T, T##_##L, F, at < n - 4 * (L) ? at : n - 4 * (L)); \
+    }
+
+#define TARGET_wide
+#if defined(__x86_64__)
+#define TARGET_avx2 __attribute__((target("avx2")))
+#define WIDE_FOLDS(...) \
+    WIDE_FOLD(wide, __VA_ARGS__) WIDE_FOLD(avx2, __VA_ARGS__)
+#else
+#define TARGET_avx2
+#define WIDE_FOLDS(...) WIDE_FOLD(wide, __VA_ARGS__)
+#endif
+
+/* X(dtype, number, T of sums, T, L); integers wrap unsigned. */
+#define WIDE_TYPES(X)                 \
+    X(FLOAT, 1, float, float, 8)      \
+    X(DOUBLE, 2, double, double, 4)   \
+    X(INT32, 3, uint32_t, int32_t, 8) \
+    X(INT64, 9, uint64_t, int64_t, 4)
+
+#define WIDE_TYPE(name, number, U, T, L) \
+    WIDE_FOLDS(add_##name, U, ADD, L)    \
+    WIDE_FOLDS(mul_##name, U, MUL, L)    \
+    WIDE_FOLDS(min_##name, T, MIN, L)    \
+    WIDE_FOLDS(max_##name, T, MAX, L)
+
+WIDE_TYPES(WIDE_TYPE)
+
+/* ---- Division by counts -------------------------------------------------- */
+
+#define DIVIDE(name, T, number)                                  \
+    static void divide_##name(const struct run *r, int64_t rows) \
+    {                                                            \
+        const T count = number;                                  \
+        T *y = r->y;                                             \
+                                                                 \
+        for (int64_t i = 0; i < r->inner; i++)                   \
+            y[i] = div_##name(y[i], count);                      \
+    }
+#define DIVIDE_REAL(name, number, T) DIVIDE(name, T, (T)rows)
+#define DIVIDE_HALF(name, number, T) \
+    DIVIDE(name, T, T##_from_float((float)rows))
+
+TFD_REAL_DTYPES(DIVIDE_REAL)
+TFD_HALF_DTYPES(DIVIDE_HALF)
+DIVIDE(COMPLEX64, tfd_complex64, ((tfd_complex64){(float)rows, 0}))
+DIVIDE(COMPLEX128, tfd_complex128, ((tfd_complex128){(double)rows, 0}))
+
+/* ---- Tables -------------------------------------------------------------- */
+
+typedef fold_fn *const fold_table[FOLD_COUNT][TFD_DTYPE_END];
+
+#define SUM_ROWS(prefix, name, number)                \
+    [TFD_SEGMENT_SUM][number] = prefix##_add_##name,  \
+    [TFD_SEGMENT_MEAN][number] = prefix##_add_##name, \
+    [TFD_SEGMENT_PROD][number] = prefix##_mul_##name,
+#define ORDER_ROWS(prefix, name, number)             \
+    [TFD_SEGMENT_MIN][number] = prefix##_min_##name, \
+    [TFD_SEGMENT_MAX][number] = prefix##_max_##name,
+#define SUM_ROW(name, number, T) SUM_ROWS(fold, name, number)
+#define ORDER_ROW(name, number, T) ORDER_ROWS(fold, name, number)
+#define WIDE_ROW(name, number, U, T, L) \
+    SUM_ROWS(wide, name, number) ORDER_ROWS(wide, name, number)
+#define AVX2_ROW(name, number, U, T, L) \
+    SUM_ROWS(avx2, name, number) ORDER_ROWS(avx2, name, number)
+
+static fold_table folds = {TFD_REAL_DTYPES(SUM_ROW) TFD_HALF_DTYPES(SUM_ROW)
+                               TFD_COMPLEX_DTYPES(SUM_ROW)
+                                   TFD_REAL_DTYPES(ORDER_ROW)
+                                       TFD_HALF_DTYPES(ORDER_ROW)};
+static fold_table wide_folds = {WIDE_TYPES(WIDE_ROW)};
+#if defined(__x86_64__)
+static fold_table avx2_folds = {WIDE_TYPES(AVX2_ROW)};
+#endif
+
+static fold_fn *const dividers[TFD_DTYPE_END] = {
+#define DIVIDE_ROW(name, number, T) [number] = divide_##name,
+    TFD_REAL_DTYPES(DIVIDE_ROW) TFD_HALF_DTYPES(DIVIDE_ROW)
+        TFD_COMPLEX_DTYPES(DIVIDE_ROW)
+#undef DIVIDE_ROW
+};
+
+static fold_fn *fold_for(enum tfd_segment_fold fold, enum tfd_dtype dtype,
+                         int64_t inner)
+{
+    if (inner < 2 || !wide_folds[fold][dtype])
+        return folds[fold][dtype];
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2"))
+        return avx2_folds[fold][dtype];
+#endif
+    return wide_folds[fold][dtype];
+}
+
+/* ---- Short rows ---------------------------------------------------------- */
+
+/* Stretches of rows that a thread goes through at once. */
+#define STRETCHES 3
+
+/* Rows [at, end) and what the segment before `at` has so far. */
+struct stretch {
+    int64_t at, end;
+    uint64_t sum[2], rows[2]; /* vectors of 16 bytes */
+};
+
+typedef void short_fn(const struct tfd_segments *s, struct stretch *stretch);
+
+#define LOAD_1(V, x) ((V){(x)[0]})
+#define LOAD_2(V, x) ((V){(x)[0], (x)[1]})
+#define LOAD_3(V, x) ((V){(x)[0], (x)[1], (x)[2]})
+#define LOAD_4(V, x) (*(const V *)(x))
+#define SUM_OF(V, sum, rows) (sum)
+#define MEAN_OF(V, sum, rows) ((sum) / __builtin_convertvector(rows, V))
+/* Below 2^52 a number is what its bits add to those of 2^52 as a double; AVX2
+ * converts none of 64 bits. */
+#define WIDE_MEAN_OF(V, sum, rows) \
+    ((sum) / ((V)((rows) | 0x4330000000000000) - 0x1p52))
+/* Of one number each.  A double's quotient of numbers below 2^52, of which the
+ * lower is below 2^31, never reaches the whole number above it; processors have
+ * it long before that of integers. */
+static inline int64_t quotient(int64_t sum, int64_t rows)
+{
+    const int64_t far = INT64_C(1) << 52;
+
+    if (sum > -far && sum < far)
+        return (int64_t)((double)sum / (double)rows);
+    return sum / rows;
+}
+#define INT32_MEAN_OF(V, sum, rows) \
+    ((V){(uint32_t)quotient((int32_t)(sum)[0], (rows)[0])})
+#define INT64_MEAN_OF(V, sum, rows) \
+    ((V){(uint64_t)quotient((int64_t)(sum)[0], (rows)[0])})
+#define COUNT_INT32_MEAN_OF true
+#define COUNT_INT64_MEAN_OF true
+#define COUNT_SUM_OF false
+#define COUNT_WIDE_MEAN_OF true
+#define COUNT_MEAN_OF true
+
+/* `count` stretches for so many steps.  A row of N elements is the beginning of
+ * a vector V; `same` is ones where it is of the segment of the row before it,
+ * and what the segment has so far is written after each row.  No stretch begins
+ * with row 0. */
+#define SHORT(name, T, V, M, N, F, OUT, I)                                    \
+    TARGET_avx2 static inline                                                 \
+        __attribute__((always_inline)) void step_##name##_##N##_##I(          \
+            const struct tfd_segments *s, struct stretch *stretch, int count, \
+            int64_t steps)                                                    \
+    {                                                                         \
+        T *const y = s->y;                                                    \
+        const I *id[STRETCHES];                                               \
+        const T *x[STRETCHES];                                                \
+        V sum[STRETCHES];                                                     \
+        M rows[STRETCHES];                                                    \
+                                                                              \
+        for (int k = 0; k < count; k++) {                                     \
+            id[k] = (const I *)s->ids + stretch[k].at;                        \
+            x[k] = (const T *)s->x + stretch[k].at * (N);                     \
+            memcpy(&sum[k], stretch[k].sum, sizeof(V));                       \
+            memcpy(&rows[k], stretch[k].rows, sizeof(M));                     \
+        }                                                                     \
+        for (int64_t i = 0; i < steps; i++)                                   \
+            for (int k = 0; k < count; k++) {                                 \
+                const I at = id[k][i], rise = at - id[k][i - 1];              \
+                const M same = (M){0} - (rise == 0);                          \
+                const V value = LOAD_##N(V, x[k] + i * (N));                  \
+                const V more = F(V, sum[k], value);                           \
+                V out;                                                        \
+                                                                              \
+                if (rise > 1)                                                 \
+                    fill_gap(s, (int64_t)at - rise + 1, at);                  \
+                sum[k] = PICK(V, same, value, more);                          \
+                if (COUNT_##OUT)                                              \
+                    rows[k] = (rows[k] & same) + 1;                           \
+                out = OUT(V, sum[k], rows[k]);                                \
+                for (int c = 0; c < (N); c++)                                 \
+                    y[(int64_t)at * (N) + c] = out[c];                        \
+            }                                                                 \
+        for (int k = 0; k < count; k++) {                                     \
+            stretch[k].at += steps;                                           \
+            memcpy(stretch[k].sum, &sum[k], sizeof(V));                       \
+            memcpy(stretch[k].rows, &rows[k], sizeof(M));                     \
+        }                                                                     \
+    }                                                                         \
+    TARGET_avx2 static void short_##name##_##N##_##I(                         \
+        const struct tfd_segments *s, struct stretch *stretch)                \
+    {                                                                         \
+        int64_t steps = stretch[0].end - stretch[0].at;                       \
+                                                                              \
+        for (int k = 1; k < STRETCHES; k++)                                   \
+            if (stretch[k].end - stretch[k].at < steps)                       \
+                steps = stretch[k].end - stretch[k].at;                       \
+        if (steps > 0)                                                        \
+            step_##name##_##N##_##I(s, stretch, STRETCHES, steps);            \
+        for (int k = 0; k < STRETCHES; k++)                                   \
+            if (stretch[k].at < stretch[k].end)                               \
+                step_##name##_##N##_##I(s, &stretch[k], 1,                    \
+                                        stretch[k].end - stretch[k].at);      \
+    }
+
+#define SHORT_IDS(name, T, V, M, N, F, OUT)  \
+    SHORT(name, T, V, M, N, F, OUT, int32_t) \
+    SHORT(name, T, V, M, N, F, OUT, int64_t)
+#define SHORT_2(name, T, V, M, F, OUT)  \
+    SHORT_IDS(name, T, V, M, 1, F, OUT) \
+    SHORT_IDS(name, T, V, M, 2, F, OUT)
+#define SHORT_4(name, T, V, M, F, OUT)  \
+    SHORT_2(name, T, V, M, F, OUT)      \
+    SHORT_IDS(name, T, V, M, 3, F, OUT) \
+    SHORT_IDS(name, T, V, M, 4, F, OUT)
+
+SHORT_4(sum_FLOAT, float, float_4, int32_t_4, ADD, SUM_OF)
+SHORT_4(min_FLOAT, float, float_4, int32_t_4, MIN, SUM_OF)
+SHORT_4(max_FLOAT, float, float_4, int32_t_4, MAX, SUM_OF)
+SHORT_4(mean_FLOAT, float, float_4, int32_t_4, ADD, MEAN_OF)
+SHORT_IDS(sum_INT32, uint32_t, uint32_t_4, int32_t_4, 1, ADD, SUM_OF)
+SHORT_IDS(min_INT32, int32_t, int32_t_4, int32_t_4, 1, MIN, SUM_OF)
+SHORT_IDS(max_INT32, int32_t, int32_t_4, int32_t_4, 1, MAX, SUM_OF)
+SHORT_IDS(mean_INT32, uint32_t, uint32_t_4, int32_t_4, 1, ADD, INT32_MEAN_OF)
+SHORT_2(sum_DOUBLE, double, double_2, int64_t_2, ADD, SUM_OF)
+SHORT_2(min_DOUBLE, double, double_2, int64_t_2, MIN, SUM_OF)
+SHORT_2(max_DOUBLE, double, double_2, int64_t_2, MAX, SUM_OF)
+SHORT_2(mean_DOUBLE, double, double_2, int64_t_2, ADD, WIDE_MEAN_OF)
+SHORT_IDS(sum_INT64, uint64_t, uint64_t_2, int64_t_2, 1, ADD, SUM_OF)
+SHORT_IDS(min_INT64, int64_t, int64_t_2, int64_t_2, 1, MIN, SUM_OF)
+SHORT_IDS(max_INT64, int64_t, int64_t_2, int64_t_2, 1, MAX, SUM_OF)
+SHORT_IDS(mean_INT64, uint64_t, uint64_t_2, int64_t_2, 1, ADD, INT64_MEAN_OF)
+
+#define SHORT_MAX 4 /* elements of a row */
+
+#define SHORT_ROW(name, N)                                         \
+    {                                                              \
+        short_##name##_##N##_int32_t, short_##name##_##N##_int64_t \
+    }
+#define SHORT_ROWS_2(name)                     \
+    {                                          \
+        SHORT_ROW(name, 1), SHORT_ROW(name, 2) \
+    }
+#define SHORT_ROWS_4(name)                                          \
+    {                                                               \
+        SHORT_ROW(name, 1), SHORT_ROW(name, 2), SHORT_ROW(name, 3), \
+            SHORT_ROW(name, 4)                                      \
+    }
+
+/* By fold, type, elements of a row, and ids of 32 and of 64 bits. */
+static short_fn *const shorts[FOLD_COUNT][TFD_DTYPE_END][SHORT_MAX][2] = {
+    [TFD_SEGMENT_SUM] = {[TFD_FLOAT] = SHORT_ROWS_4(sum_FLOAT),
+                         [TFD_INT32] = {SHORT_ROW(sum_INT32, 1)},
+                         [TFD_DOUBLE] = SHORT_ROWS_2(sum_DOUBLE),
+                         [TFD_INT64] = {SHORT_ROW(sum_INT64, 1)}},
+    [TFD_SEGMENT_MIN] = {[TFD_FLOAT] = SHORT_ROWS_4(min_FLOAT),
+                         [TFD_INT32] = {SHORT_ROW(min_INT32, 1)},
+                         [TFD_DOUBLE] = SHORT_ROWS_2(min_DOUBLE),
+                         [TFD_INT64] = {SHORT_ROW(min_INT64, 1)}},
+    [TFD_SEGMENT_MAX] = {[TFD_FLOAT] = SHORT_ROWS_4(max_FLOAT),
+                         [TFD_INT32] = {SHORT_ROW(max_INT32, 1)},
+                         [TFD_DOUBLE] = SHORT_ROWS_2(max_DOUBLE),
+                         [TFD_INT64] = {SHORT_ROW(max_INT64, 1)}},
+    [TFD_SEGMENT_MEAN] = {[TFD_FLOAT] = SHORT_ROWS_4(mean_FLOAT),
+                          [TFD_INT32] = {SHORT_ROW(mean_INT32, 1)},
+                          [TFD_DOUBLE] = SHORT_ROWS_2(mean_DOUBLE),
+                          [TFD_INT64] = {SHORT_ROW(mean_INT64, 1)}},
+};
+
+/* NULL: a segment at a time. */
+static short_fn *short_for(enum tfd_segment_fold fold,
+                           const struct tfd_segments *s)
+{
+#if defined(__x86_64__)
+    if (!__builtin_cpu_supports("avx2"))
+        return NULL;
+#endif
+    /* Rows are counted in as many bits as an element has. */
+    if (s->inner > SHORT_MAX || s->count > INT32_MAX)
+        return NULL;
+    return shorts[fold][s->dtype][s->inner - 1][s->ids_type == TFD_INT64];
+}
+
+/* ---- Ids ----------------------------------------------------------------- */
+
+struct job {
+    const struct tfd_segments *s;
+    fold_fn *fold, *divide; /* divide: or NULL */
+    short_fn *steps;        /* in their place; or NULL */
+};
+
+static int64_t id_at(const struct tfd_segments *s, int64_t i)
+{
+    return s->ids_type == TFD_INT32 ? ((const int32_t *)s->ids)[i]
+                                    : ((const int64_t *)s->ids)[i];
+}
+
+/* The first row from `at` on that begins a segment; count: none does. */
+static int64_t next_begin(const struct tfd_segments *s, int64_t at)
+{
+    while (at > 0 && at < s->count && id_at(s, at) == id_at(s, at - 1))
+        at++;
+    return at;
+}
+
+#define BEGINS_MAX 512
+
+/* Rows of [at, end), BEGINS_MAX at most, that begin segments: how many. */
+#define FIND_BEGINS(I)                                                      \
+    static int find_##I(const I *id, int64_t at, int64_t end, int64_t *out) \
+    {                                                                       \
+        int n = 0;                                                          \
+                                                                            \
+        if (at == 0)                                                        \
+            out[n++] = at++;                                                \
+        for (; at < end; at++) {                                            \
+            out[n] = at;                                                    \
+            n += id[at] != id[at - 1];                                      \
+        }                                                                   \
+        return n;                                                           \
+    }
+
+FIND_BEGINS(int32_t)
+FIND_BEGINS(int64_t)
+
+static int find_begins(const struct tfd_segments *s, int64_t at, int64_t end,
+                       int64_t *out)
+{
+    if (end - at > BEGINS_MAX)
+        end = at + BEGINS_MAX;
+    return s->ids_type == TFD_INT32 ? find_int32_t(s->ids, at, end, out)
+                                    : find_int64_t(s->ids, at, end, out);
+}
+
+/* ---- Walking ------------------------------------------------------------- */
+
+static void fold_one(const struct job *j, int64_t begin, int64_t end)
+{
+    const struct tfd_segments *s = j->s;
+    const struct run r = {
+        tfd_element_of(s->x, s->dtype, begin * s->inner),
+        tfd_element_at(s->y, s->dtype, id_at(s, begin) * s->inner), s->inner};
+
+    int64_t last = begin > 0 ? id_at(s, begin - 1) : -1;
+
+    if (id_at(s, begin) > last + 1)
+        fill_gap(s, last + 1, id_at(s, begin));
+    j->fold(&r, end - begin);
+    if (j->divide && end - begin > 1)
+        j->divide(&r, end - begin);
+}
+
+/* The segments that begin in rows [at, end). */
+static void fold_segments(const struct job *j, int64_t at, int64_t end)
+{
+    int64_t begin[BEGINS_MAX + 1], open = -1;
+
+    for (; at < end; at += BEGINS_MAX) {
+        int n = find_begins(j->s, at, end, begin);
+
+        for (int i = 0; i < n; i++) {
+            if (open >= 0)
+                fold_one(j, open, begin[i]);
+            open = begin[i];
+        }
+    }
+    if (open >= 0)
+        fold_one(j, open, next_begin(j->s, end));
+}
+
+static void fold_short(const struct job *j, int64_t begin, int64_t end)
+{
+    struct stretch stretch[STRETCHES] = {0};
+    int64_t at = next_begin(j->s, begin), each = (end - begin) / STRETCHES;
+
+    if (at == 0) {
+        at = next_begin(j->s, 1);
+        fold_one(j, 0, at);
+    }
+    for (int k = 0; k < STRETCHES; k++) {
+        int64_t to = k + 1 < STRETCHES ? begin + (k + 1) * each : end;
+
+        stretch[k].at = at;
+        stretch[k].end = at = to > at ? next_begin(j->s, to) : at;
+    }
+    j->steps(j->s, stretch);
+}
+
+static void fold_range(void *arg, int64_t begin, int64_t end)
+{
+    const struct job *j = arg;
+
+    (j->steps ? fold_short : fold_segments)(j, begin, end);
+}
+
+enum tfd_code tfd_segment_fold_sorted(struct tfd_kctx *k,
+                                      enum tfd_segment_fold fold,
+                                      const struct tfd_segments *s,
+                                      struct tfd_status *st)
+{
+    size_t size = tfd_dtype_size(s->dtype) * (size_t)s->inner;
+    struct job j = {.s = s,
+                    .fold = fold_for(fold, s->dtype, s->inner),
+                    .steps = short_for(fold, s)};
+
+    if (!j.fold)
+        return tfd_fail(st, TFD_UNIMPLEMENTED, "no such fold of type %s",
+                        tfd_dtype_name((int)s->dtype));
+    if (fold == TFD_SEGMENT_MEAN)
+        j.divide = dividers[s->dtype];
+    tfd_kctx_parallel(k, s->count, size < 40000 ? (int)(size / 24) + 1 : 1700,
+                      fold_range, &j);
+    return TFD_OK;
+}
+
+/* ---- Checking ------------------------------------------------------------ */
+
+#define INCREASES(I)                          \
+    TFD_SIMD_LOOP(find_fall_##I)              \
+    {                                         \
+        const struct fall *c = arg;           \
+        const I *id = c->ids;                 \
+        I falls = 0;                          \
+                                              \
+        for (int64_t i = begin; i < end; i++) \
+            falls |= (I)(id[i] < id[i - 1]);  \
+        if (falls)                            \
+            *c->found = true;                 \
+    }                                         \
+    TFD_SIMD_CLONES(find_fall_##I)
+
+struct fall {
+    const void *ids;
+    bool *found;
+};
+
+INCREASES(int32_t)
+INCREASES(int64_t)
+
+bool tfd_segment_increases(const struct tfd_tensor *ids)
+{
+    int64_t n = tfd_tensor_elements(ids);
+    bool found = false;
+    struct fall fall = {tfd_tensor_data(ids), &found};
+
+    if (n > 0)
+        (ids->dtype == TFD_INT32 ? find_fall_int32_t : find_fall_int64_t)(&fall,
+                                                                          1, n);
+    return !found && (n == 0 || tfd_check_int_at(ids, 0) >= 0);
+}

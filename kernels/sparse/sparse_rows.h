@@ -1,0 +1,22 @@
+/*
+ * sparse_rows.h - checks of SparseFillEmptyRows and its gradient, which those
+ * of a CPU and of a GPU share.
+ *
+ * Threads: any.
+ */
+#ifndef TFD_KERNELS_SPARSE_ROWS_H
+#define TFD_KERNELS_SPARSE_ROWS_H
+
+#include "kernels/sparse/sparse.h"
+
+/* The sparse tensor of a SparseFillEmptyRows, which has a dimension at least.
+ * Indices are not looked at. */
+enum tfd_code tfd_sparse_rows_read(const struct tfd_kctx *k,
+                                   struct tfd_sparse *s,
+                                   struct tfd_status *st) TFD_MUST_USE;
+
+/* Makes both outputs of a SparseFillEmptyRowsGrad. */
+enum tfd_code tfd_sparse_rows_grad_outputs(struct tfd_kctx *k,
+                                           struct tfd_status *st) TFD_MUST_USE;
+
+#endif

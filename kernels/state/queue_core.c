@@ -1,0 +1,598 @@
+/*
+ * queue_core.c - see queue_core.h.
+ *
+ * An attempt is in its line exactly while it waits; under the lock whoever
+ * serves it takes it out, notes what became of it, and collects it in a list.
+ * Without the lock each of these is unhooked from its step's cancellation,
+ * which waits for a cancellation that is under way and finds nothing to do, and
+ * finished.
+ *
+ * A large batch is put together on a compute thread, since whose thread brought
+ * the last row is not known; it may be a loop's.
+ */
+#include "kernels/state/queue_core.h"
+
+#include "kernels/core/kept.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Bytes that are copied at once; 1 MB takes about 100 microseconds. */
+#define BATCH_INLINE_SIZE (UINT32_C(1) << 20)
+
+enum outcome {
+    DONE,
+    CLOSED,
+    CLOSED_BEFORE,
+    TOO_FEW,
+    CANCELLED,
+    NO_MEMORY,
+};
+
+enum action { ENQUEUE, DEQUEUE, CLOSE };
+
+struct tfd_queue_attempt {
+    struct tfd_queue_attempt *next, *previous; /* in its line */
+    struct tfd_cancel cancel;
+    struct tfd_job job;
+    struct tfd_queue *queue;
+    struct tfd_kctx *k;
+    enum action action;
+    bool many, up_to, waiting;
+    int64_t wanted; /* rows that are missing yet */
+    int64_t taken;
+    struct tfd_queue_row *rows; /* to put, in order; or taken, last first */
+    enum outcome outcome;
+    int64_t size; /* TOO_FEW: of the queue then */
+};
+
+/* ---- Queues -------------------------------------------------------------- */
+
+struct tfd_queue_row *tfd_queue_row_new(int count, struct tfd_status *st)
+{
+    struct tfd_queue_row *row =
+        calloc(1, sizeof(*row) + (size_t)count * sizeof(row->part[0]));
+
+    if (!row)
+        tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                 "no memory for an element of %d components", count);
+    return row;
+}
+
+void tfd_queue_rows_free(struct tfd_queue_row *rows, int count)
+{
+    while (rows) {
+        struct tfd_queue_row *next = rows->next;
+
+        for (int i = 0; i < count; i++)
+            tfd_tensor_unref(&rows->part[i]);
+        free(rows);
+        rows = next;
+    }
+}
+
+static void queue_free(struct tfd_resource *r)
+{
+    struct tfd_queue *q = (struct tfd_queue *)r;
+
+    assert(!q->enqueues.first && !q->dequeues.first);
+    for (int64_t i = 0; i < q->count; i++) {
+        struct tfd_queue_row *row = q->rows[(q->head + i) & (q->room - 1)];
+
+        row->next = NULL;
+        tfd_queue_rows_free(row, q->spec.count);
+    }
+    free(q->rows);
+    free(q->spec.types);
+    free(q->spec.shapes);
+    free(q->name);
+    tfd_lock_deinit(&q->lock);
+    free(q);
+}
+
+const struct tfd_resource_type tfd_queue_type = {
+    .name = "N10tensorflow14QueueInterfaceE",
+    .what = "queue",
+    .free = queue_free,
+};
+
+static void *copy(const void *from, size_t size)
+{
+    void *to = malloc(size + 1);
+
+    if (to && size)
+        memcpy(to, from, size);
+    if (to)
+        ((char *)to)[size] = '\0';
+    return to;
+}
+
+enum tfd_code tfd_queue_make(void *arg, struct tfd_resource **out,
+                             struct tfd_status *st)
+{
+    const struct tfd_queue_order *order = arg;
+    const struct tfd_queue_spec *spec = order->spec;
+    struct tfd_queue *q = calloc(1, sizeof(*q));
+
+    if (!q)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "no memory for queue " TFD_STR_FMT,
+                        TFD_STR_ARG(order->name));
+    tfd_resource_init(&q->resource, &tfd_queue_type);
+    tfd_lock_init(&q->lock, TFD_LOCK_RESOURCE);
+    q->spec = *spec;
+    q->spec.types =
+        copy(spec->types, (size_t)spec->count * sizeof(*spec->types));
+    q->spec.shapes =
+        copy(spec->shapes, (size_t)spec->shape_count * sizeof(*spec->shapes));
+    q->name = copy(order->name.data, order->name.size);
+    q->random = order->random;
+    q->drawn_used = 4;
+    if (!q->spec.types || !q->spec.shapes || !q->name) {
+        tfd_resource_unref(&q->resource);
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "no memory for queue " TFD_STR_FMT,
+                        TFD_STR_ARG(order->name));
+    }
+    *out = &q->resource;
+    return TFD_OK;
+}
+
+int64_t tfd_queue_size(struct tfd_queue *q)
+{
+    int64_t count;
+
+    tfd_lock(&q->lock);
+    count = q->count;
+    tfd_unlock(&q->lock);
+    return count;
+}
+
+bool tfd_queue_is_closed(struct tfd_queue *q)
+{
+    bool closed;
+
+    tfd_lock(&q->lock);
+    closed = q->closed;
+    tfd_unlock(&q->lock);
+    return closed;
+}
+
+/* Room for one row more, and for all that may come back. */
+static bool reserve(struct tfd_queue *q)
+{
+    int64_t room = q->room ? 2 * q->room : 16;
+    struct tfd_queue_row **rows;
+
+    if (q->count + q->lent < q->room)
+        return true;
+    rows = malloc((size_t)room * sizeof(*rows));
+    if (!rows)
+        return false;
+    for (int64_t i = 0; i < q->count; i++)
+        rows[i] = q->rows[(q->head + i) & (q->room - 1)];
+    free(q->rows);
+    q->rows = rows;
+    q->room = room;
+    q->head = 0;
+    return true;
+}
+
+/* ---- Lines --------------------------------------------------------------- */
+
+static struct tfd_queue_line *line_of(struct tfd_queue_attempt *a)
+{
+    return a->action == DEQUEUE ? &a->queue->dequeues : &a->queue->enqueues;
+}
+
+static void append(struct tfd_queue_attempt *a)
+{
+    struct tfd_queue_line *line = line_of(a);
+
+    a->waiting = true;
+    a->previous = line->last;
+    if (line->last)
+        line->last->next = a;
+    else
+        line->first = a;
+    line->last = a;
+}
+
+/* Out of its line, into the list of those to be finished. */
+static void settle(struct tfd_queue_attempt *a, enum outcome outcome,
+                   struct tfd_queue_attempt **settled)
+{
+    struct tfd_queue_line *line = line_of(a);
+
+    if (a->previous)
+        a->previous->next = a->next;
+    else
+        line->first = a->next;
+    if (a->next)
+        a->next->previous = a->previous;
+    else
+        line->last = a->previous;
+    a->waiting = false;
+    a->outcome = outcome;
+    a->previous = NULL;
+    if (a->action == DEQUEUE)
+        a->queue->lent -= a->taken;
+    a->next = *settled;
+    *settled = a;
+}
+
+/* ---- Serving ------------------------------------------------------------- */
+
+enum served { STUCK, MOVED, SETTLED };
+
+static enum served serve_enqueue(struct tfd_queue *q,
+                                 struct tfd_queue_attempt *a)
+{
+    enum served served = STUCK;
+
+    a->outcome = DONE;
+    if (q->closed) {
+        a->outcome = CLOSED;
+        return SETTLED;
+    }
+    while (a->rows && q->count < q->spec.capacity) {
+        struct tfd_queue_row *row = a->rows;
+
+        if (!reserve(q)) {
+            a->outcome = NO_MEMORY;
+            return SETTLED;
+        }
+        a->rows = row->next;
+        q->spec.kind->put(q, row);
+        served = MOVED;
+    }
+    return a->rows ? served : SETTLED;
+}
+
+static enum served serve_close(struct tfd_queue *q, struct tfd_queue_attempt *a)
+{
+    a->outcome = q->closed ? CLOSED_BEFORE : DONE;
+    q->closed = true;
+    return SETTLED;
+}
+
+static void give_back(struct tfd_queue *q, struct tfd_queue_attempt *a)
+{
+    while (a->rows) {
+        struct tfd_queue_row *row = a->rows;
+
+        a->rows = row->next;
+        q->spec.kind->put_back(q, row);
+    }
+    q->lent -= a->taken;
+    a->taken = 0;
+}
+
+static void take_one(struct tfd_queue *q, struct tfd_queue_attempt *a)
+{
+    struct tfd_queue_row *row = q->spec.kind->take(q);
+
+    row->next = a->rows;
+    a->rows = row;
+    a->taken++;
+    a->wanted--;
+    q->lent++;
+}
+
+static enum served serve_dequeue(struct tfd_queue *q,
+                                 struct tfd_queue_attempt *a)
+{
+    enum served served = STUCK;
+    int64_t available;
+
+    a->outcome = DONE;
+    if (q->closed && q->count < a->wanted) {
+        a->size = q->count;
+        give_back(q, a);
+        if (!a->up_to || q->count == 0) {
+            if (a->up_to && q->enqueues.first)
+                return MOVED; /* they may still have something */
+            a->outcome = TOO_FEW;
+            return SETTLED;
+        }
+        a->wanted = q->count;
+    }
+    available = q->count - (q->closed ? 0 : q->spec.min_after_dequeue);
+    if (q->spec.kind->whole && available < a->wanted)
+        return STUCK;
+    for (; available > 0 && a->wanted > 0; available--) {
+        take_one(q, a);
+        served = MOVED;
+    }
+    return a->wanted > 0 ? served : SETTLED;
+}
+
+static enum served serve(struct tfd_queue *q, struct tfd_queue_attempt *a)
+{
+    switch (a->action) {
+    case ENQUEUE:
+        return serve_enqueue(q, a);
+    case DEQUEUE:
+        return serve_dequeue(q, a);
+    default:
+        return serve_close(q, a);
+    }
+}
+
+/* True when something has changed. */
+static bool serve_line(struct tfd_queue *q, struct tfd_queue_line *line,
+                       struct tfd_queue_attempt **settled)
+{
+    bool changed = false;
+
+    while (line->first) {
+        struct tfd_queue_attempt *a = line->first;
+        enum served served = serve(q, a);
+
+        changed |= served != STUCK;
+        if (served != SETTLED)
+            break;
+        settle(a, a->outcome, settled);
+    }
+    return changed;
+}
+
+static void serve_all(struct tfd_queue *q, struct tfd_queue_attempt **settled)
+{
+    bool changed;
+
+    do {
+        changed = serve_line(q, &q->enqueues, settled);
+        changed |= serve_line(q, &q->dequeues, settled);
+    } while (changed);
+}
+
+/* ---- Finishing ----------------------------------------------------------- */
+
+/* To TensorFlow a close that waits is one of the enqueues. */
+static const char *const cancelled_texts[] = {
+    [ENQUEUE] = "Enqueue operation was cancelled",
+    [DEQUEUE] = "Dequeue operation was cancelled",
+    [CLOSE] = "Enqueue operation was cancelled",
+};
+
+static void explain(const struct tfd_queue_attempt *a, struct tfd_status *st)
+{
+    const struct tfd_queue *q = a->queue;
+    const char *kind = a->many && a->action == DEQUEUE ? q->spec.kind->name
+                                                       : q->spec.kind->base;
+
+    switch (a->outcome) {
+    case DONE:
+        return;
+    case CLOSED:
+        tfd_fail(st, TFD_CANCELLED, "%s '%s' is closed.", kind, q->name);
+        return;
+    case CLOSED_BEFORE:
+        tfd_fail(st, TFD_CANCELLED, "Queue '%s' is already closed.", q->name);
+        return;
+    case TOO_FEW:
+        tfd_fail(st, TFD_OUT_OF_RANGE,
+                 "%s '%s' is closed and has insufficient elements (requested "
+                 "%" PRId64 ", current size %" PRId64 ")",
+                 kind, q->name, a->wanted, a->size);
+        return;
+    case CANCELLED:
+        tfd_fail(st, TFD_CANCELLED, "%s", cancelled_texts[a->action]);
+        return;
+    case NO_MEMORY:
+        tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for %s '%s'", kind,
+                 q->name);
+    }
+}
+
+/* The parts of the one row become the outputs. */
+static void hand_out(struct tfd_queue_attempt *a, struct tfd_status *st)
+{
+    enum tfd_code rc = TFD_OK;
+
+    for (int i = 0; rc == TFD_OK && i < a->queue->spec.count; i++)
+        rc = tfd_kept_give(a->k, i, &a->rows->part[i], st);
+}
+
+/* What the rows show by now. */
+static enum tfd_code take_kept(const struct tfd_queue_attempt *a,
+                               struct tfd_status *st)
+{
+    for (struct tfd_queue_row *row = a->rows; row; row = row->next)
+        for (int i = 0; i < a->queue->spec.count; i++)
+            TFD_TRY(tfd_kept_take(&row->part[i], st));
+    return TFD_OK;
+}
+
+static void finish(struct tfd_queue_attempt *a)
+{
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct tfd_kctx *k = a->k;
+
+    explain(a, &st);
+    if (a->outcome == DONE && a->action == DEQUEUE) {
+        if (!a->many)
+            hand_out(a, &st);
+        else if (take_kept(a, &st) == TFD_OK)
+            (void)!tfd_queue_batch(a->queue, k, a->rows, a->taken, &st);
+    }
+    tfd_queue_rows_free(a->rows, a->queue->spec.count);
+    tfd_resource_unref(&a->queue->resource);
+    free(a);
+    tfd_kctx_finish(k, &st);
+}
+
+static void finish_job(struct tfd_job *job)
+{
+    finish(
+        (struct tfd_queue_attempt *)((char *)job -
+                                     offsetof(struct tfd_queue_attempt, job)));
+}
+
+static bool is_large(const struct tfd_queue_attempt *a)
+{
+    return a->many && a->action == DEQUEUE && a->outcome == DONE &&
+           tfd_queue_batch_size(a->queue, a->rows, a->taken) >
+               BATCH_INLINE_SIZE;
+}
+
+/* Those that were settled, in their order. */
+static void finish_all(struct tfd_queue_attempt *settled)
+{
+    struct tfd_queue_attempt *list = NULL;
+
+    while (settled) {
+        struct tfd_queue_attempt *next = settled->next;
+
+        settled->next = list;
+        list = settled;
+        settled = next;
+    }
+    while (list) {
+        struct tfd_queue_attempt *a = list;
+        struct tfd_pool *pool = tfd_rt_pool(a->k->rt);
+
+        list = a->next;
+        (void)tfd_step_off_cancel(a->k->step, &a->cancel);
+        if (pool && is_large(a)) {
+            a->job.run = finish_job;
+            tfd_pool_submit(pool, &a->job);
+        } else {
+            finish(a);
+        }
+    }
+}
+
+/* ---- Attempts ------------------------------------------------------------ */
+
+/* The step of the attempt has been cancelled, or has failed. */
+static void cancelled(struct tfd_cancel *c)
+{
+    struct tfd_queue_attempt *a =
+        (struct tfd_queue_attempt *)((char *)c -
+                                     offsetof(struct tfd_queue_attempt,
+                                              cancel));
+    struct tfd_queue_attempt *settled = NULL;
+    struct tfd_queue *q = a->queue;
+
+    tfd_resource_ref(&q->resource);
+    tfd_lock(&q->lock);
+    if (a->waiting) {
+        if (a->action == DEQUEUE)
+            give_back(q, a);
+        settle(a, CANCELLED, &settled);
+        serve_all(q, &settled);
+    }
+    tfd_unlock(&q->lock);
+    finish_all(settled);
+    tfd_resource_unref(&q->resource);
+}
+
+/* NULL without memory: k is finished then. */
+static struct tfd_queue_attempt *
+attempt_new(struct tfd_queue *take_q, struct tfd_kctx *k, enum action action)
+{
+    struct tfd_queue_attempt *a = calloc(1, sizeof(*a));
+    struct tfd_status st = TFD_STATUS_INIT;
+
+    if (!a) {
+        tfd_resource_unref(&take_q->resource);
+        tfd_fail(&st, TFD_RESOURCE_EXHAUSTED, "no memory to use a queue");
+        tfd_kctx_finish(k, &st);
+        return NULL;
+    }
+    a->queue = take_q;
+    a->k = k;
+    a->action = action;
+    a->cancel.fn = cancelled;
+    return a;
+}
+
+static void begin(struct tfd_queue_attempt *a)
+{
+    struct tfd_queue_attempt *settled = NULL;
+    struct tfd_queue *q = a->queue;
+
+    tfd_lock(&q->lock);
+    append(a);
+    if (tfd_step_on_cancel(a->k->step, &a->cancel))
+        serve_all(q, &settled);
+    else
+        settle(a, CANCELLED, &settled);
+    tfd_unlock(&q->lock);
+    finish_all(settled);
+}
+
+void tfd_queue_enqueue(struct tfd_queue *take_q, struct tfd_kctx *k,
+                       struct tfd_queue_row *take_rows)
+{
+    int count = take_q->spec.count;
+    struct tfd_queue_attempt *a = attempt_new(take_q, k, ENQUEUE);
+
+    if (!a) {
+        tfd_queue_rows_free(take_rows, count);
+        return;
+    }
+    a->rows = take_rows;
+    begin(a);
+}
+
+void tfd_queue_dequeue(struct tfd_queue *take_q, struct tfd_kctx *k)
+{
+    struct tfd_queue_attempt *a = attempt_new(take_q, k, DEQUEUE);
+
+    if (!a)
+        return;
+    a->wanted = 1;
+    begin(a);
+}
+
+void tfd_queue_dequeue_many(struct tfd_queue *take_q, struct tfd_kctx *k,
+                            int64_t wanted, bool up_to)
+{
+    struct tfd_queue_attempt *a = attempt_new(take_q, k, DEQUEUE);
+
+    if (!a)
+        return;
+    a->many = true;
+    a->up_to = up_to;
+    a->wanted = wanted;
+    begin(a);
+}
+
+void tfd_queue_shut(struct tfd_queue *q)
+{
+    struct tfd_queue_attempt *settled = NULL;
+
+    tfd_lock(&q->lock);
+    q->closed = true;
+    while (q->enqueues.first)
+        settle(q->enqueues.first, CANCELLED, &settled);
+    serve_all(q, &settled);
+    tfd_unlock(&q->lock);
+    finish_all(settled);
+}
+
+static void close_and_cancel(struct tfd_queue *take_q, struct tfd_kctx *k)
+{
+    tfd_queue_shut(take_q);
+    tfd_resource_unref(&take_q->resource);
+    tfd_kctx_finish(k, NULL);
+}
+
+void tfd_queue_close(struct tfd_queue *take_q, struct tfd_kctx *k, bool cancel)
+{
+    struct tfd_queue_attempt *a;
+
+    if (cancel) {
+        close_and_cancel(take_q, k);
+        return;
+    }
+    a = attempt_new(take_q, k, CLOSE);
+    if (a)
+        begin(a);
+}

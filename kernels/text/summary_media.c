@@ -1,0 +1,507 @@
+/*
+ * summary_media.c - ImageSummary and AudioSummaryV2.
+ *
+ * Images become PNG files, written here: eight bits a channel, each row with
+ * filter "none", one zlib stream.
+ *
+ *     signature  { length  type  data  crc32 of type and data }*
+ *                IHDR: width height depth=8 colour=0|2|6 0 0 0; IDAT; IEND
+ *
+ * Images of floats are scaled: by 255 / max where nothing is negative, else by
+ * 127 / max |x| around 128; a pixel that is not finite gets the bad colour.
+ *
+ * Audio becomes WAV: a header of 44 bytes and samples of 16 bits.
+ */
+#include "common/half.h"
+#include "common/proto/summary.pb.h"
+#include "config/limits.h"
+#include "kernels/core/check.h"
+#include "kernels/core/families.h"
+#include "kernels/vector/simd.h"
+#include "kernels/text/summary.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+/* ---- PNG ----------------------------------------------------------------- */
+
+static void put_be32(char *at, uint32_t v)
+{
+    for (int i = 0; i < 4; i++)
+        at[i] = (char)(uint8_t)(v >> (24 - 8 * i));
+}
+
+static void put_chunk(struct tfd_bytes *b, const char *type, const void *data,
+                      size_t size)
+{
+    uLong crc = crc32(0, (const Bytef *)type, 4);
+    char word[4];
+
+    if (size)
+        crc = crc32_z(crc, data, size);
+    put_be32(word, (uint32_t)size);
+    tfd_bytes_add(b, word, 4);
+    tfd_bytes_add(b, type, 4);
+    tfd_bytes_add(b, data, size);
+    put_be32(word, (uint32_t)crc);
+    tfd_bytes_add(b, word, 4);
+}
+
+/* Rows with the byte that names their filter in front. */
+static enum tfd_code put_pixels(struct tfd_bytes *b, const uint8_t *pixels,
+                                int64_t height, size_t row,
+                                struct tfd_status *st)
+{
+    size_t size = (size_t)height * (row + 1);
+    uLong bound = compressBound(size);
+    enum tfd_code rc = TFD_OK;
+    uint8_t *plain = malloc(size), *packed = malloc(bound);
+
+    for (int64_t y = 0; plain && y < height; y++) {
+        uint8_t *to = plain + (size_t)y * (row + 1);
+
+        to[0] = 0;
+        memcpy(to + 1, pixels + (size_t)y * row, row);
+    }
+    if (!plain || !packed || compress(packed, &bound, plain, size) != Z_OK)
+        rc = tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                      "no memory to compress an image of %zu bytes", size);
+    else
+        put_chunk(b, "IDAT", packed, bound);
+    free(plain);
+    free(packed);
+    return rc;
+}
+
+static enum tfd_code put_png(struct tfd_bytes *b, const uint8_t *pixels,
+                             int64_t height, int64_t width, int64_t depth,
+                             struct tfd_status *st)
+{
+    static const char signature[] = "\x89PNG\r\n\x1a\n";
+    char head[13] = {0};
+
+    put_be32(head, (uint32_t)width);
+    put_be32(head + 4, (uint32_t)height);
+    head[8] = 8;
+    head[9] = (char)(depth == 1 ? 0 : depth == 3 ? 2 : 6);
+    tfd_bytes_add(b, signature, sizeof(signature) - 1);
+    put_chunk(b, "IHDR", head, sizeof(head));
+    TFD_TRY(put_pixels(b, pixels, height, (size_t)(width * depth), st));
+    put_chunk(b, "IEND", NULL, 0);
+    return TFD_OK;
+}
+
+/* ---- Scaling to bytes ---------------------------------------------------- */
+
+struct scaling {
+    const void *x; /* pixels of one image */
+    uint8_t *y;
+    int64_t pixels, depth;
+    const uint8_t *bad_color;
+};
+
+/* Below this an image is black, and not noise blown up. */
+#define DARK 1e-6f
+
+/* The transform is computed in the element's own type, step by step, because
+ * the last bit decides between two bytes. */
+#define SCALE(name, T, W, to_wide, narrow)                                     \
+    static void range_##name(const struct scaling *s, float *low, float *high) \
+    {                                                                          \
+        const T *x = s->x;                                                     \
+                                                                               \
+        *low = INFINITY;                                                       \
+        *high = -INFINITY;                                                     \
+        for (int64_t i = 0; i < s->pixels; i++, x += s->depth) {               \
+            bool finite = true;                                                \
+                                                                               \
+            for (int64_t c = 0; c < s->depth; c++)                             \
+                finite &= isfinite(to_wide(x[c])) != 0;                        \
+            for (int64_t c = 0; finite && c < s->depth; c++) {                 \
+                float v = (float)to_wide(x[c]);                                \
+                                                                               \
+                *low = v < *low ? v : *low;                                    \
+                *high = v > *high ? v : *high;                                 \
+            }                                                                  \
+        }                                                                      \
+    }                                                                          \
+                                                                               \
+    static void scale_##name(void *arg, int64_t begin, int64_t end)            \
+    {                                                                          \
+        const struct scaling *s = arg;                                         \
+        const T *x = (const T *)s->x + begin * s->depth;                       \
+        uint8_t *y = s->y + begin * s->depth;                                  \
+        float low, high, top;                                                  \
+        W scale, offset;                                                       \
+                                                                               \
+        range_##name(s, &low, &high);                                          \
+        top = low < 0 ? fmaxf(fabsf(low), fabsf(high)) : high;                 \
+        scale =                                                                \
+            narrow((W)(top < DARK ? 0 : (low < 0 ? 127.0f : 255.0f) / top));   \
+        offset = (W)(low < 0 ? 128 : 0);                                       \
+        for (int64_t i = begin; i < end; i++, x += s->depth, y += s->depth) {  \
+            bool finite = true;                                                \
+                                                                               \
+            for (int64_t c = 0; c < s->depth; c++)                             \
+                finite &= isfinite(to_wide(x[c])) != 0;                        \
+            for (int64_t c = 0; c < s->depth; c++)                             \
+                y[c] = !finite ? s->bad_color[c]                               \
+                               : byte_of((double)narrow(                       \
+                                     narrow(to_wide(x[c]) * scale) + offset)); \
+        }                                                                      \
+    }
+
+static uint8_t byte_of(double v)
+{
+    return v > 0 ? (uint8_t)(v < 255 ? v : 255) : 0;
+}
+
+#define SAME(v) (v)
+#define ROUNDED_HALF(v) tfd_half_to_float(tfd_half_from_float(v))
+
+SCALE(FLOAT, float, float, SAME, SAME)
+SCALE(DOUBLE, double, double, SAME, SAME)
+SCALE(HALF, tfd_half, float, tfd_half_to_float, ROUNDED_HALF)
+
+/* ---- ImageSummary -------------------------------------------------------- */
+
+struct images {
+    int64_t max;
+    uint8_t bad_color[4];
+    int64_t bad_color_size;
+};
+
+static enum tfd_code bad_color(const struct tfd_node *node, struct images *s,
+                               struct tfd_status *st)
+{
+    struct tfd_tensor t = TFD_TENSOR_INIT;
+    char text[TFD_SHAPE_TEXT_MAX];
+    enum tfd_code rc = TFD_OK;
+
+    TFD_TRY(tfd_node_tensor(node, "bad_color", &t, st));
+    s->bad_color_size = tfd_tensor_elements(&t);
+    if (t.dtype != TFD_UINT8)
+        rc = tfd_fail(st, TFD_INVALID_ARGUMENT,
+                      "bad_color must be uint8, got %s",
+                      tfd_dtype_name((int)t.dtype));
+    else if (t.shape.rank != 1)
+        rc = tfd_fail(st, TFD_INVALID_ARGUMENT,
+                      "bad_color must be a vector, got shape %s",
+                      tfd_shape_text(&t.shape, text));
+    else if (s->bad_color_size)
+        memcpy(s->bad_color, tfd_tensor_data(&t),
+               s->bad_color_size < 4 ? (size_t)s->bad_color_size : 4);
+    tfd_tensor_unref(&t);
+    return rc;
+}
+
+static enum tfd_code image_prepare(const struct tfd_prepare *p, void *state,
+                                   struct tfd_status *st)
+{
+    struct images *s = state;
+
+    TFD_TRY(tfd_node_int(p->node, "max_images", &s->max, st));
+    return bad_color(p->node, s, st);
+}
+
+static enum tfd_code check_image(const struct tfd_kctx *k,
+                                 const struct images *s, struct tfd_status *st)
+{
+    const struct tfd_shape *x = &k->in[1].shape;
+    char text[TFD_SHAPE_TEXT_MAX];
+
+    if (x->rank != 4 || (x->dim[3] != 1 && x->dim[3] != 3 && x->dim[3] != 4))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Tensor must be 4-D with last dim 1, 3, or 4, not %s",
+                        tfd_shape_text(x, text));
+    if (x->dim[0] == 0)
+        return TFD_OK;
+    if (x->dim[1] == 0 || x->dim[2] == 0)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "input tensor must have non-zero dims. Found: %s.",
+                        tfd_shape_text(x, text));
+    if (x->dim[1] > INT32_MAX / 4 || x->dim[2] > INT32_MAX / 4 ||
+        x->dim[1] * x->dim[2] > INT32_MAX / 4)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Tensor too large for summary %s",
+                        tfd_shape_text(x, text));
+    if (s->bad_color_size < x->dim[3])
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "expected depth <= bad_color.size, got depth = %lld, "
+                        "bad_color.size = %lld",
+                        (long long)x->dim[3], (long long)s->bad_color_size);
+    return TFD_OK;
+}
+
+static enum tfd_code put_image(struct tfd_bytes *b, const struct tfd_shape *x,
+                               const uint8_t *pixels, struct tfd_status *st)
+{
+    size_t mark = tfd_pb_begin(b, tensorflow_Summary_Value_image_tag), png;
+
+    tfd_pb_put_int(b, tensorflow_Summary_Image_height_tag, x->dim[1]);
+    tfd_pb_put_int(b, tensorflow_Summary_Image_width_tag, x->dim[2]);
+    tfd_pb_put_int(b, tensorflow_Summary_Image_colorspace_tag, x->dim[3]);
+    png = tfd_pb_begin(b, tensorflow_Summary_Image_encoded_image_string_tag);
+    TFD_TRY(put_png(b, pixels, x->dim[1], x->dim[2], x->dim[3], st));
+    tfd_pb_finish(b, png);
+    tfd_pb_finish(b, mark);
+    return TFD_OK;
+}
+
+/* Image number `index`; `scaled` holds one of bytes where they are floats. */
+static enum tfd_code add_image(struct tfd_kctx *k, struct tfd_summary *s,
+                               struct tfd_str tag, int64_t index,
+                               uint8_t *scaled, struct tfd_status *st)
+{
+    const struct images *state = k->state;
+    const struct tfd_tensor *x = &k->in[1];
+    struct scaling job = {.y = scaled,
+                          .pixels = x->shape.dim[1] * x->shape.dim[2],
+                          .depth = x->shape.dim[3],
+                          .bad_color = state->bad_color};
+    const uint8_t *pixels;
+    size_t mark;
+
+    pixels =
+        (const uint8_t *)tfd_tensor_data(x) +
+        (size_t)(index * job.pixels * job.depth) * tfd_dtype_size(x->dtype);
+    job.x = pixels;
+    if (k->kernel->range) {
+        k->kernel->range(&job, 0, job.pixels);
+        pixels = scaled;
+    }
+    mark = tfd_summary_value_of(s, tag, "image", index, state->max);
+    TFD_TRY(put_image(&s->bytes, &x->shape, pixels, st));
+    tfd_pb_finish(&s->bytes, mark);
+    return TFD_OK;
+}
+
+static enum tfd_code image_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const struct images *state = k->state;
+    const struct tfd_shape *x = &k->in[1].shape;
+    enum tfd_code rc = TFD_OK;
+    uint8_t *scaled = NULL;
+    struct tfd_summary s;
+    struct tfd_str tag;
+    int64_t n;
+
+    TFD_TRY(tfd_summary_tag(k, 0, "Tags", &tag, st));
+    TFD_TRY(check_image(k, state, st));
+    n = x->dim[0] < state->max ? x->dim[0] : state->max;
+    if (n > 0 && k->kernel->range) {
+        scaled = malloc((size_t)(x->dim[1] * x->dim[2] * x->dim[3]));
+        if (!scaled)
+            return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                            "no memory for an image");
+    }
+    tfd_summary_begin(&s);
+    for (int64_t i = 0; i < n && rc == TFD_OK; i++)
+        rc = add_image(k, &s, tag, i, scaled, st);
+    free(scaled);
+    return tfd_summary_end(&s, k, rc, st);
+}
+
+/* ---- WAV ----------------------------------------------------------------- */
+
+static void put_le(struct tfd_bytes *b, uint32_t v, int size)
+{
+    char at[4];
+
+    for (int i = 0; i < size; i++)
+        at[i] = (char)(uint8_t)(v >> (8 * i));
+    tfd_bytes_add(b, at, (size_t)size);
+}
+
+#define WAV_HEAD 44
+
+struct samples {
+    const float *x;
+    char *to;
+};
+
+/* 32768 times each, rounded to the nearest, a half away from zero, as 16 bits;
+ * what does not fit is the nearest that does, and what is no number is 0. */
+TFD_SIMD_LOOP(put_samples)
+{
+    const struct samples *s = arg;
+
+    for (int64_t i = begin; i < end; i++) {
+        float v = s->x[i] * 32768.0f, rest;
+        int32_t whole;
+        int16_t sample;
+
+        v = v > -32768.0f ? v : v != v ? 0 : -32768.0f;
+        v = v < 32767.0f ? v : 32767.0f;
+        whole = (int32_t)v;
+        rest = v - (float)whole;
+        sample = (int16_t)(whole + (rest >= 0.5f) - (rest <= -0.5f));
+        memcpy(s->to + 2 * i, &sample, sizeof(sample));
+    }
+}
+TFD_SIMD_CLONES(put_samples)
+
+static void put_wav(struct tfd_bytes *b, const float *x, int64_t frames,
+                    int64_t channels, uint32_t rate)
+{
+    uint32_t size = (uint32_t)(frames * channels * 2);
+    struct samples samples = {.x = x};
+
+    tfd_bytes_add(b, "RIFF", 4);
+    put_le(b, size + WAV_HEAD - 8, 4);
+    tfd_bytes_add(b, "WAVEfmt ", 8);
+    put_le(b, 16, 4); /* bytes of the format that follows */
+    put_le(b, 1, 2);  /* PCM */
+    put_le(b, (uint32_t)channels, 2);
+    put_le(b, rate, 4);
+    put_le(b, rate * (uint32_t)channels * 2, 4); /* bytes per second */
+    put_le(b, (uint32_t)channels * 2, 2);        /* bytes per frame */
+    put_le(b, 16, 2);                            /* bits per sample */
+    tfd_bytes_add(b, "data", 4);
+    put_le(b, size, 4);
+    samples.to = size ? tfd_bytes_extend(b, size) : NULL;
+    if (samples.to)
+        put_samples(&samples, 0, frames * channels);
+}
+
+/* ---- AudioSummaryV2 ------------------------------------------------------ */
+
+static enum tfd_code outputs_prepare(const struct tfd_prepare *p, void *state,
+                                     struct tfd_status *st)
+{
+    return tfd_node_int(p->node, "max_outputs", state, st);
+}
+
+static enum tfd_code check_rate(const struct tfd_kctx *k, float *rate,
+                                struct tfd_status *st)
+{
+    if (tfd_tensor_elements(&k->in[2]) != 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "sample_rate must be rank-0 or contain a single "
+                        "value");
+    *rate = *(const float *)tfd_tensor_data(&k->in[2]);
+    if (!(*rate > 0))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT, "sample_rate must be > 0");
+    if (!(*rate < 4294967296.0f))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "sample_rate must be in (0, 2^32), got: %.0f",
+                        (double)*rate);
+    return TFD_OK;
+}
+
+static enum tfd_code check_audio(const struct tfd_shape *x, int64_t *channels,
+                                 struct tfd_status *st)
+{
+    char text[TFD_SHAPE_TEXT_MAX];
+
+    if (x->rank != 2 && x->rank != 3)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Tensor must be 3-D or 2-D, got: %s",
+                        tfd_shape_text(x, text));
+    *channels = x->rank == 2 ? 1 : x->dim[2];
+    if (x->dim[0] == 0)
+        return TFD_OK;
+    if (*channels < 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT, "audio is null");
+    if (*channels > UINT16_MAX)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "num_channels must be in (0, 2^16), got: %lld",
+                        (long long)*channels);
+    if (x->dim[1] > (int64_t)(UINT32_MAX - WAV_HEAD) / 2 / *channels)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Provided channels and frames cannot be encoded as a "
+                        "WAV: %s",
+                        tfd_shape_text(x, text));
+    return TFD_OK;
+}
+
+static void add_audio(struct tfd_summary *s, const float *x, int64_t frames,
+                      int64_t channels, float rate)
+{
+    struct tfd_bytes *b = &s->bytes;
+    size_t mark = tfd_pb_begin(b, tensorflow_Summary_Value_audio_tag), wav;
+    double whole = rint((double)rate); /* a half to the even one */
+
+    tfd_pb_put_float(b, tensorflow_Summary_Audio_sample_rate_tag, rate);
+    tfd_pb_put_int(b, tensorflow_Summary_Audio_num_channels_tag, channels);
+    tfd_pb_put_int(b, tensorflow_Summary_Audio_length_frames_tag, frames);
+    wav = tfd_pb_begin(b, tensorflow_Summary_Audio_encoded_audio_string_tag);
+    put_wav(b, x, frames, channels, whole < 1 ? 1 : (uint32_t)whole);
+    tfd_pb_finish(b, wav);
+    tfd_pb_put_str(b, tensorflow_Summary_Audio_content_type_tag,
+                   TFD_STR("audio/wav"));
+    tfd_pb_finish(b, mark);
+}
+
+static enum tfd_code audio_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const struct tfd_shape *x = &k->in[1].shape;
+    int64_t channels = 0, n, max = *(const int64_t *)k->state;
+    const float *data = tfd_tensor_data(&k->in[1]);
+    struct tfd_summary s;
+    struct tfd_str tag;
+    float rate = 0;
+
+    TFD_TRY(tfd_summary_tag(k, 0, "Tag", &tag, st));
+    TFD_TRY(check_audio(x, &channels, st));
+    TFD_TRY(check_rate(k, &rate, st));
+    n = x->dim[0] < max ? x->dim[0] : max;
+    tfd_summary_begin(&s);
+    for (int64_t i = 0; i < n; i++) {
+        size_t mark = tfd_summary_value_of(&s, tag, "audio", i, max);
+
+        add_audio(&s, data ? data + i * x->dim[1] * channels : NULL, x->dim[1],
+                  channels, rate);
+        tfd_pb_finish(&s.bytes, mark);
+    }
+    return tfd_summary_end(&s, k, TFD_OK, st);
+}
+
+/* ---- Tables -------------------------------------------------------------- */
+
+static const struct tfd_opdef ops[] = {
+    {
+        .name = "ImageSummary",
+        .inputs = "tag: string, tensor: T",
+        .outputs = "summary: string",
+        .attrs = "max_images: int >= 1 = 3; "
+                 "T: {uint8, float, half, double} = DT_FLOAT; "
+                 "bad_color: tensor = { dtype: DT_UINT8 tensor_shape: { dim { "
+                 "size: 4 } } int_val: 255 int_val: 0 int_val: 0 int_val: 255 "
+                 "}",
+        .shape = tfd_shape_scalar,
+        .flags = TFD_OP_NO_GRADIENT,
+    },
+    {
+        .name = "AudioSummaryV2",
+        .inputs = "tag: string, tensor: float, sample_rate: float",
+        .outputs = "summary: string",
+        .attrs = "max_outputs: int >= 1 = 3",
+        .shape = tfd_shape_scalar,
+        .flags = TFD_OP_NO_GRADIENT,
+    },
+};
+
+#define IMAGE(name, loop)                                 \
+    TFD_KERNEL("ImageSummary", name, image_compute, loop, \
+               .prepare = image_prepare, .state_size = sizeof(struct images))
+
+static const struct tfd_kernel kernels[] = {
+    IMAGE(UINT8, NULL),
+    IMAGE(FLOAT, scale_FLOAT),
+    IMAGE(DOUBLE, scale_DOUBLE),
+    IMAGE(HALF, scale_HALF),
+    TFD_KERNEL_ANY("AudioSummaryV2", audio_compute, .prepare = outputs_prepare,
+                   .state_size = sizeof(int64_t)),
+};
+
+const struct tfd_family tfd_family_summary_media = {
+    .name = "summary_media",
+    .ops = ops,
+    .op_count = TFD_COUNT(ops),
+    .kernels = kernels,
+    .kernel_count = TFD_COUNT(kernels),
+};

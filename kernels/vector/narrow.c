@@ -1,0 +1,121 @@
+/*
+ * narrow.c - see narrow.h.
+ */
+#include "kernels/vector/narrow.h"
+
+#include "common/half.h"
+#include "common/halt.h"
+#include "kernels/vector/simd.h"
+
+struct narrowing {
+    const void *in;
+    void *out;
+};
+
+#define LOOPS(name, number, T)                \
+    TFD_SIMD_LOOP(widen_##name)               \
+    {                                         \
+        const struct narrowing *p = arg;      \
+        const T *x = p->in;                   \
+        float *y = p->out;                    \
+                                              \
+        for (int64_t i = begin; i < end; i++) \
+            y[i] = T##_to_float(x[i]);        \
+    }                                         \
+    TFD_SIMD_CLONES_WIDE(widen_##name)        \
+    TFD_SIMD_LOOP(round_##name)               \
+    {                                         \
+        const struct narrowing *p = arg;      \
+        const float *x = p->in;               \
+        T *y = p->out;                        \
+                                              \
+        for (int64_t i = begin; i < end; i++) \
+            y[i] = T##_from_float(x[i]);      \
+    }                                         \
+    TFD_SIMD_CLONES(round_##name)
+
+TFD_HALF_DTYPES(LOOPS)
+
+#if defined(__x86_64__)
+
+#include <immintrin.h>
+
+/* The processor's own conversion has the same bits, NaN's among them. */
+__attribute__((target(TFD_SIMD_AVX512))) static void
+round_halves(void *arg, int64_t begin, int64_t end)
+{
+    const struct narrowing *p = arg;
+    const float *x = p->in;
+    tfd_half *y = p->out;
+    int64_t i = begin;
+
+    for (; i + 16 <= end; i += 16)
+        _mm256_storeu_si256(
+            (__m256i *)(void *)(y + i),
+            _mm512_cvtps_ph(_mm512_loadu_ps(x + i),
+                            _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+    round_HALF(arg, i, end);
+}
+
+__attribute__((target(TFD_SIMD_AVX512))) static void
+widen_halves(void *arg, int64_t begin, int64_t end)
+{
+    const struct narrowing *p = arg;
+    const tfd_half *x = p->in;
+    float *y = p->out;
+    int64_t i = begin;
+
+    for (; i + 16 <= end; i += 16)
+        _mm512_storeu_ps(y + i, _mm512_cvtph_ps(_mm256_loadu_si256(
+                                    (const __m256i *)(const void *)(x + i))));
+    widen_HALF(arg, i, end);
+}
+
+static tfd_range_fn *rounding(enum tfd_dtype t)
+{
+    if (t != TFD_HALF)
+        return round_BFLOAT16;
+    return tfd_simd_has_avx512() ? round_halves : round_HALF;
+}
+
+static tfd_range_fn *widening(enum tfd_dtype t)
+{
+    if (t != TFD_HALF)
+        return widen_BFLOAT16;
+    return tfd_simd_has_avx512() ? widen_halves : widen_HALF;
+}
+
+#else
+
+static tfd_range_fn *rounding(enum tfd_dtype t)
+{
+    return t == TFD_HALF ? round_HALF : round_BFLOAT16;
+}
+
+static tfd_range_fn *widening(enum tfd_dtype t)
+{
+    return t == TFD_HALF ? widen_HALF : widen_BFLOAT16;
+}
+
+#endif
+
+/* Elements between two questions whether anybody still wants them. */
+#define BLOCK ((int64_t)(TFD_HALT_BLOCK_SIZE / sizeof(float)))
+
+static void run(tfd_range_fn *loop, const void *in, void *out, int64_t n)
+{
+    struct narrowing p = {in, out};
+
+    for (int64_t i = 0; i < n && !tfd_halted(); i += BLOCK)
+        loop(&p, i, n - i < BLOCK ? n : i + BLOCK);
+}
+
+void tfd_narrow_widen(enum tfd_dtype t, const void *in, float *out, int64_t n)
+{
+    run(widening(t), in, out, n);
+}
+
+void tfd_narrow_round(enum tfd_dtype t, const float *in, void *out, int64_t n)
+{
+    run(rounding(t), in, out, n);
+}

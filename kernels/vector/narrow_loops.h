@@ -1,0 +1,77 @@
+/*
+ * narrow_loops.h - elementwise loops of half and bfloat16 by way of those of
+ * float: a block of elements is widened, goes through the loop of floats, and
+ * is rounded once.  What comes out is what the float operation rounds to.
+ *
+ *     TFD_NARROW_LOOP(loop_add_HALF, HALF, loop_add_FLOAT)
+ *     TFD_NARROW_TEST(loop_less_HALF, HALF, loop_less_FLOAT)   (into bool)
+ *
+ * An operation of several steps that TensorFlow rounds after each has a loop
+ * of its own, in floats that hold halves: see TFD_ROUND_HALF.
+ *
+ * Threads: as other elementwise loops.
+ */
+#ifndef TFD_KERNELS_NARROW_LOOPS_H
+#define TFD_KERNELS_NARROW_LOOPS_H
+
+#include "kernels/core/elementwise.h"
+
+/* Runs `wide`, a loop over a struct tfd_row of floats, over elements
+ * [begin, end) of one of type t; the results are of type t, too. */
+void tfd_narrow_row(enum tfd_dtype t, tfd_range_fn *wide,
+                    const struct tfd_row *row, int64_t begin, int64_t end);
+/* The same where the results are bool. */
+void tfd_narrow_test(enum tfd_dtype t, tfd_range_fn *wide,
+                     const struct tfd_row *row, int64_t begin, int64_t end);
+
+#define TFD_NARROW_LOOP(name, dtype, wide)                    \
+    static void name(void *arg, int64_t begin, int64_t end)   \
+    {                                                         \
+        tfd_narrow_row(TFD_##dtype, (wide), arg, begin, end); \
+    }
+
+#define TFD_NARROW_TEST(name, dtype, wide)                     \
+    static void name(void *arg, int64_t begin, int64_t end)    \
+    {                                                          \
+        tfd_narrow_test(TFD_##dtype, (wide), arg, begin, end); \
+    }
+
+/* loop_<function>_<name> by loop_<function>_FLOAT. */
+#define TFD_NARROW_AS_FLOAT(function, name) \
+    TFD_NARROW_LOOP(loop_##function##_##name, name, loop_##function##_FLOAT)
+#define TFD_NARROW_TEST_AS_FLOAT(function, name) \
+    TFD_NARROW_TEST(loop_##function##_##name, name, loop_##function##_FLOAT)
+
+/* A loop of halves by FUNCTION, a macro of one (UNARY) or two (BINARY) numbers
+ * of type tfd_simd_half whose every operation is rounded, where the processor
+ * has those; else by `wide`.  The bits are the same: a float has more than
+ * twice the bits of a half, so rounding a sum, product or quotient of halves to
+ * it first changes nothing. */
+#define TFD_HALF_LOOP(name, ARITY, FUNCTION, wide) \
+    TFD_HALF_TO(name, tfd_simd_half, tfd_narrow_row, ARITY, FUNCTION, wide)
+#define TFD_HALF_TEST(name, ARITY, FUNCTION, wide) \
+    TFD_HALF_TO(name, tfd_bool, tfd_narrow_test, ARITY, FUNCTION, wide)
+
+#ifdef TFD_SIMD_FP16
+#define TFD_HALF_TO(name, TY, otherwise, ARITY, FUNCTION, wide)       \
+    __attribute__((target(TFD_SIMD_FP16))) static void name##_native( \
+        void *arg, int64_t begin, int64_t end)                        \
+        TFD_##ARITY##_BODY(tfd_simd_half, TY, FUNCTION)               \
+                                                                      \
+            static void                                               \
+            name(void *arg, int64_t begin, int64_t end)               \
+    {                                                                 \
+        if (tfd_simd_has_fp16())                                      \
+            name##_native(arg, begin, end);                           \
+        else                                                          \
+            otherwise(TFD_HALF, (wide), arg, begin, end);             \
+    }
+#else
+#define TFD_HALF_TO(name, TY, otherwise, ARITY, FUNCTION, wide) \
+    static void name(void *arg, int64_t begin, int64_t end)     \
+    {                                                           \
+        otherwise(TFD_HALF, (wide), arg, begin, end);           \
+    }
+#endif
+
+#endif

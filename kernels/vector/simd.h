@@ -1,0 +1,107 @@
+/*
+ * simd.h - hot loops compiled twice: for the baseline, and for AVX2; those
+ * with much arithmetic an element also for AVX-512.
+ *
+ * The loop is written once, as a tfd_range_fn named NAME_loop that is always
+ * inlined and that the compiler can vectorise:
+ *
+ *     TFD_SIMD_LOOP(add_FLOAT) { ... loop over [begin, end) ... }
+ *     TFD_SIMD_CLONES(add_FLOAT)
+ *
+ * The second line makes add_FLOAT(), which asks the processor and calls one of
+ * the two copies.  Asking is a load and a test.  This is what target_clones
+ * does with an ifunc; an ifunc is resolved before a sanitizer is ready and
+ * needs the dynamic linker, so it is not used here.
+ *
+ * TFD_SIMD_CLONES_WIDE(add_FLOAT) in its place makes three copies: a loop
+ * bound by arithmetic is twice as fast with vectors twice as wide, one bound by
+ * memory is not.
+ *
+ * The copies compute the same bits: no multiplication is fused with an
+ * addition (-ffp-contract=off).  Threads: pure.
+ */
+#ifndef TFD_KERNELS_SIMD_H
+#define TFD_KERNELS_SIMD_H
+
+#include "kernels/core/kernel.h"
+
+#define TFD_SIMD_LOOP(name)                                        \
+    static inline __attribute__((always_inline)) void name##_loop( \
+        void *arg, int64_t begin, int64_t end)
+
+#define TFD_SIMD_COPY(name, suffix, instructions)                   \
+    __attribute__((target(instructions))) static void name##suffix( \
+        void *arg, int64_t begin, int64_t end)                      \
+    {                                                               \
+        name##_loop(arg, begin, end);                               \
+    }
+
+#if defined(__x86_64__)
+
+/* gcc would take half of a vector, so as not to lower the clock for the rest
+ * of the program; clang takes all of it. */
+#ifdef __clang__
+#define TFD_SIMD_AVX512 "avx512f,avx512bw,avx512dq,avx512vl"
+#else
+#define TFD_SIMD_AVX512 \
+    "avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512"
+#endif
+
+static inline int tfd_simd_has_avx512(void)
+{
+    return __builtin_cpu_supports("avx512f") &&
+           __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vl");
+}
+
+#define TFD_SIMD_CLONES(name)                               \
+    TFD_SIMD_COPY(name, _avx2, "avx2")                      \
+                                                            \
+    static void name(void *arg, int64_t begin, int64_t end) \
+    {                                                       \
+        if (__builtin_cpu_supports("avx2"))                 \
+            name##_avx2(arg, begin, end);                   \
+        else                                                \
+            name##_loop(arg, begin, end);                   \
+    }
+
+#define TFD_SIMD_CLONES_WIDE(name)                          \
+    TFD_SIMD_COPY(name, _avx2, "avx2")                      \
+    TFD_SIMD_COPY(name, _avx512, TFD_SIMD_AVX512)           \
+                                                            \
+    static void name(void *arg, int64_t begin, int64_t end) \
+    {                                                       \
+        if (tfd_simd_has_avx512())                          \
+            name##_avx512(arg, begin, end);                 \
+        else if (__builtin_cpu_supports("avx2"))            \
+            name##_avx2(arg, begin, end);                   \
+        else                                                \
+            name##_loop(arg, begin, end);                   \
+    }
+
+/* Arithmetic of halves as such, in vectors of 32.  clang 14 has none. */
+#if !defined(__clang__) && __GNUC__ >= 12
+#define TFD_SIMD_FP16 TFD_SIMD_AVX512 ",avx512fp16"
+
+__extension__ typedef _Float16 tfd_simd_half;
+
+static inline int tfd_simd_has_fp16(void)
+{
+    return __builtin_cpu_supports("avx512fp16") && tfd_simd_has_avx512();
+}
+#endif
+
+#else
+
+#define TFD_SIMD_CLONES(name)                               \
+    static void name(void *arg, int64_t begin, int64_t end) \
+    {                                                       \
+        name##_loop(arg, begin, end);                       \
+    }
+
+#define TFD_SIMD_CLONES_WIDE(name) TFD_SIMD_CLONES(name)
+
+#endif
+
+#endif
