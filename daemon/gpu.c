@@ -5,9 +5,9 @@
 
 #include "common/log.h"
 #include "config/machine.h"
-#include "cuda/capture.h"
-#include "cuda/copy.h"
-#include "cuda/share.h"
+#include "cuda/device/capture.h"
+#include "cuda/device/copy.h"
+#include "cuda/device/share.h"
 #include "daemon/worker/device.h"
 
 #include <stdio.h>

@@ -11,8 +11,8 @@
 #define TFD_DAEMON_GPU_H
 
 #include "config/flags.h"
-#include "cuda/choose.h"
-#include "cuda/device.h"
+#include "cuda/device/choose.h"
+#include "cuda/device/device.h"
 
 struct tfd_device; /* daemon/worker/device.h */
 struct tfd_gpus;

@@ -10,7 +10,7 @@
 #include "common/denormals.h"
 #include "common/log.h"
 #include "common/pool.h"
-#include "cuda/cuda.h"
+#include "cuda/device/cuda.h"
 #include "daemon/exit_rule.h"
 #include "daemon/gpu.h"
 #include "daemon/master/service.h"

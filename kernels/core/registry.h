@@ -22,7 +22,7 @@ struct tfd_registry {
 };
 
 /* All CPU families (kernels/core/all.c); those of GPUs follow them in the array
- * that the registry is made of (cuda/cuda.h). */
+ * that the registry is made of (cuda/device/cuda.h). */
 extern const struct tfd_family *const tfd_families[];
 extern const int tfd_family_count;
 

@@ -1,7 +1,7 @@
 /*
  * special_formulas.h - the functions of special_functions.h, which the CPU
- * (special_functions.c) and the kernels of GPUs (cuda/special.cu) both compile.
- * Whoever includes it has defined
+ * (special_functions.c) and the kernels of GPUs (cuda/math/special.cu) both
+ * compile. Whoever includes it has defined
  *
  *     TFD_SPECIAL            how a function is declared
  *     TFD_SPECIAL_LGAMMA(x)  log |gamma(x)|

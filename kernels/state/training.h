@@ -1,6 +1,7 @@
 /*
  * training.h - the optimizers, between what they all do (training.c), the loops
- * of the CPU (training_loops.c) and the kernels of GPUs (cuda/training.cuh).
+ * of the CPU (training_loops.c) and the kernels of GPUs
+ * (cuda/state/training.cuh).
  *
  * To add one: a row here, its formula in training_formulas.h, its definition in
  * training.c.  The roles of the inputs after the variables are

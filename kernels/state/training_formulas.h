@@ -1,7 +1,7 @@
 /*
  * training_formulas.h - what each optimizer does to one element: one macro
  * each, which the loops of the CPU (training_loops.c) and the kernels of GPUs
- * (cuda/training.cuh) compile for their types.
+ * (cuda/state/training.cuh) compile for their types.
  *
  * The formulas are TensorFlow's (core/kernels/training_ops.cc), term by term in
  * the same order so that float results agree closely.  Where one is expanded

@@ -1,6 +1,6 @@
 /*
- * cublas.c - the functions of cuBLAS that cuda/matmul.cu uses, by loops over
- * the emulated device's memory: libcublas.so of the emulated GPU.
+ * cublas.c - the functions of cuBLAS that cuda/linalg/matmul.cu uses, by loops
+ * over the emulated device's memory: libcublas.so of the emulated GPU.
  *
  * Matrices are column-major.  Everything is summed in double and rounded once.
  */

@@ -1,7 +1,8 @@
 /*
  * cudnn.c - libcudnn.so.9 of the emulated GPU: the functions of cuDNN that
- * cuda/dnn.cu and cuda/dnn_norm.cu use, by loops over the emulated device's
- * memory.  Here its handles and descriptors; see cudnn_impl.h for the rest.
+ * cuda/lib/dnn.cu and cuda/lib/dnn_norm.cu use, by loops over the emulated
+ * device's memory.  Here its handles and descriptors; see cudnn_impl.h for the
+ * rest.
  */
 #include "tests/emulated/cudnn_impl.h"
 

@@ -2,12 +2,12 @@
 # .cu files (emulator.h), and the libraries that it opens.  Needs no nvcc.
 
 EMU     := $(BUILD)/emulated
-EMUCU   := $(filter-out cuda/runtime.cu,$(call found,cuda,*.cu))
+EMUCU   := $(filter-out cuda/device/runtime.cu,$(call found,cuda,*.cu))
 EMUCUH  := $(patsubst %,$(EMU)/gen/%,$(call found,cuda,*.cuh))
 EMUCPP  := $(patsubst tests/emulated/%.cpp,$(EMU)/machine/%.o,$(wildcard tests/emulated/*.cpp))
 EMUOBJ  := $(EMUCU:cuda/%.cu=$(EMU)/%.o) $(EMUCPP)
-EMUHOST := $(sort $(filter-out $(CUOBJ) $(BUILD)/cuda/none.o,$(OBJ)) \
-             $(BUILD)/cuda/all.o)
+EMUHOST := $(sort $(filter-out $(CUOBJ) $(BUILD)/cuda/device/none.o,$(OBJ)) \
+             $(BUILD)/cuda/device/all.o)
 EMULIB  := $(EMU)/lib/libcublas.so.13 $(EMU)/lib/libcudnn.so.9
 EMUFLAGS := -std=c++17 -O1 -Wall -Werror -Wno-unknown-pragmas -Wno-unused-function \
             -Wno-class-memaccess -Wno-maybe-uninitialized -I$(EMU)/gen -Itests/emulated/include -I. \
@@ -23,7 +23,7 @@ $(EMU)/tfd: $(MAINOBJ) $(EMUHOST) $(EMUOBJ) $(EMULIB)
 
 # What the archive has in the place of these is not linked.
 $(EMU)/test_capture: tests/emulated/test_capture.c $(EMUOBJ) \
-    $(BUILD)/cuda/all.o $(BUILD)/libtfd.a $(EMULIB)
+    $(BUILD)/cuda/device/all.o $(BUILD)/libtfd.a $(EMULIB)
 	@echo "  TEST    $(@F)"
 	@$(CC) $(CFLAGS) $(TESTOPT) -c $< -o $@.o
 	@g++ -rdynamic '-Wl,-rpath,$$ORIGIN/lib' -Wl,--disable-new-dtags $@.o $(filter %.o %.a,$^) -lcmocka $(LIBS) -ldl -o $@

@@ -1,9 +1,9 @@
 /*
- * emulator.cpp - see emulator.h; takes the place of cuda/runtime.cu: which
- * devices there are, and the table of cuda/driver.h.
+ * emulator.cpp - see emulator.h; takes the place of cuda/device/runtime.cu: which
+ * devices there are, and the table of cuda/device/driver.h.
  */
 extern "C" {
-#include "cuda/library.h"
+#include "cuda/device/library.h"
 }
 
 #include "tests/emulated/machine.h"

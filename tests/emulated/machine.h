@@ -1,13 +1,14 @@
 /*
  * machine.h - what the parts of the emulated machine know of each other: the
  * threads of a block (fibers.cpp), the memory of its devices (memory.cpp), its
- * streams (streams.cpp).  emulator.cpp makes the table of cuda/driver.h of it.
+ * streams (streams.cpp).  emulator.cpp makes the table of cuda/device/driver.h
+ * of it.
  */
 #ifndef TFD_TESTS_EMULATED_MACHINE_H
 #define TFD_TESTS_EMULATED_MACHINE_H
 
 extern "C" {
-#include "cuda/cuda.h"
+#include "cuda/device/cuda.h"
 }
 
 #include "tests/emulated/emulator.h"

@@ -4,9 +4,9 @@
  * then.
  */
 #define _GNU_SOURCE /* RTLD_NOLOAD */
-#include "cuda/capture.h"
-#include "cuda/copy.h"
-#include "cuda/cuda.h"
+#include "cuda/device/capture.h"
+#include "cuda/device/copy.h"
+#include "cuda/device/cuda.h"
 #include "tests/support/kernel_rig.h"
 
 #include <dlfcn.h>

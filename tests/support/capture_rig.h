@@ -1,11 +1,11 @@
 /*
  * capture_rig.h - a device that is not there and captures of it, for tests of
- * cuda/capture.c.
+ * cuda/device/capture.c.
  */
 #ifndef TFD_TESTS_SUPPORT_CAPTURE_RIG_H
 #define TFD_TESTS_SUPPORT_CAPTURE_RIG_H
 
-#include "cuda/capture.h"
+#include "cuda/device/capture.h"
 
 #include "tests/support/fake_cuda.h"
 

@@ -1,5 +1,5 @@
 /*
- * fake_cuda.h - a table of cuda/driver.h without a card.
+ * fake_cuda.h - a table of cuda/device/driver.h without a card.
  *
  * Memory of a device is host memory of which there is a fixed amount; streams
  * are those of fake_streams.h.  fake_init() sets the machine to two GPUs of

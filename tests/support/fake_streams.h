@@ -1,5 +1,6 @@
 /*
- * fake_streams.h - streams, events and graphs of cuda/driver.h without a card.
+ * fake_streams.h - streams, events and graphs of cuda/device/driver.h without a
+ * card.
  *
  * A stream is a thread that works off what is enqueued, so order and completion
  * are real and the thread sanitizer sees what is not ordered.  fake_launch() is
@@ -12,7 +13,7 @@
 #ifndef TFD_TESTS_SUPPORT_FAKE_STREAMS_H
 #define TFD_TESTS_SUPPORT_FAKE_STREAMS_H
 
-#include "cuda/driver.h"
+#include "cuda/device/driver.h"
 
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,13 +1,13 @@
 /*
  * intake_rig.h - a device that is not there and values that are brought to it,
- * for tests of cuda/intake.c and cuda/copy.c.
+ * for tests of cuda/device/intake.c and cuda/device/copy.c.
  */
 #ifndef TFD_TESTS_SUPPORT_INTAKE_RIG_H
 #define TFD_TESTS_SUPPORT_INTAKE_RIG_H
 
 #include "common/alloc.h"
-#include "cuda/copy.h"
-#include "cuda/intake.h"
+#include "cuda/device/copy.h"
+#include "cuda/device/intake.h"
 #include "tests/support/fake_cuda.h"
 
 #include <sched.h>

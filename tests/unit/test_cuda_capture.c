@@ -1,5 +1,5 @@
 /*
- * test_cuda_capture.c - cuda/capture.c: what is captured runs when it is
+ * test_cuda_capture.c - cuda/device/capture.c: what is captured runs when it is
  * launched, whatever fails and however it ends.
  */
 #include "tests/support/capture_rig.h"

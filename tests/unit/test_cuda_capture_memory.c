@@ -1,10 +1,10 @@
 /*
- * test_cuda_capture_memory.c - cuda/capture.c: a capture works in memory that
- * nobody else has, and has the bytes of host memory that it reads.
+ * test_cuda_capture_memory.c - cuda/device/capture.c: a capture works in memory
+ * that nobody else has, and has the bytes of host memory that it reads.
  */
 #include "tests/support/capture_rig.h"
 
-#include "cuda/copy.h"
+#include "cuda/device/copy.h"
 
 #define KIB ((size_t)1 << 10)
 

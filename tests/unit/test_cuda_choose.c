@@ -1,7 +1,7 @@
 /*
- * test_cuda_choose.c - cuda/choose.c: which GPUs a task takes.
+ * test_cuda_choose.c - cuda/device/choose.c: which GPUs a task takes.
  */
-#include "cuda/choose.h"
+#include "cuda/device/choose.h"
 
 #include "tests/support/fake_cuda.h"
 

@@ -1,6 +1,6 @@
 /*
- * test_cuda_copies.c - cuda/copy.c: copies to a device and its kernels do not
- * wait for each other, but where one has what the other needs.
+ * test_cuda_copies.c - cuda/device/copy.c: copies to a device and its kernels
+ * do not wait for each other, but where one has what the other needs.
  */
 #include "tests/support/intake_rig.h"
 

@@ -1,8 +1,8 @@
 /*
- * test_cuda_events.c - cuda/events.c: closures run once their stream has come
- * by, in order, whatever happens to the device.
+ * test_cuda_events.c - cuda/device/events.c: closures run once their stream has
+ * come by, in order, whatever happens to the device.
  */
-#include "cuda/events.h"
+#include "cuda/device/events.h"
 
 #include "tests/support/fake_cuda.h"
 

@@ -147,7 +147,7 @@ static void test_device_that_cannot_be_used_is_an_error(void **state)
     fake_deinit();
 }
 
-/* Every row of cuda/host.c has its kernel. */
+/* Every row of cuda/device/host.c has its kernel. */
 static void test_borrowed_kernels_are_there(void **state)
 {
     const struct tfd_family *families[256];

@@ -1,6 +1,6 @@
 /*
- * test_cuda_intake.c - cuda/intake.c: blocks are used again when nobody reads
- * them, kept within bounds, and given back when memory is short.
+ * test_cuda_intake.c - cuda/device/intake.c: blocks are used again when nobody
+ * reads them, kept within bounds, and given back when memory is short.
  */
 #include "tests/support/intake_rig.h"
 

@@ -1,8 +1,8 @@
 /*
- * test_cuda_memo.c - cuda/memo.c: a shape is asked for once, until more others
- * came than are kept.
+ * test_cuda_memo.c - cuda/device/memo.c: a shape is asked for once, until more
+ * others came than are kept.
  */
-#include "cuda/memo.h"
+#include "cuda/device/memo.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
  * test_cuda_pace.c - steps do not run ahead of a device without bound: those
  * that are too far ahead end later, in their order, and nobody blocks.
  */
-#include "cuda/device.h"
+#include "cuda/device/device.h"
 
 #include "tests/support/gpu_rig.h"
 

@@ -2,8 +2,8 @@
  * test_cuda_place.c - daemon/master/place.c where some tasks have GPUs: the
  * master is /job:worker/task:0 with two GPUs, /job:ps/task:0 has none.
  *
- * Kernels of GPUs are those of cuda/host.c and two that stand for
- * cuda/matmul.cu and cuda/unary.cu; of Log10, say, there is none.
+ * Kernels of GPUs are those of cuda/device/host.c and two that stand for
+ * cuda/linalg/matmul.cu and cuda/math/unary.cu; of Log10, say, there is none.
  */
 #include "daemon/master/place.h"
 

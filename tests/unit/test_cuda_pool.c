@@ -1,7 +1,7 @@
 /*
- * test_cuda_pool.c - cuda/pool.c over a source that counts.
+ * test_cuda_pool.c - cuda/device/pool.c over a source that counts.
  */
-#include "cuda/pool.h"
+#include "cuda/device/pool.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

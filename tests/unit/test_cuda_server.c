@@ -1,15 +1,15 @@
 /*
  * test_cuda_server.c - a whole server whose GPUs are those of
- * tests/support/fake_cuda.h, linked in the place of cuda/all.c, when one of
- * them is lost.
+ * tests/support/fake_cuda.h, linked in the place of cuda/device/all.c, when one
+ * of them is lost.
  */
 #define _POSIX_C_SOURCE 200809L /* unsetenv() */
 
 #include "daemon/server.h"
 
 #include "client/session.h"
-#include "cuda/cuda.h"
-#include "cuda/device.h"
+#include "cuda/device/cuda.h"
+#include "cuda/device/device.h"
 #include "daemon/gpu.h"
 #include "daemon/server_impl.h"
 #include "kernels/core/families.h"

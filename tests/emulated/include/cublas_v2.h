@@ -1,5 +1,5 @@
 /*
- * cublas_v2.h - what cuda/matmul.cu uses of cuBLAS; names and values of
+ * cublas_v2.h - what cuda/linalg/matmul.cu uses of cuBLAS; names and values of
  * NVIDIA's public interface.  tests/emulated/cublas.c is the library.
  */
 #ifndef TFD_TESTS_EMULATED_CUBLAS_V2_H
