@@ -5,7 +5,7 @@
 
 #include "daemon/trainer.h"
 
-#include "client/train.h"
+#include "client/train/train.h"
 #include "common/clock.h"
 #include "common/lock.h"
 #include "common/log.h"

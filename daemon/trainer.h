@@ -1,6 +1,6 @@
 /*
- * trainer.h - `--train`: the monitored training loop of client/train.h on a
- * thread of its own, against this server.
+ * trainer.h - `--train`: the monitored training loop of client/train/train.h on
+ * a thread of its own, against this server.
  *
  * Prints how it goes: one line that is rewritten on a terminal, else a line a
  * second.  At its end it stops the server.

@@ -1,6 +1,7 @@
 /*
  * gradient_walk.h - derivatives of outputs of a graph, added to it as nodes: a
- * client's (client/gradients.h), or a function's body for SymbolicGradient.
+ * client's (client/train/gradients.h), or a function's body for
+ * SymbolicGradient.
  *
  * Names begin as TensorFlow's Python makes them: "gradients/Relu_grad/ReluGrad"
  * for what belongs to node Relu, "gradients/AddN" for a sum.

@@ -20,7 +20,7 @@
 
 #include "tests/support/graph.h"
 
-#include "client/op_desc.h"
+#include "client/c_api/op_desc.h"
 
 #include <math.h>
 #include <stdlib.h>

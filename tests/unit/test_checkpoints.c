@@ -3,8 +3,8 @@
  */
 #define _GNU_SOURCE 1 /* mkdtemp() */
 
-#include "client/checkpoint_text.h"
-#include "client/checkpoints.h"
+#include "client/train/checkpoint_text.h"
+#include "client/train/checkpoints.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -7,7 +7,7 @@
 
 #include "daemon/server.h"
 
-#include "client/session.h"
+#include "client/session/session.h"
 #include "cuda/device/cuda.h"
 #include "cuda/device/device.h"
 #include "daemon/gpu.h"

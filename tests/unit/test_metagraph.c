@@ -4,10 +4,10 @@
  */
 #include "tests/support/model.h"
 
-#include "client/metagraph.h"
-#include "client/model.h"
-#include "client/placement.h"
-#include "client/training.h"
+#include "client/train/metagraph.h"
+#include "client/train/model.h"
+#include "client/train/placement.h"
+#include "client/train/training.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /*
- * test_server_config.c - client/server_config.c: what of a ConfigProto a server
- * is started with.
+ * test_server_config.c - client/session/server_config.c: what of a ConfigProto
+ * a server is started with.
  */
-#include "client/server_config.h"
+#include "client/session/server_config.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,7 +5,7 @@
 
 #include "tests/support/model.h"
 
-#include "client/training.h"
+#include "client/train/training.h"
 
 #include <math.h>
 #include <setjmp.h>
