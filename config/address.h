@@ -11,7 +11,7 @@
 #ifndef TFD_CONFIG_ADDRESS_H
 #define TFD_CONFIG_ADDRESS_H
 
-#include "common/status.h"
+#include "common/base/status.h"
 #include "config/limits.h"
 
 #include <stdint.h>

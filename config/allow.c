@@ -3,7 +3,7 @@
 
 #include "config/allow.h"
 
-#include "common/str.h"
+#include "common/base/str.h"
 #include "config/value.h"
 
 #include <errno.h>

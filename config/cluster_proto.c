@@ -3,7 +3,7 @@
  */
 #include "config/cluster_proto.h"
 
-#include "common/pbio.h"
+#include "common/proto/pbio.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #ifndef TFD_CONFIG_CLUSTER_PROTO_H
 #define TFD_CONFIG_CLUSTER_PROTO_H
 
-#include "common/str.h"
+#include "common/base/str.h"
 #include "config/cluster.h"
 
 /* Adds its tasks to *c, which is initialised and empty.  Which of them we are

@@ -23,7 +23,7 @@
 #ifndef TFD_CONFIG_DEVICE_NAME_H
 #define TFD_CONFIG_DEVICE_NAME_H
 
-#include "common/str.h"
+#include "common/base/str.h"
 #include "config/limits.h"
 
 /* Which parts are said; bits of tfd_device_name.has. */

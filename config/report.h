@@ -20,7 +20,7 @@
 #ifndef TFD_CONFIG_REPORT_H
 #define TFD_CONFIG_REPORT_H
 
-#include "common/status.h"
+#include "common/base/status.h"
 #include "config/limits.h"
 
 #include <stddef.h>

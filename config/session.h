@@ -14,7 +14,7 @@
 #ifndef TFD_CONFIG_SESSION_H
 #define TFD_CONFIG_SESSION_H
 
-#include "common/str.h"
+#include "common/base/str.h"
 #include "config/device_name.h"
 #include "config/limits.h"
 

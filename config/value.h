@@ -10,7 +10,7 @@
 #ifndef TFD_CONFIG_VALUE_H
 #define TFD_CONFIG_VALUE_H
 
-#include "common/status.h"
+#include "common/base/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,8 +4,8 @@
 #define _GNU_SOURCE 1 /* getpid() */
 #include "daemon/beat.h"
 
-#include "common/log.h"
-#include "common/pool.h"
+#include "common/base/log.h"
+#include "common/thread/pool.h"
 #include "kernels/io/file_waits.h"
 
 #include <dirent.h>

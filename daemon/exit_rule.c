@@ -5,7 +5,7 @@
  */
 #include "daemon/exit_rule.h"
 
-#include "common/log.h"
+#include "common/base/log.h"
 #include "common/proto/peer.pb.h"
 #include "config/device_name.h"
 

@@ -3,7 +3,7 @@
  */
 #include "daemon/gpu.h"
 
-#include "common/log.h"
+#include "common/base/log.h"
 #include "config/machine.h"
 #include "cuda/device/capture.h"
 #include "cuda/device/copy.h"

@@ -2,7 +2,7 @@
  * local.c - sessions of this process for other threads: each call is posted to
  * the loop thread, and the caller sleeps until it is answered.
  */
-#include "common/event.h"
+#include "common/thread/event.h"
 #include "config/flags.h"
 #include "daemon/master/run_options.h"
 #include "daemon/master/session.h"

@@ -1,7 +1,7 @@
 /*
  * main.c - flags -> server -> loop -> exit code; nothing else.
  */
-#include "common/log.h"
+#include "common/base/log.h"
 #include "daemon/beat.h"
 #include "daemon/init_process.h"
 #include "daemon/master/master.h"

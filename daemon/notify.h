@@ -15,7 +15,7 @@
 #ifndef TFD_DAEMON_NOTIFY_H
 #define TFD_DAEMON_NOTIFY_H
 
-#include "common/status.h"
+#include "common/base/status.h"
 
 #include <sys/socket.h>
 #include <sys/un.h>

@@ -8,8 +8,8 @@
 #define _GNU_SOURCE 1 /* eventfd(), sigaction() */
 #include "daemon/own_name.h"
 
-#include "common/clock.h"
-#include "common/log.h"
+#include "common/base/clock.h"
+#include "common/base/log.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -6,10 +6,10 @@
 
 #include "daemon/server_state.h"
 
-#include "common/alloc.h"
-#include "common/denormals.h"
-#include "common/log.h"
-#include "common/pool.h"
+#include "common/base/alloc.h"
+#include "common/base/denormals.h"
+#include "common/base/log.h"
+#include "common/thread/pool.h"
 #include "cuda/device/cuda.h"
 #include "daemon/exit_rule.h"
 #include "daemon/gpu.h"

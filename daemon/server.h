@@ -19,8 +19,8 @@
 #ifndef TFD_DAEMON_SERVER_H
 #define TFD_DAEMON_SERVER_H
 
-#include "common/str.h"
-#include "common/tensor.h"
+#include "common/base/str.h"
+#include "common/base/tensor.h"
 #include "config/flags.h"
 
 struct tfd_server;

@@ -4,7 +4,7 @@
  */
 #include "daemon/server_state.h"
 
-#include "common/log.h"
+#include "common/base/log.h"
 #include "kernels/io/file_waits.h"
 
 #include <errno.h>

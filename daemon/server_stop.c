@@ -11,7 +11,7 @@
  */
 #include "daemon/server_state.h"
 
-#include "common/log.h"
+#include "common/base/log.h"
 #include "common/proto/peer.pb.h"
 #include "daemon/master/session.h"
 #include "daemon/worker/worker.h"

@@ -4,7 +4,7 @@
  */
 #include "daemon/status_page.h"
 
-#include "common/alloc.h"
+#include "common/base/alloc.h"
 #include "config/version.h"
 #include "daemon/gpu.h"
 #include "daemon/kernels_page.h"

@@ -6,9 +6,9 @@
 #include "daemon/trainer.h"
 
 #include "client/train/train.h"
-#include "common/clock.h"
-#include "common/lock.h"
-#include "common/log.h"
+#include "common/base/clock.h"
+#include "common/thread/lock.h"
+#include "common/base/log.h"
 #include "daemon/server_impl.h"
 
 #include <math.h>

@@ -20,8 +20,8 @@
 #ifndef TFD_DAEMON_WORKER_API_H
 #define TFD_DAEMON_WORKER_API_H
 
-#include "common/str.h"
-#include "common/tensor.h"
+#include "common/base/str.h"
+#include "common/base/tensor.h"
 
 #define TFD_DEVICE_NAME_MAX 256
 #define TFD_SESSION_HANDLE_MAX 64

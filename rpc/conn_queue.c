@@ -5,7 +5,7 @@
 
 #include "rpc/conn_queue.h"
 
-#include "common/alloc.h"
+#include "common/base/alloc.h"
 
 #include <assert.h>
 #include <stdlib.h>

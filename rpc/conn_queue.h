@@ -13,8 +13,8 @@
 #ifndef TFD_RPC_CONN_QUEUE_H
 #define TFD_RPC_CONN_QUEUE_H
 
-#include "common/str.h"
-#include "common/tensor.h"
+#include "common/base/str.h"
+#include "common/base/tensor.h"
 
 struct iovec;
 

@@ -1,7 +1,7 @@
 /* grpc_call.c - see grpc_call.h. */
 #include "rpc/grpc_call.h"
 
-#include "common/log.h"
+#include "common/base/log.h"
 #include "config/limits.h"
 #include "rpc/percent.h"
 

@@ -3,7 +3,7 @@
  */
 #include "rpc/grpc_inflate.h"
 
-#include "common/alloc.h"
+#include "common/base/alloc.h"
 #include "config/limits.h"
 #include "rpc/tensor_place.h"
 

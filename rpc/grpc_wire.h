@@ -10,7 +10,7 @@
 #ifndef TFD_RPC_GRPC_WIRE_H
 #define TFD_RPC_GRPC_WIRE_H
 
-#include "common/str.h"
+#include "common/base/str.h"
 
 /* One byte "compressed", then the size of the message, big-endian. */
 #define TFD_GRPC_PREFIX_SIZE 5

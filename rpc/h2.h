@@ -25,7 +25,7 @@
 #ifndef TFD_RPC_H2_H
 #define TFD_RPC_H2_H
 
-#include "common/str.h"
+#include "common/base/str.h"
 
 struct tfd_h2;
 

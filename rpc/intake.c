@@ -8,8 +8,8 @@
  */
 #include "rpc/intake.h"
 
-#include "common/alloc.h"
-#include "common/log.h"
+#include "common/base/alloc.h"
+#include "common/base/log.h"
 #include "config/limits.h"
 
 #include <assert.h>

@@ -9,7 +9,7 @@
 
 #include "rpc/conn_impl.h"
 
-#include "common/log.h"
+#include "common/base/log.h"
 #include "config/limits.h"
 #include "rpc/listener_hosts.h"
 #include "rpc/loop_uv.h"

@@ -16,7 +16,7 @@
 #ifndef TFD_RPC_LISTENER_HOSTS_H
 #define TFD_RPC_LISTENER_HOSTS_H
 
-#include "common/map.h"
+#include "common/base/map.h"
 #include "rpc/origin.h"
 
 struct tfd_listener_host {

@@ -8,8 +8,8 @@
  *             libuv counts milliseconds, so a timer may be late by one.
  *   deferred  a list that runs in the prepare phase, just before libuv polls.
  *   waiting   is done here, on libuv's descriptor, so that the loop can look a
- *             while before it sleeps (common/spin.h).  While it looks, a post
- *             needs no system call to wake it.
+ *             while before it sleeps (common/thread/spin.h).  While it looks, a
+ * post needs no system call to wake it.
  *
  * SIGPIPE is not ours to ignore in a process that embeds us: sockets are
  * written with MSG_NOSIGNAL instead (conn_io.c).
@@ -18,7 +18,7 @@
 
 #include "rpc/loop_uv.h"
 
-#include "common/spin.h"
+#include "common/thread/spin.h"
 
 #include <assert.h>
 #include <poll.h>

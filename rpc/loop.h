@@ -8,7 +8,7 @@
 #ifndef TFD_RPC_LOOP_H
 #define TFD_RPC_LOOP_H
 
-#include "common/status.h"
+#include "common/base/status.h"
 #include "config/allow.h"
 
 #include <stdbool.h>
@@ -27,8 +27,8 @@ void tfd_loop_settle(struct tfd_loop *l);
  * loop thread. */
 void tfd_loop_run(struct tfd_loop *l);
 void tfd_loop_stop(struct tfd_loop *l);
-/* How long the loop may look for work before it sleeps (common/spin.h); 0 at
- * first.  Before it runs. */
+/* How long the loop may look for work before it sleeps (common/thread/spin.h);
+ * 0 at first.  Before it runs. */
 void tfd_loop_spin(struct tfd_loop *l, int64_t limit_us);
 bool tfd_loop_inside(const struct tfd_loop *l); /* any thread may ask */
 uint64_t tfd_loop_now_us(struct tfd_loop *l);   /* monotonic */

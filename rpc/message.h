@@ -19,7 +19,7 @@
 #ifndef TFD_RPC_MESSAGE_H
 #define TFD_RPC_MESSAGE_H
 
-#include "common/tensor_proto.h"
+#include "common/proto/tensor_proto.h"
 
 struct tfd_splice {
     size_t at; /* offset in proto where the bytes belong (gRPC) */

@@ -6,7 +6,7 @@
  * the protocol is answered with an ERROR that says so, then the connection is
  * closed: what follows has no frame boundaries any more.
  */
-#include "common/log.h"
+#include "common/base/log.h"
 #include "config/limits.h"
 #include "rpc/link.h"
 #include "rpc/native_call.h"

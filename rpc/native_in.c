@@ -7,8 +7,8 @@
  */
 #include "rpc/native_io.h"
 
-#include "common/alloc.h"
-#include "common/log.h"
+#include "common/base/alloc.h"
+#include "common/base/log.h"
 #include "config/limits.h"
 
 #include <assert.h>

@@ -7,7 +7,7 @@
  */
 #include "rpc/native_io.h"
 
-#include "common/crc32c.h"
+#include "common/base/crc32c.h"
 #include "config/limits.h"
 
 #include <assert.h>

@@ -10,8 +10,8 @@
 
 #include "rpc/peers.h"
 
-#include "common/log.h"
-#include "common/map.h"
+#include "common/base/log.h"
+#include "common/base/map.h"
 #include "config/device_name.h"
 #include "config/limits.h"
 

@@ -10,7 +10,7 @@
 #ifndef TFD_RPC_PERCENT_H
 #define TFD_RPC_PERCENT_H
 
-#include "common/str.h"
+#include "common/base/str.h"
 
 /* Both write at most room - 1 bytes and a terminator, and return the number of
  * bytes before it.  What does not fit is left out; an escape is never cut in

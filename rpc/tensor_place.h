@@ -11,7 +11,7 @@
 #ifndef TFD_RPC_TENSOR_PLACE_H
 #define TFD_RPC_TENSOR_PLACE_H
 
-#include "common/str.h"
+#include "common/base/str.h"
 
 /* begin: the first bytes of a message of `size` bytes.  Returns how many bytes
  * (less than align, a power of two) to leave free before it.  A message whose

@@ -6,9 +6,9 @@
  * dtype, shape, content, in this order: where the content is spliced on a gRPC
  * message, its head is the last thing before it, as TensorFlow writes it.
  */
-#include "common/alloc.h"
+#include "common/base/alloc.h"
 #include "common/proto/tensor.pb.h"
-#include "common/tensor_proto.h"
+#include "common/proto/tensor_proto.h"
 #include "config/limits.h"
 #include "rpc/message.h"
 

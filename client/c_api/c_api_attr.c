@@ -4,10 +4,10 @@
  */
 #include "client/c_api/op_desc.h"
 
-#include "common/pbio.h"
+#include "common/proto/pbio.h"
 #include "common/proto/graph.pb.h"
-#include "common/shape_long.h"
-#include "common/tensor_proto.h"
+#include "common/base/shape_long.h"
+#include "common/proto/tensor_proto.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,10 +4,10 @@
  */
 #include "client/c_api/capi.h"
 
-#include "common/attr.h"
+#include "common/graph/attr.h"
 #include "common/proto/graph.pb.h"
-#include "common/shape_long.h"
-#include "common/tensor_proto.h"
+#include "common/base/shape_long.h"
+#include "common/proto/tensor_proto.h"
 
 #include <stdlib.h>
 #include <string.h>

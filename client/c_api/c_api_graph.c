@@ -7,11 +7,11 @@
  */
 #include "client/c_api/capi.h"
 
-#include "common/graphdef.h"
-#include "common/pbio.h"
+#include "common/proto/graphdef.h"
+#include "common/proto/pbio.h"
 #include "common/proto/graph.pb.h"
-#include "common/shape_long.h"
-#include "common/unknown_ops.h"
+#include "common/base/shape_long.h"
+#include "common/graph/unknown_ops.h"
 #include "config/limits.h"
 
 #include <assert.h>

@@ -3,8 +3,8 @@
  */
 #include "client/c_api/capi.h"
 
-#include "common/graphdef.h"
-#include "common/pbio.h"
+#include "common/proto/graphdef.h"
+#include "common/proto/pbio.h"
 #include "common/proto/graph.pb.h"
 #include "config/limits.h"
 

@@ -7,7 +7,7 @@
  */
 #include "client/c_api/capi.h"
 
-#include "common/graphdef.h"
+#include "common/proto/graphdef.h"
 
 const char *TF_OperationName(TF_Operation *oper)
 {

@@ -7,8 +7,8 @@
  */
 #include "client/session/session.h"
 
-#include "common/graphdef.h"
-#include "common/pbio.h"
+#include "common/proto/graphdef.h"
+#include "common/proto/pbio.h"
 #include "common/proto/config.pb.h"
 #include "common/proto/graph.pb.h"
 #include "config/session.h"

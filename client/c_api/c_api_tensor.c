@@ -4,8 +4,8 @@
  */
 #include "client/c_api/capi.h"
 
-#include "common/alloc.h"
-#include "common/shape_long.h"
+#include "common/base/alloc.h"
+#include "common/base/shape_long.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -15,8 +15,8 @@
 
 #include <tensorflow/c/c_api.h>
 
-#include "common/graph.h"
-#include "common/lock.h"
+#include "common/graph/graph.h"
+#include "common/thread/lock.h"
 #include "config/limits.h"
 #include "kernels/core/registry.h"
 

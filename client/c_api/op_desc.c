@@ -4,9 +4,9 @@
  */
 #include "client/c_api/op_desc.h"
 
-#include "common/attr.h"
-#include "common/function.h"
-#include "common/unknown_ops.h"
+#include "common/graph/attr.h"
+#include "common/graph/function.h"
+#include "common/graph/unknown_ops.h"
 #include "config/limits.h"
 
 #include <stdarg.h>

@@ -9,7 +9,7 @@
  */
 #include "client/c_api/op_desc.h"
 
-#include "common/attr.h"
+#include "common/graph/attr.h"
 
 #include <stdlib.h>
 

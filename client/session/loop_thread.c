@@ -3,7 +3,7 @@
  */
 #include "client/session/loop_thread.h"
 
-#include "common/lock.h"
+#include "common/thread/lock.h"
 #include "config/flags.h"
 
 #include <assert.h>

@@ -8,7 +8,7 @@
 #define TFD_CLIENT_REMOTE_H
 
 #include "client/session/session.h"
-#include "common/event.h"
+#include "common/thread/event.h"
 #include "rpc/channel.h"
 
 #define TFD_REMOTE_INLINE_PAYLOADS 8

@@ -6,8 +6,8 @@
 
 #include "client/session/server_config.h"
 
-#include "common/log.h"
-#include "common/pbio.h"
+#include "common/base/log.h"
+#include "common/proto/pbio.h"
 #include "common/proto/config.pb.h"
 #include "config/session.h"
 

@@ -10,7 +10,7 @@
 #ifndef TFD_CLIENT_SERVER_CONFIG_H
 #define TFD_CLIENT_SERVER_CONFIG_H
 
-#include "common/str.h"
+#include "common/base/str.h"
 #include "config/flags.h"
 
 /* *out is the caller's to deinit, in every case.  *session_config is its

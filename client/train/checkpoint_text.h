@@ -7,7 +7,7 @@
 #ifndef TFD_CLIENT_CHECKPOINT_TEXT_H
 #define TFD_CLIENT_CHECKPOINT_TEXT_H
 
-#include "common/str.h"
+#include "common/base/str.h"
 
 struct tfd_checkpoint_text {
     struct tfd_str rest;

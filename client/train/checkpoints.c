@@ -8,7 +8,7 @@
 #include "client/train/checkpoint_check.h"
 #include "client/train/checkpoint_find.h"
 #include "client/train/checkpoint_text.h"
-#include "common/clock.h"
+#include "common/base/clock.h"
 #include "config/limits.h"
 #include "kernels/io/file_draft.h"
 

@@ -3,8 +3,8 @@
  */
 #include "client/train/model.h"
 
-#include "common/graphdef.h"
-#include "common/pbio.h"
+#include "common/proto/graphdef.h"
+#include "common/proto/pbio.h"
 #include "common/proto/meta_graph.pb.h"
 
 /* What Python's Saver writes: keep five, none for longer, format V2. */

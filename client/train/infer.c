@@ -8,7 +8,7 @@
  */
 #include "client/c_api/capi.h"
 
-#include "common/shape_long.h"
+#include "common/base/shape_long.h"
 
 #include <stdlib.h>
 

@@ -17,7 +17,7 @@
  */
 #include "client/train/optimizers.h"
 
-#include "common/shape_long.h"
+#include "common/base/shape_long.h"
 
 #include "client/train/gradients.h"
 #include "config/limits.h"

@@ -12,7 +12,7 @@
  */
 #include "client/train/placement.h"
 
-#include "common/attr.h"
+#include "common/graph/attr.h"
 
 #include <stdlib.h>
 

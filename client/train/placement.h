@@ -22,7 +22,7 @@
 #ifndef TFD_CLIENT_PLACEMENT_H
 #define TFD_CLIENT_PLACEMENT_H
 
-#include "common/graph.h"
+#include "common/graph/graph.h"
 #include "config/device_name.h"
 
 struct tfd_placement {

@@ -16,7 +16,7 @@
  */
 #include "client/train/optimizers.h"
 
-#include "common/shape_long.h"
+#include "common/base/shape_long.h"
 
 #include "config/limits.h"
 

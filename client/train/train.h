@@ -9,7 +9,7 @@
 
 #include <tfd/train.h>
 
-#include "common/status.h"
+#include "common/base/status.h"
 
 struct tfd_server;
 

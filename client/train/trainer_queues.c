@@ -14,7 +14,7 @@
  */
 #include "client/train/trainer.h"
 
-#include "common/clock.h"
+#include "common/base/clock.h"
 
 #include <pthread.h>
 #include <stdlib.h>

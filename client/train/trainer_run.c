@@ -18,7 +18,7 @@
  */
 #include "client/train/trainer.h"
 
-#include "common/clock.h"
+#include "common/base/clock.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #include "client/train/trainer.h"
 
 #include "client/train/checkpoint_check.h"
-#include "common/clock.h"
+#include "common/base/clock.h"
 #include "daemon/server.h"
 
 #include <stdarg.h>

@@ -4,9 +4,9 @@
  */
 #include "client/train/model.h"
 
-#include "common/pbio.h"
+#include "common/proto/pbio.h"
 #include "common/proto/meta_graph.pb.h"
-#include "common/shape_long.h"
+#include "common/base/shape_long.h"
 #include "config/limits.h"
 
 #include <stdio.h>

@@ -8,7 +8,7 @@
  */
 #include "cuda/device/copy.h"
 
-#include "common/variant.h"
+#include "common/base/variant.h"
 
 #include <stdlib.h>
 

@@ -15,7 +15,7 @@
 #ifndef TFD_CUDA_DRIVER_H
 #define TFD_CUDA_DRIVER_H
 
-#include "common/status.h"
+#include "common/base/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>

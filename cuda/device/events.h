@@ -16,7 +16,7 @@
 #ifndef TFD_CUDA_EVENTS_H
 #define TFD_CUDA_EVENTS_H
 
-#include "common/lock.h"
+#include "common/thread/lock.h"
 #include "cuda/device/driver.h"
 
 struct tfd_cuda_closure {

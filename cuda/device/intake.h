@@ -31,8 +31,8 @@
 #ifndef TFD_CUDA_INTAKE_H
 #define TFD_CUDA_INTAKE_H
 
-#include "common/lock.h"
-#include "common/tensor.h"
+#include "common/thread/lock.h"
+#include "common/base/tensor.h"
 
 /* What is kept has at most this part of the device's memory: the values of a
  * step or two of a large model, and little of what kernels work with. */

@@ -9,7 +9,7 @@
 #ifndef TFD_CUDA_LIBRARY_H
 #define TFD_CUDA_LIBRARY_H
 
-#include "common/status.h"
+#include "common/base/status.h"
 
 #include <stdbool.h>
 

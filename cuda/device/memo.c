@@ -4,7 +4,7 @@
  */
 #include "cuda/device/memo.h"
 
-#include "common/hash.h"
+#include "common/base/hash.h"
 
 #include <assert.h>
 #include <stdlib.h>

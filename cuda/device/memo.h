@@ -18,7 +18,7 @@
 #ifndef TFD_CUDA_MEMO_H
 #define TFD_CUDA_MEMO_H
 
-#include "common/status.h"
+#include "common/base/status.h"
 
 #include <stddef.h>
 

@@ -14,7 +14,7 @@
 #ifndef TFD_CUDA_PACE_H
 #define TFD_CUDA_PACE_H
 
-#include "common/turn.h"
+#include "common/thread/turn.h"
 #include "config/limits.h"
 #include "cuda/device/events.h"
 

@@ -21,8 +21,8 @@
 #ifndef TFD_CUDA_POOL_H
 #define TFD_CUDA_POOL_H
 
-#include "common/alloc.h"
-#include "common/lock.h"
+#include "common/base/alloc.h"
+#include "common/thread/lock.h"
 
 #define TFD_CUDA_CHUNK 256 /* CUDA aligns to it */
 #define TFD_CUDA_BINS 32   /* from 256 B to half a TiB */

@@ -13,7 +13,7 @@
 #define TFD_CUDA_LAUNCH_CUH
 
 extern "C" {
-#include "common/alloc.h"
+#include "common/base/alloc.h"
 #include "cuda/device/device.h"
 #include "kernels/core/families.h"
 }

@@ -13,8 +13,8 @@
 #ifndef TFD_DAEMON_MASTER_ADDED_NODE_H
 #define TFD_DAEMON_MASTER_ADDED_NODE_H
 
-#include "common/graphdef.h"
-#include "common/pbio.h"
+#include "common/proto/graphdef.h"
+#include "common/proto/pbio.h"
 
 #define TFD_ADDED_NODE_ATTRS_MAX 12
 

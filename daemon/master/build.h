@@ -20,7 +20,7 @@
 #ifndef TFD_DAEMON_MASTER_BUILD_H
 #define TFD_DAEMON_MASTER_BUILD_H
 
-#include "common/pool.h"
+#include "common/thread/pool.h"
 #include "rpc/loop.h"
 
 struct tfd_session;

@@ -3,7 +3,7 @@
  */
 #include "daemon/master/callable.h"
 
-#include "common/arena.h"
+#include "common/base/arena.h"
 #include "config/limits.h"
 #include "daemon/master/session.h"
 

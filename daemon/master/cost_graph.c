@@ -6,13 +6,13 @@
  */
 #include "daemon/master/cost_graph.h"
 
-#include "common/arena.h"
-#include "common/map.h"
-#include "common/pbio.h"
+#include "common/base/arena.h"
+#include "common/base/map.h"
+#include "common/proto/pbio.h"
 #include "common/proto/config.pb.h"
 #include "common/proto/graph.pb.h"
 #include "common/proto/step_stats.pb.h"
-#include "common/tensor_proto.h"
+#include "common/proto/tensor_proto.h"
 #include "config/limits.h"
 
 #include <string.h>

@@ -13,7 +13,7 @@
 #ifndef TFD_DAEMON_MASTER_COST_GRAPH_H
 #define TFD_DAEMON_MASTER_COST_GRAPH_H
 
-#include "common/str.h"
+#include "common/base/str.h"
 
 /* Appends the field `tag` with a CostGraphDef; nothing without memory.  stats:
  * fields of a StepStats; graphs: RunMetadata.partition_graphs, each a field. */

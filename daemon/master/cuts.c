@@ -8,7 +8,7 @@
  */
 #include "daemon/master/cuts.h"
 
-#include "common/map.h"
+#include "common/base/map.h"
 
 #include <stdlib.h>
 

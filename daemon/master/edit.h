@@ -16,7 +16,7 @@
 #ifndef TFD_DAEMON_MASTER_EDIT_H
 #define TFD_DAEMON_MASTER_EDIT_H
 
-#include "common/function_body.h"
+#include "common/graph/function_body.h"
 
 /* A function that was expanded, and where: calls form a tree. */
 struct tfd_edit_call {

@@ -21,7 +21,7 @@
 #ifndef TFD_DAEMON_MASTER_FUNCTIONS_H
 #define TFD_DAEMON_MASTER_FUNCTIONS_H
 
-#include "common/graph.h"
+#include "common/graph/graph.h"
 
 struct tfd_expand {
     bool across_tasks; /* also what says _noinline, or not to be lowered */

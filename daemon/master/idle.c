@@ -3,7 +3,7 @@
  */
 #include "daemon/master/idle.h"
 
-#include "common/log.h"
+#include "common/base/log.h"
 #include "rpc/links.h"
 
 #include <stddef.h>

@@ -16,7 +16,7 @@
 #include "daemon/master/functions.h"
 #include "daemon/master/lower.h"
 
-#include "common/attr.h"
+#include "common/graph/attr.h"
 #include "config/device_name.h"
 #include "config/limits.h"
 

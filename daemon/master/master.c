@@ -3,7 +3,7 @@
  */
 #include "daemon/master/session.h"
 
-#include "common/log.h"
+#include "common/base/log.h"
 #include "config/limits.h"
 #include "daemon/master/idle.h"
 #include "daemon/master/leaving.h"

@@ -6,7 +6,7 @@
 #ifndef TFD_DAEMON_MASTER_NAMES_H
 #define TFD_DAEMON_MASTER_NAMES_H
 
-#include "common/str.h"
+#include "common/base/str.h"
 
 struct tfd_names {
     struct tfd_str *list;

@@ -11,7 +11,7 @@
  */
 #include "daemon/master/place_groups.h"
 
-#include "common/attr.h"
+#include "common/graph/attr.h"
 
 int32_t tfd_place_groups_find(struct tfd_placer *p, int32_t node)
 {

@@ -7,7 +7,7 @@
  */
 #include "daemon/master/plan.h"
 
-#include "common/pbio.h"
+#include "common/proto/pbio.h"
 #include "config/limits.h"
 
 #include <stdio.h>

@@ -20,7 +20,7 @@
 #ifndef TFD_DAEMON_MASTER_PRUNE_H
 #define TFD_DAEMON_MASTER_PRUNE_H
 
-#include "common/graph.h"
+#include "common/graph/graph.h"
 
 enum tfd_part_kind { TFD_PART_NODE, TFD_PART_FEED, TFD_PART_FETCH };
 

@@ -5,7 +5,7 @@
  */
 #include "daemon/master/run_options.h"
 
-#include "common/pbio.h"
+#include "common/proto/pbio.h"
 #include "common/proto/config.pb.h"
 #include "config/limits.h"
 #include "daemon/master/cost_graph.h"

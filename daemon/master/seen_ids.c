@@ -3,7 +3,7 @@
  */
 #include "daemon/master/seen_ids.h"
 
-#include "common/request_ids.h"
+#include "common/base/request_ids.h"
 
 #include <stdlib.h>
 

@@ -10,7 +10,7 @@
 #ifndef TFD_DAEMON_MASTER_SEEN_IDS_H
 #define TFD_DAEMON_MASTER_SEEN_IDS_H
 
-#include "common/str.h"
+#include "common/base/str.h"
 
 struct tfd_seen_ids;
 

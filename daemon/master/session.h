@@ -6,7 +6,7 @@
 #ifndef TFD_DAEMON_MASTER_SESSION_H
 #define TFD_DAEMON_MASTER_SESSION_H
 
-#include "common/log.h"
+#include "common/base/log.h"
 #include "daemon/master/build.h"
 #include "daemon/master/master.h"
 #include "rpc/origin.h"

@@ -9,7 +9,7 @@
  */
 #include "daemon/master/session_create.h"
 
-#include "common/log.h"
+#include "common/base/log.h"
 
 #include <stddef.h>
 #include <stdio.h>

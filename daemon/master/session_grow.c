@@ -5,9 +5,9 @@
  */
 #include "daemon/master/session.h"
 
-#include "common/graphdef.h"
-#include "common/log.h"
-#include "common/pbio.h"
+#include "common/proto/graphdef.h"
+#include "common/base/log.h"
+#include "common/proto/pbio.h"
 #include "common/proto/graph.pb.h"
 #include "config/limits.h"
 #include "daemon/master/functions.h"

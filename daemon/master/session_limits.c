@@ -7,7 +7,7 @@
  */
 #include "daemon/master/session_limits.h"
 
-#include "common/log.h"
+#include "common/base/log.h"
 #include "config/limits.h"
 #include "daemon/master/idle.h"
 #include "daemon/master/session_create.h"

@@ -3,7 +3,7 @@
  */
 #include "daemon/master/session_log.h"
 
-#include "common/log.h"
+#include "common/base/log.h"
 
 #include <string.h>
 

@@ -9,9 +9,9 @@
  *     step                session step ms code          --log_level=debug
  *
  * A client can make steps fail as fast as it likes, so step_failed and
- * step_slow are written so many times a second (common/log.h); `suppressed` is
- * how many were not since the line before.  Sessions of a library's own process
- * are nobody's news: they are told at DEBUG.
+ * step_slow are written so many times a second (common/base/log.h);
+ * `suppressed` is how many were not since the line before.  Sessions of a
+ * library's own process are nobody's news: they are told at DEBUG.
  *
  * A step's number has 57 bits, more than readers of JSON take for a number, so
  * it is a string.  Where nobody wants to know, a step costs the reading of two

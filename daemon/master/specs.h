@@ -11,8 +11,8 @@
 #ifndef TFD_DAEMON_MASTER_SPECS_H
 #define TFD_DAEMON_MASTER_SPECS_H
 
-#include "common/arena.h"
-#include "common/map.h"
+#include "common/base/arena.h"
+#include "common/base/map.h"
 #include "daemon/master/devices.h"
 
 struct tfd_spec;

@@ -6,7 +6,7 @@
  */
 #include "daemon/worker/compiler.h"
 
-#include "common/hash.h"
+#include "common/base/hash.h"
 #include "config/limits.h"
 #include "daemon/worker/function.h"
 

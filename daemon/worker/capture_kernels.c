@@ -8,8 +8,8 @@
  */
 #include "daemon/worker/captured.h"
 
-#include "common/alloc.h"
-#include "common/log.h"
+#include "common/base/alloc.h"
+#include "common/base/log.h"
 
 #include <stdlib.h>
 

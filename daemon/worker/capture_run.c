@@ -7,7 +7,7 @@
  */
 #include "daemon/worker/captured.h"
 
-#include "common/alloc.h"
+#include "common/base/alloc.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
  */
 #include "daemon/worker/captures.h"
 
-#include "common/log.h"
+#include "common/base/log.h"
 
 #include <inttypes.h>
 

@@ -36,7 +36,7 @@
 #ifndef TFD_DAEMON_WORKER_CAPTURES_H
 #define TFD_DAEMON_WORKER_CAPTURES_H
 
-#include "common/lock.h"
+#include "common/thread/lock.h"
 #include "daemon/worker/exec.h"
 
 struct tfd_runner;

@@ -3,7 +3,7 @@
  */
 #include "daemon/worker/chains.h"
 
-#include "common/halt.h"
+#include "common/thread/halt.h"
 #include "daemon/worker/runner.h"
 #include "daemon/worker/trace.h"
 

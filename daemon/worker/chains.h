@@ -11,7 +11,7 @@
 #ifndef TFD_DAEMON_WORKER_CHAINS_H
 #define TFD_DAEMON_WORKER_CHAINS_H
 
-#include "common/graph.h"
+#include "common/graph/graph.h"
 #include "kernels/core/chain.h"
 
 struct tfd_runner;

@@ -6,7 +6,7 @@
  */
 #include "daemon/worker/worker_service.h"
 
-#include "common/hash.h"
+#include "common/base/hash.h"
 
 #include <stddef.h>
 #include <stdlib.h>

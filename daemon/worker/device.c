@@ -5,7 +5,7 @@
 
 #include "daemon/worker/device.h"
 
-#include "common/clock.h"
+#include "common/base/clock.h"
 
 #include <stdio.h>
 #include <string.h>

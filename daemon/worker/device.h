@@ -12,7 +12,7 @@
 #ifndef TFD_DAEMON_WORKER_DEVICE_H
 #define TFD_DAEMON_WORKER_DEVICE_H
 
-#include "common/turn.h"
+#include "common/thread/turn.h"
 #include "daemon/worker/resource.h"
 #include "daemon/worker_api.h"
 

@@ -7,7 +7,7 @@
  */
 #include "daemon/worker/function.h"
 
-#include "common/function_body.h"
+#include "common/graph/function_body.h"
 #include "config/limits.h"
 #include "daemon/worker/executor.h"
 

@@ -14,7 +14,7 @@
 #ifndef TFD_DAEMON_WORKER_FUNCTION_H
 #define TFD_DAEMON_WORKER_FUNCTION_H
 
-#include "common/lock.h"
+#include "common/thread/lock.h"
 #include "daemon/worker/compile.h"
 #include "daemon/worker/step.h"
 #include "kernels/core/function.h"

@@ -8,8 +8,8 @@
  */
 #include "daemon/worker/function.h"
 
-#include "common/function_body.h"
-#include "common/graphdef.h"
+#include "common/graph/function_body.h"
+#include "common/proto/graphdef.h"
 #include "config/device_name.h"
 #include "config/limits.h"
 #include "daemon/worker/executor.h"

@@ -6,7 +6,7 @@
  */
 #include "daemon/worker/graphs.h"
 
-#include "common/graphdef.h"
+#include "common/proto/graphdef.h"
 #include "common/proto/config.pb.h"
 #include "daemon/worker/executor.h"
 #include "daemon/worker/trace.h"

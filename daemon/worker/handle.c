@@ -8,9 +8,9 @@
  */
 #include "kernels/core/runtime.h"
 
-#include "common/pbio.h"
+#include "common/proto/pbio.h"
 #include "common/proto/tensor.pb.h"
-#include "common/tensor_proto.h"
+#include "common/proto/tensor_proto.h"
 #include "config/limits.h"
 
 #include <assert.h>

@@ -6,7 +6,7 @@
  */
 #include "daemon/worker/idle.h"
 
-#include "common/log.h"
+#include "common/base/log.h"
 #include "common/proto/master.pb.h"
 #include "daemon/worker/worker_service.h"
 

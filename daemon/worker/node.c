@@ -6,7 +6,7 @@
  */
 #define _GNU_SOURCE 1 /* clock_gettime() */
 
-#include "common/halt.h"
+#include "common/thread/halt.h"
 #include "daemon/worker/captures.h"
 #include "daemon/worker/chains.h"
 #include "daemon/worker/runner.h"

@@ -9,7 +9,7 @@
 #include "daemon/worker/worker_service.h"
 
 #include "common/proto/peer.pb.h"
-#include "common/shape_long.h"
+#include "common/base/shape_long.h"
 #include "config/limits.h"
 #include "daemon/worker/executor.h"
 

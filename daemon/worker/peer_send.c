@@ -10,9 +10,9 @@
 #include "daemon/worker/runner.h"
 #include "daemon/worker/transfer.h"
 
-#include "common/log.h"
+#include "common/base/log.h"
 #include "common/proto/peer.pb.h"
-#include "common/shape_long.h"
+#include "common/base/shape_long.h"
 
 #include <stddef.h>
 #include <stdlib.h>

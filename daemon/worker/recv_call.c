@@ -7,8 +7,8 @@
  */
 #include "daemon/worker/worker_service.h"
 
-#include "common/clock.h"
-#include "common/hash.h"
+#include "common/base/clock.h"
+#include "common/base/hash.h"
 #include "common/proto/peer.pb.h"
 #include "common/proto/worker.pb.h"
 #include "daemon/worker/executor.h"

@@ -5,7 +5,7 @@
  */
 #include "daemon/worker/graphs.h"
 
-#include "common/graphdef.h"
+#include "common/proto/graphdef.h"
 #include "daemon/worker/function.h"
 #include "daemon/worker/worker_service.h"
 

@@ -9,7 +9,7 @@
  */
 #include "daemon/worker/rendezvous_step.h"
 
-#include "common/hash.h"
+#include "common/base/hash.h"
 
 #include <assert.h>
 #include <stdlib.h>

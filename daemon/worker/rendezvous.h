@@ -19,7 +19,7 @@
 #ifndef TFD_DAEMON_WORKER_RENDEZVOUS_H
 #define TFD_DAEMON_WORKER_RENDEZVOUS_H
 
-#include "common/tensor.h"
+#include "common/base/tensor.h"
 #include "rpc/loop.h"
 
 struct tfd_rendezvous;

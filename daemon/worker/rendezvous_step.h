@@ -12,7 +12,7 @@
 #ifndef TFD_DAEMON_WORKER_RENDEZVOUS_STEP_H
 #define TFD_DAEMON_WORKER_RENDEZVOUS_STEP_H
 
-#include "common/lock.h"
+#include "common/thread/lock.h"
 #include "daemon/worker/rendezvous.h"
 
 struct tfd_rendezvous_entry;

@@ -8,8 +8,8 @@
  */
 #include "daemon/worker/rendezvous_step.h"
 
-#include "common/clock.h"
-#include "common/id_map.h"
+#include "common/base/clock.h"
+#include "common/base/id_map.h"
 #include "config/limits.h"
 
 #include <inttypes.h>

@@ -10,8 +10,8 @@
  */
 #include "daemon/worker/resource.h"
 
-#include "common/lock.h"
-#include "common/map.h"
+#include "common/thread/lock.h"
+#include "common/base/map.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* session_limits.c - see session_limits.h. */
 #include "daemon/worker/session_limits.h"
 
-#include "common/log.h"
+#include "common/base/log.h"
 #include "config/limits.h"
 #include "daemon/worker/idle.h"
 

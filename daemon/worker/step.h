@@ -14,8 +14,8 @@
 #ifndef TFD_DAEMON_WORKER_STEP_H
 #define TFD_DAEMON_WORKER_STEP_H
 
-#include "common/lock.h"
-#include "common/pool.h"
+#include "common/thread/lock.h"
+#include "common/thread/pool.h"
 #include "daemon/worker/captures.h"
 #include "daemon/worker/rendezvous.h"
 

@@ -10,7 +10,7 @@
  */
 #include "daemon/worker/task_session.h"
 
-#include "common/map.h"
+#include "common/base/map.h"
 #include "config/cluster_proto.h"
 #include "config/device_name.h"
 

@@ -11,7 +11,7 @@
 #ifndef TFD_DAEMON_WORKER_TASK_SESSION_H
 #define TFD_DAEMON_WORKER_TASK_SESSION_H
 
-#include "common/lock.h"
+#include "common/thread/lock.h"
 #include "daemon/worker/compile.h"
 #include "rpc/origin.h"
 #include "rpc/peers.h"

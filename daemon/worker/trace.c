@@ -8,9 +8,9 @@
 
 #include "daemon/worker/trace.h"
 
-#include "common/pbio.h"
+#include "common/proto/pbio.h"
 #include "common/proto/step_stats.pb.h"
-#include "common/tensor_proto.h"
+#include "common/proto/tensor_proto.h"
 #include "config/limits.h"
 
 #include <inttypes.h>

@@ -6,8 +6,8 @@
 #ifndef TFD_DAEMON_WORKER_WORKER_SERVICE_H
 #define TFD_DAEMON_WORKER_WORKER_SERVICE_H
 
-#include "common/id_map.h"
-#include "common/request_ids.h"
+#include "common/base/id_map.h"
+#include "common/base/request_ids.h"
 #include "daemon/worker/graphs.h"
 #include "daemon/worker/transfer.h"
 #include "daemon/worker/worker.h"

@@ -1,7 +1,7 @@
 /*
  * fill.c - tensors of one value: ZerosLike, OnesLike, Fill.
  */
-#include "common/half.h"
+#include "common/base/half.h"
 #include "kernels/core/check.h"
 #include "kernels/core/element.h"
 #include "kernels/core/families.h"

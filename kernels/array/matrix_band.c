@@ -5,7 +5,7 @@
  *
  * Diag takes a tensor for the diagonal of one that has its dimensions twice.
  */
-#include "common/halt.h"
+#include "common/thread/halt.h"
 #include "kernels/array/matrix_band.h"
 
 #include "kernels/core/check.h"

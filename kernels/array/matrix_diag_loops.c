@@ -3,7 +3,7 @@
  */
 #include "kernels/array/matrix_diag_loops.h"
 
-#include "common/halt.h"
+#include "common/thread/halt.h"
 
 #include <limits.h>
 #include <string.h>

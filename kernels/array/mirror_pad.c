@@ -16,7 +16,7 @@
 #include "kernels/core/families.h"
 #include "kernels/core/gradient.h"
 
-#include "common/alloc.h"
+#include "common/base/alloc.h"
 
 #include <string.h>
 

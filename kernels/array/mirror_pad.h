@@ -6,7 +6,7 @@
 #ifndef TFD_KERNELS_MIRROR_PAD_H
 #define TFD_KERNELS_MIRROR_PAD_H
 
-#include "common/device_code.h"
+#include "common/base/device_code.h"
 #include "kernels/array/pad.h"
 
 #define TFD_MIRROR_PAD_RANK_MAX 5 /* TensorFlow's */

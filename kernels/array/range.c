@@ -3,8 +3,8 @@
  */
 #include "kernels/array/range.h"
 
-#include "common/half.h"
-#include "common/halt.h"
+#include "common/base/half.h"
+#include "common/thread/halt.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
 #include "kernels/vector/simd.h"

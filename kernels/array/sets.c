@@ -7,8 +7,8 @@
  * repetitions.  An operation is then one pass over two such lists.  Work and
  * memory depend on what is there, never on the dense shape.
  */
-#include "common/alloc.h"
-#include "common/halt.h"
+#include "common/base/alloc.h"
+#include "common/thread/halt.h"
 #include "kernels/core/check.h"
 #include "kernels/core/element.h"
 #include "kernels/core/families.h"

@@ -7,7 +7,7 @@
  */
 #include "kernels/array/slice.h"
 
-#include "common/alloc.h"
+#include "common/base/alloc.h"
 #include "kernels/core/check.h"
 #include "kernels/core/element.h"
 #include "kernels/core/families.h"

@@ -8,7 +8,7 @@
  * rest...].  For each offset in a block the elements are one box in both, whose
  * steps in the wide tensor are the block.
  */
-#include "common/halt.h"
+#include "common/thread/halt.h"
 #include "kernels/array/space_batch.h"
 
 #include "kernels/layout/box.h"

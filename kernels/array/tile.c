@@ -1,7 +1,7 @@
 /*
  * tile.c - copies beside each other: Tile.
  */
-#include "common/halt.h"
+#include "common/thread/halt.h"
 #include "kernels/layout/box.h"
 #include "kernels/core/check.h"
 #include "kernels/core/element.h"

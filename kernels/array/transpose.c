@@ -2,7 +2,7 @@
  * transpose.c - other arrangements of the elements: Transpose,
  * InvertPermutation.
  */
-#include "common/halt.h"
+#include "common/thread/halt.h"
 #include "kernels/core/check.h"
 #include "kernels/core/element.h"
 #include "kernels/core/families.h"

@@ -7,8 +7,8 @@
 #ifndef TFD_KERNELS_BUNDLE_INDEX_H
 #define TFD_KERNELS_BUNDLE_INDEX_H
 
-#include "common/arena.h"
-#include "common/map.h"
+#include "common/base/arena.h"
+#include "common/base/map.h"
 #include "kernels/checkpoint/checkpoint_proto.h"
 #include "kernels/io/file_draft.h"
 

@@ -3,9 +3,9 @@
  */
 #include "kernels/checkpoint/bundle_reader.h"
 
-#include "common/crc32c.h"
-#include "common/pbio.h"
-#include "common/shape_long.h"
+#include "common/base/crc32c.h"
+#include "common/proto/pbio.h"
+#include "common/base/shape_long.h"
 #include "kernels/checkpoint/bundle_index.h"
 #include "kernels/checkpoint/slice_set.h"
 

@@ -4,7 +4,7 @@
  */
 #include "kernels/checkpoint/bundle_writer.h"
 
-#include "common/crc32c.h"
+#include "common/base/crc32c.h"
 
 #include <assert.h>
 #include <string.h>

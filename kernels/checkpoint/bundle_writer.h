@@ -24,8 +24,8 @@
 #ifndef TFD_KERNELS_BUNDLE_WRITER_H
 #define TFD_KERNELS_BUNDLE_WRITER_H
 
-#include "common/arena.h"
-#include "common/map.h"
+#include "common/base/arena.h"
+#include "common/base/map.h"
 #include "kernels/checkpoint/bundle_index.h"
 #include "kernels/io/file_draft.h"
 #include "kernels/checkpoint/tensor_slice.h"

@@ -9,7 +9,7 @@
  */
 #define _GNU_SOURCE 1 /* nanosleep */
 
-#include "common/halt.h"
+#include "common/thread/halt.h"
 #include "kernels/checkpoint/bundle_merge.h"
 #include "kernels/checkpoint/bundle_writer.h"
 #include "kernels/core/check.h"

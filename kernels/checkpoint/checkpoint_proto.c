@@ -4,8 +4,8 @@
 #include "kernels/checkpoint/checkpoint_proto.h"
 
 #include "common/proto/bundle.pb.h"
-#include "common/shape_long.h"
-#include "common/tensor_proto.h"
+#include "common/base/shape_long.h"
+#include "common/proto/tensor_proto.h"
 
 #define VERSION(field) tensorflow_VersionDef_##field##_tag
 #define HEADER(field) tensorflow_BundleHeaderProto_##field##_tag

@@ -13,8 +13,8 @@
 #ifndef TFD_KERNELS_CHECKPOINT_PROTO_H
 #define TFD_KERNELS_CHECKPOINT_PROTO_H
 
-#include "common/pbio.h"
-#include "common/tensor.h"
+#include "common/proto/pbio.h"
+#include "common/base/tensor.h"
 
 /* Version of both formats that we write and the newest we read. */
 #define TFD_CHECKPOINT_VERSION 1
@@ -22,7 +22,7 @@
 /* As field `tag`. */
 void tfd_checkpoint_put_shape(struct tfd_bytes *b, uint32_t tag,
                               const struct tfd_shape *shape);
-/* Of a tensor that is stored whole: may be long (common/shape_long.h). */
+/* Of a tensor that is stored whole: may be long (common/base/shape_long.h). */
 enum tfd_code tfd_checkpoint_take_any_shape(struct tfd_str proto,
                                             struct tfd_shape *shape,
                                             struct tfd_status *st) TFD_MUST_USE;

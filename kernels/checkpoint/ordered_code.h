@@ -13,7 +13,7 @@
 #ifndef TFD_KERNELS_ORDERED_CODE_H
 #define TFD_KERNELS_ORDERED_CODE_H
 
-#include "common/str.h"
+#include "common/base/str.h"
 
 void tfd_ordered_code_put_str(struct tfd_bytes *b, struct tfd_str value);
 void tfd_ordered_code_put_num(struct tfd_bytes *b, uint64_t value);

@@ -13,9 +13,9 @@
 #ifndef TFD_KERNELS_SLICES_PROTO_H
 #define TFD_KERNELS_SLICES_PROTO_H
 
-#include "common/pbio.h"
+#include "common/proto/pbio.h"
 #include "common/proto/bundle.pb.h"
-#include "common/tensor.h"
+#include "common/base/tensor.h"
 
 #define TFD_SLICES(field) tensorflow_SavedTensorSlices_##field##_tag
 #define TFD_SLICES_META(field) tensorflow_SavedTensorSliceMeta_##field##_tag

@@ -7,7 +7,7 @@
 #ifndef TFD_KERNELS_SLICES_READER_H
 #define TFD_KERNELS_SLICES_READER_H
 
-#include "common/map.h"
+#include "common/base/map.h"
 #include "kernels/checkpoint/bundle_table.h"
 #include "kernels/checkpoint/slice_set.h"
 

@@ -11,8 +11,8 @@
 #ifndef TFD_KERNELS_SLICES_WRITER_H
 #define TFD_KERNELS_SLICES_WRITER_H
 
-#include "common/arena.h"
-#include "common/map.h"
+#include "common/base/arena.h"
+#include "common/base/map.h"
 #include "kernels/io/file.h"
 #include "kernels/checkpoint/tensor_slice.h"
 

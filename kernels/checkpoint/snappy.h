@@ -19,7 +19,7 @@
 #ifndef TFD_KERNELS_SNAPPY_H
 #define TFD_KERNELS_SNAPPY_H
 
-#include "common/str.h"
+#include "common/base/str.h"
 
 /* Replaces the contents of out.  False when the input is damaged, claims more
  * than its length can hold, or out's maximum is too small for it. */

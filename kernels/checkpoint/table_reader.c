@@ -7,8 +7,8 @@
  */
 #include "kernels/checkpoint/table_reader.h"
 
-#include "common/crc32c.h"
-#include "common/pbio.h"
+#include "common/base/crc32c.h"
+#include "common/proto/pbio.h"
 #include "kernels/checkpoint/snappy.h"
 #include "kernels/io/table.h"
 

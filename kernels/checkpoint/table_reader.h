@@ -19,7 +19,7 @@
 #ifndef TFD_KERNELS_TABLE_READER_H
 #define TFD_KERNELS_TABLE_READER_H
 
-#include "common/str.h"
+#include "common/base/str.h"
 
 /* Where the bytes come from. */
 struct tfd_table_source {

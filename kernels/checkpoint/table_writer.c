@@ -4,8 +4,8 @@
  */
 #include "kernels/checkpoint/table_writer.h"
 
-#include "common/crc32c.h"
-#include "common/pbio.h"
+#include "common/base/crc32c.h"
+#include "common/proto/pbio.h"
 #include "kernels/io/table.h"
 
 #include <assert.h>

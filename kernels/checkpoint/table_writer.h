@@ -15,7 +15,7 @@
 #ifndef TFD_KERNELS_TABLE_WRITER_H
 #define TFD_KERNELS_TABLE_WRITER_H
 
-#include "common/str.h"
+#include "common/base/str.h"
 
 typedef enum tfd_code tfd_table_append_fn(void *ctx, const void *data,
                                           size_t size, struct tfd_status *st);

@@ -22,8 +22,8 @@
 #ifndef TFD_KERNELS_TENSOR_SLICE_H
 #define TFD_KERNELS_TENSOR_SLICE_H
 
-#include "common/str.h"
-#include "common/tensor.h"
+#include "common/base/str.h"
+#include "common/base/tensor.h"
 
 #define TFD_SLICE_ALL (-1)
 

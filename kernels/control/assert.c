@@ -7,7 +7,7 @@
  * of each tensor (-1: all), rows in brackets, "..." where something is left
  * out.
  */
-#include "common/half.h"
+#include "common/base/half.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
 

@@ -13,7 +13,7 @@
  */
 #include "kernels/core/check.h"
 
-#include "common/shape_long.h"
+#include "common/base/shape_long.h"
 #include "kernels/core/families.h"
 #include "kernels/core/gradient.h"
 

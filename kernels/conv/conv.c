@@ -12,7 +12,7 @@
  */
 #include "kernels/conv/conv.h"
 
-#include "common/str.h"
+#include "common/base/str.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
 #include "kernels/linalg/gemm.h"

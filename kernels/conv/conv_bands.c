@@ -9,7 +9,7 @@
  */
 #include "kernels/conv/conv_bands.h"
 
-#include "common/alloc.h"
+#include "common/base/alloc.h"
 #include "kernels/conv/conv_primitives.h"
 
 #define BANDS_MAX 16

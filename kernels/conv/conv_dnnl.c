@@ -10,8 +10,8 @@
  */
 #include "kernels/conv/conv_dnnl.h"
 
-#include "common/alloc.h"
-#include "common/pool.h"
+#include "common/base/alloc.h"
+#include "common/thread/pool.h"
 #include "kernels/conv/conv_bands.h"
 #include "kernels/conv/conv_primitives.h"
 #include "kernels/linalg/dnnl.h"

@@ -14,9 +14,9 @@
  */
 #include "kernels/conv/conv_gemm.h"
 
-#include "common/alloc.h"
-#include "common/halt.h"
-#include "common/pool.h"
+#include "common/base/alloc.h"
+#include "common/thread/halt.h"
+#include "common/thread/pool.h"
 #include "kernels/conv/conv_columns.h"
 #include "kernels/conv/conv_dnnl.h"
 #include "kernels/linalg/gemm.h"

@@ -6,7 +6,7 @@
  */
 #include "kernels/conv/conv_primitive.h"
 
-#include "common/alloc.h"
+#include "common/base/alloc.h"
 #include "config/limits.h"
 #include "kernels/linalg/dnnl.h"
 

@@ -3,7 +3,7 @@
  */
 #include "kernels/conv/conv_primitives.h"
 
-#include "common/lock.h"
+#include "common/thread/lock.h"
 #include "config/limits.h"
 
 #include <string.h>

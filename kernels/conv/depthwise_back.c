@@ -8,8 +8,8 @@
  */
 #include "kernels/conv/depthwise_back.h"
 
-#include "common/alloc.h"
-#include "common/halt.h"
+#include "common/base/alloc.h"
+#include "common/thread/halt.h"
 #include "kernels/conv/depthwise_pixel.h"
 #include "kernels/vector/simd.h"
 

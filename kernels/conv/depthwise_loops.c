@@ -6,7 +6,7 @@
  */
 #include "kernels/conv/depthwise_back.h"
 
-#include "common/halt.h"
+#include "common/thread/halt.h"
 #include "kernels/conv/depthwise_pixel.h"
 #include "kernels/vector/simd.h"
 

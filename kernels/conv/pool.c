@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-#include "common/str.h"
+#include "common/base/str.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
 #include "kernels/core/gradient.h"

@@ -8,7 +8,7 @@
  */
 #include "kernels/conv/pool_loops.h"
 
-#include "common/halt.h"
+#include "common/thread/halt.h"
 #include "kernels/vector/simd.h"
 
 #include <float.h>

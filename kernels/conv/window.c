@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "common/str.h"
+#include "common/base/str.h"
 
 /* ---- Attributes ---------------------------------------------------------- */
 

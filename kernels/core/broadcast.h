@@ -19,7 +19,7 @@
 #ifndef TFD_KERNELS_BROADCAST_H
 #define TFD_KERNELS_BROADCAST_H
 
-#include "common/tensor.h"
+#include "common/base/tensor.h"
 
 #define TFD_BROADCAST_MAX 3
 

@@ -3,8 +3,8 @@
  */
 #include "kernels/core/element.h"
 
-#include "common/halt.h"
-#include "common/variant.h"
+#include "common/thread/halt.h"
+#include "common/base/variant.h"
 #include "kernels/layout/box.h"
 
 #include <string.h>

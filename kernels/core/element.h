@@ -2,8 +2,8 @@
  * element.h - moving elements of any type: numbers as bytes, strings and
  * handles with their ownership.  What array ops are made of.
  *
- * All of them stop between blocks where the thread is told to (common/halt.h),
- * and return TFD_OK then.  Threads: any.
+ * All of them stop between blocks where the thread is told to
+ * (common/thread/halt.h), and return TFD_OK then.  Threads: any.
  */
 #ifndef TFD_KERNELS_ELEMENT_H
 #define TFD_KERNELS_ELEMENT_H

@@ -13,7 +13,7 @@
 #ifndef TFD_KERNELS_FUNCTION_H
 #define TFD_KERNELS_FUNCTION_H
 
-#include "common/function.h"
+#include "common/graph/function.h"
 #include "kernels/core/kernel.h"
 
 /* A function with its attributes, on one device.  Lives as long as the kernel's

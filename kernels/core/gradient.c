@@ -8,7 +8,7 @@
  */
 #include "kernels/core/gradient.h"
 
-#include "common/str.h"
+#include "common/base/str.h"
 #include "kernels/core/check.h"
 
 #include <assert.h>

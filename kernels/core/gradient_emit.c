@@ -5,8 +5,8 @@
  */
 #include "kernels/core/gradient_loop.h"
 
-#include "common/half.h"
-#include "common/shape_long.h"
+#include "common/base/half.h"
+#include "common/base/shape_long.h"
 #include "config/limits.h"
 
 #include <stdio.h>

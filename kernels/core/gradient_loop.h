@@ -17,7 +17,7 @@
 #ifndef TFD_KERNELS_GRADIENT_LOOP_H
 #define TFD_KERNELS_GRADIENT_LOOP_H
 
-#include "common/id_map.h"
+#include "common/base/id_map.h"
 #include "kernels/core/gradient_walk.h"
 
 struct tfd_gradient_variable {

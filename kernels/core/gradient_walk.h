@@ -14,7 +14,7 @@
 #ifndef TFD_KERNELS_GRADIENT_WALK_H
 #define TFD_KERNELS_GRADIENT_WALK_H
 
-#include "common/arena.h"
+#include "common/base/arena.h"
 #include "kernels/core/kernel.h"
 
 /* Where the nodes go. */

@@ -8,7 +8,7 @@
  */
 #include "kernels/core/kernel.h"
 
-#include "common/alloc.h"
+#include "common/base/alloc.h"
 
 #include <assert.h>
 

@@ -12,7 +12,7 @@
  */
 #include "kernels/core/runtime.h"
 
-#include "common/pool.h"
+#include "common/thread/pool.h"
 
 /* Below, waking a thread costs more than it saves. */
 #define INLINE_PS (INT64_C(20000) * 1000)

@@ -3,7 +3,7 @@
  */
 #include "kernels/core/kernel.h"
 
-#include "common/halt.h"
+#include "common/thread/halt.h"
 
 #include <stdatomic.h>
 

@@ -22,9 +22,9 @@
 #ifndef TFD_KERNELS_KERNEL_H
 #define TFD_KERNELS_KERNEL_H
 
-#include "common/graph.h"
-#include "common/status.h"
-#include "common/tensor.h"
+#include "common/graph/graph.h"
+#include "common/base/status.h"
+#include "common/base/tensor.h"
 
 struct tfd_kernel;
 struct tfd_memory;   /* alloc.h */

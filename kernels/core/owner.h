@@ -17,7 +17,7 @@
 #ifndef TFD_KERNELS_OWNER_H
 #define TFD_KERNELS_OWNER_H
 
-#include "common/lock.h"
+#include "common/thread/lock.h"
 #include "kernels/state/variable.h"
 
 struct tfd_owner {

@@ -1,7 +1,7 @@
 /* place.c - see place.h. */
 #include "kernels/core/place.h"
 
-#include "common/alloc.h"
+#include "common/base/alloc.h"
 #include "kernels/math/binary.h"
 #include "kernels/core/element.h"
 

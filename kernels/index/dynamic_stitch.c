@@ -9,7 +9,7 @@
  * loop serves both.  Rows that no index names are zero (TensorFlow leaves in
  * them what was in memory).
  */
-#include "common/halt.h"
+#include "common/thread/halt.h"
 #include "kernels/core/check.h"
 #include "kernels/core/element.h"
 #include "kernels/core/families.h"

@@ -5,7 +5,7 @@
  * and the result [batch][outer][indices][inner]: runs of `inner` elements.
  * Indices are all checked first; then threads share the rows (rows.h).
  */
-#include "common/halt.h"
+#include "common/thread/halt.h"
 #include "kernels/core/check.h"
 #include "kernels/core/element.h"
 #include "kernels/core/families.h"

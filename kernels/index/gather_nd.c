@@ -6,7 +6,7 @@
  * by block; one outside is found and treated by the second way, which has all
  * row numbers first.
  */
-#include "common/halt.h"
+#include "common/thread/halt.h"
 #include "kernels/core/check.h"
 #include "kernels/core/element.h"
 #include "kernels/core/families.h"

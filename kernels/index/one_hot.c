@@ -1,7 +1,7 @@
 /*
  * one_hot.c - OneHot.
  */
-#include "common/halt.h"
+#include "common/thread/halt.h"
 #include "kernels/core/check.h"
 #include "kernels/core/element.h"
 #include "kernels/core/families.h"

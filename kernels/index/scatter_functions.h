@@ -7,7 +7,7 @@
 #ifndef TFD_KERNELS_SCATTER_FUNCTIONS_H
 #define TFD_KERNELS_SCATTER_FUNCTIONS_H
 
-#include "common/half.h"
+#include "common/base/half.h"
 #include "kernels/vector/complex_math.h"
 
 #define INT_FUNCTIONS(name, number, T)                    \

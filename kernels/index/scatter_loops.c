@@ -6,8 +6,8 @@
  * all row numbers, which is little beside the rows; so each row has one writer
  * and its updates keep their order, without locks or sorting.
  */
-#include "common/pool.h"
-#include "common/variant.h"
+#include "common/thread/pool.h"
+#include "common/base/variant.h"
 #include "kernels/core/element.h"
 #include "kernels/layout/rows.h"
 #include "kernels/index/scatter.h"

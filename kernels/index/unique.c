@@ -4,7 +4,7 @@
  * Items (unique_items.h) are numbered by a table (unique_table.h); results are
  * in the order of first appearance.
  */
-#include "common/halt.h"
+#include "common/thread/halt.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
 #include "kernels/core/outputs.h"

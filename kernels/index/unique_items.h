@@ -12,8 +12,8 @@
 #ifndef TFD_KERNELS_UNIQUE_ITEMS_H
 #define TFD_KERNELS_UNIQUE_ITEMS_H
 
-#include "common/hash.h"
-#include "common/tensor.h"
+#include "common/base/hash.h"
+#include "common/base/tensor.h"
 #include "kernels/core/element.h"
 
 /* x as [outer][count][inner]. */

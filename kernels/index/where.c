@@ -7,7 +7,7 @@
  * second writes the places of the set bits.  It reads the bits alone: what the
  * first has counted is what is written.
  */
-#include "common/alloc.h"
+#include "common/base/alloc.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
 #include "kernels/core/outputs.h"

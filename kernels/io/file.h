@@ -15,7 +15,7 @@
 #ifndef TFD_KERNELS_FILE_H
 #define TFD_KERNELS_FILE_H
 
-#include "common/str.h"
+#include "common/base/str.h"
 
 struct tfd_file {
     int fd;        /* or whatever the access makes of it; negative: not open */

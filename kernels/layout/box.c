@@ -8,7 +8,7 @@
  */
 #include "kernels/layout/box.h"
 
-#include "common/halt.h"
+#include "common/thread/halt.h"
 #include "kernels/layout/box_loops.h"
 
 #include <assert.h>

@@ -40,8 +40,9 @@ void tfd_box_init(struct tfd_box *b, size_t size);
 /* At most TFD_BOX_RANK_MAX times. */
 void tfd_box_add(struct tfd_box *b, int64_t dim, int64_t to, int64_t from);
 
-/* Copies it; the two places do not overlap.  Whoever is halted (common/halt.h)
- * leaves elements out.  k is NULL: on this thread alone. */
+/* Copies it; the two places do not overlap.  Whoever is halted
+ * (common/thread/halt.h) leaves elements out.  k is NULL: on this thread alone.
+ */
 void tfd_box_copy(struct tfd_kctx *k, const struct tfd_box *b, void *to,
                   const void *from);
 

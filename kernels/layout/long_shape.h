@@ -1,6 +1,6 @@
 /*
  * long_shape.h - kernels on shapes of more than TFD_RANK_MAX dimensions
- * (common/shape_long.h).
+ * (common/base/shape_long.h).
  *
  * Kernels see shapes of up to TFD_RANK_MAX dimensions, and stay as they are.
  * An execution with a longer one, or one that makes a longer one, goes through
@@ -17,7 +17,7 @@
 #ifndef TFD_KERNELS_LONG_SHAPE_H
 #define TFD_KERNELS_LONG_SHAPE_H
 
-#include "common/shape_long.h"
+#include "common/base/shape_long.h"
 #include "kernels/core/kernel.h"
 
 /* How an op may make a long shape of short ones. */

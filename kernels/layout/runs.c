@@ -1,8 +1,8 @@
 /* runs.c - see runs.h. */
 #include "kernels/layout/runs.h"
 
-#include "common/alloc.h"
-#include "common/halt.h"
+#include "common/base/alloc.h"
+#include "common/thread/halt.h"
 #include "kernels/layout/box.h"
 #include "kernels/layout/columns.h"
 #include "kernels/core/element.h"

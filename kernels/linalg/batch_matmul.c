@@ -15,7 +15,7 @@
 #include "kernels/linalg/batch_matmul_grad.h"
 #include "kernels/core/families.h"
 
-#include "common/alloc.h"
+#include "common/base/alloc.h"
 #include "kernels/core/broadcast.h"
 #include "kernels/core/check.h"
 #include "kernels/vector/complex_math.h"

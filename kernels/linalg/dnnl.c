@@ -5,7 +5,7 @@
 
 #include "kernels/linalg/dnnl.h"
 
-#include "common/log.h"
+#include "common/base/log.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

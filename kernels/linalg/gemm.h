@@ -18,7 +18,7 @@
 #ifndef TFD_KERNELS_GEMM_H
 #define TFD_KERNELS_GEMM_H
 
-#include "common/tensor.h"
+#include "common/base/tensor.h"
 
 struct tfd_gemm {
     enum tfd_dtype dtype;

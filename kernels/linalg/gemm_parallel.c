@@ -4,12 +4,12 @@
  * Large products are cut into one piece of C per thread, along its longer side,
  * so that each piece packs its own part of one matrix and all of the other;
  * huge ones into more, so that nobody computes for long what nobody wants any
- * more (common/halt.h).
+ * more (common/thread/halt.h).
  */
 #include "kernels/linalg/gemm.h"
 
-#include "common/halt.h"
-#include "common/pool.h"
+#include "common/thread/halt.h"
+#include "common/thread/pool.h"
 #include "kernels/core/runtime.h"
 
 /* Of one core, to know when cutting pays. */

@@ -9,8 +9,8 @@
  */
 #include "kernels/linalg/gemm.h"
 
-#include "common/half.h"
-#include "common/halt.h"
+#include "common/base/half.h"
+#include "common/thread/halt.h"
 #include "kernels/vector/complex_math.h"
 
 #define BLOCK 256 /* columns summed at once */

@@ -9,7 +9,7 @@
 #ifndef TFD_KERNELS_LAPACK_H
 #define TFD_KERNELS_LAPACK_H
 
-#include "common/tensor.h"
+#include "common/base/tensor.h"
 
 #ifdef __cplusplus
 extern "C" {

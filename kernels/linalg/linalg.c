@@ -12,7 +12,7 @@
  * numbers their phase), and that is not TensorFlow's.  Where they are not asked
  * for they are a scalar, and said to be empty, as in TensorFlow.
  */
-#include "common/half.h"
+#include "common/base/half.h"
 #include "kernels/core/check.h"
 #include "kernels/core/element.h"
 #include "kernels/core/families.h"

@@ -10,7 +10,7 @@
  */
 #include "kernels/linalg/linalg_loops.h"
 
-#include "common/alloc.h"
+#include "common/base/alloc.h"
 #include "kernels/vector/complex_math.h"
 #include "kernels/linalg/lapack.h"
 #include "kernels/linalg/linalg_small.h"

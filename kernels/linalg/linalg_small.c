@@ -5,7 +5,7 @@
  */
 #include "kernels/linalg/linalg_small.h"
 
-#include "common/halt.h"
+#include "common/thread/halt.h"
 #include "kernels/vector/simd.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
  */
 #include "kernels/core/families.h"
 
-#include "common/alloc.h"
+#include "common/base/alloc.h"
 #include "kernels/core/check.h"
 #include "kernels/core/element.h"
 #include "kernels/linalg/gemm.h"

@@ -11,7 +11,7 @@
 #ifndef TFD_KERNELS_TENSOR_ARRAY_H
 #define TFD_KERNELS_TENSOR_ARRAY_H
 
-#include "common/lock.h"
+#include "common/thread/lock.h"
 #include "kernels/core/runtime.h"
 
 struct tfd_array_slot {

@@ -7,7 +7,7 @@
 #include "kernels/list/tensor_array.h"
 #include "kernels/list/variant_math.h"
 
-#include "common/halt.h"
+#include "common/thread/halt.h"
 #include "config/limits.h"
 
 #include <assert.h>

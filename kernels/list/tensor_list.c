@@ -12,8 +12,8 @@
 #include "kernels/core/kept.h"
 #include "kernels/core/place.h"
 
-#include "common/alloc.h"
-#include "common/halt.h"
+#include "common/base/alloc.h"
+#include "common/thread/halt.h"
 
 #include <string.h>
 

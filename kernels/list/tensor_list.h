@@ -6,7 +6,7 @@
 #ifndef TFD_KERNELS_TENSOR_LIST_H
 #define TFD_KERNELS_TENSOR_LIST_H
 
-#include "common/variant.h"
+#include "common/base/variant.h"
 #include "kernels/core/kernel.h"
 
 /* The list at input `in`; borrowed. */

@@ -9,7 +9,7 @@
 #include "kernels/core/place.h"
 #include "kernels/list/tensor_list.h"
 
-#include "common/halt.h"
+#include "common/thread/halt.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
 #ifndef TFD_KERNELS_VARIANT_MATH_H
 #define TFD_KERNELS_VARIANT_MATH_H
 
-#include "common/variant.h"
+#include "common/base/variant.h"
 #include "kernels/core/kernel.h"
 
 /* Tensors of VARIANT, element by element; counted. */

@@ -13,8 +13,8 @@
  */
 #include "kernels/core/families.h"
 
-#include "common/half.h"
-#include "common/str.h"
+#include "common/base/half.h"
+#include "common/base/str.h"
 #include "kernels/math/binary.h"
 #include "kernels/core/check.h"
 #include "kernels/vector/complex_math.h"

@@ -12,7 +12,7 @@
 #include "kernels/core/gradient.h"
 #include "kernels/vector/narrow.h"
 
-#include "common/half.h"
+#include "common/base/half.h"
 
 /* ---- Loops --------------------------------------------------------------- */
 

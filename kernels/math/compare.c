@@ -10,8 +10,8 @@
  */
 #include "kernels/core/families.h"
 
-#include "common/half.h"
-#include "common/str.h"
+#include "common/base/half.h"
+#include "common/base/str.h"
 #include "kernels/core/broadcast.h"
 #include "kernels/core/check.h"
 #include "kernels/core/elementwise.h"

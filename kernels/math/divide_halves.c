@@ -6,7 +6,7 @@
  */
 #include "kernels/math/divide_halves.h"
 
-#include "common/half.h"
+#include "common/base/half.h"
 #include "kernels/vector/simd.h"
 
 #if defined(__x86_64__)

@@ -11,7 +11,7 @@
  *   - ReluGrad multiplies by 0 or 1 instead of selecting, so an infinite dy at
  *     an inactive unit becomes NaN.
  */
-#include "common/half.h"
+#include "common/base/half.h"
 #include "kernels/core/check.h"
 #include "kernels/core/elementwise.h"
 #include "kernels/vector/narrow.h"

@@ -10,7 +10,7 @@
  */
 #include "kernels/core/families.h"
 
-#include "common/half.h"
+#include "common/base/half.h"
 #include "kernels/core/check.h"
 #include "kernels/vector/complex_math.h"
 #include "kernels/core/elementwise.h"

@@ -19,7 +19,7 @@
  */
 #include "kernels/nn/batch_norm.h"
 
-#include "common/str.h"
+#include "common/base/str.h"
 #include "kernels/nn/batch_norm_loops.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"

@@ -4,7 +4,7 @@
  */
 #include "kernels/nn/batch_norm_loops.h"
 
-#include "common/alloc.h"
+#include "common/base/alloc.h"
 #include "kernels/vector/simd.h"
 
 #include <string.h>

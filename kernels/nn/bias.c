@@ -9,7 +9,7 @@
  */
 #include "kernels/core/families.h"
 
-#include "common/str.h"
+#include "common/base/str.h"
 #include "kernels/nn/bias.h"
 #include "kernels/math/binary.h"
 #include "kernels/core/check.h"

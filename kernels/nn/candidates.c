@@ -13,9 +13,9 @@
  * runs, since registering a graph must not wait for a disk.  Two steps that
  * find none both make them, and one throws its own away.
  */
-#include "common/alloc.h"
-#include "common/halt.h"
-#include "common/hash.h"
+#include "common/base/alloc.h"
+#include "common/thread/halt.h"
+#include "common/base/hash.h"
 #include "kernels/nn/candidate_sampler.h"
 #include "kernels/nn/candidate_weights.h"
 #include "kernels/core/check.h"

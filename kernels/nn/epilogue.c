@@ -9,8 +9,8 @@
  */
 #include "kernels/nn/epilogue.h"
 
-#include "common/alloc.h"
-#include "common/str.h"
+#include "common/base/alloc.h"
+#include "common/base/str.h"
 #include "kernels/core/registry.h"
 #include "kernels/vector/vector_math.h"
 

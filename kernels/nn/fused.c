@@ -18,7 +18,7 @@
  */
 #include "kernels/core/families.h"
 
-#include "common/str.h"
+#include "common/base/str.h"
 #include "kernels/core/check.h"
 #include "kernels/nn/fused.h"
 #include "kernels/linalg/gemm.h"

@@ -10,7 +10,7 @@
  */
 #include "kernels/nn/lrn.h"
 
-#include "common/alloc.h"
+#include "common/base/alloc.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
 #include "kernels/core/gradient.h"

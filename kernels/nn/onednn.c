@@ -12,7 +12,7 @@
  */
 #include "kernels/core/families.h"
 
-#include "common/str.h"
+#include "common/base/str.h"
 #include "kernels/linalg/batch_matmul.h"
 #include "kernels/nn/batch_norm.h"
 #include "kernels/core/check.h"

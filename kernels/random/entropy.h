@@ -7,7 +7,7 @@
 #ifndef TFD_KERNELS_ENTROPY_H
 #define TFD_KERNELS_ENTROPY_H
 
-#include "common/status.h"
+#include "common/base/status.h"
 
 #include <stdint.h>
 

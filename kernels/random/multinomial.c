@@ -10,9 +10,9 @@
  */
 #include "kernels/random/multinomial.h"
 
-#include "common/alloc.h"
-#include "common/half.h"
-#include "common/halt.h"
+#include "common/base/alloc.h"
+#include "common/base/half.h"
+#include "common/thread/halt.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
 #include "kernels/random/philox_lanes.h"

@@ -20,8 +20,8 @@
 #ifndef TFD_KERNELS_PHILOX_H
 #define TFD_KERNELS_PHILOX_H
 
-#include "common/device_code.h"
-#include "common/status.h"
+#include "common/base/device_code.h"
+#include "common/base/status.h"
 
 #include <stdint.h>
 

@@ -30,7 +30,7 @@
 #ifndef TFD_KERNELS_RANDOM_FILL_H
 #define TFD_KERNELS_RANDOM_FILL_H
 
-#include "common/tensor.h"
+#include "common/base/tensor.h"
 #include "kernels/random/philox.h"
 
 enum tfd_random_kind {

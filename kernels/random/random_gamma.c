@@ -17,7 +17,7 @@
  * Uniforms and normals come in pairs, a block each, the second one first.
  */
 #define _GNU_SOURCE /* lgamma_r */
-#include "common/half.h"
+#include "common/base/half.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
 #include "kernels/random/philox_lanes.h"

@@ -10,7 +10,7 @@
 #ifndef TFD_KERNELS_RANDOM_MAKE_H
 #define TFD_KERNELS_RANDOM_MAKE_H
 
-#include "common/half.h"
+#include "common/base/half.h"
 #include "kernels/random/random_fill.h"
 #include "kernels/random/random_number.h"
 

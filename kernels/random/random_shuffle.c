@@ -8,8 +8,8 @@
  * Rows of one number change places themselves; of longer ones their numbers do,
  * and the rows are gathered by them.
  */
-#include "common/alloc.h"
-#include "common/halt.h"
+#include "common/base/alloc.h"
+#include "common/thread/halt.h"
 #include "kernels/core/check.h"
 #include "kernels/core/element.h"
 #include "kernels/core/families.h"

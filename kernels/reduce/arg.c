@@ -6,7 +6,7 @@
  */
 #include "kernels/core/families.h"
 
-#include "common/half.h"
+#include "common/base/half.h"
 #include "kernels/core/check.h"
 #include "kernels/core/elementwise.h"
 #include "kernels/vector/narrow.h"

@@ -8,7 +8,7 @@
  */
 #include "kernels/reduce/cumulative.h"
 
-#include "common/half.h"
+#include "common/base/half.h"
 #include "kernels/core/check.h"
 #include "kernels/vector/complex_math.h"
 #include "kernels/core/families.h"

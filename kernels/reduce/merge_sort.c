@@ -1,7 +1,7 @@
 /* merge_sort.c - see merge_sort.h. */
 #include "kernels/reduce/merge_sort.h"
 
-#include "common/halt.h"
+#include "common/thread/halt.h"
 
 #include <stdlib.h>
 #include <string.h>

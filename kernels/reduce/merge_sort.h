@@ -16,7 +16,7 @@
 typedef int tfd_compare_fn(const void *x, const void *y);
 
 /* Sorts count items of size bytes.  CANCELLED where the thread is told to stop
- * (common/halt.h): they are all there then, in any order. */
+ * (common/thread/halt.h): they are all there then, in any order. */
 enum tfd_code tfd_merge_sort(struct tfd_kctx *k, void *items, int64_t count,
                              size_t size, tfd_compare_fn *compare,
                              struct tfd_status *st) TFD_MUST_USE;

@@ -3,7 +3,7 @@
  *
  * Runs of a few are sorted by insertion and then merged; equal numbers stay in
  * their order.  For hundreds of them, of which there are many lists: a call
- * does not look whether anybody still wants its result (common/halt.h).
+ * does not look whether anybody still wants its result (common/thread/halt.h).
  *
  * Threads: pure.
  */

@@ -3,8 +3,8 @@
  */
 #include "kernels/reduce/radix.h"
 
-#include "common/half.h"
-#include "common/halt.h"
+#include "common/base/half.h"
+#include "common/thread/halt.h"
 
 #include <assert.h>
 #include <string.h>

@@ -12,7 +12,7 @@
 #ifndef TFD_KERNELS_RADIX_H
 #define TFD_KERNELS_RADIX_H
 
-#include "common/tensor.h"
+#include "common/base/tensor.h"
 
 /* Numbers that have a place of 32 bits. */
 #define TFD_RADIX_MAX (INT64_C(1) << 31)
@@ -23,7 +23,7 @@ size_t tfd_radix_scratch(enum tfd_dtype dtype, int64_t n);
 /* index[0 .. count) become the places of the largest of n numbers, the largest
  * first, of equal ones (0 and -0 are) the first one first.  False where some
  * number is NaN, which has no place, where the type has no order, or where the
- * thread is told to stop (common/halt.h); index may be anything then. */
+ * thread is told to stop (common/thread/halt.h); index may be anything then. */
 bool tfd_radix_falling(enum tfd_dtype dtype, const void *x, int64_t n,
                        int64_t count, int64_t *index, void *scratch);
 

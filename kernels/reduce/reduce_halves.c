@@ -10,7 +10,7 @@
  */
 #include "kernels/reduce/reduce_halves.h"
 
-#include "common/half.h"
+#include "common/base/half.h"
 #include "kernels/vector/narrow.h"
 #include "kernels/reduce/reduce_floats.h"
 

@@ -10,8 +10,8 @@
  */
 #include "kernels/reduce/topk.h"
 
-#include "common/half.h"
-#include "common/halt.h"
+#include "common/base/half.h"
+#include "common/thread/halt.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
 #include "kernels/core/gradient.h"

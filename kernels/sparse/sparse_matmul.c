@@ -7,8 +7,8 @@
  */
 #include "kernels/sparse/sparse_matmul.h"
 
-#include "common/half.h"
-#include "common/halt.h"
+#include "common/base/half.h"
+#include "common/thread/halt.h"
 #include "kernels/core/check.h"
 #include "kernels/vector/complex_math.h"
 #include "kernels/core/elementwise.h"

@@ -3,7 +3,7 @@
  */
 #include "kernels/sparse/sparse_order.h"
 
-#include "common/halt.h"
+#include "common/thread/halt.h"
 #include "kernels/reduce/radix.h"
 
 #include <inttypes.h>

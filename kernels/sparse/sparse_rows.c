@@ -4,7 +4,7 @@
  *
  * What is in order already, and has no empty rows, is passed on as it is.
  */
-#include "common/halt.h"
+#include "common/thread/halt.h"
 #include "kernels/sparse/sparse_rows.h"
 
 #include "kernels/core/check.h"

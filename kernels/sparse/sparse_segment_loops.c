@@ -7,8 +7,8 @@
  */
 #include "kernels/sparse/sparse_segment_loops.h"
 
-#include "common/half.h"
-#include "common/halt.h"
+#include "common/base/half.h"
+#include "common/thread/halt.h"
 #include "kernels/core/elementwise.h"
 
 #define INLINE static inline __attribute__((always_inline))

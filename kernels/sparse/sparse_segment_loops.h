@@ -10,7 +10,7 @@
 #ifndef TFD_KERNELS_SPARSE_SEGMENT_LOOPS_H
 #define TFD_KERNELS_SPARSE_SEGMENT_LOOPS_H
 
-#include "common/tensor.h"
+#include "common/base/tensor.h"
 
 /* A pick by itself, as backward sums have them. */
 struct tfd_pick {
@@ -54,7 +54,7 @@ struct tfd_picks_back {
 };
 
 /* False, and nothing is done: there is no such loop of the type.  A step that
- * has ended leaves y half done (common/halt.h). */
+ * has ended leaves y half done (common/thread/halt.h). */
 bool tfd_picks_add(enum tfd_dtype dtype, const struct tfd_picks_back *p);
 
 #endif

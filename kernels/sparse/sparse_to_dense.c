@@ -5,7 +5,7 @@
  */
 #include "kernels/sparse/sparse_to_dense.h"
 
-#include "common/halt.h"
+#include "common/thread/halt.h"
 #include "kernels/layout/box.h"
 #include "kernels/core/check.h"
 #include "kernels/core/element.h"

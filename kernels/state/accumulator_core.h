@@ -17,7 +17,7 @@
 #ifndef TFD_KERNELS_ACCUMULATOR_CORE_H
 #define TFD_KERNELS_ACCUMULATOR_CORE_H
 
-#include "common/lock.h"
+#include "common/thread/lock.h"
 #include "kernels/core/runtime.h"
 
 struct tfd_accumulator;

@@ -7,8 +7,8 @@
  */
 #include "kernels/state/accumulator_core.h"
 
-#include "common/alloc.h"
-#include "common/half.h"
+#include "common/base/alloc.h"
+#include "common/base/half.h"
 #include "kernels/core/elementwise.h"
 
 /* ---- Arithmetic ---------------------------------------------------------- */

@@ -7,8 +7,8 @@
  * kind of input.  Values are never changed while others can see them
  * (variable.h), so Assign adopts its input.
  */
-#include "common/alloc.h"
-#include "common/shape_long.h"
+#include "common/base/alloc.h"
+#include "common/base/shape_long.h"
 #include "kernels/math/binary.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"

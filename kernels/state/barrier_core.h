@@ -15,7 +15,7 @@
 #ifndef TFD_KERNELS_BARRIER_CORE_H
 #define TFD_KERNELS_BARRIER_CORE_H
 
-#include "common/map.h"
+#include "common/base/map.h"
 #include "kernels/state/queue_core.h"
 
 /* Parts of a queue's row before the components. */

@@ -5,7 +5,7 @@
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
 
-#include "common/variant.h"
+#include "common/base/variant.h"
 
 #include <stdlib.h>
 

@@ -20,8 +20,8 @@
 #ifndef TFD_KERNELS_QUEUE_CORE_H
 #define TFD_KERNELS_QUEUE_CORE_H
 
-#include "common/lock.h"
-#include "common/pool.h"
+#include "common/thread/lock.h"
+#include "common/thread/pool.h"
 #include "kernels/random/philox.h"
 #include "kernels/core/runtime.h"
 

@@ -7,7 +7,7 @@
 #include "kernels/core/kept.h"
 #include "kernels/core/step_handle.h"
 
-#include "common/lock.h"
+#include "common/thread/lock.h"
 
 #include <stdlib.h>
 #include <string.h>

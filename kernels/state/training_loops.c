@@ -5,7 +5,7 @@
  */
 #include "kernels/state/training.h"
 
-#include "common/half.h"
+#include "common/base/half.h"
 #include "kernels/vector/simd.h"
 #include "kernels/state/training_formulas.h"
 

@@ -10,7 +10,7 @@
  */
 #include "kernels/core/check.h"
 
-#include "common/shape_long.h"
+#include "common/base/shape_long.h"
 #include "kernels/core/families.h"
 #include "kernels/core/kept.h"
 #include "kernels/state/variable.h"

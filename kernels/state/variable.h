@@ -22,7 +22,7 @@
 #ifndef TFD_KERNELS_VARIABLE_H
 #define TFD_KERNELS_VARIABLE_H
 
-#include "common/lock.h"
+#include "common/thread/lock.h"
 #include "kernels/core/runtime.h"
 
 struct tfd_variable {

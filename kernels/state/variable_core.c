@@ -7,7 +7,7 @@
  */
 #include "kernels/state/variable.h"
 
-#include "common/alloc.h"
+#include "common/base/alloc.h"
 
 #include "kernels/core/kept.h"
 #include "kernels/layout/long_shape.h"

@@ -10,7 +10,7 @@
  */
 #include "kernels/state/variable.h"
 
-#include "common/alloc.h"
+#include "common/base/alloc.h"
 
 #include <stdlib.h>
 

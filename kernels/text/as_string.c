@@ -13,8 +13,8 @@
  * power of two, rounded as printf() does, to the nearest and, halfway, to the
  * even one.  Threads share the elements.
  */
-#include "common/half.h"
-#include "common/halt.h"
+#include "common/base/half.h"
+#include "common/thread/halt.h"
 #include "config/limits.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"

@@ -6,7 +6,7 @@
  * bucket counts the values from the limit before its own up to below its own.
  * Of a run of empty buckets only the last is written.
  */
-#include "common/half.h"
+#include "common/base/half.h"
 #include "common/proto/summary.pb.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"

@@ -15,8 +15,8 @@
 #ifndef TFD_KERNELS_REGEX_H
 #define TFD_KERNELS_REGEX_H
 
-#include "common/status.h"
-#include "common/str.h"
+#include "common/base/status.h"
+#include "common/base/str.h"
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /*
  * string.c - StringJoin, StaticRegexFullMatch, ShardedFilename.
  */
-#include "common/halt.h"
+#include "common/thread/halt.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
 #include "kernels/text/regex.h"

@@ -4,15 +4,15 @@
  */
 #include "kernels/text/summary.h"
 
-#include "common/half.h"
+#include "common/base/half.h"
 #include "common/proto/summary.pb.h"
-#include "common/tensor_proto.h"
+#include "common/proto/tensor_proto.h"
 #include "config/limits.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
 #include "kernels/core/runtime.h"
 
-#include "common/map.h"
+#include "common/base/map.h"
 #include "common/proto/tensor.pb.h"
 
 #define VALUE_TAG(name) tensorflow_Summary_Value_##name##_tag

@@ -12,7 +12,7 @@
  *
  * Audio becomes WAV: a header of 44 bytes and samples of 16 bits.
  */
-#include "common/half.h"
+#include "common/base/half.h"
 #include "common/proto/summary.pb.h"
 #include "config/limits.h"
 #include "kernels/core/check.h"

@@ -11,7 +11,7 @@
 #ifndef TFD_KERNELS_COMPLEX_MATH_H
 #define TFD_KERNELS_COMPLEX_MATH_H
 
-#include "common/tensor.h"
+#include "common/base/tensor.h"
 
 #include <complex.h>
 #include <math.h>

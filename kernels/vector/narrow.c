@@ -3,8 +3,8 @@
  */
 #include "kernels/vector/narrow.h"
 
-#include "common/half.h"
-#include "common/halt.h"
+#include "common/base/half.h"
+#include "common/thread/halt.h"
 #include "kernels/vector/simd.h"
 
 struct narrowing {

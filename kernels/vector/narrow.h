@@ -7,7 +7,7 @@
 #ifndef TFD_KERNELS_NARROW_H
 #define TFD_KERNELS_NARROW_H
 
-#include "common/tensor.h"
+#include "common/base/tensor.h"
 
 static inline bool tfd_dtype_is_narrow(enum tfd_dtype t)
 {

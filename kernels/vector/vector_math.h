@@ -18,7 +18,7 @@
 #ifndef TFD_KERNELS_VECTOR_MATH_H
 #define TFD_KERNELS_VECTOR_MATH_H
 
-#include "common/half.h"
+#include "common/base/half.h"
 
 #include <math.h>
 

@@ -10,7 +10,7 @@
  */
 #include "tests/support/worker_rig.h"
 
-#include "common/clock.h"
+#include "common/base/clock.h"
 
 static struct wrig w;
 static const char *only; /* cases whose names have it; NULL: all */

@@ -11,7 +11,7 @@ from tests.conformance.draw import Data  # noqa: F401  for those with x()
 
 # The types that a client can feed and fetch.  TensorFlow also registers some
 # kernels for float8, 4 and 2 bit types, which nothing but quantised inference
-# uses: tfd has no such types (common/tensor.h).
+# uses: tfd has no such types (common/base/tensor.h).
 FED = [dtypes.as_dtype(name) for name in (
     "float32", "float64", "float16", "bfloat16", "int32", "int64", "int16",
     "int8", "uint8", "uint16", "uint32", "uint64", "complex64", "complex128",

@@ -4,7 +4,7 @@
  *
  * Matrices are column-major.  Everything is summed in double and rounded once.
  */
-#include "common/half.h"
+#include "common/base/half.h"
 
 #include <cublas_v2.h>
 

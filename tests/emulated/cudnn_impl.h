@@ -13,7 +13,7 @@
 #ifndef TFD_TESTS_EMULATED_CUDNN_IMPL_H
 #define TFD_TESTS_EMULATED_CUDNN_IMPL_H
 
-#include "common/half.h"
+#include "common/base/half.h"
 
 #include <stddef.h>
 #include <stdint.h>

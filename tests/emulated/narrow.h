@@ -5,7 +5,7 @@
 #ifndef TFD_TESTS_EMULATED_NARROW_H
 #define TFD_TESTS_EMULATED_NARROW_H
 
-#include "common/half.h"
+#include "common/base/half.h"
 
 /* T, its bits' type, its name in functions */
 #define EMULATED_NARROW(T, B, name)              \

@@ -12,10 +12,10 @@
 #ifndef TFD_TESTS_FUZZ_CALLS_H
 #define TFD_TESTS_FUZZ_CALLS_H
 
-#include "common/alloc.h"
-#include "common/graphdef.h"
-#include "common/log.h"
-#include "common/pbio.h"
+#include "common/base/alloc.h"
+#include "common/proto/graphdef.h"
+#include "common/base/log.h"
+#include "common/proto/pbio.h"
 #include "common/proto/graph.pb.h"
 #include "common/proto/master.pb.h"
 #include "common/proto/worker.pb.h"

@@ -15,7 +15,7 @@
 #include "tests/support/memory_files.h"
 
 #include "kernels/checkpoint/checkpoint_reader.h"
-#include "common/crc32c.h"
+#include "common/base/crc32c.h"
 #include "kernels/io/table.h"
 #include "kernels/checkpoint/table_writer.h"
 

@@ -7,8 +7,8 @@
  * end: the same messages, the same failure.  The first byte of the input
  * chooses how large the pieces of the first reading are.
  */
-#include "common/hash.h"
-#include "common/alloc.h"
+#include "common/base/hash.h"
+#include "common/base/alloc.h"
 #include "config/limits.h"
 #include "rpc/native_io.h"
 

@@ -8,8 +8,8 @@
  * one that is taken has an order, and exported it is taken again and comes out
  * the same.  Constants are decoded, and shapes inferred, as a worker does.
  */
-#include "common/alloc.h"
-#include "common/graphdef.h"
+#include "common/base/alloc.h"
+#include "common/proto/graphdef.h"
 #include "kernels/core/families.h"
 #include "kernels/core/registry.h"
 

@@ -6,7 +6,7 @@
  * What decodes is encoded again and must decode to the same tensor, beside the
  * message and inside it.
  */
-#include "common/alloc.h"
+#include "common/base/alloc.h"
 #include "rpc/message.h"
 
 #include <assert.h>

@@ -18,8 +18,8 @@
 #ifndef TFD_TESTS_SUPPORT_ASYNC_RIG_H
 #define TFD_TESTS_SUPPORT_ASYNC_RIG_H
 
-#include "common/alloc.h"
-#include "common/graph.h"
+#include "common/base/alloc.h"
+#include "common/graph/graph.h"
 #include "daemon/worker/resource.h"
 #include "daemon/worker/step.h"
 #include "kernels/core/families.h"

@@ -11,7 +11,7 @@
 #ifndef TFD_TESTS_SUPPORT_FAKE_WORKER_H
 #define TFD_TESTS_SUPPORT_FAKE_WORKER_H
 
-#include "common/str.h"
+#include "common/base/str.h"
 #include "daemon/worker_api.h"
 
 #include <setjmp.h>

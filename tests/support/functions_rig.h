@@ -12,8 +12,8 @@
 
 #include "daemon/master/functions.h"
 
-#include "common/graphdef.h"
-#include "common/pbio.h"
+#include "common/proto/graphdef.h"
+#include "common/proto/pbio.h"
 #include "common/proto/graph.pb.h"
 #include "kernels/core/registry.h"
 

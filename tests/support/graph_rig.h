@@ -5,8 +5,8 @@
 #ifndef TFD_TESTS_SUPPORT_GRAPH_RIG_H
 #define TFD_TESTS_SUPPORT_GRAPH_RIG_H
 
-#include "common/graph.h"
-#include "common/tensor.h"
+#include "common/graph/graph.h"
+#include "common/base/tensor.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -8,9 +8,9 @@
 #ifndef TFD_TESTS_SUPPORT_GRAPHDEF_RIG_H
 #define TFD_TESTS_SUPPORT_GRAPHDEF_RIG_H
 
-#include "common/graphdef.h"
+#include "common/proto/graphdef.h"
 
-#include "common/pbio.h"
+#include "common/proto/pbio.h"
 #include "tests/support/graph_rig.h"
 
 static const struct tfd_opdef defs[] = {

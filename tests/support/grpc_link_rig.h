@@ -5,7 +5,7 @@
 #ifndef TFD_TESTS_SUPPORT_GRPC_LINK_RIG_H
 #define TFD_TESTS_SUPPORT_GRPC_LINK_RIG_H
 
-#include "common/alloc.h"
+#include "common/base/alloc.h"
 #include "rpc/link.h"
 #include "tests/support/fake_net.h"
 #include "tests/support/h2_end.h"

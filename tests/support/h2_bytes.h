@@ -5,7 +5,7 @@
 #ifndef TFD_TESTS_SUPPORT_H2_BYTES_H
 #define TFD_TESTS_SUPPORT_H2_BYTES_H
 
-#include "common/str.h"
+#include "common/base/str.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #ifndef TFD_TESTS_SUPPORT_INTAKE_RIG_H
 #define TFD_TESTS_SUPPORT_INTAKE_RIG_H
 
-#include "common/alloc.h"
+#include "common/base/alloc.h"
 #include "cuda/device/copy.h"
 #include "cuda/device/intake.h"
 #include "tests/support/fake_cuda.h"

@@ -19,8 +19,8 @@
 #ifndef TFD_TESTS_SUPPORT_KERNEL_RIG_H
 #define TFD_TESTS_SUPPORT_KERNEL_RIG_H
 
-#include "common/half.h"
-#include "common/str.h"
+#include "common/base/half.h"
+#include "common/base/str.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
 #include "kernels/core/registry.h"

@@ -15,7 +15,7 @@
 #ifndef TFD_TESTS_SUPPORT_MASTER_RIG_H
 #define TFD_TESTS_SUPPORT_MASTER_RIG_H
 
-#include "common/log.h"
+#include "common/base/log.h"
 #include "daemon/master/master.h"
 #include "daemon/master/plan.h"
 #include "daemon/master/remote_worker.h"

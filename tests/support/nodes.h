@@ -10,8 +10,8 @@
 #ifndef TFD_TESTS_SUPPORT_NODES_H
 #define TFD_TESTS_SUPPORT_NODES_H
 
-#include "common/graphdef.h"
-#include "common/pbio.h"
+#include "common/proto/graphdef.h"
+#include "common/proto/pbio.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

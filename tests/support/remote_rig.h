@@ -7,7 +7,7 @@
 
 #include "daemon/master/remote_worker.h"
 
-#include "common/pbio.h"
+#include "common/proto/pbio.h"
 #include "common/proto/worker.pb.h"
 #include "config/limits.h"
 #include "tests/support/rig.h"

@@ -8,7 +8,7 @@
 #ifndef TFD_TESTS_SUPPORT_RIG_H
 #define TFD_TESTS_SUPPORT_RIG_H
 
-#include "common/alloc.h"
+#include "common/base/alloc.h"
 #include "rpc/channel.h"
 #include "rpc/conn.h"
 #include "rpc/frame.h"

@@ -7,7 +7,7 @@
 #ifndef TFD_TESTS_SUPPORT_WORKER_KERNELS_H
 #define TFD_TESTS_SUPPORT_WORKER_KERNELS_H
 
-#include "common/clock.h"
+#include "common/base/clock.h"
 #include "kernels/core/kernel.h"
 #include "kernels/core/runtime.h"
 

@@ -16,9 +16,9 @@
 #ifndef TFD_TESTS_SUPPORT_WORKER_RIG_H
 #define TFD_TESTS_SUPPORT_WORKER_RIG_H
 
-#include "common/alloc.h"
-#include "common/graphdef.h"
-#include "common/pool.h"
+#include "common/base/alloc.h"
+#include "common/proto/graphdef.h"
+#include "common/thread/pool.h"
 #include "daemon/worker/worker.h"
 #include "kernels/core/families.h"
 #include "kernels/core/runtime.h"

@@ -1,9 +1,10 @@
 /*
- * test_alloc.c - common/alloc.c: sizes, reuse, the sums and the two limits.
+ * test_alloc.c - common/base/alloc.c: sizes, reuse, the sums and the two
+ * limits.
  */
-#include "common/alloc.h"
+#include "common/base/alloc.h"
 
-#include "common/pool.h"
+#include "common/thread/pool.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

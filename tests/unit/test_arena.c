@@ -1,8 +1,8 @@
 /*
- * test_arena.c - common/arena.c: alignment, zeroes, the maximum, and what a
- * reset keeps.
+ * test_arena.c - common/base/arena.c: alignment, zeroes, the maximum, and what
+ * a reset keeps.
  */
-#include "common/arena.h"
+#include "common/base/arena.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,9 +1,9 @@
 /*
  * test_attr.c - common/attr*.c: values written, read back, and refused.
  */
-#include "common/attr.h"
-#include "common/graph.h"
-#include "common/tensor_proto.h"
+#include "common/graph/attr.h"
+#include "common/graph/graph.h"
+#include "common/proto/tensor_proto.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,8 +4,8 @@
 #define _GNU_SOURCE 1 /* SOCK_NONBLOCK */
 #include "daemon/beat.h"
 
-#include "common/clock.h"
-#include "common/pool.h"
+#include "common/base/clock.h"
+#include "common/thread/pool.h"
 #include "kernels/io/file_roots.h"
 #include "kernels/io/file_waits.h"
 #include "kernels/io/file_waits.h"

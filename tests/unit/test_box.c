@@ -5,8 +5,8 @@
  */
 #include "kernels/layout/box.h"
 
-#include "common/halt.h"
-#include "common/pool.h"
+#include "common/thread/halt.h"
+#include "common/thread/pool.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

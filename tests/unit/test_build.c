@@ -3,7 +3,7 @@
  */
 #include "daemon/master/build.h"
 
-#include "common/lock.h"
+#include "common/thread/lock.h"
 #include "daemon/master/session.h"
 
 #include <setjmp.h>

@@ -4,7 +4,7 @@
  */
 #include "tests/support/bundle_rig.h"
 
-#include "common/crc32c.h"
+#include "common/base/crc32c.h"
 #include "kernels/checkpoint/bundle_merge.h"
 
 /* ---- Writing ------------------------------------------------------------- */

@@ -3,8 +3,8 @@
  * products of matrices (conv_gemm.c, conv_columns.c); plain loops in double are
  * the judge.
  */
-#include "common/alloc.h"
-#include "common/pool.h"
+#include "common/base/alloc.h"
+#include "common/thread/pool.h"
 #include "config/limits.h"
 #include "kernels/conv/conv_dnnl.h"
 #include "kernels/conv/conv_primitives.h"

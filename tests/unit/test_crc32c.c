@@ -1,8 +1,8 @@
 /*
- * test_crc32c.c - common/crc32c.c against the vectors of RFC 3720, and the two
- * implementations against each other.
+ * test_crc32c.c - common/base/crc32c.c against the vectors of RFC 3720, and the
+ * two implementations against each other.
  */
-#include "common/crc32c.h"
+#include "common/base/crc32c.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,8 +2,8 @@
  * test_element_box.c - tfd_elements_box() of strings beside a plain loop,
  * however threads share it; and that it stops where it is told to.
  */
-#include "common/halt.h"
-#include "common/str.h"
+#include "common/thread/halt.h"
+#include "common/base/str.h"
 #include "kernels/core/element.h"
 #include "tests/support/pieces.h"
 

@@ -6,7 +6,7 @@
  */
 #include "tests/support/executor_rig.h"
 
-#include "common/alloc.h"
+#include "common/base/alloc.h"
 
 /* ---- Flat graphs --------------------------------------------------------- */
 

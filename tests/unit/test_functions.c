@@ -4,7 +4,7 @@
  */
 #include "daemon/master/functions.h"
 
-#include "common/function_body.h"
+#include "common/graph/function_body.h"
 #include "config/limits.h"
 #include "tests/support/functions_rig.h"
 

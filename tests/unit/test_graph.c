@@ -1,7 +1,7 @@
 /*
  * test_graph.c - common/graph*.c: nodes and their types, edges, order.
  */
-#include "common/graph.h"
+#include "common/graph/graph.h"
 
 #include "tests/support/graph_ops.h"
 

@@ -4,7 +4,7 @@
  * The texts of errors are TensorFlow's own for the same graph, unless a case
  * says otherwise.
  */
-#include "common/graph.h"
+#include "common/graph/graph.h"
 
 #include "tests/support/graph_ops.h"
 

@@ -4,7 +4,7 @@
  */
 #include "tests/support/grpc_rig.h"
 
-#include "common/alloc.h"
+#include "common/base/alloc.h"
 
 /* ---- Calls that work ----------------------------------------------------- */
 

@@ -1,8 +1,9 @@
 /*
- * test_half.c - common/half.h: every half and bfloat16 there and back, and the
- * rounding at each limit.  The expected bits are those of TensorFlow's Cast.
+ * test_half.c - common/base/half.h: every half and bfloat16 there and back, and
+ * the rounding at each limit.  The expected bits are those of TensorFlow's
+ * Cast.
  */
-#include "common/half.h"
+#include "common/base/half.h"
 
 #include <math.h>
 #include <setjmp.h>

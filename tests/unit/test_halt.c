@@ -1,11 +1,11 @@
 /*
- * test_halt.c - common/halt.h, and who looks at it: loops of the pool, copies
- * of elements, new tensors of strings.
+ * test_halt.c - common/thread/halt.h, and who looks at it: loops of the pool,
+ * copies of elements, new tensors of strings.
  */
-#include "common/halt.h"
+#include "common/thread/halt.h"
 
-#include "common/alloc.h"
-#include "common/pool.h"
+#include "common/base/alloc.h"
+#include "common/thread/pool.h"
 #include "kernels/core/element.h"
 
 #include <setjmp.h>

@@ -1,10 +1,10 @@
 /*
- * test_hash.c - common/hash.c against the reference vectors of SipHash, and
- * the tables that stand on it against keys chosen to meet in one place.
+ * test_hash.c - common/base/hash.c against the reference vectors of SipHash,
+ * and the tables that stand on it against keys chosen to meet in one place.
  */
-#include "common/hash.h"
-#include "common/id_map.h"
-#include "common/map.h"
+#include "common/base/hash.h"
+#include "common/base/id_map.h"
+#include "common/base/map.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,7 +4,7 @@
  */
 #include "rpc/intake.h"
 
-#include "common/alloc.h"
+#include "common/base/alloc.h"
 #include "rpc/links.h"
 
 #include "tests/support/fake_net.h"

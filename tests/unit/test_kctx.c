@@ -2,8 +2,8 @@
  * test_kctx.c - kernels/kctx*.c: whose buffer an output gets, and how loops are
  * split.
  */
-#include "common/alloc.h"
-#include "common/pool.h"
+#include "common/base/alloc.h"
+#include "common/thread/pool.h"
 #include "kernels/core/runtime.h"
 
 #include <setjmp.h>

@@ -4,7 +4,7 @@
  */
 #include "kernels/core/kept.h"
 
-#include "common/alloc.h"
+#include "common/base/alloc.h"
 #include "kernels/state/variable.h"
 
 #include <setjmp.h>

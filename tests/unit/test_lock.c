@@ -1,11 +1,11 @@
 /*
- * test_lock.c - common/lock.c and common/clock.c: the order of ranks, and
- * waiting with a deadline.
+ * test_lock.c - common/thread/lock.c and common/base/clock.c: the order of
+ * ranks, and waiting with a deadline.
  */
 #define _GNU_SOURCE 1 /* fork() */
 
-#include "common/clock.h"
-#include "common/lock.h"
+#include "common/base/clock.h"
+#include "common/thread/lock.h"
 
 #include <setjmp.h>
 #include <signal.h>

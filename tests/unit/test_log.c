@@ -1,13 +1,13 @@
 /*
- * test_log.c - common/log.c: what arrives on stderr.
+ * test_log.c - common/base/log.c: what arrives on stderr.
  *
  * Each case runs in a child whose stderr is a pipe, so that the question for
  * journald is asked anew.
  */
 #define _GNU_SOURCE 1 /* fork(), setenv(), strsep() */
 
-#include "common/log.h"
-#include "common/log_line.h"
+#include "common/base/log.h"
+#include "common/base/log_line.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

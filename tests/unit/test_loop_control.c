@@ -7,7 +7,7 @@
  */
 #include "daemon/master/loop_control.h"
 
-#include "common/graphdef.h"
+#include "common/proto/graphdef.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

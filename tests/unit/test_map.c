@@ -1,7 +1,7 @@
 /*
- * test_map.c - common/map.c, against a plain array that does the same.
+ * test_map.c - common/base/map.c, against a plain array that does the same.
  */
-#include "common/map.h"
+#include "common/base/map.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

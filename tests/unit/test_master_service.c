@@ -8,7 +8,7 @@
 #include "common/proto/config.pb.h"
 #include "common/proto/master.pb.h"
 #include "common/proto/tensor.pb.h"
-#include "common/tensor_proto.h"
+#include "common/proto/tensor_proto.h"
 #include "daemon/master/service.h"
 
 #define GRAPH "p Placeholder; i Identity p; d Identity i /job:ps; n NoOp"

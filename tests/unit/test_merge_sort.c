@@ -3,8 +3,8 @@
  */
 #include "kernels/reduce/merge_sort.h"
 
-#include "common/halt.h"
-#include "common/pool.h"
+#include "common/thread/halt.h"
+#include "common/thread/pool.h"
 #include "kernels/core/runtime.h"
 
 #include <setjmp.h>

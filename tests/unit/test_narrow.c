@@ -1,11 +1,11 @@
 /*
- * test_narrow.c - kernels/vector/narrow.c against common/half.h: the same bits
- * many at a time, for every length around a vector's and wherever the numbers
- * lie.
+ * test_narrow.c - kernels/vector/narrow.c against common/base/half.h: the same
+ * bits many at a time, for every length around a vector's and wherever the
+ * numbers lie.
  */
 #include "kernels/vector/narrow.h"
 
-#include "common/half.h"
+#include "common/base/half.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

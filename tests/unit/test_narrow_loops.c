@@ -1,11 +1,11 @@
 /*
  * test_narrow_loops.c - elementwise loops of half and bfloat16 (by blocks of
- * floats, or by the processor's own arithmetic) against common/half.h, one
+ * floats, or by the processor's own arithmetic) against common/base/half.h, one
  * element at a time: every number, NaN, infinities and subnormals among them.
  */
 #include "kernels/vector/narrow_loops.h"
 
-#include "common/half.h"
+#include "common/base/half.h"
 #include "kernels/core/registry.h"
 
 #include <math.h>

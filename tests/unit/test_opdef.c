@@ -1,9 +1,9 @@
 /*
  * test_opdef.c - common/opdef*.c: the notation, right and wrong.
  */
-#include "common/attr.h"
-#include "common/opdef.h"
-#include "common/pbio.h"
+#include "common/graph/attr.h"
+#include "common/graph/opdef.h"
+#include "common/proto/pbio.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

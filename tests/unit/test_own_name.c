@@ -5,7 +5,7 @@
 #define _GNU_SOURCE 1 /* kill() */
 #include "daemon/own_name.h"
 
-#include "common/clock.h"
+#include "common/base/clock.h"
 
 #include <pthread.h>
 #include <sched.h>

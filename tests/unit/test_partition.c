@@ -8,7 +8,7 @@
  */
 #include "daemon/master/partition.h"
 
-#include "common/pbio.h"
+#include "common/proto/pbio.h"
 #include "common/proto/graph.pb.h"
 #include "tests/support/planning.h"
 

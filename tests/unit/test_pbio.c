@@ -1,8 +1,8 @@
 /*
- * test_pbio.c - common/pbio.c: fields as they are, cut at every byte, of the
- * wrong type, and written so that they read back.
+ * test_pbio.c - common/proto/pbio.c: fields as they are, cut at every byte, of
+ * the wrong type, and written so that they read back.
  */
-#include "common/pbio.h"
+#include "common/proto/pbio.h"
 
 #include <math.h>
 #include <setjmp.h>

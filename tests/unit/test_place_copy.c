@@ -5,7 +5,7 @@
  */
 #include "kernels/core/place.h"
 
-#include "common/tstring.h"
+#include "common/base/tstring.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

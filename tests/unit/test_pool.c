@@ -1,9 +1,9 @@
 /*
- * test_pool.c - common/pool.c: every job runs once, every element is in one
- * piece, and waiting inside of the pool ends.
+ * test_pool.c - common/thread/pool.c: every job runs once, every element is in
+ * one piece, and waiting inside of the pool ends.
  */
-#include "common/lock.h"
-#include "common/pool.h"
+#include "common/thread/lock.h"
+#include "common/thread/pool.h"
 
 #include <pthread.h>
 #include <setjmp.h>

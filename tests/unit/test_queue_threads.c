@@ -5,7 +5,7 @@
  */
 #include "tests/support/async_rig.h"
 
-#include "common/pool.h"
+#include "common/thread/pool.h"
 
 #include <pthread.h>
 #include <sched.h>

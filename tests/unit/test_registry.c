@@ -4,7 +4,7 @@
  */
 #include "kernels/core/registry.h"
 
-#include "common/graphdef.h"
+#include "common/proto/graphdef.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
 #include "tests/support/graph_rig.h"

@@ -1,12 +1,12 @@
 /*
  * test_rendezvous.c - daemon/worker/rendezvous.c and rendezvous_table.c, and
- * what they count by: common/id_map.c and request_ids.c.
+ * what they count by: common/base/id_map.c and request_ids.c.
  */
 #include "daemon/worker/rendezvous.h"
 
-#include "common/alloc.h"
-#include "common/id_map.h"
-#include "common/request_ids.h"
+#include "common/base/alloc.h"
+#include "common/base/id_map.h"
+#include "common/base/request_ids.h"
 #include "config/limits.h"
 
 #include <pthread.h>

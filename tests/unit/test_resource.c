@@ -4,7 +4,7 @@
  */
 #include "daemon/worker/resource.h"
 
-#include "common/alloc.h"
+#include "common/base/alloc.h"
 #include "daemon/worker/step.h"
 #include "kernels/state/variable.h"
 

@@ -4,8 +4,8 @@
  * the last update wins, and what no index names stays as it was.  And sums of
  * updates, likewise, and what else joins halves.
  */
-#include "common/half.h"
-#include "common/pool.h"
+#include "common/base/half.h"
+#include "common/thread/pool.h"
 #include "daemon/worker/resource.h"
 #include "kernels/index/scatter.h"
 

@@ -1,7 +1,7 @@
 /*
- * test_shape.c - common/shape.c: which shapes exist, merging, printing.
+ * test_shape.c - common/base/shape.c: which shapes exist, merging, printing.
  */
-#include "common/tensor.h"
+#include "common/base/tensor.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /*
- * test_shape_long.c - common/shape_long.c: what is packed comes out again, and
- * the functions of shape.c on shapes of 9 to 254 dimensions.
+ * test_shape_long.c - common/base/shape_long.c: what is packed comes out again,
+ * and the functions of shape.c on shapes of 9 to 254 dimensions.
  */
-#include "common/shape_long.h"
+#include "common/base/shape_long.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -6,8 +6,8 @@
  */
 #include "kernels/sparse/sparse_segment_loops.h"
 
-#include "common/half.h"
-#include "common/halt.h"
+#include "common/base/half.h"
+#include "common/thread/halt.h"
 #include "kernels/core/kernel.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
-/* Tests of common/spin.c and common/event.c. */
-#include "common/event.h"
-#include "common/spin.h"
+/* Tests of common/thread/spin.c and common/thread/event.c. */
+#include "common/thread/event.h"
+#include "common/thread/spin.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /*
- * test_status.c - common/status.c: the first failure wins, and text that is
- * too long is cut where one can see it.
+ * test_status.c - common/base/status.c: the first failure wins, and text that
+ * is too long is cut where one can see it.
  */
-#include "common/status.h"
+#include "common/base/status.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

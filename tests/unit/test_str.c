@@ -1,7 +1,8 @@
 /*
- * test_str.c - common/str.c: views, buffers at their maximum, string elements.
+ * test_str.c - common/base/str.c: views, buffers at their maximum, string
+ * elements.
  */
-#include "common/str.h"
+#include "common/base/str.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

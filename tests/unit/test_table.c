@@ -4,7 +4,7 @@
  *
  * That the bytes are TensorFlow's is shown in test_bundle.c.
  */
-#include "common/crc32c.h"
+#include "common/base/crc32c.h"
 #include "kernels/checkpoint/snappy.h"
 #include "kernels/io/table.h"
 #include "kernels/checkpoint/table_reader.h"

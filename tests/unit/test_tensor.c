@@ -1,10 +1,10 @@
 /*
- * test_tensor.c - common/dtype.c and common/tensor.c: types, references, and
- * what happens to the elements of a tensor that goes.
+ * test_tensor.c - common/base/dtype.c and common/base/tensor.c: types,
+ * references, and what happens to the elements of a tensor that goes.
  */
-#include "common/alloc.h"
-#include "common/str.h"
-#include "common/tensor.h"
+#include "common/base/alloc.h"
+#include "common/base/str.h"
+#include "common/base/tensor.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,9 +4,9 @@
  *
  * Bytes are those that TensorFlow 2.21 writes for the same tensors.
  */
-#include "common/tensor_proto.h"
+#include "common/proto/tensor_proto.h"
 
-#include "common/alloc.h"
+#include "common/base/alloc.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

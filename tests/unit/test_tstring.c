@@ -2,7 +2,7 @@
  * test_tstring.c - elements of string tensors: TensorFlow's layout, and values
  * around the length that an element keeps within itself.
  */
-#include "common/tstring.h"
+#include "common/base/tstring.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

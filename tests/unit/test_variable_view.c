@@ -3,7 +3,7 @@
  */
 #include "kernels/state/variable.h"
 
-#include "common/alloc.h"
+#include "common/base/alloc.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,9 +2,9 @@
  * test_variant.c - common/variant*.c: lists that are shared and changed, and
  * lists that travel.
  */
-#include "common/variant.h"
+#include "common/base/variant.h"
 
-#include "common/alloc.h"
+#include "common/base/alloc.h"
 #include "config/limits.h"
 
 #include <setjmp.h>

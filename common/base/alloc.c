@@ -1,0 +1,348 @@
+/*
+ * alloc.c - see alloc.h.
+ *
+ *     | head (64 bytes) | data, the bytes of its class |
+ *
+ * The head is in front of the data in the same allocation, so a buffer costs
+ * one.  Classes are 64, 96, 128, 192, 256, ...; each has its own list of free
+ * blocks and its own lock, which is held for a push or a pop and nothing else.
+ * The sums are atomics beside them; each is exact, but two of them read one
+ * after the other may be of different moments.
+ *
+ * Large blocks are aligned to huge pages and ask for them: a page fault for
+ * each 4 KiB costs more than the copy that causes it.
+ */
+#define _GNU_SOURCE 1 /* madvise(), posix_memalign() */
+
+#include "common/base/alloc.h"
+
+#include "common/thread/lock.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+/* What a few steps of a large model leave behind, and small beside the memory
+ * of a machine that trains one. */
+#define TFD_BUFFER_CACHE_MAX ((size_t)1 << 30)
+
+#define HEAD_SIZE 64
+#define CLASS_SHIFT 6             /* the smallest class has 64 bytes */
+#define SIZE_LIMIT (SIZE_MAX / 8) /* whose class still fits size_t */
+#define CLASS_COUNT (2 * (62 - CLASS_SHIFT))
+#define HUGE_PAGE ((size_t)2 << 20) /* of x86-64 and most of arm64 */
+#define HUGE_MIN (2 * HUGE_PAGE)    /* below, its alignment wastes too much */
+
+struct block {
+    struct tfd_buffer buffer;  /* first: a buffer is the start of its block */
+    struct tfd_buffer *parent; /* of a slice */
+    size_t charged;            /* what it adds to in_use ... */
+    union {
+        size_t idle;        /* ... and to cached, while it is filled */
+        struct block *next; /* while cached */
+    };
+    int class;
+};
+
+static_assert(sizeof(struct block) <= HEAD_SIZE, "the head has 64 bytes");
+static_assert(HEAD_SIZE % TFD_BUFFER_ALIGN == 0, "the data follows the head");
+
+/* Neighbouring classes, of which a step uses several, have different locks. */
+#define LOCK TFD_LOCK_INIT(TFD_LOCK_ALLOC)
+#define LOCK_COUNT 8
+
+static struct tfd_lock locks[LOCK_COUNT] = {LOCK, LOCK, LOCK, LOCK,
+                                            LOCK, LOCK, LOCK, LOCK};
+static struct block *cache[CLASS_COUNT]; /* under locks[class % LOCK_COUNT] */
+
+static atomic_size_t in_use;
+static atomic_size_t cached;
+static atomic_size_t peak;
+static atomic_size_t limit;
+static atomic_size_t cache_limit = TFD_BUFFER_CACHE_MAX;
+static atomic_uint_fast64_t allocs;
+
+/* ---- Classes ------------------------------------------------------------- */
+
+/* Classes 2 k and 2 k + 1 have 1 and 1.5 times 2^(k + CLASS_SHIFT) bytes. */
+static size_t class_size(int class)
+{
+    size_t power = (size_t)1 << (class / 2 + CLASS_SHIFT);
+
+    return class % 2 ? power + power / 2 : power;
+}
+
+static int class_of(size_t size)
+{
+    int k;
+
+    if (size <= (size_t)1 << CLASS_SHIFT)
+        return 0;
+    k = 63 - __builtin_clzll(size - 1) - CLASS_SHIFT;
+    return size <= class_size(2 * k + 1) ? 2 * k + 1 : 2 * k + 2;
+}
+
+static struct block *pop(int class)
+{
+    struct tfd_lock *lock = &locks[class % LOCK_COUNT];
+    struct block *b;
+
+    tfd_lock(lock);
+    b = cache[class];
+    if (b)
+        cache[class] = b->next;
+    tfd_unlock(lock);
+    if (b)
+        atomic_fetch_sub(&cached, class_size(class));
+    return b;
+}
+
+static void push(struct block *b)
+{
+    struct tfd_lock *lock = &locks[b->class % LOCK_COUNT];
+
+    tfd_lock(lock);
+    b->next = cache[b->class];
+    cache[b->class] = b;
+    tfd_unlock(lock);
+}
+
+/* Frees cached blocks, the largest first, until at most `keep` bytes of them
+ * are left. */
+static void evict(size_t keep)
+{
+    for (int class = CLASS_COUNT - 1; class >= 0; class --) {
+        struct block *b;
+
+        while (atomic_load(&cached) > keep && (b = pop(class)))
+            free(b);
+    }
+}
+
+/* ---- Blocks -------------------------------------------------------------- */
+
+static struct block *fresh_block(int class, bool huge)
+{
+    size_t size = HEAD_SIZE + class_size(class);
+    size_t align = size >= HUGE_MIN ? HUGE_PAGE : TFD_BUFFER_ALIGN;
+    void *memory;
+
+    atomic_fetch_add(&allocs, 1);
+    if (posix_memalign(&memory, align, size))
+        return NULL;
+    /* Only advice: without huge pages it works as well. */
+    if (size >= HUGE_MIN && huge)
+        (void)madvise(memory, size / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
+    return memory;
+}
+
+/* *reused: it was kept, and so has its pages.  huge: others come from huge
+ * pages. */
+static struct block *take_block(size_t size, bool huge, bool *reused)
+{
+    int class = class_of(size);
+    struct block *b = pop(class);
+
+    if (reused)
+        *reused = b != NULL;
+    if (!b)
+        b = fresh_block(class, huge);
+    if (!b) {
+        evict(0);
+        b = fresh_block(class, huge);
+    }
+    if (b)
+        *b = (struct block){
+            .buffer = {1, size, (char *)b + HEAD_SIZE, tfd_buffer_release},
+            .class = class};
+    return b;
+}
+
+static void give_block(struct block *b)
+{
+    size_t size = class_size(b->class);
+    size_t max = atomic_load(&cache_limit);
+
+    if (size > max) {
+        free(b);
+        return;
+    }
+    /* Room is made by what was there before: sizes nobody asks for any more
+     * must not fill the cache for ever. */
+    if (atomic_fetch_add(&cached, size) + size > max)
+        evict(max);
+    push(b);
+}
+
+/* ---- Accounting ---------------------------------------------------------- */
+
+static void raise_peak(size_t used)
+{
+    size_t before = atomic_load(&peak);
+
+    while (used > before && !atomic_compare_exchange_weak(&peak, &before, used))
+        ;
+}
+
+/* The limit is on what the process holds, so cached blocks make way. */
+static bool charge(size_t size)
+{
+    size_t max = atomic_load(&limit);
+    size_t used = atomic_fetch_add(&in_use, size) + size;
+
+    if (max && used > max) {
+        atomic_fetch_sub(&in_use, size);
+        return false;
+    }
+    if (max && atomic_load(&cached) > max - used)
+        evict(max - used);
+    raise_peak(used);
+    return true;
+}
+
+/* ---- Buffers ------------------------------------------------------------- */
+
+struct tfd_buffer *tfd_buffer_new(size_t size)
+{
+    struct block *b;
+
+    if (size > SIZE_LIMIT || !charge(size))
+        return NULL;
+    b = take_block(size, true, NULL);
+    if (!b) {
+        atomic_fetch_sub(&in_use, size);
+        return NULL;
+    }
+    b->charged = size;
+    return &b->buffer;
+}
+
+/* A block that had been used before still counts as kept for reuse; a fresh one
+ * has no pages yet. */
+static struct tfd_buffer *new_empty(size_t size, bool huge)
+{
+    size_t max = atomic_load(&limit);
+    struct block *b;
+    bool reused;
+
+    if (size > SIZE_LIMIT || (max && size > max))
+        return NULL;
+    b = take_block(size, huge, &reused);
+    if (!b)
+        return NULL;
+    if (reused) {
+        b->idle = class_size(b->class);
+        atomic_fetch_add(&cached, b->idle);
+    }
+    return &b->buffer;
+}
+
+struct tfd_buffer *tfd_buffer_new_empty(size_t size)
+{
+    return new_empty(size, true);
+}
+
+struct tfd_buffer *tfd_buffer_new_in_pages(size_t size)
+{
+    return new_empty(size, false);
+}
+
+bool tfd_buffer_charge(struct tfd_buffer *buffer, size_t size)
+{
+    struct block *b = (struct block *)buffer;
+    size_t more, used;
+
+    assert(size <= buffer->size);
+    if (size <= b->charged)
+        return true;
+    more = size - b->charged;
+    used = more < b->idle ? more : b->idle;
+    b->idle -= used;
+    atomic_fetch_sub(&cached, used);
+    if (!charge(more)) {
+        b->idle += used;
+        atomic_fetch_add(&cached, used);
+        return false;
+    }
+    b->charged = size;
+    return true;
+}
+
+/* Of slices, so that they can be told from buffers of their own. */
+static void release_slice(struct tfd_buffer *b)
+{
+    tfd_buffer_release(b);
+}
+
+bool tfd_buffer_is_slice(const struct tfd_buffer *b)
+{
+    return b->release == release_slice;
+}
+
+bool tfd_buffer_is_small_slice(const struct tfd_buffer *b)
+{
+    return tfd_buffer_is_slice(b) &&
+           b->size < ((const struct block *)b)->parent->size / 2;
+}
+
+/* The block of a slice is a head of the smallest class. */
+struct tfd_buffer *tfd_buffer_slice(struct tfd_buffer *parent, size_t offset,
+                                    size_t size)
+{
+    struct block *b;
+
+    assert(offset <= parent->size && size <= parent->size - offset);
+    if (tfd_buffer_is_slice(parent)) {
+        struct tfd_buffer *whole = ((struct block *)parent)->parent;
+
+        offset += (size_t)((char *)parent->data - (char *)whole->data);
+        parent = whole;
+    }
+    b = take_block(0, true, NULL);
+    if (!b)
+        return NULL;
+    b->parent = tfd_buffer_ref(parent);
+    b->buffer.data = (char *)parent->data + offset;
+    b->buffer.size = size;
+    b->buffer.release = release_slice;
+    return &b->buffer;
+}
+
+void tfd_buffer_release(struct tfd_buffer *buffer)
+{
+    struct block *b = (struct block *)buffer;
+    struct tfd_buffer *parent = b->parent;
+
+    atomic_fetch_sub(&in_use, b->charged);
+    if (b->idle)
+        atomic_fetch_sub(&cached, b->idle);
+    give_block(b);
+    tfd_buffer_unref(parent);
+}
+
+/* ---- The allocator as a whole -------------------------------------------- */
+
+void tfd_alloc_stats(struct tfd_alloc_stats *out)
+{
+    out->in_use = atomic_load(&in_use);
+    out->cached = atomic_load(&cached);
+    out->peak = atomic_load(&peak);
+    out->allocs = atomic_load(&allocs);
+}
+
+void tfd_alloc_limit(size_t bytes)
+{
+    atomic_store(&limit, bytes);
+}
+
+void tfd_alloc_trim(void)
+{
+    evict(0);
+}
+
+void tfd_alloc_cache_limit(size_t bytes)
+{
+    atomic_store(&cache_limit, bytes);
+    evict(bytes);
+}

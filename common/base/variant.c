@@ -1,0 +1,177 @@
+/*
+ * variant.c - see variant.h.
+ */
+#include "common/base/variant.h"
+
+#include "config/limits.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct tfd_variant *tfd_variant_new(enum tfd_variant_kind kind,
+                                    struct tfd_status *st)
+{
+    struct tfd_variant *v = calloc(1, sizeof(*v));
+
+    if (!v) {
+        tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a variant");
+        return NULL;
+    }
+    v->refs = v->depth = 1;
+    v->kind = kind;
+    v->max_elements = -1;
+    v->element_shape.rank = TFD_RANK_UNKNOWN;
+    return v;
+}
+
+struct tfd_variant *tfd_variant_ref(struct tfd_variant *v)
+{
+    __atomic_add_fetch(&v->refs, 1, __ATOMIC_RELAXED);
+    return v;
+}
+
+void tfd_variant_unref(struct tfd_variant *v)
+{
+    if (!v || __atomic_sub_fetch(&v->refs, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
+    for (int32_t i = 0; i < v->used; i++)
+        tfd_tensor_unref(&v->tensors[i]);
+    free(v->tensors);
+    free(v);
+}
+
+bool tfd_variant_sole(const struct tfd_variant *v)
+{
+    return __atomic_load_n(&v->refs, __ATOMIC_ACQUIRE) == 1;
+}
+
+/* ---- Growing ------------------------------------------------------------- */
+
+/* Memory that calloc() has from the system is zero without being touched. */
+static bool enlarge(struct tfd_variant *v, int64_t capacity)
+{
+    struct tfd_tensor *more = calloc((size_t)capacity, sizeof(*more));
+
+    if (!more)
+        return false;
+    if (v->used > 0)
+        memcpy(more, v->tensors, sizeof(*more) * (size_t)v->used);
+    free(v->tensors);
+    v->tensors = more;
+    v->capacity = (int32_t)capacity;
+    return true;
+}
+
+static enum tfd_code reserve(struct tfd_variant *v, int64_t count,
+                             struct tfd_status *st)
+{
+    int64_t capacity = v->capacity;
+
+    if (count < 0 || count > TFD_VARIANT_TENSORS_MAX)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "a list of %lld tensors; from 0 to %d are possible",
+                        (long long)count, TFD_VARIANT_TENSORS_MAX);
+    if (count <= capacity)
+        return TFD_OK;
+    capacity = count > 2 * capacity ? count : 2 * capacity;
+    if (!enlarge(v, capacity))
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "no memory for a list of %lld tensors",
+                        (long long)count);
+    return TFD_OK;
+}
+
+enum tfd_code tfd_variant_resize(struct tfd_variant *v, int64_t count,
+                                 struct tfd_status *st)
+{
+    TFD_TRY(reserve(v, count, st));
+    while (v->used > count)
+        tfd_tensor_unref(&v->tensors[--v->used]);
+    v->count = (int32_t)count;
+    return TFD_OK;
+}
+
+static int depth_of(const struct tfd_tensor *t)
+{
+    struct tfd_variant *const *v = tfd_tensor_data(t);
+    int depth = 0;
+
+    if (t->dtype != TFD_VARIANT || !v)
+        return 0;
+    for (int64_t i = 0; i < tfd_tensor_elements(t); i++)
+        if (v[i] && v[i]->depth > depth)
+            depth = v[i]->depth;
+    return depth;
+}
+
+enum tfd_code tfd_variant_set(struct tfd_variant *v, int32_t i,
+                              struct tfd_tensor *take, struct tfd_status *st)
+{
+    int depth = depth_of(take) + 1;
+    enum tfd_code rc = TFD_OK;
+
+    assert(i >= 0 && i <= v->count);
+    if (depth > TFD_VARIANT_DEPTH_MAX)
+        rc = tfd_fail(st, TFD_INVALID_ARGUMENT,
+                      "variants within variants are more than %d deep",
+                      TFD_VARIANT_DEPTH_MAX);
+    else if (i == v->count)
+        rc = tfd_variant_resize(v, (int64_t)i + 1, st);
+    if (rc != TFD_OK) {
+        tfd_tensor_unref(take);
+        return rc;
+    }
+    tfd_tensor_unref(&v->tensors[i]);
+    v->tensors[i] = *take;
+    v->used = i < v->used ? v->used : i + 1;
+    *take = (struct tfd_tensor)TFD_TENSOR_INIT;
+    if (depth > v->depth)
+        v->depth = depth;
+    return TFD_OK;
+}
+
+struct tfd_variant *tfd_variant_copy(const struct tfd_variant *v,
+                                     struct tfd_status *st)
+{
+    struct tfd_variant *copy = tfd_variant_new(v->kind, st);
+
+    if (copy && reserve(copy, v->count, st) != TFD_OK) {
+        tfd_variant_unref(copy);
+        return NULL;
+    }
+    if (!copy)
+        return NULL;
+    copy->depth = v->depth;
+    copy->dtype = v->dtype;
+    copy->element_shape = v->element_shape;
+    copy->max_elements = v->max_elements;
+    copy->has_value = v->has_value;
+    copy->count = v->count;
+    for (; copy->used < v->used; copy->used++)
+        copy->tensors[copy->used] = tfd_tensor_ref(&v->tensors[copy->used]);
+    return copy;
+}
+
+/* ---- Tensors of them ----------------------------------------------------- */
+
+struct tfd_variant *tfd_variant_of(const struct tfd_tensor *t)
+{
+    struct tfd_variant *const *v = tfd_tensor_data(t);
+
+    return t->dtype == TFD_VARIANT && v && tfd_tensor_elements(t) == 1 ? *v
+                                                                       : NULL;
+}
+
+enum tfd_code tfd_variant_tensor(struct tfd_variant *take,
+                                 struct tfd_tensor *out, struct tfd_status *st)
+{
+    static const struct tfd_shape scalar = {0, {0}};
+    enum tfd_code rc = tfd_tensor_new(out, TFD_VARIANT, &scalar, st);
+
+    if (rc == TFD_OK)
+        *(struct tfd_variant **)tfd_tensor_data(out) = take;
+    else
+        tfd_variant_unref(take);
+    return rc;
+}

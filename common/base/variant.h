@@ -1,0 +1,68 @@
+/*
+ * variant.h - what an element of a VARIANT tensor points to: a list of tensors,
+ * or tensors that may be missing.
+ *
+ *     LIST      TensorFlow's TensorList: elements of one type and of shapes
+ * that agree with `element_shape`; a slot may be empty (dtype INVALID) OPTIONAL
+ * any tensors, or nothing
+ *
+ * A variant is written only by who holds the one reference to it; others copy
+ * it first (its tensors are shared, not their bytes).  Variants in variants are
+ * at most TFD_VARIANT_DEPTH_MAX deep, so freeing and adding them may recurse.
+ *
+ * Threads: counted; otherwise as tensors.
+ */
+#ifndef TFD_COMMON_VARIANT_H
+#define TFD_COMMON_VARIANT_H
+
+#include "common/base/tensor.h"
+#include "common/proto/tensor_proto.h"
+
+enum tfd_variant_kind { TFD_VARIANT_LIST, TFD_VARIANT_OPTIONAL };
+
+struct tfd_variant {
+    int refs;  /* atomic */
+    int depth; /* 1: holds no other variants */
+    enum tfd_variant_kind kind;
+    enum tfd_dtype dtype;           /* LIST: of elements */
+    struct tfd_shape element_shape; /* LIST: may be partial */
+    int32_t max_elements;           /* LIST: -1: any number */
+    bool has_value;                 /* OPTIONAL */
+    struct tfd_tensor *tensors;
+    int32_t count, capacity;
+    int32_t used; /* tensors[used] and on are empty and were never touched: a
+                   * list of millions takes no time to make */
+};
+
+struct tfd_variant *tfd_variant_new(enum tfd_variant_kind kind,
+                                    struct tfd_status *st);
+struct tfd_variant *tfd_variant_ref(struct tfd_variant *v);
+void tfd_variant_unref(struct tfd_variant *v); /* NULL is nothing */
+bool tfd_variant_sole(const struct tfd_variant *v);
+/* The same tensors in a variant of its own. */
+struct tfd_variant *tfd_variant_copy(const struct tfd_variant *v,
+                                     struct tfd_status *st);
+/* Counts with empty slots at the end, or drops what is beyond. */
+enum tfd_code tfd_variant_resize(struct tfd_variant *v, int64_t count,
+                                 struct tfd_status *st) TFD_MUST_USE;
+/* Slot i becomes this tensor, which is taken; at `count`, one more. */
+enum tfd_code tfd_variant_set(struct tfd_variant *v, int32_t i,
+                              struct tfd_tensor *take,
+                              struct tfd_status *st) TFD_MUST_USE;
+
+/* The variant in a scalar VARIANT tensor; NULL when it is something else. */
+struct tfd_variant *tfd_variant_of(const struct tfd_tensor *t);
+/* A scalar of it. */
+enum tfd_code tfd_variant_tensor(struct tfd_variant *take,
+                                 struct tfd_tensor *out,
+                                 struct tfd_status *st) TFD_MUST_USE;
+
+/* VariantTensorDataProto (variant_proto.c).  Lists of lists do not travel. */
+void tfd_variant_encode(struct tfd_bytes *b, const struct tfd_variant *v,
+                        tfd_handle_encode_fn *handle);
+enum tfd_code tfd_variant_decode(struct tfd_str proto,
+                                 tfd_handle_decode_fn *handle,
+                                 struct tfd_variant **out,
+                                 struct tfd_status *st) TFD_MUST_USE;
+
+#endif

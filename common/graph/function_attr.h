@@ -1,0 +1,19 @@
+/*
+ * function_attr.h - placeholders in attributes of a function's body.
+ *
+ * Threads: values; the arena's rule applies.
+ */
+#ifndef TFD_COMMON_FUNCTION_ATTR_H
+#define TFD_COMMON_FUNCTION_ATTR_H
+
+#include "common/graph/function.h"
+
+/* *value, an AttrValue, becomes a copy in which attributes of the call stand
+ * for placeholders; also within the functions that it names.  Without
+ * placeholders it stays.  INVALID_ARGUMENT for an attribute that the call
+ * lacks. */
+enum tfd_code tfd_function_attr(const struct tfd_func *call,
+                                struct tfd_arena *arena, struct tfd_str *value,
+                                struct tfd_status *st) TFD_MUST_USE;
+
+#endif

@@ -1,0 +1,27 @@
+/*
+ * graphdef_parts.h - what of a GraphDef is not nodes: versions and the function
+ * library; for graphdef*.c only.
+ *
+ * Both are read before nodes are added and assigned after, so that a failure
+ * leaves the graph as it was.
+ */
+#ifndef TFD_COMMON_GRAPHDEF_PARTS_H
+#define TFD_COMMON_GRAPHDEF_PARTS_H
+
+#include "common/graph/graph.h"
+
+/* Reads `versions` of the GraphDef and checks that we are a consumer it wants.
+ * When the graph has versions, both are joined: the older producer counts. */
+enum tfd_code tfd_graphdef_versions(const struct tfd_graph *g,
+                                    struct tfd_str graph_def,
+                                    struct tfd_versions *out,
+                                    struct tfd_status *st) TFD_MUST_USE;
+
+/* The graph's library with that of the GraphDef added, in the graph's arena.
+ * The same function may come again; another of its name is refused. */
+enum tfd_code tfd_graphdef_library(struct tfd_graph *g,
+                                   struct tfd_str graph_def,
+                                   struct tfd_str *out,
+                                   struct tfd_status *st) TFD_MUST_USE;
+
+#endif

@@ -1,0 +1,204 @@
+/*
+ * variant_proto.c - variants as TensorFlow sends them.
+ *
+ * A list: its elements in order without the empty slots; in `metadata`, as
+ * varints, how many those are and which, the element type, the maximum, then
+ * the element shape's message.  An optional: one byte and its tensors.
+ */
+#include "common/proto/tensor.pb.h"
+#include "common/base/shape_long.h"
+#include "common/base/variant.h"
+#include "config/limits.h"
+
+#include <assert.h>
+
+#define TAG(name) tensorflow_VariantTensorDataProto_##name##_tag
+#define LIST_NAME "tensorflow::TensorList"
+#define OPTIONAL_NAME "tensorflow::data::Optional"
+
+/* ---- Out ----------------------------------------------------------------- */
+
+static void put_list_metadata(struct tfd_bytes *b, const struct tfd_variant *v)
+{
+    uint64_t empty = 0;
+
+    for (int32_t i = 0; i < v->count; i++)
+        empty += v->tensors[i].dtype == TFD_DTYPE_INVALID;
+    tfd_pb_put_varint(b, empty);
+    for (int32_t i = 0; i < v->count; i++)
+        if (v->tensors[i].dtype == TFD_DTYPE_INVALID)
+            tfd_pb_put_varint(b, (uint64_t)i);
+    tfd_pb_put_varint(b, (uint64_t)v->dtype);
+    tfd_pb_put_varint(b, (uint64_t)(int64_t)v->max_elements);
+    tfd_shape_proto_encode(b, &v->element_shape);
+}
+
+static void put_metadata(struct tfd_bytes *b, const struct tfd_variant *v)
+{
+    if (v->kind == TFD_VARIANT_LIST)
+        put_list_metadata(b, v);
+    else
+        tfd_bytes_add(b, v->has_value ? "\1" : "\0", 1);
+}
+
+void tfd_variant_encode(struct tfd_bytes *b, const struct tfd_variant *v,
+                        tfd_handle_encode_fn *handle)
+{
+    size_t mark;
+
+    tfd_pb_put_str(b, TAG(type_name),
+                   v->kind == TFD_VARIANT_LIST ? TFD_STR(LIST_NAME)
+                                               : TFD_STR(OPTIONAL_NAME));
+    mark = tfd_pb_begin(b, TAG(metadata));
+    put_metadata(b, v);
+    tfd_pb_finish(b, mark);
+    for (int32_t i = 0; i < v->count; i++) {
+        if (v->tensors[i].dtype == TFD_DTYPE_INVALID)
+            continue;
+        if (v->tensors[i].dtype == TFD_VARIANT)
+            b->failed = true;
+        mark = tfd_pb_begin(b, TAG(tensors));
+        tfd_tensor_proto_encode(b, &v->tensors[i], handle);
+        tfd_pb_finish(b, mark);
+    }
+}
+
+/* ---- In ------------------------------------------------------------------ */
+
+static enum tfd_code damaged(struct tfd_status *st)
+{
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "a VariantTensorDataProto that is damaged");
+}
+
+static enum tfd_code add_tensor(struct tfd_variant *v, struct tfd_str proto,
+                                tfd_handle_decode_fn *handle,
+                                struct tfd_status *st)
+{
+    struct tfd_tensor t = TFD_TENSOR_INIT;
+    struct tfd_tensor_head head;
+
+    TFD_TRY(tfd_tensor_proto_head(proto, &head, st));
+    if (head.dtype == TFD_VARIANT)
+        return tfd_fail(st, TFD_UNIMPLEMENTED,
+                        "A variant within a variant cannot be sent");
+    if (tfd_shape_is_long(&head.shape))
+        return tfd_fail(st, TFD_UNIMPLEMENTED,
+                        "A tensor of %d dimensions within a variant; at most "
+                        "%d are supported",
+                        head.shape.rank, TFD_RANK_MAX);
+    TFD_TRY(tfd_tensor_proto_decode(&head, handle, &t, st));
+    return tfd_variant_set(v, v->count, &t, st);
+}
+
+/* Makes room for the empty slots: their numbers rise. */
+static enum tfd_code spread(struct tfd_variant *v, struct tfd_str *metadata,
+                            uint64_t empty, struct tfd_status *st)
+{
+    int64_t full = v->count, total = full + (int64_t)empty, from = 0;
+    struct tfd_variant *wide = tfd_variant_new(v->kind, st);
+    enum tfd_code rc;
+
+    if (!wide)
+        return TFD_RESOURCE_EXHAUSTED;
+    rc = tfd_variant_resize(wide, total, st);
+    for (int64_t i = 0, next = -1; rc == TFD_OK && i < total; i++) {
+        uint64_t at;
+
+        if (empty && next < i) {
+            if (!tfd_pb_packed_varint(metadata, &at) || at < (uint64_t)i ||
+                at >= (uint64_t)total)
+                rc = damaged(st);
+            next = (int64_t)at;
+            empty--;
+        }
+        if (rc != TFD_OK || i == next)
+            continue;
+        if (from == full)
+            rc = damaged(st);
+        else
+            rc = tfd_variant_set(wide, (int32_t)i, &v->tensors[from++], st);
+    }
+    if (rc == TFD_OK) { /* they change what they hold */
+        struct tfd_variant own = *v;
+
+        v->tensors = wide->tensors;
+        v->count = wide->count;
+        v->capacity = wide->capacity;
+        v->used = wide->used;
+        wide->tensors = own.tensors;
+        wide->count = own.count;
+        wide->capacity = own.capacity;
+        wide->used = own.used;
+    }
+    tfd_variant_unref(wide);
+    return rc;
+}
+
+static enum tfd_code read_list(struct tfd_variant *v, struct tfd_str metadata,
+                               struct tfd_status *st)
+{
+    uint64_t empty, dtype, max;
+
+    if (!tfd_pb_packed_varint(&metadata, &empty) ||
+        empty > metadata.size) /* each takes a byte at least */
+        return damaged(st);
+    TFD_TRY(spread(v, &metadata, empty, st));
+    if (!tfd_pb_packed_varint(&metadata, &dtype) || dtype >= TFD_DTYPE_END ||
+        !tfd_dtype_valid((int)dtype) || !tfd_pb_packed_varint(&metadata, &max))
+        return damaged(st);
+    v->dtype = (enum tfd_dtype)dtype;
+    v->max_elements = (int64_t)max < 0 ? -1 : (int32_t)(max & INT32_MAX);
+    TFD_TRY(tfd_shape_proto_decode(metadata, &v->element_shape, st));
+    for (int32_t i = 0; i < v->count; i++)
+        if (v->tensors[i].dtype != TFD_DTYPE_INVALID &&
+            v->tensors[i].dtype != v->dtype)
+            return damaged(st);
+    return TFD_OK;
+}
+
+static enum tfd_code read(struct tfd_variant *v, struct tfd_str proto,
+                          tfd_handle_decode_fn *handle, struct tfd_status *st)
+{
+    struct tfd_str name = TFD_STR_EMPTY, metadata = TFD_STR_EMPTY;
+    struct tfd_pb_reader r = tfd_pb_reader_of(proto);
+    struct tfd_pb_field f;
+
+    while (tfd_pb_next(&r, &f)) {
+        if (f.tag == TAG(type_name))
+            name = tfd_pb_str(&r, &f);
+        else if (f.tag == TAG(metadata))
+            metadata = tfd_pb_str(&r, &f);
+        else if (f.tag == TAG(tensors))
+            TFD_TRY(add_tensor(v, tfd_pb_str(&r, &f), handle, st));
+    }
+    TFD_TRY(tfd_pb_end(&r, "VariantTensorDataProto", st));
+    if (tfd_str_is(name, LIST_NAME))
+        return read_list(v, metadata, st);
+    if (!tfd_str_is(name, OPTIONAL_NAME))
+        return tfd_fail(st, TFD_UNIMPLEMENTED,
+                        "A variant of type '" TFD_STR_FMT
+                        "' cannot be read here",
+                        TFD_STR_ARG(name));
+    v->kind = TFD_VARIANT_OPTIONAL;
+    v->has_value = metadata.size > 0 && metadata.data[0] != 0;
+    return TFD_OK;
+}
+
+enum tfd_code tfd_variant_decode(struct tfd_str proto,
+                                 tfd_handle_decode_fn *handle,
+                                 struct tfd_variant **out,
+                                 struct tfd_status *st)
+{
+    struct tfd_variant *v = tfd_variant_new(TFD_VARIANT_LIST, st);
+    enum tfd_code rc;
+
+    if (!v)
+        return TFD_RESOURCE_EXHAUSTED;
+    rc = read(v, proto, handle, st);
+    if (rc == TFD_OK)
+        *out = v;
+    else
+        tfd_variant_unref(v);
+    return rc;
+}
