@@ -4,7 +4,7 @@
  *     ps0:2222   10.0.0.1:2222   [2001:db8::1]:2222   [fe80::1%eth0]:2222
  *
  * Syntax only; nothing is resolved here (a name may be known to the network
- * only later, see config/bind.h and rpc/channel.h).
+ * only later, see config/bind.h and rpc/core/channel.h).
  *
  * Threads: values; no sharing.
  */

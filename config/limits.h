@@ -170,8 +170,8 @@
 #define TFD_DEVICE_STEPS_AHEAD_MAX 32
 #define TFD_DEVICE_NODES_AHEAD_MAX 1024
 
-/* Sessions of one master, and those of them that one peer (rpc/origin.h) has
- * opened, so that none keeps the others out; at either limit the oldest go
+/* Sessions of one master, and those of them that one peer (rpc/conn/origin.h)
+ * has opened, so that none keeps the others out; at either limit the oldest go
  * whose clients have no connection, so many at once.  A session costs about 260
  * kB in TensorFlow, which has no limit. */
 #define TFD_SESSIONS_MAX 2000

@@ -17,7 +17,7 @@
 #define TFD_DAEMON_BEAT_H
 
 #include "daemon/notify.h"
-#include "rpc/loop.h"
+#include "rpc/conn/loop.h"
 
 struct tfd_pool;
 

@@ -23,7 +23,7 @@
 
 #include "config/flags.h"
 #include "daemon/worker_api.h"
-#include "rpc/service.h"
+#include "rpc/core/service.h"
 
 #define TFD_EXIT_SETTLE_US UINT64_C(5000000)
 #define TFD_EXIT_UNLED_US UINT64_C(60000000)

@@ -9,8 +9,8 @@
 /* The first thing that main() does.  As PID 1 the process inherits those whose
  * parents have ended, such as what a health check has started, and they vanish
  * when they end; and SIGTERM and SIGINT end it at once until somebody watches
- * for them (daemon/own_name.h, rpc/loop.h), with the exit code a shell would
- * tell of another process.  Otherwise, and in programs that use libtfd,
+ * for them (daemon/own_name.h, rpc/conn/loop.h), with the exit code a shell
+ * would tell of another process.  Otherwise, and in programs that use libtfd,
  * children are their parents' business, and signals have their default meaning:
  * nothing. */
 void tfd_init_process_begin(void);

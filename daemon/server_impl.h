@@ -5,7 +5,7 @@
 #define TFD_DAEMON_SERVER_IMPL_H
 
 #include "daemon/server.h"
-#include "rpc/service.h"
+#include "rpc/core/service.h"
 
 struct tfd_master;
 struct tfd_worker_service;

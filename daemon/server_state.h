@@ -14,9 +14,9 @@
 #include "daemon/master/leaving.h"
 #include "kernels/io/file_roots.h"
 #include "kernels/core/registry.h"
-#include "rpc/health.h"
-#include "rpc/peers.h"
-#include "rpc/sniff.h"
+#include "rpc/core/health.h"
+#include "rpc/core/peers.h"
+#include "rpc/conn/sniff.h"
 
 #include <pthread.h>
 

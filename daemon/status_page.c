@@ -10,7 +10,7 @@
 #include "daemon/kernels_page.h"
 #include "daemon/master/master.h"
 #include "daemon/worker/worker.h"
-#include "rpc/peers.h"
+#include "rpc/core/peers.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -44,8 +44,9 @@ struct tfd_worker_session {
      * `task`; "": the one it was started with. */
     struct tfd_str cluster_def;
     struct tfd_str task; /* looked at by a worker of this process only */
-    /* Whose master it is, as quotas count (rpc/origin.h), and the connection
-     * that it came over (rpc/links.h); NULL and 0: one of this process. */
+    /* Whose master it is, as quotas count (rpc/conn/origin.h), and the
+     * connection that it came over (rpc/core/links.h); NULL and 0: one of this
+     * process. */
     const char *peer;
     uint64_t link;
 };

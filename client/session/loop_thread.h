@@ -9,7 +9,7 @@
 #ifndef TFD_CLIENT_LOOP_THREAD_H
 #define TFD_CLIENT_LOOP_THREAD_H
 
-#include "rpc/loop.h"
+#include "rpc/conn/loop.h"
 
 /* Counted; NULL on failure. */
 struct tfd_loop *tfd_loop_thread_get(struct tfd_status *st);

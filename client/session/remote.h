@@ -9,7 +9,7 @@
 
 #include "client/session/session.h"
 #include "common/thread/event.h"
-#include "rpc/channel.h"
+#include "rpc/core/channel.h"
 
 #define TFD_REMOTE_INLINE_PAYLOADS 8
 

@@ -21,7 +21,7 @@
 #define TFD_DAEMON_MASTER_BUILD_H
 
 #include "common/thread/pool.h"
-#include "rpc/loop.h"
+#include "rpc/conn/loop.h"
 
 struct tfd_session;
 

@@ -8,7 +8,7 @@
 
 #include "daemon/master/master.h"
 #include "daemon/master/seen_ids.h"
-#include "rpc/service.h"
+#include "rpc/core/service.h"
 
 /* What the rows work on; lives as long as they are bound. */
 struct tfd_callable_calls {

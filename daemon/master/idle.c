@@ -4,7 +4,7 @@
 #include "daemon/master/idle.h"
 
 #include "common/base/log.h"
-#include "rpc/links.h"
+#include "rpc/core/links.h"
 
 #include <stddef.h>
 

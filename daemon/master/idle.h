@@ -16,7 +16,8 @@
 /* Starts looking from time to time; nothing when session_idle is 0. */
 void tfd_master_watch_idle(struct tfd_master *m);
 void tfd_master_stop_watching(struct tfd_master *m);
-/* It was used just now, over this connection (rpc/links.h); 0: as before. */
+/* It was used just now, over this connection (rpc/core/links.h); 0: as before.
+ */
 void tfd_session_use(struct tfd_session *s, uint64_t link);
 /* Its client has no connection, and nothing of it runs. */
 bool tfd_session_is_left(const struct tfd_session *s);

@@ -2,7 +2,7 @@
  * lost_workers.h - what a master does when the connection to another task is
  * lost: plans that are being built with it fail, so that the steps which wait
  * for them, and their clients, hear of it at once.  Calls under way fail by
- * themselves (rpc/channel.h).
+ * themselves (rpc/core/channel.h).
  *
  * Steps whose part on the task had ended fail a moment later, if other parts
  * still run: they may wait for a tensor that it had not sent yet, though it had

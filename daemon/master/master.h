@@ -16,7 +16,7 @@
 #include "daemon/master/devices.h"
 #include "daemon/worker_api.h"
 #include "kernels/core/registry.h"
-#include "rpc/peers.h"
+#include "rpc/core/peers.h"
 
 struct tfd_session;
 struct tfd_master;
@@ -63,7 +63,7 @@ struct tfd_create_session {
     struct tfd_str config;    /* ConfigProto */
     struct tfd_str target;    /* as the client dialled us, "grpc://host:port" */
     const char *client;       /* its address; NULL: this process */
-    const char *peer;         /* as quotas count it (rpc/origin.h); NULL: so */
+    const char *peer; /* as quotas count it (rpc/conn/origin.h); NULL: so */
     tfd_session_done_fn *done;
     void *ctx;
 };

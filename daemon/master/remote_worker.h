@@ -8,7 +8,7 @@
 #define TFD_DAEMON_MASTER_REMOTE_WORKER_H
 
 #include "daemon/worker_api.h"
-#include "rpc/channel.h"
+#include "rpc/core/channel.h"
 
 /* The channel is borrowed and outlives the worker.  NULL without memory. */
 struct tfd_worker *tfd_remote_worker_new(struct tfd_loop *l,

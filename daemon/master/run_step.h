@@ -8,7 +8,7 @@
 
 #include "daemon/master/master.h"
 #include "daemon/master/seen_ids.h"
-#include "rpc/service.h"
+#include "rpc/core/service.h"
 
 struct tfd_run_step_service;
 

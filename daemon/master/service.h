@@ -8,7 +8,7 @@
 #define TFD_DAEMON_MASTER_SERVICE_H
 
 #include "daemon/master/master.h"
-#include "rpc/service.h"
+#include "rpc/core/service.h"
 
 struct tfd_master_service;
 

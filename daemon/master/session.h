@@ -9,7 +9,7 @@
 #include "common/base/log.h"
 #include "daemon/master/build.h"
 #include "daemon/master/master.h"
-#include "rpc/origin.h"
+#include "rpc/conn/origin.h"
 
 /* More than there are rows of options. */
 #define TFD_OPTIONS_NAMED_MAX 96

@@ -4,8 +4,8 @@
  * those whose clients have no open connection and of which nothing runs.  A
  * trainer that crashes again and again leaves such ones.
  *
- * A peer is what rpc/origin.h says; sessions of this process count for all, and
- * for no peer.
+ * A peer is what rpc/conn/origin.h says; sessions of this process count for
+ * all, and for no peer.
  *
  * Threads: loop thread.
  */

@@ -11,8 +11,8 @@
 #define TFD_DAEMON_MASTER_WORKER_RPC_H
 
 #include "daemon/master/remote_worker.h"
-#include "rpc/channel.h"
-#include "rpc/loop.h"
+#include "rpc/core/channel.h"
+#include "rpc/conn/loop.h"
 
 /* For calls that a live peer answers at once. */
 #define TFD_WORKER_RPC_PROMPT_US 60000000u

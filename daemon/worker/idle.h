@@ -24,7 +24,8 @@ void tfd_worker_stop_watching(struct tfd_worker_service *w);
 void tfd_worker_session_used(struct tfd_worker_service *w,
                              struct tfd_task_session *s);
 
-/* Its master calls over this connection (rpc/links.h) now; 0: over none. */
+/* Its master calls over this connection (rpc/core/links.h) now; 0: over none.
+ */
 void tfd_worker_session_over(struct tfd_worker_service *w,
                              struct tfd_task_session *s, uint64_t link);
 /* A step of it runs. */

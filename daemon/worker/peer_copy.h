@@ -24,8 +24,8 @@
 #define TFD_DAEMON_WORKER_PEER_COPY_H
 
 #include "daemon/worker/step.h"
-#include "rpc/peers.h"
-#include "rpc/service.h"
+#include "rpc/core/peers.h"
+#include "rpc/core/service.h"
 
 struct tfd_worker_service;
 

@@ -20,7 +20,7 @@
 #define TFD_DAEMON_WORKER_RENDEZVOUS_H
 
 #include "common/base/tensor.h"
-#include "rpc/loop.h"
+#include "rpc/conn/loop.h"
 
 struct tfd_rendezvous;
 struct tfd_rendezvous_table;

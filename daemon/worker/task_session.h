@@ -13,8 +13,8 @@
 
 #include "common/thread/lock.h"
 #include "daemon/worker/compile.h"
-#include "rpc/origin.h"
-#include "rpc/peers.h"
+#include "rpc/conn/origin.h"
+#include "rpc/core/peers.h"
 
 struct tfd_graph_entry;
 

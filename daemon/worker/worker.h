@@ -14,7 +14,7 @@
 
 #include "daemon/worker_api.h"
 #include "kernels/core/registry.h"
-#include "rpc/peers.h"
+#include "rpc/core/peers.h"
 
 struct tfd_device;
 struct tfd_file_access;

@@ -11,7 +11,7 @@
 #include "daemon/worker/graphs.h"
 #include "daemon/worker/transfer.h"
 #include "daemon/worker/worker.h"
-#include "rpc/service.h"
+#include "rpc/core/service.h"
 
 struct tfd_registration;
 struct tfd_run_call;

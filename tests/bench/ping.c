@@ -9,9 +9,9 @@
  */
 #define _GNU_SOURCE 1
 
-#include "rpc/channel.h"
-#include "rpc/conn.h"
-#include "rpc/sniff.h"
+#include "rpc/core/channel.h"
+#include "rpc/conn/conn.h"
+#include "rpc/conn/sniff.h"
 
 #include <arpa/inet.h>
 #include <netinet/tcp.h>

@@ -10,7 +10,7 @@
 #include "common/base/hash.h"
 #include "common/base/alloc.h"
 #include "config/limits.h"
-#include "rpc/native_io.h"
+#include "rpc/native/native_io.h"
 
 #include <assert.h>
 #include <string.h>

@@ -5,8 +5,8 @@
  * Input: one byte that chooses the side (even: we serve, odd: we call) and how
  * the rest is cut, then the bytes of the peer.
  */
-#include "rpc/health.h"
-#include "rpc/link.h"
+#include "rpc/core/health.h"
+#include "rpc/core/link.h"
 #include "tests/support/fake_net.h"
 
 #include <string.h>

@@ -7,7 +7,7 @@
  * message and inside it.
  */
 #include "common/base/alloc.h"
-#include "rpc/message.h"
+#include "rpc/core/message.h"
 
 #include <assert.h>
 #include <string.h>

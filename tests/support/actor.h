@@ -1,11 +1,11 @@
 /*
- * actor.h - a peer that plays a part, for tests of rpc/channel.c: what it says
- * on each connection is written down before.
+ * actor.h - a peer that plays a part, for tests of rpc/core/channel.c: what it
+ * says on each connection is written down before.
  */
 #ifndef TFD_TESTS_SUPPORT_ACTOR_H
 #define TFD_TESTS_SUPPORT_ACTOR_H
 
-#include "rpc/peer_info.h"
+#include "rpc/conn/peer_info.h"
 #include "tests/support/rig.h"
 
 /* ---- A peer that plays a part -------------------------------------------- */

@@ -13,7 +13,7 @@
 #ifndef TFD_TESTS_SUPPORT_FAKE_NET_H
 #define TFD_TESTS_SUPPORT_FAKE_NET_H
 
-#include "rpc/conn.h"
+#include "rpc/conn/conn.h"
 
 #include <assert.h>
 #include <stdlib.h>

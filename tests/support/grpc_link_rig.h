@@ -1,12 +1,12 @@
 /*
  * grpc_link_rig.h - a gRPC link whose peer is an HTTP/2 session that answers
- * whatever the test says, for tests of rpc/grpc_client.c.
+ * whatever the test says, for tests of rpc/grpc/grpc_client.c.
  */
 #ifndef TFD_TESTS_SUPPORT_GRPC_LINK_RIG_H
 #define TFD_TESTS_SUPPORT_GRPC_LINK_RIG_H
 
 #include "common/base/alloc.h"
-#include "rpc/link.h"
+#include "rpc/core/link.h"
 #include "tests/support/fake_net.h"
 #include "tests/support/h2_end.h"
 

@@ -15,8 +15,8 @@
 #define TFD_TESTS_SUPPORT_GRPC_RIG_H
 
 #include "config/limits.h"
-#include "rpc/health.h"
-#include "rpc/link.h"
+#include "rpc/core/health.h"
+#include "rpc/core/link.h"
 #include "tests/support/fake_net.h"
 #include "tests/support/h2_end.h"
 

@@ -5,7 +5,7 @@
 #ifndef TFD_TESTS_SUPPORT_H2_END_H
 #define TFD_TESTS_SUPPORT_H2_END_H
 
-#include "rpc/h2.h"
+#include "rpc/http/h2.h"
 #include "tests/support/h2_bytes.h"
 
 #include <setjmp.h>

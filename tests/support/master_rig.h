@@ -9,7 +9,7 @@
  *     fake_answer(&r.worker[1], FAKE_STATUS, TFD_OK, "");
  *     net_advance(&r.loop, 500000);              fires timers
  *
- * Included once by a test program: it stands in for rpc/peers.c,
+ * Included once by a test program: it stands in for rpc/core/peers.c,
  * daemon/master/remote_worker.c and, by fake_net.h, the loop.
  */
 #ifndef TFD_TESTS_SUPPORT_MASTER_RIG_H

@@ -5,12 +5,12 @@
  *     clock_move(loop, 60 * 1000 * 1000);    timers that are due now fire
  *
  * Included once by a test that runs the real loop: it stands in for libuv's
- * uv_hrtime(), which is all that rpc/loop.c asks for the time.
+ * uv_hrtime(), which is all that rpc/conn/loop.c asks for the time.
  */
 #ifndef TFD_TESTS_SUPPORT_MOVED_CLOCK_H
 #define TFD_TESTS_SUPPORT_MOVED_CLOCK_H
 
-#include "rpc/loop.h"
+#include "rpc/conn/loop.h"
 
 #include <stdlib.h>
 #include <time.h>

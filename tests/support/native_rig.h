@@ -1,6 +1,6 @@
 /*
  * native_rig.h - calls over the native protocol, and its frames one by one,
- * for tests of rpc/native.c and native_client.c.
+ * for tests of rpc/native/native.c and native_client.c.
  */
 #ifndef TFD_TESTS_SUPPORT_NATIVE_RIG_H
 #define TFD_TESTS_SUPPORT_NATIVE_RIG_H

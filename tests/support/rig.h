@@ -9,11 +9,11 @@
 #define TFD_TESTS_SUPPORT_RIG_H
 
 #include "common/base/alloc.h"
-#include "rpc/channel.h"
-#include "rpc/conn.h"
-#include "rpc/frame.h"
-#include "rpc/native_io.h"
-#include "rpc/sniff.h"
+#include "rpc/core/channel.h"
+#include "rpc/conn/conn.h"
+#include "rpc/native/frame.h"
+#include "rpc/native/native_io.h"
+#include "rpc/conn/sniff.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

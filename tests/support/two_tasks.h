@@ -11,8 +11,8 @@
 #include "common/proto/peer.pb.h"
 #include "common/proto/tensor.pb.h"
 #include "common/proto/worker.pb.h"
-#include "rpc/conn.h"
-#include "rpc/sniff.h"
+#include "rpc/conn/conn.h"
+#include "rpc/conn/sniff.h"
 
 #include <inttypes.h>
 #include <sys/socket.h>

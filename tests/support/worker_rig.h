@@ -22,7 +22,7 @@
 #include "daemon/worker/worker.h"
 #include "kernels/core/families.h"
 #include "kernels/core/runtime.h"
-#include "rpc/loop.h"
+#include "rpc/conn/loop.h"
 #include "tests/support/worker_kernels.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /*
- * test_channel.c - rpc/channel.c: which protocol, when to dial again, what a
- * call is told when the peer is not there, not ours, or breaks off.
+ * test_channel.c - rpc/core/channel.c: which protocol, when to dial again, what
+ * a call is told when the peer is not there, not ours, or breaks off.
  */
 #include "tests/support/actor.h"
 

@@ -1,13 +1,13 @@
 /*
- * test_channel_ends.c - rpc/channel.c: how many calls a connection may have,
- * and what they are told when their channel is stopped or freed.
+ * test_channel_ends.c - rpc/core/channel.c: how many calls a connection may
+ * have, and what they are told when their channel is stopped or freed.
  */
 #define _GNU_SOURCE 1 /* kill() */
 
 #include "tests/support/actor.h"
 
 #include "config/limits.h"
-#include "rpc/same_host.h"
+#include "rpc/conn/same_host.h"
 
 #include <arpa/inet.h>
 #include <poll.h>

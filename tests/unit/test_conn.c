@@ -1,14 +1,14 @@
 /*
- * test_conn.c - rpc/conn.c, conn_io.c, conn_queue.c, conn_dial.c, listener.c
- * over real loopback sockets.
+ * test_conn.c - rpc/conn/conn.c, conn_io.c, conn_queue.c, conn_dial.c,
+ * listener.c over real loopback sockets.
  */
 #define _GNU_SOURCE 1 /* getaddrinfo() */
 
 #include "tests/support/side_rig.h"
 
 #include "config/limits.h"
-#include "rpc/conn_dial.h"
-#include "rpc/conn_queue.h"
+#include "rpc/conn/conn_dial.h"
+#include "rpc/conn/conn_queue.h"
 
 #include <netdb.h>
 #include <netinet/in.h>

@@ -1,6 +1,6 @@
 /*
- * test_conn_end.c - how connections of rpc/conn.c end: with grace and at once,
- * by their handler, and after their loop.
+ * test_conn_end.c - how connections of rpc/conn/conn.c end: with grace and at
+ * once, by their handler, and after their loop.
  */
 #include "tests/support/side_rig.h"
 

@@ -1,11 +1,11 @@
 /*
- * test_conn_line.c - rpc/conn_line.c: who is read at once, and who has to wait
- * for a turn.  The loop, its clock and the sockets are this file's own.
+ * test_conn_line.c - rpc/conn/conn_line.c: who is read at once, and who has to
+ * wait for a turn.  The loop, its clock and the sockets are this file's own.
  */
 #define _GNU_SOURCE 1 /* libuv's header needs POSIX threads */
 
-#include "rpc/conn_io.h"
-#include "rpc/loop_uv.h"
+#include "rpc/conn/conn_io.h"
+#include "rpc/conn/loop_uv.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * test_grpc.c - rpc/grpc.c: calls that are answered, refused, cancelled, or too
- * late, from a client that also does what gRPC clients do not.
+ * test_grpc.c - rpc/grpc/grpc.c: calls that are answered, refused, cancelled,
+ * or too late, from a client that also does what gRPC clients do not.
  */
 #include "tests/support/grpc_rig.h"
 

@@ -1,5 +1,5 @@
 /*
- * test_grpc_client.c - rpc/grpc_client.c: calls of a link whose peer is an
+ * test_grpc_client.c - rpc/grpc/grpc_client.c: calls of a link whose peer is an
  * HTTP/2 session that answers whatever the case says, or our own server.
  */
 #include "tests/support/grpc_link_rig.h"

@@ -1,6 +1,6 @@
 /*
- * test_grpc_client_ends.c - rpc/grpc_client.c: links whose peer falls silent,
- * says GOAWAY, or is gone.
+ * test_grpc_client_ends.c - rpc/grpc/grpc_client.c: links whose peer falls
+ * silent, says GOAWAY, or is gone.
  */
 #include "tests/support/grpc_link_rig.h"
 

@@ -1,6 +1,6 @@
 /*
- * test_grpc_connection.c - rpc/grpc.c and intake.c: connections that are slow,
- * idle, no gRPC at all, or ask for more memory than there is.
+ * test_grpc_connection.c - rpc/grpc/grpc.c and intake.c: connections that are
+ * slow, idle, no gRPC at all, or ask for more memory than there is.
  */
 #include "tests/support/grpc_rig.h"
 

@@ -2,7 +2,7 @@
  * test_grpc_inflate.c - compressed messages: what comes out, and what is
  * refused.
  */
-#include "rpc/grpc_inflate.h"
+#include "rpc/grpc/grpc_inflate.h"
 
 #include "common/base/alloc.h"
 #include "config/limits.h"

@@ -1,5 +1,5 @@
 /*
- * test_h2.c - rpc/h2.c, h2_in.c: a session fed from arrays, in both roles.
+ * test_h2.c - rpc/http/h2.c, h2_in.c: a session fed from arrays, in both roles.
  *
  * Good streams come from our own client session and are cut at every byte; bad
  * ones are written by hand (and continue in test_h2_limits.c).

@@ -1,6 +1,6 @@
 /*
- * test_h2_flow.c - rpc/h2.c, h2_in.c: how much of a body may be under way, and
- * bodies that are read into their place.
+ * test_h2_flow.c - rpc/http/h2.c, h2_in.c: how much of a body may be under way,
+ * and bodies that are read into their place.
  */
 #include "config/limits.h"
 #include "tests/support/h2_end.h"

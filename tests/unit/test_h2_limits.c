@@ -1,6 +1,6 @@
 /*
- * test_h2_limits.c - rpc/h2.c, h2_in.c and h2_guard.c: peers that break the
- * protocol or use more of us than an honest one would.
+ * test_h2_limits.c - rpc/http/h2.c, h2_in.c and h2_guard.c: peers that break
+ * the protocol or use more of us than an honest one would.
  */
 #include "config/limits.h"
 #include "tests/support/h2_end.h"

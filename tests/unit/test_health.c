@@ -1,5 +1,5 @@
 /*
- * test_health.c - rpc/health.c, over gRPC.
+ * test_health.c - rpc/core/health.c, over gRPC.
  */
 #include "tests/support/grpc_rig.h"
 

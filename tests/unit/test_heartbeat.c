@@ -1,7 +1,7 @@
 /*
  * test_heartbeat.c - when a peer is asked for a sign of life, and given up.
  */
-#include "rpc/heartbeat.h"
+#include "rpc/core/heartbeat.h"
 
 #include "tests/support/fake_net.h"
 

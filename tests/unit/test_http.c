@@ -1,6 +1,6 @@
 /*
- * test_http.c - rpc/http.c and sniff.c: pages, refusals, and what the first
- * bytes of a connection choose.
+ * test_http.c - rpc/http/http.c and sniff.c: pages, refusals, and what the
+ * first bytes of a connection choose.
  */
 #include "tests/support/rig.h"
 

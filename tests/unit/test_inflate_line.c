@@ -1,7 +1,7 @@
 /*
- * test_inflate_line.c - rpc/inflate_line.c: who is made plain when.
+ * test_inflate_line.c - rpc/core/inflate_line.c: who is made plain when.
  */
-#include "rpc/inflate_line.h"
+#include "rpc/core/inflate_line.h"
 
 #include "config/limits.h"
 

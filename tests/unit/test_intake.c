@@ -2,10 +2,10 @@
  * test_intake.c - which requests are read when memory is short; and links.c,
  * the numbers of connections.
  */
-#include "rpc/intake.h"
+#include "rpc/core/intake.h"
 
 #include "common/base/alloc.h"
-#include "rpc/links.h"
+#include "rpc/core/links.h"
 
 #include "tests/support/fake_net.h"
 

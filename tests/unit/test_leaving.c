@@ -6,7 +6,7 @@
 
 #include "daemon/master/idle.h"
 #include "daemon/master/leaving.h"
-#include "rpc/links.h"
+#include "rpc/core/links.h"
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /*
- * test_listener.c - rpc/listener.c and conn_victim.c: who may connect when all
- * places are taken, and whose connection goes for it.
+ * test_listener.c - rpc/conn/listener.c and conn_victim.c: who may connect when
+ * all places are taken, and whose connection goes for it.
  *
  * The hosts are the test's: it says who connects next, in place of origin.c.
  * The connections are real ones, and the clock is ahead by as much as the test

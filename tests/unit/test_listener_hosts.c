@@ -1,7 +1,8 @@
 /*
- * test_listener_hosts.c - rpc/listener_hosts.c: which hosts are remembered.
+ * test_listener_hosts.c - rpc/conn/listener_hosts.c: which hosts are
+ * remembered.
  */
-#include "rpc/listener_hosts.h"
+#include "rpc/conn/listener_hosts.h"
 
 #include "config/limits.h"
 

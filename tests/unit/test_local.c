@@ -5,7 +5,7 @@
 #include "daemon/server.h"
 
 #include "daemon/server_impl.h"
-#include "rpc/service.h"
+#include "rpc/core/service.h"
 #include "tests/support/nodes.h"
 
 #include <pthread.h>

@@ -1,8 +1,8 @@
 /*
- * test_loop.c - rpc/loop.c: posts from threads, the order of timers, work that
- * runs before the loop sleeps.
+ * test_loop.c - rpc/conn/loop.c: posts from threads, the order of timers, work
+ * that runs before the loop sleeps.
  */
-#include "rpc/loop.h"
+#include "rpc/conn/loop.h"
 
 #include <setjmp.h>
 #include <signal.h>

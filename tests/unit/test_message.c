@@ -1,5 +1,5 @@
 /*
- * test_message.c - rpc/message.c and tensor_wire.c: tensors in and beside
+ * test_message.c - rpc/core/message.c and tensor_wire.c: tensors in and beside
  * messages, damage at every byte.
  */
 #include "tests/support/rig.h"

@@ -1,6 +1,6 @@
 /*
- * test_native.c - rpc/native.c and native_client.c end to end in one loop:
- * calls, their cancellation and deadlines, and heartbeats.
+ * test_native.c - rpc/native/native.c and native_client.c end to end in one
+ * loop: calls, their cancellation and deadlines, and heartbeats.
  */
 #include "tests/support/native_rig.h"
 

@@ -1,8 +1,8 @@
 /*
- * test_native_guard.c - rpc/native_guard.c: what honest callers send passes,
- * and one more than that does not.
+ * test_native_guard.c - rpc/native/native_guard.c: what honest callers send
+ * passes, and one more than that does not.
  */
-#include "rpc/native_guard.h"
+#include "rpc/native/native_guard.h"
 
 #include "config/limits.h"
 

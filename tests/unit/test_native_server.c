@@ -1,5 +1,5 @@
 /*
- * test_native_server.c - the serving side of rpc/native.c: bytes that no
+ * test_native_server.c - the serving side of rpc/native/native.c: bytes that no
  * caller of ours sends, and requests that wait for memory.
  */
 #define _GNU_SOURCE 1 /* clock_gettime() */

@@ -1,7 +1,7 @@
 /*
- * test_origin.c - rpc/origin.c: who counts as one peer.
+ * test_origin.c - rpc/conn/origin.c: who counts as one peer.
  */
-#include "rpc/origin.h"
+#include "rpc/conn/origin.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

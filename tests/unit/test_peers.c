@@ -1,9 +1,10 @@
 /*
- * test_peers.c - rpc/peers.c: the tasks of a cluster as one process sees them.
+ * test_peers.c - rpc/core/peers.c: the tasks of a cluster as one process sees
+ * them.
  */
 #define _GNU_SOURCE 1 /* strdup */
 
-#include "rpc/peers.h"
+#include "rpc/core/peers.h"
 
 #include "config/limits.h"
 

@@ -1,9 +1,9 @@
 /*
- * test_percent.c - rpc/percent.c and rpc/grpc_wire.c: the texts in gRPC's
- * headers, good and damaged.
+ * test_percent.c - rpc/http/percent.c and rpc/grpc/grpc_wire.c: the texts in
+ * gRPC's headers, good and damaged.
  */
-#include "rpc/grpc_wire.h"
-#include "rpc/percent.h"
+#include "rpc/grpc/grpc_wire.h"
+#include "rpc/http/percent.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,12 +1,12 @@
 /*
- * test_same_host.c - rpc/same_host.c: who is found by which address, and who is
- * not believed.
+ * test_same_host.c - rpc/conn/same_host.c: who is found by which address, and
+ * who is not believed.
  */
 #define _GNU_SOURCE 1
 
 #include "config/allow.h"
-#include "rpc/conn_dial.h"
-#include "rpc/same_host.h"
+#include "rpc/conn/conn_dial.h"
+#include "rpc/conn/same_host.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -6,7 +6,7 @@
 
 #include "daemon/server_impl.h"
 #include "daemon/worker/worker.h"
-#include "rpc/peers.h"
+#include "rpc/core/peers.h"
 #include "tests/support/graph.h"
 
 #include <pthread.h>

@@ -1,5 +1,6 @@
 /*
- * test_service.c - rpc/service.c: the table of methods, its counters, drain.
+ * test_service.c - rpc/core/service.c: the table of methods, its counters,
+ * drain.
  */
 #include "tests/support/rig.h"
 

@@ -6,7 +6,7 @@
 
 #include "config/limits.h"
 #include "daemon/master/idle.h"
-#include "rpc/links.h"
+#include "rpc/core/links.h"
 
 static struct mrig rig;
 

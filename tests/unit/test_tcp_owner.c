@@ -1,10 +1,10 @@
 /*
- * test_tcp_owner.c - rpc/tcp_owner.c: whose a connection is, by the kernel and
- * by its tables as text, and what a user can do to be taken for another.
+ * test_tcp_owner.c - rpc/conn/tcp_owner.c: whose a connection is, by the kernel
+ * and by its tables as text, and what a user can do to be taken for another.
  */
 #define _GNU_SOURCE 1 /* memfd_create(), unshare() */
 
-#include "rpc/tcp_owner.h"
+#include "rpc/conn/tcp_owner.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>

@@ -1,9 +1,9 @@
 /*
- * test_tensor_place.c - rpc/tensor_place.c: the offset at which a message must
- * begin, from its first bytes; and bytes that tell nothing or lie.
+ * test_tensor_place.c - rpc/core/tensor_place.c: the offset at which a message
+ * must begin, from its first bytes; and bytes that tell nothing or lie.
  */
 #include "common/proto/pbio.h"
-#include "rpc/tensor_place.h"
+#include "rpc/core/tensor_place.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 """A gate between tasks that stops all traffic at a moment of the protocol.
 
 The tasks of a cluster reach each other through it: one listening port for each
-task.  It knows tfd's native frames (rpc/frame.h), and can be armed to stop at
+task.  It knows tfd's native frames (rpc/native/frame.h), and can be armed to stop at
 one of them; then nothing moves any more until it is released, and the test has
 all the time it wants to kill somebody.  It is a process of its own, forked
 before anything else, so that no other process holds its sockets.

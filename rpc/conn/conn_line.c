@@ -1,0 +1,217 @@
+/*
+ * conn_line.c - who reads how much, and when; see conn_io.h.
+ *
+ * What a peer sends costs it little and may cost us much: 64 KiB of the
+ * smallest frames are milliseconds.  So reading is bounded by time.  A
+ * connection that has more to read when its slice is over stands in a line, and
+ * for a while afterwards every read of it does, if another one is so too; of
+ * the line as a whole a turn of the loop reads for LINE_US, oldest first.  So
+ * forty floods cost the others LINE_US a turn, one bulk stream alone is
+ * read as soon as something comes, and those who say little never stand there.
+ *
+ * What comes from connections that we have ended is thrown away, for which they
+ * stand in a line of their own, of ENDED_US a turn: a flood that is ended dials
+ * again, and hundreds that linger with full sockets cost more than those that
+ * are read.
+ *
+ * How much is read at once follows from what it cost: one read and what is done
+ * with it takes about CHUNK_US.
+ */
+#define _GNU_SOURCE 1 /* libuv's header needs POSIX threads */
+
+#include "rpc/conn/conn_io.h"
+#include "rpc/conn/loop_uv.h"
+
+#include <stddef.h>
+
+#define SLICE_US 100
+#define LINE_US 200
+#define ENDED_US 200
+#define GREEDY_US (1000 * 1000)
+#define CHUNK_US 100
+#define CHUNK_FIRST (16u << 10)
+#define CHUNK_MIN (2u << 10)
+#define CHUNK_MAX (1u << 30)
+
+size_t tfd_conn_line_room(struct tfd_conn *c, size_t room)
+{
+    if (c->chunk == 0)
+        c->chunk = CHUNK_FIRST;
+    return room < c->chunk ? room : c->chunk;
+}
+
+static void learn(struct tfd_conn *c, size_t n, uint64_t took_us)
+{
+    if (took_us > 2 * CHUNK_US)
+        c->chunk = (uint32_t)(n * CHUNK_US / took_us);
+    else if (n == c->chunk && c->chunk <= CHUNK_MAX / 2)
+        c->chunk *= 2;
+    if (c->chunk < CHUNK_MIN)
+        c->chunk = CHUNK_MIN;
+}
+
+/* True when there is more. */
+static bool read_slice(struct tfd_conn *c, uint64_t *now, uint64_t until)
+{
+    while (c->state == TFD_CONN_OPEN && !c->paused) {
+        uint64_t begun = *now;
+        size_t n = 0;
+        bool more = tfd_conn_read_once(c, &n);
+
+        *now = tfd_loop_now_us(c->loop);
+        learn(c, n, *now - begun);
+        if (n > 0)
+            c->heard_us = *now;
+        if (!more)
+            return false;
+        if (*now >= until) /* its handler may have closed it meanwhile */
+            return c->state == TFD_CONN_OPEN && !c->paused;
+    }
+    return false;
+}
+
+/* ---- The line ------------------------------------------------------------ */
+
+static void post(struct tfd_conn_list *l, struct tfd_loop *loop)
+{
+    if (!l->posted)
+        tfd_loop_post(loop, &l->post);
+    l->posted = true;
+}
+
+static void join(struct tfd_conn_list *l, struct tfd_conn *c)
+{
+    c->in_line = l;
+    c->next_in_line = NULL;
+    if (l->first)
+        l->last->next_in_line = c;
+    else
+        l->first = c;
+    l->last = c;
+    post(l, c->loop);
+}
+
+/* It has more to read than fits in its slice.  The line is crowded for as long
+ * as two connections count as greedy: until the second latest of their ends. */
+static void join_greedy(struct tfd_conn *c, uint64_t now)
+{
+    struct tfd_conn_line *l = tfd_loop_line(c->loop);
+
+    if (l->latest != c && l->crowded_until_us < l->latest_until_us)
+        l->crowded_until_us = l->latest_until_us;
+    c->greedy_until_us = l->latest_until_us = now + GREEDY_US;
+    l->latest = c;
+    join(&l->open, c);
+}
+
+void tfd_conn_line_leave(struct tfd_conn *c)
+{
+    struct tfd_conn_list *l = c->in_line;
+    struct tfd_conn *before = NULL;
+
+    if (!l)
+        return;
+    for (struct tfd_conn *at = l->first; at != c; at = at->next_in_line)
+        before = at;
+    if (before)
+        before->next_in_line = c->next_in_line;
+    else
+        l->first = c->next_in_line;
+    if (l->last == c)
+        l->last = before;
+    c->in_line = NULL;
+}
+
+static struct tfd_conn_list *list_of(struct tfd_post *p)
+{
+    return (struct tfd_conn_list *)((char *)p -
+                                    offsetof(struct tfd_conn_list, post));
+}
+
+/* Reads for LINE_US. */
+static void run_open(struct tfd_post *p)
+{
+    struct tfd_conn_list *l = list_of(p);
+    uint64_t now = 0, until = 0;
+
+    l->posted = false;
+    while (l->first && (now == 0 || now < until)) {
+        struct tfd_conn *c = l->first;
+
+        tfd_conn_line_leave(c);
+        if (now == 0) {
+            now = tfd_loop_now_us(c->loop);
+            until = now + LINE_US;
+        }
+        if (read_slice(c, &now, now + SLICE_US))
+            join_greedy(c, now);
+    }
+    if (l->first)
+        post(l, l->first->loop);
+}
+
+/* Throws away for ENDED_US. */
+static void run_ended(struct tfd_post *p)
+{
+    struct tfd_conn_list *l = list_of(p);
+    uint64_t until = 0;
+
+    l->posted = false;
+    while (l->first) {
+        struct tfd_conn *c = l->first;
+        uint64_t now = tfd_loop_now_us(c->loop);
+        bool more;
+
+        if (until == 0)
+            until = now + ENDED_US;
+        if (now >= until) {
+            post(l, c->loop);
+            return;
+        }
+        tfd_conn_line_leave(c);
+        more = tfd_conn_discard_once(c);
+        if (more && !tfd_loop_line(c->loop)->ending)
+            join(l, c);
+        else
+            tfd_conn_io_poll(c); /* where it has not gone with that */
+    }
+}
+
+void tfd_conn_line_init(struct tfd_conn_line *l)
+{
+    *l = (struct tfd_conn_line){.open = {.post = {.run = run_open}},
+                                .ended = {.post = {.run = run_ended}}};
+}
+
+void tfd_conn_line_end(struct tfd_conn_line *l)
+{
+    l->ending = true;
+}
+
+void tfd_conn_line_discard(struct tfd_conn *c)
+{
+    struct tfd_conn_line *l = tfd_loop_line(c->loop);
+
+    if (c->in_line)
+        return;
+    if (l->ending) {
+        (void)tfd_conn_discard_once(c);
+        return;
+    }
+    join(&l->ended, c);
+    tfd_conn_io_poll(c);
+}
+
+void tfd_conn_line_read(struct tfd_conn *c)
+{
+    uint64_t now;
+
+    if (c->in_line)
+        return; /* when it has its turn */
+    now = tfd_loop_now_us(c->loop);
+    if (now < c->greedy_until_us &&
+        now < tfd_loop_line(c->loop)->crowded_until_us)
+        join(&tfd_loop_line(c->loop)->open, c);
+    else if (read_slice(c, &now, now + SLICE_US))
+        join_greedy(c, now);
+}

@@ -1,0 +1,17 @@
+/*
+ * peer_info.h - tfd.Hello (common/proto/peer.proto) as bytes.
+ *
+ * Threads: pure.
+ */
+#ifndef TFD_RPC_PEER_INFO_H
+#define TFD_RPC_PEER_INFO_H
+
+#include "common/proto/pbio.h"
+#include "rpc/core/channel.h"
+
+void tfd_peer_info_encode(struct tfd_bytes *b, const struct tfd_peer_info *p);
+enum tfd_code tfd_peer_info_decode(struct tfd_str proto,
+                                   struct tfd_peer_info *out,
+                                   struct tfd_status *st) TFD_MUST_USE;
+
+#endif

@@ -1,0 +1,232 @@
+/*
+ * http.c - HTTP/1: one GET or HEAD per connection, answered with a page of the
+ * service table.
+ *
+ * Health checks and metric scrapers are the callers; keeping connections open
+ * for them would save nothing and cost a parser of bodies and pipelining.
+ */
+#include "config/limits.h"
+#include "rpc/core/link.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define GRACE_US (5 * 1000 * 1000) /* for a reader of a large page */
+
+struct http {
+    struct tfd_service *service;
+    struct tfd_conn *conn;
+    struct tfd_timer timer;
+    struct tfd_bytes head;
+    bool answered;
+};
+
+static const struct {
+    int status;
+    const char *reason;
+} reasons[] = {
+    {200, "OK"},
+    {400, "Bad Request"},
+    {404, "Not Found"},
+    {405, "Method Not Allowed"},
+    {431, "Request Header Fields Too Large"},
+    {503, "Service Unavailable"},
+    {505, "HTTP Version Not Supported"},
+};
+
+static const char *reason_of(int status)
+{
+    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+        if (reasons[i].status == status)
+            return reasons[i].reason;
+    return "Internal Server Error";
+}
+
+/* ---- Answering ----------------------------------------------------------- */
+
+static void answer(struct http *h, int status, const char *content_type,
+                   struct tfd_bytes *take_body, bool head_only)
+{
+    struct tfd_bytes head;
+
+    h->answered = true;
+    tfd_timer_stop(&h->timer);
+    tfd_bytes_init(&head, TFD_HTTP_HEAD_SIZE_MAX);
+    tfd_bytes_printf(&head,
+                     "HTTP/1.1 %d %s\r\n"
+                     "Content-Type: %s\r\n"
+                     "Content-Length: %zu\r\n"
+                     "%s"
+                     "Cache-Control: no-store\r\n"
+                     "X-Content-Type-Options: nosniff\r\n"
+                     "Connection: close\r\n\r\n",
+                     status, reason_of(status), content_type, take_body->size,
+                     status == 405 ? "Allow: GET, HEAD\r\n" : "");
+    tfd_conn_write_bytes(h->conn, &head);
+    if (!head_only)
+        tfd_conn_write_bytes(h->conn, take_body);
+    tfd_bytes_deinit(&head);
+    tfd_bytes_deinit(take_body);
+    tfd_conn_close(h->conn, GRACE_US);
+}
+
+static void refuse(struct http *h, int status)
+{
+    struct tfd_bytes body;
+
+    tfd_bytes_init(&body, TFD_PAGE_SIZE_MAX);
+    tfd_bytes_printf(&body, "%d %s\n", status, reason_of(status));
+    answer(h, status, "text/plain; charset=utf-8", &body, false);
+}
+
+static void answer_page(struct http *h, struct tfd_str path, bool head_only)
+{
+    const char *content_type = "text/plain; charset=utf-8";
+    struct tfd_bytes body;
+    void *self = NULL;
+    tfd_page_fn *page = tfd_service_find_page(h->service, path, &self);
+    int status;
+
+    if (!page) {
+        refuse(h, 404);
+        return;
+    }
+    tfd_bytes_init(&body, TFD_PAGE_SIZE_MAX);
+    status = page(self, &body, &content_type);
+    if (tfd_bytes_ok(&body, "the page", NULL) != TFD_OK) {
+        tfd_bytes_deinit(&body);
+        refuse(h, 500);
+        return;
+    }
+    answer(h, status, content_type, &body, head_only);
+}
+
+/* ---- Reading ------------------------------------------------------------- */
+
+/* Takes the bytes before `end` off *rest, and `end` itself. */
+static bool take_until(struct tfd_str *rest, char end, struct tfd_str *out)
+{
+    const char *at = rest->size ? memchr(rest->data, end, rest->size) : NULL;
+    size_t size = at ? (size_t)(at - rest->data) : 0;
+
+    if (!at)
+        return false;
+    *out = (struct tfd_str){rest->data, size};
+    rest->data += size + 1;
+    rest->size -= size + 1;
+    return true;
+}
+
+/* "GET /metrics?x HTTP/1.1": the query is for nobody here. */
+static void answer_request(struct http *h)
+{
+    struct tfd_str rest = tfd_bytes_view(&h->head);
+    struct tfd_str line, method, target, path;
+    bool get, head;
+
+    if (!take_until(&rest, '\n', &line) || !take_until(&line, ' ', &method) ||
+        !take_until(&line, ' ', &target) || target.size == 0 ||
+        target.data[0] != '/') {
+        refuse(h, 400);
+        return;
+    }
+    get = tfd_str_is(method, "GET");
+    head = tfd_str_is(method, "HEAD");
+    if (!take_until(&target, '?', &path))
+        path = target;
+    if (!tfd_str_starts(line, "HTTP/1."))
+        refuse(h, 505);
+    else if (!get && !head)
+        refuse(h, 405);
+    else
+        answer_page(h, path, head);
+}
+
+/* An empty line ends the head; a bare line feed is taken for a line's end, as
+ * people type it. */
+static bool head_complete(const struct tfd_bytes *head, size_t from)
+{
+    for (size_t i = from; i < head->size; i++) {
+        if (head->data[i] != '\n' || i == 0)
+            continue;
+        if (head->data[i - 1] == '\n' ||
+            (i >= 2 && head->data[i - 1] == '\r' && head->data[i - 2] == '\n'))
+            return true;
+    }
+    return false;
+}
+
+static void add(struct http *h, const char *data, size_t size)
+{
+    size_t before = h->head.size;
+
+    if (h->answered)
+        return;
+    tfd_bytes_add(&h->head, data, size);
+    if (h->head.failed)
+        refuse(h, 431);
+    else if (head_complete(&h->head, before))
+        answer_request(h);
+}
+
+static size_t on_space(void *self, uint8_t **at)
+{
+    struct http *h = self;
+
+    *at = tfd_loop_scratch(tfd_conn_loop(h->conn));
+    return 4096;
+}
+
+static enum tfd_code on_commit(void *self, size_t n, struct tfd_status *st)
+{
+    struct http *h = self;
+
+    (void)st;
+    add(h, (const char *)tfd_loop_scratch(tfd_conn_loop(h->conn)), n);
+    return TFD_OK;
+}
+
+static void on_closed(void *self, const struct tfd_status *why)
+{
+    struct http *h = self;
+
+    (void)why;
+    tfd_timer_stop(&h->timer);
+    tfd_bytes_deinit(&h->head);
+    free(h);
+}
+
+static const struct tfd_conn_handler handler = {
+    .space = on_space,
+    .commit = on_commit,
+    .closed = on_closed,
+};
+
+static void too_slow(struct tfd_timer *t)
+{
+    struct http *h = (struct http *)((char *)t - offsetof(struct http, timer));
+
+    tfd_conn_close(h->conn, 0);
+}
+
+enum tfd_code tfd_http_serve(struct tfd_service *s, struct tfd_conn *c,
+                             struct tfd_str prefix, struct tfd_status *st)
+{
+    struct http *h = calloc(1, sizeof(*h));
+
+    if (!h)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "no memory for a connection");
+    h->service = s;
+    h->conn = c;
+    tfd_bytes_init(&h->head, TFD_HTTP_HEAD_SIZE_MAX);
+    tfd_timer_init(&h->timer, tfd_conn_loop(c), too_slow);
+    if (tfd_timer_start(&h->timer, TFD_HEAD_MS * UINT64_C(1000), st) !=
+        TFD_OK) {
+        free(h);
+        return TFD_RESOURCE_EXHAUSTED;
+    }
+    tfd_conn_handle(c, &handler, h);
+    add(h, prefix.data, prefix.size);
+    return TFD_OK;
+}
