@@ -16,7 +16,7 @@
 
 #include "common/base/log.h"
 #include "common/proto/peer.pb.h"
-#include "daemon/master/master.h"
+#include "daemon/master/session/master.h"
 #include "daemon/worker/worker.h"
 
 #include <stddef.h>

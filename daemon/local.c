@@ -4,8 +4,8 @@
  */
 #include "common/thread/event.h"
 #include "config/flags.h"
-#include "daemon/master/run_options.h"
-#include "daemon/master/session.h"
+#include "daemon/master/session/run_options.h"
+#include "daemon/master/session/session.h"
 #include "daemon/server_impl.h"
 
 #include <stdlib.h>

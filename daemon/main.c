@@ -4,7 +4,7 @@
 #include "common/base/log.h"
 #include "daemon/beat.h"
 #include "daemon/init_process.h"
-#include "daemon/master/master.h"
+#include "daemon/master/session/master.h"
 #include "daemon/notify.h"
 #include "daemon/own_name.h"
 #include "daemon/server_impl.h"

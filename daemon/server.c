@@ -13,7 +13,7 @@
 #include "cuda/device/cuda.h"
 #include "daemon/exit_rule.h"
 #include "daemon/gpu.h"
-#include "daemon/master/service.h"
+#include "daemon/master/service/service.h"
 #include "daemon/status_page.h"
 #include "daemon/worker/worker.h"
 #include "kernels/core/runtime.h"

@@ -87,8 +87,9 @@ struct tfd_local_run {
     uint64_t timeout_us;    /* 0: none */
     struct tfd_str options; /* a RunOptions, which says the same; "": none */
     struct tfd_bytes *metadata; /* gets a RunMetadata; NULL: not wanted */
-    bool task_leaves; /* out: save and close (daemon/master/leaving.h) */
-    uint32_t plan; /* 0, then what the first run with these names left here */
+    bool
+        task_leaves; /* out: save and close (daemon/master/session/leaving.h) */
+    uint32_t plan;   /* 0, then what the first run with these names left here */
 };
 enum tfd_code tfd_local_run(struct tfd_local_session *l,
                             struct tfd_local_run *run,

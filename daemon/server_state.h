@@ -11,7 +11,7 @@
 #include "daemon/server_impl.h"
 
 #include "config/bind.h"
-#include "daemon/master/leaving.h"
+#include "daemon/master/session/leaving.h"
 #include "kernels/io/file_roots.h"
 #include "kernels/core/registry.h"
 #include "rpc/core/health.h"

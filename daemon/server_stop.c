@@ -13,7 +13,7 @@
 
 #include "common/base/log.h"
 #include "common/proto/peer.pb.h"
-#include "daemon/master/session.h"
+#include "daemon/master/session/session.h"
 #include "daemon/worker/worker.h"
 
 #include <signal.h>

@@ -8,7 +8,7 @@
 #include "config/version.h"
 #include "daemon/gpu.h"
 #include "daemon/kernels_page.h"
-#include "daemon/master/master.h"
+#include "daemon/master/session/master.h"
 #include "daemon/worker/worker.h"
 #include "rpc/core/peers.h"
 

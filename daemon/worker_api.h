@@ -1,7 +1,7 @@
 /*
  * worker_api.h - what a master asks of a worker: the same calls whether the
  * worker lives in this process (daemon/worker/local.c, a direct call) or behind
- * a channel (daemon/master/remote_worker.c, native or gRPC).
+ * a channel (daemon/master/remote/remote_worker.c, native or gRPC).
  *
  * Every call returns at once; done() follows exactly once, on the loop thread,
  * possibly before the call returns.  Arguments are borrowed until then.
@@ -13,7 +13,7 @@
  * the consumer asks for the rendezvous key with RecvTensor, as TensorFlow does.
  * Between devices of one task both ends meet in the step's own rendezvous.  A
  * _Recv with `_tfd_early` (bool) waits for nothing that a GPU of its task does
- * in the step (daemon/master/early.h).
+ * in the step (daemon/master/rewrite/early.h).
  *
  * Threads: loop thread.
  */

@@ -10,7 +10,7 @@
 #ifndef TFD_TESTS_SUPPORT_FUNCTIONS_RIG_H
 #define TFD_TESTS_SUPPORT_FUNCTIONS_RIG_H
 
-#include "daemon/master/functions.h"
+#include "daemon/master/rewrite/functions.h"
 
 #include "common/proto/graphdef.h"
 #include "common/proto/pbio.h"

@@ -10,16 +10,16 @@
  *     net_advance(&r.loop, 500000);              fires timers
  *
  * Included once by a test program: it stands in for rpc/core/peers.c,
- * daemon/master/remote_worker.c and, by fake_net.h, the loop.
+ * daemon/master/remote/remote_worker.c and, by fake_net.h, the loop.
  */
 #ifndef TFD_TESTS_SUPPORT_MASTER_RIG_H
 #define TFD_TESTS_SUPPORT_MASTER_RIG_H
 
 #include "common/base/log.h"
-#include "daemon/master/master.h"
-#include "daemon/master/plan.h"
-#include "daemon/master/remote_worker.h"
-#include "daemon/master/session.h"
+#include "daemon/master/session/master.h"
+#include "daemon/master/session/plan.h"
+#include "daemon/master/remote/remote_worker.h"
+#include "daemon/master/session/session.h"
 #include "tests/support/fake_net.h"
 #include "tests/support/fake_worker.h"
 #include "tests/support/nodes.h"

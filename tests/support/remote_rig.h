@@ -1,11 +1,11 @@
 /*
  * remote_rig.h - a worker of another task over a real connection, whose peer
- * answers what it is told, for tests of daemon/master/remote_worker.c.
+ * answers what it is told, for tests of daemon/master/remote/remote_worker.c.
  */
 #ifndef TFD_TESTS_SUPPORT_REMOTE_RIG_H
 #define TFD_TESTS_SUPPORT_REMOTE_RIG_H
 
-#include "daemon/master/remote_worker.h"
+#include "daemon/master/remote/remote_worker.h"
 
 #include "common/proto/pbio.h"
 #include "common/proto/worker.pb.h"

@@ -1,10 +1,11 @@
 /*
- * test_build.c - daemon/master/build.c with real threads and the real loop.
+ * test_build.c - daemon/master/session/build.c with real threads and the real
+ * loop.
  */
-#include "daemon/master/build.h"
+#include "daemon/master/session/build.h"
 
 #include "common/thread/lock.h"
-#include "daemon/master/session.h"
+#include "daemon/master/session/session.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

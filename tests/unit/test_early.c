@@ -1,8 +1,8 @@
 /*
- * test_early.c - daemon/master/early.c: what reaches a task whatever its GPUs
- * do, of graphs over two workers with GPUs and a ps.
+ * test_early.c - daemon/master/rewrite/early.c: what reaches a task whatever
+ * its GPUs do, of graphs over two workers with GPUs and a ps.
  */
-#include "daemon/master/early.h"
+#include "daemon/master/rewrite/early.h"
 
 #include "tests/support/planning.h"
 

@@ -1,8 +1,8 @@
 /*
  * test_functions.c - libraries of functions (common/function*.c) and what the
- * master makes of calls (daemon/master/functions.c and what it uses).
+ * master makes of calls (daemon/master/rewrite/functions.c and what it uses).
  */
-#include "daemon/master/functions.h"
+#include "daemon/master/rewrite/functions.h"
 
 #include "common/graph/function_body.h"
 #include "config/limits.h"

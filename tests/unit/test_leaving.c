@@ -1,11 +1,11 @@
 /*
- * test_leaving.c - daemon/master/leaving.c: who saves before a task stops, and
- * what workers are told of a session's end.
+ * test_leaving.c - daemon/master/session/leaving.c: who saves before a task
+ * stops, and what workers are told of a session's end.
  */
 #include "tests/support/master_rig.h"
 
-#include "daemon/master/idle.h"
-#include "daemon/master/leaving.h"
+#include "daemon/master/session/idle.h"
+#include "daemon/master/session/leaving.h"
 #include "rpc/core/links.h"
 
 #include <stddef.h>

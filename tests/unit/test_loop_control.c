@@ -1,11 +1,12 @@
 /*
- * test_loop_control.c - daemon/master/loop_control.c: which control loops a
- * placed graph needs, where nodes of loops go, and what is written for them.
+ * test_loop_control.c - daemon/master/rewrite/loop_control.c: which control
+ * loops a placed graph needs, where nodes of loops go, and what is written for
+ * them.
  *
  * A graph is a table of nodes, each with the number of its task; tasks have one
  * CPU each, and the client's is task 0.  All values are of type float.
  */
-#include "daemon/master/loop_control.h"
+#include "daemon/master/rewrite/loop_control.h"
 
 #include "common/proto/graphdef.h"
 

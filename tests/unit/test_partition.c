@@ -1,12 +1,12 @@
 /*
- * test_partition.c - daemon/master/partition.c: what each task is given.  The
- * graphs and their pieces are those that TensorFlow 2.21 showed as
+ * test_partition.c - daemon/master/rewrite/partition.c: what each task is
+ * given.  The graphs and their pieces are those that TensorFlow 2.21 showed as
  * RunMetadata.partition_graphs, but for the numbers of edges and names.
  *
  * The client's task is worker 0 with two CPUs, then ps 0 and ps 1.  Loops have
  * a test of their own.
  */
-#include "daemon/master/partition.h"
+#include "daemon/master/rewrite/partition.h"
 
 #include "common/proto/pbio.h"
 #include "common/proto/graph.pb.h"

@@ -1,9 +1,9 @@
 /*
- * test_place.c - daemon/master/place.c, place_groups.c and specs.c against
- * placements that TensorFlow 2.21 made, with four tasks of two CPUs each: the
- * master is /job:worker/task:1.
+ * test_place.c - daemon/master/rewrite/place.c, place_groups.c and specs.c
+ * against placements that TensorFlow 2.21 made, with four tasks of two CPUs
+ * each: the master is /job:worker/task:1.
  */
-#include "daemon/master/specs.h"
+#include "daemon/master/rewrite/specs.h"
 #include "tests/support/place_rig.h"
 
 static const struct placement placements[] = {

@@ -1,7 +1,7 @@
 /*
- * test_place_refusals.c - daemon/master/place.c, place_groups.c and specs.c
- * against TensorFlow 2.21's texts where a graph cannot be placed, and its
- * placements where devices are asked for softly.
+ * test_place_refusals.c - daemon/master/rewrite/place.c, place_groups.c and
+ * specs.c against TensorFlow 2.21's texts where a graph cannot be placed, and
+ * its placements where devices are asked for softly.
  */
 #include "tests/support/place_rig.h"
 

@@ -1,6 +1,6 @@
 /*
- * test_plan.c - daemon/master/plan.c and plan_table.c over workers that fail,
- * are late, or never answer.
+ * test_plan.c - daemon/master/session/plan.c and plan_table.c over workers that
+ * fail, are late, or never answer.
  */
 #include "tests/support/plan_rig.h"
 

@@ -1,8 +1,8 @@
 /*
- * test_prune.c - daemon/master/prune.c.  Texts of failures are what TensorFlow
- * 2.21 answered to the same signatures.
+ * test_prune.c - daemon/master/rewrite/prune.c.  Texts of failures are what
+ * TensorFlow 2.21 answered to the same signatures.
  */
-#include "daemon/master/prune.h"
+#include "daemon/master/rewrite/prune.h"
 
 #include "tests/support/planning.h"
 

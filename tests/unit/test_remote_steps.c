@@ -1,6 +1,7 @@
 /*
- * test_remote_steps.c - daemon/master/remote_worker.c over real connections,
- * native and gRPC: graphs that are registered with a peer, and their steps.
+ * test_remote_steps.c - daemon/master/remote/remote_worker.c over real
+ * connections, native and gRPC: graphs that are registered with a peer, and
+ * their steps.
  */
 #include "tests/support/remote_rig.h"
 

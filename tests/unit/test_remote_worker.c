@@ -1,6 +1,6 @@
 /*
- * test_remote_worker.c - daemon/master/remote_worker.c over real connections,
- * native and gRPC: the status and the sessions of a peer.
+ * test_remote_worker.c - daemon/master/remote/remote_worker.c over real
+ * connections, native and gRPC: the status and the sessions of a peer.
  */
 #include "tests/support/remote_rig.h"
 

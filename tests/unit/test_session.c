@@ -1,11 +1,11 @@
 /*
- * test_session.c - daemon/master/session.c, session_grow.c, idle.c and
+ * test_session.c - daemon/master/session/session.c, session_grow.c, idle.c and
  * master.c: sessions are closed, reset, extended and abandoned.
  */
 #include "tests/support/master_rig.h"
 
 #include "config/limits.h"
-#include "daemon/master/idle.h"
+#include "daemon/master/session/idle.h"
 #include "rpc/core/links.h"
 
 static struct mrig rig;

@@ -1,6 +1,6 @@
 /*
- * test_session_create.c - daemon/master/session_create.c and session_ask.c over
- * workers that fail, are late, or never answer.
+ * test_session_create.c - daemon/master/session/session_create.c and
+ * session_ask.c over workers that fail, are late, or never answer.
  */
 #include "tests/support/master_rig.h"
 

@@ -1,7 +1,7 @@
 /*
- * test_twins.c - daemon/master/twins.c: which nodes become one.
+ * test_twins.c - daemon/master/rewrite/twins.c: which nodes become one.
  */
-#include "daemon/master/twins.h"
+#include "daemon/master/rewrite/twins.h"
 
 #include "tests/support/planning.h"
 

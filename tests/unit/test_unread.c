@@ -1,8 +1,8 @@
 /*
- * test_unread.c - daemon/master/unread.c: which ops become NoOps, and what
- * those wait for.
+ * test_unread.c - daemon/master/rewrite/unread.c: which ops become NoOps, and
+ * what those wait for.
  */
-#include "daemon/master/unread.h"
+#include "daemon/master/rewrite/unread.h"
 
 #include "tests/support/planning.h"
 

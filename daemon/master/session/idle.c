@@ -1,0 +1,103 @@
+/*
+ * idle.c - see idle.h.
+ */
+#include "daemon/master/session/idle.h"
+
+#include "common/base/log.h"
+#include "rpc/core/links.h"
+
+#include <stddef.h>
+
+/* A limit is passed by a quarter of itself at most. */
+#define LOOKS_PER_LIMIT 4
+#define LOOK_MIN_US 100000u
+#define LOOK_MAX_US 60000000u
+
+static void ignore(void *ctx, const struct tfd_status *st)
+{
+    (void)ctx;
+    (void)st;
+}
+
+bool tfd_session_is_left(const struct tfd_session *s)
+{
+    return s->state == TFD_SESSION_OPEN && s->running + s->waiting == 0 &&
+           s->link != 0 && !tfd_links_open(s->master->o.links, s->link);
+}
+
+static bool is_abandoned(const struct tfd_session *s, uint64_t now)
+{
+    return tfd_session_is_left(s) &&
+           now - s->used_us >= s->master->o.session_idle_us;
+}
+
+static struct tfd_session *find_abandoned(struct tfd_master *m, uint64_t now)
+{
+    for (struct tfd_session *s = m->sessions; s; s = s->next)
+        if (is_abandoned(s, now))
+            return s;
+    return NULL;
+}
+
+static void start_timer(struct tfd_master *m)
+{
+    uint64_t delay = m->o.session_idle_us / LOOKS_PER_LIMIT;
+
+    if (delay < LOOK_MIN_US)
+        delay = LOOK_MIN_US;
+    if (delay > LOOK_MAX_US)
+        delay = LOOK_MAX_US;
+    /* Without memory for a timer sessions stay: nothing worse. */
+    (void)!tfd_timer_start(&m->idle_timer, delay, NULL);
+}
+
+/* Closing one may end others, so each time the first. */
+static void look(struct tfd_timer *t)
+{
+    struct tfd_master *m =
+        (struct tfd_master *)((char *)t -
+                              offsetof(struct tfd_master, idle_timer));
+    uint64_t now = tfd_loop_now_us(m->o.loop);
+    struct tfd_session *s;
+
+    while ((s = find_abandoned(m, now))) {
+        tfd_log(TFD_LOG_INFO, "session_abandoned", "session=%s idle_s=%llu",
+                s->handle, (unsigned long long)((now - s->used_us) / 1000000));
+        m->abandoned++;
+        s->closed_by = "its client had left";
+        s->broken = true;
+        tfd_session_close(s, ignore, NULL);
+    }
+    start_timer(m);
+}
+
+void tfd_master_watch_idle(struct tfd_master *m)
+{
+    tfd_timer_init(&m->idle_timer, m->o.loop, look);
+    if (m->o.session_idle_us > 0 && m->o.links)
+        start_timer(m);
+}
+
+void tfd_master_stop_watching(struct tfd_master *m)
+{
+    tfd_timer_stop(&m->idle_timer);
+}
+
+void tfd_session_use(struct tfd_session *s, uint64_t link)
+{
+    struct tfd_links *links = s->master->o.links;
+
+    s->used_us = tfd_loop_now_us(s->master->o.loop);
+    if (link == 0 || link == s->link || !links)
+        return;
+    tfd_links_unhold(links, s->link);
+    s->link = link;
+    tfd_links_hold(links, link);
+}
+
+void tfd_session_leave(struct tfd_session *s)
+{
+    if (s->master->o.links)
+        tfd_links_unhold(s->master->o.links, s->link);
+    s->link = 0;
+}

@@ -1,0 +1,88 @@
+/*
+ * plan.h - everything a signature needs, compiled once and shared by its steps:
+ * pruned, partitioned and registered on every worker it touches.
+ *
+ *     EMPTY -> BUILDING -> READY    steps that came meanwhile start now
+ *       ^                 |   FAILED   they fail; the failure is kept until the
+ *       |_________________|   graph grows, unless it may pass by itself
+ *
+ * Only so many plans of a session are READY; then the one that was not used for
+ * longest becomes EMPTY again: it keeps its names and its number, which clients
+ * hold, and is built anew when it is asked for.  Of those, again, only so many
+ * are kept.
+ *
+ * Threads: loop thread.
+ */
+#ifndef TFD_DAEMON_MASTER_PLAN_H
+#define TFD_DAEMON_MASTER_PLAN_H
+
+#include "daemon/master/rewrite/prune.h"
+#include "daemon/master/session/session.h"
+
+enum tfd_plan_state {
+    TFD_PLAN_EMPTY,
+    TFD_PLAN_BUILDING,
+    TFD_PLAN_READY,
+    TFD_PLAN_FAILED,
+};
+
+struct tfd_plan_part {
+    int worker;                        /* of the session */
+    uint64_t graph;                    /* registered there */
+    bool asked;                        /* to register, and no answer yet */
+    struct tfd_bytes graph_def;        /* while registering */
+    struct tfd_register_graph request; /* likewise: the worker borrows it */
+    struct tfd_plan *plan;
+};
+
+struct tfd_plan {
+    struct tfd_build build; /* first; while it is split into parts */
+    bool splitting;
+    struct tfd_session *session;
+    uint32_t number;
+    enum tfd_plan_state state;
+    struct tfd_status status; /* FAILED */
+    int64_t version;          /* of the graph it was built from */
+    uint64_t used;            /* when: the session's count of uses */
+    int running;              /* steps */
+    uint64_t started;         /* steps, ever */
+    struct tfd_arena arena;   /* the signature's names */
+    struct tfd_signature signature;
+    bool partial; /* for partial runs */
+    struct tfd_str key;
+    struct tfd_plan_part *parts;
+    int part_count;
+    int client_part; /* index of the part on worker 0, or -1 */
+    int registering; /* calls not yet answered */
+    struct tfd_run_step *waiters;
+    struct tfd_master_step *idle; /* pooled steps */
+};
+
+/* The plan for a request: by number, by signature, or a new one whose building
+ * has begun. */
+enum tfd_code tfd_plan_get(struct tfd_session *s,
+                           const struct tfd_run_step *run,
+                           struct tfd_plan **out,
+                           struct tfd_status *st) TFD_MUST_USE;
+/* Steps that wait for it end with this failure. */
+void tfd_plan_fail_waiters(struct tfd_plan *p, const struct tfd_status *why);
+/* One that is being built fails soon, whatever the workers do. */
+void tfd_plan_cancel(struct tfd_plan *p);
+/* The connection to this worker was lost: one that is being built with it
+ * fails, though the worker may have registered its part already.  Others may
+ * wait for a link to it. */
+void tfd_plan_lost(struct tfd_plan *p, const struct tfd_worker *w,
+                   const struct tfd_status *why);
+void tfd_plan_free(struct tfd_plan *p); /* no step may be running */
+
+/* ---- Between plan.c and plan_table.c --------------------------------------
+ */
+
+/* Counts as a running step of the session, so that the session outlives it. */
+void tfd_plan_build(struct tfd_plan *p);
+/* The slot of the idle plan in this state that was not used for longest;
+ * plan_count when there is none. */
+uint32_t tfd_plan_oldest(const struct tfd_session *s,
+                         enum tfd_plan_state state);
+
+#endif
