@@ -17,7 +17,7 @@
 #include "common/base/log.h"
 #include "common/proto/peer.pb.h"
 #include "daemon/master/session/master.h"
-#include "daemon/worker/worker.h"
+#include "daemon/worker/service/worker.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include "cuda/device/capture.h"
 #include "cuda/device/copy.h"
 #include "cuda/device/share.h"
-#include "daemon/worker/device.h"
+#include "daemon/worker/state/device.h"
 
 #include <stdio.h>
 #include <stdlib.h>

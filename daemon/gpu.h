@@ -14,7 +14,7 @@
 #include "cuda/device/choose.h"
 #include "cuda/device/device.h"
 
-struct tfd_device; /* daemon/worker/device.h */
+struct tfd_device; /* daemon/worker/state/device.h */
 struct tfd_gpus;
 
 /* What the operator says, and the role: a ps takes none unless told to. */

@@ -9,7 +9,7 @@
 #include "daemon/own_name.h"
 #include "daemon/server_impl.h"
 #include "daemon/trainer.h"
-#include "daemon/worker/worker.h"
+#include "daemon/worker/service/worker.h"
 
 #include <errno.h>
 #include <signal.h>

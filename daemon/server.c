@@ -15,7 +15,7 @@
 #include "daemon/gpu.h"
 #include "daemon/master/service/service.h"
 #include "daemon/status_page.h"
-#include "daemon/worker/worker.h"
+#include "daemon/worker/service/worker.h"
 #include "kernels/core/runtime.h"
 
 #include <stddef.h>

@@ -14,7 +14,7 @@
 #include "common/base/log.h"
 #include "common/proto/peer.pb.h"
 #include "daemon/master/session/session.h"
-#include "daemon/worker/worker.h"
+#include "daemon/worker/service/worker.h"
 
 #include <signal.h>
 #include <stddef.h>

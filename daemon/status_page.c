@@ -9,7 +9,7 @@
 #include "daemon/gpu.h"
 #include "daemon/kernels_page.h"
 #include "daemon/master/session/master.h"
-#include "daemon/worker/worker.h"
+#include "daemon/worker/service/worker.h"
 #include "rpc/core/peers.h"
 
 #include <stdio.h>

@@ -14,8 +14,8 @@
  *     [2, 3, 4]   full          [4] or [3, 4]   a row, repeated
  *     [] or [1]   an element    [2, 3, 1]       a column, repeated
  *
- * Whoever compiles a graph finds chains (daemon/worker/chains.c); who runs one
- * goes node by node where shapes are others than these.
+ * Whoever compiles a graph finds chains (daemon/worker/compile/chains.c); who
+ * runs one goes node by node where shapes are others than these.
  *
  * Threads: a chain is read-only; tfd_chain_run() may be called on any.
  */

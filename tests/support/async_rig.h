@@ -20,8 +20,8 @@
 
 #include "common/base/alloc.h"
 #include "common/graph/graph.h"
-#include "daemon/worker/resource.h"
-#include "daemon/worker/step.h"
+#include "daemon/worker/state/resource.h"
+#include "daemon/worker/run/step.h"
 #include "kernels/core/families.h"
 #include "kernels/core/registry.h"
 #include "kernels/state/variable.h"

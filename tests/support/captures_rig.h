@@ -9,7 +9,7 @@
 #ifndef TFD_TESTS_SUPPORT_CAPTURES_RIG_H
 #define TFD_TESTS_SUPPORT_CAPTURES_RIG_H
 
-#include "daemon/worker/captures.h"
+#include "daemon/worker/run/captures.h"
 
 #include "tests/support/gpu_rig.h"
 

@@ -1,13 +1,13 @@
 /*
- * executor_rig.h - graphs that the tests of daemon/worker/executor.c run: each
- * test has a worker of its own, with two compute threads or alone.
+ * executor_rig.h - graphs that the tests of daemon/worker/run/executor.c run:
+ * each test has a worker of its own, with two compute threads or alone.
  *
  * Included once by a test program, as worker_rig.h is.
  */
 #ifndef TFD_TESTS_SUPPORT_EXECUTOR_RIG_H
 #define TFD_TESTS_SUPPORT_EXECUTOR_RIG_H
 
-#include "daemon/worker/worker_service.h"
+#include "daemon/worker/service/worker_service.h"
 #include "tests/support/worker_rig.h"
 
 static struct wrig w;

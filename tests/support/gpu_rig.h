@@ -10,7 +10,7 @@
 #define TFD_TESTS_SUPPORT_GPU_RIG_H
 
 #include "daemon/gpu.h"
-#include "daemon/worker/device.h"
+#include "daemon/worker/state/device.h"
 #include "tests/support/fake_cuda.h"
 #include "tests/support/worker_rig.h"
 

@@ -9,7 +9,7 @@
 #ifndef TFD_TESTS_SUPPORT_LOOP_RIG_H
 #define TFD_TESTS_SUPPORT_LOOP_RIG_H
 
-#include "daemon/worker/loop_code.h"
+#include "daemon/worker/compile/loop_code.h"
 #include "tests/support/executor_rig.h"
 
 #define LINES_MAX 40

@@ -19,7 +19,7 @@
 #include "common/base/alloc.h"
 #include "common/proto/graphdef.h"
 #include "common/thread/pool.h"
-#include "daemon/worker/worker.h"
+#include "daemon/worker/service/worker.h"
 #include "kernels/core/families.h"
 #include "kernels/core/runtime.h"
 #include "rpc/conn/loop.h"

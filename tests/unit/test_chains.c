@@ -1,12 +1,12 @@
 /*
- * test_chains.c - daemon/worker/chains.c and what it finds: elementwise nodes
- * that run as one.  Each graph is run twice: as it is, and with every node
- * fetched, which leaves no chain; the results have the same bits.
+ * test_chains.c - daemon/worker/compile/chains.c and what it finds: elementwise
+ * nodes that run as one.  Each graph is run twice: as it is, and with every
+ * node fetched, which leaves no chain; the results have the same bits.
  */
 #include "tests/support/executor_rig.h"
 
-#include "daemon/worker/chains.h"
-#include "daemon/worker/graphs.h"
+#include "daemon/worker/compile/chains.h"
+#include "daemon/worker/service/graphs.h"
 
 static int setup_chains(void **state)
 {

@@ -1,6 +1,6 @@
 /*
- * test_deadness.c - daemon/worker/executor.c: which side of a switch runs, and
- * what is told to those on the other.
+ * test_deadness.c - daemon/worker/run/executor.c: which side of a switch runs,
+ * and what is told to those on the other.
  */
 #include "tests/support/executor_rig.h"
 

@@ -1,5 +1,5 @@
 /*
- * test_executor_ends.c - daemon/worker/executor.c: steps that fail, are
+ * test_executor_ends.c - daemon/worker/run/executor.c: steps that fail, are
  * cancelled or too late, and workers that stop under them.
  */
 #include "tests/support/executor_rig.h"

@@ -1,6 +1,6 @@
 /*
- * test_executor_threads.c - daemon/worker/executor.c: asynchronous kernels, and
- * steps on many threads.
+ * test_executor_threads.c - daemon/worker/run/executor.c: asynchronous kernels,
+ * and steps on many threads.
  */
 #include "tests/support/executor_rig.h"
 

@@ -1,6 +1,6 @@
 /*
- * test_late_send.c - daemon/worker/late_send.c: when a variable that another
- * task receives is read.
+ * test_late_send.c - daemon/worker/exchange/late_send.c: when a variable that
+ * another task receives is read.
  */
 #include "tests/support/two_tasks.h"
 

@@ -1,12 +1,12 @@
 /*
- * test_loops.c - while loops: daemon/worker/loops.c and frames.c.
+ * test_loops.c - while loops: daemon/worker/run/loops.c and frames.c.
  *
  * The loops are written as TensorFlow's while_loop() writes them: Enter, Merge,
  * LoopCond, Switch, Exit, NextIteration.
  */
 #include "tests/support/loop_rig.h"
 
-#include "daemon/worker/compile.h"
+#include "daemon/worker/compile/compile.h"
 
 static void enter(const char *name, const char *frame, const char *input,
                   bool constant, int parallel)

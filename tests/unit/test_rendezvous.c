@@ -1,8 +1,9 @@
 /*
- * test_rendezvous.c - daemon/worker/rendezvous.c and rendezvous_table.c, and
- * what they count by: common/base/id_map.c and request_ids.c.
+ * test_rendezvous.c - daemon/worker/exchange/rendezvous.c and
+ * rendezvous_table.c, and what they count by: common/base/id_map.c and
+ * request_ids.c.
  */
-#include "daemon/worker/rendezvous.h"
+#include "daemon/worker/exchange/rendezvous.h"
 
 #include "common/base/alloc.h"
 #include "common/base/id_map.h"

@@ -1,11 +1,12 @@
 /*
  * test_resource.c - containers, handles, variables, cancellation lists:
- * daemon/worker/resource.c, handle.c, cancel.c, kernels/state/variable_core.c.
+ * daemon/worker/state/resource.c, handle.c, cancel.c,
+ * kernels/state/variable_core.c.
  */
-#include "daemon/worker/resource.h"
+#include "daemon/worker/state/resource.h"
 
 #include "common/base/alloc.h"
-#include "daemon/worker/step.h"
+#include "daemon/worker/run/step.h"
 #include "kernels/state/variable.h"
 
 #include <pthread.h>

@@ -5,7 +5,7 @@
 #include "daemon/server.h"
 
 #include "daemon/server_impl.h"
-#include "daemon/worker/worker.h"
+#include "daemon/worker/service/worker.h"
 #include "rpc/core/peers.h"
 #include "tests/support/graph.h"
 

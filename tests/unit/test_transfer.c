@@ -5,7 +5,7 @@
 #include "tests/support/two_tasks.h"
 
 #include "common/proto/config.pb.h"
-#include "daemon/worker/worker_service.h"
+#include "daemon/worker/service/worker_service.h"
 
 static void test_values_are_pushed(void **state)
 {

@@ -1,0 +1,29 @@
+/*
+ * executor.h - runs steps.
+ *
+ * Which threads: a graph whose steps take less than 20 microseconds and wait
+ * for no disk runs on the loop thread, since handing it over would cost as
+ * much; any other runs on one compute thread, or on several where it has nodes
+ * that are worth a thread.  What a graph costs is measured all the time.
+ */
+#ifndef TFD_DAEMON_WORKER_EXECUTOR_H
+#define TFD_DAEMON_WORKER_EXECUTOR_H
+
+#include "daemon/worker/run/step.h"
+
+/* Begins; s->ended() follows once, possibly before this returns.  feeds,
+ * fetches, id, rendezvous and ended are set.  Loop thread. */
+void tfd_executor_start(struct tfd_step *s);
+/* Makes the step fail.  ended() may come before this returns.  Loop thread. */
+void tfd_executor_fail(struct tfd_step *s, const struct tfd_status *st);
+/* Only says so: nothing new is started, but nobody is told yet.  Any thread,
+ * while the step cannot end. */
+void tfd_executor_record(struct tfd_step *s, const struct tfd_status *st);
+/* Between these asynchronous kernels may be finished in numbers; their steps go
+ * on at the end.  Loop thread; may nest. */
+void tfd_executor_enter(void);
+void tfd_executor_leave(void);
+/* The iteration an executing Send or Recv is in. */
+const struct tfd_iter *tfd_executor_place(const struct tfd_kctx *k, bool *dead);
+
+#endif

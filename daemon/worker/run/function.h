@@ -1,0 +1,77 @@
+/*
+ * function.h - the functions that a registered graph's kernels call, made
+ * executable (kernels/core/function.h).
+ *
+ * A table belongs to one registered graph and outlives every body in it:
+ * bodies are compiled as graphs are, with _Arg and _Retval as feeds and
+ * fetches, and call functions of the same table.  Each function is there once
+ * for its attributes and device, so one that calls itself does, too.
+ *
+ * A call is a step (step.h) that the loop thread begins and ends.
+ *
+ * Threads: tables, any; steps as said there.
+ */
+#ifndef TFD_DAEMON_WORKER_FUNCTION_H
+#define TFD_DAEMON_WORKER_FUNCTION_H
+
+#include "common/thread/lock.h"
+#include "daemon/worker/compile/compile.h"
+#include "daemon/worker/run/step.h"
+#include "kernels/core/function.h"
+
+struct tfd_function_table {
+    struct tfd_graph *graph; /* whose library it is; counted */
+    struct tfd_compile_env env;
+    struct tfd_loop *loop;
+    struct tfd_pool *pool; /* NULL: the loop thread compiles */
+    struct tfd_transfer *transfer;
+    struct tfd_lock lock;  /* of what follows */
+    struct tfd_map by_key; /* -> struct tfd_rt_function */
+    struct tfd_arena arena;
+};
+
+enum tfd_function_kind {
+    TFD_FUNCTION_BODY,
+    TFD_FUNCTION_PREDICATE, /* its results are in host memory */
+    TFD_FUNCTION_GRADIENT,  /* not the function but its gradient, made up */
+};
+
+struct tfd_rt_function {
+    struct tfd_function_table *table;
+    struct tfd_str key;
+    struct tfd_func func;
+    enum tfd_function_kind kind;
+    struct tfd_rt *rt;
+    int32_t in_count, out_count;
+    struct tfd_exec *exec; /* atomic: NULL until it is called first */
+    struct tfd_step *idle; /* loop thread */
+    int idle_count;
+};
+
+/* env is copied; what it refers to outlives the table. */
+struct tfd_function_table *
+tfd_function_table_new(struct tfd_graph *graph,
+                       const struct tfd_compile_env *env,
+                       struct tfd_status *st);
+void tfd_function_table_free(struct tfd_function_table *t);
+
+/* function_compile.c: an executable of it, if there is none yet. */
+enum tfd_code tfd_function_compile(struct tfd_rt_function *f,
+                                   struct tfd_status *st) TFD_MUST_USE;
+/* Its arguments and results, named as the body's nodes are. */
+struct tfd_function_ends {
+    struct tfd_str *args, *rets;
+    const uint8_t *ret_types;
+    int32_t arg_count, ret_count;
+};
+/* function_gradient.c: adds to g, which has the body and its arguments.
+ * NOT_FOUND where an op of the body has no gradient. */
+enum tfd_code tfd_function_gradient_add(struct tfd_rt_function *f,
+                                        const struct tfd_function_ends *ends,
+                                        struct tfd_arena *arena,
+                                        struct tfd_graph *g,
+                                        struct tfd_status *st) TFD_MUST_USE;
+/* compile.c's: the table of the graph that prepare() is called for; NULL. */
+struct tfd_function_table *tfd_compile_functions(const struct tfd_prepare *p);
+
+#endif

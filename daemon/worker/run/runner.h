@@ -1,0 +1,154 @@
+/*
+ * runner.h - one thread at work on a step: what executor.c, runner.c, flow.c,
+ * node.c and loops.c share.
+ *
+ * A runner lies on its thread's stack.  The ready nodes in its lists are its
+ * own, and so is a value on its way until it lies in a slot.  What goes wrong
+ * is recorded in the step, once, and ends the work of all its runners.
+ *
+ * Threads: the runner's own; see step.h.
+ */
+#ifndef TFD_DAEMON_WORKER_RUNNER_H
+#define TFD_DAEMON_WORKER_RUNNER_H
+
+#include "daemon/worker/run/step.h"
+
+#include <assert.h>
+
+/* An output on its way: a tensor or a reference, both owned; neither: dead. */
+struct tfd_value {
+    struct tfd_tensor tensor;
+    struct tfd_variable *ref;
+};
+
+/* A Send that is put off (late_send.c), and what it refers to. */
+struct tfd_kept_send {
+    struct tfd_ready *item;
+    struct tfd_variable *ref;
+};
+
+#define TFD_RUNNER_KEPT_MAX 32
+
+struct tfd_runner {
+    struct tfd_step *step;
+    struct tfd_helper *helper; /* whose thread it is on; NULL: the loop's */
+    struct tfd_ready *first;   /* ready nodes, in the order they became so */
+    struct tfd_ready *last;
+    struct tfd_ready *expensive; /* worth another thread */
+    bool shared;
+    bool turn_over; /* others have their turn, or another thread has */
+    uint32_t nodes; /* run so far */
+    uint64_t begun_ns;
+    uint64_t node_ns; /* of a traced step: when its node began */
+    struct tfd_kctx k;
+    struct tfd_tensor out[TFD_EXEC_STACK_OUTPUTS];
+    struct tfd_variable *out_refs[TFD_EXEC_STACK_OUTPUTS];
+    struct tfd_kept_send kept[TFD_RUNNER_KEPT_MAX];
+    int kept_count;
+    struct tfd_status st;
+};
+
+/* ---- runner.c ------------------------------------------------------------ */
+
+/* Works on the step, as a runner that is counted already, until there is
+ * nothing to do; begin: from the roots.  True: the step has ended, and the
+ * caller says so; else it may be gone.  Loop thread. */
+bool tfd_runner_run(struct tfd_step *s, bool begin);
+/* The same on a compute thread; the helper is idle again afterwards. */
+bool tfd_runner_help(struct tfd_helper *h);
+/* Offers expensive nodes to other threads. */
+void tfd_runner_share(struct tfd_runner *r);
+
+/* An idle helper gets a thread and becomes a runner, which is counted already.
+ * The lock is held. */
+static inline void tfd_runner_wake(struct tfd_step *s)
+{
+    struct tfd_helper *h = s->idle;
+
+    assert(h && tfd_lock_held(&s->lock));
+    s->idle = h->next;
+    tfd_pool_submit(s->pool, &h->job);
+}
+
+/* ---- flow.c -------------------------------------------------------------- */
+
+/* What it has cost, in nanoseconds; 0: not known yet. */
+uint32_t tfd_runner_cost_of(const struct tfd_exec *e,
+                            const struct tfd_exec_node *n);
+/* Worth another thread, by that, or known to be. */
+bool tfd_runner_is_expensive(const struct tfd_exec *e,
+                             const struct tfd_exec_node *n);
+/* The node is ready. */
+void tfd_runner_push(struct tfd_runner *r, struct tfd_ready *item);
+/* It goes on later; after other ready nodes. */
+void tfd_runner_again(struct tfd_runner *r, struct tfd_ready *item);
+/* An input of a node arrives: value NULL is dead, else taken.  from_enter: the
+ * producer is an Enter. */
+void tfd_runner_data(struct tfd_runner *r, struct tfd_iter *it,
+                     const struct tfd_exec_edge *e, struct tfd_value *value,
+                     bool from_enter);
+void tfd_runner_control(struct tfd_runner *r, struct tfd_iter *it,
+                        const struct tfd_exec_edge *e, bool dead);
+/* Takes one value, NULL for dead, along all edges of a node with one output. */
+void tfd_runner_spread(struct tfd_runner *r, struct tfd_iter *it,
+                       const struct tfd_exec_node *n, struct tfd_value *value);
+/* The node is done: its outputs travel, or deadness does. */
+void tfd_runner_complete(struct tfd_runner *r, struct tfd_ready *item,
+                         struct tfd_tensor *out, struct tfd_variable **refs,
+                         bool dead);
+void tfd_value_drop(struct tfd_value *v);
+struct tfd_value tfd_value_ref(const struct tfd_value *v);
+
+/* ---- node.c -------------------------------------------------------------- */
+
+void tfd_runner_node(struct tfd_runner *r, struct tfd_ready *item);
+/* Fills in r->k: inputs, outputs and whatever else a ready node's kernel gets.
+ */
+void tfd_runner_prepare(struct tfd_runner *r, struct tfd_ready *item);
+/* Runs the kernel of n on r->k, with its checks. */
+void tfd_runner_compute(struct tfd_runner *r, const struct tfd_exec_node *n);
+/* A node took so many nanoseconds. */
+void tfd_runner_cost(const struct tfd_exec *e, const struct tfd_exec_node *n,
+                     uint32_t took);
+/* The output that a Switch chooses; of _SwitchN the last, where the number is
+ * none of an output. */
+enum tfd_code tfd_node_side(const struct tfd_exec_node *n,
+                            const struct tfd_tensor *pred, int32_t *side,
+                            struct tfd_status *st) TFD_MUST_USE;
+/* Takes over from a kernel that has finished; live false: the step failed. */
+void tfd_runner_finished(struct tfd_runner *r, struct tfd_async *a, bool live);
+
+/* ---- late_send.c --------------------------------------------------------- */
+
+/* Puts a Send off; false: its input is no reference, it runs as any node. */
+bool tfd_late_send_keep(struct tfd_runner *r, struct tfd_ready *item);
+/* Runs those that were put off; a failure is the step's.  Not under a lock. */
+void tfd_late_send_all(struct tfd_runner *r);
+/* One that was put off is as it was before; NULL: there is none. */
+struct tfd_ready *tfd_late_send_back(struct tfd_runner *r);
+/* Forgets them: the step has failed. */
+void tfd_late_send_drop(struct tfd_runner *r);
+
+/* ---- executor.c ---------------------------------------------------------- */
+
+/* The step fails, naming the node (NULL: none); the first failure counts. */
+void tfd_runner_fail(struct tfd_runner *r, const struct tfd_exec_node *n,
+                     const struct tfd_status *st);
+
+/* ---- loops.c ------------------------------------------------------------- */
+
+/* Routes the output (NULL: dead) of an Enter, Exit or NextIteration. */
+void tfd_loop_route(struct tfd_runner *r, struct tfd_ready *item,
+                    struct tfd_value *value);
+/* Runs a loop as code; false when it goes on later or has failed. */
+bool tfd_loop_run_unit(struct tfd_runner *r, struct tfd_ready *item);
+/* A node of a loop's iteration is done: retires what is complete. */
+void tfd_loop_node_done(struct tfd_runner *r, struct tfd_iter *it);
+/* The frame's part of rendezvous keys. */
+uint64_t tfd_loop_frame_id(const struct tfd_iter *it);
+/* After a failure: frees the loops that did not end. */
+void tfd_loop_drop(struct tfd_step *s);
+/* Frees the first of the frames kept for reuse. */
+void tfd_frame_pop_free(struct tfd_frame **free_list);
+
+#endif
