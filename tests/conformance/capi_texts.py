@@ -23,7 +23,7 @@ def build(name, folder):
     compiler = shlex.split(os.environ.get("CC", "cc"))
     subprocess.run(
         [*compiler, "-std=c11", "-DTFD_ORACLE", "-I.", "-Iclient/include",
-         "tests/unit/%s.c" % name, "-o", str(program), "-lcmocka",
+         "tests/unit/client/%s.c" % name, "-o", str(program), "-lcmocka",
          *(str(where / library) for library in LIBRARIES),
          "-Wl,-rpath,%s" % where],
         cwd=ROOT, check=True)
