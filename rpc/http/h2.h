@@ -2,7 +2,7 @@
  * h2.h - one HTTP/2 session (RFC 9113), bytes in, bytes out.
  *
  * No sockets and no clock: whoever owns the connection feeds what arrived,
- * with the time, and is handed what to send.  Only rpc/h2*.c know nghttp2.
+ * with the time, and is handed what to send.  Only rpc/http/h2*.c know nghttp2.
  *
  *     received bytes --> tfd_h2_receive() --> begin, header, headers, data,
  *                                             end, closed

@@ -1,6 +1,6 @@
 /*
  * bundle_rig.h - checkpoints of both formats in files in memory, for tests of
- * kernels/bundle*.c.
+ * kernels/checkpoint/bundle*.c.
  */
 #ifndef TFD_TESTS_SUPPORT_BUNDLE_RIG_H
 #define TFD_TESTS_SUPPORT_BUNDLE_RIG_H

@@ -1,6 +1,6 @@
 /*
  * graph_ops.h - ops of every form that a graph knows, and a graph of them for
- * each test of common/graph*.c.
+ * each test of common/graph/graph*.c.
  */
 #ifndef TFD_TESTS_SUPPORT_GRAPH_OPS_H
 #define TFD_TESTS_SUPPORT_GRAPH_OPS_H

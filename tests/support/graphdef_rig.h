@@ -1,5 +1,6 @@
 /*
- * graphdef_rig.h - GraphDefs for tests of common/graphdef*.c, good and bad.
+ * graphdef_rig.h - GraphDefs for tests of common/proto/graphdef*.c, good and
+ * bad.
  *
  * Graphs are written as lines "name = Op(input, input) attribute...", where an
  * attribute is T=1 (type), N:2 (int) or w:word (bytes of an AttrValue that are

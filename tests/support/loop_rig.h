@@ -1,6 +1,6 @@
 /*
  * loop_rig.h - while loops written in a line per node, for tests of
- * daemon/worker/loop_*.c.
+ * loop_*.c of daemon/worker.
  *
  * A loop counts to n and says what else it does and what it gives for some n.
  * It runs as it was compiled and again with its loops' code taken away, which

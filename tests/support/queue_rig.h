@@ -1,5 +1,5 @@
 /*
- * queue_rig.h - queues of one float, for tests of kernels/queue*.c.
+ * queue_rig.h - queues of one float, for tests of kernels/state/queue*.c.
  */
 #ifndef TFD_TESTS_SUPPORT_QUEUE_RIG_H
 #define TFD_TESTS_SUPPORT_QUEUE_RIG_H

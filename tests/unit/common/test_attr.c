@@ -1,5 +1,5 @@
 /*
- * test_attr.c - common/attr*.c: values written, read back, and refused.
+ * test_attr.c - common/graph/attr*.c: values written, read back, and refused.
  */
 #include "common/graph/attr.h"
 #include "common/graph/graph.h"

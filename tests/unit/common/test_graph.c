@@ -1,5 +1,5 @@
 /*
- * test_graph.c - common/graph*.c: nodes and their types, edges, order.
+ * test_graph.c - common/graph/graph*.c: nodes and their types, edges, order.
  */
 #include "common/graph/graph.h"
 

@@ -1,5 +1,5 @@
 /*
- * test_graph_refusals.c - common/graph*.c: nodes that are refused.
+ * test_graph_refusals.c - common/graph/graph*.c: nodes that are refused.
  *
  * The texts of errors are TensorFlow's own for the same graph, unless a case
  * says otherwise.

@@ -1,6 +1,6 @@
 /*
- * test_graphdef.c - common/graphdef*.c: good graphs, libraries, and what an
- * import may be asked for.
+ * test_graphdef.c - common/proto/graphdef*.c: good graphs, libraries, and what
+ * an import may be asked for.
  */
 #define _GNU_SOURCE 1 /* strsep() */
 

@@ -1,6 +1,7 @@
 /*
- * test_graphdef_refusals.c - common/graphdef*.c: every kind of bad graph that
- * a client can send.  tests/fuzz/fuzz_graphdef.c continues where these stop.
+ * test_graphdef_refusals.c - common/proto/graphdef*.c: every kind of bad graph
+ * that a client can send.  tests/fuzz/fuzz_graphdef.c continues where these
+ * stop.
  */
 #define _GNU_SOURCE 1 /* strsep() */
 

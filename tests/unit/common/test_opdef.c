@@ -1,5 +1,5 @@
 /*
- * test_opdef.c - common/opdef*.c: the notation, right and wrong.
+ * test_opdef.c - common/graph/opdef*.c: the notation, right and wrong.
  */
 #include "common/graph/attr.h"
 #include "common/graph/opdef.h"

@@ -1,6 +1,6 @@
 /*
- * test_tensor_proto.c - common/tensor_proto*.c: both forms of elements, what
- * repeats, and messages whose parts do not fit together.
+ * test_tensor_proto.c - common/proto/tensor_proto*.c: both forms of elements,
+ * what repeats, and messages whose parts do not fit together.
  *
  * Bytes are those that TensorFlow 2.21 writes for the same tensors.
  */

@@ -1,6 +1,6 @@
 /*
- * test_variant.c - common/variant*.c: lists that are shared and changed, and
- * lists that travel.
+ * test_variant.c - common/proto/variant_proto.c: lists that are shared and
+ * changed, and lists that travel.
  */
 #include "common/base/variant.h"
 

@@ -1,6 +1,7 @@
 /*
- * test_functions.c - libraries of functions (common/function*.c) and what the
- * master makes of calls (daemon/master/rewrite/functions.c and what it uses).
+ * test_functions.c - libraries of functions (common/graph/function*.c) and what
+ * the master makes of calls (daemon/master/rewrite/functions.c and what it
+ * uses).
  */
 #include "daemon/master/rewrite/functions.h"
 

@@ -1,6 +1,6 @@
 /*
  * test_loop_code.c - loops that become code and loops that do not:
- * daemon/worker/loop_*.c.
+ * loop_*.c of daemon/worker.
  */
 #include "tests/support/loop_rig.h"
 

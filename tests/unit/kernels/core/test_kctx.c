@@ -1,6 +1,6 @@
 /*
- * test_kctx.c - kernels/kctx*.c: whose buffer an output gets, and how loops are
- * split.
+ * test_kctx.c - kernels/core/kctx*.c: whose buffer an output gets, and how
+ * loops are split.
  */
 #include "common/base/alloc.h"
 #include "common/thread/pool.h"

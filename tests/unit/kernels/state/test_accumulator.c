@@ -1,6 +1,6 @@
 /*
- * test_accumulator.c - kernels/accumulator*.c.  Texts and numbers are those of
- * TensorFlow 2.21, asked live.
+ * test_accumulator.c - kernels/state/accumulator*.c.  Texts and numbers are
+ * those of TensorFlow 2.21, asked live.
  */
 #include "tests/support/async_rig.h"
 

@@ -1,7 +1,7 @@
 /*
- * test_queue.c - kernels/queue*.c: who waits for whom, and what closing and
- * cancelling do.  Orders of elements are in test_queue_kinds.c, names and what
- * is refused in test_queue_refusals.c, threads in test_queue_threads.c.
+ * test_queue.c - kernels/state/queue*.c: who waits for whom, and what closing
+ * and cancelling do.  Orders of elements are in test_queue_kinds.c, names and
+ * what is refused in test_queue_refusals.c, threads in test_queue_threads.c.
  */
 #include "tests/support/queue_rig.h"
 

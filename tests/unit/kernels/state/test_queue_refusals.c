@@ -1,5 +1,5 @@
 /*
- * test_queue_refusals.c - kernels/queue*.c: which queues and inputs are
+ * test_queue_refusals.c - kernels/state/queue*.c: which queues and inputs are
  * refused, and what a queue's name finds.
  */
 #include "tests/support/queue_rig.h"
