@@ -43,7 +43,7 @@ def ran(*arguments, program=None):
 
 class Table(unittest.TestCase):
     def families(self):
-        with open(os.path.join(ROOT, "kernels", "families.def")) as file:
+        with open(os.path.join(ROOT, "kernels", "core", "families.def")) as file:
             return {line[7:].split(")")[0] for line in file
                     if line.startswith("FAMILY(")}
 

@@ -136,7 +136,9 @@ def the_demo_on_a_terminal_and_once_more(server):
         text = screen(shown.bytes)
         tasks = [line.partition(":")[0] for line in text[-5:-2]]
         assert tasks == ["ps 0", "chief 0", "worker 0"], text
-        assert "/300" in text[-4] and "loss" in text[-4], text
+        # On a busy machine one of the two may make all of the steps.
+        assert any("/300" in line and "loss" in line
+                   for line in text[-4:-2]), text
         assert text[-2].startswith("demo: accuracy 0."), text
         shown = demo(server, folder, 100)
         assert shown.exit_code() == 0, shown.bytes
