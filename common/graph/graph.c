@@ -258,17 +258,3 @@ int tfd_node_out_arg(const struct tfd_node *n, int32_t output)
     assert(output >= 0 && output < n->out_count);
     return arg_at(n, n->op->out, n->op->out_count, output);
 }
-
-/* ---- For the other files ------------------------------------------------- */
-
-const char *tfd_printable(struct tfd_str s, char *text)
-{
-    size_t n = s.size < TFD_PRINTABLE_MAX ? s.size : TFD_PRINTABLE_MAX - 1;
-
-    for (size_t i = 0; i < n; i++)
-        text[i] = s.data[i] >= 0x20 && s.data[i] < 0x7f ? s.data[i] : '?';
-    if (s.size > n)
-        memcpy(text + n - 3, "...", 3);
-    text[n] = '\0';
-    return text;
-}

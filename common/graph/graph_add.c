@@ -24,32 +24,7 @@ struct adding {
     struct tfd_status *st;
 };
 
-/* ---- Names and numbers --------------------------------------------------- */
-
-static bool is_letter_or_digit(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           (c >= '0' && c <= '9');
-}
-
-/* Pieces joined by '>', each [A-Za-z0-9.][A-Za-z0-9_./\-]*; the first piece of
- * names that runtimes make may begin with '_'. */
-bool tfd_graph_name_ok(struct tfd_str name)
-{
-    bool start = true;
-
-    for (size_t i = 0; i < name.size; i++) {
-        char c = name.data[i];
-
-        if (c == '>' && !start)
-            start = true;
-        else if (is_letter_or_digit(c) || c == '.' || (c == '_' && i == 0))
-            start = false;
-        else if (start || !(c == '_' || c == '-' || c == '/'))
-            return false;
-    }
-    return !start;
-}
+/* ---- Numbers ------------------------------------------------------------ */
 
 static enum tfd_code check_limit(const struct adding *a, const char *what,
                                  int64_t count, int64_t max)
