@@ -410,20 +410,9 @@ static bool grows(const struct tfd_kctx *k, enum tfd_long_growth growth)
     }
 }
 
-/* What comes as a reference is no tensor: its slot holds what was there before,
- * and tfd_kctx_variable() looks at the variable. */
-static int first_long(const struct tfd_kctx *k)
-{
-    for (int i = 0; i < k->in_count; i++)
-        if (!tfd_dtype_is_ref(k->node->in_types[i]) &&
-            tfd_shape_is_long(&k->in[i].shape))
-            return i;
-    return -1;
-}
-
 bool tfd_long_asked(const struct tfd_kctx *k, enum tfd_long_growth growth)
 {
-    return grows(k, growth) || first_long(k) >= 0;
+    return grows(k, growth) || tfd_long_first(k) >= 0;
 }
 
 /* ---- Inference ----------------------------------------------------------- */
@@ -474,31 +463,11 @@ bool tfd_long_infer(struct tfd_shape_ctx *s, tfd_shape_fn *shape)
 
 /* ---- Refusals ------------------------------------------------------------ */
 
-static enum tfd_code fail_limit(const struct tfd_kctx *k, struct tfd_status *st)
-{
-    int in = first_long(k);
-
-    if (in < 0)
-        return tfd_fail(st, TFD_UNIMPLEMENTED,
-                        "%s of a variable with more than %d dimensions",
-                        k->kernel->op, TFD_RANK_MAX);
-    return tfd_fail(st, TFD_UNIMPLEMENTED,
-                    "%s takes tensors of at most %d dimensions, but input %d "
-                    "has %d",
-                    k->kernel->op, TFD_RANK_MAX, in, k->in[in].shape.rank);
-}
-
-enum tfd_code tfd_long_none_left(const struct tfd_kctx *k,
-                                 struct tfd_status *st)
-{
-    return first_long(k) < 0 ? TFD_OK : fail_limit(k, st);
-}
-
 enum tfd_code tfd_long_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_long_row *row = find(tfd_str_of(k->kernel->op));
 
-    return row ? row->run(k, row, st) : fail_limit(k, st);
+    return row ? row->run(k, row, st) : tfd_long_fail(k, st);
 }
 
 enum tfd_code tfd_long_admit_variable(const struct tfd_kctx *k,
@@ -506,14 +475,14 @@ enum tfd_code tfd_long_admit_variable(const struct tfd_kctx *k,
 {
     const struct tfd_long_row *row = find(tfd_str_of(k->kernel->op));
 
-    return row && row->run == tfd_long_as_is ? TFD_OK : fail_limit(k, st);
+    return row && row->run == tfd_long_as_is ? TFD_OK : tfd_long_fail(k, st);
 }
 
 enum tfd_code tfd_long_admit(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_long_row *row;
 
-    if (!tfd_shape_long_seen() || first_long(k) < 0)
+    if (!tfd_shape_long_seen() || tfd_long_first(k) < 0)
         return TFD_OK;
     row = find(tfd_str_of(k->kernel->op));
     if (row && row->run == tfd_long_refuse)

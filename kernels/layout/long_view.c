@@ -6,6 +6,39 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- Refusals ------------------------------------------------------------ */
+
+/* What comes as a reference is no tensor: its slot holds what was there before,
+ * and tfd_kctx_variable() looks at the variable. */
+int tfd_long_first(const struct tfd_kctx *k)
+{
+    for (int i = 0; i < k->in_count; i++)
+        if (!tfd_dtype_is_ref(k->node->in_types[i]) &&
+            tfd_shape_is_long(&k->in[i].shape))
+            return i;
+    return -1;
+}
+
+enum tfd_code tfd_long_fail(const struct tfd_kctx *k, struct tfd_status *st)
+{
+    int in = tfd_long_first(k);
+
+    if (in < 0)
+        return tfd_fail(st, TFD_UNIMPLEMENTED,
+                        "%s of a variable with more than %d dimensions",
+                        k->kernel->op, TFD_RANK_MAX);
+    return tfd_fail(st, TFD_UNIMPLEMENTED,
+                    "%s takes tensors of at most %d dimensions, but input %d "
+                    "has %d",
+                    k->kernel->op, TFD_RANK_MAX, in, k->in[in].shape.rank);
+}
+
+enum tfd_code tfd_long_none_left(const struct tfd_kctx *k,
+                                 struct tfd_status *st)
+{
+    return tfd_long_first(k) < 0 ? TFD_OK : tfd_long_fail(k, st);
+}
+
 /* ---- Dimensions ---------------------------------------------------------- */
 
 void tfd_dims_of(struct tfd_dims *d, const struct tfd_shape *s)

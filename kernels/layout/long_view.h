@@ -78,7 +78,12 @@ typedef enum tfd_code tfd_long_fn(struct tfd_kctx *k,
                                   const struct tfd_long_row *row,
                                   struct tfd_status *st);
 
-/* UNIMPLEMENTED where an input is long. */
+/* The first input that is long; negative: none. */
+int tfd_long_first(const struct tfd_kctx *k);
+/* UNIMPLEMENTED: the kernel does not take what is long. */
+enum tfd_code tfd_long_fail(const struct tfd_kctx *k,
+                            struct tfd_status *st) TFD_MUST_USE;
+/* The same, where an input is long. */
 enum tfd_code tfd_long_none_left(const struct tfd_kctx *k,
                                  struct tfd_status *st) TFD_MUST_USE;
 
