@@ -370,7 +370,7 @@ static enum tfd_code strided_compute(struct tfd_kctx *k, struct tfd_status *st)
 static enum tfd_code strided_shape(struct tfd_shape_ctx *s,
                                    struct tfd_status *st)
 {
-    struct tfd_prepare p = {s->node, NULL};
+    struct tfd_prepare p = {.node = s->node};
     struct tfd_slice_masks m = {0};
     struct tfd_slice_dense d;
 

@@ -186,6 +186,9 @@ void tfd_kctx_finish(struct tfd_kctx *k, const struct tfd_status *st);
 struct tfd_prepare {
     const struct tfd_node *node;
     struct tfd_rt *rt; /* NULL in some tests */
+    /* The loop of an op's kernel on the CPU, for kernels that are made of
+     * several ops; NULL for an op without one (tfd_registry_loop). */
+    tfd_range_fn *(*loop)(const char *op, enum tfd_dtype dtype);
 };
 typedef enum tfd_code tfd_prepare_fn(const struct tfd_prepare *p, void *state,
                                      struct tfd_status *st);

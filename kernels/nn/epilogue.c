@@ -11,7 +11,6 @@
 
 #include "common/base/alloc.h"
 #include "common/base/str.h"
-#include "kernels/core/registry.h"
 #include "kernels/vector/vector_math.h"
 
 #include <math.h>
@@ -51,7 +50,8 @@ static inline float approximate(float x)
 GELU(FLOAT, float, (float), (float))
 TFD_NARROW_DTYPES(GELU)
 
-static tfd_range_fn *activation_loop(const char *name, enum tfd_dtype dtype)
+static tfd_range_fn *activation_loop(const struct tfd_prepare *p,
+                                     const char *name, enum tfd_dtype dtype)
 {
     if (strcmp(name, "GeluExact") == 0)
         return dtype == TFD_FLOAT  ? gelu_exact_FLOAT
@@ -61,7 +61,7 @@ static tfd_range_fn *activation_loop(const char *name, enum tfd_dtype dtype)
         return dtype == TFD_FLOAT  ? gelu_approximate_FLOAT
                : dtype == TFD_HALF ? gelu_approximate_HALF
                                    : gelu_approximate_BFLOAT16;
-    return tfd_registry_loop(name, dtype);
+    return p->loop(name, dtype);
 }
 
 /* ---- Attributes ---------------------------------------------------------- */
@@ -126,26 +126,26 @@ static enum tfd_epilogue_activation number_of(const char *name)
     return (enum tfd_epilogue_activation)i;
 }
 
-static enum tfd_code find_activation(const struct tfd_str *steps, int count,
-                                     tfd_epilogue_names names,
-                                     enum tfd_dtype dtype,
-                                     struct tfd_epilogue *e,
-                                     struct tfd_status *st)
+static enum tfd_code
+find_activation(const struct tfd_prepare *p, const struct tfd_str *steps,
+                int count, tfd_epilogue_names names, enum tfd_dtype dtype,
+                struct tfd_epilogue *e, struct tfd_status *st)
 {
     for (; *names; names++)
         if (tfd_str_is(steps[1], *names)) {
             e->which = number_of(*names);
-            e->activation = activation_loop(*names, dtype);
+            e->activation = activation_loop(p, *names, dtype);
             return TFD_OK;
         }
     return fail_steps(steps, count, st);
 }
 
-enum tfd_code tfd_epilogue_prepare(const struct tfd_node *n,
+enum tfd_code tfd_epilogue_prepare(const struct tfd_prepare *p,
                                    tfd_epilogue_names names, bool batch_norm,
                                    struct tfd_epilogue *e,
                                    struct tfd_status *st)
 {
+    const struct tfd_node *n = p->node;
     struct tfd_str steps[STEPS_MAX];
     enum tfd_dtype dtype;
     int count;
@@ -158,13 +158,13 @@ enum tfd_code tfd_epilogue_prepare(const struct tfd_node *n,
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Fused %s must have at least one fused op.",
                         unfused_name(n));
-    e->add = tfd_registry_loop("AddV2", dtype);
-    e->mul = tfd_registry_loop("Mul", dtype);
+    e->add = p->loop("AddV2", dtype);
+    e->mul = p->loop("Mul", dtype);
     e->batch_norm = batch_norm && tfd_str_is(steps[0], "FusedBatchNorm");
     if (count > 2 || (!e->batch_norm && !tfd_str_is(steps[0], "BiasAdd")))
         return fail_steps(steps, count, st);
     if (count == 2)
-        TFD_TRY(find_activation(steps, count, names, dtype, e, st));
+        TFD_TRY(find_activation(p, steps, count, names, dtype, e, st));
     return check_operands(n, e->batch_norm, st);
 }
 

@@ -45,7 +45,7 @@ struct tfd_epilogue {
 
 /* Reads fused_ops, num_args, epsilon, leakyrelu_alpha.  batch_norm: whether the
  * op takes one. */
-enum tfd_code tfd_epilogue_prepare(const struct tfd_node *n,
+enum tfd_code tfd_epilogue_prepare(const struct tfd_prepare *p,
                                    tfd_epilogue_names activations,
                                    bool batch_norm, struct tfd_epilogue *e,
                                    struct tfd_status *st) TFD_MUST_USE;

@@ -23,7 +23,6 @@
 #include "kernels/nn/fused.h"
 #include "kernels/linalg/gemm.h"
 #include "kernels/core/outputs.h"
-#include "kernels/core/registry.h"
 #include "kernels/layout/runs.h"
 
 /* ---- _FusedMatMul -------------------------------------------------------- */
@@ -38,7 +37,7 @@ enum tfd_code tfd_fused_matmul_prepare(const struct tfd_prepare *p, void *state,
 
     tfd_gemm_init();
     TFD_TRY(tfd_matmul_prepare(p, &m->product, st));
-    return tfd_epilogue_prepare(p->node, activations, false, &m->epilogue, st);
+    return tfd_epilogue_prepare(p, activations, false, &m->epilogue, st);
 }
 
 enum tfd_code tfd_fused_matmul_check(const struct tfd_kctx *k,
@@ -77,7 +76,7 @@ enum tfd_code tfd_fused_conv_prepare(const struct tfd_prepare *p,
     static const char *const activations[] = {"Relu", "Relu6", "Elu",
                                               "LeakyRelu", NULL};
 
-    return tfd_epilogue_prepare(p->node, activations, true, e, st);
+    return tfd_epilogue_prepare(p, activations, true, e, st);
 }
 
 enum tfd_code tfd_fused_conv_check(const struct tfd_kctx *k,
@@ -148,13 +147,14 @@ static const char *const functions[] = {
 };
 #define OF_HALF 22 /* the first of them */
 
-static tfd_range_fn *function_loop(struct tfd_str name, enum tfd_dtype dtype)
+static tfd_range_fn *function_loop(const struct tfd_prepare *p,
+                                   struct tfd_str name, enum tfd_dtype dtype)
 {
     const int count = dtype == TFD_HALF ? OF_HALF : TFD_COUNT(functions);
 
     for (int i = 0; i < count; i++)
         if (tfd_str_is(name, functions[i]))
-            return tfd_registry_loop(functions[i], dtype);
+            return p->loop(functions[i], dtype);
     return NULL;
 }
 
@@ -172,7 +172,7 @@ static enum tfd_code unary_prepare(const struct tfd_prepare *p, void *state,
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Unary op composition must have at least one op");
     for (int i = 0; i < c->count; i++) {
-        c->loop[i] = function_loop(names[i], dtype);
+        c->loop[i] = function_loop(p, names[i], dtype);
         if (!c->loop[i])
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
                             "Do not have a compute function registered for "

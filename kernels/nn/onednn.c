@@ -18,7 +18,6 @@
 #include "kernels/core/check.h"
 #include "kernels/conv/depthwise.h"
 #include "kernels/nn/fused.h"
-#include "kernels/core/registry.h"
 
 /* ---- _FusedDepthwiseConv2dNative ----------------------------------------- */
 
@@ -36,7 +35,7 @@ static enum tfd_code depthwise_prepare(const struct tfd_prepare *p, void *state,
     struct depthwise *d = state;
 
     TFD_TRY(tfd_depthwise_prepare(p, &d->window, st));
-    return tfd_epilogue_prepare(p->node, activations, false, &d->epilogue, st);
+    return tfd_epilogue_prepare(p, activations, false, &d->epilogue, st);
 }
 
 static enum tfd_code depthwise_compute(struct tfd_kctx *k,
@@ -115,8 +114,8 @@ static enum tfd_code norm_prepare(const struct tfd_prepare *p, void *state,
     TFD_TRY(tfd_batch_norm_prepare(p, &b->norm, st));
     TFD_TRY(tfd_node_type(p->node, "T", &dtype, st));
     TFD_TRY(tfd_fused_norm_prepare(p, &b->relu, st));
-    b->add = tfd_registry_loop("AddV2", dtype);
-    b->activation = tfd_registry_loop("Relu", dtype);
+    b->add = p->loop("AddV2", dtype);
+    b->activation = p->loop("Relu", dtype);
     return TFD_OK;
 }
 
@@ -153,9 +152,9 @@ static enum tfd_code gate_prepare(const struct tfd_prepare *p, void *state,
     enum tfd_dtype dtype;
 
     TFD_TRY(tfd_node_type(p->node, "T", &dtype, st));
-    g->function[0] = tfd_registry_loop(mish ? "Softplus" : "Sigmoid", dtype);
-    g->function[1] = mish ? tfd_registry_loop("Tanh", dtype) : NULL;
-    g->mul = tfd_registry_loop("Mul", dtype);
+    g->function[0] = p->loop(mish ? "Softplus" : "Sigmoid", dtype);
+    g->function[1] = mish ? p->loop("Tanh", dtype) : NULL;
+    g->mul = p->loop("Mul", dtype);
     return TFD_OK;
 }
 
@@ -210,7 +209,7 @@ static enum tfd_code products_prepare(const struct tfd_prepare *p, void *state,
             return tfd_fail(st, TFD_UNIMPLEMENTED,
                             "Fusion is not implemented: " TFD_STR_FMT,
                             TFD_STR_ARG(steps[i]));
-        s->loop[i] = tfd_registry_loop(mul ? "Mul" : "AddV2", dtype);
+        s->loop[i] = p->loop(mul ? "Mul" : "AddV2", dtype);
     }
     return TFD_OK;
 }

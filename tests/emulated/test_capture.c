@@ -105,7 +105,7 @@ struct gpu {
 
 static void make_gpu(struct gpu *g)
 {
-    const struct tfd_prepare p = {krig.node, NULL};
+    const struct tfd_prepare p = {krig.node, NULL, tfd_registry_loop};
     const struct tfd_kernel *kernel =
         tfd_registry_kernel(&krig.registry, krig.node, TFD_GPU);
 

@@ -394,7 +394,7 @@ static inline enum tfd_code arig_prepare(struct arig_run *r)
 {
     const struct tfd_kernel *k =
         tfd_registry_kernel(&arig.registry, r->node, TFD_CPU);
-    struct tfd_prepare p = {r->node, &arig.rt};
+    struct tfd_prepare p = {r->node, &arig.rt, NULL};
 
     if (!k)
         fail_msg("no kernel of %s", r->node->op->name.data);

@@ -405,7 +405,7 @@ static inline enum tfd_code krig_node(const struct krig_case *c)
 
 static inline enum tfd_code krig_prepare(void)
 {
-    struct tfd_prepare p = {krig.node, NULL};
+    struct tfd_prepare p = {krig.node, NULL, tfd_registry_loop};
 
     krig.kernel = tfd_registry_kernel(&krig.registry, krig.node, TFD_CPU);
     if (!krig.kernel)

@@ -62,7 +62,7 @@ static enum tfd_code bind_kernel(struct tfd_compiler *c,
                                  struct tfd_exec_node *x, struct tfd_status *st)
 {
     const struct tfd_kernel *k = x->kernel;
-    struct binding b = {{x->node, x->rt}, c};
+    struct binding b = {{x->node, x->rt, tfd_registry_loop}, c};
     struct tfd_exec *e = c->e;
 
     if (k->flags & TFD_KERNEL_SHARED)

@@ -285,7 +285,7 @@ static enum tfd_code run(struct tfd_node *n, struct tfd_tensor *in,
                          struct tfd_tensor *out, struct tfd_status *st)
 {
     const struct tfd_kernel *kernel = tfd_registry_kernel(&r, n, TFD_CPU);
-    struct tfd_prepare p = {.node = n};
+    struct tfd_prepare p = {.node = n, .loop = tfd_registry_loop};
     struct tfd_kctx k = {.kernel = kernel,
                          .in = in,
                          .in_count = n->in_count,
