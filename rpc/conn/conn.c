@@ -51,7 +51,7 @@ void tfd_conn_finalize(struct tfd_conn *c)
     if (c->handler)
         c->handler->closed(c->self, &st);
     if (c->listener)
-        tfd_listener_forget(c->listener, c->host);
+        c->forget(c->listener, c->host);
     tfd_conn_queue_deinit(&c->queue);
     free(c->why_text);
     free_conn(c);

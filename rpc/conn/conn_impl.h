@@ -55,8 +55,10 @@ struct tfd_conn {
     uint64_t heard_us; /* when bytes came, or it did */
     uint32_t chunk;    /* bytes that one read may bring */
     struct tfd_dial *dial;
-    struct tfd_listener *listener;    /* that counts it, or NULL */
-    struct tfd_listener_host *host;   /* in it */
+    struct tfd_listener *listener;  /* that counts it, or NULL */
+    struct tfd_listener_host *host; /* in it */
+    /* Tells the listener that one of that host's connections is gone. */
+    void (*forget)(struct tfd_listener *l, struct tfd_listener_host *h);
     struct tfd_conn *next, *previous; /* all of the loop */
     enum tfd_code why;                /* it ended ... */
     struct tfd_status *why_text;      /* ... NULL when OK or out of memory */
@@ -68,9 +70,6 @@ struct tfd_conn {
 struct tfd_conn *tfd_conn_adopt(struct tfd_loop *l, int take_fd,
                                 const char *peer,
                                 const struct tfd_origin *origin);
-/* The listener's, of the address h: one of its connections is gone. */
-void tfd_listener_forget(struct tfd_listener *l, struct tfd_listener_host *h);
-
 /* How many that address has. */
 int tfd_listener_host_size(const struct tfd_listener_host *h);
 /* conn_victim.c: the connection of l that another may have the place of, of the

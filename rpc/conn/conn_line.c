@@ -79,8 +79,11 @@ static void post(struct tfd_conn_list *l, struct tfd_loop *loop)
     l->posted = true;
 }
 
-static void join(struct tfd_conn_list *l, struct tfd_conn *c)
+/* run: what goes on with this list. */
+static void join(struct tfd_conn_list *l, struct tfd_conn *c,
+                 void (*run)(struct tfd_post *p))
 {
+    l->post.run = run;
     c->in_line = l;
     c->next_in_line = NULL;
     if (l->first)
@@ -90,6 +93,9 @@ static void join(struct tfd_conn_list *l, struct tfd_conn *c)
     l->last = c;
     post(l, c->loop);
 }
+
+static void run_open(struct tfd_post *p);
+static void run_ended(struct tfd_post *p);
 
 /* It has more to read than fits in its slice.  The line is crowded for as long
  * as two connections count as greedy: until the second latest of their ends. */
@@ -101,7 +107,7 @@ static void join_greedy(struct tfd_conn *c, uint64_t now)
         l->crowded_until_us = l->latest_until_us;
     c->greedy_until_us = l->latest_until_us = now + GREEDY_US;
     l->latest = c;
-    join(&l->open, c);
+    join(&l->open, c, run_open);
 }
 
 void tfd_conn_line_leave(struct tfd_conn *c)
@@ -171,21 +177,10 @@ static void run_ended(struct tfd_post *p)
         tfd_conn_line_leave(c);
         more = tfd_conn_discard_once(c);
         if (more && !tfd_loop_line(c->loop)->ending)
-            join(l, c);
+            join(l, c, run_ended);
         else
             tfd_conn_io_poll(c); /* where it has not gone with that */
     }
-}
-
-void tfd_conn_line_init(struct tfd_conn_line *l)
-{
-    *l = (struct tfd_conn_line){.open = {.post = {.run = run_open}},
-                                .ended = {.post = {.run = run_ended}}};
-}
-
-void tfd_conn_line_end(struct tfd_conn_line *l)
-{
-    l->ending = true;
 }
 
 void tfd_conn_line_discard(struct tfd_conn *c)
@@ -198,7 +193,7 @@ void tfd_conn_line_discard(struct tfd_conn *c)
         (void)tfd_conn_discard_once(c);
         return;
     }
-    join(&l->ended, c);
+    join(&l->ended, c, run_ended);
     tfd_conn_io_poll(c);
 }
 
@@ -211,7 +206,7 @@ void tfd_conn_line_read(struct tfd_conn *c)
     now = tfd_loop_now_us(c->loop);
     if (now < c->greedy_until_us &&
         now < tfd_loop_line(c->loop)->crowded_until_us)
-        join(&tfd_loop_line(c->loop)->open, c);
+        join(&tfd_loop_line(c->loop)->open, c, run_open);
     else if (read_slice(c, &now, now + SLICE_US))
         join_greedy(c, now);
 }

@@ -71,7 +71,7 @@ static void drop_hold(struct tfd_listener *l)
 
 /* ---- Hosts --------------------------------------------------------------- */
 
-void tfd_listener_forget(struct tfd_listener *l, struct tfd_listener_host *h)
+static void forget(struct tfd_listener *l, struct tfd_listener_host *h)
 {
     tfd_listener_hosts_leave(&l->hosts, h);
     l->connections--;
@@ -205,6 +205,7 @@ static void welcome(struct tfd_listener *l, int fd, const char *peer,
     }
     c->listener = l;
     c->host = h;
+    c->forget = forget;
     l->connections++;
     l->holds++;
     l->accepted(l->ctx, c);

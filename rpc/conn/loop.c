@@ -350,7 +350,6 @@ struct tfd_loop *tfd_loop_new(struct tfd_status *st)
     uv_timer_init(&l->uv, &l->clock);
     l->wake.data = l->prepare.data = l->clock.data = l;
     l->deferred_end = &l->deferred;
-    tfd_conn_line_init(&l->line);
     l->armed_us = UINT64_MAX;
     uv_prepare_start(&l->prepare, run_deferred);
     return l;
@@ -373,7 +372,7 @@ void tfd_loop_free(struct tfd_loop *l)
 
     if (!l)
         return;
-    tfd_conn_line_end(&l->line);
+    l->line.ending = true;
     tfd_loop_settle(l);
     for (int i = 0; i < l->signal_count; i++)
         close_signal(&l->signals[i]);

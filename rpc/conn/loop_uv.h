@@ -22,20 +22,18 @@ struct tfd_conn_list {
     bool posted;
 };
 
-/* Those that have more to read than they may in one turn. */
+/* Those that have more to read than they may in one turn (conn_line.c); zeroes
+ * are an empty one. */
 struct tfd_conn_line {
     struct tfd_conn_list open, ended; /* of the ended it is thrown away */
     const struct tfd_conn *latest;    /* that was greedy; only compared */
     uint64_t latest_until_us;         /* until when it counts as that */
     uint64_t crowded_until_us;        /* until when two do */
-    bool ending;                      /* nobody joins the ended */
+    /* The loop is about to be freed, which waits for the handles that are
+     * polled: nobody joins the ended any more, they stay polled until their
+     * peers end too. */
+    bool ending;
 };
-
-/* conn_line.c */
-void tfd_conn_line_init(struct tfd_conn_line *l);
-/* The loop is about to be freed, which waits for the handles that are polled:
- * from now on those we have ended stay polled until their peers end too. */
-void tfd_conn_line_end(struct tfd_conn_line *l);
 
 struct tfd_conn_line *tfd_loop_line(struct tfd_loop *l);
 struct uv_loop_s *tfd_loop_uv(struct tfd_loop *l);
