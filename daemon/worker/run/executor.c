@@ -49,37 +49,6 @@ static uint64_t now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* ---- Failure ------------------------------------------------------------- */
-
-static void record(struct tfd_step *s, const struct tfd_exec_node *n,
-                   const struct tfd_status *st)
-{
-    tfd_lock(&s->lock);
-    if (s->status.code == TFD_OK) {
-        size_t used;
-
-        tfd_status_copy(&s->status, st);
-        used = strlen(s->status.text);
-        if (n)
-            snprintf(s->status.text + used, sizeof(s->status.text) - used,
-                     "\n\t [[{{node " TFD_STR_FMT "}}]]",
-                     TFD_STR_ARG(n->node->name));
-    }
-    __atomic_store_n(&s->failed, 1, __ATOMIC_RELEASE);
-    tfd_unlock(&s->lock);
-}
-
-void tfd_runner_fail(struct tfd_runner *r, const struct tfd_exec_node *n,
-                     const struct tfd_status *st)
-{
-    record(r->step, n, st);
-}
-
-void tfd_executor_record(struct tfd_step *s, const struct tfd_status *st)
-{
-    record(s, NULL, st);
-}
-
 /* ---- The end ------------------------------------------------------------- */
 
 static void recount_expensive(struct tfd_exec *e)
@@ -228,7 +197,7 @@ void tfd_kctx_finish(struct tfd_kctx *k, const struct tfd_status *st)
     bool start, on_loop;
 
     if (st && st->code != TFD_OK)
-        record(s, a->item->node, st);
+        tfd_step_record(s, a->item->node, st);
     tfd_lock(&s->lock);
     a->next = s->inbox;
     s->inbox = a;
@@ -246,7 +215,7 @@ void tfd_kctx_finish(struct tfd_kctx *k, const struct tfd_status *st)
 
 /* ---- Beginning and failing ----------------------------------------------- */
 
-void tfd_executor_init_step(struct tfd_step *s)
+static void init_step(struct tfd_step *s)
 {
     s->resume.run = resume_posted;
     s->end.run = end_posted;
@@ -258,6 +227,16 @@ void tfd_executor_init_step(struct tfd_step *s)
         s->helper[i].next = s->idle;
         s->idle = &s->helper[i];
     }
+}
+
+struct tfd_step *tfd_executor_step(struct tfd_exec *e, struct tfd_loop *loop,
+                                   struct tfd_pool *pool, struct tfd_status *st)
+{
+    struct tfd_step *s = tfd_step_new(e, loop, pool, st);
+
+    if (s)
+        init_step(s);
+    return s;
 }
 
 const struct tfd_iter *tfd_executor_place(const struct tfd_kctx *k, bool *dead)
@@ -314,7 +293,7 @@ void tfd_executor_fail(struct tfd_step *s, const struct tfd_status *st)
     if (!over)
         s->runners++;
     tfd_unlock(&s->lock);
-    record(s, NULL, st);
+    tfd_step_record(s, NULL, st);
     if (over)
         return; /* the owner, who is to be told of the end, will see it */
     tfd_executor_enter();

@@ -11,6 +11,11 @@
 
 #include "daemon/worker/run/step.h"
 
+/* A step of a compiled graph, ready to be begun; tfd_step_free() ends it.  NULL
+ * without memory. */
+struct tfd_step *tfd_executor_step(struct tfd_exec *e, struct tfd_loop *loop,
+                                   struct tfd_pool *pool,
+                                   struct tfd_status *st);
 /* Begins; s->ended() follows once, possibly before this returns.  feeds,
  * fetches, id, rendezvous and ended are set.  Loop thread. */
 void tfd_executor_start(struct tfd_step *s);

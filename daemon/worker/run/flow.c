@@ -6,23 +6,7 @@
 
 #include "kernels/state/variable.h"
 
-/* A node that is worth another thread. */
-#define EXPENSIVE_NS 10000
-
 /* ---- Ready nodes --------------------------------------------------------- */
-
-uint32_t tfd_runner_cost_of(const struct tfd_exec *e,
-                            const struct tfd_exec_node *n)
-{
-    return __atomic_load_n(&e->node_cost_ns[n - e->nodes], __ATOMIC_RELAXED);
-}
-
-bool tfd_runner_is_expensive(const struct tfd_exec *e,
-                             const struct tfd_exec_node *n)
-{
-    return (n->flags & TFD_EXEC_EXPENSIVE) ||
-           tfd_runner_cost_of(e, n) > EXPENSIVE_NS;
-}
 
 void tfd_runner_again(struct tfd_runner *r, struct tfd_ready *item)
 {

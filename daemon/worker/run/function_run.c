@@ -125,7 +125,7 @@ static struct tfd_step *new_step(struct run *r)
         r->f->idle_count--;
         return s;
     }
-    s = tfd_step_new(r->f->exec, t->loop, t->pool, &r->st);
+    s = tfd_executor_step(r->f->exec, t->loop, t->pool, &r->st);
     if (!s)
         return NULL;
     s->transfer = t->transfer;

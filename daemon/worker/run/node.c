@@ -101,40 +101,6 @@ static enum tfd_code take_refs(struct tfd_iter *it,
     return TFD_OK;
 }
 
-/* What output i is; DTYPE_INVALID: it is not there.  A reference may stand
- * where a value is expected: of a container's content (kernels/core/kept.h). */
-static int output_type(const struct tfd_kctx *k, int i)
-{
-    if (tfd_dtype_is_ref(k->node->out_types[i]))
-        return k->ref_out[i] ? k->node->out_types[i] : TFD_DTYPE_INVALID;
-    if (k->gives_views && k->ref_out[i])
-        return (int)k->ref_out[i]->dtype;
-    return (int)k->out[i].dtype;
-}
-
-/* The kernel's promise: every output is there and of its type. */
-static enum tfd_code check_outputs(const struct tfd_kctx *k,
-                                   struct tfd_status *st)
-{
-    for (int i = 0; i < k->out_count; i++) {
-        int expected = k->node->out_types[i], is = output_type(k, i);
-
-        if (is == expected)
-            continue;
-        if (is == TFD_DTYPE_INVALID)
-            return tfd_fail(st, TFD_INTERNAL,
-                            "Missing %d-th output from {{node " TFD_STR_FMT
-                            "}}",
-                            i, TFD_STR_ARG(k->node->name));
-        return tfd_fail(st, TFD_INTERNAL,
-                        "Output %d of type %s does not match declared output "
-                        "type %s for node {{node " TFD_STR_FMT "}}",
-                        i, tfd_dtype_name(is), tfd_dtype_name(expected),
-                        TFD_STR_ARG(k->node->name));
-    }
-    return TFD_OK;
-}
-
 /* The same for Recv, which may have got nothing: a dead tensor. */
 static void check_received(const struct tfd_kctx *k, struct tfd_status *st)
 {
@@ -159,40 +125,13 @@ static void drop_outputs(struct tfd_tensor *out, struct tfd_variable **refs,
     }
 }
 
-/* Where node n leaves its outputs; all are empty. */
-static void find_outputs(struct tfd_runner *r, struct tfd_iter *it,
-                         const struct tfd_exec_node *n, struct tfd_tensor **out,
-                         struct tfd_variable ***refs)
-{
-    *out = n->out < 0 ? r->out : it->out + n->out;
-    *refs = n->out < 0 ? r->out_refs : it->out_refs + n->out;
-}
-
-static void fill_kctx(struct tfd_kctx *k, struct tfd_step *s,
-                      struct tfd_ready *item)
-{
-    const struct tfd_exec_node *n = item->node;
-
-    k->kernel = n->kernel;
-    k->in = item->it->slots + n->slot;
-    k->in_count = n->in_count;
-    k->out_count = n->out_count;
-    k->state = n->state;
-    k->ref = item->it->refs + n->slot;
-    k->gives_views = (n->flags & TFD_EXEC_READS_LATE) != 0;
-    k->node = n->node;
-    k->rt = n->rt;
-    k->step = s;
-    k->async = item;
-}
-
 static void run_async(struct tfd_runner *r, struct tfd_ready *item)
 {
     struct tfd_iter *it = item->it;
     struct tfd_async *a = &it->async[item->node->async];
     const struct tfd_exec_node *n = item->node;
 
-    fill_kctx(&a->k, r->step, item);
+    tfd_runner_fill(&a->k, r->step, item);
     a->k.out = it->out + n->out;
     a->k.ref_out = it->out_refs + n->out;
     a->k.stream = r->k.stream;
@@ -206,29 +145,6 @@ static void run_async(struct tfd_runner *r, struct tfd_ready *item)
         return;
     __atomic_add_fetch(&r->step->async, 1, __ATOMIC_RELAXED);
     n->kernel->start(&a->k);
-}
-
-void tfd_runner_compute(struct tfd_runner *r, const struct tfd_exec_node *n)
-{
-    struct tfd_kctx *k = &r->k;
-    enum tfd_code rc;
-
-    if (n->flags & TFD_EXEC_CHECKS &&
-        tfd_checks_run(n->node->op, k, &r->st) != TFD_OK)
-        return;
-    tfd_halt_at(n->flags & TFD_EXEC_MAY_HALT ? &r->step->failed : NULL);
-    rc = tfd_long_wanted(k, n->flags >> TFD_EXEC_GROWTH)
-             ? tfd_long_compute(k, &r->st)
-             : n->kernel->compute(k, &r->st);
-    tfd_halt_at(NULL);
-    if (rc == TFD_OK)
-        (void)check_outputs(k, &r->st);
-}
-
-void tfd_runner_prepare(struct tfd_runner *r, struct tfd_ready *item)
-{
-    fill_kctx(&r->k, r->step, item);
-    find_outputs(r, item->it, item->node, &r->k.out, &r->k.ref_out);
 }
 
 static void run_kernel(struct tfd_runner *r, struct tfd_ready *item)
@@ -344,7 +260,7 @@ static void bind_outputs(struct tfd_runner *r, struct tfd_ready *item)
 
     if (r->st.code != TFD_OK || n->kind == TFD_EXEC_FETCH)
         return;
-    find_outputs(r, item->it, n, &out, &refs);
+    tfd_runner_outputs(r, item->it, n, &out, &refs);
     if (n->kind == TFD_EXEC_KERNEL)
         (void)!bind_computed(item->it, n, out, refs, &r->st);
     else if (r->step->exec->replaces)
@@ -388,7 +304,7 @@ static void run_pass(struct tfd_runner *r, struct tfd_ready *item)
     struct tfd_tensor *out;
     struct tfd_variable **refs;
 
-    find_outputs(r, item->it, n, &out, &refs);
+    tfd_runner_outputs(r, item->it, n, &out, &refs);
     for (int32_t i = 0; i < n->out_count; i++)
         move_input(item->it, n, i, &out[i], &refs[i]);
 }
@@ -427,27 +343,6 @@ static void run_fetch(struct tfd_runner *r, struct tfd_ready *item)
         (void)!turn_into_view(&r->step->fetch_refs[n->value], out, &r->st);
 }
 
-enum tfd_code tfd_node_side(const struct tfd_exec_node *n,
-                            const struct tfd_tensor *pred, int32_t *side,
-                            struct tfd_status *st)
-{
-    char text[TFD_SHAPE_TEXT_MAX];
-    int32_t index;
-
-    if (pred->shape.rank != 0)
-        return tfd_fail(
-            st, TFD_INVALID_ARGUMENT,
-            "The second input must be a scalar, but it has shape %s",
-            tfd_shape_text(&pred->shape, text));
-    if (pred->dtype == TFD_BOOL) {
-        *side = *(const tfd_bool *)tfd_tensor_data(pred) ? 1 : 0;
-        return TFD_OK;
-    }
-    index = *(const int32_t *)tfd_tensor_data(pred);
-    *side = index < 0 || index >= n->out_count ? n->out_count - 1 : index;
-    return TFD_OK;
-}
-
 static void run_switch(struct tfd_runner *r, struct tfd_ready *item)
 {
     const struct tfd_exec_node *n = item->node;
@@ -458,7 +353,7 @@ static void run_switch(struct tfd_runner *r, struct tfd_ready *item)
 
     if (tfd_node_side(n, pred, &side, &r->st) != TFD_OK)
         return;
-    find_outputs(r, item->it, n, &out, &refs);
+    tfd_runner_outputs(r, item->it, n, &out, &refs);
     move_input(item->it, n, 0, &out[side], &refs[side]);
 }
 
@@ -501,7 +396,7 @@ static void finish(struct tfd_runner *r, struct tfd_ready *item, bool dead)
     struct tfd_variable **refs;
 
     drop_inputs(item->it, item->node);
-    find_outputs(r, item->it, item->node, &out, &refs);
+    tfd_runner_outputs(r, item->it, item->node, &out, &refs);
     if (r->step->trace && !dead && is_traced(item->node))
         tfd_trace_node(r->step->trace, r->step, item->node, r->node_ns, out);
     if (r->st.code == TFD_OK) {
@@ -543,17 +438,6 @@ static uint32_t now_ns(void)
     return (uint32_t)((uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec);
 }
 
-/* Costs move by a quarter, both ways. */
-void tfd_runner_cost(const struct tfd_exec *e, const struct tfd_exec_node *n,
-                     uint32_t took)
-{
-    uint32_t *cost = &e->node_cost_ns[n - e->nodes];
-    uint32_t before = __atomic_load_n(cost, __ATOMIC_RELAXED);
-
-    __atomic_store_n(cost, before ? before - before / 4 + took / 4 : took,
-                     __ATOMIC_RELAXED);
-}
-
 static void run_timed(struct tfd_runner *r, struct tfd_ready *item)
 {
     const struct tfd_exec_node *n = item->node;
@@ -588,7 +472,7 @@ void tfd_runner_finished(struct tfd_runner *r, struct tfd_async *a, bool live)
     if (recv)
         check_received(&a->k, &r->st);
     else
-        (void)check_outputs(&a->k, &r->st);
+        (void)!tfd_runner_check(&a->k, &r->st);
     if (r->step->trace) {
         r->node_ns = a->begun_ns;
         if (recv)

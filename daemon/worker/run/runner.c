@@ -78,54 +78,6 @@ static struct tfd_ready *pop(struct tfd_runner *r)
     return item;
 }
 
-static void put_common(struct tfd_step *s, struct tfd_ready *item)
-{
-    item->next = NULL;
-    if (s->common)
-        s->common_last->next = item;
-    else
-        s->common = item;
-    s->common_last = item;
-}
-
-static struct tfd_ready *pop_common(struct tfd_step *s)
-{
-    struct tfd_ready *item = s->common;
-
-    s->common = item->next;
-    item->next = NULL;
-    return item;
-}
-
-/* Puts all expensive nodes but one (all, if there are cheap ones to do) where
- * other threads find them, and wakes as many. */
-void tfd_runner_share(struct tfd_runner *r)
-{
-    struct tfd_step *s = r->step;
-    struct tfd_ready *item = r->expensive;
-    struct tfd_ready **kept = &r->expensive;
-
-    if (!item || (!r->first && !item->next))
-        return;
-    if (!r->first)
-        kept = &item->next;
-    item = *kept;
-    *kept = NULL;
-
-    tfd_lock(&s->lock);
-    while (item) {
-        struct tfd_ready *next = item->next;
-
-        put_common(s, item);
-        if (s->idle && s->runners < tfd_pool_threads(s->pool)) {
-            s->runners++;
-            tfd_runner_wake(s);
-        }
-        item = next;
-    }
-    tfd_unlock(&s->lock);
-}
-
 /* ---- A runner ------------------------------------------------------------ */
 
 static void runner_init(struct tfd_runner *r, struct tfd_step *s,
@@ -188,7 +140,7 @@ static void yield(struct tfd_runner *r)
     tfd_late_send_all(r);
     tfd_lock(&s->lock);
     while ((item = pop(r)))
-        put_common(s, item);
+        tfd_common_put(s, item);
     s->busy_ns += now_ns() - r->begun_ns;
     tfd_pool_yield(s->pool, &r->helper->job);
     tfd_unlock(&s->lock);
@@ -219,7 +171,7 @@ static void give_turn(struct tfd_runner *r)
     finished = s->inbox;
     s->inbox = NULL;
     if (s->common) {
-        struct tfd_ready *item = pop_common(s);
+        struct tfd_ready *item = tfd_common_pop(s);
 
         item->next = r->first;
         r->first = item;
@@ -317,7 +269,7 @@ static void take_common(struct tfd_runner *r)
     struct tfd_step *s = r->step;
 
     if (s->shared) {
-        r->first = r->last = pop_common(s);
+        r->first = r->last = tfd_common_pop(s);
         return;
     }
     r->first = r->last = s->common;
@@ -337,7 +289,7 @@ static bool leave_kept(struct tfd_runner *r)
     if (r->kept_count > 0 && s->runners - 1 <= slow)
         return false;
     while ((item = tfd_late_send_back(r)))
-        put_common(s, item);
+        tfd_common_put(s, item);
     return true;
 }
 

@@ -56,8 +56,15 @@ struct tfd_runner {
 bool tfd_runner_run(struct tfd_step *s, bool begin);
 /* The same on a compute thread; the helper is idle again afterwards. */
 bool tfd_runner_help(struct tfd_helper *h);
+
+/* ---- runner_share.c ------------------------------------------------------ */
+
 /* Offers expensive nodes to other threads. */
 void tfd_runner_share(struct tfd_runner *r);
+/* Where any runner takes them from, in their order.  The lock is held; there is
+ * one to take. */
+void tfd_common_put(struct tfd_step *s, struct tfd_ready *item);
+struct tfd_ready *tfd_common_pop(struct tfd_step *s);
 
 /* An idle helper gets a thread and becomes a runner, which is counted already.
  * The lock is held. */
@@ -70,7 +77,7 @@ static inline void tfd_runner_wake(struct tfd_step *s)
     tfd_pool_submit(s->pool, &h->job);
 }
 
-/* ---- flow.c -------------------------------------------------------------- */
+/* ---- node_cost.c --------------------------------------------------------- */
 
 /* What it has cost, in nanoseconds; 0: not known yet. */
 uint32_t tfd_runner_cost_of(const struct tfd_exec *e,
@@ -78,6 +85,12 @@ uint32_t tfd_runner_cost_of(const struct tfd_exec *e,
 /* Worth another thread, by that, or known to be. */
 bool tfd_runner_is_expensive(const struct tfd_exec *e,
                              const struct tfd_exec_node *n);
+/* A node took so many nanoseconds. */
+void tfd_runner_cost(const struct tfd_exec *e, const struct tfd_exec_node *n,
+                     uint32_t took);
+
+/* ---- flow.c -------------------------------------------------------------- */
+
 /* The node is ready. */
 void tfd_runner_push(struct tfd_runner *r, struct tfd_ready *item);
 /* It goes on later; after other ready nodes. */
@@ -102,21 +115,36 @@ struct tfd_value tfd_value_ref(const struct tfd_value *v);
 /* ---- node.c -------------------------------------------------------------- */
 
 void tfd_runner_node(struct tfd_runner *r, struct tfd_ready *item);
+/* Takes over from a kernel that has finished; live false: the step failed. */
+void tfd_runner_finished(struct tfd_runner *r, struct tfd_async *a, bool live);
+
+/* ---- node_kernel.c ------------------------------------------------------- */
+
+/* Inputs and whatever else but outputs a ready node's kernel gets. */
+void tfd_runner_fill(struct tfd_kctx *k, struct tfd_step *s,
+                     struct tfd_ready *item);
+/* The kernel's promise: every output is there and of its type. */
+enum tfd_code tfd_runner_check(const struct tfd_kctx *k,
+                               struct tfd_status *st) TFD_MUST_USE;
+/* Where node n leaves its outputs; all are empty. */
+static inline void tfd_runner_outputs(struct tfd_runner *r, struct tfd_iter *it,
+                                      const struct tfd_exec_node *n,
+                                      struct tfd_tensor **out,
+                                      struct tfd_variable ***refs)
+{
+    *out = n->out < 0 ? r->out : it->out + n->out;
+    *refs = n->out < 0 ? r->out_refs : it->out_refs + n->out;
+}
 /* Fills in r->k: inputs, outputs and whatever else a ready node's kernel gets.
  */
 void tfd_runner_prepare(struct tfd_runner *r, struct tfd_ready *item);
 /* Runs the kernel of n on r->k, with its checks. */
 void tfd_runner_compute(struct tfd_runner *r, const struct tfd_exec_node *n);
-/* A node took so many nanoseconds. */
-void tfd_runner_cost(const struct tfd_exec *e, const struct tfd_exec_node *n,
-                     uint32_t took);
 /* The output that a Switch chooses; of _SwitchN the last, where the number is
  * none of an output. */
 enum tfd_code tfd_node_side(const struct tfd_exec_node *n,
                             const struct tfd_tensor *pred, int32_t *side,
                             struct tfd_status *st) TFD_MUST_USE;
-/* Takes over from a kernel that has finished; live false: the step failed. */
-void tfd_runner_finished(struct tfd_runner *r, struct tfd_async *a, bool live);
 
 /* ---- late_send.c --------------------------------------------------------- */
 
@@ -129,7 +157,11 @@ struct tfd_ready *tfd_late_send_back(struct tfd_runner *r);
 /* Forgets them: the step has failed. */
 void tfd_late_send_drop(struct tfd_runner *r);
 
-/* ---- executor.c ---------------------------------------------------------- */
+/* ---- step_record.c ------------------------------------------------------- */
+
+/* The same without a runner. */
+void tfd_step_record(struct tfd_step *s, const struct tfd_exec_node *n,
+                     const struct tfd_status *st);
 
 /* The step fails, naming the node (NULL: none); the first failure counts. */
 void tfd_runner_fail(struct tfd_runner *r, const struct tfd_exec_node *n,

@@ -144,7 +144,6 @@ struct tfd_step *tfd_step_new(struct tfd_exec *e, struct tfd_loop *loop,
     tfd_lock_init(&s->lock, TFD_LOCK_STEP);
     tfd_lock_init(&s->cancel_lock, TFD_LOCK_CANCEL);
     tfd_cond_init(&s->cancel_left);
-    tfd_executor_init_step(s);
     return s;
 }
 

@@ -149,7 +149,8 @@ struct tfd_step {
     struct tfd_step *previous;
 };
 
-/* NULL without memory. */
+/* For the executor (executor.h), which makes steps that run.  NULL without
+ * memory. */
 struct tfd_step *tfd_step_new(struct tfd_exec *e, struct tfd_loop *loop,
                               struct tfd_pool *pool, struct tfd_status *st);
 void tfd_step_free(struct tfd_step *s);
@@ -168,9 +169,6 @@ void tfd_iter_free(struct tfd_iter *it);
 /* Reads the variables that are fetched again, now that nothing of the step runs
  * any more; without a word where one has another shape by now. */
 void tfd_step_read_late(struct tfd_step *s);
-
-/* executor.c: its jobs and posts. */
-void tfd_executor_init_step(struct tfd_step *s);
 /* cancel.c: calls everything registered, once; later ones are refused. */
 void tfd_step_cancel_all(struct tfd_step *s);
 

@@ -186,7 +186,7 @@ static struct tfd_step *new_step(struct tfd_graph_entry *g,
         g->idle_count--;
         return s;
     }
-    s = tfd_step_new(g->exec, w->options.loop, w->options.pool, st);
+    s = tfd_executor_step(g->exec, w->options.loop, w->options.pool, st);
     if (!s)
         return NULL;
     s->owner = g;

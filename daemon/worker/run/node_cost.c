@@ -1,0 +1,31 @@
+/*
+ * node_cost.c - what nodes have cost, and which are worth another thread.
+ */
+#include "daemon/worker/run/runner.h"
+
+/* A node that is worth another thread. */
+#define EXPENSIVE_NS 10000
+
+uint32_t tfd_runner_cost_of(const struct tfd_exec *e,
+                            const struct tfd_exec_node *n)
+{
+    return __atomic_load_n(&e->node_cost_ns[n - e->nodes], __ATOMIC_RELAXED);
+}
+
+bool tfd_runner_is_expensive(const struct tfd_exec *e,
+                             const struct tfd_exec_node *n)
+{
+    return (n->flags & TFD_EXEC_EXPENSIVE) ||
+           tfd_runner_cost_of(e, n) > EXPENSIVE_NS;
+}
+
+/* Costs move by a quarter, both ways. */
+void tfd_runner_cost(const struct tfd_exec *e, const struct tfd_exec_node *n,
+                     uint32_t took)
+{
+    uint32_t *cost = &e->node_cost_ns[n - e->nodes];
+    uint32_t before = __atomic_load_n(cost, __ATOMIC_RELAXED);
+
+    __atomic_store_n(cost, before ? before - before / 4 + took / 4 : took,
+                     __ATOMIC_RELAXED);
+}
