@@ -5,6 +5,7 @@
  * masters answer like ours.
  */
 #include "daemon/worker/service/idle.h"
+#include "daemon/worker/service/session_use.h"
 
 #include "common/base/log.h"
 #include "common/proto/master.pb.h"
@@ -24,14 +25,6 @@ struct tfd_idle_question {
     struct tfd_idle_question *next, **at;
     char handle[TFD_SESSION_HANDLE_MAX + 1];
 };
-
-bool tfd_worker_session_runs(const struct tfd_task_session *s)
-{
-    for (const struct tfd_graph_entry *g = s->graphs; g; g = g->next)
-        if (g->refs > 1)
-            return true;
-    return false;
-}
 
 static void drop(struct tfd_worker_service *w, struct tfd_task_session *s,
                  const char *why)
@@ -170,24 +163,4 @@ void tfd_worker_stop_watching(struct tfd_worker_service *w)
     for (struct tfd_idle_question *q = w->questions; q; q = q->next)
         q->worker = NULL;
     w->questions = NULL;
-}
-
-void tfd_worker_session_used(struct tfd_worker_service *w,
-                             struct tfd_task_session *s)
-{
-    s->used_us = tfd_loop_now_us(w->options.loop);
-    s->lost_us = 0;
-}
-
-void tfd_worker_session_over(struct tfd_worker_service *w,
-                             struct tfd_task_session *s, uint64_t link)
-{
-    struct tfd_links *links;
-
-    if (link == s->link || !w->options.service || s == w->default_session)
-        return;
-    links = tfd_service_links(w->options.service);
-    tfd_links_unhold(links, s->link);
-    s->link = link;
-    tfd_links_hold(links, link);
 }

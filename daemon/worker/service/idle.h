@@ -15,20 +15,9 @@
 #include <stdint.h>
 
 struct tfd_worker_service;
-struct tfd_task_session;
 
 /* Nothing when session_idle is 0. */
 void tfd_worker_watch_idle(struct tfd_worker_service *w);
 void tfd_worker_stop_watching(struct tfd_worker_service *w);
-/* A call has just named it. */
-void tfd_worker_session_used(struct tfd_worker_service *w,
-                             struct tfd_task_session *s);
-
-/* Its master calls over this connection (rpc/core/links.h) now; 0: over none.
- */
-void tfd_worker_session_over(struct tfd_worker_service *w,
-                             struct tfd_task_session *s, uint64_t link);
-/* A step of it runs. */
-bool tfd_worker_session_runs(const struct tfd_task_session *s);
 
 #endif

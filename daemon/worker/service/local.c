@@ -1,7 +1,7 @@
 /*
  * local.c - worker_api.h as direct calls into this process's worker.
  */
-#include "daemon/worker/service/worker_service.h"
+#include "daemon/worker/service/session_use.h"
 
 static const struct tfd_status ok = TFD_STATUS_INIT;
 

@@ -35,7 +35,7 @@ void tfd_partial_call_drop_session(struct tfd_worker_service *w,
 /* What is left when no step runs any more. */
 void tfd_partial_call_free_all(struct tfd_worker_service *w);
 
-/* ---- run_call.c ---------------------------------------------------------- */
+/* ---- run_request.c ------------------------------------------------------- */
 
 enum tfd_code tfd_run_call_graph(struct tfd_worker_service *w,
                                  const struct tfd_run_request *q,

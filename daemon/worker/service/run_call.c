@@ -10,7 +10,7 @@
 #include "common/proto/config.pb.h"
 #include "common/proto/tensor.pb.h"
 #include "common/proto/worker.pb.h"
-#include "daemon/worker/service/idle.h"
+#include "daemon/worker/service/session_use.h"
 
 #include "config/limits.h"
 
@@ -143,27 +143,6 @@ static enum tfd_code decode(struct tfd_str proto, struct tfd_run_request *q,
     return tfd_request_end(&r, st);
 }
 
-enum tfd_code tfd_run_call_graph(struct tfd_worker_service *w,
-                                 const struct tfd_run_request *q,
-                                 struct tfd_graph_entry **out,
-                                 struct tfd_status *st)
-{
-    uint64_t number = q->number ? q->number : tfd_graphs_number(q->graph);
-    struct tfd_str handle = q->has_session ? q->session : TFD_STR_EMPTY;
-    struct tfd_graph_entry *g = tfd_graphs_find(w, number);
-    struct tfd_task_session *session;
-
-    if (g && tfd_str_is(handle, g->session->handle)) {
-        tfd_worker_session_used(w, g->session);
-        g->session->stepped_us = g->session->used_us;
-        *out = g;
-        return TFD_OK;
-    }
-    TFD_TRY(tfd_worker_find_session(w, handle, &session, st));
-    return tfd_fail(st, TFD_ABORTED, "Graph handle is not found: " TFD_STR_FMT,
-                    TFD_STR_ARG(q->graph));
-}
-
 static enum tfd_code decode_feed(struct tfd_run_call *c, struct tfd_str named,
                                  struct tfd_status *st)
 {
@@ -258,21 +237,6 @@ static void put_trace(struct tfd_message *m, const struct tfd_run_trace *t)
                               tfd_bytes_view(&t->stats));
     while (tfd_pb_next(&r, &f))
         tfd_pb_put_str_always(&m->proto, RAN(partition_graph), f.bytes);
-}
-
-void tfd_run_call_fail(struct tfd_call *call, bool errors_in_body,
-                       const struct tfd_status *st)
-{
-    struct tfd_message m;
-
-    if (!errors_in_body) {
-        tfd_call_fail(call, st);
-        return;
-    }
-    tfd_message_init(&m, call->native);
-    tfd_pb_put_int(&m.proto, RAN(status_code), (int64_t)st->code);
-    tfd_pb_put_str(&m.proto, RAN(status_error_message), tfd_str_of(st->text));
-    tfd_call_respond(call, &m);
 }
 
 static void done(struct tfd_run_graph *run, const struct tfd_status *st)

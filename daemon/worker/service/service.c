@@ -6,7 +6,7 @@
  * Texts and codes of failures are TensorFlow's: masters and clients tell a
  * restarted worker by them.
  */
-#include "daemon/worker/service/idle.h"
+#include "daemon/worker/service/session_use.h"
 #include "daemon/worker/service/partial_call.h"
 
 #include "common/proto/config.pb.h"

@@ -3,17 +3,9 @@
 
 #include "common/base/log.h"
 #include "config/limits.h"
-#include "daemon/worker/service/idle.h"
+#include "daemon/worker/service/session_use.h"
 
 #include <string.h>
-
-bool tfd_worker_session_is_left(const struct tfd_worker_service *w,
-                                const struct tfd_task_session *s)
-{
-    return s->link != 0 && w->options.service &&
-           !tfd_links_open(tfd_service_links(w->options.service), s->link) &&
-           !tfd_worker_session_runs(s);
-}
 
 void tfd_worker_each_master(struct tfd_worker_service *w,
                             void (*fn)(void *ctx, int peer), void *ctx)

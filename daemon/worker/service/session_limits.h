@@ -19,8 +19,5 @@ enum tfd_code tfd_worker_admit_session(struct tfd_worker_service *w,
 /* There are too many clusters that sessions have brought: those of abandoned
  * ones go.  False: there was none. */
 bool tfd_worker_evict_clusters(struct tfd_worker_service *w);
-/* Its master has no connection, and nothing of it runs. */
-bool tfd_worker_session_is_left(const struct tfd_worker_service *w,
-                                const struct tfd_task_session *s);
 
 #endif

@@ -54,11 +54,16 @@ void tfd_worker_one_less(struct tfd_worker_service *w);
 /* UNAVAILABLE when the worker stops. */
 enum tfd_code tfd_worker_check(const struct tfd_worker_service *w,
                                struct tfd_status *st) TFD_MUST_USE;
-/* "" is the default session.  ABORTED when there is none. */
-enum tfd_code tfd_worker_find_session(struct tfd_worker_service *w,
-                                      struct tfd_str handle,
-                                      struct tfd_task_session **out,
-                                      struct tfd_status *st) TFD_MUST_USE;
+/* Steps run, or graphs are being registered. */
+bool tfd_worker_has_work(const struct tfd_worker_service *w);
+
+/* sessions.c.  NULL: of this task. */
+struct tfd_task_session *
+tfd_worker_new_session(struct tfd_worker_service *w,
+                       const struct tfd_worker_session *request,
+                       struct tfd_status *st);
+/* With its graphs; it may be NULL. */
+void tfd_worker_drop_session(struct tfd_task_session *s);
 enum tfd_code tfd_worker_create_session(struct tfd_worker_service *w,
                                         const struct tfd_worker_session *s,
                                         struct tfd_status *st) TFD_MUST_USE;

@@ -1,0 +1,24 @@
+/*
+ * worker_work.c - whether a worker has something under way, and whether it
+ * takes more.
+ */
+#include "daemon/worker/service/worker_service.h"
+
+bool tfd_worker_has_work(const struct tfd_worker_service *w)
+{
+    return w->step_count > 0 || w->registering > 0;
+}
+
+void tfd_worker_one_less(struct tfd_worker_service *w)
+{
+    if (w->waiting && !tfd_worker_has_work(w))
+        tfd_loop_stop(w->options.loop);
+}
+
+enum tfd_code tfd_worker_check(const struct tfd_worker_service *w,
+                               struct tfd_status *st)
+{
+    if (!w->stopping)
+        return TFD_OK;
+    return tfd_fail(st, TFD_UNAVAILABLE, "%s is shutting down", w->local.task);
+}
