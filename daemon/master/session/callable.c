@@ -32,6 +32,7 @@ static void put_first(struct tfd_session *s, struct tfd_callable *c)
 {
     c->next = s->callables;
     s->callables = c;
+    s->free_callables = tfd_callable_free_all;
 }
 
 /* ---- Making -------------------------------------------------------------- */

@@ -19,12 +19,6 @@ static void ignore(void *ctx, const struct tfd_status *st)
     (void)st;
 }
 
-bool tfd_session_is_left(const struct tfd_session *s)
-{
-    return s->state == TFD_SESSION_OPEN && s->running + s->waiting == 0 &&
-           s->link != 0 && !tfd_links_open(s->master->o.links, s->link);
-}
-
 static bool is_abandoned(const struct tfd_session *s, uint64_t now)
 {
     return tfd_session_is_left(s) &&
@@ -81,23 +75,4 @@ void tfd_master_watch_idle(struct tfd_master *m)
 void tfd_master_stop_watching(struct tfd_master *m)
 {
     tfd_timer_stop(&m->idle_timer);
-}
-
-void tfd_session_use(struct tfd_session *s, uint64_t link)
-{
-    struct tfd_links *links = s->master->o.links;
-
-    s->used_us = tfd_loop_now_us(s->master->o.loop);
-    if (link == 0 || link == s->link || !links)
-        return;
-    tfd_links_unhold(links, s->link);
-    s->link = link;
-    tfd_links_hold(links, link);
-}
-
-void tfd_session_leave(struct tfd_session *s)
-{
-    if (s->master->o.links)
-        tfd_links_unhold(s->master->o.links, s->link);
-    s->link = 0;
 }

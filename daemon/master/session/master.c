@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 /* What a client that asks for devices waits for a task, where sessions wait
  * for ever: the question must end after the client has left. */
@@ -23,16 +22,6 @@
 
 /* For tasks to clean up, however long the sessions took to close. */
 #define LEAST_US 1000000u
-
-static uint64_t random_bits(void)
-{
-    uint64_t bits = 0;
-
-    /* Cannot fail for 8 bytes once the kernel has booted. */
-    if (getrandom(&bits, sizeof(bits), 0) != (ssize_t)sizeof(bits))
-        bits = (uint64_t)(uintptr_t)&bits;
-    return bits;
-}
 
 enum tfd_code tfd_master_new(const struct tfd_master_options *o,
                              struct tfd_master **out, struct tfd_status *st)
@@ -49,7 +38,7 @@ enum tfd_code tfd_master_new(const struct tfd_master_options *o,
     m->o = *o;
     m->peer_count = (int)peers;
     m->worker_room = (int)peers + 1;
-    m->step_seed = random_bits();
+    m->step_seed = tfd_master_random();
     tfd_map_init(&m->by_handle);
     if (o->build_threads > 0)
         m->builders = tfd_pool_new(o->build_threads, st);
@@ -86,102 +75,7 @@ void tfd_master_free(struct tfd_master *m)
     free(m);
 }
 
-/* Clusters of sessions bring more peers. */
-static bool make_room(struct tfd_master *m, int peer)
-{
-    int room = 2 * peer + 1;
-    struct tfd_worker **grown;
-
-    if (peer < m->worker_room)
-        return true;
-    grown = realloc(m->workers, (size_t)room * sizeof(struct tfd_worker *));
-    if (!grown)
-        return false;
-    memset(grown + m->worker_room, 0,
-           (size_t)(room - m->worker_room) * sizeof(struct tfd_worker *));
-    m->workers = grown;
-    m->worker_room = room;
-    return true;
-}
-
-struct tfd_worker *tfd_master_worker(struct tfd_master *m, int peer)
-{
-    if (!make_room(m, peer))
-        return NULL;
-    if (!m->workers[peer]) {
-        struct tfd_channel *ch = tfd_peers_channel(m->o.peers, peer);
-
-        if (ch)
-            m->workers[peer] = tfd_remote_worker_new(
-                m->o.loop, ch, tfd_peers_task(m->o.peers, peer));
-    }
-    return m->workers[peer];
-}
-
-/* splitmix64: steps only need ids that differ from those of other masters. */
-int64_t tfd_master_step_id(struct tfd_master *m)
-{
-    uint64_t z = m->step_seed += UINT64_C(0x9e3779b97f4a7c15);
-
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    z ^= z >> 31;
-    return (int64_t)((z & ((UINT64_C(1) << 56) - 1)) | UINT64_C(1) << 56);
-}
-
-void tfd_master_name_option(struct tfd_master *m, const char *name)
-{
-    for (int i = 0; i < m->named_count; i++)
-        if (strcmp(m->named[i], name) == 0)
-            return;
-    if (m->named_count == TFD_OPTIONS_NAMED_MAX)
-        return;
-    m->named[m->named_count++] = name;
-    tfd_log(TFD_LOG_INFO, "option_not_honoured", "field=\"%s\"", name);
-}
-
 /* ---- The table ----------------------------------------------------------- */
-
-enum tfd_code tfd_session_enlist(struct tfd_session *s, struct tfd_status *st)
-{
-    struct tfd_master *m = s->master;
-
-    TFD_TRY(tfd_master_make_room(m, st));
-    snprintf(s->handle, sizeof(s->handle), "%016llx",
-             (unsigned long long)random_bits());
-    if (!tfd_map_put(&m->by_handle, tfd_str_of(s->handle), (uintptr_t)s))
-        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "No memory for a session");
-    s->next = m->sessions;
-    if (m->sessions)
-        m->sessions->previous = s;
-    m->sessions = s;
-    m->session_count++;
-    s->listed = true;
-    tfd_session_use(s, 0);
-    if (m->o.activity)
-        m->o.activity(m->o.activity_ctx);
-    return TFD_OK;
-}
-
-void tfd_session_delist(struct tfd_session *s)
-{
-    struct tfd_master *m = s->master;
-
-    tfd_session_leave(s);
-    tfd_map_remove(&m->by_handle, tfd_str_of(s->handle));
-    if (s->previous)
-        s->previous->next = s->next;
-    else
-        m->sessions = s->next;
-    if (s->next)
-        s->next->previous = s->previous;
-    s->next = s->previous = NULL;
-    m->session_count--;
-    s->listed = false;
-    tfd_master_leaving_check(m);
-    if (m->o.activity)
-        m->o.activity(m->o.activity_ctx);
-}
 
 enum tfd_code tfd_master_find(struct tfd_master *m, struct tfd_str handle,
                               struct tfd_session **out, struct tfd_status *st)

@@ -85,6 +85,7 @@ static void set_up(struct tfd_build *gate)
         p->handle = s->next_partial_run++;
         p->next = s->partial_runs;
         s->partial_runs = p;
+        s->free_partial_runs = tfd_partial_run_free_all;
         p->listed = true;
     } else {
         s->partial_run_count--;

@@ -122,7 +122,7 @@ static void built(struct tfd_plan *p)
     tfd_session_ref(s);
     wake_waiters(p);
     s->running--; /* the plan's own, taken in tfd_plan_build() */
-    tfd_session_step_ended(s);
+    s->step_ended(s);
     tfd_session_unref(s);
 }
 

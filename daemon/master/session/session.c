@@ -20,41 +20,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct tfd_session *tfd_session_new(struct tfd_master *m, struct tfd_status *st)
-{
-    struct tfd_session *s = calloc(1, sizeof(*s));
+static void step_ended(struct tfd_session *s);
 
-    if (!s) {
-        (void)tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "No memory for a session");
-        return NULL;
-    }
-    s->master = m;
-    s->refs = 1;
-    s->builds_end = &s->builds;
-    tfd_device_set_init(&s->devices);
-    tfd_map_init(&s->plan_by_key);
-    tfd_bytes_init(&s->key, TFD_SIGNATURE_SIZE_MAX);
-    tfd_bytes_init(&s->config_proto, TFD_SESSION_CONFIG_SIZE_MAX);
-    s->graph = tfd_graph_new(&m->o.registry->ops, st);
-    if (!s->graph) {
-        tfd_session_unref(s);
-        return NULL;
-    }
-    return s;
-}
-
-void tfd_session_ref(struct tfd_session *s)
+/* The last reference is gone. */
+static void destroy(struct tfd_session *s)
 {
-    s->refs++;
-}
-
-void tfd_session_unref(struct tfd_session *s)
-{
-    if (--s->refs > 0)
-        return;
     tfd_peers_drop_cluster(s->master->o.peers, s->peers);
-    tfd_partial_run_free_all(s);
-    tfd_callable_free_all(s);
+    if (s->free_partial_runs)
+        s->free_partial_runs(s);
+    if (s->free_callables)
+        s->free_callables(s);
     for (uint32_t i = 0; i < s->plan_count; i++)
         tfd_plan_free(s->plans[i]);
     free(s->plans);
@@ -70,14 +45,34 @@ void tfd_session_unref(struct tfd_session *s)
     free(s);
 }
 
+struct tfd_session *tfd_session_new(struct tfd_master *m, struct tfd_status *st)
+{
+    struct tfd_session *s = calloc(1, sizeof(*s));
+
+    if (!s) {
+        (void)tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "No memory for a session");
+        return NULL;
+    }
+    s->master = m;
+    s->refs = 1;
+    s->destroy = destroy;
+    s->step_ended = step_ended;
+    s->builds_end = &s->builds;
+    tfd_device_set_init(&s->devices);
+    tfd_map_init(&s->plan_by_key);
+    tfd_bytes_init(&s->key, TFD_SIGNATURE_SIZE_MAX);
+    tfd_bytes_init(&s->config_proto, TFD_SESSION_CONFIG_SIZE_MAX);
+    s->graph = tfd_graph_new(&m->o.registry->ops, st);
+    if (!s->graph) {
+        tfd_session_unref(s);
+        return NULL;
+    }
+    return s;
+}
+
 const char *tfd_session_handle(const struct tfd_session *s)
 {
     return s->handle;
-}
-
-const char *tfd_session_task(const struct tfd_session *s, int i)
-{
-    return i == 0 && s->renamed ? s->task : s->workers[i]->task;
 }
 
 bool tfd_session_wants_costs(const struct tfd_session *s)
@@ -178,6 +173,26 @@ void tfd_session_cancel(struct tfd_session *s, struct tfd_run_step *run)
 
 /* ---- Closing ------------------------------------------------------------- */
 
+static void delist(struct tfd_session *s)
+{
+    struct tfd_master *m = s->master;
+
+    tfd_session_leave(s);
+    tfd_map_remove(&m->by_handle, tfd_str_of(s->handle));
+    if (s->previous)
+        s->previous->next = s->next;
+    else
+        m->sessions = s->next;
+    if (s->next)
+        s->next->previous = s->previous;
+    s->next = s->previous = NULL;
+    m->session_count--;
+    s->listed = false;
+    tfd_master_leaving_check(m);
+    if (m->o.activity)
+        m->o.activity(m->o.activity_ctx);
+}
+
 static void closed(struct tfd_session *s)
 {
     struct tfd_status ok = TFD_STATUS_INIT;
@@ -186,7 +201,7 @@ static void closed(struct tfd_session *s)
     s->state = TFD_SESSION_CLOSED;
     tfd_session_log_closed(s);
     s->close_waiters = NULL;
-    tfd_session_delist(s);
+    delist(s);
     while (w) {
         struct tfd_close_waiter *next = w->next;
 
@@ -237,7 +252,7 @@ static void delete_from_workers(struct tfd_session *s)
         closed(s);
 }
 
-void tfd_session_step_ended(struct tfd_session *s)
+static void step_ended(struct tfd_session *s)
 {
     tfd_session_use(s, 0);
     if (s->master->o.activity)
@@ -279,7 +294,7 @@ void tfd_session_close_for(struct tfd_session *s, const struct tfd_status *why,
     *w = (struct tfd_close_waiter){done, ctx, s->close_waiters};
     s->close_waiters = w;
     if (s->create) { /* session_create.c closes when it has ended */
-        tfd_create_hurry(s->create);
+        s->hurry_create(s->create);
         return;
     }
     if (s->state == TFD_SESSION_CLOSING)
@@ -293,5 +308,5 @@ void tfd_session_close_for(struct tfd_session *s, const struct tfd_status *why,
     for (uint32_t i = 0; i < s->plan_count; i++)
         tfd_plan_cancel(s->plans[i]);
     s->running--;
-    tfd_session_step_ended(s);
+    step_ended(s);
 }

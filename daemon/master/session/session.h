@@ -71,10 +71,14 @@ struct tfd_session {
     struct tfd_partial_run *partial_runs;
     int partial_run_count; /* and those being set up */
     int64_t next_partial_run;
+    void (*free_partial_runs)(struct tfd_session *s); /* NULL: it had none */
     struct tfd_callable *callables;
+    void (*free_callables)(struct tfd_session *s); /* NULL: it had none */
     int callable_count;
     int64_t next_callable;
     struct tfd_create *create; /* while CREATING: session_create.c */
+    /* Its workers are asked no longer: it ends soon, whatever they do. */
+    void (*hurry_create)(struct tfd_create *c);
     struct tfd_close_waiter *close_waiters;
     int closing_workers;    /* DeleteWorkerSession calls not yet answered */
     bool listed;            /* in the master's table */
@@ -90,7 +94,11 @@ struct tfd_session {
     uint64_t loss;         /* the last of the master's that it heard of */
     uint64_t used_us;      /* the last call, or end of a step */
     uint64_t link;         /* it came over; 0: over none */
-    struct tfd_session *next, *previous; /* in the master */
+    struct tfd_session *next, *previous;    /* in the master */
+    void (*destroy)(struct tfd_session *s); /* the last reference is gone */
+    /* A step or the building of a plan is over; a closing session may be done
+     * now. */
+    void (*step_ended)(struct tfd_session *s);
 };
 
 struct tfd_master {
@@ -138,17 +146,9 @@ enum tfd_code tfd_session_place(struct tfd_session *s, int32_t kept,
 /* A step that runs, or waits for its plan, ends with this status. */
 void tfd_session_abort(struct tfd_session *s, struct tfd_run_step *run,
                        const struct tfd_status *why);
-/* A step has ended: a closing session may be done now. */
-void tfd_session_step_ended(struct tfd_session *s);
-/* Puts the session into, and takes it out of, the master's table. */
-enum tfd_code tfd_session_enlist(struct tfd_session *s,
-                                 struct tfd_status *st) TFD_MUST_USE;
-void tfd_session_delist(struct tfd_session *s);
 /* As tfd_session_close(); running steps end with *why. */
 void tfd_session_close_for(struct tfd_session *s, const struct tfd_status *why,
                            tfd_master_done_fn *done, void *ctx);
-/* Its workers are asked no longer: it ends soon, whatever they do. */
-void tfd_create_hurry(struct tfd_create *c);
 /* Ends every creation. */
 void tfd_master_cancel_creates(struct tfd_master *m,
                                const struct tfd_status *why);
@@ -161,6 +161,8 @@ enum tfd_code tfd_session_choose_cluster(struct tfd_session *s,
 const char *tfd_session_task(const struct tfd_session *s, int i);
 /* The worker behind peer i of the cluster; NULL without memory. */
 struct tfd_worker *tfd_master_worker(struct tfd_master *m, int peer);
+/* Bits that nobody can foresee. */
+uint64_t tfd_master_random(void);
 /* Random, positive, below 2^57 and not 0. */
 int64_t tfd_master_step_id(struct tfd_master *m);
 

@@ -8,6 +8,7 @@
  */
 #include "daemon/master/session/session_create.h"
 
+#include "daemon/master/session/idle.h"
 #include "daemon/master/session/session_limits.h"
 
 #include "daemon/master/session/session_log.h"
@@ -145,14 +146,34 @@ static void place(struct tfd_build *b)
         (void)!tfd_session_place(c->session, 0, &c->built);
 }
 
+static enum tfd_code enlist(struct tfd_session *s, struct tfd_status *st)
+{
+    struct tfd_master *m = s->master;
+
+    TFD_TRY(tfd_master_make_room(m, st));
+    snprintf(s->handle, sizeof(s->handle), "%016llx",
+             (unsigned long long)tfd_master_random());
+    if (!tfd_map_put(&m->by_handle, tfd_str_of(s->handle), (uintptr_t)s))
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "No memory for a session");
+    s->next = m->sessions;
+    if (m->sessions)
+        m->sessions->previous = s;
+    m->sessions = s;
+    m->session_count++;
+    s->listed = true;
+    tfd_session_use(s, 0);
+    if (m->o.activity)
+        m->o.activity(m->o.activity_ctx);
+    return TFD_OK;
+}
+
 static void placed(struct tfd_build *b)
 {
     struct tfd_create *c = (struct tfd_create *)b;
 
     c->building = false;
     (void)tfd_status_copy(&c->status, &c->built);
-    if (c->status.code == TFD_OK &&
-        tfd_session_enlist(c->session, &c->status) == TFD_OK)
+    if (c->status.code == TFD_OK && enlist(c->session, &c->status) == TFD_OK)
         make_sessions(c);
     else
         finish(c);
@@ -264,6 +285,19 @@ static void begin(struct tfd_create *c, struct tfd_str graph_def)
     tfd_build_start(c->session, &c->build);
 }
 
+static void hurry(struct tfd_create *c)
+{
+    struct tfd_session *s = c->session;
+
+    if (!c->making || c->pending == 0)
+        return;
+    c->pending++; /* the last answer finishes */
+    for (int i = 0; i < c->answer_count; i++)
+        s->workers[i]->ops->cancel_call(s->workers[i], &c->answers[i]);
+    if (--c->pending == 0)
+        finish(c);
+}
+
 static struct tfd_create *new_create(struct tfd_master *m,
                                      const struct tfd_create_session *spec)
 {
@@ -279,6 +313,7 @@ static struct tfd_create *new_create(struct tfd_master *m,
     c->done = spec->done;
     c->ctx = spec->ctx;
     c->session->create = c;
+    c->session->hurry_create = hurry;
     snprintf(c->session->client, sizeof(c->session->client), "%s",
              spec->client ? spec->client : "");
     snprintf(c->session->peer, sizeof(c->session->peer), "%s",
@@ -311,19 +346,6 @@ tfd_master_create_session(struct tfd_master *m,
     return told ? NULL : c;
 }
 
-void tfd_create_hurry(struct tfd_create *c)
-{
-    struct tfd_session *s = c->session;
-
-    if (!c->making || c->pending == 0)
-        return;
-    c->pending++; /* the last answer finishes */
-    for (int i = 0; i < c->answer_count; i++)
-        s->workers[i]->ops->cancel_call(s->workers[i], &c->answers[i]);
-    if (--c->pending == 0)
-        finish(c);
-}
-
 /* Workers that are making their sessions borrow the handle: they are waited
  * for, without a caller.  A build borrows the caller's bytes: it is waited for,
  * and then the creation ends. */
@@ -342,7 +364,7 @@ void tfd_master_cancel_create(struct tfd_create *c,
     c->refs++;
     tell(c, &c->status, NULL);
     if (c->session)
-        tfd_create_hurry(c);
+        hurry(c);
     tfd_create_unref(c);
 }
 

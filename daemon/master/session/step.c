@@ -280,7 +280,7 @@ static void release(struct tfd_master_step *step)
     s->master->running--;
     s->steps_done++;
     s->master->steps_done++;
-    tfd_session_step_ended(s);
+    s->step_ended(s);
 }
 
 static void end(struct tfd_master_step *step)
