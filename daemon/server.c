@@ -2,12 +2,11 @@
  * server.c - builds the parts in the order they depend on each other, serves,
  * and takes them down again once server_stop.c has ended the loop.
  */
-#define _GNU_SOURCE 1 /* getrandom */
-
 #include "daemon/server_state.h"
 
 #include "common/base/alloc.h"
 #include "common/base/denormals.h"
+#include "common/base/entropy.h"
 #include "common/base/log.h"
 #include "common/thread/pool.h"
 #include "cuda/device/cuda.h"
@@ -22,7 +21,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 struct tfd_loop *tfd_server_loop(const struct tfd_server *s)
 {
@@ -148,16 +146,13 @@ struct tfd_gpus *tfd_server_gpus(const struct tfd_server *s)
 
 /* ---- Building ------------------------------------------------------------ */
 
-static enum tfd_code make_identity(struct tfd_server *s, struct tfd_status *st)
+static void make_identity(struct tfd_server *s)
 {
     const struct tfd_cluster *c = &s->o.config->cluster;
 
     snprintf(s->self.task, sizeof(s->self.task), "/job:%s/replica:0/task:%d",
              c->job_name, c->task_index);
-    while (s->self.incarnation == 0)
-        if (getrandom(&s->self.incarnation, sizeof(s->self.incarnation), 0) < 0)
-            return tfd_fail(st, TFD_INTERNAL, "no random numbers");
-    return TFD_OK;
+    s->self.incarnation = tfd_entropy_id();
 }
 
 static enum tfd_code open_port(struct tfd_server *s, struct tfd_status *st)
@@ -324,7 +319,7 @@ static enum tfd_code make_basis(struct tfd_server *s, struct tfd_status *st)
 
     tfd_tensor_handle_release(release_handle);
     TFD_TRY(make_registry(s, st));
-    TFD_TRY(make_identity(s, st));
+    make_identity(s);
     if (c->memory_limit > 0)
         tfd_alloc_limit((size_t)c->memory_limit);
     s->pool = tfd_pool_new(c->threads, st);

@@ -1,5 +1,5 @@
 /*
- * clock.c - see clock.h.  Both calls stay in user space on Linux.
+ * clock.c - see clock.h.  All calls stay in user space on Linux.
  */
 #define _GNU_SOURCE 1 /* clock_gettime() */
 
@@ -8,22 +8,32 @@
 #include <assert.h>
 #include <time.h>
 
-static int64_t read_us(clockid_t id)
+static uint64_t read_ns(clockid_t id)
 {
     struct timespec t;
     int failed = clock_gettime(id, &t);
 
     assert(!failed);
     (void)failed;
-    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 int64_t tfd_clock_now_us(void)
 {
-    return read_us(CLOCK_MONOTONIC);
+    return (int64_t)(read_ns(CLOCK_MONOTONIC) / 1000);
 }
 
 int64_t tfd_clock_wall_us(void)
 {
-    return read_us(CLOCK_REALTIME);
+    return (int64_t)(read_ns(CLOCK_REALTIME) / 1000);
+}
+
+uint64_t tfd_clock_now_ns(void)
+{
+    return read_ns(CLOCK_MONOTONIC);
+}
+
+uint64_t tfd_clock_wall_ns(void)
+{
+    return read_ns(CLOCK_REALTIME);
 }

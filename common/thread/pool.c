@@ -20,6 +20,7 @@
 
 #include "common/thread/pool.h"
 
+#include "common/base/clock.h"
 #include "common/base/denormals.h"
 #include "common/thread/halt.h"
 #include "common/thread/lock.h"
@@ -92,14 +93,6 @@ struct tfd_pool {
     int count;
     struct worker worker[];
 };
-
-static int64_t now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 /* ---- Waking -------------------------------------------------------------- */
 
@@ -248,10 +241,12 @@ static bool helper_pays(struct tfd_pool *p, struct range *r, int64_t grain)
 
     if (r->n / sample < SAMPLE_OF / 2 || somebody_looks(p))
         return true;
-    began_ns = now_ns();
+    began_ns = (int64_t)tfd_clock_now_ns();
     run_piece(r, 0, sample);
     r->begin = sample;
-    return (now_ns() - began_ns) * ((r->n - sample) / sample) > WAKING_NS;
+    return ((int64_t)tfd_clock_now_ns() - began_ns) *
+               ((r->n - sample) / sample) >
+           WAKING_NS;
 }
 
 /* What the last helper still has to do is short.  Called and returns with the

@@ -1,10 +1,11 @@
 /* spin.c - see spin.h. */
-#define _GNU_SOURCE 1 /* sched_yield(), clock_gettime() */
+#define _GNU_SOURCE 1 /* sched_yield() */
 
 #include "common/thread/spin.h"
 
+#include "common/base/clock.h"
+
 #include <sched.h>
-#include <time.h>
 
 /* So many short waits must have been seen, and so many are remembered. */
 #define CREDIT_NEEDED 2
@@ -19,14 +20,6 @@
 #define REST 30
 /* A wait in which the thread slept is longer by the time of waking up. */
 #define WAKING_NS 60000
-
-static int64_t now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 void tfd_spin_init(struct tfd_spin *s, int64_t limit_us)
 {
@@ -49,7 +42,7 @@ void tfd_spin_begin(struct tfd_spin *s)
     if (s->limit_ns == 0)
         return;
     s->turn = 0;
-    s->began_ns = s->seen_ns = now_ns();
+    s->began_ns = s->seen_ns = (int64_t)tfd_clock_now_ns();
 }
 
 /* Whether the thread had to wait for the processor since the last look. */
@@ -72,16 +65,16 @@ bool tfd_spin_again(struct tfd_spin *s)
         return false;
     if (++s->turn % TURNS != 0)
         return true;
-    now = now_ns();
+    now = (int64_t)tfd_clock_now_ns();
     if (was_taken(s, now) || now - s->began_ns > s->limit_ns)
         return false;
     sched_yield();
-    return !was_taken(s, now_ns());
+    return !was_taken(s, (int64_t)tfd_clock_now_ns());
 }
 
 int64_t tfd_spin_elapsed_ns(const struct tfd_spin *s)
 {
-    return now_ns() - s->began_ns;
+    return (int64_t)tfd_clock_now_ns() - s->began_ns;
 }
 
 void tfd_spin_learn(struct tfd_spin *s, int64_t waited_ns)

@@ -3,7 +3,7 @@
  */
 #include "kernels/random/philox.h"
 
-#include "kernels/random/entropy.h"
+#include "common/base/entropy.h"
 
 #include <assert.h>
 

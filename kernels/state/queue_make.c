@@ -10,8 +10,8 @@
 #include "kernels/core/owner.h"
 #include "kernels/state/queue_core.h"
 
+#include "common/base/entropy.h"
 #include "config/limits.h"
-#include "kernels/random/entropy.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,6 +8,7 @@
 
 #include "daemon/master/remote/remote_worker.h"
 
+#include "common/base/entropy.h"
 #include "daemon/master/remote/worker_rpc.h"
 
 #include "common/proto/config.pb.h"
@@ -18,7 +19,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 static void cancel_call(struct tfd_worker *w, const void *ctx)
 {
@@ -390,9 +390,7 @@ struct tfd_worker *tfd_remote_worker_new(struct tfd_loop *l,
     r->loop = l;
     r->channel = ch;
     /* Ids start anywhere, so that two masters do not use the same. */
-    if (getrandom(&r->request_id, sizeof(r->request_id), 0) < 0)
-        r->request_id = (int64_t)(uintptr_t)r;
-    r->request_id &= INT64_MAX >> 1;
+    r->request_id = (int64_t)(tfd_entropy_id() & INT64_MAX >> 1);
     return &r->worker;
 }
 

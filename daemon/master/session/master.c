@@ -3,12 +3,13 @@
  */
 #include "daemon/master/session/session.h"
 
+#include "common/base/entropy.h"
 #include "common/base/log.h"
 #include "config/limits.h"
+#include "daemon/master/remote/remote_worker.h"
 #include "daemon/master/session/idle.h"
 #include "daemon/master/session/leaving.h"
 #include "daemon/master/session/lost_workers.h"
-#include "daemon/master/remote/remote_worker.h"
 #include "daemon/master/session/session_limits.h"
 
 #include <stddef.h>
@@ -38,7 +39,7 @@ enum tfd_code tfd_master_new(const struct tfd_master_options *o,
     m->o = *o;
     m->peer_count = (int)peers;
     m->worker_room = (int)peers + 1;
-    m->step_seed = tfd_master_random();
+    m->step_seed = tfd_entropy_id();
     tfd_map_init(&m->by_handle);
     if (o->build_threads > 0)
         m->builders = tfd_pool_new(o->build_threads, st);

@@ -8,17 +8,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-
-uint64_t tfd_master_random(void)
-{
-    uint64_t bits = 0;
-
-    /* Cannot fail for 8 bytes once the kernel has booted. */
-    if (getrandom(&bits, sizeof(bits), 0) != (ssize_t)sizeof(bits))
-        bits = (uint64_t)(uintptr_t)&bits;
-    return bits;
-}
 
 /* Clusters of sessions bring more peers. */
 static bool make_room(struct tfd_master *m, int peer)

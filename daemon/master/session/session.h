@@ -161,8 +161,6 @@ enum tfd_code tfd_session_choose_cluster(struct tfd_session *s,
 const char *tfd_session_task(const struct tfd_session *s, int i);
 /* The worker behind peer i of the cluster; NULL without memory. */
 struct tfd_worker *tfd_master_worker(struct tfd_master *m, int peer);
-/* Bits that nobody can foresee. */
-uint64_t tfd_master_random(void);
 /* Random, positive, below 2^57 and not 0. */
 int64_t tfd_master_step_id(struct tfd_master *m);
 

@@ -8,6 +8,7 @@
  */
 #include "daemon/master/session/session_create.h"
 
+#include "common/base/entropy.h"
 #include "daemon/master/session/idle.h"
 #include "daemon/master/session/session_limits.h"
 
@@ -152,7 +153,7 @@ static enum tfd_code enlist(struct tfd_session *s, struct tfd_status *st)
 
     TFD_TRY(tfd_master_make_room(m, st));
     snprintf(s->handle, sizeof(s->handle), "%016llx",
-             (unsigned long long)tfd_master_random());
+             (unsigned long long)tfd_entropy_id());
     if (!tfd_map_put(&m->by_handle, tfd_str_of(s->handle), (uintptr_t)s))
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "No memory for a session");
     s->next = m->sessions;

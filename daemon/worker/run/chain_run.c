@@ -3,6 +3,7 @@
  */
 #include "daemon/worker/compile/chains.h"
 
+#include "common/base/clock.h"
 #include "common/thread/halt.h"
 #include "daemon/worker/run/runner.h"
 #include "daemon/worker/run/trace.h"
@@ -67,7 +68,7 @@ static enum tfd_code run_one(struct walk *w, int i)
     r->k.out = &w->made[i];
     r->k.ref_out = &no_out;
     if (r->step->trace)
-        r->node_ns = tfd_trace_now_ns();
+        r->node_ns = tfd_clock_wall_ns();
     tfd_runner_compute(r, &x);
     if (r->step->trace)
         tfd_trace_node(r->step->trace, r->step, &x, r->node_ns, &w->made[i]);

@@ -13,17 +13,15 @@
  * input.  After a failure nothing new is started; runners leave, asynchronous
  * kernels are told, and what lies in slots is dropped when the step is reset.
  */
-#define _GNU_SOURCE 1 /* clock_gettime() */
-
 #include "daemon/worker/run/executor.h"
 
+#include "common/base/clock.h"
 #include "daemon/worker/run/captures.h"
 #include "daemon/worker/run/runner.h"
 
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 /* Below this a step stays on the loop thread: a thread hop and back costs 5,
  * and ten times that where processors have to be woken.  A step that nobody
@@ -40,14 +38,6 @@
  * none. */
 static _Thread_local int depth;
 static _Thread_local struct tfd_step *resumable;
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* ---- The end ------------------------------------------------------------- */
 
@@ -78,7 +68,7 @@ static void account(struct tfd_step *s)
         recount_expensive(e);
     if (e->parts && s->status.code == TFD_OK)
         tfd_captures_end(e->parts, s->parts_mode, s->parts_launched,
-                         now_ns() - s->begun_ns);
+                         tfd_clock_now_ns() - s->begun_ns);
 }
 
 /* Once it is not too far ahead of any device. */
@@ -249,7 +239,7 @@ const struct tfd_iter *tfd_executor_place(const struct tfd_kctx *k, bool *dead)
 
 static void begin_parts(struct tfd_step *s, bool *on_thread)
 {
-    s->begun_ns = now_ns();
+    s->begun_ns = tfd_clock_now_ns();
     s->parts_launched = 0;
     s->parts_mode =
         tfd_captures_begin(s->exec->parts, s->trace != NULL, on_thread);

@@ -6,13 +6,11 @@
  * all its iterations.  These have a reference more than readers know of, so no
  * kernel writes its output over them.
  */
-#define _GNU_SOURCE 1 /* clock_gettime() */
-
+#include "common/base/clock.h"
 #include "daemon/worker/compile/loop_code.h"
 #include "daemon/worker/run/runner.h"
 
 #include <string.h>
-#include <time.h>
 
 /* The clock is read after this many ops; one that is known to be heavy counts
  * as that many. */
@@ -35,14 +33,6 @@ struct run {
     const struct tfd_loop_op *op; /* the next one */
     bool timed;
 };
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* ---- Values -------------------------------------------------------------- */
 
@@ -128,10 +118,11 @@ static void compute(const struct run *x, const struct tfd_loop_op *op)
 
 static void compute_timed(const struct run *x, const struct tfd_loop_op *op)
 {
-    uint64_t begun = now_ns();
+    uint64_t begun = tfd_clock_now_ns();
 
     compute(x, op);
-    tfd_runner_cost(x->r->step->exec, op->node, (uint32_t)(now_ns() - begun));
+    tfd_runner_cost(x->r->step->exec, op->node,
+                    (uint32_t)(tfd_clock_now_ns() - begun));
 }
 
 static void run_kernel(struct run *x, const struct tfd_loop_op *op)
@@ -268,7 +259,7 @@ enum tfd_loop_end tfd_loop_code_run(struct tfd_runner *r,
 {
     struct run x = {r, c, l, c->ops + l->at,
                     r->step->timed && l->rounds < TIMED_ROUNDS};
-    uint64_t begun = r->step->on_loop ? r->begun_ns : now_ns();
+    uint64_t begun = r->step->on_loop ? r->begun_ns : tfd_clock_now_ns();
     uint64_t turn =
         tfd_pool_waiting(r->step->pool) > CROWD ? TURN_CROWDED_NS : TURN_NS;
     enum tfd_loop_end end;
@@ -277,7 +268,7 @@ enum tfd_loop_end tfd_loop_code_run(struct tfd_runner *r,
     r->k.async = NULL;
     do
         end = run_some(&x);
-    while (end == TFD_LOOP_LATER && now_ns() - begun < turn);
+    while (end == TFD_LOOP_LATER && tfd_clock_now_ns() - begun < turn);
     l->at = (int32_t)(x.op - c->ops);
     return end;
 }

@@ -4,18 +4,15 @@
  * A kernel's outputs lie on the runner's stack, or in the iteration where they
  * are many or come later.  Places are empty before and after.
  */
-#define _GNU_SOURCE 1 /* clock_gettime() */
-
+#include "common/base/clock.h"
 #include "common/thread/halt.h"
-#include "daemon/worker/run/captures.h"
 #include "daemon/worker/compile/chains.h"
+#include "daemon/worker/run/captures.h"
 #include "daemon/worker/run/runner.h"
 #include "daemon/worker/run/trace.h"
 
 #include "kernels/layout/long_shape.h"
 #include "kernels/state/variable.h"
-
-#include <time.h>
 
 /* ---- One node ------------------------------------------------------------ */
 
@@ -430,24 +427,16 @@ static void run(struct tfd_runner *r, struct tfd_ready *item)
     finish(r, item, dead);
 }
 
-static uint32_t now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint32_t)((uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec);
-}
-
 static void run_timed(struct tfd_runner *r, struct tfd_ready *item)
 {
     const struct tfd_exec_node *n = item->node;
     const struct tfd_exec *e = r->step->exec;
-    uint32_t begun = now_ns();
+    uint64_t begun = tfd_clock_now_ns();
 
     if (r->step->trace)
-        r->node_ns = tfd_trace_now_ns();
+        r->node_ns = tfd_clock_wall_ns();
     run(r, item);
-    tfd_runner_cost(e, n, now_ns() - begun);
+    tfd_runner_cost(e, n, (uint32_t)(tfd_clock_now_ns() - begun));
 }
 
 void tfd_runner_node(struct tfd_runner *r, struct tfd_ready *item)

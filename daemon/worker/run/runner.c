@@ -5,13 +5,12 @@
  * step when that and what lies there for any runner is empty; the last one to
  * leave, while no asynchronous kernel is under way, ends the step.
  */
-#define _GNU_SOURCE 1 /* clock_gettime() */
-
 #include "daemon/worker/run/runner.h"
+
+#include "common/base/clock.h"
 
 #include <assert.h>
 #include <stddef.h>
-#include <time.h>
 
 /* A step that was thought small gives the loop thread back after this, ... */
 #define INLINE_MAX_NS 500000
@@ -28,14 +27,6 @@
 #define CLOCK_NODES 16
 /* Sends are not put off for a node that takes longer (late_send.c). */
 #define SLOW_NS 200000
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* ---- Failure ------------------------------------------------------------- */
 
@@ -88,7 +79,7 @@ static void runner_init(struct tfd_runner *r, struct tfd_step *s,
     r->first = r->last = r->expensive = NULL;
     r->shared = s->shared;
     r->turn_over = false;
-    r->begun_ns = now_ns();
+    r->begun_ns = tfd_clock_now_ns();
     r->node_ns = 0;
     r->nodes = 0;
     r->kept_count = 0;
@@ -125,7 +116,7 @@ static void hand_over(struct tfd_runner *r)
     s->common = r->first;
     s->common_last = r->last;
     s->on_loop = false;
-    s->busy_ns += now_ns() - r->begun_ns;
+    s->busy_ns += tfd_clock_now_ns() - r->begun_ns;
     tfd_runner_wake(s);
     tfd_unlock(&s->lock);
 }
@@ -141,7 +132,7 @@ static void yield(struct tfd_runner *r)
     tfd_lock(&s->lock);
     while ((item = pop(r)))
         tfd_common_put(s, item);
-    s->busy_ns += now_ns() - r->begun_ns;
+    s->busy_ns += tfd_clock_now_ns() - r->begun_ns;
     tfd_pool_yield(s->pool, &r->helper->job);
     tfd_unlock(&s->lock);
 }
@@ -203,14 +194,14 @@ static bool is_slice_over(const struct tfd_runner *r,
     return waiting > 0 &&
            (r->nodes % CLOCK_NODES == 0 || r->turn_over ||
             tfd_runner_is_expensive(r->step->exec, n)) &&
-           now_ns() - r->begun_ns > slice_ns(waiting);
+           tfd_clock_now_ns() - r->begun_ns > slice_ns(waiting);
 }
 
 /* The step has been on the loop thread for too long. */
 static bool is_late(const struct tfd_runner *r)
 {
     return r->step->on_loop && r->step->pool && r->first &&
-           (r->turn_over || now_ns() - r->begun_ns > INLINE_MAX_NS);
+           (r->turn_over || tfd_clock_now_ns() - r->begun_ns > INLINE_MAX_NS);
 }
 
 /* A node that is not quick is seen by who puts off Sends. */
@@ -312,7 +303,7 @@ static enum leaving refill(struct tfd_runner *r)
     } else if (!finished && !leave_kept(r)) {
         sends = true;
     } else if (!finished) {
-        s->busy_ns += now_ns() - r->begun_ns;
+        s->busy_ns += tfd_clock_now_ns() - r->begun_ns;
         if (h) {
             h->next = s->idle;
             s->idle = h;
@@ -339,7 +330,7 @@ static bool work(struct tfd_runner *r)
             return false;
         if (s->on_loop && !s->exec->has_async) {
             tfd_late_send_all(r);
-            s->busy_ns += now_ns() - r->begun_ns;
+            s->busy_ns += tfd_clock_now_ns() - r->begun_ns;
             s->is_ended = true;
             return true;
         }

@@ -4,10 +4,9 @@
  * Each device has the NodeExecStats fields of its nodes as bytes, written as
  * the nodes end; nothing is kept but those.
  */
-#define _GNU_SOURCE 1 /* clock_gettime() */
-
 #include "daemon/worker/run/trace.h"
 
+#include "common/base/clock.h"
 #include "common/proto/pbio.h"
 #include "common/proto/step_stats.pb.h"
 #include "common/proto/tensor_proto.h"
@@ -16,7 +15,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define STATS(field) tensorflow_NodeExecStats_##field##_tag
 #define DESCRIBED(field) tensorflow_TensorDescription_##field##_tag
@@ -37,14 +35,6 @@ struct tfd_trace {
     int64_t recorded;
     struct traced_device device[];
 };
-
-uint64_t tfd_trace_now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* ---- One record ---------------------------------------------------------- */
 
@@ -166,7 +156,7 @@ void tfd_trace_node(struct tfd_trace *t, const struct tfd_step *s,
                     const struct tfd_exec_node *n, uint64_t begun_ns,
                     const struct tfd_tensor *out)
 {
-    uint64_t now = tfd_trace_now_ns();
+    uint64_t now = tfd_clock_wall_ns();
     struct tfd_bytes *b;
     size_t mark;
 
@@ -213,7 +203,7 @@ static void put_recv_label(struct tfd_bytes *b, const char *key, size_t size,
 
 void tfd_trace_recv(struct tfd_trace *t, const struct tfd_async *a)
 {
-    uint64_t now = tfd_trace_now_ns(), begun = a->begun_ns;
+    uint64_t now = tfd_clock_wall_ns(), begun = a->begun_ns;
     const struct tfd_tensor *value = &a->k.out[0];
     size_t mark, size = value->buffer ? tfd_tensor_size(value) : 0;
     size_t output, description;
@@ -241,7 +231,7 @@ void tfd_trace_recv(struct tfd_trace *t, const struct tfd_async *a)
 /* What every graph begins with, for TensorFlow's tools. */
 static void put_source(struct tfd_trace *t, const struct tfd_rt *rt)
 {
-    uint64_t now = tfd_trace_now_ns();
+    uint64_t now = tfd_clock_wall_ns();
     size_t mark;
     struct tfd_bytes *b = begin_record(t, rt, &mark);
 
@@ -286,7 +276,7 @@ static void put_left_out(struct tfd_trace *t, const struct tfd_graph *g,
                          const struct tfd_node *n,
                          const struct tfd_tensor *value)
 {
-    uint64_t now = tfd_trace_now_ns();
+    uint64_t now = tfd_clock_wall_ns();
     size_t mark;
     struct tfd_bytes *b = begin_record(t, rt_of(t, n), &mark);
 

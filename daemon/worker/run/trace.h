@@ -27,7 +27,6 @@ struct tfd_trace *tfd_trace_new(const struct tfd_rt *devices, int device_count,
                                 struct tfd_status *st);
 void tfd_trace_free(struct tfd_trace *t); /* NULL is allowed */
 
-uint64_t tfd_trace_now_ns(void);
 /* The nodes of the graph that are not executed; before the step begins. */
 void tfd_trace_left_out(struct tfd_trace *t, const struct tfd_exec *e);
 /* A node that ran from begun_ns until now. */

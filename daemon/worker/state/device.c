@@ -1,28 +1,20 @@
 /*
  * device.c - see device.h.
  */
-#define _GNU_SOURCE 1 /* getrandom() */
-
 #include "daemon/worker/state/device.h"
 
 #include "common/base/clock.h"
+#include "common/base/entropy.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
-#include <unistd.h>
 
 /* What TensorFlow says of every CPU; clients print it. */
 #define CPU_MEMORY_LIMIT ((int64_t)256 << 20)
 
 uint64_t tfd_device_random(void)
 {
-    uint64_t value = 0;
-
-    if (getrandom(&value, sizeof(value), 0) != (ssize_t)sizeof(value))
-        value = (uint64_t)tfd_clock_wall_us() * 2654435761u ^ (uint64_t)getpid()
-                                                                  << 40;
-    return value ? value : 1;
+    return tfd_entropy_id();
 }
 
 enum tfd_code tfd_devices_add(struct tfd_devices *d, const char *task,
