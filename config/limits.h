@@ -282,7 +282,7 @@
 #define TFD_RESET_SIZE_MAX (1024 * 1024)
 
 /* Nested while loops of one node; TensorFlow programs use up to 4. */
-#define TFD_LOOP_DEPTH_MAX 64
+#define TFD_WHILE_DEPTH_MAX 64
 
 /* device_filters of one ConfigProto; one per task is what Python writes. */
 #define TFD_DEVICE_FILTERS_MAX 10000

@@ -6,7 +6,7 @@
 
 #include "daemon/master/rewrite/added_node.h"
 #include "daemon/master/rewrite/early.h"
-#include "daemon/master/rewrite/loop_control.h"
+#include "daemon/master/rewrite/while_control.h"
 
 #include "common/proto/graph.pb.h"
 #include "config/limits.h"
@@ -28,7 +28,7 @@ struct partitioner {
     const struct tfd_partition_request *r;
     struct tfd_bytes *out;
     struct tfd_status *st;
-    struct tfd_loop_control loops;
+    struct tfd_while_control loops;
     struct tfd_early early;
     struct tfd_str *names; /* by part node */
     int32_t *first;        /* by part node: its crossings */
@@ -245,7 +245,7 @@ static void put_recv(struct partitioner *p, const struct pair *pair,
                      struct tfd_str name, int32_t from)
 {
     const struct tfd_control_loop *loop =
-        tfd_loop_control_of(&p->loops, from, pair->to->worker);
+        tfd_while_control_of(&p->loops, from, pair->to->worker);
     struct tfd_str restart = tfd_str_of(loop ? loop->restart : "");
 
     put_pair_end(p, pair, false, name, &restart, loop ? 1 : 0);
@@ -376,7 +376,7 @@ static enum tfd_code wait_for(struct partitioner *p, int32_t node, int32_t at,
 {
     struct tfd_edge e = {node, TFD_CONTROL};
 
-    if (node == at || (tfd_loop_control_inside(&p->loops, at) &&
+    if (node == at || (tfd_while_control_inside(&p->loops, at) &&
                        device_at(p, node)->worker != device_at(p, at)->worker))
         return TFD_OK;
     TFD_TRY(input_name(p, e, device_at(p, at), &in[*count]));
@@ -478,7 +478,7 @@ static enum tfd_code put_loops(struct partitioner *p)
 
         TFD_TRY(input_name(p, loop->predicate,
                            &p->r->devices->devices[loop->device], &in));
-        tfd_loop_control_put(&p->loops, i, in, &p->out[loop->worker]);
+        tfd_while_control_put(&p->loops, i, in, &p->out[loop->worker]);
     }
     return TFD_OK;
 }
@@ -533,7 +533,7 @@ static enum tfd_code finish(struct partitioner *p)
 
 static enum tfd_code run(struct partitioner *p)
 {
-    TFD_TRY(tfd_loop_control_find(p->r, &p->loops, p->st));
+    TFD_TRY(tfd_while_control_find(p->r, &p->loops, p->st));
     TFD_TRY(tfd_early_find(p->r, p->loops.device_of, &p->early, p->st));
     TFD_TRY(name_nodes(p));
     for (int32_t i = 0; i < p->r->pruned->count; i++) {

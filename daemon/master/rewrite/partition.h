@@ -9,7 +9,7 @@
  * (protocol.md section 12); pairs between two tfds carry `_tfd_channel` besides
  * (daemon/worker_api.h).
  *
- * Loops whose body spans tasks: daemon/master/rewrite/loop_control.h.
+ * Loops whose body spans tasks: daemon/master/rewrite/while_control.h.
  *
  * Threads: one for a request.
  */

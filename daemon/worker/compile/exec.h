@@ -28,7 +28,7 @@
 
 struct tfd_step;
 struct tfd_function_table;
-struct tfd_loop_code;
+struct tfd_while_code;
 struct tfd_parts;
 struct tfd_exec_chain;
 
@@ -134,7 +134,7 @@ struct tfd_exec_frame {
     int32_t parallel; /* iterations at once */
     const struct tfd_exec_node **constants, **exits, **nexts; /* by place */
     const struct tfd_exec_node *unit;                         /* of kind LOOP */
-    const struct tfd_loop_code *code; /* NULL: runs node by node */
+    const struct tfd_while_code *code; /* NULL: runs node by node */
 };
 
 struct tfd_exec_feed {

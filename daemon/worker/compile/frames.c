@@ -32,10 +32,10 @@ static enum tfd_code find_frame(struct tfd_compiler *c, int32_t parent,
             *out = i;
             return TFD_OK;
         }
-    if (parent >= 0 && c->frames[parent].depth >= TFD_LOOP_DEPTH_MAX)
+    if (parent >= 0 && c->frames[parent].depth >= TFD_WHILE_DEPTH_MAX)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "loop " TFD_STR_FMT " is nested deeper than %d",
-                        TFD_STR_ARG(name), TFD_LOOP_DEPTH_MAX);
+                        TFD_STR_ARG(name), TFD_WHILE_DEPTH_MAX);
     if (c->frame_count == c->frame_capacity)
         TFD_TRY(grow(c, st));
     *out = c->frame_count++;

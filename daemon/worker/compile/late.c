@@ -20,7 +20,7 @@
  * it.  What is sent to another task, to be fetched there perhaps, is read after
  * what is quickly done (late_send.c); what a function returns, when that runs.
  *
- * A loop that references enter cannot run as code (loop_guard.c).  So they
+ * A loop that references enter cannot run as code (while_guard.c).  So they
  * enter it only where that can be seen: where something writes to a variable
  * within a loop, or outside without coming after this one.
  */

@@ -179,7 +179,7 @@ static void recv_start(struct tfd_kctx *k)
     a->channel = ch;
     a->waiter.arrived = arrived;
     tfd_rendezvous_recv(k->step->rendezvous,
-                        tfd_rendezvous_key(ch->hash, tfd_loop_frame_id(place),
+                        tfd_rendezvous_key(ch->hash, tfd_while_frame_id(place),
                                            (uint64_t)place->number),
                         &a->waiter);
 }

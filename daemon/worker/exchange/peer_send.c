@@ -302,7 +302,7 @@ static void put_copy(struct tfd_message *m, const struct sending *s)
     tfd_pb_put_int(&m->proto, tfd_CopyTensor_step_id_tag, s->k->step->id);
     tfd_pb_put_int(&m->proto, tfd_CopyTensor_channel_tag, s->channel->number);
     tfd_pb_put_int(&m->proto, tfd_CopyTensor_frame_tag,
-                   (int64_t)tfd_loop_frame_id(place));
+                   (int64_t)tfd_while_frame_id(place));
     tfd_pb_put_int(&m->proto, tfd_CopyTensor_iteration_tag, place->number);
     tfd_pb_put_fixed64(&m->proto, tfd_CopyTensor_memory_tag, s->memory);
     tfd_pb_put_int(&m->proto, tfd_CopyTensor_offset_tag, (int64_t)s->offset);

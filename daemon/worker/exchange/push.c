@@ -146,7 +146,7 @@ enum tfd_code tfd_transfer_push(struct tfd_transfer *t, struct tfd_step *s,
             .step = s,
             .peer = ch->peer,
             .channel = ch->number,
-            .frame = tfd_loop_frame_id(place),
+            .frame = tfd_while_frame_id(place),
             .iteration = (uint64_t)place->number,
             .value = *take_value,
         };

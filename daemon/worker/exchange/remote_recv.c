@@ -163,7 +163,7 @@ static void put_request(struct tfd_message *m, const struct tfd_async *a)
     key = tfd_pb_begin(&m->proto, RECV(rendezvous_key));
     tfd_bytes_add_str(&m->proto, tfd_str_of(a->channel->key));
     snprintf(tail, sizeof(tail), ";%" PRIu64 ":%" PRId64,
-             tfd_loop_frame_id(place), place->number);
+             tfd_while_frame_id(place), place->number);
     tfd_bytes_add_str(&m->proto, tfd_str_of(tail));
     tfd_pb_finish(&m->proto, key);
     tfd_pb_put_int(&m->proto, RECV(request_id),

@@ -12,7 +12,7 @@
 static uint64_t key_of(const struct tfd_exec_channel *ch,
                        const struct tfd_iter *place)
 {
-    return tfd_rendezvous_key(ch->hash, tfd_loop_frame_id(place),
+    return tfd_rendezvous_key(ch->hash, tfd_while_frame_id(place),
                               (uint64_t)place->number);
 }
 

@@ -289,7 +289,7 @@ static void route(struct tfd_runner *r, struct tfd_ready *item,
     }
     if (!dead)
         v = take_output(out, refs, true);
-    tfd_loop_route(r, item, dead ? NULL : &v);
+    tfd_while_route(r, item, dead ? NULL : &v);
 }
 
 /* A node is done: its outputs travel, or nothing does when it is dead.  In
@@ -306,7 +306,7 @@ void tfd_runner_complete(struct tfd_runner *r, struct tfd_ready *item,
         tfd_lock(&s->lock);
     route(r, item, out, refs, dead);
     if (item->it->frame)
-        tfd_loop_node_done(r, item->it);
+        tfd_while_node_done(r, item->it);
     if (lock)
         tfd_unlock(&s->lock);
 

@@ -410,7 +410,7 @@ static void run(struct tfd_runner *r, struct tfd_ready *item)
     const struct tfd_exec_node *n = item->node;
     bool dead = item->it->dead[n->local] && !(n->flags & TFD_EXEC_NEVER_DEAD);
 
-    if (n->kind == TFD_EXEC_LOOP && !tfd_loop_run_unit(r, item))
+    if (n->kind == TFD_EXEC_LOOP && !tfd_while_run_unit(r, item))
         return;
     if (n->kind == TFD_EXEC_GATE && tfd_captures_run(r, item))
         return;

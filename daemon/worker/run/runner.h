@@ -1,6 +1,6 @@
 /*
  * runner.h - one thread at work on a step: what executor.c, runner.c, flow.c,
- * node.c and loops.c share.
+ * node.c and while_frames.c share.
  *
  * A runner lies on its thread's stack.  The ready nodes in its lists are its
  * own, and so is a value on its way until it lies in a slot.  What goes wrong
@@ -167,19 +167,20 @@ void tfd_step_record(struct tfd_step *s, const struct tfd_exec_node *n,
 void tfd_runner_fail(struct tfd_runner *r, const struct tfd_exec_node *n,
                      const struct tfd_status *st);
 
-/* ---- loops.c ------------------------------------------------------------- */
+/* ---- while_frames.c
+ * ------------------------------------------------------------- */
 
 /* Routes the output (NULL: dead) of an Enter, Exit or NextIteration. */
-void tfd_loop_route(struct tfd_runner *r, struct tfd_ready *item,
-                    struct tfd_value *value);
+void tfd_while_route(struct tfd_runner *r, struct tfd_ready *item,
+                     struct tfd_value *value);
 /* Runs a loop as code; false when it goes on later or has failed. */
-bool tfd_loop_run_unit(struct tfd_runner *r, struct tfd_ready *item);
+bool tfd_while_run_unit(struct tfd_runner *r, struct tfd_ready *item);
 /* A node of a loop's iteration is done: retires what is complete. */
-void tfd_loop_node_done(struct tfd_runner *r, struct tfd_iter *it);
+void tfd_while_node_done(struct tfd_runner *r, struct tfd_iter *it);
 /* The frame's part of rendezvous keys. */
-uint64_t tfd_loop_frame_id(const struct tfd_iter *it);
+uint64_t tfd_while_frame_id(const struct tfd_iter *it);
 /* After a failure: frees the loops that did not end. */
-void tfd_loop_drop(struct tfd_step *s);
+void tfd_while_drop(struct tfd_step *s);
 /* Frees the first of the frames kept for reuse. */
 void tfd_frame_pop_free(struct tfd_frame **free_list);
 

@@ -189,7 +189,7 @@ void tfd_step_reset(struct tfd_step *s)
     bool left = s->failed || s->exec->leftovers || s->root->children;
 
     if (s->root->children)
-        tfd_loop_drop(s);
+        tfd_while_drop(s);
     if (left)
         tfd_iter_clear(s->root);
     tfd_iter_reset(s->root);

@@ -2,7 +2,7 @@
  * test_loop_turns.c - loops that are code: whom their failures name, and how
  * they let others have their turn.
  */
-#include "tests/support/loop_rig.h"
+#include "tests/support/while_rig.h"
 
 /* ---- Failures ------------------------------------------------------------ */
 

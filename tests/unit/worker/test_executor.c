@@ -1,8 +1,8 @@
 /*
  * test_executor.c - daemon/worker/run/executor.c and what it runs: flat graphs,
- * devices, references, memories, states.  Loops are in test_loops.c, deadness
- * in test_deadness.c, ends of steps and threads in test_executor_ends.c and
- * test_executor_threads.c.
+ * devices, references, memories, states.  Loops are in test_while_frames.c,
+ * deadness in test_deadness.c, ends of steps and threads in
+ * test_executor_ends.c and test_executor_threads.c.
  */
 #include "tests/support/executor_rig.h"
 

@@ -1,24 +1,24 @@
 /*
- * loop_slots.c - slots of a loop that becomes code, and what fills them: see
- * loop_graph.h.
+ * while_slots.c - slots of a loop that becomes code, and what fills them: see
+ * while_graph.h.
  *
  * Nodes that are run have a slot for each input; a variable, an Enter, a
  * NextIteration, a LoopCond and an Exit of the outermost loop have one.  The
  * source of a slot is found by going back past all nodes that only pass on,
  * Enters of constants and Exits included.
  */
-#include "daemon/worker/compile/loop_graph.h"
+#include "daemon/worker/compile/while_graph.h"
 
-bool tfd_loop_is_run(const struct tfd_loop_graph *g, int32_t node)
+bool tfd_while_is_run(const struct tfd_while_graph *g, int32_t node)
 {
     uint8_t kind = g->e->nodes[node].kind;
 
-    return g->role[node] == TFD_LOOP_PLAIN &&
+    return g->role[node] == TFD_WHILE_PLAIN &&
            (kind == TFD_EXEC_KERNEL || kind == TFD_EXEC_SWITCH ||
             kind == TFD_EXEC_MERGE);
 }
 
-uint8_t tfd_loop_phase(const struct tfd_loop_graph *g, int32_t item)
+uint8_t tfd_while_phase(const struct tfd_while_graph *g, int32_t item)
 {
     return g->guards[item < 0 ? g->unit_guard[~item] : g->guard[item]].phase;
 }
@@ -26,29 +26,29 @@ uint8_t tfd_loop_phase(const struct tfd_loop_graph *g, int32_t item)
 /* ---- Numbers ------------------------------------------------------------- */
 
 /* Slots that a node reads from, or is. */
-static int32_t slots_of(const struct tfd_loop_slots *s, int32_t node)
+static int32_t slots_of(const struct tfd_while_slots *s, int32_t node)
 {
     const struct tfd_exec_node *x = &s->g->e->nodes[node];
 
-    if (tfd_loop_is_run(s->g, node))
+    if (tfd_while_is_run(s->g, node))
         return x->in_count;
     if (x->route == TFD_ROUTE_EXIT)
         return s->g->frame[node] == s->top;
-    return s->g->role[node] == TFD_LOOP_VARIABLE ||
+    return s->g->role[node] == TFD_WHILE_VARIABLE ||
            x->route != TFD_ROUTE_HERE ||
            node == s->g->condition[s->g->frame[node]];
 }
 
-static int32_t sources_of(const struct tfd_loop_slots *s, int32_t node)
+static int32_t sources_of(const struct tfd_while_slots *s, int32_t node)
 {
-    if (tfd_loop_is_run(s->g, node))
+    if (tfd_while_is_run(s->g, node))
         return s->g->e->nodes[node].out_count;
-    if (s->g->role[node] == TFD_LOOP_VARIABLE)
-        return TFD_LOOP_PHASES;
+    if (s->g->role[node] == TFD_WHILE_VARIABLE)
+        return TFD_WHILE_PHASES;
     return s->g->e->nodes[node].route == TFD_ROUTE_CONSTANT;
 }
 
-static void number_node(struct tfd_loop_slots *s, int32_t node)
+static void number_node(struct tfd_while_slots *s, int32_t node)
 {
     const struct tfd_exec_node *x = &s->g->e->nodes[node];
 
@@ -62,9 +62,9 @@ static void number_node(struct tfd_loop_slots *s, int32_t node)
         s->in_max = x->in_count;
 }
 
-static void number(struct tfd_loop_slots *s)
+static void number(struct tfd_while_slots *s)
 {
-    const struct tfd_loop_graph *g = s->g;
+    const struct tfd_while_graph *g = s->g;
 
     for (int32_t i = g->enter_first[s->top]; i < g->enter_first[s->top + 1];
          i++)
@@ -88,11 +88,11 @@ static bool passes_on(const struct tfd_exec_node *x)
 }
 
 /* Of an input; a constant's complement. */
-static int32_t find_source(const struct tfd_loop_slots *s, int32_t node,
+static int32_t find_source(const struct tfd_while_slots *s, int32_t node,
                            int32_t i)
 {
-    const struct tfd_loop_graph *g = s->g;
-    struct tfd_loop_input in = tfd_loop_input(g, node, i);
+    const struct tfd_while_graph *g = s->g;
+    struct tfd_while_input in = tfd_while_input(g, node, i);
     int32_t kept = -1;
 
     while (in.node >= 0) {
@@ -104,43 +104,43 @@ static int32_t find_source(const struct tfd_loop_slots *s, int32_t node,
             kept = in.node;
         if (x->route == TFD_ROUTE_CONSTANT ? x->value == s->top : !passes_on(x))
             break;
-        in = tfd_loop_input(g, in.node, in.output);
+        in = tfd_while_input(g, in.node, in.output);
     }
     if (in.node < 0)
         return ~in.output;
     if (kept >= 0)
         return s->source[kept];
-    if (g->role[in.node] == TFD_LOOP_GATE)
-        return s->source[tfd_loop_source(g, in.node, 0).node] +
-               (in.output ? TFD_LOOP_BODY : TFD_LOOP_LEAVING);
+    if (g->role[in.node] == TFD_WHILE_GATE)
+        return s->source[tfd_while_source(g, in.node, 0).node] +
+               (in.output ? TFD_WHILE_BODY : TFD_WHILE_LEAVING);
     return s->source[in.node] + in.output;
 }
 
-static void describe(struct tfd_loop_slots *s, int32_t node)
+static void describe(struct tfd_while_slots *s, int32_t node)
 {
-    const struct tfd_loop_graph *g = s->g;
-    struct tfd_loop_source *x = &s->sources[s->source[node]];
+    const struct tfd_while_graph *g = s->g;
+    struct tfd_while_source *x = &s->sources[s->source[node]];
     int32_t frame = g->frame[node];
 
-    if (g->role[node] == TFD_LOOP_VARIABLE) {
-        x[TFD_LOOP_ALWAYS].phase = TFD_LOOP_ALWAYS;
-        x[TFD_LOOP_BODY].phase = TFD_LOOP_BODY;
-        x[TFD_LOOP_LEAVING].phase =
-            frame == s->top ? TFD_LOOP_LEAVING : tfd_loop_phase(g, ~frame);
+    if (g->role[node] == TFD_WHILE_VARIABLE) {
+        x[TFD_WHILE_ALWAYS].phase = TFD_WHILE_ALWAYS;
+        x[TFD_WHILE_BODY].phase = TFD_WHILE_BODY;
+        x[TFD_WHILE_LEAVING].phase =
+            frame == s->top ? TFD_WHILE_LEAVING : tfd_while_phase(g, ~frame);
     } else if (g->e->nodes[node].route == TFD_ROUTE_CONSTANT) {
         x->keeps = true;
     } else {
         for (int32_t i = 0; i < sources_of(s, node); i++)
-            x[i].phase = tfd_loop_phase(g, node);
+            x[i].phase = tfd_while_phase(g, node);
     }
 }
 
-static bool is_kept(const struct tfd_loop_slots *s, int32_t source)
+static bool is_kept(const struct tfd_while_slots *s, int32_t source)
 {
     return source < 0 || s->sources[source].keeps;
 }
 
-static void fill(struct tfd_loop_slots *s, int32_t node, int32_t i)
+static void fill(struct tfd_while_slots *s, int32_t node, int32_t i)
 {
     int32_t slot = s->in[node] + i, source = find_source(s, node, i);
 
@@ -153,22 +153,22 @@ static void fill(struct tfd_loop_slots *s, int32_t node, int32_t i)
 }
 
 /* Enters of the outermost loop are filled from outside, variables by moves. */
-static void fill_all(struct tfd_loop_slots *s)
+static void fill_all(struct tfd_while_slots *s)
 {
-    const struct tfd_loop_graph *g = s->g;
+    const struct tfd_while_graph *g = s->g;
 
     for (int32_t f = 0; f < s->frame_count; f++)
         for (int32_t i = g->order_first[s->frames[f]];
              i < g->order_end[s->frames[f]]; i++) {
             int32_t node = g->order[i];
-            bool has = node >= 0 && g->role[node] != TFD_LOOP_VARIABLE;
+            bool has = node >= 0 && g->role[node] != TFD_WHILE_VARIABLE;
 
             for (int32_t k = 0; has && k < slots_of(s, node); k++)
                 fill(s, node, k);
         }
 }
 
-static void list_filled(struct tfd_loop_slots *s)
+static void list_filled(struct tfd_while_slots *s)
 {
     for (int32_t i = 0; i < s->source_count; i++)
         s->sources[i + 1].first += s->sources[i].first;
@@ -181,12 +181,12 @@ static void list_filled(struct tfd_loop_slots *s)
 }
 
 /* One output goes straight into the first slot that it fills. */
-static void place_outputs(struct tfd_loop_slots *s, int32_t node)
+static void place_outputs(struct tfd_while_slots *s, int32_t node)
 {
     const struct tfd_exec_node *x = &s->g->e->nodes[node];
-    const struct tfd_loop_source *from = &s->sources[s->source[node]];
+    const struct tfd_while_source *from = &s->sources[s->source[node]];
 
-    if (!tfd_loop_is_run(s->g, node))
+    if (!tfd_while_is_run(s->g, node))
         return;
     if (x->out_count == 1 && from[0].first < from[1].first) {
         s->out[node] = s->filled[from[0].first];
@@ -196,7 +196,7 @@ static void place_outputs(struct tfd_loop_slots *s, int32_t node)
     s->count += x->out_count;
 }
 
-static enum tfd_code make_arrays(struct tfd_loop_slots *s,
+static enum tfd_code make_arrays(struct tfd_while_slots *s,
                                  struct tfd_status *st)
 {
     struct tfd_arena *a = s->g->scratch;
@@ -210,14 +210,14 @@ static enum tfd_code make_arrays(struct tfd_loop_slots *s,
     if (!s->filled_by || !s->kept || !s->filled || !s->sources)
         return tfd_arena_check(NULL, "a loop", st);
     for (size_t i = 0; i < slots; i++)
-        s->filled_by[i] = TFD_LOOP_UNFILLED;
+        s->filled_by[i] = TFD_WHILE_UNFILLED;
     return TFD_OK;
 }
 
-enum tfd_code tfd_loop_slots_make(struct tfd_loop_slots *s,
-                                  struct tfd_status *st)
+enum tfd_code tfd_while_slots_make(struct tfd_while_slots *s,
+                                   struct tfd_status *st)
 {
-    const struct tfd_loop_graph *g = s->g;
+    const struct tfd_while_graph *g = s->g;
 
     number(s);
     TFD_TRY(make_arrays(s, st));

@@ -1,5 +1,5 @@
 /*
- * loop_control.h - while loops whose body spans tasks (TensorFlow's control
+ * while_control.h - while loops whose body spans tasks (TensorFlow's control
  * loops; protocol.md section 12, runtime.md section 3).
  *
  * A task that receives values within a frame needs to know when an iteration
@@ -20,45 +20,46 @@
  *
  * Ownership: all is in the request's arena.  Threads: one at a time.
  */
-#ifndef TFD_DAEMON_MASTER_LOOP_CONTROL_H
-#define TFD_DAEMON_MASTER_LOOP_CONTROL_H
+#ifndef TFD_DAEMON_MASTER_WHILE_CONTROL_H
+#define TFD_DAEMON_MASTER_WHILE_CONTROL_H
 
 #include "daemon/master/rewrite/partition.h"
 
 struct tfd_control_loop {
     int worker;
     int device;    /* in the device set */
-    int32_t frame; /* private to loop_control.c */
+    int32_t frame; /* private to while_control.c */
     int32_t outer; /* the control loop that feeds its Enter, or -1 */
     int32_t next;  /* another of its frame, or -1 */
     struct tfd_edge predicate; /* in the pruned graph */
     char restart[32];          /* "^<its Merge>", what a _Recv waits for */
 };
 
-struct tfd_loop_control {
+struct tfd_while_control {
     const int32_t *device_of; /* by graph node: the request's, or new places */
     struct tfd_control_loop *loops;
     int32_t loop_count;
-    struct tfd_loop_finder *finder; /* NULL: the graph has no loops */
+    struct tfd_while_finder *finder; /* NULL: the graph has no loops */
 };
 
 /* INVALID_ARGUMENT when a loop that spans tasks has no LoopCond, or an edge
  * between tasks leads from one frame to another. */
-enum tfd_code tfd_loop_control_find(const struct tfd_partition_request *r,
-                                    struct tfd_loop_control *out,
-                                    struct tfd_status *st) TFD_MUST_USE;
+enum tfd_code tfd_while_control_find(const struct tfd_partition_request *r,
+                                     struct tfd_while_control *out,
+                                     struct tfd_status *st) TFD_MUST_USE;
 
 /* Whether the outputs of a node of the pruned graph are within a frame. */
-bool tfd_loop_control_inside(const struct tfd_loop_control *c, int32_t i);
+bool tfd_while_control_inside(const struct tfd_while_control *c, int32_t i);
 
 /* The loop that restarts what `worker` receives from a node of the pruned
  * graph; NULL outside of frames. */
 const struct tfd_control_loop *
-tfd_loop_control_of(const struct tfd_loop_control *c, int32_t from, int worker);
+tfd_while_control_of(const struct tfd_while_control *c, int32_t from,
+                     int worker);
 
 /* Writes the nodes of one control loop.  predicate: the input text of its
  * predicate in its task. */
-void tfd_loop_control_put(const struct tfd_loop_control *c, int32_t loop,
-                          struct tfd_str predicate, struct tfd_bytes *out);
+void tfd_while_control_put(const struct tfd_while_control *c, int32_t loop,
+                           struct tfd_str predicate, struct tfd_bytes *out);
 
 #endif

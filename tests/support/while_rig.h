@@ -1,15 +1,15 @@
 /*
- * loop_rig.h - while loops written in a line per node, for tests of
- * loop_*.c of daemon/worker.
+ * while_rig.h - while loops written in a line per node, for tests of
+ * while_*.c of daemon/worker.
  *
  * A loop counts to n and says what else it does and what it gives for some n.
  * It runs as it was compiled and again with its loops' code taken away, which
  * must make no difference.
  */
-#ifndef TFD_TESTS_SUPPORT_LOOP_RIG_H
-#define TFD_TESTS_SUPPORT_LOOP_RIG_H
+#ifndef TFD_TESTS_SUPPORT_WHILE_RIG_H
+#define TFD_TESTS_SUPPORT_WHILE_RIG_H
 
-#include "daemon/worker/compile/loop_code.h"
+#include "daemon/worker/compile/while_code.h"
 #include "tests/support/executor_rig.h"
 
 #define LINES_MAX 40

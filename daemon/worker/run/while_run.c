@@ -1,5 +1,5 @@
 /*
- * loop_run.c - runs loops that are code: see loop_code.h.
+ * while_run.c - runs loops that are code: see while_code.h.
  *
  * A slot is empty before its value is made and after its reader has run, but
  * for those that are kept: constants, and what a loop is given from outside for
@@ -7,7 +7,7 @@
  * kernel writes its output over them.
  */
 #include "common/base/clock.h"
-#include "daemon/worker/compile/loop_code.h"
+#include "daemon/worker/compile/while_code.h"
 #include "daemon/worker/run/runner.h"
 
 #include <string.h>
@@ -28,9 +28,9 @@
 
 struct run {
     struct tfd_runner *r;
-    const struct tfd_loop_code *c;
-    struct tfd_loop_state *l;
-    const struct tfd_loop_op *op; /* the next one */
+    const struct tfd_while_code *c;
+    struct tfd_while_state *l;
+    const struct tfd_while_op *op; /* the next one */
     bool timed;
 };
 
@@ -46,7 +46,7 @@ static void empty(struct tfd_tensor *t)
         tfd_buffer_unref(b);
 }
 
-static void move(struct tfd_tensor *slots, const struct tfd_loop_move *m)
+static void move(struct tfd_tensor *slots, const struct tfd_while_move *m)
 {
     struct tfd_tensor *from = &slots[m->from];
 
@@ -65,13 +65,13 @@ static void move(struct tfd_tensor *slots, const struct tfd_loop_move *m)
     }
 }
 
-static void run_moves(const struct run *x, const struct tfd_loop_op *op)
+static void run_moves(const struct run *x, const struct tfd_while_op *op)
 {
     for (int32_t i = 0; i < op->move_count; i++)
         move(x->l->slots, &op->moves[i]);
 }
 
-static void drop_inputs(const struct run *x, const struct tfd_loop_op *op)
+static void drop_inputs(const struct run *x, const struct tfd_while_op *op)
 {
     const uint8_t *kept = x->c->kept;
 
@@ -81,22 +81,22 @@ static void drop_inputs(const struct run *x, const struct tfd_loop_op *op)
 }
 
 /* Input i as a value of its own, in slot `to`. */
-static void take_input(const struct run *x, const struct tfd_loop_op *op,
+static void take_input(const struct run *x, const struct tfd_while_op *op,
                        int32_t i, int32_t to)
 {
-    const struct tfd_loop_move m = {op->in + i, to, !x->c->kept[op->in + i]};
+    const struct tfd_while_move m = {op->in + i, to, !x->c->kept[op->in + i]};
 
     move(x->l->slots, &m);
 }
 
 /* ---- Ops ----------------------------------------------------------------- */
 
-static bool holds(const struct run *x, const struct tfd_loop_op *op)
+static bool holds(const struct run *x, const struct tfd_while_op *op)
 {
     return op->guard < 0 || x->l->holds[op->guard];
 }
 
-static void compute(const struct run *x, const struct tfd_loop_op *op)
+static void compute(const struct run *x, const struct tfd_while_op *op)
 {
     const struct tfd_exec_node *n = op->node;
     struct tfd_runner *r = x->r;
@@ -116,7 +116,7 @@ static void compute(const struct run *x, const struct tfd_loop_op *op)
     tfd_runner_compute(r, n);
 }
 
-static void compute_timed(const struct run *x, const struct tfd_loop_op *op)
+static void compute_timed(const struct run *x, const struct tfd_while_op *op)
 {
     uint64_t begun = tfd_clock_now_ns();
 
@@ -125,7 +125,7 @@ static void compute_timed(const struct run *x, const struct tfd_loop_op *op)
                     (uint32_t)(tfd_clock_now_ns() - begun));
 }
 
-static void run_kernel(struct run *x, const struct tfd_loop_op *op)
+static void run_kernel(struct run *x, const struct tfd_while_op *op)
 {
     if (holds(x, op)) {
         if (x->timed)
@@ -137,7 +137,7 @@ static void run_kernel(struct run *x, const struct tfd_loop_op *op)
     run_moves(x, op);
 }
 
-static void run_switch(struct run *x, const struct tfd_loop_op *op)
+static void run_switch(struct run *x, const struct tfd_while_op *op)
 {
     const struct tfd_exec_node *n = op->node;
     uint8_t *sides = &x->l->holds[op->sides];
@@ -153,7 +153,7 @@ static void run_switch(struct run *x, const struct tfd_loop_op *op)
     run_moves(x, op);
 }
 
-static void run_merge(struct run *x, const struct tfd_loop_op *op)
+static void run_merge(struct run *x, const struct tfd_while_op *op)
 {
     const struct tfd_shape scalar = {0, {0}};
     const struct tfd_exec_node *n = op->node;
@@ -172,7 +172,7 @@ static void run_merge(struct run *x, const struct tfd_loop_op *op)
     run_moves(x, op);
 }
 
-static void run_enter(struct run *x, const struct tfd_loop_op *op)
+static void run_enter(struct run *x, const struct tfd_while_op *op)
 {
     if (holds(x, op))
         run_moves(x, op);
@@ -180,12 +180,12 @@ static void run_enter(struct run *x, const struct tfd_loop_op *op)
         x->op = x->c->ops + op->jump;
 }
 
-static void run_plain(struct run *x, const struct tfd_loop_op *op)
+static void run_plain(struct run *x, const struct tfd_while_op *op)
 {
     run_moves(x, op);
 }
 
-static void run_test(struct run *x, const struct tfd_loop_op *op)
+static void run_test(struct run *x, const struct tfd_while_op *op)
 {
     struct tfd_tensor *condition = &x->l->slots[op->in];
     int32_t side;
@@ -200,7 +200,7 @@ static void run_test(struct run *x, const struct tfd_loop_op *op)
         x->op = x->c->ops + op->jump;
 }
 
-static void run_jump(struct run *x, const struct tfd_loop_op *op)
+static void run_jump(struct run *x, const struct tfd_while_op *op)
 {
     run_moves(x, op);
     x->op = x->c->ops + op->jump;
@@ -208,13 +208,13 @@ static void run_jump(struct run *x, const struct tfd_loop_op *op)
         x->timed = false;
 }
 
-typedef void run_fn(struct run *x, const struct tfd_loop_op *op);
+typedef void run_fn(struct run *x, const struct tfd_while_op *op);
 
 static run_fn *const run_table[] = {
-    [TFD_LOOP_KERNEL] = run_kernel, [TFD_LOOP_SWITCH] = run_switch,
-    [TFD_LOOP_MERGE] = run_merge,   [TFD_LOOP_ENTER] = run_enter,
-    [TFD_LOOP_MOVES] = run_plain,   [TFD_LOOP_TEST] = run_test,
-    [TFD_LOOP_JUMP] = run_jump,
+    [TFD_WHILE_KERNEL] = run_kernel, [TFD_WHILE_SWITCH] = run_switch,
+    [TFD_WHILE_MERGE] = run_merge,   [TFD_WHILE_ENTER] = run_enter,
+    [TFD_WHILE_MOVES] = run_plain,   [TFD_WHILE_TEST] = run_test,
+    [TFD_WHILE_JUMP] = run_jump,
 };
 
 /* ---- All of them --------------------------------------------------------- */
@@ -224,25 +224,25 @@ static bool must_stop(const struct run *x)
     return __atomic_load_n(&x->r->step->failed, __ATOMIC_ACQUIRE) != 0;
 }
 
-static enum tfd_loop_end fail(struct run *x, const struct tfd_exec_node *n)
+static enum tfd_while_end fail(struct run *x, const struct tfd_exec_node *n)
 {
     tfd_runner_fail(x->r, n, &x->r->st);
     tfd_status_clear(&x->r->st);
-    return TFD_LOOP_FAILED;
+    return TFD_WHILE_FAILED;
 }
 
 /* Runs ops until the clock is to be read. */
-static enum tfd_loop_end run_some(struct run *x)
+static enum tfd_while_end run_some(struct run *x)
 {
     int32_t left = CLOCK_OPS;
 
     while (left > 0) {
-        const struct tfd_loop_op *op = x->op;
+        const struct tfd_while_op *op = x->op;
 
-        if (op->kind == TFD_LOOP_END)
-            return TFD_LOOP_ENDED;
+        if (op->kind == TFD_WHILE_END)
+            return TFD_WHILE_ENDED;
         if (must_stop(x))
-            return TFD_LOOP_FAILED;
+            return TFD_WHILE_FAILED;
         x->op++;
         run_table[op->kind](x, op);
         if (x->r->st.code != TFD_OK)
@@ -250,51 +250,51 @@ static enum tfd_loop_end run_some(struct run *x)
         left -=
             op->node && (op->node->flags & TFD_EXEC_EXPENSIVE) ? CLOCK_OPS : 1;
     }
-    return TFD_LOOP_LATER;
+    return TFD_WHILE_LATER;
 }
 
-enum tfd_loop_end tfd_loop_code_run(struct tfd_runner *r,
-                                    const struct tfd_loop_code *c,
-                                    struct tfd_loop_state *l)
+enum tfd_while_end tfd_while_code_run(struct tfd_runner *r,
+                                      const struct tfd_while_code *c,
+                                      struct tfd_while_state *l)
 {
     struct run x = {r, c, l, c->ops + l->at,
                     r->step->timed && l->rounds < TIMED_ROUNDS};
     uint64_t begun = r->step->on_loop ? r->begun_ns : tfd_clock_now_ns();
     uint64_t turn =
         tfd_pool_waiting(r->step->pool) > CROWD ? TURN_CROWDED_NS : TURN_NS;
-    enum tfd_loop_end end;
+    enum tfd_while_end end;
 
     r->k.step = r->step;
     r->k.async = NULL;
     do
         end = run_some(&x);
-    while (end == TFD_LOOP_LATER && tfd_clock_now_ns() - begun < turn);
+    while (end == TFD_WHILE_LATER && tfd_clock_now_ns() - begun < turn);
     l->at = (int32_t)(x.op - c->ops);
     return end;
 }
 
-bool tfd_loop_code_is_wide(const struct tfd_exec *e,
-                           const struct tfd_loop_code *c)
+bool tfd_while_code_is_wide(const struct tfd_exec *e,
+                            const struct tfd_while_code *c)
 {
     int count = 0;
 
     for (int32_t i = 0; i < c->op_count && count < 2; i++)
-        count += c->ops[i].kind == TFD_LOOP_KERNEL &&
+        count += c->ops[i].kind == TFD_WHILE_KERNEL &&
                  tfd_runner_cost_of(e, c->ops[i].node) > WIDE_NS;
     return count >= 2;
 }
 
 /* ---- States -------------------------------------------------------------- */
 
-size_t tfd_loop_state_size(const struct tfd_loop_code *c)
+size_t tfd_while_state_size(const struct tfd_while_code *c)
 {
     return (size_t)c->slot_count * sizeof(struct tfd_tensor) +
            (size_t)c->in_max * sizeof(struct tfd_variable *) +
            (size_t)c->guard_count;
 }
 
-void tfd_loop_state_init(struct tfd_loop_state *l, const struct tfd_exec *e,
-                         const struct tfd_loop_code *c, void *memory)
+void tfd_while_state_init(struct tfd_while_state *l, const struct tfd_exec *e,
+                          const struct tfd_while_code *c, void *memory)
 {
     l->slots = memory;
     l->refs = (struct tfd_variable **)(l->slots + c->slot_count);
@@ -304,8 +304,8 @@ void tfd_loop_state_init(struct tfd_loop_state *l, const struct tfd_exec *e,
             tfd_tensor_ref(&e->constants[c->fixed[i].constant]);
 }
 
-void tfd_loop_state_reset(struct tfd_loop_state *l,
-                          const struct tfd_loop_code *c)
+void tfd_while_state_reset(struct tfd_while_state *l,
+                           const struct tfd_while_code *c)
 {
     int32_t fixed = 0;
 
@@ -317,8 +317,8 @@ void tfd_loop_state_reset(struct tfd_loop_state *l,
     l->at = l->rounds = 0;
 }
 
-void tfd_loop_state_deinit(struct tfd_loop_state *l,
-                           const struct tfd_loop_code *c)
+void tfd_while_state_deinit(struct tfd_while_state *l,
+                            const struct tfd_while_code *c)
 {
     for (int32_t i = 0; i < c->slot_count; i++)
         empty(&l->slots[i]);

@@ -1,6 +1,6 @@
 /*
- * loop_guard.c - when each node of a loop runs, and which loops may be code:
- * see loop_code.h and loop_graph.h.
+ * while_guard.c - when each node of a loop runs, and which loops may be code:
+ * see while_code.h and while_graph.h.
  *
  * A node runs when all of its inputs are live.  A Switch makes the guards of
  * its sides; the guard of a node is the innermost of its inputs', which must
@@ -8,7 +8,7 @@
  * that is asked, so its guard is the one around.  What fits nowhere makes the
  * loop no code, and all those around it.
  */
-#include "daemon/worker/compile/loop_graph.h"
+#include "daemon/worker/compile/while_graph.h"
 
 #include <assert.h>
 
@@ -21,7 +21,7 @@
 
 /* ---- Guards -------------------------------------------------------------- */
 
-static bool is_within(const struct tfd_loop_graph *g, int32_t inner,
+static bool is_within(const struct tfd_while_graph *g, int32_t inner,
                       int32_t outer)
 {
     while (inner != NONE && g->guards[inner].depth > g->guards[outer].depth)
@@ -29,7 +29,7 @@ static bool is_within(const struct tfd_loop_graph *g, int32_t inner,
     return inner == outer;
 }
 
-static int32_t join(const struct tfd_loop_graph *g, int32_t a, int32_t b)
+static int32_t join(const struct tfd_while_graph *g, int32_t a, int32_t b)
 {
     if (a == NONE || b == NONE)
         return NONE;
@@ -38,13 +38,13 @@ static int32_t join(const struct tfd_loop_graph *g, int32_t a, int32_t b)
     return is_within(g, b, a) ? b : NONE;
 }
 
-static int32_t add_sides(struct tfd_loop_graph *g, int32_t parent,
+static int32_t add_sides(struct tfd_while_graph *g, int32_t parent,
                          int32_t count)
 {
     int32_t first = g->guard_count;
 
     for (int32_t i = 0; i < count; i++)
-        g->guards[g->guard_count++] = (struct tfd_loop_guard){
+        g->guards[g->guard_count++] = (struct tfd_while_guard){
             .parent = parent,
             .first = first,
             .count = count,
@@ -55,21 +55,22 @@ static int32_t add_sides(struct tfd_loop_graph *g, int32_t parent,
     return first;
 }
 
-static int32_t add_frame(struct tfd_loop_graph *g)
+static int32_t add_frame(struct tfd_while_graph *g)
 {
     int32_t root = g->guard_count++;
 
-    g->guards[root] = (struct tfd_loop_guard){
-        .parent = NONE, .first = root, .count = 1, .phase = TFD_LOOP_ALWAYS};
+    g->guards[root] = (struct tfd_while_guard){
+        .parent = NONE, .first = root, .count = 1, .phase = TFD_WHILE_ALWAYS};
     add_sides(g, root, 2);
-    g->guards[root + TFD_LOOP_LEAVING].phase = TFD_LOOP_LEAVING;
-    g->guards[root + TFD_LOOP_BODY].phase = TFD_LOOP_BODY;
+    g->guards[root + TFD_WHILE_LEAVING].phase = TFD_WHILE_LEAVING;
+    g->guards[root + TFD_WHILE_BODY].phase = TFD_WHILE_BODY;
     return root;
 }
 
 /* The sides of a predicate within a guard, which Switches share. */
-static int32_t find_sides(struct tfd_loop_graph *g, struct tfd_loop_input pred,
-                          int32_t parent, int32_t count)
+static int32_t find_sides(struct tfd_while_graph *g,
+                          struct tfd_while_input pred, int32_t parent,
+                          int32_t count)
 {
     int32_t first, asked = 0;
 
@@ -94,18 +95,18 @@ static int32_t find_sides(struct tfd_loop_graph *g, struct tfd_loop_input pred,
 
 /* ---- Inputs -------------------------------------------------------------- */
 
-static bool is_trigger(const struct tfd_loop_graph *g, int32_t node)
+static bool is_trigger(const struct tfd_while_graph *g, int32_t node)
 {
     return g->e->nodes[node].flags & TFD_EXEC_NEVER_DEAD;
 }
 
 /* Of an output, or of the node itself, for one that waits for it. */
-static int32_t guard_of(const struct tfd_loop_graph *g, int32_t node,
+static int32_t guard_of(const struct tfd_while_graph *g, int32_t node,
                         int32_t output)
 {
     const struct tfd_exec_node *x = &g->e->nodes[node];
 
-    if (tfd_loop_enters(x))
+    if (tfd_while_enters(x))
         return g->root[x->value];
     if (x->route == TFD_ROUTE_EXIT)
         return g->unit_guard[g->frame[node]];
@@ -114,19 +115,19 @@ static int32_t guard_of(const struct tfd_loop_graph *g, int32_t node,
     return g->guard[node];
 }
 
-int32_t tfd_loop_guard_of(const struct tfd_loop_graph *g, int32_t node,
-                          int32_t i)
+int32_t tfd_while_guard_of(const struct tfd_while_graph *g, int32_t node,
+                           int32_t i)
 {
-    struct tfd_loop_input in = tfd_loop_input(g, node, i);
+    struct tfd_while_input in = tfd_while_input(g, node, i);
 
     return in.node < 0 ? NONE : guard_of(g, in.node, in.output);
 }
 
-static int32_t join_data(const struct tfd_loop_graph *g, int32_t node,
+static int32_t join_data(const struct tfd_while_graph *g, int32_t node,
                          int32_t guard)
 {
     for (int32_t i = 0; i < g->e->nodes[node].in_count; i++) {
-        struct tfd_loop_input in = tfd_loop_input(g, node, i);
+        struct tfd_while_input in = tfd_while_input(g, node, i);
 
         if (in.node >= 0)
             guard = join(g, guard, guard_of(g, in.node, in.output));
@@ -136,7 +137,7 @@ static int32_t join_data(const struct tfd_loop_graph *g, int32_t node,
 
 /* A ControlTrigger is never dead; what waits for it must not run where it does
  * not, as it is never run elsewhere here. */
-static int32_t join_controls(const struct tfd_loop_graph *g, int32_t node,
+static int32_t join_controls(const struct tfd_while_graph *g, int32_t node,
                              int32_t guard)
 {
     const int32_t *first = &g->controls[g->control_first[node]];
@@ -151,7 +152,7 @@ static int32_t join_controls(const struct tfd_loop_graph *g, int32_t node,
     return guard;
 }
 
-static int32_t join_all(const struct tfd_loop_graph *g, int32_t node)
+static int32_t join_all(const struct tfd_while_graph *g, int32_t node)
 {
     return join_controls(g, node, join_data(g, node, g->root[g->frame[node]]));
 }
@@ -159,31 +160,31 @@ static int32_t join_all(const struct tfd_loop_graph *g, int32_t node)
 /* ---- Kinds of nodes ------------------------------------------------------ */
 
 /* Each says when the node runs; NONE: the loop is no code. */
-typedef int32_t judge_fn(struct tfd_loop_graph *g, int32_t node);
+typedef int32_t judge_fn(struct tfd_while_graph *g, int32_t node);
 
-static int32_t judge_other(struct tfd_loop_graph *g, int32_t node)
+static int32_t judge_other(struct tfd_while_graph *g, int32_t node)
 {
     (void)g;
     (void)node;
     return NONE;
 }
 
-static int32_t judge_plain(struct tfd_loop_graph *g, int32_t node)
+static int32_t judge_plain(struct tfd_while_graph *g, int32_t node)
 {
     return join_all(g, node);
 }
 
-static int32_t judge_kernel(struct tfd_loop_graph *g, int32_t node)
+static int32_t judge_kernel(struct tfd_while_graph *g, int32_t node)
 {
     int32_t guard = join_all(g, node);
 
     if ((g->e->nodes[node].kernel->flags & TFD_KERNEL_BLOCKS) ||
-        guard == NONE || g->guards[guard].phase == TFD_LOOP_LEAVING)
+        guard == NONE || g->guards[guard].phase == TFD_WHILE_LEAVING)
         return NONE;
     return guard;
 }
 
-static int32_t judge_condition(struct tfd_loop_graph *g, int32_t node)
+static int32_t judge_condition(struct tfd_while_graph *g, int32_t node)
 {
     int32_t frame = g->frame[node], guard = join_all(g, node);
 
@@ -194,29 +195,29 @@ static int32_t judge_condition(struct tfd_loop_graph *g, int32_t node)
 }
 
 /* All Enters of a loop inside come together or not at all. */
-static int32_t judge_enter(struct tfd_loop_graph *g, int32_t node)
+static int32_t judge_enter(struct tfd_while_graph *g, int32_t node)
 {
     int32_t guard = join_all(g, node);
     int32_t *unit = &g->unit_guard[g->e->nodes[node].value];
 
-    if (guard == NONE || g->guards[guard].phase == TFD_LOOP_LEAVING ||
+    if (guard == NONE || g->guards[guard].phase == TFD_WHILE_LEAVING ||
         (*unit != NONE && *unit != guard))
         return NONE;
     return *unit = guard;
 }
 
-static int32_t judge_exit(struct tfd_loop_graph *g, int32_t node)
+static int32_t judge_exit(struct tfd_while_graph *g, int32_t node)
 {
-    struct tfd_loop_input from = tfd_loop_source(g, node, 0);
+    struct tfd_while_input from = tfd_while_source(g, node, 0);
     int32_t guard = join_all(g, node);
 
-    if (from.node < 0 || g->role[from.node] != TFD_LOOP_GATE)
+    if (from.node < 0 || g->role[from.node] != TFD_WHILE_GATE)
         return NONE;
-    return guard == g->root[g->frame[node]] + TFD_LOOP_LEAVING ? guard : NONE;
+    return guard == g->root[g->frame[node]] + TFD_WHILE_LEAVING ? guard : NONE;
 }
 
 /* Nobody but Merges reads what there is none of in every iteration. */
-static bool feeds_merges_only(const struct tfd_loop_graph *g, int32_t node)
+static bool feeds_merges_only(const struct tfd_while_graph *g, int32_t node)
 {
     const struct tfd_exec_node *x = &g->e->nodes[node];
 
@@ -226,19 +227,19 @@ static bool feeds_merges_only(const struct tfd_loop_graph *g, int32_t node)
     return true;
 }
 
-static int32_t judge_next(struct tfd_loop_graph *g, int32_t node)
+static int32_t judge_next(struct tfd_while_graph *g, int32_t node)
 {
     int32_t guard = join_all(g, node);
 
     if (!feeds_merges_only(g, node))
         return NONE;
-    return guard == g->root[g->frame[node]] + TFD_LOOP_BODY ? guard : NONE;
+    return guard == g->root[g->frame[node]] + TFD_WHILE_BODY ? guard : NONE;
 }
 
-static int32_t count_passes(struct tfd_loop_graph *g, int32_t node)
+static int32_t count_passes(struct tfd_while_graph *g, int32_t node)
 {
     for (int32_t i = 0; i < g->e->nodes[node].in_count; i++) {
-        struct tfd_loop_input in = tfd_loop_input(g, node, i);
+        struct tfd_while_input in = tfd_while_input(g, node, i);
 
         if (in.node >= 0 && g->passes[in.node] > g->passes[node])
             g->passes[node] = g->passes[in.node];
@@ -246,13 +247,13 @@ static int32_t count_passes(struct tfd_loop_graph *g, int32_t node)
     return ++g->passes[node];
 }
 
-static int32_t judge_pass(struct tfd_loop_graph *g, int32_t node)
+static int32_t judge_pass(struct tfd_while_graph *g, int32_t node)
 {
     const struct tfd_exec_node *x = &g->e->nodes[node];
 
     if (x->node->op->flags & TFD_OP_LOOP_COND)
         return judge_condition(g, node);
-    if (tfd_loop_enters(x))
+    if (tfd_while_enters(x))
         return judge_enter(g, node);
     if (x->route == TFD_ROUTE_EXIT)
         return judge_exit(g, node);
@@ -261,44 +262,44 @@ static int32_t judge_pass(struct tfd_loop_graph *g, int32_t node)
     return count_passes(g, node) > PASSES_MAX ? NONE : join_all(g, node);
 }
 
-static int32_t judge_gate(struct tfd_loop_graph *g, int32_t node)
+static int32_t judge_gate(struct tfd_while_graph *g, int32_t node)
 {
-    struct tfd_loop_input data = tfd_loop_source(g, node, 0);
+    struct tfd_while_input data = tfd_while_source(g, node, 0);
     int32_t frame = g->frame[node];
 
     if (g->e->nodes[node].out_count != 2 || data.node < 0 ||
-        g->role[data.node] != TFD_LOOP_VARIABLE ||
+        g->role[data.node] != TFD_WHILE_VARIABLE ||
         join_all(g, node) != g->root[frame])
         return NONE;
-    g->role[node] = TFD_LOOP_GATE;
+    g->role[node] = TFD_WHILE_GATE;
     g->gate[frame] = node;
-    g->sides[node] = g->root[frame] + TFD_LOOP_LEAVING;
+    g->sides[node] = g->root[frame] + TFD_WHILE_LEAVING;
     return g->root[frame];
 }
 
-static int32_t judge_switch(struct tfd_loop_graph *g, int32_t node)
+static int32_t judge_switch(struct tfd_while_graph *g, int32_t node)
 {
-    struct tfd_loop_input pred = tfd_loop_source(g, node, 1);
+    struct tfd_while_input pred = tfd_while_source(g, node, 1);
     int32_t guard;
 
     if (pred.node >= 0 && pred.node == g->condition[g->frame[node]])
         return judge_gate(g, node);
     guard = join_all(g, node);
-    if (guard == NONE || g->guards[guard].phase == TFD_LOOP_LEAVING)
+    if (guard == NONE || g->guards[guard].phase == TFD_WHILE_LEAVING)
         return NONE;
     g->sides[node] = find_sides(g, pred, guard, g->e->nodes[node].out_count);
     return g->sides[node] == NONE ? NONE : guard;
 }
 
-static bool comes_by(const struct tfd_loop_graph *g, int32_t node, int32_t i,
+static bool comes_by(const struct tfd_while_graph *g, int32_t node, int32_t i,
                      uint8_t route)
 {
-    struct tfd_loop_input in = tfd_loop_input(g, node, i);
+    struct tfd_while_input in = tfd_while_input(g, node, i);
 
     return in.node >= 0 && g->e->nodes[in.node].route == route;
 }
 
-static bool is_variable(const struct tfd_loop_graph *g, int32_t node)
+static bool is_variable(const struct tfd_while_graph *g, int32_t node)
 {
     for (int32_t i = 0; i < g->e->nodes[node].in_count; i++)
         if (comes_by(g, node, i, TFD_ROUTE_NEXT) ||
@@ -307,7 +308,7 @@ static bool is_variable(const struct tfd_loop_graph *g, int32_t node)
     return false;
 }
 
-static int32_t judge_variable(struct tfd_loop_graph *g, int32_t node)
+static int32_t judge_variable(struct tfd_while_graph *g, int32_t node)
 {
     const struct tfd_exec_node *x = &g->e->nodes[node];
     int32_t first = comes_by(g, node, 0, TFD_ROUTE_ENTER) ? 0 : 1;
@@ -317,22 +318,22 @@ static int32_t judge_variable(struct tfd_loop_graph *g, int32_t node)
         !comes_by(g, node, first, TFD_ROUTE_ENTER) ||
         !comes_by(g, node, !first, TFD_ROUTE_NEXT))
         return NONE;
-    g->role[node] = TFD_LOOP_VARIABLE;
+    g->role[node] = TFD_WHILE_VARIABLE;
     return g->root[g->frame[node]];
 }
 
 /* Its inputs are all sides of one predicate.  What it waits for beside them
  * says only when. */
-static int32_t judge_merge(struct tfd_loop_graph *g, int32_t node)
+static int32_t judge_merge(struct tfd_while_graph *g, int32_t node)
 {
     const struct tfd_exec_node *x = &g->e->nodes[node];
-    const struct tfd_loop_guard *sides = NULL;
+    const struct tfd_while_guard *sides = NULL;
     uint64_t seen = 0;
 
     if (is_variable(g, node))
         return judge_variable(g, node);
     for (int32_t i = 0; i < x->in_count; i++) {
-        int32_t guard = tfd_loop_guard_of(g, node, i);
+        int32_t guard = tfd_while_guard_of(g, node, i);
 
         if (guard == NONE || (sides && g->guards[guard].first != sides->first))
             return NONE;
@@ -342,8 +343,8 @@ static int32_t judge_merge(struct tfd_loop_graph *g, int32_t node)
         seen |= UINT64_C(1) << (guard - sides->first);
     }
     if (!sides || __builtin_popcountll(seen) != x->in_count ||
-        sides->first == g->root[g->frame[node]] + TFD_LOOP_LEAVING ||
-        sides->parent == NONE || sides->phase == TFD_LOOP_LEAVING)
+        sides->first == g->root[g->frame[node]] + TFD_WHILE_LEAVING ||
+        sides->parent == NONE || sides->phase == TFD_WHILE_LEAVING)
         return NONE;
     return sides->parent;
 }
@@ -369,7 +370,7 @@ static bool has_references(const struct tfd_exec_node *x)
     return has;
 }
 
-static bool judge_node(struct tfd_loop_graph *g, int32_t node)
+static bool judge_node(struct tfd_while_graph *g, int32_t node)
 {
     const struct tfd_exec_node *x = &g->e->nodes[node];
 
@@ -380,7 +381,7 @@ static bool judge_node(struct tfd_loop_graph *g, int32_t node)
     return g->guard[node] != NONE;
 }
 
-static bool judge_enters(const struct tfd_loop_graph *g, int32_t frame)
+static bool judge_enters(const struct tfd_while_graph *g, int32_t frame)
 {
     for (int32_t i = g->enter_first[frame]; i < g->enter_first[frame + 1];
          i++) {
@@ -394,7 +395,7 @@ static bool judge_enters(const struct tfd_loop_graph *g, int32_t frame)
     return true;
 }
 
-static bool judge_frame(struct tfd_loop_graph *g, int32_t frame)
+static bool judge_frame(struct tfd_while_graph *g, int32_t frame)
 {
     if (!g->in_order[frame] || !judge_enters(g, frame))
         return false;
@@ -407,12 +408,12 @@ static bool judge_frame(struct tfd_loop_graph *g, int32_t frame)
     return g->condition[frame] != NONE && g->gate[frame] != NONE;
 }
 
-static enum tfd_code make_arrays(struct tfd_loop_graph *g,
+static enum tfd_code make_arrays(struct tfd_while_graph *g,
                                  struct tfd_status *st)
 {
     size_t nodes = (size_t)g->e->node_count + 1;
     size_t frames = (size_t)g->e->frame_count;
-    size_t guards = frames * TFD_LOOP_PHASES;
+    size_t guards = frames * TFD_WHILE_PHASES;
 
     for (int32_t i = 0; i < g->e->node_count; i++)
         if (g->e->nodes[i].kind == TFD_EXEC_SWITCH)
@@ -432,8 +433,8 @@ static enum tfd_code make_arrays(struct tfd_loop_graph *g,
 }
 
 /* A frame after those inside of it. */
-enum tfd_code tfd_loop_guard_all(struct tfd_loop_graph *g,
-                                 struct tfd_status *st)
+enum tfd_code tfd_while_guard_all(struct tfd_while_graph *g,
+                                  struct tfd_status *st)
 {
     TFD_TRY(make_arrays(g, st));
     for (int32_t i = 0; i < g->e->node_count; i++)

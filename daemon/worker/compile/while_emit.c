@@ -1,12 +1,12 @@
 /*
- * loop_emit.c - the code of a loop: see loop_code.h and loop_graph.h.
+ * while_emit.c - the code of a loop: see while_code.h and while_graph.h.
  *
  * The nodes of a frame are gone through twice, once for those that always run
  * and once for those of the body; a loop inside is written out where it stands.
  * At its end a loop inside leaves its slots empty: what always runs may have
  * left a value for the body, and what is kept for all iterations is there.
  */
-#include "daemon/worker/compile/loop_graph.h"
+#include "daemon/worker/compile/while_graph.h"
 
 #include "config/limits.h"
 
@@ -28,14 +28,14 @@ struct level {
 };
 
 struct emission {
-    struct tfd_loop_graph *g;
-    struct tfd_loop_slots s;
-    struct tfd_loop_code *code;
-    struct tfd_loop_op *ops;
-    struct tfd_loop_move *moves;
+    struct tfd_while_graph *g;
+    struct tfd_while_slots s;
+    struct tfd_while_code *code;
+    struct tfd_while_op *ops;
+    struct tfd_while_move *moves;
     int32_t op_count, move_count, op_capacity, move_capacity;
     int32_t *holds; /* by first guard of a predicate; -1 */
-    struct level levels[TFD_LOOP_DEPTH_MAX + 1];
+    struct level levels[TFD_WHILE_DEPTH_MAX + 1];
     int depth;
 };
 
@@ -44,7 +44,7 @@ struct emission {
 static void add_move(struct emission *m, int32_t from, int32_t to, bool last)
 {
     assert(m->move_count < m->move_capacity);
-    m->moves[m->move_count++] = (struct tfd_loop_move){from, to, last};
+    m->moves[m->move_count++] = (struct tfd_while_move){from, to, last};
     m->ops[m->op_count - 1].move_count++;
 }
 
@@ -52,7 +52,7 @@ static void add_move(struct emission *m, int32_t from, int32_t to, bool last)
 static void spread(struct emission *m, int32_t from, int32_t source,
                    int32_t skip, bool last)
 {
-    const struct tfd_loop_source *x = &m->s.sources[source];
+    const struct tfd_while_source *x = &m->s.sources[source];
 
     for (int32_t i = x[0].first + skip; i < x[1].first; i++)
         add_move(m, from, m->s.filled[i], last && i == x[1].first - 1);
@@ -65,11 +65,11 @@ static void feed_variables(struct emission *m, int32_t node)
 {
     const struct tfd_exec_node *x = &m->g->e->nodes[node];
     const struct tfd_exec_frame *f =
-        &m->g->e->frames[tfd_loop_out_frame(m->g, node)];
+        &m->g->e->frames[tfd_while_out_frame(m->g, node)];
     int32_t from = m->s.in[node];
 
     for (int32_t i = 0; i < x->edge_count; i++) {
-        int32_t to = tfd_loop_number(m->g, f->nodes[x->edges[i].local]);
+        int32_t to = tfd_while_number(m->g, f->nodes[x->edges[i].local]);
 
         add_move(m, from, m->s.in[to],
                  i == x->edge_count - 1 && !m->s.kept[from]);
@@ -78,17 +78,17 @@ static void feed_variables(struct emission *m, int32_t node)
 
 static void spread_variables(struct emission *m, int32_t frame, int32_t phase)
 {
-    const struct tfd_loop_graph *g = m->g;
+    const struct tfd_while_graph *g = m->g;
 
     for (int32_t i = g->order_first[frame]; i < g->order_end[frame]; i++)
-        if (g->order[i] >= 0 && g->role[g->order[i]] == TFD_LOOP_VARIABLE)
+        if (g->order[i] >= 0 && g->role[g->order[i]] == TFD_WHILE_VARIABLE)
             spread(m, m->s.in[g->order[i]], m->s.source[g->order[i]] + phase, 0,
-                   phase != TFD_LOOP_ALWAYS);
+                   phase != TFD_WHILE_ALWAYS);
 }
 
 static void feed_next(struct emission *m, int32_t frame)
 {
-    const struct tfd_loop_graph *g = m->g;
+    const struct tfd_while_graph *g = m->g;
 
     for (int32_t i = g->order_first[frame]; i < g->order_end[frame]; i++)
         if (g->order[i] >= 0 &&
@@ -98,7 +98,7 @@ static void feed_next(struct emission *m, int32_t frame)
 
 static void feed_enters(struct emission *m, int32_t frame)
 {
-    const struct tfd_loop_graph *g = m->g;
+    const struct tfd_while_graph *g = m->g;
 
     for (int32_t i = g->enter_first[frame]; i < g->enter_first[frame + 1]; i++)
         if (g->e->nodes[g->enters[i]].route == TFD_ROUTE_ENTER)
@@ -114,8 +114,8 @@ static int32_t reads(const struct emission *m, int32_t node)
 {
     const struct tfd_exec_node *x = &m->g->e->nodes[node];
 
-    return tfd_loop_is_run(m->g, node) || x->route == TFD_ROUTE_NEXT ||
-                   tfd_loop_enters(x)
+    return tfd_while_is_run(m->g, node) || x->route == TFD_ROUTE_NEXT ||
+                   tfd_while_enters(x)
                ? x->in_count
                : 0;
 }
@@ -126,14 +126,14 @@ static void drop_unread(struct emission *m, int32_t node)
         int32_t slot = m->s.in[node] + i, source = m->s.filled_by[slot];
 
         if (source >= 0 && !m->s.kept[slot] &&
-            m->s.sources[source].phase == TFD_LOOP_ALWAYS)
+            m->s.sources[source].phase == TFD_WHILE_ALWAYS)
             add_move(m, slot, -1, true);
     }
 }
 
 static void drop_enter(struct emission *m, int32_t node)
 {
-    const struct tfd_loop_source *x = &m->s.sources[m->s.source[node]];
+    const struct tfd_while_source *x = &m->s.sources[m->s.source[node]];
     int32_t slot = m->s.in[node];
 
     if (m->s.filled_by[slot] >= 0 && !m->s.kept[slot])
@@ -146,24 +146,25 @@ static void drop_enter(struct emission *m, int32_t node)
 
 static void drop_left(struct emission *m, int32_t frame)
 {
-    const struct tfd_loop_graph *g = m->g;
+    const struct tfd_while_graph *g = m->g;
 
     for (int32_t i = g->enter_first[frame]; i < g->enter_first[frame + 1]; i++)
         drop_enter(m, g->enters[i]);
     for (int32_t i = g->order_first[frame]; i < g->order_end[frame]; i++)
-        if (g->order[i] >= 0 && tfd_loop_phase(g, g->order[i]) == TFD_LOOP_BODY)
+        if (g->order[i] >= 0 &&
+            tfd_while_phase(g, g->order[i]) == TFD_WHILE_BODY)
             drop_unread(m, g->order[i]);
 }
 
 /* ---- Ops ----------------------------------------------------------------- */
 
-static struct tfd_loop_op *add_op(struct emission *m, enum tfd_loop_kind kind)
+static struct tfd_while_op *add_op(struct emission *m, enum tfd_while_kind kind)
 {
-    struct tfd_loop_op *op = &m->ops[m->op_count];
+    struct tfd_while_op *op = &m->ops[m->op_count];
 
     assert(m->op_count < m->op_capacity);
     m->op_count++;
-    *op = (struct tfd_loop_op){
+    *op = (struct tfd_while_op){
         .moves = m->moves + m->move_count,
         .guard = -1,
         .kind = (uint8_t)kind,
@@ -174,7 +175,7 @@ static struct tfd_loop_op *add_op(struct emission *m, enum tfd_loop_kind kind)
 /* Its bit; what runs whenever the code comes by has none. */
 static int32_t bit_of(const struct emission *m, int32_t guard)
 {
-    const struct tfd_loop_guard *x = &m->g->guards[guard];
+    const struct tfd_while_guard *x = &m->g->guards[guard];
 
     return m->holds[x->first] < 0 ? -1 : m->holds[x->first] + guard - x->first;
 }
@@ -199,7 +200,7 @@ static enum tfd_code chose(struct emission *m, int32_t node,
 
     TFD_TRY(tfd_arena_check(guards, "a loop", st));
     for (int32_t i = 0; i < count; i++)
-        guards[i] = bit_of(m, tfd_loop_guard_of(m->g, node, i));
+        guards[i] = bit_of(m, tfd_while_guard_of(m->g, node, i));
     *out = guards;
     return TFD_OK;
 }
@@ -207,7 +208,7 @@ static enum tfd_code chose(struct emission *m, int32_t node,
 static void spread_outputs(struct emission *m, int32_t node)
 {
     const struct tfd_exec_node *x = &m->g->e->nodes[node];
-    const struct tfd_loop_source *from = &m->s.sources[m->s.source[node]];
+    const struct tfd_while_source *from = &m->s.sources[m->s.source[node]];
     bool direct = x->out_count == 1 && from[0].first < from[1].first;
 
     for (int32_t i = 0; i < x->out_count; i++)
@@ -218,14 +219,14 @@ static enum tfd_code emit_node(struct emission *m, int32_t node,
                                struct tfd_status *st)
 {
     static const uint8_t kinds[TFD_EXEC_KIND_COUNT] = {
-        [TFD_EXEC_KERNEL] = TFD_LOOP_KERNEL,
-        [TFD_EXEC_SWITCH] = TFD_LOOP_SWITCH,
-        [TFD_EXEC_MERGE] = TFD_LOOP_MERGE,
+        [TFD_EXEC_KERNEL] = TFD_WHILE_KERNEL,
+        [TFD_EXEC_SWITCH] = TFD_WHILE_SWITCH,
+        [TFD_EXEC_MERGE] = TFD_WHILE_MERGE,
     };
     const struct tfd_exec_node *x = &m->g->e->nodes[node];
-    struct tfd_loop_op *op;
+    struct tfd_while_op *op;
 
-    if (!tfd_loop_is_run(m->g, node))
+    if (!tfd_while_is_run(m->g, node))
         return TFD_OK;
     op = add_op(m, kinds[x->kind]);
     op->node = x;
@@ -247,7 +248,7 @@ static enum tfd_code emit_node(struct emission *m, int32_t node,
 static void begin_loop(struct emission *m, int32_t frame)
 {
     struct level *l = &m->levels[m->depth++];
-    struct tfd_loop_op *op = add_op(m, TFD_LOOP_ENTER);
+    struct tfd_while_op *op = add_op(m, TFD_WHILE_ENTER);
 
     *l = (struct level){
         .frame = frame,
@@ -257,30 +258,30 @@ static void begin_loop(struct emission *m, int32_t frame)
     if (frame != m->s.top)
         op->guard = bit_of(m, m->g->unit_guard[frame]);
     feed_enters(m, frame);
-    spread_variables(m, frame, TFD_LOOP_ALWAYS);
+    spread_variables(m, frame, TFD_WHILE_ALWAYS);
     l->begin = m->op_count;
 }
 
 static void emit_test(struct emission *m, struct level *l)
 {
-    struct tfd_loop_op *op = add_op(m, TFD_LOOP_TEST);
+    struct tfd_while_op *op = add_op(m, TFD_WHILE_TEST);
 
     l->test = m->op_count - 1;
     op->node = &m->g->e->nodes[m->g->gate[l->frame]];
     op->in = m->s.in[m->g->condition[l->frame]];
-    spread_variables(m, l->frame, TFD_LOOP_BODY);
-    l->phase = TFD_LOOP_BODY;
+    spread_variables(m, l->frame, TFD_WHILE_BODY);
+    l->phase = TFD_WHILE_BODY;
     l->at = m->g->order_first[l->frame];
 }
 
 static void end_loop(struct emission *m, struct level *l)
 {
-    add_op(m, TFD_LOOP_JUMP)->jump = l->begin;
+    add_op(m, TFD_WHILE_JUMP)->jump = l->begin;
     feed_next(m, l->frame);
-    spread_variables(m, l->frame, TFD_LOOP_ALWAYS);
+    spread_variables(m, l->frame, TFD_WHILE_ALWAYS);
     m->ops[l->enter].jump = m->ops[l->test].jump = m->op_count;
-    add_op(m, TFD_LOOP_MOVES);
-    spread_variables(m, l->frame, TFD_LOOP_LEAVING);
+    add_op(m, TFD_WHILE_MOVES);
+    spread_variables(m, l->frame, TFD_WHILE_LEAVING);
     if (l->frame != m->s.top)
         drop_left(m, l->frame);
     m->depth--;
@@ -294,21 +295,21 @@ static enum tfd_code emit_all(struct emission *m, struct tfd_status *st)
         int32_t item;
 
         if (l->at == m->g->order_end[l->frame]) {
-            if (l->phase == TFD_LOOP_ALWAYS)
+            if (l->phase == TFD_WHILE_ALWAYS)
                 emit_test(m, l);
             else
                 end_loop(m, l);
             continue;
         }
         item = m->g->order[l->at++];
-        if (tfd_loop_phase(m->g, item) != l->phase)
+        if (tfd_while_phase(m->g, item) != l->phase)
             continue;
         if (item < 0)
             begin_loop(m, ~item);
         else
             TFD_TRY(emit_node(m, item, st));
     }
-    add_op(m, TFD_LOOP_END);
+    add_op(m, TFD_WHILE_END);
     return TFD_OK;
 }
 
@@ -318,9 +319,9 @@ static enum tfd_code emit_all(struct emission *m, struct tfd_status *st)
 static enum tfd_code keep_ops(struct emission *m, struct tfd_status *st)
 {
     struct tfd_arena *a = &m->g->e->arena;
-    struct tfd_loop_op *ops =
+    struct tfd_while_op *ops =
         tfd_arena_array(a, (size_t)m->op_count, sizeof(*ops));
-    struct tfd_loop_move *moves =
+    struct tfd_while_move *moves =
         tfd_arena_array(a, (size_t)m->move_count + 1, sizeof(*moves));
 
     if (!ops || !moves)
@@ -339,15 +340,15 @@ static enum tfd_code keep_slots(struct emission *m, struct tfd_status *st)
     struct tfd_arena *a = &m->g->e->arena;
     size_t count = (size_t)m->s.count + 1;
     uint8_t *kept = tfd_arena_array(a, count, 1);
-    struct tfd_loop_fixed *fixed = tfd_arena_array(a, count, sizeof(*fixed));
+    struct tfd_while_fixed *fixed = tfd_arena_array(a, count, sizeof(*fixed));
 
     if (!kept || !fixed)
         return tfd_arena_check(NULL, "a loop", st);
     for (int32_t i = 0; i < m->s.count; i++) {
         kept[i] = m->s.kept[i];
-        if (m->s.filled_by[i] < 0 && m->s.filled_by[i] != TFD_LOOP_UNFILLED)
+        if (m->s.filled_by[i] < 0 && m->s.filled_by[i] != TFD_WHILE_UNFILLED)
             fixed[m->code->fixed_count++] =
-                (struct tfd_loop_fixed){i, ~m->s.filled_by[i]};
+                (struct tfd_while_fixed){i, ~m->s.filled_by[i]};
     }
     m->code->kept = kept;
     m->code->fixed = fixed;
@@ -380,7 +381,7 @@ static enum tfd_code keep_ends(struct emission *m, struct tfd_status *st)
             m->s.in[m->g->enters[i]];
     }
     for (int32_t i = 0; i < f->exit_count; i++)
-        exits[i] = m->s.in[tfd_loop_number(m->g, f->exits[i])];
+        exits[i] = m->s.in[tfd_while_number(m->g, f->exits[i])];
     m->code->first_slots = first;
     m->code->constant_slots = constant;
     m->code->exit_slots = exits;
@@ -403,13 +404,13 @@ static enum tfd_code make_arrays(struct emission *m, struct tfd_status *st)
     return TFD_OK;
 }
 
-enum tfd_code tfd_loop_emit(const struct tfd_loop_slots *s, int32_t *bits,
-                            int32_t frame, struct tfd_status *st)
+enum tfd_code tfd_while_emit(const struct tfd_while_slots *s, int32_t *bits,
+                             int32_t frame, struct tfd_status *st)
 {
     struct emission m = {.g = s->g, .s = *s, .holds = bits};
 
     m.s.top = frame;
-    TFD_TRY(tfd_loop_slots_make(&m.s, st));
+    TFD_TRY(tfd_while_slots_make(&m.s, st));
     if (m.s.count > SLOTS_MAX)
         return TFD_OK;
     TFD_TRY(make_arrays(&m, st));

@@ -1,52 +1,53 @@
 /*
- * loop_graph.c - a connected graph seen from its consumers: see loop_graph.h.
+ * while_graph.c - a connected graph seen from its consumers: see while_graph.h.
  *
  * The order within a frame takes a loop inside for one node, which waits for
  * all of its Enters.  What cannot be put in order so, since an Enter waits for
  * an Exit of the same loop, is left out.
  */
-#include "daemon/worker/compile/loop_graph.h"
+#include "daemon/worker/compile/while_graph.h"
 
 /* ---- Who feeds whom ------------------------------------------------------ */
 
-int32_t tfd_loop_out_frame(const struct tfd_loop_graph *g, int32_t node)
+int32_t tfd_while_out_frame(const struct tfd_while_graph *g, int32_t node)
 {
     const struct tfd_exec_node *x = &g->e->nodes[node];
 
-    if (tfd_loop_enters(x))
+    if (tfd_while_enters(x))
         return x->value;
     if (x->route == TFD_ROUTE_EXIT)
         return g->e->frames[g->frame[node]].parent;
     return g->frame[node];
 }
 
-static int32_t consumer(const struct tfd_loop_graph *g, int32_t node,
+static int32_t consumer(const struct tfd_while_graph *g, int32_t node,
                         const struct tfd_exec_edge *edge)
 {
-    const struct tfd_exec_frame *f = &g->e->frames[tfd_loop_out_frame(g, node)];
+    const struct tfd_exec_frame *f =
+        &g->e->frames[tfd_while_out_frame(g, node)];
 
-    return tfd_loop_number(g, f->nodes[edge->local]);
+    return tfd_while_number(g, f->nodes[edge->local]);
 }
 
-struct tfd_loop_input tfd_loop_input(const struct tfd_loop_graph *g,
-                                     int32_t node, int32_t i)
+struct tfd_while_input tfd_while_input(const struct tfd_while_graph *g,
+                                       int32_t node, int32_t i)
 {
     return g->inputs[g->slot_base[g->frame[node]] + g->e->nodes[node].slot + i];
 }
 
-struct tfd_loop_input tfd_loop_source(const struct tfd_loop_graph *g,
-                                      int32_t node, int32_t i)
+struct tfd_while_input tfd_while_source(const struct tfd_while_graph *g,
+                                        int32_t node, int32_t i)
 {
-    struct tfd_loop_input in = tfd_loop_input(g, node, i);
+    struct tfd_while_input in = tfd_while_input(g, node, i);
 
     while (in.node >= 0 && g->e->nodes[in.node].kind == TFD_EXEC_PASS &&
            g->e->nodes[in.node].route == TFD_ROUTE_HERE &&
            in.node != g->condition[g->frame[in.node]])
-        in = tfd_loop_input(g, in.node, in.output);
+        in = tfd_while_input(g, in.node, in.output);
     return in;
 }
 
-static void fill_frames(struct tfd_loop_graph *g)
+static void fill_frames(struct tfd_while_graph *g)
 {
     int32_t slots = 0;
 
@@ -58,25 +59,25 @@ static void fill_frames(struct tfd_loop_graph *g)
         g->condition[f] = g->gate[f] = g->unit_guard[f] = -1;
         g->waits[f] = true;
         for (int32_t i = 0; i < x->node_count; i++)
-            g->frame[tfd_loop_number(g, x->nodes[i])] = f;
+            g->frame[tfd_while_number(g, x->nodes[i])] = f;
         for (int32_t i = 0; i < x->fixed_count; i++)
             g->inputs[g->slot_base[f] + x->fixed[i].slot] =
-                (struct tfd_loop_input){-1, x->fixed[i].constant};
+                (struct tfd_while_input){-1, x->fixed[i].constant};
     }
 }
 
-static void fill_data(struct tfd_loop_graph *g, int32_t node)
+static void fill_data(struct tfd_while_graph *g, int32_t node)
 {
     const struct tfd_exec_node *x = &g->e->nodes[node];
-    int32_t base = g->slot_base[tfd_loop_out_frame(g, node)];
+    int32_t base = g->slot_base[tfd_while_out_frame(g, node)];
 
     for (int32_t i = 0; i < x->edge_count; i++)
         if (x->edges[i].output >= 0)
             g->inputs[base + x->edges[i].slot] =
-                (struct tfd_loop_input){node, x->edges[i].output};
+                (struct tfd_while_input){node, x->edges[i].output};
         else
             g->control_first[consumer(g, node, &x->edges[i]) + 1]++;
-    if (tfd_loop_enters(x))
+    if (tfd_while_enters(x))
         g->enter_first[x->value + 1]++;
 }
 
@@ -94,7 +95,7 @@ static void step_back(int32_t *first, int32_t count)
     first[0] = 0;
 }
 
-static void fill_lists(struct tfd_loop_graph *g)
+static void fill_lists(struct tfd_while_graph *g)
 {
     for (int32_t n = 0; n < g->e->node_count; n++) {
         const struct tfd_exec_node *x = &g->e->nodes[n];
@@ -103,7 +104,7 @@ static void fill_lists(struct tfd_loop_graph *g)
             if (x->edges[i].output < 0)
                 g->controls[g->control_first[consumer(g, n, &x->edges[i])]++] =
                     n;
-        if (tfd_loop_enters(x))
+        if (tfd_while_enters(x))
             g->enters[g->enter_first[x->value]++] = n;
     }
     step_back(g->control_first, g->e->node_count);
@@ -113,7 +114,7 @@ static void fill_lists(struct tfd_loop_graph *g)
 /* ---- Order --------------------------------------------------------------- */
 
 struct ordering {
-    struct tfd_loop_graph *g;
+    struct tfd_while_graph *g;
     int32_t *node_waits, *frame_waits;
     int32_t end; /* of `order` */
 };
@@ -121,12 +122,12 @@ struct ordering {
 /* What comes from the iteration before is there. */
 static void count_waits(struct ordering *o)
 {
-    const struct tfd_loop_graph *g = o->g;
+    const struct tfd_while_graph *g = o->g;
 
     for (int32_t n = 0; n < g->e->node_count; n++) {
         const struct tfd_exec_node *x = &g->e->nodes[n];
 
-        if (tfd_loop_enters(x))
+        if (tfd_while_enters(x))
             o->frame_waits[x->value]++;
         for (int32_t i = 0; x->route != TFD_ROUTE_NEXT && i < x->edge_count;
              i++)
@@ -151,7 +152,7 @@ static void follow_unit(struct ordering *o, int32_t frame)
     const struct tfd_exec_frame *f = &o->g->e->frames[frame];
 
     for (int32_t i = 0; i < f->exit_count; i++)
-        follow(o, tfd_loop_number(o->g, f->exits[i]));
+        follow(o, tfd_while_number(o->g, f->exits[i]));
 }
 
 static void follow_item(struct ordering *o, int32_t item)
@@ -163,7 +164,7 @@ static void follow_item(struct ordering *o, int32_t item)
         return;
     }
     x = &o->g->e->nodes[item];
-    if (tfd_loop_enters(x) && --o->frame_waits[x->value] == 0) {
+    if (tfd_while_enters(x) && --o->frame_waits[x->value] == 0) {
         o->g->order[o->end++] = ~x->value;
         o->g->waits[x->value] = false;
     }
@@ -173,17 +174,17 @@ static void follow_item(struct ordering *o, int32_t item)
 
 static void begin_order(struct ordering *o, int32_t frame)
 {
-    const struct tfd_loop_graph *g = o->g;
+    const struct tfd_while_graph *g = o->g;
 
     for (int32_t i = 0; frame == 0 && i < g->e->root_count; i++)
-        g->order[o->end++] = tfd_loop_number(g, g->e->roots[i]);
+        g->order[o->end++] = tfd_while_number(g, g->e->roots[i]);
     for (int32_t i = g->enter_first[frame]; i < g->enter_first[frame + 1]; i++)
         follow(o, g->enters[i]);
 }
 
 static void put_in_order(struct ordering *o, int32_t frame)
 {
-    struct tfd_loop_graph *g = o->g;
+    struct tfd_while_graph *g = o->g;
     int32_t nodes = 0;
 
     g->order_first[frame] = o->end;
@@ -198,12 +199,12 @@ static void put_in_order(struct ordering *o, int32_t frame)
 
 /* ---- All of it ----------------------------------------------------------- */
 
-static int32_t *integers(struct tfd_loop_graph *g, int64_t count)
+static int32_t *integers(struct tfd_while_graph *g, int64_t count)
 {
     return tfd_arena_array(g->scratch, (size_t)count + 2, sizeof(int32_t));
 }
 
-static enum tfd_code make_arrays(struct tfd_loop_graph *g,
+static enum tfd_code make_arrays(struct tfd_while_graph *g,
                                  struct tfd_status *st)
 {
     int32_t nodes = g->e->node_count, frames = g->e->frame_count;
@@ -234,8 +235,8 @@ static enum tfd_code make_arrays(struct tfd_loop_graph *g,
     return TFD_OK;
 }
 
-enum tfd_code tfd_loop_graph_make(struct tfd_loop_graph *g,
-                                  struct tfd_status *st)
+enum tfd_code tfd_while_graph_make(struct tfd_while_graph *g,
+                                   struct tfd_status *st)
 {
     int32_t nodes = g->e->node_count, frames = g->e->frame_count;
     struct ordering o = {.g = g};

@@ -1,8 +1,8 @@
 /*
- * test_loop_code.c - loops that become code and loops that do not:
- * loop_*.c of daemon/worker.
+ * test_while_code.c - loops that become code and loops that do not:
+ * while_*.c of daemon/worker.
  */
-#include "tests/support/loop_rig.h"
+#include "tests/support/while_rig.h"
 
 static const struct loop code[] = {
     {"a counter", {NEXT("L/add")}, "L/exit", {0, 1, 2, 5}, true},

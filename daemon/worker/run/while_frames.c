@@ -1,5 +1,5 @@
 /*
- * loops.c - frames and iterations of while loops.
+ * while_frames.c - frames and iterations of while loops.
  *
  *     Enter -> Merge -> Switch -> body -> NextIteration -+
  *                ^         |                             |
@@ -18,14 +18,14 @@
  * dead in the last iteration say so: in earlier ones it meant "not yet".
  * Retiring goes outwards frame by frame, in a loop and not by recursion.
  *
- * A loop that is code (loop_code.h) waits for all of its Enters and then is one
- * node of its first iteration, whose end is the loop's.  Where it shall run
+ * A loop that is code (while_code.h) waits for all of its Enters and then is
+ * one node of its first iteration, whose end is the loop's.  Where it shall run
  * node by node instead, the Enters' values are given to that iteration then.
  *
  * While a step has several runners all of this is under the step's lock, except
  * what runs after its end.  Failures are left in the runner's status.
  */
-#include "daemon/worker/compile/loop_code.h"
+#include "daemon/worker/compile/while_code.h"
 #include "daemon/worker/run/runner.h"
 
 #include <assert.h>
@@ -47,11 +47,11 @@ struct tfd_frame {
     int32_t enters_left;
     int32_t waiting; /* values in nexts */
     uint64_t id;
-    struct held *constants;      /* by place */
-    struct held *nexts;          /* of an iteration that cannot begin yet */
-    bool *dead_exits;            /* of the newest iteration */
-    struct tfd_loop_state state; /* of code */
-    bool dead;                   /* an Enter came dead */
+    struct held *constants;       /* by place */
+    struct held *nexts;           /* of an iteration that cannot begin yet */
+    bool *dead_exits;             /* of the newest iteration */
+    struct tfd_while_state state; /* of code */
+    bool dead;                    /* an Enter came dead */
 };
 
 /* ---- Frames -------------------------------------------------------------- */
@@ -62,7 +62,7 @@ static uint64_t combine(uint64_t a, uint64_t b)
     return a ^ (b + 0x9e3779b97f4a7800u + (a << 10) + (a >> 4));
 }
 
-uint64_t tfd_loop_frame_id(const struct tfd_iter *it)
+uint64_t tfd_while_frame_id(const struct tfd_iter *it)
 {
     return it->frame ? it->frame->id : 0;
 }
@@ -71,7 +71,7 @@ static struct tfd_frame *frame_alloc(const struct tfd_exec *e,
                                      const struct tfd_exec_frame *layout)
 {
     size_t held = (size_t)layout->constant_count + (size_t)layout->next_count;
-    size_t state = layout->code ? tfd_loop_state_size(layout->code) : 0;
+    size_t state = layout->code ? tfd_while_state_size(layout->code) : 0;
     size_t size = sizeof(struct tfd_frame) + held * sizeof(struct held) +
                   (size_t)layout->exit_count + _Alignof(struct tfd_tensor);
     struct tfd_frame *f;
@@ -85,7 +85,7 @@ static struct tfd_frame *frame_alloc(const struct tfd_exec *e,
     f->nexts = f->constants + layout->constant_count;
     f->dead_exits = (bool *)(f->nexts + layout->next_count);
     if (layout->code)
-        tfd_loop_state_init(&f->state, e, layout->code, (char *)f + size);
+        tfd_while_state_init(&f->state, e, layout->code, (char *)f + size);
     return f;
 }
 
@@ -104,7 +104,7 @@ void tfd_frame_pop_free(struct tfd_frame **free_list)
 
     *free_list = f->sibling;
     if (f->layout->code)
-        tfd_loop_state_deinit(&f->state, f->layout->code);
+        tfd_while_state_deinit(&f->state, f->layout->code);
     free(f);
 }
 
@@ -157,7 +157,7 @@ static struct tfd_frame *new_frame(struct tfd_runner *r,
     f->live = f->waiting = 0;
     f->dead = false;
     f->enters_left = f->layout->enter_count;
-    f->id = combine(tfd_loop_frame_id(parent),
+    f->id = combine(tfd_while_frame_id(parent),
                     combine((uint64_t)parent->number, f->layout->name_hash));
     f->sibling = parent->children;
     parent->children = f;
@@ -206,7 +206,7 @@ static void keep_constant(struct tfd_runner *r, struct tfd_frame *f,
 static struct tfd_tensor *code_slot(struct tfd_frame *f,
                                     const struct tfd_exec_node *enter_node)
 {
-    const struct tfd_loop_code *c = f->layout->code;
+    const struct tfd_while_code *c = f->layout->code;
 
     return &f->state.slots[enter_node->route == TFD_ROUTE_ENTER
                                ? c->first_slots[enter_node->place]
@@ -236,7 +236,7 @@ static struct tfd_value unhold(struct tfd_frame *f,
 /* All Enters at once, as if they came now. */
 static void begin_nodes(struct tfd_runner *r, struct tfd_frame *f)
 {
-    const struct tfd_loop_code *c = f->layout->code;
+    const struct tfd_while_code *c = f->layout->code;
 
     for (int32_t i = 0; i < f->layout->constant_count; i++) {
         const struct tfd_exec_node *n = f->layout->constants[i];
@@ -255,9 +255,10 @@ static void begin_nodes(struct tfd_runner *r, struct tfd_frame *f)
 static void begin_code(struct tfd_runner *r, struct tfd_frame *f)
 {
     const struct tfd_step *s = r->step;
-    const struct tfd_loop_code *c = f->layout->code;
+    const struct tfd_while_code *c = f->layout->code;
 
-    if (f->dead || s->trace || (s->shared && tfd_loop_code_is_wide(s->exec, c)))
+    if (f->dead || s->trace ||
+        (s->shared && tfd_while_code_is_wide(s->exec, c)))
         begin_nodes(r, f);
     else
         tfd_runner_push(r, &f->first->ready[c->unit->local]);
@@ -345,8 +346,8 @@ static void leave(struct tfd_runner *r, struct tfd_ready *item,
         f->dead_exits[item->node->place] = true;
 }
 
-void tfd_loop_route(struct tfd_runner *r, struct tfd_ready *item,
-                    struct tfd_value *value)
+void tfd_while_route(struct tfd_runner *r, struct tfd_ready *item,
+                     struct tfd_value *value)
 {
     switch (item->node->route) {
     case TFD_ROUTE_EXIT:
@@ -364,7 +365,7 @@ void tfd_loop_route(struct tfd_runner *r, struct tfd_ready *item,
 
 static void leave_code(struct tfd_runner *r, struct tfd_frame *f)
 {
-    const struct tfd_loop_code *c = f->layout->code;
+    const struct tfd_while_code *c = f->layout->code;
 
     for (int32_t i = 0; i < f->layout->exit_count; i++) {
         struct tfd_tensor *slot = &f->state.slots[c->exit_slots[i]];
@@ -375,15 +376,15 @@ static void leave_code(struct tfd_runner *r, struct tfd_frame *f)
     }
 }
 
-bool tfd_loop_run_unit(struct tfd_runner *r, struct tfd_ready *item)
+bool tfd_while_run_unit(struct tfd_runner *r, struct tfd_ready *item)
 {
     struct tfd_frame *f = item->it->frame;
     bool lock = r->shared;
 
-    switch (tfd_loop_code_run(r, f->layout->code, &f->state)) {
-    case TFD_LOOP_FAILED:
+    switch (tfd_while_code_run(r, f->layout->code, &f->state)) {
+    case TFD_WHILE_FAILED:
         return false;
-    case TFD_LOOP_LATER:
+    case TFD_WHILE_LATER:
         tfd_runner_again(r, item);
         r->turn_over = true;
         return false;
@@ -417,7 +418,7 @@ static void put_back_frame(struct tfd_step *s, struct tfd_frame *f)
     clear_held(f->constants, f->layout->constant_count);
     clear_held(f->nexts, f->layout->next_count);
     if (f->layout->code)
-        tfd_loop_state_reset(&f->state, f->layout->code);
+        tfd_while_state_reset(&f->state, f->layout->code);
     f->sibling = s->free_frames[layout];
     s->free_frames[layout] = f;
 }
@@ -458,7 +459,7 @@ static void unlink_frame(struct tfd_frame *f)
     *at = f->sibling;
 }
 
-void tfd_loop_node_done(struct tfd_runner *r, struct tfd_iter *it)
+void tfd_while_node_done(struct tfd_runner *r, struct tfd_iter *it)
 {
     struct tfd_frame *f = it->frame;
 
@@ -478,7 +479,7 @@ void tfd_loop_node_done(struct tfd_runner *r, struct tfd_iter *it)
 /* ---- After a failure ----------------------------------------------------- */
 
 /* Frees the loops within an iteration, innermost first, without recursion. */
-void tfd_loop_drop(struct tfd_step *s)
+void tfd_while_drop(struct tfd_step *s)
 {
     struct tfd_iter *it = s->root;
 

@@ -1,13 +1,13 @@
 /*
- * loop_graph.h - what the parts of the compiler of loops share while they look
+ * while_graph.h - what the parts of the compiler of loops share while they look
  * at one connected graph (exec.h) and write the code of its loops
- * (loop_code.h).
+ * (while_code.h).
  *
- *     loop_graph.c   inputs by consumer, an order within each frame
- *     loop_guard.c   when each node runs, and which loops may be code
- *     loop_slots.c   slots of one loop, and what goes into them
- *     loop_emit.c    its code
- *     loop_compile.c all of it in order
+ *     while_graph.c   inputs by consumer, an order within each frame
+ *     while_guard.c   when each node runs, and which loops may be code
+ *     while_slots.c   slots of one loop, and what goes into them
+ *     while_emit.c    its code
+ *     while_compile.c all of it in order
  *
  * Nodes are named by their number in the exec, frames by theirs, a loop within
  * a frame, where it stands for one node, by the complement of its frame.
@@ -15,20 +15,20 @@
  * Ownership: everything but the code is in the scratch arena.  Threads: the one
  * that compiles.
  */
-#ifndef TFD_DAEMON_WORKER_LOOP_GRAPH_H
-#define TFD_DAEMON_WORKER_LOOP_GRAPH_H
+#ifndef TFD_DAEMON_WORKER_WHILE_GRAPH_H
+#define TFD_DAEMON_WORKER_WHILE_GRAPH_H
 
-#include "daemon/worker/compile/loop_code.h"
+#include "daemon/worker/compile/while_code.h"
 
 /* Where the value of a slot comes from; node -1: constant `output`. */
-struct tfd_loop_input {
+struct tfd_while_input {
     int32_t node, output;
 };
 
 /* A side of a predicate, within another.  Of each frame three are made first:
  * what always runs, what runs when the condition is false, and when it is true.
  */
-struct tfd_loop_guard {
+struct tfd_while_guard {
     int32_t parent; /* -1: of a frame's first */
     int32_t first;  /* of the sides of its predicate */
     int32_t count;  /* of sides */
@@ -38,20 +38,20 @@ struct tfd_loop_guard {
     uint8_t phase;
 };
 
-enum tfd_loop_phase {
-    TFD_LOOP_ALWAYS,
-    TFD_LOOP_LEAVING,
-    TFD_LOOP_BODY,
-    TFD_LOOP_PHASES
+enum tfd_while_phase {
+    TFD_WHILE_ALWAYS,
+    TFD_WHILE_LEAVING,
+    TFD_WHILE_BODY,
+    TFD_WHILE_PHASES
 };
 
-enum tfd_loop_role {
-    TFD_LOOP_PLAIN,
-    TFD_LOOP_VARIABLE, /* a Merge */
-    TFD_LOOP_GATE,     /* a Switch by the condition of the loop */
+enum tfd_while_role {
+    TFD_WHILE_PLAIN,
+    TFD_WHILE_VARIABLE, /* a Merge */
+    TFD_WHILE_GATE,     /* a Switch by the condition of the loop */
 };
 
-struct tfd_loop_graph {
+struct tfd_while_graph {
     struct tfd_exec *e;
     struct tfd_arena *scratch;
     /* by frame */
@@ -74,56 +74,57 @@ struct tfd_loop_graph {
     int32_t *passes;     /* nodes that only pass on, up to it in a row */
     uint8_t *role;
     /* by the arrays above */
-    struct tfd_loop_input *inputs;
+    struct tfd_while_input *inputs;
     int32_t *controls;
     int32_t *enters;
     int32_t *order;
-    struct tfd_loop_guard *guards;
+    struct tfd_while_guard *guards;
     int32_t guard_count;
 };
 
-static inline int32_t tfd_loop_number(const struct tfd_loop_graph *g,
-                                      const struct tfd_exec_node *x)
+static inline int32_t tfd_while_number(const struct tfd_while_graph *g,
+                                       const struct tfd_exec_node *x)
 {
     return (int32_t)(x - g->e->nodes);
 }
 
-static inline bool tfd_loop_enters(const struct tfd_exec_node *x)
+static inline bool tfd_while_enters(const struct tfd_exec_node *x)
 {
     return x->route == TFD_ROUTE_ENTER || x->route == TFD_ROUTE_CONSTANT;
 }
 
 /* Input i of a node. */
-struct tfd_loop_input tfd_loop_input(const struct tfd_loop_graph *g,
-                                     int32_t node, int32_t i);
+struct tfd_while_input tfd_while_input(const struct tfd_while_graph *g,
+                                       int32_t node, int32_t i);
 /* Its source, past nodes of the same frame that only pass on. */
-struct tfd_loop_input tfd_loop_source(const struct tfd_loop_graph *g,
-                                      int32_t node, int32_t i);
+struct tfd_while_input tfd_while_source(const struct tfd_while_graph *g,
+                                        int32_t node, int32_t i);
 /* The frame in which outputs of a node arrive. */
-int32_t tfd_loop_out_frame(const struct tfd_loop_graph *g, int32_t node);
+int32_t tfd_while_out_frame(const struct tfd_while_graph *g, int32_t node);
 
-enum tfd_code tfd_loop_graph_make(struct tfd_loop_graph *g,
-                                  struct tfd_status *st) TFD_MUST_USE;
+enum tfd_code tfd_while_graph_make(struct tfd_while_graph *g,
+                                   struct tfd_status *st) TFD_MUST_USE;
 /* When input i of a node is live. */
-int32_t tfd_loop_guard_of(const struct tfd_loop_graph *g, int32_t node,
-                          int32_t i);
-enum tfd_code tfd_loop_guard_all(struct tfd_loop_graph *g,
-                                 struct tfd_status *st) TFD_MUST_USE;
-/* ---- loop_slots.c -------------------------------------------------------- */
+int32_t tfd_while_guard_of(const struct tfd_while_graph *g, int32_t node,
+                           int32_t i);
+enum tfd_code tfd_while_guard_all(struct tfd_while_graph *g,
+                                  struct tfd_status *st) TFD_MUST_USE;
+/* ---- while_slots.c --------------------------------------------------------
+ */
 
 /* What a slot is filled with: a source, a constant (the complement of its
- * number), or TFD_LOOP_UNFILLED, which is filled by a move of its loop. */
-#define TFD_LOOP_UNFILLED INT32_MIN
+ * number), or TFD_WHILE_UNFILLED, which is filled by a move of its loop. */
+#define TFD_WHILE_UNFILLED INT32_MIN
 
-struct tfd_loop_source {
+struct tfd_while_source {
     int32_t first; /* of the slots it fills, in `filled`; and of the next */
     bool keeps;    /* an Enter of a constant */
     uint8_t phase; /* of the loop around, when it is there */
 };
 
 /* Of one loop and those inside of it. */
-struct tfd_loop_slots {
-    struct tfd_loop_graph *g;
+struct tfd_while_slots {
+    struct tfd_while_graph *g;
     int32_t top; /* the frame */
     int32_t *frames;
     int32_t frame_count, node_count;
@@ -136,25 +137,26 @@ struct tfd_loop_slots {
     int32_t *filled_by;
     uint8_t *kept;
     int32_t count, capacity;
-    struct tfd_loop_source *sources; /* and one more */
+    struct tfd_while_source *sources; /* and one more */
     int32_t source_count;
     int32_t *filled;
     int32_t in_max;
 };
 
 /* graph, top and the arrays by node and frame are set. */
-enum tfd_code tfd_loop_slots_make(struct tfd_loop_slots *s,
-                                  struct tfd_status *st) TFD_MUST_USE;
+enum tfd_code tfd_while_slots_make(struct tfd_while_slots *s,
+                                   struct tfd_status *st) TFD_MUST_USE;
 /* Not one of moves, or of nothing. */
-bool tfd_loop_is_run(const struct tfd_loop_graph *g, int32_t node);
-uint8_t tfd_loop_phase(const struct tfd_loop_graph *g, int32_t item);
+bool tfd_while_is_run(const struct tfd_while_graph *g, int32_t node);
+uint8_t tfd_while_phase(const struct tfd_while_graph *g, int32_t item);
 
-/* ---- loop_emit.c --------------------------------------------------------- */
+/* ---- while_emit.c ---------------------------------------------------------
+ */
 
 /* Writes the code of a loop and of all loops within it, which may be code.
  * s: the arrays by node and frame, used again from loop to loop; bits: by
  * guard, -1 at first. */
-enum tfd_code tfd_loop_emit(const struct tfd_loop_slots *s, int32_t *bits,
-                            int32_t frame, struct tfd_status *st) TFD_MUST_USE;
+enum tfd_code tfd_while_emit(const struct tfd_while_slots *s, int32_t *bits,
+                             int32_t frame, struct tfd_status *st) TFD_MUST_USE;
 
 #endif

@@ -1,12 +1,12 @@
 /*
- * test_loop_control.c - daemon/master/rewrite/loop_control.c: which control
+ * test_while_control.c - daemon/master/rewrite/while_control.c: which control
  * loops a placed graph needs, where nodes of loops go, and what is written for
  * them.
  *
  * A graph is a table of nodes, each with the number of its task; tasks have one
  * CPU each, and the client's is task 0.  All values are of type float.
  */
-#include "daemon/master/rewrite/loop_control.h"
+#include "daemon/master/rewrite/while_control.h"
 
 #include "common/proto/graphdef.h"
 
@@ -215,7 +215,7 @@ static void build(const struct row *rows, int count)
 
 #define BUILD(rows) build(rows, (int)(sizeof(rows) / sizeof((rows)[0])))
 
-static int task_of(const struct tfd_loop_control *c, const char *name)
+static int task_of(const struct tfd_while_control *c, const char *name)
 {
     return c->device_of[tfd_graph_find(f.g, tfd_str_of(name))->id];
 }
@@ -241,14 +241,14 @@ static void a_graph_without_loops_is_left_alone(void **state)
         {"a", "Source", 1, {NULL}, NULL},
         {"b", "Pass", 2, {"a"}, NULL},
     };
-    struct tfd_loop_control c;
+    struct tfd_while_control c;
 
     (void)state;
     BUILD(rows);
-    assert_int_equal(tfd_loop_control_find(&f.r, &c, &f.st), TFD_OK);
+    assert_int_equal(tfd_while_control_find(&f.r, &c, &f.st), TFD_OK);
     assert_ptr_equal(c.device_of, f.device_of);
     assert_int_equal(c.loop_count, 0);
-    assert_null(tfd_loop_control_of(&c, 0, 1));
+    assert_null(tfd_while_control_of(&c, 0, 1));
 }
 
 static void a_loop_within_one_task_needs_none(void **state)
@@ -257,11 +257,11 @@ static void a_loop_within_one_task_needs_none(void **state)
         {"a", "Source", 1, {NULL}, NULL},
         LOOP("", "w", "a", 2, 2),
     };
-    struct tfd_loop_control c;
+    struct tfd_while_control c;
 
     (void)state;
     BUILD(rows);
-    assert_int_equal(tfd_loop_control_find(&f.r, &c, &f.st), TFD_OK);
+    assert_int_equal(tfd_while_control_find(&f.r, &c, &f.st), TFD_OK);
     assert_int_equal(c.loop_count, 0);
 }
 
@@ -273,11 +273,11 @@ static void both_tasks_of_a_loop_get_one(void **state)
         {"a", "Source", 2, {NULL}, NULL},
         LOOP("", "w", "a", 0, 1),
     };
-    struct tfd_loop_control c;
+    struct tfd_while_control c;
 
     (void)state;
     BUILD(rows);
-    assert_int_equal(tfd_loop_control_find(&f.r, &c, &f.st), TFD_OK);
+    assert_int_equal(tfd_while_control_find(&f.r, &c, &f.st), TFD_OK);
     assert_int_equal(c.loop_count, 2);
     for (int i = 0; i < 2; i++)
         assert_int_equal(c.loops[i].outer, -1);
@@ -297,12 +297,12 @@ static void loops_around_a_loop_get_one_too(void **state)
         {"next", "NextIteration", 0, {"i/exit"}, NULL},
         {"exit", "Exit", 0, {"switch"}, NULL},
     };
-    struct tfd_loop_control c;
+    struct tfd_while_control c;
     int nested = 0;
 
     (void)state;
     BUILD(rows);
-    assert_int_equal(tfd_loop_control_find(&f.r, &c, &f.st), TFD_OK);
+    assert_int_equal(tfd_while_control_find(&f.r, &c, &f.st), TFD_OK);
     assert_int_equal(c.loop_count, 4);
     for (int i = 0; i < c.loop_count; i++) {
         if (c.loops[i].outer < 0)
@@ -329,11 +329,11 @@ static void nodes_of_loops_go_next_to_their_values(void **state)
         {"exit", "Exit", 2, {"switch"}, NULL},
     };
     static const char *const moved[] = {"enter", "switch", "next", "exit"};
-    struct tfd_loop_control c;
+    struct tfd_while_control c;
 
     (void)state;
     BUILD(rows);
-    assert_int_equal(tfd_loop_control_find(&f.r, &c, &f.st), TFD_OK);
+    assert_int_equal(tfd_while_control_find(&f.r, &c, &f.st), TFD_OK);
     for (size_t i = 0; i < sizeof(moved) / sizeof(moved[0]); i++)
         assert_int_equal(task_of(&c, moved[i]), 0);
     assert_int_equal(task_of(&c, "cond"), 1);
@@ -351,11 +351,11 @@ static void an_enter_of_a_reference_stays_with_its_variable(void **state)
         {"sum", "Add", 1, {"ref", "switch:1"}, NULL},
         {"out", "Exit", 1, {"sum"}, NULL},
     };
-    struct tfd_loop_control c;
+    struct tfd_while_control c;
 
     (void)state;
     BUILD(rows);
-    assert_int_equal(tfd_loop_control_find(&f.r, &c, &f.st), TFD_OK);
+    assert_int_equal(tfd_while_control_find(&f.r, &c, &f.st), TFD_OK);
     assert_int_equal(task_of(&c, "ref"), 2);
 }
 
@@ -370,11 +370,11 @@ static void a_loop_without_predicate_is_refused_by_name(void **state)
         {"second", "Pass", 1, {"first"}, NULL},
         {"exit", "Exit", 1, {"second"}, NULL},
     };
-    struct tfd_loop_control c;
+    struct tfd_while_control c;
 
     (void)state;
     BUILD(rows);
-    assert_int_equal(tfd_loop_control_find(&f.r, &c, &f.st),
+    assert_int_equal(tfd_while_control_find(&f.r, &c, &f.st),
                      TFD_INVALID_ARGUMENT);
     assert_string_equal(
         f.st.text, "A cross-device loop must have a pivot predicate: endless");
@@ -388,11 +388,11 @@ static void an_edge_between_frames_and_tasks_is_refused(void **state)
         {"sum", "Add", 0, {"switch:1", "a"}, NULL},
         {"out", "Exit", 0, {"sum"}, NULL},
     };
-    struct tfd_loop_control c;
+    struct tfd_while_control c;
 
     (void)state;
     BUILD(rows);
-    assert_int_equal(tfd_loop_control_find(&f.r, &c, &f.st),
+    assert_int_equal(tfd_while_control_find(&f.r, &c, &f.st),
                      TFD_INVALID_ARGUMENT);
     assert_non_null(strstr(f.st.text, "inputs from different frames"));
     assert_non_null(strstr(f.st.text, "{{node sum}}"));

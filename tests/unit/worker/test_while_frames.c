@@ -1,10 +1,11 @@
 /*
- * test_loops.c - while loops: daemon/worker/run/loops.c and frames.c.
+ * test_while_frames.c - while loops: daemon/worker/run/while_frames.c and
+ * frames.c.
  *
  * The loops are written as TensorFlow's while_loop() writes them: Enter, Merge,
  * LoopCond, Switch, Exit, NextIteration.
  */
-#include "tests/support/loop_rig.h"
+#include "tests/support/while_rig.h"
 
 #include "daemon/worker/compile/compile.h"
 

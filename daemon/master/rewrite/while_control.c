@@ -1,12 +1,12 @@
 /*
- * loop_control.c - frames of the pruned graph's nodes, then better places for
+ * while_control.c - frames of the pruned graph's nodes, then better places for
  * the nodes of loops, then a control loop for every edge between tasks that
  * lies within a frame, and for the frames around it.
  *
  * The frame of a node is that of the first input that is in one.  Edges within
  * a task from one frame to another are left to the worker to refuse.
  */
-#include "daemon/master/rewrite/loop_control.h"
+#include "daemon/master/rewrite/while_control.h"
 
 #include "daemon/master/rewrite/added_node.h"
 
@@ -25,9 +25,9 @@ struct frame {
     int64_t parallel;
 };
 
-struct tfd_loop_finder {
+struct tfd_while_finder {
     const struct tfd_partition_request *r;
-    struct tfd_loop_control *out;
+    struct tfd_while_control *out;
     struct tfd_status *st;
     int32_t *device_of; /* by graph node */
     int32_t *order;     /* pruned nodes, producers before consumers */
@@ -40,26 +40,26 @@ struct tfd_loop_finder {
     int32_t loop_capacity;
 };
 
-static const struct tfd_part_node *part(const struct tfd_loop_finder *f,
+static const struct tfd_part_node *part(const struct tfd_while_finder *f,
                                         int32_t i)
 {
     return &f->r->pruned->nodes[i];
 }
 
-static const struct tfd_node *node_of(const struct tfd_loop_finder *f,
+static const struct tfd_node *node_of(const struct tfd_while_finder *f,
                                       int32_t i)
 {
     return f->r->graph->nodes[part(f, i)->node];
 }
 
-static bool is_a(const struct tfd_loop_finder *f, int32_t i, uint32_t flags)
+static bool is_a(const struct tfd_while_finder *f, int32_t i, uint32_t flags)
 {
     return part(f, i)->kind == TFD_PART_NODE &&
            (node_of(f, i)->op->flags & flags) != 0;
 }
 
 /* Feeds and fetches are on the client's device, which is the first. */
-static int worker_of(const struct tfd_loop_finder *f, int32_t i)
+static int worker_of(const struct tfd_while_finder *f, int32_t i)
 {
     const struct tfd_part_node *n = part(f, i);
     int32_t device = n->kind == TFD_PART_NODE ? f->device_of[n->node] : 0;
@@ -68,7 +68,7 @@ static int worker_of(const struct tfd_loop_finder *f, int32_t i)
 }
 
 /* Twice the room for what an array in the arena holds. */
-static enum tfd_code grow(struct tfd_loop_finder *f, void **array,
+static enum tfd_code grow(struct tfd_while_finder *f, void **array,
                           int32_t count, int32_t *capacity, size_t size)
 {
     int32_t more = *capacity * 2 + 8;
@@ -84,7 +84,7 @@ static enum tfd_code grow(struct tfd_loop_finder *f, void **array,
 
 /* ---- Frames -------------------------------------------------------------- */
 
-static enum tfd_code add_frame(struct tfd_loop_finder *f, int32_t parent,
+static enum tfd_code add_frame(struct tfd_while_finder *f, int32_t parent,
                                struct tfd_str name, int32_t same_name,
                                int32_t *out)
 {
@@ -108,7 +108,7 @@ static enum tfd_code add_frame(struct tfd_loop_finder *f, int32_t parent,
     return TFD_OK;
 }
 
-static enum tfd_code find_frame(struct tfd_loop_finder *f, int32_t parent,
+static enum tfd_code find_frame(struct tfd_while_finder *f, int32_t parent,
                                 struct tfd_str name, int32_t *out)
 {
     uintptr_t number;
@@ -124,7 +124,7 @@ static enum tfd_code find_frame(struct tfd_loop_finder *f, int32_t parent,
     return add_frame(f, parent, name, last, out);
 }
 
-static enum tfd_code enter(struct tfd_loop_finder *f, int32_t i)
+static enum tfd_code enter(struct tfd_while_finder *f, int32_t i)
 {
     struct tfd_str name;
     int64_t parallel;
@@ -137,7 +137,7 @@ static enum tfd_code enter(struct tfd_loop_finder *f, int32_t i)
     return TFD_OK;
 }
 
-static int32_t frame_of_inputs(const struct tfd_loop_finder *f, int32_t i)
+static int32_t frame_of_inputs(const struct tfd_while_finder *f, int32_t i)
 {
     const struct tfd_part_node *n = part(f, i);
 
@@ -150,7 +150,7 @@ static int32_t frame_of_inputs(const struct tfd_loop_finder *f, int32_t i)
     return 0;
 }
 
-static enum tfd_code visit(struct tfd_loop_finder *f, int32_t i)
+static enum tfd_code visit(struct tfd_while_finder *f, int32_t i)
 {
     int32_t frame = frame_of_inputs(f, i);
 
@@ -164,7 +164,7 @@ static enum tfd_code visit(struct tfd_loop_finder *f, int32_t i)
     return TFD_OK;
 }
 
-static enum tfd_code visit_all(struct tfd_loop_finder *f)
+static enum tfd_code visit_all(struct tfd_while_finder *f)
 {
     int32_t outside;
 
@@ -174,7 +174,7 @@ static enum tfd_code visit_all(struct tfd_loop_finder *f)
     return TFD_OK;
 }
 
-static enum tfd_code find_frames(struct tfd_loop_finder *f)
+static enum tfd_code find_frames(struct tfd_while_finder *f)
 {
     enum tfd_code rc;
 
@@ -187,21 +187,21 @@ static enum tfd_code find_frames(struct tfd_loop_finder *f)
 /* ---- Places -------------------------------------------------------------- */
 
 /* Node i goes to where node `to` is, if that is another task. */
-static void move(struct tfd_loop_finder *f, int32_t i, int32_t to)
+static void move(struct tfd_while_finder *f, int32_t i, int32_t to)
 {
     if (part(f, to)->kind == TFD_PART_NODE &&
         worker_of(f, i) != worker_of(f, to))
         f->device_of[part(f, i)->node] = f->device_of[part(f, to)->node];
 }
 
-static bool takes_reference(const struct tfd_loop_finder *f, int32_t i)
+static bool takes_reference(const struct tfd_while_finder *f, int32_t i)
 {
     const struct tfd_node *n = node_of(f, i);
 
     return n->in_count > 0 && tfd_dtype_is_ref(n->in_types[0]);
 }
 
-static void move_to_consumer(struct tfd_loop_finder *f, int32_t i)
+static void move_to_consumer(struct tfd_while_finder *f, int32_t i)
 {
     if (f->consumer[i] < 0)
         return;
@@ -212,7 +212,7 @@ static void move_to_consumer(struct tfd_loop_finder *f, int32_t i)
 
 /* What follows its producer is moved from the front on, what follows its
  * consumer from the back, so that chains end up in one task. */
-static void move_nodes(struct tfd_loop_finder *f)
+static void move_nodes(struct tfd_while_finder *f)
 {
     int32_t count = f->r->pruned->count;
 
@@ -228,7 +228,7 @@ static void move_nodes(struct tfd_loop_finder *f)
 
 /* ---- Control loops ------------------------------------------------------- */
 
-static int32_t find_loop(const struct tfd_loop_finder *f, int32_t frame,
+static int32_t find_loop(const struct tfd_while_finder *f, int32_t frame,
                          int worker)
 {
     const struct tfd_control_loop *loops = f->out->loops;
@@ -240,7 +240,7 @@ static int32_t find_loop(const struct tfd_loop_finder *f, int32_t frame,
 }
 
 /* A task's first device is a CPU, where control costs least. */
-static int first_device(const struct tfd_loop_finder *f, int worker)
+static int first_device(const struct tfd_while_finder *f, int worker)
 {
     int i = 0;
 
@@ -249,11 +249,11 @@ static int first_device(const struct tfd_loop_finder *f, int worker)
     return i;
 }
 
-static enum tfd_code add_loop(struct tfd_loop_finder *f, int32_t number,
+static enum tfd_code add_loop(struct tfd_while_finder *f, int32_t number,
                               int worker, int32_t *out)
 {
     struct frame *frame = &f->frames[number];
-    struct tfd_loop_control *c = f->out;
+    struct tfd_while_control *c = f->out;
     void *loops = c->loops;
 
     if (frame->predicate < 0)
@@ -281,7 +281,7 @@ static enum tfd_code add_loop(struct tfd_loop_finder *f, int32_t number,
 }
 
 /* For this frame and those around it, as far as they are missing. */
-static enum tfd_code add_loops(struct tfd_loop_finder *f, int32_t frame,
+static enum tfd_code add_loops(struct tfd_while_finder *f, int32_t frame,
                                int worker)
 {
     int32_t inner = -1;
@@ -300,7 +300,7 @@ static enum tfd_code add_loops(struct tfd_loop_finder *f, int32_t frame,
     return TFD_OK;
 }
 
-static enum tfd_code check_edge(struct tfd_loop_finder *f, int32_t from,
+static enum tfd_code check_edge(struct tfd_while_finder *f, int32_t from,
                                 int32_t to)
 {
     int32_t a = f->after[from], b = f->inside[to];
@@ -318,7 +318,7 @@ static enum tfd_code check_edge(struct tfd_loop_finder *f, int32_t from,
                     TFD_STR_ARG(f->frames[b].name));
 }
 
-static enum tfd_code check_edges(struct tfd_loop_finder *f)
+static enum tfd_code check_edges(struct tfd_while_finder *f)
 {
     for (int32_t i = 0; i < f->r->pruned->count; i++) {
         const struct tfd_part_node *n = part(f, i);
@@ -343,14 +343,14 @@ static bool has_loops(const struct tfd_partition_request *r)
 
 /* Not that of the graph: a signature's connections are edges, too. */
 struct ordering {
-    struct tfd_loop_finder *f;
+    struct tfd_while_finder *f;
     int32_t *stack;
     int32_t *turn; /* by pruned node: inputs looked at; -1: not met */
     int32_t depth, count;
 };
 
 /* The k-th of all a node waits for; -1: an edge back to the head of a loop. */
-static int32_t input_of(const struct tfd_loop_finder *f, int32_t i, int32_t k)
+static int32_t input_of(const struct tfd_while_finder *f, int32_t i, int32_t k)
 {
     const struct tfd_part_node *n = part(f, i);
     int32_t from =
@@ -385,7 +385,7 @@ static void order_from(struct ordering *o, int32_t first)
     }
 }
 
-static enum tfd_code order_parts(struct tfd_loop_finder *f)
+static enum tfd_code order_parts(struct tfd_while_finder *f)
 {
     size_t parts = (size_t)f->r->pruned->count + 1;
     struct ordering o = {.f = f};
@@ -403,7 +403,7 @@ static enum tfd_code order_parts(struct tfd_loop_finder *f)
 
 /* ---- All ----------------------------------------------------------------- */
 
-static enum tfd_code make_arrays(struct tfd_loop_finder *f)
+static enum tfd_code make_arrays(struct tfd_while_finder *f)
 {
     size_t nodes = (size_t)f->r->graph->count + 1;
     size_t parts = (size_t)f->r->pruned->count + 1;
@@ -427,18 +427,18 @@ static enum tfd_code make_arrays(struct tfd_loop_finder *f)
     return order_parts(f);
 }
 
-enum tfd_code tfd_loop_control_find(const struct tfd_partition_request *r,
-                                    struct tfd_loop_control *out,
-                                    struct tfd_status *st)
+enum tfd_code tfd_while_control_find(const struct tfd_partition_request *r,
+                                     struct tfd_while_control *out,
+                                     struct tfd_status *st)
 {
-    struct tfd_loop_finder *f;
+    struct tfd_while_finder *f;
 
-    *out = (struct tfd_loop_control){.device_of = r->device_of};
+    *out = (struct tfd_while_control){.device_of = r->device_of};
     if (!has_loops(r))
         return TFD_OK;
     f = tfd_arena_alloc(r->arena, sizeof(*f));
     TFD_TRY(tfd_arena_check(f, "loops of a partition", st));
-    *f = (struct tfd_loop_finder){.r = r, .out = out, .st = st};
+    *f = (struct tfd_while_finder){.r = r, .out = out, .st = st};
     TFD_TRY(make_arrays(f));
     TFD_TRY(find_frames(f));
     move_nodes(f);
@@ -447,15 +447,16 @@ enum tfd_code tfd_loop_control_find(const struct tfd_partition_request *r,
     return check_edges(f);
 }
 
-bool tfd_loop_control_inside(const struct tfd_loop_control *c, int32_t i)
+bool tfd_while_control_inside(const struct tfd_while_control *c, int32_t i)
 {
     return c->finder && c->finder->after[i] > 0;
 }
 
 const struct tfd_control_loop *
-tfd_loop_control_of(const struct tfd_loop_control *c, int32_t from, int worker)
+tfd_while_control_of(const struct tfd_while_control *c, int32_t from,
+                     int worker)
 {
-    const struct tfd_loop_finder *f = c->finder;
+    const struct tfd_while_finder *f = c->finder;
     int32_t loop = f ? find_loop(f, f->after[from], worker) : -1;
 
     return loop < 0 ? NULL : &c->loops[loop];
@@ -480,7 +481,7 @@ static void begin(struct tfd_added_node *a)
 }
 
 /* "_cloop_<loop>/<op>" on the loop's device. */
-static void put_node(const struct tfd_loop_control *c, int32_t loop,
+static void put_node(const struct tfd_while_control *c, int32_t loop,
                      struct tfd_added_node *a, const char *op,
                      const struct tfd_str *in, int in_count,
                      struct tfd_bytes *out)
@@ -500,7 +501,7 @@ static void put_node(const struct tfd_loop_control *c, int32_t loop,
     tfd_added_node_put(a, out, &def);
 }
 
-static void put_enter(const struct tfd_loop_control *c, int32_t loop,
+static void put_enter(const struct tfd_while_control *c, int32_t loop,
                       struct tfd_str in, struct tfd_bytes *out)
 {
     const struct frame *frame = &c->finder->frames[c->loops[loop].frame];
@@ -514,8 +515,8 @@ static void put_enter(const struct tfd_loop_control *c, int32_t loop,
     put_node(c, loop, &a, "Enter", &in, 1, out);
 }
 
-void tfd_loop_control_put(const struct tfd_loop_control *c, int32_t loop,
-                          struct tfd_str predicate, struct tfd_bytes *out)
+void tfd_while_control_put(const struct tfd_while_control *c, int32_t loop,
+                           struct tfd_str predicate, struct tfd_bytes *out)
 {
     const struct tfd_control_loop *l = &c->loops[loop];
     char start[32], enter_name[32], next[40], again[32];
