@@ -12,7 +12,7 @@
 #include "cuda/device/cuda.h"
 #include "daemon/exit_rule.h"
 #include "daemon/gpu.h"
-#include "daemon/master/service/service.h"
+#include "daemon/master/service/master_service.h"
 #include "daemon/status_page.h"
 #include "daemon/worker/service/worker.h"
 #include "kernels/core/runtime.h"

@@ -1,7 +1,8 @@
 /*
  * worker_api.h - what a master asks of a worker: the same calls whether the
- * worker lives in this process (daemon/worker/service/local.c, a direct call)
- * or behind a channel (daemon/master/remote/remote_worker.c, native or gRPC).
+ * worker lives in this process (daemon/worker/service/local_worker.c, a direct
+ * call) or behind a channel (daemon/master/remote/remote_worker.c, native or
+ * gRPC).
  *
  * Every call returns at once; done() follows exactly once, on the loop thread,
  * possibly before the call returns.  Arguments are borrowed until then.

@@ -1,6 +1,6 @@
 /*
  * remote.h - a session behind a connection, as its two files see it:
- * remote_session.c makes calls, remote_run.c the one that runs a step.
+ * remote_session.c makes calls, remote_steps.c the one that runs a step.
  *
  * Threads: fields are the loop thread's where that is said.
  */
@@ -48,7 +48,7 @@ void tfd_remote_call_deinit(struct tfd_remote_call *c);
 enum tfd_code tfd_remote_call_run(struct tfd_remote_call *c,
                                   struct tfd_status *st) TFD_MUST_USE;
 
-/* remote_run.c: of tfd_backend_ops. */
+/* remote_steps.c: of tfd_backend_ops. */
 enum tfd_code tfd_remote_run(struct tfd_backend *b, struct tfd_local_run *run,
                              struct tfd_status *st) TFD_MUST_USE;
 

@@ -1,5 +1,5 @@
 /*
- * worker_rpc.h - the calls of a remote worker (remote_worker.c, remote_run.c)
+ * worker_rpc.h - the calls of a remote worker (remote_worker.c, remote_graph.c)
  * and what they share.
  *
  * The state of calls is pooled.  The table of graphs and the pool outlive
@@ -80,7 +80,7 @@ tfd_worker_rpc_empty(struct tfd_worker *w, enum tfd_method_number method,
 /* No call is left and nobody holds the worker. */
 void tfd_worker_rpc_end_of(struct tfd_rpc_worker *r);
 
-/* remote_run.c: of the operations of a worker. */
+/* remote_graph.c: of the operations of a worker. */
 void tfd_remote_run_graph(struct tfd_worker *w, struct tfd_run_graph *run);
 void tfd_remote_run_cancel(struct tfd_worker *w, struct tfd_run_graph *run);
 

@@ -10,7 +10,7 @@
 #include "common/proto/config.pb.h"
 #include "common/proto/master.pb.h"
 #include "config/limits.h"
-#include "daemon/master/session/idle.h"
+#include "daemon/master/session/session_idle.h"
 #include "daemon/master/session/partial_run.h"
 #include "daemon/master/session/run_options.h"
 #include "kernels/core/runtime.h"

@@ -3,9 +3,9 @@
  */
 #include "daemon/master/session/leaving.h"
 
-#include "daemon/master/session/idle.h"
+#include "daemon/master/session/session_idle.h"
 #include "daemon/master/session/session.h"
-#include "daemon/master/session/step.h"
+#include "daemon/master/session/master_step.h"
 
 static bool any_marked(const struct tfd_master *m)
 {
@@ -19,7 +19,7 @@ static bool any_step_needs(const struct tfd_master *m,
                            const struct tfd_leaving *l)
 {
     for (const struct tfd_session *s = m->sessions; s && l->worker; s = s->next)
-        if (tfd_step_needs(s, l->worker, l->last))
+        if (tfd_master_step_needs(s, l->worker, l->last))
             return true;
     return false;
 }

@@ -3,7 +3,7 @@
 
 #include "daemon/master/session/plan.h"
 #include "daemon/master/remote/remote_worker.h"
-#include "daemon/master/session/step.h"
+#include "daemon/master/session/master_step.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -80,7 +80,7 @@ static void moment_over(struct tfd_timer *t)
         }
         s->loss = mark;
         tfd_session_ref(s); /* a client that hears of it may close it */
-        tfd_step_lost(s, l.worker, l.last, &l.why);
+        tfd_master_step_lost(s, l.worker, l.last, &l.why);
         tfd_session_unref(s);
         s = m->sessions;
     }

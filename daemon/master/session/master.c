@@ -7,7 +7,7 @@
 #include "common/base/log.h"
 #include "config/limits.h"
 #include "daemon/master/remote/remote_worker.h"
-#include "daemon/master/session/idle.h"
+#include "daemon/master/session/session_idle.h"
 #include "daemon/master/session/leaving.h"
 #include "daemon/master/session/lost_workers.h"
 #include "daemon/master/session/session_limits.h"

@@ -1,9 +1,10 @@
 /*
  * master.h - the master of one task: sessions, and what clients ask of them.
  *
- * Calls are C structs here; daemon/master/service/service.c puts MasterService
- * on top, and a client in the same process (daemon/server.h) calls directly.  A
- * session may be opened on any task; steps of one session run concurrently.
+ * Calls are C structs here; daemon/master/service/master_service.c puts
+ * MasterService on top, and a client in the same process (daemon/server.h)
+ * calls directly.  A session may be opened on any task; steps of one session
+ * run concurrently.
  *
  * Ownership: a session is counted; it lives in the master's table until closed.
  * Threads: loop thread; every done() is called there, possibly before the call
@@ -30,7 +31,7 @@ struct tfd_master_options {
     const struct tfd_registry *registry;
     int build_threads;        /* for what is large (build.h); 0: none */
     uint64_t peer_wait_us;    /* for tasks that do not answer; 0: for ever */
-    uint64_t session_idle_us; /* see idle.h; 0: for ever */
+    uint64_t session_idle_us; /* see session_idle.h; 0: for ever */
     uint64_t slow_step_us;    /* see session_log.h; 0: none is slow */
     struct tfd_links *links;  /* of those who call; NULL: nobody leaves */
     bool quiet; /* its sessions are nobody's news: a library's own */

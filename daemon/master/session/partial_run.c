@@ -11,7 +11,7 @@
 #include "config/limits.h"
 #include "daemon/master/session/partial_ends.h"
 #include "daemon/master/session/run_options.h"
-#include "daemon/master/session/step.h"
+#include "daemon/master/session/master_step.h"
 
 #include <stddef.h>
 #include <stdlib.h>

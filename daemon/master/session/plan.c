@@ -5,7 +5,7 @@
 
 #include "daemon/master/rewrite/partition.h"
 #include "daemon/master/session/session_log.h"
-#include "daemon/master/session/step.h"
+#include "daemon/master/session/master_step.h"
 #include "daemon/master/rewrite/twins.h"
 #include "daemon/master/rewrite/unread.h"
 
@@ -27,7 +27,7 @@ static void empty(struct tfd_plan *p)
             w->ops->deregister_graph(w, tfd_str_of(p->session->handle),
                                      part->graph);
     }
-    tfd_step_free_idle(p);
+    tfd_master_step_free_idle(p);
     free(p->parts);
     p->parts = NULL;
     p->part_count = 0;
@@ -89,7 +89,7 @@ static void wake_waiters(struct tfd_plan *p)
         run->waiting = NULL;
         p->session->waiting--;
         if (p->state == TFD_PLAN_READY)
-            tfd_step_start(p, run);
+            tfd_master_step_start(p, run);
         else
             fail_waiter(p, run, &p->status);
     }
@@ -342,7 +342,7 @@ void tfd_plan_build(struct tfd_plan *p)
 
 void tfd_plan_free(struct tfd_plan *p)
 {
-    tfd_step_free_idle(p);
+    tfd_master_step_free_idle(p);
     for (int i = 0; i < p->part_count; i++)
         tfd_bytes_deinit(&p->parts[i].graph_def);
     free(p->parts);

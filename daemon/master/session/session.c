@@ -9,13 +9,13 @@
 #include "daemon/master/session/session.h"
 
 #include "config/limits.h"
-#include "daemon/master/session/idle.h"
+#include "daemon/master/session/session_idle.h"
 #include "daemon/master/session/leaving.h"
 #include "daemon/master/session/callable.h"
 #include "daemon/master/session/partial_run.h"
 #include "daemon/master/session/plan.h"
 #include "daemon/master/session/session_log.h"
-#include "daemon/master/session/step.h"
+#include "daemon/master/session/master_step.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -133,7 +133,7 @@ void tfd_session_run(struct tfd_session *s, struct tfd_run_step *run)
         tfd_session_heard(s, st.code);
         run->done(run, &st, NULL, 0);
     } else if (p->state == TFD_PLAN_READY) {
-        tfd_step_start(p, run);
+        tfd_master_step_start(p, run);
     } else {
         wait_for(p, run);
     }
@@ -156,7 +156,7 @@ void tfd_session_abort(struct tfd_session *s, struct tfd_run_step *run,
 {
     (void)s;
     if (run->step) {
-        tfd_step_abort(run->step, why);
+        tfd_master_step_abort(run->step, why);
     } else if (run->waiting) {
         stop_waiting(run);
         run->done(run, why, NULL, 0);
@@ -303,7 +303,7 @@ void tfd_session_close_for(struct tfd_session *s, const struct tfd_status *why,
     s->running++;
     for (uint32_t i = 0; i < s->plan_count && s->waiting > 0; i++)
         tfd_plan_fail_waiters(s->plans[i], why);
-    tfd_step_abort_all(s, why);
+    tfd_master_step_abort_all(s, why);
     tfd_build_stop_all(s);
     for (uint32_t i = 0; i < s->plan_count; i++)
         tfd_plan_cancel(s->plans[i]);

@@ -2,7 +2,7 @@
  * session_base.c - what every file asks of a session: that it stays, who its
  * tasks are, when a client last used it and over which connection.
  */
-#include "daemon/master/session/idle.h"
+#include "daemon/master/session/session_idle.h"
 #include "daemon/master/session/session.h"
 
 void tfd_session_ref(struct tfd_session *s)

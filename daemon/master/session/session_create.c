@@ -9,7 +9,7 @@
 #include "daemon/master/session/session_create.h"
 
 #include "common/base/entropy.h"
-#include "daemon/master/session/idle.h"
+#include "daemon/master/session/session_idle.h"
 #include "daemon/master/session/session_limits.h"
 
 #include "daemon/master/session/session_log.h"

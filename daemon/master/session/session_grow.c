@@ -11,7 +11,7 @@
 #include "common/proto/graph.pb.h"
 #include "config/limits.h"
 #include "daemon/master/rewrite/functions.h"
-#include "daemon/master/session/idle.h"
+#include "daemon/master/session/session_idle.h"
 #include "daemon/master/rewrite/place.h"
 
 #include <stddef.h>

@@ -9,7 +9,7 @@
 
 #include "common/base/log.h"
 #include "config/limits.h"
-#include "daemon/master/session/idle.h"
+#include "daemon/master/session/session_idle.h"
 #include "daemon/master/session/session_create.h"
 
 #include <string.h>

@@ -5,7 +5,7 @@
 
 #include "config/limits.h"
 #include "daemon/worker/run/captures.h"
-#include "daemon/worker/run/function.h"
+#include "daemon/worker/run/called_functions.h"
 
 #include <stdlib.h>
 #include <string.h>

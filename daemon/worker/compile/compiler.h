@@ -9,7 +9,7 @@
  *     cross.c      copies between memories
  *     loop_*.c     loops as code, where they may be
  *     capture_*.c  static parts, with gates before them
- *     bind.c       kernels' states, channels, feeds and fetches
+ *     bind_kernels.c       kernels' states, channels, feeds and fetches
  *     compile.c    all of it in order
  *
  * Numbers of graph nodes and of executed nodes are different; `exec` below maps

@@ -1,12 +1,13 @@
 /*
- * function_compile.c - a function's body as an executable: see function.h.
+ * function_compile.c - a function's body as an executable: see
+ * called_functions.h.
  *
  * The body is written as a GraphDef, in which arguments are _Arg and results
  * _Retval, and read again: import knows about loops, cycles and order already.
  * Names begin with the function's, since kernels of one session share states by
  * the names of their nodes.
  */
-#include "daemon/worker/run/function.h"
+#include "daemon/worker/run/called_functions.h"
 
 #include "common/graph/function_body.h"
 #include "common/proto/graphdef.h"

@@ -6,7 +6,7 @@
  *     results      a gradient for each of the function's arguments; zeros where
  *                  no result depends on it
  */
-#include "daemon/worker/run/function.h"
+#include "daemon/worker/run/called_functions.h"
 
 #include "config/limits.h"
 #include "kernels/core/gradient_walk.h"

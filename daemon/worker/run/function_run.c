@@ -1,5 +1,5 @@
 /*
- * function_run.c - calls of functions: see function.h.
+ * function_run.c - calls of functions: see called_functions.h.
  *
  *     compile (compute thread, the first time) -> begin -> ended -> done
  *
@@ -8,7 +8,7 @@
  * outermost step counts the calls under way within it: a function that calls
  * itself twice would have them without end.
  */
-#include "daemon/worker/run/function.h"
+#include "daemon/worker/run/called_functions.h"
 
 #include "config/limits.h"
 #include "daemon/worker/run/executor.h"

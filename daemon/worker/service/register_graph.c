@@ -6,7 +6,7 @@
 #include "daemon/worker/service/graphs.h"
 
 #include "common/proto/graphdef.h"
-#include "daemon/worker/run/function.h"
+#include "daemon/worker/run/called_functions.h"
 #include "daemon/worker/service/worker_service.h"
 
 #include <stddef.h>

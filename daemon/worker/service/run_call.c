@@ -10,7 +10,7 @@
 #include "common/proto/config.pb.h"
 #include "common/proto/tensor.pb.h"
 #include "common/proto/worker.pb.h"
-#include "daemon/worker/service/session_use.h"
+#include "daemon/worker/service/task_session_use.h"
 
 #include "config/limits.h"
 

@@ -4,7 +4,7 @@
  */
 #include "common/proto/worker.pb.h"
 #include "daemon/worker/service/partial_call.h"
-#include "daemon/worker/service/session_use.h"
+#include "daemon/worker/service/task_session_use.h"
 
 #define RAN(field) tensorflow_RunGraphResponse_##field##_tag
 

@@ -36,7 +36,7 @@ struct tfd_task_session {
     int device_count;
     uint64_t number;                /* of the worker's sessions, from 1 */
     uint64_t stepped_us;            /* the last step began; 0: none */
-    uint64_t used_us;               /* idle.c: by the last call */
+    uint64_t used_us;               /* task_session_idle.c: by the last call */
     uint64_t lost_us;               /* its master is unreachable since */
     bool asked;                     /* the master, whether it still is */
     bool is_closed;                 /* takes no more graphs */

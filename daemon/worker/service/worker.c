@@ -5,7 +5,7 @@
 
 #include "config/limits.h"
 #include "daemon/worker/run/executor.h"
-#include "daemon/worker/service/idle.h"
+#include "daemon/worker/service/task_session_idle.h"
 #include "daemon/worker/service/lost_peers.h"
 
 #include <stdio.h>

@@ -57,7 +57,7 @@ enum tfd_code tfd_worker_check(const struct tfd_worker_service *w,
 /* Steps run, or graphs are being registered. */
 bool tfd_worker_has_work(const struct tfd_worker_service *w);
 
-/* sessions.c.  NULL: of this task. */
+/* task_sessions.c.  NULL: of this task. */
 struct tfd_task_session *
 tfd_worker_new_session(struct tfd_worker_service *w,
                        const struct tfd_worker_session *request,
@@ -83,10 +83,10 @@ void tfd_worker_take_value(struct tfd_worker *w, int64_t step,
                            struct tfd_str key, tfd_worker_value_fn *done,
                            void *ctx);
 
-/* local.c */
+/* local_worker.c */
 extern const struct tfd_worker_ops tfd_worker_local_ops;
 
-/* service.c, run_call.c, recv_call.c: the rows of WorkerService. */
+/* worker_methods.c, run_call.c, recv_call.c: the rows of WorkerService. */
 void tfd_worker_bind(struct tfd_worker_service *w);
 void tfd_worker_run_graph(void *self, struct tfd_call *call);
 void tfd_worker_free_run_calls(struct tfd_worker_service *w);

@@ -5,7 +5,7 @@
 #include "tests/support/master_rig.h"
 
 #include "config/limits.h"
-#include "daemon/master/session/idle.h"
+#include "daemon/master/session/session_idle.h"
 #include "rpc/core/links.h"
 
 static struct mrig rig;

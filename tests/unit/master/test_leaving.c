@@ -4,7 +4,7 @@
  */
 #include "tests/support/master_rig.h"
 
-#include "daemon/master/session/idle.h"
+#include "daemon/master/session/session_idle.h"
 #include "daemon/master/session/leaving.h"
 #include "rpc/core/links.h"
 

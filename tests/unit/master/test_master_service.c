@@ -1,5 +1,5 @@
 /*
- * test_master_service.c - daemon/master/service/service.c, run_step.c,
+ * test_master_service.c - daemon/master/service/master_service.c, run_step.c,
  * callable_calls.c: requests as bytes, whole, damaged and cut, answered exactly
  * once each.
  */
@@ -9,7 +9,7 @@
 #include "common/proto/master.pb.h"
 #include "common/proto/tensor.pb.h"
 #include "common/proto/tensor_proto.h"
-#include "daemon/master/service/service.h"
+#include "daemon/master/service/master_service.h"
 
 #define GRAPH "p Placeholder; i Identity p; d Identity i /job:ps; n NoOp"
 #define RUN(field) tensorflow_RunStepRequest_##field##_tag

@@ -4,7 +4,7 @@
 #include "tests/support/two_tasks.h"
 
 #include "config/limits.h"
-#include "daemon/worker/service/session_use.h"
+#include "daemon/worker/service/task_session_use.h"
 
 /* ---- Rows of WorkerService ----------------------------------------------- */
 

@@ -1,12 +1,12 @@
 /*
- * service.c - the rows of WorkerService: messages to calls of this folder and
- * back.  RunGraph is in run_call.c; RecvTensor and the pushes of other tfds are
- * in recv_call.c.
+ * worker_methods.c - the rows of WorkerService: messages to calls of this
+ * folder and back.  RunGraph is in run_call.c; RecvTensor and the pushes of
+ * other tfds are in recv_call.c.
  *
  * Texts and codes of failures are TensorFlow's: masters and clients tell a
  * restarted worker by them.
  */
-#include "daemon/worker/service/session_use.h"
+#include "daemon/worker/service/task_session_use.h"
 #include "daemon/worker/service/partial_call.h"
 
 #include "common/proto/config.pb.h"

@@ -1,15 +1,15 @@
 /*
- * idle.h - sessions that their clients have abandoned: the connection is gone
- * that they were last used over, no call has named them for session_idle, and
- * nothing of them runs.  They are closed, which frees what they hold here and
- * on the other workers.
+ * session_idle.h - sessions that their clients have abandoned: the connection
+ * is gone that they were last used over, no call has named them for
+ * session_idle, and nothing of them runs.  They are closed, which frees what
+ * they hold here and on the other workers.
  *
  * A session without a connection, as those of this process, is never abandoned.
  *
  * Threads: loop thread.
  */
-#ifndef TFD_DAEMON_MASTER_IDLE_H
-#define TFD_DAEMON_MASTER_IDLE_H
+#ifndef TFD_DAEMON_MASTER_SESSION_IDLE_H
+#define TFD_DAEMON_MASTER_SESSION_IDLE_H
 
 #include "daemon/master/session/session.h"
 

@@ -1,11 +1,11 @@
 /*
- * idle.c - see idle.h.
+ * task_session_idle.c - see task_session_idle.h.
  *
  * The question is ListDevices with the session's handle, which TensorFlow's
  * masters answer like ours.
  */
-#include "daemon/worker/service/idle.h"
-#include "daemon/worker/service/session_use.h"
+#include "daemon/worker/service/task_session_idle.h"
+#include "daemon/worker/service/task_session_use.h"
 
 #include "common/base/log.h"
 #include "common/proto/master.pb.h"

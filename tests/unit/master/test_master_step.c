@@ -1,6 +1,6 @@
 /*
- * test_step.c - daemon/master/session/step.c over workers that fail, are late,
- * or never answer.
+ * test_step.c - daemon/master/session/master_step.c over workers that fail, are
+ * late, or never answer.
  */
 #include "tests/support/plan_rig.h"
 

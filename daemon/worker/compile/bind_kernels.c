@@ -1,5 +1,6 @@
 /*
- * bind.c - kernels' states, channels, feeds and fetches: see compiler.h.
+ * bind_kernels.c - kernels' states, channels, feeds and fetches: see
+ * compiler.h.
  *
  * prepare() gets a struct tfd_prepare that is part of a struct binding, so that
  * tfd_rt_channel() finds the graph that is being made.
@@ -8,7 +9,7 @@
 
 #include "common/base/hash.h"
 #include "config/limits.h"
-#include "daemon/worker/run/function.h"
+#include "daemon/worker/run/called_functions.h"
 
 #include <inttypes.h>
 #include <stdio.h>

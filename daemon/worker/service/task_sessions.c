@@ -1,11 +1,11 @@
 /*
- * sessions.c - the sessions of a worker: made, found to be a former one's of
- * their master, deleted.
+ * task_sessions.c - the sessions of a worker: made, found to be a former one's
+ * of their master, deleted.
  */
 #include "config/limits.h"
 #include "daemon/worker/service/partial_call.h"
-#include "daemon/worker/service/session_limits.h"
-#include "daemon/worker/service/session_use.h"
+#include "daemon/worker/service/task_session_limits.h"
+#include "daemon/worker/service/task_session_use.h"
 
 #include <string.h>
 

@@ -1,11 +1,11 @@
 /*
- * service.h - MasterService on the table of methods: decodes requests into the
- * calls of master.h and encodes what comes back.
+ * master_service.h - MasterService on the table of methods: decodes requests
+ * into the calls of master.h and encodes what comes back.
  *
  * Threads: loop thread.
  */
-#ifndef TFD_DAEMON_MASTER_SERVICE_H
-#define TFD_DAEMON_MASTER_SERVICE_H
+#ifndef TFD_DAEMON_MASTER_MASTER_SERVICE_H
+#define TFD_DAEMON_MASTER_MASTER_SERVICE_H
 
 #include "daemon/master/session/master.h"
 #include "rpc/core/service.h"

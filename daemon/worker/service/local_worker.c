@@ -1,7 +1,7 @@
 /*
- * local.c - worker_api.h as direct calls into this process's worker.
+ * local_worker.c - worker_api.h as direct calls into this process's worker.
  */
-#include "daemon/worker/service/session_use.h"
+#include "daemon/worker/service/task_session_use.h"
 
 static const struct tfd_status ok = TFD_STATUS_INIT;
 

@@ -1,5 +1,5 @@
 /*
- * session_limits.h - how many sessions a worker has (config/limits.h), and
+ * task_session_limits.h - how many sessions a worker has (config/limits.h), and
  * which go at a limit: those that were not used for longest, among those whose
  * masters have no open connection to here and of which nothing runs.
  *
@@ -7,8 +7,8 @@
  *
  * Threads: loop thread.
  */
-#ifndef TFD_DAEMON_WORKER_SESSION_LIMITS_H
-#define TFD_DAEMON_WORKER_SESSION_LIMITS_H
+#ifndef TFD_DAEMON_WORKER_TASK_SESSION_LIMITS_H
+#define TFD_DAEMON_WORKER_TASK_SESSION_LIMITS_H
 
 #include "daemon/worker/service/worker_service.h"
 

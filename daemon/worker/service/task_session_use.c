@@ -1,7 +1,7 @@
 /*
- * session_use.c - see session_use.h.
+ * task_session_use.c - see task_session_use.h.
  */
-#include "daemon/worker/service/session_use.h"
+#include "daemon/worker/service/task_session_use.h"
 
 #include "daemon/worker/service/worker_service.h"
 

@@ -1,10 +1,10 @@
 /*
- * step.c - starts the parts, gathers their ends, merges their failures.
+ * master_step.c - starts the parts, gathers their ends, merges their failures.
  *
  * The first failure that is not merely the echo of another cancels the other
  * parts; the step ends when all of them have.
  */
-#include "daemon/master/session/step.h"
+#include "daemon/master/session/master_step.h"
 
 #include "daemon/master/session/run_options.h"
 #include "daemon/master/session/session_log.h"
@@ -114,7 +114,7 @@ static struct tfd_master_step *acquire(struct tfd_plan *p)
     return step;
 }
 
-void tfd_step_free_idle(struct tfd_plan *p)
+void tfd_master_step_free_idle(struct tfd_plan *p)
 {
     while (p->idle) {
         struct tfd_master_step *step = p->idle;
@@ -205,7 +205,8 @@ static bool note_failure(struct tfd_master_step *step,
     return false;
 }
 
-void tfd_step_abort(struct tfd_master_step *step, const struct tfd_status *why)
+void tfd_master_step_abort(struct tfd_master_step *step,
+                           const struct tfd_status *why)
 {
     bool failed = step->error.code != TFD_OK; /* its parts are cancelled */
 
@@ -331,7 +332,7 @@ static void timed_out(struct tfd_timer *t)
     struct tfd_status why = TFD_STATUS_INIT;
 
     tfd_fail(&why, TFD_DEADLINE_EXCEEDED, "Operation timed out.");
-    tfd_step_abort(step, &why);
+    tfd_master_step_abort(step, &why);
 }
 
 /* ---- The beginning ------------------------------------------------------- */
@@ -393,7 +394,7 @@ static enum tfd_code start_timer(struct tfd_master_step *step,
     return tfd_timer_start(&step->timer, waited < left ? left - waited : 0, st);
 }
 
-void tfd_step_start(struct tfd_plan *p, struct tfd_run_step *run)
+void tfd_master_step_start(struct tfd_plan *p, struct tfd_run_step *run)
 {
     struct tfd_status st = TFD_STATUS_INIT;
     struct tfd_master_step *step;
@@ -416,7 +417,8 @@ void tfd_step_start(struct tfd_plan *p, struct tfd_run_step *run)
 
 /* Steps may end, and others begin, while one is aborted: so each time the first
  * that is not yet aborted. */
-void tfd_step_abort_all(struct tfd_session *s, const struct tfd_status *why)
+void tfd_master_step_abort_all(struct tfd_session *s,
+                               const struct tfd_status *why)
 {
     struct tfd_master_step *step = s->steps;
 
@@ -425,7 +427,7 @@ void tfd_step_abort_all(struct tfd_session *s, const struct tfd_status *why)
             step = step->next;
             continue;
         }
-        tfd_step_abort(step, why);
+        tfd_master_step_abort(step, why);
         step = s->steps;
     }
 }
@@ -443,8 +445,8 @@ static bool has_ended_on(const struct tfd_master_step *step,
     return false;
 }
 
-void tfd_step_lost(struct tfd_session *s, const struct tfd_worker *w,
-                   uint64_t last, const struct tfd_status *why)
+void tfd_master_step_lost(struct tfd_session *s, const struct tfd_worker *w,
+                          uint64_t last, const struct tfd_status *why)
 {
     struct tfd_master_step *step = s->steps;
 
@@ -454,7 +456,7 @@ void tfd_step_lost(struct tfd_session *s, const struct tfd_worker *w,
             step = step->next;
             continue;
         }
-        tfd_step_abort(step, why);
+        tfd_master_step_abort(step, why);
         step = s->steps;
     }
 }
@@ -467,8 +469,8 @@ static bool has_part_on(const struct tfd_plan *p, const struct tfd_worker *w)
     return false;
 }
 
-bool tfd_step_needs(const struct tfd_session *s, const struct tfd_worker *w,
-                    uint64_t last)
+bool tfd_master_step_needs(const struct tfd_session *s,
+                           const struct tfd_worker *w, uint64_t last)
 {
     for (const struct tfd_master_step *step = s->steps; step; step = step->next)
         if (!step->aborted && step->error.code == TFD_OK &&

@@ -1,9 +1,9 @@
-/* session_limits.c - see session_limits.h. */
-#include "daemon/worker/service/session_limits.h"
+/* task_session_limits.c - see task_session_limits.h. */
+#include "daemon/worker/service/task_session_limits.h"
 
 #include "common/base/log.h"
 #include "config/limits.h"
-#include "daemon/worker/service/session_use.h"
+#include "daemon/worker/service/task_session_use.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /*
- * idle.h - sessions of masters elsewhere that may be over: the master has died,
- * or could not reach this worker when it closed them.
+ * task_session_idle.h - sessions of masters elsewhere that may be over: the
+ * master has died, or could not reach this worker when it closed them.
  *
  * A session that no call has named for session_idle, and of which nothing
  * runs, is asked for at its master.  One that the master does not know is
@@ -8,8 +8,8 @@
  *
  * Threads: loop thread.
  */
-#ifndef TFD_DAEMON_WORKER_IDLE_H
-#define TFD_DAEMON_WORKER_IDLE_H
+#ifndef TFD_DAEMON_WORKER_TASK_SESSION_IDLE_H
+#define TFD_DAEMON_WORKER_TASK_SESSION_IDLE_H
 
 #include <stdbool.h>
 #include <stdint.h>

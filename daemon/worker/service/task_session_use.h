@@ -1,11 +1,11 @@
 /*
- * session_use.h - which session a call names, when one was last named, and over
- * which connection its master calls.
+ * task_session_use.h - which session a call names, when one was last named, and
+ * over which connection its master calls.
  *
  * Threads: loop thread.
  */
-#ifndef TFD_DAEMON_WORKER_SESSION_USE_H
-#define TFD_DAEMON_WORKER_SESSION_USE_H
+#ifndef TFD_DAEMON_WORKER_TASK_SESSION_USE_H
+#define TFD_DAEMON_WORKER_TASK_SESSION_USE_H
 
 #include "daemon/worker/service/worker_service.h"
 

@@ -1,12 +1,12 @@
 /*
- * service.c - MasterService but RunStep, which has run_step.c to itself.
+ * master_service.c - MasterService but RunStep, which has run_step.c to itself.
  */
-#include "daemon/master/service/service.h"
+#include "daemon/master/service/master_service.h"
 
 #include "common/proto/device.pb.h"
 #include "common/proto/master.pb.h"
 #include "config/limits.h"
-#include "daemon/master/session/idle.h"
+#include "daemon/master/session/session_idle.h"
 #include "daemon/master/session/callable_calls.h"
 #include "daemon/master/rewrite/names.h"
 #include "daemon/master/session/partial_run.h"

@@ -1,5 +1,5 @@
 /*
- * remote_run.c - RunGraph of a remote worker, and the log that is asked of a
+ * remote_graph.c - RunGraph of a remote worker, and the log that is asked of a
  * TensorFlow worker when the step is traced.
  */
 #include "daemon/master/remote/worker_rpc.h"

@@ -1,6 +1,6 @@
 /*
- * function.h - the functions that a registered graph's kernels call, made
- * executable (kernels/core/function.h).
+ * called_functions.h - the functions that a registered graph's kernels call,
+ * made executable (kernels/core/function.h).
  *
  * A table belongs to one registered graph and outlives every body in it:
  * bodies are compiled as graphs are, with _Arg and _Retval as feeds and
@@ -11,8 +11,8 @@
  *
  * Threads: tables, any; steps as said there.
  */
-#ifndef TFD_DAEMON_WORKER_FUNCTION_H
-#define TFD_DAEMON_WORKER_FUNCTION_H
+#ifndef TFD_DAEMON_WORKER_CALLED_FUNCTIONS_H
+#define TFD_DAEMON_WORKER_CALLED_FUNCTIONS_H
 
 #include "common/thread/lock.h"
 #include "daemon/worker/compile/compile.h"

@@ -1,11 +1,11 @@
 /*
- * function.c - which functions there are: see function.h.
+ * called_functions.c - which functions there are: see called_functions.h.
  *
  * prepare() only notes a function; its body is compiled when it is called, so
  * that functions that call each other do not compile each other for ever.  Two
  * threads that call it first at once may both compile; the first one's stays.
  */
-#include "daemon/worker/run/function.h"
+#include "daemon/worker/run/called_functions.h"
 
 #include "common/graph/function_body.h"
 #include "config/limits.h"

@@ -1,7 +1,7 @@
 /*
- * idle.c - see idle.h.
+ * session_idle.c - see session_idle.h.
  */
-#include "daemon/master/session/idle.h"
+#include "daemon/master/session/session_idle.h"
 
 #include "common/base/log.h"
 #include "rpc/core/links.h"

@@ -1,5 +1,5 @@
 /*
- * tfd_remote_run.c - RunStep of a session behind a connection.
+ * remote_steps.c - RunStep of a session behind a connection.
  *
  * A tfd server answers the first step of a signature with a plan number; from
  * then on that stands for its names, and the tensors come in the order of the

@@ -1,0 +1,32 @@
+/*
+ * master_step.h - one step of a plan: RunGraph on every part, one result.
+ *
+ * Pooled per plan: a step of a known plan allocates nothing here.
+ * Threads: loop thread.
+ */
+#ifndef TFD_DAEMON_MASTER_MASTER_STEP_H
+#define TFD_DAEMON_MASTER_MASTER_STEP_H
+
+#include "daemon/master/session/plan.h"
+
+/* The plan is READY.  run->done() follows. */
+void tfd_master_step_start(struct tfd_plan *p, struct tfd_run_step *run);
+/* Ends the step with this status once its parts have ended. */
+void tfd_master_step_abort(struct tfd_master_step *step,
+                           const struct tfd_status *why);
+void tfd_master_step_free_idle(struct tfd_plan *p);
+/* The connection to this worker was lost: what it has pushed to others may be
+ * lost, too.  Aborts the steps up to number `last` whose part on it had ended
+ * well, and which others have not ended yet. */
+void tfd_master_step_lost(struct tfd_session *s, const struct tfd_worker *w,
+                          uint64_t last, const struct tfd_status *why);
+/* Whether a step up to number `last` runs, and is to end well, that has or had
+ * a part on this worker.  A partial run does not count: it may be open as long
+ * as its client is. */
+bool tfd_master_step_needs(const struct tfd_session *s,
+                           const struct tfd_worker *w, uint64_t last);
+/* Aborts every running step of the session. */
+void tfd_master_step_abort_all(struct tfd_session *s,
+                               const struct tfd_status *why);
+
+#endif
