@@ -4,6 +4,7 @@
 #define _GNU_SOURCE 1 /* getpid() */
 #include "daemon/beat.h"
 
+#include "common/base/container.h"
 #include "common/base/log.h"
 #include "common/thread/pool.h"
 #include "kernels/io/file_waits.h"
@@ -79,8 +80,7 @@ static bool makes_progress(struct tfd_beat *b)
 
 static void send_beat(struct tfd_timer *t)
 {
-    struct tfd_beat *b =
-        (struct tfd_beat *)((char *)t - offsetof(struct tfd_beat, timer));
+    struct tfd_beat *b = TFD_CONTAINER_OF(t, struct tfd_beat, timer);
     uint64_t delay = b->o.watchdog_us / BEATS_PER_LIMIT;
     bool good = makes_progress(b);
     char text[256] = "";

@@ -14,6 +14,7 @@
  */
 #include "daemon/server_state.h"
 
+#include "common/base/container.h"
 #include "common/base/log.h"
 #include "common/proto/peer.pb.h"
 #include "daemon/master/session/master.h"
@@ -34,9 +35,7 @@ static void heard(void *ctx, const struct tfd_status *st,
 
 static void own_saved(struct tfd_leaving *l)
 {
-    tfd_server_noticed(
-        (struct tfd_server *)((char *)l -
-                              offsetof(struct tfd_server, own_leaving)));
+    tfd_server_noticed(TFD_CONTAINER_OF(l, struct tfd_server, own_leaving));
 }
 
 static void tell(struct tfd_server *s, struct tfd_channel *ch)

@@ -5,6 +5,7 @@
  */
 #include "daemon/exit_rule.h"
 
+#include "common/base/container.h"
 #include "common/base/log.h"
 #include "common/proto/peer.pb.h"
 #include "config/device_name.h"
@@ -142,8 +143,7 @@ static void check(struct tfd_exit_rule *r)
 
 static void settled(struct tfd_timer *t)
 {
-    check((struct tfd_exit_rule *)((char *)t -
-                                   offsetof(struct tfd_exit_rule, settle)));
+    check(TFD_CONTAINER_OF(t, struct tfd_exit_rule, settle));
 }
 
 /* ---- Sessions ------------------------------------------------------------ */
@@ -243,9 +243,7 @@ static void leaving(void *self, struct tfd_call *call)
 
 static void idle_too_long(struct tfd_timer *t)
 {
-    struct tfd_exit_rule *r =
-        (struct tfd_exit_rule *)((char *)t -
-                                 offsetof(struct tfd_exit_rule, idle));
+    struct tfd_exit_rule *r = TFD_CONTAINER_OF(t, struct tfd_exit_rule, idle);
 
     r->stop(r->ctx, "no session was open for the configured time");
 }

@@ -5,6 +5,7 @@
 #include "daemon/server_state.h"
 
 #include "common/base/alloc.h"
+#include "common/base/container.h"
 #include "common/base/denormals.h"
 #include "common/base/entropy.h"
 #include "common/base/log.h"
@@ -110,9 +111,7 @@ const struct tfd_registry *tfd_server_registry(const struct tfd_server *s)
  * ends, since CUDA answers nothing else in it any more. */
 static void gpu_lost_on_loop(struct tfd_post *p)
 {
-    struct tfd_server *s =
-        (struct tfd_server *)((char *)p -
-                              offsetof(struct tfd_server, lost_post));
+    struct tfd_server *s = TFD_CONTAINER_OF(p, struct tfd_server, lost_post);
 
     s->exit_code = TFD_EXIT_GPU_LOST;
     tfd_server_drain(s, "a GPU is lost");
@@ -376,9 +375,7 @@ enum tfd_code tfd_server_new(const struct tfd_server_options *o,
 
 static void begin(struct tfd_post *p)
 {
-    struct tfd_server *s =
-        (struct tfd_server *)((char *)p -
-                              offsetof(struct tfd_server, begin_post));
+    struct tfd_server *s = TFD_CONTAINER_OF(p, struct tfd_server, begin_post);
 
     tfd_log(s->o.listen ? TFD_LOG_INFO : TFD_LOG_DEBUG, "serving",
             "task=%s target=%s", s->self.task, s->target);

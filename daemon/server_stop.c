@@ -11,6 +11,7 @@
  */
 #include "daemon/server_state.h"
 
+#include "common/base/container.h"
 #include "common/base/log.h"
 #include "common/proto/peer.pb.h"
 #include "daemon/master/session/session.h"
@@ -161,8 +162,7 @@ void tfd_server_release(struct tfd_server_hold *h)
 
 void tfd_server_stage_over(struct tfd_timer *t)
 {
-    struct tfd_server *s =
-        (struct tfd_server *)((char *)t - offsetof(struct tfd_server, timer));
+    struct tfd_server *s = TFD_CONTAINER_OF(t, struct tfd_server, timer);
 
     if (s->stage == TFD_SERVER_DRAINING) {
         tfd_log(TFD_LOG_WARN, "drain_timeout", "calls=%d",
@@ -202,9 +202,7 @@ void tfd_server_drain(struct tfd_server *s, const char *why)
 
 static void stop_on_loop(struct tfd_post *p)
 {
-    struct tfd_server *s =
-        (struct tfd_server *)((char *)p -
-                              offsetof(struct tfd_server, stop_post));
+    struct tfd_server *s = TFD_CONTAINER_OF(p, struct tfd_server, stop_post);
 
     tfd_server_drain(s, "asked to");
 }

@@ -7,6 +7,8 @@
  */
 #include "cuda/device/capture.h"
 
+#include "common/base/container.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -271,8 +273,7 @@ enum tfd_code tfd_cuda_capture_launch(struct tfd_cuda_capture *c,
 static void passed(struct tfd_cuda_closure *closure, int error)
 {
     struct tfd_cuda_capture *c =
-        (struct tfd_cuda_capture *)((char *)closure -
-                                    offsetof(struct tfd_cuda_capture, closure));
+        TFD_CONTAINER_OF(closure, struct tfd_cuda_capture, closure);
     struct tfd_cuda_device *d = c->device;
 
     if (tfd_cuda_device_check(d, error, "a launch of a capture", NULL) ==

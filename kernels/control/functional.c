@@ -14,6 +14,7 @@
 #include "kernels/core/families.h"
 #include "kernels/core/function.h"
 
+#include "common/base/container.h"
 #include "config/limits.h"
 
 #include <assert.h>
@@ -288,7 +289,7 @@ static struct execution *begin(struct tfd_kctx *k, int32_t from)
 
 static struct execution *execution_of(struct tfd_function_call *c)
 {
-    return (struct execution *)((char *)c - offsetof(struct execution, call));
+    return TFD_CONTAINER_OF(c, struct execution, call);
 }
 
 static void called(struct tfd_function_call *c, const struct tfd_status *st)

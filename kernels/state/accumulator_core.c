@@ -7,6 +7,8 @@
  */
 #include "kernels/state/accumulator_core.h"
 
+#include "common/base/container.h"
+
 #include <assert.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -142,8 +144,7 @@ static void finish(struct tfd_taker *t)
  * need fewer gradients. */
 static void cancelled(struct tfd_cancel *c)
 {
-    struct tfd_taker *t =
-        (struct tfd_taker *)((char *)c - offsetof(struct tfd_taker, cancel));
+    struct tfd_taker *t = TFD_CONTAINER_OF(c, struct tfd_taker, cancel);
     struct tfd_accumulator *a = t->accumulator;
     struct tfd_taker *next = NULL;
     bool waited;

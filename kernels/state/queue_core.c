@@ -12,6 +12,7 @@
  */
 #include "kernels/state/queue_core.h"
 
+#include "common/base/container.h"
 #include "kernels/core/kept.h"
 
 #include <assert.h>
@@ -428,9 +429,7 @@ static void finish(struct tfd_queue_attempt *a)
 
 static void finish_job(struct tfd_job *job)
 {
-    finish(
-        (struct tfd_queue_attempt *)((char *)job -
-                                     offsetof(struct tfd_queue_attempt, job)));
+    finish(TFD_CONTAINER_OF(job, struct tfd_queue_attempt, job));
 }
 
 static bool is_large(const struct tfd_queue_attempt *a)
@@ -473,9 +472,7 @@ static void finish_all(struct tfd_queue_attempt *settled)
 static void cancelled(struct tfd_cancel *c)
 {
     struct tfd_queue_attempt *a =
-        (struct tfd_queue_attempt *)((char *)c -
-                                     offsetof(struct tfd_queue_attempt,
-                                              cancel));
+        TFD_CONTAINER_OF(c, struct tfd_queue_attempt, cancel);
     struct tfd_queue_attempt *settled = NULL;
     struct tfd_queue *q = a->queue;
 

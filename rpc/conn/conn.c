@@ -6,6 +6,7 @@
 
 #include "rpc/conn/conn_io.h"
 
+#include "common/base/container.h"
 #include "config/limits.h"
 #include "rpc/conn/loop_uv.h"
 
@@ -108,8 +109,7 @@ void tfd_conn_fail_socket(struct tfd_conn *c, const char *what, int error)
 
 static void grace_over(struct tfd_timer *t)
 {
-    struct tfd_conn *c =
-        (struct tfd_conn *)((char *)t - offsetof(struct tfd_conn, timer));
+    struct tfd_conn *c = TFD_CONTAINER_OF(t, struct tfd_conn, timer);
 
     tfd_conn_end(c);
 }
@@ -221,8 +221,7 @@ struct tfd_conn *tfd_conn_adopt(struct tfd_loop *l, int take_fd,
 
 static void dial_timeout(struct tfd_timer *t)
 {
-    struct tfd_conn *c =
-        (struct tfd_conn *)((char *)t - offsetof(struct tfd_conn, timer));
+    struct tfd_conn *c = TFD_CONTAINER_OF(t, struct tfd_conn, timer);
     struct tfd_status st = TFD_STATUS_INIT;
 
     (void)tfd_fail(&st, TFD_UNAVAILABLE, "%s: timed out after %llu ms",

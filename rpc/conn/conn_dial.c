@@ -9,6 +9,7 @@
 
 #include "rpc/conn/conn_dial.h"
 
+#include "common/base/container.h"
 #include "config/limits.h"
 #include "rpc/conn/loop_uv.h"
 #include "rpc/conn/same_host.h"
@@ -255,8 +256,7 @@ static void on_resolved(uv_getaddrinfo_t *req, int status,
  * tfd_dial_start(), so the way goes on after the events at hand. */
 static void on_numeric(struct tfd_post *p)
 {
-    struct tfd_dial *d =
-        (struct tfd_dial *)((char *)p - offsetof(struct tfd_dial, start));
+    struct tfd_dial *d = TFD_CONTAINER_OF(p, struct tfd_dial, start);
 
     if (d->done)
         try_next(d);

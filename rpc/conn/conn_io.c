@@ -10,6 +10,8 @@
 
 #include "rpc/conn/conn_io.h"
 
+#include "common/base/container.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <linux/sockios.h>
@@ -230,8 +232,7 @@ static void write_turn(struct tfd_conn *c)
 
 void tfd_conn_io_turn(struct tfd_post *p)
 {
-    struct tfd_conn *c =
-        (struct tfd_conn *)((char *)p - offsetof(struct tfd_conn, turn));
+    struct tfd_conn *c = TFD_CONTAINER_OF(p, struct tfd_conn, turn);
 
     c->deferred = false;
     if (c->state == TFD_CONN_CLOSED) {

@@ -19,6 +19,7 @@
  */
 #define _GNU_SOURCE 1 /* libuv's header needs POSIX threads */
 
+#include "common/base/container.h"
 #include "rpc/conn/conn_io.h"
 #include "rpc/conn/loop_uv.h"
 
@@ -130,8 +131,7 @@ void tfd_conn_line_leave(struct tfd_conn *c)
 
 static struct tfd_conn_list *list_of(struct tfd_post *p)
 {
-    return (struct tfd_conn_list *)((char *)p -
-                                    offsetof(struct tfd_conn_list, post));
+    return TFD_CONTAINER_OF(p, struct tfd_conn_list, post);
 }
 
 /* Reads for LINE_US. */

@@ -9,6 +9,7 @@
 
 #include "rpc/conn/conn_impl.h"
 
+#include "common/base/container.h"
 #include "common/base/log.h"
 #include "config/limits.h"
 #include "rpc/conn/listener_hosts.h"
@@ -217,9 +218,7 @@ static void on_readable(uv_poll_t *poll, int status, int events);
 
 static void rest_over(struct tfd_timer *t)
 {
-    struct tfd_listener *l =
-        (struct tfd_listener *)((char *)t -
-                                offsetof(struct tfd_listener, rest));
+    struct tfd_listener *l = TFD_CONTAINER_OF(t, struct tfd_listener, rest);
 
     for (int i = 0; i < SOCKETS; i++)
         if (l->socket[i].fd >= 0)

@@ -4,6 +4,7 @@
  */
 #include "rpc/conn/sniff.h"
 
+#include "common/base/container.h"
 #include "config/limits.h"
 #include "rpc/core/link.h"
 
@@ -122,8 +123,7 @@ static const struct tfd_conn_handler handler = {
 
 static void too_slow(struct tfd_timer *t)
 {
-    struct first_bytes *f =
-        (struct first_bytes *)((char *)t - offsetof(struct first_bytes, timer));
+    struct first_bytes *f = TFD_CONTAINER_OF(t, struct first_bytes, timer);
 
     tfd_conn_close(f->conn, 0);
 }

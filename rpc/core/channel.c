@@ -10,6 +10,7 @@
  */
 #include "rpc/core/channel.h"
 
+#include "common/base/container.h"
 #include "config/limits.h"
 #include "rpc/conn/conn_dial.h"
 #include "rpc/core/link.h"
@@ -116,8 +117,7 @@ static void delete_when_done(struct tfd_channel *ch)
 
 static void run_turn(struct tfd_post *p)
 {
-    struct tfd_channel *ch =
-        (struct tfd_channel *)((char *)p - offsetof(struct tfd_channel, turn));
+    struct tfd_channel *ch = TFD_CONTAINER_OF(p, struct tfd_channel, turn);
     struct tfd_outcall *c;
 
     /* Still deferred: a channel that is freed by done() lives until the end. */
@@ -361,8 +361,7 @@ static void dial(struct tfd_channel *ch)
 
 static void on_timer(struct tfd_timer *t)
 {
-    struct tfd_channel *ch =
-        (struct tfd_channel *)((char *)t - offsetof(struct tfd_channel, timer));
+    struct tfd_channel *ch = TFD_CONTAINER_OF(t, struct tfd_channel, timer);
     struct tfd_status st;
 
     if (ch->state == WAITING) {
@@ -525,8 +524,7 @@ void tfd_channel_cancel(struct tfd_outcall *c)
 
 static void deadline(struct tfd_timer *t)
 {
-    struct tfd_outcall *c =
-        (struct tfd_outcall *)((char *)t - offsetof(struct tfd_outcall, timer));
+    struct tfd_outcall *c = TFD_CONTAINER_OF(t, struct tfd_outcall, timer);
     struct tfd_channel *ch = c->channel;
     struct tfd_status st;
 

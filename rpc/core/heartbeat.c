@@ -3,6 +3,8 @@
  */
 #include "rpc/core/heartbeat.h"
 
+#include "common/base/container.h"
+
 #include <stddef.h>
 
 /* So many ticks make a timeout: silence is noticed one tick late at most. */
@@ -41,9 +43,7 @@ static void give_up(struct tfd_heartbeat *h)
 
 static void tick(struct tfd_timer *t)
 {
-    struct tfd_heartbeat *h =
-        (struct tfd_heartbeat *)((char *)t -
-                                 offsetof(struct tfd_heartbeat, timer));
+    struct tfd_heartbeat *h = TFD_CONTAINER_OF(t, struct tfd_heartbeat, timer);
 
     h->silent_us += h->tick_us;
     h->unasked_us += h->tick_us;

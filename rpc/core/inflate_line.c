@@ -4,6 +4,7 @@
  */
 #include "rpc/core/inflate_line.h"
 
+#include "common/base/container.h"
 #include "config/limits.h"
 
 #include <assert.h>
@@ -97,8 +98,7 @@ static void run_turn(struct tfd_inflate_line *l, struct tfd_inflate_place *p)
 static void run_turns(struct tfd_timer *t)
 {
     struct tfd_inflate_line *l =
-        (struct tfd_inflate_line *)((char *)t -
-                                    offsetof(struct tfd_inflate_line, timer));
+        TFD_CONTAINER_OF(t, struct tfd_inflate_line, timer);
     uint64_t until = tfd_loop_now_us(l->loop) + LINE_US;
 
     do {

@@ -9,6 +9,7 @@
 #include "rpc/core/intake.h"
 
 #include "common/base/alloc.h"
+#include "common/base/container.h"
 #include "common/base/log.h"
 #include "config/limits.h"
 
@@ -234,9 +235,7 @@ static void forgive(struct tfd_intake *in, uint64_t now)
 
 static void look(struct tfd_timer *timer)
 {
-    struct tfd_intake *in =
-        (struct tfd_intake *)((char *)timer -
-                              offsetof(struct tfd_intake, timer));
+    struct tfd_intake *in = TFD_CONTAINER_OF(timer, struct tfd_intake, timer);
     uint64_t now = tfd_loop_now_us(in->loop);
 
     if (now > timer->due_us + LOOK_ACTIVE_US)

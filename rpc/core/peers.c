@@ -10,6 +10,7 @@
 
 #include "rpc/core/peers.h"
 
+#include "common/base/container.h"
 #include "common/base/log.h"
 #include "common/base/map.h"
 #include "config/device_name.h"
@@ -339,8 +340,7 @@ static bool free_idle(struct tfd_peers *p, uint64_t kept_us)
 /* Without memory for a timer the next cluster that is brought has to do. */
 static void sweep(struct tfd_timer *t)
 {
-    struct tfd_peers *p =
-        (struct tfd_peers *)((char *)t - offsetof(struct tfd_peers, sweep));
+    struct tfd_peers *p = TFD_CONTAINER_OF(t, struct tfd_peers, sweep);
 
     if (free_idle(p, CLUSTER_KEPT_US))
         (void)!tfd_timer_start(t, CLUSTER_KEPT_US, NULL);

@@ -6,6 +6,7 @@
  */
 #include "rpc/core/service.h"
 
+#include "common/base/container.h"
 #include "config/limits.h"
 
 #include <assert.h>
@@ -79,8 +80,7 @@ struct tfd_service {
 static void run_drained(struct tfd_post *p)
 {
     struct tfd_service *s =
-        (struct tfd_service *)((char *)p -
-                               offsetof(struct tfd_service, drained_post));
+        TFD_CONTAINER_OF(p, struct tfd_service, drained_post);
     void (*drained)(void *ctx) = s->drained;
 
     s->drained_posted = false;

@@ -4,6 +4,7 @@
  */
 #include "rpc/grpc/grpc_call.h"
 
+#include "common/base/container.h"
 #include "config/limits.h"
 
 #include <assert.h>
@@ -44,8 +45,7 @@ void tfd_grpc_server_go_on(struct tfd_grpc_server *v)
 static void patience_over(struct tfd_timer *t)
 {
     struct tfd_grpc_server *v =
-        (struct tfd_grpc_server *)((char *)t -
-                                   offsetof(struct tfd_grpc_server, patience));
+        TFD_CONTAINER_OF(t, struct tfd_grpc_server, patience);
 
     v->patience_on = false;
     tfd_h2_terminate(v->h2, TFD_H2_ENHANCE_YOUR_CALM);
@@ -65,8 +65,7 @@ static void start_idle(struct tfd_grpc_server *v)
 static void idle_over(struct tfd_timer *t)
 {
     struct tfd_grpc_server *v =
-        (struct tfd_grpc_server *)((char *)t -
-                                   offsetof(struct tfd_grpc_server, idle));
+        TFD_CONTAINER_OF(t, struct tfd_grpc_server, idle);
     bool busy =
         v->received || tfd_links_held(tfd_service_links(v->service), v->link);
 

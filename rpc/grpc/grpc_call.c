@@ -1,6 +1,7 @@
 /* grpc_call.c - see grpc_call.h. */
 #include "rpc/grpc/grpc_call.h"
 
+#include "common/base/container.h"
 #include "common/base/log.h"
 #include "config/limits.h"
 #include "rpc/http/percent.h"
@@ -88,8 +89,7 @@ void tfd_grpc_call_settle(struct tfd_grpc_call *s)
 void tfd_grpc_server_admitted(struct tfd_intake_ticket *t)
 {
     struct tfd_grpc_server *v =
-        (struct tfd_grpc_server *)((char *)t -
-                                   offsetof(struct tfd_grpc_server, ticket));
+        TFD_CONTAINER_OF(t, struct tfd_grpc_server, ticket);
 
     update_reading(v);
 }
@@ -97,8 +97,7 @@ void tfd_grpc_server_admitted(struct tfd_intake_ticket *t)
 void tfd_grpc_server_late(struct tfd_intake_ticket *t)
 {
     struct tfd_grpc_server *v =
-        (struct tfd_grpc_server *)((char *)t -
-                                   offsetof(struct tfd_grpc_server, ticket));
+        TFD_CONTAINER_OF(t, struct tfd_grpc_server, ticket);
 
     tfd_log(TFD_LOG_WARN, "connection_closed",
             "peer=%s why=\"it began messages and does not send them\" "
@@ -326,8 +325,7 @@ enum tfd_code tfd_grpc_call_send(struct tfd_call *call,
 void tfd_grpc_call_deadline(struct tfd_timer *t)
 {
     struct tfd_grpc_call *s =
-        (struct tfd_grpc_call *)((char *)t -
-                                 offsetof(struct tfd_grpc_call, deadline));
+        TFD_CONTAINER_OF(t, struct tfd_grpc_call, deadline);
     struct tfd_grpc_server *v = s->server;
     struct tfd_status st = TFD_STATUS_INIT;
 

@@ -12,10 +12,11 @@
  */
 #include "rpc/core/link.h"
 
+#include "common/base/container.h"
 #include "config/limits.h"
+#include "rpc/core/heartbeat.h"
 #include "rpc/grpc/grpc_body.h"
 #include "rpc/http/h2.h"
-#include "rpc/core/heartbeat.h"
 #include "rpc/http/percent.h"
 
 #include <assert.h>
@@ -500,8 +501,7 @@ static void ask_by_call(struct tfd_link *l)
 
 static void ask(struct tfd_heartbeat *h)
 {
-    struct tfd_link *l =
-        (struct tfd_link *)((char *)h - offsetof(struct tfd_link, heartbeat));
+    struct tfd_link *l = TFD_CONTAINER_OF(h, struct tfd_link, heartbeat);
 
     if (l->calls == 0 || l->closing || !l->events)
         return;

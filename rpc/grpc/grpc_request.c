@@ -4,6 +4,7 @@
  */
 #include "rpc/grpc/grpc_call.h"
 
+#include "common/base/container.h"
 #include "config/limits.h"
 
 #include <stdio.h>
@@ -200,8 +201,7 @@ static bool inflate_slice(struct tfd_grpc_call *s)
 static bool inflate_turn(struct tfd_inflate_place *p)
 {
     struct tfd_grpc_call *s =
-        (struct tfd_grpc_call *)((char *)p -
-                                 offsetof(struct tfd_grpc_call, inflating));
+        TFD_CONTAINER_OF(p, struct tfd_grpc_call, inflating);
     struct tfd_grpc_server *v = s->server;
     bool more;
 

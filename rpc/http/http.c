@@ -5,6 +5,7 @@
  * Health checks and metric scrapers are the callers; keeping connections open
  * for them would save nothing and cost a parser of bodies and pipelining.
  */
+#include "common/base/container.h"
 #include "config/limits.h"
 #include "rpc/core/link.h"
 
@@ -204,7 +205,7 @@ static const struct tfd_conn_handler handler = {
 
 static void too_slow(struct tfd_timer *t)
 {
-    struct http *h = (struct http *)((char *)t - offsetof(struct http, timer));
+    struct http *h = TFD_CONTAINER_OF(t, struct http, timer);
 
     tfd_conn_close(h->conn, 0);
 }

@@ -6,6 +6,7 @@
  * the protocol is answered with an ERROR that says so, then the connection is
  * closed: what follows has no frame boundaries any more.
  */
+#include "common/base/container.h"
 #include "common/base/log.h"
 #include "config/limits.h"
 #include "rpc/core/link.h"
@@ -247,9 +248,7 @@ static size_t on_space(void *self, uint8_t **at)
  * not read. */
 static void ask(struct tfd_heartbeat *h)
 {
-    struct tfd_native *n =
-        (struct tfd_native *)((char *)h -
-                              offsetof(struct tfd_native, heartbeat));
+    struct tfd_native *n = TFD_CONTAINER_OF(h, struct tfd_native, heartbeat);
 
     if (!n->ending)
         tfd_native_out_ping(&n->out);
@@ -258,9 +257,7 @@ static void ask(struct tfd_heartbeat *h)
 /* Four bytes that look like ours, and then too little. */
 static void handshake_over(struct tfd_timer *t)
 {
-    struct tfd_native *n =
-        (struct tfd_native *)((char *)t -
-                              offsetof(struct tfd_native, handshake));
+    struct tfd_native *n = TFD_CONTAINER_OF(t, struct tfd_native, handshake);
 
     tfd_conn_close(n->conn, 0);
 }
@@ -335,8 +332,7 @@ static enum tfd_code on_commit(void *self, size_t size, struct tfd_status *st)
 /* There is memory for what waited. */
 static void on_admitted(struct tfd_intake_ticket *t)
 {
-    struct tfd_native *n =
-        (struct tfd_native *)((char *)t - offsetof(struct tfd_native, ticket));
+    struct tfd_native *n = TFD_CONTAINER_OF(t, struct tfd_native, ticket);
     struct tfd_bytes unread = n->unread;
 
     assert(n->conn);
@@ -348,8 +344,7 @@ static void on_admitted(struct tfd_intake_ticket *t)
 
 static void on_late(struct tfd_intake_ticket *t)
 {
-    struct tfd_native *n =
-        (struct tfd_native *)((char *)t - offsetof(struct tfd_native, ticket));
+    struct tfd_native *n = TFD_CONTAINER_OF(t, struct tfd_native, ticket);
     struct tfd_status st = TFD_STATUS_INIT;
 
     if (n->ending)

@@ -6,11 +6,12 @@
  * cannot be mistaken for that of the next call with the number; the channel's
  * ids, which are free at once, are kept apart from the slots for that reason.
  */
+#include "common/base/container.h"
 #include "config/limits.h"
+#include "rpc/conn/peer_info.h"
 #include "rpc/core/heartbeat.h"
 #include "rpc/core/link.h"
 #include "rpc/native/native_io.h"
-#include "rpc/conn/peer_info.h"
 
 #include <assert.h>
 #include <stddef.h>
@@ -412,8 +413,7 @@ static void link_close(struct tfd_link *l)
 
 static void ask(struct tfd_heartbeat *h)
 {
-    struct tfd_link *l =
-        (struct tfd_link *)((char *)h - offsetof(struct tfd_link, heartbeat));
+    struct tfd_link *l = TFD_CONTAINER_OF(h, struct tfd_link, heartbeat);
 
     tfd_native_out_ping(&l->out);
 }

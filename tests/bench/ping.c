@@ -9,9 +9,10 @@
  */
 #define _GNU_SOURCE 1
 
-#include "rpc/core/channel.h"
+#include "common/base/container.h"
 #include "rpc/conn/conn.h"
 #include "rpc/conn/sniff.h"
+#include "rpc/core/channel.h"
 
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
@@ -139,8 +140,7 @@ static void *serve(void *arg)
 
 static void stop(struct tfd_post *p)
 {
-    struct server *s =
-        (struct server *)((char *)p - offsetof(struct server, stop));
+    struct server *s = TFD_CONTAINER_OF(p, struct server, stop);
 
     tfd_listener_close(s->listener);
     tfd_loop_stop(s->loop);

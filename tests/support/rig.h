@@ -9,11 +9,12 @@
 #define TFD_TESTS_SUPPORT_RIG_H
 
 #include "common/base/alloc.h"
-#include "rpc/core/channel.h"
+#include "common/base/container.h"
 #include "rpc/conn/conn.h"
+#include "rpc/conn/sniff.h"
+#include "rpc/core/channel.h"
 #include "rpc/native/frame.h"
 #include "rpc/native/native_io.h"
-#include "rpc/conn/sniff.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -52,7 +53,7 @@ static inline void rig_tick(struct rig *r)
 
 static inline void rig_bark(struct tfd_timer *t)
 {
-    struct rig *r = (struct rig *)((char *)t - offsetof(struct rig, watchdog));
+    struct rig *r = TFD_CONTAINER_OF(t, struct rig, watchdog);
 
     r->timed_out = true;
     tfd_loop_stop(r->loop);

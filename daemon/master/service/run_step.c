@@ -7,12 +7,13 @@
  */
 #include "daemon/master/service/run_step.h"
 
+#include "common/base/container.h"
 #include "common/proto/config.pb.h"
 #include "common/proto/master.pb.h"
 #include "config/limits.h"
-#include "daemon/master/session/session_idle.h"
 #include "daemon/master/session/partial_run.h"
 #include "daemon/master/session/run_options.h"
+#include "daemon/master/session/session_idle.h"
 #include "kernels/core/runtime.h"
 
 #include <stddef.h>
@@ -318,8 +319,7 @@ static void cancelled(void *ctx, struct tfd_call *call)
 
 static void run_partial(struct tfd_build *gate)
 {
-    struct run_call *c =
-        (struct run_call *)((char *)gate - offsetof(struct run_call, gate));
+    struct run_call *c = TFD_CONTAINER_OF(gate, struct run_call, gate);
     struct tfd_status st = TFD_STATUS_INIT;
 
     c->waits = false;

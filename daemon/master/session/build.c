@@ -4,6 +4,7 @@
  */
 #include "daemon/master/session/build.h"
 
+#include "common/base/container.h"
 #include "daemon/master/session/session.h"
 
 #include <stddef.h>
@@ -19,8 +20,7 @@ static void end(struct tfd_build *b)
 
 static void run_job(struct tfd_job *job)
 {
-    struct tfd_build *b =
-        (struct tfd_build *)((char *)job - offsetof(struct tfd_build, job));
+    struct tfd_build *b = TFD_CONTAINER_OF(job, struct tfd_build, job);
 
     b->work(b);
     tfd_loop_post(b->session->master->o.loop, &b->post);
@@ -58,8 +58,7 @@ static void advance(struct tfd_session *s)
 
 static void worked(struct tfd_post *p)
 {
-    struct tfd_build *b =
-        (struct tfd_build *)((char *)p - offsetof(struct tfd_build, post));
+    struct tfd_build *b = TFD_CONTAINER_OF(p, struct tfd_build, post);
     struct tfd_session *s = b->session;
 
     tfd_session_ref(s);

@@ -1,9 +1,10 @@
 /* lost_workers.c - see lost_workers.h. */
 #include "daemon/master/session/lost_workers.h"
 
-#include "daemon/master/session/plan.h"
+#include "common/base/container.h"
 #include "daemon/master/remote/remote_worker.h"
 #include "daemon/master/session/master_step.h"
+#include "daemon/master/session/plan.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -22,8 +23,7 @@ struct tfd_loss {
 
 static struct tfd_master *master_of(struct tfd_peers_follower *f)
 {
-    return (struct tfd_master *)((char *)f -
-                                 offsetof(struct tfd_master, follower));
+    return TFD_CONTAINER_OF(f, struct tfd_master, follower);
 }
 
 static void fail_plans(struct tfd_session *s, const struct tfd_worker *w,

@@ -3,13 +3,14 @@
  */
 #include "daemon/master/session/session.h"
 
+#include "common/base/container.h"
 #include "common/base/entropy.h"
 #include "common/base/log.h"
 #include "config/limits.h"
 #include "daemon/master/remote/remote_worker.h"
-#include "daemon/master/session/session_idle.h"
 #include "daemon/master/session/leaving.h"
 #include "daemon/master/session/lost_workers.h"
+#include "daemon/master/session/session_idle.h"
 #include "daemon/master/session/session_limits.h"
 
 #include <stddef.h>
@@ -216,8 +217,7 @@ static void cleaned(void *ctx, const struct tfd_status *st)
  * open until then, or until it is given up. */
 static void patience_over(struct tfd_timer *t)
 {
-    struct reset *r =
-        (struct reset *)((char *)t - offsetof(struct reset, patience));
+    struct reset *r = TFD_CONTAINER_OF(t, struct reset, patience);
 
     for (struct cleaning *c = r->cleanings; c; c = c->next)
         if (!c->answered)

@@ -6,6 +6,7 @@
  */
 #include "daemon/master/session/master_step.h"
 
+#include "common/base/container.h"
 #include "daemon/master/session/run_options.h"
 #include "daemon/master/session/session_log.h"
 
@@ -169,8 +170,7 @@ static void cancel_parts(struct tfd_master_step *step)
 static void cancel_deferred(struct tfd_post *p)
 {
     struct tfd_master_step *step =
-        (struct tfd_master_step *)((char *)p -
-                                   offsetof(struct tfd_master_step, cancel));
+        TFD_CONTAINER_OF(p, struct tfd_master_step, cancel);
 
     step->ending = false;
     cancel_parts(step);
@@ -327,8 +327,7 @@ static void part_done(struct tfd_run_graph *part, const struct tfd_status *st)
 static void timed_out(struct tfd_timer *t)
 {
     struct tfd_master_step *step =
-        (struct tfd_master_step *)((char *)t -
-                                   offsetof(struct tfd_master_step, timer));
+        TFD_CONTAINER_OF(t, struct tfd_master_step, timer);
     struct tfd_status why = TFD_STATUS_INIT;
 
     tfd_fail(&why, TFD_DEADLINE_EXCEEDED, "Operation timed out.");

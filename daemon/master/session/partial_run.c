@@ -8,10 +8,11 @@
  */
 #include "daemon/master/session/partial_run.h"
 
+#include "common/base/container.h"
 #include "config/limits.h"
+#include "daemon/master/session/master_step.h"
 #include "daemon/master/session/partial_ends.h"
 #include "daemon/master/session/run_options.h"
-#include "daemon/master/session/master_step.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -295,8 +296,7 @@ static void value_came(void *ctx, const struct tfd_status *st,
 static void timed_out(struct tfd_timer *t)
 {
     struct tfd_partial_call *c =
-        (struct tfd_partial_call *)((char *)t -
-                                    offsetof(struct tfd_partial_call, timer));
+        TFD_CONTAINER_OF(t, struct tfd_partial_call, timer);
     struct tfd_status why = TFD_STATUS_INIT;
 
     (void)tfd_fail(&why, TFD_DEADLINE_EXCEEDED, "Operation timed out.");

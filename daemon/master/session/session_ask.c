@@ -9,6 +9,7 @@
  */
 #include "daemon/master/session/session_create.h"
 
+#include "common/base/container.h"
 #include "common/base/log.h"
 
 #include <stddef.h>
@@ -290,8 +291,7 @@ void tfd_create_ask(struct tfd_create *c)
 
 void tfd_create_ask_again(struct tfd_timer *t)
 {
-    struct tfd_create *c =
-        (struct tfd_create *)((char *)t - offsetof(struct tfd_create, timer));
+    struct tfd_create *c = TFD_CONTAINER_OF(t, struct tfd_create, timer);
     const struct tfd_master *m = c->session->master;
     uint64_t now = tfd_loop_now_us(m->o.loop);
 

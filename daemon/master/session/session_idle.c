@@ -3,6 +3,7 @@
  */
 #include "daemon/master/session/session_idle.h"
 
+#include "common/base/container.h"
 #include "common/base/log.h"
 #include "rpc/core/links.h"
 
@@ -48,9 +49,7 @@ static void start_timer(struct tfd_master *m)
 /* Closing one may end others, so each time the first. */
 static void look(struct tfd_timer *t)
 {
-    struct tfd_master *m =
-        (struct tfd_master *)((char *)t -
-                              offsetof(struct tfd_master, idle_timer));
+    struct tfd_master *m = TFD_CONTAINER_OF(t, struct tfd_master, idle_timer);
     uint64_t now = tfd_loop_now_us(m->o.loop);
     struct tfd_session *s;
 

@@ -4,10 +4,11 @@
  * int32 values are left out: TensorFlow keeps them in host memory, and most
  * kernels that make or take them have them there.
  */
-#include "daemon/worker/run/executor.h"
+#include "common/base/container.h"
 #include "daemon/worker/exchange/peer_copy.h"
-#include "daemon/worker/run/runner.h"
 #include "daemon/worker/exchange/transfer.h"
+#include "daemon/worker/run/executor.h"
+#include "daemon/worker/run/runner.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -146,9 +147,7 @@ static void run_arrival(struct tfd_job *job)
 static void arrived(struct tfd_waiter *w, struct tfd_tensor *take_value,
                     const struct tfd_status *st)
 {
-    struct tfd_kctx *k =
-        &((struct tfd_async *)((char *)w - offsetof(struct tfd_async, waiter)))
-             ->k;
+    struct tfd_kctx *k = &(TFD_CONTAINER_OF(w, struct tfd_async, waiter))->k;
     struct arrival *a = NULL;
 
     if (st || take_value->dtype == TFD_DTYPE_INVALID) {
@@ -169,8 +168,7 @@ static void arrived(struct tfd_waiter *w, struct tfd_tensor *take_value,
 
 static void recv_start(struct tfd_kctx *k)
 {
-    struct tfd_async *a =
-        (struct tfd_async *)((char *)k - offsetof(struct tfd_async, k));
+    struct tfd_async *a = TFD_CONTAINER_OF(k, struct tfd_async, k);
     const struct tfd_exec_channel *ch = channel_of(k);
     const struct tfd_iter *place;
     bool dead;

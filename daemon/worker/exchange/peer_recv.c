@@ -8,8 +8,9 @@
 #include "daemon/worker/exchange/peer_copy.h"
 #include "daemon/worker/service/worker_service.h"
 
-#include "common/proto/peer.pb.h"
+#include "common/base/container.h"
 #include "common/base/shape_long.h"
+#include "common/proto/peer.pb.h"
 #include "config/limits.h"
 #include "daemon/worker/run/executor.h"
 
@@ -88,8 +89,7 @@ static void start_sweeping(struct tfd_peer_memory *m)
 static void sweep(struct tfd_timer *t)
 {
     struct tfd_peer_memory *m =
-        (struct tfd_peer_memory *)((char *)t -
-                                   offsetof(struct tfd_peer_memory, sweep));
+        TFD_CONTAINER_OF(t, struct tfd_peer_memory, sweep);
 
     m->sweeping = false;
     drop(m, false);
@@ -157,8 +157,7 @@ static enum tfd_code enlist(struct map_call *c, uint64_t *number,
 
 static void map_done(struct tfd_post *p)
 {
-    struct map_call *c =
-        (struct map_call *)((char *)p - offsetof(struct map_call, post));
+    struct map_call *c = TFD_CONTAINER_OF(p, struct map_call, post);
     struct tfd_message response;
     uint64_t number = 0;
 
@@ -291,8 +290,7 @@ struct distant {
 
 static void answer(struct tfd_post *p)
 {
-    struct distant *x =
-        (struct distant *)((char *)p - offsetof(struct distant, post));
+    struct distant *x = TFD_CONTAINER_OF(p, struct distant, post);
     struct tfd_message m;
 
     x->call->cancelled = NULL;

@@ -10,9 +10,10 @@
 #include "daemon/worker/run/runner.h"
 #include "daemon/worker/exchange/transfer.h"
 
+#include "common/base/container.h"
 #include "common/base/log.h"
-#include "common/proto/peer.pb.h"
 #include "common/base/shape_long.h"
+#include "common/proto/peer.pb.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -214,7 +215,7 @@ static enum tfd_code ask(struct row *r, struct tfd_status *st)
 
 static void ask_posted(struct tfd_post *p)
 {
-    struct row *r = (struct row *)((char *)p - offsetof(struct row, post));
+    struct row *r = TFD_CONTAINER_OF(p, struct row, post);
     struct tfd_status st = TFD_STATUS_INIT;
 
     if (!r->sends)
@@ -338,8 +339,7 @@ static enum tfd_code hand_over(struct sending *s, struct tfd_status *st)
 
 static void send_posted(struct tfd_post *p)
 {
-    struct sending *s =
-        (struct sending *)((char *)p - offsetof(struct sending, post));
+    struct sending *s = TFD_CONTAINER_OF(p, struct sending, post);
     struct tfd_status st = s->st;
     struct tfd_kctx *k = s->k;
 

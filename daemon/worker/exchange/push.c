@@ -17,6 +17,7 @@
 #include "daemon/worker/run/runner.h"
 #include "daemon/worker/exchange/transfer.h"
 
+#include "common/base/container.h"
 #include "common/proto/peer.pb.h"
 #include "config/limits.h"
 
@@ -66,9 +67,7 @@ struct tfd_transfer {
 
 static void run_post(struct tfd_post *p)
 {
-    struct tfd_transfer *t =
-        (struct tfd_transfer *)((char *)p -
-                                offsetof(struct tfd_transfer, post));
+    struct tfd_transfer *t = TFD_CONTAINER_OF(p, struct tfd_transfer, post);
 
     tfd_lock(&t->lock);
     t->scheduled = false;

@@ -9,6 +9,7 @@
 #include "daemon/worker/run/runner.h"
 #include "daemon/worker/exchange/transfer.h"
 
+#include "common/base/container.h"
 #include "common/proto/worker.pb.h"
 #include "config/limits.h"
 
@@ -73,9 +74,7 @@ static void keep(struct recv_call *c)
 
 static void cancel_posted(struct tfd_post *p)
 {
-    struct recv_call *c =
-        (struct recv_call *)((char *)p -
-                             offsetof(struct recv_call, cancel_post));
+    struct recv_call *c = TFD_CONTAINER_OF(p, struct recv_call, cancel_post);
 
     c->post_ran = true;
     if (c->call)
@@ -86,9 +85,7 @@ static void cancel_posted(struct tfd_post *p)
 
 static void step_failed(struct tfd_cancel *cancel)
 {
-    struct recv_call *c =
-        (struct recv_call *)((char *)cancel -
-                             offsetof(struct recv_call, cancel));
+    struct recv_call *c = TFD_CONTAINER_OF(cancel, struct recv_call, cancel);
 
     tfd_loop_post(c->all->loop, &c->cancel_post);
 }
@@ -202,8 +199,7 @@ static enum tfd_code start(struct tfd_remote_recvs *r, struct tfd_async *a,
 
 static void start_posted(struct tfd_post *p)
 {
-    struct tfd_async *a =
-        (struct tfd_async *)((char *)p - offsetof(struct tfd_async, post));
+    struct tfd_async *a = TFD_CONTAINER_OF(p, struct tfd_async, post);
     struct tfd_status st = TFD_STATUS_INIT;
 
     if (start(a->remote, a, &st) != TFD_OK)

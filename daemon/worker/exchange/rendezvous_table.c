@@ -9,6 +9,7 @@
 #include "daemon/worker/exchange/rendezvous_step.h"
 
 #include "common/base/clock.h"
+#include "common/base/container.h"
 #include "common/base/id_map.h"
 #include "config/limits.h"
 
@@ -247,9 +248,7 @@ void tfd_rendezvous_cleanup(struct tfd_rendezvous_table *t, int64_t step)
 static void sweep(struct tfd_timer *timer)
 {
     struct tfd_rendezvous_table *t =
-        (struct tfd_rendezvous_table *)((char *)timer -
-                                        offsetof(struct tfd_rendezvous_table,
-                                                 sweep));
+        TFD_CONTAINER_OF(timer, struct tfd_rendezvous_table, sweep);
     int64_t before = tfd_clock_now_us() - (int64_t)TFD_PARKED_PUSH_MS * 1000;
     struct tfd_rendezvous *r;
     bool more = false;

@@ -4,10 +4,9 @@
  */
 #include "daemon/worker/exchange/transfer.h"
 
+#include "common/base/container.h"
 #include "daemon/worker/run/executor.h"
 #include "daemon/worker/run/runner.h"
-
-#include <stddef.h>
 
 static uint64_t key_of(const struct tfd_exec_channel *ch,
                        const struct tfd_iter *place)
@@ -36,8 +35,7 @@ enum tfd_code tfd_kctx_send(struct tfd_kctx *k, int channel,
 static void arrived(struct tfd_waiter *w, struct tfd_tensor *take_value,
                     const struct tfd_status *st)
 {
-    struct tfd_async *a =
-        (struct tfd_async *)((char *)w - offsetof(struct tfd_async, waiter));
+    struct tfd_async *a = TFD_CONTAINER_OF(w, struct tfd_async, waiter);
 
     struct tfd_status own = TFD_STATUS_INIT;
 
@@ -52,8 +50,7 @@ static void arrived(struct tfd_waiter *w, struct tfd_tensor *take_value,
 
 void tfd_kctx_recv(struct tfd_kctx *k, int channel)
 {
-    struct tfd_async *a =
-        (struct tfd_async *)((char *)k - offsetof(struct tfd_async, k));
+    struct tfd_async *a = TFD_CONTAINER_OF(k, struct tfd_async, k);
     const struct tfd_exec_channel *ch = &k->step->exec->channels[channel];
     const struct tfd_iter *place;
     bool dead;

@@ -16,6 +16,7 @@
 #include "daemon/worker/run/executor.h"
 
 #include "common/base/clock.h"
+#include "common/base/container.h"
 #include "daemon/worker/run/captures.h"
 #include "daemon/worker/run/runner.h"
 
@@ -88,13 +89,12 @@ static void leave(struct tfd_step *s)
 
 static void may_end_posted(struct tfd_post *p)
 {
-    leave((struct tfd_step *)((char *)p - offsetof(struct tfd_step, may_end)));
+    leave(TFD_CONTAINER_OF(p, struct tfd_step, may_end));
 }
 
 static void turn_comes(struct tfd_turn *t)
 {
-    struct tfd_step *s =
-        (struct tfd_step *)((char *)t - offsetof(struct tfd_step, turn));
+    struct tfd_step *s = TFD_CONTAINER_OF(t, struct tfd_step, turn);
 
     tfd_loop_post(s->loop, &s->may_end);
 }
@@ -108,7 +108,7 @@ static void end(struct tfd_step *s)
 
 static void end_posted(struct tfd_post *p)
 {
-    end((struct tfd_step *)((char *)p - offsetof(struct tfd_step, end)));
+    end(TFD_CONTAINER_OF(p, struct tfd_step, end));
 }
 
 /* ---- Where a step runs --------------------------------------------------- */
@@ -145,8 +145,7 @@ void tfd_executor_leave(void)
 static void resume_posted(struct tfd_post *p)
 {
     tfd_executor_enter();
-    run_here((struct tfd_step *)((char *)p - offsetof(struct tfd_step, resume)),
-             false);
+    run_here(TFD_CONTAINER_OF(p, struct tfd_step, resume), false);
     tfd_executor_leave();
 }
 
@@ -167,8 +166,7 @@ static void resume_on_loop(struct tfd_step *s)
 
 static void help(struct tfd_job *job)
 {
-    struct tfd_helper *h =
-        (struct tfd_helper *)((char *)job - offsetof(struct tfd_helper, job));
+    struct tfd_helper *h = TFD_CONTAINER_OF(job, struct tfd_helper, job);
     struct tfd_step *s = h->step;
 
     depth++;
@@ -181,8 +179,7 @@ static void help(struct tfd_job *job)
 
 void tfd_kctx_finish(struct tfd_kctx *k, const struct tfd_status *st)
 {
-    struct tfd_async *a =
-        (struct tfd_async *)((char *)k - offsetof(struct tfd_async, k));
+    struct tfd_async *a = TFD_CONTAINER_OF(k, struct tfd_async, k);
     struct tfd_step *s = k->step;
     bool start, on_loop;
 

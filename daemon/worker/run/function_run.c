@@ -10,6 +10,7 @@
  */
 #include "daemon/worker/run/called_functions.h"
 
+#include "common/base/container.h"
 #include "config/limits.h"
 #include "daemon/worker/run/executor.h"
 
@@ -96,7 +97,7 @@ static void ended(struct tfd_step *s)
 
 static void cancel_posted(struct tfd_post *p)
 {
-    struct run *r = (struct run *)((char *)p - offsetof(struct run, cancelled));
+    struct run *r = TFD_CONTAINER_OF(p, struct run, cancelled);
     struct tfd_status st = TFD_STATUS_INIT;
 
     tfd_fail(&st, TFD_CANCELLED, "Function was cancelled: its caller ended");
@@ -107,7 +108,7 @@ static void cancel_posted(struct tfd_post *p)
 
 static void cancel(struct tfd_cancel *c)
 {
-    struct run *r = (struct run *)((char *)c - offsetof(struct run, cancel));
+    struct run *r = TFD_CONTAINER_OF(c, struct run, cancel);
 
     __atomic_add_fetch(&r->refs, 1, __ATOMIC_RELAXED);
     tfd_loop_post(r->f->table->loop, &r->cancelled);
@@ -136,7 +137,7 @@ static struct tfd_step *new_step(struct run *r)
 
 static void begin(struct tfd_post *p)
 {
-    struct run *r = (struct run *)((char *)p - offsetof(struct run, begin));
+    struct run *r = TFD_CONTAINER_OF(p, struct run, begin);
     struct tfd_step *s = NULL;
 
     if (r->st.code == TFD_OK && !tfd_step_on_cancel(r->caller, &r->cancel))
@@ -161,7 +162,7 @@ static void begin(struct tfd_post *p)
 
 static void compile_job(struct tfd_job *job)
 {
-    struct run *r = (struct run *)((char *)job - offsetof(struct run, job));
+    struct run *r = TFD_CONTAINER_OF(job, struct run, job);
 
     (void)!tfd_function_compile(r->f, &r->st);
     tfd_loop_post(r->f->table->loop, &r->begin);

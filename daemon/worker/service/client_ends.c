@@ -6,9 +6,9 @@
  */
 #include "daemon/worker/service/worker_service.h"
 
+#include "common/base/container.h"
 #include "common/base/hash.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 
 static uint64_t number_of(struct tfd_str key)
@@ -46,8 +46,7 @@ struct taking {
 
 static void hand_out(struct tfd_post *p)
 {
-    struct taking *t =
-        (struct taking *)((char *)p - offsetof(struct taking, post));
+    struct taking *t = TFD_CONTAINER_OF(p, struct taking, post);
 
     t->done(t->ctx, &t->st, &t->value);
     free(t);

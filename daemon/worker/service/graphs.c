@@ -6,8 +6,9 @@
  */
 #include "daemon/worker/service/graphs.h"
 
-#include "common/proto/graphdef.h"
+#include "common/base/container.h"
 #include "common/proto/config.pb.h"
+#include "common/proto/graphdef.h"
 #include "daemon/worker/run/executor.h"
 #include "daemon/worker/run/trace.h"
 #include "daemon/worker/service/worker_service.h"
@@ -167,8 +168,7 @@ static void ended(struct tfd_step *s)
 
 static void deadline(struct tfd_timer *t)
 {
-    struct tfd_step *s =
-        (struct tfd_step *)((char *)t - offsetof(struct tfd_step, deadline));
+    struct tfd_step *s = TFD_CONTAINER_OF(t, struct tfd_step, deadline);
     struct tfd_status st = TFD_STATUS_INIT;
 
     tfd_fail(&st, TFD_DEADLINE_EXCEEDED, "Operation timed out.");

@@ -8,8 +8,9 @@
  */
 #include "daemon/worker/service/lost_peers.h"
 
-#include "daemon/worker/service/graphs.h"
+#include "common/base/container.h"
 #include "daemon/worker/exchange/transfer.h"
+#include "daemon/worker/service/graphs.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -49,8 +50,7 @@ static void fail_steps(struct tfd_lost_peer *l)
 
 static void time_is_up(struct tfd_timer *t)
 {
-    fail_steps((struct tfd_lost_peer *)((char *)t -
-                                        offsetof(struct tfd_lost_peer, timer)));
+    fail_steps(TFD_CONTAINER_OF(t, struct tfd_lost_peer, timer));
 }
 
 static struct tfd_lost_peer *find(const struct tfd_worker_service *w, int peer)
@@ -83,9 +83,7 @@ static void fail_later(struct tfd_worker_service *w, int peer,
 
 static struct tfd_worker_service *worker_of(struct tfd_peers_follower *f)
 {
-    return (struct tfd_worker_service *)((char *)f -
-                                         offsetof(struct tfd_worker_service,
-                                                  follower));
+    return TFD_CONTAINER_OF(f, struct tfd_worker_service, follower);
 }
 
 static void changed(struct tfd_peers_follower *f, int peer, bool up,

@@ -8,6 +8,7 @@
 #include "daemon/worker/service/worker_service.h"
 
 #include "common/base/clock.h"
+#include "common/base/container.h"
 #include "common/base/hash.h"
 #include "common/proto/peer.pb.h"
 #include "common/proto/worker.pb.h"
@@ -147,7 +148,7 @@ static void respond(struct recv *r)
 
 static void respond_posted(struct tfd_post *p)
 {
-    respond((struct recv *)((char *)p - offsetof(struct recv, post)));
+    respond(TFD_CONTAINER_OF(p, struct recv, post));
 }
 
 static void arrived(struct tfd_waiter *w, struct tfd_tensor *take_value,

@@ -5,6 +5,7 @@
  */
 #include "daemon/worker/service/graphs.h"
 
+#include "common/base/container.h"
 #include "common/proto/graphdef.h"
 #include "daemon/worker/run/called_functions.h"
 #include "daemon/worker/service/worker_service.h"
@@ -109,8 +110,7 @@ static enum tfd_code compile(struct tfd_registration *r, struct tfd_status *st)
 static void compile_job(struct tfd_job *job)
 {
     struct tfd_registration *r =
-        (struct tfd_registration *)((char *)job -
-                                    offsetof(struct tfd_registration, job));
+        TFD_CONTAINER_OF(job, struct tfd_registration, job);
 
     (void)compile(r, &r->st);
     tfd_loop_post(r->worker->options.loop, &r->post);
@@ -265,8 +265,7 @@ static enum tfd_code find_peer(const struct tfd_registration *r,
 static void compiled(struct tfd_post *p)
 {
     struct tfd_registration *r =
-        (struct tfd_registration *)((char *)p -
-                                    offsetof(struct tfd_registration, post));
+        TFD_CONTAINER_OF(p, struct tfd_registration, post);
     struct tfd_exec *e = r->exec;
 
     if (r->cancelled)

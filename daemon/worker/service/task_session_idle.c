@@ -7,6 +7,7 @@
 #include "daemon/worker/service/task_session_idle.h"
 #include "daemon/worker/service/task_session_use.h"
 
+#include "common/base/container.h"
 #include "common/base/log.h"
 #include "common/proto/master.pb.h"
 #include "daemon/worker/service/worker_service.h"
@@ -133,9 +134,7 @@ static void start_timer(struct tfd_worker_service *w)
 static void look(struct tfd_timer *t)
 {
     struct tfd_worker_service *w =
-        (struct tfd_worker_service *)((char *)t -
-                                      offsetof(struct tfd_worker_service,
-                                               idle_timer));
+        TFD_CONTAINER_OF(t, struct tfd_worker_service, idle_timer);
     uint64_t now = tfd_loop_now_us(w->options.loop);
     const struct tfd_map_entry *e;
     size_t at = 0;

@@ -4,6 +4,7 @@
  */
 #include "daemon/server.h"
 
+#include "common/base/container.h"
 #include "daemon/server_impl.h"
 #include "daemon/worker/service/worker.h"
 #include "rpc/core/peers.h"
@@ -119,8 +120,7 @@ static void made(void *ctx, const struct tfd_status *st)
 /* Another master's session is over. */
 static void end_session(struct tfd_timer *t)
 {
-    struct serving *s =
-        (struct serving *)((char *)t - offsetof(struct serving, timer));
+    struct serving *s = TFD_CONTAINER_OF(t, struct serving, timer);
     struct tfd_worker *w = tfd_worker_local(tfd_server_worker(s->server));
 
     s->ended = true;
