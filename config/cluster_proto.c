@@ -3,7 +3,7 @@
  */
 #include "config/cluster_proto.h"
 
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 
 #include <stdio.h>
 #include <string.h>

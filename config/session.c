@@ -6,7 +6,7 @@
  */
 #include "config/session.h"
 
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 #include "common/proto/config.pb.h"
 
 #include <stdlib.h>

@@ -16,7 +16,7 @@
 #include "kernels/core/registry.h"
 #include "rpc/core/health.h"
 #include "rpc/core/peers.h"
-#include "rpc/conn/sniff.h"
+#include "rpc/core/sniff.h"
 
 #include <pthread.h>
 

@@ -4,7 +4,7 @@
  */
 #include "client/c_api/op_desc.h"
 
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 #include "common/proto/graph.pb.h"
 #include "common/base/shape_long.h"
 #include "common/proto/tensor_proto.h"

@@ -8,7 +8,7 @@
 #include "client/c_api/capi.h"
 
 #include "common/proto/graphdef.h"
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 #include "common/proto/graph.pb.h"
 #include "common/base/shape_long.h"
 #include "common/graph/unknown_ops.h"

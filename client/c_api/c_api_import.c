@@ -4,7 +4,7 @@
 #include "client/c_api/capi.h"
 
 #include "common/proto/graphdef.h"
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 #include "common/proto/graph.pb.h"
 #include "config/limits.h"
 

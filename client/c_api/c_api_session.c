@@ -8,7 +8,7 @@
 #include "client/session/session.h"
 
 #include "common/proto/graphdef.h"
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 #include "common/proto/config.pb.h"
 #include "common/proto/graph.pb.h"
 #include "config/session.h"

@@ -7,7 +7,7 @@
 #include "client/session/server_config.h"
 
 #include "common/base/log.h"
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 #include "common/proto/config.pb.h"
 #include "config/session.h"
 

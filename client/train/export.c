@@ -4,7 +4,7 @@
 #include "client/train/model.h"
 
 #include "common/proto/graphdef.h"
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 #include "common/proto/meta_graph.pb.h"
 
 /* What Python's Saver writes: keep five, none for longer, format V2. */

@@ -7,7 +7,7 @@
 #ifndef TFD_CLIENT_METAGRAPH_H
 #define TFD_CLIENT_METAGRAPH_H
 
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 
 struct tfd_saver_def {
     struct tfd_str filename_tensor, save_tensor, restore_op; /* "": no saver */

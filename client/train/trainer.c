@@ -6,7 +6,7 @@
 
 #include "client/train/trainer.h"
 
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 #include "common/proto/config.pb.h"
 #include "config/session.h"
 

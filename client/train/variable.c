@@ -4,7 +4,7 @@
  */
 #include "client/train/model.h"
 
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 #include "common/proto/meta_graph.pb.h"
 #include "common/base/shape_long.h"
 #include "config/limits.h"

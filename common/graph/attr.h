@@ -8,7 +8,7 @@
 #define TFD_COMMON_ATTR_H
 
 #include "common/graph/opdef.h"
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 
 /* "int", "type": TensorFlow's word in definitions. */
 const char *tfd_attr_kind_name(enum tfd_attr_kind kind);

@@ -7,7 +7,7 @@
  */
 #include "common/graph/attr_depth.h"
 
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 #include "common/proto/graph.pb.h"
 #include "config/limits.h"
 

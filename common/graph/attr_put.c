@@ -3,7 +3,7 @@
  * oneof are written even when they are zero: that says which one is set.
  */
 #include "common/graph/graph.h"
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 #include "common/proto/graph.pb.h"
 #include "common/proto/tensor_proto.h"
 

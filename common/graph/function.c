@@ -10,7 +10,7 @@
 #include "common/graph/attr_depth.h"
 #include "common/graph/graph_internal.h"
 #include "common/graph/opdef_read.h"
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 #include "common/proto/graph.pb.h"
 #include "config/limits.h"
 

@@ -8,7 +8,7 @@
  */
 #include "common/graph/function_attr.h"
 
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 #include "common/proto/graph.pb.h"
 #include "config/limits.h"
 

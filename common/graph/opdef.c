@@ -6,7 +6,7 @@
 #include "common/graph/attr.h"
 #include "common/graph/graph.h"
 #include "common/graph/opdef_parse.h"
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 #include "common/proto/graph.pb.h"
 
 /* All definitions of the program take about 1 MiB; they are ours. */

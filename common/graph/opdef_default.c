@@ -3,7 +3,7 @@
  */
 #include "common/graph/graph.h"
 #include "common/graph/opdef_scan.h"
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 #include "common/proto/graph.pb.h"
 #include "common/proto/tensor.pb.h"
 #include "common/proto/tensor_proto.h"

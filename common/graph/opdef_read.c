@@ -5,7 +5,7 @@
 #include "common/graph/opdef_read.h"
 
 #include "common/graph/attr.h"
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 #include "common/proto/graph.pb.h"
 #include "config/limits.h"
 

@@ -6,7 +6,7 @@
 #include "common/graph/unknown_ops.h"
 
 #include "common/graph/graph_internal.h"
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 
 #include <stdio.h>
 #include <unistd.h>

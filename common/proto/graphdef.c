@@ -19,7 +19,7 @@
 #include "common/graph/function.h"
 #include "common/graph/graph_internal.h"
 #include "common/proto/graphdef_parts.h"
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 #include "common/proto/graph.pb.h"
 #include "common/graph/unknown_ops.h"
 #include "config/limits.h"

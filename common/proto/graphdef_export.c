@@ -2,7 +2,7 @@
  * graphdef_export.c - a graph as a GraphDef, fields in the order of their tags.
  */
 #include "common/proto/graphdef.h"
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 #include "common/proto/graph.pb.h"
 
 #define TAG(name) tensorflow_NodeDef_##name##_tag

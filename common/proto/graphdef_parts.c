@@ -9,7 +9,7 @@
 #include "common/proto/graphdef_parts.h"
 
 #include "common/graph/graph_internal.h"
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 #include "common/proto/graph.pb.h"
 #include "config/limits.h"
 

@@ -9,7 +9,7 @@
 #ifndef TFD_COMMON_TENSOR_PROTO_H
 #define TFD_COMMON_TENSOR_PROTO_H
 
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 #include "common/base/tensor.h"
 
 /* The head of a TensorProto, its shape checked; content not yet looked at. */

@@ -4,7 +4,7 @@
 #include "kernels/checkpoint/bundle_reader.h"
 
 #include "common/base/crc32c.h"
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 #include "common/base/shape_long.h"
 #include "kernels/checkpoint/bundle_index.h"
 #include "kernels/checkpoint/slice_set.h"

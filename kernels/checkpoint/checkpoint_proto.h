@@ -13,7 +13,7 @@
 #ifndef TFD_KERNELS_CHECKPOINT_PROTO_H
 #define TFD_KERNELS_CHECKPOINT_PROTO_H
 
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 #include "common/base/tensor.h"
 
 /* Version of both formats that we write and the newest we read. */

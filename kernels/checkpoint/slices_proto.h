@@ -13,7 +13,7 @@
 #ifndef TFD_KERNELS_SLICES_PROTO_H
 #define TFD_KERNELS_SLICES_PROTO_H
 
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 #include "common/proto/bundle.pb.h"
 #include "common/base/tensor.h"
 

@@ -8,7 +8,7 @@
 #include "kernels/checkpoint/table_reader.h"
 
 #include "common/base/crc32c.h"
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 #include "kernels/checkpoint/snappy.h"
 #include "kernels/io/table.h"
 

@@ -5,7 +5,7 @@
 #include "kernels/checkpoint/table_writer.h"
 
 #include "common/base/crc32c.h"
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 #include "kernels/io/table.h"
 
 #include <assert.h>

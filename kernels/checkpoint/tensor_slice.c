@@ -6,7 +6,7 @@
  */
 #include "kernels/checkpoint/tensor_slice.h"
 
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 #include "common/proto/tensor.pb.h"
 #include "kernels/checkpoint/ordered_code.h"
 

@@ -5,7 +5,7 @@
  */
 #include "kernels/core/gradient_call.h"
 
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 #include "common/proto/graph.pb.h"
 #include "config/limits.h"
 

@@ -14,7 +14,7 @@
 #ifndef TFD_KERNELS_SUMMARY_H
 #define TFD_KERNELS_SUMMARY_H
 
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 #include "kernels/core/kernel.h"
 
 struct tfd_summary {

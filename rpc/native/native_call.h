@@ -15,7 +15,7 @@
 #include "rpc/core/heartbeat.h"
 #include "rpc/native/native_guard.h"
 #include "rpc/native/native_io.h"
-#include "rpc/conn/peer_info.h"
+#include "rpc/core/peer_info.h"
 #include "rpc/core/service.h"
 
 struct tfd_native_call {

@@ -8,7 +8,7 @@
  */
 #include "common/base/container.h"
 #include "config/limits.h"
-#include "rpc/conn/peer_info.h"
+#include "rpc/core/peer_info.h"
 #include "rpc/core/heartbeat.h"
 #include "rpc/core/link.h"
 #include "rpc/native/native_io.h"

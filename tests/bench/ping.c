@@ -11,7 +11,7 @@
 
 #include "common/base/container.h"
 #include "rpc/conn/conn.h"
-#include "rpc/conn/sniff.h"
+#include "rpc/core/sniff.h"
 #include "rpc/core/channel.h"
 
 #include <arpa/inet.h>

@@ -15,7 +15,7 @@
 #include "common/base/alloc.h"
 #include "common/proto/graphdef.h"
 #include "common/base/log.h"
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 #include "common/proto/graph.pb.h"
 #include "common/proto/master.pb.h"
 #include "common/proto/worker.pb.h"

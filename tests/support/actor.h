@@ -5,7 +5,7 @@
 #ifndef TFD_TESTS_SUPPORT_ACTOR_H
 #define TFD_TESTS_SUPPORT_ACTOR_H
 
-#include "rpc/conn/peer_info.h"
+#include "rpc/core/peer_info.h"
 #include "tests/support/rig.h"
 
 /* ---- A peer that plays a part -------------------------------------------- */

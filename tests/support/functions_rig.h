@@ -13,7 +13,7 @@
 #include "daemon/master/rewrite/functions.h"
 
 #include "common/proto/graphdef.h"
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 #include "common/proto/graph.pb.h"
 #include "kernels/core/registry.h"
 

@@ -11,7 +11,7 @@
 
 #include "common/proto/graphdef.h"
 
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 #include "tests/support/graph_rig.h"
 
 static const struct tfd_opdef defs[] = {

@@ -11,7 +11,7 @@
 #define TFD_TESTS_SUPPORT_NODES_H
 
 #include "common/proto/graphdef.h"
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -7,7 +7,7 @@
 
 #include "daemon/master/remote/remote_worker.h"
 
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 #include "common/proto/worker.pb.h"
 #include "config/limits.h"
 #include "tests/support/rig.h"

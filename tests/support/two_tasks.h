@@ -12,7 +12,7 @@
 #include "common/proto/tensor.pb.h"
 #include "common/proto/worker.pb.h"
 #include "rpc/conn/conn.h"
-#include "rpc/conn/sniff.h"
+#include "rpc/core/sniff.h"
 
 #include <inttypes.h>
 #include <sys/socket.h>

@@ -14,7 +14,7 @@
 #define TFD_DAEMON_MASTER_ADDED_NODE_H
 
 #include "common/proto/graphdef.h"
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 
 #define TFD_ADDED_NODE_ATTRS_MAX 12
 

@@ -8,7 +8,7 @@
 
 #include "common/base/arena.h"
 #include "common/base/map.h"
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 #include "common/proto/config.pb.h"
 #include "common/proto/graph.pb.h"
 #include "common/proto/step_stats.pb.h"

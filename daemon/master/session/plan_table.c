@@ -7,7 +7,7 @@
  */
 #include "daemon/master/session/plan.h"
 
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 #include "config/limits.h"
 
 #include <stdio.h>

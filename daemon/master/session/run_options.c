@@ -5,7 +5,7 @@
  */
 #include "daemon/master/session/run_options.h"
 
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 #include "common/proto/config.pb.h"
 #include "config/limits.h"
 #include "daemon/master/service/cost_graph.h"

@@ -7,7 +7,7 @@
 
 #include "common/proto/graphdef.h"
 #include "common/base/log.h"
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 #include "common/proto/graph.pb.h"
 #include "config/limits.h"
 #include "daemon/master/rewrite/functions.h"

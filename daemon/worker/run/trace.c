@@ -7,7 +7,7 @@
 #include "daemon/worker/run/trace.h"
 
 #include "common/base/clock.h"
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 #include "common/proto/step_stats.pb.h"
 #include "common/proto/tensor_proto.h"
 #include "config/limits.h"

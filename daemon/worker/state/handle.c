@@ -8,7 +8,7 @@
  */
 #include "kernels/core/runtime.h"
 
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 #include "common/proto/tensor.pb.h"
 #include "common/proto/tensor_proto.h"
 #include "config/limits.h"

@@ -8,7 +8,7 @@
 #include "tests/support/bundle_rig.h"
 
 #include "common/base/crc32c.h"
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 #include "kernels/checkpoint/checkpoint_proto.h"
 #include "kernels/checkpoint/checkpoint_reader.h"
 #include "kernels/checkpoint/table_writer.h"

@@ -3,7 +3,7 @@
  */
 #include "common/graph/attr.h"
 #include "common/graph/opdef.h"
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

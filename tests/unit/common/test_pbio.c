@@ -1,8 +1,8 @@
 /*
- * test_pbio.c - common/proto/pbio.c: fields as they are, cut at every byte, of
+ * test_pbio.c - common/base/pbio.c: fields as they are, cut at every byte, of
  * the wrong type, and written so that they read back.
  */
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 
 #include <math.h>
 #include <setjmp.h>

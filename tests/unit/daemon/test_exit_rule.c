@@ -4,7 +4,7 @@
  */
 #include "daemon/exit_rule.h"
 
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 #include "common/proto/peer.pb.h"
 #include "tests/support/fake_net.h"
 

@@ -8,7 +8,7 @@
  */
 #include "daemon/master/rewrite/partition.h"
 
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 #include "common/proto/graph.pb.h"
 #include "tests/support/planning.h"
 

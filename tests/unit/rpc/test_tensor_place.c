@@ -2,7 +2,7 @@
  * test_tensor_place.c - rpc/core/tensor_place.c: the offset at which a message
  * must begin, from its first bytes; and bytes that tell nothing or lie.
  */
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 #include "rpc/core/tensor_place.h"
 
 #include <setjmp.h>

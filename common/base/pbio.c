@@ -5,7 +5,7 @@
  * here, all others by nanopb.  Groups, which no message of TensorFlow has,
  * are damage: skipping one would take a stack of open groups.
  */
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 
 #include <assert.h>
 #include <pb_decode.h>

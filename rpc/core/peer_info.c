@@ -1,7 +1,7 @@
 /*
  * peer_info.c - see peer_info.h.
  */
-#include "rpc/conn/peer_info.h"
+#include "rpc/core/peer_info.h"
 
 #include "common/proto/peer.pb.h"
 

@@ -6,7 +6,7 @@
 #ifndef TFD_RPC_PEER_INFO_H
 #define TFD_RPC_PEER_INFO_H
 
-#include "common/proto/pbio.h"
+#include "common/base/pbio.h"
 #include "rpc/core/channel.h"
 
 void tfd_peer_info_encode(struct tfd_bytes *b, const struct tfd_peer_info *p);

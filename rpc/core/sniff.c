@@ -2,7 +2,7 @@
  * sniff.c - see sniff.h.  The four bytes are all that is read here; the
  * protocol's own handler gets them as the beginning of its stream.
  */
-#include "rpc/conn/sniff.h"
+#include "rpc/core/sniff.h"
 
 #include "common/base/container.h"
 #include "config/limits.h"
