@@ -159,7 +159,7 @@ static int count_ps(const struct tfd_config *c)
     return ps ? (int)ps->task_count : 0;
 }
 
-static TFD_Trainer *make(struct tfd_trainer *t, struct tfd_status *st)
+static TFD_Trainer *make_trainer(struct tfd_trainer *t, struct tfd_status *st)
 {
     const struct tfd_config *c = t->config;
     char device[TFD_JOB_NAME_SIZE_MAX + 32];
@@ -201,7 +201,7 @@ static bool publish(struct tfd_trainer *t, TFD_Trainer *trainer)
 static void train(struct tfd_trainer *t)
 {
     struct tfd_status st = TFD_STATUS_INIT;
-    TFD_Trainer *trainer = make(t, &st);
+    TFD_Trainer *trainer = make_trainer(t, &st);
 
     if (trainer && publish(t, trainer))
         (void)!tfd_trainer_train(trainer, &st);
@@ -217,7 +217,7 @@ static void train(struct tfd_trainer *t)
                                                     : TFD_EXIT_TRAINING;
 }
 
-static void *run(void *arg)
+static void *run_trainer(void *arg)
 {
     struct tfd_trainer *t = arg;
 
@@ -254,7 +254,7 @@ enum tfd_code tfd_trainer_start(struct tfd_server *s,
              config->cluster.job_name, config->cluster.task_index);
     tfd_lock_init(&t->lock, TFD_LOCK_CLIENT);
     tfd_server_hold(s, &t->hold);
-    rc = pthread_create(&t->thread, NULL, run, t);
+    rc = pthread_create(&t->thread, NULL, run_trainer, t);
     if (rc == 0) {
         *out = t;
         return TFD_OK;

@@ -58,8 +58,8 @@ static enum tfd_code fail_missing(const TF_Operation *oper, const char *name,
                     TFD_STR_ARG(oper->node->name), name);
 }
 
-static enum tfd_code find(const TF_Operation *oper, const char *name,
-                          struct tfd_str *value, struct tfd_status *st)
+static enum tfd_code find_attr_of(const TF_Operation *oper, const char *name,
+                                  struct tfd_str *value, struct tfd_status *st)
 {
     if (tfd_node_attr(oper->node, name, value))
         return TFD_OK;
@@ -99,7 +99,7 @@ static enum tfd_code metadata(const TF_Operation *oper, const char *name,
     struct tfd_pb_field f;
     struct tfd_str value;
 
-    TFD_TRY(find(oper, name, &value, st));
+    TFD_TRY(find_attr_of(oper, name, &value, st));
     TFD_TRY(tfd_attr_read(value, &f, st));
     if (f.tag == tensorflow_AttrValue_list_tag) {
         kind = def ? def->kind : TFD_ATTR_STRING;
@@ -155,7 +155,7 @@ void TF_OperationGetAttrString(TF_Operation *oper, const char *attr_name,
     struct tfd_status *st = tfd_capi_status(status);
     struct tfd_str message, s;
 
-    if (find(oper, attr_name, &message, st) != TFD_OK)
+    if (find_attr_of(oper, attr_name, &message, st) != TFD_OK)
         return;
     if (tfd_attr_check_kind(message, TFD_ATTR_STRING, NULL) != TFD_OK)
         tfd_fail(st, TFD_INVALID_ARGUMENT, "Attribute '%.100s' is not a string",
@@ -242,7 +242,7 @@ void TF_OperationGetAttrValueProto(TF_Operation *oper, const char *attr_name,
     struct tfd_str value;
     struct tfd_bytes b;
 
-    if (find(oper, attr_name, &value, st) != TFD_OK)
+    if (find_attr_of(oper, attr_name, &value, st) != TFD_OK)
         return;
     tfd_bytes_init(&b, TFD_CAPI_MESSAGE_MAX);
     tfd_bytes_add_str(&b, value);
@@ -262,7 +262,7 @@ static void get_list(const TF_Operation *oper, const char *name,
     struct tfd_str value, items;
     int64_t count;
 
-    if (find(oper, name, &value, st) != TFD_OK)
+    if (find_attr_of(oper, name, &value, st) != TFD_OK)
         return;
     if (tfd_attr_read(value, &f, NULL) != TFD_OK ||
         f.tag != tensorflow_AttrValue_list_tag) {

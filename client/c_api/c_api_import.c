@@ -282,8 +282,9 @@ static enum tfd_code import(TF_Graph *g, struct tfd_str bytes,
 
 /* ---- Results ------------------------------------------------------------- */
 
-static TF_Operation *find(const TF_Graph *g, const TF_ImportGraphDefOptions *o,
-                          int32_t first, struct tfd_str name)
+static TF_Operation *find_operation(const TF_Graph *g,
+                                    const TF_ImportGraphDefOptions *o,
+                                    int32_t first, struct tfd_str name)
 {
     const struct tfd_node *n;
     struct tfd_bytes text;
@@ -334,7 +335,7 @@ static enum tfd_code find_output(const TF_Graph *g,
             return check_output(*out, out->oper->node->name, st);
         }
     }
-    *out = (TF_Output){find(g, o, first, w->name), w->index};
+    *out = (TF_Output){find_operation(g, o, first, w->name), w->index};
     if (out->oper)
         return check_output(*out, w->name, st);
     return tfd_fail(st, TFD_INVALID_ARGUMENT,
@@ -354,7 +355,7 @@ static enum tfd_code fill_results(const TF_Graph *g,
     for (int i = 0; i < r->operation_count; i++) {
         const struct wanted *w = &ARRAY(o->operations, struct wanted)[i];
 
-        r->operations[i] = find(g, o, first, w->name);
+        r->operations[i] = find_operation(g, o, first, w->name);
         if (!r->operations[i])
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
                             "Requested return node '" TFD_STR_FMT

@@ -17,7 +17,7 @@ static struct {
     int users;
 } shared; /* under lock */
 
-static void *run(void *arg)
+static void *run_loop_thread(void *arg)
 {
     tfd_loop_run(arg);
     return NULL;
@@ -31,7 +31,7 @@ static enum tfd_code start(struct tfd_status *st)
     if (!shared.loop)
         return st->code;
     tfd_loop_spin(shared.loop, TFD_SPIN_US);
-    rc = pthread_create(&shared.thread, NULL, run, shared.loop);
+    rc = pthread_create(&shared.thread, NULL, run_loop_thread, shared.loop);
     if (rc == 0)
         return TFD_OK;
     tfd_loop_free(shared.loop);

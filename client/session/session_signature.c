@@ -204,8 +204,8 @@ static void fill(struct tfd_signature_names *n, const struct tfd_call_shape *c,
     }
 }
 
-static struct tfd_signature_names *make(const struct tfd_call_shape *c,
-                                        uint64_t hash)
+static struct tfd_signature_names *
+make_signature(const struct tfd_call_shape *c, uint64_t hash)
 {
     struct tfd_signature_names sizes, *n;
     struct block b = {NULL, 0};
@@ -246,7 +246,7 @@ enum tfd_code tfd_signatures_find(struct tfd_signatures *s, const TF_Graph *g,
             *out = s->slots[at];
             return TFD_OK;
         }
-    *out = make(call, hash);
+    *out = make_signature(call, hash);
     if (!*out)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a step");
     (*out)->kept = s->count < KEPT_MAX;

@@ -88,7 +88,7 @@ static void remove_at(struct tfd_checkpoints *c, int i)
     c->count--;
 }
 
-static int find(const struct tfd_checkpoints *c, const char *path)
+static int find_checkpoint(const struct tfd_checkpoints *c, const char *path)
 {
     for (int i = 0; i < c->count; i++)
         if (strcmp(c->list[i].path, path) == 0)
@@ -111,7 +111,7 @@ static enum tfd_code add_read(struct tfd_checkpoints *c, struct tfd_str name,
         free(text);
     if (!path)
         return fail_memory(st);
-    at = find(c, path);
+    at = find_checkpoint(c, path);
     if (latest && at >= 0 && at != c->count - 1) {
         remove_at(c, at);
         at = -1;
@@ -467,14 +467,14 @@ static void remove_files(struct tfd_checkpoints *c, const char *path)
 
 void tfd_checkpoints_discard(struct tfd_checkpoints *c, const char *path)
 {
-    if (find(c, path) < 0)
+    if (find_checkpoint(c, path) < 0)
         remove_files(c, path);
 }
 
 enum tfd_code tfd_checkpoints_add(struct tfd_checkpoints *c, const char *path,
                                   struct tfd_status *st)
 {
-    int at = find(c, path), surplus;
+    int at = find_checkpoint(c, path), surplus;
 
     if (at >= 0) /* the same step again, after a recovery */
         remove_at(c, at);

@@ -42,7 +42,8 @@ struct tfd_str tfd_model_format(struct tfd_model *m, struct tfd_status *st,
 
 /* ---- Collections --------------------------------------------------------- */
 
-static struct tfd_collection *find(struct tfd_model *m, const char *name)
+static struct tfd_collection *find_collection(struct tfd_model *m,
+                                              const char *name)
 {
     for (struct tfd_collection *c = m->collections; c; c = c->next)
         if (tfd_str_is(c->name, name))
@@ -50,8 +51,9 @@ static struct tfd_collection *find(struct tfd_model *m, const char *name)
     return NULL;
 }
 
-static struct tfd_collection *make(struct tfd_model *m, const char *name,
-                                   bool bytes, struct tfd_status *st)
+static struct tfd_collection *make_collection(struct tfd_model *m,
+                                              const char *name, bool bytes,
+                                              struct tfd_status *st)
 {
     struct tfd_collection *c = tfd_arena_alloc(&m->arena, sizeof(*c));
 
@@ -68,11 +70,11 @@ static struct tfd_collection *make(struct tfd_model *m, const char *name,
 void tfd_model_collect(struct tfd_model *m, const char *collection, bool bytes,
                        struct tfd_str value, struct tfd_status *st)
 {
-    struct tfd_collection *c = find(m, collection);
+    struct tfd_collection *c = find_collection(m, collection);
     struct tfd_item *item;
 
     if (!c)
-        c = make(m, collection, bytes, st);
+        c = make_collection(m, collection, bytes, st);
     if (!c)
         return;
     if (c->bytes != bytes) {

@@ -33,8 +33,8 @@ static const struct tfd_optimizer_row optimizers[] = {
     {"Momentum", "ResourceApplyMomentum", "Momentum", 0, "momentum", 0.9f},
 };
 
-static const struct tfd_optimizer_row *find(const char *name,
-                                            struct tfd_status *st)
+static const struct tfd_optimizer_row *find_optimizers(const char *name,
+                                                       struct tfd_status *st)
 {
     for (int i = 0; i < TFD_COUNT(optimizers); i++)
         if (strcmp(optimizers[i].name, name) == 0)
@@ -232,7 +232,7 @@ bool tfd_minimize_begin(struct tfd_minimizing *m, const char *optimizer,
                         TF_Output loss)
 {
     if (tfd_model_ok(m->status))
-        m->o = find(optimizer, &m->status->st);
+        m->o = find_optimizers(optimizer, &m->status->st);
     if (!m->o)
         return false;
     list_trainable(m);

@@ -85,7 +85,7 @@ static bool is_shared(const struct tfd_node *n)
 
 /* ---- Groups -------------------------------------------------------------- */
 
-static int32_t find(struct placing *pl, int32_t i)
+static int32_t find_placement(struct placing *pl, int32_t i)
 {
     while (pl->parent[i] != i) {
         pl->parent[i] = pl->parent[pl->parent[i]]; /* halves the path */
@@ -96,8 +96,8 @@ static int32_t find(struct placing *pl, int32_t i)
 
 static void join(struct placing *pl, int32_t a, int32_t b)
 {
-    a = find(pl, a);
-    b = find(pl, b);
+    a = find_placement(pl, a);
+    b = find_placement(pl, b);
     /* The smaller number stays: groups then are as old as their variable. */
     if (a < b)
         pl->parent[b] = a;
@@ -157,22 +157,22 @@ static void place_groups(struct placing *pl)
     int32_t next = 0;
 
     for (int i = 0; i < pl->p->local_count; i++)
-        pl->task[find(pl, pl->p->local[i])] = WORKER;
+        pl->task[find_placement(pl, pl->p->local[i])] = WORKER;
     for (int32_t i = 0; i < pl->g->count; i++) {
-        int32_t root = find(pl, i);
+        int32_t root = find_placement(pl, i);
 
         if (is_variable(pl->g->nodes[i]) && pl->task[root] == FREE)
             pl->task[root] = next++ % pl->p->ps_tasks;
     }
     for (int32_t i = 0; i < pl->g->count; i++) {
-        int32_t root = find(pl, i);
+        int32_t root = find_placement(pl, i);
 
         if (pl->task[root] == FREE && is_shared(pl->g->nodes[i]))
             pl->task[root] = 0;
     }
     /* Roots come before their members, so by node from the end. */
     for (int32_t i = pl->g->count - 1; i >= 0; i--)
-        pl->task[i] = pl->task[find(pl, i)];
+        pl->task[i] = pl->task[find_placement(pl, i)];
     for (int32_t i = 0; i < pl->g->count; i++)
         if (is_file_op(pl->g->nodes[i]))
             pl->task[i] = FILES;

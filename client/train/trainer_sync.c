@@ -23,7 +23,7 @@ static bool is_end(enum tfd_code rc)
     return rc == TFD_CANCELLED || rc == TFD_OUT_OF_RANGE;
 }
 
-static void *run(void *arg)
+static void *run_trainer_sync(void *arg)
 {
     TFD_Trainer *t = arg;
     struct tfd_sync_runner *r = &t->sync;
@@ -46,7 +46,8 @@ static enum tfd_code start_runner(TFD_Trainer *t, struct tfd_status *st)
     tfd_status_clear(&r->failure);
     r->ending = false;
     r->status = TF_NewStatus();
-    if (r->status && pthread_create(&r->thread, NULL, run, t) == 0) {
+    if (r->status &&
+        pthread_create(&r->thread, NULL, run_trainer_sync, t) == 0) {
         r->started = true;
         return TFD_OK;
     }

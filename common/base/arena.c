@@ -80,7 +80,7 @@ void tfd_arena_reset(struct tfd_arena *a)
 
 /* A block in front that has room for size bytes.  Never smaller than the head,
  * so that the head is always the largest. */
-static bool grow(struct tfd_arena *a, size_t size)
+static bool grow_arena(struct tfd_arena *a, size_t size)
 {
     size_t capacity = BLOCK_MIN;
     struct tfd_arena_block *b;
@@ -109,7 +109,7 @@ void *tfd_arena_alloc(struct tfd_arena *a, size_t size)
     if (rounded > a->max || a->used > a->max - rounded)
         return NULL;
     if (!a->head || rounded > a->head->capacity - a->head->used)
-        if (!grow(a, rounded))
+        if (!grow_arena(a, rounded))
             return NULL;
 
     p = a->head->data + a->head->used;

@@ -24,7 +24,7 @@ static struct tfd_id_entry *probe(const struct tfd_id_map *m, uint64_t id)
     return &m->entries[at];
 }
 
-static bool grow(struct tfd_id_map *m)
+static bool grow_id_map(struct tfd_id_map *m)
 {
     struct tfd_id_map more = {NULL, CAPACITY_MIN, m->count};
 
@@ -51,7 +51,7 @@ bool tfd_id_map_put(struct tfd_id_map *m, uint64_t id, void *value)
 {
     struct tfd_id_entry *e;
 
-    if (m->count >= m->capacity / 4 * 3 && !grow(m))
+    if (m->count >= m->capacity / 4 * 3 && !grow_id_map(m))
         return false;
     e = probe(m, id);
     m->count += !e->value;

@@ -37,7 +37,7 @@ static struct tfd_map_entry *probe(const struct tfd_map *m, struct tfd_str key,
     return &m->entries[at];
 }
 
-static bool grow(struct tfd_map *m)
+static bool grow_map(struct tfd_map *m)
 {
     struct tfd_map bigger = {NULL, CAPACITY_MIN, m->count};
 
@@ -63,7 +63,7 @@ bool tfd_map_put(struct tfd_map *m, struct tfd_str key, uintptr_t value)
     uint64_t hash = tfd_hash_str(key);
     struct tfd_map_entry *e;
 
-    if (m->count >= m->capacity / 4 * 3 && !grow(m))
+    if (m->count >= m->capacity / 4 * 3 && !grow_map(m))
         return false;
     e = probe(m, key, hash);
     e->value = value;

@@ -71,8 +71,9 @@ static enum tfd_code check_rank(int rank, int limit, struct tfd_status *st)
     return TFD_OK;
 }
 
-static enum tfd_code make(struct tfd_shape *out, const int64_t *dim, int rank,
-                          int64_t dim_min, struct tfd_status *st)
+static enum tfd_code make_shape(struct tfd_shape *out, const int64_t *dim,
+                                int rank, int64_t dim_min,
+                                struct tfd_status *st)
 {
     struct tfd_shape made = {.rank = rank};
 
@@ -88,7 +89,7 @@ static enum tfd_code make_any(struct tfd_shape *out, const int64_t *dim,
                               int rank, int64_t dim_min, struct tfd_status *st)
 {
     if (rank <= TFD_RANK_MAX)
-        return make(out, dim, rank, dim_min, st);
+        return make_shape(out, dim, rank, dim_min, st);
     TFD_TRY(check_rank(rank, TFD_RANK_LONG_MAX, st));
     TFD_TRY(check_dims(dim, rank, dim_min, st));
     return tfd_shape_pack(out, dim, rank, st);
@@ -97,13 +98,13 @@ static enum tfd_code make_any(struct tfd_shape *out, const int64_t *dim,
 enum tfd_code tfd_shape_make(struct tfd_shape *out, const int64_t *dim,
                              int rank, struct tfd_status *st)
 {
-    return make(out, dim, rank, 0, st);
+    return make_shape(out, dim, rank, 0, st);
 }
 
 enum tfd_code tfd_shape_make_partial(struct tfd_shape *out, const int64_t *dim,
                                      int rank, struct tfd_status *st)
 {
-    return make(out, dim, rank, TFD_DIM_UNKNOWN, st);
+    return make_shape(out, dim, rank, TFD_DIM_UNKNOWN, st);
 }
 
 static int64_t elements(const int64_t *dim, int rank)

@@ -31,8 +31,8 @@ bool tfd_node_attr(const struct tfd_node *n, const char *name,
     return true;
 }
 
-static enum tfd_code find(const struct tfd_node *n, const char *name,
-                          struct tfd_str *value, struct tfd_status *st)
+static enum tfd_code find_attr(const struct tfd_node *n, const char *name,
+                               struct tfd_str *value, struct tfd_status *st)
 {
     if (tfd_node_attr(n, name, value))
         return TFD_OK;
@@ -57,7 +57,7 @@ static enum tfd_code get(const struct tfd_node *n, const char *name,
 {
     struct tfd_str value;
 
-    TFD_TRY(find(n, name, &value, st));
+    TFD_TRY(find_attr(n, name, &value, st));
     TFD_TRY(tfd_attr_read(value, f, st));
     return f->tag == tfd_attr_tag(kind) ? TFD_OK
                                         : fail_kind(n, name, "", kind, st);
@@ -188,7 +188,7 @@ static enum tfd_code open_list(const struct tfd_node *n, const char *name,
     struct tfd_str value, list_value;
     int64_t elements;
 
-    TFD_TRY(find(n, name, &value, st));
+    TFD_TRY(find_attr(n, name, &value, st));
     if (tfd_attr_list(value, kind, &list_value, &elements, NULL))
         return fail_kind(n, name, "list(", kind, st);
     if (elements > max)

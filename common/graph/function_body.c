@@ -513,7 +513,7 @@ static enum tfd_code make_control_results(struct making *m)
 
 /* ---- The whole ----------------------------------------------------------- */
 
-static enum tfd_code make(struct making *m)
+static enum tfd_code make_function_body(struct making *m)
 {
     const struct tfd_function *f = m->body->function;
     struct tfd_body *b = m->body;
@@ -556,7 +556,7 @@ enum tfd_code tfd_function_body(const struct tfd_graph *g,
         return tfd_fail(st, TFD_NOT_FOUND, "Function %s is not defined.",
                         tfd_printable(call->name, text));
     tfd_map_init(&m.by_name);
-    rc = make(&m);
+    rc = make_function_body(&m);
     tfd_map_deinit(&m.by_name);
     return rc;
 }

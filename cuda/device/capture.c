@@ -88,8 +88,8 @@ static void put_region(void *ctx, void *at)
     free(r);
 }
 
-static struct tfd_buffer *make(struct tfd_memory *m, size_t size,
-                               struct tfd_status *st)
+static struct tfd_buffer *make_capture(struct tfd_memory *m, size_t size,
+                                       struct tfd_status *st)
 {
     struct nested *n = (struct nested *)m;
     struct tfd_cuda_device *d = n->device;
@@ -125,7 +125,7 @@ static struct nested *make_nested(struct tfd_cuda_device *d)
     n->regions = NULL;
     snprintf(n->name, sizeof(n->name), "a capture of %s", d->name);
     tfd_cuda_pool_init(&n->pool, &o);
-    n->pool.memory.make = make;
+    n->pool.memory.make = make_capture;
     n->pool.memory.copy_runs = d->pool.memory.copy_runs;
     return n;
 }

@@ -94,7 +94,7 @@ static struct tfd_cuda_closure *next(struct tfd_cuda_events *q)
     return c;
 }
 
-static void *run(void *arg)
+static void *run_events(void *arg)
 {
     struct tfd_cuda_events *q = arg;
     struct tfd_cuda_closure *c;
@@ -122,7 +122,7 @@ static bool start(struct tfd_cuda_events *q)
         return true;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    q->has_thread = pthread_create(&q->thread, NULL, run, q) == 0;
+    q->has_thread = pthread_create(&q->thread, NULL, run_events, q) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return q->has_thread;
 }

@@ -111,7 +111,7 @@ void *tfd_cuda_memo_find(struct tfd_cuda_memo *m, const void *key,
 /* ---- New keys ------------------------------------------------------------ */
 
 /* As many buckets as entries, or more. */
-static bool grow(struct tfd_cuda_memo *m)
+static bool grow_memo(struct tfd_cuda_memo *m)
 {
     struct tfd_cuda_memo_entry **buckets;
     size_t count = m->bucket_count ? 2 * m->bucket_count : BUCKETS_MIN;
@@ -155,7 +155,7 @@ void *tfd_cuda_memo_add(struct tfd_cuda_memo *m, const void *key,
     if (m->count == m->limit)
         e = take_oldest(m);
     else
-        e = grow(m) ? malloc(size + m->value_size) : NULL;
+        e = grow_memo(m) ? malloc(size + m->value_size) : NULL;
     if (!e)
         return NULL;
     memset(e, 0, size + m->value_size);

@@ -362,8 +362,8 @@ struct tfd_buffer *tfd_cuda_pool_make(struct tfd_cuda_pool *p, size_t size,
     return &c->buffer;
 }
 
-static struct tfd_buffer *make(struct tfd_memory *m, size_t size,
-                               struct tfd_status *st)
+static struct tfd_buffer *make_pool(struct tfd_memory *m, size_t size,
+                                    struct tfd_status *st)
 {
     return tfd_cuda_pool_make((struct tfd_cuda_pool *)m, size, st);
 }
@@ -428,7 +428,7 @@ void tfd_cuda_pool_init(struct tfd_cuda_pool *p,
                         const struct tfd_cuda_pool_options *o)
 {
     *p = (struct tfd_cuda_pool){
-        .memory = {.make = make, .release = release},
+        .memory = {.make = make_pool, .release = release},
         .o = *o,
         .stats.limit = o->limit,
         .next_region = REGION_MIN,

@@ -39,7 +39,8 @@ struct tfd_bundle_item *tfd_bundle_index_find(struct tfd_bundle_index *x,
     return tfd_map_get(&x->by_key, key, &i) ? &x->items[i] : NULL;
 }
 
-static enum tfd_code grow(struct tfd_bundle_index *x, struct tfd_status *st)
+static enum tfd_code grow_bundle_index(struct tfd_bundle_index *x,
+                                       struct tfd_status *st)
 {
     size_t capacity = x->capacity ? 2 * x->capacity : 64;
     struct tfd_bundle_item *items;
@@ -65,7 +66,7 @@ enum tfd_code tfd_bundle_index_add(struct tfd_bundle_index *x,
 {
     struct tfd_str copy;
 
-    TFD_TRY(grow(x, st));
+    TFD_TRY(grow_bundle_index(x, st));
     copy = tfd_arena_str(&x->keys, key);
     TFD_TRY(tfd_arena_check(copy.data, "names of a checkpoint", st));
     if (!tfd_map_put(&x->by_key, copy, x->count))

@@ -74,9 +74,11 @@ void tfd_bundle_reader_close(struct tfd_bundle_reader *r)
 /* ---- Entries --------------------------------------------------------------
  */
 
-static enum tfd_code find(struct tfd_bundle_reader *r, struct tfd_str name,
-                          struct tfd_bundle_entry *e, struct tfd_bytes *slices,
-                          struct tfd_status *st)
+static enum tfd_code find_bundle_reader(struct tfd_bundle_reader *r,
+                                        struct tfd_str name,
+                                        struct tfd_bundle_entry *e,
+                                        struct tfd_bytes *slices,
+                                        struct tfd_status *st)
 {
     struct tfd_table_reader *table = &r->table.reader;
 
@@ -93,7 +95,7 @@ enum tfd_code tfd_bundle_reader_find(struct tfd_bundle_reader *r,
                                      struct tfd_bundle_entry *e,
                                      struct tfd_status *st)
 {
-    return find(r, name, e, &r->slices, st);
+    return find_bundle_reader(r, name, e, &r->slices, st);
 }
 
 /* ---- Bytes ----------------------------------------------------------------
@@ -348,7 +350,7 @@ static enum tfd_code load_slice(void *ctx, const struct tfd_tensor_slice *slice,
     tfd_tensor_slice_put_key(&key, l->name, slice);
     rc = tfd_bytes_ok(&key, "key of a slice", st);
     if (rc == TFD_OK)
-        rc = find(l->r, tfd_bytes_view(&key), &e, NULL, st);
+        rc = find_bundle_reader(l->r, tfd_bytes_view(&key), &e, NULL, st);
     if (rc == TFD_OK &&
         (e.dtype != l->whole->dtype || !tfd_shape_equal(&e.shape, piece)))
         rc = tfd_fail(st, TFD_DATA_LOSS,
@@ -410,7 +412,7 @@ enum tfd_code tfd_bundle_reader_read(struct tfd_bundle_reader *r,
     struct tfd_tensor_slice all;
     struct tfd_bundle_entry e;
 
-    TFD_TRY(find(r, name, &e, &r->slices, st));
+    TFD_TRY(find_bundle_reader(r, name, &e, &r->slices, st));
     if (!slice && e.slices.size == 0)
         return read_value(r, name, &e, out, st);
     if (tfd_shape_is_long(&e.shape))

@@ -20,7 +20,8 @@ void tfd_slice_set_deinit(struct tfd_slice_set *s)
     s->count = s->capacity = 0;
 }
 
-static enum tfd_code grow(struct tfd_slice_set *s, struct tfd_status *st)
+static enum tfd_code grow_slice_set(struct tfd_slice_set *s,
+                                    struct tfd_status *st)
 {
     size_t capacity = s->capacity ? 2 * s->capacity : 4;
     struct tfd_tensor_slice *slices;
@@ -54,7 +55,7 @@ enum tfd_code tfd_slice_set_add(struct tfd_slice_set *s,
                             "slice = %s",
                             tfd_tensor_slice_text(&s->slices[i], old),
                             tfd_tensor_slice_text(slice, new));
-    TFD_TRY(grow(s, st));
+    TFD_TRY(grow_slice_set(s, st));
     s->slices[s->count++] = *slice;
     return TFD_OK;
 }

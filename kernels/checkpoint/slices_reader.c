@@ -17,7 +17,8 @@ struct meta {
     int32_t dtype;
 };
 
-static enum tfd_code grow(struct tfd_slices_reader *r, struct tfd_status *st)
+static enum tfd_code grow_slices(struct tfd_slices_reader *r,
+                                 struct tfd_status *st)
 {
     size_t capacity = r->capacity ? 2 * r->capacity : 16;
     struct tfd_slices_tensor *tensors = NULL;
@@ -77,7 +78,7 @@ static enum tfd_code find_or_add(struct tfd_slices_reader *r,
         *t = &r->tensors[number];
         return check_same(*t, dtype, &shape, st);
     }
-    TFD_TRY(grow(r, st));
+    TFD_TRY(grow_slices(r, st));
     if (!tfd_map_put(&r->by_name, m->name, r->count))
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "out of memory");
     *t = &r->tensors[r->count++];
@@ -234,9 +235,10 @@ void tfd_slices_reader_close(struct tfd_slices_reader *r)
 /* ---- Values ---------------------------------------------------------------
  */
 
-static enum tfd_code find(struct tfd_slices_reader *r, struct tfd_str name,
-                          const struct tfd_slices_tensor **t,
-                          struct tfd_status *st)
+static enum tfd_code find_slices(struct tfd_slices_reader *r,
+                                 struct tfd_str name,
+                                 const struct tfd_slices_tensor **t,
+                                 struct tfd_status *st)
 {
     uintptr_t number;
 
@@ -257,7 +259,7 @@ enum tfd_code tfd_slices_reader_find(struct tfd_slices_reader *r,
 {
     const struct tfd_slices_tensor *t = NULL;
 
-    TFD_TRY(find(r, name, &t, st));
+    TFD_TRY(find_slices(r, name, &t, st));
     *dtype = t->set.dtype;
     *shape = t->set.shape;
     return TFD_OK;
@@ -324,7 +326,7 @@ enum tfd_code tfd_slices_reader_read(struct tfd_slices_reader *r,
     struct load l = {.r = r};
     struct tfd_tensor_slice all;
 
-    TFD_TRY(find(r, name, &l.t, st));
+    TFD_TRY(find_slices(r, name, &l.t, st));
     all = tfd_tensor_slice_all(l.t->set.shape.rank);
     if (!slice)
         slice = &all;

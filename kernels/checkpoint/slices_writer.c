@@ -38,7 +38,8 @@ void tfd_slices_writer_deinit(struct tfd_slices_writer *w)
 /* ---- Adding ---------------------------------------------------------------
  */
 
-static enum tfd_code grow(struct tfd_slices_writer *w, struct tfd_status *st)
+static enum tfd_code grow_slices_writer(struct tfd_slices_writer *w,
+                                        struct tfd_status *st)
 {
     size_t capacity = w->capacity ? 2 * w->capacity : 16;
     struct tfd_slices_item *items;
@@ -148,7 +149,7 @@ enum tfd_code tfd_slices_writer_add(struct tfd_slices_writer *w,
     TFD_TRY(tfd_tensor_slice_shape(s, whole, &piece, st));
     assert(tfd_shape_equal(&piece, &t->shape));
     TFD_TRY(check_size(name, t, st));
-    TFD_TRY(grow(w, st));
+    TFD_TRY(grow_slices_writer(w, st));
     TFD_TRY(intern(w, name, &item, st));
     return remember(w, &item, !known, st);
 }

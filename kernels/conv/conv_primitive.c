@@ -224,10 +224,10 @@ static dnnl_status_t compile_reorder(const struct tfd_dnnl *f,
     return rc;
 }
 
-static dnnl_status_t make(const struct tfd_dnnl *f,
-                          struct tfd_conv_primitive *p,
-                          const struct tfd_conv_shape_key *key,
-                          const_dnnl_primitive_attr_t attr)
+static dnnl_status_t make_conv_primitive(const struct tfd_dnnl *f,
+                                         struct tfd_conv_primitive *p,
+                                         const struct tfd_conv_shape_key *key,
+                                         const_dnnl_primitive_attr_t attr)
 {
     dnnl_primitive_desc_t pd;
     struct layout l;
@@ -259,7 +259,7 @@ static dnnl_status_t make_with_attributes(const struct tfd_dnnl *f,
         return rc;
     rc = f->primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user);
     if (rc == dnnl_success)
-        rc = make(f, p, key, attr);
+        rc = make_conv_primitive(f, p, key, attr);
     f->primitive_attr_destroy(attr);
     return rc;
 }

@@ -22,7 +22,7 @@ static struct {
     uint64_t requests;
 } table = {.lock = TFD_LOCK_INIT(TFD_LOCK_NESTED)};
 
-static struct entry *find(const struct tfd_conv_shape_key *key)
+static struct entry *find_conv_primitives(const struct tfd_conv_shape_key *key)
 {
     for (int i = 0; i < table.count; i++)
         if (!memcmp(&table.entries[i].key, key, sizeof(*key)))
@@ -60,7 +60,7 @@ static const struct tfd_conv_primitive *use(struct entry *e)
 static const struct tfd_conv_primitive *
 keep(const struct tfd_conv_shape_key *key, struct tfd_conv_primitive *made)
 {
-    struct entry *e = find(key);
+    struct entry *e = find_conv_primitives(key);
 
     if (!e && (e = make_room())) {
         *e = (struct entry){.key = *key, .primitive = made};
@@ -79,7 +79,7 @@ tfd_conv_primitives_acquire(const struct tfd_conv_shape_key *key)
     bool refused;
 
     tfd_lock(&table.lock);
-    e = find(key);
+    e = find_conv_primitives(key);
     if (e)
         p = use(e);
     tfd_unlock(&table.lock);

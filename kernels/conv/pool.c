@@ -294,9 +294,9 @@ static int cost_of(const struct tfd_pool_window *p, int64_t pixels)
 }
 
 /* o: x and the result; a gradient has dy between. */
-static enum tfd_code run(struct tfd_kctx *k, enum tfd_pool_loop loop,
-                         struct tfd_pool_window *p, struct tfd_image *o, int n,
-                         struct tfd_status *st)
+static enum tfd_code run_pool(struct tfd_kctx *k, enum tfd_pool_loop loop,
+                              struct tfd_pool_window *p, struct tfd_image *o,
+                              int n, struct tfd_status *st)
 {
     const int64_t rows[] = {[TFD_POOL_MAX] = p->row.out,
                             [TFD_POOL_MAX_GRAD] = 1,
@@ -351,7 +351,7 @@ static enum tfd_code max_compute(struct tfd_kctx *k, struct tfd_status *st)
     TFD_TRY(
         check_layout(k, &plan.w, takes_all(x->dtype) && k->in_count == 1, st));
     TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &plan.y, st));
-    return run(
+    return run_pool(
         k, TFD_POOL_MAX, &plan.p,
         (struct tfd_image[]){tfd_image_operand(x, plan.w.channels_second),
                              tfd_image_result(0, plan.w.channels_second)},
@@ -366,7 +366,7 @@ static enum tfd_code mean_compute(struct tfd_kctx *k, struct tfd_status *st)
     TFD_TRY(tfd_pool_mean(k, &plan, st));
     TFD_TRY(check_layout(k, &plan.w, takes_all(x->dtype), st));
     TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &plan.y, st));
-    return run(
+    return run_pool(
         k, TFD_POOL_MEAN, &plan.p,
         (struct tfd_image[]){tfd_image_operand(x, plan.w.channels_second),
                              tfd_image_result(0, plan.w.channels_second)},
@@ -381,11 +381,11 @@ static enum tfd_code max_grad_compute(struct tfd_kctx *k, struct tfd_status *st)
     TFD_TRY(tfd_pool_max_grad(k, &plan, st));
     TFD_TRY(check_layout(k, &plan.w, false, st));
     TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &x->shape, st));
-    return run(k, TFD_POOL_MAX_GRAD, &plan.p,
-               (struct tfd_image[]){tfd_image_operand(x, false),
-                                    tfd_image_operand(&k->in[2], false),
-                                    tfd_image_result(0, false)},
-               3, st);
+    return run_pool(k, TFD_POOL_MAX_GRAD, &plan.p,
+                    (struct tfd_image[]){tfd_image_operand(x, false),
+                                         tfd_image_operand(&k->in[2], false),
+                                         tfd_image_result(0, false)},
+                    3, st);
 }
 
 static enum tfd_code mean_grad_compute(struct tfd_kctx *k,
@@ -397,7 +397,7 @@ static enum tfd_code mean_grad_compute(struct tfd_kctx *k,
     TFD_TRY(tfd_pool_mean_grad(k, &plan, st));
     TFD_TRY(check_layout(k, &plan.w, takes_all(dy->dtype), st));
     TFD_TRY(tfd_kctx_output(k, 0, dy->dtype, &plan.x, st));
-    return run(
+    return run_pool(
         k, TFD_POOL_MEAN_GRAD, &plan.p,
         (struct tfd_image[]){tfd_image_operand(dy, plan.w.channels_second),
                              tfd_image_result(0, plan.w.channels_second)},

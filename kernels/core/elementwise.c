@@ -48,8 +48,8 @@ void tfd_elementwise_streams(struct tfd_kctx *k, enum tfd_dtype dtype,
     run_bytes(k, dtype, moved, n, loop, row);
 }
 
-static void run(struct tfd_kctx *k, const struct tfd_elementwise *e, int64_t n,
-                struct tfd_row *row)
+static void run_elementwise(struct tfd_kctx *k, const struct tfd_elementwise *e,
+                            int64_t n, struct tfd_row *row)
 {
     size_t moved = tfd_dtype_size(e->dtype);
 
@@ -92,7 +92,7 @@ static enum tfd_code run_pair(struct tfd_kctx *k,
     row.a = k->in[0].buffer->data;
     row.b = k->in[1].buffer->data;
     row.y = k->out[0].buffer->data;
-    run(k, e, tfd_shape_elements(&shape), &row);
+    run_elementwise(k, e, tfd_shape_elements(&shape), &row);
     return TFD_OK;
 }
 
@@ -247,7 +247,7 @@ static enum tfd_code run_broadcast(struct tfd_kctx *k,
     rows.b_size = tfd_dtype_size(k->in[1].dtype);
     rows.y_size = tfd_dtype_size(e->dtype);
     if (plan.rows == 1)
-        run(k, e, plan.row_size, &rows.row);
+        run_elementwise(k, e, plan.row_size, &rows.row);
     else
         run_plan(k, e, &rows);
     return TFD_OK;
@@ -291,7 +291,7 @@ enum tfd_code tfd_elementwise_unary(struct tfd_kctx *k,
         return TFD_OK;
     row.a = k->in[0].buffer->data;
     row.y = k->out[0].buffer->data;
-    run(k, e, tfd_shape_elements(&shape), &row);
+    run_elementwise(k, e, tfd_shape_elements(&shape), &row);
     return TFD_OK;
 }
 

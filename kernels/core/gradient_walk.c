@@ -489,7 +489,7 @@ static enum tfd_code derive(struct walk *w, const struct tfd_node *n)
 
 /* ---- All of it ----------------------------------------------------------- */
 
-static enum tfd_code run(struct walk *w)
+static enum tfd_code run_gradient_walk(struct walk *w)
 {
     size_t count = (size_t)w->count;
 
@@ -516,7 +516,7 @@ static enum tfd_code walk(struct walk *w)
     enum tfd_code rc;
 
     tfd_arena_init(&w->arena, (size_t)TFD_GRAPH_SIZE_MAX);
-    rc = run(w);
+    rc = run_gradient_walk(w);
     for (int32_t i = 0; i < w->loop_count; i++)
         tfd_gradient_loop_deinit(w->loops[i]);
     tfd_arena_deinit(&w->arena);

@@ -64,7 +64,8 @@ static void fetch_slots(const struct tfd_unique_table *t, const uint64_t *keys,
             __builtin_prefetch(&t->slots[place_of(t, keys[i])], 1);
 }
 
-static enum tfd_code grow(struct tfd_unique_table *t, struct tfd_status *st)
+static enum tfd_code grow_unique_table(struct tfd_unique_table *t,
+                                       struct tfd_status *st)
 {
     struct tfd_tensor old = t->slot_memory;
     const struct tfd_unique_slot *from = t->slots;
@@ -110,7 +111,7 @@ static inline enum tfd_code number_of(struct tfd_unique_table *t, int64_t i,
         slot->number = add_item(t, i) + 1;
     }
     *number = slot->number - 1;
-    return 2 * t->count > (int64_t)t->mask ? grow(t, st) : TFD_OK;
+    return 2 * t->count > (int64_t)t->mask ? grow_unique_table(t, st) : TFD_OK;
 }
 
 /* ---- Numbers that lie close together ------------------------------------- */

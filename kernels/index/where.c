@@ -194,8 +194,8 @@ static int per_chunk(int64_t bytes, int64_t chunks)
     return (int)(bytes / (chunks ? chunks : 1)) + 1;
 }
 
-static enum tfd_code run(struct tfd_kctx *k, struct job *j, int64_t chunks,
-                         struct tfd_status *st)
+static enum tfd_code run_where(struct tfd_kctx *k, struct job *j,
+                               int64_t chunks, struct tfd_status *st)
 {
     int64_t size = (int64_t)tfd_dtype_size(k->in[0].dtype);
     struct tfd_shape out = {2, {0, j->shape->rank}};
@@ -235,7 +235,7 @@ static enum tfd_code where_compute(struct tfd_kctx *k, struct tfd_status *st)
     j.starts = memory->data;
     j.bits = (uint64_t *)(j.starts + chunks + 1);
     memset(j.starts, 0, (size_t)(chunks + 1) * sizeof(*j.starts));
-    code = run(k, &j, chunks, st);
+    code = run_where(k, &j, chunks, st);
     tfd_buffer_unref(memory);
     return code;
 }

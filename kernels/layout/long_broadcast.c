@@ -122,9 +122,10 @@ static enum tfd_code spread(struct tfd_kctx *k, const struct tfd_dims *lead,
     return tfd_dims_shape(&out, &k->out[0].shape, st);
 }
 
-static enum tfd_code run(struct tfd_kctx *k, const struct groups *g,
-                         const struct tfd_dims *all, int inner,
-                         struct tfd_status *st)
+static enum tfd_code run_long_broadcast(struct tfd_kctx *k,
+                                        const struct groups *g,
+                                        const struct tfd_dims *all, int inner,
+                                        struct tfd_status *st)
 {
     struct tfd_long_view v;
     enum tfd_code rc;
@@ -159,7 +160,7 @@ enum tfd_code tfd_long_broadcast(struct tfd_kctx *k,
     TFD_TRY(group(d, k->in_count, &out, &g, st));
     if (g.count + row->arg > TFD_RANK_MAX)
         return too_many(d, st);
-    TFD_TRY(run(k, &g, all, row->arg, st));
+    TFD_TRY(run_long_broadcast(k, &g, all, row->arg, st));
     return spread(k, &out, g.count, st);
 }
 

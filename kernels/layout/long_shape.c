@@ -375,14 +375,14 @@ static int compare(const void *key, const void *row)
     return tfd_str_cmp(*op, name);
 }
 
-static const struct tfd_long_row *find(struct tfd_str op)
+static const struct tfd_long_row *find_long_row(struct tfd_str op)
 {
     return bsearch(&op, rows, TFD_COUNT(rows), sizeof(*rows), compare);
 }
 
 enum tfd_long_growth tfd_long_growth(struct tfd_str op)
 {
-    const struct tfd_long_row *row = find(op);
+    const struct tfd_long_row *row = find_long_row(op);
 
     return row ? row->growth : TFD_GROWS_NEVER;
 }
@@ -465,7 +465,7 @@ bool tfd_long_infer(struct tfd_shape_ctx *s, tfd_shape_fn *shape)
 
 enum tfd_code tfd_long_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
-    const struct tfd_long_row *row = find(tfd_str_of(k->kernel->op));
+    const struct tfd_long_row *row = find_long_row(tfd_str_of(k->kernel->op));
 
     return row ? row->run(k, row, st) : tfd_long_fail(k, st);
 }
@@ -473,7 +473,7 @@ enum tfd_code tfd_long_compute(struct tfd_kctx *k, struct tfd_status *st)
 enum tfd_code tfd_long_admit_variable(const struct tfd_kctx *k,
                                       struct tfd_status *st)
 {
-    const struct tfd_long_row *row = find(tfd_str_of(k->kernel->op));
+    const struct tfd_long_row *row = find_long_row(tfd_str_of(k->kernel->op));
 
     return row && row->run == tfd_long_as_is ? TFD_OK : tfd_long_fail(k, st);
 }
@@ -484,7 +484,7 @@ enum tfd_code tfd_long_admit(struct tfd_kctx *k, struct tfd_status *st)
 
     if (!tfd_shape_long_seen() || tfd_long_first(k) < 0)
         return TFD_OK;
-    row = find(tfd_str_of(k->kernel->op));
+    row = find_long_row(tfd_str_of(k->kernel->op));
     if (row && row->run == tfd_long_refuse)
         return row->run(k, row, st);
     return tfd_long_admit_variable(k, st);

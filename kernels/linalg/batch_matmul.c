@@ -279,8 +279,8 @@ static enum tfd_code take_input(struct tfd_kctx *k, struct batch *b, int i,
     return TFD_OK;
 }
 
-static enum tfd_code run(struct tfd_kctx *k, struct batch *b,
-                         struct tfd_status *st)
+static enum tfd_code run_batch_matmul(struct tfd_kctx *k, struct batch *b,
+                                      struct tfd_status *st)
 {
     struct tfd_tensor *out = &k->out[0];
     bool narrow = out->dtype != b->p.g.dtype;
@@ -338,7 +338,7 @@ static enum tfd_code multiply_all(struct tfd_kctx *k, enum tfd_dtype type,
         tfd_elements_clear(&k->out[0]);
         return TFD_OK;
     }
-    code = run(k, &b, st);
+    code = run_batch_matmul(k, &b, st);
     for (int i = 0; i < 3; i++)
         if (b.buffer[i])
             tfd_buffer_unref(b.buffer[i]);

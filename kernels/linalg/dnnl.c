@@ -25,7 +25,7 @@ static struct {
 static const char *const names[] = {"libdnnl.so.2", "libdnnl.so.3"};
 
 /* A function's address as C has it; dlsym() gives an object's. */
-static bool find(void *handle, const char *name, void *function)
+static bool find_dnnl(void *handle, const char *name, void *function)
 {
     *(void **)function = dlsym(handle, name);
     return *(void **)function != NULL;
@@ -36,9 +36,9 @@ static void find_primitives(void *handle)
 {
     struct tfd_dnnl *f = &library.functions;
     __typeof__(dnnl_engine_create) *create;
-    bool found = find(handle, "dnnl_engine_create", &create);
+    bool found = find_dnnl(handle, "dnnl_engine_create", &create);
 
-#define FIND(name) found = found && find(handle, "dnnl_" #name, &f->name);
+#define FIND(name) found = found && find_dnnl(handle, "dnnl_" #name, &f->name);
     TFD_DNNL_FUNCTIONS(FIND)
 #undef FIND
     if (!found || create(&f->engine, dnnl_cpu, 0) != dnnl_success)
@@ -80,10 +80,10 @@ static void load(void)
         dlclose(handle);
         return;
     }
-    find(handle, "dnnl_sgemm", &library.functions.sgemm);
+    find_dnnl(handle, "dnnl_sgemm", &library.functions.sgemm);
     /* Of the OpenMP that the library itself is linked to; a build that has
      * none starts no threads. */
-    find(handle, "omp_set_num_threads", &library.set_threads);
+    find_dnnl(handle, "omp_set_num_threads", &library.set_threads);
 #if TFD_DNNL_PRIMITIVES
     if (i == 1)
         find_primitives(handle);

@@ -107,8 +107,8 @@ static enum tfd_code check_failed(const struct tfd_linalg *l,
 }
 
 /* Runs the loop; the outputs exist.  Sizes are those of input 0. */
-static enum tfd_code run(struct tfd_kctx *k, enum tfd_linalg_op op,
-                         struct tfd_linalg *l, struct tfd_status *st)
+static enum tfd_code run_linalg(struct tfd_kctx *k, enum tfd_linalg_op op,
+                                struct tfd_linalg *l, struct tfd_status *st)
 {
     const struct tfd_shape *s = &k->in[0].shape;
     struct tfd_shape batch = batch_of(s, -1, -1);
@@ -200,7 +200,7 @@ static enum tfd_code qr_compute(struct tfd_kctx *k, struct tfd_status *st)
     struct tfd_linalg_qr sizes;
 
     TFD_TRY(tfd_linalg_qr_make(k, &sizes, st));
-    return run(k, TFD_LINALG_QR, &l, st);
+    return run_linalg(k, TFD_LINALG_QR, &l, st);
 }
 
 static enum tfd_code square_compute(struct tfd_kctx *k, enum tfd_linalg_op op,
@@ -214,7 +214,7 @@ static enum tfd_code square_compute(struct tfd_kctx *k, enum tfd_linalg_op op,
         l.flag = ((struct tfd_linalg_state *)k->state)->flag;
     l.right = (int)s->dim[s->rank - 1];
     TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, s, st));
-    return run(k, op, &l, st);
+    return run_linalg(k, op, &l, st);
 }
 
 static enum tfd_code cholesky_compute(struct tfd_kctx *k, struct tfd_status *st)
@@ -258,7 +258,7 @@ static enum tfd_code solve_compute(struct tfd_kctx *k, struct tfd_status *st)
     l.right = (int)b->dim[b->rank - 1];
     l.b = tfd_tensor_data(&k->in[1]);
     TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, b, st));
-    return run(k, TFD_LINALG_SOLVE, &l, st);
+    return run_linalg(k, TFD_LINALG_SOLVE, &l, st);
 }
 
 static enum tfd_code log_det_compute(struct tfd_kctx *k, struct tfd_status *st)
@@ -270,7 +270,7 @@ static enum tfd_code log_det_compute(struct tfd_kctx *k, struct tfd_status *st)
     batch = batch_of(&k->in[0].shape, -1, -1);
     TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &batch, st));
     TFD_TRY(tfd_kctx_output(k, 1, k->in[0].dtype, &batch, st));
-    return run(k, TFD_LINALG_LOG_DET, &l, st);
+    return run_linalg(k, TFD_LINALG_LOG_DET, &l, st);
 }
 
 static enum tfd_code eigen_compute(struct tfd_kctx *k, struct tfd_status *st)
@@ -288,7 +288,7 @@ static enum tfd_code eigen_compute(struct tfd_kctx *k, struct tfd_status *st)
     TFD_TRY(tfd_kctx_output(k, 1, k->in[0].dtype, &v, st));
     if (!a->vectors)
         tfd_elements_zero(k->in[0].dtype, tfd_tensor_data(&k->out[1]), 1);
-    return run(k, TFD_LINALG_EIGEN, &l, st);
+    return run_linalg(k, TFD_LINALG_EIGEN, &l, st);
 }
 
 static enum tfd_code svd_compute(struct tfd_kctx *k, struct tfd_status *st)
@@ -315,7 +315,7 @@ static enum tfd_code svd_compute(struct tfd_kctx *k, struct tfd_status *st)
     TFD_TRY(tfd_kctx_output(k, 2, k->in[0].dtype, &v, st));
     for (int i = 1; i < 3 && !a->vectors; i++)
         tfd_elements_zero(k->in[0].dtype, tfd_tensor_data(&k->out[i]), 1);
-    return run(k, TFD_LINALG_SVD, &l, st);
+    return run_linalg(k, TFD_LINALG_SVD, &l, st);
 }
 
 static enum tfd_code det_compute(struct tfd_kctx *k, struct tfd_status *st)
@@ -326,7 +326,7 @@ static enum tfd_code det_compute(struct tfd_kctx *k, struct tfd_status *st)
     TFD_TRY(check_square(k, 0, st));
     batch = batch_of(&k->in[0].shape, -1, -1);
     TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &batch, st));
-    return run(k, TFD_LINALG_DET, &l, st);
+    return run_linalg(k, TFD_LINALG_DET, &l, st);
 }
 
 static enum tfd_code half_qr_compute(struct tfd_kctx *k, struct tfd_status *st)

@@ -133,7 +133,7 @@ static void run_rows(void *arg, int64_t begin, int64_t end)
 
 #define ROW_COST 400 /* of beginning a row, in bytes */
 
-static void run(struct tfd_kctx *k, struct rows *rows)
+static void run_select(struct tfd_kctx *k, struct rows *rows)
 {
     int64_t n = rows->plan->row_size, count = rows->plan->rows;
 
@@ -174,7 +174,7 @@ static enum tfd_code choose(struct tfd_kctx *k, const struct tfd_shape *out,
         .dtype = dtype,
         .failed = &failed,
     };
-    run(k, &rows);
+    run_select(k, &rows);
     if (failed)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "OOM when copying elements of type %s",

@@ -148,7 +148,7 @@ TFD_ROW_DTYPES(DEFINE_LOOPS)
 
 #define COST_NS 4 /* per element, two exponentials and the labels */
 
-static void run(struct tfd_kctx *k, struct rows *rows, int64_t count)
+static void run_xent(struct tfd_kctx *k, struct rows *rows, int64_t count)
 {
     int64_t size = rows->size < 1000000 ? rows->size : 1000000;
 
@@ -218,7 +218,7 @@ static enum tfd_code dense_cpu(struct tfd_kctx *k, struct tfd_status *st)
     rows.size = matrix.dim[1];
     tfd_xent_steps(&k->in[0].shape, &rows.x_row, &rows.x_step);
     tfd_xent_steps(&k->in[1].shape, &rows.labels_row, &rows.labels_step);
-    run(k, &rows, matrix.dim[0]);
+    run_xent(k, &rows, matrix.dim[0]);
     return TFD_OK;
 }
 
@@ -295,7 +295,7 @@ static enum tfd_code sparse_cpu(struct tfd_kctx *k, struct tfd_status *st)
     if (!k->out[0].buffer)
         return TFD_OK;
     rows.x = k->in[0].buffer->data;
-    run(k, &rows, matrix.dim[0]);
+    run_xent(k, &rows, matrix.dim[0]);
     return TFD_OK;
 }
 

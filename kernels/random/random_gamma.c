@@ -271,7 +271,7 @@ static void draw_ahead(const struct tfd_philox *g, int64_t first,
     tfd_philox_lanes(l, g, skip);
 }
 
-static void run(void *arg, int64_t begin, int64_t end)
+static void run_random_gamma(void *arg, int64_t begin, int64_t end)
 {
     struct job *j = arg;
     struct tfd_philox_lanes l;
@@ -316,7 +316,7 @@ static enum tfd_code sample(struct tfd_kctx *k, int arg, draw_fn *draw,
     };
 
     j.samples = tfd_tensor_elements(&k->out[0]) / j.count;
-    tfd_kctx_parallel(k, j.samples * j.count, SAMPLE_NS, run, &j);
+    tfd_kctx_parallel(k, j.samples * j.count, SAMPLE_NS, run_random_gamma, &j);
     if (j.failed)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "no sample for the parameter %g fits type %s",

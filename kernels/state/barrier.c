@@ -89,8 +89,8 @@ static enum tfd_code make_prepare(const struct tfd_prepare *p, void *state,
     return read_spec(p->node, &m->spec, st);
 }
 
-static enum tfd_code make(void *arg, struct tfd_resource **out,
-                          struct tfd_status *st)
+static enum tfd_code make_barrier(void *arg, struct tfd_resource **out,
+                                  struct tfd_status *st)
 {
     const struct maker *m = arg;
     struct tfd_barrier_order order = {&m->spec, m->owner.name};
@@ -159,7 +159,7 @@ static enum tfd_code make_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     struct maker *m = k->state;
 
-    return tfd_owner_output(k, &m->owner, make, match, m, st);
+    return tfd_owner_output(k, &m->owner, make_barrier, match, m, st);
 }
 
 /* ---- Using --------------------------------------------------------------- */
@@ -172,7 +172,7 @@ static void fail(struct tfd_kctx *k, struct tfd_barrier *take_b,
 }
 
 /* NULL: k is finished. */
-static struct tfd_barrier *find(struct tfd_kctx *k)
+static struct tfd_barrier *find_barrier(struct tfd_kctx *k)
 {
     struct tfd_status st = TFD_STATUS_INIT;
     struct tfd_resource *r;
@@ -214,7 +214,7 @@ static void insert_start(struct tfd_kctx *k)
 {
     int64_t component = *(const int64_t *)k->state;
     struct tfd_status st = TFD_STATUS_INIT;
-    struct tfd_barrier *b = find(k);
+    struct tfd_barrier *b = find_barrier(k);
 
     if (!b)
         return;
@@ -279,7 +279,7 @@ static enum tfd_code check_take(const struct tfd_barrier *b,
 static void take_start(struct tfd_kctx *k)
 {
     struct tfd_status st = TFD_STATUS_INIT;
-    struct tfd_barrier *b = find(k);
+    struct tfd_barrier *b = find_barrier(k);
     int64_t wanted;
 
     if (!b)
@@ -298,7 +298,7 @@ static enum tfd_code close_prepare(const struct tfd_prepare *p, void *state,
 
 static void close_start(struct tfd_kctx *k)
 {
-    struct tfd_barrier *b = find(k);
+    struct tfd_barrier *b = find_barrier(k);
 
     if (b)
         tfd_barrier_close(b, k, *(const bool *)k->state);

@@ -21,7 +21,7 @@ static void fail(struct tfd_kctx *k, struct tfd_queue *take_q,
 }
 
 /* NULL: k is finished. */
-static struct tfd_queue *find(struct tfd_kctx *k)
+static struct tfd_queue *find_queue(struct tfd_kctx *k)
 {
     struct tfd_status st = TFD_STATUS_INIT;
     struct tfd_resource *r;
@@ -116,7 +116,7 @@ static enum tfd_code access_prepare(const struct tfd_prepare *p, void *state,
 static void enqueue(struct tfd_kctx *k, bool many)
 {
     struct tfd_status st = TFD_STATUS_INIT;
-    struct tfd_queue *q = find(k);
+    struct tfd_queue *q = find_queue(k);
     struct tfd_queue_row *rows = NULL;
 
     if (!q)
@@ -145,7 +145,7 @@ static void enqueue_many_start(struct tfd_kctx *k)
 static void dequeue_start(struct tfd_kctx *k)
 {
     struct tfd_status st = TFD_STATUS_INIT;
-    struct tfd_queue *q = find(k);
+    struct tfd_queue *q = find_queue(k);
 
     if (!q)
         return;
@@ -175,7 +175,7 @@ static enum tfd_code check_many(const struct tfd_queue *q, struct tfd_kctx *k,
 static void dequeue_many(struct tfd_kctx *k, bool up_to)
 {
     struct tfd_status st = TFD_STATUS_INIT;
-    struct tfd_queue *q = find(k);
+    struct tfd_queue *q = find_queue(k);
     int64_t n;
 
     if (!q)
@@ -209,7 +209,7 @@ static enum tfd_code close_prepare(const struct tfd_prepare *p, void *state,
 
 static void close_start(struct tfd_kctx *k)
 {
-    struct tfd_queue *q = find(k);
+    struct tfd_queue *q = find_queue(k);
 
     if (q)
         tfd_queue_close(q, k, *(const bool *)k->state);

@@ -271,8 +271,8 @@ static enum tfd_code match(const struct tfd_kctx *k, void *arg,
 
 /* ---- The node ------------------------------------------------------------ */
 
-static enum tfd_code make(void *arg, struct tfd_resource **out,
-                          struct tfd_status *st)
+static enum tfd_code make_queue(void *arg, struct tfd_resource **out,
+                                struct tfd_status *st)
 {
     const struct maker *m = arg;
     struct tfd_queue_order order = {.spec = &m->spec, .name = m->owner.name};
@@ -296,7 +296,7 @@ static enum tfd_code make_compute(struct tfd_kctx *k, struct tfd_status *st)
                         "Shared queue '" TFD_STR_FMT "' has component shapes "
                         "[] but requested component shapes were [[]]",
                         TFD_STR_ARG(m->owner.name));
-    return tfd_owner_output(k, &m->owner, make, match, m, st);
+    return tfd_owner_output(k, &m->owner, make_queue, match, m, st);
 }
 
 /* ---- Tables -------------------------------------------------------------- */

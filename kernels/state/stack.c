@@ -135,8 +135,8 @@ static enum tfd_code stack_compute(struct tfd_kctx *k, struct tfd_status *st)
     return tfd_step_handle(k, 0, tfd_str_of(s->name), &s->resource, st);
 }
 
-static enum tfd_code find(struct tfd_kctx *k, struct stack **out,
-                          struct tfd_status *st)
+static enum tfd_code find_stack(struct tfd_kctx *k, struct stack **out,
+                                struct tfd_status *st)
 {
     struct tfd_resource *r;
 
@@ -158,7 +158,7 @@ static enum tfd_code push_compute(struct tfd_kctx *k, struct tfd_status *st)
     struct stack *s;
     enum tfd_code rc;
 
-    TFD_TRY(find(k, &s, st));
+    TFD_TRY(find_stack(k, &s, st));
     rc = push(k, s, st);
     leave(s);
     if (rc == TFD_OK)
@@ -171,7 +171,7 @@ static enum tfd_code pop_compute(struct tfd_kctx *k, struct tfd_status *st)
     struct stack *s;
     enum tfd_code rc;
 
-    TFD_TRY(find(k, &s, st));
+    TFD_TRY(find_stack(k, &s, st));
     rc = pop(k, s, st);
     leave(s);
     return rc;
@@ -181,7 +181,7 @@ static enum tfd_code close_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     struct stack *s;
 
-    TFD_TRY(find(k, &s, st));
+    TFD_TRY(find_stack(k, &s, st));
     s->closed = true;
     empty(s);
     leave(s);

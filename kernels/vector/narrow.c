@@ -102,7 +102,7 @@ static tfd_range_fn *widening(enum tfd_dtype t)
 /* Elements between two questions whether anybody still wants them. */
 #define BLOCK ((int64_t)(TFD_HALT_BLOCK_SIZE / sizeof(float)))
 
-static void run(tfd_range_fn *loop, const void *in, void *out, int64_t n)
+static void run_narrow(tfd_range_fn *loop, const void *in, void *out, int64_t n)
 {
     struct narrowing p = {in, out};
 
@@ -112,10 +112,10 @@ static void run(tfd_range_fn *loop, const void *in, void *out, int64_t n)
 
 void tfd_narrow_widen(enum tfd_dtype t, const void *in, float *out, int64_t n)
 {
-    run(widening(t), in, out, n);
+    run_narrow(widening(t), in, out, n);
 }
 
 void tfd_narrow_round(enum tfd_dtype t, const float *in, void *out, int64_t n)
 {
-    run(rounding(t), in, out, n);
+    run_narrow(rounding(t), in, out, n);
 }

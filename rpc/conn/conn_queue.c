@@ -52,7 +52,7 @@ void tfd_conn_queue_deinit(struct tfd_conn_queue *q)
     tfd_conn_queue_init(q);
 }
 
-static bool grow(struct tfd_conn_queue *q)
+static bool grow_conn_queue(struct tfd_conn_queue *q)
 {
     uint32_t capacity = q->capacity ? q->capacity * 2 : RING_MIN;
     struct tfd_chunk *ring;
@@ -74,7 +74,7 @@ static bool grow(struct tfd_conn_queue *q)
 /* Takes what the chunk holds, also when it fails. */
 static void push(struct tfd_conn_queue *q, struct tfd_chunk c)
 {
-    if (q->failed || (q->count == q->capacity && !grow(q))) {
+    if (q->failed || (q->count == q->capacity && !grow_conn_queue(q))) {
         q->failed = true;
         release(&c);
         return;

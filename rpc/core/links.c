@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-static struct tfd_link_row *find(const struct tfd_links *l, uint64_t link)
+static struct tfd_link_row *find_links(const struct tfd_links *l, uint64_t link)
 {
     uint32_t index = (uint32_t)link - 1;
 
@@ -21,7 +21,7 @@ void tfd_links_deinit(struct tfd_links *l)
     *l = (struct tfd_links){0};
 }
 
-static bool grow(struct tfd_links *l)
+static bool grow_links(struct tfd_links *l)
 {
     uint32_t capacity = l->capacity * 2 + 16;
     struct tfd_link_row *rows = realloc(l->rows, capacity * sizeof(*rows));
@@ -43,7 +43,7 @@ uint64_t tfd_links_add(struct tfd_links *l)
         l->free = row->next;
         row->turn++;
     } else {
-        if (l->count == l->capacity && !grow(l))
+        if (l->count == l->capacity && !grow_links(l))
             return 0;
         number = ++l->count;
         row = &l->rows[number - 1];
@@ -56,7 +56,7 @@ uint64_t tfd_links_add(struct tfd_links *l)
 
 void tfd_links_remove(struct tfd_links *l, uint64_t link)
 {
-    struct tfd_link_row *row = find(l, link);
+    struct tfd_link_row *row = find_links(l, link);
 
     if (!row)
         return;
@@ -67,12 +67,12 @@ void tfd_links_remove(struct tfd_links *l, uint64_t link)
 
 bool tfd_links_open(const struct tfd_links *l, uint64_t link)
 {
-    return find(l, link);
+    return find_links(l, link);
 }
 
 void tfd_links_hold(struct tfd_links *l, uint64_t link)
 {
-    struct tfd_link_row *row = find(l, link);
+    struct tfd_link_row *row = find_links(l, link);
 
     if (row)
         row->holds++;
@@ -80,7 +80,7 @@ void tfd_links_hold(struct tfd_links *l, uint64_t link)
 
 void tfd_links_unhold(struct tfd_links *l, uint64_t link)
 {
-    struct tfd_link_row *row = find(l, link);
+    struct tfd_link_row *row = find_links(l, link);
 
     if (row && row->holds > 0)
         row->holds--;
@@ -88,7 +88,7 @@ void tfd_links_unhold(struct tfd_links *l, uint64_t link)
 
 bool tfd_links_held(const struct tfd_links *l, uint64_t link)
 {
-    const struct tfd_link_row *row = find(l, link);
+    const struct tfd_link_row *row = find_links(l, link);
 
     return row && row->holds > 0;
 }

@@ -157,7 +157,7 @@ static int count_tasks(const struct tfd_cluster *c)
 }
 
 /* Rows up to this number, free ones. */
-static bool grow(struct tfd_peers *p, int rows)
+static bool grow_peers(struct tfd_peers *p, int rows)
 {
     struct peer **grown;
 
@@ -200,7 +200,7 @@ static enum tfd_code add_rows(struct tfd_peers *p, const struct tfd_cluster *c,
     int count = count_tasks(c);
 
     *out = (struct tfd_peers_range){find_room(p, count), count, -1, 0};
-    if (grow(p, out->first + count) && fill(p, c, out))
+    if (grow_peers(p, out->first + count) && fill(p, c, out))
         return TFD_OK;
     if (p->rows >= out->first + count)
         drop_rows(p, out->first, count);

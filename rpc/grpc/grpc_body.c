@@ -80,8 +80,8 @@ static enum tfd_code fail_memory(const struct tfd_grpc_reader *r,
 /* The buffer grows once it is full.  Messages of 16 MiB fit at once when they
  * begin with 64 KiB in one piece, and a 100 MiB one copies 1 MiB.  Of the
  * memory what has come counts. */
-static enum tfd_code grow(struct tfd_grpc_reader *r, size_t n,
-                          struct tfd_status *st)
+static enum tfd_code grow_grpc_body(struct tfd_grpc_reader *r, size_t n,
+                                    struct tfd_status *st)
 {
     size_t capacity = next_capacity(r, n);
     struct tfd_buffer *b =
@@ -120,7 +120,7 @@ static enum tfd_code feed_body(struct tfd_grpc_reader *r, const uint8_t *data,
         size_t part;
 
         if (r->have == r->capacity)
-            TFD_TRY(grow(r, n, st));
+            TFD_TRY(grow_grpc_body(r, n, st));
         part = least(n, r->capacity - r->have);
         if (!tfd_buffer_charge(r->body, r->start + r->have + part))
             return fail_memory(r, st);

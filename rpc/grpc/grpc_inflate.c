@@ -101,8 +101,9 @@ void tfd_grpc_inflate_free(struct tfd_grpc_inflate *z)
 
 /* One slice of input into at most `room` bytes; *made of them were written,
  * *end when the stream's end has been seen. */
-static enum tfd_code run(struct tfd_grpc_inflate *z, char *to, size_t room,
-                         size_t *made, bool *end, struct tfd_status *st)
+static enum tfd_code run_grpc_inflate(struct tfd_grpc_inflate *z, char *to,
+                                      size_t room, size_t *made, bool *end,
+                                      struct tfd_status *st)
 {
     size_t left = z->in.proto.size - z->fed;
     size_t part = left < SLICE ? left : SLICE;
@@ -149,8 +150,9 @@ static enum tfd_code count(struct tfd_grpc_inflate *z, struct tfd_status *st)
     bool end;
     size_t made;
 
-    TFD_TRY(run(z, z->size < SLICE ? z->scratch + z->size : other,
-                z->size < SLICE ? SLICE - z->size : SLICE, &made, &end, st));
+    TFD_TRY(run_grpc_inflate(z, z->size < SLICE ? z->scratch + z->size : other,
+                             z->size < SLICE ? SLICE - z->size : SLICE, &made,
+                             &end, st));
     z->size += made;
     if (z->size > (size_t)TFD_GRPC_INFLATED_SIZE_MAX)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
@@ -161,13 +163,14 @@ static enum tfd_code count(struct tfd_grpc_inflate *z, struct tfd_status *st)
     return end ? begin_making(z, st) : TFD_OK;
 }
 
-static enum tfd_code make(struct tfd_grpc_inflate *z, struct tfd_status *st)
+static enum tfd_code make_grpc_inflate(struct tfd_grpc_inflate *z,
+                                       struct tfd_status *st)
 {
     size_t room = z->size - z->made, made;
     bool end;
 
-    TFD_TRY(run(z, (char *)z->body->data + z->start + z->made,
-                room < SLICE ? room : SLICE, &made, &end, st));
+    TFD_TRY(run_grpc_inflate(z, (char *)z->body->data + z->start + z->made,
+                             room < SLICE ? room : SLICE, &made, &end, st));
     z->made += made;
     if (!tfd_buffer_charge(z->body, z->start + z->made))
         return no_memory(z->size, st);
@@ -180,7 +183,7 @@ enum tfd_code tfd_grpc_inflate_go_on(struct tfd_grpc_inflate *z, bool *done,
                                      struct tfd_status *st)
 {
     *done = false;
-    TFD_TRY(z->counted ? make(z, st) : count(z, st));
+    TFD_TRY(z->counted ? make_grpc_inflate(z, st) : count(z, st));
     *done = z->counted && z->made == z->size;
     return TFD_OK;
 }

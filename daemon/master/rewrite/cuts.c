@@ -341,7 +341,7 @@ static enum tfd_code make_connections(struct tfd_cuts *c, struct tfd_status *st)
     return rc;
 }
 
-static enum tfd_code make(struct tfd_cuts *c, struct tfd_status *st)
+static enum tfd_code make_cuts(struct tfd_cuts *c, struct tfd_status *st)
 {
     const struct tfd_signature *sig = c->sig;
 
@@ -367,7 +367,7 @@ enum tfd_code tfd_cuts_init(struct tfd_cuts *c, const struct tfd_graph *g,
     c->list = calloc(cuts + 1, sizeof(*c->list));
     c->of = calloc((size_t)g->count + 1, sizeof(*c->of));
     if (c->list && c->of)
-        rc = make(c, st);
+        rc = make_cuts(c, st);
     else
         rc = tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "No memory to prune %d nodes",
                       g->count);

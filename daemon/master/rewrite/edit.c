@@ -130,7 +130,7 @@ struct tfd_str tfd_edit_new_name(struct tfd_edit *e, struct tfd_str prefix,
 
 /* ---- Nodes --------------------------------------------------------------- */
 
-static bool grow(struct tfd_edit *e)
+static bool grow_edit(struct tfd_edit *e)
 {
     int32_t capacity = e->capacity ? 2 * e->capacity : 64;
     struct tfd_edit_node **more;
@@ -161,7 +161,7 @@ static struct tfd_edit_node *new_node(struct tfd_edit *e, struct tfd_str name)
     }
     if (is_taken(e, name))
         name = with_suffix(e, name);
-    if (!grow(e) || !tfd_map_put(&e->names, name, (uintptr_t)e->count)) {
+    if (!grow_edit(e) || !tfd_map_put(&e->names, name, (uintptr_t)e->count)) {
         tfd_edit_fail(e, tfd_arena_check(NULL, "functions", e->st));
         return NULL;
     }

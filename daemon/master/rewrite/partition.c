@@ -531,7 +531,7 @@ static enum tfd_code finish(struct partitioner *p)
     return TFD_OK;
 }
 
-static enum tfd_code run(struct partitioner *p)
+static enum tfd_code run_partition(struct partitioner *p)
 {
     TFD_TRY(tfd_while_control_find(p->r, &p->loops, p->st));
     TFD_TRY(tfd_early_find(p->r, p->loops.device_of, &p->early, p->st));
@@ -556,7 +556,7 @@ enum tfd_code tfd_partition(const struct tfd_partition_request *r,
     p.names = calloc(count, sizeof(*p.names));
     p.first = calloc(count, sizeof(*p.first));
     if (p.names && p.first)
-        rc = run(&p);
+        rc = run_partition(&p);
     else
         rc = tfd_fail(&own, TFD_RESOURCE_EXHAUSTED,
                       "No memory to partition %d nodes", r->pruned->count);

@@ -294,7 +294,7 @@ static enum tfd_code write_list(struct pruner *p, struct tfd_pruned *out)
     return write_fetches(p, &out->nodes[at]);
 }
 
-static enum tfd_code run(struct pruner *p, struct tfd_pruned *out)
+static enum tfd_code run_prune(struct pruner *p, struct tfd_pruned *out)
 {
     for (int32_t i = 0; i < p->g->count; i++)
         p->number[i] = -1;
@@ -320,7 +320,7 @@ enum tfd_code tfd_prune(const struct tfd_graph *g,
     p.number = calloc(nodes, sizeof(*p.number));
     p.stack = calloc(nodes, sizeof(*p.stack));
     if (p.fetches && p.targets && p.number && p.stack)
-        rc = run(&p, out);
+        rc = run_prune(&p, out);
     else
         rc = tfd_fail(&own, TFD_RESOURCE_EXHAUSTED,
                       "No memory to prune %d nodes", g->count);

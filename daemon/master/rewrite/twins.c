@@ -186,7 +186,7 @@ static void close_gaps(struct joiner *j)
     }
 }
 
-static enum tfd_code run(struct joiner *j)
+static enum tfd_code run_twins(struct joiner *j)
 {
     bool any = false;
 
@@ -224,7 +224,7 @@ enum tfd_code tfd_twins_join(const struct tfd_graph *g,
     TFD_TRY(tfd_arena_check(j.seen, "a pruned graph", st));
     tfd_map_init(&j.first);
     tfd_bytes_init(&j.key, SIZE_MAX / 2);
-    rc = run(&j);
+    rc = run_twins(&j);
     tfd_bytes_deinit(&j.key);
     tfd_map_deinit(&j.first);
     return rc;

@@ -99,7 +99,7 @@ static enum tfd_code drop(struct dropper *d, int32_t i)
     return TFD_OK;
 }
 
-static enum tfd_code run(struct dropper *d)
+static enum tfd_code run_unread(struct dropper *d)
 {
     for (int32_t i = 0; i < d->p->count; i++) {
         const struct tfd_part_node *n = &d->p->nodes[i];
@@ -134,5 +134,5 @@ enum tfd_code tfd_unread_drop(const struct tfd_graph *g, struct tfd_pruned *p,
     TFD_TRY(tfd_arena_check(d.readers, "a pruned graph", st));
     TFD_TRY(tfd_arena_check(d.seen, "a pruned graph", st));
     TFD_TRY(tfd_arena_check(d.stack, "a pruned graph", st));
-    return run(&d);
+    return run_unread(&d);
 }

@@ -68,8 +68,9 @@ static int worker_of(const struct tfd_while_finder *f, int32_t i)
 }
 
 /* Twice the room for what an array in the arena holds. */
-static enum tfd_code grow(struct tfd_while_finder *f, void **array,
-                          int32_t count, int32_t *capacity, size_t size)
+static enum tfd_code grow_while_control(struct tfd_while_finder *f,
+                                        void **array, int32_t count,
+                                        int32_t *capacity, size_t size)
 {
     int32_t more = *capacity * 2 + 8;
     void *grown = tfd_arena_array(f->r->arena, (size_t)more, size);
@@ -91,8 +92,8 @@ static enum tfd_code add_frame(struct tfd_while_finder *f, int32_t parent,
     void *frames = f->frames;
 
     if (f->frame_count == f->frame_capacity)
-        TFD_TRY(grow(f, &frames, f->frame_count, &f->frame_capacity,
-                     sizeof(*f->frames)));
+        TFD_TRY(grow_while_control(f, &frames, f->frame_count,
+                                   &f->frame_capacity, sizeof(*f->frames)));
     f->frames = frames;
     if (!tfd_map_put(&f->by_name, name, (uintptr_t)f->frame_count))
         return tfd_fail(f->st, TFD_RESOURCE_EXHAUSTED,
@@ -262,8 +263,8 @@ static enum tfd_code add_loop(struct tfd_while_finder *f, int32_t number,
             "A cross-device loop must have a pivot predicate: " TFD_STR_FMT,
             TFD_STR_ARG(frame->name));
     if (c->loop_count == f->loop_capacity)
-        TFD_TRY(grow(f, &loops, c->loop_count, &f->loop_capacity,
-                     sizeof(*c->loops)));
+        TFD_TRY(grow_while_control(f, &loops, c->loop_count, &f->loop_capacity,
+                                   sizeof(*c->loops)));
     c->loops = loops;
     *out = c->loop_count++;
     c->loops[*out] = (struct tfd_control_loop){

@@ -59,7 +59,7 @@ struct costs {
 };
 
 /* The last field with this tag, a string. */
-static struct tfd_str find(struct tfd_str message, uint32_t tag)
+static struct tfd_str find_cost_graph(struct tfd_str message, uint32_t tag)
 {
     struct tfd_pb_reader r = tfd_pb_reader_of(message);
     struct tfd_str value = TFD_STR_EMPTY;
@@ -99,7 +99,7 @@ static void note_stats(struct costs *c, struct tfd_str device)
         if (!kept)
             return;
         *kept = tfd_pb_str(&r, &f);
-        (void)!tfd_map_put(&c->stats, find(*kept, STATS(node_name)),
+        (void)!tfd_map_put(&c->stats, find_cost_graph(*kept, STATS(node_name)),
                            (uintptr_t)kept);
     }
 }
@@ -177,9 +177,10 @@ static bool note_nodes(struct costs *c, struct tfd_str graph)
         if (f.tag != tensorflow_GraphDef_node_tag)
             continue;
         c->nodes[c->count++] = (struct node){.def = tfd_pb_str(&r, &f)};
-        if (!tfd_map_put(&c->by_name,
-                         find(c->nodes[c->count - 1].def, NODE(name)),
-                         (uintptr_t)c->count))
+        if (!tfd_map_put(
+                &c->by_name,
+                find_cost_graph(c->nodes[c->count - 1].def, NODE(name)),
+                (uintptr_t)c->count))
             return false;
     }
     for (int32_t i = 0; i < c->count; i++)
@@ -199,7 +200,7 @@ static void put_output(struct tfd_bytes *b, struct tfd_str description,
     tfd_pb_put_int(b, OUTPUT_ALIAS, -1);
     shape = tfd_pb_begin(b, OUTPUT_SHAPE);
     if (description.size > 0)
-        tfd_bytes_add_str(b, find(description, DESCRIBED(shape)));
+        tfd_bytes_add_str(b, find_cost_graph(description, DESCRIBED(shape)));
     else
         tfd_pb_put_bool(b, SHAPE_UNKNOWN_RANK, true);
     tfd_pb_finish(b, shape);
@@ -245,8 +246,8 @@ static struct tfd_str *seen_outputs(struct costs *c, struct tfd_str stats,
         output = tfd_pb_str(&r, &f);
         slot = find_number(output, tensorflow_NodeOutput_slot_tag);
         if (slot >= 0 && slot < count)
-            seen[slot] =
-                find(output, tensorflow_NodeOutput_tensor_description_tag);
+            seen[slot] = find_cost_graph(
+                output, tensorflow_NodeOutput_tensor_description_tag);
     }
     return seen;
 }
@@ -257,7 +258,8 @@ static void put_outputs(struct costs *c, struct tfd_str stats, int32_t ports)
     struct tfd_str *seen = seen_outputs(c, stats, count);
 
     for (int32_t i = 0; seen && i < count; i++) {
-        struct tfd_str made = find(seen[i], DESCRIBED(allocation_description));
+        struct tfd_str made =
+            find_cost_graph(seen[i], DESCRIBED(allocation_description));
         int64_t size = find_number(
             made, tensorflow_AllocationDescription_requested_bytes_tag);
 
@@ -277,8 +279,9 @@ static struct tfd_str attr_of(struct tfd_str def, const char *name)
         if (f.tag != NODE(attr))
             continue;
         entry = tfd_pb_str(&r, &f);
-        if (tfd_str_is(find(entry, 1), name)) /* map: key 1, value 2 */
-            return find(entry, 2);
+        if (tfd_str_is(find_cost_graph(entry, 1),
+                       name)) /* map: key 1, value 2 */
+            return find_cost_graph(entry, 2);
     }
     return TFD_STR_EMPTY;
 }
@@ -291,10 +294,10 @@ static bool put_constant(struct tfd_bytes *b, struct tfd_str def)
     size_t mark, shape;
     int64_t size;
 
-    if (!tfd_str_is(find(def, NODE(op)), "Const") ||
-        tfd_tensor_proto_head(
-            find(attr_of(def, "value"), tensorflow_AttrValue_tensor_tag), &head,
-            NULL) != TFD_OK)
+    if (!tfd_str_is(find_cost_graph(def, NODE(op)), "Const") ||
+        tfd_tensor_proto_head(find_cost_graph(attr_of(def, "value"),
+                                              tensorflow_AttrValue_tensor_tag),
+                              &head, NULL) != TFD_OK)
         return false;
     size =
         tfd_shape_elements(&head.shape) * (int64_t)tfd_dtype_size(head.dtype);
@@ -361,7 +364,8 @@ static void put_controls(struct costs *c, struct tfd_str def)
 
 static void put_node(struct costs *c, int32_t i)
 {
-    struct tfd_str def = c->nodes[i].def, name = find(def, NODE(name));
+    struct tfd_str def = c->nodes[i].def,
+                   name = find_cost_graph(def, NODE(name));
     size_t mark = tfd_pb_begin(c->out, COST_GRAPH_NODE);
     struct tfd_str stats = TFD_STR_EMPTY;
     uintptr_t found;
@@ -369,7 +373,7 @@ static void put_node(struct costs *c, int32_t i)
     if (tfd_map_get(&c->stats, name, &found))
         stats = *(struct tfd_str *)found;
     tfd_pb_put_str(c->out, COST_NAME, name);
-    tfd_pb_put_str(c->out, COST_DEVICE, find(def, NODE(device)));
+    tfd_pb_put_str(c->out, COST_DEVICE, find_cost_graph(def, NODE(device)));
     tfd_pb_put_int(c->out, COST_ID, i + FIRST);
     put_inputs(c, def);
     if (!put_constant(c->out, def))

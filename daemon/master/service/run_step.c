@@ -75,7 +75,7 @@ static void release(struct run_call *c)
     c->service->idle = c;
 }
 
-static bool grow(void **array, size_t size, int *room, int count)
+static bool grow_run_step(void **array, size_t size, int *room, int count)
 {
     int wanted = *room ? *room * 2 : 8;
     void *grown;
@@ -118,9 +118,9 @@ static enum tfd_code add_feed(struct run_call *c, struct tfd_str bytes,
     }
     TFD_TRY(tfd_pb_end(&r, "NamedTensorProto", st));
     if (at >= TFD_FEEDS_MAX ||
-        !grow((void **)&c->feeds, sizeof(*c->feeds), &room, at) ||
-        !grow((void **)&c->feed_names, sizeof(*c->feed_names), &c->feed_room,
-              at))
+        !grow_run_step((void **)&c->feeds, sizeof(*c->feeds), &room, at) ||
+        !grow_run_step((void **)&c->feed_names, sizeof(*c->feed_names),
+                       &c->feed_room, at))
         return too_many("feeds", TFD_FEEDS_MAX, st);
     if (tfd_tensor_decode(&c->call->in, tensor, tfd_handle_decode,
                           &c->feeds[at], st) != TFD_OK) {
@@ -136,7 +136,8 @@ static enum tfd_code add_name(struct tfd_str **names, int *count, int *room,
                               int max, struct tfd_str name, const char *what,
                               struct tfd_status *st)
 {
-    if (*count >= max || !grow((void **)names, sizeof(**names), room, *count))
+    if (*count >= max ||
+        !grow_run_step((void **)names, sizeof(**names), room, *count))
         return too_many(what, max, st);
     (*names)[(*count)++] = name;
     return TFD_OK;

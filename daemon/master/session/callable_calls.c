@@ -140,7 +140,7 @@ static void made(void *ctx, const struct tfd_status *st, int64_t handle)
     tfd_call_respond(call, &m);
 }
 
-static void make(void *self, struct tfd_call *call)
+static void make_callable(void *self, struct tfd_call *call)
 {
     struct tfd_callable_calls *c = self;
     struct making k = {.head.session = TFD_STR_EMPTY};
@@ -356,7 +356,7 @@ static void release(void *self, struct tfd_call *call)
 void tfd_callable_calls_bind(struct tfd_callable_calls *c,
                              struct tfd_service *service)
 {
-    tfd_service_bind(service, TFD_METHOD_MakeCallable, make, c);
+    tfd_service_bind(service, TFD_METHOD_MakeCallable, make_callable, c);
     tfd_service_bind(service, TFD_METHOD_RunCallable, run_callable, c);
     tfd_service_bind(service, TFD_METHOD_ReleaseCallable, release, c);
 }

@@ -421,8 +421,8 @@ static int64_t number_of(struct tfd_str handle)
     return n;
 }
 
-static struct tfd_partial_run *find(const struct tfd_session *s,
-                                    struct tfd_str handle)
+static struct tfd_partial_run *find_partial_run(const struct tfd_session *s,
+                                                struct tfd_str handle)
 {
     int64_t number = number_of(handle);
     struct tfd_partial_run *p = s->partial_runs;
@@ -435,7 +435,7 @@ static struct tfd_partial_run *find(const struct tfd_session *s,
 void tfd_partial_run_step(struct tfd_session *s, struct tfd_str handle,
                           struct tfd_run_step *run)
 {
-    struct tfd_partial_run *p = find(s, handle);
+    struct tfd_partial_run *p = find_partial_run(s, handle);
     struct tfd_status st = TFD_STATUS_INIT;
 
     run->step = NULL;

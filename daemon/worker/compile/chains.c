@@ -155,7 +155,7 @@ static void add_member(struct search *s, int32_t node, int32_t last)
 
 /* Members are looked at in the order they joined; what all its readers have
  * joined joins after them. */
-static void grow(struct search *s, int32_t last)
+static void grow_chains(struct search *s, int32_t last)
 {
     s->count = 0;
     add_member(s, last, last);
@@ -239,7 +239,7 @@ static enum tfd_code make_node(struct search *s, struct tfd_plan_chain *p,
     return TFD_OK;
 }
 
-static enum tfd_code make(struct search *s, struct tfd_status *st)
+static enum tfd_code make_chains(struct search *s, struct tfd_status *st)
 {
     struct tfd_arena *a = &s->c->e->arena;
     struct tfd_plan_chain *p = tfd_arena_alloc(&s->c->scratch, sizeof(*p));
@@ -277,9 +277,9 @@ enum tfd_code tfd_compile_chains(struct tfd_compiler *c, struct tfd_status *st)
 
         if (!may_join(&s, last))
             continue;
-        grow(&s, last);
+        grow_chains(&s, last);
         if (s.count >= NODES_MIN)
-            TFD_TRY(make(&s, st));
+            TFD_TRY(make_chains(&s, st));
     }
     return TFD_OK;
 }

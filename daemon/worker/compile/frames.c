@@ -8,7 +8,7 @@
 
 #include "config/limits.h"
 
-static enum tfd_code grow(struct tfd_compiler *c, struct tfd_status *st)
+static enum tfd_code grow_frames(struct tfd_compiler *c, struct tfd_status *st)
 {
     struct tfd_plan_frame *more;
     int32_t capacity = c->frame_capacity ? 2 * c->frame_capacity : 8;
@@ -37,7 +37,7 @@ static enum tfd_code find_frame(struct tfd_compiler *c, int32_t parent,
                         "loop " TFD_STR_FMT " is nested deeper than %d",
                         TFD_STR_ARG(name), TFD_WHILE_DEPTH_MAX);
     if (c->frame_count == c->frame_capacity)
-        TFD_TRY(grow(c, st));
+        TFD_TRY(grow_frames(c, st));
     *out = c->frame_count++;
     c->frames[*out] = (struct tfd_plan_frame){
         .parent = parent,

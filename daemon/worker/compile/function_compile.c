@@ -284,7 +284,7 @@ static enum tfd_code import(struct writing *w, struct tfd_graph **out)
     return rc;
 }
 
-static enum tfd_code make(struct writing *w, struct tfd_exec **out)
+static enum tfd_code make_function(struct writing *w, struct tfd_exec **out)
 {
     struct tfd_graph *g;
 
@@ -311,7 +311,7 @@ enum tfd_code tfd_function_compile(struct tfd_rt_function *f,
     tfd_arena_init(&w.arena, (size_t)TFD_GRAPH_SIZE_MAX);
     tfd_bytes_init(&w.out, (size_t)TFD_GRAPH_SIZE_MAX);
     tfd_bytes_init(&w.text, 4 * TFD_NAME_SIZE_MAX);
-    rc = make(&w, &made);
+    rc = make_function(&w, &made);
     tfd_bytes_deinit(&w.text);
     tfd_bytes_deinit(&w.out);
     tfd_arena_deinit(&w.arena);

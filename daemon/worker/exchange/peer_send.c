@@ -243,8 +243,8 @@ static struct row *add(struct tfd_peer_sends *s, const struct row *what,
 }
 
 /* The number of the part at the peer; false: it has none, or not yet. */
-static bool find(struct tfd_peer_sends *s, const struct row *what,
-                 const struct tfd_device *d, uint64_t *number)
+static bool find_send(struct tfd_peer_sends *s, const struct row *what,
+                      const struct tfd_device *d, uint64_t *number)
 {
     struct row *found = NULL, *added = NULL;
     bool refused = false, mapped;
@@ -368,7 +368,7 @@ bool tfd_peer_send(struct tfd_peer_sends *s, struct tfd_kctx *k,
     if (ch->peer < 0 || !*d->share->host)
         return false;
     what.part = d->share->part(d, tfd_tensor_data(&k->in[0]), &offset);
-    if (!what.part || !find(s, &what, d, &number))
+    if (!what.part || !find_send(s, &what, d, &number))
         return false;
     x = malloc(sizeof(*x));
     if (!x)

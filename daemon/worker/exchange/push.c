@@ -117,7 +117,7 @@ void tfd_transfer_free(struct tfd_transfer *t)
 
 /* ---- Queueing ------------------------------------------------------------ */
 
-static bool grow(struct item_list *l)
+static bool grow_items(struct item_list *l)
 {
     size_t capacity = l->capacity ? l->capacity * 2 : 64;
     struct item *items = realloc(l->items, capacity * sizeof(*items));
@@ -139,7 +139,7 @@ enum tfd_code tfd_transfer_push(struct tfd_transfer *t, struct tfd_step *s,
     bool added, schedule;
 
     tfd_lock(&t->lock);
-    added = l->count < l->capacity || grow(l);
+    added = l->count < l->capacity || grow_items(l);
     if (added)
         l->items[l->count++] = (struct item){
             .step = s,

@@ -81,7 +81,8 @@ static size_t live_entries(const struct tfd_rendezvous *r)
 }
 
 /* NULL when there is no memory. */
-static struct tfd_rendezvous_entry *find(struct tfd_rendezvous *r, uint64_t key)
+static struct tfd_rendezvous_entry *find_rendezvous(struct tfd_rendezvous *r,
+                                                    uint64_t key)
 {
     struct tfd_rendezvous_entry *e;
 
@@ -151,7 +152,7 @@ static enum tfd_code leave(struct tfd_rendezvous *r, uint64_t key,
                            struct tfd_tensor *take_value, struct tfd_waiter **w,
                            struct tfd_status *st)
 {
-    struct tfd_rendezvous_entry *e = find(r, key);
+    struct tfd_rendezvous_entry *e = find_rendezvous(r, key);
 
     if (!e)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
@@ -213,7 +214,7 @@ void tfd_rendezvous_recv(struct tfd_rendezvous *r, uint64_t key,
     tfd_lock(&r->lock);
     if (r->aborted) {
         st = &r->status; /* does not change any more */
-    } else if (!(e = find(r, key))) {
+    } else if (!(e = find_rendezvous(r, key))) {
         st = &none;
     } else if (e->state == VALUE) {
         value = take_value_of(e);

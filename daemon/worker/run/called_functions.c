@@ -194,9 +194,11 @@ static enum tfd_code fail_unknown(const struct tfd_node *n,
                     TFD_STR_ARG(f->name));
 }
 
-static enum tfd_code find(const struct tfd_prepare *p, const struct tfd_func *f,
-                          enum tfd_function_kind kind,
-                          struct tfd_rt_function **out, struct tfd_status *st)
+static enum tfd_code find_called_functions(const struct tfd_prepare *p,
+                                           const struct tfd_func *f,
+                                           enum tfd_function_kind kind,
+                                           struct tfd_rt_function **out,
+                                           struct tfd_status *st)
 {
     struct tfd_function_table *t = tfd_compile_functions(p);
 
@@ -210,7 +212,7 @@ enum tfd_code tfd_rt_function(const struct tfd_prepare *p,
                               struct tfd_rt_function **out,
                               struct tfd_status *st)
 {
-    return find(p, f, TFD_FUNCTION_BODY, out, st);
+    return find_called_functions(p, f, TFD_FUNCTION_BODY, out, st);
 }
 
 enum tfd_code tfd_rt_predicate(const struct tfd_prepare *p,
@@ -218,7 +220,7 @@ enum tfd_code tfd_rt_predicate(const struct tfd_prepare *p,
                                struct tfd_rt_function **out,
                                struct tfd_status *st)
 {
-    return find(p, f, TFD_FUNCTION_PREDICATE, out, st);
+    return find_called_functions(p, f, TFD_FUNCTION_PREDICATE, out, st);
 }
 
 int32_t tfd_rt_function_in_count(const struct tfd_rt_function *f)

@@ -405,7 +405,7 @@ static void finish(struct tfd_runner *r, struct tfd_ready *item, bool dead)
     drop_outputs(out, refs, item->node->out_count);
 }
 
-static void run(struct tfd_runner *r, struct tfd_ready *item)
+static void run_node(struct tfd_runner *r, struct tfd_ready *item)
 {
     const struct tfd_exec_node *n = item->node;
     bool dead = item->it->dead[n->local] && !(n->flags & TFD_EXEC_NEVER_DEAD);
@@ -435,7 +435,7 @@ static void run_timed(struct tfd_runner *r, struct tfd_ready *item)
 
     if (r->step->trace)
         r->node_ns = tfd_clock_wall_ns();
-    run(r, item);
+    run_node(r, item);
     tfd_runner_cost(e, n, (uint32_t)(tfd_clock_now_ns() - begun));
 }
 
@@ -444,7 +444,7 @@ void tfd_runner_node(struct tfd_runner *r, struct tfd_ready *item)
     if (r->step->timed)
         run_timed(r, item);
     else
-        run(r, item);
+        run_node(r, item);
 }
 
 void tfd_runner_finished(struct tfd_runner *r, struct tfd_async *a, bool live)

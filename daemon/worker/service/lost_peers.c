@@ -53,7 +53,8 @@ static void time_is_up(struct tfd_timer *t)
     fail_steps(TFD_CONTAINER_OF(t, struct tfd_lost_peer, timer));
 }
 
-static struct tfd_lost_peer *find(const struct tfd_worker_service *w, int peer)
+static struct tfd_lost_peer *find_lost_peers(const struct tfd_worker_service *w,
+                                             int peer)
 {
     struct tfd_lost_peer *l = w->lost_peers;
 
@@ -90,7 +91,7 @@ static void changed(struct tfd_peers_follower *f, int peer, bool up,
                     const struct tfd_status *why)
 {
     struct tfd_worker_service *w = worker_of(f);
-    struct tfd_lost_peer *before = find(w, peer);
+    struct tfd_lost_peer *before = find_lost_peers(w, peer);
     struct tfd_status st = TFD_STATUS_INIT;
 
     if (before)
@@ -110,7 +111,7 @@ static void gone(struct tfd_peers_follower *f, struct tfd_peers_range range)
     struct tfd_lost_peer *l;
 
     for (int i = range.first; i < range.first + range.count; i++)
-        while ((l = find(w, i)))
+        while ((l = find_lost_peers(w, i)))
             forget(l);
     tfd_transfer_gone(w->transfer, range);
 }

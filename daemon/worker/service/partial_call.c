@@ -19,8 +19,8 @@ struct tfd_partial_step {
     struct tfd_partial_step *next;
 };
 
-static struct tfd_partial_step *find(const struct tfd_worker_service *w,
-                                     int64_t step_id)
+static struct tfd_partial_step *
+find_partial_call(const struct tfd_worker_service *w, int64_t step_id)
 {
     struct tfd_partial_step *p = w->partial_steps;
 
@@ -132,7 +132,7 @@ static enum tfd_code prepare(struct tfd_worker_service *w,
                         "a partial run that feeds or fetches at a worker");
     TFD_TRY(tfd_request_ids_add(&w->run_ids, q->request_id, "RunGraph (Worker)",
                                 st));
-    *out = find(w, q->step_id);
+    *out = find_partial_call(w, q->step_id);
     if (*out && (*out)->last)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Step %lld has had its last partial run",
@@ -175,7 +175,7 @@ static void drop(struct tfd_partial_step *p)
 
 void tfd_partial_call_drop(struct tfd_worker_service *w, int64_t step_id)
 {
-    struct tfd_partial_step *p = find(w, step_id);
+    struct tfd_partial_step *p = find_partial_call(w, step_id);
 
     if (p)
         drop(p);

@@ -200,9 +200,9 @@ static bool same_attrs(const struct tfd_node *a, const struct tfd_node *b)
     return true;
 }
 
-static struct shared_state *find(struct tfd_task_session *s,
-                                 const struct tfd_node *node,
-                                 const struct tfd_kernel *kernel)
+static struct shared_state *find_task_session(struct tfd_task_session *s,
+                                              const struct tfd_node *node,
+                                              const struct tfd_kernel *kernel)
 {
     struct shared_state *x;
     uintptr_t value;
@@ -220,7 +220,7 @@ static struct shared_state *find(struct tfd_task_session *s,
 static struct shared_state *insert(struct tfd_task_session *s,
                                    struct shared_state *x)
 {
-    struct shared_state *first = find(s, x->node, x->kernel);
+    struct shared_state *first = find_task_session(s, x->node, x->kernel);
     struct tfd_str name = x->node->name;
     uintptr_t value;
 
@@ -238,10 +238,11 @@ static struct shared_state *insert(struct tfd_task_session *s,
                : NULL;
 }
 
-static enum tfd_code make(struct tfd_task_session *s,
-                          const struct tfd_kernel *kernel,
-                          const struct tfd_prepare *p, struct tfd_graph *graph,
-                          void **state, struct tfd_status *st)
+static enum tfd_code make_task_session(struct tfd_task_session *s,
+                                       const struct tfd_kernel *kernel,
+                                       const struct tfd_prepare *p,
+                                       struct tfd_graph *graph, void **state,
+                                       struct tfd_status *st)
 {
     struct tfd_str name = p->node->name;
     struct shared_state *x = calloc(1, sizeof(*x) + name.size + 1), *kept;
@@ -286,9 +287,9 @@ enum tfd_code tfd_task_session_state(void *session,
     struct shared_state *x;
 
     tfd_lock(&s->lock);
-    x = find(s, p->node, kernel);
+    x = find_task_session(s, p->node, kernel);
     if (x)
         *state = x->state;
     tfd_unlock(&s->lock);
-    return x ? TFD_OK : make(s, kernel, p, graph, state, st);
+    return x ? TFD_OK : make_task_session(s, kernel, p, graph, state, st);
 }
