@@ -8,9 +8,9 @@
 #include "config/limits.h"
 #include "kernels/conv/conv_dnnl.h"
 #include "kernels/conv/conv_primitives.h"
+#include "kernels/core/runtime.h"
 #include "kernels/linalg/dnnl.h"
 #include "kernels/linalg/gemm.h"
-#include "kernels/core/runtime.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -86,6 +86,7 @@ static const struct shape {
     {"groups, stride", {9, 5, 3, 2, 2, 2}, {9, 5, 3, 2, 1, 1}, 4, 6, 9, 3},
     {"tall", {61, 61, 3, 1, 1, 1}, {15, 15, 3, 1, 1, 1}, 2, 16, 32, 1},
     {"tall, stride", {91, 45, 3, 2, 1, 0}, {16, 16, 3, 1, 1, 1}, 1, 16, 48, 1},
+    {"tall, steps", {91, 45, 3, 2, 1, 0}, {33, 16, 3, 2, 1, 0}, 1, 16, 48, 1},
     {"tall, strides", {91, 31, 2, 3, 1, 1}, {20, 20, 3, 1, 1, 1}, 1, 32, 64, 1},
     {"tall, valid", {64, 60, 5, 1, 1, 0}, {14, 12, 3, 1, 1, 0}, 1, 16, 32, 1},
     {"tall, dilation",
@@ -315,12 +316,20 @@ static const struct shape *shape(const char *name)
     return NULL;
 }
 
-/* Of more threads than images; a gradient's windows leave no gaps. */
+/* The gradient by x of a band: windows leave no gaps.  oneDNN's code for AVX2
+ * has the same step both ways, too. */
+static bool has_input_code(const struct shape *s)
+{
+    return s->row.stride <= s->row.size && (s->row.stride == s->column.stride ||
+                                            __builtin_cpu_supports("avx512f"));
+}
+
+/* Of more threads than images. */
 static void check_bands(const struct shape *s, int kind)
 {
-    const bool gaps = s->row.stride > s->row.size && kind == TFD_CONV_INPUT;
+    const bool wanted = kind != TFD_CONV_INPUT || has_input_code(s);
 
-    if (is_taken(s, kind, TFD_FLOAT, 1) == gaps)
+    if (is_taken(s, kind, TFD_FLOAT, 1) != wanted)
         fail_msg("%s, kind %d", s->name, kind);
 }
 
