@@ -71,22 +71,21 @@ static enum tfd_code bucketize(struct tfd_kctx *k, struct tfd_status *st)
     return rc;
 }
 
-static inline constexpr struct tfd_kernel bucket_row(enum tfd_dtype dtype,
-                                                     tfd_compute_fn *compute)
+static inline constexpr struct tfd_kernel
+bucket_row(const char *op, enum tfd_dtype dtype, tfd_compute_fn *compute)
 {
-    struct tfd_kernel k =
-        row("Bucketize", dtype, compute, 0, tfd_bucketize_prepare,
-            sizeof(struct tfd_bucketize));
+    struct tfd_kernel k = row(op, dtype, compute, 0, tfd_bucketize_prepare,
+                              sizeof(struct tfd_bucketize));
 
     k.release = tfd_bucketize_release;
     return k;
 }
 
 static const struct tfd_kernel kernels[] = {
-    bucket_row(TFD_INT32, bucketize<int32_t, float>),
-    bucket_row(TFD_INT64, bucketize<int64_t, float>),
-    bucket_row(TFD_FLOAT, bucketize<float, float>),
-    bucket_row(TFD_DOUBLE, bucketize<double, double>),
+    bucket_row("Bucketize", TFD_INT32, bucketize<int32_t, float>),
+    bucket_row("Bucketize", TFD_INT64, bucketize<int64_t, float>),
+    bucket_row("Bucketize", TFD_FLOAT, bucketize<float, float>),
+    bucket_row("Bucketize", TFD_DOUBLE, bucketize<double, double>),
 };
 
 } /* namespace */

@@ -24,6 +24,7 @@ from tests.conformance import denormals  # noqa: F401
 from tests.conformance import gradients
 from tests.conformance import inputs
 from tests.conformance import onednn  # noqa: F401
+from tests.conformance import pages
 from tests.conformance import pinned
 from tests.conformance import queues  # noqa: F401
 from tests.conformance import images  # noqa: F401
@@ -81,6 +82,11 @@ def ops_without_a_case(target):
                          covered(), tf.version.GRAPH_DEF_VERSION)
 
 
+def run_pages(_):
+    """(passed, failures) of the page that lists the ops."""
+    return pages.run(covered())
+
+
 def registered():
     """The ops that TensorFlow has a kernel for, but for what is deprecated."""
     names = {k.op for k in kernels.get_all_registered_kernels().kernel}
@@ -98,7 +104,7 @@ def coverage():
     covers = {name: [name] for name in ROWS}
     for found in SCENARIOS:
         covers[found.name] = [found.name, *found.ops]
-    for name in ("capi_texts", "gradients", "ops_without_a_case"):
+    for name in ("capi_texts", "gradients", "ops_without_a_case", "pages"):
         covers[name] = [name]
     return covers
 
@@ -111,6 +117,7 @@ def chosen(only, on_gpu, command):
     tests["gradients"] = functools.partial(run_gradients, command)
     tests["capi_texts"] = run_capi_texts
     tests["ops_without_a_case"] = ops_without_a_case
+    tests["pages"] = run_pages
     return {name: tests[name] for name in select(coverage(), only)}
 
 
@@ -142,6 +149,7 @@ def main():
     if options.tensorflow or on_gpu:  # these are of the client's library alone
         tests.pop("gradients", None)
         tests.pop("capi_texts", None)
+        tests.pop("pages", None)
     if options.list:
         print("\n".join(tests))
         return 0
