@@ -151,8 +151,8 @@ static enum tfd_code fail_not_own(const char *path, const char *host,
 
 /* The address of the name that this host has: one that others can reach, if
  * there is one. */
-static const struct addrinfo *choose(const struct addrinfo *found,
-                                     const struct ifaddrs *interfaces)
+static const struct addrinfo *choose_address(const struct addrinfo *found,
+                                             const struct ifaddrs *interfaces)
 {
     const struct addrinfo *own = NULL;
 
@@ -178,7 +178,7 @@ static enum tfd_code bind_name(const char *path, const char *host,
 
     if (error != 0 || !found)
         return fail_name(path, host, error ? error : EAI_NONAME, st);
-    at = choose(found, interfaces);
+    at = choose_address(found, interfaces);
     if (!at) {
         rc = fail_not_own(path, host, found->ai_addr, interfaces, st);
     } else if (is_any(at->ai_addr)) {
@@ -192,9 +192,9 @@ static enum tfd_code bind_name(const char *path, const char *host,
     return rc;
 }
 
-static enum tfd_code resolve(const char *bind, const char *own,
-                             const struct ifaddrs *interfaces,
-                             struct tfd_bind *out, struct tfd_status *st)
+static enum tfd_code resolve_bind(const char *bind, const char *own,
+                                  const struct ifaddrs *interfaces,
+                                  struct tfd_bind *out, struct tfd_status *st)
 {
     struct tfd_address address;
 
@@ -224,7 +224,7 @@ enum tfd_code tfd_bind_resolve(const char *bind, const char *own, int32_t port,
      * a wrong socket. */
     if (getifaddrs(&interfaces) != 0)
         interfaces = NULL;
-    rc = resolve(bind, own, interfaces, out, st);
+    rc = resolve_bind(bind, own, interfaces, out, st);
     if (interfaces)
         freeifaddrs(interfaces);
     return rc;

@@ -15,8 +15,8 @@
 
 #define ADDRESS_ROOM 512
 
-static enum tfd_code copy_text(struct tfd_str from, char *to, size_t room,
-                               const char *what, struct tfd_status *st)
+static enum tfd_code copy_string(struct tfd_str from, char *to, size_t room,
+                                 const char *what, struct tfd_status *st)
 {
     if (from.size >= room || memchr(from.data, '\0', from.size))
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
@@ -33,7 +33,7 @@ static enum tfd_code add_task(struct tfd_cluster *c, const char *job,
     struct tfd_status own = TFD_STATUS_INIT;
     char address[ADDRESS_ROOM];
 
-    TFD_TRY(copy_text(e->value, address, sizeof(address), "an address", st));
+    TFD_TRY(copy_string(e->value, address, sizeof(address), "an address", st));
     if (tfd_cluster_add(c, job, (int64_t)(int32_t)e->key_number, address,
                         &own) == TFD_OK)
         return TFD_OK;
@@ -53,8 +53,8 @@ static enum tfd_code add_job(struct tfd_cluster *c, struct tfd_str def,
 
     while (tfd_pb_next(&r, &f))
         if (f.tag == JOB_NAME)
-            TFD_TRY(copy_text(tfd_pb_str(&r, &f), name, sizeof(name),
-                              "a job's name", st));
+            TFD_TRY(copy_string(tfd_pb_str(&r, &f), name, sizeof(name),
+                                "a job's name", st));
     TFD_TRY(tfd_pb_end(&r, "JobDef", st));
     if (tfd_cluster_job(c, name))
         return tfd_fail(st, TFD_INVALID_ARGUMENT,

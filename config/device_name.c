@@ -31,7 +31,7 @@ static void skip(struct tfd_str *rest, size_t size)
     rest->size -= size;
 }
 
-static bool take(struct tfd_str *rest, const char *prefix)
+static bool take_prefix(struct tfd_str *rest, const char *prefix)
 {
     size_t size = strlen(prefix);
 
@@ -86,7 +86,7 @@ static bool take_part(struct tfd_str *rest, enum tfd_device_part part,
     };
 
     n->has &= ~(uint32_t)part;
-    if (take(rest, "*"))
+    if (take_prefix(rest, "*"))
         return true;
     n->has |= part;
     if (part == TFD_DEVICE_JOB)
@@ -102,7 +102,7 @@ static bool take_device(struct tfd_str *rest, struct tfd_device_name *n)
     if (!take_part(rest, TFD_DEVICE_TYPE, n))
         return false;
     n->has &= ~(uint32_t)TFD_DEVICE_ID;
-    return !take(rest, ":") || take_part(rest, TFD_DEVICE_ID, n);
+    return !take_prefix(rest, ":") || take_part(rest, TFD_DEVICE_ID, n);
 }
 
 static bool take_field(struct tfd_str *rest, struct tfd_device_name *n)
@@ -123,7 +123,7 @@ static bool take_field(struct tfd_str *rest, struct tfd_device_name *n)
     };
 
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-        if (!take(rest, fields[i].prefix))
+        if (!take_prefix(rest, fields[i].prefix))
             continue;
         if (fields[i].part == TFD_DEVICE_TYPE)
             return take_device(rest, n);

@@ -51,7 +51,7 @@ const char *tfd_flags_said(const struct tfd_flags_parse *p, const char *name,
 
 /* ---- Command line -------------------------------------------------------- */
 
-static void fail_unknown(struct tfd_flags_parse *p, const char *argument)
+static void fail_unknown_flag(struct tfd_flags_parse *p, const char *argument)
 {
     char name[80];
     int nearest;
@@ -102,13 +102,13 @@ static int scan_one(struct tfd_flags_parse *p, int argc, char *const argv[],
     if (strcmp(argument, "-h") == 0)
         name = "help";
     else if (strncmp(argument, "--", 2) != 0)
-        return fail_unknown(p, argument), 1;
+        return fail_unknown_flag(p, argument), 1;
     size = strcspn(name, "=");
     if (scan_switch(p, name, size))
         return 1;
     option = tfd_option_find(name, size);
     if (option < 0)
-        return fail_unknown(p, argument), 1;
+        return fail_unknown_flag(p, argument), 1;
     if (name[size] == '=')
         return tfd_flags_put(p, option, TFD_ORIGIN_FLAG, name + size + 1), 1;
     if (at + 1 < argc && strncmp(argv[at + 1], "--", 2) != 0)
@@ -205,8 +205,8 @@ static void print_good(const struct tfd_config *c, FILE *to)
             c->cluster.job_name);
 }
 
-static int answer(struct tfd_flags_parse *p, const char *tf_config, FILE *to,
-                  FILE *err)
+static int answer_flags(struct tfd_flags_parse *p, const char *tf_config,
+                        FILE *to, FILE *err)
 {
     if (p->errors.count > 0) {
         tfd_report_print(&p->errors, err, "tfd: ");
@@ -245,7 +245,7 @@ int tfd_flags_parse(struct tfd_config *out, int argc, char *const argv[],
     p->out = out;
     tfd_tf_config_init(&p->tf);
     scan_arguments(p, argc, argv);
-    code = answer(p, tf_config, to, err);
+    code = answer_flags(p, tf_config, to, err);
     tfd_tf_config_deinit(&p->tf);
     tfd_settings_deinit(&p->settings);
     free(p);

@@ -18,7 +18,7 @@ static void *field(const struct tfd_option *o, struct tfd_config *c)
     return (char *)c + o->offset;
 }
 
-static char *copy_text(const char *text)
+static char *duplicate_text(const char *text)
 {
     size_t size = strlen(text) + 1;
     char *copy = malloc(size);
@@ -37,7 +37,7 @@ static enum tfd_code read_text(const struct tfd_option *o, const char *text,
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "empty; give a %s or drop the option", o->value);
     free(*at);
-    *at = copy_text(text);
+    *at = duplicate_text(text);
     if (!*at)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "out of memory");
     return TFD_OK;

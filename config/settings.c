@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void clear(struct tfd_setting *s)
+static void clear_setting(struct tfd_setting *s)
 {
     while (s->count > 0)
         free(s->texts[--s->count]);
@@ -16,7 +16,7 @@ static void clear(struct tfd_setting *s)
 void tfd_settings_deinit(struct tfd_settings *s)
 {
     for (size_t i = 0; i < tfd_option_count; i++)
-        clear(&s->of[i]);
+        clear_setting(&s->of[i]);
 }
 
 enum tfd_code tfd_settings_put(struct tfd_settings *s, int option,
@@ -30,7 +30,7 @@ enum tfd_code tfd_settings_put(struct tfd_settings *s, int option,
     if (origin < setting->origin)
         return TFD_OK;
     if (origin > setting->origin || !tfd_options[option].repeated)
-        clear(setting);
+        clear_setting(setting);
     if (setting->count == TFD_FILE_ROOTS_MAX)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "given more than %d times; give fewer",

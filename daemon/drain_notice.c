@@ -38,7 +38,7 @@ static void own_saved(struct tfd_leaving *l)
     tfd_server_noticed(TFD_CONTAINER_OF(l, struct tfd_server, own_leaving));
 }
 
-static void tell(struct tfd_server *s, struct tfd_channel *ch)
+static void tell_peer(struct tfd_server *s, struct tfd_channel *ch)
 {
     struct tfd_outcall_options o = {
         .timeout_us = (uint64_t)s->o.config->drain_timeout_ms * 1000};
@@ -68,7 +68,7 @@ static void tell_master(void *ctx, int peer)
     t->told[peer] = true;
     ch = tfd_peers_channel(t->server->peers, peer);
     if (ch && tfd_channel_protocol(ch) != TFD_PROTO_GRPC)
-        tell(t->server, ch);
+        tell_peer(t->server, ch);
 }
 
 void tfd_server_tell_of_drain(struct tfd_server *s)
@@ -84,7 +84,7 @@ void tfd_server_tell_of_drain(struct tfd_server *s)
 
         if (ch && tfd_channel_up(ch) &&
             tfd_channel_protocol(ch) == TFD_PROTO_NATIVE) {
-            tell(s, ch);
+            tell_peer(s, ch);
             if (t.told)
                 t.told[i] = true;
         }
@@ -102,7 +102,7 @@ struct notice {
     struct tfd_call *call;
 };
 
-static void answer(struct tfd_leaving *l)
+static void answer_notice(struct tfd_leaving *l)
 {
     struct notice *n = (struct notice *)l;
     struct tfd_message m;
@@ -158,7 +158,7 @@ static void draining(void *self, struct tfd_call *call)
     }
     tfd_log(TFD_LOG_INFO, "task_drains", "task=" TFD_STR_FMT,
             TFD_STR_ARG(task));
-    *n = (struct notice){{.saved = answer}, s, call};
+    *n = (struct notice){{.saved = answer_notice}, s, call};
     call->ctx = n;
     call->cancelled = gone;
     tfd_master_task_leaves(s->master, peer, &n->leaving);

@@ -123,7 +123,7 @@ static uint64_t due(const struct tfd_exit_rule *r)
     return count ? last : UINT64_MAX;
 }
 
-static void check(struct tfd_exit_rule *r)
+static void check_rule(struct tfd_exit_rule *r)
 {
     uint64_t now = tfd_loop_now_us(r->loop), at;
 
@@ -143,7 +143,7 @@ static void check(struct tfd_exit_rule *r)
 
 static void settled(struct tfd_timer *t)
 {
-    check(TFD_CONTAINER_OF(t, struct tfd_exit_rule, settle));
+    check_rule(TFD_CONTAINER_OF(t, struct tfd_exit_rule, settle));
 }
 
 /* ---- Sessions ------------------------------------------------------------ */
@@ -174,7 +174,7 @@ void tfd_exit_rule_opened(struct tfd_exit_rule *r, struct tfd_str task,
     t->left = false;
     t->newest = number;
     note_open(t, (struct open_session){number, stepped_us});
-    check(r);
+    check_rule(r);
 }
 
 /* False when it is not there. */
@@ -212,7 +212,7 @@ void tfd_exit_rule_ended(struct tfd_exit_rule *r, struct tfd_str task,
     } else if (end == TFD_SESSION_BROKEN && counts(t, &s)) {
         t->closed = 0;
     }
-    check(r);
+    check_rule(r);
 }
 
 static void leaving(void *self, struct tfd_call *call)
@@ -236,7 +236,7 @@ static void leaving(void *self, struct tfd_call *call)
     }
     tfd_message_init(&answer, call->native);
     tfd_call_respond(call, &answer);
-    check(r);
+    check_rule(r);
 }
 
 /* ---- Idle ---------------------------------------------------------------- */

@@ -63,20 +63,20 @@ static struct tfd_cuda_device *of(const struct tfd_device *d)
     return d ? tfd_cuda_device_of(d->own) : NULL;
 }
 
-static void copy(struct tfd_kctx *k, struct tfd_device *from,
-                 struct tfd_device *to)
+static void copy_value(struct tfd_kctx *k, struct tfd_device *from,
+                       struct tfd_device *to)
 {
     tfd_cuda_copy(k, of(from), of(to));
 }
 
-static enum tfd_code place(struct tfd_device *to,
-                           const struct tfd_tensor *value,
-                           struct tfd_tensor *out, struct tfd_status *st)
+static enum tfd_code place_value(struct tfd_device *to,
+                                 const struct tfd_tensor *value,
+                                 struct tfd_tensor *out, struct tfd_status *st)
 {
     return tfd_cuda_copy_in(of(to), value, out, st);
 }
 
-static enum tfd_code use(struct tfd_device *d, struct tfd_status *st)
+static enum tfd_code use_gpu(struct tfd_device *d, struct tfd_status *st)
 {
     return tfd_cuda_device_use(of(d), st);
 }
@@ -218,9 +218,9 @@ static void make_row(struct tfd_device *row, struct tfd_cuda_device *d,
         .memory = TFD_MEMORY_HOST + 1 + d->number,
         .stream = d->stream,
         .own = &d->pool.memory,
-        .copy = copy,
-        .place = place,
-        .use = use,
+        .copy = copy_value,
+        .place = place_value,
+        .use = use_gpu,
         .await = await,
         .pace = pace,
         .captures = o->graphs == TFD_CUDA_GRAPHS_OFF ? NULL : &captures,
@@ -231,10 +231,11 @@ static void make_row(struct tfd_device *row, struct tfd_cuda_device *d,
                       sizeof(row->attributes.physical));
 }
 
-static enum tfd_code add(struct tfd_gpus *g,
-                         const struct tfd_cuda_driver *driver,
-                         const struct tfd_cuda_options *o,
-                         const struct tfd_cuda_choice *c, struct tfd_status *st)
+static enum tfd_code add_gpu(struct tfd_gpus *g,
+                             const struct tfd_cuda_driver *driver,
+                             const struct tfd_cuda_options *o,
+                             const struct tfd_cuda_choice *c,
+                             struct tfd_status *st)
 {
     const struct tfd_cuda_device_options options = {
         .driver = driver,
@@ -350,7 +351,7 @@ tfd_gpus_new(const struct tfd_cuda_driver *driver,
     make_share(g);
     tfd_cuda_pinned_init(g->pinned, driver, (size_t)tfd_machine_memory() / 2);
     for (int i = 0; i < choices.count; i++)
-        if (add(g, driver, o, &choices.choice[i], st) != TFD_OK) {
+        if (add_gpu(g, driver, o, &choices.choice[i], st) != TFD_OK) {
             tfd_gpus_free(g);
             return TFD_INTERNAL;
         }

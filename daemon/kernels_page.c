@@ -20,7 +20,8 @@ static bool are_host(const struct tfd_op_arg *args, int count, uint32_t host)
     return true;
 }
 
-static enum place place_of(const struct tfd_op *op, const struct tfd_kernel *k)
+static enum place place_of_kernel(const struct tfd_op *op,
+                                  const struct tfd_kernel *k)
 {
     if (k->device == TFD_CPU)
         return ON_CPU;
@@ -30,7 +31,7 @@ static enum place place_of(const struct tfd_op *op, const struct tfd_kernel *k)
                : ON_GPU;
 }
 
-static void add(struct tfd_bytes *out, struct tfd_str text)
+static void add_text(struct tfd_bytes *out, struct tfd_str text)
 {
     tfd_bytes_add_str(out, text);
 }
@@ -40,17 +41,17 @@ static void add_type(struct tfd_bytes *out, const struct tfd_op *op,
                      const struct tfd_kernel *k, enum place place, bool first)
 {
     if (first) {
-        add(out, op->name);
-        add(out, tfd_str_of(place_text[place]));
+        add_text(out, op->name);
+        add_text(out, tfd_str_of(place_text[place]));
     }
     if (k->dtype == TFD_DTYPE_INVALID) {
-        add(out, first ? TFD_STR("*") : TFD_STR(",*"));
+        add_text(out, first ? TFD_STR("*") : TFD_STR(",*"));
         return;
     }
     if (first)
-        add(out, op->attrs[op->key_attr].name);
-    add(out, first ? TFD_STR("=") : TFD_STR(","));
-    add(out, tfd_str_of(tfd_dtype_name((int)k->dtype)));
+        add_text(out, op->attrs[op->key_attr].name);
+    add_text(out, first ? TFD_STR("=") : TFD_STR(","));
+    add_text(out, tfd_str_of(tfd_dtype_name((int)k->dtype)));
 }
 
 static void add_line(struct tfd_bytes *out, const struct tfd_op *op,
@@ -59,12 +60,12 @@ static void add_line(struct tfd_bytes *out, const struct tfd_op *op,
     bool first = true;
 
     for (; *kernels; kernels++)
-        if (place_of(op, *kernels) == place) {
+        if (place_of_kernel(op, *kernels) == place) {
             add_type(out, op, *kernels, place, first);
             first = false;
         }
     if (!first)
-        add(out, TFD_STR("\n"));
+        add_text(out, TFD_STR("\n"));
 }
 
 void tfd_kernels_page_write(const struct tfd_registry *r, struct tfd_bytes *out)

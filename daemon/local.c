@@ -35,8 +35,9 @@ static bool is_closed(struct request *r)
     return !r->local->session;
 }
 
-static enum tfd_code ask(struct request *r, void (*fn)(struct tfd_post *p),
-                         struct tfd_status *st)
+static enum tfd_code ask_service(struct request *r,
+                                 void (*fn)(struct tfd_post *p),
+                                 struct tfd_status *st)
 {
     tfd_event_init(&r->done, TFD_LOCK_SERVER);
     r->post.run = fn;
@@ -86,7 +87,7 @@ enum tfd_code tfd_local_open(struct tfd_server *s, struct tfd_str graph_def,
     if (!l)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "No memory for a session");
     l->server = s;
-    if (ask(&r, open_on_loop, st) != TFD_OK) {
+    if (ask_service(&r, open_on_loop, st) != TFD_OK) {
         free(l);
         return r.status.code;
     }
@@ -125,7 +126,7 @@ enum tfd_code tfd_local_extend(struct tfd_local_session *l,
 {
     struct request r = {.bytes = graph_def, .local = l};
 
-    return ask(&r, extend_on_loop, st);
+    return ask_service(&r, extend_on_loop, st);
 }
 
 /* ---- Run ----------------------------------------------------------------- */
@@ -211,7 +212,7 @@ enum tfd_code tfd_local_run(struct tfd_local_session *l,
     enum tfd_code rc;
 
     r.run.ctx = &r;
-    rc = ask(&r, run_on_loop, st);
+    rc = ask_service(&r, run_on_loop, st);
     for (int i = 0; i < run->feed_count; i++)
         tfd_tensor_unref(&run->feeds[i]);
     return rc;
@@ -245,7 +246,7 @@ void tfd_local_cancel(struct tfd_local_session *l)
 {
     struct request r = {.local = l};
 
-    (void)ask(&r, close_on_loop, NULL);
+    (void)ask_service(&r, close_on_loop, NULL);
 }
 
 void tfd_local_close(struct tfd_local_session *l)

@@ -41,7 +41,7 @@ static bool write_port_file(const char *path, int port)
     return good;
 }
 
-static void describe(void *ctx, char *text, size_t size)
+static void describe_task(void *ctx, char *text, size_t size)
 {
     const struct program *p = ctx;
     const struct tfd_config *c = p->config;
@@ -68,7 +68,7 @@ static void start_beat(struct program *p, struct tfd_server *s)
         .notify = &p->notify,
         .watchdog_us = tfd_beat_watchdog_us(getenv("WATCHDOG_USEC"),
                                             getenv("WATCHDOG_PID")),
-        .describe = describe,
+        .describe = describe_task,
         .ctx = p,
     };
 
@@ -121,7 +121,7 @@ static void name_unknown(void *ctx, const char *why)
 }
 
 /* Why it did not start, where the reader of the log looks for it. */
-static int refuse(const struct tfd_status *st, int code)
+static int refuse_start(const struct tfd_status *st, int code)
 {
     if (tfd_log_is_json())
         tfd_log(TFD_LOG_ERROR, "start_failed", "exit_code=%d error=\"%s\"",
@@ -151,11 +151,11 @@ static int find_name(struct program *p, struct tfd_bind *bind)
     case TFD_CANCELLED:
         return TFD_EXIT_OK;
     case TFD_UNAVAILABLE:
-        return refuse(&st, TFD_EXIT_PEER_LOST);
+        return refuse_start(&st, TFD_EXIT_PEER_LOST);
     case TFD_RESOURCE_EXHAUSTED:
-        return refuse(&st, TFD_EXIT_OS);
+        return refuse_start(&st, TFD_EXIT_OS);
     default:
-        return refuse(&st, TFD_EXIT_CONFIG);
+        return refuse_start(&st, TFD_EXIT_CONFIG);
     }
 }
 
@@ -175,8 +175,9 @@ static int serve(struct program *p, const struct tfd_bind *bind)
     int code;
 
     if (tfd_server_new(&o, &server, &st) != TFD_OK)
-        return refuse(&st, st.code == TFD_FAILED_PRECONDITION ? TFD_EXIT_CONFIG
-                                                              : TFD_EXIT_OS);
+        return refuse_start(&st, st.code == TFD_FAILED_PRECONDITION
+                                     ? TFD_EXIT_CONFIG
+                                     : TFD_EXIT_OS);
     code = tfd_server_run(server);
     tfd_beat_stop(&p->beat);
     if (p->trainer)

@@ -373,7 +373,7 @@ enum tfd_code tfd_server_new(const struct tfd_server_options *o,
 
 /* ---- Running ------------------------------------------------------------- */
 
-static void begin(struct tfd_post *p)
+static void begin_serving(struct tfd_post *p)
 {
     struct tfd_server *s = TFD_CONTAINER_OF(p, struct tfd_server, begin_post);
 
@@ -388,7 +388,7 @@ int tfd_server_run(struct tfd_server *s)
 {
     uint64_t before = tfd_denormals_flush();
 
-    s->begin_post.run = begin;
+    s->begin_post.run = begin_serving;
     tfd_loop_post(s->loop, &s->begin_post);
     tfd_loop_run(s->loop);
     tfd_denormals_set(before);

@@ -50,8 +50,8 @@ static enum tfd_code list_metadata(enum tfd_attr_kind kind,
     return tfd_pb_end(&list.reader, "AttrValue", st);
 }
 
-static enum tfd_code fail_missing(const TF_Operation *oper, const char *name,
-                                  struct tfd_status *st)
+static enum tfd_code fail_missing_attr(const TF_Operation *oper,
+                                       const char *name, struct tfd_status *st)
 {
     return tfd_fail(st, TFD_INVALID_ARGUMENT,
                     "Operation '" TFD_STR_FMT "' has no attr named '%.100s'.",
@@ -63,7 +63,7 @@ static enum tfd_code find_attr_of(const TF_Operation *oper, const char *name,
 {
     if (tfd_node_attr(oper->node, name, value))
         return TFD_OK;
-    return fail_missing(oper, name, st);
+    return fail_missing_attr(oper, name, st);
 }
 
 /* Of an attribute that is not the definition's ("_class"): by what is set. */

@@ -15,9 +15,10 @@ struct arguments {
     struct tfd_edge *edges;
 };
 
-static enum tfd_code resolve(const TF_Graph *g, const TF_Output *outputs,
-                             int count, struct tfd_edge *edges,
-                             struct tfd_status *st)
+static enum tfd_code resolve_outputs(const TF_Graph *g,
+                                     const TF_Output *outputs, int count,
+                                     struct tfd_edge *edges,
+                                     struct tfd_status *st)
 {
     for (int i = 0; i < count; i++)
         TFD_TRY(tfd_capi_edge(g, outputs[i], &edges[i], st));
@@ -92,8 +93,8 @@ static enum tfd_code check_reached(const struct arguments *a,
 
 /* ---- The call ------------------------------------------------------------ */
 
-static enum tfd_code add(const struct arguments *a, const char *asked,
-                         struct tfd_status *st)
+static enum tfd_code add_gradients(const struct arguments *a, const char *asked,
+                                   struct tfd_status *st)
 {
     struct tfd_edge *y = a->edges, *dy = y + a->ny, *x = dy + a->ny;
     struct tfd_gradients r = {
@@ -108,10 +109,10 @@ static enum tfd_code add(const struct arguments *a, const char *asked,
     struct tfd_bytes prefix;
     enum tfd_code rc;
 
-    TFD_TRY(resolve(a->g, a->y, a->ny, y, st));
-    TFD_TRY(resolve(a->g, a->x, a->nx, x, st));
+    TFD_TRY(resolve_outputs(a->g, a->y, a->ny, y, st));
+    TFD_TRY(resolve_outputs(a->g, a->x, a->nx, x, st));
     if (a->dx)
-        TFD_TRY(resolve(a->g, a->dx, a->ny, dy, st));
+        TFD_TRY(resolve_outputs(a->g, a->dx, a->ny, dy, st));
     TFD_TRY(check_reached(a, x, st));
     tfd_bytes_init(&prefix, TFD_NAME_SIZE_MAX);
     rc = choose_prefix(a->g, asked, &prefix, st);
@@ -136,7 +137,7 @@ void TF_AddGradientsWithPrefix(TF_Graph *g, const char *prefix, TF_Output *y,
         return;
     }
     tfd_lock(&g->lock);
-    if (add(&a, prefix, st) == TFD_OK)
+    if (add_gradients(&a, prefix, st) == TFD_OK)
         for (int i = 0; i < nx; i++)
             dy[i] = tfd_capi_output(g, a.edges[2 * ny + nx + i]);
     tfd_unlock(&g->lock);

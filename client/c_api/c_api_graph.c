@@ -71,7 +71,8 @@ void TF_DeleteGraph(TF_Graph *graph)
 
 /* ---- Growth -------------------------------------------------------------- */
 
-static enum tfd_code reserve(TF_Graph *g, int32_t count, struct tfd_status *st)
+static enum tfd_code reserve_nodes(TF_Graph *g, int32_t count,
+                                   struct tfd_status *st)
 {
     int32_t capacity = g->capacity ? g->capacity : 64;
     TF_Operation **operations;
@@ -114,7 +115,7 @@ void tfd_capi_truncate(TF_Graph *g, int32_t count)
 
 enum tfd_code tfd_capi_adopt(TF_Graph *g, int32_t first, struct tfd_status *st)
 {
-    enum tfd_code rc = reserve(g, g->graph->count, st);
+    enum tfd_code rc = reserve_nodes(g, g->graph->count, st);
 
     assert(tfd_lock_held(&g->lock));
     while (rc == TFD_OK && g->operation_count < g->graph->count)

@@ -70,7 +70,7 @@ void TF_DeleteImportGraphDefOptions(TF_ImportGraphDefOptions *opts)
     free(opts);
 }
 
-static struct tfd_str keep(TF_ImportGraphDefOptions *o, struct tfd_str s)
+static struct tfd_str keep_text(TF_ImportGraphDefOptions *o, struct tfd_str s)
 {
     struct tfd_str copy = tfd_arena_str(&o->arena, s);
 
@@ -81,7 +81,7 @@ static struct tfd_str keep(TF_ImportGraphDefOptions *o, struct tfd_str s)
 void TF_ImportGraphDefOptionsSetPrefix(TF_ImportGraphDefOptions *opts,
                                        const char *prefix)
 {
-    opts->prefix = keep(opts, tfd_str_of(prefix));
+    opts->prefix = keep_text(opts, tfd_str_of(prefix));
     if (opts->prefix.size > 1 &&
         opts->prefix.data[opts->prefix.size - 1] == '/')
         opts->prefix.size--; /* one is put behind it anyway */
@@ -101,7 +101,7 @@ void TF_ImportGraphDefOptionsAddInputMapping(TF_ImportGraphDefOptions *opts,
         tfd_bytes_printf(&text, "%s:%d", src_name, src_index);
     if (tfd_bytes_ok(&text, "the name of a mapped input", &opts->st) ==
         TFD_OK) {
-        from = keep(opts, tfd_bytes_view(&text));
+        from = keep_text(opts, tfd_bytes_view(&text));
         tfd_bytes_add(&opts->map_from, &from, sizeof(from));
         tfd_bytes_add(&opts->map_to, &dst, sizeof(dst));
     }
@@ -117,7 +117,7 @@ void TF_ImportGraphDefOptionsAddControlDependency(
 void TF_ImportGraphDefOptionsAddReturnOutput(TF_ImportGraphDefOptions *opts,
                                              const char *oper_name, int index)
 {
-    struct wanted w = {keep(opts, tfd_str_of(oper_name)), index};
+    struct wanted w = {keep_text(opts, tfd_str_of(oper_name)), index};
 
     tfd_bytes_add(&opts->outputs, &w, sizeof(w));
 }
@@ -131,7 +131,7 @@ int TF_ImportGraphDefOptionsNumReturnOutputs(
 void TF_ImportGraphDefOptionsAddReturnOperation(TF_ImportGraphDefOptions *opts,
                                                 const char *oper_name)
 {
-    struct wanted w = {keep(opts, tfd_str_of(oper_name)), 0};
+    struct wanted w = {keep_text(opts, tfd_str_of(oper_name)), 0};
 
     tfd_bytes_add(&opts->operations, &w, sizeof(w));
 }

@@ -79,7 +79,7 @@ void TF_ServerStop(TF_Server *server, TF_Status *status)
 }
 
 /* Several may wait; one of them joins the thread. */
-static void join(TF_Server *server)
+static void join_server(TF_Server *server)
 {
     bool mine;
 
@@ -101,7 +101,7 @@ static void join(TF_Server *server)
 void TF_ServerJoin(TF_Server *server, TF_Status *status)
 {
     (void)tfd_capi_status(status);
-    join(server);
+    join_server(server);
 }
 
 const char *TF_ServerTarget(TF_Server *server)
@@ -115,7 +115,7 @@ void TF_DeleteServer(TF_Server *server)
         return;
     if (server->started && !server->joined) {
         tfd_server_stop(server->server);
-        join(server);
+        join_server(server);
     }
     tfd_server_free(server->server);
     tfd_cond_deinit(&server->ended);

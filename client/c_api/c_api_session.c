@@ -245,9 +245,10 @@ static enum tfd_code check_open(const TF_Session *s, struct tfd_status *st)
 }
 
 /* Counts the run, with everything sent that it may need. */
-static enum tfd_code enter(TF_Session *s, const struct tfd_call_shape *call,
-                           struct tfd_signature_names **names,
-                           struct tfd_status *st)
+static enum tfd_code enter_call(TF_Session *s,
+                                const struct tfd_call_shape *call,
+                                struct tfd_signature_names **names,
+                                struct tfd_status *st)
 {
     enum tfd_code rc;
 
@@ -265,7 +266,7 @@ static enum tfd_code enter(TF_Session *s, const struct tfd_call_shape *call,
     return rc;
 }
 
-static void leave(TF_Session *s, struct tfd_signature_names *names)
+static void leave_call(TF_Session *s, struct tfd_signature_names *names)
 {
     if (!names->kept)
         tfd_signature_names_free(names);
@@ -407,7 +408,7 @@ static void run_call(TF_Session *s, const struct tfd_call_shape *call,
 {
     struct running r;
 
-    if (enter(s, call, &r.names, st) != TFD_OK)
+    if (enter_call(s, call, &r.names, st) != TFD_OK)
         return;
     r.s = s;
     r.run = *how;
@@ -418,7 +419,7 @@ static void run_call(TF_Session *s, const struct tfd_call_shape *call,
         free(r.feeds);
     if (r.fetches != r.inline_fetches)
         free(r.fetches);
-    leave(s, r.names);
+    leave_call(s, r.names);
 }
 
 void TF_SessionRun(TF_Session *session, const TF_Buffer *run_options,

@@ -87,9 +87,10 @@ static enum tfd_code adopt(TF_Graph *g, TF_Graph *part, TF_Output *inputs,
     return TFD_OK;
 }
 
-static enum tfd_code fill(TF_Graph *g, TF_Output *inputs,
-                          const TF_WhileParams *p, TF_Output *cond_inputs,
-                          TF_Output *body_inputs, struct tfd_status *st)
+static enum tfd_code fill_params(TF_Graph *g, TF_Output *inputs,
+                                 const TF_WhileParams *p,
+                                 TF_Output *cond_inputs, TF_Output *body_inputs,
+                                 struct tfd_status *st)
 {
     if (!p->cond_graph || !p->body_graph || !cond_inputs || !body_inputs ||
         !p->body_outputs)
@@ -140,7 +141,7 @@ TF_WhileParams TF_NewWhile(TF_Graph *g, TF_Output *inputs, int ninputs,
             NULL,
         };
 
-        if (fill(g, inputs, &p, cond_inputs, body_inputs, st) == TFD_OK)
+        if (fill_params(g, inputs, &p, cond_inputs, body_inputs, st) == TFD_OK)
             return p;
         TF_AbortWhile(&p);
     }
@@ -160,10 +161,10 @@ struct building {
 
 /* Adds "scope/op", or "scope/op_1" ...  Any name will do here: copies of the
  * graphs refuse a scope with bad characters. */
-static enum tfd_code add(struct building *b, const char *op,
-                         const struct tfd_edge *in, int in_count,
-                         const struct tfd_attr *attrs, int attr_count,
-                         int32_t *out)
+static enum tfd_code add_loop_node(struct building *b, const char *op,
+                                   const struct tfd_edge *in, int in_count,
+                                   const struct tfd_attr *attrs, int attr_count,
+                                   int32_t *out)
 {
     struct tfd_node_spec spec = {
         .op = tfd_str_of(op),
@@ -190,7 +191,7 @@ static enum tfd_code add(struct building *b, const char *op,
     return rc;
 }
 
-static enum tfd_code enter(struct building *b)
+static enum tfd_code enter_loop(struct building *b)
 {
     struct tfd_attr frame = {TFD_STR("frame_name"), TFD_STR_EMPTY};
     struct tfd_bytes value;
@@ -201,8 +202,8 @@ static enum tfd_code enter(struct building *b)
     frame.value = tfd_bytes_view(&value);
     rc = tfd_bytes_ok(&value, "the name of a loop", b->st);
     for (int i = 0; rc == TFD_OK && i < b->p->ninputs; i++)
-        rc = add(b, "Enter", &b->p->cond_graph->loop_inputs[i], 1, &frame, 1,
-                 &b->enter[i]);
+        rc = add_loop_node(b, "Enter", &b->p->cond_graph->loop_inputs[i], 1,
+                           &frame, 1, &b->enter[i]);
     tfd_bytes_deinit(&value);
     return rc;
 }
@@ -213,7 +214,7 @@ static enum tfd_code merge(struct building *b)
 
     for (int i = 0; i < b->p->ninputs; i++) {
         in[0] = (struct tfd_edge){b->enter[i], 0};
-        TFD_TRY(add(b, "Merge", in, 2, NULL, 0, &b->merge[i]));
+        TFD_TRY(add_loop_node(b, "Merge", in, 2, NULL, 0, &b->merge[i]));
     }
     return TFD_OK;
 }
@@ -224,11 +225,11 @@ static enum tfd_code split(struct building *b)
 
     for (int i = 0; i < b->p->ninputs; i++) {
         in[0] = (struct tfd_edge){b->merge[i], 0};
-        TFD_TRY(add(b, "Switch", in, 2, NULL, 0, &b->switched[i]));
+        TFD_TRY(add_loop_node(b, "Switch", in, 2, NULL, 0, &b->switched[i]));
     }
     for (int i = 0; i < b->p->ninputs; i++) {
         in[0] = (struct tfd_edge){b->switched[i], 1};
-        TFD_TRY(add(b, "Identity", in, 1, NULL, 0, &b->identity[i]));
+        TFD_TRY(add_loop_node(b, "Identity", in, 1, NULL, 0, &b->identity[i]));
     }
     return TFD_OK;
 }
@@ -238,7 +239,7 @@ static enum tfd_code close(struct building *b, const struct tfd_edge *next)
     int32_t back;
 
     for (int i = 0; i < b->p->ninputs; i++) {
-        TFD_TRY(add(b, "NextIteration", &next[i], 1, NULL, 0, &back));
+        TFD_TRY(add_loop_node(b, "NextIteration", &next[i], 1, NULL, 0, &back));
         TFD_TRY(tfd_graph_set_input(b->g->graph,
                                     b->g->graph->nodes[b->merge[i]], 1,
                                     (struct tfd_edge){back, 0}, b->st));
@@ -246,7 +247,7 @@ static enum tfd_code close(struct building *b, const struct tfd_edge *next)
     for (int i = 0; i < b->p->ninputs; i++) {
         struct tfd_edge last = {b->switched[i], 0};
 
-        TFD_TRY(add(b, "Exit", &last, 1, NULL, 0, &b->exit[i]));
+        TFD_TRY(add_loop_node(b, "Exit", &last, 1, NULL, 0, &b->exit[i]));
     }
     return TFD_OK;
 }
@@ -308,12 +309,12 @@ static enum tfd_code build_loop(struct building *b, struct tfd_edge *next)
     struct tfd_edge cond;
 
     TFD_TRY(choose_scope(b));
-    TFD_TRY(enter(b));
+    TFD_TRY(enter_loop(b));
     TFD_TRY(merge(b));
     TFD_TRY(tfd_while_copy(&condition, b->g, tfd_bytes_view(&b->scope), &cond,
                            b->st));
     TFD_TRY(check_cond(b, cond));
-    TFD_TRY(add(b, "LoopCond", &cond, 1, NULL, 0, &b->cond));
+    TFD_TRY(add_loop_node(b, "LoopCond", &cond, 1, NULL, 0, &b->cond));
     TFD_TRY(split(b));
     TFD_TRY(
         tfd_while_copy(&body, b->g, tfd_bytes_view(&b->scope), next, b->st));
@@ -321,8 +322,8 @@ static enum tfd_code build_loop(struct building *b, struct tfd_edge *next)
     return add_frame(b);
 }
 
-static enum tfd_code build(const TF_WhileParams *p, TF_Output *outputs,
-                           struct tfd_status *st)
+static enum tfd_code build_while_loop(const TF_WhileParams *p,
+                                      TF_Output *outputs, struct tfd_status *st)
 {
     size_t count = (size_t)p->ninputs;
     int32_t *nodes = calloc(count, 5 * sizeof(*nodes));
@@ -355,7 +356,8 @@ static enum tfd_code build(const TF_WhileParams *p, TF_Output *outputs,
     return rc;
 }
 
-static enum tfd_code check(const TF_WhileParams *p, struct tfd_status *st)
+static enum tfd_code check_params(const TF_WhileParams *p,
+                                  struct tfd_status *st)
 {
     if (!p->cond_output.oper)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
@@ -390,7 +392,7 @@ void TF_FinishWhile(const TF_WhileParams *params, TF_Status *status,
                  "TF_NewWhile()");
         return;
     }
-    if (check(params, st) == TFD_OK)
-        (void)!build(params, outputs, st);
+    if (check_params(params, st) == TFD_OK)
+        (void)!build_while_loop(params, outputs, st);
     TF_AbortWhile(params);
 }

@@ -88,8 +88,8 @@ static struct tfd_attr *find_attr(TF_OperationDescription *d,
 
 /* Two messages may differ and say the same; of tensors the text shows little.
  */
-static void check_same(TF_OperationDescription *d, const struct tfd_attr *old,
-                       struct tfd_str value)
+static void check_same_attr(TF_OperationDescription *d,
+                            const struct tfd_attr *old, struct tfd_str value)
 {
     struct tfd_pb_field f, g;
     struct tfd_bytes was, is;
@@ -121,7 +121,7 @@ void tfd_op_desc_attr(TF_OperationDescription *desc, struct tfd_str name,
     struct tfd_attr new;
 
     if (old) {
-        check_same(desc, old, value);
+        check_same_attr(desc, old, value);
         return;
     }
     new = (struct tfd_attr){tfd_arena_str(&desc->arena, name),
@@ -203,8 +203,8 @@ void tfd_op_desc_error(TF_OperationDescription *desc, const char *fmt, ...)
                      text);
 }
 
-static enum tfd_code fail_unknown(const TF_OperationDescription *d,
-                                  struct tfd_status *st)
+static enum tfd_code fail_unknown_op(const TF_OperationDescription *d,
+                                     struct tfd_status *st)
 {
     struct tfd_status why = TFD_STATUS_INIT;
     struct tfd_unknown_ops unknown;
@@ -224,7 +224,7 @@ static enum tfd_code check_errors(TF_OperationDescription *d,
     struct tfd_bytes op;
 
     if (!d->def)
-        return fail_unknown(d, st);
+        return fail_unknown_op(d, st);
     if (d->arg_count < d->def->in_count)
         tfd_op_desc_error(d, "%d inputs specified of %d inputs in Op",
                           d->arg_count, d->def->in_count);

@@ -72,8 +72,9 @@ static const struct tfd_op_arg *next_arg(TF_OperationDescription *d)
 }
 
 /* A reference is good where a value is wanted, but not the reverse. */
-static void check_type(TF_OperationDescription *d, const struct tfd_op_arg *arg,
-                       int expected, int actual)
+static void check_input_type(TF_OperationDescription *d,
+                             const struct tfd_op_arg *arg, int expected,
+                             int actual)
 {
     if (arg->ref)
         expected |= TFD_REF;
@@ -123,7 +124,7 @@ void tfd_op_desc_input(TF_OperationDescription *desc, TF_Output input)
             desc, "Single tensor passed to '" TFD_STR_FMT "', expected list",
             TFD_STR_ARG(arg->name));
     } else if (arg->type_attr < 0) {
-        check_type(desc, arg, (int)arg->dtype, type_of(input));
+        check_input_type(desc, arg, (int)arg->dtype, type_of(input));
     } else {
         check_ref(desc, arg, type_of(input));
         set_type(desc, arg->type_attr, type_of(input));
@@ -145,7 +146,7 @@ static void take_number(TF_OperationDescription *d,
         set_type(d, arg->type_attr, type);
     }
     for (int i = 0; i < count; i++)
-        check_type(d, arg, type, type_of(inputs[i]));
+        check_input_type(d, arg, type, type_of(inputs[i]));
 }
 
 /* "list(type)": each has a type of its own. */

@@ -23,7 +23,7 @@ static void *run_loop_thread(void *arg)
     return NULL;
 }
 
-static enum tfd_code start(struct tfd_status *st)
+static enum tfd_code start_thread(struct tfd_status *st)
 {
     int rc;
 
@@ -45,7 +45,7 @@ struct tfd_loop *tfd_loop_thread_get(struct tfd_status *st)
     struct tfd_loop *loop = NULL;
 
     tfd_lock(&lock);
-    if (shared.users > 0 || start(st) == TFD_OK) {
+    if (shared.users > 0 || start_thread(st) == TFD_OK) {
         shared.users++;
         loop = shared.loop;
     }

@@ -10,7 +10,7 @@ static struct tfd_registry registry;
 static struct tfd_status failure;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static void build(void)
+static void build_registry(void)
 {
     (void)!tfd_registry_init(&registry, tfd_families, tfd_family_count,
                              &failure);
@@ -18,7 +18,7 @@ static void build(void)
 
 const struct tfd_registry *tfd_capi_registry(struct tfd_status *st)
 {
-    pthread_once(&once, build);
+    pthread_once(&once, build_registry);
     if (tfd_status_copy(st, &failure) != TFD_OK)
         return NULL;
     return &registry;

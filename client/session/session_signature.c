@@ -99,8 +99,9 @@ static enum tfd_code check_target(const TF_Graph *g, const TF_Operation *op,
                     TFD_STR_ARG(op->node->name));
 }
 
-static enum tfd_code check(const TF_Graph *g, const struct tfd_call_shape *c,
-                           struct tfd_status *st)
+static enum tfd_code check_call(const TF_Graph *g,
+                                const struct tfd_call_shape *c,
+                                struct tfd_status *st)
 {
     for (int i = 0; i < c->input_count; i++)
         TFD_TRY(check_output(g, c->inputs[i], st));
@@ -177,8 +178,8 @@ static int find_fetch(const struct tfd_signature_names *n, int output)
     return -1;
 }
 
-static void fill(struct tfd_signature_names *n, const struct tfd_call_shape *c,
-                 char *text)
+static void fill_names(struct tfd_signature_names *n,
+                       const struct tfd_call_shape *c, char *text)
 {
     struct tfd_edge *e = n->edges;
 
@@ -221,7 +222,7 @@ make_signature(const struct tfd_call_shape *c, uint64_t hash)
     n->input_count = c->input_count;
     n->output_count = c->output_count;
     n->target_count = c->target_count;
-    fill(n, c, text);
+    fill_names(n, c, text);
     return n;
 }
 
@@ -235,7 +236,7 @@ enum tfd_code tfd_signatures_find(struct tfd_signatures *s, const TF_Graph *g,
     uint64_t hash;
     size_t at;
 
-    TFD_TRY(check(g, call, st));
+    TFD_TRY(check_call(g, call, st));
     if (!s->slots)
         s->slots = calloc(SLOTS, sizeof(struct tfd_signature_names *));
     if (!s->slots)

@@ -69,7 +69,7 @@ static enum tfd_code check_tensors(struct checking *c, struct tfd_status *st)
     }
 }
 
-static enum tfd_code check(struct checking *c, struct tfd_status *st)
+static enum tfd_code check_variables(struct checking *c, struct tfd_status *st)
 {
     struct tfd_status why = TFD_STATUS_INIT;
     enum tfd_code rc;
@@ -99,7 +99,7 @@ enum tfd_code tfd_checkpoint_check(struct tfd_file_access *access,
 
     tfd_bytes_init(&c.file, TFD_FILE_DRAFT_NAME_MAX);
     tfd_bytes_init(&c.slices, SLICES_MAX);
-    rc = check(&c, st);
+    rc = check_variables(&c, st);
     tfd_bytes_deinit(&c.file);
     tfd_bytes_deinit(&c.slices);
     return rc;

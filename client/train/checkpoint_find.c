@@ -15,7 +15,7 @@
 static const char ending[] = ".index";
 
 /* The number in "model.ckpt-12.index"; -1 for another name. */
-static long long number_of(const char *name)
+static long long step_in_name(const char *name)
 {
     const char *dash = strrchr(name, '-');
     char *end = NULL;
@@ -29,12 +29,12 @@ static long long number_of(const char *name)
 
 static int is_index(const struct dirent *e)
 {
-    return number_of(e->d_name) >= 0;
+    return step_in_name(e->d_name) >= 0;
 }
 
 static int by_number(const struct dirent **a, const struct dirent **b)
 {
-    long long x = number_of((*a)->d_name), y = number_of((*b)->d_name);
+    long long x = step_in_name((*a)->d_name), y = step_in_name((*b)->d_name);
 
     return x != y ? (x > y) - (x < y) : strcmp((*a)->d_name, (*b)->d_name);
 }

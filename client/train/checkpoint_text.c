@@ -30,7 +30,7 @@ static int peek(const struct tfd_checkpoint_text *t)
     return t->rest.size ? (unsigned char)t->rest.data[0] : -1;
 }
 
-static int take(struct tfd_checkpoint_text *t)
+static int take_character(struct tfd_checkpoint_text *t)
 {
     int c = peek(t);
 
@@ -48,15 +48,15 @@ static void skip_blanks(struct tfd_checkpoint_text *t)
     while (peek(t) >= 0) {
         if (peek(t) == '#')
             while (peek(t) >= 0 && peek(t) != '\n')
-                take(t);
+                take_character(t);
         else if (isspace(peek(t)) || peek(t) == ';' || peek(t) == ',')
-            take(t);
+            take_character(t);
         else
             return;
     }
 }
 
-static bool fail(struct tfd_checkpoint_text *t)
+static bool fail_text(struct tfd_checkpoint_text *t)
 {
     t->failed = true;
     return false;
@@ -70,7 +70,7 @@ static void read_octal(struct tfd_checkpoint_text *t, int first)
     char byte;
 
     for (int i = 0; i < 2 && peek(t) >= '0' && peek(t) <= '7'; i++)
-        value = value * 8 + take(t) - '0';
+        value = value * 8 + take_character(t) - '0';
     byte = (char)(unsigned char)value;
     tfd_bytes_add(&t->value, &byte, 1);
 }
@@ -79,7 +79,7 @@ static bool read_escape(struct tfd_checkpoint_text *t)
 {
     static const char from[] = "abfnrtv\\'\"?";
     static const char to[] = "\a\b\f\n\r\t\v\\'\"?";
-    int c = take(t);
+    int c = take_character(t);
     const char *at = c > 0 ? strchr(from, c) : NULL;
 
     if (at)
@@ -87,19 +87,19 @@ static bool read_escape(struct tfd_checkpoint_text *t)
     else if (c >= '0' && c <= '7')
         read_octal(t, c);
     else
-        return fail(t);
+        return fail_text(t);
     return true;
 }
 
 static bool read_string(struct tfd_checkpoint_text *t)
 {
-    int quote = take(t);
+    int quote = take_character(t);
     char byte;
     int c;
 
-    while ((c = take(t)) != quote) {
+    while ((c = take_character(t)) != quote) {
         if (c < 0 || c == '\n')
-            return fail(t);
+            return fail_text(t);
         if (c == '\\') {
             if (!read_escape(t))
                 return false;
@@ -108,7 +108,7 @@ static bool read_string(struct tfd_checkpoint_text *t)
         byte = (char)c;
         tfd_bytes_add(&t->value, &byte, 1);
     }
-    return !t->value.failed || fail(t);
+    return !t->value.failed || fail_text(t);
 }
 
 static bool read_number(struct tfd_checkpoint_text *t)
@@ -118,11 +118,11 @@ static bool read_number(struct tfd_checkpoint_text *t)
 
     while (size < sizeof(text) - 1 && peek(t) > 0 &&
            strchr("+-.0123456789eEfF", peek(t)))
-        text[size++] = (char)take(t);
+        text[size++] = (char)take_character(t);
     text[size] = '\0';
     t->number = strtod(text, &end);
     return (size > 0 && (*end == '\0' || *end == 'f' || *end == 'F')) ||
-           fail(t);
+           fail_text(t);
 }
 
 bool tfd_checkpoint_text_next(struct tfd_checkpoint_text *t)
@@ -134,12 +134,12 @@ bool tfd_checkpoint_text_next(struct tfd_checkpoint_text *t)
         return false;
     t->key = (struct tfd_str){t->rest.data, 0};
     while (isalnum(peek(t)) || peek(t) == '_') {
-        take(t);
+        take_character(t);
         t->key.size++;
     }
     skip_blanks(t);
-    if (t->key.size == 0 || take(t) != ':')
-        return fail(t);
+    if (t->key.size == 0 || take_character(t) != ':')
+        return fail_text(t);
     skip_blanks(t);
     if (peek(t) == '"' || peek(t) == '\'')
         return read_string(t);

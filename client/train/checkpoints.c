@@ -22,7 +22,7 @@
 
 /* ---- Names --------------------------------------------------------------- */
 
-static char *join(const char *dir, const char *name)
+static char *join_path(const char *dir, const char *name)
 {
     size_t size = strlen(dir) + strlen(name) + 2;
     char *path = malloc(size);
@@ -38,7 +38,7 @@ static char *absolute(const char *path)
 
     if (path[0] == '/')
         return strdup(path);
-    return getcwd(here, sizeof(here)) ? join(here, path) : NULL;
+    return getcwd(here, sizeof(here)) ? join_path(here, path) : NULL;
 }
 
 /* The part of the path behind the directory, or all of it. */
@@ -59,8 +59,9 @@ static enum tfd_code fail_memory(struct tfd_status *st)
 
 /* ---- The list ------------------------------------------------------------ */
 
-static enum tfd_code append(struct tfd_checkpoints *c, char *take_path,
-                            double time, struct tfd_status *st)
+static enum tfd_code append_checkpoint(struct tfd_checkpoints *c,
+                                       char *take_path, double time,
+                                       struct tfd_status *st)
 {
     if (take_path && c->count == c->capacity) {
         int capacity = c->capacity ? c->capacity * 2 : 8;
@@ -103,7 +104,7 @@ static enum tfd_code add_read(struct tfd_checkpoints *c, struct tfd_str name,
                               bool latest, struct tfd_status *st)
 {
     char *text = strndup(name.data, name.size);
-    char *path = text && text[0] != '/' ? join(c->dir, text) : text;
+    char *path = text && text[0] != '/' ? join_path(c->dir, text) : text;
     enum tfd_code rc = TFD_OK;
     int at;
 
@@ -123,7 +124,7 @@ static enum tfd_code add_read(struct tfd_checkpoints *c, struct tfd_str name,
         rc = tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "more than %d checkpoints",
                       TFD_CHECKPOINTS_MAX);
     } else
-        rc = append(c, path, 0, st);
+        rc = append_checkpoint(c, path, 0, st);
     return rc;
 }
 
@@ -163,7 +164,7 @@ static enum tfd_code read_state(struct tfd_checkpoints *c, struct tfd_str text,
 static enum tfd_code read_file(struct tfd_checkpoints *c, struct tfd_status *st)
 {
     struct tfd_status why = TFD_STATUS_INIT;
-    char *name = join(c->dir, "checkpoint");
+    char *name = join_path(c->dir, "checkpoint");
     struct tfd_bytes text;
     enum tfd_code rc;
 
@@ -328,7 +329,7 @@ char *tfd_checkpoints_path(const struct tfd_checkpoints *c, int64_t step)
     char name[48];
 
     snprintf(name, sizeof(name), "model.ckpt-%lld", (long long)step);
-    return join(c->dir, name);
+    return join_path(c->dir, name);
 }
 
 /* ---- Writing the file ---------------------------------------------------- */
@@ -374,7 +375,7 @@ static enum tfd_code write_draft(struct tfd_checkpoints *c, const char *name,
 static enum tfd_code write_file(struct tfd_checkpoints *c, int first,
                                 struct tfd_status *st)
 {
-    char *name = join(c->dir, "checkpoint");
+    char *name = join_path(c->dir, "checkpoint");
     struct tfd_bytes text;
     enum tfd_code rc;
 
@@ -421,7 +422,7 @@ static void remove_folder(struct tfd_checkpoints *c, const char *path)
     struct dirent *e;
 
     while (d && (e = readdir(d))) {
-        char *name = e->d_name[0] != '.' ? join(path, e->d_name) : NULL;
+        char *name = e->d_name[0] != '.' ? join_path(path, e->d_name) : NULL;
 
         if (name)
             (void)!a->remove(a, tfd_str_of(name), NULL);
@@ -441,7 +442,7 @@ static void remove_entry(struct tfd_checkpoints *c, const char *dir,
 
     if (!file && !is_temporary(name, prefix))
         return;
-    path = join(dir, name);
+    path = join_path(dir, name);
     if (path && file)
         (void)!a->remove(a, tfd_str_of(path), NULL);
     else if (path)
@@ -478,7 +479,8 @@ enum tfd_code tfd_checkpoints_add(struct tfd_checkpoints *c, const char *path,
 
     if (at >= 0) /* the same step again, after a recovery */
         remove_at(c, at);
-    TFD_TRY(append(c, strdup(path), (double)tfd_clock_wall_us() / 1e6, st));
+    TFD_TRY(append_checkpoint(c, strdup(path),
+                              (double)tfd_clock_wall_us() / 1e6, st));
     surplus = c->max_to_keep > 0 ? c->count - c->max_to_keep : 0;
     if (surplus < 0)
         surplus = 0;

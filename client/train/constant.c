@@ -34,8 +34,8 @@ static TF_Tensor *make_constant(TF_DataType dtype, int count, const void *data)
     return t;
 }
 
-static TF_Output add(TFD_Scope *scope, const char *name, TF_Tensor *take_value,
-                     TF_Status *status)
+static TF_Output add_const(TFD_Scope *scope, const char *name,
+                           TF_Tensor *take_value, TF_Status *status)
 {
     TF_Output out = TFD_Const(scope, name, take_value, status);
 
@@ -46,7 +46,7 @@ static TF_Output add(TFD_Scope *scope, const char *name, TF_Tensor *take_value,
 TF_Output TFD_ConstFloat(TFD_Scope *scope, const char *name, float value,
                          TF_Status *status)
 {
-    return add(scope, name, make_constant(TF_FLOAT, -1, &value), status);
+    return add_const(scope, name, make_constant(TF_FLOAT, -1, &value), status);
 }
 
 TF_Output TFD_ConstInt(TFD_Scope *scope, const char *name, TF_DataType dtype,
@@ -55,20 +55,22 @@ TF_Output TFD_ConstInt(TFD_Scope *scope, const char *name, TF_DataType dtype,
     int32_t narrow = (int32_t)value;
 
     if (dtype == TF_INT64)
-        return add(scope, name, make_constant(TF_INT64, -1, &value), status);
+        return add_const(scope, name, make_constant(TF_INT64, -1, &value),
+                         status);
     if (tfd_model_ok(status) && (dtype != TF_INT32 || narrow != value))
         tfd_fail(&status->st, TFD_INVALID_ARGUMENT,
                  "constant %.100s: %lld is no number of type %s",
                  name ? name : "Const", (long long)value,
                  tfd_dtype_name((int)dtype));
-    return add(scope, name, make_constant(TF_INT32, -1, &narrow), status);
+    return add_const(scope, name, make_constant(TF_INT32, -1, &narrow), status);
 }
 
 TF_Output TFD_ConstInts(TFD_Scope *scope, const char *name,
                         const int32_t *values, int count, TF_Status *status)
 {
-    return add(scope, name,
-               make_constant(TF_INT32, count < 0 ? 0 : count, values), status);
+    return add_const(scope, name,
+                     make_constant(TF_INT32, count < 0 ? 0 : count, values),
+                     status);
 }
 
 static TF_Tensor *make_strings(const char *const *values, int count)
@@ -87,13 +89,13 @@ static TF_Tensor *make_strings(const char *const *values, int count)
 TF_Output TFD_ConstString(TFD_Scope *scope, const char *name, const char *value,
                           TF_Status *status)
 {
-    return add(scope, name, make_strings(&value, -1), status);
+    return add_const(scope, name, make_strings(&value, -1), status);
 }
 
 TF_Output TFD_ConstStrings(TFD_Scope *scope, const char *name,
                            const char *const *values, int count,
                            TF_Status *status)
 {
-    return add(scope, name, make_strings(values, count < 0 ? 0 : count),
-               status);
+    return add_const(scope, name, make_strings(values, count < 0 ? 0 : count),
+                     status);
 }

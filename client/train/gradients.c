@@ -4,8 +4,10 @@
  */
 #include "client/train/gradients.h"
 
-static enum tfd_code add_node(void *arg, const struct tfd_node_spec *spec,
-                              struct tfd_node **out, struct tfd_status *st)
+static enum tfd_code add_gradient_node(void *arg,
+                                       const struct tfd_node_spec *spec,
+                                       struct tfd_node **out,
+                                       struct tfd_status *st)
 {
     TF_Operation *added;
 
@@ -24,7 +26,8 @@ static const struct tfd_shape *shape_of(void *arg, struct tfd_edge e)
 enum tfd_code tfd_gradients_add(TF_Graph *g, struct tfd_gradients *r,
                                 struct tfd_status *st)
 {
-    const struct tfd_gradient_host host = {g->graph, add_node, shape_of, g};
+    const struct tfd_gradient_host host = {g->graph, add_gradient_node,
+                                           shape_of, g};
     int32_t first = g->graph->count;
     enum tfd_code rc;
 

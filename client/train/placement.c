@@ -94,7 +94,7 @@ static int32_t find_placement(struct placing *pl, int32_t i)
     return i;
 }
 
-static void join(struct placing *pl, int32_t a, int32_t b)
+static void join_groups(struct placing *pl, int32_t a, int32_t b)
 {
     a = find_placement(pl, a);
     b = find_placement(pl, b);
@@ -110,7 +110,7 @@ static void join_inputs(struct placing *pl, const struct tfd_node *n)
     for (int32_t i = 0; i < n->in_count; i++)
         if (n->in[i].node >= 0 && (tfd_dtype_is_ref(n->in_types[i]) ||
                                    n->in_types[i] == TFD_RESOURCE))
-            join(pl, n->id, n->in[i].node);
+            join_groups(pl, n->id, n->in[i].node);
 }
 
 static enum tfd_code join_class(struct placing *pl, const struct tfd_node *n,
@@ -132,7 +132,7 @@ static enum tfd_code join_class(struct placing *pl, const struct tfd_node *n,
         other = tfd_graph_find(
             pl->g, (struct tfd_str){f.bytes.data + 5, f.bytes.size - 5});
         if (other)
-            join(pl, n->id, other->id);
+            join_groups(pl, n->id, other->id);
     }
     return tfd_pb_end(&list.reader, "_class", st);
 }
@@ -275,7 +275,7 @@ static enum tfd_code set_device(const struct placing *pl, struct tfd_node *n,
     return tfd_arena_check(n->device.data, "devices", st);
 }
 
-static enum tfd_code place(struct placing *pl, struct tfd_status *st)
+static enum tfd_code place_nodes(struct placing *pl, struct tfd_status *st)
 {
     if (!pl->parent || !pl->task || !pl->reader)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
@@ -300,7 +300,7 @@ enum tfd_code tfd_placement_apply(const struct tfd_placement *p,
         .task = calloc(count, sizeof(int32_t)),
         .reader = calloc(count, sizeof(int32_t)),
     };
-    enum tfd_code rc = place(&pl, st);
+    enum tfd_code rc = place_nodes(&pl, st);
 
     free(pl.parent);
     free(pl.task);

@@ -187,7 +187,7 @@ static TF_Operation *add_restore_all(struct saving *s)
     return all;
 }
 
-static void add(struct saving *s, struct tfd_saver_ops *out)
+static void add_saver(struct saving *s, struct tfd_saver_ops *out)
 {
     add_prefix(s);
     out->filename = s->prefix;
@@ -208,7 +208,7 @@ void tfd_saver_add(TFD_Scope *scope, const struct tfd_saved_variables *saved,
     if (!sub)
         return;
     s.at = *sub;
-    add(&s, out);
+    add_saver(&s, out);
 }
 
 static void name_saver(struct tfd_model *m, const struct tfd_saver_ops *ops,
@@ -236,7 +236,7 @@ void TFD_AddSaver(TFD_Scope *scope, TF_Status *status)
     if (!sub)
         return;
     s.at = *sub;
-    add(&s, &ops);
+    add_saver(&s, &ops);
     if (tfd_model_ok(status))
         name_saver(s.at.model, &ops, &status->st);
 }

@@ -50,8 +50,9 @@ static TF_OperationDescription *beside(struct sync *y, const TFD_Variable *v,
 }
 
 /* An operation on a handle that takes one value more. */
-static TF_Operation *tell(struct sync *y, const TFD_Variable *v, const char *op,
-                          const char *name, TF_Output handle, TF_Output value)
+static TF_Operation *tell_accumulator(struct sync *y, const TFD_Variable *v,
+                                      const char *op, const char *name,
+                                      TF_Output handle, TF_Output value)
 {
     TF_OperationDescription *d = beside(y, v, op, name);
 
@@ -94,8 +95,8 @@ static TF_Output make_accumulator(struct sync *y, const TFD_Variable *v,
     return tfd_scope_end(d, y->status);
 }
 
-static TF_Operation *apply(struct sync *y, const TFD_Variable *v,
-                           TF_Output accumulator, TF_Output gradient)
+static TF_Operation *apply_average(struct sync *y, const TFD_Variable *v,
+                                   TF_Output accumulator, TF_Output gradient)
 {
     TF_OperationDescription *d =
         beside(y, v, "ResourceAccumulatorApplyGradient", "apply_grad");
@@ -108,8 +109,8 @@ static TF_Operation *apply(struct sync *y, const TFD_Variable *v,
     return tfd_scope_end(d, y->status).oper;
 }
 
-static TF_Output take(struct sync *y, const TFD_Variable *v,
-                      TF_Output accumulator, TF_DataType dtype)
+static TF_Output take_average(struct sync *y, const TFD_Variable *v,
+                              TF_Output accumulator, TF_DataType dtype)
 {
     TF_Output required = int32_const(y, v, "num_required", y->aggregate);
     TF_OperationDescription *d =
@@ -131,10 +132,12 @@ static void aggregate(struct sync *y, const TFD_Variable *v,
 
     if (!accumulator.oper)
         return;
-    y->applied[y->count] = apply(y, v, accumulator, *gradient);
-    y->set[y->count] = tell(y, v, "ResourceAccumulatorSetGlobalStep",
-                            "SetGlobalStep", accumulator, TFD_Read(y->step));
-    *gradient = take(y, v, accumulator, TF_OperationOutputType(*gradient));
+    y->applied[y->count] = apply_average(y, v, accumulator, *gradient);
+    y->set[y->count] =
+        tell_accumulator(y, v, "ResourceAccumulatorSetGlobalStep",
+                         "SetGlobalStep", accumulator, TFD_Read(y->step));
+    *gradient =
+        take_average(y, v, accumulator, TF_OperationOutputType(*gradient));
     y->count++;
 }
 
@@ -229,8 +232,8 @@ static TF_Output step_after(struct sync *y, TF_Operation *updated)
 static TF_Operation *set_local_step(struct sync *y, const char *name,
                                     TF_Output value)
 {
-    return tell(y, y->local_step, "AssignVariableOp", name,
-                TFD_Handle(y->local_step), value);
+    return tell_accumulator(y, y->local_step, "AssignVariableOp", name,
+                            TFD_Handle(y->local_step), value);
 }
 
 static void make_local_step(struct sync *y)
@@ -261,7 +264,7 @@ static void collect_beginnings(struct sync *y)
     TFD_CollectOp(y->m.s, "tfd_sync_init_tokens", tokens, y->status);
 }
 
-static TF_Operation *build(struct sync *y)
+static TF_Operation *build_sync(struct sync *y)
 {
     int tokens = y->total > y->aggregate ? y->total : y->aggregate;
     TF_Operation *train, *updated;
@@ -312,5 +315,5 @@ TF_Operation *TFD_MinimizeInStep(TFD_Scope *scope, const char *optimizer,
         !tfd_minimize_begin(&y.m, optimizer, loss))
         return NULL;
     y.at.control = NULL;
-    return build(&y);
+    return build_sync(&y);
 }

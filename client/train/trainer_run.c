@@ -81,7 +81,7 @@ static enum tfd_code fail_kind(const TF_Output *o, const char *kind,
 }
 
 /* The number in a tensor with one element; false for another one. */
-static bool number_of(const TF_Tensor *t, double *out)
+static bool number_in_tensor(const TF_Tensor *t, double *out)
 {
     const void *data = TF_TensorElementCount(t) == 1 ? TF_TensorData(t) : NULL;
 
@@ -117,7 +117,7 @@ static enum tfd_code fetch_number(TFD_Trainer *t, TF_Output fetch, double *out,
     TF_SessionRun(t->session, NULL, NULL, NULL, 0, &fetch, &value, 1, NULL, 0,
                   NULL, t->status);
     rc = result(t, st);
-    if (rc == TFD_OK && !number_of(value, out))
+    if (rc == TFD_OK && !number_in_tensor(value, out))
         rc = fail_kind(&fetch, "number", st);
     TF_DeleteTensor(value);
     return rc;
@@ -150,7 +150,8 @@ static enum tfd_code all_ready(TFD_Trainer *t, bool *ready,
     rc = result(t, st);
     *ready = rc == TFD_OK;
     for (int i = 0; i < count; i++) {
-        if (rc == TFD_OK && (!number_of(values[i], &value) || value == 0))
+        if (rc == TFD_OK &&
+            (!number_in_tensor(values[i], &value) || value == 0))
             *ready = false;
         TF_DeleteTensor(values[i]);
     }
@@ -208,10 +209,10 @@ static enum tfd_code one_step(TFD_Trainer *t, struct tfd_status *st)
     TF_SessionRun(t->session, NULL, NULL, NULL, 0, fetches, values,
                   t->training.loss.oper ? 2 : 1, NULL, 0, NULL, t->status);
     rc = result(t, st);
-    if (rc == TFD_OK && !number_of(values[0], &step))
+    if (rc == TFD_OK && !number_in_tensor(values[0], &step))
         rc = fail_kind(&fetches[0], "number", st);
     if (rc == TFD_OK && values[1])
-        (void)number_of(values[1], &loss);
+        (void)number_in_tensor(values[1], &loss);
     TF_DeleteTensor(values[0]);
     TF_DeleteTensor(values[1]);
     if (rc != TFD_OK)

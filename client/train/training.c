@@ -110,7 +110,7 @@ static enum tfd_code list_local(const struct building *b, int32_t *local,
     return TFD_OK;
 }
 
-static enum tfd_code place(const struct building *b)
+static enum tfd_code place_model(const struct building *b)
 {
     struct tfd_placement p = {.graph = b->t->graph->graph,
                               .ps_tasks = b->o->ps_tasks};
@@ -131,8 +131,9 @@ static enum tfd_code place(const struct building *b)
 /* ---- Variables ----------------------------------------------------------- */
 
 /* A node of ours beside the variable. */
-static TF_Output ask(const struct building *b, const char *op, const char *name,
-                     TF_Output v, TF_Operation *after, bool typed)
+static TF_Output ask_variable(const struct building *b, const char *op,
+                              const char *name, TF_Output v,
+                              TF_Operation *after, bool typed)
 {
     TFD_Scope at = tfd_scope_on(b->scope, v.oper->node->device);
     TF_OperationDescription *d;
@@ -152,8 +153,8 @@ static TF_Output read_step(const struct building *b, TF_Output v,
                            const char *name, TF_Operation *after)
 {
     if (TF_OperationOutputType(v) == TF_RESOURCE)
-        return ask(b, "ReadVariableOp", name, v, after, true);
-    return ask(b, "Identity", name, v, after, false);
+        return ask_variable(b, "ReadVariableOp", name, v, after, true);
+    return ask_variable(b, "Identity", name, v, after, false);
 }
 
 static enum tfd_code add_variable(const struct building *b, struct tfd_str def)
@@ -168,8 +169,10 @@ static enum tfd_code add_variable(const struct building *b, struct tfd_str def)
                            &t->init[t->init_count++]));
     t->ready[t->ready_count++] =
         TF_OperationOutputType(v) == TF_RESOURCE
-            ? ask(b, "VarIsInitializedOp", "is_initialized", v, NULL, false)
-            : ask(b, "IsVariableInitialized", "is_initialized", v, NULL, false);
+            ? ask_variable(b, "VarIsInitializedOp", "is_initialized", v, NULL,
+                           false)
+            : ask_variable(b, "IsVariableInitialized", "is_initialized", v,
+                           NULL, false);
     return TFD_OK;
 }
 
@@ -428,11 +431,11 @@ static enum tfd_code add_queue_runners(const struct building *b)
 
 /* ---- All of it ----------------------------------------------------------- */
 
-static enum tfd_code build(struct building *b, struct tfd_str meta)
+static enum tfd_code build_training(struct building *b, struct tfd_str meta)
 {
     TFD_TRY(tfd_meta_graph_read(meta, &b->meta, b->st));
     TFD_TRY(import(b));
-    TFD_TRY(place(b));
+    TFD_TRY(place_model(b));
     b->scope = TFD_SubScope(b->scope, "tfd_train", b->status);
     TFD_TRY(tfd_status_copy(b->st, &b->status->st));
     TFD_TRY(add_variables(b));
@@ -459,7 +462,7 @@ enum tfd_code tfd_training_init(struct tfd_training *t, struct tfd_str meta,
     root = t->graph ? TFD_NewScope(t->graph) : NULL;
     b.scope = root;
     if (root && b.status)
-        rc = build(&b, meta);
+        rc = build_training(&b, meta);
     else
         rc = tfd_fail(&own, TFD_RESOURCE_EXHAUSTED, "no memory for a graph");
     TFD_DeleteScope(root);

@@ -13,9 +13,9 @@
 #include <string.h>
 
 /* An operation on the handle, on the handle's device; NULL on failure. */
-static TF_OperationDescription *begin(TFD_Scope *s, const TFD_Variable *v,
-                                      const char *op_type, const char *suffix,
-                                      TF_Status *status)
+static TF_OperationDescription *
+begin_variable_op(TFD_Scope *s, const TFD_Variable *v, const char *op_type,
+                  const char *suffix, TF_Status *status)
 {
     struct tfd_str name = TFD_STR_EMPTY;
     TF_OperationDescription *d;
@@ -52,14 +52,15 @@ static void make_operations(TFD_Scope *s, TFD_Variable *v, TF_Status *status)
     TF_DataType dtype = TF_OperationOutputType(v->initial);
     TF_OperationDescription *d;
 
-    d = begin(s, v, "VarIsInitializedOp", "IsInitialized/VarIsInitializedOp",
-              status);
+    d = begin_variable_op(s, v, "VarIsInitializedOp",
+                          "IsInitialized/VarIsInitializedOp", status);
     v->is_initialized = tfd_scope_end(d, status).oper;
-    d = begin(s, v, "AssignVariableOp", "Assign", status);
+    d = begin_variable_op(s, v, "AssignVariableOp", "Assign", status);
     if (d)
         TF_AddInput(d, v->initial);
     v->initializer = tfd_scope_end(d, status).oper;
-    d = begin(s, v, "ReadVariableOp", "Read/ReadVariableOp", status);
+    d = begin_variable_op(s, v, "ReadVariableOp", "Read/ReadVariableOp",
+                          status);
     if (d)
         TF_SetAttrType(d, "dtype", dtype);
     v->read = tfd_scope_end(d, status);

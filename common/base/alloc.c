@@ -83,7 +83,7 @@ static int class_of(size_t size)
     return size <= class_size(2 * k + 1) ? 2 * k + 1 : 2 * k + 2;
 }
 
-static struct block *pop(int class)
+static struct block *pop_block(int class)
 {
     struct tfd_lock *lock = &locks[class % LOCK_COUNT];
     struct block *b;
@@ -98,7 +98,7 @@ static struct block *pop(int class)
     return b;
 }
 
-static void push(struct block *b)
+static void push_block(struct block *b)
 {
     struct tfd_lock *lock = &locks[b->class % LOCK_COUNT];
 
@@ -115,7 +115,7 @@ static void evict(size_t keep)
     for (int class = CLASS_COUNT - 1; class >= 0; class --) {
         struct block *b;
 
-        while (atomic_load(&cached) > keep && (b = pop(class)))
+        while (atomic_load(&cached) > keep && (b = pop_block(class)))
             free(b);
     }
 }
@@ -142,7 +142,7 @@ static struct block *fresh_block(int class, bool huge)
 static struct block *take_block(size_t size, bool huge, bool *reused)
 {
     int class = class_of(size);
-    struct block *b = pop(class);
+    struct block *b = pop_block(class);
 
     if (reused)
         *reused = b != NULL;
@@ -172,7 +172,7 @@ static void give_block(struct block *b)
      * must not fill the cache for ever. */
     if (atomic_fetch_add(&cached, size) + size > max)
         evict(max);
-    push(b);
+    push_block(b);
 }
 
 /* ---- Accounting ---------------------------------------------------------- */

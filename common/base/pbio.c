@@ -128,8 +128,8 @@ enum tfd_code tfd_pb_end(const struct tfd_pb_reader *r, const char *what,
 
 /* ---- Typed access -------------------------------------------------------- */
 
-static uint64_t number_of(struct tfd_pb_reader *r, const struct tfd_pb_field *f,
-                          enum tfd_pb_wire wire)
+static uint64_t read_number(struct tfd_pb_reader *r,
+                            const struct tfd_pb_field *f, enum tfd_pb_wire wire)
 {
     if (f->wire == wire)
         return f->number;
@@ -139,23 +139,23 @@ static uint64_t number_of(struct tfd_pb_reader *r, const struct tfd_pb_field *f,
 
 int64_t tfd_pb_int64(struct tfd_pb_reader *r, const struct tfd_pb_field *f)
 {
-    return (int64_t)number_of(r, f, TFD_PB_VARINT);
+    return (int64_t)read_number(r, f, TFD_PB_VARINT);
 }
 
 /* The low 32 bits: a negative number has ten bytes on the wire. */
 int32_t tfd_pb_int32(struct tfd_pb_reader *r, const struct tfd_pb_field *f)
 {
-    return (int32_t)(uint32_t)number_of(r, f, TFD_PB_VARINT);
+    return (int32_t)(uint32_t)read_number(r, f, TFD_PB_VARINT);
 }
 
 bool tfd_pb_bool(struct tfd_pb_reader *r, const struct tfd_pb_field *f)
 {
-    return number_of(r, f, TFD_PB_VARINT) != 0;
+    return read_number(r, f, TFD_PB_VARINT) != 0;
 }
 
 float tfd_pb_float(struct tfd_pb_reader *r, const struct tfd_pb_field *f)
 {
-    uint32_t bits = (uint32_t)number_of(r, f, TFD_PB_FIXED32);
+    uint32_t bits = (uint32_t)read_number(r, f, TFD_PB_FIXED32);
     float value;
 
     memcpy(&value, &bits, sizeof(value));
@@ -164,7 +164,7 @@ float tfd_pb_float(struct tfd_pb_reader *r, const struct tfd_pb_field *f)
 
 double tfd_pb_double(struct tfd_pb_reader *r, const struct tfd_pb_field *f)
 {
-    uint64_t bits = number_of(r, f, TFD_PB_FIXED64);
+    uint64_t bits = read_number(r, f, TFD_PB_FIXED64);
     double value;
 
     memcpy(&value, &bits, sizeof(value));

@@ -62,7 +62,8 @@ static enum tfd_code check_dims(const int64_t *dim, int rank, int64_t dim_min,
     return TFD_OK;
 }
 
-static enum tfd_code check_rank(int rank, int limit, struct tfd_status *st)
+static enum tfd_code check_rank_limit(int rank, int limit,
+                                      struct tfd_status *st)
 {
     if (rank < 0 || rank > limit)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
@@ -77,7 +78,7 @@ static enum tfd_code make_shape(struct tfd_shape *out, const int64_t *dim,
 {
     struct tfd_shape made = {.rank = rank};
 
-    TFD_TRY(check_rank(rank, TFD_RANK_MAX, st));
+    TFD_TRY(check_rank_limit(rank, TFD_RANK_MAX, st));
     TFD_TRY(check_dims(dim, rank, dim_min, st));
     for (int i = 0; i < rank; i++)
         made.dim[i] = dim[i];
@@ -90,7 +91,7 @@ static enum tfd_code make_any(struct tfd_shape *out, const int64_t *dim,
 {
     if (rank <= TFD_RANK_MAX)
         return make_shape(out, dim, rank, dim_min, st);
-    TFD_TRY(check_rank(rank, TFD_RANK_LONG_MAX, st));
+    TFD_TRY(check_rank_limit(rank, TFD_RANK_LONG_MAX, st));
     TFD_TRY(check_dims(dim, rank, dim_min, st));
     return tfd_shape_pack(out, dim, rank, st);
 }

@@ -16,14 +16,14 @@ struct bits {
     int at; /* beyond BITS: more were put than fit */
 };
 
-static void put(struct bits *b, int bit)
+static void put_bit(struct bits *b, int bit)
 {
     if (bit && b->at < BITS)
         b->word[b->at / 64] |= UINT64_C(1) << b->at % 64;
     b->at++;
 }
 
-static int take(struct bits *b)
+static int take_bits(struct bits *b)
 {
     int bit = (int)(b->word[b->at / 64] >> b->at % 64 & 1);
 
@@ -37,9 +37,9 @@ static void put_gamma(struct bits *b, uint64_t n)
     int high = 63 - __builtin_clzll(n);
 
     for (int i = 0; i < high; i++)
-        put(b, 0);
+        put_bit(b, 0);
     for (int i = high; i >= 0; i--)
-        put(b, (int)(n >> i & 1));
+        put_bit(b, (int)(n >> i & 1));
 }
 
 static uint64_t take_gamma(struct bits *b)
@@ -47,10 +47,10 @@ static uint64_t take_gamma(struct bits *b)
     uint64_t n = 1;
     int high = 0;
 
-    while (!take(b))
+    while (!take_bits(b))
         high++;
     while (high-- > 0)
-        n = n << 1 | (uint64_t)take(b);
+        n = n << 1 | (uint64_t)take_bits(b);
     return n;
 }
 
@@ -58,23 +58,23 @@ static uint64_t take_gamma(struct bits *b)
 
 static void put_dim(struct bits *b, int64_t dim)
 {
-    put(b, dim != 1);
+    put_bit(b, dim != 1);
     if (dim == 1)
         return;
-    put(b, dim < 1);
+    put_bit(b, dim < 1);
     if (dim < 1)
-        put(b, dim == TFD_DIM_UNKNOWN);
+        put_bit(b, dim == TFD_DIM_UNKNOWN);
     else
         put_gamma(b, (uint64_t)dim - 1);
 }
 
 static int64_t take_dim(struct bits *b)
 {
-    if (!take(b))
+    if (!take_bits(b))
         return 1;
-    if (!take(b))
+    if (!take_bits(b))
         return (int64_t)take_gamma(b) + 1;
-    return take(b) ? TFD_DIM_UNKNOWN : 0;
+    return take_bits(b) ? TFD_DIM_UNKNOWN : 0;
 }
 
 enum tfd_code tfd_shape_pack(struct tfd_shape *out, const int64_t *dim,

@@ -73,7 +73,7 @@ void tfd_bytes_clear(struct tfd_bytes *b)
 }
 
 /* Room for size bytes of content and `beyond` that are not counted. */
-static bool reserve(struct tfd_bytes *b, size_t size, size_t beyond)
+static bool reserve_bytes(struct tfd_bytes *b, size_t size, size_t beyond)
 {
     size_t need, capacity;
     char *data;
@@ -106,7 +106,7 @@ char *tfd_bytes_extend(struct tfd_bytes *b, size_t size)
     char *at;
 
     /* One beyond, so that no bytes are an address too. */
-    if (!reserve(b, size, size == 0))
+    if (!reserve_bytes(b, size, size == 0))
         return NULL;
     at = b->data + b->size;
     b->size += size;
@@ -136,7 +136,7 @@ void tfd_bytes_printf(struct tfd_bytes *b, const char *fmt, ...)
     va_end(args);
     if (n < 0)
         b->failed = true;
-    if (n < 0 || !reserve(b, (size_t)n, 1))
+    if (n < 0 || !reserve_bytes(b, (size_t)n, 1))
         return;
 
     va_start(args, fmt);

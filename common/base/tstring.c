@@ -31,7 +31,7 @@ size_t tfd_tstring_capacity(const struct tfd_tstring *t)
 
 /* As tfd_tstring_resize(); *old is what to free once nobody reads it any more,
  * or NULL. */
-static bool make_room(struct tfd_tstring *t, size_t size, char **old)
+static bool make_text_room(struct tfd_tstring *t, size_t size, char **old)
 {
     bool large = tfd_tstring_kind_of(t) == TFD_TSTRING_LARGE;
     char *data;
@@ -60,7 +60,7 @@ enum tfd_code tfd_tstring_resize(struct tfd_tstring *t, size_t size,
 {
     char *old;
 
-    if (!make_room(t, size, &old))
+    if (!make_text_room(t, size, &old))
         return fail_memory(size, st);
     free(old);
     return TFD_OK;
@@ -72,7 +72,7 @@ enum tfd_code tfd_tstring_set(struct tfd_tstring *t, struct tfd_str value,
     struct tfd_tstring made = *t;
     char *old;
 
-    if (!make_room(&made, value.size, &old))
+    if (!make_text_room(&made, value.size, &old))
         return fail_memory(value.size, st);
     if (value.size)
         memmove(tfd_tstring_room(&made), value.data, value.size);

@@ -63,8 +63,8 @@ static bool enlarge(struct tfd_variant *v, int64_t capacity)
     return true;
 }
 
-static enum tfd_code reserve(struct tfd_variant *v, int64_t count,
-                             struct tfd_status *st)
+static enum tfd_code reserve_tensors(struct tfd_variant *v, int64_t count,
+                                     struct tfd_status *st)
 {
     int64_t capacity = v->capacity;
 
@@ -85,7 +85,7 @@ static enum tfd_code reserve(struct tfd_variant *v, int64_t count,
 enum tfd_code tfd_variant_resize(struct tfd_variant *v, int64_t count,
                                  struct tfd_status *st)
 {
-    TFD_TRY(reserve(v, count, st));
+    TFD_TRY(reserve_tensors(v, count, st));
     while (v->used > count)
         tfd_tensor_unref(&v->tensors[--v->used]);
     v->count = (int32_t)count;
@@ -136,7 +136,7 @@ struct tfd_variant *tfd_variant_copy(const struct tfd_variant *v,
 {
     struct tfd_variant *copy = tfd_variant_new(v->kind, st);
 
-    if (copy && reserve(copy, v->count, st) != TFD_OK) {
+    if (copy && reserve_tensors(copy, v->count, st) != TFD_OK) {
         tfd_variant_unref(copy);
         return NULL;
     }

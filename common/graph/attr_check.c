@@ -100,8 +100,8 @@ static enum tfd_code fail_allowed(const struct tfd_op_attr *a,
     return rc;
 }
 
-static enum tfd_code check_type(const struct tfd_op_attr *a, int64_t number,
-                                struct tfd_status *st)
+static enum tfd_code check_type_number(const struct tfd_op_attr *a,
+                                       int64_t number, struct tfd_status *st)
 {
     int dtype = number > 0 && number < INT16_MAX ? (int)number : 0;
 
@@ -145,7 +145,7 @@ static enum tfd_code check_value(const struct tfd_op_attr *a,
     switch (a->kind) {
     case TFD_ATTR_TYPE:
         /* An enum: the low 32 bits, with a sign. */
-        return check_type(a, (int32_t)(uint32_t)f->number, st);
+        return check_type_number(a, (int32_t)(uint32_t)f->number, st);
     case TFD_ATTR_STRING:
         return check_string(a, f->bytes, st);
     case TFD_ATTR_SHAPE:

@@ -216,7 +216,8 @@ static enum tfd_code substitute(const struct making *m,
     return TFD_OK;
 }
 
-static enum tfd_code fail_unknown(const struct making *m, struct tfd_str type)
+static enum tfd_code fail_unknown_op(const struct making *m,
+                                     struct tfd_str type)
 {
     struct tfd_unknown_ops unknown;
 
@@ -237,7 +238,7 @@ static enum tfd_code make_node(struct making *m, int32_t index)
     to->node.device = from->device;
     to->node.op = tfd_function_op(m->g, from->op);
     if (!to->node.op)
-        return fail_unknown(m, from->op);
+        return fail_unknown_op(m, from->op);
     TFD_TRY(put_name(m, from->name, name_value(false, number)));
     TFD_TRY(substitute(m, from, &to->node));
     return count_tensors(m, &to->node, to->node.op->out, to->node.op->out_count,
@@ -310,7 +311,7 @@ static enum tfd_code not_found(const struct making *m, struct tfd_str user,
 }
 
 /* Cuts the part behind the first ':' off; false when there is none. */
-static bool cut(struct tfd_str *text, struct tfd_str *rest)
+static bool cut_part(struct tfd_str *text, struct tfd_str *rest)
 {
     const char *colon = text->size ? memchr(text->data, ':', text->size) : NULL;
 
@@ -356,7 +357,7 @@ static enum tfd_code push_output(struct making *m, int32_t number,
 {
     const struct tfd_node *n = &m->body->nodes[number].node;
     struct tfd_str rest = TFD_STR_EMPTY;
-    bool one = cut(&out, &rest);
+    bool one = cut_part(&out, &rest);
     int64_t first = 0;
 
     for (int i = 0; i < n->op->out_count; i++) {
@@ -371,11 +372,11 @@ static enum tfd_code push_output(struct making *m, int32_t number,
 }
 
 /* Appends what `text` stands for to m->edges. */
-static enum tfd_code resolve(struct making *m, struct tfd_str user,
-                             struct tfd_str text)
+static enum tfd_code resolve_input(struct making *m, struct tfd_str user,
+                                   struct tfd_str text)
 {
     struct tfd_str name = text, rest = TFD_STR_EMPTY;
-    bool more = cut(&name, &rest), found = false;
+    bool more = cut_part(&name, &rest), found = false;
     uintptr_t value;
 
     if (!tfd_map_get(&m->by_name, name, &value))
@@ -441,7 +442,7 @@ static enum tfd_code connect(struct making *m, int32_t index)
                             "' to be a control input.",
                             i, TFD_STR_ARG(in));
         } else {
-            TFD_TRY(resolve(m, from->name, in));
+            TFD_TRY(resolve_input(m, from->name, in));
         }
     }
     to->in_count = m->edge_count;
@@ -488,7 +489,7 @@ static enum tfd_code make_results(struct making *m)
         int64_t expected = tfd_arg_count(&n, &f->op.out[i]);
         int32_t before = m->edge_count;
 
-        TFD_TRY(resolve(m, f->op.out[i].name, f->ret[i]));
+        TFD_TRY(resolve_input(m, f->op.out[i].name, f->ret[i]));
         if (m->edge_count - before != expected)
             return return_length(m, i, expected, m->edge_count - before);
         TFD_TRY(name_results(m, i, before, expected));

@@ -296,7 +296,7 @@ static int next_missing(const struct tfd_node *n, struct tfd_str after)
     return next;
 }
 
-static enum tfd_code fail_missing(const struct adding *a)
+static enum tfd_code fail_missing_attr(const struct adding *a)
 {
     const struct tfd_op *op = a->n->op;
     struct tfd_str last = TFD_STR_EMPTY;
@@ -335,7 +335,7 @@ static enum tfd_code check_attr(const struct adding *a,
     struct tfd_str value;
 
     if (!given)
-        return attr->has_default ? TFD_OK : fail_missing(a);
+        return attr->has_default ? TFD_OK : fail_missing_attr(a);
     if (given > 1)
         return tfd_fail(a->st, TFD_INVALID_ARGUMENT,
                         "Node '" TFD_STR_FMT "' has the attr '%s' more than "
@@ -391,7 +391,7 @@ static enum tfd_code put_list_types(const struct adding *a,
     int64_t count;
 
     if (!tfd_node_attr(a->n, a->n->op->attrs[arg->list_attr].name.data, &value))
-        return fail_missing(a);
+        return fail_missing_attr(a);
     TFD_TRY(tfd_attr_list(value, TFD_ATTR_TYPE, &list, &count, a->st));
     l = tfd_attr_list_of(list);
     while (tfd_attr_list_next(&l, &f))

@@ -26,8 +26,8 @@ static bool is_given(const struct tfd_node *n, int attr)
 }
 
 /* Appends the attribute unless it is what the op assumes anyway. */
-static enum tfd_code append(const struct infer *f, int attr,
-                            const struct tfd_bytes *value)
+static enum tfd_code append_values(const struct infer *f, int attr,
+                                   const struct tfd_bytes *value)
 {
     const struct tfd_op_attr *a = &f->n->op->attrs[attr];
     struct tfd_str copy;
@@ -125,7 +125,7 @@ static enum tfd_code infer_length(const struct infer *f)
     else
         tfd_attr_put_int(&b, count);
     if (rc == TFD_OK)
-        rc = append(f, u.attr, &b);
+        rc = append_values(f, u.attr, &b);
     tfd_bytes_deinit(&b);
     return rc;
 }
@@ -140,7 +140,7 @@ static enum tfd_code infer_type(const struct infer *f, int attr,
 
     tfd_bytes_init(&b, VALUE_SIZE_MAX);
     tfd_attr_put_type(&b, (int)type);
-    rc = append(f, attr, &b);
+    rc = append_values(f, attr, &b);
     tfd_bytes_deinit(&b);
     return rc;
 }

@@ -48,7 +48,7 @@ static int32_t producer(const struct tfd_graph *g, const struct tfd_node *n,
     return from;
 }
 
-static void push(struct walk *w, int32_t node)
+static void push_node(struct walk *w, int32_t node)
 {
     w->mark[node] = ON_PATH;
     w->path[w->depth] = node;
@@ -57,7 +57,7 @@ static void push(struct walk *w, int32_t node)
 
 static enum tfd_code visit(struct walk *w, int32_t root, struct tfd_status *st)
 {
-    push(w, root);
+    push_node(w, root);
     while (w->depth) {
         int32_t at = w->path[w->depth - 1], edge = w->next[w->depth - 1]++;
         const struct tfd_node *n = w->g->nodes[at];
@@ -74,7 +74,7 @@ static enum tfd_code visit(struct walk *w, int32_t root, struct tfd_status *st)
             continue;
         if (w->mark[from] == ON_PATH)
             return fail_cycle(w, from, st);
-        push(w, from);
+        push_node(w, from);
     }
     return TFD_OK;
 }

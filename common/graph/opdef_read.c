@@ -22,8 +22,8 @@ struct reading {
 
 static const struct tfd_opdef function_def = {.name = "function"};
 
-static enum tfd_code fail(const struct reading *d, struct tfd_str name,
-                          const char *what)
+static enum tfd_code fail_op_def(const struct reading *d, struct tfd_str name,
+                                 const char *what)
 {
     return tfd_fail(d->st, TFD_INVALID_ARGUMENT,
                     "signature of function " TFD_STR_FMT ": '" TFD_STR_FMT
@@ -118,9 +118,9 @@ static enum tfd_code read_attr(const struct reading *d, struct tfd_str message,
     }
     TFD_TRY(tfd_pb_end(&r, "OpDef", d->st));
     if (tfd_op_attr_find(d->op, a->name))
-        return fail(d, a->name, "is there twice");
+        return fail_op_def(d, a->name, "is there twice");
     if (!read_kind(type, a))
-        return fail(d, a->name, "is of no known kind");
+        return fail_op_def(d, a->name, "is of no known kind");
     return copy_name(d, &a->name);
 }
 
@@ -154,7 +154,8 @@ static enum tfd_code attr_index(const struct reading *d, struct tfd_str name,
         return TFD_OK;
     a = tfd_op_attr_find(d->op, name);
     if (!a || a->kind != kind || a->list != list)
-        return fail(d, name, "is no attribute that an argument may have");
+        return fail_op_def(d, name,
+                           "is no attribute that an argument may have");
     *out = (int)(a - d->op->attrs);
     return TFD_OK;
 }
@@ -165,14 +166,14 @@ static enum tfd_code check_arg(const struct reading *d,
     bool typed = a->type_attr >= 0 || a->list_attr >= 0;
 
     if (!a->name.size)
-        return fail(d, a->name, "is no name of an argument");
+        return fail_op_def(d, a->name, "is no name of an argument");
     if (a->type_attr >= 0 && a->list_attr >= 0)
-        return fail(d, a->name, "has two attributes for its type");
+        return fail_op_def(d, a->name, "has two attributes for its type");
     if (a->list_attr >= 0 && (a->number_attr >= 0 || a->ref))
-        return fail(d, a->name, "is a list of lists, or of references");
+        return fail_op_def(d, a->name, "is a list of lists, or of references");
     if (!typed &&
         (type <= 0 || type >= TFD_DTYPE_END || !tfd_dtype_valid((int)type)))
-        return fail(d, a->name, "has no type");
+        return fail_op_def(d, a->name, "has no type");
     return TFD_OK;
 }
 

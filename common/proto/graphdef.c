@@ -210,7 +210,7 @@ static enum tfd_code make_scratch(struct import *im)
     return TFD_OK;
 }
 
-static enum tfd_code gather(struct import *im, struct tfd_str bytes)
+static enum tfd_code gather_nodes(struct import *im, struct tfd_str bytes)
 {
     struct tfd_pb_reader r = tfd_pb_reader_of(bytes);
     struct tfd_pb_field f;
@@ -432,8 +432,8 @@ static enum tfd_code read_attrs(struct import *im, const struct new_node *n,
     return tfd_pb_end(&r, "NodeDef", im->st);
 }
 
-static enum tfd_code fail_unknown(const struct import *im,
-                                  const struct new_node *n)
+static enum tfd_code fail_unknown_op(const struct import *im,
+                                     const struct new_node *n)
 {
     struct tfd_unknown_ops unknown;
 
@@ -443,13 +443,13 @@ static enum tfd_code fail_unknown(const struct import *im,
     return tfd_unknown_ops_fail(&unknown, TFD_STR_EMPTY, im->st);
 }
 
-static enum tfd_code add_node(struct import *im, struct new_node *n)
+static enum tfd_code add_imported(struct import *im, struct new_node *n)
 {
     struct tfd_node_spec spec = {.op = n->op_name, .device = n->device};
     struct tfd_node *added;
 
     if (!n->op && !tfd_function_op(im->g, n->op_name))
-        return fail_unknown(im, n);
+        return fail_unknown_op(im, n);
     TFD_TRY(full_name(im, n->name, &spec.name));
     read_inputs(im, n, &spec);
     TFD_TRY(read_attrs(im, n, &spec));
@@ -485,7 +485,7 @@ static int32_t next_producer(const struct import *im, struct new_node *n)
     return -1;
 }
 
-static void push(struct import *im, int32_t node)
+static void push_ready(struct import *im, int32_t node)
 {
     im->nodes[node].mark = ON_PATH;
     im->path[im->depth++] = node;
@@ -493,18 +493,18 @@ static void push(struct import *im, int32_t node)
 
 static enum tfd_code add_with_producers(struct import *im, int32_t root)
 {
-    push(im, root);
+    push_ready(im, root);
     while (im->depth) {
         struct new_node *n = &im->nodes[im->path[im->depth - 1]];
         int32_t producer = next_producer(im, n);
 
         if (producer < 0) {
-            TFD_TRY(add_node(im, n));
+            TFD_TRY(add_imported(im, n));
             im->depth--;
         } else if (im->nodes[producer].mark == ON_PATH) {
             return fail_cycle(im, producer);
         } else {
-            push(im, producer);
+            push_ready(im, producer);
         }
     }
     return TFD_OK;
@@ -541,7 +541,7 @@ static enum tfd_code import_all(struct import *im, struct tfd_str bytes)
     struct tfd_str library;
 
     TFD_TRY(tfd_graphdef_versions(im->g, bytes, &versions, im->st));
-    TFD_TRY(gather(im, bytes));
+    TFD_TRY(gather_nodes(im, bytes));
     TFD_TRY(read_map(im));
     TFD_TRY(tfd_graphdef_library(im->g, bytes, &library, im->st));
     TFD_TRY(tfd_functions_add(im->g, library, im->st));

@@ -182,8 +182,8 @@ static enum tfd_code add_library(struct library *l, struct tfd_str library)
     return tfd_pb_end(&r, "FunctionDefLibrary", l->st);
 }
 
-static enum tfd_code join(struct library *l, struct tfd_graph *g,
-                          struct tfd_str added, struct tfd_str *out)
+static enum tfd_code join_libraries(struct library *l, struct tfd_graph *g,
+                                    struct tfd_str added, struct tfd_str *out)
 {
     l->parts = tfd_arena_array(&l->arena, TFD_FUNCTIONS_MAX, sizeof(*l->parts));
     TFD_TRY(tfd_arena_check(l->parts, "a library", l->st));
@@ -217,7 +217,7 @@ enum tfd_code tfd_graphdef_library(struct tfd_graph *g,
     tfd_map_init(&l.seen);
     tfd_arena_init(&l.arena, TFD_FUNCTIONS_MAX * sizeof(*l.parts) + 4096);
     tfd_bytes_init(&l.out, (size_t)TFD_GRAPH_SIZE_MAX);
-    rc = join(&l, g, added, out);
+    rc = join_libraries(&l, g, added, out);
     tfd_bytes_deinit(&l.out);
     tfd_arena_deinit(&l.arena);
     tfd_map_deinit(&l.seen);

@@ -302,9 +302,10 @@ static enum tfd_code check_size(const struct tfd_tensor_head *h, int64_t *count,
     return TFD_OK;
 }
 
-static enum tfd_code store(const struct tfd_tensor_head *h, int64_t count,
-                           tfd_handle_decode_fn *handle,
-                           const struct tfd_tensor *t, struct tfd_status *st)
+static enum tfd_code store_values(const struct tfd_tensor_head *h,
+                                  int64_t count, tfd_handle_decode_fn *handle,
+                                  const struct tfd_tensor *t,
+                                  struct tfd_status *st)
 {
     if (!tfd_tensor_data(t))
         return TFD_OK;
@@ -330,7 +331,7 @@ enum tfd_code tfd_tensor_proto_decode(const struct tfd_tensor_head *head,
     TFD_TRY(check_decodable(head, handle, st));
     TFD_TRY(check_size(head, &count, st));
     TFD_TRY(tfd_tensor_new(&t, head->dtype, &head->shape, st));
-    rc = store(head, count, handle, &t, st);
+    rc = store_values(head, count, handle, &t, st);
     if (rc == TFD_OK)
         *out = t;
     else

@@ -92,8 +92,9 @@ static enum tfd_code add_tensor(struct tfd_variant *v, struct tfd_str proto,
 }
 
 /* Makes room for the empty slots: their numbers rise. */
-static enum tfd_code spread(struct tfd_variant *v, struct tfd_str *metadata,
-                            uint64_t empty, struct tfd_status *st)
+static enum tfd_code spread_tensors(struct tfd_variant *v,
+                                    struct tfd_str *metadata, uint64_t empty,
+                                    struct tfd_status *st)
 {
     int64_t full = v->count, total = full + (int64_t)empty, from = 0;
     struct tfd_variant *wide = tfd_variant_new(v->kind, st);
@@ -143,7 +144,7 @@ static enum tfd_code read_list(struct tfd_variant *v, struct tfd_str metadata,
     if (!tfd_pb_packed_varint(&metadata, &empty) ||
         empty > metadata.size) /* each takes a byte at least */
         return damaged(st);
-    TFD_TRY(spread(v, &metadata, empty, st));
+    TFD_TRY(spread_tensors(v, &metadata, empty, st));
     if (!tfd_pb_packed_varint(&metadata, &dtype) || dtype >= TFD_DTYPE_END ||
         !tfd_dtype_valid((int)dtype) || !tfd_pb_packed_varint(&metadata, &max))
         return damaged(st);

@@ -34,7 +34,7 @@ static size_t captures_limit(const struct tfd_cuda_device *d)
 }
 
 /* Adds to what captures hold, unless that is too much then. */
-static bool reserve(struct tfd_cuda_device *d, size_t size)
+static bool reserve_memory(struct tfd_cuda_device *d, size_t size)
 {
     size_t *reserved = &d->captures.reserved;
     size_t before = __atomic_load_n(reserved, __ATOMIC_RELAXED);
@@ -58,7 +58,7 @@ static void *get_region(void *ctx, size_t size)
     struct nested *n = ctx;
     struct region *r;
 
-    if (!reserve(n->device, size))
+    if (!reserve_memory(n->device, size))
         return NULL;
     r = malloc(sizeof(*r));
     if (r)
@@ -182,7 +182,7 @@ static enum tfd_code claim(struct tfd_cuda_capture *c, struct tfd_status *st)
     return tfd_cuda_device_check(d, error, "a stream for captures", st);
 }
 
-static void leave(struct tfd_cuda_capture *c)
+static void leave_capture(struct tfd_cuda_capture *c)
 {
     tfd_lock(&c->device->lock);
     c->device->captures.current = NULL;
@@ -190,7 +190,8 @@ static void leave(struct tfd_cuda_capture *c)
     c->ended = true;
 }
 
-static enum tfd_code prepare(struct tfd_cuda_device *d, struct tfd_status *st)
+static enum tfd_code prepare_stream(struct tfd_cuda_device *d,
+                                    struct tfd_status *st)
 {
     const struct tfd_cuda_library *libraries[] = {&d->blas, &d->dnn};
     enum tfd_code rc = TFD_OK;
@@ -204,16 +205,17 @@ static enum tfd_code prepare(struct tfd_cuda_device *d, struct tfd_status *st)
 }
 
 /* Of c, which is the one that is made. */
-static enum tfd_code start(struct tfd_cuda_capture *c, struct tfd_status *st)
+static enum tfd_code start_capture(struct tfd_cuda_capture *c,
+                                   struct tfd_status *st)
 {
     struct tfd_cuda_device *d = c->device;
-    enum tfd_code rc = prepare(d, st);
+    enum tfd_code rc = prepare_stream(d, st);
 
     if (rc == TFD_OK)
         rc = tfd_cuda_device_check(d, d->driver->capture_begin(c->stream),
                                    "the begin of a capture", st);
     if (rc != TFD_OK)
-        leave(c);
+        leave_capture(c);
     return rc;
 }
 
@@ -230,7 +232,7 @@ enum tfd_code tfd_cuda_capture_begin(struct tfd_cuda_device *d,
         return TFD_RESOURCE_EXHAUSTED;
     rc = claim(c, st);
     if (rc == TFD_OK)
-        rc = start(c, st);
+        rc = start_capture(c, st);
     if (rc != TFD_OK) {
         c->ended = true;
         tfd_cuda_capture_drop(c);
@@ -249,7 +251,7 @@ enum tfd_code tfd_cuda_capture_end(struct tfd_cuda_capture *c,
     assert(!c->ended);
     (void)d->driver->use(d->ordinal);
     error = d->driver->capture_end(c->stream, &c->graph);
-    leave(c);
+    leave_capture(c);
     if (!error)
         __atomic_add_fetch(&d->captures.made, 1, __ATOMIC_RELAXED);
     return tfd_cuda_device_check(d, error, "a capture", st);
@@ -295,7 +297,7 @@ void tfd_cuda_capture_drop(struct tfd_cuda_capture *c)
     (void)d->driver->use(d->ordinal);
     if (!c->ended) {
         (void)d->driver->capture_end(c->stream, &c->graph);
-        leave(c);
+        leave_capture(c);
     }
     c->closure.fn = passed;
     if (c->launched)

@@ -357,8 +357,8 @@ static bool has_libraries(const struct tfd_cuda_driver *driver,
     return false;
 }
 
-static enum tfd_code check(const struct tfd_cuda_options *o,
-                           struct tfd_status *st)
+static enum tfd_code check_options(const struct tfd_cuda_options *o,
+                                   struct tfd_status *st)
 {
     if (!(o->memory_fraction >= 0 && o->memory_fraction <= 1))
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
@@ -380,7 +380,7 @@ enum tfd_code tfd_cuda_choose(const struct tfd_cuda_driver *driver,
     int count, error;
 
     memset(out, 0, sizeof(*out));
-    TFD_TRY(check(o, st));
+    TFD_TRY(check_options(o, st));
     if (is_off(driver, o, out))
         return TFD_OK;
     error = driver->device_count(&out->physical);

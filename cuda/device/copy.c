@@ -301,8 +301,8 @@ enum tfd_code tfd_cuda_copy_across(struct tfd_cuda_device *from,
 
 /* ---- Copies -------------------------------------------------------------- */
 
-static void finish(void *ctx, struct tfd_tensor *take_out,
-                   const struct tfd_status *st)
+static void finish_copy(void *ctx, struct tfd_tensor *take_out,
+                        const struct tfd_status *st)
 {
     struct tfd_kctx *k = ctx;
 
@@ -323,7 +323,7 @@ void tfd_cuda_copy(struct tfd_kctx *k, struct tfd_cuda_device *from,
         tfd_cuda_copy_variant(k, from, to);
         return;
     } else if (!to) {
-        if (to_host(in, from, finish, k, &st) == TFD_OK)
+        if (to_host(in, from, finish_copy, k, &st) == TFD_OK)
             return;
     } else if (!from) {
         (void)!from_host(in, to, &k->out[0], &st);

@@ -26,7 +26,7 @@ struct arriving {
     struct tfd_tensor *slot;
 };
 
-static void fail(struct moving *m, const struct tfd_status *st)
+static void fail_move(struct moving *m, const struct tfd_status *st)
 {
     tfd_lock(&m->lock);
     if (m->st.code == TFD_OK)
@@ -49,15 +49,15 @@ static void end_one(struct moving *m)
     tfd_kctx_finish(k, st.code == TFD_OK ? NULL : &st);
 }
 
-static void arrived(void *ctx, struct tfd_tensor *take_out,
-                    const struct tfd_status *st)
+static void element_arrived(void *ctx, struct tfd_tensor *take_out,
+                            const struct tfd_status *st)
 {
     struct arriving *a = ctx;
     struct moving *m = a->m;
 
     tfd_tensor_unref(a->slot);
     if (st)
-        fail(m, st);
+        fail_move(m, st);
     else
         *a->slot = *take_out;
     free(a);
@@ -76,7 +76,7 @@ static enum tfd_code to_host(struct moving *m, struct tfd_tensor *slot,
     }
     *a = (struct arriving){m, slot};
     __atomic_add_fetch(&m->pending, 1, __ATOMIC_RELAXED);
-    tfd_cuda_copy_out(m->from, &value, arrived, a);
+    tfd_cuda_copy_out(m->from, &value, element_arrived, a);
     tfd_tensor_unref(&value);
     return TFD_OK;
 }
@@ -160,6 +160,6 @@ void tfd_cuda_copy_variant(struct tfd_kctx *k, struct tfd_cuda_device *from,
     *m = (struct moving){.k = k, .from = from, .to = to, .pending = 1};
     tfd_lock_init(&m->lock, TFD_LOCK_DEVICE);
     if (move_variants(m, &k->in[0], &k->out[0], &st) != TFD_OK)
-        fail(m, &st);
+        fail_move(m, &st);
     end_one(m);
 }

@@ -114,7 +114,7 @@ static void *run_events(void *arg)
 }
 
 /* Signals are the main thread's. */
-static bool start(struct tfd_cuda_events *q)
+static bool start_thread(struct tfd_cuda_events *q)
 {
     sigset_t all, before;
 
@@ -135,7 +135,7 @@ void tfd_cuda_events_after(struct tfd_cuda_events *q, void *stream,
     tfd_lock(&q->lock);
     assert(!q->stopping);
     c->next = NULL;
-    started = start(q);
+    started = start_thread(q);
     c->error = started ? record(q, stream, &c->event) : TFD_CUDA_NO_MEMORY;
     if (started) {
         if (q->last)

@@ -38,7 +38,7 @@ void tfd_cuda_intake_init(struct tfd_cuda_intake *in)
 
 /* ---- The list ------------------------------------------------------------ */
 
-static void append(struct tfd_cuda_intake *in, struct tfd_cuda_block *b)
+static void append_block(struct tfd_cuda_intake *in, struct tfd_cuda_block *b)
 {
     b->next = NULL;
     if (in->last)
@@ -85,9 +85,9 @@ static bool has_room(const struct tfd_cuda_intake *in,
 }
 
 /* Those that were let go first, until there is room; *gone: a list of them. */
-static void make_room(struct tfd_cuda_intake *in,
-                      const struct tfd_cuda_device *d, size_t size,
-                      struct tfd_cuda_block **gone)
+static void make_block_room(struct tfd_cuda_intake *in,
+                            const struct tfd_cuda_device *d, size_t size,
+                            struct tfd_cuda_block **gone)
 {
     while (in->first && !has_room(in, d, size)) {
         struct tfd_cuda_block *b = in->first;
@@ -146,7 +146,7 @@ static int mark_end(struct tfd_cuda_block *b)
     return error ? error : d->driver->event_record(b->event, d->stream);
 }
 
-static bool keep(struct tfd_cuda_keeper *k, struct tfd_buffer *buffer)
+static bool keep_buffer(struct tfd_cuda_keeper *k, struct tfd_buffer *buffer)
 {
     struct tfd_cuda_block *b = (struct tfd_cuda_block *)k, *gone = NULL;
     struct tfd_cuda_intake *in = &b->device->intake;
@@ -157,9 +157,9 @@ static bool keep(struct tfd_cuda_keeper *k, struct tfd_buffer *buffer)
     tfd_lock(&in->lock);
     stays = mark_end(b) == TFD_CUDA_OK && size <= bound_of(b->device);
     if (stays) {
-        make_room(in, b->device, size, &gone);
+        make_block_room(in, b->device, size, &gone);
         b->passed = false;
-        append(in, b);
+        append_block(in, b);
     }
     tfd_unlock(&in->lock);
     let_go(gone);
@@ -195,8 +195,9 @@ static bool is_better(const struct tfd_cuda_block *b,
 
 /* A block for `size` bytes that is free, or will be and there can be no other;
  * NULL: a new one. */
-static struct tfd_cuda_block *
-choose(struct tfd_cuda_intake *in, const struct tfd_cuda_device *d, size_t size)
+static struct tfd_cuda_block *choose_block(struct tfd_cuda_intake *in,
+                                           const struct tfd_cuda_device *d,
+                                           size_t size)
 {
     struct tfd_cuda_block *best = NULL, *pending = NULL;
 
@@ -219,7 +220,7 @@ static struct tfd_cuda_block *take_kept(struct tfd_cuda_device *d, size_t size)
     struct tfd_cuda_block *b;
 
     tfd_lock(&in->lock);
-    b = choose(in, d, size);
+    b = choose_block(in, d, size);
     if (b)
         unlink_block(in, b);
     tfd_unlock(&in->lock);
@@ -238,7 +239,7 @@ static enum tfd_code make_block(struct tfd_cuda_device *d, size_t size,
 
     if (!b)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a copy");
-    b->keeper.keep = keep;
+    b->keeper.keep = keep_buffer;
     b->device = d;
     rc = tfd_cuda_device_check(d, d->driver->event_make(&b->event), "an event",
                                st);
@@ -282,7 +283,7 @@ static struct tfd_cuda_block *block_of(const struct tfd_buffer *b)
 {
     struct tfd_cuda_keeper *k = tfd_cuda_pool_keeper(b);
 
-    return k && k->keep == keep ? (struct tfd_cuda_block *)k : NULL;
+    return k && k->keep == keep_buffer ? (struct tfd_cuda_block *)k : NULL;
 }
 
 int tfd_cuda_intake_expect(struct tfd_buffer *buffer, void *stream)

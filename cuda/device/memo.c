@@ -73,7 +73,7 @@ static struct tfd_cuda_memo_entry **bucket_of(const struct tfd_cuda_memo *m,
 
 /* ---- By use -------------------------------------------------------------- */
 
-static void leave(struct tfd_cuda_memo *m, struct tfd_cuda_memo_entry *e)
+static void unlink_entry(struct tfd_cuda_memo *m, struct tfd_cuda_memo_entry *e)
 {
     *(e->newer ? &e->newer->older : &m->newest) = e->older;
     *(e->older ? &e->older->newer : &m->oldest) = e->newer;
@@ -102,7 +102,7 @@ void *tfd_cuda_memo_find(struct tfd_cuda_memo *m, const void *key,
         return NULL;
     *last = e;
     if (e != m->newest) {
-        leave(m, e);
+        unlink_entry(m, e);
         become_newest(m, e);
     }
     return value_of(m, e);
@@ -141,7 +141,7 @@ static struct tfd_cuda_memo_entry *take_oldest(struct tfd_cuda_memo *m)
     while (*at != e)
         at = &(*at)->next;
     *at = e->next;
-    leave(m, e);
+    unlink_entry(m, e);
     m->count--;
     return e;
 }

@@ -63,8 +63,8 @@ static void record(struct tfd_cuda_device *d, struct tfd_cuda_mark *marks)
 }
 
 /* As many of those who wait as may go. */
-static struct tfd_turn *take(struct tfd_cuda_pace *p,
-                             struct tfd_cuda_mark **marks)
+static struct tfd_turn *take_turns(struct tfd_cuda_pace *p,
+                                   struct tfd_cuda_mark **marks)
 {
     struct tfd_turn *first = p->first, **end = &first;
 
@@ -89,7 +89,7 @@ static void passed(struct tfd_cuda_closure *c, int error)
     tfd_lock(&p->lock);
     m->next = p->idle;
     p->idle = m;
-    turns = take(p, &marks);
+    turns = take_turns(p, &marks);
     tfd_unlock(&p->lock);
     record(d, marks);
     while (turns) {

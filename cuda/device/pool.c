@@ -118,7 +118,8 @@ static bool fits(const struct tfd_cuda_chunk *c, size_t size)
 }
 
 /* Cuts what is beyond `size` off, if that is worth it and there is a record. */
-static void cut(struct tfd_cuda_pool *p, struct tfd_cuda_chunk *c, size_t size)
+static void cut_chunk(struct tfd_cuda_pool *p, struct tfd_cuda_chunk *c,
+                      size_t size)
 {
     struct tfd_cuda_chunk *rest;
 
@@ -138,7 +139,7 @@ static void cut(struct tfd_cuda_pool *p, struct tfd_cuda_chunk *c, size_t size)
 }
 
 /* Makes c and the free chunk after it one. */
-static void join(struct tfd_cuda_pool *p, struct tfd_cuda_chunk *c)
+static void join_neighbours(struct tfd_cuda_pool *p, struct tfd_cuda_chunk *c)
 {
     struct tfd_cuda_chunk *gone = c->upper;
 
@@ -157,12 +158,12 @@ static void give_back(struct tfd_cuda_pool *p, struct tfd_cuda_chunk *c)
     c->keeper = NULL;
     if (c->upper && !c->upper->in_use) {
         take_from_bin(p, c->upper);
-        join(p, c);
+        join_neighbours(p, c);
     }
     if (c->lower && !c->lower->in_use) {
         c = c->lower;
         take_from_bin(p, c);
-        join(p, c);
+        join_neighbours(p, c);
     }
     put_in_bin(p, c);
 }
@@ -196,7 +197,7 @@ static void release_kept(struct tfd_cuda_pool *p, struct tfd_cuda_chunk *c)
         tfd_cuda_pool_let_go(&c->buffer);
 }
 
-static void release(struct tfd_buffer *b)
+static void release_buffer(struct tfd_buffer *b)
 {
     struct tfd_cuda_chunk *c = (struct tfd_cuda_chunk *)b;
     struct tfd_cuda_pool *p = c->pool;
@@ -302,7 +303,7 @@ static size_t in_chunks(size_t size)
 }
 
 /* c is given out. */
-static void count(struct tfd_cuda_pool *p, const struct tfd_cuda_chunk *c)
+static void count_chunk(struct tfd_cuda_pool *p, const struct tfd_cuda_chunk *c)
 {
     p->stats.in_use += c->size;
     p->stats.allocs++;
@@ -311,7 +312,7 @@ static void count(struct tfd_cuda_pool *p, const struct tfd_cuda_chunk *c)
 }
 
 /* NULL: there is no room. */
-static struct tfd_cuda_chunk *take(struct tfd_cuda_pool *p, size_t size)
+static struct tfd_cuda_chunk *take_chunk(struct tfd_cuda_pool *p, size_t size)
 {
     struct tfd_cuda_chunk *c;
     size_t whole;
@@ -325,9 +326,9 @@ static struct tfd_cuda_chunk *take(struct tfd_cuda_pool *p, size_t size)
     if (!c)
         return NULL;
     take_from_bin(p, c);
-    cut(p, c, whole);
+    cut_chunk(p, c, whole);
     c->in_use = true;
-    count(p, c);
+    count_chunk(p, c);
     return c;
 }
 
@@ -351,14 +352,14 @@ struct tfd_buffer *tfd_cuda_pool_make(struct tfd_cuda_pool *p, size_t size,
     assert(size > 0);
     tfd_lock(&p->lock);
     do
-        c = take(p, size);
+        c = take_chunk(p, size);
     while (!c && relieve(p));
     if (!c)
         no_room(p, size, st);
     tfd_unlock(&p->lock);
     if (!c)
         return NULL;
-    c->buffer = (struct tfd_buffer){1, size, c->at, release};
+    c->buffer = (struct tfd_buffer){1, size, c->at, release_buffer};
     return &c->buffer;
 }
 
@@ -370,21 +371,22 @@ static struct tfd_buffer *make_pool(struct tfd_memory *m, size_t size,
 
 struct tfd_cuda_pool *tfd_cuda_pool_of(const struct tfd_buffer *b)
 {
-    return b && b->release == release ? ((const struct tfd_cuda_chunk *)b)->pool
-                                      : NULL;
+    return b && b->release == release_buffer
+               ? ((const struct tfd_cuda_chunk *)b)->pool
+               : NULL;
 }
 
 /* ---- Buffers that are kept ----------------------------------------------- */
 
 void tfd_cuda_pool_keep(struct tfd_buffer *b, struct tfd_cuda_keeper *k)
 {
-    assert(b->release == release);
+    assert(b->release == release_buffer);
     ((struct tfd_cuda_chunk *)b)->keeper = k;
 }
 
 struct tfd_cuda_keeper *tfd_cuda_pool_keeper(const struct tfd_buffer *b)
 {
-    return b && b->release == release
+    return b && b->release == release_buffer
                ? ((const struct tfd_cuda_chunk *)b)->keeper
                : NULL;
 }
@@ -407,9 +409,9 @@ void tfd_cuda_pool_reuse(struct tfd_buffer *b, size_t size)
 
     assert(c->keeper && size > 0 && size <= c->size);
     tfd_lock(&c->pool->lock);
-    count(c->pool, c);
+    count_chunk(c->pool, c);
     tfd_unlock(&c->pool->lock);
-    c->buffer = (struct tfd_buffer){1, size, c->at, release};
+    c->buffer = (struct tfd_buffer){1, size, c->at, release_buffer};
 }
 
 void tfd_cuda_pool_let_go(struct tfd_buffer *b)
@@ -428,7 +430,7 @@ void tfd_cuda_pool_init(struct tfd_cuda_pool *p,
                         const struct tfd_cuda_pool_options *o)
 {
     *p = (struct tfd_cuda_pool){
-        .memory = {.make = make_pool, .release = release},
+        .memory = {.make = make_pool, .release = release_buffer},
         .o = *o,
         .stats.limit = o->limit,
         .next_region = REGION_MIN,

@@ -143,8 +143,8 @@ static enum tfd_code complete(struct tfd_shape *want,
     return TFD_OK;
 }
 
-static enum tfd_code check_sizes(const struct tfd_tensor *sizes,
-                                 struct tfd_status *st)
+static enum tfd_code check_slice_sizes(const struct tfd_tensor *sizes,
+                                       struct tfd_status *st)
 {
     char text[TFD_SHAPE_TEXT_MAX];
 
@@ -166,7 +166,7 @@ static enum tfd_code reshape_compute(struct tfd_kctx *k, struct tfd_status *st)
     struct tfd_tensor sizes = tfd_check_as_vector(&k->in[1]);
     struct tfd_shape want;
 
-    TFD_TRY(check_sizes(&sizes, st));
+    TFD_TRY(check_slice_sizes(&sizes, st));
     TFD_TRY(tfd_check_shape_value(&sizes, true, &want, st));
     TFD_TRY(complete(&want, &k->in[0].shape, st));
     tfd_kctx_output_alias(k, 0, 0, &want);

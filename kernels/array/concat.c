@@ -177,8 +177,8 @@ static const char *sizes_text(const struct tfd_tensor *t,
 
 /* Input `i` of the shapes is a vector that differs from the first at `at`
  * only. */
-static enum tfd_code check_sizes(const struct tfd_kctx *k, int i, int64_t at,
-                                 struct tfd_status *st)
+static enum tfd_code check_input_sizes(const struct tfd_kctx *k, int i,
+                                       int64_t at, struct tfd_status *st)
 {
     const struct tfd_tensor *first = &k->in[1], *s = &k->in[i + 1];
     int64_t rank = tfd_tensor_elements(first);
@@ -234,7 +234,7 @@ static enum tfd_code offset_compute(struct tfd_kctx *k, struct tfd_status *st)
     for (int i = 0; i < k->out_count; i++) {
         const struct tfd_tensor *s = &k->in[i + 1];
 
-        TFD_TRY(check_sizes(k, i, at, st));
+        TFD_TRY(check_input_sizes(k, i, at, st));
         TFD_TRY(tfd_kctx_output(k, i, s->dtype, &s->shape, st));
         tfd_elements_zero(s->dtype, tfd_tensor_data(&k->out[i]), rank);
         if (s->dtype == TFD_INT64)

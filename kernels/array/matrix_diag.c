@@ -150,8 +150,8 @@ static int64_t count_of(const struct tfd_shape *s, int inner)
 
 /* ---- MatrixDiagPart ------------------------------------------------------ */
 
-static enum tfd_code fill(struct tfd_kctx *k, int padding,
-                          struct tfd_status *st)
+static enum tfd_code fill_diagonal(struct tfd_kctx *k, int padding,
+                                   struct tfd_status *st)
 {
     struct tfd_tensor *y = &k->out[0];
     int64_t n = tfd_tensor_elements(y);
@@ -184,7 +184,7 @@ static enum tfd_code part_compute(struct tfd_kctx *k, struct tfd_status *st)
     if (tfd_tensor_elements(&k->out[0]) == 0)
         return TFD_OK;
     if (b.lower != b.upper) /* one diagonal has no padding */
-        TFD_TRY(fill(k, 2, st));
+        TFD_TRY(fill_diagonal(k, 2, st));
     tfd_matrix_diag_copy(k, &(struct tfd_matrix_diag_copy){
                                 .band = &b,
                                 .dtype = x->dtype,
@@ -283,7 +283,7 @@ static enum tfd_code diag_compute(struct tfd_kctx *k, struct tfd_status *st)
     TFD_TRY(tfd_matrix_diag_output(k, &b, st));
     if (tfd_tensor_elements(&k->out[0]) == 0)
         return TFD_OK;
-    TFD_TRY(fill(k, 4, st));
+    TFD_TRY(fill_diagonal(k, 4, st));
     tfd_matrix_diag_copy(k, &(struct tfd_matrix_diag_copy){
                                 .band = &b,
                                 .dtype = x->dtype,

@@ -107,7 +107,7 @@ static void copy_matrices(void *arg, int64_t begin, int64_t end)
     }
 }
 
-static void copy_rows(void *arg, int64_t begin, int64_t end)
+static void copy_diagonals(void *arg, int64_t begin, int64_t end)
 {
     const struct job *j = arg;
 
@@ -141,8 +141,8 @@ void tfd_matrix_diag_set(struct tfd_kctx *k,
         return;
     }
     if (c->count == 1) { /* large, if anything */
-        tfd_kctx_parallel_bytes(k, c->band->rows, at_most(2 * j.row), copy_rows,
-                                &j);
+        tfd_kctx_parallel_bytes(k, c->band->rows, at_most(2 * j.row),
+                                copy_diagonals, &j);
         j.from = NULL;
     }
     tfd_kctx_parallel_bytes(k, c->count, at_most(2 * j.matrix), copy_matrices,

@@ -33,7 +33,8 @@ enum tfd_code tfd_mirror_pad_prepare(const struct tfd_prepare *p, void *state,
 
 /* ---- Checks -------------------------------------------------------------- */
 
-static enum tfd_code check_rank(const struct tfd_kctx *k, struct tfd_status *st)
+static enum tfd_code check_pad_rank(const struct tfd_kctx *k,
+                                    struct tfd_status *st)
 {
     if (k->in[0].shape.rank > TFD_MIRROR_PAD_RANK_MAX)
         return tfd_fail(st, TFD_UNIMPLEMENTED, "inputs rank not in [0,%d]: %d",
@@ -113,7 +114,7 @@ static enum tfd_code copy_row(const struct mirror *m, const void *x, void *y)
     return tfd_elements_copy(t, tfd_element_at(y, t, before), x, n, NULL);
 }
 
-static void copy_rows(void *arg, int64_t begin, int64_t end)
+static void copy_mirrored(void *arg, int64_t begin, int64_t end)
 {
     struct mirror *m = arg;
     int last = m->in->rank - 1;
@@ -139,7 +140,7 @@ enum tfd_code tfd_mirror_pad_begin(struct tfd_kctx *k, struct tfd_pad *p,
     const struct tfd_shape in = k->in[0].shape;
     struct tfd_shape out;
 
-    TFD_TRY(check_rank(k, st));
+    TFD_TRY(check_pad_rank(k, st));
     TFD_TRY(tfd_pad_paddings(k, &mirror_words, p, st));
     TFD_TRY(check_border(p, &in, edge_of(k), "", st));
     TFD_TRY(tfd_pad_shape_out(&in, p, &out, st));
@@ -174,7 +175,8 @@ static enum tfd_code mirror_compute(struct tfd_kctx *k, struct tfd_status *st)
     m.y = tfd_tensor_data(&k->out[0]);
     row = out.dim[out.rank - 1];
     tfd_kctx_parallel(k, tfd_shape_elements(&out) / row,
-                      row < 1000000 ? (int)row + 20 : 1000000, copy_rows, &m);
+                      row < 1000000 ? (int)row + 20 : 1000000, copy_mirrored,
+                      &m);
     if (m.failed)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "OOM when copying elements of type %s",
@@ -274,7 +276,7 @@ enum tfd_code tfd_mirror_pad_grad_begin(struct tfd_kctx *k, struct tfd_pad *p,
 {
     struct tfd_shape out;
 
-    TFD_TRY(check_rank(k, st));
+    TFD_TRY(check_pad_rank(k, st));
     TFD_TRY(tfd_pad_paddings(k, &fold_words, p, st));
     TFD_TRY(middle_of(&k->in[0].shape, p, &out, st));
     TFD_TRY(check_border(p, &out, edge_of(k), "output ", st));

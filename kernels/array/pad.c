@@ -114,8 +114,8 @@ static bool rows_are_short(const struct tfd_tensor *x)
                            SHORT_ROW_SIZE;
 }
 
-static enum tfd_code fill(struct tfd_kctx *k, const struct tfd_pad *p,
-                          struct tfd_status *st)
+static enum tfd_code fill_padding(struct tfd_kctx *k, const struct tfd_pad *p,
+                                  struct tfd_status *st)
 {
     const struct tfd_shape *x = &k->in[0].shape, *y = &k->out[0].shape;
 
@@ -163,7 +163,7 @@ static enum tfd_code pad_compute(struct tfd_kctx *k, struct tfd_status *st)
     out = k->out[0].shape;
     if (done || tfd_shape_elements(&out) == 0)
         return TFD_OK;
-    TFD_TRY(fill(k, &p, st));
+    TFD_TRY(fill_padding(k, &p, st));
     if (tfd_tensor_elements(x) == 0)
         return TFD_OK;
     tfd_shape_strides(&out, to);

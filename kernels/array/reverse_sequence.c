@@ -87,7 +87,8 @@ enum tfd_code tfd_reverse_sequence_check(const struct tfd_kctx *k,
 
 /* ---- The kernel ---------------------------------------------------------- */
 
-static int64_t product(const struct tfd_shape *s, int64_t begin, int64_t end)
+static int64_t product_of_dims(const struct tfd_shape *s, int64_t begin,
+                               int64_t end)
 {
     int64_t n = 1;
 
@@ -96,7 +97,7 @@ static int64_t product(const struct tfd_shape *s, int64_t begin, int64_t end)
     return n;
 }
 
-static enum tfd_code compute(struct tfd_kctx *k, struct tfd_status *st)
+static enum tfd_code compute_reverse(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_reverse_sequence *a = k->state;
     const struct tfd_shape *x = &k->in[0].shape;
@@ -107,10 +108,10 @@ static enum tfd_code compute(struct tfd_kctx *k, struct tfd_status *st)
     TFD_TRY(tfd_reverse_sequence_check(k, st));
     TFD_TRY(check_lengths(k, st));
     TFD_TRY(tfd_kctx_output(k, 0, dtype, x, st));
-    rows = product(x, 0, last);
-    inner = product(x, last, x->rank);
-    sequence_stride = product(x, a->sequence + 1, last);
-    batch_stride = product(x, a->batch + 1, last);
+    rows = product_of_dims(x, 0, last);
+    inner = product_of_dims(x, last, x->rank);
+    sequence_stride = product_of_dims(x, a->sequence + 1, last);
+    batch_stride = product_of_dims(x, a->batch + 1, last);
     for (int64_t i = 0; i < rows; i++) {
         int64_t at = i / sequence_stride % x->dim[a->sequence];
         int64_t entry = i / batch_stride % x->dim[a->batch];
@@ -129,7 +130,7 @@ static enum tfd_code compute(struct tfd_kctx *k, struct tfd_status *st)
 
 /* ---- Gradient, shape ----------------------------------------------------- */
 
-static enum tfd_code gradient(struct tfd_grad *g, struct tfd_status *st)
+static enum tfd_code reverse_gradient(struct tfd_grad *g, struct tfd_status *st)
 {
     struct tfd_attr attrs[2] = {{.name = TFD_STR("seq_dim")},
                                 {.name = TFD_STR("batch_dim")}};
@@ -169,12 +170,12 @@ static const struct tfd_opdef ops[] = {
         .attrs = "seq_dim: int; batch_dim: int = 0; T: type; "
                  "Tlen: {int32, int64} = DT_INT64",
         .shape = shape,
-        .grad = gradient,
+        .grad = reverse_gradient,
     },
 };
 
 static const struct tfd_kernel kernels[] = {
-    TFD_KERNEL_ANY("ReverseSequence", compute,
+    TFD_KERNEL_ANY("ReverseSequence", compute_reverse,
                    .prepare = tfd_reverse_sequence_prepare,
                    .state_size = sizeof(struct tfd_reverse_sequence)),
 };

@@ -148,10 +148,11 @@ static bool box_of(const struct tfd_space_batch *f,
     return true;
 }
 
-static enum tfd_code move(struct tfd_kctx *k, const struct tfd_space_batch *f,
-                          const struct tfd_shape *wide,
-                          const struct tfd_shape *folded, bool fold_it,
-                          struct tfd_status *st)
+static enum tfd_code move_blocks(struct tfd_kctx *k,
+                                 const struct tfd_space_batch *f,
+                                 const struct tfd_shape *wide,
+                                 const struct tfd_shape *folded, bool fold_it,
+                                 struct tfd_status *st)
 {
     const enum tfd_dtype t = k->in[0].dtype;
     const void *from = tfd_tensor_data(&k->in[0]);
@@ -187,8 +188,8 @@ static bool has_border(const struct tfd_space_batch *f)
 }
 
 /* A dimension of the box, in elements of the wide and of the folded tensor. */
-static void add(struct tfd_box *b, bool fold_it, int64_t dim, int64_t wide,
-                int64_t folded)
+static void add_dim(struct tfd_box *b, bool fold_it, int64_t dim, int64_t wide,
+                    int64_t folded)
 {
     tfd_box_add(b, dim, (fold_it ? folded : wide) * b->size,
                 (fold_it ? wide : folded) * b->size);
@@ -212,16 +213,16 @@ static void move_all(struct tfd_kctx *k, const struct tfd_space_batch *f,
         offset *= f->block[i];
     }
     for (int i = 0; fold_it && i < f->dims; i++)
-        add(&b, fold_it, f->block[i], ws[i + 1], step[i]);
-    add(&b, fold_it, wide->dim[0], ws[0], fs[0]);
+        add_dim(&b, fold_it, f->block[i], ws[i + 1], step[i]);
+    add_dim(&b, fold_it, wide->dim[0], ws[0], fs[0]);
     for (int i = 0; i < f->dims; i++) {
-        add(&b, fold_it, folded->dim[i + 1], ws[i + 1] * f->block[i],
-            fs[i + 1]);
+        add_dim(&b, fold_it, folded->dim[i + 1], ws[i + 1] * f->block[i],
+                fs[i + 1]);
         if (!fold_it)
-            add(&b, fold_it, f->block[i], ws[i + 1], step[i]);
+            add_dim(&b, fold_it, f->block[i], ws[i + 1], step[i]);
     }
     for (int d = f->dims + 1; d < wide->rank; d++)
-        add(&b, fold_it, wide->dim[d], ws[d], fs[d]);
+        add_dim(&b, fold_it, wide->dim[d], ws[d], fs[d]);
     tfd_box_copy(k, &b, tfd_tensor_data(&k->out[0]),
                  tfd_tensor_data(&k->in[0]));
 }
@@ -262,7 +263,7 @@ static enum tfd_code fold_compute(struct tfd_kctx *k, struct tfd_status *st)
     }
     tfd_elements_zero(k->in[0].dtype, tfd_tensor_data(&k->out[0]),
                       tfd_tensor_elements(&k->out[0]));
-    return move(k, &f, &k->in[0].shape, &k->out[0].shape, true, st);
+    return move_blocks(k, &f, &k->in[0].shape, &k->out[0].shape, true, st);
 }
 
 static enum tfd_code unfold_compute(struct tfd_kctx *k, struct tfd_status *st)
@@ -277,7 +278,7 @@ static enum tfd_code unfold_compute(struct tfd_kctx *k, struct tfd_status *st)
         move_all(k, &f, &k->out[0].shape, &k->in[0].shape, false);
         return TFD_OK;
     }
-    return move(k, &f, &k->out[0].shape, &k->in[0].shape, false, st);
+    return move_blocks(k, &f, &k->out[0].shape, &k->in[0].shape, false, st);
 }
 
 /* ---- Shapes, gradients --------------------------------------------------- */

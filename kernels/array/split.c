@@ -9,8 +9,8 @@
 #include "kernels/core/families.h"
 #include "kernels/layout/runs.h"
 
-static enum tfd_code cut(struct tfd_kctx *k, int in, int axis,
-                         const int64_t *sizes, struct tfd_status *st)
+static enum tfd_code cut_input(struct tfd_kctx *k, int in, int axis,
+                               const int64_t *sizes, struct tfd_status *st)
 {
     const struct tfd_tensor *x = &k->in[in];
     struct tfd_shape out = x->shape;
@@ -64,7 +64,7 @@ static enum tfd_code split_compute(struct tfd_kctx *k, struct tfd_status *st)
                         "split dimension, but got split_dim %d (size = %lld) "
                         "and num_split %d",
                         axis, (long long)x->shape.dim[axis], k->out_count);
-    return cut(k, 1, axis, NULL, st);
+    return cut_input(k, 1, axis, NULL, st);
 }
 
 static int64_t size_at(const struct tfd_tensor *t, int64_t i)
@@ -155,7 +155,7 @@ static enum tfd_code split_v_compute(struct tfd_kctx *k, struct tfd_status *st)
 
     TFD_TRY(split_axis(k, 2, x, &axis, st));
     TFD_TRY(split_v_sizes(k, x->shape.dim[axis], sizes, st));
-    return cut(k, 0, axis, sizes, st);
+    return cut_input(k, 0, axis, sizes, st);
 }
 
 /* dx is the parts put together again. */

@@ -14,8 +14,8 @@
 
 /* ---- Transpose ----------------------------------------------------------- */
 
-static enum tfd_code fail_missing(const int *perm, int rank, int missing,
-                                  struct tfd_status *st)
+static enum tfd_code fail_missing_dim(const int *perm, int rank, int missing,
+                                      struct tfd_status *st)
 {
     char text[16 * TFD_RANK_MAX];
     size_t used = 0;
@@ -50,7 +50,7 @@ enum tfd_code tfd_transpose_perm(const struct tfd_tensor *perm, int rank,
     }
     for (int d = 0; d < rank; d++)
         if (!seen[d])
-            return fail_missing(out, rank, d, st);
+            return fail_missing_dim(out, rank, d, st);
     return TFD_OK;
 }
 

@@ -102,8 +102,8 @@ static int by_key(const void *a, const void *b)
     return tfd_str_cmp(x->key, y->key);
 }
 
-static enum tfd_code append(void *ctx, const void *data, size_t size,
-                            struct tfd_status *st)
+static enum tfd_code append_to_file(void *ctx, const void *data, size_t size,
+                                    struct tfd_status *st)
 {
     return tfd_file_draft_write(ctx, data, size, st);
 }
@@ -137,7 +137,7 @@ static enum tfd_code write_table(struct tfd_bundle_index *x,
     enum tfd_code rc;
 
     tfd_bytes_init(&value, ENTRY_MAX);
-    tfd_table_writer_init(&w, append, draft);
+    tfd_table_writer_init(&w, append_to_file, draft);
     rc = put_all(x, &w, num_shards, &value, st);
     tfd_table_writer_deinit(&w);
     tfd_bytes_deinit(&value);

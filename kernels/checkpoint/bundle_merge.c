@@ -97,9 +97,9 @@ static enum tfd_code new_shard(struct merge *m, struct tfd_str part,
 }
 
 /* A key that another part has as well must be that of a sliced tensor. */
-static enum tfd_code join(struct tfd_bundle_item *item,
-                          const struct tfd_bundle_entry *e, struct tfd_str part,
-                          struct tfd_status *st)
+static enum tfd_code join_slices(struct tfd_bundle_item *item,
+                                 const struct tfd_bundle_entry *e,
+                                 struct tfd_str part, struct tfd_status *st)
 {
     if (item->slices.size == 0)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
@@ -131,7 +131,7 @@ static enum tfd_code gather_entry(struct merge *m, struct tfd_bundle_table *t,
 
     TFD_TRY(tfd_bundle_table_entry(t, &e, &m->slices, st));
     if (item)
-        return join(item, &e, part, st);
+        return join_slices(item, &e, part, st);
     TFD_TRY(new_shard(m, part, num_shards, &e.shard_id, st));
     TFD_TRY(tfd_bundle_index_add(&m->index, t->reader.key, &item, st));
     item->entry = e;
@@ -157,8 +157,8 @@ static enum tfd_code check_header(struct merge *m,
     return TFD_OK;
 }
 
-static enum tfd_code gather(struct merge *m, struct tfd_bundle_table *t,
-                            struct tfd_str part, struct tfd_status *st)
+static enum tfd_code gather_items(struct merge *m, struct tfd_bundle_table *t,
+                                  struct tfd_str part, struct tfd_status *st)
 {
     struct tfd_bundle_header h;
 
@@ -192,7 +192,7 @@ static enum tfd_code gather_part(struct merge *m, struct tfd_str part,
                         TFD_STR_ARG(part), TFD_STR_ARG(part));
     if (rc != TFD_OK)
         return tfd_status_copy(st, &cause);
-    rc = gather(m, &t, part, st);
+    rc = gather_items(m, &t, part, st);
     tfd_bundle_table_close(&t);
     return rc;
 }

@@ -364,8 +364,9 @@ static enum tfd_code load_slice(void *ctx, const struct tfd_tensor_slice *slice,
 }
 
 /* A tensor without slices has one, which is all of it. */
-static enum tfd_code gather(const struct tfd_bundle_entry *e,
-                            struct tfd_slice_set *set, struct tfd_status *st)
+static enum tfd_code gather_slices(const struct tfd_bundle_entry *e,
+                                   struct tfd_slice_set *set,
+                                   struct tfd_status *st)
 {
     struct tfd_tensor_slice slice = tfd_tensor_slice_all(e->shape.rank);
     struct tfd_str rest = e->slices, proto;
@@ -391,7 +392,7 @@ static enum tfd_code read_slices(struct tfd_bundle_reader *r,
     enum tfd_code rc;
 
     tfd_slice_set_init(&set, e->dtype, &e->shape);
-    rc = gather(e, &set, st);
+    rc = gather_slices(e, &set, st);
     if (rc == TFD_OK && !tfd_slice_set_covers(&set, want))
         rc = tfd_fail(st, TFD_INVALID_ARGUMENT,
                       "Does not have sufficient slices for partitioned "

@@ -77,8 +77,8 @@ static enum tfd_code flush(struct tfd_bundle_writer *w, struct tfd_status *st)
     return TFD_OK;
 }
 
-static enum tfd_code put(struct tfd_bundle_writer *w, const void *data,
-                         size_t size, struct tfd_status *st)
+static enum tfd_code put_bytes(struct tfd_bundle_writer *w, const void *data,
+                               size_t size, struct tfd_status *st)
 {
     const char *from = data;
 
@@ -134,16 +134,16 @@ static enum tfd_code put_strings(struct tfd_bundle_writer *w,
         for (; v >= 128; v >>= 7)
             varint[size++] = (uint8_t)(v | 128);
         varint[size++] = (uint8_t)v;
-        TFD_TRY(put(w, varint, size, st));
+        TFD_TRY(put_bytes(w, varint, size, st));
         lengths = extend_length(lengths, length);
     }
     encode32(tfd_crc32c_mask(lengths), sum);
     w->crc = lengths;
-    TFD_TRY(put(w, sum, sizeof(sum), st));
+    TFD_TRY(put_bytes(w, sum, sizeof(sum), st));
     for (int64_t i = 0; i < n; i++) {
         struct tfd_str bytes = tfd_tstring_view(&s[i]);
 
-        TFD_TRY(put(w, bytes.data, bytes.size, st));
+        TFD_TRY(put_bytes(w, bytes.data, bytes.size, st));
     }
     return TFD_OK;
 }
@@ -181,7 +181,7 @@ enum tfd_code tfd_bundle_writer_add(struct tfd_bundle_writer *w,
     TFD_TRY(tfd_bundle_index_add(&w->index, name, &item, st));
     w->crc = 0;
     if (plain)
-        TFD_TRY(put(w, tfd_tensor_data(t), tfd_tensor_size(t), st));
+        TFD_TRY(put_bytes(w, tfd_tensor_data(t), tfd_tensor_size(t), st));
     else
         TFD_TRY(put_strings(w, t, st));
     item->entry.dtype = t->dtype;

@@ -209,9 +209,9 @@ static enum tfd_dtype wanted_dtype(const struct tfd_kctx *k, int output)
     return (enum tfd_dtype)k->node->out_types[output];
 }
 
-static enum tfd_code find_places(const struct tfd_kctx *k,
-                                 struct tfd_bundle_reader *r,
-                                 struct place *places, struct tfd_status *st)
+static enum tfd_code find_tensors(const struct tfd_kctx *k,
+                                  struct tfd_bundle_reader *r,
+                                  struct place *places, struct tfd_status *st)
 {
     for (int i = 0; i < k->out_count; i++) {
         struct tfd_bundle_entry e;
@@ -270,7 +270,7 @@ static enum tfd_code restore_bundle(struct tfd_kctx *k,
     if (!places)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "out of memory for %d names", k->out_count);
-    rc = find_places(k, &r->u.bundle, places, st);
+    rc = find_tensors(k, &r->u.bundle, places, st);
     if (rc == TFD_OK)
         rc = check_types(k, places, st);
     for (int i = 0; i < k->out_count && rc == TFD_OK; i++)

@@ -91,10 +91,10 @@ bool tfd_slice_set_covers(const struct tfd_slice_set *s,
     return left == 0;
 }
 
-static enum tfd_code load(const struct tfd_slice_set *s,
-                          const struct tfd_tensor_slice *slice,
-                          tfd_slice_load_fn *load_fn, void *ctx,
-                          struct tfd_tensor *out, struct tfd_status *st)
+static enum tfd_code load_slice(const struct tfd_slice_set *s,
+                                const struct tfd_tensor_slice *slice,
+                                tfd_slice_load_fn *load_fn, void *ctx,
+                                struct tfd_tensor *out, struct tfd_status *st)
 {
     struct tfd_shape piece;
 
@@ -118,7 +118,7 @@ static enum tfd_code collect(const struct tfd_slice_set *s,
 
         if (!tfd_tensor_slice_intersect(from, want, NULL))
             continue;
-        rc = load(s, from, load_fn, ctx, &stored, st);
+        rc = load_slice(s, from, load_fn, ctx, &stored, st);
         if (rc == TFD_OK)
             rc = tfd_tensor_slice_copy(&s->shape, from, &stored, want, out, st);
         tfd_tensor_unref(&stored);
@@ -137,7 +137,7 @@ enum tfd_code tfd_slice_set_read(const struct tfd_slice_set *s,
 
     assert(tfd_slice_set_covers(s, want));
     if (equal)
-        return load(s, equal, load_fn, ctx, out, st);
+        return load_slice(s, equal, load_fn, ctx, out, st);
     TFD_TRY(tfd_tensor_slice_shape(want, &s->shape, &piece, st));
     TFD_TRY(tfd_tensor_new(out, s->dtype, &piece, st));
     rc = collect(s, want, load_fn, ctx, out, st);

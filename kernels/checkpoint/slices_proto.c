@@ -217,8 +217,8 @@ static bool take_string(struct filling *f, const struct tfd_pb_field *field)
     return tfd_tstring_set(&s[f->have++], field->bytes, NULL) == TFD_OK;
 }
 
-static bool take(struct filling *f, enum values_kind kind,
-                 const struct tfd_pb_field *field)
+static bool take_values(struct filling *f, enum values_kind kind,
+                        const struct tfd_pb_field *field)
 {
     if (kind == KIND_FIXED)
         return take_fixed(f, field);
@@ -246,7 +246,7 @@ enum tfd_code tfd_slices_take_values(struct tfd_str proto, struct tfd_tensor *t,
     struct tfd_pb_field field;
 
     while (tfd_pb_next(&r, &field))
-        if (field.tag == want->tag && !take(&f, want->kind, &field))
+        if (field.tag == want->tag && !take_values(&f, want->kind, &field))
             return tfd_fail(st, TFD_DATA_LOSS,
                             "values of a slice do not fit its %zu elements",
                             f.count);

@@ -36,10 +36,10 @@ static enum tfd_code grow_slices(struct tfd_slices_reader *r,
 }
 
 /* A name may come again, with more slices of the same tensor. */
-static enum tfd_code check_same(const struct tfd_slices_tensor *t,
-                                enum tfd_dtype dtype,
-                                const struct tfd_shape *shape,
-                                struct tfd_status *st)
+static enum tfd_code check_same_tensor(const struct tfd_slices_tensor *t,
+                                       enum tfd_dtype dtype,
+                                       const struct tfd_shape *shape,
+                                       struct tfd_status *st)
 {
     char old[TFD_SHAPE_TEXT_MAX], new[TFD_SHAPE_TEXT_MAX];
 
@@ -76,7 +76,7 @@ static enum tfd_code find_or_add(struct tfd_slices_reader *r,
     TFD_TRY(tfd_checkpoint_take_shape(m->shape, &shape, st));
     if (tfd_map_get(&r->by_name, m->name, &number)) {
         *t = &r->tensors[number];
-        return check_same(*t, dtype, &shape, st);
+        return check_same_tensor(*t, dtype, &shape, st);
     }
     TFD_TRY(grow_slices(r, st));
     if (!tfd_map_put(&r->by_name, m->name, r->count))
@@ -272,9 +272,9 @@ struct load {
 
 /* Every element has a byte at least, so a shape can be refused before its
  * tensor is made. */
-static enum tfd_code decode(const struct load *l, struct tfd_str values,
-                            const struct tfd_shape *piece,
-                            struct tfd_tensor *out, struct tfd_status *st)
+static enum tfd_code decode_piece(const struct load *l, struct tfd_str values,
+                                  const struct tfd_shape *piece,
+                                  struct tfd_tensor *out, struct tfd_status *st)
 {
     enum tfd_code rc;
 
@@ -314,7 +314,7 @@ static enum tfd_code load_slice(void *ctx, const struct tfd_tensor_slice *slice,
     TFD_TRY(rc);
     TFD_TRY(take_part(table->value, TFD_SLICES(data), &data, st));
     TFD_TRY(take_part(data, TFD_SLICES_SLICE(data), &values, st));
-    return decode(l, values, piece, out, st);
+    return decode_piece(l, values, piece, out, st);
 }
 
 enum tfd_code tfd_slices_reader_read(struct tfd_slices_reader *r,

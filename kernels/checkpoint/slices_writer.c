@@ -56,9 +56,10 @@ static enum tfd_code grow_slices_writer(struct tfd_slices_writer *w,
 }
 
 /* All slices of a name are of one tensor. */
-static enum tfd_code check_same(const struct tfd_slices_item *first,
-                                const struct tfd_shape *whole,
-                                enum tfd_dtype dtype, struct tfd_status *st)
+static enum tfd_code check_same_item(const struct tfd_slices_item *first,
+                                     const struct tfd_shape *whole,
+                                     enum tfd_dtype dtype,
+                                     struct tfd_status *st)
 {
     char old[TFD_SHAPE_TEXT_MAX], new[TFD_SHAPE_TEXT_MAX];
 
@@ -145,7 +146,7 @@ enum tfd_code tfd_slices_writer_add(struct tfd_slices_writer *w,
 
     TFD_TRY(tfd_slices_check_dtype(t->dtype, st));
     if (known)
-        TFD_TRY(check_same(&w->items[first], whole, t->dtype, st));
+        TFD_TRY(check_same_item(&w->items[first], whole, t->dtype, st));
     TFD_TRY(tfd_tensor_slice_shape(s, whole, &piece, st));
     assert(tfd_shape_equal(&piece, &t->shape));
     TFD_TRY(check_size(name, t, st));
@@ -235,8 +236,8 @@ static enum tfd_code put_all(struct tfd_slices_writer *w,
     return tfd_table_writer_finish(table, st);
 }
 
-static enum tfd_code append(void *ctx, const void *data, size_t size,
-                            struct tfd_status *st)
+static enum tfd_code append_to_file(void *ctx, const void *data, size_t size,
+                                    struct tfd_status *st)
 {
     return tfd_file_draft_write(ctx, data, size, st);
 }
@@ -253,7 +254,7 @@ enum tfd_code tfd_slices_writer_finish(struct tfd_slices_writer *w,
 
     TFD_TRY(tfd_file_draft_open(&draft, access, name, st));
     tfd_bytes_init(&value, UINT32_MAX);
-    tfd_table_writer_init(&table, append, &draft);
+    tfd_table_writer_init(&table, append_to_file, &draft);
     rc = put_all(w, &table, &value, st);
     if (rc == TFD_OK)
         rc = tfd_file_draft_seal(&draft, st);

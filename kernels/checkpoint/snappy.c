@@ -55,7 +55,7 @@ static bool literal(struct decoder *d, uint32_t tag)
     return true;
 }
 
-static bool copy(struct decoder *d, uint32_t tag)
+static bool copy_back(struct decoder *d, uint32_t tag)
 {
     static const int offset_bytes[] = {0, 1, 2, 4};
     size_t length = (tag >> 2) + 1;
@@ -91,7 +91,7 @@ bool tfd_snappy_decode(struct tfd_str in, struct tfd_bytes *out)
     while (d.in < d.in_end) {
         uint32_t tag = *d.in++;
 
-        if (!((tag & 3) == 0 ? literal(&d, tag) : copy(&d, tag)))
+        if (!((tag & 3) == 0 ? literal(&d, tag) : copy_back(&d, tag)))
             return false;
     }
     return d.have == d.size;

@@ -78,9 +78,9 @@ static enum tfd_code decompress(struct tfd_bytes *block, struct tfd_status *st)
     return TFD_OK;
 }
 
-static enum tfd_code load(struct tfd_table_reader *r,
-                          struct tfd_table_cursor *c, uint64_t offset,
-                          uint64_t size, struct tfd_status *st)
+static enum tfd_code load_block(struct tfd_table_reader *r,
+                                struct tfd_table_cursor *c, uint64_t offset,
+                                uint64_t size, struct tfd_status *st)
 {
     uint8_t type;
     size_t n;
@@ -226,7 +226,7 @@ static enum tfd_code load_data(struct tfd_table_reader *r,
     if (offset == r->loaded)
         return TFD_OK;
     r->loaded = NOTHING_LOADED;
-    TFD_TRY(load(r, &r->data, offset, size, st));
+    TFD_TRY(load_block(r, &r->data, offset, size, st));
     r->loaded = offset;
     r->loaded_end = offset + size;
     return TFD_OK;
@@ -308,7 +308,7 @@ static enum tfd_code open_index(struct tfd_table_reader *r,
     if (!take_handle(&rest, &offset, &size) ||
         !take_handle(&rest, &offset, &size))
         return tfd_fail(st, TFD_DATA_LOSS, "bad block handle");
-    return load(r, &r->index, offset, size, st);
+    return load_block(r, &r->index, offset, size, st);
 }
 
 enum tfd_code tfd_table_reader_init(struct tfd_table_reader *r,

@@ -92,8 +92,8 @@ static enum tfd_code block_ok(const struct tfd_table_block *b,
 /* ---- The file -------------------------------------------------------------
  */
 
-static enum tfd_code append(struct tfd_table_writer *w, const void *data,
-                            size_t size, struct tfd_status *st)
+static enum tfd_code append_block(struct tfd_table_writer *w, const void *data,
+                                  size_t size, struct tfd_status *st)
 {
     TFD_TRY(w->append(w->ctx, data, size, st));
     w->offset += size;
@@ -113,14 +113,14 @@ static enum tfd_code write_block(struct tfd_table_writer *w,
     TFD_TRY(block_ok(b, st));
     *offset = w->offset;
     *size = b->entries.size;
-    TFD_TRY(append(w, b->entries.data, b->entries.size, st));
+    TFD_TRY(append_block(w, b->entries.data, b->entries.size, st));
 
     crc = tfd_crc32c(b->entries.data, b->entries.size);
     crc = tfd_crc32c_mask(tfd_crc32c_extend(crc, trailer, 1));
     for (int i = 0; i < 4; i++)
         trailer[1 + i] = (uint8_t)(crc >> (8 * i));
     block_reset(b);
-    return append(w, trailer, sizeof(trailer), st);
+    return append_block(w, trailer, sizeof(trailer), st);
 }
 
 /* Closes the data block, whose index entry is then due. */
@@ -248,7 +248,7 @@ enum tfd_code tfd_table_writer_finish(struct tfd_table_writer *w,
     if (rc == TFD_OK)
         rc = tfd_bytes_ok(&footer, "footer of a table", st);
     if (rc == TFD_OK)
-        rc = append(w, footer.data, footer.size, st);
+        rc = append_block(w, footer.data, footer.size, st);
     tfd_bytes_deinit(&footer);
     return rc;
 }

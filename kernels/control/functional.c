@@ -248,25 +248,25 @@ static bool is_true(const struct tfd_tensor *t)
 
 /* ---- Executions ---------------------------------------------------------- */
 
-static void drop(struct tfd_tensor *t, int32_t count)
+static void drop_tensors(struct tfd_tensor *t, int32_t count)
 {
     for (int32_t i = 0; i < count; i++)
         tfd_tensor_unref(&t[i]);
 }
 
-static void finish(struct execution *x, const struct tfd_status *st)
+static void finish_execution(struct execution *x, const struct tfd_status *st)
 {
     struct tfd_kctx *k = x->k;
 
     tfd_tensor_unref(&x->predicate);
-    drop(x->values, x->count);
-    drop(x->results, x->count);
+    drop_tensors(x->values, x->count);
+    drop_tensors(x->results, x->count);
     free(x);
     tfd_kctx_finish(k, st);
 }
 
 /* Inputs from `from` on are the values. */
-static struct execution *begin(struct tfd_kctx *k, int32_t from)
+static struct execution *begin_execution(struct tfd_kctx *k, int32_t from)
 {
     struct tfd_status st = TFD_STATUS_INIT;
     int32_t count = k->in_count - from;
@@ -294,7 +294,7 @@ static struct execution *execution_of(struct tfd_function_call *c)
 
 static void called(struct tfd_function_call *c, const struct tfd_status *st)
 {
-    finish(execution_of(c), st);
+    finish_execution(execution_of(c), st);
 }
 
 /* One call whose results are the node's outputs. */
@@ -311,7 +311,7 @@ static void call(struct execution *x, int32_t which)
 
 static void call_start(struct tfd_kctx *k)
 {
-    struct execution *x = begin(k, 0);
+    struct execution *x = begin_execution(k, 0);
 
     if (x)
         call(x, 0);
@@ -319,7 +319,7 @@ static void call_start(struct tfd_kctx *k)
 
 static void if_start(struct tfd_kctx *k)
 {
-    struct execution *x = begin(k, 1);
+    struct execution *x = begin_execution(k, 1);
 
     if (x)
         call(x, is_true(&k->in[0]) ? 0 : 1);
@@ -328,7 +328,7 @@ static void if_start(struct tfd_kctx *k)
 static void case_start(struct tfd_kctx *k)
 {
     const struct calls *c = k->state;
-    struct execution *x = begin(k, 1);
+    struct execution *x = begin_execution(k, 1);
     int32_t index = *(const int32_t *)tfd_tensor_data(&k->in[0]);
 
     if (x)
@@ -337,14 +337,14 @@ static void case_start(struct tfd_kctx *k)
 
 /* ---- While --------------------------------------------------------------- */
 
-static void ask(struct execution *x);
+static void ask_condition(struct execution *x);
 
 static void body_done(struct tfd_function_call *c, const struct tfd_status *st)
 {
     struct execution *x = execution_of(c);
 
     if (st->code != TFD_OK) {
-        finish(x, st);
+        finish_execution(x, st);
         return;
     }
     for (int32_t i = 0; i < x->count; i++) {
@@ -352,10 +352,10 @@ static void body_done(struct tfd_function_call *c, const struct tfd_status *st)
         x->values[i] = x->results[i];
         x->results[i] = (struct tfd_tensor)TFD_TENSOR_INIT;
     }
-    ask(x);
+    ask_condition(x);
 }
 
-static void leave(struct execution *x)
+static void leave_execution(struct execution *x)
 {
     struct tfd_status ok = TFD_STATUS_INIT;
 
@@ -363,7 +363,7 @@ static void leave(struct execution *x)
         x->k->out[i] = x->values[i];
         x->values[i] = (struct tfd_tensor)TFD_TENSOR_INIT;
     }
-    finish(x, &ok);
+    finish_execution(x, &ok);
 }
 
 static void cond_done(struct tfd_function_call *c, const struct tfd_status *st)
@@ -372,7 +372,7 @@ static void cond_done(struct tfd_function_call *c, const struct tfd_status *st)
     bool more;
 
     if (st->code != TFD_OK) {
-        finish(x, st);
+        finish_execution(x, st);
         return;
     }
     /* Cond had references of its own. */
@@ -383,7 +383,7 @@ static void cond_done(struct tfd_function_call *c, const struct tfd_status *st)
     more = is_true(&x->predicate);
     tfd_tensor_unref(&x->predicate);
     if (!more) {
-        leave(x);
+        leave_execution(x);
         return;
     }
     x->call.function = ((const struct calls *)x->k->state)->functions[1];
@@ -394,7 +394,7 @@ static void cond_done(struct tfd_function_call *c, const struct tfd_status *st)
 }
 
 /* Arguments are taken, so the values are kept aside meanwhile. */
-static void ask(struct execution *x)
+static void ask_condition(struct execution *x)
 {
     for (int32_t i = 0; i < x->count; i++)
         x->results[i] = tfd_tensor_ref(&x->values[i]);
@@ -407,10 +407,10 @@ static void ask(struct execution *x)
 
 static void while_start(struct tfd_kctx *k)
 {
-    struct execution *x = begin(k, 0);
+    struct execution *x = begin_execution(k, 0);
 
     if (x)
-        ask(x);
+        ask_condition(x);
 }
 
 /* ---- Rows ---------------------------------------------------------------- */

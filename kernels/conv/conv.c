@@ -52,9 +52,10 @@ static bool takes_all(enum tfd_dtype t)
 
 /* ---- Sizes --------------------------------------------------------------- */
 
-static enum tfd_code check_rank(const struct tfd_window *w, const char *what,
-                                const struct tfd_shape *s,
-                                struct tfd_status *st)
+static enum tfd_code check_conv_rank(const struct tfd_window *w,
+                                     const char *what,
+                                     const struct tfd_shape *s,
+                                     struct tfd_status *st)
 {
     char text[TFD_SHAPE_TEXT_MAX];
 
@@ -113,8 +114,8 @@ enum tfd_code tfd_conv_measure(const struct tfd_window *w,
 {
     int64_t out[TFD_WINDOW_DIMS];
 
-    TFD_TRY(check_rank(w, "input", x, st));
-    TFD_TRY(check_rank(w, "filter", filter, st));
+    TFD_TRY(check_conv_rank(w, "input", x, st));
+    TFD_TRY(check_conv_rank(w, "filter", filter, st));
     c->batch = dim(w, x, TFD_WINDOW_BATCH);
     c->in_channels = dim(w, x, TFD_WINDOW_CHANNEL);
     c->out_channels = filter->dim[3];
@@ -234,7 +235,7 @@ enum tfd_code tfd_conv_check_backprop(const struct tfd_kctx *k,
     const struct tfd_shape *have = &k->in[2].shape;
     const struct tfd_window *w = k->state;
 
-    TFD_TRY(check_rank(w, "out_backprop", have, st));
+    TFD_TRY(check_conv_rank(w, "out_backprop", have, st));
     if (have->dim[0] != want->dim[0])
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "%s: input and out_backprop must have the same batch "
@@ -267,8 +268,8 @@ enum tfd_code tfd_conv_input_sizes(const struct tfd_kctx *k,
                         "values or 2 values, but got: %d",
                         x->rank);
     two = *x;
-    TFD_TRY(check_rank(w, "filter", &k->in[1].shape, st));
-    TFD_TRY(check_rank(w, "out_backprop", dy, st));
+    TFD_TRY(check_conv_rank(w, "filter", &k->in[1].shape, st));
+    TFD_TRY(check_conv_rank(w, "out_backprop", dy, st));
     x->rank = TFD_WINDOW_DIMS;
     x->dim[tfd_window_at(w, TFD_WINDOW_BATCH)] = dim(w, dy, TFD_WINDOW_BATCH);
     x->dim[tfd_window_at(w, TFD_WINDOW_ROW)] = two.dim[0];

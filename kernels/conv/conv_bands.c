@@ -136,7 +136,7 @@ static bool pack(struct bands *w)
     return true;
 }
 
-static void release(struct bands *w)
+static void release_bands(struct bands *w)
 {
     for (int i = 0; i < w->layouts; i++)
         tfd_buffer_unref(w->packed[i]);
@@ -167,7 +167,7 @@ static void run_bands(void *arg, int64_t begin, int64_t end)
 }
 
 /* Cuts the rows of the result into bands that are no shorter than a window. */
-static void cut(struct bands *w, enum tfd_conv_kind kind)
+static void cut_bands(struct bands *w, enum tfd_conv_kind kind)
 {
     const struct tfd_window_side *s = &w->c->row;
     const int64_t rows = kind == TFD_CONV_INPUT ? s->in : s->out;
@@ -195,7 +195,7 @@ bool tfd_conv_bands(struct tfd_kctx *k, enum tfd_conv_kind kind,
     double ns;
     bool done;
 
-    cut(&w, kind);
+    cut_bands(&w, kind);
     if (w.count == 0)
         return false;
     ns = products(c) / PRODUCTS_PER_NS / (double)w.count;
@@ -203,6 +203,6 @@ bool tfd_conv_bands(struct tfd_kctx *k, enum tfd_conv_kind kind,
     if (done)
         tfd_kctx_parallel(k, c->batch * w.count,
                           ns < 1e9 ? (int)ns : 1000000000, run_bands, &w);
-    release(&w);
+    release_bands(&w);
     return done && !w.failed;
 }

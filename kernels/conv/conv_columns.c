@@ -49,8 +49,8 @@ static void set_column(const struct tfd_conv *c, int64_t x, struct place *p)
     tfd_window_inside(&c->column, x, &p->column_first, &p->column_last);
 }
 
-static struct place place_of(const struct tfd_conv_columns *t, int64_t pixel,
-                             int64_t group)
+static struct place place_of_pixel(const struct tfd_conv_columns *t,
+                                   int64_t pixel, int64_t group)
 {
     const struct tfd_conv *c = t->c;
     const int64_t at = pixel % t->pixels;
@@ -122,7 +122,7 @@ void tfd_conv_columns_make(const struct tfd_conv_columns *t, int64_t pixel,
                            int64_t n, int64_t group, char *to)
 {
     const size_t row = (size_t)(t->c->column.size * t->depth) * t->item;
-    struct place p = place_of(t, pixel, group);
+    struct place p = place_of_pixel(t, pixel, group);
 
     for (; n > 0; move_on(t, &p, --n))
         for (int64_t i = 0; i < t->c->row.size; i++, to += row)
@@ -148,7 +148,7 @@ void tfd_conv_columns_make(const struct tfd_conv_columns *t, int64_t pixel,
     {                                                                         \
         const struct tfd_conv *c = t->c;                                      \
         const bool whole = c->groups == 1 && c->column.dilation == 1;         \
-        struct place p = place_of(t, pixel, group);                           \
+        struct place p = place_of_pixel(t, pixel, group);                     \
         const T *row = from;                                                  \
                                                                               \
         for (; n > 0; move_on(t, &p, --n), row += t->length) {                \

@@ -41,7 +41,7 @@ static double products(const struct tfd_conv *c)
            (double)c->out_channels;
 }
 
-static int cost_of(double count)
+static int cost_of_products(double count)
 {
     double ns = count / PRODUCTS_PER_NS;
 
@@ -80,7 +80,7 @@ acquire(enum tfd_conv_kind kind, const struct tfd_conv *c, int64_t images)
                                      .column = c->column});
 }
 
-static void check(struct work *w, bool done)
+static void check_primitive(struct work *w, bool done)
 {
     if (!done)
         __atomic_store_n(&w->failed, 1, __ATOMIC_RELAXED);
@@ -95,9 +95,9 @@ static void images(void *arg, int64_t begin, int64_t end)
     const int64_t x = c->row.in * c->column.in * c->in_channels;
     const int64_t y = c->row.out * c->column.out * c->out_channels;
 
-    check(w,
-          tfd_conv_primitive_run(w->whole, (float *)c->x + begin * x, w->packed,
-                                 (float *)c->y + begin * y, end - begin));
+    check_primitive(w, tfd_conv_primitive_run(
+                           w->whole, (float *)c->x + begin * x, w->packed,
+                           (float *)c->y + begin * y, end - begin));
 }
 
 static bool by_image(struct tfd_kctx *k, enum tfd_conv_kind kind,
@@ -114,7 +114,8 @@ static bool by_image(struct tfd_kctx *k, enum tfd_conv_kind kind,
         packed && tfd_conv_primitive_reorder(w->whole, w->c->w, packed->data);
     if (done) {
         w->packed = packed->data;
-        tfd_kctx_parallel(k, w->c->batch, cost_of(products(w->c)), images, w);
+        tfd_kctx_parallel(k, w->c->batch, cost_of_products(products(w->c)),
+                          images, w);
         done = !w->failed;
     }
     tfd_buffer_unref(packed);
@@ -150,7 +151,7 @@ static void shares(void *arg, int64_t begin, int64_t end)
     struct work *w = arg;
 
     for (; begin < end; begin++)
-        check(w, one_share(w, begin));
+        check_primitive(w, one_share(w, begin));
 }
 
 static void add_shares(void *arg, int64_t begin, int64_t end)
@@ -174,7 +175,8 @@ static bool sum_shares(struct tfd_kctx *k, struct work *w)
     if (!sums)
         return false;
     w->sums = sums->data;
-    tfd_kctx_parallel(k, w->shares, cost_of(products(w->c) * (double)w->each),
+    tfd_kctx_parallel(k, w->shares,
+                      cost_of_products(products(w->c) * (double)w->each),
                       shares, w);
     if (!w->failed && w->shares > 1)
         tfd_kctx_parallel(k, w->elements, 1, add_shares, w);

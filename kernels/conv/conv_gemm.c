@@ -57,7 +57,7 @@ static struct task task_of(const struct tfd_conv *c)
 }
 
 /* Nanoseconds for n rows of columns. */
-static int cost_of(const struct task *t, int64_t n)
+static int cost_of_task(const struct task *t, int64_t n)
 {
     double ns = 2.0 * (double)n * (double)t->columns.length * (double)t->wide *
                 (double)t->c->groups / FLOPS_PER_NS;
@@ -204,7 +204,8 @@ enum tfd_code tfd_conv_forward(struct tfd_kctx *k, const struct tfd_conv *c,
 
     if (tfd_conv_dnnl(k, TFD_CONV_FORWARD, c))
         return TFD_OK;
-    tfd_kctx_parallel(k, tiles_of(&t), cost_of(&t, t.tile), forward_tiles, &t);
+    tfd_kctx_parallel(k, tiles_of(&t), cost_of_task(&t, t.tile), forward_tiles,
+                      &t);
     return result_of(&t, st);
 }
 
@@ -300,8 +301,8 @@ enum tfd_code tfd_conv_input(struct tfd_kctx *k, const struct tfd_conv *c,
         return TFD_OK;
     if (c->groups == 1 && c->row.stride == 1 && c->column.stride == 1)
         return input_by_forward(k, &t, st);
-    tfd_kctx_parallel(k, c->batch, cost_of(&t, t.columns.pixels), input_images,
-                      &t);
+    tfd_kctx_parallel(k, c->batch, cost_of_task(&t, t.columns.pixels),
+                      input_images, &t);
     return result_of(&t, st);
 }
 
@@ -372,8 +373,8 @@ enum tfd_code tfd_conv_filter(struct tfd_kctx *k, const struct tfd_conv *c,
                         "OOM when allocating %lld filters of %lld elements",
                         (long long)shares, (long long)elements);
     t.sums = sums->data;
-    tfd_kctx_parallel(k, shares, cost_of(&t, t.each * t.tile), filter_shares,
-                      &t);
+    tfd_kctx_parallel(k, shares, cost_of_task(&t, t.each * t.tile),
+                      filter_shares, &t);
     memcpy(c->w, t.sums, (size_t)elements * t.columns.item);
     for (int64_t i = 1; i < shares; i++)
         add_share(&t, i, elements);

@@ -159,10 +159,10 @@ static bool is_fast(const struct tfd_dnnl *f, const_dnnl_primitive_desc_t pd)
 }
 
 /* A gradient wants to see the convolution that it belongs to. */
-static dnnl_status_t choose(const struct tfd_dnnl *f, int64_t kind,
-                            const struct layout *l,
-                            const_dnnl_primitive_attr_t attr,
-                            dnnl_primitive_desc_t *chosen)
+static dnnl_status_t choose_primitive(const struct tfd_dnnl *f, int64_t kind,
+                                      const struct layout *l,
+                                      const_dnnl_primitive_attr_t attr,
+                                      dnnl_primitive_desc_t *chosen)
 {
     dnnl_primitive_desc_t forward;
     dnnl_convolution_desc_t d;
@@ -238,7 +238,7 @@ static dnnl_status_t make_conv_primitive(const struct tfd_dnnl *f,
     p->kind = key->kind;
     p->x = l.x;
     p->y = l.y;
-    rc = choose(f, key->kind, &l, attr, &pd);
+    rc = choose_primitive(f, key->kind, &l, attr, &pd);
     if (rc != dnnl_success)
         return rc;
     rc = compile(f, p, pd);
@@ -304,8 +304,8 @@ struct call {
     bool failed;
 };
 
-static void add(struct call *c, int arg, const dnnl_memory_desc_t *d,
-                void *bytes)
+static void add_argument(struct call *c, int arg, const dnnl_memory_desc_t *d,
+                         void *bytes)
 {
     dnnl_memory_t m;
 
@@ -316,7 +316,7 @@ static void add(struct call *c, int arg, const dnnl_memory_desc_t *d,
         c->failed = true;
 }
 
-static struct call begin(const dnnl_memory_desc_t *work)
+static struct call begin_call(const dnnl_memory_desc_t *work)
 {
     struct call c = {.f = tfd_dnnl()};
     const size_t size = c.f->memory_desc_get_size(work);
@@ -329,7 +329,7 @@ static struct call begin(const dnnl_memory_desc_t *work)
         return c;
     c.work = tfd_buffer_new(size);
     if (c.work)
-        add(&c, DNNL_ARG_SCRATCHPAD, work, c.work->data);
+        add_argument(&c, DNNL_ARG_SCRATCHPAD, work, c.work->data);
     else
         c.failed = true;
     return c;
@@ -341,7 +341,7 @@ static void execute(struct call *c, const_dnnl_primitive_t p)
                                                      c->args) != dnnl_success;
 }
 
-static bool end(struct call *c)
+static bool end_call(struct call *c)
 {
     while (c->count > 0)
         c->f->memory_destroy(c->args[--c->count].memory);
@@ -366,16 +366,17 @@ bool tfd_conv_primitive_reorder(const struct tfd_conv_primitive *p,
                                 const void *from, void *to)
 {
     const bool unpack = p->kind == TFD_CONV_FILTER;
-    struct call c = begin(&p->reorder_work);
+    struct call c = begin_call(&p->reorder_work);
 
-    add(&c, DNNL_ARG_FROM, unpack ? &p->packed : &p->plain, (void *)from);
-    add(&c, DNNL_ARG_TO, unpack ? &p->plain : &p->packed, to);
+    add_argument(&c, DNNL_ARG_FROM, unpack ? &p->packed : &p->plain,
+                 (void *)from);
+    add_argument(&c, DNNL_ARG_TO, unpack ? &p->plain : &p->packed, to);
     execute(&c, p->reorder);
-    return end(&c);
+    return end_call(&c);
 }
 
 /* x and y are the last that were added. */
-static void move(struct call *c, void *x, void *y)
+static void move_layout(struct call *c, void *x, void *y)
 {
     c->f->memory_set_data_handle(c->args[c->count - 2].memory, x);
     c->f->memory_set_data_handle(c->args[c->count - 1].memory, y);
@@ -384,18 +385,18 @@ static void move(struct call *c, void *x, void *y)
 bool tfd_conv_primitive_run(const struct tfd_conv_primitive *p, void *x,
                             void *packed, void *y, int64_t times)
 {
-    struct call c = begin(&p->work);
+    struct call c = begin_call(&p->work);
 
-    add(&c, kinds[p->kind].w, &p->packed, packed);
-    add(&c, kinds[p->kind].x, &p->x, x);
-    add(&c, kinds[p->kind].y, &p->y, y);
+    add_argument(&c, kinds[p->kind].w, &p->packed, packed);
+    add_argument(&c, kinds[p->kind].x, &p->x, x);
+    add_argument(&c, kinds[p->kind].y, &p->y, y);
     for (int64_t i = 0; !c.failed && i < times; i++) {
         if (i > 0)
-            move(&c, (char *)x + (size_t)i * p->x_size,
-                 (char *)y + (size_t)i * p->y_size);
+            move_layout(&c, (char *)x + (size_t)i * p->x_size,
+                        (char *)y + (size_t)i * p->y_size);
         execute(&c, p->convolve);
     }
-    return end(&c);
+    return end_call(&c);
 }
 
 #else

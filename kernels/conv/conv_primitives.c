@@ -31,7 +31,7 @@ static struct entry *find_conv_primitives(const struct tfd_conv_shape_key *key)
 }
 
 /* A new entry, or the one that is missed least; NULL: all are in use. */
-static struct entry *make_room(void)
+static struct entry *make_entry_room(void)
 {
     struct entry *oldest = NULL;
 
@@ -48,7 +48,7 @@ static struct entry *make_room(void)
     return oldest;
 }
 
-static const struct tfd_conv_primitive *use(struct entry *e)
+static const struct tfd_conv_primitive *use_entry(struct entry *e)
 {
     e->asked = ++table.requests;
     e->users += e->primitive != NULL;
@@ -58,16 +58,17 @@ static const struct tfd_conv_primitive *use(struct entry *e)
 /* What was compiled becomes the table's, unless another thread was faster or
  * there is no room. */
 static const struct tfd_conv_primitive *
-keep(const struct tfd_conv_shape_key *key, struct tfd_conv_primitive *made)
+keep_primitive(const struct tfd_conv_shape_key *key,
+               struct tfd_conv_primitive *made)
 {
     struct entry *e = find_conv_primitives(key);
 
-    if (!e && (e = make_room())) {
+    if (!e && (e = make_entry_room())) {
         *e = (struct entry){.key = *key, .primitive = made};
         made = NULL;
     }
     tfd_conv_primitive_free(made);
-    return e ? use(e) : NULL;
+    return e ? use_entry(e) : NULL;
 }
 
 const struct tfd_conv_primitive *
@@ -81,7 +82,7 @@ tfd_conv_primitives_acquire(const struct tfd_conv_shape_key *key)
     tfd_lock(&table.lock);
     e = find_conv_primitives(key);
     if (e)
-        p = use(e);
+        p = use_entry(e);
     tfd_unlock(&table.lock);
     if (e)
         return p;
@@ -89,7 +90,7 @@ tfd_conv_primitives_acquire(const struct tfd_conv_shape_key *key)
     if (!made && !refused)
         return NULL;
     tfd_lock(&table.lock);
-    p = keep(key, made);
+    p = keep_primitive(key, made);
     tfd_unlock(&table.lock);
     return p;
 }

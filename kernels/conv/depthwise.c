@@ -47,8 +47,9 @@ enum tfd_code tfd_depthwise_prepare(const struct tfd_prepare *p, void *state,
     return TFD_OK;
 }
 
-static enum tfd_code check_type(const struct tfd_kctx *k, enum tfd_dtype t,
-                                struct tfd_status *st)
+static enum tfd_code check_depthwise_type(const struct tfd_kctx *k,
+                                          enum tfd_dtype t,
+                                          struct tfd_status *st)
 {
     const struct tfd_window *w = k->state;
 
@@ -71,9 +72,10 @@ static enum tfd_code check_type(const struct tfd_kctx *k, enum tfd_dtype t,
     return TFD_OK;
 }
 
-static enum tfd_code check_rank(const struct tfd_window *w, const char *what,
-                                const struct tfd_shape *s,
-                                struct tfd_status *st)
+static enum tfd_code check_depthwise_rank(const struct tfd_window *w,
+                                          const char *what,
+                                          const struct tfd_shape *s,
+                                          struct tfd_status *st)
 {
     char text[TFD_SHAPE_TEXT_MAX];
 
@@ -95,8 +97,8 @@ enum tfd_code tfd_depthwise_measure(const struct tfd_window *w,
 {
     int64_t channels;
 
-    TFD_TRY(check_rank(w, "input", x, st));
-    TFD_TRY(check_rank(w, "filter", filter, st));
+    TFD_TRY(check_depthwise_rank(w, "input", x, st));
+    TFD_TRY(check_depthwise_rank(w, "filter", filter, st));
     d->batch = x->dim[0];
     d->in = x->dim[tfd_window_at(w, TFD_WINDOW_CHANNEL)];
     d->multiplier = filter->dim[3];
@@ -129,9 +131,10 @@ enum tfd_code tfd_depthwise_measure(const struct tfd_window *w,
 /* ---- Kernels ------------------------------------------------------------- */
 
 /* o: x, w and y, of which one is the result. */
-static enum tfd_code work(struct tfd_kctx *k, struct tfd_depthwise *d,
-                          struct tfd_image o[3], enum tfd_depthwise_loop loop,
-                          struct tfd_status *st)
+static enum tfd_code run_depthwise(struct tfd_kctx *k, struct tfd_depthwise *d,
+                                   struct tfd_image o[3],
+                                   enum tfd_depthwise_loop loop,
+                                   struct tfd_status *st)
 {
     enum tfd_code rc = tfd_image_begin(k, o, 3, st);
 
@@ -165,14 +168,15 @@ enum tfd_code tfd_depthwise_compute(struct tfd_kctx *k, struct tfd_status *st)
     struct tfd_shape y;
 
     TFD_TRY(check_filter(&k->in[1], st));
-    TFD_TRY(check_type(k, x->dtype, st));
+    TFD_TRY(check_depthwise_type(k, x->dtype, st));
     TFD_TRY(tfd_depthwise_measure(w, &x->shape, &k->in[1].shape, &d, &y, st));
     TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &y, st));
-    return work(k, &d,
-                (struct tfd_image[]){tfd_image_operand(x, w->channels_second),
-                                     tfd_image_operand(&k->in[1], false),
-                                     tfd_image_result(0, w->channels_second)},
-                TFD_DEPTHWISE_FORWARD, st);
+    return run_depthwise(
+        k, &d,
+        (struct tfd_image[]){tfd_image_operand(x, w->channels_second),
+                             tfd_image_operand(&k->in[1], false),
+                             tfd_image_result(0, w->channels_second)},
+        TFD_DEPTHWISE_FORWARD, st);
 }
 
 enum tfd_code tfd_depthwise_check_backprop(const struct tfd_kctx *k,
@@ -193,7 +197,7 @@ enum tfd_code tfd_depthwise_check_backprop(const struct tfd_kctx *k,
     const struct tfd_window *w = k->state;
     const struct tfd_shape *have = &k->in[2].shape;
 
-    TFD_TRY(check_rank(w, "out_backprop", have, st));
+    TFD_TRY(check_depthwise_rank(w, "out_backprop", have, st));
     for (size_t i = 0; i < TFD_COUNT(rules); i++) {
         const int at = tfd_window_at(w, rules[i].dim);
 
@@ -236,16 +240,17 @@ static enum tfd_code input_compute(struct tfd_kctx *k, struct tfd_status *st)
     struct tfd_shape x, y;
     struct tfd_depthwise d;
 
-    TFD_TRY(check_type(k, dy->dtype, st));
+    TFD_TRY(check_depthwise_type(k, dy->dtype, st));
     TFD_TRY(read_sizes(k, 0, "input_sizes", &x, st));
     TFD_TRY(tfd_depthwise_measure(w, &x, &k->in[1].shape, &d, &y, st));
     TFD_TRY(tfd_depthwise_check_backprop(k, &y, st));
     TFD_TRY(tfd_kctx_output(k, 0, dy->dtype, &x, st));
-    return work(k, &d,
-                (struct tfd_image[]){tfd_image_result(0, w->channels_second),
-                                     tfd_image_operand(&k->in[1], false),
-                                     tfd_image_operand(dy, w->channels_second)},
-                TFD_DEPTHWISE_INPUT, st);
+    return run_depthwise(
+        k, &d,
+        (struct tfd_image[]){tfd_image_result(0, w->channels_second),
+                             tfd_image_operand(&k->in[1], false),
+                             tfd_image_operand(dy, w->channels_second)},
+        TFD_DEPTHWISE_INPUT, st);
 }
 
 static enum tfd_code filter_compute(struct tfd_kctx *k, struct tfd_status *st)
@@ -255,16 +260,17 @@ static enum tfd_code filter_compute(struct tfd_kctx *k, struct tfd_status *st)
     struct tfd_shape filter, y;
     struct tfd_depthwise d;
 
-    TFD_TRY(check_type(k, x->dtype, st));
+    TFD_TRY(check_depthwise_type(k, x->dtype, st));
     TFD_TRY(read_sizes(k, 1, "filter_sizes", &filter, st));
     TFD_TRY(tfd_depthwise_measure(w, &x->shape, &filter, &d, &y, st));
     TFD_TRY(tfd_depthwise_check_backprop(k, &y, st));
     TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &filter, st));
-    return work(k, &d,
-                (struct tfd_image[]){tfd_image_operand(x, w->channels_second),
-                                     tfd_image_result(0, false),
-                                     tfd_image_operand(dy, w->channels_second)},
-                TFD_DEPTHWISE_FILTER, st);
+    return run_depthwise(
+        k, &d,
+        (struct tfd_image[]){tfd_image_operand(x, w->channels_second),
+                             tfd_image_result(0, false),
+                             tfd_image_operand(dy, w->channels_second)},
+        TFD_DEPTHWISE_FILTER, st);
 }
 
 /* ---- Shapes -------------------------------------------------------------- */

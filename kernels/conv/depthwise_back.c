@@ -177,8 +177,8 @@ static inline struct rows rows_of(const struct parts *p, const void *x,
 }
 
 /* Columns [from, to) of y, where the tap meets them. */
-static inline struct rows cut(struct rows r, int64_t from, int64_t to,
-                              size_t size)
+static inline struct rows cut_rows(struct rows r, int64_t from, int64_t to,
+                                   size_t size)
 {
     const int64_t end = r.first + r.pixels;
 
@@ -228,53 +228,53 @@ VECTOR(double, 4);
 
 /* Adds three taps' products of two vectors of channels, as they share the
  * pixels of y: those that all three meet. */
-#define ADD_THREE(name, T, V)                                               \
-    static inline __attribute__((always_inline)) void add_three_##name(     \
-        const struct rows r[3], int64_t c, T *const dw[3])                  \
-    {                                                                       \
-        const int64_t from = r[0].first, to = r[2].first + r[2].pixels;     \
-        const struct rows a = cut(r[0], from, to, sizeof(T));               \
-        const struct rows b = cut(r[1], from, to, sizeof(T));               \
-        const struct rows e = cut(r[2], from, to, sizeof(T));               \
-        const T *x0 = (const T *)a.x + c, *x1 = (const T *)b.x + c;         \
-        const T *x2 = (const T *)e.x + c, *y = (const T *)a.y + c;          \
-        V sum0[2] = {0}, sum1[2] = {0}, sum2[2] = {0};                      \
-                                                                            \
-        for (int64_t p = 0; p < a.pixels; p++) {                            \
-            for (int v = 0; v < 2; v++) {                                   \
-                sum0[v] += ((const V *)x0)[v] * ((const V *)y)[v];          \
-                sum1[v] += ((const V *)x1)[v] * ((const V *)y)[v];          \
-                sum2[v] += ((const V *)x2)[v] * ((const V *)y)[v];          \
-            }                                                               \
-            x0 += a.x_step;                                                 \
-            x1 += a.x_step;                                                 \
-            x2 += a.x_step;                                                 \
-            y += a.y_step;                                                  \
-        }                                                                   \
-        for (int v = 0; v < 2; v++) {                                       \
-            ((V *)(dw[0] + c))[v] += sum0[v];                               \
-            ((V *)(dw[1] + c))[v] += sum1[v];                               \
-            ((V *)(dw[2] + c))[v] += sum2[v];                               \
-        }                                                                   \
-    }                                                                       \
-                                                                            \
-    /* And what some of them meet besides. */                               \
-    static inline __attribute__((always_inline)) void add_all_three_##name( \
-        const struct rows r[3], int64_t c, T *const dw[3])                  \
-    {                                                                       \
-        const int64_t from = r[0].first, to = r[2].first + r[2].pixels;     \
-                                                                            \
-        add_three_##name(r, c, dw);                                         \
-        for (int j = 0; j < 3; j++) {                                       \
-            const struct rows before = cut(r[j], 0, from, sizeof(T));       \
-            const struct rows after =                                       \
-                cut(r[j], to > from ? to : from, INT64_MAX, sizeof(T));     \
-                                                                            \
-            if (before.pixels)                                              \
-                add_row_##name(&before, c, dw[j]);                          \
-            if (after.pixels)                                               \
-                add_row_##name(&after, c, dw[j]);                           \
-        }                                                                   \
+#define ADD_THREE(name, T, V)                                                \
+    static inline __attribute__((always_inline)) void add_three_##name(      \
+        const struct rows r[3], int64_t c, T *const dw[3])                   \
+    {                                                                        \
+        const int64_t from = r[0].first, to = r[2].first + r[2].pixels;      \
+        const struct rows a = cut_rows(r[0], from, to, sizeof(T));           \
+        const struct rows b = cut_rows(r[1], from, to, sizeof(T));           \
+        const struct rows e = cut_rows(r[2], from, to, sizeof(T));           \
+        const T *x0 = (const T *)a.x + c, *x1 = (const T *)b.x + c;          \
+        const T *x2 = (const T *)e.x + c, *y = (const T *)a.y + c;           \
+        V sum0[2] = {0}, sum1[2] = {0}, sum2[2] = {0};                       \
+                                                                             \
+        for (int64_t p = 0; p < a.pixels; p++) {                             \
+            for (int v = 0; v < 2; v++) {                                    \
+                sum0[v] += ((const V *)x0)[v] * ((const V *)y)[v];           \
+                sum1[v] += ((const V *)x1)[v] * ((const V *)y)[v];           \
+                sum2[v] += ((const V *)x2)[v] * ((const V *)y)[v];           \
+            }                                                                \
+            x0 += a.x_step;                                                  \
+            x1 += a.x_step;                                                  \
+            x2 += a.x_step;                                                  \
+            y += a.y_step;                                                   \
+        }                                                                    \
+        for (int v = 0; v < 2; v++) {                                        \
+            ((V *)(dw[0] + c))[v] += sum0[v];                                \
+            ((V *)(dw[1] + c))[v] += sum1[v];                                \
+            ((V *)(dw[2] + c))[v] += sum2[v];                                \
+        }                                                                    \
+    }                                                                        \
+                                                                             \
+    /* And what some of them meet besides. */                                \
+    static inline __attribute__((always_inline)) void add_all_three_##name(  \
+        const struct rows r[3], int64_t c, T *const dw[3])                   \
+    {                                                                        \
+        const int64_t from = r[0].first, to = r[2].first + r[2].pixels;      \
+                                                                             \
+        add_three_##name(r, c, dw);                                          \
+        for (int j = 0; j < 3; j++) {                                        \
+            const struct rows before = cut_rows(r[j], 0, from, sizeof(T));   \
+            const struct rows after =                                        \
+                cut_rows(r[j], to > from ? to : from, INT64_MAX, sizeof(T)); \
+                                                                             \
+            if (before.pixels)                                               \
+                add_row_##name(&before, c, dw[j]);                           \
+            if (after.pixels)                                                \
+                add_row_##name(&after, c, dw[j]);                            \
+        }                                                                    \
     }
 
 ADD_ROW(FLOAT, float, float_8, 2)

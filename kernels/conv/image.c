@@ -53,8 +53,8 @@ static struct tfd_shape channels_last(const struct tfd_shape *s)
 
 /* ---- Operands ------------------------------------------------------------ */
 
-static enum tfd_code load(struct tfd_kctx *k, struct tfd_image *o,
-                          struct tfd_status *st)
+static enum tfd_code load_image(struct tfd_kctx *k, struct tfd_image *o,
+                                struct tfd_status *st)
 {
     struct tfd_tensor last = TFD_TENSOR_INIT;
     struct tfd_shape shape = o->from->shape;
@@ -83,8 +83,8 @@ static enum tfd_code load(struct tfd_kctx *k, struct tfd_image *o,
 /* ---- Results ------------------------------------------------------------- */
 
 /* The output itself where the loops can write it. */
-static enum tfd_code prepare(struct tfd_kctx *k, struct tfd_image *o,
-                             struct tfd_status *st)
+static enum tfd_code prepare_image(struct tfd_kctx *k, struct tfd_image *o,
+                                   struct tfd_status *st)
 {
     const struct tfd_tensor *out = &k->out[o->out];
     struct tfd_shape shape = out->shape;
@@ -101,8 +101,8 @@ static enum tfd_code prepare(struct tfd_kctx *k, struct tfd_image *o,
     return tfd_tensor_new(&o->work, dtype, &shape, st);
 }
 
-static enum tfd_code store(struct tfd_kctx *k, const struct tfd_image *o,
-                           struct tfd_status *st)
+static enum tfd_code store_image(struct tfd_kctx *k, const struct tfd_image *o,
+                                 struct tfd_status *st)
 {
     struct tfd_tensor *out = &k->out[o->out], narrow = TFD_TENSOR_INIT;
     const int64_t n = tfd_tensor_elements(out);
@@ -132,7 +132,7 @@ enum tfd_code tfd_image_begin(struct tfd_kctx *k, struct tfd_image *o, int n,
 {
     for (int i = 0; i < n; i++) {
         enum tfd_code rc =
-            o[i].from ? load(k, &o[i], st) : prepare(k, &o[i], st);
+            o[i].from ? load_image(k, &o[i], st) : prepare_image(k, &o[i], st);
 
         if (rc != TFD_OK)
             return rc;
@@ -161,7 +161,7 @@ enum tfd_code tfd_image_end(struct tfd_kctx *k, struct tfd_image *o, int n,
 {
     for (int i = 0; rc == TFD_OK && i < n; i++)
         if (!o[i].from)
-            rc = store(k, &o[i], st);
+            rc = store_image(k, &o[i], st);
     for (int i = 0; i < n; i++)
         tfd_tensor_unref(&o[i].work);
     return rc;

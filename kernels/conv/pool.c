@@ -62,8 +62,9 @@ static enum tfd_code check_layout(const struct tfd_kctx *k,
     return TFD_OK;
 }
 
-static enum tfd_code check_rank(const char *what, const struct tfd_tensor *t,
-                                struct tfd_status *st)
+static enum tfd_code check_pool_rank(const char *what,
+                                     const struct tfd_tensor *t,
+                                     struct tfd_status *st)
 {
     if (t->shape.rank != 4)
         return tfd_fail(st, TFD_INVALID_ARGUMENT, "%s must be 4-dimensional",
@@ -221,9 +222,10 @@ enum tfd_code tfd_pool_mean(const struct tfd_kctx *k,
     return measure(plan, st);
 }
 
-static enum tfd_code check_same(const char *what, const struct tfd_shape *have,
-                                const struct tfd_shape *want,
-                                struct tfd_status *st)
+static enum tfd_code check_same_shape(const char *what,
+                                      const struct tfd_shape *have,
+                                      const struct tfd_shape *want,
+                                      struct tfd_status *st)
 {
     char text[TFD_SHAPE_TEXT_MAX], wanted[TFD_SHAPE_TEXT_MAX];
 
@@ -240,22 +242,22 @@ enum tfd_code tfd_pool_max_grad(const struct tfd_kctx *k,
 {
     plan->x = k->in[0].shape;
     TFD_TRY(window_of(k, 3, &plan->w, st));
-    TFD_TRY(check_rank("tensor_in", &k->in[0], st));
-    TFD_TRY(check_rank("tensor_out", &k->in[1], st));
-    TFD_TRY(check_rank("out_backprop", &k->in[2], st));
+    TFD_TRY(check_pool_rank("tensor_in", &k->in[0], st));
+    TFD_TRY(check_pool_rank("tensor_out", &k->in[1], st));
+    TFD_TRY(check_pool_rank("out_backprop", &k->in[2], st));
     if (moves(&plan->w, TFD_WINDOW_CHANNEL))
         return tfd_fail(st, TFD_UNIMPLEMENTED,
                         "MaxPoolingGrad is not yet supported on the depth "
                         "dimension.");
     TFD_TRY(check_batch(&plan->w, st));
     TFD_TRY(measure(plan, st));
-    TFD_TRY(check_same("orig_output", &k->in[1].shape, &plan->y, st));
-    return check_same("grad", &k->in[2].shape, &plan->y, st);
+    TFD_TRY(check_same_shape("orig_output", &k->in[1].shape, &plan->y, st));
+    return check_same_shape("grad", &k->in[2].shape, &plan->y, st);
 }
 
 /* TensorFlow calls the shape of the input by the gradient's name. */
-static enum tfd_code check_sizes(const struct tfd_tensor *t,
-                                 struct tfd_status *st)
+static enum tfd_code check_pool_sizes(const struct tfd_tensor *t,
+                                      struct tfd_status *st)
 {
     if (t->shape.rank != 1 || t->shape.dim[0] != TFD_WINDOW_DIMS)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
@@ -273,19 +275,19 @@ enum tfd_code tfd_pool_mean_grad(const struct tfd_kctx *k,
                                  struct tfd_status *st)
 {
     TFD_TRY(window_of(k, 2, &plan->w, st));
-    TFD_TRY(check_sizes(&k->in[0], st));
+    TFD_TRY(check_pool_sizes(&k->in[0], st));
     TFD_TRY(tfd_check_shape(k, 0, false, &plan->x, st));
-    TFD_TRY(check_rank("out_backprop", &k->in[1], st));
+    TFD_TRY(check_pool_rank("out_backprop", &k->in[1], st));
     TFD_TRY(check_spatial(&plan->w, st));
     TFD_TRY(measure(plan, st));
-    return check_same("grad", &k->in[1].shape, &plan->y, st);
+    return check_same_shape("grad", &k->in[1].shape, &plan->y, st);
 }
 
 /* ---- Running a loop ------------------------------------------------------ */
 
 #define COST_NS 1 /* of an element of a window */
 
-static int cost_of(const struct tfd_pool_window *p, int64_t pixels)
+static int cost_of_windows(const struct tfd_pool_window *p, int64_t pixels)
 {
     double ns = (double)pixels * (double)p->channels * (double)p->row.size *
                 (double)p->column.size / 8;
@@ -313,8 +315,8 @@ static enum tfd_code run_pool(struct tfd_kctx *k, enum tfd_pool_loop loop,
         p->in = tfd_tensor_data(&o[n - 2].work);
         p->out = tfd_tensor_data(&o[n - 1].work);
         tfd_kctx_parallel(k, batch * rows[loop],
-                          cost_of(p, (p->row.out + rows[loop] - 1) /
-                                         rows[loop] * p->column.out),
+                          cost_of_windows(p, (p->row.out + rows[loop] - 1) /
+                                                 rows[loop] * p->column.out),
                           tfd_pool_loop(loop, o[0].work.dtype), p);
     }
     return tfd_image_end(k, o, n, rc, st);
@@ -335,7 +337,7 @@ static enum tfd_code max_deep(struct tfd_kctx *k, struct tfd_pool_plan *plan,
     TFD_TRY(tfd_image_begin(k, o, 2, st));
     plan->p.in = tfd_tensor_data(&o[0].work);
     plan->p.out = tfd_tensor_data(&o[1].work);
-    tfd_kctx_parallel(k, n, cost_of(&plan->p, 1),
+    tfd_kctx_parallel(k, n, cost_of_windows(&plan->p, 1),
                       tfd_pool_loop(TFD_POOL_MAX, o[0].work.dtype), &plan->p);
     return tfd_image_end(k, o, 2, TFD_OK, st);
 }

@@ -70,8 +70,8 @@ static void add_dim(struct builder *b, int64_t dim, const int64_t *step)
     b->rank++;
 }
 
-static void build(struct builder *b, const struct tfd_shape *out,
-                  const struct tfd_shape *const *in)
+static void build_plan(struct builder *b, const struct tfd_shape *out,
+                       const struct tfd_shape *const *in)
 {
     for (int k = 0; k < b->count; k++)
         b->size[k] = 1;
@@ -97,7 +97,7 @@ void tfd_broadcast_plan(struct tfd_broadcast *p, const struct tfd_shape *out,
     struct builder b = {.count = count};
 
     assert(count <= TFD_BROADCAST_MAX);
-    build(&b, out, in);
+    build_plan(&b, out, in);
     p->count = count;
     p->rank = b.rank > 0 ? b.rank - 1 : 0;
     p->row_size = b.rank > 0 ? b.dim[0] : 1;

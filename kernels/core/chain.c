@@ -299,7 +299,7 @@ static void run_elements(void *arg, int64_t begin, int64_t end)
                   end - i < BLOCK ? end - i : BLOCK);
 }
 
-static void run_rows(void *arg, int64_t begin, int64_t end)
+static void run_chain_rows(void *arg, int64_t begin, int64_t end)
 {
     _Alignas(64) char block[TFD_CHAIN_BLOCKS_MAX][BLOCK_SIZE];
     const struct job *j = arg;
@@ -337,11 +337,12 @@ static void run_all(struct job *j, struct tfd_kctx *k, int64_t all, bool rows)
         tfd_kctx_parallel(
             k, j->rows,
             (int)((j->columns < 1000000 ? j->columns : 1000000) * cost),
-            run_rows, j);
+            run_chain_rows, j);
 }
 
-static enum tfd_code compute(struct job *j, struct tfd_kctx *k, int64_t all,
-                             bool rows, struct tfd_status *st)
+static enum tfd_code compute_chain(struct job *j, struct tfd_kctx *k,
+                                   int64_t all, bool rows,
+                                   struct tfd_status *st)
 {
     const struct tfd_chain *c = j->chain;
     enum tfd_dtype dtype =
@@ -373,6 +374,6 @@ bool tfd_chain_run(struct tfd_kctx *k, const struct tfd_chain *c,
     if (!find_shape(&j, k, &all) || !find_forms(&j, k, all) ||
         !find_results(&j, &rows))
         return false;
-    *rc = compute(&j, k, all, rows, st);
+    *rc = compute_chain(&j, k, all, rows, st);
     return true;
 }

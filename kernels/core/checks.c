@@ -90,9 +90,10 @@ static enum tfd_code fail_words(const struct tfd_check *c,
     return TFD_INVALID_ARGUMENT;
 }
 
-static enum tfd_code fail(const struct tfd_op *op, const struct tfd_check *c,
-                          const struct tfd_tensor *t, const char *what,
-                          struct tfd_status *st)
+static enum tfd_code fail_check(const struct tfd_op *op,
+                                const struct tfd_check *c,
+                                const struct tfd_tensor *t, const char *what,
+                                struct tfd_status *st)
 {
     char text[TFD_SHAPE_TEXT_MAX];
 
@@ -129,7 +130,7 @@ static enum tfd_code fail_rank(const struct tfd_op *op,
 
     if (is_exact(op, c)) {
         if (c->value < TFD_COUNT(rank_names))
-            return fail(op, c, t, rank_names[c->value], st);
+            return fail_check(op, c, t, rank_names[c->value], st);
         bound = "exactly";
     }
     return tfd_fail(st, TFD_INVALID_ARGUMENT,
@@ -194,10 +195,11 @@ static enum tfd_code check_input(const struct tfd_op *op,
     case TFD_CHECK_ONE:
         return tfd_tensor_elements(t) == 1
                    ? TFD_OK
-                   : fail(op, c, t, "have one element", st);
+                   : fail_check(op, c, t, "have one element", st);
     case TFD_CHECK_NONEMPTY:
-        return tfd_tensor_elements(t) > 0 ? TFD_OK
-                                          : fail(op, c, t, "not be empty", st);
+        return tfd_tensor_elements(t) > 0
+                   ? TFD_OK
+                   : fail_check(op, c, t, "not be empty", st);
     case TFD_CHECK_LIKE:
         return check_like(op, k, c, in, at, st);
     }

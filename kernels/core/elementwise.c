@@ -12,7 +12,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* Of an element that is_plain() is not true of. */
+/* Of an element that is_plain_type() is not true of. */
 #define NARROW_NS 2
 
 static tfd_range_fn *loop_of(const struct tfd_kctx *k,
@@ -23,7 +23,7 @@ static tfd_range_fn *loop_of(const struct tfd_kctx *k,
 
 /* Types that are unpacked before and packed after what is computed, or looked
  * at elsewhere, are never as quick as memory. */
-static bool is_plain(enum tfd_dtype dtype)
+static bool is_plain_type(enum tfd_dtype dtype)
 {
     return dtype != TFD_HALF && dtype != TFD_BFLOAT16 && dtype != TFD_STRING;
 }
@@ -33,7 +33,7 @@ static void run_bytes(struct tfd_kctx *k, enum tfd_dtype dtype, size_t moved,
 {
     if (n <= TFD_ELEMENTWISE_FEW)
         loop(row, 0, n);
-    else if (is_plain(dtype))
+    else if (is_plain_type(dtype))
         tfd_kctx_parallel_bytes(k, n, (int)moved, loop, row);
     else
         tfd_kctx_parallel(k, n, NARROW_NS, loop, row);
@@ -105,7 +105,7 @@ struct rows {
     size_t a_size, b_size, y_size; /* bytes of an element */
 };
 
-static void run_rows(void *arg, int64_t begin, int64_t end)
+static void run_elementwise_rows(void *arg, int64_t begin, int64_t end)
 {
     const struct rows *rows = arg;
     const struct tfd_broadcast *p = rows->plan;
@@ -205,13 +205,14 @@ static int row_cost(const struct tfd_broadcast *p, int cost)
 static void run_plan(struct tfd_kctx *k, const struct tfd_elementwise *e,
                      struct rows *rows)
 {
-    static tfd_range_fn *const loops[] = {run_rows, run_pattern_a,
+    static tfd_range_fn *const loops[] = {run_elementwise_rows, run_pattern_a,
                                           run_pattern_b};
     const int side = pattern_side(rows, k->in[0].dtype);
     tfd_range_fn *loop = loops[side + 1];
     const struct tfd_broadcast *p = rows->plan;
 
-    if (side >= 0 && e->cost == TFD_COST_MEMORY && is_plain(k->in[0].dtype))
+    if (side >= 0 && e->cost == TFD_COST_MEMORY &&
+        is_plain_type(k->in[0].dtype))
         tfd_kctx_parallel_bytes(
             k, p->rows,
             (int)((size_t)p->row_size *

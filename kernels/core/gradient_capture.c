@@ -98,8 +98,9 @@ static enum tfd_code make_stack(struct tfd_gradient_loop *l,
     return one_output(l, "StackV2", &unlimited, 1, elem_type, 1, -1, out, st);
 }
 
-static enum tfd_code push(struct tfd_gradient_loop *l, struct tfd_edge stack,
-                          struct tfd_edge value, struct tfd_status *st)
+static enum tfd_code push_edge(struct tfd_gradient_loop *l,
+                               struct tfd_edge stack, struct tfd_edge value,
+                               struct tfd_status *st)
 {
     struct tfd_edge in[2] = {stack, value}, pushed;
 
@@ -110,9 +111,10 @@ static enum tfd_code push(struct tfd_gradient_loop *l, struct tfd_edge stack,
     return tfd_bytes_ok(&l->pushes, "what a loop keeps", st);
 }
 
-static enum tfd_code pop(struct tfd_gradient_loop *l, struct tfd_edge stack,
-                         const struct tfd_attr *elem_type, struct tfd_edge *out,
-                         struct tfd_status *st)
+static enum tfd_code pop_edge(struct tfd_gradient_loop *l,
+                              struct tfd_edge stack,
+                              const struct tfd_attr *elem_type,
+                              struct tfd_edge *out, struct tfd_status *st)
 {
     struct tfd_edge in;
 
@@ -123,8 +125,8 @@ static enum tfd_code pop(struct tfd_gradient_loop *l, struct tfd_edge stack,
     return tfd_bytes_ok(&l->pops, "what a loop keeps", st);
 }
 
-static enum tfd_code keep(struct tfd_gradient_loop *l, struct tfd_edge e,
-                          struct tfd_edge *out, struct tfd_status *st)
+static enum tfd_code keep_edge(struct tfd_gradient_loop *l, struct tfd_edge e,
+                               struct tfd_edge *out, struct tfd_status *st)
 {
     const struct tfd_graph *g = l->b->request->host->graph;
     struct tfd_attr elem_type = {TFD_STR("elem_type"), TFD_STR_EMPTY};
@@ -145,9 +147,9 @@ static enum tfd_code keep(struct tfd_gradient_loop *l, struct tfd_edge e,
     if (rc == TFD_OK)
         rc = make_stack(l, &elem_type, &stack, st);
     if (rc == TFD_OK)
-        rc = push(l, stack, e, st);
+        rc = push_edge(l, stack, e, st);
     if (rc == TFD_OK)
-        rc = pop(l, stack, &elem_type, out, st);
+        rc = pop_edge(l, stack, &elem_type, out, st);
     tfd_bytes_deinit(&type);
     return rc;
 }
@@ -174,7 +176,7 @@ static enum tfd_code capture(struct tfd_gradient_loop *l, struct tfd_edge e,
         return tfd_gradient_loop_enter(l, n->in[0], l->backward, true, out, st);
     if (l->depth[e.node] == 0)
         return tfd_gradient_loop_enter(l, e, l->backward, true, out, st);
-    return keep(l, e, out, st);
+    return keep_edge(l, e, out, st);
 }
 
 enum tfd_code tfd_gradient_loop_input(struct tfd_gradient_builder *b,

@@ -56,9 +56,9 @@ static void make_name(struct tfd_gradient_builder *b, const char *op)
     }
 }
 
-static enum tfd_code add(struct tfd_gradient_builder *b,
-                         struct tfd_node_spec *spec, struct tfd_node **out,
-                         struct tfd_status *st)
+static enum tfd_code add_spec(struct tfd_gradient_builder *b,
+                              struct tfd_node_spec *spec, struct tfd_node **out,
+                              struct tfd_status *st)
 {
     const struct tfd_gradient_host *host = b->request->host;
     size_t size = b->scope.size;
@@ -90,7 +90,7 @@ enum tfd_code tfd_gradient_add(struct tfd_gradient_builder *b, const char *op,
         .attr_count = attr_count,
     };
 
-    return add(b, &spec, out, st);
+    return add_spec(b, &spec, out, st);
 }
 
 /* Inputs as the gradient's loop has them, or the loop's iteration for a node
@@ -115,7 +115,7 @@ static enum tfd_code add_in_loop(struct tfd_gradient_builder *b,
         spec->control_count = 1;
     }
     if (rc == TFD_OK)
-        rc = add(b, spec, out, st);
+        rc = add_spec(b, spec, out, st);
     free(in);
     return rc;
 }
@@ -139,7 +139,7 @@ enum tfd_code tfd_grad_emit_attrs(struct tfd_grad *g, const char *op,
     if (b->loop)
         TFD_TRY(add_in_loop(b, &spec, &added, st));
     else
-        TFD_TRY(add(b, &spec, &added, st));
+        TFD_TRY(add_spec(b, &spec, &added, st));
     if (added->out_count != out_count)
         return tfd_fail(st, TFD_INTERNAL,
                         "a gradient expects %d outputs of %s, which has %d",
@@ -218,7 +218,7 @@ static tfd_complex128 to_tfd_complex128(double value)
     return (tfd_complex128){value, 0};
 }
 
-static bool store(void *data, enum tfd_dtype dtype, double value)
+static bool store_constant(void *data, enum tfd_dtype dtype, double value)
 {
     switch ((int)dtype) {
         TFD_REAL_DTYPES(STORE)
@@ -243,7 +243,7 @@ enum tfd_code tfd_grad_scalar(struct tfd_grad *g, enum tfd_dtype dtype,
     enum tfd_code rc;
 
     TFD_TRY(tfd_tensor_new(&t, dtype, &scalar, st));
-    if (store(t.buffer->data, dtype, value))
+    if (store_constant(t.buffer->data, dtype, value))
         rc = emit_const(g, &t, out, st);
     else
         rc = tfd_fail(st, TFD_INVALID_ARGUMENT,

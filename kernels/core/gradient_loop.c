@@ -43,8 +43,9 @@ static bool is_loop_switch(const struct tfd_gradient_loop *l,
            has_flag(l, n->in[1], TFD_OP_LOOP_COND);
 }
 
-static enum tfd_code refuse(const struct tfd_gradient_loop *l,
-                            const struct tfd_node *n, struct tfd_status *st)
+static enum tfd_code refuse_node(const struct tfd_gradient_loop *l,
+                                 const struct tfd_node *n,
+                                 struct tfd_status *st)
 {
     (void)l;
     return tfd_fail(st, TFD_NOT_FOUND,
@@ -62,11 +63,11 @@ static enum tfd_code find_variable(struct tfd_gradient_loop *l,
     const struct tfd_node *merge;
 
     if (!has_flag(l, switched->in[0], TFD_OP_MERGE))
-        return refuse(l, switched, st);
+        return refuse_node(l, switched, st);
     merge = node_at(l, switched->in[0].node);
     if (merge->in_count != 2 || !has_flag(l, merge->in[0], TFD_OP_ENTER) ||
         !has_flag(l, merge->in[1], TFD_OP_NEXT_ITERATION))
-        return refuse(l, merge, st);
+        return refuse_node(l, merge, st);
     v->switched = switched->id;
     v->enter = merge->in[0].node;
     v->next = merge->in[1].node;
@@ -186,8 +187,8 @@ tfd_gradient_loop_variable(const struct tfd_gradient_loop *l,
     return NULL;
 }
 
-static enum tfd_code describe(struct tfd_gradient_loop *l, size_t count,
-                              struct tfd_status *st)
+static enum tfd_code describe_loop(struct tfd_gradient_loop *l, size_t count,
+                                   struct tfd_status *st)
 {
     l->variables = tfd_arena_array(l->arena, count, sizeof(*l->variables));
     l->invariants = tfd_arena_array(l->arena, count, sizeof(*l->invariants));
@@ -223,13 +224,13 @@ enum tfd_code tfd_gradient_loop_new(struct tfd_gradient_builder *b,
     tfd_bytes_init(&l->pushes, LIST_MAX);
     tfd_bytes_init(&l->pops, LIST_MAX);
     if (!has_flag(l, exit->in[0], TFD_OP_SWITCH))
-        return refuse(l, exit, st);
+        return refuse_node(l, exit, st);
     switched = node_at(l, exit->in[0].node);
     if (!is_loop_switch(l, switched) || exit->in[0].output != 0)
-        return refuse(l, exit, st);
+        return refuse_node(l, exit, st);
     l->cond = switched->in[1].node;
     *out = l;
-    return describe(l, (size_t)count, st);
+    return describe_loop(l, (size_t)count, st);
 }
 
 void tfd_gradient_loop_deinit(struct tfd_gradient_loop *l)

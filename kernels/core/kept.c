@@ -25,9 +25,9 @@ static void release_kept(struct tfd_buffer *b)
     free(kept);
 }
 
-static enum tfd_code keep(struct tfd_variable *of,
-                          const struct tfd_tensor *seen, struct tfd_tensor *out,
-                          struct tfd_status *st)
+static enum tfd_code keep_buffer(struct tfd_variable *of,
+                                 const struct tfd_tensor *seen,
+                                 struct tfd_tensor *out, struct tfd_status *st)
 {
     struct kept *kept = calloc(1, sizeof(*kept));
 
@@ -52,7 +52,7 @@ enum tfd_code tfd_kept_put(const struct tfd_kctx *k, int in,
     struct tfd_variable *of = k->ref ? k->ref[in] : NULL;
 
     if (of && k->in[in].buffer)
-        return keep(of, &k->in[in], out, st);
+        return keep_buffer(of, &k->in[in], out, st);
     *out = tfd_tensor_ref(&k->in[in]);
     return TFD_OK;
 }

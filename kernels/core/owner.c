@@ -124,8 +124,8 @@ enum tfd_code tfd_owner_prepare(struct tfd_owner *o,
     return TFD_OK;
 }
 
-static void drop(struct tfd_resource *r, struct tfd_handle *h,
-                 struct tfd_variable *v)
+static void drop_owned(struct tfd_resource *r, struct tfd_handle *h,
+                       struct tfd_variable *v)
 {
     tfd_resource_unref(r);
     tfd_handle_unref(h);
@@ -138,7 +138,7 @@ void tfd_owner_release(struct tfd_owner *o)
     /* Nothing is there to destroy when the container was cleared. */
     if (o->own_name && o->resource)
         (void)!tfd_rt_destroy(o->rt, o->container, o->name, true, NULL);
-    drop(o->resource, o->handle, o->reference);
+    drop_owned(o->resource, o->handle, o->reference);
     free(o->own_name);
     tfd_lock_deinit(&o->lock);
 }
@@ -159,7 +159,7 @@ static void adopt(struct tfd_owner *o, struct tfd_resource *r,
     o->handle = h;
     o->reference = v;
     tfd_unlock(&o->lock);
-    drop(old_resource, old_handle, old_reference);
+    drop_owned(old_resource, old_handle, old_reference);
 }
 
 static enum tfd_code look_up(struct tfd_kctx *k, struct tfd_owner *o,

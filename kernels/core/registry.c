@@ -180,9 +180,9 @@ static enum tfd_code add_borrowed(struct tfd_registry *r,
     return TFD_OK;
 }
 
-static enum tfd_code build(struct tfd_registry *r,
-                           const struct tfd_family *const *families, int count,
-                           struct tfd_status *st)
+static enum tfd_code build_tables(struct tfd_registry *r,
+                                  const struct tfd_family *const *families,
+                                  int count, struct tfd_status *st)
 {
     size_t ops;
 
@@ -214,7 +214,7 @@ enum tfd_code tfd_registry_init(struct tfd_registry *r,
     *r = (struct tfd_registry){.kernels = NULL};
     tfd_op_set_init(&r->ops);
     tfd_arena_init(&r->arena, ARENA_MAX);
-    rc = build(r, families, count, st);
+    rc = build_tables(r, families, count, st);
     if (rc != TFD_OK)
         tfd_registry_deinit(r);
     return rc;
@@ -264,7 +264,7 @@ const struct tfd_kernel *tfd_registry_kernel(const struct tfd_registry *r,
 
 /* ---- Shapes -------------------------------------------------------------- */
 
-static void put_node(const struct tfd_shape_ctx *s, struct tfd_bytes *out)
+static void put_shape_node(const struct tfd_shape_ctx *s, struct tfd_bytes *out)
 {
     if (s->graph)
         tfd_node_summary(s->graph, s->node, out);
@@ -285,7 +285,7 @@ static enum tfd_code fail_shapes(const struct tfd_shape_ctx *s,
 
     tfd_bytes_init(&node, TFD_STATUS_TEXT_MAX);
     tfd_bytes_init(&list, 512);
-    put_node(s, &node);
+    put_shape_node(s, &node);
     for (int i = 0; i < s->in_count; i++)
         tfd_bytes_printf(&list, "%s%s", i ? ", " : "",
                          tfd_shape_text(&s->in[i], text));

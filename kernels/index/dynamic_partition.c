@@ -98,8 +98,8 @@ enum tfd_code tfd_dynamic_partition_outputs(struct tfd_kctx *k,
 }
 
 /* at[]: rows that each output has already. */
-static enum tfd_code copy_rows(struct tfd_kctx *k, int64_t *at,
-                               struct tfd_status *st)
+static enum tfd_code copy_to_partitions(struct tfd_kctx *k, int64_t *at,
+                                        struct tfd_status *st)
 {
     const struct tfd_tensor *x = &k->in[0];
     const int32_t *number = tfd_tensor_data(&k->in[1]);
@@ -154,7 +154,7 @@ static enum tfd_code partition(struct tfd_kctx *k, struct tfd_status *st)
         k->in[0].shape.rank == k->in[1].shape.rank)
         put_elements(k, (void **)(count + k->out_count));
     else if (rc == TFD_OK)
-        rc = copy_rows(k, count + k->out_count, st);
+        rc = copy_to_partitions(k, count + k->out_count, st);
     free(count);
     return rc;
 }

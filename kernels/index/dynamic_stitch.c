@@ -84,8 +84,8 @@ static enum tfd_code largest_index(const struct tfd_tensor *indices,
     return TFD_OK;
 }
 
-static enum tfd_code copy_rows(struct tfd_kctx *k, int m, int64_t inner,
-                               struct tfd_status *st)
+static enum tfd_code copy_to_merged(struct tfd_kctx *k, int m, int64_t inner,
+                                    struct tfd_status *st)
 {
     const struct tfd_tensor *data = &k->in[k->in_count / 2 + m];
     const int32_t *at = tfd_tensor_data(&k->in[m]);
@@ -151,7 +151,7 @@ static enum tfd_code stitch_compute(struct tfd_kctx *k, struct tfd_status *st)
         tfd_elements_zero(k->in[count].dtype, tfd_tensor_data(&k->out[0]),
                           tfd_shape_elements(&out));
     for (int m = 0; m < count; m++)
-        TFD_TRY(copy_rows(k, m, tfd_shape_elements(&row), st));
+        TFD_TRY(copy_to_merged(k, m, tfd_shape_elements(&row), st));
     return TFD_OK;
 }
 

@@ -26,7 +26,7 @@ static int64_t index_at(const struct tfd_tensor *t, int64_t i)
     return tfd_check_int_at(t, i);
 }
 
-static int64_t product(const struct tfd_shape *s, int from, int to)
+static int64_t product_of_dims(const struct tfd_shape *s, int from, int to)
 {
     int64_t n = 1;
 
@@ -66,16 +66,16 @@ static enum tfd_code check_batch(const struct tfd_shape *x,
     return TFD_OK;
 }
 
-static enum tfd_code make_plan(const struct tfd_shape *x,
-                               const struct tfd_shape *i, int axis, int batch,
-                               struct tfd_gather *p, struct tfd_status *st)
+static enum tfd_code plan_gather(const struct tfd_shape *x,
+                                 const struct tfd_shape *i, int axis, int batch,
+                                 struct tfd_gather *p, struct tfd_status *st)
 {
     TFD_TRY(check_batch(x, i, batch, axis, st));
-    p->batch = product(x, 0, batch);
-    p->outer = product(x, batch, axis);
+    p->batch = product_of_dims(x, 0, batch);
+    p->outer = product_of_dims(x, batch, axis);
     p->dim = x->dim[axis];
-    p->inner = product(x, axis + 1, x->rank);
-    p->count = product(i, batch, i->rank);
+    p->inner = product_of_dims(x, axis + 1, x->rank);
+    p->count = product_of_dims(i, batch, i->rank);
     p->out.rank = 0;
     TFD_TRY(add_dims(&p->out, x, 0, axis, st));
     TFD_TRY(add_dims(&p->out, i, batch, i->rank, st));
@@ -94,9 +94,9 @@ static enum tfd_code bad_index(const struct tfd_tensor *indices, int64_t at,
                     (long long)index_at(indices, at), (long long)limit);
 }
 
-static enum tfd_code check_indices(struct tfd_kctx *k,
-                                   const struct tfd_tensor *indices,
-                                   int64_t limit, struct tfd_status *st)
+static enum tfd_code check_gather_indices(struct tfd_kctx *k,
+                                          const struct tfd_tensor *indices,
+                                          int64_t limit, struct tfd_status *st)
 {
     int64_t bad = tfd_rows_bad_in(k, indices, limit);
 
@@ -156,8 +156,8 @@ enum tfd_code tfd_gather_make(const struct tfd_kctx *k, struct tfd_gather *out,
                         axis < 0 ? -(unsigned long long)axis
                                  : (unsigned long long)axis + 1,
                         x->rank);
-    return make_plan(x, i, (int)(axis < 0 ? axis + x->rank : axis), batch, out,
-                     st);
+    return plan_gather(x, i, (int)(axis < 0 ? axis + x->rank : axis), batch,
+                       out, st);
 }
 
 enum tfd_code tfd_gather_make_rows(const struct tfd_kctx *k,
@@ -169,7 +169,7 @@ enum tfd_code tfd_gather_make_rows(const struct tfd_kctx *k,
 
     TFD_TRY(batch_dims(k, &k->in[1].shape, &batch, st));
     TFD_TRY(no_scalar(x, st));
-    return make_plan(x, &k->in[1].shape, batch, batch, out, st);
+    return plan_gather(x, &k->in[1].shape, batch, batch, out, st);
 }
 
 /* ---- Kernels ------------------------------------------------------------- */
@@ -216,7 +216,7 @@ static void copy_each(struct job *j, int64_t to, int64_t from, int64_t at,
 
 /* Rows [begin, end) of the output, which lie in groups of `count` by the
  * indices of one batch. */
-static void copy_rows(void *arg, int64_t begin, int64_t end)
+static void copy_gathered(void *arg, int64_t begin, int64_t end)
 {
     struct job *j = arg;
     const struct tfd_gather *p = j->plan;
@@ -237,14 +237,16 @@ static void copy_rows(void *arg, int64_t begin, int64_t end)
     }
 }
 
-static enum tfd_code gather(struct tfd_kctx *k, const struct tfd_tensor *x,
-                            const struct tfd_gather *p, struct tfd_status *st)
+static enum tfd_code gather_slices(struct tfd_kctx *k,
+                                   const struct tfd_tensor *x,
+                                   const struct tfd_gather *p,
+                                   struct tfd_status *st)
 {
     size_t size = tfd_dtype_size(x->dtype) * (size_t)p->inner;
     struct job j = {.plan = p, .x = x, .indices = &k->in[1], .block = 1};
     int cost = COUNTED_NS;
 
-    TFD_TRY(check_indices(k, j.indices, p->dim, st));
+    TFD_TRY(check_gather_indices(k, j.indices, p->dim, st));
     TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &p->out, st));
     j.y = tfd_tensor_data(&k->out[0]);
     if (!j.y || tfd_tensor_elements(x) == 0)
@@ -256,7 +258,8 @@ static enum tfd_code gather(struct tfd_kctx *k, const struct tfd_tensor *x,
             j.block = (int64_t)(TFD_HALT_BLOCK_SIZE / size);
         }
     }
-    tfd_kctx_parallel(k, p->batch * p->outer * p->count, cost, copy_rows, &j);
+    tfd_kctx_parallel(k, p->batch * p->outer * p->count, cost, copy_gathered,
+                      &j);
     return j.failed == TFD_OK
                ? TFD_OK
                : tfd_fail(st, (enum tfd_code)j.failed,
@@ -269,7 +272,7 @@ static enum tfd_code gather_compute(struct tfd_kctx *k, struct tfd_status *st)
     struct tfd_gather p;
 
     TFD_TRY(tfd_gather_make(k, &p, st));
-    return gather(k, &k->in[0], &p, st);
+    return gather_slices(k, &k->in[0], &p, st);
 }
 
 static enum tfd_code gather_rows(struct tfd_kctx *k,
@@ -279,7 +282,7 @@ static enum tfd_code gather_rows(struct tfd_kctx *k,
     struct tfd_gather p;
 
     TFD_TRY(tfd_gather_make_rows(k, &value->shape, &p, st));
-    return gather(k, value, &p, st);
+    return gather_slices(k, value, &p, st);
 }
 
 static enum tfd_code resource_gather(struct tfd_kctx *k, struct tfd_status *st)

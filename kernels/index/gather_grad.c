@@ -42,8 +42,10 @@ static struct tfd_edge vector(struct tfd_gradient *b, int32_t value)
 }
 
 /* The product of shape[begin : begin + size], as a vector of one element. */
-static struct tfd_edge product(struct tfd_gradient *b, struct tfd_edge shape,
-                               struct tfd_edge begin, struct tfd_edge size)
+static struct tfd_edge product_of_slice(struct tfd_gradient *b,
+                                        struct tfd_edge shape,
+                                        struct tfd_edge begin,
+                                        struct tfd_edge size)
 {
     static const char *const keep_dims[] = {"keep_dims", NULL};
     struct tfd_edge in[2];
@@ -60,13 +62,13 @@ static struct sizes find_sizes(struct tfd_gradient *b, const struct gather *g)
     struct tfd_edge indices = tfd_gradient_op1(b, "Shape", g->indices);
 
     return (struct sizes){
-        .batch = product(b, g->shape, zero, batch),
-        .outer = product(b, g->shape, batch,
-                         tfd_gradient_op2(b, "Sub", g->axis, batch)),
-        .count = product(b, indices, batch, all),
+        .batch = product_of_slice(b, g->shape, zero, batch),
+        .outer = product_of_slice(b, g->shape, batch,
+                                  tfd_gradient_op2(b, "Sub", g->axis, batch)),
+        .count = product_of_slice(b, indices, batch, all),
         .dim = tfd_gradient_op3(b, "Slice", g->shape, g->axis, one),
-        .inner = product(b, g->shape,
-                         tfd_gradient_op2(b, "AddV2", g->axis, one), all),
+        .inner = product_of_slice(
+            b, g->shape, tfd_gradient_op2(b, "AddV2", g->axis, one), all),
     };
 }
 

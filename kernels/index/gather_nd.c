@@ -26,7 +26,7 @@ struct job {
     size_t size; /* bytes of a row */
 };
 
-static void copy_rows(void *arg, int64_t begin, int64_t end)
+static void copy_gathered(void *arg, int64_t begin, int64_t end)
 {
     const struct job *j = arg;
 
@@ -108,8 +108,8 @@ PLACES(int16_t)
 PLACES(int32_t)
 PLACES(int64_t)
 
-static bool find_places(const struct gather *g, int64_t first, int64_t n,
-                        int64_t *row)
+static bool find_rows(const struct gather *g, int64_t first, int64_t n,
+                      int64_t *row)
 {
     return g->index_type == TFD_INT16   ? places_int16_t(g, first, n, row)
            : g->index_type == TFD_INT32 ? places_int32_t(g, first, n, row)
@@ -134,7 +134,7 @@ static bool gather_block(const struct gather *g, int64_t first, int64_t n)
 
     if (g->nd->depth == 1)
         return gather_numbered(g, first, n);
-    if (!find_places(g, first, n, row))
+    if (!find_rows(g, first, n, row))
         return false;
     g->rows(g->y + (size_t)first * g->size, g->x, g->size, row, n);
     return true;
@@ -247,7 +247,7 @@ static enum tfd_code copy_all(struct tfd_kctx *k, const struct tfd_tensor *x,
     if (!tfd_dtype_is_pod(x->dtype))
         return copy_counted(k, x, nd, j.rows, st);
     tfd_kctx_parallel(k, nd->count, size < 40000 ? (int)(size / 8) + 2 : 5000,
-                      copy_rows, &j);
+                      copy_gathered, &j);
     return TFD_OK;
 }
 
@@ -275,8 +275,8 @@ static enum tfd_code resource_compute(struct tfd_kctx *k, struct tfd_status *st)
     return tfd_kctx_with_value(k, gather_nd, st);
 }
 
-static enum tfd_code prepare(const struct tfd_prepare *p, void *state,
-                             struct tfd_status *st)
+static enum tfd_code prepare_gather_nd(const struct tfd_prepare *p, void *state,
+                                       struct tfd_status *st)
 {
     return tfd_scatter_nd_policy(p->node, state, st);
 }
@@ -306,7 +306,8 @@ static enum tfd_code gather_nd_shape(struct tfd_shape_ctx *s,
     return tfd_shape_make_partial(&s->out[0], dim, rank, st);
 }
 
-static enum tfd_code gradient(struct tfd_grad *g, struct tfd_status *st)
+static enum tfd_code gather_nd_gradient(struct tfd_grad *g,
+                                        struct tfd_status *st)
 {
     struct tfd_gradient b = tfd_gradient_begin(g, st);
     struct tfd_edge shape = tfd_gradient_cast(
@@ -325,7 +326,7 @@ static const struct tfd_opdef ops[] = {
                  "bad_indices_policy: string = ''",
         .key = "Tparams",
         .shape = gather_nd_shape,
-        .grad = gradient,
+        .grad = gather_nd_gradient,
     },
     {
         .name = "ResourceGatherNd",
@@ -339,7 +340,7 @@ static const struct tfd_opdef ops[] = {
 };
 
 static const struct tfd_kernel kernels[] = {
-    TFD_KERNEL_ANY("GatherNd", value_compute, .prepare = prepare,
+    TFD_KERNEL_ANY("GatherNd", value_compute, .prepare = prepare_gather_nd,
                    .state_size = sizeof(bool)),
     TFD_KERNEL_ANY("ResourceGatherNd", resource_compute,
                    .state_size = sizeof(bool)),

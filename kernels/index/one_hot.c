@@ -98,8 +98,8 @@ struct one_hot_at {
 };
 
 /* Classes become places of "on" in the output; -1: nowhere. */
-static void find_places(const struct tfd_one_hot *h, struct one_hot_at *at,
-                        int64_t n, int64_t *place)
+static void find_hot_places(const struct tfd_one_hot *h, struct one_hot_at *at,
+                            int64_t n, int64_t *place)
 {
     for (int64_t i = 0; i < n; i++) {
         bool is_class = place[i] >= 0 && place[i] < h->depth;
@@ -178,7 +178,7 @@ static enum tfd_code one_hot_some(const struct one_hot_job *j, int64_t begin,
 
         n = n < ONE_HOT_BLOCK ? n : ONE_HOT_BLOCK;
         read_classes(&j->k->in[0], i, n, place);
-        find_places(h, &at, n, place);
+        find_hot_places(h, &at, n, place);
         TFD_TRY(mark(dtype, y, place, n, tfd_tensor_data(&j->k->in[2])));
     }
     return TFD_OK;

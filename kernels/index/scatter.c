@@ -126,8 +126,8 @@ static enum tfd_code bad_index(const struct tfd_tensor *indices, int64_t at,
                     (long long)tfd_check_int_at(indices, at), (long long)limit);
 }
 
-static enum tfd_code check_indices(const struct tfd_tensor *indices,
-                                   int64_t limit, struct tfd_status *st)
+static enum tfd_code check_scatter_indices(const struct tfd_tensor *indices,
+                                           int64_t limit, struct tfd_status *st)
 {
     const int64_t n = tfd_tensor_elements(indices);
     const int64_t bad =
@@ -169,7 +169,7 @@ static enum tfd_code scatter_locked(struct tfd_kctx *k, struct tfd_variable *v,
     TFD_TRY(tfd_scatter_check_type(v, &k->in[2], st));
     TFD_TRY(tfd_variable_writable(v, st));
     TFD_TRY(tfd_scatter_make(k, &v->value.shape, &s, st));
-    TFD_TRY(check_indices(indices, s.limit, st));
+    TFD_TRY(check_scatter_indices(indices, s.limit, st));
     s.to = tfd_tensor_data(&v->value);
     if (function == TFD_SCATTER_UPDATE && tfd_dtype_is_pod(v->dtype) &&
         !s.one) {

@@ -147,8 +147,8 @@ static tfd_range_fn *loop_for(enum tfd_scatter_function function,
 
 /* ---- Strings ------------------------------------------------------------- */
 
-static enum tfd_code append(struct tfd_tstring *to, struct tfd_str more,
-                            struct tfd_status *st)
+static enum tfd_code append_text(struct tfd_tstring *to, struct tfd_str more,
+                                 struct tfd_status *st)
 {
     struct tfd_tstring sum = {0};
     struct tfd_str old = tfd_tstring_view(to);
@@ -178,7 +178,7 @@ static enum tfd_code string_row(enum tfd_scatter_function function,
         struct tfd_str more = tfd_tstring_view(&by[s->one ? 0 : n]);
 
         if (function == TFD_SCATTER_ADD)
-            TFD_TRY(append(&to[n], more, st));
+            TFD_TRY(append_text(&to[n], more, st));
         else
             TFD_TRY(tfd_tstring_set(&to[n], more, st));
     }

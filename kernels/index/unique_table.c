@@ -33,7 +33,7 @@ static enum tfd_code make_slots(struct tfd_unique_table *t, int log2,
     return TFD_OK;
 }
 
-static uint64_t place_of(const struct tfd_unique_table *t, uint64_t key)
+static uint64_t place_of_key(const struct tfd_unique_table *t, uint64_t key)
 {
     return tfd_hash_mix(t->stored->hash_key, key) >> t->shift;
 }
@@ -43,7 +43,7 @@ static inline struct tfd_unique_slot *
 slot_of(const struct tfd_unique_table *t, const struct tfd_unique_items *other,
         int64_t i, uint64_t key)
 {
-    uint64_t at = place_of(t, key);
+    uint64_t at = place_of_key(t, key);
     struct tfd_unique_slot *s = &t->slots[at];
 
     while (s->number && (s->key != key ||
@@ -61,7 +61,7 @@ static void fetch_slots(const struct tfd_unique_table *t, const uint64_t *keys,
 {
     if (t->mask >= SLOTS_NEAR)
         for (int64_t i = 0; i < n; i++)
-            __builtin_prefetch(&t->slots[place_of(t, keys[i])], 1);
+            __builtin_prefetch(&t->slots[place_of_key(t, keys[i])], 1);
 }
 
 static enum tfd_code grow_unique_table(struct tfd_unique_table *t,
@@ -75,7 +75,7 @@ static enum tfd_code grow_unique_table(struct tfd_unique_table *t,
     t->slot_memory = (struct tfd_tensor)TFD_TENSOR_INIT;
     rc = make_slots(t, 64 - t->shift + 1, st);
     for (uint64_t i = 0; rc == TFD_OK && i < count; i++) {
-        uint64_t at = from[i].number ? place_of(t, from[i].key) : 0;
+        uint64_t at = from[i].number ? place_of_key(t, from[i].key) : 0;
 
         if (!from[i].number)
             continue;
@@ -95,9 +95,9 @@ static int64_t add_item(struct tfd_unique_table *t, int64_t i)
 }
 
 /* The number of item i of the stored list, which is put in if it is new. */
-static inline enum tfd_code number_of(struct tfd_unique_table *t, int64_t i,
-                                      uint64_t key, int64_t *number,
-                                      struct tfd_status *st)
+static inline enum tfd_code number_of_key(struct tfd_unique_table *t, int64_t i,
+                                          uint64_t key, int64_t *number,
+                                          struct tfd_status *st)
 {
     struct tfd_unique_slot *slot;
 
@@ -207,7 +207,7 @@ enum tfd_code tfd_unique_table_number(struct tfd_unique_table *t, int64_t from,
     }
     fetch_slots(t, keys, n);
     for (int64_t i = 0; i < n; i++)
-        TFD_TRY(number_of(t, from + i, keys[i], &numbers[i], st));
+        TFD_TRY(number_of_key(t, from + i, keys[i], &numbers[i], st));
     return TFD_OK;
 }
 

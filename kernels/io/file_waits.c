@@ -7,12 +7,12 @@
 
 static int under_way;
 
-static void begin(void)
+static void begin_wait(void)
 {
     __atomic_fetch_add(&under_way, 1, __ATOMIC_RELAXED);
 }
 
-static void end(void)
+static void end_wait(void)
 {
     __atomic_fetch_sub(&under_way, 1, __ATOMIC_RELAXED);
 }
@@ -28,9 +28,9 @@ int tfd_file_waits(void)
     {                                              \
         enum tfd_code rc;                          \
                                                    \
-        begin();                                   \
+        begin_wait();                              \
         rc = tfd_file_roots_access.name arguments; \
-        end();                                     \
+        end_wait();                                \
         return rc;                                 \
     }
 
@@ -76,9 +76,9 @@ COUNTED(sync_dir,
 
 static void counted_close(struct tfd_file_access *a, struct tfd_file *f)
 {
-    begin();
+    begin_wait();
     tfd_file_roots_access.close(a, f);
-    end();
+    end_wait();
 }
 
 const struct tfd_file_access tfd_file_waits_access = {

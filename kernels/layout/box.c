@@ -163,7 +163,7 @@ static int choose_rows(const struct tfd_box *b)
     return row;
 }
 
-static void count(struct plan *p, struct counter c)
+static void count_elements(struct plan *p, struct counter c)
 {
     p->counter[p->counters++] = c;
     p->units *= c.end;
@@ -177,8 +177,8 @@ static void count_pieces(struct plan *p, int64_t *cut, int64_t piece,
 
     if (whole <= piece)
         return;
-    count(p, (struct counter){(whole - 1) / piece + 1, to * piece, from * piece,
-                              cut, whole, piece});
+    count_elements(p, (struct counter){(whole - 1) / piece + 1, to * piece,
+                                       from * piece, cut, whole, piece});
 }
 
 /* Elements of which a few rows are read by turns, as the channels of images
@@ -231,8 +231,8 @@ static void make_counters(struct plan *p)
         count_columns(p);
     for (int d = 0; d < b->rank - 1; d++) {
         if (d != p->row)
-            count(p, (struct counter){b->dim[d], b->to[d], b->from[d], NULL, 0,
-                                      0});
+            count_elements(p, (struct counter){b->dim[d], b->to[d], b->from[d],
+                                               NULL, 0, 0});
         else if (!p->turns)
             count_rows(p);
     }
@@ -242,8 +242,8 @@ static void make_counters(struct plan *p)
         count_rows(p);
 }
 
-static void make_plan(struct plan *p, const struct tfd_box *box, void *to,
-                      const void *from)
+static void plan_box(struct plan *p, const struct tfd_box *box, void *to,
+                     const void *from)
 {
     struct tfd_box *b = &p->box;
     int last;
@@ -354,7 +354,7 @@ static void copy_units(void *arg, int64_t begin, int64_t end)
 }
 
 /* In bytes: what is moved, and what beginning a run costs, or an element. */
-static int64_t cost_of(const struct plan *p, int64_t bytes)
+static int64_t cost_of_bytes(const struct plan *p, int64_t bytes)
 {
     const struct tfd_box *b = &p->box;
     const int last = b->rank - 1;
@@ -374,9 +374,10 @@ void tfd_box_copy(struct tfd_kctx *k, const struct tfd_box *b, void *to,
 
     if (bytes == 0)
         return;
-    make_plan(&p, b, to, from);
+    plan_box(&p, b, to, from);
     if (k)
-        tfd_kctx_parallel_bytes(k, p.units, (int)(cost_of(&p, bytes) / p.units),
+        tfd_kctx_parallel_bytes(k, p.units,
+                                (int)(cost_of_bytes(&p, bytes) / p.units),
                                 copy_units, &p);
     else
         copy_units(&p, 0, p.units);

@@ -39,8 +39,9 @@ static enum tfd_code fail_shapes(const struct tfd_dims *d, const char *before,
 
 /* What dimension i of the result is, and which operands are repeated along it
  * (bits). */
-static enum tfd_code join(const struct tfd_dims *d, int count, int rank, int i,
-                          int64_t *out, unsigned *ones, struct tfd_status *st)
+static enum tfd_code join_dims(const struct tfd_dims *d, int count, int rank,
+                               int i, int64_t *out, unsigned *ones,
+                               struct tfd_status *st)
 {
     *out = 1;
     *ones = 0;
@@ -84,7 +85,7 @@ static enum tfd_code group(const struct tfd_dims *d, int count,
     for (int i = 0; i < rank; i++) {
         int64_t dim;
 
-        TFD_TRY(join(d, count, rank, i, &dim, &ones, st));
+        TFD_TRY(join_dims(d, count, rank, i, &dim, &ones, st));
         TFD_TRY(tfd_dims_push(out, dim, st));
         if (dim == 1)
             continue;
@@ -112,8 +113,9 @@ static void see_operand(struct tfd_long_view *v, int j, const struct groups *g,
     tfd_long_see(v, j, dim, g->count + inner);
 }
 
-static enum tfd_code spread(struct tfd_kctx *k, const struct tfd_dims *lead,
-                            int groups, struct tfd_status *st)
+static enum tfd_code spread_dims(struct tfd_kctx *k,
+                                 const struct tfd_dims *lead, int groups,
+                                 struct tfd_status *st)
 {
     struct tfd_dims got, out = *lead;
 
@@ -161,7 +163,7 @@ enum tfd_code tfd_long_broadcast(struct tfd_kctx *k,
     if (g.count + row->arg > TFD_RANK_MAX)
         return too_many(d, st);
     TFD_TRY(run_long_broadcast(k, &g, all, row->arg, st));
-    return spread(k, &out, g.count, st);
+    return spread_dims(k, &out, g.count, st);
 }
 
 /* ---- BroadcastTo --------------------------------------------------------- */

@@ -65,7 +65,7 @@ static void drop_group(struct groups *g, int i)
     g->count -= gone;
 }
 
-static int64_t product(const struct groups *g, int from, int to)
+static int64_t product_of_group(const struct groups *g, int from, int to)
 {
     int64_t n = 1;
 
@@ -100,10 +100,10 @@ static enum tfd_code run_one_by_one(struct tfd_long_view *v, struct groups *g,
     bool own = false;
 
     for (int i = g->count - 1; i >= 0 && rc == TFD_OK; i--) {
-        struct groups step = {
-            3,
-            {product(g, 0, i), g->dim[i], product(g, i + 1, g->count)},
-            {false, true, false}};
+        struct groups step = {3,
+                              {product_of_group(g, 0, i), g->dim[i],
+                               product_of_group(g, i + 1, g->count)},
+                              {false, true, false}};
 
         if (!g->goes[i])
             continue;

@@ -35,8 +35,8 @@ static enum tfd_code check_slice(const struct tfd_dims *d, int i, int64_t begin,
     return TFD_OK;
 }
 
-static enum tfd_code check_sizes(const struct tfd_kctx *k, int rank,
-                                 struct tfd_status *st)
+static enum tfd_code check_size_input(const struct tfd_kctx *k, int rank,
+                                      struct tfd_status *st)
 {
     char a[TFD_SHAPE_TEXT_MAX], b[TFD_SHAPE_TEXT_MAX];
     const struct tfd_shape vector = {1, {rank}};
@@ -69,7 +69,7 @@ static enum tfd_code read_slice(const struct tfd_kctx *k,
                                 const struct tfd_dims *d, struct runs *r,
                                 struct tfd_dims *out, struct tfd_status *st)
 {
-    TFD_TRY(check_sizes(k, d->rank, st));
+    TFD_TRY(check_size_input(k, d->rank, st));
     r->count = 0;
     out->rank = 0;
     for (int i = 0; i < d->rank; i++) {
@@ -242,8 +242,8 @@ enum tfd_code tfd_long_tile(struct tfd_kctx *k, const struct tfd_long_row *row,
 
 /* ---- Transpose ----------------------------------------------------------- */
 
-static enum tfd_code fail_missing(const int *perm, int rank, int missing,
-                                  struct tfd_status *st)
+static enum tfd_code fail_missing_dim(const int *perm, int rank, int missing,
+                                      struct tfd_status *st)
 {
     char text[4 * TFD_RANK_LONG_MAX + 1];
     size_t used = 0;
@@ -278,7 +278,7 @@ static enum tfd_code read_perm(const struct tfd_kctx *k, int rank, int *perm,
     }
     for (int i = 0; i < rank; i++)
         if (!seen[i])
-            return fail_missing(perm, rank, i, st);
+            return fail_missing_dim(perm, rank, i, st);
     return TFD_OK;
 }
 

@@ -92,7 +92,7 @@ enum tfd_code tfd_dims_shape(const struct tfd_dims *d, struct tfd_shape *out,
 
 /* ---- Small tensors ------------------------------------------------------- */
 
-static void keep(struct tfd_buffer *b)
+static void keep_buffer(struct tfd_buffer *b)
 {
     (void)b;
 }
@@ -109,8 +109,10 @@ struct tfd_tensor tfd_small_ints(struct tfd_small_ints *room,
             room->u.i64[i] = values[i];
         else
             room->u.i32[i] = (int32_t)values[i];
-    room->buffer = (struct tfd_buffer){
-        .refs = 1, .size = sizeof(room->u), .data = &room->u, .release = keep};
+    room->buffer = (struct tfd_buffer){.refs = 1,
+                                       .size = sizeof(room->u),
+                                       .data = &room->u,
+                                       .release = keep_buffer};
     return t;
 }
 

@@ -53,9 +53,9 @@ static int64_t side(const struct tfd_shape *s, bool adjoint, int which)
     return s->dim[s->rank - 2 + (adjoint ? 1 - which : which)];
 }
 
-static enum tfd_code check_same(const struct tfd_shape *x,
-                                const struct tfd_shape *y,
-                                struct tfd_status *st)
+static enum tfd_code check_same_batch(const struct tfd_shape *x,
+                                      const struct tfd_shape *y,
+                                      struct tfd_status *st)
 {
     char xt[TFD_SHAPE_TEXT_MAX], yt[TFD_SHAPE_TEXT_MAX];
 
@@ -85,7 +85,7 @@ enum tfd_code tfd_batch_matmul_shape(const struct tfd_kctx *k,
     struct tfd_shape a, b;
 
     if (!s->broadcasts)
-        TFD_TRY(check_same(x, y, st));
+        TFD_TRY(check_same_batch(x, y, st));
     for (int i = 0; i < 2; i++)
         if (k->in[i].shape.rank < 2)
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
@@ -392,8 +392,8 @@ static enum tfd_code compute_v3(struct tfd_kctx *k, struct tfd_status *st)
 
 /* ---- Shape --------------------------------------------------------------- */
 
-static enum tfd_code check_rank(const struct tfd_shape *s,
-                                struct tfd_status *st)
+static enum tfd_code check_matrix_rank(const struct tfd_shape *s,
+                                       struct tfd_status *st)
 {
     if (s->rank != TFD_RANK_UNKNOWN && s->rank < 2)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
@@ -422,8 +422,8 @@ static enum tfd_code infer(struct tfd_shape_ctx *s, bool broadcasts,
     bool ax = false, ay = false;
     int64_t i, j;
 
-    TFD_TRY(check_rank(x, st));
-    TFD_TRY(check_rank(y, st));
+    TFD_TRY(check_matrix_rank(x, st));
+    TFD_TRY(check_matrix_rank(y, st));
     if (x->rank == TFD_RANK_UNKNOWN || y->rank == TFD_RANK_UNKNOWN)
         return TFD_OK;
     if (s->node) {

@@ -67,8 +67,8 @@ static void sum_back(struct tfd_gradient *b, struct tfd_edge *dx)
                                  shapes[i]);
 }
 
-static enum tfd_code gradient(struct tfd_grad *g, bool broadcasts,
-                              struct tfd_status *st)
+static enum tfd_code batch_matmul_gradient(struct tfd_grad *g, bool broadcasts,
+                                           struct tfd_status *st)
 {
     struct tfd_gradient b = tfd_gradient_begin(g, st);
     struct tfd_edge edges[3] = {g->dy[0], g->x[0], g->x[1]}, dx[2];
@@ -93,11 +93,11 @@ static enum tfd_code gradient(struct tfd_grad *g, bool broadcasts,
 enum tfd_code tfd_batch_matmul_gradient(struct tfd_grad *g,
                                         struct tfd_status *st)
 {
-    return gradient(g, false, st);
+    return batch_matmul_gradient(g, false, st);
 }
 
 enum tfd_code tfd_batch_matmul_broadcast_gradient(struct tfd_grad *g,
                                                   struct tfd_status *st)
 {
-    return gradient(g, true, st);
+    return batch_matmul_gradient(g, true, st);
 }

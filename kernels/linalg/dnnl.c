@@ -64,7 +64,7 @@ static bool may_make_code(void)
     return may;
 }
 
-static void load(void)
+static void load_library(void)
 {
     void *handle = NULL;
     size_t i = 0;
@@ -92,7 +92,8 @@ static void load(void)
 
 const struct tfd_dnnl *tfd_dnnl(void)
 {
-    if (pthread_once(&library.once, load) != 0 || !library.functions.sgemm)
+    if (pthread_once(&library.once, load_library) != 0 ||
+        !library.functions.sgemm)
         return NULL;
     if (library.set_threads)
         library.set_threads(1);

@@ -76,7 +76,7 @@ static int64_t smaller(int64_t a, int64_t b)
 }
 
 /* Rough nanoseconds of one matrix: its size to the power of 1.5. */
-static int cost_of(const struct tfd_linalg *l)
+static int cost_of_matrix(const struct tfd_linalg *l)
 {
     double size = (double)l->rows * l->columns;
     double ns = 2000 + size * sqrt(size);
@@ -118,7 +118,7 @@ static enum tfd_code run_linalg(struct tfd_kctx *k, enum tfd_linalg_op op,
     l->a = tfd_tensor_data(&k->in[0]);
     for (int i = 0; i < k->out_count && i < 3; i++)
         l->out[i] = tfd_tensor_data(&k->out[i]);
-    tfd_kctx_parallel(k, tfd_shape_elements(&batch), cost_of(l),
+    tfd_kctx_parallel(k, tfd_shape_elements(&batch), cost_of_matrix(l),
                       tfd_linalg_loop(op, k->in[0].dtype), l);
     return check_failed(l, op, st);
 }
@@ -340,9 +340,10 @@ static enum tfd_code half_inverse_compute(struct tfd_kctx *k,
     return in_float(k, inverse_compute, st);
 }
 
-static enum tfd_code prepare(const struct tfd_prepare *p,
-                             struct tfd_linalg_state *a, const char *flag,
-                             const char *vectors, struct tfd_status *st)
+static enum tfd_code prepare_linalg(const struct tfd_prepare *p,
+                                    struct tfd_linalg_state *a,
+                                    const char *flag, const char *vectors,
+                                    struct tfd_status *st)
 {
     tfd_gemm_init();
     if (vectors)
@@ -353,31 +354,31 @@ static enum tfd_code prepare(const struct tfd_prepare *p,
 static enum tfd_code plain_prepare(const struct tfd_prepare *p, void *state,
                                    struct tfd_status *st)
 {
-    return prepare(p, state, NULL, NULL, st);
+    return prepare_linalg(p, state, NULL, NULL, st);
 }
 
 enum tfd_code tfd_linalg_qr_prepare(const struct tfd_prepare *p, void *state,
                                     struct tfd_status *st)
 {
-    return prepare(p, state, "full_matrices", NULL, st);
+    return prepare_linalg(p, state, "full_matrices", NULL, st);
 }
 
 static enum tfd_code adjoint_prepare(const struct tfd_prepare *p, void *state,
                                      struct tfd_status *st)
 {
-    return prepare(p, state, "adjoint", NULL, st);
+    return prepare_linalg(p, state, "adjoint", NULL, st);
 }
 
 static enum tfd_code eigen_prepare(const struct tfd_prepare *p, void *state,
                                    struct tfd_status *st)
 {
-    return prepare(p, state, NULL, "compute_v", st);
+    return prepare_linalg(p, state, NULL, "compute_v", st);
 }
 
 static enum tfd_code svd_prepare(const struct tfd_prepare *p, void *state,
                                  struct tfd_status *st)
 {
-    return prepare(p, state, "full_matrices", "compute_uv", st);
+    return prepare_linalg(p, state, "full_matrices", "compute_uv", st);
 }
 
 /* ---- Shapes -------------------------------------------------------------- */

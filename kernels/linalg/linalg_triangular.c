@@ -138,8 +138,9 @@ static enum tfd_code check_matrices(const struct tfd_shape *a,
     return TFD_OK;
 }
 
-static enum tfd_code check_inputs(const struct tfd_kctx *k, struct job *j,
-                                  struct tfd_status *st)
+static enum tfd_code check_triangular_inputs(const struct tfd_kctx *k,
+                                             struct job *j,
+                                             struct tfd_status *st)
 {
     const struct tfd_shape *a = &k->in[0].shape, *b = &k->in[1].shape;
     char text[2][TFD_SHAPE_TEXT_MAX];
@@ -182,7 +183,7 @@ enum tfd_code tfd_linalg_triangular_compute(struct tfd_kctx *k,
     struct tfd_shape out;
     double ns;
 
-    TFD_TRY(check_inputs(k, &j, st));
+    TFD_TRY(check_triangular_inputs(k, &j, st));
     out = j.batch;
     out.dim[out.rank++] = j.n;
     out.dim[out.rank++] = j.right;

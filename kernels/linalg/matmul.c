@@ -24,8 +24,8 @@ enum tfd_code tfd_matmul_prepare(const struct tfd_prepare *p, void *state,
     return tfd_node_bool(p->node, "transpose_b", &s->transpose_b, st);
 }
 
-static enum tfd_code prepare(const struct tfd_prepare *p, void *state,
-                             struct tfd_status *st)
+static enum tfd_code prepare_matmul(const struct tfd_prepare *p, void *state,
+                                    struct tfd_status *st)
 {
     tfd_gemm_init();
     return tfd_matmul_prepare(p, state, st);
@@ -126,8 +126,8 @@ enum tfd_code tfd_matmul_compute(struct tfd_kctx *k, struct tfd_status *st)
 
 /* ---- Shape --------------------------------------------------------------- */
 
-static enum tfd_code check_rank(const struct tfd_shape *s,
-                                struct tfd_status *st)
+static enum tfd_code check_matrix_rank(const struct tfd_shape *s,
+                                       struct tfd_status *st)
 {
     if (s->rank != 2 && s->rank != TFD_RANK_UNKNOWN)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
@@ -146,8 +146,8 @@ enum tfd_code tfd_matmul_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
         TFD_TRY(tfd_node_bool(s->node, "transpose_a", &ta, st));
         TFD_TRY(tfd_node_bool(s->node, "transpose_b", &tb, st));
     }
-    TFD_TRY(check_rank(&a, st));
-    TFD_TRY(check_rank(&b, st));
+    TFD_TRY(check_matrix_rank(&a, st));
+    TFD_TRY(check_matrix_rank(&b, st));
     if (a.rank == TFD_RANK_UNKNOWN)
         a = any;
     if (b.rank == TFD_RANK_UNKNOWN)
@@ -220,9 +220,9 @@ static const struct tfd_opdef ops[] = {
     },
 };
 
-#define KERNEL(name)                                                   \
-    TFD_KERNEL("MatMul", name, tfd_matmul_compute, .prepare = prepare, \
-               .state_size = sizeof(struct tfd_matmul_state),          \
+#define KERNEL(name)                                                          \
+    TFD_KERNEL("MatMul", name, tfd_matmul_compute, .prepare = prepare_matmul, \
+               .state_size = sizeof(struct tfd_matmul_state),                 \
                .flags = TFD_KERNEL_HEAVY)
 
 static const struct tfd_kernel kernels[] = {

@@ -22,7 +22,7 @@ struct reading {
     struct tfd_status *st;
 };
 
-static void drop(struct reading *r)
+static void drop_reading(struct reading *r)
 {
     for (int64_t i = 0; r->elements && i < r->count; i++)
         tfd_tensor_unref(&r->elements[i]);
@@ -139,7 +139,7 @@ enum tfd_code tfd_array_compute_gather(struct tfd_kctx *k,
     rc = read_all(&r, at ? at : none);
     if (rc == TFD_OK)
         rc = stack(&r);
-    drop(&r);
+    drop_reading(&r);
     return rc;
 }
 
@@ -209,7 +209,7 @@ enum tfd_code tfd_array_compute_concat(struct tfd_kctx *k,
         rc = tfd_node_shape(k->node, "element_shape_except0", &r.element, st);
     if (rc == TFD_OK)
         rc = concat(&r);
-    drop(&r);
+    drop_reading(&r);
     return rc;
 }
 

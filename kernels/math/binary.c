@@ -182,8 +182,8 @@ TFD_COMPLEX_DTYPES(LOOPS_COMPLEX)
 
 /* ---- Strings ------------------------------------------------------------- */
 
-static void join(const struct tfd_row *r, const struct tfd_tstring *a,
-                 const struct tfd_tstring *b, struct tfd_tstring *y)
+static void join_texts(const struct tfd_row *r, const struct tfd_tstring *a,
+                       const struct tfd_tstring *b, struct tfd_tstring *y)
 {
     struct tfd_str left = tfd_tstring_view(a), right = tfd_tstring_view(b);
 
@@ -205,7 +205,7 @@ static void loop_join(void *arg, int64_t begin, int64_t end)
     struct tfd_tstring *y = r->y;
 
     for (int64_t i = begin; i < end; i++)
-        join(r, &a[i * r->a_step], &b[i * r->b_step], &y[i]);
+        join_texts(r, &a[i * r->a_step], &b[i * r->b_step], &y[i]);
 }
 
 static enum tfd_code join_cpu(struct tfd_kctx *k, struct tfd_status *st)

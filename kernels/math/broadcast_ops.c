@@ -74,7 +74,7 @@ static enum tfd_code check_vectors(const struct tfd_kctx *k,
     return TFD_OK;
 }
 
-static void put(struct tfd_tensor *t, int64_t at, int64_t value)
+static void put_index(struct tfd_tensor *t, int64_t at, int64_t value)
 {
     if (t->dtype == TFD_INT32)
         ((int32_t *)t->buffer->data)[at] = (int32_t)value;
@@ -101,7 +101,7 @@ static enum tfd_code args_cpu(struct tfd_kctx *k, struct tfd_status *st)
     for (int64_t i = 0; i < shape.dim[0]; i++) {
         int64_t x = dim_at(k, 0, i);
 
-        put(&k->out[0], i, x == 1 ? dim_at(k, 1, i) : x);
+        put_index(&k->out[0], i, x == 1 ? dim_at(k, 1, i) : x);
     }
     return TFD_OK;
 }
@@ -132,7 +132,7 @@ static enum tfd_code put_axes(struct tfd_kctx *k, int in, bool none,
     TFD_TRY(tfd_kctx_output(k, in, k->in[0].dtype, &shape, st));
     for (int64_t i = 0; i < n; i++)
         if (dim_at(k, in, i) == 1)
-            put(&k->out[in], at++, i);
+            put_index(&k->out[in], at++, i);
     return TFD_OK;
 }
 

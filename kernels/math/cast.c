@@ -317,8 +317,8 @@ static enum tfd_dtype without_quantization(enum tfd_dtype t)
     }
 }
 
-static tfd_range_fn *choose(enum tfd_dtype from, enum tfd_dtype to,
-                            bool truncates)
+static tfd_range_fn *choose_cast(enum tfd_dtype from, enum tfd_dtype to,
+                                 bool truncates)
 {
     from = without_quantization(from);
     to = without_quantization(to);
@@ -349,7 +349,7 @@ static enum tfd_code cast_prepare(const struct tfd_prepare *p, void *state,
     TFD_TRY(tfd_node_bool(p->node, "Truncate", &truncates, st));
     if (from == s->to)
         return TFD_OK;
-    s->loop = choose(from, s->to, truncates);
+    s->loop = choose_cast(from, s->to, truncates);
     if (!s->loop)
         return tfd_fail(st, TFD_UNIMPLEMENTED, "Cast %s to %s is not supported",
                         tfd_dtype_name((int)from), tfd_dtype_name((int)s->to));

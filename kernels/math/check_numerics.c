@@ -113,7 +113,8 @@ static enum tfd_code check_numerics(struct tfd_kctx *k, struct tfd_status *st)
 }
 
 /* The gradient is checked as the value was. */
-static enum tfd_code gradient(struct tfd_grad *g, struct tfd_status *st)
+static enum tfd_code check_numerics_gradient(struct tfd_grad *g,
+                                             struct tfd_status *st)
 {
     static const struct tfd_str message = TFD_STR_INIT(
         "Not a number (NaN) or infinity (Inf) values detected in gradient.");
@@ -132,11 +133,12 @@ static enum tfd_code gradient(struct tfd_grad *g, struct tfd_status *st)
     return rc;
 }
 
-#define OP(op)                                                               \
-    {                                                                        \
-        .name = op, .inputs = "tensor: T", .outputs = "output: T",           \
-        .attrs = "T: {bfloat16, half, float, double}; message: string",      \
-        .shape = tfd_shape_same, .grad = gradient, .flags = TFD_OP_STATEFUL, \
+#define OP(op)                                                          \
+    {                                                                   \
+        .name = op, .inputs = "tensor: T", .outputs = "output: T",      \
+        .attrs = "T: {bfloat16, half, float, double}; message: string", \
+        .shape = tfd_shape_same, .grad = check_numerics_gradient,       \
+        .flags = TFD_OP_STATEFUL,                                       \
     }
 
 static const struct tfd_opdef ops[] = {

@@ -6,8 +6,8 @@
 #include "kernels/core/families.h"
 #include "kernels/state/variable.h"
 
-static enum tfd_code prepare(const struct tfd_prepare *p, void *state,
-                             struct tfd_status *st)
+static enum tfd_code prepare_count(const struct tfd_prepare *p, void *state,
+                                   struct tfd_status *st)
 {
     return tfd_node_int(p->node, "limit", state, st);
 }
@@ -88,9 +88,9 @@ static const struct tfd_opdef ops[] = {
 };
 
 static const struct tfd_kernel kernels[] = {
-    TFD_KERNEL_ANY("CountUpTo", count_up_to, .prepare = prepare,
+    TFD_KERNEL_ANY("CountUpTo", count_up_to, .prepare = prepare_count,
                    .state_size = sizeof(int64_t)),
-    TFD_KERNEL_ANY("ResourceCountUpTo", count_up_to, .prepare = prepare,
+    TFD_KERNEL_ANY("ResourceCountUpTo", count_up_to, .prepare = prepare_count,
                    .state_size = sizeof(int64_t)),
 };
 

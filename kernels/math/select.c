@@ -112,7 +112,7 @@ struct rows {
     tfd_range_fn *loop;
 };
 
-static void run_rows(void *arg, int64_t begin, int64_t end)
+static void run_select_rows(void *arg, int64_t begin, int64_t end)
 {
     const struct rows *rows = arg;
     const struct tfd_broadcast *p = rows->plan;
@@ -146,13 +146,14 @@ static void run_select(struct tfd_kctx *k, struct rows *rows)
                                 ROW_COST +
                                     (int)(n < 1000000 ? n : 1000000) * 3 *
                                         (int)tfd_dtype_size(rows->row.dtype),
-                                run_rows, rows);
+                                run_select_rows, rows);
 }
 
 /* in[] are the shapes by which the three operands are seen. */
-static enum tfd_code choose(struct tfd_kctx *k, const struct tfd_shape *out,
-                            const struct tfd_shape *const *in,
-                            struct tfd_status *st)
+static enum tfd_code choose_values(struct tfd_kctx *k,
+                                   const struct tfd_shape *out,
+                                   const struct tfd_shape *const *in,
+                                   struct tfd_status *st)
 {
     enum tfd_dtype dtype = k->in[1].dtype;
     struct tfd_broadcast plan;
@@ -235,7 +236,7 @@ static enum tfd_code select_v2_cpu(struct tfd_kctx *k, struct tfd_status *st)
     TFD_TRY(tfd_select_v2_shape(k, &out, st));
     if (take_whole(k, &out))
         return TFD_OK;
-    return choose(k, &out, in, st);
+    return choose_values(k, &out, in, st);
 }
 
 /* ---- Select -------------------------------------------------------------- */
@@ -251,7 +252,8 @@ static enum tfd_code fail_sides(const struct tfd_kctx *k, struct tfd_status *st)
                     tfd_shape_text(&k->in[2].shape, e));
 }
 
-static enum tfd_code check_same(const struct tfd_kctx *k, struct tfd_status *st)
+static enum tfd_code check_same_shape(const struct tfd_kctx *k,
+                                      struct tfd_status *st)
 {
     char first[TFD_SHAPE_TEXT_MAX], other[TFD_SHAPE_TEXT_MAX];
     struct tfd_str name = k->node ? k->node->name : TFD_STR_EMPTY;
@@ -301,7 +303,7 @@ enum tfd_code tfd_select_condition(const struct tfd_kctx *k,
         return tfd_shape_equal(t, &k->in[2].shape) ? TFD_OK : fail_sides(k, st);
     if (out->rank == 1 && t->rank != 1)
         return view_batches(k, out, st);
-    return check_same(k, st);
+    return check_same_shape(k, st);
 }
 
 static enum tfd_code select_cpu(struct tfd_kctx *k, struct tfd_status *st)
@@ -315,7 +317,7 @@ static enum tfd_code select_cpu(struct tfd_kctx *k, struct tfd_status *st)
         (void)take_whole(k, &t);
         return TFD_OK;
     }
-    return choose(k, &t, in, st);
+    return choose_values(k, &t, in, st);
 }
 
 /* ---- Shapes -------------------------------------------------------------- */

@@ -102,7 +102,7 @@ static int64_t chunks_of(const struct tfd_batch_norm_rows *r)
     return (r->count + CHUNK - 1) / CHUNK;
 }
 
-static int cost_of(const struct tfd_batch_norm_rows *r, int64_t count)
+static int cost_of_channels(const struct tfd_batch_norm_rows *r, int64_t count)
 {
     int64_t ns = r->channels * count / 4;
 
@@ -140,21 +140,22 @@ enum tfd_code tfd_batch_norm_scratch(struct tfd_batch_norm_rows *r,
 
 void tfd_batch_norm_sum(struct tfd_kctx *k, struct tfd_batch_norm_rows *r)
 {
-    tfd_kctx_parallel(k, chunks_of(r), cost_of(r, CHUNK), sum_rows, r);
+    tfd_kctx_parallel(k, chunks_of(r), cost_of_channels(r, CHUNK), sum_rows, r);
 }
 
 void tfd_batch_norm_sum_gradients(struct tfd_kctx *k,
                                   struct tfd_batch_norm_rows *r)
 {
-    tfd_kctx_parallel(k, chunks_of(r), cost_of(r, CHUNK), sum_gradients, r);
+    tfd_kctx_parallel(k, chunks_of(r), cost_of_channels(r, CHUNK),
+                      sum_gradients, r);
 }
 
 void tfd_batch_norm_normalise(struct tfd_kctx *k, struct tfd_batch_norm_rows *r)
 {
-    tfd_kctx_parallel(k, r->count, cost_of(r, 1), normalise, r);
+    tfd_kctx_parallel(k, r->count, cost_of_channels(r, 1), normalise, r);
 }
 
 void tfd_batch_norm_derive(struct tfd_kctx *k, struct tfd_batch_norm_rows *r)
 {
-    tfd_kctx_parallel(k, r->count, cost_of(r, 1), derive, r);
+    tfd_kctx_parallel(k, r->count, cost_of_channels(r, 1), derive, r);
 }

@@ -142,7 +142,7 @@ static void add_rows(void *arg, int64_t begin, int64_t end)
 }
 
 /* Nanoseconds of a row.  Types of 2 bytes are unpacked and packed again. */
-static int cost_of(const struct rows *rows, int64_t n)
+static int cost_of_bias(const struct rows *rows, int64_t n)
 {
     int64_t some = n < 1000000 ? n : 1000000;
 
@@ -155,11 +155,12 @@ static void add_bias(struct tfd_kctx *k, struct rows *rows, int64_t elements)
     struct pattern pattern;
 
     if (rows->inner > 1 || n * (int64_t)rows->item > PATTERN_SIZE / 4) {
-        tfd_kctx_parallel(k, elements / n, cost_of(rows, n), add_rows, rows);
+        tfd_kctx_parallel(k, elements / n, cost_of_bias(rows, n), add_rows,
+                          rows);
         return;
     }
     make_pattern(&pattern, rows);
-    tfd_kctx_parallel(k, elements / n, cost_of(rows, n) - 4, add_patterns,
+    tfd_kctx_parallel(k, elements / n, cost_of_bias(rows, n) - 4, add_patterns,
                       &pattern);
 }
 
@@ -223,8 +224,8 @@ static enum tfd_code is_second(const struct tfd_shape_ctx *s, bool *second,
     return TFD_OK;
 }
 
-static enum tfd_code check_rank(const struct tfd_shape *s,
-                                struct tfd_status *st)
+static enum tfd_code check_bias_rank(const struct tfd_shape *s,
+                                     struct tfd_status *st)
 {
     if (s->rank != TFD_RANK_UNKNOWN && s->rank < 2)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
@@ -241,7 +242,7 @@ static enum tfd_code bias_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
     int at;
 
     TFD_TRY(is_second(s, &second, st));
-    TFD_TRY(check_rank(&out, st));
+    TFD_TRY(check_bias_rank(&out, st));
     TFD_TRY(tfd_shape_merge(&bias, &s->in[1], st));
     if (out.rank == TFD_RANK_UNKNOWN)
         return TFD_OK;
@@ -260,7 +261,7 @@ static enum tfd_code bias_grad_shape(struct tfd_shape_ctx *s,
     bool second;
 
     TFD_TRY(is_second(s, &second, st));
-    TFD_TRY(check_rank(in, st));
+    TFD_TRY(check_bias_rank(in, st));
     s->out[0] = (struct tfd_shape){1, {TFD_DIM_UNKNOWN}};
     if (in->rank != TFD_RANK_UNKNOWN)
         s->out[0].dim[0] = in->dim[second ? 1 : in->rank - 1];

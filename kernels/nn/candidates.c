@@ -48,9 +48,10 @@ static enum tfd_code read_int(const struct tfd_node *n, const char *name,
     return TFD_OK;
 }
 
-static enum tfd_code prepare(const struct tfd_prepare *p, struct candidates *c,
-                             enum tfd_candidate_kind kind,
-                             struct tfd_status *st)
+static enum tfd_code prepare_candidates(const struct tfd_prepare *p,
+                                        struct candidates *c,
+                                        enum tfd_candidate_kind kind,
+                                        struct tfd_status *st)
 {
     c->kind = kind;
     TFD_TRY(read_int(p->node, "num_sampled", &c->count, st));
@@ -67,7 +68,7 @@ static enum tfd_code prepare_simple(const struct tfd_prepare *p, void *state,
 {
     struct candidates *c = state;
 
-    TFD_TRY(prepare(p, c, kind, st));
+    TFD_TRY(prepare_candidates(p, c, kind, st));
     c->sampler = malloc(sizeof(*c->sampler));
     if (!c->sampler)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "OOM for a sampler");
@@ -93,13 +94,13 @@ static enum tfd_code all_prepare(const struct tfd_prepare *p, void *state,
     struct candidates *c = state;
 
     c->all = true;
-    return prepare(p, c, TFD_CANDIDATE_UNIFORM, st);
+    return prepare_candidates(p, c, TFD_CANDIDATE_UNIFORM, st);
 }
 
 static enum tfd_code weights_prepare(const struct tfd_prepare *p, void *state,
                                      struct tfd_status *st)
 {
-    return prepare(p, state, TFD_CANDIDATE_WEIGHTS, st);
+    return prepare_candidates(p, state, TFD_CANDIDATE_WEIGHTS, st);
 }
 
 static void drop_sampler(struct tfd_candidate_sampler *s)

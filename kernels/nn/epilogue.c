@@ -117,7 +117,7 @@ static const char *const activations[] = {
     [TFD_EPILOGUE_GELU_APPROXIMATE] = "GeluApproximate",
 };
 
-static enum tfd_epilogue_activation number_of(const char *name)
+static enum tfd_epilogue_activation activation_number(const char *name)
 {
     int i = TFD_EPILOGUE_NONE + 1;
 
@@ -133,7 +133,7 @@ find_activation(const struct tfd_prepare *p, const struct tfd_str *steps,
 {
     for (; *names; names++)
         if (tfd_str_is(steps[1], *names)) {
-            e->which = number_of(*names);
+            e->which = activation_number(*names);
             e->activation = activation_loop(p, *names, dtype);
             return TFD_OK;
         }

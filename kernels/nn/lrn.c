@@ -223,9 +223,9 @@ enum tfd_code tfd_lrn_check(const struct tfd_kctx *k, struct tfd_status *st)
 }
 
 /* o: the inputs, then the output. */
-static enum tfd_code work(struct tfd_kctx *k, struct rows *r,
-                          struct tfd_image *o, int n, tfd_range_fn *fn,
-                          struct tfd_status *st)
+static enum tfd_code run_lrn(struct tfd_kctx *k, struct rows *r,
+                             struct tfd_image *o, int n, tfd_range_fn *fn,
+                             struct tfd_status *st)
 {
     const int64_t elements = tfd_tensor_elements(&k->in[0]);
     const int64_t rows = elements / r->channels;
@@ -271,7 +271,7 @@ static enum tfd_code lrn_compute(struct tfd_kctx *k, struct tfd_status *st)
         r.x = tfd_tensor_data(&o[backward ? 1 : 0].work);
         r.dy = backward ? tfd_tensor_data(&o[0].work) : NULL;
         r.y = backward ? tfd_tensor_data(&o[2].work) : NULL;
-        rc = work(k, &r, o, n, backward ? grad_rows : lrn_rows, st);
+        rc = run_lrn(k, &r, o, n, backward ? grad_rows : lrn_rows, st);
     }
     return tfd_image_end(k, o, n, rc, st);
 }

@@ -215,9 +215,9 @@ static enum tfd_code products_prepare(const struct tfd_prepare *p, void *state,
 }
 
 /* Output 0 = loop(output 0, operand), in place where that is free. */
-static enum tfd_code apply(struct tfd_kctx *k, tfd_range_fn *loop,
-                           const struct tfd_tensor *operand,
-                           struct tfd_status *st)
+static enum tfd_code apply_loop(struct tfd_kctx *k, tfd_range_fn *loop,
+                                const struct tfd_tensor *operand,
+                                struct tfd_status *st)
 {
     const struct tfd_elementwise e = {k->in[0].dtype, TFD_COST_MEMORY, NULL,
                                       loop};
@@ -241,7 +241,7 @@ static enum tfd_code products_compute(struct tfd_kctx *k, struct tfd_status *st)
 
     TFD_TRY(tfd_batch_matmul_compute(k, st));
     for (int i = FIRST; i < k->in_count; i++)
-        TFD_TRY(apply(k, s->loop[i - FIRST], &k->in[i], st));
+        TFD_TRY(apply_loop(k, s->loop[i - FIRST], &k->in[i], st));
     return TFD_OK;
 }
 

@@ -113,7 +113,7 @@ static void draw_uniforms(const struct tfd_philox *g, uint64_t first, int count,
 }
 
 /* Element `at` of the output. */
-static void store(const struct rows *r, uint64_t at, int64_t found)
+static void store_class(const struct rows *r, uint64_t at, int64_t found)
 {
     void *data = tfd_tensor_data(r->out);
 
@@ -136,9 +136,9 @@ static void draw_samples(const struct rows *r, uint64_t first, uint64_t end,
 
         draw_uniforms(&r->m.generator, from, (int)(until - from), uniform);
         for (; first < until; first++)
-            store(r, first,
-                  tfd_multinomial_find(sums, r->m.classes,
-                                       uniform[first - from] * total));
+            store_class(r, first,
+                        tfd_multinomial_find(sums, r->m.classes,
+                                             uniform[first - from] * total));
     }
 }
 
@@ -168,9 +168,10 @@ static int row_cost(const struct rows *r)
     return ns < INT32_MAX ? (int)ns : INT32_MAX;
 }
 
-static enum tfd_code check_inputs(const struct tfd_kctx *k,
-                                  struct tfd_multinomial *m,
-                                  struct tfd_shape *out, struct tfd_status *st)
+static enum tfd_code check_multinomial(const struct tfd_kctx *k,
+                                       struct tfd_multinomial *m,
+                                       struct tfd_shape *out,
+                                       struct tfd_status *st)
 {
     const struct tfd_shape *logits = &k->in[0].shape;
     int64_t dims[2];
@@ -200,7 +201,7 @@ enum tfd_code tfd_multinomial_begin(struct tfd_kctx *k,
 {
     struct tfd_shape out;
 
-    TFD_TRY(check_inputs(k, m, &out, st));
+    TFD_TRY(check_multinomial(k, m, &out, st));
     if (k->in_count > 2)
         TFD_TRY(tfd_random_seeds(k, 2, &m->generator, st));
     TFD_TRY(
@@ -213,7 +214,8 @@ enum tfd_code tfd_multinomial_begin(struct tfd_kctx *k,
     return TFD_OK;
 }
 
-static enum tfd_code compute(struct tfd_kctx *k, struct tfd_status *st)
+static enum tfd_code compute_multinomial(struct tfd_kctx *k,
+                                         struct tfd_status *st)
 {
     int64_t elements = tfd_tensor_elements(&k->in[0]);
     struct rows r = {.logits = &k->in[0], .out = &k->out[0]};
@@ -275,11 +277,11 @@ static const struct tfd_opdef ops[] = {
 };
 
 #define KERNELS(name)                                          \
-    TFD_KERNEL("Multinomial", name, compute,                   \
+    TFD_KERNEL("Multinomial", name, compute_multinomial,       \
                .prepare = tfd_random_stream_prepare,           \
                .state_size = sizeof(struct tfd_philox_source), \
                .flags = TFD_KERNEL_SHARED),                    \
-        TFD_KERNEL("StatelessMultinomial", name, compute)
+        TFD_KERNEL("StatelessMultinomial", name, compute_multinomial)
 
 static const struct tfd_kernel kernels[] = {
     KERNELS(HALF),

@@ -120,8 +120,9 @@ enum tfd_code tfd_random_begin(struct tfd_kctx *k, enum tfd_random_from from,
     return TFD_OK;
 }
 
-static enum tfd_code compute(struct tfd_kctx *k, enum tfd_random_from from,
-                             bool bounded, struct tfd_status *st)
+static enum tfd_code compute_random(struct tfd_kctx *k,
+                                    enum tfd_random_from from, bool bounded,
+                                    struct tfd_status *st)
 {
     const struct tfd_random_rule *rule =
         ((const struct tfd_random_state *)k->state)->rule;
@@ -139,7 +140,7 @@ static enum tfd_code compute(struct tfd_kctx *k, enum tfd_random_from from,
 #define COMPUTE(name, from, bounded)                                     \
     static enum tfd_code name(struct tfd_kctx *k, struct tfd_status *st) \
     {                                                                    \
-        return compute(k, TFD_RANDOM_FROM_##from, bounded, st);          \
+        return compute_random(k, TFD_RANDOM_FROM_##from, bounded, st);   \
     }
 
 COMPUTE(float_compute, STREAM, false)

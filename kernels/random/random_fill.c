@@ -177,8 +177,8 @@ TFD_VECTOR void lanes_normal_double(fill_args *f,
 
 /* The first `groups` groups of those at `from`; the last group of a tensor may
  * be cut. */
-static void store(fill_args *f, int64_t group, int64_t groups, size_t count,
-                  size_t size, const void *from)
+static void store_group(fill_args *f, int64_t group, int64_t groups,
+                        size_t count, size_t size, const void *from)
 {
     size_t at = (size_t)group * count, wanted = (size_t)groups * count;
     size_t left = (size_t)f->size - at;
@@ -209,29 +209,30 @@ static void draw_lanes(fill_args *f, int64_t group, struct tfd_philox_lanes *l)
                                                                     \
         tfd_philox_next(&g, first);                                 \
         tfd_random_make_##maker##_##T(f, &g, first, group);         \
-        store(f, begin, 1, count, sizeof(T), group);                \
+        store_group(f, begin, 1, count, sizeof(T), group);          \
     }
 
-#define DEFINE_FILL(KIND, DTYPE, T, maker, count, stride)                    \
-    TFD_SIMD_LOOP(fill_##KIND##_##DTYPE)                                     \
-    {                                                                        \
-        fill_args *f = arg;                                                  \
-                                                                             \
-        _Static_assert((stride) == 1, "a group is a block");                 \
-        for (; end - begin >= LANES_WORTH; begin += LANES) {                 \
-            bool whole = are_whole(f, begin, end, count);                    \
-            struct tfd_philox_lanes l;                                       \
-            T spare[LANES * count];                                          \
-                                                                             \
-            draw_lanes(f, begin, &l);                                        \
-            lanes_##maker##_##T(f, &l,                                       \
-                                whole ? (T *)f->out + begin *count : spare); \
-            if (!whole)                                                      \
-                store(f, begin, end - begin < LANES ? end - begin : LANES,   \
-                      count, sizeof(T), spare);                              \
-        }                                                                    \
-        FILL_ONE_BY_ONE(T, maker, count, stride)                             \
-    }                                                                        \
+#define DEFINE_FILL(KIND, DTYPE, T, maker, count, stride)                     \
+    TFD_SIMD_LOOP(fill_##KIND##_##DTYPE)                                      \
+    {                                                                         \
+        fill_args *f = arg;                                                   \
+                                                                              \
+        _Static_assert((stride) == 1, "a group is a block");                  \
+        for (; end - begin >= LANES_WORTH; begin += LANES) {                  \
+            bool whole = are_whole(f, begin, end, count);                     \
+            struct tfd_philox_lanes l;                                        \
+            T spare[LANES * count];                                           \
+                                                                              \
+            draw_lanes(f, begin, &l);                                         \
+            lanes_##maker##_##T(f, &l,                                        \
+                                whole ? (T *)f->out + begin *count : spare);  \
+            if (!whole)                                                       \
+                store_group(f, begin,                                         \
+                            end - begin < LANES ? end - begin : LANES, count, \
+                            sizeof(T), spare);                                \
+        }                                                                     \
+        FILL_ONE_BY_ONE(T, maker, count, stride)                              \
+    }                                                                         \
     TFD_SIMD_CLONES_WIDE(fill_##KIND##_##DTYPE)
 
 /* ---- Truncated normals -----------------------------------------------------
@@ -299,7 +300,7 @@ static void truncation_store(struct truncation *t, fill_args *f, size_t size,
             uint64_t group[4];
 
             round(t->found[i], group);
-            store(f, t->group[i], 1, 4, size, group);
+            store_group(f, t->group[i], 1, 4, size, group);
             if (t->next == t->end)
                 continue;
             begin_group(t, i, stride);

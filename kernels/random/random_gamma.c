@@ -218,7 +218,7 @@ static double highest_of(enum tfd_dtype dtype)
     }
 }
 
-static void store(struct tfd_tensor *t, int64_t i, double x)
+static void store_sample(struct tfd_tensor *t, int64_t i, double x)
 {
     void *data = tfd_tensor_data(t);
 
@@ -296,7 +296,7 @@ static void run_random_gamma(void *arg, int64_t begin, int64_t end)
                 j->culprit = parameter;
             return;
         }
-        store(j->out, i % j->samples * j->count + i / j->samples, x);
+        store_sample(j->out, i % j->samples * j->count + i / j->samples, x);
     }
 }
 

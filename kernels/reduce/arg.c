@@ -29,7 +29,7 @@ struct search {
 };
 
 /* int16 output holds what fits, as TensorFlow's does. */
-static void put(const struct search *s, int64_t at, int64_t index)
+static void put_index(const struct search *s, int64_t at, int64_t index)
 {
     switch (s->to) {
     case TFD_INT64:
@@ -82,7 +82,7 @@ static void put(const struct search *s, int64_t at, int64_t index)
                 at[j] = index[j] < 0 ? at[j] : from + index[j];     \
         }                                                           \
         for (int64_t j = 0; j < n; j++)                             \
-            put(s, o + j, at[j]);                                   \
+            put_index(s, o + j, at[j]);                             \
     }
 
 #define SEARCH(id, T, F, I, to, WORST, BETTER)                               \
@@ -96,7 +96,8 @@ static void put(const struct search *s, int64_t at, int64_t index)
             n = step - o % step < end - o ? step - o % step : end - o;       \
             n = n < TILE ? n : TILE;                                         \
             if (step == 1)                                                   \
-                put(s, o, row_##id((const T *)s->x + o * s->size, s->size)); \
+                put_index(s, o,                                              \
+                          row_##id((const T *)s->x + o * s->size, s->size)); \
             else                                                             \
                 columns_##id(s, o, n);                                       \
         }                                                                    \

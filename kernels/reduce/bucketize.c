@@ -89,7 +89,7 @@ enum tfd_code tfd_bucketize_prepare(const struct tfd_prepare *p, void *state,
 /* Nanoseconds: a search in some dozens of boundaries. */
 #define COST 8
 
-static enum tfd_code compute(struct tfd_kctx *k, struct tfd_status *st)
+static enum tfd_code compute_buckets(struct tfd_kctx *k, struct tfd_status *st)
 {
     struct row r = {.buckets = k->state, .x = tfd_tensor_data(&k->in[0])};
 
@@ -110,10 +110,10 @@ static const struct tfd_opdef ops[] = {
     },
 };
 
-#define ROW(name)                                                     \
-    TFD_KERNEL("Bucketize", name, compute, .range = bucketize_##name, \
-               .prepare = tfd_bucketize_prepare,                      \
-               .release = tfd_bucketize_release,                      \
+#define ROW(name)                                                             \
+    TFD_KERNEL("Bucketize", name, compute_buckets, .range = bucketize_##name, \
+               .prepare = tfd_bucketize_prepare,                              \
+               .release = tfd_bucketize_release,                              \
                .state_size = sizeof(struct tfd_bucketize))
 
 static const struct tfd_kernel kernels[] = {

@@ -82,7 +82,7 @@ enum tfd_code tfd_cumulative_prepare(const struct tfd_prepare *p, void *state,
     return tfd_node_bool(p->node, "reverse", &d->reverse, st);
 }
 
-static int64_t product(const struct tfd_shape *s, int from, int to)
+static int64_t product_of_dims(const struct tfd_shape *s, int from, int to)
 {
     int64_t n = 1;
 
@@ -91,7 +91,7 @@ static int64_t product(const struct tfd_shape *s, int from, int to)
     return n;
 }
 
-static int cost_of(int64_t elements)
+static int cost_of_scan(int64_t elements)
 {
     return elements < INT16_MAX ? (int)elements : INT16_MAX;
 }
@@ -112,9 +112,9 @@ enum tfd_code tfd_cumulative_lines(const struct tfd_kctx *k,
                         -x->shape.rank, x->shape.rank,
                         (long long)(axis < 0 ? axis + x->shape.rank : axis));
     at = (int)(axis < 0 ? axis + x->shape.rank : axis);
-    out->outer = product(&x->shape, 0, at);
+    out->outer = product_of_dims(&x->shape, 0, at);
     out->length = x->shape.dim[at];
-    out->inner = product(&x->shape, at + 1, x->shape.rank);
+    out->inner = product_of_dims(&x->shape, at + 1, x->shape.rank);
     return TFD_OK;
 }
 
@@ -132,7 +132,7 @@ static enum tfd_code scan_compute(struct tfd_kctx *k, struct tfd_status *st)
     s.y = tfd_tensor_data(&k->out[0]);
     s.length = lines.length;
     s.inner = lines.inner;
-    tfd_kctx_parallel(k, lines.outer, cost_of(s.length * s.inner),
+    tfd_kctx_parallel(k, lines.outer, cost_of_scan(s.length * s.inner),
                       k->kernel->range, &s);
     return TFD_OK;
 }

@@ -152,7 +152,7 @@ static bool fits_int32(const struct tfd_shape *s)
     return s->rank >= 0;
 }
 
-static struct tfd_edge spread(struct tfd_gradient *b)
+static struct tfd_edge spread_gradient(struct tfd_gradient *b)
 {
     struct tfd_edge grad = b->g->dy[0], shape;
     struct known k = find_known(b);
@@ -171,7 +171,7 @@ enum tfd_code tfd_reduce_sum_gradient(struct tfd_grad *g, struct tfd_status *st)
 {
     struct tfd_gradient b = tfd_gradient_begin(g, st);
 
-    g->dx[0] = spread(&b);
+    g->dx[0] = spread_gradient(&b);
     return b.code;
 }
 
@@ -279,7 +279,7 @@ enum tfd_code tfd_reduce_product_gradient(struct tfd_grad *g,
                                           struct tfd_status *st)
 {
     struct tfd_gradient b = tfd_gradient_begin(g, st);
-    struct tfd_edge grad = spread(&b);
+    struct tfd_edge grad = spread_gradient(&b);
     struct tfd_edge shape = tfd_gradient_shape(&b, g->x[0]);
     struct known k = find_known(&b);
     struct front f = k.axes ? known_front(&b, &k) : find_front(&b, shape);
@@ -318,7 +318,7 @@ enum tfd_code tfd_reduce_mean_gradient(struct tfd_grad *g,
                                        struct tfd_status *st)
 {
     struct tfd_gradient b = tfd_gradient_begin(g, st);
-    struct tfd_edge sum = spread(&b);
+    struct tfd_edge sum = spread_gradient(&b);
 
     if (b.code == TFD_OK)
         g->dx[0] =

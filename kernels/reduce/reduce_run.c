@@ -139,8 +139,8 @@ static void take_groups(struct plan *p, const struct group *groups,
 }
 
 /* False when there is nothing to fold: the output is the input. */
-static bool make_plan(struct plan *p, const struct tfd_shape *s,
-                      const bool *reduced)
+static bool plan_reduction(struct plan *p, const struct tfd_shape *s,
+                           const bool *reduced)
 {
     struct group groups[TFD_RANK_MAX];
     bool kinds[TFD_RANK_MAX];
@@ -173,7 +173,7 @@ static int64_t offset_of(const struct group *groups, int count, int64_t index)
 
 /* ---- Folding ------------------------------------------------------------- */
 
-static void clear(const struct tfd_reducer *r, char *acc, int64_t n)
+static void clear_accumulator(const struct tfd_reducer *r, char *acc, int64_t n)
 {
     size_t size = r->acc_size;
 
@@ -206,7 +206,7 @@ static void fold_columns(const struct plan *p, int64_t unit)
     int64_t n = p->width - left < TILE ? p->width - left : TILE;
     int64_t base = offset_of(p->kept, p->kept_count, outer);
 
-    clear(p->r, acc, n);
+    clear_accumulator(p->r, acc, n);
     for (int64_t i = 0; i < p->repeats; i++) {
         int64_t at = base + offset_of(p->reduced, p->reduced_count, i);
 
@@ -227,7 +227,7 @@ static void fold_runs(const struct plan *p, int64_t begin, int64_t n)
 {
     _Alignas(16) char acc[TILE * TFD_REDUCE_ACC_MAX];
 
-    clear(p->r, acc, n);
+    clear_accumulator(p->r, acc, n);
     for (int64_t i = 0; i < n; i++) {
         int64_t base = offset_of(p->kept, p->kept_count, begin + i);
 
@@ -258,13 +258,13 @@ static void fold_pieces(void *arg, int64_t begin, int64_t end)
         char *acc = p->partial + (size_t)i * size;
         int64_t from = i * p->piece, to = from + p->piece;
 
-        clear(p->r, acc, p->width);
+        clear_accumulator(p->r, acc, p->width);
         fold(p, p->x, from, to < p->run ? to : p->run, 0, p->width, acc);
     }
 }
 
 /* Nanoseconds, within int. */
-static int cost_of(const struct plan *p, int64_t elements)
+static int cost_of_fold(const struct plan *p, int64_t elements)
 {
     int64_t some = elements < 1000000000 ? elements : 1000000000;
     int64_t ps = p->r->element_ps ? p->r->element_ps : ELEMENT_PS;
@@ -291,7 +291,8 @@ static void run_split(struct tfd_kctx *k, struct plan *p)
     assert(pieces <= PIECES_MAX);
     p->piece = piece;
     p->partial = acc;
-    tfd_kctx_parallel(k, pieces, cost_of(p, piece * p->width), fold_pieces, p);
+    tfd_kctx_parallel(k, pieces, cost_of_fold(p, piece * p->width), fold_pieces,
+                      p);
     for (int64_t i = 1; i < pieces; i++)
         p->r->merge(acc, acc + (size_t)i * size, p->width);
     p->r->finish(p->y, acc, p->width, p->folded);
@@ -318,9 +319,10 @@ static void run_whole(struct tfd_kctx *k, const struct plan *p,
     struct tfd_fold_whole f = {p->x, p->y, p->run, p->width};
     int64_t most = INT64_MAX / p->run;
 
-    tfd_kctx_parallel(k, p->outer,
-                      cost_of(p, p->run * (p->width < most ? p->width : most)),
-                      loop, &f);
+    tfd_kctx_parallel(
+        k, p->outer,
+        cost_of_fold(p, p->run * (p->width < most ? p->width : most)), loop,
+        &f);
 }
 
 static void run_plan(struct tfd_kctx *k, struct plan *p)
@@ -339,7 +341,7 @@ static void run_plan(struct tfd_kctx *k, struct plan *p)
     }
     if (p->folded > INT64_MAX / width)
         width = 1;
-    tfd_kctx_parallel(k, units, cost_of(p, p->folded * width),
+    tfd_kctx_parallel(k, units, cost_of_fold(p, p->folded * width),
                       p->columns ? fold_column_units : fold_run_units, p);
 }
 
@@ -378,7 +380,7 @@ enum tfd_code tfd_reduce(struct tfd_kctx *k, const struct tfd_reducer *r,
     struct plan p = {.r = r};
 
     TFD_TRY(tfd_reduce_axes(k, reduced, &shape, st));
-    if (in->buffer && !make_plan(&p, &in->shape, reduced)) {
+    if (in->buffer && !plan_reduction(&p, &in->shape, reduced)) {
         tfd_kctx_output_alias(k, 0, 0, &shape);
         return TFD_OK;
     }
@@ -400,7 +402,7 @@ void tfd_reduce_view(struct tfd_kctx *k, const struct tfd_reducer *r,
 {
     struct plan p = {.r = r, .x = x, .y = y, .item = item};
 
-    if (make_plan(&p, shape, reduced)) {
+    if (plan_reduction(&p, shape, reduced)) {
         run_plan(k, &p);
         return;
     }

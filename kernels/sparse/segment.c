@@ -103,8 +103,9 @@ uint64_t tfd_segment_empty(enum tfd_dtype dtype, enum tfd_segment_fold fold,
 }
 
 /* Little endian: the low bytes of the bits are the element's. */
-static enum tfd_code fill(struct tfd_tensor *y, enum tfd_segment_fold fold,
-                          struct tfd_status *st)
+static enum tfd_code fill_segments(struct tfd_tensor *y,
+                                   enum tfd_segment_fold fold,
+                                   struct tfd_status *st)
 {
     uint64_t bits = tfd_segment_empty(y->dtype, fold, false);
     tfd_complex128 value = {0, 0};
@@ -214,7 +215,7 @@ static enum tfd_code unsorted_compute(struct tfd_kctx *k, struct tfd_status *st)
     s = scatter_of(k, NULL);
     rc = unsorted_rows(&k->in[1], s.limit, &rows, &s.rows, st);
     if (rc == TFD_OK)
-        rc = fill(&k->out[0], fold, st);
+        rc = fill_segments(&k->out[0], fold, st);
     if (rc == TFD_OK)
         rc = tfd_scatter_run(k, folds[fold].function, k->in[0].dtype, &s, st);
     tfd_tensor_unref(&rows);

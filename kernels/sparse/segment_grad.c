@@ -8,8 +8,8 @@
 
 #include "kernels/core/gradient.h"
 
-static struct tfd_edge gather(struct tfd_gradient *b, struct tfd_edge x,
-                              struct tfd_edge ids)
+static struct tfd_edge gather_segments(struct tfd_gradient *b,
+                                       struct tfd_edge x, struct tfd_edge ids)
 {
     static const int32_t axis = 0;
 
@@ -39,7 +39,7 @@ enum tfd_code tfd_segment_sum_gradient(struct tfd_grad *g,
 {
     struct tfd_gradient b = tfd_gradient_begin(g, st);
 
-    g->dx[0] = gather(&b, g->dy[0], g->x[1]);
+    g->dx[0] = gather_segments(&b, g->dy[0], g->x[1]);
     return b.code;
 }
 
@@ -70,8 +70,8 @@ enum tfd_code tfd_segment_mean_gradient(struct tfd_grad *g,
     struct tfd_edge counts =
         segment_op(&b, SUM, ones_by_row(&b, g->x[0], g->x[1]));
 
-    g->dx[0] =
-        gather(&b, tfd_gradient_op2(&b, "RealDiv", g->dy[0], counts), g->x[1]);
+    g->dx[0] = gather_segments(
+        &b, tfd_gradient_op2(&b, "RealDiv", g->dy[0], counts), g->x[1]);
     return b.code;
 }
 
@@ -81,15 +81,15 @@ enum tfd_code tfd_segment_extreme_gradient(struct tfd_grad *g,
 {
     struct tfd_gradient b = tfd_gradient_begin(g, st);
     enum tfd_dtype dtype = tfd_gradient_dtype(&b, g->dy[0]);
-    struct tfd_edge chosen =
-        tfd_gradient_op2(&b, "Equal", g->x[0], gather(&b, g->y[0], g->x[1]));
+    struct tfd_edge chosen = tfd_gradient_op2(
+        &b, "Equal", g->x[0], gather_segments(&b, g->y[0], g->x[1]));
     struct tfd_edge count =
         segment_op(&b, SUM, tfd_gradient_cast(&b, chosen, dtype));
     struct tfd_edge share = tfd_gradient_op2(&b, "RealDiv", g->dy[0], count);
 
-    g->dx[0] =
-        tfd_gradient_op3(&b, "SelectV2", chosen, gather(&b, share, g->x[1]),
-                         tfd_gradient_op1(&b, "ZerosLike", g->x[0]));
+    g->dx[0] = tfd_gradient_op3(&b, "SelectV2", chosen,
+                                gather_segments(&b, share, g->x[1]),
+                                tfd_gradient_op1(&b, "ZerosLike", g->x[0]));
     return b.code;
 }
 
@@ -129,7 +129,7 @@ static struct tfd_edge has_segment(struct tfd_gradient *b, struct tfd_edge rows)
 static struct tfd_edge gather_positive(struct tfd_gradient *b,
                                        struct tfd_edge x)
 {
-    struct tfd_edge rows = gather(b, x, clipped(b));
+    struct tfd_edge rows = gather_segments(b, x, clipped(b));
 
     return tfd_gradient_op3(b, "SelectV2", has_segment(b, rows), rows,
                             tfd_gradient_op1(b, "ZerosLike", rows));
@@ -195,11 +195,12 @@ enum tfd_code tfd_segment_prod_gradient(struct tfd_grad *g,
                    tfd_gradient_op3(&b, "SelectV2", is_zero,
                                     tfd_gradient_op1(&b, "OnesLike", x), x));
     struct tfd_edge partial = tfd_gradient_op3(
-        &b, "SelectV2", is_zero, gather(&b, others, ids),
-        tfd_gradient_op2(&b, "RealDiv", gather(&b, g->y[0], ids), x));
+        &b, "SelectV2", is_zero, gather_segments(&b, others, ids),
+        tfd_gradient_op2(&b, "RealDiv", gather_segments(&b, g->y[0], ids), x));
 
-    g->dx[0] = tfd_gradient_op2(
-        &b, "Mul", sorted ? gather(&b, dy, ids) : gather_positive(&b, dy),
-        partial);
+    g->dx[0] = tfd_gradient_op2(&b, "Mul",
+                                sorted ? gather_segments(&b, dy, ids)
+                                       : gather_positive(&b, dy),
+                                partial);
     return b.code;
 }

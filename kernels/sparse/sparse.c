@@ -111,8 +111,8 @@ static bool vector_is_good(const struct tfd_sparse *s, bool order)
     return !falls;
 }
 
-static enum tfd_code check(const struct tfd_sparse *s, bool order,
-                           struct tfd_status *st)
+static enum tfd_code check_sparse(const struct tfd_sparse *s, bool order,
+                                  struct tfd_status *st)
 {
     char text[TFD_SPARSE_TEXT_MAX], limit[TFD_SPARSE_TEXT_MAX];
 
@@ -145,11 +145,11 @@ static enum tfd_code check(const struct tfd_sparse *s, bool order,
 enum tfd_code tfd_sparse_check_bounds(const struct tfd_sparse *s,
                                       struct tfd_status *st)
 {
-    return check(s, false, st);
+    return check_sparse(s, false, st);
 }
 
 enum tfd_code tfd_sparse_check_order(const struct tfd_sparse *s,
                                      struct tfd_status *st)
 {
-    return check(s, true, st);
+    return check_sparse(s, true, st);
 }

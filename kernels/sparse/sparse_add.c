@@ -138,7 +138,8 @@ static enum tfd_code like_dense(struct tfd_shape_ctx *s, struct tfd_status *st)
     return TFD_OK;
 }
 
-static enum tfd_code gradient(struct tfd_grad *g, struct tfd_status *st)
+static enum tfd_code sparse_add_gradient(struct tfd_grad *g,
+                                         struct tfd_status *st)
 {
     struct tfd_gradient b = tfd_gradient_begin(g, st);
 
@@ -154,7 +155,7 @@ static const struct tfd_opdef ops[] = {
         .outputs = "output: T",
         .attrs = "T: numbertype; Tindices: {int32, int64}",
         .shape = like_dense,
-        .grad = gradient,
+        .grad = sparse_add_gradient,
     },
 };
 

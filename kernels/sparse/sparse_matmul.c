@@ -44,8 +44,8 @@ struct product {
 
 /* ---- Loops --------------------------------------------------------------- */
 
-static void place_of(const struct product *p, int64_t i, int64_t *row,
-                     int64_t *inner)
+static void place_of_value(const struct product *p, int64_t i, int64_t *row,
+                           int64_t *inner)
 {
     *row = tfd_check_int_at(p->indices, 2 * i + p->size.adjoint.a);
     *inner = tfd_check_int_at(p->indices, 2 * i + !p->size.adjoint.a);
@@ -69,7 +69,7 @@ static void place_of(const struct product *p, int64_t i, int64_t *row,
             A *restrict to;                                              \
             const T *restrict b;                                         \
                                                                          \
-            place_of(p, i, &row, &inner);                                \
+            place_of_value(p, i, &row, &inner);                          \
             to = (A *)p->sum + row * p->size.n;                          \
             b = (const T *)p->b + inner * p->size.row;                   \
             if (step == 1)                                               \
@@ -171,13 +171,13 @@ enum tfd_code tfd_sparse_matmul_output(struct tfd_kctx *k,
     return tfd_kctx_output(k, 0, k->in[1].dtype, &shape, st);
 }
 
-static enum tfd_code check_indices(const struct product *p,
-                                   struct tfd_status *st)
+static enum tfd_code check_matmul_indices(const struct product *p,
+                                          struct tfd_status *st)
 {
     for (int64_t i = 0; i < p->count; i++) {
         int64_t row, inner;
 
-        place_of(p, i, &row, &inner);
+        place_of_value(p, i, &row, &inner);
         if (inner < 0 || inner >= p->size.k)
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
                             "k (%" PRId64 ") from index[%" PRId64 ",%d] out of "
@@ -219,7 +219,8 @@ static enum tfd_code multiply(struct tfd_kctx *k, struct product *p,
     return TFD_OK;
 }
 
-static enum tfd_code compute(struct tfd_kctx *k, struct tfd_status *st)
+static enum tfd_code compute_sparse_matmul(struct tfd_kctx *k,
+                                           struct tfd_status *st)
 {
     struct product p = {.indices = &k->in[0]};
 
@@ -228,7 +229,7 @@ static enum tfd_code compute(struct tfd_kctx *k, struct tfd_status *st)
         return TFD_OK;
     /* Without rows of b nothing looks at the indices. */
     p.count = p.size.k ? k->in[1].shape.dim[0] : 0;
-    TFD_TRY(check_indices(&p, st));
+    TFD_TRY(check_matmul_indices(&p, st));
     return multiply(k, &p, st);
 }
 
@@ -262,8 +263,8 @@ static struct tfd_edge transposed(struct tfd_gradient *b, struct tfd_edge x)
 }
 
 /* Rows of x by column 0 or 1 of the indices. */
-static struct tfd_edge gather(struct tfd_gradient *b, struct tfd_edge x,
-                              int32_t column)
+static struct tfd_edge gather_column(struct tfd_gradient *b, struct tfd_edge x,
+                                     int32_t column)
 {
     static const int32_t zero = 0, one = 1;
     struct tfd_edge numbers = tfd_gradient_op3(
@@ -282,8 +283,8 @@ values_gradient(struct tfd_gradient *b,
 {
     static const int32_t one = 1;
     struct tfd_edge dense = adjoint->b ? transposed(b, b->g->x[3]) : b->g->x[3];
-    struct tfd_edge left = gather(b, b->g->dy[0], adjoint->a ? 1 : 0);
-    struct tfd_edge right = gather(b, dense, adjoint->a ? 0 : 1);
+    struct tfd_edge left = gather_column(b, b->g->dy[0], adjoint->a ? 1 : 0);
+    struct tfd_edge right = gather_column(b, dense, adjoint->a ? 0 : 1);
 
     if (adjoint->a)
         left = tfd_gradient_conj(b, left);
@@ -293,7 +294,8 @@ values_gradient(struct tfd_gradient *b,
                             tfd_gradient_ints(b, &one, -1));
 }
 
-static enum tfd_code gradient(struct tfd_grad *g, struct tfd_status *st)
+static enum tfd_code sparse_matmul_gradient(struct tfd_grad *g,
+                                            struct tfd_status *st)
 {
     struct tfd_gradient b = tfd_gradient_begin(g, st);
     const struct tfd_edge in[] = {g->x[0], g->x[1], g->x[2], g->dy[0]};
@@ -319,12 +321,12 @@ static const struct tfd_opdef ops[] = {
         .attrs = "T: type; Tindices: {int32, int64} = DT_INT64; "
                  "adjoint_a: bool = false; adjoint_b: bool = false",
         .shape = shape,
-        .grad = gradient,
+        .grad = sparse_matmul_gradient,
     },
 };
 
 #define ROW(name)                                                             \
-    TFD_KERNEL("SparseTensorDenseMatMul", name, compute,                      \
+    TFD_KERNEL("SparseTensorDenseMatMul", name, compute_sparse_matmul,        \
                .range = product_##name, .prepare = tfd_sparse_matmul_prepare, \
                .state_size = sizeof(struct tfd_sparse_adjoints))
 

@@ -40,7 +40,7 @@ static inline bool block_falls(const struct tfd_sparse *s, int64_t begin,
     return falls;
 }
 
-static void look(void *arg, int64_t begin, int64_t end)
+static void look_for_disorder(void *arg, int64_t begin, int64_t end)
 {
     struct looking *l = arg;
 
@@ -58,7 +58,8 @@ bool tfd_sparse_in_order(struct tfd_kctx *k, const struct tfd_sparse *s)
 
     if (s->count > 1)
         tfd_kctx_parallel_bytes(k, s->count - 1,
-                                (s->rank + 1) * (int)sizeof(int64_t), look, &l);
+                                (s->rank + 1) * (int)sizeof(int64_t),
+                                look_for_disorder, &l);
     return !l.falls;
 }
 
@@ -76,7 +77,7 @@ static int64_t dense_size(const struct tfd_sparse *s)
 }
 
 /* keys[i] is the place of element i; false where one lies outside. */
-static bool find_places(const struct tfd_sparse *s, int64_t *keys)
+static bool find_sort_keys(const struct tfd_sparse *s, int64_t *keys)
 {
     const int64_t *x = s->index;
     bool outside = false;
@@ -194,7 +195,7 @@ static enum tfd_code sort(const struct tfd_sparse *s, int64_t *keys,
     struct sorting by = {s, NULL};
     bool done;
 
-    if (size >= 0 && find_places(s, keys))
+    if (size >= 0 && find_sort_keys(s, keys))
         by.keys = keys;
     if (by.keys && turn_round(keys, s->count, order))
         return TFD_OK;

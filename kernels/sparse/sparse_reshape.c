@@ -42,8 +42,8 @@ static enum tfd_code check_parts(const struct tfd_kctx *k,
 }
 
 /* The product of those that are not negative. */
-static enum tfd_code count(const struct tfd_sparse_dims *d, int64_t *out,
-                           struct tfd_status *st)
+static enum tfd_code count_new_dims(const struct tfd_sparse_dims *d,
+                                    int64_t *out, struct tfd_status *st)
 {
     int64_t n = 1;
 
@@ -73,7 +73,7 @@ static enum tfd_code read_input(const struct tfd_kctx *k,
                             "%" PRId64,
                             d->dim[i]);
     }
-    return count(d, size, st);
+    return count_new_dims(d, size, st);
 }
 
 /* Where the unknown dimension is; -1 without one. */
@@ -117,7 +117,7 @@ static enum tfd_code fit(const struct tfd_sparse_dims *from,
     char have[TFD_SHAPE_TEXT_MAX], want[TFD_SHAPE_TEXT_MAX];
     int64_t known = 0;
 
-    TFD_TRY(count(to, &known, st));
+    TFD_TRY(count_new_dims(to, &known, st));
     if (unknown >= 0 && known == 0)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "reshape cannot infer the missing input size for an "
@@ -153,8 +153,9 @@ void tfd_sparse_reshape_strides(const struct tfd_sparse_dims *d,
     }
 }
 
-static void move(const int64_t *in, const struct tfd_sparse_dims *from,
-                 int64_t *out, const struct tfd_sparse_dims *to, int64_t n)
+static void move_indices(const int64_t *in, const struct tfd_sparse_dims *from,
+                         int64_t *out, const struct tfd_sparse_dims *to,
+                         int64_t n)
 {
     int64_t from_stride[TFD_RANK_MAX], to_stride[TFD_RANK_MAX];
 
@@ -181,9 +182,10 @@ static bool is_same(const struct tfd_sparse_dims *a,
            !memcmp(a->dim, b->dim, (size_t)a->rank * sizeof(a->dim[0]));
 }
 
-static enum tfd_code put(struct tfd_kctx *k, const struct tfd_sparse_dims *from,
-                         const struct tfd_sparse_dims *to,
-                         struct tfd_status *st)
+static enum tfd_code put_reshaped(struct tfd_kctx *k,
+                                  const struct tfd_sparse_dims *from,
+                                  const struct tfd_sparse_dims *to,
+                                  struct tfd_status *st)
 {
     const struct tfd_shape matrix = {2, {k->in[0].shape.dim[0], to->rank}};
     const struct tfd_shape vector = {1, {to->rank}};
@@ -221,18 +223,19 @@ enum tfd_code tfd_sparse_reshape_outputs(struct tfd_kctx *k,
                         k->in[0].shape.dim[0], dims_text(from, have),
                         dims_text(to, want));
     *same = is_same(from, to);
-    return put(k, from, to, st);
+    return put_reshaped(k, from, to, st);
 }
 
-static enum tfd_code compute(struct tfd_kctx *k, struct tfd_status *st)
+static enum tfd_code compute_sparse_reshape(struct tfd_kctx *k,
+                                            struct tfd_status *st)
 {
     struct tfd_sparse_dims from, to;
     bool same;
 
     TFD_TRY(tfd_sparse_reshape_outputs(k, &from, &to, &same, st));
     if (!same)
-        move(tfd_tensor_data(&k->in[0]), &from, tfd_tensor_data(&k->out[0]),
-             &to, k->in[0].shape.dim[0]);
+        move_indices(tfd_tensor_data(&k->in[0]), &from,
+                     tfd_tensor_data(&k->out[0]), &to, k->in[0].shape.dim[0]);
     return TFD_OK;
 }
 
@@ -260,7 +263,7 @@ static const struct tfd_opdef ops[] = {
 };
 
 static const struct tfd_kernel kernels[] = {
-    TFD_KERNEL_ANY("SparseReshape", compute),
+    TFD_KERNEL_ANY("SparseReshape", compute_sparse_reshape),
 };
 
 const struct tfd_family tfd_family_sparse_reshape = {

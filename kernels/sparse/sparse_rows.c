@@ -49,9 +49,10 @@ static void gather_bytes(struct tfd_kctx *k, void *to, const void *from,
 }
 
 /* The same of elements. */
-static enum tfd_code gather(struct tfd_kctx *k, enum tfd_dtype dtype, void *to,
-                            const void *from, const int64_t *index,
-                            int64_t count, struct tfd_status *st)
+static enum tfd_code gather_values(struct tfd_kctx *k, enum tfd_dtype dtype,
+                                   void *to, const void *from,
+                                   const int64_t *index, int64_t count,
+                                   struct tfd_status *st)
 {
     if (tfd_dtype_is_pod(dtype)) {
         gather_bytes(k, to, from, tfd_dtype_size(dtype), index, count);
@@ -93,8 +94,8 @@ static enum tfd_code permute(struct tfd_kctx *k, const struct tfd_sparse *s,
     TFD_TRY(tfd_kctx_output(k, 1, dtype, &s->values->shape, st));
     gather_bytes(k, tfd_tensor_data(&k->out[0]), s->index,
                  (size_t)s->rank * sizeof(int64_t), order, s->count);
-    return gather(k, dtype, tfd_tensor_data(&k->out[1]),
-                  tfd_tensor_data(s->values), order, s->count, st);
+    return gather_values(k, dtype, tfd_tensor_data(&k->out[1]),
+                         tfd_tensor_data(s->values), order, s->count, st);
 }
 
 static enum tfd_code reorder_compute(struct tfd_kctx *k, struct tfd_status *st)
@@ -195,8 +196,8 @@ static enum tfd_code count_rows(struct filling *f, struct tfd_status *st)
 }
 
 /* Counts become beginnings; an empty row counts one. */
-static enum tfd_code find_places(struct tfd_kctx *k, struct filling *f,
-                                 struct tfd_status *st)
+static enum tfd_code find_row_places(struct tfd_kctx *k, struct filling *f,
+                                     struct tfd_status *st)
 {
     const struct tfd_shape rows = {1, {f->rows}};
     tfd_bool *empty;
@@ -268,8 +269,9 @@ static enum tfd_code put_elements(struct tfd_kctx *k, const struct filling *f,
                    tfd_tensor_data(f->s.values), f->place, f->s.count, st);
 }
 
-static enum tfd_code check_rank(const struct tfd_kctx *k, int in, int rank,
-                                const char *what, struct tfd_status *st)
+static enum tfd_code check_input_rank(const struct tfd_kctx *k, int in,
+                                      int rank, const char *what,
+                                      struct tfd_status *st)
 {
     char text[TFD_SHAPE_TEXT_MAX];
 
@@ -279,15 +281,15 @@ static enum tfd_code check_rank(const struct tfd_kctx *k, int in, int rank,
     return TFD_OK;
 }
 
-static enum tfd_code check_inputs(const struct tfd_kctx *k,
-                                  struct tfd_status *st)
+static enum tfd_code check_rows_inputs(const struct tfd_kctx *k,
+                                       struct tfd_status *st)
 {
     const struct tfd_shape *indices = &k->in[0].shape;
     int64_t values, dims;
 
-    TFD_TRY(check_rank(k, 2, 1, "dense_shape must be a vector", st));
-    TFD_TRY(check_rank(k, 0, 2, "indices must be a matrix", st));
-    TFD_TRY(check_rank(k, 1, 1, "values must be a vector", st));
+    TFD_TRY(check_input_rank(k, 2, 1, "dense_shape must be a vector", st));
+    TFD_TRY(check_input_rank(k, 0, 2, "indices must be a matrix", st));
+    TFD_TRY(check_input_rank(k, 1, 1, "values must be a vector", st));
     values = k->in[1].shape.dim[0];
     dims = k->in[2].shape.dim[0];
     if (values != indices->dim[0])
@@ -302,7 +304,7 @@ static enum tfd_code check_inputs(const struct tfd_kctx *k,
                         ") must match the second dimension of `indices` "
                         "(%" PRId64 ").",
                         dims, indices->dim[1]);
-    return check_rank(k, 3, 0, "default_value must be a scalar", st);
+    return check_input_rank(k, 3, 0, "default_value must be a scalar", st);
 }
 
 enum tfd_code tfd_sparse_rows_read(const struct tfd_kctx *k,
@@ -310,7 +312,7 @@ enum tfd_code tfd_sparse_rows_read(const struct tfd_kctx *k,
 {
     int64_t rows;
 
-    TFD_TRY(check_inputs(k, st));
+    TFD_TRY(check_rows_inputs(k, st));
     TFD_TRY(tfd_sparse_read(k, 0, s, st));
     if (s->rank == 0)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
@@ -352,7 +354,7 @@ static enum tfd_code fill_compute(struct tfd_kctx *k, struct tfd_status *st)
     f.rows = f.s.dim[0];
     TFD_TRY(new_counts(&begin, f.rows + 1, st));
     f.begin = tfd_tensor_data(&begin);
-    rc = find_places(k, &f, st);
+    rc = find_row_places(k, &f, st);
     if (rc == TFD_OK)
         rc = put_elements(k, &f, st);
     tfd_tensor_unref(&begin);
@@ -435,8 +437,8 @@ static enum tfd_code gather_back(struct tfd_kctx *k, tfd_bool *used,
                         limit, map[bad]);
     for (int64_t i = 0; i < count; i++)
         used[map[i]] = 1;
-    return gather(k, k->in[1].dtype, tfd_tensor_data(&k->out[0]),
-                  tfd_tensor_data(&k->in[1]), map, count, st);
+    return gather_values(k, k->in[1].dtype, tfd_tensor_data(&k->out[0]),
+                         tfd_tensor_data(&k->in[1]), map, count, st);
 }
 
 enum tfd_code tfd_sparse_rows_grad_outputs(struct tfd_kctx *k,
@@ -444,8 +446,9 @@ enum tfd_code tfd_sparse_rows_grad_outputs(struct tfd_kctx *k,
 {
     const struct tfd_shape scalar = {0, {0}};
 
-    TFD_TRY(check_rank(k, 0, 1, "reverse_index_map must be a vector", st));
-    TFD_TRY(check_rank(k, 1, 1, "grad_values must be a vector", st));
+    TFD_TRY(
+        check_input_rank(k, 0, 1, "reverse_index_map must be a vector", st));
+    TFD_TRY(check_input_rank(k, 1, 1, "grad_values must be a vector", st));
     TFD_TRY(tfd_kctx_output(k, 0, k->in[1].dtype, &k->in[0].shape, st));
     return tfd_kctx_output(k, 1, k->in[1].dtype, &scalar, st);
 }

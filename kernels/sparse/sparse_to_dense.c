@@ -25,8 +25,8 @@ enum tfd_code tfd_sparse_to_dense_prepare(const struct tfd_prepare *p,
 
 /* ---- Checks -------------------------------------------------------------- */
 
-static enum tfd_code check_inputs(const struct tfd_kctx *k, int64_t count,
-                                  int64_t rank, struct tfd_status *st)
+static enum tfd_code check_dense_inputs(const struct tfd_kctx *k, int64_t count,
+                                        int64_t rank, struct tfd_status *st)
 {
     const struct tfd_shape *dims = &k->in[1].shape, *values = &k->in[2].shape;
     char text[TFD_SHAPE_TEXT_MAX];
@@ -75,8 +75,8 @@ static enum tfd_code widen(const struct tfd_tensor *indices,
 #define BLOCK 512 /* indices at a time */
 
 /* Places of `n` indices from number i on, by the strides of the output. */
-static void find_places(const struct tfd_sparse *s, const int64_t *stride,
-                        int64_t i, int64_t n, int64_t *place)
+static void find_dense_places(const struct tfd_sparse *s, const int64_t *stride,
+                              int64_t i, int64_t n, int64_t *place)
 {
     const int64_t *index = s->index + i * s->rank;
 
@@ -108,7 +108,7 @@ static enum tfd_code put_numbers(struct tfd_kctx *k, const struct tfd_sparse *s,
         const int64_t *at = s->rank == 1 ? s->index + i : place;
 
         if (s->rank != 1)
-            find_places(s, stride, i, n, place);
+            find_dense_places(s, stride, i, n, place);
         scatter(tfd_tensor_data(&k->out[0]), from + (size_t)i * step, size, at,
                 n);
     }
@@ -156,8 +156,8 @@ static enum tfd_code put_values(struct tfd_kctx *k, const struct tfd_sparse *s,
     return TFD_OK;
 }
 
-static enum tfd_code fill(struct tfd_kctx *k, struct tfd_sparse *s,
-                          struct tfd_status *st)
+static enum tfd_code fill_dense(struct tfd_kctx *k, struct tfd_sparse *s,
+                                struct tfd_status *st)
 {
     char text[TFD_SHAPE_TEXT_MAX];
 
@@ -234,13 +234,13 @@ enum tfd_code tfd_sparse_to_dense_output(struct tfd_kctx *k, int64_t *count,
                         "matrix, got shape %s",
                         tfd_shape_text(indices, text));
     *count = indices->rank > 0 ? indices->dim[0] : 1;
-    TFD_TRY(check_inputs(k, *count, columns, st));
+    TFD_TRY(check_dense_inputs(k, *count, columns, st));
     TFD_TRY(tfd_check_shape(k, 1, false, &shape, st));
     *rank = shape.rank;
     return tfd_kctx_output(k, 0, k->in[2].dtype, &shape, st);
 }
 
-static enum tfd_code compute(struct tfd_kctx *k, struct tfd_status *st)
+static enum tfd_code compute_dense(struct tfd_kctx *k, struct tfd_status *st)
 {
     struct tfd_tensor memory = TFD_TENSOR_INIT;
     struct tfd_sparse s = {.count = 0};
@@ -251,7 +251,7 @@ static enum tfd_code compute(struct tfd_kctx *k, struct tfd_status *st)
         return fill_vector(k, st);
     rc = widen(&k->in[0], &memory, &s.index, st);
     if (rc == TFD_OK)
-        rc = fill(k, &s, st);
+        rc = fill_dense(k, &s, st);
     tfd_tensor_unref(&memory);
     return rc;
 }
@@ -270,7 +270,8 @@ static struct tfd_edge sum_all(struct tfd_gradient *b, struct tfd_edge x)
 }
 
 /* The default value's is what no index names. */
-static enum tfd_code gradient(struct tfd_grad *g, struct tfd_status *st)
+static enum tfd_code sparse_to_dense_gradient(struct tfd_grad *g,
+                                              struct tfd_status *st)
 {
     struct tfd_gradient b = tfd_gradient_begin(g, st);
 
@@ -296,12 +297,12 @@ static const struct tfd_opdef ops[] = {
         .attrs = "validate_indices: bool = true; T: type; "
                  "Tindices: {int32, int64}",
         .shape = shape,
-        .grad = gradient,
+        .grad = sparse_to_dense_gradient,
     },
 };
 
 static const struct tfd_kernel kernels[] = {
-    TFD_KERNEL_ANY("SparseToDense", compute,
+    TFD_KERNEL_ANY("SparseToDense", compute_dense,
                    .prepare = tfd_sparse_to_dense_prepare,
                    .state_size = sizeof(bool)),
 };

@@ -18,9 +18,10 @@ struct maker {
     struct tfd_accumulator_spec spec;
 };
 
-static enum tfd_code prepare(const struct tfd_prepare *p, struct maker *m,
-                             const struct tfd_accumulator_kind *kind,
-                             struct tfd_status *st)
+static enum tfd_code
+prepare_accumulator(const struct tfd_prepare *p, struct maker *m,
+                    const struct tfd_accumulator_kind *kind,
+                    struct tfd_status *st)
 {
     struct tfd_str reduction;
 
@@ -36,13 +37,13 @@ static enum tfd_code prepare(const struct tfd_prepare *p, struct maker *m,
 static enum tfd_code dense_prepare(const struct tfd_prepare *p, void *state,
                                    struct tfd_status *st)
 {
-    return prepare(p, state, &tfd_accumulator_dense, st);
+    return prepare_accumulator(p, state, &tfd_accumulator_dense, st);
 }
 
 static enum tfd_code sparse_prepare(const struct tfd_prepare *p, void *state,
                                     struct tfd_status *st)
 {
-    return prepare(p, state, &tfd_accumulator_sparse, st);
+    return prepare_accumulator(p, state, &tfd_accumulator_sparse, st);
 }
 
 static void maker_release(void *state)
@@ -75,10 +76,9 @@ static enum tfd_code scalar(const struct tfd_kctx *k, const char *name,
 }
 
 /* The accumulator at input 0 is of the kind and type that the node is for. */
-static enum tfd_code check_type(const struct tfd_kctx *k,
-                                const struct tfd_accumulator *a,
-                                const struct tfd_accumulator_kind *kind,
-                                int type, struct tfd_status *st)
+static enum tfd_code check_accumulator_type(
+    const struct tfd_kctx *k, const struct tfd_accumulator *a,
+    const struct tfd_accumulator_kind *kind, int type, struct tfd_status *st)
 {
     if (a->spec.kind != kind)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
@@ -95,9 +95,9 @@ static enum tfd_code check_type(const struct tfd_kctx *k,
 
 /* ---- Applying ------------------------------------------------------------ */
 
-static enum tfd_code apply(struct tfd_kctx *k,
-                           const struct tfd_accumulator_kind *kind, int values,
-                           struct tfd_status *st)
+static enum tfd_code apply_gradient(struct tfd_kctx *k,
+                                    const struct tfd_accumulator_kind *kind,
+                                    int values, struct tfd_status *st)
 {
     struct tfd_accumulator *a;
     struct tfd_resource *r;
@@ -106,7 +106,7 @@ static enum tfd_code apply(struct tfd_kctx *k,
 
     TFD_TRY(tfd_owner_find(k, &tfd_accumulator_type, &r, st));
     a = (struct tfd_accumulator *)r;
-    rc = check_type(k, a, kind, k->node->in_types[values], st);
+    rc = check_accumulator_type(k, a, kind, k->node->in_types[values], st);
     if (rc == TFD_OK)
         rc = scalar(k, "local_step", &step, st);
     if (rc == TFD_OK)
@@ -117,13 +117,13 @@ static enum tfd_code apply(struct tfd_kctx *k,
 
 static enum tfd_code apply_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
-    return apply(k, &tfd_accumulator_dense, 2, st);
+    return apply_gradient(k, &tfd_accumulator_dense, 2, st);
 }
 
 static enum tfd_code sparse_apply_compute(struct tfd_kctx *k,
                                           struct tfd_status *st)
 {
-    return apply(k, &tfd_accumulator_sparse, 3, st);
+    return apply_gradient(k, &tfd_accumulator_sparse, 3, st);
 }
 
 static enum tfd_code sparse_apply_prepare(const struct tfd_prepare *p,
@@ -140,7 +140,7 @@ static enum tfd_code check_take(struct tfd_kctx *k,
                                 int values, int64_t *required,
                                 struct tfd_status *st)
 {
-    TFD_TRY(check_type(k, a, kind, k->node->out_types[values], st));
+    TFD_TRY(check_accumulator_type(k, a, kind, k->node->out_types[values], st));
     TFD_TRY(scalar(k, "num_required", required, st));
     if (*required <= 0)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
@@ -149,8 +149,8 @@ static enum tfd_code check_take(struct tfd_kctx *k,
     return TFD_OK;
 }
 
-static void take(struct tfd_kctx *k, const struct tfd_accumulator_kind *kind,
-                 int values)
+static void take_gradient(struct tfd_kctx *k,
+                          const struct tfd_accumulator_kind *kind, int values)
 {
     struct tfd_status st = TFD_STATUS_INIT;
     struct tfd_resource *r = NULL;
@@ -168,12 +168,12 @@ static void take(struct tfd_kctx *k, const struct tfd_accumulator_kind *kind,
 
 static void take_start(struct tfd_kctx *k)
 {
-    take(k, &tfd_accumulator_dense, 0);
+    take_gradient(k, &tfd_accumulator_dense, 0);
 }
 
 static void sparse_take_start(struct tfd_kctx *k)
 {
-    take(k, &tfd_accumulator_sparse, 1);
+    take_gradient(k, &tfd_accumulator_sparse, 1);
 }
 
 /* ---- Count, step --------------------------------------------------------- */

@@ -83,7 +83,7 @@ void tfd_accumulator_set_step(struct tfd_accumulator *a, int64_t step)
 
 /* ---- Takers -------------------------------------------------------------- */
 
-static void append(struct tfd_accumulator *a, struct tfd_taker *t)
+static void append_taker(struct tfd_accumulator *a, struct tfd_taker *t)
 {
     t->waiting = true;
     t->previous = a->last;
@@ -94,7 +94,7 @@ static void append(struct tfd_accumulator *a, struct tfd_taker *t)
     a->last = t;
 }
 
-static void leave(struct tfd_accumulator *a, struct tfd_taker *t)
+static void leave_queue(struct tfd_accumulator *a, struct tfd_taker *t)
 {
     if (t->previous)
         t->previous->next = t->next;
@@ -116,14 +116,14 @@ static struct tfd_taker *serve(struct tfd_accumulator *a)
 
     if (!t || a->sum.count < t->required)
         return NULL;
-    leave(a, t);
+    leave_queue(a, t);
     t->taken = a->sum;
     a->sum = (struct tfd_accumulated){.count = 0};
     a->step++;
     return t;
 }
 
-static void finish(struct tfd_taker *t)
+static void finish_taker(struct tfd_taker *t)
 {
     struct tfd_accumulator *a = t->accumulator;
     struct tfd_status st = TFD_STATUS_INIT;
@@ -142,7 +142,7 @@ static void finish(struct tfd_taker *t)
 
 /* The step of the taker has been cancelled, or has failed.  Who comes next may
  * need fewer gradients. */
-static void cancelled(struct tfd_cancel *c)
+static void taker_cancelled(struct tfd_cancel *c)
 {
     struct tfd_taker *t = TFD_CONTAINER_OF(c, struct tfd_taker, cancel);
     struct tfd_accumulator *a = t->accumulator;
@@ -153,15 +153,15 @@ static void cancelled(struct tfd_cancel *c)
     tfd_lock(&a->lock);
     waited = t->waiting;
     if (waited) {
-        leave(a, t);
+        leave_queue(a, t);
         t->cancelled = true;
         next = serve(a);
     }
     tfd_unlock(&a->lock);
     if (waited)
-        finish(t);
+        finish_taker(t);
     if (next)
-        finish(next);
+        finish_taker(next);
     tfd_resource_unref(&a->resource);
 }
 
@@ -177,14 +177,14 @@ void tfd_accumulator_take(struct tfd_accumulator *take_a, struct tfd_kctx *k,
         tfd_kctx_finish(k, &st);
         return;
     }
-    t->cancel.fn = cancelled;
+    t->cancel.fn = taker_cancelled;
     t->accumulator = take_a;
     t->k = k;
     t->required = required;
 
     tfd_lock(&take_a->lock);
     if (tfd_step_on_cancel(k->step, &t->cancel)) {
-        append(take_a, t);
+        append_taker(take_a, t);
         served = serve(take_a);
     } else {
         t->cancelled = true;
@@ -192,7 +192,7 @@ void tfd_accumulator_take(struct tfd_accumulator *take_a, struct tfd_kctx *k,
     }
     tfd_unlock(&take_a->lock);
     if (served)
-        finish(served);
+        finish_taker(served);
 }
 
 /* ---- Gradients ----------------------------------------------------------- */
@@ -216,6 +216,6 @@ enum tfd_code tfd_accumulator_apply(struct tfd_accumulator *a,
     }
     tfd_unlock(&a->lock);
     if (served)
-        finish(served);
+        finish_taker(served);
     return rc;
 }

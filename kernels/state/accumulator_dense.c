@@ -94,8 +94,9 @@ static enum tfd_code mismatch(const struct tfd_shape *want,
                     tfd_shape_text(want, a), tfd_shape_text(have, b));
 }
 
-static enum tfd_code check(const struct tfd_accumulator *a,
-                           const struct tfd_kctx *k, struct tfd_status *st)
+static enum tfd_code check_dense(const struct tfd_accumulator *a,
+                                 const struct tfd_kctx *k,
+                                 struct tfd_status *st)
 {
     const struct tfd_shape *have = &k->in[GRADIENT].shape;
     struct tfd_shape want = a->spec.shape;
@@ -107,8 +108,8 @@ static enum tfd_code check(const struct tfd_accumulator *a,
     return TFD_OK;
 }
 
-static enum tfd_code add(struct tfd_accumulator *a, struct tfd_kctx *k,
-                         struct tfd_status *st)
+static enum tfd_code add_dense(struct tfd_accumulator *a, struct tfd_kctx *k,
+                               struct tfd_status *st)
 {
     struct tfd_tensor *sum = &a->sum.values, *by = &k->in[GRADIENT];
     struct tfd_tensor y = TFD_TENSOR_INIT;
@@ -150,7 +151,7 @@ static enum tfd_code hand_out(const struct tfd_accumulator *a,
 
 const struct tfd_accumulator_kind tfd_accumulator_dense = {
     .name = "dense",
-    .check = check,
-    .add = add,
+    .check = check_dense,
+    .add = add_dense,
     .hand_out = hand_out,
 };

@@ -58,9 +58,9 @@ static enum tfd_code check_told(const struct tfd_shape *want,
     return TFD_OK;
 }
 
-static enum tfd_code check_indices(const struct tfd_shape *want,
-                                   const struct tfd_tensor *indices,
-                                   struct tfd_status *st)
+static enum tfd_code check_sparse_indices(const struct tfd_shape *want,
+                                          const struct tfd_tensor *indices,
+                                          struct tfd_status *st)
 {
     const int64_t *index = tfd_tensor_data(indices);
     int64_t n = tfd_tensor_elements(indices);
@@ -112,13 +112,14 @@ static enum tfd_code check_values(const struct tfd_accumulator *a,
     return check_dims(&a->spec.shape, a->spec.shape.rank, values, st);
 }
 
-static enum tfd_code check(const struct tfd_accumulator *a,
-                           const struct tfd_kctx *k, struct tfd_status *st)
+static enum tfd_code check_sparse(const struct tfd_accumulator *a,
+                                  const struct tfd_kctx *k,
+                                  struct tfd_status *st)
 {
     TFD_TRY(check_parts(k, st));
     if (*(const bool *)k->state) /* has_known_shape */
         TFD_TRY(check_told(&a->spec.shape, &k->in[SHAPE], st));
-    TFD_TRY(check_indices(&a->spec.shape, &k->in[INDICES], st));
+    TFD_TRY(check_sparse_indices(&a->spec.shape, &k->in[INDICES], st));
     return check_values(a, &k->in[VALUES].shape, st);
 }
 
@@ -248,8 +249,8 @@ static enum tfd_code add_to_sum(struct tfd_accumulator *a, struct tfd_kctx *k,
     return TFD_OK;
 }
 
-static enum tfd_code add(struct tfd_accumulator *a, struct tfd_kctx *k,
-                         struct tfd_status *st)
+static enum tfd_code add_sparse(struct tfd_accumulator *a, struct tfd_kctx *k,
+                                struct tfd_status *st)
 {
     const struct tfd_tensor *indices = &k->in[INDICES];
     int64_t n = tfd_tensor_elements(indices);
@@ -318,7 +319,7 @@ static enum tfd_code hand_out(const struct tfd_accumulator *a,
 
 const struct tfd_accumulator_kind tfd_accumulator_sparse = {
     .name = "sparse",
-    .check = check,
-    .add = add,
+    .check = check_sparse,
+    .add = add_sparse,
     .hand_out = hand_out,
 };

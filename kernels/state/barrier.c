@@ -164,8 +164,8 @@ static enum tfd_code make_compute(struct tfd_kctx *k, struct tfd_status *st)
 
 /* ---- Using --------------------------------------------------------------- */
 
-static void fail(struct tfd_kctx *k, struct tfd_barrier *take_b,
-                 const struct tfd_status *st)
+static void fail_barrier(struct tfd_kctx *k, struct tfd_barrier *take_b,
+                         const struct tfd_status *st)
 {
     tfd_resource_unref(&take_b->resource);
     tfd_kctx_finish(k, st);
@@ -221,7 +221,7 @@ static void insert_start(struct tfd_kctx *k)
     if (check_insert(b, k, component, &st) == TFD_OK)
         tfd_barrier_insert(b, k, (int)component);
     else
-        fail(k, b, &st);
+        fail_barrier(k, b, &st);
 }
 
 static enum tfd_code take_prepare(const struct tfd_prepare *p, void *state,
@@ -287,7 +287,7 @@ static void take_start(struct tfd_kctx *k)
     if (check_take(b, k, &wanted, &st) == TFD_OK)
         tfd_barrier_take(b, k, wanted, *(const bool *)k->state);
     else
-        fail(k, b, &st);
+        fail_barrier(k, b, &st);
 }
 
 static enum tfd_code close_prepare(const struct tfd_prepare *p, void *state,

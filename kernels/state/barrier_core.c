@@ -123,8 +123,8 @@ int64_t tfd_barrier_incomplete(struct tfd_barrier *b)
     return count;
 }
 
-static void done(struct tfd_barrier *take_b, struct tfd_kctx *k,
-                 const struct tfd_status *st)
+static void barrier_done(struct tfd_barrier *take_b, struct tfd_kctx *k,
+                         const struct tfd_status *st)
 {
     tfd_resource_unref(&take_b->resource);
     tfd_kctx_finish(k, st->code == TFD_OK ? NULL : st);
@@ -280,7 +280,7 @@ static enum tfd_code insert_all(struct insertion *s)
 
 /* ---- Insertions ---------------------------------------------------------- */
 
-static enum tfd_code check_inputs(const struct insertion *s)
+static enum tfd_code check_insertion(const struct insertion *s)
 {
     const struct tfd_shape *values = &s->values->shape;
     int64_t keys = tfd_tensor_elements(s->keys);
@@ -300,7 +300,7 @@ static enum tfd_code check_inputs(const struct insertion *s)
 }
 
 /* The last incomplete tuple of a closed barrier is in: its queue closes. */
-static void settle(struct tfd_barrier *b, int64_t moved)
+static void settle_barrier(struct tfd_barrier *b, int64_t moved)
 {
     bool last;
 
@@ -321,7 +321,7 @@ void tfd_barrier_insert(struct tfd_barrier *take_b, struct tfd_kctx *k,
                           .values = &k->in[2],
                           .component = component,
                           .st = &st};
-    enum tfd_code rc = check_inputs(&s);
+    enum tfd_code rc = check_insertion(&s);
 
     s.last = &s.ready;
     tfd_lock(&take_b->lock);
@@ -333,13 +333,13 @@ void tfd_barrier_insert(struct tfd_barrier *take_b, struct tfd_kctx *k,
     if (rc != TFD_OK || !s.ready) {
         tfd_queue_rows_free(s.ready, take_b->queue->spec.count);
         if (rc != TFD_OK)
-            settle(take_b, 0);
-        done(take_b, k, &st);
+            settle_barrier(take_b, 0);
+        barrier_done(take_b, k, &st);
         return;
     }
     tfd_resource_ref(&take_b->queue->resource);
     tfd_queue_enqueue(take_b->queue, k, s.ready);
-    settle(take_b, s.ready_count);
+    settle_barrier(take_b, s.ready_count);
     tfd_resource_unref(&take_b->resource);
 }
 
@@ -386,7 +386,7 @@ void tfd_barrier_take(struct tfd_barrier *take_b, struct tfd_kctx *k,
     }
     if (st.code == TFD_OK)
         (void)!tfd_queue_batch(queue, k, NULL, 0, &st);
-    done(take_b, k, &st);
+    barrier_done(take_b, k, &st);
 }
 
 void tfd_barrier_close(struct tfd_barrier *take_b, struct tfd_kctx *k,
@@ -409,5 +409,5 @@ void tfd_barrier_close(struct tfd_barrier *take_b, struct tfd_kctx *k,
     tfd_unlock(&take_b->lock);
     if (shut)
         tfd_queue_shut(take_b->queue);
-    done(take_b, k, &st);
+    barrier_done(take_b, k, &st);
 }

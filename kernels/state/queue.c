@@ -12,8 +12,8 @@
 
 /* ---- Common -------------------------------------------------------------- */
 
-static void fail(struct tfd_kctx *k, struct tfd_queue *take_q,
-                 const struct tfd_status *st)
+static void fail_queue(struct tfd_kctx *k, struct tfd_queue *take_q,
+                       const struct tfd_status *st)
 {
     if (take_q)
         tfd_resource_unref(&take_q->resource);
@@ -28,7 +28,7 @@ static struct tfd_queue *find_queue(struct tfd_kctx *k)
 
     if (tfd_owner_find(k, &tfd_queue_type, &r, &st) == TFD_OK)
         return (struct tfd_queue *)r;
-    fail(k, NULL, &st);
+    fail_queue(k, NULL, &st);
     return NULL;
 }
 
@@ -124,7 +124,7 @@ static void enqueue(struct tfd_kctx *k, bool many)
     if (check_types(q, k, 1, true, &st) != TFD_OK ||
         tfd_queue_check_inputs(q, k, 1, many, &st) != TFD_OK ||
         tfd_queue_split(q, k, 1, many, &rows, &st) != TFD_OK || !rows) {
-        fail(k, q, &st);
+        fail_queue(k, q, &st);
         return;
     }
     tfd_queue_enqueue(q, k, rows);
@@ -152,7 +152,7 @@ static void dequeue_start(struct tfd_kctx *k)
     if (check_types(q, k, 1, false, &st) == TFD_OK)
         tfd_queue_dequeue(q, k);
     else
-        fail(k, q, &st);
+        fail_queue(k, q, &st);
 }
 
 static enum tfd_code check_many(const struct tfd_queue *q, struct tfd_kctx *k,
@@ -186,7 +186,7 @@ static void dequeue_many(struct tfd_kctx *k, bool up_to)
     }
     if (st.code == TFD_OK)
         (void)!tfd_queue_batch(q, k, NULL, 0, &st);
-    fail(k, q, &st);
+    fail_queue(k, q, &st);
 }
 
 static void dequeue_many_start(struct tfd_kctx *k)

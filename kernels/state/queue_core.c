@@ -100,7 +100,7 @@ const struct tfd_resource_type tfd_queue_type = {
     .free = queue_free,
 };
 
-static void *copy(const void *from, size_t size)
+static void *copy_memory(const void *from, size_t size)
 {
     void *to = malloc(size + 1);
 
@@ -126,10 +126,10 @@ enum tfd_code tfd_queue_make(void *arg, struct tfd_resource **out,
     tfd_lock_init(&q->lock, TFD_LOCK_RESOURCE);
     q->spec = *spec;
     q->spec.types =
-        copy(spec->types, (size_t)spec->count * sizeof(*spec->types));
-    q->spec.shapes =
-        copy(spec->shapes, (size_t)spec->shape_count * sizeof(*spec->shapes));
-    q->name = copy(order->name.data, order->name.size);
+        copy_memory(spec->types, (size_t)spec->count * sizeof(*spec->types));
+    q->spec.shapes = copy_memory(spec->shapes, (size_t)spec->shape_count *
+                                                   sizeof(*spec->shapes));
+    q->name = copy_memory(order->name.data, order->name.size);
     q->random = order->random;
     q->drawn_used = 4;
     if (!q->spec.types || !q->spec.shapes || !q->name) {
@@ -163,7 +163,7 @@ bool tfd_queue_is_closed(struct tfd_queue *q)
 }
 
 /* Room for one row more, and for all that may come back. */
-static bool reserve(struct tfd_queue *q)
+static bool reserve_queue(struct tfd_queue *q)
 {
     int64_t room = q->room ? 2 * q->room : 16;
     struct tfd_queue_row **rows;
@@ -189,7 +189,7 @@ static struct tfd_queue_line *line_of(struct tfd_queue_attempt *a)
     return a->action == DEQUEUE ? &a->queue->dequeues : &a->queue->enqueues;
 }
 
-static void append(struct tfd_queue_attempt *a)
+static void append_attempt(struct tfd_queue_attempt *a)
 {
     struct tfd_queue_line *line = line_of(a);
 
@@ -203,8 +203,8 @@ static void append(struct tfd_queue_attempt *a)
 }
 
 /* Out of its line, into the list of those to be finished. */
-static void settle(struct tfd_queue_attempt *a, enum outcome outcome,
-                   struct tfd_queue_attempt **settled)
+static void settle_attempt(struct tfd_queue_attempt *a, enum outcome outcome,
+                           struct tfd_queue_attempt **settled)
 {
     struct tfd_queue_line *line = line_of(a);
 
@@ -242,7 +242,7 @@ static enum served serve_enqueue(struct tfd_queue *q,
     while (a->rows && q->count < q->spec.capacity) {
         struct tfd_queue_row *row = a->rows;
 
-        if (!reserve(q)) {
+        if (!reserve_queue(q)) {
             a->outcome = NO_MEMORY;
             return SETTLED;
         }
@@ -336,7 +336,7 @@ static bool serve_line(struct tfd_queue *q, struct tfd_queue_line *line,
         changed |= served != STUCK;
         if (served != SETTLED)
             break;
-        settle(a, a->outcome, settled);
+        settle_attempt(a, a->outcome, settled);
     }
     return changed;
 }
@@ -409,7 +409,7 @@ static enum tfd_code take_kept(const struct tfd_queue_attempt *a,
     return TFD_OK;
 }
 
-static void finish(struct tfd_queue_attempt *a)
+static void finish_attempt(struct tfd_queue_attempt *a)
 {
     struct tfd_status st = TFD_STATUS_INIT;
     struct tfd_kctx *k = a->k;
@@ -429,7 +429,7 @@ static void finish(struct tfd_queue_attempt *a)
 
 static void finish_job(struct tfd_job *job)
 {
-    finish(TFD_CONTAINER_OF(job, struct tfd_queue_attempt, job));
+    finish_attempt(TFD_CONTAINER_OF(job, struct tfd_queue_attempt, job));
 }
 
 static bool is_large(const struct tfd_queue_attempt *a)
@@ -461,7 +461,7 @@ static void finish_all(struct tfd_queue_attempt *settled)
             a->job.run = finish_job;
             tfd_pool_submit(pool, &a->job);
         } else {
-            finish(a);
+            finish_attempt(a);
         }
     }
 }
@@ -469,7 +469,7 @@ static void finish_all(struct tfd_queue_attempt *settled)
 /* ---- Attempts ------------------------------------------------------------ */
 
 /* The step of the attempt has been cancelled, or has failed. */
-static void cancelled(struct tfd_cancel *c)
+static void attempt_cancelled(struct tfd_cancel *c)
 {
     struct tfd_queue_attempt *a =
         TFD_CONTAINER_OF(c, struct tfd_queue_attempt, cancel);
@@ -481,7 +481,7 @@ static void cancelled(struct tfd_cancel *c)
     if (a->waiting) {
         if (a->action == DEQUEUE)
             give_back(q, a);
-        settle(a, CANCELLED, &settled);
+        settle_attempt(a, CANCELLED, &settled);
         serve_all(q, &settled);
     }
     tfd_unlock(&q->lock);
@@ -505,21 +505,21 @@ attempt_new(struct tfd_queue *take_q, struct tfd_kctx *k, enum action action)
     a->queue = take_q;
     a->k = k;
     a->action = action;
-    a->cancel.fn = cancelled;
+    a->cancel.fn = attempt_cancelled;
     return a;
 }
 
-static void begin(struct tfd_queue_attempt *a)
+static void begin_attempt(struct tfd_queue_attempt *a)
 {
     struct tfd_queue_attempt *settled = NULL;
     struct tfd_queue *q = a->queue;
 
     tfd_lock(&q->lock);
-    append(a);
+    append_attempt(a);
     if (tfd_step_on_cancel(a->k->step, &a->cancel))
         serve_all(q, &settled);
     else
-        settle(a, CANCELLED, &settled);
+        settle_attempt(a, CANCELLED, &settled);
     tfd_unlock(&q->lock);
     finish_all(settled);
 }
@@ -535,7 +535,7 @@ void tfd_queue_enqueue(struct tfd_queue *take_q, struct tfd_kctx *k,
         return;
     }
     a->rows = take_rows;
-    begin(a);
+    begin_attempt(a);
 }
 
 void tfd_queue_dequeue(struct tfd_queue *take_q, struct tfd_kctx *k)
@@ -545,7 +545,7 @@ void tfd_queue_dequeue(struct tfd_queue *take_q, struct tfd_kctx *k)
     if (!a)
         return;
     a->wanted = 1;
-    begin(a);
+    begin_attempt(a);
 }
 
 void tfd_queue_dequeue_many(struct tfd_queue *take_q, struct tfd_kctx *k,
@@ -558,7 +558,7 @@ void tfd_queue_dequeue_many(struct tfd_queue *take_q, struct tfd_kctx *k,
     a->many = true;
     a->up_to = up_to;
     a->wanted = wanted;
-    begin(a);
+    begin_attempt(a);
 }
 
 void tfd_queue_shut(struct tfd_queue *q)
@@ -568,7 +568,7 @@ void tfd_queue_shut(struct tfd_queue *q)
     tfd_lock(&q->lock);
     q->closed = true;
     while (q->enqueues.first)
-        settle(q->enqueues.first, CANCELLED, &settled);
+        settle_attempt(q->enqueues.first, CANCELLED, &settled);
     serve_all(q, &settled);
     tfd_unlock(&q->lock);
     finish_all(settled);
@@ -591,5 +591,5 @@ void tfd_queue_close(struct tfd_queue *take_q, struct tfd_kctx *k, bool cancel)
     }
     a = attempt_new(take_q, k, CLOSE);
     if (a)
-        begin(a);
+        begin_attempt(a);
 }

@@ -157,9 +157,9 @@ static enum tfd_code read_random(const struct tfd_node *n,
     return TFD_OK;
 }
 
-static enum tfd_code prepare(const struct tfd_prepare *p, struct maker *m,
-                             const struct tfd_queue_kind *kind,
-                             struct tfd_status *st)
+static enum tfd_code prepare_queue(const struct tfd_prepare *p, struct maker *m,
+                                   const struct tfd_queue_kind *kind,
+                                   struct tfd_status *st)
 {
     struct tfd_queue_spec *s = &m->spec;
 
@@ -189,7 +189,7 @@ static void maker_release(void *state)
         struct maker *m = state;                                          \
                                                                           \
         TFD_TRY(tfd_owner_prepare(&m->owner, p, &tfd_queue_type, st));    \
-        return prepare(p, m, &tfd_queue_##id, st);                        \
+        return prepare_queue(p, m, &tfd_queue_##id, st);                  \
     }
 
 PREPARE(fifo)

@@ -76,8 +76,8 @@ static enum tfd_code check_open(const struct stack *s, struct tfd_status *st)
                      : TFD_OK;
 }
 
-static enum tfd_code push(const struct tfd_kctx *k, struct stack *s,
-                          struct tfd_status *st)
+static enum tfd_code push_value(const struct tfd_kctx *k, struct stack *s,
+                                struct tfd_status *st)
 {
     const struct tfd_tensor *t = &k->in[1];
 
@@ -107,8 +107,8 @@ static enum tfd_code push(const struct tfd_kctx *k, struct stack *s,
     return TFD_OK;
 }
 
-static enum tfd_code pop(struct tfd_kctx *k, struct stack *s,
-                         struct tfd_status *st)
+static enum tfd_code pop_value(struct tfd_kctx *k, struct stack *s,
+                               struct tfd_status *st)
 {
     struct tfd_tensor *top;
 
@@ -146,7 +146,7 @@ static enum tfd_code find_stack(struct tfd_kctx *k, struct stack **out,
     return TFD_OK;
 }
 
-static void leave(struct stack *s)
+static void leave_stack(struct stack *s)
 {
     tfd_unlock(&s->lock);
     tfd_resource_unref(&s->resource);
@@ -159,8 +159,8 @@ static enum tfd_code push_compute(struct tfd_kctx *k, struct tfd_status *st)
     enum tfd_code rc;
 
     TFD_TRY(find_stack(k, &s, st));
-    rc = push(k, s, st);
-    leave(s);
+    rc = push_value(k, s, st);
+    leave_stack(s);
     if (rc == TFD_OK)
         tfd_kctx_output_alias(k, 1, 0, &shape);
     return rc;
@@ -172,8 +172,8 @@ static enum tfd_code pop_compute(struct tfd_kctx *k, struct tfd_status *st)
     enum tfd_code rc;
 
     TFD_TRY(find_stack(k, &s, st));
-    rc = pop(k, s, st);
-    leave(s);
+    rc = pop_value(k, s, st);
+    leave_stack(s);
     return rc;
 }
 
@@ -184,7 +184,7 @@ static enum tfd_code close_compute(struct tfd_kctx *k, struct tfd_status *st)
     TFD_TRY(find_stack(k, &s, st));
     s->closed = true;
     empty(s);
-    leave(s);
+    leave_stack(s);
     return TFD_OK;
 }
 

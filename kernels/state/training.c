@@ -344,9 +344,9 @@ static enum tfd_code fail_row(const struct tfd_kctx *k, int64_t at, int64_t row,
                     (long long)row, (long long)at);
 }
 
-static enum tfd_code check_indices(const struct tfd_kctx *k,
-                                   const struct tfd_train_rows *r,
-                                   struct tfd_status *st)
+static enum tfd_code check_row_indices(const struct tfd_kctx *k,
+                                       const struct tfd_train_rows *r,
+                                       struct tfd_status *st)
 {
     for (int64_t i = 0; i < r->count; i++) {
         int64_t row = tfd_check_int_at(r->indices, i);
@@ -358,7 +358,8 @@ static enum tfd_code check_indices(const struct tfd_kctx *k,
 }
 
 /* In their order: a row may come more than once. */
-static void run_rows(const struct tfd_kctx *k, const struct tfd_train_job *job)
+static void run_training_rows(const struct tfd_kctx *k,
+                              const struct tfd_train_job *job)
 {
     const struct tfd_train_rows *r = &job->rows;
     const size_t size = (size_t)r->width * tfd_dtype_size(k->kernel->dtype);
@@ -382,8 +383,8 @@ static enum tfd_code run_cpu(struct tfd_kctx *k,
         run_all(k, job);
         return TFD_OK;
     }
-    TFD_TRY(check_indices(k, &job->rows, st));
-    run_rows(k, job);
+    TFD_TRY(check_row_indices(k, &job->rows, st));
+    run_training_rows(k, job);
     return TFD_OK;
 }
 
@@ -394,7 +395,7 @@ static enum tfd_code writable_cpu(struct tfd_kctx *k, struct tfd_variable *v,
     return tfd_variable_writable(v, st);
 }
 
-static enum tfd_code apply(struct tfd_kctx *k, struct tfd_status *st)
+static enum tfd_code apply_training(struct tfd_kctx *k, struct tfd_status *st)
 {
     static const struct tfd_train_device cpu = {writable_cpu, run_cpu};
 
@@ -523,8 +524,8 @@ static const struct tfd_opdef ops[] = {
 };
 /* clang-format on */
 
-#define ONE(op_, T, loop)                                         \
-    TFD_KERNEL(op_, T, apply, loop, .prepare = tfd_train_prepare, \
+#define ONE(op_, T, loop)                                                  \
+    TFD_KERNEL(op_, T, apply_training, loop, .prepare = tfd_train_prepare, \
                .state_size = sizeof(struct tfd_train_state)),
 
 #define ROW(op, T, loop) \

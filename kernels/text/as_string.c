@@ -108,8 +108,8 @@ static enum tfd_code check_wish(const struct wish *w, struct tfd_status *st)
     return TFD_OK;
 }
 
-static enum tfd_code prepare(const struct tfd_prepare *p, void *state,
-                             struct tfd_status *st)
+static enum tfd_code prepare_as_string(const struct tfd_prepare *p, void *state,
+                                       struct tfd_status *st)
 {
     static const char *const whole[] = {[SIGNED] = "lld", [UNSIGNED] = "llu"};
     struct state *s = state;
@@ -405,8 +405,8 @@ static const struct tfd_opdef ops[] = {
 };
 
 static const struct tfd_kernel kernels[] = {
-#define X(name)                                                 \
-    TFD_KERNEL("AsString", name, as_string, .prepare = prepare, \
+#define X(name)                                                           \
+    TFD_KERNEL("AsString", name, as_string, .prepare = prepare_as_string, \
                .state_size = sizeof(struct state)),
     TYPES(X)
 #undef X

@@ -70,7 +70,7 @@ static int bucket_of(const struct histogram *h, double value)
     return low;
 }
 
-static void add(struct histogram *h, double value)
+static void add_to_histogram(struct histogram *h, double value)
 {
     h->bucket[bucket_of(h, value)] += 1;
     h->min = value < h->min ? value : h->min;
@@ -175,7 +175,7 @@ static enum tfd_code add_all(const struct tfd_kctx *k, struct histogram *h,
         for (int64_t j = 0; j < end - i; j++) {
             if (!isfinite(value[j]))
                 return bad_value(k, value[j], st);
-            add(h, value[j]);
+            add_to_histogram(h, value[j]);
         }
     }
     return TFD_OK;

@@ -51,7 +51,8 @@ bool tfd_regex_take(struct tfd_regex_compiler *c, const char *text)
 
 /* ---- Steps --------------------------------------------------------------  */
 
-static enum tfd_code make_room(struct tfd_regex_compiler *c, int32_t more)
+static enum tfd_code make_program_room(struct tfd_regex_compiler *c,
+                                       int32_t more)
 {
     struct tfd_regex *r = c->r;
     int32_t capacity = r->step_capacity ? r->step_capacity : 32;
@@ -72,10 +73,11 @@ static enum tfd_code make_room(struct tfd_regex_compiler *c, int32_t more)
     return TFD_OK;
 }
 
-static enum tfd_code append(struct tfd_regex_compiler *c, enum tfd_regex_op op,
-                            int32_t x, int32_t y)
+static enum tfd_code append_instruction(struct tfd_regex_compiler *c,
+                                        enum tfd_regex_op op, int32_t x,
+                                        int32_t y)
 {
-    TFD_TRY(make_room(c, 1));
+    TFD_TRY(make_program_room(c, 1));
     c->r->steps[c->r->step_count++] = (struct tfd_regex_step){op, x, y};
     return TFD_OK;
 }
@@ -85,7 +87,7 @@ static enum tfd_code insert_split(struct tfd_regex_compiler *c, int32_t at,
 {
     struct tfd_regex *r = c->r;
 
-    TFD_TRY(make_room(c, 1));
+    TFD_TRY(make_program_room(c, 1));
     memmove(&r->steps[at + 1], &r->steps[at],
             (size_t)(r->step_count - at) * sizeof(*r->steps));
     r->steps[at] = (struct tfd_regex_step){TFD_REGEX_SPLIT, x, y};
@@ -97,7 +99,8 @@ static enum tfd_code insert_split(struct tfd_regex_compiler *c, int32_t at,
 static enum tfd_code append_class(struct tfd_regex_compiler *c, int32_t begin)
 {
     c->atom = c->r->step_count;
-    return append(c, TFD_REGEX_CLASS, begin, c->r->range_count - begin);
+    return append_instruction(c, TFD_REGEX_CLASS, begin,
+                              c->r->range_count - begin);
 }
 
 static enum tfd_code append_character(struct tfd_regex_compiler *c,
@@ -148,7 +151,8 @@ static enum tfd_code next_branch(struct tfd_regex_compiler *c)
 
     TFD_TRY(insert_split(c, g->branch, 1, size + 2));
     at = r->step_count;
-    TFD_TRY(append(c, TFD_REGEX_JUMP, g->jumps < 0 ? 0 : at - g->jumps, 0));
+    TFD_TRY(append_instruction(c, TFD_REGEX_JUMP,
+                               g->jumps < 0 ? 0 : at - g->jumps, 0));
     g->jumps = at;
     g->branch = r->step_count;
     c->atom = -1;
@@ -256,7 +260,7 @@ static enum tfd_code copy_part(struct tfd_regex_compiler *c, int32_t from,
 {
     struct tfd_regex *r = c->r;
 
-    TFD_TRY(make_room(c, size));
+    TFD_TRY(make_program_room(c, size));
     memcpy(&r->steps[r->step_count], &r->steps[from],
            (size_t)size * sizeof(*r->steps));
     r->step_count += size;
@@ -268,7 +272,7 @@ static enum tfd_code star(struct tfd_regex_compiler *c, int32_t at)
     int32_t size = c->r->step_count - at;
 
     TFD_TRY(insert_split(c, at, 1, size + 2));
-    return append(c, TFD_REGEX_JUMP, -size - 1, 0);
+    return append_instruction(c, TFD_REGEX_JUMP, -size - 1, 0);
 }
 
 /* x{least,most}, most -1 for any: copies of x, the later ones to be skipped. */
@@ -363,7 +367,7 @@ static enum tfd_code append_test(struct tfd_regex_compiler *c,
                                  enum tfd_regex_op op)
 {
     c->atom = c->r->step_count;
-    return append(c, op, 0, 0);
+    return append_instruction(c, op, 0, 0);
 }
 
 /* \Q...\E */
@@ -445,7 +449,7 @@ static enum tfd_code read_pattern(struct tfd_regex_compiler *c)
     if (c->depth > 1)
         return wrong_parentheses(c, "missing )");
     end_group(c);
-    return append(c, TFD_REGEX_MATCH, 0, 0);
+    return append_instruction(c, TFD_REGEX_MATCH, 0, 0);
 }
 
 enum tfd_code tfd_regex_compile(struct tfd_regex *r, struct tfd_str pattern,

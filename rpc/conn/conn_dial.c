@@ -96,7 +96,7 @@ static void drop_hold(struct tfd_dial *d)
     free(d);
 }
 
-static void finish(struct tfd_dial *d, int fd)
+static void finish_dial(struct tfd_dial *d, int fd)
 {
     tfd_dialled_fn *done = d->done;
 
@@ -167,7 +167,7 @@ static void on_writable(uv_poll_t *poll, int status, int events)
     if (error == 0) {
         uv_close((uv_handle_t *)&d->poll, poll_closed);
         tfd_status_clear(&d->last);
-        finish(d, fd);
+        finish_dial(d, fd);
         return;
     }
     fail_address(d, error);
@@ -229,7 +229,7 @@ static void try_next(struct tfd_dial *d)
             return;
     }
     (void)tfd_fail(&d->last, TFD_UNAVAILABLE, "%s has no address", d->host);
-    finish(d, -1);
+    finish_dial(d, -1);
 }
 
 /* ---- Resolving ----------------------------------------------------------- */
@@ -245,7 +245,7 @@ static void on_resolved(uv_getaddrinfo_t *req, int status,
         (void)tfd_fail(&d->last, TFD_UNAVAILABLE,
                        "cannot resolve the name %s: %s", d->host,
                        uv_strerror(status));
-        finish(d, -1);
+        finish_dial(d, -1);
     } else if (d->done) {
         try_next(d);
     }
@@ -263,7 +263,7 @@ static void on_numeric(struct tfd_post *p)
     drop_hold(d);
 }
 
-static int resolve(struct tfd_dial *d)
+static int resolve_name(struct tfd_dial *d)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
                              .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
@@ -301,7 +301,7 @@ enum tfd_code tfd_dial_start(struct tfd_loop *l, const char *address,
     d->fd = -1;
     d->holds = 1;
     snprintf(d->doing, sizeof(d->doing), "resolving %s", d->host);
-    error = resolve(d);
+    error = resolve_name(d);
     if (error != 0) {
         rc = tfd_fail(st, TFD_INVALID_ARGUMENT, "cannot resolve %s: %s",
                       address, uv_strerror(error));

@@ -81,8 +81,8 @@ static void post(struct tfd_conn_list *l, struct tfd_loop *loop)
 }
 
 /* run: what goes on with this list. */
-static void join(struct tfd_conn_list *l, struct tfd_conn *c,
-                 void (*run)(struct tfd_post *p))
+static void join_line(struct tfd_conn_list *l, struct tfd_conn *c,
+                      void (*run)(struct tfd_post *p))
 {
     l->post.run = run;
     c->in_line = l;
@@ -108,7 +108,7 @@ static void join_greedy(struct tfd_conn *c, uint64_t now)
         l->crowded_until_us = l->latest_until_us;
     c->greedy_until_us = l->latest_until_us = now + GREEDY_US;
     l->latest = c;
-    join(&l->open, c, run_open);
+    join_line(&l->open, c, run_open);
 }
 
 void tfd_conn_line_leave(struct tfd_conn *c)
@@ -177,7 +177,7 @@ static void run_ended(struct tfd_post *p)
         tfd_conn_line_leave(c);
         more = tfd_conn_discard_once(c);
         if (more && !tfd_loop_line(c->loop)->ending)
-            join(l, c, run_ended);
+            join_line(l, c, run_ended);
         else
             tfd_conn_io_poll(c); /* where it has not gone with that */
     }
@@ -193,7 +193,7 @@ void tfd_conn_line_discard(struct tfd_conn *c)
         (void)tfd_conn_discard_once(c);
         return;
     }
-    join(&l->ended, c, run_ended);
+    join_line(&l->ended, c, run_ended);
     tfd_conn_io_poll(c);
 }
 
@@ -206,7 +206,7 @@ void tfd_conn_line_read(struct tfd_conn *c)
     now = tfd_loop_now_us(c->loop);
     if (now < c->greedy_until_us &&
         now < tfd_loop_line(c->loop)->crowded_until_us)
-        join(&tfd_loop_line(c->loop)->open, c, run_open);
+        join_line(&tfd_loop_line(c->loop)->open, c, run_open);
     else if (read_slice(c, &now, now + SLICE_US))
         join_greedy(c, now);
 }

@@ -24,7 +24,7 @@ void tfd_conn_queue_init(struct tfd_conn_queue *q)
     memset(q, 0, sizeof(*q));
 }
 
-static void release(struct tfd_chunk *c)
+static void release_chunk(struct tfd_chunk *c)
 {
     tfd_buffer_unref(c->buffer);
     free(c->memory);
@@ -46,7 +46,7 @@ static void drop_stage(struct tfd_conn_queue *q)
 void tfd_conn_queue_deinit(struct tfd_conn_queue *q)
 {
     for (uint32_t i = 0; i < q->count; i++)
-        release(chunk_at(q, i));
+        release_chunk(chunk_at(q, i));
     free(q->ring);
     drop_stage(q);
     tfd_conn_queue_init(q);
@@ -72,11 +72,11 @@ static bool grow_conn_queue(struct tfd_conn_queue *q)
 }
 
 /* Takes what the chunk holds, also when it fails. */
-static void push(struct tfd_conn_queue *q, struct tfd_chunk c)
+static void push_chunk(struct tfd_conn_queue *q, struct tfd_chunk c)
 {
     if (q->failed || (q->count == q->capacity && !grow_conn_queue(q))) {
         q->failed = true;
-        release(&c);
+        release_chunk(&c);
         return;
     }
     *chunk_at(q, q->count) = c;
@@ -96,7 +96,8 @@ static void push_staged(struct tfd_conn_queue *q, size_t size)
         q->size += size;
         return;
     }
-    push(q, (struct tfd_chunk){data, size, tfd_buffer_ref(q->stage), NULL});
+    push_chunk(q,
+               (struct tfd_chunk){data, size, tfd_buffer_ref(q->stage), NULL});
 }
 
 void tfd_conn_queue_copy(struct tfd_conn_queue *q, const void *data,
@@ -128,8 +129,8 @@ void tfd_conn_queue_buffer(struct tfd_conn_queue *q, struct tfd_buffer *b,
 {
     assert(size <= b->size && offset <= b->size - size);
     if (size > 0)
-        push(q, (struct tfd_chunk){(uint8_t *)b->data + offset, size,
-                                   tfd_buffer_ref(b), NULL});
+        push_chunk(q, (struct tfd_chunk){(uint8_t *)b->data + offset, size,
+                                         tfd_buffer_ref(b), NULL});
 }
 
 void tfd_conn_queue_bytes(struct tfd_conn_queue *q, struct tfd_bytes *take_b)
@@ -139,8 +140,8 @@ void tfd_conn_queue_bytes(struct tfd_conn_queue *q, struct tfd_bytes *take_b)
         tfd_bytes_clear(take_b);
         return;
     }
-    push(q, (struct tfd_chunk){(uint8_t *)take_b->data, take_b->size, NULL,
-                               take_b->data});
+    push_chunk(q, (struct tfd_chunk){(uint8_t *)take_b->data, take_b->size,
+                                     NULL, take_b->data});
     tfd_bytes_init(take_b, take_b->max);
 }
 
@@ -172,7 +173,7 @@ void tfd_conn_queue_consume(struct tfd_conn_queue *q, size_t size)
             return;
         }
         size -= c->size;
-        release(c);
+        release_chunk(c);
         q->head = (q->head + 1) & (q->capacity - 1);
         q->count--;
     }

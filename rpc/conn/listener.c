@@ -72,7 +72,7 @@ static void drop_hold(struct tfd_listener *l)
 
 /* ---- Hosts --------------------------------------------------------------- */
 
-static void forget(struct tfd_listener *l, struct tfd_listener_host *h)
+static void forget_host(struct tfd_listener *l, struct tfd_listener_host *h)
 {
     tfd_listener_hosts_leave(&l->hosts, h);
     l->connections--;
@@ -95,8 +95,8 @@ static bool is_time_to_tell(uint64_t *told_us, uint64_t now)
 
 /* One that is idle goes; false when there is none.  To look for one takes a
  * walk over all, so it is not done for every one of many that knock in vain. */
-static bool make_room(struct tfd_listener *l, struct tfd_listener_host *h,
-                      bool of_host)
+static bool make_connection_room(struct tfd_listener *l,
+                                 struct tfd_listener_host *h, bool of_host)
 {
     uint64_t now = tfd_loop_now_us(l->loop);
     struct tfd_conn *c;
@@ -129,7 +129,7 @@ static struct tfd_listener_host *admit(struct tfd_listener *l, const char *peer,
         return NULL;
     of_host = h->connections > l->per_peer_max;
     if ((l->connections < l->connections_max && !of_host) ||
-        make_room(l, h, of_host))
+        make_connection_room(l, h, of_host))
         return h;
     if (is_time_to_tell(&h->told_us, tfd_loop_now_us(l->loop)))
         tfd_log(TFD_LOG_WARN, "connection_refused",
@@ -206,7 +206,7 @@ static void welcome(struct tfd_listener *l, int fd, const char *peer,
     }
     c->listener = l;
     c->host = h;
-    c->forget = forget;
+    c->forget = forget_host;
     l->connections++;
     l->holds++;
     l->accepted(l->ctx, c);

@@ -11,7 +11,8 @@
 
 /* ---- Hosts without a connection ------------------------------------------ */
 
-static void forget(struct tfd_listener_hosts *t, struct tfd_listener_host *h)
+static void forget_host(struct tfd_listener_hosts *t,
+                        struct tfd_listener_host *h)
 {
     tfd_map_remove(&t->by_key, tfd_str_of(h->key));
     free(h);
@@ -44,7 +45,7 @@ static void remember(struct tfd_listener_hosts *t, struct tfd_listener_host *h)
         return;
     h = t->oldest;
     unlink_host(t, h);
-    forget(t, h);
+    forget_host(t, h);
 }
 
 /* ---- Hosts --------------------------------------------------------------- */
@@ -91,7 +92,7 @@ void tfd_listener_hosts_leave(struct tfd_listener_hosts *t,
     if (h->told_us != 0 || h->told_displaced_us != 0 || h->full_until_us != 0)
         remember(t, h);
     else
-        forget(t, h);
+        forget_host(t, h);
 }
 
 void tfd_listener_hosts_deinit(struct tfd_listener_hosts *t)
@@ -100,7 +101,7 @@ void tfd_listener_hosts_deinit(struct tfd_listener_hosts *t)
         struct tfd_listener_host *h = t->oldest;
 
         unlink_host(t, h);
-        forget(t, h);
+        forget_host(t, h);
     }
     assert(t->by_key.count == 0);
     tfd_map_deinit(&t->by_key);

@@ -403,7 +403,7 @@ static bool has_events(struct tfd_loop *l)
 
 /* Posts made meanwhile wake nobody, so their list is looked at once more after
  * the others know that they have to. */
-static bool look(struct tfd_loop *l)
+static bool look_for_work(struct tfd_loop *l)
 {
     bool found = false;
 
@@ -423,7 +423,7 @@ static bool look_before_sleeping(struct tfd_loop *l, int64_t *looked_ns)
     if (uv_backend_timeout(&l->uv) == 0)
         return true;
     tfd_spin_begin(&l->spin);
-    found = look(l);
+    found = look_for_work(l);
     *looked_ns = tfd_spin_elapsed_ns(&l->spin);
     run_posted(l);
     return found;

@@ -93,8 +93,8 @@ static int open_netlink(int protocol)
 /* Sends the request, whose header it completes, and reads the answer to it into
  * reply.  The kernel answers from inside send(), so nothing is waited for.
  * False where that did not work; the socket is closed then. */
-static bool ask(struct tfd_tcp_owners *o, int *fd, int protocol,
-                struct nlmsghdr *request, uint8_t reply[REPLY_SIZE])
+static bool ask_kernel(struct tfd_tcp_owners *o, int *fd, int protocol,
+                       struct nlmsghdr *request, uint8_t reply[REPLY_SIZE])
 {
     const struct nlmsghdr *head = (const void *)reply;
     struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
@@ -181,7 +181,7 @@ static enum diag_answer ask_diag(struct tfd_tcp_owners *o,
         local->interface ? local->interface : LOOPBACK_INTERFACE;
     memset(request.body.id.idiag_cookie, 0xff,
            sizeof(request.body.id.idiag_cookie));
-    if (!ask(o, &o->diag, NETLINK_SOCK_DIAG, &request.head, reply))
+    if (!ask_kernel(o, &o->diag, NETLINK_SOCK_DIAG, &request.head, reply))
         return DIAG_FAILED;
     if (head->nlmsg_type == NLMSG_ERROR && head->nlmsg_len >= NLMSG_LENGTH(4))
         return e->error == -ENOENT ? DIAG_NONE : DIAG_FAILED;
@@ -332,7 +332,7 @@ static bool ask_route(struct tfd_tcp_owners *o, const struct tfd_tcp_end *e,
     request.attribute.rta_type = RTA_DST;
     request.attribute.rta_len = (uint16_t)RTA_LENGTH(size);
     memcpy(request.address, e->address, size);
-    if (!ask(o, &o->route, NETLINK_ROUTE, &request.head, reply))
+    if (!ask_kernel(o, &o->route, NETLINK_ROUTE, &request.head, reply))
         return false;
     /* No route to who has just connected: it is not here. */
     *is_local = head->nlmsg_type == RTM_NEWROUTE &&

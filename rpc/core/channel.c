@@ -53,8 +53,8 @@ static void deadline(struct tfd_timer *t);
 /* ---- Calls that end ----------------------------------------------------- */
 
 /* Back among the free, then told: done() may call again at once. */
-static void finish(struct tfd_outcall *c, const struct tfd_status *st,
-                   const struct tfd_incoming *response)
+static void finish_call(struct tfd_outcall *c, const struct tfd_status *st,
+                        const struct tfd_incoming *response)
 {
     struct tfd_channel *ch = c->channel;
     tfd_outcall_fn *done = c->done;
@@ -99,7 +99,7 @@ static void tell_ending(struct tfd_outcall *c)
                    c->text ? c->text->text : "no memory for the reason");
     free(c->text);
     c->text = NULL;
-    finish(c, &st, NULL);
+    finish_call(c, &st, NULL);
 }
 
 static void channel_delete(struct tfd_channel *ch)
@@ -238,7 +238,7 @@ static void on_ended(void *ctx, uint32_t id, const struct tfd_status *st,
 
     assert(id < ch->pool.count &&
            ch->pool.calls[id]->state == TFD_OUTCALL_SENT);
-    finish(ch->pool.calls[id], st, response);
+    finish_call(ch->pool.calls[id], st, response);
 }
 
 static void on_hello(void *ctx, const struct tfd_peer_info *peer)
@@ -328,7 +328,7 @@ static void on_connected(void *self)
     }
 }
 
-static void on_closed(void *self, const struct tfd_status *why)
+static void on_channel_closed(void *self, const struct tfd_status *why)
 {
     struct tfd_channel *ch = self;
 
@@ -342,7 +342,7 @@ static void on_closed(void *self, const struct tfd_status *why)
 /* Nothing is read before another handler is in place. */
 static const struct tfd_conn_handler dial_handler = {
     .connected = on_connected,
-    .closed = on_closed,
+    .closed = on_channel_closed,
 };
 
 static void dial(struct tfd_channel *ch)

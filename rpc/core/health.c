@@ -53,7 +53,7 @@ static int status_of(const struct tfd_health *h)
     return tfd_service_draining(h->service) ? NOT_SERVING : SERVING;
 }
 
-static void check(void *self, struct tfd_call *call)
+static void check_health(void *self, struct tfd_call *call)
 {
     struct tfd_health *h = self;
     struct tfd_status st = TFD_STATUS_INIT;
@@ -102,7 +102,7 @@ static void watch_cancelled(void *ctx, struct tfd_call *call)
     end_watch(ctx, &why);
 }
 
-static void tell(struct tfd_watcher *w)
+static void tell_watcher(struct tfd_watcher *w)
 {
     struct tfd_status st = TFD_STATUS_INIT;
     struct tfd_message m;
@@ -133,7 +133,7 @@ static void watch(void *self, struct tfd_call *call)
     h->watchers = w;
     call->ctx = w;
     call->cancelled = watch_cancelled;
-    tell(w);
+    tell_watcher(w);
 }
 
 static void draining(void *ctx)
@@ -145,7 +145,7 @@ static void draining(void *ctx)
         struct tfd_watcher *next = w->next; /* telling may end w, and only w */
 
         if (w->known)
-            tell(w);
+            tell_watcher(w);
         w = next;
     }
 }
@@ -153,7 +153,7 @@ static void draining(void *ctx)
 void tfd_health_bind(struct tfd_health *h, struct tfd_service *s)
 {
     *h = (struct tfd_health){.service = s};
-    tfd_service_bind(s, TFD_METHOD_Check, check, h);
+    tfd_service_bind(s, TFD_METHOD_Check, check_health, h);
     tfd_service_bind(s, TFD_METHOD_Watch, watch, h);
     tfd_service_on_drain(s, draining, h);
 }

@@ -16,7 +16,7 @@
 static void tick(struct tfd_timer *t);
 
 /* Without memory for a timer there is one limit less. */
-static void start_timer(struct tfd_heartbeat *h)
+static void start_heartbeat_timer(struct tfd_heartbeat *h)
 {
     (void)!tfd_timer_start(&h->timer, h->tick_us, NULL);
 }
@@ -56,7 +56,7 @@ static void tick(struct tfd_timer *t)
         give_up(h);
         return;
     }
-    start_timer(h);
+    start_heartbeat_timer(h);
     if (h->unasked_us < h->options.interval_us)
         return;
     h->unasked_us = 0;
@@ -75,7 +75,7 @@ void tfd_heartbeat_start(struct tfd_heartbeat *h, struct tfd_conn *c,
         h->tick_us = o->timeout_us / TICKS + 1;
     h->heard = true;
     tfd_timer_init(&h->timer, tfd_conn_loop(c), tick);
-    start_timer(h);
+    start_heartbeat_timer(h);
 }
 
 void tfd_heartbeat_stop(struct tfd_heartbeat *h)

@@ -61,8 +61,8 @@ static bool may_be_active(const struct tfd_inflate_line *l,
            !has_active(l, p->peer);
 }
 
-static void enter(struct tfd_inflate_line *l, struct tfd_inflate_place *p,
-                  bool active)
+static void enter_line(struct tfd_inflate_line *l, struct tfd_inflate_place *p,
+                       bool active)
 {
     p->line = l;
     p->active = active;
@@ -80,7 +80,7 @@ static void activate_next(struct tfd_inflate_line *l)
     if (!p)
         return;
     queue_remove(&l->waiting, p);
-    enter(l, p, true);
+    enter_line(l, p, true);
 }
 
 /* ---- Turns --------------------------------------------------------------- */
@@ -92,7 +92,7 @@ static void run_turn(struct tfd_inflate_line *l, struct tfd_inflate_place *p)
     if (!p->turn(p) || !l->running)
         return; /* it has left, and may be gone */
     l->running = NULL;
-    enter(l, p, true);
+    enter_line(l, p, true);
 }
 
 static void run_turns(struct tfd_timer *t)
@@ -130,7 +130,7 @@ enum tfd_code tfd_inflate_line_join(struct tfd_inflate_line *l,
     assert(!p->line);
     if (l->timer.slot < 0)
         TFD_TRY(tfd_timer_start(&l->timer, 0, st));
-    enter(l, p, may_be_active(l, p));
+    enter_line(l, p, may_be_active(l, p));
     return TFD_OK;
 }
 

@@ -89,12 +89,12 @@ static void give_back(struct tfd_intake *in, struct tfd_intake_ticket *t,
     t->reserved = keep;
 }
 
-static void look(struct tfd_timer *t);
+static void look_for_room(struct tfd_timer *t);
 
 /* Never later than it is set already: requests that begin all the time must not
  * put off the look at those who wait.  Without memory for a timer these do so
  * until another asks. */
-static void start_timer(struct tfd_intake *in)
+static void start_intake_timer(struct tfd_intake *in)
 {
     uint64_t delay_us = in->first ? LOOK_US : LOOK_ACTIVE_US;
 
@@ -119,7 +119,7 @@ static void activate(struct tfd_intake *in, struct tfd_intake_ticket *t)
     if (in->active)
         in->active->previous_active = t;
     in->active = t;
-    start_timer(in);
+    start_intake_timer(in);
 }
 
 static void deactivate(struct tfd_intake *in, struct tfd_intake_ticket *t)
@@ -233,7 +233,7 @@ static void forgive(struct tfd_intake *in, uint64_t now)
     }
 }
 
-static void look(struct tfd_timer *timer)
+static void look_for_room(struct tfd_timer *timer)
 {
     struct tfd_intake *in = TFD_CONTAINER_OF(timer, struct tfd_intake, timer);
     uint64_t now = tfd_loop_now_us(in->loop);
@@ -242,14 +242,14 @@ static void look(struct tfd_timer *timer)
         forgive(in, now);
     look_at_active(in);
     look_at_line(in);
-    start_timer(in);
+    start_intake_timer(in);
 }
 
 void tfd_intake_init(struct tfd_intake *in, struct tfd_loop *l)
 {
     *in = (struct tfd_intake){.loop = l};
     in->last = &in->first;
-    tfd_timer_init(&in->timer, l, look);
+    tfd_timer_init(&in->timer, l, look_for_room);
 }
 
 void tfd_intake_deinit(struct tfd_intake *in)
@@ -266,7 +266,7 @@ void tfd_intake_limit(struct tfd_intake *in, uint64_t limit,
     in->ctx = ctx;
 }
 
-static void tell(struct tfd_intake *in)
+static void tell_waiters(struct tfd_intake *in)
 {
     uint64_t now = tfd_loop_now_us(in->loop);
 
@@ -294,8 +294,8 @@ static void queue(struct tfd_intake *in, struct tfd_intake_ticket *t,
     in->waiting++;
     in->waiting_size += size;
     in->pauses++;
-    tell(in);
-    start_timer(in);
+    tell_waiters(in);
+    start_intake_timer(in);
 }
 
 /* In the order they come, but for those who want little. */
@@ -356,7 +356,7 @@ bool tfd_intake_came(struct tfd_intake *in, struct tfd_intake_ticket *t,
 }
 
 /* Ends the account when nothing is owed any more. */
-static void settle(struct tfd_intake *in, struct tfd_intake_ticket *t)
+static void settle_ticket(struct tfd_intake *in, struct tfd_intake_ticket *t)
 {
     if (t->owed > 0 || t->incomplete > 0)
         return;
@@ -373,7 +373,7 @@ bool tfd_intake_small(struct tfd_intake *in, struct tfd_intake_ticket *t)
     t->small_came = 0;
     if (t->incomplete == 0) {
         if (t->active)
-            settle(in, t);
+            settle_ticket(in, t);
         return !t->waiting;
     }
     activate(in, t);
@@ -392,7 +392,7 @@ void tfd_intake_forget(struct tfd_intake *in, struct tfd_intake_ticket *t,
     t->come -= least(t->come, come);
     t->owed -= least(t->owed, rest);
     give_back(in, t, t->owed);
-    settle(in, t);
+    settle_ticket(in, t);
 }
 
 void tfd_intake_leave(struct tfd_intake *in, struct tfd_intake_ticket *t)

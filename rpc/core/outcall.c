@@ -35,7 +35,7 @@ void tfd_outcall_take_out(struct tfd_outcall_list *l, struct tfd_outcall *c)
     *l = rest;
 }
 
-static bool reserve(struct tfd_outcall_pool *p)
+static bool reserve_outcalls(struct tfd_outcall_pool *p)
 {
     uint32_t capacity = p->capacity * 2 + 16;
     struct tfd_outcall **calls;
@@ -60,7 +60,7 @@ struct tfd_outcall *tfd_outcall_take(struct tfd_outcall_pool *p)
         p->free = c->next;
         return c;
     }
-    c = reserve(p) ? calloc(1, sizeof(*c)) : NULL;
+    c = reserve_outcalls(p) ? calloc(1, sizeof(*c)) : NULL;
     if (!c)
         return NULL;
     c->id = p->count;

@@ -173,8 +173,8 @@ static bool grow_peers(struct tfd_peers *p, int rows)
     return true;
 }
 
-static bool fill(struct tfd_peers *p, const struct tfd_cluster *c,
-                 struct tfd_peers_range *out)
+static bool fill_peers(struct tfd_peers *p, const struct tfd_cluster *c,
+                       struct tfd_peers_range *out)
 {
     int at = out->first;
 
@@ -200,7 +200,7 @@ static enum tfd_code add_rows(struct tfd_peers *p, const struct tfd_cluster *c,
     int count = count_tasks(c);
 
     *out = (struct tfd_peers_range){find_room(p, count), count, -1, 0};
-    if (grow_peers(p, out->first + count) && fill(p, c, out))
+    if (grow_peers(p, out->first + count) && fill_peers(p, c, out))
         return TFD_OK;
     if (p->rows >= out->first + count)
         drop_rows(p, out->first, count);

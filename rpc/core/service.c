@@ -219,8 +219,8 @@ void tfd_service_dispatch(struct tfd_service *s, struct tfd_call *call)
 }
 
 /* The call is gone when this returns. */
-static void answer(struct tfd_call *call, const struct tfd_status *st,
-                   struct tfd_message *response)
+static void answer_call(struct tfd_call *call, const struct tfd_status *st,
+                        struct tfd_message *response)
 {
     struct tfd_service *s = call->service;
     struct tfd_method_stats *stats = &s->methods[call->method].stats;
@@ -244,9 +244,9 @@ void tfd_call_respond(struct tfd_call *call, struct tfd_message *take_response)
 
     tfd_status_clear(&st);
     if (tfd_bytes_ok(&take_response->proto, "the response", &st) == TFD_OK)
-        answer(call, NULL, take_response);
+        answer_call(call, NULL, take_response);
     else
-        answer(call, &st, NULL);
+        answer_call(call, &st, NULL);
     tfd_message_deinit(take_response);
 }
 
@@ -268,7 +268,7 @@ enum tfd_code tfd_call_send(struct tfd_call *call, struct tfd_message *m,
 void tfd_call_fail(struct tfd_call *call, const struct tfd_status *st)
 {
     assert(st->code != TFD_OK);
-    answer(call, st, NULL);
+    answer_call(call, st, NULL);
 }
 
 int tfd_service_in_flight(const struct tfd_service *s)

@@ -50,7 +50,8 @@ static const struct protocol {
     {"DELE", serve_http},   {"OPTI", serve_http}, {"PATC", serve_http},
 };
 
-static enum tfd_code choose(struct first_bytes *f, struct tfd_status *st)
+static enum tfd_code choose_protocol(struct first_bytes *f,
+                                     struct tfd_status *st)
 {
     struct tfd_str prefix = {f->prefix, PREFIX_SIZE};
 
@@ -71,7 +72,7 @@ static size_t on_space(void *self, uint8_t **at)
     return PREFIX_SIZE - f->have;
 }
 
-static void forget(struct first_bytes *f)
+static void forget_first_bytes(struct first_bytes *f)
 {
     tfd_timer_stop(&f->timer);
     free(f);
@@ -96,19 +97,19 @@ static enum tfd_code on_commit(void *self, size_t n, struct tfd_status *st)
     if (f->have < PREFIX_SIZE)
         return TFD_OK;
     tfd_conn_handle(f->conn, &nobody, NULL);
-    rc = choose(f, st);
-    forget(f);
+    rc = choose_protocol(f, st);
+    forget_first_bytes(f);
     return rc;
 }
 
-static void on_closed(void *self, const struct tfd_status *why)
+static void on_sniff_closed(void *self, const struct tfd_status *why)
 {
     (void)why;
-    forget(self);
+    forget_first_bytes(self);
 }
 
 /* It has not said what it is for. */
-static enum tfd_conn_use use(void *self)
+static enum tfd_conn_use sniff_use(void *self)
 {
     (void)self;
     return TFD_CONN_IDLE;
@@ -117,8 +118,8 @@ static enum tfd_conn_use use(void *self)
 static const struct tfd_conn_handler handler = {
     .space = on_space,
     .commit = on_commit,
-    .use = use,
-    .closed = on_closed,
+    .use = sniff_use,
+    .closed = on_sniff_closed,
 };
 
 static void too_slow(struct tfd_timer *t)

@@ -8,7 +8,7 @@
  *
  * The channel may make calls, cancel and close from inside an event, that is
  * from inside the session; what that would free waits until we are outside
- * again (leave()).
+ * again (leave_link()).
  */
 #include "rpc/core/link.h"
 
@@ -250,7 +250,7 @@ static void on_end(void *ctx, void *stream)
         report_end(o);
 }
 
-static void on_closed(void *ctx, void *stream, uint32_t error)
+static void on_stream_closed(void *ctx, void *stream, uint32_t error)
 {
     struct outgoing *o = stream;
     char text[80];
@@ -283,7 +283,7 @@ static const struct tfd_h2_events h2_events = {
     .headers = on_headers,
     .data = on_data,
     .end = on_end,
-    .closed = on_closed,
+    .closed = on_stream_closed,
 };
 
 /* ---- The connection --------------------------------------------------------
@@ -298,7 +298,7 @@ static void close_conn(struct tfd_link *l)
 }
 
 /* Sends what is queued and does what had to wait. */
-static void leave(struct tfd_link *l)
+static void leave_link(struct tfd_link *l)
 {
     if (l->inside || l->closing)
         return;
@@ -342,13 +342,13 @@ static enum tfd_code conn_commit(void *self, size_t n, struct tfd_status *st)
     tfd_buffer_unref(b);
     l->inside = false;
     if (code == TFD_OK)
-        leave(l);
+        leave_link(l);
     return code;
 }
 
 static void conn_drained(void *self)
 {
-    leave(self);
+    leave_link(self);
 }
 
 static void free_link(struct tfd_link *l)
@@ -414,7 +414,7 @@ static enum tfd_code link_open(struct tfd_conn *conn, const char *authority,
     }
     tfd_conn_handle(conn, &handler, l);
     *out = l;
-    leave(l);
+    leave_link(l);
     return TFD_OK;
 }
 
@@ -459,7 +459,7 @@ static enum tfd_code begin_call(struct tfd_link *l, struct outgoing *o,
         code = send_request(l, o, method, timeout_us, st);
     if (code != TFD_OK)
         free_outgoing(o);
-    leave(l);
+    leave_link(l);
     return code;
 }
 
@@ -499,7 +499,7 @@ static void ask_by_call(struct tfd_link *l)
     (void)!begin_call(l, o, TFD_METHOD_Check, &m, 0, NULL);
 }
 
-static void ask(struct tfd_heartbeat *h)
+static void ask_for_pong(struct tfd_heartbeat *h)
 {
     struct tfd_link *l = TFD_CONTAINER_OF(h, struct tfd_link, heartbeat);
 
@@ -511,13 +511,13 @@ static void ask(struct tfd_heartbeat *h)
     }
     l->pings++;
     tfd_h2_ping(l->h2);
-    leave(l);
+    leave_link(l);
 }
 
 static void link_watch(struct tfd_link *l,
                        const struct tfd_heartbeat_options *o)
 {
-    tfd_heartbeat_start(&l->heartbeat, l->conn, o, ask);
+    tfd_heartbeat_start(&l->heartbeat, l->conn, o, ask_for_pong);
     count_call(l, 0);
 }
 
@@ -529,7 +529,7 @@ static void link_cancel(struct tfd_link *l, uint32_t call)
         return;
     o->silent = true;
     tfd_h2_reset(l->h2, o->id, TFD_H2_CANCEL);
-    leave(l);
+    leave_link(l);
 }
 
 static void link_close(struct tfd_link *l)

@@ -144,7 +144,8 @@ static enum tfd_code begin_making(struct tfd_grpc_inflate *z,
     return TFD_OK;
 }
 
-static enum tfd_code count(struct tfd_grpc_inflate *z, struct tfd_status *st)
+static enum tfd_code count_inflated(struct tfd_grpc_inflate *z,
+                                    struct tfd_status *st)
 {
     char other[SLICE];
     bool end;
@@ -183,7 +184,7 @@ enum tfd_code tfd_grpc_inflate_go_on(struct tfd_grpc_inflate *z, bool *done,
                                      struct tfd_status *st)
 {
     *done = false;
-    TFD_TRY(z->counted ? make_grpc_inflate(z, st) : count(z, st));
+    TFD_TRY(z->counted ? make_grpc_inflate(z, st) : count_inflated(z, st));
     *done = z->counted && z->made == z->size;
     return TFD_OK;
 }

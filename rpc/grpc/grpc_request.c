@@ -250,7 +250,7 @@ static void on_end(void *ctx, void *stream)
         dispatch(s);
 }
 
-static void on_closed(void *ctx, void *stream, uint32_t error)
+static void on_request_closed(void *ctx, void *stream, uint32_t error)
 {
     (void)ctx;
     (void)error;
@@ -280,5 +280,5 @@ const struct tfd_h2_events tfd_grpc_events = {
     .headers = on_headers,
     .data = on_data,
     .end = on_end,
-    .closed = on_closed,
+    .closed = on_request_closed,
 };

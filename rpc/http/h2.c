@@ -357,7 +357,7 @@ static int send_settings(struct tfd_h2 *h)
     return rv;
 }
 
-static int start(struct tfd_h2 *h)
+static int start_http2(struct tfd_h2 *h)
 {
     nghttp2_session_callbacks *callbacks = NULL;
     nghttp2_option *option = NULL;
@@ -389,7 +389,7 @@ enum tfd_code tfd_h2_new(enum tfd_h2_role role,
     h->role = role;
     h->events = events;
     h->ctx = ctx;
-    rv = start(h);
+    rv = start_http2(h);
     if (rv != 0) {
         tfd_h2_free(h);
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "HTTP/2: %s",

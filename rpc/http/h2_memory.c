@@ -44,7 +44,7 @@ static void *take_part(struct tfd_h2_memory *m, size_t size)
     return m->map + m->front - room;
 }
 
-static void *take(size_t size, void *ctx)
+static void *take_memory(size_t size, void *ctx)
 {
     void *at = take_part(ctx, size);
 
@@ -73,7 +73,7 @@ static void *resize(void *at, size_t size, void *ctx)
     void *other;
 
     if (!at)
-        return take(size, ctx);
+        return take_memory(size, ctx);
     if (!is_inside(m, at))
         return realloc(at, size);
     other = malloc(size);
@@ -89,7 +89,7 @@ void tfd_h2_memory_init(struct tfd_h2_memory *m)
                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     *m = (struct tfd_h2_memory){
-        .mem = {m, take, give, take_zeroed, resize},
+        .mem = {m, take_memory, give, take_zeroed, resize},
         .map = map == MAP_FAILED ? NULL : map,
         .back = MAP_SIZE,
         .making = true,

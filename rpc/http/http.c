@@ -45,8 +45,8 @@ static const char *reason_of(int status)
 
 /* ---- Answering ----------------------------------------------------------- */
 
-static void answer(struct http *h, int status, const char *content_type,
-                   struct tfd_bytes *take_body, bool head_only)
+static void answer_http(struct http *h, int status, const char *content_type,
+                        struct tfd_bytes *take_body, bool head_only)
 {
     struct tfd_bytes head;
 
@@ -71,13 +71,13 @@ static void answer(struct http *h, int status, const char *content_type,
     tfd_conn_close(h->conn, GRACE_US);
 }
 
-static void refuse(struct http *h, int status)
+static void refuse_http(struct http *h, int status)
 {
     struct tfd_bytes body;
 
     tfd_bytes_init(&body, TFD_PAGE_SIZE_MAX);
     tfd_bytes_printf(&body, "%d %s\n", status, reason_of(status));
-    answer(h, status, "text/plain; charset=utf-8", &body, false);
+    answer_http(h, status, "text/plain; charset=utf-8", &body, false);
 }
 
 static void answer_page(struct http *h, struct tfd_str path, bool head_only)
@@ -89,17 +89,17 @@ static void answer_page(struct http *h, struct tfd_str path, bool head_only)
     int status;
 
     if (!page) {
-        refuse(h, 404);
+        refuse_http(h, 404);
         return;
     }
     tfd_bytes_init(&body, TFD_PAGE_SIZE_MAX);
     status = page(self, &body, &content_type);
     if (tfd_bytes_ok(&body, "the page", NULL) != TFD_OK) {
         tfd_bytes_deinit(&body);
-        refuse(h, 500);
+        refuse_http(h, 500);
         return;
     }
-    answer(h, status, content_type, &body, head_only);
+    answer_http(h, status, content_type, &body, head_only);
 }
 
 /* ---- Reading ------------------------------------------------------------- */
@@ -128,7 +128,7 @@ static void answer_request(struct http *h)
     if (!take_until(&rest, '\n', &line) || !take_until(&line, ' ', &method) ||
         !take_until(&line, ' ', &target) || target.size == 0 ||
         target.data[0] != '/') {
-        refuse(h, 400);
+        refuse_http(h, 400);
         return;
     }
     get = tfd_str_is(method, "GET");
@@ -136,9 +136,9 @@ static void answer_request(struct http *h)
     if (!take_until(&target, '?', &path))
         path = target;
     if (!tfd_str_starts(line, "HTTP/1."))
-        refuse(h, 505);
+        refuse_http(h, 505);
     else if (!get && !head)
-        refuse(h, 405);
+        refuse_http(h, 405);
     else
         answer_page(h, path, head);
 }
@@ -157,7 +157,7 @@ static bool head_complete(const struct tfd_bytes *head, size_t from)
     return false;
 }
 
-static void add(struct http *h, const char *data, size_t size)
+static void add_bytes(struct http *h, const char *data, size_t size)
 {
     size_t before = h->head.size;
 
@@ -165,7 +165,7 @@ static void add(struct http *h, const char *data, size_t size)
         return;
     tfd_bytes_add(&h->head, data, size);
     if (h->head.failed)
-        refuse(h, 431);
+        refuse_http(h, 431);
     else if (head_complete(&h->head, before))
         answer_request(h);
 }
@@ -183,11 +183,11 @@ static enum tfd_code on_commit(void *self, size_t n, struct tfd_status *st)
     struct http *h = self;
 
     (void)st;
-    add(h, (const char *)tfd_loop_scratch(tfd_conn_loop(h->conn)), n);
+    add_bytes(h, (const char *)tfd_loop_scratch(tfd_conn_loop(h->conn)), n);
     return TFD_OK;
 }
 
-static void on_closed(void *self, const struct tfd_status *why)
+static void on_http_closed(void *self, const struct tfd_status *why)
 {
     struct http *h = self;
 
@@ -200,7 +200,7 @@ static void on_closed(void *self, const struct tfd_status *why)
 static const struct tfd_conn_handler handler = {
     .space = on_space,
     .commit = on_commit,
-    .closed = on_closed,
+    .closed = on_http_closed,
 };
 
 static void too_slow(struct tfd_timer *t)
@@ -228,6 +228,6 @@ enum tfd_code tfd_http_serve(struct tfd_service *s, struct tfd_conn *c,
         return TFD_RESOURCE_EXHAUSTED;
     }
     tfd_conn_handle(c, &handler, h);
-    add(h, prefix.data, prefix.size);
+    add_bytes(h, prefix.data, prefix.size);
     return TFD_OK;
 }

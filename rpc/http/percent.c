@@ -6,7 +6,7 @@
 #include <assert.h>
 
 /* A header may not begin or end with a space (RFC 9113 8.2.1). */
-static bool is_plain(struct tfd_str in, size_t at)
+static bool is_plain_text(struct tfd_str in, size_t at)
 {
     unsigned char c = (unsigned char)in.data[at];
 
@@ -35,9 +35,9 @@ size_t tfd_percent_encode(struct tfd_str in, char *out, size_t room)
     for (size_t i = 0; i < in.size; i++) {
         unsigned char c = (unsigned char)in.data[i];
 
-        if (room - used <= (is_plain(in, i) ? 1 : 3))
+        if (room - used <= (is_plain_text(in, i) ? 1 : 3))
             break;
-        if (is_plain(in, i)) {
+        if (is_plain_text(in, i)) {
             out[used++] = (char)c;
             continue;
         }

@@ -246,7 +246,7 @@ static size_t on_space(void *self, uint8_t **at)
 
 /* Asks for a sign of life, and gives one where the caller's own questions are
  * not read. */
-static void ask(struct tfd_heartbeat *h)
+static void ask_for_pong(struct tfd_heartbeat *h)
 {
     struct tfd_native *n = TFD_CONTAINER_OF(h, struct tfd_native, heartbeat);
 
@@ -263,7 +263,7 @@ static void handshake_over(struct tfd_timer *t)
 }
 
 /* Says why, then closes. */
-static void refuse(struct tfd_native *n, const struct tfd_status *st)
+static void refuse_native(struct tfd_native *n, const struct tfd_status *st)
 {
     n->ending = true;
     tfd_native_reader_told(&n->reader, n->peer);
@@ -309,7 +309,7 @@ static void commit(struct tfd_native *n, const uint8_t *data, size_t size)
     if ((feed(n, data, size, &st) != TFD_OK ||
          look_at_body(n, &st) != TFD_OK) &&
         !n->ending)
-        refuse(n, &st);
+        refuse_native(n, &st);
     count_small(n);
 }
 
@@ -323,7 +323,7 @@ static enum tfd_code on_commit(void *self, size_t size, struct tfd_status *st)
     else if ((tfd_native_reader_commit(&n->reader, size, st) != TFD_OK ||
               look_at_body(n, st) != TFD_OK) &&
              !n->ending)
-        refuse(n, st);
+        refuse_native(n, st);
     else
         count_small(n);
     return TFD_OK;
@@ -356,7 +356,7 @@ static void on_late(struct tfd_intake_ticket *t)
                    TFD_DELIVERY_MS / 1000, (unsigned long long)t->owed);
     tfd_log(TFD_LOG_WARN, "connection_closed", "peer=%s why=\"%s\"", n->peer,
             st.text);
-    refuse(n, &st);
+    refuse_native(n, &st);
 }
 
 static void on_drained(void *self)
@@ -369,7 +369,7 @@ static void on_drained(void *self)
 
 /* Peers answer PINGs for ever, and push without a session: so what counts is
  * when they last said anything, and whether they still read an answer. */
-static enum tfd_conn_use use(void *self)
+static enum tfd_conn_use native_use(void *self)
 {
     struct tfd_native *n = self;
     uint64_t silent = tfd_loop_now_us(n->reader.loop) - n->called_us;
@@ -381,7 +381,7 @@ static enum tfd_conn_use use(void *self)
     return TFD_CONN_IDLE;
 }
 
-static void on_closed(void *self, const struct tfd_status *why)
+static void on_native_closed(void *self, const struct tfd_status *why)
 {
     struct tfd_native *n = self;
 
@@ -413,8 +413,8 @@ static const struct tfd_conn_handler handler = {
     .space = on_space,
     .commit = on_commit,
     .drained = on_drained,
-    .use = use,
-    .closed = on_closed,
+    .use = native_use,
+    .closed = on_native_closed,
 };
 
 enum tfd_code tfd_native_serve(struct tfd_service *s, struct tfd_conn *c,
@@ -446,7 +446,8 @@ enum tfd_code tfd_native_serve(struct tfd_service *s, struct tfd_conn *c,
     if (tfd_service_heartbeat(s)->interval_us > 0)
         tfd_conn_patient(c);
     n->link = tfd_links_add(tfd_service_links(s));
-    tfd_heartbeat_start(&n->heartbeat, c, tfd_service_heartbeat(s), ask);
+    tfd_heartbeat_start(&n->heartbeat, c, tfd_service_heartbeat(s),
+                        ask_for_pong);
     TFD_TRY(tfd_frame_reader_feed(
         &n->reader.frames, (const uint8_t *)prefix.data, prefix.size, st));
     return TFD_OK;

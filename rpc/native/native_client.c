@@ -281,7 +281,7 @@ static void on_drained(void *self)
     tfd_native_out_pump(&l->out);
 }
 
-static void on_closed(void *self, const struct tfd_status *why)
+static void on_client_closed(void *self, const struct tfd_status *why)
 {
     struct tfd_link *l = self;
     struct tfd_status st;
@@ -307,7 +307,7 @@ static const struct tfd_conn_handler handler = {
     .space = on_space,
     .commit = on_commit,
     .drained = on_drained,
-    .closed = on_closed,
+    .closed = on_client_closed,
 };
 
 /* ---- The link ------------------------------------------------------------ */
@@ -411,7 +411,7 @@ static void link_close(struct tfd_link *l)
     tfd_conn_close(l->conn, 0);
 }
 
-static void ask(struct tfd_heartbeat *h)
+static void ask_for_pong(struct tfd_heartbeat *h)
 {
     struct tfd_link *l = TFD_CONTAINER_OF(h, struct tfd_link, heartbeat);
 
@@ -423,7 +423,7 @@ static void link_watch(struct tfd_link *l,
 {
     if (o->interval_us > 0)
         tfd_conn_patient(l->conn);
-    tfd_heartbeat_start(&l->heartbeat, l->conn, o, ask);
+    tfd_heartbeat_start(&l->heartbeat, l->conn, o, ask_for_pong);
 }
 
 static size_t link_queued(const struct tfd_link *l)

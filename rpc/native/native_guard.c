@@ -19,8 +19,8 @@ static void begin_window(struct tfd_native_guard *g, uint32_t open,
         *g = (struct tfd_native_guard){.window_us = now, .calls = open};
 }
 
-static enum tfd_code count(uint32_t *counter, uint32_t most, const char *what,
-                           struct tfd_status *st)
+static enum tfd_code count_bytes(uint32_t *counter, uint32_t most,
+                                 const char *what, struct tfd_status *st)
 {
     if (++*counter <= most)
         return TFD_OK;
@@ -39,11 +39,13 @@ enum tfd_code tfd_native_guard_frame(struct tfd_native_guard *g,
     if (!part || (!ends && h->length < TFD_SMALL_PART_SIZE))
         begin_window(g, open, l);
     if (h->kind == TFD_FRAME_CANCEL)
-        return count(&g->cancels, TFD_CANCELS_MAX + g->calls, "CANCELs", st);
+        return count_bytes(&g->cancels, TFD_CANCELS_MAX + g->calls, "CANCELs",
+                           st);
     if (!part)
-        return count(&g->pings, TFD_PINGS_MAX, "PINGs", st);
+        return count_bytes(&g->pings, TFD_PINGS_MAX, "PINGs", st);
     g->calls += !(h->flags & TFD_FRAME_MORE);
     if (ends || h->length >= TFD_SMALL_PART_SIZE)
         return TFD_OK;
-    return count(&g->parts, TFD_SMALL_PARTS_MAX, "small parts of payloads", st);
+    return count_bytes(&g->parts, TFD_SMALL_PARTS_MAX,
+                       "small parts of payloads", st);
 }

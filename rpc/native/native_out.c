@@ -56,8 +56,9 @@ void tfd_native_out_deinit(struct tfd_native_out *o)
     tfd_native_out_init(o, NULL);
 }
 
-static void append(struct tfd_native_send **first,
-                   struct tfd_native_send **last, struct tfd_native_send *s)
+static void append_send(struct tfd_native_send **first,
+                        struct tfd_native_send **last,
+                        struct tfd_native_send *s)
 {
     s->next = NULL;
     if (*first)
@@ -67,7 +68,7 @@ static void append(struct tfd_native_send **first,
     *last = s;
 }
 
-static struct tfd_native_send *pop(struct tfd_native_send **first)
+static struct tfd_native_send *pop_send(struct tfd_native_send **first)
 {
     struct tfd_native_send *s = *first;
 
@@ -176,7 +177,7 @@ static uint64_t payload_size(const struct tfd_message *m)
 }
 
 /* Queues the first frame; the rest of the message takes its turns. */
-static void start(struct tfd_native_out *o, struct tfd_native_send *s)
+static void start_send(struct tfd_native_out *o, struct tfd_native_send *s)
 {
     o->pending -= s->message.proto.size;
     write_first(o, &s->head, &s->message);
@@ -184,7 +185,7 @@ static void start(struct tfd_native_out *o, struct tfd_native_send *s)
         free_sends(s);
         return;
     }
-    append(&o->first, &o->last, s);
+    append_send(&o->first, &o->last, s);
     if (s->head.call == 0)
         o->one_way_open = true;
 }
@@ -194,17 +195,17 @@ static void one_way_done(struct tfd_native_out *o)
 {
     o->one_way_open = false;
     while (o->waiting && !o->one_way_open)
-        start(o, pop(&o->waiting));
+        start_send(o, pop_send(&o->waiting));
 }
 
 void tfd_native_out_pump(struct tfd_native_out *o)
 {
     while (o->first && tfd_conn_queued(o->conn) < TFD_CONN_HIGH) {
-        struct tfd_native_send *s = pop(&o->first);
+        struct tfd_native_send *s = pop_send(&o->first);
         bool one_way = s->head.call == 0;
 
         if (!write_chunk(o, s)) {
-            append(&o->first, &o->last, s);
+            append_send(&o->first, &o->last, s);
             continue;
         }
         free_sends(s);
@@ -258,9 +259,9 @@ enum tfd_code tfd_native_out_message(struct tfd_native_out *o,
     tfd_message_init(take_message, take_message->native);
     o->pending += s->message.proto.size + payload_size(&s->message);
     if (wait)
-        append(&o->waiting, &o->newest, s);
+        append_send(&o->waiting, &o->newest, s);
     else
-        start(o, s);
+        start_send(o, s);
     tfd_native_out_pump(o);
     return TFD_OK;
 out:
@@ -304,10 +305,10 @@ void tfd_native_out_drop(struct tfd_native_out *o, uint32_t call)
     assert(call != 0);
     o->first = NULL;
     while (all) {
-        struct tfd_native_send *s = pop(&all);
+        struct tfd_native_send *s = pop_send(&all);
 
         if (s->head.call != call) {
-            append(&o->first, &o->last, s);
+            append_send(&o->first, &o->last, s);
             continue;
         }
         o->pending -= payload_size(&s->message) - s->offset;

@@ -30,7 +30,7 @@ static void cancel_call(struct tfd_worker *w, const void *ctx)
 
 /* ---- GetStatus ----------------------------------------------------------- */
 
-static void copy_text(char *out, size_t size, struct tfd_str s)
+static void copy_name(char *out, size_t size, struct tfd_str s)
 {
     snprintf(out, size, "%.*s", (int)(s.size < size ? s.size : size - 1),
              s.data);
@@ -45,11 +45,11 @@ static enum tfd_code decode_device(struct tfd_str bytes,
 
     while (tfd_pb_next(&r, &f)) {
         if (f.tag == tensorflow_DeviceAttributes_name_tag)
-            copy_text(out->name, sizeof(out->name), tfd_pb_str(&r, &f));
+            copy_name(out->name, sizeof(out->name), tfd_pb_str(&r, &f));
         else if (f.tag == tensorflow_DeviceAttributes_device_type_tag)
-            copy_text(out->type, sizeof(out->type), tfd_pb_str(&r, &f));
+            copy_name(out->type, sizeof(out->type), tfd_pb_str(&r, &f));
         else if (f.tag == tensorflow_DeviceAttributes_physical_device_desc_tag)
-            copy_text(out->physical, sizeof(out->physical), tfd_pb_str(&r, &f));
+            copy_name(out->physical, sizeof(out->physical), tfd_pb_str(&r, &f));
         else if (f.tag == tensorflow_DeviceAttributes_memory_limit_tag)
             out->memory_limit = tfd_pb_int64(&r, &f);
         else if (f.tag == tensorflow_DeviceAttributes_incarnation_tag)
@@ -258,7 +258,7 @@ static uint64_t add_graph(struct tfd_rpc_worker *r, struct tfd_str session,
     g = &r->graphs[number - 1];
     r->free_graph = g->next;
     g->handle = copy;
-    copy_text(g->session, sizeof(g->session), session);
+    copy_name(g->session, sizeof(g->session), session);
     return number;
 }
 

@@ -362,7 +362,7 @@ static void put_controls(struct costs *c, struct tfd_str def)
     }
 }
 
-static void put_node(struct costs *c, int32_t i)
+static void put_cost_node(struct costs *c, int32_t i)
 {
     struct tfd_str def = c->nodes[i].def,
                    name = find_cost_graph(def, NODE(name));
@@ -414,7 +414,7 @@ static void put_part(struct costs *c, struct tfd_str graph)
     if (note_nodes(c, graph)) {
         put_ends(c);
         for (int32_t i = 0; i < c->count; i++)
-            put_node(c, i);
+            put_cost_node(c, i);
     }
     tfd_map_deinit(&c->by_name);
 }

@@ -22,7 +22,7 @@ struct tfd_master_service {
     struct tfd_callable_calls callables;
 };
 
-static void answer(struct tfd_call *call, struct tfd_message *m)
+static void answer_call(struct tfd_call *call, struct tfd_message *m)
 {
     struct tfd_status st = TFD_STATUS_INIT;
 
@@ -45,7 +45,7 @@ static void answer_empty(void *ctx, const struct tfd_status *st)
         return;
     }
     tfd_message_init(&m, call->native);
-    answer(call, &m);
+    answer_call(call, &m);
 }
 
 /* The one string field `tag` of a request. */
@@ -79,7 +79,7 @@ static void session_created(void *ctx, const struct tfd_status *st,
     tfd_pb_put_str(&m.proto,
                    tensorflow_CreateSessionResponse_session_handle_tag,
                    tfd_str_of(tfd_session_handle(session)));
-    answer(call, &m);
+    answer_call(call, &m);
 }
 
 static void creation_cancelled(void *ctx, struct tfd_call *call)
@@ -136,7 +136,7 @@ static void session_extended(void *ctx, const struct tfd_status *st,
     tfd_pb_put_int(&m.proto,
                    tensorflow_ExtendSessionResponse_new_graph_version_tag,
                    version);
-    answer(call, &m);
+    answer_call(call, &m);
 }
 
 static void extension_cancelled(void *ctx, struct tfd_call *call)
@@ -277,7 +277,7 @@ static void partial_run_set_up(void *ctx, const struct tfd_status *st,
     tfd_pb_put_str(&m.proto,
                    tensorflow_PartialRunSetupResponse_partial_run_handle_tag,
                    tfd_str_of(text));
-    answer(call, &m);
+    answer_call(call, &m);
 }
 
 static enum tfd_code find_for_setup(struct tfd_master_service *s,
@@ -377,7 +377,7 @@ static void listing_done(struct listing *l)
         tfd_message_deinit(&l->message);
         tfd_call_fail(l->call, &l->status);
     } else {
-        answer(l->call, &l->message);
+        answer_call(l->call, &l->message);
     }
     free(l);
 }
@@ -469,7 +469,7 @@ static void list_devices(void *self, struct tfd_call *call)
                        ? tensorflow_ListDevicesResponse_remote_device_tag
                        : tensorflow_ListDevicesResponse_local_device_tag,
                    &tfd_session_devices(session)->devices[i].attributes);
-    answer(call, &m);
+    answer_call(call, &m);
 }
 
 /* ---- The table ----------------------------------------------------------- */

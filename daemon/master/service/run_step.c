@@ -23,7 +23,7 @@
 /* One RunStep call.  Arrays only grow, so a client's second step allocates
  * nothing here. */
 struct run_call {
-    struct tfd_run_step run; /* first: done() finds us */
+    struct tfd_run_step run; /* first: run_step_done() finds us */
     struct tfd_run_step_service *service;
     struct run_call *next;
     struct tfd_call *call;
@@ -63,7 +63,7 @@ static struct run_call *acquire(struct tfd_run_step_service *s)
     return c;
 }
 
-static void release(struct run_call *c)
+static void release_run_call(struct run_call *c)
 {
     for (int i = 0; i < c->run.feed_count; i++)
         tfd_tensor_unref(&c->feeds[i]);
@@ -194,7 +194,7 @@ static enum tfd_code decode_field(struct run_call *c, struct tfd_pb_reader *r,
     }
 }
 
-static enum tfd_code decode(struct run_call *c, struct tfd_status *st)
+static enum tfd_code decode_run_step(struct run_call *c, struct tfd_status *st)
 {
     struct tfd_pb_reader r = tfd_pb_reader_of(c->call->in.proto);
     struct tfd_pb_field f;
@@ -247,7 +247,7 @@ static void put_fetch(struct tfd_message *m, struct tfd_str name,
     tfd_message_finish(m, mark);
 }
 
-static void fail(struct run_call *c, const struct tfd_status *st)
+static void fail_run_step(struct run_call *c, const struct tfd_status *st)
 {
     struct tfd_call *call = c->call;
     struct tfd_message m;
@@ -287,25 +287,25 @@ static void respond(struct run_call *c, const struct tfd_tensor *fetches,
                        (unsigned long long)tfd_message_size(&m),
                        (long long)TFD_GRPC_MESSAGE_SIZE_MAX);
         tfd_message_deinit(&m);
-        fail(c, &st);
+        fail_run_step(c, &st);
         return;
     }
     tfd_call_respond(call, &m);
 }
 
-static void done(struct tfd_run_step *run, const struct tfd_status *st,
-                 struct tfd_tensor *fetches, uint32_t plan)
+static void run_step_done(struct tfd_run_step *run, const struct tfd_status *st,
+                          struct tfd_tensor *fetches, uint32_t plan)
 {
     struct run_call *c = (struct run_call *)run;
 
     if (st->code == TFD_OK)
         respond(c, fetches, plan);
     else
-        fail(c, st);
-    release(c);
+        fail_run_step(c, st);
+    release_run_call(c);
 }
 
-static void cancelled(void *ctx, struct tfd_call *call)
+static void run_step_cancelled(void *ctx, struct tfd_call *call)
 {
     struct run_call *c = ctx;
 
@@ -329,7 +329,7 @@ static void run_partial(struct tfd_build *gate)
         return;
     }
     (void)tfd_fail(&st, TFD_CANCELLED, "RunStep was cancelled by the client");
-    done(&c->run, &st, NULL, 0);
+    run_step_done(&c->run, &st, NULL, 0);
 }
 
 /* Which checks the call against the graph, when that is not being changed. */
@@ -352,15 +352,15 @@ void tfd_run_step_handle(void *self, struct tfd_call *call)
         return;
     }
     c->call = call;
-    if (decode(c, &st) != TFD_OK || find_session(c, &st) != TFD_OK) {
-        fail(c, &st);
-        release(c);
+    if (decode_run_step(c, &st) != TFD_OK || find_session(c, &st) != TFD_OK) {
+        fail_run_step(c, &st);
+        release_run_call(c);
         return;
     }
     tfd_session_use(c->session, call->link);
-    c->run.done = done;
+    c->run.done = run_step_done;
     call->ctx = c;
-    call->cancelled = cancelled;
+    call->cancelled = run_step_cancelled;
     if (c->partial.size > 0)
         wait_for_graph(c);
     else

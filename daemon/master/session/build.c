@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-static void end(struct tfd_build *b)
+static void end_build(struct tfd_build *b)
 {
     struct tfd_session *s = b->session;
 
@@ -51,7 +51,7 @@ static void advance(struct tfd_session *s)
         }
         if (b->work)
             b->work(b);
-        end(b);
+        end_build(b);
     }
     tfd_session_unref(s);
 }
@@ -62,7 +62,7 @@ static void worked(struct tfd_post *p)
     struct tfd_session *s = b->session;
 
     tfd_session_ref(s);
-    end(b);
+    end_build(b);
     advance(s);
     tfd_session_unref(s);
 }

@@ -172,13 +172,13 @@ static void make_callable(void *self, struct tfd_call *call)
 /* ---- RunCallable --------------------------------------------------------- */
 
 struct running {
-    struct tfd_run_step run; /* first: done() finds us */
+    struct tfd_run_step run; /* first: callable_done() finds us */
     struct tfd_call *call;
     struct tfd_session *session;
     int feed_room;
 };
 
-static void end(struct running *x)
+static void end_callable(struct running *x)
 {
     for (int i = 0; i < x->run.feed_count; i++)
         tfd_tensor_unref(&x->run.feeds[i]);
@@ -187,8 +187,8 @@ static void end(struct running *x)
     free(x);
 }
 
-static void done(struct tfd_run_step *run, const struct tfd_status *st,
-                 struct tfd_tensor *fetches, uint32_t plan)
+static void callable_done(struct tfd_run_step *run, const struct tfd_status *st,
+                          struct tfd_tensor *fetches, uint32_t plan)
 {
     struct running *x = (struct running *)run;
     struct tfd_call *call = x->call;
@@ -197,7 +197,7 @@ static void done(struct tfd_run_step *run, const struct tfd_status *st,
     (void)plan;
     if (st->code != TFD_OK) {
         tfd_call_fail(call, st);
-        end(x);
+        end_callable(x);
         return;
     }
     tfd_message_init(&m, call->native);
@@ -207,10 +207,10 @@ static void done(struct tfd_run_step *run, const struct tfd_status *st,
     tfd_run_trace_put(&m.proto, tensorflow_RunCallableResponse_metadata_tag,
                       run->trace);
     tfd_call_respond(call, &m);
-    end(x);
+    end_callable(x);
 }
 
-static void cancelled(void *ctx, struct tfd_call *call)
+static void callable_cancelled(void *ctx, struct tfd_call *call)
 {
     struct running *x = ctx;
 
@@ -286,13 +286,13 @@ static enum tfd_code use_callable(struct running *x,
     run->connections = c->names.connections;
     run->connection_count = c->names.connection_count;
     run->timeout_us = c->options.timeout_us;
-    run->done = done;
+    run->done = callable_done;
     options.costs = tfd_session_wants_costs(x->session);
     return tfd_run_trace_new(&options, &run->trace, st);
 }
 
-static enum tfd_code prepare(struct tfd_callable_calls *c, struct running *x,
-                             struct tfd_status *st)
+static enum tfd_code prepare_callable(struct tfd_callable_calls *c,
+                                      struct running *x, struct tfd_status *st)
 {
     const struct tfd_callable *callable;
     struct head h = {.handle = 0};
@@ -314,19 +314,19 @@ static void run_callable(void *self, struct tfd_call *call)
         return;
     }
     x->call = call;
-    if (prepare(self, x, &st) != TFD_OK) {
+    if (prepare_callable(self, x, &st) != TFD_OK) {
         tfd_call_fail(call, &st);
-        end(x);
+        end_callable(x);
         return;
     }
     call->ctx = x;
-    call->cancelled = cancelled;
+    call->cancelled = callable_cancelled;
     tfd_session_run(x->session, &x->run);
 }
 
 /* ---- ReleaseCallable ----------------------------------------------------- */
 
-static void release(void *self, struct tfd_call *call)
+static void release_callables(void *self, struct tfd_call *call)
 {
     struct tfd_callable_calls *c = self;
     struct tfd_pb_reader r = tfd_pb_reader_of(call->in.proto);
@@ -358,5 +358,5 @@ void tfd_callable_calls_bind(struct tfd_callable_calls *c,
 {
     tfd_service_bind(service, TFD_METHOD_MakeCallable, make_callable, c);
     tfd_service_bind(service, TFD_METHOD_RunCallable, run_callable, c);
-    tfd_service_bind(service, TFD_METHOD_ReleaseCallable, release, c);
+    tfd_service_bind(service, TFD_METHOD_ReleaseCallable, release_callables, c);
 }

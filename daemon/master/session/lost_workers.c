@@ -47,7 +47,7 @@ static bool builds_with(const struct tfd_session *s, const struct tfd_worker *w)
 
 /* ---- Steps --------------------------------------------------------------- */
 
-static void forget(struct tfd_loss *l)
+static void forget_loss(struct tfd_loss *l)
 {
     struct tfd_loss **at = &l->master->recent;
 
@@ -61,7 +61,7 @@ static void forget(struct tfd_loss *l)
 void tfd_master_forget_losses(struct tfd_master *m)
 {
     while (m->recent)
-        forget(m->recent);
+        forget_loss(m->recent);
 }
 
 /* As below, each session is looked at once. */
@@ -72,7 +72,7 @@ static void moment_over(struct tfd_timer *t)
     struct tfd_session *s = m->sessions;
     uint64_t mark = ++m->losses;
 
-    forget((struct tfd_loss *)t);
+    forget_loss((struct tfd_loss *)t);
     while (s) {
         if (s->loss == mark || !s->steps) {
             s = s->next;
@@ -103,7 +103,7 @@ static void fail_steps_later(struct tfd_master *m, const struct tfd_worker *w,
                    why->text);
     tfd_timer_init(&l->timer, m->o.loop, moment_over);
     if (tfd_timer_start(&l->timer, GRACE_US, NULL) != TFD_OK)
-        forget(l);
+        forget_loss(l);
 }
 
 /* ---- Plans --------------------------------------------------------------- */
@@ -143,7 +143,7 @@ static void forget_worker(struct tfd_master *m, const struct tfd_worker *w)
         struct tfd_loss *next = l->next;
 
         if (l->worker == w)
-            forget(l);
+            forget_loss(l);
         l = next;
     }
 }

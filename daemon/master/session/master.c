@@ -181,7 +181,7 @@ static void free_reset(struct reset *r)
     free(r);
 }
 
-static void answer(struct reset *r)
+static void answer_reset(struct reset *r)
 {
     static const struct tfd_status ok = TFD_STATUS_INIT;
     tfd_master_done_fn *done = r->done;
@@ -194,7 +194,7 @@ static void answer(struct reset *r)
 static void reset_done(struct reset *r)
 {
     tfd_timer_stop(&r->patience);
-    answer(r);
+    answer_reset(r);
     free_reset(r);
 }
 
@@ -224,7 +224,7 @@ static void patience_over(struct tfd_timer *t)
             tfd_log(TFD_LOG_WARN, "cleanup_late",
                     "task=%s why=\"no answer; Reset does not wait for it\"",
                     c->worker->task);
-    answer(r);
+    answer_reset(r);
 }
 
 static void clean_worker(struct reset *r, struct tfd_worker *w)

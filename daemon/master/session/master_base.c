@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* Clusters of sessions bring more peers. */
-static bool make_room(struct tfd_master *m, int peer)
+static bool make_peer_room(struct tfd_master *m, int peer)
 {
     int room = 2 * peer + 1;
     struct tfd_worker **grown;
@@ -29,7 +29,7 @@ static bool make_room(struct tfd_master *m, int peer)
 
 struct tfd_worker *tfd_master_worker(struct tfd_master *m, int peer)
 {
-    if (!make_room(m, peer))
+    if (!make_peer_room(m, peer))
         return NULL;
     if (!m->workers[peer]) {
         struct tfd_channel *ch = tfd_peers_channel(m->o.peers, peer);

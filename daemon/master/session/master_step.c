@@ -75,7 +75,7 @@ static void free_step(struct tfd_master_step *step)
 
 static void part_done(struct tfd_run_graph *run, const struct tfd_status *st);
 static void timed_out(struct tfd_timer *t);
-static void end(struct tfd_master_step *step);
+static void end_step(struct tfd_master_step *step);
 
 static struct tfd_master_step *new_step(struct tfd_plan *p)
 {
@@ -158,7 +158,7 @@ static void merge_root(struct tfd_master_step *step,
 static void cancel_parts(struct tfd_master_step *step)
 {
     if (step->starting)
-        return; /* begin() cancels once every part has been started */
+        return; /* begin_step() cancels once every part has been started */
     for (int i = 0; i < step->plan->part_count; i++) {
         struct tfd_worker *w = worker_of(step->plan, i);
 
@@ -175,7 +175,7 @@ static void cancel_deferred(struct tfd_post *p)
     step->ending = false;
     cancel_parts(step);
     if (--step->pending == 0)
-        end(step);
+        end_step(step);
 }
 
 /* Failures that have arrived by now are the client's to see, too. */
@@ -217,7 +217,7 @@ void tfd_master_step_abort(struct tfd_master_step *step,
     step->pending++; /* cancel_parts() may end the last part */
     cancel_parts(step);
     if (--step->pending == 0)
-        end(step);
+        end_step(step);
 }
 
 static void from_worker(const char *task, const struct tfd_status *in,
@@ -268,7 +268,7 @@ static void clean_up(struct tfd_master_step *step)
     }
 }
 
-static void release(struct tfd_master_step *step)
+static void release_step(struct tfd_master_step *step)
 {
     struct tfd_session *s = step->plan->session;
 
@@ -284,7 +284,7 @@ static void release(struct tfd_master_step *step)
     s->step_ended(s);
 }
 
-static void end(struct tfd_master_step *step)
+static void end_step(struct tfd_master_step *step)
 {
     struct tfd_run_step *run = step->run;
     struct tfd_session *s = step->plan->session;
@@ -301,7 +301,7 @@ static void end(struct tfd_master_step *step)
     run->done(run, &step->error,
               step->error.code == TFD_OK ? step->fetches : NULL,
               step->plan->number);
-    release(step);
+    release_step(step);
     tfd_session_unref(s);
 }
 
@@ -321,7 +321,7 @@ static void part_done(struct tfd_run_graph *part, const struct tfd_status *st)
             cancel_soon(step);
     }
     if (--step->pending == 0)
-        end(step);
+        end_step(step);
 }
 
 static void timed_out(struct tfd_timer *t)
@@ -336,7 +336,7 @@ static void timed_out(struct tfd_timer *t)
 
 /* ---- The beginning ------------------------------------------------------- */
 
-static void prepare(struct tfd_master_step *step, struct tfd_run_step *run)
+static void prepare_step(struct tfd_master_step *step, struct tfd_run_step *run)
 {
     struct tfd_plan *p = step->plan;
 
@@ -347,7 +347,7 @@ static void prepare(struct tfd_master_step *step, struct tfd_run_step *run)
         run->step_id ? run->step_id : tfd_master_step_id(p->session->master);
     step->start_us = tfd_session_log_start(p->session);
     step->number = ++p->session->master->steps_begun;
-    step->pending = p->part_count + 1; /* one for begin() itself */
+    step->pending = p->part_count + 1; /* one for begin_step() itself */
     step->aborted = step->merged = step->ending = false;
     tfd_status_clear(&step->error);
     for (int i = 0; i < p->part_count; i++) {
@@ -362,7 +362,7 @@ static void prepare(struct tfd_master_step *step, struct tfd_run_step *run)
     p->session->master->running++;
 }
 
-static void begin(struct tfd_master_step *step)
+static void begin_step(struct tfd_master_step *step)
 {
     struct tfd_plan *p = step->plan;
 
@@ -377,12 +377,12 @@ static void begin(struct tfd_master_step *step)
     if (step->error.code != TFD_OK && !step->ending)
         cancel_parts(step);
     if (--step->pending == 0)
-        end(step);
+        end_step(step);
 }
 
-static enum tfd_code start_timer(struct tfd_master_step *step,
-                                 const struct tfd_run_step *run,
-                                 struct tfd_status *st)
+static enum tfd_code start_step_timer(struct tfd_master_step *step,
+                                      const struct tfd_run_step *run,
+                                      struct tfd_status *st)
 {
     uint64_t left = run->timeout_us, waited = 0;
 
@@ -408,10 +408,10 @@ void tfd_master_step_start(struct tfd_plan *p, struct tfd_run_step *run)
         run->done(run, &st, NULL, 0);
         return;
     }
-    prepare(step, run);
-    if (start_timer(step, run, &st) != TFD_OK)
+    prepare_step(step, run);
+    if (start_step_timer(step, run, &st) != TFD_OK)
         note_failure(step, &st);
-    begin(step);
+    begin_step(step);
 }
 
 /* Steps may end, and others begin, while one is aborted: so each time the first

@@ -81,10 +81,10 @@ enum tfd_code tfd_partial_ends_copy(struct tfd_partial_run *p,
                       &p->run.target_names, st);
 }
 
-static enum tfd_code resolve(struct tfd_partial_run *p,
-                             const struct tfd_str *names, int count,
-                             struct tfd_partial_end **out, struct tfd_map *at,
-                             struct tfd_status *st)
+static enum tfd_code resolve_ends(struct tfd_partial_run *p,
+                                  const struct tfd_str *names, int count,
+                                  struct tfd_partial_end **out,
+                                  struct tfd_map *at, struct tfd_status *st)
 {
     *out = tfd_arena_array(&p->arena, (size_t)count + 1, sizeof(**out));
     TFD_TRY(tfd_arena_check(*out, "a partial run", st));
@@ -104,10 +104,10 @@ enum tfd_code tfd_partial_ends_resolve(struct tfd_partial_run *p,
 {
     p->feeds_left = p->run.feed_count;
     p->fetches_left = p->run.fetch_count;
-    TFD_TRY(resolve(p, p->run.feed_names, p->run.feed_count, &p->feeds,
-                    &p->feed_at, st));
-    return resolve(p, p->run.fetch_names, p->run.fetch_count, &p->fetches,
-                   &p->fetch_at, st);
+    TFD_TRY(resolve_ends(p, p->run.feed_names, p->run.feed_count, &p->feeds,
+                         &p->feed_at, st));
+    return resolve_ends(p, p->run.fetch_names, p->run.fetch_count, &p->fetches,
+                        &p->fetch_at, st);
 }
 
 /* ---- Checking a call ----------------------------------------------------- */

@@ -169,8 +169,9 @@ static void step_ended(struct tfd_run_step *run, const struct tfd_status *st,
     go_on(p);
 }
 
-static void begin(struct tfd_partial_run *p, const struct tfd_run_step *first,
-                  struct tfd_status *st)
+static void begin_partial(struct tfd_partial_run *p,
+                          const struct tfd_run_step *first,
+                          struct tfd_status *st)
 {
     const struct tfd_run_trace *t = first->trace;
     struct tfd_run_options o = {.timeout_us = 0};
@@ -218,7 +219,7 @@ static void end_call(struct tfd_partial_call *c)
     free(c);
 }
 
-static void answer(struct tfd_partial_call *c)
+static void answer_partial(struct tfd_partial_call *c)
 {
     struct tfd_partial_run *p = c->partial;
     struct tfd_run_step *run = c->run;
@@ -260,7 +261,7 @@ static void go_on(struct tfd_partial_run *p)
     p->busy++;
     tfd_session_ref(s);
     while ((c = find_answerable(p)))
-        answer(c);
+        answer_partial(c);
     p->busy--;
     if (!p->listed && !p->calls && p->ended)
         free_partial(p);
@@ -387,7 +388,7 @@ static void start_call(struct tfd_partial_run *p, struct tfd_run_step *run)
 
     p->busy++;
     if (!p->started)
-        begin(p, run, &st);
+        begin_partial(p, run, &st);
     if (st.code == TFD_OK && new_call(p, run, &c, &st) == TFD_OK)
         (void)move_values(c, &st);
     if (c && st.code != TFD_OK) {
@@ -406,7 +407,7 @@ static void start_call(struct tfd_partial_run *p, struct tfd_run_step *run)
 }
 
 /* Handles are written as decimal numbers. */
-static int64_t number_of(struct tfd_str handle)
+static int64_t number_in_handle(struct tfd_str handle)
 {
     int64_t n = 0;
 
@@ -424,7 +425,7 @@ static int64_t number_of(struct tfd_str handle)
 static struct tfd_partial_run *find_partial_run(const struct tfd_session *s,
                                                 struct tfd_str handle)
 {
-    int64_t number = number_of(handle);
+    int64_t number = number_in_handle(handle);
     struct tfd_partial_run *p = s->partial_runs;
 
     while (p && p->handle != number)

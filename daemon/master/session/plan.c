@@ -300,7 +300,7 @@ static enum tfd_code split(struct tfd_plan *p, struct tfd_status *st)
     return rc;
 }
 
-static void work(struct tfd_build *b)
+static void build_plan(struct tfd_build *b)
 {
     struct tfd_plan *p = (struct tfd_plan *)b;
 
@@ -335,7 +335,7 @@ void tfd_plan_build(struct tfd_plan *p)
     s->running++;
     p->registering = 1;
     p->splitting = true;
-    p->build = (struct tfd_build){.work = work, .done = split_up};
+    p->build = (struct tfd_build){.work = build_plan, .done = split_up};
     p->build.large = tfd_session_is_large(s, TFD_STR_EMPTY);
     tfd_build_start(s, &p->build);
 }

@@ -119,7 +119,7 @@ static enum tfd_code copy_signature(struct tfd_plan *p,
 
 /* ---- Slots --------------------------------------------------------------- */
 
-static bool reserve(struct tfd_session *s)
+static bool reserve_plan(struct tfd_session *s)
 {
     uint32_t capacity = s->plan_capacity ? s->plan_capacity * 2 : 16;
     struct tfd_plan **grown;
@@ -142,7 +142,7 @@ static enum tfd_code take_slot(struct tfd_session *s, uint32_t *slot,
     uint32_t at = s->plan_count;
 
     if (s->plan_count < TFD_SIGNATURES_PER_SESSION_MAX) {
-        if (!reserve(s))
+        if (!reserve_plan(s))
             return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "No memory for plans");
         *slot = s->plan_count++;
         *number = *slot + 1;

@@ -120,7 +120,7 @@ static int missing_text(struct tfd_create *c, struct tfd_bytes *text)
     return missing;
 }
 
-static void fail_missing(struct tfd_create *c)
+static void fail_missing_workers(struct tfd_create *c)
 {
     struct tfd_bytes text;
     int missing = missing_text(c, &text);
@@ -259,7 +259,7 @@ static void status_known(void *ctx, const struct tfd_status *st,
 }
 
 /* Comes back here in RETRY_US, or at the end of the wait. */
-static void start_timer(struct tfd_create *c, uint64_t now)
+static void start_ask_timer(struct tfd_create *c, uint64_t now)
 {
     uint64_t wait = c->session->master->o.peer_wait_us;
     uint64_t spent = now - c->start_us, delay = RETRY_US;
@@ -274,7 +274,7 @@ void tfd_create_ask(struct tfd_create *c)
     struct tfd_session *s = c->session;
 
     c->asking = true;
-    start_timer(c, tfd_loop_now_us(s->master->o.loop));
+    start_ask_timer(c, tfd_loop_now_us(s->master->o.loop));
     for (int i = 0; i < c->answer_count && c->status.code == TFD_OK; i++) {
         struct tfd_create_answer *a = &c->answers[i];
         struct tfd_worker *w = s->workers[i];
@@ -296,7 +296,7 @@ void tfd_create_ask_again(struct tfd_timer *t)
     uint64_t now = tfd_loop_now_us(m->o.loop);
 
     if (m->o.peer_wait_us > 0 && now - c->start_us >= m->o.peer_wait_us) {
-        fail_missing(c);
+        fail_missing_workers(c);
         tfd_create_proceed(c);
         return;
     }

@@ -55,8 +55,8 @@ static void ignore(void *ctx, const struct tfd_status *st)
     (void)st;
 }
 
-static void tell(struct tfd_create *c, const struct tfd_status *st,
-                 struct tfd_session *s)
+static void tell_creator(struct tfd_create *c, const struct tfd_status *st,
+                         struct tfd_session *s)
 {
     tfd_session_done_fn *done = c->done;
 
@@ -66,7 +66,7 @@ static void tell(struct tfd_create *c, const struct tfd_status *st,
 }
 
 /* The session is open, or else goes away. */
-static void finish(struct tfd_create *c)
+static void finish_create(struct tfd_create *c)
 {
     struct tfd_session *s = c->session;
 
@@ -84,7 +84,7 @@ static void finish(struct tfd_create *c)
     else
         tfd_session_log_not_opened(s, &c->status);
     tfd_create_stop_asking(c, s);
-    tell(c, &c->status, c->status.code == TFD_OK ? s : NULL);
+    tell_creator(c, &c->status, c->status.code == TFD_OK ? s : NULL);
     if (c->status.code != TFD_OK && !s->listed)
         tfd_session_unref(s);
     else if (c->status.code != TFD_OK && s->state == TFD_SESSION_OPEN) {
@@ -106,7 +106,7 @@ static void session_made(void *ctx, const struct tfd_status *st)
         (void)tfd_fail(&c->status, st->code, "From %s:\n%s",
                        tfd_session_task(c->session, a->worker), st->text);
     if (--c->pending == 0)
-        finish(c);
+        finish_create(c);
     tfd_create_unref(c);
 }
 
@@ -134,12 +134,12 @@ static void make_sessions(struct tfd_create *c)
         w->ops->create_session(w, &c->spec, session_made, &c->answers[i]);
     }
     if (--c->pending == 0)
-        finish(c);
+        finish_create(c);
 }
 
 /* ---- Placing ------------------------------------------------------------- */
 
-static void place(struct tfd_build *b)
+static void place_graph(struct tfd_build *b)
 {
     struct tfd_create *c = (struct tfd_create *)b;
 
@@ -177,7 +177,7 @@ static void placed(struct tfd_build *b)
     if (c->status.code == TFD_OK && enlist(c->session, &c->status) == TFD_OK)
         make_sessions(c);
     else
-        finish(c);
+        finish_create(c);
     tfd_create_unref(c);
 }
 
@@ -185,13 +185,13 @@ static void statuses_known(struct tfd_create *c)
 {
     tfd_timer_stop(&c->timer);
     if (tfd_create_collect(c) != TFD_OK) {
-        finish(c);
+        finish_create(c);
         return;
     }
     c->refs++;
     c->building = true;
     c->build = (struct tfd_build){
-        .work = place,
+        .work = place_graph,
         .done = placed,
         .large = tfd_session_is_large(c->session, TFD_STR_EMPTY),
     };
@@ -203,7 +203,7 @@ void tfd_create_proceed(struct tfd_create *c)
     if (c->asking)
         return; /* tfd_create_ask() comes here */
     if (c->status.code != TFD_OK)
-        finish(c);
+        finish_create(c);
     else if (c->missing == 0)
         statuses_known(c);
 }
@@ -231,8 +231,8 @@ static enum tfd_code name_unhonoured(struct tfd_master *m, struct tfd_str proto,
     return TFD_OK;
 }
 
-static enum tfd_code prepare(struct tfd_create *c,
-                             const struct tfd_create_session *spec)
+static enum tfd_code prepare_create(struct tfd_create *c,
+                                    const struct tfd_create_session *spec)
 {
     struct tfd_session *s = c->session;
 
@@ -268,12 +268,12 @@ static void graph_read(struct tfd_build *b)
         c->start_us = c->reported_us = tfd_loop_now_us(s->master->o.loop);
         tfd_create_ask(c);
     } else {
-        finish(c);
+        finish_create(c);
     }
     tfd_create_unref(c);
 }
 
-static void begin(struct tfd_create *c, struct tfd_str graph_def)
+static void begin_create(struct tfd_create *c, struct tfd_str graph_def)
 {
     c->refs++;
     c->building = true;
@@ -296,7 +296,7 @@ static void hurry(struct tfd_create *c)
     for (int i = 0; i < c->answer_count; i++)
         s->workers[i]->ops->cancel_call(s->workers[i], &c->answers[i]);
     if (--c->pending == 0)
-        finish(c);
+        finish_create(c);
 }
 
 static struct tfd_create *new_create(struct tfd_master *m,
@@ -338,10 +338,10 @@ tfd_master_create_session(struct tfd_master *m,
         return NULL;
     }
     c->refs++;
-    if (prepare(c, spec) == TFD_OK)
-        begin(c, spec->graph_def);
+    if (prepare_create(c, spec) == TFD_OK)
+        begin_create(c, spec->graph_def);
     else
-        finish(c);
+        finish_create(c);
     told = c->done == NULL;
     tfd_create_unref(c);
     return told ? NULL : c;
@@ -359,11 +359,11 @@ void tfd_master_cancel_create(struct tfd_create *c,
         return;
     }
     if (!c->making) {
-        finish(c);
+        finish_create(c);
         return;
     }
     c->refs++;
-    tell(c, &c->status, NULL);
+    tell_creator(c, &c->status, NULL);
     if (c->session)
         hurry(c);
     tfd_create_unref(c);

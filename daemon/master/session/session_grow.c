@@ -134,7 +134,7 @@ static enum tfd_code extend(struct tfd_extend *x, struct tfd_status *st)
     return st->code;
 }
 
-static void work(struct tfd_build *b)
+static void grow_graph(struct tfd_build *b)
 {
     struct tfd_extend *x = (struct tfd_extend *)b;
 
@@ -175,7 +175,7 @@ struct tfd_extend *tfd_session_extend(struct tfd_session *s,
         return NULL;
     }
     *x = (struct tfd_extend){
-        .build = {.work = work, .done = extended},
+        .build = {.work = grow_graph, .done = extended},
         .session = s,
         .spec = *spec,
         .over = &over,

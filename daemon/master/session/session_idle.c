@@ -34,7 +34,7 @@ static struct tfd_session *find_abandoned(struct tfd_master *m, uint64_t now)
     return NULL;
 }
 
-static void start_timer(struct tfd_master *m)
+static void start_idle_timer(struct tfd_master *m)
 {
     uint64_t delay = m->o.session_idle_us / LOOKS_PER_LIMIT;
 
@@ -47,7 +47,7 @@ static void start_timer(struct tfd_master *m)
 }
 
 /* Closing one may end others, so each time the first. */
-static void look(struct tfd_timer *t)
+static void look_for_idle(struct tfd_timer *t)
 {
     struct tfd_master *m = TFD_CONTAINER_OF(t, struct tfd_master, idle_timer);
     uint64_t now = tfd_loop_now_us(m->o.loop);
@@ -61,14 +61,14 @@ static void look(struct tfd_timer *t)
         s->broken = true;
         tfd_session_close(s, ignore, NULL);
     }
-    start_timer(m);
+    start_idle_timer(m);
 }
 
 void tfd_master_watch_idle(struct tfd_master *m)
 {
-    tfd_timer_init(&m->idle_timer, m->o.loop, look);
+    tfd_timer_init(&m->idle_timer, m->o.loop, look_for_idle);
     if (m->o.session_idle_us > 0 && m->o.links)
-        start_timer(m);
+        start_idle_timer(m);
 }
 
 void tfd_master_stop_watching(struct tfd_master *m)

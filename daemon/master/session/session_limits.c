@@ -24,7 +24,7 @@ static bool is_of(const struct tfd_session *s, const char *peer)
     return !peer || strcmp(s->peer, peer) == 0;
 }
 
-static struct crowd count(const struct tfd_master *m, const char *peer)
+static struct crowd count_sessions(const struct tfd_master *m, const char *peer)
 {
     struct crowd c = {0, 0, 0};
 
@@ -95,7 +95,7 @@ enum tfd_code tfd_session_admit(const struct tfd_session *s,
                                 struct tfd_status *st)
 {
     struct tfd_master *m = s->master;
-    struct crowd c = count(m, s->peer); /* it is one of those */
+    struct crowd c = count_sessions(m, s->peer); /* it is one of those */
 
     if (c.creating > TFD_SESSIONS_MAX)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
@@ -113,7 +113,7 @@ enum tfd_code tfd_session_admit(const struct tfd_session *s,
 
 enum tfd_code tfd_master_make_room(struct tfd_master *m, struct tfd_status *st)
 {
-    int open = count(m, NULL).open;
+    int open = count_sessions(m, NULL).open;
 
     if (open >= TFD_SESSIONS_MAX)
         open -= evict(m, NULL, false, "too many sessions");

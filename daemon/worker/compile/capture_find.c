@@ -238,7 +238,7 @@ static void make_groups(struct tfd_finder *f)
     }
 }
 
-static void drop(struct tfd_finder *f, int32_t node)
+static void drop_candidate(struct tfd_finder *f, int32_t node)
 {
     f->group[node] = -1;
     f->dropped = true;
@@ -256,7 +256,7 @@ static void drop_hasty(struct tfd_finder *f)
         if (reference &&
             (!is_within(f, after(f, i), reference) ||
              (f->tells[i] && !is_within(f, reference, after(f, i)))))
-            drop(f, i);
+            drop_candidate(f, i);
     }
 }
 
@@ -271,12 +271,12 @@ static void drop_mortal(struct tfd_finder *f)
 
             if (x->edges[j].output == TFD_CONTROL && f->group[to] >= 0 &&
                 f->group[to] != f->group[i])
-                drop(f, to);
+                drop_candidate(f, to);
         }
     }
 }
 
-static void settle(struct tfd_finder *f)
+static void settle_groups(struct tfd_finder *f)
 {
     int rounds = 0;
 
@@ -304,7 +304,8 @@ static size_t count_waiters(const struct tfd_exec *e)
     return count;
 }
 
-static enum tfd_code make_arrays(struct tfd_finder *f, struct tfd_status *st)
+static enum tfd_code make_finder_arrays(struct tfd_finder *f,
+                                        struct tfd_status *st)
 {
     struct tfd_arena *a = &f->c->scratch;
     size_t n = (size_t)f->count + 1;
@@ -328,10 +329,10 @@ enum tfd_code tfd_capture_find(struct tfd_finder *f, struct tfd_status *st)
     f->words = (count_waiters(f->e) + 63) / 64;
     if (f->words * 64 * (size_t)f->count > BITS_MAX)
         return TFD_OK;
-    TFD_TRY(make_arrays(f, st));
+    TFD_TRY(make_finder_arrays(f, st));
     find_order(f);
     find_after(f);
     find_tellers(f);
-    settle(f);
+    settle_groups(f);
     return TFD_OK;
 }

@@ -54,7 +54,7 @@ static bool is_host_in(const struct builder *b, const struct tfd_exec_node *x,
 }
 
 /* An edge into the part leads to its gate. */
-static void enter(struct builder *b, struct tfd_exec_edge *edge)
+static void enter_part(struct builder *b, struct tfd_exec_edge *edge)
 {
     struct tfd_part *p = b->part;
     const struct tfd_exec_node *to = &b->f->e->nodes[edge->local];
@@ -80,11 +80,11 @@ static void enter_from(struct builder *b, const struct tfd_exec_node *x)
     forget_firsts(b, x);
     for (int32_t i = 0; i < x->edge_count; i++)
         if (is_mine(b, edges[i].local))
-            enter(b, &edges[i]);
+            enter_part(b, &edges[i]);
 }
 
-static void leave(struct builder *b, int32_t member, int32_t *value,
-                  const struct tfd_exec_edge *edge)
+static void leave_part(struct builder *b, int32_t member, int32_t *value,
+                       const struct tfd_exec_edge *edge)
 {
     struct tfd_part *p = b->part;
     const struct tfd_exec_node *x = b->members[member];
@@ -108,7 +108,8 @@ static void leave_from(struct builder *b, int32_t member)
     forget_firsts(b, x);
     for (int32_t i = 0; i < x->edge_count; i++)
         if (!is_mine(b, x->edges[i].local))
-            leave(b, member, first_of(b, x->edges[i].output), &x->edges[i]);
+            leave_part(b, member, first_of(b, x->edges[i].output),
+                       &x->edges[i]);
 }
 
 /* What a gate lets go: entries, and members that waited for nothing. */
@@ -182,8 +183,8 @@ static enum tfd_code make_lists(struct builder *b, int32_t members,
     return TFD_OK;
 }
 
-static enum tfd_code build(struct builder *b, const struct tfd_group *g,
-                           struct tfd_status *st)
+static enum tfd_code build_part(struct builder *b, const struct tfd_group *g,
+                                struct tfd_status *st)
 {
     struct tfd_finder *f = b->f;
     struct tfd_part *p = b->part;
@@ -264,7 +265,7 @@ static enum tfd_code build_all(struct tfd_finder *f, struct tfd_parts *p,
         if (b.number < 0)
             continue;
         b.part = &p->part[b.number];
-        TFD_TRY(build(&b, &f->groups[i], st));
+        TFD_TRY(build_part(&b, &f->groups[i], st));
     }
     find_roots(f);
     return TFD_OK;

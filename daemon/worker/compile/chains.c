@@ -173,7 +173,7 @@ static void grow_chains(struct search *s, int32_t last)
 
 /* ---- Making -------------------------------------------------------------- */
 
-static int32_t place_of(const struct search *s, int32_t node)
+static int32_t place_in_chain(const struct search *s, int32_t node)
 {
     for (int32_t i = 0; i < s->count; i++)
         if (s->member[i] == node)
@@ -195,7 +195,7 @@ static int add_input(struct tfd_plan_chain *p, struct tfd_edge from)
     return i;
 }
 
-static void fill(struct search *s, struct tfd_plan_chain *p)
+static void fill_chain(struct search *s, struct tfd_plan_chain *p)
 {
     struct tfd_exec_chain *e = p->exec;
 
@@ -211,7 +211,7 @@ static void fill(struct search *s, struct tfd_plan_chain *p)
         e->flags[i] = n->op->check_count > 0 ? TFD_EXEC_CHECKS : 0;
         for (int32_t j = 0; j < n->in_count; j++) {
             struct tfd_edge from = source_of(s, n->in[j]);
-            int32_t place = place_of(s, from.node);
+            int32_t place = place_in_chain(s, from.node);
 
             x->in[j] = place >= 0 ? ~place : add_input(p, from);
         }
@@ -249,7 +249,7 @@ static enum tfd_code make_chains(struct search *s, struct tfd_status *st)
     p->exec = tfd_arena_alloc(a, sizeof(*p->exec));
     TFD_TRY(tfd_arena_check(p->exec, "a chain of nodes", st));
     memset(p->exec, 0, sizeof(*p->exec));
-    fill(s, p);
+    fill_chain(s, p);
     if (!tfd_chain_finish(&p->exec->chain))
         return TFD_OK; /* they stay nodes */
     TFD_TRY(make_node(s, p, st));

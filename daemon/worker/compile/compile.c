@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* Eight bytes as a little-endian number; fewer are the low ones. */
-static uint64_t load(const char *data, size_t size)
+static uint64_t load_bytes(const char *data, size_t size)
 {
     uint64_t v = 0;
 
@@ -27,13 +27,13 @@ uint64_t tfd_exec_hash(struct tfd_str s)
     uint64_t h = 0xDECAFCAFFEu ^ (s.size * m);
 
     for (; s.size >= 8; s.data += 8, s.size -= 8) {
-        uint64_t k = load(s.data, 8) * m;
+        uint64_t k = load_bytes(s.data, 8) * m;
 
         k ^= k >> 47;
         h = (h ^ (k * m)) * m;
     }
     if (s.size)
-        h = (h ^ load(s.data, s.size)) * m;
+        h = (h ^ load_bytes(s.data, s.size)) * m;
     h ^= h >> 47;
     h *= m;
     return h ^ h >> 47;

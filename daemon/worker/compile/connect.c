@@ -146,7 +146,7 @@ static uint16_t flags_of(const struct tfd_node *n,
     return flags;
 }
 
-static void add_node(struct tfd_wiring *w, const struct tfd_node *n)
+static void wire_node(struct tfd_wiring *w, const struct tfd_node *n)
 {
     const struct tfd_plan_node *p = &w->c->nodes[n->id];
     struct tfd_exec_node *x = &w->e->nodes[p->exec];
@@ -174,7 +174,7 @@ static void add_node(struct tfd_wiring *w, const struct tfd_node *n)
 }
 
 /* Places of one node in the iterations of its frame. */
-static void place(struct tfd_exec_frame *f, struct tfd_exec_node *x)
+static void place_node(struct tfd_exec_frame *f, struct tfd_exec_node *x)
 {
     x->local = f->node_count++;
     x->slot = f->slot_count;
@@ -229,7 +229,7 @@ static enum tfd_code make_frames(struct tfd_wiring *w, struct tfd_status *st)
     for (int32_t i = 0; i < e->node_count; i++) {
         struct tfd_exec_node *x = &e->nodes[i];
 
-        place(&e->frames[w->frame[i]], x);
+        place_node(&e->frames[w->frame[i]], x);
         place_enter(e, x);
     }
     return TFD_OK;
@@ -344,8 +344,9 @@ static void connect_all(struct tfd_wiring *w)
 }
 
 /* Arrays of a frame, now that all counts are known. */
-static enum tfd_code make_arrays(struct tfd_arena *a, struct tfd_exec_frame *f,
-                                 int32_t gates, struct tfd_status *st)
+static enum tfd_code make_frame_arrays(struct tfd_arena *a,
+                                       struct tfd_exec_frame *f, int32_t gates,
+                                       struct tfd_status *st)
 {
     size_t nodes = (size_t)f->node_count + (size_t)gates + 1;
     size_t slots = (size_t)f->slot_count + 1;
@@ -432,7 +433,7 @@ static enum tfd_code mark_last(struct tfd_wiring *w, struct tfd_status *st)
 
 /* ---- The rest ------------------------------------------------------------ */
 
-static enum tfd_code finish(struct tfd_wiring *w, struct tfd_status *st)
+static enum tfd_code finish_wiring(struct tfd_wiring *w, struct tfd_status *st)
 {
     struct tfd_exec *e = w->e;
     size_t nodes = (size_t)w->capacity + 1;
@@ -499,14 +500,14 @@ enum tfd_code tfd_compile_connect(struct tfd_compiler *c, struct tfd_status *st)
     TFD_TRY(wiring_init(&w, st));
     for (int32_t i = 0; i < c->g->count; i++)
         if (c->nodes[i].exec >= 0)
-            add_node(&w, c->g->nodes[i]);
+            wire_node(&w, c->g->nodes[i]);
     TFD_TRY(tfd_wiring_cross(&w, st));
     add_loops(&w);
     TFD_TRY(make_frames(&w, st));
     for (int32_t i = 0; i < c->e->frame_count; i++)
-        TFD_TRY(make_arrays(&c->e->arena, &c->e->frames[i], gates, st));
+        TFD_TRY(make_frame_arrays(&c->e->arena, &c->e->frames[i], gates, st));
     TFD_TRY(tfd_wiring_find_writers(&w, st));
     TFD_TRY(make_edges(&w, st));
     TFD_TRY(mark_last(&w, st));
-    return finish(&w, st);
+    return finish_wiring(&w, st);
 }

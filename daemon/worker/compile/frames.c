@@ -109,8 +109,9 @@ static enum tfd_code agree(struct tfd_compiler *c, const struct tfd_node *n,
 }
 
 /* done: nodes whose frame is known; NULL when all are. */
-static enum tfd_code place(struct tfd_compiler *c, const struct tfd_node *n,
-                           const bool *done, struct tfd_status *st)
+static enum tfd_code place_in_frame(struct tfd_compiler *c,
+                                    const struct tfd_node *n, const bool *done,
+                                    struct tfd_status *st)
 {
     int32_t first = -1;
 
@@ -157,7 +158,7 @@ enum tfd_code tfd_compile_frames(struct tfd_compiler *c, struct tfd_status *st)
         const struct tfd_node *n = c->g->nodes[c->order[i]];
         uint8_t route = c->nodes[n->id].route;
 
-        TFD_TRY(place(c, n, done, st));
+        TFD_TRY(place_in_frame(c, n, done, st));
         TFD_TRY(check_route(c, n, st));
         if (route == TFD_ROUTE_ENTER || route == TFD_ROUTE_CONSTANT)
             TFD_TRY(enter_frame(c, n, st));
@@ -166,6 +167,6 @@ enum tfd_code tfd_compile_frames(struct tfd_compiler *c, struct tfd_status *st)
     /* Merges again: now what comes from NextIteration is known. */
     for (int32_t i = 0; i < c->g->count; i++)
         if (c->nodes[i].kind == TFD_EXEC_MERGE)
-            TFD_TRY(place(c, c->g->nodes[i], NULL, st));
+            TFD_TRY(place_in_frame(c, c->g->nodes[i], NULL, st));
     return TFD_OK;
 }

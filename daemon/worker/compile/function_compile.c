@@ -89,7 +89,7 @@ static enum tfd_code find_device(const struct writing *w,
 
 /* ---- Names --------------------------------------------------------------- */
 
-static enum tfd_code copy_text(struct writing *w, struct tfd_str *out)
+static enum tfd_code copy_written(struct writing *w, struct tfd_str *out)
 {
     TFD_TRY(tfd_bytes_ok(&w->text, "a node's name", w->st));
     *out = tfd_arena_str(&w->arena, tfd_bytes_view(&w->text));
@@ -136,7 +136,7 @@ static enum tfd_code input_name(struct writing *w, struct tfd_edge e,
     put_name(w, e.node);
     if (e.output > 0)
         tfd_bytes_printf(&w->text, ":%d", e.output);
-    return copy_text(w, out);
+    return copy_written(w, out);
 }
 
 /* ---- Nodes --------------------------------------------------------------- */
@@ -194,11 +194,11 @@ static enum tfd_code put_ret(struct writing *w, int32_t index)
     tfd_bytes_clear(&w->text);
     put_function(w);
     tfd_bytes_printf(&w->text, "/_retval/%d", index);
-    TFD_TRY(copy_text(w, &def.name));
+    TFD_TRY(copy_written(w, &def.name));
     return put_end(w, &def, index, w->body.ret_types[index]);
 }
 
-static enum tfd_code put_node(struct writing *w, int32_t number)
+static enum tfd_code put_body_node(struct writing *w, int32_t number)
 {
     const struct tfd_node *n = &w->body.nodes[number].node;
     struct tfd_str *in = tfd_arena_array(
@@ -252,7 +252,8 @@ static enum tfd_code write(struct writing *w)
     TFD_TRY(
         tfd_function_body(library, &w->f->func, &w->arena, &w->body, w->st));
     for (int32_t i = 0; i < w->body.count; i++)
-        TFD_TRY(w->body.nodes[i].arg >= 0 ? put_arg(w, i) : put_node(w, i));
+        TFD_TRY(w->body.nodes[i].arg >= 0 ? put_arg(w, i)
+                                          : put_body_node(w, i));
     if (w->f->kind == TFD_FUNCTION_GRADIENT)
         TFD_TRY(note_ends(w));
     for (int32_t i = 0;

@@ -24,8 +24,10 @@ struct deriving {
 
 /* ---- Nodes --------------------------------------------------------------- */
 
-static enum tfd_code add_node(void *arg, const struct tfd_node_spec *spec,
-                              struct tfd_node **out, struct tfd_status *st)
+static enum tfd_code add_gradient_node(void *arg,
+                                       const struct tfd_node_spec *spec,
+                                       struct tfd_node **out,
+                                       struct tfd_status *st)
 {
     return tfd_graph_add(arg, spec, out, st);
 }
@@ -146,7 +148,7 @@ static enum tfd_code find_ends(struct deriving *d)
 
 static enum tfd_code walk(struct deriving *d)
 {
-    const struct tfd_gradient_host host = {d->g, add_node, NULL, d->g};
+    const struct tfd_gradient_host host = {d->g, add_gradient_node, NULL, d->g};
     struct tfd_bytes prefix;
     struct tfd_gradients r = {
         .host = &host,

@@ -49,8 +49,8 @@ static void add_move(struct emission *m, int32_t from, int32_t to, bool last)
 }
 
 /* From a slot into all that its source fills, but for the first `skip`. */
-static void spread(struct emission *m, int32_t from, int32_t source,
-                   int32_t skip, bool last)
+static void spread_source(struct emission *m, int32_t from, int32_t source,
+                          int32_t skip, bool last)
 {
     const struct tfd_while_source *x = &m->s.sources[source];
 
@@ -82,8 +82,9 @@ static void spread_variables(struct emission *m, int32_t frame, int32_t phase)
 
     for (int32_t i = g->order_first[frame]; i < g->order_end[frame]; i++)
         if (g->order[i] >= 0 && g->role[g->order[i]] == TFD_WHILE_VARIABLE)
-            spread(m, m->s.in[g->order[i]], m->s.source[g->order[i]] + phase, 0,
-                   phase != TFD_WHILE_ALWAYS);
+            spread_source(m, m->s.in[g->order[i]],
+                          m->s.source[g->order[i]] + phase, 0,
+                          phase != TFD_WHILE_ALWAYS);
 }
 
 static void feed_next(struct emission *m, int32_t frame)
@@ -104,8 +105,8 @@ static void feed_enters(struct emission *m, int32_t frame)
         if (g->e->nodes[g->enters[i]].route == TFD_ROUTE_ENTER)
             feed_variables(m, g->enters[i]);
         else
-            spread(m, m->s.in[g->enters[i]], m->s.source[g->enters[i]], 0,
-                   false);
+            spread_source(m, m->s.in[g->enters[i]], m->s.source[g->enters[i]],
+                          0, false);
 }
 
 /* ---- What a loop inside leaves ------------------------------------------- */
@@ -212,7 +213,8 @@ static void spread_outputs(struct emission *m, int32_t node)
     bool direct = x->out_count == 1 && from[0].first < from[1].first;
 
     for (int32_t i = 0; i < x->out_count; i++)
-        spread(m, m->s.out[node] + i, m->s.source[node] + i, direct, !direct);
+        spread_source(m, m->s.out[node] + i, m->s.source[node] + i, direct,
+                      !direct);
 }
 
 static enum tfd_code emit_node(struct emission *m, int32_t node,
@@ -390,7 +392,8 @@ static enum tfd_code keep_ends(struct emission *m, struct tfd_status *st)
     return TFD_OK;
 }
 
-static enum tfd_code make_arrays(struct emission *m, struct tfd_status *st)
+static enum tfd_code make_emission_arrays(struct emission *m,
+                                          struct tfd_status *st)
 {
     m->op_capacity = m->s.node_count + 5 * m->s.frame_count + 1;
     m->move_capacity = MOVES_PER_SLOT * m->s.count;
@@ -413,7 +416,7 @@ enum tfd_code tfd_while_emit(const struct tfd_while_slots *s, int32_t *bits,
     TFD_TRY(tfd_while_slots_make(&m.s, st));
     if (m.s.count > SLOTS_MAX)
         return TFD_OK;
-    TFD_TRY(make_arrays(&m, st));
+    TFD_TRY(make_emission_arrays(&m, st));
     TFD_TRY(emit_all(&m, st));
     TFD_TRY(keep_ops(&m, st));
     TFD_TRY(keep_slots(&m, st));

@@ -204,8 +204,8 @@ static int32_t *integers(struct tfd_while_graph *g, int64_t count)
     return tfd_arena_array(g->scratch, (size_t)count + 2, sizeof(int32_t));
 }
 
-static enum tfd_code make_arrays(struct tfd_while_graph *g,
-                                 struct tfd_status *st)
+static enum tfd_code make_graph_arrays(struct tfd_while_graph *g,
+                                       struct tfd_status *st)
 {
     int32_t nodes = g->e->node_count, frames = g->e->frame_count;
     int64_t slots = 0;
@@ -241,7 +241,7 @@ enum tfd_code tfd_while_graph_make(struct tfd_while_graph *g,
     int32_t nodes = g->e->node_count, frames = g->e->frame_count;
     struct ordering o = {.g = g};
 
-    TFD_TRY(make_arrays(g, st));
+    TFD_TRY(make_graph_arrays(g, st));
     fill_frames(g);
     for (int32_t i = 0; i < nodes; i++)
         fill_data(g, i);

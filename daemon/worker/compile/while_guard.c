@@ -29,7 +29,8 @@ static bool is_within(const struct tfd_while_graph *g, int32_t inner,
     return inner == outer;
 }
 
-static int32_t join(const struct tfd_while_graph *g, int32_t a, int32_t b)
+static int32_t join_guards(const struct tfd_while_graph *g, int32_t a,
+                           int32_t b)
 {
     if (a == NONE || b == NONE)
         return NONE;
@@ -130,7 +131,7 @@ static int32_t join_data(const struct tfd_while_graph *g, int32_t node,
         struct tfd_while_input in = tfd_while_input(g, node, i);
 
         if (in.node >= 0)
-            guard = join(g, guard, guard_of(g, in.node, in.output));
+            guard = join_guards(g, guard, guard_of(g, in.node, in.output));
     }
     return guard;
 }
@@ -145,7 +146,7 @@ static int32_t join_controls(const struct tfd_while_graph *g, int32_t node,
 
     for (const int32_t *c = first; c < end; c++)
         if (!is_trigger(g, *c))
-            guard = join(g, guard, guard_of(g, *c, TFD_CONTROL));
+            guard = join_guards(g, guard, guard_of(g, *c, TFD_CONTROL));
     for (const int32_t *c = first; guard != NONE && c < end; c++)
         if (is_trigger(g, *c) && !is_within(g, guard, g->guard[*c]))
             return NONE;
@@ -408,8 +409,8 @@ static bool judge_frame(struct tfd_while_graph *g, int32_t frame)
     return g->condition[frame] != NONE && g->gate[frame] != NONE;
 }
 
-static enum tfd_code make_arrays(struct tfd_while_graph *g,
-                                 struct tfd_status *st)
+static enum tfd_code make_guard_arrays(struct tfd_while_graph *g,
+                                       struct tfd_status *st)
 {
     size_t nodes = (size_t)g->e->node_count + 1;
     size_t frames = (size_t)g->e->frame_count;
@@ -436,7 +437,7 @@ static enum tfd_code make_arrays(struct tfd_while_graph *g,
 enum tfd_code tfd_while_guard_all(struct tfd_while_graph *g,
                                   struct tfd_status *st)
 {
-    TFD_TRY(make_arrays(g, st));
+    TFD_TRY(make_guard_arrays(g, st));
     for (int32_t i = 0; i < g->e->node_count; i++)
         g->guard[i] = g->sides[i] = g->predicates[i] = NONE;
     for (int32_t i = 0; i < g->e->frame_count; i++)

@@ -116,7 +116,7 @@ static int32_t find_source(const struct tfd_while_slots *s, int32_t node,
     return s->source[in.node] + in.output;
 }
 
-static void describe(struct tfd_while_slots *s, int32_t node)
+static void describe_slot(struct tfd_while_slots *s, int32_t node)
 {
     const struct tfd_while_graph *g = s->g;
     struct tfd_while_source *x = &s->sources[s->source[node]];
@@ -140,7 +140,7 @@ static bool is_kept(const struct tfd_while_slots *s, int32_t source)
     return source < 0 || s->sources[source].keeps;
 }
 
-static void fill(struct tfd_while_slots *s, int32_t node, int32_t i)
+static void fill_slots(struct tfd_while_slots *s, int32_t node, int32_t i)
 {
     int32_t slot = s->in[node] + i, source = find_source(s, node, i);
 
@@ -164,7 +164,7 @@ static void fill_all(struct tfd_while_slots *s)
             bool has = node >= 0 && g->role[node] != TFD_WHILE_VARIABLE;
 
             for (int32_t k = 0; has && k < slots_of(s, node); k++)
-                fill(s, node, k);
+                fill_slots(s, node, k);
         }
 }
 
@@ -196,8 +196,8 @@ static void place_outputs(struct tfd_while_slots *s, int32_t node)
     s->count += x->out_count;
 }
 
-static enum tfd_code make_arrays(struct tfd_while_slots *s,
-                                 struct tfd_status *st)
+static enum tfd_code make_slot_arrays(struct tfd_while_slots *s,
+                                      struct tfd_status *st)
 {
     struct tfd_arena *a = s->g->scratch;
     size_t slots = (size_t)s->count + (size_t)s->capacity + 1;
@@ -220,15 +220,15 @@ enum tfd_code tfd_while_slots_make(struct tfd_while_slots *s,
     const struct tfd_while_graph *g = s->g;
 
     number(s);
-    TFD_TRY(make_arrays(s, st));
+    TFD_TRY(make_slot_arrays(s, st));
     for (int32_t i = g->enter_first[s->top]; i < g->enter_first[s->top + 1];
          i++)
-        describe(s, g->enters[i]);
+        describe_slot(s, g->enters[i]);
     for (int32_t f = 0; f < s->frame_count; f++)
         for (int32_t i = g->order_first[s->frames[f]];
              i < g->order_end[s->frames[f]]; i++)
             if (g->order[i] >= 0)
-                describe(s, g->order[i]);
+                describe_slot(s, g->order[i]);
     fill_all(s);
     list_filled(s);
     for (int32_t f = 0; f < s->frame_count; f++)

@@ -49,7 +49,7 @@ static bool parse_gpu(struct tfd_str name, uint32_t *number)
     return true;
 }
 
-static bool is_plain(int type)
+static bool is_plain_type(int type)
 {
     return tfd_dtype_valid(type) && tfd_dtype_is_pod((enum tfd_dtype)type) &&
            type != TFD_INT32;
@@ -57,7 +57,7 @@ static bool is_plain(int type)
 
 /* ---- Send ---------------------------------------------------------------- */
 
-static void push(struct tfd_kctx *k, struct tfd_tensor *take_value)
+static void push_value(struct tfd_kctx *k, struct tfd_tensor *take_value)
 {
     struct tfd_status st = TFD_STATUS_INIT;
     const struct tfd_iter *place;
@@ -75,7 +75,7 @@ static void fetched(void *ctx, struct tfd_tensor *take_out,
     if (st)
         tfd_kctx_finish(ctx, st);
     else
-        push(ctx, take_out);
+        push_value(ctx, take_out);
 }
 
 static void send_start(struct tfd_kctx *k)
@@ -89,7 +89,7 @@ static void send_start(struct tfd_kctx *k)
     if (!dead && !k->in[0].buffer)
         none = k->in[0];
     if (dead || !k->in[0].buffer)
-        push(k, &none);
+        push_value(k, &none);
     else if (tfd_tensor_size(&k->in[0]) < PEER_COPY_MIN ||
              !tfd_peer_send(tfd_transfer_peer_sends(k->step->transfer), k, d,
                             channel_of(k), e->number))
@@ -105,9 +105,9 @@ struct arrival {
     struct tfd_tensor value;
 };
 
-static enum tfd_code check_type(const struct tfd_kctx *k,
-                                const struct tfd_tensor *value,
-                                struct tfd_status *st)
+static enum tfd_code check_value_type(const struct tfd_kctx *k,
+                                      const struct tfd_tensor *value,
+                                      struct tfd_status *st)
 {
     if ((int)value->dtype == k->node->out_types[0])
         return TFD_OK;
@@ -125,7 +125,7 @@ static void take_in(struct tfd_kctx *k, struct tfd_tensor *take_value)
     struct tfd_status st = TFD_STATUS_INIT;
     struct tfd_tensor out = TFD_TENSOR_INIT;
 
-    if (check_type(k, take_value, &st) == TFD_OK)
+    if (check_value_type(k, take_value, &st) == TFD_OK)
         (void)!(tfd_peer_value_is(take_value)
                     ? tfd_peer_value_bring(take_value, d, &out, &st)
                     : d->place(d, take_value, &out, &st));
@@ -144,8 +144,8 @@ static void run_arrival(struct tfd_job *job)
 }
 
 /* Large values come on the loop thread, which does not copy them. */
-static void arrived(struct tfd_waiter *w, struct tfd_tensor *take_value,
-                    const struct tfd_status *st)
+static void value_arrived(struct tfd_waiter *w, struct tfd_tensor *take_value,
+                          const struct tfd_status *st)
 {
     struct tfd_kctx *k = &(TFD_CONTAINER_OF(w, struct tfd_async, waiter))->k;
     struct arrival *a = NULL;
@@ -175,7 +175,7 @@ static void recv_start(struct tfd_kctx *k)
 
     place = tfd_executor_place(k, &dead);
     a->channel = ch;
-    a->waiter.arrived = arrived;
+    a->waiter.arrived = value_arrived;
     tfd_rendezvous_recv(k->step->rendezvous,
                         tfd_rendezvous_key(ch->hash, tfd_while_frame_id(place),
                                            (uint64_t)place->number),
@@ -184,8 +184,8 @@ static void recv_start(struct tfd_kctx *k)
 
 /* ---- Kernels ------------------------------------------------------------- */
 
-static enum tfd_code prepare(const struct tfd_prepare *p, void *state,
-                             bool sends, struct tfd_status *st)
+static enum tfd_code prepare_end(const struct tfd_prepare *p, void *state,
+                                 bool sends, struct tfd_status *st)
 {
     struct end *e = state;
     struct tfd_str other;
@@ -201,13 +201,13 @@ static enum tfd_code prepare(const struct tfd_prepare *p, void *state,
 static enum tfd_code send_prepare(const struct tfd_prepare *p, void *state,
                                   struct tfd_status *st)
 {
-    return prepare(p, state, true, st);
+    return prepare_end(p, state, true, st);
 }
 
 static enum tfd_code recv_prepare(const struct tfd_prepare *p, void *state,
                                   struct tfd_status *st)
 {
-    return prepare(p, state, false, st);
+    return prepare_end(p, state, false, st);
 }
 
 static const struct tfd_kernel send_kernel = {
@@ -237,7 +237,7 @@ const struct tfd_kernel *tfd_peer_end_kernel(struct tfd_devices *devices,
     uint32_t number;
 
     if (!d->share || !(sends || tfd_str_is(n->op->name, "_Recv")) ||
-        !is_plain(sends ? n->in_types[0] : n->out_types[0]) ||
+        !is_plain_type(sends ? n->in_types[0] : n->out_types[0]) ||
         !tfd_node_attr(n, "_tfd_channel", &channel) ||
         tfd_node_str(n, "send_device", &from, NULL) != TFD_OK ||
         tfd_node_str(n, "recv_device", &to, NULL) != TFD_OK ||

@@ -62,7 +62,7 @@ static void unref(struct mapped *x)
 }
 
 /* All, or those whose connections are gone. */
-static void drop(struct tfd_peer_memory *m, bool all)
+static void drop_peer_memory(struct tfd_peer_memory *m, bool all)
 {
     struct tfd_service *service = m->worker->options.service;
     struct mapped **at = &m->first;
@@ -92,7 +92,7 @@ static void sweep(struct tfd_timer *t)
         TFD_CONTAINER_OF(t, struct tfd_peer_memory, sweep);
 
     m->sweeping = false;
-    drop(m, false);
+    drop_peer_memory(m, false);
     start_sweeping(m);
 }
 
@@ -117,7 +117,7 @@ void tfd_peer_memory_free(struct tfd_peer_memory *m)
     m->ending = true;
     while (m->under_way > 0)
         tfd_loop_run(m->worker->options.loop);
-    drop(m, true);
+    drop_peer_memory(m, true);
     tfd_timer_stop(&m->sweep);
     free(m);
 }
@@ -288,7 +288,7 @@ struct distant {
     bool gone; /* atomic: the connection; the sender may use the memory */
 };
 
-static void answer(struct tfd_post *p)
+static void answer_recv(struct tfd_post *p)
 {
     struct distant *x = TFD_CONTAINER_OF(p, struct distant, post);
     struct tfd_message m;
@@ -302,7 +302,7 @@ static void answer(struct tfd_post *p)
 }
 
 /* A lock may be held. */
-static void release(struct tfd_buffer *b)
+static void release_buffer(struct tfd_buffer *b)
 {
     struct distant *x = (struct distant *)b;
     struct tfd_loop *l = x->memory->worker->options.loop;
@@ -313,7 +313,7 @@ static void release(struct tfd_buffer *b)
         tfd_loop_post(l, &x->post);
 }
 
-static void cancelled(void *ctx, struct tfd_call *call)
+static void recv_cancelled(void *ctx, struct tfd_call *call)
 {
     (void)call;
     __atomic_store_n(&((struct distant *)ctx)->gone, true, __ATOMIC_RELEASE);
@@ -321,7 +321,7 @@ static void cancelled(void *ctx, struct tfd_call *call)
 
 bool tfd_peer_value_is(const struct tfd_tensor *value)
 {
-    return value->buffer && value->buffer->release == release;
+    return value->buffer && value->buffer->release == release_buffer;
 }
 
 enum tfd_code tfd_peer_value_refuse(struct tfd_tensor *take_value,
@@ -465,8 +465,8 @@ static enum tfd_code make_value(struct tfd_worker_service *w,
     if (!x)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory to copy more");
     *x = (struct distant){
-        .buffer = {1, size, NULL, release},
-        .post.run = answer,
+        .buffer = {1, size, NULL, release_buffer},
+        .post.run = answer_recv,
         .memory = w->peer_memory,
         .call = call,
         .mapped = mapped,
@@ -476,7 +476,7 @@ static enum tfd_code make_value(struct tfd_worker_service *w,
     mapped->refs++;
     w->peer_memory->under_way++;
     call->ctx = x;
-    call->cancelled = cancelled;
+    call->cancelled = recv_cancelled;
     return TFD_OK;
 }
 

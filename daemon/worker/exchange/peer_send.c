@@ -120,7 +120,7 @@ void tfd_peer_sends_gone(struct tfd_peer_sends *s, struct tfd_peers_range range)
 
 /* ---- Asking -------------------------------------------------------------- */
 
-static void forget(struct row *r)
+static void forget_row(struct row *r)
 {
     struct row **at = &r->sends->rows;
 
@@ -132,7 +132,7 @@ static void forget(struct row *r)
     free(r);
 }
 
-static void settle(struct row *r, enum row_state state, uint64_t number)
+static void settle_row(struct row *r, enum row_state state, uint64_t number)
 {
     tfd_lock(&r->sends->lock);
     r->state = state;
@@ -140,15 +140,15 @@ static void settle(struct row *r, enum row_state state, uint64_t number)
     tfd_unlock(&r->sends->lock);
 }
 
-static void refuse(struct row *r, const struct tfd_status *why)
+static void refuse_row(struct row *r, const struct tfd_status *why)
 {
     tfd_log(TFD_LOG_INFO, "no_peer_copies", "to=%s why=\"%s\"",
             tfd_peers_task(r->sends->peers, r->peer), why->text);
-    settle(r, REFUSED, 0);
+    settle_row(r, REFUSED, 0);
 }
 
-static enum tfd_code decode(const struct tfd_incoming *in, uint64_t *number,
-                            struct tfd_status *st)
+static enum tfd_code decode_number(const struct tfd_incoming *in,
+                                   uint64_t *number, struct tfd_status *st)
 {
     struct tfd_pb_reader r = tfd_pb_reader_of(in->proto);
     struct tfd_pb_field f;
@@ -179,18 +179,18 @@ static void answered(void *ctx, const struct tfd_status *st,
         return;
     }
     if (st->code == TFD_OK)
-        (void)!decode(response, &number, &own);
+        (void)!decode_number(response, &number, &own);
     else
         tfd_status_copy(&own, st);
     if (own.code == TFD_OK)
-        settle(r, MAPPED, number);
+        settle_row(r, MAPPED, number);
     else if (is_passing(own.code))
-        forget(r);
+        forget_row(r);
     else
-        refuse(r, &own);
+        refuse_row(r, &own);
 }
 
-static enum tfd_code ask(struct row *r, struct tfd_status *st)
+static enum tfd_code ask_receiver(struct row *r, struct tfd_status *st)
 {
     const struct tfd_outcall_options options = {.timeout_us = 0};
     const struct tfd_device_share *share = r->device.share;
@@ -220,15 +220,15 @@ static void ask_posted(struct tfd_post *p)
 
     if (!r->sends)
         free(r);
-    else if (ask(r, &st) != TFD_OK && is_passing(st.code))
-        forget(r);
+    else if (ask_receiver(r, &st) != TFD_OK && is_passing(st.code))
+        forget_row(r);
     else if (st.code != TFD_OK)
-        refuse(r, &st);
+        refuse_row(r, &st);
 }
 
 /* Under the lock. */
-static struct row *add(struct tfd_peer_sends *s, const struct row *what,
-                       const struct tfd_device *d)
+static struct row *add_row(struct tfd_peer_sends *s, const struct row *what,
+                           const struct tfd_device *d)
 {
     struct row *r = malloc(sizeof(*r));
 
@@ -261,7 +261,7 @@ static bool find_send(struct tfd_peer_sends *s, const struct row *what,
     if (mapped)
         *number = found->number;
     if (!found && !refused)
-        added = add(s, what, d);
+        added = add_row(s, what, d);
     tfd_unlock(&s->lock);
     if (added)
         tfd_loop_post(s->loop, &added->post);

@@ -185,7 +185,8 @@ static void put_item(struct tfd_message *m, struct item *item)
 }
 
 /* Writes the items of one step to one peer from `first` on. */
-static void fill(struct item_list *l, size_t first, struct tfd_message *m)
+static void fill_message(struct item_list *l, size_t first,
+                         struct tfd_message *m)
 {
     struct item *head = &l->items[first];
     struct tfd_step *step = head->step;
@@ -237,7 +238,7 @@ static struct pushed *pushed_to(const struct tfd_transfer *t, int32_t peer)
     return peer < t->pushed_room ? t->pushed[peer] : NULL;
 }
 
-static bool make_room(struct tfd_transfer *t, int32_t peer)
+static bool make_item_room(struct tfd_transfer *t, int32_t peer)
 {
     int32_t room = 2 * peer + 1;
     struct pushed **grown;
@@ -258,7 +259,7 @@ bool tfd_transfer_remember(struct tfd_transfer *t, int32_t peer, int64_t step)
 {
     struct pushed *p = pushed_to(t, peer);
 
-    if (!p && make_room(t, peer))
+    if (!p && make_item_room(t, peer))
         p = t->pushed[peer] = calloc(1, sizeof(*p));
     if (!p)
         return false;
@@ -276,7 +277,7 @@ static void send(struct tfd_transfer *t, size_t first)
     struct tfd_message m;
 
     tfd_message_init(&m, true);
-    fill(&t->sending, first, &m);
+    fill_message(&t->sending, first, &m);
     if (!tfd_transfer_remember(t, peer, step->id))
         ch = NULL;
     if (hand_over(ch, &m, &st) == TFD_OK)

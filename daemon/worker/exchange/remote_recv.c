@@ -64,7 +64,7 @@ void tfd_remote_recvs_free(struct tfd_remote_recvs *r)
     free(r);
 }
 
-static void keep(struct recv_call *c)
+static void keep_call(struct recv_call *c)
 {
     c->next = c->all->kept;
     c->all->kept = c;
@@ -80,7 +80,7 @@ static void cancel_posted(struct tfd_post *p)
     if (c->call)
         tfd_channel_cancel(c->call);
     else
-        keep(c);
+        keep_call(c);
 }
 
 static void step_failed(struct tfd_cancel *cancel)
@@ -109,8 +109,9 @@ static struct recv_call *call_new(struct tfd_remote_recvs *r)
 
 /* ---- The answer ---------------------------------------------------------- */
 
-static enum tfd_code decode(const struct tfd_incoming *in,
-                            struct tfd_tensor *out, struct tfd_status *st)
+static enum tfd_code decode_tensor(const struct tfd_incoming *in,
+                                   struct tfd_tensor *out,
+                                   struct tfd_status *st)
 {
     struct tfd_pb_reader r = tfd_pb_reader_of(in->proto);
     struct tfd_str tensor = TFD_STR_EMPTY;
@@ -140,9 +141,9 @@ static void answered(void *ctx, const struct tfd_status *st,
     c->a = NULL;
     /* Else step_failed() has run, and its post is on its way. */
     if (tfd_step_off_cancel(a->k.step, &c->cancel) || c->post_ran)
-        keep(c);
+        keep_call(c);
     if (st->code == TFD_OK)
-        (void)decode(response, &a->k.out[0], &own);
+        (void)decode_tensor(response, &a->k.out[0], &own);
     else
         tfd_status_copy(&own, st);
     tfd_kctx_finish(&a->k, own.code == TFD_OK ? NULL : &own);
@@ -167,8 +168,8 @@ static void put_request(struct tfd_message *m, const struct tfd_async *a)
                    (int64_t)(tfd_device_random() >> 1));
 }
 
-static enum tfd_code start(struct tfd_remote_recvs *r, struct tfd_async *a,
-                           struct tfd_status *st)
+static enum tfd_code start_recv(struct tfd_remote_recvs *r, struct tfd_async *a,
+                                struct tfd_status *st)
 {
     struct tfd_channel *ch = NULL;
     struct tfd_outcall_options options = {0};
@@ -185,7 +186,7 @@ static enum tfd_code start(struct tfd_remote_recvs *r, struct tfd_async *a,
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "no memory to ask for a tensor");
     if (!tfd_step_on_cancel(a->k.step, &c->cancel)) {
-        keep(c);
+        keep_call(c);
         return tfd_fail(st, TFD_CANCELLED, "the step has failed");
     }
     tfd_message_init(&m, tfd_channel_protocol(ch) == TFD_PROTO_NATIVE);
@@ -202,7 +203,7 @@ static void start_posted(struct tfd_post *p)
     struct tfd_async *a = TFD_CONTAINER_OF(p, struct tfd_async, post);
     struct tfd_status st = TFD_STATUS_INIT;
 
-    if (start(a->remote, a, &st) != TFD_OK)
+    if (start_recv(a->remote, a, &st) != TFD_OK)
         tfd_kctx_finish(&a->k, &st);
 }
 

@@ -148,9 +148,9 @@ static struct tfd_waiter *take_waiter_of(struct tfd_rendezvous_entry *e)
 /* ---- Sending and receiving ----------------------------------------------- */
 
 /* Leaves the value, unless somebody waits for it. */
-static enum tfd_code leave(struct tfd_rendezvous *r, uint64_t key,
-                           struct tfd_tensor *take_value, struct tfd_waiter **w,
-                           struct tfd_status *st)
+static enum tfd_code leave_value(struct tfd_rendezvous *r, uint64_t key,
+                                 struct tfd_tensor *take_value,
+                                 struct tfd_waiter **w, struct tfd_status *st)
 {
     struct tfd_rendezvous_entry *e = find_rendezvous(r, key);
 
@@ -180,7 +180,7 @@ enum tfd_code tfd_rendezvous_send(struct tfd_rendezvous *r, uint64_t key,
     if (r->aborted)
         rc = tfd_status_copy(st, &r->status);
     else
-        rc = leave(r, key, take_value, &w, st);
+        rc = leave_value(r, key, take_value, &w, st);
     tfd_unlock(&r->lock);
     if (w)
         w->arrived(w, take_value, NULL);
@@ -261,7 +261,7 @@ bool tfd_rendezvous_forget(struct tfd_rendezvous *r, uint64_t key,
 }
 
 /* Empties all entries; returns the waiters. */
-static struct tfd_waiter *clear(struct tfd_rendezvous *r)
+static struct tfd_waiter *clear_waiters(struct tfd_rendezvous *r)
 {
     struct tfd_waiter *all = NULL;
 
@@ -291,7 +291,7 @@ void tfd_rendezvous_abort(struct tfd_rendezvous *r, const struct tfd_status *st)
     if (!r->aborted) {
         r->aborted = true;
         tfd_status_copy(&r->status, st);
-        w = clear(r);
+        w = clear_waiters(r);
     }
     tfd_unlock(&r->lock);
     while (w) {
@@ -316,7 +316,7 @@ struct tfd_rendezvous *tfd_rendezvous_new(void)
 
 static void drop_values(struct tfd_rendezvous *r)
 {
-    struct tfd_waiter *left = clear(r);
+    struct tfd_waiter *left = clear_waiters(r);
 
     assert(!left);
     (void)left;

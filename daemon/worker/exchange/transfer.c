@@ -32,8 +32,8 @@ enum tfd_code tfd_kctx_send(struct tfd_kctx *k, int channel,
     return tfd_rendezvous_send(s->rendezvous, key_of(ch, place), &value, st);
 }
 
-static void arrived(struct tfd_waiter *w, struct tfd_tensor *take_value,
-                    const struct tfd_status *st)
+static void value_arrived(struct tfd_waiter *w, struct tfd_tensor *take_value,
+                          const struct tfd_status *st)
 {
     struct tfd_async *a = TFD_CONTAINER_OF(w, struct tfd_async, waiter);
 
@@ -61,6 +61,6 @@ void tfd_kctx_recv(struct tfd_kctx *k, int channel)
         return;
     }
     place = tfd_executor_place(k, &dead);
-    a->waiter.arrived = arrived;
+    a->waiter.arrived = value_arrived;
     tfd_rendezvous_recv(k->step->rendezvous, key_of(ch, place), &a->waiter);
 }

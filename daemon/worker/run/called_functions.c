@@ -129,9 +129,10 @@ static enum tfd_code count_ends(const struct tfd_function *function,
 }
 
 static enum tfd_code
-add(struct tfd_function_table *t, const struct tfd_function *function,
-    const struct tfd_func *func, enum tfd_function_kind kind, struct tfd_rt *rt,
-    struct tfd_str key, struct tfd_rt_function **out, struct tfd_status *st)
+add_called(struct tfd_function_table *t, const struct tfd_function *function,
+           const struct tfd_func *func, enum tfd_function_kind kind,
+           struct tfd_rt *rt, struct tfd_str key, struct tfd_rt_function **out,
+           struct tfd_status *st)
 {
     struct tfd_rt_function *f = tfd_arena_alloc(&t->arena, sizeof(*f));
 
@@ -172,16 +173,17 @@ static enum tfd_code find_or_add(struct tfd_function_table *t,
     if (rc == TFD_OK && tfd_map_get(&t->by_key, tfd_bytes_view(&key), &value))
         *out = (struct tfd_rt_function *)value;
     else if (rc == TFD_OK)
-        rc = add(t, function, func, kind, rt, tfd_bytes_view(&key), out, st);
+        rc = add_called(t, function, func, kind, rt, tfd_bytes_view(&key), out,
+                        st);
     tfd_unlock(&t->lock);
     tfd_bytes_deinit(&key);
     return rc;
 }
 
 /* TensorFlow looks calls up in one place, branches and loops in another. */
-static enum tfd_code fail_unknown(const struct tfd_node *n,
-                                  const struct tfd_func *f,
-                                  struct tfd_status *st)
+static enum tfd_code fail_unknown_function(const struct tfd_node *n,
+                                           const struct tfd_func *f,
+                                           struct tfd_status *st)
 {
     if (tfd_str_is(n->op->name, "PartitionedCall") ||
         tfd_str_is(n->op->name, "StatefulPartitionedCall"))
@@ -203,7 +205,7 @@ static enum tfd_code find_called_functions(const struct tfd_prepare *p,
     struct tfd_function_table *t = tfd_compile_functions(p);
 
     if (!t || !tfd_function_find(t->graph, f->name))
-        return fail_unknown(p->node, f, st);
+        return fail_unknown_function(p->node, f, st);
     return find_or_add(t, f, kind, p->rt, out, st);
 }
 

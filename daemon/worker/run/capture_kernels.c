@@ -122,7 +122,7 @@ static bool is_member(const struct tfd_part *p, int32_t local)
     return at >= 0 && at < p->member_count && p->members[at]->local == local;
 }
 
-static void compute(struct tfd_gate_run *x, const struct tfd_exec_node *n)
+static void compute_gate(struct tfd_gate_run *x, const struct tfd_exec_node *n)
 {
     struct tfd_kctx *k = &x->r->k;
     bool enqueues = n->flags & TFD_EXEC_STREAM;
@@ -150,7 +150,7 @@ static void compute(struct tfd_gate_run *x, const struct tfd_exec_node *n)
 static void produce(struct tfd_gate_run *x, const struct tfd_exec_node *n)
 {
     if (n->kind == TFD_EXEC_KERNEL)
-        compute(x, n);
+        compute_gate(x, n);
     else if (n->kind == TFD_EXEC_CONST)
         x->out[0] = tfd_tensor_ref(&x->r->step->exec->constants[n->value]);
     else

@@ -35,7 +35,7 @@ enum tfd_parts_mode tfd_captures_begin(struct tfd_parts *p, bool traced,
     return mode;
 }
 
-static void count(struct tfd_parts_trial *t, int which, uint64_t took_ns)
+static void count_round(struct tfd_parts_trial *t, int which, uint64_t took_ns)
 {
     if (t->count[which] == 0 || took_ns < t->best_ns[which])
         t->best_ns[which] = took_ns;
@@ -78,9 +78,9 @@ void tfd_captures_end(struct tfd_parts *p, enum tfd_parts_mode mode,
     tfd_lock(&p->lock);
     if (!t->is_over) {
         if (mode == TFD_PARTS_PLAIN && t->steps > WARM_STEPS)
-            count(t, 0, took_ns);
+            count_round(t, 0, took_ns);
         if (mode == TFD_PARTS_CAPTURED && launched == p->count)
-            count(t, 1, took_ns);
+            count_round(t, 1, took_ns);
         t->is_over = decided = is_over(t);
     }
     tfd_unlock(&p->lock);

@@ -25,8 +25,8 @@ static bool is_fixed(const struct walk *w, int in)
 
 /* The value itself for the last one who reads it, so that a kernel may write
  * over it. */
-static struct tfd_tensor take(struct walk *w, const struct tfd_chain_node *n,
-                              int j)
+static struct tfd_tensor take_input(struct walk *w,
+                                    const struct tfd_chain_node *n, int j)
 {
     int in = n->in[j];
     struct tfd_tensor *from = in < 0 ? &w->made[~in] : &w->k.in[in];
@@ -59,7 +59,7 @@ static enum tfd_code run_one(struct walk *w, int i)
     struct tfd_runner *r = w->r;
 
     for (int j = 0; j < n->in_count; j++)
-        in[j] = take(w, n, j);
+        in[j] = take_input(w, n, j);
     r->k.kernel = n->kernel;
     r->k.node = n->node;
     r->k.in = in;

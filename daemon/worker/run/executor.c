@@ -73,7 +73,7 @@ static void account(struct tfd_step *s)
 }
 
 /* Once it is not too far ahead of any device. */
-static void leave(struct tfd_step *s)
+static void leave_executor(struct tfd_step *s)
 {
     const struct tfd_exec *e = s->exec;
 
@@ -89,7 +89,7 @@ static void leave(struct tfd_step *s)
 
 static void may_end_posted(struct tfd_post *p)
 {
-    leave(TFD_CONTAINER_OF(p, struct tfd_step, may_end));
+    leave_executor(TFD_CONTAINER_OF(p, struct tfd_step, may_end));
 }
 
 static void turn_comes(struct tfd_turn *t)
@@ -99,16 +99,16 @@ static void turn_comes(struct tfd_turn *t)
     tfd_loop_post(s->loop, &s->may_end);
 }
 
-static void end(struct tfd_step *s)
+static void end_executor(struct tfd_step *s)
 {
     account(s);
     s->paced = 0;
-    leave(s);
+    leave_executor(s);
 }
 
 static void end_posted(struct tfd_post *p)
 {
-    end(TFD_CONTAINER_OF(p, struct tfd_step, end));
+    end_executor(TFD_CONTAINER_OF(p, struct tfd_step, end));
 }
 
 /* ---- Where a step runs --------------------------------------------------- */
@@ -128,7 +128,7 @@ static void run_here(struct tfd_step *s, bool begin)
     if (!ended)
         return;
     tfd_step_read_late(s);
-    end(s);
+    end_executor(s);
 }
 
 void tfd_executor_leave(void)

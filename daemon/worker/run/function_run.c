@@ -39,7 +39,7 @@ static void unref(struct run *r)
         free(r);
 }
 
-static void drop(struct tfd_tensor *t, int32_t count)
+static void drop_tensors(struct tfd_tensor *t, int32_t count)
 {
     for (int32_t i = 0; i < count; i++)
         tfd_tensor_unref(&t[i]);
@@ -47,13 +47,13 @@ static void drop(struct tfd_tensor *t, int32_t count)
 
 /* ---- The end ------------------------------------------------------------- */
 
-static void finish(struct run *r, const struct tfd_status *st)
+static void finish_run(struct run *r, const struct tfd_status *st)
 {
     struct tfd_function_call *call = r->call;
 
-    drop(call->in, r->f->in_count);
+    drop_tensors(call->in, r->f->in_count);
     if (st->code != TFD_OK)
-        drop(call->out, r->f->out_count);
+        drop_tensors(call->out, r->f->out_count);
     __atomic_sub_fetch(&r->outermost->calls, 1, __ATOMIC_ACQ_REL);
     call->done(call, st);
 }
@@ -89,7 +89,7 @@ static void ended(struct tfd_step *s)
         tfd_status_copy(&r->st, &s->status);
     put_back(r->f, s);
     check_results(r);
-    finish(r, &r->st);
+    finish_run(r, &r->st);
     unref(r);
 }
 
@@ -135,7 +135,7 @@ static struct tfd_step *new_step(struct run *r)
     return s;
 }
 
-static void begin(struct tfd_post *p)
+static void begin_run(struct tfd_post *p)
 {
     struct run *r = TFD_CONTAINER_OF(p, struct run, begin);
     struct tfd_step *s = NULL;
@@ -146,7 +146,7 @@ static void begin(struct tfd_post *p)
     else if (r->st.code == TFD_OK && !(s = new_step(r)))
         tfd_step_off_cancel(r->caller, &r->cancel);
     if (!s) {
-        finish(r, &r->st);
+        finish_run(r, &r->st);
         unref(r);
         return;
     }
@@ -170,7 +170,7 @@ static void compile_job(struct tfd_job *job)
 
 /* ---- Calls --------------------------------------------------------------- */
 
-static enum tfd_code check(const struct run *r, struct tfd_status *st)
+static enum tfd_code check_run(const struct run *r, struct tfd_status *st)
 {
     int calls = __atomic_load_n(&r->outermost->calls, __ATOMIC_ACQUIRE);
 
@@ -188,9 +188,10 @@ static enum tfd_code check(const struct run *r, struct tfd_status *st)
     return TFD_OK;
 }
 
-static void refuse(struct tfd_function_call *c, const struct tfd_status *st)
+static void refuse_call(struct tfd_function_call *c,
+                        const struct tfd_status *st)
 {
-    drop(c->in, c->function->in_count);
+    drop_tensors(c->in, c->function->in_count);
     c->done(c, st);
 }
 
@@ -203,7 +204,7 @@ void tfd_function_run(struct tfd_function_call *c)
 
     if (!r) {
         tfd_fail(&st, TFD_RESOURCE_EXHAUSTED, "no memory for a call");
-        refuse(c, &st);
+        refuse_call(c, &st);
         return;
     }
     r->call = c;
@@ -212,12 +213,12 @@ void tfd_function_run(struct tfd_function_call *c)
     r->outermost = caller->outermost ? caller->outermost : caller;
     r->refs = 1;
     r->job.run = compile_job;
-    r->begin.run = begin;
+    r->begin.run = begin_run;
     r->cancelled.run = cancel_posted;
     r->cancel.fn = cancel;
-    if (check(r, &st) != TFD_OK) {
+    if (check_run(r, &st) != TFD_OK) {
         free(r);
-        refuse(c, &st);
+        refuse_call(c, &st);
         return;
     }
     __atomic_add_fetch(&r->outermost->calls, 1, __ATOMIC_ACQ_REL);

@@ -387,7 +387,7 @@ static bool is_traced(const struct tfd_exec_node *n)
     return n->kind != TFD_EXEC_GATE && n->kind != TFD_EXEC_CHAIN;
 }
 
-static void finish(struct tfd_runner *r, struct tfd_ready *item, bool dead)
+static void finish_node(struct tfd_runner *r, struct tfd_ready *item, bool dead)
 {
     struct tfd_tensor *out;
     struct tfd_variable **refs;
@@ -424,7 +424,7 @@ static void run_node(struct tfd_runner *r, struct tfd_ready *item)
         if (n->kind == TFD_EXEC_ASYNC && r->st.code == TFD_OK)
             return;
     }
-    finish(r, item, dead);
+    finish_node(r, item, dead);
 }
 
 static void run_timed(struct tfd_runner *r, struct tfd_ready *item)
@@ -467,5 +467,5 @@ void tfd_runner_finished(struct tfd_runner *r, struct tfd_async *a, bool live)
         if (recv)
             tfd_trace_recv(r->step->trace, a);
     }
-    finish(r, item, item->it->dead[item->node->local]);
+    finish_node(r, item, item->it->dead[item->node->local]);
 }

@@ -53,7 +53,7 @@ static void abort_once(struct tfd_step *s)
 
 /* ---- Ready nodes --------------------------------------------------------- */
 
-static struct tfd_ready *pop(struct tfd_runner *r)
+static struct tfd_ready *pop_ready(struct tfd_runner *r)
 {
     struct tfd_ready *item = r->first;
 
@@ -130,7 +130,7 @@ static void yield(struct tfd_runner *r)
 
     tfd_late_send_all(r);
     tfd_lock(&s->lock);
-    while ((item = pop(r)))
+    while ((item = pop_ready(r)))
         tfd_common_put(s, item);
     s->busy_ns += tfd_clock_now_ns() - r->begun_ns;
     tfd_pool_yield(s->pool, &r->helper->job);
@@ -226,7 +226,7 @@ static bool run_list(struct tfd_runner *r)
     struct tfd_step *s = r->step;
     struct tfd_ready *item;
 
-    while (!has_failed(s) && (item = pop(r))) {
+    while (!has_failed(s) && (item = pop_ready(r))) {
         const struct tfd_exec_node *n = item->node; /* the item may go */
         bool turn_over;
 
@@ -320,7 +320,7 @@ static enum leaving refill(struct tfd_runner *r)
 }
 
 /* True when the step has ended. */
-static bool work(struct tfd_runner *r)
+static bool work_once(struct tfd_runner *r)
 {
     struct tfd_step *s = r->step;
     enum leaving leaving = STAYS;
@@ -348,7 +348,7 @@ bool tfd_runner_run(struct tfd_step *s, bool begin)
     runner_init(&r, s, NULL);
     if (begin)
         push_roots(&r);
-    return work(&r);
+    return work_once(&r);
 }
 
 bool tfd_runner_help(struct tfd_helper *h)
@@ -364,5 +364,5 @@ bool tfd_runner_help(struct tfd_helper *h)
     tfd_unlock(&s->lock);
     if (begin)
         push_roots(&r);
-    return work(&r);
+    return work_once(&r);
 }

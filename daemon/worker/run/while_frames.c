@@ -264,8 +264,8 @@ static void begin_code(struct tfd_runner *r, struct tfd_frame *f)
         tfd_runner_push(r, &f->first->ready[c->unit->local]);
 }
 
-static void enter(struct tfd_runner *r, struct tfd_ready *item,
-                  struct tfd_value *value)
+static void enter_frame(struct tfd_runner *r, struct tfd_ready *item,
+                        struct tfd_value *value)
 {
     const struct tfd_exec_node *n = item->node;
     struct tfd_frame *f = child_frame(r, item->it, n->value);
@@ -335,8 +335,8 @@ static void next(struct tfd_runner *r, struct tfd_ready *item,
         tfd_value_drop(value);
 }
 
-static void leave(struct tfd_runner *r, struct tfd_ready *item,
-                  struct tfd_value *value)
+static void leave_frame(struct tfd_runner *r, struct tfd_ready *item,
+                        struct tfd_value *value)
 {
     struct tfd_frame *f = item->it->frame;
 
@@ -351,13 +351,13 @@ void tfd_while_route(struct tfd_runner *r, struct tfd_ready *item,
 {
     switch (item->node->route) {
     case TFD_ROUTE_EXIT:
-        leave(r, item, value);
+        leave_frame(r, item, value);
         break;
     case TFD_ROUTE_NEXT:
         next(r, item, value);
         break;
     default:
-        enter(r, item, value);
+        enter_frame(r, item, value);
     }
 }
 

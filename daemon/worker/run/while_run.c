@@ -46,7 +46,7 @@ static void empty(struct tfd_tensor *t)
         tfd_buffer_unref(b);
 }
 
-static void move(struct tfd_tensor *slots, const struct tfd_while_move *m)
+static void move_slots(struct tfd_tensor *slots, const struct tfd_while_move *m)
 {
     struct tfd_tensor *from = &slots[m->from];
 
@@ -68,7 +68,7 @@ static void move(struct tfd_tensor *slots, const struct tfd_while_move *m)
 static void run_moves(const struct run *x, const struct tfd_while_op *op)
 {
     for (int32_t i = 0; i < op->move_count; i++)
-        move(x->l->slots, &op->moves[i]);
+        move_slots(x->l->slots, &op->moves[i]);
 }
 
 static void drop_inputs(const struct run *x, const struct tfd_while_op *op)
@@ -86,7 +86,7 @@ static void take_input(const struct run *x, const struct tfd_while_op *op,
 {
     const struct tfd_while_move m = {op->in + i, to, !x->c->kept[op->in + i]};
 
-    move(x->l->slots, &m);
+    move_slots(x->l->slots, &m);
 }
 
 /* ---- Ops ----------------------------------------------------------------- */
@@ -96,7 +96,7 @@ static bool holds(const struct run *x, const struct tfd_while_op *op)
     return op->guard < 0 || x->l->holds[op->guard];
 }
 
-static void compute(const struct run *x, const struct tfd_while_op *op)
+static void compute_op(const struct run *x, const struct tfd_while_op *op)
 {
     const struct tfd_exec_node *n = op->node;
     struct tfd_runner *r = x->r;
@@ -120,7 +120,7 @@ static void compute_timed(const struct run *x, const struct tfd_while_op *op)
 {
     uint64_t begun = tfd_clock_now_ns();
 
-    compute(x, op);
+    compute_op(x, op);
     tfd_runner_cost(x->r->step->exec, op->node,
                     (uint32_t)(tfd_clock_now_ns() - begun));
 }
@@ -131,7 +131,7 @@ static void run_kernel(struct run *x, const struct tfd_while_op *op)
         if (x->timed)
             compute_timed(x, op);
         else
-            compute(x, op);
+            compute_op(x, op);
     }
     drop_inputs(x, op);
     run_moves(x, op);
@@ -224,7 +224,8 @@ static bool must_stop(const struct run *x)
     return __atomic_load_n(&x->r->step->failed, __ATOMIC_ACQUIRE) != 0;
 }
 
-static enum tfd_while_end fail(struct run *x, const struct tfd_exec_node *n)
+static enum tfd_while_end fail_while(struct run *x,
+                                     const struct tfd_exec_node *n)
 {
     tfd_runner_fail(x->r, n, &x->r->st);
     tfd_status_clear(&x->r->st);
@@ -246,7 +247,7 @@ static enum tfd_while_end run_some(struct run *x)
         x->op++;
         run_table[op->kind](x, op);
         if (x->r->st.code != TFD_OK)
-            return fail(x, op->node);
+            return fail_while(x, op->node);
         left -=
             op->node && (op->node->flags & TFD_EXEC_EXPENSIVE) ? CLOCK_OPS : 1;
     }

@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-static uint64_t number_of(struct tfd_str key)
+static uint64_t number_in_key(struct tfd_str key)
 {
     return tfd_rendezvous_key(tfd_hash_str(key), 0, 0);
 }
@@ -29,7 +29,7 @@ enum tfd_code tfd_worker_put_value(struct tfd_worker *w, int64_t step,
     struct tfd_rendezvous *r;
 
     TFD_TRY(tfd_rendezvous_find(service_of(w)->rendezvous, step, &r, st));
-    return tfd_rendezvous_send(r, number_of(key), take_value, st);
+    return tfd_rendezvous_send(r, number_in_key(key), take_value, st);
 }
 
 /* ---- Taking -------------------------------------------------------------- */
@@ -52,8 +52,8 @@ static void hand_out(struct tfd_post *p)
     free(t);
 }
 
-static void arrived(struct tfd_waiter *w, struct tfd_tensor *take_value,
-                    const struct tfd_status *st)
+static void fetch_arrived(struct tfd_waiter *w, struct tfd_tensor *take_value,
+                          const struct tfd_status *st)
 {
     struct taking *t = (struct taking *)w;
 
@@ -86,10 +86,10 @@ void tfd_worker_take_value(struct tfd_worker *w, int64_t step,
         done(ctx, &st, &nothing);
         return;
     }
-    t->waiter.arrived = arrived;
+    t->waiter.arrived = fetch_arrived;
     t->post.run = hand_out;
     t->loop = s->options.loop;
     t->done = done;
     t->ctx = ctx;
-    tfd_rendezvous_recv(r, number_of(key), &t->waiter);
+    tfd_rendezvous_recv(r, number_in_key(key), &t->waiter);
 }

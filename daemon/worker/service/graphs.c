@@ -121,7 +121,7 @@ static void put_back(struct tfd_graph_entry *g, struct tfd_step *s)
 }
 
 /* What the step's run asked for beside its results. */
-static void describe(const struct tfd_graph_entry *g, struct tfd_step *s)
+static void describe_step(const struct tfd_graph_entry *g, struct tfd_step *s)
 {
     struct tfd_run_trace *t = s->run->trace;
     size_t mark;
@@ -155,7 +155,7 @@ static void ended(struct tfd_step *s)
     }
     drop_tensors(s->feeds, g->exec->feed_count);
     if (run->trace)
-        describe(g, s);
+        describe_step(g, s);
     if (s->rendezvous)
         tfd_rendezvous_end(w->rendezvous, s->rendezvous);
     delist(w, s);
@@ -196,8 +196,10 @@ static struct tfd_step *new_step(struct tfd_graph_entry *g,
     return s;
 }
 
-static enum tfd_code begin(struct tfd_graph_entry *g, struct tfd_step *s,
-                           struct tfd_run_graph *run, struct tfd_status *st)
+static enum tfd_code begin_graph_step(struct tfd_graph_entry *g,
+                                      struct tfd_step *s,
+                                      struct tfd_run_graph *run,
+                                      struct tfd_status *st)
 {
     struct tfd_worker_service *w = g->worker;
 
@@ -232,7 +234,7 @@ void tfd_graphs_run(struct tfd_graph_entry *g, struct tfd_run_graph *run)
     tfd_status_clear(&st);
     run->worker = NULL;
     s = tfd_worker_check(g->worker, &st) == TFD_OK ? new_step(g, &st) : NULL;
-    if (!s || begin(g, s, run, &st) != TFD_OK) {
+    if (!s || begin_graph_step(g, s, run, &st) != TFD_OK) {
         if (s && s->rendezvous)
             tfd_rendezvous_end(g->worker->rendezvous, s->rendezvous);
         if (s) {

@@ -27,7 +27,7 @@ struct tfd_lost_peer {
 };
 
 /* Takes it out of the worker's list. */
-static void forget(struct tfd_lost_peer *l)
+static void forget_peer(struct tfd_lost_peer *l)
 {
     struct tfd_lost_peer **at = &l->worker->lost_peers;
 
@@ -44,7 +44,7 @@ static void fail_steps(struct tfd_lost_peer *l)
     struct tfd_status why = l->why;
     int peer = l->peer;
 
-    forget(l);
+    forget_peer(l);
     tfd_graphs_fail(w, peer, &why);
 }
 
@@ -112,7 +112,7 @@ static void gone(struct tfd_peers_follower *f, struct tfd_peers_range range)
 
     for (int i = range.first; i < range.first + range.count; i++)
         while ((l = find_lost_peers(w, i)))
-            forget(l);
+            forget_peer(l);
     tfd_transfer_gone(w->transfer, range);
 }
 
@@ -126,5 +126,5 @@ void tfd_lost_peers_follow(struct tfd_worker_service *w)
 void tfd_lost_peers_free(struct tfd_worker_service *w)
 {
     while (w->lost_peers)
-        forget(w->lost_peers);
+        forget_peer(w->lost_peers);
 }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 struct tfd_partial_step {
-    struct tfd_run_graph run; /* first: done() finds us */
+    struct tfd_run_graph run; /* first: partial_done() finds us */
     struct tfd_worker_service *worker;
     struct tfd_task_session *session; /* only to be compared */
     struct tfd_call *last;            /* waits for the end */
@@ -39,8 +39,8 @@ static void free_step(struct tfd_partial_step *p)
     free(p);
 }
 
-static void answer(struct tfd_call *call, bool errors_in_body,
-                   const struct tfd_status *st)
+static void answer_partial(struct tfd_call *call, bool errors_in_body,
+                           const struct tfd_status *st)
 {
     struct tfd_message m;
 
@@ -53,7 +53,7 @@ static void answer(struct tfd_call *call, bool errors_in_body,
 }
 
 /* Nobody will ask for it, or the one who asked can be told. */
-static void settle(struct tfd_partial_step *p)
+static void settle_partial(struct tfd_partial_step *p)
 {
     struct tfd_call *call = p->last;
     struct tfd_status st = p->status;
@@ -64,17 +64,17 @@ static void settle(struct tfd_partial_step *p)
     free_step(p);
     if (call) {
         call->cancelled = NULL;
-        answer(call, errors_in_body, &st);
+        answer_partial(call, errors_in_body, &st);
     }
 }
 
-static void done(struct tfd_run_graph *run, const struct tfd_status *st)
+static void partial_done(struct tfd_run_graph *run, const struct tfd_status *st)
 {
     struct tfd_partial_step *p = (struct tfd_partial_step *)run;
 
     p->ended = true;
     p->status = *st;
-    settle(p);
+    settle_partial(p);
 }
 
 static void cancel(struct tfd_partial_step *p)
@@ -85,7 +85,7 @@ static void cancel(struct tfd_partial_step *p)
     tfd_graphs_cancel(&p->run, &why);
 }
 
-static void cancelled(void *ctx, struct tfd_call *call)
+static void partial_cancelled(void *ctx, struct tfd_call *call)
 {
     (void)call;
     cancel(ctx);
@@ -93,9 +93,10 @@ static void cancelled(void *ctx, struct tfd_call *call)
 
 /* ---- Calls --------------------------------------------------------------- */
 
-static enum tfd_code begin(struct tfd_worker_service *w,
-                           const struct tfd_run_request *q,
-                           struct tfd_partial_step **out, struct tfd_status *st)
+static enum tfd_code begin_partial(struct tfd_worker_service *w,
+                                   const struct tfd_run_request *q,
+                                   struct tfd_partial_step **out,
+                                   struct tfd_status *st)
 {
     struct tfd_partial_step *p;
     struct tfd_graph_entry *g;
@@ -110,7 +111,7 @@ static enum tfd_code begin(struct tfd_worker_service *w,
     p->run.session = TFD_STR_EMPTY;
     p->run.graph = g->id;
     p->run.step_id = q->step_id;
-    p->run.done = done;
+    p->run.done = partial_done;
     p->worker = w;
     p->session = g->session;
     p->next = w->partial_steps;
@@ -122,10 +123,10 @@ static enum tfd_code begin(struct tfd_worker_service *w,
     return TFD_OK;
 }
 
-static enum tfd_code prepare(struct tfd_worker_service *w,
-                             const struct tfd_run_request *q,
-                             struct tfd_partial_step **out,
-                             struct tfd_status *st)
+static enum tfd_code prepare_partial(struct tfd_worker_service *w,
+                                     const struct tfd_run_request *q,
+                                     struct tfd_partial_step **out,
+                                     struct tfd_status *st)
 {
     if (q->has_ends)
         return tfd_fail(st, TFD_UNIMPLEMENTED,
@@ -137,7 +138,7 @@ static enum tfd_code prepare(struct tfd_worker_service *w,
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Step %lld has had its last partial run",
                         (long long)q->step_id);
-    return *out ? TFD_OK : begin(w, q, out, st);
+    return *out ? TFD_OK : begin_partial(w, q, out, st);
 }
 
 void tfd_partial_call_run(struct tfd_worker_service *w, struct tfd_call *call,
@@ -146,31 +147,31 @@ void tfd_partial_call_run(struct tfd_worker_service *w, struct tfd_call *call,
     struct tfd_status st = TFD_STATUS_INIT;
     struct tfd_partial_step *p = NULL;
 
-    if (prepare(w, q, &p, &st) != TFD_OK) {
+    if (prepare_partial(w, q, &p, &st) != TFD_OK) {
         tfd_run_call_fail(call, q->errors_in_body, &st);
         return;
     }
     if (!q->is_last && !(p->ended && p->status.code != TFD_OK)) {
-        answer(call, q->errors_in_body, &st);
+        answer_partial(call, q->errors_in_body, &st);
         return;
     }
     p->last = call;
     p->errors_in_body = q->errors_in_body;
     call->ctx = p;
-    call->cancelled = cancelled;
-    settle(p);
+    call->cancelled = partial_cancelled;
+    settle_partial(p);
 }
 
 /* ---- The end of those that nobody ends ----------------------------------- */
 
-static void drop(struct tfd_partial_step *p)
+static void drop_partial(struct tfd_partial_step *p)
 {
     p->dropped = true;
     p->running = true; /* cancelling may end it */
     if (!p->ended)
         cancel(p);
     p->running = false;
-    settle(p);
+    settle_partial(p);
 }
 
 void tfd_partial_call_drop(struct tfd_worker_service *w, int64_t step_id)
@@ -178,7 +179,7 @@ void tfd_partial_call_drop(struct tfd_worker_service *w, int64_t step_id)
     struct tfd_partial_step *p = find_partial_call(w, step_id);
 
     if (p)
-        drop(p);
+        drop_partial(p);
 }
 
 void tfd_partial_call_drop_session(struct tfd_worker_service *w,
@@ -191,7 +192,7 @@ void tfd_partial_call_drop_session(struct tfd_worker_service *w,
             p = p->next;
             continue;
         }
-        drop(p);
+        drop_partial(p);
         p = w->partial_steps;
     }
 }

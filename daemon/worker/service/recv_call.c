@@ -39,7 +39,7 @@ static enum tfd_code bad_key(const struct key *k, struct tfd_status *st)
 }
 
 /* The part up to the next `end`; false when there is none. */
-static bool cut(struct tfd_str *rest, char end, struct tfd_str *part)
+static bool cut_part(struct tfd_str *rest, char end, struct tfd_str *part)
 {
     const char *at = memchr(rest->data, end, rest->size);
 
@@ -76,13 +76,13 @@ static enum tfd_code parse_key(struct tfd_str whole, struct key *k,
     struct tfd_str rest = whole, incarnation, to, name, frame;
 
     k->whole = whole;
-    if (!whole.size || !cut(&rest, ';', &k->device) ||
-        !cut(&rest, ';', &incarnation) || !cut(&rest, ';', &to) ||
-        !cut(&rest, ';', &name) || !name.size)
+    if (!whole.size || !cut_part(&rest, ';', &k->device) ||
+        !cut_part(&rest, ';', &incarnation) || !cut_part(&rest, ';', &to) ||
+        !cut_part(&rest, ';', &name) || !name.size)
         return bad_key(k, st);
     k->prefix =
         (struct tfd_str){whole.data, (size_t)(rest.data - whole.data) - 1};
-    if (!cut(&rest, ':', &frame) ||
+    if (!cut_part(&rest, ':', &frame) ||
         !parse_number(incarnation, 16, &k->incarnation) ||
         !parse_number(frame, 10, &k->frame) ||
         !parse_number(rest, 10, &k->iteration))
@@ -151,8 +151,8 @@ static void respond_posted(struct tfd_post *p)
     respond(TFD_CONTAINER_OF(p, struct recv, post));
 }
 
-static void arrived(struct tfd_waiter *w, struct tfd_tensor *take_value,
-                    const struct tfd_status *st)
+static void recv_arrived(struct tfd_waiter *w, struct tfd_tensor *take_value,
+                         const struct tfd_status *st)
 {
     struct recv *r = (struct recv *)w;
 
@@ -171,7 +171,7 @@ static void arrived(struct tfd_waiter *w, struct tfd_tensor *take_value,
 
 /* Where it is not found any more its value has arrived, and the answer comes
  * by itself. */
-static void cancelled(void *ctx, struct tfd_call *call)
+static void recv_cancelled(void *ctx, struct tfd_call *call)
 {
     struct recv *r = ctx;
 
@@ -224,7 +224,7 @@ static enum tfd_code begin_recv(struct tfd_worker_service *w,
     if (!*out)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "no memory for a RecvTensor call");
-    (*out)->waiter.arrived = arrived;
+    (*out)->waiter.arrived = recv_arrived;
     (*out)->post.run = respond_posted;
     (*out)->worker = w;
     (*out)->call = call;
@@ -244,7 +244,7 @@ void tfd_worker_recv_tensor(void *self, struct tfd_call *call)
         return;
     }
     call->ctx = r;
-    call->cancelled = cancelled;
+    call->cancelled = recv_cancelled;
     tfd_rendezvous_recv(r->rendezvous, r->key, &r->waiter);
 }
 

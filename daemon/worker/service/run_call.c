@@ -23,7 +23,7 @@
 #define NAMED(field) tensorflow_NamedTensorProto_##field##_tag
 
 struct tfd_run_call {
-    struct tfd_run_graph run; /* first: done() gets it */
+    struct tfd_run_graph run; /* first: run_done() gets it */
     struct tfd_worker_service *worker;
     struct tfd_call *call;
     struct tfd_graph_entry *graph;
@@ -47,7 +47,7 @@ static struct tfd_run_call *new_call(struct tfd_worker_service *w)
     return c;
 }
 
-static void keep(struct tfd_run_call *c)
+static void keep_run(struct tfd_run_call *c)
 {
     for (size_t i = 0; i < c->used; i++)
         tfd_tensor_unref(&c->tensors[i]);
@@ -69,7 +69,8 @@ void tfd_worker_free_run_calls(struct tfd_worker_service *w)
     }
 }
 
-static enum tfd_code make_room(struct tfd_run_call *c, struct tfd_status *st)
+static enum tfd_code make_fetch_room(struct tfd_run_call *c,
+                                     struct tfd_status *st)
 {
     const struct tfd_exec *e = c->graph->exec;
     size_t count = (size_t)e->feed_count + (size_t)e->fetch_count;
@@ -94,8 +95,8 @@ static enum tfd_code make_room(struct tfd_run_call *c, struct tfd_status *st)
 
 /* ---- The request --------------------------------------------------------- */
 
-static enum tfd_code decode(struct tfd_str proto, struct tfd_run_request *q,
-                            struct tfd_status *st)
+static enum tfd_code decode_run(struct tfd_str proto, struct tfd_run_request *q,
+                                struct tfd_status *st)
 {
     struct tfd_pb_reader r = tfd_pb_reader_of(proto);
     struct tfd_pb_field f;
@@ -239,7 +240,7 @@ static void put_trace(struct tfd_message *m, const struct tfd_run_trace *t)
         tfd_pb_put_str_always(&m->proto, RAN(partition_graph), f.bytes);
 }
 
-static void done(struct tfd_run_graph *run, const struct tfd_status *st)
+static void run_done(struct tfd_run_graph *run, const struct tfd_status *st)
 {
     struct tfd_run_call *c = (struct tfd_run_call *)run;
     struct tfd_call *call = c->call;
@@ -258,10 +259,10 @@ static void done(struct tfd_run_graph *run, const struct tfd_status *st)
     else
         tfd_run_call_fail(call, c->errors_in_body, &own);
     tfd_message_deinit(&m);
-    keep(c);
+    keep_run(c);
 }
 
-static void cancelled(void *ctx, struct tfd_call *call)
+static void run_cancelled(void *ctx, struct tfd_call *call)
 {
     struct tfd_run_call *c = ctx;
     struct tfd_status st = TFD_STATUS_INIT;
@@ -291,23 +292,23 @@ static enum tfd_code take_options(struct tfd_run_call *c, struct tfd_str bytes,
     return tfd_pb_end(&r, "ExecutorOpts", st);
 }
 
-static enum tfd_code prepare(struct tfd_worker_service *w,
-                             struct tfd_run_call *c,
-                             const struct tfd_run_request *q,
-                             struct tfd_status *st)
+static enum tfd_code prepare_run(struct tfd_worker_service *w,
+                                 struct tfd_run_call *c,
+                                 const struct tfd_run_request *q,
+                                 struct tfd_status *st)
 {
     TFD_TRY(tfd_request_ids_add(&w->run_ids, q->request_id, "RunGraph (Worker)",
                                 st));
     TFD_TRY(tfd_run_call_graph(w, q, &c->graph, st));
     tfd_worker_session_over(w, c->graph->session, c->call->link);
-    TFD_TRY(make_room(c, st));
+    TFD_TRY(make_fetch_room(c, st));
     TFD_TRY(decode_feeds(c, st));
     c->run.trace = NULL;
     if (q->options.size > 0)
         TFD_TRY(take_options(c, q->options, st));
     c->run.step_id = q->step_id;
     c->run.graph = c->graph->id;
-    c->run.done = done;
+    c->run.done = run_done;
     c->errors_in_body = q->errors_in_body;
     return TFD_OK;
 }
@@ -322,7 +323,7 @@ void tfd_worker_run_graph(void *self, struct tfd_call *call)
     struct tfd_status st;
 
     tfd_status_clear(&st);
-    if (decode(call->in.proto, &q, &st) == TFD_OK) {
+    if (decode_run(call->in.proto, &q, &st) == TFD_OK) {
         if (q.is_partial) {
             tfd_partial_call_run(w, call, &q);
             return;
@@ -337,12 +338,12 @@ void tfd_worker_run_graph(void *self, struct tfd_call *call)
     }
     c->worker = w;
     c->call = call;
-    if (prepare(w, c, &q, &st) != TFD_OK) {
-        keep(c);
+    if (prepare_run(w, c, &q, &st) != TFD_OK) {
+        keep_run(c);
         tfd_run_call_fail(call, q.errors_in_body, &st);
         return;
     }
     call->ctx = c;
-    call->cancelled = cancelled;
+    call->cancelled = run_cancelled;
     tfd_graphs_run(c->graph, &c->run);
 }

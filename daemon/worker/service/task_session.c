@@ -28,7 +28,7 @@ struct shared_state {
     char name[];
 };
 
-static void copy_text(char *to, size_t size, struct tfd_str from)
+static void copy_name(char *to, size_t size, struct tfd_str from)
 {
     size_t n = from.size < size ? from.size : size - 1;
 
@@ -135,8 +135,8 @@ tfd_task_session_new(const struct tfd_task_session_options *o,
     tfd_lock_init(&s->lock, TFD_LOCK_SESSION);
     tfd_map_init(&s->states);
     if (o->request) {
-        copy_text(s->handle, sizeof(s->handle), o->request->handle);
-        copy_text(s->master_task, sizeof(s->master_task),
+        copy_name(s->handle, sizeof(s->handle), o->request->handle);
+        copy_name(s->master_task, sizeof(s->master_task),
                   o->request->master_task);
         s->master_incarnation = o->request->master_incarnation;
         snprintf(s->peer, sizeof(s->peer), "%s",

@@ -27,8 +27,8 @@ struct tfd_idle_question {
     char handle[TFD_SESSION_HANDLE_MAX + 1];
 };
 
-static void drop(struct tfd_worker_service *w, struct tfd_task_session *s,
-                 const char *why)
+static void drop_session(struct tfd_worker_service *w,
+                         struct tfd_task_session *s, const char *why)
 {
     tfd_log(TFD_LOG_INFO, "worker_session_abandoned",
             "session=%s master=%s why=\"%s\"", s->handle, s->master_task, why);
@@ -55,14 +55,14 @@ static void judge(struct tfd_worker_service *w, struct tfd_task_session *s,
         return;
     }
     if (!is_unreachable(st->code)) {
-        drop(w, s, st->text);
+        drop_session(w, s, st->text);
         return;
     }
     if (s->lost_us == 0)
         s->lost_us = now;
     if (now - s->lost_us >= w->options.session_idle_us &&
         !tfd_worker_session_runs(s))
-        drop(w, s, st->text);
+        drop_session(w, s, st->text);
 }
 
 static void answered(void *ctx, const struct tfd_status *st,
@@ -100,7 +100,7 @@ static struct tfd_idle_question *new_question(struct tfd_worker_service *w,
     return q;
 }
 
-static void ask(struct tfd_worker_service *w, struct tfd_task_session *s)
+static void ask_master(struct tfd_worker_service *w, struct tfd_task_session *s)
 {
     const struct tfd_outcall_options o = {.timeout_us = ASK_US};
     struct tfd_peers *peers = w->options.peers;
@@ -119,7 +119,7 @@ static void ask(struct tfd_worker_service *w, struct tfd_task_session *s)
 
 /* ---- Looking ------------------------------------------------------------- */
 
-static void start_timer(struct tfd_worker_service *w)
+static void start_idle_timer(struct tfd_worker_service *w)
 {
     uint64_t delay = w->options.session_idle_us / LOOKS_PER_LIMIT;
 
@@ -130,8 +130,9 @@ static void start_timer(struct tfd_worker_service *w)
     (void)!tfd_timer_start(&w->idle_timer, delay, NULL);
 }
 
-/* No answer comes from inside ask(), so that the table stays as it is. */
-static void look(struct tfd_timer *t)
+/* No answer comes from inside ask_master(), so that the table stays as it is.
+ */
+static void look_for_idle(struct tfd_timer *t)
 {
     struct tfd_worker_service *w =
         TFD_CONTAINER_OF(t, struct tfd_worker_service, idle_timer);
@@ -144,16 +145,16 @@ static void look(struct tfd_timer *t)
 
         if (!s->asked && now - s->used_us >= w->options.session_idle_us &&
             !tfd_worker_session_runs(s))
-            ask(w, s);
+            ask_master(w, s);
     }
-    start_timer(w);
+    start_idle_timer(w);
 }
 
 void tfd_worker_watch_idle(struct tfd_worker_service *w)
 {
-    tfd_timer_init(&w->idle_timer, w->options.loop, look);
+    tfd_timer_init(&w->idle_timer, w->options.loop, look_for_idle);
     if (w->options.session_idle_us > 0 && w->options.peers)
-        start_timer(w);
+        start_idle_timer(w);
 }
 
 void tfd_worker_stop_watching(struct tfd_worker_service *w)

@@ -36,7 +36,7 @@ static void respond_empty(struct tfd_call *call)
     tfd_call_respond(call, &m);
 }
 
-static void finish(struct tfd_call *call, const struct tfd_status *st)
+static void finish_call(struct tfd_call *call, const struct tfd_status *st)
 {
     if (st->code == TFD_OK)
         respond_empty(call);
@@ -161,7 +161,7 @@ static void create_session(void *self, struct tfd_call *call)
     s.link = call->link;
     if (decode_session(call->in.proto, &s, task, &st) == TFD_OK)
         (void)!tfd_worker_create_session(self, &s, &st);
-    finish(call, &st);
+    finish_call(call, &st);
 }
 
 /* Messages of which one string matters. */
@@ -201,7 +201,7 @@ static void delete_session(void *self, struct tfd_call *call)
     if (decode_string(call->in.proto, DELETE(session_handle), &handle, &st) ==
         TFD_OK)
         tfd_worker_delete_session(self, handle, decode_end(call->in.proto));
-    finish(call, &st);
+    finish_call(call, &st);
 }
 
 /* ---- Graphs -------------------------------------------------------------- */
@@ -327,7 +327,7 @@ static void deregister_graph(void *self, struct tfd_call *call)
                      ". Possibly, this worker just restarted.",
                      TFD_STR_ARG(n.handle));
     }
-    finish(call, &st);
+    finish_call(call, &st);
 }
 
 /* ---- Cleaning up --------------------------------------------------------- */
@@ -347,7 +347,7 @@ static void cleanup_graph(void *self, struct tfd_call *call)
         tfd_partial_call_drop(w, step);
         tfd_rendezvous_cleanup(w->rendezvous, step);
     }
-    finish(call, &st);
+    finish_call(call, &st);
 }
 
 static enum tfd_code decode_containers(struct tfd_str proto,
@@ -376,7 +376,7 @@ static void cleanup_all(void *self, struct tfd_call *call)
 
     if (decode_containers(call->in.proto, containers, &count, &st) == TFD_OK)
         tfd_worker_cleanup_all(self, containers, count);
-    finish(call, &st);
+    finish_call(call, &st);
 }
 
 /* ---- The rest ------------------------------------------------------------ */

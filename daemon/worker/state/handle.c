@@ -22,7 +22,7 @@
 #define DS(field) tensorflow_ResourceHandleProto_DtypeAndShape_##field##_tag
 
 /* Copies s to *at, which moves behind its terminator. */
-static struct tfd_str copy(char **at, struct tfd_str s)
+static struct tfd_str copy_part(char **at, struct tfd_str s)
 {
     struct tfd_str copied = {*at, s.size};
 
@@ -49,10 +49,10 @@ struct tfd_handle *tfd_handle_new(struct tfd_str device,
         return NULL;
     }
     h->refs = 1;
-    h->device = copy(&at, device);
-    h->container = copy(&at, container);
-    h->name = copy(&at, name);
-    h->type_name = copy(&at, type_name);
+    h->device = copy_part(&at, device);
+    h->container = copy_part(&at, container);
+    h->name = copy_part(&at, name);
+    h->type_name = copy_part(&at, type_name);
     h->hash_code = hash_code;
     h->shape.rank = TFD_RANK_UNKNOWN;
     return h;
@@ -171,9 +171,10 @@ enum tfd_code tfd_handle_decode(struct tfd_str proto, void **handle,
 
 /* ---- The resource behind one --------------------------------------------- */
 
-static enum tfd_code check(const struct tfd_handle *h, const struct tfd_rt *rt,
-                           const struct tfd_resource_type *type,
-                           struct tfd_status *st)
+static enum tfd_code check_handle(const struct tfd_handle *h,
+                                  const struct tfd_rt *rt,
+                                  const struct tfd_resource_type *type,
+                                  struct tfd_status *st)
 {
     if (!tfd_str_is(h->device, tfd_rt_device(rt)))
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
@@ -225,7 +226,7 @@ enum tfd_code tfd_kctx_resource(struct tfd_kctx *k, int in,
                         "input %d of " TFD_STR_FMT
                         " must be one resource handle",
                         in, TFD_STR_ARG(k->node->name));
-    TFD_TRY(check(h, k->rt, type, st));
+    TFD_TRY(check_handle(h, k->rt, type, st));
     r = __atomic_load_n(&h->cached, __ATOMIC_ACQUIRE);
     if (r && r->type == type &&
         !__atomic_load_n(&r->removed, __ATOMIC_ACQUIRE)) {
