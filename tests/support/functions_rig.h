@@ -10,7 +10,7 @@
 #ifndef TFD_TESTS_SUPPORT_FUNCTIONS_RIG_H
 #define TFD_TESTS_SUPPORT_FUNCTIONS_RIG_H
 
-#include "daemon/master/rewrite/functions.h"
+#include "daemon/rewrite/functions.h"
 
 #include "common/proto/graphdef.h"
 #include "common/base/pbio.h"

@@ -1,12 +1,12 @@
 /*
  * place_rig.h - graphs and the devices that their nodes are given, for tests of
- * daemon/master/rewrite/place.c, with four tasks of two CPUs each: the master
+ * daemon/rewrite/place.c, with four tasks of two CPUs each: the master
  * is /job:worker/task:1.
  */
 #ifndef TFD_TESTS_SUPPORT_PLACE_RIG_H
 #define TFD_TESTS_SUPPORT_PLACE_RIG_H
 
-#include "daemon/master/rewrite/place.h"
+#include "daemon/rewrite/place.h"
 
 #include "tests/support/planning.h"
 

@@ -6,7 +6,7 @@
 #ifndef TFD_TESTS_SUPPORT_PLANNING_H
 #define TFD_TESTS_SUPPORT_PLANNING_H
 
-#include "daemon/master/rewrite/partition.h"
+#include "daemon/rewrite/partition.h"
 #include "kernels/core/registry.h"
 #include "tests/support/nodes.h"
 

@@ -8,7 +8,7 @@
 #include "config/limits.h"
 #include "daemon/master/session/session_idle.h"
 #include "daemon/master/session/callable_calls.h"
-#include "daemon/master/rewrite/names.h"
+#include "daemon/rewrite/names.h"
 #include "daemon/master/session/partial_run.h"
 #include "daemon/master/service/run_step.h"
 

@@ -8,7 +8,7 @@
 #include "common/proto/master.pb.h"
 #include "config/limits.h"
 #include "daemon/master/session/callable.h"
-#include "daemon/master/rewrite/names.h"
+#include "daemon/rewrite/names.h"
 #include "kernels/core/runtime.h"
 
 #include <stdlib.h>

@@ -14,7 +14,7 @@
 #define TFD_DAEMON_MASTER_MASTER_H
 
 #include "config/session.h"
-#include "daemon/master/rewrite/devices.h"
+#include "daemon/rewrite/devices.h"
 #include "daemon/worker_api.h"
 #include "kernels/core/registry.h"
 #include "rpc/core/peers.h"

@@ -3,11 +3,11 @@
  */
 #include "daemon/master/session/plan.h"
 
-#include "daemon/master/rewrite/partition.h"
+#include "daemon/rewrite/partition.h"
 #include "daemon/master/session/session_log.h"
 #include "daemon/master/session/master_step.h"
-#include "daemon/master/rewrite/twins.h"
-#include "daemon/master/rewrite/unread.h"
+#include "daemon/rewrite/twins.h"
+#include "daemon/rewrite/unread.h"
 
 #include "config/limits.h"
 

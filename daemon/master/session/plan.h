@@ -16,7 +16,7 @@
 #ifndef TFD_DAEMON_MASTER_PLAN_H
 #define TFD_DAEMON_MASTER_PLAN_H
 
-#include "daemon/master/rewrite/prune.h"
+#include "daemon/rewrite/prune.h"
 #include "daemon/master/session/session.h"
 
 enum tfd_plan_state {

@@ -10,9 +10,9 @@
 #include "common/base/pbio.h"
 #include "common/proto/graph.pb.h"
 #include "config/limits.h"
-#include "daemon/master/rewrite/functions.h"
+#include "daemon/rewrite/functions.h"
 #include "daemon/master/session/session_idle.h"
-#include "daemon/master/rewrite/place.h"
+#include "daemon/rewrite/place.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /*
- * test_cuda_place.c - daemon/master/rewrite/place.c where some tasks have GPUs:
+ * test_cuda_place.c - daemon/rewrite/place.c where some tasks have GPUs:
  * the master is /job:worker/task:0 with two GPUs, /job:ps/task:0 has none.
  *
  * Kernels of GPUs are those of cuda/device/host.c and two that stand for
  * cuda/linalg/matmul.cu and cuda/math/unary.cu; of Log10, say, there is none.
  */
-#include "daemon/master/rewrite/place.h"
+#include "daemon/rewrite/place.h"
 
 #include "kernels/core/families.h"
 #include "tests/support/planning.h"
