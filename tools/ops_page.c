@@ -46,6 +46,22 @@ static uint32_t bit_of(enum tfd_dtype dtype)
     return dtype == TFD_DTYPE_INVALID ? ALL_TYPES : UINT32_C(1) << dtype;
 }
 
+static bool are_host(const struct tfd_op_arg *args, int count, uint32_t host)
+{
+    for (int i = 0; i < count; i++)
+        if (!(host >> i & 1) && args[i].dtype != TFD_RESOURCE &&
+            args[i].dtype != TFD_STRING)
+            return false;
+    return true;
+}
+
+/* All that the row of a GPU takes and gives is in host memory. */
+static bool is_host(const struct tfd_op *op, const struct tfd_kernel *k)
+{
+    return are_host(op->in, op->in_count, k->host_in) &&
+           are_host(op->out, op->out_count, k->host_out);
+}
+
 /* Of a GPU the registry has only rows that are borrowed from the CPU. */
 static void add_kernels(const struct tfd_registry *r)
 {
@@ -53,7 +69,7 @@ static void add_kernels(const struct tfd_registry *r)
         for (const struct tfd_kernel *const *k = r->kernels[i]; *k; k++) {
             if ((*k)->device == TFD_CPU)
                 lines[i].cpu |= bit_of((*k)->dtype);
-            else if ((*k)->host_in == TFD_HOST_ALL)
+            else if (is_host(lines[i].op, *k))
                 lines[i].host |= bit_of((*k)->dtype);
             else
                 lines[i].gpu |= bit_of((*k)->dtype);
