@@ -14,7 +14,7 @@ HERE = pathlib.Path(__file__).parent
 
 
 def import_tests():
-    """Every test_*.py here and in faults/ registers its tests."""
+    """Every test_*.py in the rooms here registers its tests."""
     for path in sorted(HERE.rglob("test_*.py")):
         parts = path.relative_to(HERE).with_suffix("").parts
         importlib.import_module(".".join(("tests.cluster",) + parts))

@@ -391,7 +391,7 @@ def depthwise(op, takes, *more):
 # By the filter TensorFlow leaves the sum of nothing as it finds it.
 NOTHING = (0, 3, 3, 4), (1, 1, 4, 1), (0, 3, 3, 4)
 
-# oneDNN refuses an empty filter: tests/cluster/test_empty_filters.py.
+# oneDNN refuses an empty filter: tests/cluster/graphs/test_empty_filters.py.
 EMPTY_FILTERS = ((1, 4, 4, 2), (3, 3, 2, 0)), ((1, 4, 4, 0), (3, 3, 0, 2))
 
 depthwise("DepthwiseConv2dNative", of_forward, c(

@@ -340,7 +340,7 @@ def tensor_arrays(side):
           "SymbolicGradient")
 @fresh_graph
 def functional_control_flow(side):
-    """As the client lowers them; tests/cluster/test_functions.py has more."""
+    """As the client lowers them; tests/cluster/graphs/test_functions.py has more."""
     tf.enable_control_flow_v2()
     x, n = tf.placeholder(tf.float32, []), tf.placeholder(tf.int32, [])
 

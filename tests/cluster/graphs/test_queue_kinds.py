@@ -9,7 +9,7 @@ import re
 from tests.cluster.client import expect, graph, np, plain_config, tf
 from tests.cluster.cluster import wait_until
 from tests.cluster.suite import test
-from tests.cluster.test_queues import PAIR, PS, Waiting
+from tests.cluster.graphs.test_queues import PAIR, PS, Waiting
 
 KINDS = {
     "PaddingFIFOQueue": dict(shapes=[[None]]),

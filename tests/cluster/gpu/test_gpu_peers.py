@@ -7,7 +7,7 @@ import time
 from tests.cluster.client import equal, expect, graph, kept_session, np, tf
 from tests.cluster.cluster import Cluster
 from tests.cluster.suite import Skip, test
-from tests.cluster.test_gpu import GPU, LIMITED, MIB, metric, need_a_card
+from tests.cluster.gpu.test_gpu import GPU, LIMITED, MIB, metric, need_a_card
 
 STEPS = 4  # the first goes by the host, while the peer maps the memory
 COPIED = "tfd_gpu_peer_bytes_total"

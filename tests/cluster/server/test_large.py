@@ -2,13 +2,13 @@
 import itertools
 import os
 
-from tests.cluster import test_mixed as mixed
+from tests.cluster.mixed import test_mixed as mixed
 from tests.cluster.client import expect, graph, np, plain_config, run, tf
 from tests.cluster.cluster import Cluster, tensorflow_server
 from tests.cluster.raw import Raw, message
 from tests.cluster.stream import Call, field, varint
 from tests.cluster.suite import Skip, test
-from tests.cluster.test_mixed import on_every_mix
+from tests.cluster.mixed.test_mixed import on_every_mix
 
 MB, GB = 1 << 20, 1 << 30
 PS, WORKER = "/job:ps", "/job:worker/task:0"

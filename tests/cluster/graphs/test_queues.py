@@ -175,7 +175,7 @@ def a_full_queue_lets_go_of_who_puts(cluster):
 DYING = """
 import sys
 from tests.cluster.client import tf
-from tests.cluster.test_queues import Shared
+from tests.cluster.graphs.test_queues import Shared
 q = Shared("dying")
 session = tf.Session(sys.argv[1])
 session.run(q.put, {q.p: [1]})

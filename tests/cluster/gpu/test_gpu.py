@@ -9,8 +9,8 @@ from tests.cluster.cluster import Cluster
 from tests.cluster.programs.play import play
 from tests.cluster.raw import Raw
 from tests.cluster.suite import Skip, test
-from tests.cluster.test_nets import check_losses, check_residual_net
-from tests.cluster.test_programs import path_of
+from tests.cluster.training.test_nets import check_losses, check_residual_net
+from tests.cluster.graphs.test_programs import path_of
 
 MIB = 1 << 20
 GPU = "/job:worker/task:%d/gpu:0"

@@ -11,7 +11,7 @@ from tests.cluster.client import np, tf
 from tests.cluster.cluster import Cluster, wait_until
 from tests.cluster.suite import Skip, test
 
-ROOT = pathlib.Path(__file__).parents[2]
+ROOT = pathlib.Path(__file__).parents[3]
 WEIGHTS = np.array([[1], [2], [3], [4]], np.float32)
 
 

@@ -9,7 +9,7 @@ from tests.cluster.ports import free_ports
 from tests.cluster.suite import test
 from tests.cluster.terminal import Terminal, screen
 
-MNIST = pathlib.Path(__file__).parents[2] / "examples/mnist"
+MNIST = pathlib.Path(__file__).parents[3] / "examples/mnist"
 SHOW = str(MNIST / "show")
 
 

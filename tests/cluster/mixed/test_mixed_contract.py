@@ -4,8 +4,8 @@ import contextlib
 from tests.cluster.client import expect, failing_op, graph, np, plain_config, tf
 from tests.cluster.cluster import Cluster, tensorflow_server
 from tests.cluster.suite import test
-from tests.cluster.test_callables import options, sum_and_product
-from tests.cluster.test_tracing import (DEVICES, FULL, network,
+from tests.cluster.sessions.test_callables import options, sum_and_product
+from tests.cluster.sessions.test_tracing import (DEVICES, FULL, network,
                                         nodes_by_device, traced)
 
 TASKS = [("ps", 0), ("worker", 0), ("worker", 1)]

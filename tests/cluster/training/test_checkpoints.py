@@ -12,7 +12,7 @@ import time
 from tests.cluster.client import kept_session, tf
 from tests.cluster.cluster import Cluster, Server, wait_until
 from tests.cluster.suite import Skip, test
-from tests.cluster.test_train import Training
+from tests.cluster.training.test_train import Training
 from tests.cluster.watch import metric
 
 # Mounts "$1" with the options "$2" over the folder "$3", for this process.

@@ -4,7 +4,7 @@ from tests.cluster.client import (expect, failing_op, graph, kept_session, run,
 from tests.cluster.cluster import Cluster
 from tests.cluster.ports import free_ports
 from tests.cluster.suite import test
-from tests.cluster.test_mixed_contract import MIXES, mixed
+from tests.cluster.mixed.test_mixed_contract import MIXES, mixed
 
 PAIR = dict(ps=1, worker=2)
 NAME = "/job:w/replica:0/task:%d/device:CPU:0"

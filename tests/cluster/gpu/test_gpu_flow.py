@@ -6,7 +6,7 @@ import threading
 
 from tests.cluster.client import expect, graph, np, tf
 from tests.cluster.suite import test
-from tests.cluster.test_gpu import GPU, LIMITED, need_a_card
+from tests.cluster.gpu.test_gpu import GPU, LIMITED, need_a_card
 
 STEPS = 4
 

@@ -8,11 +8,12 @@ import sys
 
 from tests.cluster.client import np, tf
 from tests.cluster.cluster import Cluster, tensorflow_server, wait_until
+from tests.cluster.graphs.test_programs import (PROGRAMS,
+                                                 python_with_tensorflow_1)
 from tests.cluster.runner import die_with_parent
 from tests.cluster.suite import Skip, test
-from tests.cluster.test_programs import PROGRAMS, python_with_tensorflow_1
 
-TRAINER = os.path.join(os.path.dirname(__file__), "programs", "trainer.py")
+TRAINER = str(pathlib.Path(__file__).parents[1] / "programs" / "trainer.py")
 
 
 def start_trainer(cluster, index, folder, options):

@@ -7,7 +7,7 @@ import tempfile
 
 from tests.cluster.suite import test
 
-TESTS = pathlib.Path(__file__).parents[1]
+TESTS = pathlib.Path(__file__).parents[2]
 
 
 def failures(text):
