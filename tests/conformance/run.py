@@ -16,23 +16,12 @@ from tensorflow.python.framework import op_def_registry
 from tests.cluster.client import tf
 from tests.cluster.cluster import add_server_options, server_from
 from tests.cluster.raw import Raw
-from tests.conformance import barriers  # noqa: F401
 from tests.conformance import capi_texts
 from tests.conformance import cases  # noqa: F401  fills the table
-from tests.conformance import checkpoints  # noqa: F401
-from tests.conformance import denormals  # noqa: F401
 from tests.conformance import gradients
 from tests.conformance import inputs
-from tests.conformance import onednn  # noqa: F401
 from tests.conformance import pages
 from tests.conformance import pinned
-from tests.conformance import queues  # noqa: F401
-from tests.conformance import images  # noqa: F401
-from tests.conformance import lists  # noqa: F401
-from tests.conformance import long_shapes  # noqa: F401
-from tests.conformance import planes  # noqa: F401
-from tests.conformance import scenarios  # noqa: F401
-from tests.conformance import summaries  # noqa: F401
 from tests.conformance.batch import Batch, Side, items_of
 from tests.conformance.compare import GPU_TOLERANCE, TOLERANCE
 from tests.conformance.devices import Kernels, Verdict

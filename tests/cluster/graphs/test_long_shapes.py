@@ -1,6 +1,6 @@
 """Shapes of more than 8 dimensions: what takes them is compared with
-TensorFlow in tests/conformance/long_shapes.py; here is what does not, or comes
-from elsewhere.  Nothing of it may end the server."""
+TensorFlow in tests/conformance/cases/layout/long_shape.py; here is what does
+not, or comes from elsewhere.  Nothing of it may end the server."""
 from tests.cluster.client import expect, graph, np, tf
 from tests.cluster.suite import test
 

@@ -1,15 +1,16 @@
-"""The table of cases: a row an op, or one for several ops of one form.
+"""The table of cases: a row an op, or one for several ops of one form, and
+stories (scenarios.py) for what a row cannot say.
 
-A row goes into the module of its family; importing this package fills the
-table.  table.py has the words, shared.py what several families have in common.
+<room>/<family>.py has those of kernels/<room>/<family>.c; importing this
+package fills the table with all of them.  table.py has the words, shared.py
+what several families have in common.
 The first case of a row runs with every combination of types that TensorFlow
 has a CPU kernel for, the others with every main type, once(...) and bad(...)
 with the first type.
-
-Ops that need more than a row are beside this package: in images.py, lists.py,
-queues.py, scenarios.py and others.
 """
-from tests.conformance.cases import (  # noqa: F401
-    arrays, diagonals, elementwise, fused, linalg, networks, optimizers,
-    random_numbers, reductions, scatter, segments, sets, sparse, strings,
-    summaries, variables)
+import importlib
+import pathlib
+
+for path in sorted(pathlib.Path(__file__).parent.glob("*/*.py")):
+    importlib.import_module(
+        "%s.%s.%s" % (__name__, path.parent.name, path.stem))

@@ -1,7 +1,7 @@
 /*
  * test_long_shape.c - kernels/layout/long_shape.c: its table is one of ops that
  * are there, and the runtime asks it when it must.  What the rows compute is in
- * tests/conformance/long_shapes.py.
+ * tests/conformance/cases/layout/long_shape.py.
  */
 #include "kernels/layout/long_view.h"
 #include "kernels/core/registry.h"

@@ -1,0 +1,84 @@
+"""Cases of kernels/control/functional.c."""
+import itertools
+
+import numpy as np
+
+from tensorflow.python.framework import function
+
+from tests.cluster.client import tf
+from tests.conformance.cases.list.lists import spread
+from tests.conformance.scenarios import attempt, fresh_graph, hidden, told
+from tests.conformance.table import scenario
+
+
+@scenario("If StatelessIf While StatelessWhile Case StatelessCase "
+          "PartitionedCall StatefulPartitionedCall _SwitchN FakeParam "
+          "SymbolicGradient")
+@fresh_graph
+def functional_control_flow(side):
+    """As the client lowers them; tests/cluster/graphs/test_functions.py has more."""
+    tf.enable_control_flow_v2()
+    x, n = tf.placeholder(tf.float32, []), tf.placeholder(tf.int32, [])
+
+    @tf.function
+    def f(a):
+        return a * a + 1.0, a - 1.0
+
+    loop = tf.while_loop(lambda i, y: i < n, lambda i, y: (i + 1, f(y)[0] * x),
+                         [0, x])
+    cond = tf.cond(x > 1.0, lambda: f(x), lambda: (x, x * 3.0))
+    case = tf.switch_case(n, [lambda: x, lambda: x * 2.0, lambda: f(x)[1]])
+    fetches = {"loop": loop, "cond": cond, "case": case, "call": f(x)}
+    for name in ("loop", "cond", "case"):
+        last = tf.nest.flatten(fetches[name])[-1]
+        fetches["d " + name] = tf.gradients(last, x)
+    tf.disable_control_flow_v2()
+    out = {}
+    with side.session() as session:
+        for a, b in itertools.product((0.5, 2.0), (0, 1, 3)):
+            for name, fetch in fetches.items():
+                spread(out, "%s %s %s" % (name, a, b),
+                       attempt(session, fetch, {x: a, n: b}))
+    return out
+
+
+@scenario("While DecodeRaw GatherNd OptionalGetValue")
+@fresh_graph
+def what_tests_of_tensorflow_match_on(side):
+    """Texts of mistakes that no row of the table makes."""
+    raw = tf.raw_ops
+
+    @function.Defun(tf.int32)
+    def two(x):
+        return x < 3, x < 3
+
+    @function.Defun(tf.int32)
+    def more(x):
+        return x + 1
+
+    def strings(*values):
+        return hidden(np.array(values, object))
+
+    def value(dtype, *shape):
+        return raw.OptionalGetValue(
+            optional=hidden(raw.OptionalFromValue(
+                components=[hidden(np.ones([2, 3], np.float32))])),
+            output_types=[dtype], output_shapes=[tf.TensorShape(shape)])[0]
+
+    with side.session() as session:
+        return {
+            "component's shape": told(session, value(tf.float32, 2, None)),
+            "component's rank": told(session, value(tf.float32, 3)),
+            "component's size": told(session, value(tf.float32, None, 4)),
+            "component's type": told(session, value(tf.int32, 2, 3)),
+            "cond of two": told(session, raw.While(
+                input=[hidden(0)], cond=two, body=more)[0]),
+            "longer": told(session, raw.DecodeRaw(
+                bytes=strings(b"ab", b"abcd"), out_type=tf.uint8)),
+            "shorter": told(session, raw.DecodeRaw(
+                bytes=strings(b"abcd", b"ab", b"a"), out_type=tf.uint8)),
+            "no multiple": told(session, raw.DecodeRaw(
+                bytes=strings(b"abc"), out_type=tf.int32)),
+            "components": told(session, raw.OptionalGetValue(
+                optional=hidden(raw.OptionalFromValue(components=[1, 2])),
+                output_types=[tf.int32], output_shapes=[None])[0])}
