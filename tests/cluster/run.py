@@ -1,7 +1,7 @@
 """An unmodified TensorFlow client against clusters of server processes.
 
   python -m tests.cluster.run [--server CMD | --tensorflow] [--only TEXT]
-                             [--all]
+                             [--rooms NAME,... | --but NAME,...] [--all]
 """
 import importlib
 import pathlib

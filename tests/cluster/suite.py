@@ -2,6 +2,7 @@
 import argparse
 import dataclasses
 import functools
+import sys
 import time
 
 from tests.cluster.client import tf
@@ -103,15 +104,39 @@ def run_one(wanted, server, shared):
     return outcome
 
 
+def room_of(wanted):
+    """The folder that its module lies in."""
+    return wanted.function.__module__.split(".")[-2]
+
+
+def names(text):
+    return set(filter(None, text.split(",")))
+
+
+def chosen(options):
+    """The tests that are asked for; a room that is not there is an error."""
+    rooms = {room_of(t) for t in TESTS}
+    only, but = names(options.rooms) or rooms, names(options.but)
+    unknown = (only | but) - rooms
+    if unknown:
+        sys.exit("no room %s; there are %s" % (
+            ", ".join(sorted(unknown)), ", ".join(sorted(rooms))))
+    return [t for t in TESTS
+            if options.only in t.name and room_of(t) in only - but
+            and (options.all or not t.rare)]
+
+
 def main(description):
     parser = argparse.ArgumentParser(description=description)
     add_server_options(parser)
     parser.add_argument("--all", action="store_true",
                         help="run the rare ones too")
+    parser.add_argument("--rooms", default="", metavar="NAME,...",
+                        help="run what lies in these folders")
+    parser.add_argument("--but", default="", metavar="NAME,...",
+                        help="leave out what lies in these")
     options = parser.parse_args()
-    wanted = [t for t in TESTS if options.only in t.name]
-    if not options.all:
-        wanted = [t for t in wanted if not t.rare]
+    wanted = chosen(options)
     if options.list:
         print("\n".join(t.name for t in wanted))
         return 0

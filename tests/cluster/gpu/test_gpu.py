@@ -10,7 +10,7 @@ from tests.cluster.programs.play import play
 from tests.cluster.raw import Raw
 from tests.cluster.suite import Skip, test
 from tests.cluster.training.test_nets import check_losses, check_residual_net
-from tests.cluster.graphs.test_programs import path_of
+from tests.cluster.programs.test_programs import path_of
 
 MIB = 1 << 20
 GPU = "/job:worker/task:%d/gpu:0"

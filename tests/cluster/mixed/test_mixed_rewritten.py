@@ -6,7 +6,7 @@ from tests.cluster.client import graph, np, tf
 from tests.cluster.cluster import Cluster, tensorflow_server
 from tests.cluster.programs.play import play
 from tests.cluster.suite import test
-from tests.cluster.graphs.test_programs import TIER_A, path_of
+from tests.cluster.programs.test_programs import TIER_A, path_of
 
 GRAPHS = {}
 RANDOM = np.random.RandomState(0)

@@ -8,7 +8,7 @@ import sys
 
 from tests.cluster.client import np, tf
 from tests.cluster.cluster import Cluster, tensorflow_server, wait_until
-from tests.cluster.graphs.test_programs import (PROGRAMS,
+from tests.cluster.programs.test_programs import (PROGRAMS,
                                                  python_with_tensorflow_1)
 from tests.cluster.runner import die_with_parent
 from tests.cluster.suite import Skip, test

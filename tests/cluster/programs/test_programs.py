@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).parents[3]
 # The shared folder lies beside the repository; TFD_SHARED names another.
 PROGRAMS = pathlib.Path(
     os.environ.get("TFD_SHARED", ROOT.parent / "shared")) / "programs"
-PLAYER = pathlib.Path(__file__).parents[1] / "programs" / "play.py"
+PLAYER = pathlib.Path(__file__).parent / "play.py"
 
 # Name and time limit in seconds; all variants of one run in one test.
 TIER_A = {"a01_const": 200, "a02_mlp_ps": 400, "a03_saver": 200,
