@@ -1,11 +1,7 @@
 /*
  * summary_media.c - ImageSummary and AudioSummaryV2.
  *
- * Images become PNG files, written here: eight bits a channel, each row with
- * filter "none", one zlib stream.
- *
- *     signature  { length  type  data  crc32 of type and data }*
- *                IHDR: width height depth=8 colour=0|2|6 0 0 0; IDAT; IEND
+ * Images become PNG files (png.h).
  *
  * Images of floats are scaled: by 255 / max where nothing is negative, else by
  * 127 / max |x| around 128; a pixel that is not finite gets the bad colour.
@@ -18,81 +14,13 @@
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
 #include "kernels/vector/simd.h"
+#include "kernels/text/png.h"
 #include "kernels/text/summary.h"
 
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
-
-/* ---- PNG ----------------------------------------------------------------- */
-
-static void put_be32(char *at, uint32_t v)
-{
-    for (int i = 0; i < 4; i++)
-        at[i] = (char)(uint8_t)(v >> (24 - 8 * i));
-}
-
-static void put_chunk(struct tfd_bytes *b, const char *type, const void *data,
-                      size_t size)
-{
-    uLong crc = crc32(0, (const Bytef *)type, 4);
-    char word[4];
-
-    if (size)
-        crc = crc32_z(crc, data, size);
-    put_be32(word, (uint32_t)size);
-    tfd_bytes_add(b, word, 4);
-    tfd_bytes_add(b, type, 4);
-    tfd_bytes_add(b, data, size);
-    put_be32(word, (uint32_t)crc);
-    tfd_bytes_add(b, word, 4);
-}
-
-/* Rows with the byte that names their filter in front. */
-static enum tfd_code put_pixels(struct tfd_bytes *b, const uint8_t *pixels,
-                                int64_t height, size_t row,
-                                struct tfd_status *st)
-{
-    size_t size = (size_t)height * (row + 1);
-    uLong bound = compressBound(size);
-    enum tfd_code rc = TFD_OK;
-    uint8_t *plain = malloc(size), *packed = malloc(bound);
-
-    for (int64_t y = 0; plain && y < height; y++) {
-        uint8_t *to = plain + (size_t)y * (row + 1);
-
-        to[0] = 0;
-        memcpy(to + 1, pixels + (size_t)y * row, row);
-    }
-    if (!plain || !packed || compress(packed, &bound, plain, size) != Z_OK)
-        rc = tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
-                      "no memory to compress an image of %zu bytes", size);
-    else
-        put_chunk(b, "IDAT", packed, bound);
-    free(plain);
-    free(packed);
-    return rc;
-}
-
-static enum tfd_code put_png(struct tfd_bytes *b, const uint8_t *pixels,
-                             int64_t height, int64_t width, int64_t depth,
-                             struct tfd_status *st)
-{
-    static const char signature[] = "\x89PNG\r\n\x1a\n";
-    char head[13] = {0};
-
-    put_be32(head, (uint32_t)width);
-    put_be32(head + 4, (uint32_t)height);
-    head[8] = 8;
-    head[9] = (char)(depth == 1 ? 0 : depth == 3 ? 2 : 6);
-    tfd_bytes_add(b, signature, sizeof(signature) - 1);
-    put_chunk(b, "IHDR", head, sizeof(head));
-    TFD_TRY(put_pixels(b, pixels, height, (size_t)(width * depth), st));
-    put_chunk(b, "IEND", NULL, 0);
-    return TFD_OK;
-}
 
 /* ---- Scaling to bytes ---------------------------------------------------- */
 
@@ -239,13 +167,14 @@ static enum tfd_code check_image(const struct tfd_kctx *k,
 static enum tfd_code put_image(struct tfd_bytes *b, const struct tfd_shape *x,
                                const uint8_t *pixels, struct tfd_status *st)
 {
+    struct tfd_picture picture = {pixels, x->dim[1], x->dim[2], (int)x->dim[3]};
     size_t mark = tfd_pb_begin(b, tensorflow_Summary_Value_image_tag), png;
 
     tfd_pb_put_int(b, tensorflow_Summary_Image_height_tag, x->dim[1]);
     tfd_pb_put_int(b, tensorflow_Summary_Image_width_tag, x->dim[2]);
     tfd_pb_put_int(b, tensorflow_Summary_Image_colorspace_tag, x->dim[3]);
     png = tfd_pb_begin(b, tensorflow_Summary_Image_encoded_image_string_tag);
-    TFD_TRY(put_png(b, pixels, x->dim[1], x->dim[2], x->dim[3], st));
+    TFD_TRY(tfd_png_encode(&picture, b, st));
     tfd_pb_finish(b, png);
     tfd_pb_finish(b, mark);
     return TFD_OK;
