@@ -346,6 +346,18 @@
  * kilobyte can ask for a megabyte.  TensorFlow cuts each at 2^31 - 1. */
 #define TFD_INFLATED_SIZE_MAX (INT64_C(2) << 30)
 
+/* Regular expressions that are compiled at once: each may use 8 MiB, as in
+ * TensorFlow, where most need some 20 kB. */
+#define TFD_PATTERNS_MAX 1024
+
+/* The longest pattern that is read; RE2's program for a longer one would not
+ * fit into those 8 MiB. */
+#define TFD_PATTERN_SIZE_MAX ((size_t)1 << 20)
+
+/* What one execution of RegexReplace may make of its strings together; a
+ * rewrite may name a match again and again. */
+#define TFD_REPLACED_SIZE_MAX ((size_t)2 << 30)
+
 /* What a compressed gRPC message may grow to: a second of the loop's time, and
  * as much as anybody compresses on purpose. */
 #define TFD_GRPC_INFLATED_SIZE_MAX (INT64_C(256) << 20)

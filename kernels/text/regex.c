@@ -1,217 +1,273 @@
 /*
- * regex.c - matching: the set of steps that the text so far can lead to, moved
- * on character by character.
+ * regex.c - RegexFullMatch, RegexReplace, and StaticRegexFullMatch and
+ * StaticRegexReplace, whose pattern and rewrite are attributes.
  *
- * Steps that read no character are followed at once, so a set holds only CLASS
- * and MATCH steps after close_over(); `seen` keeps each from entering twice.
+ * A pattern is compiled at its first execution: on a compute thread, as that
+ * may take milliseconds.
  */
-#include "kernels/text/regex.h"
+#include "common/thread/halt.h"
+#include "config/limits.h"
+#include "kernels/core/check.h"
+#include "kernels/core/families.h"
+#include "kernels/text/pattern.h"
+#include "kernels/text/replace.h"
 
-#include <stdlib.h>
-#include <string.h>
+/* Of a match in a short string. */
+#define MATCH_COST_NS 200
+#define REPLACE_COST_NS 1000
+#define ELEMENTS_BETWEEN_LOOKS 4096
 
-/* ---- UTF-8 --------------------------------------------------------------- */
-
-uint32_t tfd_regex_character(const char **p, const char *end)
-{
-    /* The smallest character that needs 2, 3, 4 bytes. */
-    static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
-    const unsigned char *at = (const unsigned char *)*p;
-    int more = *at < 0x80   ? 0
-               : *at < 0xc0 ? -1
-               : *at < 0xe0 ? 1
-               : *at < 0xf0 ? 2
-               : *at < 0xf8 ? 3
-                            : -1;
-    uint32_t c = *at;
-
-    *p += 1;
-    if (more <= 0)
-        return more == 0 ? c : TFD_REGEX_INVALID;
-    if (end - *p < more)
-        return TFD_REGEX_INVALID;
-    c &= 0x3fu >> more;
-    for (int i = 1; i <= more; i++) {
-        if ((at[i] & 0xc0) != 0x80)
-            return TFD_REGEX_INVALID;
-        c = c << 6 | (at[i] & 0x3f);
-    }
-    if (c < least[more] || c > TFD_REGEX_CHARACTER_MAX ||
-        (c >= 0xd800 && c < 0xe000))
-        return TFD_REGEX_INVALID;
-    *p += more;
-    return c;
-}
-
-/* ---- Sets of steps ------------------------------------------------------- */
-
-/* Views of a matcher's memory. */
-struct sets {
-    int32_t *now, *next, *pending;
-    int32_t *seen; /* by step: the round it was last entered in */
-    int32_t now_count, next_count, round;
+struct regex {
+    struct tfd_pattern_cache cache;
+    struct tfd_str pattern, rewrite; /* of the static ops */
+    bool all;
 };
 
-/* Where in the text a step is looked at. */
-struct place {
-    bool begin, end;
-    uint32_t before, after; /* characters, where there are any */
-};
-
-static bool is_word(uint32_t c)
+static void regex_release(void *state)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           (c >= '0' && c <= '9') || c == '_';
-}
+    struct regex *r = state;
 
-static bool holds(enum tfd_regex_op op, const struct place *p)
-{
-    bool edge =
-        (!p->begin && is_word(p->before)) != (!p->end && is_word(p->after));
-
-    switch (op) {
-    case TFD_REGEX_TEXT_BEGIN:
-        return p->begin;
-    case TFD_REGEX_TEXT_END:
-        return p->end;
-    case TFD_REGEX_LINE_BEGIN:
-        return p->begin || p->before == '\n';
-    case TFD_REGEX_LINE_END:
-        return p->end || p->after == '\n';
-    case TFD_REGEX_WORD_EDGE:
-        return edge;
-    case TFD_REGEX_NO_WORD_EDGE:
-        return !edge;
-    default:
-        return true;
-    }
-}
-
-/* Adds a step, and those that follow without reading, to s->next. */
-static void close_over(const struct tfd_regex *r, struct sets *s, int32_t first,
-                       const struct place *p)
-{
-    int32_t depth = 0;
-
-    s->pending[depth++] = first;
-    while (depth > 0) {
-        int32_t at = s->pending[--depth];
-        const struct tfd_regex_step *step = &r->steps[at];
-
-        if (s->seen[at] == s->round)
-            continue;
-        s->seen[at] = s->round;
-        if (step->op == TFD_REGEX_CLASS || step->op == TFD_REGEX_MATCH) {
-            s->next[s->next_count++] = at;
-        } else if (step->op == TFD_REGEX_JUMP) {
-            s->pending[depth++] = at + step->x;
-        } else if (step->op == TFD_REGEX_SPLIT) {
-            s->pending[depth++] = at + step->y;
-            s->pending[depth++] = at + step->x;
-        } else if (holds(step->op, p)) {
-            s->pending[depth++] = at + 1;
-        }
-    }
-}
-
-static void swap(const struct tfd_regex *r, struct sets *s)
-{
-    int32_t *now = s->now;
-
-    s->now = s->next;
-    s->next = now;
-    s->now_count = s->next_count;
-    s->next_count = 0;
-    if (s->round == INT32_MAX) {
-        memset(s->seen, 0xff, (size_t)r->step_count * sizeof(*s->seen));
-        s->round = -1;
-    }
-    s->round++;
-}
-
-static bool takes(const struct tfd_regex *r, const struct tfd_regex_step *step,
-                  uint32_t c)
-{
-    const struct tfd_regex_range *range;
-
-    if (step->op != TFD_REGEX_CLASS || c == TFD_REGEX_INVALID || step->y == 0)
-        return false;
-    range = &r->ranges[step->x];
-    for (int32_t i = 0; i < step->y; i++)
-        if (c >= range[i].first && c <= range[i].last)
-            return true;
-    return false;
+    tfd_pattern_cache_deinit(&r->cache);
 }
 
 /* ---- Matching ------------------------------------------------------------ */
 
-/* now, next, seen, pending; a split leaves one more pending, once a round. */
-#define SETS 4
+struct matching {
+    const struct tfd_re2 *re2;
+    const struct tfd_tstring *x;
+    tfd_bool *y;
+};
 
-enum tfd_code tfd_regex_matcher_init(struct tfd_regex_matcher *m,
-                                     const struct tfd_regex *r,
-                                     struct tfd_status *st)
+static enum tfd_code match_range(void *arg, int64_t begin, int64_t end,
+                                 struct tfd_status *st)
 {
-    m->regex = r;
-    m->memory = malloc((size_t)(r->step_count + 1) * SETS * sizeof(int32_t));
-    if (!m->memory)
-        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
-                        "no memory to match a pattern of %d steps",
-                        (int)r->step_count);
+    const struct matching *m = arg;
+
+    for (int64_t i = begin; i < end; i++) {
+        bool matches;
+
+        if (i % ELEMENTS_BETWEEN_LOOKS == 0 && tfd_halted())
+            break;
+        TFD_TRY(tfd_re2_full_match(m->re2, tfd_tstring_view(&m->x[i]), &matches,
+                                   st));
+        m->y[i] = matches;
+    }
     return TFD_OK;
 }
 
-void tfd_regex_matcher_deinit(struct tfd_regex_matcher *m)
+static enum tfd_code match_all(struct tfd_kctx *k, struct tfd_str pattern,
+                               struct tfd_status *st)
 {
-    free(m->memory);
-    m->memory = NULL;
+    struct regex *r = k->state;
+    struct matching m = {.x = tfd_tensor_data(&k->in[0])};
+    struct tfd_pattern *p;
+    enum tfd_code rc;
+
+    TFD_TRY(tfd_kctx_output(k, 0, TFD_BOOL, &k->in[0].shape, st));
+    m.y = tfd_tensor_data(&k->out[0]);
+    TFD_TRY(tfd_pattern_get(&r->cache, pattern, &p, st));
+    m.re2 = p->re2;
+    rc = tfd_kctx_try(k, tfd_tensor_elements(&k->in[0]), MATCH_COST_NS,
+                      match_range, &m, st);
+    tfd_pattern_unref(p);
+    return rc;
 }
 
-static struct sets sets_of(const struct tfd_regex_matcher *m)
+static enum tfd_code match_prepare(const struct tfd_prepare *p, void *state,
+                                   struct tfd_status *st)
 {
-    size_t n = (size_t)m->regex->step_count + 1;
-    struct sets s = {
-        .now = m->memory,
-        .next = m->memory + n,
-        .seen = m->memory + 2 * n,
-        .pending = m->memory + 3 * n,
-    };
+    struct regex *r = state;
 
-    return s;
+    (void)p;
+    (void)st;
+    tfd_pattern_cache_init(&r->cache);
+    return TFD_OK;
 }
 
-static void look_ahead(struct place *place, const char **p, const char *end)
+static enum tfd_code match_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
-    place->end = *p == end;
-    if (!place->end)
-        place->after = tfd_regex_character(p, end);
+    struct tfd_str pattern;
+
+    TFD_TRY(tfd_check_str(k, 1, &pattern, st));
+    return match_all(k, pattern, st);
 }
 
-bool tfd_regex_matches(struct tfd_regex_matcher *m, struct tfd_str text)
+static enum tfd_code static_match_prepare(const struct tfd_prepare *p,
+                                          void *state, struct tfd_status *st)
 {
-    const struct tfd_regex *r = m->regex;
-    struct place place = {.begin = true};
-    struct sets s = sets_of(m);
-    const char *p = text.size ? text.data : "", *end = p + text.size;
+    struct regex *r = state;
 
-    memset(s.seen, 0xff, (size_t)r->step_count * sizeof(*s.seen));
-    look_ahead(&place, &p, end);
-    close_over(r, &s, 0, &place);
-    while (!place.end) {
-        uint32_t c = place.after;
+    tfd_pattern_cache_init(&r->cache);
+    return tfd_node_str(p->node, "pattern", &r->pattern, st);
+}
 
-        swap(r, &s);
-        if (s.now_count == 0)
-            return false;
-        place.begin = false;
-        place.before = c;
-        look_ahead(&place, &p, end);
-        for (int32_t i = 0; i < s.now_count; i++)
-            if (takes(r, &r->steps[s.now[i]], c))
-                close_over(r, &s, s.now[i] + 1, &place);
+static enum tfd_code static_match_compute(struct tfd_kctx *k,
+                                          struct tfd_status *st)
+{
+    const struct regex *r = k->state;
+
+    return match_all(k, r->pattern, st);
+}
+
+/* ---- Replacing ----------------------------------------------------------- */
+
+struct replacing {
+    struct tfd_replace replace;
+    const struct tfd_tstring *x;
+    struct tfd_tstring *y;
+    size_t made; /* bytes, by all threads */
+};
+
+static enum tfd_code replace_one(struct replacing *r, int64_t i,
+                                 struct tfd_bytes *text, struct tfd_status *st)
+{
+    size_t made;
+    bool changed;
+
+    TFD_TRY(tfd_replace(&r->replace, tfd_tstring_view(&r->x[i]), text, &changed,
+                        st));
+    TFD_TRY(tfd_bytes_ok(text, "replaced string", st));
+    if (!changed)
+        return tfd_tstring_copy(&r->y[i], &r->x[i], st);
+    made = __atomic_add_fetch(&r->made, text->size, __ATOMIC_RELAXED);
+    if (made > TFD_REPLACED_SIZE_MAX)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "the strings would have %zu bytes, at most %zu may be",
+                        made, TFD_REPLACED_SIZE_MAX);
+    return tfd_tstring_set(&r->y[i], tfd_bytes_view(text), st);
+}
+
+static enum tfd_code replace_range(void *arg, int64_t begin, int64_t end,
+                                   struct tfd_status *st)
+{
+    enum tfd_code rc = TFD_OK;
+    struct tfd_bytes text;
+
+    tfd_bytes_init(&text, TFD_REPLACED_SIZE_MAX);
+    for (int64_t i = begin; i < end && rc == TFD_OK; i++) {
+        if (i % ELEMENTS_BETWEEN_LOOKS == 0 && tfd_halted())
+            break;
+        rc = replace_one(arg, i, &text, st);
     }
-    for (int32_t i = 0; i < s.next_count; i++)
-        if (r->steps[s.next[i]].op == TFD_REGEX_MATCH)
-            return true;
-    return false;
+    tfd_bytes_deinit(&text);
+    return rc;
 }
+
+static enum tfd_code replace_strings(struct tfd_kctx *k, struct tfd_str pattern,
+                                     struct tfd_str rewrite,
+                                     struct tfd_status *st)
+{
+    struct regex *state = k->state;
+    struct replacing r = {.x = tfd_tensor_data(&k->in[0])};
+    struct tfd_pattern *p;
+    enum tfd_code rc;
+
+    TFD_TRY(tfd_kctx_output(k, 0, TFD_STRING, &k->in[0].shape, st));
+    r.y = tfd_tensor_data(&k->out[0]);
+    TFD_TRY(tfd_pattern_get(&state->cache, pattern, &p, st));
+    tfd_replace_init(&r.replace, p->re2, rewrite, state->all);
+    rc = tfd_kctx_try(k, tfd_tensor_elements(&k->in[0]), REPLACE_COST_NS,
+                      replace_range, &r, st);
+    tfd_pattern_unref(p);
+    return rc;
+}
+
+static enum tfd_code replace_prepare(const struct tfd_prepare *p, void *state,
+                                     struct tfd_status *st)
+{
+    struct regex *r = state;
+
+    tfd_pattern_cache_init(&r->cache);
+    return tfd_node_bool(p->node, "replace_global", &r->all, st);
+}
+
+static enum tfd_code replace_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_str pattern, rewrite;
+
+    TFD_TRY(tfd_check_str(k, 1, &pattern, st));
+    TFD_TRY(tfd_check_str(k, 2, &rewrite, st));
+    return replace_strings(k, pattern, rewrite, st);
+}
+
+static enum tfd_code static_replace_prepare(const struct tfd_prepare *p,
+                                            void *state, struct tfd_status *st)
+{
+    struct regex *r = state;
+
+    TFD_TRY(replace_prepare(p, state, st));
+    TFD_TRY(tfd_node_str(p->node, "pattern", &r->pattern, st));
+    return tfd_node_str(p->node, "rewrite", &r->rewrite, st);
+}
+
+static enum tfd_code static_replace_compute(struct tfd_kctx *k,
+                                            struct tfd_status *st)
+{
+    const struct regex *r = k->state;
+
+    return replace_strings(k, r->pattern, r->rewrite, st);
+}
+
+/* ---- Tables -------------------------------------------------------------- */
+
+#define PATTERN "pattern: scalar 'Pattern must be scalar, but received %s'"
+#define REWRITE "rewrite: scalar 'Rewrite must be scalar, but received %s'"
+
+static const struct tfd_opdef ops[] = {
+    {
+        .name = "RegexFullMatch",
+        .inputs = "input: string, pattern: string",
+        .outputs = "output: bool",
+        .attrs = "",
+        .checks = PATTERN,
+        .shape = tfd_shape_like_first,
+        .flags = TFD_OP_NO_GRADIENT,
+    },
+    {
+        .name = "RegexReplace",
+        .inputs = "input: string, pattern: string, rewrite: string",
+        .outputs = "output: string",
+        .attrs = "replace_global: bool = true",
+        .checks = PATTERN "; " REWRITE,
+        .shape = tfd_shape_like_first,
+        .flags = TFD_OP_NO_GRADIENT,
+    },
+    {
+        .name = "StaticRegexFullMatch",
+        .inputs = "input: string",
+        .outputs = "output: bool",
+        .attrs = "pattern: string",
+        .shape = tfd_shape_like_first,
+        .flags = TFD_OP_NO_GRADIENT,
+    },
+    {
+        .name = "StaticRegexReplace",
+        .inputs = "input: string",
+        .outputs = "output: string",
+        .attrs = "pattern: string; rewrite: string; "
+                 "replace_global: bool = true",
+        .shape = tfd_shape_like_first,
+        .flags = TFD_OP_NO_GRADIENT,
+    },
+};
+
+#define REGEX(op, name)                                           \
+    TFD_KERNEL_ANY(op, name##_compute, .prepare = name##_prepare, \
+                   .release = regex_release,                      \
+                   .state_size = sizeof(struct regex),            \
+                   .flags = TFD_KERNEL_HEAVY)
+
+static const struct tfd_kernel kernels[] = {
+    REGEX("RegexFullMatch", match),
+    REGEX("RegexReplace", replace),
+    REGEX("StaticRegexFullMatch", static_match),
+    REGEX("StaticRegexReplace", static_replace),
+};
+
+const struct tfd_family tfd_family_regex = {
+    .name = "regex",
+    .ops = ops,
+    .op_count = TFD_COUNT(ops),
+    .kernels = kernels,
+    .kernel_count = TFD_COUNT(kernels),
+};

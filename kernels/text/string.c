@@ -1,10 +1,9 @@
 /*
- * string.c - StringJoin, StaticRegexFullMatch, ShardedFilename.
+ * string.c - StringJoin, ShardedFilename.
  */
 #include "common/thread/halt.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
-#include "kernels/text/regex.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,38 +104,6 @@ static enum tfd_code join_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
     return TFD_OK;
 }
 
-/* ---- StaticRegexFullMatch ------------------------------------------------ */
-
-static enum tfd_code pattern_prepare(const struct tfd_prepare *p, void *state,
-                                     struct tfd_status *st)
-{
-    struct tfd_str pattern;
-
-    TFD_TRY(tfd_node_str(p->node, "pattern", &pattern, st));
-    return tfd_regex_compile(state, pattern, st);
-}
-
-static void pattern_release(void *state)
-{
-    tfd_regex_deinit(state);
-}
-
-static enum tfd_code match_compute(struct tfd_kctx *k, struct tfd_status *st)
-{
-    const struct tfd_tstring *x = tfd_tensor_data(&k->in[0]);
-    int64_t n = tfd_tensor_elements(&k->in[0]);
-    struct tfd_regex_matcher m;
-    tfd_bool *y;
-
-    TFD_TRY(tfd_kctx_output(k, 0, TFD_BOOL, &k->in[0].shape, st));
-    TFD_TRY(tfd_regex_matcher_init(&m, k->state, st));
-    y = tfd_tensor_data(&k->out[0]);
-    for (int64_t i = 0; i < n; i++)
-        y[i] = tfd_regex_matches(&m, tfd_tstring_view(&x[i]));
-    tfd_regex_matcher_deinit(&m);
-    return TFD_OK;
-}
-
 /* ---- ShardedFilename ----------------------------------------------------- */
 
 static enum tfd_code sharded_compute(struct tfd_kctx *k, struct tfd_status *st)
@@ -174,14 +141,6 @@ static const struct tfd_opdef ops[] = {
         .flags = TFD_OP_NO_GRADIENT,
     },
     {
-        .name = "StaticRegexFullMatch",
-        .inputs = "input: string",
-        .outputs = "output: bool",
-        .attrs = "pattern: string",
-        .shape = tfd_shape_like_first,
-        .flags = TFD_OP_NO_GRADIENT,
-    },
-    {
         .name = "ShardedFilename",
         .inputs = "basename: string, shard: int32, num_shards: int32",
         .outputs = "filename: string",
@@ -198,9 +157,6 @@ static const struct tfd_opdef ops[] = {
 static const struct tfd_kernel kernels[] = {
     TFD_KERNEL_ANY("StringJoin", join_compute, .prepare = separator_prepare,
                    .state_size = sizeof(struct tfd_str)),
-    TFD_KERNEL_ANY("StaticRegexFullMatch", match_compute,
-                   .prepare = pattern_prepare, .release = pattern_release,
-                   .state_size = sizeof(struct tfd_regex)),
     TFD_KERNEL_ANY("ShardedFilename", sharded_compute),
 };
 

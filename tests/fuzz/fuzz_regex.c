@@ -1,59 +1,73 @@
 /*
- * fuzz_regex.c - libFuzzer target: a pattern and a text, apart at the first
- * newline.
+ * fuzz_regex.c - libFuzzer target: a pattern, a rewrite and a text, apart at
+ * newlines.
  *
- * Beyond "no crash, no leak": every jump of a program stays inside it, and a
- * second match says the same.
+ * Beyond "no crash, no leak": a second match says the same, and what was
+ * replaced is no larger than it may be.
  */
-#include "kernels/text/regex.h"
+#include "kernels/text/pattern.h"
+#include "kernels/text/replace.h"
 
 #include <assert.h>
 #include <string.h>
 
+#define OUT_MAX 100000
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void check_target(const struct tfd_regex *r, int32_t to)
+/* What stands before the next newline; *rest begins behind that. */
+static struct tfd_str line_of(struct tfd_str *rest)
 {
-    assert(to >= 0 && to < r->step_count);
+    const char *end = rest->size ? memchr(rest->data, '\n', rest->size) : NULL;
+    size_t size = end ? (size_t)(end - rest->data) : rest->size;
+    struct tfd_str line = {rest->data, size};
+
+    size += end != NULL;
+    rest->data += size;
+    rest->size -= size;
+    return line;
 }
 
-static void check_program(const struct tfd_regex *r)
+static void check_match(const struct tfd_re2 *r, struct tfd_str text)
 {
-    assert(r->step_count <= TFD_REGEX_STEPS_MAX);
-    for (int32_t i = 0; i < r->step_count; i++) {
-        const struct tfd_regex_step *s = &r->steps[i];
+    bool once, again;
 
-        if (s->op == TFD_REGEX_JUMP || s->op == TFD_REGEX_SPLIT)
-            check_target(r, i + s->x);
-        if (s->op == TFD_REGEX_SPLIT)
-            check_target(r, i + s->y);
-        if (s->op == TFD_REGEX_CLASS)
-            assert(s->x >= 0 && s->y >= 0 && s->x + s->y <= r->range_count);
-    }
-    assert(r->steps[r->step_count - 1].op == TFD_REGEX_MATCH);
+    assert(tfd_re2_full_match(r, text, &once, NULL) == TFD_OK);
+    assert(tfd_re2_full_match(r, text, &again, NULL) == TFD_OK);
+    assert(once == again);
+}
+
+static void check_replace(const struct tfd_re2 *r, struct tfd_str rewrite,
+                          struct tfd_str text, bool all)
+{
+    struct tfd_replace replace;
+    struct tfd_bytes out;
+    bool changed;
+
+    tfd_bytes_init(&out, OUT_MAX);
+    tfd_replace_init(&replace, r, rewrite, all);
+    assert(tfd_replace(&replace, text, &out, &changed, NULL) == TFD_OK);
+    assert(out.size <= OUT_MAX);
+    tfd_bytes_deinit(&out);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const uint8_t *line = size ? memchr(data, '\n', size) : NULL;
-    size_t cut = line ? (size_t)(line - data) : size;
-    struct tfd_str pattern = {(const char *)data, cut};
-    struct tfd_str text = {(const char *)data + cut, size - cut};
+    struct tfd_str text = {(const char *)data, size};
+    struct tfd_str pattern = line_of(&text), rewrite = line_of(&text);
     struct tfd_status st = TFD_STATUS_INIT;
-    struct tfd_regex_matcher m;
-    struct tfd_regex r;
+    struct tfd_pattern_cache cache;
+    struct tfd_pattern *p;
 
-    if (tfd_regex_compile(&r, pattern, &st) != TFD_OK) {
+    tfd_pattern_cache_init(&cache);
+    if (tfd_pattern_get(&cache, pattern, &p, &st) == TFD_OK) {
+        check_match(p->re2, text);
+        check_replace(p->re2, rewrite, text, true);
+        check_replace(p->re2, rewrite, text, false);
+        tfd_pattern_unref(p);
+    } else {
         assert(st.text[0] != '\0');
-        return 0;
     }
-    check_program(&r);
-    if (tfd_regex_matcher_init(&m, &r, &st) == TFD_OK) {
-        bool once = tfd_regex_matches(&m, text);
-
-        assert(tfd_regex_matches(&m, text) == once);
-        tfd_regex_matcher_deinit(&m);
-    }
-    tfd_regex_deinit(&r);
+    tfd_pattern_cache_deinit(&cache);
     return 0;
 }

@@ -118,7 +118,15 @@ row("as_string", "AsString", lambda n: [x(n // 16)], FLOAT + (
     "float64", "int32", "int64", "bool"), limit=False, heavy=4)
 row("string", "StringJoin", lambda n: [[x(n // 16), x(n // 16)]], STRING,
     limit=False, heavy=4)
-row("string", "StaticRegexFullMatch", {"digits": lambda n: [x(n // 16)]},
+row("regex", "StaticRegexFullMatch", {"digits": lambda n: [x(n // 16)]},
     STRING, {"pattern": "[1-4]*5.*"}, limit=False, heavy=10)
+row("regex", "RegexFullMatch", {
+    "digits": lambda n: [x(n // 16), const(b"[1-4]*5.*")]}, STRING,
+    limit=False, heavy=10)
+row("regex", "RegexReplace", {
+    "digits": lambda n: [x(n // 16), const(b"[1-4]"), const(b"<\\0>")]}, STRING,
+    limit=False, heavy=10)
+row("regex", "StaticRegexReplace", {"digits": lambda n: [x(n // 16)]},
+    STRING, {"pattern": "[1-4]", "rewrite": "<\\0>"}, limit=False, heavy=10)
 row("histogram", "HistogramSummary", lambda n: ["tag", of("float32", n)],
     FLOAT, limit=False, heavy=10)
