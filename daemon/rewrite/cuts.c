@@ -76,8 +76,8 @@ struct tfd_str tfd_cuts_split(struct tfd_str name, int32_t *output)
     return (struct tfd_str){name.data, at - 1};
 }
 
-static enum tfd_code resolve(const struct tfd_cuts *c, struct tfd_str name,
-                             struct tfd_edge *out, struct tfd_status *st)
+static enum tfd_code resolve_name(const struct tfd_cuts *c, struct tfd_str name,
+                                  struct tfd_edge *out, struct tfd_status *st)
 {
     int32_t output;
     const struct tfd_node *n =
@@ -277,7 +277,7 @@ static void link_cut(struct tfd_cuts *c, int32_t i)
 static enum tfd_code make_feeds(struct tfd_cuts *c, struct tfd_status *st)
 {
     for (int i = 0; i < c->sig->feed_count; i++) {
-        TFD_TRY(resolve(c, c->sig->feeds[i], &c->list[i].edge, st));
+        TFD_TRY(resolve_name(c, c->sig->feeds[i], &c->list[i].edge, st));
         if (tfd_cuts_find(c, c->list[i].edge) >= 0)
             return fed_twice(c->sig->feeds[i], st);
         link_cut(c, i);
@@ -291,7 +291,7 @@ static enum tfd_code make_connection(struct tfd_cuts *c, struct walk *w, int i,
     int32_t at = c->sig->feed_count + i;
     struct tfd_cut *x = &c->list[at];
 
-    TFD_TRY(resolve(c, c->sig->connections[2 * i + 1], &x->edge, st));
+    TFD_TRY(resolve_name(c, c->sig->connections[2 * i + 1], &x->edge, st));
     w->turn = i;
     if (waits_for(w, x->source.node, x->edge.node))
         return tfd_fail(st, TFD_INVALID_ARGUMENT,

@@ -72,7 +72,7 @@ static bool add_inputs(struct tfd_early *e, const struct tfd_part_node *n,
     return bits != before;
 }
 
-static void spread(struct tfd_early *e, const struct tfd_pruned *p)
+static void spread_early(struct tfd_early *e, const struct tfd_pruned *p)
 {
     bool changed = true;
 
@@ -112,7 +112,7 @@ enum tfd_code tfd_early_find(const struct tfd_partition_request *r,
     TFD_TRY(tfd_arena_check(out->behind, "tasks with GPUs", st));
     for (int32_t i = 0; i < r->pruned->count; i++)
         out->behind[i] = own_bits(r, device_of, out, &r->pruned->nodes[i]);
-    spread(out, r->pruned);
+    spread_early(out, r->pruned);
     return TFD_OK;
 }
 

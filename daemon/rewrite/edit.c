@@ -286,7 +286,7 @@ void tfd_edit_replace(struct tfd_edit *e, int32_t id,
 
 /* ---- Beginning ----------------------------------------------------------- */
 
-static void take(struct tfd_edit *e, const struct tfd_node *from)
+static void take_node(struct tfd_edit *e, const struct tfd_node *from)
 {
     struct tfd_edit_node *n = new_node(e, from->name);
 
@@ -304,5 +304,5 @@ void tfd_edit_begin(struct tfd_edit *e, struct tfd_graph *g, int32_t first,
     tfd_arena_init(&e->arena, (size_t)TFD_GRAPH_SIZE_MAX);
     tfd_map_init(&e->names);
     for (e->taken = 0; first + e->taken < g->count && tfd_edit_ok(e);)
-        take(e, g->nodes[first + e->taken++]);
+        take_node(e, g->nodes[first + e->taken++]);
 }

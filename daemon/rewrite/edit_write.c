@@ -36,7 +36,7 @@ static struct tfd_edge edge_of(const struct tfd_edit *e,
         e, (struct tfd_edge){n->control[i - n->in_count], TFD_CONTROL});
 }
 
-static int32_t number_of(const struct tfd_edit *e, int32_t id)
+static int32_t number_of_node(const struct tfd_edit *e, int32_t id)
 {
     return id < e->first ? id : tfd_edit_at(e, id)->written;
 }
@@ -65,10 +65,11 @@ static enum tfd_code write_node(struct writing *w, struct tfd_edit_node *n)
         w->in[i] =
             is_back_edge(e, &n->n, from)
                 ? TFD_EDGE_NONE
-                : (struct tfd_edge){number_of(e, from.node), from.output};
+                : (struct tfd_edge){number_of_node(e, from.node), from.output};
     }
     for (int32_t i = 0; i < n->n.control_count; i++)
-        w->control[i] = number_of(e, edge_of(e, &n->n, n->n.in_count + i).node);
+        w->control[i] =
+            number_of_node(e, edge_of(e, &n->n, n->n.in_count + i).node);
     TFD_TRY(tfd_graph_add(e->g, &spec, &added, e->st));
     n->written = added->id;
     return TFD_OK;
@@ -89,7 +90,7 @@ static int32_t next_producer(const struct writing *w, struct tfd_edit_node *n)
     return -1;
 }
 
-static void push(struct writing *w, int32_t id)
+static void push_ready(struct writing *w, int32_t id)
 {
     tfd_edit_at(w->e, id)->on_path = true;
     w->path[w->depth++] = id;
@@ -99,7 +100,7 @@ static enum tfd_code write_with_producers(struct writing *w, int32_t root)
 {
     struct tfd_edit *e = w->e;
 
-    push(w, root);
+    push_ready(w, root);
     while (w->depth > 0) {
         struct tfd_edit_node *n = tfd_edit_at(e, w->path[w->depth - 1]);
         int32_t producer = next_producer(w, n);
@@ -113,7 +114,7 @@ static enum tfd_code write_with_producers(struct writing *w, int32_t root)
                             "nodes in a cycle, one of them is " TFD_STR_FMT,
                             TFD_STR_ARG(n->n.name));
         } else {
-            push(w, producer);
+            push_ready(w, producer);
         }
     }
     return TFD_OK;
@@ -127,7 +128,7 @@ static enum tfd_code close_loops(const struct tfd_edit *e,
 
         if (!is_back_edge(e, &n->n, from))
             continue;
-        from.node = number_of(e, from.node);
+        from.node = number_of_node(e, from.node);
         TFD_TRY(
             tfd_graph_set_input(e->g, e->g->nodes[n->written], i, from, e->st));
     }

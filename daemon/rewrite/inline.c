@@ -217,7 +217,7 @@ static struct tfd_edge moved(const struct inlining *in, struct tfd_edge e)
     return (struct tfd_edge){in->start + e.node, e.output};
 }
 
-static void add_node(struct inlining *in, const struct tfd_node *b)
+static void add_body_node(struct inlining *in, const struct tfd_node *b)
 {
     struct tfd_edge *edges = tfd_edit_array(in->e, b->in_count, sizeof(*edges));
     struct tfd_edit_spec spec = {inner_name(in, b->name),
@@ -342,7 +342,8 @@ static enum tfd_code check_call(const struct inlining *in)
                     n->out_count, in->body.arg_count, in->body.ret_count);
 }
 
-static enum tfd_code begin(struct inlining *in, const struct tfd_func *f)
+static enum tfd_code begin_inlining(struct inlining *in,
+                                    const struct tfd_func *f)
 {
     struct tfd_edit *e = in->e;
 
@@ -364,7 +365,7 @@ void tfd_lower_call(struct tfd_edit *e, int32_t id, const struct tfd_func *f,
 {
     struct inlining in = {.e = e, .id = id, .several = several};
 
-    if (begin(&in, f) != TFD_OK) {
+    if (begin_inlining(&in, f) != TFD_OK) {
         if (tfd_edit_ok(e))
             tfd_edit_fail(e, e->st ? e->st->code : TFD_INVALID_ARGUMENT);
         return;
@@ -375,6 +376,6 @@ void tfd_lower_call(struct tfd_edit *e, int32_t id, const struct tfd_func *f,
         if (in.body.nodes[i].arg >= 0)
             add_arg(&in, &in.body.nodes[i]);
         else
-            add_node(&in, &in.body.nodes[i].node);
+            add_body_node(&in, &in.body.nodes[i].node);
     add_outputs(&in);
 }

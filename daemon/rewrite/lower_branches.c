@@ -71,8 +71,9 @@ int32_t tfd_lower_add_call(struct tfd_edit *e, struct tfd_str name,
 
 /* ---- Pieces -------------------------------------------------------------- */
 
-static int32_t add(struct branching *b, const char *infix, const char *op,
-                   const struct tfd_edge *in, int32_t in_count)
+static int32_t add_branch_node(struct branching *b, const char *infix,
+                               const char *op, const struct tfd_edge *in,
+                               int32_t in_count)
 {
     const struct tfd_edit_spec spec = {tfd_edit_new_name(b->e, b->name, infix),
                                        op,
@@ -105,8 +106,8 @@ static void add_pivots(struct branching *b)
 {
     const struct tfd_edge in[] = {b->chooser, b->chooser};
     const char *op = b->boolean ? "Switch" : "_SwitchN";
-    int32_t chosen =
-        add(b, b->boolean ? "switch_pred" : "switch_idx", op, in, 2);
+    int32_t chosen = add_branch_node(
+        b, b->boolean ? "switch_pred" : "switch_idx", op, in, 2);
     char text[32];
 
     if (chosen < 0)
@@ -117,9 +118,9 @@ static void add_pivots(struct branching *b)
         struct tfd_edge from = {chosen, side(b, i)};
 
         snprintf(text, sizeof(text), "pivot_%d", i);
-        b->pivots[i] =
-            add(b, b->boolean ? (i == 0 ? "pivot_t" : "pivot_f") : text,
-                "Identity", &from, 1);
+        b->pivots[i] = add_branch_node(
+            b, b->boolean ? (i == 0 ? "pivot_t" : "pivot_f") : text, "Identity",
+            &from, 1);
     }
 }
 
@@ -186,7 +187,7 @@ static int32_t add_merge(struct branching *b, int32_t output)
     for (int32_t i = 0; i < b->count; i++)
         in[i] = (struct tfd_edge){b->calls[i], output};
     snprintf(text, sizeof(text), "output_merge_%d", output);
-    return add(b, text, "Merge", in, b->count);
+    return add_branch_node(b, text, "Merge", in, b->count);
 }
 
 static int32_t add_executed(struct branching *b)
@@ -198,7 +199,7 @@ static int32_t add_executed(struct branching *b)
         return -1;
     for (int32_t i = 0; i < b->count; i++)
         in[i] = (struct tfd_edge){b->pivots[i], 0};
-    id = add(b, "branch_executed", "Merge", in, b->count);
+    id = add_branch_node(b, "branch_executed", "Merge", in, b->count);
     for (int32_t i = 0; i < b->count && id >= 0; i++)
         tfd_edit_control(b->e, id, b->calls[i]);
     return id;

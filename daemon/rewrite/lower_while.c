@@ -30,9 +30,9 @@ struct looping {
     int32_t call;
 };
 
-static int32_t add(struct looping *l, const char *infix, const char *op,
-                   struct tfd_str device, const struct tfd_edge *in,
-                   int32_t in_count)
+static int32_t add_loop_node(struct looping *l, const char *infix,
+                             const char *op, struct tfd_str device,
+                             const struct tfd_edge *in, int32_t in_count)
 {
     const struct tfd_edit_spec spec = {tfd_edit_new_name(l->e, l->name, infix),
                                        op,
@@ -89,7 +89,7 @@ static int32_t add_control_inputs(struct looping *l)
 
     if (tfd_edit_at(l->e, l->id)->n.control_count == 0)
         return -1;
-    id = add(l, "LoopControlInputs", "NoOp", l->device, NULL, 0);
+    id = add_loop_node(l, "LoopControlInputs", "NoOp", l->device, NULL, 0);
     tfd_lower_copy_control(l->e, l->id, id);
     return id;
 }
@@ -101,8 +101,8 @@ static void add_enters(struct looping *l)
     for (int32_t i = 0; i < l->count && tfd_edit_ok(l->e); i++) {
         struct tfd_edge from = tfd_lower_input(l->e, l->id, i);
 
-        l->enter[i] = add(l, "enter", "Enter", tfd_edit_device(l->e, from.node),
-                          &from, 1);
+        l->enter[i] = add_loop_node(l, "enter", "Enter",
+                                    tfd_edit_device(l->e, from.node), &from, 1);
         give_enter_attrs(l, l->enter[i], l->constant[i]);
         if (before >= 0)
             tfd_edit_control(l->e, l->enter[i], before);
@@ -116,8 +116,8 @@ static void add_merges(struct looping *l)
         const struct tfd_edge in[] = {{l->enter[i], 0}, {l->enter[i], 0}};
 
         if (!l->constant[i])
-            l->merge[i] = add(l, "merge", "Merge",
-                              tfd_edit_device(l->e, l->enter[i]), in, 2);
+            l->merge[i] = add_loop_node(
+                l, "merge", "Merge", tfd_edit_device(l->e, l->enter[i]), in, 2);
     }
 }
 
@@ -140,7 +140,8 @@ static void add_cond(struct looping *l)
     if (predicate.node < 0)
         return;
     tfd_edit_control(l->e, predicate.node, l->merge[l->first]);
-    l->loop_cond = add(l, "LoopCond", "LoopCond", l->device, &predicate, 1);
+    l->loop_cond =
+        add_loop_node(l, "LoopCond", "LoopCond", l->device, &predicate, 1);
 }
 
 static void add_switches(struct looping *l)
@@ -149,8 +150,9 @@ static void add_switches(struct looping *l)
         const struct tfd_edge in[] = {{l->merge[i], 0}, {l->loop_cond, 0}};
 
         if (!l->constant[i])
-            l->switches[i] = add(l, "switch", "Switch",
-                                 tfd_edit_device(l->e, l->merge[i]), in, 2);
+            l->switches[i] =
+                add_loop_node(l, "switch", "Switch",
+                              tfd_edit_device(l->e, l->merge[i]), in, 2);
     }
 }
 
@@ -170,8 +172,8 @@ static void add_body(struct looping *l)
     l->body_call =
         tfd_lower_add_call(l->e, tfd_edit_new_name(l->e, l->name, "body"),
                            l->body, l->id, in, l->count);
-    control = add(l, "loop_body_control", "Identity",
-                  tfd_edit_device(l->e, taken.node), &taken, 1);
+    control = add_loop_node(l, "loop_body_control", "Identity",
+                            tfd_edit_device(l->e, taken.node), &taken, 1);
     if (control >= 0)
         tfd_edit_control(l->e, l->body_call, control);
 }
@@ -184,8 +186,8 @@ static void add_next_iterations(struct looping *l)
 
         if (l->constant[i])
             continue;
-        id = add(l, "next_iteration", "NextIteration",
-                 tfd_edit_device(l->e, l->merge[i]), &from, 1);
+        id = add_loop_node(l, "next_iteration", "NextIteration",
+                           tfd_edit_device(l->e, l->merge[i]), &from, 1);
         if (id < 0)
             return;
         tfd_edit_control(l->e, id, l->body_call);
@@ -198,7 +200,8 @@ static void add_next_iterations(struct looping *l)
 static void add_exits(struct looping *l)
 {
     struct tfd_edge *outputs = tfd_edit_array(l->e, l->count, sizeof(*outputs));
-    int32_t executed = add(l, "LoopExecuted", "NoOp", l->device, NULL, 0);
+    int32_t executed =
+        add_loop_node(l, "LoopExecuted", "NoOp", l->device, NULL, 0);
 
     if (!outputs || executed < 0)
         return;
@@ -208,8 +211,8 @@ static void add_exits(struct looping *l)
         outputs[i] = tfd_lower_input(l->e, l->id, i);
         if (l->constant[i])
             continue;
-        l->exit[i] = add(l, "exit", "Exit",
-                         tfd_edit_device(l->e, l->switches[i]), &from, 1);
+        l->exit[i] = add_loop_node(
+            l, "exit", "Exit", tfd_edit_device(l->e, l->switches[i]), &from, 1);
         outputs[i] = (struct tfd_edge){l->exit[i], 0};
         tfd_edit_control(l->e, executed, l->exit[i]);
     }
@@ -217,7 +220,7 @@ static void add_exits(struct looping *l)
         tfd_edit_replace(l->e, l->id, outputs, l->count, executed);
 }
 
-static bool make_arrays(struct looping *l)
+static bool make_loop_arrays(struct looping *l)
 {
     l->constant = tfd_edit_array(l->e, l->count, sizeof(*l->constant));
     l->enter = tfd_edit_array(l->e, l->count, sizeof(int32_t));
@@ -241,7 +244,7 @@ bool tfd_lower_while(struct tfd_edit *e, int32_t id,
         .call = tfd_edit_at(e, id)->call,
     };
 
-    if (!make_arrays(&l) || !find_constants(&l) ||
+    if (!make_loop_arrays(&l) || !find_constants(&l) ||
         tfd_node_int(&tfd_edit_at(e, id)->n, "parallel_iterations", &l.parallel,
                      NULL))
         return false;

@@ -132,10 +132,10 @@ static enum tfd_code input_text(struct partitioner *p, struct tfd_str *out,
 
 /* ---- Attributes ---------------------------------------------------------- */
 
-static void put_node(struct partitioner *p, const struct tfd_device *d,
-                     struct tfd_str name, const char *op,
-                     const struct tfd_str *in, int in_count,
-                     struct tfd_added_node *a)
+static void put_partition_node(struct partitioner *p,
+                               const struct tfd_device *d, struct tfd_str name,
+                               const char *op, const struct tfd_str *in,
+                               int in_count, struct tfd_added_node *a)
 {
     struct tfd_nodedef def = {
         .name = name,
@@ -182,7 +182,8 @@ static void put_pair_end(struct partitioner *p, const struct pair *pair,
                          pair->channel);
     if (pair->early && !sends)
         tfd_attr_put_bool(tfd_added_node_attr(&a, "_tfd_early"), true);
-    put_node(p, here, name, sends ? "_Send" : "_Recv", in, in_count, &a);
+    put_partition_node(p, here, name, sends ? "_Send" : "_Recv", in, in_count,
+                       &a);
 }
 
 /* ---- Edges between tasks ------------------------------------------------- */
@@ -280,7 +281,7 @@ static void put_empty_const(struct partitioner *p, int32_t from,
     tfd_added_node_init(&a);
     tfd_attr_put_type(tfd_added_node_attr(&a, "dtype"), TFD_FLOAT);
     tfd_attr_put_tensor(tfd_added_node_attr(&a, "value"), &empty);
-    put_node(p, device_at(p, from), name, "Const", after, 1, &a);
+    put_partition_node(p, device_at(p, from), name, "Const", after, 1, &a);
 }
 
 static void put_identity(struct partitioner *p, const struct tfd_device *d,
@@ -290,7 +291,7 @@ static void put_identity(struct partitioner *p, const struct tfd_device *d,
 
     tfd_added_node_init(&a);
     tfd_attr_put_type(tfd_added_node_attr(&a, "T"), TFD_FLOAT);
-    put_node(p, d, name, "Identity", in, 1, &a);
+    put_partition_node(p, d, name, "Identity", in, 1, &a);
 }
 
 static enum tfd_code cross_control(struct partitioner *p, int32_t from,
@@ -518,7 +519,7 @@ static void put_versions(struct tfd_bytes *out, const struct tfd_graph *g)
     tfd_pb_finish(out, mark);
 }
 
-static enum tfd_code finish(struct partitioner *p)
+static enum tfd_code finish_partitions(struct partitioner *p)
 {
     for (int w = 0; w < p->r->worker_count; w++) {
         if (p->out[w].size == 0)
@@ -542,7 +543,7 @@ static enum tfd_code run_partition(struct partitioner *p)
         TFD_TRY(put_part(p, i));
     }
     TFD_TRY(put_loops(p));
-    return finish(p);
+    return finish_partitions(p);
 }
 
 enum tfd_code tfd_partition(const struct tfd_partition_request *r,

@@ -143,8 +143,8 @@ static enum tfd_code colocate_error(struct tfd_placer *p, int32_t x, int32_t y,
 }
 
 /* Joins the groups of x and y; on failure nothing has changed. */
-static enum tfd_code join(struct tfd_placer *p, int32_t x, int32_t y,
-                          struct tfd_status *st)
+static enum tfd_code join_groups(struct tfd_placer *p, int32_t x, int32_t y,
+                                 struct tfd_status *st)
 {
     struct tfd_place_group *into = &p->groups[tfd_place_groups_find(p, x)];
     struct tfd_place_group *from = &p->groups[tfd_place_groups_find(p, y)];
@@ -232,7 +232,7 @@ static enum tfd_code join_edge(struct tfd_placer *p, const struct tfd_node *src,
     struct tfd_status why = TFD_STATUS_INIT;
 
     TFD_TRY(yield_to(p, src, dst));
-    if (join(p, src->id, dst->id, &why) == TFD_OK)
+    if (join_groups(p, src->id, dst->id, &why) == TFD_OK)
         return TFD_OK;
     return tfd_fail(
         p->st, why.code,
@@ -289,7 +289,7 @@ static enum tfd_code join_member(struct tfd_placer *p, const struct tfd_node *n,
 {
     struct tfd_status why = TFD_STATUS_INIT;
 
-    if (join(p, n->id, root, &why) == TFD_OK ||
+    if (join_groups(p, n->id, root, &why) == TFD_OK ||
         (p->r->soft && why.code == TFD_INVALID_ARGUMENT))
         return TFD_OK;
     return tfd_fail(p->st, why.code, "%s\n\t [[{{node %s}}]]", why.text,

@@ -54,7 +54,7 @@ void tfd_specs_deinit(struct tfd_specs *s)
     free(s->specs);
 }
 
-static bool reserve(struct tfd_specs *s)
+static bool reserve_specs(struct tfd_specs *s)
 {
     int32_t capacity = s->capacity * 2 + 16;
     struct tfd_spec **grown;
@@ -81,7 +81,7 @@ enum tfd_code tfd_specs_add(struct tfd_specs *s,
         return TFD_OK;
     }
     spec = tfd_arena_alloc(&s->arena, sizeof(*spec));
-    if (!spec || !reserve(s))
+    if (!spec || !reserve_specs(s))
         return no_memory(st);
     spec->name = *name;
     for (uint32_t i = 0; i <= TFD_SPEC_KINDS; i++)

@@ -29,7 +29,7 @@ struct joiner {
 
 /* ---- Which nodes --------------------------------------------------------- */
 
-static bool is_plain(uint8_t type)
+static bool is_plain_attr(uint8_t type)
 {
     return !tfd_dtype_is_ref(type) && type != TFD_RESOURCE &&
            type != TFD_VARIANT;
@@ -43,13 +43,14 @@ static bool moves_plain_tensors(const struct joiner *j,
     for (int32_t i = 0; i < part->in_count; i++) {
         const struct tfd_part_node *from = &j->p->nodes[part->in[i].node];
 
-        if (!is_plain(n->in_types[i]) ||
+        if (!is_plain_attr(n->in_types[i]) ||
             (from->kind == TFD_PART_NODE &&
-             !is_plain(j->g->nodes[from->node]->out_types[part->in[i].output])))
+             !is_plain_attr(
+                 j->g->nodes[from->node]->out_types[part->in[i].output])))
             return false;
     }
     for (int32_t i = 0; i < n->out_count; i++)
-        if (!is_plain(n->out_types[i]))
+        if (!is_plain_attr(n->out_types[i]))
             return false;
     return true;
 }
@@ -89,7 +90,7 @@ static bool may_be_joined(const struct joiner *j, int32_t i)
 
 /* ---- Keys ---------------------------------------------------------------- */
 
-static void put(struct joiner *j, int64_t number)
+static void put_number(struct joiner *j, int64_t number)
 {
     tfd_bytes_add(&j->key, &number, sizeof(number));
 }
@@ -101,10 +102,10 @@ static void put_attrs(struct joiner *j, const struct tfd_node *n)
 
     for (int i = 0; i < n->op->attr_count; i++)
         if (tfd_node_attr(n, n->op->attrs[i].name.data, &value)) {
-            put(j, (int64_t)value.size);
+            put_number(j, (int64_t)value.size);
             tfd_bytes_add_str(&j->key, value);
         } else {
-            put(j, -1);
+            put_number(j, -1);
         }
 }
 
@@ -114,22 +115,22 @@ static void put_key(struct joiner *j, int32_t i)
     const struct tfd_node *n = j->g->nodes[part->node];
 
     tfd_bytes_clear(&j->key);
-    put(j, (int64_t)(intptr_t)n->op);
-    put(j, j->device_of[part->node]);
-    put(j, part->in_count);
+    put_number(j, (int64_t)(intptr_t)n->op);
+    put_number(j, j->device_of[part->node]);
+    put_number(j, part->in_count);
     for (int32_t k = 0; k < part->in_count; k++) {
-        put(j, j->now[part->in[k].node]);
-        put(j, part->in[k].output);
+        put_number(j, j->now[part->in[k].node]);
+        put_number(j, part->in[k].output);
     }
-    put(j, part->control_count);
+    put_number(j, part->control_count);
     for (int32_t k = 0; k < part->control_count; k++)
-        put(j, j->now[part->control[k]]);
+        put_number(j, j->now[part->control[k]]);
     put_attrs(j, n);
 }
 
 /* ---- Joining ------------------------------------------------------------- */
 
-static enum tfd_code join(struct joiner *j, int32_t i)
+static enum tfd_code join_twin(struct joiner *j, int32_t i)
 {
     struct tfd_str key;
     uintptr_t first;
@@ -194,7 +195,7 @@ static enum tfd_code run_twins(struct joiner *j)
         j->now[i] = i;
     for (int32_t i = 0; i < j->p->count; i++)
         if (may_be_joined(j, i)) {
-            TFD_TRY(join(j, i));
+            TFD_TRY(join_twin(j, i));
             any |= j->now[i] != i;
         }
     if (!any)

@@ -79,7 +79,7 @@ static void wait_for(struct dropper *d, struct tfd_part_node *n, int32_t self,
     n->control[n->control_count++] = other;
 }
 
-static enum tfd_code drop(struct dropper *d, int32_t i)
+static enum tfd_code drop_node(struct dropper *d, int32_t i)
 {
     struct tfd_part_node *n = &d->p->nodes[i];
     struct tfd_part_node old = *n;
@@ -115,7 +115,7 @@ static enum tfd_code run_unread(struct dropper *d)
         int32_t i = d->stack[--d->depth];
 
         if (may_be_dropped(d, i))
-            TFD_TRY(drop(d, i));
+            TFD_TRY(drop_node(d, i));
     }
     return TFD_OK;
 }

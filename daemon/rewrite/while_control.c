@@ -125,7 +125,7 @@ static enum tfd_code find_frame(struct tfd_while_finder *f, int32_t parent,
     return add_frame(f, parent, name, last, out);
 }
 
-static enum tfd_code enter(struct tfd_while_finder *f, int32_t i)
+static enum tfd_code enter_frame(struct tfd_while_finder *f, int32_t i)
 {
     struct tfd_str name;
     int64_t parallel;
@@ -157,7 +157,7 @@ static enum tfd_code visit(struct tfd_while_finder *f, int32_t i)
 
     f->inside[i] = f->after[i] = frame;
     if (is_a(f, i, TFD_OP_ENTER))
-        return enter(f, i);
+        return enter_frame(f, i);
     if (is_a(f, i, TFD_OP_EXIT) && frame > 0)
         f->after[i] = f->frames[frame].parent;
     if (is_a(f, i, TFD_OP_LOOP_COND))
@@ -188,7 +188,7 @@ static enum tfd_code find_frames(struct tfd_while_finder *f)
 /* ---- Places -------------------------------------------------------------- */
 
 /* Node i goes to where node `to` is, if that is another task. */
-static void move(struct tfd_while_finder *f, int32_t i, int32_t to)
+static void move_node(struct tfd_while_finder *f, int32_t i, int32_t to)
 {
     if (part(f, to)->kind == TFD_PART_NODE &&
         worker_of(f, i) != worker_of(f, to))
@@ -208,7 +208,7 @@ static void move_to_consumer(struct tfd_while_finder *f, int32_t i)
         return;
     if (is_a(f, i, TFD_OP_NEXT_ITERATION) ||
         (is_a(f, i, TFD_OP_ENTER) && !takes_reference(f, i)))
-        move(f, i, f->consumer[i]);
+        move_node(f, i, f->consumer[i]);
 }
 
 /* What follows its producer is moved from the front on, what follows its
@@ -221,7 +221,7 @@ static void move_nodes(struct tfd_while_finder *f)
         int32_t i = f->order[k];
 
         if (is_a(f, i, TFD_OP_SWITCH | TFD_OP_EXIT) && part(f, i)->in_count > 0)
-            move(f, i, part(f, i)->in[0].node);
+            move_node(f, i, part(f, i)->in[0].node);
     }
     for (int32_t k = count - 1; k >= 0; k--)
         move_to_consumer(f, f->order[k]);
@@ -404,7 +404,7 @@ static enum tfd_code order_parts(struct tfd_while_finder *f)
 
 /* ---- All ----------------------------------------------------------------- */
 
-static enum tfd_code make_arrays(struct tfd_while_finder *f)
+static enum tfd_code make_finder_arrays(struct tfd_while_finder *f)
 {
     size_t nodes = (size_t)f->r->graph->count + 1;
     size_t parts = (size_t)f->r->pruned->count + 1;
@@ -440,7 +440,7 @@ enum tfd_code tfd_while_control_find(const struct tfd_partition_request *r,
     f = tfd_arena_alloc(r->arena, sizeof(*f));
     TFD_TRY(tfd_arena_check(f, "loops of a partition", st));
     *f = (struct tfd_while_finder){.r = r, .out = out, .st = st};
-    TFD_TRY(make_arrays(f));
+    TFD_TRY(make_finder_arrays(f));
     TFD_TRY(find_frames(f));
     move_nodes(f);
     out->device_of = f->device_of;
@@ -475,17 +475,17 @@ static void put_nothing(struct tfd_added_node *a)
     tfd_attr_put_tensor(tfd_added_node_attr(a, "value"), &empty);
 }
 
-static void begin(struct tfd_added_node *a)
+static void begin_node(struct tfd_added_node *a)
 {
     tfd_added_node_init(a);
     tfd_attr_put_type(tfd_added_node_attr(a, "T"), TFD_FLOAT);
 }
 
 /* "_cloop_<loop>/<op>" on the loop's device. */
-static void put_node(const struct tfd_while_control *c, int32_t loop,
-                     struct tfd_added_node *a, const char *op,
-                     const struct tfd_str *in, int in_count,
-                     struct tfd_bytes *out)
+static void put_control_node(const struct tfd_while_control *c, int32_t loop,
+                             struct tfd_added_node *a, const char *op,
+                             const struct tfd_str *in, int in_count,
+                             struct tfd_bytes *out)
 {
     const struct tfd_device_set *devices = c->finder->r->devices;
     const struct tfd_device *d = &devices->devices[c->loops[loop].device];
@@ -508,12 +508,12 @@ static void put_enter(const struct tfd_while_control *c, int32_t loop,
     const struct frame *frame = &c->finder->frames[c->loops[loop].frame];
     struct tfd_added_node a;
 
-    begin(&a);
+    begin_node(&a);
     tfd_attr_put_str(tfd_added_node_attr(&a, "frame_name"), frame->name);
     tfd_attr_put_bool(tfd_added_node_attr(&a, "is_constant"), false);
     tfd_attr_put_int(tfd_added_node_attr(&a, "parallel_iterations"),
                      frame->parallel);
-    put_node(c, loop, &a, "Enter", &in, 1, out);
+    put_control_node(c, loop, &a, "Enter", &in, 1, out);
 }
 
 void tfd_while_control_put(const struct tfd_while_control *c, int32_t loop,
@@ -530,21 +530,21 @@ void tfd_while_control_put(const struct tfd_while_control *c, int32_t loop,
     snprintf(again, sizeof(again), "_cloop_%d/Switch:1", loop);
     if (l->outer < 0) {
         put_nothing(&a);
-        put_node(c, loop, &a, "Const", NULL, 0, out);
+        put_control_node(c, loop, &a, "Const", NULL, 0, out);
     }
     put_enter(c, loop,
               tfd_str_of(l->outer < 0 ? start : c->loops[l->outer].restart + 1),
               out);
-    begin(&a);
+    begin_node(&a);
     tfd_attr_put_int(tfd_added_node_attr(&a, "N"), 2);
     in[0] = tfd_str_of(enter_name);
     in[1] = tfd_str_of(next);
-    put_node(c, loop, &a, "Merge", in, 2, out);
-    begin(&a);
+    put_control_node(c, loop, &a, "Merge", in, 2, out);
+    begin_node(&a);
     in[0] = tfd_str_of(l->restart + 1);
     in[1] = predicate;
-    put_node(c, loop, &a, "Switch", in, 2, out);
-    begin(&a);
+    put_control_node(c, loop, &a, "Switch", in, 2, out);
+    begin_node(&a);
     in[0] = tfd_str_of(again);
-    put_node(c, loop, &a, "NextIteration", in, 1, out);
+    put_control_node(c, loop, &a, "NextIteration", in, 1, out);
 }
