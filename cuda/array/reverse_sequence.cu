@@ -57,7 +57,7 @@ static struct axis axis_of(const struct tfd_shape *s, int64_t at,
 }
 
 template <typename T>
-static enum tfd_code run(struct tfd_kctx *k, struct tfd_status *st)
+static enum tfd_code run_reverse(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_reverse_sequence *a =
         (const struct tfd_reverse_sequence *)k->state;
@@ -92,7 +92,7 @@ static enum tfd_code reverse_gpu(struct tfd_kctx *k, struct tfd_status *st)
     if (!k->out[0].buffer)
         return TFD_OK;
     size = (size_t)stride_of(shape, last) * tfd_dtype_size(dtype);
-    return BY_SIZE(item_size(size, in_at<void>(k, 0), out_at<void>(k, 0)), run,
+    return BY_SIZE(item_size(size, in_at<void>(k, 0), out_at<void>(k, 0)), run_reverse,
                    k, st);
 }
 

@@ -98,7 +98,7 @@ static enum tfd_code launch(struct tfd_kctx *k, const struct repeats *r,
 }
 
 template <typename T>
-static enum tfd_code run(struct tfd_kctx *k, const struct repeats *r,
+static enum tfd_code run_tile(struct tfd_kctx *k, const struct repeats *r,
                          struct tfd_status *st)
 {
     constexpr int N = pack_size<T, T>();
@@ -131,7 +131,7 @@ static enum tfd_code fill(struct tfd_kctx *k, const struct tfd_shape *out,
                      out_at<void>(k, 0));
     r.in[last] /= (int64_t)(item / size);
     r.out[last] /= (int64_t)(item / size);
-    return BY_SIZE(item, run, k, &r, st);
+    return BY_SIZE(item, run_tile, k, &r, st);
 }
 
 static enum tfd_code tile_gpu(struct tfd_kctx *k, struct tfd_status *st)

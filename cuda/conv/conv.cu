@@ -310,7 +310,7 @@ static enum tfd_code zero_result(struct tfd_kctx *k, struct tfd_status *st)
         k->kernel->op, st);
 }
 
-static enum tfd_code run(struct tfd_kctx *k, struct tfd_conv *c, int kind,
+static enum tfd_code run_conv(struct tfd_kctx *k, struct tfd_conv *c, int kind,
                          const struct tfd_tensor *x, const struct tfd_tensor *w,
                          const struct tfd_tensor *y, struct tfd_status *st)
 {
@@ -334,7 +334,7 @@ enum tfd_code cuda_conv_forward(struct tfd_kctx *k, struct tfd_status *st)
     TFD_TRY(tfd_conv_measure(w, &k->in[0].shape, &k->in[1].shape, &c, &y, st));
     TFD_TRY(tfd_conv_check_filter(&k->in[1].shape, &y, st));
     TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &y, st));
-    return run(k, &c, CUDA_DNN_FORWARD, &k->in[0], &k->in[1], &k->out[0], st);
+    return run_conv(k, &c, CUDA_DNN_FORWARD, &k->in[0], &k->in[1], &k->out[0], st);
 }
 
 namespace
@@ -350,7 +350,7 @@ static enum tfd_code input_gpu(struct tfd_kctx *k, struct tfd_status *st)
     TFD_TRY(tfd_conv_measure(w, &x, &k->in[1].shape, &c, &y, st));
     TFD_TRY(tfd_conv_check_backprop(k, &c, &y, st));
     TFD_TRY(tfd_kctx_output(k, 0, k->in[2].dtype, &x, st));
-    return run(k, &c, CUDA_DNN_INPUT, &k->out[0], &k->in[1], &k->in[2], st);
+    return run_conv(k, &c, CUDA_DNN_INPUT, &k->out[0], &k->in[1], &k->in[2], st);
 }
 
 static enum tfd_code filter_gpu(struct tfd_kctx *k, struct tfd_status *st)
@@ -363,7 +363,7 @@ static enum tfd_code filter_gpu(struct tfd_kctx *k, struct tfd_status *st)
     TFD_TRY(tfd_conv_measure(w, &k->in[0].shape, &shape, &c, &y, st));
     TFD_TRY(tfd_conv_check_backprop(k, &c, &y, st));
     TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &shape, st));
-    return run(k, &c, CUDA_DNN_FILTER, &k->in[0], &k->out[0], &k->in[2], st);
+    return run_conv(k, &c, CUDA_DNN_FILTER, &k->in[0], &k->out[0], &k->in[2], st);
 }
 
 #define ROW(op, name, compute, host)                     \

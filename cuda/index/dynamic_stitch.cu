@@ -33,7 +33,7 @@ template <typename T> struct from_source {
 };
 
 template <typename T>
-static enum tfd_code run(struct tfd_kctx *k, const struct tfd_tensor *sources,
+static enum tfd_code run_stitch(struct tfd_kctx *k, const struct tfd_tensor *sources,
                          int64_t rows, size_t row_size, struct tfd_status *st)
 {
     int64_t items = (int64_t)(row_size / sizeof(T));
@@ -107,7 +107,7 @@ static enum tfd_code stitch_gpu(struct tfd_kctx *k, struct tfd_status *st)
     row_size = (size_t)tfd_shape_elements(&row) * tfd_dtype_size(dtype);
     places = row_size | (size_t)out_at<char>(k, 0);
     TFD_TRY(place_sources(k, out.dim[0], row_size, &sources, &places, st));
-    rc = BY_SIZE(item_of(places), run, k, &sources, out.dim[0], row_size, st);
+    rc = BY_SIZE(item_of(places), run_stitch, k, &sources, out.dim[0], row_size, st);
     tfd_tensor_unref(&sources);
     return rc;
 }

@@ -33,14 +33,14 @@ static enum tfd_code resource_gpu(struct tfd_kctx *k, struct tfd_status *st)
     return tfd_kctx_with_value(k, gather_nd, st);
 }
 
-static enum tfd_code prepare(const struct tfd_prepare *p, void *state,
+static enum tfd_code prepare_gather_nd(const struct tfd_prepare *p, void *state,
                              struct tfd_status *st)
 {
     (void)state;
     return check_policy(p->node, st);
 }
 
-#define VALUE(name, T) row("GatherNd", TFD_##name, value_gpu, 0, prepare),
+#define VALUE(name, T) row("GatherNd", TFD_##name, value_gpu, 0, prepare_gather_nd),
 #define BOTH(name, T) \
     VALUE(name, T)    \
     row("ResourceGatherNd", TFD_##name, resource_gpu, HOST_ARG(0)),

@@ -8,7 +8,7 @@
 namespace
 {
 
-static enum tfd_code prepare(const struct tfd_prepare *, void *state,
+static enum tfd_code prepare_scatter(const struct tfd_prepare *, void *state,
                              struct tfd_status *)
 {
     *(bool *)state = is_deterministic();
@@ -62,9 +62,9 @@ static enum tfd_code scatter_gpu(struct tfd_kctx *k, struct tfd_status *st)
 
 /* References have no memory; handles are the host's. */
 #define REF_ROW(op, name, ...) \
-    row(op, TFD_##name, scatter_gpu<__VA_ARGS__>, 0, prepare, sizeof(bool)),
+    row(op, TFD_##name, scatter_gpu<__VA_ARGS__>, 0, prepare_scatter, sizeof(bool)),
 #define HANDLE_ROW(op, name, ...)                                       \
-    row(op, TFD_##name, scatter_gpu<__VA_ARGS__>, HOST_ARG(0), prepare, \
+    row(op, TFD_##name, scatter_gpu<__VA_ARGS__>, HOST_ARG(0), prepare_scatter, \
         sizeof(bool)),
 
 #define REFS(name, T)                                   \

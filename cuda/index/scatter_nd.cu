@@ -9,7 +9,7 @@
 namespace
 {
 
-static enum tfd_code prepare(const struct tfd_prepare *p, void *state,
+static enum tfd_code prepare_scatter_nd(const struct tfd_prepare *p, void *state,
                              struct tfd_status *st)
 {
     *(bool *)state = is_deterministic();
@@ -100,7 +100,7 @@ static enum tfd_code zeros_gpu(struct tfd_kctx *k, struct tfd_status *st)
 }
 
 #define ROW(op, name, compute, host) \
-    row(op, TFD_##name, compute, host, prepare, sizeof(bool)),
+    row(op, TFD_##name, compute, host, prepare_scatter_nd, sizeof(bool)),
 #define REF_ROW(op, name, f, T) ROW(op, name, (variable_gpu<f, T>), 0)
 #define HANDLE_ROW(op, name, f, T) \
     ROW(op, name, (variable_gpu<f, T>), HOST_ARG(0))

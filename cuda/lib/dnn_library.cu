@@ -159,7 +159,7 @@ static enum tfd_code make_handle(const struct cuda_dnn *n, void *stream,
     return cuda_dnn_fail(n, rc, st);
 }
 
-static enum tfd_code prepare(void *own, struct tfd_cuda_device *d,
+static enum tfd_code prepare_handle(void *own, struct tfd_cuda_device *d,
                              struct tfd_status *st)
 {
     struct cuda_dnn *n = (struct cuda_dnn *)own;
@@ -205,7 +205,7 @@ enum tfd_code cuda_dnn_open(struct tfd_cuda_device *d, struct cuda_dnn **out,
                        sizeof(struct cuda_dnn_plan), TFD_CUDNN_SHAPES_MAX);
     tfd_cuda_memo_init(&n->norms, sizeof(struct cuda_dnn_norm),
                        sizeof(struct cuda_dnn_verdict), TFD_CUDNN_SHAPES_MAX);
-    d->dnn = {n, release, prepare};
+    d->dnn = {n, release, prepare_handle};
     *out = n;
     return TFD_OK;
 }
@@ -217,7 +217,7 @@ enum tfd_code cuda_dnn_handle(const struct tfd_kctx *k, object *out,
     struct cuda_dnn *n = (struct cuda_dnn *)d->dnn.own;
 
     if (is_captured(k))
-        TFD_TRY(prepare(n, d, st));
+        TFD_TRY(prepare_handle(n, d, st));
     *out = is_captured(k) ? n->captured : n->handle;
     return TFD_OK;
 }

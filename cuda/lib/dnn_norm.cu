@@ -183,7 +183,7 @@ static int ask(const struct tfd_kctx *k, struct cuda_dnn *n, object handle,
     return rc;
 }
 
-static enum tfd_code run(struct tfd_kctx *k, struct call *c,
+static enum tfd_code run_norm(struct tfd_kctx *k, struct call *c,
                          decltype(&forward) enqueue, bool *done,
                          struct tfd_status *st)
 {
@@ -259,7 +259,7 @@ enum tfd_code cuda_dnn_norm_forward(struct tfd_kctx *k, bool *done,
     TFD_TRY(make_work(k, &c, st));
     code = clear(k, &c, st);
     if (code == TFD_OK)
-        code = run(k, &c, forward, done, st);
+        code = run_norm(k, &c, forward, done, st);
     if (code == TFD_OK && *done) {
         struct averages a = {
             c.mean,
@@ -295,7 +295,7 @@ enum tfd_code cuda_dnn_norm_gradient(struct tfd_kctx *k, bool *done,
         (int64_t)c.norm.channels);
     code = launched(k, st);
     if (code == TFD_OK)
-        code = run(k, &c, backward, done, st);
+        code = run_norm(k, &c, backward, done, st);
     tfd_buffer_unref(c.buffer);
     return code;
 }

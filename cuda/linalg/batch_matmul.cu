@@ -105,7 +105,7 @@ static enum tfd_code multiply(struct tfd_kctx *k,
     return TFD_OK;
 }
 
-static enum tfd_code run(struct tfd_kctx *k, const void *a, const void *b,
+static enum tfd_code run_products(struct tfd_kctx *k, const void *a, const void *b,
                          struct tfd_status *st)
 {
     struct tfd_batch_matmul_plan p;
@@ -128,7 +128,7 @@ static enum tfd_code batch_gpu(struct tfd_kctx *k, struct tfd_status *st)
     TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &shape, st));
     if (!k->out[0].buffer)
         return TFD_OK;
-    return run(k, in_at<void>(k, 0), in_at<void>(k, 1), st);
+    return run_products(k, in_at<void>(k, 0), in_at<void>(k, 1), st);
 }
 
 /* ---- bfloat16 by bytes, which it holds exactly --------------------------- */
@@ -148,14 +148,14 @@ static enum tfd_code run_bytes(struct tfd_kctx *k, struct tfd_status *st)
     enum tfd_code code;
 
     if (n == 0)
-        return run(k, in_at<void>(k, 0), nullptr, st);
+        return run_products(k, in_at<void>(k, 0), nullptr, st);
     b = k->memory->make(k->memory, (size_t)n * sizeof(__nv_bfloat16), st);
     if (!b)
         return TFD_RESOURCE_EXHAUSTED;
     code = run_one(k, to_bfloat16<T>(), in_at<T>(k, 1),
                    (__nv_bfloat16 *)b->data, n, st);
     if (code == TFD_OK)
-        code = run(k, in_at<void>(k, 0), b->data, st);
+        code = run_products(k, in_at<void>(k, 0), b->data, st);
     tfd_buffer_unref(b); /* who gets it next is enqueued behind */
     return code;
 }

@@ -104,7 +104,7 @@ static cublasStatus_t set_up(const struct blas *b, struct tfd_cuda_device *d)
 }
 
 /* The device's lock is held. */
-static enum tfd_code prepare(void *own, struct tfd_cuda_device *d,
+static enum tfd_code prepare_handle(void *own, struct tfd_cuda_device *d,
                              struct tfd_status *st)
 {
     struct blas *b = (struct blas *)own;
@@ -150,7 +150,7 @@ static enum tfd_code open_blas(struct tfd_cuda_device *d, struct blas **out,
             free(b);
             return TFD_INTERNAL;
         }
-        d->blas = {b, release, prepare};
+        d->blas = {b, release, prepare_handle};
     }
     *out = b;
     return TFD_OK;
@@ -221,7 +221,7 @@ enum tfd_code cuda_gemm_run(struct tfd_kctx *k, const struct cuda_gemm *g,
     tfd_lock(&d->lock);
     code = open_blas(d, &b, st);
     if (code == TFD_OK && is_captured(k))
-        code = prepare(b, d, st);
+        code = prepare_handle(b, d, st);
     if (code == TFD_OK)
         rc = multiply(b, is_captured(k) ? b->captured : b->handle, g);
     tfd_unlock(&d->lock);

@@ -50,7 +50,7 @@ __global__ void add_terms(struct terms<T> terms, T *y, int64_t n)
 }
 
 template <typename T>
-static enum tfd_code run(struct tfd_kctx *k, int64_t n, struct tfd_status *st)
+static enum tfd_code run_add_n(struct tfd_kctx *k, int64_t n, struct tfd_status *st)
 {
     constexpr int N = pack_size<T, T>();
     struct terms<T> terms = {
@@ -92,7 +92,7 @@ static enum tfd_code add_n(struct tfd_kctx *k, struct tfd_status *st)
     TFD_TRY(tfd_kctx_output_reuse(k, 3, 0, k->in[0].dtype, &shape, st));
     if (!k->out[0].buffer)
         return TFD_OK;
-    return run<T>(k, tfd_shape_elements(&shape) * PARTS, st);
+    return run_add_n<T>(k, tfd_shape_elements(&shape) * PARTS, st);
 }
 
 #define ROW(name, T) row("AddN", TFD_##name, add_n<T, 1>),

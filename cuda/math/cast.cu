@@ -15,7 +15,7 @@ struct cast_state {
     bool truncates;
 };
 
-static enum tfd_code prepare(const struct tfd_prepare *p, void *state,
+static enum tfd_code prepare_cast(const struct tfd_prepare *p, void *state,
                              struct tfd_status *st)
 {
     struct cast_state *s = (struct cast_state *)state;
@@ -225,7 +225,7 @@ static enum tfd_code cast_gpu(struct tfd_kctx *k, struct tfd_status *st)
 }
 
 #define ROW(name, T) \
-    row("Cast", TFD_##name, cast_gpu<T>, 0, prepare, sizeof(struct cast_state)),
+    row("Cast", TFD_##name, cast_gpu<T>, 0, prepare_cast, sizeof(struct cast_state)),
 
 static const struct tfd_kernel kernels[] = {
     CUDA_FLOAT_DTYPES(ROW) CUDA_INT_DTYPES(ROW) CUDA_COMPLEX_DTYPES(ROW)

@@ -33,7 +33,7 @@ __global__ void choose_packs(const tfd_bool *c, const T *t, const T *e, T *y,
 }
 
 template <typename T>
-static enum tfd_code run(struct tfd_kctx *k, const struct tfd_broadcast *p,
+static enum tfd_code run_select(struct tfd_kctx *k, const struct tfd_broadcast *p,
                          struct tfd_status *st)
 {
     constexpr int N = pack_size<T, T>();
@@ -63,7 +63,7 @@ static enum tfd_code choose(struct tfd_kctx *k,
     if (!k->out[0].buffer)
         return TFD_OK;
     tfd_broadcast_plan(&plan, out, in, 3);
-    return BY_SIZE(tfd_dtype_size(dtype), run, k, &plan, st);
+    return BY_SIZE(tfd_dtype_size(dtype), run_select, k, &plan, st);
 }
 
 static enum tfd_code select_gpu(struct tfd_kctx *k, struct tfd_status *st)

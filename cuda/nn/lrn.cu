@@ -162,7 +162,7 @@ template <typename T> static bool is_packed(const struct tfd_kctx *k)
 }
 
 template <int N, typename T>
-static enum tfd_code run(struct tfd_kctx *k, struct tfd_status *st)
+static enum tfd_code run_lrn(struct tfd_kctx *k, struct tfd_status *st)
 {
     struct image m = image_of<N>(k);
 
@@ -183,8 +183,8 @@ static enum tfd_code lrn_gpu(struct tfd_kctx *k, struct tfd_status *st)
     if (!y)
         return TFD_OK;
     if (is_packed<T>(k) && is_aligned(x, y, y))
-        return run<N, T>(k, st);
-    return run<1, T>(k, st);
+        return run_lrn<N, T>(k, st);
+    return run_lrn<1, T>(k, st);
 }
 
 template <int N, typename T>

@@ -19,7 +19,7 @@ struct arg_state {
     enum tfd_dtype to;
 };
 
-static enum tfd_code prepare(const struct tfd_prepare *p, void *state,
+static enum tfd_code prepare_arg(const struct tfd_prepare *p, void *state,
                              struct tfd_status *st)
 {
     return tfd_node_type(p->node, "output_type",
@@ -89,7 +89,7 @@ __global__ void search_rows(const T *x, I *y, int64_t n, int64_t size)
 }
 
 template <bool MAX, typename T, typename I>
-static enum tfd_code run(struct tfd_kctx *k, int64_t n, int64_t size,
+static enum tfd_code run_arg(struct tfd_kctx *k, int64_t n, int64_t size,
                          int64_t inner, struct tfd_status *st)
 {
     constexpr int N = pack_size<T, T>();
@@ -129,18 +129,18 @@ static enum tfd_code arg_gpu(struct tfd_kctx *k, struct tfd_status *st)
     switch (s->to) {
     case TFD_INT16:
     case TFD_UINT16:
-        return run<MAX, T, uint16_t>(k, n, x->dim[axis], inner, st);
+        return run_arg<MAX, T, uint16_t>(k, n, x->dim[axis], inner, st);
     case TFD_INT32:
-        return run<MAX, T, int32_t>(k, n, x->dim[axis], inner, st);
+        return run_arg<MAX, T, int32_t>(k, n, x->dim[axis], inner, st);
     default:
-        return run<MAX, T, int64_t>(k, n, x->dim[axis], inner, st);
+        return run_arg<MAX, T, int64_t>(k, n, x->dim[axis], inner, st);
     }
 }
 
 #define ROWS(name, T)                                                      \
-    row("ArgMax", TFD_##name, arg_gpu<true, T>, HOST_ARG(1), prepare,      \
+    row("ArgMax", TFD_##name, arg_gpu<true, T>, HOST_ARG(1), prepare_arg,      \
         sizeof(struct arg_state)),                                         \
-        row("ArgMin", TFD_##name, arg_gpu<false, T>, HOST_ARG(1), prepare, \
+        row("ArgMin", TFD_##name, arg_gpu<false, T>, HOST_ARG(1), prepare_arg, \
             sizeof(struct arg_state)),
 
 static const struct tfd_kernel kernels[] = {CUDA_FLOAT_DTYPES(ROWS)

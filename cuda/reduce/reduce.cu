@@ -133,7 +133,7 @@ __global__ void fill_zero(T *y, int64_t n, int64_t divisor)
 /* ---- Kernels ------------------------------------------------------------- */
 
 template <typename F, typename T>
-static enum tfd_code run(struct tfd_kctx *k, const struct plan *p, bool is_mean,
+static enum tfd_code run_reduction(struct tfd_kctx *k, const struct plan *p, bool is_mean,
                          struct tfd_status *st)
 {
     int64_t divisor = is_mean ? p->count : 1;
@@ -174,7 +174,7 @@ static enum tfd_code reduce(struct tfd_kctx *k, struct tfd_status *st)
     if (n == 0)
         return TFD_OK;
     if (in->buffer)
-        return run<F, T>(k, &p, MEAN, st);
+        return run_reduction<F, T>(k, &p, MEAN, st);
     fill_zero<F><<<blocks_for(k, n), THREADS, 0, stream_of(k)>>>(
         out_at<T>(k, 0), n, MEAN ? 0 : 1); /* the mean of nothing is none */
     return launched(k, st);

@@ -26,7 +26,7 @@ struct state {
     bool ordered;
 };
 
-static enum tfd_code prepare(const struct tfd_prepare *p, void *state,
+static enum tfd_code prepare_segment(const struct tfd_prepare *p, void *state,
                              struct tfd_status *st)
 {
     struct state *s = (struct state *)state;
@@ -277,10 +277,10 @@ static enum tfd_code sorted_gpu(struct tfd_kctx *k, struct tfd_status *st)
 }
 
 #define SORTED_ROW(op, name, f, T)                              \
-    row(op, TFD_##name, sorted_gpu<f, T>, HOST_ARG(1), prepare, \
+    row(op, TFD_##name, sorted_gpu<f, T>, HOST_ARG(1), prepare_segment, \
         sizeof(struct state)),
 #define UNSORTED_ROW(op, name, f, T)                              \
-    row(op, TFD_##name, unsorted_gpu<f, T>, HOST_ARG(2), prepare, \
+    row(op, TFD_##name, unsorted_gpu<f, T>, HOST_ARG(2), prepare_segment, \
         sizeof(struct state)),
 
 #define SUMS(name, T) UNSORTED_ROW("UnsortedSegmentSum", name, scatter_add, T)

@@ -119,7 +119,7 @@ struct to_row {
 };
 
 template <typename T>
-static enum tfd_code run(struct tfd_kctx *k, const struct tfd_sparse_matmul *s,
+static enum tfd_code run_product(struct tfd_kctx *k, const struct tfd_sparse_matmul *s,
                          struct tfd_buffer *work, struct tfd_status *st)
 {
     int64_t n = k->in[1].shape.dim[0], groups = n < s->m + 1 ? n : s->m + 1;
@@ -157,7 +157,7 @@ static enum tfd_code multiply_gpu(struct tfd_kctx *k, struct tfd_status *st)
     work = k->memory->make(k->memory, sizeof(int64_t) + picks_size(n), st);
     if (!work)
         return TFD_RESOURCE_EXHAUSTED;
-    rc = run<T>(k, &s, work, st);
+    rc = run_product<T>(k, &s, work, st);
     tfd_buffer_unref(work);
     return rc;
 }

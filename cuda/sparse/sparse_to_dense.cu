@@ -68,7 +68,7 @@ __global__ void inspect(const __grid_constant__ struct places p, N *first)
 }
 
 template <typename T>
-static enum tfd_code run(struct tfd_kctx *k, const struct places *p,
+static enum tfd_code run_places(struct tfd_kctx *k, const struct places *p,
                          struct tfd_status *st)
 {
     TFD_TRY(run_value(k, known_value<T>{*in_at<T>(k, 3)}, out_at<T>(k, 0),
@@ -102,7 +102,7 @@ static enum tfd_code first(struct tfd_kctx *k, struct later *l,
     TFD_TRY(tfd_sparse_to_dense_output(k, &p.count, &p.rank, st));
     for (int d = 0; d < p.rank; d++)
         p.dim[d] = k->out[0].shape.dim[d];
-    TFD_TRY(BY_SIZE(tfd_dtype_size(k->in[2].dtype), run, k, &p, st));
+    TFD_TRY(BY_SIZE(tfd_dtype_size(k->in[2].dtype), run_places, k, &p, st));
     if (!*(const bool *)k->state || p.count == 0)
         return TFD_OK;
     l->then = then;

@@ -78,7 +78,7 @@ __global__ void apply_all(struct cuda_train<T> j, int64_t n)
 }
 
 template <typename T, typename O>
-static enum tfd_code run(struct tfd_kctx *k, const struct tfd_train_job *job,
+static enum tfd_code run_training(struct tfd_kctx *k, const struct tfd_train_job *job,
                          struct tfd_status *st)
 {
     constexpr int N = pack_size<T, T>();
@@ -99,7 +99,7 @@ static enum tfd_code run(struct tfd_kctx *k, const struct tfd_train_job *job,
 template <typename T, typename O>
 static enum tfd_code apply(struct tfd_kctx *k, struct tfd_status *st)
 {
-    static const struct tfd_train_device device = {writable, run<T, O>};
+    static const struct tfd_train_device device = {writable, run_training<T, O>};
 
     return tfd_train_apply(k, &device, st);
 }

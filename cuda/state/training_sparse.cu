@@ -174,7 +174,7 @@ static enum tfd_code run_rows(struct tfd_kctx *k,
 }
 
 template <typename T, typename O>
-static enum tfd_code run(struct tfd_kctx *k, const struct tfd_train_job *job,
+static enum tfd_code run_training(struct tfd_kctx *k, const struct tfd_train_job *job,
                          struct tfd_status *st)
 {
     if (job->rows.count == 0 || job->rows.width == 0)
@@ -187,7 +187,7 @@ static enum tfd_code run(struct tfd_kctx *k, const struct tfd_train_job *job,
 template <typename T, typename O>
 static enum tfd_code apply(struct tfd_kctx *k, struct tfd_status *st)
 {
-    static const struct tfd_train_device device = {writable, run<T, O>};
+    static const struct tfd_train_device device = {writable, run_training<T, O>};
 
     return tfd_train_apply(k, &device, st);
 }

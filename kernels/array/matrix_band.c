@@ -6,6 +6,7 @@
  * Diag takes a tensor for the diagonal of one that has its dimensions twice.
  */
 #include "common/thread/halt.h"
+#include "common/base/min.h"
 #include "kernels/array/matrix_band.h"
 
 #include "kernels/core/check.h"
@@ -14,16 +15,6 @@
 #include "kernels/core/gradient.h"
 
 #include <string.h>
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
 
 /* ---- MatrixBandPart ------------------------------------------------------ */
 
@@ -53,11 +44,11 @@ static void band_rows(void *arg, int64_t begin, int64_t end)
 
     for (int64_t row = begin; row < end && !tfd_halted(); row++) {
         int64_t i = row % b->rows;
-        int64_t first = b->lower < 0 ? 0 : larger(0, i - b->lower);
+        int64_t first = b->lower < 0 ? 0 : tfd_max(0, i - b->lower);
         int64_t stop =
-            b->upper < 0 ? b->columns : smaller(b->columns, i + b->upper + 1);
-        size_t from = (size_t)smaller(first, b->columns) * j->size;
-        size_t to = (size_t)larger(stop, 0) * j->size;
+            b->upper < 0 ? b->columns : tfd_min(b->columns, i + b->upper + 1);
+        size_t from = (size_t)tfd_min(first, b->columns) * j->size;
+        size_t to = (size_t)tfd_max(stop, 0) * j->size;
         char *y = j->y + (size_t)row * bytes;
 
         to = to > from ? to : from;
@@ -115,7 +106,7 @@ static enum tfd_code band_compute(struct tfd_kctx *k, struct tfd_status *st)
         return TFD_OK;
     j.x = tfd_tensor_data(x);
     j.y = tfd_tensor_data(&k->out[0]);
-    bytes = smaller(INT32_MAX, 2 * j.b.columns * (int64_t)j.size);
+    bytes = tfd_min(INT32_MAX, 2 * j.b.columns * (int64_t)j.size);
     tfd_kctx_parallel_bytes(k, n / j.b.columns, (int)bytes, band_rows, &j);
     return TFD_OK;
 }

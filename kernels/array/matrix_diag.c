@@ -10,22 +10,14 @@
  */
 #include "kernels/array/matrix_diag_loops.h"
 
+#include "common/base/min.h"
+
 #include "kernels/core/check.h"
 #include "kernels/core/element.h"
 #include "kernels/core/families.h"
 #include "kernels/core/gradient.h"
 
 #include <string.h>
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
 
 /* ---- Reading what is asked for ------------------------------------------- */
 
@@ -120,8 +112,8 @@ static enum tfd_code read_band(const struct tfd_kctx *k, int arg,
                         low ? "lower" : "upper",
                         (long long)(low ? b->lower : b->upper), stop,
                         (long long)-b->rows, (long long)b->columns);
-    b->length = smaller(b->rows + smaller(b->upper, 0),
-                        b->columns - larger(b->lower, 0));
+    b->length = tfd_min(b->rows + tfd_min(b->upper, 0),
+                        b->columns - tfd_max(b->lower, 0));
     return TFD_OK;
 }
 
@@ -208,11 +200,11 @@ static enum tfd_code read_size(const struct tfd_kctx *k, int arg, int64_t *out,
 static enum tfd_code fit_matrix(struct tfd_matrix_diag *b,
                                 struct tfd_status *st)
 {
-    const int64_t rows = b->length - smaller(b->upper, 0);
-    const int64_t columns = b->length + larger(b->lower, 0);
+    const int64_t rows = b->length - tfd_min(b->upper, 0);
+    const int64_t columns = b->length + tfd_max(b->lower, 0);
 
     if (b->rows == -1 && b->columns == -1) {
-        b->rows = b->columns = larger(rows, columns);
+        b->rows = b->columns = tfd_max(rows, columns);
         return TFD_OK;
     }
     b->rows = b->rows == -1 ? rows : b->rows;
@@ -390,8 +382,8 @@ static enum tfd_code part_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
     b.columns = x->dim[x->rank - 1];
     b.length = TFD_DIM_UNKNOWN;
     if (b.rows != TFD_DIM_UNKNOWN && b.columns != TFD_DIM_UNKNOWN)
-        b.length = larger(0, smaller(b.rows + smaller(b.upper, 0),
-                                     b.columns - larger(b.lower, 0)));
+        b.length = tfd_max(0, tfd_min(b.rows + tfd_min(b.upper, 0),
+                                      b.columns - tfd_max(b.lower, 0)));
     s->out[0] = diagonals_of(x, &b);
     return TFD_OK;
 }

@@ -188,8 +188,8 @@ static bool has_border(const struct tfd_space_batch *f)
 }
 
 /* A dimension of the box, in elements of the wide and of the folded tensor. */
-static void add_dim(struct tfd_box *b, bool fold_it, int64_t dim, int64_t wide,
-                    int64_t folded)
+static void add_block_dim(struct tfd_box *b, bool fold_it, int64_t dim,
+                          int64_t wide, int64_t folded)
 {
     tfd_box_add(b, dim, (fold_it ? folded : wide) * b->size,
                 (fold_it ? wide : folded) * b->size);
@@ -213,16 +213,16 @@ static void move_all(struct tfd_kctx *k, const struct tfd_space_batch *f,
         offset *= f->block[i];
     }
     for (int i = 0; fold_it && i < f->dims; i++)
-        add_dim(&b, fold_it, f->block[i], ws[i + 1], step[i]);
-    add_dim(&b, fold_it, wide->dim[0], ws[0], fs[0]);
+        add_block_dim(&b, fold_it, f->block[i], ws[i + 1], step[i]);
+    add_block_dim(&b, fold_it, wide->dim[0], ws[0], fs[0]);
     for (int i = 0; i < f->dims; i++) {
-        add_dim(&b, fold_it, folded->dim[i + 1], ws[i + 1] * f->block[i],
-                fs[i + 1]);
+        add_block_dim(&b, fold_it, folded->dim[i + 1], ws[i + 1] * f->block[i],
+                      fs[i + 1]);
         if (!fold_it)
-            add_dim(&b, fold_it, f->block[i], ws[i + 1], step[i]);
+            add_block_dim(&b, fold_it, f->block[i], ws[i + 1], step[i]);
     }
     for (int d = f->dims + 1; d < wide->rank; d++)
-        add_dim(&b, fold_it, wide->dim[d], ws[d], fs[d]);
+        add_block_dim(&b, fold_it, wide->dim[d], ws[d], fs[d]);
     tfd_box_copy(k, &b, tfd_tensor_data(&k->out[0]),
                  tfd_tensor_data(&k->in[0]));
 }

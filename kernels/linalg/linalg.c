@@ -13,6 +13,7 @@
  * for they are a scalar, and said to be empty, as in TensorFlow.
  */
 #include "common/base/half.h"
+#include "common/base/min.h"
 #include "kernels/core/check.h"
 #include "kernels/core/element.h"
 #include "kernels/core/families.h"
@@ -68,11 +69,6 @@ static struct tfd_shape batch_of(const struct tfd_shape *s, int64_t rows,
     if (columns >= 0)
         out.dim[out.rank++] = columns;
     return out;
-}
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
 }
 
 /* Rough nanoseconds of one matrix: its size to the power of 1.5. */
@@ -185,7 +181,7 @@ enum tfd_code tfd_linalg_qr_make(struct tfd_kctx *k, struct tfd_linalg_qr *out,
     out->count = tfd_shape_elements(&batch);
     out->m = s->dim[s->rank - 2];
     out->n = s->dim[s->rank - 1];
-    out->p = state->flag ? out->m : smaller(out->m, out->n);
+    out->p = state->flag ? out->m : tfd_min(out->m, out->n);
     q = batch_of(s, out->m, out->p);
     r = batch_of(s, out->p, out->n);
     TFD_TRY(tfd_shape_make(&q, q.dim, q.rank, st));
@@ -302,7 +298,7 @@ static enum tfd_code svd_compute(struct tfd_kctx *k, struct tfd_status *st)
     TFD_TRY(check_matrix(k, 0, st));
     m = s->dim[s->rank - 2];
     n = s->dim[s->rank - 1];
-    p = smaller(m, n);
+    p = tfd_min(m, n);
     values = batch_of(s, p, -1);
     if (a->vectors) {
         u = batch_of(s, m, a->flag ? m : p);
@@ -422,7 +418,7 @@ static struct tfd_shape shape_with(const struct tfd_shape *s, int64_t rows,
 static int64_t smaller_dim(int64_t a, int64_t b)
 {
     return a == TFD_DIM_UNKNOWN || b == TFD_DIM_UNKNOWN ? TFD_DIM_UNKNOWN
-                                                        : smaller(a, b);
+                                                        : tfd_min(a, b);
 }
 
 static enum tfd_code read_square(const struct tfd_shape_ctx *s, int64_t *n,

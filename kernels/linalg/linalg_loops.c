@@ -23,7 +23,7 @@ void tfd_linalg_fail(struct tfd_linalg *l, enum tfd_linalg_failure why)
     __atomic_store_n(&l->failed, (int)why, __ATOMIC_RELAXED);
 }
 
-static int smaller(int a, int b)
+static int smaller_int(int a, int b)
 {
     return a < b ? a : b;
 }
@@ -150,7 +150,7 @@ ELEMENT_COMPLEX(z, tfd_complex128, double, hypot)
     }                                                                          \
     static void qr_one_##p(struct tfd_linalg *l, const T *a, T *q, T *r)       \
     {                                                                          \
-        const int m = l->rows, n = l->columns, k = smaller(m, n);              \
+        const int m = l->rows, n = l->columns, k = smaller_int(m, n);          \
         const int wide = l->flag ? m : k, size = larger(n, wide);              \
         const int work_size = WORK_COLUMNS * larger(size, 1);                  \
         int info;                                                              \
@@ -172,7 +172,7 @@ ELEMENT_COMPLEX(z, tfd_complex128, double, hypot)
     {                                                                          \
         struct tfd_linalg *l = arg;                                            \
         const int64_t m = l->rows, n = l->columns;                             \
-        const int64_t k = l->flag ? m : smaller(l->rows, l->columns);          \
+        const int64_t k = l->flag ? m : smaller_int(l->rows, l->columns);      \
         const T *a = l->a;                                                     \
         T *q = l->out[0], *r = l->out[1];                                      \
                                                                                \
@@ -447,7 +447,7 @@ static const char *svd_job(const struct tfd_linalg *l)
     static bool svd_call_##p(struct tfd_linalg *l, T *columns, T *s, T *u,     \
                              int height, T *v)                                 \
     {                                                                          \
-        const int m = l->rows, n = l->columns, k = smaller(m, n);              \
+        const int m = l->rows, n = l->columns, k = smaller_int(m, n);          \
         const int size = 4 * k * k + WORK_COLUMNS * larger(m, n),              \
                   ints = 8 * k;                                                \
         struct tfd_buffer *b = work_space(l, size, sizeof(T), ints);           \
@@ -466,7 +466,7 @@ static const char *svd_job(const struct tfd_linalg *l)
     static bool svd_call_##p(struct tfd_linalg *l, T *columns, R *s, T *u,     \
                              int height, T *v)                                 \
     {                                                                          \
-        const int m = l->rows, n = l->columns, k = smaller(m, n);              \
+        const int m = l->rows, n = l->columns, k = smaller_int(m, n);          \
         const int size = 2 * k * k + WORK_COLUMNS * larger(m, n),              \
                   ints = 8 * k;                                                \
         const int64_t reals =                                                  \
@@ -500,7 +500,7 @@ static const char *svd_job(const struct tfd_linalg *l)
     static void svd_one_##p(struct tfd_linalg *l, const T *a, T *s, T *u_out,  \
                             T *v_out)                                          \
     {                                                                          \
-        const int m = l->rows, n = l->columns, k = smaller(m, n);              \
+        const int m = l->rows, n = l->columns, k = smaller_int(m, n);          \
         const int wide = l->flag ? m : k, height = l->flag ? n : k;            \
         const int64_t size = (int64_t)m * n, u_size = (int64_t)m * wide;       \
         const int64_t v_size = (int64_t)height * n;                            \
@@ -530,7 +530,7 @@ static const char *svd_job(const struct tfd_linalg *l)
     {                                                                          \
         struct tfd_linalg *l = arg;                                            \
         const int64_t m = l->rows, n = l->columns;                             \
-        const int64_t k = smaller(l->rows, l->columns);                        \
+        const int64_t k = smaller_int(l->rows, l->columns);                    \
         const int64_t wide = l->flag ? m : k, height = l->flag ? n : k;        \
         const int64_t u_size = l->vectors ? m * wide : 0;                      \
         const int64_t v_size = l->vectors ? n * height : 0;                    \

@@ -10,6 +10,8 @@
  */
 #include "kernels/core/families.h"
 
+#include "common/base/min.h"
+
 #include "kernels/core/check.h"
 #include "kernels/core/gradient.h"
 #include "kernels/vector/narrow.h"
@@ -176,11 +178,6 @@ TFD_SIMD_LOOP(pass_scale)
 }
 TFD_SIMD_CLONES_WIDE(pass_scale)
 
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* p->max and p->sum: of a row of n elements; y, where it is not NULL, takes the
  * exponentials. */
 static void measure_row(enum tfd_dtype t, const uint16_t *x, int64_t n,
@@ -190,17 +187,17 @@ static void measure_row(enum tfd_dtype t, const uint16_t *x, int64_t n,
 
     tfd_narrow_widen(t, x, &max, 1);
     for (int64_t i = 0; i < n; i += WIDE) {
-        tfd_narrow_widen(t, x + i, p->x, smaller(n - i, WIDE));
-        pass_max(p, 0, smaller(n - i, WIDE));
+        tfd_narrow_widen(t, x + i, p->x, tfd_min(n - i, WIDE));
+        pass_max(p, 0, tfd_min(n - i, WIDE));
         max = TFD_ROW_LARGER(max, p->max);
     }
     p->max = max;
     for (int64_t i = 0; i < n; i += WIDE) {
-        tfd_narrow_widen(t, x + i, p->x, smaller(n - i, WIDE));
-        pass_exp(p, 0, smaller(n - i, WIDE));
+        tfd_narrow_widen(t, x + i, p->x, tfd_min(n - i, WIDE));
+        pass_exp(p, 0, tfd_min(n - i, WIDE));
         sum += p->sum;
         if (y)
-            tfd_narrow_round(t, p->x, y + i, smaller(n - i, WIDE));
+            tfd_narrow_round(t, p->x, y + i, tfd_min(n - i, WIDE));
     }
     p->sum = sum;
 }
@@ -215,9 +212,9 @@ static void long_row(enum tfd_dtype t, const uint16_t *x, uint16_t *y,
     p.max = log ? p.max + logf(p.sum) : 0;
     p.factor = log ? 1 : 1 / p.sum;
     for (int64_t i = 0; i < n; i += WIDE) {
-        tfd_narrow_widen(t, (log ? x : y) + i, wide, smaller(n - i, WIDE));
-        pass_scale(&p, 0, smaller(n - i, WIDE));
-        tfd_narrow_round(t, wide, y + i, smaller(n - i, WIDE));
+        tfd_narrow_widen(t, (log ? x : y) + i, wide, tfd_min(n - i, WIDE));
+        pass_scale(&p, 0, tfd_min(n - i, WIDE));
+        tfd_narrow_round(t, wide, y + i, tfd_min(n - i, WIDE));
     }
 }
 
@@ -231,7 +228,7 @@ static void narrow_rows(enum tfd_dtype t, const struct rows *rows,
     struct rows few = {wide, wide, n};
 
     for (int64_t r = begin, count; r < end; r += count) {
-        count = n > WIDE ? 1 : smaller(end - r, WIDE / n);
+        count = n > WIDE ? 1 : tfd_min(end - r, WIDE / n);
         if (n > WIDE) {
             long_row(t, x + r * n, y + r * n, n, log);
             continue;

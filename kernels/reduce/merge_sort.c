@@ -1,6 +1,7 @@
 /* merge_sort.c - see merge_sort.h. */
 #include "kernels/reduce/merge_sort.h"
 
+#include "common/base/min.h"
 #include "common/thread/halt.h"
 
 #include <stdlib.h>
@@ -26,11 +27,6 @@ static char *item(const struct sort *s, int64_t i)
     return s->items + (size_t)i * s->size;
 }
 
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 static void sort_runs(void *arg, int64_t begin, int64_t end)
 {
     const struct sort *s = arg;
@@ -38,7 +34,7 @@ static void sort_runs(void *arg, int64_t begin, int64_t end)
     for (int64_t r = begin; r < end && !tfd_halted(); r++) {
         int64_t first = r * s->run;
 
-        qsort(item(s, first), (size_t)smaller(s->run, s->count - first),
+        qsort(item(s, first), (size_t)tfd_min(s->run, s->count - first),
               s->size, s->compare);
     }
 }
@@ -100,7 +96,7 @@ static void merge_runs(const struct sort *s)
         for (int64_t first = 0; first + run < s->count; first += 2 * run) {
             if (tfd_halted())
                 return;
-            merge(s, first, first + run, smaller(first + 2 * run, s->count));
+            merge(s, first, first + run, tfd_min(first + 2 * run, s->count));
         }
 }
 

@@ -11,6 +11,7 @@
 #include "kernels/reduce/reduce_halves.h"
 
 #include "common/base/half.h"
+#include "common/base/min.h"
 #include "kernels/vector/narrow.h"
 #include "kernels/reduce/reduce_floats.h"
 
@@ -25,11 +26,6 @@ struct halves {
     void (*finish)(void *y, const void *acc, int64_t n, int64_t folded);
 };
 
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* ---- Into accumulators --------------------------------------------------- */
 
 static void fold_run(const struct halves *h, const struct tfd_fold *f,
@@ -40,7 +36,7 @@ static void fold_run(const struct halves *h, const struct tfd_fold *f,
     struct tfd_fold block = {wide, f->acc, 1, 0};
 
     for (int64_t i = begin; i < end; i += BLOCK) {
-        int64_t n = smaller(end - i, BLOCK);
+        int64_t n = tfd_min(end - i, BLOCK);
 
         tfd_narrow_widen(h->type, x + i, wide, n);
         h->wide->run(&block, 0, n);
@@ -56,7 +52,7 @@ static void fold_strip(const struct halves *h, const struct tfd_fold *f,
     struct tfd_fold block = {wide, (double *)f->acc + left, 0, n};
 
     for (int64_t r = 0; r < f->rows; r += ROWS) {
-        block.rows = smaller(f->rows - r, ROWS);
+        block.rows = tfd_min(f->rows - r, ROWS);
         for (int64_t i = 0; i < block.rows; i++)
             tfd_narrow_widen(h->type, x + (r + i) * f->stride, wide + i * n, n);
         h->wide->columns(&block, 0, n);
@@ -72,7 +68,7 @@ static void fold_narrow_rows(const struct halves *h, const struct tfd_fold *f)
     struct tfd_fold block = {wide, f->acc, 0, n};
 
     for (int64_t r = 0; r < f->rows; r += block.rows) {
-        block.rows = smaller(f->rows - r, most);
+        block.rows = tfd_min(f->rows - r, most);
         tfd_narrow_widen(h->type, x + r * n, wide, block.rows * n);
         h->wide->columns(&block, 0, n);
     }
@@ -86,7 +82,7 @@ static void fold_columns(const struct halves *h, const struct tfd_fold *f,
         return;
     }
     for (int64_t i = begin; i < end; i += STRIP)
-        fold_strip(h, f, i, smaller(end - i, STRIP));
+        fold_strip(h, f, i, tfd_min(end - i, STRIP));
 }
 
 /* ---- Into outputs -------------------------------------------------------- */
@@ -112,7 +108,7 @@ static void fold_rows(const struct halves *h, const struct tfd_fold_whole *f,
     struct tfd_fold_whole block = {wide, out, n, 1};
 
     for (int64_t r = begin, count; r < end; r += count) {
-        count = smaller(end - r, BLOCK / n);
+        count = tfd_min(end - r, BLOCK / n);
         if (count == 0) {
             fold_long_row(h, x + r * n, n, y + r);
             count = 1;
@@ -132,7 +128,7 @@ static void fold_wide_slab(const struct halves *h, const uint16_t *x,
     struct tfd_fold_whole block = {wide, out, rows, 0};
 
     for (int64_t i = 0; i < width; i += STRIP) {
-        block.width = smaller(width - i, STRIP);
+        block.width = tfd_min(width - i, STRIP);
         for (int64_t r = 0; r < rows; r++)
             tfd_narrow_widen(h->type, x + r * width + i, wide + r * block.width,
                              block.width);
@@ -151,7 +147,7 @@ static void fold_slabs(const struct halves *h, const struct tfd_fold_whole *f,
     struct tfd_fold_whole block = {wide, out, f->length, width};
 
     for (int64_t i = begin, count; i < end; i += count) {
-        count = smaller(end - i, BLOCK / n);
+        count = tfd_min(end - i, BLOCK / n);
         if (count == 0) {
             fold_wide_slab(h, x + i * n, f->length, width, y + i * width);
             count = 1;
