@@ -16,7 +16,7 @@
 #include "config/flags.h"
 
 #include "config/address.h"
-#include "config/check.h"
+#include "config/check_host.h"
 #include "config/flags_parse.h"
 #include "config/value.h"
 

@@ -18,7 +18,7 @@ struct tfd_gpus {
     struct tfd_cuda_device device[TFD_CUDA_DEVICES_MAX];
     struct tfd_device row[TFD_CUDA_DEVICES_MAX];
     int count;
-    struct tfd_cuda_pool *pinned; /* results in it outlive us */
+    struct tfd_cuda_memory_pool *pinned; /* results in it outlive us */
     struct tfd_device_share share;
     char host[TFD_CUDA_HOST_SIZE];
 };
@@ -88,9 +88,10 @@ static enum tfd_code await(struct tfd_device *d,
     return tfd_cuda_copy_await(of(d), values, count, st);
 }
 
-static bool pace(struct tfd_device *d, int nodes, struct tfd_turn *t)
+static bool run_ahead(struct tfd_device *d, int nodes,
+                      struct tfd_continuation *t)
 {
-    return tfd_cuda_pace_step(of(d), nodes, t);
+    return tfd_cuda_run_ahead_step(of(d), nodes, t);
 }
 
 /* ---- Captures ------------------------------------------------------------ */
@@ -222,7 +223,7 @@ static void make_row(struct tfd_device *row, struct tfd_cuda_device *d,
         .place = place_value,
         .use = use_gpu,
         .await = await,
-        .pace = pace,
+        .run_ahead = run_ahead,
         .captures = o->graphs == TFD_CUDA_GRAPHS_OFF ? NULL : &captures,
         .captures_at_once = o->graphs == TFD_CUDA_GRAPHS_ON,
         .attributes.memory_limit = (int64_t)d->pool.o.limit,
@@ -373,7 +374,7 @@ void tfd_gpus_free(struct tfd_gpus *g)
         tfd_cuda_device_stop(&g->device[i]);
     for (int i = 0; i < g->count; i++)
         tfd_cuda_device_deinit(&g->device[i]);
-    tfd_cuda_pool_close(g->pinned);
+    tfd_cuda_memory_pool_close(g->pinned);
     free(g);
 }
 

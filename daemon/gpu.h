@@ -12,7 +12,7 @@
 
 #include "config/flags.h"
 #include "cuda/device/choose.h"
-#include "cuda/device/device.h"
+#include "cuda/device/cuda_device.h"
 
 struct tfd_device; /* daemon/worker/state/device.h */
 struct tfd_gpus;

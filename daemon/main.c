@@ -8,7 +8,7 @@
 #include "daemon/notify.h"
 #include "daemon/own_name.h"
 #include "daemon/server_impl.h"
-#include "daemon/trainer.h"
+#include "daemon/train_thread.h"
 #include "daemon/worker/service/worker.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ struct program {
     struct tfd_notify notify;
     struct tfd_beat beat;
     struct tfd_server *server;
-    struct tfd_trainer *trainer; /* NULL: this task does not train */
+    struct tfd_train_thread *trainer; /* NULL: this task does not train */
     int exit_code;
 };
 
@@ -80,7 +80,8 @@ static void start_trainer(struct program *p, struct tfd_server *s)
 {
     struct tfd_status st = TFD_STATUS_INIT;
 
-    if (tfd_trainer_start(s, p->config, stdout, &p->trainer, &st) == TFD_OK)
+    if (tfd_train_thread_start(s, p->config, stdout, &p->trainer, &st) ==
+        TFD_OK)
         return;
     tfd_log(TFD_LOG_ERROR, "training_failed", "error=\"%s\"", st.text);
     p->exit_code = TFD_EXIT_OS;
@@ -100,7 +101,7 @@ static void ready(void *ctx, struct tfd_server *s)
     tfd_notify_ready(&p->notify, "%s %d on %s", p->config->cluster.job_name,
                      p->config->cluster.task_index, tfd_server_target(s));
     start_beat(p, s);
-    if (tfd_trainer_wanted(p->config))
+    if (tfd_train_thread_wanted(p->config))
         start_trainer(p, s);
 }
 
@@ -110,7 +111,7 @@ static void stopping(void *ctx)
 
     tfd_notify_stopping(&p->notify, "stopping: running steps may end");
     if (p->trainer)
-        tfd_trainer_stop(p->trainer);
+        tfd_train_thread_stop(p->trainer);
 }
 
 static void name_unknown(void *ctx, const char *why)
@@ -181,7 +182,7 @@ static int serve(struct program *p, const struct tfd_bind *bind)
     code = tfd_server_run(server);
     tfd_beat_stop(&p->beat);
     if (p->trainer)
-        p->exit_code = tfd_trainer_result(p->trainer);
+        p->exit_code = tfd_train_thread_result(p->trainer);
     tfd_server_free(server);
     /* A lost GPU also fails the training. */
     return code ? code : p->exit_code;

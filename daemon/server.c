@@ -338,8 +338,8 @@ static enum tfd_code make_basis(struct tfd_server *s, struct tfd_status *st)
     heartbeat.interval_us = (uint64_t)c->heartbeat_ms * 1000;
     heartbeat.timeout_us = (uint64_t)c->peer_timeout_ms * 1000;
     tfd_service_watch(s->service, &heartbeat);
-    tfd_intake_limit(tfd_service_intake(s->service), (uint64_t)c->memory_limit,
-                     is_computing, s);
+    tfd_admission_limit(tfd_service_admission(s->service),
+                        (uint64_t)c->memory_limit, is_computing, s);
     tfd_peers_watch(s->peers, &heartbeat);
     return TFD_OK;
 }

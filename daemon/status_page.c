@@ -112,7 +112,7 @@ static void build_info(struct tfd_bytes *b, struct tfd_server *s)
 
 /* What there is of one GPU. */
 struct gpu_figures {
-    struct tfd_cuda_pool_stats memory;
+    struct tfd_cuda_memory_pool_stats memory;
     size_t graphs, graph_launches, peer_bytes;
 };
 
@@ -120,7 +120,7 @@ static struct gpu_figures gpu_figures(struct tfd_cuda_device *d)
 {
     struct gpu_figures f;
 
-    tfd_cuda_pool_stats(&d->pool, &f.memory);
+    tfd_cuda_memory_pool_stats(&d->pool, &f.memory);
     f.graphs = __atomic_load_n(&d->captures.made, __ATOMIC_RELAXED);
     f.graph_launches = __atomic_load_n(&d->captures.launches, __ATOMIC_RELAXED);
     f.peer_bytes = __atomic_load_n(&d->peer_bytes, __ATOMIC_RELAXED);
@@ -194,7 +194,7 @@ static int metrics_page(void *self, struct tfd_bytes *b,
     struct tfd_master *m = tfd_server_master(s);
     struct tfd_service *service = tfd_server_service(s);
     struct tfd_worker_counts worker = tfd_worker_counts(tfd_server_worker(s));
-    const struct tfd_intake *intake = tfd_service_intake(service);
+    const struct tfd_admission *admission = tfd_service_admission(service);
     struct tfd_alloc_stats memory;
     uint64_t up = tfd_loop_now_us(tfd_server_loop(s)) - tfd_server_start_us(s);
 
@@ -241,15 +241,15 @@ static int metrics_page(void *self, struct tfd_bytes *b,
     gpu_metrics(b, s);
     save_metrics(b, s);
     metric(b, "tfd_intake_waiting", "gauge",
-           "connections not read because memory is short", intake->waiting);
-    metric(b, "tfd_intake_waiting_bytes", "gauge",
+           "connections not read because memory is short", admission->waiting);
+    metric(b, "tfd_admission_waiting_bytes", "gauge",
            "size of the requests that wait there",
-           (double)intake->waiting_size);
+           (double)admission->waiting_size);
     metric(b, "tfd_intake_pauses_total", "counter",
-           "requests that had to wait for memory", (double)intake->pauses);
+           "requests that had to wait for memory", (double)admission->pauses);
     metric(b, "tfd_intake_late_total", "counter",
            "connections ended because requests on them did not come on",
-           (double)intake->late);
+           (double)admission->late);
     metric(b, "process_resident_memory_bytes", "gauge", "resident memory",
            (double)resident_bytes());
     rpc_family(b, s, "tfd_rpc_requests_total", "calls by method", calls_of);

@@ -14,7 +14,7 @@
  * the consumer asks for the rendezvous key with RecvTensor, as TensorFlow does.
  * Between devices of one task both ends meet in the step's own rendezvous.  A
  * _Recv with `_tfd_early` (bool) waits for nothing that a GPU of its task does
- * in the step (daemon/rewrite/early.h).
+ * in the step (daemon/rewrite/early_recv.h).
  *
  * Threads: loop thread.
  */

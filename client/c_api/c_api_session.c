@@ -5,13 +5,13 @@
  * while a step runs.  Closing cancels what runs and refuses what comes; the
  * last one to leave finds the session idle.
  */
-#include "client/session/session.h"
+#include "client/session/backend.h"
 
 #include "common/proto/graphdef.h"
 #include "common/base/pbio.h"
 #include "common/proto/config.pb.h"
 #include "common/proto/graph.pb.h"
-#include "config/session.h"
+#include "config/session_config.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  * share nothing; it has no port and ends with the session.
  */
 #include "client/session/server_config.h"
-#include "client/session/session.h"
+#include "client/session/backend.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #ifndef TFD_CLIENT_REMOTE_H
 #define TFD_CLIENT_REMOTE_H
 
-#include "client/session/session.h"
+#include "client/session/backend.h"
 #include "common/thread/event.h"
 #include "rpc/core/channel.h"
 

@@ -15,7 +15,7 @@
 #include "client/session/loop_thread.h"
 #include "common/proto/master.pb.h"
 #include "config/flags.h"
-#include "config/session.h"
+#include "config/session_config.h"
 
 #include <stdlib.h>
 #include <string.h>

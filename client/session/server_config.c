@@ -9,7 +9,7 @@
 #include "common/base/log.h"
 #include "common/base/pbio.h"
 #include "common/proto/config.pb.h"
-#include "config/session.h"
+#include "config/session_config.h"
 
 #include <jansson.h>
 #include <math.h>

@@ -5,7 +5,7 @@
  * numbers of nodes, so that a step builds no string; all parts of one lie in a
  * single allocation.
  */
-#include "client/session/session.h"
+#include "client/session/backend.h"
 
 #include <assert.h>
 #include <stdio.h>

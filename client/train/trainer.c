@@ -8,7 +8,7 @@
 
 #include "common/base/pbio.h"
 #include "common/proto/config.pb.h"
-#include "config/session.h"
+#include "config/session_config.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +70,7 @@ static enum tfd_code make_config(TFD_Trainer *t, struct tfd_status *st)
 static enum tfd_code read_model(TFD_Trainer *t, struct tfd_status *st)
 {
     static const char *const everywhere[] = {"/"};
-    struct tfd_training_options o = {t->o.ps_tasks, t->o.worker_device};
+    struct tfd_trainer_graph_options o = {t->o.ps_tasks, t->o.worker_device};
     struct tfd_file_roots files;
     struct tfd_bytes bytes;
     enum tfd_code rc;
@@ -81,7 +81,8 @@ static enum tfd_code read_model(TFD_Trainer *t, struct tfd_status *st)
                            st);
     tfd_file_roots_deinit(&files);
     if (rc == TFD_OK) {
-        rc = tfd_training_init(&t->training, tfd_bytes_view(&bytes), &o, st);
+        rc = tfd_trainer_graph_init(&t->training, tfd_bytes_view(&bytes), &o,
+                                    st);
         if (rc != TFD_OK)
             tfd_status_context(st, "%.300s", t->o.meta_file);
     }
@@ -166,7 +167,7 @@ void TFD_DeleteTrainer(TFD_Trainer *trainer)
     if (trainer->has_checkpoints)
         tfd_checkpoints_close(&trainer->checkpoints);
     if (trainer->training.graph)
-        tfd_training_deinit(&trainer->training);
+        tfd_trainer_graph_deinit(&trainer->training);
     tfd_bytes_deinit(&trainer->config);
     tfd_cond_deinit(&trainer->stop_cond);
     tfd_lock_deinit(&trainer->lock);

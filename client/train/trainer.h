@@ -10,9 +10,9 @@
 #define TFD_CLIENT_TRAINER_H
 
 #include "client/train/checkpoints.h"
-#include "client/session/session.h"
+#include "client/session/backend.h"
 #include "client/train/train.h"
-#include "client/train/training.h"
+#include "client/train/trainer_graph.h"
 
 /* The chief's thread of a training in step. */
 struct tfd_sync_runner {
@@ -26,7 +26,7 @@ struct tfd_sync_runner {
 struct TFD_Trainer {
     TFD_TrainerOptions o; /* strings are owned */
     struct tfd_server *server;
-    struct tfd_training training;
+    struct tfd_trainer_graph training;
     struct tfd_bytes config; /* ConfigProto of its sessions */
     struct tfd_checkpoints checkpoints;
     bool has_checkpoints;

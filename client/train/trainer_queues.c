@@ -126,7 +126,7 @@ static bool wait_for_stop(struct tfd_trainer_queues *q)
 static void *watch(void *arg)
 {
     struct tfd_trainer_queues *q = arg;
-    const struct tfd_training *g = &q->t->training;
+    const struct tfd_trainer_graph *g = &q->t->training;
 
     if (wait_for_stop(q))
         for (int i = 0; i < g->queue_runner_count; i++)
@@ -170,7 +170,7 @@ static enum tfd_code start_watcher(struct tfd_trainer_queues *q,
 static enum tfd_code start_all(struct tfd_trainer_queues *q,
                                struct tfd_status *st)
 {
-    const struct tfd_training *g = &q->t->training;
+    const struct tfd_trainer_graph *g = &q->t->training;
     int feeders = 0;
 
     for (int i = 0; i < g->queue_runner_count; i++)

@@ -58,7 +58,7 @@ static enum tfd_code start_runner(TFD_Trainer *t, struct tfd_status *st)
 
 enum tfd_code tfd_trainer_sync_begin(TFD_Trainer *t, struct tfd_status *st)
 {
-    const struct tfd_training *g = &t->training;
+    const struct tfd_trainer_graph *g = &t->training;
 
     if (!g->sync_update)
         return TFD_OK;

@@ -22,7 +22,7 @@ struct region {
 
 /* Lives until its last buffer is back. */
 struct nested {
-    struct tfd_cuda_pool pool; /* first */
+    struct tfd_cuda_memory_pool pool; /* first */
     struct tfd_cuda_device *device;
     struct region *regions;
     char name[32];
@@ -62,7 +62,7 @@ static void *get_region(void *ctx, size_t size)
         return NULL;
     r = malloc(sizeof(*r));
     if (r)
-        r->buffer = tfd_cuda_pool_make(&n->device->pool, size, NULL);
+        r->buffer = tfd_cuda_memory_pool_make(&n->device->pool, size, NULL);
     if (!r || !r->buffer) {
         unreserve(n->device, size);
         free(r);
@@ -93,7 +93,7 @@ static struct tfd_buffer *make_capture(struct tfd_memory *m, size_t size,
 {
     struct nested *n = (struct nested *)m;
     struct tfd_cuda_device *d = n->device;
-    struct tfd_buffer *b = tfd_cuda_pool_make(&n->pool, size, st);
+    struct tfd_buffer *b = tfd_cuda_memory_pool_make(&n->pool, size, st);
     size_t reserved = __atomic_load_n(&d->captures.reserved, __ATOMIC_RELAXED);
 
     if (b || size <= captures_limit(d) - reserved)
@@ -111,7 +111,7 @@ static struct tfd_buffer *make_capture(struct tfd_memory *m, size_t size,
 static struct nested *make_nested(struct tfd_cuda_device *d)
 {
     struct nested *n = malloc(sizeof(*n));
-    struct tfd_cuda_pool_options o = {
+    struct tfd_cuda_memory_pool_options o = {
         .limit = captures_limit(d),
         .grows = true,
         .nested = true,
@@ -124,7 +124,7 @@ static struct nested *make_nested(struct tfd_cuda_device *d)
     n->device = d;
     n->regions = NULL;
     snprintf(n->name, sizeof(n->name), "a capture of %s", d->name);
-    tfd_cuda_pool_init(&n->pool, &o);
+    tfd_cuda_memory_pool_init(&n->pool, &o);
     n->pool.memory.make = make_capture;
     n->pool.memory.copy_runs = d->pool.memory.copy_runs;
     return n;
@@ -291,7 +291,8 @@ static void passed(struct tfd_cuda_closure *closure, int error)
 
 void tfd_cuda_capture_drop(struct tfd_cuda_capture *c)
 {
-    struct tfd_cuda_pool *pool = (struct tfd_cuda_pool *)c->memory;
+    struct tfd_cuda_memory_pool *pool =
+        (struct tfd_cuda_memory_pool *)c->memory;
     struct tfd_cuda_device *d = c->device;
 
     (void)d->driver->use(d->ordinal);
@@ -304,7 +305,7 @@ void tfd_cuda_capture_drop(struct tfd_cuda_capture *c)
         tfd_cuda_events_after(&d->events, d->stream, &c->closure);
     else
         destroy(c);
-    tfd_cuda_pool_close(pool);
+    tfd_cuda_memory_pool_close(pool);
 }
 
 enum tfd_code tfd_cuda_capture_hold(struct tfd_cuda_device *d,

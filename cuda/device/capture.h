@@ -16,10 +16,10 @@
  * pool.  What captured kernels give back is used again by those behind them
  * only.  After drop() the regions go back as soon as the last buffer is let go,
  * also while a launch is under way: launches are on the device's stream, and
- * who gets the memory next enqueues behind them (pool.h).  The graph itself is
- * CUDA's memory, in no stream's order, and so is pinned memory that it reads:
- * these are kept until the stream has passed the last launch.  A device that
- * cannot say when keeps them to its end.
+ * who gets the memory next enqueues behind them (memory_pool.h).  The graph
+ * itself is CUDA's memory, in no stream's order, and so is pinned memory that
+ * it reads: these are kept until the stream has passed the last launch.  A
+ * device that cannot say when keeps them to its end.
  *
  * Errors: as tfd_cuda_device_check().  A capture that CUDA refuses (its errors
  * 900 to 907) is no loss of the device.
@@ -30,7 +30,7 @@
 #ifndef TFD_CUDA_CAPTURE_H
 #define TFD_CUDA_CAPTURE_H
 
-#include "cuda/device/device.h"
+#include "cuda/device/cuda_device.h"
 
 /* All captures of a device together have at most this part of its memory.  What
  * they hold is lost to steps that run as they come, which must go on; and a

@@ -6,7 +6,7 @@
  *     from a device  its kernels | across: wait, copy | those who read it: wait
  *
  * A copy to a device waits for no kernel there, since what it writes to is of
- * the intake.  Small ones go on the kernels' stream itself, in memory as any
+ * the copy_pool.  Small ones go on the kernels' stream itself, in memory as any
  * kernel's, which costs less than two events.
  *
  * What copies hold is let go in the order of their stream, so each stream that
@@ -15,7 +15,7 @@
 #include "cuda/device/copy.h"
 
 #include "cuda/device/capture.h"
-#include "cuda/device/intake.h"
+#include "cuda/device/copy_pool.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -114,7 +114,7 @@ static struct tfd_cuda_events *queue_of(struct tfd_cuda_device *d,
 static int enqueue_out(struct tfd_cuda_device *d, const struct tfd_tensor *in,
                        const struct tfd_tensor *out, void *stream)
 {
-    int error = tfd_cuda_intake_await(in->buffer);
+    int error = tfd_cuda_copy_pool_await(in->buffer);
 
     if (!error && stream != d->stream)
         error = tfd_cuda_events_order(&d->events, d->stream, stream);
@@ -162,8 +162,8 @@ static enum tfd_code make_out(struct tfd_cuda_device *d,
 {
     *out = (struct tfd_tensor){value->dtype, value->shape, NULL};
     if (stream != d->stream)
-        return tfd_cuda_intake_take(d, tfd_tensor_size(value), stream,
-                                    &out->buffer, st);
+        return tfd_cuda_copy_pool_take(d, tfd_tensor_size(value), stream,
+                                       &out->buffer, st);
     return tfd_tensor_new_in(out, &d->pool.memory, value->dtype, &value->shape,
                              st);
 }
@@ -174,7 +174,7 @@ static int expect(const struct tfd_cuda_device *d, const struct tfd_tensor *out,
 {
     if (error || stream == d->stream)
         return error;
-    return tfd_cuda_intake_expect(out->buffer, stream);
+    return tfd_cuda_copy_pool_expect(out->buffer, stream);
 }
 
 static int enqueue_in(struct tfd_cuda_device *d, const void *from,
@@ -193,9 +193,9 @@ static struct tfd_buffer *pin(struct tfd_cuda_device *d,
 {
     struct tfd_buffer *b;
 
-    if (tfd_cuda_pool_of(t->buffer) == d->pinned)
+    if (tfd_cuda_memory_pool_of(t->buffer) == d->pinned)
         return tfd_buffer_ref(t->buffer);
-    b = tfd_cuda_pool_make(d->pinned, tfd_tensor_size(t), st);
+    b = tfd_cuda_memory_pool_make(d->pinned, tfd_tensor_size(t), st);
     if (b)
         memcpy(b->data, tfd_tensor_data(t), tfd_tensor_size(t));
     return b;
@@ -246,7 +246,7 @@ static int enqueue_across(struct tfd_cuda_device *from,
     int error = from->driver->use(from->ordinal);
 
     if (!error)
-        error = tfd_cuda_intake_await(in->buffer);
+        error = tfd_cuda_copy_pool_await(in->buffer);
     if (!error)
         error = tfd_cuda_events_order(&from->events, from->stream, stream);
     if (!error)
@@ -430,6 +430,6 @@ enum tfd_code tfd_cuda_copy_await(struct tfd_cuda_device *d,
     int error = TFD_CUDA_OK;
 
     for (int i = 0; i < count && !error; i++)
-        error = tfd_cuda_intake_await(values[i].buffer);
+        error = tfd_cuda_copy_pool_await(values[i].buffer);
     return tfd_cuda_device_check(d, error, "wait for a copy", st);
 }

@@ -6,7 +6,7 @@
  * that read what it brings are enqueued behind tfd_cuda_copy_await().  So of
  * 64 KiB and more, a copy waits for no kernel of the device that it goes to,
  * and none that is enqueued before await() waits for the copy: it is on a
- * stream of its own, to memory that no kernel uses (intake.h).  Copies that
+ * stream of its own, to memory that no kernel uses (copy_pool.h).  Copies that
  * come from a device wait for what has been enqueued there.
  *
  * A value that was brought may be let go at any time, read or not.  The
@@ -21,7 +21,7 @@
 #ifndef TFD_CUDA_COPY_H
 #define TFD_CUDA_COPY_H
 
-#include "cuda/device/device.h"
+#include "cuda/device/cuda_device.h"
 #include "kernels/core/kernel.h"
 
 /* One of from and to may be NULL: the host. */

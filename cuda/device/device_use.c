@@ -2,7 +2,7 @@
  * device_use.c - what every file asks of a device: which one it is, that the
  * calling thread uses it, and what an error of CUDA's means for it.
  */
-#include "cuda/device/device.h"
+#include "cuda/device/cuda_device.h"
 
 /* Errors after which CUDA answers nothing else any more. */
 static const int sticky[] = {
@@ -32,7 +32,7 @@ static bool is_sticky(int error)
 
 struct tfd_cuda_device *tfd_cuda_device_of(struct tfd_memory *m)
 {
-    return ((struct tfd_cuda_pool *)m)->o.owner;
+    return ((struct tfd_cuda_memory_pool *)m)->o.owner;
 }
 
 static enum tfd_code fail_lost(struct tfd_cuda_device *d, int error,

@@ -73,10 +73,10 @@ static inline enum tfd_code later_make(struct later *l, size_t work_size,
     struct tfd_cuda_device *d = tfd_cuda_device_of(l->k->memory);
     size_t numbers = (size_t)l->numbers * sizeof(int64_t);
 
-    l->work = tfd_cuda_pool_make(&d->pool, numbers + work_size, st);
+    l->work = tfd_cuda_memory_pool_make(&d->pool, numbers + work_size, st);
     if (!l->work)
         return TFD_RESOURCE_EXHAUSTED;
-    l->host = tfd_cuda_pool_make(d->pinned, numbers, st);
+    l->host = tfd_cuda_memory_pool_make(d->pinned, numbers, st);
     if (!l->host)
         return TFD_RESOURCE_EXHAUSTED;
     l->number = (const int64_t *)l->host->data;

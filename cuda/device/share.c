@@ -56,7 +56,7 @@ void tfd_cuda_share_host(char host[TFD_CUDA_HOST_SIZE])
 void *tfd_cuda_share_region(struct tfd_cuda_device *d, const void *at,
                             uint64_t *offset)
 {
-    char *region = tfd_cuda_pool_region(&d->pool, at);
+    char *region = tfd_cuda_memory_pool_region(&d->pool, at);
 
     if (region)
         *offset = (uint64_t)((const char *)at - region);

@@ -12,7 +12,7 @@
 #ifndef TFD_CUDA_SHARE_H
 #define TFD_CUDA_SHARE_H
 
-#include "cuda/device/device.h"
+#include "cuda/device/cuda_device.h"
 
 #define TFD_CUDA_HOST_SIZE 160
 

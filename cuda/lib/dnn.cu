@@ -118,19 +118,19 @@ static enum tfd_code find_plan(struct tfd_cuda_device *d,
                                struct cuda_dnn_plans *plans,
                                struct cuda_dnn_plan *out, struct tfd_status *st)
 {
-    struct tfd_cuda_memo_entry **last = &plans->last[c->channels_last != 0];
+    struct tfd_cuda_lru_cache_entry **last = &plans->last[c->channels_last != 0];
     struct cuda_dnn_plan *known;
     struct cuda_dnn *n;
 
     TFD_TRY(cuda_dnn_open(d, &n, st));
-    known = (struct cuda_dnn_plan *)tfd_cuda_memo_find(&n->plans, c, last);
+    known = (struct cuda_dnn_plan *)tfd_cuda_lru_cache_find(&n->plans, c, last);
     if (known) {
         *out = *known;
         return TFD_OK;
     }
     out->conv = *c;
     TFD_TRY(make_plan(n, out, st));
-    known = (struct cuda_dnn_plan *)tfd_cuda_memo_add(&n->plans, c, last);
+    known = (struct cuda_dnn_plan *)tfd_cuda_lru_cache_add(&n->plans, c, last);
     if (known) /* without memory it is asked again */
         *known = *out;
     return TFD_OK;

@@ -20,7 +20,7 @@
 #include "cuda/lib/launch.cuh"
 
 extern "C" {
-#include "cuda/device/memo.h"
+#include "cuda/device/lru_cache.h"
 }
 
 enum cuda_dnn_kind { CUDA_DNN_FORWARD, CUDA_DNN_INPUT, CUDA_DNN_FILTER };
@@ -52,7 +52,7 @@ struct cuda_dnn_plan {
 /* In the state of a node, zeroed at first: the plan that it had last, by
  * channels_last. */
 struct cuda_dnn_plans {
-    struct tfd_cuda_memo_entry *last[2];
+    struct tfd_cuda_lru_cache_entry *last[2];
 };
 
 /* A copy of the plan for c.  UNIMPLEMENTED without cuDNN. */

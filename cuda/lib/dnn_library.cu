@@ -117,8 +117,8 @@ static void release(void *own)
     if (n->captured)
         (void)n->library.destroy(n->captured);
     (void)n->library.destroy(n->handle);
-    tfd_cuda_memo_deinit(&n->plans);
-    tfd_cuda_memo_deinit(&n->norms);
+    tfd_cuda_lru_cache_deinit(&n->plans);
+    tfd_cuda_lru_cache_deinit(&n->norms);
     free(n);
 }
 
@@ -201,9 +201,9 @@ enum tfd_code cuda_dnn_open(struct tfd_cuda_device *d, struct cuda_dnn **out,
     n->deterministic =
         is_set("TF_DETERMINISTIC_OPS") || is_set("TF_CUDNN_DETERMINISTIC");
     n->memory_max = memory_max();
-    tfd_cuda_memo_init(&n->plans, sizeof(struct cuda_dnn_conv),
+    tfd_cuda_lru_cache_init(&n->plans, sizeof(struct cuda_dnn_conv),
                        sizeof(struct cuda_dnn_plan), TFD_CUDNN_SHAPES_MAX);
-    tfd_cuda_memo_init(&n->norms, sizeof(struct cuda_dnn_norm),
+    tfd_cuda_lru_cache_init(&n->norms, sizeof(struct cuda_dnn_norm),
                        sizeof(struct cuda_dnn_verdict), TFD_CUDNN_SHAPES_MAX);
     d->dnn = {n, release, prepare_handle};
     *out = n;

@@ -15,7 +15,7 @@
 #include "cuda/lib/launch.cuh"
 
 extern "C" {
-#include "cuda/device/memo.h"
+#include "cuda/device/lru_cache.h"
 }
 
 enum { /* cudnnDataType_t */
@@ -108,8 +108,8 @@ struct cuda_dnn {
     object captured; /* of the device's captures; NULL until it is needed */
     bool deterministic;
     size_t memory_max;
-    struct tfd_cuda_memo plans; /* by shape: dnn.cuh, */
-    struct tfd_cuda_memo norms; /* dnn_norm.cuh */
+    struct tfd_cuda_lru_cache plans; /* by shape: dnn.cuh, */
+    struct tfd_cuda_lru_cache norms; /* dnn_norm.cuh */
 };
 
 /* What cuDNN does not support, with which another way may be tried. */

@@ -67,7 +67,7 @@ static bool is_possible(struct tfd_cuda_device *d, struct cuda_dnn_norms *norms,
                    !n->library.norm_backward;
     if (norms->never)
         return false;
-    v = (const struct cuda_dnn_verdict *)tfd_cuda_memo_find(&n->norms, norm,
+    v = (const struct cuda_dnn_verdict *)tfd_cuda_lru_cache_find(&n->norms, norm,
                                                             &norms->last);
     return !v || !v->refused;
 }
@@ -159,11 +159,11 @@ static int backward(const struct tfd_kctx *k, const struct cuda_dnn_library *l,
 static void remember(struct cuda_dnn *n, struct cuda_dnn_norms *norms,
                      const struct cuda_dnn_norm *norm, bool refused)
 {
-    struct cuda_dnn_verdict *v = (struct cuda_dnn_verdict *)tfd_cuda_memo_find(
+    struct cuda_dnn_verdict *v = (struct cuda_dnn_verdict *)tfd_cuda_lru_cache_find(
         &n->norms, norm, &norms->last);
 
     if (!v)
-        v = (struct cuda_dnn_verdict *)tfd_cuda_memo_add(&n->norms, norm,
+        v = (struct cuda_dnn_verdict *)tfd_cuda_lru_cache_add(&n->norms, norm,
                                                          &norms->last);
     if (v) /* without memory it is asked again */
         v->refused = refused;

@@ -19,7 +19,7 @@
 #include "cuda/lib/launch.cuh"
 
 extern "C" {
-#include "cuda/device/memo.h"
+#include "cuda/device/lru_cache.h"
 #include "kernels/nn/batch_norm.h"
 }
 
@@ -36,7 +36,7 @@ struct cuda_dnn_verdict {
 
 /* In the state of a node, zeroed at first. */
 struct cuda_dnn_norms {
-    struct tfd_cuda_memo_entry *last;
+    struct tfd_cuda_lru_cache_entry *last;
     bool never;
 };
 

@@ -14,7 +14,7 @@
 
 extern "C" {
 #include "common/base/alloc.h"
-#include "cuda/device/device.h"
+#include "cuda/device/cuda_device.h"
 #include "kernels/core/families.h"
 }
 

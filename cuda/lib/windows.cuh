@@ -9,7 +9,7 @@
 #include "cuda/lib/planes.cuh"
 
 extern "C" {
-#include "kernels/conv/pool.h"
+#include "kernels/conv/pooling.h"
 }
 
 /* Channels have the same window. */
@@ -102,7 +102,7 @@ __device__ inline struct plane plane_of(const struct windows *w,
 }
 
 template <typename L>
-static inline struct windows windows_in(const struct tfd_pool_plan *plan)
+static inline struct windows windows_in(const struct tfd_pooling_plan *plan)
 {
     const struct tfd_window_side *row = &plan->p.row;
     const struct tfd_window_side *column = &plan->p.column;
@@ -120,7 +120,7 @@ static inline struct windows windows_in(const struct tfd_pool_plan *plan)
 /* Calls f with the way in which threads share results in rows of `columns`,
  * which are computed from rows of `from`. */
 template <typename T, typename F>
-static inline void with_way(const struct tfd_pool_plan *plan, int64_t columns,
+static inline void with_way(const struct tfd_pooling_plan *plan, int64_t columns,
                             int64_t from, bool aligned, const F &f)
 {
     constexpr int N = pack_size<T, T>();

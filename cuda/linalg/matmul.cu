@@ -113,7 +113,7 @@ static enum tfd_code prepare_handle(void *own, struct tfd_cuda_device *d,
     if (b->captured)
         return TFD_OK;
     if (!b->work)
-        b->work = tfd_cuda_pool_make(&d->pool, work_size(d), st);
+        b->work = tfd_cuda_memory_pool_make(&d->pool, work_size(d), st);
     if (!b->work)
         return TFD_RESOURCE_EXHAUSTED;
     rc = b->library.create(&b->captured);

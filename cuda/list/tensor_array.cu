@@ -3,7 +3,7 @@
  * zeros and sums that are enqueued.  Handles, indices and lengths are the
  * host's; flow, which nobody reads, is on the device.
  */
-#include "cuda/lib/place.cuh"
+#include "cuda/lib/op_memory.cuh"
 
 extern "C" {
 #include "kernels/list/tensor_array.h"

@@ -3,7 +3,7 @@
  * never set, sums and zeros of lists.  The rest only passes elements on
  * (host.c).  Elements of int32 are the host's, as everywhere.
  */
-#include "cuda/lib/place.cuh"
+#include "cuda/lib/op_memory.cuh"
 
 extern "C" {
 #include "kernels/list/tensor_list.h"

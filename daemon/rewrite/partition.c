@@ -5,7 +5,7 @@
 #include "daemon/rewrite/partition.h"
 
 #include "daemon/rewrite/added_node.h"
-#include "daemon/rewrite/early.h"
+#include "daemon/rewrite/early_recv.h"
 #include "daemon/rewrite/while_control.h"
 
 #include "common/proto/graph.pb.h"
@@ -29,7 +29,7 @@ struct partitioner {
     struct tfd_bytes *out;
     struct tfd_status *st;
     struct tfd_while_control loops;
-    struct tfd_early early;
+    struct tfd_early_recv early;
     struct tfd_str *names; /* by part node */
     int32_t *first;        /* by part node: its crossings */
     struct crossing *crossings;
@@ -238,7 +238,7 @@ static bool is_early(const struct partitioner *p, int32_t from,
                      const struct tfd_device *to)
 {
     return p->r->native[to->worker] &&
-           tfd_early_is(&p->early, from, to->worker);
+           tfd_early_recv_is(&p->early, from, to->worker);
 }
 
 /* What arrives within a loop arrives in every iteration. */
@@ -535,7 +535,7 @@ static enum tfd_code finish_partitions(struct partitioner *p)
 static enum tfd_code run_partition(struct partitioner *p)
 {
     TFD_TRY(tfd_while_control_find(p->r, &p->loops, p->st));
-    TFD_TRY(tfd_early_find(p->r, p->loops.device_of, &p->early, p->st));
+    TFD_TRY(tfd_early_recv_find(p->r, p->loops.device_of, &p->early, p->st));
     TFD_TRY(name_nodes(p));
     for (int32_t i = 0; i < p->r->pruned->count; i++) {
         if (p->r->stop && __atomic_load_n(p->r->stop, __ATOMIC_RELAXED))

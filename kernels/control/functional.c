@@ -12,7 +12,7 @@
  */
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
-#include "kernels/core/function.h"
+#include "kernels/core/function_call.h"
 
 #include "common/base/container.h"
 #include "config/limits.h"

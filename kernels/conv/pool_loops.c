@@ -26,7 +26,7 @@ struct span {
 /* Sizes of windows are attributes: one may be all that there is to do. */
 #define LARGE (INT64_C(1) << 16) /* elements */
 
-static inline struct span span_of(const struct tfd_pool_window *p, int64_t y,
+static inline struct span span_of(const struct tfd_pooling_window *p, int64_t y,
                                   int64_t x)
 {
     int64_t first, last;
@@ -48,7 +48,7 @@ static inline bool stops(const struct span *s)
 }
 
 /* Offset of element `i` of a span in its image. */
-static inline int64_t offset_of(const struct tfd_pool_window *p,
+static inline int64_t offset_of(const struct tfd_pooling_window *p,
                                 const struct span *s, int64_t i, int64_t j)
 {
     return ((s->row + i) * p->column.in + s->column + j) * p->channels;
@@ -75,7 +75,7 @@ struct taps {
 };
 
 /* Not more than TAPS_MAX. */
-static inline void list_taps(const struct tfd_pool_window *p,
+static inline void list_taps(const struct tfd_pooling_window *p,
                              const struct span *s, struct taps *taps)
 {
     taps->count = 0;
@@ -84,7 +84,7 @@ static inline void list_taps(const struct tfd_pool_window *p,
             taps->at[taps->count++] = offset_of(p, s, a, b);
 }
 
-static inline bool is_listed(const struct tfd_pool_window *p)
+static inline bool is_listed(const struct tfd_pooling_window *p)
 {
     return p->row.size <= TAPS_MAX / p->column.size &&
            p->column.out >= FEW / p->channels;
@@ -103,23 +103,23 @@ static inline int64_t alike(const struct tfd_window_side *c, int64_t at)
 }
 
 /* A row of y, by what id##_run makes of n neighbours of it. */
-#define ROW_OF(id, T)                                                  \
-    INLINE void id##_row(const struct tfd_pool_window *p, const T *x,  \
-                         int64_t row, T *y)                            \
-    {                                                                  \
-        const int64_t n = p->channels;                                 \
-        struct taps taps;                                              \
-                                                                       \
-        for (int64_t i = 0, same, run; i < p->column.out; i += same) { \
-            const struct span s = span_of(p, row, i);                  \
-                                                                       \
-            same = alike(&p->column, i);                               \
-            list_taps(p, &s, &taps);                                   \
-            run = p->column.stride == 1 ? same : 1;                    \
-            for (int64_t j = 0; j < same; j += run)                    \
-                id##_run(x + j * p->column.stride * n, &taps, run * n, \
-                         y + (i + j) * n);                             \
-        }                                                              \
+#define ROW_OF(id, T)                                                    \
+    INLINE void id##_row(const struct tfd_pooling_window *p, const T *x, \
+                         int64_t row, T *y)                              \
+    {                                                                    \
+        const int64_t n = p->channels;                                   \
+        struct taps taps;                                                \
+                                                                         \
+        for (int64_t i = 0, same, run; i < p->column.out; i += same) {   \
+            const struct span s = span_of(p, row, i);                    \
+                                                                         \
+            same = alike(&p->column, i);                                 \
+            list_taps(p, &s, &taps);                                     \
+            run = p->column.stride == 1 ? same : 1;                      \
+            for (int64_t j = 0; j < same; j += run)                      \
+                id##_run(x + j * p->column.stride * n, &taps, run * n,   \
+                         y + (i + j) * n);                               \
+        }                                                                \
     }
 
 /* ---- Gradients of maxima of floats ---------------------------------------
@@ -171,7 +171,7 @@ static inline bool is_tiled(const struct tfd_window_side *s)
 }
 
 /* An image; false where that is not for here. */
-INLINE bool max_grad_floats(const struct tfd_pool_window *p, const float *x,
+INLINE bool max_grad_floats(const struct tfd_pooling_window *p, const float *x,
                             const float *dy, float *dx)
 {
     const int64_t n = p->channels, stride = p->column.stride;
@@ -245,7 +245,7 @@ INLINE bool max_grad_floats(const struct tfd_pool_window *p, const float *x,
                                                                              \
     TFD_SIMD_LOOP(max_##name)                                                \
     {                                                                        \
-        const struct tfd_pool_window *p = arg;                               \
+        const struct tfd_pooling_window *p = arg;                            \
         const int64_t n = p->channels;                                       \
         const int64_t image = p->row.in * p->column.in * n;                  \
         const bool listed = is_listed(p);                                    \
@@ -276,7 +276,7 @@ INLINE bool max_grad_floats(const struct tfd_pool_window *p, const float *x,
                                                                              \
     /* One output pixel, channels [c, c + n). */                             \
     static inline __attribute__((always_inline)) void max_grad_at_##name(    \
-        const struct tfd_pool_window *p, const struct span *s, int64_t c,    \
+        const struct tfd_pooling_window *p, const struct span *s, int64_t c, \
         int64_t n, const T *x, const T *dy, T *dx)                           \
     {                                                                        \
         T best[BLOCK];                                                       \
@@ -308,7 +308,7 @@ INLINE bool max_grad_floats(const struct tfd_pool_window *p, const float *x,
                                                                              \
     TFD_SIMD_LOOP(max_grad_##name)                                           \
     {                                                                        \
-        const struct tfd_pool_window *p = arg;                               \
+        const struct tfd_pooling_window *p = arg;                            \
         const int64_t all = p->channels;                                     \
         const int64_t image = p->row.in * p->column.in * all;                \
         const int64_t pixels = p->row.out * p->column.out;                   \
@@ -416,7 +416,7 @@ static inline void windows_over(const struct tfd_window_side *s, int64_t at,
                                                                              \
     TFD_SIMD_LOOP(mean_##name)                                               \
     {                                                                        \
-        const struct tfd_pool_window *p = arg;                               \
+        const struct tfd_pooling_window *p = arg;                            \
         const int64_t n = p->channels;                                       \
         const int64_t image = p->row.in * p->column.in * n;                  \
         const bool listed = is_listed(p);                                    \
@@ -455,7 +455,7 @@ static inline void windows_over(const struct tfd_window_side *s, int64_t at,
                                                                              \
     /* What a row of dy gives one of dx: an element of that gets what it     \
      * gets from the left to the right. */                                   \
-    INLINE void mean_grad_##name##_row(const struct tfd_pool_window *p,      \
+    INLINE void mean_grad_##name##_row(const struct tfd_pooling_window *p,   \
                                        int64_t row, const T *dy, T *dx)      \
     {                                                                        \
         const int64_t n = p->channels, stride = p->column.stride;            \
@@ -475,7 +475,7 @@ static inline void windows_over(const struct tfd_window_side *s, int64_t at,
                                                                              \
     TFD_SIMD_LOOP(mean_grad_##name)                                          \
     {                                                                        \
-        const struct tfd_pool_window *p = arg;                               \
+        const struct tfd_pooling_window *p = arg;                            \
         const int64_t n = p->channels, size = p->column.in * n;              \
         const int64_t out = p->column.out * n;                               \
                                                                              \

@@ -19,7 +19,7 @@
 
 #include "kernels/conv/window.h"
 
-struct tfd_pool_window {
+struct tfd_pooling_window {
     struct tfd_window_side row, column;
     int64_t channels;
     const void *x;  /* max_grad: where the maxima are */

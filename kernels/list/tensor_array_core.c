@@ -3,7 +3,7 @@
  */
 #include "kernels/core/check.h"
 #include "kernels/core/kept.h"
-#include "kernels/core/place.h"
+#include "kernels/core/op_memory.h"
 #include "kernels/list/tensor_array.h"
 #include "kernels/list/variant_math.h"
 
@@ -141,7 +141,7 @@ static enum tfd_code add_to(const struct tfd_kctx *k,
     if (value->dtype == TFD_VARIANT)
         TFD_TRY(tfd_variant_add(k, &slot->value, value, &sum, st));
     else
-        TFD_TRY(tfd_place_add(k, &slot->value, value, &sum, st));
+        TFD_TRY(tfd_op_memory_add(k, &slot->value, value, &sum, st));
     tfd_tensor_unref(&slot->value);
     slot->value = sum;
     return TFD_OK;
@@ -228,7 +228,7 @@ static enum tfd_code unwritten(const struct tfd_kctx *k,
             "of incurring this error.",
             a->name, (long long)index, tfd_shape_text(&shape, text));
     TFD_TRY(tfd_shape_make(&shape, shape.dim, shape.rank, st));
-    return tfd_place_zeros(k, a->dtype, &shape, out, st);
+    return tfd_op_memory_zeros(k, a->dtype, &shape, out, st);
 }
 
 enum tfd_code tfd_array_read_held(const struct tfd_kctx *k,
@@ -280,5 +280,5 @@ enum tfd_code tfd_array_flow(struct tfd_kctx *k, int in, int out,
         tfd_kctx_output_alias(k, in, out, &k->in[in].shape);
         return TFD_OK;
     }
-    return tfd_place_zeros(k, TFD_FLOAT, &scalar, &k->out[out], st);
+    return tfd_op_memory_zeros(k, TFD_FLOAT, &scalar, &k->out[out], st);
 }

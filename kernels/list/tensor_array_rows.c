@@ -5,7 +5,7 @@
 #include "kernels/core/check.h"
 #include "kernels/core/element.h"
 #include "kernels/core/families.h"
-#include "kernels/core/place.h"
+#include "kernels/core/op_memory.h"
 #include "kernels/list/tensor_array.h"
 #include "kernels/list/tensor_list.h"
 
@@ -95,7 +95,7 @@ static enum tfd_code put_elements(struct reading *r)
 
         if (n == 0)
             continue;
-        TFD_TRY(tfd_place_copy(
+        TFD_TRY(tfd_op_memory_copy(
             r->k, r->dtype, tfd_element_at(tfd_tensor_data(out), r->dtype, at),
             tfd_tensor_data(&r->elements[i]), n, r->st));
         at += n;

@@ -10,7 +10,7 @@
 #include "kernels/core/element.h"
 #include "kernels/core/families.h"
 #include "kernels/core/kept.h"
-#include "kernels/core/place.h"
+#include "kernels/core/op_memory.h"
 
 #include "common/base/alloc.h"
 #include "common/thread/halt.h"
@@ -130,9 +130,10 @@ enum tfd_code tfd_list_copy(const struct tfd_kctx *k,
     enum tfd_code rc;
 
     if (!tfd_kept_is(t))
-        return tfd_place_copy(k, t->dtype, to, tfd_tensor_data(t), count, st);
+        return tfd_op_memory_copy(k, t->dtype, to, tfd_tensor_data(t), count,
+                                  st);
     TFD_TRY(tfd_kept_look(t, &now, st));
-    rc = tfd_place_copy(k, t->dtype, to, tfd_tensor_data(&now), count, st);
+    rc = tfd_op_memory_copy(k, t->dtype, to, tfd_tensor_data(&now), count, st);
     tfd_tensor_unref(&now);
     return rc;
 }
@@ -161,7 +162,7 @@ enum tfd_code tfd_list_element(const struct tfd_kctx *k,
                         "element is set.",
                         tfd_shape_text(&shape, text));
     TFD_TRY(tfd_shape_make(&shape, shape.dim, shape.rank, st));
-    return tfd_place_zeros(k, l->dtype, &shape, out, st);
+    return tfd_op_memory_zeros(k, l->dtype, &shape, out, st);
 }
 
 enum tfd_code tfd_list_rows_shape(const struct tfd_shape *element, int64_t rows,
@@ -193,10 +194,10 @@ enum tfd_code tfd_list_rows(const struct tfd_kctx *k,
         memmove(shape.dim, shape.dim + 1,
                 sizeof(shape.dim[0]) * (size_t)shape.rank);
     }
-    TFD_TRY(tfd_place_new(k, t->dtype, &shape, out, st));
+    TFD_TRY(tfd_op_memory_new(k, t->dtype, &shape, out, st));
     if (row * count == 0)
         return TFD_OK;
-    return tfd_place_copy(
+    return tfd_op_memory_copy(
         k, t->dtype, tfd_tensor_data(out),
         tfd_element_of(tfd_tensor_data(t), t->dtype, row * first), row * count,
         st);

@@ -9,7 +9,7 @@
  */
 #include "kernels/core/check.h"
 #include "kernels/core/element.h"
-#include "kernels/core/place.h"
+#include "kernels/core/op_memory.h"
 #include "kernels/list/tensor_list.h"
 
 #include <string.h>
@@ -173,7 +173,7 @@ static enum tfd_code join_rows(struct tfd_kctx *k, const struct rows *r,
         if (lengths[i] == 0)
             continue;
         if (l->tensors[i].dtype == TFD_DTYPE_INVALID)
-            TFD_TRY(tfd_place_zero(k, l->dtype, to, row * lengths[i], st));
+            TFD_TRY(tfd_op_memory_zero(k, l->dtype, to, row * lengths[i], st));
         else
             TFD_TRY(tfd_list_copy(k, &l->tensors[i], to, row * lengths[i], st));
         at += row * lengths[i];

@@ -6,7 +6,7 @@
 #include "kernels/core/check.h"
 #include "kernels/core/element.h"
 #include "kernels/core/families.h"
-#include "kernels/core/place.h"
+#include "kernels/core/op_memory.h"
 #include "kernels/list/tensor_list.h"
 
 #include "common/thread/halt.h"
@@ -67,7 +67,7 @@ static enum tfd_code pick(struct picking *p)
         void *to = tfd_element_at(tfd_tensor_data(out), dtype, i * row);
 
         if (t->dtype == TFD_DTYPE_INVALID)
-            TFD_TRY(tfd_place_zero(p->k, dtype, to, row, p->st));
+            TFD_TRY(tfd_op_memory_zero(p->k, dtype, to, row, p->st));
         else
             TFD_TRY(tfd_list_copy(p->k, t, to, row, p->st));
     }

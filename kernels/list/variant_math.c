@@ -6,7 +6,7 @@
  */
 #include "kernels/list/variant_math.h"
 
-#include "kernels/core/place.h"
+#include "kernels/core/op_memory.h"
 
 /* ---- Tensors ------------------------------------------------------------- */
 
@@ -19,7 +19,7 @@ static enum tfd_code add_numbers(const struct tfd_kctx *k,
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Trying to add two tensors with incompatible element "
                         "types or shapes");
-    return tfd_place_add(k, a, b, out, st);
+    return tfd_op_memory_add(k, a, b, out, st);
 }
 
 /* A missing one is zero. */
@@ -45,7 +45,7 @@ static enum tfd_code zeros_of(const struct tfd_kctx *k,
         return TFD_OK;
     if (t->dtype == TFD_VARIANT)
         return tfd_variant_zeros(k, t, out, st);
-    return tfd_place_zeros(k, t->dtype, &t->shape, out, st);
+    return tfd_op_memory_zeros(k, t->dtype, &t->shape, out, st);
 }
 
 /* ---- One variant --------------------------------------------------------- */

@@ -60,7 +60,7 @@ struct tfd_service {
     struct tfd_loop *loop;
     struct tfd_heartbeat_options heartbeat;
     struct tfd_links links;
-    struct tfd_intake intake;
+    struct tfd_admission admission;
     struct tfd_inflate_line inflate_line;
     struct binding methods[TFD_METHOD_END];
     struct page pages[TFD_PAGES_MAX];
@@ -108,7 +108,7 @@ struct tfd_service *tfd_service_new(struct tfd_loop *l, struct tfd_status *st)
     }
     s->loop = l;
     s->drained_post.run = run_drained;
-    tfd_intake_init(&s->intake, l);
+    tfd_admission_init(&s->admission, l);
     tfd_inflate_line_init(&s->inflate_line, l);
     return s;
 }
@@ -119,7 +119,7 @@ void tfd_service_free(struct tfd_service *s)
     if (!s)
         return;
     tfd_links_deinit(&s->links);
-    tfd_intake_deinit(&s->intake);
+    tfd_admission_deinit(&s->admission);
     tfd_inflate_line_deinit(&s->inflate_line);
     free(s);
 }
@@ -149,9 +149,9 @@ struct tfd_links *tfd_service_links(struct tfd_service *s)
     return &s->links;
 }
 
-struct tfd_intake *tfd_service_intake(struct tfd_service *s)
+struct tfd_admission *tfd_service_admission(struct tfd_service *s)
 {
-    return &s->intake;
+    return &s->admission;
 }
 
 struct tfd_inflate_line *tfd_service_inflate_line(struct tfd_service *s)

@@ -13,7 +13,7 @@
 
 #include "rpc/core/heartbeat.h"
 #include "rpc/core/inflate_line.h"
-#include "rpc/core/intake.h"
+#include "rpc/core/admission.h"
 #include "rpc/core/links.h"
 #include "rpc/conn/loop.h"
 #include "rpc/core/message.h"
@@ -114,7 +114,7 @@ void tfd_service_watch(struct tfd_service *s,
 const struct tfd_heartbeat_options *
 tfd_service_heartbeat(const struct tfd_service *s);
 struct tfd_links *tfd_service_links(struct tfd_service *s);
-struct tfd_intake *tfd_service_intake(struct tfd_service *s);
+struct tfd_admission *tfd_service_admission(struct tfd_service *s);
 struct tfd_inflate_line *tfd_service_inflate_line(struct tfd_service *s);
 /* 0 when the path is not in the table. */
 enum tfd_method_number tfd_service_find(struct tfd_str path);

@@ -159,7 +159,7 @@ static void conn_closed(void *self, const struct tfd_status *why)
     /* All first: one cancelled call may make its handler answer another. */
     for (struct tfd_grpc_call *s = v->streams; s; s = s->next)
         tfd_grpc_call_detach(s);
-    tfd_intake_leave(tfd_service_intake(v->service), &v->ticket);
+    tfd_admission_leave(tfd_service_admission(v->service), &v->ticket);
     while (v->streams)
         tfd_grpc_call_let_go(v->streams);
     free(v);

@@ -39,7 +39,7 @@ static void forget_small(struct tfd_grpc_call *s)
 void tfd_grpc_server_count_small(struct tfd_grpc_server *v)
 {
     if (!v->closing &&
-        !tfd_intake_small(tfd_service_intake(v->service), &v->ticket))
+        !tfd_admission_small(tfd_service_admission(v->service), &v->ticket))
         update_reading(v);
 }
 
@@ -49,8 +49,8 @@ void tfd_grpc_call_announce(struct tfd_grpc_call *s)
 
     s->owed = s->in.size;
     tfd_h2_expect(v->h2, s->id, (uint64_t)s->in.size + TFD_GRPC_PREFIX_SIZE);
-    if (!tfd_intake_announce(tfd_service_intake(v->service), &v->ticket,
-                             s->in.size))
+    if (!tfd_admission_announce(tfd_service_admission(v->service), &v->ticket,
+                                s->in.size))
         update_reading(v);
 }
 
@@ -67,7 +67,7 @@ void tfd_grpc_call_came(struct tfd_grpc_call *s, size_t n)
     assert(n <= s->owed); /* more is more than one message */
     s->owed -= n;
     s->come += n;
-    if (!tfd_intake_came(tfd_service_intake(v->service), &v->ticket, n))
+    if (!tfd_admission_came(tfd_service_admission(v->service), &v->ticket, n))
         update_reading(v);
 }
 
@@ -80,13 +80,13 @@ void tfd_grpc_call_settle(struct tfd_grpc_call *s)
     forget_small(s);
     if (s->owed + s->come == 0)
         return;
-    tfd_intake_forget(tfd_service_intake(v->service), &v->ticket, s->come,
-                      s->owed);
+    tfd_admission_forget(tfd_service_admission(v->service), &v->ticket, s->come,
+                         s->owed);
     s->owed = s->come = 0;
     update_reading(v);
 }
 
-void tfd_grpc_server_admitted(struct tfd_intake_ticket *t)
+void tfd_grpc_server_admitted(struct tfd_admission_ticket *t)
 {
     struct tfd_grpc_server *v =
         TFD_CONTAINER_OF(t, struct tfd_grpc_server, ticket);
@@ -94,7 +94,7 @@ void tfd_grpc_server_admitted(struct tfd_intake_ticket *t)
     update_reading(v);
 }
 
-void tfd_grpc_server_late(struct tfd_intake_ticket *t)
+void tfd_grpc_server_late(struct tfd_admission_ticket *t)
 {
     struct tfd_grpc_server *v =
         TFD_CONTAINER_OF(t, struct tfd_grpc_server, ticket);

@@ -75,7 +75,7 @@ struct tfd_grpc_server {
     struct tfd_timer idle; /* runs always, looks whether anything came */
     bool received;         /* since it last looked */
     uint64_t link;
-    struct tfd_intake_ticket ticket; /* while it waits nothing is read */
+    struct tfd_admission_ticket ticket; /* while it waits nothing is read */
     bool inside; /* the session or a handler is running: do not enter it */
     bool closing;
 };
@@ -110,9 +110,9 @@ void tfd_grpc_call_let_go(struct tfd_grpc_call *c);
 void tfd_grpc_call_reply_http(struct tfd_grpc_call *c, const char *status);
 /* The request is not going to reach a handler. */
 void tfd_grpc_call_refuse(struct tfd_grpc_call *c, const struct tfd_status *st);
-/* struct tfd_intake_ticket.admitted, .late */
-void tfd_grpc_server_admitted(struct tfd_intake_ticket *t);
-void tfd_grpc_server_late(struct tfd_intake_ticket *t);
+/* struct tfd_admission_ticket.admitted, .late */
+void tfd_grpc_server_admitted(struct tfd_admission_ticket *t);
+void tfd_grpc_server_late(struct tfd_admission_ticket *t);
 /* struct tfd_call.answer, .send; its deadline. */
 void tfd_grpc_call_answer(struct tfd_call *call, const struct tfd_status *st,
                           struct tfd_message *take_response);

@@ -139,7 +139,7 @@ static enum tfd_code read_prefix(struct tfd_grpc_call *s, const uint8_t **data,
                                  st));
     *data += part;
     *n -= part;
-    if (part < missing || s->in.size < TFD_INTAKE_MIN)
+    if (part < missing || s->in.size < TFD_ADMISSION_MIN)
         return TFD_OK;
     tfd_grpc_call_announce(s);
     return TFD_OK;

@@ -27,7 +27,8 @@ static void announce(struct tfd_native *n, struct tfd_native_call *c,
                      uint64_t size)
 {
     c->owed += size;
-    if (!tfd_intake_announce(tfd_service_intake(n->service), &n->ticket, size))
+    if (!tfd_admission_announce(tfd_service_admission(n->service), &n->ticket,
+                                size))
         n->held = true;
 }
 
@@ -46,7 +47,8 @@ static void came(struct tfd_native *n, struct tfd_native_call *c, uint64_t seen)
         return;
     c->owed -= more;
     c->come += more;
-    if (!tfd_intake_came(tfd_service_intake(n->service), &n->ticket, more))
+    if (!tfd_admission_came(tfd_service_admission(n->service), &n->ticket,
+                            more))
         n->held = true;
 }
 
@@ -80,7 +82,7 @@ static enum tfd_code begin_request(struct tfd_native *n,
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "call %u is open, its number cannot be used", h->call);
     rc = tfd_native_in_begin(&c->in, h, body, st);
-    if (rc == TFD_OK && c->in.done == 0 && h->length >= TFD_INTAKE_MIN)
+    if (rc == TFD_OK && c->in.done == 0 && h->length >= TFD_ADMISSION_MIN)
         announce(n, c, h->length);
     return rc;
 }
@@ -133,7 +135,7 @@ static void announce_rest(struct tfd_native *n, struct tfd_native_call *c)
 {
     uint64_t size = c->in.total - c->in.done;
 
-    if (c->in.at == 0 && c->in.have == 0 && size >= TFD_INTAKE_MIN)
+    if (c->in.at == 0 && c->in.have == 0 && size >= TFD_ADMISSION_MIN)
         announce(n, c, size);
 }
 
@@ -297,7 +299,7 @@ static enum tfd_code feed(struct tfd_native *n, const uint8_t *data,
 static void count_small(struct tfd_native *n)
 {
     if (n->conn &&
-        !tfd_intake_small(tfd_service_intake(n->service), &n->ticket))
+        !tfd_admission_small(tfd_service_admission(n->service), &n->ticket))
         n->held = true;
     tfd_native_update_reading(n);
 }
@@ -330,7 +332,7 @@ static enum tfd_code on_commit(void *self, size_t size, struct tfd_status *st)
 }
 
 /* There is memory for what waited. */
-static void on_admitted(struct tfd_intake_ticket *t)
+static void on_admitted(struct tfd_admission_ticket *t)
 {
     struct tfd_native *n = TFD_CONTAINER_OF(t, struct tfd_native, ticket);
     struct tfd_bytes unread = n->unread;
@@ -342,7 +344,7 @@ static void on_admitted(struct tfd_intake_ticket *t)
     tfd_bytes_deinit(&unread);
 }
 
-static void on_late(struct tfd_intake_ticket *t)
+static void on_late(struct tfd_admission_ticket *t)
 {
     struct tfd_native *n = TFD_CONTAINER_OF(t, struct tfd_native, ticket);
     struct tfd_status st = TFD_STATUS_INIT;
@@ -389,7 +391,7 @@ static void on_native_closed(void *self, const struct tfd_status *why)
     tfd_heartbeat_stop(&n->heartbeat);
     tfd_timer_stop(&n->handshake);
     tfd_links_remove(tfd_service_links(n->service), n->link);
-    tfd_intake_leave(tfd_service_intake(n->service), &n->ticket);
+    tfd_admission_leave(tfd_service_admission(n->service), &n->ticket);
     tfd_bytes_deinit(&n->unread);
     n->held = false;
     tfd_native_out_deinit(&n->out);

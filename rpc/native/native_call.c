@@ -111,8 +111,8 @@ void tfd_native_call_settle(struct tfd_native *n, struct tfd_native_call *c)
     n->ticket.small_size -= c->small;
     if (c->owed + c->come == 0)
         return;
-    tfd_intake_forget(tfd_service_intake(n->service), &n->ticket, c->come,
-                      c->owed);
+    tfd_admission_forget(tfd_service_admission(n->service), &n->ticket, c->come,
+                         c->owed);
     c->owed = c->come = 0;
 }
 

@@ -45,9 +45,9 @@ struct tfd_native {
     uint64_t assembling; /* announced bytes of incomplete requests */
     struct tfd_native_call *free_calls;
     bool paused;
-    struct tfd_intake_ticket ticket; /* of all requests on their way */
-    bool held;                       /* they wait for memory */
-    struct tfd_bytes unread;         /* what had been read by then */
+    struct tfd_admission_ticket ticket; /* of all requests on their way */
+    bool held;                          /* they wait for memory */
+    struct tfd_bytes unread;            /* what had been read by then */
     uint64_t link;
     bool ending; /* no more frames are looked at */
     struct tfd_native_guard guard;

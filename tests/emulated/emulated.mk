@@ -2,7 +2,7 @@
 # .cu files (emulator.h), and the libraries that it opens.  Needs no nvcc.
 
 EMU     := $(BUILD)/emulated
-EMUCU   := $(filter-out cuda/device/runtime.cu,$(call found,cuda,*.cu))
+EMUCU   := $(filter-out cuda/device/driver_runtime.cu,$(call found,cuda,*.cu))
 EMUCUH  := $(patsubst %,$(EMU)/gen/%,$(call found,cuda,*.cuh))
 EMUCPP  := $(patsubst tests/emulated/%.cpp,$(EMU)/machine/%.o,$(wildcard tests/emulated/*.cpp))
 EMUOBJ  := $(EMUCU:cuda/%.cu=$(EMU)/%.o) $(EMUCPP)

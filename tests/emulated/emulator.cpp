@@ -1,5 +1,5 @@
 /*
- * emulator.cpp - see emulator.h; takes the place of cuda/device/runtime.cu: which
+ * emulator.cpp - see emulator.h; takes the place of cuda/device/driver_runtime.cu: which
  * devices there are, and the table of cuda/device/driver.h.
  */
 extern "C" {

@@ -19,7 +19,7 @@ struct pair {
 };
 
 static struct tfd_cuda_device device;
-static struct tfd_cuda_pool pinned;
+static struct tfd_cuda_memory_pool pinned;
 
 static int set_up(void **state)
 {
@@ -47,7 +47,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     tfd_cuda_device_deinit(&device);
-    tfd_cuda_pool_deinit(&pinned);
+    tfd_cuda_memory_pool_deinit(&pinned);
     return krig_teardown(state);
 }
 

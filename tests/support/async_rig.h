@@ -20,7 +20,7 @@
 
 #include "common/base/alloc.h"
 #include "common/graph/graph.h"
-#include "daemon/worker/state/resource.h"
+#include "daemon/worker/state/containers.h"
 #include "daemon/worker/run/step.h"
 #include "kernels/core/families.h"
 #include "kernels/core/registry.h"

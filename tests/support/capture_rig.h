@@ -10,7 +10,7 @@
 #include "tests/support/fake_cuda.h"
 
 static struct tfd_cuda_device device;
-static struct tfd_cuda_pool pinned;
+static struct tfd_cuda_memory_pool pinned;
 
 /* Of 64 MiB, so that captures may have 16. */
 static inline void begin(void)
@@ -30,7 +30,7 @@ static inline void end(void)
 {
     tfd_cuda_device_deinit(&device);
     assert_int_equal(device.captures.reserved, 0);
-    tfd_cuda_pool_deinit(&pinned);
+    tfd_cuda_memory_pool_deinit(&pinned);
     fake_deinit();
 }
 

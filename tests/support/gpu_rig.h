@@ -31,7 +31,7 @@ struct gpu_rig {
 static inline void gpu_check_memory(const struct tfd_kctx *k,
                                     const struct tfd_tensor *t)
 {
-    struct tfd_cuda_pool *pool = tfd_cuda_pool_of(t->buffer);
+    struct tfd_cuda_memory_pool *pool = tfd_cuda_memory_pool_of(t->buffer);
 
     assert_non_null(pool);
     assert_ptr_equal(tfd_cuda_device_of(&pool->memory),

@@ -13,7 +13,7 @@
 #ifndef TFD_DAEMON_MASTER_MASTER_H
 #define TFD_DAEMON_MASTER_MASTER_H
 
-#include "config/session.h"
+#include "config/session_config.h"
 #include "daemon/rewrite/devices.h"
 #include "daemon/worker_api.h"
 #include "kernels/core/registry.h"

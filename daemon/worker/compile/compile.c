@@ -61,7 +61,7 @@ static enum tfd_code count_ahead(struct tfd_exec *e, struct tfd_status *st)
     e->ahead = tfd_arena_array(&e->arena, TFD_DEVICES_MAX, sizeof(*e->ahead));
     TFD_TRY(tfd_arena_check(e->ahead, "devices of a graph", st));
     for (const struct tfd_exec_node *n = e->nodes; n <= last; n++)
-        if ((n->flags & TFD_EXEC_STREAM) && n->rt->row->pace)
+        if ((n->flags & TFD_EXEC_STREAM) && n->rt->row->run_ahead)
             ahead_of(e, n->rt->row)->nodes++;
     return TFD_OK;
 }

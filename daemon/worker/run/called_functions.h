@@ -1,6 +1,6 @@
 /*
  * called_functions.h - the functions that a registered graph's kernels call,
- * made executable (kernels/core/function.h).
+ * made executable (kernels/core/function_call.h).
  *
  * A table belongs to one registered graph and outlives every body in it:
  * bodies are compiled as graphs are, with _Arg and _Retval as feeds and
@@ -17,7 +17,7 @@
 #include "common/thread/lock.h"
 #include "daemon/worker/compile/compile.h"
 #include "daemon/worker/run/step.h"
-#include "kernels/core/function.h"
+#include "kernels/core/function_call.h"
 
 struct tfd_function_table {
     struct tfd_graph *graph; /* whose library it is; counted */

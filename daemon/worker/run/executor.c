@@ -80,7 +80,7 @@ static void leave_executor(struct tfd_step *s)
     while (s->paced < e->ahead_count) {
         const struct tfd_exec_ahead *a = &e->ahead[s->paced++];
 
-        if (!a->device->pace(a->device, a->nodes, &s->turn))
+        if (!a->device->run_ahead(a->device, a->nodes, &s->turn))
             return;
     }
     tfd_timer_stop(&s->deadline);
@@ -92,7 +92,7 @@ static void may_end_posted(struct tfd_post *p)
     leave_executor(TFD_CONTAINER_OF(p, struct tfd_step, may_end));
 }
 
-static void turn_comes(struct tfd_turn *t)
+static void turn_comes(struct tfd_continuation *t)
 {
     struct tfd_step *s = TFD_CONTAINER_OF(t, struct tfd_step, turn);
 

@@ -134,8 +134,8 @@ struct tfd_step {
     struct tfd_helper helper[TFD_HELPERS_MAX];
     struct tfd_post resume; /* continue on the loop thread */
     struct tfd_post end;
-    int32_t paced;        /* of the graph's devices: may be ahead of them */
-    struct tfd_turn turn; /* to be ahead of the last */
+    int32_t paced; /* of the graph's devices: may be ahead of them */
+    struct tfd_continuation turn; /* to be ahead of the last */
     struct tfd_post may_end;
     struct tfd_timer deadline;
     struct tfd_step *next_resumable;

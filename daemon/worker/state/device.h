@@ -12,8 +12,8 @@
 #ifndef TFD_DAEMON_WORKER_DEVICE_H
 #define TFD_DAEMON_WORKER_DEVICE_H
 
-#include "common/thread/turn.h"
-#include "daemon/worker/state/resource.h"
+#include "common/thread/continuation.h"
+#include "daemon/worker/state/containers.h"
 #include "daemon/worker_api.h"
 
 struct tfd_device;
@@ -41,8 +41,8 @@ typedef enum tfd_code tfd_device_await_fn(struct tfd_device *d,
 
 /* A step has enqueued all that it will: so many nodes.  True: it may end now;
  * else t->fn() says when, as it would be too far ahead of the device. */
-typedef bool tfd_device_pace_fn(struct tfd_device *d, int nodes,
-                                struct tfd_turn *t);
+typedef bool tfd_device_run_ahead_fn(struct tfd_device *d, int nodes,
+                                     struct tfd_continuation *t);
 
 /* Kernels that were enqueued once, kept to be enqueued again by one call.
  * Embedded, first, by what begin() makes. */
@@ -118,7 +118,7 @@ struct tfd_device {
     tfd_device_place_fn *place;
     tfd_device_use_fn *use;
     tfd_device_await_fn *await;
-    tfd_device_pace_fn *pace;
+    tfd_device_run_ahead_fn *run_ahead;
     const struct tfd_device_captures *captures; /* NULL: it has none */
     bool captures_at_once; /* at the first step, without a trial */
     const struct tfd_device_share *share; /* NULL: it cannot */

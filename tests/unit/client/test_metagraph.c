@@ -7,7 +7,7 @@
 #include "client/train/metagraph.h"
 #include "client/train/model.h"
 #include "client/train/placement.h"
-#include "client/train/training.h"
+#include "client/train/trainer_graph.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -129,13 +129,13 @@ static void test_every_cut_is_refused_or_harmless(void **state)
 
 static void test_a_training_is_found_in_the_collections(void **state)
 {
-    struct tfd_training_options o = {0, NULL};
+    struct tfd_trainer_graph_options o = {0, NULL};
     struct tfd_status st = TFD_STATUS_INIT;
     struct fixture *f = *state;
     TF_Buffer *b = export_line(f);
-    struct tfd_training t;
+    struct tfd_trainer_graph t;
 
-    assert_int_equal(tfd_training_init(&t, bytes_of(b), &o, &st), TFD_OK);
+    assert_int_equal(tfd_trainer_graph_init(&t, bytes_of(b), &o, &st), TFD_OK);
     assert_string_equal(TF_OperationName(t.train_op), "Adagrad");
     assert_string_equal(TF_OperationName(t.loss.oper), "Mean");
     assert_int_equal(t.init_count, 5);
@@ -144,11 +144,11 @@ static void test_a_training_is_found_in_the_collections(void **state)
     assert_string_equal(TF_OperationName(t.local_init[0]), "mine/Assign");
     assert_string_equal(TF_OperationName(t.restore), "save/restore_all");
     assert_int_equal(TF_OperationNumControlInputs(t.step_after.oper), 1);
-    tfd_training_deinit(&t);
+    tfd_trainer_graph_deinit(&t);
     TF_DeleteBuffer(b);
 }
 
-static const char *device(const struct tfd_training *t, const char *name)
+static const char *device(const struct tfd_trainer_graph *t, const char *name)
 {
     TF_Operation *op = TF_GraphOperationByName(t->graph, name);
 
@@ -183,28 +183,28 @@ static void test_placement_spreads_variables_and_keeps_what_belongs(void **s)
         {"save/Identity", "/job:ps/task:1"},
         {"save/AssignVariableOp", "/job:ps/task:1"},
     };
-    struct tfd_training_options o = {2, "/job:worker/task:2"};
+    struct tfd_trainer_graph_options o = {2, "/job:worker/task:2"};
     struct tfd_status st = TFD_STATUS_INIT;
     TF_Buffer *b = export_line(*s);
-    struct tfd_training t;
+    struct tfd_trainer_graph t;
 
-    assert_int_equal(tfd_training_init(&t, bytes_of(b), &o, &st), TFD_OK);
+    assert_int_equal(tfd_trainer_graph_init(&t, bytes_of(b), &o, &st), TFD_OK);
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
         if (strcmp(device(&t, places[i].name), places[i].device) != 0)
             fail_msg("%s is on %s, not %s", places[i].name,
                      device(&t, places[i].name), places[i].device);
-    tfd_training_deinit(&t);
+    tfd_trainer_graph_deinit(&t);
     TF_DeleteBuffer(b);
 }
 
 static void test_devices_that_name_a_job_stay(void **state)
 {
-    struct tfd_training_options o = {1, "/job:worker/task:0"};
+    struct tfd_trainer_graph_options o = {1, "/job:worker/task:0"};
     struct tfd_status st = TFD_STATUS_INIT;
     struct fixture *f = *state;
     TFD_Scope *s = TFD_NewScope(f->g);
     TFD_Variable *w;
-    struct tfd_training t;
+    struct tfd_trainer_graph t;
     TF_Buffer *b;
 
     TFD_SetScopeDevice(s, "/job:worker/task:7/device:CPU:0", f->st);
@@ -216,14 +216,14 @@ static void test_devices_that_name_a_job_stay(void **state)
     TFD_Minimize(s, "GradientDescent", 1,
                  TFD_Op1(s, "Square", TFD_Read(w), f->st), f->st);
     b = export(f, s);
-    assert_int_equal(tfd_training_init(&t, bytes_of(b), &o, &st), TFD_OK);
+    assert_int_equal(tfd_trainer_graph_init(&t, bytes_of(b), &o, &st), TFD_OK);
     assert_string_equal(device(&t, "pinned"),
                         "/job:worker/task:7/device:CPU:0");
     assert_string_equal(device(&t, "typed"), "/job:worker/task:0/device:CPU:1");
     assert_string_equal(device(&t, "w"), "/job:ps/task:0");
     assert_non_null(t.restore); /* one of ours */
     assert_null(t.loss.oper);
-    tfd_training_deinit(&t);
+    tfd_trainer_graph_deinit(&t);
     TF_DeleteBuffer(b);
     TFD_DeleteScope(s);
 }
@@ -233,12 +233,12 @@ static void test_a_saver_leaves_the_devices_it_names(void **state)
 {
     static const char *const ours[] = {"save/SaveV2", "save/RestoreV2",
                                        "save/SaveV2/tensor_names"};
-    struct tfd_training_options o = {1, "/job:chief/task:0"};
+    struct tfd_trainer_graph_options o = {1, "/job:chief/task:0"};
     struct tfd_status st = TFD_STATUS_INIT;
     struct fixture *f = *state;
     TFD_Scope *s = TFD_NewScope(f->g);
     TFD_Variable *w;
-    struct tfd_training t;
+    struct tfd_trainer_graph t;
     struct tfd_str value;
     TF_Buffer *b;
 
@@ -249,7 +249,7 @@ static void test_a_saver_leaves_the_devices_it_names(void **state)
                  TFD_Op1(s, "Square", TFD_Read(w), f->st), f->st);
     TFD_AddSaver(s, f->st);
     b = export(f, s);
-    assert_int_equal(tfd_training_init(&t, bytes_of(b), &o, &st), TFD_OK);
+    assert_int_equal(tfd_trainer_graph_init(&t, bytes_of(b), &o, &st), TFD_OK);
     for (int i = 0; i < TFD_COUNT(ours); i++)
         assert_string_equal(device(&t, ours[i]), "/job:chief/task:0");
     assert_string_equal(device(&t, "w"), "/job:ps/task:0/device:GPU:0");
@@ -258,19 +258,19 @@ static void test_a_saver_leaves_the_devices_it_names(void **state)
     assert_false(
         tfd_node_attr(tfd_graph_find(t.graph->graph, TFD_STR("save/SaveV2")),
                       "_class", &value));
-    tfd_training_deinit(&t);
+    tfd_trainer_graph_deinit(&t);
     TF_DeleteBuffer(b);
     TFD_DeleteScope(s);
 }
 
 static void expect_refused(struct fixture *f, TFD_Scope *s, const char *part)
 {
-    struct tfd_training_options o = {0, NULL};
+    struct tfd_trainer_graph_options o = {0, NULL};
     struct tfd_status st = TFD_STATUS_INIT;
     TF_Buffer *b = export(f, s);
-    struct tfd_training t;
+    struct tfd_trainer_graph t;
 
-    if (tfd_training_init(&t, bytes_of(b), &o, &st) == TFD_OK ||
+    if (tfd_trainer_graph_init(&t, bytes_of(b), &o, &st) == TFD_OK ||
         !strstr(st.text, part))
         fail_msg("expected '%s', got %d: %s", part, st.code, st.text);
     TF_DeleteBuffer(b);
@@ -278,11 +278,11 @@ static void expect_refused(struct fixture *f, TFD_Scope *s, const char *part)
 
 static void test_what_cannot_be_trained_is_refused(void **state)
 {
-    struct tfd_training_options o = {1, "no device"};
+    struct tfd_trainer_graph_options o = {1, "no device"};
     struct tfd_status st = TFD_STATUS_INIT;
     struct fixture *f = *state;
     struct line_model m = line_model(f, NULL, 0);
-    struct tfd_training t;
+    struct tfd_trainer_graph t;
     TF_Buffer *b;
 
     expect_refused(f, m.scope, "train_op");
@@ -291,12 +291,12 @@ static void test_what_cannot_be_trained_is_refused(void **state)
     TFD_ConstFloat(m.scope, "global_step", 1, f->st);
     expect_refused(f, m.scope, "no int64 variable");
     b = export(f, m.scope);
-    assert_int_equal(tfd_training_init(&t, bytes_of(b), &o, &st),
+    assert_int_equal(tfd_trainer_graph_init(&t, bytes_of(b), &o, &st),
                      TFD_INVALID_ARGUMENT);
     assert_non_null(strstr(st.text, "no device"));
     TF_DeleteBuffer(b);
     tfd_status_clear(&st);
-    assert_int_equal(tfd_training_init(&t, TFD_STR(""), &o, &st),
+    assert_int_equal(tfd_trainer_graph_init(&t, TFD_STR(""), &o, &st),
                      TFD_INVALID_ARGUMENT);
     TFD_DeleteScope(m.scope);
 }
@@ -305,11 +305,11 @@ static void test_what_cannot_be_trained_is_refused(void **state)
 
 /* A model whose collection queue_runners has this entry. */
 static enum tfd_code init_with_runner(struct tfd_str runner,
-                                      struct tfd_training *t,
+                                      struct tfd_trainer_graph *t,
                                       struct tfd_status *st)
 {
     struct fixture *f = NULL;
-    struct tfd_training_options o = {0, NULL};
+    struct tfd_trainer_graph_options o = {0, NULL};
     struct line_model m;
     enum tfd_code rc;
     TF_Buffer *b;
@@ -322,7 +322,7 @@ static enum tfd_code init_with_runner(struct tfd_str runner,
     b = export(f, m.scope);
     TFD_DeleteScope(m.scope);
     tfd_status_clear(st);
-    rc = tfd_training_init(t, bytes_of(b), &o, st);
+    rc = tfd_trainer_graph_init(t, bytes_of(b), &o, st);
     TF_DeleteBuffer(b);
     fixture_teardown((void **)&f);
     return rc;
@@ -344,7 +344,7 @@ static void test_queue_runners_are_found(void **state)
         {TFD_STR_INIT(CLOSED_BY "\x28\x05\x28\x7f"), 0, 1u << TFD_NOT_FOUND},
     };
     struct tfd_status st = TFD_STATUS_INIT;
-    struct tfd_training t;
+    struct tfd_trainer_graph t;
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -353,7 +353,7 @@ static void test_queue_runners_are_found(void **state)
         assert_int_equal(t.queue_runners[0].enqueue_count, cases[i].threads);
         assert_int_equal(t.queue_runners[0].closed_codes, cases[i].codes);
         assert_string_equal(TF_OperationName(t.queue_runners[0].close), "one");
-        tfd_training_deinit(&t);
+        tfd_trainer_graph_deinit(&t);
     }
 }
 
@@ -375,7 +375,7 @@ static void test_bad_queue_runners_are_refused(void **state)
     };
     char many[5 * (TFD_QUEUE_THREADS_MAX + 1) + 1];
     struct tfd_status st = TFD_STATUS_INIT;
-    struct tfd_training t;
+    struct tfd_trainer_graph t;
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

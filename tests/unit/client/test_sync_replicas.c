@@ -5,7 +5,7 @@
 
 #include "tests/support/model.h"
 
-#include "client/train/training.h"
+#include "client/train/trainer_graph.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -122,7 +122,8 @@ static void write_meta(struct fixture *f, TFD_Scope *s)
 
 /* ---- Placement ----------------------------------------------------------- */
 
-static struct tfd_str device_of(const struct tfd_training *t, const char *name)
+static struct tfd_str device_of(const struct tfd_trainer_graph *t,
+                                const char *name)
 {
     const struct tfd_node *n =
         tfd_graph_find(t->graph->graph, tfd_str_of(name));
@@ -147,15 +148,16 @@ static void test_everything_stands_beside_its_variable(void **state)
     };
     struct fixture *f = *state;
     struct line_model m = line_model(f, NULL, 0);
-    struct tfd_training_options o = {3, "/job:worker/task:1"};
+    struct tfd_trainer_graph_options o = {3, "/job:worker/task:1"};
     struct tfd_status st = TFD_STATUS_INIT;
-    struct tfd_training t;
+    struct tfd_trainer_graph t;
     TF_Buffer *b = TF_NewBuffer();
 
     TFD_MinimizeInStep(m.scope, "Adagrad", 0.1f, m.loss, 2, 3, f->st);
     TFD_ExportMetaGraph(m.scope, b, f->st);
     expect(f, TF_OK, "");
-    if (tfd_training_init(&t, (struct tfd_str){b->data, b->length}, &o, &st))
+    if (tfd_trainer_graph_init(&t, (struct tfd_str){b->data, b->length}, &o,
+                               &st))
         fail_msg("%s", st.text);
     for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
         if (!tfd_str_eq(device_of(&t, pairs[i][0]), device_of(&t, pairs[i][1])))
@@ -168,7 +170,7 @@ static void test_everything_stands_beside_its_variable(void **state)
     assert_true(
         tfd_str_starts(device_of(&t, "sync_replicas/train_op"), "/job:worker"));
     assert_non_null(t.sync_update);
-    tfd_training_deinit(&t);
+    tfd_trainer_graph_deinit(&t);
     TF_DeleteBuffer(b);
     TFD_DeleteScope(m.scope);
 }

@@ -1,8 +1,8 @@
 /*
- * test_session_config.c - config/session.c, from bytes that TensorFlow 2.21's
- * Python wrote.
+ * test_session_config.c - config/session_config.c, from bytes that
+ * TensorFlow 2.21's Python wrote.
  */
-#include "config/session.h"
+#include "config/session_config.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

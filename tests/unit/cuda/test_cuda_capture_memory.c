@@ -75,9 +75,9 @@ static void test_memory_given_back_is_for_the_same_capture_only(void **state)
 
 static size_t in_use(void)
 {
-    struct tfd_cuda_pool_stats s;
+    struct tfd_cuda_memory_pool_stats s;
 
-    tfd_cuda_pool_stats(&device.pool, &s);
+    tfd_cuda_memory_pool_stats(&device.pool, &s);
     assert_int_equal(s.in_use, device.captures.reserved);
     return s.in_use;
 }
@@ -177,7 +177,7 @@ static void test_host_memory_has_the_bytes_of_the_capture(void **state)
     const struct tfd_shape shape = {1, {3}};
     struct tfd_tensor host = TFD_TENSOR_INIT, out = TFD_TENSOR_INIT;
     struct tfd_status st = TFD_STATUS_INIT;
-    struct tfd_cuda_pool_stats stats;
+    struct tfd_cuda_memory_pool_stats stats;
     struct tfd_cuda_capture *c;
     struct tfd_kctx k = {0};
 
@@ -202,7 +202,7 @@ static void test_host_memory_has_the_bytes_of_the_capture(void **state)
     fake_hold(device.stream);
     launch(c);
     tfd_cuda_capture_drop(c);
-    tfd_cuda_pool_stats(&pinned, &stats);
+    tfd_cuda_memory_pool_stats(&pinned, &stats);
     assert_true(stats.in_use > 0); /* a launch is yet to read it */
     fake_let_go();
     drain(device.stream);

@@ -2,7 +2,7 @@
  * test_cuda_copies.c - cuda/device/copy.c: copies to a device and its kernels
  * do not wait for each other, but where one has what the other needs.
  */
-#include "tests/support/intake_rig.h"
+#include "tests/support/copy_pool_rig.h"
 
 #define SMALL 1000
 
@@ -105,7 +105,7 @@ static void test_small_copies_are_in_the_order_of_kernels(void **state)
     drain(device.stream);
     assert_true(y == 3);
     tfd_tensor_unref(&t);
-    assert_int_equal(device.intake.count, 0);
+    assert_int_equal(device.copy_pool.count, 0);
     end();
 }
 
@@ -200,7 +200,7 @@ static void test_a_lost_device_gets_its_blocks_back(void **state)
     tfd_tensor_unref(&t);
     tfd_tensor_unref(&u);
     assert_int_equal(stats().in_use, 0);
-    assert_int_equal(device.intake.count, 0);
+    assert_int_equal(device.copy_pool.count, 0);
     tfd_tensor_unref(&value);
     end();
 }

@@ -7,9 +7,9 @@
 
 #include "daemon/server.h"
 
-#include "client/session/session.h"
+#include "client/session/backend.h"
 #include "cuda/device/cuda.h"
-#include "cuda/device/device.h"
+#include "cuda/device/cuda_device.h"
 #include "daemon/gpu.h"
 #include "daemon/server_impl.h"
 #include "kernels/core/families.h"
@@ -268,7 +268,7 @@ static void test_parts_are_copied_within_the_device(void **state)
          {2, {2, 6}},
          {10, 20, 30, 10, 20, 30, 40, 50, 60, 40, 50, 60}},
     };
-    struct tfd_cuda_pool_stats stats;
+    struct tfd_cuda_memory_pool_stats stats;
     struct fixture f;
 
     (void)state;
@@ -282,8 +282,8 @@ static void test_parts_are_copied_within_the_device(void **state)
                             tfd_tensor_size(&got));
         tfd_tensor_unref(&got);
     }
-    tfd_cuda_pool_stats(&tfd_gpus_at(tfd_server_gpus(f.server), 0)->pool,
-                        &stats);
+    tfd_cuda_memory_pool_stats(&tfd_gpus_at(tfd_server_gpus(f.server), 0)->pool,
+                               &stats);
     assert_true(stats.allocs > 0); /* there, and not on the host */
     tfd_server_stop(f.server);
     end(&f);

@@ -318,9 +318,9 @@ static void test_int32_constants_stay_in_host_memory(void **state)
     gpu_go(&r);
     assert_true(wrig_result(&r.w, 0) == 5);
     for (int i = 0; i < 2; i++) {
-        struct tfd_cuda_pool_stats s;
+        struct tfd_cuda_memory_pool_stats s;
 
-        tfd_cuda_pool_stats(&tfd_gpus_at(r.gpus, i)->pool, &s);
+        tfd_cuda_memory_pool_stats(&tfd_gpus_at(r.gpus, i)->pool, &s);
         assert_int_equal(s.allocs, 0);
     }
     gpu_deinit(&r);

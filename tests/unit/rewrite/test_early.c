@@ -1,8 +1,8 @@
 /*
- * test_early.c - daemon/rewrite/early.c: what reaches a task whatever
+ * test_early.c - daemon/rewrite/early_recv.c: what reaches a task whatever
  * its GPUs do, of graphs over two workers with GPUs and a ps.
  */
-#include "daemon/rewrite/early.h"
+#include "daemon/rewrite/early_recv.h"
 
 #include "tests/support/planning.h"
 
@@ -14,7 +14,7 @@ struct fixture {
     int32_t device_of[256];
     struct tfd_arena arena;
     struct tfd_pruned pruned;
-    struct tfd_early early;
+    struct tfd_early_recv early;
 };
 
 /* Worker 1 is the ps. */
@@ -62,7 +62,8 @@ static void find(struct fixture *f, const char *feed, const char *target,
 
     assert_int_equal(
         tfd_prune(f->graph, &signature, &f->arena, &f->pruned, NULL), TFD_OK);
-    assert_int_equal(tfd_early_find(&r, f->device_of, &f->early, NULL), TFD_OK);
+    assert_int_equal(tfd_early_recv_find(&r, f->device_of, &f->early, NULL),
+                     TFD_OK);
 }
 
 /* Workers that node `name` reaches early, as bits. */
@@ -73,7 +74,7 @@ static int early_at(const struct fixture *f, const char *name)
     for (int32_t i = 0; i < f->pruned.count; i++)
         if (tfd_str_is(f->graph->nodes[f->pruned.nodes[i].node]->name, name))
             for (int w = 0; w < WORKERS; w++)
-                bits |= tfd_early_is(&f->early, i, w) << w;
+                bits |= tfd_early_recv_is(&f->early, i, w) << w;
     return bits;
 }
 

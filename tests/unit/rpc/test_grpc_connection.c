@@ -1,6 +1,6 @@
 /*
- * test_grpc_connection.c - rpc/grpc/grpc.c and intake.c: connections that are
- * slow, idle, no gRPC at all, or ask for more memory than there is.
+ * test_grpc_connection.c - rpc/grpc/grpc.c and admission.c: connections that
+ * are slow, idle, no gRPC at all, or ask for more memory than there is.
  */
 #include "tests/support/grpc_rig.h"
 
@@ -147,31 +147,31 @@ static char big[BIG + 5] = {0, 0, 0x10, 0, 0};
 
 static void test_a_request_that_does_not_fit_waits_unread(void **state)
 {
-    struct tfd_intake *intake;
+    struct tfd_admission *admission;
     struct tfd_buffer *other = tfd_buffer_new(8 * BIG);
 
     (void)state;
     rig_open();
     rig.c.quiet = true;
-    intake = tfd_service_intake(rig.service);
-    tfd_intake_limit(intake, 16 * BIG, all_compute, NULL);
+    admission = tfd_service_admission(rig.service);
+    tfd_admission_limit(admission, 16 * BIG, all_compute, NULL);
     for (int i = 0; i < 3; i++)
         send_request(&(struct request){.body = big, .size = sizeof(big)});
     net_run(&rig.net);
     assert_int_equal(rig.c.closed, 3); /* each fitted alone */
-    tfd_intake_limit(intake, 8 * BIG, all_compute, NULL);
+    tfd_admission_limit(admission, 8 * BIG, all_compute, NULL);
     for (int i = 0; i < 3; i++)
         send_request(&(struct request){.body = big, .size = sizeof(big)});
     net_run(&rig.net);
     net_advance(&rig.net, 5 * 1000 * 1000);
     assert_int_equal(rig.c.closed, 3);
-    assert_int_equal(intake->waiting, 1); /* for all of its connection */
+    assert_int_equal(admission->waiting, 1); /* for all of its connection */
     assert_true(rig.server->paused);
     tfd_buffer_unref(other);
     net_advance(&rig.net, 10 * 1000);
     assert_int_equal(rig.c.closed, 6);
-    assert_int_equal(intake->waiting, 0);
-    assert_int_equal(intake->reserved, 0);
+    assert_int_equal(admission->waiting, 0);
+    assert_int_equal(admission->reserved, 0);
     assert_false(rig.server->paused);
     rig_close();
 }
@@ -179,23 +179,23 @@ static void test_a_request_that_does_not_fit_waits_unread(void **state)
 static void test_a_waiting_request_may_go_away(void **state)
 {
     struct tfd_buffer *other = tfd_buffer_new(8 * BIG);
-    struct tfd_intake *intake;
+    struct tfd_admission *admission;
 
     (void)state;
     for (int deadline = 0; deadline < 2; deadline++) {
         rig_open();
-        intake = tfd_service_intake(rig.service);
-        tfd_intake_limit(intake, BIG, all_compute, NULL);
+        admission = tfd_service_admission(rig.service);
+        tfd_admission_limit(admission, BIG, all_compute, NULL);
         send_request(&(struct request){.body = big,
                                        .size = sizeof(big),
                                        .timeout = deadline ? "1S" : NULL});
         net_run(&rig.net);
-        assert_int_equal(intake->waiting, 1);
+        assert_int_equal(admission->waiting, 1);
         if (deadline) {
             net_advance(&rig.net, 1000 * 1000);
             assert_true(said("grpc-status=4\n"));
-            assert_int_equal(intake->waiting, 0);
-            assert_int_equal(intake->reserved, 0);
+            assert_int_equal(admission->waiting, 0);
+            assert_int_equal(admission->reserved, 0);
         }
         rig_close();
     }
@@ -240,19 +240,19 @@ static void test_small_requests_that_stop_end_the_connection(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct tfd_intake *intake;
+        struct tfd_admission *admission;
 
         rig_open();
-        intake = tfd_service_intake(rig.service);
+        admission = tfd_service_admission(rig.service);
         begin_requests(cases[i].count, cases[i].size);
-        assert_non_null(intake->active);
-        assert_int_equal(intake->active->incomplete, cases[i].count);
+        assert_non_null(admission->active);
+        assert_int_equal(admission->active->incomplete, cases[i].count);
         net_advance(&rig.net, (TFD_DELIVERY_MS - 2000) * 1000);
         assert_false(rig.server->closed);
         pass_delivery_time();
         assert_true(rig.server->closed);
-        assert_int_equal(intake->late, 1);
-        assert_null(intake->active);
+        assert_int_equal(admission->late, 1);
+        assert_null(admission->active);
         rig_close();
     }
 }
@@ -284,20 +284,20 @@ static void test_a_request_without_an_end_ends_the_connection(void **state)
 /* What was refused or has its answer is not incomplete. */
 static void test_requests_that_are_over_are_not_late(void **state)
 {
-    struct tfd_intake *intake;
+    struct tfd_admission *admission;
 
     (void)state;
     rig_open();
-    intake = tfd_service_intake(rig.service);
+    admission = tfd_service_admission(rig.service);
     send_request(&(struct request){EMPTY_BODY});
     send_request(&(struct request){.path = "/no/such", EMPTY_BODY});
     send_request(&(struct request){.method = "GET", EMPTY_BODY});
     send_request(&(struct request){.body = "\0\0\0\0\7abc", .size = 8});
     send_request(&(struct request){.path = MASTER "Reset", EMPTY_BODY});
     net_run(&rig.net);
-    assert_null(intake->active);
+    assert_null(admission->active);
     pass_delivery_time();
-    assert_int_equal(intake->late, 0);
+    assert_int_equal(admission->late, 0);
     assert_false(rig.server->closed);
     rig_close();
 }

@@ -279,7 +279,8 @@ static struct tfd_buffer *fill_memory(struct rig *r)
 {
     struct tfd_buffer *b = tfd_buffer_new(64 << 20);
 
-    tfd_intake_limit(tfd_service_intake(r->service), 64 << 20, all_compute, r);
+    tfd_admission_limit(tfd_service_admission(r->service), 64 << 20,
+                        all_compute, r);
     return b;
 }
 
@@ -288,7 +289,7 @@ static void test_a_request_that_does_not_fit_waits(void **state)
     struct rig *r = rig_new();
     struct tfd_channel *one = rig_channel(r, r->address, TFD_PROTO_NATIVE);
     struct tfd_channel *other = rig_channel(r, r->address, TFD_PROTO_NATIVE);
-    const struct tfd_intake *intake = tfd_service_intake(r->service);
+    const struct tfd_admission *admission = tfd_service_admission(r->service);
     struct rig_result large = {.rig = r}, behind = {.rig = r};
     struct tfd_buffer *b = rig_buffer(3 << 20), *full;
     struct tfd_message m = payload_message(&b, 1);
@@ -302,15 +303,15 @@ static void test_a_request_that_does_not_fit_waits(void **state)
     for (int i = 0; i < 20; i++)
         connect(r, other); /* small ones get through elsewhere */
     assert_int_equal(large.done + behind.done, 0);
-    assert_int_equal(intake->waiting, 1);
-    assert_true(intake->waiting_size > 0);
+    assert_int_equal(admission->waiting, 1);
+    assert_true(admission->waiting_size > 0);
     tfd_buffer_unref(full);
     rig_run(r, 2);
     assert_int_equal(large.code, TFD_OK);
     assert_int_equal(large.payload_count, 1);
     assert_int_equal(behind.code, TFD_OK);
-    assert_int_equal(intake->waiting, 0);
-    assert_int_equal(intake->reserved, 0);
+    assert_int_equal(admission->waiting, 0);
+    assert_int_equal(admission->reserved, 0);
     tfd_buffer_unref(b);
     tfd_channel_free(one);
     tfd_channel_free(other);
@@ -352,7 +353,7 @@ static void test_what_was_read_behind_a_waiting_request_is_kept(void **state)
         tfd_timer_init(&c.timer, r->loop, send_rest);
         tfd_conn_write(c.raw->conn, wire.bytes, at);
         assert_int_equal(tfd_timer_start(&c.timer, 500, NULL), TFD_OK);
-        while (tfd_service_intake(r->service)->waiting == 0)
+        while (tfd_service_admission(r->service)->waiting == 0)
             connect(r, other);
         assert_int_equal(c.raw->in.size, 0);
         tfd_buffer_unref(full);
@@ -372,21 +373,21 @@ static void test_a_caller_may_leave_while_its_request_waits(void **state)
 {
     struct rig *r = rig_new();
     struct tfd_channel *other = rig_channel(r, r->address, TFD_PROTO_NATIVE);
-    struct tfd_intake *intake = tfd_service_intake(r->service);
+    struct tfd_admission *admission = tfd_service_admission(r->service);
     struct wire wire = large_request();
     struct tfd_buffer *full = fill_memory(r);
     struct rig_raw *w = rig_raw_new(r, r->address);
 
     (void)state;
     tfd_conn_write(w->conn, wire.bytes, wire.size);
-    while (intake->waiting == 0)
+    while (admission->waiting == 0)
         connect(r, other);
     rig_raw_free(w);
     tfd_buffer_unref(full);
     while (tfd_listener_connections(r->listener) > 1)
         connect(r, other);
-    assert_int_equal(intake->waiting, 0);
-    assert_int_equal(intake->reserved, 0);
+    assert_int_equal(admission->waiting, 0);
+    assert_int_equal(admission->reserved, 0);
     free(wire.bytes);
     tfd_channel_free(other);
     rig_free(r);
@@ -443,24 +444,24 @@ static void test_small_requests_that_stop_end_the_connection(void **state)
         incomplete_requests(1, 99), incomplete_requests(1000, 0)};
     struct rig *r = rig_new();
     struct tfd_channel *other = rig_channel(r, r->address, TFD_PROTO_NATIVE);
-    struct tfd_intake *intake = tfd_service_intake(r->service);
+    struct tfd_admission *admission = tfd_service_admission(r->service);
 
     (void)state;
     for (size_t i = 0; i < sizeof(wires) / sizeof(wires[0]); i++) {
         struct rig_raw *w = rig_raw_new(r, r->address);
 
         tfd_conn_write(w->conn, wires[i].bytes, wires[i].size);
-        while (!intake->active)
+        while (!admission->active)
             connect(r, other);
         pass_delivery_time(r);
-        assert_int_equal(intake->late, i + 1);
+        assert_int_equal(admission->late, i + 1);
         while (!w->closed)
             rig_run(r, 1);
         r->awaited = 0;
         tfd_bytes_add(&w->in, "", 1);
         assert_non_null(strstr(w->in.data + PING_SIZE + ERROR_TEXT_AT,
                                "incomplete and the rest does not come"));
-        assert_null(intake->active);
+        assert_null(admission->active);
         rig_raw_free(w);
         free(wires[i].bytes);
     }
@@ -474,15 +475,15 @@ static void test_complete_requests_are_never_late(void **state)
     struct wire wire = incomplete_requests(3, 100);
     struct rig *r = rig_new();
     struct rig_raw *w = rig_raw_new(r, r->address);
-    struct tfd_intake *intake = tfd_service_intake(r->service);
+    struct tfd_admission *admission = tfd_service_admission(r->service);
 
     (void)state;
     w->tick_at = wire.size; /* echoed */
     tfd_conn_write(w->conn, wire.bytes, wire.size);
     rig_run(r, 1);
     pass_delivery_time(r);
-    assert_null(intake->active);
-    assert_int_equal(intake->late, 0);
+    assert_null(admission->active);
+    assert_int_equal(admission->late, 0);
     assert_false(w->closed);
     free(wire.bytes);
     rig_raw_free(w);

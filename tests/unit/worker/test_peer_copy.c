@@ -34,7 +34,7 @@ static enum tfd_code spread_gpu(struct tfd_kctx *k, struct tfd_status *st)
     const struct tfd_shape shape = {wide, {COUNT}};
     struct args a = {tfd_tensor_data(&k->in[0]), NULL, wide ? COUNT : 1};
 
-    assert_non_null(tfd_cuda_pool_of(k->in[0].buffer));
+    assert_non_null(tfd_cuda_memory_pool_of(k->in[0].buffer));
     if (strcmp(k->kernel->op, "TestHeld") == 0)
         fake_hold(k->stream);
     TFD_TRY(tfd_kctx_output(k, 0, TFD_FLOAT, &shape, st));
@@ -93,9 +93,9 @@ static size_t copied(void)
 
 static size_t in_use(int i)
 {
-    struct tfd_cuda_pool_stats stats;
+    struct tfd_cuda_memory_pool_stats stats;
 
-    tfd_cuda_pool_stats(&tfd_gpus_at(gpus[i], 0)->pool, &stats);
+    tfd_cuda_memory_pool_stats(&tfd_gpus_at(gpus[i], 0)->pool, &stats);
     return stats.in_use;
 }
 

@@ -1,9 +1,9 @@
 /*
  * test_resource.c - containers, handles, variables, cancellation lists:
- * daemon/worker/state/resource.c, handle.c, cancel.c,
+ * daemon/worker/state/containers.c, handle.c, cancel.c,
  * kernels/state/variable_core.c.
  */
-#include "daemon/worker/state/resource.h"
+#include "daemon/worker/state/containers.h"
 
 #include "common/base/alloc.h"
 #include "daemon/worker/run/step.h"

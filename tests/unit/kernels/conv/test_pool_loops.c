@@ -36,11 +36,11 @@ static struct tfd_window_side side(int64_t in, int size, int stride)
     return s;
 }
 
-static struct tfd_pool_window window(int size, int stride, int channels)
+static struct tfd_pooling_window window(int size, int stride, int channels)
 {
-    struct tfd_pool_window p = {.row = side(ROWS, size, stride),
-                                .column = side(COLUMNS, size, stride),
-                                .channels = channels};
+    struct tfd_pooling_window p = {.row = side(ROWS, size, stride),
+                                   .column = side(COLUMNS, size, stride),
+                                   .channels = channels};
 
     return p;
 }
@@ -60,7 +60,7 @@ static int end_of(const struct tfd_window_side *s, int at)
 }
 
 /* The mean of a window, or its largest element. */
-static double result_at(const struct tfd_pool_window *p, int at, int c,
+static double result_at(const struct tfd_pooling_window *p, int at, int c,
                         bool largest)
 {
     const int row = at / (int)p->column.out, column = at % (int)p->column.out;
@@ -79,7 +79,7 @@ static double result_at(const struct tfd_pool_window *p, int at, int c,
 
 static void check(int size, int stride, int channels)
 {
-    struct tfd_pool_window p = window(size, stride, channels);
+    struct tfd_pooling_window p = window(size, stride, channels);
 
     for (int i = 0; i < ROWS * COLUMNS * channels; i++)
         x[i + 1] = (float)(wide[i] = i * 37 % 19 - 9);
@@ -102,7 +102,7 @@ static void check(int size, int stride, int channels)
 }
 
 /* What a window gives each of its elements, added up in `sum`. */
-static void spread(const struct tfd_pool_window *p, int at)
+static void spread(const struct tfd_pooling_window *p, int at)
 {
     const int row = at / (int)p->column.out, column = at % (int)p->column.out;
     const int rows = end_of(&p->row, row) - first_of(&p->row, row);
@@ -121,7 +121,7 @@ static void spread(const struct tfd_pool_window *p, int at)
 /* By rows of dx, from the last to the first: each stands for itself. */
 static void check_gradient(int size, int stride, int channels)
 {
-    struct tfd_pool_window p = window(size, stride, channels);
+    struct tfd_pooling_window p = window(size, stride, channels);
     const int pixels = (int)(p.row.out * p.column.out);
 
     memset(sum, 0, sizeof(sum));
@@ -138,7 +138,7 @@ static void check_gradient(int size, int stride, int channels)
 }
 
 /* The place of a window's first largest element gets what the window has. */
-static int place_of(const struct tfd_pool_window *p, int at, int c)
+static int place_of(const struct tfd_pooling_window *p, int at, int c)
 {
     const int row = at / (int)p->column.out, column = at % (int)p->column.out;
     int best = -1;
@@ -156,7 +156,7 @@ static int place_of(const struct tfd_pool_window *p, int at, int c)
 
 static void check_max_gradient(int size, int stride, int channels, int before)
 {
-    struct tfd_pool_window p = window(size, stride, channels);
+    struct tfd_pooling_window p = window(size, stride, channels);
     const int all = ROWS * COLUMNS * channels;
     int results;
 
@@ -220,7 +220,7 @@ static void test_every_size_of_a_window(void **state)
 /* A maximum leaves NaN out, and what is nothing but NaN is the lowest. */
 static void test_no_number_is_no_maximum(void **state)
 {
-    struct tfd_pool_window p = window(2, 2, 1);
+    struct tfd_pooling_window p = window(2, 2, 1);
 
     (void)state;
     for (int i = 0; i < ROWS * COLUMNS; i++)

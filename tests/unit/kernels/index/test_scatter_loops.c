@@ -6,7 +6,7 @@
  */
 #include "common/base/half.h"
 #include "common/thread/pool.h"
-#include "daemon/worker/state/resource.h"
+#include "daemon/worker/state/containers.h"
 #include "kernels/index/scatter.h"
 
 #include <setjmp.h>

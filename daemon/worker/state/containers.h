@@ -1,0 +1,37 @@
+/*
+ * containers.h - containers of named resources, and struct tfd_rt: a device as
+ * the kernels of one session see it (kernels/core/runtime.h).
+ *
+ * A device has one set of containers, which outlives sessions: that is how
+ * workers share variables.  A session that isolates its state has its own.
+ * Within a container a name stands for one resource of each type, as in
+ * TensorFlow.
+ *
+ * Ownership: a container holds one reference of each resource.
+ * Threads: any.
+ */
+#ifndef TFD_DAEMON_WORKER_CONTAINERS_H
+#define TFD_DAEMON_WORKER_CONTAINERS_H
+
+#include "kernels/core/runtime.h"
+
+struct tfd_containers;
+struct tfd_device;
+
+struct tfd_containers *tfd_containers_new(struct tfd_status *st);
+void tfd_containers_free(struct tfd_containers *c);
+/* Lets go of everything in the container; unknown ones are ignored. */
+void tfd_containers_clear(struct tfd_containers *c, struct tfd_str name);
+/* Resources in all containers. */
+int tfd_containers_count(struct tfd_containers *c);
+
+struct tfd_rt {
+    const char *device;    /* full name */
+    const char *container; /* the default's name: the job's */
+    struct tfd_containers *containers;
+    struct tfd_file_access *files;
+    struct tfd_pool *pool;
+    struct tfd_device *row; /* of the table of devices */
+};
+
+#endif
