@@ -1,8 +1,13 @@
 /*
- * backend.h - what a TF_Session needs of whoever runs its graph: a server in
- * this process (local_session.c) or one behind a connection (remote_session.c).
+ * backend.h - the two ways in which a TF_Session runs its graph, as one table
+ * of functions: a server in this process (local_session.c), or one behind a
+ * connection (remote_session.c).
  *
- * Threads: any for run() and cancel(); open() and extend() one at a time, and
+ *     TF_SessionRun() --> signature --> tfd_backend_ops.run
+ *                                         |-- local:  tfd_local_run()
+ *                                         +-- remote: RunStep to "grpc://..."
+ *
+ * Threads: run() and cancel() on any; open() and extend() one at a time,
  * before or beside runs; free() when nothing else is going on.
  */
 #ifndef TFD_CLIENT_BACKEND_H

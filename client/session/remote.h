@@ -1,6 +1,6 @@
 /*
- * remote.h - a session behind a connection, as its two files see it:
- * remote_session.c makes calls, remote_steps.c the one that runs a step.
+ * remote.h - a session on a server behind a connection: remote_session.c opens,
+ * extends and closes it, remote_steps.c runs its steps.
  *
  * Threads: fields are the loop thread's where that is said.
  */

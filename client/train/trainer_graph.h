@@ -1,6 +1,7 @@
 /*
- * trainer_graph.h - a MetaGraphDef made ready to be trained: its graph, placed,
- * and the operations a trainer runs.
+ * trainer_graph.h - the graph of a MetaGraphDef made ready for training: nodes
+ * placed on ps and worker tasks, and the operations found that a trainer runs
+ * (train op, initializers, saver, global step).
  *
  * Threads: one builds it; read-only afterwards.
  */

@@ -1,26 +1,29 @@
 /*
- * copy_pool.h - where copies to a device leave what they bring, so that they
- * and the kernels do not wait for each other.
+ * copy_pool.h - device memory for values that are copied to a GPU, taken so
+ * that the copy need not wait for kernels, nor kernels for the copy.
  *
- *     tfd_cuda_copy_pool_take(d, size, stream, &b, st)   stream may write to b
+ *     tfd_cuda_copy_pool_take(d, size, stream, &b, st)  `stream` may write to b
  *     a copy to b on that stream
- *     tfd_cuda_copy_pool_expect(b, stream)               the copy is enqueued
- *     tfd_cuda_copy_pool_await(b)                        before kernels read b
+ *     tfd_cuda_copy_pool_expect(b, stream)              the copy is enqueued
+ *     tfd_cuda_copy_pool_await(b)                       before kernels read b
  *
- * Memory of the pool may be in use by kernels that are yet to run, so who
- * writes to it on a stream of its own waits for all of them.  A block of the
- * copy_pool, a buffer of the pool that does not go back there with its last
- * reference, has an event of the kernels' stream from that moment: once that
- * has passed nobody reads the block, whatever else is enqueued.  Among such
- * blocks the tightest at the lowest address is taken, so that steps that are
- * alike have their values in the same places (captures look for that).  When
- * none is free, a new one comes from the pool, behind all kernels once, while
- * what is kept may grow; then the copy waits for the kernels of the block that
- * was let go first.
+ * The problem: a chunk that the device's pool hands out may still be read by
+ * kernels that are enqueued and have not run, so whoever writes to it on
+ * another stream must wait for all of these.
  *
- * What is kept has a bound, and goes back to the pool when memory is short; it
- * does not count as in use.  Going back is in order at any time, since the
- * kernels' stream has been made to wait for the copy by then.
+ * The solution: a block of this pool does not go back to the device's pool
+ * with its last reference.  It stays here with an event of the kernels' stream
+ * from that moment.  Once the event has passed nobody reads the block, and the
+ * next copy may write to it whatever else is enqueued.  Of such blocks the
+ * tightest fit at the lowest address is taken, so that equal steps find their
+ * values in the same places, which captured kernels need (captures.h).  When
+ * no block is free, a new one comes from the device's pool, behind all
+ * kernels once; when the bound is reached, the copy waits for the kernels of
+ * the block that was let go first.
+ *
+ * What is kept here has a bound, goes back to the device's pool when memory is
+ * short, and does not count as in use.  It may go back at any time, since by
+ * then the kernels' stream has been made to wait for the copy.
  *
  * Ownership: blocks are buffers as others are; kernels may write to them, keep
  * them in variables, pass them on.

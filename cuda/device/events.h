@@ -1,12 +1,12 @@
 /*
- * events.h - what is to be done once a stream has passed a point.
+ * events.h - calls a function once a stream has passed a point.
  *
  *     tfd_cuda_events_after(q, stream, &closure)   closure->fn() follows
  *
  * One thread per device sleeps until the oldest event has passed, runs its
- * closure and goes on to the next; closures run in the order they came.  Nobody
- * polls.  A closure gets CUDA's error number; once a device has failed all of
- * them do.  fn() must not wait for another closure.
+ * closure and goes on to the next, so closures run in the order they came and
+ * nobody polls.  A closure gets CUDA's error number; once a device has failed
+ * all of them do.  fn() must not wait for another closure.
  *
  * The thread is started with the first closure.
  *

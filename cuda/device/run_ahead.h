@@ -1,13 +1,23 @@
 /*
- * run_ahead.h - how far steps may run ahead of a device.
+ * run_ahead.h - the run-ahead limit of a GPU: how many steps may be enqueued
+ * that the card has not computed yet.
  *
- * A step that fetches nothing has ended once it is enqueued, so a client could
- * be as far ahead of the card as it likes, and whoever enqueues into a launch
- * queue of CUDA's that is full blocks, the loop thread, too.  So steps are
- * counted, in batches: when one is full its last step's place on the stream is
- * marked.  While all marks are ahead of the stream further steps have to wait
- * for the oldest.  Nobody blocks, and a step that need not wait costs a lock,
- * one in TFD_RUN_AHEAD_STEPS an event.
+ * Why: a step that fetches nothing ends as soon as its kernels are enqueued,
+ * so a client could be any number of steps ahead of the card.  CUDA's launch
+ * queue is bounded, and enqueueing into a full one blocks the thread that does
+ * it, which may be the loop thread.
+ *
+ * How: steps are counted in batches, and the end of each batch is marked by an
+ * event on the stream.  There are TFD_RUN_AHEAD_MARKS of these.
+ *
+ *     the stream   ......|......|......|....>  steps enqueued
+ *                   mark 0 mark 1 mark 2
+ *          ^ computed so far: all marks are ahead, so the next step waits
+ *
+ * While all marks are ahead of the card a further step waits until the oldest
+ * has passed.  Waiting blocks no thread: the step leaves a continuation.  A
+ * step that need not wait costs a lock, and one in TFD_RUN_AHEAD_STEPS costs
+ * an event.
  *
  * Threads: any.
  */

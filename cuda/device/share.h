@@ -1,11 +1,11 @@
 /*
- * share.h - memory of a device that another process of the host maps, so that
- * values go from card to card (CUDA's interprocess memory).
+ * share.h - device memory of another process of this host, mapped into this one
+ * (CUDA IPC), so that values go from card to card without the host.
  *
- * What is shared is a whole region of the device's pool: the memory that the
- * driver gave, and an offset in it.  Who shares a value holds its buffer until
- * the other process has copied it; no event crosses: the value is spoken of
- * once it is there.
+ * What is shared is a whole region of the device's pool; a value is the region
+ * and an offset in it.  The sender holds the value's buffer until the other
+ * process has copied it.  No event crosses between the processes: a value is
+ * offered only once the card has computed it.
  *
  * Threads: any.
  */

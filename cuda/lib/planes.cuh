@@ -1,22 +1,32 @@
 /*
- * planes.cuh - windows along a row of a plane, for results that are packs of
- * columns: with channels second these are what lies behind each other.
+ * planes.cuh - walks the windows of a pooling or a depthwise convolution whose
+ * layout has channels second (NCHW), with vectorised loads along a row.
  *
- * Column `tap` of a window counts from its first; a side's extent is how many
- * there are, with those that a dilation leaves out:
+ * With channels second the columns of a row are neighbours in memory.  One
+ * thread computes N neighbouring results, and where it can it reads N columns
+ * with one load (a "pack", cuda/lib/launch.cuh), each of them once, and lets an
+ * element serve all results whose window has it:
+ *
+ *     columns    c0 c1 c2 c3 | c4 c5 c6 c7      two packs of N = 4
+ *     result 0  [c0 c1 c2]                      window of 3, stride 1
+ *     result 1     [c1 c2 c3]
+ *     result 2        [c2 c3 | c4]
+ *
+ * That works where windows move by S = 1 or 2 columns.  S = 0 stands for every
+ * other stride, and for rows whose length is no multiple of N: the thread then
+ * reads single elements, in loops that are not unrolled since there are N.
+ *
+ * Column `tap` of a window counts from the window's first column, with those
+ * that a dilation leaves out, and `extent` is the number of these columns:
  *
  *     column = window * stride - before + tap
  *
- * A thread has N neighbouring results.  Where windows move by S = 1 or 2
- * columns it reads packs too, each once, and an element serves all results that
- * have it.  S = 0 are other strides, and rows that are no packs: the thread
- * reads elements, in loops that are not unrolled: there are N of them.
- *
- * each_element() calls f(j, values, e, tap, column) for result j, a window, and
- * its elements: values.v[e], at `column`, of what read.take<M>() found in M
- * columns.  each_window() is the way back: result j is a column, and the last
- * argument a window that has it.  Both go upwards for each result, so sums are
- * those of a thread for each.
+ * each_element() goes from a window to its elements: it calls f(j, values, e,
+ * tap, column) for result j and each element values.v[e], at `column`, of what
+ * read.take<M>() loaded from M columns.  each_window() is the way back, for
+ * gradients: result j is a column, and the last argument is a window that has
+ * it.  Both go upwards for each result, so that a sum has the same order, and
+ * so the same bits, as if a thread computed one result alone.
  */
 #ifndef TFD_CUDA_PLANES_CUH
 #define TFD_CUDA_PLANES_CUH

@@ -1,12 +1,19 @@
 /*
- * early_recv.h - which values reach a task whatever its GPUs do.
+ * early_recv.h - finds the _Recv nodes whose value arrives whatever the GPUs of
+ * the receiving task do, and marks them with the attribute `_tfd_early`.
  *
- * A worker puts kernels of a GPU together that are to run as one (captures.h of
- * the worker), which then wait for everything that any of them needs.  What
- * comes from another task might itself wait for one of them.  The master sees
- * the whole graph and can tell what does not: no node that it comes after is on
- * a GPU of the task, and none of them waits for other steps, as those of queues
- * do.  Its _Recv gets the attribute `_tfd_early`.
+ * Why: a worker runs GPU kernels that belong together as one CUDA graph
+ * (daemon/worker/run/captures.h), which waits for everything that any of them
+ * needs.  A value from another task might itself wait for one of these kernels,
+ * and the step would never end:
+ *
+ *     task 0   kernel a --> Send ... Recv --> kernel b     a and b as one graph
+ *     task 1                Recv --> op --> Send            would wait for
+ * itself
+ *
+ * Only the master sees the whole graph.  A value is early when no node that it
+ * comes after is on a GPU of the receiving task, and none of them waits for
+ * other steps, as those of queues do.
  *
  * Threads: one for a request.
  */

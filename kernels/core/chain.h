@@ -1,21 +1,22 @@
 /*
- * chain.h - several elementwise kernels as one pass over memory.
+ * chain.h - fuses several elementwise kernels into one pass over memory.
  *
  * A chain is a group of nodes of which only the last one's result is wanted by
- * others: a GELU, a loss, the formula of an optimizer.  Node by node each
- * result goes to memory and comes back from there.  Here all nodes compute a
- * block of elements before any of them computes the next, so that what one
- * leaves for another is still in the processor's nearest cache.  The loops are
- * those of the kernels: values are the same to the bit.
+ * others: a GELU, a loss, the formula of an optimizer.  Run node by node, each
+ * result goes to memory and comes back from there.  Run as a chain, all nodes
+ * compute one block of elements before any of them computes the next, so what
+ * one leaves for another is still in the first-level cache.  The loops are
+ * those of the kernels, so values are the same to the bit.
  *
- * Operands may be of the result's shape, single elements, or repeated along
- * one side of it, as in a layer norm:
+ * Operands may have the result's shape, be single elements, or be repeated
+ * along one side of it, as in a layer norm:
  *
  *     [2, 3, 4]   full          [4] or [3, 4]   a row, repeated
  *     [] or [1]   an element    [2, 3, 1]       a column, repeated
  *
- * Whoever compiles a graph finds chains (daemon/worker/compile/chains.c); who
- * runs one goes node by node where shapes are others than these.
+ * daemon/worker/compile/chains.c finds chains when a graph is compiled;
+ * daemon/worker/run/chain_run.c runs one, or its nodes one by one where shapes
+ * are others than these.
  *
  * Threads: a chain is read-only; tfd_chain_run() may be called on any.
  */

@@ -1,14 +1,18 @@
 /*
- * kept.h - what was read from a reference variable and put into a queue, a
- * stack, an array, a list or a resource variable.
+ * kept.h - values of reference variables that were put into a container: a
+ * queue, a stack, an array, a list or a resource variable.
  *
- * In TensorFlow the container holds the variable's memory, so what comes out of
- * it shows what was assigned in between.  Here it holds a tensor whose buffer
- * stands for a view of the variable (variable.h), and shows the value that was
- * put in to those who look at its bytes.  Whoever takes a tensor out of a
- * container hands the view on to consumers that read late, or turns it into
- * what the view shows by then: a snapshot, so that values of every type,
- * strings too, are read safely.
+ * In TensorFlow such a container holds the variable's own memory, so what is
+ * taken out shows assignments that were made in between.  Values are never
+ * changed in place here, so the container holds a tensor whose buffer stands
+ * for a view of the variable (variable.h):
+ *
+ *     put    a tensor with a view of v     v is assigned     take
+ *     [ view of v ] --------------------------------> shows v's new value
+ *
+ * Whoever takes the tensor out either hands the view on, to consumers that
+ * read late, or replaces it by a snapshot of what the view shows by then, so
+ * that values of every type, strings too, are read safely.
  *
  * Threads: any.  The lock of a container may be held, that of a reference
  * variable not.

@@ -1,9 +1,9 @@
 /*
- * op_memory.h - tensors that ops keep and make beside their outputs (arrays,
- * lists, their sums), in the memory where a kernel's values of their type are.
+ * op_memory.h - memory for tensors that ops keep besides their outputs
+ * (elements of arrays and lists, their sums): on a GPU for types that kernels
+ * compute there, in host memory otherwise.
  *
- * On a GPU that is the device's for the types that it holds, and the host's for
- * others; what is done there is enqueued on k->stream.
+ * What is done on a GPU is enqueued on k->stream.
  *
  * Threads: any.
  */

@@ -1,7 +1,7 @@
 /*
- * outputs.h - checks of inputs and shapes of outputs that the kernels of all
- * devices share; each is defined beside its op's CPU kernel.  INVALID_ARGUMENT
- * in TensorFlow's words.
+ * outputs.h - checks of inputs, and shapes of outputs, that the CPU kernel and
+ * the GPU kernel of an op share; each is defined beside the CPU kernel.  They
+ * give INVALID_ARGUMENT in TensorFlow's words.
  *
  * Threads: any.
  */

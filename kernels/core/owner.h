@@ -1,15 +1,16 @@
 /*
- * owner.h - nodes that make a resource and hand it out: queues, accumulators.
+ * owner.h - kernels that create a resource (a queue, an accumulator, a barrier)
+ * and give out a handle to it.
  *
- * Such a node has attributes `container` and `shared_name`.  With a shared name
- * the resource is everybody's who uses the name, and outlives the session;
+ * Such a node has the attributes `container` and `shared_name`.  With a shared
+ * name the resource belongs to all who use the name, and outlives the session;
  * without one it is called _N_NODE and goes with the kernel.
  *
- * It is handed out as a resource handle, or in the older operations as a
- * reference to a string vector [container, name].  Whoever uses it finds it by
+ * The output is a resource handle, or in older operations a reference to a
+ * string vector [container, name].  Kernels that use the resource find it by
  * tfd_owner_find() in either case.
  *
- * The kernel's state begins with a struct tfd_owner and the kernel is shared
+ * The kernel's state begins with a struct tfd_owner, and the kernel is shared
  * (TFD_KERNEL_SHARED).
  *
  * Threads: any.

@@ -1,7 +1,7 @@
 /*
- * admission.h - keeps requests on their way in from taking more memory than
- * there is: what does not fit waits in the caller's socket, unread, until
- * something has been freed.
+ * admission.h - admission control for incoming requests: a large request is
+ * read from its socket only once there is memory for it, so that senders are
+ * slowed down (TCP's backpressure) instead of the process running out.
  *
  *     a large request is announced --> tfd_admission_announce()
  *     some of it has come          --> tfd_admission_came() -- fits --> read on
@@ -9,27 +9,29 @@
  *                          its connection is not read until admitted()
  *     it is complete, or given up  --> tfd_admission_forget()
  *
- * Announcing is cheap, so what is announced takes no room.  Reserved is a
- * window behind what has come: 64 KiB at first, then TFD_ADMISSION_GROWTH times
- * as much as has come, so that an honest sender soon has room for all of its
- * message and does not stop half-way; one that stops sending has its window
- * taken back within a second or two.  All messages of a connection share one
- * window.
+ * What is reserved.  An announcement is cheap to make, so it reserves nothing.
+ * A connection has a window of reserved bytes behind what has come: 64 KiB at
+ * first, then TFD_ADMISSION_GROWTH times as much as has come.  An honest
+ * sender soon has room for its whole message and does not stop half-way; one
+ * that stops sending loses its window within a second or two.  All messages
+ * of a connection share its window.
  *
- * A window fits while the tensors of this process and what was admitted before
- * leave a quarter of the limit free (2 GiB at most), which is what steps
- * compute with.  Small requests need none, so that those which free memory get
- * through on other connections, and who wants less than TFD_ADMISSION_SMALL
- * does not wait behind those who want more.  And when nothing was admitted for
- * a while one is that only the limit itself bounds: what we wait for may stand
- * behind it.  One that is too large even so is admitted in the end, and fails
- * for lack of memory.
+ * Who is admitted.  A window fits while the tensors of this process and the
+ * windows admitted before leave a quarter of the limit free (2 GiB at most),
+ * which is what steps compute with.  Two rules keep the line from blocking
+ * itself.  Small requests need no window, so those that free memory get
+ * through on other connections; and a window below TFD_ADMISSION_SMALL does
+ * not wait behind larger ones.  When nothing has been admitted for a while,
+ * one request is admitted up to the limit itself, since what would free memory
+ * may stand behind it.  One that is too large even so is admitted in the end
+ * and fails for lack of memory.
  *
- * Who owes a message and sends less than TFD_DELIVERY_SIZE_MIN of it within
- * TFD_DELIVERY_MS, though it is read, is late().  So is who owes the rest of
- * small requests, which are not announced: after each read the owner tells what
- * it has of incomplete ones, and nothing is done while there are none.  Beyond
- * TFD_ADMISSION_SMALL of these on one connection what comes needs a window too.
+ * Who is too slow.  A sender that owes a message and delivers less than
+ * TFD_DELIVERY_SIZE_MIN of it within TFD_DELIVERY_MS, though it is read, is
+ * late().  That holds for small requests too, which are not announced: after
+ * each read their owner tells how much it has of incomplete ones, which costs
+ * nothing while there are none.  Beyond TFD_ADMISSION_SMALL of these on one
+ * connection they need a window as well.
  *
  * Threads: loop thread.
  */

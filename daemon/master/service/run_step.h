@@ -1,5 +1,8 @@
 /*
- * run_step.h - the RunStep row: the hot one, so its state is pooled.
+ * run_step.h - the handler of RunStep: decodes the request, lets the master
+ * run the step (master.h), and encodes the fetched tensors.
+ *
+ * It is the call that clients make most often, so its state is pooled.
  *
  * Threads: loop thread.
  */

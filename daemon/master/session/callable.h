@@ -1,8 +1,9 @@
 /*
- * callable.h - signatures that a client names once and then runs by number
- * (MakeCallable).
+ * callable.h - callables: signatures that a client names once and then runs by
+ * number (MakeCallable).
  *
- * Making one builds its plan, so that mistakes in it are found there.
+ * Making one compiles its plan, so that mistakes in it are found there and not
+ * in the first step.
  *
  * Ownership: the session's, until released.  Threads: loop thread.
  */

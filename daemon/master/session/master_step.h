@@ -1,7 +1,10 @@
 /*
- * master_step.h - one step of a plan: RunGraph on every part, one result.
+ * master_step.h - one step as the master sees it: it sends RunGraph to every
+ * worker that has a part of the plan, collects their answers, and gives the
+ * caller one result.  What runs within a worker is its struct tfd_step.
  *
  * Pooled per plan: a step of a known plan allocates nothing here.
+ *
  * Threads: loop thread.
  */
 #ifndef TFD_DAEMON_MASTER_MASTER_STEP_H

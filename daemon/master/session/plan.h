@@ -1,15 +1,16 @@
 /*
- * plan.h - everything a signature needs, compiled once and shared by its steps:
- * pruned, partitioned and registered on every worker it touches.
+ * plan.h - a plan is what a session has compiled for one signature (feeds,
+ * fetches, targets): the graph pruned to it, cut into one partition per
+ * worker, and registered there.  All steps with that signature share it.
  *
  *     EMPTY -> BUILDING -> READY    steps that came meanwhile start now
  *       ^                 |   FAILED   they fail; the failure is kept until the
  *       |_________________|   graph grows, unless it may pass by itself
  *
- * Only so many plans of a session are READY; then the one that was not used for
- * longest becomes EMPTY again: it keeps its names and its number, which clients
- * hold, and is built anew when it is asked for.  Of those, again, only so many
- * are kept.
+ * A session keeps a bounded number of plans READY.  Beyond that the least
+ * recently used one becomes EMPTY: it keeps its names and its number, which
+ * clients hold, and is compiled again when it is asked for.  The number of
+ * EMPTY ones is bounded too.
  *
  * Threads: loop thread.
  */

@@ -1,6 +1,25 @@
 /*
- * session.h - a session as the files of daemon/master see it.
+ * session.h - the state of one session in its master: the graph that the
+ * client has sent so far, the workers it may use, the plans compiled from the
+ * graph, and the steps that are running.
  *
+ *     CREATING --> OPEN --> CLOSING --> CLOSED
+ *     workers      steps    steps end,  freed with the last
+ *     are asked    run      workers     reference
+ *                           clean up
+ *
+ * The life of a session is spread over files by what happens to it:
+ *
+ *     session_create.c, session_ask.c   opens it on all its workers
+ *     session_grow.c                    adds nodes (ExtendSession)
+ *     plan_table.c, plan.c              finds or compiles a signature's plan
+ *     master_step.c                     runs a step of a plan
+ *     session_idle.c, session_limits.c  closes abandoned or surplus sessions
+ *
+ * Others use master.h; this header is for the files of daemon/master.
+ *
+ * Ownership: counted; the master's table holds one reference until the session
+ * is closed.
  * Threads: loop thread.
  */
 #ifndef TFD_DAEMON_MASTER_SESSION_H

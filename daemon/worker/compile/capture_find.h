@@ -1,6 +1,7 @@
 /*
- * capture_find.h - which nodes of a graph are in which static part: what
- * capture_parts.c builds on.
+ * capture_find.h - decides which nodes of a graph form static parts, the sets
+ * of GPU kernels that run as one CUDA graph (daemon/worker/run/captures.h);
+ * capture_parts.c builds the parts from the answer.
  *
  * Ownership: the scratch arena's.  Threads: the one that compiles.
  */

@@ -1,5 +1,6 @@
 /*
- * compile.h - a partition's graph -> what the executor runs (exec.h).
+ * compile.h - turns the graph of a partition, as the master registered it, into
+ * the arrays that the executor runs (exec.h).
  *
  * Threads: a compute thread; the graph, the registry and the devices are only
  * read, the session takes its own lock.

@@ -1,6 +1,8 @@
 /*
- * wiring.h - what connect.c, cross.c and late.c share while they connect one
- * graph: see compiler.h.
+ * wiring.h - the state of connecting one graph's executable nodes: giving
+ * their inputs slots and their outputs edges.  connect.c does it, cross.c adds
+ * copies between memories, late.c finds reads of variables that must come
+ * late; compiler.h has the order.
  *
  * Ownership: the scratch arena's.  Threads: the one that compiles.
  */

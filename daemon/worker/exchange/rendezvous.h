@@ -1,17 +1,21 @@
 /*
- * rendezvous.h - where the Send and the Recv of one edge meet, step by step.
+ * rendezvous.h - the rendezvous of a step: where a Send node leaves its value
+ * and the Recv node of the same edge takes it, whichever comes first.
  *
- *     key     a number: hash of the rendezvous key or number of the channel,
- *             mixed with the loop's frame and iteration
- *     value   a tensor; an empty one is dead
+ *     key     a number: the hash of the rendezvous key, or the number of the
+ *             channel, mixed with the loop's frame and iteration
+ *     value   a tensor; an empty one means that the edge is dead
  *
- * Whoever comes first leaves something: a sender its value, a receiver itself.
- * Several of either on one key queue up.  After an abort everything ends with
- * its status.
+ *     Send first:  value is kept under its key    Recv takes it at once
+ *     Recv first:  a waiter is kept               Send calls its arrived()
  *
- * Peers may come before the step does: their pushes and RecvTensor calls make
- * the rendezvous, bounded in bytes and in time.  After CleanupGraph what still
- * comes for that step is dropped; the last few thousand steps are remembered.
+ * Several values or waiters on one key queue up.  After an abort everything
+ * ends with the abort's status.
+ *
+ * Peers may be earlier than the step itself: their pushes and RecvTensor calls
+ * create the rendezvous, bounded in bytes and in time.  After CleanupGraph
+ * whatever still comes for that step is dropped; the last few thousand steps
+ * are remembered for that.
  *
  * Threads: the table and the functions that take it, the loop thread; a
  * rendezvous, any.

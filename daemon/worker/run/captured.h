@@ -1,6 +1,7 @@
 /*
- * captured.h - a static part that is captured, and one run of its gate: what
- * capture_kernels.c and capture_run.c share.  See captures.h.
+ * captured.h - the captured form of one static part (captures.h), and the
+ * state of one run of its gate; shared by capture_kernels.c, which captures,
+ * and capture_run.c, which decides and launches.
  *
  * Threads: those of the step that has the part.
  */

@@ -1,37 +1,43 @@
 /*
- * captures.h - static parts of a graph, run as captured kernels.
+ * captures.h - runs static parts of a registered graph as CUDA graphs: their
+ * kernels are captured once and then launched together.
  *
- * Enqueueing a hundred kernels one by one costs more than many of them take.  A
- * part is a set of nodes on one device whose kernels only enqueue, and enqueue
- * the same whenever their inputs have the same shapes (and, in host memory, the
- * same values): no state, no references, no waiting.  Its nodes are behind a
- * gate, which is ready when all that comes from outside is there:
+ * Why: enqueueing a hundred small kernels one by one costs the host more time
+ * than many of them take on the card.  One launch of a CUDA graph
+ * (cuda/device/capture.h) enqueues all of them.
  *
- *     plain      the gate opens, the nodes run one by one as all others do
- *     captured   what they enqueue is captured once and from then on launched;
- *                the outputs that leave the part go on from the gate
+ * A part is a set of nodes on one device whose kernels only enqueue work, and
+ * enqueue the same work whenever their inputs have the same shapes (and, in
+ * host memory, the same values): they have no state, take no references and
+ * wait for nothing.  One node more, the gate, stands before them and becomes
+ * ready when every input that comes from outside the part has arrived:
  *
- * A step runs plain when it is traced, has a dead input or other shapes than
- * what was captured, when its inputs lie elsewhere than where the captured
- * kernels read, or while somebody still holds what a launch would write over.
+ *     inputs --> gate --plain-->     nodes run one by one, as all others do
+ *                     --captured-->  one launch; the outputs that leave the
+ *                                    part go on from the gate
  *
- *     inputs    read where they lie, if that is where the last step had them;
- *               else copied to memory of the capture first
- *     outputs   are the capture's memory; one that is still held when the part
- *               runs again is copied out from then on
+ * A step runs a part plain when the step is traced, when an input is dead or
+ * has another shape than was captured, when inputs lie elsewhere than where
+ * the captured kernels read, or while somebody still holds an output that a
+ * launch would write over.
  *
- * Which nodes: those of one device and one level.  A level ends where a path
- * leaves the part and comes back.  What other tasks, steps or clients do in
- * between is no path, so a node whose result may be waited for there must be
- * one that waits for all that the part waits for from there; others stay out.
- * (Then a gate waits for nothing that waits for what is behind it, through any
- * number of parts.)  Graphs with loops and bodies of functions have no parts.
+ *     inputs    are read where they lie, if the last step had them there too;
+ *               otherwise they are copied to memory of the capture first
+ *     outputs   are memory of the capture; one that is still held when the
+ *               part runs again is copied out from then on
  *
- * Whether it pays is measured: some plain steps, some captured ones, and what
- * was faster at its best stays.
+ * Which nodes form a part (capture_find.c): those of one device and one level.
+ * A level ends where a path leaves the part and comes back, because the gate
+ * would wait for itself.  Other tasks, steps and clients may tie such a knot
+ * without any path in this graph.  So a node whose result could be awaited
+ * outside must itself wait for all outside inputs of its part; others stay
+ * out.  Graphs with loops and bodies of functions have no parts.
  *
- * Threads: tfd_captures_find() the one that compiles, then any; a part serves
- * one step at a time, others run plain meanwhile.
+ * Whether it pays is measured (capture_trial.c): a few steps run plain, the
+ * next ones captured, and the way that had the fastest step is kept.
+ *
+ * Threads: tfd_captures_find() runs on the thread that compiles, the rest on
+ * any; a part serves one step at a time, others run it plain meanwhile.
  */
 #ifndef TFD_DAEMON_WORKER_CAPTURES_H
 #define TFD_DAEMON_WORKER_CAPTURES_H

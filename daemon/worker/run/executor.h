@@ -1,10 +1,15 @@
 /*
- * executor.h - runs steps.
+ * executor.h - runs a step of a registered graph, and chooses the threads for
+ * it.
  *
- * Which threads: a graph whose steps take less than 20 microseconds and wait
- * for no disk runs on the loop thread, since handing it over would cost as
- * much; any other runs on one compute thread, or on several where it has nodes
- * that are worth a thread.  What a graph costs is measured all the time.
+ *     steps below 20 us that wait for no disk    the loop thread, since handing
+ *                                                them over would cost as much
+ *     other steps                                one compute thread
+ *     ... with nodes that are worth a thread     several compute threads
+ *
+ * What a graph costs is measured all the time (step_record.c), so a graph
+ * moves from one row to another while it is used.  A runner (runner.h) does
+ * the work on each thread.
  */
 #ifndef TFD_DAEMON_WORKER_EXECUTOR_H
 #define TFD_DAEMON_WORKER_EXECUTOR_H

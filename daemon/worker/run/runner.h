@@ -1,12 +1,23 @@
 /*
- * runner.h - one thread at work on a step: what executor.c, runner.c, flow.c,
- * node.c and while_frames.c share.
+ * runner.h - a runner executes ready nodes of one step on one thread: it takes
+ * a node, runs its kernel, passes the outputs to the consumers, and takes the
+ * next node that this has made ready.
  *
- * A runner lies on its thread's stack.  The ready nodes in its lists are its
- * own, and so is a value on its way until it lies in a slot.  What goes wrong
- * is recorded in the step, once, and ends the work of all its runners.
+ *     push --> first..last --> tfd_runner_node() --> kernel
+ *      ^                                               |
+ *      +------ tfd_runner_complete(): slots are filled,+
+ *              counts go down, consumers become ready
  *
- * Threads: the runner's own; see step.h.
+ * A step begins with one runner (executor.c).  Where nodes are worth another
+ * thread, the runner offers them to the step's helpers, each of which becomes
+ * a runner too (runner_share.c).  The header is shared by the files that make
+ * up a runner, one section each.
+ *
+ * A runner lies on its thread's stack and owns the ready nodes in its lists,
+ * and every value between the kernel that made it and the slot that gets it.
+ * The first failure is recorded in the step and ends all of its runners.
+ *
+ * Threads: a runner is its thread's own; what runners share is in step.h.
  */
 #ifndef TFD_DAEMON_WORKER_RUNNER_H
 #define TFD_DAEMON_WORKER_RUNNER_H
@@ -36,7 +47,8 @@ struct tfd_runner {
     struct tfd_ready *last;
     struct tfd_ready *expensive; /* worth another thread */
     bool shared;
-    bool turn_over; /* others have their turn, or another thread has */
+    bool turn_over; /* its time on the loop thread is used up, or a compute
+                     * thread has taken the step over */
     uint32_t nodes; /* run so far */
     uint64_t begun_ns;
     uint64_t node_ns; /* of a traced step: when its node began */
@@ -79,21 +91,21 @@ static inline void tfd_runner_wake(struct tfd_step *s)
 
 /* ---- node_cost.c --------------------------------------------------------- */
 
-/* What it has cost, in nanoseconds; 0: not known yet. */
+/* How long runs of the node have taken, in nanoseconds; 0: not known yet. */
 uint32_t tfd_runner_cost_of(const struct tfd_exec *e,
                             const struct tfd_exec_node *n);
-/* Worth another thread, by that, or known to be. */
+/* Whether the node is worth another thread, by its cost or by its kind. */
 bool tfd_runner_is_expensive(const struct tfd_exec *e,
                              const struct tfd_exec_node *n);
-/* A node took so many nanoseconds. */
+/* Records that the node took so many nanoseconds. */
 void tfd_runner_cost(const struct tfd_exec *e, const struct tfd_exec_node *n,
                      uint32_t took);
 
 /* ---- flow.c -------------------------------------------------------------- */
 
-/* The node is ready. */
+/* Queues a node whose inputs have all arrived. */
 void tfd_runner_push(struct tfd_runner *r, struct tfd_ready *item);
-/* It goes on later; after other ready nodes. */
+/* Queues a node that has yielded behind all other ready nodes. */
 void tfd_runner_again(struct tfd_runner *r, struct tfd_ready *item);
 /* An input of a node arrives: value NULL is dead, else taken.  from_enter: the
  * producer is an Enter. */
@@ -148,7 +160,9 @@ enum tfd_code tfd_node_side(const struct tfd_exec_node *n,
 
 /* ---- late_send.c --------------------------------------------------------- */
 
-/* Puts a Send off; false: its input is no reference, it runs as any node. */
+/* Puts a Send of a reference off until the runner has nothing quick left to run
+ * (late_send.c says why).  False: its input is no reference, and it runs as any
+ * node. */
 bool tfd_late_send_keep(struct tfd_runner *r, struct tfd_ready *item);
 /* Runs those that were put off; a failure is the step's.  Not under a lock. */
 void tfd_late_send_all(struct tfd_runner *r);
@@ -159,16 +173,14 @@ void tfd_late_send_drop(struct tfd_runner *r);
 
 /* ---- step_record.c ------------------------------------------------------- */
 
-/* The same without a runner. */
+/* Makes the step fail, naming the node (NULL: none); the first failure counts.
+ * tfd_step_record() does the same where there is no runner. */
 void tfd_step_record(struct tfd_step *s, const struct tfd_exec_node *n,
                      const struct tfd_status *st);
-
-/* The step fails, naming the node (NULL: none); the first failure counts. */
 void tfd_runner_fail(struct tfd_runner *r, const struct tfd_exec_node *n,
                      const struct tfd_status *st);
 
-/* ---- while_frames.c
- * ------------------------------------------------------------- */
+/* ---- while_frames.c ------------------------------------------------------ */
 
 /* Routes the output (NULL: dead) of an Enter, Exit or NextIteration. */
 void tfd_while_route(struct tfd_runner *r, struct tfd_ready *item,

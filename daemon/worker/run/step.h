@@ -1,13 +1,19 @@
 /*
- * step.h - the private state of one run of a registered graph, pooled.
+ * step.h - the state of one run of a registered graph: its inputs' slots, what
+ * each node still waits for, its runners, its status.
  *
- * A step is begun on the loop thread and ends there with ended().  In between
- * runners work on it: the loop thread itself when the graph is known to be
- * small, else compute threads.  While more than one may be at work (`shared`)
- * counts are atomic, and what is called "the lock" below guards the rest.
+ *     graph (exec.h, read-only)  <--  step  -->  iterations: slots and counts
+ *                                       |-->  runners and helpers (runner.h)
+ *                                       +-->  rendezvous, arena, trace
  *
- * It lives until the last runner has left and no asynchronous kernel is under
- * way, also after a failure; then the loop thread empties it and puts it back.
+ * A step begins and ends on the loop thread: ended() is called there.  In
+ * between runners work on it, either the loop thread itself when the graph is
+ * known to be cheap, or compute threads.  While more than one runner may be at
+ * work (`shared`) its counts are atomic, and "the lock" below guards the rest.
+ *
+ * A step lives, also after a failure, until its last runner has left and no
+ * asynchronous kernel is under way.  Then the loop thread empties it and puts
+ * it back into the graph's pool.
  *
  * Threads: as said.
  */

@@ -1,9 +1,10 @@
 /*
- * graphs.h - the graphs that masters have registered, and their steps.
+ * graphs.h - the table of graphs that masters have registered on this worker,
+ * and the steps that run on each.
  *
- * Registering compiles the graph on a compute thread, then waits until the
- * native links are up over which it will push.  A graph is known by its number,
- * in handles as 16 hexadecimal digits.
+ * Registering compiles a graph on a compute thread, then waits for the native
+ * connections over which its steps will push tensors.  A graph is known by a
+ * number; handles have it as 16 hexadecimal digits.
  *
  * Ownership: a graph is counted by its session and by each running step.
  * Threads: loop thread.

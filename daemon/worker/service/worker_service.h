@@ -1,5 +1,6 @@
 /*
- * worker_service.h - the inside of worker.h, for the files of this folder.
+ * worker_service.h - the state of a worker, and what the files that implement
+ * worker.h offer each other, one section for each file.
  *
  * Threads: loop thread.
  */
