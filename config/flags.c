@@ -17,6 +17,7 @@
 
 #include "config/address.h"
 #include "config/check_host.h"
+#include "config/environment.h"
 #include "config/flags_parse.h"
 #include "config/value.h"
 
@@ -223,9 +224,10 @@ static int answer_flags(struct tfd_flags_parse *p, const char *tf_config,
         tfd_report_print(&p->errors, err, "tfd: ");
         return TFD_EXIT_CONFIG;
     }
-    if (p->out->print_config)
+    if (p->out->print_config) {
         tfd_help_config(&p->settings, p->out, p->cluster_origin, to);
-    else if (p->out->check_config)
+        tfd_environment_print(to);
+    } else if (p->out->check_config)
         print_good(p->out, to);
     return p->out->print_config || p->out->check_config ? TFD_EXIT_OK
                                                         : TFD_FLAGS_RUN;

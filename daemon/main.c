@@ -2,6 +2,7 @@
  * main.c - flags -> server -> loop -> exit code; nothing else.
  */
 #include "common/base/log.h"
+#include "config/environment.h"
 #include "daemon/beat.h"
 #include "daemon/init_process.h"
 #include "daemon/master/session/master.h"
@@ -66,8 +67,9 @@ static void start_beat(struct program *p, struct tfd_server *s)
         .loop = tfd_server_loop(s),
         .pool = tfd_server_pool(s),
         .notify = &p->notify,
-        .watchdog_us = tfd_beat_watchdog_us(getenv("WATCHDOG_USEC"),
-                                            getenv("WATCHDOG_PID")),
+        .watchdog_us = tfd_beat_watchdog_us(
+            tfd_environment_get(TFD_ENVIRONMENT_WATCHDOG_USEC),
+            tfd_environment_get(TFD_ENVIRONMENT_WATCHDOG_PID)),
         .describe = describe_task,
         .ctx = p,
     };
@@ -200,14 +202,17 @@ int main(int argc, char **argv)
     tfd_init_process_begin();
     signal(SIGPIPE, SIG_IGN);
     signal(SIGHUP, SIG_IGN); /* until the loop hears of it */
-    code = tfd_flags_parse(&config, argc, argv, getenv("TF_CONFIG"), stdout,
-                           stderr);
+    tfd_log_journal_set(tfd_environment_get(TFD_ENVIRONMENT_JOURNAL_STREAM));
+    code = tfd_flags_parse(&config, argc, argv,
+                           tfd_environment_get(TFD_ENVIRONMENT_TF_CONFIG),
+                           stdout, stderr);
     if (code == TFD_FLAGS_RUN) {
         if (tfd_log_level_parse(config.log_level, &level))
             tfd_log_level_set(level);
         if (tfd_log_format_parse(config.log_format, &json))
             tfd_log_format_set(json);
-        tfd_notify_open(&p.notify, getenv("NOTIFY_SOCKET"));
+        tfd_notify_open(&p.notify,
+                        tfd_environment_get(TFD_ENVIRONMENT_NOTIFY_SOCKET));
         log_notes(&config.notes);
         code = find_name(&p, &bind);
         if (code == TFD_FLAGS_RUN)

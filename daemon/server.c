@@ -10,7 +10,9 @@
 #include "common/base/entropy.h"
 #include "common/base/log.h"
 #include "common/thread/pool.h"
+#include "config/environment.h"
 #include "cuda/device/cuda.h"
+#include "cuda/device/kernel_settings.h"
 #include "daemon/exit_rule.h"
 #include "daemon/gpu.h"
 #include "daemon/master/service/master_service.h"
@@ -133,8 +135,15 @@ static enum tfd_code open_gpus(struct tfd_server *s, struct tfd_status *st)
 {
     struct tfd_cuda_options o;
 
-    tfd_gpus_options(s->o.config, getenv("CUDA_VISIBLE_DEVICES"), &o);
-    o.processors_min = getenv("TF_MIN_GPU_MULTIPROCESSOR_COUNT");
+    tfd_gpus_options(s->o.config,
+                     tfd_environment_get(TFD_ENVIRONMENT_CUDA_VISIBLE_DEVICES),
+                     &o);
+    o.processors_min =
+        tfd_environment_get(TFD_ENVIRONMENT_TF_MIN_GPU_MULTIPROCESSOR_COUNT);
+    tfd_cuda_kernel_settings_set(
+        tfd_environment_is_on(TFD_ENVIRONMENT_TF_DETERMINISTIC_OPS),
+        tfd_environment_is_on(TFD_ENVIRONMENT_TF_CUDNN_DETERMINISTIC),
+        tfd_environment_get(TFD_ENVIRONMENT_TF_CUDNN_WORKSPACE_LIMIT_IN_MB));
     return tfd_gpus_new(tfd_cuda_driver(), &o, gpu_lost, s, &s->gpus, st);
 }
 

@@ -4,6 +4,9 @@
  */
 #include "client/c_api/capi.h"
 
+#include "common/base/log.h"
+#include "config/environment.h"
+
 #include <pthread.h>
 
 static struct tfd_registry registry;
@@ -12,6 +15,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void build_registry(void)
 {
+    tfd_log_journal_set(tfd_environment_get(TFD_ENVIRONMENT_JOURNAL_STREAM));
     (void)!tfd_registry_init(&registry, tfd_families, tfd_family_count,
                              &failure);
 }

@@ -82,16 +82,17 @@ static bool is_journal(const char *stream)
            s.st_ino == inode;
 }
 
-static bool under_journald(void)
-{
-    static atomic_int answer; /* 0: not asked yet */
-    int known = atomic_load_explicit(&answer, memory_order_relaxed);
+static atomic_bool under_journald;
 
-    if (!known) {
-        known = is_journal(getenv("JOURNAL_STREAM")) ? 1 : 2;
-        atomic_store_explicit(&answer, known, memory_order_relaxed);
-    }
-    return known == 1;
+void tfd_log_journal_set(const char *stream)
+{
+    atomic_store_explicit(&under_journald, is_journal(stream),
+                          memory_order_relaxed);
+}
+
+static bool is_under_journald(void)
+{
+    return atomic_load_explicit(&under_journald, memory_order_relaxed);
 }
 
 static void make_stamp(char *stamp, size_t size)
@@ -115,9 +116,9 @@ static void put_head(struct tfd_log_line *line, enum tfd_log_level level,
 
     while (i + 1 < LEVEL_COUNT && levels[i].level != level)
         i++;
-    if (line->json || !under_journald())
+    if (line->json || !is_under_journald())
         make_stamp(stamp, sizeof(stamp));
-    if (under_journald()) {
+    if (is_under_journald()) {
         snprintf(head, sizeof(head), "<%d>", (int)level);
         tfd_log_line_raw(line, head);
     }

@@ -14,9 +14,9 @@
  * quotes, key=\"%s\".  The rules of both formats, and of escaping, so that a
  * peer can neither forge a line nor steer a terminal: log_line.h.
  *
- * journald listens when its variable JOURNAL_STREAM names stderr, which is
- * asked once; it adds the time itself and takes the level from "<N>", also in
- * front of JSON.
+ * journald listens when JOURNAL_STREAM, which tfd_log_journal_set() is given,
+ * names stderr; it adds the time itself and takes the level from "<N>", also
+ * in front of JSON.
  *
  * ERROR: a person must act.  WARN: a peer misbehaved.  INFO: life cycle.
  * DEBUG: per step.  Never contents of tensors, never tokens.  A failure is
@@ -52,6 +52,9 @@ void tfd_log_level_set(enum tfd_log_level level);
 bool tfd_log_enabled(enum tfd_log_level level);
 /* False when name is none of "error", "warn", "info", "debug". */
 bool tfd_log_level_parse(const char *name, enum tfd_log_level *level);
+
+/* The value of JOURNAL_STREAM; NULL, as at the start: no journal. */
+void tfd_log_journal_set(const char *stream);
 
 /* Text at the start. */
 void tfd_log_format_set(bool json);

@@ -9,9 +9,9 @@
 extern "C" {
 #include "config/limits.h"
 #include "cuda/device/library.h"
+#include "cuda/device/kernel_settings.h"
 }
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,28 +122,6 @@ static void release(void *own)
     free(n);
 }
 
-/* TensorFlow takes these for true. */
-static bool is_set(const char *name)
-{
-    const char *value = getenv(name);
-
-    return value && (!strcmp(value, "1") || !strcmp(value, "true"));
-}
-
-static size_t memory_max(void)
-{
-    const char *text = getenv("TF_CUDNN_WORKSPACE_LIMIT_IN_MB");
-    char *end = nullptr;
-    long long megabytes;
-
-    errno = 0;
-    megabytes = text ? strtoll(text, &end, 10) : -1;
-    if (!text || end == text || *end || errno || megabytes < 0 ||
-        megabytes > TFD_CUDNN_WORKSPACE_SIZE_MAX >> 20)
-        return (size_t)TFD_CUDNN_WORKSPACE_SIZE_MAX;
-    return (size_t)megabytes << 20;
-}
-
 static enum tfd_code make_handle(const struct cuda_dnn *n, void *stream,
                                  object *out, struct tfd_status *st)
 {
@@ -198,9 +176,8 @@ enum tfd_code cuda_dnn_open(struct tfd_cuda_device *d, struct cuda_dnn **out,
         free(n);
         return code;
     }
-    n->deterministic =
-        is_set("TF_DETERMINISTIC_OPS") || is_set("TF_CUDNN_DETERMINISTIC");
-    n->memory_max = memory_max();
+    n->deterministic = tfd_cuda_kernel_settings()->deterministic_dnn;
+    n->memory_max = tfd_cuda_kernel_settings()->dnn_memory_max;
     tfd_cuda_lru_cache_init(&n->plans, sizeof(struct cuda_dnn_conv),
                        sizeof(struct cuda_dnn_plan), TFD_CUDNN_SHAPES_MAX);
     tfd_cuda_lru_cache_init(&n->norms, sizeof(struct cuda_dnn_norm),

@@ -18,9 +18,10 @@
 #include "cuda/lib/index.cuh"
 #include "cuda/lib/sort.cuh"
 
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
+extern "C" {
+#include "cuda/device/kernel_settings.h"
+}
+
 #include <type_traits>
 
 struct scatter {
@@ -34,9 +35,7 @@ struct scatter {
 
 static inline bool is_deterministic(void)
 {
-    const char *set = getenv("TF_DETERMINISTIC_OPS");
-
-    return set && (strcmp(set, "1") == 0 || strcasecmp(set, "true") == 0);
+    return tfd_cuda_kernel_settings()->deterministic_ops;
 }
 
 /* ---- Functions of two elements ------------------------------------------- */

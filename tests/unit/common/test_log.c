@@ -32,7 +32,7 @@ static void pretend_journald(int fd)
     fstat(fd, &s);
     snprintf(stream, sizeof(stream), "%llu:%llu", (unsigned long long)s.st_dev,
              (unsigned long long)s.st_ino);
-    setenv("JOURNAL_STREAM", stream, 1);
+    tfd_log_journal_set(stream);
 }
 
 /* Leaves in output what run() logs. */
@@ -48,7 +48,7 @@ static void capture(bool journald, void (*run)(void))
     assert_true(child >= 0);
     if (child == 0) {
         dup2(pipe_fd[1], STDERR_FILENO);
-        setenv("JOURNAL_STREAM", "1:1", 1); /* of somebody else */
+        tfd_log_journal_set("1:1"); /* of somebody else */
         if (journald)
             pretend_journald(pipe_fd[1]);
         run();
