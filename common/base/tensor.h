@@ -12,7 +12,7 @@
  * Elements lie row-major, as TensorFlow's tensor_content has them, except:
  *
  *   STRING    struct tfd_tstring each (tstring.h), owned by the buffer
- *   RESOURCE  struct tfd_handle * each (kernels/core/runtime.h), counted
+ *   RESOURCE  struct tfd_handle * each (common/resource/handle.h), counted
  *   VARIANT   struct tfd_variant * each (common/base/variant.h), counted
  *   HALF, BFLOAT16  their bits in a uint16_t (common/base/half.h converts)
  *

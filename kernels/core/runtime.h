@@ -11,33 +11,14 @@
 #ifndef TFD_KERNELS_RUNTIME_H
 #define TFD_KERNELS_RUNTIME_H
 
+#include "common/resource/handle.h"
+#include "common/resource/resource.h"
 #include "kernels/core/kernel.h"
 
 struct tfd_file_access;
 struct tfd_pool;
 
 /* ---- Resources ----------------------------------------------------------- */
-
-struct tfd_resource;
-
-struct tfd_resource_type {
-    const char *name; /* "N10tensorflow3VarE": as TensorFlow names it */
-    const char *what; /* for messages: "variable" */
-    void (*free)(struct tfd_resource *r);
-};
-
-/* First member of every resource.  Counted; `removed` is set when its
- * container let go of it, so that cached pointers are looked up again. */
-struct tfd_resource {
-    int refs;    /* atomic */
-    int removed; /* atomic */
-    const struct tfd_resource_type *type;
-};
-
-void tfd_resource_init(struct tfd_resource *r,
-                       const struct tfd_resource_type *type);
-struct tfd_resource *tfd_resource_ref(struct tfd_resource *r);
-void tfd_resource_unref(struct tfd_resource *r);
 
 /* container "" is the task's default.  NOT_FOUND with TensorFlow's texts
  * ("Container C does not exist. (Could not find resource: C/N)"),
@@ -68,27 +49,6 @@ const char *tfd_rt_container(const struct tfd_rt *rt); /* the default's name */
 /* Files within --file_root (kernels/io/file.h). */
 struct tfd_file_access *tfd_rt_files(struct tfd_rt *rt);
 struct tfd_pool *tfd_rt_pool(struct tfd_rt *rt);
-
-/* ---- Handles: elements of RESOURCE tensors ------------------------------- */
-
-struct tfd_handle {
-    int refs;                                          /* atomic */
-    struct tfd_str device, container, name, type_name; /* owned */
-    uint64_t hash_code;
-    enum tfd_dtype dtype; /* of a variable; INVALID when not known */
-    struct tfd_shape shape;
-    struct tfd_resource *cached; /* atomic; counted; may be NULL */
-};
-
-struct tfd_handle *tfd_handle_new(struct tfd_str device,
-                                  struct tfd_str container, struct tfd_str name,
-                                  struct tfd_str type_name, uint64_t hash_code,
-                                  struct tfd_status *st);
-struct tfd_handle *tfd_handle_ref(struct tfd_handle *h);
-void tfd_handle_unref(struct tfd_handle *h);
-void tfd_handle_encode(struct tfd_bytes *b, void *handle);
-enum tfd_code tfd_handle_decode(struct tfd_str proto, void **handle,
-                                struct tfd_status *st) TFD_MUST_USE;
 
 /* The resource behind input `in` (a scalar RESOURCE): by the cached pointer
  * where it is still good, else by name.  INVALID_ARGUMENT "Trying to access

@@ -9,6 +9,7 @@
 
 #include "common/base/hash.h"
 #include "config/limits.h"
+#include "daemon/worker/exchange/rendezvous.h"
 #include "daemon/worker/run/called_functions.h"
 
 #include <inttypes.h>
@@ -159,11 +160,6 @@ static enum tfd_code grow_channels(struct tfd_exec *e, struct tfd_status *st)
     return TFD_OK;
 }
 
-uint64_t tfd_exec_push_hash(uint32_t number)
-{
-    return ((uint64_t)number + 1) * 0x9e3779b97f4a7c15u;
-}
-
 enum tfd_code tfd_rt_channel(const struct tfd_prepare *p, bool sends,
                              int *channel, struct tfd_status *st)
 {
@@ -190,7 +186,7 @@ enum tfd_code tfd_rt_channel(const struct tfd_prepare *p, bool sends,
                             TFD_STR_ARG(p->node->name), number);
         x.pushes = true;
         x.number = (uint32_t)number;
-        x.hash = tfd_exec_push_hash(x.number);
+        x.hash = tfd_rendezvous_push_hash(x.number);
     }
     if (e->channel_count == e->channel_capacity)
         TFD_TRY(grow_channels(e, st));

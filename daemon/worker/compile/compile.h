@@ -47,9 +47,6 @@ enum tfd_code tfd_exec_prepare(const struct tfd_kernel *k,
                                struct tfd_status *st) TFD_MUST_USE;
 void tfd_exec_release(const struct tfd_kernel *k, void *state);
 
-/* Hash of a channel that pushes; its other end is known by the same number. */
-uint64_t tfd_exec_push_hash(uint32_t number);
-
 /* TensorFlow's Hash64, which is in the frame numbers of rendezvous keys. */
 uint64_t tfd_exec_hash(struct tfd_str s);
 

@@ -507,9 +507,10 @@ void tfd_peer_copy_tensor(void *self, struct tfd_call *call)
     else if (tfd_rendezvous_find(w->rendezvous, q.step, &r, NULL) != TFD_OK)
         tfd_tensor_unref(&value);
     else
-        tfd_rendezvous_push(w->rendezvous, r,
-                            tfd_rendezvous_key(tfd_exec_push_hash(q.channel),
-                                               q.frame, q.iteration),
-                            &value);
+        tfd_rendezvous_push(
+            w->rendezvous, r,
+            tfd_rendezvous_key(tfd_rendezvous_push_hash(q.channel), q.frame,
+                               q.iteration),
+            &value);
     tfd_executor_leave();
 }

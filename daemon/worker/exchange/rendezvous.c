@@ -33,6 +33,11 @@ struct tfd_rendezvous_entry {
 
 /* ---- Entries ------------------------------------------------------------- */
 
+uint64_t tfd_rendezvous_push_hash(uint32_t number)
+{
+    return ((uint64_t)number + 1) * 0x9e3779b97f4a7c15u;
+}
+
 uint64_t tfd_rendezvous_key(uint64_t hash, uint64_t frame, uint64_t iteration)
 {
     if (frame | iteration)

@@ -37,6 +37,8 @@ struct tfd_waiter {
     struct tfd_waiter *next;
 };
 
+/* Hash of a channel that pushes; its other end is known by the same number. */
+uint64_t tfd_rendezvous_push_hash(uint32_t number);
 uint64_t tfd_rendezvous_key(uint64_t hash, uint64_t frame, uint64_t iteration);
 
 enum tfd_code tfd_rendezvous_send(struct tfd_rendezvous *r, uint64_t key,

@@ -299,10 +299,10 @@ static enum tfd_code push_one(struct tfd_worker_service *w,
     TFD_TRY(decode_pushed(proto, &p, st));
     if (!p.dead)
         TFD_TRY(tfd_tensor_decode(in, p.tensor, tfd_handle_decode, &value, st));
-    tfd_rendezvous_push(
-        w->rendezvous, rendezvous,
-        tfd_rendezvous_key(tfd_exec_push_hash(p.channel), p.frame, p.iteration),
-        &value);
+    tfd_rendezvous_push(w->rendezvous, rendezvous,
+                        tfd_rendezvous_key(tfd_rendezvous_push_hash(p.channel),
+                                           p.frame, p.iteration),
+                        &value);
     return TFD_OK;
 }
 

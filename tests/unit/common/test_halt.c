@@ -14,17 +14,6 @@
 
 #include <cmocka.h>
 
-/* Handles are never copied here. */
-struct tfd_handle *tfd_handle_ref(struct tfd_handle *h)
-{
-    return h;
-}
-
-void tfd_handle_unref(struct tfd_handle *h)
-{
-    (void)h;
-}
-
 static int stop; /* atomic */
 
 /* ---- Loops --------------------------------------------------------------- */
