@@ -247,7 +247,7 @@ void TF_SetAttrShapeList(TF_OperationDescription *desc, const char *attr_name,
         if (!read_shape(desc, attr_name, dims[i], num_dims[i], &shape))
             break;
         mark = tfd_pb_begin(&b, ITEM(shape));
-        tfd_shape_proto_encode(&b, &shape);
+        tfd_tensor_proto_shape_encode(&b, &shape);
         tfd_pb_finish(&b, mark);
     }
     tfd_pb_finish(&b, list);

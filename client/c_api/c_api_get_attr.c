@@ -22,7 +22,7 @@ static int64_t element_size(enum tfd_attr_kind kind, struct tfd_str bytes)
     if (kind == TFD_ATTR_STRING)
         return (int64_t)bytes.size;
     if (kind != TFD_ATTR_SHAPE ||
-        tfd_shape_proto_decode_any(bytes, &shape, NULL) != TFD_OK)
+        tfd_tensor_proto_shape_decode_any(bytes, &shape, NULL) != TFD_OK)
         return -1;
     return shape.rank;
 }

@@ -46,7 +46,7 @@ static const struct tfd_optimizer_row *find_optimizers(const char *name,
     return NULL;
 }
 
-struct tfd_str tfd_variable_device(const TFD_Variable *v)
+struct tfd_str tfd_optimizers_device(const TFD_Variable *v)
 {
     return v->handle->node->device;
 }
@@ -132,13 +132,13 @@ static TF_Output make_filled(struct tfd_minimizing *m, TFD_Scope *at,
 
 static TFD_Variable *make_slot(struct tfd_minimizing *m, const TFD_Variable *v)
 {
-    TFD_Scope at = tfd_scope_on(m->s, tfd_variable_device(v));
+    TFD_Scope at = tfd_scope_on(m->s, tfd_optimizers_device(v));
     TF_Output initial = make_filled(m, &at, v);
     struct tfd_str name =
         tfd_model_format(m->s->model, &m->status->st, TFD_STR_FMT "/%s",
                          TFD_STR_ARG(tfd_variable_name(v)), m->o->slot);
 
-    return tfd_variable_new(m->s, name, initial, 0, tfd_variable_device(v),
+    return tfd_variable_new(m->s, name, initial, 0, tfd_optimizers_device(v),
                             m->status);
 }
 
@@ -147,7 +147,7 @@ static TFD_Variable *make_slot(struct tfd_minimizing *m, const TFD_Variable *v)
 static TF_Output add_update(struct tfd_minimizing *m, const TFD_Variable *v,
                             TF_Output gradient)
 {
-    TFD_Scope at = tfd_scope_on(m->s, tfd_variable_device(v));
+    TFD_Scope at = tfd_scope_on(m->s, tfd_optimizers_device(v));
     TFD_Variable *slot = m->o->slot ? make_slot(m, v) : NULL;
     TF_Output in[5] = {TFD_Handle(v)};
     int count = 1;
@@ -191,7 +191,7 @@ static TF_Operation *add_count(struct tfd_minimizing *m)
 
     if (!step)
         return NULL;
-    at = tfd_scope_on(m->s, tfd_variable_device(step));
+    at = tfd_scope_on(m->s, tfd_optimizers_device(step));
     at.prefix = tfd_model_format(m->s->model, &m->status->st, TFD_STR_FMT "/",
                                  TFD_STR_ARG(m->prefix));
     updated = TFD_Group(&at, "update", m->updates, m->update_count, m->status);
@@ -228,8 +228,8 @@ static void list_trainable(struct tfd_minimizing *m)
             m->variables[m->count++] = v;
 }
 
-bool tfd_minimize_begin(struct tfd_minimizing *m, const char *optimizer,
-                        TF_Output loss)
+bool tfd_optimizers_begin(struct tfd_minimizing *m, const char *optimizer,
+                          TF_Output loss)
 {
     if (tfd_model_ok(m->status))
         m->o = find_optimizers(optimizer, &m->status->st);
@@ -241,7 +241,7 @@ bool tfd_minimize_begin(struct tfd_minimizing *m, const char *optimizer,
     return tfd_model_ok(m->status);
 }
 
-TF_Operation *tfd_minimize_end(struct tfd_minimizing *m)
+TF_Operation *tfd_optimizers_end(struct tfd_minimizing *m)
 {
     TF_Operation *op = NULL;
 
@@ -259,8 +259,8 @@ static TF_Operation *minimize(struct tfd_minimizing *m, const char *optimizer,
 {
     TF_Operation *op = NULL;
 
-    if (tfd_minimize_begin(m, optimizer, loss))
-        op = tfd_minimize_end(m);
+    if (tfd_optimizers_begin(m, optimizer, loss))
+        op = tfd_optimizers_end(m);
     if (op)
         TFD_CollectOp(m->s, "train_op", op, m->status);
     return tfd_model_ok(m->status) ? op : NULL;

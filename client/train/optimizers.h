@@ -34,12 +34,12 @@ struct tfd_minimizing {
 
 /* Lists the variables and adds the gradients.  s, a rate and status are set.
  * False when the status says why. */
-bool tfd_minimize_begin(struct tfd_minimizing *m, const char *optimizer,
-                        TF_Output loss);
+bool tfd_optimizers_begin(struct tfd_minimizing *m, const char *optimizer,
+                          TF_Output loss);
 /* Adds the updates by m->gradients and counts the step; NULL on failure. */
-TF_Operation *tfd_minimize_end(struct tfd_minimizing *m);
+TF_Operation *tfd_optimizers_end(struct tfd_minimizing *m);
 
-struct tfd_str tfd_variable_device(const TFD_Variable *v);
+struct tfd_str tfd_optimizers_device(const TFD_Variable *v);
 struct tfd_str tfd_variable_name(const TFD_Variable *v);
 
 #endif

@@ -41,7 +41,7 @@ struct sync {
 static TF_OperationDescription *beside(struct sync *y, const TFD_Variable *v,
                                        const char *op, const char *name)
 {
-    TFD_Scope at = tfd_scope_on(&y->at, tfd_variable_device(v));
+    TFD_Scope at = tfd_scope_on(&y->at, tfd_optimizers_device(v));
     TF_OperationDescription *d = tfd_scope_begin(&at, op, name, y->status);
 
     if (d)
@@ -66,7 +66,7 @@ static TF_Operation *tell_accumulator(struct sync *y, const TFD_Variable *v,
 static TF_Output int32_const(struct sync *y, const TFD_Variable *v,
                              const char *name, int value)
 {
-    TFD_Scope at = tfd_scope_on(&y->at, tfd_variable_device(v));
+    TFD_Scope at = tfd_scope_on(&y->at, tfd_optimizers_device(v));
 
     return TFD_ConstInt(&at, name, TF_INT32, value, y->status);
 }
@@ -194,7 +194,7 @@ static TF_Output take_token(struct sync *y)
 /* Puts tokens that hold this step. */
 static TF_Operation *put_tokens(struct sync *y, int count, TF_Output step)
 {
-    TFD_Scope at = tfd_scope_on(&y->at, tfd_variable_device(y->step));
+    TFD_Scope at = tfd_scope_on(&y->at, tfd_optimizers_device(y->step));
     const int32_t n = count;
     TF_Output dims = TFD_ConstInts(&at, "tokens/dims", &n, 1, y->status);
     TF_OperationDescription *d = beside(y, y->step, "Fill", "tokens");
@@ -277,7 +277,7 @@ static TF_Operation *build_sync(struct sync *y)
         make_local_step(y);
     if (y->local_step)
         aggregate_all(y);
-    updated = tfd_minimize_end(&y->m);
+    updated = tfd_optimizers_end(&y->m);
     if (!updated)
         return NULL;
     make_queue(y);
@@ -312,7 +312,7 @@ TF_Operation *TFD_MinimizeInStep(TFD_Scope *scope, const char *optimizer,
     if (!tfd_model_ok(status) ||
         !check_count("replicas_to_aggregate", replicas_to_aggregate, status) ||
         !check_count("total_replicas", total_replicas, status) ||
-        !tfd_minimize_begin(&y.m, optimizer, loss))
+        !tfd_optimizers_begin(&y.m, optimizer, loss))
         return NULL;
     y.at.control = NULL;
     return build_sync(&y);

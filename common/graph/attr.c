@@ -138,7 +138,7 @@ enum tfd_code tfd_node_shape(const struct tfd_node *n, const char *name,
     struct tfd_pb_field f;
 
     TFD_TRY(get(n, name, TFD_ATTR_SHAPE, &f, st));
-    return tfd_shape_proto_decode(f.bytes, out, st);
+    return tfd_tensor_proto_shape_decode(f.bytes, out, st);
 }
 
 enum tfd_code tfd_node_shape_any(const struct tfd_node *n, const char *name,
@@ -147,7 +147,7 @@ enum tfd_code tfd_node_shape_any(const struct tfd_node *n, const char *name,
     struct tfd_pb_field f;
 
     TFD_TRY(get(n, name, TFD_ATTR_SHAPE, &f, st));
-    return tfd_shape_proto_decode_any(f.bytes, out, st);
+    return tfd_tensor_proto_shape_decode_any(f.bytes, out, st);
 }
 
 enum tfd_code tfd_node_tensor(const struct tfd_node *n, const char *name,
@@ -262,6 +262,6 @@ enum tfd_code tfd_node_shapes(const struct tfd_node *n, const char *name,
 
     TFD_TRY(open_list(n, name, TFD_ATTR_SHAPE, max, count, &l, st));
     while (tfd_attr_list_next(&l, &f))
-        TFD_TRY(tfd_shape_proto_decode(f.bytes, out++, st));
+        TFD_TRY(tfd_tensor_proto_shape_decode(f.bytes, out++, st));
     return TFD_OK;
 }

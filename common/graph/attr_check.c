@@ -149,7 +149,7 @@ static enum tfd_code check_value(const struct tfd_op_attr *a,
     case TFD_ATTR_STRING:
         return check_string(a, f->bytes, st);
     case TFD_ATTR_SHAPE:
-        return tfd_shape_proto_decode_any(f->bytes, &shape, st);
+        return tfd_tensor_proto_shape_decode_any(f->bytes, &shape, st);
     case TFD_ATTR_TENSOR:
         return tfd_tensor_proto_head(f->bytes, &head, st);
     default:

@@ -48,7 +48,7 @@ void tfd_attr_put_shape(struct tfd_bytes *b, const struct tfd_shape *v)
 {
     size_t mark = tfd_pb_begin(b, TAG(shape));
 
-    tfd_shape_proto_encode(b, v);
+    tfd_tensor_proto_shape_encode(b, v);
     tfd_pb_finish(b, mark);
 }
 
@@ -101,7 +101,7 @@ void tfd_attr_put_shapes(struct tfd_bytes *b, const struct tfd_shape *v,
     for (int i = 0; i < count; i++) {
         size_t shape = tfd_pb_begin(b, LIST_TAG(shape));
 
-        tfd_shape_proto_encode(b, &v[i]);
+        tfd_tensor_proto_shape_encode(b, &v[i]);
         tfd_pb_finish(b, shape);
     }
     tfd_pb_finish(b, list);

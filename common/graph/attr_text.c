@@ -60,7 +60,7 @@ static void put_shape(struct tfd_bytes *b, struct tfd_str message)
     char text[TFD_SHAPE_TEXT_MAX];
     struct tfd_shape shape;
 
-    if (tfd_shape_proto_decode(message, &shape, NULL) == TFD_OK)
+    if (tfd_tensor_proto_shape_decode(message, &shape, NULL) == TFD_OK)
         tfd_bytes_printf(b, "%s", tfd_shape_text(&shape, text));
     else
         tfd_bytes_printf(b, "<shape>");

@@ -131,7 +131,7 @@ static enum tfd_code read_node(const struct reading *d, struct tfd_str def,
         return tfd_fail(d->st, TFD_INVALID_ARGUMENT,
                         "Node '%s' of function " TFD_STR_FMT
                         ": Node name contains invalid characters",
-                        tfd_printable(n->name, text),
+                        tfd_graph_printable(n->name, text),
                         TFD_STR_ARG(d->f->op.name));
     TFD_TRY(tfd_function_attrs(def, NODE(attr), &d->g->arena, &n->attrs,
                                &n->attr_count, d->st));
@@ -280,7 +280,7 @@ static enum tfd_code add_function(struct tfd_graph *g, struct tfd_str def,
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Cannot add function '%s' because an op with the same "
                         "name already exists.",
-                        tfd_printable(name, text));
+                        tfd_graph_printable(name, text));
     d.f = tfd_arena_alloc(&g->arena, sizeof(*d.f));
     d.def = tfd_arena_str(&g->arena, def);
     if (!d.f || !d.def.data)

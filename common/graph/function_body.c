@@ -67,7 +67,7 @@ static enum tfd_code types_of_arg(const struct making *m,
                                   const struct tfd_op_arg *arg, uint8_t *out)
 {
     const struct tfd_op_attr *attrs = n->op->attrs;
-    int count = (int)tfd_arg_count(n, arg);
+    int count = (int)tfd_graph_arg_count(n, arg);
     enum tfd_dtype type = arg->dtype, *list;
 
     if (arg->list_attr >= 0) {
@@ -99,7 +99,7 @@ static enum tfd_code make_types(const struct making *m,
     *out = types;
     for (int i = 0; i < count; i++) {
         TFD_TRY(types_of_arg(m, n, &args[i], types));
-        types += tfd_arg_count(n, &args[i]);
+        types += tfd_graph_arg_count(n, &args[i]);
     }
     return TFD_OK;
 }
@@ -139,7 +139,7 @@ static enum tfd_code count_tensors(const struct making *m,
 {
     *sum = 0;
     for (int i = 0; i < count; i++) {
-        int64_t tensors = tfd_arg_count(n, &args[i]);
+        int64_t tensors = tfd_graph_arg_count(n, &args[i]);
 
         if (tensors < 0 || tensors > max - *sum)
             return tfd_fail(m->st, TFD_INVALID_ARGUMENT,
@@ -181,7 +181,7 @@ static enum tfd_code make_args(struct making *m)
     int32_t at = 0;
 
     for (int i = 0; i < op->in_count; i++) {
-        int64_t tensors = tfd_arg_count(&n, &op->in[i]);
+        int64_t tensors = tfd_graph_arg_count(&n, &op->in[i]);
 
         m->first_tensor[i] = at;
         TFD_TRY(put_name(m, op->in[i].name, name_value(true, i)));
@@ -251,7 +251,7 @@ static int64_t sum_tensors(const struct tfd_node *n,
     int64_t sum = 0;
 
     for (int i = 0; i < count; i++) {
-        int64_t tensors = tfd_arg_count(n, &args[i]);
+        int64_t tensors = tfd_graph_arg_count(n, &args[i]);
 
         if (tensors < 0 || tensors > TFD_NODE_OUTPUTS_MAX - sum)
             return -1;
@@ -306,7 +306,7 @@ static enum tfd_code not_found(const struct making *m, struct tfd_str user,
     return tfd_fail(m->st, TFD_INVALID_ARGUMENT,
                     "input %s is not found: {{node " TFD_STR_FMT
                     "}} in function " TFD_STR_FMT,
-                    tfd_printable(input, text), TFD_STR_ARG(user),
+                    tfd_graph_printable(input, text), TFD_STR_ARG(user),
                     TFD_STR_ARG(name_of(m)));
 }
 
@@ -361,7 +361,7 @@ static enum tfd_code push_output(struct making *m, int32_t number,
     int64_t first = 0;
 
     for (int i = 0; i < n->op->out_count; i++) {
-        int64_t count = tfd_arg_count(n, &n->op->out[i]);
+        int64_t count = tfd_graph_arg_count(n, &n->op->out[i]);
 
         if (tfd_str_eq(n->op->out[i].name, out))
             return push_list(m, number, first, count, one, rest, found);
@@ -486,7 +486,7 @@ static enum tfd_code make_results(struct making *m)
                        &m->body->ret_types));
     m->edge_count = 0;
     for (int i = 0; i < f->op.out_count; i++) {
-        int64_t expected = tfd_arg_count(&n, &f->op.out[i]);
+        int64_t expected = tfd_graph_arg_count(&n, &f->op.out[i]);
         int32_t before = m->edge_count;
 
         TFD_TRY(resolve_input(m, f->op.out[i].name, f->ret[i]));
@@ -555,7 +555,7 @@ enum tfd_code tfd_function_body(const struct tfd_graph *g,
     *out = (struct tfd_body){.function = tfd_function_find(g, call->name)};
     if (!out->function)
         return tfd_fail(st, TFD_NOT_FOUND, "Function %s is not defined.",
-                        tfd_printable(call->name, text));
+                        tfd_graph_printable(call->name, text));
     tfd_map_init(&m.by_name);
     rc = make_function_body(&m);
     tfd_map_deinit(&m.by_name);

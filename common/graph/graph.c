@@ -98,8 +98,8 @@ int tfd_graph_type(const struct tfd_graph *g, struct tfd_edge e)
     return n->out_types[e.output];
 }
 
-bool tfd_endpoint_split(struct tfd_str text, struct tfd_str *name,
-                        int32_t *output)
+bool tfd_graph_endpoint_split(struct tfd_str text, struct tfd_str *name,
+                              int32_t *output)
 {
     size_t digits = 0;
     int64_t number = 0;
@@ -134,7 +134,7 @@ enum tfd_code tfd_graph_endpoint(const struct tfd_graph *g, struct tfd_str text,
     struct tfd_str name;
     int32_t output;
 
-    if (!tfd_endpoint_split(text, &name, &output))
+    if (!tfd_graph_endpoint_split(text, &name, &output))
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "'" TFD_STR_FMT "' does not name an output of a node",
                         TFD_STR_ARG(text));
@@ -210,7 +210,8 @@ enum tfd_code tfd_graph_add_control(struct tfd_graph *g, struct tfd_node *n,
 
 /* ---- Arguments ----------------------------------------------------------- */
 
-int64_t tfd_arg_count(const struct tfd_node *n, const struct tfd_op_arg *arg)
+int64_t tfd_graph_arg_count(const struct tfd_node *n,
+                            const struct tfd_op_arg *arg)
 {
     struct tfd_str value, list_value;
     int64_t count = 1;
@@ -231,8 +232,8 @@ void tfd_node_arg(const struct tfd_node *n, int arg, int32_t *first,
     assert(arg >= 0 && arg < n->op->in_count);
     *first = 0;
     for (int i = 0; i < arg; i++)
-        *first += (int32_t)tfd_arg_count(n, &n->op->in[i]);
-    *count = (int32_t)tfd_arg_count(n, &n->op->in[arg]);
+        *first += (int32_t)tfd_graph_arg_count(n, &n->op->in[i]);
+    *count = (int32_t)tfd_graph_arg_count(n, &n->op->in[arg]);
     assert(*count >= 0 && *first + *count <= n->in_count);
 }
 
@@ -240,7 +241,7 @@ static int arg_at(const struct tfd_node *n, const struct tfd_op_arg *args,
                   int count, int32_t at)
 {
     for (int i = 0; i < count; i++) {
-        at -= (int32_t)tfd_arg_count(n, &args[i]);
+        at -= (int32_t)tfd_graph_arg_count(n, &args[i]);
         if (at < 0)
             return i;
     }

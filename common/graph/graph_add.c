@@ -35,8 +35,8 @@ static enum tfd_code check_limit(const struct adding *a, const char *what,
         return TFD_OK;
     return tfd_fail(a->st, TFD_RESOURCE_EXHAUSTED,
                     "Node '%s' has %lld %s; the limit is %lld",
-                    tfd_printable(a->spec->name, name), (long long)count, what,
-                    (long long)max);
+                    tfd_graph_printable(a->spec->name, name), (long long)count,
+                    what, (long long)max);
 }
 
 static enum tfd_code check_limits(const struct adding *a)
@@ -64,7 +64,7 @@ enum tfd_code tfd_graph_name_check(struct tfd_str name, struct tfd_status *st)
         return TFD_OK;
     return tfd_fail(st, TFD_INVALID_ARGUMENT,
                     "Node '%s': Node name contains invalid characters",
-                    tfd_printable(name, text));
+                    tfd_graph_printable(name, text));
 }
 
 enum tfd_code tfd_graph_check_unused(const struct tfd_graph *g,
@@ -364,7 +364,7 @@ static enum tfd_code count_tensors(const struct adding *a,
 {
     *sum = 0;
     for (int i = 0; i < count; i++) {
-        int64_t n = tfd_arg_count(a->n, &args[i]);
+        int64_t n = tfd_graph_arg_count(a->n, &args[i]);
 
         if (n < 0)
             return tfd_fail(a->st, TFD_INVALID_ARGUMENT,
@@ -402,7 +402,7 @@ static enum tfd_code put_list_types(const struct adding *a,
 static enum tfd_code put_types(const struct adding *a,
                                const struct tfd_op_arg *arg, uint8_t **types)
 {
-    int64_t count = tfd_arg_count(a->n, arg);
+    int64_t count = tfd_graph_arg_count(a->n, arg);
     enum tfd_dtype type = arg->dtype;
 
     if (arg->list_attr >= 0)

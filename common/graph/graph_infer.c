@@ -74,7 +74,7 @@ static struct unknown find_unknown(const struct tfd_node *n)
             u.args++;
             continue;
         }
-        count = tfd_arg_count(n, &n->op->in[i]);
+        count = tfd_graph_arg_count(n, &n->op->in[i]);
         /* A damaged length is refused later; here it must not overflow. */
         if (count > 0 && count <= n->in_count)
             u.known += count;
@@ -91,7 +91,7 @@ static int64_t first_of(const struct tfd_node *n, int attr)
     for (int i = 0; i < n->op->in_count; i++) {
         if (length_attr(&n->op->in[i]) == attr)
             break;
-        first += tfd_arg_count(n, &n->op->in[i]);
+        first += tfd_graph_arg_count(n, &n->op->in[i]);
     }
     return first;
 }
@@ -162,7 +162,7 @@ static enum tfd_code infer_types(const struct infer *f)
     int64_t first = 0;
 
     for (int i = 0; i < op->in_count; i++) {
-        int64_t count = tfd_arg_count(f->n, &op->in[i]);
+        int64_t count = tfd_graph_arg_count(f->n, &op->in[i]);
         int attr = op->in[i].type_attr;
 
         if (count < 0 || count > f->n->in_count)

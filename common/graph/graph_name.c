@@ -31,7 +31,7 @@ bool tfd_graph_name_ok(struct tfd_str name)
     return !start;
 }
 
-const char *tfd_printable(struct tfd_str s, char *text)
+const char *tfd_graph_printable(struct tfd_str s, char *text)
 {
     size_t n = s.size < TFD_PRINTABLE_MAX ? s.size : TFD_PRINTABLE_MAX - 1;
 

@@ -90,7 +90,7 @@ static enum tfd_code put_tensor(struct tfd_scan *s, struct tfd_bytes *b)
     TFD_TRY(tfd_scan_need(s, ":"));
     TFD_TRY(need_shape(s, &shape));
     shape_mark = tfd_pb_begin(b, tensorflow_TensorProto_tensor_shape_tag);
-    tfd_shape_proto_encode(b, &shape);
+    tfd_tensor_proto_shape_encode(b, &shape);
     tfd_pb_finish(b, shape_mark);
     while (tfd_scan_eat(s, "int_val")) {
         TFD_TRY(tfd_scan_need(s, ":"));

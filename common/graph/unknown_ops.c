@@ -41,7 +41,7 @@ void tfd_unknown_ops_see(struct tfd_unknown_ops *u, struct tfd_str type)
     u->count++;
     if (u->names.size >= NAMES_SIZE_MAX)
         return;
-    tfd_bytes_printf(&u->names, ", %s", tfd_printable(type, text));
+    tfd_bytes_printf(&u->names, ", %s", tfd_graph_printable(type, text));
     u->listed++;
 }
 
@@ -62,7 +62,7 @@ static void put_list(struct tfd_unknown_ops *u, struct tfd_bytes *out)
     if (u->count == 1)
         return;
     tfd_bytes_printf(out, " Not registered are %d ops of this graph: %s",
-                     u->count, tfd_printable(u->first, text));
+                     u->count, tfd_graph_printable(u->first, text));
     tfd_bytes_add_str(out, tfd_bytes_view(&u->names));
     if (rest > 0)
         tfd_bytes_printf(out, " and %d more", rest);
@@ -91,10 +91,10 @@ enum tfd_code tfd_unknown_ops_fail(struct tfd_unknown_ops *u,
                   "`tf.contrib.resampler`), accessing should be done before "
                   "importing the graph, as contrib ops are lazily registered "
                   "when the module is first accessed.%s%s%s",
-                  tfd_printable(u->first, first), host,
+                  tfd_graph_printable(u->first, first), host,
                   list.size ? list.data : "",
                   function.size ? "\n\t while building function " : "",
-                  function.size ? tfd_printable(function, name) : "");
+                  function.size ? tfd_graph_printable(function, name) : "");
     tfd_bytes_deinit(&list);
     tfd_bytes_deinit(&u->names);
     tfd_map_deinit(&u->seen);

@@ -118,7 +118,7 @@ static enum tfd_code check_new_name(struct import *im, const struct new_node *n)
 
     if (tfd_map_get(&im->by_name, n->name, &at))
         return tfd_fail(im->st, TFD_INVALID_ARGUMENT, "Node '%s' is not unique",
-                        tfd_printable(n->name, text));
+                        tfd_graph_printable(n->name, text));
     /* Names that runtimes make are no client's to use. */
     if ((tfd_str_starts(n->name, "_") || !tfd_graph_name_ok(n->name)) &&
         !im->options.require_full_device)
@@ -126,7 +126,7 @@ static enum tfd_code check_new_name(struct import *im, const struct new_node *n)
                         im->extends ? "Illegal op name '%s'"
                                     : "Node '%s': Node name contains invalid "
                                       "characters",
-                        tfd_printable(n->name, text));
+                        tfd_graph_printable(n->name, text));
     TFD_TRY(full_name(im, n->name, &name));
     if (!tfd_graph_find(im->g, name))
         return TFD_OK;
@@ -135,10 +135,10 @@ static enum tfd_code check_new_name(struct import *im, const struct new_node *n)
                         "GraphDef argument to Extend includes node '%s', which "
                         "was created by a previous call to Create or Extend in "
                         "this session.",
-                        tfd_printable(name, text));
+                        tfd_graph_printable(name, text));
     return tfd_fail(im->st, TFD_INVALID_ARGUMENT,
                     "Node name '%s' already exists in the Graph",
-                    tfd_printable(name, text));
+                    tfd_graph_printable(name, text));
 }
 
 static enum tfd_code check_new_node(struct import *im, const struct new_node *n)
@@ -151,13 +151,13 @@ static enum tfd_code check_new_node(struct import *im, const struct new_node *n)
         return tfd_fail(im->st, TFD_RESOURCE_EXHAUSTED,
                         "Node '%s' has %d inputs and %d attributes; limits are "
                         "%d and %d, and %d inputs of all nodes",
-                        tfd_printable(n->name, text), n->input_count,
+                        tfd_graph_printable(n->name, text), n->input_count,
                         n->attr_count, TFD_NODE_INPUTS_MAX, TFD_NODE_ATTRS_MAX,
                         TFD_GRAPH_EDGES_MAX);
     if (im->options.require_full_device && !n->device.size)
         return tfd_fail(im->st, TFD_INVALID_ARGUMENT,
                         "Node '%s' is missing a device specification",
-                        tfd_printable(n->name, text));
+                        tfd_graph_printable(n->name, text));
     return check_new_name(im, n);
 }
 
@@ -252,10 +252,10 @@ static enum tfd_code read_map(struct import *im)
         struct tfd_str name, key;
         int32_t output;
 
-        if (!tfd_endpoint_split(im->options.map_from[i], &name, &output))
+        if (!tfd_graph_endpoint_split(im->options.map_from[i], &name, &output))
             return tfd_fail(im->st, TFD_INVALID_ARGUMENT,
                             "'%s' does not name an output of a node",
-                            tfd_printable(im->options.map_from[i], text));
+                            tfd_graph_printable(im->options.map_from[i], text));
         TFD_TRY(canonical(im, name, output, &key));
         key = tfd_arena_str(&im->arena, key);
         if (!key.data || !tfd_map_put(&im->mapped, key, (uintptr_t)i))
@@ -292,7 +292,7 @@ static enum tfd_code resolve_input(struct import *im, const struct new_node *n,
     uintptr_t at;
 
     *in = (struct input){.edge = TFD_EDGE_NONE};
-    if (tfd_endpoint_split(text, &name, &in->edge.output)) {
+    if (tfd_graph_endpoint_split(text, &name, &in->edge.output)) {
         if (im->mapped.count) {
             TFD_TRY(canonical(im, name, in->edge.output, &key));
             if (tfd_map_get(&im->mapped, key, &at)) {
@@ -304,9 +304,9 @@ static enum tfd_code resolve_input(struct import *im, const struct new_node *n,
     }
     if (found)
         return TFD_OK;
-    return tfd_fail(im->st, TFD_INVALID_ARGUMENT,
-                    "Node '%s': Unknown input node '%s'",
-                    tfd_printable(n->name, node), tfd_printable(text, input));
+    return tfd_fail(
+        im->st, TFD_INVALID_ARGUMENT, "Node '%s': Unknown input node '%s'",
+        tfd_graph_printable(n->name, node), tfd_graph_printable(text, input));
 }
 
 static bool is_back_edge(const struct import *im, const struct new_node *n,
@@ -338,7 +338,7 @@ static enum tfd_code resolve_node(struct import *im, struct new_node *n)
                                   "inputs: node '%s'"
                                 : "Node '%s': Control dependencies must come "
                                   "after regular dependencies",
-                            tfd_printable(n->name, text));
+                            tfd_graph_printable(n->name, text));
         control = tfd_str_starts(name, "^");
         TFD_TRY(resolve_input(im, n, name, in));
         n->depends |= in->new && !is_back_edge(im, n, in);
@@ -469,7 +469,7 @@ static enum tfd_code fail_cycle(const struct import *im, int32_t node)
     return tfd_fail(im->st, TFD_INVALID_ARGUMENT,
                     "%d nodes in a cycle, one of them is '%s'",
                     im->depth - start,
-                    tfd_printable(im->nodes[node].name, text));
+                    tfd_graph_printable(im->nodes[node].name, text));
 }
 
 /* The new node that n waits for next; -1 when it waits for no other. */

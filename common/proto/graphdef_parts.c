@@ -158,7 +158,7 @@ static enum tfd_code add_part(struct library *l, uint32_t tag,
         return tfd_fail(l->st, TFD_INVALID_ARGUMENT,
                         "Cannot add function '%s' because a different function "
                         "with the same name already exists.",
-                        tfd_printable(key, text));
+                        tfd_graph_printable(key, text));
     }
     if (l->count >= TFD_FUNCTIONS_MAX)
         return tfd_fail(l->st, TFD_RESOURCE_EXHAUSTED,

@@ -27,9 +27,9 @@ static enum tfd_code decode_dim(struct tfd_str proto, int64_t *size,
     return tfd_pb_end(&r, "TensorShapeProto.Dim", st);
 }
 
-enum tfd_code tfd_shape_proto_decode_any(struct tfd_str proto,
-                                         struct tfd_shape *out,
-                                         struct tfd_status *st)
+enum tfd_code tfd_tensor_proto_shape_decode_any(struct tfd_str proto,
+                                                struct tfd_shape *out,
+                                                struct tfd_status *st)
 {
     struct tfd_pb_reader r = tfd_pb_reader_of(proto);
     struct tfd_pb_field f;
@@ -58,13 +58,13 @@ enum tfd_code tfd_shape_proto_decode_any(struct tfd_str proto,
     return TFD_OK;
 }
 
-enum tfd_code tfd_shape_proto_decode(struct tfd_str proto,
-                                     struct tfd_shape *out,
-                                     struct tfd_status *st)
+enum tfd_code tfd_tensor_proto_shape_decode(struct tfd_str proto,
+                                            struct tfd_shape *out,
+                                            struct tfd_status *st)
 {
     struct tfd_shape any;
 
-    TFD_TRY(tfd_shape_proto_decode_any(proto, &any, st));
+    TFD_TRY(tfd_tensor_proto_shape_decode_any(proto, &any, st));
     if (tfd_shape_is_long(&any))
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "A shape has %d dimensions; 0 to %d are supported here",
@@ -73,7 +73,8 @@ enum tfd_code tfd_shape_proto_decode(struct tfd_str proto,
     return TFD_OK;
 }
 
-void tfd_shape_proto_encode(struct tfd_bytes *b, const struct tfd_shape *s)
+void tfd_tensor_proto_shape_encode(struct tfd_bytes *b,
+                                   const struct tfd_shape *s)
 {
     int64_t dim[TFD_RANK_LONG_MAX];
 
@@ -128,7 +129,7 @@ enum tfd_code tfd_tensor_proto_head(struct tfd_str proto,
     /* proto3 knows no difference between empty and absent. */
     if (!out->content.size)
         out->content.data = NULL;
-    TFD_TRY(tfd_shape_proto_decode_any(shape, &out->shape, st));
+    TFD_TRY(tfd_tensor_proto_shape_decode_any(shape, &out->shape, st));
     TFD_TRY(check_head(out, dtype, st));
     out->dtype = (enum tfd_dtype)dtype;
     return TFD_OK;
@@ -143,7 +144,7 @@ void tfd_tensor_proto_encode_head(struct tfd_bytes *b,
 
     tfd_pb_put_int(b, TAG(dtype), (int)t->dtype);
     mark = tfd_pb_begin(b, TAG(tensor_shape));
-    tfd_shape_proto_encode(b, &t->shape);
+    tfd_tensor_proto_shape_encode(b, &t->shape);
     tfd_pb_finish(b, mark);
 }
 

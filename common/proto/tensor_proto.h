@@ -52,12 +52,13 @@ void tfd_tensor_proto_encode_content(struct tfd_bytes *b,
 
 /* TensorShapeProto.  The second takes long shapes as well (shape_long.h), as
  * the heads of tensors do. */
-enum tfd_code tfd_shape_proto_decode(struct tfd_str proto,
-                                     struct tfd_shape *out,
-                                     struct tfd_status *st) TFD_MUST_USE;
-enum tfd_code tfd_shape_proto_decode_any(struct tfd_str proto,
-                                         struct tfd_shape *out,
-                                         struct tfd_status *st) TFD_MUST_USE;
-void tfd_shape_proto_encode(struct tfd_bytes *b, const struct tfd_shape *s);
+enum tfd_code tfd_tensor_proto_shape_decode(struct tfd_str proto,
+                                            struct tfd_shape *out,
+                                            struct tfd_status *st) TFD_MUST_USE;
+enum tfd_code
+tfd_tensor_proto_shape_decode_any(struct tfd_str proto, struct tfd_shape *out,
+                                  struct tfd_status *st) TFD_MUST_USE;
+void tfd_tensor_proto_shape_encode(struct tfd_bytes *b,
+                                   const struct tfd_shape *s);
 
 #endif

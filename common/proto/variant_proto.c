@@ -30,7 +30,7 @@ static void put_list_metadata(struct tfd_bytes *b, const struct tfd_variant *v)
             tfd_pb_put_varint(b, (uint64_t)i);
     tfd_pb_put_varint(b, (uint64_t)v->dtype);
     tfd_pb_put_varint(b, (uint64_t)(int64_t)v->max_elements);
-    tfd_shape_proto_encode(b, &v->element_shape);
+    tfd_tensor_proto_shape_encode(b, &v->element_shape);
 }
 
 static void put_metadata(struct tfd_bytes *b, const struct tfd_variant *v)
@@ -150,7 +150,7 @@ static enum tfd_code read_list(struct tfd_variant *v, struct tfd_str metadata,
         return damaged(st);
     v->dtype = (enum tfd_dtype)dtype;
     v->max_elements = (int64_t)max < 0 ? -1 : (int32_t)(max & INT32_MAX);
-    TFD_TRY(tfd_shape_proto_decode(metadata, &v->element_shape, st));
+    TFD_TRY(tfd_tensor_proto_shape_decode(metadata, &v->element_shape, st));
     for (int32_t i = 0; i < v->count; i++)
         if (v->tensors[i].dtype != TFD_DTYPE_INVALID &&
             v->tensors[i].dtype != v->dtype)

@@ -30,7 +30,7 @@ void tfd_handle_encode(struct tfd_bytes *b, void *handle)
     {
         size_t shape = tfd_pb_begin(b, DS(shape));
 
-        tfd_shape_proto_encode(b, &h->shape);
+        tfd_tensor_proto_shape_encode(b, &h->shape);
         tfd_pb_finish(b, shape);
     }
     tfd_pb_finish(b, mark);
@@ -53,8 +53,8 @@ static enum tfd_code decode_type(struct tfd_str proto, struct fields *out,
         if (f.tag == DS(dtype) && f.number < TFD_DTYPE_END)
             out->dtype = (enum tfd_dtype)f.number;
         else if (f.tag == DS(shape))
-            TFD_TRY(tfd_shape_proto_decode_any(tfd_pb_str(&r, &f), &out->shape,
-                                               st));
+            TFD_TRY(tfd_tensor_proto_shape_decode_any(tfd_pb_str(&r, &f),
+                                                      &out->shape, st));
     }
     return tfd_pb_end(&r, "ResourceHandleProto", st);
 }

@@ -102,7 +102,7 @@ static enum tfd_code diag_gpu(struct tfd_kctx *k, struct tfd_status *st)
 {
     struct tfd_shape out;
 
-    TFD_TRY(tfd_diag_shape(k, &out, st));
+    TFD_TRY(tfd_matrix_diag_shape(k, &out, st));
     TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &out, st));
     return BY_SIZE(tfd_dtype_size(k->in[0].dtype), run_diag, k, st);
 }
@@ -120,7 +120,7 @@ static enum tfd_code part_gpu(struct tfd_kctx *k, struct tfd_status *st)
 {
     struct tfd_shape out;
 
-    TFD_TRY(tfd_diag_part_shape(k, &out, st));
+    TFD_TRY(tfd_matrix_diag_part_shape(k, &out, st));
     TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &out, st));
     return BY_SIZE(tfd_dtype_size(k->in[0].dtype), run_part, k, st);
 }

@@ -19,7 +19,7 @@ static enum tfd_code take(struct tfd_kctx *k, const int64_t *begin,
     int64_t stride[TFD_RANK_MAX], first = 0;
     struct box b = {};
 
-    tfd_shape_strides(&k->in[0].shape, stride);
+    tfd_element_strides(&k->in[0].shape, stride);
     b.rank = size->rank;
     for (int d = 0; d < b.rank; d++) {
         first += begin[d] * stride[d];

@@ -13,25 +13,25 @@ namespace
 {
 
 #define MAKE(NAME)                                                         \
-    kept("TensorArrayV3", TFD_##NAME, tfd_array_compute_make, HOST_ARG(0), \
+    kept("TensorArrayV3", TFD_##NAME, tfd_tensor_array_compute_make, HOST_ARG(0), \
          HOST_ARG(0)),
 #define WRITE(NAME)                                                 \
-    kept("TensorArrayWriteV3", TFD_##NAME, tfd_array_compute_write, \
+    kept("TensorArrayWriteV3", TFD_##NAME, tfd_tensor_array_compute_write, \
          HOST_ARG(0) | HOST_ARG(1), 0),
 #define READ(NAME)                                                \
-    kept("TensorArrayReadV3", TFD_##NAME, tfd_array_compute_read, \
+    kept("TensorArrayReadV3", TFD_##NAME, tfd_tensor_array_compute_read, \
          HOST_ARG(0) | HOST_ARG(1), 0),
 #define GATHER(NAME)                                                  \
-    kept("TensorArrayGatherV3", TFD_##NAME, tfd_array_compute_gather, \
+    kept("TensorArrayGatherV3", TFD_##NAME, tfd_tensor_array_compute_gather, \
          HOST_ARG(0) | HOST_ARG(1), 0),
 #define SCATTER(NAME)                                                   \
-    kept("TensorArrayScatterV3", TFD_##NAME, tfd_array_compute_scatter, \
+    kept("TensorArrayScatterV3", TFD_##NAME, tfd_tensor_array_compute_scatter, \
          HOST_ARG(0) | HOST_ARG(1), 0),
 #define CONCAT(NAME)                                                  \
-    kept("TensorArrayConcatV3", TFD_##NAME, tfd_array_compute_concat, \
+    kept("TensorArrayConcatV3", TFD_##NAME, tfd_tensor_array_compute_concat, \
          HOST_ARG(0), HOST_ARG(1)),
 #define SPLIT(NAME)                                                 \
-    kept("TensorArraySplitV3", TFD_##NAME, tfd_array_compute_split, \
+    kept("TensorArraySplitV3", TFD_##NAME, tfd_tensor_array_compute_split, \
          HOST_ARG(0) | HOST_ARG(2), 0),
 
 #define TYPES(X) \

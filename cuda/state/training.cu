@@ -32,8 +32,8 @@ static enum tfd_code assign_locked(struct tfd_kctx *k,
     const struct tfd_tensor *by = &k->in[1];
     T *to;
 
-    TFD_TRY(tfd_train_initialized(v[0], st));
-    TFD_TRY(tfd_train_check_update(k, v[0], st));
+    TFD_TRY(tfd_training_initialized(v[0], st));
+    TFD_TRY(tfd_training_check_update(k, v[0], st));
     TFD_TRY(writable(k, v[0], st));
     to = (T *)tfd_tensor_data(&v[0]->value);
     return run_two(k, F(), (const T *)to, in_at<T>(k, 1), to,
@@ -43,7 +43,7 @@ static enum tfd_code assign_locked(struct tfd_kctx *k,
 template <typename T, typename F>
 static enum tfd_code assign(struct tfd_kctx *k, struct tfd_status *st)
 {
-    return tfd_train_locked(k, 1, assign_locked<T, F>, nullptr, st);
+    return tfd_training_locked(k, 1, assign_locked<T, F>, nullptr, st);
 }
 
 /* ---- Optimizers ---------------------------------------------------------- */
@@ -78,7 +78,7 @@ __global__ void apply_all(struct cuda_train<T> j, int64_t n)
 }
 
 template <typename T, typename O>
-static enum tfd_code run_training(struct tfd_kctx *k, const struct tfd_train_job *job,
+static enum tfd_code run_training(struct tfd_kctx *k, const struct tfd_training_job *job,
                          struct tfd_status *st)
 {
     constexpr int N = pack_size<T, T>();
@@ -99,9 +99,9 @@ static enum tfd_code run_training(struct tfd_kctx *k, const struct tfd_train_job
 template <typename T, typename O>
 static enum tfd_code apply(struct tfd_kctx *k, struct tfd_status *st)
 {
-    static const struct tfd_train_device device = {writable, run_training<T, O>};
+    static const struct tfd_training_device device = {writable, run_training<T, O>};
 
-    return tfd_train_apply(k, &device, st);
+    return tfd_training_apply(k, &device, st);
 }
 
 /* ---- Rows ---------------------------------------------------------------- */

@@ -38,7 +38,7 @@ template <typename T> struct cuda_train {
 
 template <typename T>
 static inline struct cuda_train<T>
-cuda_train_of(const struct tfd_train_job *job) {
+cuda_train_of(const struct tfd_training_job *job) {
     struct cuda_train<T> j = {
     };
 
@@ -89,7 +89,7 @@ __device__ inline void cuda_train_step(const struct cuda_train<T> &j,
 }
 
 /* Whether packs of them may be read. */
-static inline bool cuda_train_aligned(const struct tfd_train_job *job)
+static inline bool cuda_train_aligned(const struct tfd_training_job *job)
 {
     bool is = is_aligned(job->grad, job->grad, job->grad);
 
@@ -104,7 +104,7 @@ static inline bool cuda_train_aligned(const struct tfd_train_job *job)
 #define CUDA_TRAIN_HANDLES(count) ((UINT32_C(1) << (count)) - 1)
 
 #define CUDA_TRAIN_ROW(op, name, compute, host)           \
-    row(op, TFD_##name, compute, host, tfd_train_prepare, \
-        sizeof(struct tfd_train_state)),
+    row(op, TFD_##name, compute, host, tfd_training_prepare, \
+        sizeof(struct tfd_training_state)),
 
 #endif

@@ -84,7 +84,7 @@ __device__ inline int64_t next_of(const I *indices, int64_t key, int64_t at,
 /* A warp for each index, its threads along the row, each with a pack. */
 template <int N, typename O, typename T, typename I>
 __global__ void apply_rows(struct cuda_train<T> j, const I *indices,
-                           struct tfd_train_rows r, struct table t)
+                           struct tfd_training_rows r, struct table t)
 {
     const int lane = threadIdx.x % 32;
     wide<T> s[TFD_TRAIN_SCALARS];
@@ -136,11 +136,11 @@ static enum tfd_code make_table(struct tfd_kctx *k, int64_t count,
 }
 
 template <typename O, typename T, typename I>
-static void launch_rows(struct tfd_kctx *k, const struct tfd_train_job *job,
+static void launch_rows(struct tfd_kctx *k, const struct tfd_training_job *job,
                         const I *indices, const struct table &t)
 {
     constexpr int N = pack_size<T, T>();
-    const struct tfd_train_rows *r = &job->rows;
+    const struct tfd_training_rows *r = &job->rows;
     unsigned blocks = blocks_for(k, r->count * 32);
 
     if (r->width % N == 0 && cuda_train_aligned(job))
@@ -153,10 +153,10 @@ static void launch_rows(struct tfd_kctx *k, const struct tfd_train_job *job,
 
 template <typename O, typename T, typename I>
 static enum tfd_code run_rows(struct tfd_kctx *k,
-                              const struct tfd_train_job *job,
+                              const struct tfd_training_job *job,
                               struct tfd_status *st)
 {
-    const struct tfd_train_rows *r = &job->rows;
+    const struct tfd_training_rows *r = &job->rows;
     const I *indices = (const I *)tfd_tensor_data(r->indices);
     struct tfd_buffer *work = nullptr;
     struct table t = {};
@@ -174,7 +174,7 @@ static enum tfd_code run_rows(struct tfd_kctx *k,
 }
 
 template <typename T, typename O>
-static enum tfd_code run_training(struct tfd_kctx *k, const struct tfd_train_job *job,
+static enum tfd_code run_training(struct tfd_kctx *k, const struct tfd_training_job *job,
                          struct tfd_status *st)
 {
     if (job->rows.count == 0 || job->rows.width == 0)
@@ -187,9 +187,9 @@ static enum tfd_code run_training(struct tfd_kctx *k, const struct tfd_train_job
 template <typename T, typename O>
 static enum tfd_code apply(struct tfd_kctx *k, struct tfd_status *st)
 {
-    static const struct tfd_train_device device = {writable, run_training<T, O>};
+    static const struct tfd_training_device device = {writable, run_training<T, O>};
 
-    return tfd_train_apply(k, &device, st);
+    return tfd_training_apply(k, &device, st);
 }
 
 /* ---- Rows ---------------------------------------------------------------- */

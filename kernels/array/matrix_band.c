@@ -135,8 +135,9 @@ static void copy_apart(enum tfd_dtype dtype, int64_t n, void *y, int64_t to,
                tfd_element_of(x, dtype, i * from), size);
 }
 
-enum tfd_code tfd_diag_shape(const struct tfd_kctx *k, struct tfd_shape *out,
-                             struct tfd_status *st)
+enum tfd_code tfd_matrix_diag_shape(const struct tfd_kctx *k,
+                                    struct tfd_shape *out,
+                                    struct tfd_status *st)
 {
     TFD_TRY(twice(&k->in[0].shape, out, st));
     return tfd_shape_make(out, out->dim, out->rank, st);
@@ -149,7 +150,7 @@ static enum tfd_code diag_compute(struct tfd_kctx *k, struct tfd_status *st)
     struct tfd_shape out;
     void *y;
 
-    TFD_TRY(tfd_diag_shape(k, &out, st));
+    TFD_TRY(tfd_matrix_diag_shape(k, &out, st));
     TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &out, st));
     y = tfd_tensor_data(&k->out[0]);
     tfd_elements_zero(x->dtype, y, n * n);
@@ -184,8 +185,9 @@ static enum tfd_code half_of(const struct tfd_shape *s, struct tfd_shape *out,
     return TFD_OK;
 }
 
-enum tfd_code tfd_diag_part_shape(const struct tfd_kctx *k,
-                                  struct tfd_shape *out, struct tfd_status *st)
+enum tfd_code tfd_matrix_diag_part_shape(const struct tfd_kctx *k,
+                                         struct tfd_shape *out,
+                                         struct tfd_status *st)
 {
     return half_of(&k->in[0].shape, out, st);
 }
@@ -196,7 +198,7 @@ static enum tfd_code part_compute(struct tfd_kctx *k, struct tfd_status *st)
     struct tfd_shape out;
     int64_t n;
 
-    TFD_TRY(tfd_diag_part_shape(k, &out, st));
+    TFD_TRY(tfd_matrix_diag_part_shape(k, &out, st));
     n = tfd_shape_elements(&out);
     TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &out, st));
     copy_apart(x->dtype, n, tfd_tensor_data(&k->out[0]), 1, tfd_tensor_data(x),

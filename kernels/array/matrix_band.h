@@ -19,10 +19,11 @@ enum tfd_code tfd_matrix_band_read(const struct tfd_kctx *k,
                                    struct tfd_status *st) TFD_MUST_USE;
 
 /* The outputs of Diag and of DiagPart. */
-enum tfd_code tfd_diag_shape(const struct tfd_kctx *k, struct tfd_shape *out,
-                             struct tfd_status *st) TFD_MUST_USE;
-enum tfd_code tfd_diag_part_shape(const struct tfd_kctx *k,
-                                  struct tfd_shape *out,
-                                  struct tfd_status *st) TFD_MUST_USE;
+enum tfd_code tfd_matrix_diag_shape(const struct tfd_kctx *k,
+                                    struct tfd_shape *out,
+                                    struct tfd_status *st) TFD_MUST_USE;
+enum tfd_code tfd_matrix_diag_part_shape(const struct tfd_kctx *k,
+                                         struct tfd_shape *out,
+                                         struct tfd_status *st) TFD_MUST_USE;
 
 #endif

@@ -85,7 +85,7 @@ static void fill_border(struct tfd_kctx *k, const struct tfd_pad *p, int d,
     int64_t to[TFD_RANK_MAX], offset;
     struct tfd_box box;
 
-    tfd_shape_strides(y, to);
+    tfd_element_strides(y, to);
     offset = at * to[d];
     tfd_box_init(&box, (size_t)size);
     for (int e = 0; e < y->rank; e++) {
@@ -166,8 +166,8 @@ static enum tfd_code pad_compute(struct tfd_kctx *k, struct tfd_status *st)
     TFD_TRY(fill_padding(k, &p, st));
     if (tfd_tensor_elements(x) == 0)
         return TFD_OK;
-    tfd_shape_strides(&out, to);
-    tfd_shape_strides(&x->shape, from);
+    tfd_element_strides(&out, to);
+    tfd_element_strides(&x->shape, from);
     for (int d = 0; d < out.rank; d++)
         offset += p.before[d] * to[d];
     return tfd_elements_box(

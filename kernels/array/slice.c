@@ -62,8 +62,8 @@ static enum tfd_code copy_box(struct tfd_kctx *k, const struct tfd_tensor *x,
 
     if (tfd_shape_elements(box) == 0)
         return TFD_OK;
-    tfd_shape_strides(&x->shape, from);
-    tfd_shape_strides(box, to);
+    tfd_element_strides(&x->shape, from);
+    tfd_element_strides(box, to);
     for (int d = 0; d < box->rank; d++) {
         offset += begin[d] * from[d];
         from[d] *= step[d];
@@ -415,8 +415,8 @@ static enum tfd_code strided_grad_compute(struct tfd_kctx *k,
                       tfd_shape_elements(&shape));
     if (tfd_tensor_elements(dy) == 0)
         return TFD_OK;
-    tfd_shape_strides(&shape, to);
-    tfd_shape_strides(&d.box, from);
+    tfd_element_strides(&shape, to);
+    tfd_element_strides(&d.box, from);
     for (int i = 0; i < shape.rank; i++) {
         offset += d.begin[i] * to[i];
         to[i] *= d.stride[i];
@@ -449,7 +449,7 @@ static const struct tfd_opdef ops[] = {
         .outputs = "output: T",
         .attrs = "T: type; Index: {int16, int32, int64}; " MASKS,
         .shape = strided_shape,
-        .grad = tfd_strided_slice_gradient,
+        .grad = tfd_slice_strided_gradient,
     },
     {
         .name = "StridedSliceGrad",
@@ -458,7 +458,7 @@ static const struct tfd_opdef ops[] = {
         .outputs = "output: T",
         .attrs = "T: type; Index: {int32, int64}; " MASKS,
         .checks = "shape: vector; begin: vector; end: vector; strides: vector",
-        .grad = tfd_strided_slice_grad_gradient,
+        .grad = tfd_slice_strided_grad_gradient,
     },
 };
 

@@ -93,7 +93,7 @@ static int copy_masks(const struct tfd_grad *g, struct tfd_attr *attrs)
     return count;
 }
 
-enum tfd_code tfd_strided_slice_gradient(struct tfd_grad *g,
+enum tfd_code tfd_slice_strided_gradient(struct tfd_grad *g,
                                          struct tfd_status *st)
 {
     struct tfd_gradient b = tfd_gradient_begin(g, st);
@@ -106,7 +106,7 @@ enum tfd_code tfd_strided_slice_gradient(struct tfd_grad *g,
                                copy_masks(g, attrs), &g->dx[0], 1, st);
 }
 
-enum tfd_code tfd_strided_slice_grad_gradient(struct tfd_grad *g,
+enum tfd_code tfd_slice_strided_grad_gradient(struct tfd_grad *g,
                                               struct tfd_status *st)
 {
     struct tfd_attr attrs[MASKS];

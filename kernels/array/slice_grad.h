@@ -10,9 +10,9 @@
 
 enum tfd_code tfd_slice_gradient(struct tfd_grad *g, struct tfd_status *st);
 enum tfd_code tfd_pad_gradient(struct tfd_grad *g, struct tfd_status *st);
-enum tfd_code tfd_strided_slice_gradient(struct tfd_grad *g,
+enum tfd_code tfd_slice_strided_gradient(struct tfd_grad *g,
                                          struct tfd_status *st);
-enum tfd_code tfd_strided_slice_grad_gradient(struct tfd_grad *g,
+enum tfd_code tfd_slice_strided_grad_gradient(struct tfd_grad *g,
                                               struct tfd_status *st);
 
 #endif

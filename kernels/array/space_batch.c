@@ -125,8 +125,8 @@ static bool box_of(const struct tfd_space_batch *f,
 {
     b->shape = *folded;
     b->shape.dim[0] = wide->dim[0];
-    tfd_shape_strides(wide, b->wide_stride);
-    tfd_shape_strides(folded, b->folded_stride);
+    tfd_element_strides(wide, b->wide_stride);
+    tfd_element_strides(folded, b->folded_stride);
     b->wide_at = 0;
     b->folded_at = offset * wide->dim[0] * b->folded_stride[0];
     for (int i = f->dims - 1; i >= 0; i--) {
@@ -205,8 +205,8 @@ static void move_all(struct tfd_kctx *k, const struct tfd_space_batch *f,
     int64_t offset = wide->dim[0];
     struct tfd_box b;
 
-    tfd_shape_strides(wide, ws);
-    tfd_shape_strides(folded, fs);
+    tfd_element_strides(wide, ws);
+    tfd_element_strides(folded, fs);
     tfd_box_init(&b, tfd_dtype_size(k->in[0].dtype));
     for (int i = f->dims - 1; i >= 0; i--) {
         step[i] = offset * fs[0];

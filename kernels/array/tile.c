@@ -41,8 +41,8 @@ static enum tfd_code tile_counted(struct tfd_kctx *k, const struct tfd_shape *y,
     int64_t to[TFD_RANK_MAX], from[TFD_RANK_MAX], at[TFD_RANK_MAX] = {0};
     int64_t tiles = 1, offset = 0;
 
-    tfd_shape_strides(y, to);
-    tfd_shape_strides(&x->shape, from);
+    tfd_element_strides(y, to);
+    tfd_element_strides(&x->shape, from);
     for (int d = 0; d < y->rank; d++)
         tiles *= y->dim[d] / x->shape.dim[d];
     for (int64_t t = 0; t < tiles && !tfd_halted(); t++) {
@@ -70,8 +70,8 @@ static void tile_numbers(struct tfd_kctx *k, const struct tfd_shape *y)
     int64_t to[TFD_RANK_MAX], from[TFD_RANK_MAX];
     struct tfd_box box;
 
-    tfd_shape_strides(y, to);
-    tfd_shape_strides(&x->shape, from);
+    tfd_element_strides(y, to);
+    tfd_element_strides(&x->shape, from);
     tfd_box_init(&box, (size_t)size);
     for (int d = 0; d < y->rank; d++) {
         const int64_t dim = x->shape.dim[d];

@@ -64,7 +64,7 @@ static enum tfd_code transpose_compute(struct tfd_kctx *k,
     bool same = true; /* dimensions of 1 may go anywhere */
 
     TFD_TRY(tfd_transpose_perm(&k->in[1], x->shape.rank, perm, st));
-    tfd_shape_strides(&x->shape, own);
+    tfd_element_strides(&x->shape, own);
     for (int d = 0; d < out.rank; d++) {
         out.dim[d] = x->shape.dim[perm[d]];
         from[d] = own[perm[d]];
@@ -78,7 +78,7 @@ static enum tfd_code transpose_compute(struct tfd_kctx *k,
         return TFD_OK;
     }
     TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &out, st));
-    tfd_shape_strides(&out, to);
+    tfd_element_strides(&out, to);
     return tfd_elements_box(k, x->dtype, &out, tfd_tensor_data(&k->out[0]), to,
                             tfd_tensor_data(x), from, st);
 }

@@ -373,7 +373,7 @@ static enum tfd_code gather_slices(const struct tfd_bundle_entry *e,
 
     if (rest.size == 0)
         return tfd_slice_set_add(set, &slice, st);
-    while (tfd_bundle_slices_next(&rest, &proto)) {
+    while (tfd_bundle_entry_slices_next(&rest, &proto)) {
         TFD_TRY(tfd_tensor_slice_take(proto, &slice, st));
         TFD_TRY(tfd_slice_set_add(set, &slice, st));
     }

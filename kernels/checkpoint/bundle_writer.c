@@ -230,7 +230,7 @@ static enum tfd_code put_slice(struct tfd_bundle_item *item,
     tfd_bytes_init(&proto, 1024);
     tfd_tensor_slice_put(&proto, s);
     rc = tfd_bytes_ok(&proto, "slice of a tensor", st);
-    tfd_bundle_slices_put(&item->slices, tfd_bytes_view(&proto));
+    tfd_bundle_entry_slices_put(&item->slices, tfd_bytes_view(&proto));
     tfd_bytes_deinit(&proto);
     return rc;
 }

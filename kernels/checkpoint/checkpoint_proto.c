@@ -21,7 +21,7 @@ void tfd_checkpoint_put_shape(struct tfd_bytes *b, uint32_t tag,
 {
     size_t mark = tfd_pb_begin(b, tag);
 
-    tfd_shape_proto_encode(b, shape);
+    tfd_tensor_proto_shape_encode(b, shape);
     tfd_pb_finish(b, mark);
 }
 
@@ -32,7 +32,7 @@ enum tfd_code tfd_checkpoint_take_any_shape(struct tfd_str proto,
     int64_t dim[TFD_RANK_LONG_MAX];
     struct tfd_shape any;
 
-    TFD_TRY(tfd_shape_proto_decode_any(proto, &any, st));
+    TFD_TRY(tfd_tensor_proto_shape_decode_any(proto, &any, st));
     if (any.rank == TFD_RANK_UNKNOWN)
         return tfd_fail(st, TFD_INVALID_ARGUMENT, "shape of unknown rank");
     tfd_shape_dims(&any, dim);
@@ -140,12 +140,12 @@ void tfd_bundle_entry_put(struct tfd_bytes *b, const struct tfd_bundle_entry *e)
     tfd_bytes_add_str(b, e->slices);
 }
 
-void tfd_bundle_slices_put(struct tfd_bytes *slices, struct tfd_str proto)
+void tfd_bundle_entry_slices_put(struct tfd_bytes *slices, struct tfd_str proto)
 {
     tfd_pb_put_str_always(slices, ENTRY(slices), proto);
 }
 
-bool tfd_bundle_slices_next(struct tfd_str *slices, struct tfd_str *proto)
+bool tfd_bundle_entry_slices_next(struct tfd_str *slices, struct tfd_str *proto)
 {
     struct tfd_pb_reader r = tfd_pb_reader_of(*slices);
     struct tfd_pb_field f;
@@ -189,7 +189,7 @@ static void take_field(struct tfd_pb_reader *r, const struct tfd_pb_field *f,
         break;
     case ENTRY(slices):
         if (slices)
-            tfd_bundle_slices_put(slices, tfd_pb_str(r, f));
+            tfd_bundle_entry_slices_put(slices, tfd_pb_str(r, f));
         break;
     default: /* of a newer version */
         break;

@@ -67,8 +67,10 @@ enum tfd_code tfd_bundle_entry_take(struct tfd_str proto,
                                     struct tfd_status *st) TFD_MUST_USE;
 
 /* One slice's proto as a field of an entry. */
-void tfd_bundle_slices_put(struct tfd_bytes *slices, struct tfd_str proto);
+void tfd_bundle_entry_slices_put(struct tfd_bytes *slices,
+                                 struct tfd_str proto);
 /* Takes slices one by one, false at the end. */
-bool tfd_bundle_slices_next(struct tfd_str *slices, struct tfd_str *proto);
+bool tfd_bundle_entry_slices_next(struct tfd_str *slices,
+                                  struct tfd_str *proto);
 
 #endif

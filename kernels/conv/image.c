@@ -31,8 +31,8 @@ static enum tfd_code turn(struct tfd_kctx *k, const struct tfd_tensor *in,
 
     if (tfd_tensor_elements(in) == 0)
         return TFD_OK;
-    tfd_shape_strides(&in->shape, from);
-    tfd_shape_strides(&out->shape, to);
+    tfd_element_strides(&in->shape, from);
+    tfd_element_strides(&out->shape, to);
     read[0] = from[0];
     for (int i = 1; i < rank; i++)
         read[i] = from[left ? 1 + i % (rank - 1)

@@ -208,7 +208,7 @@ void tfd_elements_clear(const struct tfd_tensor *t)
     tfd_elements_zero(t->dtype, tfd_tensor_data(t), tfd_tensor_elements(t));
 }
 
-void tfd_shape_strides(const struct tfd_shape *s, int64_t *stride)
+void tfd_element_strides(const struct tfd_shape *s, int64_t *stride)
 {
     int64_t step = 1;
 

@@ -53,6 +53,6 @@ enum tfd_code tfd_elements_box(struct tfd_kctx *k, enum tfd_dtype dtype,
                                struct tfd_status *st) TFD_MUST_USE;
 
 /* Row-major strides of a shape. */
-void tfd_shape_strides(const struct tfd_shape *s, int64_t *stride);
+void tfd_element_strides(const struct tfd_shape *s, int64_t *stride);
 
 #endif

@@ -21,7 +21,7 @@ struct reference {
 static void reference_free(struct tfd_resource *r)
 {
     tfd_resource_unref(((struct reference *)r)->target);
-    tfd_ref_variable_type.free(r);
+    tfd_variable_ref_type.free(r);
 }
 
 static const struct tfd_resource_type reference_type = {

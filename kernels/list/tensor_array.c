@@ -23,7 +23,8 @@ static enum tfd_code read_options(const struct tfd_node *n,
     return tfd_node_bool(n, "identical_element_shapes", &a->identical, st);
 }
 
-enum tfd_code tfd_array_compute_make(struct tfd_kctx *k, struct tfd_status *st)
+enum tfd_code tfd_tensor_array_compute_make(struct tfd_kctx *k,
+                                            struct tfd_status *st)
 {
     struct tfd_tensor_array *a;
     enum tfd_dtype dtype;
@@ -36,13 +37,13 @@ enum tfd_code tfd_array_compute_make(struct tfd_kctx *k, struct tfd_status *st)
         return tfd_fail(st, TFD_INVALID_ARGUMENT, "Size should be >= 0.");
     TFD_TRY(tfd_node_type(k->node, "dtype", &dtype, st));
     TFD_TRY(tfd_node_str(k->node, "tensor_array_name", &name, st));
-    TFD_TRY(tfd_array_flow(k, -1, 1, st));
-    a = tfd_array_new(dtype, name.size ? name : k->node->name, st);
+    TFD_TRY(tfd_tensor_array_flow(k, -1, 1, st));
+    a = tfd_tensor_array_new(dtype, name.size ? name : k->node->name, st);
     if (!a)
         return TFD_RESOURCE_EXHAUSTED;
     rc = read_options(k->node, a, st);
     if (rc == TFD_OK)
-        rc = tfd_array_resize(a, size, st);
+        rc = tfd_tensor_array_resize(a, size, st);
     if (rc != TFD_OK) {
         tfd_resource_unref(&a->resource);
         return rc;
@@ -90,13 +91,13 @@ static enum tfd_code gradient_shapes(const struct tfd_kctx *k,
     if (k->in_count > 2)
         TFD_TRY(tfd_check_shape(k, 2, true, &front, st));
     TFD_TRY(prepend(&front, &a->element_shape, &g->element_shape, st));
-    TFD_TRY(tfd_array_resize(g, a->count, st));
+    TFD_TRY(tfd_tensor_array_resize(g, a->count, st));
     for (int64_t i = a->last_used; i >= 0; i = a->slots[i].next) {
-        struct tfd_array_slot *slot;
+        struct tfd_tensor_array_slot *slot;
 
         if (!a->slots[i].written)
             continue;
-        slot = tfd_array_slot_use(g, i);
+        slot = tfd_tensor_array_slot_use(g, i);
         TFD_TRY(prepend(&front, &a->slots[i].shape, &slot->shape, st));
         slot->written = true;
     }
@@ -110,7 +111,7 @@ static enum tfd_code make_gradient(const struct tfd_kctx *k,
                                    struct tfd_status *st)
 {
     struct tfd_tensor_array *g =
-        tfd_array_new(a->dtype, tfd_str_of(a->name), st);
+        tfd_tensor_array_new(a->dtype, tfd_str_of(a->name), st);
     enum tfd_code rc;
 
     if (!g)
@@ -142,16 +143,16 @@ static enum tfd_code gradient_compute(struct tfd_kctx *k, struct tfd_status *st)
     struct tfd_str source;
 
     TFD_TRY(tfd_node_str(k->node, "source", &source, st));
-    TFD_TRY(tfd_array_find(k, &a, st));
+    TFD_TRY(tfd_tensor_array_find(k, &a, st));
     g = find_gradient(a, source);
     if (!g)
         rc = make_gradient(k, a, source, &g, st);
     if (rc == TFD_OK)
         tfd_resource_ref(&g->resource);
-    tfd_array_leave(a);
+    tfd_tensor_array_leave(a);
     TFD_TRY(rc);
     TFD_TRY(tfd_step_handle(k, 0, tfd_str_of(g->name), &g->resource, st));
-    return tfd_array_flow(k, 1, 1, st);
+    return tfd_tensor_array_flow(k, 1, 1, st);
 }
 
 /* ---- Elements ------------------------------------------------------------ */
@@ -165,27 +166,29 @@ static enum tfd_code write_kept(const struct tfd_kctx *k,
     enum tfd_code rc;
 
     if (a->adds)
-        return tfd_array_write(k, a, index, &k->in[2], st);
+        return tfd_tensor_array_write(k, a, index, &k->in[2], st);
     TFD_TRY(tfd_kept_put(k, 2, &value, st));
-    rc = tfd_array_write(k, a, index, &value, st);
+    rc = tfd_tensor_array_write(k, a, index, &value, st);
     tfd_tensor_unref(&value);
     return rc;
 }
 
-enum tfd_code tfd_array_compute_write(struct tfd_kctx *k, struct tfd_status *st)
+enum tfd_code tfd_tensor_array_compute_write(struct tfd_kctx *k,
+                                             struct tfd_status *st)
 {
     struct tfd_tensor_array *a;
     enum tfd_code rc;
     int64_t index;
 
     TFD_TRY(tfd_check_int(k, 1, &index, st));
-    TFD_TRY(tfd_array_find(k, &a, st));
+    TFD_TRY(tfd_tensor_array_find(k, &a, st));
     rc = write_kept(k, a, index, st);
-    tfd_array_leave(a);
-    return rc == TFD_OK ? tfd_array_flow(k, 3, 0, st) : rc;
+    tfd_tensor_array_leave(a);
+    return rc == TFD_OK ? tfd_tensor_array_flow(k, 3, 0, st) : rc;
 }
 
-enum tfd_code tfd_array_compute_read(struct tfd_kctx *k, struct tfd_status *st)
+enum tfd_code tfd_tensor_array_compute_read(struct tfd_kctx *k,
+                                            struct tfd_status *st)
 {
     struct tfd_tensor held = TFD_TENSOR_INIT;
     struct tfd_tensor_array *a;
@@ -193,15 +196,15 @@ enum tfd_code tfd_array_compute_read(struct tfd_kctx *k, struct tfd_status *st)
     int64_t index;
 
     TFD_TRY(tfd_check_int(k, 1, &index, st));
-    TFD_TRY(tfd_array_find(k, &a, st));
+    TFD_TRY(tfd_tensor_array_find(k, &a, st));
     if (k->node->out_types[0] != (int)a->dtype)
         rc = tfd_fail(st, TFD_INVALID_ARGUMENT,
                       "TensorArray dtype is %s but Op requested dtype %s.",
                       tfd_dtype_name((int)a->dtype),
                       tfd_dtype_name(k->node->out_types[0]));
     else
-        rc = tfd_array_read_held(k, a, index, &held, st);
-    tfd_array_leave(a);
+        rc = tfd_tensor_array_read_held(k, a, index, &held, st);
+    tfd_tensor_array_leave(a);
     if (rc == TFD_OK)
         rc = tfd_kept_give(k, 0, &held, st);
     tfd_tensor_unref(&held);
@@ -214,9 +217,9 @@ static enum tfd_code size_compute(struct tfd_kctx *k, struct tfd_status *st)
     struct tfd_tensor_array *a;
     int64_t size;
 
-    TFD_TRY(tfd_array_find(k, &a, st));
+    TFD_TRY(tfd_tensor_array_find(k, &a, st));
     size = a->count;
-    tfd_array_leave(a);
+    tfd_tensor_array_leave(a);
     TFD_TRY(tfd_kctx_output(k, 0, TFD_INT32, &scalar, st));
     *(int32_t *)tfd_tensor_data(&k->out[0]) = (int32_t)size;
     return TFD_OK;
@@ -226,12 +229,12 @@ static enum tfd_code close_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     struct tfd_tensor_array *a;
 
-    TFD_TRY(tfd_array_find(k, &a, st));
+    TFD_TRY(tfd_tensor_array_find(k, &a, st));
     a->closed = true;
     for (int64_t i = a->last_used; i >= 0; i = a->slots[i].next)
         tfd_tensor_unref(&a->slots[i].value);
     a->count = 0;
-    tfd_array_leave(a);
+    tfd_tensor_array_leave(a);
     return TFD_OK;
 }
 
@@ -301,11 +304,11 @@ static const struct tfd_opdef ops[] = {
 };
 
 static const struct tfd_kernel kernels[] = {
-    TFD_KERNEL_ANY("TensorArrayV3", tfd_array_compute_make),
+    TFD_KERNEL_ANY("TensorArrayV3", tfd_tensor_array_compute_make),
     TFD_KERNEL_ANY("TensorArrayGradV3", gradient_compute),
     TFD_KERNEL_ANY("TensorArrayGradWithShape", gradient_compute),
-    TFD_KERNEL_ANY("TensorArrayWriteV3", tfd_array_compute_write),
-    TFD_KERNEL_ANY("TensorArrayReadV3", tfd_array_compute_read),
+    TFD_KERNEL_ANY("TensorArrayWriteV3", tfd_tensor_array_compute_write),
+    TFD_KERNEL_ANY("TensorArrayReadV3", tfd_tensor_array_compute_read),
     TFD_KERNEL_ANY("TensorArraySizeV3", size_compute),
     TFD_KERNEL_ANY("TensorArrayCloseV3", close_compute),
 };

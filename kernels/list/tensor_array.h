@@ -14,7 +14,7 @@
 #include "common/thread/lock.h"
 #include "kernels/core/runtime.h"
 
-struct tfd_array_slot {
+struct tfd_tensor_array_slot {
     struct tfd_tensor value; /* of a gradient also empty, for zeros */
     struct tfd_shape shape;  /* once written */
     int64_t next;            /* of those in use; -1: the last one */
@@ -27,7 +27,7 @@ struct tfd_tensor_array {
     enum tfd_dtype dtype;
     struct tfd_shape element_shape; /* may be partial */
     bool dynamic, clear_after_read, identical, adds, closed;
-    struct tfd_array_slot *slots;
+    struct tfd_tensor_array_slot *slots;
     int64_t count, capacity; /* slots that were never used are not touched: an
                               * array of millions takes no time to make */
     int64_t last_used;       /* -1: none; the others follow by `next`, so that
@@ -44,39 +44,42 @@ struct tfd_tensor_array {
 
 extern const struct tfd_resource_type tfd_tensor_array_type;
 
-struct tfd_tensor_array *
-tfd_array_new(enum tfd_dtype dtype, struct tfd_str name, struct tfd_status *st);
+struct tfd_tensor_array *tfd_tensor_array_new(enum tfd_dtype dtype,
+                                              struct tfd_str name,
+                                              struct tfd_status *st);
 /* The array at input 0, counted and locked, not closed. */
-enum tfd_code tfd_array_find(struct tfd_kctx *k, struct tfd_tensor_array **out,
-                             struct tfd_status *st) TFD_MUST_USE;
-void tfd_array_leave(struct tfd_tensor_array *a);
+enum tfd_code tfd_tensor_array_find(struct tfd_kctx *k,
+                                    struct tfd_tensor_array **out,
+                                    struct tfd_status *st) TFD_MUST_USE;
+void tfd_tensor_array_leave(struct tfd_tensor_array *a);
 
 /* Locked. */
-enum tfd_code tfd_array_resize(struct tfd_tensor_array *a, int64_t count,
-                               struct tfd_status *st) TFD_MUST_USE;
-enum tfd_code tfd_array_write(const struct tfd_kctx *k,
-                              struct tfd_tensor_array *a, int64_t index,
-                              const struct tfd_tensor *value,
-                              struct tfd_status *st) TFD_MUST_USE;
-enum tfd_code tfd_array_read_held(const struct tfd_kctx *k,
-                                  struct tfd_tensor_array *a, int64_t index,
-                                  struct tfd_tensor *out,
-                                  struct tfd_status *st) TFD_MUST_USE;
+enum tfd_code tfd_tensor_array_resize(struct tfd_tensor_array *a, int64_t count,
+                                      struct tfd_status *st) TFD_MUST_USE;
+enum tfd_code tfd_tensor_array_write(const struct tfd_kctx *k,
+                                     struct tfd_tensor_array *a, int64_t index,
+                                     const struct tfd_tensor *value,
+                                     struct tfd_status *st) TFD_MUST_USE;
+enum tfd_code tfd_tensor_array_read_held(const struct tfd_kctx *k,
+                                         struct tfd_tensor_array *a,
+                                         int64_t index, struct tfd_tensor *out,
+                                         struct tfd_status *st) TFD_MUST_USE;
 /* The same, but for what a container may hold: kept.h. */
-enum tfd_code tfd_array_read(const struct tfd_kctx *k,
-                             struct tfd_tensor_array *a, int64_t index,
-                             struct tfd_tensor *out,
-                             struct tfd_status *st) TFD_MUST_USE;
+enum tfd_code tfd_tensor_array_read(const struct tfd_kctx *k,
+                                    struct tfd_tensor_array *a, int64_t index,
+                                    struct tfd_tensor *out,
+                                    struct tfd_status *st) TFD_MUST_USE;
 /* The slot, to be changed; others are only read, and hold nothing. */
-struct tfd_array_slot *tfd_array_slot_use(struct tfd_tensor_array *a,
-                                          int64_t index);
+struct tfd_tensor_array_slot *
+tfd_tensor_array_slot_use(struct tfd_tensor_array *a, int64_t index);
 /* What write says of a type or shape that is not the array's. */
-enum tfd_code tfd_array_flow(struct tfd_kctx *k, int in, int out,
-                             struct tfd_status *st) TFD_MUST_USE;
+enum tfd_code tfd_tensor_array_flow(struct tfd_kctx *k, int in, int out,
+                                    struct tfd_status *st) TFD_MUST_USE;
 
 /* For all devices; GPU rows have a `range` (place.h). */
-tfd_compute_fn tfd_array_compute_make, tfd_array_compute_write,
-    tfd_array_compute_read, tfd_array_compute_gather, tfd_array_compute_scatter,
-    tfd_array_compute_concat, tfd_array_compute_split;
+tfd_compute_fn tfd_tensor_array_compute_make, tfd_tensor_array_compute_write,
+    tfd_tensor_array_compute_read, tfd_tensor_array_compute_gather,
+    tfd_tensor_array_compute_scatter, tfd_tensor_array_compute_concat,
+    tfd_tensor_array_compute_split;
 
 #endif

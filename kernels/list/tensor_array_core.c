@@ -37,8 +37,9 @@ static void array_free(struct tfd_resource *r)
 const struct tfd_resource_type tfd_tensor_array_type = {
     "N10tensorflow11TensorArrayE", "tensor array", array_free};
 
-struct tfd_tensor_array *
-tfd_array_new(enum tfd_dtype dtype, struct tfd_str name, struct tfd_status *st)
+struct tfd_tensor_array *tfd_tensor_array_new(enum tfd_dtype dtype,
+                                              struct tfd_str name,
+                                              struct tfd_status *st)
 {
     struct tfd_tensor_array *a = calloc(1, sizeof(*a));
     size_t n = name.size < sizeof(a->name) ? name.size : sizeof(a->name) - 1;
@@ -56,8 +57,9 @@ tfd_array_new(enum tfd_dtype dtype, struct tfd_str name, struct tfd_status *st)
     return a;
 }
 
-enum tfd_code tfd_array_find(struct tfd_kctx *k, struct tfd_tensor_array **out,
-                             struct tfd_status *st)
+enum tfd_code tfd_tensor_array_find(struct tfd_kctx *k,
+                                    struct tfd_tensor_array **out,
+                                    struct tfd_status *st)
 {
     struct tfd_tensor_array *a;
     struct tfd_resource *r;
@@ -68,12 +70,12 @@ enum tfd_code tfd_array_find(struct tfd_kctx *k, struct tfd_tensor_array **out,
     *out = a;
     if (!a->closed)
         return TFD_OK;
-    tfd_array_leave(a);
+    tfd_tensor_array_leave(a);
     return tfd_fail(st, TFD_INVALID_ARGUMENT,
                     "TensorArray %s has already been closed.", a->name);
 }
 
-void tfd_array_leave(struct tfd_tensor_array *a)
+void tfd_tensor_array_leave(struct tfd_tensor_array *a)
 {
     tfd_unlock(&a->lock);
     tfd_resource_unref(&a->resource);
@@ -82,7 +84,8 @@ void tfd_array_leave(struct tfd_tensor_array *a)
 /* Memory that calloc() has from the system is zero without being touched. */
 static bool enlarge(struct tfd_tensor_array *a, int64_t capacity)
 {
-    struct tfd_array_slot *more = calloc((size_t)capacity, sizeof(*more));
+    struct tfd_tensor_array_slot *more =
+        calloc((size_t)capacity, sizeof(*more));
 
     if (!more)
         return false;
@@ -94,10 +97,10 @@ static bool enlarge(struct tfd_tensor_array *a, int64_t capacity)
     return true;
 }
 
-struct tfd_array_slot *tfd_array_slot_use(struct tfd_tensor_array *a,
-                                          int64_t index)
+struct tfd_tensor_array_slot *
+tfd_tensor_array_slot_use(struct tfd_tensor_array *a, int64_t index)
 {
-    struct tfd_array_slot *slot = &a->slots[index];
+    struct tfd_tensor_array_slot *slot = &a->slots[index];
 
     assert(index >= 0 && index < a->count);
     if (!slot->in_use) {
@@ -108,8 +111,8 @@ struct tfd_array_slot *tfd_array_slot_use(struct tfd_tensor_array *a,
     return slot;
 }
 
-enum tfd_code tfd_array_resize(struct tfd_tensor_array *a, int64_t count,
-                               struct tfd_status *st)
+enum tfd_code tfd_tensor_array_resize(struct tfd_tensor_array *a, int64_t count,
+                                      struct tfd_status *st)
 {
     int64_t capacity = a->capacity;
 
@@ -132,7 +135,7 @@ enum tfd_code tfd_array_resize(struct tfd_tensor_array *a, int64_t count,
 /* ---- Writing ------------------------------------------------------------- */
 
 static enum tfd_code add_to(const struct tfd_kctx *k,
-                            struct tfd_array_slot *slot,
+                            struct tfd_tensor_array_slot *slot,
                             const struct tfd_tensor *value,
                             struct tfd_status *st)
 {
@@ -179,17 +182,17 @@ static enum tfd_code check_write(struct tfd_tensor_array *a, int64_t index,
     return TFD_OK;
 }
 
-enum tfd_code tfd_array_write(const struct tfd_kctx *k,
-                              struct tfd_tensor_array *a, int64_t index,
-                              const struct tfd_tensor *value,
-                              struct tfd_status *st)
+enum tfd_code tfd_tensor_array_write(const struct tfd_kctx *k,
+                                     struct tfd_tensor_array *a, int64_t index,
+                                     const struct tfd_tensor *value,
+                                     struct tfd_status *st)
 {
-    struct tfd_array_slot *slot;
+    struct tfd_tensor_array_slot *slot;
 
     TFD_TRY(check_write(a, index, value, st));
     if (index >= a->count)
-        TFD_TRY(tfd_array_resize(a, index + 1, st));
-    slot = tfd_array_slot_use(a, index);
+        TFD_TRY(tfd_tensor_array_resize(a, index + 1, st));
+    slot = tfd_tensor_array_slot_use(a, index);
     if (slot->read || (slot->written && !a->adds))
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "TensorArray %s: Could not write to TensorArray index "
@@ -212,7 +215,7 @@ static enum tfd_code unwritten(const struct tfd_kctx *k,
                                const struct tfd_tensor_array *a, int64_t index,
                                struct tfd_tensor *out, struct tfd_status *st)
 {
-    const struct tfd_array_slot *slot = &a->slots[index];
+    const struct tfd_tensor_array_slot *slot = &a->slots[index];
     struct tfd_shape shape = slot->written ? slot->shape : a->element_shape;
     char text[TFD_SHAPE_TEXT_MAX];
 
@@ -231,11 +234,12 @@ static enum tfd_code unwritten(const struct tfd_kctx *k,
     return tfd_op_memory_zeros(k, a->dtype, &shape, out, st);
 }
 
-enum tfd_code tfd_array_read_held(const struct tfd_kctx *k,
-                                  struct tfd_tensor_array *a, int64_t index,
-                                  struct tfd_tensor *out, struct tfd_status *st)
+enum tfd_code tfd_tensor_array_read_held(const struct tfd_kctx *k,
+                                         struct tfd_tensor_array *a,
+                                         int64_t index, struct tfd_tensor *out,
+                                         struct tfd_status *st)
 {
-    struct tfd_array_slot *slot;
+    struct tfd_tensor_array_slot *slot;
 
     if (index < 0 || index >= a->count)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
@@ -244,7 +248,7 @@ enum tfd_code tfd_array_read_held(const struct tfd_kctx *k,
                         a->name, (long long)index, (long long)a->count);
     if (tfd_halted())
         return tfd_halt_fail(st);
-    slot = tfd_array_slot_use(a, index);
+    slot = tfd_tensor_array_slot_use(a, index);
     if (slot->cleared)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "TensorArray %s: Could not read index %lld twice "
@@ -263,16 +267,17 @@ enum tfd_code tfd_array_read_held(const struct tfd_kctx *k,
     return TFD_OK;
 }
 
-enum tfd_code tfd_array_read(const struct tfd_kctx *k,
-                             struct tfd_tensor_array *a, int64_t index,
-                             struct tfd_tensor *out, struct tfd_status *st)
+enum tfd_code tfd_tensor_array_read(const struct tfd_kctx *k,
+                                    struct tfd_tensor_array *a, int64_t index,
+                                    struct tfd_tensor *out,
+                                    struct tfd_status *st)
 {
-    TFD_TRY(tfd_array_read_held(k, a, index, out, st));
+    TFD_TRY(tfd_tensor_array_read_held(k, a, index, out, st));
     return tfd_kept_take(out, st);
 }
 
-enum tfd_code tfd_array_flow(struct tfd_kctx *k, int in, int out,
-                             struct tfd_status *st)
+enum tfd_code tfd_tensor_array_flow(struct tfd_kctx *k, int in, int out,
+                                    struct tfd_status *st)
 {
     static const struct tfd_shape scalar = {0, {0}};
 

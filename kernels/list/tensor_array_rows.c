@@ -47,8 +47,8 @@ static enum tfd_code read_locked(struct reading *r, struct tfd_tensor_array *a,
         return tfd_fail(r->st, TFD_RESOURCE_EXHAUSTED,
                         "no memory to read %lld tensors", (long long)r->count);
     for (int64_t i = 0; i < r->count; i++)
-        TFD_TRY(
-            tfd_array_read(r->k, a, at ? at[i] : i, &r->elements[i], r->st));
+        TFD_TRY(tfd_tensor_array_read(r->k, a, at ? at[i] : i, &r->elements[i],
+                                      r->st));
     return TFD_OK;
 }
 
@@ -57,9 +57,9 @@ static enum tfd_code read_all(struct reading *r, const int32_t *at)
     struct tfd_tensor_array *a;
     enum tfd_code rc;
 
-    TFD_TRY(tfd_array_find(r->k, &a, r->st));
+    TFD_TRY(tfd_tensor_array_find(r->k, &a, r->st));
     rc = read_locked(r, a, at);
-    tfd_array_leave(a);
+    tfd_tensor_array_leave(a);
     return rc;
 }
 
@@ -126,8 +126,8 @@ static enum tfd_code stack(struct reading *r)
     return put_elements(r);
 }
 
-enum tfd_code tfd_array_compute_gather(struct tfd_kctx *k,
-                                       struct tfd_status *st)
+enum tfd_code tfd_tensor_array_compute_gather(struct tfd_kctx *k,
+                                              struct tfd_status *st)
 {
     struct reading r = {.k = k, .st = st};
     static const int32_t none[1];
@@ -199,8 +199,8 @@ static enum tfd_code concat(struct reading *r)
 }
 
 /* The attribute says what is behind the first dimension only. */
-enum tfd_code tfd_array_compute_concat(struct tfd_kctx *k,
-                                       struct tfd_status *st)
+enum tfd_code tfd_tensor_array_compute_concat(struct tfd_kctx *k,
+                                              struct tfd_status *st)
 {
     struct reading r = {.k = k, .element = TFD_SHAPE_UNKNOWN, .st = st};
     enum tfd_code rc = read_all(&r, NULL);
@@ -225,13 +225,13 @@ static enum tfd_code write_rows(const struct tfd_kctx *k,
     enum tfd_code rc;
 
     TFD_TRY(tfd_list_rows(k, t, first, count, keep_dim, &rows, st));
-    rc = tfd_array_write(k, a, index, &rows, st);
+    rc = tfd_tensor_array_write(k, a, index, &rows, st);
     tfd_tensor_unref(&rows);
     return rc;
 }
 
-enum tfd_code tfd_array_compute_scatter(struct tfd_kctx *k,
-                                        struct tfd_status *st)
+enum tfd_code tfd_tensor_array_compute_scatter(struct tfd_kctx *k,
+                                               struct tfd_status *st)
 {
     const int32_t *at = tfd_tensor_data(&k->in[1]);
     int64_t count = tfd_tensor_elements(&k->in[1]);
@@ -246,11 +246,11 @@ enum tfd_code tfd_array_compute_scatter(struct tfd_kctx *k,
             "%lld vs. %lld",
             (long long)count,
             (long long)(value->shape.rank < 1 ? 0 : value->shape.dim[0]));
-    TFD_TRY(tfd_array_find(k, &a, st));
+    TFD_TRY(tfd_tensor_array_find(k, &a, st));
     for (int64_t i = 0; rc == TFD_OK && i < count; i++)
         rc = write_rows(k, a, at[i], value, i, 1, false, st);
-    tfd_array_leave(a);
-    return rc == TFD_OK ? tfd_array_flow(k, 3, 0, st) : rc;
+    tfd_tensor_array_leave(a);
+    return rc == TFD_OK ? tfd_tensor_array_flow(k, 3, 0, st) : rc;
 }
 
 static enum tfd_code check_lengths(const struct tfd_kctx *k,
@@ -279,14 +279,15 @@ static enum tfd_code check_lengths(const struct tfd_kctx *k,
                                 (long long)value->shape.dim[0]);
 }
 
-enum tfd_code tfd_array_compute_split(struct tfd_kctx *k, struct tfd_status *st)
+enum tfd_code tfd_tensor_array_compute_split(struct tfd_kctx *k,
+                                             struct tfd_status *st)
 {
     int64_t count = tfd_tensor_elements(&k->in[2]), at = 0;
     struct tfd_tensor_array *a;
     enum tfd_code rc = TFD_OK;
 
     TFD_TRY(check_lengths(k, st));
-    TFD_TRY(tfd_array_find(k, &a, st));
+    TFD_TRY(tfd_tensor_array_find(k, &a, st));
     if (count != a->count && !a->dynamic)
         rc = tfd_fail(st, TFD_INVALID_ARGUMENT,
                       "TensorArray's size is not equal to the size of lengths "
@@ -301,8 +302,8 @@ enum tfd_code tfd_array_compute_split(struct tfd_kctx *k, struct tfd_status *st)
     }
     if (rc == TFD_OK && !a->source)
         a->split_count = a->count;
-    tfd_array_leave(a);
-    return rc == TFD_OK ? tfd_array_flow(k, 3, 0, st) : rc;
+    tfd_tensor_array_leave(a);
+    return rc == TFD_OK ? tfd_tensor_array_flow(k, 3, 0, st) : rc;
 }
 
 /* ---- Tables -------------------------------------------------------------- */
@@ -347,10 +348,10 @@ static const struct tfd_opdef ops[] = {
 };
 
 static const struct tfd_kernel kernels[] = {
-    TFD_KERNEL_ANY("TensorArrayGatherV3", tfd_array_compute_gather),
-    TFD_KERNEL_ANY("TensorArrayScatterV3", tfd_array_compute_scatter),
-    TFD_KERNEL_ANY("TensorArrayConcatV3", tfd_array_compute_concat),
-    TFD_KERNEL_ANY("TensorArraySplitV3", tfd_array_compute_split),
+    TFD_KERNEL_ANY("TensorArrayGatherV3", tfd_tensor_array_compute_gather),
+    TFD_KERNEL_ANY("TensorArrayScatterV3", tfd_tensor_array_compute_scatter),
+    TFD_KERNEL_ANY("TensorArrayConcatV3", tfd_tensor_array_compute_concat),
+    TFD_KERNEL_ANY("TensorArraySplitV3", tfd_tensor_array_compute_split),
 };
 
 const struct tfd_family tfd_family_tensor_array_rows = {

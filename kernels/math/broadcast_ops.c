@@ -208,7 +208,7 @@ static enum tfd_code to_cpu(struct tfd_kctx *k, struct tfd_status *st)
         return TFD_OK;
     }
     TFD_TRY(tfd_kctx_output(k, 0, dtype, &out, st));
-    tfd_shape_strides(&out, to);
+    tfd_element_strides(&out, to);
     repeat_strides(&in, &out, from);
     return tfd_elements_box(k, dtype, &out, tfd_tensor_data(&k->out[0]), to,
                             tfd_tensor_data(&k->in[0]), from, st);

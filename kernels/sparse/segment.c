@@ -365,12 +365,12 @@ static const struct tfd_opdef ops[] = {
     SORTED("Prod", "numbertype", tfd_segment_prod_gradient),
     SORTED("Min", "realnumbertype", tfd_segment_extreme_gradient),
     SORTED("Max", "realnumbertype", tfd_segment_extreme_gradient),
-    UNSORTED("Sum", "numbertype", "int16, ", tfd_unsorted_segment_sum_gradient),
+    UNSORTED("Sum", "numbertype", "int16, ", tfd_segment_unsorted_sum_gradient),
     UNSORTED("Prod", "numbertype", "", tfd_segment_prod_gradient),
     UNSORTED("Min", "realnumbertype", "",
-             tfd_unsorted_segment_extreme_gradient),
+             tfd_segment_unsorted_extreme_gradient),
     UNSORTED("Max", "realnumbertype", "",
-             tfd_unsorted_segment_extreme_gradient),
+             tfd_segment_unsorted_extreme_gradient),
 };
 
 #define ROW(op, name, compute)                                    \

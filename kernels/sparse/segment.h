@@ -36,8 +36,8 @@ enum tfd_code tfd_segment_sorted_output(struct tfd_kctx *k,
 tfd_grad_fn tfd_segment_sum_gradient;
 tfd_grad_fn tfd_segment_mean_gradient;
 tfd_grad_fn tfd_segment_extreme_gradient;
-tfd_grad_fn tfd_unsorted_segment_sum_gradient;
-tfd_grad_fn tfd_unsorted_segment_extreme_gradient;
+tfd_grad_fn tfd_segment_unsorted_sum_gradient;
+tfd_grad_fn tfd_segment_unsorted_extreme_gradient;
 /* Of both kinds. */
 tfd_grad_fn tfd_segment_prod_gradient;
 

@@ -135,7 +135,7 @@ static struct tfd_edge gather_positive(struct tfd_gradient *b,
                             tfd_gradient_op1(b, "ZerosLike", rows));
 }
 
-enum tfd_code tfd_unsorted_segment_sum_gradient(struct tfd_grad *g,
+enum tfd_code tfd_segment_unsorted_sum_gradient(struct tfd_grad *g,
                                                 struct tfd_status *st)
 {
     struct tfd_gradient b = tfd_gradient_begin(g, st);
@@ -144,7 +144,7 @@ enum tfd_code tfd_unsorted_segment_sum_gradient(struct tfd_grad *g,
     return b.code;
 }
 
-enum tfd_code tfd_unsorted_segment_extreme_gradient(struct tfd_grad *g,
+enum tfd_code tfd_segment_unsorted_extreme_gradient(struct tfd_grad *g,
                                                     struct tfd_status *st)
 {
     struct tfd_gradient b = tfd_gradient_begin(g, st);

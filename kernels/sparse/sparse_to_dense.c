@@ -139,7 +139,7 @@ static enum tfd_code put_values(struct tfd_kctx *k, const struct tfd_sparse *s,
     int64_t step = values->shape.rank > 0 ? 1 : 0;
     int64_t stride[TFD_RANK_MAX];
 
-    tfd_shape_strides(&k->out[0].shape, stride);
+    tfd_element_strides(&k->out[0].shape, stride);
     if (tfd_dtype_is_pod(values->dtype))
         return put_numbers(k, s, stride, st);
     for (int64_t i = 0; i < s->count; i++) {

@@ -97,6 +97,6 @@ struct tfd_accumulate_divide {
 tfd_range_fn *tfd_accumulate_divide_fn(enum tfd_dtype dtype);
 
 /* Nobody else sees the tensor, so it may be written. */
-bool tfd_accumulate_writable(const struct tfd_tensor *t);
+bool tfd_accumulator_writable(const struct tfd_tensor *t);
 
 #endif

@@ -73,7 +73,7 @@ tfd_range_fn *tfd_accumulate_divide_fn(enum tfd_dtype dtype)
                                  : divide_half;
 }
 
-bool tfd_accumulate_writable(const struct tfd_tensor *t)
+bool tfd_accumulator_writable(const struct tfd_tensor *t)
 {
     return !t->buffer || (t->buffer->release == tfd_buffer_release &&
                           tfd_buffer_sole(t->buffer));
@@ -119,7 +119,7 @@ static enum tfd_code add_dense(struct tfd_accumulator *a, struct tfd_kctx *k,
         *sum = tfd_tensor_ref(by);
         return TFD_OK;
     }
-    if (tfd_accumulate_writable(sum))
+    if (tfd_accumulator_writable(sum))
         y = tfd_tensor_ref(sum);
     else
         TFD_TRY(tfd_tensor_new(&y, sum->dtype, &sum->shape, st));

@@ -185,7 +185,7 @@ static enum tfd_code update_locked(struct tfd_kctx *k, struct tfd_variable *v,
     /* A copy for somebody else's type would be in vain. */
     if (v->dtype == by->dtype)
         TFD_TRY(tfd_variable_writable(v, st));
-    TFD_TRY(tfd_train_check_update(k, v, st));
+    TFD_TRY(tfd_training_check_update(k, v, st));
     row.a = row.y = tfd_tensor_data(&v->value);
     row.b = tfd_tensor_data(by);
     tfd_elementwise_streams(k, by->dtype, 3, tfd_tensor_elements(by), loop,

@@ -203,8 +203,8 @@ static enum tfd_code put_element(const struct tfd_tensor *from,
     if (tfd_shape_equal(&from->shape, place))
         return tfd_elements_copy(from->dtype, to, tfd_tensor_data(from),
                                  tfd_tensor_elements(from), st);
-    tfd_shape_strides(&from->shape, from_stride);
-    tfd_shape_strides(place, to_stride);
+    tfd_element_strides(&from->shape, from_stride);
+    tfd_element_strides(place, to_stride);
     return tfd_elements_box(NULL, from->dtype, &from->shape, to, to_stride,
                             tfd_tensor_data(from), from_stride, st);
 }

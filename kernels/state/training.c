@@ -24,7 +24,7 @@
 #include <string.h>
 
 /* Rows in the order of enum tfd_optimizer. */
-static const struct tfd_train_optimizer optimizers[] = {
+static const struct tfd_training_optimizer optimizers[] = {
 #define X(id, name, variables, roles, option) \
     [TFD_OPT_##id] = {name, variables, roles, option},
     TFD_OPTIMIZERS(X)
@@ -33,11 +33,11 @@ static const struct tfd_train_optimizer optimizers[] = {
 
 /* ---- Preparing ----------------------------------------------------------- */
 
-enum tfd_code tfd_train_prepare(const struct tfd_prepare *p, void *state,
-                                struct tfd_status *st)
+enum tfd_code tfd_training_prepare(const struct tfd_prepare *p, void *state,
+                                   struct tfd_status *st)
 {
     const char *name = strstr(p->node->op->name.data, "Apply");
-    struct tfd_train_state *s = state;
+    struct tfd_training_state *s = state;
 
     s->sparse = strstr(p->node->op->name.data, "Sparse") != NULL;
     for (int i = 0; i < TFD_COUNT(optimizers); i++)
@@ -68,8 +68,8 @@ static enum tfd_code same_shape(const struct tfd_shape *a,
                     tfd_shape_text(tfd_str_is(what, "mg") ? a : b, other));
 }
 
-enum tfd_code tfd_train_initialized(const struct tfd_variable *v,
-                                    struct tfd_status *st)
+enum tfd_code tfd_training_initialized(const struct tfd_variable *v,
+                                       struct tfd_status *st)
 {
     if (v->initialized)
         return TFD_OK;
@@ -77,9 +77,9 @@ enum tfd_code tfd_train_initialized(const struct tfd_variable *v,
                     "Attempting to use uninitialized variables: %s", v->name);
 }
 
-enum tfd_code tfd_train_check_update(const struct tfd_kctx *k,
-                                     const struct tfd_variable *v,
-                                     struct tfd_status *st)
+enum tfd_code tfd_training_check_update(const struct tfd_kctx *k,
+                                        const struct tfd_variable *v,
+                                        struct tfd_status *st)
 {
     char have[TFD_SHAPE_TEXT_MAX], want[TFD_SHAPE_TEXT_MAX];
     const struct tfd_tensor *by = &k->in[1];
@@ -101,7 +101,7 @@ enum tfd_code tfd_train_check_update(const struct tfd_kctx *k,
 
 static enum tfd_code check_variables(struct tfd_kctx *k,
                                      struct tfd_variable *const *v, int count,
-                                     const struct tfd_train_device *d,
+                                     const struct tfd_training_device *d,
                                      struct tfd_status *st)
 {
     const enum tfd_dtype dtype = k->kernel->dtype;
@@ -112,7 +112,7 @@ static enum tfd_code check_variables(struct tfd_kctx *k,
                             "variable %s is of type %s, the op of type %s",
                             v[i]->name, tfd_dtype_name((int)v[i]->dtype),
                             tfd_dtype_name((int)dtype));
-        TFD_TRY(tfd_train_initialized(v[i], st));
+        TFD_TRY(tfd_training_initialized(v[i], st));
         TFD_TRY(same_shape(&v[0]->value.shape, &v[i]->value.shape,
                            k->node->op->in[i].name, st));
         /* A slot may be the variable itself; then one copy serves both. */
@@ -150,7 +150,7 @@ static const struct {
 
 static const char *no_scalar_text(const struct tfd_kctx *k, int in)
 {
-    const struct tfd_train_state *s = k->state;
+    const struct tfd_training_state *s = k->state;
     const struct tfd_str name = k->node->op->in[in].name;
 
     for (size_t i = 0; !s->sparse && i < TFD_COUNT(no_scalar_texts); i++)
@@ -161,7 +161,7 @@ static const char *no_scalar_text(const struct tfd_kctx *k, int in)
 }
 
 static enum tfd_code read_scalar(const struct tfd_kctx *k, int in,
-                                 struct tfd_train_job *job,
+                                 struct tfd_training_job *job,
                                  struct tfd_status *st)
 {
     char text[TFD_SHAPE_TEXT_MAX];
@@ -202,12 +202,12 @@ static enum tfd_code check_row_shapes(const struct tfd_tensor *indices,
 
 static enum tfd_code read_gradient(const struct tfd_kctx *k, int in,
                                    const struct tfd_variable *var,
-                                   struct tfd_train_job *job,
+                                   struct tfd_training_job *job,
                                    struct tfd_status *st)
 {
-    const struct tfd_train_state *s = k->state;
+    const struct tfd_training_state *s = k->state;
     const struct tfd_tensor *value = &var->value, *indices = &k->in[in + 1];
-    struct tfd_train_rows *r = &job->rows;
+    struct tfd_training_rows *r = &job->rows;
 
     job->grad = tfd_tensor_data(&k->in[in]);
     if (!s->sparse)
@@ -223,10 +223,10 @@ static enum tfd_code read_gradient(const struct tfd_kctx *k, int in,
 
 static enum tfd_code read_inputs(const struct tfd_kctx *k,
                                  const struct tfd_variable *var,
-                                 struct tfd_train_job *job,
+                                 struct tfd_training_job *job,
                                  struct tfd_status *st)
 {
-    const struct tfd_train_state *s = k->state;
+    const struct tfd_training_state *s = k->state;
     const char *role = s->row->roles;
 
     for (int in = s->row->variables; *role; in++, role++) {
@@ -248,9 +248,9 @@ static enum tfd_code apply_locked(struct tfd_kctx *k,
                                   struct tfd_variable *const *v,
                                   const void *arg, struct tfd_status *st)
 {
-    const struct tfd_train_state *s = k->state;
-    const struct tfd_train_device *d = arg;
-    struct tfd_train_job job = {.option = s->option};
+    const struct tfd_training_state *s = k->state;
+    const struct tfd_training_device *d = arg;
+    struct tfd_training_job job = {.option = s->option};
 
     TFD_TRY(check_variables(k, v, s->row->variables, d, st));
     TFD_TRY(read_inputs(k, v[0], &job, st));
@@ -269,9 +269,9 @@ static enum tfd_code find_variables(struct tfd_kctx *k, int count,
     return TFD_OK;
 }
 
-enum tfd_code tfd_train_locked(struct tfd_kctx *k, int count,
-                               tfd_train_update_fn *update, const void *arg,
-                               struct tfd_status *st)
+enum tfd_code tfd_training_locked(struct tfd_kctx *k, int count,
+                                  tfd_training_update_fn *update,
+                                  const void *arg, struct tfd_status *st)
 {
     struct tfd_variable *v[TFD_TRAIN_VARIABLES] = {NULL};
     int found;
@@ -291,14 +291,14 @@ enum tfd_code tfd_train_locked(struct tfd_kctx *k, int count,
 
 /* A handle without a variable is INTERNAL in TensorFlow, with these words;
  * whose it was is ours. */
-enum tfd_code tfd_train_apply(struct tfd_kctx *k,
-                              const struct tfd_train_device *d,
-                              struct tfd_status *st)
+enum tfd_code tfd_training_apply(struct tfd_kctx *k,
+                                 const struct tfd_training_device *d,
+                                 struct tfd_status *st)
 {
-    const struct tfd_train_state *s = k->state;
+    const struct tfd_training_state *s = k->state;
     struct tfd_status why = TFD_STATUS_INIT;
     enum tfd_code rc =
-        tfd_train_locked(k, s->row->variables, apply_locked, d, &why);
+        tfd_training_locked(k, s->row->variables, apply_locked, d, &why);
 
     if (rc == TFD_NOT_FOUND)
         return tfd_fail(st, TFD_INTERNAL, "Invalid variable reference.");
@@ -310,7 +310,7 @@ enum tfd_code tfd_train_apply(struct tfd_kctx *k,
 #define COST_NS 2 /* per element: a square root and three streams */
 
 /* Neither roots nor powers: as quick as memory. */
-static bool is_light(const struct tfd_train_optimizer *o)
+static bool is_light(const struct tfd_training_optimizer *o)
 {
     return o == &optimizers[TFD_OPT_GRADIENT_DESCENT] ||
            o == &optimizers[TFD_OPT_MOMENTUM] ||
@@ -318,10 +318,10 @@ static bool is_light(const struct tfd_train_optimizer *o)
 }
 
 /* All elements; each variable is read and written. */
-static void run_all(struct tfd_kctx *k, const struct tfd_train_job *job)
+static void run_all(struct tfd_kctx *k, const struct tfd_training_job *job)
 {
-    const struct tfd_train_state *s = k->state;
-    struct tfd_train_job loop = *job;
+    const struct tfd_training_state *s = k->state;
+    struct tfd_training_job loop = *job;
 
     if (is_light(s->row))
         tfd_elementwise_streams(k, k->kernel->dtype, 2 * s->row->variables + 1,
@@ -333,7 +333,7 @@ static void run_all(struct tfd_kctx *k, const struct tfd_train_job *job)
 static enum tfd_code fail_row(const struct tfd_kctx *k, int64_t at, int64_t row,
                               int64_t limit, struct tfd_status *st)
 {
-    const struct tfd_train_state *s = k->state;
+    const struct tfd_training_state *s = k->state;
 
     if (strcmp(s->row->name, "KerasMomentum") == 0)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
@@ -345,7 +345,7 @@ static enum tfd_code fail_row(const struct tfd_kctx *k, int64_t at, int64_t row,
 }
 
 static enum tfd_code check_row_indices(const struct tfd_kctx *k,
-                                       const struct tfd_train_rows *r,
+                                       const struct tfd_training_rows *r,
                                        struct tfd_status *st)
 {
     for (int64_t i = 0; i < r->count; i++) {
@@ -359,13 +359,13 @@ static enum tfd_code check_row_indices(const struct tfd_kctx *k,
 
 /* In their order: a row may come more than once. */
 static void run_training_rows(const struct tfd_kctx *k,
-                              const struct tfd_train_job *job)
+                              const struct tfd_training_job *job)
 {
-    const struct tfd_train_rows *r = &job->rows;
+    const struct tfd_training_rows *r = &job->rows;
     const size_t size = (size_t)r->width * tfd_dtype_size(k->kernel->dtype);
 
     for (int64_t i = 0; r->width && i < r->count; i++) {
-        struct tfd_train_job one = *job;
+        struct tfd_training_job one = *job;
         size_t row = (size_t)tfd_check_int_at(r->indices, i);
 
         for (int v = 0; v < TFD_TRAIN_VARIABLES; v++)
@@ -376,7 +376,7 @@ static void run_training_rows(const struct tfd_kctx *k,
 }
 
 static enum tfd_code run_cpu(struct tfd_kctx *k,
-                             const struct tfd_train_job *job,
+                             const struct tfd_training_job *job,
                              struct tfd_status *st)
 {
     if (!job->rows.indices) {
@@ -397,9 +397,9 @@ static enum tfd_code writable_cpu(struct tfd_kctx *k, struct tfd_variable *v,
 
 static enum tfd_code apply_training(struct tfd_kctx *k, struct tfd_status *st)
 {
-    static const struct tfd_train_device cpu = {writable_cpu, run_cpu};
+    static const struct tfd_training_device cpu = {writable_cpu, run_cpu};
 
-    return tfd_train_apply(k, &cpu, st);
+    return tfd_training_apply(k, &cpu, st);
 }
 
 /* ---- Definitions --------------------------------------------------------- */
@@ -524,9 +524,9 @@ static const struct tfd_opdef ops[] = {
 };
 /* clang-format on */
 
-#define ONE(op_, T, loop)                                                  \
-    TFD_KERNEL(op_, T, apply_training, loop, .prepare = tfd_train_prepare, \
-               .state_size = sizeof(struct tfd_train_state)),
+#define ONE(op_, T, loop)                                                     \
+    TFD_KERNEL(op_, T, apply_training, loop, .prepare = tfd_training_prepare, \
+               .state_size = sizeof(struct tfd_training_state)),
 
 #define ROW(op, T, loop) \
     ONE("Apply" op, T, loop) ONE("ResourceApply" op, T, loop)
@@ -538,27 +538,27 @@ static const struct tfd_opdef ops[] = {
 #define SPARSE_HANDLE_ROW(op, T, loop) ONE("ResourceSparseApply" op, T, loop)
 
 /* By the loops there are; WITH is ROW or SPARSE_ROW. */
-#define REAL_ROWS(WITH, op, id)             \
-    WITH(op, FLOAT, tfd_train_##id##_float) \
-    WITH(op, DOUBLE, tfd_train_##id##_double)
+#define REAL_ROWS(WITH, op, id)                \
+    WITH(op, FLOAT, tfd_training_##id##_float) \
+    WITH(op, DOUBLE, tfd_training_##id##_double)
 
-#define HALF_ROWS(WITH, op, id)           \
-    REAL_ROWS(WITH, op, id)               \
-    WITH(op, HALF, tfd_train_##id##_half) \
-    WITH(op, BFLOAT16, tfd_train_##id##_bfloat16)
+#define HALF_ROWS(WITH, op, id)              \
+    REAL_ROWS(WITH, op, id)                  \
+    WITH(op, HALF, tfd_training_##id##_half) \
+    WITH(op, BFLOAT16, tfd_training_##id##_bfloat16)
 
-#define COMPLEX_ROWS(WITH, op, id)                  \
-    WITH(op, COMPLEX64, tfd_train_##id##_complex64) \
-    WITH(op, COMPLEX128, tfd_train_##id##_complex128)
+#define COMPLEX_ROWS(WITH, op, id)                     \
+    WITH(op, COMPLEX64, tfd_training_##id##_complex64) \
+    WITH(op, COMPLEX128, tfd_training_##id##_complex128)
 
 #define ALL_ROWS(WITH, op, id) \
     HALF_ROWS(WITH, op, id)    \
     COMPLEX_ROWS(WITH, op, id)
 
 /* TensorFlow has these for every type but bfloat16. */
-#define UNUSUAL_ROWS(op, id)                    \
-    REAL_ROWS(SPARSE_ROW, op, id)               \
-    SPARSE_ROW(op, HALF, tfd_train_##id##_half) \
+#define UNUSUAL_ROWS(op, id)                       \
+    REAL_ROWS(SPARSE_ROW, op, id)                  \
+    SPARSE_ROW(op, HALF, tfd_training_##id##_half) \
     COMPLEX_ROWS(SPARSE_ROW, op, id)
 
 #define BOTH(ROWS, op, id) ROWS(ROW, op, id) ROWS(SPARSE_ROW, op, id)

@@ -44,15 +44,15 @@ enum tfd_optimizer {
 #undef X
 };
 
-/* Of an op, by tfd_train_prepare(). */
-struct tfd_train_state {
-    const struct tfd_train_optimizer *row;
+/* Of an op, by tfd_training_prepare(). */
+struct tfd_training_state {
+    const struct tfd_training_optimizer *row;
     bool option;
     bool sparse;
 };
-tfd_prepare_fn tfd_train_prepare;
+tfd_prepare_fn tfd_training_prepare;
 
-struct tfd_train_optimizer {
+struct tfd_training_optimizer {
     const char *name; /* without Apply */
     int variables;
     const char *roles;
@@ -60,7 +60,7 @@ struct tfd_train_optimizer {
 };
 
 /* The rows that a sparse update is for. */
-struct tfd_train_rows {
+struct tfd_training_rows {
     const struct tfd_tensor *indices; /* NULL: all */
     int64_t count;                    /* of indices */
     int64_t limit;                    /* rows of the variable */
@@ -71,7 +71,7 @@ struct tfd_train_rows {
 #define TFD_TRAIN_SCALARS 6
 
 /* What a device works on; everything lies in its memory. */
-struct tfd_train_job {
+struct tfd_training_job {
     /* The variable, its slots; unused ones repeat the first. */
     void *var[TFD_TRAIN_VARIABLES];
     const void *grad;
@@ -80,51 +80,52 @@ struct tfd_train_job {
     bool option;
     int64_t global_step;
     int64_t elements; /* of the variable */
-    struct tfd_train_rows rows;
+    struct tfd_training_rows rows;
 };
 
-struct tfd_train_device {
+struct tfd_training_device {
     /* Makes v's value, which there is, writable in place: variable.h. */
     enum tfd_code (*writable)(struct tfd_kctx *k, struct tfd_variable *v,
                               struct tfd_status *st);
     /* Shapes have been checked, indices have not. */
-    enum tfd_code (*run)(struct tfd_kctx *k, const struct tfd_train_job *job,
+    enum tfd_code (*run)(struct tfd_kctx *k, const struct tfd_training_job *job,
                          struct tfd_status *st);
 };
 
 /* Finds, locks and checks the variables and the other inputs of k's op, and
  * runs it; d says how. */
-enum tfd_code tfd_train_apply(struct tfd_kctx *k,
-                              const struct tfd_train_device *d,
-                              struct tfd_status *st) TFD_MUST_USE;
+enum tfd_code tfd_training_apply(struct tfd_kctx *k,
+                                 const struct tfd_training_device *d,
+                                 struct tfd_status *st) TFD_MUST_USE;
 
 /* Calls update() with the variables at the first `count` inputs, locked; then
  * output 0, if the op has one, refers to the first. */
-typedef enum tfd_code tfd_train_update_fn(struct tfd_kctx *k,
-                                          struct tfd_variable *const *v,
-                                          const void *arg,
-                                          struct tfd_status *st);
-enum tfd_code tfd_train_locked(struct tfd_kctx *k, int count,
-                               tfd_train_update_fn *update, const void *arg,
-                               struct tfd_status *st) TFD_MUST_USE;
+typedef enum tfd_code tfd_training_update_fn(struct tfd_kctx *k,
+                                             struct tfd_variable *const *v,
+                                             const void *arg,
+                                             struct tfd_status *st);
+enum tfd_code tfd_training_locked(struct tfd_kctx *k, int count,
+                                  tfd_training_update_fn *update,
+                                  const void *arg,
+                                  struct tfd_status *st) TFD_MUST_USE;
 
 /* FAILED_PRECONDITION in the words of these ops. */
-enum tfd_code tfd_train_initialized(const struct tfd_variable *v,
-                                    struct tfd_status *st) TFD_MUST_USE;
+enum tfd_code tfd_training_initialized(const struct tfd_variable *v,
+                                       struct tfd_status *st) TFD_MUST_USE;
 
 /* What AssignAdd and AssignSub, of references and of resources, ask of input 1
  * as an update of v; INVALID_ARGUMENT in TensorFlow's words. */
-enum tfd_code tfd_train_check_update(const struct tfd_kctx *k,
-                                     const struct tfd_variable *v,
-                                     struct tfd_status *st) TFD_MUST_USE;
+enum tfd_code tfd_training_check_update(const struct tfd_kctx *k,
+                                        const struct tfd_variable *v,
+                                        struct tfd_status *st) TFD_MUST_USE;
 
-#define TFD_TRAIN_LOOPS(id)                  \
-    tfd_range_fn tfd_train_##id##_float;     \
-    tfd_range_fn tfd_train_##id##_double;    \
-    tfd_range_fn tfd_train_##id##_half;      \
-    tfd_range_fn tfd_train_##id##_bfloat16;  \
-    tfd_range_fn tfd_train_##id##_complex64; \
-    tfd_range_fn tfd_train_##id##_complex128;
+#define TFD_TRAIN_LOOPS(id)                     \
+    tfd_range_fn tfd_training_##id##_float;     \
+    tfd_range_fn tfd_training_##id##_double;    \
+    tfd_range_fn tfd_training_##id##_half;      \
+    tfd_range_fn tfd_training_##id##_bfloat16;  \
+    tfd_range_fn tfd_training_##id##_complex64; \
+    tfd_range_fn tfd_training_##id##_complex128;
 
 #define X(id, name, variables, roles, option) TFD_TRAIN_LOOPS(id)
 TFD_OPTIMIZERS(X)

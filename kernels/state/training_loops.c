@@ -31,7 +31,7 @@ typedef double _Complex complex128;
 #define LOOP(CLONES, id, slots, suffix, T, C, LOAD, STORE)              \
     TFD_SIMD_LOOP(run_##id##_##suffix)                                  \
     {                                                                   \
-        const struct tfd_train_job *job = arg;                          \
+        const struct tfd_training_job *job = arg;                       \
         const bool option = job->option;                                \
         const int64_t global_step = job->global_step;                   \
         T *p[4] = {job->var[0], job->var[1], job->var[2], job->var[3]}; \
@@ -62,10 +62,10 @@ typedef double _Complex complex128;
     CLONES(run_##id##_##suffix)
 
 /* The function that the kernel names. */
-#define NAMED(id, suffix)                                                 \
-    void tfd_train_##id##_##suffix(void *arg, int64_t begin, int64_t end) \
-    {                                                                     \
-        run_##id##_##suffix(arg, begin, end);                             \
+#define NAMED(id, suffix)                                                    \
+    void tfd_training_##id##_##suffix(void *arg, int64_t begin, int64_t end) \
+    {                                                                        \
+        run_##id##_##suffix(arg, begin, end);                                \
     }
 
 #define REAL(id, slots)                                                 \
@@ -91,17 +91,17 @@ typedef double _Complex complex128;
     NAMED(id, complex64) NAMED(id, complex128)
 
 /* Two loops: one for a power, the scalar of that place, of -0.5. */
-#define EITHER(id, place, T)                                         \
-    void tfd_train_##id##_##T(void *arg, int64_t begin, int64_t end) \
-    {                                                                \
-        const struct tfd_train_job *job = arg;                       \
-        T power;                                                     \
-                                                                     \
-        memcpy(&power, job->scalar[place], sizeof(power));           \
-        if (power == (T)-0.5)                                        \
-            run_##id##_ROOT_##T(arg, begin, end);                    \
-        else                                                         \
-            run_##id##_##T(arg, begin, end);                         \
+#define EITHER(id, place, T)                                            \
+    void tfd_training_##id##_##T(void *arg, int64_t begin, int64_t end) \
+    {                                                                   \
+        const struct tfd_training_job *job = arg;                       \
+        T power;                                                        \
+                                                                        \
+        memcpy(&power, job->scalar[place], sizeof(power));              \
+        if (power == (T)-0.5)                                           \
+            run_##id##_ROOT_##T(arg, begin, end);                       \
+        else                                                            \
+            run_##id##_##T(arg, begin, end);                            \
     }
 #define POWER_LOOPS(id, slots, place) \
     REAL(id, slots)                   \

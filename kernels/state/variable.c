@@ -48,7 +48,7 @@ static enum tfd_code ref_prepare(const struct tfd_prepare *p, void *state,
     if (o->name.size == 0)
         o->name = p->node->name;
     o->spec.name = p->node->name;
-    o->spec.type = &tfd_ref_variable_type;
+    o->spec.type = &tfd_variable_ref_type;
     return TFD_OK;
 }
 
@@ -80,7 +80,7 @@ static enum tfd_code current(struct tfd_kctx *k, struct owner *o,
     }
     tfd_unlock(&o->lock);
     TFD_TRY(tfd_rt_find_or_make(k->rt, o->container, o->name,
-                                &tfd_ref_variable_type, tfd_variable_make,
+                                &tfd_variable_ref_type, tfd_variable_make,
                                 &o->spec, &found, st));
     tfd_lock(&o->lock);
     if (o->variable)

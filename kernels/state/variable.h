@@ -44,7 +44,7 @@ struct tfd_variable {
 /* TensorFlow keeps the two kinds apart: a reference and a resource may have one
  * name. */
 extern const struct tfd_resource_type tfd_variable_type;
-extern const struct tfd_resource_type tfd_ref_variable_type;
+extern const struct tfd_resource_type tfd_variable_ref_type;
 
 struct tfd_variable_spec {
     const struct tfd_resource_type *type; /* one of the two above */

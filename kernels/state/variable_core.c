@@ -32,7 +32,7 @@ const struct tfd_resource_type tfd_variable_type = {
     .free = variable_free,
 };
 
-const struct tfd_resource_type tfd_ref_variable_type = {
+const struct tfd_resource_type tfd_variable_ref_type = {
     .name = "N10tensorflow9LegacyVarE",
     .what = "variable",
     .free = variable_free,
@@ -55,7 +55,7 @@ enum tfd_code tfd_variable_make(void *arg, struct tfd_resource **out,
     if (spec->name.size)
         memcpy(v->name, spec->name.data, spec->name.size);
     tfd_resource_init(&v->resource, spec->type);
-    tfd_lock_init(&v->lock, spec->type == &tfd_ref_variable_type
+    tfd_lock_init(&v->lock, spec->type == &tfd_variable_ref_type
                                 ? TFD_LOCK_REFERENCE
                                 : TFD_LOCK_RESOURCE);
     v->dtype = spec->dtype;

@@ -341,8 +341,8 @@ tfd_page_fn *tfd_service_find_page(const struct tfd_service *s,
     return NULL;
 }
 
-enum tfd_code tfd_request_end(const struct tfd_pb_reader *r,
-                              struct tfd_status *st)
+enum tfd_code tfd_service_request_end(const struct tfd_pb_reader *r,
+                                      struct tfd_status *st)
 {
     if (!r->failed)
         return TFD_OK;

@@ -96,8 +96,8 @@ enum tfd_code tfd_call_send(struct tfd_call *call, struct tfd_message *m,
 
 /* The end of a request's own fields: INTERNAL "Unable to parse request" when
  * it was damaged, as TensorFlow answers. */
-enum tfd_code tfd_request_end(const struct tfd_pb_reader *r,
-                              struct tfd_status *st) TFD_MUST_USE;
+enum tfd_code tfd_service_request_end(const struct tfd_pb_reader *r,
+                                      struct tfd_status *st) TFD_MUST_USE;
 
 typedef void tfd_handler_fn(void *self, struct tfd_call *call);
 

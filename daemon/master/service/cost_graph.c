@@ -304,7 +304,7 @@ static bool put_constant(struct tfd_bytes *b, struct tfd_str def)
     mark = tfd_pb_begin(b, COST_OUTPUT);
     tfd_pb_put_int(b, OUTPUT_ALIAS, -1);
     shape = tfd_pb_begin(b, OUTPUT_SHAPE);
-    tfd_shape_proto_encode(b, &head.shape);
+    tfd_tensor_proto_shape_encode(b, &head.shape);
     tfd_pb_finish(b, shape);
     tfd_pb_put_int(b, OUTPUT_TYPE, (int64_t)head.dtype);
     tfd_pb_finish(b, mark);

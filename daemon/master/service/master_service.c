@@ -59,7 +59,7 @@ static enum tfd_code string_field(struct tfd_str message, uint32_t tag,
     while (tfd_pb_next(&r, &f))
         if (f.tag == tag)
             *out = tfd_pb_str(&r, &f);
-    return tfd_request_end(&r, st);
+    return tfd_service_request_end(&r, st);
 }
 
 /* ---- CreateSession ------------------------------------------------------- */
@@ -164,7 +164,7 @@ static enum tfd_code read_extension(struct tfd_master *m,
                  tensorflow_ExtendSessionRequest_current_graph_version_tag)
             x->version = tfd_pb_int64(&r, &f);
     }
-    TFD_TRY(tfd_request_end(&r, st));
+    TFD_TRY(tfd_service_request_end(&r, st));
     return tfd_master_find(m, handle, session, st);
 }
 
@@ -232,7 +232,7 @@ static enum tfd_code names_in(struct tfd_str request, uint32_t tag, int max,
     while (tfd_pb_next(&r, &f))
         if (f.tag == tag)
             TFD_TRY(tfd_names_add(out, tfd_pb_str(&r, &f), max, what, st));
-    return tfd_request_end(&r, st);
+    return tfd_service_request_end(&r, st);
 }
 
 static void reset(void *self, struct tfd_call *call)
@@ -296,7 +296,7 @@ static enum tfd_code find_for_setup(struct tfd_master_service *s,
         else if (f.tag == SETUP(request_id))
             id = tfd_pb_int64(&r, &f);
     }
-    TFD_TRY(tfd_request_end(&r, st));
+    TFD_TRY(tfd_service_request_end(&r, st));
     TFD_TRY(tfd_seen_ids_add(s->seen, id, "PartialRunSetup", handle, st));
     return tfd_master_find(s->master, handle, out, st);
 }

@@ -205,7 +205,7 @@ static enum tfd_code decode_run_step(struct run_call *c, struct tfd_status *st)
     c->request_id = 0;
     while (tfd_pb_next(&r, &f))
         TFD_TRY(decode_field(c, &r, &f, st));
-    TFD_TRY(tfd_request_end(&r, st));
+    TFD_TRY(tfd_service_request_end(&r, st));
     c->run.feed_names = c->feed_names;
     c->run.feeds = c->feeds;
     c->run.fetch_names = c->names;

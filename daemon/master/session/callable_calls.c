@@ -56,7 +56,7 @@ static enum tfd_code add_connection(struct making *k, struct tfd_str bytes,
         else if (f.tag == tensorflow_TensorConnection_to_tensor_tag)
             ends[1] = tfd_pb_str(&r, &f);
     }
-    TFD_TRY(tfd_request_end(&r, st));
+    TFD_TRY(tfd_service_request_end(&r, st));
     for (int i = 0; i < 2; i++)
         TFD_TRY(tfd_names_add(&k->connections, ends[i],
                               2 * TFD_TENSOR_CONNECTIONS_MAX,
@@ -103,7 +103,7 @@ static enum tfd_code decode_options(struct tfd_master *m, struct making *k,
 
     while (tfd_pb_next(&r, &f))
         TFD_TRY(decode_option(m, k, &r, &f, st));
-    return tfd_request_end(&r, st);
+    return tfd_service_request_end(&r, st);
 }
 
 static enum tfd_code decode_making(struct tfd_master *m, struct tfd_str proto,
@@ -121,7 +121,7 @@ static enum tfd_code decode_making(struct tfd_master *m, struct tfd_str proto,
         else if (f.tag == MAKE(options))
             options = tfd_pb_str(&r, &f);
     }
-    TFD_TRY(tfd_request_end(&r, st));
+    TFD_TRY(tfd_service_request_end(&r, st));
     return decode_options(m, k, options, st);
 }
 
@@ -262,7 +262,7 @@ static enum tfd_code decode_running(struct running *x, struct head *h,
         else if (f.tag == RUN(feed))
             TFD_TRY(add_feed(x, tfd_pb_str(&r, &f), st));
     }
-    return tfd_request_end(&r, st);
+    return tfd_service_request_end(&r, st);
 }
 
 /* TensorFlow runs with whatever is there when feeds are missing. */
@@ -343,7 +343,7 @@ static void release_callables(void *self, struct tfd_call *call)
         else if (f.tag == RELEASE(handle))
             number = tfd_pb_int64(&r, &f);
     }
-    if (tfd_request_end(&r, &st) != TFD_OK ||
+    if (tfd_service_request_end(&r, &st) != TFD_OK ||
         tfd_master_find(c->master, handle, &session, &st) != TFD_OK) {
         tfd_call_fail(call, &st);
         return;

@@ -86,7 +86,7 @@ static enum tfd_code bind_kernels(struct tfd_compiler *c, struct tfd_status *st)
     for (int32_t i = 0; i < e->node_count; i++) {
         struct tfd_exec_node *x = &e->nodes[i];
 
-        if (!x->kernel || x->kernel == &tfd_copy_kernel || x->chain)
+        if (!x->kernel || x->kernel == &tfd_cross_copy_kernel || x->chain)
             continue;
         if (bind_kernel(c, x, st) != TFD_OK) {
             struct tfd_str name = x->node->name;

@@ -29,7 +29,7 @@ static bool is_transfer(const struct tfd_exec_node *x)
 static bool may_wait(const struct tfd_exec_node *x)
 {
     return x->kind == TFD_EXEC_ASYNC && !(x->flags & TFD_EXEC_STREAM) &&
-           x->kernel != &tfd_copy_kernel;
+           x->kernel != &tfd_cross_copy_kernel;
 }
 
 static bool is_early(const struct tfd_node *n)

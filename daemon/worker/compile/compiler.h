@@ -106,7 +106,7 @@ enum tfd_code tfd_compile_bind(struct tfd_compiler *c, struct tfd_status *st);
 int32_t tfd_compile_out_frame(const struct tfd_compiler *c, int32_t node);
 
 /* The kernel that moves a value between memories. */
-extern const struct tfd_kernel tfd_copy_kernel;
+extern const struct tfd_kernel tfd_cross_copy_kernel;
 struct tfd_copy_state {
     struct tfd_device *from, *to;
 };

@@ -35,7 +35,7 @@ static void copy_start(struct tfd_kctx *k)
     (s->from ? s->from : s->to)->copy(k, s->from, s->to);
 }
 
-const struct tfd_kernel tfd_copy_kernel = {
+const struct tfd_kernel tfd_cross_copy_kernel = {
     .op = "_Copy",
     .start = copy_start,
 };
@@ -61,7 +61,7 @@ static enum tfd_code add_copy(struct tfd_wiring *w, struct tfd_source from,
     n->in_count = n->out_count = 1;
     *state = (struct tfd_copy_state){memory, to};
     w->e->nodes[exec] = (struct tfd_exec_node){
-        .kernel = &tfd_copy_kernel,
+        .kernel = &tfd_cross_copy_kernel,
         .state = state,
         .node = n,
         .rt = &w->c->env->rts[w->c->nodes[producer->id].device -

@@ -17,7 +17,7 @@
 /* Values in host memory are compared with what was captured. */
 #define HOST_BYTES_MAX 4096
 
-struct tfd_tensor *tfd_gate_input(const struct tfd_gate_run *x, int32_t i)
+struct tfd_tensor *tfd_captured_input(const struct tfd_gate_run *x, int32_t i)
 {
     return &x->it->slots[x->part->inputs[i].slot];
 }
@@ -71,7 +71,7 @@ static enum tfd_code capture_input(struct tfd_gate_run *x, int32_t i,
                                    struct tfd_status *st)
 {
     const struct tfd_part_input *in = &x->part->inputs[i];
-    const struct tfd_tensor *t = tfd_gate_input(x, i);
+    const struct tfd_tensor *t = tfd_captured_input(x, i);
     struct tfd_captured_input *c = &x->c->in[i];
 
     if (in->host && tfd_tensor_size(t) > HOST_BYTES_MAX)
@@ -108,7 +108,7 @@ static enum tfd_code capture_inputs(struct tfd_gate_run *x,
     for (int32_t i = 0; i < x->part->input_count; i++) {
         TFD_TRY(capture_input(x, i, st));
         x->slots[x->part->inputs[i].slot] = tfd_tensor_ref(
-            x->c->in[i].copied ? &x->c->in[i].value : tfd_gate_input(x, i));
+            x->c->in[i].copied ? &x->c->in[i].value : tfd_captured_input(x, i));
     }
     return TFD_OK;
 }
@@ -214,7 +214,7 @@ static void find_origin(struct tfd_gate_run *x, int32_t value)
         return;
     }
     for (int32_t i = 0; i < x->part->input_count; i++)
-        if (tfd_gate_input(x, i)->buffer == b) {
+        if (tfd_captured_input(x, i)->buffer == b) {
             v->origin = TFD_ORIGIN_INPUT;
             v->input = i;
             v->tensor.buffer = NULL;

@@ -22,7 +22,7 @@ static bool is_like_captured(const struct tfd_gate_run *x, int32_t i)
 {
     const struct tfd_captured_input *c = &x->c->in[i];
     const struct tfd_part_input *in = &x->part->inputs[i];
-    const struct tfd_tensor *t = tfd_gate_input(x, i);
+    const struct tfd_tensor *t = tfd_captured_input(x, i);
 
     if (!tfd_shape_equal(&t->shape, &c->value.shape))
         return false;
@@ -78,8 +78,8 @@ static enum tfd_code copy_inputs(const struct tfd_gate_run *x,
 {
     for (int32_t i = 0; i < x->part->input_count; i++)
         if (x->c->in[i].copied && x->part->inputs[i].source == i)
-            TFD_TRY(
-                enqueue_copy(x, &x->c->in[i].value, tfd_gate_input(x, i), st));
+            TFD_TRY(enqueue_copy(x, &x->c->in[i].value,
+                                 tfd_captured_input(x, i), st));
     return TFD_OK;
 }
 
@@ -110,7 +110,7 @@ static enum tfd_code await_inputs(const struct tfd_gate_run *x,
     struct tfd_device *d = x->part->device;
 
     for (int32_t i = 0; i < x->part->input_count; i++)
-        TFD_TRY(d->await(d, tfd_gate_input(x, i), 1, st));
+        TFD_TRY(d->await(d, tfd_captured_input(x, i), 1, st));
     return TFD_OK;
 }
 
@@ -148,7 +148,7 @@ static struct tfd_tensor value_of(const struct tfd_gate_run *x, int32_t value)
     if (v->origin == TFD_ORIGIN_INPUT)
         return (struct tfd_tensor){
             v->tensor.dtype, v->tensor.shape,
-            tfd_buffer_ref(tfd_gate_input(x, v->input)->buffer)};
+            tfd_buffer_ref(tfd_captured_input(x, v->input)->buffer)};
     return tfd_tensor_ref(&v->tensor);
 }
 
@@ -170,7 +170,7 @@ static void deliver(const struct tfd_gate_run *x)
 static void drop_inputs(const struct tfd_gate_run *x)
 {
     for (int32_t i = 0; i < x->part->input_count; i++)
-        tfd_tensor_unref(tfd_gate_input(x, i));
+        tfd_tensor_unref(tfd_captured_input(x, i));
 }
 
 /* ---- All together -------------------------------------------------------- */
@@ -198,12 +198,12 @@ static bool run_captured(struct tfd_gate_run *x)
 static void remember_places(const struct tfd_gate_run *x)
 {
     for (int32_t i = 0; i < x->part->input_count; i++)
-        x->part->seen[i] = tfd_tensor_data(tfd_gate_input(x, i));
+        x->part->seen[i] = tfd_tensor_data(tfd_captured_input(x, i));
 }
 
 static bool is_dead(const struct tfd_gate_run *x, int32_t input)
 {
-    return tfd_gate_input(x, input)->dtype == TFD_DTYPE_INVALID;
+    return tfd_captured_input(x, input)->dtype == TFD_DTYPE_INVALID;
 }
 
 static bool has_dead_input(const struct tfd_gate_run *x)

@@ -53,7 +53,7 @@ struct tfd_gate_run {
 };
 
 /* Input i of the part, as the step has it. */
-struct tfd_tensor *tfd_gate_input(const struct tfd_gate_run *x, int32_t i);
+struct tfd_tensor *tfd_captured_input(const struct tfd_gate_run *x, int32_t i);
 /* References that an output has, its own among them. */
 int32_t tfd_captured_references(const struct tfd_captured_value *v);
 

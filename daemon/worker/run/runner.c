@@ -131,7 +131,7 @@ static void yield(struct tfd_runner *r)
     tfd_late_send_all(r);
     tfd_lock(&s->lock);
     while ((item = pop_ready(r)))
-        tfd_common_put(s, item);
+        tfd_runner_share_put(s, item);
     s->busy_ns += tfd_clock_now_ns() - r->begun_ns;
     tfd_pool_yield(s->pool, &r->helper->job);
     tfd_unlock(&s->lock);
@@ -162,7 +162,7 @@ static void give_turn(struct tfd_runner *r)
     finished = s->inbox;
     s->inbox = NULL;
     if (s->common) {
-        struct tfd_ready *item = tfd_common_pop(s);
+        struct tfd_ready *item = tfd_runner_share_pop(s);
 
         item->next = r->first;
         r->first = item;
@@ -260,7 +260,7 @@ static void take_common(struct tfd_runner *r)
     struct tfd_step *s = r->step;
 
     if (s->shared) {
-        r->first = r->last = tfd_common_pop(s);
+        r->first = r->last = tfd_runner_share_pop(s);
         return;
     }
     r->first = r->last = s->common;
@@ -280,7 +280,7 @@ static bool leave_kept(struct tfd_runner *r)
     if (r->kept_count > 0 && s->runners - 1 <= slow)
         return false;
     while ((item = tfd_late_send_back(r)))
-        tfd_common_put(s, item);
+        tfd_runner_share_put(s, item);
     return true;
 }
 

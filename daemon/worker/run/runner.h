@@ -75,8 +75,8 @@ bool tfd_runner_help(struct tfd_helper *h);
 void tfd_runner_share(struct tfd_runner *r);
 /* Where any runner takes them from, in their order.  The lock is held; there is
  * one to take. */
-void tfd_common_put(struct tfd_step *s, struct tfd_ready *item);
-struct tfd_ready *tfd_common_pop(struct tfd_step *s);
+void tfd_runner_share_put(struct tfd_step *s, struct tfd_ready *item);
+struct tfd_ready *tfd_runner_share_pop(struct tfd_step *s);
 
 /* An idle helper gets a thread and becomes a runner, which is counted already.
  * The lock is held. */

@@ -3,7 +3,7 @@
  */
 #include "daemon/worker/run/runner.h"
 
-void tfd_common_put(struct tfd_step *s, struct tfd_ready *item)
+void tfd_runner_share_put(struct tfd_step *s, struct tfd_ready *item)
 {
     item->next = NULL;
     if (s->common)
@@ -13,7 +13,7 @@ void tfd_common_put(struct tfd_step *s, struct tfd_ready *item)
     s->common_last = item;
 }
 
-struct tfd_ready *tfd_common_pop(struct tfd_step *s)
+struct tfd_ready *tfd_runner_share_pop(struct tfd_step *s)
 {
     struct tfd_ready *item = s->common;
 
@@ -41,7 +41,7 @@ void tfd_runner_share(struct tfd_runner *r)
     while (item) {
         struct tfd_ready *next = item->next;
 
-        tfd_common_put(s, item);
+        tfd_runner_share_put(s, item);
         if (s->idle && s->runners < tfd_pool_threads(s->pool)) {
             s->runners++;
             tfd_runner_wake(s);

@@ -74,7 +74,7 @@ static void put_output(struct tfd_bytes *b, int slot,
     description = tfd_pb_begin(b, tensorflow_NodeOutput_tensor_description_tag);
     tfd_pb_put_int(b, DESCRIBED(dtype), (int64_t)t->dtype);
     mark_shape = tfd_pb_begin(b, DESCRIBED(shape));
-    tfd_shape_proto_encode(b, &t->shape);
+    tfd_tensor_proto_shape_encode(b, &t->shape);
     tfd_pb_finish(b, mark_shape);
     put_allocation(b, tfd_tensor_size(t), tfd_tensor_data(t));
     tfd_pb_finish(b, description);

@@ -203,7 +203,7 @@ static enum tfd_code decode_recv(struct tfd_str proto, struct recv_request *q,
         else if (f.tag == RECV(request_id))
             q->request_id = (uint64_t)tfd_pb_int64(&r, &f);
     }
-    return tfd_request_end(&r, st);
+    return tfd_service_request_end(&r, st);
 }
 
 static enum tfd_code begin_recv(struct tfd_worker_service *w,

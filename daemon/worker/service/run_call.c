@@ -141,7 +141,7 @@ static enum tfd_code decode_run(struct tfd_str proto, struct tfd_run_request *q,
             break;
         }
     }
-    return tfd_request_end(&r, st);
+    return tfd_service_request_end(&r, st);
 }
 
 static enum tfd_code decode_feed(struct tfd_run_call *c, struct tfd_str named,

@@ -75,7 +75,7 @@ static bool check_request(struct tfd_call *call)
 
     while (tfd_pb_next(&r, &f))
         ;
-    if (tfd_request_end(&r, &st) == TFD_OK)
+    if (tfd_service_request_end(&r, &st) == TFD_OK)
         return true;
     tfd_call_fail(call, &st);
     return false;
@@ -148,7 +148,7 @@ static enum tfd_code decode_session(struct tfd_str proto,
             break;
         }
     }
-    return tfd_request_end(&r, st);
+    return tfd_service_request_end(&r, st);
 }
 
 static void create_session(void *self, struct tfd_call *call)
@@ -175,7 +175,7 @@ static enum tfd_code decode_string(struct tfd_str proto, uint32_t tag,
     while (tfd_pb_next(&r, &f))
         if (f.tag == tag)
             *out = tfd_pb_str(&r, &f);
-    return tfd_request_end(&r, st);
+    return tfd_service_request_end(&r, st);
 }
 
 /* What a later tfd may say besides is an end without a word. */
@@ -231,7 +231,7 @@ static enum tfd_code decode_register(struct tfd_str proto,
     }
     if (!has_session)
         q->session = TFD_STR_EMPTY;
-    return tfd_request_end(&r, st);
+    return tfd_service_request_end(&r, st);
 }
 
 static void registered(void *ctx, const struct tfd_status *st, uint64_t graph)
@@ -305,7 +305,7 @@ static enum tfd_code decode_deregister(struct tfd_str proto,
         else if (f.tag == DEREGISTER(create_worker_session_called))
             n->has_session = tfd_pb_bool(&r, &f);
     }
-    return tfd_request_end(&r, st);
+    return tfd_service_request_end(&r, st);
 }
 
 static void deregister_graph(void *self, struct tfd_call *call)
@@ -343,7 +343,7 @@ static void cleanup_graph(void *self, struct tfd_call *call)
     while (tfd_pb_next(&r, &f))
         if (f.tag == CLEANUP(step_id))
             step = tfd_pb_int64(&r, &f);
-    if (tfd_request_end(&r, &st) == TFD_OK) {
+    if (tfd_service_request_end(&r, &st) == TFD_OK) {
         tfd_partial_call_drop(w, step);
         tfd_rendezvous_cleanup(w->rendezvous, step);
     }
@@ -365,7 +365,7 @@ static enum tfd_code decode_containers(struct tfd_str proto,
                             "more than %d containers to reset", CONTAINERS_MAX);
         out[(*count)++] = tfd_pb_str(&r, &f);
     }
-    return tfd_request_end(&r, st);
+    return tfd_service_request_end(&r, st);
 }
 
 static void cleanup_all(void *self, struct tfd_call *call)

@@ -21,7 +21,7 @@ static struct tfd_kctx k;
 
 static struct tfd_variable *variable(enum tfd_dtype dtype)
 {
-    struct tfd_variable_spec spec = {.type = &tfd_ref_variable_type,
+    struct tfd_variable_spec spec = {.type = &tfd_variable_ref_type,
                                      .name = tfd_str_of("v"),
                                      .dtype = dtype};
     struct tfd_resource *r;

@@ -315,7 +315,7 @@ static void test_references_are_handles_too(void **state)
 /* Somebody's variable in the place of a queue's reference. */
 static struct arig_run *strings(const char *text)
 {
-    struct tfd_variable_spec spec = {.type = &tfd_ref_variable_type,
+    struct tfd_variable_spec spec = {.type = &tfd_variable_ref_type,
                                      .name = TFD_STR("v"),
                                      .dtype = TFD_STRING,
                                      .shape = {TFD_RANK_UNKNOWN, {0}}};

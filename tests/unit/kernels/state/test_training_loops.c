@@ -55,7 +55,7 @@ static void check(float power, bool multiply, int begin, int count)
 {
     const float s[] = {0.5f, 0.25f, 0.125f, power};
     struct row got = row_of((uint32_t)count + 7), want = got;
-    struct tfd_train_job job = {
+    struct tfd_training_job job = {
         .var = {got.var, got.accum, got.linear},
         .grad = got.grad,
         .scalar = {&s[0], &s[1], &s[2], &s[3]},
@@ -64,7 +64,7 @@ static void check(float power, bool multiply, int begin, int count)
 
     for (int i = begin; i < begin + count; i++)
         update(&want, i, s, multiply);
-    tfd_train_FTRL_float(&job, begin, begin + count);
+    tfd_training_FTRL_float(&job, begin, begin + count);
     for (int i = 0; i < LONGEST; i++) {
         assert_true(fabsf(got.var[i] - want.var[i]) < 1e-5f);
         assert_true(fabsf(got.linear[i] - want.linear[i]) < 1e-5f);

@@ -33,7 +33,7 @@ static void assign(struct tfd_shape shape, float first)
 
 static int setup(void **state)
 {
-    struct tfd_variable_spec spec = {.type = &tfd_ref_variable_type,
+    struct tfd_variable_spec spec = {.type = &tfd_variable_ref_type,
                                      .name = tfd_str_of("v"),
                                      .dtype = TFD_FLOAT};
     struct tfd_resource *r;
