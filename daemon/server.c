@@ -4,6 +4,7 @@
  */
 #include "daemon/server_state.h"
 
+#include "common/base/atomic.h"
 #include "common/base/alloc.h"
 #include "common/base/container.h"
 #include "common/base/denormals.h"
@@ -77,19 +78,19 @@ uint64_t tfd_server_refused(const struct tfd_server *s)
 
 void tfd_server_count_save(struct tfd_server *s, bool failed)
 {
-    __atomic_fetch_add(&s->saves, 1, __ATOMIC_RELAXED);
+    TFD_COUNTER_ADD(&s->saves, 1);
     if (failed)
-        __atomic_fetch_add(&s->save_failures, 1, __ATOMIC_RELAXED);
+        TFD_COUNTER_ADD(&s->save_failures, 1);
 }
 
 uint64_t tfd_server_saves(const struct tfd_server *s)
 {
-    return __atomic_load_n(&s->saves, __ATOMIC_RELAXED);
+    return TFD_LOAD_RELAXED(&s->saves);
 }
 
 uint64_t tfd_server_save_failures(const struct tfd_server *s)
 {
-    return __atomic_load_n(&s->save_failures, __ATOMIC_RELAXED);
+    return TFD_LOAD_RELAXED(&s->save_failures);
 }
 
 const char *tfd_server_target(const struct tfd_server *s)
@@ -126,8 +127,8 @@ static void gpu_lost(void *ctx, const struct tfd_cuda_device *d)
 
     tfd_log(TFD_LOG_ERROR, "gpu_lost", "device=%s name=\"%s\" error=\"%s\"",
             d->name, d->properties.name,
-            d->driver->error_text(__atomic_load_n(&d->lost, __ATOMIC_ACQUIRE)));
-    if (!__atomic_exchange_n(&s->lost_post.run, posted, __ATOMIC_ACQ_REL))
+            d->driver->error_text(TFD_LOAD_ACQUIRE(&d->lost)));
+    if (!TFD_EXCHANGE(&s->lost_post.run, posted))
         tfd_loop_post(s->loop, &s->lost_post);
 }
 

@@ -11,6 +11,7 @@
  */
 #include "daemon/server_state.h"
 
+#include "common/base/atomic.h"
 #include "common/base/container.h"
 #include "common/base/log.h"
 #include "common/proto/peer.pb.h"
@@ -212,7 +213,7 @@ void tfd_server_stop(struct tfd_server *s)
 {
     static void (*const posted)(struct tfd_post *) = stop_on_loop;
 
-    if (__atomic_exchange_n(&s->stop_post.run, posted, __ATOMIC_ACQ_REL))
+    if (TFD_EXCHANGE(&s->stop_post.run, posted))
         return;
     tfd_loop_post(s->loop, &s->stop_post);
 }

@@ -4,6 +4,7 @@
  */
 #include "daemon/status_page.h"
 
+#include "common/base/atomic.h"
 #include "common/base/alloc.h"
 #include "config/version.h"
 #include "daemon/gpu.h"
@@ -121,9 +122,9 @@ static struct gpu_figures gpu_figures(struct tfd_cuda_device *d)
     struct gpu_figures f;
 
     tfd_cuda_memory_pool_stats(&d->pool, &f.memory);
-    f.graphs = __atomic_load_n(&d->captures.made, __ATOMIC_RELAXED);
-    f.graph_launches = __atomic_load_n(&d->captures.launches, __ATOMIC_RELAXED);
-    f.peer_bytes = __atomic_load_n(&d->peer_bytes, __ATOMIC_RELAXED);
+    f.graphs = TFD_LOAD_RELAXED(&d->captures.made);
+    f.graph_launches = TFD_LOAD_RELAXED(&d->captures.launches);
+    f.peer_bytes = TFD_LOAD_RELAXED(&d->peer_bytes);
     return f;
 }
 

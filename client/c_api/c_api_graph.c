@@ -7,6 +7,7 @@
  */
 #include "client/c_api/capi.h"
 
+#include "common/base/atomic.h"
 #include "common/proto/graphdef.h"
 #include "common/base/pbio.h"
 #include "common/proto/graph.pb.h"
@@ -41,19 +42,13 @@ TF_Graph *TF_NewGraph(void)
 
 TF_Graph *tfd_capi_graph_ref(TF_Graph *g)
 {
-    __atomic_fetch_add(&g->refs, 1, __ATOMIC_RELAXED);
+    tfd_refs_add(&g->refs, 1);
     return g;
 }
 
 void tfd_capi_graph_unref(TF_Graph *g)
 {
-    int before;
-
-    if (!g)
-        return;
-    before = __atomic_fetch_sub(&g->refs, 1, __ATOMIC_ACQ_REL);
-    assert(before > 0);
-    if (before > 1)
+    if (!g || !tfd_refs_drop(&g->refs))
         return;
     tfd_capi_graph_unref(g->parent); /* which has none itself, or ends too */
     free(g->loop_inputs);

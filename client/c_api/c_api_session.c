@@ -7,6 +7,7 @@
  */
 #include "client/session/backend.h"
 
+#include "common/base/atomic.h"
 #include "common/proto/graphdef.h"
 #include "common/base/pbio.h"
 #include "common/proto/config.pb.h"
@@ -113,7 +114,7 @@ TF_Session *tfd_session_open(TF_Graph *g, struct tfd_server *server,
 
 bool tfd_session_task_leaves(const TF_Session *s)
 {
-    return __atomic_load_n(&s->task_leaves, __ATOMIC_RELAXED);
+    return TFD_LOAD_RELAXED(&s->task_leaves);
 }
 
 TF_Session *TF_NewSession(TF_Graph *graph, const TF_SessionOptions *opts,
@@ -133,7 +134,7 @@ TF_Session *TF_NewSession(TF_Graph *graph, const TF_SessionOptions *opts,
 void TF_CloseSession(TF_Session *session, TF_Status *status)
 {
     (void)tfd_capi_status(status);
-    if (!__atomic_exchange_n(&session->closed, true, __ATOMIC_ACQ_REL))
+    if (!TFD_EXCHANGE(&session->closed, true))
         session->backend->ops->cancel(session->backend);
     tfd_lock(&session->lock);
     while (session->running > 0)
@@ -239,7 +240,7 @@ struct running {
 
 static enum tfd_code check_open(const TF_Session *s, struct tfd_status *st)
 {
-    if (__atomic_load_n(&s->closed, __ATOMIC_ACQUIRE))
+    if (TFD_LOAD_ACQUIRE(&s->closed))
         return tfd_fail(st, TFD_CANCELLED, "Session has been closed.");
     return TFD_OK;
 }
@@ -393,11 +394,11 @@ static enum tfd_code run_step(struct running *r, TF_Tensor *const *input_values,
     r->run.fetch_count = n->fetch_count;
     r->run.target_names = n->targets;
     r->run.target_count = n->target_count;
-    r->run.plan = __atomic_load_n(&n->plan, __ATOMIC_RELAXED);
+    r->run.plan = TFD_LOAD_RELAXED(&n->plan);
     TFD_TRY(r->s->backend->ops->run(r->s->backend, &r->run, st));
-    __atomic_store_n(&n->plan, r->run.plan, __ATOMIC_RELAXED);
+    TFD_STORE_RELAXED(&n->plan, r->run.plan);
     if (r->run.task_leaves)
-        __atomic_store_n(&r->s->task_leaves, true, __ATOMIC_RELAXED);
+        TFD_STORE_RELAXED(&r->s->task_leaves, true);
     return give_fetches(r, output_values, st);
 }
 

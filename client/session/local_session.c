@@ -6,6 +6,7 @@
  * share nothing; it has no port and ends with the session.
  */
 #include "client/session/server_config.h"
+#include "common/base/atomic.h"
 #include "client/session/backend.h"
 
 #include <stdlib.h>
@@ -54,7 +55,7 @@ static enum tfd_code local_open(struct tfd_backend *b, struct tfd_str graph_def,
     TFD_TRY(start_server(l, st));
     config = l->owns_server ? TFD_STR_EMPTY : tfd_bytes_view(&l->config);
     TFD_TRY(tfd_local_open(l->server, graph_def, config, &session, st));
-    __atomic_store_n(&l->session, session, __ATOMIC_RELEASE);
+    TFD_STORE_RELEASE(&l->session, session);
     return TFD_OK;
 }
 
@@ -89,8 +90,7 @@ static enum tfd_code local_run(struct tfd_backend *b, struct tfd_local_run *run,
 static void local_cancel(struct tfd_backend *b)
 {
     struct local *l = (struct local *)b;
-    struct tfd_local_session *session =
-        __atomic_load_n(&l->session, __ATOMIC_ACQUIRE);
+    struct tfd_local_session *session = TFD_LOAD_ACQUIRE(&l->session);
 
     if (session)
         tfd_local_cancel(session);

@@ -14,6 +14,7 @@
  */
 #include "client/train/trainer.h"
 
+#include "common/base/atomic.h"
 #include "common/base/clock.h"
 
 #include <pthread.h>
@@ -82,7 +83,7 @@ static void input_ended(struct feeder *f)
     const struct tfd_queue_runner *r =
         &f->q->t->training.queue_runners[f->runner];
 
-    if (__atomic_sub_fetch(&f->q->left[f->runner], 1, __ATOMIC_ACQ_REL) == 0)
+    if (TFD_PENDING_SUB(&f->q->left[f->runner], 1) == 0)
         (void)run_one(f->q->t, r->close, f->status);
 }
 

@@ -9,6 +9,8 @@
  */
 #include "client/train/trainer.h"
 
+#include "common/base/atomic.h"
+
 static enum tfd_code run_one(TFD_Trainer *t, const TF_Operation *op,
                              TF_Status *status)
 {
@@ -32,7 +34,7 @@ static void *run_trainer_sync(void *arg)
     do
         rc = run_one(t, t->training.sync_update, r->status);
     while (rc == TFD_OK);
-    if (!is_end(rc) && !__atomic_load_n(&r->ending, __ATOMIC_ACQUIRE)) {
+    if (!is_end(rc) && !TFD_LOAD_ACQUIRE(&r->ending)) {
         tfd_status_copy(&r->failure, &r->status->st);
         TF_CloseSession(t->session, r->status);
     }
@@ -79,7 +81,7 @@ enum tfd_code tfd_trainer_sync_end(TFD_Trainer *t, struct tfd_status *st)
 
     if (!r->started)
         return rc;
-    __atomic_store_n(&r->ending, true, __ATOMIC_RELEASE);
+    TFD_STORE_RELEASE(&r->ending, true);
     TF_CloseSession(t->session, t->status);
     pthread_join(r->thread, NULL);
     r->started = false;

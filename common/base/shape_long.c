@@ -3,6 +3,8 @@
  */
 #include "common/base/shape_long.h"
 
+#include "common/base/atomic.h"
+
 #include <string.h>
 
 enum { BITS = 64 * TFD_RANK_MAX };
@@ -91,7 +93,7 @@ enum tfd_code tfd_shape_pack(struct tfd_shape *out, const int64_t *dim,
                         rank);
     out->rank = rank;
     memcpy(out->dim, b.word, sizeof(b.word));
-    __atomic_store_n(&tfd_shape_long_made, true, __ATOMIC_RELAXED);
+    TFD_STORE_RELAXED(&tfd_shape_long_made, true);
     return TFD_OK;
 }
 

@@ -13,6 +13,7 @@
 #ifndef TFD_COMMON_SHAPE_LONG_H
 #define TFD_COMMON_SHAPE_LONG_H
 
+#include "common/base/atomic.h"
 #include "common/base/tensor.h"
 
 /* TensorShape::MaxDimensions() of TensorFlow. */
@@ -27,7 +28,7 @@ static inline bool tfd_shape_is_long(const struct tfd_shape *s)
 extern bool tfd_shape_long_made; /* by tfd_shape_pack() */
 static inline bool tfd_shape_long_seen(void)
 {
-    return __atomic_load_n(&tfd_shape_long_made, __ATOMIC_RELAXED);
+    return TFD_LOAD_RELAXED(&tfd_shape_long_made);
 }
 
 /* As tfd_shape_make() and tfd_shape_make_partial(), of up to TFD_RANK_LONG_MAX

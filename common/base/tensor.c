@@ -4,6 +4,7 @@
  * A buffer of strings or handles owns what its elements point to.  It is an
  * ordinary buffer whose release function lets go of the elements first.
  */
+#include "common/base/atomic.h"
 #include "common/thread/halt.h"
 #include "common/base/tensor.h"
 
@@ -18,32 +19,22 @@
 
 struct tfd_buffer *tfd_buffer_ref(struct tfd_buffer *b)
 {
-    int before;
-
-    if (!b)
-        return NULL;
-    before = __atomic_fetch_add(&b->refs, 1, __ATOMIC_RELAXED);
-    assert(before > 0);
-    (void)before;
+    if (b)
+        tfd_refs_add(&b->refs, 1);
     return b;
 }
 
 void tfd_buffer_ref_times(struct tfd_buffer *b, int count)
 {
-    int before;
-
-    if (!b)
-        return;
-    before = __atomic_fetch_add(&b->refs, count, __ATOMIC_RELAXED);
-    assert(before > 0);
-    (void)before;
+    if (b)
+        tfd_refs_add(&b->refs, count);
 }
 
 /* Nobody else can count, so no bus need be locked. */
 struct tfd_buffer *tfd_buffer_ref_sole(struct tfd_buffer *b)
 {
     assert(tfd_buffer_sole(b));
-    __atomic_store_n(&b->refs, 2, __ATOMIC_RELAXED);
+    TFD_STORE_RELAXED(&b->refs, 2);
     return b;
 }
 
@@ -51,23 +42,19 @@ struct tfd_buffer *tfd_buffer_ref_sole(struct tfd_buffer *b)
  * the one who frees or reuses the bytes comes after everybody. */
 void tfd_buffer_unref(struct tfd_buffer *b)
 {
-    int before;
-
     if (!b)
         return;
     if (tfd_buffer_sole(b)) { /* as in tfd_buffer_ref_sole() */
         b->release(b);
         return;
     }
-    before = __atomic_fetch_sub(&b->refs, 1, __ATOMIC_ACQ_REL);
-    assert(before > 0);
-    if (before == 1)
+    if (tfd_refs_drop(&b->refs))
         b->release(b);
 }
 
 bool tfd_buffer_sole(const struct tfd_buffer *b)
 {
-    return __atomic_load_n(&b->refs, __ATOMIC_ACQUIRE) == 1;
+    return TFD_LOAD_ACQUIRE(&b->refs) == 1;
 }
 
 static void release_strings(struct tfd_buffer *b)

@@ -3,6 +3,7 @@
  */
 #include "common/base/variant.h"
 
+#include "common/base/atomic.h"
 #include "config/limits.h"
 
 #include <assert.h>
@@ -27,13 +28,13 @@ struct tfd_variant *tfd_variant_new(enum tfd_variant_kind kind,
 
 struct tfd_variant *tfd_variant_ref(struct tfd_variant *v)
 {
-    __atomic_add_fetch(&v->refs, 1, __ATOMIC_RELAXED);
+    tfd_refs_add(&v->refs, 1);
     return v;
 }
 
 void tfd_variant_unref(struct tfd_variant *v)
 {
-    if (!v || __atomic_sub_fetch(&v->refs, 1, __ATOMIC_ACQ_REL) > 0)
+    if (!v || !tfd_refs_drop(&v->refs))
         return;
     for (int32_t i = 0; i < v->used; i++)
         tfd_tensor_unref(&v->tensors[i]);
@@ -43,7 +44,7 @@ void tfd_variant_unref(struct tfd_variant *v)
 
 bool tfd_variant_sole(const struct tfd_variant *v)
 {
-    return __atomic_load_n(&v->refs, __ATOMIC_ACQUIRE) == 1;
+    return TFD_LOAD_ACQUIRE(&v->refs) == 1;
 }
 
 /* ---- Growing ------------------------------------------------------------- */

@@ -6,6 +6,7 @@
  */
 #include "common/graph/graph.h"
 
+#include "common/base/atomic.h"
 #include "common/graph/attr.h"
 #include "common/graph/graph_internal.h"
 #include "config/limits.h"
@@ -37,27 +38,15 @@ struct tfd_graph *tfd_graph_new(const struct tfd_op_set *ops,
 
 struct tfd_graph *tfd_graph_ref(struct tfd_graph *g)
 {
-    int before = __atomic_fetch_add(&g->refs, 1, __ATOMIC_RELAXED);
-
-    assert(before > 0);
-    (void)before;
+    tfd_refs_add(&g->refs, 1);
     return g;
-}
-
-/* True when that was the last reference. */
-static bool unref(struct tfd_graph *g)
-{
-    int before = __atomic_fetch_sub(&g->refs, 1, __ATOMIC_ACQ_REL);
-
-    assert(before > 0);
-    return before == 1;
 }
 
 void tfd_graph_unref(struct tfd_graph *g)
 {
     struct tfd_graph *library;
 
-    for (; g && unref(g); g = library) {
+    for (; g && tfd_refs_drop(&g->refs); g = library) {
         library = g->library_of;
         tfd_map_deinit(&g->gradient_by_name);
         tfd_map_deinit(&g->function_by_name);

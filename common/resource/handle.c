@@ -3,6 +3,7 @@
  */
 #include "common/resource/handle.h"
 
+#include "common/base/atomic.h"
 #include "common/resource/resource.h"
 
 #include <assert.h>
@@ -48,16 +49,13 @@ struct tfd_handle *tfd_handle_new(struct tfd_str device,
 
 struct tfd_handle *tfd_handle_ref(struct tfd_handle *h)
 {
-    int before = __atomic_fetch_add(&h->refs, 1, __ATOMIC_RELAXED);
-
-    assert(before > 0);
-    (void)before;
+    tfd_refs_add(&h->refs, 1);
     return h;
 }
 
 void tfd_handle_unref(struct tfd_handle *h)
 {
-    if (!h || __atomic_sub_fetch(&h->refs, 1, __ATOMIC_ACQ_REL) > 0)
+    if (!h || !tfd_refs_drop(&h->refs))
         return;
     tfd_resource_unref(h->cached);
     free(h);

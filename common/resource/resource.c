@@ -3,6 +3,8 @@
  */
 #include "common/resource/resource.h"
 
+#include "common/base/atomic.h"
+
 #include <assert.h>
 #include <stddef.h>
 
@@ -16,10 +18,7 @@ void tfd_resource_init(struct tfd_resource *r,
 
 struct tfd_resource *tfd_resource_ref(struct tfd_resource *r)
 {
-    int before = __atomic_fetch_add(&r->refs, 1, __ATOMIC_RELAXED);
-
-    assert(before > 0);
-    (void)before;
+    tfd_refs_add(&r->refs, 1);
     return r;
 }
 
@@ -27,6 +26,6 @@ void tfd_resource_unref(struct tfd_resource *r)
 {
     if (!r)
         return;
-    if (__atomic_sub_fetch(&r->refs, 1, __ATOMIC_ACQ_REL) == 0)
+    if (tfd_refs_drop(&r->refs))
         r->type->free(r);
 }

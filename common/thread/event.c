@@ -1,6 +1,7 @@
 /* event.c - see event.h. */
 #include "common/thread/event.h"
 
+#include "common/base/atomic.h"
 #include "common/thread/spin.h"
 
 /* A thread that makes one step after the other learns from the last ones. */
@@ -22,7 +23,7 @@ void tfd_event_deinit(struct tfd_event *e)
 void tfd_event_set(struct tfd_event *e)
 {
     tfd_lock(&e->lock);
-    __atomic_store_n(&e->set, true, __ATOMIC_RELEASE);
+    TFD_STORE_RELEASE(&e->set, true);
     tfd_cond_signal(&e->cond);
     tfd_unlock(&e->lock);
 }
@@ -31,7 +32,7 @@ void tfd_event_wait(struct tfd_event *e, int64_t spin_us)
 {
     spin.limit_ns = spin_us * 1000;
     tfd_spin_begin(&spin);
-    while (!__atomic_load_n(&e->set, __ATOMIC_ACQUIRE) && tfd_spin_again(&spin))
+    while (!TFD_LOAD_ACQUIRE(&e->set) && tfd_spin_again(&spin))
         ;
     tfd_lock(&e->lock); /* or the other may still hold it */
     while (!e->set)

@@ -20,6 +20,7 @@
 #ifndef TFD_COMMON_HALT_H
 #define TFD_COMMON_HALT_H
 
+#include "common/base/atomic.h"
 #include "common/base/status.h"
 
 #include <stdbool.h>
@@ -43,7 +44,7 @@ static inline bool tfd_halted(void)
 {
     const int *flag = tfd_halt_flag;
 
-    return flag && __atomic_load_n(flag, __ATOMIC_ACQUIRE) != 0;
+    return flag && TFD_LOAD_ACQUIRE(flag) != 0;
 }
 
 /* Zeros, or as many of them as there are when the thread is told to stop. */

@@ -7,6 +7,7 @@
  */
 #include "cuda/device/capture.h"
 
+#include "common/base/atomic.h"
 #include "common/base/container.h"
 
 #include <assert.h>
@@ -37,20 +38,18 @@ static size_t captures_limit(const struct tfd_cuda_device *d)
 static bool reserve_memory(struct tfd_cuda_device *d, size_t size)
 {
     size_t *reserved = &d->captures.reserved;
-    size_t before = __atomic_load_n(reserved, __ATOMIC_RELAXED);
+    size_t before = TFD_LOAD_RELAXED(reserved);
 
     do {
         if (size > captures_limit(d) - before)
             return false;
-    } while (!__atomic_compare_exchange_n(reserved, &before, before + size,
-                                          false, __ATOMIC_RELAXED,
-                                          __ATOMIC_RELAXED));
+    } while (!TFD_COMPARE_EXCHANGE(reserved, &before, before + size));
     return true;
 }
 
 static void unreserve(struct tfd_cuda_device *d, size_t size)
 {
-    __atomic_sub_fetch(&d->captures.reserved, size, __ATOMIC_RELAXED);
+    TFD_COUNTER_ADD(&d->captures.reserved, -size);
 }
 
 static void *get_region(void *ctx, size_t size)
@@ -94,7 +93,7 @@ static struct tfd_buffer *make_capture(struct tfd_memory *m, size_t size,
     struct nested *n = (struct nested *)m;
     struct tfd_cuda_device *d = n->device;
     struct tfd_buffer *b = tfd_cuda_memory_pool_make(&n->pool, size, st);
-    size_t reserved = __atomic_load_n(&d->captures.reserved, __ATOMIC_RELAXED);
+    size_t reserved = TFD_LOAD_RELAXED(&d->captures.reserved);
 
     if (b || size <= captures_limit(d) - reserved)
         return b;
@@ -253,7 +252,7 @@ enum tfd_code tfd_cuda_capture_end(struct tfd_cuda_capture *c,
     error = d->driver->capture_end(c->stream, &c->graph);
     leave_capture(c);
     if (!error)
-        __atomic_add_fetch(&d->captures.made, 1, __ATOMIC_RELAXED);
+        TFD_COUNTER_ADD(&d->captures.made, 1);
     return tfd_cuda_device_check(d, error, "a capture", st);
 }
 
@@ -265,7 +264,7 @@ enum tfd_code tfd_cuda_capture_launch(struct tfd_cuda_capture *c,
     assert(c->graph);
     TFD_TRY(tfd_cuda_device_use(d, st));
     c->launched = true;
-    __atomic_add_fetch(&d->captures.launches, 1, __ATOMIC_RELAXED);
+    TFD_COUNTER_ADD(&d->captures.launches, 1);
     return tfd_cuda_device_check(d,
                                  d->driver->graph_launch(c->graph, d->stream),
                                  "the launch of a capture", st);

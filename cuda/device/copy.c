@@ -14,6 +14,7 @@
  */
 #include "cuda/device/copy.h"
 
+#include "common/base/atomic.h"
 #include "cuda/device/capture.h"
 #include "cuda/device/copy_pool.h"
 
@@ -367,8 +368,7 @@ enum tfd_code tfd_cuda_copy_mapped(struct tfd_cuda_device *d, const void *from,
         put_record(c);
         return rc;
     }
-    __atomic_add_fetch(&d->peer_bytes, tfd_tensor_size(value),
-                       __ATOMIC_RELAXED);
+    TFD_COUNTER_ADD(&d->peer_bytes, tfd_tensor_size(value));
     c->buffer = tfd_buffer_ref(value->buffer);
     c->closure.fn = passed;
     tfd_cuda_events_after(queue_of(d, stream), stream, &c->closure);

@@ -14,6 +14,7 @@
  */
 #include "cuda/device/copy_pool.h"
 
+#include "common/base/atomic.h"
 #include "cuda/device/cuda_device.h"
 
 #include <assert.h>
@@ -294,7 +295,7 @@ int tfd_cuda_copy_pool_expect(struct tfd_buffer *buffer, void *stream)
 
     assert(b);
     b->error = b->device->driver->event_record(b->event, stream);
-    __atomic_store_n(&b->arriving, !b->error, __ATOMIC_RELEASE);
+    TFD_STORE_RELEASE(&b->arriving, !b->error);
     return b->error;
 }
 
@@ -304,10 +305,10 @@ int tfd_cuda_copy_pool_await(const struct tfd_buffer *buffer)
     struct tfd_cuda_block *b = block_of(buffer);
     int error;
 
-    if (!b || !__atomic_load_n(&b->arriving, __ATOMIC_ACQUIRE))
+    if (!b || !TFD_LOAD_ACQUIRE(&b->arriving))
         return TFD_CUDA_OK;
     error = b->device->driver->stream_wait(b->device->stream, b->event);
     if (!error)
-        __atomic_store_n(&b->arriving, 0, __ATOMIC_RELEASE);
+        TFD_STORE_RELEASE(&b->arriving, 0);
     return error;
 }

@@ -8,6 +8,7 @@
  */
 #include "cuda/device/copy.h"
 
+#include "common/base/atomic.h"
 #include "common/base/variant.h"
 
 #include <stdlib.h>
@@ -39,7 +40,7 @@ static void end_one(struct moving *m)
     struct tfd_kctx *k = m->k;
     struct tfd_status st;
 
-    if (__atomic_sub_fetch(&m->pending, 1, __ATOMIC_ACQ_REL) > 0)
+    if (TFD_PENDING_SUB(&m->pending, 1) > 0)
         return;
     st = m->st;
     tfd_lock_deinit(&m->lock);
@@ -75,7 +76,7 @@ static enum tfd_code to_host(struct moving *m, struct tfd_tensor *slot,
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a copy");
     }
     *a = (struct arriving){m, slot};
-    __atomic_add_fetch(&m->pending, 1, __ATOMIC_RELAXED);
+    TFD_COUNTER_ADD(&m->pending, 1);
     tfd_cuda_copy_out(m->from, &value, element_arrived, a);
     tfd_tensor_unref(&value);
     return TFD_OK;

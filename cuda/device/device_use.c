@@ -4,6 +4,8 @@
  */
 #include "cuda/device/cuda_device.h"
 
+#include "common/base/atomic.h"
+
 /* Errors after which CUDA answers nothing else any more. */
 static const int sticky[] = {
     214, /* memory that cannot be corrected */
@@ -45,7 +47,7 @@ static enum tfd_code fail_lost(struct tfd_cuda_device *d, int error,
 enum tfd_code tfd_cuda_device_use(struct tfd_cuda_device *d,
                                   struct tfd_status *st)
 {
-    int lost = __atomic_load_n(&d->lost, __ATOMIC_ACQUIRE);
+    int lost = TFD_LOAD_ACQUIRE(&d->lost);
 
     if (lost)
         return fail_lost(d, lost, st);
@@ -65,9 +67,7 @@ enum tfd_code tfd_cuda_device_check(struct tfd_cuda_device *d, int error,
     if (!is_sticky(error))
         return tfd_fail(st, TFD_INTERNAL, "%s: %s: %s", d->name, what,
                         d->driver->error_text(error));
-    if (__atomic_compare_exchange_n(&d->lost, &none, error, false,
-                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) &&
-        d->on_lost)
+    if (TFD_COMPARE_EXCHANGE(&d->lost, &none, error) && d->on_lost)
         d->on_lost(d->ctx, d);
     return fail_lost(d, error, st);
 }

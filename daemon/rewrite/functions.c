@@ -8,6 +8,7 @@
  */
 #include "daemon/rewrite/functions.h"
 
+#include "common/base/atomic.h"
 #include "daemon/rewrite/lower.h"
 
 #include "config/limits.h"
@@ -216,7 +217,7 @@ static bool has_control_flow(const struct tfd_graph *g)
 
 static bool is_stopped(struct tfd_edit *e, const bool *stop)
 {
-    if (!stop || !__atomic_load_n(stop, __ATOMIC_RELAXED))
+    if (!stop || !TFD_LOAD_RELAXED(stop))
         return false;
     (void)tfd_edit_fail(e, tfd_fail(e->st, TFD_CANCELLED,
                                     "Nobody waits for the graph any more"));

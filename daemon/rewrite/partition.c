@@ -8,6 +8,7 @@
 #include "daemon/rewrite/early_recv.h"
 #include "daemon/rewrite/while_control.h"
 
+#include "common/base/atomic.h"
 #include "common/proto/graph.pb.h"
 #include "config/limits.h"
 
@@ -538,7 +539,7 @@ static enum tfd_code run_partition(struct partitioner *p)
     TFD_TRY(tfd_early_recv_find(p->r, p->loops.device_of, &p->early, p->st));
     TFD_TRY(name_nodes(p));
     for (int32_t i = 0; i < p->r->pruned->count; i++) {
-        if (p->r->stop && __atomic_load_n(p->r->stop, __ATOMIC_RELAXED))
+        if (p->r->stop && TFD_LOAD_RELAXED(p->r->stop))
             return tfd_fail(p->st, TFD_CANCELLED, "Nobody waits for the plan");
         TFD_TRY(put_part(p, i));
     }

@@ -16,6 +16,7 @@
 #include "kernels/core/families.h"
 #include "kernels/core/gradient.h"
 
+#include "common/base/atomic.h"
 #include "common/base/alloc.h"
 
 #include <string.h>
@@ -125,7 +126,7 @@ static void copy_mirrored(void *arg, int64_t begin, int64_t end)
         void *y = tfd_element_at(m->y, m->dtype, i * m->out->dim[last]);
 
         if (copy_row(m, x, y) != TFD_OK)
-            __atomic_store_n(&m->failed, 1, __ATOMIC_RELAXED);
+            TFD_STORE_RELAXED(&m->failed, 1);
     }
 }
 

@@ -2,6 +2,7 @@
  * transpose.c - other arrangements of the elements: Transpose,
  * InvertPermutation.
  */
+#include "common/base/atomic.h"
 #include "common/thread/halt.h"
 #include "kernels/core/check.h"
 #include "kernels/core/element.h"
@@ -143,7 +144,7 @@ struct inversion {
             if (x[i] < 0 || x[i] >= v->n)                                      \
                 v->bad = 1;                                                    \
             else                                                               \
-                __atomic_store_n(&y[x[i]], (T)i, __ATOMIC_RELAXED);            \
+                TFD_STORE_RELAXED(&y[x[i]], (T)i);                             \
     }                                                                          \
                                                                                \
     static void check_##T(void *arg, int64_t begin, int64_t end)               \

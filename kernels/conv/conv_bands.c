@@ -9,6 +9,7 @@
  */
 #include "kernels/conv/conv_bands.h"
 
+#include "common/base/atomic.h"
 #include "common/base/alloc.h"
 #include "kernels/conv/conv_primitives.h"
 
@@ -162,7 +163,7 @@ static void run_bands(void *arg, int64_t begin, int64_t end)
                 b->primitive,
                 (float *)c->x + (image * c->row.in + b->x) * x_row, b->packed,
                 (float *)c->y + (image * c->row.out + b->y) * y_row, 1))
-            __atomic_store_n(&w->failed, 1, __ATOMIC_RELAXED);
+            TFD_STORE_RELAXED(&w->failed, 1);
     }
 }
 

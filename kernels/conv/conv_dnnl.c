@@ -10,6 +10,7 @@
  */
 #include "kernels/conv/conv_dnnl.h"
 
+#include "common/base/atomic.h"
 #include "common/base/alloc.h"
 #include "common/thread/pool.h"
 #include "kernels/conv/conv_bands.h"
@@ -83,7 +84,7 @@ acquire(enum tfd_conv_kind kind, const struct tfd_conv *c, int64_t images)
 static void check_primitive(struct work *w, bool done)
 {
     if (!done)
-        __atomic_store_n(&w->failed, 1, __ATOMIC_RELAXED);
+        TFD_STORE_RELAXED(&w->failed, 1);
 }
 
 /* ---- Image by image ------------------------------------------------------ */

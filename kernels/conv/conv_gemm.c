@@ -14,6 +14,7 @@
  */
 #include "kernels/conv/conv_gemm.h"
 
+#include "common/base/atomic.h"
 #include "common/base/alloc.h"
 #include "common/thread/halt.h"
 #include "common/thread/pool.h"
@@ -71,13 +72,13 @@ static struct tfd_buffer *tile_buffer(struct task *t)
     struct tfd_buffer *b = tfd_buffer_new(bytes);
 
     if (!b)
-        __atomic_store_n(&t->failed, 1, __ATOMIC_RELAXED);
+        TFD_STORE_RELAXED(&t->failed, 1);
     return b;
 }
 
 static enum tfd_code result_of(const struct task *t, struct tfd_status *st)
 {
-    if (__atomic_load_n(&t->failed, __ATOMIC_RELAXED))
+    if (TFD_LOAD_RELAXED(&t->failed))
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "OOM when allocating %lld x %lld elements for a "
                         "convolution",

@@ -16,6 +16,7 @@
 #ifndef TFD_KERNELS_ELEMENTWISE_H
 #define TFD_KERNELS_ELEMENTWISE_H
 
+#include "common/base/atomic.h"
 #include "kernels/vector/simd.h"
 
 struct tfd_row {
@@ -30,7 +31,7 @@ struct tfd_row {
 /* A loop met an element it cannot compute (an integer divided by zero). */
 static inline void tfd_row_fail(const struct tfd_row *r)
 {
-    __atomic_store_n(r->failed, 1, __ATOMIC_RELAXED);
+    TFD_STORE_RELAXED(r->failed, 1);
 }
 
 /* Elements below which a loop is not worth splitting or timing. */

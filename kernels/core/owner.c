@@ -7,6 +7,8 @@
  */
 #include "kernels/core/owner.h"
 
+#include "common/base/atomic.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -194,8 +196,7 @@ static bool known(struct tfd_owner *o, struct tfd_handle **handle,
     bool good;
 
     tfd_lock(&o->lock);
-    good = o->resource &&
-           !__atomic_load_n(&o->resource->removed, __ATOMIC_ACQUIRE);
+    good = o->resource && !TFD_LOAD_ACQUIRE(&o->resource->removed);
     *handle = good && o->handle ? tfd_handle_ref(o->handle) : NULL;
     *reference = good ? o->reference : NULL;
     if (*reference)
@@ -267,8 +268,7 @@ enum tfd_code tfd_owner_find(struct tfd_kctx *k,
         return tfd_kctx_resource(k, 0, type, out, st);
     if (v->resource.type == &reference_type) {
         target = ((struct reference *)v)->target;
-        if (target->type == type &&
-            !__atomic_load_n(&target->removed, __ATOMIC_ACQUIRE)) {
+        if (target->type == type && !TFD_LOAD_ACQUIRE(&target->removed)) {
             *out = tfd_resource_ref(target);
             return TFD_OK;
         }

@@ -3,23 +3,24 @@
  */
 #include "kernels/io/file_waits.h"
 
+#include "common/base/atomic.h"
 #include "kernels/io/file_roots.h"
 
 static int under_way;
 
 static void begin_wait(void)
 {
-    __atomic_fetch_add(&under_way, 1, __ATOMIC_RELAXED);
+    TFD_COUNTER_ADD(&under_way, 1);
 }
 
 static void end_wait(void)
 {
-    __atomic_fetch_sub(&under_way, 1, __ATOMIC_RELAXED);
+    TFD_COUNTER_ADD(&under_way, -1);
 }
 
 int tfd_file_waits(void)
 {
-    return __atomic_load_n(&under_way, __ATOMIC_RELAXED);
+    return TFD_LOAD_RELAXED(&under_way);
 }
 
 /* One function of the table. */

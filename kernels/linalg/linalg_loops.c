@@ -10,6 +10,7 @@
  */
 #include "kernels/linalg/linalg_loops.h"
 
+#include "common/base/atomic.h"
 #include "common/base/alloc.h"
 #include "kernels/vector/complex_math.h"
 #include "kernels/linalg/lapack.h"
@@ -20,7 +21,7 @@
 
 void tfd_linalg_fail(struct tfd_linalg *l, enum tfd_linalg_failure why)
 {
-    __atomic_store_n(&l->failed, (int)why, __ATOMIC_RELAXED);
+    TFD_STORE_RELAXED(&l->failed, (int)why);
 }
 
 static int smaller_int(int a, int b)

@@ -6,6 +6,7 @@
  * which needs no conversion of the narrow types and vectorises.
  */
 #include "kernels/core/check.h"
+#include "common/base/atomic.h"
 #include "kernels/core/families.h"
 #include "kernels/core/outputs.h"
 #include "kernels/vector/simd.h"
@@ -18,34 +19,34 @@ struct job {
 };
 
 /* Most tensors are finite: only where one number is not are all looked at. */
-#define LOOPS(name, T, SIGN, INFINITE)                                         \
-    TFD_SIMD_LOOP(any_##name)                                                  \
-    {                                                                          \
-        const struct job *job = arg;                                           \
-        const T *x = job->x;                                                   \
-        T bad = 0;                                                             \
-                                                                               \
-        for (int64_t i = begin; i < end; i++)                                  \
-            bad |= (T)((T)(x[i] & (T)(INFINITE)) == (T)(INFINITE));            \
-        if (bad)                                                               \
-            __atomic_store_n(&((struct job *)arg)->seen, 1, __ATOMIC_RELAXED); \
-    }                                                                          \
-    TFD_SIMD_CLONES(any_##name)                                                \
-                                                                               \
-    static int kinds_##name(const void *data, int64_t n)                       \
-    {                                                                          \
-        const T *x = data;                                                     \
-        int seen = 0;                                                          \
-                                                                               \
-        for (int64_t i = 0; i < n; i++) {                                      \
-            T size = (T)(x[i] & (T) ~(T)(SIGN));                               \
-                                                                               \
-            if (size > (T)(INFINITE))                                          \
-                seen |= TFD_NAN_SEEN;                                          \
-            else if (size == (T)(INFINITE))                                    \
-                seen |= x[i] & (T)(SIGN) ? TFD_MINUS_SEEN : TFD_PLUS_SEEN;     \
-        }                                                                      \
-        return seen;                                                           \
+#define LOOPS(name, T, SIGN, INFINITE)                                     \
+    TFD_SIMD_LOOP(any_##name)                                              \
+    {                                                                      \
+        const struct job *job = arg;                                       \
+        const T *x = job->x;                                               \
+        T bad = 0;                                                         \
+                                                                           \
+        for (int64_t i = begin; i < end; i++)                              \
+            bad |= (T)((T)(x[i] & (T)(INFINITE)) == (T)(INFINITE));        \
+        if (bad)                                                           \
+            TFD_STORE_RELAXED(&((struct job *)arg)->seen, 1);              \
+    }                                                                      \
+    TFD_SIMD_CLONES(any_##name)                                            \
+                                                                           \
+    static int kinds_##name(const void *data, int64_t n)                   \
+    {                                                                      \
+        const T *x = data;                                                 \
+        int seen = 0;                                                      \
+                                                                           \
+        for (int64_t i = 0; i < n; i++) {                                  \
+            T size = (T)(x[i] & (T) ~(T)(SIGN));                           \
+                                                                           \
+            if (size > (T)(INFINITE))                                      \
+                seen |= TFD_NAN_SEEN;                                      \
+            else if (size == (T)(INFINITE))                                \
+                seen |= x[i] & (T)(SIGN) ? TFD_MINUS_SEEN : TFD_PLUS_SEEN; \
+        }                                                                  \
+        return seen;                                                       \
     }
 
 LOOPS(HALF, uint16_t, 0x8000, 0x7c00)

@@ -11,6 +11,7 @@
  */
 #include "kernels/core/families.h"
 
+#include "common/base/atomic.h"
 #include "kernels/core/broadcast.h"
 #include "kernels/core/check.h"
 #include "kernels/core/element.h"
@@ -100,7 +101,7 @@ static void loop_owned(void *arg, int64_t begin, int64_t end)
 
         if (tfd_elements_copy(r->dtype, tfd_element_at(r->y, r->dtype, i), from,
                               1, NULL) != TFD_OK)
-            __atomic_store_n(r->failed, 1, __ATOMIC_RELAXED);
+            TFD_STORE_RELAXED(r->failed, 1);
     }
 }
 

@@ -13,6 +13,7 @@
  * runs, since registering a graph must not wait for a disk.  Two steps that
  * find none both make them, and one throws its own away.
  */
+#include "common/base/atomic.h"
 #include "common/base/alloc.h"
 #include "common/thread/halt.h"
 #include "common/base/hash.h"
@@ -123,16 +124,14 @@ static enum tfd_code find_sampler(const struct tfd_kctx *k,
     struct tfd_candidate_sampler *made, *none = NULL;
     enum tfd_code code;
 
-    *out = __atomic_load_n(&c->sampler, __ATOMIC_ACQUIRE);
+    *out = TFD_LOAD_ACQUIRE(&c->sampler);
     if (*out)
         return TFD_OK;
     made = calloc(1, sizeof(*made));
     if (!made)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "OOM for a sampler");
     code = tfd_candidate_weights_read(k, c->range, made, st);
-    if (code == TFD_OK &&
-        __atomic_compare_exchange_n(&c->sampler, &none, made, false,
-                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+    if (code == TFD_OK && TFD_COMPARE_EXCHANGE(&c->sampler, &none, made)) {
         *out = made;
         return TFD_OK;
     }

@@ -26,8 +26,7 @@ struct tfd_philox tfd_philox_reserve_blocks(struct tfd_philox_source *s,
 {
     struct tfd_philox g = s->start;
 
-    tfd_philox_skip(&g,
-                    __atomic_fetch_add(&s->reserved, blocks, __ATOMIC_RELAXED));
+    tfd_philox_skip(&g, TFD_COUNTER_TAKE(&s->reserved, blocks));
     return g;
 }
 

@@ -17,6 +17,7 @@
  * Uniforms and normals come in pairs, a block each, the second one first.
  */
 #define _GNU_SOURCE /* lgamma_r */
+#include "common/base/atomic.h"
 #include "common/base/half.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
@@ -281,7 +282,7 @@ static void run_random_gamma(void *arg, int64_t begin, int64_t end)
         double parameter = number_at(j->parameter, i / j->samples), x;
         struct pairs s;
 
-        if (__atomic_load_n(&j->failed, __ATOMIC_RELAXED))
+        if (TFD_LOAD_RELAXED(&j->failed))
             return;
         if (together == 0)
             draw_ahead(&j->generator, i, &l);
@@ -292,7 +293,7 @@ static void run_random_gamma(void *arg, int64_t begin, int64_t end)
         s.lane = together * AHEAD;
         s.used = s.uniforms = s.normals = 0;
         if (!j->draw(&s, parameter, j->highest, &x)) {
-            if (!__atomic_exchange_n(&j->failed, 1, __ATOMIC_RELAXED))
+            if (!TFD_EXCHANGE(&j->failed, 1))
                 j->culprit = parameter;
             return;
         }

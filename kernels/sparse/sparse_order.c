@@ -3,6 +3,7 @@
  */
 #include "kernels/sparse/sparse_order.h"
 
+#include "common/base/atomic.h"
 #include "common/thread/halt.h"
 #include "kernels/reduce/radix.h"
 
@@ -45,10 +46,10 @@ static void look_for_disorder(void *arg, int64_t begin, int64_t end)
     struct looking *l = arg;
 
     for (int64_t at = begin; at < end; at += BLOCK) {
-        if (__atomic_load_n(&l->falls, __ATOMIC_RELAXED))
+        if (TFD_LOAD_RELAXED(&l->falls))
             return;
         if (block_falls(l->s, at, end - at < BLOCK ? end : at + BLOCK))
-            __atomic_store_n(&l->falls, 1, __ATOMIC_RELAXED);
+            TFD_STORE_RELAXED(&l->falls, 1);
     }
 }
 

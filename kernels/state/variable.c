@@ -10,6 +10,7 @@
  */
 #include "kernels/core/check.h"
 
+#include "common/base/atomic.h"
 #include "common/base/shape_long.h"
 #include "kernels/core/families.h"
 #include "kernels/core/kept.h"
@@ -71,8 +72,7 @@ static enum tfd_code current(struct tfd_kctx *k, struct owner *o,
     struct tfd_resource *found, *old = NULL;
 
     tfd_lock(&o->lock);
-    if (o->variable &&
-        !__atomic_load_n(&o->variable->resource.removed, __ATOMIC_ACQUIRE)) {
+    if (o->variable && !TFD_LOAD_ACQUIRE(&o->variable->resource.removed)) {
         *out = o->variable;
         tfd_resource_ref(&o->variable->resource);
         tfd_unlock(&o->lock);

@@ -6,6 +6,7 @@
  */
 #include "kernels/text/pattern.h"
 
+#include "common/base/atomic.h"
 #include "config/limits.h"
 
 #include <stdlib.h>
@@ -17,18 +18,19 @@ static void pattern_free(struct tfd_pattern *p)
 {
     tfd_re2_free(p->re2);
     free(p);
-    __atomic_sub_fetch(&live, 1, __ATOMIC_RELAXED);
+    TFD_COUNTER_ADD(&live, -1);
 }
 
 void tfd_pattern_unref(struct tfd_pattern *p)
 {
-    if (p && __atomic_sub_fetch(&p->refs, 1, __ATOMIC_ACQ_REL) == 0)
+    if (p && tfd_refs_drop(&p->refs))
         pattern_free(p);
 }
 
 /* RE2 reads a pattern before it finds that its program is too large; a long one
  * is refused unread, in the same words. */
-static enum tfd_code check_size(struct tfd_str text, struct tfd_status *st)
+static enum tfd_code check_pattern_size(struct tfd_str text,
+                                        struct tfd_status *st)
 {
     if (text.size <= TFD_PATTERN_SIZE_MAX)
         return TFD_OK;
@@ -44,7 +46,7 @@ static enum tfd_code pattern_new(struct tfd_str text, struct tfd_pattern **out,
     struct tfd_pattern *p;
     enum tfd_code rc;
 
-    TFD_TRY(check_size(text, st));
+    TFD_TRY(check_pattern_size(text, st));
     p = malloc(sizeof(*p) + text.size);
     if (!p)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a pattern");
@@ -52,7 +54,7 @@ static enum tfd_code pattern_new(struct tfd_str text, struct tfd_pattern **out,
                               .text = {(const char *)(p + 1), text.size}};
     if (text.size)
         memcpy(p + 1, text.data, text.size);
-    if (__atomic_add_fetch(&live, 1, __ATOMIC_RELAXED) > TFD_PATTERNS_MAX)
+    if (TFD_COUNTER_ADD(&live, 1) > TFD_PATTERNS_MAX)
         rc = tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                       "there are %d regular expressions already",
                       TFD_PATTERNS_MAX);
@@ -86,7 +88,7 @@ static struct tfd_pattern *cached_pattern(struct tfd_pattern_cache *c,
     tfd_lock(&c->lock);
     if (c->last && tfd_str_eq(c->last->text, text)) {
         p = c->last;
-        __atomic_add_fetch(&p->refs, 1, __ATOMIC_RELAXED);
+        tfd_refs_add(&p->refs, 1);
     }
     tfd_unlock(&c->lock);
     return p;
@@ -101,7 +103,7 @@ enum tfd_code tfd_pattern_get(struct tfd_pattern_cache *c, struct tfd_str text,
     if (*out)
         return TFD_OK;
     TFD_TRY(pattern_new(text, out, st));
-    __atomic_add_fetch(&(*out)->refs, 1, __ATOMIC_RELAXED);
+    tfd_refs_add(&(*out)->refs, 1);
     tfd_lock(&c->lock);
     old = c->last;
     c->last = *out;

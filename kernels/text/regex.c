@@ -5,6 +5,7 @@
  * A pattern is compiled at its first execution: on a compute thread, as that
  * may take milliseconds.
  */
+#include "common/base/atomic.h"
 #include "common/thread/halt.h"
 #include "config/limits.h"
 #include "kernels/core/check.h"
@@ -129,7 +130,7 @@ static enum tfd_code replace_one(struct replacing *r, int64_t i,
     TFD_TRY(tfd_bytes_ok(text, "replaced string", st));
     if (!changed)
         return tfd_tstring_copy(&r->y[i], &r->x[i], st);
-    made = __atomic_add_fetch(&r->made, text->size, __ATOMIC_RELAXED);
+    made = TFD_COUNTER_ADD(&r->made, text->size);
     if (made > TFD_REPLACED_SIZE_MAX)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "the strings would have %zu bytes, at most %zu may be",

@@ -4,6 +4,7 @@
  */
 #include "daemon/master/session/build.h"
 
+#include "common/base/atomic.h"
 #include "common/base/container.h"
 #include "daemon/master/session/session.h"
 
@@ -81,7 +82,7 @@ void tfd_build_start(struct tfd_session *s, struct tfd_build *b)
 
 void tfd_build_stop(struct tfd_build *b)
 {
-    __atomic_store_n(&b->stop, true, __ATOMIC_RELAXED);
+    TFD_STORE_RELAXED(&b->stop, true);
 }
 
 void tfd_build_stop_all(struct tfd_session *s)

@@ -8,6 +8,7 @@
  */
 #include "daemon/master/session/session_create.h"
 
+#include "common/base/atomic.h"
 #include "common/base/entropy.h"
 #include "daemon/master/session/session_idle.h"
 #include "daemon/master/session/session_limits.h"
@@ -143,7 +144,7 @@ static void place_graph(struct tfd_build *b)
 {
     struct tfd_create *c = (struct tfd_create *)b;
 
-    if (!__atomic_load_n(&b->stop, __ATOMIC_RELAXED))
+    if (!TFD_LOAD_RELAXED(&b->stop))
         (void)!tfd_session_place(c->session, 0, &c->built);
 }
 

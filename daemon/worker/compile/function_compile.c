@@ -9,6 +9,7 @@
  */
 #include "daemon/worker/run/called_functions.h"
 
+#include "common/base/atomic.h"
 #include "common/graph/function_body.h"
 #include "common/proto/graphdef.h"
 #include "config/device_name.h"
@@ -307,7 +308,7 @@ enum tfd_code tfd_function_compile(struct tfd_rt_function *f,
     struct tfd_exec *made = NULL, *none = NULL;
     enum tfd_code rc;
 
-    if (__atomic_load_n(&f->exec, __ATOMIC_ACQUIRE))
+    if (TFD_LOAD_ACQUIRE(&f->exec))
         return TFD_OK;
     tfd_arena_init(&w.arena, (size_t)TFD_GRAPH_SIZE_MAX);
     tfd_bytes_init(&w.out, (size_t)TFD_GRAPH_SIZE_MAX);
@@ -316,9 +317,7 @@ enum tfd_code tfd_function_compile(struct tfd_rt_function *f,
     tfd_bytes_deinit(&w.text);
     tfd_bytes_deinit(&w.out);
     tfd_arena_deinit(&w.arena);
-    if (rc == TFD_OK &&
-        !__atomic_compare_exchange_n(&f->exec, &none, made, false,
-                                     __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+    if (rc == TFD_OK && !TFD_COMPARE_EXCHANGE(&f->exec, &none, made))
         tfd_exec_free(made); /* another thread was first */
     return rc;
 }

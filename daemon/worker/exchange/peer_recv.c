@@ -8,6 +8,7 @@
 #include "daemon/worker/exchange/peer_copy.h"
 #include "daemon/worker/service/worker_service.h"
 
+#include "common/base/atomic.h"
 #include "common/base/container.h"
 #include "common/base/shape_long.h"
 #include "common/proto/peer.pb.h"
@@ -316,7 +317,7 @@ static void release_buffer(struct tfd_buffer *b)
 static void recv_cancelled(void *ctx, struct tfd_call *call)
 {
     (void)call;
-    __atomic_store_n(&((struct distant *)ctx)->gone, true, __ATOMIC_RELEASE);
+    TFD_STORE_RELEASE(&((struct distant *)ctx)->gone, true);
 }
 
 bool tfd_peer_value_is(const struct tfd_tensor *value)
@@ -343,7 +344,7 @@ enum tfd_code tfd_peer_value_bring(const struct tfd_tensor *value,
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "a value for GPU:%d was sent to %s",
                         x->mapped->device->id, d->attributes.name);
-    if (__atomic_load_n(&x->gone, __ATOMIC_ACQUIRE))
+    if (TFD_LOAD_ACQUIRE(&x->gone))
         return tfd_fail(st, TFD_UNAVAILABLE,
                         "the task that has a value for %s is gone",
                         d->attributes.name);

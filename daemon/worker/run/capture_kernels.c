@@ -8,6 +8,7 @@
  */
 #include "daemon/worker/run/captured.h"
 
+#include "common/base/atomic.h"
 #include "common/base/alloc.h"
 #include "common/base/log.h"
 
@@ -225,7 +226,7 @@ static void find_origin(struct tfd_gate_run *x, int32_t value)
 
 int32_t tfd_captured_references(const struct tfd_captured_value *v)
 {
-    return __atomic_load_n(&v->tensor.buffer->refs, __ATOMIC_ACQUIRE);
+    return TFD_LOAD_ACQUIRE(&v->tensor.buffer->refs);
 }
 
 /* After everything else of the capture has been let go. */
@@ -294,7 +295,7 @@ bool tfd_capture_kernels(struct tfd_gate_run *x)
     if (x->part->failures == FAILURES_MAX)
         return false;
     if (s->on_loop) {
-        __atomic_store_n(&s->exec->parts->wanted, 1, __ATOMIC_RELAXED);
+        TFD_STORE_RELAXED(&s->exec->parts->wanted, 1);
         return false;
     }
     if (capture(x, st) == TFD_OK)

@@ -7,6 +7,7 @@
  */
 #include "daemon/worker/run/captured.h"
 
+#include "common/base/atomic.h"
 #include "common/base/alloc.h"
 
 #include <string.h>
@@ -224,7 +225,7 @@ static void mark_dead_inputs(const struct tfd_gate_run *x)
 
 static bool is_off(const struct tfd_parts *p)
 {
-    return __atomic_load_n(&p->off, __ATOMIC_RELAXED) != 0;
+    return TFD_LOAD_RELAXED(&p->off) != 0;
 }
 
 /* One step at a time has the part. */
@@ -233,14 +234,14 @@ static bool run_alone(struct tfd_gate_run *x)
     struct tfd_step *s = x->r->step;
     bool ran = false;
 
-    if (__atomic_exchange_n(&x->part->busy, 1, __ATOMIC_ACQUIRE))
+    if (TFD_EXCHANGE(&x->part->busy, 1))
         return false;
     if (is_off(s->exec->parts))
         tfd_captured_free(x->part);
     else if (s->parts_mode == TFD_PARTS_CAPTURED)
         ran = run_captured(x);
     remember_places(x);
-    __atomic_store_n(&x->part->busy, 0, __ATOMIC_RELEASE);
+    TFD_STORE_RELEASE(&x->part->busy, 0);
     return ran;
 }
 
@@ -259,7 +260,7 @@ bool tfd_captures_run(struct tfd_runner *r, struct tfd_ready *gate)
     }
     if (!run_alone(&x))
         return false;
-    __atomic_add_fetch(&s->parts_launched, 1, __ATOMIC_RELAXED);
+    TFD_COUNTER_ADD(&s->parts_launched, 1);
     drop_inputs(&x);
     if (r->expensive)
         tfd_runner_share(r);

@@ -7,6 +7,7 @@
  */
 #include "daemon/worker/run/captures.h"
 
+#include "common/base/atomic.h"
 #include "common/base/log.h"
 
 #include <inttypes.h>
@@ -21,7 +22,7 @@ enum tfd_parts_mode tfd_captures_begin(struct tfd_parts *p, bool traced,
 {
     enum tfd_parts_mode mode = TFD_PARTS_CAPTURED;
 
-    if (traced || __atomic_load_n(&p->off, __ATOMIC_RELAXED))
+    if (traced || TFD_LOAD_RELAXED(&p->off))
         return TFD_PARTS_PLAIN;
     if (!p->at_once) {
         tfd_lock(&p->lock);
@@ -29,8 +30,7 @@ enum tfd_parts_mode tfd_captures_begin(struct tfd_parts *p, bool traced,
             mode = TFD_PARTS_PLAIN;
         tfd_unlock(&p->lock);
     }
-    if (mode == TFD_PARTS_CAPTURED &&
-        __atomic_exchange_n(&p->wanted, 0, __ATOMIC_RELAXED))
+    if (mode == TFD_PARTS_CAPTURED && TFD_EXCHANGE(&p->wanted, 0))
         *thread = true;
     return mode;
 }
@@ -87,6 +87,6 @@ void tfd_captures_end(struct tfd_parts *p, enum tfd_parts_mode mode,
     if (!decided)
         return;
     if (!pays(t))
-        __atomic_store_n(&p->off, 1, __ATOMIC_RELAXED);
+        TFD_STORE_RELAXED(&p->off, 1);
     say(p);
 }

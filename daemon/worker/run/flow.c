@@ -4,6 +4,7 @@
  */
 #include "daemon/worker/run/runner.h"
 
+#include "common/base/atomic.h"
 #include "kernels/state/variable.h"
 
 /* ---- Ready nodes --------------------------------------------------------- */
@@ -35,7 +36,7 @@ void tfd_runner_push(struct tfd_runner *r, struct tfd_ready *item)
 static void mark_dead(struct tfd_runner *r, struct tfd_iter *it, int32_t local)
 {
     if (r->shared)
-        __atomic_store_n(&it->dead[local], 1, __ATOMIC_RELAXED);
+        TFD_STORE_RELAXED(&it->dead[local], 1);
     else
         it->dead[local] = 1;
 }
@@ -45,7 +46,7 @@ static void count_down(struct tfd_runner *r, struct tfd_iter *it, int32_t local)
     int32_t left;
 
     if (r->shared)
-        left = __atomic_sub_fetch(&it->pending[local], 1, __ATOMIC_ACQ_REL);
+        left = TFD_PENDING_SUB(&it->pending[local], 1);
     else
         left = --it->pending[local];
     if (left == 0)

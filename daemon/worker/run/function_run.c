@@ -10,6 +10,7 @@
  */
 #include "daemon/worker/run/called_functions.h"
 
+#include "common/base/atomic.h"
 #include "common/base/container.h"
 #include "config/limits.h"
 #include "daemon/worker/run/executor.h"
@@ -35,7 +36,7 @@ struct run {
 
 static void unref(struct run *r)
 {
-    if (__atomic_sub_fetch(&r->refs, 1, __ATOMIC_ACQ_REL) == 0)
+    if (tfd_refs_drop(&r->refs))
         free(r);
 }
 
@@ -54,7 +55,7 @@ static void finish_run(struct run *r, const struct tfd_status *st)
     drop_tensors(call->in, r->f->in_count);
     if (st->code != TFD_OK)
         drop_tensors(call->out, r->f->out_count);
-    __atomic_sub_fetch(&r->outermost->calls, 1, __ATOMIC_ACQ_REL);
+    TFD_PENDING_SUB(&r->outermost->calls, 1);
     call->done(call, st);
 }
 
@@ -110,7 +111,7 @@ static void cancel(struct tfd_cancel *c)
 {
     struct run *r = TFD_CONTAINER_OF(c, struct run, cancel);
 
-    __atomic_add_fetch(&r->refs, 1, __ATOMIC_RELAXED);
+    tfd_refs_add(&r->refs, 1);
     tfd_loop_post(r->f->table->loop, &r->cancelled);
 }
 
@@ -172,7 +173,7 @@ static void compile_job(struct tfd_job *job)
 
 static enum tfd_code check_run(const struct run *r, struct tfd_status *st)
 {
-    int calls = __atomic_load_n(&r->outermost->calls, __ATOMIC_ACQUIRE);
+    int calls = TFD_LOAD_ACQUIRE(&r->outermost->calls);
 
     if (r->caller->call_depth >= TFD_FUNCTION_CALLS_DEPTH_MAX)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
@@ -221,8 +222,8 @@ void tfd_function_run(struct tfd_function_call *c)
         refuse_call(c, &st);
         return;
     }
-    __atomic_add_fetch(&r->outermost->calls, 1, __ATOMIC_ACQ_REL);
-    if (__atomic_load_n(&f->exec, __ATOMIC_ACQUIRE))
+    TFD_COUNTER_ADD(&r->outermost->calls, 1);
+    if (TFD_LOAD_ACQUIRE(&f->exec))
         tfd_loop_post(f->table->loop, &r->begin);
     else if (f->table->pool)
         tfd_pool_submit(f->table->pool, &r->job);

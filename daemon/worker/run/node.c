@@ -4,6 +4,7 @@
  * A kernel's outputs lie on the runner's stack, or in the iteration where they
  * are many or come later.  Places are empty before and after.
  */
+#include "common/base/atomic.h"
 #include "common/base/clock.h"
 #include "common/thread/halt.h"
 #include "daemon/worker/compile/chains.h"
@@ -140,7 +141,7 @@ static void run_async(struct tfd_runner *r, struct tfd_ready *item)
         return;
     if (tfd_long_admit(&a->k, &r->st) != TFD_OK)
         return;
-    __atomic_add_fetch(&r->step->async, 1, __ATOMIC_RELAXED);
+    TFD_COUNTER_ADD(&r->step->async, 1);
     n->kernel->start(&a->k);
 }
 

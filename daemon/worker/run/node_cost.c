@@ -3,13 +3,15 @@
  */
 #include "daemon/worker/run/runner.h"
 
+#include "common/base/atomic.h"
+
 /* A node that is worth another thread. */
 #define EXPENSIVE_NS 10000
 
 uint32_t tfd_runner_cost_of(const struct tfd_exec *e,
                             const struct tfd_exec_node *n)
 {
-    return __atomic_load_n(&e->node_cost_ns[n - e->nodes], __ATOMIC_RELAXED);
+    return TFD_LOAD_RELAXED(&e->node_cost_ns[n - e->nodes]);
 }
 
 bool tfd_runner_is_expensive(const struct tfd_exec *e,
@@ -24,8 +26,7 @@ void tfd_runner_cost(const struct tfd_exec *e, const struct tfd_exec_node *n,
                      uint32_t took)
 {
     uint32_t *cost = &e->node_cost_ns[n - e->nodes];
-    uint32_t before = __atomic_load_n(cost, __ATOMIC_RELAXED);
+    uint32_t before = TFD_LOAD_RELAXED(cost);
 
-    __atomic_store_n(cost, before ? before - before / 4 + took / 4 : took,
-                     __ATOMIC_RELAXED);
+    TFD_STORE_RELAXED(cost, before ? before - before / 4 + took / 4 : took);
 }

@@ -7,6 +7,7 @@
  */
 #include "daemon/worker/run/runner.h"
 
+#include "common/base/atomic.h"
 #include "common/base/clock.h"
 
 #include <assert.h>
@@ -32,7 +33,7 @@
 
 static bool has_failed(const struct tfd_step *s)
 {
-    return __atomic_load_n(&s->failed, __ATOMIC_ACQUIRE) != 0;
+    return TFD_LOAD_ACQUIRE(&s->failed) != 0;
 }
 
 /* Tells everything that waits.  Once; by a runner, so the step stays. */
@@ -143,7 +144,7 @@ static void take_finished(struct tfd_runner *r, struct tfd_async *a)
         struct tfd_async *next = a->next;
 
         tfd_runner_finished(r, a, !has_failed(r->step));
-        __atomic_sub_fetch(&r->step->async, 1, __ATOMIC_ACQ_REL);
+        TFD_PENDING_SUB(&r->step->async, 1);
         a = next;
     }
 }
@@ -213,11 +214,11 @@ static void run_node(struct tfd_runner *r, struct tfd_ready *item)
 
     if (slow) {
         tfd_late_send_all(r);
-        __atomic_add_fetch(&s->slow, 1, __ATOMIC_RELAXED);
+        TFD_COUNTER_ADD(&s->slow, 1);
     }
     tfd_runner_node(r, item);
     if (slow)
-        __atomic_sub_fetch(&s->slow, 1, __ATOMIC_RELAXED);
+        TFD_COUNTER_ADD(&s->slow, -1);
 }
 
 /* False when the step was handed over, or goes on later. */
@@ -274,7 +275,7 @@ static void take_common(struct tfd_runner *r)
 static bool leave_kept(struct tfd_runner *r)
 {
     struct tfd_step *s = r->step;
-    int slow = __atomic_load_n(&s->slow, __ATOMIC_RELAXED);
+    int slow = TFD_LOAD_RELAXED(&s->slow);
     struct tfd_ready *item;
 
     if (r->kept_count > 0 && s->runners - 1 <= slow)
@@ -308,8 +309,7 @@ static enum leaving refill(struct tfd_runner *r)
             h->next = s->idle;
             s->idle = h;
         }
-        s->is_ended = --s->runners == 0 &&
-                      __atomic_load_n(&s->async, __ATOMIC_ACQUIRE) == 0;
+        s->is_ended = --s->runners == 0 && TFD_LOAD_ACQUIRE(&s->async) == 0;
         leaving = s->is_ended ? ENDS : LEAVES;
     }
     tfd_unlock(&s->lock);

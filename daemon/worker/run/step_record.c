@@ -2,6 +2,7 @@
  * step_record.c - what a step fails with: the first failure, and its node.
  */
 #include "daemon/worker/run/executor.h"
+#include "common/base/atomic.h"
 #include "daemon/worker/run/runner.h"
 
 #include <stdio.h>
@@ -21,7 +22,7 @@ void tfd_step_record(struct tfd_step *s, const struct tfd_exec_node *n,
                      "\n\t [[{{node " TFD_STR_FMT "}}]]",
                      TFD_STR_ARG(n->node->name));
     }
-    __atomic_store_n(&s->failed, 1, __ATOMIC_RELEASE);
+    TFD_STORE_RELEASE(&s->failed, 1);
     tfd_unlock(&s->lock);
 }
 

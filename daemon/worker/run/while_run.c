@@ -6,6 +6,7 @@
  * all its iterations.  These have a reference more than readers know of, so no
  * kernel writes its output over them.
  */
+#include "common/base/atomic.h"
 #include "common/base/clock.h"
 #include "daemon/worker/compile/while_code.h"
 #include "daemon/worker/run/runner.h"
@@ -221,7 +222,7 @@ static run_fn *const run_table[] = {
 
 static bool must_stop(const struct run *x)
 {
-    return __atomic_load_n(&x->r->step->failed, __ATOMIC_ACQUIRE) != 0;
+    return TFD_LOAD_ACQUIRE(&x->r->step->failed) != 0;
 }
 
 static enum tfd_while_end fail_while(struct run *x,

@@ -6,6 +6,7 @@
  */
 #include "daemon/worker/service/graphs.h"
 
+#include "common/base/atomic.h"
 #include "common/base/container.h"
 #include "common/proto/config.pb.h"
 #include "common/proto/graphdef.h"
@@ -278,7 +279,7 @@ void tfd_graphs_fail(struct tfd_worker_service *w, int32_t peer,
     struct tfd_step *s = w->steps;
 
     while (s) {
-        if (__atomic_load_n(&s->failed, __ATOMIC_ACQUIRE) ||
+        if (TFD_LOAD_ACQUIRE(&s->failed) ||
             (peer >= 0 && !pushes_with(s->exec, peer))) {
             s = s->next;
         } else {

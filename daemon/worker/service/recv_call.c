@@ -7,6 +7,7 @@
  */
 #include "daemon/worker/service/worker_service.h"
 
+#include "common/base/atomic.h"
 #include "common/base/clock.h"
 #include "common/base/container.h"
 #include "common/base/hash.h"
@@ -156,7 +157,7 @@ static void recv_arrived(struct tfd_waiter *w, struct tfd_tensor *take_value,
 {
     struct recv *r = (struct recv *)w;
 
-    __atomic_store_n(&r->has_arrived, true, __ATOMIC_RELEASE);
+    TFD_STORE_RELEASE(&r->has_arrived, true);
     if (st)
         tfd_status_copy(&r->st, st);
     else if (tfd_peer_value_is(take_value))
@@ -176,7 +177,7 @@ static void recv_cancelled(void *ctx, struct tfd_call *call)
     struct recv *r = ctx;
 
     (void)call;
-    if (__atomic_load_n(&r->has_arrived, __ATOMIC_ACQUIRE) ||
+    if (TFD_LOAD_ACQUIRE(&r->has_arrived) ||
         !tfd_rendezvous_forget(r->rendezvous, r->key, &r->waiter))
         return;
     tfd_fail(&r->st, TFD_CANCELLED, "RecvTensor was cancelled by its caller.");

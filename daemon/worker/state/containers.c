@@ -10,6 +10,7 @@
  */
 #include "daemon/worker/state/containers.h"
 
+#include "common/base/atomic.h"
 #include "common/thread/lock.h"
 #include "common/base/map.h"
 
@@ -56,7 +57,7 @@ static void drop_entries(struct entry *e)
     while (e) {
         struct entry *next = e->next;
 
-        __atomic_store_n(&e->resource->removed, 1, __ATOMIC_RELEASE);
+        TFD_STORE_RELEASE(&e->resource->removed, 1);
         tfd_resource_unref(e->resource);
         free(e);
         e = next;
@@ -336,7 +337,7 @@ enum tfd_code tfd_rt_destroy(struct tfd_rt *rt, struct tfd_str container,
 
 uint64_t tfd_rt_unique(struct tfd_rt *rt)
 {
-    return __atomic_fetch_add(&rt->containers->unique, 1, __ATOMIC_RELAXED);
+    return TFD_COUNTER_TAKE(&rt->containers->unique, 1);
 }
 
 /* ---- The device ---------------------------------------------------------- */

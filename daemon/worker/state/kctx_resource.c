@@ -9,6 +9,8 @@
  */
 #include "kernels/core/runtime.h"
 
+#include "common/base/atomic.h"
+
 #include <inttypes.h>
 
 static enum tfd_code check_handle(const struct tfd_handle *h,
@@ -41,8 +43,7 @@ static void cache(struct tfd_handle *h, struct tfd_resource *r)
     struct tfd_resource *none = NULL;
 
     tfd_resource_ref(r);
-    if (!__atomic_compare_exchange_n(&h->cached, &none, r, false,
-                                     __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+    if (!TFD_COMPARE_EXCHANGE(&h->cached, &none, r))
         tfd_resource_unref(r);
 }
 
@@ -67,9 +68,8 @@ enum tfd_code tfd_kctx_resource(struct tfd_kctx *k, int in,
                         " must be one resource handle",
                         in, TFD_STR_ARG(k->node->name));
     TFD_TRY(check_handle(h, k->rt, type, st));
-    r = __atomic_load_n(&h->cached, __ATOMIC_ACQUIRE);
-    if (r && r->type == type &&
-        !__atomic_load_n(&r->removed, __ATOMIC_ACQUIRE)) {
+    r = TFD_LOAD_ACQUIRE(&h->cached);
+    if (r && r->type == type && !TFD_LOAD_ACQUIRE(&r->removed)) {
         *out = tfd_resource_ref(r);
         return TFD_OK;
     }
