@@ -15,6 +15,7 @@
  */
 #include "config/flags.h"
 
+#include "common/thread/cost.h"
 #include "config/address.h"
 #include "config/check_host.h"
 #include "config/environment.h"
@@ -206,6 +207,14 @@ static void print_good(const struct tfd_config *c, FILE *to)
             c->cluster.job_name);
 }
 
+static void print_cost(FILE *to)
+{
+    struct tfd_cost cost;
+
+    tfd_cost_probe(&cost);
+    tfd_cost_print(&cost, to);
+}
+
 static int answer_flags(struct tfd_flags_parse *p, const char *tf_config,
                         FILE *to, FILE *err)
 {
@@ -227,6 +236,7 @@ static int answer_flags(struct tfd_flags_parse *p, const char *tf_config,
     if (p->out->print_config) {
         tfd_help_config(&p->settings, p->out, p->cluster_origin, to);
         tfd_environment_print(to);
+        print_cost(to);
     } else if (p->out->check_config)
         print_good(p->out, to);
     return p->out->print_config || p->out->check_config ? TFD_EXIT_OK

@@ -22,6 +22,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/denormals.h"
+#include "common/thread/cost.h"
 #include "common/thread/halt.h"
 #include "common/thread/lock.h"
 #include "common/thread/spin.h"
@@ -36,9 +37,6 @@
 /* Pieces per thread: enough that one that is late does not keep all waiting,
  * few enough that handing them out costs nothing. */
 #define PIECES_PER_THREAD 4
-/* From waking a thread to its first element, where its processor is halted and
- * virtual; what is done in less is done sooner alone. */
-#define WAKING_NS 200000
 /* Grains between two looks at whether the result is still wanted (halt.h): a
  * grain is some 10 microseconds. */
 #define BLOCK_GRAINS 200
@@ -246,7 +244,7 @@ static bool helper_pays(struct tfd_pool *p, struct range *r, int64_t grain)
     r->begin = sample;
     return ((int64_t)tfd_clock_now_ns() - began_ns) *
                ((r->n - sample) / sample) >
-           WAKING_NS;
+           TFD_COST_START_NS;
 }
 
 /* What the last helper still has to do is short.  Called and returns with the

@@ -4,6 +4,7 @@
 #include "common/thread/spin.h"
 
 #include "common/base/clock.h"
+#include "common/thread/cost.h"
 
 #include <sched.h>
 
@@ -18,8 +19,6 @@
 /* The thread rests so many times as long as the processor was gone, so that no
  * more than a thirtieth of the time is lost in this way. */
 #define REST 30
-/* A wait in which the thread slept is longer by the time of waking up. */
-#define WAKING_NS 60000
 
 void tfd_spin_init(struct tfd_spin *s, int64_t limit_us)
 {
@@ -79,7 +78,8 @@ int64_t tfd_spin_elapsed_ns(const struct tfd_spin *s)
 
 void tfd_spin_learn(struct tfd_spin *s, int64_t waited_ns)
 {
-    if (waited_ns > s->limit_ns + WAKING_NS)
+    /* A wait in which the thread slept is longer by the time of waking up. */
+    if (waited_ns > s->limit_ns + TFD_COST_WAKE_NS)
         s->credit /= 2;
     else if (s->credit < CREDIT_MAX)
         s->credit++;

@@ -12,15 +12,13 @@
  */
 #include "kernels/core/runtime.h"
 
+#include "common/thread/cost.h"
 #include "common/thread/pool.h"
 
-/* Below, waking a thread costs more than it saves. */
-#define INLINE_PS (INT64_C(20000) * 1000)
-#define PIECE_PS (INT64_C(10000) * 1000)
+/* Below, handing over costs more than it saves. */
+#define INLINE_PS (INT64_C(4000) * TFD_COST_HOP_NS)
+#define PIECE_PS (INT64_C(2000) * TFD_COST_HOP_NS)
 
-/* A byte from the second level cache, and from further away, by one thread. */
-#define NEAR_PS 12
-#define FAR_PS 40
 #define NEAR_SIZE (1 << 20) /* half of such a cache, or all of a small one */
 
 static void share(struct tfd_kctx *k, int64_t n, int64_t ps, tfd_range_fn *fn,
@@ -45,5 +43,8 @@ void tfd_kctx_parallel_bytes(struct tfd_kctx *k, int64_t n, int bytes,
     int64_t size = bytes < 1 ? 1 : bytes;
 
     if (n > 0)
-        share(k, n, size * (n <= NEAR_SIZE / size ? NEAR_PS : FAR_PS), fn, arg);
+        share(k, n,
+              size * (n <= NEAR_SIZE / size ? TFD_COST_COPY_NEAR_PS
+                                            : TFD_COST_COPY_FAR_PS),
+              fn, arg);
 }

@@ -17,6 +17,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/container.h"
+#include "common/thread/cost.h"
 #include "daemon/worker/run/captures.h"
 #include "daemon/worker/run/runner.h"
 
@@ -24,11 +25,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Below this a step stays on the loop thread: a thread hop and back costs 5,
- * and ten times that where processors have to be woken.  A step that nobody
- * else waits for stays there longer. */
-#define INLINE_NS 20000
-#define INLINE_ALONE_NS 300000
+/* Below this a step stays on the loop thread: a few times what a hop costs.  A
+ * step that nobody else waits for stays there longer, a few wake-ups. */
+#define INLINE_NS (4 * TFD_COST_HOP_NS)
+#define INLINE_ALONE_NS (5 * TFD_COST_WAKE_NS)
 /* One step counts no more than this, so that a thread that was not scheduled
  * for a while does not send a small graph to the pool for long. */
 #define COST_MAX_NS 800000

@@ -4,9 +4,10 @@
 #include "daemon/worker/run/runner.h"
 
 #include "common/base/atomic.h"
+#include "common/thread/cost.h"
 
 /* A node that is worth another thread. */
-#define EXPENSIVE_NS 10000
+#define EXPENSIVE_NS (2 * TFD_COST_HOP_NS)
 
 uint32_t tfd_runner_cost_of(const struct tfd_exec *e,
                             const struct tfd_exec_node *n)

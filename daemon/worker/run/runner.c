@@ -9,17 +9,18 @@
 
 #include "common/base/atomic.h"
 #include "common/base/clock.h"
+#include "common/thread/cost.h"
 
 #include <assert.h>
 #include <stddef.h>
 
 /* A step that was thought small gives the loop thread back after this, ... */
-#define INLINE_MAX_NS 500000
+#define INLINE_MAX_NS (100 * TFD_COST_HOP_NS)
 /* ... and any step its compute thread, when other steps wait for one: many
  * times what handing over costs, and less than anybody notices.  The more wait,
  * the sooner, so that they all have had a turn within a moment. */
-#define SLICE_NS 500000
-#define SLICE_MIN_NS 200000
+#define SLICE_NS (100 * TFD_COST_HOP_NS)
+#define SLICE_MIN_NS (40 * TFD_COST_HOP_NS)
 #define SLICE_JOBS 8 /* that it is shared by */
 /* Others have their turn after this many nodes, where a loop never ends. */
 #define TURN_NODES 64
