@@ -1,0 +1,96 @@
+# rooms.awk - the tables of layers and rooms, for layers.awk, which looks at
+# includes, and arrows.awk, which looks at objects.
+#
+# The tables are the architecture.  A new arrow is a design decision and is made
+# here, in review, not by adding an #include somewhere.  A row names layers, and
+# single headers where two layers meet in exactly one place.  One inversion is
+# meant: kernels call what kernels/core/runtime.h declares, which the worker
+# implements.
+
+BEGIN {
+    may["common"]        = "common config/limits.h"
+    may["config"]        = "config common"
+    may["kernels"]       = "kernels common config/limits.h"
+    may["cuda"]          = "cuda kernels common config/limits.h"
+    may["rpc"]           = "rpc config common"
+    may["daemon/rewrite"] = "daemon/rewrite kernels config common " \
+                            "daemon/worker_api.h"
+    may["daemon/worker"] = "daemon/worker rpc kernels config common " \
+                           "daemon/worker_api.h"
+    may["daemon/master"] = "daemon/master daemon/rewrite rpc kernels " \
+                           "config common daemon/worker_api.h"
+    may["daemon"]        = "daemon daemon/master daemon/worker " \
+                           "rpc kernels cuda config common client/train/train.h"
+    may["client"]        = "client rpc kernels config common daemon/server.h"
+    may["examples"]      = "client"
+    may["packaging"]     = "config common"
+    may["tools"]         = "kernels common"
+
+    # Rooms of its own layer that a room may include beside itself.
+    beside["common/base"] = "proto thread"
+    beside["common/graph"] = "base proto"
+    beside["common/proto"] = "base graph"
+    beside["common/thread"] = "base"
+    beside["common/resource"] = "base proto"
+    beside["rpc/core"] = "conn"
+    beside["rpc/grpc"] = "conn core http"
+    beside["rpc/http"] = "conn core"
+    beside["rpc/native"] = "conn core"
+    beside["kernels/array"] = "core layout list math reduce vector"
+    beside["kernels/checkpoint"] = "core io"
+    beside["kernels/control"] = "core"
+    beside["kernels/conv"] = "core linalg vector"
+    beside["kernels/core"] = "layout math state vector"
+    beside["kernels/index"] = "core layout state vector"
+    beside["kernels/io"] = "core"
+    beside["kernels/layout"] = "core vector"
+    beside["kernels/linalg"] = "core vector"
+    beside["kernels/list"] = "core"
+    beside["kernels/math"] = "core layout list state vector"
+    beside["kernels/nn"] = "conv core io layout " \
+        "linalg math random reduce vector"
+    beside["kernels/random"] = "core layout vector"
+    beside["kernels/reduce"] = "core vector"
+    beside["kernels/sparse"] = "core index layout reduce vector"
+    beside["kernels/state"] = "core layout math random vector"
+    beside["kernels/text"] = "core vector"
+    beside["kernels/vector"] = "core random"
+    beside["cuda/device"] = "lib"
+    beside["cuda/lib"] = "device"
+    beside["daemon/master/service"] = "session"
+    beside["daemon/master/session"] = "remote service"
+    beside["daemon/worker/compile"] = "exchange run state"
+    beside["daemon/worker/exchange"] = "run service state"
+    beside["daemon/worker/run"] = "compile exchange state"
+    beside["daemon/worker/service"] = "compile exchange run state"
+    beside["client/c_api"] = "session train"
+    beside["client/session"] = "c_api"
+    beside["client/train"] = "c_api session"
+}
+
+function allowed(from, what) {
+    return index(" " may[from] " ", " " what " ") > 0
+}
+
+function layer_of(path,    part) {
+    split(path, part, "/")
+    if (part[1] == "daemon" && path ~ /^daemon\/[a-z]+\//)
+        return part[1] "/" part[2]
+    return part[1]
+}
+
+# The room of a file: the folder below its layer's; "" where it is in none.
+function room_of(path,    layer, rest) {
+    layer = layer_of(path)
+    rest = substr(path, length(layer) + 2)
+    return rest ~ /\// ? layer "/" substr(rest, 1, index(rest, "/") - 1) : ""
+}
+
+# Each family of cuda/ stands on two rooms.
+function is_beside(from, to,    name) {
+    name = to
+    sub(/.*\//, "", name)
+    if (from ~ /^cuda\// && name ~ /^(device|lib)$/)
+        return 1
+    return index(" " beside[from] " ", " " name " ") > 0
+}
