@@ -1,5 +1,6 @@
 /*
- * packs.cuh - neighbours that move together: what is computed of them in
+ * packs.cuh - neighbours that one vectorised load or store moves together (a
+ * "pack", struct pack of launch.cuh): what is computed of them in
  * something wider, and loops over outputs that are made of them.
  */
 #ifndef TFD_CUDA_PACKS_CUH

@@ -1,6 +1,7 @@
 /*
- * cuts.h - endpoints whose consumers read something else: the feeds of a
- * signature, and its connections (CallableOptions.tensor_connection).
+ * cuts.h - the outputs whose consumers are to read something else in a step:
+ * those that the client feeds, and those that it connects to others
+ * (CallableOptions.tensor_connection).
  *
  *     feed         consumers read what the client sends
  *     connection   consumers read another endpoint, its source, itself

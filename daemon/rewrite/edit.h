@@ -1,7 +1,6 @@
 /*
- * edit.h - the new nodes of a session's graph while functions in them are
- * expanded: they may be added, changed and replaced, which nodes of a graph
- * cannot be.
+ * edit.h - a copy of a graph's newest nodes that can be changed while functions
+ * are inlined; nodes of a graph itself cannot be changed once they are added.
  *
  * Nodes keep their numbers; new ones follow.  Numbers below `first` are nodes
  * of the graph that stay as they are.  A node that is replaced stays under its

@@ -1,6 +1,7 @@
 /*
- * functions.h - calls and functional control flow of a session's graph,
- * expanded before it is placed.
+ * functions.h - inlines functions: replaces calls and functional control flow
+ * (If, Case, While) in a session's graph by the nodes of their bodies, before
+ * the graph is placed.
  *
  *     If, Case, While (and Stateless...)    with _lower_using_switch_merge:
  *                                           Switch, Merge, Enter, Exit ...

@@ -1,6 +1,6 @@
 /*
- * lower.h - what replaces calls and functional control flow, node by node; for
- * functions.c.
+ * lower.h - one function for each kind of node that is inlined (a call, If,
+ * Case, While): it adds the nodes that take its place; for functions.c.
  *
  * The graphs are those that TensorFlow makes (lower_*.cc, inline_function_*.cc
  * of its core/common_runtime), names included but for their numbers.

@@ -1,5 +1,6 @@
 /*
- * partition.h - one GraphDef per task from a pruned and placed graph.
+ * partition.h - cuts a pruned and placed graph into one GraphDef for each task,
+ * with a _Send and a _Recv where an edge crosses tasks.
  *
  * Where an edge crosses tasks, a _Send is added on the producer's device and a
  * _Recv on the consumer's; all consumers of one endpoint in one task share the

@@ -1,5 +1,5 @@
 /*
- * place.h - a device for every node.
+ * place.h - placement: chooses a device for every node of a graph.
  *
  * The rules are TensorFlow's (runtime.md section 2): nodes joined by reference
  * or resource edges, or by `_class` attributes ("loc:@x"), are placed as one

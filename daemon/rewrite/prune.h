@@ -1,6 +1,6 @@
 /*
- * prune.h - the part of a session's graph that one signature (feeds, fetches,
- * targets) needs.
+ * prune.h - pruning: finds the part of a session's graph that one signature
+ * (feeds, fetches, targets) needs.
  *
  * The result is a list of nodes in which feeds and fetches are nodes too:
  *

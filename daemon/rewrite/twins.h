@@ -1,5 +1,6 @@
 /*
- * twins.h - ops that would compute the same are computed once.
+ * twins.h - common subexpression elimination: ops of a pruned graph that would
+ * compute the same are computed once.
  *
  * Two nodes are twins when they have the same op on the same device, the same
  * attributes, the same inputs, and wait for the same nodes.  The second goes,

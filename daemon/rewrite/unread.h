@@ -1,5 +1,6 @@
 /*
- * unread.h - ops that nobody reads become NoOps.
+ * unread.h - dead code elimination: ops of a pruned graph whose outputs nobody
+ * reads become NoOps.
  *
  * What a graph holds by control edges alone is waited for, not read: the
  * gradient by an image that tf.gradients() groups with the one by the filter,

@@ -1,6 +1,7 @@
 /*
- * conv_columns.h - the elements of x that a convolution's windows see, as rows
- * of a matrix ("columns"), and back.
+ * conv_columns.h - im2col and col2im: copies the elements that a convolution's
+ * windows see into the rows of a matrix ("columns"), so that the convolution is
+ * a product of matrices, and adds such rows back into an image, for gradients.
  *
  * A row belongs to an output pixel and one group of channels; it lies as w
  * does, [rows, columns, in_channels / groups], with zeros where the window

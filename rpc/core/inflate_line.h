@@ -1,5 +1,6 @@
 /*
- * inflate_line.h - whose compressed message is made plain next.
+ * inflate_line.h - a fair queue for decompression: decides whose compressed
+ * message is made plain next, and for how long.
  *
  * Making a message plain takes time of the loop thread, up to a second of it,
  * and memory that is a thousand times what the peer has sent.  So all calls of

@@ -1,7 +1,8 @@
 /*
- * links.h - the connections that callers came over, by numbers that are never
- * used twice: whoever keeps something for a caller can ask later whether he is
- * still there, and a connection whether anything is kept for it.
+ * links.h - numbers for the connections over which callers came, never used
+ * twice.  Whoever keeps something for a caller (a session) remembers the number
+ * and can ask later whether the caller is still connected; a connection can ask
+ * whether anything is kept for it.
  *
  * Threads: loop thread.
  */

@@ -1,5 +1,6 @@
 /*
- * message.h - a protobuf message with its tensors beside it.
+ * message.h - a protobuf message with its tensors beside it, so that tensors
+ * are sent and received without being copied (zero-copy).
  *
  * Large tensors never stand inside the protobuf bytes in memory.  An outgoing
  * message records at which offset each belongs:

@@ -1,6 +1,7 @@
 /*
- * tensor_place.h - where in a buffer a message should begin so that the large
- * tensor inside it is aligned.
+ * tensor_place.h - zero-copy receiving: where in a buffer a message should
+ * begin so that the large tensor inside it is aligned and can be used where it
+ * lies.
  *
  * A peer's tensor_content lies at any offset of its message.  When the message
  * is received into a buffer that begins some bytes earlier or later, the tensor

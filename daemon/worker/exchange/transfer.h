@@ -1,8 +1,10 @@
 /*
- * transfer.h - tensors to and from other tasks, one for the whole worker.
+ * transfer.h - moves tensors to and from other tasks; a worker has one of
+ * these.
  *
  *     push         a value goes to its consumer's task as soon as it is there,
- *                  with others of its step in one message (both ends tfd)
+ *                  coalesced with others of its step into one message (both
+ *                  ends are tfd)
  *     copy         the same from GPU to GPU on one host (peer_copy.h)
  *     remote recv  a value is asked for with RecvTensor (one end is TensorFlow)
  *

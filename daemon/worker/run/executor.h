@@ -7,9 +7,9 @@
  *     other steps                                one compute thread
  *     ... with nodes that are worth a thread     several compute threads
  *
- * What a graph costs is measured all the time (step_record.c), so a graph
- * moves from one row to another while it is used.  A runner (runner.h) does
- * the work on each thread.
+ * This is a heuristic: what a graph costs is measured all the time, so that a
+ * graph moves from one row to another while it is used.  A runner (runner.h)
+ * does the work on each thread.
  */
 #ifndef TFD_DAEMON_WORKER_EXECUTOR_H
 #define TFD_DAEMON_WORKER_EXECUTOR_H
