@@ -3,6 +3,7 @@
  */
 #include "kernels/random/philox.h"
 
+#include "common/base/atomic.h"
 #include "common/base/entropy.h"
 
 #include <assert.h>
