@@ -88,9 +88,9 @@ void TF_SetConfig(TF_SessionOptions *options, const void *proto,
 
 /* ---- Life ---------------------------------------------------------------- */
 
-TF_Session *tfd_session_open(TF_Graph *g, struct tfd_server *server,
-                             const char *target, struct tfd_str config,
-                             struct tfd_status *st)
+TF_Session *tfd_c_api_session_open(TF_Graph *g, struct tfd_server *server,
+                                   const char *target, struct tfd_str config,
+                                   struct tfd_status *st)
 {
     TF_Session *s = calloc(1, sizeof(*s));
 
@@ -112,7 +112,7 @@ TF_Session *tfd_session_open(TF_Graph *g, struct tfd_server *server,
     return s;
 }
 
-bool tfd_session_task_leaves(const TF_Session *s)
+bool tfd_c_api_session_task_leaves(const TF_Session *s)
 {
     return TFD_LOAD_RELAXED(&s->task_leaves);
 }
@@ -125,8 +125,8 @@ TF_Session *TF_NewSession(TF_Graph *graph, const TF_SessionOptions *opts,
     if (tfd_bytes_ok(&opts->target, "the target", st) != TFD_OK ||
         tfd_bytes_ok(&opts->config, "the ConfigProto", st) != TFD_OK)
         return NULL;
-    return tfd_session_open(graph, NULL, opts->target.data,
-                            tfd_bytes_view(&opts->config), st);
+    return tfd_c_api_session_open(graph, NULL, opts->target.data,
+                                  tfd_bytes_view(&opts->config), st);
 }
 
 /* Cancels before it takes the lock, which is held while a server that may not

@@ -47,13 +47,13 @@ struct tfd_backend *tfd_remote_backend(const char *target,
 
 /* A session on a server of this process, for the daemon's trainer; target NULL
  * or "" with no server: one of its own.  NULL on failure. */
-TF_Session *tfd_session_open(TF_Graph *g, struct tfd_server *server,
-                             const char *target, struct tfd_str config,
-                             struct tfd_status *st);
+TF_Session *tfd_c_api_session_open(TF_Graph *g, struct tfd_server *server,
+                                   const char *target, struct tfd_str config,
+                                   struct tfd_status *st);
 
 /* A step's response said that a task is about to stop; for sessions whose
  * config has saves_before_tasks_leave, which are to save and to close. */
-bool tfd_session_task_leaves(const TF_Session *s);
+bool tfd_c_api_session_task_leaves(const TF_Session *s);
 
 /* ---- Signatures: session_signature.c ------------------------------------- */
 

@@ -241,7 +241,7 @@ static enum tfd_code train_on(TFD_Trainer *t, struct tfd_status *st)
             return TFD_OK;
         }
         if (rc == TFD_OK && t->o.is_chief)
-            rc = tfd_session_task_leaves(t->session)
+            rc = tfd_c_api_session_task_leaves(t->session)
                      ? tfd_trainer_save_and_leave(t, st)
                      : tfd_trainer_save_when_due(t, st);
         if (rc != TFD_OK)
@@ -288,8 +288,9 @@ static enum tfd_code run_session(TFD_Trainer *t, bool *ready,
 
 static enum tfd_code open_session(TFD_Trainer *t, struct tfd_status *st)
 {
-    TF_Session *s = tfd_session_open(t->training.graph, t->server, t->o.target,
-                                     tfd_bytes_view(&t->config), st);
+    TF_Session *s =
+        tfd_c_api_session_open(t->training.graph, t->server, t->o.target,
+                               tfd_bytes_view(&t->config), st);
 
     if (!s)
         return st->code;

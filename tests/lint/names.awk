@@ -13,6 +13,7 @@ BEGIN {
     # Others, each with its reason.
     other["tfd_fail"] = "status.h: in every file, many times"
     other["tfd_unlock"] = "the other half of tfd_lock()"
+    other["tfd_families"] = "families.def: all.c makes an array of it"
     other["main"] = "C"
     # Prefixes.
     prefix["tfd_pb_"] = "pbio.h: the word of protobuf's own libraries"
