@@ -7,8 +7,8 @@
  *
  * That is half the arithmetic of an exponential function, if a coefficient is
  * looked up as quickly as it is multiplied.  AVX-512 does so in a permutation
- * of two registers, AVX2 in four and three selections; other processors read
- * the table.  All compute the same bits.
+ * of two registers; with AVX2 all numbers of eight pieces are loaded and
+ * transposed; other processors read the table.  All compute the same bits.
  *
  * Coefficients are least-maximum fits of relative errors, a piece at a time.
  * Largest distances from a double reference over all floats, in units of the
@@ -224,54 +224,131 @@ static inline void tfd_pieces_plain(const struct tfd_pieces *p,
 
 #if defined(__x86_64__)
 
-__attribute__((target("avx2"))) static inline __m256
-tfd_pieces_look_up8(const float *c, __m256i at)
-{
-    __m256 one = _mm256_permutevar8x32_ps(_mm256_loadu_ps(c), at);
-    __m256 two = _mm256_permutevar8x32_ps(_mm256_loadu_ps(c + 8), at);
-    __m256 three = _mm256_permutevar8x32_ps(_mm256_loadu_ps(c + 16), at);
-    __m256 four = _mm256_permutevar8x32_ps(_mm256_loadu_ps(c + 24), at);
-    /* A selection looks at the sign: bits 3 and 4 are shifted there. */
-    __m256 odd = _mm256_castsi256_ps(_mm256_slli_epi32(at, 28));
-    __m256 upper = _mm256_castsi256_ps(_mm256_slli_epi32(at, 27));
+/* For AVX2 the numbers of a piece lie side by side: eight lookups are eight
+ * loads and a transposition, for which a load fetches the halves of two rows.
+ */
+#define TFD_PIECES_ROW 8 /* origin, c[0] to c[5], and one that is not used */
 
-    return _mm256_blendv_ps(_mm256_blendv_ps(one, two, odd),
-                            _mm256_blendv_ps(three, four, odd), upper);
+struct tfd_pieces_rows {
+    _Alignas(32) float row[TFD_PIECES][TFD_PIECES_ROW];
+    float width;
+};
+
+static inline void tfd_pieces_by_rows(const struct tfd_pieces *p,
+                                      struct tfd_pieces_rows *to)
+{
+    to->width = p->width;
+    for (int i = 0; i < TFD_PIECES; i++) {
+        to->row[i][0] = p->origin[i];
+        for (int k = 0; k <= TFD_PIECES_DEGREE; k++)
+            to->row[i][k + 1] = p->c[k][i];
+        to->row[i][TFD_PIECES_ROW - 1] = 0;
+    }
+}
+
+/* Half a row, from element `from`, of the piece whose numbers begin at `low`;
+ * above it that of `high`. */
+__attribute__((target("avx2"))) static inline __m256
+tfd_pieces_halves(const struct tfd_pieces_rows *p, uint32_t low, uint32_t high,
+                  int from)
+{
+    return _mm256_insertf128_ps(
+        _mm256_castps128_ps256(_mm_loadu_ps(p->row[0] + low + from)),
+        _mm_loadu_ps(p->row[0] + high + from), 1);
+}
+
+/* out[k] is element from + k of each lane's row. */
+__attribute__((target("avx2"))) static inline void
+tfd_pieces_four(const struct tfd_pieces_rows *p, const uint32_t *at, int from,
+                __m256 *out)
+{
+    const __m256 a = tfd_pieces_halves(p, at[0], at[4], from);
+    const __m256 b = tfd_pieces_halves(p, at[1], at[5], from);
+    const __m256 c = tfd_pieces_halves(p, at[2], at[6], from);
+    const __m256 d = tfd_pieces_halves(p, at[3], at[7], from);
+    const __m256 ab = _mm256_unpacklo_ps(a, b),
+                 upper_ab = _mm256_unpackhi_ps(a, b);
+    const __m256 cd = _mm256_unpacklo_ps(c, d),
+                 upper_cd = _mm256_unpackhi_ps(c, d);
+
+    out[0] = _mm256_shuffle_ps(ab, cd, 0x44);
+    out[1] = _mm256_shuffle_ps(ab, cd, 0xee);
+    out[2] = _mm256_shuffle_ps(upper_ab, upper_cd, 0x44);
+    out[3] = _mm256_shuffle_ps(upper_ab, upper_cd, 0xee);
+}
+
+/* |x|, or 0 beyond the last piece. */
+__attribute__((target("avx2"))) static inline __m256
+tfd_pieces_inside(const struct tfd_pieces_rows *p, __m256 x)
+{
+    __m256 a = _mm256_andnot_ps(_mm256_set1_ps(-0.0f), x);
+    __m256 top = _mm256_set1_ps(TFD_PIECES * p->width);
+
+    return _mm256_and_ps(a, _mm256_cmp_ps(a, top, _CMP_LT_OQ));
+}
+
+/* Where the numbers of eight pieces begin.  They go by way of memory, which is
+ * quicker than to take them out of a register. */
+__attribute__((target("avx2"))) static inline void
+tfd_pieces_place(const struct tfd_pieces_rows *p, __m256 x, uint32_t *at)
+{
+    __m256 in = tfd_pieces_inside(p, x);
+    __m256i n = _mm256_min_epi32(
+        _mm256_cvttps_epi32(_mm256_mul_ps(in, _mm256_set1_ps(1 / p->width))),
+        _mm256_set1_epi32(TFD_PIECES - 1));
+
+    _mm256_storeu_si256((__m256i *)(void *)at, _mm256_slli_epi32(n, 3));
 }
 
 __attribute__((target("avx2"))) static inline __m256
-tfd_pieces_8(const struct tfd_pieces *p, __m256 x)
+tfd_pieces_8(const struct tfd_pieces_rows *p, __m256 x, const uint32_t *at)
 {
     const __m256 one = _mm256_set1_ps(1);
-    __m256 a = _mm256_andnot_ps(_mm256_set1_ps(-0.0f), x);
-    __m256 top = _mm256_set1_ps(TFD_PIECES * p->width);
-    __m256 in = _mm256_and_ps(a, _mm256_cmp_ps(a, top, _CMP_LT_OQ));
-    __m256i at = _mm256_min_epi32(
-        _mm256_cvttps_epi32(_mm256_mul_ps(in, _mm256_set1_ps(1 / p->width))),
-        _mm256_set1_epi32(TFD_PIECES - 1));
-    __m256 t = _mm256_sub_ps(in, tfd_pieces_look_up8(p->origin, at));
-    __m256 g = tfd_pieces_look_up8(p->c[TFD_PIECES_DEGREE], at);
+    __m256 c[TFD_PIECES_ROW], t, g;
 
-    for (int k = TFD_PIECES_DEGREE - 1; k >= 0; k--)
-        g = _mm256_add_ps(_mm256_mul_ps(g, t),
-                          tfd_pieces_look_up8(p->c[k], at));
+    tfd_pieces_four(p, at, 0, c);
+    tfd_pieces_four(p, at, 4, c + 4);
+    t = _mm256_sub_ps(tfd_pieces_inside(p, x), c[0]);
+    g = c[TFD_PIECES_DEGREE + 1];
+    for (int k = TFD_PIECES_DEGREE; k >= 1; k--)
+        g = _mm256_add_ps(_mm256_mul_ps(g, t), c[k]);
     g = _mm256_mul_ps(x, g);
     /* The second operand is the result where one is NaN. */
     g = _mm256_min_ps(one, g);
     return _mm256_max_ps(_mm256_set1_ps(-1), g);
 }
 
+#define TFD_PIECES_BLOCK 64 /* elements whose pieces are found ahead */
+
+__attribute__((target("avx2"))) static inline void
+tfd_pieces_block(const struct tfd_pieces_rows *p, const float *a, float *y,
+                 int64_t n)
+{
+    uint32_t at[TFD_PIECES_BLOCK];
+
+    for (int64_t i = 0; i < n; i += 8)
+        tfd_pieces_place(p, _mm256_loadu_ps(a + i), at + i);
+    for (int64_t i = 0; i < n; i += 8)
+        _mm256_storeu_ps(y + i,
+                         tfd_pieces_8(p, _mm256_loadu_ps(a + i), at + i));
+}
+
 __attribute__((target("avx2"))) static inline void
 tfd_pieces_avx2(const struct tfd_pieces *p, const struct tfd_row *r,
                 int64_t begin, int64_t end)
 {
+    const int64_t stop = begin + (end - begin) / 8 * 8;
     const float *a = r->a;
     float *y = r->y;
-    int64_t i = begin;
+    struct tfd_pieces_rows rows;
 
-    for (; i + 8 <= end; i += 8)
-        _mm256_storeu_ps(y + i, tfd_pieces_8(p, _mm256_loadu_ps(a + i)));
-    tfd_pieces_plain(p, r, i, end);
+    if (begin < stop)
+        tfd_pieces_by_rows(p, &rows);
+    for (int64_t i = begin; i < stop; i += TFD_PIECES_BLOCK)
+        tfd_pieces_block(&rows, a + i, y + i,
+                         stop - i < TFD_PIECES_BLOCK ? stop - i
+                                                     : TFD_PIECES_BLOCK);
+    tfd_pieces_plain(p, r, stop, end);
 }
 
 __attribute__((target(TFD_SIMD_AVX512))) static inline __m512
