@@ -9,13 +9,17 @@
  */
 #include "kernels/linalg/gemm.h"
 
+#include "kernels/vector/simd.h"
+
 #include <cblas.h>
 #include <string.h>
 
 /* Multiplications below which plain loops are faster; measured. */
 #define SMALL_MAX 256
-/* From here on a product is worth loading another library for. */
-#define LARGE_MIN 100000
+/* From here on a product is worth loading another library for: with AVX-512,
+ * and with AVX2, whose small products OpenBLAS computes at half the rate. */
+#define LARGE_MIN_AVX512 100000
+#define LARGE_MIN 16000
 
 void tfd_gemm_init(void)
 {
@@ -125,7 +129,9 @@ VECTOR(double, cblas_dgemv)
 
 static bool large_float(const struct tfd_gemm *g)
 {
-    return (double)g->m * (double)g->n * (double)g->k >= LARGE_MIN &&
+    const int least = tfd_simd_has_avx512() ? LARGE_MIN_AVX512 : LARGE_MIN;
+
+    return (double)g->m * (double)g->n * (double)g->k >= least &&
            tfd_gemm_dnnl(g);
 }
 

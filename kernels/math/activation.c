@@ -28,18 +28,14 @@
 /* ---- Functions of one and two numbers ------------------------------------ */
 
 /* e^x - 1 for x <= 0: near zero the polynomial of e^x without its 1, so that
- * nothing cancels. */
+ * nothing cancels; and far below zero -1, whatever e^x. */
 static inline float expm1_float(float x)
 {
-    float p = 1.9875691500e-4f, in = x > 0 ? 0 : x;
+    float in = x > 0 ? 0 : x < -87 ? -87 : x;
+    int32_t n;
+    float p = tfd_vector_expm1_part(in, 0, &n);
 
-    p = p * in + 1.3981999507e-3f;
-    p = p * in + 8.3334519073e-3f;
-    p = p * in + 4.1665795894e-2f;
-    p = p * in + 1.6666665459e-1f;
-    p = p * in + 5.0000001201e-1f;
-    p = p * in * in + in;
-    return in > -0.34f ? p : tfd_vector_exp(in) - 1;
+    return in > -0.34f ? p : (p + 1) * tfd_vector_power2(n) - 1;
 }
 
 /* Functions below compute in W and round every intermediate result by R, since
@@ -49,6 +45,8 @@ static inline float expm1_float(float x)
 #define expm1_double expm1
 #define exp_float tfd_vector_exp
 #define exp_double exp
+#define exp_beside_1_float tfd_vector_exp_beside_1
+#define exp_beside_1_double exp
 #define log1p_float tfd_vector_log1p
 #define log1p_double log1p
 #define abs_float fabsf
@@ -98,7 +96,7 @@ static inline float expm1_tfd_bfloat16(float x)
     }                                                               \
     static inline W softplus_grad_of_##T(W dy, W x)                 \
     {                                                               \
-        return dy / R(R(exp_##W(-x)) + 1);                          \
+        return dy / R(R(exp_beside_1_##W(-x)) + 1);                 \
     }                                                               \
     static inline W softsign_of_##T(W x)                            \
     {                                                               \

@@ -12,12 +12,65 @@
 #include "kernels/core/gradient.h"
 #include "kernels/core/outputs.h"
 #include "kernels/list/variant_math.h"
+#include "kernels/vector/simd.h"
+
+#include <string.h>
 
 #define BLOCK 4096 /* elements: 16 KiB of floats, half a first cache */
+#define LANES 32   /* elements that are summed in registers */
+#define AT_ONCE 8  /* inputs that are read side by side */
+
+/* ---- One pass for the usual types ---------------------------------------- */
+
+/* y[i] = x[0][i] + ... + x[count - 1][i], from the first to the last; x[0] may
+ * be y. */
+struct several {
+    const void *x[AT_ONCE];
+    int count;
+    void *y;
+};
+
+#define SEVERAL(name, T)                                         \
+    TFD_SIMD_LOOP(several_##name)                                \
+    {                                                            \
+        const struct several *s = arg;                           \
+        T *y = s->y;                                             \
+        int64_t i = begin;                                       \
+                                                                 \
+        for (; i + LANES <= end; i += LANES) {                   \
+            T sum[LANES];                                        \
+                                                                 \
+            memcpy(sum, (const T *)s->x[0] + i, sizeof(sum));    \
+            for (int n = 1; n < s->count; n++)                   \
+                for (int lane = 0; lane < LANES; lane++)         \
+                    sum[lane] += ((const T *)s->x[n])[i + lane]; \
+            memcpy(y + i, sum, sizeof(sum));                     \
+        }                                                        \
+        for (; i < end; i++) {                                   \
+            T sum = ((const T *)s->x[0])[i];                     \
+                                                                 \
+            for (int n = 1; n < s->count; n++)                   \
+                sum += ((const T *)s->x[n])[i];                  \
+            y[i] = sum;                                          \
+        }                                                        \
+    }                                                            \
+    TFD_SIMD_CLONES(several_##name)
+
+SEVERAL(FLOAT, float)
+SEVERAL(DOUBLE, double)
+
+static tfd_range_fn *loop_of_several(enum tfd_dtype t)
+{
+    return t == TFD_FLOAT    ? several_FLOAT
+           : t == TFD_DOUBLE ? several_DOUBLE
+                             : NULL;
+}
+
+/* ---- Two at a time ------------------------------------------------------- */
 
 struct sum {
     const struct tfd_kctx *k;
-    tfd_range_fn *add;
+    tfd_range_fn *add, *several; /* several: NULL for most types */
 };
 
 static void add_block(const struct sum *s, int64_t begin, int64_t end)
@@ -35,10 +88,33 @@ static void add_block(const struct sum *s, int64_t begin, int64_t end)
     }
 }
 
+/* In blocks, for there may be more inputs than are read side by side. */
+static void add_several(const struct sum *s, int64_t begin, int64_t end)
+{
+    const struct tfd_kctx *k = s->k;
+    struct several row = {.x = {k->in[0].buffer->data},
+                          .y = k->out[0].buffer->data};
+
+    for (int i = 1; i < k->in_count;) {
+        for (row.count = 1; row.count < AT_ONCE && i < k->in_count; i++)
+            row.x[row.count++] = k->in[i].buffer->data;
+        s->several(&row, begin, end);
+        row.x[0] = row.y;
+    }
+}
+
 static void add_blocks(void *arg, int64_t begin, int64_t end)
 {
-    for (int64_t i = begin; i < end; i += BLOCK)
-        add_block(arg, i, end - i < BLOCK ? end : i + BLOCK);
+    const struct sum *s = arg;
+
+    for (int64_t i = begin; i < end; i += BLOCK) {
+        const int64_t last = end - i < BLOCK ? end : i + BLOCK;
+
+        if (s->several && s->k->in_count > 2)
+            add_several(s, i, last);
+        else
+            add_block(s, i, last);
+    }
 }
 
 enum tfd_code tfd_add_n_check(const struct tfd_kctx *k, struct tfd_status *st)
@@ -60,7 +136,8 @@ enum tfd_code tfd_add_n_check(const struct tfd_kctx *k, struct tfd_status *st)
 static enum tfd_code add_n_cpu(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_shape shape = k->in[0].shape;
-    struct sum s = {k, tfd_binary_add_loop(k->in[0].dtype)};
+    struct sum s = {k, tfd_binary_add_loop(k->in[0].dtype),
+                    loop_of_several(k->in[0].dtype)};
     int64_t n;
 
     TFD_TRY(tfd_add_n_check(k, st));

@@ -243,6 +243,10 @@ static struct tfd_buffer *affine(const struct tfd_epilogue *e,
 /* Elements that all steps see before the next ones come: they stay in the
  * first cache. */
 #define BLOCK 4096
+/* Elements of an operand that is repeated, so that a loop runs over several
+ * short rows at once. */
+#define REPEATED 1024
+#define ITEM_MAX 8 /* bytes */
 
 struct rows {
     const struct tfd_epilogue *e;
@@ -251,17 +255,19 @@ struct rows {
     const char *shift;
     size_t item;
     int64_t channels;
+    int64_t repeats; /* rows that factor and shift hold; at least 1 */
 };
 
 static void each_row(tfd_range_fn *loop, const struct rows *r,
                      const char *operand, int64_t begin, int64_t end)
 {
-    for (int64_t i = begin; i < end; i++) {
+    for (int64_t i = begin, n; i < end; i += n) {
         char *at = r->y + (size_t)(i * r->channels) * r->item;
         struct tfd_row row = {
             .a = at, .b = operand, .y = at, .a_step = 1, .b_step = 1};
 
-        loop(&row, 0, r->channels);
+        n = end - i < r->repeats ? end - i : r->repeats;
+        loop(&row, 0, n * r->channels);
     }
 }
 
@@ -278,13 +284,37 @@ static void one_block(const struct rows *r, int64_t begin, int64_t end)
         r->e->activation(&row, 0, (end - begin) * r->channels);
 }
 
-static void all_blocks(void *arg, int64_t begin, int64_t end)
+static const char *repeat(const struct rows *r, const char *operand, char *to)
 {
-    const struct rows *r = arg;
+    const size_t size = (size_t)r->channels * r->item;
+
+    for (int64_t i = 0; operand && i < r->repeats; i++)
+        memcpy(to + (size_t)i * size, operand, size);
+    return operand ? to : NULL;
+}
+
+static void run_blocks(const struct rows *r, int64_t begin, int64_t end)
+{
     const int64_t size = r->channels < BLOCK ? BLOCK / r->channels : 1;
 
     for (int64_t i = begin; i < end; i += size)
         one_block(r, i, end - i < size ? end : i + size);
+}
+
+static void all_blocks(void *arg, int64_t begin, int64_t end)
+{
+    char factor[REPEATED * ITEM_MAX], shift[REPEATED * ITEM_MAX];
+    struct rows r = *(const struct rows *)arg;
+    const int64_t most = REPEATED / r.channels;
+
+    r.repeats = most < end - begin ? most : end - begin;
+    if (r.repeats > 1) {
+        r.factor = repeat(&r, r.factor, factor);
+        r.shift = repeat(&r, r.shift, shift);
+    } else {
+        r.repeats = 1;
+    }
+    run_blocks(&r, begin, end);
 }
 
 #define ROW_COST_MAX 1000000 /* nanoseconds */

@@ -40,9 +40,11 @@ TFD_HALF_DTYPES(LOOPS)
 
 #include <immintrin.h>
 
-/* The processor's own conversion has the same bits, NaN's among them. */
+/* The processor's own conversions have the same bits, NaN's among them. */
+#define NEAREST (_MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
+
 __attribute__((target(TFD_SIMD_AVX512))) static void
-round_halves(void *arg, int64_t begin, int64_t end)
+round_halves_avx512(void *arg, int64_t begin, int64_t end)
 {
     const struct narrowing *p = arg;
     const float *x = p->in;
@@ -50,15 +52,13 @@ round_halves(void *arg, int64_t begin, int64_t end)
     int64_t i = begin;
 
     for (; i + 16 <= end; i += 16)
-        _mm256_storeu_si256(
-            (__m256i *)(void *)(y + i),
-            _mm512_cvtps_ph(_mm512_loadu_ps(x + i),
-                            _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+        _mm256_storeu_si256((__m256i *)(void *)(y + i),
+                            _mm512_cvtps_ph(_mm512_loadu_ps(x + i), NEAREST));
     round_HALF(arg, i, end);
 }
 
 __attribute__((target(TFD_SIMD_AVX512))) static void
-widen_halves(void *arg, int64_t begin, int64_t end)
+widen_halves_avx512(void *arg, int64_t begin, int64_t end)
 {
     const struct narrowing *p = arg;
     const tfd_half *x = p->in;
@@ -71,18 +71,50 @@ widen_halves(void *arg, int64_t begin, int64_t end)
     widen_HALF(arg, i, end);
 }
 
+__attribute__((target(TFD_SIMD_F16C))) static void
+round_halves_f16c(void *arg, int64_t begin, int64_t end)
+{
+    const struct narrowing *p = arg;
+    const float *x = p->in;
+    tfd_half *y = p->out;
+    int64_t i = begin;
+
+    for (; i + 8 <= end; i += 8)
+        _mm_storeu_si128((__m128i *)(void *)(y + i),
+                         _mm256_cvtps_ph(_mm256_loadu_ps(x + i), NEAREST));
+    round_HALF(arg, i, end);
+}
+
+__attribute__((target(TFD_SIMD_F16C))) static void
+widen_halves_f16c(void *arg, int64_t begin, int64_t end)
+{
+    const struct narrowing *p = arg;
+    const tfd_half *x = p->in;
+    float *y = p->out;
+    int64_t i = begin;
+
+    for (; i + 8 <= end; i += 8)
+        _mm256_storeu_ps(y + i, _mm256_cvtph_ps(_mm_loadu_si128(
+                                    (const __m128i *)(const void *)(x + i))));
+    widen_HALF(arg, i, end);
+}
+
 static tfd_range_fn *rounding(enum tfd_dtype t)
 {
     if (t != TFD_HALF)
         return round_BFLOAT16;
-    return tfd_simd_has_avx512() ? round_halves : round_HALF;
+    if (tfd_simd_has_avx512())
+        return round_halves_avx512;
+    return tfd_simd_has_f16c() ? round_halves_f16c : round_HALF;
 }
 
 static tfd_range_fn *widening(enum tfd_dtype t)
 {
     if (t != TFD_HALF)
         return widen_BFLOAT16;
-    return tfd_simd_has_avx512() ? widen_halves : widen_HALF;
+    if (tfd_simd_has_avx512())
+        return widen_halves_avx512;
+    return tfd_simd_has_f16c() ? widen_halves_f16c : widen_HALF;
 }
 
 #else

@@ -55,6 +55,18 @@ static inline int tfd_simd_has_avx512(void)
            __builtin_cpu_supports("avx512vl");
 }
 
+/* Conversions of halves.  clang 14 cannot ask for them. */
+#define TFD_SIMD_F16C "avx2,f16c"
+
+static inline int tfd_simd_has_f16c(void)
+{
+#ifdef __clang__
+    return 0;
+#else
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c");
+#endif
+}
+
 #define TFD_SIMD_CLONES(name)                               \
     TFD_SIMD_COPY(name, _avx2, "avx2")                      \
                                                             \
@@ -93,6 +105,11 @@ static inline int tfd_simd_has_fp16(void)
 #endif
 
 #else
+
+static inline int tfd_simd_has_avx512(void)
+{
+    return 0;
+}
 
 #define TFD_SIMD_CLONES(name)                               \
     static void name(void *arg, int64_t begin, int64_t end) \

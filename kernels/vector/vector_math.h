@@ -37,8 +37,9 @@ TFD_VECTOR float tfd_vector_power2(int32_t n)
     return tfd_half_float_of((uint32_t)(n + 127) << 23);
 }
 
-/* e^(x - less) = 2^*n * the result.  |x| is below 2^20, |less| below 1/16. */
-TFD_VECTOR float tfd_vector_exp_parts(float x, float less, int32_t *n)
+/* e^(x - less) = 2^*n * (1 + the result).  |x| is below 2^20, |less| below
+ * 1/16.  Near zero *n is 0 and the result as exact as a float can be. */
+TFD_VECTOR float tfd_vector_expm1_part(float x, float less, int32_t *n)
 {
     float shifted = x * TFD_LOG2_E + TFD_ROUND_MAGIC;
     float rounded = shifted - TFD_ROUND_MAGIC;
@@ -51,7 +52,13 @@ TFD_VECTOR float tfd_vector_exp_parts(float x, float less, int32_t *n)
     p = p * r + 1.6666665459e-1f;
     p = p * r + 5.0000001201e-1f;
     *n = (int32_t)(tfd_half_float_bits(shifted) - 0x4b400000u);
-    return p * r * r + r + 1.0f;
+    return p * r * r + r;
+}
+
+/* e^(x - less) = 2^*n * the result. */
+TFD_VECTOR float tfd_vector_exp_parts(float x, float less, int32_t *n)
+{
+    return tfd_vector_expm1_part(x, less, n) + 1.0f;
 }
 
 TFD_VECTOR float tfd_vector_exp(float x)
@@ -72,6 +79,17 @@ TFD_VECTOR float tfd_vector_exp_inside(float x)
     float p = tfd_vector_exp_parts(x, 0, &n);
 
     return p * tfd_vector_power2(n);
+}
+
+/* The same, for a sum with 1: what would not change it may be another number.
+ * 2^128 is no float, half of it is. */
+TFD_VECTOR float tfd_vector_exp_beside_1(float x)
+{
+    float low = x < -64.0f ? -64.0f : x;
+    int32_t n;
+    float p = tfd_vector_exp_parts(low > 89.0f ? 89.0f : low, 0, &n);
+
+    return p * tfd_vector_power2(n - 1) * 2;
 }
 
 TFD_VECTOR float tfd_vector_log(float x)
@@ -119,7 +137,7 @@ TFD_VECTOR float tfd_vector_tanh(float x)
 
 TFD_VECTOR float tfd_vector_logistic(float x)
 {
-    return 1 / (1 + tfd_vector_exp(-x));
+    return 1 / (1 + tfd_vector_exp_beside_1(-x));
 }
 
 #endif

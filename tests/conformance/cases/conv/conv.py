@@ -97,7 +97,8 @@ convolutions("Conv2DBackpropInput", of_input, broad=[
            bad([1, 5, 5, 2], x(3, 3, 2, 3), x(2, 5, 5, 3), **window()),
            bad([5, 5, 2], x(3, 3, 2, 3), x(2, 5, 5, 3), **window()),
            bad([2, -5, 5, 2], x(3, 3, 2, 3), x(2, 5, 5, 3), **window()),
-           bad([[2, 5, 5, 2]], x(3, 3, 2, 3), x(2, 5, 5, 3), **window())])
+           bad([[2, 5, 5, 2]], x(3, 3, 2, 3), x(2, 5, 5, 3), **window())],
+    tol=64)  # sums of hundreds that nearly cancel, in the code's own order
 convolutions("Conv2DBackpropFilter", of_filter, broad=[
     c(x(0, 5, 5, 2), [3, 3, 2, 3], x(0, 5, 5, 3), **window()),
     once(x(8, 28, 28, 8), [5, 5, 8, 16], x(8, 28, 28, 16), **window()),
