@@ -20,7 +20,7 @@ enum tfd_code tfd_op_memory_new(const struct tfd_kctx *k, enum tfd_dtype dtype,
     return tfd_tensor_new_in(out, tfd_op_memory_of(k, dtype), dtype, shape, st);
 }
 
-static enum tfd_code enqueue(struct tfd_op_memory_sum *s, int64_t count)
+static enum tfd_code enqueue_op(struct tfd_op_memory_sum *s, int64_t count)
 {
     assert(s->k->kernel->range);
     s->k->kernel->range(s, 0, count);
@@ -35,7 +35,7 @@ enum tfd_code tfd_op_memory_zero(const struct tfd_kctx *k, enum tfd_dtype dtype,
     if (count <= 0)
         return TFD_OK;
     if (tfd_op_memory_of(k, dtype))
-        return enqueue(&s, count);
+        return enqueue_op(&s, count);
     tfd_elements_zero(dtype, to, count);
     return TFD_OK;
 }
@@ -114,7 +114,7 @@ static enum tfd_code add_elements(const struct tfd_kctx *k,
     row.b = s.b = tfd_tensor_data(b);
     row.y = s.y = tfd_tensor_data(y);
     if (tfd_op_memory_of(k, a->dtype))
-        return enqueue(&s, tfd_tensor_elements(a));
+        return enqueue_op(&s, tfd_tensor_elements(a));
     tfd_binary_add_loop(a->dtype)(&row, 0, tfd_tensor_elements(a));
     return TFD_OK;
 }

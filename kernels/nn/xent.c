@@ -159,9 +159,9 @@ static void run_xent(struct tfd_kctx *k, struct rows *rows, int64_t count)
 }
 
 /* loss[rows] and backprop[rows, n]; `candidates` as tfd_kctx_output_reuse(). */
-static enum tfd_code make_outputs(struct tfd_kctx *k, uint32_t candidates,
-                                  const struct tfd_shape *matrix,
-                                  struct tfd_status *st)
+static enum tfd_code make_xent_outputs(struct tfd_kctx *k, uint32_t candidates,
+                                       const struct tfd_shape *matrix,
+                                       struct tfd_status *st)
 {
     const struct tfd_shape vector = {1, {matrix->dim[0]}};
 
@@ -206,7 +206,7 @@ static enum tfd_code dense_cpu(struct tfd_kctx *k, struct tfd_status *st)
     struct rows rows = {0};
 
     TFD_TRY(tfd_xent_dense_shape(k, &matrix, st));
-    TFD_TRY(make_outputs(k, 1, &matrix, st));
+    TFD_TRY(make_xent_outputs(k, 1, &matrix, st));
     if (!k->out[0].buffer)
         return TFD_OK;
     if (!k->out[1].buffer) { /* no classes: nothing was lost */
@@ -291,7 +291,7 @@ static enum tfd_code sparse_cpu(struct tfd_kctx *k, struct tfd_status *st)
         rows.size = matrix.dim[1];
         TFD_TRY(check_labels(&rows, matrix.dim[0], st));
     }
-    TFD_TRY(make_outputs(k, 1, &matrix, st));
+    TFD_TRY(make_xent_outputs(k, 1, &matrix, st));
     if (!k->out[0].buffer)
         return TFD_OK;
     rows.x = k->in[0].buffer->data;
