@@ -14,10 +14,7 @@
 #include "kernels/list/variant_math.h"
 #include "kernels/vector/simd.h"
 
-#include <string.h>
-
 #define BLOCK 4096 /* elements: 16 KiB of floats, half a first cache */
-#define LANES 32   /* elements that are summed in registers */
 #define AT_ONCE 8  /* inputs that are read side by side */
 
 /* ---- One pass for the usual types ---------------------------------------- */
@@ -30,30 +27,39 @@ struct several {
     void *y;
 };
 
-#define SEVERAL(name, T)                                         \
-    TFD_SIMD_LOOP(several_##name)                                \
-    {                                                            \
-        const struct several *s = arg;                           \
-        T *y = s->y;                                             \
-        int64_t i = begin;                                       \
-                                                                 \
-        for (; i + LANES <= end; i += LANES) {                   \
-            T sum[LANES];                                        \
-                                                                 \
-            memcpy(sum, (const T *)s->x[0] + i, sizeof(sum));    \
-            for (int n = 1; n < s->count; n++)                   \
-                for (int lane = 0; lane < LANES; lane++)         \
-                    sum[lane] += ((const T *)s->x[n])[i + lane]; \
-            memcpy(y + i, sum, sizeof(sum));                     \
-        }                                                        \
-        for (; i < end; i++) {                                   \
-            T sum = ((const T *)s->x[0])[i];                     \
-                                                                 \
-            for (int n = 1; n < s->count; n++)                   \
-                sum += ((const T *)s->x[n])[i];                  \
-            y[i] = sum;                                          \
-        }                                                        \
-    }                                                            \
+/* Inputs past the count are not looked at. */
+#define SUM_2 x[0][i] + x[1][i]
+#define SUM_3 SUM_2 + x[2][i]
+#define SUM_4 SUM_3 + x[3][i]
+#define SUM_5 SUM_4 + x[4][i]
+#define SUM_6 SUM_5 + x[5][i]
+#define SUM_7 SUM_6 + x[6][i]
+#define SUM_8 SUM_7 + x[7][i]
+
+#define CASE(n)                               \
+    case n:                                   \
+        for (int64_t i = begin; i < end; i++) \
+            y[i] = SUM_##n;                   \
+        break;
+
+#define SEVERAL(name, T)                                                  \
+    TFD_SIMD_LOOP(several_##name)                                         \
+    {                                                                     \
+        const struct several *s = arg;                                    \
+        const T *const x[AT_ONCE] = {s->x[0], s->x[1], s->x[2], s->x[3],  \
+                                     s->x[4], s->x[5], s->x[6], s->x[7]}; \
+        T *y = s->y;                                                      \
+                                                                          \
+        switch (s->count) {                                               \
+            CASE(2)                                                       \
+            CASE(3)                                                       \
+            CASE(4)                                                       \
+            CASE(5)                                                       \
+            CASE(6)                                                       \
+            CASE(7)                                                       \
+            CASE(8)                                                       \
+        }                                                                 \
+    }                                                                     \
     TFD_SIMD_CLONES(several_##name)
 
 SEVERAL(FLOAT, float)
