@@ -35,16 +35,19 @@
  * normal number, either: those take a processor a hundred times as long.  All
  * bits of NOT_TINY are set where a's exponent is not below 2^-830; compilers
  * make vectors of this, but not of comparisons. */
-#define EXPONENT(a) (((long_bits)(a) << 1) >> 53)
-#define NOT_TINY(a) (((EXPONENT(a) - (1023 - 830)) >> 63) - 1)
-#define MUL_WIDE(a, b) ((long_double)((long_bits)(a)&NOT_TINY(a)) * (b))
+#define EXPONENT(a, bits) (((bits)(a) << 1) >> 53)
+#define NOT_TINY(a, bits) (((EXPONENT(a, bits) - (1023 - 830)) >> 63) - 1)
+#define MUL_WIDE(a, b, size) \
+    ((size##_double)((size##_bits)(a)&NOT_TINY(a, size##_bits)) * (b))
 
 #define ITSELF(x) (x)
 #define SQUARE(x) ((x) * (x))
 #define ADD(a, b) ((a) + (b))
 #define MUL(a, b) ((a) * (b))
-#define MUL_FLOAT(a, b) MUL_WIDE(a, b)
-#define MUL_DOUBLE(a, b) MUL(a, b)
+/* Of doubles in vectors of a size, long or half. */
+#define ADD_WIDE(a, b, size) ADD(a, b)
+#define MUL_FLOAT(a, b, size) MUL_WIDE(a, b, size)
+#define MUL_DOUBLE(a, b, size) MUL(a, b)
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -75,6 +78,17 @@ typedef double long_double __attribute__((vector_size(LONG_BYTES)));
 typedef uint64_t long_bits __attribute__((vector_size(LONG_BYTES)));
 typedef float half_float __attribute__((vector_size(LONG_BYTES / 2)));
 typedef double half_double __attribute__((vector_size(LONG_BYTES / 2)));
+typedef uint64_t half_bits __attribute__((vector_size(LONG_BYTES / 2)));
+typedef float quarter_float __attribute__((vector_size(LONG_BYTES / 4)));
+
+#define PER_HALF(T) (PER_LONG(T) / 2)
+#define HALVES (2 * LONGS)
+
+/* The lanes of a long vector of doubles where no register holds one: a
+ * compiler would keep it in memory. */
+struct halves {
+    half_double low, high;
+};
 
 #define LOW_HALF(a) __builtin_shufflevector(a, a, 0, 1, 2, 3)
 #define HIGH_HALF(a) __builtin_shufflevector(a, a, 4, 5, 6, 7)
@@ -91,108 +105,202 @@ typedef double half_double __attribute__((vector_size(LONG_BYTES / 2)));
         (out) = __builtin_convertvector(JOIN(low, high), long_double);     \
     } while (0)
 
+/* The same from the halves of `in`. */
+#define WIDEN_HALVES_double(out, low_in, high_in, JOIN) \
+    ((out).low = (low_in), (out).high = (high_in))
+#define WIDEN_HALVES_float(out, low_in, high_in, JOIN)                       \
+    do {                                                                     \
+        half_float both = JOIN(low_in, high_in);                             \
+        quarter_float one = __builtin_shufflevector(both, both, 0, 1, 2, 3); \
+        quarter_float two = __builtin_shufflevector(both, both, 4, 5, 6, 7); \
+                                                                             \
+        (out).low = __builtin_convertvector(one, half_double);               \
+        (out).high = __builtin_convertvector(two, half_double);              \
+    } while (0)
+
 #define PER_VECTOR(T) ((int64_t)(16 / sizeof(T)))
 #define STEP(T) (VECTORS * PER_VECTOR(T))
+
+/* A loop that is told whether registers hold long vectors. */
+#define WIDTH_LOOP(name) \
+    INLINE void name##_by(void *arg, int64_t begin, int64_t end, bool wide)
+
+#define HALF_CLONES(name)                  \
+    TFD_SIMD_LOOP(name##_halves)           \
+    {                                      \
+        name##_by(arg, begin, end, false); \
+    }                                      \
+    TFD_SIMD_CLONES(name##_halves)
+
+#if defined(__x86_64__)
+#define WIDTH_CLONES(name)                                             \
+    HALF_CLONES(name)                                                  \
+    __attribute__((target(TFD_SIMD_AVX512))) static void name##_whole( \
+        void *arg, int64_t begin, int64_t end)                         \
+    {                                                                  \
+        name##_by(arg, begin, end, true);                              \
+    }                                                                  \
+    static void name(void *arg, int64_t begin, int64_t end)            \
+    {                                                                  \
+        if (tfd_simd_has_avx512())                                     \
+            name##_whole(arg, begin, end);                             \
+        else                                                           \
+            name##_halves(arg, begin, end);                            \
+    }
+#else
+#define WIDTH_CLONES(name)                                  \
+    HALF_CLONES(name)                                       \
+    static void name(void *arg, int64_t begin, int64_t end) \
+    {                                                       \
+        name##_halves(arg, begin, end);                     \
+    }
+#endif
 
 /* ---- Runs and rows ------------------------------------------------------- */
 
 /* n elements from x, folded into one double.  TERM: of an element; JOIN: two
  * of them.  FIRST is what nothing folds to. */
-#define FOLD_RUN(id, T, TERM, JOIN, WIDE, FIRST, STEPS)                      \
-    /* A STEP, for what is left of a run. */                                 \
-    INLINE const T *step_##id(const T *x, half_double *ends)                 \
-    {                                                                        \
-        vector_##T v[VECTORS];                                               \
-                                                                             \
-        for (int i = 0; i < VECTORS; i++, x += PER_VECTOR(T)) {              \
-            v[i] = vector_##T##_load(x);                                     \
-            v[i] = TERM(v[i]);                                               \
-        }                                                                    \
-        for (int i = 0; i < 4; i++)                                          \
-            v[i] = JOIN(v[i], v[i + 4]);                                     \
-        v[0] = JOIN(JOIN(v[0], v[2]), JOIN(v[1], v[3]));                     \
-        for (int i = 0; i < PER_VECTOR(T); i++)                              \
-            (*ends)[i] = JOIN((*ends)[i], (double)v[0][i]);                  \
-        return x;                                                            \
-    }                                                                        \
-                                                                             \
-    /* `steps` times LONGS vectors, whose lanes go into those of `wide`. */  \
-    INLINE const T *whole_##id(const T *x, int64_t steps, long_double *wide) \
-    {                                                                        \
-        long_##T v[LONGS], in;                                               \
-        long_double all;                                                     \
-                                                                             \
-        for (int i = 0; i < LONGS; i++, x += PER_LONG(T)) {                  \
-            memcpy(&in, x, sizeof(in));                                      \
-            v[i] = TERM(in);                                                 \
-        }                                                                    \
-        for (int64_t s = 1; s < steps; s++)                                  \
-            for (int i = 0; i < LONGS; i++, x += PER_LONG(T)) {              \
-                memcpy(&in, x, sizeof(in));                                  \
-                v[i] = JOIN(v[i], TERM(in));                                 \
-            }                                                                \
-        in = JOIN(JOIN(v[0], v[2]), JOIN(v[1], v[3]));                       \
-        WIDEN_##T(all, in, JOIN);                                            \
-        *wide = WIDE(*wide, all);                                            \
-        return x;                                                            \
-    }                                                                        \
-                                                                             \
-    INLINE double long_##id(const T *x, int64_t n)                           \
-    {                                                                        \
-        long_double wide = {FIRST, FIRST, FIRST, FIRST,                      \
-                            FIRST, FIRST, FIRST, FIRST};                     \
-        half_double ends;                                                    \
-        const T *end = x + n;                                                \
-                                                                             \
-        for (int64_t rest = n / (LONGS * PER_LONG(T)); rest > 0;             \
-             rest -= (STEPS))                                                \
-            x = whole_##id(x, rest < (STEPS) ? rest : (STEPS), &wide);       \
-        ends = JOIN(LOW_HALF(wide), HIGH_HALF(wide));                        \
-        if (end - x >= STEP(T))                                              \
-            x = step_##id(x, &ends);                                         \
-        for (; end - x >= 4; x += 4)                                         \
-            for (int i = 0; i < 4; i++)                                      \
-                ends[i] = JOIN(ends[i], (double)TERM(x[i]));                 \
-        for (int i = 0; i < end - x; i++)                                    \
-            ends[i] = JOIN(ends[i], (double)TERM(x[i]));                     \
-        return JOIN(JOIN(ends[0], ends[2]), JOIN(ends[1], ends[3]));         \
-    }                                                                        \
-                                                                             \
-    INLINE double short_##id(const T *x, int64_t n)                          \
-    {                                                                        \
-        double one = (FIRST);                                                \
-                                                                             \
-        for (int64_t i = 0; i < n; i++)                                      \
-            one = JOIN(one, (double)TERM(x[i]));                             \
-        return one;                                                          \
-    }                                                                        \
-                                                                             \
-    TFD_SIMD_LOOP(run_##id)                                                  \
-    {                                                                        \
-        const struct tfd_fold *f = arg;                                      \
-        double *acc = f->acc;                                                \
-                                                                             \
-        *acc = JOIN(*acc, long_##id((const T *)f->x + begin, end - begin));  \
-    }                                                                        \
-    TFD_SIMD_CLONES_WIDE(run_##id)
+#define FOLD_RUN(id, T, TERM, JOIN, WIDE, FIRST, STEPS)                        \
+    /* A STEP, for what is left of a run. */                                   \
+    INLINE const T *step_##id(const T *x, half_double *ends)                   \
+    {                                                                          \
+        vector_##T v[VECTORS];                                                 \
+                                                                               \
+        for (int i = 0; i < VECTORS; i++, x += PER_VECTOR(T)) {                \
+            v[i] = vector_##T##_load(x);                                       \
+            v[i] = TERM(v[i]);                                                 \
+        }                                                                      \
+        for (int i = 0; i < 4; i++)                                            \
+            v[i] = JOIN(v[i], v[i + 4]);                                       \
+        v[0] = JOIN(JOIN(v[0], v[2]), JOIN(v[1], v[3]));                       \
+        for (int i = 0; i < PER_VECTOR(T); i++)                                \
+            (*ends)[i] = JOIN((*ends)[i], (double)v[0][i]);                    \
+        return x;                                                              \
+    }                                                                          \
+                                                                               \
+    /* `steps` times LONGS vectors, whose lanes go into those of `wide`. */    \
+    INLINE const T *whole_##id(const T *x, int64_t steps, long_double *wide)   \
+    {                                                                          \
+        long_##T v[LONGS], in;                                                 \
+        long_double all;                                                       \
+                                                                               \
+        for (int i = 0; i < LONGS; i++, x += PER_LONG(T)) {                    \
+            memcpy(&in, x, sizeof(in));                                        \
+            v[i] = TERM(in);                                                   \
+        }                                                                      \
+        for (int64_t s = 1; s < steps; s++)                                    \
+            for (int i = 0; i < LONGS; i++, x += PER_LONG(T)) {                \
+                memcpy(&in, x, sizeof(in));                                    \
+                v[i] = JOIN(v[i], TERM(in));                                   \
+            }                                                                  \
+        in = JOIN(JOIN(v[0], v[2]), JOIN(v[1], v[3]));                         \
+        WIDEN_##T(all, in, JOIN);                                              \
+        *wide = WIDE(*wide, all, long);                                        \
+        return x;                                                              \
+    }                                                                          \
+                                                                               \
+    /* The same in halves of vectors. */                                       \
+    INLINE const T *halves_##id(const T *x, int64_t steps,                     \
+                                struct halves *wide)                           \
+    {                                                                          \
+        half_##T v[HALVES], in, low, high;                                     \
+        struct halves all;                                                     \
+                                                                               \
+        for (int i = 0; i < HALVES; i++, x += PER_HALF(T)) {                   \
+            memcpy(&in, x, sizeof(in));                                        \
+            v[i] = TERM(in);                                                   \
+        }                                                                      \
+        for (int64_t s = 1; s < steps; s++)                                    \
+            for (int i = 0; i < HALVES; i++, x += PER_HALF(T)) {               \
+                memcpy(&in, x, sizeof(in));                                    \
+                v[i] = JOIN(v[i], TERM(in));                                   \
+            }                                                                  \
+        low = JOIN(JOIN(v[0], v[4]), JOIN(v[2], v[6]));                        \
+        high = JOIN(JOIN(v[1], v[5]), JOIN(v[3], v[7]));                       \
+        WIDEN_HALVES_##T(all, low, high, JOIN);                                \
+        wide->low = WIDE(wide->low, all.low, half);                            \
+        wide->high = WIDE(wide->high, all.high, half);                         \
+        return x;                                                              \
+    }                                                                          \
+                                                                               \
+    INLINE const T *all_whole_##id(const T *x, int64_t rest,                   \
+                                   half_double *ends)                          \
+    {                                                                          \
+        long_double wide = {FIRST, FIRST, FIRST, FIRST,                        \
+                            FIRST, FIRST, FIRST, FIRST};                       \
+                                                                               \
+        for (; rest > 0; rest -= (STEPS))                                      \
+            x = whole_##id(x, rest < (STEPS) ? rest : (STEPS), &wide);         \
+        *ends = JOIN(LOW_HALF(wide), HIGH_HALF(wide));                         \
+        return x;                                                              \
+    }                                                                          \
+                                                                               \
+    INLINE const T *all_halves_##id(const T *x, int64_t rest,                  \
+                                    half_double *ends)                         \
+    {                                                                          \
+        struct halves wide = {{FIRST, FIRST, FIRST, FIRST},                    \
+                              {FIRST, FIRST, FIRST, FIRST}};                   \
+                                                                               \
+        for (; rest > 0; rest -= (STEPS))                                      \
+            x = halves_##id(x, rest < (STEPS) ? rest : (STEPS), &wide);        \
+        *ends = JOIN(wide.low, wide.high);                                     \
+        return x;                                                              \
+    }                                                                          \
+                                                                               \
+    INLINE double long_##id(const T *x, int64_t n, bool wide)                  \
+    {                                                                          \
+        const int64_t whole = n / (LONGS * PER_LONG(T));                       \
+        const T *end = x + n;                                                  \
+        half_double ends;                                                      \
+                                                                               \
+        x = wide ? all_whole_##id(x, whole, &ends)                             \
+                 : all_halves_##id(x, whole, &ends);                           \
+        if (end - x >= STEP(T))                                                \
+            x = step_##id(x, &ends);                                           \
+        for (; end - x >= 4; x += 4)                                           \
+            for (int i = 0; i < 4; i++)                                        \
+                ends[i] = JOIN(ends[i], (double)TERM(x[i]));                   \
+        for (int i = 0; i < end - x; i++)                                      \
+            ends[i] = JOIN(ends[i], (double)TERM(x[i]));                       \
+        return JOIN(JOIN(ends[0], ends[2]), JOIN(ends[1], ends[3]));           \
+    }                                                                          \
+                                                                               \
+    INLINE double short_##id(const T *x, int64_t n)                            \
+    {                                                                          \
+        double one = (FIRST);                                                  \
+                                                                               \
+        for (int64_t i = 0; i < n; i++)                                        \
+            one = JOIN(one, (double)TERM(x[i]));                               \
+        return one;                                                            \
+    }                                                                          \
+                                                                               \
+    WIDTH_LOOP(run_##id)                                                       \
+    {                                                                          \
+        const struct tfd_fold *f = arg;                                        \
+        double *acc = f->acc;                                                  \
+                                                                               \
+        *acc =                                                                 \
+            JOIN(*acc, long_##id((const T *)f->x + begin, end - begin, wide)); \
+    }                                                                          \
+    WIDTH_CLONES(run_##id)
 
 /* Whole rows, each of which is an output. */
-#define FOLD_ROWS(id, T, run, DONE)                           \
-    TFD_SIMD_LOOP(rows_##id)                                  \
-    {                                                         \
-        const struct tfd_fold_whole *f = arg;                 \
-        const int64_t n = f->length;                          \
-        const T *x = f->x;                                    \
-        T *y = f->y;                                          \
-                                                              \
-        if (n < SHORT)                                        \
-            for (int64_t r = begin; r < end; r++)             \
-                y[r] = DONE(T, short_##run(x + r * n, n), n); \
-        else                                                  \
-            for (int64_t r = begin; r < end; r++)             \
-                y[r] = DONE(T, long_##run(x + r * n, n), n);  \
-    }                                                         \
-    TFD_SIMD_CLONES_WIDE(rows_##id)
+#define FOLD_ROWS(id, T, run, DONE)                                \
+    WIDTH_LOOP(rows_##id)                                          \
+    {                                                              \
+        const struct tfd_fold_whole *f = arg;                      \
+        const int64_t n = f->length;                               \
+        const T *x = f->x;                                         \
+        T *y = f->y;                                               \
+                                                                   \
+        if (n < SHORT)                                             \
+            for (int64_t r = begin; r < end; r++)                  \
+                y[r] = DONE(T, short_##run(x + r * n, n), n);      \
+        else                                                       \
+            for (int64_t r = begin; r < end; r++)                  \
+                y[r] = DONE(T, long_##run(x + r * n, n, wide), n); \
+    }                                                              \
+    WIDTH_CLONES(rows_##id)
 
 /* ---- Columns ------------------------------------------------------------- */
 
@@ -311,13 +419,13 @@ typedef double half_double __attribute__((vector_size(LONG_BYTES / 2)));
     TFD_REDUCE_FINISH(id##_##name, T, double, DONE)    \
     REDUCER(id, name, folding, double, ROWS)
 
-#define SUMS(name, number, T)                                            \
-    FOLDING(sum, T, name, ITSELF, ADD, ADD, 0, SUM_STEPS, FEW_ROWS)      \
-    FOLDING(loss, T, name, SQUARE, ADD, ADD, 0, SUM_STEPS, FEW_ROWS)     \
-    FOLDING(prod, T, name, ITSELF, MUL, MUL_##name, 1, PRODUCT_STEPS, 4) \
-    OUTPUTS(sum, T, name, sum, CUT, FEW_ROWS)                            \
-    OUTPUTS(mean, T, name, sum, DIVIDE, FEW_ROWS)                        \
-    OUTPUTS(loss, T, name, loss, HALVE, FEW_ROWS)                        \
+#define SUMS(name, number, T)                                             \
+    FOLDING(sum, T, name, ITSELF, ADD, ADD_WIDE, 0, SUM_STEPS, FEW_ROWS)  \
+    FOLDING(loss, T, name, SQUARE, ADD, ADD_WIDE, 0, SUM_STEPS, FEW_ROWS) \
+    FOLDING(prod, T, name, ITSELF, MUL, MUL_##name, 1, PRODUCT_STEPS, 4)  \
+    OUTPUTS(sum, T, name, sum, CUT, FEW_ROWS)                             \
+    OUTPUTS(mean, T, name, sum, DIVIDE, FEW_ROWS)                         \
+    OUTPUTS(loss, T, name, loss, HALVE, FEW_ROWS)                         \
     OUTPUTS(prod, T, name, prod, CUT, 4)
 
 TFD_FLOAT_DTYPES(SUMS)
@@ -416,11 +524,12 @@ DEFINE_STICKY(double, uint64_t)
         return most[0][0];                                                     \
     }                                                                          \
                                                                                \
-    INLINE T long_##id(const T *x, int64_t n)                                  \
+    INLINE T long_##id(const T *x, int64_t n, bool wide)                       \
     {                                                                          \
         const T *stop = x + n / (STEP(T) / 2) * (STEP(T) / 2);                 \
         T one, sum;                                                            \
                                                                                \
+        (void)wide;                                                            \
         if (x == stop)                                                         \
             return short_##id(x, n);                                           \
         one = steps_##id(x, stop, &sum);                                       \
@@ -435,8 +544,8 @@ DEFINE_STICKY(double, uint64_t)
         const struct tfd_fold *f = arg;                                        \
         T *acc = f->acc;                                                       \
                                                                                \
-        *acc =                                                                 \
-            join_##id(*acc, long_##id((const T *)f->x + begin, end - begin));  \
+        *acc = join_##id(*acc,                                                 \
+                         long_##id((const T *)f->x + begin, end - begin, 0));  \
     }                                                                          \
     TFD_SIMD_CLONES(run_##id)
 
