@@ -314,6 +314,36 @@
 #define TFD_CONV_PACKED_SIZE_MAX ((size_t)1 << 30)
 #define TFD_CONV_WORK_SIZE_MAX ((size_t)64 << 20)
 
+/* ---- EagerService -------------------------------------------------------- */
+
+/* Coordinators that a task works for at once, those included that ended without
+ * a word and are not yet forgotten. */
+#define TFD_EAGER_CONTEXTS_MAX 64
+
+/* Values that one context keeps; a program has as many as it has tensors. */
+#define TFD_EAGER_HANDLES_MAX 4000000
+
+/* Functions that one context knows, of each kind, and their bytes: programs
+ * trace hundreds, and register parts of them anew as shapes change. */
+#define TFD_EAGER_FUNCTIONS_MAX 100000
+#define TFD_EAGER_LIBRARY_SIZE_MAX ((size_t)1 << 30)
+
+/* Single ops that a context keeps compiled, some 10 KiB each. */
+#define TFD_EAGER_OPS_MAX 2048
+
+/* Of one operation. */
+#define TFD_EAGER_INPUTS_MAX TFD_NODE_INPUTS_MAX
+#define TFD_EAGER_ATTRS_MAX 1024
+
+/* Requests of one stream that wait for those before them, and their bytes. */
+#define TFD_EAGER_QUEUED_MAX 100000
+#define TFD_EAGER_QUEUED_SIZE_MAX ((size_t)1 << 30)
+
+/* Answers of one stream that its caller has not read: to EagerService, and to
+ * who watches a server's health. */
+#define TFD_STREAM_UNREAD_SIZE_MAX ((size_t)16 << 20)
+#define TFD_WATCH_UNREAD_SIZE_MAX ((size_t)64 << 10)
+
 /* ---- Names --------------------------------------------------------------- */
 
 /* TensorFlow has no limit; real names are ps, worker, chief.  Bounded so that

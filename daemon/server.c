@@ -14,6 +14,7 @@
 #include "config/environment.h"
 #include "cuda/device/cuda.h"
 #include "cuda/device/kernel_settings.h"
+#include "daemon/eager/eager.h"
 #include "daemon/exit_rule.h"
 #include "daemon/gpu.h"
 #include "daemon/master/service/master_service.h"
@@ -54,6 +55,11 @@ struct tfd_service *tfd_server_service(const struct tfd_server *s)
 struct tfd_peers *tfd_server_peers(const struct tfd_server *s)
 {
     return s->peers;
+}
+
+struct tfd_eager *tfd_server_eager(const struct tfd_server *s)
+{
+    return s->eager;
 }
 
 const struct tfd_config *tfd_server_config(const struct tfd_server *s)
@@ -281,12 +287,19 @@ static enum tfd_code make_services(struct tfd_server *s, struct tfd_status *st)
         .session_config = s->o.session_config,
         .activity_ctx = s,
     };
+    struct tfd_eager_options eager = {
+        .loop = s->loop,
+        .service = s->service,
+        .registry = &s->registry,
+    };
 
     TFD_TRY(tfd_worker_service_new(&worker, &s->worker, st));
     master.local = tfd_worker_local(s->worker);
     TFD_TRY(tfd_master_new(&master, &s->master, st));
     TFD_TRY(
         tfd_master_service_new(s->master, s->service, &s->master_service, st));
+    eager.worker = tfd_worker_local(s->worker);
+    TFD_TRY(tfd_eager_new(&eager, &s->eager, st));
     tfd_server_bind_notices(s);
     tfd_health_bind(&s->health, s->service);
     TFD_TRY(tfd_status_page_bind(s, st));
@@ -438,6 +451,8 @@ static void end_everything(struct tfd_server *s)
         tfd_listener_close(s->listener);
     if (s->peers)
         tfd_peers_stop(s->peers);
+    if (s->eager)
+        tfd_eager_stop(s->eager);
     if (s->loop) {
         tfd_timer_stop(&s->timer);
         tfd_conn_close_all(s->loop);
@@ -460,6 +475,7 @@ void tfd_server_free(struct tfd_server *s)
         tfd_master_service_free(s->master_service);
     if (s->master)
         tfd_master_free(s->master);
+    tfd_eager_free(s->eager);
     if (s->worker)
         tfd_worker_service_free(s->worker);
     if (s->peers)

@@ -7,6 +7,7 @@
 #include "daemon/server.h"
 #include "rpc/core/service.h"
 
+struct tfd_eager;
 struct tfd_master;
 struct tfd_worker_service;
 struct tfd_peers;
@@ -17,6 +18,7 @@ struct tfd_gpus *tfd_server_gpus(const struct tfd_server *s);
 struct tfd_loop *tfd_server_loop(const struct tfd_server *s);
 struct tfd_pool *tfd_server_pool(const struct tfd_server *s);
 struct tfd_master *tfd_server_master(const struct tfd_server *s);
+struct tfd_eager *tfd_server_eager(const struct tfd_server *s);
 struct tfd_worker_service *tfd_server_worker(const struct tfd_server *s);
 struct tfd_service *tfd_server_service(const struct tfd_server *s);
 struct tfd_peers *tfd_server_peers(const struct tfd_server *s);

@@ -44,6 +44,7 @@ struct tfd_server {
     struct tfd_peers *peers;
     struct tfd_worker_service *worker;
     struct tfd_master *master;
+    struct tfd_eager *eager;
     struct tfd_master_service *master_service;
     struct tfd_exit_rule *exit_rule;
     struct tfd_health health;

@@ -8,6 +8,7 @@
 #include "common/base/alloc.h"
 #include "config/version.h"
 #include "daemon/gpu.h"
+#include "daemon/eager/eager.h"
 #include "daemon/kernels_page.h"
 #include "daemon/master/session/master.h"
 #include "daemon/worker/service/worker.h"
@@ -188,6 +189,28 @@ static void save_metrics(struct tfd_bytes *b, struct tfd_server *s)
            (double)tfd_server_save_failures(s));
 }
 
+/* Of TensorFlow 2's coordinators. */
+static void eager_metrics(struct tfd_bytes *b, struct tfd_server *s)
+{
+    struct tfd_eager_counts n = tfd_eager_counts(tfd_server_eager(s));
+
+    metric(b, "tfd_eager_contexts", "gauge",
+           "coordinators of TensorFlow 2 that work with this task", n.contexts);
+    metric(b, "tfd_eager_contexts_abandoned_total", "counter",
+           "contexts closed because nobody spoke to them any more",
+           (double)n.abandoned);
+    metric(b, "tfd_eager_handles", "gauge", "values kept for coordinators",
+           (double)n.handles);
+    metric(b, "tfd_eager_functions", "gauge", "functions of coordinators",
+           (double)n.functions);
+    metric(b, "tfd_eager_graphs", "gauge", "single ops kept compiled",
+           (double)n.graphs);
+    metric(b, "tfd_eager_runs_running", "gauge",
+           "ops and functions of coordinators under way", n.runs);
+    metric(b, "tfd_eager_runs_total", "counter",
+           "ops and functions of coordinators that ended", (double)n.runs_done);
+}
+
 static int metrics_page(void *self, struct tfd_bytes *b,
                         const char **content_type)
 {
@@ -239,6 +262,7 @@ static int metrics_page(void *self, struct tfd_bytes *b,
            (double)memory.cached);
     metric(b, "tfd_memory_limit_bytes", "gauge", "--memory_limit; 0: none",
            (double)tfd_server_config(s)->memory_limit);
+    eager_metrics(b, s);
     gpu_metrics(b, s);
     save_metrics(b, s);
     metric(b, "tfd_intake_waiting", "gauge",
@@ -269,16 +293,18 @@ static int overview_page(void *self, struct tfd_bytes *b,
     struct tfd_server *s = self;
     const struct tfd_cluster *c = &tfd_server_config(s)->cluster;
     struct tfd_peers *peers = tfd_server_peers(s);
+    struct tfd_eager_counts eager = tfd_eager_counts(tfd_server_eager(s));
 
     *content_type = text_plain;
     tfd_bytes_printf(
         b,
         "tfd %s, /job:%s/task:%d\n\nsessions %d, steps running "
-        "%d, done %llu\n\npeers\n",
+        "%d, done %llu\ncontexts %d, values %zu\n\npeers\n",
         TFD_VERSION, c->job_name, c->task_index,
         tfd_master_session_count(tfd_server_master(s)),
         tfd_master_step_count(tfd_server_master(s)),
-        (unsigned long long)tfd_master_steps_done(tfd_server_master(s)));
+        (unsigned long long)tfd_master_steps_done(tfd_server_master(s)),
+        eager.contexts, eager.handles);
     for (int i = 0; i < tfd_peers_count(peers); i++)
         tfd_bytes_printf(b, "  %s%s\n", tfd_peers_task(peers, i),
                          i == tfd_peers_self(peers) ? " (this server)" : "");

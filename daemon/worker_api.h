@@ -89,6 +89,7 @@ struct tfd_run_graph {
                                     tensor (dtype INVALID) was dead */
     uint64_t deadline_us;        /* 0: none */
     struct tfd_run_trace *trace; /* NULL: nothing */
+    bool shares_step;            /* with other runs here, also at once */
     void (*done)(struct tfd_run_graph *run, const struct tfd_status *st);
     void *master;
     /* -- */
@@ -144,6 +145,10 @@ struct tfd_worker_ops {
                          struct tfd_tensor *take_value, struct tfd_status *st);
     void (*take)(struct tfd_worker *w, int64_t step, struct tfd_str key,
                  tfd_worker_value_fn *done, void *ctx);
+    /* Of the worker in this process only: the step is there, whether anything
+     * of it runs or not, until it is cleaned up.  Its runs share it. */
+    enum tfd_code (*hold_step)(struct tfd_worker *w, int64_t step,
+                               struct tfd_status *st);
     /* Drops what the step left behind; no done(). */
     void (*cleanup_graph)(struct tfd_worker *w, int64_t step_id);
     void (*cleanup_all)(struct tfd_worker *w, const struct tfd_str *containers,

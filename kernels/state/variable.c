@@ -14,8 +14,11 @@
 #include "common/base/shape_long.h"
 #include "kernels/core/families.h"
 #include "kernels/core/kept.h"
+#include "kernels/core/step_handle.h"
 #include "kernels/state/variable.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -133,11 +136,36 @@ static enum tfd_code handle_prepare(const struct tfd_prepare *p, void *state,
     return TFD_OK;
 }
 
+/* Not a name but TensorFlow's word for none: each run makes a variable, which
+ * lives as long as a handle to it. */
+#define ANONYMOUS "cd2c89b7-88b7-44c8-ad83-06c2a9158347"
+
+static enum tfd_code make_anonymous(struct tfd_kctx *k, const struct owner *o,
+                                    struct tfd_status *st)
+{
+    struct tfd_variable_spec spec = o->spec;
+    struct tfd_resource *made;
+    struct tfd_handle *handle;
+    char name[48];
+
+    snprintf(name, sizeof(name), "_AnonymousVar%" PRIu64, tfd_rt_unique(k->rt));
+    spec.name = tfd_str_of(name);
+    spec.type = &tfd_variable_type;
+    TFD_TRY(tfd_variable_make(&spec, &made, st));
+    TFD_TRY(tfd_step_handle(k, 0, spec.name, made, st));
+    handle = *(struct tfd_handle **)tfd_tensor_data(&k->out[0]);
+    handle->dtype = spec.dtype;
+    handle->shape = spec.shape;
+    return TFD_OK;
+}
+
 static enum tfd_code handle_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     static const struct tfd_shape scalar = {0, {0}};
     struct owner *o = k->state;
 
+    if (tfd_str_is(o->name, ANONYMOUS))
+        return make_anonymous(k, o, st);
     TFD_TRY(tfd_kctx_output(k, 0, TFD_RESOURCE, &scalar, st));
     *(struct tfd_handle **)tfd_tensor_data(&k->out[0]) =
         tfd_handle_ref(o->handle);

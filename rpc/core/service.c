@@ -32,16 +32,23 @@ static bool begins_work(enum tfd_method_number m)
     case TFD_METHOD_MakeCallable:
     case TFD_METHOD_RunCallable:
     case TFD_METHOD_CreateWorkerSession:
+    case TFD_METHOD_CreateContext:
         return true;
     default:
         return false;
     }
 }
 
-/* Health is asked until the end, and Watch never ends by itself. */
-static bool is_health(enum tfd_method_number m)
+bool tfd_service_streams(enum tfd_method_number method)
 {
-    return m == TFD_METHOD_Check || m == TFD_METHOD_Watch;
+    return method == TFD_METHOD_StreamingEnqueue;
+}
+
+/* Health is asked until the end, and what is a stream never ends by itself. */
+static bool is_endless(enum tfd_method_number m)
+{
+    return m == TFD_METHOD_Check || m == TFD_METHOD_Watch ||
+           tfd_service_streams(m);
 }
 
 struct binding {
@@ -202,7 +209,7 @@ void tfd_service_dispatch(struct tfd_service *s, struct tfd_call *call)
     call->start_us = tfd_loop_now_us(s->loop);
     b->stats.calls++;
     b->stats.request_bytes += incoming_size(&call->in);
-    if (!is_health(call->method))
+    if (!is_endless(call->method))
         s->in_flight++;
     if (b->handler && !(s->draining && is_refused(s, call))) {
         b->handler(b->self, call);
@@ -224,7 +231,7 @@ static void answer_call(struct tfd_call *call, const struct tfd_status *st,
 {
     struct tfd_service *s = call->service;
     struct tfd_method_stats *stats = &s->methods[call->method].stats;
-    bool health = is_health(call->method);
+    bool endless = is_endless(call->method);
 
     stats->total_us += tfd_loop_now_us(s->loop) - call->start_us;
     if (st)
@@ -232,8 +239,10 @@ static void answer_call(struct tfd_call *call, const struct tfd_status *st,
     if (response)
         stats->response_bytes += tfd_message_size(response);
     call->cancelled = NULL;
+    call->received = NULL;
+    call->ended = NULL;
     call->answer(call, st, response);
-    if (!health)
+    if (!endless)
         s->in_flight--;
     check_drained(s);
 }

@@ -20,35 +20,43 @@
 #include "rpc/conn/origin.h"
 
 /* number on native frames, service, method.  Numbers never change. */
-#define TFD_METHODS(X)                                   \
-    X(1, tensorflow.MasterService, CreateSession)        \
-    X(2, tensorflow.MasterService, ExtendSession)        \
-    X(3, tensorflow.MasterService, RunStep)              \
-    X(4, tensorflow.MasterService, CloseSession)         \
-    X(5, tensorflow.MasterService, ListDevices)          \
-    X(6, tensorflow.MasterService, Reset)                \
-    X(7, tensorflow.MasterService, PartialRunSetup)      \
-    X(8, tensorflow.MasterService, MakeCallable)         \
-    X(9, tensorflow.MasterService, RunCallable)          \
-    X(10, tensorflow.MasterService, ReleaseCallable)     \
-    X(32, tensorflow.WorkerService, GetStatus)           \
-    X(33, tensorflow.WorkerService, CreateWorkerSession) \
-    X(34, tensorflow.WorkerService, DeleteWorkerSession) \
-    X(35, tensorflow.WorkerService, RegisterGraph)       \
-    X(36, tensorflow.WorkerService, DeregisterGraph)     \
-    X(37, tensorflow.WorkerService, RunGraph)            \
-    X(38, tensorflow.WorkerService, RecvTensor)          \
-    X(39, tensorflow.WorkerService, CleanupGraph)        \
-    X(40, tensorflow.WorkerService, CleanupAll)          \
-    X(41, tensorflow.WorkerService, Logging)             \
-    X(42, tensorflow.WorkerService, Tracing)             \
-    X(64, tfd.Peer, Hello)                               \
-    X(65, tfd.Peer, PushTensors)                         \
-    X(66, tfd.Peer, Leaving)                             \
-    X(67, tfd.Peer, MapMemory)                           \
-    X(68, tfd.Peer, CopyTensor)                          \
-    X(69, tfd.Peer, Draining)                            \
-    X(80, grpc.health.v1.Health, Check)                  \
+#define TFD_METHODS(X)                                         \
+    X(1, tensorflow.MasterService, CreateSession)              \
+    X(2, tensorflow.MasterService, ExtendSession)              \
+    X(3, tensorflow.MasterService, RunStep)                    \
+    X(4, tensorflow.MasterService, CloseSession)               \
+    X(5, tensorflow.MasterService, ListDevices)                \
+    X(6, tensorflow.MasterService, Reset)                      \
+    X(7, tensorflow.MasterService, PartialRunSetup)            \
+    X(8, tensorflow.MasterService, MakeCallable)               \
+    X(9, tensorflow.MasterService, RunCallable)                \
+    X(10, tensorflow.MasterService, ReleaseCallable)           \
+    X(32, tensorflow.WorkerService, GetStatus)                 \
+    X(33, tensorflow.WorkerService, CreateWorkerSession)       \
+    X(34, tensorflow.WorkerService, DeleteWorkerSession)       \
+    X(35, tensorflow.WorkerService, RegisterGraph)             \
+    X(36, tensorflow.WorkerService, DeregisterGraph)           \
+    X(37, tensorflow.WorkerService, RunGraph)                  \
+    X(38, tensorflow.WorkerService, RecvTensor)                \
+    X(39, tensorflow.WorkerService, CleanupGraph)              \
+    X(40, tensorflow.WorkerService, CleanupAll)                \
+    X(41, tensorflow.WorkerService, Logging)                   \
+    X(42, tensorflow.WorkerService, Tracing)                   \
+    X(48, tensorflow.eager.EagerService, CreateContext)        \
+    X(49, tensorflow.eager.EagerService, UpdateContext)        \
+    X(50, tensorflow.eager.EagerService, Enqueue)              \
+    X(51, tensorflow.eager.EagerService, StreamingEnqueue)     \
+    X(52, tensorflow.eager.EagerService, WaitQueueDone)        \
+    X(53, tensorflow.eager.EagerService, RunComponentFunction) \
+    X(54, tensorflow.eager.EagerService, KeepAlive)            \
+    X(55, tensorflow.eager.EagerService, CloseContext)         \
+    X(64, tfd.Peer, Hello)                                     \
+    X(65, tfd.Peer, PushTensors)                               \
+    X(66, tfd.Peer, Leaving)                                   \
+    X(67, tfd.Peer, MapMemory)                                 \
+    X(68, tfd.Peer, CopyTensor)                                \
+    X(69, tfd.Peer, Draining)                                  \
+    X(80, grpc.health.v1.Health, Check)                        \
     X(81, grpc.health.v1.Health, Watch)
 
 enum tfd_method_number {
@@ -73,6 +81,13 @@ struct tfd_call {
      * deadline passed or its connection ended.  Called at most once and never
      * after the call was answered; the handler must still answer the call. */
     void (*cancelled)(void *ctx, struct tfd_call *call);
+    /* Of a stream of requests (tfd_service_streams()), which is handed over
+     * before the first has come, set by its handler: one more has come, and is
+     * the handler's; the caller sends no more.  Never after the call was
+     * answered. */
+    void (*received)(void *ctx, struct tfd_call *call,
+                     struct tfd_incoming *take_message);
+    void (*ended)(void *ctx, struct tfd_call *call);
     void *ctx;
     bool is_cancelled;
     /* The transport's. */
@@ -89,8 +104,9 @@ void tfd_call_respond(struct tfd_call *call, struct tfd_message *take_response);
 void tfd_call_fail(struct tfd_call *call, const struct tfd_status *st);
 
 /* One more message of a stream; the call goes on, and ends with
- * tfd_call_fail().  m is emptied.  UNIMPLEMENTED where the transport has no
- * streams; what is sent to a caller who has gone is dropped. */
+ * tfd_call_fail(), or tfd_call_respond() with nothing.  m is emptied.
+ * UNIMPLEMENTED where the transport has no streams; what is sent to a caller
+ * who has gone is dropped. */
 enum tfd_code tfd_call_send(struct tfd_call *call, struct tfd_message *m,
                             struct tfd_status *st) TFD_MUST_USE;
 
@@ -98,6 +114,10 @@ enum tfd_code tfd_call_send(struct tfd_call *call, struct tfd_message *m,
  * it was damaged, as TensorFlow answers. */
 enum tfd_code tfd_service_request_end(const struct tfd_pb_reader *r,
                                       struct tfd_status *st) TFD_MUST_USE;
+
+/* Its caller sends any number of requests in one call, and gets as many answers
+ * as its handler sends (tfd_call_send()). */
+bool tfd_service_streams(enum tfd_method_number method);
 
 typedef void tfd_handler_fn(void *self, struct tfd_call *call);
 

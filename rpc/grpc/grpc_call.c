@@ -250,11 +250,11 @@ static void reply_message(struct tfd_grpc_call *s,
 }
 
 /* After the messages of a stream. */
-static void reply_end(struct tfd_grpc_call *s, enum tfd_code code)
+static void reply_end(struct tfd_grpc_call *s, const struct tfd_status *st)
 {
     s->replied = true;
     tfd_timer_stop(&s->deadline);
-    tfd_grpc_stream_end(s->stream, code);
+    tfd_grpc_stream_end(s->stream, st);
     tfd_h2_resume(s->server->h2, s->id);
 }
 
@@ -270,6 +270,26 @@ void tfd_grpc_call_refuse(struct tfd_grpc_call *s, const struct tfd_status *st)
 
 /* ---- What a handler says ------------------------------------------------ */
 
+static enum tfd_code open_stream(struct tfd_grpc_call *s,
+                                 struct tfd_status *st);
+
+/* Of a stream that had no message an end is no message, either. */
+static void reply_result(struct tfd_grpc_call *s, const struct tfd_status *st,
+                         struct tfd_message *take_response)
+{
+    struct tfd_status own = TFD_STATUS_INIT;
+
+    if (!s->stream && (!st || st->code == TFD_OK) &&
+        tfd_service_streams(s->call.method) && open_stream(s, &own) != TFD_OK)
+        st = &own;
+    if (s->stream)
+        reply_end(s, st);
+    else if (st && st->code != TFD_OK)
+        tfd_grpc_call_fail(s, st);
+    else
+        reply_message(s, take_response);
+}
+
 /* struct tfd_call.answer */
 void tfd_grpc_call_answer(struct tfd_call *call, const struct tfd_status *st,
                           struct tfd_message *take_response)
@@ -280,12 +300,8 @@ void tfd_grpc_call_answer(struct tfd_call *call, const struct tfd_status *st,
     assert(s->handed && !s->answered);
     s->answered = true;
     tfd_incoming_deinit(&call->in);
-    if (!s->replied && s->stream)
-        reply_end(s, st ? st->code : TFD_OK);
-    else if (!s->replied && st && st->code != TFD_OK)
-        tfd_grpc_call_fail(s, st);
-    else if (!s->replied)
-        reply_message(s, take_response);
+    if (!s->replied)
+        reply_result(s, st, take_response);
     if (take_response)
         tfd_message_deinit(take_response);
     if (v)
@@ -299,7 +315,10 @@ static enum tfd_code open_stream(struct tfd_grpc_call *s, struct tfd_status *st)
     s->stream = calloc(1, sizeof(*s->stream));
     if (!s->stream)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a stream");
-    tfd_grpc_stream_init(s->stream, s->server->conn);
+    tfd_grpc_stream_init(s->stream, s->server->conn,
+                         tfd_service_streams(s->call.method)
+                             ? TFD_STREAM_UNREAD_SIZE_MAX
+                             : TFD_WATCH_UNREAD_SIZE_MAX);
     return tfd_h2_respond(s->server->h2, s->id, ok_headers,
                           sizeof(ok_headers) / sizeof(ok_headers[0]),
                           &s->stream->source, st);
@@ -322,6 +341,22 @@ enum tfd_code tfd_grpc_call_send(struct tfd_call *call,
     return TFD_OK;
 }
 
+void tfd_grpc_call_break(struct tfd_grpc_call *s, const struct tfd_status *st)
+{
+    struct tfd_grpc_server *v = s->server;
+    bool inside = v->inside;
+
+    if (s->replied)
+        return;
+    if (s->stream) /* first: a cancelled handler has other reasons */
+        reply_end(s, st);
+    else
+        tfd_grpc_call_fail(s, st);
+    v->inside = true; /* so that an answer does not free the stream */
+    tfd_grpc_call_cancel(s);
+    v->inside = inside;
+}
+
 void tfd_grpc_call_deadline(struct tfd_timer *t)
 {
     struct tfd_grpc_call *s =
@@ -330,12 +365,6 @@ void tfd_grpc_call_deadline(struct tfd_timer *t)
     struct tfd_status st = TFD_STATUS_INIT;
 
     tfd_fail(&st, TFD_DEADLINE_EXCEEDED, "Deadline Exceeded");
-    if (s->stream) /* first: a cancelled handler has other reasons */
-        reply_end(s, st.code);
-    else
-        tfd_grpc_call_fail(s, &st);
-    v->inside = true; /* so that an answer does not free the stream */
-    tfd_grpc_call_cancel(s);
-    v->inside = false;
+    tfd_grpc_call_break(s, &st);
     tfd_grpc_server_go_on(v);
 }

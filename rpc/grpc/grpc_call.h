@@ -18,6 +18,9 @@
  * After a deadline the peer is answered at once, and what the handler says
  * later is dropped.
  *
+ * A stream of requests (tfd_service_streams()) is dispatched with its headers;
+ * each message of its data is handed on when it is complete.
+ *
  * Threads: loop thread.
  */
 #ifndef TFD_RPC_GRPC_CALL_H
@@ -110,6 +113,9 @@ void tfd_grpc_call_let_go(struct tfd_grpc_call *c);
 void tfd_grpc_call_reply_http(struct tfd_grpc_call *c, const char *status);
 /* The request is not going to reach a handler. */
 void tfd_grpc_call_refuse(struct tfd_grpc_call *c, const struct tfd_status *st);
+/* The peer is told now; the handler is cancelled, and what it says later is
+ * dropped. */
+void tfd_grpc_call_break(struct tfd_grpc_call *c, const struct tfd_status *st);
 /* struct tfd_admission_ticket.admitted, .late */
 void tfd_grpc_server_admitted(struct tfd_admission_ticket *t);
 void tfd_grpc_server_late(struct tfd_admission_ticket *t);

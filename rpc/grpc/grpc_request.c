@@ -107,6 +107,20 @@ static void start_deadline(struct tfd_grpc_call *s)
         tfd_grpc_call_refuse(s, &st);
 }
 
+static void dispatch(struct tfd_grpc_call *s)
+{
+    s->handed = true;
+    tfd_service_dispatch(s->server->service, &s->call);
+}
+
+/* Between its messages nothing is owed. */
+static void begin_stream(struct tfd_grpc_call *s)
+{
+    s->in.may_be_compressed = false;
+    tfd_grpc_call_settle(s);
+    dispatch(s);
+}
+
 static void on_headers(void *ctx, void *stream, bool cut)
 {
     struct tfd_grpc_call *s = stream;
@@ -124,6 +138,8 @@ static void on_headers(void *ctx, void *stream, bool cut)
         tfd_grpc_call_refuse(s, &st);
     else
         start_deadline(s);
+    if (!s->replied && tfd_service_streams(s->call.method))
+        begin_stream(s);
 }
 
 /* The size comes first; of a large message others must know. */
@@ -145,6 +161,71 @@ static enum tfd_code read_prefix(struct tfd_grpc_call *s, const uint8_t **data,
     return TFD_OK;
 }
 
+/* ---- Streams of requests ------------------------------------------------- */
+
+static void hand_message(struct tfd_grpc_call *s)
+{
+    struct tfd_incoming message;
+
+    tfd_grpc_call_settle(s);
+    tfd_grpc_reader_take(&s->in, &message);
+    if (s->call.received)
+        s->call.received(s->call.ctx, &s->call, &message);
+    else
+        tfd_incoming_deinit(&message);
+}
+
+/* Bytes of the message that comes, and no more than those. */
+static enum tfd_code read_part(struct tfd_grpc_call *s, const uint8_t **data,
+                               size_t *n, struct tfd_status *st)
+{
+    size_t part;
+
+    if (!s->incomplete)
+        tfd_grpc_call_begin(s);
+    TFD_TRY(read_prefix(s, data, n, st));
+    if (s->in.prefix_have < TFD_GRPC_PREFIX_SIZE)
+        return TFD_OK;
+    part = s->in.size - s->in.have;
+    part = *n < part ? *n : part;
+    TFD_TRY(tfd_grpc_reader_feed(&s->in, *data, part, TFD_GRPC_MESSAGE_SIZE_MAX,
+                                 st));
+    tfd_grpc_call_came(s, part);
+    *data += part;
+    *n -= part;
+    return TFD_OK;
+}
+
+static void stream_data(struct tfd_grpc_call *s, const uint8_t *data, size_t n)
+{
+    struct tfd_status st = TFD_STATUS_INIT;
+
+    while (n > 0 && !s->replied) {
+        if (read_part(s, &data, &n, &st) != TFD_OK) {
+            tfd_grpc_call_settle(s);
+            tfd_grpc_call_break(s, &st);
+        } else if (tfd_grpc_reader_complete(&s->in)) {
+            hand_message(s);
+        }
+    }
+}
+
+static void stream_end(struct tfd_grpc_call *s)
+{
+    struct tfd_status st = TFD_STATUS_INIT;
+
+    if (s->incomplete) {
+        tfd_fail(&st, TFD_INTERNAL,
+                 "the stream ended within one of its messages");
+        tfd_grpc_call_settle(s);
+        tfd_grpc_call_break(s, &st);
+    } else if (s->call.ended) {
+        s->call.ended(s->call.ctx, &s->call);
+    }
+}
+
+/* ---- The request's message ----------------------------------------------- */
+
 static void on_data(void *ctx, void *stream, const uint8_t *data, size_t n)
 {
     struct tfd_grpc_call *s = stream;
@@ -153,6 +234,10 @@ static void on_data(void *ctx, void *stream, const uint8_t *data, size_t n)
     (void)ctx;
     if (s->replied)
         return;
+    if (s->handed) {
+        stream_data(s, data, n);
+        return;
+    }
     if (read_prefix(s, &data, &n, &st) != TFD_OK ||
         tfd_grpc_reader_feed(&s->in, data, n, TFD_GRPC_MESSAGE_SIZE_MAX, &st) !=
             TFD_OK)
@@ -162,12 +247,6 @@ static void on_data(void *ctx, void *stream, const uint8_t *data, size_t n)
 }
 
 /* ---- Compressed messages ------------------------------------------------- */
-
-static void dispatch(struct tfd_grpc_call *s)
-{
-    s->handed = true;
-    tfd_service_dispatch(s->server->service, &s->call);
-}
 
 static void end_inflating(struct tfd_grpc_call *s)
 {
@@ -235,6 +314,10 @@ static void on_end(void *ctx, void *stream)
     (void)ctx;
     if (s->replied)
         return;
+    if (s->handed) {
+        stream_end(s);
+        return;
+    }
     if (!tfd_grpc_reader_complete(&s->in)) {
         tfd_fail(&st, TFD_INTERNAL,
                  "the request ended after %u of %u bytes of its message",

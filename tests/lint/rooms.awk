@@ -16,10 +16,13 @@ BEGIN {
     may["daemon/rewrite"] = "daemon/rewrite kernels config common " \
                             "daemon/worker_api.h"
     may["daemon/worker"] = "daemon/worker rpc kernels config common " \
-                           "daemon/worker_api.h"
+                           "daemon/worker_api.h daemon/device_proto.h"
     may["daemon/master"] = "daemon/master daemon/rewrite rpc kernels " \
-                           "config common daemon/worker_api.h"
-    may["daemon"]        = "daemon daemon/master daemon/worker " \
+                           "config common daemon/worker_api.h " \
+                           "daemon/device_proto.h"
+    may["daemon/eager"]  = "daemon/eager daemon/rewrite rpc kernels config " \
+                           "common daemon/worker_api.h daemon/device_proto.h"
+    may["daemon"]        = "daemon daemon/master daemon/worker daemon/eager " \
                            "rpc kernels cuda config common client/train/train.h"
     may["client"]        = "client rpc kernels config common daemon/server.h"
     may["examples"]      = "client"

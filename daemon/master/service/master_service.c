@@ -3,9 +3,9 @@
  */
 #include "daemon/master/service/master_service.h"
 
-#include "common/proto/device.pb.h"
 #include "common/proto/master.pb.h"
 #include "config/limits.h"
+#include "daemon/device_proto.h"
 #include "daemon/master/session/session_idle.h"
 #include "daemon/master/session/callable_calls.h"
 #include "daemon/rewrite/names.h"
@@ -333,27 +333,6 @@ static void partial_run_setup(void *self, struct tfd_call *call)
 
 /* ---- ListDevices --------------------------------------------------------- */
 
-static void put_device(struct tfd_bytes *b, uint32_t tag,
-                       const struct tfd_device_attributes *d)
-{
-    size_t mark = tfd_pb_begin(b, tag);
-
-    tfd_pb_put_str(b, tensorflow_DeviceAttributes_name_tag,
-                   tfd_str_of(d->name));
-    tfd_pb_put_str(b, tensorflow_DeviceAttributes_device_type_tag,
-                   tfd_str_of(d->type));
-    tfd_pb_put_int(b, tensorflow_DeviceAttributes_memory_limit_tag,
-                   d->memory_limit);
-    tfd_pb_put_str_always(b, tensorflow_DeviceAttributes_locality_tag,
-                          TFD_STR_EMPTY);
-    tfd_pb_put_fixed64(b, tensorflow_DeviceAttributes_incarnation_tag,
-                       d->incarnation);
-    tfd_pb_put_str(b, tensorflow_DeviceAttributes_physical_device_desc_tag,
-                   tfd_str_of(d->physical));
-    tfd_pb_put_int(b, tensorflow_DeviceAttributes_xla_global_id_tag, -1);
-    tfd_pb_finish(b, mark);
-}
-
 /* Without a session every task is asked; the answer is written as they come. */
 struct listing {
     struct tfd_call *call; /* NULL: the client has left, and was told */
@@ -390,10 +369,11 @@ static void one_listed(void *ctx, const struct tfd_status *st,
 
     tfd_status_copy(&l->status, st);
     for (int i = 0; st->code == TFD_OK && i < count; i++)
-        put_device(&l->message.proto,
-                   task->own ? tensorflow_ListDevicesResponse_local_device_tag
-                             : tensorflow_ListDevicesResponse_remote_device_tag,
-                   &devices[i]);
+        tfd_device_proto_put(
+            &l->message.proto,
+            task->own ? tensorflow_ListDevicesResponse_local_device_tag
+                      : tensorflow_ListDevicesResponse_remote_device_tag,
+            &devices[i]);
     free(task);
     listing_done(l);
 }
@@ -464,11 +444,12 @@ static void list_devices(void *self, struct tfd_call *call)
     }
     tfd_message_init(&m, call->native);
     for (int i = 0; i < tfd_session_devices(session)->count; i++)
-        put_device(&m.proto,
-                   i > 0 && tfd_session_renamed(session)
-                       ? tensorflow_ListDevicesResponse_remote_device_tag
-                       : tensorflow_ListDevicesResponse_local_device_tag,
-                   &tfd_session_devices(session)->devices[i].attributes);
+        tfd_device_proto_put(
+            &m.proto,
+            i > 0 && tfd_session_renamed(session)
+                ? tensorflow_ListDevicesResponse_remote_device_tag
+                : tensorflow_ListDevicesResponse_local_device_tag,
+            &tfd_session_devices(session)->devices[i].attributes);
     answer_call(call, &m);
 }
 

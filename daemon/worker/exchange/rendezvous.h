@@ -66,7 +66,15 @@ void tfd_rendezvous_table_free(struct tfd_rendezvous_table *t);
 enum tfd_code tfd_rendezvous_begin(struct tfd_rendezvous_table *t, int64_t step,
                                    int keys, struct tfd_rendezvous **out,
                                    struct tfd_status *st) TFD_MUST_USE;
-/* The step has ended; what was sent stays until it is fetched or cleaned up. */
+/* The same, but others of the step may run, too. */
+enum tfd_code tfd_rendezvous_join(struct tfd_rendezvous_table *t, int64_t step,
+                                  int keys, struct tfd_rendezvous **out,
+                                  struct tfd_status *st) TFD_MUST_USE;
+/* The step is there until it is cleaned up, whoever joins and ends. */
+enum tfd_code tfd_rendezvous_hold(struct tfd_rendezvous_table *t, int64_t step,
+                                  struct tfd_status *st) TFD_MUST_USE;
+/* The step, or one that joined it, has ended; what was sent stays until it is
+ * fetched or cleaned up. */
 void tfd_rendezvous_end(struct tfd_rendezvous_table *t,
                         struct tfd_rendezvous *r);
 /* For a peer: the step's, made when it is new.  ABORTED "Cleanup <step>" when

@@ -25,7 +25,9 @@ struct tfd_rendezvous {
     bool aborted;
     struct tfd_status status;
     /* the table's: loop thread */
-    bool listed, running, has_begun;
+    bool listed, has_begun;
+    bool held; /* until it is cleaned up; among the users */
+    int users; /* that run */
     size_t parked_size;
     uint32_t parked_count;
     int64_t since_us;

@@ -76,7 +76,9 @@ static void unlist(struct tfd_rendezvous_table *t, struct tfd_rendezvous *r)
     tfd_id_map_remove(&t->steps, (uint64_t)r->step);
     r->listed = false;
     unpark(t, r);
-    if (!r->running)
+    r->users -= r->held;
+    r->held = false;
+    if (r->users == 0)
         put_back(t, r);
 }
 
@@ -149,7 +151,8 @@ static enum tfd_code list(struct tfd_rendezvous_table *t, int64_t step,
     }
     r->step = step;
     r->listed = true;
-    r->running = false;
+    r->users = 0;
+    r->held = false;
     r->since_us = tfd_clock_now_us();
     *out = r;
     return TFD_OK;
@@ -165,19 +168,42 @@ enum tfd_code tfd_rendezvous_begin(struct tfd_rendezvous_table *t, int64_t step,
         return tfd_fail(st, TFD_ABORTED,
                         "Step %" PRId64 " was started twice on this worker",
                         step);
+    return tfd_rendezvous_join(t, step, keys, out, st);
+}
+
+enum tfd_code tfd_rendezvous_join(struct tfd_rendezvous_table *t, int64_t step,
+                                  int keys, struct tfd_rendezvous **out,
+                                  struct tfd_status *st)
+{
+    struct tfd_rendezvous *r = tfd_id_map_get(&t->steps, (uint64_t)step);
+
     if (!r)
         TFD_TRY(list(t, step, &r, st));
     unpark(t, r);
-    r->running = r->has_begun = true;
+    r->has_begun = true;
+    r->users++;
     tfd_rendezvous_reserve(r, keys);
     *out = r;
+    return TFD_OK;
+}
+
+enum tfd_code tfd_rendezvous_hold(struct tfd_rendezvous_table *t, int64_t step,
+                                  struct tfd_status *st)
+{
+    struct tfd_rendezvous *r = tfd_id_map_get(&t->steps, (uint64_t)step);
+
+    if (r && r->held)
+        return TFD_OK;
+    TFD_TRY(tfd_rendezvous_join(t, step, 0, &r, st));
+    r->held = true;
     return TFD_OK;
 }
 
 void tfd_rendezvous_end(struct tfd_rendezvous_table *t,
                         struct tfd_rendezvous *r)
 {
-    r->running = false;
+    if (--r->users > 0)
+        return;
     if (!r->listed) {
         put_back(t, r);
         return;
@@ -213,7 +239,7 @@ void tfd_rendezvous_push(struct tfd_rendezvous_table *t,
     struct tfd_status st = TFD_STATUS_INIT;
     size_t size = tfd_tensor_size(take_value);
 
-    if (!r->running && !r->has_begun) {
+    if (!r->has_begun) {
         t->parked_size += size;
         r->parked_size += size;
         if (t->parked_size > (size_t)TFD_PARKED_PUSH_SIZE_MAX ||
@@ -255,7 +281,7 @@ static void sweep(struct tfd_timer *timer)
 
     t->sweeping = false;
     for (size_t at = 0; (r = tfd_id_map_next(&t->steps, &at));) {
-        if (r->running)
+        if (r->users > 0)
             continue;
         if (r->since_us < before) {
             tfd_rendezvous_cleanup(t, r->step);

@@ -216,7 +216,7 @@ static enum tfd_code begin_graph_step(struct tfd_graph_entry *g,
         tfd_trace_left_out(s->trace, g->exec);
     }
     if (g->exec->local_channels > 0)
-        TFD_TRY(tfd_rendezvous_begin(
+        TFD_TRY((run->shares_step ? tfd_rendezvous_join : tfd_rendezvous_begin)(
             w->rendezvous, s->id, g->exec->local_channels, &s->rendezvous, st));
     if (run->deadline_us > 0) {
         uint64_t now = tfd_loop_now_us(w->options.loop);

@@ -98,6 +98,12 @@ static void cancel(struct tfd_worker *w, struct tfd_run_graph *run)
     tfd_graphs_cancel(run, &st);
 }
 
+static enum tfd_code hold_step(struct tfd_worker *w, int64_t step,
+                               struct tfd_status *st)
+{
+    return tfd_rendezvous_hold(service_of(w)->rendezvous, step, st);
+}
+
 static void cleanup_graph(struct tfd_worker *w, int64_t step_id)
 {
     tfd_rendezvous_cleanup(service_of(w)->rendezvous, step_id);
@@ -134,6 +140,7 @@ const struct tfd_worker_ops tfd_worker_local_ops = {
     .cancel = cancel,
     .put = tfd_worker_put_value,
     .take = tfd_worker_take_value,
+    .hold_step = hold_step,
     .cleanup_graph = cleanup_graph,
     .cleanup_all = cleanup_all,
     .is_native = is_native,

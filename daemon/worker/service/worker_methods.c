@@ -10,14 +10,13 @@
 #include "daemon/worker/service/partial_call.h"
 
 #include "common/proto/config.pb.h"
-#include "common/proto/device.pb.h"
 #include "common/proto/worker.pb.h"
+#include "daemon/device_proto.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define ATTRIBUTES(field) tensorflow_DeviceAttributes_##field##_tag
 #define CREATE(field) tensorflow_CreateWorkerSessionRequest_##field##_tag
 #define DELETE(field) tensorflow_DeleteWorkerSessionRequest_##field##_tag
 #define REGISTER(field) tensorflow_RegisterGraphRequest_##field##_tag
@@ -46,25 +45,6 @@ static void finish_call(struct tfd_call *call, const struct tfd_status *st)
 
 /* ---- GetStatus ----------------------------------------------------------- */
 
-static void put_device(struct tfd_bytes *b,
-                       const struct tfd_device_attributes *d)
-{
-    size_t mark =
-        tfd_pb_begin(b, tensorflow_GetStatusResponse_device_attributes_tag);
-    size_t locality;
-
-    tfd_pb_put_str(b, ATTRIBUTES(name), tfd_str_of(d->name));
-    tfd_pb_put_str(b, ATTRIBUTES(device_type), tfd_str_of(d->type));
-    tfd_pb_put_int(b, ATTRIBUTES(memory_limit), d->memory_limit);
-    locality = tfd_pb_begin(b, ATTRIBUTES(locality)); /* there and empty */
-    tfd_pb_finish(b, locality);
-    tfd_pb_put_fixed64(b, ATTRIBUTES(incarnation), d->incarnation);
-    tfd_pb_put_str(b, ATTRIBUTES(physical_device_desc),
-                   tfd_str_of(d->physical));
-    tfd_pb_put_int(b, ATTRIBUTES(xla_global_id), -1);
-    tfd_pb_finish(b, mark);
-}
-
 /* A request of which nothing is used must be a message all the same.  False
  * when it was answered with an error. */
 static bool check_request(struct tfd_call *call)
@@ -90,7 +70,9 @@ static void get_status(void *self, struct tfd_call *call)
         return;
     tfd_message_init(&m, call->native);
     for (int i = 0; i < w->devices.count; i++)
-        put_device(&m.proto, &w->attributes[i]);
+        tfd_device_proto_put(&m.proto,
+                             tensorflow_GetStatusResponse_device_attributes_tag,
+                             &w->attributes[i]);
     tfd_call_respond(call, &m);
 }
 

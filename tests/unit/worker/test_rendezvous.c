@@ -223,6 +223,49 @@ static void test_a_step_runs_once(void **state)
     tfd_rendezvous_end(table, r);
 }
 
+static void test_runs_that_share_a_step(void **state)
+{
+    struct tfd_rendezvous *a, *b;
+    struct tfd_tensor t = scalar(4);
+    struct waiter w = waiter_of();
+
+    (void)state;
+    assert_int_equal(tfd_rendezvous_join(table, -3, 1, &a, NULL), TFD_OK);
+    assert_int_equal(tfd_rendezvous_join(table, -3, 1, &b, NULL), TFD_OK);
+    assert_ptr_equal(a, b);
+    assert_int_equal(tfd_rendezvous_send(a, 1, &t, NULL), TFD_OK);
+    tfd_rendezvous_end(table, a);
+    tfd_rendezvous_recv(b, 1, &w.waiter);
+    assert_int_equal(w.count, 1);
+    tfd_rendezvous_cleanup(table, -3);
+    tfd_rendezvous_end(table, b);
+    assert_int_equal(tfd_rendezvous_stats(table).count, 0);
+}
+
+static void test_a_step_that_is_held(void **state)
+{
+    struct tfd_rendezvous *r, *again;
+    struct waiter w = waiter_of();
+
+    (void)state;
+    assert_int_equal(tfd_rendezvous_hold(table, 77, NULL), TFD_OK);
+    assert_int_equal(tfd_rendezvous_hold(table, 77, NULL), TFD_OK);
+    assert_int_equal(tfd_rendezvous_join(table, 77, 1, &r, NULL), TFD_OK);
+    tfd_rendezvous_end(table, r);
+    assert_int_equal(tfd_rendezvous_find(table, 77, &again, NULL), TFD_OK);
+    assert_ptr_equal(r, again);
+    tfd_rendezvous_recv(again, 5, &w.waiter);
+    tfd_rendezvous_cleanup(table, 77);
+    assert_int_equal(w.st.code, TFD_ABORTED);
+    assert_string_equal(w.st.text, "Cleanup 77");
+    assert_int_equal(tfd_rendezvous_stats(table).count, 0);
+    /* The number may come back: of a context whose view was replaced. */
+    assert_int_equal(tfd_rendezvous_find(table, 77, &again, NULL), TFD_ABORTED);
+    assert_int_equal(tfd_rendezvous_hold(table, 77, NULL), TFD_OK);
+    assert_int_equal(tfd_rendezvous_find(table, 77, &again, NULL), TFD_OK);
+    tfd_rendezvous_cleanup(table, 77);
+}
+
 static void test_a_peer_may_come_before_its_step(void **state)
 {
     struct tfd_rendezvous *early, *r;
@@ -381,6 +424,8 @@ int main(void)
         TEST(test_frame_and_iteration_are_part_of_a_key),
         TEST(test_an_abort_ends_all),
         TEST(test_a_step_runs_once),
+        TEST(test_runs_that_share_a_step),
+        TEST(test_a_step_that_is_held),
         TEST(test_a_peer_may_come_before_its_step),
         TEST(test_what_is_parked_is_bounded),
         TEST(test_what_was_sent_stays_until_the_cleanup),

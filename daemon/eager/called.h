@@ -1,0 +1,19 @@
+/*
+ * called.h - the functions that a function calls, and those that these call:
+ * what its graph needs of a context's library.
+ *
+ * Threads: loop thread.
+ */
+#ifndef TFD_DAEMON_EAGER_CALLED_H
+#define TFD_DAEMON_EAGER_CALLED_H
+
+#include "daemon/eager/library.h"
+
+/* Appends each once, without f itself, as fields of a FunctionDefLibrary.
+ * Names that the library lacks are passed over: an op may have them. */
+enum tfd_code tfd_eager_called(const struct tfd_eager_library *l,
+                               const struct tfd_eager_function *f,
+                               struct tfd_bytes *library,
+                               struct tfd_status *st) TFD_MUST_USE;
+
+#endif

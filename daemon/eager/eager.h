@@ -1,0 +1,60 @@
+/*
+ * eager.h - tensorflow.eager.EagerService: what TensorFlow 2's coordinator asks
+ * of a task.  It is its own master: it sends single ops and functions, and
+ * values stay here under handles until it lets go of them.
+ *
+ *     context.h      a coordinator's view of this task, and all that it keeps
+ *     handles.h      its values, by operation and output
+ *     library.h      its functions, by name
+ *     operation.h    an operation as it is asked for
+ *     single_op.h    an op -> a graph of one node, kept for the next time
+ *     function.h     a function's body -> a graph
+ *     graph.h        such a graph, registered with the worker, and its runs
+ *     enqueue.h      the items of a request, one after the other
+ *     service.c      the rows of the table of methods
+ *
+ * It stands on the worker as a master in this process does (worker_api.h): a
+ * context has a session there, in which its graphs are registered and run, so
+ * its variables are those of the task's other sessions.
+ *
+ * Threads: loop thread.
+ */
+#ifndef TFD_DAEMON_EAGER_EAGER_H
+#define TFD_DAEMON_EAGER_EAGER_H
+
+#include "daemon/worker_api.h"
+#include "kernels/core/registry.h"
+#include "rpc/core/service.h"
+
+struct tfd_eager;
+
+/* Everything is borrowed and outlives it. */
+struct tfd_eager_options {
+    struct tfd_loop *loop;
+    struct tfd_service *service; /* the rows are bound to it */
+    struct tfd_worker *worker;   /* of this process */
+    const struct tfd_registry *registry;
+};
+
+enum tfd_code tfd_eager_new(const struct tfd_eager_options *o,
+                            struct tfd_eager **out,
+                            struct tfd_status *st) TFD_MUST_USE;
+/* Closes all contexts, which cancels their runs, and takes no new ones.  What
+ * was cancelled ends with the worker's steps. */
+void tfd_eager_stop(struct tfd_eager *e);
+/* After the worker has finished and the connections are closed. */
+void tfd_eager_free(struct tfd_eager *e); /* NULL is allowed */
+
+/* For status pages and tests. */
+struct tfd_eager_counts {
+    int contexts;
+    size_t handles;
+    size_t functions;
+    size_t graphs;      /* single ops and functions that are kept compiled */
+    int runs;           /* ops and functions under way */
+    uint64_t runs_done; /* also of contexts that are closed */
+    uint64_t abandoned; /* contexts that nobody spoke to any more */
+};
+struct tfd_eager_counts tfd_eager_counts(const struct tfd_eager *e);
+
+#endif

@@ -1,0 +1,53 @@
+/*
+ * enqueue.h - an EnqueueRequest: its items, one after the other.
+ *
+ * The first item that fails ends the request with its status; what came before
+ * it has had its effect.  While an operation runs the loop does other work.
+ *
+ * Ownership: embedded by who has the call; it counts its context.
+ * Threads: loop thread.
+ */
+#ifndef TFD_DAEMON_EAGER_ENQUEUE_H
+#define TFD_DAEMON_EAGER_ENQUEUE_H
+
+#include "daemon/eager/context.h"
+
+struct tfd_eager_request {
+    struct tfd_eager_context *context;
+    const struct tfd_incoming *in; /* lives until done */
+    struct tfd_pb_reader items;
+    struct tfd_message response; /* the caller's once it is done */
+    struct tfd_status st;
+    struct tfd_eager_run *run; /* under way; NULL */
+    struct tfd_str op;         /* its name, and where its results go */
+    int64_t op_id;
+    bool is_function;
+    bool inside, cancelled;
+    /* Once, possibly before tfd_eager_request_begin() returns; it may free the
+     * request. */
+    void (*done)(struct tfd_eager_request *q);
+    void *ctx;
+};
+
+/* Only the request's own fields are read: whose it is, and whether its first
+ * item lets go of a value. */
+struct tfd_eager_request_head {
+    uint64_t context;
+    bool drops;
+};
+enum tfd_code tfd_eager_request_head(struct tfd_str proto,
+                                     struct tfd_eager_request_head *out,
+                                     struct tfd_status *st) TFD_MUST_USE;
+
+void tfd_eager_request_begin(struct tfd_eager_request *q,
+                             struct tfd_eager_context *c,
+                             const struct tfd_incoming *in, bool native);
+/* done() follows soon, with CANCELLED unless it ended otherwise. */
+void tfd_eager_request_cancel(struct tfd_eager_request *q);
+
+/* What a kernel of a graph said, as a coordinator is told: of a single op
+ * without the graph's node, of a function with its name before it. */
+void tfd_eager_run_status(struct tfd_status *to, const struct tfd_status *from,
+                          struct tfd_str name, bool is_function);
+
+#endif

@@ -1,0 +1,252 @@
+/*
+ * graph.c - see graph.h.
+ */
+#include "daemon/eager/graph.h"
+
+#include "daemon/eager/context.h"
+#include "daemon/eager/graph_ends.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Graphs -------------------------------------------------------------- */
+
+/* In one block: views, then the names. */
+static struct tfd_str *new_ends(int arg_count, int result_count)
+{
+    size_t count = (size_t)arg_count + (size_t)result_count;
+    struct tfd_str *ends =
+        malloc((sizeof(*ends) + TFD_EAGER_END_NAME_MAX) * count + 1);
+    char *at = (char *)(ends + count);
+
+    if (!ends)
+        return NULL;
+    for (size_t i = 0; i < count; i++, at += TFD_EAGER_END_NAME_MAX) {
+        bool is_arg = i < (size_t)arg_count;
+
+        ends[i] = tfd_str_of(tfd_eager_end_name(
+            at, is_arg, (int)(is_arg ? i : i - (size_t)arg_count)));
+    }
+    return ends;
+}
+
+enum tfd_code tfd_eager_graph_new(struct tfd_eager_context *c,
+                                  struct tfd_bytes *take_def, int arg_count,
+                                  int result_count,
+                                  struct tfd_eager_graph **out,
+                                  struct tfd_status *st)
+{
+    struct tfd_eager_graph *g = calloc(1, sizeof(*g));
+    struct tfd_str *ends = new_ends(arg_count, result_count);
+    enum tfd_code rc = tfd_bytes_ok(take_def, "a graph", st);
+
+    if (rc == TFD_OK && (!g || !ends))
+        rc = tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a graph");
+    if (rc != TFD_OK) {
+        tfd_bytes_deinit(take_def);
+        free(ends);
+        free(g);
+        return rc;
+    }
+    *g = (struct tfd_eager_graph){
+        .refs = 1,
+        .context = c,
+        .arg_count = arg_count,
+        .result_count = result_count,
+        .def = *take_def,
+        .ends = ends,
+    };
+    tfd_bytes_init(take_def, take_def->max);
+    *out = g;
+    return TFD_OK;
+}
+
+/* The worker keeps a graph that still runs until its last step has ended. */
+static void deregister(struct tfd_eager_graph *g)
+{
+    struct tfd_worker *w = g->context->eager->options.worker;
+
+    if (g->number)
+        w->ops->deregister_graph(w, tfd_str_of(g->context->session), g->number);
+    g->number = 0;
+}
+
+void tfd_eager_graph_unref(struct tfd_eager_graph *g)
+{
+    if (!g || --g->refs > 0)
+        return;
+    assert(!g->waiting);
+    deregister(g);
+    tfd_bytes_deinit(&g->def);
+    free(g->ends);
+    free(g);
+}
+
+/* ---- Runs ---------------------------------------------------------------- */
+
+static void run_done(struct tfd_run_graph *run, const struct tfd_status *st);
+
+static struct tfd_eager_run *allocate_run(size_t count)
+{
+    struct tfd_eager_run *r =
+        calloc(1, sizeof(*r) + count * sizeof(struct tfd_tensor));
+
+    if (r)
+        r->args = (struct tfd_tensor *)(r + 1);
+    return r;
+}
+
+struct tfd_eager_run *tfd_eager_run_new(struct tfd_eager_context *c,
+                                        struct tfd_eager_graph *g,
+                                        struct tfd_status *st)
+{
+    struct tfd_eager_run *r =
+        allocate_run((size_t)g->arg_count + (size_t)g->result_count);
+
+    if (!r) {
+        tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                 "no memory to run an operation with %d arguments and %d "
+                 "results",
+                 g->arg_count, g->result_count);
+        return NULL;
+    }
+    r->results = r->args + g->arg_count;
+    r->context = tfd_eager_context_ref(c);
+    r->graph = g;
+    g->refs++;
+    r->next = c->runs;
+    if (r->next)
+        r->next->previous = r;
+    c->runs = r;
+    c->eager->runs++;
+    return r;
+}
+
+void tfd_eager_run_free(struct tfd_eager_run *r)
+{
+    struct tfd_eager_context *c = r->context;
+    int count = r->graph->arg_count + r->graph->result_count;
+
+    assert(!r->is_running);
+    for (int i = 0; i < count; i++)
+        tfd_tensor_unref(&r->args[i]);
+    if (r->previous)
+        r->previous->next = r->next;
+    else
+        c->runs = r->next;
+    if (r->next)
+        r->next->previous = r->previous;
+    c->eager->runs--;
+    c->eager->runs_done++;
+    tfd_eager_graph_unref(r->graph);
+    free(r);
+    tfd_eager_context_unref(c);
+}
+
+static void run_done(struct tfd_run_graph *run, const struct tfd_status *st)
+{
+    struct tfd_eager_run *r = (struct tfd_eager_run *)run;
+
+    r->is_running = false;
+    r->done(r, st);
+}
+
+static void run_registered(struct tfd_eager_run *r)
+{
+    struct tfd_worker *w = r->context->eager->options.worker;
+
+    r->run.graph = r->graph->number;
+    r->run.session = tfd_str_of(r->context->session);
+    r->run.feeds = r->args;
+    r->run.fetches = r->results;
+    r->run.shares_step = true;
+    r->run.done = run_done;
+    w->ops->run_graph(w, &r->run);
+}
+
+static void fail_run(struct tfd_eager_run *r, const struct tfd_status *st)
+{
+    r->is_running = false;
+    r->done(r, st);
+}
+
+static void go_on_registered(struct tfd_eager_run *r,
+                             const struct tfd_status *st)
+{
+    struct tfd_status cancelled = TFD_STATUS_INIT;
+
+    tfd_fail(&cancelled, TFD_CANCELLED, "The operation was cancelled.");
+    if (r->is_cancelled)
+        fail_run(r, &cancelled);
+    else if (st->code != TFD_OK)
+        fail_run(r, st);
+    else
+        run_registered(r);
+}
+
+/* ---- Registering --------------------------------------------------------- */
+
+static void registered(void *ctx, const struct tfd_status *st, uint64_t number)
+{
+    struct tfd_eager_graph *g = ctx;
+    struct tfd_eager_run *r = g->waiting;
+
+    g->state = number ? TFD_EAGER_REGISTERED : TFD_EAGER_WRITTEN;
+    g->number = number;
+    if (number)
+        tfd_bytes_deinit(&g->def);
+    g->waiting = NULL;
+    g->refs++;
+    while (r) {
+        struct tfd_eager_run *next = r->next_waiting;
+
+        go_on_registered(r, st);
+        r = next;
+    }
+    tfd_eager_graph_unref(g);
+}
+
+static void register_graph(struct tfd_eager_graph *g)
+{
+    struct tfd_worker *w = g->context->eager->options.worker;
+
+    g->state = TFD_EAGER_REGISTERING;
+    g->request = (struct tfd_register_graph){
+        .session = tfd_str_of(g->context->session),
+        .graph_def = tfd_bytes_view(&g->def),
+        .feeds = g->ends,
+        .feed_count = g->arg_count,
+        .fetches = g->ends + g->arg_count,
+        .fetch_count = g->result_count,
+        .config_proto = TFD_STR_EMPTY,
+    };
+    w->ops->register_graph(w, &g->request, registered, g);
+}
+
+void tfd_eager_run_begin(struct tfd_eager_run *r, int64_t step_id)
+{
+    struct tfd_eager_graph *g = r->graph;
+    struct tfd_eager_run **last = &g->waiting;
+
+    r->run.step_id = step_id;
+    r->is_running = true;
+    if (g->state == TFD_EAGER_REGISTERED) {
+        run_registered(r);
+        return;
+    }
+    while (*last)
+        last = &(*last)->next_waiting;
+    *last = r;
+    if (g->state == TFD_EAGER_WRITTEN)
+        register_graph(g);
+}
+
+void tfd_eager_run_cancel(struct tfd_eager_run *r)
+{
+    struct tfd_worker *w = r->context->eager->options.worker;
+
+    r->is_cancelled = true;
+    if (r->is_running && r->run.worker)
+        w->ops->cancel(w, &r->run);
+}

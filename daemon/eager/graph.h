@@ -1,0 +1,84 @@
+/*
+ * graph.h - what a context runs: graphs that are registered with the worker,
+ * and runs of them.
+ *
+ * A graph is registered when it is first run; what comes meanwhile waits.  A
+ * run's done() follows exactly once, on the loop thread, possibly before
+ * tfd_eager_run_begin() returns; its results are the caller's then.
+ *
+ *     tfd_eager_graph_new      the GraphDef is written
+ *     tfd_eager_run_new        room for arguments, which the caller fills in
+ *     tfd_eager_run_begin      registered? else it is; then it runs
+ *     done                     results, or why there are none
+ *     tfd_eager_run_free
+ *
+ * Arguments and results are client-terminated _Recv and _Send nodes, as those
+ * of a session's steps are, with the names of graph_ends.h.
+ *
+ * Ownership: a graph is counted, by who keeps it and by its runs; a run counts
+ * its context.
+ * Threads: loop thread.
+ */
+#ifndef TFD_DAEMON_EAGER_GRAPH_H
+#define TFD_DAEMON_EAGER_GRAPH_H
+
+#include "daemon/worker_api.h"
+
+struct tfd_eager_context;
+struct tfd_eager_run;
+
+enum tfd_eager_graph_state {
+    TFD_EAGER_WRITTEN,
+    TFD_EAGER_REGISTERING,
+    TFD_EAGER_REGISTERED,
+};
+
+struct tfd_eager_graph {
+    int refs;
+    struct tfd_eager_context *context; /* of its keeper, or of its runs */
+    enum tfd_eager_graph_state state;
+    uint64_t number; /* the worker's */
+    int arg_count, result_count;
+    struct tfd_bytes def;              /* until it is registered */
+    struct tfd_register_graph request; /* likewise */
+    struct tfd_str *ends;              /* names: arguments, then results */
+    struct tfd_eager_run *waiting;     /* oldest first */
+    /* of a cache (single_op.h) */
+    struct tfd_str key;
+    struct tfd_eager_graph *next, *previous;
+};
+
+/* The GraphDef is taken, also on failure. */
+enum tfd_code tfd_eager_graph_new(struct tfd_eager_context *c,
+                                  struct tfd_bytes *take_def, int arg_count,
+                                  int result_count,
+                                  struct tfd_eager_graph **out,
+                                  struct tfd_status *st) TFD_MUST_USE;
+/* Its keeper lets go of it; NULL is allowed.  It is deregistered with the last
+ * reference. */
+void tfd_eager_graph_unref(struct tfd_eager_graph *g);
+
+struct tfd_eager_run {
+    struct tfd_run_graph run; /* first: the worker's done() gets it */
+    struct tfd_eager_context *context;
+    struct tfd_eager_graph *graph;
+    struct tfd_tensor *args, *results; /* empty, until somebody fills them in */
+    void (*done)(struct tfd_eager_run *r, const struct tfd_status *st);
+    void *ctx;
+    bool is_running, is_cancelled;
+    struct tfd_eager_run *next_waiting;    /* for the same graph */
+    struct tfd_eager_run *next, *previous; /* of the context */
+};
+
+/* NULL without memory. */
+struct tfd_eager_run *tfd_eager_run_new(struct tfd_eager_context *c,
+                                        struct tfd_eager_graph *g,
+                                        struct tfd_status *st);
+/* done and ctx are set.  Values of arguments are taken. */
+void tfd_eager_run_begin(struct tfd_eager_run *r, int64_t step_id);
+/* done() follows, with CANCELLED unless it ended otherwise. */
+void tfd_eager_run_cancel(struct tfd_eager_run *r);
+/* Drops what there is of arguments and results.  Not while it runs. */
+void tfd_eager_run_free(struct tfd_eager_run *r);
+
+#endif

@@ -1,0 +1,145 @@
+/*
+ * handles.c - see handles.h.
+ *
+ * Nearly every operation has one output, so the outputs of one are a list.
+ */
+#include "daemon/eager/handles.h"
+
+#include "config/limits.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* One value; those of the same operation follow. */
+struct tfd_eager_values {
+    struct tfd_eager_values *next;
+    int32_t output;
+    struct tfd_tensor value;
+};
+
+void tfd_eager_handles_deinit(struct tfd_eager_handles *h)
+{
+    struct tfd_eager_values *v;
+    size_t at = 0;
+
+    while ((v = tfd_id_map_next(&h->by_op, &at)))
+        while (v) {
+            struct tfd_eager_values *next = v->next;
+
+            tfd_tensor_unref(&v->value);
+            free(v);
+            v = next;
+        }
+    tfd_id_map_deinit(&h->by_op);
+    *h = (struct tfd_eager_handles){.count = 0};
+}
+
+/* The place in the list of its operation; it may be empty. */
+static struct tfd_eager_values **find_value(struct tfd_eager_values **list,
+                                            int32_t output)
+{
+    while (*list && (*list)->output != output)
+        list = &(*list)->next;
+    return list;
+}
+
+static const struct tfd_eager_values *look_up(const struct tfd_eager_handles *h,
+                                              int64_t op, int32_t output)
+{
+    struct tfd_eager_values *first = tfd_id_map_get(&h->by_op, (uint64_t)op);
+
+    return *find_value(&first, output);
+}
+
+static enum tfd_code refuse_value(struct tfd_tensor *take_value,
+                                  struct tfd_status *st)
+{
+    tfd_tensor_unref(take_value);
+    return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                    "no memory for the handle of a value");
+}
+
+enum tfd_code tfd_eager_handles_put(struct tfd_eager_handles *h, int64_t op,
+                                    int32_t output,
+                                    struct tfd_tensor *take_value,
+                                    struct tfd_status *st)
+{
+    struct tfd_eager_values *v;
+
+    if (look_up(h, op, output)) {
+        tfd_tensor_unref(take_value);
+        return TFD_OK;
+    }
+    if (h->count >= TFD_EAGER_HANDLES_MAX) {
+        tfd_tensor_unref(take_value);
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "a context has %zu values here, at most %d are "
+                        "possible",
+                        h->count, TFD_EAGER_HANDLES_MAX);
+    }
+    v = calloc(1, sizeof(*v));
+    if (!v)
+        return refuse_value(take_value, st);
+    v->next = tfd_id_map_get(&h->by_op, (uint64_t)op);
+    v->output = output;
+    if (!tfd_id_map_put(&h->by_op, (uint64_t)op, v)) {
+        free(v);
+        return refuse_value(take_value, st);
+    }
+    v->value = *take_value;
+    *take_value = (struct tfd_tensor)TFD_TENSOR_INIT;
+    h->count++;
+    return TFD_OK;
+}
+
+enum tfd_code tfd_eager_handles_get(const struct tfd_eager_handles *h,
+                                    int64_t op, int32_t output,
+                                    struct tfd_tensor *out,
+                                    struct tfd_status *st)
+{
+    const struct tfd_eager_values *v = look_up(h, op, output);
+
+    if (!v)
+        return tfd_fail(
+            st, TFD_INVALID_ARGUMENT,
+            "Unable to find the relevant tensor remote_handle: Op ID: %" PRId64
+            ", Output num: %" PRId32
+            ". One possible cause is that the tensor was accessed after "
+            "deallocation in a distributed worker setup.Try setting "
+            "`os.environ['TF_ENABLE_EAGER_CLIENT_STREAMING_ENQUEUE']='False'` "
+            "in your client to disable async streaming behavior to see if it "
+            "fixes the problem.",
+            op, output);
+    *out = tfd_tensor_ref(&v->value);
+    return TFD_OK;
+}
+
+enum tfd_code tfd_eager_handles_drop(struct tfd_eager_handles *h, int64_t op,
+                                     int32_t output, struct tfd_status *st)
+{
+    struct tfd_eager_values *first = tfd_id_map_get(&h->by_op, (uint64_t)op);
+    struct tfd_eager_values **at = find_value(&first, output);
+    struct tfd_eager_values *v = *at;
+
+    if (!v)
+        return tfd_fail(
+            st, TFD_INVALID_ARGUMENT,
+            "Unable to find the relevant tensor remote_handle: Op ID: %" PRId64
+            ", Output num: %" PRId32,
+            op, output);
+    if (at != &first) {
+        *at = v->next;
+    } else if (!v->next) {
+        tfd_id_map_remove(&h->by_op, (uint64_t)op);
+    } else { /* the next one moves here, so that the table stays as it is */
+        struct tfd_eager_values next = *v->next, *gone = v->next;
+
+        gone->value = v->value;
+        *v = next;
+        v = gone;
+    }
+    h->count--;
+    tfd_tensor_unref(&v->value);
+    free(v);
+    return TFD_OK;
+}

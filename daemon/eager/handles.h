@@ -1,0 +1,40 @@
+/*
+ * handles.h - the values that a context keeps for its coordinator: by the
+ * number of the operation that made them, which the coordinator gives, and the
+ * number of its output.
+ *
+ * Ownership: a table holds a reference of each value.
+ * Threads: loop thread.
+ */
+#ifndef TFD_DAEMON_EAGER_HANDLES_H
+#define TFD_DAEMON_EAGER_HANDLES_H
+
+#include "common/base/id_map.h"
+#include "common/base/tensor.h"
+
+struct tfd_eager_values;
+
+struct tfd_eager_handles {   /* all zero: none */
+    struct tfd_id_map by_op; /* -> struct tfd_eager_values */
+    size_t count;
+};
+
+void tfd_eager_handles_deinit(struct tfd_eager_handles *h);
+/* Takes the value, also on failure.  The first value of a name stays: a second
+ * one is dropped.  RESOURCE_EXHAUSTED beyond TFD_EAGER_HANDLES_MAX. */
+enum tfd_code tfd_eager_handles_put(struct tfd_eager_handles *h, int64_t op,
+                                    int32_t output,
+                                    struct tfd_tensor *take_value,
+                                    struct tfd_status *st) TFD_MUST_USE;
+/* A counted value.  INVALID_ARGUMENT "Unable to find the relevant tensor
+ * remote_handle: ..." with the words that coordinators look for. */
+enum tfd_code tfd_eager_handles_get(const struct tfd_eager_handles *h,
+                                    int64_t op, int32_t output,
+                                    struct tfd_tensor *out,
+                                    struct tfd_status *st) TFD_MUST_USE;
+/* Lets go of it.  INVALID_ARGUMENT when there is none. */
+enum tfd_code tfd_eager_handles_drop(struct tfd_eager_handles *h, int64_t op,
+                                     int32_t output,
+                                     struct tfd_status *st) TFD_MUST_USE;
+
+#endif

@@ -1,0 +1,258 @@
+/*
+ * operation.c - see operation.h.
+ */
+#include "daemon/eager/operation.h"
+
+#include "common/proto/eager.pb.h"
+#include "config/device_name.h"
+#include "config/limits.h"
+#include "daemon/eager/context.h"
+#include "kernels/core/runtime.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define OP(field) tensorflow_eager_Operation_##field##_tag
+#define INPUT(field) tensorflow_eager_Operation_Input_##field##_tag
+#define HANDLE(field) tensorflow_eager_RemoteTensorHandle_##field##_tag
+
+/* ---- Devices ------------------------------------------------------------- */
+
+static const struct tfd_device_attributes *
+match_device(const struct tfd_eager_context *c, struct tfd_str name)
+{
+    struct tfd_device_name wanted, have;
+
+    if (tfd_device_name_parse(name, &wanted, NULL) != TFD_OK)
+        return NULL;
+    for (int i = 0; i < c->device_count; i++)
+        if (tfd_device_name_parse(tfd_str_of(c->devices[i].name), &have,
+                                  NULL) == TFD_OK &&
+            tfd_device_name_covers(&wanted, &have))
+            return &c->devices[i];
+    return NULL;
+}
+
+static enum tfd_code unknown_device(const struct tfd_eager_context *c,
+                                    struct tfd_str name, bool specified,
+                                    struct tfd_status *st)
+{
+    if (!specified)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        TFD_STR_FMT " unknown device.", TFD_STR_ARG(name));
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "Could not satisfy device specification '" TFD_STR_FMT
+                    "'. enable_soft_placement=0. Supported device types [CPU]. "
+                    "All available devices [%s%s].",
+                    TFD_STR_ARG(name), c->devices[0].name,
+                    c->device_count > 1 ? ", ..." : "");
+}
+
+enum tfd_code tfd_eager_find_device(const struct tfd_eager_context *c,
+                                    struct tfd_str name, bool specified,
+                                    const struct tfd_device_attributes **out,
+                                    struct tfd_status *st)
+{
+    *out = name.size ? match_device(c, name) : &c->devices[0];
+    return *out ? TFD_OK : unknown_device(c, name, specified, st);
+}
+
+/* ---- Inputs -------------------------------------------------------------- */
+
+/* What is not here yet must not look like a value that got lost, which makes a
+ * coordinator try again. */
+static enum tfd_code check_here(const struct tfd_eager_context *c,
+                                struct tfd_str device, struct tfd_status *st)
+{
+    if (device.size == 0 || match_device(c, device))
+        return TFD_OK;
+    return tfd_fail(st, TFD_UNIMPLEMENTED,
+                    "an operation on %s has a value on " TFD_STR_FMT
+                    ": functions that span tasks are not implemented here",
+                    c->task, TFD_STR_ARG(device));
+}
+
+static enum tfd_code decode_handle(const struct tfd_eager_context *c,
+                                   struct tfd_str proto, struct tfd_tensor *out,
+                                   struct tfd_status *st)
+{
+    struct tfd_pb_reader r = tfd_pb_reader_of(proto);
+    struct tfd_str device = TFD_STR_EMPTY;
+    struct tfd_pb_field f;
+    int32_t output = 0;
+    int64_t op = 0;
+
+    while (tfd_pb_next(&r, &f)) {
+        if (f.tag == HANDLE(device))
+            device = tfd_pb_str(&r, &f);
+        else if (f.tag == HANDLE(op_id))
+            op = tfd_pb_int64(&r, &f);
+        else if (f.tag == HANDLE(output_num))
+            output = tfd_pb_int32(&r, &f);
+    }
+    TFD_TRY(tfd_pb_end(&r, "RemoteTensorHandle", st));
+    TFD_TRY(check_here(c, device, st));
+    return tfd_eager_handles_get(&c->handles, op, output, out, st);
+}
+
+static enum tfd_code decode_input(const struct tfd_eager_context *c,
+                                  const struct tfd_incoming *in,
+                                  struct tfd_str proto, struct tfd_tensor *out,
+                                  struct tfd_status *st)
+{
+    struct tfd_pb_reader r = tfd_pb_reader_of(proto);
+    struct tfd_pb_field f, value = {.tag = 0};
+
+    while (tfd_pb_next(&r, &f))
+        if (f.tag == INPUT(remote_handle) || f.tag == INPUT(tensor))
+            value = f;
+    if (value.tag)
+        (void)tfd_pb_str(&r, &value);
+    TFD_TRY(tfd_pb_end(&r, "Operation.Input", st));
+    if (value.tag == INPUT(remote_handle))
+        return decode_handle(c, value.bytes, out, st);
+    if (value.tag == INPUT(tensor))
+        return tfd_tensor_decode(in, value.bytes, tfd_handle_decode, out, st);
+    return tfd_fail(st, TFD_INVALID_ARGUMENT, "an input without a value");
+}
+
+/* ---- Attributes ---------------------------------------------------------- */
+
+static int compare_attrs(const void *a, const void *b)
+{
+    const struct tfd_attr *x = a, *y = b;
+
+    return tfd_str_cmp(x->name, y->name);
+}
+
+static enum tfd_code sort_attrs(struct tfd_eager_operation *o,
+                                struct tfd_status *st)
+{
+    if (o->attr_count > 1)
+        qsort(o->attrs, (size_t)o->attr_count, sizeof(*o->attrs),
+              compare_attrs);
+    for (int i = 1; i < o->attr_count; i++)
+        if (tfd_str_eq(o->attrs[i - 1].name, o->attrs[i].name))
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "attribute " TFD_STR_FMT " comes twice",
+                            TFD_STR_ARG(o->attrs[i].name));
+    return TFD_OK;
+}
+
+static enum tfd_code decode_attr(struct tfd_eager_operation *o,
+                                 struct tfd_str entry, struct tfd_status *st)
+{
+    struct tfd_pb_entry e;
+
+    if (!tfd_pb_map_entry(entry, &e))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT, "Unable to parse Operation");
+    o->attrs[o->attr_count++] = (struct tfd_attr){e.key, e.value};
+    return TFD_OK;
+}
+
+/* ---- The whole ----------------------------------------------------------- */
+
+static void take_field(struct tfd_eager_operation *o, struct tfd_pb_reader *r,
+                       const struct tfd_pb_field *f)
+{
+    switch (f->tag) {
+    case OP(id):
+        o->id = tfd_pb_int64(r, f);
+        break;
+    case OP(name):
+        o->name = tfd_pb_str(r, f);
+        break;
+    case OP(device):
+        o->device = tfd_pb_str(r, f);
+        break;
+    case OP(is_component_function):
+        o->is_component = tfd_pb_bool(r, f);
+        break;
+    case OP(func_step_id):
+        o->step_id = tfd_pb_int64(r, f);
+        break;
+    case OP(is_function):
+        o->is_function = tfd_pb_bool(r, f);
+        break;
+    default:
+        break;
+    }
+}
+
+/* How much there is of what follows in numbers. */
+static enum tfd_code count_parts(struct tfd_str proto,
+                                 struct tfd_eager_operation *o, int *in_count,
+                                 int *attr_count, struct tfd_status *st)
+{
+    struct tfd_pb_reader r = tfd_pb_reader_of(proto);
+    struct tfd_pb_field f;
+
+    while (tfd_pb_next(&r, &f)) {
+        if (f.tag == OP(op_inputs) || f.tag == OP(attrs))
+            (void)tfd_pb_str(&r, &f);
+        *in_count += f.tag == OP(op_inputs);
+        *attr_count += f.tag == OP(attrs);
+        take_field(o, &r, &f);
+    }
+    TFD_TRY(tfd_pb_end(&r, "Operation", st));
+    if (*in_count > TFD_EAGER_INPUTS_MAX || *attr_count > TFD_EAGER_ATTRS_MAX)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "an operation with %d inputs and %d attributes; %d and "
+                        "%d are possible",
+                        *in_count, *attr_count, TFD_EAGER_INPUTS_MAX,
+                        TFD_EAGER_ATTRS_MAX);
+    return TFD_OK;
+}
+
+static enum tfd_code decode_parts(struct tfd_eager_context *c,
+                                  const struct tfd_incoming *in,
+                                  struct tfd_str proto,
+                                  struct tfd_eager_operation *o,
+                                  struct tfd_status *st)
+{
+    struct tfd_pb_reader r = tfd_pb_reader_of(proto);
+    struct tfd_pb_field f;
+
+    while (tfd_pb_next(&r, &f)) {
+        if (f.tag == OP(attrs))
+            TFD_TRY(decode_attr(o, f.bytes, st));
+        else if (f.tag == OP(op_inputs))
+            TFD_TRY(decode_input(c, in, f.bytes, &o->in[o->in_count++], st));
+    }
+    TFD_TRY(sort_attrs(o, st));
+    return tfd_eager_find_device(c, o->device, true, &o->on, st);
+}
+
+enum tfd_code tfd_eager_operation_decode(struct tfd_eager_context *c,
+                                         const struct tfd_incoming *in,
+                                         struct tfd_str proto,
+                                         struct tfd_eager_operation *out,
+                                         struct tfd_status *st)
+{
+    int in_count = 0, attr_count = 0;
+    enum tfd_code rc;
+
+    *out = (struct tfd_eager_operation){.name = TFD_STR_EMPTY,
+                                        .device = TFD_STR_EMPTY};
+    TFD_TRY(count_parts(proto, out, &in_count, &attr_count, st));
+    out->in = calloc((size_t)in_count + 1, sizeof(*out->in));
+    out->attrs = calloc((size_t)attr_count + 1, sizeof(*out->attrs));
+    if (out->in && out->attrs)
+        rc = decode_parts(c, in, proto, out, st);
+    else
+        rc = tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for an operation");
+    if (rc != TFD_OK)
+        tfd_eager_operation_deinit(out);
+    return rc;
+}
+
+void tfd_eager_operation_deinit(struct tfd_eager_operation *o)
+{
+    for (int i = 0; i < o->in_count; i++)
+        tfd_tensor_unref(&o->in[i]);
+    free(o->in);
+    free(o->attrs);
+    o->in = NULL;
+    o->attrs = NULL;
+    o->in_count = o->attr_count = 0;
+}

@@ -1,0 +1,48 @@
+/*
+ * operation.h - an Operation message: what is to run, where, with which values.
+ *
+ * Strings are views of the request, values are counted.
+ * Threads: loop thread.
+ */
+#ifndef TFD_DAEMON_EAGER_OPERATION_H
+#define TFD_DAEMON_EAGER_OPERATION_H
+
+#include "common/graph/graph.h"
+#include "daemon/worker_api.h"
+#include "rpc/core/message.h"
+
+struct tfd_eager_context;
+
+struct tfd_eager_operation {
+    int64_t id;
+    struct tfd_str name;
+    struct tfd_str device; /* as asked for; "" is the task's first */
+    const struct tfd_device_attributes *on; /* that one; the context's */
+    bool is_function, is_component;
+    int64_t step_id;        /* of a component */
+    struct tfd_attr *attrs; /* by name, in their order; no name twice */
+    int attr_count;
+    struct tfd_tensor *in;
+    int in_count;
+};
+
+/* Finds its values, in the context or in the message.  On failure there is
+ * nothing to release.  INVALID_ARGUMENT for a value or a device that is not
+ * there, UNIMPLEMENTED for a value of another task, and beyond
+ * TFD_EAGER_INPUTS_MAX and TFD_EAGER_ATTRS_MAX. */
+enum tfd_code tfd_eager_operation_decode(struct tfd_eager_context *c,
+                                         const struct tfd_incoming *in,
+                                         struct tfd_str proto,
+                                         struct tfd_eager_operation *out,
+                                         struct tfd_status *st) TFD_MUST_USE;
+void tfd_eager_operation_deinit(struct tfd_eager_operation *o);
+
+/* A device of this task by any of its names; "" is the first.  With
+ * `specified` the text is that of an op's device, else "NAME unknown device."
+ */
+enum tfd_code tfd_eager_find_device(const struct tfd_eager_context *c,
+                                    struct tfd_str name, bool specified,
+                                    const struct tfd_device_attributes **out,
+                                    struct tfd_status *st) TFD_MUST_USE;
+
+#endif

@@ -1,0 +1,81 @@
+"""A TensorFlow 2 coordinator without a strategy: single ops on every task.
+
+  python -m tests.cluster.eager_client '{"ps": [...], "worker": [...]}'
+"""
+import json
+import os
+import sys
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
+import numpy as np  # noqa: E402
+import tensorflow as tf  # noqa: E402
+
+
+def raises(kind, text, function):
+    try:
+        function()
+    except kind as error:
+        assert text in str(error), str(error)
+    else:
+        raise AssertionError("no %s" % kind.__name__)
+
+
+def values_stay_where_they_are_made(device):
+    matrix = np.arange(6, dtype=np.float32).reshape(2, 3)
+    with tf.device(device):
+        a = tf.constant(matrix)
+        product = tf.matmul(a, a, transpose_b=True)
+        words = tf.strings.join([tf.constant(["a", "b"]), tf.constant("c")])
+        total = tf.reduce_sum(tf.range(10))
+    assert product.device.startswith(device), product.device
+    np.testing.assert_allclose(product.numpy(), matrix @ matrix.T)
+    assert words.numpy().tolist() == [b"ac", b"bc"] and int(total) == 45
+
+
+def values_go_from_task_to_task(devices):
+    x = tf.constant([1.0, 2.0])
+    for device in devices:
+        with tf.device(device):
+            x = x + 1.0
+    np.testing.assert_allclose(x.numpy(), np.array([1.0, 2.0]) + len(devices))
+
+
+def variables_are_apart(device):
+    with tf.device(device):
+        made = [tf.Variable(float(i), name="same") for i in range(4)]
+        for variable in made:
+            variable.assign_add(10.0)
+    assert [v.numpy() for v in made] == [10.0, 11.0, 12.0, 13.0]
+
+
+def errors_come_in_words(device):
+    with tf.device(device):
+        raises(tf.errors.InvalidArgumentError, "not invertible",
+               lambda: tf.linalg.inv(tf.zeros([2, 2])).numpy())
+        assert float(tf.constant(3.0) + 4.0) == 7.0
+
+
+def large_values_pass(device):
+    with tf.device(device):
+        big = tf.ones([1024, 1024]) * 3.0
+    assert big.numpy().sum() == 3.0 * 1024 * 1024
+
+
+def main():
+    cluster = json.loads(sys.argv[1])
+    tf.config.experimental_connect_to_cluster(tf.train.ClusterSpec(cluster))
+    devices = ["/job:%s/replica:0/task:%d" % (job, i)
+               for job in sorted(cluster) for i in range(len(cluster[job]))]
+    for device in devices:
+        values_stay_where_they_are_made(device)
+        variables_are_apart(device)
+        errors_come_in_words(device)
+        large_values_pass(device)
+    values_go_from_task_to_task(devices)
+    print("ok")
+    sys.stdout.flush()
+    os._exit(0)  # as coordinators often end: without a word to the tasks
+
+
+main()

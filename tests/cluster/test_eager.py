@@ -1,0 +1,471 @@
+"""TensorFlow 2's EagerService: a real coordinator, and requests that none
+sends."""
+import contextlib
+import json
+import os
+import pathlib
+import queue
+import subprocess
+import sys
+
+import grpc
+
+from tests.cluster.client import tf
+from tests.cluster.messages import FILES
+from tests.cluster.raw import Raw, code_of, message
+from tests.cluster.suite import Skip, test
+
+ROOT = pathlib.Path(__file__).parents[2]
+SHARED = pathlib.Path(os.environ.get("TFD_SHARED", ROOT.parent / "shared"))
+HERE = "/job:worker/replica:0/task:0/device:CPU:0"
+CHIEF = "/job:chief/replica:0/task:0/device:CPU:0"
+SERVICE = "/tensorflow.eager.EagerService/"
+GONE = "Unable to find a context_id matching the specified one"
+NO_VALUE = "Unable to find the relevant tensor remote_handle"
+
+# TensorFlow's eager_service.proto; of a oneof the members stand as fields.
+message.add("tfd_eager.proto", """
+EagerTask key:1:int32 value:2:string
+EagerJob name:1:string tasks:2:*EagerTask
+EagerCluster job:1:*EagerJob
+EagerServer cluster:1:EagerCluster job_name:2:string task_index:3:int32
+CreateContextRequest server_def:1:EagerServer keep_alive_secs:3:int64 \
+  context_id:7:fixed64 context_view_id:8:fixed64 \
+  clear_existing_contexts:10:bool
+CreateContextResponse device_attributes:2:*tensorflow.DeviceAttributes
+UpdateContextRequest server_def:1:EagerServer context_id:3:fixed64 \
+  context_view_id:4:fixed64
+UpdateContextResponse device_attributes:1:*tensorflow.DeviceAttributes
+EagerHandle op_id:1:int64 output_num:2:int32 device:3:string
+EagerInput remote_handle:1:EagerHandle tensor:2:tensorflow.TensorProto
+EagerAttr key:1:string value:2:tensorflow.AttrValue
+EagerOperation id:1:int64 name:2:string attrs:5:*EagerAttr device:6:string \
+  is_component_function:7:bool func_step_id:8:int64 is_function:9:bool \
+  op_inputs:10:*EagerInput
+EagerTensors op_id:1:int64 tensors:2:*tensorflow.TensorProto \
+  device_name:3:string
+EagerFunction function_def:1:tensorflow.FunctionDef \
+  is_component_function:2:bool library:3:tensorflow.FunctionDefLibrary
+EagerStep step_id:1:int64
+EagerName function_name:1:string
+EagerNothing
+EagerItem handle_to_decref:1:EagerHandle operation:2:EagerOperation \
+  send_tensor:3:EagerTensors register_function:4:EagerFunction \
+  cleanup_function:5:EagerStep sync_remote_executor_for_stream:6:EagerNothing \
+  send_packed_handle:7:EagerTensors remove_function:8:EagerName
+EagerAnswer shape:1:*tensorflow.TensorShapeProto device:3:*string
+EnqueueRequest context_id:1:fixed64 queue:3:*EagerItem
+EnqueueResponse queue_response:1:*EagerAnswer
+RunComponentFunctionRequest context_id:1:fixed64 operation:2:EagerOperation \
+  output_num:3:*int32
+RunComponentFunctionResponse shape:1:*tensorflow.TensorShapeProto \
+  tensor:2:*tensorflow.TensorProto
+KeepAliveRequest context_id:1:fixed64
+KeepAliveResponse context_view_id:1:fixed64
+CloseContextRequest context_id:1:fixed64 context_view_id:2:fixed64
+CloseContextResponse
+WaitQueueDoneRequest context_id:1:fixed64 op_id:2:*int64
+WaitQueueDoneResponse
+""", FILES + ["tensorflow/core/framework/%s.proto" % name for name in (
+    "function", "tensor_shape", "attr_value")])
+
+
+def fails(code, text, function, *args, **fields):
+    """A call must end with this code, and these words."""
+    got, words = code_of(function, *args, **fields)
+    assert got == code and text in words, (got, words)
+
+
+def handle(op, output=0):
+    return message("EagerHandle", op_id=op, output_num=output, device=HERE)
+
+
+def attrs(**values):
+    return [message("EagerAttr", key=key, value=tf.AttrValue(
+        **{"type" if isinstance(value, tf.DType) else
+           "i" if isinstance(value, int) else "s":
+           value.as_datatype_enum if isinstance(value, tf.DType) else value}))
+            for key, value in values.items()]
+
+
+def operation(number, name, *inputs, device=HERE, more=(), **values):
+    return message("EagerOperation", id=number, name=name, device=device,
+                   attrs=list(more) + attrs(**values), op_inputs=[
+                       message("EagerInput", remote_handle=handle(
+                           *(x if isinstance(x, tuple) else (x,))))
+                       for x in inputs])
+
+
+def run(number, name, *inputs, **fields):
+    return message("EagerItem",
+                   operation=operation(number, name, *inputs, **fields))
+
+
+def give(number, *values, device=HERE):
+    return message("EagerItem", send_tensor=message(
+        "EagerTensors", op_id=number, device_name=device,
+        tensors=[tf.make_tensor_proto(v, tf.float32) for v in values]))
+
+
+def drop(*name):
+    return message("EagerItem", handle_to_decref=handle(*name))
+
+
+def function(name, op="AddV2"):
+    """name(x) = op(x, x)."""
+    made = message("tensorflow.FunctionDef")
+    made.signature.name = name
+    made.signature.input_arg.add(name="x", type=1)
+    made.signature.output_arg.add(name="y", type=1)
+    node = made.node_def.add(name="sum", op=op, input=["x", "x"])
+    node.attr["T"].type = 1
+    made.ret["y"] = "sum:z:0"
+    return made
+
+
+class Context(Raw):
+    """A coordinator's one context on a worker."""
+
+    def __init__(self, address, number=77, **fields):
+        super().__init__(address)
+        self.number, self.address = number, address
+        self.devices = self.create(**fields).device_attributes
+
+    def server(self, job="worker", jobs=("worker",)):
+        """A ServerDef; jobs: each has this one address."""
+        tasks = [message("EagerTask", key=0, value=self.address)]
+        cluster = message("EagerCluster", job=[
+            message("EagerJob", name=name, tasks=tasks) for name in jobs])
+        return message("EagerServer", cluster=cluster, job_name=job)
+
+    def create(self, number=None, job="worker", **fields):
+        return self.eager("CreateContext", server_def=self.server(job),
+                          context_id=number or self.number, **fields)
+
+    def eager(self, method, **fields):
+        request = message(method + "Request", **fields)
+        reply = self.bytes(SERVICE + method, request.SerializeToString())
+        return message.type(method + "Response").FromString(reply)
+
+    def enqueue(self, *items):
+        return self.eager("Enqueue", context_id=self.number,
+                          queue=items).queue_response
+
+    def component(self, asked, *outputs, step=-5, flags=(True, True)):
+        asked.is_function, asked.is_component_function = flags
+        asked.func_step_id = step
+        return self.eager("RunComponentFunction", context_id=self.number,
+                          operation=asked, output_num=outputs)
+
+    def value(self, *name):
+        """What TensorFlow's chief does to see a value."""
+        key = "%s;%016x;%s;%%s" % (HERE, self.devices[0].incarnation, CHIEF)
+        edge = "edge_%d_%d" % (name + (0,))[:2]
+        signed = self.devices[0].incarnation
+        self.enqueue(run(-1, "_Send", name, T=tf.float32,
+                         tensor_name=edge.encode(), send_device=HERE.encode(),
+                         send_device_incarnation=signed - (
+                             signed >> 63 << 64),
+                         recv_device=CHIEF.encode()))
+        got = self.call("WorkerService", "RecvTensor", step_id=self.number,
+                        rendezvous_key=key % edge + ";0:0")
+        return tf.make_ndarray(got.tensor).tolist()
+
+    def close(self, view=0):
+        self.eager("CloseContext", context_id=self.number,
+                   context_view_id=view)
+
+
+@contextlib.contextmanager
+def context(cluster, number, **fields):
+    made = Context(cluster["worker", 0].address, number, **fields)
+    try:
+        yield made
+    finally:
+        made.close(view=2**64 - 1)
+
+
+@test(limit=200, tfd_only=True, ps=1, worker=2)
+def a_coordinator_runs_ops_on_every_task(cluster):
+    """TensorFlow's own client, without a strategy: it streams."""
+    spec = {job: [cluster[job, i].address for i in range(count)]
+            for job, count in (("ps", 1), ("worker", 2))}
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.cluster.eager_client",
+         json.dumps(spec)], cwd=ROOT, capture_output=True, text=True,
+        timeout=190)
+    assert done.returncode == 0 and "ok" in done.stdout, done.stderr[-2000:]
+
+
+@test(limit=400, tfd_only=True)
+def variables_of_a_strategy_lie_on_tfd(server):
+    """ParameterServerStrategy, its ps a tfd, its workers TensorFlow's own."""
+    player = SHARED / "programs" / "tf2" / "run_tf2.py"
+    real = SHARED / "bench" / "tf_server.py"
+    if not player.exists() or not real.exists():
+        raise Skip("no %s" % player)
+    done = subprocess.run(
+        [sys.executable, str(player), "--server", " ".join(server.command),
+         "--worker-server", "%s %s" % (sys.executable, real),
+         "--only", "t03,t04", "--limit", "180"],
+        cwd=ROOT, capture_output=True, text=True, timeout=390)
+    assert "2 of 2" in done.stdout, done.stdout + done.stderr[-1000:]
+
+
+@test(tfd_only=True, worker=1)
+def single_ops_give_shapes_and_values(cluster):
+    with context(cluster, 1001) as c:
+        made = c.enqueue(give(1, [[1, 2], [3, 4]]),
+                         run(2, "MatMul", 1, 1, T=tf.float32),
+                         run(3, "AddV2", 2, 1))  # T is that of its inputs
+        assert [d.size for d in made[1].shape[0].dim] == [2, 2]
+        assert c.value(3) == [[8, 12], [18, 26]]
+        c.enqueue(give(4, 1.0, 2.0), run(5, "AddV2", (4, 0), (4, 1)))
+        assert c.value(5) == 3.0
+
+
+@test(tfd_only=True, worker=1)
+def the_first_failure_ends_a_request(cluster):
+    with context(cluster, 1002) as c:
+        fails("INVALID_ARGUMENT", NO_VALUE + ": Op ID: 50", c.enqueue,
+              give(1, 1.0), run(2, "AddV2", 1, 50), give(3, 1.0))
+        c.enqueue(drop(1))
+        fails("INVALID_ARGUMENT", NO_VALUE, c.enqueue, drop(3))
+        fails("INVALID_ARGUMENT", NO_VALUE, c.enqueue, drop(2))
+
+
+@test(tfd_only=True, worker=1)
+def wrong_operations_are_refused(cluster):
+    with context(cluster, 1003) as c:
+        c.enqueue(give(1, [[0, 0], [0, 0]]))
+        fails("NOT_FOUND", "Op type not registered 'Nope'", c.enqueue,
+              run(2, "Nope", 1))
+        fails("INVALID_ARGUMENT", "expected 2 inputs, got 1", c.enqueue,
+              run(2, "MatMul", 1, T=tf.float32))
+        fails("INVALID_ARGUMENT", "Could not satisfy device specification",
+              c.enqueue, run(2, "AddV2", 1, 1,
+                             device="/job:worker/replica:0/task:7"))
+        fails("INVALID_ARGUMENT", "unknown device", c.enqueue,
+              give(3, 1.0, device="/job:ps/task:0"))
+        fails("INVALID_ARGUMENT", "Input is not invertible.", c.enqueue,
+              run(2, "MatrixInverse", 1, T=tf.float32))
+        fails("INVALID_ARGUMENT", "comes twice", c.enqueue,
+              run(2, "MatMul", 1, 1, more=attrs(T=tf.float32),
+                  T=tf.float32))
+        fails("UNIMPLEMENTED", "send_packed_handle", c.enqueue, message(
+            "EagerItem", send_packed_handle=message("EagerTensors")))
+        fails("INVALID_ARGUMENT", "", c.enqueue, run(
+            2, "AddV2", 1, 1, T=tf.int32))
+        away = run(2, "AddV2", 1, 1)
+        away.operation.op_inputs[1].remote_handle.device = (
+            "/job:ps/replica:0/task:0/device:CPU:0")
+        fails("UNIMPLEMENTED", "functions that span tasks", c.enqueue, away)
+        assert c.value(1) == [[0, 0], [0, 0]]
+
+
+@test(tfd_only=True, worker=1)
+def anonymous_variables_are_apart(cluster):
+    name = b"cd2c89b7-88b7-44c8-ad83-06c2a9158347"
+    shape = [message("EagerAttr", key="shape", value=tf.AttrValue(
+        shape=tf.TensorShape([]).as_proto()))]
+    with context(cluster, 1004) as c:
+        for number in (10, 20):
+            c.enqueue(give(number, float(number)),
+                      run(number + 1, "VarHandleOp", dtype=tf.float32,
+                          shared_name=name, more=shape),
+                      run(number + 2, "AssignVariableOp", number + 1, number,
+                          dtype=tf.float32))
+        for number in (10, 20):
+            c.enqueue(run(number + 3, "ReadVariableOp", number + 1,
+                          dtype=tf.float32))
+            assert c.value(number + 3) == float(number)
+        c.enqueue(drop(11))
+        fails("INVALID_ARGUMENT", NO_VALUE, c.enqueue,
+              run(30, "ReadVariableOp", 11, dtype=tf.float32))
+
+
+@test(tfd_only=True, worker=1)
+def functions_are_found_when_they_run(cluster):
+    with context(cluster, 1005) as c:
+        def register(made):
+            return message("EagerItem", register_function=message(
+                "EagerFunction", function_def=made))
+        caller = function("caller", "callee")
+        del caller.node_def[0].input[1], caller.node_def[0].attr["T"]
+        caller.ret["y"] = "sum:y:0"
+        c.enqueue(register(caller), give(1, 2.0))
+        fails("NOT_FOUND", "Op type not registered 'callee'", c.enqueue,
+              run(2, "caller", 1))
+        c.enqueue(register(function("callee")), register(function("callee")))
+        answer = c.enqueue(run(2, "caller", 1))
+        assert list(answer[0].device) == [""]
+        assert c.value(2) == 4.0
+        fails("INVALID_ARGUMENT", "Attempting to add a duplicate function",
+              c.enqueue, register(function("callee", "Mul")))
+
+        def remove(name):
+            return message("EagerItem", remove_function=message(
+                "EagerName", function_name=name))
+        c.enqueue(remove("callee"))
+        fails("INVALID_ARGUMENT", "Tried to remove non-existent function",
+              c.enqueue, remove("callee"))
+
+
+@test(tfd_only=True, worker=1)
+def components_leave_results_where_they_are_told(cluster):
+    with context(cluster, 1006) as c:
+        c.enqueue(give(1, 2.0), message(
+            "EagerItem", register_function=message(
+                "EagerFunction", function_def=function("part"),
+                is_component_function=True)))
+        c.component(operation(2, "part", 1), 5)
+        assert c.value(2, 5) == 4.0
+        kept = c.component(operation(-1, "part", 1), 0)
+        assert tf.make_ndarray(kept.tensor[0]) == 4.0
+        fails("INVALID_ARGUMENT", NO_VALUE, c.enqueue, drop(2, 0))
+        fails("INTERNAL", "Could not find function library", c.component,
+              operation(3, "nothing", 1))
+        fails("INTERNAL", "can only be used to execute component functions",
+              c.component, operation(3, "part", 1), flags=(True, False))
+        fails("INVALID_ARGUMENT", "expected 1 inputs, got 2", c.component,
+              operation(3, "part", 1, 1))
+        fails("INVALID_ARGUMENT", "which is none of a function",
+              c.component, operation(3, "part", 1), step=7)
+
+
+class Stream:
+    """One StreamingEnqueue."""
+
+    def __init__(self, made):
+        self.context, self.items = made, queue.Queue()
+        call = made.channel.stream_stream(SERVICE + "StreamingEnqueue")
+        self.answers = call(iter(self.items.get, None), timeout=20)
+
+    def send(self, *items, number=None):
+        self.items.put(message(
+            "EnqueueRequest", context_id=number or self.context.number,
+            queue=items).SerializeToString())
+
+    def answer(self):
+        return message.type("EnqueueResponse").FromString(
+            next(self.answers)).queue_response
+
+
+@test(tfd_only=True, worker=1)
+def streams_answer_in_order_and_end_with_a_failure(cluster):
+    with context(cluster, 1007) as c:
+        stream = Stream(c)
+        stream.send(give(1, 1.0))
+        for number in range(2, 50):
+            stream.send(run(number, "AddV2", number - 1, 1))
+        for number in range(1, 50):
+            assert len(stream.answer()) == 1
+        c.enqueue(drop(48))
+        assert c.value(49) == 49.0
+        stream.send(run(60, "AddV2", 900, 1))
+        stream.send(give(61, 1.0))
+        fails("INVALID_ARGUMENT", NO_VALUE, stream.answer)
+        fails("INVALID_ARGUMENT", NO_VALUE, c.enqueue, drop(61))
+        stream.items.put(None)
+        ended = Stream(c)
+        ended.items.put(None)
+        assert list(ended.answers) == []
+        stranger = Stream(c)
+        stranger.send(number=5)
+        fails("ABORTED", GONE, stranger.answer)
+        stranger.items.put(None)
+
+
+@test(tfd_only=True, worker=1)
+def damaged_streams_end(cluster):
+    with context(cluster, 1008) as c:
+        for body in (b"\xff\xff\xff", b"\x1a\x7f"):
+            stream = Stream(c)
+            stream.items.put(body)
+            fails("INTERNAL", "Unable to parse request", stream.answer)
+            stream.items.put(None)
+        left = Stream(c)
+        left.send(give(1, 1.0))
+        left.answer()
+        left.answers.cancel()
+        left.items.put(None)
+        assert c.value(1) == 1.0
+
+
+@test(tfd_only=True, worker=1)
+def views_say_what_is_of_the_past(cluster):
+    with context(cluster, 1009, context_view_id=3) as c:
+        c.enqueue(give(1, 1.0))
+        fails("INVALID_ARGUMENT", "already exists", c.create,
+              context_view_id=2)
+        c.close(view=2)
+        kept = c.eager("KeepAlive", context_id=1009)
+        assert kept.context_view_id == 3
+        c.create(context_view_id=4)
+        fails("INVALID_ARGUMENT", NO_VALUE, c.enqueue, drop(1))
+        c.close(view=4)
+        for method in ("KeepAlive", "Enqueue", "RunComponentFunction",
+                       "WaitQueueDone"):
+            fails("ABORTED", GONE, c.eager, method, context_id=1009)
+        c.close()
+
+
+@test(tfd_only=True, worker=1)
+def views_are_counted_up(cluster):
+    with context(cluster, 1015, context_view_id=4) as c:
+        for view in (0, 4, 6):
+            fails("INVALID_ARGUMENT", "currently at view #4 but received "
+                  "update request at view #%d." % view, c.eager,
+                  "UpdateContext", context_id=1015, context_view_id=view)
+        c.enqueue(give(1, 1.0), run(2, "AddV2", 1, 1))
+        c.eager("UpdateContext", context_id=1015, context_view_id=5)
+        assert c.eager("KeepAlive", context_id=1015).context_view_id == 5
+        answer = c.eager(
+            "UpdateContext", context_id=1015, context_view_id=6,
+            server_def=c.server(jobs=("worker", "other")))
+        assert answer.device_attributes[0].name == HERE
+        c.enqueue(run(3, "AddV2", 2, 1))
+        assert c.value(3) == 3.0
+        fails("ABORTED", GONE, c.eager, "UpdateContext", context_id=5)
+
+
+@test(tfd_only=True, worker=1)
+def contexts_are_apart(cluster):
+    with context(cluster, 1010) as a, context(cluster, 1011) as b:
+        a.enqueue(give(1, 1.0))
+        fails("INVALID_ARGUMENT", NO_VALUE, b.enqueue, drop(1))
+        b.enqueue(give(1, 2.0))
+        assert (a.value(1), b.value(1)) == (1.0, 2.0)
+        b.create(number=1012, clear_existing_contexts=True)
+        fails("ABORTED", GONE, a.enqueue, give(2, 1.0))
+        fails("ABORTED", GONE, b.enqueue, give(2, 1.0))
+        b.number = 1012
+
+
+@test(limit=60, tfd_only=True, worker=1)
+def a_context_that_nobody_uses_ends(cluster):
+    with context(cluster, 1013, keep_alive_secs=1) as c:
+        waiting = c.call  # a RecvTensor of its step ends with it
+        try:
+            waiting("WorkerService", "RecvTensor", step_id=1013,
+                    rendezvous_key="%s;%016x;%s;never;0:0" % (
+                        HERE, c.devices[0].incarnation, CHIEF))
+        except grpc.RpcError as error:
+            assert "Cleanup 1013" in error.details(), error
+        fails("ABORTED", GONE, c.eager, "KeepAlive", context_id=1013)
+
+
+@test(tfd_only=True, worker=1)
+def wrong_requests_are_refused(cluster):
+    with context(cluster, 1014) as c:
+        fails("INVALID_ARGUMENT", "names no task", c.create, number=1,
+              job="no job")
+        fails("INVALID_ARGUMENT", "names no task", c.create, number=1, job="")
+        for method in ("CreateContext", "Enqueue", "RunComponentFunction",
+                       "KeepAlive", "CloseContext", "WaitQueueDone",
+                       "UpdateContext"):
+            fails("INTERNAL", "Unable to parse request", c.bytes,
+                  SERVICE + method, b"\xff\xff\xff")
+        fails("UNIMPLEMENTED", "particular op IDs", c.eager, "WaitQueueDone",
+              context_id=1014, op_id=[1])
+        c.eager("WaitQueueDone", context_id=1014)

@@ -1,0 +1,150 @@
+/*
+ * test_handles.c - daemon/eager/handles.c: values by operation and output.
+ */
+#include "daemon/eager/handles.h"
+
+#include "common/base/alloc.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct tfd_eager_handles handles;
+
+static int teardown(void **state)
+{
+    (void)state;
+    tfd_eager_handles_deinit(&handles);
+    tfd_alloc_trim();
+    return 0;
+}
+
+static struct tfd_tensor number(float value)
+{
+    static const struct tfd_shape scalar = {0, {0}};
+    struct tfd_tensor t;
+
+    assert_int_equal(tfd_tensor_new(&t, TFD_FLOAT, &scalar, NULL), TFD_OK);
+    *(float *)tfd_tensor_data(&t) = value;
+    return t;
+}
+
+static void put(int64_t op, int32_t output, float value)
+{
+    struct tfd_tensor t = number(value);
+
+    assert_int_equal(tfd_eager_handles_put(&handles, op, output, &t, NULL),
+                     TFD_OK);
+    assert_null(t.buffer);
+}
+
+/* -1 when there is none. */
+static float get(int64_t op, int32_t output)
+{
+    struct tfd_tensor t;
+    float value;
+
+    if (tfd_eager_handles_get(&handles, op, output, &t, NULL) != TFD_OK)
+        return -1;
+    value = *(float *)tfd_tensor_data(&t);
+    tfd_tensor_unref(&t);
+    return value;
+}
+
+static bool drop(int64_t op, int32_t output)
+{
+    return tfd_eager_handles_drop(&handles, op, output, NULL) == TFD_OK;
+}
+
+static void test_outputs_of_many_operations(void **state)
+{
+    (void)state;
+    for (int op = 0; op < 1000; op++)
+        for (int output = 0; output < 3; output++)
+            put(op, output, (float)(op * 3 + output));
+    assert_int_equal(handles.count, 3000);
+    for (int op = 0; op < 1000; op++)
+        for (int output = 0; output < 3; output++)
+            assert_true(get(op, output) == (float)(op * 3 + output));
+    assert_true(get(-1, 0) < 0);
+    assert_true(get(3, 3) < 0);
+    assert_true(get(3, -1) < 0);
+}
+
+static void test_dropped_in_any_order(void **state)
+{
+    static const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
+                                     {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+
+    (void)state;
+    for (int i = 0; i < 6; i++) {
+        for (int output = 0; output < 3; output++)
+            put(7, output, (float)output);
+        for (int k = 0; k < 3; k++) {
+            assert_true(drop(7, orders[i][k]));
+            assert_false(drop(7, orders[i][k]));
+            for (int later = k + 1; later < 3; later++)
+                assert_true(get(7, orders[i][later]) ==
+                            (float)orders[i][later]);
+        }
+        assert_int_equal(handles.count, 0);
+        assert_int_equal(handles.by_op.count, 0);
+    }
+}
+
+static void test_the_first_value_stays(void **state)
+{
+    (void)state;
+    put(1, 0, 1);
+    put(1, 0, 2);
+    assert_int_equal(handles.count, 1);
+    assert_true(get(1, 0) == 1);
+}
+
+static void test_a_value_outlives_its_handle(void **state)
+{
+    struct tfd_tensor t;
+
+    (void)state;
+    put(1, 0, 5);
+    assert_int_equal(tfd_eager_handles_get(&handles, 1, 0, &t, NULL), TFD_OK);
+    assert_true(drop(1, 0));
+    assert_true(*(float *)tfd_tensor_data(&t) == 5);
+    tfd_tensor_unref(&t);
+}
+
+/* Coordinators look for these words, and only in one of them for the rest. */
+static void test_what_is_said_of_those_that_are_not_there(void **state)
+{
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct tfd_tensor t;
+
+    (void)state;
+    assert_int_equal(tfd_eager_handles_get(&handles, 50, 0, &t, &st),
+                     TFD_INVALID_ARGUMENT);
+    assert_non_null(strstr(st.text, "Unable to find the relevant tensor "
+                                    "remote_handle: Op ID: 50, Output num: 0. "
+                                    "One possible cause"));
+    tfd_status_clear(&st);
+    assert_int_equal(tfd_eager_handles_drop(&handles, -2, 1, &st),
+                     TFD_INVALID_ARGUMENT);
+    assert_string_equal(st.text, "Unable to find the relevant tensor "
+                                 "remote_handle: Op ID: -2, Output num: 1");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_outputs_of_many_operations, teardown),
+        cmocka_unit_test_teardown(test_dropped_in_any_order, teardown),
+        cmocka_unit_test_teardown(test_the_first_value_stays, teardown),
+        cmocka_unit_test_teardown(test_a_value_outlives_its_handle, teardown),
+        cmocka_unit_test_teardown(test_what_is_said_of_those_that_are_not_there,
+                                  teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
