@@ -12,7 +12,7 @@ EMULIB  := $(EMU)/lib/libcublas.so.13 $(EMU)/lib/libcudnn.so.9
 EMUFLAGS := -std=c++17 -O1 -Wall -Werror -Wno-unknown-pragmas -Wno-unused-function \
             -Wno-class-memaccess -Wno-maybe-uninitialized -I$(EMU)/gen -Itests/emulated/include -I. \
             -fno-math-errno -ffp-contract=off -MMD -MP
-EMUCC   := $(if $(findstring ccache,$(CC)),ccache )g++
+EMUCC   := $(or $(CCACHE),$(findstring ccache,$(CC))) g++
 
 emulated: $(EMU)/tfd $(EMU)/test_capture $(EXAMPLES)
 	@ln -sfn ../examples $(EMU)/
