@@ -15,7 +15,7 @@ from tests.cluster.messages import FILES
 from tests.cluster.raw import Raw, code_of, message
 from tests.cluster.suite import Skip, test
 
-ROOT = pathlib.Path(__file__).parents[2]
+ROOT = pathlib.Path(__file__).parents[3]
 SHARED = pathlib.Path(os.environ.get("TFD_SHARED", ROOT.parent / "shared"))
 HERE = "/job:worker/replica:0/task:0/device:CPU:0"
 CHIEF = "/job:chief/replica:0/task:0/device:CPU:0"
@@ -191,7 +191,7 @@ def a_coordinator_runs_ops_on_every_task(cluster):
     spec = {job: [cluster[job, i].address for i in range(count)]
             for job, count in (("ps", 1), ("worker", 2))}
     done = subprocess.run(
-        [sys.executable, "-m", "tests.cluster.eager_client",
+        [sys.executable, "-m", "tests.cluster.eager.eager_client",
          json.dumps(spec)], cwd=ROOT, capture_output=True, text=True,
         timeout=190)
     assert done.returncode == 0 and "ok" in done.stdout, done.stderr[-2000:]

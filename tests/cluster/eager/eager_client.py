@@ -1,6 +1,6 @@
 """A TensorFlow 2 coordinator without a strategy: single ops on every task.
 
-  python -m tests.cluster.eager_client '{"ps": [...], "worker": [...]}'
+  python -m tests.cluster.eager.eager_client '{"ps": [...], "worker": [...]}'
 """
 import json
 import os
