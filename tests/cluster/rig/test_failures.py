@@ -73,37 +73,39 @@ def many_failures_are_counted(server):
     assert got[-4:] == block("t11", 3) + ["... and 88 more"]
 
 
-def run_suites(script, suites=("fake",)):
-    """The output of tests/run in a folder where its suites are ours."""
+def run_suites(*rows):
+    """The output of tests/run in a folder where its table has these rows."""
     with tempfile.TemporaryDirectory() as folder:
         os.mkdir(folder + "/tests")
-        shutil.copy(TESTS / "failures", folder + "/tests")
-        head, _, tail = (TESTS / "run").read_text().partition('all="')
-        tail = tail[tail.index("printf '%s' \"$details\""):]
+        for name in ("failures", "limited"):
+            shutil.copy(TESTS / name, folder + "/tests")
+        head, _, tail = (TESTS / "run").read_text().partition("cluster=(")
+        tail = tail[tail.index("# What the tests are of"):]
         runner = pathlib.Path(folder + "/tests/run")
-        runner.write_text('%swanted="%s"\n%s\n%s' % (
-            head, " ".join(suites), script, tail))
+        runner.write_text("%s%s\n%s" % (
+            head, "\n".join("suite first " + row for row in rows), tail))
         runner.chmod(0o755)
-        return subprocess.run([runner], text=True, stderr=subprocess.STDOUT,
-                              stdout=subprocess.PIPE)
+        return subprocess.run(
+            [runner] + [row.split()[0] for row in rows], text=True,
+            stderr=subprocess.STDOUT, stdout=subprocess.PIPE)
 
 
 @test()
 def a_run_ends_with_what_its_failures_said(server):
-    done = run_suites("""
-suite fake 10 bash -c 'echo "FAIL a.b"; echo "     no port"; seq 200
-                       echo "ok   a.c"; echo "1 passed, 1 failed, 0 skipped"
-                       exit 1'
-suite good 10 bash -c 'seq 300; echo "300 passed, 0 failed, 0 skipped"'
-""", ("fake", "good"))
+    done = run_suites("""fake 10 bash -c 'echo "FAIL a.b"; echo "     no port"
+        seq 200; echo "ok   a.c"; echo "1 passed, 1 failed, 0 skipped"
+        exit 1'""",
+                      """good 10 bash -c 'seq 300
+        echo "300 passed, 0 failed, 0 skipped"'""")
     assert done.returncode == 1
     lines = done.stdout.splitlines()
     assert lines[-1] == "301 passed, 1 failed, 0 skipped", lines[-1]
-    assert lines[-3:-1] == ["--- fake:", "FAIL a.b"], lines[-3:]
+    assert lines[-2].endswith(" s"), lines[-2]
+    assert lines[-4:-2] == ["--- fake:", "FAIL a.b"], lines[-4:]
     end = lines[lines.index("--- fake, what failed:"):]
     assert end[1:3] == ["FAIL a.b", "     no port"], end[:9]
-    assert len(end) == 1 + 41 + 3, end
-    assert lines[-46].startswith("good "), lines[-46]
+    assert len(end) == 1 + 41 + 4, end
+    assert lines[-47].startswith("good "), lines[-47]
 
 
 @test()
@@ -112,7 +114,7 @@ def a_suite_that_names_no_test_ends_with_its_last_lines(server):
             ("seq 99; echo 'x.c:3: error: y'; exit 2", 9, 2),
             ("seq 99; echo 'x.c:3: error: y'; kill -9 $$", 9, 137),
             ("echo 'FAIL a.b'; echo 'x.c:3: error: y'; read <> <(:)", 1, 124)):
-        done = run_suites("suite fake %d bash -c %s" % (
+        done = run_suites("fake %d bash -c %s" % (
             limit, "'" + command.replace("'", "'\\''") + "'"))
         assert done.returncode == 1, command
         end = done.stdout.partition("--- fake, what failed:\n")[2]
@@ -123,6 +125,6 @@ def a_suite_that_names_no_test_ends_with_its_last_lines(server):
 
 @test()
 def a_run_without_failures_ends_with_its_sum(server):
-    done = run_suites("suite fake 9 true")
+    done = run_suites("fake 9 true")
     assert done.returncode == 0 and "---" not in done.stdout, done.stdout
-    assert done.stdout.endswith(")\n1 passed, 0 failed, 0 skipped\n")
+    assert done.stdout.endswith(" s\n1 passed, 0 failed, 0 skipped\n")
