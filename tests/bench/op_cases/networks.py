@@ -48,7 +48,7 @@ row("conv", "Conv2D", {
 row("depthwise", "DepthwiseConv2dNative", {
     "3x3 x64": lambda n: [image(n, 64), x(3, 3, 64, 1)]}, FLOATS, SAME,
     heavy=10)
-row("pool", "MaxPool AvgPool", {"2x2 x64": lambda n: [image(n, 64)]}, FLOATS,
+row("pooling", "MaxPool AvgPool", {"2x2 x64": lambda n: [image(n, 64)]}, FLOATS,
     WINDOW)
 row("lrn", "LRN", {"x64": lambda n: [image(n, 64)]}, FLOAT, work=30, heavy=4)
 row("batch_norm", "FusedBatchNormV3", {"x64": lambda n: [
@@ -77,9 +77,9 @@ def halved(n, depth):
     return x(1, (side(n // depth) + 1) // 2, (side(n // depth) + 1) // 2, depth)
 
 
-row("pool", "MaxPoolGrad", {"2x2 x64": lambda n: [
+row("pooling", "MaxPoolGrad", {"2x2 x64": lambda n: [
     image(n, 64), halved(n, 64), halved(n, 64)]}, FLOATS, WINDOW)
-row("pool", "AvgPoolGrad", {"2x2 x64": lambda n: [
+row("pooling", "AvgPoolGrad", {"2x2 x64": lambda n: [
     [1, side(n // 64), side(n // 64), 64], halved(n, 64)]}, FLOATS, WINDOW)
 row("batch_norm", "FusedBatchNormGradV3", {"x64": lambda n: [
     image(n, 64), image(n, 64), x(64), x(64), x(64, low=1, high=2), x(0)]},
