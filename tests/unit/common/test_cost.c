@@ -6,6 +6,8 @@
 
 #include "common/thread/cost.h"
 
+#include "common/base/clock.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -15,12 +17,15 @@
 
 static void test_what_is_measured_is_possible(void **state)
 {
+    const uint64_t begun_ns = tfd_clock_now_ns();
     struct tfd_cost c;
+    uint64_t took_ns;
 
     (void)state;
     tfd_cost_probe(&c);
-    assert_in_range(c.hop_ns, 1, INT64_C(20000000));
-    assert_in_range(c.wake_ns, 1, INT64_C(20000000000));
+    took_ns = tfd_clock_now_ns() - begun_ns;
+    assert_in_range(c.hop_ns, 1, took_ns);
+    assert_in_range(c.wake_ns, 1, took_ns);
     assert_in_range(c.copy_near_ps, 1, 1000000);
     assert_in_range(c.copy_far_ps, 1, 1000000);
 }
