@@ -48,9 +48,10 @@ def moment_of(name, victim, folder):
         "transfer": Moment("ps1", caller, "PushTensors", "half", 1 << 20,
                            exists=trained),
         # The other ps has written its shard and says so to the one that
-        # merges: data and no index.
+        # merges: data and no index.  Not the last save: the worker has made
+        # its last step by then, needs no task any more and ends in silence.
         "save": Moment("ps1", "ps0", "PushTensors", "before",
-                       exists=(folder + "/*_temp/part-00000-of-*",)),
+                       exists=(folder + "/*-[2-6]?_temp/part-00000-of-*",)),
         # The first step of a chief's session.
         "restore": Moment("ps1", "chief0", "RunGraph", "after"),
     }[name]
