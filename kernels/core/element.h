@@ -31,16 +31,17 @@ void tfd_elements_zero(enum tfd_dtype dtype, void *dst, int64_t n);
 /* All of the tensor's. */
 void tfd_elements_clear(const struct tfd_tensor *t);
 
-/* Address of element i. */
+/* Address of element i, which may be negative; NULL where there is no base. */
 static inline void *tfd_element_at(void *base, enum tfd_dtype dtype, int64_t i)
 {
-    return (char *)base + (size_t)i * tfd_dtype_size(dtype);
+    return base ? (char *)base + i * (int64_t)tfd_dtype_size(dtype) : NULL;
 }
 
 static inline const void *tfd_element_of(const void *base, enum tfd_dtype dtype,
                                          int64_t i)
 {
-    return (const char *)base + (size_t)i * tfd_dtype_size(dtype);
+    return base ? (const char *)base + i * (int64_t)tfd_dtype_size(dtype)
+                : NULL;
 }
 
 /* Copies the box of `shape` from src to dst, whose elements lie by strides (in

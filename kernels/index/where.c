@@ -166,12 +166,13 @@ static void write_chunks(void *arg, int64_t begin, int64_t end)
     int rank = j->shape->rank;
 
     for (int64_t c = begin; c < end; c++) {
-        int64_t *y = j->y + j->starts[c] * rank;
         struct row row = {0};
+        int64_t *y;
 
         /* There are no bits where the counting was told to stop, either. */
         if (j->starts[c] == j->starts[c + 1])
             continue;
+        y = j->y + j->starts[c] * rank;
         for (int64_t w = c * CHUNK_WORDS;
              w < (c + 1) * CHUNK_WORDS && w * WORD < j->n; w++)
             y = rank == 1 ? write_vector(y, j->bits[w], w * WORD)

@@ -252,9 +252,11 @@ __attribute__((target("avx2"))) static inline __m256
 tfd_pieces_halves(const struct tfd_pieces_rows *p, uint32_t low, uint32_t high,
                   int from)
 {
+    const float *all = (const float *)p->row;
+
     return _mm256_insertf128_ps(
-        _mm256_castps128_ps256(_mm_loadu_ps(p->row[0] + low + from)),
-        _mm_loadu_ps(p->row[0] + high + from), 1);
+        _mm256_castps128_ps256(_mm_loadu_ps(all + low + from)),
+        _mm_loadu_ps(all + high + from), 1);
 }
 
 /* out[k] is element from + k of each lane's row. */

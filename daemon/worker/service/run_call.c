@@ -89,7 +89,7 @@ static enum tfd_code make_fetch_room(struct tfd_run_call *c,
         c->tensors[i] = (struct tfd_tensor)TFD_TENSOR_INIT;
     c->used = count;
     c->run.feeds = c->tensors;
-    c->run.fetches = c->tensors + e->feed_count;
+    c->run.fetches = count ? c->tensors + e->feed_count : NULL;
     return TFD_OK;
 }
 

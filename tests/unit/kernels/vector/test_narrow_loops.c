@@ -130,7 +130,7 @@ static void fill(int seed)
 {
     for (int i = 0; i < ALL + 8; i++) {
         a[i] = (uint16_t)i;
-        b[i] = (uint16_t)(i * 40503 + seed);
+        b[i] = (uint16_t)((uint32_t)i * 40503u + (uint32_t)seed);
         y[i] = 0x5555;
     }
 }
