@@ -290,6 +290,7 @@ static enum tfd_code make_services(struct tfd_server *s, struct tfd_status *st)
     struct tfd_eager_options eager = {
         .loop = s->loop,
         .service = s->service,
+        .peers = s->peers,
         .registry = &s->registry,
     };
 

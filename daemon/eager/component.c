@@ -7,6 +7,7 @@
 #include "config/limits.h"
 #include "daemon/eager/enqueue.h"
 #include "daemon/eager/function.h"
+#include "daemon/eager/operate.h"
 #include "daemon/eager/operation.h"
 #include "kernels/core/runtime.h"
 
@@ -202,6 +203,7 @@ static enum tfd_code prepare_run(struct component_call *c,
     struct tfd_eager_function *f;
 
     TFD_TRY(find_component(c, o, &f, st));
+    TFD_TRY(tfd_eager_operation_here(c->context, o, st));
     TFD_TRY(check_step(c, o, st));
     TFD_TRY(tfd_eager_function_graph(c->context, f, true, o->on, st));
     if (f->graph->arg_count != o->in_count)

@@ -6,6 +6,7 @@
 #include "common/base/log.h"
 #include "config/device_name.h"
 #include "config/limits.h"
+#include "daemon/eager/parts/tasks.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -63,6 +64,28 @@ static enum tfd_code note_cluster(struct tfd_eager_context *c,
     return tfd_bytes_ok(&c->cluster_def, "a cluster", st);
 }
 
+/* The view of the cluster that q has; the old one stays with what runs. */
+static enum tfd_code view_cluster(struct tfd_eager_context *c,
+                                  const struct tfd_eager_context_request *q,
+                                  struct tfd_status *st)
+{
+    const struct tfd_eager_tasks_request request = {
+        .context = c->id,
+        .cluster_def = q->cluster_def,
+        .task = c->task,
+        .own = c->devices,
+        .own_count = c->device_count,
+        .message = q->devices,
+        .tag = q->devices_tag,
+    };
+    struct tfd_eager_tasks *made;
+
+    TFD_TRY(tfd_eager_tasks_new(c->eager, &request, &made, st));
+    tfd_eager_tasks_unref(c->tasks);
+    c->tasks = made;
+    return TFD_OK;
+}
+
 static enum tfd_code open_first(struct tfd_eager_context *c,
                                 const struct tfd_eager_context_request *q,
                                 struct tfd_status *st)
@@ -70,6 +93,7 @@ static enum tfd_code open_first(struct tfd_eager_context *c,
     struct tfd_worker *w = c->eager->options.worker;
 
     TFD_TRY(note_cluster(c, q->cluster_def, st));
+    TFD_TRY(view_cluster(c, q, st));
     if (open_session(c, q->cluster_def, st) != TFD_OK) {
         c->session[0] = '\0';
         return st ? st->code : TFD_INTERNAL;
@@ -141,6 +165,7 @@ void tfd_eager_context_unref(struct tfd_eager_context *c)
     if (!c || --c->refs > 0)
         return;
     tfd_bytes_deinit(&c->cluster_def);
+    tfd_eager_tasks_unref(c->tasks);
     free(c->devices);
     free(c);
 }
@@ -155,6 +180,19 @@ static void forget_graphs(struct tfd_eager_library *l)
 
         tfd_eager_graph_unref(f->graph);
         f->graph = NULL;
+        tfd_eager_library_forget_spreads(f);
+    }
+}
+
+static void forget_spreads(struct tfd_eager_context *c)
+{
+    const struct tfd_map_entry *e;
+    size_t at = 0;
+
+    while (tfd_map_next(&c->functions.by_name, &at, &e)) {
+        struct tfd_eager_function *f = (struct tfd_eager_function *)e->value;
+
+        tfd_eager_library_forget_spreads(f);
     }
 }
 
@@ -358,9 +396,12 @@ tfd_eager_context_update(struct tfd_eager_context *c,
                         " but received update request at view #%" PRIu64
                         ". View id should only be continuously incremented.",
                         c->id, c->view, q->view);
-    if (q->cluster_def.size > 0 &&
-        !tfd_str_eq(q->cluster_def, tfd_bytes_view(&c->cluster_def)))
-        TFD_TRY(change_cluster(c, q->cluster_def, st));
+    if (q->cluster_def.size > 0) {
+        TFD_TRY(view_cluster(c, q, st));
+        forget_spreads(c);
+        if (!tfd_str_eq(q->cluster_def, tfd_bytes_view(&c->cluster_def)))
+            TFD_TRY(change_cluster(c, q->cluster_def, st));
+    }
     c->view = q->view;
     tfd_log(TFD_LOG_INFO, "eager_context_updated",
             "context=%" PRIu64 " view=%" PRIu64, c->id, c->view);

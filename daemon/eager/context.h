@@ -26,6 +26,8 @@
 #include "daemon/eager/order.h"
 #include "daemon/eager/single_op.h"
 
+struct tfd_eager_tasks;
+
 struct tfd_eager_context {
     struct tfd_eager *eager;
     int refs;
@@ -39,6 +41,7 @@ struct tfd_eager_context {
     char session[TFD_SESSION_HANDLE_MAX + 1];
     char task[TFD_DEVICE_NAME_MAX];
     struct tfd_bytes cluster_def; /* whose addresses the session has */
+    struct tfd_eager_tasks *tasks;
     /* This task's, by the names that the coordinator has for them. */
     struct tfd_device_attributes *devices;
     int device_count;
@@ -55,6 +58,8 @@ struct tfd_eager_context_request {
     int64_t keep_alive_secs;
     bool clears; /* all other contexts, and the task's resources */
     struct tfd_str cluster_def;
+    struct tfd_str devices; /* a message that has, in fields of ... */
+    uint32_t devices_tag;   /* ... this number, those of the cluster */
     struct tfd_str job;
     int32_t index;
     const char *peer; /* whose it is, as quotas count */
@@ -68,8 +73,9 @@ enum tfd_code tfd_eager_context_new(struct tfd_eager *e,
                                     struct tfd_eager_context **out,
                                     struct tfd_status *st) TFD_MUST_USE;
 /* UpdateContext: tasks of the cluster were replaced, and the view is the next.
- * Where q has a cluster with other addresses, what is compiled is compiled anew
- * when it runs next.  INVALID_ARGUMENT for any other view. */
+ * Where q has a cluster, functions on several tasks are cut and registered anew
+ * when they run next, and if it has other addresses, all else is compiled anew,
+ * too.  INVALID_ARGUMENT for any other view. */
 enum tfd_code
 tfd_eager_context_update(struct tfd_eager_context *c,
                          const struct tfd_eager_context_request *q,

@@ -77,6 +77,9 @@ void tfd_eager_stop(struct tfd_eager *e)
     tfd_eager_end_streams(e);
     for (at = 0; (c = tfd_id_map_next(&e->contexts, &at)); at = 0)
         tfd_eager_context_close(c);
+    if (e->builders)
+        tfd_pool_free(e->builders);
+    e->builders = NULL;
 }
 
 void tfd_eager_free(struct tfd_eager *e)

@@ -8,9 +8,12 @@
  *     library.h      its functions, by name
  *     operation.h    an operation as it is asked for
  *     single_op.h    an op -> a graph of one node, kept for the next time
- *     function.h     a function's body -> a graph
+ *     function.h     a function's body (body.h) -> a graph
  *     graph.h        such a graph, registered with the worker, and its runs
  *     enqueue.h      the items of a request, one after the other
+ *     operate.h      an item that runs a function or an op
+ *     component.h    a part of a function that another task owns
+ *     parts/         a function of ours whose values lie on several tasks
  *     service.c      the rows of the table of methods
  *
  * It stands on the worker as a master in this process does (worker_api.h): a
@@ -24,6 +27,7 @@
 
 #include "daemon/worker_api.h"
 #include "kernels/core/registry.h"
+#include "rpc/core/peers.h"
 #include "rpc/core/service.h"
 
 struct tfd_eager;
@@ -32,7 +36,8 @@ struct tfd_eager;
 struct tfd_eager_options {
     struct tfd_loop *loop;
     struct tfd_service *service; /* the rows are bound to it */
-    struct tfd_worker *worker;   /* of this process */
+    struct tfd_peers *peers;
+    struct tfd_worker *worker; /* of this process */
     const struct tfd_registry *registry;
 };
 

@@ -7,6 +7,7 @@
 #define TFD_DAEMON_EAGER_EAGER_IMPL_H
 
 #include "common/base/id_map.h"
+#include "common/thread/pool.h"
 #include "daemon/eager/eager.h"
 
 struct tfd_eager_stream;
@@ -17,6 +18,7 @@ struct tfd_eager {
     uint64_t session_number;    /* the last one's */
     struct tfd_timer timer;     /* looks for contexts nobody speaks to */
     struct tfd_eager_stream *streams;
+    struct tfd_pool *builders; /* NULL: nothing large was built yet */
     bool stopping;
     int runs;
     uint64_t runs_done, abandoned;

@@ -3,222 +3,16 @@
  */
 #include "daemon/eager/enqueue.h"
 
-#include "common/base/entropy.h"
 #include "common/proto/eager.pb.h"
 #include "config/limits.h"
-#include "daemon/eager/function.h"
+#include "daemon/eager/operate.h"
 #include "daemon/eager/operation.h"
+#include "daemon/eager/parts/spread_run.h"
 #include "kernels/core/runtime.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
 #define ITEM(field) tensorflow_eager_QueueItem_##field##_tag
-#define ANSWER(field) tensorflow_eager_QueueResponse_##field##_tag
 #define QUEUE tensorflow_eager_EnqueueRequest_queue_tag
 #define ANSWERS tensorflow_eager_EnqueueResponse_queue_response_tag
-
-static void go_on(struct tfd_eager_request *q);
-
-/* ---- What runs ----------------------------------------------------------- */
-
-void tfd_eager_run_status(struct tfd_status *to, const struct tfd_status *from,
-                          struct tfd_str name, bool is_function)
-{
-    struct tfd_status own = *from;
-    char tail[128];
-    size_t size = strlen(own.text), n;
-
-    if (is_function) {
-        tfd_status_context(&own, "{{function_node " TFD_STR_FMT "}}",
-                           TFD_STR_ARG(name));
-    } else {
-        n = (size_t)snprintf(tail, sizeof(tail),
-                             "\n\t [[{{node " TFD_STR_FMT "}}]]",
-                             TFD_STR_ARG(name));
-        if (n < sizeof(tail) && n <= size &&
-            memcmp(own.text + size - n, tail, n) == 0)
-            own.text[size - n] = '\0';
-    }
-    tfd_status_copy(to, &own);
-}
-
-static void put_answer(struct tfd_eager_request *q,
-                       const struct tfd_eager_run *r)
-{
-    struct tfd_bytes *b = &q->response.proto;
-    size_t answer = tfd_pb_begin(b, ANSWERS);
-
-    for (int i = 0; i < r->graph->result_count; i++) {
-        size_t shape = tfd_pb_begin(b, ANSWER(shape));
-
-        tfd_tensor_proto_shape_encode(b, &r->results[i].shape);
-        tfd_pb_finish(b, shape);
-    }
-    for (int i = 0; q->is_function && i < r->graph->result_count; i++)
-        tfd_pb_put_str_always(b, ANSWER(device), TFD_STR_EMPTY);
-    tfd_pb_finish(b, answer);
-}
-
-static enum tfd_code keep_results(struct tfd_eager_request *q,
-                                  struct tfd_eager_run *r,
-                                  struct tfd_status *st)
-{
-    for (int i = 0; i < r->graph->result_count; i++)
-        if (r->results[i].dtype == TFD_DTYPE_INVALID)
-            return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                            "Retval[%d] does not have value", i);
-    put_answer(q, r);
-    for (int i = 0; i < r->graph->result_count; i++)
-        TFD_TRY(tfd_eager_handles_put(&q->context->handles, q->op_id, i,
-                                      &r->results[i], st));
-    return TFD_OK;
-}
-
-static void run_done(struct tfd_eager_run *r, const struct tfd_status *st)
-{
-    struct tfd_eager_request *q = r->ctx;
-
-    if (q->context->is_closed)
-        (void)!tfd_eager_context_lost(q->context->id, &q->st);
-    else if (st->code != TFD_OK)
-        tfd_eager_run_status(&q->st, st, q->op, q->is_function);
-    else
-        (void)keep_results(q, r, &q->st);
-    q->run = NULL;
-    tfd_eager_run_free(r);
-    go_on(q);
-}
-
-static void begin_run(struct tfd_eager_request *q, struct tfd_eager_graph *g,
-                      struct tfd_eager_operation *o, int64_t step_id)
-{
-    struct tfd_eager_run *r = tfd_eager_run_new(q->context, g, &q->st);
-
-    if (!r)
-        return;
-    for (int i = 0; i < o->in_count; i++) {
-        r->args[i] = o->in[i];
-        o->in[i] = (struct tfd_tensor)TFD_TENSOR_INIT;
-    }
-    q->op = o->name;
-    q->op_id = o->id;
-    q->is_function = o->is_function;
-    q->run = r;
-    r->done = run_done;
-    r->ctx = q;
-    tfd_eager_run_begin(r, step_id);
-}
-
-/* ---- Operations ---------------------------------------------------------- */
-
-/* The attributes of a _Send as TensorFlow's rendezvous key. */
-static enum tfd_code put_key(struct tfd_bytes *key,
-                             const struct tfd_eager_request *q,
-                             const struct tfd_eager_operation *o,
-                             struct tfd_status *st)
-{
-    const struct tfd_node n = {
-        .name = o->name,
-        .op = tfd_op_find(&q->context->eager->options.registry->ops, o->name),
-        .attrs = o->attrs,
-        .attr_count = o->attr_count,
-    };
-    struct tfd_str from, to, name;
-    int64_t incarnation;
-
-    TFD_TRY(tfd_node_str(&n, "send_device", &from, st));
-    TFD_TRY(tfd_node_int(&n, "send_device_incarnation", &incarnation, st));
-    TFD_TRY(tfd_node_str(&n, "recv_device", &to, st));
-    TFD_TRY(tfd_node_str(&n, "tensor_name", &name, st));
-    tfd_bytes_add_str(key, from);
-    tfd_bytes_printf(key, ";%016" PRIx64 ";", (uint64_t)incarnation);
-    tfd_bytes_add_str(key, to);
-    tfd_bytes_add(key, ";", 1);
-    tfd_bytes_add_str(key, name);
-    return tfd_bytes_ok(key, "a rendezvous key", st);
-}
-
-/* A _Send has no kernel to wait for: its value goes where it is asked for. */
-static enum tfd_code send_value(struct tfd_eager_request *q,
-                                struct tfd_eager_operation *o,
-                                struct tfd_status *st)
-{
-    struct tfd_worker *w = q->context->eager->options.worker;
-    struct tfd_bytes key;
-    enum tfd_code rc;
-
-    if (o->in_count != 1)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT, "expected 1 inputs, got %d",
-                        o->in_count);
-    tfd_bytes_init(&key, 4 * TFD_NAME_SIZE_MAX);
-    rc = put_key(&key, q, o, st);
-    if (rc == TFD_OK)
-        rc = w->ops->put(w, (int64_t)q->context->id, tfd_bytes_view(&key),
-                         &o->in[0], st);
-    tfd_bytes_deinit(&key);
-    if (rc == TFD_OK)
-        tfd_pb_put_str_always(&q->response.proto, ANSWERS, TFD_STR_EMPTY);
-    return rc;
-}
-
-/* TensorFlow draws these, too, and the sign keeps them apart from steps of
- * sessions. */
-static int64_t draw_step(void)
-{
-    return (int64_t)(tfd_entropy_id() | (uint64_t)1 << 63);
-}
-
-static enum tfd_code run_function(struct tfd_eager_request *q,
-                                  struct tfd_eager_operation *o,
-                                  struct tfd_eager_function *f,
-                                  struct tfd_status *st)
-{
-    TFD_TRY(tfd_eager_function_graph(q->context, f, false, o->on, st));
-    if (f->graph->arg_count != o->in_count)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT, "expected %d inputs, got %d",
-                        f->graph->arg_count, o->in_count);
-    o->is_function = true;
-    begin_run(q, f->graph, o, draw_step());
-    return q->st.code;
-}
-
-static enum tfd_code run_op(struct tfd_eager_request *q,
-                            struct tfd_eager_operation *o,
-                            struct tfd_status *st)
-{
-    struct tfd_eager_graph *g;
-
-    TFD_TRY(tfd_eager_single_op(q->context, o, &g, st));
-    begin_run(q, g, o, (int64_t)q->context->id);
-    tfd_eager_graph_unref(g);
-    return q->st.code;
-}
-
-static enum tfd_code run_operation(struct tfd_eager_request *q,
-                                   struct tfd_str item, struct tfd_status *st)
-{
-    struct tfd_eager_function *f;
-    struct tfd_eager_operation o;
-    enum tfd_code rc;
-
-    TFD_TRY(tfd_eager_operation_decode(q->context, q->in, item, &o, st));
-    f = tfd_eager_library_find(&q->context->functions, o.name);
-    if (o.is_component)
-        rc = tfd_fail(st, TFD_INVALID_ARGUMENT,
-                      "component function " TFD_STR_FMT
-                      " is run by RunComponentFunction only",
-                      TFD_STR_ARG(o.name));
-    else if (f)
-        rc = run_function(q, &o, f, st);
-    else if (tfd_str_is(o.name, "_Send") || tfd_str_is(o.name, "_HostSend"))
-        rc = send_value(q, &o, st);
-    else
-        rc = run_op(q, &o, st);
-    tfd_eager_operation_deinit(&o);
-    return rc;
-}
 
 /* ---- Other items --------------------------------------------------------- */
 
@@ -326,6 +120,7 @@ static enum tfd_code remove_function(struct tfd_eager_request *q,
                         TFD_STR_ARG(name));
     tfd_eager_graph_unref(function->graph);
     function->graph = NULL;
+    tfd_eager_library_forget_spreads(function);
     tfd_eager_library_remove(l, function);
     return TFD_OK;
 }
@@ -376,7 +171,7 @@ static const struct {
                          struct tfd_status *st);
 } rows[] = {
     {ITEM(handle_to_decref), false, drop_value},
-    {ITEM(operation), true, run_operation},
+    {ITEM(operation), true, tfd_eager_operate},
     {ITEM(send_tensor), false, send_tensor},
     {ITEM(register_function), false, register_function},
     {ITEM(cleanup_function), false, clean_up},
@@ -427,11 +222,16 @@ static void finish(struct tfd_eager_request *q)
     tfd_eager_context_leave(c);
 }
 
+static bool is_busy(const struct tfd_eager_request *q)
+{
+    return q->run || q->spread;
+}
+
 static bool next_item(struct tfd_eager_request *q, struct tfd_str *item)
 {
     struct tfd_pb_field f;
 
-    if (q->run || q->st.code != TFD_OK)
+    if (is_busy(q) || q->st.code != TFD_OK)
         return false;
     if (q->context->is_closed)
         (void)!tfd_eager_context_lost(q->context->id, &q->st);
@@ -448,7 +248,7 @@ static bool next_item(struct tfd_eager_request *q, struct tfd_str *item)
 }
 
 /* One that ends at once comes back here from inside. */
-static void go_on(struct tfd_eager_request *q)
+void tfd_eager_request_go_on(struct tfd_eager_request *q)
 {
     struct tfd_str item;
 
@@ -458,7 +258,7 @@ static void go_on(struct tfd_eager_request *q)
     while (next_item(q, &item))
         run_item(q, item);
     q->inside = false;
-    if (!q->run)
+    if (!is_busy(q))
         finish(q);
 }
 
@@ -470,11 +270,12 @@ void tfd_eager_request_begin(struct tfd_eager_request *q,
     q->in = in;
     q->items = tfd_pb_reader_of(in->proto);
     q->run = NULL;
+    q->spread = NULL;
     q->inside = q->cancelled = false;
     tfd_status_clear(&q->st);
     tfd_message_init(&q->response, native);
     tfd_eager_context_enter(c);
-    go_on(q);
+    tfd_eager_request_go_on(q);
 }
 
 void tfd_eager_request_cancel(struct tfd_eager_request *q)
@@ -482,6 +283,8 @@ void tfd_eager_request_cancel(struct tfd_eager_request *q)
     q->cancelled = true;
     if (q->run)
         tfd_eager_run_cancel(q->run);
+    if (q->spread)
+        tfd_eager_spread_run_cancel(q->spread);
 }
 
 enum tfd_code tfd_eager_request_head(struct tfd_str proto,

@@ -18,8 +18,9 @@ struct tfd_eager_request {
     struct tfd_pb_reader items;
     struct tfd_message response; /* the caller's once it is done */
     struct tfd_status st;
-    struct tfd_eager_run *run; /* under way; NULL */
-    struct tfd_str op;         /* its name, and where its results go */
+    struct tfd_eager_run *run;           /* under way; NULL */
+    struct tfd_eager_spread_run *spread; /* likewise, on several tasks */
+    struct tfd_str op; /* its name, and where its results go */
     int64_t op_id;
     bool is_function;
     bool inside, cancelled;
@@ -45,9 +46,8 @@ void tfd_eager_request_begin(struct tfd_eager_request *q,
 /* done() follows soon, with CANCELLED unless it ended otherwise. */
 void tfd_eager_request_cancel(struct tfd_eager_request *q);
 
-/* What a kernel of a graph said, as a coordinator is told: of a single op
- * without the graph's node, of a function with its name before it. */
-void tfd_eager_run_status(struct tfd_status *to, const struct tfd_status *from,
-                          struct tfd_str name, bool is_function);
+/* What it waited for has ended, with q->st and its answer written: the next
+ * item. */
+void tfd_eager_request_go_on(struct tfd_eager_request *q);
 
 #endif

@@ -3,6 +3,7 @@
  */
 #include "daemon/eager/graph.h"
 
+#include "daemon/eager/parts/tasks.h"
 #include "daemon/eager/context.h"
 #include "daemon/eager/graph_ends.h"
 
@@ -52,6 +53,7 @@ enum tfd_code tfd_eager_graph_new(struct tfd_eager_context *c,
     *g = (struct tfd_eager_graph){
         .refs = 1,
         .context = c,
+        .worker = c->eager->options.worker,
         .arg_count = arg_count,
         .result_count = result_count,
         .def = *take_def,
@@ -62,10 +64,36 @@ enum tfd_code tfd_eager_graph_new(struct tfd_eager_context *c,
     return TFD_OK;
 }
 
+enum tfd_code
+tfd_eager_graph_new_at(struct tfd_eager_context *c,
+                       struct tfd_eager_tasks *tasks, struct tfd_worker *at,
+                       struct tfd_bytes *take_def, struct tfd_str name,
+                       int arg_count, int result_count,
+                       struct tfd_eager_graph **out, struct tfd_status *st)
+{
+    char *copy = malloc(name.size + 1);
+
+    if (!copy) {
+        tfd_bytes_deinit(take_def);
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a graph");
+    }
+    memcpy(copy, name.data, name.size);
+    copy[name.size] = '\0';
+    if (tfd_eager_graph_new(c, take_def, arg_count, result_count, out, st) !=
+        TFD_OK) {
+        free(copy);
+        return TFD_RESOURCE_EXHAUSTED;
+    }
+    (*out)->worker = at;
+    (*out)->tasks = tfd_eager_tasks_ref(tasks);
+    (*out)->name = copy;
+    return TFD_OK;
+}
+
 /* The worker keeps a graph that still runs until its last step has ended. */
 static void deregister(struct tfd_eager_graph *g)
 {
-    struct tfd_worker *w = g->context->eager->options.worker;
+    struct tfd_worker *w = g->worker;
 
     if (g->number)
         w->ops->deregister_graph(w, tfd_str_of(g->context->session), g->number);
@@ -79,6 +107,8 @@ void tfd_eager_graph_unref(struct tfd_eager_graph *g)
     assert(!g->waiting);
     deregister(g);
     tfd_bytes_deinit(&g->def);
+    tfd_eager_tasks_unref(g->tasks);
+    free(g->name);
     free(g->ends);
     free(g);
 }
@@ -154,7 +184,7 @@ static void run_done(struct tfd_run_graph *run, const struct tfd_status *st)
 
 static void run_registered(struct tfd_eager_run *r)
 {
-    struct tfd_worker *w = r->context->eager->options.worker;
+    struct tfd_worker *w = r->graph->worker;
 
     r->run.graph = r->graph->number;
     r->run.session = tfd_str_of(r->context->session);
@@ -209,7 +239,7 @@ static void registered(void *ctx, const struct tfd_status *st, uint64_t number)
 
 static void register_graph(struct tfd_eager_graph *g)
 {
-    struct tfd_worker *w = g->context->eager->options.worker;
+    struct tfd_worker *w = g->worker;
 
     g->state = TFD_EAGER_REGISTERING;
     g->request = (struct tfd_register_graph){
@@ -244,7 +274,7 @@ void tfd_eager_run_begin(struct tfd_eager_run *r, int64_t step_id)
 
 void tfd_eager_run_cancel(struct tfd_eager_run *r)
 {
-    struct tfd_worker *w = r->context->eager->options.worker;
+    struct tfd_worker *w = r->graph->worker;
 
     r->is_cancelled = true;
     if (r->is_running && r->run.worker)

@@ -1,6 +1,6 @@
 /*
- * graph.h - what a context runs: graphs that are registered with the worker,
- * and runs of them.
+ * graph.h - what a context runs: graphs that are registered with a worker, and
+ * runs of them.  The worker is this task's, or another task's (peer.h).
  *
  * A graph is registered when it is first run; what comes meanwhile waits.  A
  * run's done() follows exactly once, on the loop thread, possibly before
@@ -24,6 +24,7 @@
 
 #include "daemon/worker_api.h"
 
+struct tfd_eager_tasks;
 struct tfd_eager_context;
 struct tfd_eager_run;
 
@@ -37,6 +38,11 @@ struct tfd_eager_graph {
     int refs;
     struct tfd_eager_context *context; /* of its keeper, or of its runs */
     enum tfd_eager_graph_state state;
+    struct tfd_worker *worker;
+    /* Of another task's, what keeps the worker, and the component's name there;
+     * NULL */
+    struct tfd_eager_tasks *tasks;
+    char *name;
     uint64_t number; /* the worker's */
     int arg_count, result_count;
     struct tfd_bytes def;              /* until it is registered */
@@ -54,6 +60,13 @@ enum tfd_code tfd_eager_graph_new(struct tfd_eager_context *c,
                                   int result_count,
                                   struct tfd_eager_graph **out,
                                   struct tfd_status *st) TFD_MUST_USE;
+/* The same of a component of another task: take_def is a RegisterFunctionOp,
+ * the name is copied. */
+enum tfd_code tfd_eager_graph_new_at(
+    struct tfd_eager_context *c, struct tfd_eager_tasks *tasks,
+    struct tfd_worker *at, struct tfd_bytes *take_def, struct tfd_str name,
+    int arg_count, int result_count, struct tfd_eager_graph **out,
+    struct tfd_status *st) TFD_MUST_USE;
 /* Its keeper lets go of it; NULL is allowed.  It is deregistered with the last
  * reference. */
 void tfd_eager_graph_unref(struct tfd_eager_graph *g);
@@ -63,6 +76,12 @@ struct tfd_eager_run {
     struct tfd_eager_context *context;
     struct tfd_eager_graph *graph;
     struct tfd_tensor *args, *results; /* empty, until somebody fills them in */
+    /* Of another task's graph: the values that args do not have, each an
+     * Operation.Input; the operation, and which of its results these are.  Of
+     * results only the shapes come. */
+    const struct tfd_str *inputs;
+    const int *outputs;
+    int64_t op;
     void (*done)(struct tfd_eager_run *r, const struct tfd_status *st);
     void *ctx;
     bool is_running, is_cancelled;

@@ -11,8 +11,8 @@
 const char *tfd_eager_end_name(char text[TFD_EAGER_END_NAME_MAX], bool is_arg,
                                int index)
 {
-    snprintf(text, TFD_EAGER_END_NAME_MAX, "%s/%d", is_arg ? "_arg" : "_result",
-             index);
+    snprintf(text, TFD_EAGER_END_NAME_MAX, "%s%d",
+             is_arg ? TFD_EAGER_ARG_NAME : "_result/", index);
     return text;
 }
 

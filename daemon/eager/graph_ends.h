@@ -10,6 +10,7 @@
 #include "daemon/worker_api.h"
 
 #define TFD_EAGER_END_NAME_MAX 32
+#define TFD_EAGER_ARG_NAME "_arg/"
 /* "_arg/3", "_result/0". */
 const char *tfd_eager_end_name(char text[TFD_EAGER_END_NAME_MAX], bool is_arg,
                                int index);

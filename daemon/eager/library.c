@@ -19,7 +19,7 @@ void tfd_eager_library_deinit(struct tfd_eager_library *l)
     while (tfd_map_next(&l->by_name, &at, &e)) {
         struct tfd_eager_function *f = (struct tfd_eager_function *)e->value;
 
-        assert(!f->graph);
+        assert(!f->graph && !f->spreads);
         free(f);
     }
     tfd_map_deinit(&l->by_name);
@@ -147,10 +147,17 @@ enum tfd_code tfd_eager_library_add(struct tfd_eager_library *l,
                     "no memory for a function of %zu bytes", def.size);
 }
 
+void tfd_eager_library_forget_spreads(struct tfd_eager_function *f)
+{
+    if (f->spreads)
+        f->forget(f);
+    f->spans = false;
+}
+
 void tfd_eager_library_remove(struct tfd_eager_library *l,
                               struct tfd_eager_function *f)
 {
-    assert(!f->graph);
+    assert(!f->graph && !f->spreads);
     l->size -= f->def.size + f->library.size;
     tfd_map_remove(&l->by_name, f->name);
     free(f);

@@ -13,12 +13,16 @@
 #include "common/base/map.h"
 
 struct tfd_eager_graph;
+struct tfd_eager_spread;
 
 struct tfd_eager_function {
-    struct tfd_str name;           /* a view of def */
-    struct tfd_str def;            /* FunctionDef */
-    struct tfd_str library;        /* of a component: FunctionDefLibrary */
-    struct tfd_eager_graph *graph; /* function.h's; NULL: not compiled */
+    struct tfd_str name;              /* a view of def */
+    struct tfd_str def;               /* FunctionDef */
+    struct tfd_str library;           /* of a component: FunctionDefLibrary */
+    struct tfd_eager_graph *graph;    /* function.h's; NULL: not compiled */
+    struct tfd_eager_spread *spreads; /* parts/spread.h's, and how it ... */
+    void (*forget)(struct tfd_eager_function *f); /* ... lets go of them */
+    bool spans; /* its nodes name several tasks */
 };
 
 struct tfd_eager_library {  /* all zero: empty */
@@ -37,6 +41,8 @@ enum tfd_code tfd_eager_library_add(struct tfd_eager_library *l,
 /* NULL when there is none. */
 struct tfd_eager_function *
 tfd_eager_library_find(const struct tfd_eager_library *l, struct tfd_str name);
+/* It forgets how it was compiled; it may not have been. */
+void tfd_eager_library_forget_spreads(struct tfd_eager_function *f);
 /* Its graph must have been let go of. */
 void tfd_eager_library_remove(struct tfd_eager_library *l,
                               struct tfd_eager_function *f);

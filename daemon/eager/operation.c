@@ -6,6 +6,8 @@
 #include "common/proto/eager.pb.h"
 #include "config/device_name.h"
 #include "config/limits.h"
+#include "common/resource/handle.h"
+#include "daemon/eager/parts/tasks.h"
 #include "daemon/eager/context.h"
 #include "kernels/core/runtime.h"
 
@@ -59,22 +61,28 @@ enum tfd_code tfd_eager_find_device(const struct tfd_eager_context *c,
 
 /* ---- Inputs -------------------------------------------------------------- */
 
-/* What is not here yet must not look like a value that got lost, which makes a
+/* What cannot be had must not look like a value that got lost, which makes a
  * coordinator try again. */
-static enum tfd_code check_here(const struct tfd_eager_context *c,
-                                struct tfd_str device, struct tfd_status *st)
+enum tfd_code tfd_eager_operation_here(const struct tfd_eager_context *c,
+                                       const struct tfd_eager_operation *o,
+                                       struct tfd_status *st)
 {
-    if (device.size == 0 || match_device(c, device))
+    int i = 0;
+
+    while (i < o->in_count && o->inputs[i].device.size == 0)
+        i++;
+    if (i == o->in_count)
         return TFD_OK;
     return tfd_fail(st, TFD_UNIMPLEMENTED,
-                    "an operation on %s has a value on " TFD_STR_FMT
-                    ": functions that span tasks are not implemented here",
-                    c->task, TFD_STR_ARG(device));
+                    TFD_STR_FMT " on %s has a value on " TFD_STR_FMT
+                                ": only functions may span tasks here",
+                    TFD_STR_ARG(o->name), c->task,
+                    TFD_STR_ARG(o->inputs[i].device));
 }
 
 static enum tfd_code decode_handle(const struct tfd_eager_context *c,
                                    struct tfd_str proto, struct tfd_tensor *out,
-                                   struct tfd_status *st)
+                                   struct tfd_str *where, struct tfd_status *st)
 {
     struct tfd_pb_reader r = tfd_pb_reader_of(proto);
     struct tfd_str device = TFD_STR_EMPTY;
@@ -91,16 +99,19 @@ static enum tfd_code decode_handle(const struct tfd_eager_context *c,
             output = tfd_pb_int32(&r, &f);
     }
     TFD_TRY(tfd_pb_end(&r, "RemoteTensorHandle", st));
-    TFD_TRY(check_here(c, device, st));
+    if (device.size && !match_device(c, device)) {
+        *where = device;
+        return TFD_OK;
+    }
     return tfd_eager_handles_get(&c->handles, op, output, out, st);
 }
 
 static enum tfd_code decode_input(const struct tfd_eager_context *c,
                                   const struct tfd_incoming *in,
-                                  struct tfd_str proto, struct tfd_tensor *out,
-                                  struct tfd_status *st)
+                                  struct tfd_eager_input *input,
+                                  struct tfd_tensor *out, struct tfd_status *st)
 {
-    struct tfd_pb_reader r = tfd_pb_reader_of(proto);
+    struct tfd_pb_reader r = tfd_pb_reader_of(input->proto);
     struct tfd_pb_field f, value = {.tag = 0};
 
     while (tfd_pb_next(&r, &f))
@@ -110,10 +121,28 @@ static enum tfd_code decode_input(const struct tfd_eager_context *c,
         (void)tfd_pb_str(&r, &value);
     TFD_TRY(tfd_pb_end(&r, "Operation.Input", st));
     if (value.tag == INPUT(remote_handle))
-        return decode_handle(c, value.bytes, out, st);
+        return decode_handle(c, value.bytes, out, &input->device, st);
     if (value.tag == INPUT(tensor))
         return tfd_tensor_decode(in, value.bytes, tfd_handle_decode, out, st);
     return tfd_fail(st, TFD_INVALID_ARGUMENT, "an input without a value");
+}
+
+/* A function is cut where its resources are, wherever their handles lie. */
+static void find_resource(const struct tfd_eager_context *c,
+                          const struct tfd_tensor *t,
+                          struct tfd_eager_input *input)
+{
+    const struct tfd_handle *h;
+    int device;
+
+    if (t->dtype != TFD_RESOURCE || tfd_shape_elements(&t->shape) != 1)
+        return;
+    h = *(struct tfd_handle *const *)tfd_tensor_data(t);
+    if (!h || h->device.size == 0 || match_device(c, h->device))
+        return;
+    device = tfd_eager_tasks_find(c->tasks, h->device);
+    if (device >= 0 && c->tasks->devices.devices[device].worker > 0)
+        input->device = h->device;
 }
 
 /* ---- Attributes ---------------------------------------------------------- */
@@ -204,6 +233,23 @@ static enum tfd_code count_parts(struct tfd_str proto,
     return TFD_OK;
 }
 
+static enum tfd_code add_input(const struct tfd_eager_context *c,
+                               const struct tfd_incoming *in,
+                               struct tfd_str proto,
+                               struct tfd_eager_operation *o,
+                               struct tfd_status *st)
+{
+    struct tfd_eager_input *input = &o->inputs[o->in_count];
+    struct tfd_tensor *value = &o->in[o->in_count];
+
+    *input = (struct tfd_eager_input){proto, TFD_STR_EMPTY};
+    TFD_TRY(decode_input(c, in, input, value, st));
+    if (o->is_function && !o->is_component)
+        find_resource(c, value, input);
+    o->in_count++;
+    return TFD_OK;
+}
+
 static enum tfd_code decode_parts(struct tfd_eager_context *c,
                                   const struct tfd_incoming *in,
                                   struct tfd_str proto,
@@ -217,7 +263,7 @@ static enum tfd_code decode_parts(struct tfd_eager_context *c,
         if (f.tag == OP(attrs))
             TFD_TRY(decode_attr(o, f.bytes, st));
         else if (f.tag == OP(op_inputs))
-            TFD_TRY(decode_input(c, in, f.bytes, &o->in[o->in_count++], st));
+            TFD_TRY(add_input(c, in, f.bytes, o, st));
     }
     TFD_TRY(sort_attrs(o, st));
     return tfd_eager_find_device(c, o->device, true, &o->on, st);
@@ -236,8 +282,9 @@ enum tfd_code tfd_eager_operation_decode(struct tfd_eager_context *c,
                                         .device = TFD_STR_EMPTY};
     TFD_TRY(count_parts(proto, out, &in_count, &attr_count, st));
     out->in = calloc((size_t)in_count + 1, sizeof(*out->in));
+    out->inputs = calloc((size_t)in_count + 1, sizeof(*out->inputs));
     out->attrs = calloc((size_t)attr_count + 1, sizeof(*out->attrs));
-    if (out->in && out->attrs)
+    if (out->in && out->inputs && out->attrs)
         rc = decode_parts(c, in, proto, out, st);
     else
         rc = tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for an operation");
@@ -251,8 +298,10 @@ void tfd_eager_operation_deinit(struct tfd_eager_operation *o)
     for (int i = 0; i < o->in_count; i++)
         tfd_tensor_unref(&o->in[i]);
     free(o->in);
+    free(o->inputs);
     free(o->attrs);
     o->in = NULL;
+    o->inputs = NULL;
     o->attrs = NULL;
     o->in_count = o->attr_count = 0;
 }

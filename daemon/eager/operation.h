@@ -13,6 +13,12 @@
 
 struct tfd_eager_context;
 
+/* A value as the request has it. */
+struct tfd_eager_input {
+    struct tfd_str proto;  /* an Operation.Input */
+    struct tfd_str device; /* where it lies; "": here */
+};
+
 struct tfd_eager_operation {
     int64_t id;
     struct tfd_str name;
@@ -22,20 +28,26 @@ struct tfd_eager_operation {
     int64_t step_id;        /* of a component */
     struct tfd_attr *attrs; /* by name, in their order; no name twice */
     int attr_count;
-    struct tfd_tensor *in;
+    struct tfd_tensor *in; /* empty: of another task, which has the value */
+    struct tfd_eager_input *inputs; /* likewise in_count of them */
     int in_count;
 };
 
-/* Finds its values, in the context or in the message.  On failure there is
- * nothing to release.  INVALID_ARGUMENT for a value or a device that is not
- * there, UNIMPLEMENTED for a value of another task, and beyond
- * TFD_EAGER_INPUTS_MAX and TFD_EAGER_ATTRS_MAX. */
+/* Finds its values, in the context or in the message, but for those of other
+ * tasks; of a function's argument that is a resource it says where the resource
+ * is.  On failure there is nothing to release.  INVALID_ARGUMENT for a value or
+ * a device that is not there, and beyond TFD_EAGER_INPUTS_MAX and
+ * TFD_EAGER_ATTRS_MAX. */
 enum tfd_code tfd_eager_operation_decode(struct tfd_eager_context *c,
                                          const struct tfd_incoming *in,
                                          struct tfd_str proto,
                                          struct tfd_eager_operation *out,
                                          struct tfd_status *st) TFD_MUST_USE;
 void tfd_eager_operation_deinit(struct tfd_eager_operation *o);
+/* For those that cannot do without: all values are here, else UNIMPLEMENTED. */
+enum tfd_code tfd_eager_operation_here(const struct tfd_eager_context *c,
+                                       const struct tfd_eager_operation *o,
+                                       struct tfd_status *st) TFD_MUST_USE;
 
 /* A device of this task by any of its names; "" is the first.  With
  * `specified` the text is that of an op's device, else "NAME unknown device."

@@ -84,6 +84,8 @@ static enum tfd_code decode_create(struct tfd_str proto,
         }
     }
     TFD_TRY(tfd_service_request_end(&r, st));
+    q->devices = proto;
+    q->devices_tag = CREATE(cluster_device_attributes);
     return decode_server(server, q, st);
 }
 
@@ -106,6 +108,8 @@ static enum tfd_code decode_update(struct tfd_str proto,
             q->view = f.number;
     }
     TFD_TRY(tfd_service_request_end(&r, st));
+    q->devices = proto;
+    q->devices_tag = UPDATE(cluster_device_attributes);
     return decode_server(server, q, st);
 }
 

@@ -9,6 +9,7 @@
 #include "daemon/master/remote/remote_worker.h"
 
 #include "common/base/entropy.h"
+#include "daemon/device_proto.h"
 #include "daemon/master/remote/worker_rpc.h"
 
 #include "common/proto/config.pb.h"
@@ -30,34 +31,6 @@ static void cancel_call(struct tfd_worker *w, const void *ctx)
 
 /* ---- GetStatus ----------------------------------------------------------- */
 
-static void copy_name(char *out, size_t size, struct tfd_str s)
-{
-    snprintf(out, size, "%.*s", (int)(s.size < size ? s.size : size - 1),
-             s.data);
-}
-
-static enum tfd_code decode_device(struct tfd_str bytes,
-                                   struct tfd_device_attributes *out,
-                                   struct tfd_status *st)
-{
-    struct tfd_pb_reader r = tfd_pb_reader_of(bytes);
-    struct tfd_pb_field f;
-
-    while (tfd_pb_next(&r, &f)) {
-        if (f.tag == tensorflow_DeviceAttributes_name_tag)
-            copy_name(out->name, sizeof(out->name), tfd_pb_str(&r, &f));
-        else if (f.tag == tensorflow_DeviceAttributes_device_type_tag)
-            copy_name(out->type, sizeof(out->type), tfd_pb_str(&r, &f));
-        else if (f.tag == tensorflow_DeviceAttributes_physical_device_desc_tag)
-            copy_name(out->physical, sizeof(out->physical), tfd_pb_str(&r, &f));
-        else if (f.tag == tensorflow_DeviceAttributes_memory_limit_tag)
-            out->memory_limit = tfd_pb_int64(&r, &f);
-        else if (f.tag == tensorflow_DeviceAttributes_incarnation_tag)
-            out->incarnation = f.number;
-    }
-    return tfd_pb_end(&r, "DeviceAttributes", st);
-}
-
 static enum tfd_code decode_status(struct tfd_str bytes,
                                    struct tfd_device_attributes *out, int max,
                                    int *count, struct tfd_status *st)
@@ -71,7 +44,7 @@ static enum tfd_code decode_status(struct tfd_str bytes,
         if (*count == max)
             return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                             "a worker with more than %d devices", max);
-        TFD_TRY(decode_device(tfd_pb_str(&r, &f), &out[(*count)++], st));
+        TFD_TRY(tfd_device_proto_get(tfd_pb_str(&r, &f), &out[(*count)++], st));
     }
     return tfd_pb_end(&r, "GetStatusResponse", st);
 }
@@ -258,7 +231,7 @@ static uint64_t add_graph(struct tfd_rpc_worker *r, struct tfd_str session,
     g = &r->graphs[number - 1];
     r->free_graph = g->next;
     g->handle = copy;
-    copy_name(g->session, sizeof(g->session), session);
+    tfd_device_proto_copy(g->session, sizeof(g->session), session);
     return number;
 }
 

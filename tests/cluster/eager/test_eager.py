@@ -197,19 +197,41 @@ def a_coordinator_runs_ops_on_every_task(cluster):
     assert done.returncode == 0 and "ok" in done.stdout, done.stderr[-2000:]
 
 
-@test(limit=400, tfd_only=True)
-def variables_of_a_strategy_lie_on_tfd(server):
-    """ParameterServerStrategy, its ps a tfd, its workers TensorFlow's own."""
+def play(server, *options, only):
+    """Programs of TensorFlow 2, each on servers of its own."""
     player = SHARED / "programs" / "tf2" / "run_tf2.py"
-    real = SHARED / "bench" / "tf_server.py"
-    if not player.exists() or not real.exists():
+    if not player.exists():
         raise Skip("no %s" % player)
     done = subprocess.run(
         [sys.executable, str(player), "--server", " ".join(server.command),
-         "--worker-server", "%s %s" % (sys.executable, real),
-         "--only", "t03,t04", "--limit", "180"],
+         "--only", ",".join(only), "--limit", "180", *options],
         cwd=ROOT, capture_output=True, text=True, timeout=390)
-    assert "2 of 2" in done.stdout, done.stdout + done.stderr[-1000:]
+    assert "%d of %d" % (len(only), len(only)) in done.stdout, (
+        done.stdout + done.stderr[-1000:])
+
+
+def real_server():
+    real = SHARED / "bench" / "tf_server.py"
+    if not real.exists():
+        raise Skip("no %s" % real)
+    return "%s %s" % (sys.executable, real)
+
+
+@test(limit=400, tfd_only=True)
+def variables_of_a_strategy_lie_on_tfd(server):
+    """ParameterServerStrategy, its ps a tfd, its workers TensorFlow's own."""
+    play(server, "--worker-server", real_server(), only=["t03", "t04"])
+
+
+@test(limit=400, tfd_only=True)
+def workers_of_a_strategy_are_tfds(server):
+    """The same the other way round."""
+    play(server, "--ps-server", real_server(), only=["t02", "t04"])
+
+
+@test(limit=400, tfd_only=True)
+def programs_run_on_tfd_alone(server):
+    play(server, only=["t01", "t02", "t03", "t04", "t06", "t07"])
 
 
 @test(tfd_only=True, worker=1)
@@ -259,7 +281,7 @@ def wrong_operations_are_refused(cluster):
         away = run(2, "AddV2", 1, 1)
         away.operation.op_inputs[1].remote_handle.device = (
             "/job:ps/replica:0/task:0/device:CPU:0")
-        fails("UNIMPLEMENTED", "functions that span tasks", c.enqueue, away)
+        fails("UNIMPLEMENTED", "only functions may span tasks", c.enqueue, away)
         assert c.value(1) == [[0, 0], [0, 0]]
 
 

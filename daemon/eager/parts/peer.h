@@ -1,0 +1,31 @@
+/*
+ * peer.h - another task's EagerService as a worker (worker_api.h), for the
+ * parts of functions that this task owns.
+ *
+ *     register_graph   Enqueue{register_function}; the graph is a
+ *                      RegisterFunctionOp (part_def.h)
+ *     run_graph        RunComponentFunction; the run is that of a graph
+ *                      (graph.h), which has the values' names
+ *     cleanup_graph    Enqueue{cleanup_function}
+ *
+ * Whatever fails says whom it was asked of, in the words that coordinators look
+ * for.  The other operations of a worker are none of it.
+ *
+ * Threads: loop thread.
+ */
+#ifndef TFD_DAEMON_EAGER_PARTS_PEER_H
+#define TFD_DAEMON_EAGER_PARTS_PEER_H
+
+#include "daemon/worker_api.h"
+#include "rpc/core/channel.h"
+
+struct tfd_eager_tasks;
+
+/* Of the task of this device.  The cluster has it; calls under way count the
+ * cluster.  NULL without memory. */
+struct tfd_worker *tfd_eager_peer_new(struct tfd_eager_tasks *c,
+                                      struct tfd_channel *channel,
+                                      const char *device);
+void tfd_eager_peer_free(struct tfd_worker *w); /* NULL is allowed */
+
+#endif

@@ -1,0 +1,251 @@
+/*
+ * spread_run.c - see spread_run.h.
+ */
+#include "daemon/eager/parts/spread_run.h"
+
+#include "common/base/container.h"
+#include "daemon/eager/parts/tasks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void part_done(struct tfd_eager_run *part, const struct tfd_status *st);
+
+/* ---- Memory -------------------------------------------------------------- */
+
+void tfd_eager_spread_run_free(struct tfd_eager_spread_run *r)
+{
+    struct tfd_eager_context *c = r->context;
+
+    for (int i = 0; r->runs && i < r->spread->part_count; i++)
+        if (r->runs[i])
+            tfd_eager_run_free(r->runs[i]);
+    for (int i = 0; r->in && i < r->spread->arg_count; i++)
+        tfd_tensor_unref(&r->in[i]);
+    free(r->runs);
+    free(r->in);
+    free(r->inputs);
+    free(r->part_inputs);
+    tfd_eager_spread_unref(r->spread);
+    free(r);
+    tfd_eager_context_unref(c);
+}
+
+struct tfd_eager_spread_run *tfd_eager_spread_run_new(
+    struct tfd_eager_context *c, struct tfd_eager_spread *s,
+    struct tfd_eager_operation *o, int64_t step, struct tfd_status *st)
+{
+    struct tfd_eager_spread_run *r = calloc(1, sizeof(*r));
+    size_t count = (size_t)s->arg_count + 1;
+
+    if (!r) {
+        tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory to run a function");
+        return NULL;
+    }
+    r->context = tfd_eager_context_ref(c);
+    r->spread = s;
+    s->refs++;
+    r->op = o->id;
+    r->step = step;
+    r->in = calloc(count, sizeof(*r->in));
+    r->inputs = calloc(count, sizeof(*r->inputs));
+    if (!r->in || !r->inputs) {
+        tfd_eager_spread_run_free(r);
+        tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory to run a function");
+        return NULL;
+    }
+    for (int i = 0; i < o->in_count; i++) {
+        r->in[i] = o->in[i];
+        r->inputs[i] = o->inputs[i].proto;
+        o->in[i] = (struct tfd_tensor)TFD_TENSOR_INIT;
+    }
+    return r;
+}
+
+/* Values are those of one part each: an argument lies on one device. */
+static void give_inputs(struct tfd_eager_spread_run *r, int part,
+                        struct tfd_str *inputs)
+{
+    struct tfd_eager_part *p = &r->spread->parts[part];
+    struct tfd_eager_run *run = r->runs[part];
+
+    for (int i = 0; i < p->graph->arg_count; i++) {
+        run->args[i] = r->in[p->args[i]];
+        r->in[p->args[i]] = (struct tfd_tensor)TFD_TENSOR_INIT;
+        inputs[i] = r->inputs[p->args[i]];
+    }
+    run->inputs = inputs;
+    run->outputs = p->results;
+    run->op = r->op;
+    run->done = part_done;
+    run->ctx = r;
+}
+
+static enum tfd_code prepare(struct tfd_eager_spread_run *r,
+                             struct tfd_status *st)
+{
+    const struct tfd_eager_spread *s = r->spread;
+    size_t used = 0;
+
+    r->runs = calloc((size_t)s->part_count + 1, sizeof(struct tfd_eager_run *));
+    r->part_inputs = calloc((size_t)s->arg_count + 1, sizeof(*r->part_inputs));
+    if (!r->runs || !r->part_inputs)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "no memory to run a function");
+    for (int i = 0; i < s->part_count; i++) {
+        r->runs[i] = tfd_eager_run_new(r->context, s->parts[i].graph, st);
+        if (!r->runs[i])
+            return TFD_RESOURCE_EXHAUSTED;
+        give_inputs(r, i, r->part_inputs + used);
+        used += (size_t)s->parts[i].graph->arg_count;
+    }
+    return TFD_OK;
+}
+
+/* ---- The end ------------------------------------------------------------- */
+
+static void clean_up(struct tfd_eager_spread_run *r)
+{
+    for (int i = 0; i < r->spread->part_count; i++) {
+        struct tfd_worker *w = r->spread->parts[i].graph->worker;
+
+        w->ops->cleanup_graph(w, r->step);
+    }
+}
+
+static void end_run(struct tfd_eager_spread_run *r)
+{
+    clean_up(r);
+    r->done(r, &r->error);
+}
+
+/* ---- Failures ------------------------------------------------------------ */
+
+/* The more a failure says of its cause, the higher. */
+static int rank_of(const struct tfd_status *st)
+{
+    if (st->code == TFD_OK)
+        return 0;
+    if (st->code == TFD_CANCELLED)
+        return 1;
+    if ((st->code == TFD_UNAVAILABLE || st->code == TFD_ABORTED) &&
+        !strstr(st->text, "GRPC error information"))
+        return 2;
+    return 3;
+}
+
+static void cancel_parts(struct tfd_eager_spread_run *r)
+{
+    if (r->starting)
+        return; /* start_parts() cancels once every part has been started */
+    for (int i = 0; r->runs && i < r->spread->part_count; i++)
+        if (r->runs[i] && r->runs[i]->is_running)
+            tfd_eager_run_cancel(r->runs[i]);
+}
+
+static void drop_pending(struct tfd_eager_spread_run *r)
+{
+    if (--r->pending == 0)
+        end_run(r);
+}
+
+static void cancel_deferred(struct tfd_post *p)
+{
+    struct tfd_eager_spread_run *r =
+        TFD_CONTAINER_OF(p, struct tfd_eager_spread_run, cancel);
+
+    r->ending = false;
+    cancel_parts(r);
+    drop_pending(r);
+}
+
+/* Failures that have arrived by now may be the cause of this one. */
+static void cancel_soon(struct tfd_eager_spread_run *r)
+{
+    r->ending = true;
+    r->pending++;
+    r->cancel.run = cancel_deferred;
+    tfd_loop_defer(r->context->eager->options.loop, &r->cancel);
+}
+
+static void part_done(struct tfd_eager_run *part, const struct tfd_status *st)
+{
+    struct tfd_eager_spread_run *r = part->ctx;
+    bool first = r->error.code == TFD_OK;
+
+    if (rank_of(st) > rank_of(&r->error))
+        r->error = *st;
+    if (first && st->code != TFD_OK && r->pending > 1)
+        cancel_soon(r);
+    drop_pending(r);
+}
+
+void tfd_eager_spread_run_cancel(struct tfd_eager_spread_run *r)
+{
+    r->is_cancelled = true;
+    if (r->pending == 0)
+        return; /* it waits for its parts, which will come */
+    r->pending++;
+    if (r->error.code == TFD_OK)
+        tfd_fail(&r->error, TFD_CANCELLED, "The function was cancelled.");
+    cancel_parts(r);
+    drop_pending(r);
+}
+
+/* ---- The beginning ------------------------------------------------------- */
+
+/* Other tasks first: they start while this one computes. */
+static void start_parts(struct tfd_eager_spread_run *r)
+{
+    const struct tfd_eager_spread *s = r->spread;
+
+    r->pending = s->part_count + 1;
+    r->starting = true;
+    for (int i = s->part_count - 1; i >= 0; i--)
+        tfd_eager_run_begin(r->runs[i], r->step);
+    r->starting = false;
+    if (r->error.code != TFD_OK && !r->ending)
+        cancel_parts(r);
+    drop_pending(r);
+}
+
+static void start(struct tfd_eager_spread_waiter *w)
+{
+    struct tfd_eager_spread_run *r =
+        TFD_CONTAINER_OF(w, struct tfd_eager_spread_run, waiter);
+
+    if (r->spread->state == TFD_SPREAD_FAILED)
+        tfd_status_copy(&r->error, &r->spread->status);
+    else if (r->is_cancelled || r->context->is_closed)
+        tfd_fail(&r->error, TFD_CANCELLED, "The function was cancelled.");
+    else
+        (void)!prepare(r, &r->error);
+    if (r->error.code == TFD_OK)
+        start_parts(r);
+    else
+        r->done(r, &r->error);
+}
+
+void tfd_eager_spread_run_begin(struct tfd_eager_spread_run *r)
+{
+    r->waiter.ready = start;
+    tfd_eager_spread_wait(r->spread, &r->waiter);
+}
+
+/* ---- Results ------------------------------------------------------------- */
+
+struct tfd_eager_spread_result
+tfd_eager_spread_run_result(const struct tfd_eager_spread_run *r, int i)
+{
+    const struct tfd_eager_spread *s = r->spread;
+    const struct tfd_device *d =
+        &s->tasks->devices.devices[s->result_device[i]];
+    struct tfd_eager_spread_result result = {.value = NULL};
+
+    for (int p = 0; p < s->part_count; p++)
+        for (int k = 0; k < s->parts[p].graph->result_count; k++)
+            if (s->parts[p].results[k] == i)
+                result.value = &r->runs[p]->results[k];
+    result.device = d->worker > 0 ? d->attributes.name : NULL;
+    return result;
+}
