@@ -16,10 +16,10 @@
 
 #include "common/base/alloc.h"
 
+#include "common/base/atomic.h"
 #include "common/thread/lock.h"
 
 #include <assert.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -56,12 +56,12 @@ static struct tfd_lock locks[LOCK_COUNT] = {LOCK, LOCK, LOCK, LOCK,
                                             LOCK, LOCK, LOCK, LOCK};
 static struct block *cache[CLASS_COUNT]; /* under locks[class % LOCK_COUNT] */
 
-static atomic_size_t in_use;
-static atomic_size_t cached;
-static atomic_size_t peak;
-static atomic_size_t limit;
-static atomic_size_t cache_limit = TFD_BUFFER_CACHE_MAX;
-static atomic_uint_fast64_t allocs;
+static size_t in_use;
+static size_t cached;
+static size_t peak;
+static size_t limit;
+static size_t cache_limit = TFD_BUFFER_CACHE_MAX;
+static uint64_t allocs;
 
 /* ---- Classes ------------------------------------------------------------- */
 
@@ -94,7 +94,7 @@ static struct block *pop_block(int class)
         cache[class] = b->next;
     tfd_unlock(lock);
     if (b)
-        atomic_fetch_sub(&cached, class_size(class));
+        TFD_COUNTER_SUB(&cached, class_size(class));
     return b;
 }
 
@@ -115,7 +115,7 @@ static void evict(size_t keep)
     for (int class = CLASS_COUNT - 1; class >= 0; class --) {
         struct block *b;
 
-        while (atomic_load(&cached) > keep && (b = pop_block(class)))
+        while (TFD_LOAD_RELAXED(&cached) > keep && (b = pop_block(class)))
             free(b);
     }
 }
@@ -128,7 +128,7 @@ static struct block *fresh_block(int class, bool huge)
     size_t align = size >= HUGE_MIN ? HUGE_PAGE : TFD_BUFFER_ALIGN;
     void *memory;
 
-    atomic_fetch_add(&allocs, 1);
+    TFD_COUNTER_ADD(&allocs, 1);
     if (posix_memalign(&memory, align, size))
         return NULL;
     /* Only advice: without huge pages it works as well. */
@@ -162,7 +162,7 @@ static struct block *take_block(size_t size, bool huge, bool *reused)
 static void give_block(struct block *b)
 {
     size_t size = class_size(b->class);
-    size_t max = atomic_load(&cache_limit);
+    size_t max = TFD_LOAD_RELAXED(&cache_limit);
 
     if (size > max) {
         free(b);
@@ -170,7 +170,7 @@ static void give_block(struct block *b)
     }
     /* Room is made by what was there before: sizes nobody asks for any more
      * must not fill the cache for ever. */
-    if (atomic_fetch_add(&cached, size) + size > max)
+    if (TFD_COUNTER_ADD(&cached, size) > max)
         evict(max);
     push_block(b);
 }
@@ -179,23 +179,23 @@ static void give_block(struct block *b)
 
 static void raise_peak(size_t used)
 {
-    size_t before = atomic_load(&peak);
+    size_t before = TFD_LOAD_RELAXED(&peak);
 
-    while (used > before && !atomic_compare_exchange_weak(&peak, &before, used))
+    while (used > before && !TFD_COMPARE_EXCHANGE(&peak, &before, used))
         ;
 }
 
 /* The limit is on what the process holds, so cached blocks make way. */
 static bool charge(size_t size)
 {
-    size_t max = atomic_load(&limit);
-    size_t used = atomic_fetch_add(&in_use, size) + size;
+    size_t max = TFD_LOAD_RELAXED(&limit);
+    size_t used = TFD_COUNTER_ADD(&in_use, size);
 
     if (max && used > max) {
-        atomic_fetch_sub(&in_use, size);
+        TFD_COUNTER_SUB(&in_use, size);
         return false;
     }
-    if (max && atomic_load(&cached) > max - used)
+    if (max && TFD_LOAD_RELAXED(&cached) > max - used)
         evict(max - used);
     raise_peak(used);
     return true;
@@ -211,7 +211,7 @@ struct tfd_buffer *tfd_buffer_new(size_t size)
         return NULL;
     b = take_block(size, true, NULL);
     if (!b) {
-        atomic_fetch_sub(&in_use, size);
+        TFD_COUNTER_SUB(&in_use, size);
         return NULL;
     }
     b->charged = size;
@@ -222,7 +222,7 @@ struct tfd_buffer *tfd_buffer_new(size_t size)
  * has no pages yet. */
 static struct tfd_buffer *new_empty(size_t size, bool huge)
 {
-    size_t max = atomic_load(&limit);
+    size_t max = TFD_LOAD_RELAXED(&limit);
     struct block *b;
     bool reused;
 
@@ -233,7 +233,7 @@ static struct tfd_buffer *new_empty(size_t size, bool huge)
         return NULL;
     if (reused) {
         b->idle = class_size(b->class);
-        atomic_fetch_add(&cached, b->idle);
+        TFD_COUNTER_ADD(&cached, b->idle);
     }
     return &b->buffer;
 }
@@ -259,10 +259,10 @@ bool tfd_buffer_charge(struct tfd_buffer *buffer, size_t size)
     more = size - b->charged;
     used = more < b->idle ? more : b->idle;
     b->idle -= used;
-    atomic_fetch_sub(&cached, used);
+    TFD_COUNTER_SUB(&cached, used);
     if (!charge(more)) {
         b->idle += used;
-        atomic_fetch_add(&cached, used);
+        TFD_COUNTER_ADD(&cached, used);
         return false;
     }
     b->charged = size;
@@ -314,9 +314,9 @@ void tfd_buffer_release(struct tfd_buffer *buffer)
     struct block *b = (struct block *)buffer;
     struct tfd_buffer *parent = b->parent;
 
-    atomic_fetch_sub(&in_use, b->charged);
+    TFD_COUNTER_SUB(&in_use, b->charged);
     if (b->idle)
-        atomic_fetch_sub(&cached, b->idle);
+        TFD_COUNTER_SUB(&cached, b->idle);
     give_block(b);
     tfd_buffer_unref(parent);
 }
@@ -325,15 +325,15 @@ void tfd_buffer_release(struct tfd_buffer *buffer)
 
 void tfd_alloc_stats(struct tfd_alloc_stats *out)
 {
-    out->in_use = atomic_load(&in_use);
-    out->cached = atomic_load(&cached);
-    out->peak = atomic_load(&peak);
-    out->allocs = atomic_load(&allocs);
+    out->in_use = TFD_LOAD_RELAXED(&in_use);
+    out->cached = TFD_LOAD_RELAXED(&cached);
+    out->peak = TFD_LOAD_RELAXED(&peak);
+    out->allocs = TFD_LOAD_RELAXED(&allocs);
 }
 
 void tfd_alloc_limit(size_t bytes)
 {
-    atomic_store(&limit, bytes);
+    TFD_STORE_RELAXED(&limit, bytes);
 }
 
 void tfd_alloc_trim(void)
@@ -343,6 +343,6 @@ void tfd_alloc_trim(void)
 
 void tfd_alloc_cache_limit(size_t bytes)
 {
-    atomic_store(&cache_limit, bytes);
+    TFD_STORE_RELAXED(&cache_limit, bytes);
     evict(bytes);
 }

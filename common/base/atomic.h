@@ -13,8 +13,8 @@
  *     if (tfd_refs_drop(&b->refs))       one user less; true: it was the last,
  *         free(b)                        and sees what the others did
  *
- * Structs whose fields are all atomic may have C11's types instead; these are
- * for fields that are also used without, while nobody else has the struct.
+ * Fields are plain variables, since they are also used without while nobody
+ * else has the struct; C11's <stdatomic.h> is not used beside this.
  *
  * Threads: any.
  */
@@ -33,6 +33,7 @@
 
 /* The value afterwards. */
 #define TFD_COUNTER_ADD(at, n) __atomic_add_fetch(at, n, __ATOMIC_RELAXED)
+#define TFD_COUNTER_SUB(at, n) __atomic_sub_fetch(at, n, __ATOMIC_RELAXED)
 /* The value before. */
 #define TFD_COUNTER_TAKE(at, n) __atomic_fetch_add(at, n, __ATOMIC_RELAXED)
 /* What was there; what others did before they wrote that is seen. */

@@ -6,11 +6,11 @@
 
 #include "common/base/log.h"
 
+#include "common/base/atomic.h"
 #include "common/base/clock.h"
 #include "common/base/log_line.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,17 +31,17 @@ static const struct {
 
 #define LEVEL_COUNT (sizeof(levels) / sizeof(levels[0]))
 
-static atomic_int level_max = TFD_LOG_INFO;
-static atomic_bool as_json;
+static int level_max = TFD_LOG_INFO;
+static bool as_json;
 
 void tfd_log_level_set(enum tfd_log_level level)
 {
-    atomic_store_explicit(&level_max, (int)level, memory_order_relaxed);
+    TFD_STORE_RELAXED(&level_max, (int)level);
 }
 
 bool tfd_log_enabled(enum tfd_log_level level)
 {
-    return (int)level <= atomic_load_explicit(&level_max, memory_order_relaxed);
+    return (int)level <= TFD_LOAD_RELAXED(&level_max);
 }
 
 bool tfd_log_level_parse(const char *name, enum tfd_log_level *level)
@@ -62,12 +62,12 @@ bool tfd_log_format_parse(const char *name, bool *json)
 
 void tfd_log_format_set(bool json)
 {
-    atomic_store_explicit(&as_json, json, memory_order_relaxed);
+    TFD_STORE_RELAXED(&as_json, json);
 }
 
 bool tfd_log_is_json(void)
 {
-    return atomic_load_explicit(&as_json, memory_order_relaxed);
+    return TFD_LOAD_RELAXED(&as_json);
 }
 
 /* The variable is inherited by children whose stderr goes elsewhere, so it
@@ -82,17 +82,16 @@ static bool is_journal(const char *stream)
            s.st_ino == inode;
 }
 
-static atomic_bool under_journald;
+static bool under_journald;
 
 void tfd_log_journal_set(const char *stream)
 {
-    atomic_store_explicit(&under_journald, is_journal(stream),
-                          memory_order_relaxed);
+    TFD_STORE_RELAXED(&under_journald, is_journal(stream));
 }
 
 static bool is_under_journald(void)
 {
-    return atomic_load_explicit(&under_journald, memory_order_relaxed);
+    return TFD_LOAD_RELAXED(&under_journald);
 }
 
 static void make_stamp(char *stamp, size_t size)

@@ -98,7 +98,7 @@ void tfd_status_clear(struct tfd_status *st);
 const char *tfd_code_name(enum tfd_code code);
 
 /* Returns from the calling function when expr fails.  Only for functions that
- * hold nothing; one that holds something uses `goto out` (README, Conventions).
+ * hold nothing; one that holds something uses `goto out` (CONTRIBUTING.md).
  */
 #define TFD_TRY(expr)               \
     do {                            \

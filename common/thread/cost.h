@@ -4,8 +4,6 @@
  *
  *     hop      a job goes to a thread that is awake, and its result comes back
  *     wake     from waking a thread that sleeps until it runs
- *     start    the same until it computes, where its processor is halted and
- *              virtual
  *     copy     a byte from a core's second level cache, and from further away
  *
  * The figures are constants, so that a program decides alike in every run and
@@ -16,8 +14,9 @@
  *
  * Decided by them: which steps stay on the loop thread (executor.c), which
  * nodes are worth another thread (node_cost.c), how long a step has a thread
- * (runner.c), how loops are cut (kctx_parallel.c), whether a helper is woken
- * for one (pool.c), and what a wait was (spin.c).
+ * (runner.c), how loops are cut (kctx_parallel.c), and what a wait was
+ * (spin.c). docs/decisions/0009-cost-constants.md says why they are no measured
+ * ones.
  *
  * Threads: any.
  */
@@ -29,7 +28,6 @@
 
 #define TFD_COST_HOP_NS 5000
 #define TFD_COST_WAKE_NS 60000
-#define TFD_COST_START_NS 200000
 #define TFD_COST_COPY_NEAR_PS 12
 #define TFD_COST_COPY_FAR_PS 40
 

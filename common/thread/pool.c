@@ -20,16 +20,14 @@
 
 #include "common/thread/pool.h"
 
-#include "common/base/clock.h"
+#include "common/base/atomic.h"
 #include "common/base/denormals.h"
-#include "common/thread/cost.h"
 #include "common/thread/halt.h"
 #include "common/thread/lock.h"
 #include "common/thread/spin.h"
 
 #include <assert.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -40,8 +38,6 @@
 /* Grains between two looks at whether the result is still wanted (halt.h): a
  * grain is some 10 microseconds. */
 #define BLOCK_GRAINS 200
-/* So small a part of a range is the sample. */
-#define SAMPLE_OF 64
 /* Of so many jobs that begin, one is of those that had a turn, if any wait: the
  * new ones are for short work, and must not keep the others from it for ever.
  */
@@ -50,13 +46,13 @@
 struct range {
     tfd_range_fn *fn;
     void *arg;
-    int64_t begin, n;
+    int64_t n;
     int64_t piece; /* elements in one */
     int64_t piece_count;
-    int64_t block;             /* elements between two looks at halt */
-    const int *halt;           /* the caller's, for those who help */
-    atomic_int_fast64_t taken; /* pieces; may pass piece_count */
-    atomic_int helpers;        /* written under the lock, as the rest */
+    int64_t block;   /* elements between two looks at halt */
+    const int *halt; /* the caller's, for those who help */
+    int64_t taken;   /* pieces; may pass piece_count */
+    int helpers;     /* written under the lock, as the rest */
     bool listed;
     struct range *next, *previous;
     struct tfd_cond left; /* the last helper has gone */
@@ -81,12 +77,12 @@ struct tfd_pool {
     struct line fresh;    /* jobs as they were submitted */
     struct line again;    /* jobs that had a turn */
     unsigned begun;       /* jobs while both waited */
-    atomic_int waiting;   /* jobs in both; written under the lock */
+    int waiting;          /* jobs in both; written under the lock */
     struct range *ranges;
     struct worker *sleepers;
     bool looking; /* a thread that does not sleep finds what comes */
     bool stop;
-    atomic_uint arrivals; /* jobs and ranges; what the one who looks sees */
+    unsigned arrivals; /* jobs and ranges; what the one who looks sees */
     int64_t spin_us;
     int count;
     struct worker worker[];
@@ -111,7 +107,7 @@ static struct worker *take_sleeper(struct tfd_pool *p)
 /* For something that has come: NULL where somebody looks. */
 static struct worker *announce(struct tfd_pool *p)
 {
-    atomic_fetch_add_explicit(&p->arrivals, 1, memory_order_relaxed);
+    TFD_COUNTER_ADD(&p->arrivals, 1);
     return p->looking ? NULL : take_sleeper(p);
 }
 
@@ -174,13 +170,12 @@ static void run_piece(const struct range *r, int64_t begin, int64_t end)
 static void work_on(struct range *r)
 {
     for (;;) {
-        int64_t i =
-            atomic_fetch_add_explicit(&r->taken, 1, memory_order_relaxed);
+        int64_t i = TFD_COUNTER_TAKE(&r->taken, 1);
         int64_t begin;
 
         if (i >= r->piece_count)
             return;
-        begin = r->begin + i * r->piece;
+        begin = i * r->piece;
         run_piece(r, begin, i + 1 < r->piece_count ? begin + r->piece : r->n);
     }
 }
@@ -188,8 +183,7 @@ static void work_on(struct range *r)
 /* What is taken between this and its use makes a wake-up useless, not wrong. */
 static int64_t pieces_left(struct range *r)
 {
-    return r->piece_count -
-           atomic_load_explicit(&r->taken, memory_order_relaxed);
+    return r->piece_count - TFD_LOAD_RELAXED(&r->taken);
 }
 
 /* Called and returns with the lock held. */
@@ -197,7 +191,7 @@ static void help(struct tfd_pool *p, struct range *r)
 {
     struct worker *next = NULL;
 
-    r->helpers++;
+    TFD_COUNTER_ADD(&r->helpers, 1);
     if (pieces_left(r) > 1 || has_job(p))
         next = take_sleeper(p);
     unlock_and_wake(p, next);
@@ -206,45 +200,17 @@ static void help(struct tfd_pool *p, struct range *r)
     tfd_halt_at(NULL);
     tfd_lock(&p->lock);
     unlist(p, r);
-    if (--r->helpers == 0)
+    if (TFD_COUNTER_SUB(&r->helpers, 1) == 0)
         tfd_cond_signal(&r->left);
 }
 
 static void share_out(struct range *r, int64_t grain, int threads)
 {
-    int64_t n = r->n - r->begin;
     int64_t pieces = ((int64_t)threads + 1) * PIECES_PER_THREAD;
-    int64_t even = n / pieces + (n % pieces != 0);
+    int64_t even = r->n / pieces + (r->n % pieces != 0);
 
     r->piece = even > grain ? even : grain;
-    r->piece_count = n / r->piece + (n % r->piece != 0);
-}
-
-static bool somebody_looks(struct tfd_pool *p)
-{
-    bool looks;
-
-    tfd_lock(&p->lock);
-    looks = p->looking;
-    tfd_unlock(&p->lock);
-    return looks;
-}
-
-/* What elements cost is known roughly; a first few of them tell whether the
- * others take longer than it takes to wake somebody for them. */
-static bool helper_pays(struct tfd_pool *p, struct range *r, int64_t grain)
-{
-    int64_t sample = r->n / SAMPLE_OF > grain ? r->n / SAMPLE_OF : grain;
-    int64_t began_ns;
-
-    if (r->n / sample < SAMPLE_OF / 2 || somebody_looks(p))
-        return true;
-    began_ns = (int64_t)tfd_clock_now_ns();
-    run_piece(r, 0, sample);
-    r->begin = sample;
-    return ((int64_t)tfd_clock_now_ns() - began_ns) *
-               ((r->n - sample) / sample) >
-           TFD_COST_START_NS;
+    r->piece_count = r->n / r->piece + (r->n % r->piece != 0);
 }
 
 /* What the last helper still has to do is short.  Called and returns with the
@@ -257,7 +223,7 @@ static void wait_for_helpers(struct tfd_pool *p, struct range *r)
         tfd_spin_init_eager(&spin, p->spin_us);
         tfd_unlock(&p->lock);
         tfd_spin_begin(&spin);
-        while (r->helpers > 0 && tfd_spin_again(&spin))
+        while (TFD_LOAD_RELAXED(&r->helpers) > 0 && tfd_spin_again(&spin))
             ;
         tfd_lock(&p->lock);
     }
@@ -275,13 +241,9 @@ void tfd_pool_parallel(struct tfd_pool *p, int64_t n, int64_t grain,
     if (grain < 1)
         grain = 1;
     r.block = grain > INT64_MAX / BLOCK_GRAINS ? grain : grain * BLOCK_GRAINS;
-    if (p && !helper_pays(p, &r, grain)) {
-        run_piece(&r, r.begin, n);
-        return;
-    }
     share_out(&r, grain, tfd_pool_threads(p));
     if (!p || r.piece_count == 1) {
-        run_piece(&r, r.begin, n);
+        run_piece(&r, 0, n);
         return;
     }
 
@@ -307,7 +269,7 @@ static void enqueue(struct tfd_pool *p, struct line *to, struct tfd_job *job)
     tfd_lock(&p->lock);
     *to->last = job;
     to->last = &job->next;
-    atomic_fetch_add_explicit(&p->waiting, 1, memory_order_relaxed);
+    TFD_COUNTER_ADD(&p->waiting, 1);
     unlock_and_wake(p, announce(p));
 }
 
@@ -323,7 +285,7 @@ void tfd_pool_yield(struct tfd_pool *p, struct tfd_job *job)
 
 int tfd_pool_waiting(const struct tfd_pool *p)
 {
-    return p ? atomic_load_explicit(&p->waiting, memory_order_relaxed) : 0;
+    return p ? TFD_LOAD_RELAXED(&p->waiting) : 0;
 }
 
 uint64_t tfd_pool_cpu_us(const struct tfd_pool *p)
@@ -359,7 +321,7 @@ static void run_first(struct tfd_pool *p)
     from->first = job->next;
     if (!from->first)
         from->last = &from->first;
-    atomic_fetch_sub_explicit(&p->waiting, 1, memory_order_relaxed);
+    TFD_COUNTER_SUB(&p->waiting, 1);
     unlock_and_wake(p, has_work(p) ? take_sleeper(p) : NULL);
     job->run(job);
     tfd_lock(&p->lock);
@@ -379,12 +341,11 @@ static void sleep_until_woken(struct tfd_pool *p, struct worker *w)
 /* Called and returns with the lock held. */
 static void look_for_work(struct tfd_pool *p, struct worker *w)
 {
-    unsigned seen = atomic_load_explicit(&p->arrivals, memory_order_relaxed);
+    unsigned seen = TFD_LOAD_RELAXED(&p->arrivals);
 
     p->looking = true;
     tfd_unlock(&p->lock);
-    while (atomic_load_explicit(&p->arrivals, memory_order_relaxed) == seen &&
-           tfd_spin_again(&w->spin))
+    while (TFD_LOAD_RELAXED(&p->arrivals) == seen && tfd_spin_again(&w->spin))
         ;
     tfd_lock(&p->lock);
     p->looking = false;
@@ -491,7 +452,7 @@ void tfd_pool_free(struct tfd_pool *p)
         return;
     tfd_lock(&p->lock);
     p->stop = true;
-    p->arrivals++;
+    TFD_COUNTER_ADD(&p->arrivals, 1);
     for (struct worker *w = take_sleeper(p); w; w = take_sleeper(p))
         tfd_cond_signal(&w->wake);
     tfd_unlock(&p->lock);

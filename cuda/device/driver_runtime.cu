@@ -4,7 +4,7 @@
  */
 extern "C" {
 #include "cuda/device/cuda.h"
-#include "cuda/device/library.h"
+#include "cuda/device/dynamic_library.h"
 }
 
 #include <limits.h>

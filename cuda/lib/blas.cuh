@@ -1,6 +1,6 @@
 /*
  * blas.cuh - products by cuBLAS, of which a device gets a handle with its first
- * one; without the library no device is taken (library.h).
+ * one; without the library no device is taken (dynamic_library.h).
  *
  * float products use TensorFloat-32 where the card has it, as TensorFlow does;
  * NVIDIA_TF32_OVERRIDE=0 in the environment switches that off (cuBLAS looks at

@@ -8,7 +8,7 @@
 
 extern "C" {
 #include "config/limits.h"
-#include "cuda/device/library.h"
+#include "cuda/device/dynamic_library.h"
 #include "cuda/device/kernel_settings.h"
 }
 

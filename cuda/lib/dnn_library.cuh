@@ -1,6 +1,6 @@
 /*
  * dnn_library.cuh - cuDNN as a device has it: the library, without which no
- * device is taken (library.h), and a handle for each of the device's streams,
+ * device is taken (dynamic_library.h), and a handle for each of the device's streams,
  * made when it is first wanted.
  *
  * Names, values and signatures are those of cuDNN 9's public headers

@@ -9,7 +9,7 @@
 #include "cuda/device/forward.cuh"
 
 extern "C" {
-#include "cuda/device/library.h"
+#include "cuda/device/dynamic_library.h"
 #include "kernels/core/outputs.h"
 }
 

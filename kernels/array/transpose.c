@@ -9,7 +9,6 @@
 #include "kernels/core/families.h"
 #include "kernels/core/outputs.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -118,7 +117,7 @@ struct inversion {
     const void *x;
     void *y;
     int64_t n;
-    atomic_int bad; /* not a permutation */
+    int bad; /* not a permutation */
 };
 
 #define SLOT_COST_NS 2 /* most of it waits for memory */
@@ -142,7 +141,7 @@ struct inversion {
                                                                                \
         for (int64_t i = begin; i < end; i++)                                  \
             if (x[i] < 0 || x[i] >= v->n)                                      \
-                v->bad = 1;                                                    \
+                TFD_STORE_RELAXED(&v->bad, 1);                                 \
             else                                                               \
                 TFD_STORE_RELAXED(&y[x[i]], (T)i);                             \
     }                                                                          \
@@ -156,7 +155,7 @@ struct inversion {
         for (int64_t i = begin; i < end; i++)                                  \
             any |= y[i]; /* the sign of one that was not written */            \
         if (any < 0)                                                           \
-            v->bad = 1;                                                        \
+            TFD_STORE_RELAXED(&v->bad, 1);                                     \
     }                                                                          \
                                                                                \
     /* The first fault in the order of the elements. */                        \

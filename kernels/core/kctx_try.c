@@ -3,15 +3,14 @@
  */
 #include "kernels/core/kernel.h"
 
+#include "common/base/atomic.h"
 #include "common/thread/halt.h"
-
-#include <stdatomic.h>
 
 struct tried {
     tfd_try_fn *fn;
     void *arg;
     struct tfd_status *st;
-    atomic_flag failed; /* who sets it writes *st and the code */
+    int failed; /* who sets it writes *st and the code */
     enum tfd_code code;
 };
 
@@ -24,7 +23,7 @@ static void try_range(void *arg, int64_t begin, int64_t end)
     if (tfd_halted())
         return;
     code = t->fn(t->arg, begin, end, &st);
-    if (code == TFD_OK || atomic_flag_test_and_set(&t->failed))
+    if (code == TFD_OK || TFD_EXCHANGE(&t->failed, 1))
         return;
     t->code = code;
     if (t->st)
@@ -34,7 +33,7 @@ static void try_range(void *arg, int64_t begin, int64_t end)
 enum tfd_code tfd_kctx_try(struct tfd_kctx *k, int64_t n, int cost,
                            tfd_try_fn *fn, void *arg, struct tfd_status *st)
 {
-    struct tried t = {fn, arg, st, ATOMIC_FLAG_INIT, TFD_OK};
+    struct tried t = {fn, arg, st, 0, TFD_OK};
 
     tfd_kctx_parallel(k, n, cost, try_range, &t);
     return t.code;

@@ -5,6 +5,7 @@
  * and the result [batch][outer][indices][inner]: runs of `inner` elements.
  * Indices are all checked first; then threads share the rows (rows.h).
  */
+#include "common/base/atomic.h"
 #include "common/thread/halt.h"
 #include "kernels/core/check.h"
 #include "kernels/core/element.h"
@@ -14,8 +15,6 @@
 #include "kernels/layout/rows.h"
 #include "kernels/index/scatter.h"
 #include "kernels/state/variable.h"
-
-#include <stdatomic.h>
 
 #define COUNTED_NS 50 /* of a string, or more */
 
@@ -179,8 +178,8 @@ struct job {
     const struct tfd_tensor *x, *indices;
     tfd_rows_fn *copy; /* NULL: row by row, by tfd_elements_copy() */
     void *y;
-    int64_t block;     /* rows between two looks at halt.h */
-    atomic_int failed; /* a code */
+    int64_t block; /* rows between two looks at halt.h */
+    int failed;    /* a code */
 };
 
 /* n rows to row `to` of the output, of those from row `from` on, by indices
@@ -210,7 +209,7 @@ static void copy_each(struct job *j, int64_t to, int64_t from, int64_t at,
             NULL);
 
         if (rc != TFD_OK)
-            atomic_store(&j->failed, (int)rc);
+            TFD_STORE_RELAXED(&j->failed, (int)rc);
     }
 }
 

@@ -6,6 +6,7 @@
  * by block; one outside is found and treated by the second way, which has all
  * row numbers first.
  */
+#include "common/base/atomic.h"
 #include "common/thread/halt.h"
 #include "kernels/core/check.h"
 #include "kernels/core/element.h"
@@ -15,7 +16,6 @@
 #include "kernels/layout/rows.h"
 #include "kernels/state/variable.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 struct job {
@@ -66,9 +66,9 @@ struct gather {
     enum tfd_dtype index_type;
     const char *x;
     char *y;
-    size_t size;              /* bytes of a row */
-    tfd_rows_fn *rows;        /* by numbers of rows */
-    atomic_bool *any_outside; /* then rows were left out */
+    size_t size;       /* bytes of a row */
+    tfd_rows_fn *rows; /* by numbers of rows */
+    bool *any_outside; /* then rows were left out */
 };
 
 /* The rows that n tuples of `depth` numbers name; false where one is outside,
@@ -147,7 +147,7 @@ static void gather_range(void *arg, int64_t begin, int64_t end)
     for (int64_t n; begin < end && !tfd_halted(); begin += n) {
         n = end - begin < BLOCK ? end - begin : BLOCK;
         if (!gather_block(g, begin, n)) {
-            atomic_store(g->any_outside, true);
+            TFD_STORE_RELAXED(g->any_outside, true);
             return;
         }
     }
@@ -158,7 +158,7 @@ static bool gather_all(struct tfd_kctx *k, const struct tfd_tensor *x,
                        const struct tfd_scatter_nd *nd)
 {
     const struct tfd_tensor *indices = &k->in[1];
-    atomic_bool any_outside = false;
+    bool any_outside = false;
     struct gather g = {.nd = nd,
                        .dim = x->shape.dim,
                        .indices = tfd_tensor_data(indices),

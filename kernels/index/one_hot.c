@@ -1,13 +1,12 @@
 /*
  * one_hot.c - OneHot.
  */
+#include "common/base/atomic.h"
 #include "common/thread/halt.h"
 #include "kernels/core/check.h"
 #include "kernels/core/element.h"
 #include "kernels/core/families.h"
 #include "kernels/core/outputs.h"
-
-#include <stdatomic.h>
 
 enum tfd_code tfd_one_hot_prepare(const struct tfd_prepare *p, void *state,
                                   struct tfd_status *st)
@@ -59,7 +58,7 @@ enum tfd_code tfd_one_hot_make(const struct tfd_kctx *k,
 struct one_hot_job {
     const struct tfd_one_hot *h;
     struct tfd_kctx *k;
-    atomic_int failed; /* a code: no memory for strings */
+    int failed; /* a code: no memory for strings */
 };
 
 /* Rows are filled and marked in turns of so many bytes, while they are in a
@@ -199,7 +198,7 @@ static void one_hot_rows(void *arg, int64_t begin, int64_t end)
     for (int64_t i = begin; rc == TFD_OK && i < end && !tfd_halted(); i += most)
         rc = one_hot_some(j, i, end - i < most ? end : i + most);
     if (rc != TFD_OK)
-        atomic_store(&j->failed, (int)rc);
+        TFD_STORE_RELAXED(&j->failed, (int)rc);
 }
 
 static enum tfd_code one_hot_fill(struct tfd_kctx *k,

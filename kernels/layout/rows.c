@@ -8,9 +8,9 @@
  */
 #include "kernels/layout/rows.h"
 
+#include "common/base/atomic.h"
 #include "kernels/vector/simd.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 /* ---- Moving -------------------------------------------------------------- */
@@ -197,15 +197,15 @@ int tfd_rows_cost(size_t size)
 
 struct check {
     const void *index;
-    int64_t last;             /* the largest that is allowed; at least 0 */
-    atomic_int_fast64_t *bad; /* the smallest place of one that is not */
+    int64_t last; /* the largest that is allowed; at least 0 */
+    int64_t *bad; /* the smallest place of one that is not */
 };
 
 static void note_bad(const struct check *c, int64_t at)
 {
-    int_fast64_t least = atomic_load(c->bad);
+    int64_t least = TFD_LOAD_RELAXED(c->bad);
 
-    while (at < least && !atomic_compare_exchange_weak(c->bad, &least, at)) {
+    while (at < least && !TFD_COMPARE_EXCHANGE(c->bad, &least, at)) {
     }
 }
 
@@ -252,7 +252,7 @@ static int64_t first_bad(struct tfd_kctx *k, const void *index,
                          enum index_type type, int64_t n, int64_t limit)
 {
     int64_t max = index_types[type].max;
-    atomic_int_fast64_t bad = n;
+    int64_t bad = n;
     struct check c = {index, limit - 1 < max ? limit - 1 : max, &bad};
 
     if (limit <= 0)

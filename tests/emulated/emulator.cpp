@@ -3,7 +3,7 @@
  * devices there are, and the table of cuda/device/driver.h.
  */
 extern "C" {
-#include "cuda/device/library.h"
+#include "cuda/device/dynamic_library.h"
 }
 
 #include "tests/emulated/machine.h"

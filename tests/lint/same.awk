@@ -11,7 +11,6 @@ BEGIN {
     same["complex"] = "arithmetic of complex numbers, and its ops"
     same["function"] = "those of a graph, and EagerService's"
     same["graph"] = "the same of graphs"
-    same["library"] = "the library of functions; in cuda/device one of CUDA's"
     same["service"] = "methods: the table, and EagerService's rows of it"
     same["train"] = "TFD_Train: client/include/tfd/train.h and its inside"
     same["variable"] = "TensorFlow's variables, in the client and in kernels"

@@ -3,12 +3,12 @@
  * loops are split.
  */
 #include "common/base/alloc.h"
+#include "common/base/atomic.h"
 #include "common/thread/pool.h"
 #include "kernels/core/runtime.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -235,17 +235,17 @@ static void test_rows_are_aligned_by_their_size(void **state)
 /* ---- Loops --------------------------------------------------------------- */
 
 struct count {
-    atomic_int calls;
-    atomic_llong sum;
+    int calls;
+    long long sum;
 };
 
 static void add_range(void *arg, int64_t begin, int64_t end)
 {
     struct count *c = arg;
 
-    atomic_fetch_add(&c->calls, 1);
+    TFD_COUNTER_ADD(&c->calls, 1);
     for (int64_t i = begin; i < end; i++)
-        atomic_fetch_add(&c->sum, i);
+        TFD_COUNTER_ADD(&c->sum, i);
 }
 
 static void test_small_loops_stay_on_the_caller(void **state)

@@ -1,9 +1,9 @@
 /*
- * test_cuda_library.c - cuda/device/library.c: libraries that are opened, with
- * those of C in the place of CUDA's.
+ * test_cuda_dynamic_library.c - cuda/device/dynamic_library.c: libraries that
+ * are opened, with those of C in the place of CUDA's.
  */
 #define _GNU_SOURCE /* mkstemp */
-#include "cuda/device/library.h"
+#include "cuda/device/dynamic_library.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

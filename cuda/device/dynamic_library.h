@@ -1,13 +1,13 @@
 /*
- * library.h - libraries of CUDA that are opened and not linked, so that the
- * same program serves where they are not installed: cuBLAS, cuDNN.
+ * dynamic_library.h - libraries of CUDA that are opened and not linked, so that
+ * the same program serves where they are not installed: cuBLAS, cuDNN.
  *
  * Ownership: a library stays open until the process ends; opening it again
  * costs nothing.
  * Threads: any.
  */
-#ifndef TFD_CUDA_LIBRARY_H
-#define TFD_CUDA_LIBRARY_H
+#ifndef TFD_CUDA_DYNAMIC_LIBRARY_H
+#define TFD_CUDA_DYNAMIC_LIBRARY_H
 
 #include "common/base/status.h"
 

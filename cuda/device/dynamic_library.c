@@ -1,7 +1,7 @@
 /*
- * library.c - see library.h.
+ * dynamic_library.c - see dynamic_library.h.
  */
-#include "cuda/device/library.h"
+#include "cuda/device/dynamic_library.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
