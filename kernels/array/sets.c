@@ -2,17 +2,19 @@
  * sets.c - sets in the last dimension of a tensor: SetSize and the set
  * operations on pairs of dense and sparse tensors.
  *
- * Either input becomes a list of members, each with the number of its group
- * (its place in the other dimensions), sorted by group and value and without
- * repetitions.  An operation is then one pass over two such lists.  Work and
- * memory depend on what is there, never on the dense shape.
+ * Either input becomes sets, each with the number of its group (its place in
+ * the other dimensions), sorted by group and value and without repetitions.  An
+ * operation is then one pass over two such lists.  Work and memory depend on
+ * what is there, never on the dense shape.
+ *
+ * Numbers are sorted set by set (sets_numbers.h); strings, long sets and groups
+ * out of order as a list of members, each with its group.
  */
 #include "common/base/alloc.h"
-#include "common/thread/halt.h"
+#include "kernels/array/sets_numbers.h"
 #include "kernels/core/check.h"
 #include "kernels/core/element.h"
 #include "kernels/core/families.h"
-#include "kernels/reduce/pairs.h"
 #include "kernels/reduce/merge_sort.h"
 
 #include <string.h>
@@ -31,8 +33,15 @@ struct members {
     struct member *list;
     struct tfd_buffer *memory; /* of the list */
     int64_t count;
+    struct tfd_sets sets;    /* numbers; what is in the list is then old */
     struct tfd_shape groups; /* the shape without its last dimension */
 };
+
+static void members_deinit(struct members *m)
+{
+    tfd_buffer_unref(m->memory);
+    tfd_sets_deinit(&m->sets);
+}
 
 static int by_value(const struct member *a, const struct member *b)
 {
@@ -82,69 +91,17 @@ static enum tfd_code make_list(struct members *m, int64_t count,
 
 /* ---- Sorting ------------------------------------------------------------- */
 
-/* Numbers of one group, in order of their values. */
-static void sort_group(struct member *list, int64_t n, struct tfd_pair *keys)
+/* Of members that are in order and of which none comes twice. */
+static enum tfd_code sets_of_list(struct members *m, struct tfd_status *st)
 {
-    const struct tfd_pair *sorted;
+    struct tfd_sets *s = &m->sets;
 
-    for (int64_t i = 0; i < n; i++)
-        keys[i] = (struct tfd_pair){list[i].number, list[i].at};
-    sorted = tfd_pairs_sort(keys, keys + n, n);
-    for (int64_t i = 0; i < n; i++) {
-        list[i].number = sorted[i].number;
-        list[i].at = sorted[i].at;
+    TFD_TRY(tfd_sets_new(s, m->count, m->count, st));
+    for (int64_t i = 0; i < m->count; i++) {
+        s->value[i] = m->list[i].number;
+        tfd_sets_count(s, m->list[i].group, i);
     }
-}
-
-static int64_t group_size(const struct members *m, int64_t begin)
-{
-    int64_t end = begin;
-
-    while (end < m->count && m->list[end].group == m->list[begin].group)
-        end++;
-    return end - begin;
-}
-
-#define GROUP_MAX 256 /* members of a group that is sorted by itself */
-
-/* Whether groups stand in their order and are short. */
-static bool groups_are_short(const struct members *m)
-{
-    int64_t n;
-
-    for (int64_t i = 0; i < m->count; i += n) {
-        n = group_size(m, i);
-        if (n > GROUP_MAX || (i > 0 && m->list[i].group < m->list[i - 1].group))
-            return false;
-    }
-    return true;
-}
-
-/* Those groups that begin among some members. */
-static void sort_groups(void *arg, int64_t begin, int64_t end)
-{
-    const struct members *m = arg;
-    struct tfd_pair keys[2 * GROUP_MAX];
-    int64_t i = begin, n;
-
-    while (i > 0 && i < end && m->list[i].group == m->list[i - 1].group)
-        i++;
-    for (; i < end && !tfd_halted(); i += n) {
-        n = group_size(m, i);
-        sort_group(m->list + i, n, keys);
-    }
-}
-
-#define SORT_NS 20 /* a member */
-
-static enum tfd_code sort_list(struct tfd_kctx *k, struct members *m,
-                               bool numbers, struct tfd_status *st)
-{
-    if (!numbers || !groups_are_short(m))
-        return tfd_merge_sort(k, m->list, m->count, sizeof(*m->list), by_group,
-                              st);
-    tfd_kctx_parallel(k, m->count, SORT_NS, sort_groups, m);
-    return tfd_halted() ? tfd_halt_fail(st) : TFD_OK;
+    return TFD_OK;
 }
 
 /* Sorts the list; of members that are equal one is kept. */
@@ -153,12 +110,13 @@ static enum tfd_code finish_list(struct tfd_kctx *k, struct members *m,
 {
     int64_t kept = 0;
 
-    TFD_TRY(sort_list(k, m, dtype != TFD_STRING, st));
+    TFD_TRY(
+        tfd_merge_sort(k, m->list, m->count, sizeof(*m->list), by_group, st));
     for (int64_t i = 0; i < m->count; i++)
         if (i == 0 || by_group(&m->list[i], &m->list[kept - 1]) != 0)
             m->list[kept++] = m->list[i];
     m->count = kept;
-    return TFD_OK;
+    return dtype == TFD_STRING ? TFD_OK : sets_of_list(m, st);
 }
 
 /* ---- Dense --------------------------------------------------------------- */
@@ -174,6 +132,8 @@ static enum tfd_code read_dense(struct tfd_kctx *k, const struct tfd_tensor *t,
                         tfd_shape_text(&t->shape, text), t->shape.rank);
     m->groups = t->shape;
     inner = m->groups.dim[--m->groups.rank];
+    if (t->dtype != TFD_STRING && inner <= TFD_SET_MAX)
+        return tfd_sets_of_rows(k, t, inner, &m->sets, st);
     TFD_TRY(make_list(m, n, st));
     for (int64_t i = 0; i < n; i++) {
         m->list[i].group = i / inner;
@@ -314,14 +274,37 @@ static enum tfd_code read_group(const struct sparse *s, int64_t row,
     return check_order(s, index, row, st);
 }
 
+/* *fits: groups are in order and none is long; else m->sets is of no use. */
+static enum tfd_code read_numbers(const struct sparse *s, struct members *m,
+                                  bool *fits, struct tfd_status *st)
+{
+    const int64_t n = s->values->shape.dim[0];
+    int64_t group, last = 0;
+
+    TFD_TRY(tfd_sets_new(&m->sets, n, n, st));
+    *fits = true;
+    for (int64_t i = 0; i < n; i++, last = group) {
+        TFD_TRY(read_group(s, i, &group, st));
+        *fits = *fits && group >= last &&
+                tfd_sets_count(&m->sets, group, i) <= TFD_SET_MAX;
+    }
+    return TFD_OK;
+}
+
 static enum tfd_code read_sparse(struct tfd_kctx *k, int in, struct members *m,
                                  struct tfd_status *st)
 {
     struct sparse s;
+    bool fits = false;
 
     TFD_TRY(check_sparse(k, in, &s, st));
     m->groups = s.shape;
     m->groups.rank--;
+    if (s.values->dtype != TFD_STRING)
+        TFD_TRY(read_numbers(&s, m, &fits, st));
+    if (fits)
+        return tfd_sets_sort(k, s.values, &m->sets, st);
+    tfd_sets_deinit(&m->sets);
     TFD_TRY(make_list(m, s.values->shape.dim[0], st));
     for (int64_t i = 0; i < m->count; i++) {
         TFD_TRY(read_group(&s, i, &m->list[i].group, st));
@@ -343,8 +326,12 @@ static enum tfd_code size_of_sets(struct tfd_kctx *k, struct members *m,
     TFD_TRY(tfd_kctx_output(k, 0, TFD_INT32, &m->groups, st));
     y = tfd_tensor_data(&k->out[0]);
     tfd_elements_zero(TFD_INT32, y, tfd_shape_elements(&m->groups));
-    for (int64_t i = 0; i < m->count; i++)
-        y[m->list[i].group]++;
+    if (k->in[1].dtype != TFD_STRING)
+        for (int64_t i = 0; i < m->sets.count; i++)
+            y[m->sets.set[i].group] = (int32_t)m->sets.set[i].count;
+    else
+        for (int64_t i = 0; i < m->count; i++)
+            y[m->list[i].group]++;
     return TFD_OK;
 }
 
@@ -353,7 +340,7 @@ static enum tfd_code size_compute(struct tfd_kctx *k, struct tfd_status *st)
     struct members m = {0};
     enum tfd_code rc = size_of_sets(k, &m, st);
 
-    tfd_buffer_unref(m.memory);
+    members_deinit(&m);
     return rc;
 }
 
@@ -365,11 +352,7 @@ static enum tfd_code validate_prepare(const struct tfd_prepare *p, void *state,
 
 /* ---- Operations ---------------------------------------------------------- */
 
-/* Which members stay: those of the first only, of both, of the second only. */
-static const struct operation {
-    const char *name;
-    bool first, both, second;
-} operations[] = {
+static const struct tfd_sets_operation operations[] = {
     {"a-b", true, false, false},
     {"b-a", false, false, true},
     {"intersection", false, true, false},
@@ -378,7 +361,7 @@ static const struct operation {
 
 struct state {
     bool validate; /* first: read_sparse() looks at it */
-    const struct operation *operation;
+    const struct tfd_sets_operation *operation;
 };
 
 static enum tfd_code operation_prepare(const struct tfd_prepare *p, void *state,
@@ -420,7 +403,7 @@ static const void *value_of(const struct pair *p, const struct member *m)
     return tfd_element_of(tfd_tensor_data(t), t->dtype, m->at);
 }
 
-static void combine(struct pair *p, const struct operation *o)
+static void combine(struct pair *p, const struct tfd_sets_operation *o)
 {
     int64_t i = 0, j = 0;
 
@@ -455,53 +438,71 @@ static void put_indices(struct pair *p, int64_t *index)
     }
 }
 
-static enum tfd_code put_result(struct tfd_kctx *k, struct pair *p,
-                                struct tfd_status *st)
+static enum tfd_code put_strings(struct tfd_kctx *k, struct pair *p,
+                                 struct tfd_status *st)
 {
-    const struct tfd_shape *groups = &p->a.groups;
-    struct tfd_shape indices = {2, {p->count, groups->rank + 1}};
-    struct tfd_shape vector = {1, {p->count}};
-    enum tfd_dtype dtype = p->a_values->dtype;
+    const int rank = p->a.groups.rank;
     int64_t *shape;
 
-    TFD_TRY(tfd_kctx_output(k, 0, TFD_INT64, &indices, st));
-    TFD_TRY(tfd_kctx_output(k, 1, dtype, &vector, st));
-    vector.dim[0] = groups->rank + 1;
-    TFD_TRY(tfd_kctx_output(k, 2, TFD_INT64, &vector, st));
+    TFD_TRY(tfd_sets_outputs(k, &p->a.groups, TFD_STRING, p->count, st));
     put_indices(p, tfd_tensor_data(&k->out[0]));
     for (int64_t i = 0; i < p->count; i++)
         TFD_TRY(tfd_elements_copy(
-            dtype, tfd_element_at(tfd_tensor_data(&k->out[1]), dtype, i),
+            TFD_STRING,
+            tfd_element_at(tfd_tensor_data(&k->out[1]), TFD_STRING, i),
             value_of(p, p->kept[i]), 1, st));
     shape = tfd_tensor_data(&k->out[2]);
-    memcpy(shape, groups->dim, (size_t)groups->rank * sizeof(*shape));
-    shape[groups->rank] = p->largest;
+    shape[rank] = p->largest;
     return TFD_OK;
 }
 
-static enum tfd_code operate(struct tfd_kctx *k, struct pair *p,
-                             struct tfd_status *st)
+static enum tfd_code operate_strings(struct tfd_kctx *k, struct pair *p,
+                                     const struct tfd_sets_operation *o,
+                                     struct tfd_status *st)
 {
-    char a[TFD_SHAPE_TEXT_MAX], b[TFD_SHAPE_TEXT_MAX];
-    size_t most = (size_t)(p->a.count + p->b.count);
+    const size_t most = (size_t)(p->a.count + p->b.count);
 
-    if (!tfd_shape_equal(&p->a.groups, &p->b.groups))
-        return tfd_fail(st, TFD_INVALID_ARGUMENT, "Mismatched shapes %s vs %s",
-                        tfd_shape_text(&p->a.groups, a),
-                        tfd_shape_text(&p->b.groups, b));
     p->memory = tfd_buffer_new(most * sizeof(*p->kept));
     if (!p->memory)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "no memory for %zu members of sets", most);
     p->kept = p->memory->data;
-    combine(p, ((const struct state *)k->state)->operation);
-    return put_result(k, p, st);
+    combine(p, o);
+    return put_strings(k, p, st);
+}
+
+static enum tfd_code operate_numbers(struct tfd_kctx *k, const struct pair *p,
+                                     const struct tfd_sets_operation *o,
+                                     struct tfd_status *st)
+{
+    struct tfd_sets out = {.count = 0};
+    enum tfd_code rc = tfd_sets_combine(&p->a.sets, &p->b.sets, o, &out, st);
+
+    if (rc == TFD_OK)
+        rc = tfd_sets_put(k, &p->a.groups, p->a_values->dtype, &out, st);
+    tfd_sets_deinit(&out);
+    return rc;
+}
+
+static enum tfd_code operate(struct tfd_kctx *k, struct pair *p,
+                             struct tfd_status *st)
+{
+    const struct tfd_sets_operation *o =
+        ((const struct state *)k->state)->operation;
+    char a[TFD_SHAPE_TEXT_MAX], b[TFD_SHAPE_TEXT_MAX];
+
+    if (!tfd_shape_equal(&p->a.groups, &p->b.groups))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT, "Mismatched shapes %s vs %s",
+                        tfd_shape_text(&p->a.groups, a),
+                        tfd_shape_text(&p->b.groups, b));
+    return p->a_values->dtype == TFD_STRING ? operate_strings(k, p, o, st)
+                                            : operate_numbers(k, p, o, st);
 }
 
 static void pair_deinit(struct pair *p)
 {
-    tfd_buffer_unref(p->a.memory);
-    tfd_buffer_unref(p->b.memory);
+    members_deinit(&p->a);
+    members_deinit(&p->b);
     tfd_buffer_unref(p->memory);
 }
 

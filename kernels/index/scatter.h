@@ -53,6 +53,10 @@ enum tfd_code tfd_scatter_run(struct tfd_kctx *k,
                               enum tfd_dtype dtype, const struct tfd_scatter *s,
                               struct tfd_status *st) TFD_MUST_USE;
 
+/* Whether one thread does it: then it may as well be done in parts. */
+bool tfd_scatter_is_alone(const struct tfd_kctx *k, const struct tfd_scatter *s,
+                          enum tfd_dtype dtype);
+
 /* An update of rows of `size` bytes, `type` being that of the row numbers,
  * INT32 or INT64, all of which are below the limit; s->rows is not read, and
  * s->one is not set. */

@@ -6,13 +6,13 @@
  * all row numbers, which is little beside the rows; so each row has one writer
  * and its updates keep their order, without locks or sorting.
  */
-#include "common/thread/pool.h"
 #include "common/base/variant.h"
+#include "common/thread/pool.h"
 #include "kernels/core/element.h"
-#include "kernels/layout/rows.h"
 #include "kernels/index/scatter.h"
 #include "kernels/index/scatter_functions.h"
 #include "kernels/index/scatter_halves.h"
+#include "kernels/layout/rows.h"
 #include "kernels/vector/simd.h"
 
 #include <stdio.h>
@@ -38,12 +38,33 @@
 #define CLONES(name) TFD_SIMD_CLONES(name)
 #endif
 
+/* Rows of one element. */
+#define LOOP_EACH(name, T, function)                                    \
+    static void name##_each(const struct tfd_scatter *s, int64_t begin, \
+                            int64_t end)                                \
+    {                                                                   \
+        const T *by = s->by;                                            \
+        T *to = s->to;                                                  \
+                                                                        \
+        for (int64_t i = 0; i < s->count; i++) {                        \
+            const int64_t row = s->rows[i];                             \
+                                                                        \
+            if (row >= begin && row < end)                              \
+                to[row] = function(to[row], by[i]);                     \
+        }                                                               \
+    }
+
 #define LOOP(name, T, function)                     \
+    LOOP_EACH(name, T, function)                    \
     TFD_SIMD_LOOP(name)                             \
     {                                               \
         const struct tfd_scatter *s = arg;          \
         const int64_t inner = s->inner;             \
                                                     \
+        if (inner == 1 && !s->one) {                \
+            name##_each(s, begin, end);             \
+            return;                                 \
+        }                                           \
         for (int64_t i = 0; i < s->count; i++) {    \
             const int64_t row = s->rows[i];         \
             const T *by = s->by;                    \
@@ -260,6 +281,12 @@ static int64_t shards_of_rows(const struct tfd_kctx *k,
     const int64_t count = shard_count(k, s);
 
     return count <= FEW_SHARDS && size < SHORT_SIZE ? 1 : count;
+}
+
+bool tfd_scatter_is_alone(const struct tfd_kctx *k, const struct tfd_scatter *s,
+                          enum tfd_dtype dtype)
+{
+    return shards_of_rows(k, s, (size_t)s->inner * tfd_dtype_size(dtype)) == 1;
 }
 
 /* An integer type's zero is all bytes zero. */

@@ -5,6 +5,7 @@
 
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
+#include "kernels/vector/simd.h"
 
 #include <stdlib.h>
 
@@ -14,28 +15,77 @@ struct row {
     int32_t *y;
 };
 
+/* Up to so many boundaries are all compared with each value: no branch, and
+ * vectors. */
+#define ALL_MAX 48
+#define BLOCK 512 /* values whose counts stay in the nearest cache */
+
 /* F: the type that C's arithmetic has for both, in which TensorFlow compares;
  * what is no number is above all. */
+#define IS_BELOW(F, x, boundary) (!((F)(x) < (boundary)))
+
+/* Halves what is left without a branch: which way it goes nobody foresees. */
+#define SEARCH(name, T, F)                                                     \
+    static void search_##name(const struct row *r, int64_t begin, int64_t end) \
+    {                                                                          \
+        const float *boundary = r->buckets->boundary;                          \
+        const T *x = r->x;                                                     \
+                                                                               \
+        for (int64_t i = begin; i < end; i++) {                                \
+            int32_t low = 0;                                                   \
+                                                                               \
+            for (int32_t n = r->buckets->count; n > 0; n /= 2) {               \
+                const int32_t half = n - n / 2;                                \
+                                                                               \
+                low += half * IS_BELOW(F, x[i], boundary[low + half - 1]);     \
+            }                                                                  \
+            r->y[i] = low;                                                     \
+        }                                                                      \
+    }
+
+#define COMPARE_ALL(name, T, F)                                             \
+    TFD_SIMD_LOOP(compare_##name)                                           \
+    {                                                                       \
+        const struct row *r = arg;                                          \
+        const int count = r->buckets->count;                                \
+        const T *x = r->x;                                                  \
+        int32_t *y = r->y;                                                  \
+                                                                            \
+        for (int64_t to; begin < end; begin = to) {                         \
+            const float *b = r->buckets->boundary;                          \
+            int left = count;                                               \
+                                                                            \
+            to = end - begin < BLOCK ? end : begin + BLOCK;                 \
+            for (int64_t i = begin; i < to; i++)                            \
+                y[i] = 0;                                                   \
+            for (; left >= 4; left -= 4, b += 4) {                          \
+                const F b0 = b[0], b1 = b[1], b2 = b[2], b3 = b[3];         \
+                                                                            \
+                for (int64_t i = begin; i < to; i++)                        \
+                    y[i] += IS_BELOW(F, x[i], b0) + IS_BELOW(F, x[i], b1) + \
+                            IS_BELOW(F, x[i], b2) + IS_BELOW(F, x[i], b3);  \
+            }                                                               \
+            for (; left > 0; left--, b++) {                                 \
+                const F b0 = b[0];                                          \
+                                                                            \
+                for (int64_t i = begin; i < to; i++)                        \
+                    y[i] += IS_BELOW(F, x[i], b0);                          \
+            }                                                               \
+        }                                                                   \
+    }                                                                       \
+    TFD_SIMD_CLONES_WIDE(compare_##name)
+
 #define BUCKETIZE(name, T, F)                                           \
+    SEARCH(name, T, F)                                                  \
+    COMPARE_ALL(name, T, F)                                             \
     static void bucketize_##name(void *arg, int64_t begin, int64_t end) \
     {                                                                   \
         const struct row *r = arg;                                      \
-        const float *boundary = r->buckets->boundary;                   \
-        const T *x = r->x;                                              \
                                                                         \
-        for (int64_t i = begin; i < end; i++) {                         \
-            int low = 0, high = r->buckets->count;                      \
-                                                                        \
-            while (low < high) {                                        \
-                int middle = low + (high - low) / 2;                    \
-                                                                        \
-                if ((F)x[i] < boundary[middle])                         \
-                    high = middle;                                      \
-                else                                                    \
-                    low = middle + 1;                                   \
-            }                                                           \
-            r->y[i] = low;                                              \
-        }                                                               \
+        if (r->buckets->count > ALL_MAX)                                \
+            search_##name(arg, begin, end);                             \
+        else                                                            \
+            compare_##name(arg, begin, end);                            \
     }
 
 BUCKETIZE(INT32, int32_t, float)
@@ -86,8 +136,9 @@ enum tfd_code tfd_bucketize_prepare(const struct tfd_prepare *p, void *state,
     return rc;
 }
 
-/* Nanoseconds: a search in some dozens of boundaries. */
-#define COST 8
+/* Nanoseconds: a search; or some comparisons of vectors. */
+#define SEARCH_NS 8
+#define COMPARE_NS 1
 
 static enum tfd_code compute_buckets(struct tfd_kctx *k, struct tfd_status *st)
 {
@@ -95,8 +146,9 @@ static enum tfd_code compute_buckets(struct tfd_kctx *k, struct tfd_status *st)
 
     TFD_TRY(tfd_kctx_output(k, 0, TFD_INT32, &k->in[0].shape, st));
     r.y = tfd_tensor_data(&k->out[0]);
-    tfd_kctx_parallel(k, tfd_tensor_elements(&k->in[0]), COST, k->kernel->range,
-                      &r);
+    tfd_kctx_parallel(k, tfd_tensor_elements(&k->in[0]),
+                      r.buckets->count > ALL_MAX ? SEARCH_NS : COMPARE_NS,
+                      k->kernel->range, &r);
     return TFD_OK;
 }
 

@@ -151,41 +151,38 @@ enum tfd_code tfd_segment_unsorted_output(struct tfd_kctx *k,
     return tfd_kctx_output(k, 0, k->in[0].dtype, &out, st);
 }
 
-/* Ids as 64 bit numbers in *rows, which already are where they can be. */
-#define WIDEN(name, T)                                                       \
-    static int64_t widen_##name(const struct tfd_tensor *ids, int64_t limit, \
-                                int64_t *rows)                               \
-    {                                                                        \
-        const T *id = tfd_tensor_data(ids);                                  \
-        int64_t n = tfd_tensor_elements(ids);                                \
-                                                                             \
-        for (int64_t i = 0; i < n; i++) {                                    \
-            if (id[i] >= limit)                                              \
-                return i;                                                    \
-            if ((const void *)rows != (const void *)id)                      \
-                rows[i] = id[i];                                             \
-        }                                                                    \
-        return -1;                                                           \
+/* Ids [begin, begin + n) as 64 bit numbers in *rows; the first that is not
+ * below the limit, or -1. */
+#define WIDEN(name, T)                                                     \
+    static int64_t widen_##name(const void *ids, int64_t begin, int64_t n, \
+                                int64_t limit, int64_t *rows)              \
+    {                                                                      \
+        const T *id = (const T *)ids + begin;                              \
+        int bad = 0;                                                       \
+                                                                           \
+        for (int64_t i = 0; i < n; i++) {                                  \
+            bad |= id[i] >= limit;                                         \
+            rows[i] = id[i];                                               \
+        }                                                                  \
+        for (int64_t i = 0; bad && i < n; i++)                             \
+            if (id[i] >= limit)                                            \
+                return begin + i;                                          \
+        return -1;                                                         \
     }
 
 WIDEN(INT16, int16_t)
 WIDEN(INT32, int32_t)
 WIDEN(INT64, int64_t)
 
-static enum tfd_code unsorted_rows(const struct tfd_tensor *ids, int64_t limit,
-                                   struct tfd_tensor *memory,
-                                   const int64_t **rows, struct tfd_status *st)
+static enum tfd_code widen_ids(const struct tfd_tensor *ids, int64_t begin,
+                               int64_t n, int64_t limit, int64_t *rows,
+                               struct tfd_status *st)
 {
-    int64_t *to = tfd_tensor_data(ids), bad;
+    int64_t bad = (ids->dtype == TFD_INT16   ? widen_INT16
+                   : ids->dtype == TFD_INT32 ? widen_INT32
+                                             : widen_INT64)(
+        tfd_tensor_data(ids), begin, n, limit, rows);
 
-    if (ids->dtype != TFD_INT64) {
-        TFD_TRY(tfd_tensor_new(memory, TFD_INT64, &ids->shape, st));
-        to = tfd_tensor_data(memory);
-    }
-    bad = ids->dtype == TFD_INT16   ? widen_INT16(ids, limit, to)
-          : ids->dtype == TFD_INT32 ? widen_INT32(ids, limit, to)
-                                    : widen_INT64(ids, limit, to);
-    *rows = to;
     return bad < 0 ? TFD_OK : bad_id(ids, bad, limit, st);
 }
 
@@ -204,22 +201,53 @@ static struct tfd_scatter scatter_of(struct tfd_kctx *k, const int64_t *rows)
     return s;
 }
 
-static enum tfd_code unsorted_compute(struct tfd_kctx *k, struct tfd_status *st)
+#define BLOCK 512 /* ids that stay in the nearest cache */
+
+static enum tfd_code scatter_blocks(struct tfd_kctx *k,
+                                    enum tfd_segment_fold fold,
+                                    struct tfd_scatter s, struct tfd_status *st)
 {
-    enum tfd_segment_fold fold = *(const enum tfd_segment_fold *)k->state;
+    const int64_t count = s.count;
+    int64_t rows[BLOCK];
+
+    s.rows = rows;
+    for (int64_t at = 0; at < count; at += BLOCK) {
+        s.count = count - at < BLOCK ? count - at : BLOCK;
+        s.by = tfd_element_of(tfd_tensor_data(&k->in[0]), k->in[0].dtype,
+                              at * s.inner);
+        TFD_TRY(widen_ids(&k->in[1], at, s.count, s.limit, rows, st));
+        TFD_TRY(
+            tfd_scatter_run(k, folds[fold].function, k->in[0].dtype, &s, st));
+    }
+    return TFD_OK;
+}
+
+static enum tfd_code scatter_all(struct tfd_kctx *k, enum tfd_segment_fold fold,
+                                 struct tfd_scatter s, struct tfd_status *st)
+{
     struct tfd_tensor rows = TFD_TENSOR_INIT;
-    struct tfd_scatter s;
     enum tfd_code rc;
 
-    TFD_TRY(tfd_segment_unsorted_output(k, st));
-    s = scatter_of(k, NULL);
-    rc = unsorted_rows(&k->in[1], s.limit, &rows, &s.rows, st);
-    if (rc == TFD_OK)
-        rc = fill_segments(&k->out[0], fold, st);
+    TFD_TRY(tfd_tensor_new(&rows, TFD_INT64, &k->in[1].shape, st));
+    s.rows = tfd_tensor_data(&rows);
+    rc = widen_ids(&k->in[1], 0, s.count, s.limit, tfd_tensor_data(&rows), st);
     if (rc == TFD_OK)
         rc = tfd_scatter_run(k, folds[fold].function, k->in[0].dtype, &s, st);
     tfd_tensor_unref(&rows);
     return rc;
+}
+
+static enum tfd_code unsorted_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    enum tfd_segment_fold fold = *(const enum tfd_segment_fold *)k->state;
+    struct tfd_scatter s;
+
+    TFD_TRY(tfd_segment_unsorted_output(k, st));
+    s = scatter_of(k, NULL);
+    TFD_TRY(fill_segments(&k->out[0], fold, st));
+    return (tfd_scatter_is_alone(k, &s, k->in[0].dtype)
+                ? scatter_blocks
+                : scatter_all)(k, fold, s, st);
 }
 
 /* ---- Sorted -------------------------------------------------------------- */

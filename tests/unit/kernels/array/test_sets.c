@@ -30,8 +30,9 @@ static bool has(int set, int group, int inner, int value)
     return false;
 }
 
+/* Values are so many apart. */
 static void check(const char *type, const char *operation, int groups,
-                  int inner)
+                  int inner, int apart)
 {
     char attrs[60], shape[60];
     const struct krig_case c = {"DenseToDenseSetOperation",
@@ -46,7 +47,7 @@ static void check(const char *type, const char *operation, int groups,
         used[set] =
             (size_t)snprintf(text[set], ROOM, "%s[%d,%d]", type, groups, inner);
         for (int i = 0; i < groups * inner; i++)
-            put(set, " %d", value_at(set, i / inner, i % inner));
+            put(set, " %d", apart * value_at(set, i / inner, i % inner));
     }
     text[2][0] = text[3][0] = '\0';
     for (int group = 0; group < groups; group++) {
@@ -61,7 +62,7 @@ static void check(const char *type, const char *operation, int groups,
                                       : a && !b) {
                 put(2, " %d", group);
                 put(2, " %d", place++);
-                put(3, " %d", value);
+                put(3, " %d", apart * value);
                 count++;
             }
         }
@@ -82,9 +83,29 @@ static void test_groups_of_all_sizes(void **state)
     (void)state;
     for (int o = 0; o < TFD_COUNT(operations); o++)
         for (int i = 0; i < TFD_COUNT(sizes); i++) {
-            check("int64", operations[o], sizes[i][0], sizes[i][1]);
-            check("int16", operations[o], sizes[i][0], sizes[i][1]);
+            check("int64", operations[o], sizes[i][0], sizes[i][1], 1);
+            check("int16", operations[o], sizes[i][0], sizes[i][1], 1);
+            check("int64", operations[o], sizes[i][0], sizes[i][1], 1 << 25);
+            check("int16", operations[o], sizes[i][0], sizes[i][1], 700);
         }
+}
+
+/* A group may come in parts where nobody asks for order. */
+static void test_groups_in_parts(void **state)
+{
+    static const struct krig_case cases[] = {
+        {"SetSize",
+         "validate_indices=false",
+         {"int64[4,2] 1 0 0 0 1 1 1 2", "int64[4] 5 5 5 6", "int64[2] 2 3"},
+         {"int32[2] 1 2"}},
+        {"SetSize",
+         "validate_indices=false",
+         {"int64[3,2] 2 0 2 1 0 1", "int8[3] -5 5 5", "int64[2] 3 3"},
+         {"int32[3] 1 0 2"}},
+    };
+
+    (void)state;
+    KRIG_CHECK(cases);
 }
 
 static void test_refusals(void **state)
@@ -112,6 +133,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_groups_of_all_sizes),
+        cmocka_unit_test(test_groups_in_parts),
         cmocka_unit_test(test_refusals),
     };
 
