@@ -15,15 +15,22 @@
 
 #include <cmocka.h>
 
+enum { TRIES = 100 };
+
 static void test_what_is_measured_is_possible(void **state)
 {
-    const uint64_t begun_ns = tfd_clock_now_ns();
+    uint64_t begun_ns, took_ns;
     struct tfd_cost c;
-    uint64_t took_ns;
+    int tries = 0;
 
     (void)state;
-    tfd_cost_probe(&c);
-    took_ns = tfd_clock_now_ns() - begun_ns;
+    /* Where other programs have all processors, the other thread may not be
+     * heard of in time, and the hop is 0. */
+    do {
+        begun_ns = tfd_clock_now_ns();
+        tfd_cost_probe(&c);
+        took_ns = tfd_clock_now_ns() - begun_ns;
+    } while (c.hop_ns == 0 && ++tries < TRIES);
     assert_in_range(c.hop_ns, 1, took_ns);
     assert_in_range(c.wake_ns, 1, took_ns);
     assert_in_range(c.copy_near_ps, 1, 1000000);
