@@ -211,10 +211,17 @@ def names_the_dead(texts, victim, marks=(0, 0)):
     return False
 
 
+def needs_nobody(trainers, job):
+    """A worker may have made all steps before the chief makes its first one, or
+    its first save: it has ended well, and has nothing to say of a ps that is
+    lost then."""
+    return job == "worker" and trainers.result(job) == 0
+
+
 def wait_for_error(trainers, jobs, victim, moment, marks):
     """Each says within the limit which task it has lost."""
     def told():
-        return all(names_the_dead(
+        return all(needs_nobody(trainers, job) or names_the_dead(
             trainers.errors(job, moment, marks[job]), victim, marks[job])
                    for job in jobs)
 
@@ -292,6 +299,7 @@ def end_of_row(trainers, cluster, victim, moment, fault, back, marks, since):
                  "the others' training beside a stopped task")
     if back == "never":
         if victim == "ps":
+            others = [j for j in others if not needs_nobody(trainers, j)]
             finished(trainers, others, trainers.failed,
                      NOTICE_SECONDS + PEER_WAIT + 10, "the error")
             for job in others:
