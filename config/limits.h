@@ -335,6 +335,13 @@
 #define TFD_EAGER_INPUTS_MAX TFD_NODE_INPUTS_MAX
 #define TFD_EAGER_ATTRS_MAX 1024
 
+/* Ways in which the values of one function lie on tasks, each kept compiled. */
+#define TFD_EAGER_SPREADS_MAX 256
+
+/* How long a function on several tasks that has failed waits for the cause of
+ * what may be only an echo.  A coordinator waits meanwhile. */
+#define TFD_EAGER_CAUSE_WAIT_US 300000u
+
 /* Requests of one stream that wait for those before them, and their bytes. */
 #define TFD_EAGER_QUEUED_MAX 100000
 #define TFD_EAGER_QUEUED_SIZE_MAX ((size_t)1 << 30)

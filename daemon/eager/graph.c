@@ -4,6 +4,7 @@
 #include "daemon/eager/graph.h"
 
 #include "daemon/eager/parts/tasks.h"
+#include "common/base/container.h"
 #include "daemon/eager/context.h"
 #include "daemon/eager/graph_ends.h"
 
@@ -201,14 +202,19 @@ static void fail_run(struct tfd_eager_run *r, const struct tfd_status *st)
     r->done(r, st);
 }
 
-static void go_on_registered(struct tfd_eager_run *r,
-                             const struct tfd_status *st)
+static void fail_cancelled(struct tfd_eager_run *r)
 {
     struct tfd_status cancelled = TFD_STATUS_INIT;
 
     tfd_fail(&cancelled, TFD_CANCELLED, "The operation was cancelled.");
+    fail_run(r, &cancelled);
+}
+
+static void go_on_registered(struct tfd_eager_run *r,
+                             const struct tfd_status *st)
+{
     if (r->is_cancelled)
-        fail_run(r, &cancelled);
+        fail_cancelled(r);
     else if (st->code != TFD_OK)
         fail_run(r, st);
     else
@@ -220,6 +226,7 @@ static void go_on_registered(struct tfd_eager_run *r,
 static void registered(void *ctx, const struct tfd_status *st, uint64_t number)
 {
     struct tfd_eager_graph *g = ctx;
+    struct tfd_eager_context *c = g->context;
     struct tfd_eager_run *r = g->waiting;
 
     g->state = number ? TFD_EAGER_REGISTERED : TFD_EAGER_WRITTEN;
@@ -227,7 +234,6 @@ static void registered(void *ctx, const struct tfd_status *st, uint64_t number)
     if (number)
         tfd_bytes_deinit(&g->def);
     g->waiting = NULL;
-    g->refs++;
     while (r) {
         struct tfd_eager_run *next = r->next_waiting;
 
@@ -235,13 +241,17 @@ static void registered(void *ctx, const struct tfd_status *st, uint64_t number)
         r = next;
     }
     tfd_eager_graph_unref(g);
+    tfd_eager_context_unref(c);
 }
 
+/* Those who wait may leave before the answer has come. */
 static void register_graph(struct tfd_eager_graph *g)
 {
     struct tfd_worker *w = g->worker;
 
     g->state = TFD_EAGER_REGISTERING;
+    g->refs++;
+    tfd_eager_context_ref(g->context);
     g->request = (struct tfd_register_graph){
         .session = tfd_str_of(g->context->session),
         .graph_def = tfd_bytes_view(&g->def),
@@ -272,11 +282,33 @@ void tfd_eager_run_begin(struct tfd_eager_run *r, int64_t step_id)
         register_graph(g);
 }
 
+/* It waits no more; false when it did not. */
+static bool leave_waiting(struct tfd_eager_run *r)
+{
+    struct tfd_eager_run **at = &r->graph->waiting;
+
+    while (*at && *at != r)
+        at = &(*at)->next_waiting;
+    if (!*at)
+        return false;
+    *at = r->next_waiting;
+    return true;
+}
+
+static void cancelled_waiting(struct tfd_post *p)
+{
+    fail_cancelled(TFD_CONTAINER_OF(p, struct tfd_eager_run, post));
+}
+
 void tfd_eager_run_cancel(struct tfd_eager_run *r)
 {
     struct tfd_worker *w = r->graph->worker;
 
     r->is_cancelled = true;
-    if (r->is_running && r->run.worker)
+    if (r->is_running && r->run.worker) {
         w->ops->cancel(w, &r->run);
+    } else if (leave_waiting(r)) {
+        r->post.run = cancelled_waiting;
+        tfd_loop_defer(r->context->eager->options.loop, &r->post);
+    }
 }

@@ -23,6 +23,7 @@
 #define TFD_DAEMON_EAGER_GRAPH_H
 
 #include "daemon/worker_api.h"
+#include "rpc/conn/loop.h"
 
 struct tfd_eager_tasks;
 struct tfd_eager_context;
@@ -85,6 +86,7 @@ struct tfd_eager_run {
     void (*done)(struct tfd_eager_run *r, const struct tfd_status *st);
     void *ctx;
     bool is_running, is_cancelled;
+    struct tfd_post post;                  /* it was cancelled as it waited */
     struct tfd_eager_run *next_waiting;    /* for the same graph */
     struct tfd_eager_run *next, *previous; /* of the context */
 };

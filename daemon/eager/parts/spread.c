@@ -340,6 +340,18 @@ static enum tfd_code prepare_cut(struct tfd_eager_spread *s,
     return copy_devices(s, o, st);
 }
 
+/* The newest comes first. */
+static void drop_surplus(struct tfd_eager_function *f)
+{
+    struct tfd_eager_spread *s = f->spreads, *last = s;
+    int count = 0;
+
+    for (; s; s = s->next, count++)
+        last = s;
+    if (count >= TFD_EAGER_SPREADS_MAX)
+        forget(last);
+}
+
 static enum tfd_code
 new_spread(struct tfd_eager_context *c, struct tfd_eager_function *f,
            const struct tfd_eager_operation *o, struct tfd_bytes *take_key,
@@ -358,6 +370,7 @@ new_spread(struct tfd_eager_context *c, struct tfd_eager_function *f,
         tfd_eager_spread_unref(s);
         return st ? st->code : TFD_INTERNAL;
     }
+    drop_surplus(f);
     s->refs++;
     s->function = f;
     s->next = f->spreads;

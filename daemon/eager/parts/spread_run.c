@@ -4,12 +4,14 @@
 #include "daemon/eager/parts/spread_run.h"
 
 #include "common/base/container.h"
+#include "config/limits.h"
 #include "daemon/eager/parts/tasks.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static void part_done(struct tfd_eager_run *part, const struct tfd_status *st);
+static void waited(struct tfd_timer *t);
 
 /* ---- Memory -------------------------------------------------------------- */
 
@@ -42,6 +44,7 @@ struct tfd_eager_spread_run *tfd_eager_spread_run_new(
         tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory to run a function");
         return NULL;
     }
+    tfd_timer_init(&r->timer, c->eager->options.loop, waited);
     r->context = tfd_eager_context_ref(c);
     r->spread = s;
     s->refs++;
@@ -115,29 +118,30 @@ static void clean_up(struct tfd_eager_spread_run *r)
 
 static void end_run(struct tfd_eager_spread_run *r)
 {
+    tfd_timer_stop(&r->timer);
     clean_up(r);
     r->done(r, &r->error);
 }
 
 /* ---- Failures ------------------------------------------------------------ */
 
-/* The more a failure says of its cause, the higher. */
-static int rank_of(const struct tfd_status *st)
+/* How much a failure says of its cause. */
+enum rank { RANK_NONE, RANK_CANCELLED, RANK_ECHO, RANK_CAUSE };
+
+static enum rank rank_of(const struct tfd_status *st)
 {
     if (st->code == TFD_OK)
-        return 0;
+        return RANK_NONE;
     if (st->code == TFD_CANCELLED)
-        return 1;
+        return RANK_CANCELLED;
     if ((st->code == TFD_UNAVAILABLE || st->code == TFD_ABORTED) &&
-        !strstr(st->text, "GRPC error information"))
-        return 2;
-    return 3;
+        !strstr(st->text, "calling /tensorflow.eager"))
+        return RANK_ECHO;
+    return RANK_CAUSE;
 }
 
 static void cancel_parts(struct tfd_eager_spread_run *r)
 {
-    if (r->starting)
-        return; /* start_parts() cancels once every part has been started */
     for (int i = 0; r->runs && i < r->spread->part_count; i++)
         if (r->runs[i] && r->runs[i]->is_running)
             tfd_eager_run_cancel(r->runs[i]);
@@ -154,28 +158,35 @@ static void cancel_deferred(struct tfd_post *p)
     struct tfd_eager_spread_run *r =
         TFD_CONTAINER_OF(p, struct tfd_eager_spread_run, cancel);
 
-    r->ending = false;
     cancel_parts(r);
     drop_pending(r);
 }
 
-/* Failures that have arrived by now may be the cause of this one. */
+/* Failures that have arrived by now may say more. */
 static void cancel_soon(struct tfd_eager_spread_run *r)
 {
+    if (r->ending)
+        return;
     r->ending = true;
     r->pending++;
     r->cancel.run = cancel_deferred;
-    tfd_loop_defer(r->context->eager->options.loop, &r->cancel);
+    tfd_loop_defer(r->timer.loop, &r->cancel);
+}
+
+static void waited(struct tfd_timer *t)
+{
+    cancel_soon(TFD_CONTAINER_OF(t, struct tfd_eager_spread_run, timer));
 }
 
 static void part_done(struct tfd_eager_run *part, const struct tfd_status *st)
 {
     struct tfd_eager_spread_run *r = part->ctx;
-    bool first = r->error.code == TFD_OK;
 
     if (rank_of(st) > rank_of(&r->error))
         r->error = *st;
-    if (first && st->code != TFD_OK && r->pending > 1)
+    if (rank_of(st) == RANK_CAUSE ||
+        (st->code != TFD_OK && r->timer.slot < 0 &&
+         tfd_timer_start(&r->timer, TFD_EAGER_CAUSE_WAIT_US, NULL) != TFD_OK))
         cancel_soon(r);
     drop_pending(r);
 }
@@ -185,11 +196,9 @@ void tfd_eager_spread_run_cancel(struct tfd_eager_spread_run *r)
     r->is_cancelled = true;
     if (r->pending == 0)
         return; /* it waits for its parts, which will come */
-    r->pending++;
     if (r->error.code == TFD_OK)
         tfd_fail(&r->error, TFD_CANCELLED, "The function was cancelled.");
-    cancel_parts(r);
-    drop_pending(r);
+    cancel_soon(r);
 }
 
 /* ---- The beginning ------------------------------------------------------- */
@@ -200,12 +209,8 @@ static void start_parts(struct tfd_eager_spread_run *r)
     const struct tfd_eager_spread *s = r->spread;
 
     r->pending = s->part_count + 1;
-    r->starting = true;
     for (int i = s->part_count - 1; i >= 0; i--)
         tfd_eager_run_begin(r->runs[i], r->step);
-    r->starting = false;
-    if (r->error.code != TFD_OK && !r->ending)
-        cancel_parts(r);
     drop_pending(r);
 }
 

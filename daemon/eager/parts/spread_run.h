@@ -3,8 +3,9 @@
  * under one step that is the run's own; then each task drops what the step has
  * left.
  *
- * The first failure that is not merely the echo of another ends it: the other
- * parts are cancelled, and it is over when all have ended.
+ * The first failure ends it: the other parts are cancelled, and it is over when
+ * all have ended.  One that may be the mere echo of another, which says more of
+ * the cause, waits a moment for that.
  *
  *     new -> begin -> done, once, on the loop thread, possibly before begin()
  *     returns -> free
@@ -35,9 +36,10 @@ struct tfd_eager_spread_run {
     struct tfd_eager_run **runs; /* by part */
     struct tfd_str *part_inputs; /* of all parts, one after another */
     int pending;
-    bool starting, ending, is_cancelled;
+    bool ending, is_cancelled;
     struct tfd_status error;
     struct tfd_post cancel;
+    struct tfd_timer timer;
     struct tfd_eager_spread_waiter waiter;
 };
 
@@ -47,7 +49,7 @@ struct tfd_eager_spread_run *tfd_eager_spread_run_new(
     struct tfd_eager_context *c, struct tfd_eager_spread *s,
     struct tfd_eager_operation *o, int64_t step, struct tfd_status *st);
 void tfd_eager_spread_run_begin(struct tfd_eager_spread_run *r);
-/* done() follows, with CANCELLED unless it ended otherwise. */
+/* done() follows soon, with CANCELLED unless it ended otherwise. */
 void tfd_eager_spread_run_cancel(struct tfd_eager_spread_run *r);
 /* After done() was given TFD_OK. */
 struct tfd_eager_spread_result

@@ -130,6 +130,24 @@ static enum tfd_code decode_tensor(const struct tfd_incoming *in,
     return tfd_tensor_decode(in, tensor, tfd_handle_decode, out, st);
 }
 
+/* In steps of TensorFlow 2's functions, whose numbers are negative, a
+ * coordinator reads which task was lost in these words, of TensorFlow's gRPC.
+ */
+static void name_sender(const struct tfd_async *a, const struct tfd_status *st,
+                        struct tfd_status *out)
+{
+    if (a->k.step->id >= 0 ||
+        (st->code != TFD_UNAVAILABLE && st->code != TFD_ABORTED)) {
+        tfd_status_copy(out, st);
+        return;
+    }
+    tfd_fail(out, st->code,
+             "%s\nAdditional GRPC error information from remote target %s "
+             "while calling /tensorflow.WorkerService/RecvTensor:\n:UNKNOWN:"
+             "Error received from peer  {grpc_status:%d}",
+             st->text, a->channel->device, (int)st->code);
+}
+
 static void answered(void *ctx, const struct tfd_status *st,
                      const struct tfd_incoming *response)
 {
@@ -145,7 +163,7 @@ static void answered(void *ctx, const struct tfd_status *st,
     if (st->code == TFD_OK)
         (void)decode_tensor(response, &a->k.out[0], &own);
     else
-        tfd_status_copy(&own, st);
+        name_sender(a, st, &own);
     tfd_kctx_finish(&a->k, own.code == TFD_OK ? NULL : &own);
 }
 

@@ -1,0 +1,226 @@
+"""Functions whose values lie on several tasks: a worker owns them, a ps has
+the variable."""
+import contextlib
+import threading
+
+from tests.cluster.cluster import Cluster
+from tests.cluster.client import tf
+from tests.cluster.eager.contexts import (
+    GONE, HERE, NO_VALUE, Context, drop, fails, give, handle, run)
+from tests.cluster.raw import Raw, code_of, message
+from tests.cluster.suite import test
+from tests.cluster.watch import wait_metric
+
+PS = "/job:ps/replica:0/task:0/device:CPU:0"
+TOLD = "GRPC error information from remote target " + PS
+
+
+def adds(name="adds", op="AddV2", more=()):
+    """name(v, x): v += x; (v + x here, v on its ps)."""
+    made = message("tensorflow.FunctionDef")
+    made.signature.name = name
+    made.signature.is_stateful = True
+    made.signature.input_arg.add(name="v", type=20)
+    made.signature.input_arg.add(name="x", type=1)
+    for result in ("y", "r"):
+        made.signature.output_arg.add(name=result, type=1)
+
+    def add(node, op, *inputs, types=("dtype",), device=""):
+        node = made.node_def.add(name=node, op=op, input=inputs,
+                                 device=device)
+        for key in types:
+            node.attr[key].type = 1
+    add("up", "AssignAddVariableOp", "v", "x")
+    add("read", "ReadVariableOp", "v", "^up")
+    add("sum", op, "read:value:0", "x", types=("T",))
+    add("there", "Identity", "read:value:0", types=("T",), device=PS)
+    for node in more:
+        add(*node)
+    made.ret["y"], made.ret["r"] = "sum:z:0", "there:output:0"
+    return made
+
+
+def endless():
+    """endless(v, x): a loop that reads v in each round, for ever."""
+    made = adds("endless")
+    del made.node_def[:]
+
+    def add(name, op, *inputs, **attrs):
+        node = made.node_def.add(name=name, op=op, input=inputs)
+        for key, value in attrs.items():
+            field = {"frame_name": "s", "T": "type", "dtype": "type"}[key]
+            setattr(node.attr[key], field, value)
+    add("enter", "Enter", "x", T=1, frame_name=b"f")
+    add("handle", "Enter", "v", T=20, frame_name=b"f")
+    made.node_def[-1].attr["is_constant"].b = True
+    add("merge", "Merge", "enter:output:0", "next:output:0", T=1)
+    made.node_def[-1].attr["N"].i = 2
+    add("more", "IsFinite", "merge:output:0", T=1)
+    add("while", "LoopCond", "more:y:0")
+    add("switch", "Switch", "merge:output:0", "while:output:0", T=1)
+    add("read", "ReadVariableOp", "handle:output:0", "^round", dtype=1)
+    add("round", "Identity", "switch:output_true:0", T=1)
+    add("sum", "Mul", "round:output:0", "read:value:0", T=1)
+    add("next", "NextIteration", "sum:z:0", T=1)
+    add("exit", "Exit", "switch:output_false:0", T=1)
+    made.ret["y"] = made.ret["r"] = "exit:output:0"
+    return made
+
+
+def register(made):
+    return message("EagerItem", register_function=message(
+        "EagerFunction", function_def=made))
+
+
+def variable(number, name):
+    """Items that make one, under `number`, with the value 0."""
+    shape = [message("EagerAttr", key="shape", value=tf.AttrValue(
+        shape=tf.TensorShape([]).as_proto()))]
+    return [give(number + 1, 0.0, device=PS),
+            run(number, "VarHandleOp", dtype=tf.float32, device=PS,
+                shared_name=name, more=shape),
+            run(number + 2, "AssignVariableOp", handle(number, device=PS),
+                handle(number + 1, device=PS), device=PS, dtype=tf.float32)]
+
+
+def call(number, name, *inputs, **fields):
+    item = run(number, name, **fields)
+    item.operation.is_function = True
+    for value in inputs:
+        item.operation.op_inputs.add(remote_handle=value)
+    return item
+
+
+class Pair:
+    """One coordinator's contexts on a ps and on a worker."""
+
+    def __init__(self, cluster, number):
+        self.devices = [a for job in ("worker", "ps") for a in Raw(
+            cluster[job, 0].address).call(
+                "WorkerService", "GetStatus").device_attributes]
+        self.ps, self.worker = (Context(
+            cluster[job, 0].address, number, spec=cluster.spec, job=job,
+            cluster_device_attributes=self.devices)
+            for job in ("ps", "worker"))
+        self.ps.enqueue(*variable(1, b"v%d" % number))
+        self.worker.enqueue(register(adds()), give(10, 2.0))
+
+    def step(self, number, name="adds"):
+        return self.worker.enqueue(call(
+            number, name, handle(1, device=PS), handle(10)))
+
+
+@contextlib.contextmanager
+def pair(cluster, number):
+    made = Pair(cluster, number)
+    try:
+        yield made
+    finally:
+        for task in (made.ps, made.worker):
+            task.close(view=2**64 - 1)
+
+
+def part_runs(cluster):
+    """Waits until the ps has begun its part."""
+    wait_metric(cluster["ps", 0], "tfd_eager_runs_running", 1,
+                20)
+
+
+def ended(call):
+    """The code and the words of a call that runs on a thread."""
+    got = []
+    thread = threading.Thread(target=lambda: got.append(code_of(call)))
+    thread.start()
+
+    def result():
+        thread.join(60)
+        return got[0]
+    return result
+
+
+@test(tfd_only=True, ps=1, worker=1)
+def results_stay_where_they_are_made(cluster):
+    with pair(cluster, 2001) as c:
+        for number in (20, 30, 40):
+            answer = c.step(number)
+            assert list(answer[0].device) == ["", PS], answer
+            assert len(answer[0].shape) == 2
+        assert c.worker.value(40, 0) == 8.0
+        fails("INVALID_ARGUMENT", NO_VALUE, c.worker.enqueue, drop(40, 1))
+        item = drop(40, 1)
+        c.ps.enqueue(item)
+        fails("INVALID_ARGUMENT", NO_VALUE, c.ps.enqueue, item)
+        sent = c.worker.enqueue(call(
+            50, "adds", handle(1, device=PS), handle(30, 1, PS)))
+        assert list(sent[0].device) == ["", PS]
+        assert c.worker.value(50, 0) == 14.0  # 6 + 4, and 4
+
+
+@test(tfd_only=True, ps=1, worker=1)
+def what_a_part_lacks_is_said(cluster):
+    with pair(cluster, 2002) as c:
+        lost = call(20, "adds", handle(99, device=PS), handle(10))
+        code, words = code_of(c.worker.enqueue, lost)
+        assert code == "INVALID_ARGUMENT" and NO_VALUE in words, words
+        assert TOLD in words, words
+        fails("INVALID_ARGUMENT", NO_VALUE, c.worker.enqueue, call(
+            20, "adds", handle(1, device=PS), handle(99)))
+        fails("INVALID_ARGUMENT", "unknown device", c.worker.enqueue, call(
+            20, "adds", handle(1, device="/job:ps/task:7"), handle(10)))
+        fails("INVALID_ARGUMENT", "expected 2 inputs, got 1",
+              c.worker.enqueue, call(20, "adds", handle(1, device=PS)))
+        fails("UNIMPLEMENTED", "only functions may span", c.worker.enqueue,
+              run(20, "ReadVariableOp", handle(1, device=PS),
+                  dtype=tf.float32))
+        c.step(21)
+
+
+@test(tfd_only=True, ps=1, worker=1)
+def wrong_bodies_are_refused(cluster):
+    with pair(cluster, 2003) as c:
+        c.worker.enqueue(
+            register(adds("unknown", op="Nope")),
+            register(adds("nowhere", more=[
+                ("x2", "Identity", "nothing:output:0")])),
+            register(adds("strings", more=[("s", "AsString", "v")])))
+        fails("NOT_FOUND", "Op type not registered 'Nope'", c.step, 20,
+              "unknown")
+        fails("INVALID_ARGUMENT", "function_node nowhere", c.step, 20,
+              "nowhere")
+        fails("INVALID_ARGUMENT", "function_node strings", c.step, 20,
+              "strings")
+        c.step(20)
+
+
+@test(tfd_only=True, ps=1, worker=1)
+def a_task_without_the_context_is_named(cluster):
+    with pair(cluster, 2004) as c:
+        c.step(20)
+        c.ps.close(view=2**64 - 1)
+        code, words = code_of(c.step, 30)
+        assert code == "ABORTED" and GONE in words and TOLD in words, words
+
+
+@test(limit=60, tfd_only=True, ps=1, worker=1)
+def a_context_may_end_amid_a_function(cluster):
+    with pair(cluster, 2005) as c:
+        c.worker.enqueue(register(endless()))
+        result = ended(lambda: c.step(20, "endless"))
+        part_runs(cluster)
+        c.worker.close(view=2**64 - 1)
+        code, words = result()
+        assert code == "ABORTED" and GONE in words, words
+
+
+@test(limit=60, tfd_only=True)
+def a_task_that_dies_amid_a_function_is_named(server):
+    with Cluster(server, ps=1, worker=1) as cluster:
+        c = Pair(cluster, 2006)
+        c.worker.enqueue(register(endless()))
+        result = ended(lambda: c.step(20, "endless"))
+        part_runs(cluster)
+        cluster["ps", 0].kill()
+        code, words = result()
+        assert code == "UNAVAILABLE" and TOLD in words, words
+        code, words = code_of(c.step, 30)
+        assert code == "UNAVAILABLE" and TOLD in words, words
