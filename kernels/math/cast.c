@@ -16,6 +16,7 @@
 #include "kernels/core/elementwise.h"
 #include "kernels/core/gradient.h"
 #include "kernels/vector/narrow.h"
+#include "kernels/vector/narrow_loops.h"
 
 #include <string.h>
 
@@ -48,8 +49,6 @@
 
 DEFINE_TO_INT(float, float)
 DEFINE_TO_INT(double, double)
-
-#define NARROW_BLOCK 1024 /* floats */
 
 /* ---- Loops --------------------------------------------------------------- */
 
@@ -142,25 +141,12 @@ FROM_INT(BOOL, 10, tfd_bool)
     CASTS_COMPLEX(name, T, SELF, T)
 TFD_FLOAT_DTYPES(FROM_FLOAT)
 
-/* By way of floats that stay in the first cache; size: of what they become. */
-static void cast_narrow(enum tfd_dtype t, tfd_range_fn *cast, size_t size,
-                        const struct tfd_row *r, int64_t begin, int64_t end)
-{
-    float wide[NARROW_BLOCK];
-    struct tfd_row block = {.a = wide};
-
-    for (int64_t at = begin, n; at < end; at += n) {
-        n = end - at < NARROW_BLOCK ? end - at : NARROW_BLOCK;
-        tfd_narrow_widen(t, (const uint16_t *)r->a + at, wide, n);
-        block.y = (char *)r->y + (size_t)at * size;
-        cast(&block, 0, n);
-    }
-}
-
-#define CAST_NARROW(from, to, D)                                            \
-    static void from##_to_##to(void *arg, int64_t begin, int64_t end)       \
-    {                                                                       \
-        cast_narrow(TFD_##from, FLOAT_to_##to, sizeof(D), arg, begin, end); \
+/* By way of floats that stay in the first cache. */
+#define CAST_NARROW(from, to, D)                                          \
+    static void from##_to_##to(void *arg, int64_t begin, int64_t end)     \
+    {                                                                     \
+        tfd_narrow_into(TFD_##from, FLOAT_to_##to, sizeof(D), arg, begin, \
+                        end);                                             \
     }
 #define FROM_NARROW(name, number, S)                                   \
     CAST(name, S, SELF, S, BOOL, tfd_bool, (v & 0x7fff) != 0)          \

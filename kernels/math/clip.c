@@ -96,16 +96,14 @@ static void widen_limit(enum tfd_dtype t, const void *limit, int step,
                      step ? n : 1);
 }
 
-#define BLOCK 1024 /* floats */
-
 static void clip_narrow(enum tfd_dtype dtype, const struct clip *c,
                         int64_t begin, int64_t end)
 {
-    float t[BLOCK], low[BLOCK], high[BLOCK];
+    float t[TFD_NARROW_BLOCK], low[TFD_NARROW_BLOCK], high[TFD_NARROW_BLOCK];
     const struct clip block = {t, low, high, t, c->low_step, c->high_step};
 
     for (int64_t at = begin, n; at < end; at += n) {
-        n = end - at < BLOCK ? end - at : BLOCK;
+        n = end - at < TFD_NARROW_BLOCK ? end - at : TFD_NARROW_BLOCK;
         tfd_narrow_widen(dtype, (const uint16_t *)c->t + at, t, n);
         widen_limit(dtype, c->low, c->low_step, at, n, low);
         widen_limit(dtype, c->high, c->high_step, at, n, high);

@@ -29,6 +29,10 @@ static inline int16_t tfd_narrow_order(uint16_t x, int infinite, int16_t nan)
     return size > infinite ? nan : order;
 }
 
+/* Elements that kernels widen at a time: three such blocks of floats lie in a
+ * first cache. */
+#define TFD_NARROW_BLOCK 1024
+
 /* t is HALF or BFLOAT16. */
 void tfd_narrow_widen(enum tfd_dtype t, const void *in, float *out, int64_t n);
 void tfd_narrow_round(enum tfd_dtype t, const float *in, void *out, int64_t n);

@@ -20,6 +20,10 @@
  * [begin, end) of one of type t; the results are of type t, too. */
 void tfd_narrow_row(enum tfd_dtype t, tfd_range_fn *wide,
                     const struct tfd_row *row, int64_t begin, int64_t end);
+/* The same where `wide` makes results of `size` bytes, which are not rounded.
+ */
+void tfd_narrow_into(enum tfd_dtype t, tfd_range_fn *wide, size_t size,
+                     const struct tfd_row *row, int64_t begin, int64_t end);
 /* The same where the results are bool. */
 void tfd_narrow_test(enum tfd_dtype t, tfd_range_fn *wide,
                      const struct tfd_row *row, int64_t begin, int64_t end);

@@ -19,7 +19,7 @@ from tests.conformance import compare, values
 from tests.conformance.draw import Data
 from tests.conformance.judge import Trial
 
-VERSION = 2
+VERSION = 3
 # As in tests/cluster/messages.py.
 TABLE = """
 NamedValue name:1:string value:2:int32
@@ -27,7 +27,7 @@ RecordedTrial label:1:string kind:2:string runs:3:int32 tol:4:double \
   check:5:string all_defined:6:bool end:7:int32 feed:8:*NamedValue \
   init:9:*string fetch:10:*string read:11:*string together:12:bool \
   want:13:*int32 error:14:string text:15:string may_work:16:bool \
-  pinned:17:*string on:18:string
+  pinned:17:*string on:18:string size:19:*int32
 Drawn type:1:string dims:2:*int64 seed:3:string low:4:double high:5:double \
   special:6:bool nonzero:7:bool
 RecordedValue tensor:1:tensorflow.TensorProto planes:2:bytes drawn:3:Drawn \
@@ -140,7 +140,8 @@ class Values:
 
     Large ones dominate an archive, so: what was drawn is drawn again; what
     must be equal to the bit is a digest; the others keep the bits that their
-    tolerance asks for, and the bytes of equal weight stand together."""
+    tolerance asks for (all, where there is one of terms), and the bytes of
+    equal weight stand together."""
 
     def __init__(self, messages):
         self.messages = messages
@@ -165,6 +166,8 @@ class Values:
         """The place of what another value is compared with."""
         proto, key = self._known(value)
         if key in self.places or len(proto.tensor_content) <= LARGE:
+            return self.exact(value)
+        if trial.sizes:
             return self.exact(value)
         if trial.check != "shape" and compare.tolerance(value, trial.tol):
             return self.exact(compare.rounded(value, trial.tol))
@@ -238,7 +241,8 @@ def _packed(trial, names, messages, store):
         init=map(names, trial.init), fetch=map(names, trial.fetches),
         pinned=map(names, trial.pinned),
         read=map(names, trial.reads),
-        want=[store.want(value, trial) for value in trial.want])
+        want=[store.want(value, trial) for value in trial.want],
+        size=[store.exact(value) for value in trial.sizes])
 
 
 def unpacked(recorded, messages):
@@ -260,4 +264,5 @@ def _unpacked(trial, found):
         feeds={feed.name: found[feed.value][0] for feed in trial.feed},
         init=list(trial.init), fetches=list(trial.fetch),
         reads=list(trial.read), want=[found[at][1] for at in trial.want],
-        pinned=list(trial.pinned))
+        pinned=list(trial.pinned),
+        sizes=[found[at][1] for at in trial.size])

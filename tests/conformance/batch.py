@@ -106,6 +106,9 @@ class Builder:
             op = tf.get_default_graph().get_operations()[-1]
             self.trial.fetches = list(op.outputs) or [op]
             self.trial.pinned.insert(0, op)
+        if item.row.terms and not item.case.bad:
+            self.trial.sizes = item.row.terms(*self.trial.feeds.values(),
+                                              **item.case.attrs)
         return self.trial
 
     def _open_types(self):

@@ -19,6 +19,12 @@ TOLERANCES = {
 TOLERANCE = {kind: cpu for kind, (cpu, _) in TOLERANCES.items()}
 GPU_TOLERANCE = {kind: gpu for kind, (_, gpu) in TOLERANCES.items()}
 
+# Sums of the same terms are so many rounding errors of their sizes' sum apart.
+ROUNDINGS = 8
+# The rounding error of 1, by type.
+EPSILON = {"float32": 2**-24, "float64": 2**-53, "float16": 2**-11,
+           "bfloat16": 2**-8}
+
 SHOWN = 4  # differing elements named in a message
 KEPT = 1 / 32  # of a tolerance may be lost where a value is written down
 
@@ -46,6 +52,14 @@ def tolerance(array, tol):
     return TOLERANCE.get(str(array.dtype), 0) * tol
 
 
+def rounding(kind, size):
+    """How far apart sums may be, of terms whose sizes make `size`, whatever
+    their order and however much of them cancels; a GPU's are further apart as
+    its usual tolerance is larger."""
+    device = TOLERANCE[kind] / TOLERANCES[kind][0]
+    return ROUNDINGS * EPSILON[kind] * device * np.asarray(size, np.float64)
+
+
 def rounded(array, tol):
     """The array with fewer bits, as near as a small part of its tolerance."""
     if array.dtype.kind != "f":
@@ -58,8 +72,9 @@ def rounded(array, tol):
     return np.where(np.isfinite(short), short, array)
 
 
-def difference(got, want, tol=1, check="value"):
-    """None, or one line that says how got differs from want."""
+def difference(got, want, tol=1, check="value", size=None):
+    """None, or one line that says how got differs from want; size: of the
+    terms that each element is the sum of (table.Row), None: not known."""
     if isinstance(want, (str, bytes, type(None))):
         if isinstance(got, type(want)) and got == want:
             return None
@@ -76,7 +91,7 @@ def difference(got, want, tol=1, check="value"):
     if isinstance(want, Digest):
         return None if digest(got) == want.sha256 else "other bits: %s ..." % (
             ", ".join("%r" % v for v in got.ravel()[:SHOWN]))
-    wrong = np.flatnonzero(_unequal(got.ravel(), want.ravel(), tol))
+    wrong = np.flatnonzero(_unequal(got.ravel(), want.ravel(), tol, size))
     if not len(wrong):
         return None
     shown = ", ".join("[%d] %r, not %r" % (i, got.ravel()[i], want.ravel()[i])
@@ -84,16 +99,21 @@ def difference(got, want, tol=1, check="value"):
     return "%d of %d elements: %s" % (len(wrong), want.size, shown)
 
 
-def _unequal(got, want, tol):
+def _unequal(got, want, tol, size):
     relative = tolerance(want, tol)
     if not relative:
         same = got == want
         if str(want.dtype) in TOLERANCE:
             same |= (got != got) & (want != want)
         return ~np.asarray(same, bool)
-    wide = np.complex128 if want.dtype.kind == "c" else np.float64
+    kind, wide = str(want.dtype), np.float64
+    if want.dtype.kind == "c":
+        wide = np.complex128
     got, want = got.astype(wide), want.astype(wide)
     with np.errstate(invalid="ignore", over="ignore"):
-        near = np.abs(got - want) <= relative * (1 + np.abs(want))
+        allowed = relative * (1 + np.abs(want))
+        if size is not None:
+            allowed = np.minimum(allowed, rounding(kind, size.ravel()))
+        near = np.abs(got - want) <= allowed
     # Infinities are near nothing, not even themselves; NaN equals NaN here.
     return ~(near | (got == want) | (np.isnan(got) & np.isnan(want)))

@@ -52,6 +52,8 @@ class Trial:
     text: str = ""  # what TensorFlow says there
     same_words: bool = False  # that must be said
     may_work: bool = False  # TensorFlow only says that it has no answer
+    # As Row.terms() says of each value; none: only tol counts.
+    sizes: list = dataclasses.field(default_factory=list)
     draws: list = dataclasses.field(default_factory=list)  # (value, how)
     # Operations that devices.py gives a device: the op, then its variables.
     pinned: list = dataclasses.field(default_factory=list)
@@ -175,7 +177,8 @@ class Judge:
                 len(got), len(trial.want)))
         pairs = zip(got[:trial.end], trial.want[:trial.end])
         for place, (a, b) in enumerate(pairs):
-            text = difference(a, b, trial.tol, trial.check)
+            size = trial.sizes[place] if place < len(trial.sizes) else None
+            text = difference(a, b, trial.tol, trial.check, size)
             if text:
                 return self._fail(trial, "value %d" % place, text)
         self.answers[trial.label] = got

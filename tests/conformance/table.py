@@ -48,6 +48,9 @@ class Row:
     cases: list
     data: Data
     tol: float  # times the type's usual tolerance; 0: to the bit
+    # The feeds, the attributes -> how large the terms of each element of each
+    # output are, summed: it is held to a few rounding errors of that, too.
+    terms: object
     dtypes: tuple  # () for all that TensorFlow has
     runs: int  # how often the step runs before variables are compared
     check: str  # "value", or "shape" for what cannot be reproduced
@@ -104,13 +107,13 @@ def var(initial=None, dtype="", declared=None):
     return Variable(initial, dtype, declared)
 
 
-def row(ops, cases, data=Data(), tol=1, dtypes=(), runs=1, check="value",
+def row(ops, cases, data=Data(), tol=1, terms=None, dtypes=(), runs=1, check="value",
         may_fail=False, without=(), reads=True, defined=lambda case: None):
     """Adds a row per op; several names in one string share their cases."""
     for op in ops.split():
         assert op not in ROWS, op
-        ROWS[op] = Row(op, cases, data, tol, tuple(dtypes), runs, check,
-                       may_fail, without, reads, defined)
+        ROWS[op] = Row(op, cases, data, tol, terms, tuple(dtypes), runs,
+                       check, may_fail, without, reads, defined)
 
 
 def scenario(ops, tol=1, on=""):

@@ -1,12 +1,12 @@
-# lengths.awk - refuses functions over 70 lines, files over 1,000 and lines over
+# lengths.awk - refuses functions over 70 lines, files over 600 and lines over
 # 80 columns.
 #
 # clang-format puts the opening brace of a function, and only of a function, at
 # the start of a line, and its closing one too.
 
 FNR == 1 {
-    if (lines > 1000)
-        complain(file ": " lines " lines; a file has at most 1000")
+    if (lines > 600)
+        complain(file ": " lines " lines; a file has at most 600")
     file = FILENAME
     begin = 0
 }
@@ -28,7 +28,7 @@ function complain(text) {
 }
 
 END {
-    if (lines > 1000)
-        complain(file ": " lines " lines; a file has at most 1000")
+    if (lines > 600)
+        complain(file ": " lines " lines; a file has at most 600")
     exit bad
 }

@@ -35,6 +35,35 @@ def of_filter(image, filter_, output):
     return x(*image), list(filter_), x(*output)
 
 
+def _before(length, window, steps, stride, dilation, padding):
+    """Places that a window begins before its image."""
+    if padding != "SAME":
+        return 0
+    reach = (steps - 1) * stride + (window - 1) * dilation + 1
+    return max(reach - length, 0) // 2
+
+
+def terms_of_input(sizes, filter_, dy, strides, padding, **attrs):
+    """How large the terms are, in the plainest way, of what each element of an
+    image gets of dy: |filter| * |dy|, summed over all windows it is in."""
+    filter_, dy = (np.abs(np.asarray(a, np.float64)) for a in (filter_, dy))
+    image = (dy.shape[0], *sizes[-2:], filter_.shape[2]) if (
+        len(sizes) == 2) else tuple(sizes)
+    dilations = attrs.get("dilations", [1, 1, 1, 1])
+    pads = attrs.get("explicit_paddings")
+    before = [pads[2 * axis] if pads else _before(
+        image[axis], filter_.shape[axis - 1], dy.shape[axis], strides[axis],
+        dilations[axis], padding) for axis in (1, 2)]
+    found = np.zeros(image)
+    for place in np.ndindex(*dy.shape[1:3]):
+        for tap in np.ndindex(*filter_.shape[:2]):
+            y, x_ = (place[i] * strides[i + 1] + tap[i] * dilations[i + 1]
+                     - before[i] for i in (0, 1))
+            if 0 <= y < image[1] and 0 <= x_ < image[2]:
+                found[:, y, x_] += dy[:, place[0], place[1]] @ filter_[tap].T
+    return [found]
+
+
 def close(a, b):
     return bool(np.allclose(a, b, rtol=1e-3, atol=1e-3))
 
