@@ -142,19 +142,26 @@ LOOPS(TFD_UNARY_WIDE, TFD_BINARY_WIDE, FLOAT, float)
 LOOPS(TFD_UNARY_SIMD, TFD_BINARY_SIMD, DOUBLE, double)
 
 /* Of floats that hold halves or bfloat16. */
-#define STEPS(function, name, T)                                             \
-    TFD_UNARY_WIDE(function##_steps_##name, float, float, function##_of_##T) \
-    TFD_BINARY_WIDE(function##_grad_steps_##name, float, float,              \
-                    function##_grad_of_##T)                                  \
-    TFD_NARROW_LOOP(function##_##name, name, function##_steps_##name)        \
-    TFD_NARROW_LOOP(function##_grad_##name, name, function##_grad_steps_##name)
-#define LOOPS_NARROW(name, number, T) \
-    STEPS(elu, name, T)               \
-    STEPS(selu, name, T)              \
-    STEPS(softplus, name, T)
+/* Rows of X, which makes loops, and of NARROW, which runs them on halves. */
+#define STEPS_OF_ONE(X, function, name, T) \
+    X(function##_steps_##name, float, float, function##_of_##T)
+#define STEPS_OF_TWO(X, function, name, T) \
+    X(function##_grad_steps_##name, float, float, function##_grad_of_##T)
+#define STEPS_NARROW(NARROW, function, name, T)              \
+    NARROW(function##_##name, name, function##_steps_##name) \
+    NARROW(function##_grad_##name, name, function##_grad_steps_##name)
+#define STEPS(ROWS, X)                        \
+    ROWS(X, elu, HALF, tfd_half)              \
+    ROWS(X, selu, HALF, tfd_half)             \
+    ROWS(X, softplus, HALF, tfd_half)         \
+    ROWS(X, elu, BFLOAT16, tfd_bfloat16)      \
+    ROWS(X, selu, BFLOAT16, tfd_bfloat16)     \
+    ROWS(X, softplus, BFLOAT16, tfd_bfloat16) \
+    ROWS(X, softsign, BFLOAT16, tfd_bfloat16)
 
-TFD_HALF_DTYPES(LOOPS_NARROW)
-STEPS(softsign, BFLOAT16, tfd_bfloat16)
+STEPS(STEPS_OF_ONE, TFD_UNARY_WIDE)
+STEPS(STEPS_OF_TWO, TFD_BINARY_WIDE)
+STEPS(STEPS_NARROW, TFD_NARROW_LOOP)
 
 #define SIZE_AND_1(x) (((x) < 0 ? -(x) : (x)) + 1)
 #define SOFTSIGN(x) ((x) / SIZE_AND_1(x))
@@ -169,29 +176,26 @@ TFD_HALF_LOOP(softsign_grad_HALF, BINARY, SOFTSIGN_GRAD,
 
 /* ---- Relu6 --------------------------------------------------------------- */
 
-#define RELU6(name, T)                                  \
-    static inline T relu6_grad_of_##name(T dy, T x)     \
-    {                                                   \
-        const T zero = 0, six = 6;                      \
-        T one = ((x > zero) & (x < six)) ? 1 : zero;    \
-                                                        \
-        return (T)(dy * one);                           \
-    }                                                   \
-    TFD_UNARY_SIMD(relu6_##name, T, T, relu6_of_##name) \
-    TFD_BINARY_SIMD(relu6_grad_##name, T, T, relu6_grad_of_##name)
+#define RELU6_GRAD_OF(name, number, T)               \
+    static inline T relu6_grad_of_##name(T dy, T x)  \
+    {                                                \
+        const T zero = 0, six = 6;                   \
+        T one = ((x > zero) & (x < six)) ? 1 : zero; \
+                                                     \
+        return (T)(dy * one);                        \
+    }
 
 /* In two steps, each of which is one instruction of a vector. */
-#define RELU6_REAL(name, number, T)       \
+#define RELU6_OF_REAL(name, number, T)    \
     static inline T relu6_of_##name(T x)  \
     {                                     \
         const T zero = 0, six = 6;        \
         T least = x < zero ? zero : x;    \
                                           \
         return least > six ? six : least; \
-    }                                     \
-    RELU6(name, T)
+    }
 /* By their bits: above those of an infinity there is NaN, which stays. */
-#define RELU6_HALF(name, number, T)                                      \
+#define RELU6_OF_HALF(name, number, T)                                   \
     static inline T relu6_of_##name(T x)                                 \
     {                                                                    \
         const T infinite = TFD_INFINITE_##name, six = T##_from_float(6); \
@@ -199,12 +203,30 @@ TFD_HALF_LOOP(softsign_grad_HALF, BINARY, SOFTSIGN_GRAD,
         const bool below = (T)(x - 0x8001) < infinite;                   \
                                                                          \
         return below ? 0 : above ? six : x;                              \
-    }                                                                    \
-    TFD_UNARY_SIMD(relu6_##name, T, T, relu6_of_##name)                  \
-    TFD_NARROW_LOOP(relu6_grad_##name, name, relu6_grad_FLOAT)
+    }
 
-TFD_REAL_DTYPES(RELU6_REAL)
-TFD_HALF_DTYPES(RELU6_HALF)
+TFD_REAL_DTYPES(RELU6_OF_REAL)
+TFD_REAL_DTYPES(RELU6_GRAD_OF)
+TFD_HALF_DTYPES(RELU6_OF_HALF)
+
+#define RELU6_REALS(X, id)                             \
+    X(id##_FLOAT, float, float, id##_of_FLOAT)         \
+    X(id##_DOUBLE, double, double, id##_of_DOUBLE)     \
+    X(id##_INT8, int8_t, int8_t, id##_of_INT8)         \
+    X(id##_INT16, int16_t, int16_t, id##_of_INT16)     \
+    X(id##_INT32, int32_t, int32_t, id##_of_INT32)     \
+    X(id##_INT64, int64_t, int64_t, id##_of_INT64)     \
+    X(id##_UINT8, uint8_t, uint8_t, id##_of_UINT8)     \
+    X(id##_UINT16, uint16_t, uint16_t, id##_of_UINT16) \
+    X(id##_UINT32, uint32_t, uint32_t, id##_of_UINT32) \
+    X(id##_UINT64, uint64_t, uint64_t, id##_of_UINT64)
+
+RELU6_REALS(TFD_UNARY_SIMD, relu6)
+RELU6_REALS(TFD_BINARY_SIMD, relu6_grad)
+TFD_UNARY_SIMD(relu6_HALF, tfd_half, tfd_half, relu6_of_HALF)
+TFD_UNARY_SIMD(relu6_BFLOAT16, tfd_bfloat16, tfd_bfloat16, relu6_of_BFLOAT16)
+TFD_NARROW_LOOP(relu6_grad_HALF, HALF, relu6_grad_FLOAT)
+TFD_NARROW_LOOP(relu6_grad_BFLOAT16, BFLOAT16, relu6_grad_FLOAT)
 
 static enum tfd_code relu6_compute(struct tfd_kctx *k, struct tfd_status *st)
 {

@@ -100,46 +100,78 @@ DEFINE_TO_INT(double, double)
 #define SELF(v) (v)
 #define REAL(v) ((v).re)
 
-/* To the types that are written the same way from any real number. */
-#define CASTS_REAL(from, S, READ, V)                                      \
-    CAST(from, S, READ, V, BOOL, tfd_bool, v != 0)                        \
-    CAST(from, S, READ, V, HALF, tfd_half, tfd_half_from_float((float)v)) \
-    CAST(from, S, READ, V, BFLOAT16, tfd_bfloat16,                        \
-         tfd_bfloat16_from_float((float)v))                               \
-    CAST(from, S, READ, V, FLOAT, float, (float)v)                        \
-    CAST(from, S, READ, V, DOUBLE, double, (double)v)
+/* Targets of one source as rows of X: those that are written the same way from
+ * any real number, complex ones, and integers from integers and others. */
+#define REAL_TARGETS(X, from, S, READ, V)                              \
+    X(from, S, READ, V, BOOL, tfd_bool, v != 0)                        \
+    X(from, S, READ, V, HALF, tfd_half, tfd_half_from_float((float)v)) \
+    X(from, S, READ, V, BFLOAT16, tfd_bfloat16,                        \
+      tfd_bfloat16_from_float((float)v))                               \
+    X(from, S, READ, V, FLOAT, float, (float)v)                        \
+    X(from, S, READ, V, DOUBLE, double, (double)v)
+#define COMPLEX_TARGETS(X, from, S, READ, V)        \
+    X(from, S, READ, V, COMPLEX64, tfd_complex64,   \
+      ((tfd_complex64){(float)v, 0}))               \
+    X(from, S, READ, V, COMPLEX128, tfd_complex128, \
+      ((tfd_complex128){(double)v, 0}))
+#define INT_TARGETS(X, from, S, READ, V)               \
+    X(from, S, READ, V, INT8, int8_t, (int8_t)v)       \
+    X(from, S, READ, V, INT16, int16_t, (int16_t)v)    \
+    X(from, S, READ, V, INT32, int32_t, (int32_t)v)    \
+    X(from, S, READ, V, INT64, int64_t, (int64_t)v)    \
+    X(from, S, READ, V, UINT8, uint8_t, (uint8_t)v)    \
+    X(from, S, READ, V, UINT16, uint16_t, (uint16_t)v) \
+    X(from, S, READ, V, UINT32, uint32_t, (uint32_t)v) \
+    X(from, S, READ, V, UINT64, uint64_t, (uint64_t)v)
+#define FRACTION_TARGETS(X, from, S, READ, V)                        \
+    X(from, S, READ, V, INT8, int8_t, (int8_t)int32_of_##V(v))       \
+    X(from, S, READ, V, INT16, int16_t, (int16_t)int32_of_##V(v))    \
+    X(from, S, READ, V, INT32, int32_t, (int32_t)int32_of_##V(v))    \
+    X(from, S, READ, V, INT64, int64_t, (int64_t)int64_of_##V(v))    \
+    X(from, S, READ, V, UINT8, uint8_t, (uint8_t)int32_of_##V(v))    \
+    X(from, S, READ, V, UINT16, uint16_t, (uint16_t)int32_of_##V(v)) \
+    X(from, S, READ, V, UINT32, uint32_t, (uint32_t)int64_of_##V(v)) \
+    X(from, S, READ, V, UINT64, uint64_t, (uint64_t)uint64_of_##V(v))
 
-#define CASTS_COMPLEX(from, S, READ, V)                \
-    CAST(from, S, READ, V, COMPLEX64, tfd_complex64,   \
-         ((tfd_complex64){(float)v, 0}))               \
-    CAST(from, S, READ, V, COMPLEX128, tfd_complex128, \
-         ((tfd_complex128){(double)v, 0}))
+/* Sources, each of which makes ROWS of X. */
+#define INT_SOURCES(ROWS, X)                  \
+    ROWS(X, BOOL, tfd_bool, SELF, tfd_bool)   \
+    ROWS(X, INT8, int8_t, SELF, int8_t)       \
+    ROWS(X, INT16, int16_t, SELF, int16_t)    \
+    ROWS(X, INT32, int32_t, SELF, int32_t)    \
+    ROWS(X, INT64, int64_t, SELF, int64_t)    \
+    ROWS(X, UINT8, uint8_t, SELF, uint8_t)    \
+    ROWS(X, UINT16, uint16_t, SELF, uint16_t) \
+    ROWS(X, UINT32, uint32_t, SELF, uint32_t) \
+    ROWS(X, UINT64, uint64_t, SELF, uint64_t)
+#define FLOAT_SOURCES(ROWS, X)         \
+    ROWS(X, FLOAT, float, SELF, float) \
+    ROWS(X, DOUBLE, double, SELF, double)
+#define COMPLEX_SOURCES(ROWS, X)                   \
+    ROWS(X, COMPLEX64, tfd_complex64, REAL, float) \
+    ROWS(X, COMPLEX128, tfd_complex128, REAL, double)
 
-#define CASTS_INT(from, S, READ, V, to_int32, to_int64, to_uint64)  \
-    CAST(from, S, READ, V, INT8, int8_t, (int8_t)to_int32(v))       \
-    CAST(from, S, READ, V, INT16, int16_t, (int16_t)to_int32(v))    \
-    CAST(from, S, READ, V, INT32, int32_t, (int32_t)to_int32(v))    \
-    CAST(from, S, READ, V, INT64, int64_t, (int64_t)to_int64(v))    \
-    CAST(from, S, READ, V, UINT8, uint8_t, (uint8_t)to_int32(v))    \
-    CAST(from, S, READ, V, UINT16, uint16_t, (uint16_t)to_int32(v)) \
-    CAST(from, S, READ, V, UINT32, uint32_t, (uint32_t)to_int64(v)) \
-    CAST(from, S, READ, V, UINT64, uint64_t, (uint64_t)to_uint64(v))
+INT_SOURCES(REAL_TARGETS, CAST)
+INT_SOURCES(COMPLEX_TARGETS, CAST)
+INT_SOURCES(INT_TARGETS, CAST)
+FLOAT_SOURCES(REAL_TARGETS, CAST)
+FLOAT_SOURCES(COMPLEX_TARGETS, CAST)
+FLOAT_SOURCES(FRACTION_TARGETS, CAST)
+COMPLEX_SOURCES(REAL_TARGETS, CAST)
+COMPLEX_SOURCES(FRACTION_TARGETS, CAST)
 
-#define FROM_INT(name, number, T)   \
-    CASTS_REAL(name, T, SELF, T)    \
-    CASTS_COMPLEX(name, T, SELF, T) \
-    CASTS_INT(name, T, SELF, T, SELF, SELF, SELF)
-TFD_INT_DTYPES(FROM_INT)
-FROM_INT(BOOL, 10, tfd_bool)
+#define BETWEEN_COMPLEX(X, from, T)                 \
+    X(from, T, SELF, T, COMPLEX64, tfd_complex64,   \
+      ((tfd_complex64){(float)v.re, (float)v.im}))  \
+    X(from, T, SELF, T, COMPLEX128, tfd_complex128, \
+      ((tfd_complex128){(double)v.re, (double)v.im}))
 
-#define CASTS_FLOATING(name, S, READ, V) \
-    CASTS_REAL(name, S, READ, V)         \
-    CASTS_INT(name, S, READ, V, int32_of_##V, int64_of_##V, uint64_of_##V)
+BETWEEN_COMPLEX(CAST, COMPLEX64, tfd_complex64)
+BETWEEN_COMPLEX(CAST, COMPLEX128, tfd_complex128)
 
-#define FROM_FLOAT(name, number, T)  \
-    CASTS_FLOATING(name, T, SELF, T) \
-    CASTS_COMPLEX(name, T, SELF, T)
-TFD_FLOAT_DTYPES(FROM_FLOAT)
+CAST(HALF, tfd_half, SELF, tfd_half, BOOL, tfd_bool, (v & 0x7fff) != 0)
+CAST(BFLOAT16, tfd_bfloat16, SELF, tfd_bfloat16, BOOL, tfd_bool,
+     (v & 0x7fff) != 0)
 
 /* By way of floats that stay in the first cache. */
 #define CAST_NARROW(from, to, D)                                          \
@@ -149,7 +181,6 @@ TFD_FLOAT_DTYPES(FROM_FLOAT)
                         end);                                             \
     }
 #define FROM_NARROW(name, number, S)                                   \
-    CAST(name, S, SELF, S, BOOL, tfd_bool, (v & 0x7fff) != 0)          \
     CAST_NARROW(name, HALF, tfd_half)                                  \
     CAST_NARROW(name, BFLOAT16, tfd_bfloat16)                          \
     CAST_NARROW(name, DOUBLE, double)                                  \
@@ -171,15 +202,6 @@ TFD_FLOAT_DTYPES(FROM_FLOAT)
                          (float *)r->y + begin, end - begin);          \
     }
 TFD_HALF_DTYPES(FROM_NARROW)
-
-#define FROM_COMPLEX(name, T, V)                       \
-    CASTS_FLOATING(name, T, REAL, V)                   \
-    CAST(name, T, SELF, T, COMPLEX64, tfd_complex64,   \
-         ((tfd_complex64){(float)v.re, (float)v.im}))  \
-    CAST(name, T, SELF, T, COMPLEX128, tfd_complex128, \
-         ((tfd_complex128){(double)v.re, (double)v.im}))
-FROM_COMPLEX(COMPLEX64, tfd_complex64, float)
-FROM_COMPLEX(COMPLEX128, tfd_complex128, double)
 
 /* ---- Loops that truncate ------------------------------------------------- */
 

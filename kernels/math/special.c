@@ -109,57 +109,56 @@ DEFINE_COMPLEX(COMPLEX128, tfd_complex128, double, )
 
 /* ---- Loops --------------------------------------------------------------- */
 
-#define LOOP1(function, name, T) \
-    TFD_UNARY_LOOP(loop_##function##_##name, T, T, function##_##name)
-#define LOOP2(function, name, T) \
-    TFD_BINARY_LOOP(loop_##function##_##name, T, T, function##_##name)
+/* Rows of X: TFD_UNARY_LOOP and the like, of one type. */
+#define GAMMA_LOOPS(X, name, T)                \
+    X(loop_lgamma_##name, T, T, lgamma_##name) \
+    X(loop_digamma_##name, T, T, digamma_##name)
+#define GAMMA2_LOOPS(X, name, T)                 \
+    X(loop_igamma_##name, T, T, igamma_##name)   \
+    X(loop_igammac_##name, T, T, igammac_##name) \
+    X(loop_zeta_##name, T, T, zeta_##name)       \
+    X(loop_polygamma_##name, T, T, polygamma_##name)
+#define LOG_LOOPS(X, name, T)                \
+    X(loop_xlogy_##name, T, T, xlogy_##name) \
+    X(loop_xlog1py_##name, T, T, xlog1py_##name)
+#define REST_LOOPS(X, name, T)               \
+    X(loop_xdivy_##name, T, T, xdivy_##name) \
+    X(loop_mul_no_nan_##name, T, T, mul_no_nan_##name)
+#define STEP_LOOPS(X, name, T)                           \
+    X(loop_xlogy_steps_##name, T, T, xlogy_steps_##name) \
+    X(loop_xlog1py_steps_##name, T, T, xlog1py_steps_##name)
+#define NEXT_LOOP(X, name, T) X(loop_nextafter_##name, T, T, nextafter_##name)
+#define ATAN2_LOOP(X, name, T) X(loop_atan2_##name, T, T, atan2_##name)
 
-#define WIDE2(function, name, T) \
-    TFD_BINARY_WIDE(loop_##function##_##name, T, T, function##_##name)
-#define SIMD2(function, name, T) \
-    TFD_BINARY_SIMD(loop_##function##_##name, T, T, function##_##name)
+GAMMA_LOOPS(TFD_UNARY_LOOP, FLOAT, float)
+GAMMA_LOOPS(TFD_UNARY_LOOP, DOUBLE, double)
+GAMMA2_LOOPS(TFD_BINARY_LOOP, FLOAT, float)
+GAMMA2_LOOPS(TFD_BINARY_LOOP, DOUBLE, double)
+REST_LOOPS(TFD_BINARY_SIMD, FLOAT, float)
+REST_LOOPS(TFD_BINARY_SIMD, DOUBLE, double)
+NEXT_LOOP(TFD_BINARY_WIDE, FLOAT, float)
+NEXT_LOOP(TFD_BINARY_WIDE, DOUBLE, double)
+LOG_LOOPS(TFD_BINARY_LOOP, COMPLEX64, tfd_complex64)
+LOG_LOOPS(TFD_BINARY_LOOP, COMPLEX128, tfd_complex128)
+REST_LOOPS(TFD_BINARY_LOOP, COMPLEX64, tfd_complex64)
+REST_LOOPS(TFD_BINARY_LOOP, COMPLEX128, tfd_complex128)
+ATAN2_LOOP(TFD_BINARY_WIDE, FLOAT, float)
+LOG_LOOPS(TFD_BINARY_WIDE, FLOAT, float)
+ATAN2_LOOP(TFD_BINARY_LOOP, DOUBLE, double)
+LOG_LOOPS(TFD_BINARY_LOOP, DOUBLE, double)
+STEP_LOOPS(TFD_BINARY_LOOP, HALF, float)
+STEP_LOOPS(TFD_BINARY_LOOP, BFLOAT16, float)
 
-#define LOOPS_LOG(name, number, T) \
-    LOOP2(xlogy, name, T)          \
-    LOOP2(xlog1py, name, T)
-#define LOOPS_REST(name, number, T) \
-    LOOP2(xdivy, name, T)           \
-    LOOP2(mul_no_nan, name, T)
-#define LOOPS_GAMMA(name, number, T) \
-    LOOP1(lgamma, name, T)           \
-    LOOP1(digamma, name, T)
-#define LOOPS_FLOAT(name, number, T) \
-    LOOPS_GAMMA(name, number, T)     \
-    LOOP2(igamma, name, T)           \
-    LOOP2(igammac, name, T)          \
-    LOOP2(zeta, name, T)             \
-    LOOP2(polygamma, name, T)        \
-    SIMD2(xdivy, name, T)            \
-    SIMD2(mul_no_nan, name, T)       \
-    WIDE2(nextafter, name, T)
-#define LOOP_STEPS(function, name)                  \
-    LOOP2(function##_steps, name, float)            \
-    TFD_NARROW_LOOP(loop_##function##_##name, name, \
-                    loop_##function##_steps_##name)
-#define LOOPS_HALF(name, number, T)       \
-    TFD_NARROW_AS_FLOAT(lgamma, name)     \
-    TFD_NARROW_AS_FLOAT(digamma, name)    \
-    LOOP_STEPS(xlogy, name)               \
-    LOOP_STEPS(xlog1py, name)             \
-    TFD_NARROW_AS_FLOAT(xdivy, name)      \
-    TFD_NARROW_AS_FLOAT(mul_no_nan, name) \
+/* By way of floats. */
+#define LOOPS_HALF(name, number, T)                                       \
+    TFD_NARROW_AS_FLOAT(lgamma, name)                                     \
+    TFD_NARROW_AS_FLOAT(digamma, name)                                    \
+    TFD_NARROW_LOOP(loop_xlogy_##name, name, loop_xlogy_steps_##name)     \
+    TFD_NARROW_LOOP(loop_xlog1py_##name, name, loop_xlog1py_steps_##name) \
+    TFD_NARROW_AS_FLOAT(xdivy, name)                                      \
+    TFD_NARROW_AS_FLOAT(mul_no_nan, name)                                 \
     TFD_NARROW_AS_FLOAT(atan2, name)
-
-TFD_FLOAT_DTYPES(LOOPS_FLOAT)
-TFD_COMPLEX_DTYPES(LOOPS_LOG)
-TFD_COMPLEX_DTYPES(LOOPS_REST)
-WIDE2(atan2, FLOAT, float)
-WIDE2(xlogy, FLOAT, float)
-WIDE2(xlog1py, FLOAT, float)
 TFD_HALF_DTYPES(LOOPS_HALF)
-LOOP2(atan2, DOUBLE, double)
-LOOP2(xlogy, DOUBLE, double)
-LOOP2(xlog1py, DOUBLE, double)
 
 /* ---- Betainc ------------------------------------------------------------- */
 

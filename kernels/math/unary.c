@@ -159,8 +159,8 @@ static inline tfd_complex128 conj_COMPLEX128(tfd_complex128 x)
 
 #define LOOP_SAME(LOOP, function, name, T) \
     LOOP(loop_##function##_##name, T, T, function##_##name)
-#define LOOP_TEST(function, name, T) \
-    TFD_UNARY_SIMD(loop_##function##_##name, T, tfd_bool, function##_##name)
+#define LOOP_TEST(LOOP, function, name, T) \
+    LOOP(loop_##function##_##name, T, tfd_bool, function##_##name)
 
 #define LOOPS_REAL(LOOP, name, T)        \
     LOOP_SAME(LOOP, neg, name, T)        \
@@ -171,9 +171,9 @@ static inline tfd_complex128 conj_COMPLEX128(tfd_complex128 x)
     LOOP_SAME(LOOP, floor, name, T)      \
     LOOP_SAME(LOOP, ceil, name, T)       \
     LOOP_SAME(LOOP, round, name, T)      \
-    LOOP_TEST(is_finite, name, T)        \
-    LOOP_TEST(is_inf, name, T)           \
-    LOOP_TEST(is_nan, name, T)
+    LOOP_TEST(LOOP, is_finite, name, T)  \
+    LOOP_TEST(LOOP, is_inf, name, T)     \
+    LOOP_TEST(LOOP, is_nan, name, T)
 
 #define LOOPS_FLOAT(name, number, T) LOOPS_REAL(TFD_UNARY_SIMD, name, T)
 TFD_FLOAT_DTYPES(LOOPS_FLOAT)

@@ -13,6 +13,7 @@
 #include "kernels/vector/complex_math.h"
 #include "kernels/core/families.h"
 #include "kernels/core/gradient.h"
+#include "kernels/vector/type_rows.h"
 
 struct scan {
     const void *x;
@@ -55,23 +56,23 @@ struct scan {
 #define COMPLEX_ADD(T, a, b) T##_add(a, b)
 #define COMPLEX_MUL(T, a, b) T##_mul(a, b)
 
-#define INT_SCANS(name, number, T)  \
-    SCAN(sum_##name, T, 0, INT_ADD) \
-    SCAN(product_##name, T, 1, INT_MUL)
-#define FLOAT_SCANS(name, number, T)  \
-    SCAN(sum_##name, T, 0, FLOAT_ADD) \
-    SCAN(product_##name, T, 1, FLOAT_MUL)
-#define HALF_SCANS(name, number, T)                  \
-    SCAN(sum_##name, T, T##_from_float(0), HALF_ADD) \
-    SCAN(product_##name, T, T##_from_float(1), HALF_MUL)
-#define COMPLEX_SCANS(name, number, T)            \
-    SCAN(sum_##name, T, ((T){0, 0}), COMPLEX_ADD) \
-    SCAN(product_##name, T, ((T){1, 0}), COMPLEX_MUL)
+#define INT_SCANS(X, name, T)    \
+    X(sum_##name, T, 0, INT_ADD) \
+    X(product_##name, T, 1, INT_MUL)
+#define FLOAT_SCANS(X, name, T)    \
+    X(sum_##name, T, 0, FLOAT_ADD) \
+    X(product_##name, T, 1, FLOAT_MUL)
+#define HALF_SCANS(X, name, T)                    \
+    X(sum_##name, T, T##_from_float(0), HALF_ADD) \
+    X(product_##name, T, T##_from_float(1), HALF_MUL)
+#define COMPLEX_SCANS(X, name, T)              \
+    X(sum_##name, T, ((T){0, 0}), COMPLEX_ADD) \
+    X(product_##name, T, ((T){1, 0}), COMPLEX_MUL)
 
-TFD_INT_DTYPES(INT_SCANS)
-TFD_FLOAT_DTYPES(FLOAT_SCANS)
-TFD_HALF_DTYPES(HALF_SCANS)
-TFD_COMPLEX_DTYPES(COMPLEX_SCANS)
+TFD_INT_ROWS(INT_SCANS, SCAN)
+TFD_FLOAT_ROWS(FLOAT_SCANS, SCAN)
+TFD_HALF_ROWS(HALF_SCANS, SCAN)
+TFD_COMPLEX_ROWS(COMPLEX_SCANS, SCAN)
 
 enum tfd_code tfd_cumulative_prepare(const struct tfd_prepare *p, void *state,
                                      struct tfd_status *st)

@@ -18,6 +18,7 @@
 #include "kernels/reduce/reduce_floats.h"
 #include "kernels/reduce/reduce_grad.h"
 #include "kernels/reduce/reduce_halves.h"
+#include "kernels/vector/type_rows.h"
 
 #include <math.h>
 #include <string.h>
@@ -30,58 +31,63 @@
 #define ORDER_LANES 32
 
 /* FOLD(acc, x) takes an element in, MERGE(acc, acc) joins two accumulators. */
-#define RUN_BODY(LANES, T, A, INIT, FOLD, MERGE)               \
-    {                                                          \
-        const struct tfd_fold *f = arg;                        \
-        const T *x = f->x;                                     \
-        A *acc = f->acc;                                       \
-        A lane[LANES], one = *acc;                             \
-        int64_t i = begin;                                     \
-                                                               \
-        if (end - begin >= 2 * (LANES)) {                      \
-            for (int l = 0; l < LANES; l++)                    \
-                lane[l] = INIT;                                \
-            for (; i + LANES <= end; i += LANES)               \
-                for (int l = 0; l < LANES; l++)                \
-                    lane[l] = FOLD(lane[l], x[i + l]);         \
-            for (int width = (LANES) / 2; width; width /= 2)   \
-                for (int l = 0; l < width; l++)                \
-                    lane[l] = MERGE(lane[l], lane[l + width]); \
-            one = MERGE(one, lane[0]);                         \
-        }                                                      \
-        for (; i < end; i++)                                   \
-            one = FOLD(one, x[i]);                             \
-        *acc = one;                                            \
+#define FOLDING(LANES, id, T, A, INIT, FOLD, MERGE)                      \
+    static const A init_##id = INIT;                                     \
+                                                                         \
+    static void run_##id(void *arg, int64_t begin, int64_t end)          \
+    {                                                                    \
+        const struct tfd_fold *f = arg;                                  \
+        const T *x = f->x;                                               \
+        A *acc = f->acc;                                                 \
+        A lane[LANES], one = *acc;                                       \
+        int64_t i = begin;                                               \
+                                                                         \
+        if (end - begin >= 2 * (LANES)) {                                \
+            for (int l = 0; l < LANES; l++)                              \
+                lane[l] = init_##id;                                     \
+            for (; i + LANES <= end; i += LANES)                         \
+                for (int l = 0; l < LANES; l++)                          \
+                    lane[l] = FOLD(lane[l], x[i + l]);                   \
+            for (int width = (LANES) / 2; width; width /= 2)             \
+                for (int l = 0; l < width; l++)                          \
+                    lane[l] = MERGE(lane[l], lane[l + width]);           \
+            one = MERGE(one, lane[0]);                                   \
+        }                                                                \
+        for (; i < end; i++)                                             \
+            one = FOLD(one, x[i]);                                       \
+        *acc = one;                                                      \
+    }                                                                    \
+                                                                         \
+    /* Four rows at a time: an accumulator is loaded and stored once. */ \
+    static void columns_##id(void *arg, int64_t begin, int64_t end)      \
+    {                                                                    \
+        const struct tfd_fold *f = arg;                                  \
+        const int64_t stride = f->stride;                                \
+        const T *x = f->x;                                               \
+        A *acc = f->acc;                                                 \
+        int64_t r = 0;                                                   \
+                                                                         \
+        for (; r + 4 <= f->rows; r += 4, x += 4 * stride)                \
+            for (int64_t j = begin; j < end; j++) {                      \
+                A a = FOLD(acc[j], x[j]);                                \
+                                                                         \
+                a = FOLD(a, x[j + stride]);                              \
+                a = FOLD(a, x[j + 2 * stride]);                          \
+                acc[j] = FOLD(a, x[j + 3 * stride]);                     \
+            }                                                            \
+        for (; r < f->rows; r++, x += stride)                            \
+            for (int64_t j = begin; j < end; j++)                        \
+                acc[j] = FOLD(acc[j], x[j]);                             \
+    }                                                                    \
+                                                                         \
+    static void merge_##id(void *acc, const void *other, int64_t n)      \
+    {                                                                    \
+        A *a = acc;                                                      \
+        const A *b = other;                                              \
+                                                                         \
+        for (int64_t i = 0; i < n; i++)                                  \
+            a[i] = MERGE(a[i], b[i]);                                    \
     }
-
-/* Four rows at a time: an accumulator is loaded and stored once for them. */
-#define COLUMNS_BODY(T, A, FOLD)                          \
-    {                                                     \
-        const struct tfd_fold *f = arg;                   \
-        const int64_t stride = f->stride;                 \
-        const T *x = f->x;                                \
-        A *acc = f->acc;                                  \
-        int64_t r = 0;                                    \
-                                                          \
-        for (; r + 4 <= f->rows; r += 4, x += 4 * stride) \
-            for (int64_t j = begin; j < end; j++) {       \
-                A a = FOLD(acc[j], x[j]);                 \
-                                                          \
-                a = FOLD(a, x[j + stride]);               \
-                a = FOLD(a, x[j + 2 * stride]);           \
-                acc[j] = FOLD(a, x[j + 3 * stride]);      \
-            }                                             \
-        for (; r < f->rows; r++, x += stride)             \
-            for (int64_t j = begin; j < end; j++)         \
-                acc[j] = FOLD(acc[j], x[j]);              \
-    }
-
-#define FOLDING(LANES, id, T, A, INIT, FOLD, MERGE)                            \
-    static const A init_##id = INIT;                                           \
-    static void run_##id(void *arg, int64_t begin, int64_t end) RUN_BODY(      \
-        LANES, T, A, init_##id, FOLD,                                          \
-        MERGE) static void columns_##id(void *arg, int64_t begin, int64_t end) \
-        COLUMNS_BODY(T, A, FOLD) TFD_REDUCE_MERGE(id, A, MERGE)
 
 #define REDUCER(id, folding, A)            \
     static const struct tfd_reducer id = { \
@@ -106,24 +112,32 @@
 #define MEAN_SIGNED(T, acc, n) ((T)((n) ? (int64_t)(acc) / (n) : 0))
 #define MEAN_UNSIGNED(T, acc, n) ((T)((n) ? (acc) / (uint64_t)(n) : 0))
 
-#define INT_REDUCERS(name, T, MEAN)                                   \
-    FOLDING(SUM_LANES, sum_##name, T, uint64_t, 0, ADD_INT, ADD_INT)  \
-    FOLDING(SUM_LANES, prod_##name, T, uint64_t, 1, MUL_INT, MUL_INT) \
-    TFD_REDUCE_FINISH(sum_##name, T, uint64_t, CUT)                   \
-    TFD_REDUCE_FINISH(mean_##name, T, uint64_t, MEAN)                 \
-    TFD_REDUCE_FINISH(prod_##name, T, uint64_t, CUT)                  \
-    REDUCER(sum_##name, sum_##name, uint64_t)                         \
-    REDUCER(mean_##name, sum_##name, uint64_t)                        \
-    REDUCER(prod_##name, prod_##name, uint64_t)
+/* Lists: of types, each of which makes ROWS for X, and of what a type has. */
+#define INT_TYPES(ROWS, X)                   \
+    ROWS(X, INT8, int8_t, MEAN_SIGNED)       \
+    ROWS(X, INT16, int16_t, MEAN_SIGNED)     \
+    ROWS(X, INT32, int32_t, MEAN_SIGNED)     \
+    ROWS(X, INT64, int64_t, MEAN_SIGNED)     \
+    ROWS(X, UINT8, uint8_t, MEAN_UNSIGNED)   \
+    ROWS(X, UINT16, uint16_t, MEAN_UNSIGNED) \
+    ROWS(X, UINT32, uint32_t, MEAN_UNSIGNED) \
+    ROWS(X, UINT64, uint64_t, MEAN_UNSIGNED)
 
-INT_REDUCERS(INT8, int8_t, MEAN_SIGNED)
-INT_REDUCERS(INT16, int16_t, MEAN_SIGNED)
-INT_REDUCERS(INT32, int32_t, MEAN_SIGNED)
-INT_REDUCERS(INT64, int64_t, MEAN_SIGNED)
-INT_REDUCERS(UINT8, uint8_t, MEAN_UNSIGNED)
-INT_REDUCERS(UINT16, uint16_t, MEAN_UNSIGNED)
-INT_REDUCERS(UINT32, uint32_t, MEAN_UNSIGNED)
-INT_REDUCERS(UINT64, uint64_t, MEAN_UNSIGNED)
+#define INT_FOLDS(X, name, T, MEAN)                            \
+    X(SUM_LANES, sum_##name, T, uint64_t, 0, ADD_INT, ADD_INT) \
+    X(SUM_LANES, prod_##name, T, uint64_t, 1, MUL_INT, MUL_INT)
+#define INT_ENDS(X, name, T, MEAN)    \
+    X(sum_##name, T, uint64_t, CUT)   \
+    X(mean_##name, T, uint64_t, MEAN) \
+    X(prod_##name, T, uint64_t, CUT)
+#define INT_REDUCERS(X, name, T, MEAN)   \
+    X(sum_##name, sum_##name, uint64_t)  \
+    X(mean_##name, sum_##name, uint64_t) \
+    X(prod_##name, prod_##name, uint64_t)
+
+INT_TYPES(INT_FOLDS, FOLDING)
+INT_TYPES(INT_ENDS, TFD_REDUCE_FINISH)
+INT_TYPES(INT_REDUCERS, REDUCER)
 
 #define ZERO_COMPLEX \
     {                \
@@ -143,49 +157,63 @@ static tfd_complex128 mean_complex(tfd_complex128 sum, int64_t n)
     return (tfd_complex128){sum.re / count, sum.im / count};
 }
 
-#define COMPLEX_REDUCERS(name, number, T)                                    \
-    static inline tfd_complex128 add_##T(tfd_complex128 acc, T x)            \
-    {                                                                        \
-        return tfd_complex128_add(acc, T##_widen(x));                        \
-    }                                                                        \
-    static inline tfd_complex128 mul_##T(tfd_complex128 acc, T x)            \
-    {                                                                        \
-        return tfd_complex128_mul(acc, T##_widen(x));                        \
-    }                                                                        \
-    FOLDING(SUM_LANES, sum_##name, T, tfd_complex128, ZERO_COMPLEX, add_##T, \
-            tfd_complex128_add)                                              \
-    FOLDING(SUM_LANES, prod_##name, T, tfd_complex128, ONE_COMPLEX, mul_##T, \
-            tfd_complex128_mul)                                              \
-    TFD_REDUCE_FINISH(sum_##name, T, tfd_complex128, CUT_COMPLEX)            \
-    TFD_REDUCE_FINISH(mean_##name, T, tfd_complex128, MEAN_COMPLEX)          \
-    TFD_REDUCE_FINISH(prod_##name, T, tfd_complex128, CUT_COMPLEX)           \
-    REDUCER(sum_##name, sum_##name, tfd_complex128)                          \
-    REDUCER(mean_##name, sum_##name, tfd_complex128)                         \
-    REDUCER(prod_##name, prod_##name, tfd_complex128)
+#define DEFINE_COMPLEX(name, number, T)                           \
+    static inline tfd_complex128 add_##T(tfd_complex128 acc, T x) \
+    {                                                             \
+        return tfd_complex128_add(acc, T##_widen(x));             \
+    }                                                             \
+    static inline tfd_complex128 mul_##T(tfd_complex128 acc, T x) \
+    {                                                             \
+        return tfd_complex128_mul(acc, T##_widen(x));             \
+    }
+TFD_COMPLEX_DTYPES(DEFINE_COMPLEX)
 
-TFD_COMPLEX_DTYPES(COMPLEX_REDUCERS)
+#define COMPLEX_FOLDS(X, name, T)                                      \
+    X(SUM_LANES, sum_##name, T, tfd_complex128, ZERO_COMPLEX, add_##T, \
+      tfd_complex128_add)                                              \
+    X(SUM_LANES, prod_##name, T, tfd_complex128, ONE_COMPLEX, mul_##T, \
+      tfd_complex128_mul)
+#define COMPLEX_ENDS(X, name, T)                    \
+    X(sum_##name, T, tfd_complex128, CUT_COMPLEX)   \
+    X(mean_##name, T, tfd_complex128, MEAN_COMPLEX) \
+    X(prod_##name, T, tfd_complex128, CUT_COMPLEX)
+#define COMPLEX_REDUCERS(X, name, T)           \
+    X(sum_##name, sum_##name, tfd_complex128)  \
+    X(mean_##name, sum_##name, tfd_complex128) \
+    X(prod_##name, prod_##name, tfd_complex128)
+
+TFD_COMPLEX_ROWS(COMPLEX_FOLDS, FOLDING)
+TFD_COMPLEX_ROWS(COMPLEX_ENDS, TFD_REDUCE_FINISH)
+TFD_COMPLEX_ROWS(COMPLEX_REDUCERS, REDUCER)
 
 /* ---- Max, Min ------------------------------------------------------------ */
 
 #define MAX(acc, x) ((acc) > (x) ? (acc) : (x))
 #define MIN(acc, x) ((acc) < (x) ? (acc) : (x))
 
-#define ORDER_REDUCERS(name, T, LOWEST, HIGHEST, MAX_, MIN_)    \
-    FOLDING(ORDER_LANES, max_##name, T, T, LOWEST, MAX_, MAX_)  \
-    FOLDING(ORDER_LANES, min_##name, T, T, HIGHEST, MIN_, MIN_) \
-    TFD_REDUCE_FINISH(max_##name, T, T, CUT)                    \
-    TFD_REDUCE_FINISH(min_##name, T, T, CUT)                    \
-    REDUCER(max_##name, max_##name, T)                          \
-    REDUCER(min_##name, min_##name, T)
+#define ORDER_TYPES(ROWS, X)                      \
+    ROWS(X, INT8, int8_t, INT8_MIN, INT8_MAX)     \
+    ROWS(X, INT16, int16_t, INT16_MIN, INT16_MAX) \
+    ROWS(X, INT32, int32_t, INT32_MIN, INT32_MAX) \
+    ROWS(X, INT64, int64_t, INT64_MIN, INT64_MAX) \
+    ROWS(X, UINT8, uint8_t, 0, UINT8_MAX)         \
+    ROWS(X, UINT16, uint16_t, 0, UINT16_MAX)      \
+    ROWS(X, UINT32, uint32_t, 0, UINT32_MAX)      \
+    ROWS(X, UINT64, uint64_t, 0, UINT64_MAX)
 
-ORDER_REDUCERS(INT8, int8_t, INT8_MIN, INT8_MAX, MAX, MIN)
-ORDER_REDUCERS(INT16, int16_t, INT16_MIN, INT16_MAX, MAX, MIN)
-ORDER_REDUCERS(INT32, int32_t, INT32_MIN, INT32_MAX, MAX, MIN)
-ORDER_REDUCERS(INT64, int64_t, INT64_MIN, INT64_MAX, MAX, MIN)
-ORDER_REDUCERS(UINT8, uint8_t, 0, UINT8_MAX, MAX, MIN)
-ORDER_REDUCERS(UINT16, uint16_t, 0, UINT16_MAX, MAX, MIN)
-ORDER_REDUCERS(UINT32, uint32_t, 0, UINT32_MAX, MAX, MIN)
-ORDER_REDUCERS(UINT64, uint64_t, 0, UINT64_MAX, MAX, MIN)
+#define ORDER_FOLDS(X, name, T, LOWEST, HIGHEST)       \
+    X(ORDER_LANES, max_##name, T, T, LOWEST, MAX, MAX) \
+    X(ORDER_LANES, min_##name, T, T, HIGHEST, MIN, MIN)
+#define ORDER_ENDS(X, name, T, LOWEST, HIGHEST) \
+    X(max_##name, T, T, CUT)                    \
+    X(min_##name, T, T, CUT)
+#define ORDER_REDUCERS(X, name, T, LOWEST, HIGHEST) \
+    X(max_##name, max_##name, T)                    \
+    X(min_##name, min_##name, T)
+
+ORDER_TYPES(ORDER_FOLDS, FOLDING)
+ORDER_TYPES(ORDER_ENDS, TFD_REDUCE_FINISH)
+ORDER_TYPES(ORDER_REDUCERS, REDUCER)
 
 /* Halves are compared as integers of the same order, NaN beyond infinity.  Of
  * the two zeros the negative one is the smaller. */
@@ -214,18 +242,25 @@ static inline int16_t order_of(tfd_half x)
     }
 
 #define FROM_ORDER(T, acc, n) ((T)order_of((T)(acc)))
-#define NARROW_ORDERS(name, T, INFINITE)                                       \
-    DEFINE_NARROW_ORDER(name, T, INFINITE)                                     \
-    FOLDING(ORDER_LANES, max_##name, T, int16_t, -(INFINITE)-1, max_of_##name, \
-            MAX)                                                               \
-    FOLDING(ORDER_LANES, min_##name, T, int16_t, INFINITE, min_of_##name, MIN) \
-    TFD_REDUCE_FINISH(max_##name, T, int16_t, FROM_ORDER)                      \
-    TFD_REDUCE_FINISH(min_##name, T, int16_t, FROM_ORDER)                      \
-    REDUCER(max_##name, max_##name, int16_t)                                   \
-    REDUCER(min_##name, min_##name, int16_t)
+#define NARROW_TYPES(ROWS, X)       \
+    ROWS(X, HALF, tfd_half, 0x7c00) \
+    ROWS(X, BFLOAT16, tfd_bfloat16, 0x7f80)
 
-NARROW_ORDERS(HALF, tfd_half, 0x7c00)
-NARROW_ORDERS(BFLOAT16, tfd_bfloat16, 0x7f80)
+#define NARROW_FOLDS(X, name, T, INFINITE)                                    \
+    X(ORDER_LANES, max_##name, T, int16_t, -(INFINITE)-1, max_of_##name, MAX) \
+    X(ORDER_LANES, min_##name, T, int16_t, INFINITE, min_of_##name, MIN)
+#define NARROW_ENDS(X, name, T, INFINITE) \
+    X(max_##name, T, int16_t, FROM_ORDER) \
+    X(min_##name, T, int16_t, FROM_ORDER)
+#define NARROW_REDUCERS(X, name, T, INFINITE) \
+    X(max_##name, max_##name, int16_t)        \
+    X(min_##name, min_##name, int16_t)
+
+DEFINE_NARROW_ORDER(HALF, tfd_half, 0x7c00)
+DEFINE_NARROW_ORDER(BFLOAT16, tfd_bfloat16, 0x7f80)
+NARROW_TYPES(NARROW_FOLDS, FOLDING)
+NARROW_TYPES(NARROW_ENDS, TFD_REDUCE_FINISH)
+NARROW_TYPES(NARROW_REDUCERS, REDUCER)
 
 /* ---- All, Any ------------------------------------------------------------ */
 

@@ -14,10 +14,11 @@
 #include "common/base/min.h"
 #include "kernels/vector/narrow.h"
 #include "kernels/reduce/reduce_floats.h"
+#include "kernels/vector/type_rows.h"
 
-#define BLOCK 2048 /* floats: 8 KiB, a quarter of a first cache at most */
-#define STRIP 128  /* columns that are widened side by side */
-#define ROWS 16    /* of a strip: as many as floats are summed of at once */
+#define BLOCK 2048    /* floats: 8 KiB, a quarter of a first cache at most */
+#define STRIP 128     /* columns that are widened side by side */
+#define STRIP_ROWS 16 /* of a strip: as many as a sum of floats takes */
 
 /* An operation on one of the two types: floats are folded by `wide`. */
 struct halves {
@@ -48,11 +49,11 @@ static void fold_strip(const struct halves *h, const struct tfd_fold *f,
                        int64_t left, int64_t n)
 {
     const uint16_t *x = (const uint16_t *)f->x + left;
-    float wide[ROWS * STRIP];
+    float wide[STRIP_ROWS * STRIP];
     struct tfd_fold block = {wide, (double *)f->acc + left, 0, n};
 
-    for (int64_t r = 0; r < f->rows; r += ROWS) {
-        block.rows = tfd_min(f->rows - r, ROWS);
+    for (int64_t r = 0; r < f->rows; r += STRIP_ROWS) {
+        block.rows = tfd_min(f->rows - r, STRIP_ROWS);
         for (int64_t i = 0; i < block.rows; i++)
             tfd_narrow_widen(h->type, x + (r + i) * f->stride, wide + i * n, n);
         h->wide->columns(&block, 0, n);
@@ -63,7 +64,7 @@ static void fold_strip(const struct halves *h, const struct tfd_fold *f,
 static void fold_narrow_rows(const struct halves *h, const struct tfd_fold *f)
 {
     const uint16_t *x = f->x;
-    const int64_t n = f->stride, most = BLOCK / n / ROWS * ROWS;
+    const int64_t n = f->stride, most = BLOCK / n / STRIP_ROWS * STRIP_ROWS;
     float wide[BLOCK];
     struct tfd_fold block = {wide, f->acc, 0, n};
 
@@ -124,7 +125,7 @@ static void fold_rows(const struct halves *h, const struct tfd_fold_whole *f,
 static void fold_wide_slab(const struct halves *h, const uint16_t *x,
                            int64_t rows, int64_t width, uint16_t *y)
 {
-    float wide[ROWS * STRIP], out[STRIP];
+    float wide[STRIP_ROWS * STRIP], out[STRIP];
     struct tfd_fold_whole block = {wide, out, rows, 0};
 
     for (int64_t i = 0; i < width; i += STRIP) {
@@ -167,11 +168,9 @@ static void fold_slabs(const struct halves *h, const struct tfd_fold_whole *f,
 #define DIVIDE(T, acc, n) T##_from_float((float)((acc) / (double)(n)))
 #define HALVE(T, acc, n) T##_from_float((float)((acc) / 2))
 
-/* SLAB: rows of a slab at most, ROWS or less. */
-#define REDUCER(id, name, T, FIRST, JOIN, DONE, SLAB)                        \
+/* SLAB: rows of a slab at most, STRIP_ROWS or less. */
+#define REDUCER(id, name, FIRST, SLAB)                                       \
     static const double first_##id##_##name = FIRST;                         \
-    TFD_REDUCE_MERGE(id##_##name, double, JOIN)                              \
-    TFD_REDUCE_FINISH(id##_##name, T, double, DONE)                          \
     static const struct halves halves_##id##_##name = {                      \
         TFD_##name, &tfd_reduce_##id##_FLOAT, finish_##id##_##name};         \
                                                                              \
@@ -204,10 +203,22 @@ static void fold_slabs(const struct halves *h, const struct tfd_fold_whole *f,
         .element_ps = 200, /* with vectors, from a second cache */           \
     };
 
-#define REDUCERS(name, number, T)                \
-    REDUCER(sum, name, T, 0, ADD, CUT, ROWS)     \
-    REDUCER(mean, name, T, 0, ADD, DIVIDE, ROWS) \
-    REDUCER(loss, name, T, 0, ADD, HALVE, ROWS)  \
-    REDUCER(prod, name, T, 1, MUL, CUT, 4)
+#define MERGES(X, name, T)      \
+    X(sum_##name, double, ADD)  \
+    X(mean_##name, double, ADD) \
+    X(loss_##name, double, ADD) \
+    X(prod_##name, double, MUL)
+#define ENDS(X, name, T)              \
+    X(sum_##name, T, double, CUT)     \
+    X(mean_##name, T, double, DIVIDE) \
+    X(loss_##name, T, double, HALVE)  \
+    X(prod_##name, T, double, CUT)
+#define REDUCERS(X, name, T)     \
+    X(sum, name, 0, STRIP_ROWS)  \
+    X(mean, name, 0, STRIP_ROWS) \
+    X(loss, name, 0, STRIP_ROWS) \
+    X(prod, name, 1, 4)
 
-TFD_HALF_DTYPES(REDUCERS)
+TFD_HALF_ROWS(MERGES, TFD_REDUCE_MERGE)
+TFD_HALF_ROWS(ENDS, TFD_REDUCE_FINISH)
+TFD_HALF_ROWS(REDUCERS, REDUCER)

@@ -17,6 +17,7 @@
 #include "kernels/core/element.h"
 #include "kernels/index/scatter_functions.h"
 #include "kernels/vector/simd.h"
+#include "kernels/vector/type_rows.h"
 
 #include <string.h>
 
@@ -55,14 +56,14 @@ typedef void fold_fn(const struct run *r, int64_t rows);
                 y[c] = f(y[c], x[i * n + c]);               \
     }
 
-#define SUMS(name, number, T) FOLD(add_##name, T) FOLD(mul_##name, T)
-#define ORDERS(name, number, T) FOLD(min_##name, T) FOLD(max_##name, T)
+#define SUMS(X, name, T) X(add_##name, T) X(mul_##name, T)
+#define ORDERS(X, name, T) X(min_##name, T) X(max_##name, T)
 
-TFD_REAL_DTYPES(SUMS)
-TFD_HALF_DTYPES(SUMS)
-TFD_COMPLEX_DTYPES(SUMS)
-TFD_REAL_DTYPES(ORDERS)
-TFD_HALF_DTYPES(ORDERS)
+TFD_REAL_ROWS(SUMS, FOLD)
+TFD_HALF_ROWS(SUMS, FOLD)
+TFD_COMPLEX_ROWS(SUMS, FOLD)
+TFD_REAL_ROWS(ORDERS, FOLD)
+TFD_HALF_ROWS(ORDERS, FOLD)
 
 /* ---- With vectors -------------------------------------------------------- */
 
@@ -151,27 +152,33 @@ VECTORS(uint64_t);
 #define TARGET_wide
 #if defined(__x86_64__)
 #define TARGET_avx2 __attribute__((target("avx2")))
-#define WIDE_FOLDS(...) \
-    WIDE_FOLD(wide, __VA_ARGS__) WIDE_FOLD(avx2, __VA_ARGS__)
 #else
 #define TARGET_avx2
-#define WIDE_FOLDS(...) WIDE_FOLD(wide, __VA_ARGS__)
 #endif
 
-/* X(dtype, number, T of sums, T, L); integers wrap unsigned. */
-#define WIDE_TYPES(X)                 \
-    X(FLOAT, 1, float, float, 8)      \
-    X(DOUBLE, 2, double, double, 4)   \
-    X(INT32, 3, uint32_t, int32_t, 8) \
-    X(INT64, 9, uint64_t, int64_t, 4)
+/* X(dtype, number); integers wrap unsigned. */
+#define WIDE_TYPES(X) \
+    X(FLOAT, 1)       \
+    X(DOUBLE, 2)      \
+    X(INT32, 3)       \
+    X(INT64, 9)
 
-#define WIDE_TYPE(name, number, U, T, L) \
-    WIDE_FOLDS(add_##name, U, ADD, L)    \
-    WIDE_FOLDS(mul_##name, U, MUL, L)    \
-    WIDE_FOLDS(min_##name, T, MIN, L)    \
-    WIDE_FOLDS(max_##name, T, MAX, L)
+#define WIDE_ROWS(X, set, name, U, T, L) \
+    X(set, add_##name, U, ADD, L)        \
+    X(set, mul_##name, U, MUL, L)        \
+    X(set, min_##name, T, MIN, L)        \
+    X(set, max_##name, T, MAX, L)
+/* All that such a set of instructions has. */
+#define WIDE_SET(X, set)                           \
+    WIDE_ROWS(X, set, FLOAT, float, float, 8)      \
+    WIDE_ROWS(X, set, DOUBLE, double, double, 4)   \
+    WIDE_ROWS(X, set, INT32, uint32_t, int32_t, 8) \
+    WIDE_ROWS(X, set, INT64, uint64_t, int64_t, 4)
 
-WIDE_TYPES(WIDE_TYPE)
+WIDE_SET(WIDE_FOLD, wide)
+#if defined(__x86_64__)
+WIDE_SET(WIDE_FOLD, avx2)
+#endif
 
 /* ---- Division by counts -------------------------------------------------- */
 
@@ -184,12 +191,11 @@ WIDE_TYPES(WIDE_TYPE)
         for (int64_t i = 0; i < r->inner; i++)                   \
             y[i] = div_##name(y[i], count);                      \
     }
-#define DIVIDE_REAL(name, number, T) DIVIDE(name, T, (T)rows)
-#define DIVIDE_HALF(name, number, T) \
-    DIVIDE(name, T, T##_from_float((float)rows))
+#define DIVIDE_REAL(X, name, T) X(name, T, (T)rows)
+#define DIVIDE_HALF(X, name, T) X(name, T, T##_from_float((float)rows))
 
-TFD_REAL_DTYPES(DIVIDE_REAL)
-TFD_HALF_DTYPES(DIVIDE_HALF)
+TFD_REAL_ROWS(DIVIDE_REAL, DIVIDE)
+TFD_HALF_ROWS(DIVIDE_HALF, DIVIDE)
 DIVIDE(COMPLEX64, tfd_complex64, ((tfd_complex64){(float)rows, 0}))
 DIVIDE(COMPLEX128, tfd_complex128, ((tfd_complex128){(double)rows, 0}))
 
@@ -206,9 +212,9 @@ typedef fold_fn *const fold_table[FOLD_COUNT][TFD_DTYPE_END];
     [TFD_SEGMENT_MAX][number] = prefix##_max_##name,
 #define SUM_ROW(name, number, T) SUM_ROWS(fold, name, number)
 #define ORDER_ROW(name, number, T) ORDER_ROWS(fold, name, number)
-#define WIDE_ROW(name, number, U, T, L) \
+#define WIDE_ROW(name, number) \
     SUM_ROWS(wide, name, number) ORDER_ROWS(wide, name, number)
-#define AVX2_ROW(name, number, U, T, L) \
+#define AVX2_ROW(name, number) \
     SUM_ROWS(avx2, name, number) ORDER_ROWS(avx2, name, number)
 
 static fold_table folds = {TFD_REAL_DTYPES(SUM_ROW) TFD_HALF_DTYPES(SUM_ROW)
@@ -344,33 +350,35 @@ static inline int64_t quotient(int64_t sum, int64_t rows)
                                         stretch[k].end - stretch[k].at);      \
     }
 
-#define SHORT_IDS(name, T, V, M, N, F, OUT)  \
-    SHORT(name, T, V, M, N, F, OUT, int32_t) \
-    SHORT(name, T, V, M, N, F, OUT, int64_t)
-#define SHORT_2(name, T, V, M, F, OUT)  \
-    SHORT_IDS(name, T, V, M, 1, F, OUT) \
-    SHORT_IDS(name, T, V, M, 2, F, OUT)
-#define SHORT_4(name, T, V, M, F, OUT)  \
-    SHORT_2(name, T, V, M, F, OUT)      \
-    SHORT_IDS(name, T, V, M, 3, F, OUT) \
-    SHORT_IDS(name, T, V, M, 4, F, OUT)
+#define SHORT_IDS(X, name, T, V, M, N, F, OUT) \
+    X(name, T, V, M, N, F, OUT, int32_t)       \
+    X(name, T, V, M, N, F, OUT, int64_t)
+#define SHORT_2(X, name, T, V, M, F, OUT)  \
+    SHORT_IDS(X, name, T, V, M, 1, F, OUT) \
+    SHORT_IDS(X, name, T, V, M, 2, F, OUT)
+#define SHORT_4(X, name, T, V, M, F, OUT)  \
+    SHORT_2(X, name, T, V, M, F, OUT)      \
+    SHORT_IDS(X, name, T, V, M, 3, F, OUT) \
+    SHORT_IDS(X, name, T, V, M, 4, F, OUT)
 
-SHORT_4(sum_FLOAT, float, float_4, int32_t_4, ADD, SUM_OF)
-SHORT_4(min_FLOAT, float, float_4, int32_t_4, MIN, SUM_OF)
-SHORT_4(max_FLOAT, float, float_4, int32_t_4, MAX, SUM_OF)
-SHORT_4(mean_FLOAT, float, float_4, int32_t_4, ADD, MEAN_OF)
-SHORT_IDS(sum_INT32, uint32_t, uint32_t_4, int32_t_4, 1, ADD, SUM_OF)
-SHORT_IDS(min_INT32, int32_t, int32_t_4, int32_t_4, 1, MIN, SUM_OF)
-SHORT_IDS(max_INT32, int32_t, int32_t_4, int32_t_4, 1, MAX, SUM_OF)
-SHORT_IDS(mean_INT32, uint32_t, uint32_t_4, int32_t_4, 1, ADD, INT32_MEAN_OF)
-SHORT_2(sum_DOUBLE, double, double_2, int64_t_2, ADD, SUM_OF)
-SHORT_2(min_DOUBLE, double, double_2, int64_t_2, MIN, SUM_OF)
-SHORT_2(max_DOUBLE, double, double_2, int64_t_2, MAX, SUM_OF)
-SHORT_2(mean_DOUBLE, double, double_2, int64_t_2, ADD, WIDE_MEAN_OF)
-SHORT_IDS(sum_INT64, uint64_t, uint64_t_2, int64_t_2, 1, ADD, SUM_OF)
-SHORT_IDS(min_INT64, int64_t, int64_t_2, int64_t_2, 1, MIN, SUM_OF)
-SHORT_IDS(max_INT64, int64_t, int64_t_2, int64_t_2, 1, MAX, SUM_OF)
-SHORT_IDS(mean_INT64, uint64_t, uint64_t_2, int64_t_2, 1, ADD, INT64_MEAN_OF)
+SHORT_4(SHORT, sum_FLOAT, float, float_4, int32_t_4, ADD, SUM_OF)
+SHORT_4(SHORT, min_FLOAT, float, float_4, int32_t_4, MIN, SUM_OF)
+SHORT_4(SHORT, max_FLOAT, float, float_4, int32_t_4, MAX, SUM_OF)
+SHORT_4(SHORT, mean_FLOAT, float, float_4, int32_t_4, ADD, MEAN_OF)
+SHORT_IDS(SHORT, sum_INT32, uint32_t, uint32_t_4, int32_t_4, 1, ADD, SUM_OF)
+SHORT_IDS(SHORT, min_INT32, int32_t, int32_t_4, int32_t_4, 1, MIN, SUM_OF)
+SHORT_IDS(SHORT, max_INT32, int32_t, int32_t_4, int32_t_4, 1, MAX, SUM_OF)
+SHORT_IDS(SHORT, mean_INT32, uint32_t, uint32_t_4, int32_t_4, 1, ADD,
+          INT32_MEAN_OF)
+SHORT_2(SHORT, sum_DOUBLE, double, double_2, int64_t_2, ADD, SUM_OF)
+SHORT_2(SHORT, min_DOUBLE, double, double_2, int64_t_2, MIN, SUM_OF)
+SHORT_2(SHORT, max_DOUBLE, double, double_2, int64_t_2, MAX, SUM_OF)
+SHORT_2(SHORT, mean_DOUBLE, double, double_2, int64_t_2, ADD, WIDE_MEAN_OF)
+SHORT_IDS(SHORT, sum_INT64, uint64_t, uint64_t_2, int64_t_2, 1, ADD, SUM_OF)
+SHORT_IDS(SHORT, min_INT64, int64_t, int64_t_2, int64_t_2, 1, MIN, SUM_OF)
+SHORT_IDS(SHORT, max_INT64, int64_t, int64_t_2, int64_t_2, 1, MAX, SUM_OF)
+SHORT_IDS(SHORT, mean_INT64, uint64_t, uint64_t_2, int64_t_2, 1, ADD,
+          INT64_MEAN_OF)
 
 #define SHORT_MAX 4 /* elements of a row */
 

@@ -68,27 +68,63 @@ typedef double _Complex complex128;
         run_##id##_##suffix(arg, begin, end);                                \
     }
 
-#define REAL(id, slots)                                                 \
-    LOOP(TFD_SIMD_CLONES, id, slots, float, float, float, AS_IS, AS_IS) \
-    LOOP(TFD_SIMD_CLONES, id, slots, double, double, double, AS_IS, AS_IS)
+/* The rules that a type has: ROWS of X for each, which has so many variables.
+ */
+#define ALL_RULES(ROWS, X)       \
+    ROWS(X, ADADELTA, 3)         \
+    ROWS(X, ADAGRAD, 2)          \
+    ROWS(X, ADAGRAD_V2, 2)       \
+    ROWS(X, ADAM, 3)             \
+    ROWS(X, CENTERED_RMSPROP, 4) \
+    ROWS(X, GRADIENT_DESCENT, 1) \
+    ROWS(X, KERAS_MOMENTUM, 2)   \
+    ROWS(X, MOMENTUM, 2)         \
+    ROWS(X, RMSPROP, 3)
+#define HALF_RULES(ROWS, X)  \
+    ALL_RULES(ROWS, X)       \
+    ROWS(X, ADA_MAX, 3)      \
+    ROWS(X, ADAM_AMSGRAD, 4) \
+    ROWS(X, ADD_SIGN, 2)     \
+    ROWS(X, POWER_SIGN, 2)
+#define REAL_RULES(ROWS, X)      \
+    HALF_RULES(ROWS, X)          \
+    ROWS(X, ADAGRAD_DA, 3)       \
+    ROWS(X, PROXIMAL_ADAGRAD, 2) \
+    ROWS(X, PROXIMAL_GRADIENT_DESCENT, 1)
+#define POWER_RULES(ROWS, X) \
+    ROWS(X, FTRL, 3)         \
+    ROWS(X, FTRL_V2, 3)
+#define ROOT_RULES(ROWS, X) \
+    ROWS(X, FTRL_ROOT, 3)   \
+    ROWS(X, FTRL_V2_ROOT, 3)
 
-#define REAL_LOOPS(id, slots) REAL(id, slots) NAMED(id, float) NAMED(id, double)
+#define REAL_LOOPS(X, id, slots)                                     \
+    X(TFD_SIMD_CLONES, id, slots, float, float, float, AS_IS, AS_IS) \
+    X(TFD_SIMD_CLONES, id, slots, double, double, double, AS_IS, AS_IS)
+#define HALF_LOOPS(X, id, slots)                                     \
+    X(BASELINE, id, slots, half, tfd_half, float, tfd_half_to_float, \
+      tfd_half_from_float)                                           \
+    X(BASELINE, id, slots, bfloat16, tfd_bfloat16, float,            \
+      tfd_bfloat16_to_float, tfd_bfloat16_from_float)
+#define COMPLEX_LOOPS(X, id, slots)                                       \
+    X(BASELINE, id, slots, complex64, complex64, complex64, AS_IS, AS_IS) \
+    X(BASELINE, id, slots, complex128, complex128, complex128, AS_IS, AS_IS)
 
-#define HALVES(id, slots)                                               \
-    LOOP(BASELINE, id, slots, half, tfd_half, float, tfd_half_to_float, \
-         tfd_half_from_float)                                           \
-    LOOP(BASELINE, id, slots, bfloat16, tfd_bfloat16, float,            \
-         tfd_bfloat16_to_float, tfd_bfloat16_from_float)                \
-    NAMED(id, half) NAMED(id, bfloat16)
+REAL_RULES(REAL_LOOPS, LOOP)
+POWER_RULES(REAL_LOOPS, LOOP)
+ROOT_RULES(REAL_LOOPS, LOOP)
+HALF_RULES(HALF_LOOPS, LOOP)
+POWER_RULES(HALF_LOOPS, LOOP)
+ALL_RULES(COMPLEX_LOOPS, LOOP)
 
-#define HALF_LOOPS(id, slots) REAL_LOOPS(id, slots) HALVES(id, slots)
+#define REAL_NAMES(X, id, slots) X(id, float) X(id, double)
+#define HALF_NAMES(X, id, slots) X(id, half) X(id, bfloat16)
+#define COMPLEX_NAMES(X, id, slots) X(id, complex64) X(id, complex128)
 
-#define ALL_LOOPS(id, slots)                                                 \
-    HALF_LOOPS(id, slots)                                                    \
-    LOOP(BASELINE, id, slots, complex64, complex64, complex64, AS_IS, AS_IS) \
-    LOOP(BASELINE, id, slots, complex128, complex128, complex128, AS_IS,     \
-         AS_IS)                                                              \
-    NAMED(id, complex64) NAMED(id, complex128)
+REAL_RULES(REAL_NAMES, NAMED)
+HALF_RULES(HALF_NAMES, NAMED)
+POWER_RULES(HALF_NAMES, NAMED)
+ALL_RULES(COMPLEX_NAMES, NAMED)
 
 /* Two loops: one for a power, the scalar of that place, of -0.5. */
 #define EITHER(id, place, T)                                            \
@@ -103,28 +139,8 @@ typedef double _Complex complex128;
         else                                                            \
             run_##id##_##T(arg, begin, end);                            \
     }
-#define POWER_LOOPS(id, slots, place) \
-    REAL(id, slots)                   \
-    REAL(id##_ROOT, slots)            \
-    EITHER(id, place, float)          \
-    EITHER(id, place, double)         \
-    HALVES(id, slots)
 
-ALL_LOOPS(ADADELTA, 3)
-ALL_LOOPS(ADAGRAD, 2)
-ALL_LOOPS(ADAGRAD_V2, 2)
-ALL_LOOPS(ADAM, 3)
-ALL_LOOPS(CENTERED_RMSPROP, 4)
-ALL_LOOPS(GRADIENT_DESCENT, 1)
-ALL_LOOPS(KERAS_MOMENTUM, 2)
-ALL_LOOPS(MOMENTUM, 2)
-ALL_LOOPS(RMSPROP, 3)
-POWER_LOOPS(FTRL, 3, 3)
-POWER_LOOPS(FTRL_V2, 3, 4)
-HALF_LOOPS(ADA_MAX, 3)
-HALF_LOOPS(ADAM_AMSGRAD, 4)
-HALF_LOOPS(ADD_SIGN, 2)
-HALF_LOOPS(POWER_SIGN, 2)
-REAL_LOOPS(ADAGRAD_DA, 3)
-REAL_LOOPS(PROXIMAL_ADAGRAD, 2)
-REAL_LOOPS(PROXIMAL_GRADIENT_DESCENT, 1)
+EITHER(FTRL, 3, float)
+EITHER(FTRL, 3, double)
+EITHER(FTRL_V2, 4, float)
+EITHER(FTRL_V2, 4, double)

@@ -5,11 +5,13 @@
 #
 # A macro whose body has a loop is one layer.  A macro whose body invokes another
 # one that makes a loop, in the same file or in any header, is a layer deeper, and
-# nobody who reads it sees what is compiled.  list=1 prints each with its layers.
+# nobody who reads it sees what is compiled.  A list that is given the macro to
+# expand its rows by, ROWS(X, FLOAT, float), has no loops itself.  Whoever takes a
+# macro away lowers `allowed`; list=1 prints each with its layers.
 
 BEGIN {
-    allowed = 999
-    deepest = 9
+    allowed = 52
+    deepest = 4
 }
 
 FNR == 1 { inside = 0 }
@@ -43,6 +45,7 @@ function layers(key,    text, word, most, n, part, called) {
         return known[key]
     known[key] = 0 # a macro that names itself is not expanded again
     text = body[key]
+    gsub(/while *\(0\)/, "", text) # no loop: one statement
     most = text ~ /(^|[^A-Za-z_0-9])(for|while) *\(/ ? 1 : 0
     while (match(text, /[A-Za-z_][A-Za-z_0-9]* *\(/)) {
         word = substr(text, RSTART, RLENGTH - 1)
