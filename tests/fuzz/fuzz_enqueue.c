@@ -1,0 +1,209 @@
+/*
+ * fuzz_enqueue.c - libFuzzer target: any bytes as an EnqueueRequest of
+ * EagerService and, first of all, as a RunComponentFunctionRequest, in a
+ * context whose cluster has a ps that nobody listens for.  There is
+ *
+ *     value 1      a float, and function "f" and component "f": x -> Square(x)
+ *     function "g" (v on the ps, x) -> v += x, which is cut for two tasks
+ */
+#include "tests/fuzz/calls.h"
+
+#include "common/proto/device.pb.h"
+#include "common/proto/eager.pb.h"
+
+#define CONTEXT 7u
+#define HERE "/job:worker/replica:0/task:0/device:CPU:0"
+#define PS "/job:ps/replica:0/task:0/device:CPU:0"
+#define CREATE(field) tensorflow_eager_CreateContextRequest_##field##_tag
+#define QUEUE tensorflow_eager_EnqueueRequest_queue_tag
+#define ITEM(field) tensorflow_eager_QueueItem_##field##_tag
+#define FUNCTION(field) tensorflow_FunctionDef_##field##_tag
+
+static void put_device(struct tfd_bytes *b, const char *name)
+{
+    size_t mark = tfd_pb_begin(b, CREATE(cluster_device_attributes));
+
+    tfd_pb_put_str(b, tensorflow_DeviceAttributes_name_tag, tfd_str_of(name));
+    tfd_pb_put_str(b, tensorflow_DeviceAttributes_device_type_tag,
+                   TFD_STR("CPU"));
+    tfd_pb_put_fixed64(b, tensorflow_DeviceAttributes_incarnation_tag, 5);
+    tfd_pb_finish(b, mark);
+}
+
+/* ClusterDef: jobs of one task each; port 1 refuses. */
+static void put_cluster(struct tfd_bytes *b)
+{
+    static const struct {
+        const char *job, *address;
+    } tasks[] = {{"worker", "127.0.0.1:2"}, {"ps", "127.0.0.1:1"}};
+    size_t cluster = tfd_pb_begin(b, 1);
+
+    for (size_t i = 0; i < sizeof(tasks) / sizeof(tasks[0]); i++) {
+        size_t job = tfd_pb_begin(b, 1), entry;
+
+        tfd_pb_put_str(b, 1, tfd_str_of(tasks[i].job));
+        entry = tfd_pb_begin(b, 2);
+        tfd_pb_put_str(b, 2, tfd_str_of(tasks[i].address));
+        tfd_pb_finish(b, entry);
+        tfd_pb_finish(b, job);
+    }
+    tfd_pb_finish(b, cluster);
+}
+
+static void create_context(void)
+{
+    struct tfd_bytes b;
+    size_t mark;
+
+    tfd_bytes_init(&b, 10000);
+    mark = tfd_pb_begin(&b, CREATE(server_def));
+    put_cluster(&b);
+    tfd_pb_put_str(&b, 2, TFD_STR("worker"));
+    tfd_pb_finish(&b, mark);
+    put_device(&b, HERE);
+    put_device(&b, PS);
+    tfd_pb_put_fixed64(&b, CREATE(context_id), CONTEXT);
+    calls_must(TFD_METHOD_CreateContext, tfd_bytes_view(&b), NULL);
+    tfd_bytes_deinit(&b);
+}
+
+/* ---- Functions ----------------------------------------------------------- */
+
+static void put_arg(struct tfd_bytes *b, uint32_t tag, const char *name,
+                    int type)
+{
+    size_t mark = tfd_pb_begin(b, tag);
+
+    tfd_pb_put_str(b, 1, tfd_str_of(name));
+    tfd_pb_put_int(b, 3, type);
+    tfd_pb_finish(b, mark);
+}
+
+static void put_node(struct tfd_bytes *b, const char *op, const char *attr,
+                     const char *x, const char *y)
+{
+    struct tfd_str in[2] = {tfd_str_of(x), tfd_str_of(y)};
+    struct tfd_bytes type, node;
+    struct tfd_attr list;
+    struct tfd_nodedef def = {
+        .name = TFD_STR("n"),
+        .op = tfd_str_of(op),
+        .device = TFD_STR_EMPTY,
+        .in = in,
+        .in_count = y[0] ? 2 : 1,
+        .attrs = &list,
+        .attr_count = 1,
+    };
+    struct tfd_pb_reader r;
+    struct tfd_pb_field f;
+
+    tfd_bytes_init(&type, 100);
+    tfd_bytes_init(&node, 1000);
+    tfd_attr_put_type(&type, TFD_FLOAT);
+    list = (struct tfd_attr){tfd_str_of(attr), tfd_bytes_view(&type)};
+    tfd_graphdef_put(&node, &def);
+    r = tfd_pb_reader_of(tfd_bytes_view(&node));
+    while (tfd_pb_next(&r, &f))
+        tfd_pb_put_str(b, FUNCTION(node_def), f.bytes);
+    tfd_bytes_deinit(&node);
+    tfd_bytes_deinit(&type);
+}
+
+static void put_result(struct tfd_bytes *b, const char *from)
+{
+    size_t mark = tfd_pb_begin(b, FUNCTION(ret));
+
+    tfd_pb_put_str(b, 1, TFD_STR("y"));
+    tfd_pb_put_str(b, 2, tfd_str_of(from));
+    tfd_pb_finish(b, mark);
+}
+
+static void put_function(struct tfd_bytes *b, bool spans)
+{
+    size_t function =
+        tfd_pb_begin(b, tensorflow_eager_RegisterFunctionOp_function_def_tag);
+    size_t signature = tfd_pb_begin(b, FUNCTION(signature));
+
+    tfd_pb_put_str(b, tensorflow_OpDef_name_tag, tfd_str_of(spans ? "g" : "f"));
+    if (spans)
+        put_arg(b, tensorflow_OpDef_input_arg_tag, "v", TFD_RESOURCE);
+    put_arg(b, tensorflow_OpDef_input_arg_tag, "x", TFD_FLOAT);
+    put_arg(b, tensorflow_OpDef_output_arg_tag, "y", TFD_FLOAT);
+    tfd_pb_finish(b, signature);
+    if (spans)
+        put_node(b, "AssignAddVariableOp", "dtype", "v", "x");
+    else
+        put_node(b, "Square", "T", "x", "");
+    put_result(b, spans ? "x" : "n:y:0");
+    tfd_pb_finish(b, function);
+}
+
+static void put_register(struct tfd_bytes *b, bool spans, bool component)
+{
+    size_t item = tfd_pb_begin(b, QUEUE);
+    size_t mark = tfd_pb_begin(b, ITEM(register_function));
+
+    put_function(b, spans);
+    tfd_pb_put_bool(
+        b, tensorflow_eager_RegisterFunctionOp_is_component_function_tag,
+        component);
+    tfd_pb_finish(b, mark);
+    tfd_pb_finish(b, item);
+}
+
+static void put_value(struct tfd_bytes *b)
+{
+    static const char half[] = {8, TFD_FLOAT, 18, 0, 42, 4, 0, 0, 0, 63};
+    size_t item = tfd_pb_begin(b, QUEUE);
+    size_t mark = tfd_pb_begin(b, ITEM(send_tensor));
+
+    tfd_pb_put_int(b, tensorflow_eager_SendTensorOp_op_id_tag, 1);
+    tfd_pb_put_str(b, tensorflow_eager_SendTensorOp_tensors_tag,
+                   (struct tfd_str){half, sizeof(half)});
+    tfd_pb_finish(b, mark);
+    tfd_pb_finish(b, item);
+}
+
+static void fill_context(void)
+{
+    struct tfd_bytes b;
+
+    tfd_bytes_init(&b, 10000);
+    put_value(&b);
+    put_register(&b, false, false);
+    put_register(&b, false, true);
+    put_register(&b, true, false);
+    tfd_pb_put_fixed64(&b, tensorflow_eager_EnqueueRequest_context_id_tag,
+                       CONTEXT);
+    calls_must(TFD_METHOD_Enqueue, tfd_bytes_view(&b), NULL);
+    tfd_bytes_deinit(&b);
+}
+
+/* A context of the same number takes the place of the one before. */
+static void open_context(void)
+{
+    static unsigned used;
+
+    if (used++ % 64)
+        return;
+    create_context();
+    fill_context();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct tfd_str bytes = {(const char *)data, size};
+    struct tfd_bytes b;
+
+    (void)calls_server();
+    open_context();
+    tfd_bytes_init(&b, size + 100);
+    tfd_bytes_add_str(&b, bytes);
+    tfd_pb_put_fixed64(&b, tensorflow_eager_EnqueueRequest_context_id_tag,
+                       CONTEXT);
+    (void)calls_ask(TFD_METHOD_RunComponentFunction, tfd_bytes_view(&b), false,
+                    NULL);
+    (void)calls_ask(TFD_METHOD_Enqueue, tfd_bytes_view(&b), false, NULL);
+    tfd_bytes_deinit(&b);
+    return 0;
+}
