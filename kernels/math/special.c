@@ -5,9 +5,9 @@
  *     Lgamma Digamma Igamma Igammac Betainc Zeta Polygamma
  *     Atan2 NextAfter Xlogy Xlog1py Xdivy MulNoNan
  *
- * Special functions of floats are computed in double, to fewer terms; what is
- * narrower in float.  Atan2, NextAfter, Xlogy and Xlog1py of floats are
- * vectorised.
+ * Special functions of floats are computed in double, to fewer terms and by
+ * lanes (special_lanes.h); what is narrower in float.  Atan2, NextAfter, Xlogy
+ * and Xlog1py of floats are vectorised.
  */
 #include "kernels/core/families.h"
 
@@ -19,6 +19,7 @@
 #include "kernels/vector/narrow_loops.h"
 #include "kernels/core/outputs.h"
 #include "kernels/math/special_functions.h"
+#include "kernels/math/special_lanes.h"
 #include "kernels/vector/vector_double.h"
 #include "kernels/vector/vector_trig.h"
 
@@ -40,18 +41,18 @@
 #define SPECIAL_FLOAT(function) tfd_special_##function##_float
 #define SPECIAL_DOUBLE(function) tfd_special_##function
 
-#define DEFINE_FLOAT(name, T)                                      \
-    FUNCTION1(lgamma, name, T, SPECIAL_##name(lgamma)(x))          \
-    FUNCTION1(digamma, name, T, SPECIAL_##name(digamma)(x))        \
-    FUNCTION2(igamma, name, T, SPECIAL_##name(igamma)(a, b))       \
-    FUNCTION2(igammac, name, T, SPECIAL_##name(igammac)(a, b))     \
-    FUNCTION2(zeta, name, T, SPECIAL_##name(zeta)(a, b))           \
-    FUNCTION2(polygamma, name, T, SPECIAL_##name(polygamma)(a, b)) \
-    FUNCTION2(xdivy, name, T, a == 0 ? (T)0 : a / b)               \
+#define DEFINE_FLOAT(name, T)                               \
+    FUNCTION1(lgamma, name, T, SPECIAL_##name(lgamma)(x))   \
+    FUNCTION1(digamma, name, T, SPECIAL_##name(digamma)(x)) \
+    FUNCTION2(xdivy, name, T, a == 0 ? (T)0 : a / b)        \
     FUNCTION2(mul_no_nan, name, T, b == 0 ? (T)0 : a * b)
 
 DEFINE_FLOAT(FLOAT, float)
 DEFINE_FLOAT(DOUBLE, double)
+FUNCTION2(igamma, DOUBLE, double, tfd_special_igamma(a, b))
+FUNCTION2(igammac, DOUBLE, double, tfd_special_igammac(a, b))
+FUNCTION2(zeta, DOUBLE, double, tfd_special_zeta(a, b))
+FUNCTION2(polygamma, DOUBLE, double, tfd_special_polygamma(a, b))
 
 /* a * log(b) is computed where it is not wanted, too: no branch, then. */
 FUNCTION2(atan2, FLOAT, float, tfd_vector_atan2(a, b))
@@ -132,7 +133,6 @@ DEFINE_COMPLEX(COMPLEX128, tfd_complex128, double, )
 
 GAMMA_LOOPS(TFD_UNARY_LOOP, FLOAT, float)
 GAMMA_LOOPS(TFD_UNARY_LOOP, DOUBLE, double)
-GAMMA2_LOOPS(TFD_BINARY_LOOP, FLOAT, float)
 GAMMA2_LOOPS(TFD_BINARY_LOOP, DOUBLE, double)
 REST_LOOPS(TFD_BINARY_SIMD, FLOAT, float)
 REST_LOOPS(TFD_BINARY_SIMD, DOUBLE, double)
@@ -148,6 +148,22 @@ ATAN2_LOOP(TFD_BINARY_LOOP, DOUBLE, double)
 LOG_LOOPS(TFD_BINARY_LOOP, DOUBLE, double)
 STEP_LOOPS(TFD_BINARY_LOOP, HALF, float)
 STEP_LOOPS(TFD_BINARY_LOOP, BFLOAT16, float)
+
+/* Floats by lanes. */
+#define LANES(function)                                                        \
+    static void loop_##function##_FLOAT(void *arg, int64_t begin, int64_t end) \
+    {                                                                          \
+        const struct tfd_row *r = arg;                                         \
+        const struct tfd_special_lanes s = {                                   \
+            {r->a, r->b}, {r->a_step, r->b_step}, r->y};                       \
+                                                                               \
+        tfd_special_##function##_lanes(&s, begin, end);                        \
+    }
+
+LANES(igamma)
+LANES(igammac)
+LANES(zeta)
+LANES(polygamma)
 
 /* By way of floats. */
 #define LOOPS_HALF(name, number, T)                                       \
@@ -168,19 +184,26 @@ struct beta {
     void *y;
 };
 
-#define LOOP_BETA(name, number, T)                                           \
-    static void loop_betainc_##name(void *arg, int64_t begin, int64_t end)   \
-    {                                                                        \
-        const struct beta *b = arg;                                          \
-        const T *a0 = b->in[0], *a1 = b->in[1], *a2 = b->in[2];              \
-        T *y = b->y;                                                         \
-                                                                             \
-        for (int64_t i = begin; i < end; i++)                                \
-            y[i] = SPECIAL_##name(betainc)(                                  \
-                a0[i * b->step[0]], a1[i * b->step[1]], a2[i * b->step[2]]); \
-    }
+static void loop_betainc_FLOAT(void *arg, int64_t begin, int64_t end)
+{
+    const struct beta *b = arg;
+    const struct tfd_special_lanes s = {{b->in[0], b->in[1], b->in[2]},
+                                        {b->step[0], b->step[1], b->step[2]},
+                                        b->y};
 
-TFD_FLOAT_DTYPES(LOOP_BETA)
+    tfd_special_betainc_lanes(&s, begin, end);
+}
+
+static void loop_betainc_DOUBLE(void *arg, int64_t begin, int64_t end)
+{
+    const struct beta *b = arg;
+    const double *a0 = b->in[0], *a1 = b->in[1], *a2 = b->in[2];
+    double *y = b->y;
+
+    for (int64_t i = begin; i < end; i++)
+        y[i] = tfd_special_betainc(a0[i * b->step[0]], a1[i * b->step[1]],
+                                   a2[i * b->step[2]]);
+}
 
 #define SPECIAL_NS 100
 
