@@ -369,6 +369,17 @@ MAX(UINT64, uint64_t, uint64_t, 0, NOT_HERE)
                 y[l] = sum[l] / (T)taps->count;                        \
     }
 
+/* The same of four taps, as most windows have. */
+#define MEAN_FOUR(id, T)                                                    \
+    INLINE void id(const T *x, const int64_t *at, int64_t n, T *restrict y) \
+    {                                                                       \
+        const T *a = x + at[0], *b = x + at[1];                             \
+        const T *c = x + at[2], *d = x + at[3];                             \
+                                                                            \
+        for (int64_t i = 0; i < n; i++)                                     \
+            y[i] = ((((T)0 + a[i]) + b[i]) + c[i] + d[i]) * (1 / (T)4);     \
+    }
+
 /* Blocks of W where there is one; the last begins early rather than being
  * short. */
 #define EACH_BLOCK(W, BLOCK)                                        \
@@ -386,12 +397,17 @@ MAX(UINT64, uint64_t, uint64_t, 0, NOT_HERE)
     MEAN_BLOCK(id##_wide, T, 64 / SIZE(T))                                     \
     MEAN_BLOCK(id##_narrow, T, 16 / SIZE(T))                                   \
     MEAN_BLOCK(id##_single, T, 1)                                              \
+    MEAN_FOUR(id##_four, T)                                                    \
                                                                                \
     INLINE void id##_run(const T *x, const struct taps *taps, int64_t n, T *y) \
     {                                                                          \
         const int count = taps->count;                                         \
         const T times = (count & (count - 1)) == 0 ? 1 / (T)count : 0;         \
                                                                                \
+        if (count == 4) {                                                      \
+            id##_four(x, taps->at, n, y);                                      \
+            return;                                                            \
+        }                                                                      \
         EACH_BLOCK(64 / SIZE(T), id##_wide)                                    \
         EACH_BLOCK(16 / SIZE(T), id##_narrow)                                  \
         EACH_BLOCK(1, id##_single)                                             \

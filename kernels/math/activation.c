@@ -222,7 +222,7 @@ TFD_HALF_DTYPES(RELU6_OF_HALF)
     X(id##_UINT64, uint64_t, uint64_t, id##_of_UINT64)
 
 RELU6_REALS(TFD_UNARY_SIMD, relu6)
-RELU6_REALS(TFD_BINARY_SIMD, relu6_grad)
+RELU6_REALS(TFD_BINARY_WIDE, relu6_grad)
 TFD_UNARY_SIMD(relu6_HALF, tfd_half, tfd_half, relu6_of_HALF)
 TFD_UNARY_SIMD(relu6_BFLOAT16, tfd_bfloat16, tfd_bfloat16, relu6_of_BFLOAT16)
 TFD_NARROW_LOOP(relu6_grad_HALF, HALF, relu6_grad_FLOAT)

@@ -80,7 +80,7 @@ struct row {
             choose_##T(r, begin, end, 1, 0, 0);                               \
     }                                                                         \
                                                                               \
-    TFD_SIMD_CLONES(loop_##T)
+    TFD_SIMD_CLONES_WIDE(loop_##T)
 
 DEFINE_LOOP(uint8_t)
 DEFINE_LOOP(uint16_t)
@@ -113,6 +113,28 @@ struct rows {
     tfd_range_fn *loop;
 };
 
+/* A condition for each row of as many elements on both sides. */
+static void take_rows(const struct rows *rows, int64_t begin, int64_t end)
+{
+    const struct tfd_broadcast *p = rows->plan;
+    const struct row *r = &rows->row;
+    const size_t item = tfd_dtype_size(r->dtype);
+    const size_t size = item * (size_t)p->row_size;
+    char *y = (char *)r->y + size * (size_t)begin;
+    struct tfd_broadcast_at at;
+
+    tfd_broadcast_seek(p, begin, &at);
+    for (int64_t i = begin; i < end; i++, y += size) {
+        const char *yes = (const char *)r->t + (size_t)at.offset[1] * item;
+        const char *no = (const char *)r->e + (size_t)at.offset[2] * item;
+        const char *from = r->c[at.offset[0]] ? yes : no;
+
+        if (from != y) /* the result may take an input's place */
+            memcpy(y, from, size);
+        tfd_broadcast_next(p, &at);
+    }
+}
+
 static void run_select_rows(void *arg, int64_t begin, int64_t end)
 {
     const struct rows *rows = arg;
@@ -120,6 +142,11 @@ static void run_select_rows(void *arg, int64_t begin, int64_t end)
     enum tfd_dtype dtype = rows->row.dtype;
     struct tfd_broadcast_at at;
 
+    if (!rows->row.c_step && rows->row.t_step && rows->row.e_step &&
+        tfd_dtype_is_pod(dtype)) {
+        take_rows(rows, begin, end);
+        return;
+    }
     tfd_broadcast_seek(p, begin, &at);
     for (int64_t i = begin; i < end; i++, tfd_broadcast_next(p, &at)) {
         struct row row = rows->row;

@@ -17,6 +17,8 @@
 #include "kernels/core/families.h"
 #include "kernels/random/philox_lanes.h"
 #include "kernels/random/random_stream.h"
+#include "kernels/vector/simd.h"
+#include "kernels/vector/vector_double.h"
 
 #include <math.h>
 
@@ -32,8 +34,6 @@ static double logit_at(const struct tfd_tensor *t, int64_t i)
     const void *data = tfd_tensor_data(t);
 
     switch (t->dtype) {
-    case TFD_FLOAT:
-        return (double)((const float *)data)[i];
     case TFD_DOUBLE:
         return ((const double *)data)[i];
     case TFD_HALF:
@@ -43,21 +43,86 @@ static double logit_at(const struct tfd_tensor *t, int64_t i)
     }
 }
 
+struct exponentials {
+    double *x; /* finite, up to the largest; or counts for nothing */
+    double largest;
+};
+
+#define LANES 8
+
+/* Of logits: what of them is not finite is not the largest. */
+TFD_SIMD_LOOP(find_largest)
+{
+    struct exponentials *e = arg;
+    double lane[LANES], largest = -INFINITY;
+    int64_t i = begin;
+
+    for (int l = 0; l < LANES; l++)
+        lane[l] = -INFINITY;
+    for (; i + LANES <= end; i += LANES)
+        for (int l = 0; l < LANES; l++) {
+            const double x = e->x[i + l];
+            const double y = x < (double)INFINITY ? x : -(double)INFINITY;
+
+            lane[l] = y > lane[l] ? y : lane[l];
+        }
+    for (; i < end; i++)
+        if (e->x[i] < (double)INFINITY && e->x[i] > largest)
+            largest = e->x[i];
+    for (int l = 0; l < LANES; l++)
+        largest = lane[l] > largest ? lane[l] : largest;
+    e->largest = largest;
+}
+TFD_SIMD_CLONES_WIDE(find_largest)
+
+/* Of logits that were floats or less; see vector_double.h. */
+TFD_SIMD_LOOP(exponentials)
+{
+    const struct exponentials *e = arg;
+
+    for (int64_t i = begin; i < end; i++) {
+        const double below = e->x[i] - e->largest;
+        const double y = tfd_quick_exp(below > -690 ? below : -690);
+
+        e->x[i] = fabs(e->x[i]) < (double)INFINITY ? y : 0;
+    }
+}
+TFD_SIMD_CLONES_WIDE(exponentials)
+
+static void exponentials_exact(const struct exponentials *e, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        e->x[i] = isfinite(e->x[i]) ? exp(e->x[i] - e->largest) : 0;
+}
+
+/* The logits of a row. */
+static void read_logits(const struct rows *r, int64_t row, double *out)
+{
+    const int64_t n = r->m.classes, first = row * n;
+    const float *x = tfd_tensor_data(r->logits);
+
+    if (r->logits->dtype == TFD_FLOAT)
+        for (int64_t i = 0; i < n; i++)
+            out[i] = (double)x[first + i];
+    else
+        for (int64_t i = 0; i < n; i++)
+            out[i] = logit_at(r->logits, first + i);
+}
+
 /* Returns the total. */
 static double sum_up(const struct rows *r, int64_t row, double *sums)
 {
-    double largest = -INFINITY, total = 0;
+    struct exponentials e = {sums, 0};
+    double total = 0;
 
-    for (int64_t i = 0; i < r->m.classes; i++) {
-        sums[i] = logit_at(r->logits, row * r->m.classes + i);
-        if (isfinite(sums[i]) && sums[i] > largest)
-            largest = sums[i];
-    }
-    for (int64_t i = 0; i < r->m.classes; i++) {
-        if (isfinite(sums[i]))
-            total += exp(sums[i] - largest);
-        sums[i] = total;
-    }
+    read_logits(r, row, sums);
+    find_largest(&e, 0, r->m.classes);
+    if (r->logits->dtype == TFD_DOUBLE)
+        exponentials_exact(&e, r->m.classes);
+    else
+        exponentials(&e, 0, r->m.classes);
+    for (int64_t i = 0; i < r->m.classes; i++)
+        sums[i] = total += sums[i];
     return total;
 }
 
