@@ -1,5 +1,6 @@
 /*
- * device_proto.h - what tasks say of their devices: DeviceAttributes.
+ * device_proto.h - writes and reads DeviceAttributes, the messages in which
+ * tasks tell each other which devices they have.
  *
  * Threads: any.
  */

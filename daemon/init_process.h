@@ -1,5 +1,7 @@
 /*
- * init_process.h - what the first process of a container owes the others.
+ * init_process.h - does what the first process of a container (PID 1) has to do
+ * for the others: it reaps those whose parents have ended, and ends at SIGTERM
+ * or SIGINT.
  *
  * Threads: the main thread, before any other.
  */

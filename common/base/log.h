@@ -5,9 +5,9 @@
  *
  *     <6>session_open session=direct-1 nodes=12            under journald
  *     2026-11-21T12:00:00.123456Z INFO session_open ...    elsewhere
- *     {"time":"2026-11-21T12:00:00.123456Z","level":"info",
- *      "event":"session_open","session":"direct-1","nodes":12}    JSON, one
- * line
+ *     {"time":"2026-11-21T12:00:00.123456Z","level":"info",    JSON, which is
+ *      "event":"session_open","session":"direct-1",            one line as well
+ *      "nodes":12}
  *
  * An event's name is words with underscores.  The format is fields of
  * "key=value", divided by blanks; a value that may hold blanks stands in

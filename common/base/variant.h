@@ -2,9 +2,9 @@
  * variant.h - what an element of a VARIANT tensor points to: a list of tensors,
  * or tensors that may be missing.
  *
- *     LIST      TensorFlow's TensorList: elements of one type and of shapes
- * that agree with `element_shape`; a slot may be empty (dtype INVALID) OPTIONAL
- * any tensors, or nothing
+ *     LIST       TensorFlow's TensorList: elements of one type, of shapes that
+ *                agree with `element_shape`; an empty slot has dtype INVALID
+ *     OPTIONAL   any tensors, or nothing
  *
  * A variant is written only by who holds the one reference to it; others copy
  * it first (its tensors are shared, not their bytes).  Variants in variants are

@@ -1,6 +1,7 @@
 /*
- * attr_depth.h - how deep an AttrValue is nested: functions have attributes,
- * which may be functions.  Protobuf, and so TensorFlow, stops at 100 messages.
+ * attr_depth.h - refuses an AttrValue that is nested too deep: functions have
+ * attributes, which may be functions.  Protobuf, and so TensorFlow, stops at
+ * 100 messages.
  *
  * Iterative.  Threads: any.
  */

@@ -1,5 +1,6 @@
 /*
- * function_attr.h - placeholders in attributes of a function's body.
+ * function_attr.h - replaces the placeholders in the attributes of a function's
+ * body by the attributes of the node that calls the function.
  *
  * Threads: values; the arena's rule applies.
  */

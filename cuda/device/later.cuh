@@ -1,8 +1,9 @@
 /*
- * later.cuh - kernels whose outputs have a size, or whose inputs a mistake,
- * that only the device knows: start() enqueues what finds numbers out,
- * later_then() brings them to the host, and the rest is enqueued from there.
- * No thread waits meanwhile but that of the device's events.
+ * later.cuh - kernels that can make their outputs, or report a mistake in their
+ * inputs, only once the device has computed some numbers: start() enqueues what
+ * computes the numbers, later_then() brings them to the host, and the rest is
+ * enqueued from there.  No thread waits meanwhile but that of the device's
+ * events.
  *
  *     static void start(struct tfd_kctx *k)
  *     {

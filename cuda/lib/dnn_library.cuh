@@ -1,7 +1,7 @@
 /*
  * dnn_library.cuh - cuDNN as a device has it: the library, without which no
- * device is taken (dynamic_library.h), and a handle for each of the device's streams,
- * made when it is first wanted.
+ * device is taken (dynamic_library.h), and a handle for each of the device's
+ * streams, made when it is first wanted.
  *
  * Names, values and signatures are those of cuDNN 9's public headers
  * (cudnn_graph_v9.h, cudnn_ops_v9.h, cudnn_cnn_v9.h), as far as they are used,

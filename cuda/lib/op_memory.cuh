@@ -1,6 +1,7 @@
 /*
- * op_memory.cuh - the `range` of rows whose ops keep tensors on a device: see
- * kernels/core/op_memory.h.
+ * op_memory.cuh - adds up and clears the tensors that ops keep on a device
+ * besides their outputs (kernels/core/op_memory.h): the `range` of such
+ * kernels.
  *
  * Sums are AddN's: narrow types are summed in float.
  */

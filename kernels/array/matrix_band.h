@@ -1,6 +1,6 @@
 /*
- * matrix_band.h - MatrixBandPart, Diag and DiagPart, as the kernels of all
- * devices read them.
+ * matrix_band.h - reads and checks the inputs of MatrixBandPart, Diag and
+ * DiagPart, for the kernels of all devices.
  *
  * Threads: any.
  */

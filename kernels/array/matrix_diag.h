@@ -1,6 +1,7 @@
 /*
- * matrix_diag.h - MatrixDiag, MatrixDiagPart, MatrixSetDiag and their V2 and
- * V3, as the kernels of all devices read them.
+ * matrix_diag.h - checks the inputs of MatrixDiag, MatrixDiagPart,
+ * MatrixSetDiag and their V2 and V3, finds out which diagonals they mean, and
+ * makes their outputs, for the kernels of all devices.
  *
  * Threads: any.
  */

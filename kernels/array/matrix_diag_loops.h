@@ -1,6 +1,6 @@
 /*
- * matrix_diag_loops.h - copies between matrices and their diagonals, on all
- * compute threads.  Elements are plain bytes; nothing is empty.
+ * matrix_diag_loops.h - copies elements between matrices and their diagonals,
+ * on all compute threads.  Elements are plain bytes; nothing is empty.
  */
 #ifndef TFD_KERNELS_MATRIX_DIAG_LOOPS_H
 #define TFD_KERNELS_MATRIX_DIAG_LOOPS_H

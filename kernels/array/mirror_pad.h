@@ -1,5 +1,7 @@
 /*
- * mirror_pad.h - what stands where in a border that mirrors (mirror_pad.c).
+ * mirror_pad.h - makes the outputs of MirrorPad and its gradient, and computes
+ * which element is mirrored into each place of the border, for the kernels of
+ * all devices.
  *
  * Threads: any.
  */

@@ -1,5 +1,6 @@
 /*
- * range.h - the values of Range, for the kernels of all devices.
+ * range.h - checks the arguments of Range, makes its output and says how each
+ * value is computed, for the kernels of all devices.
  *
  * Threads: any.
  */

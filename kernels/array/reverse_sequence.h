@@ -1,5 +1,6 @@
 /*
- * reverse_sequence.h - ReverseSequence, as the kernels of all devices read it.
+ * reverse_sequence.h - reads the attributes of ReverseSequence and checks the
+ * shapes of its inputs, for the kernels of all devices.
  *
  * Threads: any.
  */

@@ -1,5 +1,6 @@
 /*
- * slice.h - which box of a tensor the operations of slice.c mean.
+ * slice.h - computes which box of a tensor Slice, StridedSlice and its gradient
+ * take or fill, and makes their outputs, for the kernels of all devices.
  *
  * Threads: any.
  */

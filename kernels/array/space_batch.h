@@ -1,5 +1,7 @@
 /*
- * space_batch.h - the blocks of space_batch.c.
+ * space_batch.h - reads the blocks and paddings of SpaceToBatch, BatchToSpace
+ * and their kin (space_batch.c) and makes their output, for the kernels of all
+ * devices.
  *
  * Threads: any.
  */

@@ -1,6 +1,6 @@
 /*
- * gather.h - what the kernels of gather.c and gather_nd.c check and make,
- * whatever the device: all but the values of indices.
+ * gather.h - checks the inputs of GatherV2, GatherNd and their kin, but for the
+ * values of indices, and makes their outputs, for the kernels of all devices.
  *
  * Errors: INVALID_ARGUMENT in TensorFlow's words.  Threads: any.
  */

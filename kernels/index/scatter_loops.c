@@ -14,6 +14,7 @@
 #include "kernels/index/scatter_halves.h"
 #include "kernels/layout/rows.h"
 #include "kernels/vector/simd.h"
+#include "kernels/vector/type_rows.h"
 
 #include <stdio.h>
 
@@ -84,21 +85,20 @@
     }                                               \
     CLONES(name)
 
-#define ARITHMETIC_LOOPS(name, number, T) \
-    LOOP(loop_add_##name, T, add_##name)  \
-    LOOP(loop_sub_##name, T, sub_##name)  \
-    LOOP(loop_mul_##name, T, mul_##name)  \
-    LOOP(loop_div_##name, T, div_##name)
+#define ARITHMETIC_LOOPS(X, name, T)  \
+    X(loop_add_##name, T, add_##name) \
+    X(loop_sub_##name, T, sub_##name) \
+    X(loop_mul_##name, T, mul_##name) \
+    X(loop_div_##name, T, div_##name)
+#define ORDER_LOOPS(X, name, T)       \
+    X(loop_min_##name, T, min_##name) \
+    X(loop_max_##name, T, max_##name)
 
-#define ORDER_LOOPS(name, number, T)     \
-    LOOP(loop_min_##name, T, min_##name) \
-    LOOP(loop_max_##name, T, max_##name)
-
-TFD_REAL_DTYPES(ARITHMETIC_LOOPS)
-TFD_HALF_DTYPES(ARITHMETIC_LOOPS)
-TFD_COMPLEX_DTYPES(ARITHMETIC_LOOPS)
-TFD_REAL_DTYPES(ORDER_LOOPS)
-TFD_HALF_DTYPES(ORDER_LOOPS)
+TFD_REAL_ROWS(ARITHMETIC_LOOPS, LOOP)
+TFD_HALF_ROWS(ARITHMETIC_LOOPS, LOOP)
+TFD_COMPLEX_ROWS(ARITHMETIC_LOOPS, LOOP)
+TFD_REAL_ROWS(ORDER_LOOPS, LOOP)
+TFD_HALF_ROWS(ORDER_LOOPS, LOOP)
 LOOP(loop_add_BOOL, tfd_bool, add_BOOL)
 LOOP(loop_sub_BOOL, tfd_bool, sub_BOOL)
 

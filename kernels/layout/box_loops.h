@@ -1,5 +1,6 @@
 /*
- * box_loops.h - the innermost two dimensions of box.h.
+ * box_loops.h - chooses the loop that copies the innermost two dimensions of a
+ * box (box.h), by the size of elements and by how they lie in both places.
  *
  * Threads: pure.
  */

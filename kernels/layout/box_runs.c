@@ -217,16 +217,16 @@ INLINE item16 pattern16(const char *x)
         }                                                                   \
     }
 
-#define SAME_LOOPS(set) \
-    SAME_LOOP(set, 1)   \
-    SAME_LOOP(set, 2)   \
-    SAME_LOOP(set, 4)   \
-    SAME_LOOP(set, 8)   \
-    SAME_LOOP(set, 16)
+#define SAME_LOOPS(X, set) \
+    X(set, 1)              \
+    X(set, 2)              \
+    X(set, 4)              \
+    X(set, 8)              \
+    X(set, 16)
 
-SAME_LOOPS(base)
+SAME_LOOPS(SAME_LOOP, base)
 #if defined(__x86_64__)
-SAME_LOOPS(avx2)
+SAME_LOOPS(SAME_LOOP, avx2)
 #endif
 
 static const struct same_row {

@@ -12,6 +12,7 @@
 #include "common/base/half.h"
 #include "common/thread/halt.h"
 #include "kernels/vector/complex_math.h"
+#include "kernels/vector/type_rows.h"
 
 #define BLOCK 256 /* columns summed at once */
 
@@ -51,13 +52,15 @@
     }
 
 #define ADD_INT(acc, x, y) ((acc) + (uint64_t)(x) * (uint64_t)(y))
-#define GEMM_INT(name, number, T)     \
+#define DEFINE_CUT(name, number, T)   \
     static T cut_##name(uint64_t acc) \
     {                                 \
         return (T)acc;                \
-    }                                 \
-    GEMM(name, T, uint64_t, 0, ADD_INT, cut_##name, (uint64_t))
-TFD_INT_DTYPES(GEMM_INT)
+    }
+#define GEMM_INT(X, name, T) \
+    X(name, T, uint64_t, 0, ADD_INT, cut_##name, (uint64_t))
+TFD_INT_DTYPES(DEFINE_CUT)
+TFD_INT_ROWS(GEMM_INT, GEMM)
 
 #define ADD_REAL(acc, x, y) ((acc) + (double)(x) * (double)(y))
 #define CUT_FLOAT(acc) ((float)(acc))

@@ -149,15 +149,13 @@ LOOPS_SQUARED(TFD_BINARY_SIMD, INT64, int64_t)
     LOOPS_SQUARED(TFD_BINARY_SIMD, name, T)
 TFD_FLOAT_DTYPES(LOOPS_FLOAT)
 
-#define SQUARED_STEPS(name)                                  \
-    TFD_BINARY_WIDE(loop_squared_steps_##name, float, float, \
-                    squared_steps_##name)
 TFD_NARROW_AS_FLOAT(add, BFLOAT16)
 TFD_NARROW_AS_FLOAT(sub, BFLOAT16)
 TFD_NARROW_AS_FLOAT(mul, BFLOAT16)
 TFD_NARROW_AS_FLOAT(max, BFLOAT16)
 TFD_NARROW_AS_FLOAT(min, BFLOAT16)
-SQUARED_STEPS(BFLOAT16)
+TFD_BINARY_WIDE(loop_squared_steps_BFLOAT16, float, float,
+                squared_steps_BFLOAT16)
 TFD_NARROW_LOOP(loop_squared_BFLOAT16, BFLOAT16, loop_squared_steps_BFLOAT16)
 
 #define ADD(a, b) ((a) + (b))
@@ -172,7 +170,7 @@ TFD_HALF_LOOP(loop_sub_HALF, BINARY, SUB, loop_sub_FLOAT)
 TFD_HALF_LOOP(loop_mul_HALF, BINARY, MUL, loop_mul_FLOAT)
 TFD_HALF_LOOP(loop_max_HALF, BINARY, MAX, loop_max_FLOAT)
 TFD_HALF_LOOP(loop_min_HALF, BINARY, MIN, loop_min_FLOAT)
-SQUARED_STEPS(HALF)
+TFD_BINARY_WIDE(loop_squared_steps_HALF, float, float, squared_steps_HALF)
 TFD_HALF_LOOP(loop_squared_HALF, BINARY, SQUARED, loop_squared_steps_HALF)
 
 #define LOOPS_COMPLEX(name, number, T)   \

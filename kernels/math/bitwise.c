@@ -11,6 +11,7 @@
 
 #include "kernels/core/check.h"
 #include "kernels/core/elementwise.h"
+#include "kernels/vector/type_rows.h"
 
 #define BITS(T) ((int)(8 * sizeof(T)))
 
@@ -57,16 +58,21 @@
         v += BITS(T) > 16 ? v >> 16 : 0;                                      \
         v += BITS(T) > 32 ? v >> BITS(T) / 2 : 0;                             \
         return (uint8_t)(v & 0xff);                                           \
-    }                                                                         \
-    TFD_BINARY_SIMD(loop_and_##name, T, T, and_##name)                        \
-    TFD_BINARY_SIMD(loop_or_##name, T, T, or_##name)                          \
-    TFD_BINARY_SIMD(loop_xor_##name, T, T, xor_##name)                        \
-    TFD_BINARY_SIMD(loop_left_##name, T, T, left_##name)                      \
-    TFD_BINARY_SIMD(loop_right_##name, T, T, right_##name)                    \
-    TFD_UNARY_SIMD(loop_invert_##name, T, T, invert_##name)                   \
-    TFD_UNARY_SIMD(loop_count_##name, T, uint8_t, count_##name)
+    }
+
+#define TWO_LOOPS(X, name, T)              \
+    X(loop_and_##name, T, T, and_##name)   \
+    X(loop_or_##name, T, T, or_##name)     \
+    X(loop_xor_##name, T, T, xor_##name)   \
+    X(loop_left_##name, T, T, left_##name) \
+    X(loop_right_##name, T, T, right_##name)
+#define ONE_LOOPS(X, name, T)                  \
+    X(loop_invert_##name, T, T, invert_##name) \
+    X(loop_count_##name, T, uint8_t, count_##name)
 
 TFD_WRAPPING_DTYPES(DEFINE_INT)
+TFD_INT_ROWS(TWO_LOOPS, TFD_BINARY_SIMD)
+TFD_INT_ROWS(ONE_LOOPS, TFD_UNARY_SIMD)
 
 static enum tfd_code invert_cpu(struct tfd_kctx *k, struct tfd_status *st)
 {

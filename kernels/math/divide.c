@@ -294,15 +294,13 @@ TFD_FLOAT_DTYPES(LOOPS_FLOAT)
 TFD_BINARY_LOOP(loop_floor_mod_DOUBLE, double, double, floor_mod_DOUBLE)
 TFD_BINARY_LOOP(loop_remainder_DOUBLE, double, double, remainder_DOUBLE)
 
-#define LOOP_STEPS(function, name)                                \
-    TFD_BINARY_WIDE(loop_##function##_steps_##name, float, float, \
-                    function##_steps_##name)                      \
-    TFD_NARROW_LOOP(loop_##function##_##name, name,               \
-                    loop_##function##_steps_##name)
-#define LOOPS_NARROW(name, number, T)    \
-    TFD_NARROW_AS_FLOAT(floor_mod, name) \
-    LOOP_STEPS(truncate, name)
-TFD_HALF_DTYPES(LOOPS_NARROW)
+TFD_NARROW_AS_FLOAT(floor_mod, HALF)
+TFD_NARROW_AS_FLOAT(floor_mod, BFLOAT16)
+TFD_BINARY_WIDE(loop_truncate_steps_HALF, float, float, truncate_steps_HALF)
+TFD_BINARY_WIDE(loop_truncate_steps_BFLOAT16, float, float,
+                truncate_steps_BFLOAT16)
+TFD_NARROW_LOOP(loop_truncate_HALF, HALF, loop_truncate_steps_HALF)
+TFD_NARROW_LOOP(loop_truncate_BFLOAT16, BFLOAT16, loop_truncate_steps_BFLOAT16)
 
 /* The loop that the processor has instructions for, or the one of floats. */
 #define LOOP_HALF(function, wide)                                             \
@@ -319,7 +317,10 @@ TFD_BINARY_WIDE(loop_floor_div_steps_HALF, float, float, floor_div_steps_HALF)
 LOOP_HALF(quotient, loop_quotient_FLOAT)
 LOOP_HALF(no_nan, loop_no_nan_FLOAT)
 LOOP_HALF(floor_div, loop_floor_div_steps_HALF)
-LOOP_STEPS(floor_div, BFLOAT16)
+TFD_BINARY_WIDE(loop_floor_div_steps_BFLOAT16, float, float,
+                floor_div_steps_BFLOAT16)
+TFD_NARROW_LOOP(loop_floor_div_BFLOAT16, BFLOAT16,
+                loop_floor_div_steps_BFLOAT16)
 TFD_NARROW_AS_FLOAT(quotient, BFLOAT16)
 TFD_NARROW_AS_FLOAT(no_nan, BFLOAT16)
 

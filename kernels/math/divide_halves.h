@@ -1,7 +1,7 @@
 /*
- * divide_halves.h - the loops over a struct tfd_row of halves that divide in
- * AVX-512: a / b; the same, but 0 where b is; the largest whole number up to
- * it. NULL where the processor has no AVX-512.
+ * divide_halves.h - divides rows of halves (struct tfd_row) by AVX-512: a / b;
+ * the same, but 0 where b is 0; and a / b rounded down.  Each is NULL where the
+ * processor has no AVX-512.
  *
  * Threads: as other elementwise loops.
  */

@@ -151,19 +151,20 @@ TFD_UNARY_RARE(loop_sin_FLOAT, float, tfd_is_huge_angle, tfd_vector_sin,
 TFD_UNARY_RARE(loop_cos_FLOAT, float, tfd_is_huge_angle, tfd_vector_cos,
                tfd_cos_any)
 LOOPS_REAL(TFD_UNARY_SIMD, DOUBLE, double)
-#define LOOPS_NARROW(name, number, T)                       \
-    TFD_NARROW_AS_FLOAT(sqrt, name)                         \
-    TFD_NARROW_AS_FLOAT(exp, name)                          \
-    TFD_NARROW_AS_FLOAT(log, name)                          \
-    TFD_NARROW_AS_FLOAT(log1p, name)                        \
-    TFD_NARROW_AS_FLOAT(tanh, name)                         \
-    TFD_NARROW_AS_FLOAT(rsqrt, name)                        \
-    TFD_NARROW_AS_FLOAT(sin, name)                          \
-    TFD_NARROW_AS_FLOAT(cos, name)                          \
-    TFD_NARROW_AS_FLOAT(erf, name)                          \
-    TFD_UNARY_WIDE(loop_sigmoid_steps_##name, float, float, \
-                   sigmoid_steps_##name)                    \
+#define LOOPS_NARROW(name, number, T) \
+    TFD_NARROW_AS_FLOAT(sqrt, name)   \
+    TFD_NARROW_AS_FLOAT(exp, name)    \
+    TFD_NARROW_AS_FLOAT(log, name)    \
+    TFD_NARROW_AS_FLOAT(log1p, name)  \
+    TFD_NARROW_AS_FLOAT(tanh, name)   \
+    TFD_NARROW_AS_FLOAT(rsqrt, name)  \
+    TFD_NARROW_AS_FLOAT(sin, name)    \
+    TFD_NARROW_AS_FLOAT(cos, name)    \
+    TFD_NARROW_AS_FLOAT(erf, name)    \
     TFD_NARROW_LOOP(loop_sigmoid_##name, name, loop_sigmoid_steps_##name)
+TFD_UNARY_WIDE(loop_sigmoid_steps_HALF, float, float, sigmoid_steps_HALF)
+TFD_UNARY_WIDE(loop_sigmoid_steps_BFLOAT16, float, float,
+               sigmoid_steps_BFLOAT16)
 TFD_HALF_DTYPES(LOOPS_NARROW)
 #define LOOPS_COMPLEX(LOOP_, name, T) \
     LOOP(sqrt, LOOP_, name, T)        \

@@ -14,6 +14,7 @@
 #include "kernels/core/gradient.h"
 #include "kernels/vector/narrow_loops.h"
 #include "kernels/vector/vector_double.h"
+#include "kernels/vector/type_rows.h"
 
 #include <math.h>
 
@@ -73,12 +74,12 @@ static inline tfd_complex128 power_COMPLEX128(tfd_complex128 x,
         cpow(tfd_complex128_native(x), tfd_complex128_native(y)));
 }
 
-#define LOOP(name, number, T) TFD_BINARY_LOOP(loop_##name, T, T, power_##name)
+#define LOOP(X, name, T) X(loop_##name, T, T, power_##name)
 TFD_BINARY_WIDE(loop_FLOAT, float, float, power_FLOAT)
-LOOP(DOUBLE, 2, double)
+LOOP(TFD_BINARY_LOOP, DOUBLE, double)
 TFD_NARROW_LOOP(loop_HALF, HALF, loop_FLOAT)
 TFD_NARROW_LOOP(loop_BFLOAT16, BFLOAT16, loop_FLOAT)
-TFD_COMPLEX_DTYPES(LOOP)
+TFD_COMPLEX_ROWS(LOOP, TFD_BINARY_LOOP)
 
 /* ---- Kernels ------------------------------------------------------------- */
 

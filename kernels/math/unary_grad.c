@@ -93,28 +93,26 @@ TFD_COMPLEX_DTYPES(DEFINE_COMPLEX)
 
 /* ---- Loops --------------------------------------------------------------- */
 
-#define LOOPS_OF(LOOP, name, T) \
-    LOOP(sigmoid, name, T)      \
-    LOOP(tanh, name, T)         \
-    LOOP(sqrt, name, T)         \
-    LOOP(rsqrt, name, T)        \
-    LOOP(reciprocal, name, T)
+/* A ROW of each function, which X makes a loop of. */
+#define FUNCTIONS(ROW, X, name, T) \
+    ROW(X, sigmoid, name, T)       \
+    ROW(X, tanh, name, T)          \
+    ROW(X, sqrt, name, T)          \
+    ROW(X, rsqrt, name, T)         \
+    ROW(X, reciprocal, name, T)
 
-#define LOOP_SIMD(function, name, T) \
-    TFD_BINARY_SIMD(loop_##function##_##name, T, T, function##_of_##name)
-#define LOOPS_SIMD(name, number, T) LOOPS_OF(LOOP_SIMD, name, T)
-
+#define ROW_REAL(X, function, name, T) \
+    X(loop_##function##_##name, T, T, function##_of_##name)
+#define ROW_COMPLEX(X, function, name, T) \
+    X(loop_##function##_##name, T, T, function##_##name)
 /* Of floats that hold halves or bfloat16. */
-#define STEPS(function, name, T)                                  \
-    TFD_BINARY_WIDE(loop_##function##_steps_##name, float, float, \
-                    function##_of_##name)
-#define LOOPS_STEPS(name, number, T) LOOPS_OF(STEPS, name, T)
-#define LOOP_BFLOAT16(function, name, T)            \
-    TFD_NARROW_LOOP(loop_##function##_##name, name, \
-                    loop_##function##_steps_##name)
-#define LOOP_HALF(function, name, T)                                   \
-    TFD_HALF_LOOP(loop_##function##_##name, BINARY, function##_native, \
-                  loop_##function##_steps_##name)
+#define ROW_STEPS(X, function, name, T) \
+    X(loop_##function##_steps_##name, float, float, function##_of_##name)
+#define ROW_BFLOAT16(X, function, name, T) \
+    X(loop_##function##_##name, name, loop_##function##_steps_##name)
+#define ROW_HALF(X, function, name, T)                     \
+    X(loop_##function##_##name, BINARY, function##_native, \
+      loop_##function##_steps_##name)
 
 #define HALF(x) ((tfd_simd_half)(x))
 #define sigmoid_native(y, dy) ((dy) * ((y) * (HALF(1) - (y))))
@@ -125,14 +123,14 @@ TFD_COMPLEX_DTYPES(DEFINE_COMPLEX)
     (((dy) == 0) | (PART(y, dy) == 0) ? 0 : PART(y, dy) * ((y) * (y)))
 #define reciprocal_native(y, dy) ((dy) == 0 ? 0 : -(dy) * ((y) * (y)))
 
-#define LOOP_PLAIN(function, name, T) \
-    TFD_BINARY_LOOP(loop_##function##_##name, T, T, function##_##name)
-#define LOOPS_PLAIN(name, number, T) LOOPS_OF(LOOP_PLAIN, name, T)
-TFD_FLOAT_DTYPES(LOOPS_SIMD)
-TFD_HALF_DTYPES(LOOPS_STEPS)
-LOOPS_OF(LOOP_HALF, HALF, tfd_half)
-LOOPS_OF(LOOP_BFLOAT16, BFLOAT16, tfd_bfloat16)
-TFD_COMPLEX_DTYPES(LOOPS_PLAIN)
+FUNCTIONS(ROW_REAL, TFD_BINARY_SIMD, FLOAT, float)
+FUNCTIONS(ROW_REAL, TFD_BINARY_SIMD, DOUBLE, double)
+FUNCTIONS(ROW_STEPS, TFD_BINARY_WIDE, HALF, tfd_half)
+FUNCTIONS(ROW_STEPS, TFD_BINARY_WIDE, BFLOAT16, tfd_bfloat16)
+FUNCTIONS(ROW_HALF, TFD_HALF_LOOP, HALF, tfd_half)
+FUNCTIONS(ROW_BFLOAT16, TFD_NARROW_LOOP, BFLOAT16, tfd_bfloat16)
+FUNCTIONS(ROW_COMPLEX, TFD_BINARY_LOOP, COMPLEX64, tfd_complex64)
+FUNCTIONS(ROW_COMPLEX, TFD_BINARY_LOOP, COMPLEX128, tfd_complex128)
 
 /* ---- Kernel -------------------------------------------------------------- */
 

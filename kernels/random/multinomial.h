@@ -1,5 +1,7 @@
 /*
- * multinomial.h - what the samplers of multinomial.c share on all devices.
+ * multinomial.h - what the samplers of classes (Multinomial and its stateless
+ * form) share on all devices: the output, the generator, and the search for the
+ * class that a number stands for.
  *
  * Sample i, over all rows, is made of the i-th 64 bits of the stream.
  *

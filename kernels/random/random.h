@@ -1,6 +1,6 @@
 /*
- * random.h - what the kernels of random.c are on every device: an output, where
- * its generator comes from, bounds, the state of a stream.
+ * random.h - what the kernels of random.c share on all devices: they make an
+ * output and find out where its generator comes from and which bounds it has.
  *
  * What remains is to make the groups of random_fill.h.
  *

@@ -1,5 +1,6 @@
 /*
- * bucketize.h - the boundaries of Bucketize, for the kernels of all devices.
+ * bucketize.h - reads and checks the boundaries of Bucketize, for the kernels
+ * of all devices.
  *
  * Threads: any.
  */

@@ -1,5 +1,6 @@
 /*
- * cumulative.h - Cumsum and Cumprod, as the kernels of all devices read them.
+ * cumulative.h - reads the attributes and the axis of Cumsum and Cumprod, for
+ * the kernels of all devices.
  *
  * Threads: any.
  */

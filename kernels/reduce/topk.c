@@ -16,6 +16,7 @@
 #include "kernels/core/families.h"
 #include "kernels/core/gradient.h"
 #include "kernels/reduce/radix.h"
+#include "kernels/vector/type_rows.h"
 
 struct job {
     const void *x;
@@ -83,10 +84,10 @@ struct job {
         }                                                                \
     }
 
-#define ROWS_REAL(name, number, T) ROWS(name, T)
+#define ROWS_REAL(X, name, T) X(name, T)
 
 #define WIDE(v) (v)
-TFD_REAL_DTYPES(ROWS_REAL)
+TFD_REAL_ROWS(ROWS_REAL, ROWS)
 #undef WIDE
 #define WIDE(v) tfd_half_to_float(v)
 ROWS(HALF, tfd_half)

@@ -1,5 +1,6 @@
 /*
- * topk.h - TopK, TopKV2 and InTopK, as the kernels of all devices read them.
+ * topk.h - reads k and checks the inputs of TopK, TopKV2 and InTopK, and makes
+ * their outputs, for the kernels of all devices.
  *
  * Threads: any.
  */

@@ -92,14 +92,13 @@ static void place_of_value(const struct product *p, int64_t i, int64_t *row,
 #define BETWEEN_LOOKS 4096 /* elements */
 
 #define PLAIN(sum, a, b) ((sum) + (a) * (b))
-#define REAL(name, T, A, LOAD, STORE) \
-    PRODUCT(name, T, A, LOAD, LOAD, PLAIN, STORE)
-#define NARROW(name, T, to, from) REAL(name, T, float, to, from)
-
-REAL(FLOAT, float, float, (float), (float))
-REAL(DOUBLE, double, double, (double), (double))
-REAL(INT32, int32_t, uint32_t, (uint32_t), (int32_t))
-TFD_NARROW_DTYPES(NARROW)
+PRODUCT(FLOAT, float, float, (float), (float), PLAIN, (float))
+PRODUCT(DOUBLE, double, double, (double), (double), PLAIN, (double))
+PRODUCT(INT32, int32_t, uint32_t, (uint32_t), (uint32_t), PLAIN, (int32_t))
+PRODUCT(HALF, tfd_half, float, tfd_half_to_float, tfd_half_to_float, PLAIN,
+        tfd_half_from_float)
+PRODUCT(BFLOAT16, tfd_bfloat16, float, tfd_bfloat16_to_float,
+        tfd_bfloat16_to_float, PLAIN, tfd_bfloat16_from_float)
 
 /* Conjugates where the matrix is an adjoint. */
 #define MULTIPLY_64(sum, a, b) tfd_complex64_add(sum, tfd_complex64_mul(a, b))

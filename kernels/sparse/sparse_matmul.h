@@ -1,6 +1,6 @@
 /*
- * sparse_matmul.h - SparseTensorDenseMatMul, as the kernels of all devices read
- * it.
+ * sparse_matmul.h - checks the inputs of SparseTensorDenseMatMul and makes its
+ * output, for the kernels of all devices.
  *
  * Threads: any.
  */

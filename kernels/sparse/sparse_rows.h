@@ -1,6 +1,6 @@
 /*
- * sparse_rows.h - checks of SparseFillEmptyRows and its gradient, which those
- * of a CPU and of a GPU share.
+ * sparse_rows.h - checks the inputs of SparseFillEmptyRows and of its gradient,
+ * for the kernels of all devices.
  *
  * Threads: any.
  */

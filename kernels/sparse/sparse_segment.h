@@ -1,6 +1,6 @@
 /*
- * sparse_segment.h - SparseSegment<X> and their gradients, as the kernels of
- * all devices read them.
+ * sparse_segment.h - reads the attributes and checks the shapes of
+ * SparseSegment<X> and their gradients, for the kernels of all devices.
  *
  * Threads: any.
  */

@@ -70,13 +70,20 @@ INLINE int64_t row_of(const struct tfd_picks *p, enum kind kind, int64_t i)
     KIND(name, int64, BY_INT64, fn) \
     KIND(name, list, BY_LIST, fn)
 
-#define SUM_NARROW(name, T, to, from) SUM(name, T, float, to, from)
-#define SUM_WRAPPING(name, T, U) SUM(name, T, U, (U), (T))
-
 SUM(FLOAT, float, float, (float), (float))
 SUM(DOUBLE, double, double, (double), (double))
-TFD_NARROW_DTYPES(SUM_NARROW)
-TFD_WRAPPING_DTYPES(SUM_WRAPPING)
+SUM(HALF, tfd_half, float, tfd_half_to_float, tfd_half_from_float)
+SUM(BFLOAT16, tfd_bfloat16, float, tfd_bfloat16_to_float,
+    tfd_bfloat16_from_float)
+/* Integers are summed without a sign, so that they wrap. */
+SUM(INT8, int8_t, uint32_t, (uint32_t), (int8_t))
+SUM(INT16, int16_t, uint32_t, (uint32_t), (int16_t))
+SUM(INT32, int32_t, uint32_t, (uint32_t), (int32_t))
+SUM(INT64, int64_t, uint64_t, (uint64_t), (int64_t))
+SUM(UINT8, uint8_t, uint32_t, (uint32_t), (uint8_t))
+SUM(UINT16, uint16_t, uint32_t, (uint32_t), (uint16_t))
+SUM(UINT32, uint32_t, uint32_t, (uint32_t), (uint32_t))
+SUM(UINT64, uint64_t, uint64_t, (uint64_t), (uint64_t))
 
 /* ---- With vectors -------------------------------------------------------- */
 

@@ -1,5 +1,6 @@
 /*
- * sparse_to_dense.h - SparseToDense, as the kernels of all devices read it.
+ * sparse_to_dense.h - checks the inputs of SparseToDense and makes its output,
+ * for the kernels of all devices.
  *
  * Threads: any.
  */

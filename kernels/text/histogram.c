@@ -11,6 +11,7 @@
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
 #include "kernels/text/summary.h"
+#include "kernels/vector/type_rows.h"
 
 #include <float.h>
 #include <math.h>
@@ -153,11 +154,11 @@ struct part {
         for (int64_t i = begin; i < end; i++)                       \
             p->y[i - begin] = (double)(value);                      \
     }
-#define WIDEN_REAL(name, number, T) WIDEN(name, T, x[i])
-#define WIDEN_HALF(name, number, T) WIDEN(name, T, T##_to_float(x[i]))
+#define WIDEN_REAL(X, name, T) X(name, T, x[i])
+#define WIDEN_HALF(X, name, T) X(name, T, T##_to_float(x[i]))
 
-TFD_REAL_DTYPES(WIDEN_REAL)
-TFD_HALF_DTYPES(WIDEN_HALF)
+TFD_REAL_ROWS(WIDEN_REAL, WIDEN)
+TFD_HALF_ROWS(WIDEN_HALF, WIDEN)
 
 #define PART 256
 

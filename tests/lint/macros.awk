@@ -10,8 +10,8 @@
 # macro away lowers `allowed`; list=1 prints each with its layers.
 
 BEGIN {
-    allowed = 52
-    deepest = 4
+    allowed = 31
+    deepest = 3
 }
 
 FNR == 1 { inside = 0 }

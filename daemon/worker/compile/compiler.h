@@ -7,7 +7,7 @@
  *     chains.c     elementwise nodes that run as one
  *     connect.c    nodes, slots and edges of what is left
  *     cross.c      copies between memories
- *     loop_*.c     loops as code, where they may be
+ *     while_*.c    loops as code, where they may be
  *     capture_*.c  static parts, with gates before them
  *     bind_kernels.c       kernels' states, channels, feeds and fetches
  *     compile.c    all of it in order

@@ -1,6 +1,6 @@
 /*
- * task_session_use.h - which session a call names, when one was last named, and
- * over which connection its master calls.
+ * task_session_use.h - finds the session that a call names, and remembers when
+ * each was last named and over which connection its master calls.
  *
  * Threads: loop thread.
  */
