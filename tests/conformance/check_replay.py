@@ -25,8 +25,8 @@ from tests.conformance import archive, devices, facts, judge
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Values of all types, errors, variables, random streams, strings; products and
 # convolutions, which GPUs have libraries for.
-OPS = ("AddV2", "Assign", "Conv2D", "GatherV2", "MatMul", "RandomUniform",
-       "StringJoin")
+OPS = ("AddV2", "Assign", "Conv2D", "Conv2DBackpropInput", "GatherV2",
+       "MatMul", "RandomUniform", "StringJoin")
 NEEDED = ("google", "grpc", "ml_dtypes", "numpy", "numpy.libs",
           "typing_extensions.py")
 SECONDS = 120
@@ -324,6 +324,24 @@ def a_wrong_value_fails(shop):
              "value 0: ", " elements: ")
 
 
+def a_sum_further_off_than_its_terms_fails(shop):
+    """By 20 of the 64 units that the row allows where terms nearly cancel."""
+    def change(entries):
+        with shop.op(entries, "Conv2DBackpropInput") as recorded:
+            for trial in recorded.trial:
+                if "T=float32" not in trial.label or not trial.size:
+                    continue
+                value = recorded.value[trial.want[0]]
+                if value.planes or not value.tensor.tensor_content:
+                    continue
+                array = np.frombuffer(value.tensor.tensor_content,
+                                      np.float32).copy()
+                array[0] += 20 * 4e-6 * (1 + abs(array[0]))
+                value.tensor.tensor_content = array.tobytes()
+    fails_in(shop.replay(shop.changed(change)), "FAIL Conv2DBackpropInput ",
+             "T=float32", "value 0: 1 of ")
+
+
 def a_wrong_large_value_fails(shop):
     def change(entries):
         with shop.op(entries, "AddV2") as recorded:
@@ -472,7 +490,8 @@ def other_meta_is_refused(shop):
             ("meta.json", b"[]", "TypeError"),
             ("meta.json", b"{}", "version"),
             ("meta.json", b'{"version": 0}', "version 0"),
-            ("meta.json", b'{"version": 2, "device": 1}', "device"),
+            ("meta.json", b'{"version": %d, "device": 1}' % archive.VERSION,
+             "device"),
             ("messages", b"\xff", "DecodeError"),
             ("messages", b"", "TypeError")):
         def change(entries):
@@ -491,7 +510,8 @@ def a_server_that_is_not_there_fails(shop):
 TESTS = (
     recorded_answers_hold_without_tensorflow, a_running_server_is_asked_twice,
     ops_can_be_chosen, gpus_have_other_tolerances_and_cases,
-    a_wrong_value_fails, a_wrong_large_value_fails, a_wrong_digest_fails,
+    a_wrong_value_fails, a_sum_further_off_than_its_terms_fails,
+    a_wrong_large_value_fails, a_wrong_digest_fails,
     feeds_that_are_drawn_otherwise_fail, a_wrong_type_fails,
     a_missing_value_fails, a_wrong_error_fails,
     an_error_that_must_not_come_fails, an_error_that_does_not_come_fails,
