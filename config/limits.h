@@ -216,8 +216,17 @@
 #define TFD_FUNCTION_CALLS_DEPTH_MAX 1000
 #define TFD_FUNCTION_CALLS_MAX 4000
 
-/* Lists of tensors within lists; nested loops make one level each. */
-#define TFD_VARIANT_DEPTH_MAX 64
+/* Threads that wait: for each iterator that is asked for an element, and for
+ * each that works ahead.  A thread that sleeps costs 20 kB. */
+#define TFD_CREW_MAX 4096
+
+/* Options of a dataset as its program writes them: a few hundred bytes. */
+#define TFD_DATA_OPTIONS_SIZE_MAX ((size_t)1 << 20)
+
+/* Lists of tensors within lists, where nested loops make one level each, and
+ * datasets made of datasets, of which a concatenation in a loop makes hundreds.
+ * What goes through them recurses: about 1 kB of stack for each. */
+#define TFD_VARIANT_DEPTH_MAX 1000
 
 /* Tensors of one list: iterations of a loop whose gradient is taken. */
 #define TFD_VARIANT_TENSORS_MAX 10000000
