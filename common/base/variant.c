@@ -38,6 +38,7 @@ void tfd_variant_unref(struct tfd_variant *v)
         return;
     for (int32_t i = 0; i < v->used; i++)
         tfd_tensor_unref(&v->tensors[i]);
+    tfd_variant_object_unref(v->object);
     free(v->tensors);
     free(v);
 }
@@ -93,7 +94,7 @@ enum tfd_code tfd_variant_resize(struct tfd_variant *v, int64_t count,
     return TFD_OK;
 }
 
-static int depth_of(const struct tfd_tensor *t)
+int tfd_variant_depth(const struct tfd_tensor *t)
 {
     struct tfd_variant *const *v = tfd_tensor_data(t);
     int depth = 0;
@@ -109,7 +110,7 @@ static int depth_of(const struct tfd_tensor *t)
 enum tfd_code tfd_variant_set(struct tfd_variant *v, int32_t i,
                               struct tfd_tensor *take, struct tfd_status *st)
 {
-    int depth = depth_of(take) + 1;
+    int depth = tfd_variant_depth(take) + 1;
     enum tfd_code rc = TFD_OK;
 
     assert(i >= 0 && i <= v->count);
@@ -148,6 +149,8 @@ struct tfd_variant *tfd_variant_copy(const struct tfd_variant *v,
     copy->element_shape = v->element_shape;
     copy->max_elements = v->max_elements;
     copy->has_value = v->has_value;
+    if (v->object)
+        copy->object = tfd_variant_object_ref(v->object);
     copy->count = v->count;
     for (; copy->used < v->used; copy->used++)
         copy->tensors[copy->used] = tfd_tensor_ref(&v->tensors[copy->used]);
@@ -175,4 +178,42 @@ enum tfd_code tfd_variant_tensor(struct tfd_variant *take,
     else
         tfd_variant_unref(take);
     return rc;
+}
+
+/* ---- Objects ------------------------------------------------------------- */
+
+struct tfd_variant_object *tfd_variant_object_ref(struct tfd_variant_object *o)
+{
+    tfd_refs_add(&o->refs, 1);
+    return o;
+}
+
+void tfd_variant_object_unref(struct tfd_variant_object *o)
+{
+    if (o && tfd_refs_drop(&o->refs))
+        o->type->free(o);
+}
+
+enum tfd_code tfd_variant_object_tensor(struct tfd_variant_object *take,
+                                        struct tfd_tensor *out,
+                                        struct tfd_status *st)
+{
+    struct tfd_variant *v = tfd_variant_new(TFD_VARIANT_OBJECT, st);
+
+    if (!v) {
+        tfd_variant_object_unref(take);
+        return TFD_RESOURCE_EXHAUSTED;
+    }
+    v->object = take;
+    v->depth = take->depth;
+    return tfd_variant_tensor(v, out, st);
+}
+
+struct tfd_variant_object *
+tfd_variant_object_of(const struct tfd_tensor *t,
+                      const struct tfd_variant_object_type *type)
+{
+    const struct tfd_variant *v = tfd_variant_of(t);
+
+    return v && v->object && v->object->type == type ? v->object : NULL;
 }

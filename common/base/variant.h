@@ -1,10 +1,12 @@
 /*
  * variant.h - what an element of a VARIANT tensor points to: a list of tensors,
- * or tensors that may be missing.
+ * tensors that may be missing, or an object of some kernels'.
  *
  *     LIST       TensorFlow's TensorList: elements of one type, of shapes that
  *                agree with `element_shape`; an empty slot has dtype INVALID
  *     OPTIONAL   any tensors, or nothing
+ *     OBJECT     a counted object that only its kernels know, a dataset; it
+ *                does not leave the task
  *
  * A variant is written only by who holds the one reference to it; others copy
  * it first (its tensors are shared, not their bytes).  Variants in variants are
@@ -18,7 +20,25 @@
 #include "common/base/tensor.h"
 #include "common/proto/tensor_proto.h"
 
-enum tfd_variant_kind { TFD_VARIANT_LIST, TFD_VARIANT_OPTIONAL };
+struct tfd_variant_object;
+
+enum tfd_variant_kind {
+    TFD_VARIANT_LIST,
+    TFD_VARIANT_OPTIONAL,
+    TFD_VARIANT_OBJECT,
+};
+
+struct tfd_variant_object_type {
+    const char *name; /* "Dataset": for messages */
+    void (*free)(struct tfd_variant_object *o);
+};
+
+/* First member of what an OBJECT refers to. */
+struct tfd_variant_object {
+    int refs;  /* atomic */
+    int depth; /* as a variant's: variants behind it, one within the other */
+    const struct tfd_variant_object_type *type;
+};
 
 struct tfd_variant {
     int refs;  /* atomic */
@@ -28,6 +48,7 @@ struct tfd_variant {
     struct tfd_shape element_shape; /* LIST: may be partial */
     int32_t max_elements;           /* LIST: -1: any number */
     bool has_value;                 /* OPTIONAL */
+    struct tfd_variant_object *object;
     struct tfd_tensor *tensors;
     int32_t count, capacity;
     int32_t used; /* tensors[used] and on are empty and were never touched: a
@@ -56,6 +77,19 @@ struct tfd_variant *tfd_variant_of(const struct tfd_tensor *t);
 enum tfd_code tfd_variant_tensor(struct tfd_variant *take,
                                  struct tfd_tensor *out,
                                  struct tfd_status *st) TFD_MUST_USE;
+
+struct tfd_variant_object *tfd_variant_object_ref(struct tfd_variant_object *o);
+void tfd_variant_object_unref(struct tfd_variant_object *o); /* NULL: nothing */
+/* A scalar of it.  The object's reference is taken, also on failure. */
+enum tfd_code tfd_variant_object_tensor(struct tfd_variant_object *take,
+                                        struct tfd_tensor *out,
+                                        struct tfd_status *st) TFD_MUST_USE;
+/* The object in a scalar; NULL when it is something else. */
+struct tfd_variant_object *
+tfd_variant_object_of(const struct tfd_tensor *t,
+                      const struct tfd_variant_object_type *type);
+/* The deepest of the variants in t; 0: none. */
+int tfd_variant_depth(const struct tfd_tensor *t);
 
 /* VariantTensorDataProto (variant_proto.c).  Lists of lists do not travel. */
 void tfd_variant_encode(struct tfd_bytes *b, const struct tfd_variant *v,

@@ -46,6 +46,10 @@ void tfd_variant_encode(struct tfd_bytes *b, const struct tfd_variant *v,
 {
     size_t mark;
 
+    if (v->kind == TFD_VARIANT_OBJECT) {
+        b->failed = true;
+        return;
+    }
     tfd_pb_put_str(b, TAG(type_name),
                    v->kind == TFD_VARIANT_LIST ? TFD_STR(LIST_NAME)
                                                : TFD_STR(OPTIONAL_NAME));

@@ -25,6 +25,8 @@ const char *tfd_list_other(const struct tfd_variant *v)
 {
     if (!v)
         return "<empty>";
+    if (v->object)
+        return v->object->type->name;
     return v->has_value ? OPTIONAL_TEXT "OptionalVariant<...>>"
                         : OPTIONAL_TEXT "OptionalVariant<None>>";
 }
