@@ -8,6 +8,14 @@
  * with it when that fails or is cancelled, and counts as its depth plus one.
  * Arguments and results are in the device's memory where their types are.
  *
+ * What outlives the kernel's step and even its graph, an iterator of a dataset,
+ * calls lasting functions.  Such a call is a step by itself:
+ *
+ *     prepare    tfd_rt_lasting_function()     borrowed, as all functions
+ *     a dataset  tfd_rt_function_hold()        keeps library, devices, states
+ *     anywhere   tfd_function_run(), with k NULL; tfd_function_cancel()
+ *     its end    tfd_rt_function_let_go()
+ *
  * daemon/worker implements this.
  */
 #ifndef TFD_KERNELS_FUNCTION_CALL_H
@@ -40,16 +48,39 @@ enum tfd_code tfd_rt_gradient(const struct tfd_prepare *p,
 int32_t tfd_rt_function_in_count(const struct tfd_rt_function *f);
 int32_t tfd_rt_function_out_count(const struct tfd_rt_function *f);
 
+/* A lasting one.  NOT_FOUND as above. */
+enum tfd_code tfd_rt_lasting_function(const struct tfd_prepare *p,
+                                      const struct tfd_func *f,
+                                      struct tfd_rt_function **out,
+                                      struct tfd_status *st) TFD_MUST_USE;
+/* The node is in the body of a lasting function, which would keep itself if it
+ * kept what holds one. */
+bool tfd_rt_is_lasting(const struct tfd_prepare *p);
+/* Of a lasting one: it stays, whatever becomes of the graph.  Any thread. */
+void tfd_rt_function_hold(struct tfd_rt_function *f);
+void tfd_rt_function_let_go(struct tfd_rt_function *f);
+struct tfd_str tfd_rt_function_name(const struct tfd_rt_function *f);
+
+struct tfd_function_run;
+
 /* One call.  The caller's memory until done(). */
 struct tfd_function_call {
     struct tfd_rt_function *function;
-    struct tfd_kctx *k;     /* of the kernel that calls */
+    struct tfd_kctx *k;     /* of the kernel that calls; NULL: lasting */
     struct tfd_tensor *in;  /* taken: left empty */
     struct tfd_tensor *out; /* empty before; filled in when it succeeds */
     /* Once, from any thread, not before tfd_function_run() was called but
      * possibly before it returns.  st is not NULL. */
     void (*done)(struct tfd_function_call *c, const struct tfd_status *st);
+    struct tfd_function_run *run; /* the worker's */
 };
 void tfd_function_run(struct tfd_function_call *c);
+/* A call of a lasting function is to end soon, CANCELLED.  Any thread; done()
+ * follows as ever, and has not returned before this does. */
+void tfd_function_cancel(struct tfd_function_call *c);
+/* A call of a lasting function on this thread, which may wait, without done();
+ * arguments are taken.  False: it is for tfd_function_run(), since a kernel of
+ * it waits for others; nothing was taken. */
+bool tfd_function_run_here(struct tfd_function_call *c, struct tfd_status *st);
 
 #endif

@@ -15,6 +15,7 @@
 #include "common/resource/resource.h"
 #include "kernels/core/kernel.h"
 
+struct tfd_crew;
 struct tfd_file_access;
 struct tfd_pool;
 
@@ -49,6 +50,9 @@ const char *tfd_rt_container(const struct tfd_rt *rt); /* the default's name */
 /* Files within --file_root (kernels/io/file.h). */
 struct tfd_file_access *tfd_rt_files(struct tfd_rt *rt);
 struct tfd_pool *tfd_rt_pool(struct tfd_rt *rt);
+/* Threads that may wait.  What outlives its step holds a lasting function or
+ * ends its work when its container lets go of it. */
+struct tfd_crew *tfd_rt_crew(struct tfd_rt *rt);
 
 /* The resource behind input `in` (a scalar RESOURCE): by the cached pointer
  * where it is still good, else by name.  INVALID_ARGUMENT "Trying to access

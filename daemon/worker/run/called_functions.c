@@ -10,6 +10,7 @@
 #include "common/graph/function_body.h"
 #include "config/limits.h"
 #include "daemon/worker/run/executor.h"
+#include "daemon/worker/run/lasting.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,14 +41,20 @@ tfd_function_table_new(struct tfd_graph *graph,
     return t;
 }
 
+static void free_steps(struct tfd_step *s)
+{
+    while (s) {
+        struct tfd_step *next = s->next;
+
+        tfd_step_free(s);
+        s = next;
+    }
+}
+
 static void free_function(struct tfd_rt_function *f)
 {
-    while (f->idle) {
-        struct tfd_step *next = f->idle->next;
-
-        tfd_step_free(f->idle);
-        f->idle = next;
-    }
+    free_steps(f->idle);
+    free_steps(f->idle_here);
     tfd_exec_free(f->exec);
 }
 
@@ -60,6 +67,8 @@ void tfd_function_table_free(struct tfd_function_table *t)
         return;
     while (tfd_map_next(&t->by_key, &at, &e))
         free_function((struct tfd_rt_function *)e->value);
+    if (t->lasting)
+        tfd_lasting_world_let_go(t->lasting);
     tfd_map_deinit(&t->by_key);
     tfd_arena_deinit(&t->arena);
     tfd_lock_deinit(&t->lock);
@@ -150,11 +159,12 @@ add_called(struct tfd_function_table *t, const struct tfd_function *function,
     return TFD_OK;
 }
 
-static enum tfd_code find_or_add(struct tfd_function_table *t,
-                                 const struct tfd_func *func,
-                                 enum tfd_function_kind kind, struct tfd_rt *rt,
-                                 struct tfd_rt_function **out,
-                                 struct tfd_status *st)
+enum tfd_code tfd_function_table_get(struct tfd_function_table *t,
+                                     const struct tfd_func *func,
+                                     enum tfd_function_kind kind,
+                                     struct tfd_rt *rt,
+                                     struct tfd_rt_function **out,
+                                     struct tfd_status *st)
 {
     const struct tfd_function *function =
         tfd_function_find(t->graph, func->name);
@@ -206,7 +216,7 @@ static enum tfd_code find_called_functions(const struct tfd_prepare *p,
 
     if (!t || !tfd_function_find(t->graph, f->name))
         return fail_unknown_function(p->node, f, st);
-    return find_or_add(t, f, kind, p->rt, out, st);
+    return tfd_function_table_get(t, f, kind, p->rt, out, st);
 }
 
 enum tfd_code tfd_rt_function(const struct tfd_prepare *p,
@@ -223,6 +233,11 @@ enum tfd_code tfd_rt_predicate(const struct tfd_prepare *p,
                                struct tfd_status *st)
 {
     return find_called_functions(p, f, TFD_FUNCTION_PREDICATE, out, st);
+}
+
+struct tfd_str tfd_rt_function_name(const struct tfd_rt_function *f)
+{
+    return f->func.name;
 }
 
 int32_t tfd_rt_function_in_count(const struct tfd_rt_function *f)
@@ -250,7 +265,8 @@ enum tfd_code tfd_rt_gradient(const struct tfd_prepare *p,
                         TFD_STR_ARG(f->name));
     gradient = tfd_function_gradient(t->graph, f->name);
     if (!gradient)
-        return find_or_add(t, f, TFD_FUNCTION_GRADIENT, p->rt, out, st);
+        return tfd_function_table_get(t, f, TFD_FUNCTION_GRADIENT, p->rt, out,
+                                      st);
     named.name = gradient->op.name;
-    return find_or_add(t, &named, TFD_FUNCTION_BODY, p->rt, out, st);
+    return tfd_function_table_get(t, &named, TFD_FUNCTION_BODY, p->rt, out, st);
 }

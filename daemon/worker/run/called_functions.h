@@ -19,14 +19,20 @@
 #include "daemon/worker/run/step.h"
 #include "kernels/core/function_call.h"
 
+struct tfd_lasting_host;
+struct tfd_lasting_world;
+
 struct tfd_function_table {
     struct tfd_graph *graph; /* whose library it is; counted */
     struct tfd_compile_env env;
     struct tfd_loop *loop;
     struct tfd_pool *pool; /* NULL: the loop thread compiles */
     struct tfd_transfer *transfer;
-    struct tfd_lock lock;  /* of what follows */
-    struct tfd_map by_key; /* -> struct tfd_rt_function */
+    struct tfd_lasting_host *host;   /* NULL: nothing lasts */
+    struct tfd_lasting_world *world; /* whose table this is; NULL: a graph's */
+    struct tfd_lock lock;            /* of what follows */
+    struct tfd_lasting_world *lasting; /* of a graph's; NULL: none yet */
+    struct tfd_map by_key;             /* -> struct tfd_rt_function */
     struct tfd_arena arena;
 };
 
@@ -46,6 +52,8 @@ struct tfd_rt_function {
     struct tfd_exec *exec; /* atomic: NULL until it is called first */
     struct tfd_step *idle; /* loop thread */
     int idle_count;
+    struct tfd_step *idle_here; /* the table's lock's */
+    int idle_here_count;
 };
 
 /* env is copied; what it refers to outlives the table. */
@@ -54,6 +62,14 @@ tfd_function_table_new(struct tfd_graph *graph,
                        const struct tfd_compile_env *env,
                        struct tfd_status *st);
 void tfd_function_table_free(struct tfd_function_table *t);
+
+/* called_functions.c: the function of this table, made when it is new. */
+enum tfd_code tfd_function_table_get(struct tfd_function_table *t,
+                                     const struct tfd_func *func,
+                                     enum tfd_function_kind kind,
+                                     struct tfd_rt *rt,
+                                     struct tfd_rt_function **out,
+                                     struct tfd_status *st) TFD_MUST_USE;
 
 /* function_compile.c: an executable of it, if there is none yet. */
 enum tfd_code tfd_function_compile(struct tfd_rt_function *f,

@@ -21,6 +21,7 @@
 #include "daemon/worker/run/captures.h"
 #include "daemon/worker/run/runner.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -267,6 +268,27 @@ void tfd_executor_start(struct tfd_step *s)
     tfd_lock(&s->lock);
     tfd_runner_wake(s);
     tfd_unlock(&s->lock);
+}
+
+bool tfd_executor_may_run(const struct tfd_exec *e)
+{
+    return !e->has_async && e->ahead_count == 0 && !e->parts;
+}
+
+void tfd_executor_run(struct tfd_step *s)
+{
+    bool ended;
+
+    assert(!s->pool && tfd_executor_may_run(s->exec));
+    s->on_loop = true;
+    s->shared = s->timed = false;
+    s->runners = 1;
+    depth++;
+    ended = tfd_runner_run(s, true);
+    depth--;
+    assert(ended);
+    (void)ended;
+    tfd_step_read_late(s);
 }
 
 /* Becomes a runner for a moment, so that the step stays while everybody is

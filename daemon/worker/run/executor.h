@@ -24,6 +24,12 @@ struct tfd_step *tfd_executor_step(struct tfd_exec *e, struct tfd_loop *loop,
 /* Begins; s->ended() follows once, possibly before this returns.  feeds,
  * fetches, id, rendezvous and ended are set.  Loop thread. */
 void tfd_executor_start(struct tfd_step *s);
+/* Whether all of a step of it can run on one thread, whichever: no kernel waits
+ * or works for a device. */
+bool tfd_executor_may_run(const struct tfd_exec *e);
+/* Runs all of such a step on this thread, which is not the loop thread; without
+ * ended().  It has no pool. */
+void tfd_executor_run(struct tfd_step *s);
 /* Makes the step fail.  ended() may come before this returns.  Loop thread. */
 void tfd_executor_fail(struct tfd_step *s, const struct tfd_status *st);
 /* Only says so: nothing new is started, but nobody is told yet.  Any thread,

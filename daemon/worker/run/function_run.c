@@ -14,6 +14,7 @@
 #include "common/base/container.h"
 #include "config/limits.h"
 #include "daemon/worker/run/executor.h"
+#include "daemon/worker/run/lasting.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -21,20 +22,22 @@
 /* Of one function, those that are kept for the next call. */
 #define IDLE_STEPS_MAX 8
 
-struct run {
+struct tfd_function_run {
     struct tfd_function_call *call;
     struct tfd_rt_function *f;
-    struct tfd_step *caller, *outermost, *step;
+    struct tfd_step *caller, *outermost; /* NULL: of a lasting function */
+    struct tfd_step *step;
     struct tfd_job job;        /* compiles */
     struct tfd_post begin;     /* on the loop thread */
     struct tfd_post cancelled; /* likewise, after the caller's word */
     struct tfd_cancel cancel;
-    int refs; /* atomic: the run's own, and of `cancelled` under way */
+    bool is_cancelled; /* loop thread */
+    int refs;          /* atomic: the run's own, and of `cancelled` under way */
     struct tfd_tensor *fetches;
     struct tfd_status st;
 };
 
-static void unref(struct run *r)
+static void unref(struct tfd_function_run *r)
 {
     if (tfd_refs_drop(&r->refs))
         free(r);
@@ -48,15 +51,18 @@ static void drop_tensors(struct tfd_tensor *t, int32_t count)
 
 /* ---- The end ------------------------------------------------------------- */
 
-static void finish_run(struct run *r, const struct tfd_status *st)
+static void finish_run(struct tfd_function_run *r, const struct tfd_status *st)
 {
     struct tfd_function_call *call = r->call;
 
     drop_tensors(call->in, r->f->in_count);
     if (st->code != TFD_OK)
         drop_tensors(call->out, r->f->out_count);
-    TFD_PENDING_SUB(&r->outermost->calls, 1);
+    if (r->outermost)
+        TFD_PENDING_SUB(&r->outermost->calls, 1);
     call->done(call, st);
+    if (!r->caller)
+        tfd_lasting_end(r->f);
 }
 
 static void put_back(struct tfd_rt_function *f, struct tfd_step *s)
@@ -72,7 +78,7 @@ static void put_back(struct tfd_rt_function *f, struct tfd_step *s)
 }
 
 /* A result that is dead comes from a branch that was not taken. */
-static void check_results(struct run *r)
+static void check_results(struct tfd_function_run *r)
 {
     for (int32_t i = 0; i < r->f->out_count; i++)
         if (r->st.code == TFD_OK && r->call->out[i].dtype == TFD_DTYPE_INVALID)
@@ -82,9 +88,10 @@ static void check_results(struct run *r)
 
 static void ended(struct tfd_step *s)
 {
-    struct run *r = s->owner;
+    struct tfd_function_run *r = s->owner;
 
-    tfd_step_off_cancel(r->caller, &r->cancel);
+    if (r->caller)
+        tfd_step_off_cancel(r->caller, &r->cancel);
     r->step = NULL;
     if (s->status.code != TFD_OK)
         tfd_status_copy(&r->st, &s->status);
@@ -98,10 +105,12 @@ static void ended(struct tfd_step *s)
 
 static void cancel_posted(struct tfd_post *p)
 {
-    struct run *r = TFD_CONTAINER_OF(p, struct run, cancelled);
+    struct tfd_function_run *r =
+        TFD_CONTAINER_OF(p, struct tfd_function_run, cancelled);
     struct tfd_status st = TFD_STATUS_INIT;
 
     tfd_fail(&st, TFD_CANCELLED, "Function was cancelled: its caller ended");
+    r->is_cancelled = true;
     if (r->step)
         tfd_executor_fail(r->step, &st);
     unref(r);
@@ -109,15 +118,37 @@ static void cancel_posted(struct tfd_post *p)
 
 static void cancel(struct tfd_cancel *c)
 {
-    struct run *r = TFD_CONTAINER_OF(c, struct run, cancel);
+    struct tfd_function_run *r =
+        TFD_CONTAINER_OF(c, struct tfd_function_run, cancel);
 
     tfd_refs_add(&r->refs, 1);
     tfd_loop_post(r->f->table->loop, &r->cancelled);
 }
 
+/* Callers of lasting functions pass on what a dataset yields, which a graph
+ * may say anything of. */
+static enum tfd_code check_args(const struct tfd_rt_function *f,
+                                const struct tfd_tensor *in,
+                                struct tfd_status *st)
+{
+    const struct tfd_exec *e = f->exec;
+
+    for (int32_t i = 0; i < e->feed_count && i < f->in_count; i++) {
+        const struct tfd_exec_node *n = e->feeds[i].node;
+
+        if (n && n->node->out_types[0] != in[i].dtype)
+            return tfd_fail(
+                st, TFD_INVALID_ARGUMENT,
+                "Argument %d of function " TFD_STR_FMT " is %s, and not %s", i,
+                TFD_STR_ARG(f->func.name), tfd_dtype_name((int)in[i].dtype),
+                tfd_dtype_name(n->node->out_types[0]));
+    }
+    return TFD_OK;
+}
+
 /* ---- The beginning ------------------------------------------------------- */
 
-static struct tfd_step *new_step(struct run *r)
+static struct tfd_step *new_step(struct tfd_function_run *r)
 {
     struct tfd_function_table *t = r->f->table;
     struct tfd_step *s = r->f->idle;
@@ -138,13 +169,19 @@ static struct tfd_step *new_step(struct run *r)
 
 static void begin_run(struct tfd_post *p)
 {
-    struct run *r = TFD_CONTAINER_OF(p, struct run, begin);
+    struct tfd_function_run *r =
+        TFD_CONTAINER_OF(p, struct tfd_function_run, begin);
     struct tfd_step *s = NULL;
 
-    if (r->st.code == TFD_OK && !tfd_step_on_cancel(r->caller, &r->cancel))
+    if (r->st.code == TFD_OK && !r->caller)
+        (void)check_args(r->f, r->call->in, &r->st);
+
+    if (r->st.code == TFD_OK &&
+        (r->is_cancelled ||
+         (r->caller && !tfd_step_on_cancel(r->caller, &r->cancel))))
         tfd_fail(&r->st, TFD_CANCELLED,
                  "Function was cancelled before it was started");
-    else if (r->st.code == TFD_OK && !(s = new_step(r)))
+    else if (r->st.code == TFD_OK && !(s = new_step(r)) && r->caller)
         tfd_step_off_cancel(r->caller, &r->cancel);
     if (!s) {
         finish_run(r, &r->st);
@@ -152,9 +189,9 @@ static void begin_run(struct tfd_post *p)
         return;
     }
     s->owner = r;
-    s->id = r->caller->id;
+    s->id = r->caller ? r->caller->id : tfd_lasting_step_id(r->f);
     s->outermost = r->outermost;
-    s->call_depth = r->caller->call_depth + 1;
+    s->call_depth = r->caller ? r->caller->call_depth + 1 : 0;
     s->feeds = r->call->in;
     s->fetches = r->call->out;
     r->step = s;
@@ -163,7 +200,8 @@ static void begin_run(struct tfd_post *p)
 
 static void compile_job(struct tfd_job *job)
 {
-    struct run *r = TFD_CONTAINER_OF(job, struct run, job);
+    struct tfd_function_run *r =
+        TFD_CONTAINER_OF(job, struct tfd_function_run, job);
 
     (void)!tfd_function_compile(r->f, &r->st);
     tfd_loop_post(r->f->table->loop, &r->begin);
@@ -171,7 +209,8 @@ static void compile_job(struct tfd_job *job)
 
 /* ---- Calls --------------------------------------------------------------- */
 
-static enum tfd_code check_run(const struct run *r, struct tfd_status *st)
+static enum tfd_code check_nested(const struct tfd_function_run *r,
+                                  struct tfd_status *st)
 {
     int calls = TFD_LOAD_ACQUIRE(&r->outermost->calls);
 
@@ -186,6 +225,7 @@ static enum tfd_code check_run(const struct run *r, struct tfd_status *st)
                         "one step; the limit is %d",
                         TFD_STR_ARG(r->f->func.name), calls,
                         TFD_FUNCTION_CALLS_MAX);
+    TFD_COUNTER_ADD(&r->outermost->calls, 1);
     return TFD_OK;
 }
 
@@ -196,37 +236,141 @@ static void refuse_call(struct tfd_function_call *c,
     c->done(c, st);
 }
 
+static struct tfd_function_run *new_run(struct tfd_function_call *c)
+{
+    struct tfd_step *caller = c->k ? c->k->step : NULL;
+    struct tfd_function_run *r = calloc(1, sizeof(*r));
+
+    if (!r)
+        return NULL;
+    r->call = c;
+    r->f = c->function;
+    r->caller = caller;
+    if (caller)
+        r->outermost = caller->outermost ? caller->outermost : caller;
+    r->refs = 1;
+    r->job.run = compile_job;
+    r->begin.run = begin_run;
+    r->cancelled.run = cancel_posted;
+    r->cancel.fn = cancel;
+    return r;
+}
+
 void tfd_function_run(struct tfd_function_call *c)
 {
     struct tfd_rt_function *f = c->function;
-    struct tfd_step *caller = c->k->step;
     struct tfd_status st = TFD_STATUS_INIT;
-    struct run *r = calloc(1, sizeof(*r));
+    struct tfd_function_run *r = new_run(c);
 
     if (!r) {
         tfd_fail(&st, TFD_RESOURCE_EXHAUSTED, "no memory for a call");
         refuse_call(c, &st);
         return;
     }
-    r->call = c;
-    r->f = f;
-    r->caller = caller;
-    r->outermost = caller->outermost ? caller->outermost : caller;
-    r->refs = 1;
-    r->job.run = compile_job;
-    r->begin.run = begin_run;
-    r->cancelled.run = cancel_posted;
-    r->cancel.fn = cancel;
-    if (check_run(r, &st) != TFD_OK) {
+    if ((r->caller ? check_nested(r, &st) : tfd_lasting_begin(f, &st)) !=
+        TFD_OK) {
         free(r);
         refuse_call(c, &st);
         return;
     }
-    TFD_COUNTER_ADD(&r->outermost->calls, 1);
+    c->run = r;
     if (TFD_LOAD_ACQUIRE(&f->exec))
         tfd_loop_post(f->table->loop, &r->begin);
     else if (f->table->pool)
         tfd_pool_submit(f->table->pool, &r->job);
     else
         compile_job(&r->job);
+}
+
+void tfd_function_cancel(struct tfd_function_call *c)
+{
+    if (c->run)
+        cancel(&c->run->cancel);
+}
+
+/* ---- On the thread that calls -------------------------------------------- */
+
+static struct tfd_step *take_here(struct tfd_rt_function *f,
+                                  struct tfd_status *st)
+{
+    struct tfd_function_table *t = f->table;
+    struct tfd_step *s;
+
+    tfd_lock(&t->lock);
+    s = f->idle_here;
+    if (s) {
+        f->idle_here = s->next;
+        f->idle_here_count--;
+    }
+    tfd_unlock(&t->lock);
+    if (s)
+        return s;
+    s = tfd_executor_step(f->exec, t->loop, NULL, st);
+    if (s)
+        s->transfer = t->transfer;
+    return s;
+}
+
+static void put_here(struct tfd_rt_function *f, struct tfd_step *s)
+{
+    struct tfd_function_table *t = f->table;
+    bool kept;
+
+    tfd_step_reset(s);
+    tfd_lock(&t->lock);
+    kept = f->idle_here_count < IDLE_STEPS_MAX;
+    if (kept) {
+        s->next = f->idle_here;
+        f->idle_here = s;
+        f->idle_here_count++;
+    }
+    tfd_unlock(&t->lock);
+    if (!kept)
+        tfd_step_free(s);
+}
+
+static enum tfd_code run_here(struct tfd_function_call *c,
+                              struct tfd_status *st)
+{
+    struct tfd_rt_function *f = c->function;
+    struct tfd_step *s = take_here(f, st);
+
+    if (!s)
+        return TFD_RESOURCE_EXHAUSTED;
+    s->id = tfd_lasting_step_id(f);
+    s->feeds = c->in;
+    s->fetches = c->out;
+    tfd_executor_run(s);
+    if (s->status.code != TFD_OK)
+        tfd_status_copy(st, &s->status);
+    put_here(f, s);
+    for (int32_t i = 0; i < f->out_count && st->code == TFD_OK; i++)
+        if (c->out[i].dtype == TFD_DTYPE_INVALID)
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "Retval[%d] does not have value", i);
+    return st->code;
+}
+
+bool tfd_function_run_here(struct tfd_function_call *c, struct tfd_status *st)
+{
+    struct tfd_rt_function *f = c->function;
+    enum tfd_code rc = TFD_OK;
+
+    if (!TFD_LOAD_ACQUIRE(&f->exec))
+        rc = tfd_function_compile(f, st);
+    if (rc == TFD_OK && !tfd_executor_may_run(f->exec))
+        return false;
+    if (rc == TFD_OK && TFD_LOAD_ACQUIRE(&f->table->host->stopping))
+        rc = tfd_fail(st, TFD_UNAVAILABLE,
+                      "Function " TFD_STR_FMT
+                      " is not called: its task is shutting down",
+                      TFD_STR_ARG(f->func.name));
+    if (rc == TFD_OK)
+        rc = check_args(f, c->in, st);
+    if (rc == TFD_OK)
+        rc = run_here(c, st);
+    drop_tensors(c->in, f->in_count);
+    if (rc != TFD_OK)
+        drop_tensors(c->out, f->out_count);
+    return true;
 }

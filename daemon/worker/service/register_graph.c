@@ -61,7 +61,7 @@ static enum tfd_code make_functions(struct tfd_registration *r,
                                     struct tfd_compile_env *env,
                                     struct tfd_status *st)
 {
-    const struct tfd_worker_service *w = r->worker;
+    struct tfd_worker_service *w = r->worker;
 
     if (!g->functions)
         return TFD_OK;
@@ -71,6 +71,7 @@ static enum tfd_code make_functions(struct tfd_registration *r,
     env->functions->loop = w->options.loop;
     env->functions->pool = w->options.pool;
     env->functions->transfer = w->transfer;
+    env->functions->host = &w->lasting;
     return TFD_OK;
 }
 

@@ -11,8 +11,7 @@
 #ifndef TFD_DAEMON_WORKER_TASK_SESSION_H
 #define TFD_DAEMON_WORKER_TASK_SESSION_H
 
-#include "common/thread/lock.h"
-#include "daemon/worker/compile/compile.h"
+#include "daemon/worker/compile/shared_states.h"
 #include "rpc/conn/origin.h"
 #include "rpc/core/peers.h"
 
@@ -20,6 +19,7 @@ struct tfd_graph_entry;
 
 struct tfd_task_session {
     int refs;
+    int holds; /* atomic: of those who need its devices alone, and one */
     char handle[TFD_SESSION_HANDLE_MAX + 1]; /* "": the default session */
     char master_task[TFD_DEVICE_NAME_MAX];
     uint64_t master_incarnation;
@@ -41,8 +41,7 @@ struct tfd_task_session {
     bool asked;                     /* the master, whether it still is */
     bool is_closed;                 /* takes no more graphs */
     struct tfd_graph_entry *graphs; /* registered */
-    struct tfd_lock lock;           /* of states */
-    struct tfd_map states;          /* node name -> shared state */
+    struct tfd_shared_states states;
 };
 
 struct tfd_task_session_options {
@@ -52,6 +51,7 @@ struct tfd_task_session_options {
     const char *container;   /* the default's name; outlives the session */
     struct tfd_file_access *files;
     struct tfd_pool *pool;
+    struct tfd_crew *crew;
 };
 
 struct tfd_task_session *
@@ -59,6 +59,10 @@ tfd_task_session_new(const struct tfd_task_session_options *o,
                      struct tfd_status *st);
 struct tfd_task_session *tfd_task_session_ref(struct tfd_task_session *s);
 void tfd_task_session_unref(struct tfd_task_session *s);
+/* Only its devices and their names stay; any thread, while there is a reference
+ * or another hold. */
+void tfd_task_session_hold(struct tfd_task_session *s);
+void tfd_task_session_let_go(struct tfd_task_session *s);
 
 /* A tfd_shared_state_fn.  Any thread. */
 enum tfd_code tfd_task_session_state(void *session,

@@ -21,6 +21,7 @@ tfd_worker_new_session(struct tfd_worker_service *w,
         .container = w->options.container,
         .files = w->options.files,
         .pool = w->options.pool,
+        .crew = w->crew,
     };
 
     return tfd_task_session_new(&o, st);

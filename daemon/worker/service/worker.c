@@ -3,6 +3,7 @@
  */
 #include "daemon/worker/service/partial_call.h"
 
+#include "common/base/atomic.h"
 #include "config/limits.h"
 #include "daemon/worker/run/executor.h"
 #include "daemon/worker/service/task_session_idle.h"
@@ -35,6 +36,7 @@ static enum tfd_code make_parts(struct tfd_worker_service *w,
     w->peer_memory = tfd_peer_memory_new(w, st);
     if (!w->transfer || !w->peer_memory)
         return TFD_RESOURCE_EXHAUSTED;
+    TFD_TRY(tfd_worker_make_lasting(w, st));
     w->default_session = tfd_worker_new_session(w, NULL, st);
     return w->default_session ? TFD_OK : TFD_RESOURCE_EXHAUSTED;
 }
@@ -73,6 +75,7 @@ enum tfd_code tfd_worker_service_new(const struct tfd_worker_options *o,
 void tfd_worker_stop(struct tfd_worker_service *w, const struct tfd_status *why)
 {
     w->stopping = true;
+    TFD_STORE_RELEASE(&w->lasting.stopping, 1);
     tfd_graphs_fail(w, -1, why);
 }
 
@@ -100,6 +103,9 @@ void tfd_worker_service_free(struct tfd_worker_service *w)
         tfd_worker_drop_session((struct tfd_task_session *)e->value);
     tfd_map_deinit(&w->sessions);
     tfd_worker_drop_session(w->default_session);
+    for (int i = 0; i < w->devices.count; i++)
+        tfd_containers_clear_all(w->devices.device[i].containers);
+    tfd_worker_end_lasting(w);
     if (w->rendezvous)
         tfd_rendezvous_clear(w->rendezvous);
     tfd_peer_memory_free(w->peer_memory);

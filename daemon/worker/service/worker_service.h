@@ -9,6 +9,7 @@
 
 #include "common/base/id_map.h"
 #include "common/base/request_ids.h"
+#include "daemon/worker/run/lasting.h"
 #include "daemon/worker/service/graphs.h"
 #include "daemon/worker/exchange/transfer.h"
 #include "daemon/worker/service/worker.h"
@@ -32,6 +33,11 @@ struct tfd_worker_service {
     struct tfd_rendezvous_table *rendezvous;
     struct tfd_transfer *transfer;
     struct tfd_peer_memory *peer_memory;
+    struct tfd_lasting_host lasting;
+    struct tfd_crew *crew;
+    struct tfd_post crew_idle;
+    bool crew_told; /* crew_idle is to come */
+    bool lasts;     /* the loop is to stop when nothing of these is left */
     struct tfd_step *steps; /* running */
     int step_count;
     uint64_t steps_done;
@@ -57,6 +63,12 @@ enum tfd_code tfd_worker_check(const struct tfd_worker_service *w,
                                struct tfd_status *st) TFD_MUST_USE;
 /* Steps run, or graphs are being registered. */
 bool tfd_worker_has_work(const struct tfd_worker_service *w);
+
+/* worker_work.c: threads that wait, and functions that outlive graphs. */
+enum tfd_code tfd_worker_make_lasting(struct tfd_worker_service *w,
+                                      struct tfd_status *st) TFD_MUST_USE;
+/* Runs the loop until they have ended, once nothing holds them. */
+void tfd_worker_end_lasting(struct tfd_worker_service *w);
 
 /* task_sessions.c.  NULL: of this task. */
 struct tfd_task_session *

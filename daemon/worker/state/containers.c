@@ -75,15 +75,27 @@ static void free_container(struct container *c)
     free(c);
 }
 
-void tfd_containers_free(struct tfd_containers *c)
+void tfd_containers_clear_all(struct tfd_containers *c)
 {
     const struct tfd_map_entry *e;
+    struct tfd_map all;
     size_t at = 0;
 
+    tfd_lock(&c->lock);
+    all = c->by_name;
+    tfd_map_init(&c->by_name);
+    c->count = 0;
+    tfd_unlock(&c->lock);
+    while (tfd_map_next(&all, &at, &e))
+        free_container((struct container *)e->value);
+    tfd_map_deinit(&all);
+}
+
+void tfd_containers_free(struct tfd_containers *c)
+{
     if (!c)
         return;
-    while (tfd_map_next(&c->by_name, &at, &e))
-        free_container((struct container *)e->value);
+    tfd_containers_clear_all(c);
     tfd_map_deinit(&c->by_name);
     tfd_lock_deinit(&c->lock);
     free(c);
@@ -360,4 +372,9 @@ struct tfd_file_access *tfd_rt_files(struct tfd_rt *rt)
 struct tfd_pool *tfd_rt_pool(struct tfd_rt *rt)
 {
     return rt->pool;
+}
+
+struct tfd_crew *tfd_rt_crew(struct tfd_rt *rt)
+{
+    return rt->crew;
 }

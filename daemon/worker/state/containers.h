@@ -22,6 +22,8 @@ struct tfd_containers *tfd_containers_new(struct tfd_status *st);
 void tfd_containers_free(struct tfd_containers *c);
 /* Lets go of everything in the container; unknown ones are ignored. */
 void tfd_containers_clear(struct tfd_containers *c, struct tfd_str name);
+/* The same of every container. */
+void tfd_containers_clear_all(struct tfd_containers *c);
 /* Resources in all containers. */
 int tfd_containers_count(struct tfd_containers *c);
 
@@ -31,6 +33,7 @@ struct tfd_rt {
     struct tfd_containers *containers;
     struct tfd_file_access *files;
     struct tfd_pool *pool;
+    struct tfd_crew *crew;
     struct tfd_device *row; /* of the table of devices */
 };
 
