@@ -44,6 +44,7 @@ BEGIN {
     beside["kernels/control"] = "core"
     beside["kernels/conv"] = "core linalg vector"
     beside["kernels/core"] = "layout math state vector"
+    beside["kernels/data"] = "core io random"
     beside["kernels/index"] = "core layout state vector"
     beside["kernels/io"] = "core"
     beside["kernels/layout"] = "core vector"

@@ -1,0 +1,37 @@
+/*
+ * anonymous.h - resources that only handles keep, and that a handle which was
+ * written as a string and read again finds all the same: iterators of eager
+ * programs.
+ *
+ * A table knows them by name without keeping them.
+ *
+ * Threads: any.
+ */
+#ifndef TFD_KERNELS_DATA_ANONYMOUS_H
+#define TFD_KERNELS_DATA_ANONYMOUS_H
+
+#include "kernels/core/runtime.h"
+
+struct tfd_anonymous { /* embedded in the resource; all zero: not in the table
+                        */
+    struct tfd_resource *resource;
+    uint64_t number;
+    struct tfd_anonymous *next, *previous;
+};
+
+/* Output `out` of k: a handle of the resource, which is taken, also on failure;
+ * by the name "_N_WHAT". */
+enum tfd_code tfd_anonymous_output(struct tfd_kctx *k, int out,
+                                   const char *what, struct tfd_anonymous *a,
+                                   struct tfd_resource *take,
+                                   struct tfd_status *st) TFD_MUST_USE;
+/* Output `out`: what an op that deletes it is given beside the handle. */
+enum tfd_code tfd_anonymous_deleter(struct tfd_kctx *k, int out,
+                                    struct tfd_status *st) TFD_MUST_USE;
+/* When the resource is freed. */
+void tfd_anonymous_forget(struct tfd_anonymous *a);
+/* NULL when there is none of this name and type; counted. */
+struct tfd_resource *tfd_anonymous_find(struct tfd_str name,
+                                        const struct tfd_resource_type *type);
+
+#endif

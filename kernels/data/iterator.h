@@ -1,0 +1,48 @@
+/*
+ * iterator.h - the resource behind IteratorV2 and its like: a dataset's
+ * iterator, and who waits for its elements.
+ *
+ * Whoever wants an element puts a request into a line.  One thread of the crew
+ * works the line off, while there is one; a request whose step is cancelled
+ * leaves the line, or the iterator's scope is cancelled while it is at the
+ * front.  The iterator goes on with the next request as if nothing had been.
+ *
+ *     MakeIterator     a new run: scope and iterator; the old one ends with
+ *                      the request that is under way
+ *     GetNext          -> line -> thread -> tfd_kctx_finish()
+ *
+ * Ownership: a counted resource; the line holds a reference while it is worked
+ * off.  Threads: any.
+ */
+#ifndef TFD_KERNELS_DATA_ITERATOR_H
+#define TFD_KERNELS_DATA_ITERATOR_H
+
+#include "kernels/data/anonymous.h"
+#include "kernels/data/dataset.h"
+
+struct tfd_iterator;
+struct tfd_iterator_run;
+
+extern const struct tfd_resource_type tfd_iterator_type;
+
+/* Elements have these types and shapes; count 0: any. */
+enum tfd_code tfd_iterator_new(const struct tfd_data_task *task, int32_t count,
+                               const enum tfd_dtype *types,
+                               const struct tfd_shape *shapes,
+                               struct tfd_resource **out,
+                               struct tfd_status *st) TFD_MUST_USE;
+/* From the dataset's beginning, whatever it did before.  INVALID_ARGUMENT for
+ * another kind of elements. */
+enum tfd_code tfd_iterator_set(struct tfd_iterator *it, struct tfd_dataset *d,
+                               struct tfd_status *st) TFD_MUST_USE;
+struct tfd_anonymous *tfd_iterator_anonymous(struct tfd_iterator *it);
+/* What an IteratorGetNext and its relatives start: finishes k. */
+void tfd_iterator_get(struct tfd_iterator *it, struct tfd_kctx *k,
+                      bool optional);
+/* INVALID_ARGUMENT in TensorFlow's words when these are not the iterator's. */
+enum tfd_code tfd_iterator_check(const struct tfd_iterator *it, int32_t count,
+                                 const enum tfd_dtype *types,
+                                 const struct tfd_shape *shapes,
+                                 struct tfd_status *st) TFD_MUST_USE;
+
+#endif

@@ -1,0 +1,332 @@
+/*
+ * iterators.c - the operations on iterators: made by name or anonymous, set to
+ * a dataset, asked for elements, written as strings.
+ */
+#include "kernels/data/anonymous.h"
+#include "kernels/data/iterator.h"
+#include "kernels/data/maker.h"
+#include "kernels/data/shapes.h"
+
+#include "kernels/core/check.h"
+#include "kernels/core/families.h"
+#include "kernels/core/owner.h"
+
+#include "config/limits.h"
+
+#include <stdlib.h>
+
+/* ---- Iterators by name --------------------------------------------------- */
+
+/* State of a kernel that owns one. */
+struct named {
+    struct tfd_owner owner;
+    struct tfd_dataset_maker maker;
+};
+
+static enum tfd_code named_prepare(const struct tfd_prepare *p, void *state,
+                                   struct tfd_status *st)
+{
+    struct named *n = state;
+
+    TFD_TRY(tfd_owner_prepare(&n->owner, p, &tfd_iterator_type, st));
+    if (n->owner.own_name && tfd_rt_is_lasting(p))
+        return tfd_fail(st, TFD_UNIMPLEMENTED,
+                        "{{node " TFD_STR_FMT "}} is in a function of a "
+                        "dataset, where an iterator needs a shared_name",
+                        TFD_STR_ARG(p->node->name));
+    return tfd_dataset_prepare(p, &n->maker, NULL, st);
+}
+
+static void named_release(void *state)
+{
+    struct named *n = state;
+
+    tfd_owner_release(&n->owner);
+    tfd_dataset_maker_release(&n->maker);
+}
+
+static enum tfd_code make_iterator(void *arg, struct tfd_resource **out,
+                                   struct tfd_status *st)
+{
+    const struct named *n = arg;
+    const struct tfd_data_task task = tfd_data_task_of(n->owner.rt);
+
+    return tfd_iterator_new(&task, n->maker.count, n->maker.types,
+                            n->maker.shapes, out, st);
+}
+
+/* Another node of the same name must have the same elements. */
+static enum tfd_code match_iterator(const struct tfd_kctx *k, void *arg,
+                                    struct tfd_resource *r,
+                                    struct tfd_status *st)
+{
+    const struct named *n = arg;
+
+    (void)k;
+    return tfd_iterator_check((struct tfd_iterator *)r, n->maker.count,
+                              n->maker.types, n->maker.shapes, st);
+}
+
+static enum tfd_code named_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct named *n = k->state;
+
+    return tfd_owner_output(k, &n->owner, make_iterator, match_iterator, n, st);
+}
+
+/* ---- Anonymous iterators ------------------------------------------------- */
+
+static enum tfd_code anonymous_compute(struct tfd_kctx *k,
+                                       struct tfd_status *st)
+{
+    const struct tfd_dataset_maker *m = k->state;
+    const struct tfd_data_task task = tfd_data_task_of(k->rt);
+    struct tfd_resource *r;
+
+    TFD_TRY(tfd_iterator_new(&task, m->count, m->types, m->shapes, &r, st));
+    TFD_TRY(tfd_anonymous_output(
+        k, 0, "AnonymousIterator",
+        tfd_iterator_anonymous((struct tfd_iterator *)r), r, st));
+    if (k->out_count == 1)
+        return TFD_OK;
+    return tfd_anonymous_deleter(k, 1, st);
+}
+
+/* The handle goes; and then, if it was the last, the iterator. */
+static enum tfd_code delete_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    (void)k;
+    (void)st;
+    return TFD_OK;
+}
+
+/* ---- A dataset's elements ------------------------------------------------ */
+
+static enum tfd_code set_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_dataset *d;
+    struct tfd_resource *r;
+    enum tfd_code rc;
+
+    TFD_TRY(tfd_dataset_of(&k->in[0], &d, st));
+    TFD_TRY(tfd_kctx_resource(k, 1, &tfd_iterator_type, &r, st));
+    rc = tfd_iterator_set((struct tfd_iterator *)r, d, st);
+    tfd_resource_unref(r);
+    return rc;
+}
+
+static void get_element(struct tfd_kctx *k, bool optional)
+{
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct tfd_resource *r;
+
+    if (tfd_kctx_resource(k, 0, &tfd_iterator_type, &r, &st) != TFD_OK) {
+        tfd_kctx_finish(k, &st);
+        return;
+    }
+    tfd_iterator_get((struct tfd_iterator *)r, k, optional);
+    tfd_resource_unref(r);
+}
+
+static void get_start(struct tfd_kctx *k)
+{
+    get_element(k, false);
+}
+
+static void optional_start(struct tfd_kctx *k)
+{
+    get_element(k, true);
+}
+
+/* ---- Handles as strings -------------------------------------------------- */
+
+static enum tfd_code write_handle(struct tfd_handle *h, struct tfd_kctx *k,
+                                  struct tfd_status *st)
+{
+    static const struct tfd_shape scalar = {0, {0}};
+    struct tfd_bytes b;
+    enum tfd_code rc;
+
+    TFD_TRY(tfd_kctx_output(k, 0, TFD_STRING, &scalar, st));
+    tfd_bytes_init(&b, (size_t)TFD_GRAPH_SIZE_MAX);
+    tfd_handle_encode(&b, h);
+    rc = tfd_bytes_ok(&b, "a handle", st);
+    if (rc == TFD_OK)
+        rc = tfd_tstring_set(tfd_tensor_data(&k->out[0]), tfd_bytes_view(&b),
+                             st);
+    tfd_bytes_deinit(&b);
+    return rc;
+}
+
+static enum tfd_code to_string_compute(struct tfd_kctx *k,
+                                       struct tfd_status *st)
+{
+    struct tfd_resource *r;
+    enum tfd_code rc;
+
+    TFD_TRY(tfd_kctx_resource(k, 0, &tfd_iterator_type, &r, st));
+    rc = write_handle(*(struct tfd_handle **)tfd_tensor_data(&k->in[0]), k, st);
+    tfd_resource_unref(r);
+    return rc;
+}
+
+static enum tfd_code find_handle(struct tfd_kctx *k, struct tfd_handle *h,
+                                 struct tfd_resource **out,
+                                 struct tfd_status *st)
+{
+    *out = tfd_anonymous_find(h->name, &tfd_iterator_type);
+    if (*out)
+        return TFD_OK;
+    if (!tfd_str_is(h->device, tfd_rt_device(k->rt)))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Attempted create an iterator on device \"%s\" from "
+                        "handle defined on device \"" TFD_STR_FMT "\"",
+                        tfd_rt_device(k->rt), TFD_STR_ARG(h->device));
+    return tfd_rt_find(k->rt, h->container, h->name, &tfd_iterator_type, out,
+                       st);
+}
+
+static enum tfd_code from_string_compute(struct tfd_kctx *k,
+                                         struct tfd_status *st)
+{
+    const struct tfd_dataset_maker *m = k->state;
+    static const struct tfd_shape scalar = {0, {0}};
+    struct tfd_resource *r = NULL;
+    void *handle = NULL;
+    struct tfd_str text;
+    enum tfd_code rc;
+
+    TFD_TRY(tfd_check_str(k, 0, &text, st));
+    if (tfd_handle_decode(text, &handle, NULL) != TFD_OK)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Could not parse string_handle as a valid "
+                        "ResourceHandle");
+    rc = find_handle(k, handle, &r, st);
+    if (rc == TFD_OK)
+        rc = tfd_iterator_check((struct tfd_iterator *)r, m->count, m->types,
+                                m->shapes, st);
+    if (rc == TFD_OK)
+        rc = tfd_kctx_output(k, 0, TFD_RESOURCE, &scalar, st);
+    if (rc != TFD_OK) {
+        tfd_handle_unref(handle);
+        tfd_resource_unref(r);
+        return rc;
+    }
+    if (!((struct tfd_handle *)handle)->cached)
+        ((struct tfd_handle *)handle)->cached = r;
+    *(void **)tfd_tensor_data(&k->out[0]) = handle;
+    return TFD_OK;
+}
+
+/* ---- Tables -------------------------------------------------------------- */
+
+#define ELEMENTS                      \
+    "output_types: list(type) >= 1; " \
+    "output_shapes: list(shape) >= 1"
+#define ANY_ELEMENTS                       \
+    "output_types: list(type) >= 0 = []; " \
+    "output_shapes: list(shape) >= 0 = []"
+#define FLAGS .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT
+
+#define NAMED_OP(name_)                                               \
+    {                                                                 \
+        .name = name_, .outputs = "handle: resource",                 \
+        .attrs = "shared_name: string; container: string; " ELEMENTS, \
+        .shape = tfd_shape_scalar, FLAGS,                             \
+    }
+#define ANONYMOUS_OP(name_, more_)                                             \
+    {                                                                          \
+        .name = name_, .outputs = "handle: resource" more_, .attrs = ELEMENTS, \
+        .shape = tfd_shape_scalar, FLAGS,                                      \
+    }
+#define GET_OP(name_)                                             \
+    {                                                             \
+        .name = name_, .inputs = "iterator: resource",            \
+        .outputs = "components: output_types", .attrs = ELEMENTS, \
+        .shape = tfd_data_shape_components, FLAGS,                \
+    }
+#define FROM_STRING_OP(name_)                                                \
+    {                                                                        \
+        .name = name_, .inputs = "string_handle: string",                    \
+        .outputs = "resource_handle: resource", .attrs = ANY_ELEMENTS,       \
+        .checks = "string_handle: scalar", .shape = tfd_shape_scalar, FLAGS, \
+    }
+
+static const struct tfd_opdef ops[] = {
+    NAMED_OP("Iterator"),
+    NAMED_OP("IteratorV2"),
+    ANONYMOUS_OP("AnonymousIterator", ""),
+    ANONYMOUS_OP("AnonymousIteratorV2", ", deleter: variant"),
+    ANONYMOUS_OP("AnonymousIteratorV3", ""),
+    {
+        .name = "DeleteIterator",
+        .inputs = "handle: resource, deleter: variant",
+        .shape = tfd_shape_none,
+        FLAGS,
+    },
+    {
+        .name = "MakeIterator",
+        .inputs = "dataset: variant, iterator: resource",
+        .shape = tfd_shape_none,
+        FLAGS,
+    },
+    GET_OP("IteratorGetNext"),
+    GET_OP("IteratorGetNextSync"),
+    {
+        .name = "IteratorGetNextAsOptional",
+        .inputs = "iterator: resource",
+        .outputs = "optional: variant",
+        .attrs = ELEMENTS,
+        .shape = tfd_shape_scalar,
+        FLAGS,
+    },
+    {
+        .name = "IteratorToStringHandle",
+        .inputs = "resource_handle: resource",
+        .outputs = "string_handle: string",
+        .shape = tfd_shape_scalar,
+        FLAGS,
+    },
+    FROM_STRING_OP("IteratorFromStringHandle"),
+    FROM_STRING_OP("IteratorFromStringHandleV2"),
+};
+
+#define NAMED(name_)                                               \
+    TFD_KERNEL_ANY(name_, named_compute, .prepare = named_prepare, \
+                   .release = named_release,                       \
+                   .state_size = sizeof(struct named),             \
+                   .flags = TFD_KERNEL_SHARED)
+#define MADE(name_, compute_)                                             \
+    TFD_KERNEL_ANY(name_, compute_, .prepare = tfd_dataset_prepare_plain, \
+                   .release = tfd_dataset_maker_release,                  \
+                   .state_size = sizeof(struct tfd_dataset_maker))
+#define WAITS(name_, start_)                                       \
+    TFD_KERNEL_ANY(name_, NULL, .start = start_,                   \
+                   .prepare = tfd_dataset_prepare_plain,           \
+                   .release = tfd_dataset_maker_release,           \
+                   .state_size = sizeof(struct tfd_dataset_maker), \
+                   .flags = TFD_KERNEL_WAITS)
+
+static const struct tfd_kernel kernels[] = {
+    NAMED("Iterator"),
+    NAMED("IteratorV2"),
+    MADE("AnonymousIterator", anonymous_compute),
+    MADE("AnonymousIteratorV2", anonymous_compute),
+    MADE("AnonymousIteratorV3", anonymous_compute),
+    TFD_KERNEL_ANY("DeleteIterator", delete_compute),
+    TFD_KERNEL_ANY("MakeIterator", set_compute),
+    WAITS("IteratorGetNext", get_start),
+    WAITS("IteratorGetNextSync", get_start),
+    WAITS("IteratorGetNextAsOptional", optional_start),
+    TFD_KERNEL_ANY("IteratorToStringHandle", to_string_compute),
+    MADE("IteratorFromStringHandle", from_string_compute),
+    MADE("IteratorFromStringHandleV2", from_string_compute),
+};
+
+const struct tfd_family tfd_family_iterators = {
+    .name = "iterators",
+    .ops = ops,
+    .op_count = TFD_COUNT(ops),
+    .kernels = kernels,
+    .kernel_count = TFD_COUNT(kernels),
+};
