@@ -10,7 +10,6 @@
 #include "common/graph/function_body.h"
 #include "config/limits.h"
 #include "daemon/worker/run/executor.h"
-#include "daemon/worker/run/lasting.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +67,7 @@ void tfd_function_table_free(struct tfd_function_table *t)
     while (tfd_map_next(&t->by_key, &at, &e))
         free_function((struct tfd_rt_function *)e->value);
     if (t->lasting)
-        tfd_lasting_world_let_go(t->lasting);
+        t->host->drop(t->lasting);
     tfd_map_deinit(&t->by_key);
     tfd_arena_deinit(&t->arena);
     tfd_lock_deinit(&t->lock);

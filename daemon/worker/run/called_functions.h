@@ -19,8 +19,21 @@
 #include "daemon/worker/run/step.h"
 #include "kernels/core/function_call.h"
 
-struct tfd_lasting_host;
 struct tfd_lasting_world;
+
+/* Of one worker: what functions that outlive graphs need of it (lasting.h). */
+struct tfd_lasting_host {
+    struct tfd_loop *loop;
+    int worlds;                                /* atomic */
+    int calls;                                 /* atomic: under way */
+    int stopping;                              /* atomic: calls are refused */
+    uint64_t step_id;                          /* atomic: the last call's */
+    void (*drop)(struct tfd_lasting_world *w); /* tfd_lasting_world_let_go() */
+    /* The session whose devices a world has. */
+    void (*hold)(void *session);              /* any thread */
+    void (*let_go)(void *session);            /* loop thread */
+    void (*less)(struct tfd_lasting_host *h); /* loop thread: a call, a world */
+};
 
 struct tfd_function_table {
     struct tfd_graph *graph; /* whose library it is; counted */

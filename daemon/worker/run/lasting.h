@@ -19,19 +19,6 @@
 #include "daemon/worker/compile/shared_states.h"
 #include "daemon/worker/run/called_functions.h"
 
-/* Of one worker. */
-struct tfd_lasting_host {
-    struct tfd_loop *loop;
-    int worlds;       /* atomic */
-    int calls;        /* atomic: under way */
-    int stopping;     /* atomic: calls are refused */
-    uint64_t step_id; /* atomic: the last call's */
-    /* The session whose devices a world has. */
-    void (*hold)(void *session);              /* any thread */
-    void (*let_go)(void *session);            /* loop thread */
-    void (*less)(struct tfd_lasting_host *h); /* loop thread: a call, a world */
-};
-
 struct tfd_lasting_world {
     int refs; /* atomic */
     struct tfd_function_table *table;

@@ -64,7 +64,7 @@ enum tfd_code tfd_worker_check(const struct tfd_worker_service *w,
 /* Steps run, or graphs are being registered. */
 bool tfd_worker_has_work(const struct tfd_worker_service *w);
 
-/* worker_work.c: threads that wait, and functions that outlive graphs. */
+/* worker_lasting.c: threads that wait, and functions that outlive graphs. */
 enum tfd_code tfd_worker_make_lasting(struct tfd_worker_service *w,
                                       struct tfd_status *st) TFD_MUST_USE;
 /* Runs the loop until they have ended, once nothing holds them. */
