@@ -188,13 +188,13 @@ enum tfd_code tfd_data_next(struct tfd_data_iterator *it,
     if (rc == TFD_OK && !*end)
         rc = check_element(it->dataset, out, st);
     if (rc != TFD_OK || *end)
-        tfd_element_drop(out, it->dataset->count);
+        tfd_data_element_drop(out, it->dataset->count);
     return rc;
 }
 
 /* ---- Elements ------------------------------------------------------------ */
 
-struct tfd_tensor *tfd_element_new(int32_t count, struct tfd_status *st)
+struct tfd_tensor *tfd_data_element_new(int32_t count, struct tfd_status *st)
 {
     struct tfd_tensor *e = calloc((size_t)count + 1, sizeof(*e));
 
@@ -204,14 +204,14 @@ struct tfd_tensor *tfd_element_new(int32_t count, struct tfd_status *st)
     return e;
 }
 
-void tfd_element_drop(struct tfd_tensor *e, int32_t count)
+void tfd_data_element_drop(struct tfd_tensor *e, int32_t count)
 {
     for (int32_t i = 0; e && i < count; i++)
         tfd_tensor_unref(&e[i]);
 }
 
-void tfd_element_move(struct tfd_tensor *to, struct tfd_tensor *from,
-                      int32_t count)
+void tfd_data_element_move(struct tfd_tensor *to, struct tfd_tensor *from,
+                           int32_t count)
 {
     for (int32_t i = 0; i < count; i++) {
         to[i] = from[i];

@@ -115,9 +115,9 @@ void tfd_data_failed(const struct tfd_data_iterator *it, struct tfd_status *st);
 /* ---- Elements ------------------------------------------------------------ */
 
 /* Of `count` empty tensors; free() frees. */
-struct tfd_tensor *tfd_element_new(int32_t count, struct tfd_status *st);
-void tfd_element_drop(struct tfd_tensor *e, int32_t count);
-void tfd_element_move(struct tfd_tensor *to, struct tfd_tensor *from,
-                      int32_t count);
+struct tfd_tensor *tfd_data_element_new(int32_t count, struct tfd_status *st);
+void tfd_data_element_drop(struct tfd_tensor *e, int32_t count);
+void tfd_data_element_move(struct tfd_tensor *to, struct tfd_tensor *from,
+                           int32_t count);
 
 #endif

@@ -87,7 +87,7 @@ static enum tfd_code batch_next(struct tfd_data_iterator *it,
     if (rc == TFD_OK && !*end)
         rc = tfd_data_batch(i->elements, have, count, out, st);
     for (int64_t e = 0; e < have; e++)
-        tfd_element_drop(i->elements + e * count, count);
+        tfd_data_element_drop(i->elements + e * count, count);
     return rc;
 }
 

@@ -88,7 +88,7 @@ static enum tfd_code skip_next(struct tfd_data_iterator *it,
     /* After a failure on the way all of them are skipped anew. */
     for (int64_t n = 0; !i->any && n < count; n++) {
         TFD_TRY(tfd_data_next(it->input, out, end, st));
-        tfd_element_drop(out, it->dataset->count);
+        tfd_data_element_drop(out, it->dataset->count);
         i->is_over = *end;
         if (*end)
             return TFD_OK;
@@ -183,7 +183,7 @@ static enum tfd_code shard_next(struct tfd_data_iterator *it,
         i->is_over = *end;
         if (*end || i->done++ % c->count == c->index)
             return TFD_OK;
-        tfd_element_drop(out, it->dataset->count);
+        tfd_data_element_drop(out, it->dataset->count);
     }
     return TFD_OK;
 }

@@ -28,7 +28,7 @@ static enum tfd_code mapped_begin(struct tfd_data_iterator *it,
 {
     struct mapped_iterator *i = (struct mapped_iterator *)it;
 
-    i->element = tfd_element_new(it->dataset->inputs[0]->count, st);
+    i->element = tfd_data_element_new(it->dataset->inputs[0]->count, st);
     return i->element ? TFD_OK : TFD_RESOURCE_EXHAUSTED;
 }
 
@@ -36,7 +36,7 @@ static void mapped_end(struct tfd_data_iterator *it)
 {
     struct mapped_iterator *i = (struct mapped_iterator *)it;
 
-    tfd_element_drop(i->element, it->dataset->inputs[0]->count);
+    tfd_data_element_drop(i->element, it->dataset->inputs[0]->count);
     free(i->element);
 }
 
@@ -129,7 +129,7 @@ static enum tfd_code filter_next(struct tfd_data_iterator *it,
 
     *end = i->is_over;
     while (!*end && !yes) {
-        tfd_element_drop(out, it->dataset->count);
+        tfd_data_element_drop(out, it->dataset->count);
         TFD_TRY(tfd_data_next(it->input, out, end, st));
         if (!*end)
             TFD_TRY(ask_predicate(

@@ -55,7 +55,7 @@ struct prefetched_iterator {
 
 static void drop_entry(struct entry *e, int32_t count)
 {
-    tfd_element_drop(e->element, count);
+    tfd_data_element_drop(e->element, count);
     free(e->element);
     free(e->st);
     *e = (struct entry){NULL, NULL, false};
@@ -81,7 +81,7 @@ static void produce_entry(struct ahead *a, struct entry *e)
 {
     struct tfd_status st = TFD_STATUS_INIT;
 
-    e->element = tfd_element_new(a->count, &st);
+    e->element = tfd_data_element_new(a->count, &st);
     if (e->element)
         (void)!tfd_data_next(a->input, e->element, &e->end, &st);
     if (st.code == TFD_OK)
@@ -244,7 +244,7 @@ static enum tfd_code prefetch_next(struct tfd_data_iterator *it,
         rc = e.st->code;
         tfd_status_copy(st, e.st);
     } else if (!e.end) {
-        tfd_element_move(out, e.element, it->dataset->count);
+        tfd_data_element_move(out, e.element, it->dataset->count);
     }
     drop_entry(&e, it->dataset->count);
     return rc;

@@ -118,7 +118,7 @@ static void tensors_release(struct tfd_dataset *d)
 {
     struct tensors *t = (struct tensors *)d;
 
-    tfd_element_drop(t->values, d->count);
+    tfd_data_element_drop(t->values, d->count);
     free(t->values);
 }
 
@@ -137,7 +137,7 @@ static enum tfd_code make_tensors(struct tfd_kctx *k,
                         m->count);
     TFD_TRY(tfd_dataset_make(k, kind, sizeof(*t), 0, &d, st));
     t = (struct tensors *)d;
-    t->values = tfd_element_new(d->count, st);
+    t->values = tfd_data_element_new(d->count, st);
     if (!t->values)
         rc = TFD_RESOURCE_EXHAUSTED;
     for (int i = 0; rc == TFD_OK && i < k->in_count; i++) {

@@ -232,11 +232,11 @@ static enum tfd_code get_into(struct tfd_iterator_run *run, struct tfd_kctx *k,
     if (d->count == k->out_count) {
         rc = tfd_data_next(run->root, k->out, &end, st);
     } else {
-        e = tfd_element_new(d->count, st);
+        e = tfd_data_element_new(d->count, st);
         if (!e)
             return TFD_RESOURCE_EXHAUSTED;
         rc = tfd_data_next(run->root, e, &end, st);
-        tfd_element_drop(e, d->count);
+        tfd_data_element_drop(e, d->count);
         free(e);
     }
     if (rc == TFD_OK && end)
@@ -252,7 +252,7 @@ static enum tfd_code get_values(struct tfd_iterator_run *run,
     if (rc == TFD_OK)
         rc = check_outputs(k, run->root->dataset, st);
     if (rc != TFD_OK)
-        tfd_element_drop(k->out, k->out_count);
+        tfd_data_element_drop(k->out, k->out_count);
     return rc;
 }
 
@@ -278,7 +278,7 @@ static enum tfd_code get_optional(struct tfd_iterator_run *run,
                                   struct tfd_kctx *k, struct tfd_status *st)
 {
     int32_t count = run->root->dataset->count;
-    struct tfd_tensor *e = tfd_element_new(count, st);
+    struct tfd_tensor *e = tfd_data_element_new(count, st);
     enum tfd_code rc;
     bool end;
 
@@ -287,7 +287,7 @@ static enum tfd_code get_optional(struct tfd_iterator_run *run,
     rc = tfd_data_next(run->root, e, &end, st);
     if (rc == TFD_OK)
         rc = put_optional(k, e, count, !end, st);
-    tfd_element_drop(e, count);
+    tfd_data_element_drop(e, count);
     free(e);
     return rc;
 }

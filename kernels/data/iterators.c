@@ -3,6 +3,7 @@
  * a dataset, asked for elements, written as strings.
  */
 #include "kernels/data/anonymous.h"
+#include "kernels/data/handle_text.h"
 #include "kernels/data/iterator.h"
 #include "kernels/data/maker.h"
 #include "kernels/data/shapes.h"
@@ -10,10 +11,6 @@
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
 #include "kernels/core/owner.h"
-
-#include "config/limits.h"
-
-#include <stdlib.h>
 
 /* ---- Iterators by name --------------------------------------------------- */
 
@@ -140,82 +137,24 @@ static void optional_start(struct tfd_kctx *k)
 
 /* ---- Handles as strings -------------------------------------------------- */
 
-static enum tfd_code write_handle(struct tfd_handle *h, struct tfd_kctx *k,
-                                  struct tfd_status *st)
-{
-    static const struct tfd_shape scalar = {0, {0}};
-    struct tfd_bytes b;
-    enum tfd_code rc;
-
-    TFD_TRY(tfd_kctx_output(k, 0, TFD_STRING, &scalar, st));
-    tfd_bytes_init(&b, (size_t)TFD_GRAPH_SIZE_MAX);
-    tfd_handle_encode(&b, h);
-    rc = tfd_bytes_ok(&b, "a handle", st);
-    if (rc == TFD_OK)
-        rc = tfd_tstring_set(tfd_tensor_data(&k->out[0]), tfd_bytes_view(&b),
-                             st);
-    tfd_bytes_deinit(&b);
-    return rc;
-}
-
 static enum tfd_code to_string_compute(struct tfd_kctx *k,
                                        struct tfd_status *st)
 {
-    struct tfd_resource *r;
-    enum tfd_code rc;
-
-    TFD_TRY(tfd_kctx_resource(k, 0, &tfd_iterator_type, &r, st));
-    rc = write_handle(*(struct tfd_handle **)tfd_tensor_data(&k->in[0]), k, st);
-    tfd_resource_unref(r);
-    return rc;
-}
-
-static enum tfd_code find_handle(struct tfd_kctx *k, struct tfd_handle *h,
-                                 struct tfd_resource **out,
-                                 struct tfd_status *st)
-{
-    *out = tfd_anonymous_find(h->name, &tfd_iterator_type);
-    if (*out)
-        return TFD_OK;
-    if (!tfd_str_is(h->device, tfd_rt_device(k->rt)))
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Attempted create an iterator on device \"%s\" from "
-                        "handle defined on device \"" TFD_STR_FMT "\"",
-                        tfd_rt_device(k->rt), TFD_STR_ARG(h->device));
-    return tfd_rt_find(k->rt, h->container, h->name, &tfd_iterator_type, out,
-                       st);
+    return tfd_handle_text_write(k, &tfd_iterator_type, st);
 }
 
 static enum tfd_code from_string_compute(struct tfd_kctx *k,
                                          struct tfd_status *st)
 {
     const struct tfd_dataset_maker *m = k->state;
-    static const struct tfd_shape scalar = {0, {0}};
-    struct tfd_resource *r = NULL;
-    void *handle = NULL;
-    struct tfd_str text;
+    struct tfd_resource *r;
     enum tfd_code rc;
 
-    TFD_TRY(tfd_check_str(k, 0, &text, st));
-    if (tfd_handle_decode(text, &handle, NULL) != TFD_OK)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Could not parse string_handle as a valid "
-                        "ResourceHandle");
-    rc = find_handle(k, handle, &r, st);
-    if (rc == TFD_OK)
-        rc = tfd_iterator_check((struct tfd_iterator *)r, m->count, m->types,
-                                m->shapes, st);
-    if (rc == TFD_OK)
-        rc = tfd_kctx_output(k, 0, TFD_RESOURCE, &scalar, st);
-    if (rc != TFD_OK) {
-        tfd_handle_unref(handle);
-        tfd_resource_unref(r);
-        return rc;
-    }
-    if (!((struct tfd_handle *)handle)->cached)
-        ((struct tfd_handle *)handle)->cached = r;
-    *(void **)tfd_tensor_data(&k->out[0]) = handle;
-    return TFD_OK;
+    TFD_TRY(tfd_handle_text_read(k, &tfd_iterator_type, &r, st));
+    rc = tfd_iterator_check((struct tfd_iterator *)r, m->count, m->types,
+                            m->shapes, st);
+    tfd_resource_unref(r);
+    return rc;
 }
 
 /* ---- Tables -------------------------------------------------------------- */

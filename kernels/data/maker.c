@@ -44,9 +44,10 @@ static enum tfd_code read_components(const struct tfd_node *n,
     return TFD_OK;
 }
 
-static enum tfd_code read_function(const struct tfd_prepare *p,
-                                   struct tfd_dataset_maker *m,
-                                   const char *name, struct tfd_status *st)
+enum tfd_code tfd_dataset_function(const struct tfd_prepare *p,
+                                   const char *name,
+                                   struct tfd_rt_function **out,
+                                   struct tfd_status *st)
 {
     struct tfd_arena arena;
     struct tfd_func f;
@@ -55,7 +56,7 @@ static enum tfd_code read_function(const struct tfd_prepare *p,
     tfd_arena_init(&arena, (size_t)TFD_GRAPH_SIZE_MAX);
     rc = tfd_node_func(p->node, name, &arena, &f, st);
     if (rc == TFD_OK)
-        rc = tfd_rt_lasting_function(p, &f, &m->function, st);
+        rc = tfd_rt_lasting_function(p, &f, out, st);
     tfd_arena_deinit(&arena);
     return rc;
 }
@@ -91,7 +92,8 @@ enum tfd_code tfd_dataset_prepare(const struct tfd_prepare *p,
 {
     TFD_TRY(read_components(p->node, m, st));
     TFD_TRY(read_metadata(p->node, m, st));
-    return function ? read_function(p, m, function, st) : TFD_OK;
+    return function ? tfd_dataset_function(p, function, &m->function, st)
+                    : TFD_OK;
 }
 
 void tfd_dataset_maker_release(void *state)
@@ -208,21 +210,36 @@ static enum tfd_code take_inputs(struct tfd_dataset *d, struct tfd_kctx *k,
     return TFD_OK;
 }
 
+static struct tfd_dataset *new_dataset(const struct tfd_dataset_kind *kind,
+                                       size_t size,
+                                       const struct tfd_data_task *task,
+                                       struct tfd_status *st)
+{
+    struct tfd_dataset *d = calloc(1, size);
+
+    if (!d) {
+        tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a dataset");
+        return NULL;
+    }
+    d->object.refs = d->object.depth = 1;
+    d->object.type = &tfd_dataset_type;
+    d->kind = kind;
+    d->options = TFD_STR_EMPTY;
+    d->task = *task;
+    return d;
+}
+
 enum tfd_code tfd_dataset_make(struct tfd_kctx *k,
                                const struct tfd_dataset_kind *kind, size_t size,
                                int input_count, struct tfd_dataset **out,
                                struct tfd_status *st)
 {
-    struct tfd_dataset *d = calloc(1, size);
+    const struct tfd_data_task task = tfd_data_task_of(k->rt);
+    struct tfd_dataset *d = new_dataset(kind, size, &task, st);
     enum tfd_code rc;
 
     if (!d)
-        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a dataset");
-    d->object.refs = d->object.depth = 1;
-    d->object.type = &tfd_dataset_type;
-    d->kind = kind;
-    d->options = TFD_STR_EMPTY;
-    d->task = tfd_data_task_of(k->rt);
+        return TFD_RESOURCE_EXHAUSTED;
     rc = copy_components(d, k, st);
     if (rc == TFD_OK)
         rc = take_inputs(d, k, input_count, st);
@@ -231,6 +248,30 @@ enum tfd_code tfd_dataset_make(struct tfd_kctx *k,
     else
         tfd_dataset_unref(d);
     return rc;
+}
+
+enum tfd_code tfd_dataset_make_part(const struct tfd_dataset *of,
+                                    const struct tfd_dataset_kind *kind,
+                                    size_t size, enum tfd_dtype type,
+                                    const struct tfd_shape *shape,
+                                    struct tfd_dataset **out,
+                                    struct tfd_status *st)
+{
+    struct tfd_dataset *d = new_dataset(kind, size, &of->task, st);
+
+    if (!d)
+        return TFD_RESOURCE_EXHAUSTED;
+    d->types = malloc(sizeof(*d->types));
+    d->shapes = malloc(sizeof(*d->shapes));
+    if (!d->types || !d->shapes) {
+        tfd_dataset_unref(d);
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a dataset");
+    }
+    d->types[0] = type;
+    d->shapes[0] = *shape;
+    d->count = 1;
+    *out = d;
+    return TFD_OK;
 }
 
 enum tfd_code tfd_dataset_output(struct tfd_kctx *k,
@@ -293,7 +334,7 @@ enum tfd_code tfd_captured_init(struct tfd_captured *c, struct tfd_kctx *k,
 
 void tfd_captured_deinit(struct tfd_captured *c)
 {
-    tfd_element_drop(c->values, c->count);
+    tfd_data_element_drop(c->values, c->count);
     free(c->values);
     if (c->function)
         tfd_rt_function_let_go(c->function);
@@ -303,13 +344,13 @@ struct tfd_tensor *tfd_captured_args(const struct tfd_captured *c,
                                      struct tfd_tensor *element,
                                      struct tfd_status *st)
 {
-    struct tfd_tensor *args = tfd_element_new(c->in_count + c->count, st);
+    struct tfd_tensor *args = tfd_data_element_new(c->in_count + c->count, st);
 
     if (!args) {
-        tfd_element_drop(element, c->in_count);
+        tfd_data_element_drop(element, c->in_count);
         return NULL;
     }
-    tfd_element_move(args, element, c->in_count);
+    tfd_data_element_move(args, element, c->in_count);
     for (int32_t i = 0; i < c->count; i++)
         args[c->in_count + i] = tfd_tensor_ref(&c->values[i]);
     return args;

@@ -30,6 +30,11 @@ enum tfd_code tfd_dataset_prepare(const struct tfd_prepare *p,
                                   struct tfd_dataset_maker *m,
                                   const char *function,
                                   struct tfd_status *st) TFD_MUST_USE;
+/* The lasting function of an attribute. */
+enum tfd_code tfd_dataset_function(const struct tfd_prepare *p,
+                                   const char *name,
+                                   struct tfd_rt_function **out,
+                                   struct tfd_status *st) TFD_MUST_USE;
 /* A tfd_release_fn; and prepare functions for states that are a maker only. */
 void tfd_dataset_maker_release(void *state);
 enum tfd_code tfd_dataset_prepare_plain(const struct tfd_prepare *p,
@@ -44,6 +49,13 @@ enum tfd_code tfd_dataset_make(struct tfd_kctx *k,
                                const struct tfd_dataset_kind *kind, size_t size,
                                int input_count, struct tfd_dataset **out,
                                struct tfd_status *st) TFD_MUST_USE;
+/* The same without a kernel: of one tensor, for what a dataset yields. */
+enum tfd_code tfd_dataset_make_part(const struct tfd_dataset *of,
+                                    const struct tfd_dataset_kind *kind,
+                                    size_t size, enum tfd_dtype type,
+                                    const struct tfd_shape *shape,
+                                    struct tfd_dataset **out,
+                                    struct tfd_status *st) TFD_MUST_USE;
 /* Output 0; takes the reference, also on failure. */
 enum tfd_code tfd_dataset_output(struct tfd_kctx *k,
                                  struct tfd_dataset *take_dataset,

@@ -1,0 +1,124 @@
+/*
+ * data_seeds.c - see data_seeds.h; and the operation that makes one.
+ */
+#include "kernels/data/data_seeds.h"
+
+#include "common/base/container.h"
+#include "common/base/entropy.h"
+#include "kernels/core/check.h"
+#include "kernels/core/families.h"
+
+#include <stdlib.h>
+
+static void free_seeds(struct tfd_resource *r)
+{
+    struct tfd_data_seeds *s =
+        TFD_CONTAINER_OF(r, struct tfd_data_seeds, resource);
+
+    tfd_anonymous_forget(&s->anonymous);
+    tfd_lock_deinit(&s->lock);
+    free(s);
+}
+
+const struct tfd_resource_type tfd_data_seeds_type = {
+    .name = "N10tensorflow4data20SeedGeneratorManagerE",
+    .what = "seed generator",
+    .free = free_seeds,
+};
+
+enum tfd_code tfd_data_seeds_new(int64_t seed, int64_t seed2, bool fixed,
+                                 struct tfd_data_seeds **out,
+                                 struct tfd_status *st)
+{
+    uint64_t a = (uint64_t)seed, b = (uint64_t)seed2;
+    struct tfd_data_seeds *s;
+
+    if (a == 0 && b == 0) {
+        TFD_TRY(tfd_entropy_u64(&a, st));
+        TFD_TRY(tfd_entropy_u64(&b, st));
+    }
+    s = calloc(1, sizeof(*s));
+    if (!s)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for seeds");
+    tfd_resource_init(&s->resource, &tfd_data_seeds_type);
+    tfd_lock_init(&s->lock, TFD_LOCK_RESOURCE);
+    s->fixed = fixed;
+    s->seed = a;
+    s->seed2 = b;
+    s->draw = tfd_random_draw_of(tfd_philox_of(a, b));
+    *out = s;
+    return TFD_OK;
+}
+
+void tfd_data_seeds_unref(struct tfd_data_seeds *s)
+{
+    if (s)
+        tfd_resource_unref(&s->resource);
+}
+
+struct tfd_random_draw tfd_data_seeds_next(struct tfd_data_seeds *s)
+{
+    uint64_t seed = s->seed, seed2 = s->seed2;
+
+    if (!s->fixed) {
+        tfd_lock(&s->lock);
+        seed = tfd_random_draw32(&s->draw);
+        seed2 = tfd_random_draw32(&s->draw);
+        tfd_unlock(&s->lock);
+    }
+    return tfd_random_draw_of(tfd_philox_of(seed, seed2));
+}
+
+enum tfd_code tfd_data_seeds_of(struct tfd_kctx *k, int in, int64_t seed,
+                                int64_t seed2, bool fixed,
+                                struct tfd_data_seeds **out,
+                                struct tfd_status *st)
+{
+    struct tfd_resource *r;
+
+    if (tfd_kctx_resource(k, in, &tfd_data_seeds_type, &r, NULL) != TFD_OK)
+        return tfd_data_seeds_new(seed, seed2, fixed, out, st);
+    *out = TFD_CONTAINER_OF(r, struct tfd_data_seeds, resource);
+    return TFD_OK;
+}
+
+/* ---- Operations ---------------------------------------------------------- */
+
+static enum tfd_code seeds_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_data_seeds *s;
+    int64_t seed, seed2;
+    bool reshuffle;
+
+    TFD_TRY(tfd_check_int(k, 0, &seed, st));
+    TFD_TRY(tfd_check_int(k, 1, &seed2, st));
+    TFD_TRY(tfd_check_bool(k, 2, &reshuffle, st));
+    TFD_TRY(tfd_data_seeds_new(seed, seed2, !reshuffle, &s, st));
+    TFD_TRY(tfd_anonymous_output(k, 0, "SeedGenerator", &s->anonymous,
+                                 &s->resource, st));
+    return tfd_anonymous_deleter(k, 1, st);
+}
+
+/* ---- Tables -------------------------------------------------------------- */
+
+static const struct tfd_opdef ops[] = {
+    {
+        .name = "AnonymousSeedGenerator",
+        .inputs = "seed: int64, seed2: int64, reshuffle: bool",
+        .outputs = "handle: resource, deleter: variant",
+        .shape = tfd_shape_scalar,
+        .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT,
+    },
+};
+
+static const struct tfd_kernel kernels[] = {
+    TFD_KERNEL_ANY("AnonymousSeedGenerator", seeds_compute),
+};
+
+const struct tfd_family tfd_family_data_seeds = {
+    .name = "data_seeds",
+    .ops = ops,
+    .op_count = TFD_COUNT(ops),
+    .kernels = kernels,
+    .kernel_count = TFD_COUNT(kernels),
+};

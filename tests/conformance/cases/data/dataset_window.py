@@ -1,0 +1,46 @@
+"""Cases of kernels/data/dataset_window.c."""
+import numpy as np
+
+from tests.conformance.cases.data.pipelines import (cardinalities, data,
+                                                    elements, failing, hidden,
+                                                    numbers)
+from tests.conformance.scenarios import fresh_graph
+from tests.conformance.table import scenario
+
+
+def n(value):
+    return hidden(np.int64(value))
+
+
+def windows(source, size, shift, stride, drop):
+    return source.window(n(size), n(shift), n(stride), hidden(drop))
+
+
+SHAPES = [(3, 3, 1), (3, 1, 1), (2, 4, 1), (3, 2, 2), (50, 1, 1), (1, 1, 1),
+          (2, 2, 9), (0, 1, 1), (1, 0, 1), (1, 1, 0), (2, 30, 1)]
+
+
+def makers(number=7):
+    return {"%d %d %d %s" % (*shape, drop): lambda s=shape, d=drop: windows(
+        numbers(number), *s, d) for shape in SHAPES for drop in (False, True)}
+
+
+@scenario("WindowDataset")
+@fresh_graph
+def data_windows(side):
+    found = {name: lambda m=make: m().flat_map(lambda w: w.batch(10))
+             for name, make in makers().items()}
+    found["pairs"] = lambda: numbers().map(lambda x: (x, x * x)).window(
+        3).flat_map(lambda a, b: data.zip((a.batch(3), b.batch(3))))
+    found["of none"] = lambda: numbers(0).window(3).flat_map(lambda w: w)
+    found["of what fails"] = lambda: numbers(9).map(failing(4)).window(
+        3).flat_map(lambda w: w)
+    return elements(side, found, limit=40)
+
+
+@scenario("WindowDataset DatasetCardinality")
+@fresh_graph
+def data_window_cardinalities(side):
+    return cardinalities(side, {
+        name: make for name, make in makers().items() if " 0" not in name
+        and not name.startswith("0")})
